@@ -48,7 +48,7 @@ func TestUnaddressedTalkCallsNoModel(t *testing.T) {
 	slow(t)
 	r := ahead(t, 8000)
 	r.quiet = true
-	r.deliverAndWait(200, 40)
+	r.deliverMany(200, 40, r.waitIdle)
 	r.restart() // which must not count as a message to the bot
 	r.waitIdle()
 	check.Equal(t, "model calls", len(r.worker.Requests()), 0)

@@ -124,7 +124,7 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load the conversation: %w", err)
 	}
-	c := &Compactor{o: o, prepared: state.Prepared, systemCost: FrameCost(o.System, nil), toolsCost: costOfTools(o.Tools)}
+	c := &Compactor{o: o, prepared: state.Prepared, retries: retries{vetoes: make(map[Trigger]veto)}, systemCost: FrameCost(o.System, nil), toolsCost: costOfTools(o.Tools)}
 	c.h = newHistory(state, c.shape(c.policy()))
 	c.lastRequest.at = o.Now()
 	for _, m := range state.Messages {

@@ -43,7 +43,7 @@ func TestCopiesOfFirstMessagesFollowEdits(t *testing.T) {
 	for i := range 25 { // more than the engine keeps in memory
 		r.talk(fmt.Sprintf("question %d!", i))
 	}
-	r.deliverAndWait(80, 80)
+	r.deliverMany(80, 80, r.waitIdle)
 	copies := func(want ...string) {
 		t.Helper()
 		head, _, _ := strings.Cut(r.render(), "[Compaction Summary]")
@@ -69,7 +69,7 @@ func quotes(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 
 func TestSummaryOverDeletedMessageIsRepaired(t *testing.T) {
 	r := newRig(t, 8000, &llmtest.Model{Func: quotes})
-	r.deliverAndWait(80, 110)
+	r.deliverMany(80, 110, r.waitIdle)
 	check.Contains(t, "view", r.render(), "They said: note 0 , note 1 , note 2 , note 3 ")
 	calls := len(r.worker.Requests())
 	r.remove(4)
@@ -89,7 +89,7 @@ func TestRequestsNeverRepeatDeletedText(t *testing.T) {
 	r := newRig(t, 8000, nil)
 	disk := r.faultyDisk()
 	r.talk("My very first words.")
-	r.deliverAndWait(80, 100)
+	r.deliverMany(80, 100, r.waitIdle)
 	disk.blind = true
 	r.remove(1)
 	check.That(t, check.ErrorOf(r.c.Prompt(t.Context())) != nil, "a request was rendered with a head that may be stale")
@@ -231,7 +231,7 @@ func (g *secretRig) deleteAll() {
 	g.waitIdle()
 	g.verify()
 	g.set(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // repairs are applied at once
-	g.deliverAndWait(40, 20)
+	g.deliverMany(40, 20, g.waitIdle)
 	for _, row := range g.c.Status().Stack {
 		check.That(g.t, row.By == compactor.ByWorker && !strings.Contains(row.Text, oddWord),
 			"after the repair: the row over #%d to #%d by %s: got %q", row.From, row.To, row.By, row.Text)

@@ -83,7 +83,8 @@ func (c *Compactor) before(ctx context.Context, p Proposal) (focus string, veto 
 // vetoed reports a veto. Except for OnManual it pauses the trigger for the cooldown.
 func (c *Compactor) vetoed(j *job, reason error) {
 	if j.row.Trigger != OnManual { // people may ask again
-		c.retries.forbid(j.row.Trigger, reason.Error(), c.o.Now().Add(max(time.Duration(j.policy.Cooldown), minVeto)))
+		until := c.o.Now().Add(max(time.Duration(j.policy.Cooldown), minVeto))
+		c.retries.vetoes[j.row.Trigger] = veto{reason.Error(), until}
 	}
 	e := j.event(EventNoop)
 	e.Error = reason.Error()

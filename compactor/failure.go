@@ -193,13 +193,6 @@ type veto struct {
 // minVeto is the shortest duration of a veto, so that a hook is not called at each message.
 const minVeto = time.Minute
 
-func (r *retries) forbid(t Trigger, reason string, until time.Time) {
-	if r.vetoes == nil {
-		r.vetoes = make(map[Trigger]veto)
-	}
-	r.vetoes[t] = veto{reason, until}
-}
-
 func (r *retries) forbids(t Trigger, now time.Time) bool { return now.Before(r.vetoes[t].until) }
 
 // reason returns why jobs of a trigger are forbidden, in words for people.

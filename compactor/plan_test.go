@@ -205,7 +205,7 @@ func TestRetries(t *testing.T) {
 	r.repairFailed(2, noon, []Compaction{{ID: 2}})
 	check.That(t, len(r.repairs) == 1 && r.retryAt.IsZero(), "known are %v, and a model waits until %v", r.repairs, r.retryAt)
 
-	r.forbid(OnRepair, "not at night", later.Add(time.Hour))
+	r.vetoes = map[Trigger]veto{OnRepair: {"not at night", later.Add(time.Hour)}}
 	check.That(t, r.forbids(OnRepair, later) && !r.forbids(OnRollup, later) && r.why(later) == "repair was forbidden: not at night", "it says %q", r.why(later))
 	later = later.Add(time.Hour)
 	check.That(t, !r.forbids(OnRepair, later) && r.why(later) == "", "an hour later: got %q", r.why(later))

@@ -26,12 +26,7 @@ var moods = []func(ctx context.Context, n int, req llm.Request) (llm.Response, e
 	func(_ context.Context, n int, req llm.Request) (llm.Response, error) { // answers in text
 		return llmtest.Say(fmt.Sprintf("Text %d of %s, %s. %s", n, spanOf(req), wordsOf(req), filler(n%60))), nil
 	},
-	func(_ context.Context, n int, req llm.Request) (llm.Response, error) { // as long as it may be
-		var most int
-		_, err := fmt.Sscanf(req.Messages[1].Text[strings.LastIndex(req.Messages[1].Text, "in about "):], "in about %d", &most)
-		text := fmt.Sprintf("Full %d of %s, %s. ", n, spanOf(req), wordsOf(req))
-		return summary(text + filler(most-tokens.Estimate(text))), err
-	},
+	fullSummary,
 	func(_ context.Context, _ int, req llm.Request) (llm.Response, error) { // quotes
 		heard := beginnings(namedIn(materialIn(req))) // it repeats nothing of what it is shown for reference
 		return summary("They said: " + strings.Join(heard[:min(30, len(heard))], ", ") + " and so on."), nil
@@ -49,6 +44,14 @@ var moods = []func(ctx context.Context, n int, req llm.Request) (llm.Response, e
 }
 
 const faultyMoods = 8
+
+// fullSummary is a worker whose summaries are as long as they may be.
+func fullSummary(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+	var most int
+	_, err := fmt.Sscanf(req.Messages[1].Text[strings.LastIndex(req.Messages[1].Text, "in about "):], "in about %d", &most)
+	text := fmt.Sprintf("Full %d of %s, %s. ", n, spanOf(req), wordsOf(req))
+	return summary(text + filler(most-tokens.Estimate(text))), err
+}
 
 func (m *machine) work(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 	m.waitAtGate(ctx, atWork)

@@ -115,12 +115,15 @@ func itemsOfView(s view, ofRow func(row Compaction, most int) []summarize.Item, 
 	}
 	items = append(items, summarize.ItemsOf(messages, most)...)
 	slices.SortStableFunc(items, func(a, b summarize.Item) int { return int(a.From - b.From) })
-	above, root := s.above()
-	var first []summarize.Item
-	for _, row := range above {
-		first = append(first, ofRow(row, most)...)
+	var first []summarize.Item // of the channel that a thread belongs to
+	for _, e := range s.past.entries {
+		switch {
+		case e.root:
+			first = append(first, summarize.ItemsOf([]chat.Message{*s.head.Inherited.Root}, most)...)
+		case !e.own && e.row.Kind != "" && e.row.Kind != Placeholder:
+			first = append(first, ofRow(e.row, most)...)
+		}
 	}
-	first = append(first, summarize.ItemsOf(root, most)...)
 	for i := range first { // its seqs belong to another conversation
 		first[i].Turn, first[i].From, first[i].To = 0, 1, 1
 		if len(items) > 0 {
@@ -138,20 +141,6 @@ func (s view) shownRows() (rows []Compaction) {
 		}
 	}
 	return append(rows, s.head.Stack...)
-}
-
-// above returns what the view shows of the channel a thread belongs to: summaries, and the thread's
-// parent message if there is one.
-func (s view) above() (rows []Compaction, root []chat.Message) {
-	for _, e := range s.past.entries {
-		switch {
-		case e.root:
-			root = []chat.Message{*s.head.Inherited.Root}
-		case !e.own && e.row.Kind != "" && e.row.Kind != Placeholder:
-			rows = append(rows, e.row)
-		}
-	}
-	return rows, root
 }
 
 // What another agent is given of a conversation, to answer one question in it.

@@ -27,10 +27,13 @@ func (r *rig) deliverNotes(text string) {
 	r.c.Check(context.Background())
 }
 
-func (r *rig) deliverMany(n, words int) {
+func (r *rig) deliverMany(n, words int, then ...func()) {
 	r.t.Helper()
 	for i := range n {
 		r.deliverNotes(fmt.Sprintf("note %d %s", i, filler(words)))
+		for _, do := range then {
+			do()
+		}
 	}
 }
 
@@ -40,14 +43,6 @@ func (r *rig) notesUntil(words int, done func() bool) {
 	for i := 0; !done(); i++ {
 		check.Require(r.t, i <= 500, "the condition does not hold after %d notes", i)
 		r.deliverNotes(fmt.Sprintf("note %d %s", len(r.said), filler(words)))
-	}
-}
-
-func (r *rig) deliverAndWait(n, words int) {
-	r.t.Helper()
-	for i := range n {
-		r.deliverNotes(fmt.Sprintf("note %d %s", i, filler(words)))
-		r.waitIdle()
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -225,15 +226,22 @@ func (r *rig) waitIdle() {
 	check.NoError(r.t, r.c.Wait(ctx))
 }
 
-func (r *rig) seen(state compactor.EventState) (n int) {
+// which returns the events for which match returns true.
+func (r *rig) which(match func(e compactor.Event) bool) []compactor.Event {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, e := range r.events {
-		if e.State == state {
-			n++
-		}
+	return slices.DeleteFunc(slices.Clone(r.events), func(e compactor.Event) bool { return !match(e) })
+}
+
+func (r *rig) seen(state compactor.EventState) int {
+	return len(r.which(func(e compactor.Event) bool { return e.State == state }))
+}
+
+func (r *rig) last(state compactor.EventState) (last compactor.Event) {
+	if all := r.which(func(e compactor.Event) bool { return e.State == state }); len(all) > 0 {
+		last = all[len(all)-1]
 	}
-	return n
+	return last
 }
 
 func (r *rig) render() string {

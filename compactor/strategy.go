@@ -3,7 +3,6 @@ package compactor
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
@@ -41,8 +40,9 @@ const (
 	StrategyWindow     = "window"     // messages leave the window without a summary; they can be searched and expanded
 )
 
-// strategies lists them by name.
-var strategies = []string{StrategyExtractive, StrategyWindow, StrategyWorker}
+var strategies = map[string]Strategy{
+	StrategyWorker: builtIn(StrategyWorker), StrategyExtractive: builtIn(StrategyExtractive), StrategyWindow: builtIn(StrategyWindow),
+}
 
 // builtIn is one of them, by its name.
 type builtIn string
@@ -60,12 +60,7 @@ func (b builtIn) Summarize(ctx context.Context, m Material) (summarize.Summary, 
 }
 
 // StrategyOf returns the strategy of that name, as Policy.Strategy names it; nil if there is none.
-func StrategyOf(name string) Strategy {
-	if !slices.Contains(strategies, name) {
-		return nil
-	}
-	return builtIn(name)
-}
+func StrategyOf(name string) Strategy { return strategies[name] }
 
 func (c *Compactor) strategy(p Policy) Strategy {
 	if c.o.Strategy != nil {

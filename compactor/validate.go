@@ -5,6 +5,7 @@ package compactor
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -58,7 +59,7 @@ func (p Policy) Validate() []*FieldError {
 		checkRange("rollup_fan_in", p.RollupFanIn, 2, 16),
 		checkRange("earlier_sessions", p.EarlierSessions, 0, 100),
 		checkRange("earlier_sessions_tokens", p.EarlierTokens, 0, 100_000),
-		checkChoice("strategy", fmt.Sprintf("%q", p.Strategy), p.Strategy, "one of", strategies),
+		checkChoice("strategy", fmt.Sprintf("%q", p.Strategy), p.Strategy, "one of", slices.Sorted(maps.Keys(strategies))),
 		CheckReasoning("worker_reasoning", p.Reasoning),
 		checkRange("timeout", p.Timeout, Duration(time.Second), Duration(time.Hour)),
 		checkRange("max_turns", p.MaxTurns, 1, 100),

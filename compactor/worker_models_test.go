@@ -178,7 +178,7 @@ func TestWorkerRequestsFitWindow(t *testing.T) {
 			}}
 			r := newRig(t, window, worker)
 			r.policy.PrepareThreshold = -1
-			r.deliverAndWait(window*5/4/80, 80)
+			r.deliverMany(window*5/4/80, 80, r.waitIdle)
 			check.That(t, over == 0 && r.seen(compactor.EventFailed) == 0 && r.seen(compactor.EventApplied) > 0,
 				"%d requests of %d were too large, the largest %d %% of the window; %d applied, %d failed: %s",
 				over, len(worker.Requests()), most*100/window, r.seen(compactor.EventApplied), r.seen(compactor.EventFailed), r.c.Status().Failed.Error)
