@@ -88,13 +88,13 @@ type Compactor struct {
 	systemCost, toolsCost int // of each request, estimated
 	lastRequest           lastRequest
 
-	busy         *work                      // nil: nothing is being summarized
-	filling      *work                      // nil: no placeholder is being filled
-	prepared     []Compaction               // prepared summaries, in the order of applying
-	prospect     prospect                   // caches the view once all of them are applied
-	terms        map[string]summarize.Terms // of the stack's texts
-	tokenDeficit int                        // tokens that a level demanded beyond what is prepared
-	queued       *Requested                 // a request that starts when the running work ends; nil if none
+	busy         *work               // nil: nothing is being summarized
+	filling      *work               // nil: no placeholder is being filled
+	prepared     []Compaction        // prepared summaries, in the order of applying
+	prospect     prospect            // caches the view once all of them are applied
+	terms        map[string][]string // of the texts in the stack, by text: many summaries are made beside the same ones
+	tokenDeficit int                 // tokens that a level demanded beyond what is prepared
+	queued       *Requested          // a request that starts when the running work ends; nil if none
 
 	retries    retries
 	wake       time.Time

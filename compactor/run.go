@@ -83,6 +83,9 @@ func (c *Compactor) write(w *work, j *job, err error) {
 // store stores the summarizer's result: the row becomes prepared, and its memories count.
 func (c *Compactor) store(w *work, j *job, record Job, summary summarize.Summary, err error) {
 	row := j.row
+	if j.terms != nil {
+		c.terms = j.terms
+	}
 	if err == nil {
 		row.Text, row.Sources = summary.Text, summary.Sources
 		row.Model = cmp.Or(summary.Model, row.Model)

@@ -10,6 +10,7 @@ import (
 	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
 	"cairn/llm"
+	"cairn/words"
 )
 
 // summarizing returns the function that runs the job's summarizer.
@@ -32,11 +33,12 @@ func (c *Compactor) summarizing(j *job, record Job) func(context.Context) (summa
 	default:
 		target = j.policy.target(j.tokens, limit)
 	}
+	known := c.terms
 	m := Material{
 		Row: j.row, Target: target,
 		Messages: func(ctx context.Context) ([]chat.Message, error) { return messagesFor(ctx, j, record) },
 		Extractive: func(ctx context.Context) (summarize.Summary, error) {
-			return extractive(ctx, j, record, target, beside)
+			return extractive(ctx, j, record, target, known, beside)
 		},
 	}
 	if !j.extractive {
@@ -49,9 +51,9 @@ func (c *Compactor) summarizing(j *job, record Job) func(context.Context) (summa
 	return func(ctx context.Context) (summarize.Summary, error) { return strategy.Summarize(ctx, m) }
 }
 
-// stackBeside returns how many tokens the job's row may take in the stack, and the terms of the other
+// stackBeside returns how many tokens the job's row may take in the stack, and the texts of the other
 // rows: it may take what they leave of the budget. If they leave little they are folded.
-func (c *Compactor) stackBeside(j *job) (room int, others []summarize.Terms) {
+func (c *Compactor) stackBeside(j *job) (room int, texts []string) {
 	planned := c.ahead()
 	left := j.policy.stackBudget(j.budget) - planned.past.tokens
 	if j.row.From < planned.head.Start { // it is shown among what is from before
@@ -60,21 +62,13 @@ func (c *Compactor) stackBeside(j *job) (room int, others []summarize.Terms) {
 	if j.row.Kind == Rollup && j.extractive {
 		left = 0 // it folds again and again: no row should take most of the stack
 	}
-	known := c.terms
-	c.terms = make(map[string]summarize.Terms)
 	for _, other := range planned.head.Stack {
-		if other.Overlaps(j.row.Span) {
-			continue
+		if !other.Overlaps(j.row.Span) {
+			left -= other.Tokens
+			texts = append(texts, other.Text)
 		}
-		left -= other.Tokens
-		terms := known[other.Text]
-		if terms == nil {
-			terms = summarize.TermsOf(other.Text)
-		}
-		c.terms[other.Text] = terms
-		others = append(others, terms)
 	}
-	return j.policy.entryCap(j.budget, left), others
+	return j.policy.entryCap(j.budget, left), texts
 }
 
 // aim returns the target length, in tokens, for a material that was read: a repair knows its span
@@ -121,13 +115,22 @@ func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context
 	return s, nil
 }
 
-func extractive(ctx context.Context, j *job, record Job, target int, beside []summarize.Terms) (s summarize.Summary, err error) {
+func extractive(ctx context.Context, j *job, record Job, target int, known map[string][]string, beside []string) (s summarize.Summary, err error) {
 	messages, err := messagesFor(ctx, j, record)
 	if err != nil {
 		return s, err
 	}
+	j.terms = make(map[string][]string, len(beside))
+	var others [][]string
+	for _, text := range beside {
+		terms, found := known[text]
+		if !found {
+			terms = words.Content(text)
+		}
+		j.terms[text], others = terms, append(others, terms)
+	}
 	target = j.aim(target, func() []summarize.Item { return summarize.ItemsOf(messages, summarize.MostOfMessage) })
-	s = summarize.Extract(messages, target, memoriesOf(j, messages), j.row.Focus, beside...)
+	s = summarize.Extract(messages, target, memoriesOf(j, messages), j.row.Focus, others...)
 	s.Text = secrets.Mask(s.Text) // a secret may have been split across messages
 	if s.Text == "" {
 		s.Text = fmt.Sprintf("%d messages without words that could be summed up.", j.row.Messages)

@@ -10,14 +10,12 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"cairn/chat"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/transcript"
-	"cairn/words"
 )
 
 // Extract summarizes messages in at most target tokens: under each day and speaker, the most
@@ -31,8 +29,8 @@ import (
 // worker's text; 0 represents all of those. Equal arguments give equal results. The text is empty
 // only if the messages have no text or target is below 1; the caller sets Tokens.
 //
-// Words of others, the summaries beside it, count as little as words that were already chosen.
-func Extract(messages []chat.Message, target, maxMemories int, focus string, others ...Terms) Summary {
+// The words of others, the summaries beside it, count as little as words that were already chosen.
+func Extract(messages []chat.Message, target, maxMemories int, focus string, others ...[]string) Summary {
 	sentences := sentencesOf(messages, focus)
 	c := choose(sentences, target, others)
 	s := Summary{Text: write(slices.Clone(c.chosen), target), Memories: draftMemories(messages, sentences, maxMemories)}
@@ -46,24 +44,16 @@ func Extract(messages []chat.Message, target, maxMemories int, focus string, oth
 	return s
 }
 
-// Terms returns the terms of one text, found when they are first needed: a summary is beside many others.
-type Terms func() []string
-
-// TermsOf returns the terms of a text.
-func TermsOf(text string) Terms {
-	return sync.OnceValue(func() []string { return words.Content(text) })
-}
-
 // runnersUp is how much more than the chosen sentences is kept for later folds.
 const runnersUp = 2
 
 // choose takes the sentences with the most information per token, best first, until target is used
 // up. The information of a sentence is the sum of its terms' weights: rarer terms weigh more, and
 // terms that were already chosen weigh little.
-func choose(sentences []*sentence, target int, others []Terms) *chooser {
+func choose(sentences []*sentence, target int, others [][]string) *chooser {
 	c := &chooser{rarity: rarities(sentences), covered: map[string]bool{}, speech: map[speech]bool{}, messages: map[int]bool{}}
 	for _, terms := range others {
-		for _, term := range terms() {
+		for _, term := range terms {
 			c.covered[term] = true
 		}
 	}
