@@ -49,7 +49,6 @@ func (s view) in(p prospect) view {
 	return s
 }
 
-// with returns the view with rows applied.
 func (s view) with(rows []Compaction) view {
 	if len(rows) == 0 {
 		return s
@@ -92,7 +91,6 @@ func (c cut) of(lines []line) []line {
 	return lines[c.skip:]
 }
 
-// indexOf returns the index of the first line at or after seq.
 func (s view) indexOf(seq int64) int {
 	return sort.Search(len(s.lines), func(i int) bool { return s.lines[i].Seq >= seq })
 }

@@ -14,14 +14,12 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// ahead returns a rig that prepares summaries.
 func ahead(t *testing.T, window int) *rig {
 	r := newRig(t, window, &llmtest.Model{Func: goodSummary})
 	r.policy.PrepareThreshold = -1
 	return r
 }
 
-// share returns the used share of the window.
 func (r *rig) share() float64 {
 	g := r.c.Status()
 	return float64(g.Used) / float64(g.Window)
@@ -50,7 +48,7 @@ func TestUnaddressedTalkCallsNoModel(t *testing.T) {
 	slow(t)
 	r := ahead(t, 8000)
 	r.quiet = true
-	r.deliverAndWait(200, 40)
+	r.deliverMany(200, 40, r.waitIdle)
 	r.restart() // which must not count as a message to the bot
 	r.waitIdle()
 	check.Equal(t, "model calls", len(r.worker.Requests()), 0)

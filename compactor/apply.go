@@ -78,7 +78,6 @@ func (s view) urgent(p Policy, budget int) func(row Compaction) bool {
 	}
 }
 
-// due returns the prepared rows to apply now.
 func (c *Compactor) due(d demand) []Compaction {
 	s, p, prepared := c.h.view, c.policy(), c.prepared
 	if l := c.level(); l != levelNone {
@@ -157,7 +156,6 @@ func (c *Compactor) apply(ctx context.Context, d demand) (applied bool) {
 	}
 }
 
-// commitPrepared applies those of the prepared rows for which there is room.
 func (c *Compactor) commitPrepared(ctx context.Context, rows []Compaction) {
 	if !c.roomFor(rows) {
 		rows = leaveOut(rows, func(row Compaction) bool { return row.Trigger == OnRepair }) // a repair may make the view larger
@@ -167,11 +165,11 @@ func (c *Compactor) commitPrepared(ctx context.Context, rows []Compaction) {
 	}
 	used, ids := c.used(c.h.view), transcript.IDs(rows)
 	change, err := c.commit(ctx, func(s *transcript.State) (change transcript.Change, err error) {
-		var behind []transcript.Stretch
-		if parts := s.CoverNeeds(ids); len(parts) > 0 {
-			behind, err = c.o.Records.Stretches(ctx, parts)
-		}
-		change, _, _ = s.Cover(ids, lastResult(c.h.lines, c.h.stored), behind)
+		change, _, _ = s.Cover(ids, lastResult(c.h.lines, c.h.stored), func(sp Span) transcript.Stretch {
+			n, failed := c.o.Records.Stretch(ctx, sp)
+			err = cmp.Or(err, failed)
+			return n
+		})
 		return change, err
 	})
 	if err == nil {

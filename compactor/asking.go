@@ -14,11 +14,11 @@ import (
 	"cairn/internal/secrets"
 	"cairn/internal/tokens"
 	"cairn/llm"
+	"cairn/prompts"
 )
 
 // How a worker asks its model for one summary, and receives it.
 
-// attempt asks with tools unless the model's server does not accept them.
 func (w worker) attempt(ctx context.Context, items []summarize.Item) (text string, err error) {
 	learnt := learntOf(w.model)
 	noTools := w.textOnly || learnt.WorkPlain.Load() || learnt.Facts().RefusesTools
@@ -119,21 +119,18 @@ func (t *talk) request(context.Context, int) (llm.Request, error) {
 }
 
 func (t *talk) record(calls llm.Message, results []llm.Message) {
-	t.add(append([]llm.Message{calls}, results...)...)
+	t.rounds = append(t.rounds, append([]llm.Message{calls}, results...))
 	t.unsaved = slices.ContainsFunc(results, func(m llm.Message) bool { return m.Tool == "memory_save" && strings.HasPrefix(m.Text, "Error: ") })
 }
-
-func (t *talk) add(round ...llm.Message) { t.rounds = append(t.rounds, round) }
 
 // remind asks for the tool after the model answered with said, which may be empty.
 func (t *talk) remind(said string) {
 	t.reminded = true
-	reminder := llm.Message{Role: llm.RoleUser, Text: t.w.texts.Reminder}
+	round := []llm.Message{{Role: llm.RoleAssistant, Text: said}, {Role: llm.RoleUser, Text: t.w.texts.Reminder}}
 	if said == "" {
-		t.add(reminder)
-		return
+		round = round[1:]
 	}
-	t.add(llm.Message{Role: llm.RoleAssistant, Text: said}, reminder)
+	t.rounds = append(t.rounds, round)
 }
 
 func (t *talk) messages() []llm.Message {
@@ -177,7 +174,6 @@ func (w worker) ask(items []summarize.Item) string {
 	return ask
 }
 
-// messages returns the request: instructions, reference material, and the span.
 func (w worker) messages(items []summarize.Item, system string) []llm.Message {
 	material := w.around.labelled(items) + summarize.PlainText(items)
 	if w.agent != "" {
@@ -249,11 +245,8 @@ func (t *talk) submit(items []summarize.Item, arguments json.RawMessage) (string
 }
 
 func (w worker) check(resp llm.Response, items []summarize.Item) (string, error) {
-	if why := summarize.Broken(resp.FinishReason); why != "" {
-		return "", why
-	}
 	text := summarize.TextOf(resp.Message.Text)
-	if why := w.refuses(text, items); why != "" {
+	if why := cmp.Or(summarize.Broken(resp.FinishReason), w.refuses(text, items)); why != "" {
 		return "", why
 	}
 	return text, nil
@@ -266,4 +259,39 @@ func (w worker) refuses(text string, items []summarize.Item) summarize.Refusal {
 		most = w.limit
 	}
 	return w.judge.Refuses(text, w.prompt+"\n"+w.agent+"\n"+w.ask(items), tokens.Clip(w.around.before, w.around.most), most)
+}
+
+// How a worker's model answered a probe.
+const (
+	ProbeForced = "with a forced tool call"
+	ProbeText   = "in text, without the tool call"
+	ProbePlain  = "in plain text: its server supports no tools"
+)
+
+// Probe has a model summarize two messages as a worker would in its last call, and returns how it
+// answered.
+func Probe(ctx context.Context, model llm.Model, p Policy) (how string, err error) {
+	messages := []llm.Message{
+		{Role: llm.RoleSystem, Text: prompts.In(prompts.English).Worker},
+		{Role: llm.RoleUser, Text: "#1 Ada: I prefer green tea, two minutes at 80 degrees.\n#2 Cairn: Noted.\n\nSum up messages #1 to #2 in about 60 tokens."},
+	}
+	req := llm.Request{Messages: messages, MaxTokens: 600, Spare: 2048, Reasoning: p.Reasoning}
+	learnt := llm.LearntOf(model, new(llm.Learnt))
+	if !learnt.Facts().RefusesTools {
+		req.Tools, req.ForceTool = []llm.Tool{handIn}, handIn.Name
+	}
+	resp, err := model.Generate(ctx, req, nil)
+	if req.Tools != nil && llm.RefusesTools(err) {
+		req.Tools, req.ForceTool = nil, ""
+		resp, err = model.Generate(ctx, req, nil)
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case len(resp.Message.Calls) > 0:
+		return ProbeForced, nil
+	case req.Tools == nil:
+		return ProbePlain, nil
+	}
+	return ProbeText, nil
 }

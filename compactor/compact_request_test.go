@@ -178,17 +178,6 @@ func TestModelCompactsOncePerTurn(t *testing.T) {
 	}
 }
 
-func (r *rig) last(state compactor.EventState) (last compactor.Event) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, e := range r.events {
-		if e.State == state {
-			last = e
-		}
-	}
-	return last
-}
-
 func TestVeto(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := map[compactor.Trigger]int{} // synctest.Wait orders the worker's writes and the test's reads

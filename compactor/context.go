@@ -7,11 +7,6 @@ import (
 	"cairn/internal/tokens"
 )
 
-const (
-	contextOpen  = "<now>"
-	contextClose = "</now>"
-)
-
 // turnContext is a context in the form that the view shows.
 type turnContext struct {
 	Context
@@ -20,7 +15,7 @@ type turnContext struct {
 }
 
 func contextOf(c Context) turnContext {
-	text := contextOpen + "\n" + c.Text + "\n" + contextClose
+	text := "<now>\n" + c.Text + "\n</now>"
 	return turnContext{Context: c, text: text, tokens: tokens.PerMessage + tokens.Estimate(text)}
 }
 
@@ -85,7 +80,6 @@ func (h *History) dropRunningContext() {
 	h.contextRuns = false
 }
 
-// dropContexts removes the contexts for which gone reports true.
 func (h *History) dropContexts(gone func(Context) bool) {
 	kept := slices.DeleteFunc(slices.Clone(h.contexts), func(c turnContext) bool { return gone(c.Context) })
 	if len(kept) == len(h.contexts) {
@@ -94,11 +88,6 @@ func (h *History) dropContexts(gone func(Context) bool) {
 	h.contextRuns = h.contextRuns && !gone(h.contexts[len(h.contexts)-1].Context)
 	h.view = h.withContexts(kept)
 	h.changed()
-}
-
-// contextRunsAt reports whether the running turn's context follows the message seq.
-func (s view) contextRunsAt(seq int64) bool {
-	return s.contextRuns && s.contexts[len(s.contexts)-1].Seq == seq
 }
 
 // withContexts returns the view with other contexts. Snapshots keep theirs: the next append copies.

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"regexp"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -39,16 +38,6 @@ func findRepeatedSpans(prepared []compactor.Compaction) error {
 
 var about = regexp.MustCompile(`about (\d+) tokens`)
 
-// wordy is a worker whose summaries have nearly the requested length.
-func wordy(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-	most, err := strconv.Atoi(about.FindStringSubmatch(req.Messages[1].Text)[1])
-	if err != nil {
-		return llm.Response{}, err
-	}
-	return summary(fmt.Sprintf("Summary %d of %s, %s %s", n, spanOf(req), wordsOf(req), filler(most*9/10-30))), nil
-}
-
-// random returns a rig with a random policy in a file.
 func random(t *testing.T, rt *rapid.T, f *file, work func(context.Context, int, llm.Request) (llm.Response, error)) *rig {
 	f.histories++
 	p := compactor.DefaultPolicy()
@@ -78,7 +67,7 @@ func TestRepairsStayBelowEmergency(t *testing.T) {
 		r := random(t, rt, f, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 			reads.RLock()
 			defer reads.RUnlock()
-			return wordy(ctx, n, req)
+			return fullSummary(ctx, n, req)
 		})
 		r.policy.Enabled = false // so that the window stays full
 		r.open()

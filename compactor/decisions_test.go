@@ -14,7 +14,6 @@ import (
 	"cairn/transcript"
 )
 
-// ready returns a prepared row with a trigger over [from, to].
 func ready(id, from, to int64, trigger Trigger) Compaction {
 	kind := Leaf
 	if trigger == OnRollup {
@@ -102,7 +101,7 @@ func TestWhoSummarizes(t *testing.T) {
 		{"while the budget is spent", func(c *Compactor) { c.o.Afford = func() bool { return false } }, false, extractive},
 		{"after a failure", func(c *Compactor) { c.failures(1) }, false, nobody},
 		{"after as many as failure_limit", func(c *Compactor) { c.failures(3) }, false, extractive},
-		{"after the disk failed", func(c *Compactor) { c.o.Worker = nil; c.retries.extractiveFailed(noon) }, false, nobody},
+		{"after the disk failed", func(c *Compactor) { c.o.Worker = nil; c.retries.extractiveRetryAt = noon.Add(time.Minute) }, false, nobody},
 		{"when the pause is over", func(c *Compactor) { c.retries.failed(noon.Add(-time.Hour)) }, false, model},
 	} {
 		c := decider()
@@ -117,7 +116,6 @@ func TestWhoSummarizes(t *testing.T) {
 	}
 }
 
-// failures has the model fail n times.
 func (c *Compactor) failures(n int) {
 	for range n {
 		c.retries.failed(noon)

@@ -66,9 +66,6 @@ func (c *Compactor) declined(j *job) (next *job) {
 		return nil
 	}
 	if j.repaired.ID != 0 && j.row.Span == j.repaired.Span {
-		if err := c.o.Records.Declined(c.ctx, j.repaired.ID, d); err != nil && c.ctx.Err() == nil {
-			c.o.Log.Warn("save_refusal_failed", "error", err)
-		}
 		c.noteDeclined(j.repaired.ID, d)
 		return nil
 	}
@@ -83,22 +80,11 @@ func (c *Compactor) declined(j *job) (next *job) {
 	return &apart
 }
 
-// retryDeclined resets what was declined, because a person asked for a compaction.
-func (c *Compactor) retryDeclined() {
-	c.retries.declinedTo = 0
-	s := c.h.view
-	if !slices.ContainsFunc(s.head.Rows(), func(row Compaction) bool { return row.Declined.Times > 0 }) {
-		return
-	}
-	if err := c.o.Records.ClearDeclined(c.ctx); err != nil && c.ctx.Err() == nil {
-		c.o.Log.Warn("reset_refusals_failed", "error", err)
-		return
-	}
-	c.noteDeclined(0, Declined{})
-}
-
-// noteDeclined updates Declined of a row in the view and in plans; id 0: of all rows.
+// noteDeclined updates Declined of a row on disk, in the view and in plans; id 0: of all rows.
 func (c *Compactor) noteDeclined(id int64, d Declined) {
+	if err := c.o.Records.Declined(c.ctx, id, d); err != nil && c.ctx.Err() == nil {
+		c.o.Log.Warn("save_refusal_failed", "error", err)
+	}
 	note := func(rows []Compaction) []Compaction {
 		rows = slices.Clone(rows)
 		for i := range rows {

@@ -21,7 +21,6 @@ import (
 	"cairn/transcript"
 )
 
-// refuse makes the disk reject a table's writes until the returned function is called.
 func (r *rig) refuse(t *testing.T, what string) (repair func()) {
 	t.Helper()
 	run := func(query string) {
@@ -39,7 +38,6 @@ type faultyDisk struct {
 	silent  bool // an undo succeeds, but its reply is lost
 }
 
-// faultyDisk restarts the rig on such a store.
 func (r *rig) faultyDisk() *faultyDisk {
 	r.t.Helper()
 	disk := &faultyDisk{}

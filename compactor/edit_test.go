@@ -43,7 +43,7 @@ func TestCopiesOfFirstMessagesFollowEdits(t *testing.T) {
 	for i := range 25 { // more than the engine keeps in memory
 		r.talk(fmt.Sprintf("question %d!", i))
 	}
-	r.deliverAndWait(80, 80)
+	r.deliverMany(80, 80, r.waitIdle)
 	copies := func(want ...string) {
 		t.Helper()
 		head, _, _ := strings.Cut(r.render(), "[Compaction Summary]")
@@ -63,14 +63,13 @@ func TestCopiesOfFirstMessagesFollowEdits(t *testing.T) {
 	r.renderAfterRestart()
 }
 
-// quotes is a worker whose summaries quote the beginnings of the messages in their span.
 func quotes(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 	return summary("They said: " + strings.Join(quoted.FindAllString(materialIn(req), 30), ", ")), nil
 }
 
 func TestSummaryOverDeletedMessageIsRepaired(t *testing.T) {
 	r := newRig(t, 8000, &llmtest.Model{Func: quotes})
-	r.deliverAndWait(80, 110)
+	r.deliverMany(80, 110, r.waitIdle)
 	check.Contains(t, "view", r.render(), "They said: note 0 , note 1 , note 2 , note 3 ")
 	calls := len(r.worker.Requests())
 	r.remove(4)
@@ -90,7 +89,7 @@ func TestRequestsNeverRepeatDeletedText(t *testing.T) {
 	r := newRig(t, 8000, nil)
 	disk := r.faultyDisk()
 	r.talk("My very first words.")
-	r.deliverAndWait(80, 100)
+	r.deliverMany(80, 100, r.waitIdle)
 	disk.blind = true
 	r.remove(1)
 	check.That(t, check.ErrorOf(r.c.Prompt(t.Context())) != nil, "a request was rendered with a head that may be stale")
@@ -151,8 +150,6 @@ func TestDeletedTextLeavesNoBytes(t *testing.T) {
 	check.Equal(t, "failures", g.seen(compactor.EventFailed), 0)
 }
 
-// saySecretFirst edits and pins the first message, quotes it in replies, recalls it, and starts a
-// thread on it.
 func (g *secretRig) saySecretFirst() {
 	first := secretly("The first one.")
 	first.Addressed = true
@@ -184,7 +181,6 @@ func (g *secretRig) thread(name string) {
 	}
 }
 
-// summarizeOver counts the rows in these states over a message with the word.
 func (g *secretRig) summarizeOver(seq int64, states string) int {
 	return g.count(fmt.Sprintf("SELECT count(*) FROM compactions WHERE state IN (%s) AND from_seq <= %d AND to_seq >= %d AND text LIKE '%%%s%%'", states, seq, seq, oddWord))
 }
@@ -235,7 +231,7 @@ func (g *secretRig) deleteAll() {
 	g.waitIdle()
 	g.verify()
 	g.set(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // repairs are applied at once
-	g.deliverAndWait(40, 20)
+	g.deliverMany(40, 20, g.waitIdle)
 	for _, row := range g.c.Status().Stack {
 		check.That(g.t, row.By == compactor.ByWorker && !strings.Contains(row.Text, oddWord),
 			"after the repair: the row over #%d to #%d by %s: got %q", row.From, row.To, row.By, row.Text)
@@ -281,7 +277,6 @@ func repeating(hold string, release <-chan struct{}) func(context.Context, int, 
 	}
 }
 
-// secretly returns a message with oddWord in every field.
 func secretly(text string) store.Inbound {
 	return store.Inbound{
 		Text:    fmt.Sprintf("I have a %s, a <%s> & \"%s\" %s. %s %s", oddWord, strings.ToUpper(oddWord), oddWord+"s", inChinese, text, filler(30)),

@@ -52,8 +52,14 @@ func (c *Compactor) makeRoom(ctx context.Context, trigger Trigger, goal int) {
 	if s := c.h.view; c.used(s) > window {
 		c.hide(ctx, trigger, planSpan(s, c.excess(s, window)+placeholderCost, tailLimits{}))
 	}
-	if after := c.h.view; after.cost() >= before {
-		c.warnTooLarge(c.used(after), window)
+	used := c.used(c.h.view)
+	switch {
+	case c.h.cost() < before:
+	case used < window:
+		c.reports.tooLarge.End()
+	case used > window && c.reports.tooLarge.Begin() == slog.LevelWarn:
+		c.o.Log.Warn("request_too_large",
+			"used", used, "window", window, "system_and_tools", c.real(c.frame()), "reserve", Reserve(c.o.MaxOutput, window))
 	}
 }
 
@@ -129,7 +135,6 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp lineSpan) {
 	c.notify(e)
 }
 
-// without returns the parts of a span that no row covers.
 func (sp lineSpan) without(stack []Compaction) lineSpan {
 	cut := cutOf(sp.lines, stack)
 	left := cut.of(sp.lines)
@@ -200,14 +205,4 @@ func (s view) clearsTo(p Policy, want int) int64 {
 		return 0
 	}
 	return to
-}
-
-// warnTooLarge logs once per incident that nothing could be hidden.
-func (c *Compactor) warnTooLarge(used, window int) {
-	if used < window {
-		c.reports.tooLarge.End()
-	} else if used > window && c.reports.tooLarge.Begin() == slog.LevelWarn {
-		c.o.Log.Warn("request_too_large",
-			"used", used, "window", window, "system_and_tools", c.real(c.frame()), "reserve", Reserve(c.o.MaxOutput, window))
-	}
 }

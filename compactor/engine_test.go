@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/bits"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -34,9 +33,7 @@ func TestBackgroundSummarizesOldest(t *testing.T) {
 		r.waitIdle()
 		g := r.c.Status()
 		check.Require(t, g.Used <= g.Window*80/100+100, "after message %d: %d of %d tokens used", i+1, g.Used, g.Window)
-		leaves = len(slices.DeleteFunc(slices.Clone(r.events), func(e compactor.Event) bool {
-			return e.State != compactor.EventApplied || e.Kind != compactor.Leaf
-		}))
+		leaves = len(r.which(func(e compactor.Event) bool { return e.State == compactor.EventApplied && e.Kind == compactor.Leaf }))
 		cost := 0
 		for _, row := range g.Stack {
 			cost += row.Cost()
@@ -45,13 +42,11 @@ func TestBackgroundSummarizesOldest(t *testing.T) {
 		check.Require(t, cost <= 4000*15/100, "after %d messages: got a stack of %d tokens", i+1, cost)
 	}
 	check.That(t, leaves >= 12, "got only %d summaries", leaves)
-	applied := 0
-	for _, e := range r.events {
-		if e.State == compactor.EventApplied {
-			applied++
-			check.That(t, e.Trigger != compactor.OnBackground || e.AfterTokens < e.BeforeTokens, "got %+v", e)
-		}
-	}
+	larger := r.which(func(e compactor.Event) bool {
+		return e.State == compactor.EventApplied && e.Trigger == compactor.OnBackground && e.AfterTokens >= e.BeforeTokens
+	})
+	check.Len(t, "summaries that freed nothing", larger, 0)
+	applied := r.seen(compactor.EventApplied)
 	check.Contains(t, "view", r.render(), "[Compaction Summary] messages #1 to #")
 	check.Equal(t, "lines in the log", strings.Count(log.String(), "\n"), applied)
 	check.Equal(t, "lines about what was applied", strings.Count(log.String(), "level=INFO msg=compaction_applied "), applied)
@@ -117,7 +112,6 @@ func TestEachStrategyKeepsTheWindow(t *testing.T) {
 	}
 }
 
-// held is a worker that blocks until release is closed.
 func held(release <-chan struct{}, answer func(context.Context, int, llm.Request) (llm.Response, error)) *llmtest.Model {
 	return &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		select {

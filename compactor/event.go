@@ -51,21 +51,18 @@ type Event struct {
 	Set []Compaction `json:"-"`
 }
 
-func (j *job) attrs() []slog.Attr {
+func (e Event) attrs() []slog.Attr {
 	return []slog.Attr{
-		slog.Int64("id", j.row.ID), slog.String("trigger", string(j.row.Trigger)), slog.String("kind", string(j.row.Kind)),
-		slog.String("by", string(j.row.By)), slog.Int64("from_seq", j.row.From), slog.Int64("to_seq", j.row.To),
+		slog.Int64("id", e.ID), slog.String("trigger", string(e.Trigger)), slog.String("kind", string(e.Kind)),
+		slog.String("by", string(e.By)), slog.Int64("from_seq", e.From), slog.Int64("to_seq", e.To),
 	}
 }
 
 // LogValue returns the event without the summary: people's words do not belong in the log.
 func (e Event) LogValue() slog.Value {
-	return slog.GroupValue(
-		slog.Int64("id", e.ID), slog.String("state", string(e.State)), slog.String("trigger", string(e.Trigger)),
-		slog.String("kind", string(e.Kind)), slog.String("by", string(e.By)), slog.Int64("from_seq", e.From), slog.Int64("to_seq", e.To),
+	return slog.GroupValue(append(e.attrs(), slog.String("state", string(e.State)),
 		slog.Int("messages", e.Messages), slog.Int("before_tokens", e.BeforeTokens), slog.Int("after_tokens", e.AfterTokens),
-		slog.Int("window", e.Window), slog.String("error", e.Error),
-	)
+		slog.Int("window", e.Window), slog.String("error", e.Error))...)
 }
 
 // Callbacks: Before may veto a job, After receives the result.
@@ -86,7 +83,8 @@ func (c *Compactor) before(ctx context.Context, p Proposal) (focus string, veto 
 // vetoed reports a veto. Except for OnManual it pauses the trigger for the cooldown.
 func (c *Compactor) vetoed(j *job, reason error) {
 	if j.row.Trigger != OnManual { // people may ask again
-		c.retries.forbid(j.row.Trigger, reason.Error(), c.o.Now().Add(max(time.Duration(j.policy.Cooldown), minVeto)))
+		until := c.o.Now().Add(max(time.Duration(j.policy.Cooldown), minVeto))
+		c.retries.vetoes[j.row.Trigger] = veto{reason.Error(), until}
 	}
 	e := j.event(EventNoop)
 	e.Error = reason.Error()
@@ -135,7 +133,6 @@ type reports struct {
 	tooLarge                          llm.Incident // nothing more can be hidden
 }
 
-// note records an event; next is the seq of the next message.
 func (r *reports) note(e Event, next int64) {
 	switch e.State {
 	case EventStarted, EventPrepared, EventScheduled:

@@ -17,23 +17,41 @@ import (
 // A conversation outgrows its window of 4 000 tokens. There is no model: the extractive summarizer
 // makes the summaries.
 func Example() {
-	ctx := context.Background()
+	c, records := wall(200, nil)
+	defer c.Close()
+	head, _, _ := records.Head(context.Background())
+	fmt.Println("summaries applied:", len(records.Applied()), "shown:", len(head.Stack))
+	for _, s := range head.Stack {
+		fmt.Printf("#%d to #%d: %d messages\n", s.From, s.To, s.Messages)
+	}
+	prompt, err := c.Request(context.Background())
+	fmt.Println("messages in the prompt:", len(prompt.Messages), err)
+	// Output:
+	// summaries applied: 15 shown: 3
+	// #1 to #75: 75 messages
+	// #76 to #141: 66 messages
+	// #142 to #157: 16 messages
+	// messages in the prompt: 44 <nil>
+}
+
+// wall runs a conversation of n messages about the stones of a wall.
+func wall(n int64, strategy func(string) compactor.Strategy) (*compactor.Compactor, *compactor.InMemory) {
+	ctx, day := context.Background(), time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	records := compactor.NewInMemory(nil)
-	day := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	var work []func() (finish func()) // slow work that waits for the owner
 	c, err := compactor.Open(ctx, compactor.Options{
-		Records: records,
-		Policy:  compactor.DefaultPolicy,
-		Window:  func() int { return 4000 },
-		Start:   func(slow func() (finish func())) { work = append(work, slow) },
-		Now:     func() time.Time { return day },
-		Log:     slog.New(slog.DiscardHandler),
+		Records:  records,
+		Policy:   compactor.DefaultPolicy,
+		Strategy: strategy,
+		Window:   func() int { return 4000 },
+		Start:    func(slow func() (finish func())) { work = append(work, slow) },
+		Now:      func() time.Time { return day },
+		Log:      slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		panic(err)
 	}
-	defer c.Close()
-	for seq := int64(1); seq <= 200; seq++ {
+	for seq := int64(1); seq <= n; seq++ {
 		m := chat.Message{Seq: seq, Turn: seq, Role: llm.RoleUser, Author: "Ada", Time: day}
 		m.Text = fmt.Sprintf("Stone %d of the wall is %d cm wide, and stands %d m from the gate.", seq, 20+seq%7, seq)
 		m.Tokens = chat.TokensOf(m)
@@ -48,19 +66,7 @@ func Example() {
 			finish()
 		}
 	}
-	head, _, _ := records.Head(ctx)
-	fmt.Println("summaries applied:", len(records.Applied()), "shown:", len(head.Stack))
-	for _, s := range head.Stack {
-		fmt.Printf("#%d to #%d: %d messages\n", s.From, s.To, s.Messages)
-	}
-	prompt, err := c.Request(ctx)
-	fmt.Println("messages in the prompt:", len(prompt.Messages), err)
-	// Output:
-	// summaries applied: 15 shown: 3
-	// #1 to #75: 75 messages
-	// #76 to #141: 66 messages
-	// #142 to #157: 16 messages
-	// messages in the prompt: 44 <nil>
+	return c, records
 }
 
 // speakers is a strategy whose summaries only name the speakers.
@@ -81,40 +87,12 @@ func (speakers) Summarize(ctx context.Context, m compactor.Material) (summarize.
 
 // A program can use its own strategy.
 func ExampleStrategy() {
-	ctx, day := context.Background(), time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
-	records := compactor.NewInMemory(nil)
-	var work []func() (finish func())
-	c, err := compactor.Open(ctx, compactor.Options{
-		Records:  records,
-		Policy:   compactor.DefaultPolicy,
-		Strategy: func(string) compactor.Strategy { return speakers{} },
-		Window:   func() int { return 4000 },
-		Start:    func(slow func() (finish func())) { work = append(work, slow) },
-		Now:      func() time.Time { return day },
-		Log:      slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		panic(err)
-	}
+	c, records := wall(80, func(string) compactor.Strategy { return speakers{} })
 	defer c.Close()
-	for seq := int64(1); seq <= 80; seq++ {
-		m := chat.Message{Seq: seq, Turn: seq, Role: llm.RoleUser, Author: []string{"Ada", "Bo"}[seq%2], Time: day}
-		m.Text = fmt.Sprintf("Stone %d of the wall is %d cm wide, and stands %d m from the gate.", seq, 20+seq%7, seq)
-		m.Tokens = chat.TokensOf(m)
-		if err := records.Append(m); err != nil {
-			panic(err)
-		}
-		c.History().Append(m)
-		c.History().Stored()
-		c.Check(ctx)
-		for ; len(work) > 0; work = work[1:] {
-			work[0]()()
-		}
-	}
-	head, _, _ := records.Head(ctx)
+	head, _, _ := records.Head(context.Background())
 	for _, s := range head.Stack {
 		fmt.Println(s.Text)
 	}
 	// Output:
-	// 21 messages of Bo and Ada.
+	// 21 messages of Ada.
 }

@@ -37,7 +37,8 @@ func (c *Compactor) backOff(j *job, err error) {
 	now, repair := c.o.Now(), j.repaired.ID != 0
 	switch {
 	case !repair && j.extractive:
-		c.retries.extractiveFailed(now)
+		c.retries.failed(now) // it needs no model, so the disk failed, which must not be retried without pause
+		c.retries.extractiveRetryAt = c.retries.retryAt
 	case !j.extractive && modelDeclines(err):
 		return // declined spans have their own backoff
 	case !repair || down:
@@ -141,13 +142,6 @@ func (b *backoff) failed(now time.Time) {
 	b.failures++
 }
 
-// extractiveFailed records a failure of the extractive summarizer. It needs no model, so the disk failed,
-// which must not be retried without pause.
-func (r *retries) extractiveFailed(now time.Time) {
-	r.failed(now)
-	r.extractiveRetryAt = r.retryAt
-}
-
 func (r *retries) worked() {
 	r.backoff, r.extractiveRetryAt, r.declines = backoff{}, time.Time{}, 0
 }
@@ -199,14 +193,6 @@ type veto struct {
 // minVeto is the shortest duration of a veto, so that a hook is not called at each message.
 const minVeto = time.Minute
 
-func (r *retries) forbid(t Trigger, reason string, until time.Time) {
-	if r.vetoes == nil {
-		r.vetoes = make(map[Trigger]veto)
-	}
-	r.vetoes[t] = veto{reason, until}
-}
-
-// forbids reports whether jobs of a trigger wait because of a veto.
 func (r *retries) forbids(t Trigger, now time.Time) bool { return now.Before(r.vetoes[t].until) }
 
 // reason returns why jobs of a trigger are forbidden, in words for people.
@@ -214,7 +200,6 @@ func (r *retries) reason(t Trigger) string {
 	return fmt.Sprintf("%s was forbidden: %s", t, r.vetoes[t].reason)
 }
 
-// why returns why automatic work waits; "" if it does not.
 func (r *retries) why(now time.Time) string {
 	switch {
 	case now.Before(r.pausedUntil):

@@ -35,7 +35,7 @@ func TestFailedRollupDoesNotRereadHistory(t *testing.T) {
 		var refuse atomic.Bool
 		worker := long(refuse.Load)
 		r := newRig(t, 4000, worker)
-		r.deliverAndWait(150, 300)
+		r.deliverMany(150, 300, r.waitIdle)
 		refuse.Store(true)
 		built := func() bool {
 			return slices.ContainsFunc(r.c.Status().Stack, func(row compactor.Compaction) bool { return row.By == compactor.ByExtractive })
@@ -64,7 +64,7 @@ func TestFailedFoldDoesNotFailItsSummary(t *testing.T) {
 		r := newRig(t, 4000, long(func() bool { return false }))
 		allow := r.refuse(t, "INSERT ON compactions WHEN new.kind = 'rollup'")
 		for range 12 {
-			r.deliverAndWait(5, 300)
+			r.deliverMany(5, 300, r.waitIdle)
 			time.Sleep(time.Hour)
 		}
 		states, folds := map[int64]compactor.EventState{}, 0
@@ -96,7 +96,7 @@ func TestWindowFullOfToolsDoesNotCompactEachMessage(t *testing.T) {
 			set(r)
 			r.open()
 			defer r.end()
-			r.deliverAndWait(40, 90)
+			r.deliverMany(40, 90, r.waitIdle)
 			n := len(r.worker.Requests())
 			check.That(t, n <= 20 && r.c.Status().Paused != "", "got %d model calls for 40 messages, paused %q", n, r.c.Status().Paused)
 		})

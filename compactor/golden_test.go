@@ -53,7 +53,6 @@ func TestGoldenPrompts(t *testing.T) {
 	}
 }
 
-// goldenRequests returns the requests of a short, fixed conversation.
 func goldenRequests(t *testing.T) (requests []llm.Request) {
 	r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 	note := func(messages []llm.Message) {
@@ -81,7 +80,6 @@ func goldenRequests(t *testing.T) (requests []llm.Request) {
 	return requests
 }
 
-// goldenModels returns the protocols by name.
 func goldenModels(t *testing.T) map[string]func(http.RoundTripper) llm.Model {
 	gpt := func(name, wire string) func(http.RoundTripper) llm.Model {
 		return func(sent http.RoundTripper) llm.Model {

@@ -96,20 +96,18 @@ func (r *InMemory) Append(messages ...chat.Message) error {
 	return nil
 }
 
-// Load returns the committed state. Running rows become failed.
 func (r *InMemory) Load(ctx context.Context) (transcript.Snapshot, error) {
 	for _, row := range r.state.Running {
 		r.commit(r.state.Fail(row.ID, "its worker ended"))
 	}
 	head, first, err := r.Head(ctx)
 	s := transcript.Snapshot{Head: head, First: first, Prepared: slices.Clone(r.state.Prepared), Next: r.state.NextSeq}
-	for m := range r.state.Messages.All() {
+	for _, m := range r.state.Messages {
 		s.Messages = append(s.Messages, r.said(m.Seq, m.Seq)...)
 	}
 	return s, err
 }
 
-// Head returns the committed head and the first messages of the session.
 func (r *InMemory) Head(context.Context) (Head, []chat.Message, error) {
 	var first []chat.Message
 	for _, m := range r.said(r.state.SessionStart, r.state.NextSeq-1) {
@@ -127,12 +125,10 @@ func (r *InMemory) said(from, to int64) []chat.Message {
 	return r.messages[i:max(i, j)]
 }
 
-// Span returns the messages of a span.
 func (r *InMemory) Span(_ context.Context, from, to int64) ([]chat.Message, error) {
 	return slices.Clone(r.said(from, to)), nil
 }
 
-// Begin writes a row in state running and returns its job.
 func (r *InMemory) Begin(_ context.Context, sum Compaction) (Job, error) {
 	c, err := r.state.Begin(sum)
 	if err != nil {
@@ -142,7 +138,6 @@ func (r *InMemory) Begin(_ context.Context, sum Compaction) (Job, error) {
 	return &inMemoryJob{r, r.state.Running[len(r.state.Running)-1]}, nil
 }
 
-// Commit applies a change of s, and assigns ids to new rows.
 func (r *InMemory) Commit(_ context.Context, s *transcript.State, c transcript.Change) (Head, error) {
 	if s.HeadVersion != r.state.HeadVersion {
 		return Head{}, transcript.ErrStale
@@ -167,19 +162,13 @@ func (r *InMemory) Commit(_ context.Context, s *transcript.State, c transcript.C
 	return r.state.Head(), nil
 }
 
-// Stretches counts the messages of spans.
-func (r *InMemory) Stretches(_ context.Context, spans []Span) (all []transcript.Stretch, err error) {
-	for _, part := range spans {
-		n := transcript.Stretch{Span: part}
-		if said := r.said(part.From, part.To); len(said) > 0 {
-			n.Messages, n.First, n.Last = len(said), said[0].Time, said[len(said)-1].Time
-		}
-		all = append(all, n)
+func (r *InMemory) Stretch(_ context.Context, sp Span) (n transcript.Stretch, err error) {
+	if said := r.said(sp.From, sp.To); len(said) > 0 {
+		n = transcript.Stretch{Messages: len(said), First: said[0].Time, Last: said[len(said)-1].Time}
 	}
-	return all, nil
+	return n, nil
 }
 
-// Ended returns those of the rows that are no longer prepared.
 func (r *InMemory) Ended(_ context.Context, rows []int64) (ended []Compaction, err error) {
 	for _, id := range rows {
 		if row := r.rows[id]; row != nil && row.State != Prepared {
@@ -197,9 +186,6 @@ func (r *InMemory) Latest(context.Context) (transcript.Undoable, error) {
 // Declined does nothing: the compactor knows it until the head changes.
 func (r *InMemory) Declined(context.Context, int64, Declined) error { return nil }
 
-// ClearDeclined does nothing.
-func (r *InMemory) ClearDeclined(context.Context) error { return nil }
-
 // Measured does nothing: the events contain the numbers too.
 func (r *InMemory) Measured(context.Context, int64, int, int) error { return nil }
 
@@ -209,13 +195,13 @@ type inMemoryJob struct {
 	row Compaction
 }
 
-// ID returns the row's id.
 func (j *inMemoryJob) ID() int64 { return j.row.ID }
 
-// Messages returns at most limit messages of a span.
-func (j *inMemoryJob) Messages(ctx context.Context, from, to int64, limit int) ([]chat.Message, error) {
-	found, err := j.r.Span(ctx, from, to)
-	return found[:min(max(limit, 0), len(found))], err
+func (j *inMemoryJob) Messages(_ context.Context, spans ...Span) (found []chat.Message, err error) {
+	for _, sp := range spans {
+		found = append(found, j.r.said(sp.From, sp.To)...)
+	}
+	return found, nil
 }
 
 // Children returns the rows that a rollup folded, or those that the job's own row is folding.
@@ -233,16 +219,12 @@ func (j *inMemoryJob) Children(_ context.Context, rollup int64) (found []Compact
 	return found, nil
 }
 
-// Tools returns nil: InMemory saves no memories.
 func (j *inMemoryJob) Tools(int) []llm.Tool { return nil }
 
-// Mark returns a function that does nothing.
 func (j *inMemoryJob) Mark() func() { return func() {} }
 
-// Kept returns 0.
 func (j *inMemoryJob) Kept() int { return 0 }
 
-// Store makes the row prepared.
 func (j *inMemoryJob) Store(_ context.Context, s summarize.Summary) ([]summarize.MemoryDraft, error) {
 	sum := j.row
 	sum.Text, sum.Tokens, sum.Sources = s.Text, s.Tokens, s.Sources
@@ -254,7 +236,6 @@ func (j *inMemoryJob) Store(_ context.Context, s summarize.Summary) ([]summarize
 	return nil, nil
 }
 
-// Fail makes the row failed.
 func (j *inMemoryJob) Fail(_ context.Context, cause string) error {
 	j.r.commit(j.r.state.Fail(j.row.ID, cause))
 	return nil

@@ -17,12 +17,13 @@ type job struct {
 	modelFollows bool       // a model will read the span later and extract the memories then
 	degraded     bool       // a fold on the way failed and the extractive summarizer took over
 	policy       Policy
-	window       int          // of the model
-	budget       int          // the window in estimated tokens, see Budget
-	children     []Compaction // of a rollup
-	allowed      bool         // skip Before
-	onStart      func(Event)  // called once when the job starts or is vetoed; nil: no one waits
-	onEnd        func(Event)  // called once when the job ends; nil: no one waits
+	window       int                 // of the model
+	budget       int                 // the window in estimated tokens, see Budget
+	children     []Compaction        // of a rollup
+	terms        map[string][]string // of the summaries beside it, by their texts; set by the extractive summarizer
+	allowed      bool                // skip Before
+	onStart      func(Event)         // called once when the job starts or is vetoed; nil: no one waits
+	onEnd        func(Event)         // called once when the job ends; nil: no one waits
 }
 
 // mayWait reports whether j can be left to the next start of the program.

@@ -57,7 +57,6 @@ func compact(l *killRig) {
 
 func waitUntilIdle(l *killRig) { l.waitIdle() }
 
-// runRepairs finishes all due work.
 func runRepairs(l *killRig) {
 	l.free.Store(true)
 	l.restart() // rejected work is retried

@@ -80,7 +80,6 @@ func TestKillAtEveryStatement(t *testing.T) {
 	}
 }
 
-// killAtEveryStatement kills an act at every point.
 func (a act) killAtEveryStatement(t *testing.T, name string) {
 	base := t.TempDir()
 	prepared := filepath.Join(base, "prepared")
@@ -133,7 +132,6 @@ func (a act) checkAfterKill(t *testing.T, dir string, step int, whole childRepor
 	l.verify()
 }
 
-// diskState returns what is on disk: the view and the messages.
 func (a act) diskState(t *testing.T, data *store.Store) string {
 	ctx := context.Background()
 	conv := check.Must(data.Find(ctx, cmp.Or(a.name, testConversation)))(t)
@@ -158,7 +156,6 @@ func (a act) diskState(t *testing.T, data *store.Store) string {
 	return b.String()
 }
 
-// sound checks the file itself.
 func sound(t *testing.T, data *store.Store) {
 	t.Helper()
 	found, err := data.Upkeep().Check(context.Background())
@@ -179,10 +176,8 @@ func openToLook(t testing.TB, dir string) *store.Store {
 	return check.Must(store.Open(context.Background(), store.Options{Dir: dir, Shared: true}))(t)
 }
 
-// count returns the number that a query of the database returns.
 func (r *rig) count(query string) int { return column[int](r.t, r.store, query)[0] }
 
-// column returns the one column of the rows of a query.
 func column[T any](t testing.TB, data *store.Store, query string) (all []T) {
 	t.Helper()
 	check.NoError(t, data.View(context.Background(), func(tx *store.Tx) error {
@@ -200,7 +195,6 @@ func (r *rig) memories(query string) []memory.Memory {
 	return found
 }
 
-// remembered returns the memories on disk, in no particular order.
 func remembered(t *testing.T, data *store.Store) []string {
 	return column[string](t, data, "SELECT content || ', ' || state FROM memories ORDER BY 1")
 }

@@ -2,7 +2,6 @@ package compactor
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -61,29 +60,13 @@ func collect[T any](
 		}
 		if err == nil && !known {
 			var said []chat.Message
-			said, err = readAll(ctx, record, row.From, row.To)
+			said, err = record.Messages(ctx, row.Span)
 			part = messages(said)
 		}
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, part...)
-	}
-	return all, nil
-}
-
-func readAll(ctx context.Context, record Job, from, to int64) ([]chat.Message, error) {
-	var all []chat.Message
-	for from <= to {
-		page, err := record.Messages(ctx, from, to, readPage)
-		if err != nil {
-			return nil, fmt.Errorf("read messages %d to %d: %w", from, to, err)
-		}
-		if len(page) == 0 {
-			break
-		}
-		all = append(all, page...)
-		from = page[len(page)-1].Seq + 1
 	}
 	return all, nil
 }

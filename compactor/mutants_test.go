@@ -133,7 +133,6 @@ func buildMutants(t *testing.T, root, dir string) {
 	check.Require(t, err == nil, "the bugs do not compile: %v\n%s", err, out)
 }
 
-// run searches a bug in its own process.
 func (m mutant) run(t *testing.T, root, name, binary string) {
 	tests := exec.CommandContext(t.Context(), binary, "-test.run", "^"+m.caught+"$", "-test.timeout", "3m",
 		"-rapid.checks", "1000", "-rapid.nofailfile", "-rapid.shrinktime", "1ms")

@@ -77,7 +77,6 @@ func (w *owner) do(f func()) {
 	w.changed = make(chan struct{})
 }
 
-// until waits until a condition of the engine is true.
 func (w *owner) until(ctx context.Context, done func() bool) error {
 	for {
 		w.mu.Lock()
@@ -131,13 +130,11 @@ func (w *owner) CompactThen(trigger compactor.Trigger, focus string, ended func(
 	return <-began
 }
 
-// get returns a value that the engine's owner reads.
 func get[T any](w *owner, f func() T) (v T) {
 	w.do(func() { v = f() })
 	return v
 }
 
-// try is get for what may fail.
 func try[T any](w *owner, f func() (T, error)) (v T, err error) {
 	w.do(func() { v, err = f() })
 	return v, err

@@ -22,7 +22,6 @@ func Keys() []string { return slices.Clone(keys) }
 
 var keys, fields = declared()
 
-// declared returns the policy's fields by their keys in settings files.
 func declared() (keys []string, fields map[string]int) {
 	policy := reflect.TypeFor[Policy]()
 	fields = make(map[string]int)
@@ -120,7 +119,6 @@ func (patch Patch) Fit(base Policy) (Policy, []*FieldError) {
 	return fitted, wrong
 }
 
-// set parses text into the setting of that key.
 func (p *Policy) set(key, text string) *FieldError {
 	i, known := fields[key]
 	if !known {

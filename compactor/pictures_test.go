@@ -26,7 +26,6 @@ func picture(seq int64, sizes ...int64) chat.Message {
 	return m
 }
 
-// files returns the pictures of messages, in order.
 func files(messages []llm.Message) (files []int64) {
 	for _, m := range messages {
 		for _, image := range m.Images {

@@ -10,7 +10,6 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// pin pins a message, as the command does.
 func (r *rig) pin(seq int64) {
 	r.t.Helper()
 	fresh := check.Must(r.conv.Transcript().Pin(r.t.Context(), seq, "Ada"))(r.t)
@@ -24,7 +23,6 @@ func (r *rig) unpin(seq int64) {
 	r.c.Reread()
 }
 
-// head returns the text above the messages.
 func (r *rig) head() string {
 	r.t.Helper()
 	view := r.render()
@@ -35,7 +33,6 @@ func (r *rig) head() string {
 	return view[from:to]
 }
 
-// inOrder fails unless each text occurs once, in this order.
 func inOrder(t *testing.T, all string, texts ...string) {
 	t.Helper()
 	at := 0

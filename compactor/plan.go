@@ -149,7 +149,6 @@ func tailStart(lines []line, open int64, tail tailLimits) int {
 	return end
 }
 
-// costOf returns the tokens of lines.
 func costOf(lines []line) (tokens int) {
 	for _, l := range lines {
 		tokens += l.tokens
@@ -157,7 +156,6 @@ func costOf(lines []line) (tokens int) {
 	return tokens
 }
 
-// lastTurn returns the index at which the last turn of lines begins.
 func lastTurn(lines []line) int {
 	n := len(lines) - 1
 	for n > 0 && lines[n-1].Turn == lines[n].Turn {

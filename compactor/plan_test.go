@@ -81,10 +81,7 @@ func TestPlan(t *testing.T) {
 		"nor is what follows it":                                   {openAt(2, turns(one(10, 10, 10)...)), 1000, tailLimits{0, 0, 100}, 1, 1},
 		"an empty history has no span":                             {turns(), 1, tailLimits{}, 0, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			sp := planSpan(tt.s, tt.need, tt.spared)
-			check.Equal(t, "span", sp.Span, Span{From: tt.from, To: tt.want})
-		})
+		check.Equal(t, name, planSpan(tt.s, tt.need, tt.spared).Span, Span{From: tt.from, To: tt.want})
 	}
 }
 
@@ -152,13 +149,8 @@ func TestFold(t *testing.T) {
 		{extractive, "never folds across messages", gap(stackOf(0, 0, 0)), there, []int64{2, 3}},
 		{extractive, "never folds what is not on disk", unwritten, nil, nil},
 	} {
-		t.Run(fmt.Sprintf("extractive %v: %s", tt.by, tt.name), func(t *testing.T) {
-			var got []int64
-			for _, c := range planFold(view{head: Head{Stack: tt.stack}, lines: tt.between}, 4, tt.by) {
-				got = append(got, c.ID)
-			}
-			check.EqualAll(t, "folded", got, tt.want)
-		})
+		got := planFold(view{head: Head{Stack: tt.stack}, lines: tt.between}, 4, tt.by)
+		check.EqualAll(t, fmt.Sprintf("extractive %v: %s", tt.by, tt.name), transcript.IDs(got), tt.want)
 	}
 	check.Equal(t, "level of the fold", foldLevel(stackOf(transcript.MaxLevel, transcript.MaxLevel)), transcript.MaxLevel)
 }
@@ -186,7 +178,7 @@ func TestInsertSplitsWhatItOverlaps(t *testing.T) {
 	check.That(t, stackCost(got) < 1600 && got[0].Text == "" && got[2].Kind == Placeholder, "the parts cost %d: %+v", stackCost(got), got)
 }
 
-func TestRetriesBackOffAndPause(t *testing.T) {
+func TestRetries(t *testing.T) {
 	var r retries
 	for i, want := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute, 30 * time.Minute, 30 * time.Minute} {
 		r.failed(noon)
@@ -200,12 +192,9 @@ func TestRetriesBackOffAndPause(t *testing.T) {
 	r.freed(4, 100, false, noon, time.Minute)
 	check.Equal(t, "paused after separate useless compactions", r.why(noon), "")
 	r.freed(90, 100, true, noon, time.Minute)
-	check.That(t, r.why(noon) != "" && r.why(noon.Add(time.Minute)) == "",
-		"two useless applied compactions in a row do not pause for the cooldown")
-}
+	later := noon.Add(time.Minute)
+	check.That(t, r.why(noon) != "" && r.why(later) == "", "two useless applied compactions in a row do not pause for the cooldown")
 
-func TestRepairsBackOffSeparately(t *testing.T) {
-	var r retries
 	r.repairFailed(1, noon, nil)
 	r.repairFailed(2, noon, []Compaction{{ID: 1}, {ID: 2}})
 	r.repairFailed(2, noon, []Compaction{{ID: 1}, {ID: 2}})
@@ -215,27 +204,21 @@ func TestRepairsBackOffSeparately(t *testing.T) {
 	}
 	r.repairFailed(2, noon, []Compaction{{ID: 2}})
 	check.That(t, len(r.repairs) == 1 && r.retryAt.IsZero(), "known are %v, and a model waits until %v", r.repairs, r.retryAt)
-}
 
-func TestDecliningModelIsLeftAlone(t *testing.T) {
-	var r retries
-	r.declined(noon, 3)
-	r.declined(noon, 3)
-	r.worked()
-	r.declined(noon, 3)
-	r.declined(noon, 3)
-	check.Equal(t, "pause after a few declined spans", r.why(noon), "")
-	r.declined(noon, 3)
-	check.Equal(t, "pause after three in a row", r.failures, 3)
-	check.Equal(t, "failures", r.why(noon), reasonBackoff)
-}
-
-func TestVetoExpires(t *testing.T) {
-	var r retries
-	r.forbid(OnRepair, "not at night", noon.Add(time.Hour))
-	check.That(t, r.forbids(OnRepair, noon) && !r.forbids(OnRollup, noon) && r.why(noon) == "repair was forbidden: not at night", "it says %q", r.why(noon))
-	later := noon.Add(time.Hour)
+	r.vetoes = map[Trigger]veto{OnRepair: {"not at night", later.Add(time.Hour)}}
+	check.That(t, r.forbids(OnRepair, later) && !r.forbids(OnRollup, later) && r.why(later) == "repair was forbidden: not at night", "it says %q", r.why(later))
+	later = later.Add(time.Hour)
 	check.That(t, !r.forbids(OnRepair, later) && r.why(later) == "", "an hour later: got %q", r.why(later))
+
+	r.declined(later, 3)
+	r.declined(later, 3)
+	r.worked()
+	r.declined(later, 3)
+	r.declined(later, 3)
+	check.Equal(t, "pause after a few declined spans", r.why(later), "")
+	r.declined(later, 3)
+	check.Equal(t, "failures after three in a row", r.failures, 3)
+	check.Equal(t, "pause after three in a row", r.why(later), reasonBackoff)
 }
 
 func TestFailureIsReportedUntilApplied(t *testing.T) {

@@ -175,18 +175,16 @@ func TestLevelsByHeadroom(t *testing.T) {
 		"emergency by headroom below the others":   {0.8, 0.85, -30_000, 100_000, 0.69, 0.695, 0.7},
 		"one in tokens below those that are given": {-40_000, 0.85, 0.95, 100_000, 0.6, 0.85, 0.95},
 	} {
-		t.Run(name, func(t *testing.T) {
-			p := compactor.DefaultPolicy()
-			p.BackgroundThreshold, p.AggressiveThreshold, p.EmergencyThreshold = c.b, c.a, c.e
-			check.Len(t, "faults", p.Validate(), 0)
-			p = p.At(c.window)
-			near := func(a, b float64) bool { return math.Abs(a-b) < 0.0051 }
-			check.That(t, near(p.BackgroundThreshold, c.wantB) && near(p.AggressiveThreshold, c.wantA) && near(p.EmergencyThreshold, c.wantE),
-				"%g, %g, %g; want %g, %g, %g", p.BackgroundThreshold, p.AggressiveThreshold, p.EmergencyThreshold, c.wantB, c.wantA, c.wantE)
-			check.That(t, p.Prepare() < p.BackgroundThreshold, "got prepare threshold %g and background level %g", p.Prepare(), p.BackgroundThreshold)
-			check.Len(t, "faults in the window", p.Validate(), 0)
-			check.Equal(t, "policy", p.At(c.window/3), p)
-		})
+		p := compactor.DefaultPolicy()
+		p.BackgroundThreshold, p.AggressiveThreshold, p.EmergencyThreshold = c.b, c.a, c.e
+		check.Len(t, name+": faults", p.Validate(), 0)
+		p = p.At(c.window)
+		near := func(a, b float64) bool { return math.Abs(a-b) < 0.0051 }
+		check.That(t, near(p.BackgroundThreshold, c.wantB) && near(p.AggressiveThreshold, c.wantA) && near(p.EmergencyThreshold, c.wantE),
+			"%s: %g, %g, %g; want %g, %g, %g", name, p.BackgroundThreshold, p.AggressiveThreshold, p.EmergencyThreshold, c.wantB, c.wantA, c.wantE)
+		check.That(t, p.Prepare() < p.BackgroundThreshold, "%s: got prepare threshold %g", name, p.Prepare())
+		check.Len(t, name+": faults in the window", p.Validate(), 0)
+		check.Equal(t, name+": policy", p.At(c.window/3), p)
 	}
 }
 

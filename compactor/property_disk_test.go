@@ -143,8 +143,8 @@ func (d *disk) Commit(ctx context.Context, s *transcript.State, change transcrip
 	return h, err
 }
 
-func (d *disk) Stretches(ctx context.Context, spans []compactor.Span) ([]transcript.Stretch, error) {
-	return result(d, func() ([]transcript.Stretch, error) { return d.Records.Stretches(ctx, spans) })
+func (d *disk) Stretch(ctx context.Context, sp compactor.Span) (transcript.Stretch, error) {
+	return result(d, func() (transcript.Stretch, error) { return d.Records.Stretch(ctx, sp) })
 }
 
 func (d *disk) Latest(ctx context.Context) (transcript.Undoable, error) {
@@ -159,10 +159,6 @@ func (d *disk) Declined(ctx context.Context, row int64, n compactor.Declined) er
 	return d.call(func() error { return d.Records.Declined(ctx, row, n) })
 }
 
-func (d *disk) ClearDeclined(ctx context.Context) error {
-	return d.call(func() error { return d.Records.ClearDeclined(ctx) })
-}
-
 func (d *disk) Measured(ctx context.Context, row int64, before, after int) error {
 	return d.call(func() error { return d.Records.Measured(ctx, row, before, after) })
 }
@@ -173,8 +169,8 @@ type diskJob struct {
 	d *disk
 }
 
-func (j *diskJob) Messages(ctx context.Context, from, to int64, limit int) ([]chat.Message, error) {
-	return result(j.d, func() ([]chat.Message, error) { return j.Job.Messages(ctx, from, to, limit) })
+func (j *diskJob) Messages(ctx context.Context, spans ...compactor.Span) ([]chat.Message, error) {
+	return result(j.d, func() ([]chat.Message, error) { return j.Job.Messages(ctx, spans...) })
 }
 
 func (j *diskJob) Children(ctx context.Context, rollup int64) ([]compactor.Compaction, error) {

@@ -65,7 +65,6 @@ func (m *machine) request(rt *rapid.T, first bool) (alive bool) {
 	return !m.disk.dead.Load()
 }
 
-// checkExtendsPrevious checks that a request extends the one before, unless the head has changed.
 func (m *machine) checkExtendsPrevious(rt *rapid.T, text string, first, squeezed bool) {
 	now := view{text, m.disk.version.Load(), squeezed || m.last.squeezed && !first}
 	was := m.last
@@ -119,7 +118,6 @@ func (m *machine) checkEveryMessageShown(rt *rapid.T, text string, whole bool) {
 	}
 }
 
-// rowOver returns which row covers a message; -1: none.
 func rowOver(rows []compactor.Compaction, seq int64) int {
 	return slices.IndexFunc(rows, func(row compactor.Compaction) bool { return row.Covers(seq) })
 }

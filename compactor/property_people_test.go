@@ -32,7 +32,6 @@ func (m *machine) runTurn(rt *rapid.T) {
 	m.answer(rt, results)
 }
 
-// answer runs the turn that m.asked waits for.
 func (m *machine) answer(rt *rapid.T, results []string) {
 	r, h := m.r, m.r.c.History()
 	x := r.beginWith(*m.asked, m.context(rt, m.asked.Seq))
@@ -84,7 +83,6 @@ func (m *machine) context(rt *rapid.T, turn int64) compactor.Context {
 	return made
 }
 
-// undo undoes the latest compaction if possible.
 func (m *machine) undo(rt *rapid.T) {
 	e, err := m.r.c.Undo(context.Background())
 	if err != nil && (m.refusing || m.disk.dead.Load()) {
@@ -97,7 +95,6 @@ func (m *machine) undo(rt *rapid.T) {
 	m.r.c.Check(context.Background())
 }
 
-// requestAndUndo applies a requested compaction alone, and undoes it.
 func (m *machine) requestAndUndo(rt *rapid.T) {
 	if m.silent {
 		return
@@ -135,7 +132,6 @@ func (m *machine) requestAndUndo(rt *rapid.T) {
 		"before, with %d tokens\n%s\n--- after an undo, with %d\n%s", used, before, left, after)
 }
 
-// pin pins or unpins a message.
 func (m *machine) pin(rt *rapid.T) {
 	r := m.r
 	left := r.remainingMessages()
@@ -153,7 +149,6 @@ func (m *machine) pin(rt *rapid.T) {
 	r.c.Check(context.Background())
 }
 
-// newSession starts a new session.
 func (m *machine) newSession(rt *rapid.T) {
 	if !m.refusing && !m.disk.armed() {
 		m.r.startSession()
@@ -166,7 +161,6 @@ func (m *machine) newSession(rt *rapid.T) {
 	}
 }
 
-// editOrDelete edits or deletes some messages, whether verbatim, being summarized, or summarized.
 func (m *machine) editOrDelete(rt *rapid.T, deleted bool) {
 	r := m.r
 	var theirs []int64

@@ -7,8 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -35,7 +33,6 @@ type limits struct {
 // requestEnds counts the requests that began, and their ends.
 type requestEnds struct{ started, ended atomic.Int64 }
 
-// limit puts budget and hook between engine and world.
 func (l *limits) limit(o *compactor.Options, hook bool) {
 	l.credit.Store(plenty)
 	l.ended = &requestEnds{}
@@ -66,7 +63,6 @@ func (l *limits) lift() {
 	l.vetoes.Store(false)
 }
 
-// compactOtherwise has a person or the model request a compaction with settings of its own.
 func (m *machine) compactOtherwise(rt *rapid.T) {
 	if m.silent {
 		return
@@ -91,7 +87,6 @@ func (m *machine) compactOtherwise(rt *rapid.T) {
 	m.waitForWorker(rt)
 }
 
-// brief renders the view for another agent.
 func (m *machine) brief(rt *rapid.T) {
 	most := one(rt, "tokens", 100, 400, 1500, 20_000)
 	text, err := m.r.c.Briefing(context.Background(), most, m.r.policy, chat.Message{Seq: 1 << 31, Role: "user", Author: "Ada", Text: "question of another"})
@@ -166,20 +161,9 @@ type tally struct {
 func (t *tally) add(n int, what ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.counts[fmt.Sprintln(what...)] += n
+	t.counts[strings.TrimSpace(fmt.Sprintln(what...))] += n
 }
 
-func (t *tally) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	var b strings.Builder
-	for _, what := range slices.Sorted(maps.Keys(t.counts)) {
-		fmt.Fprintf(&b, "%8d %s", t.counts[what], what)
-	}
-	return b.String()
-}
-
-// count counts a history that has ended.
 func (m *machine) count() {
 	m.tally.add(1, "histories that are silent, of a thread, loose, without a model:", m.silent, m.channel != "", m.loose, m.r.worker == nil)
 	m.tally.add(len(m.r.said), "messages")

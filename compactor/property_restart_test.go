@@ -95,7 +95,6 @@ func (m *machine) becomeThread(rt *rapid.T) {
 	storetest.Hide(rt, c, 7, 7)
 }
 
-// deleteInChannel deletes a message of the channel above a thread.
 func (m *machine) deleteInChannel(rt *rapid.T) {
 	if m.channel == "" {
 		return
@@ -114,7 +113,6 @@ func (m *machine) deleteInChannel(rt *rapid.T) {
 	m.checkNotShown(rt, fmt.Sprintf("above %d said", n))
 }
 
-// checkNotShown fails if the view contains deleted text.
 func (m *machine) checkNotShown(rt *rapid.T, deleted ...string) {
 	messages, _, err := m.r.c.Request(context.Background())
 	if err != nil && m.disk.dead.Load() {

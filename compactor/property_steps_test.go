@@ -140,7 +140,6 @@ func (m *machine) step(rt *rapid.T) {
 	}
 }
 
-// underFault reports whether something is broken just now.
 func (m *machine) underFault() bool {
 	return m.held || m.refusing || m.vetoes.Load() || m.credit.Load() < plenty/2 || m.disk.armed() ||
 		m.r.worker != nil && int(m.mood.Load()) >= len(moods)-faultyMoods
@@ -150,7 +149,6 @@ func (m *machine) text(rt *rapid.T) string {
 	return filler(one(rt, "size", 1, 10, 30, 30, 60, 100, 200, 900))
 }
 
-// importHistory imports earlier messages.
 func (m *machine) importHistory(rt *rapid.T) {
 	n := below(rt, 25, "imported")
 	var said []store.Inbound

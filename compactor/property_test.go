@@ -2,6 +2,7 @@ package compactor_test
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -52,7 +53,7 @@ func TestInvariants(t *testing.T) {
 			})
 		}
 	})
-	t.Logf("in %s\n%s", time.Since(started).Round(time.Second), all)
+	t.Logf("in %s\n%s", time.Since(started).Round(time.Second), check.Must(json.MarshalIndent(all.counts, "", " "))(t))
 }
 
 var beginning sync.Mutex // guards rapid's seed until it was read
@@ -111,7 +112,6 @@ func chance(rt *rapid.T, in int, what string) bool {
 	return rapid.Map(anyNumber, func(v int) bool { return v%in == in-1 }).Draw(rt, what)
 }
 
-// share draws a fraction from low to high.
 func share(rt *rapid.T, low, high float64, what string) float64 {
 	return low + (high-low)*float64(below(rt, 33, what))/32
 }
@@ -190,7 +190,6 @@ func drawVariant(rt *rapid.T, p *compactor.Policy) {
 	}
 }
 
-// configure puts the machine's disk, clock and event handler between engine and world.
 func (m *machine) configure(o *compactor.Options) {
 	m.disk = &disk{Records: o.Records}
 	o.Records = m.disk
@@ -203,7 +202,6 @@ func (m *machine) configure(o *compactor.Options) {
 	}
 }
 
-// end ends a history, failed or not.
 func (m *machine) end() {
 	m.repairDisk()
 	m.release()
@@ -233,7 +231,6 @@ func (m *machine) checkAfterStep(rt *rapid.T, whole bool) {
 	check.Require(rt, !m.silent || m.r.worker == nil || len(m.r.worker.Requests()) <= 0, "got a model call for unaddressed talk")
 }
 
-// repairFaults removes all faults, and waits for the worker.
 func (m *machine) repairFaults(rt *rapid.T) {
 	m.repairDisk()
 	m.lift()

@@ -26,12 +26,7 @@ var moods = []func(ctx context.Context, n int, req llm.Request) (llm.Response, e
 	func(_ context.Context, n int, req llm.Request) (llm.Response, error) { // answers in text
 		return llmtest.Say(fmt.Sprintf("Text %d of %s, %s. %s", n, spanOf(req), wordsOf(req), filler(n%60))), nil
 	},
-	func(_ context.Context, n int, req llm.Request) (llm.Response, error) { // as long as it may be
-		var most int
-		_, err := fmt.Sscanf(req.Messages[1].Text[strings.LastIndex(req.Messages[1].Text, "in about "):], "in about %d", &most)
-		text := fmt.Sprintf("Full %d of %s, %s. ", n, spanOf(req), wordsOf(req))
-		return summary(text + filler(most-tokens.Estimate(text))), err
-	},
+	fullSummary,
 	func(_ context.Context, _ int, req llm.Request) (llm.Response, error) { // quotes
 		heard := beginnings(namedIn(materialIn(req))) // it repeats nothing of what it is shown for reference
 		return summary("They said: " + strings.Join(heard[:min(30, len(heard))], ", ") + " and so on."), nil
@@ -49,6 +44,14 @@ var moods = []func(ctx context.Context, n int, req llm.Request) (llm.Response, e
 }
 
 const faultyMoods = 8
+
+// fullSummary is a worker whose summaries are as long as they may be.
+func fullSummary(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+	var most int
+	_, err := fmt.Sscanf(req.Messages[1].Text[strings.LastIndex(req.Messages[1].Text, "in about "):], "in about %d", &most)
+	text := fmt.Sprintf("Full %d of %s, %s. ", n, spanOf(req), wordsOf(req))
+	return summary(text + filler(most-tokens.Estimate(text))), err
+}
 
 func (m *machine) work(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 	m.waitAtGate(ctx, atWork)
@@ -94,14 +97,12 @@ type gate struct {
 	open  chan struct{}
 }
 
-// holdWorkerAt holds the next worker that reaches a place.
 func (m *machine) holdWorkerAt(rt *rapid.T, place int) {
 	m.releaseAndWait(rt)
 	m.gate = &gate{place, make(chan struct{})}
 	m.next.Store(m.gate)
 }
 
-// waitAtGate holds the worker if this is the place.
 func (m *machine) waitAtGate(ctx context.Context, place int) {
 	g := m.next.Load()
 	if g == nil || g.place != place || !m.next.CompareAndSwap(g, nil) {
@@ -114,7 +115,6 @@ func (m *machine) waitAtGate(ctx context.Context, place int) {
 	}
 }
 
-// release lets the worker continue, and removes the gate.
 func (m *machine) release() {
 	m.next.Store(nil)
 	if m.gate != nil {
@@ -127,7 +127,6 @@ func (m *machine) release() {
 	m.held = false
 }
 
-// releaseAndWait lets a held worker continue, and waits until it is done.
 func (m *machine) releaseAndWait(rt *rapid.T) {
 	m.release()
 	m.waitForWorker(rt)

@@ -61,15 +61,14 @@ func TestWindowIsNeverExceeded(t *testing.T) {
 		"all of it":                    many(10, step{text: filler(300), arguments: arguments(300), results: []string{filler(2000)}}),
 		"arguments that are no object": many(10, step{arguments: `"` + strings.Repeat("tea ", 600) + `"`, results: []string{"ok"}}),
 	} {
-		t.Run(claim, func(t *testing.T) {
-			r := newRig(t, window, &llmtest.Model{Func: goodSummary})
-			r.deliverMany(10, 1)
-			r.waitForWork("begin "+filler(5000)+"end", steps...)
-			r.waitIdle()
-			r.verify() // the transcript keeps all of it
-			r.renderAfterRestart()
-			r.talk("and now?")
-		})
+		t.Log(claim)
+		r := newRig(t, window, &llmtest.Model{Func: goodSummary})
+		r.deliverMany(10, 1)
+		r.waitForWork("begin "+filler(5000)+"end", steps...)
+		r.waitIdle()
+		r.verify() // the transcript keeps all of it
+		r.renderAfterRestart()
+		r.talk("and now?")
 	}
 }
 
@@ -163,7 +162,6 @@ func TestToolResultsAreClearedWithHeadChange(t *testing.T) {
 	r.renderAfterRestart()
 }
 
-// show delivers an unaddressed message with a picture.
 func (r *rig) show(text string, data []byte) chat.Message {
 	r.t.Helper()
 	shown := r.arrive(store.Inbound{

@@ -3,12 +3,15 @@ package compactor
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
+	"cairn/internal/tokens"
 )
 
 // Recap is a summary for a person who asked. It changes and stores nothing.
@@ -37,24 +40,20 @@ func (c *Compactor) Recap(focus string) func(context.Context) (Recap, error) {
 
 func (c *Compactor) recap(ctx context.Context, s view, w worker, focus string) (Recap, error) {
 	r := Recap{By: ByExtractive}
-	cover := func(from, to int64) {
-		if r.From == 0 || from < r.From {
-			r.From = from
-		}
-		r.To = max(r.To, to)
-	}
+	var seqs []int64
 	for _, row := range s.shownRows() {
-		cover(row.From, row.To)
+		seqs = append(seqs, row.From, row.To)
 		if row.Kind == Placeholder {
 			r.Hidden += row.Messages
 		}
 	}
 	for _, l := range s.lines {
-		cover(l.Seq, l.Seq)
+		seqs = append(seqs, l.Seq)
 	}
-	if r.To == 0 {
+	if len(seqs) == 0 {
 		return r, nil
 	}
+	r.From, r.To = slices.Min(seqs), slices.Max(seqs)
 	if c.o.Worker != nil {
 		text, err := c.recapByModel(ctx, s, w)
 		if err == nil {
@@ -103,7 +102,6 @@ func quotedItems(row Compaction, most int) (items []summarize.Item) {
 	return items
 }
 
-// itemsOfView returns the content of a view as material, with its rows as ofRow returns them.
 func itemsOfView(s view, ofRow func(row Compaction, most int) []summarize.Item, most int) []summarize.Item {
 	var items []summarize.Item
 	for _, row := range s.shownRows() {
@@ -117,12 +115,15 @@ func itemsOfView(s view, ofRow func(row Compaction, most int) []summarize.Item, 
 	}
 	items = append(items, summarize.ItemsOf(messages, most)...)
 	slices.SortStableFunc(items, func(a, b summarize.Item) int { return int(a.From - b.From) })
-	above, root := s.above()
-	var first []summarize.Item
-	for _, row := range above {
-		first = append(first, ofRow(row, most)...)
+	var first []summarize.Item // of the channel that a thread belongs to
+	for _, e := range s.past.entries {
+		switch {
+		case e.root:
+			first = append(first, summarize.ItemsOf([]chat.Message{*s.head.Inherited.Root}, most)...)
+		case !e.own && e.row.Kind != "" && e.row.Kind != Placeholder:
+			first = append(first, ofRow(e.row, most)...)
+		}
 	}
-	first = append(first, summarize.ItemsOf(root, most)...)
 	for i := range first { // its seqs belong to another conversation
 		first[i].Turn, first[i].From, first[i].To = 0, 1, 1
 		if len(items) > 0 {
@@ -142,16 +143,69 @@ func (s view) shownRows() (rows []Compaction) {
 	return append(rows, s.head.Stack...)
 }
 
-// above returns what the view shows of the channel a thread belongs to: summaries, and the thread's
-// parent message if there is one.
-func (s view) above() (rows []Compaction, root []chat.Message) {
-	for _, e := range s.past.entries {
-		switch {
-		case e.root:
-			root = []chat.Message{*s.head.Inherited.Root}
-		case !e.own && e.row.Kind != "" && e.row.Kind != Placeholder:
-			rows = append(rows, e.row)
+// What another agent is given of a conversation, to answer one question in it.
+
+// Shares of a briefing.
+const (
+	headShare     = 3 // the head: at most 1/3
+	questionShare = 4 // the question: at most 1/4
+	summedShare   = 4 // summary of the messages: at most 1/4 of what is left
+)
+
+// Briefing returns a function that renders the view in about tokens tokens: the head, then the
+// messages as far as they fit; older ones are summarized without a model. The question comes last
+// and is not repeated among the messages. Nothing is written. The function may run in any
+// goroutine.
+func (c *Compactor) Briefing(ctx context.Context, tokens int, p Policy, question chat.Message) (func() string, error) {
+	if c.reread(ctx); c.h.outdated {
+		return nil, errOutdated
+	}
+	s := c.h.view
+	return func() string { return s.briefing(tokens, p, question) }, nil
+}
+
+func (s view) briefing(cost int, p Policy, question chat.Message) string {
+	asked := summarize.ClippedItems([]chat.Message{question}, max(cost/questionShare, 0))
+	left := cost - summarize.CostOfItems(asked)
+	var b strings.Builder
+	if s.headText != "" {
+		text, mark, end := tokens.Parts(secrets.Mask(s.headText), max(min(left, cost/headShare), 0))
+		if mark != "" { // the end continues with a whole line: the rest of one may read as a line that nobody wrote
+			_, end, _ = strings.Cut(end, "\n")
+			text += mark + end
+		}
+		left -= tokens.Estimate(text)
+		b.WriteString(text + "\n\n")
+	}
+	var said []chat.Message
+	for _, l := range s.lines {
+		if l.Seq != question.Seq {
+			said = append(said, *l.Message)
 		}
 	}
-	return rows, root
+	items := summarize.ClippedItems(said, summarize.MostOfMessage)
+	if summarize.CostOfItems(items) > left {
+		summed := min(p.MaxSummary, left/summedShare)
+		n := 0
+		for room := left - summed; n < len(items) && room >= items[len(items)-1-n].Tokens; n++ {
+			room -= items[len(items)-1-n].Tokens
+		}
+		items = items[len(items)-n:]
+		older := said
+		if n > 0 {
+			older = said[:slices.IndexFunc(said, func(m chat.Message) bool { return m.Seq == items[0].From })]
+		}
+		if text := summarize.Extract(withoutSecrets(older), summed, 0, question.Text).Text; text != "" {
+			fmt.Fprintf(&b, "<summary from=\"%d\" to=\"%d\">%s</summary>\n\n", older[0].Seq, older[len(older)-1].Seq, summarize.Content(secrets.Mask(text), summed))
+		}
+	}
+	if len(items) > 0 {
+		b.WriteString(summarize.PlainText(items) + "\n\n")
+	}
+	b.WriteString("<question>\n")
+	for _, it := range asked {
+		b.WriteString(it.Text)
+	}
+	b.WriteString("\n</question>")
+	return b.String()
 }

@@ -28,8 +28,8 @@ type Records interface {
 	// transcript.ErrStale: the stored state is not s any more, and nothing has changed.
 	Commit(ctx context.Context, s *transcript.State, change transcript.Change) (Head, error)
 
-	// Stretches counts the messages of spans, for transcript.State.Cover.
-	Stretches(ctx context.Context, spans []Span) ([]transcript.Stretch, error)
+	// Stretch counts the messages of a span, for transcript.State.Cover.
+	Stretch(ctx context.Context, sp Span) (transcript.Stretch, error)
 
 	// Ended returns those of the rows that are no longer prepared, in their current form.
 	Ended(ctx context.Context, rows []int64) ([]Compaction, error)
@@ -41,10 +41,8 @@ type Records interface {
 	// Span returns the messages of [from, to], deleted ones left out, oldest first.
 	Span(ctx context.Context, from, to int64) ([]chat.Message, error)
 
-	// Declined records that a model declined to summarize a row's span. ClearDeclined clears all such
-	// records, so that a person's request tries again.
+	// Declined records how often a model declined to summarize a row's span; row 0: all that were declined.
 	Declined(ctx context.Context, row int64, d Declined) error
-	ClearDeclined(ctx context.Context) error
 
 	// Measured records the tokens used before and after an applied compaction.
 	Measured(ctx context.Context, row int64, before, after int) error
@@ -64,7 +62,7 @@ func (c *Compactor) transcript() *transcript.State {
 	}
 	verbatim := make([]transcript.Message, 0, len(lines))
 	for _, l := range lines {
-		if l.Seq <= s.stored && l.Role != "" {
+		if l.Seq <= s.stored {
 			verbatim = append(verbatim, transcript.MessageOf(*l.Message))
 		}
 	}

@@ -36,7 +36,12 @@ type rendering struct {
 func (r *rendering) next(system string, s view) []llm.Message {
 	if !r.extends(s) {
 		*r = rendering{head: s.headText, pictures: shownPictures(s.lines)}
-		r.out = appendHead(make([]llm.Message, 0, len(s.lines)+len(s.lines)/8+16), system, s.headText)
+		r.out = make([]llm.Message, 0, len(s.lines)+len(s.lines)/8+16)
+		for _, block := range []llm.Message{{Role: llm.RoleSystem, Text: system}, {Role: llm.RoleUser, Text: s.headText}} {
+			if block.Text != "" {
+				r.out = append(r.out, block)
+			}
+		}
 		r.headLen = len(r.out)
 	}
 	r.out = appendLines(r.out, s.lines[len(r.lines):], s.contexts[len(r.contexts):], r.pictures)
@@ -75,16 +80,6 @@ func (r *rendering) extends(s view) bool {
 	}
 	rest := s.lines[n:]
 	return !slices.ContainsFunc(rest, func(l line) bool { return l.pictures > 0 }) && (len(rest) == 0 || rest[0].Role != llm.RoleTool)
-}
-
-func appendHead(out []llm.Message, system, head string) []llm.Message {
-	if system != "" {
-		out = append(out, llm.Message{Role: llm.RoleSystem, Text: system})
-	}
-	if head != "" {
-		out = append(out, llm.Message{Role: llm.RoleUser, Text: head})
-	}
-	return out
 }
 
 // appendLines writes lines, each with the context that follows it.

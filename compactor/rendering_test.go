@@ -51,7 +51,6 @@ func (m *renderedHistory) say(role llm.Role, one chat.Message) {
 	m.h.Append(one)
 }
 
-// messages are the steps that add to the history.
 func (m *renderedHistory) messages() map[string]func(*rapid.T) {
 	return map[string]func(*rapid.T){
 		"people": func(t *rapid.T) {
@@ -83,7 +82,6 @@ func (m *renderedHistory) messages() map[string]func(*rapid.T) {
 	}
 }
 
-// changes are the steps that change what is shown.
 func (m *renderedHistory) changes() map[string]func(*rapid.T) {
 	return map[string]func(*rapid.T){
 		"clear": func(t *rapid.T) { m.h.clearRunning(rapid.IntRange(10, 500).Draw(t, "limit")) },
@@ -186,22 +184,20 @@ func TestEarlierSessionsInPrompt(t *testing.T) {
 		{"the newest copies", line + 300 + root + 100, 3, []int64{1, 2, 3}, 1},
 		{"no line without a row", line + 50, 3, nil, -1},
 	} {
-		t.Run(test.claim, func(t *testing.T) {
-			p := shownPast(h, shape{maxPast: test.most, pastSessions: test.sessions})
-			var own []int64
-			copies, tokens := -1, 0
-			for _, e := range p.entries {
-				tokens += e.tokens
-				switch {
-				case e.own:
-					own = append(own, e.row.ID)
-				case strings.Contains(e.text, "hangs on"), strings.Contains(e.text, "above this thread"):
-					copies++
-				}
+		p := shownPast(h, shape{maxPast: test.most, pastSessions: test.sessions})
+		var own []int64
+		copies, tokens := -1, 0
+		for _, e := range p.entries {
+			tokens += e.tokens
+			switch {
+			case e.own:
+				own = append(own, e.row.ID)
+			case strings.Contains(e.text, "hangs on"), strings.Contains(e.text, "above this thread"):
+				copies++
 			}
-			check.That(t, slices.Equal(own, test.own) && copies == test.copies && tokens == p.tokens && tokens <= test.most,
-				"got %v and %d copies in %d tokens, counted %d", own, copies, p.tokens, tokens)
-		})
+		}
+		check.That(t, slices.Equal(own, test.own) && copies == test.copies && tokens == p.tokens && tokens <= test.most,
+			"%s: got %v and %d copies in %d tokens, counted %d", test.claim, own, copies, p.tokens, tokens)
 	}
 	var text strings.Builder
 	at := 0

@@ -43,16 +43,10 @@ func TestPlaceholderIsFilledWhileModelHangs(t *testing.T) {
 	})
 }
 
-// emergencies counts the applied emergencies.
-func (r *rig) emergencies() (n int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, e := range r.events {
-		if e.State == compactor.EventApplied && e.Trigger == compactor.OnEmergency {
-			n++
-		}
-	}
-	return n
+func (r *rig) emergencies() int {
+	return len(r.which(func(e compactor.Event) bool {
+		return e.State == compactor.EventApplied && e.Trigger == compactor.OnEmergency
+	}))
 }
 
 // Failed summaries are repaired when the model is back, even without new messages.

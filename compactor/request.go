@@ -1,7 +1,9 @@
 package compactor
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 	"time"
 
 	"cairn/compactor/summarize"
@@ -63,7 +65,10 @@ func (c *Compactor) policyFor(w Requested) Policy {
 // process ends first.
 func (c *Compactor) Compact(w Requested) {
 	if w.Trigger == OnManual {
-		c.retryDeclined()
+		c.retries.declinedTo = 0
+		if slices.ContainsFunc(c.h.head.Rows(), func(row Compaction) bool { return row.Declined.Times > 0 }) {
+			c.noteDeclined(0, Declined{})
+		}
 		c.undoLifted = true // even if there is nothing to do, or not now
 	}
 	if c.busy == nil {
@@ -76,7 +81,7 @@ func (c *Compactor) Compact(w Requested) {
 		}
 		return
 	}
-	e, began := c.eventOf(w, EventScheduled, ""), w.Began
+	e, began := Event{State: EventScheduled, Trigger: w.Trigger, Kind: Leaf, Window: c.o.Window()}, w.Began
 	w.Began = nil
 	c.queued = &w
 	if c.notify(e); began != nil {
@@ -99,11 +104,6 @@ func (c *Compactor) startRequest(w Requested) {
 	}
 }
 
-// eventOf returns an event for a request that has no row.
-func (c *Compactor) eventOf(w Requested, state EventState, reason string) Event {
-	return Event{State: state, Trigger: w.Trigger, Kind: Leaf, Window: c.o.Window(), Error: reason}
-}
-
 // refuse reports why nothing was planned. If prepared summaries are waiting, it applies them and
 // returns their event instead.
 func (c *Compactor) refuse(w Requested, reason string) Event {
@@ -111,7 +111,7 @@ func (c *Compactor) refuse(w Requested, reason string) Event {
 	if little && c.apply(c.ctx, demand{share: 1}) {
 		return c.reports.last
 	}
-	e := c.eventOf(w, EventNoop, reason)
+	e := Event{State: EventNoop, Trigger: w.Trigger, Kind: Leaf, Window: c.o.Window(), Error: reason}
 	c.notify(e)
 	return e
 }
@@ -133,9 +133,7 @@ func (c *Compactor) planRequest(w Requested) (*job, string) {
 	}
 	j := c.planLeaf(sp, w.Trigger, p, c.noModel(p))
 	j.onStart, j.onEnd = w.Began, w.Ended
-	if w.Focus != "" {
-		j.row.Focus = w.Focus
-	}
+	j.row.Focus = cmp.Or(w.Focus, j.row.Focus)
 	return j, ""
 }
 

@@ -15,7 +15,6 @@ import (
 	"cairn/transcript"
 )
 
-// strict returns what a strict provider would reject.
 func strict(messages []llm.Message) string {
 	if why := compactor.Refused(messages); why != "" {
 		return why
@@ -41,7 +40,6 @@ func (r *rig) repaired() {
 	}
 }
 
-// noPlaceholder fails if the view has a placeholder.
 func (r *rig) noPlaceholder() {
 	r.t.Helper()
 	for _, row := range r.c.Status().Stack {
@@ -49,7 +47,6 @@ func (r *rig) noPlaceholder() {
 	}
 }
 
-// onDisk reads the conversation with a second connection.
 func (r *rig) onDisk(look func(*store.Conversation, transcript.Snapshot) error) error {
 	r.t.Helper()
 	ctx := context.Background()
@@ -178,7 +175,7 @@ func describe(s *transcript.State) string {
 		fmt.Fprintln(&b, row.ID, row.Kind, row.By, row.State, row.Trigger, row.Level, row.Span, row.FromTime.Unix(), row.ToTime.Unix(),
 			row.Messages, row.Children, row.Tokens, row.AwaitsModel, row.Text)
 	}
-	for m := range s.Messages.All() {
+	for _, m := range s.Messages {
 		fmt.Fprint(&b, m.Seq, "/", m.Turn, " ")
 	}
 	return b.String()

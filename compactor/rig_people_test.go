@@ -18,7 +18,6 @@ import (
 	"cairn/store"
 )
 
-// deliverNotes delivers an unaddressed message.
 func (r *rig) deliverNotes(text string) {
 	r.t.Helper()
 	r.deliver(text, false)
@@ -28,11 +27,13 @@ func (r *rig) deliverNotes(text string) {
 	r.c.Check(context.Background())
 }
 
-// deliverMany delivers n messages of this many words.
-func (r *rig) deliverMany(n, words int) {
+func (r *rig) deliverMany(n, words int, then ...func()) {
 	r.t.Helper()
 	for i := range n {
 		r.deliverNotes(fmt.Sprintf("note %d %s", i, filler(words)))
+		for _, do := range then {
+			do()
+		}
 	}
 }
 
@@ -45,16 +46,6 @@ func (r *rig) notesUntil(words int, done func() bool) {
 	}
 }
 
-// deliverAndWait waits after each message until nothing runs.
-func (r *rig) deliverAndWait(n, words int) {
-	r.t.Helper()
-	for i := range n {
-		r.deliverNotes(fmt.Sprintf("note %d %s", i, filler(words)))
-		r.waitIdle()
-	}
-}
-
-// talkUntilUsage runs turns until a condition is true, and waits after each until nothing runs.
 func (r *rig) talkUntilUsage(done func() bool) {
 	r.t.Helper()
 	for !done() {
@@ -63,7 +54,6 @@ func (r *rig) talkUntilUsage(done func() bool) {
 	}
 }
 
-// talkTo runs turns until the window is this full.
 func (r *rig) talkTo(share float64) {
 	r.t.Helper()
 	r.talkUntilUsage(func() bool { return r.share() >= share })
@@ -128,7 +118,6 @@ func (r *rig) startSession() {
 	}
 }
 
-// start returns where the current session begins.
 func (r *rig) start() int64 {
 	if len(r.ends) == 0 {
 		return 1
@@ -136,7 +125,6 @@ func (r *rig) start() int64 {
 	return r.ends[len(r.ends)-1] + 1
 }
 
-// session returns the number of the session that contains a message.
 func (r *rig) session(seq int64) int {
 	n, _ := slices.BinarySearch(r.ends, seq)
 	return n
@@ -190,13 +178,11 @@ func (x *turn) add(m chat.Message) {
 	x.r.c.History().Append(m)
 }
 
-// look calls a tool, which returns result.
 func (x *turn) look(id, result string) {
 	x.add(chat.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}}})
 	x.add(chat.Message{Role: llm.RoleTool, CallID: id, Tool: "look", Text: result})
 }
 
-// finish ends the turn with an answer, and stores it.
 func (x *turn) finish(text string) {
 	x.r.t.Helper()
 	x.answer(text)
@@ -216,7 +202,6 @@ func (x *turn) answer(text string) {
 	x.r.c.Answered()
 }
 
-// endWithoutAnswer ends the turn without an answer, and stores it.
 func (x *turn) endWithoutAnswer() {
 	x.r.t.Helper()
 	check.NoError(x.r.t, x.r.conv.Turns().Finish(context.Background(), store.Outcome{Turn: x.asked.Seq, Messages: x.rows}))
@@ -224,7 +209,6 @@ func (x *turn) endWithoutAnswer() {
 	x.r.c.Answered()
 }
 
-// edit edits a message, as a connector's event does.
 func (r *rig) edit(seq int64, text string) {
 	r.t.Helper()
 	check.NoError(r.t, r.editWithoutNotice(seq, text))
@@ -244,7 +228,6 @@ func (r *rig) editWithoutNotice(seq int64, text string) error {
 	return nil
 }
 
-// remove deletes messages in one deletion.
 func (r *rig) remove(seqs ...int64) {
 	r.t.Helper()
 	check.EqualAll(r.t, "deleted", check.Must(r.removeWithoutNotice(seqs...))(r.t), seqs)
@@ -270,7 +253,6 @@ func (r *rig) removeWithoutNotice(seqs ...int64) (changed []int64, err error) {
 	return changed, nil
 }
 
-// apply updates the view from the disk.
 func (r *rig) apply(seqs ...int64) {
 	r.t.Helper()
 	for _, seq := range seqs {
@@ -284,7 +266,6 @@ func (r *rig) apply(seqs ...int64) {
 	}
 }
 
-// remainingMessages returns the messages that were not deleted.
 func (r *rig) remainingMessages() []chat.Message {
 	return slices.DeleteFunc(slices.Clone(r.said), func(m chat.Message) bool { return r.gone[m.Seq] })
 }

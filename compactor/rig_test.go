@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -68,7 +69,6 @@ func newRig(t testing.TB, window int, worker *llmtest.Model) *rig {
 	return tuned(t, window, worker, nil)
 }
 
-// tuned returns a rig whose options are changed before it is opened.
 func tuned(t testing.TB, window int, worker *llmtest.Model, tune func(*compactor.Options)) *rig {
 	t.Helper()
 	r := &rig{t: t, dir: t.TempDir(), window: window, policy: compactor.DefaultPolicy(), worker: worker, tune: tune}
@@ -137,7 +137,6 @@ func onClock(t *testing.T, name string, test func(t *testing.T)) {
 	})
 }
 
-// under reads a value under the mutex that guards it.
 func under[T any](mu *sync.Mutex, value *T) T {
 	mu.Lock()
 	defer mu.Unlock()
@@ -162,7 +161,6 @@ func (r *rig) close() {
 	}
 }
 
-// restart ends the process, as far as the conversation can see, and starts it again.
 func (r *rig) restart() {
 	r.t.Helper()
 	r.close()
@@ -204,7 +202,6 @@ func (r *rig) fitting(answered func(refused bool)) ([]llm.Message, error) {
 	}
 }
 
-// estimate returns the cost of a request without its tools.
 func (r *rig) estimate(messages []llm.Message) (n int) {
 	for _, m := range messages {
 		n += tokens.Estimate(m.Text)
@@ -212,14 +209,12 @@ func (r *rig) estimate(messages []llm.Message) (n int) {
 	return n
 }
 
-// resize changes the model's window, also while a worker runs.
 func (r *rig) resize(window int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.window = window
 }
 
-// waitIdle waits until nothing runs and nothing is due.
 func (r *rig) waitIdle() {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -231,18 +226,24 @@ func (r *rig) waitIdle() {
 	check.NoError(r.t, r.c.Wait(ctx))
 }
 
-func (r *rig) seen(state compactor.EventState) (n int) {
+// which returns the events for which match returns true.
+func (r *rig) which(match func(e compactor.Event) bool) []compactor.Event {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, e := range r.events {
-		if e.State == state {
-			n++
-		}
-	}
-	return n
+	return slices.DeleteFunc(slices.Clone(r.events), func(e compactor.Event) bool { return !match(e) })
 }
 
-// render returns the whole view as one text.
+func (r *rig) seen(state compactor.EventState) int {
+	return len(r.which(func(e compactor.Event) bool { return e.State == state }))
+}
+
+func (r *rig) last(state compactor.EventState) (last compactor.Event) {
+	if all := r.which(func(e compactor.Event) bool { return e.State == state }); len(all) > 0 {
+		last = all[len(all)-1]
+	}
+	return last
+}
+
 func (r *rig) render() string {
 	r.t.Helper()
 	messages, _, err := r.c.Request(context.Background())

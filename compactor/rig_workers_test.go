@@ -15,26 +15,22 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// says returns a worker whose summaries are all the same.
 func says(text string) *llmtest.Model {
 	return &llmtest.Model{Func: answers(summary(text), nil)}
 }
 
-// wordyWorker returns a worker whose summaries end with rest.
 func wordyWorker(rest string) *llmtest.Model {
 	return &llmtest.Model{Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 		return summary(fmt.Sprintf("Summary %d. %s", n, rest)), nil
 	}}
 }
 
-// goodSummary is a worker that submits a short, valid summary.
 func goodSummary(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 	return summary(fmt.Sprintf("Summary %d of %s, %s.", n, spanOf(req), wordsOf(req))), nil
 }
 
 var lastRequest = regexp.MustCompile(`messages #\d+ to #\d+`)
 
-// spanOf returns which messages a worker's request asks to summarize.
 func spanOf(req llm.Request) string {
 	text := req.Messages[1].Text
 	return lastRequest.FindString(text[max(strings.LastIndex(text, "Sum up messages"), 0):])
@@ -59,7 +55,6 @@ func materialIn(req llm.Request) string {
 	return text
 }
 
-// answers is a worker that always gives the same answer.
 func answers(answer llm.Response, err error) func(context.Context, int, llm.Request) (llm.Response, error) {
 	return func(context.Context, int, llm.Request) (llm.Response, error) { return answer, err }
 }
@@ -86,7 +81,6 @@ func withoutTools(text func(n int) string) func(context.Context, int, llm.Reques
 	}
 }
 
-// savesMemories reports whether a request offers the tool that saves memories.
 func savesMemories(req llm.Request) bool {
 	return slices.ContainsFunc(req.Tools, func(tool llm.Tool) bool { return tool.Name == "memory_save" })
 }

@@ -66,11 +66,14 @@ func (c *Compactor) write(w *work, j *job, err error) {
 			}
 			s, err := how(ctx)
 			if err == nil && c.o.Open != nil {
-				err = c.addOpen(ctx, &s, j.row)
+				var open string
+				if open, err = c.o.Open(ctx, j.row.From, j.row.To); open != "" {
+					s.Text += "\n\n" + open
+				}
 			}
 			return s, err
 		})
-		step.Add(j.attrs()...)
+		step.Add(j.event(EventStarted).attrs()...)
 		step.Fail(err)
 		step.End()
 		return func() { c.store(w, j, record, s, err) }
@@ -80,6 +83,9 @@ func (c *Compactor) write(w *work, j *job, err error) {
 // store stores the summarizer's result: the row becomes prepared, and its memories count.
 func (c *Compactor) store(w *work, j *job, record Job, summary summarize.Summary, err error) {
 	row := j.row
+	if j.terms != nil {
+		c.terms = j.terms
+	}
 	if err == nil {
 		row.Text, row.Sources = summary.Text, summary.Sources
 		row.Model = cmp.Or(summary.Model, row.Model)
@@ -116,14 +122,15 @@ func (c *Compactor) rowDone(w *work, row Compaction, err error) {
 		j.row.Focus = w.row.Focus
 		c.makeRow(w, j)
 	}
-	if failed := w.making; err != nil && failed != w.job && !failed.extractive && w.ctx.Err() == nil {
+	if err != nil {
+		failed := w.making
+		if failed == w.job || failed.extractive || w.ctx.Err() != nil {
+			c.finish(w, err)
+			return
+		}
 		w.degraded = !modelDeclines(err) // such a fold is repaired later, but not at once
 		c.o.Log.Log(c.ctx, c.logLevelFor(err, true), "rollup_failed", "effect", "the extractive summarizer makes it", "error", err)
 		fold(failed.children, true)
-		return
-	}
-	if err != nil {
-		c.finish(w, err)
 		return
 	}
 	w.rows = append(w.rows, row)
@@ -207,29 +214,85 @@ func (c *Compactor) report(row Compaction, state EventState, window int) {
 	c.notify(e)
 }
 
-// renew rereads the rows that a rollup summarizes: people may have edited or deleted messages since
-// it was planned. Changes after this make the row stale.
-func (j *job) renew(ctx context.Context, record Job) error {
-	if j.repaired.ID != 0 || len(j.children) == 0 {
-		return nil
+func (c *Compactor) startJob(j *job) {
+	w := &work{job: j, making: j}
+	w.ctx, w.cancel = context.WithCancel(c.ctx)
+	if j.fills {
+		c.filling = w
+	} else {
+		c.busy = w
 	}
-	now, err := record.Children(ctx, record.ID())
-	for i, child := range j.children {
-		if k := slices.IndexFunc(now, func(row Compaction) bool { return row.ID == child.ID }); k >= 0 {
-			span := child.Span // the plan may cover only a part of a row
-			j.children[i] = now[k]
-			j.children[i].Span = span
+	if c.o.Before == nil || j.allowed {
+		c.continueStart(w, nil)
+		return
+	}
+	if j.row.Trigger == OnSelf && j.onStart != nil { // a turn waits for this answer and must not wait for Before
+		j.onStart(j.event(EventStarted))
+		j.onStart = nil
+	}
+	p := Proposal{Event: j.event(EventStarted), Tokens: j.tokens, Focus: j.row.Focus}
+	p.BeforeTokens = c.used(c.h.view)
+	c.o.Start(func() func() {
+		focus, veto := c.before(w.ctx, p)
+		return func() {
+			j.row.Focus = cmp.Or(focus, j.row.Focus)
+			c.continueStart(w, veto)
 		}
-	}
-	return err
+	})
 }
 
-// addOpen appends to a summary what started in its span and is not finished, whichever summarizer
-// wrote it.
-func (c *Compactor) addOpen(ctx context.Context, s *summarize.Summary, row Compaction) error {
-	open, err := c.o.Open(ctx, row.From, row.To)
-	if err == nil && open != "" {
-		s.Text += "\n\n" + open
+func (c *Compactor) continueStart(w *work, veto error) {
+	if veto != nil {
+		c.vetoed(w.job, veto)
+		c.end(w, nil)
+		return
 	}
-	return err
+	if w.onStart != nil {
+		e := w.event(EventStarted)
+		e.Set = slices.DeleteFunc(slices.Clone(c.prepared), func(row Compaction) bool { return row.Trigger != OnPrepare })
+		w.onStart(e)
+	}
+	w.before = c.used(c.h.view)
+	if c.draining && w.mayWait() {
+		w.cancel()
+	}
+	c.makeRow(w, w.job)
+}
+
+// makeRow takes a slot for a model and narrows a repair in the background, then writes j's row; the summarizer
+// starts after that.
+func (c *Compactor) makeRow(w *work, j *job) {
+	w.making = j
+	narrows := j.repaired.ID != 0 && !j.extractive && j.row.Kind == Leaf
+	var reader worker
+	if narrows {
+		reader = c.newWorker(j, nil, summarize.MinSummary, summarize.MinSummary)
+	}
+	c.o.Start(func() func() {
+		row := j.row
+		var err error
+		if w.release == nil && !j.extractive {
+			w.release, err = takeSlot(w.ctx, c.o.Slots)
+		}
+		if err == nil && narrows {
+			row, err = c.narrow(w.ctx, reader)
+		}
+		return func() {
+			j.row = row
+			c.write(w, j, err)
+		}
+	})
+}
+
+// takeSlot waits for a worker's slot and returns the function that frees it.
+func takeSlot(ctx context.Context, slots chan struct{}) (release func(), err error) {
+	if slots == nil {
+		return func() {}, nil
+	}
+	select {
+	case slots <- struct{}{}:
+		return func() { <-slots }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }

@@ -125,7 +125,6 @@ func rootEntry(m chat.Message, most int) entry {
 	return entry{root: true, text: text, tokens: tokens.PerMessage + tokens.Estimate(text)}
 }
 
-// withRow returns the head as it would be with row applied.
 func withRow(h Head, row Compaction) Head {
 	if row.From >= h.Start {
 		h.Stack = insert(h.Stack, row)

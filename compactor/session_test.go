@@ -26,7 +26,6 @@ func summarizeNotes(ctx context.Context, n int, req llm.Request) (llm.Response, 
 
 var noted = regexp.MustCompile(`note-\d+-`)
 
-// hearNotes delivers n messages, numbered by position.
 func (r *rig) hearNotes(n int) {
 	r.t.Helper()
 	for range n {

@@ -145,13 +145,9 @@ func (p Policy) target(spanTokens, most int) int {
 	return max(min(spanTokens*p.TargetPct/100, most), summarize.MinSummary)
 }
 
-// tooLong returns the length, in tokens, above which a summary with that target is too long.
-func tooLong(target int) int { return max(2*target, 3*summarize.MinSummary) }
-
 // headingCost is the most tokens of the heading above a summary's text.
 const headingCost = 40
 
-// tailLimits returns which of the newest messages stay.
 func (p Policy) tailLimits(window int) tailLimits {
 	return tailLimits{p.KeepLastN, p.KeepLastTurns, p.tail(window)}
 }

@@ -41,36 +41,27 @@ const (
 )
 
 var strategies = map[string]Strategy{
-	StrategyWorker: builtIn{true, func(ctx context.Context, m Material) (summarize.Summary, error) {
-		if m.Worker == nil {
-			return m.Extractive(ctx)
-		}
-		return m.Worker(ctx)
-	}},
-	StrategyExtractive: builtIn{false, func(ctx context.Context, m Material) (summarize.Summary, error) {
-		return m.Extractive(ctx)
-	}},
-	StrategyWindow: builtIn{false, func(_ context.Context, m Material) (summarize.Summary, error) {
-		return summarize.Summary{Text: fmt.Sprintf("%d messages have left the window here, without a summary. recall finds them, expand shows them.", m.Row.Messages)}, nil
-	}},
+	StrategyWorker: builtIn(StrategyWorker), StrategyExtractive: builtIn(StrategyExtractive), StrategyWindow: builtIn(StrategyWindow),
 }
 
-// builtIn is one of them.
-type builtIn struct {
-	asksModel bool
-	summarize func(context.Context, Material) (summarize.Summary, error)
-}
+// builtIn is one of them, by its name.
+type builtIn string
 
-func (b builtIn) AsksModel() bool { return b.asksModel }
+func (b builtIn) AsksModel() bool { return b == StrategyWorker }
 
 func (b builtIn) Summarize(ctx context.Context, m Material) (summarize.Summary, error) {
-	return b.summarize(ctx, m)
+	switch {
+	case b == StrategyWindow:
+		return summarize.Summary{Text: fmt.Sprintf("%d messages have left the window here, without a summary. recall finds them, expand shows them.", m.Row.Messages)}, nil
+	case b == StrategyWorker && m.Worker != nil:
+		return m.Worker(ctx)
+	}
+	return m.Extractive(ctx)
 }
 
 // StrategyOf returns the strategy of that name, as Policy.Strategy names it; nil if there is none.
 func StrategyOf(name string) Strategy { return strategies[name] }
 
-// strategy returns the Strategy that p names.
 func (c *Compactor) strategy(p Policy) Strategy {
 	if c.o.Strategy != nil {
 		return c.o.Strategy(p.Strategy)

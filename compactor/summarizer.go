@@ -10,10 +10,8 @@ import (
 	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
 	"cairn/llm"
+	"cairn/words"
 )
-
-// readPage is how many messages are read from disk at once.
-const readPage = 500
 
 // summarizing returns the function that runs the job's summarizer.
 func (c *Compactor) summarizing(j *job, record Job) func(context.Context) (summarize.Summary, error) {
@@ -35,11 +33,12 @@ func (c *Compactor) summarizing(j *job, record Job) func(context.Context) (summa
 	default:
 		target = j.policy.target(j.tokens, limit)
 	}
+	known := c.terms
 	m := Material{
 		Row: j.row, Target: target,
 		Messages: func(ctx context.Context) ([]chat.Message, error) { return messagesFor(ctx, j, record) },
 		Extractive: func(ctx context.Context) (summarize.Summary, error) {
-			return extractive(ctx, j, record, target, beside)
+			return extractive(ctx, j, record, target, known, beside)
 		},
 	}
 	if !j.extractive {
@@ -72,12 +71,13 @@ func (c *Compactor) stackBeside(j *job) (room int, texts []string) {
 	return j.policy.entryCap(j.budget, left), texts
 }
 
-// aim returns the target length, in tokens, for what was read: a repair knows its span only now.
-func (j *job) aim(target int, items []summarize.Item) int {
+// aim returns the target length, in tokens, for a material that was read: a repair knows its span
+// only now.
+func (j *job) aim(target int, material func() []summarize.Item) int {
 	if j.repaired.ID == 0 || j.row.Kind == Rollup {
 		return target
 	}
-	return j.policy.target(summarize.CostOfItems(items), target)
+	return j.policy.target(summarize.CostOfItems(material()), target)
 }
 
 // byModel runs the worker's model, and the fallback, from the beginning, if its server fails. read
@@ -89,8 +89,8 @@ func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context
 		if err != nil {
 			return summarize.Summary{}, err
 		}
-		w.target = w.j.aim(w.target, items)
-		w.limit = min(w.limit, tooLong(w.target))
+		w.target = w.j.aim(w.target, func() []summarize.Item { return items })
+		w.limit = min(w.limit, max(2*w.target, 3*summarize.MinSummary))
 		w, most = w.withModel(ctx, model) // a short summary leaves more room for material
 		return w.run(ctx, items, min(most, w.piece()))
 	}
@@ -115,12 +115,22 @@ func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context
 	return s, nil
 }
 
-func extractive(ctx context.Context, j *job, record Job, target int, beside []string) (s summarize.Summary, err error) {
+func extractive(ctx context.Context, j *job, record Job, target int, known map[string][]string, beside []string) (s summarize.Summary, err error) {
 	messages, err := messagesFor(ctx, j, record)
 	if err != nil {
 		return s, err
 	}
-	s = summarize.Extract(messages, j.aim(target, summarize.ItemsOf(messages, summarize.MostOfMessage)), memoriesOf(j, messages), j.row.Focus, beside...)
+	j.terms = make(map[string][]string, len(beside))
+	var others [][]string
+	for _, text := range beside {
+		terms, found := known[text]
+		if !found {
+			terms = words.Content(text)
+		}
+		j.terms[text], others = terms, append(others, terms)
+	}
+	target = j.aim(target, func() []summarize.Item { return summarize.ItemsOf(messages, summarize.MostOfMessage) })
+	s = summarize.Extract(messages, target, memoriesOf(j, messages), j.row.Focus, others...)
 	s.Text = secrets.Mask(s.Text) // a secret may have been split across messages
 	if s.Text == "" {
 		s.Text = fmt.Sprintf("%d messages without words that could be summed up.", j.row.Messages)
@@ -154,18 +164,12 @@ func messagesFor(ctx context.Context, j *job, record Job) (messages []chat.Messa
 // messages that row was chosen from, and the texts of workers it drew on, which are in the rows
 // below it.
 func choice(ctx context.Context, record Job, row Compaction) ([]chat.Message, error) {
-	var messages []chat.Message
-	for _, seq := range row.Sources {
-		if seq == 0 { // a worker's text
-			continue
-		}
-		one, err := record.Messages(ctx, seq, seq, 1) // none if it was deleted
-		if err != nil {
-			return nil, fmt.Errorf("read message %d: %w", seq, err)
-		}
-		messages = append(messages, one...)
+	sources := make([]Span, len(row.Sources)) // 0, a worker's text, is no message
+	for i, seq := range row.Sources {
+		sources[i] = Span{From: seq, To: seq}
 	}
-	below, err := []Compaction{row}, error(nil)
+	messages, err := record.Messages(ctx, sources...)
+	below := []Compaction{row}
 	for reads := 0; err == nil && len(below) > 0 && reads < maxChildReads; reads++ {
 		next := below[0]
 		below = below[1:]
@@ -203,4 +207,21 @@ func memoriesOf(j *job, messages []chat.Message) int {
 		return 0
 	}
 	return min(j.policy.MaxMemories, (len(messages)+1)/2)
+}
+
+// renew rereads the rows that a rollup summarizes: people may have edited or deleted messages since
+// it was planned. Changes after this make the row stale.
+func (j *job) renew(ctx context.Context, record Job) error {
+	if j.repaired.ID != 0 || len(j.children) == 0 {
+		return nil
+	}
+	now, err := record.Children(ctx, record.ID())
+	for i, child := range j.children {
+		if k := slices.IndexFunc(now, func(row Compaction) bool { return row.ID == child.ID }); k >= 0 {
+			span := child.Span // the plan may cover only a part of a row
+			j.children[i] = now[k]
+			j.children[i].Span = span
+		}
+	}
+	return err
 }

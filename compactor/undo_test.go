@@ -10,7 +10,6 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// undo undoes the latest compaction, and fails if that is refused.
 func (r *rig) undo() compactor.Event {
 	r.t.Helper()
 	e, err := r.c.Undo(r.t.Context())
@@ -20,7 +19,6 @@ func (r *rig) undo() compactor.Event {
 	return e
 }
 
-// refused fails unless undo is refused with a reason that contains want.
 func (r *rig) refused(want string) {
 	r.t.Helper()
 	before := r.render()
@@ -31,7 +29,6 @@ func (r *rig) refused(want string) {
 	check.Equal(r.t, "a refused undo changed the view", r.render(), before)
 }
 
-// applied summarizes the old messages, and waits until the summary is applied.
 func (r *rig) applied() {
 	r.t.Helper()
 	applied := r.seen(compactor.EventApplied)
@@ -73,32 +70,23 @@ func TestUndoRestoresEarlierPrompt(t *testing.T) {
 
 func TestUndoIsRefused(t *testing.T) {
 	slow(t)
-	for claim, c := range map[string]struct {
-		change func(r *rig) // after the compaction, and before the undo
-		reason string
-	}{
-		"if it would reach the aggressive level, with numbers": {
-			func(r *rig) { r.notesUntil(100, func() bool { return r.share() >= 0.75 }) }, "of 8000 tokens would be used then, and from 6800 on",
-		},
-		"after a change, with a reason": {func(r *rig) { r.edit(3, "something else") }, "changed since"},
+	for reason, change := range map[string]func(r *rig){ // after the compaction, and before the undo
+		"of 8000 tokens would be used then, and from 6800 on": func(r *rig) { r.notesUntil(100, func() bool { return r.share() >= 0.75 }) },
+		"changed since": func(r *rig) { r.edit(3, "something else") },
 	} {
-		t.Run(claim, func(t *testing.T) {
-			r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
-			r.deliverMany(30, 100)
-			r.applied()
-			c.change(r)
-			r.refused(c.reason)
-		})
-	}
-	t.Run("not just below the level", func(t *testing.T) {
 		r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
-		r.policy.BackgroundThreshold = 0.84
-		r.notesUntil(100, func() bool { return r.share() >= 0.8 })
-		r.notesUntil(20, func() bool { return r.c.Status().Used >= 8000*84/100-60 })
+		r.deliverMany(30, 100)
 		r.applied()
-		r.undo()
-		r.waitIdle()
-	})
+		change(r)
+		r.refused(reason)
+	}
+	r := newRig(t, 8000, &llmtest.Model{Func: goodSummary}) // not just below the level
+	r.policy.BackgroundThreshold = 0.84
+	r.notesUntil(100, func() bool { return r.share() >= 0.8 })
+	r.notesUntil(20, func() bool { return r.c.Status().Used >= 8000*84/100-60 })
+	r.applied()
+	r.undo()
+	r.waitIdle()
 }
 
 func TestUndoneSpanIsKeptUntilAggressive(t *testing.T) {

@@ -56,15 +56,10 @@ func (c *Compactor) prompt(s view) int {
 	return c.real(estimate)
 }
 
-// uncertainty returns by how many tokens the prompt may exceed the estimate: an eighth of what no
-// provider has counted.
-func (c *Compactor) uncertainty(s view) int {
-	return c.real(max(c.frame()+s.cost()-s.anchor.Estimate, 0))/uncertaintyShare + minUncertainty
-}
-
+// By how many tokens a prompt may exceed its estimate.
 const (
-	uncertaintyShare = 8  // an estimate is at most an eighth too low
-	minUncertainty   = 64 // tokens, for short texts
+	uncertaintyShare = 8  // an eighth of what no provider has counted
+	minUncertainty   = 64 // for short texts
 )
 
 // excess returns how many estimated tokens must leave to bring used down to goal. Removing anything
@@ -73,7 +68,6 @@ func (c *Compactor) excess(s view, goal int) int {
 	return c.frame() + s.withNewHead().cost() - c.estimated(goal-Reserve(c.o.MaxOutput, c.o.Window()))
 }
 
-// frame estimates the system prompt and the tools.
 func (c *Compactor) frame() int {
 	if c.o.Learnt().Facts().RefusesTools {
 		return c.systemCost
@@ -97,7 +91,9 @@ func learntOf(model llm.Model) *llm.Learnt { return llm.LearntOf(model, new(llm.
 func (c *Compactor) budget() int { return c.o.Window() * 100 / c.o.Learnt().Scale() }
 
 func (c *Compactor) ask(s view) {
-	c.lastRequest.measured = measured{revision: s.revision, estimate: c.frame() + s.cost(), reserve: Reserve(c.o.MaxOutput, c.o.Window()), spare: c.o.Window() - c.used(s) - c.uncertainty(s)}
+	estimate := c.frame() + s.cost()
+	uncertain := c.real(max(estimate-s.anchor.Estimate, 0))/uncertaintyShare + minUncertainty
+	c.lastRequest.measured = measured{revision: s.revision, estimate: estimate, reserve: Reserve(c.o.MaxOutput, c.o.Window()), spare: c.o.Window() - c.used(s) - uncertain}
 	if c.h.contextRuns {
 		c.lastRequest.context = c.h.contexts[len(c.h.contexts)-1].tokens
 	}
@@ -242,7 +238,6 @@ func (c *Compactor) Usage() (used, head, verbatim int) {
 	return g.Used, g.Head, g.Verbatim
 }
 
-// shares returns a Status with the tokens of the parts of a view.
 func (c *Compactor) shares(s view) (g Status) {
 	prompt, frame := c.prompt(s), c.frame()
 	share := func(estimated int) int { return prompt * estimated / max(frame+s.cost(), 1) }

@@ -21,16 +21,13 @@ func asks(r *rig, text string) {
 	r.request()
 }
 
-// report reports the provider's count of the last request.
 func report(r *rig, prompt int) { r.c.Reported(llm.Usage{Prompt: prompt, Completion: 7}) }
 
-// prompt returns the status without the reply's reserve.
 func prompt(r *rig) int {
 	g := r.c.Status()
 	return g.Used - g.Reserve
 }
 
-// openTurn returns a rig with some messages and an open turn.
 func openTurn(t *testing.T, worker *llmtest.Model) *rig {
 	r := newRig(t, 20_000, worker)
 	r.deliverMany(10, 50)
@@ -81,19 +78,17 @@ func TestImplausibleCountsAreIgnored(t *testing.T) {
 		"a count that no window could hold is not believed":                   {400, 0, 1},
 		"what several calls of a turn were counted at is not summed":          {1.03, 0, 1.03},
 	} {
-		t.Run(claim, func(t *testing.T) {
-			r := openTurn(t, nil)
-			n := prompt(r)
-			of := func(share float64) int { return int(share * float64(n)) }
-			for range 3 {
-				r.request()
-				r.c.Reported(llm.Usage{Prompt: of(c.prompt), Cached: of(c.cached)})
-			}
-			off := prompt(r) - of(c.want)
-			check.That(t, off >= -1 && off <= 1, "%d tokens, want %d of an estimated %d", prompt(r), of(c.want), n)
-			g := r.c.Status()
-			check.That(t, g.Frame+g.Head+g.Verbatim+g.Reserve == g.Used && g.Frame > 0 && g.Verbatim > 0, "parts do not add up: %+v", g)
-		})
+		r := openTurn(t, nil)
+		n := prompt(r)
+		of := func(share float64) int { return int(share * float64(n)) }
+		for range 3 {
+			r.request()
+			r.c.Reported(llm.Usage{Prompt: of(c.prompt), Cached: of(c.cached)})
+		}
+		off := prompt(r) - of(c.want)
+		check.That(t, off >= -1 && off <= 1, "%s: %d tokens, want %d of an estimated %d", claim, prompt(r), of(c.want), n)
+		g := r.c.Status()
+		check.That(t, g.Frame+g.Head+g.Verbatim+g.Reserve == g.Used && g.Frame > 0 && g.Verbatim > 0, "%s: parts do not add up: %+v", claim, g)
 	}
 }
 
@@ -141,18 +136,16 @@ func TestCountSurvivesRestart(t *testing.T) {
 		"an edit":       func(r *rig) { r.edit(1, "edited") },
 		"another model": func(r *rig) { r.model = "another" },
 	} {
-		t.Run(change, func(t *testing.T) {
-			r := newRig(t, 20_000, &llmtest.Model{Func: goodSummary})
-			r.size = 1.4
-			for i := range 8 {
-				r.talk(fmt.Sprintf("question %d %s", i, filler(50)))
-			}
-			do(r)
-			before := r.c.Status().Used
-			r.restart()
-			check.Equal(t, "the count is kept", r.c.Count().Prompt != 0, change == "none")
-			check.That(t, change != "none" || r.c.Status().Used == before, "got %d used tokens after a restart, %d before", r.c.Status().Used, before)
-		})
+		r := newRig(t, 20_000, &llmtest.Model{Func: goodSummary})
+		r.size = 1.4
+		for i := range 8 {
+			r.talk(fmt.Sprintf("question %d %s", i, filler(50)))
+		}
+		do(r)
+		before := r.c.Status().Used
+		r.restart()
+		check.Equal(t, "after "+change+" the count is kept", r.c.Count().Prompt != 0, change == "none")
+		check.That(t, change != "none" || r.c.Status().Used == before, "got %d used tokens after a restart, %d before", r.c.Status().Used, before)
 	}
 }
 
@@ -173,7 +166,6 @@ func (r *rig) useReasoningModel(reasoning string) []llm.Message {
 	return second
 }
 
-// reasonings counts the messages of a request that have reasoning.
 func reasonings(messages []llm.Message) (n int) {
 	for _, m := range messages {
 		if len(m.Native) > 0 {
@@ -183,7 +175,6 @@ func reasonings(messages []llm.Message) (n int) {
 	return n
 }
 
-// reason calls a tool after some reasoning.
 func (x *turn) reason(id string) {
 	x.add(chat.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}}, Native: json.RawMessage(`{"reasoning":"so"}`)})
 	x.add(chat.Message{Role: llm.RoleTool, CallID: id, Tool: "look", Text: "one"})
@@ -191,25 +182,22 @@ func (x *turn) reason(id string) {
 
 func TestReasoningIsKeptWithinTurn(t *testing.T) {
 	check.SkipUnderRace(t)
-	t.Run("reasoning is sent and counted within the turn only", func(t *testing.T) {
-		r := newRig(t, 32_000, nil)
-		before := prompt(r)
-		check.Equal(t, "reasonings in the second request", reasonings(r.useReasoningModel(filler(3000))), 1)
-		check.That(t, prompt(r)-before <= 200, "got %d more tokens used after the turn", prompt(r)-before)
-		asks(r, "and?")
-		check.Equal(t, "reasonings in the next turn's request", reasonings(r.c.Sight()), 0)
-	})
-	t.Run("where the provider demands it, it stays with the calls and is counted", func(t *testing.T) {
-		r := newRig(t, 32_000, nil)
-		r.learnt.Learn(func(f *llm.Facts) { f.WantsReasoning = true })
-		r.useReasoningModel("because " + filler(300))
-		before := prompt(r)
-		r.useReasoningModel("because " + filler(300))
-		check.That(t, prompt(r)-before >= 300, "got %d tokens for a turn with reasoning", prompt(r)-before)
-		r.renderAfterRestart()
-		asks(r, "and?")
-		check.Equal(t, "reasonings in the request", reasonings(r.c.Sight()), 2)
-	})
+	r := newRig(t, 32_000, nil)
+	before := prompt(r)
+	check.Equal(t, "reasonings in the second request", reasonings(r.useReasoningModel(filler(3000))), 1)
+	check.That(t, prompt(r)-before <= 200, "got %d more tokens used after the turn", prompt(r)-before)
+	asks(r, "and?")
+	check.Equal(t, "reasonings in the next turn's request", reasonings(r.c.Sight()), 0)
+
+	r = newRig(t, 32_000, nil)
+	r.learnt.Learn(func(f *llm.Facts) { f.WantsReasoning = true })
+	r.useReasoningModel("because " + filler(300))
+	before = prompt(r)
+	r.useReasoningModel("because " + filler(300))
+	check.That(t, prompt(r)-before >= 300, "got %d tokens for a turn with reasoning that the provider demands", prompt(r)-before)
+	r.renderAfterRestart()
+	asks(r, "and?")
+	check.Equal(t, "demanded reasonings in the request", reasonings(r.c.Sight()), 2)
 }
 
 func TestReasoningIsHiddenFromOtherModels(t *testing.T) {

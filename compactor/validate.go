@@ -33,68 +33,53 @@ func (e *FieldError) Error() string {
 	return s
 }
 
-// fieldErrors collects invalid settings.
-type fieldErrors []*FieldError
-
-func (e *fieldErrors) add(found ...*FieldError) {
-	*e = append(*e, slices.DeleteFunc(found, func(e *FieldError) bool { return e == nil })...)
-}
-
-func (e *fieldErrors) bad(key string, value any, want string) {
-	e.add(&FieldError{Key: key, Value: value, Want: want})
-}
-
-// within adds an error unless a setting is in a range.
-func within[T cmp.Ordered](e *fieldErrors, key string, v, low, high T) {
-	if v < low || v > high {
-		e.bad(key, v, fmt.Sprintf("from %v to %v", low, high))
+func checkRange[T cmp.Ordered](key string, v, low, high T) *FieldError {
+	if v >= low && v <= high {
+		return nil
 	}
+	return &FieldError{Key: key, Value: v, Want: fmt.Sprintf("from %v to %v", low, high)}
 }
 
 // Validate returns everything that is wrong with the policy.
 func (p Policy) Validate() []*FieldError {
-	errs := fieldErrors(p.validateLevels())
-	errs.add(checkShare("background_fraction", p.BackgroundFraction, 0.05, 0.90))
-	errs.add(checkShare("aggressive_fraction", p.AggressiveFraction, 0.05, 0.90))
-	errs.add(checkShare("emergency_fraction", p.EmergencyFraction, 0.05, 0.90))
+	errs := append(p.validateLevels(),
+		checkShare("background_fraction", p.BackgroundFraction, 0.05, 0.90),
+		checkShare("aggressive_fraction", p.AggressiveFraction, 0.05, 0.90),
+		checkShare("emergency_fraction", p.EmergencyFraction, 0.05, 0.90),
+		checkRange("keep_first", p.KeepFirst, 0, MaxKeepFirst),
+		checkRange("keep_first_turns", p.KeepFirstTurns, 0, MaxKeepFirst),
+		checkRange("keep_last_n", p.KeepLastN, 0, 500),
+		checkRange("keep_last_turns", p.KeepLastTurns, 0, 500),
+		checkRange("pin_budget", p.PinBudget, 0, 20_000),
+		checkRange("tail_tokens", p.TailTokens, 500, 200_000),
+		checkRange("span_tokens", p.SpanTokens, 500, 200_000),
+		checkRange("target_percentage", p.TargetPct, 10, 50),
+		checkRange("max_summary_tokens", p.MaxSummary, 200, 200_000),
+		checkShare("stack_budget", p.StackBudget, 0.02, 0.40),
+		checkRange("rollup_fan_in", p.RollupFanIn, 2, 16),
+		checkRange("earlier_sessions", p.EarlierSessions, 0, 100),
+		checkRange("earlier_sessions_tokens", p.EarlierTokens, 0, 100_000),
+		checkChoice("strategy", fmt.Sprintf("%q", p.Strategy), p.Strategy, "one of", slices.Sorted(maps.Keys(strategies))),
+		CheckReasoning("worker_reasoning", p.Reasoning),
+		checkRange("timeout", p.Timeout, Duration(time.Second), Duration(time.Hour)),
+		checkRange("max_turns", p.MaxTurns, 1, 100),
+		checkRange("failure_limit", p.FailureLimit, 1, 100),
+		checkRange("cooldown", p.Cooldown, 0, Duration(24*time.Hour)),
+		checkRange("max_memories", p.MaxMemories, 0, 1000),
+		checkRange("tool_results_kept", p.ToolResultsKept, 0, 1000),
+		checkRange("tool_result_min_chars", p.ToolResultMinChars, 0, 1_000_000),
+		checkRange("tool_output_max_lines", p.ToolOutputMaxLines, 1, 100_000),
+	)
 	if p.CompactAtTokens != 0 && p.CompactAtTokens < 2000 {
-		errs.bad("compact_at_tokens", p.CompactAtTokens, "0 (off) or at least 2000")
+		errs = append(errs, &FieldError{Key: "compact_at_tokens", Value: p.CompactAtTokens, Want: "0 (off) or at least 2000"})
 	}
 	if p.CacheTTL != AutoTTL && (p.CacheTTL < 0 || p.CacheTTL > TTL(24*time.Hour)) {
-		errs.bad("cache_ttl", Duration(p.CacheTTL), `"auto", or from 0s to 24h`)
+		errs = append(errs, &FieldError{Key: "cache_ttl", Value: Duration(p.CacheTTL), Want: `"auto", or from 0s to 24h`})
 	}
-	within(&errs, "keep_first", p.KeepFirst, 0, MaxKeepFirst)
-	within(&errs, "keep_first_turns", p.KeepFirstTurns, 0, MaxKeepFirst)
-	within(&errs, "keep_last_n", p.KeepLastN, 0, 500)
-	within(&errs, "keep_last_turns", p.KeepLastTurns, 0, 500)
-	within(&errs, "pin_budget", p.PinBudget, 0, 20_000)
-	within(&errs, "tail_tokens", p.TailTokens, 500, 200_000)
-	within(&errs, "span_tokens", p.SpanTokens, 500, 200_000)
-	within(&errs, "target_percentage", p.TargetPct, 10, 50)
-	within(&errs, "max_summary_tokens", p.MaxSummary, 200, 200_000)
-	errs.add(checkShare("stack_budget", p.StackBudget, 0.02, 0.40))
-	within(&errs, "rollup_fan_in", p.RollupFanIn, 2, 16)
-	within(&errs, "earlier_sessions", p.EarlierSessions, 0, 100)
-	within(&errs, "earlier_sessions_tokens", p.EarlierTokens, 0, 100_000)
-	if names := slices.Sorted(maps.Keys(strategies)); StrategyOf(p.Strategy) == nil {
-		errs.add(&FieldError{
-			Key: "strategy", Value: fmt.Sprintf("%q", p.Strategy), Want: `one of "` + strings.Join(names, `", "`) + `"`,
-			Hint: strings.TrimPrefix(DidYouMean(p.Strategy, names), ", "),
-		})
-	}
-	errs.add(CheckReasoning("worker_reasoning", p.Reasoning))
-	within(&errs, "timeout", p.Timeout, Duration(time.Second), Duration(time.Hour))
-	within(&errs, "max_turns", p.MaxTurns, 1, 100)
-	within(&errs, "failure_limit", p.FailureLimit, 1, 100)
-	within(&errs, "cooldown", p.Cooldown, 0, Duration(24*time.Hour))
-	within(&errs, "max_memories", p.MaxMemories, 0, 1000)
-	within(&errs, "tool_results_kept", p.ToolResultsKept, 0, 1000)
-	within(&errs, "tool_result_min_chars", p.ToolResultMinChars, 0, 1_000_000)
-	within(&errs, "tool_output_max_lines", p.ToolOutputMaxLines, 1, 100_000)
 	if p.Notify != NotifyOff && p.Notify != NotifyReaction && p.Notify != NotifyMessage {
-		errs.bad("notify", p.Notify, `"off", "reaction" or "message"`)
+		errs = append(errs, &FieldError{Key: "notify", Value: p.Notify, Want: `"off", "reaction" or "message"`})
 	}
-	return errs
+	return slices.DeleteFunc(errs, func(e *FieldError) bool { return e == nil })
 }
 
 // checkShare returns what is wrong with a share of the window; nil if it is valid.
@@ -109,7 +94,6 @@ func checkShare(key string, v, low, high float64) *FieldError {
 	return e
 }
 
-// validateLevels returns what is wrong with the levels and with prepare_threshold.
 func (p Policy) validateLevels() (errs []*FieldError) {
 	level := func(key string, v float64) {
 		e := checkShare(key, v, 0.10, 0.99)
@@ -139,13 +123,19 @@ func (p Policy) validateLevels() (errs []*FieldError) {
 // CheckReasoning returns what is wrong with the value of a setting for the reasoning effort; nil if
 // it is valid.
 func CheckReasoning(key, value string) *FieldError {
-	if value == "" || slices.Contains(llm.ReasoningEfforts, value) {
+	if value == "" {
 		return nil
 	}
-	efforts := llm.ReasoningEfforts
+	return checkChoice(key, value, value, "empty, or one of", llm.ReasoningEfforts)
+}
+
+func checkChoice(key, shown, value, want string, choices []string) *FieldError {
+	if slices.Contains(choices, value) {
+		return nil
+	}
 	return &FieldError{
-		Key: key, Value: value, Want: fmt.Sprintf(`empty, or one of "%s"`, strings.Join(efforts, `", "`)),
-		Hint: strings.TrimPrefix(DidYouMean(value, efforts), ", "),
+		Key: key, Value: shown, Want: fmt.Sprintf(`%s "%s"`, want, strings.Join(choices, `", "`)),
+		Hint: strings.TrimPrefix(DidYouMean(value, choices), ", "),
 	}
 }
 

@@ -87,10 +87,8 @@ func TestEveryResultFollowsItsCall(t *testing.T) {
 		{"invalid arguments are sent unchanged", [][]chat.Message{{asks("?"), broken, resultTo("a", "1")}}, `call a {"query": "te, a=1`},
 		{"native data is sent back unchanged", [][]chat.Message{{asks("?"), native, resultTo("a", "1")}}, `call a {"reasoning":"I think <so>"}, a=1`},
 	} {
-		t.Run(tt.claim, func(t *testing.T) {
-			_, view := viewOf(tt.turns...)
-			check.Equal(t, "view", pairs(view), tt.want)
-		})
+		_, view := viewOf(tt.turns...)
+		check.Equal(t, tt.claim, pairs(view), tt.want)
 	}
 	check.That(t, lineOf(native, wide).tokens > lineOf(calls("a"), wide).tokens, "native data costs nothing")
 	check.Lacks(t, "material", materialOf(native, 1000)+materialOf(chat.Message{Role: llm.RoleAssistant, Text: "so", Native: native.Native}, 1000), "I think")
@@ -107,14 +105,12 @@ func TestEveryResultFollowsItsCall(t *testing.T) {
 		},
 		"without messages the head is a user message": {"<kept>head</kept>", "now", nil, "system system, user <kept>head</kept>"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			lines, _ := viewOf(tt.turns...)
-			var got []string
-			for _, m := range rendered("system", tt.head, lines, tt.now) {
-				got = append(got, string(m.Role)+" "+m.Text)
-			}
-			check.Equal(t, "view", strings.ReplaceAll(strings.Join(got, ", "), "0001-01-01 00:00", "…"), tt.want)
-		})
+		lines, _ := viewOf(tt.turns...)
+		var got []string
+		for _, m := range rendered("system", tt.head, lines, tt.now) {
+			got = append(got, string(m.Role)+" "+m.Text)
+		}
+		check.Equal(t, name, strings.ReplaceAll(strings.Join(got, ", "), "0001-01-01 00:00", "…"), tt.want)
 	}
 }
 
@@ -138,10 +134,7 @@ func TestCutsKeepCallsWithResults(t *testing.T) {
 			all = append(all, append(turn, answer("so")))
 		}
 		lines, _ := viewOf(all...)
-		s := view{lines: lines}
-		for _, l := range lines {
-			s.lineCost += l.tokens
-		}
+		s := view{lines: lines, lineCost: costOf(lines)}
 		open := rapid.SampledFrom(lines).Draw(rt, "open").Turn
 		if rapid.Bool().Draw(rt, "is open") {
 			s.open = open

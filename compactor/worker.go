@@ -100,7 +100,7 @@ func (w worker) run(ctx context.Context, items []summarize.Item, most int) (summ
 	if !w.textOnly && w.record.Kept() == 0 && w.j.policy.ExtractMemories && w.j.row.Kind != Rollup {
 		// The server takes no tools, or the model saved nothing: many small models only
 		// summarize. Memories are extracted without it.
-		messages, err := readAll(ctx, w.record, w.j.row.From, w.j.row.To)
+		messages, err := w.record.Messages(ctx, w.j.row.Span)
 		if err != nil {
 			return summarize.Summary{}, err
 		}

@@ -87,23 +87,21 @@ func TestEachModelHasItsOwnWindow(t *testing.T) {
 
 func TestWorkerReasoningFitsWindow(t *testing.T) {
 	for window, effort := range map[int]string{8000: "low", 20_000: "", 128_000: "max"} {
-		t.Run(fmt.Sprintf("%d, %q", window, effort), func(t *testing.T) {
-			r := newRig(t, window, says("They talked about notes."))
-			if effort != "low" { // which is the default
-				r.policy.Reasoning = effort
+		r := newRig(t, window, says("They talked about notes."))
+		if effort != "low" { // which is the default
+			r.policy.Reasoning = effort
+		}
+		r.chat(40)
+		r.compact("")
+		for _, req := range r.worker.Requests() {
+			check.Equal(t, "reasoning of the request", req.Reasoning, effort)
+			sum := req.MaxTokens + req.Spare
+			for _, m := range req.Messages {
+				sum += tokens.Estimate(m.Text)
 			}
-			r.chat(40)
-			r.compact("")
-			for _, req := range r.worker.Requests() {
-				check.Equal(t, "reasoning of the request", req.Reasoning, effort)
-				sum := req.MaxTokens + req.Spare
-				for _, m := range req.Messages {
-					sum += tokens.Estimate(m.Text)
-				}
-				workers := r.worker.Window(t.Context()).Tokens
-				check.That(t, req.Spare >= 1 && sum <= workers && sum >= workers/2, "%d tokens, %d of the answer and %d spare in a window of %d", sum, req.MaxTokens, req.Spare, workers)
-			}
-		})
+			workers := r.worker.Window(t.Context()).Tokens
+			check.That(t, req.Spare >= 1 && sum <= workers && sum >= workers/2, "%q: %d tokens, %d of the answer and %d spare in a window of %d", effort, sum, req.MaxTokens, req.Spare, workers)
+		}
 	}
 }
 
@@ -180,7 +178,7 @@ func TestWorkerRequestsFitWindow(t *testing.T) {
 			}}
 			r := newRig(t, window, worker)
 			r.policy.PrepareThreshold = -1
-			r.deliverAndWait(window*5/4/80, 80)
+			r.deliverMany(window*5/4/80, 80, r.waitIdle)
 			check.That(t, over == 0 && r.seen(compactor.EventFailed) == 0 && r.seen(compactor.EventApplied) > 0,
 				"%d requests of %d were too large, the largest %d %% of the window; %d applied, %d failed: %s",
 				over, len(worker.Requests()), most*100/window, r.seen(compactor.EventApplied), r.seen(compactor.EventFailed), r.c.Status().Failed.Error)

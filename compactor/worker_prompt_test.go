@@ -170,7 +170,6 @@ func TestWorkerRequestsUseConversationLanguage(t *testing.T) {
 	}
 }
 
-// textBetween returns the text between two marks, "" if they are missing.
 func textBetween(text, open, end string) string {
 	_, text, found := strings.Cut(text, open)
 	text, _, ended := strings.Cut(text, end)

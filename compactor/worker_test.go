@@ -27,10 +27,8 @@ func summary(text string) llm.Response {
 	return llmtest.Use(llmtest.Call("s", "summarize", map[string]string{"summary": text}))
 }
 
-// note returns message number i of chat.
 func note(i int) string { return fmt.Sprintf("note-%d %s", i, strings.Repeat("word ", 40)) }
 
-// chat fills the rig with n messages worth summarizing.
 func (r *rig) chat(n int) {
 	r.t.Helper()
 	var notes []store.Inbound
@@ -44,7 +42,6 @@ func (r *rig) chat(n int) {
 	r.c.Check(context.Background())
 }
 
-// compact asks for a compaction and waits for its end.
 func (r *rig) compact(focus string) compactor.Event {
 	r.t.Helper()
 	e := r.c.Compact(compactor.OnManual, focus)
@@ -158,7 +155,6 @@ func TestWorkerMaxTurns(t *testing.T) {
 	}
 }
 
-// watchHarbour delivers n notes of few words that differ.
 func (r *rig) watchHarbour(n int) {
 	r.t.Helper()
 	var notes []store.Inbound

@@ -36,9 +36,11 @@ func (r Records) Begin(ctx context.Context, row transcript.Summary) (summarize.J
 
 func (j *job) ID() int64 { return j.row.ID }
 
-func (j *job) Messages(ctx context.Context, from, to int64, limit int) ([]chat.Message, error) {
-	return store.View(ctx, j.conversation, j.trying("read messages"), func(tx *store.Tx) ([]chat.Message, error) {
-		found := j.conversation.In(tx).Messages(from, to, "ORDER BY id LIMIT ?", max(limit, 0))
+func (j *job) Messages(ctx context.Context, spans ...transcript.Span) ([]chat.Message, error) {
+	return store.View(ctx, j.conversation, j.trying("read messages"), func(tx *store.Tx) (found []chat.Message, err error) {
+		for _, sp := range spans {
+			found = append(found, j.conversation.In(tx).Messages(sp.From, sp.To, "ORDER BY id")...)
+		}
 		markUnremembered(j.conversation, tx, found)
 		return found, nil
 	})

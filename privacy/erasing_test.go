@@ -179,7 +179,7 @@ func TestOptingOut(t *testing.T) {
 	}
 	check.NoError(t, kept("Bob", summarize.MemoryDraft{Content: "Anna Leed drinks", Messages: []int64{2}}))
 	// The worker sees the opt-out, and drops its drafts.
-	read := check.Must(worker.Messages(ctx, 1, 2, 9))(t)
+	read := check.Must(worker.Messages(ctx, transcript.Span{From: 1, To: 2}))(t)
 	check.That(t, read[0].Unremembered && !read[1].Unremembered, "%+v", read)
 	fresh := check.Must(worker.Store(ctx, summarize.Summary{Text: "s", Tokens: 1, Memories: []summarize.MemoryDraft{{Kind: "fact", Content: "tea!", Messages: []int64{1}}}}))(t)
 	check.That(t, len(fresh) == 1 && fresh[0].Content == "Bob reads", "saved %+v", fresh)

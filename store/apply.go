@@ -45,7 +45,7 @@ func (c *Conversation) current(tx *Tx, s *transcript.State, change transcript.Ch
 			}
 		}
 		for _, gap := range row.Gaps(s.Summaries) {
-			if known, is := s.Messages.Count(gap), c.between(tx, gap).Messages; known != is {
+			if known, is := len(s.Messages.In(gap)), c.between(tx, gap).Messages; known != is {
 				return fmt.Errorf("%d messages are verbatim from %d to %d, not %d: %w", is, gap.From, gap.To, known, transcript.ErrStale)
 			}
 		}
@@ -60,20 +60,14 @@ func (cs Compactions) Ended(ctx context.Context, rows []int64) ([]transcript.Sum
 	return slices.DeleteFunc(ended, func(row transcript.Summary) bool { return row.State == transcript.Prepared }), err
 }
 
-// Stretches counts the messages of spans, for transcript.State.Cover.
-func (cs Compactions) Stretches(ctx context.Context, spans []transcript.Span) ([]transcript.Stretch, error) {
-	return read(ctx, cs.c, "count messages behind summaries", func(tx *Tx) (found []transcript.Stretch) {
-		for _, sp := range spans {
-			found = append(found, cs.c.between(tx, sp))
-		}
-		return found
-	})
+// Stretch counts the messages of a span, for transcript.State.Cover.
+func (cs Compactions) Stretch(ctx context.Context, sp transcript.Span) (transcript.Stretch, error) {
+	return read(ctx, cs.c, "count messages behind summaries", func(tx *Tx) transcript.Stretch { return cs.c.between(tx, sp) })
 }
 
 // between counts the messages of a span.
-func (c *Conversation) between(tx *Tx, sp transcript.Span) transcript.Stretch {
+func (c *Conversation) between(tx *Tx, sp transcript.Span) (n transcript.Stretch) {
 	low, high := c.RowRange(sp.From, sp.To)
-	n := transcript.Stretch{Span: sp}
 	tx.Row(`SELECT count(*),
 		coalesce((SELECT said_at FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL ORDER BY id LIMIT 1), 0),
 		coalesce((SELECT said_at FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1), 0)

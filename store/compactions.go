@@ -234,15 +234,11 @@ func (cs Compactions) Measured(ctx context.Context, row int64, before, after int
 		"UPDATE compactions SET before_tokens = ?, after_tokens = ? WHERE id = ? AND conversation = ?", before, after, row, cs.c.id)
 }
 
-// Declined records that a model declined to summarize what a row covers.
+// Declined records that a model declined to summarize what a row covers; row 0: all that were declined.
 func (cs Compactions) Declined(ctx context.Context, row int64, d transcript.Declined) error {
-	return cs.c.change(ctx, fmt.Sprintf("note a refusal of compaction %d", row),
-		"UPDATE compactions SET tries = ?, tried_at = ?, tried_with = ? WHERE id = ? AND conversation = ?", d.Times, d.At.UnixMilli(), d.By, row, cs.c.id)
-}
-
-// ClearDeclined forgets what models declined, so that it is attempted again.
-func (cs Compactions) ClearDeclined(ctx context.Context) error {
-	return cs.c.set(ctx, "forget what was declined", "UPDATE compactions SET tries = 0 WHERE conversation = ? AND tries > 0", cs.c.id)
+	return cs.c.set(ctx, fmt.Sprintf("note a refusal of compaction %d", row),
+		"UPDATE compactions SET tries = ?1, tried_at = ?2, tried_with = ?3 WHERE conversation = ?4 AND (id = ?5 OR ?5 = 0 AND tries > 0)",
+		d.Times, d.At.UnixMilli(), d.By, cs.c.id, row)
 }
 
 // Span returns the messages from..to without deleted ones, oldest first.

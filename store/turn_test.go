@@ -13,6 +13,7 @@ import (
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/store"
+	"cairn/transcript"
 )
 
 func usageRow(day, kind, model string, n int64) store.Usage {
@@ -209,7 +210,7 @@ func TestTasks(t *testing.T) {
 	final("when it answers both", true, first, result)
 	// A message to a task repeats text from elsewhere, which is remembered there.
 	deliver(t, above, said(4, "Ben lives in Parma"))
-	read := check.Must(begin(t, above, 1, 4).Messages(ctx, 1, 4, 9))(t)
+	read := check.Must(begin(t, above, 1, 4).Messages(ctx, transcript.Span{From: 1, To: 4}))(t)
 	check.That(t, read[0].Unremembered && !read[len(read)-1].Unremembered, "got %+v", read)
 }
 

@@ -73,20 +73,17 @@ func (c *conversation) applyCover(change transcript.Change) {
 	}
 }
 
-// become sets the state, which must satisfy the invariants.
 func (c *conversation) become(s *transcript.State) {
 	c.t.Helper()
 	c.s = s
 	check.NoError(c.t, c.check())
 }
 
-// edit changes the summaries over a message, as the store does. The texts of messages are not here.
 func (c *conversation) edit(seq int64) {
 	c.t.Helper()
 	c.become(c.revise([]int64{seq}, transcript.Summary.Edited))
 }
 
-// remove deletes messages, as the store does.
 func (c *conversation) remove(seqs ...int64) {
 	c.t.Helper()
 	next := c.revise(seqs, func(row transcript.Summary) transcript.Summary { return row.Without(seqs) })
@@ -140,7 +137,7 @@ func (c *conversation) check() error {
 		}
 	}
 	for _, m := range c.messages {
-		found := slices.Collect(c.s.Messages.In(transcript.Span{From: m.Seq, To: m.Seq}))
+		found := c.s.Messages.In(transcript.Span{From: m.Seq, To: m.Seq})
 		verbatim := len(found) > 0
 		if verbatim == c.s.Covered(m.Seq) && m.Seq >= c.s.SessionStart || verbatim && found[0] != m {
 			return fmt.Errorf("message %d: covered %v; verbatim %+v, stored %+v", m.Seq, c.s.Covered(m.Seq), found, m)
@@ -168,7 +165,6 @@ func (c *conversation) expand(row transcript.Summary) (seqs []int64) {
 	return seqs
 }
 
-// say appends n messages that get no answer.
 func (c *conversation) say(n int) {
 	c.t.Helper()
 	messages := make([]transcript.Message, n)
@@ -178,7 +174,6 @@ func (c *conversation) say(n int) {
 	c.must(c.s.Append(messages...))
 }
 
-// ask appends a message that waits for its answer.
 func (c *conversation) ask() {
 	c.t.Helper()
 	c.say(1)
@@ -196,34 +191,28 @@ func (c *conversation) answer(results int) {
 	c.s.Open = 0
 }
 
-// must applies a change that has to be possible.
 func (c *conversation) must(change transcript.Change, err error) {
 	c.t.Helper()
 	check.NoError(c.t, err)
 	c.apply(change)
 }
 
-// count counts the contents of parts of summaries, as the store does.
-func (c *conversation) count(parts []transcript.Span) (behind []transcript.Stretch) {
-	for _, sp := range parts {
-		stretch := transcript.Stretch{Span: sp}
-		for _, seq := range c.between(sp) {
-			if stretch.Messages == 0 {
-				stretch.First = c.messages[seq].Time
-			}
-			stretch.Messages, stretch.Last = stretch.Messages+1, c.messages[seq].Time
+// count counts the contents of a span, as the store does.
+func (c *conversation) count(sp transcript.Span) (n transcript.Stretch) {
+	for _, seq := range c.between(sp) {
+		if n.Messages == 0 {
+			n.First = c.messages[seq].Time
 		}
-		behind = append(behind, stretch)
+		n.Messages, n.Last = n.Messages+1, c.messages[seq].Time
 	}
-	return behind
+	return n
 }
 
-// truncate hides the verbatim messages up to seq to.
 func (c *conversation) truncate(to int64) {
 	c.t.Helper()
 	span := transcript.Span{To: to}
-	if first, ok := c.s.Messages.First(); ok {
-		span.From = first.Seq
+	if len(c.s.Messages) > 0 {
+		span.From = c.s.Messages[0].Seq
 	}
 	c.apply(c.s.Truncate([]transcript.Summary{{Span: span, Trigger: transcript.OnEmergency, AwaitsModel: true}}, 0))
 }
@@ -266,19 +255,16 @@ func has(rows []transcript.Summary, row transcript.Summary) bool {
 	return slices.ContainsFunc(rows, func(other transcript.Summary) bool { return other.ID == row.ID })
 }
 
-// shown returns what the prompt shows: applied summaries as "kind from-to", then verbatim
-// messages.
 func (c *conversation) shown() (shown []string) {
 	for _, row := range c.s.Summaries {
 		shown = append(shown, fmt.Sprintf("%s %d-%d", row.Kind, row.From, row.To))
 	}
-	for m := range c.s.Messages.All() {
+	for _, m := range c.s.Messages {
 		shown = append(shown, fmt.Sprint(m.Seq))
 	}
 	return shown
 }
 
-// status fails the test unless a summary has this status in the store.
 func (c *conversation) status(id int64, want transcript.Status) {
 	c.t.Helper()
 	check.Equal(c.t, fmt.Sprintf("summary %d", id), c.summaries[id].State, want)

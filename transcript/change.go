@@ -36,13 +36,11 @@ func (s *State) With(c Change) *State {
 // draft is a change in progress, and the resulting state.
 type draft struct {
 	State
-	base int64
 	rows []Summary // new or changed
 }
 
-func (s *State) draft() *draft { return &draft{State: *s, base: s.Version} }
+func (s *State) draft() *draft { return &draft{State: *s} }
 
-// put adds or replaces a summary in the state and the change.
 func (d *draft) put(row Summary) {
 	row = row.priced()
 	d.State.put(row)
@@ -62,7 +60,7 @@ func (d *draft) add(row Summary) Summary {
 
 func (d *draft) change() Change {
 	d.Version++
-	return Change{Base: d.base, Summaries: d.rows, Marks: d.Marks, Sessions: d.Sessions}
+	return Change{Base: d.Version - 1, Summaries: d.rows, Marks: d.Marks, Sessions: d.Sessions}
 }
 
 // headChange ends a draft that changes the head, or which parts of the verbatim messages are

@@ -10,7 +10,7 @@ import (
 // cut neither a turn nor a session; verbatim messages are newer than every summary. What
 // Provenance also needs, the messages and children behind summaries, is in the store.
 func (s *State) Check() error {
-	for _, check := range []func() error{s.Messages.check, s.checkMarks, s.checkMessages, s.checkSummaries, s.checkCoverage} {
+	for _, check := range []func() error{s.checkMarks, s.checkMessages, s.checkSummaries, s.checkCoverage} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -39,19 +39,21 @@ func (s *State) checkMarks() error {
 }
 
 func (s *State) checkMessages() error {
-	turn := int64(0)
-	for m := range s.Messages.All() {
+	var last Message
+	for _, m := range s.Messages {
 		switch {
+		case m.Seq <= last.Seq:
+			return fmt.Errorf("message %d follows message %d", m.Seq, last.Seq)
 		case m.Seq < s.SessionStart || m.Seq >= s.NextSeq:
 			return fmt.Errorf("message %d is verbatim, and the session has %d to %d", m.Seq, s.SessionStart, s.NextSeq-1)
-		case m.Turn > m.Seq || m.Turn < turn:
-			return fmt.Errorf("message %d is of turn %d, behind turn %d", m.Seq, m.Turn, turn)
+		case m.Turn > m.Seq || m.Turn < last.Turn:
+			return fmt.Errorf("message %d is of turn %d, behind turn %d", m.Seq, m.Turn, last.Turn)
 		case s.Covered(m.Seq):
 			return fmt.Errorf("message %d is verbatim and behind a summary", m.Seq)
 		case s.Covered(m.Turn):
 			return fmt.Errorf("a summary cuts turn %d before message %d", m.Turn, m.Seq)
 		}
-		turn = m.Turn
+		last = m
 	}
 	return nil
 }
@@ -98,11 +100,11 @@ func (s *State) checkCoverage() error {
 			behind, last = behind+row.Messages, row.To
 		}
 	}
-	if n := s.Messages.Len() + behind; n != s.InSession {
-		return fmt.Errorf("%d messages are verbatim and %d behind summaries, of %d", s.Messages.Len(), behind, s.InSession)
+	if n := len(s.Messages) + behind; n != s.InSession {
+		return fmt.Errorf("%d messages are verbatim and %d behind summaries, of %d", len(s.Messages), behind, s.InSession)
 	}
-	if m, ok := s.Messages.First(); ok && m.Seq < last {
-		return fmt.Errorf("message %d is verbatim, and newer ones up to %d are behind a summary", m.Seq, last)
+	if len(s.Messages) > 0 && s.Messages[0].Seq < last {
+		return fmt.Errorf("message %d is verbatim, and newer ones up to %d are behind a summary", s.Messages[0].Seq, last)
 	}
 	return nil
 }

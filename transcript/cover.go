@@ -7,32 +7,10 @@ import (
 	"time"
 )
 
-// Stretch is the content of a part of a summary.
+// Stretch is the content of a span.
 type Stretch struct {
-	Span
 	Messages    int       // deleted ones not counted
 	First, Last time.Time // when the first and the last of them were sent
-}
-
-// CoverNeeds returns the parts of applied summaries that Cover may have to leave behind
-// placeholders. The caller counts their messages, because a State does not contain what summaries
-// cover.
-func (s *State) CoverNeeds(ids []int64) (parts []Span) {
-	cuts := make(map[int64][]int64) // by summary: the seqs at which a part starts
-	for _, row := range s.inOrder(ids) {
-		for _, old := range s.covering(row.Span) {
-			if row.Kind != Leaf || old.Within(row.Span) {
-				continue
-			}
-			cuts[old.ID] = append(cuts[old.ID], row.From, row.To+1)
-		}
-	}
-	for _, old := range s.Summaries {
-		if len(cuts[old.ID]) > 0 {
-			parts = append(parts, old.cut(cuts[old.ID])...)
-		}
-	}
-	return parts
 }
 
 // Cover applies prepared summaries: each replaces its span. Leaves come first, the oldest span
@@ -45,10 +23,10 @@ func (s *State) CoverNeeds(ids []int64) (parts []Span) {
 // children, which stay rolled up. What can no longer be applied becomes stale. A summary that would hide messages while older ones are
 // verbatim waits, and so do rollups of it: the prompt stays in order.
 //
-// clearTo, if greater than ClearedTo, replaces it in the same change. behind are the parts that
-// CoverNeeds asked for.
-func (s *State) Cover(ids []int64, clearTo int64, behind []Stretch) (c Change, stale, wait []int64) {
-	d := &cover{draft: s.draft(), behind: behind}
+// clearTo, if greater than ClearedTo, replaces it in the same change. count counts the messages of
+// such a part, which a State does not contain.
+func (s *State) Cover(ids []int64, clearTo int64, count func(Span) Stretch) (c Change, stale, wait []int64) {
+	d := &cover{draft: s.draft(), count: count}
 	for _, row := range s.inOrder(ids) {
 		id := row.ID
 		waits := slices.ContainsFunc(row.Children, func(child int64) bool { return slices.Contains(wait, child) })
@@ -90,20 +68,19 @@ func (s *State) inOrder(ids []int64) (rows []Summary) {
 // cover is a draft in which summaries are applied.
 type cover struct {
 	*draft
-	behind  []Stretch
+	count   func(Span) Stretch
 	applied bool // at least one was applied
 }
 
 // outOfOrder reports whether a leaf would hide messages while an older one is verbatim.
 func (d *cover) outOfOrder(row Summary) bool {
-	oldest, ok := d.Messages.First()
-	return ok && row.Kind == Leaf && oldest.Seq < row.From && d.Messages.Count(row.Span) > 0
+	return row.Kind == Leaf && len(d.Messages.In(row.Span)) > 0 && d.Messages[0].Seq < row.From
 }
 
 // apply replaces a span with its summary, and reports whether it could.
 func (d *cover) apply(row Summary) (ok bool) {
 	below := slices.Clone(d.covering(row.Span))
-	verbatim := d.Messages.Count(row.Span)
+	verbatim := len(d.Messages.In(row.Span))
 	if !d.inOneSession(row.Span) || len(below) == 0 && (verbatim == 0 || row.Trigger == OnRepair) {
 		return false
 	}
@@ -113,7 +90,7 @@ func (d *cover) apply(row Summary) (ok bool) {
 		row, ok = rollUp(row, below)
 		ok = ok && verbatim == 0
 	} else {
-		row, parts, ok = row.replaces(below, verbatim, d.behind)
+		row, parts, ok = row.replaces(below, verbatim, d.count)
 	}
 	if !ok {
 		return false
@@ -151,7 +128,7 @@ func rollUp(row Summary, below []Summary) (rollup Summary, ok bool) {
 
 // replaces returns what becomes of a summary, and the placeholders that are left of those below it,
 // if it replaces them and hides that many verbatim messages.
-func (sum Summary) replaces(below []Summary, verbatim int, behind []Stretch) (row Summary, parts []Summary, ok bool) {
+func (sum Summary) replaces(below []Summary, verbatim int, count func(Span) Stretch) (row Summary, parts []Summary, ok bool) {
 	if slices.ContainsFunc(below, func(old Summary) bool { return !old.NeedsRepair() }) {
 		return sum, nil, false
 	}
@@ -165,39 +142,16 @@ func (sum Summary) replaces(below []Summary, verbatim int, behind []Stretch) (ro
 	for _, old := range below {
 		sum.Messages += old.Messages
 		for _, gap := range old.Gaps([]Summary{sum}) {
-			part, ok := old.part(gap, behind)
-			if !ok {
-				return sum, nil, false
+			in := count(gap)
+			if in.Messages == 0 { // all of them were deleted
+				continue
 			}
-			if part.Messages > 0 { // otherwise all of them were deleted
-				sum.Messages -= part.Messages
-				parts = append(parts, part)
-			}
+			sum.Messages -= in.Messages
+			parts = append(parts, Summary{
+				Kind: Placeholder, By: Nobody, State: Applied, Trigger: OnRepair, Span: gap, FromTime: in.First, ToTime: in.Last,
+				Messages: in.Messages, AwaitsModel: old.AwaitsModel, Declined: old.Declined,
+			})
 		}
 	}
 	return sum, parts, true
-}
-
-// part is a placeholder over a part of a summary, with the messages and dates of the
-// stretches that make it up; ok is false if one of them is missing.
-func (sum Summary) part(sp Span, behind []Stretch) (part Summary, ok bool) {
-	part = Summary{
-		Kind: Placeholder, By: Nobody, State: Applied, Trigger: OnRepair, Span: sp,
-		AwaitsModel: sum.AwaitsModel, Declined: sum.Declined,
-	}
-	next := sp.From
-	for _, stretch := range behind {
-		if !stretch.Within(sp) || stretch.From != next {
-			continue
-		}
-		next = stretch.To + 1
-		if stretch.Messages == 0 {
-			continue
-		}
-		if part.Messages == 0 {
-			part.FromTime = stretch.First
-		}
-		part.Messages, part.ToTime = part.Messages+stretch.Messages, stretch.Last
-	}
-	return part, next == sp.To+1
 }

@@ -45,12 +45,6 @@ func TestCoverRepairs(t *testing.T) {
 		one of what was undone is stale: say 4; sum a 1-2 extractive; prep b 1-2 repair; undo => 1, 2, 3, 4 | b stale
 		a summary of a span truncated meanwhile repairs it: say 8; prep a 1-3; hide 6; cover a => leaf 1-3, placeholder 4-6, 7, 8
 	`)
-	t.Run("a repair of a part is stale if nobody counted the rest", func(t *testing.T) {
-		c := newConversation(t)
-		check.NoError(t, c.play("say 8; hide 6; prep a 3-4 repair"))
-		_, stale, _ := c.s.Cover(c.ids([]string{"a"}), 0, nil)
-		check.EqualAll(t, "stale", stale, c.ids([]string{"a"}))
-	})
 }
 
 func TestCoverRollups(t *testing.T) {
@@ -183,7 +177,6 @@ func (c *conversation) job(words []string) (j job) {
 	return j
 }
 
-// begin starts a job and returns the summary it will make.
 func (c *conversation) begin(j job) transcript.Summary {
 	c.t.Helper()
 	sum := transcript.Summary{
@@ -197,7 +190,6 @@ func (c *conversation) begin(j job) transcript.Summary {
 	return c.s.Running[len(c.s.Running)-1]
 }
 
-// prepare adds a prepared summary and returns its ID.
 func (c *conversation) prepare(j job) int64 {
 	c.t.Helper()
 	sum := c.begin(j)
@@ -206,15 +198,13 @@ func (c *conversation) prepare(j job) int64 {
 	return sum.ID
 }
 
-// cover applies prepared summaries, and returns which became stale and which wait.
 func (c *conversation) cover(ids ...int64) (stale, wait []int64) {
 	c.t.Helper()
-	change, stale, wait := c.s.Cover(ids, 0, c.count(c.s.CoverNeeds(ids)))
+	change, stale, wait := c.s.Cover(ids, 0, c.count)
 	c.applyCover(change)
 	return stale, wait
 }
 
-// summarize prepares and applies one summary, and returns its id.
 func (c *conversation) summarize(j job) int64 {
 	c.t.Helper()
 	id := c.prepare(j)

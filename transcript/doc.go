@@ -19,7 +19,7 @@
 //
 // A State holds only what the prompt can show: the messages of the session that no summary
 // covers, the applied summaries, and what is being prepared. What else an operation needs
-// is an argument: see CoverNeeds and Undoable.
+// is an argument: see Stretch and Undoable.
 //
 // Head and Snapshot are what a store has of a conversation; render.go has a summary as the prompt
 // shows it.

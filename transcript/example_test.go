@@ -21,12 +21,12 @@ func Example() {
 	state = state.With(change)
 	change, _, _ = state.Cover([]int64{summary.ID}, 0, nil)
 	state = state.With(change)
-	fmt.Printf("%q and %d messages\n", state.Summaries[0].Text, state.Messages.Len())
+	fmt.Printf("%q and %d messages\n", state.Summaries[0].Text, len(state.Messages))
 
 	hidden := []chat.Message{{Seq: 1, Turn: 1}, {Seq: 2, Turn: 2}, {Seq: 3, Turn: 3}} // read from the store
 	change, _ = transcript.Undoable{Rows: state.Summaries, Freed: hidden}.Undo(state)
 	state = state.With(change)
-	fmt.Printf("%d summaries and %d messages\n", len(state.Summaries), state.Messages.Len())
+	fmt.Printf("%d summaries and %d messages\n", len(state.Summaries), len(state.Messages))
 	// Output:
 	// "Ada and Bob meet at nine." and 2 messages
 	// 0 summaries and 5 messages

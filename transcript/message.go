@@ -1,7 +1,6 @@
 package transcript
 
 import (
-	"slices"
 	"time"
 
 	"cairn/chat"
@@ -32,8 +31,6 @@ func (sp Span) Overlaps(other Span) bool {
 // Within reports whether the span lies in other.
 func (sp Span) Within(other Span) bool { return other.From <= sp.From && sp.To <= other.To }
 
-func (sp Span) beside() Span { return Span{sp.From - 1, sp.To + 1} }
-
 func (sp Span) hull(other Span) Span {
 	switch {
 	case sp.To == 0:
@@ -61,17 +58,4 @@ func (sp Span) Gaps(rows []Summary) (free []Span) {
 		free = append(free, Span{from, sp.To})
 	}
 	return free
-}
-
-// cut divides the span where one of the seqs begins a part.
-func (sp Span) cut(seqs []int64) (parts []Span) {
-	slices.Sort(seqs)
-	from := sp.From
-	for _, seq := range seqs {
-		if seq > from && seq <= sp.To {
-			parts = append(parts, Span{from, seq - 1})
-			from = seq
-		}
-	}
-	return append(parts, Span{from, sp.To})
 }

@@ -63,12 +63,10 @@ func (h *history) talk() {
 	}
 }
 
-// turns returns the spans of the turns that a job may take, oldest first: those that no prepared
-// or running summary covers.
-func (h *history) turns() (turns []transcript.Span) {
-	for m := range h.s.Messages.All() {
-		taken := slices.ContainsFunc(slices.Concat(h.s.Prepared, h.s.Running), func(row transcript.Summary) bool { return row.Covers(m.Seq) })
-		if m.Turn == h.s.Open || taken {
+// turns returns the spans of the answered turns that none of the jobs covers, oldest first.
+func (h *history) turns(jobs []transcript.Summary) (turns []transcript.Span) {
+	for _, m := range h.s.Messages {
+		if m.Turn == h.s.Open || slices.ContainsFunc(jobs, func(row transcript.Summary) bool { return row.Covers(m.Seq) }) {
 			continue
 		}
 		if n := len(turns); n > 0 && turns[n-1].From == m.Turn {
@@ -81,7 +79,7 @@ func (h *history) turns() (turns []transcript.Span) {
 }
 
 func (h *history) prepareNext() {
-	turns := h.turns()
+	turns := h.turns(slices.Concat(h.s.Prepared, h.s.Running))
 	if len(turns) == 0 {
 		return
 	}
@@ -91,7 +89,8 @@ func (h *history) prepareNext() {
 			n = i - 1
 		}
 	}
-	j := job{from: turns[0].From, to: turns[n].To, trigger: h.trigger(), by: h.by()}
+	trigger := rapid.SampledFrom([]transcript.Trigger{transcript.OnPrepare, transcript.OnBackground, transcript.OnManual}).Draw(h.rt, "trigger")
+	j := job{from: turns[0].From, to: turns[n].To, trigger: trigger, by: h.by()}
 	if h.number(0, 4, "it fails") == 0 {
 		h.apply(h.s.Fail(h.begin(j).ID, "the model is down"))
 		return
@@ -99,15 +98,10 @@ func (h *history) prepareNext() {
 	h.prepare(j)
 }
 
-func (h *history) trigger() transcript.Trigger {
-	return rapid.SampledFrom([]transcript.Trigger{transcript.OnPrepare, transcript.OnBackground, transcript.OnManual}).Draw(h.rt, "trigger")
-}
-
 func (h *history) by() transcript.By {
 	return rapid.SampledFrom([]transcript.By{transcript.Worker, transcript.Extractive}).Draw(h.rt, "by")
 }
 
-// coverSome applies some of the prepared summaries; undoing that restores the state before.
 func (h *history) coverSome() {
 	var ids []int64
 	for _, row := range h.s.Prepared {
@@ -116,7 +110,7 @@ func (h *history) coverSome() {
 		}
 	}
 	before, applied := h.s, len(h.applied)
-	change, stale, wait := h.s.Cover(ids, int64(h.number(0, 3, "clear")), h.count(h.s.CoverNeeds(ids)))
+	change, stale, wait := h.s.Cover(ids, int64(h.number(0, 3, "clear")), h.count)
 	h.applyCover(change)
 	for _, id := range stale {
 		h.status(id, transcript.Stale)
@@ -133,7 +127,7 @@ func (h *history) coverSome() {
 	then, now := slices.DeleteFunc(slices.Clone(before.Summaries), start), slices.DeleteFunc(slices.Clone(h.s.Summaries), start)
 	check.Require(h.rt, (reflect.DeepEqual(then, now) || len(then)+len(now) <= 0) && before.ClearedTo == h.s.ClearedTo,
 		"undo: got\n%+v\nwant\n%+v", now, then)
-	check.Require(h.rt, slices.Equal(slices.Collect(before.Messages.All()), slices.Collect(h.s.Messages.All())),
+	check.Require(h.rt, slices.Equal(before.Messages, h.s.Messages),
 		"undo: the verbatim messages differ from those before")
 }
 
@@ -141,7 +135,7 @@ func (h *history) coverSome() {
 // span are its children and placeholders.
 func (h *history) mustNotFold(before *transcript.State, id int64, of int) {
 	row := h.summaries[id]
-	if of > 1 || row.Kind != transcript.Rollup || row.Trigger == transcript.OnRepair || before.Messages.Count(row.Span) > 0 {
+	if of > 1 || row.Kind != transcript.Rollup || row.Trigger == transcript.OnRepair || len(before.Messages.In(row.Span)) > 0 {
 		return
 	}
 	found := 0
@@ -155,7 +149,6 @@ func (h *history) mustNotFold(before *transcript.State, id int64, of int) {
 	check.Require(h.rt, found <= 0, "a fold of #%d to #%d became stale", row.From, row.To)
 }
 
-// rollUp starts a rollup of neighbours.
 func (h *history) rollUp() {
 	rows := h.s.Summaries
 	if len(rows) < 2 {
@@ -163,25 +156,14 @@ func (h *history) rollUp() {
 	}
 	i := h.number(0, len(rows)-2, "first child")
 	j := min(i+h.number(1, 3, "more children"), len(rows)-1)
-	children := rows[i : j+1]
 	span := transcript.Span{From: rows[i].From, To: rows[j].To}
-	if slices.ContainsFunc(append([]transcript.Span{{From: h.s.SessionStart, To: h.s.NextSeq}}, h.s.Sessions...), func(session transcript.Span) bool { return span.Within(session) }) {
-		var ids []int64
-		for _, child := range children {
-			ids = append(ids, child.ID)
-		}
-		h.prepare(job{from: span.From, to: span.To, trigger: transcript.OnRollup, children: ids, by: h.by()})
+	if slices.ContainsFunc(append(slices.Clip(h.s.Sessions), transcript.Span{From: h.s.SessionStart, To: h.s.NextSeq}), span.Within) {
+		h.prepare(job{from: span.From, to: span.To, trigger: transcript.OnRollup, children: transcript.IDs(rows[i : j+1]), by: h.by()})
 	}
 }
 
-// repair starts a repair of a summary, or of its newest messages.
 func (h *history) repair() {
-	var rows []transcript.Summary
-	for _, row := range h.s.Summaries {
-		if row.NeedsRepair() && row.Messages > 0 {
-			rows = append(rows, row)
-		}
-	}
+	rows := slices.DeleteFunc(slices.Clone(h.s.Summaries), func(row transcript.Summary) bool { return !row.NeedsRepair() || row.Messages == 0 })
 	if len(rows) == 0 {
 		return
 	}
@@ -191,8 +173,7 @@ func (h *history) repair() {
 		j.children = row.Children
 	} else if h.number(0, 2, "a part") == 0 {
 		seqs := h.between(row.Span)
-		j.from = h.messages[seqs[h.number(0, len(seqs)-1, "from")]].Turn
-		j.from = max(j.from, row.From)
+		j.from = max(h.messages[seqs[h.number(0, len(seqs)-1, "from")]].Turn, row.From)
 		to := h.messages[seqs[h.number(0, len(seqs)-1, "to")]].Turn - 1
 		if to > j.from {
 			j.to = to
@@ -201,7 +182,6 @@ func (h *history) repair() {
 	h.prepare(j)
 }
 
-// any returns a message, wherever it is.
 func (h *history) any() (m transcript.Message, ok bool) {
 	seqs := h.between(transcript.Span{From: 1, To: h.s.NextSeq})
 	if len(seqs) == 0 {
@@ -226,19 +206,8 @@ func (h *history) deleteSome() {
 	h.remove(seqs...)
 }
 
-// truncateSome hides the oldest turns.
 func (h *history) truncateSome() {
-	var turns []transcript.Span
-	for m := range h.s.Messages.All() {
-		switch n := len(turns); {
-		case m.Turn == h.s.Open:
-		case n > 0 && turns[n-1].From == m.Turn:
-			turns[n-1].To = m.Seq
-		default:
-			turns = append(turns, transcript.Span{From: m.Turn, To: m.Seq})
-		}
-	}
-	if len(turns) > 0 {
+	if turns := h.turns(nil); len(turns) > 0 {
 		h.truncate(turns[h.number(0, len(turns)-1, "turns")].To)
 	}
 }

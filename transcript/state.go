@@ -61,7 +61,6 @@ func (s *State) covering(sp Span) []Summary {
 	return s.Summaries[from:to]
 }
 
-// inOneSession reports whether a span lies in a session, the current one or an earlier one.
 func (s *State) inOneSession(sp Span) bool {
 	return sp.Within(Span{s.SessionStart, s.NextSeq - 1}) || slices.ContainsFunc(s.Sessions, sp.Within)
 }

@@ -10,7 +10,10 @@ import (
 // is taken, or a turn starts after its message or before the newest turn.
 func (s *State) Append(messages ...Message) (Change, error) {
 	d := s.draft()
-	last, _ := d.Messages.Last()
+	var last Message
+	if n := len(d.Messages); n > 0 {
+		last = d.Messages[n-1]
+	}
 	placed := make([]Message, 0, len(messages))
 	for _, m := range messages {
 		m.Seq = cmp.Or(m.Seq, d.NextSeq)

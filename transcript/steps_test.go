@@ -19,13 +19,12 @@ func TestBegin(t *testing.T) {
 		"before the first message":    {From: 0, To: 1},
 		"from one session into later": {From: 2, To: 3},
 	} {
-		t.Run("a span is refused "+claim, func(t *testing.T) {
-			c := said(t, 2)
-			c.must(c.s.NewSession(false))
-			c.say(2)
-			c.ask()
-			check.Error(t, check.ErrorOf(c.s.Begin(transcript.Summary{Kind: transcript.Leaf, Span: span})), transcript.ErrSpan)
-		})
+		c := said(t, 2)
+		c.must(c.s.NewSession(false))
+		c.say(2)
+		c.ask()
+		err := check.ErrorOf(c.s.Begin(transcript.Summary{Kind: transcript.Leaf, Span: span}))
+		check.That(t, errors.Is(err, transcript.ErrSpan), "a span %s: %v", claim, err)
 	}
 }
 
@@ -43,14 +42,12 @@ func TestAppend(t *testing.T) {
 		{"a turn that has ended is refused", transcript.Message{Turn: 1}, transcript.ErrOrder, 0},
 		{"a turn of a later message is refused", transcript.Message{Turn: 4}, transcript.ErrOrder, 0},
 	} {
-		t.Run(a.claim, func(t *testing.T) {
-			c := said(t, 2)
-			change, err := c.s.Append(a.m)
-			check.Require(t, errors.Is(err, a.err) && change.Empty() == (a.err != nil), "%v, empty %v", err, change.Empty())
-			c.apply(change)
-			m, _ := c.s.Messages.Last()
-			check.That(t, err != nil || m.Turn == a.turn, "the newest message is %+v", m)
-		})
+		c := said(t, 2)
+		change, err := c.s.Append(a.m)
+		check.Require(t, errors.Is(err, a.err) && change.Empty() == (a.err != nil), "%s: %v, empty %v", a.claim, err, change.Empty())
+		c.apply(change)
+		m := c.s.Messages[len(c.s.Messages)-1]
+		check.That(t, err != nil || m.Turn == a.turn, "%s: the newest message is %+v", a.claim, m)
 	}
 }
 
@@ -66,7 +63,7 @@ func TestPrepareAndFail(t *testing.T) {
 	check.That(t, got.To == 4 && got.Text == "all", "got prepared %+v", got)
 	c.apply(c.s.Fail(failed.ID, "the model is down"))
 	c.status(failed.ID, transcript.Failed)
-	check.Equal(t, "verbatim messages", c.s.Messages.Len(), 6)
+	check.Equal(t, "verbatim messages", len(c.s.Messages), 6)
 	check.That(t, c.s.Fail(failed.ID, "again").Empty(), "a row fails twice")
 }
 
@@ -157,15 +154,13 @@ func TestCheck(t *testing.T) {
 			s.Summaries = s.Summaries[1:]
 		}, "and newer ones"},
 	} {
-		t.Run(broken.how, func(t *testing.T) {
-			c := said(t, 8)
-			c.summarize(job{from: 1, to: 2})
-			c.summarize(job{from: 3, to: 5})
-			s := *c.s
-			s.Summaries = slices.Clone(s.Summaries)
-			broken.do(&s)
-			check.ErrorContains(t, "Check returns", s.Check(), broken.want)
-		})
+		c := said(t, 8)
+		c.summarize(job{from: 1, to: 2})
+		c.summarize(job{from: 3, to: 5})
+		s := *c.s
+		s.Summaries = slices.Clone(s.Summaries)
+		broken.do(&s)
+		check.ErrorContains(t, broken.how, s.Check(), broken.want)
 	}
 }
 

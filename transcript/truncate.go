@@ -31,7 +31,7 @@ func (d *draft) putPlaceholder(like Summary) {
 		Kind: Placeholder, By: Nobody, State: Applied, Trigger: like.Trigger, Span: like.Span,
 		AwaitsModel: like.AwaitsModel,
 	}
-	for m := range d.Messages.In(row.Span) {
+	for _, m := range d.Messages.In(row.Span) {
 		if row.Messages == 0 {
 			row.FromTime = m.Time
 		}
@@ -40,7 +40,7 @@ func (d *draft) putPlaceholder(like Summary) {
 	if row.Messages == 0 {
 		return
 	}
-	for _, old := range slices.Clone(d.covering(row.beside())) {
+	for _, old := range slices.Clone(d.covering(Span{row.From - 1, row.To + 1})) {
 		if old.Kind != Placeholder || old.From < d.SessionStart {
 			continue
 		}

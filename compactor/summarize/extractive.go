@@ -16,7 +16,6 @@ import (
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/transcript"
-	"cairn/words"
 )
 
 // Extract summarizes messages in at most target tokens: under each day and speaker, the most
@@ -30,8 +29,8 @@ import (
 // worker's text; 0 represents all of those. Equal arguments give equal results. The text is empty
 // only if the messages have no text or target is below 1; the caller sets Tokens.
 //
-// Words of others, the summaries beside it, count as little as words that were already chosen.
-func Extract(messages []chat.Message, target, maxMemories int, focus string, others ...string) Summary {
+// The words of others, the summaries beside it, count as little as words that were already chosen.
+func Extract(messages []chat.Message, target, maxMemories int, focus string, others ...[]string) Summary {
 	sentences := sentencesOf(messages, focus)
 	c := choose(sentences, target, others)
 	s := Summary{Text: write(slices.Clone(c.chosen), target), Memories: draftMemories(messages, sentences, maxMemories)}
@@ -51,10 +50,10 @@ const runnersUp = 2
 // choose takes the sentences with the most information per token, best first, until target is used
 // up. The information of a sentence is the sum of its terms' weights: rarer terms weigh more, and
 // terms that were already chosen weigh little.
-func choose(sentences []*sentence, target int, others []string) *chooser {
+func choose(sentences []*sentence, target int, others [][]string) *chooser {
 	c := &chooser{rarity: rarities(sentences), covered: map[string]bool{}, speech: map[speech]bool{}, messages: map[int]bool{}}
-	for _, text := range others {
-		for _, term := range words.Content(text) {
+	for _, terms := range others {
+		for _, term := range terms {
 			c.covered[term] = true
 		}
 	}
@@ -70,7 +69,6 @@ func choose(sentences []*sentence, target int, others []string) *chooser {
 	return c
 }
 
-// fill queues the sentences that are not chosen yet.
 func (c *chooser) fill(sentences []*sentence) {
 	c.queue = c.queue[:0]
 	for _, s := range sentences {

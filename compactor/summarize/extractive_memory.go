@@ -158,7 +158,6 @@ func noteOf(m chat.Message, sentences []*sentence, rarity map[string]float64, na
 	return n
 }
 
-// add joins a later note to n.
 func (n *note) add(later *note) {
 	n.Messages = append(n.Messages, later.Messages...)
 	n.sentences = append(n.sentences, later.sentences...)
@@ -169,7 +168,6 @@ func (n *note) add(later *note) {
 	}
 }
 
-// draft returns the memory, with the sentences as its content.
 func (n *note) draft() MemoryDraft {
 	n.Content = n.sentences[0].speaker + ":"
 	for _, s := range n.sentences {

@@ -99,7 +99,6 @@ type speech struct{ day, speaker string }
 
 func (s *sentence) speech() speech { return speech{s.day, s.speaker} }
 
-// speakerOf returns the name shown before a sentence.
 func speakerOf(m chat.Message) string {
 	if m.Author == "" && m.Role == llm.RoleAssistant {
 		return "assistant"

@@ -13,6 +13,7 @@ import (
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/transcript"
+	"cairn/words"
 	"cairn/words/wordstest"
 )
 
@@ -123,7 +124,7 @@ func TestExtractChoosesMessages(t *testing.T) {
 		},
 	} {
 		t.Run(claim, func(t *testing.T) {
-			got := Extract(c.messages, c.target, 0, c.focus, c.beside).Text
+			got := Extract(c.messages, c.target, 0, c.focus, words.Content(c.beside)).Text
 			check.Contains(t, "extracted summary", got, c.want...)
 			check.Lacks(t, "extracted summary", got, c.lacks...)
 			check.That(t, strings.Count(got, "ferry") < 2, "got a repetition: %s", got)
@@ -160,7 +161,6 @@ func TestExtractTakesTextAsData(t *testing.T) {
 	}
 }
 
-// checkOrder fails unless a text contains all parts, in that order.
 func checkOrder(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {

@@ -92,7 +92,6 @@ func concrete(terms []string, speakers map[string]bool) (n int) {
 	return n
 }
 
-// terms returns the terms of a list of words.
 func terms(list string) map[string]bool { return words.Set(strings.Join(words.Terms(list), " ")) }
 
 var (

@@ -97,7 +97,6 @@ func startsSmall(text string) bool {
 	return unicode.IsLower(r)
 }
 
-// negative reports whether a word negates what follows.
 func negative(word string) bool { return strings.HasSuffix(word, "n't") || negations[word] }
 
 var negations = words.Set(`not never no none nothing nobody neither nor without hardly barely scarcely rarely cannot

@@ -16,9 +16,8 @@ import (
 type Job interface {
 	// ID returns the row's id.
 	ID() int64
-	// Messages returns the messages of [from, to], without deleted ones, at most limit of them,
-	// oldest first.
-	Messages(ctx context.Context, from, to int64, limit int) ([]chat.Message, error)
+	// Messages returns the messages of each span in turn, without deleted ones, oldest first.
+	Messages(ctx context.Context, spans ...transcript.Span) ([]chat.Message, error)
 	// Children returns the rows that a rollup folded, oldest first, or those that the job's own row
 	// is folding, in their current form.
 	Children(ctx context.Context, rollup int64) ([]transcript.Summary, error)

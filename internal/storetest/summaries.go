@@ -71,7 +71,7 @@ func describe(s *transcript.State) string {
 		fmt.Fprintln(&b, row.Kind, row.By, row.Trigger, row.Span, row.FromTime.Unix(), row.ToTime.Unix(), row.Messages, len(row.Children), row.Text, row.Tokens, row.AwaitsModel)
 	}
 	fmt.Fprintln(&b, transcript.IDs(s.Prepared), transcript.IDs(s.Running))
-	for m := range s.Messages.In(transcript.Span{From: s.SessionStart, To: s.NextSeq}) {
+	for _, m := range s.Messages.In(transcript.Span{From: s.SessionStart, To: s.NextSeq}) {
 		fmt.Fprint(&b, m.Seq, " ")
 	}
 	return b.String()
@@ -99,9 +99,10 @@ func ApplyRows(t check.Tester, c *store.Conversation, rows ...int64) (transcript
 func ApplyAndClear(t check.Tester, c *store.Conversation, clearTo int64, rows ...int64) (transcript.Head, []transcript.Summary) {
 	t.Helper()
 	head := Commit(t, c, func(s *transcript.State) (transcript.Change, error) {
-		behind, err := c.Compactions().Stretches(Ctx, s.CoverNeeds(rows))
-		change, _, _ := s.Cover(rows, clearTo, behind)
-		return change, err
+		change, _, _ := s.Cover(rows, clearTo, func(sp transcript.Span) transcript.Stretch {
+			return check.Must(c.Compactions().Stretch(Ctx, sp))(t)
+		})
+		return change, nil
 	})
 	now, err := c.Compactions().Rows(Ctx, rows)
 	check.NoError(t, err)
