@@ -13,6 +13,7 @@ import (
 
 	"cairn/chat"
 	"cairn/store"
+	"cairn/words"
 )
 
 // Memory is one fact, preference, decision, … worth keeping beyond the conversation.
@@ -104,12 +105,20 @@ func sameAs(c *store.Conversation, tx *store.Tx, d draft) (s Saved) {
 	if s.ID != 0 {
 		return s
 	}
-	if s.ID = inOtherWords(c, tx, d, "active"); s.ID != 0 && s.ID != d.supersedes {
-		return s
+	forgotten := int64(0)
+	for _, m := range similar(c, tx, d, 1, "active", "forgotten") { // weightless words are not terms
+		switch {
+		case m.ID == d.supersedes || words.Fold(m.Content) != d.folded && !sameFact(d.Content, m.Content):
+		case m.State != "forgotten":
+			s.ID = m.ID
+			return s
+		case forgotten == 0:
+			forgotten = m.ID
+		}
 	}
-	if s.ID = inOtherWords(c, tx, d, "forgotten"); s.ID != 0 && len(d.said) > 0 {
-		known := store.Get[int](tx, "SELECT count(*) FROM memory_sources WHERE memory = ? AND message IN (SELECT value FROM json_each(?))", s.ID, rowsOf(c, d.said))
-		s.Unwanted = known == len(d.said)
+	if forgotten != 0 && len(d.said) > 0 {
+		known := store.Get[int](tx, "SELECT count(*) FROM memory_sources WHERE memory = ? AND message IN (SELECT value FROM json_each(?))", forgotten, rowsOf(c, d.said))
+		s.ID, s.Unwanted = forgotten, known == len(d.said)
 	}
 	s.Fresh = !s.Unwanted
 	return s

@@ -19,31 +19,21 @@ func factWords(content string) []string {
 	return slices.DeleteFunc(strings.Fields(words.Fold(content)), func(word string) bool { return slices.Contains(weightless, word) })
 }
 
-// inOtherWords returns the oldest memory in a state, about the same person, that says the same as a draft: the same
-// words that count, in the same order, so numbers, names, negations, tenses and who does what to whom are the same. 0:
-// there is none.
-func inOtherWords(c *store.Conversation, tx *store.Tx, d draft, state string) int64 {
-	for _, m := range similar(c, tx, d, state, 1) { // weightless words are not terms
-		if words.Fold(m.Content) == d.folded || sameFact(d.Content, m.Content) {
-			return m.ID
-		}
-	}
-	return 0
-}
-
+// sameFact reports whether two facts have the same words that count, in the same order, so numbers, names, negations,
+// tenses and who does what to whom are the same.
 func sameFact(a, b string) bool {
 	is := factWords(a)
 	return len(is) > 0 && slices.Equal(is, factWords(b))
 }
 
-// similar finds memories in a state, about the same person as a draft, that have at least a given
+// similar finds memories in one of the states, about the same person as a draft, that have at least a given
 // share of its terms, oldest first.
-func similar(c *store.Conversation, tx *store.Tx, d draft, state string, share float64) []Memory {
+func similar(c *store.Conversation, tx *store.Tx, d draft, share float64, states ...string) []Memory {
 	terms := termsOf(d.Content)
 	return ReadMemories(tx, `WHERE id IN (SELECT memory FROM memory_terms
 			WHERE term IN (SELECT value FROM json_each(?)) AND conversation = ? GROUP BY memory HAVING count(*) >= ?)
-		AND m.state = ? AND m.about = ? COLLATE NOCASE AND `+aboutOf+` IN ('', ?) ORDER BY id`,
-		jsonList(terms), c.ID(), share*float64(len(terms)), state, d.About, d.AboutID)
+		AND m.state IN (SELECT value FROM json_each(?)) AND m.about = ? COLLATE NOCASE AND `+aboutOf+` IN ('', ?) ORDER BY id`,
+		jsonList(terms), c.ID(), share*float64(len(terms)), jsonList(states), d.About, d.AboutID)
 }
 
 // termsOf returns the terms of a fact, each once, sorted.
@@ -60,7 +50,7 @@ const minSimilarity = 0.5
 // supersede it. Its ID is 0 if none is similar enough.
 func closest(c *store.Conversation, tx *store.Tx, d draft) (most Memory) {
 	is, best := termsOf(d.Content), minSimilarity
-	for _, m := range similar(c, tx, d, "active", minSimilarity) {
+	for _, m := range similar(c, tx, d, minSimilarity, "active") {
 		says := termsOf(m.Content)
 		all := len(termsOf(d.Content + "\n" + m.Content))
 		if share := float64(len(is)+len(says)-all) / float64(all); share >= best {

@@ -17,28 +17,38 @@ import (
 // stored reasoning, which may repeat it in any words. It returns the seqs that it changed. No summary is
 // built from any of this, so none needs a repair.
 func forgetCopies(c *store.Conversation, tx *store.Tx, deleted []chat.Message) (seqs []int64) {
-	found, first := make(map[int64]chat.Message), int64(store.MaxSeq)
+	var copies []chat.Message
+	first := int64(store.MaxSeq)
 	for _, m := range deleted {
 		first = min(first, m.Seq)
-		copies := c.In(tx).Messages(m.Turn, c.In(tx).LastOf(m.Turn), "AND role <> 'user' AND tool NOT IN ('context', 'memory_save')")
-		quoting := c.In(tx).Messages(1, store.MaxSeq, "AND id IN (SELECT message FROM quotes WHERE kind = 'message' AND source IN (?, ?)) AND role = 'tool'", c.Row(m.Seq), c.Row(0))
-		for _, result := range quoting {
-			copies = append(copies, c.In(tx).Quoting(result)...)
-		}
-		for _, m := range copies {
-			found[m.Seq] = m
-		}
-	}
-	for seq, m := range found {
-		if is := store.WithoutCopies(m); is.Text != m.Text || len(m.Native) > 0 || !slices.Equal(is.Calls, m.Calls) {
-			c.In(tx).Replace(m, is)
-			seqs = append(seqs, seq)
-		}
+		copies = append(copies, c.In(tx).Messages(m.Turn, c.In(tx).LastOf(m.Turn), "AND role <> 'user' AND tool NOT IN ('context', 'memory_save')")...)
+		copies = append(copies, quoting(c, tx, m)...)
 	}
 	low, high := c.RowRange(first, store.MaxSeq)
-	seqs = append(seqs, store.Values[int64](tx, `UPDATE messages INDEXED BY messages_reasoning SET native = ''
+	seqs = append(empty(c, tx, copies), store.Values[int64](tx, `UPDATE messages INDEXED BY messages_reasoning SET native = ''
 		WHERE id BETWEEN ? AND ? AND native <> '' RETURNING id & 4294967295`, low, high)...)
 	slices.Sort(seqs)
+	return seqs
+}
+
+// quoting returns the tool results that quote a message, and the answers without a model that quote these.
+func quoting(c *store.Conversation, tx *store.Tx, m chat.Message) (copies []chat.Message) {
+	for _, result := range c.In(tx).Messages(1, store.MaxSeq,
+		"AND id IN (SELECT message FROM quotes WHERE kind = 'message' AND source IN (?, ?)) AND role = 'tool'", c.Row(m.Seq), c.Row(0)) {
+		copies = append(copies, c.In(tx).Quoting(result)...)
+	}
+	return copies
+}
+
+// empty removes copies of other texts from messages, and returns the seqs of those that it changed.
+func empty(c *store.Conversation, tx *store.Tx, copies []chat.Message) (seqs []int64) {
+	for _, m := range copies {
+		is := store.WithoutCopies(m)
+		if (is.Text != m.Text || len(m.Native) > 0 || !slices.Equal(is.Calls, m.Calls)) && !slices.Contains(seqs, m.Seq) {
+			c.In(tx).Replace(m, is)
+			seqs = append(seqs, m.Seq)
+		}
+	}
 	return seqs
 }
 

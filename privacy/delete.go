@@ -26,19 +26,19 @@ func (pr Conversation) Delete(ctx context.Context, ids []string) (seqs []int64, 
 }
 
 func deleteAll(c *store.Conversation, tx *store.Tx, ids []string) (seqs []int64) {
-	var bare, quoting []chat.Message // the messages, and those that quote one
+	var bare, replies []chat.Message // the messages, and those that quote one
 	for _, id := range ids {
 		deleteUnread(c, tx, id)
 		bare = append(bare, said(c, tx, id)...)
-		quoting = append(quoting, c.In(tx).MessagesOf("messages INDEXED BY messages_quotes", 1, store.MaxSeq,
+		replies = append(replies, c.In(tx).MessagesOf("messages INDEXED BY messages_quotes", 1, store.MaxSeq,
 			"AND conversation = ? AND reply_to = ? AND quote <> ''", c.ID(), id)...)
 	}
-	if len(bare)+len(quoting) == 0 {
+	if len(bare)+len(replies) == 0 {
 		return nil
 	}
 	bare = append(bare, deleteTasksOf(c, tx, bare)...)
 	version := c.In(tx).NextVersion()
-	for _, m := range quoting {
+	for _, m := range replies {
 		is := m
 		is.Quote = ""
 		c.In(tx).Rewrite(m, is, version)
@@ -88,7 +88,7 @@ func makeTombstone(c *store.Conversation, tx *store.Tx, m chat.Message, version 
 }
 
 // Edit is store.Transcript.Edit. Memories that only the old text supports are deleted: no other
-// message does, and they have a word that is gone, or most words are.
+// message does, and they have a word that is gone, or most words are. So are copies in tool results, if a word is gone.
 func (pr Conversation) Edit(ctx context.Context, m store.Inbound) (seq int64, changed bool, err error) {
 	return pr.c.Transcript().Edit(ctx, m, func(tx *store.Tx, was, is chat.Message) { forgetEdited(pr.c, tx, was, is) })
 }
@@ -105,7 +105,11 @@ func forgetEdited(c *store.Conversation, tx *store.Tx, was, is chat.Message) {
 		delete(removed, word.Term)
 	}
 	gone := memory.ForgetFrom(c, tx, was.Seq, func(m memory.Memory) bool { return 2*len(removed) > before || says(m.Content, removed) })
-	if seqs := c.In(tx).ForgetQuotes(gone, true); len(seqs) > 0 {
+	seqs := c.In(tx).ForgetQuotes(gone, true)
+	if len(removed) > 0 {
+		seqs = append(seqs, empty(c, tx, quoting(c, tx, was))...)
+	}
+	if len(seqs) > 0 {
 		tx.CopiesChanged(c.Name(), seqs...)
 	}
 }
