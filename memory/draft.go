@@ -164,7 +164,7 @@ func checkAbout(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) e
 	}
 	low, high := c.RowRange(from, to)
 	known := false
-	store.List(tx, func(rows *sql.Rows, _ *struct{}) error {
+	store.Each(tx, func(rows *sql.Rows) error {
 		var name, id string
 		err := rows.Scan(&name, &id)
 		if strings.EqualFold(name, about) {

@@ -34,23 +34,21 @@ type Source struct {
 // database. It ignores Query, Sort, Limit and Offset. The messages are complete. ErrNotFound: there is no
 // such conversation.
 func (ms Memories) Export(ctx context.Context, f Filter, do func(Exported, []chat.Message) error) error {
-	return ms.view(ctx, "export memories", f, func(tx *store.Tx, f Filter) error {
+	var refused error
+	err := ms.view(ctx, "export memories", f, func(tx *store.Tx, f Filter) {
 		chosen, args := f.where()
 		for _, id := range store.Values[int64](tx, "SELECT id FROM memories WHERE "+chosen+" ORDER BY id", args...) {
-			m, from, err := readComplete(tx, id)
-			if err != nil {
-				return err
-			}
+			m, from := readComplete(tx, id)
 			e := Exported{Memory: m, Messages: []Source{}}
 			for _, said := range from {
 				e.Messages = append(e.Messages, Source{said.Seq, said.ID, said.Time.UTC()})
 			}
-			if err := do(e, from); err != nil {
-				return err
+			if refused = do(e, from); refused != nil {
+				return
 			}
 		}
-		return nil
 	})
+	return cmp.Or(err, refused)
 }
 
 // CheckExported fills in optional fields before an import; an *ImportError says what is wrong with a
@@ -124,15 +122,11 @@ func (ms Memories) Import(ctx context.Context, all []Exported) (n ImportResult, 
 	for i, e := range all {
 		at[e.ID] = i
 	}
-	err = ms.store.Update(ctx, func(tx *store.Tx) error {
-		n = ImportResult{}
+	err = ms.store.Update(ctx, func(tx *store.Tx) {
 		newest := store.Get[int64](tx, "SELECT coalesce(max(id), 0) FROM memories")
 		rows, fresh := make([]int64, len(all)), make([]bool, len(all))
 		for i, e := range all {
-			var err error
-			if rows[i], fresh[i], err = importMemory(tx, e, newest, &n); err != nil {
-				return err
-			}
+			rows[i], fresh[i] = importMemory(tx, e, newest, &n)
 		}
 		for i, e := range all {
 			next, there := at[e.SupersededBy]
@@ -140,7 +134,6 @@ func (ms Memories) Import(ctx context.Context, all []Exported) (n ImportResult, 
 				tx.Do(linkMemory, rows[next], rows[i])
 			}
 		}
-		return nil
 	})
 	if err != nil {
 		return ImportResult{}, fmt.Errorf("import memories: %w", err)
@@ -163,16 +156,12 @@ const isHere = `SELECT id FROM (
 
 // importMemory writes one memory, unless it exists, and returns its number; 0: it is left out. newest is
 // the last memory from before the import.
-func importMemory(tx *store.Tx, e Exported, newest int64, n *ImportResult) (id int64, fresh bool, err error) {
+func importMemory(tx *store.Tx, e Exported, newest int64, n *ImportResult) (id int64, fresh bool) {
 	tx.Do("INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", e.Conversation, store.Now())
-	c, err := tx.Conversation(e.Conversation)
-	if err != nil {
-		return 0, false, err
-	}
-	folded := words.Fold(e.Content)
+	c, folded := tx.Conversation(e.Conversation), words.Fold(e.Content)
 	if id = store.Get[int64](tx, isHere, c.ID(), folded, e.SaidAt.UnixMilli(), e.State, newest); id != 0 {
 		n.Known++
-		return id, false, nil
+		return id, false
 	}
 	said := messagesHere(c, tx, e.Messages)
 	d := draft{Memory: e.Memory, folded: folded, said: said}
@@ -180,13 +169,13 @@ func importMemory(tx *store.Tx, e Exported, newest int64, n *ImportResult) (id i
 	d.concern(e.AboutID != "" && e.AboutID != e.SpeakerID)
 	if checkOptOuts(c, tx, d) != nil {
 		n.Out++
-		return 0, false, nil
+		return 0, false
 	}
 	id = insertMemory(c, tx, d)
 	addPeople(tx, id, d, true)
 	n.Fresh++
 	n.Lost += len(e.Messages) - len(said)
-	return id, true, nil
+	return id, true
 }
 
 // messagesHere finds the messages that a memory came from: by the platform's id, or, without one,

@@ -66,19 +66,15 @@ func (b toolbox) expand(ctx context.Context, arguments json.RawMessage) (string,
 // [from, to]. next is where the next page starts, 0 if there is none, and last the end of the
 // range.
 func (b toolbox) page(ctx context.Context, compaction, from, to int64) (page []chat.Message, next, last int64, err error) {
-	err = b.c.Store().View(ctx, func(tx *store.Tx) error {
+	err = b.c.Store().View(ctx, func(tx *store.Tx) {
 		if compaction > 0 {
-			row, err := b.c.In(tx).Compaction(compaction) // in any state: the model may have seen it earlier
-			if errors.Is(err, store.ErrNotFound) {
-				return fmt.Errorf("there is no compaction %d in this conversation", compaction)
-			}
-			if err != nil {
-				return err
-			}
+			row := b.c.In(tx).Compaction(compaction) // in any state: the model may have seen it earlier
 			from, to = max(from, row.From), row.To
 		}
 		page, next = b.c.In(tx).Page(from, to, expandAtMost)
-		return nil
 	})
+	if errors.Is(err, store.ErrNotFound) {
+		err = fmt.Errorf("there is no compaction %d in this conversation", compaction)
+	}
 	return page, next, to, err
 }

@@ -112,7 +112,7 @@ func (f Filter) where() (condition string, args []any) {
 
 // view reads what f selects on one snapshot: do gets f with its scope, and with the names that About
 // matches, because SQLite ignores the case of ASCII letters only.
-func (ms Memories) view(ctx context.Context, tried string, f Filter, do func(tx *store.Tx, f Filter) error) error {
+func (ms Memories) view(ctx context.Context, tried string, f Filter, do func(tx *store.Tx, f Filter)) error {
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (ms Memories) view(ctx context.Context, tried string, f Filter, do func(tx 
 		}
 		f.in = only(c.ID())
 	}
-	err := ms.store.View(ctx, func(tx *store.Tx) error {
+	err := ms.store.View(ctx, func(tx *store.Tx) {
 		if ms.c != nil {
 			f.in = scopeOf(ms.c, tx)
 		}
@@ -131,12 +131,9 @@ func (ms Memories) view(ctx context.Context, tried string, f Filter, do func(tx 
 			names := store.Values[string](tx, "SELECT DISTINCT iif(about = '', speaker, about) FROM memories")
 			f.about = slices.DeleteFunc(names, func(name string) bool { return !strings.EqualFold(name, f.About) })
 		}
-		return do(tx, f)
+		do(tx, f)
 	})
-	if err != nil {
-		return fmt.Errorf("%s: %w", tried, err)
-	}
-	return nil
+	return store.Fail(tried, err)
 }
 
 // List returns the memories that match f, and how many there are without Limit and Offset. With a
@@ -144,7 +141,7 @@ func (ms Memories) view(ctx context.Context, tried string, f Filter, do func(tx 
 // conversation lists what it recalls: its own memories and those of its scope; it ignores
 // f.Conversation. ErrNotFound: there is no such conversation.
 func (ms Memories) List(ctx context.Context, f Filter) (found []Memory, total int, err error) {
-	err = ms.view(ctx, "search memories", f, func(tx *store.Tx, f Filter) error {
+	err = ms.view(ctx, "search memories", f, func(tx *store.Tx, f Filter) {
 		if f.Limit <= 0 {
 			f.Limit = math.MaxInt
 		}
@@ -152,20 +149,16 @@ func (ms Memories) List(ctx context.Context, f Filter) (found []Memory, total in
 			chosen, args := f.where()
 			total = store.Get[int](tx, "SELECT count(*) FROM memories WHERE "+chosen, args...)
 			found = ReadMemories(tx, "WHERE "+chosen+" ORDER BY "+f.order()+" LIMIT ? OFFSET ?", append(args, f.Limit, f.Offset)...)
-			return nil
+			return
 		}
 		chosen := ranked(tx, f)
 		total = len(chosen)
 		chosen = chosen[min(max(f.Offset, 0), total):]
 		for _, w := range chosen[:min(f.Limit, len(chosen))] {
-			m, err := readMemory(tx, w.id)
-			if err != nil {
-				return err
-			}
+			m := readMemory(tx, w.id)
 			m.Score, m.Parts = w.Total, w.Parts
 			found = append(found, m)
 		}
-		return nil
 	})
 	return found, total, err
 }
@@ -173,18 +166,16 @@ func (ms Memories) List(ctx context.Context, f Filter) (found []Memory, total in
 // Completed returns the conversation's own current memories that match what a user is still
 // typing: each word of it begins a word of the memory. It returns at most limit, the newest
 // first.
-func (ms Memories) Completed(ctx context.Context, typed string, limit int) (found []Memory, err error) {
+func (ms Memories) Completed(ctx context.Context, typed string, limit int) ([]Memory, error) {
 	where, args := "WHERE m.conversation = ? AND m.state = 'active'", []any{ms.c.ID()}
 	all := strings.Fields(words.Fold(typed))
 	for _, word := range all[:min(len(all), maxTyped)] {
 		where += " AND instr(' ' || m.folded, ?) > 0"
 		args = append(args, " "+word)
 	}
-	err = ms.c.View(ctx, "complete a memory", func(tx *store.Tx) error {
-		found = ReadMemories(tx, where+" ORDER BY m.id DESC LIMIT ?", append(args, limit)...)
-		return nil
+	return store.View(ctx, ms.c, "complete a memory", func(tx *store.Tx) []Memory {
+		return ReadMemories(tx, where+" ORDER BY m.id DESC LIMIT ?", append(args, limit)...)
 	})
-	return found, err
 }
 
 // maxTyped is the most words that Completed compares.

@@ -5,7 +5,6 @@ package memory
 import (
 	"cmp"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -50,7 +49,7 @@ func (x termIndex) Frequencies(terms []string) map[string]int {
 		most = min(max(countedInAll/max(len(terms), 1), countedAtLeast), counted)
 	}
 	frequencies := make(map[string]int, len(terms))
-	store.List(x.tx, func(rows *sql.Rows, _ *struct{}) error {
+	store.Each(x.tx, func(rows *sql.Rows) error {
 		var term, found string
 		if err := rows.Scan(&term, &found); err != nil {
 			return err
@@ -85,7 +84,7 @@ func (x termIndex) Pairs(character string) []string {
 func (x termIndex) Members(terms []string) map[string]string {
 	named := make(map[string]string)
 	within, args := x.in.where("'server'") // names are shared
-	store.List(x.tx, func(rows *sql.Rows, _ *struct{}) error {
+	store.Each(x.tx, func(rows *sql.Rows) error {
 		var term, name string
 		err := rows.Scan(&term, &name)
 		named[term] = name
@@ -137,27 +136,21 @@ func (x messageIndex) Around(term string, seqs []int64) []search.Posting {
 
 // Messages reads messages, except those that are empty or repeat what is found elsewhere.
 func (x messageIndex) Messages(seqs []int64) (found []search.Message) {
-	store.List(x.tx, func(rows *sql.Rows, _ *struct{}) error {
+	store.Each(x.tx, func(rows *sql.Rows) error {
 		var m search.Message
 		var role llm.Role
-		var saidAt int64
-		var tool, attachments string
-		if err := rows.Scan(&m.Seq, &role, &m.Author, &m.Text, &attachments, &tool, &saidAt, &m.Answers); err != nil {
-			return err
-		}
+		var tool string
 		var with []chat.Attachment
-		if err := store.FromJSON(attachments, &with); err != nil {
-			return err
-		}
+		err := rows.Scan(&m.Seq, &role, &m.Author, &m.Text, store.JSON(&with), &tool, store.Local(&m.Time), &m.Answers)
 		for _, a := range with {
 			m.Captions += " " + a.Name + " " + a.Caption
 		}
-		m.Assistant, m.Time = role == llm.RoleAssistant, store.ShownAt(saidAt)
+		m.Assistant = role == llm.RoleAssistant
 		m.Length = tokens.Estimate(m.Text+m.Captions) / 3 // a term costs about three tokens
 		if m.Text+m.Captions != "" && !(role == llm.RoleTool && slices.Contains(chat.MemoryTools, tool)) {
 			found = append(found, m)
 		}
-		return nil
+		return err
 	}, `SELECT m.seq, role, author, text, attachments, tool, said_at, coalesce((SELECT substr(rtrim(b.text), -1) IN ('?', '？')
 			AND (b.author_id <> m.author_id OR b.author <> m.author) FROM messages b WHERE b.id = m.id - 1), 0)
 		FROM json_each(?) j CROSS JOIN messages m ON m.id = j.value + ?
@@ -165,14 +158,5 @@ func (x messageIndex) Messages(seqs []int64) (found []search.Message) {
 	return found
 }
 
-// jsonList returns a list as an argument for json_each.
-func jsonList[T int64 | string](list []T) string {
-	if len(list) == 0 {
-		return "[]" // json_each makes a row from null
-	}
-	text, err := json.Marshal(list)
-	if err != nil {
-		panic(err) // numbers and texts can always be encoded
-	}
-	return string(text)
-}
+// jsonList returns a list as an argument for json_each, which makes a row from null.
+func jsonList[T int64 | string](list []T) string { return store.Encode(append([]T{}, list...)) }

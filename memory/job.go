@@ -37,10 +37,10 @@ func (r Records) Begin(ctx context.Context, row transcript.Summary) (summarize.J
 func (j *job) ID() int64 { return j.row.ID }
 
 func (j *job) Messages(ctx context.Context, from, to int64, limit int) ([]chat.Message, error) {
-	return store.View(ctx, j.conversation, j.trying("read messages"), func(tx *store.Tx) ([]chat.Message, error) {
+	return store.View(ctx, j.conversation, j.trying("read messages"), func(tx *store.Tx) []chat.Message {
 		found := j.conversation.In(tx).Messages(from, to, "ORDER BY id LIMIT ?", max(limit, 0))
 		markUnremembered(j.conversation, tx, found)
-		return found, nil
+		return found
 	})
 }
 
@@ -70,16 +70,13 @@ func (j *job) Kept() int { return len(j.drafts) }
 func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err error) {
 	var s Saved
 	var note string
-	err = j.conversation.Store().View(ctx, func(tx *store.Tx) error {
-		if err = checkDraft(j.conversation, tx, &d, j.row.From, j.row.To); err != nil {
-			return err
-		}
+	err = j.conversation.Store().View(ctx, func(tx *store.Tx) {
+		tx.Fail(checkDraft(j.conversation, tx, &d, j.row.From, j.row.To))
 		note = checkSuperseded(j.conversation, tx, &d)
 		s = sameAs(j.conversation, tx, d)
 		if s.Superseded = d.supersedes; !s.Fresh {
-			s.Memory, err = readMemory(tx, s.ID)
+			s.Memory = readMemory(tx, s.ID)
 		}
-		return err
 	})
 	if err != nil {
 		return "", err
@@ -117,9 +114,9 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) ([]summarize
 	c := j.conversation
 	row := j.row
 	row.Text, row.Tokens, row.Model, row.Sources = summary.Text, summary.Tokens, summary.Model, summary.Sources
-	return store.Update(ctx, c, j.trying("store the summary"), func(tx *store.Tx) (fresh []summarize.MemoryDraft, err error) {
+	return store.Update(ctx, c, j.trying("store the summary"), func(tx *store.Tx) (fresh []summarize.MemoryDraft) {
 		if c.In(tx).Prepare(row, summary.Beside.Rows, summary.Beside.Messages) {
-			return nil, nil
+			return nil
 		}
 		var extractive []draft
 		for _, m := range summary.Memories { // invalid ones are skipped
@@ -137,16 +134,14 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) ([]summarize
 		}
 		tx.Do("UPDATE compactions SET extracted = ? WHERE id = ?", extracted, row.ID)
 		if extracted == byWorker && len(j.drafts) > 0 { // if it saved nothing it has nothing better
-			if err := j.retireReplaced(tx); err != nil {
-				return nil, err
-			}
+			j.retireReplaced(tx)
 		}
 		for _, d := range slices.Concat(j.drafts, extractive) {
 			if id := j.save(tx, d); id != 0 {
 				fresh = append(fresh, summarize.MemoryDraft{ID: id, Kind: d.Kind, Content: d.Content, Importance: d.Importance, Messages: seqsOf(d.said), About: d.About})
 			}
 		}
-		return fresh, nil
+		return fresh
 	})
 }
 
@@ -181,17 +176,13 @@ func (j *job) save(tx *store.Tx, d draft) int64 {
 // retireReplaced retires the extractive summarizer's memories of messages that a worker has now read, if
 // workers have read all of their messages. Of a rollup it has read the messages of the children that
 // it repairs, and only the text of the others.
-func (j *job) retireReplaced(tx *store.Tx) error {
+func (j *job) retireReplaced(tx *store.Tx) {
 	c := j.conversation
 	spans := []transcript.Span{j.row.Span}
 	if j.row.Kind == transcript.Rollup {
 		spans = nil
 		for _, id := range j.row.Children {
-			child, err := c.In(tx).Compaction(id)
-			if err != nil {
-				return err
-			}
-			if child.NeedsRepair() {
+			if child := c.In(tx).Compaction(id); child.NeedsRepair() {
 				spans = append(spans, transcript.Span{From: max(child.From, j.row.From), To: min(child.To, j.row.To)})
 			}
 		}
@@ -200,7 +191,6 @@ func (j *job) retireReplaced(tx *store.Tx) error {
 		low, high := c.RowRange(s.From, s.To)
 		tx.Do(retire, c.ID(), low, high)
 	}
-	return nil
 }
 
 // retire looks up memories by the messages ?2 to ?3; the + keeps SQLite from scanning all

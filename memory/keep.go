@@ -32,27 +32,19 @@ func (ms Memories) Keep(ctx context.Context, w KeepRequest) (Saved, error) {
 // remember checks and saves a draft immediately. answer is for a model.
 func remember(c *store.Conversation, ctx context.Context, d draft) (s Saved, answer string, err error) {
 	var note string
-	err = c.Store().View(ctx, func(tx *store.Tx) error { // the checks may read much, and writers should not wait for them
+	err = c.Store().View(ctx, func(tx *store.Tx) { // the checks may read much, and writers should not wait for them
 		next := store.Get[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", c.ID())
-		if err := checkDraft(c, tx, &d, 1, next-1); err != nil {
-			return err
-		}
+		tx.Fail(checkDraft(c, tx, &d, 1, next-1))
 		note = checkSuperseded(c, tx, &d)
-		return nil
 	})
 	if err != nil {
 		return s, "", err
 	}
-	err = c.Store().Update(ctx, func(tx *store.Tx) error {
-		if err := recheck(c, tx, &d); err != nil {
-			return err
+	err = c.Store().Update(ctx, func(tx *store.Tx) {
+		tx.Fail(recheck(c, tx, &d))
+		if s = saveDraft(c, tx, d); !s.Unwanted {
+			s.Memory = readMemory(tx, s.ID)
 		}
-		s = saveDraft(c, tx, d)
-		if s.Unwanted {
-			return nil
-		}
-		s.Memory, err = readMemory(tx, s.ID)
-		return err
 	})
 	return s, s.answer(note), err
 }

@@ -17,29 +17,28 @@ import (
 // every change, ErrNotFound: there is no such memory, or it is another conversation's; a *StateError:
 // its state does not allow it, here because it is forgotten.
 func (ms Memories) Forget(ctx context.Context, id int64) error {
-	return ms.change(ctx, "forget", id, func(tx *store.Tx, c *store.Conversation, m Memory) error {
-		err := store.ChangeRow(tx, "UPDATE memories SET forgotten_from = state, state = 'forgotten' WHERE id = ? AND state <> 'forgotten'", m.ID)
+	return ms.change(ctx, "forget", id, func(tx *store.Tx, c *store.Conversation, m Memory) bool {
 		forgetCopiesOf(tx, c, m.ID, false)
-		return err
+		return tx.Do("UPDATE memories SET forgotten_from = state, state = 'forgotten' WHERE id = ? AND state <> 'forgotten'", m.ID)
 	})
 }
 
 // Restore undoes Forget: the memory gets its previous state back. ErrSaid: by now another memory
 // says the same.
 func (ms Memories) Restore(ctx context.Context, id int64) error {
-	return ms.change(ctx, "restore", id, func(tx *store.Tx, _ *store.Conversation, m Memory) error {
-		err := store.ChangeRow(tx, "UPDATE OR IGNORE memories SET state = forgotten_from, forgotten_from = '' WHERE id = ? AND state = 'forgotten'", m.ID)
-		if errors.Is(err, store.ErrNotFound) && m.State == "forgotten" {
-			return ErrSaid
+	return ms.change(ctx, "restore", id, func(tx *store.Tx, _ *store.Conversation, m Memory) bool {
+		restored := tx.Do("UPDATE OR IGNORE memories SET state = forgotten_from, forgotten_from = '' WHERE id = ? AND state = 'forgotten'", m.ID)
+		if !restored && m.State == "forgotten" {
+			tx.Fail(ErrSaid)
 		}
-		return err
+		return restored
 	})
 }
 
 // Pin keeps a current memory from expiring and fading, or takes that back.
 func (ms Memories) Pin(ctx context.Context, id int64, pinned bool) error {
-	return ms.change(ctx, "pin", id, func(tx *store.Tx, _ *store.Conversation, m Memory) error {
-		return store.ChangeRow(tx, "UPDATE memories SET pinned = ? WHERE id = ? AND state = 'active'", pinned, m.ID)
+	return ms.change(ctx, "pin", id, func(tx *store.Tx, _ *store.Conversation, m Memory) bool {
+		return tx.Do("UPDATE memories SET pinned = ? WHERE id = ? AND state = 'active'", pinned, m.ID)
 	})
 }
 
@@ -47,10 +46,10 @@ func (ms Memories) Pin(ctx context.Context, id int64, pinned bool) error {
 // it superseded a memory, whatever superseded this one supersedes that memory now; if nothing did,
 // that memory is current again. The messages it came from stay.
 func (ms Memories) Purge(ctx context.Context, id int64) error {
-	return ms.change(ctx, "purge", id, func(tx *store.Tx, c *store.Conversation, m Memory) error {
+	return ms.change(ctx, "purge", id, func(tx *store.Tx, c *store.Conversation, m Memory) bool {
 		DeleteMemory(c, tx, m)
 		forgetCopiesOf(tx, c, id, true)
-		return nil
+		return true
 	})
 }
 
@@ -59,22 +58,19 @@ func (ms Memories) Purge(ctx context.Context, id int64) error {
 // the old text is deleted. ErrSaid: another memory says the same. A *ContentError says what is wrong
 // with the text.
 func (ms Memories) Edit(ctx context.Context, id int64, content string) error {
-	return ms.change(ctx, "edit", id, func(tx *store.Tx, c *store.Conversation, m Memory) error {
+	return ms.change(ctx, "edit", id, func(tx *store.Tx, c *store.Conversation, m Memory) bool {
 		d := draft{Memory: Memory{Content: content, Kind: m.Kind, Importance: m.Importance}}
 		if err := checkContent(&d); err != nil {
-			return &ContentError{err}
+			tx.Fail(&ContentError{err})
 		}
-		err := store.ChangeRow(tx, "UPDATE OR IGNORE memories SET content = ?, folded = ? WHERE id = ? AND state = 'active'", d.Content, d.folded, id)
-		if errors.Is(err, store.ErrNotFound) && (m.State == "active" || m.State == "expired") {
-			return ErrSaid
-		}
-		if err != nil {
-			return err
+		edited := tx.Do("UPDATE OR IGNORE memories SET content = ?, folded = ? WHERE id = ? AND state = 'active'", d.Content, d.folded, id)
+		if !edited && (m.State == "active" || m.State == "expired") {
+			tx.Fail(ErrSaid)
 		}
 		store.UnindexMemory(tx, c.ID(), id, m.Content, m.About)
 		store.IndexMemory(tx, id, d.Content, m.About)
 		forgetCopiesOf(tx, c, id, true)
-		return nil
+		return edited
 	})
 }
 
@@ -92,29 +88,23 @@ type StateError struct {
 
 func (e *StateError) Error() string { return "it is " + e.State + ", so this changes nothing" }
 
-// change changes a memory: of all conversations, or only the conversation's own.
-func (ms Memories) change(ctx context.Context, what string, id int64, do func(tx *store.Tx, c *store.Conversation, m Memory) error) error {
+// change changes a memory: of all conversations, or only the conversation's own. do reports whether the memory's state
+// allows the change.
+func (ms Memories) change(ctx context.Context, what string, id int64, do func(tx *store.Tx, c *store.Conversation, m Memory) bool) error {
 	change := ms.store.Update
 	if what == "purge" || what == "edit" {
 		change = ms.store.Erase // the text leaves the files too
 	}
-	err := change(ctx, func(tx *store.Tx) error {
-		m, c, err := readOwned(tx, id)
-		if err != nil {
-			return err
-		}
+	err := change(ctx, func(tx *store.Tx) {
+		m, c := readOwned(tx, id)
 		if ms.c != nil && ms.c.ID() != c.ID() {
-			return store.ErrNotFound
+			tx.Fail(store.ErrNotFound)
 		}
-		if err = do(tx, c, m); errors.Is(err, store.ErrNotFound) {
-			return &StateError{id, m.State}
+		if !do(tx, c, m) {
+			tx.Fail(&StateError{id, m.State})
 		}
-		return err
 	})
-	if err != nil {
-		return fmt.Errorf("%s memory %d: %w", what, id, err)
-	}
-	return nil
+	return store.Fail(fmt.Sprintf("%s memory %d", what, id), err)
 }
 
 // forgetCopiesOf deletes the turn contexts that quote a memory and, if answers, what searches found of it.

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -147,8 +146,8 @@ func insertMemory(c *store.Conversation, tx *store.Tx, d draft) (id int64) {
 // without an end, it no longer expires.
 func confirmMemory(c *store.Conversation, tx *store.Tx, id int64, d draft) {
 	added := addSources(c, tx, id, d.said)
-	m, err := readMemory(tx, id)
-	if err != nil || added == 0 && len(d.said) > 0 {
+	m := readMemory(tx, id)
+	if added == 0 && len(d.said) > 0 {
 		return
 	}
 	if m.State != "expired" && (d.Expires.IsZero() || m.SpeakerID != d.SpeakerID && d.By != byPerson) { // no one else's words can end what a person said
@@ -183,57 +182,39 @@ func rowsOf(c *store.Conversation, messages []chat.Message) string {
 
 const memoryColumns = `m.id, (SELECT name FROM conversations WHERE id = m.conversation), m.kind, m.content, m.importance,
 	m.pinned, m.speaker, ` + speakerOf + `, m.about, ` + aboutOf + `, m.reach, m.made_by, coalesce(m.compaction, 0),
-	m.said_at, m.saved_at, coalesce(m.expires_at, 0), m.confirmed, m.state, coalesce(m.superseded_by, 0),
+	m.said_at, m.saved_at, m.expires_at, m.confirmed, m.state, coalesce(m.superseded_by, 0),
 	(SELECT json_group_array(message & 4294967295) FROM memory_sources WHERE memory = m.id)`
 
 // ReadMemories reads the memories that the rest of the query selects.
 func ReadMemories(tx *store.Tx, rest string, args ...any) []Memory {
 	return store.List(tx, func(rows *sql.Rows, m *Memory) error {
-		var saidAt, savedAt, expires int64
-		var sources string
+		var saidAt int64
 		err := rows.Scan(&m.ID, &m.Conversation, &m.Kind, &m.Content, &m.Importance,
 			&m.Pinned, &m.Speaker, &m.SpeakerID, &m.About, &m.AboutID, &m.Reach, &m.By, &m.Compaction,
-			&saidAt, &savedAt, &expires, &m.Confirmed, &m.State, &m.SupersededBy, &sources)
-		if err != nil {
-			return err
-		}
-		m.SaidAt, m.SavedAt = store.At(saidAt), store.At(savedAt)
-		if expires != 0 {
-			m.Expires = store.At(expires)
-		}
-		if m.State == "active" && !m.Pinned && expires != 0 && expires <= store.Now() {
+			&saidAt, store.UTC(&m.SavedAt), store.UTC(&m.Expires), &m.Confirmed, &m.State, &m.SupersededBy, store.JSON(&m.Sources))
+		m.SaidAt = store.At(saidAt)
+		if m.State == "active" && !m.Pinned && !m.Expires.IsZero() && !m.Expires.After(time.Now()) {
 			m.State = "expired"
 		}
-		return json.Unmarshal([]byte(sources), &m.Sources)
+		return err
 	}, "SELECT "+memoryColumns+" FROM memories m "+rest, args...)
 }
 
-func readMemory(tx *store.Tx, id int64) (Memory, error) {
-	m, err := store.First(ReadMemories(tx, "WHERE m.id = ?", id), nil)
-	if err != nil {
-		return m, fmt.Errorf("memory %d: %w", id, err)
-	}
-	return m, nil
-}
+func readMemory(tx *store.Tx, id int64) Memory { return store.First(tx, ReadMemories(tx, "WHERE m.id = ?", id)) }
 
 // readOwned reads a memory and the conversation that owns it.
-func readOwned(tx *store.Tx, id int64) (m Memory, c *store.Conversation, err error) {
-	if m, err = readMemory(tx, id); err != nil {
-		return m, nil, err
-	}
-	c, err = tx.Conversation(m.Conversation)
-	return m, c, err
+func readOwned(tx *store.Tx, id int64) (Memory, *store.Conversation) {
+	m := readMemory(tx, id)
+	return m, tx.Conversation(m.Conversation)
 }
 
-func readComplete(tx *store.Tx, id int64) (m Memory, from []chat.Message, err error) {
-	m, c, err := readOwned(tx, id)
-	if err != nil {
-		return m, nil, err
-	}
+// readComplete reads a memory and the messages it came from.
+func readComplete(tx *store.Tx, id int64) (m Memory, from []chat.Message) {
+	m, c := readOwned(tx, id)
 	for _, seq := range m.Sources {
 		from = append(from, c.In(tx).Messages(seq, seq, "")...)
 	}
-	return m, from, nil
+	return m, from
 }
 
 // Details is a memory with all that belongs to it.
@@ -253,25 +234,18 @@ const chain = `WHERE m.id IN (
 // memory.
 func (ms Memories) Details(ctx context.Context, id int64) (Details, error) {
 	d := Details{Messages: []chat.Record{}, Chain: []Memory{}}
-	err := ms.store.View(ctx, func(tx *store.Tx) error {
-		m, from, err := readComplete(tx, id)
-		if err == nil && ms.c != nil && m.Conversation != ms.c.Name() {
-			err = store.ErrNotFound
+	err := ms.store.View(ctx, func(tx *store.Tx) {
+		var from []chat.Message
+		d.Memory, from = readComplete(tx, id)
+		if ms.c != nil && d.Conversation != ms.c.Name() {
+			tx.Fail(store.ErrNotFound)
 		}
-		if err != nil {
-			return err
-		}
-		d.Memory = m
 		for _, message := range from {
 			d.Messages = append(d.Messages, chat.RecordOf(message))
 		}
 		if linked := ReadMemories(tx, chain, id); len(linked) > 1 {
 			d.Chain = linked
 		}
-		return nil
 	})
-	if err != nil {
-		return d, fmt.Errorf("show: %w", err)
-	}
-	return d, nil
+	return d, store.Fail(fmt.Sprintf("show memory %d", id), err)
 }

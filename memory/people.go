@@ -93,7 +93,7 @@ func checkOptOuts(c *store.Conversation, tx *store.Tx, d draft) error {
 	said := " " + words.Fold(text) + " "
 	written := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 	root, _ := store.RootOf(c.Name())
-	store.List(tx, func(rows *sql.Rows, _ *struct{}) error {
+	store.Each(tx, func(rows *sql.Rows) error {
 		var id, name string
 		err := rows.Scan(&id, &name)
 		folded := words.Fold(name)

@@ -52,7 +52,7 @@ func (ms Memories) Recall(ctx context.Context, q Question) ([]Found, error) {
 		return nil, nil
 	}
 	query := search.Parse(q.Text, q.Asker, cmp.Or(q.Now, time.Now()).Local())
-	return store.View(ctx, ms.c, "recall", func(tx *store.Tx) (found []Found, err error) {
+	return store.View(ctx, ms.c, "recall", func(tx *store.Tx) (found []Found) {
 		from, before := int64(1), store.Get[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", ms.c.ID())
 		if q.Before > 0 {
 			before = min(q.Before, before)
@@ -66,7 +66,7 @@ func (ms Memories) Recall(ctx context.Context, q Question) ([]Found, error) {
 				found = append(found, Found{Message: m, Score: hit.Total, Parts: hit.Parts, query: query})
 			}
 		}
-		return found, nil
+		return found
 	})
 }
 
@@ -113,13 +113,11 @@ func ranked(tx *store.Tx, f Filter) []weighed {
 	now := time.Now()
 	chosen := store.List(tx, func(rows *sql.Rows, m *weighed) error {
 		var is Memory
-		var saidAt int64
-		err := rows.Scan(&m.id, &saidAt, &is.Importance, &is.Kind, &is.Speaker, &is.About, &is.Pinned, &is.Confirmed)
+		err := rows.Scan(&m.id, store.UTC(&is.SaidAt), &is.Importance, &is.Kind, &is.Speaker, &is.About, &is.Pinned, &is.Confirmed)
 		m.Add("words", scores[m.id])
 		if query.IsAbout(is.About, is.Speaker) {
 			m.Add("speaker", m.Total*(search.BySpeaker-1))
 		}
-		is.SaidAt = store.At(saidAt)
 		m.Add("importance", m.Total*byImportance*is.Importance)
 		m.Add("age", m.Total*byImportance*(is.Decayed(now)-is.Importance)/(1+byImportance*is.Importance))
 		return err

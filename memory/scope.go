@@ -36,7 +36,7 @@ func (ms Memories) Records() Records { return Records{ms.c.Compactions(), ms.c} 
 
 // Shared reports whether memories are shared at all, and whether this conversation shares them.
 func (ms Memories) Shared(ctx context.Context) (on, here bool, err error) {
-	here, err = store.View(ctx, ms.c, "look who may read", func(tx *store.Tx) (bool, error) { return inPool(ms.c, tx), nil })
+	here, err = store.View(ctx, ms.c, "look who may read", func(tx *store.Tx) bool { return inPool(ms.c, tx) })
 	return ms.c.Store().Sharing.Load(), here, err
 }
 

@@ -32,10 +32,9 @@ type Statistics struct {
 // ErrNotFound: there is no such conversation.
 func (ms Memories) Statistics(ctx context.Context, f Filter) (counted Statistics, err error) {
 	var all []Memory
-	err = ms.view(ctx, "count memories", f, func(tx *store.Tx, f Filter) error {
+	err = ms.view(ctx, "count memories", f, func(tx *store.Tx, f Filter) {
 		where, args := f.where()
 		all = ReadMemories(tx, "WHERE "+where, args...)
-		return nil
 	})
 	for list, name := range map[*[]Count]func(Memory) string{
 		&counted.Kind:    func(m Memory) string { return m.Kind },

@@ -127,10 +127,10 @@ func (b toolbox) search(ctx context.Context, arguments json.RawMessage) (string,
 // asker returns the name of the last person who asked in a turn, because a model repeats their
 // words; empty if no person did.
 func (b toolbox) asker(ctx context.Context, turn int64) (string, error) {
-	return store.View(ctx, b.c, "look for who asked", func(tx *store.Tx) (string, error) {
+	return store.View(ctx, b.c, "look for who asked", func(tx *store.Tx) string {
 		low, high := b.c.RowRange(turn, store.MaxSeq)
-		return store.Value[string](tx, `SELECT coalesce((SELECT author FROM messages INDEXED BY messages_addressed
-			WHERE addressed = 1 AND turn = ? AND id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1), '')`, turn, low, high)
+		return store.Get[string](tx, `SELECT author FROM messages INDEXED BY messages_addressed
+			WHERE addressed = 1 AND turn = ? AND id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1`, turn, low, high)
 	})
 }
 

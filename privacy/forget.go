@@ -39,7 +39,7 @@ var ErrNobody = errors.New("the person's id is empty")
 // Traces counts what is stored about a person in the conversation: their messages, with waiting ones
 // and tasks they asked for, and memories that they said first, or that are about them.
 func (pr Conversation) Traces(ctx context.Context, author string) (Holding, error) {
-	return store.View(ctx, pr.c, "count what is stored about a person", func(tx *store.Tx) (Holding, error) { return traces(pr.c, tx, author), nil })
+	return store.View(ctx, pr.c, "count what is stored about a person", func(tx *store.Tx) Holding { return traces(pr.c, tx, author) })
 }
 
 // concerning selects the memories of conversation ?1 that person ?2 said first, or that are about
@@ -78,12 +78,11 @@ func (ps Everyone) Everywhere(ctx context.Context, connector, author string) (in
 // the process, see Erasures, and lasts while messages that were missed are still to be read: the
 // person's, from before it, are left out. Messages from before the bot came are not read any more.
 func (ps Everyone) Erase(ctx context.Context, author string, in ...*store.Conversation) (waiting int, err error) {
-	err = ps.store.Erase(ctx, func(tx *store.Tx) error {
-		waiting = 0
+	err = ps.store.Erase(ctx, func(tx *store.Tx) {
+		if author == "" {
+			tx.Fail(ErrNobody)
+		}
 		for _, c := range in {
-			if author == "" {
-				return ErrNobody
-			}
 			for _, m := range c.In(tx).Waiting("AND author_id = ?", author) {
 				deleteUnread(c, tx, m.ID)
 				waiting++
@@ -92,17 +91,15 @@ func (ps Everyone) Erase(ctx context.Context, author string, in ...*store.Conver
 				SELECT id, ?, next_seq, (SELECT coalesce(max(id), 0) FROM memories), ? FROM conversations WHERE id = ?`, author, store.Now(), c.ID())
 			tx.Do("UPDATE conversations SET read_back = 1 WHERE id = ?", c.ID())
 		}
-		return nil
 	})
 	return waiting, store.Fail("forget a person", err)
 }
 
 // Erasures returns what is still to be erased.
 func (ps Everyone) Erasures(ctx context.Context) (due []Erasure, err error) {
-	err = ps.store.View(ctx, func(tx *store.Tx) error {
+	err = ps.store.View(ctx, func(tx *store.Tx) {
 		due = store.List(tx, func(rows *sql.Rows, e *Erasure) error { return rows.Scan(&e.Conversation, &e.Author) },
 			"SELECT c.name, e.author_id FROM erasures e JOIN conversations c ON c.id = e.conversation ORDER BY c.id, e.author_id")
-		return nil
 	})
 	return due, store.Fail("look for what is to be forgotten", err)
 }
@@ -178,13 +175,12 @@ func eraseMemories(c *store.Conversation, tx *store.Tx, author string, upto int6
 // a connector, or of any connector if it is empty, or about whom something is remembered. If there are
 // none, the text may have the connector in front: discord:ID.
 func (ps Everyone) Find(ctx context.Context, connector, nameOrID string) (found []Who, err error) {
-	err = ps.store.View(ctx, func(tx *store.Tx) error {
+	err = ps.store.View(ctx, func(tx *store.Tx) {
 		found = store.List(tx, func(rows *sql.Rows, w *Who) error { return rows.Scan(&w.Connector, &w.ID, &w.Name) },
 			`SELECT DISTINCT substr(c.name, 1, instr(c.name, ':') - 1), said.author_id, said.author FROM (
 			SELECT conversation, author_id, author FROM messages WHERE role = 'user' AND author_id <> '' UNION SELECT conversation, author_id, author FROM inbox WHERE author_id <> ''
 			UNION SELECT conversation, author_id, '' FROM memory_people p JOIN memories k ON k.id = p.memory) said
 			JOIN conversations c ON c.id = said.conversation WHERE ?1 = '' OR c.name >= ?1 || ':' AND c.name < ?1 || ';' ORDER BY 1, 2, 3 DESC`, connector)
-		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look for %q: %w", nameOrID, err)

@@ -21,8 +21,8 @@ type Everyone struct{ store Store }
 // Store is the part of the database that Everyone needs.
 type Store interface {
 	Conversation(ctx context.Context, name string) (*store.Conversation, error)
-	View(ctx context.Context, f func(*store.Tx) error) error
-	Erase(ctx context.Context, f func(*store.Tx) error) error
+	View(ctx context.Context, f func(*store.Tx)) error
+	Erase(ctx context.Context, f func(*store.Tx)) error
 }
 
 // In returns the people of all conversations of a store.
@@ -47,14 +47,11 @@ func (ps Everyone) Apply(ctx context.Context, d store.Delivery) error {
 // from now on, or, with out = false, no longer; changed is false if that was so already. Existing
 // memories stay.
 func (pr Conversation) OptOut(ctx context.Context, author, name string, out bool) (changed bool, err error) {
-	err = pr.c.Update(ctx, "keep a person out of memories", func(tx *store.Tx) error {
+	return store.Update(ctx, pr.c, "keep a person out of memories", func(tx *store.Tx) bool {
 		if out {
-			changed = tx.Do("INSERT INTO optouts (connector, author_id, name, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+			return tx.Do("INSERT INTO optouts (connector, author_id, name, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
 				pr.c.Connector(), author, name, store.Now())
-		} else {
-			changed = tx.Do("DELETE FROM optouts WHERE connector = ? AND author_id = ?", pr.c.Connector(), author)
 		}
-		return nil
+		return tx.Do("DELETE FROM optouts WHERE connector = ? AND author_id = ?", pr.c.Connector(), author)
 	})
-	return changed, err
 }

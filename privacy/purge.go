@@ -52,12 +52,11 @@ func (ps Everyone) Holdings(ctx context.Context, name string) (in []*store.Conve
 // hold counts what conversations hold.
 func (ps Everyone) hold(ctx context.Context, count func(*store.Conversation, *store.Tx) Holding, which string, args ...any) (in []*store.Conversation, held Holdings, err error) {
 	held = Holdings{}
-	err = ps.store.View(ctx, func(tx *store.Tx) error {
+	err = ps.store.View(ctx, func(tx *store.Tx) {
 		in = tx.Conversations(which, args...)
 		for _, c := range in {
 			held = append(held, count(c, tx))
 		}
-		return nil
 	})
 	return in, held, store.Fail("count what is stored", err)
 }
@@ -72,10 +71,7 @@ func (pr Conversation) Purge(ctx context.Context) error {
 
 // erase is Store.Erase; an error says what was tried.
 func erase(ctx context.Context, c *store.Conversation, tried string, do func(*store.Tx)) error {
-	return c.Fail(tried, c.Store().Erase(ctx, func(tx *store.Tx) error {
-		do(tx)
-		return nil
-	}))
+	return c.Fail(tried, c.Store().Erase(ctx, do))
 }
 
 func purge(c *store.Conversation, tx *store.Tx) {

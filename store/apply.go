@@ -16,11 +16,9 @@ import (
 // head as committed. transcript.ErrStale: the stored state differs from s, as far as the
 // change depends on it, and nothing has changed.
 func (cs Compactions) Commit(ctx context.Context, s *transcript.State, change transcript.Change) (transcript.Head, error) {
-	return Update(ctx, cs.c, "change the head", func(tx *Tx) (transcript.Head, error) {
-		if err := cs.c.current(tx, s, change); err != nil {
-			return transcript.Head{}, err
-		}
-		return cs.c.write(tx, s, change), nil
+	return Update(ctx, cs.c, "change the head", func(tx *Tx) transcript.Head {
+		tx.Fail(cs.c.current(tx, s, change))
+		return cs.c.write(tx, s, change)
 	})
 }
 
@@ -39,10 +37,9 @@ func (c *Conversation) current(tx *Tx, s *transcript.State, change transcript.Ch
 		if row.State != transcript.Applied {
 			continue
 		}
-		if slices.Contains(transcript.IDs(s.Prepared), row.ID) {
-			if !Exists(tx, "SELECT 1 FROM compactions WHERE id = ? AND conversation = ? AND state = 'prepared'", row.ID, c.id) {
-				return fmt.Errorf("summary %d is not prepared: %w", row.ID, transcript.ErrStale)
-			}
+		if slices.Contains(transcript.IDs(s.Prepared), row.ID) &&
+			!Exists(tx, "SELECT 1 FROM compactions WHERE id = ? AND conversation = ? AND state = 'prepared'", row.ID, c.id) {
+			return fmt.Errorf("summary %d is not prepared: %w", row.ID, transcript.ErrStale)
 		}
 		for _, gap := range row.Gaps(s.Summaries) {
 			if known, is := s.Messages.Count(gap), c.between(tx, gap).Messages; known != is {
@@ -62,7 +59,7 @@ func (cs Compactions) Ended(ctx context.Context, rows []int64) ([]transcript.Sum
 
 // Stretches counts the messages of spans, for transcript.State.Cover.
 func (cs Compactions) Stretches(ctx context.Context, spans []transcript.Span) ([]transcript.Stretch, error) {
-	return read(ctx, cs.c, "count messages behind summaries", func(tx *Tx) (found []transcript.Stretch) {
+	return View(ctx, cs.c, "count messages behind summaries", func(tx *Tx) (found []transcript.Stretch) {
 		for _, sp := range spans {
 			found = append(found, cs.c.between(tx, sp))
 		}
@@ -77,11 +74,10 @@ func (c *Conversation) between(tx *Tx, sp transcript.Span) transcript.Stretch {
 	tx.Row(`SELECT count(*),
 		coalesce((SELECT said_at FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL ORDER BY id LIMIT 1), 0),
 		coalesce((SELECT said_at FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1), 0)
-		FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL`, low, high).Scan(&n.Messages, local(&n.First), local(&n.Last))
+		FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL`, low, high).Scan(&n.Messages, Local(&n.First), Local(&n.Last))
 	return n
 }
 
-// write writes a change of s, and returns the resulting head.
 func (c *Conversation) write(tx *Tx, s *transcript.State, change transcript.Change) transcript.Head {
 	if change.Empty() {
 		return c.head(tx)
@@ -108,12 +104,12 @@ func (c *Conversation) writeRow(tx *Tx, s *transcript.State, row transcript.Summ
 	if row.ID >= transcript.Unstored {
 		fresh := row
 		fresh.State = transcript.Applied
-		fresh = c.insert(tx, fresh, version)
-		given[row.ID] = fresh.ID
+		id := c.insert(tx, fresh, version).ID
+		given[row.ID] = id
 		if row.State == transcript.Applied {
 			return
 		}
-		row.ID = fresh.ID // a rollup of the same change already has it
+		row.ID = id // a rollup of the same change already has it
 	}
 	row.Children = slices.Clone(row.Children)
 	for i, child := range row.Children {
@@ -129,7 +125,7 @@ func (c *Conversation) writeRow(tx *Tx, s *transcript.State, row transcript.Summ
 	}
 	tx.Do("UPDATE compactions SET state = ?, kind = ?, made_by = ?, owed = ?, tokens = ?, ended_with = ?, parent = NULL WHERE id = ? AND conversation = ?",
 		row.State, row.Kind, row.By, row.AwaitsModel, row.Tokens, ended, row.ID, c.id)
-	if slices.ContainsFunc(s.Prepared, func(prepared transcript.Summary) bool { return prepared.ID == row.ID }) {
+	if slices.Contains(transcript.IDs(s.Prepared), row.ID) {
 		tx.Do(`UPDATE compactions SET messages = ?, children = ?, applied_at = ?, version = ?, cleared_before = c.cleared_to, next_seq = c.next_seq
 			FROM conversations c WHERE compactions.id = ? AND c.id = compactions.conversation`, row.Messages, toJSON(row.Children), Now(), version, row.ID)
 	}
@@ -183,7 +179,7 @@ const (
 // it needs. What was applied in earlier sessions does not concern the user who undoes something;
 // it stays, even where it was applied together with what they undo.
 func (cs Compactions) Latest(ctx context.Context) (transcript.Undoable, error) {
-	return read(ctx, cs.c, "read the latest compaction", cs.c.latest)
+	return View(ctx, cs.c, "read the latest compaction", cs.c.latest)
 }
 
 func (c *Conversation) latest(tx *Tx) (l transcript.Undoable) {
@@ -205,12 +201,9 @@ func (c *Conversation) latest(tx *Tx) (l transcript.Undoable) {
 // freed returns the messages that were verbatim before an applied compaction that made rows and
 // ended others.
 func (c *Conversation) freed(tx *Tx, made, ended []transcript.Summary) (messages []chat.Message) {
-	ends := func(row transcript.Summary) bool {
-		return slices.ContainsFunc(ended, func(old transcript.Summary) bool { return old.ID == row.ID })
-	}
 	before := slices.DeleteFunc(slices.Clone(ended), func(row transcript.Summary) bool { return slices.Contains(transcript.IDs(made), row.ID) })
 	for _, row := range made {
-		if ends(row) {
+		if slices.Contains(transcript.IDs(ended), row.ID) {
 			continue // it was folded by another row of the compaction, which covers it
 		}
 		for _, gap := range row.Gaps(before) {

@@ -109,35 +109,23 @@ func Inspect(ctx context.Context, path string) (c Copied, err error) {
 		pragmas += "&immutable=1" // it leaves no files beside it
 	}
 	db := open(path, pragmas)
-	err = explain(transact(ctx, db, toRead, func(tx *Tx) error {
-		if c.Version, err = versionOf(tx); err != nil {
-			return err
+	err = explain(transact(ctx, db, toRead, func(tx *Tx) {
+		if c.Version = versionOf(tx); c.Version == 0 {
+			tx.Fail(fmt.Errorf("%w: it is empty", ErrDamaged))
 		}
-		if c.Version == 0 {
-			return fmt.Errorf("%w: it is empty", ErrDamaged)
-		}
-		if err := verify(tx); err != nil {
-			return err
-		}
-		return tx.QueryRow(`SELECT (SELECT count(*) FROM conversations), (SELECT count(*) FROM messages WHERE deleted_at IS NULL), (SELECT count(*) FROM memories),
+		verify(tx)
+		tx.Row(`SELECT (SELECT count(*) FROM conversations), (SELECT count(*) FROM messages WHERE deleted_at IS NULL), (SELECT count(*) FROM memories),
 			(SELECT page_count * page_size FROM pragma_page_count, pragma_page_size)`).Scan(&c.Conversations, &c.Messages, &c.Memories, &c.Bytes)
 	}))
-	if err = errors.Join(err, db.Close()); err != nil {
-		return c, fmt.Errorf("%s: %w", path, err)
-	}
-	return c, nil
+	return c, Fail(path, errors.Join(err, db.Close()))
 }
 
 // verify reads every page and every reference.
-func verify(tx *Tx) error {
-	var said string
-	if err := tx.QueryRow("PRAGMA integrity_check(1)").Scan(&said); err != nil {
-		return err
+func verify(tx *Tx) {
+	if found := Get[string](tx, "PRAGMA integrity_check(1)"); found != "ok" {
+		tx.Fail(fmt.Errorf("%w: %s", ErrDamaged, found))
 	}
-	if said != "ok" {
-		return fmt.Errorf("%w: %s", ErrDamaged, said)
-	}
-	return Each(tx, func(rows *sql.Rows) error {
+	Each(tx, func(rows *sql.Rows) error {
 		var table, parent string
 		var row, key sql.NullInt64
 		if err := rows.Scan(&table, &row, &parent, &key); err != nil {

@@ -26,23 +26,16 @@ func (f Finding) String() string { return f.Conversation + ": " + f.What }
 // might have caused. It changes nothing and may take seconds for each hundred thousand messages.
 // ErrDamaged: a page or a reference is wrong.
 func (u Upkeep) Check(ctx context.Context) (found []Finding, err error) {
-	err = u.store.View(ctx, func(tx *Tx) error {
-		if err := verify(tx); err != nil {
-			return err
-		}
+	err = u.store.View(ctx, func(tx *Tx) {
+		verify(tx)
 		for _, query := range invariants {
 			found = append(found, List(tx, func(rows *sql.Rows, f *Finding) error { return rows.Scan(&f.Conversation, &f.What) }, query)...)
 		}
 		for _, c := range tx.Conversations("ORDER BY id") {
-			state := c.In(tx).Load()
-			if tx.err != nil {
-				return nil
-			}
-			if wrong := state.State().Check(); wrong != nil {
+			if wrong := c.In(tx).Load().State().Check(); wrong != nil && tx.err == nil {
 				found = append(found, Finding{c.name, wrong.Error()})
 			}
 		}
-		return nil
 	})
 	return found, Fail("check the database", err)
 }
@@ -137,21 +130,13 @@ func (s *Store) inPlace() error {
 
 // Readable returns nil if the database can be read.
 func (u Upkeep) Readable(ctx context.Context) error {
-	err := u.store.View(ctx, func(tx *Tx) error {
-		_, err := versionOf(tx)
-		return err
-	})
-	return Fail("read the database", err)
+	return Fail("read the database", u.store.View(ctx, func(tx *Tx) { versionOf(tx) }))
 }
 
 // Writable returns nil if the database can be written: it rewrites the version number, durably on
 // disk.
 func (u Upkeep) Writable(ctx context.Context) error {
-	err := u.store.Update(ctx, func(tx *Tx) error {
-		tx.Do(fmt.Sprintf("PRAGMA user_version = %d", len(migrations)))
-		return nil
-	})
-	return Fail("write the database", err)
+	return u.store.set(ctx, "write the database", fmt.Sprintf("PRAGMA user_version = %d", len(migrations)))
 }
 
 // WrittenElsewhere returns a number that changes when another process writes to the database, as
@@ -174,12 +159,12 @@ type Vitals struct {
 // except memories, and for those it reads an index.
 func (u Upkeep) Vitals(ctx context.Context) (v Vitals, err error) {
 	v.Memories = map[string]int{"active": 0, "superseded": 0, "forgotten": 0, "replaced": 0}
-	err = u.store.View(ctx, func(tx *Tx) error {
+	err = u.store.View(ctx, func(tx *Tx) {
 		tx.Row(`SELECT (SELECT count(*) FROM inbox), (SELECT min(received_at) FROM inbox),
 			(SELECT count(*) FROM outbox INDEXED BY outbox_unsent WHERE state IN ('waiting', 'sending')),
 			(SELECT min(created_at) FROM outbox INDEXED BY outbox_unsent WHERE state IN ('waiting', 'sending'))`).
-			Scan(&v.Inbox, utc(&v.InboxOldest), &v.Outbox, utc(&v.OutboxOldest))
-		return Each(tx, func(rows *sql.Rows) error {
+			Scan(&v.Inbox, UTC(&v.InboxOldest), &v.Outbox, UTC(&v.OutboxOldest))
+		Each(tx, func(rows *sql.Rows) error {
 			var state string
 			var n int
 			err := rows.Scan(&state, &n)

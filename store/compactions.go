@@ -28,9 +28,9 @@ func (rs Rows) Compactions(rest string, args ...any) []transcript.Summary {
 func scanSummary(rows *sql.Rows, row *transcript.Summary, more ...any) error {
 	var children, sources string
 	err := rows.Scan(append([]any{
-		&row.ID, &row.Kind, &row.By, &row.State, &row.Trigger, &row.Level, &row.From, &row.To, local(&row.FromTime), local(&row.ToTime),
+		&row.ID, &row.Kind, &row.By, &row.State, &row.Trigger, &row.Level, &row.From, &row.To, Local(&row.FromTime), Local(&row.ToTime),
 		&row.Messages, &children, &sources, &row.Text, &row.Tokens, &row.Model, &row.Focus, &row.PolicyHash, &row.Error,
-		&row.AwaitsModel, &row.Declined.Times, utc(&row.Declined.At), &row.Declined.By,
+		&row.AwaitsModel, &row.Declined.Times, UTC(&row.Declined.At), &row.Declined.By,
 	}, more...)...)
 	if err != nil {
 		return err
@@ -47,17 +47,8 @@ func scanSummary(rows *sql.Rows, row *transcript.Summary, more ...any) error {
 	return nil
 }
 
-func (rs Rows) Compaction(id int64) (transcript.Summary, error) {
-	row, err := First(rs.Compactions("AND id = ?", id), nil)
-	return row, Fail(fmt.Sprintf("compaction %d", id), err)
-}
-
-// compaction is Compaction, see Tx.Fail.
-func (rs Rows) compaction(id int64) transcript.Summary {
-	row, err := rs.Compaction(id)
-	rs.tx.Fail(err)
-	return row
-}
+// Compaction reads a row of the conversation; there must be one.
+func (rs Rows) Compaction(id int64) transcript.Summary { return First(rs.tx, rs.Compactions("AND id = ?", id)) }
 
 // childrenOf selects the rows that a rollup folded. The + keeps the query planner from reading all
 // rows that were ever folded.
@@ -86,7 +77,7 @@ func (c *Conversation) insert(tx *Tx, row transcript.Summary, version int64) tra
 		c.id, row.Kind, row.By, row.State, row.Trigger, row.Level, row.From, row.To, row.FromTime.UnixMilli(), row.ToTime.UnixMilli(),
 		row.Messages, toJSON(row.Children), row.Tokens, row.Model, row.Focus, row.PolicyHash, Now(), appliedAt, appliedWith,
 		row.AwaitsModel, row.Declined.Times, triedAt, row.Declined.By).Scan(&id)
-	return c.In(tx).compaction(id)
+	return c.In(tx).Compaction(id)
 }
 
 // head reads the head as last committed.
@@ -101,10 +92,9 @@ func (c *Conversation) head(tx *Tx) (head transcript.Head) {
 // Head returns the head as last committed, and the current first messages of the session, from the
 // same snapshot.
 func (cs Compactions) Head(ctx context.Context) (head transcript.Head, first []chat.Message, err error) {
-	err = cs.c.View(ctx, "read the head", func(tx *Tx) error {
+	err = cs.c.View(ctx, "read the head", func(tx *Tx) {
 		head = cs.c.head(tx)
 		first = cs.c.first(tx, head.Start)
-		return nil
 	})
 	return head, first, err
 }
@@ -137,7 +127,7 @@ func (cs Compactions) Load(ctx context.Context) (transcript.Snapshot, error) {
 			return transcript.Snapshot{}, err
 		}
 	}
-	return read(ctx, cs.c, "load the state", func(tx *Tx) transcript.Snapshot { return cs.c.In(tx).Load() })
+	return View(ctx, cs.c, "load the state", func(tx *Tx) transcript.Snapshot { return cs.c.In(tx).Load() })
 }
 
 func (rs Rows) Load() (state transcript.Snapshot) {
@@ -170,12 +160,12 @@ func (c *Conversation) addressedSince(tx *Tx) bool {
 // the conversation was purged after the row was planned.
 func (cs Compactions) Begin(ctx context.Context, row transcript.Summary) (transcript.Summary, error) {
 	row.State = transcript.Running
-	return Update(ctx, cs.c, "begin compaction", func(tx *Tx) (transcript.Summary, error) {
+	return Update(ctx, cs.c, "begin compaction", func(tx *Tx) transcript.Summary {
 		if !Exists(tx, `SELECT 1 FROM conversations WHERE id = ?1 AND session_start <= ?2
 			UNION ALL SELECT 1 FROM sessions WHERE conversation = ?1 AND from_seq <= ?2 AND to_seq >= ?2`, cs.c.id, row.From) {
-			return row, fmt.Errorf("messages from #%d on: %w", row.From, ErrNotFound)
+			tx.Fail(fmt.Errorf("messages from #%d on: %w", row.From, ErrNotFound))
 		}
-		return cs.c.insert(tx, row, 0), nil
+		return cs.c.insert(tx, row, 0)
 	})
 }
 
@@ -187,16 +177,16 @@ func (cs Compactions) Fail(ctx context.Context, id int64, cause string) error {
 
 // Children returns the rows that a rollup folded, oldest first; none for any other kind of row.
 func (cs Compactions) Children(ctx context.Context, rollup int64) ([]transcript.Summary, error) {
-	return read(ctx, cs.c, fmt.Sprintf("read children of compaction %d", rollup), func(tx *Tx) []transcript.Summary {
+	return View(ctx, cs.c, fmt.Sprintf("read children of compaction %d", rollup), func(tx *Tx) []transcript.Summary {
 		return cs.c.In(tx).Compactions(childrenOf, rollup)
 	})
 }
 
 // Rows returns rows by their ids, as they are now. ErrNotFound: one of them is not in this conversation.
 func (cs Compactions) Rows(ctx context.Context, ids []int64) ([]transcript.Summary, error) {
-	return read(ctx, cs.c, "read compactions", func(tx *Tx) (rows []transcript.Summary) {
+	return View(ctx, cs.c, "read compactions", func(tx *Tx) (rows []transcript.Summary) {
 		for _, id := range ids {
-			rows = append(rows, cs.c.In(tx).compaction(id))
+			rows = append(rows, cs.c.In(tx).Compaction(id))
 		}
 		return rows
 	})
@@ -247,5 +237,5 @@ func (cs Compactions) ClearDeclined(ctx context.Context) error {
 
 // Span returns the messages from..to without deleted ones, oldest first.
 func (cs Compactions) Span(ctx context.Context, from, to int64) ([]chat.Message, error) {
-	return read(ctx, cs.c, "read messages", func(tx *Tx) []chat.Message { return cs.c.In(tx).Messages(from, to, "ORDER BY id") })
+	return View(ctx, cs.c, "read messages", func(tx *Tx) []chat.Message { return cs.c.In(tx).Messages(from, to, "ORDER BY id") })
 }

@@ -33,12 +33,9 @@ func (s *Store) Conversation(ctx context.Context, name string) (*Conversation, e
 	if name == "" || len(name) > MaxName || !utf8.ValidString(name) {
 		return nil, fmt.Errorf("%q cannot name a conversation: 1 to %d bytes of valid UTF-8 can", name, MaxName)
 	}
-	err = s.Update(ctx, func(tx *Tx) error {
-		tx.Do("INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", name, Now())
-		return nil
-	})
+	err = s.set(ctx, "create conversation "+name, "INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", name, Now())
 	if err != nil {
-		return nil, fmt.Errorf("create conversation %s: %w", name, err)
+		return nil, err
 	}
 	return s.Find(ctx, name)
 }
@@ -77,12 +74,12 @@ func (s *Store) names(ctx context.Context, query string) ([]string, error) {
 }
 
 // View runs do in a read transaction. An error says what was tried.
-func (c *Conversation) View(ctx context.Context, tried string, do func(*Tx) error) error {
+func (c *Conversation) View(ctx context.Context, tried string, do func(*Tx)) error {
 	return c.Fail(tried, c.store.View(ctx, do))
 }
 
 // Update runs do in a write transaction. An error says what was tried.
-func (c *Conversation) Update(ctx context.Context, tried string, do func(*Tx) error) error {
+func (c *Conversation) Update(ctx context.Context, tried string, do func(*Tx)) error {
 	return c.Fail(tried, c.store.Update(ctx, do))
 }
 
@@ -101,37 +98,23 @@ func (c *Conversation) set(ctx context.Context, tried, query string, args ...any
 
 // change runs a statement, and returns ErrNotFound if it changes nothing.
 func (c *Conversation) change(ctx context.Context, tried, query string, args ...any) error {
-	return c.Update(ctx, tried, func(tx *Tx) error { return ChangeRow(tx, query, args...) })
-}
-
-// read is Conversation.View for a function with a result; an error of its queries is returned, see Tx.Fail.
-func read[T any](ctx context.Context, c *Conversation, tried string, do func(*Tx) T) (T, error) {
-	return resultOf(ctx, c.View, tried, func(tx *Tx) (T, error) { return do(tx), nil })
-}
-
-// write is read for Conversation.Update.
-func write[T any](ctx context.Context, c *Conversation, tried string, do func(*Tx) T) (T, error) {
-	return resultOf(ctx, c.Update, tried, func(tx *Tx) (T, error) { return do(tx), nil })
+	return c.Update(ctx, tried, func(tx *Tx) { tx.change(query, args...) })
 }
 
 // View is Conversation.View for a function with a result.
-func View[T any](ctx context.Context, c *Conversation, tried string, do func(*Tx) (T, error)) (T, error) {
+func View[T any](ctx context.Context, c *Conversation, tried string, do func(*Tx) T) (T, error) {
 	return resultOf(ctx, c.View, tried, do)
 }
 
 // Update is Conversation.Update for a function with a result.
-func Update[T any](ctx context.Context, c *Conversation, tried string, do func(*Tx) (T, error)) (T, error) {
+func Update[T any](ctx context.Context, c *Conversation, tried string, do func(*Tx) T) (T, error) {
 	return resultOf(ctx, c.Update, tried, do)
 }
 
 // resultOf returns the result of do, or, after an error, the zero value: the commit may fail too.
-func resultOf[T any](ctx context.Context, transact func(context.Context, string, func(*Tx) error) error, tried string, do func(*Tx) (T, error)) (T, error) {
+func resultOf[T any](ctx context.Context, transact func(context.Context, string, func(*Tx)) error, tried string, do func(*Tx) T) (T, error) {
 	var result, none T
-	err := transact(ctx, tried, func(tx *Tx) (err error) {
-		result, err = do(tx)
-		return err
-	})
-	if err != nil {
+	if err := transact(ctx, tried, func(tx *Tx) { result = do(tx) }); err != nil {
 		return none, err
 	}
 	return result, nil

@@ -59,7 +59,7 @@ func quotedBy(m chat.Message) (messages, memories []int64) {
 var quoted = regexp.MustCompile(`(?i)\bmemory (\d+)(?: says)?: "`)
 
 // fillQuotes stores the quotes of tool results that are older than the table of quotes.
-func fillQuotes(tx *Tx) error {
+func fillQuotes(tx *Tx) {
 	for _, c := range tx.Conversations("ORDER BY id") {
 		found := c.In(tx).MessagesOf("messages INDEXED BY messages_copies", 1, MaxSeq, "AND role = 'tool' AND tool IN ('memory_search', 'recall', 'expand', 'memory_save')")
 		for _, m := range found {
@@ -67,7 +67,6 @@ func fillQuotes(tx *Tx) error {
 		}
 	}
 	tx.Do("DROP INDEX messages_copies")
-	return nil
 }
 
 // keepQuotes stores what a tool result quotes.
@@ -165,7 +164,7 @@ func (c *Conversation) withoutDeletedCopies(tx *Tx, turn int64, answer []chat.Me
 func (c *Conversation) contexts(tx *Tx) []transcript.Context {
 	low, high := c.RowRange(1, MaxSeq)
 	return List(tx, func(rows *sql.Rows, ctx *transcript.Context) error {
-		return rows.Scan(&ctx.Seq, &ctx.Text, fromJSON{&ctx.Messages}, fromJSON{&ctx.Memories})
+		return rows.Scan(&ctx.Seq, &ctx.Text, JSON(&ctx.Messages), JSON(&ctx.Memories))
 	}, `SELECT seq, context,
 		(SELECT json_group_array(source & 4294967295) FROM quotes q WHERE q.message = m.id AND q.kind = 'message'),
 		(SELECT json_group_array(source) FROM quotes q WHERE q.message = m.id AND q.kind = 'memory')

@@ -18,9 +18,9 @@ import (
 // the transcript.
 func (tr Transcript) Edit(ctx context.Context, m Inbound, also func(tx *Tx, was, is chat.Message)) (seq int64, changed bool, err error) {
 	m = clean(m)
-	err = tr.c.Update(ctx, "edit message "+m.ID, func(tx *Tx) error {
+	err = tr.c.Update(ctx, "edit message "+m.ID, func(tx *Tx) {
 		if m.ID == "" {
-			return errNoID
+			tx.Fail(errNoID)
 		}
 		if changed = tr.c.editWaiting(tx, m); !changed {
 			seq, changed = tr.c.editTakenUp(tx, m, also)
@@ -28,7 +28,6 @@ func (tr Transcript) Edit(ctx context.Context, m Inbound, also func(tx *Tx, was,
 		if changed { // the files still have the old text; platforms also report edits that change nothing
 			noteErasure(tx)
 		}
-		return nil
 	})
 	return seq, changed, err
 }
@@ -56,7 +55,7 @@ func (c *Conversation) editTakenUp(tx *Tx, m Inbound, also func(tx *Tx, was, is 
 	if seq == 0 {
 		return 0, false
 	}
-	was := c.In(tx).message(seq)
+	was := c.In(tx).Message(seq)
 	is := was
 	is.Text, is.Attachments = m.Text, carryOver(was.Attachments, m.Attachments)
 	if sameContent(was.Text, is.Text, was.Attachments, is.Attachments) {
@@ -109,11 +108,8 @@ func carryOver(before, after []chat.Attachment) []chat.Attachment {
 // File returns a stored picture of the conversation, and its media type. ErrNotFound: the
 // conversation has no such file.
 func (tr Transcript) File(ctx context.Context, id int64) (mediaType string, data []byte, err error) {
-	err = tr.c.View(ctx, fmt.Sprintf("read file %d", id), func(tx *Tx) error {
-		if !tx.Row("SELECT type, data FROM files WHERE id = ? AND conversation = ?", id, tr.c.id).Found(&mediaType, &data) {
-			return ErrNotFound
-		}
-		return nil
+	err = tr.c.View(ctx, fmt.Sprintf("read file %d", id), func(tx *Tx) {
+		tx.Row("SELECT type, data FROM files WHERE id = ? AND conversation = ?", id, tr.c.id).Scan(&mediaType, &data)
 	})
 	return mediaType, data, err
 }
@@ -134,7 +130,7 @@ func (rs Rows) StoreFiles(message string, attachments []chat.Attachment) []chat.
 		}
 		kept = append(kept, a.File)
 	}
-	rs.tx.Do("DELETE FROM files WHERE conversation = ? AND platform_id = ? AND id NOT IN (SELECT value FROM json_each(?))", rs.c.id, message, encode(kept))
+	rs.tx.Do("DELETE FROM files WHERE conversation = ? AND platform_id = ? AND id NOT IN (SELECT value FROM json_each(?))", rs.c.id, message, Encode(kept))
 	return attachments
 }
 
@@ -149,7 +145,7 @@ const incompleteAtOnce = 50
 // Incomplete returns the oldest waiting messages that the connector can complete, in order, at most
 // 50.
 func (in Inbox) Incomplete(ctx context.Context) ([]Inbound, error) {
-	return read(ctx, in.c, "look for incomplete messages", func(tx *Tx) []Inbound {
+	return View(ctx, in.c, "look for incomplete messages", func(tx *Tx) []Inbound {
 		return in.c.In(tx).Waiting("AND incomplete ORDER BY id LIMIT ?", incompleteAtOnce)
 	})
 }
@@ -157,18 +153,17 @@ func (in Inbox) Incomplete(ctx context.Context) ([]Inbound, error) {
 // Try records on disk that the connector is about to complete waiting messages: if that kills the
 // process, the next start sees their Tries. An edit resets them.
 func (in Inbox) Try(ctx context.Context, all []Inbound) error {
-	return in.c.Update(ctx, "note that messages are completed", func(tx *Tx) error {
+	return in.c.Update(ctx, "note that messages are completed", func(tx *Tx) {
 		for _, m := range all {
 			tx.Do("UPDATE inbox SET tries = tries + 1 WHERE conversation = ? AND platform_id = ?", in.c.id, m.ID)
 		}
-		return nil
 	})
 }
 
 // TryPast is Try for messages from before the bot joined. It returns the number of earlier
 // attempts.
 func (in Inbox) TryPast(ctx context.Context) (int, error) {
-	return write(ctx, in.c, "note that the past is completed", func(tx *Tx) int {
+	return Update(ctx, in.c, "note that the past is completed", func(tx *Tx) int {
 		return Get[int](tx, "UPDATE conversations SET past_tries = past_tries + 1 WHERE id = ? RETURNING past_tries - 1", in.c.id)
 	})
 }
@@ -179,10 +174,10 @@ func (in Inbox) TryPast(ctx context.Context) (int, error) {
 func (in Inbox) Complete(ctx context.Context, was, m Inbound) error {
 	m.ID = was.ID
 	m = clean(m)
-	return in.c.Update(ctx, "complete message "+was.ID, func(tx *Tx) error {
+	return in.c.Update(ctx, "complete message "+was.ID, func(tx *Tx) {
 		now := in.c.In(tx).Waiting("AND incomplete AND platform_id = ?", was.ID)
 		if len(now) == 0 || !sameContent(now[0].Text, was.Text, now[0].Attachments, was.Attachments) {
-			return nil
+			return
 		}
 		if now[0].Quote != was.Quote {
 			m.Quote = now[0].Quote // the quoted text may have been deleted since
@@ -191,7 +186,6 @@ func (in Inbox) Complete(ctx context.Context, was, m Inbound) error {
 		in.c.relabel(tx, m.Label)
 		tx.Do(`UPDATE inbox SET author = ?, text = ?, attachments = ?, quote = ?, incomplete = 0
 			WHERE conversation = ? AND platform_id = ?`, m.Author, m.Text, attachments, m.Quote, in.c.id, was.ID)
-		return nil
 	})
 }
 

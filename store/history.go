@@ -20,9 +20,8 @@ func (tr Transcript) Earlier(ctx context.Context, before int64, limit int) (page
 	if before <= 0 {
 		before = MaxSeq
 	}
-	err = tr.c.View(ctx, "read transcript", func(tx *Tx) error {
-		page = tr.c.In(tx).Messages(1, before-1, "ORDER BY id DESC LIMIT ?", limit+1)
-		return nil
+	page, err = View(ctx, tr.c, "read transcript", func(tx *Tx) []chat.Message {
+		return tr.c.In(tx).Messages(1, before-1, "ORDER BY id DESC LIMIT ?", limit+1)
 	})
 	if more = len(page) > limit; more {
 		page = page[:limit]
@@ -47,7 +46,7 @@ func (turns Turns) Usages(ctx context.Context, since time.Time, before int64, li
 	}
 	low, high := turns.c.RowRange(1, before-1)
 	all, err = selectAlone(ctx, turns.c.store, func(rows *sql.Rows, u *TurnUsage) error {
-		return rows.Scan(&u.Seq, utc(&u.Time), &u.Window, &u.Used, &u.Counted, &u.Estimated, &u.Context, &u.Factor)
+		return rows.Scan(&u.Seq, UTC(&u.Time), &u.Window, &u.Used, &u.Counted, &u.Estimated, &u.Context, &u.Factor)
 	}, `SELECT m.seq, m.said_at, u.window, u.used, u.counted, u.estimated, u.context, u.factor
 		FROM turn_usage u JOIN messages m ON m.id = u.id WHERE u.id BETWEEN ? AND ? AND m.said_at >= ?
 		ORDER BY u.id DESC LIMIT ?`, low, high, max(since.UnixMilli(), 0), cmp.Or(limit, -1))
@@ -66,19 +65,16 @@ type Expansion struct {
 // Expand returns what a compaction of this conversation covers: the children of a rollup, or at
 // most limit messages from seq from on, without deleted ones. ErrNotFound: the view does not
 // contain a row with this id, directly or through a rollup.
-func (tr Transcript) Expand(ctx context.Context, id, from int64, limit int) (e Expansion, err error) {
-	err = tr.c.View(ctx, fmt.Sprintf("expand compaction %d", id), func(tx *Tx) error {
-		if e.Row = tr.c.In(tx).compaction(id); e.Row.State != transcript.Applied && e.Row.State != transcript.RolledUp {
-			return ErrNotFound
-		}
+func (tr Transcript) Expand(ctx context.Context, id, from int64, limit int) (Expansion, error) {
+	return View(ctx, tr.c, fmt.Sprintf("expand compaction %d", id), func(tx *Tx) (e Expansion) {
+		e.Row = First(tx, tr.c.In(tx).Compactions("AND id = ? AND state IN ('applied', 'rolled_up')", id))
 		if e.Row.IsRollup() {
 			e.Children = tr.c.In(tx).Compactions(childrenOf, id)
-			return nil
+		} else {
+			e.Messages, e.Next = tr.c.In(tx).Page(max(from, e.Row.From), e.Row.To, limit)
 		}
-		e.Messages, e.Next = tr.c.In(tx).Page(max(from, e.Row.From), e.Row.To, limit)
-		return nil
+		return e
 	})
-	return e, err
 }
 
 // Page reads the messages from one seq to another, at least one and at most limit, without deleted
@@ -106,7 +102,7 @@ const reviewRows = 500
 func (tr Transcript) Recent(ctx context.Context, since, before time.Time, limit int) ([]Known, error) {
 	low, high := tr.c.RowRange(1, MaxSeq)
 	recent, err := selectAlone(ctx, tr.c.store, func(rows *sql.Rows, m *Known) error {
-		return rows.Scan(&m.ID, utc(&m.Edited))
+		return rows.Scan(&m.ID, UTC(&m.Edited))
 	}, fmt.Sprintf(`SELECT platform_id, edited FROM (
 			SELECT platform_id, coalesce(edited_at, 0) AS edited, said_at, received_at AS saved_at FROM inbox WHERE conversation = ?1
 			UNION ALL SELECT * FROM (SELECT platform_id, coalesce(edited_at, 0), said_at, saved_at FROM
@@ -132,8 +128,8 @@ type RecordedSummary struct {
 // Recorded returns all messages, oldest first, without deleted ones.
 func (tr Transcript) Recorded(ctx context.Context) ([]Recorded, error) {
 	low, high := tr.c.RowRange(1, MaxSeq)
-	return read(ctx, tr.c, "read recorded messages", func(tx *Tx) []Recorded {
-		return List(tx, func(rows *sql.Rows, r *Recorded) error { return scanMessage(rows, &r.Message, utc(&r.Saved)) },
+	return View(ctx, tr.c, "read recorded messages", func(tx *Tx) []Recorded {
+		return List(tx, func(rows *sql.Rows, r *Recorded) error { return scanMessage(rows, &r.Message, UTC(&r.Saved)) },
 			"SELECT "+messageColumns+", saved_at FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id", low, high)
 	})
 }
@@ -141,13 +137,12 @@ func (tr Transcript) Recorded(ctx context.Context) ([]Recorded, error) {
 // Recorded returns every summary that was started, in that order, with the first seqs of the
 // sessions that users started.
 func (cs Compactions) Recorded(ctx context.Context) (all []RecordedSummary, sessions []int64, err error) {
-	err = cs.c.View(ctx, "read recorded summaries", func(tx *Tx) error {
+	err = cs.c.View(ctx, "read recorded summaries", func(tx *Tx) {
 		all = List(tx, func(rows *sql.Rows, r *RecordedSummary) error {
-			return scanSummary(rows, &r.Summary, utc(&r.Began), utc(&r.Ended), utc(&r.Applied), &r.Version, &r.Before, &r.After)
+			return scanSummary(rows, &r.Summary, UTC(&r.Began), UTC(&r.Ended), UTC(&r.Applied), &r.Version, &r.Before, &r.After)
 		}, "SELECT "+compactionColumns+`, created_at, ended_at, applied_at, coalesce(version, 0), before_tokens, after_tokens
 			FROM compactions WHERE conversation = ? ORDER BY id`, cs.c.id)
 		sessions = Values[int64](tx, "SELECT to_seq + 1 FROM sessions WHERE conversation = ? ORDER BY to_seq", cs.c.id)
-		return nil
 	})
 	return all, sessions, err
 }

@@ -65,7 +65,7 @@ func (in Inbox) Deliver(ctx context.Context, m Inbound) (Receipt, error) {
 
 // DeliverAll is Deliver for several messages, in order and in one transaction.
 func (in Inbox) DeliverAll(ctx context.Context, all []Inbound) ([]Receipt, error) {
-	return write(ctx, in.c, "deliver message", func(tx *Tx) (receipts []Receipt) {
+	return Update(ctx, in.c, "deliver message", func(tx *Tx) (receipts []Receipt) {
 		for _, m := range all {
 			receipts = append(receipts, in.c.deliver(tx, m))
 		}
@@ -134,7 +134,7 @@ func (c *Conversation) addFiles(tx *Tx, m Inbound) {
 
 // Asked reports whether a message is known and was addressed to the bot by a person.
 func (in Inbox) Asked(ctx context.Context, id string) (bool, error) {
-	return read(ctx, in.c, "look who asked", func(tx *Tx) bool {
+	return View(ctx, in.c, "look who asked", func(tx *Tx) bool {
 		is := in.c.delivery(tx, id)
 		return is.addressed && !is.optional
 	})
@@ -188,13 +188,13 @@ const inboxColumns = "platform_id, author_id, author, text, attachments, reply_t
 
 // Oldest returns the messages that have waited longest, in order, at most limit.
 func (in Inbox) Oldest(ctx context.Context, limit int) ([]Inbound, error) {
-	return read(ctx, in.c, "read waiting messages", func(tx *Tx) []Inbound { return in.c.In(tx).Waiting("ORDER BY id LIMIT ?", limit) })
+	return View(ctx, in.c, "read waiting messages", func(tx *Tx) []Inbound { return in.c.In(tx).Waiting("ORDER BY id LIMIT ?", limit) })
 }
 
 // Waiting reads the rows of the inbox that the rest of the query selects.
 func (rs Rows) Waiting(rest string, args ...any) []Inbound {
 	return List(rs.tx, func(rows *sql.Rows, m *Inbound) error {
-		return rows.Scan(&m.ID, &m.AuthorID, &m.Author, &m.Text, fromJSON{&m.Attachments}, &m.ReplyTo, &m.Quote, local(&m.Time),
+		return rows.Scan(&m.ID, &m.AuthorID, &m.Author, &m.Text, JSON(&m.Attachments), &m.ReplyTo, &m.Quote, Local(&m.Time),
 			&m.Addressed, &m.Optional, &m.Incomplete, &m.Tries, &m.row, &m.received)
 	}, "SELECT "+inboxColumns+" FROM inbox WHERE conversation = ? "+rest, append([]any{rs.c.id}, args...)...)
 }

@@ -22,14 +22,14 @@ func (rs Rows) index(m chat.Message) {
 	}
 	// One statement for all of them, in the order of the index. OR FAIL: an error ends the transaction
 	// anyway, so SQLite need not write a journal to undo the statement alone.
-	rs.tx.Do("INSERT OR FAIL INTO message_terms (conversation, term, seq, tf, length) SELECT ?, key, ?, value, ? FROM json_each(?)", rs.c.id, m.Seq, length, encode(counts))
+	rs.tx.Do("INSERT OR FAIL INTO message_terms (conversation, term, seq, tf, length) SELECT ?, key, ?, value, ? FROM json_each(?)", rs.c.id, m.Seq, length, Encode(counts))
 }
 
 // Unindex removes a message from the search index.
 func (rs Rows) Unindex(m chat.Message) {
 	counts, _ := indexed(m)
 	rs.tx.Do("DELETE FROM message_terms WHERE conversation = ? AND term IN (SELECT key FROM json_each(?)) AND seq = ?",
-		rs.c.id, encode(counts), m.Seq)
+		rs.c.id, Encode(counts), m.Seq)
 }
 
 // indexed returns the terms by which a message is found: of its text, its attachments and its
@@ -66,13 +66,13 @@ func CountTerms(terms []string, stems ...string) (counts map[string]int, length 
 func IndexMemory(tx *Tx, id int64, content, about string) {
 	counts, length := indexedMemory(content, about)
 	tx.Do(`INSERT INTO memory_terms (term, conversation, memory, tf, length)
-		SELECT key, conversation, m.id, value, ? FROM memories m, json_each(?) WHERE m.id = ?`, length, encode(counts), id)
+		SELECT key, conversation, m.id, value, ? FROM memories m, json_each(?) WHERE m.id = ?`, length, Encode(counts), id)
 }
 
 func UnindexMemory(tx *Tx, conversation, id int64, content, about string) {
 	counts, _ := indexedMemory(content, about)
 	tx.Do("DELETE FROM memory_terms WHERE term IN (SELECT key FROM json_each(?)) AND conversation = ? AND memory = ?",
-		encode(counts), conversation, id)
+		Encode(counts), conversation, id)
 }
 
 // indexedMemory returns the terms by which a memory is indexed: its words, and their stems in its
@@ -90,7 +90,7 @@ var derived = []string{"message_terms", "memory_terms", "members"}
 // reindex rebuilds the derived tables in a file of an earlier version, which split words
 // differently, and removes the reasoning that it stored, and counted, of turns that have ended: no
 // provider requires it in that form.
-func reindex(tx *Tx) error {
+func reindex(tx *Tx) {
 	if Exists(tx, "SELECT 1 FROM messages INDEXED BY messages_reasoning WHERE native <> ''") {
 		noteErasure(tx)
 	}
@@ -108,7 +108,6 @@ func reindex(tx *Tx) error {
 	for _, m := range List(tx, scan, "SELECT id, content, about FROM memories") {
 		IndexMemory(tx, m.id, m.content, m.about)
 	}
-	return nil
 }
 
 // indexAll indexes every message of a conversation, page by page, and drops the reasoning stored with it.

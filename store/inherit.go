@@ -73,7 +73,7 @@ func (c *Conversation) saidAs(tx *Tx, id string) (m chat.Message, found bool) {
 		return m, false
 	}
 	if seq := c.placeOf(tx, id); seq != 0 {
-		return c.In(tx).message(seq), true
+		return c.In(tx).Message(seq), true
 	}
 	for _, in := range c.In(tx).Waiting("AND platform_id = ?", id) {
 		return in.message(), true
@@ -83,11 +83,11 @@ func (c *Conversation) saidAs(tx *Tx, id string) (m chat.Message, found bool) {
 
 // inheritance reads what a thread has inherited from its channel.
 func (c *Conversation) inheritance(tx *Tx) (in transcript.Inheritance) {
-	tx.Fail(Each(tx, func(rows *sql.Rows) error {
+	Each(tx, func(rows *sql.Rows) error {
 		var row transcript.Summary
 		var m chat.Message
-		err := rows.Scan(&row.From, &row.To, local(&row.FromTime), local(&row.ToTime), &row.Kind, &row.Messages,
-			&m.ID, &m.Role, &m.Author, &m.ReplyTo, &m.Quote, &row.Text, fromJSON{&m.Attachments}, &row.Tokens)
+		err := rows.Scan(&row.From, &row.To, Local(&row.FromTime), Local(&row.ToTime), &row.Kind, &row.Messages,
+			&m.ID, &m.Role, &m.Author, &m.ReplyTo, &m.Quote, &row.Text, JSON(&m.Attachments), &row.Tokens)
 		if row.Kind == "" {
 			m.Text, m.Time = row.Text, row.FromTime
 			in.Root = &m
@@ -99,7 +99,7 @@ func (c *Conversation) inheritance(tx *Tx) (in transcript.Inheritance) {
 		in.Stack = append(in.Stack, row)
 		return err
 	}, `SELECT from_seq, to_seq, from_at, to_at, kind, messages, platform_id, role, author, reply_to, quote, text, attachments, tokens
-		FROM inherited WHERE conversation = ? ORDER BY place`, c.id))
+		FROM inherited WHERE conversation = ? ORDER BY place`, c.id)
 	return in
 }
 

@@ -31,7 +31,7 @@ const inUse = `(EXISTS (SELECT 1 FROM messages WHERE id BETWEEN c.id << 32 AND c
 // Listing returns the conversations that are in use, the one with the newest message first.
 func (s *Store) Listing(ctx context.Context) ([]Listed, error) {
 	all, err := selectAlone(ctx, s, func(rows *sql.Rows, l *Listed) error {
-		return rows.Scan(&l.Channel, &l.Name, &l.Messages, utc(&l.Last))
+		return rows.Scan(&l.Channel, &l.Name, &l.Messages, UTC(&l.Last))
 	}, `SELECT c.name, c.label, count(m.id), coalesce(max(m.said_at), 0) FROM conversations c
 		LEFT JOIN messages m ON m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295 AND m.deleted_at IS NULL
 		WHERE `+inUse+` GROUP BY c.id ORDER BY 4 DESC, c.name`)
@@ -69,7 +69,7 @@ type Place struct {
 func (s *Store) Places(ctx context.Context, words string, limit, offset int) (page []Place, total int, err error) {
 	err = s.query(ctx, func(rows *sql.Rows) error {
 		var p Place
-		err := rows.Scan(&p.Channel, &p.Label, &p.Next, &p.Version, utc(&p.Last), &total)
+		err := rows.Scan(&p.Channel, &p.Label, &p.Next, &p.Version, UTC(&p.Last), &total)
 		page = append(page, p)
 		return err
 	}, `SELECT name, label, next_seq, version, coalesce((SELECT said_at FROM messages m WHERE m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295
@@ -168,7 +168,7 @@ func (s *Store) Compactions(ctx context.Context, f CompactionFilter) (found []Li
 		var l ListedCompaction
 		var took int64
 		err := rows.Scan(&l.ID, &l.Channel, &l.State, &l.Trigger, &l.Kind, &l.From, &l.To, &l.Messages, &l.BeforeTokens, &l.AfterTokens,
-			&l.SummaryTokens, &l.FoldedTokens, utc(&l.Time), &took, &l.By, &l.Model, &l.Focus, &l.Error, &l.Version, &l.Next, &total)
+			&l.SummaryTokens, &l.FoldedTokens, UTC(&l.Time), &took, &l.By, &l.Model, &l.Focus, &l.Error, &l.Version, &l.Next, &total)
 		l.Seconds = float64(took) / 1000
 		found = append(found, l)
 		return err

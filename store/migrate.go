@@ -35,7 +35,7 @@ func readMigrations() []string {
 }
 
 // fills do what SQL alone cannot, after the migration to a version.
-var fills = map[int]func(tx *Tx) error{5: reindex, 6: fillQuotes}
+var fills = map[int]func(tx *Tx){5: reindex, 6: fillQuotes}
 
 // upgrade brings the file up to date. It first copies a non-empty file to cairn.db.before-N
 // beside it, where N is the version it gets: going back to the older cairn requires that copy. The
@@ -43,11 +43,7 @@ var fills = map[int]func(tx *Tx) error{5: reindex, 6: fillQuotes}
 // for the copy, upgrade logs that.
 func (s *Store) upgrade(ctx context.Context) error {
 	var old int
-	err := transact(ctx, s.read, toRead, func(tx *Tx) (err error) {
-		old, err = versionOf(tx)
-		return err
-	})
-	if err != nil {
+	if err := transact(ctx, s.read, toRead, func(tx *Tx) { old = versionOf(tx) }); err != nil {
 		return err
 	}
 	if old > 0 && old < len(migrations) {
@@ -70,62 +66,54 @@ func (s *Store) upgrade(ctx context.Context) error {
 // migrate brings the file up to date, or creates the schema in a new one, in one transaction.
 func migrate(ctx context.Context, db *sql.DB) error {
 	to := len(migrations)
-	return transact(ctx, db, toWrite, func(tx *Tx) error {
-		from, err := versionOf(tx)
-		if err != nil || from == to {
-			return err // nothing is written: each start would wait for the disk three times
+	return transact(ctx, db, toWrite, func(tx *Tx) {
+		from := versionOf(tx)
+		if tx.err != nil || from == to {
+			return // nothing is written: each start would wait for the disk three times
 		}
-		version := from + 1
 		if from == 0 { // the schema is the result of all migrations
-			if _, err := tx.Exec(schema); err != nil {
-				return fmt.Errorf("create the tables: %w", err)
-			}
-			version = to + 1
+			tx.Do(schema)
+			from = to
 		}
-		for ; version <= to; version++ {
-			if _, err := tx.Exec(migrations[version-1]); err != nil {
-				return fmt.Errorf("migrate to version %d: %w", version, err)
-			}
+		for version := from + 1; version <= to; version++ {
+			tx.Do(migrations[version-1])
 			if fill := fills[version]; fill != nil {
-				if err := fill(tx); err != nil {
-					return fmt.Errorf("migrate to version %d: %w", version, err)
-				}
+				fill(tx)
+			}
+			if tx.err != nil {
+				tx.err = fmt.Errorf("migrate to version %d: %w", version, tx.err)
+				return
 			}
 		}
 		tx.Do(fmt.Sprintf("PRAGMA user_version = %d", to))
-		return nil
 	})
 }
 
 // checkVersion rejects a file whose version is not ours, and leaves it unchanged.
 func (s *Store) checkVersion(ctx context.Context) error {
-	return transact(ctx, s.read, toRead, func(tx *Tx) error {
-		version, err := versionOf(tx)
-		if err == nil && version == 0 {
-			return fmt.Errorf("%s: %w: it is empty", databaseName, ErrNotFound)
+	return transact(ctx, s.read, toRead, func(tx *Tx) {
+		switch version := versionOf(tx); {
+		case version == 0:
+			tx.Fail(fmt.Errorf("%s: %w: it is empty", databaseName, ErrNotFound))
+		case version < len(migrations):
+			tx.Fail(errors.New("an older cairn wrote it: start the bot once to bring it up to date"))
 		}
-		if err == nil && version < len(migrations) {
-			return errors.New("an older cairn wrote it: start the bot once to bring it up to date")
-		}
-		return err
 	})
 }
 
 // versionOf reads the version of a file that is new or ours; a new one has version 0. Errors:
 // ErrNewer, or that another program wrote the file.
-func versionOf(tx *Tx) (version int, err error) {
+func versionOf(tx *Tx) (version int) {
 	var empty, ours bool
-	err = tx.QueryRow(`SELECT user_version,
+	tx.Row(`SELECT user_version,
 		NOT EXISTS (SELECT 1 FROM sqlite_schema),
 		EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'conversations')
 		FROM pragma_user_version`).Scan(&version, &empty, &ours)
 	switch {
-	case err != nil:
-		return 0, fmt.Errorf("read version: %w", err)
 	case version > len(migrations):
-		return 0, fmt.Errorf("%w (version %d, this one knows %d): update cairn", ErrNewer, version, len(migrations))
+		tx.Fail(fmt.Errorf("%w (version %d, this one knows %d): update cairn", ErrNewer, version, len(migrations)))
 	case version == 0 && !empty, version > 0 && !ours:
-		return 0, errors.New(databaseName + " is another program's database: choose another data folder")
+		tx.Fail(errors.New(databaseName + " is another program's database: choose another data folder"))
 	}
-	return version, nil
+	return version
 }

@@ -26,23 +26,17 @@ type Gap struct {
 // before the newest message, after which messages may be missing, given also the first known
 // message; nil: messages are delivered in order.
 func (s *Store) Away(ctx context.Context, connector string, earlier func(newest, first string) string) (gaps []Gap, err error) {
-	err = s.Update(ctx, func(tx *Tx) error {
-		gaps = s.away(tx, connector, earlier)
-		return nil
+	err = s.Update(ctx, func(tx *Tx) {
+		for _, c := range tx.Conversations("WHERE name >= ? AND name < ? ORDER BY id", connector+":", connector+";") { // ; comes right after :
+			after := c.outermost(tx, "DESC")
+			if after != "" && earlier != nil {
+				after = earlier(after, c.outermost(tx, "ASC"))
+			}
+			after = Get[string](tx, "UPDATE conversations SET gap_again = gap IS NOT NULL, gap = coalesce(gap, ?) WHERE id = ? RETURNING gap", after, c.id)
+			gaps = append(gaps, Gap{c.name, after})
+		}
 	})
 	return gaps, Fail("note that "+connector+" was away", err)
-}
-
-func (s *Store) away(tx *Tx, connector string, earlier func(newest, first string) string) (gaps []Gap) {
-	for _, c := range tx.Conversations("WHERE name >= ? AND name < ? ORDER BY id", connector+":", connector+";") { // ; comes right after :
-		after := c.outermost(tx, "DESC")
-		if after != "" && earlier != nil {
-			after = earlier(after, c.outermost(tx, "ASC"))
-		}
-		after = Get[string](tx, "UPDATE conversations SET gap_again = gap IS NOT NULL, gap = coalesce(gap, ?) WHERE id = ? RETURNING gap", after, c.id)
-		gaps = append(gaps, Gap{c.name, after})
-	}
-	return gaps
 }
 
 // platformKnows holds for ids that the platform itself counts up. Others belong to imported messages
@@ -88,7 +82,7 @@ func (h Past) CloseGap(ctx context.Context, after string) error {
 // new. A crash between two pages loses nothing. It leaves out what people said before they asked to
 // be forgotten.
 func (h Past) FillGap(ctx context.Context, said []Inbound, last string, done bool) (int, error) {
-	return write(ctx, h.c, "fill the gap", func(tx *Tx) (fresh int) {
+	return Update(ctx, h.c, "fill the gap", func(tx *Tx) (fresh int) {
 		fresh = h.c.deliverPast(tx, said)
 		tx.Do(`UPDATE conversations SET gap = CASE WHEN ?1 AND NOT gap_again THEN NULL ELSE ?2 END, gap_again = gap_again AND NOT ?1
 			WHERE id = ?3 AND gap IS NOT NULL AND ?2 <> ''`, done, last, h.c.id)
@@ -128,7 +122,7 @@ func (c *Conversation) reorder(tx *Tx) {
 // is one transaction, so callers pass a batch at a time. ErrLive: people have talked to the bot
 // here.
 func (h Past) Import(ctx context.Context, past []Inbound) ([]chat.Message, error) {
-	return write(ctx, h.c, "import messages", func(tx *Tx) []chat.Message {
+	return Update(ctx, h.c, "import messages", func(tx *Tx) []chat.Message {
 		if Get[bool](tx, `SELECT origin = 'live' OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id)
 			FROM conversations c WHERE id = ?`, h.c.id) {
 			tx.Fail(ErrLive)
@@ -146,19 +140,18 @@ func (h Past) Import(ctx context.Context, past []Inbound) ([]chat.Message, error
 // else wrote, or at another time, or in other words, unless people have edited or deleted that one.
 func (h Past) CheckIDs(ctx context.Context, past []Inbound) error {
 	var other error // for the operator, who need not know what was tried
-	err := h.c.View(ctx, "look for known ids", func(tx *Tx) error {
+	err := h.c.View(ctx, "look for known ids", func(tx *Tx) {
 		for _, in := range past {
 			in = clean(in)
 			var author string
 			var at time.Time
 			if tx.Row(`SELECT author, said_at FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
 				AND deleted_at IS NULL AND edited_at IS NULL AND (author <> ?3 OR said_at <> ?4 OR text <> ?5)`,
-				h.c.id, in.ID, in.Author, in.Time.UnixMilli(), in.Text).Found(&author, local(&at)) {
+				h.c.id, in.ID, in.Author, in.Time.UnixMilli(), in.Text).Found(&author, Local(&at)) {
 				other = fmt.Errorf("%w: %q already exists, by %s, of %s", ErrOtherMessage, in.ID, author, at.Format(time.DateTime))
-				return nil
+				return
 			}
 		}
-		return nil
 	})
 	return cmp.Or(err, other)
 }
@@ -178,7 +171,7 @@ func (h Past) ReadBack(ctx context.Context) (done bool, first string, err error)
 // they are delivered. It notes that the past has been read; if it already has been, or is no longer
 // wanted, Backfill stores nothing. Waiting messages stay in the inbox.
 func (h Past) Backfill(ctx context.Context, said, late []Inbound) ([]chat.Message, error) {
-	return write(ctx, h.c, "write earlier messages", func(tx *Tx) []chat.Message {
+	return Update(ctx, h.c, "write earlier messages", func(tx *Tx) []chat.Message {
 		if !tx.Do("UPDATE conversations SET read_back = 1 WHERE id = ? AND NOT read_back", h.c.id) {
 			return nil
 		}

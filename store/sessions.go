@@ -20,7 +20,7 @@ const (
 // nothing would be left behind.
 func (cs Compactions) WantSession(ctx context.Context) (wanted, later bool, err error) {
 	low, high := cs.c.RowRange(1, MaxSeq)
-	err = cs.c.Update(ctx, "request a new session", func(tx *Tx) error {
+	err = cs.c.Update(ctx, "request a new session", func(tx *Tx) {
 		var before, last int64 // the last row of the inbox before the known requests, and before this one
 		var known, said, waiting bool
 		tx.Row(`SELECT coalesce(max(after), 0), count(*) > 0, coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0),
@@ -31,7 +31,6 @@ func (cs Compactions) WantSession(ctx context.Context) (wanted, later bool, err 
 		if wanted = last > before || said && !known; wanted {
 			tx.Do("INSERT INTO wanted_sessions (conversation, after, wanted_at) VALUES (?, ?, ?)", cs.c.id, last, Now())
 		}
-		return nil
 	})
 	return wanted, later, err
 }

@@ -20,7 +20,7 @@ type Override struct {
 // Set returns the overrides in effect for the conversation, by key: those set for it and, in a
 // thread, those set for its channel and not for the thread.
 func (h Settings) Set(ctx context.Context) ([]Override, error) {
-	return read(ctx, h.c, "read the settings", func(tx *Tx) []Override { return h.c.overrides(tx, "") })
+	return View(ctx, h.c, "read the settings", func(tx *Tx) []Override { return h.c.overrides(tx, "") })
 }
 
 // OverrideAll sets values, and removes those that are nil: all of them or none. It calls allow inside
@@ -28,7 +28,7 @@ func (h Settings) Set(ctx context.Context) ([]Override, error) {
 // OverrideAll returns it unchanged and changes nothing. allow must be quick.
 func (h Settings) OverrideAll(ctx context.Context, values map[string]*string, by string, allow func(map[string]string) error) error {
 	var refused error
-	err := h.c.store.Update(ctx, func(tx *Tx) error {
+	err := h.c.store.Update(ctx, func(tx *Tx) {
 		for key, value := range values {
 			if value == nil {
 				tx.Do("DELETE FROM overrides WHERE conversation = ? AND key = ?", h.c.id, key)
@@ -37,9 +37,9 @@ func (h Settings) OverrideAll(ctx context.Context, values map[string]*string, by
 			}
 		}
 		if set := h.c.overrides(tx, ""); tx.err == nil {
-			refused = allow(PatchOf(set)) // an error, which rolls back
+			refused = allow(PatchOf(set))
+			tx.Fail(refused)
 		}
-		return refused
 	})
 	if refused != nil {
 		return refused
@@ -87,7 +87,7 @@ const (
 
 // Tools returns what users decided about tools.
 func (h Settings) Tools(ctx context.Context) (ToolRules, error) {
-	return read(ctx, h.c, "read which tools it has", h.c.tools)
+	return View(ctx, h.c, "read which tools it has", h.c.tools)
 }
 
 func (c *Conversation) tools(tx *Tx) (rules ToolRules) {
@@ -104,7 +104,7 @@ func (c *Conversation) tools(tx *Tx) (rules ToolRules) {
 
 // SetTools replaces those decisions of users that change; by is the name of the user who did.
 func (h Settings) SetTools(ctx context.Context, rules ToolRules, by string) error {
-	return h.c.Update(ctx, "change which tools it has", func(tx *Tx) error {
+	return h.c.Update(ctx, "change which tools it has", func(tx *Tx) {
 		was := h.c.tools(tx)
 		set := func(key string, was, values []string) {
 			if !slices.Equal(was, values) {
@@ -113,7 +113,6 @@ func (h Settings) SetTools(ctx context.Context, rules ToolRules, by string) erro
 		}
 		set(addedKey, was.Added, rules.Added)
 		set(approvedKey, was.Approved, rules.Approved)
-		return nil
 	})
 }
 
@@ -141,7 +140,7 @@ func (h Settings) Follow(ctx context.Context, on bool) error {
 
 // Following reports whether the bot follows this thread.
 func (h Settings) Following(ctx context.Context) (bool, error) {
-	return read(ctx, h.c, "look whether it is followed", h.c.following)
+	return View(ctx, h.c, "look whether it is followed", h.c.following)
 }
 
 const follow = "UPDATE conversations SET following = ? WHERE id = ?"

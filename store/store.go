@@ -117,12 +117,11 @@ func (s *Store) connect(ctx context.Context, path string) error {
 	if s.shared {
 		ready = s.checkVersion
 	}
-	if err := ready(ctx); err != nil {
-		return err
+	err := ready(ctx)
+	if err == nil {
+		s.file, err = os.Stat(path)
 	}
-	file, err := os.Stat(path)
-	s.file = file
-	return Fail("look at the database", err)
+	return err
 }
 
 // FULL: messages survive a power cut once Deliver has returned. Secure delete: deleted data is
@@ -199,15 +198,13 @@ func Fail(tried string, err error) error {
 
 // Update runs f in one transaction that may write; an error rolls it back. If SQLite gives up the
 // error is ErrDamaged or ErrFull; it is ErrReplaced if the writes would be lost.
-func (s *Store) Update(ctx context.Context, f func(tx *Tx) error) error {
+func (s *Store) Update(ctx context.Context, f func(tx *Tx)) error {
 	var after []func()
-	err := explain(transact(ctx, s.write, toWrite, func(tx *Tx) error {
+	err := explain(transact(ctx, s.write, toWrite, func(tx *Tx) {
 		tx.store = s
-		if err := f(tx); err != nil {
-			return err
-		}
+		f(tx)
+		tx.Fail(s.inPlace())
 		after = tx.after
-		return s.inPlace()
 	}))
 	if err != nil {
 		return err
@@ -220,17 +217,14 @@ func (s *Store) Update(ctx context.Context, f func(tx *Tx) error) error {
 
 // set runs a statement; that may change nothing.
 func (s *Store) set(ctx context.Context, tried, query string, args ...any) error {
-	return Fail(tried, s.Update(ctx, func(tx *Tx) error {
-		tx.Do(query, args...)
-		return nil
-	}))
+	return Fail(tried, s.Update(ctx, func(tx *Tx) { tx.Do(query, args...) }))
 }
 
 // View runs f on one consistent snapshot of the database.
-func (s *Store) View(ctx context.Context, f func(tx *Tx) error) error {
-	return explain(transact(ctx, s.read, toRead, func(tx *Tx) error {
+func (s *Store) View(ctx context.Context, f func(tx *Tx)) error {
+	return explain(transact(ctx, s.read, toRead, func(tx *Tx) {
 		tx.store = s
-		return f(tx)
+		f(tx)
 	}))
 }
 
@@ -254,7 +248,7 @@ func (s *Store) row(ctx context.Context, columns []any, query string, args ...an
 	return s.query(ctx, func(rows *sql.Rows) error { return rows.Scan(columns...) }, query, args...)
 }
 
-// selectAlone is Select without a transaction, see query.
+// selectAlone is List without a transaction, see query.
 func selectAlone[T any](ctx context.Context, s *Store, scan func(*sql.Rows, *T) error, query string, args ...any) (all []T, err error) {
 	err = s.query(ctx, appendTo(&all, scan), query, args...)
 	return all, err

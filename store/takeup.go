@@ -44,7 +44,7 @@ func (in Inbox) Due(ctx context.Context) (d Due, err error) {
 // are too old to answer: Dequeue treats them as not addressed to the bot. Their age is the time
 // that has passed, where this process knows it, not the difference of clock times.
 func (in Inbox) Dequeue(ctx context.Context, upTo int64, budget int, since time.Time) (taken []chat.Message, err error) {
-	taken, err = write(ctx, in.c, "take up messages", func(tx *Tx) []chat.Message { return in.c.dequeue(tx, upTo, budget, since) })
+	taken, err = Update(ctx, in.c, "take up messages", func(tx *Tx) []chat.Message { return in.c.dequeue(tx, upTo, budget, since) })
 	for _, m := range taken {
 		in.c.store.arrivals.Delete(waitingMessage{in.c.id, m.ID})
 	}

@@ -52,10 +52,10 @@ func scanMessage(rows *sql.Rows, m *chat.Message, more ...any) error {
 	var native string
 	err := rows.Scan(append([]any{
 		&m.Seq, &m.Turn, &m.Role, &m.ID, &m.AuthorID, &m.Author, &m.Text,
-		fromJSON{&m.Attachments},
+		JSON(&m.Attachments),
 		&m.ReplyTo, &m.ReplySeq, &m.Quote,
-		fromJSON{&m.Calls},
-		&m.CallID, &m.Tool, &native, local(&m.Time), &m.Addressed, &m.Optional, &m.Tokens, &m.Context, &m.Deprived,
+		JSON(&m.Calls),
+		&m.CallID, &m.Tool, &native, Local(&m.Time), &m.Addressed, &m.Optional, &m.Tokens, &m.Context, &m.Deprived,
 	}, more...)...)
 	if native != "" {
 		m.Native = json.RawMessage(native)
@@ -68,11 +68,11 @@ func toJSON[T any](list []T) string {
 	if len(list) == 0 {
 		return ""
 	}
-	return encode(list)
+	return Encode(list)
 }
 
-// encode encodes numbers, texts, and lists, maps and structs of them, which cannot fail.
-func encode(value any) string {
+// Encode encodes numbers, texts, and lists, maps and structs of them as JSON, which cannot fail.
+func Encode(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
 		panic(err)
@@ -90,24 +90,18 @@ func FromJSON[T any](text string, list *[]T) error {
 // Page returns at most limit messages from seq from on, oldest first, without deleted ones. The
 // next page begins after the last one's seq.
 func (tr Transcript) Page(ctx context.Context, from int64, limit int) ([]chat.Message, error) {
-	return read(ctx, tr.c, "read transcript", func(tx *Tx) []chat.Message {
+	return View(ctx, tr.c, "read transcript", func(tx *Tx) []chat.Message {
 		return tr.c.In(tx).Messages(from, MaxSeq, "ORDER BY id LIMIT ?", max(limit, 0))
 	})
 }
 
 // Message returns one message. ErrNotFound: there is no such message, or it was deleted.
 func (tr Transcript) Message(ctx context.Context, seq int64) (chat.Message, error) {
-	return read(ctx, tr.c, fmt.Sprintf("read message %d", seq), func(tx *Tx) chat.Message { return tr.c.In(tx).message(seq) })
+	return View(ctx, tr.c, fmt.Sprintf("read message %d", seq), func(tx *Tx) chat.Message { return tr.c.In(tx).Message(seq) })
 }
 
-func (rs Rows) Message(seq int64) (chat.Message, error) { return First(rs.Messages(seq, seq, ""), nil) }
-
-// message is Message, see Tx.Fail.
-func (rs Rows) message(seq int64) chat.Message {
-	m, err := rs.Message(seq)
-	rs.tx.Fail(err)
-	return m
-}
+// Message reads a message; there must be one.
+func (rs Rows) Message(seq int64) chat.Message { return First(rs.tx, rs.Messages(seq, seq, "")) }
 
 // The states of a turn. Its first message holds it; the others have none.
 const (
@@ -175,37 +169,35 @@ func (tr Transcript) Counts(ctx context.Context) (n Counts, err error) {
 // Pin pins a message; fresh is false if it was already pinned. ErrNotFound: there is no such
 // message, or it was deleted.
 func (tr Transcript) Pin(ctx context.Context, seq int64, by string) (fresh bool, err error) {
-	err = tr.c.Update(ctx, fmt.Sprintf("pin message %d", seq), func(tx *Tx) error {
-		tr.c.In(tx).message(seq)
+	err = tr.c.Update(ctx, fmt.Sprintf("pin message %d", seq), func(tx *Tx) {
+		tr.c.In(tx).Message(seq)
 		fresh = tx.Do("INSERT INTO pins (conversation, seq, made_by, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", tr.c.id, seq, by, Now())
 		if fresh {
 			tr.c.In(tx).NextVersion()
 		}
-		return nil
 	})
 	return fresh, err
 }
 
 // Unpin removes a pin. ErrNotFound: the message is not pinned.
 func (tr Transcript) Unpin(ctx context.Context, seq int64) error {
-	return tr.c.Update(ctx, fmt.Sprintf("unpin message %d", seq), func(tx *Tx) error {
+	return tr.c.Update(ctx, fmt.Sprintf("unpin message %d", seq), func(tx *Tx) {
 		tx.change("DELETE FROM pins WHERE conversation = ? AND seq = ?", tr.c.id, seq)
 		tr.c.In(tx).NextVersion()
-		return nil
 	})
 }
 
 // Newest returns the newest message from a person. ErrNotFound: there is none.
 func (tr Transcript) Newest(ctx context.Context) (chat.Message, error) {
-	return View(ctx, tr.c, "read the newest message", func(tx *Tx) (chat.Message, error) {
-		return First(tr.c.In(tx).Messages(1, MaxSeq, "AND role = 'user' ORDER BY id DESC LIMIT 1"), nil)
+	return View(ctx, tr.c, "read the newest message", func(tx *Tx) chat.Message {
+		return First(tx, tr.c.In(tx).Messages(1, MaxSeq, "AND role = 'user' ORDER BY id DESC LIMIT 1"))
 	})
 }
 
 // pins reads the pinned messages of all sessions, in the order in which they were pinned.
 func (c *Conversation) pins(tx *Tx) []transcript.Pin {
 	pins := List(tx, func(rows *sql.Rows, p *transcript.Pin) error {
-		return rows.Scan(&p.Seq, &p.By, utc(&p.At), &p.Earlier)
+		return rows.Scan(&p.Seq, &p.By, UTC(&p.At), &p.Earlier)
 	}, `SELECT p.seq, p.made_by, p.made_at, p.seq < c.session_start FROM pins p JOIN conversations c ON c.id = p.conversation
 		WHERE p.conversation = ? ORDER BY p.made_at, p.seq`, c.id)
 	if len(pins) == 0 {

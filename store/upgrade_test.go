@@ -45,10 +45,7 @@ func selected(t *testing.T, path string, wanted map[string][]string) (columns, r
 // listed returns the texts that a query finds in a database.
 func listed(t *testing.T, db *sql.DB, query string) (found []string) {
 	t.Helper()
-	check.NoError(t, store.Transact(ctx, db, store.ToRead, func(tx *store.Tx) error {
-		found = store.Values[string](tx, query)
-		return nil
-	}))
+	check.NoError(t, store.Transact(ctx, db, store.ToRead, func(tx *store.Tx) { found = store.Values[string](tx, query) }))
 	return found
 }
 

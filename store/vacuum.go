@@ -28,16 +28,13 @@ var ErrNoRoom = errors.New("not enough room on the disk")
 
 // Erase is Update for functions that delete; if f deleted something, the transaction records
 // that the files still hold it, see EraseAt.
-func (s *Store) Erase(ctx context.Context, f func(tx *Tx) error) error {
-	return s.Update(ctx, func(tx *Tx) error {
+func (s *Store) Erase(ctx context.Context, f func(tx *Tx)) error {
+	return s.Update(ctx, func(tx *Tx) {
 		before := Get[int](tx, "SELECT total_changes()")
-		if err := f(tx); err != nil {
-			return err
-		}
+		f(tx)
 		if Get[int](tx, "SELECT total_changes()") != before {
 			noteErasure(tx)
 		}
-		return nil
 	})
 }
 
@@ -51,16 +48,15 @@ func noteErasure(tx *Tx) {
 // by the messages of the last seven days, and at most EraseWithin after the oldest deletion. due
 // is false if the files hold nothing deleted.
 func (u Upkeep) EraseAt(ctx context.Context, now time.Time) (when time.Time, due bool, err error) {
-	err = u.store.View(ctx, func(tx *Tx) error {
+	err = u.store.View(ctx, func(tx *Tx) {
 		var oldest int64
 		if due = tx.Row("SELECT id FROM unscrubbed ORDER BY id LIMIT 1").Found(&oldest); !due {
-			return nil
+			return
 		}
 		when = nextQuietHour(traffic(tx, now.Add(-7*24*time.Hour)), now)
 		if latest := At(oldest).Add(EraseWithin); latest.Before(when) {
 			when = latest
 		}
-		return nil
 	})
 	return when, due, Fail("look for deleted text in the files", err)
 }
@@ -69,14 +65,14 @@ func (u Upkeep) EraseAt(ctx context.Context, now time.Time) (when time.Time, due
 // only the newest, because the times have no index.
 func traffic(tx *Tx, since time.Time) (hours [24]int) {
 	const newest = 1000
-	tx.Fail(Each(tx, func(rows *sql.Rows) error {
+	Each(tx, func(rows *sql.Rows) error {
 		var hour, n int
 		err := rows.Scan(&hour, &n)
 		hours[hour] = n
 		return err
 	}, `SELECT saved_at / 3600000 % 24, count(*) FROM conversations c
 		JOIN messages m ON m.id BETWEEN c.id << 32 | max(c.next_seq - ?1, 1) AND c.id << 32 | 4294967295
-		WHERE saved_at >= ?2 GROUP BY 1`, newest, since.UnixMilli()))
+		WHERE saved_at >= ?2 GROUP BY 1`, newest, since.UnixMilli())
 	return hours
 }
 

@@ -20,23 +20,20 @@ import (
 
 func Run(t testing.TB, s *store.Store, query string, args ...any) {
 	t.Helper()
-	check.NoError(t, s.Update(Ctx, func(tx *store.Tx) error {
-		_, err := tx.Exec(query, args...)
-		return err
-	}))
+	check.NoError(t, s.Update(Ctx, func(tx *store.Tx) { tx.Do(query, args...) }))
 }
 
 func Number(t testing.TB, s *store.Store, query string, args ...any) (n int) {
 	t.Helper()
-	check.NoError(t, s.View(Ctx, func(tx *store.Tx) error { return tx.QueryRow(query, args...).Scan(&n) }))
+	check.NoError(t, s.View(Ctx, func(tx *store.Tx) { tx.Row(query, args...).Scan(&n) }))
 	return n
 }
 
 // Rows returns the rows of a query, with their columns joined by "|".
 func Rows(t check.Tester, s *store.Store, query string, args ...any) (found []string) {
 	t.Helper()
-	check.NoError(t, s.View(Ctx, func(tx *store.Tx) error {
-		return store.Each(tx, func(rows *sql.Rows) error {
+	check.NoError(t, s.View(Ctx, func(tx *store.Tx) {
+		store.Each(tx, func(rows *sql.Rows) error {
 			columns, err := rows.Columns()
 			values, into := make([]sql.NullString, len(columns)), make([]any, len(columns))
 			for i := range values {

@@ -25,10 +25,7 @@ func Load(t testing.TB, c *store.Conversation) transcript.Snapshot {
 // Peek reads the state as Load does, and leaves running rows alone.
 func Peek(t check.Tester, c *store.Conversation) (state transcript.Snapshot) {
 	t.Helper()
-	check.NoError(t, c.Store().View(Ctx, func(tx *store.Tx) error {
-		state = c.In(tx).Load()
-		return nil
-	}))
+	check.NoError(t, c.Store().View(Ctx, func(tx *store.Tx) { state = c.In(tx).Load() }))
 	return state
 }
 
@@ -82,11 +79,9 @@ func describe(s *transcript.State) string {
 func StateOf(t check.Tester, c *store.Conversation) *transcript.State {
 	t.Helper()
 	loaded := Peek(t, c)
-	err := c.Store().View(Ctx, func(tx *store.Tx) error {
+	check.NoError(t, c.Store().View(Ctx, func(tx *store.Tx) {
 		loaded.Prepared = append(loaded.Prepared, c.In(tx).Compactions("AND state = 'running' ORDER BY id")...)
-		return nil
-	})
-	check.NoError(t, err)
+	}))
 	return loaded.State()
 }
 
