@@ -200,7 +200,9 @@ func ReadMemories(tx *store.Tx, rest string, args ...any) []Memory {
 	}, "SELECT "+memoryColumns+" FROM memories m "+rest, args...)
 }
 
-func readMemory(tx *store.Tx, id int64) Memory { return store.First(tx, ReadMemories(tx, "WHERE m.id = ?", id)) }
+func readMemory(tx *store.Tx, id int64) Memory {
+	return store.First(tx, ReadMemories(tx, "WHERE m.id = ?", id))
+}
 
 // readOwned reads a memory and the conversation that owns it.
 func readOwned(tx *store.Tx, id int64) (Memory, *store.Conversation) {

@@ -48,7 +48,9 @@ func scanSummary(rows *sql.Rows, row *transcript.Summary, more ...any) error {
 }
 
 // Compaction reads a row of the conversation; there must be one.
-func (rs Rows) Compaction(id int64) transcript.Summary { return First(rs.tx, rs.Compactions("AND id = ?", id)) }
+func (rs Rows) Compaction(id int64) transcript.Summary {
+	return First(rs.tx, rs.Compactions("AND id = ?", id))
+}
 
 // childrenOf selects the rows that a rollup folded. The + keeps the query planner from reading all
 // rows that were ever folded.
