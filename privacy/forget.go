@@ -55,10 +55,9 @@ func traces(c *store.Conversation, tx *store.Tx, author string) Holding {
 	if author == "" {
 		tx.Fail(ErrNobody)
 	}
-	low, high := c.RowRange(1, store.MaxSeq)
-	messages := store.Get[int](tx, `SELECT (SELECT count(*) FROM messages INDEXED BY messages_author WHERE author_id = ?2 AND role = 'user' AND id BETWEEN ?3 AND ?4 AND deleted_at IS NULL)
+	messages := store.Get[int](tx, `SELECT (SELECT count(*) FROM messages INDEXED BY messages_author WHERE author_id = ?2 AND role = 'user' AND `+store.Own+` AND deleted_at IS NULL)
 		+ (SELECT count(*) FROM inbox WHERE conversation = ?1 AND author_id = ?2) + (SELECT count(*) FROM tasks WHERE parent = ?1 AND author = ?2)`,
-		c.ID(), author, low, high)
+		c.ID(), author)
 	return Holding{c.Name(), messages, memoriesOf(c, tx, author, math.MaxInt64)}
 }
 
@@ -119,9 +118,8 @@ func (pr Conversation) EraseSome(ctx context.Context, author string) (e Erased, 
 			return
 		}
 		e.Done = true
-		low, high := pr.c.RowRange(1, store.MaxSeq)
-		tx.Do(`DELETE FROM members WHERE conversation = ? AND name NOT IN (
-			SELECT author FROM messages WHERE id BETWEEN ? AND ? AND role = 'user' AND deleted_at IS NULL)`, pr.c.ID(), low, high)
+		tx.Do(`DELETE FROM members WHERE conversation = ?1 AND name NOT IN (
+			SELECT author FROM messages WHERE `+store.Own+` AND role = 'user' AND deleted_at IS NULL)`, pr.c.ID())
 		tx.Do("DELETE FROM erasures WHERE conversation = ?1 AND author_id = ?2 AND (SELECT gap IS NULL FROM conversations WHERE id = ?1)", pr.c.ID(), author)
 	})
 	return e, err

@@ -42,9 +42,8 @@ func (ps Everyone) Holdings(ctx context.Context, name string) (in []*store.Conve
 	}
 	return ps.hold(ctx, func(c *store.Conversation, tx *store.Tx) Holding {
 		h := Holding{Channel: c.Name()}
-		low, high := c.RowRange(1, store.MaxSeq)
-		tx.Row(`SELECT (SELECT count(*) FROM messages WHERE id BETWEEN ?2 AND ?3 AND deleted_at IS NULL)
-			+ (SELECT count(*) FROM inbox WHERE conversation = ?1), (SELECT count(*) FROM memories WHERE conversation = ?1)`, c.ID(), low, high).Scan(&h.Messages, &h.Memories)
+		tx.Row(`SELECT (SELECT count(*) FROM messages WHERE `+store.Own+` AND deleted_at IS NULL)
+			+ (SELECT count(*) FROM inbox WHERE conversation = ?1), (SELECT count(*) FROM memories WHERE conversation = ?1)`, c.ID()).Scan(&h.Messages, &h.Memories)
 		return h
 	}, which+" ORDER BY id", name)
 }
@@ -80,7 +79,7 @@ func purge(c *store.Conversation, tx *store.Tx) {
 	c.In(tx).ForgetQuotes(store.Values[int64](tx, "SELECT id FROM memories WHERE conversation = ? ORDER BY id", c.ID()), true)
 	low, high := c.RowRange(1, store.MaxSeq)
 	statements := []string{
-		`INSERT INTO gone (conversation, platform_id) SELECT ?1, platform_id FROM messages WHERE id BETWEEN ?2 AND ?3 AND role = 'user' AND platform_id <> '' ON CONFLICT DO NOTHING`,
+		`INSERT INTO gone (conversation, platform_id) SELECT ?1, platform_id FROM messages WHERE `+store.Own+` AND role = 'user' AND platform_id <> '' ON CONFLICT DO NOTHING`,
 		`INSERT INTO gone (conversation, platform_id) SELECT ?1, platform_id FROM inbox WHERE conversation = ?1 ON CONFLICT DO NOTHING`,
 		`DELETE FROM memory_people WHERE memory IN (SELECT id FROM memories WHERE conversation = ?1)`,
 		`DELETE FROM memory_sources WHERE memory IN (SELECT id FROM memories WHERE conversation = ?1) OR message BETWEEN ?2 AND ?3`,
@@ -108,12 +107,11 @@ var purged = []string{
 // those reread what they inherited.
 func purgeFromThreads(c *store.Conversation, tx *store.Tx) {
 	c.In(tx).TouchThreads("true")
-	low, high := c.RowRange(1, store.MaxSeq)
 	for _, t := range tx.Conversations("WHERE name >= ?1 || '/' AND name < ?1 || '0'", c.Name()) {
-		quoted := store.Values[string](tx, `WITH quoting (id) AS (SELECT reply_to FROM messages INDEXED BY messages_quotes WHERE conversation = ?1 AND quote <> ''
-			UNION SELECT reply_to FROM inbox WHERE conversation = ?1 AND quote <> '')
-			SELECT q.id FROM quoting q WHERE EXISTS (SELECT 1 FROM messages WHERE id BETWEEN ?2 AND ?3 AND platform_id = q.id)
-			OR EXISTS (SELECT 1 FROM outbox INDEXED BY outbox_platform WHERE conversation = ?4 AND platform_id = q.id AND platform_id <> '')`, t.ID(), low, high, c.ID())
+		quoted := store.Values[string](tx, `WITH quoting (id) AS (SELECT reply_to FROM messages INDEXED BY messages_quotes WHERE conversation = ?2 AND quote <> ''
+			UNION SELECT reply_to FROM inbox WHERE conversation = ?2 AND quote <> '')
+			SELECT q.id FROM quoting q WHERE EXISTS (SELECT 1 FROM messages WHERE `+store.Own+` AND platform_id = q.id)
+			OR EXISTS (SELECT 1 FROM outbox INDEXED BY outbox_platform WHERE conversation = ?1 AND platform_id = q.id AND platform_id <> '')`, c.ID(), t.ID())
 		deleteAll(t, tx, quoted)
 	}
 }

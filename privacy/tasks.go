@@ -43,9 +43,7 @@ func deleteTask(c *store.Conversation, tx *store.Tx, t store.Task) (report []cha
 // purgeTask deletes everything in a task's conversation, and stops its turn.
 func purgeTask(tx *store.Tx, t store.Task) {
 	for _, child := range tx.Conversations("WHERE name = ?", t.Conversation) {
-		low, high := child.RowRange(1, store.MaxSeq)
-		seqs := store.Values[int64](tx, "SELECT seq FROM messages WHERE id BETWEEN ? AND ?", low, high)
-		tx.CopiesChanged(t.Conversation, seqs...)
+		tx.CopiesChanged(t.Conversation, store.Values[int64](tx, "SELECT seq FROM messages WHERE "+store.Own, child.ID())...)
 		purge(child, tx)
 	}
 }

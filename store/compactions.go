@@ -147,15 +147,13 @@ func (rs Rows) Load() (state transcript.Snapshot) {
 // addressedSince reports whether the bot was addressed since the newest summary of its session was applied.
 // Folds and repairs do not count: they cover what was summarized before.
 func (c *Conversation) addressedSince(tx *Tx) bool {
-	low, high := c.RowRange(1, MaxSeq)
 	return Get[bool](tx, `SELECT coalesce((SELECT seq FROM messages INDEXED BY messages_addressed
-			WHERE id BETWEEN ?1 AND ?2 AND addressed = 1 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1), -1)
+			WHERE `+Own+` AND addressed = 1 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1), -1)
 		>= coalesce((SELECT next_seq FROM compactions s INDEXED BY compactions_to
-			WHERE conversation = ?3 AND state IN ('applied', 'rolled_up', 'replaced') AND children = '' AND ended_at IS NOT NULL AND trigger <> 'repair'
-			AND NOT EXISTS (SELECT 1 FROM sessions WHERE conversation = ?3 AND from_seq > s.to_seq AND from_seq <= s.next_seq)
-			AND NOT (SELECT session_start > s.to_seq AND session_start <= s.next_seq FROM conversations WHERE id = ?3)
-			ORDER BY to_seq DESC LIMIT 1), 0)`,
-		low, high, c.id)
+			WHERE conversation = ?1 AND state IN ('applied', 'rolled_up', 'replaced') AND children = '' AND ended_at IS NOT NULL AND trigger <> 'repair'
+			AND NOT EXISTS (SELECT 1 FROM sessions WHERE conversation = ?1 AND from_seq > s.to_seq AND from_seq <= s.next_seq)
+			AND NOT (SELECT session_start > s.to_seq AND session_start <= s.next_seq FROM conversations WHERE id = ?1)
+			ORDER BY to_seq DESC LIMIT 1), 0)`, c.id)
 }
 
 // Begin writes row in state running, and returns it. ErrNotFound: its span is in no session, because

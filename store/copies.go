@@ -162,13 +162,12 @@ func (c *Conversation) withoutDeletedCopies(tx *Tx, turn int64, answer []chat.Me
 
 // contexts returns the contexts that are still shown, by seq.
 func (c *Conversation) contexts(tx *Tx) []transcript.Context {
-	low, high := c.RowRange(1, MaxSeq)
 	return List(tx, func(rows *sql.Rows, ctx *transcript.Context) error {
 		return rows.Scan(&ctx.Seq, &ctx.Text, JSON(&ctx.Messages), JSON(&ctx.Memories))
 	}, `SELECT seq, context,
 		(SELECT json_group_array(source & 4294967295) FROM quotes q WHERE q.message = m.id AND q.kind = 'message'),
 		(SELECT json_group_array(source) FROM quotes q WHERE q.message = m.id AND q.kind = 'memory')
-		FROM messages m INDEXED BY messages_context WHERE id BETWEEN ? AND ? AND context <> '' AND deleted_at IS NULL ORDER BY id`, low, high)
+		FROM messages m INDEXED BY messages_context WHERE `+Own+` AND context <> '' AND deleted_at IS NULL ORDER BY id`, c.id)
 }
 
 // keepContext stores the context of an answered turn, unless the head no longer has this version,

@@ -100,14 +100,13 @@ const reviewRows = 500
 // Recent returns at most limit of the newest messages of people, in no particular order: those
 // sent since a time and stored before another. Deleted ones are left out.
 func (tr Transcript) Recent(ctx context.Context, since, before time.Time, limit int) ([]Known, error) {
-	low, high := tr.c.RowRange(1, MaxSeq)
 	recent, err := selectAlone(ctx, tr.c.store, func(rows *sql.Rows, m *Known) error {
 		return rows.Scan(&m.ID, UTC(&m.Edited))
 	}, fmt.Sprintf(`SELECT platform_id, edited FROM (
 			SELECT platform_id, coalesce(edited_at, 0) AS edited, said_at, received_at AS saved_at FROM inbox WHERE conversation = ?1
 			UNION ALL SELECT * FROM (SELECT platform_id, coalesce(edited_at, 0), said_at, saved_at FROM
-				(SELECT * FROM messages WHERE id BETWEEN ?2 AND ?3 ORDER BY id DESC LIMIT %d) WHERE role = 'user' AND platform_id <> '' AND deleted_at IS NULL)
-		) WHERE said_at >= ?4 AND saved_at <= ?5 ORDER BY said_at DESC LIMIT ?6`, reviewRows), tr.c.id, low, high, since.UnixMilli(), before.UnixMilli(), limit)
+				(SELECT * FROM messages WHERE %s ORDER BY id DESC LIMIT %d) WHERE role = 'user' AND platform_id <> '' AND deleted_at IS NULL)
+		) WHERE said_at >= ?2 AND saved_at <= ?3 ORDER BY said_at DESC LIMIT ?4`, Own, reviewRows), tr.c.id, since.UnixMilli(), before.UnixMilli(), limit)
 	return recent, tr.c.Fail("look for recent messages", err)
 }
 
@@ -127,10 +126,9 @@ type RecordedSummary struct {
 
 // Recorded returns all messages, oldest first, without deleted ones.
 func (tr Transcript) Recorded(ctx context.Context) ([]Recorded, error) {
-	low, high := tr.c.RowRange(1, MaxSeq)
 	return View(ctx, tr.c, "read recorded messages", func(tx *Tx) []Recorded {
 		return List(tx, func(rows *sql.Rows, r *Recorded) error { return scanMessage(rows, &r.Message, UTC(&r.Saved)) },
-			"SELECT "+messageColumns+", saved_at FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id", low, high)
+			"SELECT "+messageColumns+", saved_at FROM messages WHERE "+Own+" AND deleted_at IS NULL ORDER BY id", tr.c.id)
 	})
 }
 

@@ -46,11 +46,10 @@ const platformKnows = "platform_id <> '' AND platform_id NOT GLOB '*[^0-9.]*'"
 // outermost returns the platform id of the newest message, in the order DESC, or of the first, in the
 // order ASC; "" if there is none. Those in the inbox are newer.
 func (c *Conversation) outermost(tx *Tx, order string) (id string) {
-	low, high := c.RowRange(1, MaxSeq)
 	outer := " AND " + platformKnows + " ORDER BY id " + order + " LIMIT 1"
 	return Get[string](tx, `SELECT platform_id FROM (
-		SELECT * FROM (SELECT 0 AS waits, platform_id FROM messages WHERE id BETWEEN ? AND ? AND role = 'user'`+outer+`)
-		UNION ALL SELECT * FROM (SELECT 1, platform_id FROM inbox WHERE conversation = ?`+outer+`)) ORDER BY waits `+order+` LIMIT 1`, low, high, c.id)
+		SELECT * FROM (SELECT 0 AS waits, platform_id FROM messages WHERE `+Own+` AND role = 'user'`+outer+`)
+		UNION ALL SELECT * FROM (SELECT 1, platform_id FROM inbox WHERE conversation = ?1`+outer+`)) ORDER BY waits `+order+` LIMIT 1`, c.id)
 }
 
 // Gap reports whether the conversation may have missed messages, and the platform id of the message

@@ -19,14 +19,13 @@ const (
 // and what is waiting in the inbox; later is true if there is any of that. wanted is false if
 // nothing would be left behind.
 func (cs Compactions) WantSession(ctx context.Context) (wanted, later bool, err error) {
-	low, high := cs.c.RowRange(1, MaxSeq)
 	err = cs.c.Update(ctx, "request a new session", func(tx *Tx) {
 		var before, last int64 // the last row of the inbox before the known requests, and before this one
 		var known, said, waiting bool
 		tx.Row(`SELECT coalesce(max(after), 0), count(*) > 0, coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0),
-			EXISTS (SELECT 1 FROM messages WHERE id BETWEEN max(?2, (SELECT id << 32 | session_start FROM conversations WHERE id = ?1)) AND ?3 AND deleted_at IS NULL),
-			EXISTS (SELECT 1 FROM messages INDEXED BY messages_waiting WHERE id BETWEEN ?2 AND ?3 AND answered = 0)
-			FROM wanted_sessions WHERE conversation = ?1`, cs.c.id, low, high).Scan(&before, &known, &last, &said, &waiting)
+			EXISTS (SELECT 1 FROM messages WHERE `+Own+` AND id >= (SELECT id << 32 | session_start FROM conversations WHERE id = ?1) AND deleted_at IS NULL),
+			EXISTS (SELECT 1 FROM messages INDEXED BY messages_waiting WHERE `+Own+` AND answered = 0)
+			FROM wanted_sessions WHERE conversation = ?1`, cs.c.id).Scan(&before, &known, &last, &said, &waiting)
 		later = waiting || last > 0
 		if wanted = last > before || said && !known; wanted {
 			tx.Do("INSERT INTO wanted_sessions (conversation, after, wanted_at) VALUES (?, ?, ?)", cs.c.id, last, Now())

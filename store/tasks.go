@@ -183,12 +183,11 @@ func (ts Tasks) Open(ctx context.Context) ([]Task, error) {
 // that this conversation is: no task below it is open, and no message came later, such as the result
 // of a task below it that has ended meanwhile.
 func (ts Tasks) Final(ctx context.Context, answers []string) (final bool, err error) {
-	low, high := ts.c.RowRange(1, MaxSeq)
 	err = ts.c.row(ctx, "look for unfinished work of a task", []any{&final}, `SELECT
 		NOT EXISTS (SELECT 1 FROM tasks WHERE parent = ?1 AND state = 'open')
 		AND NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1)
-		AND coalesce((SELECT platform_id FROM messages WHERE id BETWEEN ?2 AND ?3 AND role = 'user' ORDER BY id DESC LIMIT 1), '')
-			IN (SELECT value FROM json_each(?4))`, ts.c.id, low, high, Encode(answers))
+		AND coalesce((SELECT platform_id FROM messages WHERE `+Own+` AND role = 'user' ORDER BY id DESC LIMIT 1), '')
+			IN (SELECT value FROM json_each(?2))`, ts.c.id, Encode(answers))
 	return final, err
 }
 
@@ -221,9 +220,8 @@ func (t *Tx) Tasks(where string, args ...any) []Task {
 
 // Calls counts the model calls stored so far in the task that this conversation is.
 func (ts Tasks) Calls(ctx context.Context) (n int, err error) {
-	low, high := ts.c.RowRange(1, MaxSeq)
 	err = ts.c.row(ctx, "count the calls of a task", []any{&n},
-		"SELECT count(*) FROM messages WHERE id BETWEEN ? AND ? AND role = 'assistant'", low, high)
+		"SELECT count(*) FROM messages WHERE "+Own+" AND role = 'assistant'", ts.c.id)
 	return n, err
 }
 

@@ -31,6 +31,9 @@ func (c *Conversation) RowRange(from, to int64) (low, high int64) {
 	return c.Row(from), c.Row(to)
 }
 
+// Own selects the messages of conversation ?1.
+const Own = "id BETWEEN ?1 << 32 AND ?1 << 32 | 4294967295"
+
 const messageColumns = `seq, turn, role, platform_id, author_id, author, text, attachments, reply_to, reply_seq, quote,
 	calls, call_id, tool, native, said_at, addressed, optional, tokens, context, deprived`
 
@@ -158,11 +161,10 @@ type Counts struct {
 
 // Counts counts the conversation. It reads every message's row once.
 func (tr Transcript) Counts(ctx context.Context) (n Counts, err error) {
-	low, high := tr.c.RowRange(1, MaxSeq)
 	err = tr.c.row(ctx, "count", []any{&n.Messages, &n.Waiting, &n.Memories}, `SELECT
-		(SELECT count(*) FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL),
-		(SELECT count(*) FROM inbox WHERE conversation = ?),
-		(SELECT count(*) FROM memories WHERE conversation = ? AND state = 'active')`, low, high, tr.c.id, tr.c.id)
+		(SELECT count(*) FROM messages WHERE `+Own+` AND deleted_at IS NULL),
+		(SELECT count(*) FROM inbox WHERE conversation = ?1),
+		(SELECT count(*) FROM memories WHERE conversation = ?1 AND state = 'active')`, tr.c.id)
 	return n, err
 }
 

@@ -85,9 +85,7 @@ func (turns Turns) Messages(ctx context.Context, turn int64) ([]chat.Message, er
 
 // open returns the seq of the oldest waiting turn, 0 if none is waiting.
 func (c *Conversation) open(tx *Tx) (seq int64) {
-	low, high := c.RowRange(1, MaxSeq)
-	return Get[int64](tx, `SELECT seq FROM messages INDEXED BY messages_waiting
-		WHERE id BETWEEN ? AND ? AND answered = 0 ORDER BY id LIMIT 1`, low, high)
+	return Get[int64](tx, "SELECT seq FROM messages INDEXED BY messages_waiting WHERE "+Own+" AND answered = 0 ORDER BY id LIMIT 1", c.id)
 }
 
 // Retry records another attempt at a waiting turn and returns the number of attempts, this one
