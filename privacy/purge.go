@@ -79,7 +79,7 @@ func purge(c *store.Conversation, tx *store.Tx) {
 	c.In(tx).ForgetQuotes(store.Values[int64](tx, "SELECT id FROM memories WHERE conversation = ? ORDER BY id", c.ID()), true)
 	low, high := c.RowRange(1, store.MaxSeq)
 	statements := []string{
-		`INSERT INTO gone (conversation, platform_id) SELECT ?1, platform_id FROM messages WHERE `+store.Own+` AND role = 'user' AND platform_id <> '' ON CONFLICT DO NOTHING`,
+		`INSERT INTO gone (conversation, platform_id) SELECT ?1, platform_id FROM messages WHERE ` + store.Own + ` AND role = 'user' AND platform_id <> '' ON CONFLICT DO NOTHING`,
 		`INSERT INTO gone (conversation, platform_id) SELECT ?1, platform_id FROM inbox WHERE conversation = ?1 ON CONFLICT DO NOTHING`,
 		`DELETE FROM memory_people WHERE memory IN (SELECT id FROM memories WHERE conversation = ?1)`,
 		`DELETE FROM memory_sources WHERE memory IN (SELECT id FROM memories WHERE conversation = ?1) OR message BETWEEN ?2 AND ?3`,

@@ -12,9 +12,8 @@ import (
 	"cairn/transcript"
 )
 
-// Commit writes a change of s, the state that was loaded or committed last, and returns the
-// head as committed. transcript.ErrStale: the stored state differs from s, as far as the
-// change depends on it, and nothing has changed.
+// Commit writes a change of s, the state that was loaded or committed last, and returns the head as committed.
+// transcript.ErrStale: what the change depends on differs on disk from s; nothing has changed.
 func (cs Compactions) Commit(ctx context.Context, s *transcript.State, change transcript.Change) (transcript.Head, error) {
 	return Update(ctx, cs.c, "change the head", func(tx *Tx) transcript.Head {
 		tx.Fail(cs.c.current(tx, s, change))
@@ -50,8 +49,7 @@ func (c *Conversation) current(tx *Tx, s *transcript.State, change transcript.Ch
 	return nil
 }
 
-// Ended returns those of the once prepared rows that are no longer prepared, in their current
-// state.
+// Ended returns those of the once prepared rows that are no longer prepared.
 func (cs Compactions) Ended(ctx context.Context, rows []int64) ([]transcript.Summary, error) {
 	ended, err := cs.Rows(ctx, rows)
 	return slices.DeleteFunc(ended, func(row transcript.Summary) bool { return row.State == transcript.Prepared }), err
@@ -162,8 +160,7 @@ func (c *Conversation) makeStale(tx *Tx, id int64) {
 	tx.Do("UPDATE compactions SET state = 'stale', text = '', sources = '' WHERE id = ? AND conversation = ?", id, c.id)
 }
 
-// beforeTheStart says why an applied compaction cannot be undone, in words for people.
-const beforeTheStart = "what was summarized last is from before the last /new"
+const beforeTheStart = "what was summarized last is from before the last /new" // in words for people
 
 // The rows of an applied compaction, none of which begins before a seq. It cleared the tool results
 // of its time, so newer ones were cleared for another reason, and an undo leaves them alone.
@@ -175,9 +172,8 @@ const (
 	endedWith = "AND ended_with = ? AND from_seq >= ? ORDER BY from_seq, id"
 )
 
-// Latest returns the latest compaction of the session that was not undone yet, with what undoing
-// it needs. What was applied in earlier sessions does not concern the user who undoes something;
-// it stays, even where it was applied together with what they undo.
+// Latest returns the latest compaction of the session that was not undone yet, with what undoing it needs. What was applied
+// in earlier sessions stays, even where it was applied together with what is undone.
 func (cs Compactions) Latest(ctx context.Context) (transcript.Undoable, error) {
 	return View(ctx, cs.c, "read the latest compaction", cs.c.latest)
 }
@@ -198,8 +194,7 @@ func (c *Conversation) latest(tx *Tx) (l transcript.Undoable) {
 	return l
 }
 
-// freed returns the messages that were verbatim before an applied compaction that made rows and
-// ended others.
+// freed returns the messages that were verbatim before a compaction that made rows and ended others.
 func (c *Conversation) freed(tx *Tx, made, ended []transcript.Summary) (messages []chat.Message) {
 	before := slices.DeleteFunc(slices.Clone(ended), func(row transcript.Summary) bool { return slices.Contains(transcript.IDs(made), row.ID) })
 	for _, row := range made {

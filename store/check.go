@@ -22,9 +22,8 @@ type Finding struct {
 
 func (f Finding) String() string { return f.Conversation + ": " + f.What }
 
-// Check reads the whole database and returns inconsistencies, which damage, a bug or manual SQL
-// might have caused. It changes nothing and may take seconds for each hundred thousand messages.
-// ErrDamaged: a page or a reference is wrong.
+// Check reads the whole database and returns inconsistencies, which damage, a bug or manual SQL might have caused. It may take
+// seconds for each hundred thousand messages. ErrDamaged: a page or a reference is wrong.
 func (u Upkeep) Check(ctx context.Context) (found []Finding, err error) {
 	err = u.store.View(ctx, func(tx *Tx) {
 		verify(tx)
@@ -40,9 +39,8 @@ func (u Upkeep) Check(ctx context.Context) (found []Finding, err error) {
 	return found, Fail("check the database", err)
 }
 
-// missing finds the conversations whose seqs have gaps, or end before the rows built from them. A
-// seq is never skipped: a deleted message leaves a tombstone, and a purge, which removes all,
-// starts the session after them.
+// missing finds the conversations whose seqs have gaps, or end before the rows built from them: a deletion leaves a tombstone,
+// and a purge, which removes all, starts the session after them.
 const missing = `WITH known (conversation, seq) AS (
 		SELECT id, session_start FROM conversations WHERE session_start < next_seq
 		UNION ALL SELECT id, next_seq - 1 FROM conversations WHERE session_start < next_seq
@@ -115,8 +113,7 @@ var invariants = []string{
 	`SELECT ` + name + `conversation), printf('summary %d is shown and is empty', id) FROM compactions WHERE state = 'applied' AND kind <> 'placeholder' AND text = '' AND messages > 0`,
 }
 
-// inPlace returns ErrReplaced if the store's path does not lead to the file it has open: SQLite
-// would continue to write to that file, and no one would find the data again.
+// inPlace returns ErrReplaced if the store's path does not lead to the file it has open: nobody would find the data again.
 func (s *Store) inPlace() error {
 	now, err := os.Stat(s.path)
 	switch {
@@ -133,14 +130,13 @@ func (u Upkeep) Readable(ctx context.Context) error {
 	return Fail("read the database", u.store.View(ctx, func(tx *Tx) { versionOf(tx) }))
 }
 
-// Writable returns nil if the database can be written: it rewrites the version number, durably on
-// disk.
+// Writable returns nil if the database can be written, durably on disk.
 func (u Upkeep) Writable(ctx context.Context) error {
 	return u.store.set(ctx, "write the database", fmt.Sprintf("PRAGMA user_version = %d", len(migrations)))
 }
 
-// WrittenElsewhere returns a number that changes when another process writes to the database, as
-// `cairn memories purge` does: what this one has read may have changed. Other causes are rare.
+// WrittenElsewhere returns a number that changes when another process, such as `cairn memories purge`, writes to the database.
+// Other causes are rare.
 func (u Upkeep) WrittenElsewhere(ctx context.Context) (number int64, err error) {
 	err = u.store.write.QueryRowContext(ctx, "PRAGMA data_version").Scan(&number) // of the only connection that writes here
 	return number, explain(err)
@@ -155,8 +151,7 @@ type Vitals struct {
 	Free                      int64          // bytes free on its disk
 }
 
-// Vitals reads the numbers. It takes milliseconds: nothing it counts grows with the conversations
-// except memories, and for those it reads an index.
+// Vitals reads the numbers in milliseconds: only memories grow, and for those it reads an index.
 func (u Upkeep) Vitals(ctx context.Context) (v Vitals, err error) {
 	v.Memories = map[string]int{"active": 0, "superseded": 0, "forgotten": 0, "replaced": 0}
 	err = u.store.View(ctx, func(tx *Tx) {

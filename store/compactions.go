@@ -52,8 +52,7 @@ func (rs Rows) Compaction(id int64) transcript.Summary {
 	return First(rs.tx, rs.Compactions("AND id = ?", id))
 }
 
-// childrenOf selects the rows that a rollup folded. The + keeps the query planner from reading all
-// rows that were ever folded.
+// childrenOf selects the rows that a rollup folded. The + keeps the planner from reading all that were ever folded.
 const childrenOf = "AND parent = ? AND +state = 'rolled_up' ORDER BY from_seq"
 
 // activeIn reads the applied rows of a session, ordered by the start of their spans.
@@ -61,8 +60,7 @@ func (c *Conversation) activeIn(tx *Tx, s transcript.Span) []transcript.Summary 
 	return c.In(tx).Compactions("AND state = 'applied' AND from_seq BETWEEN ? AND ? ORDER BY from_seq", s.From, s.To)
 }
 
-// insert writes a new row and returns it with its id, as it would be read from the database. A row
-// inserted as applied gets the given version.
+// insert writes a new row and returns it as stored. A row inserted as applied gets the given version.
 func (c *Conversation) insert(tx *Tx, row transcript.Summary, version int64) transcript.Summary {
 	var appliedAt, appliedWith any
 	var triedAt int64
@@ -91,8 +89,7 @@ func (c *Conversation) head(tx *Tx) (head transcript.Head) {
 	return head
 }
 
-// Head returns the head as last committed, and the current first messages of the session, from the
-// same snapshot.
+// Head returns the head as last committed, and the current first messages of the session.
 func (cs Compactions) Head(ctx context.Context) (head transcript.Head, first []chat.Message, err error) {
 	err = cs.c.View(ctx, "read the head", func(tx *Tx) {
 		head = cs.c.head(tx)
@@ -118,9 +115,8 @@ func (c *Conversation) first(tx *Tx, start int64) []chat.Message {
 	return first
 }
 
-// Load returns the snapshot from which the view is rebuilt. It reads only the messages that no
-// compaction covers, so its cost does not depend on the conversation's age. Running rows become
-// failed, unless the store is Shared.
+// Load returns the snapshot from which the view is rebuilt. Its cost does not depend on the conversation's age. Running rows
+// become failed, unless the store is Shared.
 func (cs Compactions) Load(ctx context.Context) (transcript.Snapshot, error) {
 	if !cs.c.store.shared {
 		err := cs.c.set(ctx, "load the state", `UPDATE compactions SET state = 'failed', error = 'the bot stopped before it was done'
@@ -156,8 +152,7 @@ func (c *Conversation) addressedSince(tx *Tx) bool {
 			ORDER BY to_seq DESC LIMIT 1), 0)`, c.id)
 }
 
-// Begin writes row in state running, and returns it. ErrNotFound: its span is in no session, because
-// the conversation was purged after the row was planned.
+// Begin writes row in state running, and returns it. ErrNotFound: the conversation was purged since the row was planned.
 func (cs Compactions) Begin(ctx context.Context, row transcript.Summary) (transcript.Summary, error) {
 	row.State = transcript.Running
 	return Update(ctx, cs.c, "begin compaction", func(tx *Tx) transcript.Summary {
@@ -175,14 +170,14 @@ func (cs Compactions) Fail(ctx context.Context, id int64, cause string) error {
 		"UPDATE compactions SET state = 'failed', error = ?, ended_at = ? WHERE id = ? AND conversation = ? AND state IN ('running', 'failed', 'stale')", cause, Now(), id, cs.c.id)
 }
 
-// Children returns the rows that a rollup folded, oldest first; none for any other kind of row.
+// Children returns the rows that a rollup folded, oldest first.
 func (cs Compactions) Children(ctx context.Context, rollup int64) ([]transcript.Summary, error) {
 	return View(ctx, cs.c, fmt.Sprintf("read children of compaction %d", rollup), func(tx *Tx) []transcript.Summary {
 		return cs.c.In(tx).Compactions(childrenOf, rollup)
 	})
 }
 
-// Rows returns rows by their ids, as they are now. ErrNotFound: one of them is not in this conversation.
+// Rows returns rows by their ids. ErrNotFound: one of them is not in this conversation.
 func (cs Compactions) Rows(ctx context.Context, ids []int64) ([]transcript.Summary, error) {
 	return View(ctx, cs.c, "read compactions", func(tx *Tx) (rows []transcript.Summary) {
 		for _, id := range ids {
@@ -192,10 +187,9 @@ func (cs Compactions) Rows(ctx context.Context, ids []int64) ([]transcript.Summa
 	})
 }
 
-// Prepare writes the text of a running row, with its tokens, sources and, if known, its model, and
-// makes it prepared. The text was made from the row's span and children, and also from other rows
-// and messages. stale: some of that was edited, deleted or undone since the row was inserted; then
-// the row is stale, and nothing of its text is written.
+// Prepare writes the text of a running row, with its tokens, sources and, if known, its model, and makes it prepared. Its job
+// also read other rows and messages. stale: some of what it read was edited, deleted or undone since; then the row is
+// stale, and nothing of its text is written.
 func (rs Rows) Prepare(row transcript.Summary, rows, messages []int64) (stale bool) {
 	if rs.c.outdated(rs.tx, row, rows, messages) {
 		rs.c.makeStale(rs.tx, row.ID)
@@ -206,9 +200,8 @@ func (rs Rows) Prepare(row transcript.Summary, rows, messages []int64) (stale bo
 	return false
 }
 
-// outdated reports whether something that a row's job read has changed: its span (then the row is
-// already stale), something else that was deleted since, or a row that has left the view. The
-// summary may repeat it.
+// outdated reports whether something that a row's job read has changed: its span (then the row is already stale), a message
+// beside it, or a row that has left the view.
 func (c *Conversation) outdated(tx *Tx, row transcript.Summary, beside, messages []int64) bool {
 	left := func(id int64, placeholder bool) bool {
 		return Exists(tx, "SELECT 1 FROM compactions WHERE id = ? AND (state NOT IN ('prepared', 'applied', 'rolled_up') OR ? AND kind = 'placeholder')", id, placeholder)

@@ -10,8 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Conversation is the store as one conversation sees it. Handles of the same conversation are
-// interchangeable. It is safe for concurrent use.
+// Conversation is the store as one conversation sees it. It is safe for concurrent use, as are several of one conversation.
 type Conversation struct {
 	store *Store
 	id    int64 // 1 to 2^31-1
@@ -50,9 +49,8 @@ func (s *Store) Find(ctx context.Context, name string) (*Conversation, error) {
 	return c, Fail(fmt.Sprintf("conversation %q", name), err)
 }
 
-// Unfinished returns the names of the conversations with work to do: messages in the inbox, a
-// session to start, a turn to answer, an unsent reply, or messages that a model has yet to
-// summarize.
+// Unfinished returns the names of the conversations with work to do: messages in the inbox, a session to start, a turn to
+// answer, an unsent reply, or messages that a model has yet to summarize.
 func (s *Store) Unfinished(ctx context.Context) ([]string, error) {
 	return s.names(ctx, `SELECT name FROM conversations
 		WHERE id IN (SELECT conversation FROM inbox)
@@ -73,12 +71,12 @@ func (s *Store) names(ctx context.Context, query string) ([]string, error) {
 	return names, Fail("list conversations", err)
 }
 
-// View runs do in a read transaction. An error says what was tried.
+// View runs do in a read transaction; an error says what was tried.
 func (c *Conversation) View(ctx context.Context, tried string, do func(*Tx)) error {
 	return c.Fail(tried, c.store.View(ctx, do))
 }
 
-// Update runs do in a write transaction. An error says what was tried.
+// Update is View for a write transaction.
 func (c *Conversation) Update(ctx context.Context, tried string, do func(*Tx)) error {
 	return c.Fail(tried, c.store.Update(ctx, do))
 }
@@ -86,12 +84,10 @@ func (c *Conversation) Update(ctx context.Context, tried string, do func(*Tx)) e
 // Fail wraps an error of the conversation with what was tried; nil stays nil.
 func (c *Conversation) Fail(tried string, err error) error { return Fail(tried+" of "+c.name, err) }
 
-// row is Store.row; an error says what was tried.
 func (c *Conversation) row(ctx context.Context, tried string, columns []any, query string, args ...any) error {
 	return c.Fail(tried, c.store.row(ctx, columns, query, args...))
 }
 
-// set is Store.set. An error names the conversation.
 func (c *Conversation) set(ctx context.Context, tried, query string, args ...any) error {
 	return c.store.set(ctx, tried+" of "+c.name, query, args...)
 }
@@ -120,8 +116,7 @@ func resultOf[T any](ctx context.Context, transact func(context.Context, string,
 	return result, nil
 }
 
-// Connector returns the first part of the conversation's name; for a task, of the people's
-// conversation above it.
+// Connector returns the first part of the name; for a task, of the people's conversation above it.
 func (c *Conversation) Connector() string {
 	root, _ := RootOf(c.name)
 	connector, _, _ := strings.Cut(root, ":")
@@ -138,8 +133,7 @@ type Inbox struct{ c *Conversation }
 
 func (c *Conversation) Inbox() Inbox { return Inbox{c} }
 
-// Past is for messages from before the bot joined, or while it was disconnected: a gap is filled
-// from the platform's history.
+// Past is for messages from before the bot joined, or while it was disconnected.
 type Past struct{ c *Conversation }
 
 func (c *Conversation) Past() Past { return Past{c} }
@@ -154,7 +148,8 @@ type Turns struct{ c *Conversation }
 
 func (c *Conversation) Turns() Turns { return Turns{c} }
 
-// Outbox has the replies that still have to be sent, each piece once.
+// Outbox has the replies that still have to be sent, each piece once. Its methods return ErrNotFound for a piece that was already
+// sent or dropped.
 type Outbox struct{ c *Conversation }
 
 func (c *Conversation) Outbox() Outbox { return Outbox{c} }
@@ -184,18 +179,15 @@ type Models struct{ store *Store }
 
 func (s *Store) Models() Models { return Models{s} }
 
-// Rows are a conversation's rows inside a transaction, for packages whose rules decide what is
-// written. If they cannot be read or written, the transaction ends with the error, see Tx.Do.
+// Rows are a conversation's rows inside a transaction, for packages whose rules decide what is written.
 type Rows struct {
 	c  *Conversation
 	tx *Tx
 }
 
-// In returns the conversation's rows inside a transaction.
 func (c *Conversation) In(tx *Tx) Rows { return Rows{c, tx} }
 
 // ID returns the number of the conversation in the database.
 func (c *Conversation) ID() int64 { return c.id }
 
-// Store returns the store of the conversation.
 func (c *Conversation) Store() *Store { return c.store }

@@ -19,8 +19,7 @@ import (
 // unknown is one of the quoted ids if a tool result cannot be parsed: it may quote anything.
 const unknown = 0
 
-// quotedBy returns the messages of its conversation, and the memories of any, that a tool result
-// quotes.
+// quotedBy returns the messages of its conversation, and the memories of any, that a tool result quotes.
 func quotedBy(m chat.Message) (messages, memories []int64) {
 	switch {
 	case m.Role != llm.RoleTool || m.Text == DeletedCopyText:
@@ -75,8 +74,7 @@ func (c *Conversation) keepQuotes(tx *Tx, m chat.Message) {
 	c.addQuotes(tx, c.Row(m.Seq), messages, memories)
 }
 
-// sourcesGone reports whether one of the messages was deleted, or one of the memories, or has that
-// state.
+// sourcesGone reports whether one of the messages was deleted, or one of the memories, or has that state.
 func (c *Conversation) sourcesGone(tx *Tx, messages, memories []int64, state string) bool {
 	return slices.ContainsFunc(messages, func(seq int64) bool {
 		return Exists(tx, "SELECT 1 FROM messages WHERE id = ? AND deleted_at IS NOT NULL", c.Row(seq))
@@ -170,9 +168,8 @@ func (c *Conversation) contexts(tx *Tx) []transcript.Context {
 		FROM messages m INDEXED BY messages_context WHERE `+Own+` AND context <> '' AND deleted_at IS NULL ORDER BY id`, c.id)
 }
 
-// keepContext stores the context of an answered turn, unless the head no longer has this version,
-// or something the context quotes was deleted or forgotten in the meantime. It reports whether the
-// context is stored.
+// keepContext stores the context of an answered turn, unless the head no longer has this version, or something that the context
+// quotes was deleted or forgotten in the meantime, and reports that.
 func (c *Conversation) keepContext(tx *Tx, ctx transcript.Context, version int64) (stored bool) {
 	row := c.Row(ctx.Seq)
 	stored = ctx.Text != "" && !c.sourcesGone(tx, ctx.Messages, ctx.Memories, "forgotten") &&
@@ -185,7 +182,6 @@ func (c *Conversation) keepContext(tx *Tx, ctx transcript.Context, version int64
 	return stored
 }
 
-// addQuotes stores what a row's context or tool result quotes.
 func (c *Conversation) addQuotes(tx *Tx, row int64, messages, memories []int64) {
 	const quote = "INSERT INTO quotes (kind, source, message) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 	for _, seq := range messages {
@@ -203,9 +199,8 @@ type quote struct {
 	tool bool // it is the answer of a tool
 }
 
-// ForgetQuotes removes the turn contexts that quote these memories, in this conversation and in
-// others that recalled them, and, if answers, empties the answers of tools that do. It returns the
-// seqs that it changed here; WatchCopies reports those elsewhere.
+// ForgetQuotes removes the turn contexts that quote these memories, here and where they were recalled, and, if answers, empties
+// the answers of tools that do. It returns the seqs that it changed here; WatchCopies reports those elsewhere.
 func (rs Rows) ForgetQuotes(memories []int64, answers bool) (seqs []int64) {
 	elsewhere := make(map[string][]int64)
 	for _, id := range memories {

@@ -11,11 +11,10 @@ import (
 	"cairn/transcript"
 )
 
-// Edit replaces text and attachments of a message by those of m; m.Time is the time of the edit. A
-// waiting message also gets m's Incomplete. It returns the message's seq, 0 if it is waiting, and
-// whether the message has changed: not if the content is the same, if a later edit is known, or if
-// the message is unknown. also, if not nil, is called in the transaction that changes a message of
-// the transcript.
+// Edit replaces text and attachments of a message by those of m; m.Time is the time of the edit. A waiting message also gets
+// m's Incomplete. It returns the message's seq, 0 if it is waiting, and whether the message has changed: not if the
+// content is the same, if a later edit is known, or if the message is unknown. also, if not nil, is called in the
+// transaction that changes a message of the transcript.
 func (tr Transcript) Edit(ctx context.Context, m Inbound, also func(tx *Tx, was, is chat.Message)) (seq int64, changed bool, err error) {
 	m = clean(m)
 	err = tr.c.Update(ctx, "edit message "+m.ID, func(tx *Tx) {
@@ -84,9 +83,8 @@ func (rs Rows) Rewrite(was, is chat.Message, version int64) {
 	rs.index(is)
 }
 
-// carryOver returns the attachments after an edit, with those that were already in the message
-// unchanged, so that fixing a typo does not lose a picture, and a newly signed address does not
-// count as a change.
+// carryOver returns the attachments after an edit, with those that were already in the message unchanged, so that fixing a typo
+// does not lose a picture, and a newly signed address is no change.
 func carryOver(before, after []chat.Attachment) []chat.Attachment {
 	before = slices.Clone(before)
 	var kept []chat.Attachment
@@ -105,8 +103,7 @@ func carryOver(before, after []chat.Attachment) []chat.Attachment {
 	return kept
 }
 
-// File returns a stored picture of the conversation, and its media type. ErrNotFound: the
-// conversation has no such file.
+// File returns a stored picture of the conversation, and its media type, or ErrNotFound.
 func (tr Transcript) File(ctx context.Context, id int64) (mediaType string, data []byte, err error) {
 	err = tr.c.View(ctx, fmt.Sprintf("read file %d", id), func(tx *Tx) {
 		tx.Row("SELECT type, data FROM files WHERE id = ? AND conversation = ?", id, tr.c.id).Scan(&mediaType, &data)
@@ -114,8 +111,7 @@ func (tr Transcript) File(ctx context.Context, id int64) (mediaType string, data
 	return mediaType, data, err
 }
 
-// StoreFiles stores the data of a message's attachments, and returns them without it. It deletes
-// files of the message that no attachment refers to any more.
+// StoreFiles stores the data of a message's attachments, and returns them without it. It deletes the message's other files.
 func (rs Rows) StoreFiles(message string, attachments []chat.Attachment) []chat.Attachment {
 	attachments = slices.Clone(attachments)
 	kept := []int64{}
@@ -134,16 +130,13 @@ func (rs Rows) StoreFiles(message string, attachments []chat.Attachment) []chat.
 	return attachments
 }
 
-// keepFiles is StoreFiles with the attachments in their stored form.
 func (c *Conversation) keepFiles(tx *Tx, message string, attachments []chat.Attachment) string {
 	return toJSON(c.In(tx).StoreFiles(message, attachments))
 }
 
-// incompleteAtOnce limits how many incomplete messages one call returns.
 const incompleteAtOnce = 50
 
-// Incomplete returns the oldest waiting messages that the connector can complete, in order, at most
-// 50.
+// Incomplete returns the oldest waiting messages that the connector can complete, in order, at most incompleteAtOnce.
 func (in Inbox) Incomplete(ctx context.Context) ([]Inbound, error) {
 	return View(ctx, in.c, "look for incomplete messages", func(tx *Tx) []Inbound {
 		return in.c.In(tx).Waiting("AND incomplete ORDER BY id LIMIT ?", incompleteAtOnce)
@@ -160,17 +153,16 @@ func (in Inbox) Try(ctx context.Context, all []Inbound) error {
 	})
 }
 
-// TryPast is Try for messages from before the bot joined. It returns the number of earlier
-// attempts.
+// TryPast is Try for messages from before the bot joined. It returns the number of earlier attempts.
 func (in Inbox) TryPast(ctx context.Context) (int, error) {
 	return Update(ctx, in.c, "note that the past is completed", func(tx *Tx) int {
 		return Get[int](tx, "UPDATE conversations SET past_tries = past_tries + 1 WHERE id = ? RETURNING past_tries - 1", in.c.id)
 	})
 }
 
-// Complete replaces author, text, attachments and quote of a waiting message by those of m, marks it
-// complete, and stores the label that m has, if any. was is the message as returned by Incomplete: if
-// it was edited or deleted since, nothing changes, and Incomplete returns an edited one again.
+// Complete replaces author, text, attachments and quote of a waiting message by those of m, marks it complete, and stores the
+// label that m has, if any. was is the message as returned by Incomplete: if it was edited or deleted since, nothing
+// changes.
 func (in Inbox) Complete(ctx context.Context, was, m Inbound) error {
 	m.ID = was.ID
 	m = clean(m)
@@ -189,7 +181,6 @@ func (in Inbox) Complete(ctx context.Context, was, m Inbound) error {
 	})
 }
 
-// sameContent reports whether two versions of a message have the same content.
 func sameContent(text1, text2 string, attachments1, attachments2 []chat.Attachment) bool {
 	return text1 == text2 && toJSON(attachments1) == toJSON(attachments2)
 }

@@ -40,8 +40,7 @@ func prepare(ctx context.Context, dir, path string) (*lock, error) {
 	return l, nil
 }
 
-// create makes a database without conversations. It is complete when it gets its name, so an empty
-// file of that name was emptied, see lost.
+// create makes a database without conversations. It is complete when it gets its name: an empty file was emptied, see lost.
 func create(ctx context.Context, path string) error {
 	part := path + ".new"
 	if err := makePrivate(part); err != nil {
@@ -63,9 +62,8 @@ func makePrivate(path string) error {
 	return file.Close()
 }
 
-// lost returns ErrDamaged if a database was emptied, or deleted without its log: SQLite would create
-// a new one, and discard the log, which may hold the newest messages. One without a log was deleted
-// on purpose.
+// lost returns ErrDamaged if a database was emptied, or deleted without its log: SQLite would create a new one, and discard the
+// log, which may hold the newest messages. One without a log was deleted on purpose.
 func lost(path string) error {
 	file, err := os.Stat(path)
 	gone := errors.Is(err, fs.ErrNotExist)
@@ -81,9 +79,8 @@ func lost(path string) error {
 	return fmt.Errorf("%w: the file is empty: bring it back, or delete it", ErrDamaged)
 }
 
-// openPrivate opens or creates a file that only its owner may read, whatever the umask. If the
-// process runs as root, the file belongs to the owner of the folder: the bot must be able to open
-// what a shell command created.
+// openPrivate opens or creates a file that only its owner may read, whatever the umask. A file of root belongs to the owner of
+// the folder: the bot must be able to open what a shell command created.
 func openPrivate(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -160,9 +157,8 @@ func takeLock(path string) (*lock, error) {
 	return l, nil
 }
 
-// release leaves the file in place: removing it would free the name for a second lock while
-// another process holds the first. A child process that is just starting briefly has the file
-// open too, so closing alone would leave it locked.
+// release leaves the file in place: removing it would free the name for a second lock while another process holds the first. A
+// child process that is just starting briefly has the file open too, so closing alone would leave it locked.
 func (l *lock) release() error {
 	return errors.Join(syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN), l.file.Close())
 }

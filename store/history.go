@@ -14,8 +14,8 @@ import (
 	"cairn/transcript"
 )
 
-// Earlier returns the newest messages before a seq (0: the newest of all), at most limit, oldest
-// first, without deleted ones. more: there are older ones.
+// Earlier returns the newest messages before a seq (0: of all), at most limit, oldest first, without deleted ones, and whether
+// there are older ones.
 func (tr Transcript) Earlier(ctx context.Context, before int64, limit int) (page []chat.Message, more bool, err error) {
 	if before <= 0 {
 		before = MaxSeq
@@ -37,9 +37,8 @@ type TurnUsage struct {
 	transcript.Sent
 }
 
-// Usages returns the usage of the window at the turns answered since a time and before the message
-// with a seq (0: all), oldest first: at most the newest limit, 0: all. It is unknown for
-// turns before schema version 8.
+// Usages returns the usage of the window at the turns answered since a time and before the message with a seq (0: all), oldest
+// first: at most the newest limit, 0: all. It is unknown for turns before schema version 8.
 func (turns Turns) Usages(ctx context.Context, since time.Time, before int64, limit int) (all []TurnUsage, err error) {
 	if before <= 0 {
 		before = MaxSeq
@@ -62,9 +61,8 @@ type Expansion struct {
 	Next     int64                // seq of the next message, if there are more; 0: none
 }
 
-// Expand returns what a compaction of this conversation covers: the children of a rollup, or at
-// most limit messages from seq from on, without deleted ones. ErrNotFound: the view does not
-// contain a row with this id, directly or through a rollup.
+// Expand returns what a compaction covers: the children of a rollup, or at most limit messages from seq from on, without
+// deleted ones. ErrNotFound: the view does not contain it, directly or through a rollup.
 func (tr Transcript) Expand(ctx context.Context, id, from int64, limit int) (Expansion, error) {
 	return View(ctx, tr.c, fmt.Sprintf("expand compaction %d", id), func(tx *Tx) (e Expansion) {
 		e.Row = First(tx, tr.c.In(tx).Compactions("AND id = ? AND state IN ('applied', 'rolled_up')", id))
@@ -77,8 +75,8 @@ func (tr Transcript) Expand(ctx context.Context, id, from int64, limit int) (Exp
 	})
 }
 
-// Page reads the messages from one seq to another, at least one and at most limit, without deleted
-// ones. next is the seq of the following one; 0: none.
+// Page reads the messages between two seqs, at least one and at most limit, without deleted ones. next is the seq of the
+// following one; 0: none.
 func (rs Rows) Page(from, to int64, limit int) (page []chat.Message, next int64) {
 	limit = max(limit, 1)
 	page = rs.Messages(from, to, "ORDER BY id LIMIT ?", limit+1)
@@ -97,8 +95,8 @@ type Known struct {
 // reviewRows limits how far back Recent looks, in rows of the transcript.
 const reviewRows = 500
 
-// Recent returns at most limit of the newest messages of people, in no particular order: those
-// sent since a time and stored before another. Deleted ones are left out.
+// Recent returns at most limit of the newest messages of people, in no particular order, sent since a time and stored before
+// another, without deleted ones.
 func (tr Transcript) Recent(ctx context.Context, since, before time.Time, limit int) ([]Known, error) {
 	recent, err := selectAlone(ctx, tr.c.store, func(rows *sql.Rows, m *Known) error {
 		return rows.Scan(&m.ID, UTC(&m.Edited))
@@ -132,8 +130,7 @@ func (tr Transcript) Recorded(ctx context.Context) ([]Recorded, error) {
 	})
 }
 
-// Recorded returns every summary that was started, in that order, with the first seqs of the
-// sessions that users started.
+// Recorded returns every summary that was started, in that order, with the first seqs of the sessions that users started.
 func (cs Compactions) Recorded(ctx context.Context) (all []RecordedSummary, sessions []int64, err error) {
 	err = cs.c.View(ctx, "read recorded summaries", func(tx *Tx) {
 		all = List(tx, func(rows *sql.Rows, r *RecordedSummary) error {

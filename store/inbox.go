@@ -47,14 +47,12 @@ type Receipt struct {
 	Addressed bool  // as stored: in a followed thread the bot may answer without being addressed
 }
 
-// Deliver puts m into the inbox. When it returns without error the message is durably on disk and
-// may be acknowledged. Messages are deduped by ID, never by text: a message is not stored twice,
-// nor again after it was deleted. While the message waits, a redelivery can only mark it as
-// addressed and add files.
+// Deliver puts m into the inbox. When it returns without error the message is durably on disk and may be acknowledged. Messages
+// are deduped by ID, never by text: a message is not stored twice, nor again after it was deleted. While the message waits, a
+// redelivery can only mark it as addressed and add files.
 //
-// When a message in a thread addresses the bot, the bot follows the thread from there on (see
-// Follow): later messages in it count as addressed to the bot, unless it no longer follows the
-// thread when they are taken up. In the inbox these are optional, but not addressed.
+// When a message in a thread addresses the bot, the bot follows the thread from there on (see Follow): later messages in it are
+// optional in the inbox, and count as addressed if the bot still follows the thread when they are taken up.
 func (in Inbox) Deliver(ctx context.Context, m Inbound) (Receipt, error) {
 	receipts, err := in.DeliverAll(ctx, []Inbound{m})
 	if err != nil {
@@ -73,7 +71,6 @@ func (in Inbox) DeliverAll(ctx context.Context, all []Inbound) ([]Receipt, error
 	})
 }
 
-// deliver is Deliver in a transaction.
 func (c *Conversation) deliver(tx *Tx, m Inbound) (r Receipt) {
 	if m = clean(m); m.ID == "" {
 		tx.Fail(errNoID)
@@ -121,8 +118,8 @@ func (c *Conversation) deliver(tx *Tx, m Inbound) (r Receipt) {
 	return r
 }
 
-// addFiles adds the files of a redelivery to a waiting message that came without any: Slack
-// delivers a mention twice, and perhaps only one delivery has the files.
+// addFiles adds the files of a redelivery to a waiting message without any: Slack delivers a mention twice, and perhaps only one
+// delivery has the files.
 func (c *Conversation) addFiles(tx *Tx, m Inbound) {
 	was := c.In(tx).Waiting("AND platform_id = ?", m.ID)
 	if len(was) == 0 || len(was[0].Attachments) > 0 {
@@ -148,8 +145,7 @@ type delivery struct {
 	addressed, optional bool
 }
 
-// delivery looks up a message by its platform ID, in one statement because every delivery needs
-// it.
+// delivery looks up a message by its platform ID, in one statement because every delivery needs it.
 func (c *Conversation) delivery(tx *Tx, id string) (w delivery) {
 	tx.Row(`SELECT 0, 1, seq, addressed, optional FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
 		UNION ALL SELECT 0, 1, 0, 0, 0 FROM gone WHERE conversation = ?1 AND platform_id = ?2
@@ -158,8 +154,7 @@ func (c *Conversation) delivery(tx *Tx, id string) (w delivery) {
 	return w
 }
 
-// maxAuthorBytes limits the name or ID of a person, in bytes. Those of all platforms are shorter;
-// the store looks up authors by them very often.
+// maxAuthorBytes limits the name or ID of a person. The store looks up authors very often.
 const maxAuthorBytes = 300
 
 var errNoID = errors.New("it has no id")
@@ -217,11 +212,10 @@ func (rs Rows) DeleteWaiting(id string) {
 	}
 }
 
-// Audience says who may read a place, besides its members.
+// Audience says who may read a place, besides its members. A connector that does not know leaves it empty, which changes
+// nothing; if none has ever reported one, only the members read the place.
 type Audience string
 
-// The audiences. A connector that does not know leaves it empty, which changes nothing; if no
-// connector has ever reported one, only the members read the place.
 const (
 	Members      Audience = "members" // a private channel, a private thread, a direct message
 	ChannelWide  Audience = "channel" // a thread: all who may read its channel
@@ -229,7 +223,6 @@ const (
 	unknownPlace Audience = ""
 )
 
-// saveAudience stores what a connector reports about a conversation's audience.
 func (c *Conversation) saveAudience(tx *Tx, who Audience) {
 	if who == unknownPlace {
 		return

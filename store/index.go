@@ -11,7 +11,7 @@ import (
 	"cairn/words"
 )
 
-// index adds a message to the search index: its terms, and its author as a member.
+// index adds a message to the search index, and its author as a member.
 func (rs Rows) index(m chat.Message) {
 	for _, term := range words.Content(m.Author) {
 		rs.tx.Do("INSERT INTO members (conversation, term, name) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", rs.c.id, term, m.Author)
@@ -32,8 +32,7 @@ func (rs Rows) Unindex(m chat.Message) {
 		rs.c.id, Encode(counts), m.Seq)
 }
 
-// indexed returns the terms by which a message is found: of its text, its attachments and its
-// author, and the stems of these words in their language.
+// indexed returns the terms by which a message is found: of its text, attachments and author, with their stems.
 func indexed(m chat.Message) (counts map[string]int, length int) {
 	if m.Role == llm.RoleTool && slices.Contains(chat.MemoryTools, m.Tool) {
 		return nil, 0 // its content is found elsewhere
@@ -75,8 +74,6 @@ func UnindexMemory(tx *Tx, conversation, id int64, content, about string) {
 		Encode(counts), conversation, id)
 }
 
-// indexedMemory returns the terms by which a memory is indexed: its words, and their stems in its
-// language.
 func indexedMemory(content, about string) (counts map[string]int, length int) {
 	return CountTerms(MemoryTerms(content, about), words.Stems(content)...)
 }
@@ -87,9 +84,8 @@ func MemoryTerms(content, about string) []string { return words.Content(content 
 // derived lists the tables derived from others: the search index, and who speaks where.
 var derived = []string{"message_terms", "memory_terms", "members"}
 
-// reindex rebuilds the derived tables in a file of an earlier version, which split words
-// differently, and removes the reasoning that it stored, and counted, of turns that have ended: no
-// provider requires it in that form.
+// reindex rebuilds the derived tables in a file of an earlier version, which split words differently, and removes the reasoning
+// of turns that have ended, which it stored and counted: no provider requires it in that form.
 func reindex(tx *Tx) {
 	if Exists(tx, "SELECT 1 FROM messages INDEXED BY messages_reasoning WHERE native <> ''") {
 		noteErasure(tx)

@@ -12,8 +12,7 @@ import (
 	"cairn/transcript"
 )
 
-// HangsOn splits the name of a thread into the name of its channel and the platform ID of the
-// message it hangs on, if any. Both are empty for a conversation that is not a thread.
+// HangsOn returns, for a thread, the name of its channel and the platform ID of the message it hangs on, if any.
 func (c *Conversation) HangsOn() (channel, message string) {
 	if strings.HasPrefix(c.name, TaskConnector+":") { // its parent sends it what it may know
 		return "", ""
@@ -25,9 +24,8 @@ func (c *Conversation) HangsOn() (channel, message string) {
 	return channel, message
 }
 
-// inherit copies the channel's applied rows in their current state, and the message the thread
-// hangs on, when the thread's first message is written. If the bot has seen nothing in the
-// channel there is nothing to copy.
+// inherit copies the channel's applied rows and the message the thread hangs on, when the thread's first message is written.
+// If the bot has seen nothing in the channel there is nothing to copy.
 func (c *Conversation) inherit(tx *Tx) {
 	name, root := c.HangsOn()
 	above := &Conversation{store: c.store, name: name}
@@ -66,8 +64,7 @@ func (c *Conversation) addInherited(tx *Tx, above *Conversation, place int, row 
 		m.ID, m.Role, m.Author, m.ReplyTo, m.Quote, m.Text, toJSON(m.Attachments), tokens)
 }
 
-// saidAs finds the message with a platform ID, taken up or not, or the bot's reply that was sent
-// under that ID.
+// saidAs finds the message with a platform ID, waiting or not, or the bot's reply that was sent under it.
 func (c *Conversation) saidAs(tx *Tx, id string) (m chat.Message, found bool) {
 	if id == "" {
 		return m, false

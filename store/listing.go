@@ -23,8 +23,7 @@ type Listed struct {
 	Last     time.Time `json:"last,omitzero"`  // time of the newest of them; zero: there are none
 }
 
-// inUse is true for a conversation c that has messages, waiting ones included, or memories. Of a
-// purged one the name is kept, and it is not listed.
+// inUse is true for a conversation c that has messages, waiting ones included, or memories; a purged one has none.
 const inUse = `(EXISTS (SELECT 1 FROM messages WHERE id BETWEEN c.id << 32 AND c.id << 32 | 4294967295 AND deleted_at IS NULL)
 	OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id) OR EXISTS (SELECT 1 FROM memories WHERE conversation = c.id))`
 
@@ -64,8 +63,8 @@ type Place struct {
 	Version int64     // raised by every change of its head
 }
 
-// Places returns a page of the conversations in use whose name or label contains some words, newest
-// message first, and how many there are. Its cost does not grow with their messages.
+// Places returns a page of the conversations in use whose name or label contains some words, newest message first, and how many
+// there are. Its cost does not grow with their messages.
 func (s *Store) Places(ctx context.Context, words string, limit, offset int) (page []Place, total int, err error) {
 	err = s.query(ctx, func(rows *sql.Rows) error {
 		var p Place
@@ -130,8 +129,7 @@ type AppliedStep struct {
 	All []ListedCompaction `json:"-"`
 }
 
-// StepsOf groups the applied compactions of a conversation by the step that applied them, oldest
-// first.
+// StepsOf groups the applied compactions of a conversation by the step that applied them, oldest first.
 func StepsOf(applied []ListedCompaction) (steps []AppliedStep) {
 	for _, l := range slices.SortedFunc(slices.Values(applied), func(a, b ListedCompaction) int {
 		return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.ID, b.ID))
@@ -150,8 +148,8 @@ func StepsOf(applied []ListedCompaction) (steps []AppliedStep) {
 	return steps
 }
 
-// Compactions returns the compactions selected by f, ordered by Time, oldest first, and their
-// number without Limit. ErrNotFound: there is no such conversation.
+// Compactions returns the compactions selected by f, ordered by Time, oldest first, and their number without Limit.
+// ErrNotFound: there is no such conversation.
 func (s *Store) Compactions(ctx context.Context, f CompactionFilter) (found []ListedCompaction, total int, err error) {
 	first, last := int64(0), int64(math.MaxInt64) // conversations
 	if f.Conversation != "" {

@@ -8,7 +8,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/mattn/go-sqlite3"
@@ -37,10 +36,8 @@ func readMigrations() []string {
 // fills do what SQL alone cannot, after the migration to a version.
 var fills = map[int]func(tx *Tx){5: reindex, 6: fillQuotes}
 
-// upgrade brings the file up to date. It first copies a non-empty file to cairn.db.before-N
-// beside it, where N is the version it gets: going back to the older cairn requires that copy. The
-// copy of an earlier attempt, or from before the user went back, is replaced. If there is no room
-// for the copy, upgrade logs that.
+// upgrade brings the file up to date. It first copies a non-empty file to cairn.db.before-N beside it, where N is the version it
+// gets: going back to the older cairn requires that copy. An earlier copy is replaced. No room for the copy is only logged.
 func (s *Store) upgrade(ctx context.Context) error {
 	var old int
 	if err := transact(ctx, s.read, toRead, func(tx *Tx) { old = versionOf(tx) }); err != nil {
@@ -49,7 +46,7 @@ func (s *Store) upgrade(ctx context.Context) error {
 	if old > 0 && old < len(migrations) {
 		copied := fmt.Sprintf("%s.before-%d", s.path, len(migrations))
 		s.removeParts(filepath.Dir(s.path))
-		_, err := s.backup(ctx, copied, os.Rename)
+		_, err := s.backup(ctx, copied)
 		var unread sqlite3.Error
 		switch {
 		case errors.As(err, &unread) && errors.Is(err, ErrDamaged):
@@ -101,8 +98,7 @@ func (s *Store) checkVersion(ctx context.Context) error {
 	})
 }
 
-// versionOf reads the version of a file that is new or ours; a new one has version 0. Errors:
-// ErrNewer, or that another program wrote the file.
+// versionOf reads the version of a file that is new, 0, or ours. Errors: ErrNewer, or that another program wrote the file.
 func versionOf(tx *Tx) (version int) {
 	var empty, ours bool
 	tx.Row(`SELECT user_version,

@@ -18,13 +18,11 @@ type Gap struct {
 	After        string
 }
 
-// Away records that every conversation of a connector may miss messages after the newest delivered
-// one, and returns all conversations of the connector that have a gap. A gap that is already open
-// keeps its start, and is read to its new end.
+// Away records that every conversation of a connector may miss messages after the newest delivered one, and returns all that
+// have a gap. A gap that is already open keeps its start, and is read to its new end.
 //
-// For connectors that may deliver messages without the ones before them, earlier returns a place
-// before the newest message, after which messages may be missing, given also the first known
-// message; nil: messages are delivered in order.
+// For connectors that may deliver messages without the ones before them, earlier returns a place before the newest message,
+// after which messages may be missing, given also the first known message; nil: messages are delivered in order.
 func (s *Store) Away(ctx context.Context, connector string, earlier func(newest, first string) string) (gaps []Gap, err error) {
 	err = s.Update(ctx, func(tx *Tx) {
 		for _, c := range tx.Conversations("WHERE name >= ? AND name < ? ORDER BY id", connector+":", connector+";") { // ; comes right after :
@@ -43,8 +41,8 @@ func (s *Store) Away(ctx context.Context, connector string, earlier func(newest,
 // and to the results of tasks: a platform asked for what followed one of those refuses.
 const platformKnows = "platform_id <> '' AND platform_id NOT GLOB '*[^0-9.]*'"
 
-// outermost returns the platform id of the newest message, in the order DESC, or of the first, in the
-// order ASC; "" if there is none. Those in the inbox are newer.
+// outermost returns the platform id of the newest message, in the order DESC, or of the first, in the order ASC; "" if there is
+// none. Those in the inbox are newer.
 func (c *Conversation) outermost(tx *Tx, order string) (id string) {
 	outer := " AND " + platformKnows + " ORDER BY id " + order + " LIMIT 1"
 	return Get[string](tx, `SELECT platform_id FROM (
@@ -52,17 +50,16 @@ func (c *Conversation) outermost(tx *Tx, order string) (id string) {
 		UNION ALL SELECT * FROM (SELECT 1, platform_id FROM inbox WHERE conversation = ?1`+outer+`)) ORDER BY waits `+order+` LIMIT 1`, c.id)
 }
 
-// Gap reports whether the conversation may have missed messages, and the platform id of the message
-// after which they are missing; empty: nothing is known of the conversation.
+// Gap reports whether the conversation may have missed messages, and the platform id of the message before them; empty: nothing
+// is known of the conversation.
 func (h Past) Gap(ctx context.Context) (after string, open bool, err error) {
 	err = h.c.row(ctx, "look for a gap", []any{&after, &open},
 		"SELECT coalesce(gap, ''), gap IS NOT NULL FROM conversations WHERE id = ?", h.c.id)
 	return after, open, err
 }
 
-// SetGap opens a gap after a message, unless an open gap starts there or earlier: ids of Discord
-// and Slack increase. A page of an earlier gap may have been read and not stored yet, so that gap is
-// read once more.
+// SetGap opens a gap after a message, unless an open gap starts there or earlier: ids of Discord and Slack increase. A page of
+// an earlier gap may have been read and not stored yet, so that gap is read once more.
 func (h Past) SetGap(ctx context.Context, after string) error {
 	return h.c.set(ctx, "open a gap", `UPDATE conversations SET gap_again = gap_again OR coalesce(gap, '') <> '' AND (length(gap), gap) < (length(?1), ?1),
 		gap = CASE WHEN coalesce(gap, '') = '' OR (length(?1), ?1) < (length(gap), gap) THEN ?1 ELSE gap END WHERE id = ?2`, after, h.c.id)
@@ -74,12 +71,10 @@ func (h Past) CloseGap(ctx context.Context, after string) error {
 	return h.c.set(ctx, "close the gap", "UPDATE conversations SET gap = NULL, gap_again = 0 WHERE id = ? AND gap = ?", h.c.id, after)
 }
 
-// FillGap delivers a page of missed messages, and sorts the inbox in the order in which messages
-// were sent: some may have been delivered before the missed ones. last is the platform id from
-// which to continue; empty: the gap is unchanged. If done is true the gap is closed, unless the bot
-// was disconnected again since: then it continues from last. FillGap returns how many messages were
-// new. A crash between two pages loses nothing. It leaves out what people said before they asked to
-// be forgotten.
+// FillGap delivers a page of missed messages, and sorts the inbox by when messages were sent. last is the platform id from
+// which to continue; empty: the gap is unchanged. If done is true the gap is closed, unless the bot was disconnected again
+// since: then it continues from last. FillGap returns how many messages were new. It leaves out what people said before they
+// asked to be forgotten.
 func (h Past) FillGap(ctx context.Context, said []Inbound, last string, done bool) (int, error) {
 	return Update(ctx, h.c, "fill the gap", func(tx *Tx) (fresh int) {
 		fresh = h.c.deliverPast(tx, said)
@@ -117,9 +112,8 @@ func (c *Conversation) reorder(tx *Tx) {
 		WHERE conversation = wanted_sessions.conversation AND said_at <= wanted_at), 0) WHERE conversation = ?`, c.id)
 }
 
-// Import appends messages of the past, which are not answered, and returns those that were new. It
-// is one transaction, so callers pass a batch at a time. ErrLive: people have talked to the bot
-// here.
+// Import appends messages of the past, which are not answered, in one transaction, and returns those that were new. ErrLive:
+// people have talked to the bot here.
 func (h Past) Import(ctx context.Context, past []Inbound) ([]chat.Message, error) {
 	return Update(ctx, h.c, "import messages", func(tx *Tx) []chat.Message {
 		if Get[bool](tx, `SELECT origin = 'live' OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id)
@@ -135,8 +129,8 @@ func (h Past) Import(ctx context.Context, past []Inbound) ([]chat.Message, error
 	})
 }
 
-// CheckIDs returns ErrOtherMessage if one of the messages has the id of a message here that somebody
-// else wrote, or at another time, or in other words, unless people have edited or deleted that one.
+// CheckIDs returns ErrOtherMessage if one of the messages has the id of a message here that somebody else wrote, or at another
+// time, or in other words, unless people have edited or deleted that one.
 func (h Past) CheckIDs(ctx context.Context, past []Inbound) error {
 	var other error // for the operator, who need not know what was tried
 	err := h.c.View(ctx, "look for known ids", func(tx *Tx) {
@@ -155,9 +149,8 @@ func (h Past) CheckIDs(ctx context.Context, past []Inbound) error {
 	return cmp.Or(err, other)
 }
 
-// ReadBack reports whether the messages from before the bot came have been read, or are not wanted.
-// first is the platform id of the oldest message that waits for an answer, before which to read;
-// empty: none waits.
+// ReadBack reports whether the messages from before the bot came have been read, or are not wanted. first is the platform id of
+// the oldest message that waits for an answer, before which to read; empty: none.
 func (h Past) ReadBack(ctx context.Context) (done bool, first string, err error) {
 	err = h.c.row(ctx, "look what was read back", []any{&done, &first}, `SELECT read_back,
 		coalesce((SELECT platform_id FROM inbox WHERE conversation = c.id AND (addressed OR optional) ORDER BY id LIMIT 1), '')
@@ -165,10 +158,9 @@ func (h Past) ReadBack(ctx context.Context) (done bool, first string, err error)
 	return done, first, err
 }
 
-// Backfill writes messages from before the bot was addressed, oldest first, as turns that are not
-// answered, and returns those that were new. late are messages after them that may need an answer:
-// they are delivered. It notes that the past has been read; if it already has been, or is no longer
-// wanted, Backfill stores nothing. Waiting messages stay in the inbox.
+// Backfill writes messages from before the bot was addressed, oldest first, as turns that are not answered, and returns those
+// that were new. late are messages after them that may need an answer: they are delivered. It notes that the past has been
+// read; if it already has been, or is no longer wanted, Backfill stores nothing.
 func (h Past) Backfill(ctx context.Context, said, late []Inbound) ([]chat.Message, error) {
 	return Update(ctx, h.c, "write earlier messages", func(tx *Tx) []chat.Message {
 		if !tx.Do("UPDATE conversations SET read_back = 1 WHERE id = ? AND NOT read_back", h.c.id) {

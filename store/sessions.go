@@ -15,9 +15,8 @@ const (
 	sessionsHeld  = 20  // older ones that need work, read at the same time
 )
 
-// WantSession records that a user wants a new session, which starts after the turn being answered
-// and what is waiting in the inbox; later is true if there is any of that. wanted is false if
-// nothing would be left behind.
+// WantSession records that a user wants a new session, which starts after the turn being answered and what is waiting in the
+// inbox; later: there is any of that. wanted is false if nothing would be left behind.
 func (cs Compactions) WantSession(ctx context.Context) (wanted, later bool, err error) {
 	err = cs.c.Update(ctx, "request a new session", func(tx *Tx) {
 		var before, last int64 // the last row of the inbox before the known requests, and before this one
@@ -34,8 +33,7 @@ func (cs Compactions) WantSession(ctx context.Context) (wanted, later bool, err 
 	return wanted, later, err
 }
 
-// SessionDue reports whether a requested session should start now: all that waited before it was
-// taken up.
+// SessionDue reports whether a requested session should start now: all that waited before it was taken up.
 func (cs Compactions) SessionDue(ctx context.Context) (due bool, err error) {
 	err = cs.c.row(ctx, "look for a requested session", []any{&due},
 		`SELECT NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND id <= after)
@@ -51,8 +49,7 @@ func (cs Compactions) DropSession(ctx context.Context) error {
 const dropSession = `DELETE FROM wanted_sessions WHERE id = (
 	SELECT id FROM wanted_sessions WHERE conversation = ? ORDER BY after, id LIMIT 1)`
 
-// earlier reads the earlier sessions, oldest first: the newest ones, and of those before them the
-// newest that need work. So the amount read does not grow with the number of sessions.
+// earlier reads the newest earlier sessions, and of those before them the newest that need work, oldest first.
 func (c *Conversation) earlier(tx *Tx) []transcript.Session {
 	sessions := c.sessions(tx, "ORDER BY from_seq DESC LIMIT ?", sessionsShown)
 	if len(sessions) == sessionsShown {

@@ -1,8 +1,6 @@
-// Package store is the database of a bot: one SQLite file with transcripts, inbox, outbox,
-// compactions, tasks and the rows of memories, and the maintenance of that file. A Conversation is
-// a handle that cannot reach any other conversation. The store makes no decisions: package
-// transcript decides what happens to summaries, and packages memory and privacy, which have the
-// rules for memories and copies, write in its transactions, see Tx and Rows.
+// Package store is the database of a bot: one SQLite file with transcripts, inbox, outbox, compactions, tasks and the rows of
+// memories, and its maintenance. A Conversation cannot reach any other one. The store makes no decisions: package transcript
+// decides what happens to summaries, and packages memory and privacy write in its transactions, see Tx and Rows.
 package store
 
 import (
@@ -72,10 +70,9 @@ type Store struct {
 	watch func(conversation string, seqs []int64) // see WatchCopies
 }
 
-// Open opens the store in the folder o.Dir. It creates missing folders and files, readable only
-// by their owner, makes the files that exist private, and brings an older file up to date. Errors:
-// ErrInUse when another bot runs on the folder, ErrNewer when a newer cairn wrote the file,
-// ErrDamaged when the file is unreadable, ErrNotFound when a Shared store does not exist.
+// Open opens the store in the folder o.Dir. It creates missing folders and files, makes all readable only by their owner, and
+// brings an older file up to date. Errors: ErrInUse when another bot runs on the folder, ErrNewer when a newer cairn wrote
+// the file, ErrDamaged when it is unreadable, ErrNotFound when a Shared store does not exist.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	s := &Store{shared: o.Shared, log: o.Log}
 	if s.log == nil {
@@ -131,8 +128,7 @@ const (
 	readerPragmas = "_busy_timeout=5000&_query_only=on&_stmt_cache_size=200"
 )
 
-// asItIs returns a pragma for a database that no one has open, in a folder where this process may not even write the
-// log. It reads none that a bot writes from now on.
+// asItIs returns a pragma for a database that no one has open, in a folder where this process may not even write the log.
 func asItIs(path string) string {
 	if _, err := os.Stat(path + "-wal"); err == nil || unix.Access(filepath.Dir(path), unix.W_OK) == nil {
 		return ""
@@ -140,7 +136,7 @@ func asItIs(path string) string {
 	return "&immutable=1"
 }
 
-// open never fails: the connection is made on first use.
+// open opens a database on its first use.
 func open(path, pragmas string) *sql.DB {
 	if full, err := filepath.Abs(path); err == nil { // SQLite would take the start of a relative path for a host
 		path = full
@@ -175,17 +171,14 @@ func explain(err error) error {
 
 // Close closes the store. No method may be called after it.
 func (s *Store) Close() error {
-	var errs []error
+	var err error
 	if s.write != nil {
-		errs = append(errs, s.read.Close(), s.write.Close())
+		err = errors.Join(s.read.Close(), s.write.Close())
 	}
 	if s.lock != nil {
-		errs = append(errs, s.lock.release())
+		err = errors.Join(err, s.lock.release())
 	}
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("close store: %w", err)
-	}
-	return nil
+	return Fail("close store", err)
 }
 
 // Fail wraps an error with what was tried; nil stays nil.
@@ -228,8 +221,8 @@ func (s *Store) View(ctx context.Context, f func(tx *Tx)) error {
 	}))
 }
 
-// query calls scan for every row of one query, which sees one consistent snapshot of the database
-// without a transaction, at half the cost. ctx limits only the wait for a connection.
+// query calls scan for every row of one query, without a transaction, at half the cost. ctx limits only the wait for a
+// connection.
 func (s *Store) query(ctx context.Context, scan func(*sql.Rows) error, query string, args ...any) error {
 	conn, err := s.read.Conn(ctx)
 	if err != nil {
@@ -267,6 +260,5 @@ func atOrZero(millis int64) time.Time {
 	return At(millis)
 }
 
-// ShownAt returns the stored time in the bot's time zone: prompts show the zone of a time, and
-// "yesterday" depends on it.
+// ShownAt returns the stored time in the bot's time zone: prompts show it, and "yesterday" depends on it.
 func ShownAt(millis int64) time.Time { return time.UnixMilli(millis).Local() }

@@ -82,8 +82,7 @@ func (c *Conversation) dequeue(tx *Tx, upTo int64, budget int, since time.Time) 
 // maxTaken is the most messages that are taken up together.
 const maxTaken = 1000
 
-// oldest reads the messages of the inbox up to a row that fit the budget, with seqs from next on,
-// and returns the last one's row too.
+// oldest reads the messages of the inbox up to a row that fit the budget, with seqs from next on, and the last one's row.
 func (c *Conversation) oldest(tx *Tx, next, upTo int64, budget int, since time.Time) (found []chat.Message, last int64) {
 	waiting := c.In(tx).Waiting(`AND id <= min(?2, coalesce((SELECT min(after) FROM wanted_sessions WHERE conversation = ?1), ?2))
 		ORDER BY id LIMIT ?3`, upTo, maxTaken)
@@ -110,8 +109,7 @@ func (c *Conversation) oldest(tx *Tx, next, upTo int64, budget int, since time.T
 	return found, last
 }
 
-// resolve finds the message of the conversation that m replies to, one already in the transcript
-// or one being taken up now, and counts m's tokens.
+// resolve finds the message that m replies to, in the transcript or among those being taken up now, and counts m's tokens.
 func (c *Conversation) resolve(tx *Tx, m *chat.Message, places map[string]int64) {
 	if m.ReplyTo != "" {
 		if m.ReplySeq = places[m.ReplyTo]; m.ReplySeq == 0 {
@@ -133,8 +131,7 @@ func (c *Conversation) wasDeleted(tx *Tx, id string) bool {
 		OR EXISTS (SELECT 1 FROM messages m WHERE m.conversation = c.id AND platform_id = ?3 AND role = 'user' AND deleted_at IS NOT NULL))`, c.name, above, id)
 }
 
-// placeOf returns the seq of the message with the platform ID, or of the bot's reply sent under
-// it; 0 if there is none, or none any more.
+// placeOf returns the seq of the message with the platform ID, or of the bot's reply sent under it; 0: none, or deleted.
 func (c *Conversation) placeOf(tx *Tx, id string) (seq int64) {
 	return Get[int64](tx, `SELECT seq FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user' AND deleted_at IS NULL
 		UNION ALL SELECT seq FROM messages INDEXED BY messages_replies
@@ -143,7 +140,6 @@ func (c *Conversation) placeOf(tx *Tx, id string) (seq int64) {
 		LIMIT 1`, c.id, id)
 }
 
-// waitingMessage is a message that waits in an inbox.
 type waitingMessage struct {
 	conversation int64
 	id           string

@@ -15,8 +15,7 @@ import (
 // TaskConnector is the first part of the names of tasks' conversations.
 const TaskConnector = "task"
 
-// TaskID begins the IDs of messages that no platform knows: those between tasks and their
-// parents.
+// TaskID begins the IDs of messages between tasks and their parents, which no platform knows.
 const TaskID = "cairn:task"
 
 // TaskState is how far a task has come, or how it ended.
@@ -60,8 +59,7 @@ type NewTask struct {
 // ErrTooManyTasks is returned by Begin when too many tasks are open: this one must wait.
 var ErrTooManyTasks = errors.New("too many tasks are open")
 
-// RootOf returns the conversation of people above a task's, and how deep the task is below it.
-// For any other conversation it returns the name itself and 0.
+// RootOf returns the conversation of people above a task's, and how deep the task is below it: 0 if it is none.
 func RootOf(name string) (root string, depth int) {
 	for strings.HasPrefix(name, TaskConnector+":") {
 		name = ParentOf(name)
@@ -103,14 +101,13 @@ func (ts Tasks) Begin(ctx context.Context, n NewTask) (Task, error) {
 	})
 }
 
-// taskMessage returns a message between a task and its parent, which asks for a turn. Its
-// author's ID is a conversation's name, so that it does not count as anyone else's turn.
+// taskMessage returns a message between a task and its parent, which asks for a turn. Its author's ID is a conversation's name,
+// so that it does not count as anyone else's turn.
 func taskMessage(author, text, id, from string) Inbound {
 	return Inbound{ID: id, Author: author, AuthorID: from, Text: text, Addressed: true}
 }
 
-// Continue resumes the task of this conversation with a message, unless the task has ended, or a
-// message waits in its inbox already, such as the result of a task below it.
+// Continue resumes the task of this conversation with a message, unless the task has ended, or a message waits already.
 func (ts Tasks) Continue(ctx context.Context, text string) error {
 	return ts.c.Update(ctx, "continue a task", func(tx *Tx) {
 		next := Get[int64](tx, `SELECT next_seq FROM conversations c JOIN tasks USING (id) WHERE id = ? AND state = 'open'
@@ -121,8 +118,7 @@ func (ts Tasks) Continue(ctx context.Context, text string) error {
 	})
 }
 
-// End ends the task that this conversation is, and the tasks below it; report goes to its parent.
-// If the task had already ended, ended is false and nothing changes.
+// End ends the task that this conversation is, and the tasks below it, unless it had already; report goes to its parent.
 func (ts Tasks) End(ctx context.Context, state TaskState, author, report string) (ended bool, err error) {
 	return Update(ctx, ts.c, "end a task", func(tx *Tx) (ended bool) {
 		t := ts.c.task(tx)
@@ -140,16 +136,15 @@ func (ts Tasks) End(ctx context.Context, state TaskState, author, report string)
 	})
 }
 
-// askedBefore returns the platform's ID of the newest message up to a place that asked the bot; for a
-// task's result, the one that asked for the task.
+// askedBefore returns the platform's ID of the newest message up to a place that asked the bot; of a task's result, the one that
+// asked for the task.
 func (c *Conversation) askedBefore(tx *Tx, seq int64) (id string) {
 	low, high := c.RowRange(1, seq)
 	return Get[string](tx, `SELECT iif(platform_id LIKE ?3 || '-%', reply_to, platform_id) FROM messages INDEXED BY messages_addressed
 		WHERE id BETWEEN ?1 AND ?2 AND addressed = 1 ORDER BY id DESC LIMIT 1`, low, high, TaskID)
 }
 
-// Drop silently ends the open tasks that the model began after message began of the conversation, and
-// returns them.
+// Drop silently ends the open tasks that the model began after message began, and returns them.
 func (ts Tasks) Drop(ctx context.Context, began int64) ([]Task, error) {
 	return Update(ctx, ts.c, "drop tasks", func(tx *Tx) []Task {
 		open := tx.Tasks("t.parent = ? AND t.state = 'open' AND t.author = '' AND t.began >= ?", ts.c.id, began)
@@ -179,9 +174,8 @@ func (ts Tasks) Open(ctx context.Context) ([]Task, error) {
 	return View(ctx, ts.c, "read the open tasks", func(tx *Tx) []Task { return tx.Tasks("t.parent = ? AND t.state = 'open'", ts.c.id) })
 }
 
-// Final reports whether a reply to the messages with these platform IDs is the last one of the task
-// that this conversation is: no task below it is open, and no message came later, such as the result
-// of a task below it that has ended meanwhile.
+// Final reports whether a reply to the messages with these platform IDs is the last one of the task that this conversation is:
+// no task below it is open, and no message came later.
 func (ts Tasks) Final(ctx context.Context, answers []string) (final bool, err error) {
 	err = ts.c.row(ctx, "look for unfinished work of a task", []any{&final}, `SELECT
 		NOT EXISTS (SELECT 1 FROM tasks WHERE parent = ?1 AND state = 'open')

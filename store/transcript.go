@@ -20,9 +20,8 @@ const MaxSeq = math.MaxUint32
 // Row returns the row id of a seq.
 func (c *Conversation) Row(seq int64) int64 { return c.id<<32 | seq }
 
-// RowRange returns the row IDs of the seqs from and to, both included. Every query of messages uses
-// it, so that none leaves its conversation, whatever numbers it gets; without any seqs the range
-// is empty.
+// RowRange returns the row IDs of the seqs from and to, both included. Queries of messages use it or Own, so that none leaves
+// its conversation, whatever numbers it gets; without any seqs the range is empty.
 func (c *Conversation) RowRange(from, to int64) (low, high int64) {
 	from, to = max(from, 1), min(to, MaxSeq)
 	if from > to {
@@ -37,8 +36,7 @@ const Own = "id BETWEEN ?1 << 32 AND ?1 << 32 | 4294967295"
 const messageColumns = `seq, turn, role, platform_id, author_id, author, text, attachments, reply_to, reply_seq, quote,
 	calls, call_id, tool, native, said_at, addressed, optional, tokens, context, deprived`
 
-// Messages reads the messages of [from, to] that were not deleted, oldest first. rest continues
-// the WHERE clause.
+// Messages reads the messages of [from, to] that were not deleted, oldest first. rest continues the WHERE clause.
 func (rs Rows) Messages(from, to int64, rest string, args ...any) []chat.Message {
 	return rs.MessagesOf("messages", from, to, rest, args...)
 }
@@ -90,15 +88,14 @@ func FromJSON[T any](text string, list *[]T) error {
 	return json.Unmarshal([]byte(text), list)
 }
 
-// Page returns at most limit messages from seq from on, oldest first, without deleted ones. The
-// next page begins after the last one's seq.
+// Page returns at most limit messages from seq from on, oldest first, without deleted ones.
 func (tr Transcript) Page(ctx context.Context, from int64, limit int) ([]chat.Message, error) {
 	return View(ctx, tr.c, "read transcript", func(tx *Tx) []chat.Message {
 		return tr.c.In(tx).Messages(from, MaxSeq, "ORDER BY id LIMIT ?", max(limit, 0))
 	})
 }
 
-// Message returns one message. ErrNotFound: there is no such message, or it was deleted.
+// Message returns one message. ErrNotFound: there is none, or it was deleted.
 func (tr Transcript) Message(ctx context.Context, seq int64) (chat.Message, error) {
 	return View(ctx, tr.c, fmt.Sprintf("read message %d", seq), func(tx *Tx) chat.Message { return tr.c.In(tx).Message(seq) })
 }
@@ -126,8 +123,8 @@ func (c *Conversation) newAppender(tx *Tx) *appender {
 	return &appender{c: c, tx: tx, first: next, next: next}
 }
 
-// write stores m, whose seq and turn are set. turn is the state of the turn that m begins, nil if
-// it begins none; for a waiting turn, write counts the first attempt.
+// write stores m, whose seq and turn are set. turn is the state of the turn that m begins, nil if it begins none; for a waiting
+// turn, write counts the first attempt.
 func (p *appender) write(m chat.Message, turn any) {
 	if m.Seq < p.next || m.Seq > MaxSeq {
 		p.tx.Fail(fmt.Errorf("message with seq %d, the next one is %d", m.Seq, p.next))
@@ -168,8 +165,7 @@ func (tr Transcript) Counts(ctx context.Context) (n Counts, err error) {
 	return n, err
 }
 
-// Pin pins a message; fresh is false if it was already pinned. ErrNotFound: there is no such
-// message, or it was deleted.
+// Pin pins a message; fresh is false if it was already pinned. ErrNotFound: there is no such message, or it was deleted.
 func (tr Transcript) Pin(ctx context.Context, seq int64, by string) (fresh bool, err error) {
 	err = tr.c.Update(ctx, fmt.Sprintf("pin message %d", seq), func(tx *Tx) {
 		tr.c.In(tx).Message(seq)

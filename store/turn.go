@@ -53,9 +53,8 @@ func (turns Turns) Unanswered(ctx context.Context) (turn Turn, ok bool, err erro
 	return turn, ok, err
 }
 
-// Of returns the turn that answers the addressed ones of the messages; its Seq is 0 if there is
-// none. To contains only ids that the platform knows: for nothing but results of tasks, the message
-// that asked for the last one. A task knows all of its own.
+// Of returns the turn that answers the addressed ones of the messages; its Seq is 0 if there is none. To contains only ids that
+// the platform knows: for nothing but results of tasks, the message that asked for the last one. A task knows all of its own.
 func (turns Turns) Of(said []chat.Message) (turn Turn) {
 	turn.Attempts, turn.Optional = 1, true
 	asked := ""
@@ -88,8 +87,7 @@ func (c *Conversation) open(tx *Tx) (seq int64) {
 	return Get[int64](tx, "SELECT seq FROM messages INDEXED BY messages_waiting WHERE "+Own+" AND answered = 0 ORDER BY id LIMIT 1", c.id)
 }
 
-// Retry records another attempt at a waiting turn and returns the number of attempts, this one
-// included. ErrNotFound: no such turn is waiting.
+// Retry records another attempt at a waiting turn and returns how many there were. ErrNotFound: no such turn is waiting.
 func (turns Turns) Retry(ctx context.Context, turn int64) (int, error) {
 	low, high := turns.c.RowRange(turn, turn)
 	return Update(ctx, turns.c, fmt.Sprintf("retry turn %d", turn), func(tx *Tx) (attempts int) {
@@ -98,10 +96,9 @@ func (turns Turns) Retry(ctx context.Context, turn int64) (int, error) {
 	})
 }
 
-// Finish ends a waiting turn in one transaction: it writes the messages of bot and tools, queues
-// the reply in the outbox, and marks the turn answered, or closed if it failed or the bot stays
-// silent. The messages' seqs must increase, starting at the conversation's next one. ErrNotFound:
-// no such turn is waiting.
+// Finish ends a waiting turn in one transaction: it writes the messages of bot and tools, queues the reply in the outbox, and
+// marks the turn answered, or closed if it failed or the bot stays silent. The messages' seqs must increase, starting at the
+// conversation's next one. ErrNotFound: no such turn is waiting.
 func (turns Turns) Finish(ctx context.Context, o Outcome) error {
 	_, err := turns.Answer(ctx, o)
 	return err
@@ -159,8 +156,7 @@ type Piece struct {
 	Sending bool // it was handed to the connector before, and may have arrived
 }
 
-// Post queues the pieces of a reply that answers no turn: a notice. It does not post a reply
-// twice; replies are deduped by ID.
+// Post queues the pieces of a reply that answers no turn: a notice. Replies are deduped by ID.
 func (out Outbox) Post(ctx context.Context, o Outcome) error {
 	return out.c.Update(ctx, "post reply "+o.Reply, func(tx *Tx) {
 		if !Exists(tx, "SELECT 1 FROM outbox WHERE conversation = ? AND reply = ?", out.c.id, o.Reply) {
@@ -169,7 +165,6 @@ func (out Outbox) Post(ctx context.Context, o Outcome) error {
 	})
 }
 
-// post queues the pieces of a reply.
 func (c *Conversation) post(tx *Tx, o Outcome) {
 	if o.Reply == "" {
 		return
@@ -196,21 +191,18 @@ func scanPiece(rows *sql.Rows, p *Piece) error {
 	return rows.Scan(&p.Row, &p.Reply, &p.Part, &p.Parts, JSON(&p.To), &p.Text, &p.Failure, &p.Sending)
 }
 
-// Sending records that a piece is being handed to the connector. ErrNotFound: there is no such
-// piece, or it was sent or dropped.
+// Sending records that a piece is being handed to the connector.
 func (out Outbox) Sending(ctx context.Context, row int64) error {
 	return out.mark(ctx, row, "state = 'sending'")
 }
 
-// Sent records that a piece has arrived, and its platform ID. Its text is not kept: the transcript has
-// it, and no deletion would find a notice that repeats a message. ErrNotFound: there is no such piece,
-// or it was sent or dropped before.
+// Sent records that a piece has arrived, and its platform ID. Its text is not kept: the transcript has it, and no deletion would
+// find a notice that repeats a message.
 func (out Outbox) Sent(ctx context.Context, row int64, platformID string) error {
 	return out.mark(ctx, row, "state = 'sent', text = '', platform_id = ?, sent_at = ?", platformID, Now())
 }
 
-// SentAs returns the piece that was sent as a message of the platform. ErrNotFound: there is
-// none.
+// SentAs returns the piece that was sent as a message of the platform, or ErrNotFound.
 func (out Outbox) SentAs(ctx context.Context, platformID string) (Piece, error) {
 	return View(ctx, out.c, "look for a sent piece", func(tx *Tx) Piece {
 		return First(tx, List(tx, scanPiece, "SELECT "+pieceColumns+` FROM outbox INDEXED BY outbox_platform
@@ -219,7 +211,6 @@ func (out Outbox) SentAs(ctx context.Context, platformID string) (Piece, error) 
 }
 
 // Refused counts a refusal of a piece and returns how many there have been, across restarts.
-// ErrNotFound: there is no such piece, or it was sent or dropped.
 func (out Outbox) Refused(ctx context.Context, row int64) (int, error) {
 	return Update(ctx, out.c, fmt.Sprintf("count a refusal of piece %d", row), func(tx *Tx) (n int) {
 		tx.Row("UPDATE outbox SET refusals = refusals + 1 WHERE id = ? AND conversation = ? AND "+unsent+" RETURNING refusals", row, out.c.id).Scan(&n)
@@ -227,8 +218,7 @@ func (out Outbox) Refused(ctx context.Context, row int64) (int, error) {
 	})
 }
 
-// Drop removes a piece that can never be sent from the outbox, and keeps the reason, but not its
-// text. ErrNotFound: there is no such piece, or it was sent or dropped before.
+// Drop removes a piece that can never be sent from the outbox, and keeps the reason, but not its text.
 func (out Outbox) Drop(ctx context.Context, row int64, why string) error {
 	return out.mark(ctx, row, "state = 'dropped', text = '', error = ?, sent_at = ?", why, Now())
 }

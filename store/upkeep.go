@@ -26,8 +26,7 @@ const BackupsName = "backups"
 // backupName is the name of an automatic backup, in time's form.
 const backupName = "cairn-20060102T150405Z.db"
 
-// Run does what is due: it erases deleted text from the files, and makes a backup. A bot's
-// process calls it every few minutes.
+// Run does what is due: it erases deleted text from the files, and makes a backup. The bot calls it every few minutes.
 func (u Upkeep) Run(ctx context.Context, b Backups, now time.Time) error {
 	if err := u.store.Held().Deliver(ctx); err != nil {
 		return err
@@ -50,8 +49,8 @@ func (u Upkeep) Run(ctx context.Context, b Backups, now time.Time) error {
 	return errors.Join(err, backupErr)
 }
 
-// backupDue reports whether to make a backup. The first one waits for messages: a copy of an empty
-// database would be the only one until the next is due.
+// backupDue reports whether to make a backup. The first one waits for messages: the copy of an empty database would be the only
+// one until the next is due.
 func (u Upkeep) backupDue(ctx context.Context, b Backups, now time.Time) (due bool, err error) {
 	made, err := b.List(now)
 	if err != nil {
@@ -65,8 +64,8 @@ func (u Upkeep) backupDue(ctx context.Context, b Backups, now time.Time) (due bo
 	return due, err
 }
 
-// List returns the files of the automatic backups, newest first. Those that are later than now were
-// made while the clock was wrong: they come last.
+// List returns the files of the automatic backups, newest first. Those that are later than now were made while the clock was
+// wrong: they come last.
 func (b Backups) List(now time.Time) (files []string, err error) {
 	entries, err := os.ReadDir(b.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -105,7 +104,7 @@ func (s *Store) backUp(ctx context.Context, b Backups, now time.Time) error {
 	}
 	s.removeParts(b.Dir)
 	file := filepath.Join(b.Dir, now.UTC().Format(backupName))
-	if _, err := s.backup(ctx, file, os.Rename); err != nil { // it replaces one of the same second
+	if _, err := s.backup(ctx, file); err != nil { // it replaces one of the same second
 		return err
 	}
 	s.log.Debug("backup_made", "file", file)

@@ -64,8 +64,7 @@ func (c *Conversation) addUsage(tx *Tx, all []Usage) {
 const usageRows = `SELECT c.name, u.day, u.kind, u.model, u.requests, u.input, u.cached, u.written, u.output
 	FROM usage u JOIN conversations c ON c.id = u.conversation `
 
-// Usage returns the use of models since a day, inclusive, oldest first; if since is empty, of all
-// time.
+// Usage returns the use of models since a day, inclusive, oldest first; if since is empty, of all time.
 func (s *Store) Usage(ctx context.Context, since string) ([]Usage, error) {
 	all, err := selectAlone(ctx, s, scanUsage, usageRows+"WHERE u.day >= ? ORDER BY u.day, c.name, u.kind DESC, u.model", since)
 	return all, Fail("read usage", err)
@@ -123,8 +122,7 @@ func (turns Turns) Saved(ctx context.Context, perMessage int) (int64, error) {
 	})
 }
 
-// factTTL is how long a limit or a refusal is trusted: servers get reconfigured, and one request
-// shows whether it still holds. The factor belongs to the model and does not expire.
+// factTTL is how long a limit or a refusal is trusted: servers get reconfigured, and one request shows whether it still holds.
 const factTTL = 7 * 24 * time.Hour
 
 // List returns the known facts about each model, by its name and server.

@@ -26,8 +26,7 @@ const EraseWithin = 24 * time.Hour
 // ErrNoRoom is returned when the disk has no room to rewrite the database.
 var ErrNoRoom = errors.New("not enough room on the disk")
 
-// Erase is Update for functions that delete; if f deleted something, the transaction records
-// that the files still hold it, see EraseAt.
+// Erase is Update for functions that delete; what f deleted is recorded as still in the files, see EraseAt.
 func (s *Store) Erase(ctx context.Context, f func(tx *Tx)) error {
 	return s.Update(ctx, func(tx *Tx) {
 		before := Get[int](tx, "SELECT total_changes()")
@@ -38,15 +37,14 @@ func (s *Store) Erase(ctx context.Context, f func(tx *Tx)) error {
 	})
 }
 
-// noteErasure records a deletion: its number is the time in milliseconds, or the next free one.
-// Files of earlier versions have small numbers there, which are due immediately.
+// noteErasure records a deletion: its number is the time in milliseconds, or the next free one. Those of earlier versions are
+// small, and due immediately.
 func noteErasure(tx *Tx) {
 	tx.Do("INSERT INTO unscrubbed (id) SELECT max(?, coalesce(max(id) + 1, 0)) FROM unscrubbed", Now())
 }
 
-// EraseAt returns when to call EraseFiles: at the start of the quietest hour of the day, judged
-// by the messages of the last seven days, and at most EraseWithin after the oldest deletion. due
-// is false if the files hold nothing deleted.
+// EraseAt returns when to call EraseFiles: at the start of the quietest hour of the day, judged by the messages of the last
+// seven days, and at most EraseWithin after the oldest deletion. due: the files hold something deleted.
 func (u Upkeep) EraseAt(ctx context.Context, now time.Time) (when time.Time, due bool, err error) {
 	err = u.store.View(ctx, func(tx *Tx) {
 		var oldest int64
@@ -76,8 +74,7 @@ func traffic(tx *Tx, since time.Time) (hours [24]int) {
 	return hours
 }
 
-// nextQuietHour returns when the hour with the least traffic begins, now if it already has; if
-// several are equal, the one that comes first.
+// nextQuietHour returns when the hour with the least traffic begins, the first of equal ones; now if it already has.
 func nextQuietHour(hours [24]int, now time.Time) time.Time {
 	start := now.UTC().Truncate(time.Hour)
 	best := start
@@ -92,11 +89,10 @@ func nextQuietHour(hours [24]int, now time.Time) time.Time {
 	return best
 }
 
-// EraseFiles removes deleted text from the files: it rewrites the database, makes a fresh backup
-// and removes the older ones. Writers wait during the rewrite, except deliveries, see Held. If
-// the process is killed, the old state or the new one remains. Errors: ErrNoRoom; ErrInUse when
-// another program reads an older state of the database. After an error the deletion stays recorded;
-// another attempt rewrites the database only if that had failed, or for newer deletions.
+// EraseFiles removes deleted text from the files: it rewrites the database, makes a fresh backup and removes the older ones.
+// Writers wait during the rewrite, except deliveries, see Held. Errors: ErrNoRoom; ErrInUse when another program reads an
+// older state of the database. After an error the deletion stays recorded; another attempt rewrites the database only if
+// that had failed, or for newer deletions.
 func (u Upkeep) EraseFiles(ctx context.Context, b Backups) error {
 	s, newest := u.store, int64(0)
 	err := s.write.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM unscrubbed").Scan(&newest)
