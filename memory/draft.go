@@ -61,8 +61,7 @@ func (d draft) saidAt() time.Time {
 	return cmp.Or(d.SaidAt, time.Now())
 }
 
-// checkDraft completes a draft whose messages are in [from, to], or returns an error that says how to
-// fix it.
+// checkDraft completes a draft whose messages are in [from, to], or returns an error that says how to fix it.
 func checkDraft(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) (err error) {
 	if err := checkContent(d); err != nil {
 		return &ContentError{err}
@@ -81,11 +80,8 @@ func checkDraft(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) (
 		return err
 	}
 	d.concern(named)
-	if err := checkOptOuts(c, tx, *d); err != nil {
-		return err
-	}
 	d.Expires, err = endOf(d.until, d.saidAt(), time.Now())
-	return err
+	return cmp.Or(checkOptOuts(c, tx, *d), err)
 }
 
 func checkContent(d *draft) error {
@@ -119,8 +115,7 @@ func kindIndex(kind string) (int, error) {
 	return i, nil
 }
 
-// sourcesOf finds the messages that a draft names. Those out of range do not count, but at least one
-// must be in range.
+// sourcesOf finds the messages that a draft names. Those out of range do not count, but at least one must be in range.
 func sourcesOf(c *store.Conversation, tx *store.Tx, seqs []int64, from, to int64) (found []chat.Message, err error) {
 	for _, seq := range seqs {
 		if seq < from || seq > to {
@@ -154,8 +149,8 @@ func seqsOf(messages []chat.Message) (seqs []int64) {
 	return seqs
 }
 
-// checkAbout finds the person who speaks in [from, to] and whom a draft is about. What a model says of
-// anybody else is the speaker's. If several people share a name, only the name is stored.
+// checkAbout finds the person who speaks in [from, to] and whom a draft is about; what a model says of anybody else is the
+// speaker's. If several people share a name, only the name is stored.
 func checkAbout(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) error {
 	about := d.About
 	d.About, d.AboutID = d.Speaker, d.SpeakerID

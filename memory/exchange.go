@@ -16,8 +16,7 @@ import (
 	"cairn/words"
 )
 
-// Exported is a memory in a file: complete, with its messages in a form by which another data
-// folder recognizes them.
+// Exported is a memory in a file, with its messages in a form by which another data folder recognizes them.
 type Exported struct {
 	Memory
 	Messages []Source `json:"messages"`
@@ -30,9 +29,8 @@ type Source struct {
 	Time time.Time `json:"time"`
 }
 
-// Export calls do for each memory that f selects, oldest row first, on one snapshot of the
-// database. It ignores Query, Sort, Limit and Offset. The messages are complete. ErrNotFound: there is no
-// such conversation.
+// Export calls do for each memory that f selects, with its complete messages, oldest row first, on one snapshot. It ignores
+// Query, Sort, Limit and Offset.
 func (ms Memories) Export(ctx context.Context, f Filter, do func(Exported, []chat.Message) error) error {
 	var refused error
 	err := ms.view(ctx, "export memories", f, func(tx *store.Tx, f Filter) {
@@ -51,8 +49,7 @@ func (ms Memories) Export(ctx context.Context, f Filter, do func(Exported, []cha
 	return cmp.Or(err, refused)
 }
 
-// CheckExported fills in optional fields before an import; an *ImportError says what is wrong with a
-// memory.
+// CheckExported fills in optional fields before an import; an *ImportError says what is wrong with a memory.
 func CheckExported(all []Exported) error {
 	for i := range all {
 		if err := all[i].complete(); err != nil {
@@ -62,7 +59,6 @@ func CheckExported(all []Exported) error {
 	return nil
 }
 
-// complete fills in optional fields, and returns an error if one is invalid.
 func (e *Exported) complete() error {
 	d := draft{Memory: e.Memory}
 	if err := checkContent(&d); err != nil {
@@ -111,9 +107,9 @@ func (e *ImportError) Error() string { return e.Err.Error() }
 
 func (e *ImportError) Unwrap() error { return e.Err }
 
-// Import imports exported memories in one transaction: all of them, or, with an error that may be
-// an *ImportError, none. Existing memories are left unchanged, so an import can be repeated.
-// Memories get new numbers; which one superseded which is kept if both are in the file.
+// Import imports exported memories in one transaction: all of them, or, with an error that may be an *ImportError, none.
+// Existing memories are left unchanged, so an import can be repeated. Memories get new numbers; which one superseded which
+// is kept if both are in the file.
 func (ms Memories) Import(ctx context.Context, all []Exported) (n ImportResult, err error) {
 	if err := CheckExported(all); err != nil {
 		return n, err
@@ -135,10 +131,7 @@ func (ms Memories) Import(ctx context.Context, all []Exported) (n ImportResult, 
 			}
 		}
 	})
-	if err != nil {
-		return ImportResult{}, fmt.Errorf("import memories: %w", err)
-	}
-	return n, nil
+	return n, store.Fail("import memories", err)
 }
 
 // linkMemory notes that memory ?1 superseded memory ?2, unless ?2 superseded ?1, or one that did.
@@ -154,8 +147,8 @@ const isHere = `SELECT id FROM (
 			AND state IN ('active', 'superseded', 'forgotten', 'replaced'))
 	ORDER BY state = ?4 DESC, id`
 
-// importMemory writes one memory, unless it exists, and returns its number; 0: it is left out. newest is
-// the last memory from before the import.
+// importMemory writes one memory, unless it exists, and returns its number; 0: it is left out. newest is the last memory from
+// before the import.
 func importMemory(tx *store.Tx, e Exported, newest int64, n *ImportResult) (id int64, fresh bool) {
 	tx.Do("INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", e.Conversation, store.Now())
 	c, folded := tx.Conversation(e.Conversation), words.Fold(e.Content)
@@ -178,8 +171,7 @@ func importMemory(tx *store.Tx, e Exported, newest int64, n *ImportResult) (id i
 	return id, true
 }
 
-// messagesHere finds the messages that a memory came from: by the platform's id, or, without one,
-// by seq and time. A different message with the same seq does not count.
+// messagesHere finds the messages that a memory came from: by the platform's id, or else by seq and time.
 func messagesHere(c *store.Conversation, tx *store.Tx, messages []Source) (found []chat.Message) {
 	for _, m := range messages {
 		if m.ID == "" {

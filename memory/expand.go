@@ -62,9 +62,8 @@ func (b toolbox) expand(ctx context.Context, arguments json.RawMessage) (string,
 	})
 }
 
-// page reads one page of the messages of a compaction, from from on if that is given, or of
-// [from, to]. next is where the next page starts, 0 if there is none, and last the end of the
-// range.
+// page reads one page of the messages of a compaction, from from on if that is given, or of [from, to]. next is where the next
+// page starts, 0 if there is none, and last the end of the range.
 func (b toolbox) page(ctx context.Context, compaction, from, to int64) (page []chat.Message, next, last int64, err error) {
 	err = b.c.Store().View(ctx, func(tx *store.Tx) {
 		if compaction > 0 {

@@ -16,7 +16,7 @@ import (
 	"cairn/words"
 )
 
-// Filter chooses memories.
+// Filter chooses memories. What reads by one returns ErrNotFound if there is no such conversation.
 type Filter struct {
 	Conversation string    // name; "": all conversations
 	Query        string    // words to search for; "": all memories, newest first
@@ -50,12 +50,10 @@ func (f Filter) order() string { return orders[cmp.Or(f.Sort, "said")] }
 // Sorts are the valid values of Filter.Sort.
 var Sorts = slices.Sorted(maps.Keys(orders))
 
-// States are the valid values of Filter.State. Active memories are recalled; expired ones have
-// ended; current ones are both. Superseded, forgotten and replaced memories (replaced by what a
-// worker saved) are history.
+// States are the valid values of Filter.State. Active memories are recalled; expired ones have ended; current ones are both.
+// Superseded, forgotten and replaced memories (replaced by what a worker saved) are history.
 var States = []string{"active", "expired", "current", "superseded", "forgotten", "replaced", "all"}
 
-// check returns an error if a field of the filter is invalid.
 func (f Filter) check() error {
 	if f.State != "" && !slices.Contains(States, f.State) {
 		return fmt.Errorf("there is no state %q: use one of %s", f.State, strings.Join(States, ", "))
@@ -74,8 +72,7 @@ func (f Filter) check() error {
 // hasEnded is the SQL condition that a memory has ended, at the time in its argument.
 const hasEnded = "(NOT pinned AND expires_at IS NOT NULL AND expires_at <= ?)"
 
-// where returns the SQL condition that a memory matches the filter, apart from the query, and its
-// arguments.
+// where returns the SQL condition that a memory matches the filter, apart from the query, and its arguments.
 func (f Filter) where() (condition string, args []any) {
 	within, args := f.in.where("reach")
 	conditions := []string{within}
@@ -110,8 +107,8 @@ func (f Filter) where() (condition string, args []any) {
 	return strings.Join(conditions, " AND "), args
 }
 
-// view reads what f selects on one snapshot: do gets f with its scope, and with the names that About
-// matches, because SQLite ignores the case of ASCII letters only.
+// view reads what f selects on one snapshot: do gets f with its scope, and with the names that About matches, because SQLite
+// ignores the case of ASCII letters only.
 func (ms Memories) view(ctx context.Context, tried string, f Filter, do func(tx *store.Tx, f Filter)) error {
 	if err := f.check(); err != nil {
 		return err
@@ -136,10 +133,9 @@ func (ms Memories) view(ctx context.Context, tried string, f Filter, do func(tx 
 	return store.Fail(tried, err)
 }
 
-// List returns the memories that match f, and how many there are without Limit and Offset. With a
-// query they are ranked by its words, then by importance, then newer first, unless f.Sort is set. A
-// conversation lists what it recalls: its own memories and those of its scope; it ignores
-// f.Conversation. ErrNotFound: there is no such conversation.
+// List returns the memories that match f, and how many there are without Limit and Offset. With a query they are ranked by its
+// words, then by importance, then newer first, unless f.Sort is set. A conversation lists what it recalls: its own memories
+// and those of its scope; it ignores f.Conversation.
 func (ms Memories) List(ctx context.Context, f Filter) (found []Memory, total int, err error) {
 	err = ms.view(ctx, "search memories", f, func(tx *store.Tx, f Filter) {
 		if f.Limit <= 0 {
@@ -163,9 +159,8 @@ func (ms Memories) List(ctx context.Context, f Filter) (found []Memory, total in
 	return found, total, err
 }
 
-// Completed returns the conversation's own current memories that match what a user is still
-// typing: each word of it begins a word of the memory. It returns at most limit, the newest
-// first.
+// Completed returns the conversation's own current memories that match what a user is still typing: each word begins a word of
+// the memory. It returns at most limit, the newest first.
 func (ms Memories) Completed(ctx context.Context, typed string, limit int) ([]Memory, error) {
 	where, args := "WHERE m.conversation = ? AND m.state = 'active'", []any{ms.c.ID()}
 	all := strings.Fields(words.Fold(typed))

@@ -72,15 +72,14 @@ func (x termIndex) Languages() []string {
 	return store.Values[string](x.tx, "SELECT value FROM json_each(?) j WHERE EXISTS (SELECT 1 FROM "+x.table+" WHERE term > j.value || ':' AND term < j.value || ';' AND "+x.spoken+")", jsonList(words.Languages()))
 }
 
-// Pairs goes from term to term, for which it needs no more steps than there are different ones.
+// Pairs goes from term to term: it needs no more steps than there are different ones.
 func (x termIndex) Pairs(character string) []string {
 	next := "SELECT min(term) FROM " + x.table + " WHERE " + x.within + " AND term > "
 	return store.Values[string](x.tx, "WITH RECURSIVE known (term) AS ("+next+"'\u0e00' UNION ALL SELECT ("+next+`known.term) FROM known WHERE known.term IS NOT NULL)
 		SELECT term FROM known WHERE length(term) = 2 AND instr(term, ?) > 0 LIMIT ?`, slices.Concat(x.args, x.args, []any{character, maxPairs})...)
 }
 
-// Members returns the names of members that contain the terms; if several contain the same term,
-// the first in order.
+// Members returns the names of members that contain the terms; of several that contain the same, the first in order.
 func (x termIndex) Members(terms []string) map[string]string {
 	named := make(map[string]string)
 	within, args := x.in.where("'server'") // names are shared
@@ -98,8 +97,7 @@ func (x termIndex) Postings(term string, limit int) []search.Posting {
 		slices.Concat([]any{term}, x.args, []any{limit})...)
 }
 
-// packed reads postings, ordered by document. They come as one text, because handing over a row
-// costs three times as much as reading it.
+// packed reads postings, ordered by document. They come as one text: handing over a row costs three times as much as reading it.
 func (x termIndex) packed(query string, args ...any) []search.Posting {
 	text := store.Get[string](x.tx, "SELECT coalesce(group_concat((d << 16) + (min(tf, 255) << 8) + min(length, 255)), '') FROM ("+query+")", args...)
 	if text == "" {

@@ -51,8 +51,8 @@ func (j *job) Children(ctx context.Context, rollup int64) ([]transcript.Summary,
 	return j.conversation.Compactions().Children(ctx, rollup)
 }
 
-// Tools returns memory_save. It checks each draft immediately and keeps it until Store; each call
-// of Tools allows at most draftLimit memories.
+// Tools returns memory_save. It checks each draft immediately and keeps it until Store; each call of Tools allows at most
+// draftLimit memories.
 func (j *job) Tools(draftLimit int) []llm.Tool {
 	j.offered = j.offered || draftLimit > 0
 	left := draftLimit
@@ -103,13 +103,11 @@ func (j *job) Fail(ctx context.Context, cause string) error {
 
 func (j *job) trying(what string) string { return fmt.Sprintf("%s of compaction %d", what, j.row.ID) }
 
-// Store writes the summary and the memories and makes the row prepared, in one transaction. It
-// returns the memories that are new. A worker saves only from messages that no worker has saved
-// from before, the extractive summarizer only from those nothing was saved from: Store silently
-// drops other drafts. Extractive memories of messages that a worker has now read give way to the
-// worker's. If a message of the span was edited or deleted since the job started, a summary over
-// it was undone, or something the worker read beside it was deleted, Store writes nothing and
-// makes the row stale.
+// Store writes the summary and the memories and makes the row prepared, in one transaction. It returns the memories that are
+// new. A worker saves only from messages that no worker has saved from before, the extractive summarizer only from those
+// nothing was saved from: Store silently drops other drafts. Extractive memories of messages that a worker has now read give
+// way to the worker's. If something that the job read was edited, deleted or undone since, Store makes the row stale and
+// writes nothing else.
 func (j *job) Store(ctx context.Context, summary summarize.Summary) ([]summarize.MemoryDraft, error) {
 	c := j.conversation
 	row := j.row
@@ -145,13 +143,11 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) ([]summarize
 	})
 }
 
-// wasRead reports whether memories were saved from message ?3 with another row than ?2: by a
-// worker, or, if ?4, by either summarizer.
+// wasRead finds a row other than ?2 with which memories were saved from message ?3: by a worker, or, if ?4, by either summarizer.
 const wasRead = `SELECT 1 FROM compactions WHERE conversation = ?1 AND id <> ?2
 	AND from_seq <= ?3 AND to_seq >= ?3 AND (extracted = 'worker' OR extracted <> '' AND ?4)`
 
-// save writes one draft with those of its messages that it may be saved from. It returns the
-// memory's ID if the memory is new, else 0.
+// save writes one draft with those of its messages that it may be saved from, and returns the memory's ID, 0 if it is not new.
 func (j *job) save(tx *store.Tx, d draft) int64 {
 	c := j.conversation
 	unread := slices.DeleteFunc(slices.Clone(d.said), func(m chat.Message) bool {
@@ -173,9 +169,8 @@ func (j *job) save(tx *store.Tx, d draft) int64 {
 	return 0
 }
 
-// retireReplaced retires the extractive summarizer's memories of messages that a worker has now read, if
-// workers have read all of their messages. Of a rollup it has read the messages of the children that
-// it repairs, and only the text of the others.
+// retireReplaced retires the extractive summarizer's memories of messages that a worker has now read, if workers have read all
+// of their messages. Of a rollup it has read the messages of the children that it repairs, and only the text of the others.
 func (j *job) retireReplaced(tx *store.Tx) {
 	c := j.conversation
 	spans := []transcript.Span{j.row.Span}
@@ -193,8 +188,7 @@ func (j *job) retireReplaced(tx *store.Tx) {
 	}
 }
 
-// retire looks up memories by the messages ?2 to ?3; the + keeps SQLite from scanning all
-// memories of the conversation.
+// retire looks up memories by the messages ?2 to ?3; the + keeps SQLite from scanning all memories of the conversation.
 const retire = `UPDATE memories SET state = 'replaced' WHERE +conversation = ?1 AND made_by = 'extractive' AND state = 'active' AND NOT pinned
 	AND id IN (SELECT memory FROM memory_sources WHERE message BETWEEN ?2 AND ?3)
 	AND NOT EXISTS (SELECT 1 FROM memory_sources s WHERE s.memory = memories.id AND NOT EXISTS (

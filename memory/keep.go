@@ -18,8 +18,8 @@ type KeepRequest struct {
 	Server                bool   // it may be shared where memories are shared; otherwise it stays in the conversation
 }
 
-// Keep saves what a person asks the bot to remember. The draft is checked like any other: a
-// *ContentError says what is wrong with it, an *OptedOutError who wants to be in no memory.
+// Keep saves what a person asks the bot to remember. A *ContentError says what is wrong with it, an *OptedOutError who wants to
+// be in no memory.
 func (ms Memories) Keep(ctx context.Context, w KeepRequest) (Saved, error) {
 	d := draftOf(w.MemoryDraft, byPerson)
 	if d.Speaker, d.SpeakerID = w.Person, w.PersonID; !w.Server {
@@ -62,8 +62,8 @@ func (s Saved) answer(note string) string {
 	return strings.TrimSpace("Noted. " + note)
 }
 
-// checkSuperseded makes sure that a draft supersedes only what it may. note, for its maker, says if it may
-// not, or shows the memory that a draft which names none may supersede.
+// checkSuperseded makes sure that a draft supersedes only what it may. note, for its maker, says if it may not, or shows the
+// memory that a draft which names none may supersede.
 func checkSuperseded(c *store.Conversation, tx *store.Tx, d *draft) (note string) {
 	if d.supersedes == 0 {
 		m := closest(c, tx, *d)

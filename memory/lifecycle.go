@@ -13,9 +13,8 @@ import (
 	"cairn/store"
 )
 
-// Forget removes a memory from all recall. The row stays, as forgotten, until it is purged. As for
-// every change, ErrNotFound: there is no such memory, or it is another conversation's; a *StateError:
-// its state does not allow it, here because it is forgotten.
+// Forget removes a memory from all recall. The row stays, as forgotten, until it is purged. As for every change, ErrNotFound:
+// there is no such memory, or it is another conversation's; a *StateError: its state does not allow it.
 func (ms Memories) Forget(ctx context.Context, id int64) error {
 	return ms.change(ctx, "forget", id, func(tx *store.Tx, c *store.Conversation, m Memory) bool {
 		forgetCopiesOf(tx, c, m.ID, false)
@@ -23,8 +22,7 @@ func (ms Memories) Forget(ctx context.Context, id int64) error {
 	})
 }
 
-// Restore undoes Forget: the memory gets its previous state back. ErrSaid: by now another memory
-// says the same.
+// Restore undoes Forget: the memory gets its previous state back. ErrSaid: by now another memory says the same.
 func (ms Memories) Restore(ctx context.Context, id int64) error {
 	return ms.change(ctx, "restore", id, func(tx *store.Tx, _ *store.Conversation, m Memory) bool {
 		restored := tx.Do("UPDATE OR IGNORE memories SET state = forgotten_from, forgotten_from = '' WHERE id = ? AND state = 'forgotten'", m.ID)
@@ -42,9 +40,8 @@ func (ms Memories) Pin(ctx context.Context, id int64, pinned bool) error {
 	})
 }
 
-// Purge deletes a memory for good: row, sources, index entries, and what searches found of it. If
-// it superseded a memory, whatever superseded this one supersedes that memory now; if nothing did,
-// that memory is current again. The messages it came from stay.
+// Purge deletes a memory for good, and what searches found of it. If it superseded a memory, whatever superseded this one
+// supersedes that memory now; if nothing did, that memory is current again. The messages it came from stay.
 func (ms Memories) Purge(ctx context.Context, id int64) error {
 	return ms.change(ctx, "purge", id, func(tx *store.Tx, c *store.Conversation, m Memory) bool {
 		DeleteMemory(c, tx, m)
@@ -53,10 +50,9 @@ func (ms Memories) Purge(ctx context.Context, id int64) error {
 	})
 }
 
-// Edit replaces the text of a current memory; the new text is checked and redacted like that of a
-// new memory. Its sources stay: when they are deleted, the memory goes too. What searches found of
-// the old text is deleted. ErrSaid: another memory says the same. A *ContentError says what is wrong
-// with the text.
+// Edit replaces the text of a current memory; the new text is checked and redacted like that of a new memory. Its sources stay:
+// when they are deleted, the memory goes too. What searches found of the old text is deleted. ErrSaid: another memory says
+// the same. A *ContentError says what is wrong with the text.
 func (ms Memories) Edit(ctx context.Context, id int64, content string) error {
 	return ms.change(ctx, "edit", id, func(tx *store.Tx, c *store.Conversation, m Memory) bool {
 		d := draft{Memory: Memory{Content: content, Kind: m.Kind, Importance: m.Importance}}
@@ -124,8 +120,8 @@ func relinkChain(tx *store.Tx, id int64) {
 	tx.Do("UPDATE memories SET superseded_by = (SELECT superseded_by FROM memories WHERE id = ?1) WHERE superseded_by = ?1", id)
 }
 
-// ForgetFrom removes a message from the sources of the memories that lose it; nil: all do. It deletes,
-// and returns, those without another source and those that quote the message.
+// ForgetFrom removes a message from the sources of the memories that lose it; nil: all do. It deletes, and returns, those without
+// another source and those that quote the message.
 func ForgetFrom(c *store.Conversation, tx *store.Tx, seq int64, lose func(Memory) bool) (gone []int64) {
 	low, high := c.RowRange(seq, seq)
 	from := ReadMemories(tx, "WHERE m.conversation = ? AND m.id IN (SELECT memory FROM memory_sources WHERE message BETWEEN ? AND ?)", c.ID(), low, high)
@@ -151,9 +147,8 @@ func DeleteMemory(c *store.Conversation, tx *store.Tx, m Memory) {
 	tx.Do("DELETE FROM memories WHERE id = ?", m.ID)
 }
 
-// endOf parses the end of something said at a time: a time; a day, at the end of which it ends; or
-// a duration from said. Without a zone it is local. An empty text has no end; one in the past is an
-// error.
+// endOf parses the end of something said at a time: a time; a day, at the end of which it ends; or a duration from said. Without
+// a zone it is local. An empty text has no end; one in the past is an error.
 func endOf(text string, said, now time.Time) (end time.Time, err error) {
 	text = strings.TrimSpace(text)
 	if text == "" || strings.EqualFold(text, "never") || strings.EqualFold(text, "none") {
@@ -176,24 +171,26 @@ func endOf(text string, said, now time.Time) (end time.Time, err error) {
 	return end, nil
 }
 
-// timeForms are the formats of times, by how long the times last.
+// timeForms are the formats of times, and how long these last. Without a zone they are local.
 var timeForms = []struct {
+	form         string
 	months, days int
-	forms        []string
 }{
-	{0, 0, []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02 15:04"}},
-	{0, 1, []string{time.DateOnly}},
-	{1, 0, []string{"2006-01"}},
+	{time.RFC3339, 0, 0},
+	{"2006-01-02T15:04:05", 0, 0},
+	{"2006-01-02 15:04:05", 0, 0},
+	{"2006-01-02T15:04Z07:00", 0, 0},
+	{"2006-01-02T15:04", 0, 0},
+	{"2006-01-02 15:04", 0, 0},
+	{time.DateOnly, 0, 1},
+	{"2006-01", 1, 0},
 }
 
-// timeOf parses a time, a day or a month, and returns its start and end. Without a zone it is
-// local.
+// timeOf parses a time, a day or a month, and returns its start and end.
 func timeOf(text string) (start, end time.Time, ok bool) {
 	for _, f := range timeForms {
-		for _, form := range f.forms {
-			if t, err := time.ParseInLocation(form, text, time.Local); err == nil {
-				return t, t.AddDate(0, f.months, f.days), true
-			}
+		if t, err := time.ParseInLocation(f.form, text, time.Local); err == nil {
+			return t, t.AddDate(0, f.months, f.days), true
 		}
 	}
 	return start, end, false
@@ -210,8 +207,7 @@ func lengthOf(text string) (time.Duration, bool) {
 	return length, err == nil && length > 0
 }
 
-// Ago parses a time in the past: a time; a day, at its start; or a duration before now, such as
-// "36h", "7d" or "2w". Without a zone it is local.
+// Ago parses a time in the past: a time; a day, at its start; or a duration before now, such as "36h", "7d" or "2w".
 func Ago(text string, now time.Time) (time.Time, error) {
 	text = strings.TrimSpace(text)
 	if start, _, ok := timeOf(text); ok {
@@ -223,8 +219,7 @@ func Ago(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, fmt.Errorf(`invalid time %q: use a day ("2026-05-08"), a time ("2026-05-08T15:00Z"), or how long ago ("36h", "7d", "2w")`, text)
 }
 
-// Until parses the end of a period, as Ago parses its start: a day or a month is included as a
-// whole.
+// Until parses the end of a period, as Ago parses its start: a day or a month is included as a whole.
 func Until(text string, now time.Time) (time.Time, error) {
 	if _, end, ok := timeOf(strings.TrimSpace(text)); ok {
 		return end, nil

@@ -41,8 +41,7 @@ type Memory struct {
 	Parts        []Part    `json:"parts,omitempty"` // what the score is the sum of
 }
 
-// String returns the memory in one line for people. The number is in parentheses: "7." would start
-// an ordered list in Markdown, which clients renumber.
+// String returns the memory in one line for people. The number is in parentheses: Markdown would renumber "7.".
 func (m Memory) String() string {
 	var notes []string
 	if m.Speaker != "" {
@@ -76,9 +75,8 @@ type Saved struct {
 	Superseded int64 // the memory it superseded; 0: none
 }
 
-// saveDraft writes a draft that has passed the checks. The same fact is one row, however often someone
-// says it: the row gains the sources it did not have, and is confirmed if there were any. Of the
-// memory it returns only the ID.
+// saveDraft writes a draft that has passed the checks. The same fact is one row, however often someone says it: the row gains
+// the sources it did not have, and is confirmed if there were any. Of the memory it returns only the ID.
 func saveDraft(c *store.Conversation, tx *store.Tx, d draft) Saved {
 	s := sameAs(c, tx, d)
 	switch {
@@ -97,8 +95,8 @@ func saveDraft(c *store.Conversation, tx *store.Tx, d draft) Saved {
 	return s
 }
 
-// sameAs determines whether a memory already says what the draft says; if so, ID is that memory's.
-// A draft that supersedes a memory does not count as the same.
+// sameAs determines whether a memory already says what the draft says, and returns its ID. One that the draft supersedes does
+// not count.
 func sameAs(c *store.Conversation, tx *store.Tx, d draft) (s Saved) {
 	s.ID = store.Get[int64](tx, "SELECT id FROM memories WHERE conversation = ? AND folded = ? AND state = 'active'", c.ID(), d.folded)
 	if s.ID != 0 {
@@ -140,10 +138,9 @@ func insertMemory(c *store.Conversation, tx *store.Tx, d draft) (id int64) {
 	return id
 }
 
-// confirmMemory notes that someone said a known fact again. Reading the same messages again does not
-// confirm it; a person who says it without any messages does. If the memory's speaker repeats it
-// with another end, or a person asks for one, it expires then; if it is repeated after its end
-// without an end, it no longer expires.
+// confirmMemory notes that someone said a known fact again. Reading the same messages again does not confirm it; a person who
+// says it without any messages does. If the memory's speaker repeats it with another end, or a person asks for one, it
+// expires then; if it is repeated after its end without an end, it no longer expires.
 func confirmMemory(c *store.Conversation, tx *store.Tx, id int64, d draft) {
 	added := addSources(c, tx, id, d.said)
 	m := readMemory(tx, id)
@@ -157,7 +154,6 @@ func confirmMemory(c *store.Conversation, tx *store.Tx, id int64, d draft) {
 		millis(d.Expires), d.By == byPerson && d.Reach != "channel", id) // a person who says it for the server means it
 }
 
-// millis returns a time as it is stored; 0 for none.
 func millis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -232,8 +228,7 @@ const chain = `WHERE m.id IN (
 	earlier (id) AS (SELECT ?1 UNION SELECT memories.id FROM memories JOIN earlier ON superseded_by = earlier.id)
 	SELECT id FROM later UNION SELECT id FROM earlier) ORDER BY m.id`
 
-// Details returns a memory in any state; of a conversation, only its own. ErrNotFound: there is no such
-// memory.
+// Details returns a memory in any state; of a conversation, only its own. ErrNotFound: there is no such memory.
 func (ms Memories) Details(ctx context.Context, id int64) (Details, error) {
 	d := Details{Messages: []chat.Record{}, Chain: []Memory{}}
 	err := ms.store.View(ctx, func(tx *store.Tx) {

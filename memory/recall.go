@@ -43,10 +43,9 @@ type Part = search.Part
 // maxFound is the most messages that one question finds.
 const maxFound = 1000
 
-// Recall returns the messages about what q asks, best first; of equally good ones the newer
-// first. It finds a message by its own words and by those just before and after it. Results of
-// the bot's own memory tools are not found again. The cost of a question is bounded, however long
-// the conversation is.
+// Recall returns the messages about what q asks, best first; of equally good ones the newer first. It finds a message by its own
+// words and by those just before and after it, and no results of the bot's own memory tools. The cost of a question is
+// bounded, however long the conversation is.
 func (ms Memories) Recall(ctx context.Context, q Question) ([]Found, error) {
 	if q.Limit <= 0 || q.Before < 0 {
 		return nil, nil
@@ -70,9 +69,8 @@ func (ms Memories) Recall(ctx context.Context, q Question) ([]Found, error) {
 	})
 }
 
-// Passage returns the part of the message most relevant to the question, at most most characters
-// of its text, and what came with it: names, captions, and as many characters of the contents of
-// the most relevant file. "…" marks what is left out.
+// Passage returns the part of the message most relevant to the question, at most most characters of its text, and what came with
+// it: names, captions, and as many characters of the contents of the most relevant file. "…" marks what is left out.
 func (f Found) Passage(most int) string {
 	text, _ := f.query.Passage(f.Text, most)
 	parts := []string{text}
@@ -90,8 +88,7 @@ func (f Found) Passage(most int) string {
 	return strings.TrimSpace(strings.Join(parts, "\n"))
 }
 
-// byImportance is the most that importance adds, as a share of the score of the words: words come
-// first.
+// byImportance is the most that importance adds, as a share of the score of the words.
 const byImportance = 0.2
 
 // weighed is a memory with its score.
@@ -100,8 +97,7 @@ type weighed struct {
 	search.Score
 }
 
-// ranked selects memories by a query, in the order of f.Sort, or best first; of equally good ones the
-// newer first.
+// ranked selects memories by a query, in the order of f.Sort, or best first; of equally good ones the newer first.
 func ranked(tx *store.Tx, f Filter) []weighed {
 	x := termIndex{tx: tx, in: f.in, table: "memory_terms", document: "memory", spoken: "true"}
 	x.within, x.args = f.in.where("(SELECT reach FROM memories WHERE id = memory)") // what others keep to themselves must not even reveal the spelling of a word
@@ -129,15 +125,13 @@ func ranked(tx *store.Tx, f Filter) []weighed {
 	return chosen
 }
 
-// lasting is the share of its importance that a memory keeps at any age: a question may be about
-// something not mentioned for years.
+// lasting is the share of its importance that a memory keeps at any age.
 const lasting = 0.25
 
-// Decayed returns the importance of the memory at a time, at most Importance. It decreases with the
-// time since the memory was said: half of what can fade is gone after the half-life of its kind,
-// which grows with each doubling of Confirmed. Identities and pinned memories do not fade. Of two
-// memories that differ only in importance, the more important one always ranks higher. Reading a
-// memory does not change it.
+// Decayed returns the importance of the memory at a time, at most Importance. It decreases with the time since the memory was
+// said: half of what can fade is gone after the half-life of its kind, which grows with each doubling of Confirmed.
+// Identities and pinned memories do not fade. Of two memories that differ only in importance, the more important one always
+// ranks higher.
 func (m Memory) Decayed(now time.Time) float64 {
 	i, err := kindIndex(m.Kind)
 	if err != nil || m.Pinned {

@@ -29,7 +29,6 @@ type Statistics struct {
 }
 
 // Statistics counts the memories that f selects. It ignores Query, Sort, Limit and Offset.
-// ErrNotFound: there is no such conversation.
 func (ms Memories) Statistics(ctx context.Context, f Filter) (counted Statistics, err error) {
 	var all []Memory
 	err = ms.view(ctx, "count memories", f, func(tx *store.Tx, f Filter) {

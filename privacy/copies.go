@@ -12,10 +12,9 @@ import (
 	"cairn/words"
 )
 
-// forgetCopies empties tool results that found deleted messages, and answers without a model that quote these; in the
-// turns of those messages, the arguments of memory tools and what the provider added; and after the first of them all
-// stored reasoning, which may repeat it in any words. It returns the seqs that it changed. No summary is
-// built from any of this, so none needs a repair.
+// forgetCopies empties tool results that found deleted messages, and answers without a model that quote these; in the turns of
+// those messages, the arguments of memory tools and what the provider added; and after the first of them all stored
+// reasoning, which may repeat it in any words. It returns the seqs that it changed. No summary is built from any of this.
 func forgetCopies(c *store.Conversation, tx *store.Tx, deleted []chat.Message) (seqs []int64) {
 	var copies []chat.Message
 	first := int64(store.MaxSeq)
@@ -66,8 +65,7 @@ func says(text string, terms map[string]bool) bool {
 	return slices.ContainsFunc(words.Cut(text), func(w words.Word) bool { return terms[w.Term] })
 }
 
-// lostTerms returns the terms of deleted messages that no remaining message contains. The messages are
-// out of the index already.
+// lostTerms returns the terms of deleted messages, which are out of the index already, that no other message contains.
 func lostTerms(c *store.Conversation, tx *store.Tx, deleted []chat.Message) map[string]bool {
 	lost := make(map[string]bool)
 	for _, m := range deleted {
@@ -83,9 +81,8 @@ func lostTerms(c *store.Conversation, tx *store.Tx, deleted []chat.Message) map[
 	return lost
 }
 
-// repeating returns the summaries around deleted messages that contain a word which no message
-// contains any more: they repeat deleted text, because a worker also reads messages outside a summary's span, for
-// reference.
+// repeating returns the summaries around deleted messages that contain a word which no message contains any more: a worker also
+// reads messages outside a summary's span, for reference.
 func repeating(c *store.Conversation, tx *store.Tx, deleted []chat.Message) []transcript.Summary {
 	lost := lostTerms(c, tx, deleted)
 	if len(lost) == 0 {
@@ -103,12 +100,10 @@ func repeating(c *store.Conversation, tx *store.Tx, deleted []chat.Message) []tr
 // the next may repeat again.
 const reachOfWords = 3000
 
-// minRepeated is the minimum length, in bytes, of a word that gives away deleted text: small
-// numbers occur everywhere.
+// minRepeated is the minimum length, in bytes, of a word that gives away deleted text: small numbers occur everywhere.
 const minRepeated = 4
 
-// deleteInherited removes a message from the threads below it, and quotes of it from threads below
-// an answer to it.
+// deleteInherited removes a message from the threads below it, and quotes of it from threads below an answer to it.
 func deleteInherited(c *store.Conversation, tx *store.Tx, id string) {
 	c.In(tx).TouchThreads("platform_id = ? AND platform_id <> ''", id)
 	c.In(tx).TouchThreads("reply_to = ? AND quote <> ''", id)
@@ -126,8 +121,7 @@ func deleteInThread(c *store.Conversation, tx *store.Tx, id string) {
 	}
 }
 
-// emptyInherited turns copies of rows that cover deleted messages, and of rows that repeated
-// them, into placeholders.
+// emptyInherited turns copies of rows that cover deleted messages, or repeated them, into placeholders.
 func emptyInherited(c *store.Conversation, tx *store.Tx, seqs, deleted []int64, repeating []transcript.Summary) {
 	const over = "from_seq <= ? AND to_seq >= ? AND kind <> ''"
 	empty := func(where string, from, to int64) {

@@ -13,13 +13,11 @@ import (
 	"cairn/words"
 )
 
-// Delete deletes messages by their platform ids. A waiting message is removed. Of a stored one the
-// row stays as a tombstone with its author. Deleted are its text, its index entries and files,
-// quotes of it, copies in tool results, the copies that threads have, and memories that no other
-// message supports or that quote it. Summaries over it become placeholders that are repaired, see
-// store.Rows.Revise. A waiting turn is closed if no other message addresses the bot. It returns the
-// seqs of the messages that are deleted or, having quoted one, changed. Unknown ids are ignored; a
-// deleted one stays known, so that it is not delivered again.
+// Delete deletes messages by their platform ids. A waiting message is removed. Of a stored one the row stays as a tombstone with
+// its author. Deleted are its text, its index entries and files, quotes of it, copies in tool results, the copies that
+// threads have, and memories that no other message supports or that quote it. Summaries over it become placeholders that are
+// repaired. A waiting turn is closed if no other message addresses the bot. It returns the seqs of the messages that are
+// deleted or, having quoted one, changed. A deleted one stays known, so that it is not delivered again.
 func (pr Conversation) Delete(ctx context.Context, ids []string) (seqs []int64, err error) {
 	err = erase(ctx, pr.c, "delete messages", func(tx *store.Tx) { seqs = deleteAll(pr.c, tx, ids) })
 	return seqs, err
@@ -72,8 +70,7 @@ func said(c *store.Conversation, tx *store.Tx, id string) []chat.Message {
 	return c.In(tx).MessagesOf("messages INDEXED BY messages_platform", 1, store.MaxSeq, "AND conversation = ? AND platform_id = ? AND role = 'user'", c.ID(), id)
 }
 
-// makeTombstone turns a message into a tombstone, and returns the memories that are deleted with
-// it.
+// makeTombstone turns a message into a tombstone, and returns the memories that are deleted with it.
 func makeTombstone(c *store.Conversation, tx *store.Tx, m chat.Message, version int64) (memories []int64) {
 	c.In(tx).Unindex(m)
 	c.In(tx).StoreFiles(m.ID, nil)

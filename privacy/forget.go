@@ -29,21 +29,19 @@ type Erased struct {
 	Done     bool    // nothing is left
 }
 
-// erasedAtOnce is the maximum number of messages or memories of one step, for which other writers
-// have to wait.
+// erasedAtOnce limits the messages or memories of one step, for which other writers have to wait.
 const erasedAtOnce = 40
 
 // ErrNobody is returned for an empty id, which would match everyone whose connector has no ids.
 var ErrNobody = errors.New("the person's id is empty")
 
-// Traces counts what is stored about a person in the conversation: their messages, with waiting ones
-// and tasks they asked for, and memories that they said first, or that are about them.
+// Traces counts what is stored about a person in the conversation: their messages, with waiting ones and tasks they asked for, and
+// memories that they said first, or that are about them.
 func (pr Conversation) Traces(ctx context.Context, author string) (Holding, error) {
 	return store.View(ctx, pr.c, "count what is stored about a person", func(tx *store.Tx) Holding { return traces(pr.c, tx, author) })
 }
 
-// concerning selects the memories of conversation ?1 that person ?2 said first, or that are about
-// them, up to number ?3.
+// concerning selects the memories of conversation ?1 that person ?2 said first, or that are about them, up to number ?3.
 const concerning = `SELECT DISTINCT p.memory FROM memory_people p JOIN memories k ON k.id = p.memory
 	WHERE p.author_id = ?2 AND p.role IN ('said', 'about') AND k.conversation = ?1 AND k.id <= ?3`
 
@@ -61,8 +59,7 @@ func traces(c *store.Conversation, tx *store.Tx, author string) Holding {
 	return Holding{c.Name(), messages, memoriesOf(c, tx, author, math.MaxInt64)}
 }
 
-// Everywhere returns the conversations of a connector in which something about a person is stored,
-// and how much in each.
+// Everywhere returns the conversations of a connector in which something about a person is stored, and how much in each.
 func (ps Everyone) Everywhere(ctx context.Context, connector, author string) (in []*store.Conversation, held Holdings, err error) {
 	return ps.hold(ctx, func(c *store.Conversation, tx *store.Tx) Holding { return traces(c, tx, author) },
 		`WHERE name >= ?1 || ':' AND name < ?1 || ';' AND id IN (
@@ -72,10 +69,10 @@ func (ps Everyone) Everywhere(ctx context.Context, connector, author string) (in
 			UNION SELECT k.conversation FROM memory_people p JOIN memories k ON k.id = p.memory WHERE p.author_id = ?2) ORDER BY id`, connector, author)
 }
 
-// Erase notes that a person's traces in these conversations must be deleted, and removes their
-// waiting messages. EraseSome does the rest, step by step; later messages stay. The note survives
-// the process, see Erasures, and lasts while messages that were missed are still to be read: the
-// person's, from before it, are left out. Messages from before the bot came are not read any more.
+// Erase notes that a person's traces in these conversations must be deleted, and removes their waiting messages. EraseSome does
+// the rest, step by step; later messages stay. The note survives the process, see Erasures, and lasts while messages that
+// were missed are still to be read: the person's, from before it, are left out. Messages from before the bot came are not
+// read any more.
 func (ps Everyone) Erase(ctx context.Context, author string, in ...*store.Conversation) (waiting int, err error) {
 	err = ps.store.Erase(ctx, func(tx *store.Tx) {
 		if author == "" {
@@ -103,8 +100,8 @@ func (ps Everyone) Erasures(ctx context.Context) (due []Erasure, err error) {
 	return due, store.Fail("look for what is to be forgotten", err)
 }
 
-// EraseSome deletes the next of a person's messages and memories, as Delete does, in one short
-// transaction. The tombstones do not say whose they were.
+// EraseSome deletes the next of a person's messages and memories, as Delete does, in one short transaction. The tombstones do not
+// say whose they were.
 func (pr Conversation) EraseSome(ctx context.Context, author string) (e Erased, err error) {
 	err = erase(ctx, pr.c, "forget a person", func(tx *store.Tx) {
 		var before, upto int64
@@ -125,9 +122,8 @@ func (pr Conversation) EraseSome(ctx context.Context, author string) (e Erased, 
 	return e, err
 }
 
-// quotedOf selects the ids of messages that the bot never read, and that replies quote under a name
-// of the person, the only thing known about their author. Another person of that name loses such a
-// quote too.
+// quotedOf selects the ids of messages that the bot never read, and that replies quote under a name of the person, the only thing
+// known about their author. Another person of that name loses such a quote too.
 const quotedOf = `WITH names (start) AS (SELECT DISTINCT author || ': ' FROM messages INDEXED BY messages_author
 		WHERE author_id = ?2 AND role = 'user' AND id BETWEEN ?3 AND ?4 AND author <> ''),
 	replies (id, quote) AS (SELECT reply_to, quote FROM messages INDEXED BY messages_quotes WHERE conversation = ?1 AND quote <> ''
@@ -169,9 +165,9 @@ func eraseMemories(c *store.Conversation, tx *store.Tx, author string, upto int6
 	return false
 }
 
-// Find returns the people with that id, or that name in any case, who have spoken in the conversations of
-// a connector, or of any connector if it is empty, or about whom something is remembered. If there are
-// none, the text may have the connector in front: discord:ID.
+// Find returns the people with that id, or that name in any case, who have spoken in the conversations of a connector, or of any
+// if it is empty, or about whom something is remembered. If there are none, the text may have the connector in front:
+// discord:ID.
 func (ps Everyone) Find(ctx context.Context, connector, nameOrID string) (found []Who, err error) {
 	err = ps.store.View(ctx, func(tx *store.Tx) {
 		found = store.List(tx, func(rows *sql.Rows, w *Who) error { return rows.Scan(&w.Connector, &w.ID, &w.Name) },

@@ -1,6 +1,5 @@
-// Package privacy deletes: messages with every copy of their text, what was remembered of words that
-// an edit removed, what is stored about a person, and whole conversations. It is the one place that
-// knows every copy.
+// Package privacy deletes: messages with every copy of their text, what was remembered of words that an edit removed, what is
+// stored about a person, and whole conversations.
 package privacy
 
 import (
@@ -12,7 +11,6 @@ import (
 // Conversation deletes text of a conversation.
 type Conversation struct{ c *store.Conversation }
 
-// Of returns the handle that deletes text of a conversation.
 func Of(c *store.Conversation) Conversation { return Conversation{c} }
 
 // Everyone reaches the people of all conversations, and their pending erasures.
@@ -25,7 +23,6 @@ type Store interface {
 	Erase(ctx context.Context, f func(*store.Tx)) error
 }
 
-// In returns the people of all conversations of a store.
 func In(s Store) Everyone { return Everyone{s} }
 
 // Apply stores a held delivery, see store.Held.Watch.
@@ -43,9 +40,8 @@ func (ps Everyone) Apply(ctx context.Context, d store.Delivery) error {
 	return err
 }
 
-// OptOut keeps a person of this conversation's connector, by platform ID, out of all memories
-// from now on, or, with out = false, no longer; changed is false if that was so already. Existing
-// memories stay.
+// OptOut keeps a person of this connector, by platform ID, out of all memories from now on, or, with out = false, no longer;
+// changed is false if that was so already. Existing memories stay.
 func (pr Conversation) OptOut(ctx context.Context, author, name string, out bool) (changed bool, err error) {
 	return store.Update(ctx, pr.c, "keep a person out of memories", func(tx *store.Tx) bool {
 		if out {

@@ -33,8 +33,7 @@ func (all Holdings) Total() (sum Holding) {
 	return sum
 }
 
-// Holdings returns the conversation with a name, or those below a name that ends in a slash, and
-// the amount of data of each.
+// Holdings returns the conversation with a name, or those below a name that ends in a slash, and the amount of data of each.
 func (ps Everyone) Holdings(ctx context.Context, name string) (in []*store.Conversation, held Holdings, err error) {
 	which := "WHERE name = ?1"
 	if strings.HasSuffix(name, "/") {
@@ -60,15 +59,12 @@ func (ps Everyone) hold(ctx context.Context, count func(*store.Conversation, *st
 	return in, held, store.Fail("count what is stored", err)
 }
 
-// Purge deletes everything of the conversation, in one transaction: all messages, whoever wrote
-// them, everything derived from them, and what threads inherited from it. Its name and the
-// platform IDs of the messages stay, so that no message is delivered again or backfilled from the
-// platform as missed.
+// Purge deletes everything of the conversation, and what threads inherited from it. Its name and the platform IDs of the messages
+// stay, so that no message is delivered again or backfilled from the platform as missed.
 func (pr Conversation) Purge(ctx context.Context) error {
 	return erase(ctx, pr.c, "delete everything", func(tx *store.Tx) { purge(pr.c, tx) })
 }
 
-// erase is Store.Erase; an error says what was tried.
 func erase(ctx context.Context, c *store.Conversation, tried string, do func(*store.Tx)) error {
 	return c.Fail(tried, c.Store().Erase(ctx, do))
 }
@@ -103,8 +99,7 @@ var purged = []string{
 	"memory_terms", "memories", "compactions", "pins", "files", "inbox", "outbox", "message_terms", "members", "sessions", "wanted_sessions", "overrides", "erasures",
 }
 
-// purgeFromThreads removes quotes of the conversation's messages from its threads, and makes
-// those reread what they inherited.
+// purgeFromThreads removes quotes of the conversation's messages from its threads, and makes those reread what they inherited.
 func purgeFromThreads(c *store.Conversation, tx *store.Tx) {
 	c.In(tx).TouchThreads("true")
 	for _, t := range tx.Conversations("WHERE name >= ?1 || '/' AND name < ?1 || '0'", c.Name()) {

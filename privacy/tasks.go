@@ -10,9 +10,8 @@ import (
 	"cairn/store"
 )
 
-// deleteTasksOf deletes what tasks derived from messages: their conversations and their reports
-// here, which it returns, and then what other tasks derived from those reports. An open task ends
-// silently: its source is gone.
+// deleteTasksOf deletes what tasks derived from messages: their conversations and their reports here, which it returns, and then
+// what other tasks derived from those reports. An open task ends silently.
 func deleteTasksOf(c *store.Conversation, tx *store.Tx, deleted []chat.Message) (reports []chat.Message) {
 	seen := map[int64]bool{} // messages
 	for _, m := range deleted {
@@ -31,8 +30,7 @@ func deleteTasksOf(c *store.Conversation, tx *store.Tx, deleted []chat.Message) 
 	return reports
 }
 
-// deleteTask deletes everything in a task's conversation, and returns what the task reported
-// here.
+// deleteTask deletes everything in a task's conversation, and returns what the task reported here.
 func deleteTask(c *store.Conversation, tx *store.Tx, t store.Task) (report []chat.Message) {
 	purgeTask(tx, t)
 	name := fmt.Sprintf("%s-%d", store.TaskID, t.Number)
@@ -48,9 +46,8 @@ func purgeTask(tx *store.Tx, t store.Task) {
 	}
 }
 
-// purgeTasks deletes everything in the tasks of a conversation, and ends them and the task that it
-// may be itself. Their rows stay, like the names of their conversations, so that no number is used
-// twice.
+// purgeTasks deletes everything in the tasks of a conversation, and ends them and the task that it may be itself. Their rows
+// stay, so that no number is used twice.
 func purgeTasks(c *store.Conversation, tx *store.Tx) {
 	for _, t := range tx.Tasks("t.parent = ?", c.ID()) {
 		purgeTask(tx, t)
@@ -60,8 +57,7 @@ func purgeTasks(c *store.Conversation, tx *store.Tx) {
 	tx.Do("DELETE FROM task_sources WHERE task = ?", c.ID())
 }
 
-// deleteTasksFor deletes the tasks that a person, by platform ID, asked for. It returns how many
-// there were, and the seqs of the messages that it changed.
+// deleteTasksFor deletes the tasks that a person asked for. It returns how many there were, and the seqs that it changed.
 func deleteTasksFor(c *store.Conversation, tx *store.Tx, author string) (tasks int, seqs []int64) {
 	theirs := tx.Tasks("t.parent = ? AND t.author = ?", c.ID(), author)
 	var reports []string

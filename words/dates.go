@@ -13,10 +13,9 @@ import (
 // Span is a period of time, without To itself.
 type Span struct{ From, To time.Time }
 
-// Dates returns the times that text mentions, in its order: days ("7 May 2023", "May 7th",
-// "2023-05-07", "7.5.2023", "2023年5月7日"), months, years, and those relative to now, such as
-// "yesterday", "last week", "two months ago". A month or day without a year is the latest one that
-// is not after now. All are in now's time zone. The languages are English and German.
+// Dates returns the times that text mentions, in its order: days ("7 May 2023", "May 7th", "2023-05-07", "7.5.2023",
+// "2023年5月7日"), months, years, and those relative to now, such as "yesterday", "last week", "two months ago". A month or day
+// without a year is the latest one that is not after now. All are in now's time zone. The languages are English and German.
 func Dates(text string, now time.Time) []Span {
 	d := dater{now: now, day: time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location()), tokens: dateTokens(text)}
 	for d.at < len(d.tokens) {
@@ -130,8 +129,7 @@ func (d *dater) readNumeric() bool {
 	return true
 }
 
-// readNamed parses a month by its name, with its surroundings: "7 May 2023", "the 7th of May", "May
-// 7, 2023", "May 2023", "in May".
+// readNamed parses a month by its name, with its surroundings: "7 May 2023", "the 7th of May", "May 7, 2023", "in May".
 func (d *dater) readNamed() bool {
 	t := d.token(d.at)
 	month, known := monthNames[t.word]

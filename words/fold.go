@@ -9,8 +9,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// appendFolded appends r in lower case and without accents to word; an accent alone appends
-// nothing. Vowel signs that are part of a word, as in Hindi, stay.
+// appendFolded appends r in lower case and without accents to word; an accent alone appends nothing. Vowel signs that are part of
+// a word, as in Hindi, stay.
 func appendFolded(word []byte, r rune) []byte {
 	if r < utf8.RuneSelf {
 		if 'A' <= r && r <= 'Z' {
@@ -50,8 +50,8 @@ func isAccent(r rune) bool {
 		0xfe00 <= r && r < 0xfe10 // variation selectors
 }
 
-// withoutAccent returns the base letter of a Latin, Greek or Arabic letter. In Cyrillic only ё is
-// replaced, by е: й is a letter of its own.
+// withoutAccent returns the base letter of a Latin, Greek or Arabic letter. In Cyrillic only ё is replaced, by е: й is a letter of
+// its own.
 func withoutAccent(r rune) rune {
 	if r == 'ё' {
 		return 'е'

@@ -12,9 +12,8 @@ const (
 	longestTypo  = 24 // a longer one is not a word
 )
 
-// Respell returns the terms of all words one typo away from a folded word: a letter too many, one
-// missing, a wrong one, or two swapped; the likelier kinds first, each term once. There are none
-// for words of fewer than 4 letters, nor for scripts that are not in alphabets.
+// Respell returns the terms of all words one typo away from a folded word: a letter too many, one missing, a wrong one, or two
+// swapped; the likelier kinds first, each term once. There are none for short words, nor for scripts without an alphabet.
 func Respell(word string) []string {
 	letters := []rune(word)
 	if len(letters) < shortestTypo || len(letters) > longestTypo {

@@ -13,8 +13,8 @@ import (
 	"github.com/blevesearch/snowballstem/tamil"
 )
 
-// stem returns the stem of a folded word. The script determines the language: Latin letters are
-// treated as English, whose rules do little harm to other languages; for those see Stems.
+// stem returns the stem of a folded word. Latin letters are treated as English, whose rules do little harm to other languages; for
+// those see Stems.
 func stem(word string) string {
 	if base, ok := irregular[word]; ok {
 		word = base
@@ -36,8 +36,7 @@ func stem(word string) string {
 	return word
 }
 
-// irregular maps irregular forms to their base word. A form that is also a common word ("rose",
-// "ground") is left out.
+// irregular maps irregular forms to their base word, except forms that are common words ("rose", "ground").
 var irregular = readForms(irregularForms)
 
 //go:embed irregular.txt

@@ -21,9 +21,9 @@ const (
 	spellings      = 3 // tried for each word
 )
 
-// lookUp sets the terms to read, sorted, so that scores always add up in the same order: those of
-// the question that occur in the index, and for a word that occurs nowhere the terms it may be a
-// typo of. It leaves out names of members, misspelt or not: the question is about these people.
+// lookUp sets the terms to read, sorted, so that scores always add up in the same order: those of the question that occur in
+// the index, and for a word that occurs nowhere the terms it may be a typo of. It leaves out names of members, misspelt or
+// not: the question is about these people.
 func (q *Query) lookUp(in Index) {
 	stems := words.StemsToFind(q.text, in.Languages)
 	if q.single { // one character of a script without spaces is indexed in pairs of characters, see words.Terms
@@ -68,8 +68,8 @@ func (q *Query) lookUp(in Index) {
 	slices.SortFunc(q.terms, func(a, b term) int { return cmp.Compare(a.text, b.text) })
 }
 
-// correct returns, for the words of the question that occur nowhere, the terms that they may be
-// typos of, and adds their frequencies. It removes the names of members from the question.
+// correct returns, for the words of the question that occur nowhere, the terms that they may be typos of, and adds their
+// frequencies. It removes the names of members from the question.
 func (q *Query) correct(in Index, frequencies map[string]int) map[string][]string {
 	corrections := make(map[string][]string) // by the term of a typo
 	var terms []string

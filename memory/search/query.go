@@ -26,8 +26,7 @@ type Query struct {
 
 const maxQuery = 1 << 16 // bytes of a question that are read: its beginning, and as much of its end
 
-// Parse reads a question; asker may be unknown. now is the time of the question: "yesterday" is the day
-// before it, in its time zone.
+// Parse reads a question; asker may be unknown. now is the time of the question, in its time zone.
 func Parse(text, asker string, now time.Time) *Query {
 	if len(text) > maxQuery {
 		text = text[:maxQuery/2] + "\n" + text[len(text)-maxQuery/2:]
@@ -47,15 +46,13 @@ func Parse(text, asker string, now time.Time) *Query {
 	return q
 }
 
-// IsAbout reports whether one of the names is that of the member the question is about. The
-// question must have been looked up.
+// IsAbout reports whether the question, which must have been looked up, is about a member of one of these names.
 func (q *Query) IsAbout(names ...string) bool {
 	return q.speaker != "" && slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, q.speaker) })
 }
 
-// about removes the names of members from the words, because they occur in everything these
-// members said, and sets whom the question is about: the member it names first, else the asker if
-// it says I. If the question consists only of names, they stay.
+// about removes the names of members from the words, because they occur in everything these members said, and sets whom the
+// question is about: the member it names first, else the asker if it says I. A question of nothing but names keeps them.
 func (q *Query) about(members map[string]string) {
 	for _, w := range q.words {
 		if name := members[w.Term]; name != "" && q.speaker == "" {
@@ -86,7 +83,7 @@ var (
 	whenWords   = words.Set("when wann いつ quand cuando quando когда متى")
 )
 
-// tellsTime reports whether a word of text says a time. It is called for many messages.
+// tellsTime reports whether a word of text says a time.
 func tellsTime(text string) bool {
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) }) {
 		if len(word) <= len("wednesday") && timeWords[strings.ToLower(word)] {

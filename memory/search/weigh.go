@@ -23,8 +23,7 @@ const (
 	longer    = 0.2  // added for more words, by their logarithm
 )
 
-// namesSomething reports whether text has a capitalized word that does not begin a sentence. In
-// German that is any noun.
+// namesSomething reports whether text has a capitalized word that does not begin a sentence.
 func namesSomething(text string) bool {
 	begins := true // the next word begins a sentence, or addresses someone
 	for word := range strings.FieldsSeq(text) {
@@ -37,8 +36,7 @@ func namesSomething(text string) bool {
 	return false
 }
 
-// weigh sets the message's score. own reports whether the message itself has a word of the
-// question.
+// weigh sets the message's score. own: the message itself has a word of the question.
 func (h *Hit) weigh(q *Query, traces []trace) (own bool) {
 	length := 0
 	for _, t := range traces {
