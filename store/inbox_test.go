@@ -140,11 +140,22 @@ func TestDequeue(t *testing.T) {
 		check.Len(t, "dequeued", taken, want)
 		return taken[0]
 	}
-	first := take(10, 1)
-	check.That(t, first.Tokens > 10, "got %+v", first)
-	second := take(2*first.Tokens, 3) // room for all
+	long := take(10, 1)
+	check.That(t, long.Tokens > 10, "got %+v", long)
+	second := take(2*long.Tokens, 3) // room for all
 	deliverOnly(t, c, asking(15, "message"), asking(16, "message"), asking(17, "message"))
 	check.Equal(t, "seq", take(2*second.Tokens, 2).Seq, 11)
+	// Of a turn that no person asked for an answer is optional.
+	c = newTalk(t)
+	first, other := asking(1, "hm"), asking(4, "hm")
+	first.Optional, other.Optional = true, true
+	deliver(t, c, first, said(2, "well"))
+	turn, _, err = c.Turns().Unanswered(ctx)
+	check.That(t, err == nil && turn.Optional, "%+v, %v", turn, err)
+	check.NoError(t, c.Turns().Finish(ctx, store.Outcome{Turn: 1}))
+	deliver(t, c, other, asking(3, "you?"))
+	turn, _, err = c.Turns().Unanswered(ctx)
+	check.That(t, err == nil && !turn.Optional && slices.Equal(turn.To, []string{"m4", "m3"}), "%+v, %v", turn, err)
 }
 
 func TestImport(t *testing.T) {
