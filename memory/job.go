@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
@@ -39,7 +40,10 @@ func (j *job) ID() int64 { return j.row.ID }
 func (j *job) Messages(ctx context.Context, from, to int64, limit int) ([]chat.Message, error) {
 	return store.View(ctx, j.conversation, j.trying("read messages"), func(tx *store.Tx) []chat.Message {
 		found := j.conversation.In(tx).Messages(from, to, "ORDER BY id LIMIT ?", max(limit, 0))
-		markUnremembered(j.conversation, tx, found)
+		out := optedOut(j.conversation, tx)
+		for i, m := range found { // a briefing repeats what is remembered where it was said
+			found[i].Unremembered = slices.Contains(out, m.AuthorID) || j.conversation.IsTask() && strings.HasPrefix(m.ID, store.TaskID)
+		}
 		return found
 	})
 }

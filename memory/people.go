@@ -148,12 +148,3 @@ func recheck(c *store.Conversation, tx *store.Tx, d *draft) error {
 	}
 	return nil
 }
-
-// markUnremembered marks the messages of people who have opted out, and a task's briefing: it repeats what is remembered where it
-// was said.
-func markUnremembered(c *store.Conversation, tx *store.Tx, messages []chat.Message) {
-	out := optedOut(c, tx)
-	for i, m := range messages {
-		messages[i].Unremembered = slices.Contains(out, m.AuthorID) || c.IsTask() && strings.HasPrefix(m.ID, store.TaskID)
-	}
-}

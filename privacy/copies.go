@@ -103,24 +103,6 @@ const reachOfWords = 3000
 // minRepeated is the minimum length, in bytes, of a word that gives away deleted text: small numbers occur everywhere.
 const minRepeated = 4
 
-// deleteInherited removes a message from the threads below it, and quotes of it from threads below an answer to it.
-func deleteInherited(c *store.Conversation, tx *store.Tx, id string) {
-	c.In(tx).TouchThreads("platform_id = ? AND platform_id <> ''", id)
-	c.In(tx).TouchThreads("reply_to = ? AND quote <> ''", id)
-	tx.Do("UPDATE inherited SET quote = '' WHERE parent = ? AND reply_to = ? AND quote <> ''", c.ID(), id)
-	tx.Do("DELETE FROM inherited WHERE parent = ? AND platform_id = ? AND platform_id <> ''", c.ID(), id)
-}
-
-// deleteInThread removes quotes of a message from the threads of the channel.
-func deleteInThread(c *store.Conversation, tx *store.Tx, id string) {
-	quoting := tx.Conversations(`WHERE c.name >= ?1 || '/' AND c.name < ?1 || '0' -- which comes right after /
-		AND (EXISTS (SELECT 1 FROM messages INDEXED BY messages_quotes WHERE conversation = c.id AND reply_to = ?2 AND quote <> '')
-		OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id AND reply_to = ?2 AND quote <> ''))`, c.Name(), id)
-	for _, thread := range quoting {
-		deleteAll(thread, tx, []string{id})
-	}
-}
-
 // emptyInherited turns copies of rows that cover deleted messages, or repeated them, into placeholders.
 func emptyInherited(c *store.Conversation, tx *store.Tx, seqs, deleted []int64, repeating []transcript.Summary) {
 	const over = "from_seq <= ? AND to_seq >= ? AND kind <> ''"

@@ -58,11 +58,19 @@ func deleteAll(c *store.Conversation, tx *store.Tx, ids []string) (seqs []int64)
 	return append(seqs, copies...)
 }
 
-// deleteUnread deletes a waiting message, and the copies and quotes of it in threads.
+// deleteUnread deletes a waiting message, the copies of it in threads, and quotes of it: in threads below an answer to it, and in
+// those of the channel.
 func deleteUnread(c *store.Conversation, tx *store.Tx, id string) {
 	c.In(tx).DeleteWaiting(id)
-	deleteInherited(c, tx, id)
-	deleteInThread(c, tx, id)
+	c.In(tx).TouchThreads("platform_id = ? AND platform_id <> ''", id)
+	c.In(tx).TouchThreads("reply_to = ? AND quote <> ''", id)
+	tx.Do("UPDATE inherited SET quote = '' WHERE parent = ? AND reply_to = ? AND quote <> ''", c.ID(), id)
+	tx.Do("DELETE FROM inherited WHERE parent = ? AND platform_id = ? AND platform_id <> ''", c.ID(), id)
+	for _, thread := range tx.Conversations(`WHERE c.name >= ?1 || '/' AND c.name < ?1 || '0' -- which comes right after /
+		AND (EXISTS (SELECT 1 FROM messages INDEXED BY messages_quotes WHERE conversation = c.id AND reply_to = ?2 AND quote <> '')
+		OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id AND reply_to = ?2 AND quote <> ''))`, c.Name(), id) {
+		deleteAll(thread, tx, []string{id})
+	}
 }
 
 // said returns the message of a person with a platform ID, if there is one.

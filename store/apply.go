@@ -189,7 +189,10 @@ func (c *Conversation) latest(tx *Tx) (l transcript.Undoable) {
 		return l
 	}
 	l.Rows, l.Ended = c.In(tx).Compactions(madeWith, applied, start), c.In(tx).Compactions(endedWith, applied, start)
-	l.Changed = c.changedSince(tx, applied, slices.Concat(l.Rows, l.Ended))
+	l.Changed = slices.ContainsFunc(slices.Concat(l.Rows, l.Ended), func(row transcript.Summary) bool {
+		low, high := c.RowRange(row.From, row.To)
+		return Exists(tx, "SELECT 1 FROM messages INDEXED BY messages_changed WHERE id BETWEEN ? AND ? AND changed_with > ?", low, high, applied)
+	})
 	l.Freed = c.freed(tx, l.Rows, l.Ended)
 	return l
 }
@@ -206,12 +209,4 @@ func (c *Conversation) freed(tx *Tx, made, ended []transcript.Summary) (messages
 		}
 	}
 	return messages
-}
-
-// changedSince reports whether a message of one of the rows was edited or deleted since an applied compaction.
-func (c *Conversation) changedSince(tx *Tx, applied int64, rows []transcript.Summary) bool {
-	return slices.ContainsFunc(rows, func(row transcript.Summary) bool {
-		low, high := c.RowRange(row.From, row.To)
-		return Exists(tx, "SELECT 1 FROM messages INDEXED BY messages_changed WHERE id BETWEEN ? AND ? AND changed_with > ?", low, high, applied)
-	})
 }

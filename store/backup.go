@@ -182,7 +182,7 @@ func moveAside(ctx context.Context, path string) (aside string, err error) {
 }
 
 // copyFile copies to a new file that only its owner may read, and syncs it to disk.
-func copyFile(from, to string) (err error) {
+func copyFile(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return err
@@ -192,14 +192,10 @@ func copyFile(from, to string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, out.Close()) }()
-	if err := out.Truncate(0); err != nil {
-		return err
+	if err = out.Truncate(0); err == nil {
+		_, err = io.Copy(out, in)
 	}
-	if _, err := io.Copy(out, in); err != nil {
-		return err
-	}
-	return out.Sync()
+	return errors.Join(err, out.Sync(), out.Close())
 }
 
 // flush syncs a file, or a folder's entries, to disk.

@@ -191,24 +191,18 @@ func (cs Compactions) Rows(ctx context.Context, ids []int64) ([]transcript.Summa
 // also read other rows and messages. stale: some of what it read was edited, deleted or undone since; then the row is
 // stale, and nothing of its text is written.
 func (rs Rows) Prepare(row transcript.Summary, rows, messages []int64) (stale bool) {
-	if rs.c.outdated(rs.tx, row, rows, messages) {
+	left := func(id int64, placeholder bool) bool {
+		return Exists(rs.tx, "SELECT 1 FROM compactions WHERE id = ? AND (state NOT IN ('prepared', 'applied', 'rolled_up') OR ? AND kind = 'placeholder')", id, placeholder)
+	}
+	if Exists(rs.tx, "SELECT 1 FROM compactions WHERE id = ? AND state = 'stale'", row.ID) || rs.c.sourcesGone(rs.tx, messages, nil, "") ||
+		slices.ContainsFunc(rows, func(id int64) bool { return left(id, true) }) ||
+		slices.ContainsFunc(row.Children, func(id int64) bool { return left(id, false) }) {
 		rs.c.makeStale(rs.tx, row.ID)
 		return true
 	}
 	rs.tx.change(`UPDATE compactions SET state = 'prepared', sources = ?, text = ?, tokens = ?, model = coalesce(nullif(?, ''), model), ended_at = ?
 		WHERE id = ? AND state = 'running'`, toJSON(row.Sources), row.Text, row.Tokens, row.Model, Now(), row.ID)
 	return false
-}
-
-// outdated reports whether something that a row's job read has changed: its span (then the row is already stale), a message
-// beside it, or a row that has left the view.
-func (c *Conversation) outdated(tx *Tx, row transcript.Summary, beside, messages []int64) bool {
-	left := func(id int64, placeholder bool) bool {
-		return Exists(tx, "SELECT 1 FROM compactions WHERE id = ? AND (state NOT IN ('prepared', 'applied', 'rolled_up') OR ? AND kind = 'placeholder')", id, placeholder)
-	}
-	return Exists(tx, "SELECT 1 FROM compactions WHERE id = ? AND state = 'stale'", row.ID) || c.sourcesGone(tx, messages, nil, "") ||
-		slices.ContainsFunc(beside, func(id int64) bool { return left(id, true) }) ||
-		slices.ContainsFunc(row.Children, func(id int64) bool { return left(id, false) })
 }
 
 // Measured stores the tokens used before and after a row was applied.

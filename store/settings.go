@@ -86,16 +86,9 @@ func (h Settings) Tools(ctx context.Context) (ToolRules, error) {
 	return View(ctx, h.c, "read which tools it has", h.c.tools)
 }
 
-func (c *Conversation) tools(tx *Tx) (rules ToolRules) {
-	for _, o := range c.overrides(tx, toolKeys) {
-		switch o.Key {
-		case addedKey:
-			rules.Added = strings.Fields(o.Value)
-		case approvedKey:
-			rules.Approved = strings.Fields(o.Value)
-		}
-	}
-	return rules
+func (c *Conversation) tools(tx *Tx) ToolRules {
+	set := PatchOf(c.overrides(tx, toolKeys))
+	return ToolRules{Added: strings.Fields(set[addedKey]), Approved: strings.Fields(set[approvedKey])}
 }
 
 // SetTools replaces those decisions of users that change; by is the name of the user who did.

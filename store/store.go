@@ -252,13 +252,5 @@ func Now() int64 { return time.Now().UnixMilli() }
 // At returns the stored time in UTC, for programs.
 func At(millis int64) time.Time { return time.UnixMilli(millis).UTC() }
 
-// atOrZero is At, but returns the zero time for 0.
-func atOrZero(millis int64) time.Time {
-	if millis == 0 {
-		return time.Time{}
-	}
-	return At(millis)
-}
-
 // ShownAt returns the stored time in the bot's time zone: prompts show it, and "yesterday" depends on it.
 func ShownAt(millis int64) time.Time { return time.UnixMilli(millis).Local() }

@@ -129,19 +129,13 @@ func (ts Tasks) End(ctx context.Context, state TaskState, author, report string)
 		parent := tx.Conversation(t.Parent)
 		result := taskMessage(author, report, fmt.Sprintf("%s-%d", TaskID, t.Number), ts.c.name)
 		if t.Author == "" && !parent.IsTask() {
-			result.ReplyTo = parent.askedBefore(tx, t.Began)
+			low, high := parent.RowRange(1, t.Began)
+			result.ReplyTo = Get[string](tx, `SELECT iif(platform_id LIKE ?3 || '-%', reply_to, platform_id) FROM messages INDEXED BY messages_addressed
+				WHERE id BETWEEN ?1 AND ?2 AND addressed = 1 ORDER BY id DESC LIMIT 1`, low, high, TaskID) // who asked for the task
 		}
 		parent.deliver(tx, result)
 		return true
 	})
-}
-
-// askedBefore returns the platform's ID of the newest message up to a place that asked the bot; of a task's result, the one that
-// asked for the task.
-func (c *Conversation) askedBefore(tx *Tx, seq int64) (id string) {
-	low, high := c.RowRange(1, seq)
-	return Get[string](tx, `SELECT iif(platform_id LIKE ?3 || '-%', reply_to, platform_id) FROM messages INDEXED BY messages_addressed
-		WHERE id BETWEEN ?1 AND ?2 AND addressed = 1 ORDER BY id DESC LIMIT 1`, low, high, TaskID)
 }
 
 // Drop silently ends the open tasks that the model began after message began, and returns them.

@@ -239,7 +239,14 @@ func stamp(to *time.Time, as func(millis int64) time.Time) sql.Scanner {
 }
 
 // UTC reads a time for programs; 0 or NULL is the zero time.
-func UTC(to *time.Time) sql.Scanner { return stamp(to, atOrZero) }
+func UTC(to *time.Time) sql.Scanner {
+	return stamp(to, func(millis int64) time.Time {
+		if millis == 0 {
+			return time.Time{}
+		}
+		return At(millis)
+	})
+}
 
 // Local reads a time as it is shown, see ShownAt.
 func Local(to *time.Time) sql.Scanner { return stamp(to, ShownAt) }

@@ -3,6 +3,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,11 +93,8 @@ func backupMade(file string) time.Time {
 
 // backUp makes a backup and removes the oldest ones.
 func (s *Store) backUp(ctx context.Context, b Backups, now time.Time) error {
-	if err := os.MkdirAll(b.Dir, 0o700); err != nil {
-		return fmt.Errorf("make the folder of backups: %w", err)
-	}
 	info, err := os.Stat(s.path)
-	if err == nil {
+	if err = cmp.Or(err, os.MkdirAll(b.Dir, 0o700)); err == nil {
 		err = checkRoom(b.Dir, info.Size())
 	}
 	if err != nil {

@@ -30,8 +30,7 @@ type Usage struct {
 
 // Add adds one request.
 func (u *Usage) Add(one llm.Usage) {
-	prompt, cached, written, output := int64(one.Prompt), int64(one.Cached), int64(one.Written), int64(one.Completion)
-	u.AddAll(Usage{Requests: 1, Input: prompt, Cached: cached, Written: written, Output: output})
+	u.AddAll(Usage{Requests: 1, Input: int64(one.Prompt), Cached: int64(one.Cached), Written: int64(one.Written), Output: int64(one.Completion)})
 }
 
 // AddAll adds the numbers of another entry.
