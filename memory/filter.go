@@ -44,9 +44,6 @@ var orders = map[string]string{
 	"id":         "id",
 }
 
-// order returns the SQL of the filter's order.
-func (f Filter) order() string { return orders[cmp.Or(f.Sort, "said")] }
-
 // Sorts are the valid values of Filter.Sort.
 var Sorts = slices.Sorted(maps.Keys(orders))
 
@@ -144,7 +141,7 @@ func (ms Memories) List(ctx context.Context, f Filter) (found []Memory, total in
 		if strings.TrimSpace(f.Query) == "" {
 			chosen, args := f.where()
 			total = store.Get[int](tx, "SELECT count(*) FROM memories WHERE "+chosen, args...)
-			found = ReadMemories(tx, "WHERE "+chosen+" ORDER BY "+f.order()+" LIMIT ? OFFSET ?", append(args, f.Limit, f.Offset)...)
+			found = ReadMemories(tx, "WHERE "+chosen+" ORDER BY "+orders[cmp.Or(f.Sort, "said")]+" LIMIT ? OFFSET ?", append(args, f.Limit, f.Offset)...)
 			return
 		}
 		chosen := ranked(tx, f)

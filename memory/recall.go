@@ -117,7 +117,7 @@ func ranked(tx *store.Tx, f Filter) []weighed {
 		m.Add("importance", m.Total*byImportance*is.Importance)
 		m.Add("age", m.Total*byImportance*(is.Decayed(now)-is.Importance)/(1+byImportance*is.Importance))
 		return err
-	}, "SELECT id, said_at, importance, kind, speaker, about, pinned, confirmed FROM memories WHERE id IN (SELECT value FROM json_each(?)) AND "+fitting+" ORDER BY "+f.order(),
+	}, "SELECT id, said_at, importance, kind, speaker, about, pinned, confirmed FROM memories WHERE id IN (SELECT value FROM json_each(?)) AND "+fitting+" ORDER BY "+orders[cmp.Or(f.Sort, "said")],
 		append([]any{jsonList(slices.Collect(maps.Keys(scores)))}, args...)...)
 	if f.Sort == "" {
 		slices.SortStableFunc(chosen, func(x, y weighed) int { return cmp.Compare(y.Total, x.Total) })

@@ -123,71 +123,65 @@ func (c *Conversation) Connector() string {
 	return connector
 }
 
-// Compactions are a conversation's summaries and sessions: what its compactor reads and writes.
-type Compactions struct{ c *Conversation }
+// The handles of a conversation.
+type (
+	// Compactions are its summaries and sessions: what its compactor reads and writes.
+	Compactions struct{ c *Conversation }
+
+	// Inbox has the delivered messages that are not in the transcript yet.
+	Inbox struct{ c *Conversation }
+
+	// Past is for messages from before the bot joined, or while it was disconnected.
+	Past struct{ c *Conversation }
+
+	// Transcript is its messages, with their files and pins.
+	Transcript struct{ c *Conversation }
+
+	// Turns are the messages that wait for an answer, their answers, and the usage of these.
+	Turns struct{ c *Conversation }
+
+	// Outbox has the replies that still have to be sent, each piece once. Its methods return ErrNotFound for a piece that was
+	// already sent or dropped.
+	Outbox struct{ c *Conversation }
+
+	// Settings are those that people have changed.
+	Settings struct{ c *Conversation }
+
+	// Tasks are those that it has started, and the task that it is itself.
+	Tasks struct{ c *Conversation }
+)
 
 func (c *Conversation) Compactions() Compactions { return Compactions{c} }
+func (c *Conversation) Inbox() Inbox             { return Inbox{c} }
+func (c *Conversation) Past() Past               { return Past{c} }
+func (c *Conversation) Transcript() Transcript   { return Transcript{c} }
+func (c *Conversation) Turns() Turns             { return Turns{c} }
+func (c *Conversation) Outbox() Outbox           { return Outbox{c} }
+func (c *Conversation) Settings() Settings       { return Settings{c} }
+func (c *Conversation) Tasks() Tasks             { return Tasks{c} }
+func (c *Conversation) In(tx *Tx) Rows           { return Rows{c, tx} }
+func (c *Conversation) ID() int64                { return c.id } // in the database
+func (c *Conversation) Store() *Store            { return c.store }
 
-// Inbox has the delivered messages that are not in the transcript yet.
-type Inbox struct{ c *Conversation }
+// The handles of a store.
+type (
+	// Upkeep maintains the files: backups, checks, and the erasure of deleted text.
+	Upkeep struct{ store *Store }
 
-func (c *Conversation) Inbox() Inbox { return Inbox{c} }
+	// Pauses are the scopes in which no model may be called.
+	Pauses struct{ store *Store }
 
-// Past is for messages from before the bot joined, or while it was disconnected.
-type Past struct{ c *Conversation }
-
-func (c *Conversation) Past() Past { return Past{c} }
-
-// Transcript is a conversation's messages, with their files and pins.
-type Transcript struct{ c *Conversation }
-
-func (c *Conversation) Transcript() Transcript { return Transcript{c} }
-
-// Turns are the messages that wait for an answer, their answers, and the usage of these.
-type Turns struct{ c *Conversation }
-
-func (c *Conversation) Turns() Turns { return Turns{c} }
-
-// Outbox has the replies that still have to be sent, each piece once. Its methods return ErrNotFound for a piece that was already
-// sent or dropped.
-type Outbox struct{ c *Conversation }
-
-func (c *Conversation) Outbox() Outbox { return Outbox{c} }
-
-// Settings are the settings that people have changed in a conversation.
-type Settings struct{ c *Conversation }
-
-func (c *Conversation) Settings() Settings { return Settings{c} }
-
-// Tasks are the tasks that a conversation has started, and the task that it is itself.
-type Tasks struct{ c *Conversation }
-
-func (c *Conversation) Tasks() Tasks { return Tasks{c} }
-
-// Upkeep maintains the files: backups, checks, and the erasure of deleted text.
-type Upkeep struct{ store *Store }
+	// Models has the learned facts about models.
+	Models struct{ store *Store }
+)
 
 func (s *Store) Upkeep() Upkeep { return Upkeep{s} }
-
-// Pauses are the scopes in which no model may be called.
-type Pauses struct{ store *Store }
-
 func (s *Store) Pauses() Pauses { return Pauses{s} }
-
-// Models has the learned facts about models.
-type Models struct{ store *Store }
-
 func (s *Store) Models() Models { return Models{s} }
+func (s *Store) Held() *Held    { return &s.held }
 
 // Rows are a conversation's rows inside a transaction, for packages whose rules decide what is written.
 type Rows struct {
 	c  *Conversation
 	tx *Tx
 }
-
-func (c *Conversation) In(tx *Tx) Rows { return Rows{c, tx} }
-
-// ID returns the number of the conversation in the database.
-func (c *Conversation) ID() int64 { return c.id }
-
-func (c *Conversation) Store() *Store { return c.store }

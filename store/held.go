@@ -26,8 +26,6 @@ type Held struct {
 	apply func(ctx context.Context, d Delivery) error
 }
 
-func (s *Store) Held() *Held { return &s.held }
-
 // Delivery is what a platform reports of a conversation, in order: messages, an edit, deletions.
 type Delivery struct {
 	Conversation string

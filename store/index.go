@@ -96,14 +96,13 @@ func reindex(tx *Tx) {
 	for _, c := range tx.Conversations("") {
 		c.In(tx).indexAll()
 	}
-	type memory struct {
-		id             int64
-		content, about string
-	}
-	scan := func(rows *sql.Rows, m *memory) error { return rows.Scan(&m.id, &m.content, &m.about) }
-	for _, m := range List(tx, scan, "SELECT id, content, about FROM memories") {
-		IndexMemory(tx, m.id, m.content, m.about)
-	}
+	Each(tx, func(rows *sql.Rows) error {
+		var id int64
+		var content, about string
+		err := rows.Scan(&id, &content, &about)
+		IndexMemory(tx, id, content, about)
+		return err
+	}, "SELECT id, content, about FROM memories")
 }
 
 // indexAll indexes every message of a conversation, page by page, and drops the reasoning stored with it.
