@@ -143,10 +143,7 @@ func TestSQLViewMatchesProgram(t *testing.T) {
 	}))
 	for id := range int64(len(got)) {
 		m := details(t, s, id+1)
-		sources := ""
-		for _, seq := range m.Sources {
-			sources = strings.TrimSpace(fmt.Sprintf("%s #%d", sources, seq))
-		}
+		sources := strings.Join(storetest.Map(m.Sources, func(seq int64) string { return fmt.Sprint("#", seq) }), " ")
 		want = append(want, fmt.Sprintf("%d|%s|%s|%s|%.1f|%s|%s|%s|%s|%d|%d|%s|%s|%s|%d|%d|%s", m.ID, m.Conversation, m.Kind, m.Content, m.Importance, m.Speaker, m.About, m.By,
 			m.State, map[bool]int{true: 1}[m.Pinned], m.Confirmed, moment(m.SaidAt), moment(m.SavedAt), moment(m.Expires), m.SupersededBy, m.Compaction, sources))
 	}
@@ -168,10 +165,7 @@ func TestImportOfTheSameWords(t *testing.T) {
 	}
 	want := func(what string, s *store.Store, want ...string) {
 		t.Helper()
-		var got []string
-		for _, e := range export(t, s) {
-			got = append(got, fmt.Sprint(e.Content, " ", e.State, " ", e.SupersededBy))
-		}
+		got := storetest.Map(export(t, s), func(e memory.Exported) string { return fmt.Sprint(e.Content, " ", e.State, " ", e.SupersededBy) })
 		check.EqualAll(t, what, got, want)
 	}
 	s := newTalk(t).Store()

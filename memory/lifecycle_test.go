@@ -49,11 +49,8 @@ func TestPurge(t *testing.T) {
 		}
 		chain := func(id int64, want ...int64) {
 			t.Helper()
-			var list []int64
-			for _, m := range check.Must(memories.Details(ctx, id))(t).Chain {
-				list = append(list, m.ID)
-			}
-			check.EqualAll(t, "the chain", list, want)
+			chain := check.Must(memories.Details(ctx, id))(t).Chain
+			check.EqualAll(t, "the chain", storetest.Map(chain, func(m memory.Memory) int64 { return m.ID }), want)
 		}
 		chain(2, 1, 2, 3)
 		check.NoError(t, memories.Purge(ctx, 2))

@@ -95,10 +95,7 @@ func TestDeletionsReachThreads(t *testing.T) {
 	play(t, above, "roll 1-6: Many things, and a "+secret+"; apply") // in the channel, the rows have changed in the meantime
 	root := func(n int) *chat.Message { return load(t, threads[n]).Head.Inherited.Root }
 	check.Contains(t, "the quote of the parent message", root(2).Quote, secret)
-	var versions []int64
-	for _, c := range threads {
-		versions = append(versions, load(t, c).Head.Version)
-	}
+	versions := storetest.Map(threads, func(c *store.Conversation) int64 { return load(t, c).Head.Version })
 	check.Must(privacy.Of(above).Delete(ctx, []string{"elsewhere"}))(t)
 	check.Equal(t, "the quote", root(2).Quote, "")
 	remove(t, above, 5)

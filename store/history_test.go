@@ -39,11 +39,9 @@ func TestExpand(t *testing.T) {
 
 // shape describes what a step applied.
 func shape(s store.AppliedStep) string {
-	var parts []string
-	for _, l := range s.All {
-		parts = append(parts, fmt.Sprintf("%s %s %d-%d", l.Kind, l.By, l.From, l.To))
-	}
-	return strings.Join(parts, ", ")
+	return strings.Join(storetest.Map(s.All, func(l store.ListedCompaction) string {
+		return fmt.Sprintf("%s %s %d-%d", l.Kind, l.By, l.From, l.To)
+	}), ", ")
 }
 
 func TestCompactionsAreListedByPlace(t *testing.T) {
@@ -52,10 +50,7 @@ func TestCompactionsAreListedByPlace(t *testing.T) {
 	check.NoError(t, c.Compactions().Measured(ctx, a, 900, 400))
 	b := play(t, c, "say 9; hide 4-6; leaf 5-6; leaf 7-8; apply; undo; edit 2")[0] // splits the placeholder; edits are no compactions
 	all := check.Must(storetest.Steps(c))(t)
-	check.Len(t, "steps", all, 3)
-	for i, want := range []string{"leaf worker 1-3", "placeholder emergency 4-6", "leaf worker 5-6, leaf worker 7-8"} {
-		check.Equal(t, "applied", shape(all[i]), want)
-	}
+	check.EqualAll(t, "applied", storetest.Map(all, shape), []string{"leaf worker 1-3", "placeholder emergency 4-6", "leaf worker 5-6, leaf worker 7-8"})
 	places := all[0].Next == 9 && all[1].Next == 10 && all[0].BeforeTokens == 900 && all[0].AfterTokens == 400
 	check.That(t, places && all[2].State == string(transcript.Undone), "got applied compactions %+v", all)
 	last := all[2]

@@ -117,9 +117,7 @@ func TestDeliverIsIdempotent(t *testing.T) {
 func TestDequeue(t *testing.T) {
 	c := newTalk(t)
 	taken := deliver(t, c, said(1, "a"), said(2, "b"), asking(3, "c"), said(4, "d"), asking(5, "e"))
-	for i, turn := range []int64{1, 2, 3, 3, 3} {
-		check.Equal(t, "turn", taken[i].Turn, turn)
-	}
+	check.EqualAll(t, "turns", storetest.Map(taken, func(m chat.Message) int64 { return m.Turn }), []int64{1, 2, 3, 3, 3})
 	got := load(t, c)
 	check.That(t, got.Open == 3 && got.Next == 6 && reflect.DeepEqual(got.Messages, taken), "loaded %+v", got)
 	turn, ok, err := c.Turns().Unanswered(ctx)
@@ -238,9 +236,7 @@ func TestReplies(t *testing.T) {
 			check.NoError(t, c.Outbox().Sent(ctx, int64(row+1), id))
 		}
 		taken := deliver(t, c, reply(2, "p1"), reply(3, "p2"), reply(4, "p3"), reply(5, ""), reply(6, "notice"))
-		for i, want := range []int64{2, 2, 0, 0, 0} {
-			check.Equal(t, fmt.Sprintf("message %d replies", i+2), taken[i].ReplySeq, want)
-		}
+		check.EqualAll(t, "they reply to", storetest.Map(taken, func(m chat.Message) int64 { return m.ReplySeq }), []int64{2, 2, 0, 0, 0})
 		check.That(t, taken[4].Quote != "", "got dequeued %+v", taken[4])
 	})
 }

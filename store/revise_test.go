@@ -137,10 +137,8 @@ func TestSummariesOverEditedMessage(t *testing.T) {
 	c = tellRows(t)
 	play(t, c, "leaf 1-3; leaf 4-6; apply; roll 1-6; apply; edit 5")
 	check.Equal(t, "stack", stack(t, c), "rollup worker 1-6")
-	var await []bool
-	for _, row := range append(load(t, c).Head.Stack, rolledUp(t, c)...) {
-		await = append(await, row.AwaitsModel)
-	}
+	rows := append(load(t, c).Head.Stack, rolledUp(t, c)...)
+	await := storetest.Map(rows, func(row transcript.Summary) bool { return row.AwaitsModel })
 	check.EqualAll(t, "a rollup and its two leaves await a model", await, []bool{true, false, true})
 	checkCoverage(t, c)
 }

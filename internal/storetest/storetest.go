@@ -138,12 +138,16 @@ func Remove(t check.Tester, c *store.Conversation, numbers ...int) []int64 {
 	return seqs
 }
 
-func Seqs(messages []chat.Message) []int64 {
-	var list []int64
-	for _, m := range messages {
-		list = append(list, m.Seq)
+// Map returns what a function makes of each element.
+func Map[T, R any](list []T, of func(T) R) (all []R) {
+	for _, one := range list {
+		all = append(all, of(one))
 	}
-	return list
+	return all
+}
+
+func Seqs(messages []chat.Message) []int64 {
+	return Map(messages, func(m chat.Message) int64 { return m.Seq })
 }
 
 // Message returns a message as stored.

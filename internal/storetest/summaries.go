@@ -114,11 +114,9 @@ func Hide(t check.Tester, c *store.Conversation, from, to int64) transcript.Head
 
 // Shape formats a stack as "leaf worker 1-5, placeholder emergency 6-9".
 func Shape(stack []transcript.Summary) string {
-	var parts []string
-	for _, row := range stack {
-		parts = append(parts, fmt.Sprintf("%s %s %d-%d", row.Kind, row.By, row.From, row.To))
-	}
-	return strings.Join(parts, ", ")
+	return strings.Join(Map(stack, func(row transcript.Summary) string {
+		return fmt.Sprintf("%s %s %d-%d", row.Kind, row.By, row.From, row.To)
+	}), ", ")
 }
 
 // Steps returns the steps in which compactions of a conversation were applied, oldest first.
@@ -170,11 +168,7 @@ func Contents(t *testing.T, c *store.Conversation) []string {
 	found, _, err := memory.In(c.Store()).List(Ctx, memory.Filter{Conversation: c.Name()})
 	check.NoError(t, err)
 	slices.SortFunc(found, func(a, b memory.Memory) int { return int(a.ID - b.ID) })
-	var list []string
-	for _, m := range found {
-		list = append(list, m.Kind+": "+m.Content)
-	}
-	return list
+	return Map(found, func(m memory.Memory) string { return m.Kind + ": " + m.Content })
 }
 
 // Memory returns a memory in any state.
