@@ -53,13 +53,8 @@ func TestDelete(t *testing.T) {
 	check.That(t, r.Fresh, "got %+v", r)
 	t.Run("its quotes are removed, waiting or dequeued, and the quoting messages are reported", func(t *testing.T) {
 		c := newTalk(t)
-		quoting := func(n int) store.Inbound {
-			m := said(n, "I disagree")
-			m.ReplyTo, m.Quote = "m0", "Bob: "+secret
-			return m
-		}
-		taken := deliver(t, c, quoting(2), said(3, "c"))
-		deliverOnly(t, c, quoting(4))
+		taken := deliver(t, c, storetest.Quoting(2, "I disagree", "m0", "Bob: "+secret), said(3, "c"))
+		deliverOnly(t, c, storetest.Quoting(4, "I disagree", "m0", "Bob: "+secret))
 		check.EqualAll(t, "seqs", check.Must(privacy.Of(c).Delete(ctx, []string{"m0"}))(t), []int64{1}) // said before the bot came
 		wantNoSecret(t, c)
 		m := message(t, c, 1)

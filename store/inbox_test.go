@@ -196,11 +196,7 @@ func TestDue(t *testing.T) {
 }
 
 func TestReplies(t *testing.T) {
-	reply := func(n int, to string) store.Inbound {
-		m := said(n, "yes")
-		m.ReplyTo, m.Quote = to, `Ann: "shall we…"`
-		return m
-	}
+	reply := func(n int, to string) store.Inbound { return storetest.Quoting(n, "yes", to, `Ann: "shall we…"`) }
 	t.Run("a reply knows the seq of its message, also within a burst", func(t *testing.T) {
 		c := newTalk(t)
 		deliver(t, c, said(1, "shall we go?"))

@@ -116,9 +116,7 @@ func TestSummariesOverDeletedMessage(t *testing.T) {
 		}
 		remove(t, c, 5)
 		storetest.WantNoSecret(t, c)
-		m := said(10, "I disagree")
-		m.ReplyTo, m.Quote = "m0", "Bob: the "+secret
-		deliver(t, c, m, said(11, "b"))
+		deliver(t, c, storetest.Quoting(10, "I disagree", "m0", "Bob: the "+secret), said(11, "b"))
 		play(t, c, "sum 1-9; sum 10-11: Ann disagrees about the "+secret)
 		check.Must(privacy.Of(c).Delete(ctx, []string{"m0"}))(t)
 		storetest.WantNoSecret(t, c)

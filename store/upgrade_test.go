@@ -190,9 +190,7 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 	check.That(t, reflect.DeepEqual(unsent(t, c), want), "got %+v", unsent(t, c))
 	check.NoError(t, c.Outbox().Post(ctx, store.Outcome{Reply: "notice-9", Pieces: []string{"new"}}))
 	check.Equal(t, "row of the next piece", unsent(t, c)[2].Row, 10)
-	thanks := said(9, "thanks")
-	thanks.ReplyTo = "p1"
-	check.Equal(t, "a reply to a piece that was sent then", deliver(t, c, thanks)[0].ReplySeq, 3)
+	check.Equal(t, "a reply to a piece that was sent then", deliver(t, c, storetest.Quoting(9, "thanks", "p1", ""))[0].ReplySeq, 3)
 	// A full inbox is taken up, and only where nothing was said the past is wanted.
 	for name, want := range map[string]string{"general": "true ", "empty": "false ", "full": "false m1"} {
 		wantReadBack(t, find(t, s, "terminal:"+name), want)

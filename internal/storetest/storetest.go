@@ -93,6 +93,13 @@ func Said(n int, text string) store.Inbound {
 	}
 }
 
+// Quoting returns message number n, which replies to another one and quotes it.
+func Quoting(n int, text, to, quote string) store.Inbound {
+	m := Said(n, text)
+	m.ReplyTo, m.Quote = to, quote
+	return m
+}
+
 // Imported fills a new conversation with n messages, each a turn of its own.
 func Imported(t testing.TB, n int) *store.Conversation {
 	t.Helper()
