@@ -85,7 +85,7 @@ func checkOptOuts(c *store.Conversation, tx *store.Tx, d draft) error {
 			return &OptedOutError{p.id, p.name}
 		}
 	}
-	var named *OptedOutError
+	var named error
 	text := possessive.Replace(d.Content + " " + d.About)
 	said := " " + words.Fold(text) + " "
 	written := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
@@ -105,10 +105,7 @@ func checkOptOuts(c *store.Conversation, tx *store.Tx, d draft) error {
 		}
 		return err
 	}, namesOut, c.Connector(), c.Name(), root, store.ParentOf(root))
-	if named != nil {
-		return named
-	}
-	return nil
+	return named
 }
 
 // namesOut selects the names of those who opted out and have spoken in the conversations ?2 to ?4: the one they had then, and the

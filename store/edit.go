@@ -38,13 +38,8 @@ func (c *Conversation) editWaiting(tx *Tx, m Inbound) (edited bool) {
 	}
 	attachments := carryOver(was[0].Attachments, m.Attachments)
 	edited = !sameContent(was[0].Text, m.Text, was[0].Attachments, attachments)
-	incomplete := was[0].Incomplete
-	if edited {
-		incomplete = m.Incomplete
-	}
-	stored := c.keepFiles(tx, m.ID, attachments)
-	tx.Do("UPDATE inbox SET text = ?, attachments = ?, incomplete = ?, edited_at = ?, tries = iif(?, 0, tries) WHERE conversation = ? AND platform_id = ?",
-		m.Text, stored, incomplete, m.Time.UnixMilli(), edited, c.id, m.ID)
+	tx.Do(`UPDATE inbox SET text = ?, attachments = ?, edited_at = ?, incomplete = iif(?4, ?5, incomplete), tries = iif(?4, 0, tries)
+		WHERE conversation = ? AND platform_id = ?`, m.Text, c.keepFiles(tx, m.ID, attachments), m.Time.UnixMilli(), edited, m.Incomplete, c.id, m.ID)
 	return edited
 }
 
