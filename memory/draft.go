@@ -1,6 +1,6 @@
-// Drafts: memories that are checked before they are stored, and the arguments of memory_save. Small models do not follow the schema,
-// and a memory is worth more than its form, so the forms that they often use are accepted; for anything else the error says what to
-// send instead.
+// Drafts: memories that are checked before they are stored, and the arguments of memory_save. Small models do not follow the
+// schema, and a memory is worth more than its form, so the forms that they often use are accepted; for anything else the error
+// says what to send instead.
 
 package memory
 

@@ -1,5 +1,5 @@
-// Keeping: saving a memory immediately when a person or a model in conversation asks for it; and which memories say the same as a draft,
-// or nearly. That calls no model, so when in doubt it keeps two facts.
+// Keeping: saving a memory immediately when a person or a model in conversation asks for it; and which memories say the same as
+// a draft, or nearly. That calls no model, so when in doubt it keeps two facts.
 
 package memory
 

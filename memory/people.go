@@ -133,7 +133,7 @@ func optedOut(c *store.Conversation, tx *store.Tx) []string {
 	return store.Values[string](tx, "SELECT author_id FROM optouts WHERE connector = ?", c.Connector())
 }
 
-// recheck checks a draft again in the transaction that saves it: its sources may have been deleted, and people may have opted out.
+// recheck checks a draft again in the transaction that saves it: its sources may be deleted, and people may have opted out.
 func recheck(c *store.Conversation, tx *store.Tx, d *draft) error {
 	if err := checkOptOuts(c, tx, *d); err != nil {
 		return err

@@ -35,8 +35,8 @@ const erasedAtOnce = 40
 // ErrNobody is returned for an empty id, which would match everyone whose connector has no ids.
 var ErrNobody = errors.New("the person's id is empty")
 
-// Traces counts what is stored about a person in the conversation: their messages, with waiting ones and tasks they asked for, and
-// memories that they said first, or that are about them.
+// Traces counts what is stored about a person in the conversation: their messages, with waiting ones and tasks they asked for,
+// and memories that they said first, or that are about them.
 func (pr Conversation) Traces(ctx context.Context, author string) (Holding, error) {
 	return store.View(ctx, pr.c, "count what is stored about a person", func(tx *store.Tx) Holding { return traces(pr.c, tx, author) })
 }

@@ -1,4 +1,4 @@
-// Forms of words: without case and accents; stems, one form for all inflections of a word; and the words that a typo may stand for.
+// Forms of words: without case and accents; stems, one form for all inflections of a word; and what a typo may stand for.
 
 package words
 
@@ -17,8 +17,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// stem returns the stem of a folded word. Latin letters are treated as English, whose rules do little harm to other languages; for
-// those see Stems.
+// stem returns the stem of a folded word. Latin letters are treated as English, whose rules do little harm to other languages;
+// for those see Stems.
 func stem(word string) string {
 	if base, ok := irregular[word]; ok {
 		word = base
@@ -119,8 +119,8 @@ func isAccent(r rune) bool {
 		0xfe00 <= r && r < 0xfe10 // variation selectors
 }
 
-// withoutAccent returns the base letter of a Latin, Greek or Arabic letter. In Cyrillic only ё is replaced, by е: й is a letter of
-// its own.
+// withoutAccent returns the base letter of a Latin, Greek or Arabic letter. In Cyrillic only ё is replaced, by е: й is a letter
+// of its own.
 func withoutAccent(r rune) rune {
 	if r == 'ё' {
 		return 'е'

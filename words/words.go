@@ -1,5 +1,5 @@
-// Package words splits text into words, stems and sentences, in any script. All of it takes linear time, and no input, valid UTF-8
-// or not, makes it fail.
+// Package words splits text into words, stems and sentences, in any script. All of it takes linear time, and no input, valid
+// UTF-8 or not, makes it fail.
 package words
 
 import (

@@ -13,8 +13,8 @@ import (
 
 var day = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
-// spoken returns messages written as "HOURS AUTHOR TEXT", hours after day, separated by " | ". "fill HOURS" is eight messages about
-// nothing that is asked for, an hour apart; the bot is an assistant.
+// spoken returns messages written as "HOURS AUTHOR TEXT", hours after day, separated by " | ". "fill HOURS" is eight messages
+// about nothing that is asked for, an hour apart; the bot is an assistant.
 func spoken(messages string) (all talk) {
 	for m := range strings.SplitSeq(messages, " | ") {
 		add := func(hours float64, author, text string) {
