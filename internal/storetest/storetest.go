@@ -125,23 +125,15 @@ func Edit(t check.Tester, c *store.Conversation, n int, text string) (seq int64)
 	m := Said(n, text)
 	m.Time = m.Time.AddDate(0, 0, 1)
 	seq, changed, err := privacy.Of(c).Edit(Ctx, m)
-	if err != nil || !changed {
-		t.Errorf("edit of message %d: changed %v, %v", n, changed, err)
-	}
+	check.That(t, err == nil && changed, "edit of message %d: changed %v, %v", n, changed, err)
 	return seq
 }
 
 // Remove deletes messages, as Said numbers them.
 func Remove(t check.Tester, c *store.Conversation, numbers ...int) []int64 {
 	t.Helper()
-	var ids []string
-	for _, n := range numbers {
-		ids = append(ids, Said(n, "").ID)
-	}
-	seqs, err := privacy.Of(c).Delete(Ctx, ids)
-	if err != nil {
-		t.Errorf("deletion of messages %v: %v", numbers, err)
-	}
+	seqs, err := privacy.Of(c).Delete(Ctx, Map(numbers, func(n int) string { return Said(n, "").ID }))
+	check.That(t, err == nil, "deletion of messages %v: %v", numbers, err)
 	return seqs
 }
 
