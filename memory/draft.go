@@ -140,7 +140,6 @@ func sourcesOf(c *store.Conversation, tx *store.Tx, seqs []int64, from, to int64
 	return inOrder(found), nil
 }
 
-// inOrder sorts sources, each message once.
 func inOrder(all []chat.Message) []chat.Message {
 	slices.SortFunc(all, func(x, y chat.Message) int { return cmp.Compare(x.Seq, y.Seq) })
 	return slices.CompactFunc(all, func(x, y chat.Message) bool { return x.Seq == y.Seq })
@@ -207,7 +206,6 @@ func (l *looseList) UnmarshalJSON(raw []byte) error {
 	return (*l)[0].UnmarshalJSON(raw)
 }
 
-// readDraft parses the arguments of memory_save.
 func readDraft(arguments json.RawMessage) (d draft, err error) {
 	var a struct {
 		Content, Kind, Importance, About, Supersedes, Expires loose

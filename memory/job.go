@@ -70,7 +70,6 @@ func (j *job) Mark() (takeBack func()) {
 
 func (j *job) Kept() int { return len(j.drafts) }
 
-// keep accepts a draft that passes the checks.
 func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err error) {
 	var s Saved
 	var note string

@@ -86,7 +86,6 @@ func checkSuperseded(c *store.Conversation, tx *store.Tx, d *draft) (note string
 // weightless words do not change the meaning of a fact and are not compared.
 var weightless = strings.Fields("a an the that of at in on to for and is are am be do does also really very")
 
-// factWords splits a fact into the words that count, without case and accents.
 func factWords(content string) []string {
 	return slices.DeleteFunc(strings.Fields(words.Fold(content)), func(word string) bool { return slices.Contains(weightless, word) })
 }
@@ -108,7 +107,6 @@ func similar(c *store.Conversation, tx *store.Tx, d draft, share float64, states
 		jsonList(terms), c.ID(), share*float64(len(terms)), jsonList(states), d.About, d.AboutID)
 }
 
-// termsOf returns the terms of a fact, each once, sorted.
 func termsOf(content string) []string {
 	terms := store.MemoryTerms(content, "")
 	slices.Sort(terms)

@@ -167,7 +167,6 @@ func addSources(c *store.Conversation, tx *store.Tx, id int64, messages []chat.M
 	return store.Get[int64](tx, "SELECT changes()")
 }
 
-// rowsOf returns the rows of messages, as an argument for json_each.
 func rowsOf(c *store.Conversation, messages []chat.Message) string {
 	var rows []int64
 	for _, m := range messages {
@@ -200,13 +199,11 @@ func readMemory(tx *store.Tx, id int64) Memory {
 	return store.First(tx, ReadMemories(tx, "WHERE m.id = ?", id))
 }
 
-// readOwned reads a memory and the conversation that owns it.
 func readOwned(tx *store.Tx, id int64) (Memory, *store.Conversation) {
 	m := readMemory(tx, id)
 	return m, tx.Conversation(m.Conversation)
 }
 
-// readComplete reads a memory and the messages it came from.
 func readComplete(tx *store.Tx, id int64) (m Memory, from []chat.Message) {
 	m, c := readOwned(tx, id)
 	for _, seq := range m.Sources {

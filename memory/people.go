@@ -128,7 +128,6 @@ func common(name string) bool {
 // possessive removes the ending that a name may have within one word.
 var possessive = strings.NewReplacer("'s", "", "’s", "")
 
-// optedOut returns the platform's ids of those who opted out.
 func optedOut(c *store.Conversation, tx *store.Tx) []string {
 	return store.Values[string](tx, "SELECT author_id FROM optouts WHERE connector = ?", c.Connector())
 }

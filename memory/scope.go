@@ -45,7 +45,6 @@ type scope struct {
 	others []int64 // only those of their memories that may be shared
 }
 
-// only is the scope of one conversation.
 func only(id int64) scope { return scope{own: []int64{id}} }
 
 // where returns the condition that limits a query to the scope, and its arguments. It tests the column conversation, which has an
@@ -85,7 +84,6 @@ func serverOf(c *store.Conversation) string {
 	return server
 }
 
-// inPool reports whether the conversation shares its memories with others.
 func inPool(c *store.Conversation, tx *store.Tx) bool {
 	return c.Store().Sharing.Load() && serverOf(c) != "" && store.Exists(tx, "SELECT 1 FROM conversations WHERE id = ? AND audience = 'server'", c.ID())
 }

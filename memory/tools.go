@@ -186,7 +186,6 @@ func fitting[T any](budget func() int, results *[]T, answer func() any) (string,
 	}
 }
 
-// who names the speaker of a message for a model.
 func who(m chat.Message) string {
 	switch {
 	case m.Role == llm.RoleAssistant:

@@ -51,7 +51,6 @@ func empty(c *store.Conversation, tx *store.Tx, copies []chat.Message) (seqs []i
 	return seqs
 }
 
-// textOf returns everything that a message says.
 func textOf(m chat.Message) string {
 	text := m.Text + " " + m.Quote
 	for _, a := range m.Attachments {
@@ -60,7 +59,6 @@ func textOf(m chat.Message) string {
 	return text
 }
 
-// says reports whether a text has one of the terms.
 func says(text string, terms map[string]bool) bool {
 	return slices.ContainsFunc(words.Cut(text), func(w words.Word) bool { return terms[w.Term] })
 }

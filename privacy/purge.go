@@ -49,7 +49,6 @@ func (ps Everyone) Holdings(ctx context.Context, name string) (in []*store.Conve
 	}, which+" ORDER BY id", name)
 }
 
-// hold counts what conversations hold.
 func (ps Everyone) hold(ctx context.Context, count func(*store.Conversation, *store.Tx) Holding, which string, args ...any) (in []*store.Conversation, held Holdings, err error) {
 	held = Holdings{}
 	err = ps.store.View(ctx, func(tx *store.Tx) {

@@ -65,7 +65,6 @@ func (cs Compactions) Stretches(ctx context.Context, spans []transcript.Span) ([
 	})
 }
 
-// between counts the messages of a span.
 func (c *Conversation) between(tx *Tx, sp transcript.Span) transcript.Stretch {
 	low, high := c.RowRange(sp.From, sp.To)
 	n := transcript.Stretch{Span: sp}

@@ -55,7 +55,6 @@ func (rs Rows) Compaction(id int64) transcript.Summary {
 // childrenOf selects the rows that a rollup folded. The + keeps the planner from reading all that were ever folded.
 const childrenOf = "AND parent = ? AND +state = 'rolled_up' ORDER BY from_seq"
 
-// activeIn reads the applied rows of a session, ordered by the start of their spans.
 func (c *Conversation) activeIn(tx *Tx, s transcript.Span) []transcript.Summary {
 	return c.In(tx).Compactions("AND state = 'applied' AND from_seq BETWEEN ? AND ? ORDER BY from_seq", s.From, s.To)
 }
@@ -80,7 +79,6 @@ func (c *Conversation) insert(tx *Tx, row transcript.Summary, version int64) tra
 	return c.In(tx).Compaction(id)
 }
 
-// head reads the head as last committed.
 func (c *Conversation) head(tx *Tx) (head transcript.Head) {
 	tx.Row("SELECT version, cleared_to, session_start, spared_from, spared_to FROM conversations WHERE id = ?", c.id).
 		Scan(&head.Version, &head.ClearedTo, &head.Start, &head.Spared.From, &head.Spared.To)

@@ -92,7 +92,6 @@ func (c *Conversation) set(ctx context.Context, tried, query string, args ...any
 	return c.store.set(ctx, tried+" of "+c.name, query, args...)
 }
 
-// change runs a statement, and returns ErrNotFound if it changes nothing.
 func (c *Conversation) change(ctx context.Context, tried, query string, args ...any) error {
 	return c.Update(ctx, tried, func(tx *Tx) { tx.change(query, args...) })
 }

@@ -68,7 +68,6 @@ func fillQuotes(tx *Tx) {
 	tx.Do("DROP INDEX messages_copies")
 }
 
-// keepQuotes stores what a tool result quotes.
 func (c *Conversation) keepQuotes(tx *Tx, m chat.Message) {
 	messages, memories := quotedBy(m)
 	c.addQuotes(tx, c.Row(m.Seq), messages, memories)
@@ -225,7 +224,6 @@ func (rs Rows) ForgetQuotes(memories []int64, answers bool) (seqs []int64) {
 	return seqs
 }
 
-// remove empties what quotes something, and returns the messages that changed.
 func (q quote) remove(tx *Tx) (seqs []int64) {
 	if !q.tool {
 		row := q.at.Row(q.seq)

@@ -17,13 +17,12 @@ import (
 
 const lockName = "cairn.lock"
 
-// prepare takes the lock, and creates what is missing of folder and file.
 func prepare(ctx context.Context, dir, path string) (*lock, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make data folder: %w", err)
 	}
 	if err := lost(path); err != nil {
-		return nil, unopened(dir, err)
+		return nil, fmt.Errorf("open data folder %s: %w", dir, err)
 	}
 	l, err := takeLock(filepath.Join(dir, lockName))
 	if err != nil {
@@ -99,7 +98,6 @@ func openPrivate(path string) (*os.File, error) {
 	return file, nil
 }
 
-// checkExists checks that there is a database to read.
 func checkExists(path string) error {
 	if err := lost(path); err != nil {
 		return err

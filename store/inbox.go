@@ -194,7 +194,6 @@ func (rs Rows) Waiting(rest string, args ...any) []Inbound {
 	}, "SELECT "+inboxColumns+" FROM inbox WHERE conversation = ? "+rest, append([]any{rs.c.id}, args...)...)
 }
 
-// message returns m as a message of the transcript, without a place.
 func (m Inbound) message() chat.Message {
 	return chat.Message{
 		Role: llm.RoleUser, ID: m.ID, AuthorID: m.AuthorID, Author: m.Author, Text: m.Text, Attachments: m.Attachments,

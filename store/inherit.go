@@ -78,7 +78,6 @@ func (c *Conversation) saidAs(tx *Tx, id string) (m chat.Message, found bool) {
 	return m, false
 }
 
-// inheritance reads what a thread has inherited from its channel.
 func (c *Conversation) inheritance(tx *Tx) (in transcript.Inheritance) {
 	Each(tx, func(rows *sql.Rows) error {
 		var row transcript.Summary

@@ -84,7 +84,6 @@ func (h Past) FillGap(ctx context.Context, said []Inbound, last string, done boo
 	})
 }
 
-// deliverPast delivers messages of a platform's history, and sorts the inbox.
 func (c *Conversation) deliverPast(tx *Tx, said []Inbound) (fresh int) {
 	for _, m := range said {
 		tx.Do(`INSERT INTO gone (conversation, platform_id) SELECT conversation, ? FROM erasures

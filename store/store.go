@@ -92,13 +92,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	if err := s.connect(ctx, path); err != nil {
-		return nil, errors.Join(unopened(o.Dir, err), s.Close())
+		return nil, errors.Join(fmt.Errorf("open data folder %s: %w", o.Dir, explain(err)), s.Close())
 	}
 	return s, nil
-}
-
-func unopened(dir string, err error) error {
-	return fmt.Errorf("open data folder %s: %w", dir, explain(err))
 }
 
 func (s *Store) connect(ctx context.Context, path string) error {
@@ -208,7 +204,6 @@ func (s *Store) Update(ctx context.Context, f func(tx *Tx)) error {
 	return nil
 }
 
-// set runs a statement; that may change nothing.
 func (s *Store) set(ctx context.Context, tried, query string, args ...any) error {
 	return Fail(tried, s.Update(ctx, func(tx *Tx) { tx.Do(query, args...) }))
 }
@@ -236,7 +231,6 @@ func (s *Store) query(ctx context.Context, scan func(*sql.Rows) error, query str
 	return explain(scanAll(rows, scan))
 }
 
-// row reads the first row of a query, see query.
 func (s *Store) row(ctx context.Context, columns []any, query string, args ...any) error {
 	return s.query(ctx, func(rows *sql.Rows) error { return rows.Scan(columns...) }, query, args...)
 }

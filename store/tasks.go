@@ -150,7 +150,6 @@ func (ts Tasks) Drop(ctx context.Context, began int64) ([]Task, error) {
 	})
 }
 
-// endBelow silently ends the conversation's task and all below it.
 func (c *Conversation) endBelow(tx *Tx, state TaskState) {
 	tx.Do(`WITH RECURSIVE below (id) AS (SELECT ?1 UNION SELECT t.id FROM tasks t JOIN below b ON t.parent = b.id WHERE t.state = 'open')
 		UPDATE tasks SET state = iif(id = ?1, ?2, ?3), ended_at = ?4 WHERE id IN below AND state = 'open'`, c.id, state, TaskStopped, Now())

@@ -162,7 +162,6 @@ func List[T any](tx *Tx, scan func(*sql.Rows, *T) error, query string, args ...a
 	return all
 }
 
-// appendTo returns a function that scans a row and appends it.
 func appendTo[T any](all *[]T, scan func(*sql.Rows, *T) error) func(*sql.Rows) error {
 	return func(rows *sql.Rows) error {
 		var row T

@@ -125,7 +125,6 @@ func (turns Turns) Answer(ctx context.Context, o Outcome) (contextStored bool, e
 	})
 }
 
-// append writes the messages of a turn, and the provider's last count.
 func (c *Conversation) append(tx *Tx, turn int64, messages []chat.Message, count transcript.Count) {
 	tx.Do("UPDATE conversations SET counted = ?, counted_estimate = ?, counted_by = ?, counted_with = ? WHERE id = ?",
 		count.Prompt, count.Estimate, count.Model, count.Version, c.id)
@@ -223,7 +222,6 @@ func (out Outbox) Drop(ctx context.Context, row int64, why string) error {
 	return out.mark(ctx, row, "state = 'dropped', text = '', error = ?, sent_at = ?", why, Now())
 }
 
-// mark changes an unsent piece.
 func (out Outbox) mark(ctx context.Context, row int64, to string, args ...any) error {
 	return out.c.change(ctx, fmt.Sprintf("mark piece %d", row), "UPDATE outbox SET "+to+" WHERE id = ? AND conversation = ? AND "+unsent,
 		append(args, row, out.c.id)...)

@@ -99,7 +99,6 @@ func backupMade(file string) time.Time {
 	return made
 }
 
-// backUp makes a backup and removes the oldest ones.
 func (s *Store) backUp(ctx context.Context, b Backups, now time.Time) error {
 	info, err := os.Stat(s.path)
 	if err = cmp.Or(err, os.MkdirAll(b.Dir, 0o700)); err == nil {
@@ -281,7 +280,6 @@ func checkRoom(dir string, need int64) error {
 	return nil
 }
 
-// freeBytes returns the free space on the disk of a folder.
 func freeBytes(dir string) (int64, error) {
 	var disk unix.Statfs_t
 	if err := unix.Statfs(dir, &disk); err != nil {
