@@ -14,9 +14,6 @@ import (
 	"cairn/store"
 )
 
-// expandAtMost is the maximum number of messages on one page of expand.
-const expandAtMost = 200
-
 func (b toolbox) expand(ctx context.Context, arguments json.RawMessage) (string, error) {
 	var a struct{ From, To, Compaction int64 }
 	if err := json.Unmarshal(arguments, &a); err != nil {
@@ -70,7 +67,8 @@ func (b toolbox) page(ctx context.Context, compaction, from, to int64) (page []c
 			row := b.c.In(tx).Compaction(compaction) // in any state: the model may have seen it earlier
 			from, to = max(from, row.From), row.To
 		}
-		page, next = b.c.In(tx).Page(from, to, expandAtMost)
+		const most = 200 // messages on a page
+		page, next = b.c.In(tx).Page(from, to, most)
 	})
 	if errors.Is(err, store.ErrNotFound) {
 		err = fmt.Errorf("there is no compaction %d in this conversation", compaction)

@@ -160,8 +160,9 @@ func (ms Memories) List(ctx context.Context, f Filter) (found []Memory, total in
 // the memory. It returns at most limit, the newest first.
 func (ms Memories) Completed(ctx context.Context, typed string, limit int) ([]Memory, error) {
 	where, args := "WHERE m.conversation = ? AND m.state = 'active'", []any{ms.c.ID()}
+	const most = 20 // words that are compared
 	all := strings.Fields(words.Fold(typed))
-	for _, word := range all[:min(len(all), maxTyped)] {
+	for _, word := range all[:min(len(all), most)] {
 		where += " AND instr(' ' || m.folded, ?) > 0"
 		args = append(args, " "+word)
 	}
@@ -169,9 +170,6 @@ func (ms Memories) Completed(ctx context.Context, typed string, limit int) ([]Me
 		return ReadMemories(tx, where+" ORDER BY m.id DESC LIMIT ?", append(args, limit)...)
 	})
 }
-
-// maxTyped is the most words that Completed compares.
-const maxTyped = 20
 
 // Count is the number of memories with a common property.
 type Count struct {

@@ -113,12 +113,10 @@ func termsOf(content string) []string {
 	return slices.Compact(terms)
 }
 
-// minSimilarity is the minimum share of common words at which one fact may supersede another.
-const minSimilarity = 0.5
-
 // closest finds the active memory that is most like a draft but says something else: the draft may
 // supersede it. Its ID is 0 if none is similar enough.
 func closest(c *store.Conversation, tx *store.Tx, d draft) (most Memory) {
+	const minSimilarity = 0.5 // the share of common words at which one fact may supersede another
 	is, best := termsOf(d.Content), minSimilarity
 	for _, m := range similar(c, tx, d, minSimilarity, "active") {
 		says := termsOf(m.Content)

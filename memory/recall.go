@@ -40,9 +40,6 @@ type Found struct {
 // Part is what one factor added to a score, or subtracted from it.
 type Part = search.Part
 
-// maxFound is the most messages that one question finds.
-const maxFound = 1000
-
 // Recall returns the messages about what q asks, best first; of equally good ones the newer first. It finds a message by its own
 // words and by those just before and after it, and no results of the bot's own memory tools. The cost of a question is
 // bounded, however long the conversation is.
@@ -50,6 +47,7 @@ func (ms Memories) Recall(ctx context.Context, q Question) ([]Found, error) {
 	if q.Limit <= 0 || q.Before < 0 {
 		return nil, nil
 	}
+	const most = 1000 // messages that one question finds
 	query := search.Parse(q.Text, q.Asker, cmp.Or(q.Now, time.Now()).Local())
 	return store.View(ctx, ms.c, "recall", func(tx *store.Tx) (found []Found) {
 		from, before := int64(1), store.Get[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", ms.c.ID())
@@ -60,7 +58,7 @@ func (ms Memories) Recall(ctx context.Context, q Question) ([]Found, error) {
 			low, high := ms.c.RowRange(1, before-1)
 			from = store.Get[int64](tx, "SELECT coalesce(min(id) & 4294967295, ?) FROM messages WHERE id BETWEEN ? AND ? AND said_at >= ?", before, low, high, q.Since.UnixMilli())
 		}
-		for _, hit := range query.Messages(newMessageIndex(ms.c, tx, before, q.Since), from, before-1, min(q.Limit, maxFound)) {
+		for _, hit := range query.Messages(newMessageIndex(ms.c, tx, before, q.Since), from, before-1, min(q.Limit, most)) {
 			for _, m := range ms.c.In(tx).Messages(hit.Seq, hit.Seq, "") {
 				found = append(found, Found{Message: m, Score: hit.Total, Parts: hit.Parts, query: query})
 			}

@@ -65,10 +65,11 @@ func says(text string, terms map[string]bool) bool {
 
 // lostTerms returns the terms of deleted messages, which are out of the index already, that no other message contains.
 func lostTerms(c *store.Conversation, tx *store.Tx, deleted []chat.Message) map[string]bool {
+	const least = 4 // bytes of a word that gives away deleted text: small numbers occur everywhere
 	lost := make(map[string]bool)
 	for _, m := range deleted {
 		for _, word := range words.Cut(textOf(m)) {
-			if lost[word.Term] || word.Stop || len(word.Folded) < minRepeated {
+			if lost[word.Term] || word.Stop || len(word.Folded) < least {
 				continue
 			}
 			if !store.Exists(tx, "SELECT 1 FROM message_terms WHERE conversation = ? AND term = ?", c.ID(), word.Term) {
@@ -86,20 +87,14 @@ func repeating(c *store.Conversation, tx *store.Tx, deleted []chat.Message) []tr
 	if len(lost) == 0 {
 		return nil
 	}
+	const reach = 3000 // messages: what one summary repeats, the next may repeat again
 	first, last := deleted[0].Seq, deleted[0].Seq
 	for _, m := range deleted {
 		first, last = min(first, m.Seq), max(last, m.Seq)
 	}
-	rows := c.In(tx).Compactions("AND to_seq >= ? AND from_seq <= ? AND text <> ''", first-reachOfWords, last+reachOfWords)
+	rows := c.In(tx).Compactions("AND to_seq >= ? AND from_seq <= ? AND text <> ''", first-reach, last+reach)
 	return slices.DeleteFunc(rows, func(row transcript.Summary) bool { return !says(row.Text, lost) })
 }
-
-// reachOfWords is how many messages away a summary is still checked: what one summary repeats,
-// the next may repeat again.
-const reachOfWords = 3000
-
-// minRepeated is the minimum length, in bytes, of a word that gives away deleted text: small numbers occur everywhere.
-const minRepeated = 4
 
 // emptyInherited turns copies of rows that cover deleted messages, or repeated them, into placeholders.
 func emptyInherited(c *store.Conversation, tx *store.Tx, seqs, deleted []int64, repeating []transcript.Summary) {

@@ -129,12 +129,10 @@ func (c *Conversation) keepFiles(tx *Tx, message string, attachments []chat.Atta
 	return toJSON(c.In(tx).StoreFiles(message, attachments))
 }
 
-const incompleteAtOnce = 50
-
-// Incomplete returns the oldest waiting messages that the connector can complete, in order, at most incompleteAtOnce.
+// Incomplete returns the oldest waiting messages that the connector can complete, in order, at most 50.
 func (in Inbox) Incomplete(ctx context.Context) ([]Inbound, error) {
 	return View(ctx, in.c, "look for incomplete messages", func(tx *Tx) []Inbound {
-		return in.c.In(tx).Waiting("AND incomplete ORDER BY id LIMIT ?", incompleteAtOnce)
+		return in.c.In(tx).Waiting("AND incomplete ORDER BY id LIMIT 50")
 	})
 }
 

@@ -92,19 +92,17 @@ type Known struct {
 	Edited time.Time // by the platform's clock; zero: no edit is known
 }
 
-// reviewRows limits how far back Recent looks, in rows of the transcript.
-const reviewRows = 500
-
 // Recent returns at most limit of the newest messages of people, in no particular order, sent since a time and stored before
 // another, without deleted ones.
 func (tr Transcript) Recent(ctx context.Context, since, before time.Time, limit int) ([]Known, error) {
+	const reviewed = 500 // rows of the transcript
 	recent, err := selectAlone(ctx, tr.c.store, func(rows *sql.Rows, m *Known) error {
 		return rows.Scan(&m.ID, UTC(&m.Edited))
 	}, fmt.Sprintf(`SELECT platform_id, edited FROM (
 			SELECT platform_id, coalesce(edited_at, 0) AS edited, said_at, received_at AS saved_at FROM inbox WHERE conversation = ?1
 			UNION ALL SELECT * FROM (SELECT platform_id, coalesce(edited_at, 0), said_at, saved_at FROM
 				(SELECT * FROM messages WHERE %s ORDER BY id DESC LIMIT %d) WHERE role = 'user' AND platform_id <> '' AND deleted_at IS NULL)
-		) WHERE said_at >= ?2 AND saved_at <= ?3 ORDER BY said_at DESC LIMIT ?4`, Own, reviewRows), tr.c.id, since.UnixMilli(), before.UnixMilli(), limit)
+		) WHERE said_at >= ?2 AND saved_at <= ?3 ORDER BY said_at DESC LIMIT ?4`, Own, reviewed), tr.c.id, since.UnixMilli(), before.UnixMilli(), limit)
 	return recent, tr.c.Fail("look for recent messages", err)
 }
 

@@ -37,9 +37,6 @@ func (s *Store) Listing(ctx context.Context) ([]Listed, error) {
 	return all, Fail("list conversations", err)
 }
 
-// maxLabel is the longest name kept for a place, in bytes.
-const maxLabel = 300
-
 // Called returns what people call the place, or else the conversation's name.
 func (tr Transcript) Called(ctx context.Context) (name string, err error) {
 	err = tr.c.row(ctx, "read the name", []any{&name},
@@ -49,7 +46,8 @@ func (tr Transcript) Called(ctx context.Context) (name string, err error) {
 
 // relabel stores what people call the place, if that is known and has changed.
 func (c *Conversation) relabel(tx *Tx, label string) {
-	if label = strings.ToValidUTF8(label[:min(len(label), maxLabel)], ""); label != "" {
+	const most = 300 // bytes
+	if label = strings.ToValidUTF8(label[:min(len(label), most)], ""); label != "" {
 		tx.Do("UPDATE conversations SET label = ?1 WHERE id = ?2 AND label <> ?1", label, c.id)
 	}
 }

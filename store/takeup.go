@@ -79,13 +79,11 @@ func (c *Conversation) dequeue(tx *Tx, upTo int64, budget int, since time.Time) 
 	return taken
 }
 
-// maxTaken is the most messages that are taken up together.
-const maxTaken = 1000
-
 // oldest reads the messages of the inbox up to a row that fit the budget, with seqs from next on, and the last one's row.
 func (c *Conversation) oldest(tx *Tx, next, upTo int64, budget int, since time.Time) (found []chat.Message, last int64) {
+	const most = 1000
 	waiting := c.In(tx).Waiting(`AND id <= min(?2, coalesce((SELECT min(after) FROM wanted_sessions WHERE conversation = ?1), ?2))
-		ORDER BY id LIMIT ?3`, upTo, maxTaken)
+		ORDER BY id LIMIT ?3`, upTo, most)
 	places := make(map[string]int64) // of those found so far
 	for _, in := range waiting {
 		if in.Incomplete {

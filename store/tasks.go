@@ -178,13 +178,10 @@ func (ts Tasks) Final(ctx context.Context, answers []string) (final bool, err er
 	return final, err
 }
 
-// maxListed limits the tasks in a list.
-const maxListed = 50
-
-// List returns the newest tasks of the conversation, the oldest of them first.
+// List returns the newest 50 tasks of the conversation, the oldest of them first.
 func (ts Tasks) List(ctx context.Context) ([]Task, error) {
 	return View(ctx, ts.c, "list the tasks", func(tx *Tx) []Task {
-		return tx.Tasks("t.parent = ?1 AND t.number > (SELECT max(number) FROM tasks WHERE parent = ?1) - ?2", ts.c.id, maxListed)
+		return tx.Tasks("t.parent = ?1 AND t.number > (SELECT max(number) FROM tasks WHERE parent = ?1) - 50", ts.c.id)
 	})
 }
 

@@ -11,12 +11,10 @@ import (
 	"cairn/words"
 )
 
-// pieces is how many pieces make up a passage, which determines the precision of its start.
-const pieces = 4
-
 // Passage returns the stretch of a text, of at most most characters, in which the question's terms are worth most, each counted
 // once, and that worth. "…" marks what is left out.
 func (q *Query) Passage(text string, most int) (part string, worth float64) {
+	const pieces = 4 // make up a passage, which determines the precision of its start
 	all := []string{text}
 	if utf8.RuneCountInString(text) > most {
 		all = split(text, max(most/pieces, 1))

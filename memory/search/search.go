@@ -75,12 +75,10 @@ func (s *Score) Add(name string, value float64) {
 // times multiplies the score.
 func (s *Score) times(name string, factor float64) { s.Add(name, s.Total*(factor-1)) }
 
-// examined is the minimum number of messages that are scored by more than their words.
-const examined = 100
-
 // Messages returns the messages between from and to that answer the question, at most limit, the best first; of equally good
 // ones the newer first. It finds a message by its own words and by those of its neighbours, at a bounded cost.
 func (q *Query) Messages(in Transcript, from, to int64, limit int) (hits []Hit) {
+	const examined = 100 // at least that many messages are scored by more than their words
 	traces := q.traces(in)
 	var seqs []int64
 	for _, p := range best(scores(traces, from, to), max(examined, 4*limit)) {
