@@ -119,14 +119,6 @@ type messageIndex struct {
 	since time.Time // earlier messages are not found
 }
 
-func newMessageIndex(c *store.Conversation, tx *store.Tx, before int64, since time.Time) messageIndex {
-	here := fmt.Sprintf("conversation = %d", c.ID())
-	return messageIndex{termIndex{
-		tx: tx, in: only(c.ID()), table: "message_terms", document: "seq", within: fmt.Sprintf("%s AND seq < %d", here, before),
-		spoken: here, size: int(before - 1), sampled: true,
-	}, c, since}
-}
-
 func (x messageIndex) Around(term string, seqs []int64) []search.Posting {
 	return x.packed(`SELECT m.seq d, m.tf, m.length FROM json_each(?) j CROSS JOIN message_terms m
 		WHERE m.term = ? AND m.`+x.within+` AND m.seq BETWEEN j.value - ? AND j.value + ?`, jsonList(seqs), term, search.Reach, search.Reach)

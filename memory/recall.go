@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -58,7 +59,12 @@ func (ms Memories) Recall(ctx context.Context, q Question) ([]Found, error) {
 			low, high := ms.c.RowRange(1, before-1)
 			from = store.Get[int64](tx, "SELECT coalesce(min(id) & 4294967295, ?) FROM messages WHERE id BETWEEN ? AND ? AND said_at >= ?", before, low, high, q.Since.UnixMilli())
 		}
-		for _, hit := range query.Messages(newMessageIndex(ms.c, tx, before, q.Since), from, before-1, min(q.Limit, most)) {
+		here := fmt.Sprintf("conversation = %d", ms.c.ID())
+		index := messageIndex{termIndex{
+			tx: tx, in: only(ms.c.ID()), table: "message_terms", document: "seq", within: fmt.Sprintf("%s AND seq < %d", here, before),
+			spoken: here, size: int(before - 1), sampled: true,
+		}, ms.c, q.Since}
+		for _, hit := range query.Messages(index, from, before-1, min(q.Limit, most)) {
 			for _, m := range ms.c.In(tx).Messages(hit.Seq, hit.Seq, "") {
 				found = append(found, Found{Message: m, Score: hit.Total, Parts: hit.Parts, query: query})
 			}

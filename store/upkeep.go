@@ -127,16 +127,6 @@ func (b Backups) remove(now time.Time, keep int) error {
 	return err
 }
 
-// renewBackups runs after an erasure: the backups made before it hold deleted text.
-func (s *Store) renewBackups(ctx context.Context, b Backups) error {
-	now := time.Now()
-	if b.Every == 0 {
-		return b.remove(now, 0)
-	}
-	b.Keep = 1
-	return s.backUp(ctx, b, now)
-}
-
 // EraseWithin is how long deleted text may stay in the files while the bot runs.
 const EraseWithin = 24 * time.Hour
 
@@ -224,7 +214,13 @@ func (u Upkeep) EraseFiles(ctx context.Context, b Backups) error {
 	if err != nil {
 		return fmt.Errorf("rewrite the database: %w", explain(err))
 	}
-	if err := s.renewBackups(ctx, b); err != nil {
+	now := time.Now()
+	if b.Keep = 1; b.Every == 0 { // the backups made before it hold deleted text
+		err = b.remove(now, 0)
+	} else {
+		err = s.backUp(ctx, b, now)
+	}
+	if err != nil {
 		return fmt.Errorf("remove backups that hold deleted text: %w", err)
 	}
 	s.rewritten = 0 // the next deletion has a smaller id if the clock is set back

@@ -154,10 +154,11 @@ func Respell(word string) []string {
 	if len(letters) < shortestTypo || len(letters) > longestTypo {
 		return nil
 	}
-	alphabet := alphabetOf(word)
-	if alphabet == "" {
+	i := slices.IndexFunc(alphabets, func(alphabet string) bool { return strings.Trim(word, alphabet) == "" })
+	if i < 0 {
 		return nil
 	}
+	alphabet := alphabets[i]
 	seen := map[string]bool{stem(word): true}
 	var terms []string
 	add := func(parts ...[]rune) {
@@ -190,14 +191,4 @@ func Respell(word string) []string {
 var alphabets = []string{
 	"abcdefghijklmnopqrstuvwxyz", "абвгдежзийклмнопрстуфхцчшщъыьэюяєіїґ", "αβγδεζηθικλμνξοπρστυφχψω",
 	"אבגדהוזחטיךכלםמןנסעףפץצקרשת", "ءابةتثجحخدذرزسشصضطظعغفقكلمنهوىي",
-}
-
-// alphabetOf returns the alphabet that contains all letters of a word; "" if none does.
-func alphabetOf(word string) string {
-	for _, alphabet := range alphabets {
-		if strings.Trim(word, alphabet) == "" {
-			return alphabet
-		}
-	}
-	return ""
 }

@@ -167,15 +167,6 @@ func (q *Query) traces(in Transcript) (all []trace) {
 	return all
 }
 
-// complete reads what traces left out, around the messages that matter.
-func complete(traces []trace, in Transcript, seqs []int64) {
-	for i := range traces {
-		if t := &traces[i]; t.common {
-			t.places = spread(t.read(func(term string) []Posting { return in.Around(term, seqs) }))
-		}
-	}
-}
-
 // scores returns the score by words of all places of the traces between the messages from and to, by seq.
 func scores(traces []trace, from, to int64) (all []scored) {
 	heads := make([]int, len(traces))

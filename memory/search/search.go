@@ -84,7 +84,11 @@ func (q *Query) Messages(in Transcript, from, to int64, limit int) (hits []Hit) 
 	for _, p := range best(scores(traces, from, to), max(examined, 4*limit)) {
 		seqs = append(seqs, p.document)
 	}
-	complete(traces, in, seqs)
+	for i := range traces { // read what was left out, around the messages that matter
+		if t := &traces[i]; t.common {
+			t.places = spread(t.read(func(term string) []Posting { return in.Around(term, seqs) }))
+		}
+	}
 	for _, m := range in.Messages(seqs) {
 		h := Hit{Message: m}
 		// A one-word query is not a question: only messages with the word itself match.
