@@ -111,15 +111,6 @@ func forgetCopiesOf(tx *store.Tx, c *store.Conversation, id int64, answers bool)
 	}
 }
 
-// relinkChain links what a memory superseded to the one that superseded it; if there is none, what it
-// superseded is current again, unless another current memory says the same.
-func relinkChain(tx *store.Tx, id int64) {
-	tx.Do(`UPDATE OR IGNORE memories SET state = iif(state = 'superseded', 'active', state),
-		forgotten_from = iif(forgotten_from = 'superseded', 'active', forgotten_from)
-		WHERE superseded_by = ?1 AND (SELECT superseded_by IS NULL FROM memories WHERE id = ?1)`, id)
-	tx.Do("UPDATE memories SET superseded_by = (SELECT superseded_by FROM memories WHERE id = ?1) WHERE superseded_by = ?1", id)
-}
-
 // ForgetFrom removes a message from the sources of the memories that lose it; nil: all do. It deletes, and returns, those without
 // another source and those that quote the message.
 func ForgetFrom(c *store.Conversation, tx *store.Tx, seq int64, lose func(Memory) bool) (gone []int64) {
@@ -139,11 +130,16 @@ func ForgetFrom(c *store.Conversation, tx *store.Tx, seq int64, lose func(Memory
 	return gone
 }
 
+// DeleteMemory deletes a memory. What it superseded is linked to the one that superseded it; if there is none, it is current
+// again, unless another current memory says the same.
 func DeleteMemory(c *store.Conversation, tx *store.Tx, m Memory) {
 	store.UnindexMemory(tx, c.ID(), m.ID, m.Content, m.About)
 	tx.Do("DELETE FROM memory_people WHERE memory = ?", m.ID)
 	tx.Do("DELETE FROM memory_sources WHERE memory = ?", m.ID)
-	relinkChain(tx, m.ID)
+	tx.Do(`UPDATE OR IGNORE memories SET state = iif(state = 'superseded', 'active', state),
+		forgotten_from = iif(forgotten_from = 'superseded', 'active', forgotten_from)
+		WHERE superseded_by = ?1 AND (SELECT superseded_by IS NULL FROM memories WHERE id = ?1)`, m.ID)
+	tx.Do("UPDATE memories SET superseded_by = (SELECT superseded_by FROM memories WHERE id = ?1) WHERE superseded_by = ?1", m.ID)
 	tx.Do("DELETE FROM memories WHERE id = ?", m.ID)
 }
 

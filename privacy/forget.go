@@ -140,10 +140,14 @@ func eraseMessages(c *store.Conversation, tx *store.Tx, author string, before in
 	ids := store.Values[string](tx, `SELECT platform_id FROM messages INDEXED BY messages_author
 		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NULL`, author, low, high)
 	quoted := store.Values[string](tx, quotedOf, c.ID(), author, low, high)
+	tasks := tx.Tasks("t.parent = ? AND t.author = ?", c.ID(), author)
+	for _, t := range tasks {
+		for _, report := range deleteTask(c, tx, t) {
+			quoted = append(quoted, report.ID)
+		}
+	}
 	e.Seqs = deleteAll(c, tx, append(ids, quoted...))
-	tasks, reports := deleteTasksFor(c, tx, author)
-	e.Seqs = append(e.Seqs, reports...)
-	e.Messages = len(ids) + tasks
+	e.Messages = len(ids) + len(tasks)
 	tx.Do(`UPDATE messages INDEXED BY messages_author SET author = '', author_id = ''
 		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NOT NULL`, author, low, high)
 	return high < last

@@ -71,8 +71,20 @@ func erase(ctx context.Context, c *store.Conversation, tried string, do func(*st
 }
 
 func purge(c *store.Conversation, tx *store.Tx) {
-	purgeTasks(c, tx)
-	purgeFromThreads(c, tx)
+	for _, t := range tx.Tasks("t.parent = ?", c.ID()) {
+		purgeTask(tx, t)
+	}
+	// The rows of tasks stay, so that no number is used twice.
+	tx.Do(`UPDATE tasks SET text = '', author = '', above = '{}', own = '{}', state = iif(state = 'open', 'stopped', state), ended_at = coalesce(ended_at, ?)
+		WHERE id = ?`, store.Now(), c.ID())
+	tx.Do("DELETE FROM task_sources WHERE task = ?", c.ID())
+	c.In(tx).TouchThreads("true") // they reread what they inherited, and quote nothing of it any more
+	for _, t := range tx.Conversations("WHERE name >= ?1 || '/' AND name < ?1 || '0'", c.Name()) {
+		deleteAll(t, tx, store.Values[string](tx, `WITH quoting (id) AS (SELECT reply_to FROM messages INDEXED BY messages_quotes WHERE conversation = ?2 AND quote <> ''
+			UNION SELECT reply_to FROM inbox WHERE conversation = ?2 AND quote <> '')
+			SELECT q.id FROM quoting q WHERE EXISTS (SELECT 1 FROM messages WHERE `+store.Own+` AND platform_id = q.id)
+			OR EXISTS (SELECT 1 FROM outbox INDEXED BY outbox_platform WHERE conversation = ?1 AND platform_id = q.id AND platform_id <> '')`, c.ID(), t.ID()))
+	}
 	c.In(tx).ForgetQuotes(store.Values[int64](tx, "SELECT id FROM memories WHERE conversation = ? ORDER BY id", c.ID()), true)
 	low, high := c.RowRange(1, store.MaxSeq)
 	statements := []string{
@@ -98,18 +110,6 @@ func purge(c *store.Conversation, tx *store.Tx) {
 // purged are the tables of whose rows each belongs to one conversation.
 var purged = []string{
 	"memory_terms", "memories", "compactions", "pins", "files", "inbox", "outbox", "message_terms", "members", "sessions", "wanted_sessions", "overrides", "erasures",
-}
-
-// purgeFromThreads removes quotes of the conversation's messages from its threads, and makes those reread what they inherited.
-func purgeFromThreads(c *store.Conversation, tx *store.Tx) {
-	c.In(tx).TouchThreads("true")
-	for _, t := range tx.Conversations("WHERE name >= ?1 || '/' AND name < ?1 || '0'", c.Name()) {
-		quoted := store.Values[string](tx, `WITH quoting (id) AS (SELECT reply_to FROM messages INDEXED BY messages_quotes WHERE conversation = ?2 AND quote <> ''
-			UNION SELECT reply_to FROM inbox WHERE conversation = ?2 AND quote <> '')
-			SELECT q.id FROM quoting q WHERE EXISTS (SELECT 1 FROM messages WHERE `+store.Own+` AND platform_id = q.id)
-			OR EXISTS (SELECT 1 FROM outbox INDEXED BY outbox_platform WHERE conversation = ?1 AND platform_id = q.id AND platform_id <> '')`, c.ID(), t.ID())
-		deleteAll(t, tx, quoted)
-	}
 }
 
 // deleteTasksOf deletes what tasks derived from messages: their conversations and their reports here, which it returns, and then
@@ -146,27 +146,4 @@ func purgeTask(tx *store.Tx, t store.Task) {
 		tx.CopiesChanged(t.Conversation, store.Values[int64](tx, "SELECT seq FROM messages WHERE "+store.Own, child.ID())...)
 		purge(child, tx)
 	}
-}
-
-// purgeTasks deletes everything in the tasks of a conversation, and ends them and the task that it may be itself. Their rows
-// stay, so that no number is used twice.
-func purgeTasks(c *store.Conversation, tx *store.Tx) {
-	for _, t := range tx.Tasks("t.parent = ?", c.ID()) {
-		purgeTask(tx, t)
-	}
-	tx.Do(`UPDATE tasks SET text = '', author = '', above = '{}', own = '{}', state = iif(state = 'open', 'stopped', state), ended_at = coalesce(ended_at, ?)
-		WHERE id = ?`, store.Now(), c.ID())
-	tx.Do("DELETE FROM task_sources WHERE task = ?", c.ID())
-}
-
-// deleteTasksFor deletes the tasks that a person asked for. It returns how many there were, and the seqs that it changed.
-func deleteTasksFor(c *store.Conversation, tx *store.Tx, author string) (tasks int, seqs []int64) {
-	theirs := tx.Tasks("t.parent = ? AND t.author = ?", c.ID(), author)
-	var reports []string
-	for _, t := range theirs {
-		for _, m := range deleteTask(c, tx, t) {
-			reports = append(reports, m.ID)
-		}
-	}
-	return len(theirs), deleteAll(c, tx, reports)
 }

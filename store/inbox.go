@@ -76,7 +76,9 @@ func (c *Conversation) deliver(tx *Tx, m Inbound) (r Receipt) {
 		tx.Fail(errNoID)
 		return r
 	}
-	c.saveAudience(tx, m.Audience)
+	if m.Audience != unknownPlace {
+		tx.Do("UPDATE conversations SET audience = iif(?1 = 'members', '', ?1) WHERE id = ?2 AND audience <> iif(?1 = 'members', '', ?1)", m.Audience, c.id)
+	}
 	c.relabel(tx, m.Label)
 	is := c.delivery(tx, m.ID)
 	if is.left {
@@ -221,13 +223,3 @@ const (
 	ServerWide   Audience = "server"  // a public channel, and its public threads: everybody on the server
 	unknownPlace Audience = ""
 )
-
-func (c *Conversation) saveAudience(tx *Tx, who Audience) {
-	if who == unknownPlace {
-		return
-	}
-	if who == Members {
-		who = ""
-	}
-	tx.Do("UPDATE conversations SET audience = ?1 WHERE id = ?2 AND audience <> ?1", who, c.id)
-}

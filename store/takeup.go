@@ -114,19 +114,14 @@ func (c *Conversation) resolve(tx *Tx, m *chat.Message, places map[string]int64)
 			m.ReplySeq = c.placeOf(tx, m.ReplyTo)
 		}
 	}
-	if m.ReplySeq != 0 || m.Quote != "" && c.wasDeleted(tx, m.ReplyTo) { // a seq says it
+	// A seq says it; and a platform still quotes what was deleted, here or in the channel of this thread.
+	above, _ := c.HangsOn()
+	if m.ReplySeq != 0 || m.Quote != "" && Exists(tx, `SELECT 1 FROM conversations c WHERE name IN (?1, ?2) AND (
+		EXISTS (SELECT 1 FROM gone WHERE conversation = c.id AND platform_id = ?3)
+		OR EXISTS (SELECT 1 FROM messages m WHERE m.conversation = c.id AND platform_id = ?3 AND role = 'user' AND deleted_at IS NOT NULL))`, c.name, above, m.ReplyTo) {
 		m.Quote = ""
 	}
 	m.Tokens = chat.TokensOf(*m)
-}
-
-// wasDeleted reports whether the message with the platform ID was deleted, here or in the channel of
-// this thread. Its platform may still have it, and quotes it in replies.
-func (c *Conversation) wasDeleted(tx *Tx, id string) bool {
-	above, _ := c.HangsOn()
-	return Exists(tx, `SELECT 1 FROM conversations c WHERE name IN (?1, ?2) AND (
-		EXISTS (SELECT 1 FROM gone WHERE conversation = c.id AND platform_id = ?3)
-		OR EXISTS (SELECT 1 FROM messages m WHERE m.conversation = c.id AND platform_id = ?3 AND role = 'user' AND deleted_at IS NOT NULL))`, c.name, above, id)
 }
 
 // placeOf returns the seq of the message with the platform ID, or of the bot's reply sent under it; 0: none, or deleted.

@@ -6,6 +6,7 @@ package search
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -138,7 +139,8 @@ func (q *Query) lookUp(in Index) {
 		if weak[text] {
 			weight *= weakWord
 		}
-		q.terms = append(q.terms, term{text, stems[text], n, weight * idf(n, in.Size())})
+		f, all := float64(n), float64(max(in.Size(), n))
+		q.terms = append(q.terms, term{text, stems[text], n, weight * math.Log(1+(all-f+0.5)/(f+0.5))}) // its idf
 	}
 	for _, w := range slices.Backward(q.words) {
 		add(w.Term, 1)

@@ -56,12 +56,6 @@ func (t term) read(postings func(term string) []Posting) (all []Posting) {
 	return slices.CompactFunc(all, func(x, y Posting) bool { return x.Document == y.Document })
 }
 
-// idf returns the worth of a term that occurs in frequency of all documents.
-func idf(frequency, all int) float64 {
-	f, n := float64(frequency), float64(max(all, frequency))
-	return math.Log(1 + (n-f+0.5)/(f+0.5))
-}
-
 // gain returns what the term adds to the score of a document in which it occurs count times.
 func (t term) gain(count float64, length int) float64 {
 	return t.worth * count * (k1 + 1) / (count + k1*(1-b+b*float64(length)/ordinary))
