@@ -52,8 +52,7 @@ func deleteAll(c *store.Conversation, tx *store.Tx, ids []string) (seqs []int64)
 	slices.Sort(seqs)
 	seqs = slices.Compact(seqs)
 	repeating := repeating(c, tx, bare)
-	without := func(row transcript.Summary) transcript.Summary { return row.Without(deleted) }
-	c.In(tx).Revise(seqs, repeating, version, without)
+	c.In(tx).Revise(seqs, repeating, version, func(row transcript.Summary) transcript.Summary { return row.Without(deleted) })
 	emptyInherited(c, tx, seqs, deleted, repeating)
 	return append(seqs, copies...)
 }

@@ -41,21 +41,19 @@ func stem(word string) string {
 }
 
 // irregular maps irregular forms to their base word, except forms that are common words ("rose", "ground").
-var irregular = readForms(irregularForms)
-
-//go:embed irregular.txt
-var irregularForms string // a line for each base word: "go: goes went gone"
-
-func readForms(table string) map[string]string {
+var irregular = func() map[string]string {
 	base := make(map[string]string)
-	for line := range strings.Lines(table) {
+	for line := range strings.Lines(irregularForms) {
 		word, forms, _ := strings.Cut(line, ":")
 		for form := range strings.FieldsSeq(forms) {
 			base[form] = word
 		}
 	}
 	return base
-}
+}()
+
+//go:embed irregular.txt
+var irregularForms string // a line for each base word: "go: goes went gone"
 
 // stopWords are folded, not stemmed.
 var stopWords = Set(`
