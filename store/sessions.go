@@ -22,7 +22,7 @@ func (cs Compactions) WantSession(ctx context.Context) (wanted, later bool, err 
 		var before, last int64 // the last row of the inbox before the known requests, and before this one
 		var known, said, waiting bool
 		tx.Row(`SELECT coalesce(max(after), 0), count(*) > 0, coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0),
-			EXISTS (SELECT 1 FROM messages WHERE `+Own+` AND id >= (SELECT id << 32 | session_start FROM conversations WHERE id = ?1) AND deleted_at IS NULL),
+			EXISTS (SELECT 1 FROM messages WHERE id BETWEEN (SELECT id << 32 | session_start FROM conversations WHERE id = ?1) AND ?1 << 32 | 4294967295 AND deleted_at IS NULL),
 			EXISTS (SELECT 1 FROM messages INDEXED BY messages_waiting WHERE `+Own+` AND answered = 0)
 			FROM wanted_sessions WHERE conversation = ?1`, cs.c.id).Scan(&before, &known, &last, &said, &waiting)
 		later = waiting || last > 0
