@@ -24,7 +24,7 @@ import (
 func (r *rig) refuse(t *testing.T, what string) (repair func()) {
 	t.Helper()
 	run := func(query string) {
-		check.NoError(t, r.store.Update(t.Context(), func(tx *store.Tx) error { return check.ErrorOf(tx.Exec(query)) }))
+		check.NoError(t, r.store.Update(t.Context(), func(tx *store.Tx) { tx.Do(query) }))
 	}
 	run("CREATE TRIGGER refuse BEFORE " + what + " BEGIN SELECT raise(ABORT, 'the disk is full'); END")
 	return func() { run("DROP TRIGGER refuse") }

@@ -180,10 +180,7 @@ func (r *rig) count(query string) int { return column[int](r.t, r.store, query)[
 
 func column[T any](t testing.TB, data *store.Store, query string) (all []T) {
 	t.Helper()
-	check.NoError(t, data.View(context.Background(), func(tx *store.Tx) error {
-		all = store.Values[T](tx, query)
-		return nil
-	}))
+	check.NoError(t, data.View(context.Background(), func(tx *store.Tx) { all = store.Values[T](tx, query) }))
 	return all
 }
 

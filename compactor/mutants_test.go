@@ -55,10 +55,7 @@ var mutants = map[string]mutant{
 	return s.answer(note), nil
 `, `
 	if BUG {
-		err = j.conversation.Store().Update(ctx, func(tx *store.Tx) error {
-			j.save(tx, d)
-			return nil
-		})
+		err = j.conversation.Store().Update(ctx, func(tx *store.Tx) { j.save(tx, d) })
 		return s.answer(note), err
 	}OLD`, "./store", "TestCoverage"},
 	"a repair asks for no room": {"compactor/apply.go", `

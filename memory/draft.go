@@ -1,13 +1,17 @@
-// Drafts: memories that are checked before they are stored.
+// Drafts: memories that are checked before they are stored, and the arguments of memory_save. Small models do not follow the
+// schema, and a memory is worth more than its form, so the forms that they often use are accepted; for anything else the error
+// says what to send instead.
 
 package memory
 
 import (
 	"cmp"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -61,8 +65,7 @@ func (d draft) saidAt() time.Time {
 	return cmp.Or(d.SaidAt, time.Now())
 }
 
-// checkDraft completes a draft whose messages are in [from, to], or returns an error that says how to
-// fix it.
+// checkDraft completes a draft whose messages are in [from, to], or returns an error that says how to fix it.
 func checkDraft(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) (err error) {
 	if err := checkContent(d); err != nil {
 		return &ContentError{err}
@@ -81,15 +84,13 @@ func checkDraft(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) (
 		return err
 	}
 	d.concern(named)
-	if err := checkOptOuts(c, tx, *d); err != nil {
-		return err
-	}
 	d.Expires, err = endOf(d.until, d.saidAt(), time.Now())
-	return err
+	return cmp.Or(checkOptOuts(c, tx, *d), err)
 }
 
 func checkContent(d *draft) error {
-	d.Content = secrets.Mask(strings.TrimSpace(strings.ToValidUTF8(d.Content, "\uFFFD")))
+	content := strings.ToValidUTF8(strings.ReplaceAll(d.Content, "\x00", ""), "\uFFFD") // SQL functions read a text up to a NUL
+	d.Content = secrets.Mask(strings.TrimSpace(content))
 	if d.Content == "" {
 		return errors.New("content is empty: write the memory as one sentence that stands alone")
 	}
@@ -118,8 +119,7 @@ func kindIndex(kind string) (int, error) {
 	return i, nil
 }
 
-// sourcesOf finds the messages that a draft names. Those out of range do not count, but at least one
-// must be in range.
+// sourcesOf finds the messages that a draft names. Those out of range do not count, but at least one must be in range.
 func sourcesOf(c *store.Conversation, tx *store.Tx, seqs []int64, from, to int64) (found []chat.Message, err error) {
 	for _, seq := range seqs {
 		if seq < from || seq > to {
@@ -140,7 +140,6 @@ func sourcesOf(c *store.Conversation, tx *store.Tx, seqs []int64, from, to int64
 	return inOrder(found), nil
 }
 
-// inOrder sorts sources, each message once.
 func inOrder(all []chat.Message) []chat.Message {
 	slices.SortFunc(all, func(x, y chat.Message) int { return cmp.Compare(x.Seq, y.Seq) })
 	return slices.CompactFunc(all, func(x, y chat.Message) bool { return x.Seq == y.Seq })
@@ -153,8 +152,8 @@ func seqsOf(messages []chat.Message) (seqs []int64) {
 	return seqs
 }
 
-// checkAbout finds the person who speaks in [from, to] and whom a draft is about. What a model says of
-// anybody else is the speaker's. If several people share a name, only the name is stored.
+// checkAbout finds the person who speaks in [from, to] and whom a draft is about; what a model says of anybody else is the
+// speaker's. If several people share a name, only the name is stored.
 func checkAbout(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) error {
 	about := d.About
 	d.About, d.AboutID = d.Speaker, d.SpeakerID
@@ -163,7 +162,7 @@ func checkAbout(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) e
 	}
 	low, high := c.RowRange(from, to)
 	known := false
-	store.List(tx, func(rows *sql.Rows, _ *struct{}) error {
+	store.Each(tx, func(rows *sql.Rows) error {
 		var name, id string
 		err := rows.Scan(&name, &id)
 		if strings.EqualFold(name, about) {
@@ -176,4 +175,81 @@ func checkAbout(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) e
 		return &ContentError{fmt.Errorf("about is %q, who does not speak here: leave it out", about)}
 	}
 	return nil
+}
+
+// loose is a text that a model may write as a number; null is "".
+type loose string
+
+func (l *loose) UnmarshalJSON(raw []byte) error {
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		var number json.Number
+		if err := json.Unmarshal(raw, &number); err != nil {
+			return err
+		}
+		text = number.String()
+	}
+	*l = loose(strings.TrimSpace(text))
+	return nil
+}
+
+// looseList is a list whose only element may stand without the list.
+type looseList []loose
+
+func (l *looseList) UnmarshalJSON(raw []byte) error {
+	var list []loose
+	if json.Unmarshal(raw, &list) == nil {
+		*l = list
+		return nil
+	}
+	*l = make(looseList, 1)
+	return (*l)[0].UnmarshalJSON(raw)
+}
+
+func readDraft(arguments json.RawMessage) (d draft, err error) {
+	var a struct {
+		Content, Kind, Importance, About, Supersedes, Expires loose
+		Messages                                              looseList
+	}
+	if err := json.Unmarshal(arguments, &a); err != nil {
+		return d, errors.New(`the arguments cannot be read: send one object, {"content": "…", "kind": "fact", "messages": [3]}`)
+	}
+	d.By, d.Content, d.Kind, d.until = byWorker, string(a.Content), strings.ToLower(string(a.Kind)), string(a.Expires)
+	if d.Kind == "person" {
+		d.Kind = "identity"
+	}
+	d.About = strings.TrimPrefix(string(a.About), "@")
+	for _, written := range a.Messages {
+		seq, err := strconv.ParseFloat(strings.TrimPrefix(string(written), "#"), 64)
+		if err != nil || seq != float64(int64(seq)) {
+			return d, fmt.Errorf("messages holds %q: send a list of integers, [3, 4]", written)
+		}
+		d.Sources = append(d.Sources, int64(seq))
+	}
+	if d.Importance, err = importanceOf(string(a.Importance)); err != nil {
+		return d, err
+	}
+	if a.Supersedes != "" && a.Supersedes != "none" {
+		if d.supersedes, err = strconv.ParseInt(strings.TrimPrefix(string(a.Supersedes), "#"), 10, 64); err != nil {
+			return d, fmt.Errorf("supersedes is %q: send the id of a memory as an integer, or leave it out", a.Supersedes)
+		}
+	}
+	return d, nil
+}
+
+var importanceWords = map[string]float64{"": 0, "low": 0.3, "medium": 0.5, "high": 0.8}
+
+// importanceOf reads 0.8, 8 (of ten) and "high". 0 means the default of the kind.
+func importanceOf(written string) (float64, error) {
+	if worth, found := importanceWords[strings.ToLower(written)]; found {
+		return worth, nil
+	}
+	n, err := strconv.ParseFloat(written, 64)
+	if err != nil {
+		return 0, fmt.Errorf("importance is %q: send a number from 0 to 1, or leave it out", written)
+	}
+	if n >= 2 { // from 1 to 2 it may be out of one, two or ten
+		n /= 10
+	}
+	return n, nil
 }

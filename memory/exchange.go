@@ -16,8 +16,7 @@ import (
 	"cairn/words"
 )
 
-// Exported is a memory in a file: complete, with its messages in a form by which another data
-// folder recognizes them.
+// Exported is a memory in a file, with its messages in a form by which another data folder recognizes them.
 type Exported struct {
 	Memory
 	Messages []Source `json:"messages"`
@@ -30,31 +29,27 @@ type Source struct {
 	Time time.Time `json:"time"`
 }
 
-// Export calls do for each memory that f selects, oldest row first, on one snapshot of the
-// database. It ignores Query, Sort, Limit and Offset. The messages are complete. ErrNotFound: there is no
-// such conversation.
+// Export calls do for each memory that f selects, with its complete messages, oldest row first, on one snapshot. It ignores
+// Query, Sort, Limit and Offset.
 func (ms Memories) Export(ctx context.Context, f Filter, do func(Exported, []chat.Message) error) error {
-	return ms.view(ctx, "export memories", f, func(tx *store.Tx, f Filter) error {
+	var refused error
+	err := ms.view(ctx, "export memories", f, func(tx *store.Tx, f Filter) {
 		chosen, args := f.where()
 		for _, id := range store.Values[int64](tx, "SELECT id FROM memories WHERE "+chosen+" ORDER BY id", args...) {
-			m, from, err := readComplete(tx, id)
-			if err != nil {
-				return err
-			}
+			m, from := readComplete(tx, id)
 			e := Exported{Memory: m, Messages: []Source{}}
 			for _, said := range from {
 				e.Messages = append(e.Messages, Source{said.Seq, said.ID, said.Time.UTC()})
 			}
-			if err := do(e, from); err != nil {
-				return err
+			if refused = do(e, from); refused != nil {
+				return
 			}
 		}
-		return nil
 	})
+	return cmp.Or(err, refused)
 }
 
-// CheckExported fills in optional fields before an import; an *ImportError says what is wrong with a
-// memory.
+// CheckExported fills in optional fields before an import; an *ImportError says what is wrong with a memory.
 func CheckExported(all []Exported) error {
 	for i := range all {
 		if err := all[i].complete(); err != nil {
@@ -64,7 +59,6 @@ func CheckExported(all []Exported) error {
 	return nil
 }
 
-// complete fills in optional fields, and returns an error if one is invalid.
 func (e *Exported) complete() error {
 	d := draft{Memory: e.Memory}
 	if err := checkContent(&d); err != nil {
@@ -113,9 +107,9 @@ func (e *ImportError) Error() string { return e.Err.Error() }
 
 func (e *ImportError) Unwrap() error { return e.Err }
 
-// Import imports exported memories in one transaction: all of them, or, with an error that may be
-// an *ImportError, none. Existing memories are left unchanged, so an import can be repeated.
-// Memories get new numbers; which one superseded which is kept if both are in the file.
+// Import imports exported memories in one transaction: all of them, or, with an error that may be an *ImportError, none.
+// Existing memories are left unchanged, so an import can be repeated. Memories get new numbers; which one superseded which
+// is kept if both are in the file.
 func (ms Memories) Import(ctx context.Context, all []Exported) (n ImportResult, err error) {
 	if err := CheckExported(all); err != nil {
 		return n, err
@@ -124,15 +118,11 @@ func (ms Memories) Import(ctx context.Context, all []Exported) (n ImportResult, 
 	for i, e := range all {
 		at[e.ID] = i
 	}
-	err = ms.store.Update(ctx, func(tx *store.Tx) error {
-		n = ImportResult{}
+	err = ms.store.Update(ctx, func(tx *store.Tx) {
 		newest := store.Get[int64](tx, "SELECT coalesce(max(id), 0) FROM memories")
 		rows, fresh := make([]int64, len(all)), make([]bool, len(all))
 		for i, e := range all {
-			var err error
-			if rows[i], fresh[i], err = importMemory(tx, e, newest, &n); err != nil {
-				return err
-			}
+			rows[i], fresh[i] = importMemory(tx, e, newest, &n)
 		}
 		for i, e := range all {
 			next, there := at[e.SupersededBy]
@@ -140,12 +130,8 @@ func (ms Memories) Import(ctx context.Context, all []Exported) (n ImportResult, 
 				tx.Do(linkMemory, rows[next], rows[i])
 			}
 		}
-		return nil
 	})
-	if err != nil {
-		return ImportResult{}, fmt.Errorf("import memories: %w", err)
-	}
-	return n, nil
+	return n, store.Fail("import memories", err)
 }
 
 // linkMemory notes that memory ?1 superseded memory ?2, unless ?2 superseded ?1, or one that did.
@@ -161,18 +147,14 @@ const isHere = `SELECT id FROM (
 			AND state IN ('active', 'superseded', 'forgotten', 'replaced'))
 	ORDER BY state = ?4 DESC, id`
 
-// importMemory writes one memory, unless it exists, and returns its number; 0: it is left out. newest is
-// the last memory from before the import.
-func importMemory(tx *store.Tx, e Exported, newest int64, n *ImportResult) (id int64, fresh bool, err error) {
+// importMemory writes one memory, unless it exists, and returns its number; 0: it is left out. newest is the last memory from
+// before the import.
+func importMemory(tx *store.Tx, e Exported, newest int64, n *ImportResult) (id int64, fresh bool) {
 	tx.Do("INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", e.Conversation, store.Now())
-	c, err := tx.Conversation(e.Conversation)
-	if err != nil {
-		return 0, false, err
-	}
-	folded := words.Fold(e.Content)
+	c, folded := tx.Conversation(e.Conversation), words.Fold(e.Content)
 	if id = store.Get[int64](tx, isHere, c.ID(), folded, e.SaidAt.UnixMilli(), e.State, newest); id != 0 {
 		n.Known++
-		return id, false, nil
+		return id, false
 	}
 	said := messagesHere(c, tx, e.Messages)
 	d := draft{Memory: e.Memory, folded: folded, said: said}
@@ -180,17 +162,16 @@ func importMemory(tx *store.Tx, e Exported, newest int64, n *ImportResult) (id i
 	d.concern(e.AboutID != "" && e.AboutID != e.SpeakerID)
 	if checkOptOuts(c, tx, d) != nil {
 		n.Out++
-		return 0, false, nil
+		return 0, false
 	}
 	id = insertMemory(c, tx, d)
 	addPeople(tx, id, d, true)
 	n.Fresh++
 	n.Lost += len(e.Messages) - len(said)
-	return id, true, nil
+	return id, true
 }
 
-// messagesHere finds the messages that a memory came from: by the platform's id, or, without one,
-// by seq and time. A different message with the same seq does not count.
+// messagesHere finds the messages that a memory came from: by the platform's id, or else by seq and time.
 func messagesHere(c *store.Conversation, tx *store.Tx, messages []Source) (found []chat.Message) {
 	for _, m := range messages {
 		if m.ID == "" {

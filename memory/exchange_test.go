@@ -137,24 +137,20 @@ func TestSQLViewMatchesProgram(t *testing.T) {
 		return at.UTC().Format(time.DateTime)
 	}
 	var got, want []string
-	check.NoError(t, s.View(ctx, func(tx *store.Tx) error {
+	check.NoError(t, s.View(ctx, func(tx *store.Tx) {
 		got = store.Values[string](tx, `SELECT concat_ws('|', id, channel, kind, content, importance, speaker, about, saved_by, state, pinned, confirmed,
 			said_at, saved_at, coalesce(expires_at, ''), coalesce(superseded_by, 0), coalesce(compaction, 0), coalesce(messages, '')) FROM memories_view ORDER BY id`)
-		return nil
 	}))
 	for id := range int64(len(got)) {
 		m := details(t, s, id+1)
-		sources := ""
-		for _, seq := range m.Sources {
-			sources = strings.TrimSpace(fmt.Sprintf("%s #%d", sources, seq))
-		}
+		sources := strings.Join(storetest.Map(m.Sources, func(seq int64) string { return fmt.Sprint("#", seq) }), " ")
 		want = append(want, fmt.Sprintf("%d|%s|%s|%s|%.1f|%s|%s|%s|%s|%d|%d|%s|%s|%s|%d|%d|%s", m.ID, m.Conversation, m.Kind, m.Content, m.Importance, m.Speaker, m.About, m.By,
 			m.State, map[bool]int{true: 1}[m.Pinned], m.Confirmed, moment(m.SaidAt), moment(m.SavedAt), moment(m.Expires), m.SupersededBy, m.Compaction, sources))
 	}
 	check.Len(t, "rows", got, 8)
 	check.EqualAll(t, "the view", got, want)
 	for _, statement := range []string{"DELETE FROM memories_view", "UPDATE memories_view SET content = 'x'", "INSERT INTO memories_view (content) VALUES ('x')"} {
-		err := s.Update(ctx, func(tx *store.Tx) error { return check.ErrorOf(tx.Exec(statement)) })
+		err := s.Update(ctx, func(tx *store.Tx) { tx.Do(statement) })
 		check.ErrorContains(t, statement, err, "cannot modify")
 	}
 }
@@ -169,10 +165,7 @@ func TestImportOfTheSameWords(t *testing.T) {
 	}
 	want := func(what string, s *store.Store, want ...string) {
 		t.Helper()
-		var got []string
-		for _, e := range export(t, s) {
-			got = append(got, fmt.Sprint(e.Content, " ", e.State, " ", e.SupersededBy))
-		}
+		got := storetest.Map(export(t, s), func(e memory.Exported) string { return fmt.Sprint(e.Content, " ", e.State, " ", e.SupersededBy) })
 		check.EqualAll(t, what, got, want)
 	}
 	s := newTalk(t).Store()

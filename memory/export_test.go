@@ -23,7 +23,8 @@ var (
 )
 
 // CheckDraft checks a draft of the assistant from messages up to seq. The result checks it once more.
-func CheckDraft(c *store.Conversation, tx *store.Tx, m summarize.MemoryDraft, seq int64) (again func(tx *store.Tx) error, err error) {
+func CheckDraft(c *store.Conversation, tx *store.Tx, m summarize.MemoryDraft, seq int64) (again func(tx *store.Tx)) {
 	d := draftOf(m, byAssistant)
-	return func(tx *store.Tx) error { return recheck(c, tx, &d) }, checkDraft(c, tx, &d, 1, seq)
+	tx.Fail(checkDraft(c, tx, &d, 1, seq))
+	return func(tx *store.Tx) { tx.Fail(recheck(c, tx, &d)) }
 }

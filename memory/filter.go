@@ -1,4 +1,4 @@
-// Filters of memories.
+// Filters of memories, and statistics of those that a filter selects.
 
 package memory
 
@@ -16,7 +16,7 @@ import (
 	"cairn/words"
 )
 
-// Filter chooses memories.
+// Filter chooses memories. What reads by one returns ErrNotFound if there is no such conversation.
 type Filter struct {
 	Conversation string    // name; "": all conversations
 	Query        string    // words to search for; "": all memories, newest first
@@ -44,18 +44,13 @@ var orders = map[string]string{
 	"id":         "id",
 }
 
-// order returns the SQL of the filter's order.
-func (f Filter) order() string { return orders[cmp.Or(f.Sort, "said")] }
-
 // Sorts are the valid values of Filter.Sort.
 var Sorts = slices.Sorted(maps.Keys(orders))
 
-// States are the valid values of Filter.State. Active memories are recalled; expired ones have
-// ended; current ones are both. Superseded, forgotten and replaced memories (replaced by what a
-// worker saved) are history.
+// States are the valid values of Filter.State. Active memories are recalled; expired ones have ended; current ones are both.
+// Superseded, forgotten and replaced memories (replaced by what a worker saved) are history.
 var States = []string{"active", "expired", "current", "superseded", "forgotten", "replaced", "all"}
 
-// check returns an error if a field of the filter is invalid.
 func (f Filter) check() error {
 	if f.State != "" && !slices.Contains(States, f.State) {
 		return fmt.Errorf("there is no state %q: use one of %s", f.State, strings.Join(States, ", "))
@@ -74,8 +69,7 @@ func (f Filter) check() error {
 // hasEnded is the SQL condition that a memory has ended, at the time in its argument.
 const hasEnded = "(NOT pinned AND expires_at IS NOT NULL AND expires_at <= ?)"
 
-// where returns the SQL condition that a memory matches the filter, apart from the query, and its
-// arguments.
+// where returns the SQL condition that a memory matches the filter, apart from the query, and its arguments.
 func (f Filter) where() (condition string, args []any) {
 	within, args := f.in.where("reach")
 	conditions := []string{within}
@@ -110,9 +104,9 @@ func (f Filter) where() (condition string, args []any) {
 	return strings.Join(conditions, " AND "), args
 }
 
-// view reads what f selects on one snapshot: do gets f with its scope, and with the names that About
-// matches, because SQLite ignores the case of ASCII letters only.
-func (ms Memories) view(ctx context.Context, tried string, f Filter, do func(tx *store.Tx, f Filter) error) error {
+// view reads what f selects on one snapshot: do gets f with its scope, and with the names that About matches, because SQLite
+// ignores the case of ASCII letters only.
+func (ms Memories) view(ctx context.Context, tried string, f Filter, do func(tx *store.Tx, f Filter)) error {
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -123,7 +117,7 @@ func (ms Memories) view(ctx context.Context, tried string, f Filter, do func(tx 
 		}
 		f.in = only(c.ID())
 	}
-	err := ms.store.View(ctx, func(tx *store.Tx) error {
+	err := ms.store.View(ctx, func(tx *store.Tx) {
 		if ms.c != nil {
 			f.in = scopeOf(ms.c, tx)
 		}
@@ -131,61 +125,100 @@ func (ms Memories) view(ctx context.Context, tried string, f Filter, do func(tx 
 			names := store.Values[string](tx, "SELECT DISTINCT iif(about = '', speaker, about) FROM memories")
 			f.about = slices.DeleteFunc(names, func(name string) bool { return !strings.EqualFold(name, f.About) })
 		}
-		return do(tx, f)
+		do(tx, f)
 	})
-	if err != nil {
-		return fmt.Errorf("%s: %w", tried, err)
-	}
-	return nil
+	return store.Fail(tried, err)
 }
 
-// List returns the memories that match f, and how many there are without Limit and Offset. With a
-// query they are ranked by its words, then by importance, then newer first, unless f.Sort is set. A
-// conversation lists what it recalls: its own memories and those of its scope; it ignores
-// f.Conversation. ErrNotFound: there is no such conversation.
+// List returns the memories that match f, and how many there are without Limit and Offset. With a query they are ranked by its
+// words, then by importance, then newer first, unless f.Sort is set. A conversation lists what it recalls: its own memories
+// and those of its scope; it ignores f.Conversation.
 func (ms Memories) List(ctx context.Context, f Filter) (found []Memory, total int, err error) {
-	err = ms.view(ctx, "search memories", f, func(tx *store.Tx, f Filter) error {
+	err = ms.view(ctx, "search memories", f, func(tx *store.Tx, f Filter) {
 		if f.Limit <= 0 {
 			f.Limit = math.MaxInt
 		}
 		if strings.TrimSpace(f.Query) == "" {
 			chosen, args := f.where()
 			total = store.Get[int](tx, "SELECT count(*) FROM memories WHERE "+chosen, args...)
-			found = ReadMemories(tx, "WHERE "+chosen+" ORDER BY "+f.order()+" LIMIT ? OFFSET ?", append(args, f.Limit, f.Offset)...)
-			return nil
+			found = ReadMemories(tx, "WHERE "+chosen+" ORDER BY "+orders[cmp.Or(f.Sort, "said")]+" LIMIT ? OFFSET ?", append(args, f.Limit, f.Offset)...)
+			return
 		}
 		chosen := ranked(tx, f)
 		total = len(chosen)
 		chosen = chosen[min(max(f.Offset, 0), total):]
 		for _, w := range chosen[:min(f.Limit, len(chosen))] {
-			m, err := readMemory(tx, w.id)
-			if err != nil {
-				return err
-			}
+			m := readMemory(tx, w.id)
 			m.Score, m.Parts = w.Total, w.Parts
 			found = append(found, m)
 		}
-		return nil
 	})
 	return found, total, err
 }
 
-// Completed returns the conversation's own current memories that match what a user is still
-// typing: each word of it begins a word of the memory. It returns at most limit, the newest
-// first.
-func (ms Memories) Completed(ctx context.Context, typed string, limit int) (found []Memory, err error) {
+// Completed returns the conversation's own current memories that match what a user is still typing: each word begins a word of
+// the memory. It returns at most limit, the newest first.
+func (ms Memories) Completed(ctx context.Context, typed string, limit int) ([]Memory, error) {
 	where, args := "WHERE m.conversation = ? AND m.state = 'active'", []any{ms.c.ID()}
+	const most = 20 // words that are compared
 	all := strings.Fields(words.Fold(typed))
-	for _, word := range all[:min(len(all), maxTyped)] {
+	for _, word := range all[:min(len(all), most)] {
 		where += " AND instr(' ' || m.folded, ?) > 0"
 		args = append(args, " "+word)
 	}
-	err = ms.c.View(ctx, "complete a memory", func(tx *store.Tx) error {
-		found = ReadMemories(tx, where+" ORDER BY m.id DESC LIMIT ?", append(args, limit)...)
-		return nil
+	return store.View(ctx, ms.c, "complete a memory", func(tx *store.Tx) []Memory {
+		return ReadMemories(tx, where+" ORDER BY m.id DESC LIMIT ?", append(args, limit)...)
 	})
-	return found, err
 }
 
-// maxTyped is the most words that Completed compares.
-const maxTyped = 20
+// Count is the number of memories with a common property.
+type Count struct {
+	Name  string `json:"name"`
+	Count int    `json:"count"`
+}
+
+// Statistics counts memories. Lists are sorted by count, months by time.
+type Statistics struct {
+	Total   int     `json:"total"`
+	Pinned  int     `json:"pinned"`
+	Kind    []Count `json:"kind"`
+	State   []Count `json:"state"`
+	Person  []Count `json:"person"` // whom they are about; if no one else, who said them
+	Channel []Count `json:"channel"`
+	Month   []Count `json:"month"`  // "2026-11", when they were said, in the local zone
+	Origin  []Count `json:"origin"` // who saved them: worker, extractive, assistant, person
+}
+
+// Statistics counts the memories that f selects. It ignores Query, Sort, Limit and Offset.
+func (ms Memories) Statistics(ctx context.Context, f Filter) (counted Statistics, err error) {
+	var all []Memory
+	err = ms.view(ctx, "count memories", f, func(tx *store.Tx, f Filter) {
+		where, args := f.where()
+		all = ReadMemories(tx, "WHERE "+where, args...)
+	})
+	for list, name := range map[*[]Count]func(Memory) string{
+		&counted.Kind:    func(m Memory) string { return m.Kind },
+		&counted.State:   func(m Memory) string { return m.State },
+		&counted.Person:  func(m Memory) string { return cmp.Or(m.About, m.Speaker) },
+		&counted.Channel: func(m Memory) string { return m.Conversation },
+		&counted.Month:   func(m Memory) string { return m.SaidAt.Local().Format("2006-01") },
+		&counted.Origin:  func(m Memory) string { return m.By },
+	} {
+		n := make(map[string]int)
+		for _, m := range all {
+			n[name(m)]++
+		}
+		*list = make([]Count, 0, len(n))
+		for name, n := range n {
+			*list = append(*list, Count{name, n})
+		}
+		slices.SortFunc(*list, func(a, b Count) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.Name, b.Name)) })
+	}
+	slices.SortFunc(counted.Month, func(a, b Count) int { return cmp.Compare(a.Name, b.Name) })
+	for _, m := range all {
+		if counted.Total++; m.Pinned {
+			counted.Pinned++
+		}
+	}
+	return counted, err
+}

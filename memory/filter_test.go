@@ -38,10 +38,7 @@ func TestList(t *testing.T) {
 		t.Helper()
 		found, total, err := memory.In(s).List(ctx, f)
 		check.NoError(t, err)
-		var contents []string
-		for _, m := range found {
-			contents = append(contents, m.Content)
-		}
+		contents := storetest.Map(found, func(m memory.Memory) string { return m.Content })
 		check.Equal(t, fmt.Sprintf("%+v", f), strings.Join(contents, "|"), want)
 		check.Equal(t, fmt.Sprintf("%+v: total", f), total, of)
 	}

@@ -5,7 +5,6 @@ package memory
 import (
 	"cmp"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -50,7 +49,7 @@ func (x termIndex) Frequencies(terms []string) map[string]int {
 		most = min(max(countedInAll/max(len(terms), 1), countedAtLeast), counted)
 	}
 	frequencies := make(map[string]int, len(terms))
-	store.List(x.tx, func(rows *sql.Rows, _ *struct{}) error {
+	store.Each(x.tx, func(rows *sql.Rows) error {
 		var term, found string
 		if err := rows.Scan(&term, &found); err != nil {
 			return err
@@ -73,19 +72,18 @@ func (x termIndex) Languages() []string {
 	return store.Values[string](x.tx, "SELECT value FROM json_each(?) j WHERE EXISTS (SELECT 1 FROM "+x.table+" WHERE term > j.value || ':' AND term < j.value || ';' AND "+x.spoken+")", jsonList(words.Languages()))
 }
 
-// Pairs goes from term to term, for which it needs no more steps than there are different ones.
+// Pairs goes from term to term: it needs no more steps than there are different ones.
 func (x termIndex) Pairs(character string) []string {
 	next := "SELECT min(term) FROM " + x.table + " WHERE " + x.within + " AND term > "
 	return store.Values[string](x.tx, "WITH RECURSIVE known (term) AS ("+next+"'\u0e00' UNION ALL SELECT ("+next+`known.term) FROM known WHERE known.term IS NOT NULL)
 		SELECT term FROM known WHERE length(term) = 2 AND instr(term, ?) > 0 LIMIT ?`, slices.Concat(x.args, x.args, []any{character, maxPairs})...)
 }
 
-// Members returns the names of members that contain the terms; if several contain the same term,
-// the first in order.
+// Members returns the names of members that contain the terms; of several that contain the same, the first in order.
 func (x termIndex) Members(terms []string) map[string]string {
 	named := make(map[string]string)
 	within, args := x.in.where("'server'") // names are shared
-	store.List(x.tx, func(rows *sql.Rows, _ *struct{}) error {
+	store.Each(x.tx, func(rows *sql.Rows) error {
 		var term, name string
 		err := rows.Scan(&term, &name)
 		named[term] = name
@@ -99,8 +97,7 @@ func (x termIndex) Postings(term string, limit int) []search.Posting {
 		slices.Concat([]any{term}, x.args, []any{limit})...)
 }
 
-// packed reads postings, ordered by document. They come as one text, because handing over a row
-// costs three times as much as reading it.
+// packed reads postings, ordered by document. They come as one text: handing over a row costs three times as much as reading it.
 func (x termIndex) packed(query string, args ...any) []search.Posting {
 	text := store.Get[string](x.tx, "SELECT coalesce(group_concat((d << 16) + (min(tf, 255) << 8) + min(length, 255)), '') FROM ("+query+")", args...)
 	if text == "" {
@@ -122,14 +119,6 @@ type messageIndex struct {
 	since time.Time // earlier messages are not found
 }
 
-func newMessageIndex(c *store.Conversation, tx *store.Tx, before int64, since time.Time) messageIndex {
-	here := fmt.Sprintf("conversation = %d", c.ID())
-	return messageIndex{termIndex{
-		tx: tx, in: only(c.ID()), table: "message_terms", document: "seq", within: fmt.Sprintf("%s AND seq < %d", here, before),
-		spoken: here, size: int(before - 1), sampled: true,
-	}, c, since}
-}
-
 func (x messageIndex) Around(term string, seqs []int64) []search.Posting {
 	return x.packed(`SELECT m.seq d, m.tf, m.length FROM json_each(?) j CROSS JOIN message_terms m
 		WHERE m.term = ? AND m.`+x.within+` AND m.seq BETWEEN j.value - ? AND j.value + ?`, jsonList(seqs), term, search.Reach, search.Reach)
@@ -137,27 +126,21 @@ func (x messageIndex) Around(term string, seqs []int64) []search.Posting {
 
 // Messages reads messages, except those that are empty or repeat what is found elsewhere.
 func (x messageIndex) Messages(seqs []int64) (found []search.Message) {
-	store.List(x.tx, func(rows *sql.Rows, _ *struct{}) error {
+	store.Each(x.tx, func(rows *sql.Rows) error {
 		var m search.Message
 		var role llm.Role
-		var saidAt int64
-		var tool, attachments string
-		if err := rows.Scan(&m.Seq, &role, &m.Author, &m.Text, &attachments, &tool, &saidAt, &m.Answers); err != nil {
-			return err
-		}
+		var tool string
 		var with []chat.Attachment
-		if err := store.FromJSON(attachments, &with); err != nil {
-			return err
-		}
+		err := rows.Scan(&m.Seq, &role, &m.Author, &m.Text, store.JSON(&with), &tool, store.Local(&m.Time), &m.Answers)
 		for _, a := range with {
 			m.Captions += " " + a.Name + " " + a.Caption
 		}
-		m.Assistant, m.Time = role == llm.RoleAssistant, store.ShownAt(saidAt)
+		m.Assistant = role == llm.RoleAssistant
 		m.Length = tokens.Estimate(m.Text+m.Captions) / 3 // a term costs about three tokens
 		if m.Text+m.Captions != "" && !(role == llm.RoleTool && slices.Contains(chat.MemoryTools, tool)) {
 			found = append(found, m)
 		}
-		return nil
+		return err
 	}, `SELECT m.seq, role, author, text, attachments, tool, said_at, coalesce((SELECT substr(rtrim(b.text), -1) IN ('?', '？')
 			AND (b.author_id <> m.author_id OR b.author <> m.author) FROM messages b WHERE b.id = m.id - 1), 0)
 		FROM json_each(?) j CROSS JOIN messages m ON m.id = j.value + ?
@@ -165,14 +148,5 @@ func (x messageIndex) Messages(seqs []int64) (found []search.Message) {
 	return found
 }
 
-// jsonList returns a list as an argument for json_each.
-func jsonList[T int64 | string](list []T) string {
-	if len(list) == 0 {
-		return "[]" // json_each makes a row from null
-	}
-	text, err := json.Marshal(list)
-	if err != nil {
-		panic(err) // numbers and texts can always be encoded
-	}
-	return string(text)
-}
+// jsonList returns a list as an argument for json_each, which makes a row from null.
+func jsonList[T int64 | string](list []T) string { return store.Encode(append([]T{}, list...)) }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
@@ -37,12 +38,15 @@ func (r Records) Begin(ctx context.Context, row transcript.Summary) (summarize.J
 func (j *job) ID() int64 { return j.row.ID }
 
 func (j *job) Messages(ctx context.Context, spans ...transcript.Span) ([]chat.Message, error) {
-	return store.View(ctx, j.conversation, j.trying("read messages"), func(tx *store.Tx) (found []chat.Message, err error) {
+	return store.View(ctx, j.conversation, j.trying("read messages"), func(tx *store.Tx) (found []chat.Message) {
 		for _, sp := range spans {
 			found = append(found, j.conversation.In(tx).Messages(sp.From, sp.To, "ORDER BY id")...)
 		}
-		markUnremembered(j.conversation, tx, found)
-		return found, nil
+		out := optedOut(j.conversation, tx)
+		for i, m := range found { // a briefing repeats what is remembered where it was said
+			found[i].Unremembered = slices.Contains(out, m.AuthorID) || j.conversation.IsTask() && strings.HasPrefix(m.ID, store.TaskID)
+		}
+		return found
 	})
 }
 
@@ -53,8 +57,8 @@ func (j *job) Children(ctx context.Context, rollup int64) ([]transcript.Summary,
 	return j.conversation.Compactions().Children(ctx, rollup)
 }
 
-// Tools returns memory_save. It checks each draft immediately and keeps it until Store; each call
-// of Tools allows at most draftLimit memories.
+// Tools returns memory_save. It checks each draft immediately and keeps it until Store; each call of Tools allows at most
+// draftLimit memories.
 func (j *job) Tools(draftLimit int) []llm.Tool {
 	j.offered = j.offered || draftLimit > 0
 	left := draftLimit
@@ -68,20 +72,16 @@ func (j *job) Mark() (takeBack func()) {
 
 func (j *job) Kept() int { return len(j.drafts) }
 
-// keep accepts a draft that passes the checks.
 func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err error) {
 	var s Saved
 	var note string
-	err = j.conversation.Store().View(ctx, func(tx *store.Tx) error {
-		if err = checkDraft(j.conversation, tx, &d, j.row.From, j.row.To); err != nil {
-			return err
-		}
+	err = j.conversation.Store().View(ctx, func(tx *store.Tx) {
+		tx.Fail(checkDraft(j.conversation, tx, &d, j.row.From, j.row.To))
 		note = checkSuperseded(j.conversation, tx, &d)
 		s = sameAs(j.conversation, tx, d)
 		if s.Superseded = d.supersedes; !s.Fresh {
-			s.Memory, err = readMemory(tx, s.ID)
+			s.Memory = readMemory(tx, s.ID)
 		}
-		return err
 	})
 	if err != nil {
 		return "", err
@@ -108,20 +108,18 @@ func (j *job) Fail(ctx context.Context, cause string) error {
 
 func (j *job) trying(what string) string { return fmt.Sprintf("%s of compaction %d", what, j.row.ID) }
 
-// Store writes the summary and the memories and makes the row prepared, in one transaction. It
-// returns the memories that are new. A worker saves only from messages that no worker has saved
-// from before, the extractive summarizer only from those nothing was saved from: Store silently
-// drops other drafts. Extractive memories of messages that a worker has now read give way to the
-// worker's. If a message of the span was edited or deleted since the job started, a summary over
-// it was undone, or something the worker read beside it was deleted, Store writes nothing and
-// makes the row stale.
+// Store writes the summary and the memories and makes the row prepared, in one transaction. It returns the memories that are
+// new. A worker saves only from messages that no worker has saved from before, the extractive summarizer only from those
+// nothing was saved from: Store silently drops other drafts. Extractive memories of messages that a worker has now read give
+// way to the worker's. If something that the job read was edited, deleted or undone since, Store makes the row stale and
+// writes nothing else.
 func (j *job) Store(ctx context.Context, summary summarize.Summary) ([]summarize.MemoryDraft, error) {
 	c := j.conversation
 	row := j.row
 	row.Text, row.Tokens, row.Model, row.Sources = summary.Text, summary.Tokens, summary.Model, summary.Sources
-	return store.Update(ctx, c, j.trying("store the summary"), func(tx *store.Tx) (fresh []summarize.MemoryDraft, err error) {
+	return store.Update(ctx, c, j.trying("store the summary"), func(tx *store.Tx) (fresh []summarize.MemoryDraft) {
 		if c.In(tx).Prepare(row, summary.Beside.Rows, summary.Beside.Messages) {
-			return nil, nil
+			return nil
 		}
 		var extractive []draft
 		for _, m := range summary.Memories { // invalid ones are skipped
@@ -139,26 +137,22 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) ([]summarize
 		}
 		tx.Do("UPDATE compactions SET extracted = ? WHERE id = ?", extracted, row.ID)
 		if extracted == byWorker && len(j.drafts) > 0 { // if it saved nothing it has nothing better
-			if err := j.retireReplaced(tx); err != nil {
-				return nil, err
-			}
+			j.retireReplaced(tx)
 		}
 		for _, d := range slices.Concat(j.drafts, extractive) {
 			if id := j.save(tx, d); id != 0 {
 				fresh = append(fresh, summarize.MemoryDraft{ID: id, Kind: d.Kind, Content: d.Content, Importance: d.Importance, Messages: seqsOf(d.said), About: d.About})
 			}
 		}
-		return fresh, nil
+		return fresh
 	})
 }
 
-// wasRead reports whether memories were saved from message ?3 with another row than ?2: by a
-// worker, or, if ?4, by either summarizer.
+// wasRead finds a row other than ?2 with which memories were saved from message ?3: by a worker, or, if ?4, by either summarizer.
 const wasRead = `SELECT 1 FROM compactions WHERE conversation = ?1 AND id <> ?2
 	AND from_seq <= ?3 AND to_seq >= ?3 AND (extracted = 'worker' OR extracted <> '' AND ?4)`
 
-// save writes one draft with those of its messages that it may be saved from. It returns the
-// memory's ID if the memory is new, else 0.
+// save writes one draft with those of its messages that it may be saved from, and returns the memory's ID, 0 if it is not new.
 func (j *job) save(tx *store.Tx, d draft) int64 {
 	c := j.conversation
 	unread := slices.DeleteFunc(slices.Clone(d.said), func(m chat.Message) bool {
@@ -180,20 +174,15 @@ func (j *job) save(tx *store.Tx, d draft) int64 {
 	return 0
 }
 
-// retireReplaced retires the extractive summarizer's memories of messages that a worker has now read, if
-// workers have read all of their messages. Of a rollup it has read the messages of the children that
-// it repairs, and only the text of the others.
-func (j *job) retireReplaced(tx *store.Tx) error {
+// retireReplaced retires the extractive summarizer's memories of messages that a worker has now read, if workers have read all
+// of their messages. Of a rollup it has read the messages of the children that it repairs, and only the text of the others.
+func (j *job) retireReplaced(tx *store.Tx) {
 	c := j.conversation
 	spans := []transcript.Span{j.row.Span}
 	if j.row.Kind == transcript.Rollup {
 		spans = nil
 		for _, id := range j.row.Children {
-			child, err := c.In(tx).Compaction(id)
-			if err != nil {
-				return err
-			}
-			if child.NeedsRepair() {
+			if child := c.In(tx).Compaction(id); child.NeedsRepair() {
 				spans = append(spans, transcript.Span{From: max(child.From, j.row.From), To: min(child.To, j.row.To)})
 			}
 		}
@@ -202,11 +191,9 @@ func (j *job) retireReplaced(tx *store.Tx) error {
 		low, high := c.RowRange(s.From, s.To)
 		tx.Do(retire, c.ID(), low, high)
 	}
-	return nil
 }
 
-// retire looks up memories by the messages ?2 to ?3; the + keeps SQLite from scanning all
-// memories of the conversation.
+// retire looks up memories by the messages ?2 to ?3; the + keeps SQLite from scanning all memories of the conversation.
 const retire = `UPDATE memories SET state = 'replaced' WHERE +conversation = ?1 AND made_by = 'extractive' AND state = 'active' AND NOT pinned
 	AND id IN (SELECT memory FROM memory_sources WHERE message BETWEEN ?2 AND ?3)
 	AND NOT EXISTS (SELECT 1 FROM memory_sources s WHERE s.memory = memories.id AND NOT EXISTS (

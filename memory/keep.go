@@ -1,14 +1,17 @@
-// Keeping: saving a memory immediately when a person or a model in conversation asks for it.
+// Keeping: saving a memory immediately when a person or a model in conversation asks for it; and which memories say the same as
+// a draft, or nearly. That calls no model, so when in doubt it keeps two facts.
 
 package memory
 
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"cairn/compactor/summarize"
 	"cairn/store"
+	"cairn/words"
 )
 
 // KeepRequest is what a person asks the bot to remember.
@@ -18,8 +21,8 @@ type KeepRequest struct {
 	Server                bool   // it may be shared where memories are shared; otherwise it stays in the conversation
 }
 
-// Keep saves what a person asks the bot to remember. The draft is checked like any other: a
-// *ContentError says what is wrong with it, an *OptedOutError who wants to be in no memory.
+// Keep saves what a person asks the bot to remember. A *ContentError says what is wrong with it, an *OptedOutError who wants to
+// be in no memory.
 func (ms Memories) Keep(ctx context.Context, w KeepRequest) (Saved, error) {
 	d := draftOf(w.MemoryDraft, byPerson)
 	if d.Speaker, d.SpeakerID = w.Person, w.PersonID; !w.Server {
@@ -32,27 +35,19 @@ func (ms Memories) Keep(ctx context.Context, w KeepRequest) (Saved, error) {
 // remember checks and saves a draft immediately. answer is for a model.
 func remember(c *store.Conversation, ctx context.Context, d draft) (s Saved, answer string, err error) {
 	var note string
-	err = c.Store().View(ctx, func(tx *store.Tx) error { // the checks may read much, and writers should not wait for them
+	err = c.Store().View(ctx, func(tx *store.Tx) { // the checks may read much, and writers should not wait for them
 		next := store.Get[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", c.ID())
-		if err := checkDraft(c, tx, &d, 1, next-1); err != nil {
-			return err
-		}
+		tx.Fail(checkDraft(c, tx, &d, 1, next-1))
 		note = checkSuperseded(c, tx, &d)
-		return nil
 	})
 	if err != nil {
 		return s, "", err
 	}
-	err = c.Store().Update(ctx, func(tx *store.Tx) error {
-		if err := recheck(c, tx, &d); err != nil {
-			return err
+	err = c.Store().Update(ctx, func(tx *store.Tx) {
+		tx.Fail(recheck(c, tx, &d))
+		if s = saveDraft(c, tx, d); !s.Unwanted {
+			s.Memory = readMemory(tx, s.ID)
 		}
-		s = saveDraft(c, tx, d)
-		if s.Unwanted {
-			return nil
-		}
-		s.Memory, err = readMemory(tx, s.ID)
-		return err
 	})
 	return s, s.answer(note), err
 }
@@ -70,8 +65,8 @@ func (s Saved) answer(note string) string {
 	return strings.TrimSpace("Noted. " + note)
 }
 
-// checkSuperseded makes sure that a draft supersedes only what it may. note, for its maker, says if it may
-// not, or shows the memory that a draft which names none may supersede.
+// checkSuperseded makes sure that a draft supersedes only what it may. note, for its maker, says if it may not, or shows the
+// memory that a draft which names none may supersede.
 func checkSuperseded(c *store.Conversation, tx *store.Tx, d *draft) (note string) {
 	if d.supersedes == 0 {
 		m := closest(c, tx, *d)
@@ -86,4 +81,49 @@ func checkSuperseded(c *store.Conversation, tx *store.Tx, d *draft) (note string
 		d.supersedes = 0
 	}
 	return note
+}
+
+// weightless words do not change the meaning of a fact and are not compared.
+var weightless = strings.Fields("a an the that of at in on to for and is are am be do does also really very")
+
+func factWords(content string) []string {
+	return slices.DeleteFunc(strings.Fields(words.Fold(content)), func(word string) bool { return slices.Contains(weightless, word) })
+}
+
+// sameFact reports whether two facts have the same words that count, in the same order, so numbers, names, negations,
+// tenses and who does what to whom are the same.
+func sameFact(a, b string) bool {
+	is := factWords(a)
+	return len(is) > 0 && slices.Equal(is, factWords(b))
+}
+
+// similar finds memories in one of the states, about the same person as a draft, that have at least a given
+// share of its terms, oldest first.
+func similar(c *store.Conversation, tx *store.Tx, d draft, share float64, states ...string) []Memory {
+	terms := termsOf(d.Content)
+	return ReadMemories(tx, `WHERE id IN (SELECT memory FROM memory_terms
+			WHERE term IN (SELECT value FROM json_each(?)) AND conversation = ? GROUP BY memory HAVING count(*) >= ?)
+		AND m.state IN (SELECT value FROM json_each(?)) AND m.about = ? COLLATE NOCASE AND `+aboutOf+` IN ('', ?) ORDER BY id`,
+		jsonList(terms), c.ID(), share*float64(len(terms)), jsonList(states), d.About, d.AboutID)
+}
+
+func termsOf(content string) []string {
+	terms := store.MemoryTerms(content, "")
+	slices.Sort(terms)
+	return slices.Compact(terms)
+}
+
+// closest finds the active memory that is most like a draft but says something else: the draft may
+// supersede it. Its ID is 0 if none is similar enough.
+func closest(c *store.Conversation, tx *store.Tx, d draft) (most Memory) {
+	const minSimilarity = 0.5 // the share of common words at which one fact may supersede another
+	is, best := termsOf(d.Content), minSimilarity
+	for _, m := range similar(c, tx, d, minSimilarity, "active") {
+		says := termsOf(m.Content)
+		all := len(termsOf(d.Content + "\n" + m.Content))
+		if share := float64(len(is)+len(says)-all) / float64(all); share >= best {
+			most, best = m, share
+		}
+	}
+	return most
 }

@@ -13,68 +13,60 @@ import (
 	"cairn/store"
 )
 
-// Forget removes a memory from all recall. The row stays, as forgotten, until it is purged. As for
-// every change, ErrNotFound: there is no such memory, or it is another conversation's; a *StateError:
-// its state does not allow it, here because it is forgotten.
+// Forget removes a memory from all recall. The row stays, as forgotten, until it is purged. As for every change, ErrNotFound:
+// there is no such memory, or it is another conversation's; a *StateError: its state does not allow it.
 func (ms Memories) Forget(ctx context.Context, id int64) error {
-	return ms.change(ctx, "forget", id, func(tx *store.Tx, c *store.Conversation, m Memory) error {
-		err := store.ChangeRow(tx, "UPDATE memories SET forgotten_from = state, state = 'forgotten' WHERE id = ? AND state <> 'forgotten'", m.ID)
+	return ms.change(ctx, "forget", id, func(tx *store.Tx, c *store.Conversation, m Memory) bool {
 		forgetCopiesOf(tx, c, m.ID, false)
-		return err
+		return tx.Do("UPDATE memories SET forgotten_from = state, state = 'forgotten' WHERE id = ? AND state <> 'forgotten'", m.ID)
 	})
 }
 
-// Restore undoes Forget: the memory gets its previous state back. ErrSaid: by now another memory
-// says the same.
+// Restore undoes Forget: the memory gets its previous state back. ErrSaid: by now another memory says the same.
 func (ms Memories) Restore(ctx context.Context, id int64) error {
-	return ms.change(ctx, "restore", id, func(tx *store.Tx, _ *store.Conversation, m Memory) error {
-		err := store.ChangeRow(tx, "UPDATE OR IGNORE memories SET state = forgotten_from, forgotten_from = '' WHERE id = ? AND state = 'forgotten'", m.ID)
-		if errors.Is(err, store.ErrNotFound) && m.State == "forgotten" {
-			return ErrSaid
+	return ms.change(ctx, "restore", id, func(tx *store.Tx, _ *store.Conversation, m Memory) bool {
+		restored := tx.Do("UPDATE OR IGNORE memories SET state = forgotten_from, forgotten_from = '' WHERE id = ? AND state = 'forgotten'", m.ID)
+		if !restored && m.State == "forgotten" {
+			tx.Fail(ErrSaid)
 		}
-		return err
+		return restored
 	})
 }
 
 // Pin keeps a current memory from expiring and fading, or takes that back.
 func (ms Memories) Pin(ctx context.Context, id int64, pinned bool) error {
-	return ms.change(ctx, "pin", id, func(tx *store.Tx, _ *store.Conversation, m Memory) error {
-		return store.ChangeRow(tx, "UPDATE memories SET pinned = ? WHERE id = ? AND state = 'active'", pinned, m.ID)
+	return ms.change(ctx, "pin", id, func(tx *store.Tx, _ *store.Conversation, m Memory) bool {
+		return tx.Do("UPDATE memories SET pinned = ? WHERE id = ? AND state = 'active'", pinned, m.ID)
 	})
 }
 
-// Purge deletes a memory for good: row, sources, index entries, and what searches found of it. If
-// it superseded a memory, whatever superseded this one supersedes that memory now; if nothing did,
-// that memory is current again. The messages it came from stay.
+// Purge deletes a memory for good, and what searches found of it. If it superseded a memory, whatever superseded this one
+// supersedes that memory now; if nothing did, that memory is current again. The messages it came from stay.
 func (ms Memories) Purge(ctx context.Context, id int64) error {
-	return ms.change(ctx, "purge", id, func(tx *store.Tx, c *store.Conversation, m Memory) error {
+	return ms.change(ctx, "purge", id, func(tx *store.Tx, c *store.Conversation, m Memory) bool {
 		DeleteMemory(c, tx, m)
 		forgetCopiesOf(tx, c, id, true)
-		return nil
+		return true
 	})
 }
 
-// Edit replaces the text of a current memory; the new text is checked and redacted like that of a
-// new memory. Its sources stay: when they are deleted, the memory goes too. What searches found of
-// the old text is deleted. ErrSaid: another memory says the same. A *ContentError says what is wrong
-// with the text.
+// Edit replaces the text of a current memory; the new text is checked and redacted like that of a new memory. Its sources stay:
+// when they are deleted, the memory goes too. What searches found of the old text is deleted. ErrSaid: another memory says
+// the same. A *ContentError says what is wrong with the text.
 func (ms Memories) Edit(ctx context.Context, id int64, content string) error {
-	return ms.change(ctx, "edit", id, func(tx *store.Tx, c *store.Conversation, m Memory) error {
+	return ms.change(ctx, "edit", id, func(tx *store.Tx, c *store.Conversation, m Memory) bool {
 		d := draft{Memory: Memory{Content: content, Kind: m.Kind, Importance: m.Importance}}
 		if err := checkContent(&d); err != nil {
-			return &ContentError{err}
+			tx.Fail(&ContentError{err})
 		}
-		err := store.ChangeRow(tx, "UPDATE OR IGNORE memories SET content = ?, folded = ? WHERE id = ? AND state = 'active'", d.Content, d.folded, id)
-		if errors.Is(err, store.ErrNotFound) && (m.State == "active" || m.State == "expired") {
-			return ErrSaid
-		}
-		if err != nil {
-			return err
+		edited := tx.Do("UPDATE OR IGNORE memories SET content = ?, folded = ? WHERE id = ? AND state = 'active'", d.Content, d.folded, id)
+		if !edited && (m.State == "active" || m.State == "expired") {
+			tx.Fail(ErrSaid)
 		}
 		store.UnindexMemory(tx, c.ID(), id, m.Content, m.About)
 		store.IndexMemory(tx, id, d.Content, m.About)
 		forgetCopiesOf(tx, c, id, true)
-		return nil
+		return edited
 	})
 }
 
@@ -92,29 +84,23 @@ type StateError struct {
 
 func (e *StateError) Error() string { return "it is " + e.State + ", so this changes nothing" }
 
-// change changes a memory: of all conversations, or only the conversation's own.
-func (ms Memories) change(ctx context.Context, what string, id int64, do func(tx *store.Tx, c *store.Conversation, m Memory) error) error {
+// change changes a memory: of all conversations, or only the conversation's own. do reports whether the memory's state
+// allows the change.
+func (ms Memories) change(ctx context.Context, what string, id int64, do func(tx *store.Tx, c *store.Conversation, m Memory) bool) error {
 	change := ms.store.Update
 	if what == "purge" || what == "edit" {
 		change = ms.store.Erase // the text leaves the files too
 	}
-	err := change(ctx, func(tx *store.Tx) error {
-		m, c, err := readOwned(tx, id)
-		if err != nil {
-			return err
-		}
+	err := change(ctx, func(tx *store.Tx) {
+		m, c := readOwned(tx, id)
 		if ms.c != nil && ms.c.ID() != c.ID() {
-			return store.ErrNotFound
+			tx.Fail(store.ErrNotFound)
 		}
-		if err = do(tx, c, m); errors.Is(err, store.ErrNotFound) {
-			return &StateError{id, m.State}
+		if !do(tx, c, m) {
+			tx.Fail(&StateError{id, m.State})
 		}
-		return err
 	})
-	if err != nil {
-		return fmt.Errorf("%s memory %d: %w", what, id, err)
-	}
-	return nil
+	return store.Fail(fmt.Sprintf("%s memory %d", what, id), err)
 }
 
 // forgetCopiesOf deletes the turn contexts that quote a memory and, if answers, what searches found of it.
@@ -125,17 +111,8 @@ func forgetCopiesOf(tx *store.Tx, c *store.Conversation, id int64, answers bool)
 	}
 }
 
-// relinkChain links what a memory superseded to the one that superseded it; if there is none, what it
-// superseded is current again, unless another current memory says the same.
-func relinkChain(tx *store.Tx, id int64) {
-	tx.Do(`UPDATE OR IGNORE memories SET state = iif(state = 'superseded', 'active', state),
-		forgotten_from = iif(forgotten_from = 'superseded', 'active', forgotten_from)
-		WHERE superseded_by = ?1 AND (SELECT superseded_by IS NULL FROM memories WHERE id = ?1)`, id)
-	tx.Do("UPDATE memories SET superseded_by = (SELECT superseded_by FROM memories WHERE id = ?1) WHERE superseded_by = ?1", id)
-}
-
-// ForgetFrom removes a message from the sources of the memories that lose it; nil: all do. It deletes,
-// and returns, those without another source and those that quote the message.
+// ForgetFrom removes a message from the sources of the memories that lose it; nil: all do. It deletes, and returns, those without
+// another source and those that quote the message.
 func ForgetFrom(c *store.Conversation, tx *store.Tx, seq int64, lose func(Memory) bool) (gone []int64) {
 	low, high := c.RowRange(seq, seq)
 	from := ReadMemories(tx, "WHERE m.conversation = ? AND m.id IN (SELECT memory FROM memory_sources WHERE message BETWEEN ? AND ?)", c.ID(), low, high)
@@ -153,17 +130,21 @@ func ForgetFrom(c *store.Conversation, tx *store.Tx, seq int64, lose func(Memory
 	return gone
 }
 
+// DeleteMemory deletes a memory. What it superseded is linked to the one that superseded it; if there is none, it is current
+// again, unless another current memory says the same.
 func DeleteMemory(c *store.Conversation, tx *store.Tx, m Memory) {
 	store.UnindexMemory(tx, c.ID(), m.ID, m.Content, m.About)
 	tx.Do("DELETE FROM memory_people WHERE memory = ?", m.ID)
 	tx.Do("DELETE FROM memory_sources WHERE memory = ?", m.ID)
-	relinkChain(tx, m.ID)
+	tx.Do(`UPDATE OR IGNORE memories SET state = iif(state = 'superseded', 'active', state),
+		forgotten_from = iif(forgotten_from = 'superseded', 'active', forgotten_from)
+		WHERE superseded_by = ?1 AND (SELECT superseded_by IS NULL FROM memories WHERE id = ?1)`, m.ID)
+	tx.Do("UPDATE memories SET superseded_by = (SELECT superseded_by FROM memories WHERE id = ?1) WHERE superseded_by = ?1", m.ID)
 	tx.Do("DELETE FROM memories WHERE id = ?", m.ID)
 }
 
-// endOf parses the end of something said at a time: a time; a day, at the end of which it ends; or
-// a duration from said. Without a zone it is local. An empty text has no end; one in the past is an
-// error.
+// endOf parses the end of something said at a time: a time; a day, at the end of which it ends; or a duration from said. Without
+// a zone it is local. An empty text has no end; one in the past is an error.
 func endOf(text string, said, now time.Time) (end time.Time, err error) {
 	text = strings.TrimSpace(text)
 	if text == "" || strings.EqualFold(text, "never") || strings.EqualFold(text, "none") {
@@ -186,24 +167,26 @@ func endOf(text string, said, now time.Time) (end time.Time, err error) {
 	return end, nil
 }
 
-// timeForms are the formats of times, by how long the times last.
+// timeForms are the formats of times, and how long these last. Without a zone they are local.
 var timeForms = []struct {
+	form         string
 	months, days int
-	forms        []string
 }{
-	{0, 0, []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02 15:04"}},
-	{0, 1, []string{time.DateOnly}},
-	{1, 0, []string{"2006-01"}},
+	{time.RFC3339, 0, 0},
+	{"2006-01-02T15:04:05", 0, 0},
+	{"2006-01-02 15:04:05", 0, 0},
+	{"2006-01-02T15:04Z07:00", 0, 0},
+	{"2006-01-02T15:04", 0, 0},
+	{"2006-01-02 15:04", 0, 0},
+	{time.DateOnly, 0, 1},
+	{"2006-01", 1, 0},
 }
 
-// timeOf parses a time, a day or a month, and returns its start and end. Without a zone it is
-// local.
+// timeOf parses a time, a day or a month, and returns its start and end.
 func timeOf(text string) (start, end time.Time, ok bool) {
 	for _, f := range timeForms {
-		for _, form := range f.forms {
-			if t, err := time.ParseInLocation(form, text, time.Local); err == nil {
-				return t, t.AddDate(0, f.months, f.days), true
-			}
+		if t, err := time.ParseInLocation(f.form, text, time.Local); err == nil {
+			return t, t.AddDate(0, f.months, f.days), true
 		}
 	}
 	return start, end, false
@@ -220,8 +203,7 @@ func lengthOf(text string) (time.Duration, bool) {
 	return length, err == nil && length > 0
 }
 
-// Ago parses a time in the past: a time; a day, at its start; or a duration before now, such as
-// "36h", "7d" or "2w". Without a zone it is local.
+// Ago parses a time in the past: a time; a day, at its start; or a duration before now, such as "36h", "7d" or "2w".
 func Ago(text string, now time.Time) (time.Time, error) {
 	text = strings.TrimSpace(text)
 	if start, _, ok := timeOf(text); ok {
@@ -233,8 +215,7 @@ func Ago(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, fmt.Errorf(`invalid time %q: use a day ("2026-05-08"), a time ("2026-05-08T15:00Z"), or how long ago ("36h", "7d", "2w")`, text)
 }
 
-// Until parses the end of a period, as Ago parses its start: a day or a month is included as a
-// whole.
+// Until parses the end of a period, as Ago parses its start: a day or a month is included as a whole.
 func Until(text string, now time.Time) (time.Time, error) {
 	if _, end, ok := timeOf(strings.TrimSpace(text)); ok {
 		return end, nil

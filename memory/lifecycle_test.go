@@ -49,11 +49,8 @@ func TestPurge(t *testing.T) {
 		}
 		chain := func(id int64, want ...int64) {
 			t.Helper()
-			var list []int64
-			for _, m := range check.Must(memories.Details(ctx, id))(t).Chain {
-				list = append(list, m.ID)
-			}
-			check.EqualAll(t, "the chain", list, want)
+			chain := check.Must(memories.Details(ctx, id))(t).Chain
+			check.EqualAll(t, "the chain", storetest.Map(chain, func(m memory.Memory) int64 { return m.ID }), want)
 		}
 		chain(2, 1, 2, 3)
 		check.NoError(t, memories.Purge(ctx, 2))
@@ -82,9 +79,9 @@ func TestEditedMemories(t *testing.T) {
 	c := imported(t, 4)
 	memories := memory.In(c.Store())
 	s, other := keep(t, c, "Ann", "Ann has a dog called Bello", 2), keep(t, c, "Ann", "Ann plays the flute")
-	check.NoError(t, memories.Edit(ctx, s.ID, "  Ann has a cat called Mina, key sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH  "))
+	check.NoError(t, memories.Edit(ctx, s.ID, "  Ann has a cat\x00 called Mina,\xff key sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH  "))
 	m := check.Must(memories.Details(ctx, s.ID))(t)
-	check.HasPrefix(t, "content", m.Content, "Ann has a cat called Mina")
+	check.HasPrefix(t, "content", m.Content, "Ann has a cat called Mina,\uFFFD key")
 	check.Lacks(t, "content", m.Content, "abcdefghijkl")
 	check.That(t, len(m.Messages) == 1 && m.Messages[0].Seq == 2, "got %+v", m)
 	check.Len(t, "found by the new text", searched(t, c, "Mina cat", 9), 1)

@@ -70,8 +70,5 @@ func searched(t testing.TB, c *store.Conversation, query string, limit int) []me
 // wantContents compares the active memories, the newest row last.
 func wantContents(t *testing.T, c *store.Conversation, want ...string) {
 	t.Helper()
-	for i := range want {
-		want[i] = "fact: " + want[i]
-	}
-	check.EqualAll(t, "memories", storetest.Contents(t, c), want)
+	check.EqualAll(t, "memories", storetest.Contents(t, c), storetest.Map(want, func(content string) string { return "fact: " + content }))
 }

@@ -6,13 +6,13 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
 	"cairn/chat"
 	"cairn/store"
+	"cairn/words"
 )
 
 // Memory is one fact, preference, decision, … worth keeping beyond the conversation.
@@ -41,8 +41,7 @@ type Memory struct {
 	Parts        []Part    `json:"parts,omitempty"` // what the score is the sum of
 }
 
-// String returns the memory in one line for people. The number is in parentheses: "7." would start
-// an ordered list in Markdown, which clients renumber.
+// String returns the memory in one line for people. The number is in parentheses: Markdown would renumber "7.".
 func (m Memory) String() string {
 	var notes []string
 	if m.Speaker != "" {
@@ -76,9 +75,8 @@ type Saved struct {
 	Superseded int64 // the memory it superseded; 0: none
 }
 
-// saveDraft writes a draft that has passed the checks. The same fact is one row, however often someone
-// says it: the row gains the sources it did not have, and is confirmed if there were any. Of the
-// memory it returns only the ID.
+// saveDraft writes a draft that has passed the checks. The same fact is one row, however often someone says it: the row gains
+// the sources it did not have, and is confirmed if there were any. Of the memory it returns only the ID.
 func saveDraft(c *store.Conversation, tx *store.Tx, d draft) Saved {
 	s := sameAs(c, tx, d)
 	switch {
@@ -97,19 +95,27 @@ func saveDraft(c *store.Conversation, tx *store.Tx, d draft) Saved {
 	return s
 }
 
-// sameAs determines whether a memory already says what the draft says; if so, ID is that memory's.
-// A draft that supersedes a memory does not count as the same.
+// sameAs determines whether a memory already says what the draft says, and returns its ID. One that the draft supersedes does
+// not count.
 func sameAs(c *store.Conversation, tx *store.Tx, d draft) (s Saved) {
 	s.ID = store.Get[int64](tx, "SELECT id FROM memories WHERE conversation = ? AND folded = ? AND state = 'active'", c.ID(), d.folded)
 	if s.ID != 0 {
 		return s
 	}
-	if s.ID = inOtherWords(c, tx, d, "active"); s.ID != 0 && s.ID != d.supersedes {
-		return s
+	forgotten := int64(0)
+	for _, m := range similar(c, tx, d, 1, "active", "forgotten") { // weightless words are not terms
+		switch {
+		case m.ID == d.supersedes || words.Fold(m.Content) != d.folded && !sameFact(d.Content, m.Content):
+		case m.State != "forgotten":
+			s.ID = m.ID
+			return s
+		case forgotten == 0:
+			forgotten = m.ID
+		}
 	}
-	if s.ID = inOtherWords(c, tx, d, "forgotten"); s.ID != 0 && len(d.said) > 0 {
-		known := store.Get[int](tx, "SELECT count(*) FROM memory_sources WHERE memory = ? AND message IN (SELECT value FROM json_each(?))", s.ID, rowsOf(c, d.said))
-		s.Unwanted = known == len(d.said)
+	if forgotten != 0 && len(d.said) > 0 {
+		known := store.Get[int](tx, "SELECT count(*) FROM memory_sources WHERE memory = ? AND message IN (SELECT value FROM json_each(?))", forgotten, rowsOf(c, d.said))
+		s.ID, s.Unwanted = forgotten, known == len(d.said)
 	}
 	s.Fresh = !s.Unwanted
 	return s
@@ -132,14 +138,13 @@ func insertMemory(c *store.Conversation, tx *store.Tx, d draft) (id int64) {
 	return id
 }
 
-// confirmMemory notes that someone said a known fact again. Reading the same messages again does not
-// confirm it; a person who says it without any messages does. If the memory's speaker repeats it
-// with another end, or a person asks for one, it expires then; if it is repeated after its end
-// without an end, it no longer expires.
+// confirmMemory notes that someone said a known fact again. Reading the same messages again does not confirm it; a person who
+// says it without any messages does. If the memory's speaker repeats it with another end, or a person asks for one, it
+// expires then; if it is repeated after its end without an end, it no longer expires.
 func confirmMemory(c *store.Conversation, tx *store.Tx, id int64, d draft) {
 	added := addSources(c, tx, id, d.said)
-	m, err := readMemory(tx, id)
-	if err != nil || added == 0 && len(d.said) > 0 {
+	m := readMemory(tx, id)
+	if added == 0 && len(d.said) > 0 {
 		return
 	}
 	if m.State != "expired" && (d.Expires.IsZero() || m.SpeakerID != d.SpeakerID && d.By != byPerson) { // no one else's words can end what a person said
@@ -149,7 +154,6 @@ func confirmMemory(c *store.Conversation, tx *store.Tx, id int64, d draft) {
 		millis(d.Expires), d.By == byPerson && d.Reach != "channel", id) // a person who says it for the server means it
 }
 
-// millis returns a time as it is stored; 0 for none.
 func millis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -163,7 +167,6 @@ func addSources(c *store.Conversation, tx *store.Tx, id int64, messages []chat.M
 	return store.Get[int64](tx, "SELECT changes()")
 }
 
-// rowsOf returns the rows of messages, as an argument for json_each.
 func rowsOf(c *store.Conversation, messages []chat.Message) string {
 	var rows []int64
 	for _, m := range messages {
@@ -174,57 +177,39 @@ func rowsOf(c *store.Conversation, messages []chat.Message) string {
 
 const memoryColumns = `m.id, (SELECT name FROM conversations WHERE id = m.conversation), m.kind, m.content, m.importance,
 	m.pinned, m.speaker, ` + speakerOf + `, m.about, ` + aboutOf + `, m.reach, m.made_by, coalesce(m.compaction, 0),
-	m.said_at, m.saved_at, coalesce(m.expires_at, 0), m.confirmed, m.state, coalesce(m.superseded_by, 0),
+	m.said_at, m.saved_at, m.expires_at, m.confirmed, m.state, coalesce(m.superseded_by, 0),
 	(SELECT json_group_array(message & 4294967295) FROM memory_sources WHERE memory = m.id)`
 
 // ReadMemories reads the memories that the rest of the query selects.
 func ReadMemories(tx *store.Tx, rest string, args ...any) []Memory {
 	return store.List(tx, func(rows *sql.Rows, m *Memory) error {
-		var saidAt, savedAt, expires int64
-		var sources string
+		var saidAt int64
 		err := rows.Scan(&m.ID, &m.Conversation, &m.Kind, &m.Content, &m.Importance,
 			&m.Pinned, &m.Speaker, &m.SpeakerID, &m.About, &m.AboutID, &m.Reach, &m.By, &m.Compaction,
-			&saidAt, &savedAt, &expires, &m.Confirmed, &m.State, &m.SupersededBy, &sources)
-		if err != nil {
-			return err
-		}
-		m.SaidAt, m.SavedAt = store.At(saidAt), store.At(savedAt)
-		if expires != 0 {
-			m.Expires = store.At(expires)
-		}
-		if m.State == "active" && !m.Pinned && expires != 0 && expires <= store.Now() {
+			&saidAt, store.UTC(&m.SavedAt), store.UTC(&m.Expires), &m.Confirmed, &m.State, &m.SupersededBy, store.JSON(&m.Sources))
+		m.SaidAt = store.At(saidAt)
+		if m.State == "active" && !m.Pinned && !m.Expires.IsZero() && !m.Expires.After(time.Now()) {
 			m.State = "expired"
 		}
-		return json.Unmarshal([]byte(sources), &m.Sources)
+		return err
 	}, "SELECT "+memoryColumns+" FROM memories m "+rest, args...)
 }
 
-func readMemory(tx *store.Tx, id int64) (Memory, error) {
-	m, err := store.First(ReadMemories(tx, "WHERE m.id = ?", id), nil)
-	if err != nil {
-		return m, fmt.Errorf("memory %d: %w", id, err)
-	}
-	return m, nil
+func readMemory(tx *store.Tx, id int64) Memory {
+	return store.First(tx, ReadMemories(tx, "WHERE m.id = ?", id))
 }
 
-// readOwned reads a memory and the conversation that owns it.
-func readOwned(tx *store.Tx, id int64) (m Memory, c *store.Conversation, err error) {
-	if m, err = readMemory(tx, id); err != nil {
-		return m, nil, err
-	}
-	c, err = tx.Conversation(m.Conversation)
-	return m, c, err
+func readOwned(tx *store.Tx, id int64) (Memory, *store.Conversation) {
+	m := readMemory(tx, id)
+	return m, tx.Conversation(m.Conversation)
 }
 
-func readComplete(tx *store.Tx, id int64) (m Memory, from []chat.Message, err error) {
-	m, c, err := readOwned(tx, id)
-	if err != nil {
-		return m, nil, err
-	}
+func readComplete(tx *store.Tx, id int64) (m Memory, from []chat.Message) {
+	m, c := readOwned(tx, id)
 	for _, seq := range m.Sources {
 		from = append(from, c.In(tx).Messages(seq, seq, "")...)
 	}
-	return m, from, nil
+	return m, from
 }
 
 // Details is a memory with all that belongs to it.
@@ -240,29 +225,21 @@ const chain = `WHERE m.id IN (
 	earlier (id) AS (SELECT ?1 UNION SELECT memories.id FROM memories JOIN earlier ON superseded_by = earlier.id)
 	SELECT id FROM later UNION SELECT id FROM earlier) ORDER BY m.id`
 
-// Details returns a memory in any state; of a conversation, only its own. ErrNotFound: there is no such
-// memory.
+// Details returns a memory in any state; of a conversation, only its own. ErrNotFound: there is no such memory.
 func (ms Memories) Details(ctx context.Context, id int64) (Details, error) {
 	d := Details{Messages: []chat.Record{}, Chain: []Memory{}}
-	err := ms.store.View(ctx, func(tx *store.Tx) error {
-		m, from, err := readComplete(tx, id)
-		if err == nil && ms.c != nil && m.Conversation != ms.c.Name() {
-			err = store.ErrNotFound
+	err := ms.store.View(ctx, func(tx *store.Tx) {
+		var from []chat.Message
+		d.Memory, from = readComplete(tx, id)
+		if ms.c != nil && d.Conversation != ms.c.Name() {
+			tx.Fail(store.ErrNotFound)
 		}
-		if err != nil {
-			return err
-		}
-		d.Memory = m
 		for _, message := range from {
 			d.Messages = append(d.Messages, chat.RecordOf(message))
 		}
 		if linked := ReadMemories(tx, chain, id); len(linked) > 1 {
 			d.Chain = linked
 		}
-		return nil
 	})
-	if err != nil {
-		return d, fmt.Errorf("show: %w", err)
-	}
-	return d, nil
+	return d, store.Fail(fmt.Sprintf("show memory %d", id), err)
 }

@@ -21,8 +21,7 @@ type person struct {
 	role string // said: they said it first; confirmed: they said it after someone else; about: it is about them
 }
 
-// OptedOutError says that a draft was not saved because it concerns someone who has opted out of
-// memories. Its text is for the model that made the draft.
+// OptedOutError says, to the model that made a draft, that it concerns someone who has opted out of memories.
 type OptedOutError struct {
 	ID, Name string // who; the id is the platform's
 }
@@ -41,9 +40,8 @@ const (
 	aboutOf   = "coalesce((SELECT min(author_id) FROM memory_people WHERE memory = m.id AND role = 'about'), iif(m.about = m.speaker, " + speakerOf + ", ''))"
 )
 
-// concern finds out whom a draft concerns; named means that its maker named whom it is about. Two
-// people with the same name are told apart by what they said; where that does not help, the draft
-// is about neither.
+// concern finds out whom a draft concerns; named: its maker named whom it is about. Two people with the same name are told apart
+// by what they said; where that does not help, the draft is about neither.
 func (d *draft) concern(named bool) {
 	d.people = nil
 	if d.SpeakerID != "" {
@@ -79,8 +77,7 @@ func addPeople(tx *store.Tx, id int64, d draft, fresh bool) {
 	}
 }
 
-// checkOptOuts returns an error if a draft may not become a memory: if anyone it concerns has opted
-// out, or anyone whom it names, see namesOut.
+// checkOptOuts returns an error if anyone whom a draft concerns has opted out, or anyone whom it names, see namesOut.
 func checkOptOuts(c *store.Conversation, tx *store.Tx, d draft) error {
 	out := optedOut(c, tx)
 	for _, p := range d.people {
@@ -88,12 +85,12 @@ func checkOptOuts(c *store.Conversation, tx *store.Tx, d draft) error {
 			return &OptedOutError{p.id, p.name}
 		}
 	}
-	var named *OptedOutError
+	var named error
 	text := possessive.Replace(d.Content + " " + d.About)
 	said := " " + words.Fold(text) + " "
 	written := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 	root, _ := store.RootOf(c.Name())
-	store.List(tx, func(rows *sql.Rows, _ *struct{}) error {
+	store.Each(tx, func(rows *sql.Rows) error {
 		var id, name string
 		err := rows.Scan(&id, &name)
 		folded := words.Fold(name)
@@ -108,15 +105,12 @@ func checkOptOuts(c *store.Conversation, tx *store.Tx, d draft) error {
 		}
 		return err
 	}, namesOut, c.Connector(), c.Name(), root, store.ParentOf(root))
-	if named != nil {
-		return named
-	}
-	return nil
+	return named
 }
 
-// namesOut selects the names of those who opted out and have spoken in the conversations ?2 to ?4: the
-// one they had then, and the one they have there. Of someone whose messages are all erased, nobody
-// knows where that was; the name counts where no one else has it.
+// namesOut selects the names of those who opted out and have spoken in the conversations ?2 to ?4: the one they had then, and the
+// one they have there. Of someone whose messages are all erased, nobody knows where that was; the name counts where no one
+// else has it.
 const namesOut = `WITH here (id, low, high) AS (SELECT id, id << 32, id << 32 | 4294967295 FROM conversations WHERE name IN (?2, ?3, ?4)),
 	gone (author_id, name, newest) AS (SELECT author_id, name, (SELECT m.author FROM here JOIN messages m INDEXED BY messages_author
 		ON m.author_id = o.author_id AND role = 'user' AND m.id BETWEEN low AND high ORDER BY m.id DESC LIMIT 1) FROM optouts o WHERE connector = ?1)
@@ -124,9 +118,8 @@ const namesOut = `WITH here (id, low, high) AS (SELECT id, id << 32, id << 32 | 
 		AND NOT EXISTS (SELECT 1 FROM members m JOIN here ON m.conversation = here.id WHERE m.name = gone.name COLLATE NOCASE)
 	UNION SELECT author_id, newest FROM gone WHERE newest <> ''`
 
-// common reports whether a name is a stop word or a single letter: someone who calls themselves
-// "the" and opts out must not keep everyone's memories from being saved. Will counts as named
-// only where the text has Will, spelled like the name.
+// common reports whether a name is a stop word or a single letter: someone who calls themselves "the" and opts out must not keep
+// everyone's memories from being saved. Will counts as named only where the text has Will, spelled like the name.
 func common(name string) bool {
 	all := words.Cut(name)
 	return len(all) == 1 && (all[0].Stop || len(all[0].Folded) == 1)
@@ -135,13 +128,11 @@ func common(name string) bool {
 // possessive removes the ending that a name may have within one word.
 var possessive = strings.NewReplacer("'s", "", "’s", "")
 
-// optedOut returns the platform's ids of those who opted out.
 func optedOut(c *store.Conversation, tx *store.Tx) []string {
 	return store.Values[string](tx, "SELECT author_id FROM optouts WHERE connector = ?", c.Connector())
 }
 
-// recheck checks a draft again in the transaction that saves it: since the first check its sources
-// may have been deleted, and people may have opted out.
+// recheck checks a draft again in the transaction that saves it: its sources may be deleted, and people may have opted out.
 func recheck(c *store.Conversation, tx *store.Tx, d *draft) error {
 	if err := checkOptOuts(c, tx, *d); err != nil {
 		return err
@@ -152,13 +143,4 @@ func recheck(c *store.Conversation, tx *store.Tx, d *draft) error {
 		return errUnsaid
 	}
 	return nil
-}
-
-// markUnremembered marks the messages of people who have opted out, and what a task's parent
-// sends it: a briefing repeats what is remembered where it was said.
-func markUnremembered(c *store.Conversation, tx *store.Tx, messages []chat.Message) {
-	out := optedOut(c, tx)
-	for i, m := range messages {
-		messages[i].Unremembered = slices.Contains(out, m.AuthorID) || c.IsTask() && strings.HasPrefix(m.ID, store.TaskID)
-	}
 }

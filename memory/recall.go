@@ -1,4 +1,4 @@
-// Recall: finding the messages that answer a question, and ranking memories by one.
+// Recall: finding the messages that answer a question, ranking memories by one, and reading messages word for word.
 
 package memory
 
@@ -6,6 +6,9 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -14,6 +17,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
+	"cairn/internal/tokens"
 	"cairn/memory/search"
 	"cairn/store"
 )
@@ -40,19 +44,16 @@ type Found struct {
 // Part is what one factor added to a score, or subtracted from it.
 type Part = search.Part
 
-// maxFound is the most messages that one question finds.
-const maxFound = 1000
-
-// Recall returns the messages about what q asks, best first; of equally good ones the newer
-// first. It finds a message by its own words and by those just before and after it. Results of
-// the bot's own memory tools are not found again. The cost of a question is bounded, however long
-// the conversation is.
+// Recall returns the messages about what q asks, best first; of equally good ones the newer first. It finds a message by its own
+// words and by those just before and after it, and no results of the bot's own memory tools. The cost of a question is
+// bounded, however long the conversation is.
 func (ms Memories) Recall(ctx context.Context, q Question) ([]Found, error) {
 	if q.Limit <= 0 || q.Before < 0 {
 		return nil, nil
 	}
+	const most = 1000 // messages that one question finds
 	query := search.Parse(q.Text, q.Asker, cmp.Or(q.Now, time.Now()).Local())
-	return store.View(ctx, ms.c, "recall", func(tx *store.Tx) (found []Found, err error) {
+	return store.View(ctx, ms.c, "recall", func(tx *store.Tx) (found []Found) {
 		from, before := int64(1), store.Get[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", ms.c.ID())
 		if q.Before > 0 {
 			before = min(q.Before, before)
@@ -61,18 +62,22 @@ func (ms Memories) Recall(ctx context.Context, q Question) ([]Found, error) {
 			low, high := ms.c.RowRange(1, before-1)
 			from = store.Get[int64](tx, "SELECT coalesce(min(id) & 4294967295, ?) FROM messages WHERE id BETWEEN ? AND ? AND said_at >= ?", before, low, high, q.Since.UnixMilli())
 		}
-		for _, hit := range query.Messages(newMessageIndex(ms.c, tx, before, q.Since), from, before-1, min(q.Limit, maxFound)) {
+		here := fmt.Sprintf("conversation = %d", ms.c.ID())
+		index := messageIndex{termIndex{
+			tx: tx, in: only(ms.c.ID()), table: "message_terms", document: "seq", within: fmt.Sprintf("%s AND seq < %d", here, before),
+			spoken: here, size: int(before - 1), sampled: true,
+		}, ms.c, q.Since}
+		for _, hit := range query.Messages(index, from, before-1, min(q.Limit, most)) {
 			for _, m := range ms.c.In(tx).Messages(hit.Seq, hit.Seq, "") {
 				found = append(found, Found{Message: m, Score: hit.Total, Parts: hit.Parts, query: query})
 			}
 		}
-		return found, nil
+		return found
 	})
 }
 
-// Passage returns the part of the message most relevant to the question, at most most characters
-// of its text, and what came with it: names, captions, and as many characters of the contents of
-// the most relevant file. "…" marks what is left out.
+// Passage returns the part of the message most relevant to the question, at most most characters of its text, and what came with
+// it: names, captions, and as many characters of the contents of the most relevant file. "…" marks what is left out.
 func (f Found) Passage(most int) string {
 	text, _ := f.query.Passage(f.Text, most)
 	parts := []string{text}
@@ -90,8 +95,7 @@ func (f Found) Passage(most int) string {
 	return strings.TrimSpace(strings.Join(parts, "\n"))
 }
 
-// byImportance is the most that importance adds, as a share of the score of the words: words come
-// first.
+// byImportance is the most that importance adds, as a share of the score of the words.
 const byImportance = 0.2
 
 // weighed is a memory with its score.
@@ -100,8 +104,7 @@ type weighed struct {
 	search.Score
 }
 
-// ranked selects memories by a query, in the order of f.Sort, or best first; of equally good ones the
-// newer first.
+// ranked selects memories by a query, in the order of f.Sort, or best first; of equally good ones the newer first.
 func ranked(tx *store.Tx, f Filter) []weighed {
 	x := termIndex{tx: tx, in: f.in, table: "memory_terms", document: "memory", spoken: "true"}
 	x.within, x.args = f.in.where("(SELECT reach FROM memories WHERE id = memory)") // what others keep to themselves must not even reveal the spelling of a word
@@ -113,17 +116,15 @@ func ranked(tx *store.Tx, f Filter) []weighed {
 	now := time.Now()
 	chosen := store.List(tx, func(rows *sql.Rows, m *weighed) error {
 		var is Memory
-		var saidAt int64
-		err := rows.Scan(&m.id, &saidAt, &is.Importance, &is.Kind, &is.Speaker, &is.About, &is.Pinned, &is.Confirmed)
+		err := rows.Scan(&m.id, store.UTC(&is.SaidAt), &is.Importance, &is.Kind, &is.Speaker, &is.About, &is.Pinned, &is.Confirmed)
 		m.Add("words", scores[m.id])
 		if query.IsAbout(is.About, is.Speaker) {
 			m.Add("speaker", m.Total*(search.BySpeaker-1))
 		}
-		is.SaidAt = store.At(saidAt)
 		m.Add("importance", m.Total*byImportance*is.Importance)
 		m.Add("age", m.Total*byImportance*(is.Decayed(now)-is.Importance)/(1+byImportance*is.Importance))
 		return err
-	}, "SELECT id, said_at, importance, kind, speaker, about, pinned, confirmed FROM memories WHERE id IN (SELECT value FROM json_each(?)) AND "+fitting+" ORDER BY "+f.order(),
+	}, "SELECT id, said_at, importance, kind, speaker, about, pinned, confirmed FROM memories WHERE id IN (SELECT value FROM json_each(?)) AND "+fitting+" ORDER BY "+orders[cmp.Or(f.Sort, "said")],
 		append([]any{jsonList(slices.Collect(maps.Keys(scores)))}, args...)...)
 	if f.Sort == "" {
 		slices.SortStableFunc(chosen, func(x, y weighed) int { return cmp.Compare(y.Total, x.Total) })
@@ -131,15 +132,13 @@ func ranked(tx *store.Tx, f Filter) []weighed {
 	return chosen
 }
 
-// lasting is the share of its importance that a memory keeps at any age: a question may be about
-// something not mentioned for years.
+// lasting is the share of its importance that a memory keeps at any age.
 const lasting = 0.25
 
-// Decayed returns the importance of the memory at a time, at most Importance. It decreases with the
-// time since the memory was said: half of what can fade is gone after the half-life of its kind,
-// which grows with each doubling of Confirmed. Identities and pinned memories do not fade. Of two
-// memories that differ only in importance, the more important one always ranks higher. Reading a
-// memory does not change it.
+// Decayed returns the importance of the memory at a time, at most Importance. It decreases with the time since the memory was
+// said: half of what can fade is gone after the half-life of its kind, which grows with each doubling of Confirmed.
+// Identities and pinned memories do not fade. Of two memories that differ only in importance, the more important one always
+// ranks higher.
 func (m Memory) Decayed(now time.Time) float64 {
 	i, err := kindIndex(m.Kind)
 	if err != nil || m.Pinned {
@@ -151,4 +150,66 @@ func (m Memory) Decayed(now time.Time) float64 {
 	}
 	age := max(now.Sub(m.SaidAt).Hours()/24, 0)
 	return m.Importance * (lasting + (1-lasting)*math.Exp2(-age/halfLife))
+}
+
+func (b toolbox) expand(ctx context.Context, arguments json.RawMessage) (string, error) {
+	var a struct{ From, To, Compaction int64 }
+	if err := json.Unmarshal(arguments, &a); err != nil {
+		return "", fmt.Errorf("the arguments cannot be read (%w): from, to and compaction are integers", err)
+	}
+	if a.From < 0 || a.To < 0 || a.Compaction < 0 || a.Compaction == 0 && (a.From == 0 || a.To < a.From) {
+		return "", errors.New(`name a range of messages, {"from": 3, "to": 40}, or a compaction, {"compaction": 12}`)
+	}
+	page, next, last, err := b.page(ctx, a.Compaction, a.From, a.To)
+	if err != nil {
+		return "", err
+	}
+	var results []shown
+	for _, m := range page {
+		e := shownAs(m, m.Body())
+		for _, call := range m.Calls {
+			e.Calls = append(e.Calls, call.Name+" "+call.Arguments)
+		}
+		results = append(results, e)
+	}
+	if len(results) == 0 {
+		return "", errors.New("no messages stand there, or they were deleted")
+	}
+	if b.Budget != nil { // one alone must fit too
+		results[0].Text = tokens.Clip(results[0].Text, max(b.Budget()-40, 40))
+		if calls := strings.Join(results[0].Calls, "\n"); calls != "" {
+			results[0].Calls = []string{tokens.Clip(calls, max(b.Budget()-40-tokens.Estimate(results[0].Text), 20))}
+		}
+	}
+	return fitting(b.Budget, &results, func() any {
+		full := struct {
+			Messages []shown `json:"messages"`
+			Next     int64   `json:"next,omitempty"` // where the next page starts
+			To       int64   `json:"to,omitempty"`
+		}{Messages: results, Next: next}
+		if n := len(results); n < len(page) {
+			full.Next = page[n].Seq
+		}
+		if full.Next != 0 {
+			full.To = last
+		}
+		return full
+	})
+}
+
+// page reads one page of the messages of a compaction, from from on if that is given, or of [from, to]. next is where the next
+// page starts, 0 if there is none, and last the end of the range.
+func (b toolbox) page(ctx context.Context, compaction, from, to int64) (page []chat.Message, next, last int64, err error) {
+	err = b.c.Store().View(ctx, func(tx *store.Tx) {
+		if compaction > 0 {
+			row := b.c.In(tx).Compaction(compaction) // in any state: the model may have seen it earlier
+			from, to = max(from, row.From), row.To
+		}
+		const most = 200 // messages on a page
+		page, next = b.c.In(tx).Page(from, to, most)
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		err = fmt.Errorf("there is no compaction %d in this conversation", compaction)
+	}
+	return page, next, to, err
 }

@@ -21,8 +21,7 @@ type Memories struct {
 // Of returns the memories that a conversation may recall.
 func Of(c *store.Conversation) Memories { return Memories{c.Store(), c} }
 
-// In returns the memories of all conversations of a store. Only Of has what a conversation alone
-// does: Keep, Recall, Completed, Shared, Tools and Records.
+// In returns the memories of all conversations of a store. Only Of has Keep, Recall, Completed, Shared, Tools and Records.
 func In(s *store.Store) Memories { return Memories{store: s} }
 
 // Records are what a conversation's compactor needs: its summaries, and jobs that save memories.
@@ -31,29 +30,25 @@ type Records struct {
 	c *store.Conversation
 }
 
-// Records returns what the conversation's compactor needs.
 func (ms Memories) Records() Records { return Records{ms.c.Compactions(), ms.c} }
 
 // Shared reports whether memories are shared at all, and whether this conversation shares them.
 func (ms Memories) Shared(ctx context.Context) (on, here bool, err error) {
-	here, err = store.View(ctx, ms.c, "look who may read", func(tx *store.Tx) (bool, error) { return inPool(ms.c, tx), nil })
+	here, err = store.View(ctx, ms.c, "look who may read", func(tx *store.Tx) bool { return inPool(ms.c, tx) })
 	return ms.c.Store().Sharing.Load(), here, err
 }
 
-// scope is the set of conversations, by number, that a query searches. Code derives it from names
-// and from what connectors report about a place, never from what a user asks for. The zero value
-// means all of them: only the shell uses it.
+// scope is the set of conversations, by number, that a query searches. Code derives it from names and from what connectors report
+// about a place, never from what a user asks for. The zero value means all of them: only the shell uses it.
 type scope struct {
 	own    []int64 // all of their memories
 	others []int64 // only those of their memories that may be shared
 }
 
-// only is the scope of one conversation.
 func only(id int64) scope { return scope{own: []int64{id}} }
 
-// where returns the condition that limits a query to the scope, and its arguments. It tests the
-// column conversation, so that the query uses an index. reach is the memory's: what other
-// conversations keep to themselves is left out.
+// where returns the condition that limits a query to the scope, and its arguments. It tests the column conversation, which has an
+// index. reach is the memory's: what other conversations keep to themselves is left out.
 func (s scope) where(reach string) (condition string, args []any) {
 	if s.own == nil {
 		return "true", nil
@@ -65,9 +60,8 @@ func (s scope) where(reach string) (condition string, args []any) {
 	return condition, args
 }
 
-// scopeOf returns what the conversation recalls: its own memories; in a thread also those of its
-// channel; in a channel those of its threads that all its readers may read; and, where memories
-// are shared, those of the server's public channels.
+// scopeOf returns what the conversation recalls: its own memories; in a thread also those of its channel; in a channel those of
+// its threads that all its readers may read; and, where memories are shared, those of the server's public channels.
 func scopeOf(c *store.Conversation, tx *store.Tx) scope {
 	in := only(c.ID())
 	if channel, _ := c.HangsOn(); channel != "" {
@@ -90,18 +84,15 @@ func serverOf(c *store.Conversation) string {
 	return server
 }
 
-// inPool reports whether the conversation shares its memories with others.
 func inPool(c *store.Conversation, tx *store.Tx) bool {
 	return c.Store().Sharing.Load() && serverOf(c) != "" && store.Exists(tx, "SELECT 1 FROM conversations WHERE id = ? AND audience = 'server'", c.ID())
 }
 
-// conversationsBelow returns the other conversations below a channel or a server that meet a condition and
-// have memories. Names are compared as bytes: no character in them is special.
+// conversationsBelow returns the other conversations below a channel or a server that meet a condition and have memories.
 func conversationsBelow(c *store.Conversation, tx *store.Tx, name, condition string) []int64 {
 	return store.Values[int64](tx, `SELECT id FROM conversations WHERE name > ? AND name < ? AND id <> ? AND `+condition+`
 		AND EXISTS (SELECT 1 FROM memories WHERE conversation = conversations.id)`, name+"/", name+"0", c.ID()) // 0 comes right after /
 }
 
-// Share sets whether the public channels of a server recall each other's memories: if true, all
-// channels of one server of one connector do; otherwise each recalls only its own.
+// Share sets whether the public channels of one server of one connector recall each other's memories.
 func (ms Memories) Share(server bool) { ms.store.Sharing.Store(server) }

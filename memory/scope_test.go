@@ -50,9 +50,7 @@ func (v *town) recalls(name, query string) (found []string) {
 	v.t.Helper()
 	memories, total, err := memory.Of(find(v.t, v.s, name)).List(ctx, memory.Filter{Query: query})
 	check.Require(v.t, err == nil && total == len(memories), "%d of %d, %v", len(memories), total, err)
-	for _, m := range memories {
-		found = append(found, m.Conversation)
-	}
+	found = storetest.Map(memories, func(m memory.Memory) string { return m.Conversation })
 	slices.Sort(found)
 	return found
 }

@@ -35,8 +35,7 @@ type toolbox struct {
 	ToolOptions
 }
 
-// Tools returns memory_search, recall, expand and memory_save, bound to the conversation: none of
-// them reaches another one.
+// Tools returns memory_search, recall, expand and memory_save. None of them reaches another conversation.
 func (ms Memories) Tools(o ToolOptions) []llm.Tool {
 	b := toolbox{ms.c, o}
 	return []llm.Tool{
@@ -124,13 +123,12 @@ func (b toolbox) search(ctx context.Context, arguments json.RawMessage) (string,
 	return fitting(b.Budget, &answer.Memories, func() any { return answer })
 }
 
-// asker returns the name of the last person who asked in a turn, because a model repeats their
-// words; empty if no person did.
+// asker returns the name of the last person who asked in a turn, because a model repeats their words; empty: no person did.
 func (b toolbox) asker(ctx context.Context, turn int64) (string, error) {
-	return store.View(ctx, b.c, "look for who asked", func(tx *store.Tx) (string, error) {
+	return store.View(ctx, b.c, "look for who asked", func(tx *store.Tx) string {
 		low, high := b.c.RowRange(turn, store.MaxSeq)
-		return store.Value[string](tx, `SELECT coalesce((SELECT author FROM messages INDEXED BY messages_addressed
-			WHERE addressed = 1 AND turn = ? AND id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1), '')`, turn, low, high)
+		return store.Get[string](tx, `SELECT author FROM messages INDEXED BY messages_addressed
+			WHERE addressed = 1 AND turn = ? AND id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1`, turn, low, high)
 	})
 }
 
@@ -170,8 +168,8 @@ func shownAs(m chat.Message, text string) shown {
 	return shown{Seq: m.Seq, Who: who(m), When: m.Time.Local().Format(timeFormat), Text: text}
 }
 
-// fitting returns an answer with as many of its results, best first, as fit the budget, but
-// at least one: search results must not push the conversation out of a small window.
+// fitting returns an answer with as many of its results, best first, as fit the budget, but at least one: search results must not
+// push the conversation out of a small window.
 func fitting[T any](budget func() int, results *[]T, answer func() any) (string, error) {
 	for {
 		text, err := plainJSON(answer())
@@ -188,7 +186,6 @@ func fitting[T any](budget func() int, results *[]T, answer func() any) (string,
 	}
 }
 
-// who names the speaker of a message for a model.
 func who(m chat.Message) string {
 	switch {
 	case m.Role == llm.RoleAssistant:
@@ -227,8 +224,7 @@ func (b toolbox) save(ctx context.Context, d draft) (string, error) {
 	return answer, err
 }
 
-// saveTool returns memory_save: for the worker, which names the messages it read, or for a
-// conversation, where the messages of the running turn are the sources.
+// saveTool returns memory_save: for the worker, which names the messages it read, or for a conversation.
 func saveTool(worker bool, save func(context.Context, draft) (string, error)) llm.Tool {
 	required := `"content","kind"`
 	if worker {

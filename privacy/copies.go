@@ -12,37 +12,45 @@ import (
 	"cairn/words"
 )
 
-// forgetCopies empties tool results that found deleted messages, and answers without a model that quote these; in the
-// turns of those messages, the arguments of memory tools and what the provider added; and after the first of them all
-// stored reasoning, which may repeat it in any words. It returns the seqs that it changed. No summary is
-// built from any of this, so none needs a repair.
+// forgetCopies empties tool results that found deleted messages, and answers without a model that quote these; in the turns of
+// those messages, the arguments of memory tools and what the provider added; and after the first of them all stored
+// reasoning, which may repeat it in any words. It returns the seqs that it changed. No summary is built from any of this.
 func forgetCopies(c *store.Conversation, tx *store.Tx, deleted []chat.Message) (seqs []int64) {
-	found, first := make(map[int64]chat.Message), int64(store.MaxSeq)
+	var copies []chat.Message
+	first := int64(store.MaxSeq)
 	for _, m := range deleted {
 		first = min(first, m.Seq)
-		copies := c.In(tx).Messages(m.Turn, c.In(tx).LastOf(m.Turn), "AND role <> 'user' AND tool NOT IN ('context', 'memory_save')")
-		quoting := c.In(tx).Messages(1, store.MaxSeq, "AND id IN (SELECT message FROM quotes WHERE kind = 'message' AND source IN (?, ?)) AND role = 'tool'", c.Row(m.Seq), c.Row(0))
-		for _, result := range quoting {
-			copies = append(copies, c.In(tx).Quoting(result)...)
-		}
-		for _, m := range copies {
-			found[m.Seq] = m
-		}
-	}
-	for seq, m := range found {
-		if is := store.WithoutCopies(m); is.Text != m.Text || len(m.Native) > 0 || !slices.Equal(is.Calls, m.Calls) {
-			c.In(tx).Replace(m, is)
-			seqs = append(seqs, seq)
-		}
+		copies = append(copies, c.In(tx).Messages(m.Turn, c.In(tx).LastOf(m.Turn), "AND role <> 'user' AND tool NOT IN ('context', 'memory_save')")...)
+		copies = append(copies, quoting(c, tx, m)...)
 	}
 	low, high := c.RowRange(first, store.MaxSeq)
-	seqs = append(seqs, store.Values[int64](tx, `UPDATE messages INDEXED BY messages_reasoning SET native = ''
+	seqs = append(empty(c, tx, copies), store.Values[int64](tx, `UPDATE messages INDEXED BY messages_reasoning SET native = ''
 		WHERE id BETWEEN ? AND ? AND native <> '' RETURNING id & 4294967295`, low, high)...)
 	slices.Sort(seqs)
 	return seqs
 }
 
-// textOf returns everything that a message says.
+// quoting returns the tool results that quote a message, and the answers without a model that quote these.
+func quoting(c *store.Conversation, tx *store.Tx, m chat.Message) (copies []chat.Message) {
+	for _, result := range c.In(tx).Messages(1, store.MaxSeq,
+		"AND id IN (SELECT message FROM quotes WHERE kind = 'message' AND source IN (?, ?)) AND role = 'tool'", c.Row(m.Seq), c.Row(0)) {
+		copies = append(copies, c.In(tx).Quoting(result)...)
+	}
+	return copies
+}
+
+// empty removes copies of other texts from messages, and returns the seqs of those that it changed.
+func empty(c *store.Conversation, tx *store.Tx, copies []chat.Message) (seqs []int64) {
+	for _, m := range copies {
+		is := store.WithoutCopies(m)
+		if (is.Text != m.Text || len(m.Native) > 0 || !slices.Equal(is.Calls, m.Calls)) && !slices.Contains(seqs, m.Seq) {
+			c.In(tx).Replace(m, is)
+			seqs = append(seqs, m.Seq)
+		}
+	}
+	return seqs
+}
+
 func textOf(m chat.Message) string {
 	text := m.Text + " " + m.Quote
 	for _, a := range m.Attachments {
@@ -51,18 +59,17 @@ func textOf(m chat.Message) string {
 	return text
 }
 
-// says reports whether a text has one of the terms.
 func says(text string, terms map[string]bool) bool {
 	return slices.ContainsFunc(words.Cut(text), func(w words.Word) bool { return terms[w.Term] })
 }
 
-// lostTerms returns the terms of deleted messages that no remaining message contains. The messages are
-// out of the index already.
+// lostTerms returns the terms of deleted messages, which are out of the index already, that no other message contains.
 func lostTerms(c *store.Conversation, tx *store.Tx, deleted []chat.Message) map[string]bool {
+	const least = 4 // bytes of a word that gives away deleted text: small numbers occur everywhere
 	lost := make(map[string]bool)
 	for _, m := range deleted {
 		for _, word := range words.Cut(textOf(m)) {
-			if lost[word.Term] || word.Stop || len(word.Folded) < minRepeated {
+			if lost[word.Term] || word.Stop || len(word.Folded) < least {
 				continue
 			}
 			if !store.Exists(tx, "SELECT 1 FROM message_terms WHERE conversation = ? AND term = ?", c.ID(), word.Term) {
@@ -73,51 +80,23 @@ func lostTerms(c *store.Conversation, tx *store.Tx, deleted []chat.Message) map[
 	return lost
 }
 
-// repeating returns the summaries around deleted messages that contain a word which no message
-// contains any more: they repeat deleted text, because a worker also reads messages outside a summary's span, for
-// reference.
+// repeating returns the summaries around deleted messages that contain a word which no message contains any more: a worker also
+// reads messages outside a summary's span, for reference.
 func repeating(c *store.Conversation, tx *store.Tx, deleted []chat.Message) []transcript.Summary {
 	lost := lostTerms(c, tx, deleted)
 	if len(lost) == 0 {
 		return nil
 	}
+	const reach = 3000 // messages: what one summary repeats, the next may repeat again
 	first, last := deleted[0].Seq, deleted[0].Seq
 	for _, m := range deleted {
 		first, last = min(first, m.Seq), max(last, m.Seq)
 	}
-	rows := c.In(tx).Compactions("AND to_seq >= ? AND from_seq <= ? AND text <> ''", first-reachOfWords, last+reachOfWords)
+	rows := c.In(tx).Compactions("AND to_seq >= ? AND from_seq <= ? AND text <> ''", first-reach, last+reach)
 	return slices.DeleteFunc(rows, func(row transcript.Summary) bool { return !says(row.Text, lost) })
 }
 
-// reachOfWords is how many messages away a summary is still checked: what one summary repeats,
-// the next may repeat again.
-const reachOfWords = 3000
-
-// minRepeated is the minimum length, in bytes, of a word that gives away deleted text: small
-// numbers occur everywhere.
-const minRepeated = 4
-
-// deleteInherited removes a message from the threads below it, and quotes of it from threads below
-// an answer to it.
-func deleteInherited(c *store.Conversation, tx *store.Tx, id string) {
-	c.In(tx).TouchThreads("platform_id = ? AND platform_id <> ''", id)
-	c.In(tx).TouchThreads("reply_to = ? AND quote <> ''", id)
-	tx.Do("UPDATE inherited SET quote = '' WHERE parent = ? AND reply_to = ? AND quote <> ''", c.ID(), id)
-	tx.Do("DELETE FROM inherited WHERE parent = ? AND platform_id = ? AND platform_id <> ''", c.ID(), id)
-}
-
-// deleteInThread removes quotes of a message from the threads of the channel.
-func deleteInThread(c *store.Conversation, tx *store.Tx, id string) {
-	quoting := tx.Conversations(`WHERE c.name >= ?1 || '/' AND c.name < ?1 || '0' -- which comes right after /
-		AND (EXISTS (SELECT 1 FROM messages INDEXED BY messages_quotes WHERE conversation = c.id AND reply_to = ?2 AND quote <> '')
-		OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id AND reply_to = ?2 AND quote <> ''))`, c.Name(), id)
-	for _, thread := range quoting {
-		deleteAll(thread, tx, []string{id})
-	}
-}
-
-// emptyInherited turns copies of rows that cover deleted messages, and of rows that repeated
-// them, into placeholders.
+// emptyInherited turns copies of rows that cover deleted messages, or repeated them, into placeholders.
 func emptyInherited(c *store.Conversation, tx *store.Tx, seqs, deleted []int64, repeating []transcript.Summary) {
 	const over = "from_seq <= ? AND to_seq >= ? AND kind <> ''"
 	empty := func(where string, from, to int64) {

@@ -13,32 +13,30 @@ import (
 	"cairn/words"
 )
 
-// Delete deletes messages by their platform ids. A waiting message is removed. Of a stored one the
-// row stays as a tombstone with its author. Deleted are its text, its index entries and files,
-// quotes of it, copies in tool results, the copies that threads have, and memories that no other
-// message supports or that quote it. Summaries over it become placeholders that are repaired, see
-// store.Rows.Revise. A waiting turn is closed if no other message addresses the bot. It returns the
-// seqs of the messages that are deleted or, having quoted one, changed. Unknown ids are ignored; a
-// deleted one stays known, so that it is not delivered again.
+// Delete deletes messages by their platform ids. A waiting message is removed. Of a stored one the row stays as a tombstone with
+// its author. Deleted are its text, its index entries and files, quotes of it, copies in tool results, the copies that
+// threads have, and memories that no other message supports or that quote it. Summaries over it become placeholders that are
+// repaired. A waiting turn is closed if no other message addresses the bot. It returns the seqs of the messages that are
+// deleted or, having quoted one, changed. A deleted one stays known, so that it is not delivered again.
 func (pr Conversation) Delete(ctx context.Context, ids []string) (seqs []int64, err error) {
 	err = erase(ctx, pr.c, "delete messages", func(tx *store.Tx) { seqs = deleteAll(pr.c, tx, ids) })
 	return seqs, err
 }
 
 func deleteAll(c *store.Conversation, tx *store.Tx, ids []string) (seqs []int64) {
-	var bare, quoting []chat.Message // the messages, and those that quote one
+	var bare, replies []chat.Message // the messages, and those that quote one
 	for _, id := range ids {
 		deleteUnread(c, tx, id)
 		bare = append(bare, said(c, tx, id)...)
-		quoting = append(quoting, c.In(tx).MessagesOf("messages INDEXED BY messages_quotes", 1, store.MaxSeq,
+		replies = append(replies, c.In(tx).MessagesOf("messages INDEXED BY messages_quotes", 1, store.MaxSeq,
 			"AND conversation = ? AND reply_to = ? AND quote <> ''", c.ID(), id)...)
 	}
-	if len(bare)+len(quoting) == 0 {
+	if len(bare)+len(replies) == 0 {
 		return nil
 	}
 	bare = append(bare, deleteTasksOf(c, tx, bare)...)
 	version := c.In(tx).NextVersion()
-	for _, m := range quoting {
+	for _, m := range replies {
 		is := m
 		is.Quote = ""
 		c.In(tx).Rewrite(m, is, version)
@@ -54,17 +52,24 @@ func deleteAll(c *store.Conversation, tx *store.Tx, ids []string) (seqs []int64)
 	slices.Sort(seqs)
 	seqs = slices.Compact(seqs)
 	repeating := repeating(c, tx, bare)
-	without := func(row transcript.Summary) transcript.Summary { return row.Without(deleted) }
-	c.In(tx).Revise(seqs, repeating, version, without)
+	c.In(tx).Revise(seqs, repeating, version, func(row transcript.Summary) transcript.Summary { return row.Without(deleted) })
 	emptyInherited(c, tx, seqs, deleted, repeating)
 	return append(seqs, copies...)
 }
 
-// deleteUnread deletes a waiting message, and the copies and quotes of it in threads.
+// deleteUnread deletes a waiting message, the copies of it in threads, and quotes of it: in threads below an answer to it, and in
+// those of the channel.
 func deleteUnread(c *store.Conversation, tx *store.Tx, id string) {
 	c.In(tx).DeleteWaiting(id)
-	deleteInherited(c, tx, id)
-	deleteInThread(c, tx, id)
+	c.In(tx).TouchThreads("platform_id = ? AND platform_id <> ''", id)
+	c.In(tx).TouchThreads("reply_to = ? AND quote <> ''", id)
+	tx.Do("UPDATE inherited SET quote = '' WHERE parent = ? AND reply_to = ? AND quote <> ''", c.ID(), id)
+	tx.Do("DELETE FROM inherited WHERE parent = ? AND platform_id = ? AND platform_id <> ''", c.ID(), id)
+	for _, thread := range tx.Conversations(`WHERE c.name >= ?1 || '/' AND c.name < ?1 || '0' -- which comes right after /
+		AND (EXISTS (SELECT 1 FROM messages INDEXED BY messages_quotes WHERE conversation = c.id AND reply_to = ?2 AND quote <> '')
+		OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id AND reply_to = ?2 AND quote <> ''))`, c.Name(), id) {
+		deleteAll(thread, tx, []string{id})
+	}
 }
 
 // said returns the message of a person with a platform ID, if there is one.
@@ -72,8 +77,7 @@ func said(c *store.Conversation, tx *store.Tx, id string) []chat.Message {
 	return c.In(tx).MessagesOf("messages INDEXED BY messages_platform", 1, store.MaxSeq, "AND conversation = ? AND platform_id = ? AND role = 'user'", c.ID(), id)
 }
 
-// makeTombstone turns a message into a tombstone, and returns the memories that are deleted with
-// it.
+// makeTombstone turns a message into a tombstone, and returns the memories that are deleted with it.
 func makeTombstone(c *store.Conversation, tx *store.Tx, m chat.Message, version int64) (memories []int64) {
 	c.In(tx).Unindex(m)
 	c.In(tx).StoreFiles(m.ID, nil)
@@ -88,7 +92,7 @@ func makeTombstone(c *store.Conversation, tx *store.Tx, m chat.Message, version 
 }
 
 // Edit is store.Transcript.Edit. Memories that only the old text supports are deleted: no other
-// message does, and they have a word that is gone, or most words are.
+// message does, and they have a word that is gone, or most words are. So are copies in tool results, if a word is gone.
 func (pr Conversation) Edit(ctx context.Context, m store.Inbound) (seq int64, changed bool, err error) {
 	return pr.c.Transcript().Edit(ctx, m, func(tx *store.Tx, was, is chat.Message) { forgetEdited(pr.c, tx, was, is) })
 }
@@ -105,7 +109,11 @@ func forgetEdited(c *store.Conversation, tx *store.Tx, was, is chat.Message) {
 		delete(removed, word.Term)
 	}
 	gone := memory.ForgetFrom(c, tx, was.Seq, func(m memory.Memory) bool { return 2*len(removed) > before || says(m.Content, removed) })
-	if seqs := c.In(tx).ForgetQuotes(gone, true); len(seqs) > 0 {
+	seqs := c.In(tx).ForgetQuotes(gone, true)
+	if len(removed) > 0 {
+		seqs = append(seqs, empty(c, tx, quoting(c, tx, was))...)
+	}
+	if len(seqs) > 0 {
 		tx.CopiesChanged(c.Name(), seqs...)
 	}
 }

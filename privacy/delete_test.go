@@ -53,13 +53,8 @@ func TestDelete(t *testing.T) {
 	check.That(t, r.Fresh, "got %+v", r)
 	t.Run("its quotes are removed, waiting or dequeued, and the quoting messages are reported", func(t *testing.T) {
 		c := newTalk(t)
-		quoting := func(n int) store.Inbound {
-			m := said(n, "I disagree")
-			m.ReplyTo, m.Quote = "m0", "Bob: "+secret
-			return m
-		}
-		taken := deliver(t, c, quoting(2), said(3, "c"))
-		deliverOnly(t, c, quoting(4))
+		taken := deliver(t, c, storetest.Quoting(2, "I disagree", "m0", "Bob: "+secret), said(3, "c"))
+		deliverOnly(t, c, storetest.Quoting(4, "I disagree", "m0", "Bob: "+secret))
 		check.EqualAll(t, "seqs", check.Must(privacy.Of(c).Delete(ctx, []string{"m0"}))(t), []int64{1}) // said before the bot came
 		wantNoSecret(t, c)
 		m := message(t, c, 1)
@@ -123,7 +118,7 @@ func TestDeletingRememberedMessage(t *testing.T) {
 	remove(t, c, 6, 7)
 	wantNoMemory(t, c, alone, both)
 	wantNoSecret(t, c)
-	check.Lacks(t, "found", memorySearch(t, c, 9, secret), "plays")
+	check.Lacks(t, "found", foundBy(t, c, 9, "memory_search", secret), "plays")
 	check.EqualAll(t, "sources of one that another message supports", storetest.Memory(t, s, two).Sources, []int64{5})
 	check.That(t, storetest.Memory(t, s, free).Content != "", "one of no message is gone")
 	// What it superseded becomes current again, unless an active one says the same.
@@ -182,20 +177,26 @@ func TestEditOfRememberedMessage(t *testing.T) {
 			check.EqualAll(t, "memories", storetest.Contents(t, c), []string{want})
 		})
 	}
-	t.Run("what searches found of it goes", func(t *testing.T) {
-		c := newTalk(t)
-		deliver(t, c, said(1, "my locker is "+secret), said(2, "well"))
-		keep(t, c, "Bob", "Bob's locker is "+secret, 1)
-		found := memorySearch(t, c, 9, "locker")
-		check.Contains(t, "found", found, secret)
-		deliver(t, c, asking(3, "where?"))
-		answerFinding(t, c, 3, 4, "memory_search", found)
-		var changed []int64
-		c.Store().WatchCopies(func(_ string, seqs []int64) { changed = append(changed, seqs...) })
-		storetest.Edit(t, c, 1, "my locker is open")
-		check.EqualAll(t, "messages that changed", changed, []int64{5, 6})
-		wantNoSecret(t, c)
-	})
+	for _, tool := range []string{"memory_search", "recall"} {
+		t.Run("what searches found of it goes: "+tool, func(t *testing.T) {
+			c := newTalk(t)
+			deliver(t, c, said(1, "my locker is "+secret), said(2, "well"))
+			if tool == "memory_search" {
+				keep(t, c, "Bob", "Bob's locker is "+secret, 1)
+			}
+			deliver(t, c, asking(3, "where?"))
+			found := foundBy(t, c, 3, tool, "locker")
+			check.Contains(t, "found", found, secret)
+			answerFinding(t, c, 3, 4, tool, found)
+			var changed []int64
+			c.Store().WatchCopies(func(_ string, seqs []int64) { changed = append(changed, seqs...) })
+			storetest.Edit(t, c, 1, "my locker is "+secret+" or so") // which takes nothing out
+			check.Len(t, "messages that changed", changed, 0)
+			storetest.Edit(t, c, 1, "my locker is open")
+			check.EqualAll(t, "messages that changed", changed, []int64{5, 6})
+			wantNoSecret(t, c)
+		})
+	}
 }
 
 // Who adds a table must decide what a purge does with it.
@@ -226,7 +227,7 @@ func TestDeletionReachesOthersRecall(t *testing.T) {
 			keep(t, a, "Ann", "Ann rows", 2)
 			storetest.Run(t, s, "UPDATE memories SET reach = 'server'")
 			deliver(t, b, ask)
-			answerFinding(t, b, 1, 2, "memory_search", memorySearch(t, b, 1, "plays"))
+			answerFinding(t, b, 1, 2, "memory_search", foundBy(t, b, 1, "memory_search", "plays"))
 			found, told := message(t, b, 3).Text, ""
 			a.Store().WatchCopies(func(name string, seqs []int64) { told += fmt.Sprint(name, seqs) })
 			remove(t, a, 2) // of another memory
@@ -255,7 +256,7 @@ func TestCopiesOfPurgedAndErasedMemories(t *testing.T) {
 		m.AuthorID = "9"
 		deliver(t, c, m)
 		keep(t, c, "Bob", "Bob plays the "+secret)
-		answerFinding(t, c, 1, 2, "memory_search", memorySearch(t, c, 1, "plays"))
+		answerFinding(t, c, 1, 2, "memory_search", foundBy(t, c, 1, "memory_search", "plays"))
 		return c
 	}
 	// A memory that is purged goes out of what searches found, also where it was said.

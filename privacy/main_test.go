@@ -39,11 +39,11 @@ func wantNoMemory(t *testing.T, c *store.Conversation, ids ...int64) {
 	}
 }
 
-// memorySearch returns what the tool finds in a turn.
-func memorySearch(t *testing.T, c *store.Conversation, turn int64, query string) string {
+// foundBy returns what a tool finds in a turn.
+func foundBy(t *testing.T, c *store.Conversation, turn int64, tool, query string) string {
 	t.Helper()
 	tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return turn }})
-	return check.Must(storetest.Call(tools, "memory_search", fmt.Sprintf(`{"query":%q}`, query)))(t)
+	return check.Must(storetest.Call(tools, tool, fmt.Sprintf(`{"query":%q}`, query)))(t)
 }
 
 // answerFinding answers a turn in which a tool found something, which the answer quotes as the one without a model does.

@@ -1,18 +1,23 @@
-// Package privacy deletes: messages with every copy of their text, what was remembered of words that
-// an edit removed, what is stored about a person, and whole conversations. It is the one place that
-// knows every copy.
+// Package privacy deletes: messages with every copy of their text, what was remembered of words that an edit removed, what is
+// stored about a person, and whole conversations.
 package privacy
 
 import (
 	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
 
+	"cairn/memory"
 	"cairn/store"
 )
 
 // Conversation deletes text of a conversation.
 type Conversation struct{ c *store.Conversation }
 
-// Of returns the handle that deletes text of a conversation.
 func Of(c *store.Conversation) Conversation { return Conversation{c} }
 
 // Everyone reaches the people of all conversations, and their pending erasures.
@@ -21,11 +26,10 @@ type Everyone struct{ store Store }
 // Store is the part of the database that Everyone needs.
 type Store interface {
 	Conversation(ctx context.Context, name string) (*store.Conversation, error)
-	View(ctx context.Context, f func(*store.Tx) error) error
-	Erase(ctx context.Context, f func(*store.Tx) error) error
+	View(ctx context.Context, f func(*store.Tx)) error
+	Erase(ctx context.Context, f func(*store.Tx)) error
 }
 
-// In returns the people of all conversations of a store.
 func In(s Store) Everyone { return Everyone{s} }
 
 // Apply stores a held delivery, see store.Held.Watch.
@@ -43,18 +47,201 @@ func (ps Everyone) Apply(ctx context.Context, d store.Delivery) error {
 	return err
 }
 
-// OptOut keeps a person of this conversation's connector, by platform ID, out of all memories
-// from now on, or, with out = false, no longer; changed is false if that was so already. Existing
-// memories stay.
+// OptOut keeps a person of this connector, by platform ID, out of all memories from now on, or, with out = false, no longer;
+// changed is false if that was so already. Existing memories stay.
 func (pr Conversation) OptOut(ctx context.Context, author, name string, out bool) (changed bool, err error) {
-	err = pr.c.Update(ctx, "keep a person out of memories", func(tx *store.Tx) error {
+	return store.Update(ctx, pr.c, "keep a person out of memories", func(tx *store.Tx) bool {
 		if out {
-			changed = tx.Do("INSERT INTO optouts (connector, author_id, name, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+			return tx.Do("INSERT INTO optouts (connector, author_id, name, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
 				pr.c.Connector(), author, name, store.Now())
-		} else {
-			changed = tx.Do("DELETE FROM optouts WHERE connector = ? AND author_id = ?", pr.c.Connector(), author)
 		}
-		return nil
+		return tx.Do("DELETE FROM optouts WHERE connector = ? AND author_id = ?", pr.c.Connector(), author)
 	})
-	return changed, err
+}
+
+// Erasure is a person whose traces in a conversation must be deleted.
+type Erasure struct {
+	Conversation string
+	Author       string // the platform's id
+}
+
+// Erased counts what one step of an erasure deleted.
+type Erased struct {
+	Messages int
+	Memories int
+	Seqs     []int64 // messages that are deleted or have changed, see Delete
+	Done     bool    // nothing is left
+}
+
+// erasedAtOnce limits the messages or memories of one step, for which other writers have to wait.
+const erasedAtOnce = 40
+
+// ErrNobody is returned for an empty id, which would match everyone whose connector has no ids.
+var ErrNobody = errors.New("the person's id is empty")
+
+// Traces counts what is stored about a person in the conversation: their messages, with waiting ones and tasks they asked for,
+// and memories that they said first, or that are about them.
+func (pr Conversation) Traces(ctx context.Context, author string) (Holding, error) {
+	return store.View(ctx, pr.c, "count what is stored about a person", func(tx *store.Tx) Holding { return traces(pr.c, tx, author) })
+}
+
+// concerning selects the memories of conversation ?1 that person ?2 said first, or that are about them, up to number ?3.
+const concerning = `SELECT DISTINCT p.memory FROM memory_people p JOIN memories k ON k.id = p.memory
+	WHERE p.author_id = ?2 AND p.role IN ('said', 'about') AND k.conversation = ?1 AND k.id <= ?3`
+
+func memoriesOf(c *store.Conversation, tx *store.Tx, author string, upto int64) (n int) {
+	return store.Get[int](tx, "SELECT count(*) FROM ("+concerning+")", c.ID(), author, upto)
+}
+
+func traces(c *store.Conversation, tx *store.Tx, author string) Holding {
+	if author == "" {
+		tx.Fail(ErrNobody)
+	}
+	messages := store.Get[int](tx, `SELECT (SELECT count(*) FROM messages INDEXED BY messages_author WHERE author_id = ?2 AND role = 'user' AND `+store.Own+` AND deleted_at IS NULL)
+		+ (SELECT count(*) FROM inbox WHERE conversation = ?1 AND author_id = ?2) + (SELECT count(*) FROM tasks WHERE parent = ?1 AND author = ?2)`,
+		c.ID(), author)
+	return Holding{c.Name(), messages, memoriesOf(c, tx, author, math.MaxInt64)}
+}
+
+// Everywhere returns the conversations of a connector in which something about a person is stored, and how much in each.
+func (ps Everyone) Everywhere(ctx context.Context, connector, author string) (in []*store.Conversation, held Holdings, err error) {
+	return ps.hold(ctx, func(c *store.Conversation, tx *store.Tx) Holding { return traces(c, tx, author) },
+		`WHERE name >= ?1 || ':' AND name < ?1 || ';' AND id IN (
+			SELECT conversation FROM messages INDEXED BY messages_author WHERE author_id = ?2 AND role = 'user'
+			UNION SELECT conversation FROM inbox WHERE author_id = ?2
+			UNION SELECT parent FROM tasks WHERE author = ?2
+			UNION SELECT k.conversation FROM memory_people p JOIN memories k ON k.id = p.memory WHERE p.author_id = ?2) ORDER BY id`, connector, author)
+}
+
+// Erase notes that a person's traces in these conversations must be deleted, and removes their waiting messages. EraseSome does
+// the rest, step by step; later messages stay. The note survives the process, see Erasures, and lasts while messages that
+// were missed are still to be read: the person's, from before it, are left out. Messages from before the bot came are not
+// read any more.
+func (ps Everyone) Erase(ctx context.Context, author string, in ...*store.Conversation) (waiting int, err error) {
+	err = ps.store.Erase(ctx, func(tx *store.Tx) {
+		if author == "" {
+			tx.Fail(ErrNobody)
+		}
+		for _, c := range in {
+			for _, m := range c.In(tx).Waiting("AND author_id = ?", author) {
+				deleteUnread(c, tx, m.ID)
+				waiting++
+			}
+			tx.Do(`INSERT OR REPLACE INTO erasures (conversation, author_id, before, upto, asked_at)
+				SELECT id, ?, next_seq, (SELECT coalesce(max(id), 0) FROM memories), ? FROM conversations WHERE id = ?`, author, store.Now(), c.ID())
+			tx.Do("UPDATE conversations SET read_back = 1 WHERE id = ?", c.ID())
+		}
+	})
+	return waiting, store.Fail("forget a person", err)
+}
+
+// Erasures returns what is still to be erased.
+func (ps Everyone) Erasures(ctx context.Context) (due []Erasure, err error) {
+	err = ps.store.View(ctx, func(tx *store.Tx) {
+		due = store.List(tx, func(rows *sql.Rows, e *Erasure) error { return rows.Scan(&e.Conversation, &e.Author) },
+			"SELECT c.name, e.author_id FROM erasures e JOIN conversations c ON c.id = e.conversation ORDER BY c.id, e.author_id")
+	})
+	return due, store.Fail("look for what is to be forgotten", err)
+}
+
+// EraseSome deletes the next of a person's messages and memories, as Delete does, in one short transaction. The tombstones do not
+// say whose they were.
+func (pr Conversation) EraseSome(ctx context.Context, author string) (e Erased, err error) {
+	err = erase(ctx, pr.c, "forget a person", func(tx *store.Tx) {
+		var before, upto int64
+		if !tx.Row("SELECT before, upto FROM erasures WHERE conversation = ? AND author_id = ?", pr.c.ID(), author).Found(&before, &upto) {
+			e.Done = true
+			return
+		}
+		had := memoriesOf(pr.c, tx, author, upto)
+		left := eraseMessages(pr.c, tx, author, before, &e) || eraseMemories(pr.c, tx, author, upto, &e)
+		if e.Memories = had - memoriesOf(pr.c, tx, author, upto); left { // those that only the messages said went with them
+			return
+		}
+		e.Done = true
+		tx.Do(`DELETE FROM members WHERE conversation = ?1 AND name NOT IN (
+			SELECT author FROM messages WHERE `+store.Own+` AND role = 'user' AND deleted_at IS NULL)`, pr.c.ID())
+		tx.Do("DELETE FROM erasures WHERE conversation = ?1 AND author_id = ?2 AND (SELECT gap IS NULL FROM conversations WHERE id = ?1)", pr.c.ID(), author)
+	})
+	return e, err
+}
+
+// quotedOf selects the ids of messages that the bot never read, and that replies quote under a name of the person, the only thing
+// known about their author. Another person of that name loses such a quote too.
+const quotedOf = `WITH names (start) AS (SELECT DISTINCT author || ': ' FROM messages INDEXED BY messages_author
+		WHERE author_id = ?2 AND role = 'user' AND id BETWEEN ?3 AND ?4 AND author <> ''),
+	replies (id, quote) AS (SELECT reply_to, quote FROM messages INDEXED BY messages_quotes WHERE conversation = ?1 AND quote <> ''
+		UNION ALL SELECT reply_to, quote FROM inbox WHERE conversation = ?1 AND quote <> '')
+	SELECT DISTINCT id FROM replies r JOIN names ON substr(quote, 1, length(start)) = start
+		WHERE NOT EXISTS (SELECT 1 FROM messages WHERE conversation = ?1 AND platform_id = r.id AND role = 'user')
+		AND NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND platform_id = r.id)`
+
+// eraseMessages deletes the oldest messages; left reports that there may be more.
+func eraseMessages(c *store.Conversation, tx *store.Tx, author string, before int64, e *Erased) (left bool) {
+	low, last := c.RowRange(1, before-1)
+	high := store.Get[int64](tx, `SELECT coalesce((SELECT id FROM messages INDEXED BY messages_author
+		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id LIMIT 1 OFFSET ?), ?)`, author, low, last, erasedAtOnce-1, last)
+	ids := store.Values[string](tx, `SELECT platform_id FROM messages INDEXED BY messages_author
+		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NULL`, author, low, high)
+	quoted := store.Values[string](tx, quotedOf, c.ID(), author, low, high)
+	tasks := tx.Tasks("t.parent = ? AND t.author = ?", c.ID(), author)
+	for _, t := range tasks {
+		for _, report := range deleteTask(c, tx, t) {
+			quoted = append(quoted, report.ID)
+		}
+	}
+	e.Seqs = deleteAll(c, tx, append(ids, quoted...))
+	e.Messages = len(ids) + len(tasks)
+	tx.Do(`UPDATE messages INDEXED BY messages_author SET author = '', author_id = ''
+		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NOT NULL`, author, low, high)
+	return high < last
+}
+
+// eraseMemories deletes the next memories; left reports that there may be more.
+func eraseMemories(c *store.Conversation, tx *store.Tx, author string, upto int64, e *Erased) (left bool) {
+	theirs := memory.ReadMemories(tx, "WHERE m.id IN ("+concerning+" ORDER BY 1 LIMIT ?4)", c.ID(), author, upto, erasedAtOnce)
+	var gone []int64
+	for _, m := range theirs {
+		memory.DeleteMemory(c, tx, m)
+		gone = append(gone, m.ID)
+	}
+	e.Seqs = append(e.Seqs, c.In(tx).ForgetQuotes(gone, true)...)
+	if len(theirs) == erasedAtOnce {
+		return true
+	}
+	tx.Do("DELETE FROM memory_people WHERE author_id = ?2 AND memory IN (SELECT id FROM memories WHERE conversation = ?1 AND id <= ?3)", c.ID(), author, upto)
+	return false
+}
+
+// Find returns the people with that id, or that name in any case, who have spoken in the conversations of a connector, or of any
+// if it is empty, or about whom something is remembered. If there are none, the text may have the connector in front:
+// discord:ID.
+func (ps Everyone) Find(ctx context.Context, connector, nameOrID string) (found []Who, err error) {
+	err = ps.store.View(ctx, func(tx *store.Tx) {
+		found = store.List(tx, func(rows *sql.Rows, w *Who) error { return rows.Scan(&w.Connector, &w.ID, &w.Name) },
+			`SELECT DISTINCT substr(c.name, 1, instr(c.name, ':') - 1), said.author_id, said.author FROM (
+			SELECT conversation, author_id, author FROM messages WHERE role = 'user' AND author_id <> '' UNION SELECT conversation, author_id, author FROM inbox WHERE author_id <> ''
+			UNION SELECT conversation, author_id, '' FROM memory_people p JOIN memories k ON k.id = p.memory) said
+			JOIN conversations c ON c.id = said.conversation WHERE ?1 = '' OR c.name >= ?1 || ':' AND c.name < ?1 || ';' ORDER BY 1, 2, 3 DESC`, connector)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for %q: %w", nameOrID, err)
+	}
+	found = slices.DeleteFunc(found, func(w Who) bool { return w.ID != nameOrID && !strings.EqualFold(w.Name, nameOrID) })
+	found = slices.CompactFunc(found, func(a, b Who) bool { return a.Connector == b.Connector && a.ID == b.ID }) // they may have had several names
+	if first, id, named := strings.Cut(nameOrID, ":"); named && connector == "" && len(found) == 0 {
+		return ps.Find(ctx, first, id)
+	}
+	return found, nil
+}
+
+// Who is a person of a connector.
+type Who struct {
+	Connector string `json:"connector"`
+	ID        string `json:"id"` // the platform's
+	Name      string `json:"name"`
+}
+
+func (w Who) String() string {
+	return strings.TrimSpace(w.Name + " (" + w.Connector + ":" + w.ID + ")")
 }

@@ -12,15 +12,12 @@ import (
 	"cairn/transcript"
 )
 
-// Commit writes a change of s, the state that was loaded or committed last, and returns the
-// head as committed. transcript.ErrStale: the stored state differs from s, as far as the
-// change depends on it, and nothing has changed.
+// Commit writes a change of s, the state that was loaded or committed last, and returns the head as committed.
+// transcript.ErrStale: what the change depends on differs on disk from s; nothing has changed.
 func (cs Compactions) Commit(ctx context.Context, s *transcript.State, change transcript.Change) (transcript.Head, error) {
-	return Update(ctx, cs.c, "change the head", func(tx *Tx) (transcript.Head, error) {
-		if err := cs.c.current(tx, s, change); err != nil {
-			return transcript.Head{}, err
-		}
-		return cs.c.write(tx, s, change), nil
+	return Update(ctx, cs.c, "change the head", func(tx *Tx) transcript.Head {
+		tx.Fail(cs.c.current(tx, s, change))
+		return cs.c.write(tx, s, change)
 	})
 }
 
@@ -39,10 +36,9 @@ func (c *Conversation) current(tx *Tx, s *transcript.State, change transcript.Ch
 		if row.State != transcript.Applied {
 			continue
 		}
-		if slices.Contains(transcript.IDs(s.Prepared), row.ID) {
-			if !Exists(tx, "SELECT 1 FROM compactions WHERE id = ? AND conversation = ? AND state = 'prepared'", row.ID, c.id) {
-				return fmt.Errorf("summary %d is not prepared: %w", row.ID, transcript.ErrStale)
-			}
+		if slices.Contains(transcript.IDs(s.Prepared), row.ID) &&
+			!Exists(tx, "SELECT 1 FROM compactions WHERE id = ? AND conversation = ? AND state = 'prepared'", row.ID, c.id) {
+			return fmt.Errorf("summary %d is not prepared: %w", row.ID, transcript.ErrStale)
 		}
 		for _, gap := range row.Gaps(s.Summaries) {
 			if known, is := len(s.Messages.In(gap)), c.between(tx, gap).Messages; known != is {
@@ -53,8 +49,7 @@ func (c *Conversation) current(tx *Tx, s *transcript.State, change transcript.Ch
 	return nil
 }
 
-// Ended returns those of the once prepared rows that are no longer prepared, in their current
-// state.
+// Ended returns those of the once prepared rows that are no longer prepared.
 func (cs Compactions) Ended(ctx context.Context, rows []int64) ([]transcript.Summary, error) {
 	ended, err := cs.Rows(ctx, rows)
 	return slices.DeleteFunc(ended, func(row transcript.Summary) bool { return row.State == transcript.Prepared }), err
@@ -62,20 +57,18 @@ func (cs Compactions) Ended(ctx context.Context, rows []int64) ([]transcript.Sum
 
 // Stretch counts the messages of a span, for transcript.State.Cover.
 func (cs Compactions) Stretch(ctx context.Context, sp transcript.Span) (transcript.Stretch, error) {
-	return read(ctx, cs.c, "count messages behind summaries", func(tx *Tx) transcript.Stretch { return cs.c.between(tx, sp) })
+	return View(ctx, cs.c, "count messages behind summaries", func(tx *Tx) transcript.Stretch { return cs.c.between(tx, sp) })
 }
 
-// between counts the messages of a span.
 func (c *Conversation) between(tx *Tx, sp transcript.Span) (n transcript.Stretch) {
 	low, high := c.RowRange(sp.From, sp.To)
 	tx.Row(`SELECT count(*),
 		coalesce((SELECT said_at FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL ORDER BY id LIMIT 1), 0),
 		coalesce((SELECT said_at FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1), 0)
-		FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL`, low, high).Scan(&n.Messages, local(&n.First), local(&n.Last))
+		FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL`, low, high).Scan(&n.Messages, Local(&n.First), Local(&n.Last))
 	return n
 }
 
-// write writes a change of s, and returns the resulting head.
 func (c *Conversation) write(tx *Tx, s *transcript.State, change transcript.Change) transcript.Head {
 	if change.Empty() {
 		return c.head(tx)
@@ -102,12 +95,12 @@ func (c *Conversation) writeRow(tx *Tx, s *transcript.State, row transcript.Summ
 	if row.ID >= transcript.Unstored {
 		fresh := row
 		fresh.State = transcript.Applied
-		fresh = c.insert(tx, fresh, version)
-		given[row.ID] = fresh.ID
+		id := c.insert(tx, fresh, version).ID
+		given[row.ID] = id
 		if row.State == transcript.Applied {
 			return
 		}
-		row.ID = fresh.ID // a rollup of the same change already has it
+		row.ID = id // a rollup of the same change already has it
 	}
 	row.Children = slices.Clone(row.Children)
 	for i, child := range row.Children {
@@ -123,7 +116,7 @@ func (c *Conversation) writeRow(tx *Tx, s *transcript.State, row transcript.Summ
 	}
 	tx.Do("UPDATE compactions SET state = ?, kind = ?, made_by = ?, owed = ?, tokens = ?, ended_with = ?, parent = NULL WHERE id = ? AND conversation = ?",
 		row.State, row.Kind, row.By, row.AwaitsModel, row.Tokens, ended, row.ID, c.id)
-	if slices.ContainsFunc(s.Prepared, func(prepared transcript.Summary) bool { return prepared.ID == row.ID }) {
+	if slices.Contains(transcript.IDs(s.Prepared), row.ID) {
 		tx.Do(`UPDATE compactions SET messages = ?, children = ?, applied_at = ?, version = ?, cleared_before = c.cleared_to, next_seq = c.next_seq
 			FROM conversations c WHERE compactions.id = ? AND c.id = compactions.conversation`, row.Messages, toJSON(row.Children), Now(), version, row.ID)
 	}
@@ -160,8 +153,7 @@ func (c *Conversation) makeStale(tx *Tx, id int64) {
 	tx.Do("UPDATE compactions SET state = 'stale', text = '', sources = '' WHERE id = ? AND conversation = ?", id, c.id)
 }
 
-// beforeTheStart says why an applied compaction cannot be undone, in words for people.
-const beforeTheStart = "what was summarized last is from before the last /new"
+const beforeTheStart = "what was summarized last is from before the last /new" // in words for people
 
 // The rows of an applied compaction, none of which begins before a seq. It cleared the tool results
 // of its time, so newer ones were cleared for another reason, and an undo leaves them alone.
@@ -173,11 +165,10 @@ const (
 	endedWith = "AND ended_with = ? AND from_seq >= ? ORDER BY from_seq, id"
 )
 
-// Latest returns the latest compaction of the session that was not undone yet, with what undoing
-// it needs. What was applied in earlier sessions does not concern the user who undoes something;
-// it stays, even where it was applied together with what they undo.
+// Latest returns the latest compaction of the session that was not undone yet, with what undoing it needs. What was applied
+// in earlier sessions stays, even where it was applied together with what is undone.
 func (cs Compactions) Latest(ctx context.Context) (transcript.Undoable, error) {
-	return read(ctx, cs.c, "read the latest compaction", cs.c.latest)
+	return View(ctx, cs.c, "read the latest compaction", cs.c.latest)
 }
 
 func (c *Conversation) latest(tx *Tx) (l transcript.Undoable) {
@@ -191,20 +182,19 @@ func (c *Conversation) latest(tx *Tx) (l transcript.Undoable) {
 		return l
 	}
 	l.Rows, l.Ended = c.In(tx).Compactions(madeWith, applied, start), c.In(tx).Compactions(endedWith, applied, start)
-	l.Changed = c.changedSince(tx, applied, slices.Concat(l.Rows, l.Ended))
+	l.Changed = slices.ContainsFunc(slices.Concat(l.Rows, l.Ended), func(row transcript.Summary) bool {
+		low, high := c.RowRange(row.From, row.To)
+		return Exists(tx, "SELECT 1 FROM messages INDEXED BY messages_changed WHERE id BETWEEN ? AND ? AND changed_with > ?", low, high, applied)
+	})
 	l.Freed = c.freed(tx, l.Rows, l.Ended)
 	return l
 }
 
-// freed returns the messages that were verbatim before an applied compaction that made rows and
-// ended others.
+// freed returns the messages that were verbatim before a compaction that made rows and ended others.
 func (c *Conversation) freed(tx *Tx, made, ended []transcript.Summary) (messages []chat.Message) {
-	ends := func(row transcript.Summary) bool {
-		return slices.ContainsFunc(ended, func(old transcript.Summary) bool { return old.ID == row.ID })
-	}
 	before := slices.DeleteFunc(slices.Clone(ended), func(row transcript.Summary) bool { return slices.Contains(transcript.IDs(made), row.ID) })
 	for _, row := range made {
-		if ends(row) {
+		if slices.Contains(transcript.IDs(ended), row.ID) {
 			continue // it was folded by another row of the compaction, which covers it
 		}
 		for _, gap := range row.Gaps(before) {
@@ -212,12 +202,4 @@ func (c *Conversation) freed(tx *Tx, made, ended []transcript.Summary) (messages
 		}
 	}
 	return messages
-}
-
-// changedSince reports whether a message of one of the rows was edited or deleted since an applied compaction.
-func (c *Conversation) changedSince(tx *Tx, applied int64, rows []transcript.Summary) bool {
-	return slices.ContainsFunc(rows, func(row transcript.Summary) bool {
-		low, high := c.RowRange(row.From, row.To)
-		return Exists(tx, "SELECT 1 FROM messages INDEXED BY messages_changed WHERE id BETWEEN ? AND ? AND changed_with > ?", low, high, applied)
-	})
 }

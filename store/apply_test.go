@@ -22,6 +22,7 @@ func TestApplyingRows(t *testing.T) {
 		{"a leaf is stale when one of its messages was deleted", "leaf 1-5; delete 1", "", transcript.Stale},
 		{"an edit before it was read, or beside its span, does no harm", "edit 3; leaf 1-5; edit 6", "leaf worker 1-5", transcript.Applied},
 		{"a row that is not prepared is not applied", "begin 1-5", "", transcript.Running},
+		{"deleted messages need no placeholder", "sum 1-6 extractive; sum 7-10; delete 1; delete 6; sum 2-5", "leaf worker 2-5, leaf worker 7-10", transcript.Replaced},
 	} {
 		t.Run(test.claim, func(t *testing.T) {
 			c := imported(t, 12)
@@ -86,13 +87,6 @@ func wantState(t *testing.T, c *store.Conversation, before transcript.Snapshot) 
 	after := load(t, c)
 	same := reflect.DeepEqual(after.Head.Stack, before.Head.Stack) && reflect.DeepEqual(after.Messages, before.Messages)
 	check.That(t, same && after.Head.ClearedTo == before.Head.ClearedTo, "before\n%+v\nafter\n%+v", before, after)
-}
-
-func TestDeletedMessagesNeedNoPlaceholder(t *testing.T) {
-	c := imported(t, 10)
-	play(t, c, "sum 1-6 extractive; sum 7-10; delete 1; delete 6; sum 2-5")
-	check.Equal(t, "stack", storetest.Shape(peek(t, c).Head.Stack), "leaf worker 2-5, leaf worker 7-10")
-	checkCoverage(t, c)
 }
 
 // A decision on a state that is no longer stored changes nothing.

@@ -3,6 +3,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -23,60 +24,45 @@ type Copied struct {
 	Memories      int   `json:"memories"`
 }
 
-// Backup writes a consistent copy of the database to a new file that only its owner may read, and
-// checks it. The bot may run and write in the meantime without waiting. The file appears complete
-// or not at all. fs.ErrExist: a file of that name exists and is left alone.
+// Backup writes a consistent copy of the database to a new file that only its owner may read, and checks it, while the bot
+// runs and writes. The file appears complete or not at all. fs.ErrExist: a file of that name exists and is left alone.
 func (u Upkeep) Backup(ctx context.Context, path string) (c Copied, err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return c, fmt.Errorf("back up to %s: %w", path, fs.ErrExist)
 	}
-	return u.store.backup(ctx, path, func(from, to string) error {
-		return link(from, to, os.Rename)
-	})
-}
-
-// link gives a file a second name, and replaces no file. A file system without hard links, of a memory
-// stick or a network share, gets otherwise.
-func link(from, to string, otherwise func(from, to string) error) error {
-	err := os.Link(from, to)
-	if err == nil || errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return otherwise(from, to)
+	return u.store.backup(ctx, path)
 }
 
 // backupFolder is the prefix of the temporary folder in which SQLite writes a copy.
 const backupFolder = ".cairn-backup-"
 
-// backup makes the copy in a temporary folder beside path, where place puts it.
-func (s *Store) backup(ctx context.Context, path string, place func(from, to string) error) (c Copied, err error) {
-	// SQLite creates the file itself, readable for everyone, so it does that in a folder that no
-	// one else can enter.
+// backup makes the copy in a temporary folder beside path, and puts it there. SQLite creates the file itself, readable for
+// everyone, so it does that in a folder that no one else can enter.
+func (s *Store) backup(ctx context.Context, path string) (c Copied, err error) {
 	dir, err := os.MkdirTemp(filepath.Dir(path), backupFolder)
 	if err != nil {
 		return c, fmt.Errorf("back up to %s: %w", path, err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	part := filepath.Join(dir, databaseName)
-	if err := s.copyTo(ctx, part); err != nil {
+	db := open(s.path, "_busy_timeout=5000") // those of the pool may not write at all
+	_, err = db.ExecContext(ctx, "VACUUM INTO ?", part)
+	if err = errors.Join(err, db.Close()); err != nil {
 		return c, fmt.Errorf("back up to %s: %w", path, explain(err))
 	}
 	if c, err = Inspect(ctx, part); err != nil {
 		return c, fmt.Errorf("check the backup: %w", err)
 	}
-	if err := os.Chmod(part, 0o600); err != nil && !errors.Is(err, fs.ErrPermission) { // the owner may: a file system without permissions refuses it
-		return c, fmt.Errorf("back up to %s: %w", path, err)
+	if err = os.Chmod(part, 0o600); errors.Is(err, fs.ErrPermission) { // the owner may: a file system without permissions refuses it
+		err = nil
 	}
-	if err := flush(part); err != nil {
-		return c, fmt.Errorf("back up to %s: %w", path, err)
+	if err = cmp.Or(err, flush(part)); err == nil {
+		err = cmp.Or(os.Rename(part, path), flush(filepath.Dir(path)))
 	}
-	if err := place(part, path); err != nil {
-		return c, fmt.Errorf("back up to %s: %w", path, err)
-	}
-	return c, flush(filepath.Dir(path))
+	return c, Fail("back up to "+path, err)
 }
 
-// removeParts removes the temporary folders of processes that were killed while making a copy.
+// removeParts removes the folders of processes that were killed while making a copy.
 func (s *Store) removeParts(dir string) {
 	left, _ := filepath.Glob(filepath.Join(dir, backupFolder+"*"))
 	for _, part := range left {
@@ -86,16 +72,7 @@ func (s *Store) removeParts(dir string) {
 	}
 }
 
-// copyTo makes SQLite copy the database to a new file. It reads one snapshot on its own connection,
-// because those of the pool may not write at all.
-func (s *Store) copyTo(ctx context.Context, path string) error {
-	db := open(s.path, "_busy_timeout=5000")
-	_, err := db.ExecContext(ctx, "VACUUM INTO ?", path)
-	return errors.Join(err, db.Close())
-}
-
-// Inspect reads a whole database without changing it, and describes its content. It may be in use
-// by a bot, or a backup. Errors: ErrNotFound, ErrDamaged, ErrNewer.
+// Inspect reads a whole database, in use or not, without changing it. Errors: ErrNotFound, ErrDamaged, ErrNewer.
 func Inspect(ctx context.Context, path string) (c Copied, err error) {
 	path, err = filepath.Abs(path)
 	if err == nil {
@@ -109,35 +86,23 @@ func Inspect(ctx context.Context, path string) (c Copied, err error) {
 		pragmas += "&immutable=1" // it leaves no files beside it
 	}
 	db := open(path, pragmas)
-	err = explain(transact(ctx, db, toRead, func(tx *Tx) error {
-		if c.Version, err = versionOf(tx); err != nil {
-			return err
+	err = explain(transact(ctx, db, toRead, func(tx *Tx) {
+		if c.Version = versionOf(tx); c.Version == 0 {
+			tx.Fail(fmt.Errorf("%w: it is empty", ErrDamaged))
 		}
-		if c.Version == 0 {
-			return fmt.Errorf("%w: it is empty", ErrDamaged)
-		}
-		if err := verify(tx); err != nil {
-			return err
-		}
-		return tx.QueryRow(`SELECT (SELECT count(*) FROM conversations), (SELECT count(*) FROM messages WHERE deleted_at IS NULL), (SELECT count(*) FROM memories),
+		verify(tx)
+		tx.Row(`SELECT (SELECT count(*) FROM conversations), (SELECT count(*) FROM messages WHERE deleted_at IS NULL), (SELECT count(*) FROM memories),
 			(SELECT page_count * page_size FROM pragma_page_count, pragma_page_size)`).Scan(&c.Conversations, &c.Messages, &c.Memories, &c.Bytes)
 	}))
-	if err = errors.Join(err, db.Close()); err != nil {
-		return c, fmt.Errorf("%s: %w", path, err)
-	}
-	return c, nil
+	return c, Fail(path, errors.Join(err, db.Close()))
 }
 
 // verify reads every page and every reference.
-func verify(tx *Tx) error {
-	var said string
-	if err := tx.QueryRow("PRAGMA integrity_check(1)").Scan(&said); err != nil {
-		return err
+func verify(tx *Tx) {
+	if found := Get[string](tx, "PRAGMA integrity_check(1)"); found != "ok" {
+		tx.Fail(fmt.Errorf("%w: %s", ErrDamaged, found))
 	}
-	if said != "ok" {
-		return fmt.Errorf("%w: %s", ErrDamaged, said)
-	}
-	return Each(tx, func(rows *sql.Rows) error {
+	Each(tx, func(rows *sql.Rows) error {
 		var table, parent string
 		var row, key sql.NullInt64
 		if err := rows.Scan(&table, &row, &parent, &key); err != nil {
@@ -147,9 +112,9 @@ func verify(tx *Tx) error {
 	}, "PRAGMA foreign_key_check")
 }
 
-// Restore replaces the database in the folder dir by a backup. The previous database is kept beside
-// it: aside is the name of its file, empty if there was none. The backup is first read completely;
-// if anything is wrong with it, or a bot is running on the folder (ErrInUse), nothing changes.
+// Restore replaces the database in the folder dir by a backup, which it first reads completely. The previous database is
+// kept beside it: aside is the name of its file, empty if there was none. After an error, such as ErrInUse, nothing has
+// changed.
 func Restore(ctx context.Context, dir, backup string) (c Copied, aside string, err error) {
 	if info, err := os.Stat(backup + "-wal"); err == nil && info.Size() > 0 {
 		return c, "", fmt.Errorf("restore: %s is a database in use: take a backup of it, and restore that", backup)
@@ -187,10 +152,9 @@ func Restore(ctx context.Context, dir, backup string) (c Copied, aside string, e
 // ErrBadBackup means that a file cannot be restored. The database is as it was.
 var ErrBadBackup = errors.New("nothing was changed")
 
-// moveAside gives a database another name, and removes its log and shared memory. The log goes
-// first: SQLite would replay it into the database that replaces this one. The file keeps its old
-// name too, until the new one replaces it: at no moment could a start find no database and create
-// an empty one.
+// moveAside gives a database another name, and moves its log and shared memory away first: SQLite would replay the log into
+// the database that replaces this one. The file keeps its old name too, until the new one replaces it: at no moment could
+// a start find no database and create an empty one.
 func moveAside(ctx context.Context, path string) (aside string, err error) {
 	gone := lost(path) != nil // SQLite would discard the log
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !gone {
@@ -207,14 +171,18 @@ func moveAside(ctx context.Context, path string) (aside string, err error) {
 			return "", err
 		}
 	}
-	if err := link(path, aside, copyFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	err = os.Link(path, aside)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a file system without hard links, of a memory stick or a network share
+		err = copyFile(path, aside)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
 	return aside, nil
 }
 
 // copyFile copies to a new file that only its owner may read, and syncs it to disk.
-func copyFile(from, to string) (err error) {
+func copyFile(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return err
@@ -224,14 +192,10 @@ func copyFile(from, to string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, out.Close()) }()
-	if err := out.Truncate(0); err != nil {
-		return err
+	if err = out.Truncate(0); err == nil {
+		_, err = io.Copy(out, in)
 	}
-	if _, err := io.Copy(out, in); err != nil {
-		return err
-	}
-	return out.Sync()
+	return errors.Join(err, out.Sync(), out.Close())
 }
 
 // flush syncs a file, or a folder's entries, to disk.

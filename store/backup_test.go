@@ -103,16 +103,6 @@ func TestRestoreRemovesOldLog(t *testing.T) {
 	check.Equal(t, "restored messages", messagesIn(t, storetest.OpenStore(t, dir)), 1)
 }
 
-// A folder, like a file on a memory stick, can have no second name.
-func TestBackupWithoutHardLinks(t *testing.T) {
-	from, dir := t.TempDir(), t.TempDir()
-	write(t, dir, "taken", "")
-	check.Error(t, store.Link(store.File(dir), filepath.Join(dir, "copy"), os.Rename), fs.ErrNotExist)
-	check.Error(t, store.Link(filepath.Join(dir, "taken"), filepath.Join(dir, "taken"), os.Rename), fs.ErrExist)
-	check.NoError(t, store.Link(from, filepath.Join(dir, "moved"), os.Rename))
-	check.NoError(t, check.ErrorOf(os.Stat(filepath.Join(dir, "moved"))))
-}
-
 // Backups made while the clock was wrong neither keep the bot from making others nor push those out.
 func TestBackupsFromWrongClock(t *testing.T) {
 	dir := t.TempDir()

@@ -22,34 +22,25 @@ type Finding struct {
 
 func (f Finding) String() string { return f.Conversation + ": " + f.What }
 
-// Check reads the whole database and returns inconsistencies, which damage, a bug or manual SQL
-// might have caused. It changes nothing and may take seconds for each hundred thousand messages.
-// ErrDamaged: a page or a reference is wrong.
+// Check reads the whole database and returns inconsistencies, which damage, a bug or manual SQL might have caused. It may take
+// seconds for each hundred thousand messages. ErrDamaged: a page or a reference is wrong.
 func (u Upkeep) Check(ctx context.Context) (found []Finding, err error) {
-	err = u.store.View(ctx, func(tx *Tx) error {
-		if err := verify(tx); err != nil {
-			return err
-		}
+	err = u.store.View(ctx, func(tx *Tx) {
+		verify(tx)
 		for _, query := range invariants {
 			found = append(found, List(tx, func(rows *sql.Rows, f *Finding) error { return rows.Scan(&f.Conversation, &f.What) }, query)...)
 		}
 		for _, c := range tx.Conversations("ORDER BY id") {
-			state := c.In(tx).Load()
-			if tx.err != nil {
-				return nil
-			}
-			if wrong := state.State().Check(); wrong != nil {
+			if wrong := c.In(tx).Load().State().Check(); wrong != nil && tx.err == nil {
 				found = append(found, Finding{c.name, wrong.Error()})
 			}
 		}
-		return nil
 	})
 	return found, Fail("check the database", err)
 }
 
-// missing finds the conversations whose seqs have gaps, or end before the rows built from them. A
-// seq is never skipped: a deleted message leaves a tombstone, and a purge, which removes all,
-// starts the session after them.
+// missing finds the conversations whose seqs have gaps, or end before the rows built from them: a deletion leaves a tombstone,
+// and a purge, which removes all, starts the session after them.
 const missing = `WITH known (conversation, seq) AS (
 		SELECT id, session_start FROM conversations WHERE session_start < next_seq
 		UNION ALL SELECT id, next_seq - 1 FROM conversations WHERE session_start < next_seq
@@ -122,8 +113,7 @@ var invariants = []string{
 	`SELECT ` + name + `conversation), printf('summary %d is shown and is empty', id) FROM compactions WHERE state = 'applied' AND kind <> 'placeholder' AND text = '' AND messages > 0`,
 }
 
-// inPlace returns ErrReplaced if the store's path does not lead to the file it has open: SQLite
-// would continue to write to that file, and no one would find the data again.
+// inPlace returns ErrReplaced if the store's path does not lead to the file it has open: nobody would find the data again.
 func (s *Store) inPlace() error {
 	now, err := os.Stat(s.path)
 	switch {
@@ -137,25 +127,16 @@ func (s *Store) inPlace() error {
 
 // Readable returns nil if the database can be read.
 func (u Upkeep) Readable(ctx context.Context) error {
-	err := u.store.View(ctx, func(tx *Tx) error {
-		_, err := versionOf(tx)
-		return err
-	})
-	return Fail("read the database", err)
+	return Fail("read the database", u.store.View(ctx, func(tx *Tx) { versionOf(tx) }))
 }
 
-// Writable returns nil if the database can be written: it rewrites the version number, durably on
-// disk.
+// Writable returns nil if the database can be written, durably on disk.
 func (u Upkeep) Writable(ctx context.Context) error {
-	err := u.store.Update(ctx, func(tx *Tx) error {
-		tx.Do(fmt.Sprintf("PRAGMA user_version = %d", len(migrations)))
-		return nil
-	})
-	return Fail("write the database", err)
+	return u.store.set(ctx, "write the database", fmt.Sprintf("PRAGMA user_version = %d", len(migrations)))
 }
 
-// WrittenElsewhere returns a number that changes when another process writes to the database, as
-// `cairn memories purge` does: what this one has read may have changed. Other causes are rare.
+// WrittenElsewhere returns a number that changes when another process, such as `cairn memories purge`, writes to the database.
+// Other causes are rare.
 func (u Upkeep) WrittenElsewhere(ctx context.Context) (number int64, err error) {
 	err = u.store.write.QueryRowContext(ctx, "PRAGMA data_version").Scan(&number) // of the only connection that writes here
 	return number, explain(err)
@@ -170,16 +151,15 @@ type Vitals struct {
 	Free                      int64          // bytes free on its disk
 }
 
-// Vitals reads the numbers. It takes milliseconds: nothing it counts grows with the conversations
-// except memories, and for those it reads an index.
+// Vitals reads the numbers in milliseconds: only memories grow, and for those it reads an index.
 func (u Upkeep) Vitals(ctx context.Context) (v Vitals, err error) {
 	v.Memories = map[string]int{"active": 0, "superseded": 0, "forgotten": 0, "replaced": 0}
-	err = u.store.View(ctx, func(tx *Tx) error {
+	err = u.store.View(ctx, func(tx *Tx) {
 		tx.Row(`SELECT (SELECT count(*) FROM inbox), (SELECT min(received_at) FROM inbox),
 			(SELECT count(*) FROM outbox INDEXED BY outbox_unsent WHERE state IN ('waiting', 'sending')),
 			(SELECT min(created_at) FROM outbox INDEXED BY outbox_unsent WHERE state IN ('waiting', 'sending'))`).
-			Scan(&v.Inbox, utc(&v.InboxOldest), &v.Outbox, utc(&v.OutboxOldest))
-		return Each(tx, func(rows *sql.Rows) error {
+			Scan(&v.Inbox, UTC(&v.InboxOldest), &v.Outbox, UTC(&v.OutboxOldest))
+		Each(tx, func(rows *sql.Rows) error {
 			var state string
 			var n int
 			err := rows.Scan(&state, &n)

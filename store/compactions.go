@@ -28,9 +28,9 @@ func (rs Rows) Compactions(rest string, args ...any) []transcript.Summary {
 func scanSummary(rows *sql.Rows, row *transcript.Summary, more ...any) error {
 	var children, sources string
 	err := rows.Scan(append([]any{
-		&row.ID, &row.Kind, &row.By, &row.State, &row.Trigger, &row.Level, &row.From, &row.To, local(&row.FromTime), local(&row.ToTime),
+		&row.ID, &row.Kind, &row.By, &row.State, &row.Trigger, &row.Level, &row.From, &row.To, Local(&row.FromTime), Local(&row.ToTime),
 		&row.Messages, &children, &sources, &row.Text, &row.Tokens, &row.Model, &row.Focus, &row.PolicyHash, &row.Error,
-		&row.AwaitsModel, &row.Declined.Times, utc(&row.Declined.At), &row.Declined.By,
+		&row.AwaitsModel, &row.Declined.Times, UTC(&row.Declined.At), &row.Declined.By,
 	}, more...)...)
 	if err != nil {
 		return err
@@ -47,29 +47,19 @@ func scanSummary(rows *sql.Rows, row *transcript.Summary, more ...any) error {
 	return nil
 }
 
-func (rs Rows) Compaction(id int64) (transcript.Summary, error) {
-	row, err := First(rs.Compactions("AND id = ?", id), nil)
-	return row, Fail(fmt.Sprintf("compaction %d", id), err)
+// Compaction reads a row of the conversation; there must be one.
+func (rs Rows) Compaction(id int64) transcript.Summary {
+	return First(rs.tx, rs.Compactions("AND id = ?", id))
 }
 
-// compaction is Compaction, see Tx.Fail.
-func (rs Rows) compaction(id int64) transcript.Summary {
-	row, err := rs.Compaction(id)
-	rs.tx.Fail(err)
-	return row
-}
-
-// childrenOf selects the rows that a rollup folded. The + keeps the query planner from reading all
-// rows that were ever folded.
+// childrenOf selects the rows that a rollup folded. The + keeps the planner from reading all that were ever folded.
 const childrenOf = "AND parent = ? AND +state = 'rolled_up' ORDER BY from_seq"
 
-// activeIn reads the applied rows of a session, ordered by the start of their spans.
 func (c *Conversation) activeIn(tx *Tx, s transcript.Span) []transcript.Summary {
 	return c.In(tx).Compactions("AND state = 'applied' AND from_seq BETWEEN ? AND ? ORDER BY from_seq", s.From, s.To)
 }
 
-// insert writes a new row and returns it with its id, as it would be read from the database. A row
-// inserted as applied gets the given version.
+// insert writes a new row and returns it as stored. A row inserted as applied gets the given version.
 func (c *Conversation) insert(tx *Tx, row transcript.Summary, version int64) transcript.Summary {
 	var appliedAt, appliedWith any
 	var triedAt int64
@@ -86,10 +76,9 @@ func (c *Conversation) insert(tx *Tx, row transcript.Summary, version int64) tra
 		c.id, row.Kind, row.By, row.State, row.Trigger, row.Level, row.From, row.To, row.FromTime.UnixMilli(), row.ToTime.UnixMilli(),
 		row.Messages, toJSON(row.Children), row.Tokens, row.Model, row.Focus, row.PolicyHash, Now(), appliedAt, appliedWith,
 		row.AwaitsModel, row.Declined.Times, triedAt, row.Declined.By).Scan(&id)
-	return c.In(tx).compaction(id)
+	return c.In(tx).Compaction(id)
 }
 
-// head reads the head as last committed.
 func (c *Conversation) head(tx *Tx) (head transcript.Head) {
 	tx.Row("SELECT version, cleared_to, session_start, spared_from, spared_to FROM conversations WHERE id = ?", c.id).
 		Scan(&head.Version, &head.ClearedTo, &head.Start, &head.Spared.From, &head.Spared.To)
@@ -98,13 +87,11 @@ func (c *Conversation) head(tx *Tx) (head transcript.Head) {
 	return head
 }
 
-// Head returns the head as last committed, and the current first messages of the session, from the
-// same snapshot.
+// Head returns the head as last committed, and the current first messages of the session.
 func (cs Compactions) Head(ctx context.Context) (head transcript.Head, first []chat.Message, err error) {
-	err = cs.c.View(ctx, "read the head", func(tx *Tx) error {
+	err = cs.c.View(ctx, "read the head", func(tx *Tx) {
 		head = cs.c.head(tx)
 		first = cs.c.first(tx, head.Start)
-		return nil
 	})
 	return head, first, err
 }
@@ -126,9 +113,8 @@ func (c *Conversation) first(tx *Tx, start int64) []chat.Message {
 	return first
 }
 
-// Load returns the snapshot from which the view is rebuilt. It reads only the messages that no
-// compaction covers, so its cost does not depend on the conversation's age. Running rows become
-// failed, unless the store is Shared.
+// Load returns the snapshot from which the view is rebuilt. Its cost does not depend on the conversation's age. Running rows
+// become failed, unless the store is Shared.
 func (cs Compactions) Load(ctx context.Context) (transcript.Snapshot, error) {
 	if !cs.c.store.shared {
 		err := cs.c.set(ctx, "load the state", `UPDATE compactions SET state = 'failed', error = 'the bot stopped before it was done'
@@ -137,7 +123,7 @@ func (cs Compactions) Load(ctx context.Context) (transcript.Snapshot, error) {
 			return transcript.Snapshot{}, err
 		}
 	}
-	return read(ctx, cs.c, "load the state", func(tx *Tx) transcript.Snapshot { return cs.c.In(tx).Load() })
+	return View(ctx, cs.c, "load the state", func(tx *Tx) transcript.Snapshot { return cs.c.In(tx).Load() })
 }
 
 func (rs Rows) Load() (state transcript.Snapshot) {
@@ -155,27 +141,24 @@ func (rs Rows) Load() (state transcript.Snapshot) {
 // addressedSince reports whether the bot was addressed since the newest summary of its session was applied.
 // Folds and repairs do not count: they cover what was summarized before.
 func (c *Conversation) addressedSince(tx *Tx) bool {
-	low, high := c.RowRange(1, MaxSeq)
 	return Get[bool](tx, `SELECT coalesce((SELECT seq FROM messages INDEXED BY messages_addressed
-			WHERE id BETWEEN ?1 AND ?2 AND addressed = 1 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1), -1)
+			WHERE `+Own+` AND addressed = 1 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1), -1)
 		>= coalesce((SELECT next_seq FROM compactions s INDEXED BY compactions_to
-			WHERE conversation = ?3 AND state IN ('applied', 'rolled_up', 'replaced') AND children = '' AND ended_at IS NOT NULL AND trigger <> 'repair'
-			AND NOT EXISTS (SELECT 1 FROM sessions WHERE conversation = ?3 AND from_seq > s.to_seq AND from_seq <= s.next_seq)
-			AND NOT (SELECT session_start > s.to_seq AND session_start <= s.next_seq FROM conversations WHERE id = ?3)
-			ORDER BY to_seq DESC LIMIT 1), 0)`,
-		low, high, c.id)
+			WHERE conversation = ?1 AND state IN ('applied', 'rolled_up', 'replaced') AND children = '' AND ended_at IS NOT NULL AND trigger <> 'repair'
+			AND NOT EXISTS (SELECT 1 FROM sessions WHERE conversation = ?1 AND from_seq > s.to_seq AND from_seq <= s.next_seq)
+			AND NOT (SELECT session_start > s.to_seq AND session_start <= s.next_seq FROM conversations WHERE id = ?1)
+			ORDER BY to_seq DESC LIMIT 1), 0)`, c.id)
 }
 
-// Begin writes row in state running, and returns it. ErrNotFound: its span is in no session, because
-// the conversation was purged after the row was planned.
+// Begin writes row in state running, and returns it. ErrNotFound: the conversation was purged since the row was planned.
 func (cs Compactions) Begin(ctx context.Context, row transcript.Summary) (transcript.Summary, error) {
 	row.State = transcript.Running
-	return Update(ctx, cs.c, "begin compaction", func(tx *Tx) (transcript.Summary, error) {
+	return Update(ctx, cs.c, "begin compaction", func(tx *Tx) transcript.Summary {
 		if !Exists(tx, `SELECT 1 FROM conversations WHERE id = ?1 AND session_start <= ?2
 			UNION ALL SELECT 1 FROM sessions WHERE conversation = ?1 AND from_seq <= ?2 AND to_seq >= ?2`, cs.c.id, row.From) {
-			return row, fmt.Errorf("messages from #%d on: %w", row.From, ErrNotFound)
+			tx.Fail(fmt.Errorf("messages from #%d on: %w", row.From, ErrNotFound))
 		}
-		return cs.c.insert(tx, row, 0), nil
+		return cs.c.insert(tx, row, 0)
 	})
 }
 
@@ -185,47 +168,39 @@ func (cs Compactions) Fail(ctx context.Context, id int64, cause string) error {
 		"UPDATE compactions SET state = 'failed', error = ?, ended_at = ? WHERE id = ? AND conversation = ? AND state IN ('running', 'failed', 'stale')", cause, Now(), id, cs.c.id)
 }
 
-// Children returns the rows that a rollup folded, oldest first; none for any other kind of row.
+// Children returns the rows that a rollup folded, oldest first.
 func (cs Compactions) Children(ctx context.Context, rollup int64) ([]transcript.Summary, error) {
-	return read(ctx, cs.c, fmt.Sprintf("read children of compaction %d", rollup), func(tx *Tx) []transcript.Summary {
+	return View(ctx, cs.c, fmt.Sprintf("read children of compaction %d", rollup), func(tx *Tx) []transcript.Summary {
 		return cs.c.In(tx).Compactions(childrenOf, rollup)
 	})
 }
 
-// Rows returns rows by their ids, as they are now. ErrNotFound: one of them is not in this conversation.
+// Rows returns rows by their ids. ErrNotFound: one of them is not in this conversation.
 func (cs Compactions) Rows(ctx context.Context, ids []int64) ([]transcript.Summary, error) {
-	return read(ctx, cs.c, "read compactions", func(tx *Tx) (rows []transcript.Summary) {
+	return View(ctx, cs.c, "read compactions", func(tx *Tx) (rows []transcript.Summary) {
 		for _, id := range ids {
-			rows = append(rows, cs.c.In(tx).compaction(id))
+			rows = append(rows, cs.c.In(tx).Compaction(id))
 		}
 		return rows
 	})
 }
 
-// Prepare writes the text of a running row, with its tokens, sources and, if known, its model, and
-// makes it prepared. The text was made from the row's span and children, and also from other rows
-// and messages. stale: some of that was edited, deleted or undone since the row was inserted; then
-// the row is stale, and nothing of its text is written.
+// Prepare writes the text of a running row, with its tokens, sources and, if known, its model, and makes it prepared. Its job
+// also read other rows and messages. stale: some of what it read was edited, deleted or undone since; then the row is
+// stale, and nothing of its text is written.
 func (rs Rows) Prepare(row transcript.Summary, rows, messages []int64) (stale bool) {
-	if rs.c.outdated(rs.tx, row, rows, messages) {
+	left := func(id int64, placeholder bool) bool {
+		return Exists(rs.tx, "SELECT 1 FROM compactions WHERE id = ? AND (state NOT IN ('prepared', 'applied', 'rolled_up') OR ? AND kind = 'placeholder')", id, placeholder)
+	}
+	if Exists(rs.tx, "SELECT 1 FROM compactions WHERE id = ? AND state = 'stale'", row.ID) || rs.c.sourcesGone(rs.tx, messages, nil, "") ||
+		slices.ContainsFunc(rows, func(id int64) bool { return left(id, true) }) ||
+		slices.ContainsFunc(row.Children, func(id int64) bool { return left(id, false) }) {
 		rs.c.makeStale(rs.tx, row.ID)
 		return true
 	}
 	rs.tx.change(`UPDATE compactions SET state = 'prepared', sources = ?, text = ?, tokens = ?, model = coalesce(nullif(?, ''), model), ended_at = ?
 		WHERE id = ? AND state = 'running'`, toJSON(row.Sources), row.Text, row.Tokens, row.Model, Now(), row.ID)
 	return false
-}
-
-// outdated reports whether something that a row's job read has changed: its span (then the row is
-// already stale), something else that was deleted since, or a row that has left the view. The
-// summary may repeat it.
-func (c *Conversation) outdated(tx *Tx, row transcript.Summary, beside, messages []int64) bool {
-	left := func(id int64, placeholder bool) bool {
-		return Exists(tx, "SELECT 1 FROM compactions WHERE id = ? AND (state NOT IN ('prepared', 'applied', 'rolled_up') OR ? AND kind = 'placeholder')", id, placeholder)
-	}
-	return Exists(tx, "SELECT 1 FROM compactions WHERE id = ? AND state = 'stale'", row.ID) || c.sourcesGone(tx, messages, nil, "") ||
-		slices.ContainsFunc(beside, func(id int64) bool { return left(id, true) }) ||
-		slices.ContainsFunc(row.Children, func(id int64) bool { return left(id, false) })
 }
 
 // Measured stores the tokens used before and after a row was applied.
@@ -243,5 +218,5 @@ func (cs Compactions) Declined(ctx context.Context, row int64, d transcript.Decl
 
 // Span returns the messages from..to without deleted ones, oldest first.
 func (cs Compactions) Span(ctx context.Context, from, to int64) ([]chat.Message, error) {
-	return read(ctx, cs.c, "read messages", func(tx *Tx) []chat.Message { return cs.c.In(tx).Messages(from, to, "ORDER BY id") })
+	return View(ctx, cs.c, "read messages", func(tx *Tx) []chat.Message { return cs.c.In(tx).Messages(from, to, "ORDER BY id") })
 }

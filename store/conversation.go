@@ -10,8 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Conversation is the store as one conversation sees it. Handles of the same conversation are
-// interchangeable. It is safe for concurrent use.
+// Conversation is the store as one conversation sees it. It is safe for concurrent use, as are several of one conversation.
 type Conversation struct {
 	store *Store
 	id    int64 // 1 to 2^31-1
@@ -33,12 +32,9 @@ func (s *Store) Conversation(ctx context.Context, name string) (*Conversation, e
 	if name == "" || len(name) > MaxName || !utf8.ValidString(name) {
 		return nil, fmt.Errorf("%q cannot name a conversation: 1 to %d bytes of valid UTF-8 can", name, MaxName)
 	}
-	err = s.Update(ctx, func(tx *Tx) error {
-		tx.Do("INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", name, Now())
-		return nil
-	})
+	err = s.set(ctx, "create conversation "+name, "INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", name, Now())
 	if err != nil {
-		return nil, fmt.Errorf("create conversation %s: %w", name, err)
+		return nil, err
 	}
 	return s.Find(ctx, name)
 }
@@ -53,9 +49,8 @@ func (s *Store) Find(ctx context.Context, name string) (*Conversation, error) {
 	return c, Fail(fmt.Sprintf("conversation %q", name), err)
 }
 
-// Unfinished returns the names of the conversations with work to do: messages in the inbox, a
-// session to start, a turn to answer, an unsent reply, or messages that a model has yet to
-// summarize.
+// Unfinished returns the names of the conversations with work to do: messages in the inbox, a session to start, a turn to
+// answer, an unsent reply, or messages that a model has yet to summarize.
 func (s *Store) Unfinished(ctx context.Context) ([]string, error) {
 	return s.names(ctx, `SELECT name FROM conversations
 		WHERE id IN (SELECT conversation FROM inbox)
@@ -76,143 +71,116 @@ func (s *Store) names(ctx context.Context, query string) ([]string, error) {
 	return names, Fail("list conversations", err)
 }
 
-// View runs do in a read transaction. An error says what was tried.
-func (c *Conversation) View(ctx context.Context, tried string, do func(*Tx) error) error {
+// View runs do in a read transaction; an error says what was tried.
+func (c *Conversation) View(ctx context.Context, tried string, do func(*Tx)) error {
 	return c.Fail(tried, c.store.View(ctx, do))
 }
 
-// Update runs do in a write transaction. An error says what was tried.
-func (c *Conversation) Update(ctx context.Context, tried string, do func(*Tx) error) error {
+// Update is View for a write transaction.
+func (c *Conversation) Update(ctx context.Context, tried string, do func(*Tx)) error {
 	return c.Fail(tried, c.store.Update(ctx, do))
 }
 
 // Fail wraps an error of the conversation with what was tried; nil stays nil.
 func (c *Conversation) Fail(tried string, err error) error { return Fail(tried+" of "+c.name, err) }
 
-// row is Store.row; an error says what was tried.
 func (c *Conversation) row(ctx context.Context, tried string, columns []any, query string, args ...any) error {
 	return c.Fail(tried, c.store.row(ctx, columns, query, args...))
 }
 
-// set is Store.set. An error names the conversation.
 func (c *Conversation) set(ctx context.Context, tried, query string, args ...any) error {
 	return c.store.set(ctx, tried+" of "+c.name, query, args...)
 }
 
-// change runs a statement, and returns ErrNotFound if it changes nothing.
 func (c *Conversation) change(ctx context.Context, tried, query string, args ...any) error {
-	return c.Update(ctx, tried, func(tx *Tx) error { return ChangeRow(tx, query, args...) })
-}
-
-// read is Conversation.View for a function with a result; an error of its queries is returned, see Tx.Fail.
-func read[T any](ctx context.Context, c *Conversation, tried string, do func(*Tx) T) (T, error) {
-	return resultOf(ctx, c.View, tried, func(tx *Tx) (T, error) { return do(tx), nil })
-}
-
-// write is read for Conversation.Update.
-func write[T any](ctx context.Context, c *Conversation, tried string, do func(*Tx) T) (T, error) {
-	return resultOf(ctx, c.Update, tried, func(tx *Tx) (T, error) { return do(tx), nil })
+	return c.Update(ctx, tried, func(tx *Tx) { tx.change(query, args...) })
 }
 
 // View is Conversation.View for a function with a result.
-func View[T any](ctx context.Context, c *Conversation, tried string, do func(*Tx) (T, error)) (T, error) {
+func View[T any](ctx context.Context, c *Conversation, tried string, do func(*Tx) T) (T, error) {
 	return resultOf(ctx, c.View, tried, do)
 }
 
 // Update is Conversation.Update for a function with a result.
-func Update[T any](ctx context.Context, c *Conversation, tried string, do func(*Tx) (T, error)) (T, error) {
+func Update[T any](ctx context.Context, c *Conversation, tried string, do func(*Tx) T) (T, error) {
 	return resultOf(ctx, c.Update, tried, do)
 }
 
 // resultOf returns the result of do, or, after an error, the zero value: the commit may fail too.
-func resultOf[T any](ctx context.Context, transact func(context.Context, string, func(*Tx) error) error, tried string, do func(*Tx) (T, error)) (T, error) {
+func resultOf[T any](ctx context.Context, transact func(context.Context, string, func(*Tx)) error, tried string, do func(*Tx) T) (T, error) {
 	var result, none T
-	err := transact(ctx, tried, func(tx *Tx) (err error) {
-		result, err = do(tx)
-		return err
-	})
-	if err != nil {
+	if err := transact(ctx, tried, func(tx *Tx) { result = do(tx) }); err != nil {
 		return none, err
 	}
 	return result, nil
 }
 
-// Connector returns the first part of the conversation's name; for a task, of the people's
-// conversation above it.
+// Connector returns the first part of the name; for a task, of the people's conversation above it.
 func (c *Conversation) Connector() string {
 	root, _ := RootOf(c.name)
 	connector, _, _ := strings.Cut(root, ":")
 	return connector
 }
 
-// Compactions are a conversation's summaries and sessions: what its compactor reads and writes.
-type Compactions struct{ c *Conversation }
+// The handles of a conversation.
+type (
+	// Compactions are its summaries and sessions: what its compactor reads and writes.
+	Compactions struct{ c *Conversation }
+
+	// Inbox has the delivered messages that are not in the transcript yet.
+	Inbox struct{ c *Conversation }
+
+	// Past is for messages from before the bot joined, or while it was disconnected.
+	Past struct{ c *Conversation }
+
+	// Transcript is its messages, with their files and pins.
+	Transcript struct{ c *Conversation }
+
+	// Turns are the messages that wait for an answer, their answers, and the usage of these.
+	Turns struct{ c *Conversation }
+
+	// Outbox has the replies that still have to be sent, each piece once. Its methods return ErrNotFound for a piece that was
+	// already sent or dropped.
+	Outbox struct{ c *Conversation }
+
+	// Settings are those that people have changed.
+	Settings struct{ c *Conversation }
+
+	// Tasks are those that it has started, and the task that it is itself.
+	Tasks struct{ c *Conversation }
+)
 
 func (c *Conversation) Compactions() Compactions { return Compactions{c} }
+func (c *Conversation) Inbox() Inbox             { return Inbox{c} }
+func (c *Conversation) Past() Past               { return Past{c} }
+func (c *Conversation) Transcript() Transcript   { return Transcript{c} }
+func (c *Conversation) Turns() Turns             { return Turns{c} }
+func (c *Conversation) Outbox() Outbox           { return Outbox{c} }
+func (c *Conversation) Settings() Settings       { return Settings{c} }
+func (c *Conversation) Tasks() Tasks             { return Tasks{c} }
+func (c *Conversation) In(tx *Tx) Rows           { return Rows{c, tx} }
+func (c *Conversation) ID() int64                { return c.id } // in the database
+func (c *Conversation) Store() *Store            { return c.store }
 
-// Inbox has the delivered messages that are not in the transcript yet.
-type Inbox struct{ c *Conversation }
+// The handles of a store.
+type (
+	// Upkeep maintains the files: backups, checks, and the erasure of deleted text.
+	Upkeep struct{ store *Store }
 
-func (c *Conversation) Inbox() Inbox { return Inbox{c} }
+	// Pauses are the scopes in which no model may be called.
+	Pauses struct{ store *Store }
 
-// Past is for messages from before the bot joined, or while it was disconnected: a gap is filled
-// from the platform's history.
-type Past struct{ c *Conversation }
-
-func (c *Conversation) Past() Past { return Past{c} }
-
-// Transcript is a conversation's messages, with their files and pins.
-type Transcript struct{ c *Conversation }
-
-func (c *Conversation) Transcript() Transcript { return Transcript{c} }
-
-// Turns are the messages that wait for an answer, their answers, and the usage of these.
-type Turns struct{ c *Conversation }
-
-func (c *Conversation) Turns() Turns { return Turns{c} }
-
-// Outbox has the replies that still have to be sent, each piece once.
-type Outbox struct{ c *Conversation }
-
-func (c *Conversation) Outbox() Outbox { return Outbox{c} }
-
-// Settings are the settings that people have changed in a conversation.
-type Settings struct{ c *Conversation }
-
-func (c *Conversation) Settings() Settings { return Settings{c} }
-
-// Tasks are the tasks that a conversation has started, and the task that it is itself.
-type Tasks struct{ c *Conversation }
-
-func (c *Conversation) Tasks() Tasks { return Tasks{c} }
-
-// Upkeep maintains the files: backups, checks, and the erasure of deleted text.
-type Upkeep struct{ store *Store }
+	// Models has the learned facts about models.
+	Models struct{ store *Store }
+)
 
 func (s *Store) Upkeep() Upkeep { return Upkeep{s} }
-
-// Pauses are the scopes in which no model may be called.
-type Pauses struct{ store *Store }
-
 func (s *Store) Pauses() Pauses { return Pauses{s} }
-
-// Models has the learned facts about models.
-type Models struct{ store *Store }
-
 func (s *Store) Models() Models { return Models{s} }
+func (s *Store) Held() *Held    { return &s.held }
 
-// Rows are a conversation's rows inside a transaction, for packages whose rules decide what is
-// written. If they cannot be read or written, the transaction ends with the error, see Tx.Do.
+// Rows are a conversation's rows inside a transaction, for packages whose rules decide what is written.
 type Rows struct {
 	c  *Conversation
 	tx *Tx
 }
-
-// In returns the conversation's rows inside a transaction.
-func (c *Conversation) In(tx *Tx) Rows { return Rows{c, tx} }
-
-// ID returns the number of the conversation in the database.
-func (c *Conversation) ID() int64 { return c.id }
-
-// Store returns the store of the conversation.
-func (c *Conversation) Store() *Store { return c.store }

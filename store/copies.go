@@ -19,8 +19,7 @@ import (
 // unknown is one of the quoted ids if a tool result cannot be parsed: it may quote anything.
 const unknown = 0
 
-// quotedBy returns the messages of its conversation, and the memories of any, that a tool result
-// quotes.
+// quotedBy returns the messages of its conversation, and the memories of any, that a tool result quotes.
 func quotedBy(m chat.Message) (messages, memories []int64) {
 	switch {
 	case m.Role != llm.RoleTool || m.Text == DeletedCopyText:
@@ -59,7 +58,7 @@ func quotedBy(m chat.Message) (messages, memories []int64) {
 var quoted = regexp.MustCompile(`(?i)\bmemory (\d+)(?: says)?: "`)
 
 // fillQuotes stores the quotes of tool results that are older than the table of quotes.
-func fillQuotes(tx *Tx) error {
+func fillQuotes(tx *Tx) {
 	for _, c := range tx.Conversations("ORDER BY id") {
 		found := c.In(tx).MessagesOf("messages INDEXED BY messages_copies", 1, MaxSeq, "AND role = 'tool' AND tool IN ('memory_search', 'recall', 'expand', 'memory_save')")
 		for _, m := range found {
@@ -67,17 +66,14 @@ func fillQuotes(tx *Tx) error {
 		}
 	}
 	tx.Do("DROP INDEX messages_copies")
-	return nil
 }
 
-// keepQuotes stores what a tool result quotes.
 func (c *Conversation) keepQuotes(tx *Tx, m chat.Message) {
 	messages, memories := quotedBy(m)
 	c.addQuotes(tx, c.Row(m.Seq), messages, memories)
 }
 
-// sourcesGone reports whether one of the messages was deleted, or one of the memories, or has that
-// state.
+// sourcesGone reports whether one of the messages was deleted, or one of the memories, or has that state.
 func (c *Conversation) sourcesGone(tx *Tx, messages, memories []int64, state string) bool {
 	return slices.ContainsFunc(messages, func(seq int64) bool {
 		return Exists(tx, "SELECT 1 FROM messages WHERE id = ? AND deleted_at IS NOT NULL", c.Row(seq))
@@ -163,18 +159,16 @@ func (c *Conversation) withoutDeletedCopies(tx *Tx, turn int64, answer []chat.Me
 
 // contexts returns the contexts that are still shown, by seq.
 func (c *Conversation) contexts(tx *Tx) []transcript.Context {
-	low, high := c.RowRange(1, MaxSeq)
 	return List(tx, func(rows *sql.Rows, ctx *transcript.Context) error {
-		return rows.Scan(&ctx.Seq, &ctx.Text, fromJSON{&ctx.Messages}, fromJSON{&ctx.Memories})
+		return rows.Scan(&ctx.Seq, &ctx.Text, JSON(&ctx.Messages), JSON(&ctx.Memories))
 	}, `SELECT seq, context,
 		(SELECT json_group_array(source & 4294967295) FROM quotes q WHERE q.message = m.id AND q.kind = 'message'),
 		(SELECT json_group_array(source) FROM quotes q WHERE q.message = m.id AND q.kind = 'memory')
-		FROM messages m INDEXED BY messages_context WHERE id BETWEEN ? AND ? AND context <> '' AND deleted_at IS NULL ORDER BY id`, low, high)
+		FROM messages m INDEXED BY messages_context WHERE `+Own+` AND context <> '' AND deleted_at IS NULL ORDER BY id`, c.id)
 }
 
-// keepContext stores the context of an answered turn, unless the head no longer has this version,
-// or something the context quotes was deleted or forgotten in the meantime. It reports whether the
-// context is stored.
+// keepContext stores the context of an answered turn, unless the head no longer has this version, or something that the context
+// quotes was deleted or forgotten in the meantime, and reports that.
 func (c *Conversation) keepContext(tx *Tx, ctx transcript.Context, version int64) (stored bool) {
 	row := c.Row(ctx.Seq)
 	stored = ctx.Text != "" && !c.sourcesGone(tx, ctx.Messages, ctx.Memories, "forgotten") &&
@@ -187,7 +181,6 @@ func (c *Conversation) keepContext(tx *Tx, ctx transcript.Context, version int64
 	return stored
 }
 
-// addQuotes stores what a row's context or tool result quotes.
 func (c *Conversation) addQuotes(tx *Tx, row int64, messages, memories []int64) {
 	const quote = "INSERT INTO quotes (kind, source, message) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 	for _, seq := range messages {
@@ -205,9 +198,8 @@ type quote struct {
 	tool bool // it is the answer of a tool
 }
 
-// ForgetQuotes removes the turn contexts that quote these memories, in this conversation and in
-// others that recalled them, and, if answers, empties the answers of tools that do. It returns the
-// seqs that it changed here; WatchCopies reports those elsewhere.
+// ForgetQuotes removes the turn contexts that quote these memories, here and where they were recalled, and, if answers, empties
+// the answers of tools that do. It returns the seqs that it changed here; WatchCopies reports those elsewhere.
 func (rs Rows) ForgetQuotes(memories []int64, answers bool) (seqs []int64) {
 	elsewhere := make(map[string][]int64)
 	for _, id := range memories {
@@ -232,7 +224,6 @@ func (rs Rows) ForgetQuotes(memories []int64, answers bool) (seqs []int64) {
 	return seqs
 }
 
-// remove empties what quotes something, and returns the messages that changed.
 func (q quote) remove(tx *Tx) (seqs []int64) {
 	if !q.tool {
 		row := q.at.Row(q.seq)

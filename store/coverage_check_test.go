@@ -20,10 +20,7 @@ import (
 // applied, or below rollups.
 func checkCoverage(t check.Tester, c *store.Conversation) {
 	t.Helper()
-	var verbatim []string
-	for _, m := range peek(t, c).Messages {
-		verbatim = append(verbatim, fmt.Sprint(m.Seq, "|", 0))
-	}
+	verbatim := storetest.Map(peek(t, c).Messages, func(m chat.Message) string { return fmt.Sprint(m.Seq, "|", 0) })
 	check.EqualAll(t, "messages, and how many rows they are behind", storetest.Rows(t, c.Store(), `WITH RECURSIVE shown (id, kind, low, high) AS (
 				SELECT id, kind, from_seq, to_seq FROM compactions WHERE conversation = ?1 AND state = 'applied' UNION ALL
 				SELECT c.id, c.kind, c.from_seq, c.to_seq FROM shown s JOIN compactions c ON c.parent = s.id

@@ -97,9 +97,7 @@ func (m *coverage) start(rt *rapid.T, from, to int64, children ...int64) {
 }
 
 func (m *coverage) preparedIDs() (list []int64) {
-	for _, w := range m.prepared {
-		list = append(list, w.ID())
-	}
+	list = storetest.Map(m.prepared, func(w *coverageJob) int64 { return w.ID() })
 	slices.Sort(list)
 	return list
 }

@@ -11,16 +11,15 @@ import (
 	"cairn/transcript"
 )
 
-// Edit replaces text and attachments of a message by those of m; m.Time is the time of the edit. A
-// waiting message also gets m's Incomplete. It returns the message's seq, 0 if it is waiting, and
-// whether the message has changed: not if the content is the same, if a later edit is known, or if
-// the message is unknown. also, if not nil, is called in the transaction that changes a message of
-// the transcript.
+// Edit replaces text and attachments of a message by those of m; m.Time is the time of the edit. A waiting message also gets
+// m's Incomplete. It returns the message's seq, 0 if it is waiting, and whether the message has changed: not if the
+// content is the same, if a later edit is known, or if the message is unknown. also, if not nil, is called in the
+// transaction that changes a message of the transcript.
 func (tr Transcript) Edit(ctx context.Context, m Inbound, also func(tx *Tx, was, is chat.Message)) (seq int64, changed bool, err error) {
 	m = clean(m)
-	err = tr.c.Update(ctx, "edit message "+m.ID, func(tx *Tx) error {
+	err = tr.c.Update(ctx, "edit message "+m.ID, func(tx *Tx) {
 		if m.ID == "" {
-			return errNoID
+			tx.Fail(errNoID)
 		}
 		if changed = tr.c.editWaiting(tx, m); !changed {
 			seq, changed = tr.c.editTakenUp(tx, m, also)
@@ -28,7 +27,6 @@ func (tr Transcript) Edit(ctx context.Context, m Inbound, also func(tx *Tx, was,
 		if changed { // the files still have the old text; platforms also report edits that change nothing
 			noteErasure(tx)
 		}
-		return nil
 	})
 	return seq, changed, err
 }
@@ -40,13 +38,8 @@ func (c *Conversation) editWaiting(tx *Tx, m Inbound) (edited bool) {
 	}
 	attachments := carryOver(was[0].Attachments, m.Attachments)
 	edited = !sameContent(was[0].Text, m.Text, was[0].Attachments, attachments)
-	incomplete := was[0].Incomplete
-	if edited {
-		incomplete = m.Incomplete
-	}
-	stored := c.keepFiles(tx, m.ID, attachments)
-	tx.Do("UPDATE inbox SET text = ?, attachments = ?, incomplete = ?, edited_at = ?, tries = iif(?, 0, tries) WHERE conversation = ? AND platform_id = ?",
-		m.Text, stored, incomplete, m.Time.UnixMilli(), edited, c.id, m.ID)
+	tx.Do(`UPDATE inbox SET text = ?, attachments = ?, edited_at = ?, incomplete = iif(?4, ?5, incomplete), tries = iif(?4, 0, tries)
+		WHERE conversation = ? AND platform_id = ?`, m.Text, c.keepFiles(tx, m.ID, attachments), m.Time.UnixMilli(), edited, m.Incomplete, c.id, m.ID)
 	return edited
 }
 
@@ -56,7 +49,7 @@ func (c *Conversation) editTakenUp(tx *Tx, m Inbound, also func(tx *Tx, was, is 
 	if seq == 0 {
 		return 0, false
 	}
-	was := c.In(tx).message(seq)
+	was := c.In(tx).Message(seq)
 	is := was
 	is.Text, is.Attachments = m.Text, carryOver(was.Attachments, m.Attachments)
 	if sameContent(was.Text, is.Text, was.Attachments, is.Attachments) {
@@ -85,9 +78,8 @@ func (rs Rows) Rewrite(was, is chat.Message, version int64) {
 	rs.index(is)
 }
 
-// carryOver returns the attachments after an edit, with those that were already in the message
-// unchanged, so that fixing a typo does not lose a picture, and a newly signed address does not
-// count as a change.
+// carryOver returns the attachments after an edit, with those that were already in the message unchanged, so that fixing a typo
+// does not lose a picture, and a newly signed address is no change.
 func carryOver(before, after []chat.Attachment) []chat.Attachment {
 	before = slices.Clone(before)
 	var kept []chat.Attachment
@@ -106,20 +98,15 @@ func carryOver(before, after []chat.Attachment) []chat.Attachment {
 	return kept
 }
 
-// File returns a stored picture of the conversation, and its media type. ErrNotFound: the
-// conversation has no such file.
+// File returns a stored picture of the conversation, and its media type, or ErrNotFound.
 func (tr Transcript) File(ctx context.Context, id int64) (mediaType string, data []byte, err error) {
-	err = tr.c.View(ctx, fmt.Sprintf("read file %d", id), func(tx *Tx) error {
-		if !tx.Row("SELECT type, data FROM files WHERE id = ? AND conversation = ?", id, tr.c.id).Found(&mediaType, &data) {
-			return ErrNotFound
-		}
-		return nil
+	err = tr.c.View(ctx, fmt.Sprintf("read file %d", id), func(tx *Tx) {
+		tx.Row("SELECT type, data FROM files WHERE id = ? AND conversation = ?", id, tr.c.id).Scan(&mediaType, &data)
 	})
 	return mediaType, data, err
 }
 
-// StoreFiles stores the data of a message's attachments, and returns them without it. It deletes
-// files of the message that no attachment refers to any more.
+// StoreFiles stores the data of a message's attachments, and returns them without it. It deletes the message's other files.
 func (rs Rows) StoreFiles(message string, attachments []chat.Attachment) []chat.Attachment {
 	attachments = slices.Clone(attachments)
 	kept := []int64{}
@@ -134,55 +121,48 @@ func (rs Rows) StoreFiles(message string, attachments []chat.Attachment) []chat.
 		}
 		kept = append(kept, a.File)
 	}
-	rs.tx.Do("DELETE FROM files WHERE conversation = ? AND platform_id = ? AND id NOT IN (SELECT value FROM json_each(?))", rs.c.id, message, encode(kept))
+	rs.tx.Do("DELETE FROM files WHERE conversation = ? AND platform_id = ? AND id NOT IN (SELECT value FROM json_each(?))", rs.c.id, message, Encode(kept))
 	return attachments
 }
 
-// keepFiles is StoreFiles with the attachments in their stored form.
 func (c *Conversation) keepFiles(tx *Tx, message string, attachments []chat.Attachment) string {
 	return toJSON(c.In(tx).StoreFiles(message, attachments))
 }
 
-// incompleteAtOnce limits how many incomplete messages one call returns.
-const incompleteAtOnce = 50
-
-// Incomplete returns the oldest waiting messages that the connector can complete, in order, at most
-// 50.
+// Incomplete returns the oldest waiting messages that the connector can complete, in order, at most 50.
 func (in Inbox) Incomplete(ctx context.Context) ([]Inbound, error) {
-	return read(ctx, in.c, "look for incomplete messages", func(tx *Tx) []Inbound {
-		return in.c.In(tx).Waiting("AND incomplete ORDER BY id LIMIT ?", incompleteAtOnce)
+	return View(ctx, in.c, "look for incomplete messages", func(tx *Tx) []Inbound {
+		return in.c.In(tx).Waiting("AND incomplete ORDER BY id LIMIT 50")
 	})
 }
 
 // Try records on disk that the connector is about to complete waiting messages: if that kills the
 // process, the next start sees their Tries. An edit resets them.
 func (in Inbox) Try(ctx context.Context, all []Inbound) error {
-	return in.c.Update(ctx, "note that messages are completed", func(tx *Tx) error {
+	return in.c.Update(ctx, "note that messages are completed", func(tx *Tx) {
 		for _, m := range all {
 			tx.Do("UPDATE inbox SET tries = tries + 1 WHERE conversation = ? AND platform_id = ?", in.c.id, m.ID)
 		}
-		return nil
 	})
 }
 
-// TryPast is Try for messages from before the bot joined. It returns the number of earlier
-// attempts.
+// TryPast is Try for messages from before the bot joined. It returns the number of earlier attempts.
 func (in Inbox) TryPast(ctx context.Context) (int, error) {
-	return write(ctx, in.c, "note that the past is completed", func(tx *Tx) int {
+	return Update(ctx, in.c, "note that the past is completed", func(tx *Tx) int {
 		return Get[int](tx, "UPDATE conversations SET past_tries = past_tries + 1 WHERE id = ? RETURNING past_tries - 1", in.c.id)
 	})
 }
 
-// Complete replaces author, text, attachments and quote of a waiting message by those of m, marks it
-// complete, and stores the label that m has, if any. was is the message as returned by Incomplete: if
-// it was edited or deleted since, nothing changes, and Incomplete returns an edited one again.
+// Complete replaces author, text, attachments and quote of a waiting message by those of m, marks it complete, and stores the
+// label that m has, if any. was is the message as returned by Incomplete: if it was edited or deleted since, nothing
+// changes.
 func (in Inbox) Complete(ctx context.Context, was, m Inbound) error {
 	m.ID = was.ID
 	m = clean(m)
-	return in.c.Update(ctx, "complete message "+was.ID, func(tx *Tx) error {
+	return in.c.Update(ctx, "complete message "+was.ID, func(tx *Tx) {
 		now := in.c.In(tx).Waiting("AND incomplete AND platform_id = ?", was.ID)
 		if len(now) == 0 || !sameContent(now[0].Text, was.Text, now[0].Attachments, was.Attachments) {
-			return nil
+			return
 		}
 		if now[0].Quote != was.Quote {
 			m.Quote = now[0].Quote // the quoted text may have been deleted since
@@ -191,11 +171,9 @@ func (in Inbox) Complete(ctx context.Context, was, m Inbound) error {
 		in.c.relabel(tx, m.Label)
 		tx.Do(`UPDATE inbox SET author = ?, text = ?, attachments = ?, quote = ?, incomplete = 0
 			WHERE conversation = ? AND platform_id = ?`, m.Author, m.Text, attachments, m.Quote, in.c.id, was.ID)
-		return nil
 	})
 }
 
-// sameContent reports whether two versions of a message have the same content.
 func sameContent(text1, text2 string, attachments1, attachments2 []chat.Attachment) bool {
 	return text1 == text2 && toJSON(attachments1) == toJSON(attachments2)
 }

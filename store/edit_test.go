@@ -100,10 +100,7 @@ func incomplete(n int, text string) store.Inbound {
 func incompletes(t *testing.T, c *store.Conversation, want ...string) []store.Inbound {
 	t.Helper()
 	found := check.Must(c.Inbox().Incomplete(ctx))(t)
-	check.Len(t, "incomplete", found, len(want))
-	for i, m := range found {
-		check.Equal(t, "incomplete", m.Text, want[i])
-	}
+	check.EqualAll(t, "incomplete", storetest.Map(found, func(m store.Inbound) string { return m.Text }), want)
 	return found
 }
 

@@ -31,7 +31,6 @@ var (
 	CheckRoom     = checkRoom
 	Derived       = derived
 	Fills         = fills
-	Link          = link
 	Migrations    = migrations
 	NextQuietHour = nextQuietHour
 	OpenFile      = open

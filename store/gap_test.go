@@ -269,16 +269,3 @@ func TestThreads(t *testing.T) {
 		})
 	}
 }
-
-func TestUnaddressedTurnIsOptional(t *testing.T) {
-	c := newTalk(t)
-	first, other := asking(1, "hm"), asking(4, "hm")
-	first.Optional, other.Optional = true, true
-	deliver(t, c, first, said(2, "well"))
-	turn, _, err := c.Turns().Unanswered(ctx)
-	check.That(t, err == nil && turn.Optional, "%+v, %v", turn, err)
-	check.NoError(t, c.Turns().Finish(ctx, store.Outcome{Turn: 1}))
-	deliver(t, c, other, asking(3, "you?"))
-	turn, _, err = c.Turns().Unanswered(ctx)
-	check.That(t, err == nil && !turn.Optional && slices.Equal(turn.To, []string{"m4", "m3"}), "%+v, %v", turn, err)
-}

@@ -88,17 +88,12 @@ func TestThreadParentMessage(t *testing.T) {
 func TestDeletionsReachThreads(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	above := channelOf(t, s)
-	quoting := said(10, "indeed")
-	quoting.ReplyTo, quoting.Quote = "elsewhere", `Bob: "a `+secret+`"`
-	deliver(t, above, quoting)
+	deliver(t, above, storetest.Quoting(10, "indeed", "elsewhere", `Bob: "a `+secret+`"`))
 	threads := []*store.Conversation{thread(t, s, "m5"), thread(t, s, "m8"), thread(t, s, "m10")}
 	play(t, above, "roll 1-6: Many things, and a "+secret+"; apply") // in the channel, the rows have changed in the meantime
 	root := func(n int) *chat.Message { return load(t, threads[n]).Head.Inherited.Root }
 	check.Contains(t, "the quote of the parent message", root(2).Quote, secret)
-	var versions []int64
-	for _, c := range threads {
-		versions = append(versions, load(t, c).Head.Version)
-	}
+	versions := storetest.Map(threads, func(c *store.Conversation) int64 { return load(t, c).Head.Version })
 	check.Must(privacy.Of(above).Delete(ctx, []string{"elsewhere"}))(t)
 	check.Equal(t, "the quote", root(2).Quote, "")
 	remove(t, above, 5)
@@ -114,14 +109,8 @@ func TestDeletionsReachThreads(t *testing.T) {
 	t.Run("quotes of the deleted parent message are removed, waiting or dequeued", func(t *testing.T) {
 		deliver(t, above, said(11, "a "+secret))
 		c := find(t, s, general+"/m11")
-		for n := 1; n <= 2; n++ {
-			m := said(n, "really?")
-			m.ReplyTo, m.Quote = "m11", `Bob: "a `+secret+`"`
-			deliverOnly(t, c, m)
-			if n == 1 {
-				deliver(t, c)
-			}
-		}
+		deliver(t, c, storetest.Quoting(1, "really?", "m11", `Bob: "a `+secret+`"`))
+		deliverOnly(t, c, storetest.Quoting(2, "really?", "m11", `Bob: "a `+secret+`"`))
 		remove(t, above, 11)
 		check.Lacks(t, "dump", dump(t, s), secret)
 	})

@@ -26,8 +26,6 @@ type Held struct {
 	apply func(ctx context.Context, d Delivery) error
 }
 
-func (s *Store) Held() *Held { return &s.held }
-
 // Delivery is what a platform reports of a conversation, in order: messages, an edit, deletions.
 type Delivery struct {
 	Conversation string
@@ -59,13 +57,11 @@ func (h *Held) open(ctx context.Context) error {
 	return nil
 }
 
-// Watch sets the function that applies held deliveries. It must be called once, before the store is
-// used.
+// Watch sets the function that applies held deliveries. It must be called once, before the store is used.
 func (h *Held) Watch(apply func(ctx context.Context, d Delivery) error) { h.apply = apply }
 
-// Hold stores a delivery if the database is being rewritten; then it is on disk, and is applied
-// afterwards. Otherwise kept is false, and the caller applies it. In either case the caller must
-// call done; rewriting does not start before that.
+// Hold stores a delivery durably if the database is being rewritten; it is applied afterwards. Otherwise kept is false, and the
+// caller applies it. In either case the caller must call done; rewriting does not start before that.
 func (h *Held) Hold(ctx context.Context, d Delivery) (kept bool, done func(), err error) {
 	h.gate.RLock()
 	if h.db == nil {
@@ -85,9 +81,8 @@ func (h *Held) Hold(ctx context.Context, d Delivery) (kept bool, done func(), er
 	return true, func() {}, nil
 }
 
-// Deliver applies the held deliveries, including those of a killed process, and removes the file.
-// New deliveries wait until it has finished, so that the order is kept. ErrHeld: a row cannot be
-// read; it stays in the file.
+// Deliver applies the held deliveries, in order, including those of a killed process, and removes the file. New deliveries wait
+// until it has finished. ErrHeld: a row cannot be read; it stays in the file.
 func (h *Held) Deliver(ctx context.Context) error {
 	h.only.Lock()
 	defer h.only.Unlock()

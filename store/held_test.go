@@ -31,11 +31,8 @@ func sent(name string, messages ...store.Inbound) store.Delivery {
 	return store.Delivery{Conversation: name, Messages: messages}
 }
 
-func texts(messages []chat.Message) (list []string) {
-	for _, m := range messages {
-		list = append(list, m.Text)
-	}
-	return list
+func texts(messages []chat.Message) []string {
+	return storetest.Map(messages, func(m chat.Message) string { return m.Text })
 }
 
 func TestHeldDeliveries(t *testing.T) {

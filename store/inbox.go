@@ -47,14 +47,12 @@ type Receipt struct {
 	Addressed bool  // as stored: in a followed thread the bot may answer without being addressed
 }
 
-// Deliver puts m into the inbox. When it returns without error the message is durably on disk and
-// may be acknowledged. Messages are deduped by ID, never by text: a message is not stored twice,
-// nor again after it was deleted. While the message waits, a redelivery can only mark it as
-// addressed and add files.
+// Deliver puts m into the inbox. When it returns without error the message is durably on disk and may be acknowledged. Messages
+// are deduped by ID, never by text: a message is not stored twice, nor again after it was deleted. While the message waits, a
+// redelivery can only mark it as addressed and add files.
 //
-// When a message in a thread addresses the bot, the bot follows the thread from there on (see
-// Follow): later messages in it count as addressed to the bot, unless it no longer follows the
-// thread when they are taken up. In the inbox these are optional, but not addressed.
+// When a message in a thread addresses the bot, the bot follows the thread from there on (see Follow): later messages in it are
+// optional in the inbox, and count as addressed if the bot still follows the thread when they are taken up.
 func (in Inbox) Deliver(ctx context.Context, m Inbound) (Receipt, error) {
 	receipts, err := in.DeliverAll(ctx, []Inbound{m})
 	if err != nil {
@@ -65,7 +63,7 @@ func (in Inbox) Deliver(ctx context.Context, m Inbound) (Receipt, error) {
 
 // DeliverAll is Deliver for several messages, in order and in one transaction.
 func (in Inbox) DeliverAll(ctx context.Context, all []Inbound) ([]Receipt, error) {
-	return write(ctx, in.c, "deliver message", func(tx *Tx) (receipts []Receipt) {
+	return Update(ctx, in.c, "deliver message", func(tx *Tx) (receipts []Receipt) {
 		for _, m := range all {
 			receipts = append(receipts, in.c.deliver(tx, m))
 		}
@@ -73,13 +71,14 @@ func (in Inbox) DeliverAll(ctx context.Context, all []Inbound) ([]Receipt, error
 	})
 }
 
-// deliver is Deliver in a transaction.
 func (c *Conversation) deliver(tx *Tx, m Inbound) (r Receipt) {
 	if m = clean(m); m.ID == "" {
 		tx.Fail(errNoID)
 		return r
 	}
-	c.saveAudience(tx, m.Audience)
+	if m.Audience != unknownPlace {
+		tx.Do("UPDATE conversations SET audience = iif(?1 = 'members', '', ?1) WHERE id = ?2 AND audience <> iif(?1 = 'members', '', ?1)", m.Audience, c.id)
+	}
 	c.relabel(tx, m.Label)
 	is := c.delivery(tx, m.ID)
 	if is.left {
@@ -121,8 +120,8 @@ func (c *Conversation) deliver(tx *Tx, m Inbound) (r Receipt) {
 	return r
 }
 
-// addFiles adds the files of a redelivery to a waiting message that came without any: Slack
-// delivers a mention twice, and perhaps only one delivery has the files.
+// addFiles adds the files of a redelivery to a waiting message without any: Slack delivers a mention twice, and perhaps only one
+// delivery has the files.
 func (c *Conversation) addFiles(tx *Tx, m Inbound) {
 	was := c.In(tx).Waiting("AND platform_id = ?", m.ID)
 	if len(was) == 0 || len(was[0].Attachments) > 0 {
@@ -134,7 +133,7 @@ func (c *Conversation) addFiles(tx *Tx, m Inbound) {
 
 // Asked reports whether a message is known and was addressed to the bot by a person.
 func (in Inbox) Asked(ctx context.Context, id string) (bool, error) {
-	return read(ctx, in.c, "look who asked", func(tx *Tx) bool {
+	return View(ctx, in.c, "look who asked", func(tx *Tx) bool {
 		is := in.c.delivery(tx, id)
 		return is.addressed && !is.optional
 	})
@@ -148,8 +147,7 @@ type delivery struct {
 	addressed, optional bool
 }
 
-// delivery looks up a message by its platform ID, in one statement because every delivery needs
-// it.
+// delivery looks up a message by its platform ID, in one statement because every delivery needs it.
 func (c *Conversation) delivery(tx *Tx, id string) (w delivery) {
 	tx.Row(`SELECT 0, 1, seq, addressed, optional FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
 		UNION ALL SELECT 0, 1, 0, 0, 0 FROM gone WHERE conversation = ?1 AND platform_id = ?2
@@ -158,8 +156,7 @@ func (c *Conversation) delivery(tx *Tx, id string) (w delivery) {
 	return w
 }
 
-// maxAuthorBytes limits the name or ID of a person, in bytes. Those of all platforms are shorter;
-// the store looks up authors by them very often.
+// maxAuthorBytes limits the name or ID of a person. The store looks up authors very often.
 const maxAuthorBytes = 300
 
 var errNoID = errors.New("it has no id")
@@ -188,18 +185,17 @@ const inboxColumns = "platform_id, author_id, author, text, attachments, reply_t
 
 // Oldest returns the messages that have waited longest, in order, at most limit.
 func (in Inbox) Oldest(ctx context.Context, limit int) ([]Inbound, error) {
-	return read(ctx, in.c, "read waiting messages", func(tx *Tx) []Inbound { return in.c.In(tx).Waiting("ORDER BY id LIMIT ?", limit) })
+	return View(ctx, in.c, "read waiting messages", func(tx *Tx) []Inbound { return in.c.In(tx).Waiting("ORDER BY id LIMIT ?", limit) })
 }
 
 // Waiting reads the rows of the inbox that the rest of the query selects.
 func (rs Rows) Waiting(rest string, args ...any) []Inbound {
 	return List(rs.tx, func(rows *sql.Rows, m *Inbound) error {
-		return rows.Scan(&m.ID, &m.AuthorID, &m.Author, &m.Text, fromJSON{&m.Attachments}, &m.ReplyTo, &m.Quote, local(&m.Time),
+		return rows.Scan(&m.ID, &m.AuthorID, &m.Author, &m.Text, JSON(&m.Attachments), &m.ReplyTo, &m.Quote, Local(&m.Time),
 			&m.Addressed, &m.Optional, &m.Incomplete, &m.Tries, &m.row, &m.received)
 	}, "SELECT "+inboxColumns+" FROM inbox WHERE conversation = ? "+rest, append([]any{rs.c.id}, args...)...)
 }
 
-// message returns m as a message of the transcript, without a place.
 func (m Inbound) message() chat.Message {
 	return chat.Message{
 		Role: llm.RoleUser, ID: m.ID, AuthorID: m.AuthorID, Author: m.Author, Text: m.Text, Attachments: m.Attachments,
@@ -217,25 +213,13 @@ func (rs Rows) DeleteWaiting(id string) {
 	}
 }
 
-// Audience says who may read a place, besides its members.
+// Audience says who may read a place, besides its members. A connector that does not know leaves it empty, which changes
+// nothing; if none has ever reported one, only the members read the place.
 type Audience string
 
-// The audiences. A connector that does not know leaves it empty, which changes nothing; if no
-// connector has ever reported one, only the members read the place.
 const (
 	Members      Audience = "members" // a private channel, a private thread, a direct message
 	ChannelWide  Audience = "channel" // a thread: all who may read its channel
 	ServerWide   Audience = "server"  // a public channel, and its public threads: everybody on the server
 	unknownPlace Audience = ""
 )
-
-// saveAudience stores what a connector reports about a conversation's audience.
-func (c *Conversation) saveAudience(tx *Tx, who Audience) {
-	if who == unknownPlace {
-		return
-	}
-	if who == Members {
-		who = ""
-	}
-	tx.Do("UPDATE conversations SET audience = ?1 WHERE id = ?2 AND audience <> ?1", who, c.id)
-}

@@ -117,9 +117,7 @@ func TestDeliverIsIdempotent(t *testing.T) {
 func TestDequeue(t *testing.T) {
 	c := newTalk(t)
 	taken := deliver(t, c, said(1, "a"), said(2, "b"), asking(3, "c"), said(4, "d"), asking(5, "e"))
-	for i, turn := range []int64{1, 2, 3, 3, 3} {
-		check.Equal(t, "turn", taken[i].Turn, turn)
-	}
+	check.EqualAll(t, "turns", storetest.Map(taken, func(m chat.Message) int64 { return m.Turn }), []int64{1, 2, 3, 3, 3})
 	got := load(t, c)
 	check.That(t, got.Open == 3 && got.Next == 6 && reflect.DeepEqual(got.Messages, taken), "loaded %+v", got)
 	turn, ok, err := c.Turns().Unanswered(ctx)
@@ -140,11 +138,22 @@ func TestDequeue(t *testing.T) {
 		check.Len(t, "dequeued", taken, want)
 		return taken[0]
 	}
-	first := take(10, 1)
-	check.That(t, first.Tokens > 10, "got %+v", first)
-	second := take(2*first.Tokens, 3) // room for all
+	long := take(10, 1)
+	check.That(t, long.Tokens > 10, "got %+v", long)
+	second := take(2*long.Tokens, 3) // room for all
 	deliverOnly(t, c, asking(15, "message"), asking(16, "message"), asking(17, "message"))
 	check.Equal(t, "seq", take(2*second.Tokens, 2).Seq, 11)
+	// Of a turn that no person asked for an answer is optional.
+	c = newTalk(t)
+	first, other := asking(1, "hm"), asking(4, "hm")
+	first.Optional, other.Optional = true, true
+	deliver(t, c, first, said(2, "well"))
+	turn, _, err = c.Turns().Unanswered(ctx)
+	check.That(t, err == nil && turn.Optional, "%+v, %v", turn, err)
+	check.NoError(t, c.Turns().Finish(ctx, store.Outcome{Turn: 1}))
+	deliver(t, c, other, asking(3, "you?"))
+	turn, _, err = c.Turns().Unanswered(ctx)
+	check.That(t, err == nil && !turn.Optional && slices.Equal(turn.To, []string{"m4", "m3"}), "%+v, %v", turn, err)
 }
 
 func TestImport(t *testing.T) {
@@ -187,11 +196,7 @@ func TestDue(t *testing.T) {
 }
 
 func TestReplies(t *testing.T) {
-	reply := func(n int, to string) store.Inbound {
-		m := said(n, "yes")
-		m.ReplyTo, m.Quote = to, `Ann: "shall we…"`
-		return m
-	}
+	reply := func(n int, to string) store.Inbound { return storetest.Quoting(n, "yes", to, `Ann: "shall we…"`) }
 	t.Run("a reply knows the seq of its message, also within a burst", func(t *testing.T) {
 		c := newTalk(t)
 		deliver(t, c, said(1, "shall we go?"))
@@ -227,9 +232,7 @@ func TestReplies(t *testing.T) {
 			check.NoError(t, c.Outbox().Sent(ctx, int64(row+1), id))
 		}
 		taken := deliver(t, c, reply(2, "p1"), reply(3, "p2"), reply(4, "p3"), reply(5, ""), reply(6, "notice"))
-		for i, want := range []int64{2, 2, 0, 0, 0} {
-			check.Equal(t, fmt.Sprintf("message %d replies", i+2), taken[i].ReplySeq, want)
-		}
+		check.EqualAll(t, "they reply to", storetest.Map(taken, func(m chat.Message) int64 { return m.ReplySeq }), []int64{2, 2, 0, 0, 0})
 		check.That(t, taken[4].Quote != "", "got dequeued %+v", taken[4])
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"cairn/words"
 )
 
-// index adds a message to the search index: its terms, and its author as a member.
+// index adds a message to the search index, and its author as a member.
 func (rs Rows) index(m chat.Message) {
 	for _, term := range words.Content(m.Author) {
 		rs.tx.Do("INSERT INTO members (conversation, term, name) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", rs.c.id, term, m.Author)
@@ -22,18 +22,17 @@ func (rs Rows) index(m chat.Message) {
 	}
 	// One statement for all of them, in the order of the index. OR FAIL: an error ends the transaction
 	// anyway, so SQLite need not write a journal to undo the statement alone.
-	rs.tx.Do("INSERT OR FAIL INTO message_terms (conversation, term, seq, tf, length) SELECT ?, key, ?, value, ? FROM json_each(?)", rs.c.id, m.Seq, length, encode(counts))
+	rs.tx.Do("INSERT OR FAIL INTO message_terms (conversation, term, seq, tf, length) SELECT ?, key, ?, value, ? FROM json_each(?)", rs.c.id, m.Seq, length, Encode(counts))
 }
 
 // Unindex removes a message from the search index.
 func (rs Rows) Unindex(m chat.Message) {
 	counts, _ := indexed(m)
 	rs.tx.Do("DELETE FROM message_terms WHERE conversation = ? AND term IN (SELECT key FROM json_each(?)) AND seq = ?",
-		rs.c.id, encode(counts), m.Seq)
+		rs.c.id, Encode(counts), m.Seq)
 }
 
-// indexed returns the terms by which a message is found: of its text, its attachments and its
-// author, and the stems of these words in their language.
+// indexed returns the terms by which a message is found: of its text, attachments and author, with their stems.
 func indexed(m chat.Message) (counts map[string]int, length int) {
 	if m.Role == llm.RoleTool && slices.Contains(chat.MemoryTools, m.Tool) {
 		return nil, 0 // its content is found elsewhere
@@ -66,17 +65,15 @@ func CountTerms(terms []string, stems ...string) (counts map[string]int, length 
 func IndexMemory(tx *Tx, id int64, content, about string) {
 	counts, length := indexedMemory(content, about)
 	tx.Do(`INSERT INTO memory_terms (term, conversation, memory, tf, length)
-		SELECT key, conversation, m.id, value, ? FROM memories m, json_each(?) WHERE m.id = ?`, length, encode(counts), id)
+		SELECT key, conversation, m.id, value, ? FROM memories m, json_each(?) WHERE m.id = ?`, length, Encode(counts), id)
 }
 
 func UnindexMemory(tx *Tx, conversation, id int64, content, about string) {
 	counts, _ := indexedMemory(content, about)
 	tx.Do("DELETE FROM memory_terms WHERE term IN (SELECT key FROM json_each(?)) AND conversation = ? AND memory = ?",
-		encode(counts), conversation, id)
+		Encode(counts), conversation, id)
 }
 
-// indexedMemory returns the terms by which a memory is indexed: its words, and their stems in its
-// language.
 func indexedMemory(content, about string) (counts map[string]int, length int) {
 	return CountTerms(MemoryTerms(content, about), words.Stems(content)...)
 }
@@ -87,10 +84,9 @@ func MemoryTerms(content, about string) []string { return words.Content(content 
 // derived lists the tables derived from others: the search index, and who speaks where.
 var derived = []string{"message_terms", "memory_terms", "members"}
 
-// reindex rebuilds the derived tables in a file of an earlier version, which split words
-// differently, and removes the reasoning that it stored, and counted, of turns that have ended: no
-// provider requires it in that form.
-func reindex(tx *Tx) error {
+// reindex rebuilds the derived tables in a file of an earlier version, which split words differently, and removes the reasoning
+// of turns that have ended, which it stored and counted: no provider requires it in that form.
+func reindex(tx *Tx) {
 	if Exists(tx, "SELECT 1 FROM messages INDEXED BY messages_reasoning WHERE native <> ''") {
 		noteErasure(tx)
 	}
@@ -100,15 +96,13 @@ func reindex(tx *Tx) error {
 	for _, c := range tx.Conversations("") {
 		c.In(tx).indexAll()
 	}
-	type memory struct {
-		id             int64
-		content, about string
-	}
-	scan := func(rows *sql.Rows, m *memory) error { return rows.Scan(&m.id, &m.content, &m.about) }
-	for _, m := range List(tx, scan, "SELECT id, content, about FROM memories") {
-		IndexMemory(tx, m.id, m.content, m.about)
-	}
-	return nil
+	Each(tx, func(rows *sql.Rows) error {
+		var id int64
+		var content, about string
+		err := rows.Scan(&id, &content, &about)
+		IndexMemory(tx, id, content, about)
+		return err
+	}, "SELECT id, content, about FROM memories")
 }
 
 // indexAll indexes every message of a conversation, page by page, and drops the reasoning stored with it.

@@ -23,23 +23,19 @@ type Listed struct {
 	Last     time.Time `json:"last,omitzero"`  // time of the newest of them; zero: there are none
 }
 
-// inUse is true for a conversation c that has messages, waiting ones included, or memories. Of a
-// purged one the name is kept, and it is not listed.
+// inUse is true for a conversation c that has messages, waiting ones included, or memories; a purged one has none.
 const inUse = `(EXISTS (SELECT 1 FROM messages WHERE id BETWEEN c.id << 32 AND c.id << 32 | 4294967295 AND deleted_at IS NULL)
 	OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id) OR EXISTS (SELECT 1 FROM memories WHERE conversation = c.id))`
 
 // Listing returns the conversations that are in use, the one with the newest message first.
 func (s *Store) Listing(ctx context.Context) ([]Listed, error) {
 	all, err := selectAlone(ctx, s, func(rows *sql.Rows, l *Listed) error {
-		return rows.Scan(&l.Channel, &l.Name, &l.Messages, utc(&l.Last))
+		return rows.Scan(&l.Channel, &l.Name, &l.Messages, UTC(&l.Last))
 	}, `SELECT c.name, c.label, count(m.id), coalesce(max(m.said_at), 0) FROM conversations c
 		LEFT JOIN messages m ON m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295 AND m.deleted_at IS NULL
 		WHERE `+inUse+` GROUP BY c.id ORDER BY 4 DESC, c.name`)
 	return all, Fail("list conversations", err)
 }
-
-// maxLabel is the longest name kept for a place, in bytes.
-const maxLabel = 300
 
 // Called returns what people call the place, or else the conversation's name.
 func (tr Transcript) Called(ctx context.Context) (name string, err error) {
@@ -50,7 +46,8 @@ func (tr Transcript) Called(ctx context.Context) (name string, err error) {
 
 // relabel stores what people call the place, if that is known and has changed.
 func (c *Conversation) relabel(tx *Tx, label string) {
-	if label = strings.ToValidUTF8(label[:min(len(label), maxLabel)], ""); label != "" {
+	const most = 300 // bytes
+	if label = strings.ToValidUTF8(label[:min(len(label), most)], ""); label != "" {
 		tx.Do("UPDATE conversations SET label = ?1 WHERE id = ?2 AND label <> ?1", label, c.id)
 	}
 }
@@ -64,12 +61,12 @@ type Place struct {
 	Version int64     // raised by every change of its head
 }
 
-// Places returns a page of the conversations in use whose name or label contains some words, newest
-// message first, and how many there are. Its cost does not grow with their messages.
+// Places returns a page of the conversations in use whose name or label contains some words, newest message first, and how many
+// there are. Its cost does not grow with their messages.
 func (s *Store) Places(ctx context.Context, words string, limit, offset int) (page []Place, total int, err error) {
 	err = s.query(ctx, func(rows *sql.Rows) error {
 		var p Place
-		err := rows.Scan(&p.Channel, &p.Label, &p.Next, &p.Version, utc(&p.Last), &total)
+		err := rows.Scan(&p.Channel, &p.Label, &p.Next, &p.Version, UTC(&p.Last), &total)
 		page = append(page, p)
 		return err
 	}, `SELECT name, label, next_seq, version, coalesce((SELECT said_at FROM messages m WHERE m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295
@@ -130,8 +127,7 @@ type AppliedStep struct {
 	All []ListedCompaction `json:"-"`
 }
 
-// StepsOf groups the applied compactions of a conversation by the step that applied them, oldest
-// first.
+// StepsOf groups the applied compactions of a conversation by the step that applied them, oldest first.
 func StepsOf(applied []ListedCompaction) (steps []AppliedStep) {
 	for _, l := range slices.SortedFunc(slices.Values(applied), func(a, b ListedCompaction) int {
 		return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.ID, b.ID))
@@ -150,8 +146,8 @@ func StepsOf(applied []ListedCompaction) (steps []AppliedStep) {
 	return steps
 }
 
-// Compactions returns the compactions selected by f, ordered by Time, oldest first, and their
-// number without Limit. ErrNotFound: there is no such conversation.
+// Compactions returns the compactions selected by f, ordered by Time, oldest first, and their number without Limit.
+// ErrNotFound: there is no such conversation.
 func (s *Store) Compactions(ctx context.Context, f CompactionFilter) (found []ListedCompaction, total int, err error) {
 	first, last := int64(0), int64(math.MaxInt64) // conversations
 	if f.Conversation != "" {
@@ -168,7 +164,7 @@ func (s *Store) Compactions(ctx context.Context, f CompactionFilter) (found []Li
 		var l ListedCompaction
 		var took int64
 		err := rows.Scan(&l.ID, &l.Channel, &l.State, &l.Trigger, &l.Kind, &l.From, &l.To, &l.Messages, &l.BeforeTokens, &l.AfterTokens,
-			&l.SummaryTokens, &l.FoldedTokens, utc(&l.Time), &took, &l.By, &l.Model, &l.Focus, &l.Error, &l.Version, &l.Next, &total)
+			&l.SummaryTokens, &l.FoldedTokens, UTC(&l.Time), &took, &l.By, &l.Model, &l.Focus, &l.Error, &l.Version, &l.Next, &total)
 		l.Seconds = float64(took) / 1000
 		found = append(found, l)
 		return err

@@ -158,10 +158,7 @@ func stack(t *testing.T, c *store.Conversation) string {
 func apply(t *testing.T, c *store.Conversation, ids ...int64) (states string) {
 	t.Helper()
 	_, rows := storetest.ApplyRows(t, c, ids...)
-	for _, row := range rows {
-		states = strings.TrimSpace(states + " " + string(row.State))
-	}
-	return states
+	return strings.Join(storetest.Map(rows, func(row transcript.Summary) string { return string(row.State) }), " ")
 }
 
 // undo undoes the latest compaction, and fails if that is refused.
@@ -212,9 +209,6 @@ func repairRow(t *testing.T, c *store.Conversation, kind transcript.Kind, from, 
 }
 
 // ids returns the platform's ids of messages.
-func ids(messages []chat.Message) (list []string) {
-	for _, m := range messages {
-		list = append(list, m.ID)
-	}
-	return list
+func ids(messages []chat.Message) []string {
+	return storetest.Map(messages, func(m chat.Message) string { return m.ID })
 }

@@ -18,58 +18,48 @@ type Gap struct {
 	After        string
 }
 
-// Away records that every conversation of a connector may miss messages after the newest delivered
-// one, and returns all conversations of the connector that have a gap. A gap that is already open
-// keeps its start, and is read to its new end.
+// Away records that every conversation of a connector may miss messages after the newest delivered one, and returns all that
+// have a gap. A gap that is already open keeps its start, and is read to its new end.
 //
-// For connectors that may deliver messages without the ones before them, earlier returns a place
-// before the newest message, after which messages may be missing, given also the first known
-// message; nil: messages are delivered in order.
+// For connectors that may deliver messages without the ones before them, earlier returns a place before the newest message,
+// after which messages may be missing, given also the first known message; nil: messages are delivered in order.
 func (s *Store) Away(ctx context.Context, connector string, earlier func(newest, first string) string) (gaps []Gap, err error) {
-	err = s.Update(ctx, func(tx *Tx) error {
-		gaps = s.away(tx, connector, earlier)
-		return nil
+	err = s.Update(ctx, func(tx *Tx) {
+		for _, c := range tx.Conversations("WHERE name >= ? AND name < ? ORDER BY id", connector+":", connector+";") { // ; comes right after :
+			after := c.outermost(tx, "DESC")
+			if after != "" && earlier != nil {
+				after = earlier(after, c.outermost(tx, "ASC"))
+			}
+			after = Get[string](tx, "UPDATE conversations SET gap_again = gap IS NOT NULL, gap = coalesce(gap, ?) WHERE id = ? RETURNING gap", after, c.id)
+			gaps = append(gaps, Gap{c.name, after})
+		}
 	})
 	return gaps, Fail("note that "+connector+" was away", err)
-}
-
-func (s *Store) away(tx *Tx, connector string, earlier func(newest, first string) string) (gaps []Gap) {
-	for _, c := range tx.Conversations("WHERE name >= ? AND name < ? ORDER BY id", connector+":", connector+";") { // ; comes right after :
-		after := c.outermost(tx, "DESC")
-		if after != "" && earlier != nil {
-			after = earlier(after, c.outermost(tx, "ASC"))
-		}
-		after = Get[string](tx, "UPDATE conversations SET gap_again = gap IS NOT NULL, gap = coalesce(gap, ?) WHERE id = ? RETURNING gap", after, c.id)
-		gaps = append(gaps, Gap{c.name, after})
-	}
-	return gaps
 }
 
 // platformKnows holds for ids that the platform itself counts up. Others belong to imported messages
 // and to the results of tasks: a platform asked for what followed one of those refuses.
 const platformKnows = "platform_id <> '' AND platform_id NOT GLOB '*[^0-9.]*'"
 
-// outermost returns the platform id of the newest message, in the order DESC, or of the first, in the
-// order ASC; "" if there is none. Those in the inbox are newer.
+// outermost returns the platform id of the newest message, in the order DESC, or of the first, in the order ASC; "" if there is
+// none. Those in the inbox are newer.
 func (c *Conversation) outermost(tx *Tx, order string) (id string) {
-	low, high := c.RowRange(1, MaxSeq)
 	outer := " AND " + platformKnows + " ORDER BY id " + order + " LIMIT 1"
 	return Get[string](tx, `SELECT platform_id FROM (
-		SELECT * FROM (SELECT 0 AS waits, platform_id FROM messages WHERE id BETWEEN ? AND ? AND role = 'user'`+outer+`)
-		UNION ALL SELECT * FROM (SELECT 1, platform_id FROM inbox WHERE conversation = ?`+outer+`)) ORDER BY waits `+order+` LIMIT 1`, low, high, c.id)
+		SELECT * FROM (SELECT 0 AS waits, platform_id FROM messages WHERE `+Own+` AND role = 'user'`+outer+`)
+		UNION ALL SELECT * FROM (SELECT 1, platform_id FROM inbox WHERE conversation = ?1`+outer+`)) ORDER BY waits `+order+` LIMIT 1`, c.id)
 }
 
-// Gap reports whether the conversation may have missed messages, and the platform id of the message
-// after which they are missing; empty: nothing is known of the conversation.
+// Gap reports whether the conversation may have missed messages, and the platform id of the message before them; empty: nothing
+// is known of the conversation.
 func (h Past) Gap(ctx context.Context) (after string, open bool, err error) {
 	err = h.c.row(ctx, "look for a gap", []any{&after, &open},
 		"SELECT coalesce(gap, ''), gap IS NOT NULL FROM conversations WHERE id = ?", h.c.id)
 	return after, open, err
 }
 
-// SetGap opens a gap after a message, unless an open gap starts there or earlier: ids of Discord
-// and Slack increase. A page of an earlier gap may have been read and not stored yet, so that gap is
-// read once more.
+// SetGap opens a gap after a message, unless an open gap starts there or earlier: ids of Discord and Slack increase. A page of
+// an earlier gap may have been read and not stored yet, so that gap is read once more.
 func (h Past) SetGap(ctx context.Context, after string) error {
 	return h.c.set(ctx, "open a gap", `UPDATE conversations SET gap_again = gap_again OR coalesce(gap, '') <> '' AND (length(gap), gap) < (length(?1), ?1),
 		gap = CASE WHEN coalesce(gap, '') = '' OR (length(?1), ?1) < (length(gap), gap) THEN ?1 ELSE gap END WHERE id = ?2`, after, h.c.id)
@@ -81,14 +71,12 @@ func (h Past) CloseGap(ctx context.Context, after string) error {
 	return h.c.set(ctx, "close the gap", "UPDATE conversations SET gap = NULL, gap_again = 0 WHERE id = ? AND gap = ?", h.c.id, after)
 }
 
-// FillGap delivers a page of missed messages, and sorts the inbox in the order in which messages
-// were sent: some may have been delivered before the missed ones. last is the platform id from
-// which to continue; empty: the gap is unchanged. If done is true the gap is closed, unless the bot
-// was disconnected again since: then it continues from last. FillGap returns how many messages were
-// new. A crash between two pages loses nothing. It leaves out what people said before they asked to
-// be forgotten.
+// FillGap delivers a page of missed messages, and sorts the inbox by when messages were sent. last is the platform id from
+// which to continue; empty: the gap is unchanged. If done is true the gap is closed, unless the bot was disconnected again
+// since: then it continues from last. FillGap returns how many messages were new. It leaves out what people said before they
+// asked to be forgotten.
 func (h Past) FillGap(ctx context.Context, said []Inbound, last string, done bool) (int, error) {
-	return write(ctx, h.c, "fill the gap", func(tx *Tx) (fresh int) {
+	return Update(ctx, h.c, "fill the gap", func(tx *Tx) (fresh int) {
 		fresh = h.c.deliverPast(tx, said)
 		tx.Do(`UPDATE conversations SET gap = CASE WHEN ?1 AND NOT gap_again THEN NULL ELSE ?2 END, gap_again = gap_again AND NOT ?1
 			WHERE id = ?3 AND gap IS NOT NULL AND ?2 <> ''`, done, last, h.c.id)
@@ -96,7 +84,6 @@ func (h Past) FillGap(ctx context.Context, said []Inbound, last string, done boo
 	})
 }
 
-// deliverPast delivers messages of a platform's history, and sorts the inbox.
 func (c *Conversation) deliverPast(tx *Tx, said []Inbound) (fresh int) {
 	for _, m := range said {
 		tx.Do(`INSERT INTO gone (conversation, platform_id) SELECT conversation, ? FROM erasures
@@ -124,11 +111,10 @@ func (c *Conversation) reorder(tx *Tx) {
 		WHERE conversation = wanted_sessions.conversation AND said_at <= wanted_at), 0) WHERE conversation = ?`, c.id)
 }
 
-// Import appends messages of the past, which are not answered, and returns those that were new. It
-// is one transaction, so callers pass a batch at a time. ErrLive: people have talked to the bot
-// here.
+// Import appends messages of the past, which are not answered, in one transaction, and returns those that were new. ErrLive:
+// people have talked to the bot here.
 func (h Past) Import(ctx context.Context, past []Inbound) ([]chat.Message, error) {
-	return write(ctx, h.c, "import messages", func(tx *Tx) []chat.Message {
+	return Update(ctx, h.c, "import messages", func(tx *Tx) []chat.Message {
 		if Get[bool](tx, `SELECT origin = 'live' OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id)
 			FROM conversations c WHERE id = ?`, h.c.id) {
 			tx.Fail(ErrLive)
@@ -142,30 +128,28 @@ func (h Past) Import(ctx context.Context, past []Inbound) ([]chat.Message, error
 	})
 }
 
-// CheckIDs returns ErrOtherMessage if one of the messages has the id of a message here that somebody
-// else wrote, or at another time, or in other words, unless people have edited or deleted that one.
+// CheckIDs returns ErrOtherMessage if one of the messages has the id of a message here that somebody else wrote, or at another
+// time, or in other words, unless people have edited or deleted that one.
 func (h Past) CheckIDs(ctx context.Context, past []Inbound) error {
 	var other error // for the operator, who need not know what was tried
-	err := h.c.View(ctx, "look for known ids", func(tx *Tx) error {
+	err := h.c.View(ctx, "look for known ids", func(tx *Tx) {
 		for _, in := range past {
 			in = clean(in)
 			var author string
 			var at time.Time
 			if tx.Row(`SELECT author, said_at FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
 				AND deleted_at IS NULL AND edited_at IS NULL AND (author <> ?3 OR said_at <> ?4 OR text <> ?5)`,
-				h.c.id, in.ID, in.Author, in.Time.UnixMilli(), in.Text).Found(&author, local(&at)) {
+				h.c.id, in.ID, in.Author, in.Time.UnixMilli(), in.Text).Found(&author, Local(&at)) {
 				other = fmt.Errorf("%w: %q already exists, by %s, of %s", ErrOtherMessage, in.ID, author, at.Format(time.DateTime))
-				return nil
+				return
 			}
 		}
-		return nil
 	})
 	return cmp.Or(err, other)
 }
 
-// ReadBack reports whether the messages from before the bot came have been read, or are not wanted.
-// first is the platform id of the oldest message that waits for an answer, before which to read;
-// empty: none waits.
+// ReadBack reports whether the messages from before the bot came have been read, or are not wanted. first is the platform id of
+// the oldest message that waits for an answer, before which to read; empty: none.
 func (h Past) ReadBack(ctx context.Context) (done bool, first string, err error) {
 	err = h.c.row(ctx, "look what was read back", []any{&done, &first}, `SELECT read_back,
 		coalesce((SELECT platform_id FROM inbox WHERE conversation = c.id AND (addressed OR optional) ORDER BY id LIMIT 1), '')
@@ -173,12 +157,11 @@ func (h Past) ReadBack(ctx context.Context) (done bool, first string, err error)
 	return done, first, err
 }
 
-// Backfill writes messages from before the bot was addressed, oldest first, as turns that are not
-// answered, and returns those that were new. late are messages after them that may need an answer:
-// they are delivered. It notes that the past has been read; if it already has been, or is no longer
-// wanted, Backfill stores nothing. Waiting messages stay in the inbox.
+// Backfill writes messages from before the bot was addressed, oldest first, as turns that are not answered, and returns those
+// that were new. late are messages after them that may need an answer: they are delivered. It notes that the past has been
+// read; if it already has been, or is no longer wanted, Backfill stores nothing.
 func (h Past) Backfill(ctx context.Context, said, late []Inbound) ([]chat.Message, error) {
-	return write(ctx, h.c, "write earlier messages", func(tx *Tx) []chat.Message {
+	return Update(ctx, h.c, "write earlier messages", func(tx *Tx) []chat.Message {
 		if !tx.Do("UPDATE conversations SET read_back = 1 WHERE id = ? AND NOT read_back", h.c.id) {
 			return nil
 		}

@@ -39,9 +39,8 @@ const long = " Much more was said about bicycles, about Turin and about the weat
 
 func rolledUp(t *testing.T, c *store.Conversation) (found []transcript.Summary) {
 	t.Helper()
-	check.NoError(t, c.Store().View(ctx, func(tx *store.Tx) error {
+	check.NoError(t, c.Store().View(ctx, func(tx *store.Tx) {
 		found = c.In(tx).Compactions("AND state = 'rolled_up' ORDER BY to_seq, id")
-		return nil
 	}))
 	return found
 }
@@ -117,9 +116,7 @@ func TestSummariesOverDeletedMessage(t *testing.T) {
 		}
 		remove(t, c, 5)
 		storetest.WantNoSecret(t, c)
-		m := said(10, "I disagree")
-		m.ReplyTo, m.Quote = "m0", "Bob: the "+secret
-		deliver(t, c, m, said(11, "b"))
+		deliver(t, c, storetest.Quoting(10, "I disagree", "m0", "Bob: the "+secret), said(11, "b"))
 		play(t, c, "sum 1-9; sum 10-11: Ann disagrees about the "+secret)
 		check.Must(privacy.Of(c).Delete(ctx, []string{"m0"}))(t)
 		storetest.WantNoSecret(t, c)
@@ -138,10 +135,8 @@ func TestSummariesOverEditedMessage(t *testing.T) {
 	c = tellRows(t)
 	play(t, c, "leaf 1-3; leaf 4-6; apply; roll 1-6; apply; edit 5")
 	check.Equal(t, "stack", stack(t, c), "rollup worker 1-6")
-	var await []bool
-	for _, row := range append(load(t, c).Head.Stack, rolledUp(t, c)...) {
-		await = append(await, row.AwaitsModel)
-	}
+	rows := append(load(t, c).Head.Stack, rolledUp(t, c)...)
+	await := storetest.Map(rows, func(row transcript.Summary) bool { return row.AwaitsModel })
 	check.EqualAll(t, "a rollup and its two leaves await a model", await, []bool{true, false, true})
 	checkCoverage(t, c)
 }

@@ -326,7 +326,7 @@ CREATE TABLE members (
   PRIMARY KEY (conversation, term, name)
 ) STRICT, WITHOUT ROWID;
 
--- Something was deleted of which the files may still hold bytes, see vacuum.go.
+-- Something was deleted of which the files may still hold bytes, see upkeep.go.
 CREATE TABLE unscrubbed (
   id INTEGER PRIMARY KEY AUTOINCREMENT
 ) STRICT;

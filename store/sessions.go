@@ -15,29 +15,25 @@ const (
 	sessionsHeld  = 20  // older ones that need work, read at the same time
 )
 
-// WantSession records that a user wants a new session, which starts after the turn being answered
-// and what is waiting in the inbox; later is true if there is any of that. wanted is false if
-// nothing would be left behind.
+// WantSession records that a user wants a new session, which starts after the turn being answered and what is waiting in the
+// inbox; later: there is any of that. wanted is false if nothing would be left behind.
 func (cs Compactions) WantSession(ctx context.Context) (wanted, later bool, err error) {
-	low, high := cs.c.RowRange(1, MaxSeq)
-	err = cs.c.Update(ctx, "request a new session", func(tx *Tx) error {
+	err = cs.c.Update(ctx, "request a new session", func(tx *Tx) {
 		var before, last int64 // the last row of the inbox before the known requests, and before this one
 		var known, said, waiting bool
 		tx.Row(`SELECT coalesce(max(after), 0), count(*) > 0, coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0),
-			EXISTS (SELECT 1 FROM messages WHERE id BETWEEN max(?2, (SELECT id << 32 | session_start FROM conversations WHERE id = ?1)) AND ?3 AND deleted_at IS NULL),
-			EXISTS (SELECT 1 FROM messages INDEXED BY messages_waiting WHERE id BETWEEN ?2 AND ?3 AND answered = 0)
-			FROM wanted_sessions WHERE conversation = ?1`, cs.c.id, low, high).Scan(&before, &known, &last, &said, &waiting)
+			EXISTS (SELECT 1 FROM messages WHERE id BETWEEN (SELECT id << 32 | session_start FROM conversations WHERE id = ?1) AND ?1 << 32 | 4294967295 AND deleted_at IS NULL),
+			EXISTS (SELECT 1 FROM messages INDEXED BY messages_waiting WHERE `+Own+` AND answered = 0)
+			FROM wanted_sessions WHERE conversation = ?1`, cs.c.id).Scan(&before, &known, &last, &said, &waiting)
 		later = waiting || last > 0
 		if wanted = last > before || said && !known; wanted {
 			tx.Do("INSERT INTO wanted_sessions (conversation, after, wanted_at) VALUES (?, ?, ?)", cs.c.id, last, Now())
 		}
-		return nil
 	})
 	return wanted, later, err
 }
 
-// SessionDue reports whether a requested session should start now: all that waited before it was
-// taken up.
+// SessionDue reports whether a requested session should start now: all that waited before it was taken up.
 func (cs Compactions) SessionDue(ctx context.Context) (due bool, err error) {
 	err = cs.c.row(ctx, "look for a requested session", []any{&due},
 		`SELECT NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND id <= after)
@@ -53,8 +49,7 @@ func (cs Compactions) DropSession(ctx context.Context) error {
 const dropSession = `DELETE FROM wanted_sessions WHERE id = (
 	SELECT id FROM wanted_sessions WHERE conversation = ? ORDER BY after, id LIMIT 1)`
 
-// earlier reads the earlier sessions, oldest first: the newest ones, and of those before them the
-// newest that need work. So the amount read does not grow with the number of sessions.
+// earlier reads the newest earlier sessions, and of those before them the newest that need work, oldest first.
 func (c *Conversation) earlier(tx *Tx) []transcript.Session {
 	sessions := c.sessions(tx, "ORDER BY from_seq DESC LIMIT ?", sessionsShown)
 	if len(sessions) == sessionsShown {

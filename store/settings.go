@@ -17,18 +17,16 @@ type Override struct {
 	Above      bool   // it is set for the channel of this thread, not for the thread itself
 }
 
-// Set returns the overrides in effect for the conversation, by key: those set for it and, in a
-// thread, those set for its channel and not for the thread.
+// Set returns the overrides in effect, by key: those set for the conversation and, in a thread, for its channel only.
 func (h Settings) Set(ctx context.Context) ([]Override, error) {
-	return read(ctx, h.c, "read the settings", func(tx *Tx) []Override { return h.c.overrides(tx, "") })
+	return View(ctx, h.c, "read the settings", func(tx *Tx) []Override { return h.c.overrides(tx, "") })
 }
 
-// OverrideAll sets values, and removes those that are nil: all of them or none. It calls allow inside
-// the transaction with everything that would then be in effect; if allow returns an error,
-// OverrideAll returns it unchanged and changes nothing. allow must be quick.
+// OverrideAll sets values, and removes those that are nil: all of them, or none if allow, which gets everything that would then
+// be in effect, returns an error. OverrideAll returns that unchanged. allow must be quick.
 func (h Settings) OverrideAll(ctx context.Context, values map[string]*string, by string, allow func(map[string]string) error) error {
 	var refused error
-	err := h.c.store.Update(ctx, func(tx *Tx) error {
+	err := h.c.store.Update(ctx, func(tx *Tx) {
 		for key, value := range values {
 			if value == nil {
 				tx.Do("DELETE FROM overrides WHERE conversation = ? AND key = ?", h.c.id, key)
@@ -37,9 +35,9 @@ func (h Settings) OverrideAll(ctx context.Context, values map[string]*string, by
 			}
 		}
 		if set := h.c.overrides(tx, ""); tx.err == nil {
-			refused = allow(PatchOf(set)) // an error, which rolls back
+			refused = allow(PatchOf(set))
+			tx.Fail(refused)
 		}
-		return refused
 	})
 	if refused != nil {
 		return refused
@@ -71,8 +69,7 @@ func (c *Conversation) overrides(tx *Tx, table string) []Override {
 		ORDER BY key`, c.id, channel, table)
 }
 
-// ToolRules are what users decided about tools in a conversation. A thread follows the decisions
-// of its channel until it has one of its own.
+// ToolRules are what users decided about tools in a conversation. A thread follows its channel's until it has its own.
 type ToolRules struct {
 	Added    []string // ids of servers
 	Approved []string // tools that need approval once, and got it
@@ -85,26 +82,18 @@ const (
 	approvedKey = toolKeys + "approved"
 )
 
-// Tools returns what users decided about tools.
 func (h Settings) Tools(ctx context.Context) (ToolRules, error) {
-	return read(ctx, h.c, "read which tools it has", h.c.tools)
+	return View(ctx, h.c, "read which tools it has", h.c.tools)
 }
 
-func (c *Conversation) tools(tx *Tx) (rules ToolRules) {
-	for _, o := range c.overrides(tx, toolKeys) {
-		switch o.Key {
-		case addedKey:
-			rules.Added = strings.Fields(o.Value)
-		case approvedKey:
-			rules.Approved = strings.Fields(o.Value)
-		}
-	}
-	return rules
+func (c *Conversation) tools(tx *Tx) ToolRules {
+	set := PatchOf(c.overrides(tx, toolKeys))
+	return ToolRules{Added: strings.Fields(set[addedKey]), Approved: strings.Fields(set[approvedKey])}
 }
 
 // SetTools replaces those decisions of users that change; by is the name of the user who did.
 func (h Settings) SetTools(ctx context.Context, rules ToolRules, by string) error {
-	return h.c.Update(ctx, "change which tools it has", func(tx *Tx) error {
+	return h.c.Update(ctx, "change which tools it has", func(tx *Tx) {
 		was := h.c.tools(tx)
 		set := func(key string, was, values []string) {
 			if !slices.Equal(was, values) {
@@ -113,12 +102,10 @@ func (h Settings) SetTools(ctx context.Context, rules ToolRules, by string) erro
 		}
 		set(addedKey, was.Added, rules.Added)
 		set(approvedKey, was.Approved, rules.Approved)
-		return nil
 	})
 }
 
-// Pause silences the bot in the conversation named scope, or everywhere if scope is empty. by is
-// the name of the user who asked for it.
+// Pause silences the bot in the conversation named scope, or everywhere if scope is empty. by is who asked for it.
 func (ps Pauses) Pause(ctx context.Context, scope, by string) error {
 	return ps.store.set(ctx, "pause", "INSERT INTO pauses (scope, made_by, made_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", scope, by, Now())
 }
@@ -133,15 +120,14 @@ func (ps Pauses) List(ctx context.Context) ([]string, error) {
 	return ps.store.names(ctx, "SELECT scope FROM pauses ORDER BY scope")
 }
 
-// Follow records whether the bot answers in this thread even when no one addresses it. The bot
-// starts to follow a thread when someone addresses it there.
+// Follow records whether the bot answers in this thread even when no one addresses it.
 func (h Settings) Follow(ctx context.Context, on bool) error {
 	return h.c.set(ctx, "follow", follow, on, h.c.id)
 }
 
 // Following reports whether the bot follows this thread.
 func (h Settings) Following(ctx context.Context) (bool, error) {
-	return read(ctx, h.c, "look whether it is followed", h.c.following)
+	return View(ctx, h.c, "look whether it is followed", h.c.following)
 }
 
 const follow = "UPDATE conversations SET following = ? WHERE id = ?"

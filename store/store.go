@@ -1,8 +1,6 @@
-// Package store is the database of a bot: one SQLite file with transcripts, inbox, outbox,
-// compactions, tasks and the rows of memories, and the maintenance of that file. A Conversation is
-// a handle that cannot reach any other conversation. The store makes no decisions: package
-// transcript decides what happens to summaries, and packages memory and privacy, which have the
-// rules for memories and copies, write in its transactions, see Tx and Rows.
+// Package store is the database of a bot: one SQLite file with transcripts, inbox, outbox, compactions, tasks and the rows of
+// memories, and its maintenance. A Conversation cannot reach any other one. The store makes no decisions: package transcript
+// decides what happens to summaries, and packages memory and privacy write in its transactions, see Tx and Rows.
 package store
 
 import (
@@ -72,10 +70,9 @@ type Store struct {
 	watch func(conversation string, seqs []int64) // see WatchCopies
 }
 
-// Open opens the store in the folder o.Dir. It creates missing folders and files, readable only
-// by their owner, makes the files that exist private, and brings an older file up to date. Errors:
-// ErrInUse when another bot runs on the folder, ErrNewer when a newer cairn wrote the file,
-// ErrDamaged when the file is unreadable, ErrNotFound when a Shared store does not exist.
+// Open opens the store in the folder o.Dir. It creates missing folders and files, makes all readable only by their owner, and
+// brings an older file up to date. Errors: ErrInUse when another bot runs on the folder, ErrNewer when a newer cairn wrote
+// the file, ErrDamaged when it is unreadable, ErrNotFound when a Shared store does not exist.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	s := &Store{shared: o.Shared, log: o.Log}
 	if s.log == nil {
@@ -95,13 +92,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	if err := s.connect(ctx, path); err != nil {
-		return nil, errors.Join(unopened(o.Dir, err), s.Close())
+		return nil, errors.Join(fmt.Errorf("open data folder %s: %w", o.Dir, explain(err)), s.Close())
 	}
 	return s, nil
-}
-
-func unopened(dir string, err error) error {
-	return fmt.Errorf("open data folder %s: %w", dir, explain(err))
 }
 
 func (s *Store) connect(ctx context.Context, path string) error {
@@ -117,12 +110,11 @@ func (s *Store) connect(ctx context.Context, path string) error {
 	if s.shared {
 		ready = s.checkVersion
 	}
-	if err := ready(ctx); err != nil {
-		return err
+	err := ready(ctx)
+	if err == nil {
+		s.file, err = os.Stat(path)
 	}
-	file, err := os.Stat(path)
-	s.file = file
-	return Fail("look at the database", err)
+	return err
 }
 
 // FULL: messages survive a power cut once Deliver has returned. Secure delete: deleted data is
@@ -132,8 +124,7 @@ const (
 	readerPragmas = "_busy_timeout=5000&_query_only=on&_stmt_cache_size=200"
 )
 
-// asItIs returns a pragma for a database that no one has open, in a folder where this process may not even write the
-// log. It reads none that a bot writes from now on.
+// asItIs returns a pragma for a database that no one has open, in a folder where this process may not even write the log.
 func asItIs(path string) string {
 	if _, err := os.Stat(path + "-wal"); err == nil || unix.Access(filepath.Dir(path), unix.W_OK) == nil {
 		return ""
@@ -141,7 +132,7 @@ func asItIs(path string) string {
 	return "&immutable=1"
 }
 
-// open never fails: the connection is made on first use.
+// open opens a database on its first use.
 func open(path, pragmas string) *sql.DB {
 	if full, err := filepath.Abs(path); err == nil { // SQLite would take the start of a relative path for a host
 		path = full
@@ -176,17 +167,14 @@ func explain(err error) error {
 
 // Close closes the store. No method may be called after it.
 func (s *Store) Close() error {
-	var errs []error
+	var err error
 	if s.write != nil {
-		errs = append(errs, s.read.Close(), s.write.Close())
+		err = errors.Join(s.read.Close(), s.write.Close())
 	}
 	if s.lock != nil {
-		errs = append(errs, s.lock.release())
+		err = errors.Join(err, s.lock.release())
 	}
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("close store: %w", err)
-	}
-	return nil
+	return Fail("close store", err)
 }
 
 // Fail wraps an error with what was tried; nil stays nil.
@@ -199,15 +187,13 @@ func Fail(tried string, err error) error {
 
 // Update runs f in one transaction that may write; an error rolls it back. If SQLite gives up the
 // error is ErrDamaged or ErrFull; it is ErrReplaced if the writes would be lost.
-func (s *Store) Update(ctx context.Context, f func(tx *Tx) error) error {
+func (s *Store) Update(ctx context.Context, f func(tx *Tx)) error {
 	var after []func()
-	err := explain(transact(ctx, s.write, toWrite, func(tx *Tx) error {
+	err := explain(transact(ctx, s.write, toWrite, func(tx *Tx) {
 		tx.store = s
-		if err := f(tx); err != nil {
-			return err
-		}
+		f(tx)
+		tx.Fail(s.inPlace())
 		after = tx.after
-		return s.inPlace()
 	}))
 	if err != nil {
 		return err
@@ -218,24 +204,20 @@ func (s *Store) Update(ctx context.Context, f func(tx *Tx) error) error {
 	return nil
 }
 
-// set runs a statement; that may change nothing.
 func (s *Store) set(ctx context.Context, tried, query string, args ...any) error {
-	return Fail(tried, s.Update(ctx, func(tx *Tx) error {
-		tx.Do(query, args...)
-		return nil
-	}))
+	return Fail(tried, s.Update(ctx, func(tx *Tx) { tx.Do(query, args...) }))
 }
 
 // View runs f on one consistent snapshot of the database.
-func (s *Store) View(ctx context.Context, f func(tx *Tx) error) error {
-	return explain(transact(ctx, s.read, toRead, func(tx *Tx) error {
+func (s *Store) View(ctx context.Context, f func(tx *Tx)) error {
+	return explain(transact(ctx, s.read, toRead, func(tx *Tx) {
 		tx.store = s
-		return f(tx)
+		f(tx)
 	}))
 }
 
-// query calls scan for every row of one query, which sees one consistent snapshot of the database
-// without a transaction, at half the cost. ctx limits only the wait for a connection.
+// query calls scan for every row of one query, without a transaction, at half the cost. ctx limits only the wait for a
+// connection.
 func (s *Store) query(ctx context.Context, scan func(*sql.Rows) error, query string, args ...any) error {
 	conn, err := s.read.Conn(ctx)
 	if err != nil {
@@ -249,12 +231,11 @@ func (s *Store) query(ctx context.Context, scan func(*sql.Rows) error, query str
 	return explain(scanAll(rows, scan))
 }
 
-// row reads the first row of a query, see query.
 func (s *Store) row(ctx context.Context, columns []any, query string, args ...any) error {
 	return s.query(ctx, func(rows *sql.Rows) error { return rows.Scan(columns...) }, query, args...)
 }
 
-// selectAlone is Select without a transaction, see query.
+// selectAlone is List without a transaction, see query.
 func selectAlone[T any](ctx context.Context, s *Store, scan func(*sql.Rows, *T) error, query string, args ...any) (all []T, err error) {
 	err = s.query(ctx, appendTo(&all, scan), query, args...)
 	return all, err
@@ -265,14 +246,5 @@ func Now() int64 { return time.Now().UnixMilli() }
 // At returns the stored time in UTC, for programs.
 func At(millis int64) time.Time { return time.UnixMilli(millis).UTC() }
 
-// atOrZero is At, but returns the zero time for 0.
-func atOrZero(millis int64) time.Time {
-	if millis == 0 {
-		return time.Time{}
-	}
-	return At(millis)
-}
-
-// ShownAt returns the stored time in the bot's time zone: prompts show the zone of a time, and
-// "yesterday" depends on it.
+// ShownAt returns the stored time in the bot's time zone: prompts show it, and "yesterday" depends on it.
 func ShownAt(millis int64) time.Time { return time.UnixMilli(millis).Local() }

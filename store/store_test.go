@@ -183,21 +183,19 @@ func TestWrittenElsewhere(t *testing.T) {
 
 var errBroken = errors.New("broken")
 
-func insertConversation(tx *store.Tx, name string) error {
-	_, err := tx.Exec("INSERT INTO conversations (name, created_at) VALUES (?, 0)", name)
-	return err
+func insertConversation(tx *store.Tx, name string) {
+	tx.Do("INSERT INTO conversations (name, created_at) VALUES (?, 0)", name)
 }
 
 // TestTransactionsAreAtomic: want is what the error says; "": the transaction commits.
 func TestTransactionsAreAtomic(t *testing.T) {
 	const again = "INSERT OR ROLLBACK INTO conversations (name, created_at) VALUES ('x', 0)"
-	type do = func(tx *store.Tx, end context.CancelFunc) error
+	type do = func(tx *store.Tx, end context.CancelFunc)
 	run := func(statements ...string) do {
-		return func(tx *store.Tx, _ context.CancelFunc) (err error) {
+		return func(tx *store.Tx, _ context.CancelFunc) {
 			for _, statement := range statements {
-				err = errors.Join(err, check.ErrorOf(tx.Exec(statement)))
+				tx.Do(statement)
 			}
-			return err
 		}
 	}
 	for name, test := range map[string]struct {
@@ -205,46 +203,35 @@ func TestTransactionsAreAtomic(t *testing.T) {
 		want string
 	}{
 		"that ends well":                    {run(), ""},
-		"that fails":                        {func(*store.Tx, context.CancelFunc) error { return errBroken }, "broken"},
-		"that breaks":                       {func(*store.Tx, context.CancelFunc) error { panic(errBroken) }, "broken"},
+		"that fails":                        {func(tx *store.Tx, _ context.CancelFunc) { tx.Fail(errBroken) }, "broken"},
+		"that breaks":                       {func(*store.Tx, context.CancelFunc) { panic(errBroken) }, "broken"},
 		"whose statement fails":             {run("INSERT INTO nowhere VALUES (1)"), "no such table"},
 		"that SQLite has taken back itself": {run(again), "UNIQUE"},
 		"that SQLite will not commit": {
 			run("PRAGMA defer_foreign_keys = ON", "INSERT INTO wanted_sessions (conversation, after, wanted_at) VALUES (99, 0, 0)"), "FOREIGN KEY",
 		},
-		"whose statement without result fails": {func(tx *store.Tx, _ context.CancelFunc) error {
-			tx.Do(again)
-			tx.Do("INSERT INTO conversations (name, created_at) VALUES ('late', 0)")
-			return insertConversation(tx, "later")
-		}, "UNIQUE"},
-		"whose value cannot be read": {func(tx *store.Tx, _ context.CancelFunc) error {
-			store.Get[int](tx, "SELECT 1 FROM nowhere")
-			return nil
-		}, "no such table"},
-		"that wants a row where there is none": {func(tx *store.Tx, _ context.CancelFunc) error {
+		"that goes on after a failure": {run(again, "INSERT INTO conversations (name, created_at) VALUES ('late', 0)", "INSERT INTO nowhere VALUES (1)"), "UNIQUE"},
+		"whose value cannot be read":   {func(tx *store.Tx, _ context.CancelFunc) { store.Get[int](tx, "SELECT 1 FROM nowhere") }, "no such table"},
+		"that wants a row where there is none": {func(tx *store.Tx, _ context.CancelFunc) {
 			check.That(t, !tx.Row("SELECT 1 WHERE 0").Found(new(int)), "a row was found")
 			tx.Row("SELECT 1 WHERE 0").Scan(new(int))
-			return nil
-		}, "no rows"},
-		"that is no longer wanted": {func(_ *store.Tx, end context.CancelFunc) error { end(); return nil }, "context canceled"},
-		"that is no longer wanted, and writes": {func(tx *store.Tx, end context.CancelFunc) error {
-			if end(); insertConversation(tx, "late") == nil {
-				return errors.New("a statement ran")
-			}
-			return nil
-		}, "context canceled"},
-		"that is no longer wanted, and reads": {func(tx *store.Tx, end context.CancelFunc) error {
+		}, "not found"},
+		"that is no longer wanted": {func(_ *store.Tx, end context.CancelFunc) { end() }, "context canceled"},
+		"that is no longer wanted, and writes": {func(tx *store.Tx, end context.CancelFunc) {
 			end()
-			var n int
-			if err := tx.QueryRow("SELECT 1").Scan(&n); !errors.Is(err, context.Canceled) {
-				return errors.New("a query ran")
-			}
-			return store.Each(tx, func(*sql.Rows) error { return nil }, "SELECT 1")
+			check.That(t, !tx.Do("INSERT INTO conversations (name, created_at) VALUES ('late', 0)"), "a statement ran")
 		}, "context canceled"},
-		"in which a query stands open while others run": {func(tx *store.Tx, _ context.CancelFunc) error {
-			return store.Each(tx, func(rows *sql.Rows) error {
+		"that is no longer wanted, and reads": {func(tx *store.Tx, end context.CancelFunc) {
+			end()
+			check.That(t, !tx.Row("SELECT 1").Found(new(int)), "a query ran")
+			store.Each(tx, func(*sql.Rows) error { return errors.New("a query ran") }, "SELECT 1")
+		}, "context canceled"},
+		"in which a query stands open while others run": {func(tx *store.Tx, _ context.CancelFunc) {
+			store.Each(tx, func(rows *sql.Rows) error {
 				var id int64
-				return errors.Join(rows.Scan(&id), tx.QueryRow("SELECT id FROM conversations WHERE id = ?", id).Scan(&id))
+				err := rows.Scan(&id)
+				tx.Row("SELECT id FROM conversations WHERE id = ?", id).Scan(&id)
+				return err
 			}, "SELECT id FROM conversations")
 		}, ""},
 	} {
@@ -258,14 +245,17 @@ func TestTransactionsAreAtomic(t *testing.T) {
 						err = p.(error)
 					}
 				}()
-				return s.Update(limited, func(tx *store.Tx) error { return errors.Join(insertConversation(tx, "x"), test.do(tx, end)) })
+				return s.Update(limited, func(tx *store.Tx) {
+					insertConversation(tx, "x")
+					test.do(tx, end)
+				})
 			}()
 			check.Equal(t, "failed", err != nil, test.want != "")
 			check.Contains(t, "error", fmt.Sprint(err), test.want)
 			check.Equal(t, "rows", len(check.Must(s.Known(ctx))(t)) == 1, test.want == "")
 			// The connection is as good as before.
-			check.NoError(t, s.Update(ctx, func(tx *store.Tx) error { return insertConversation(tx, "y") }))
-			check.That(t, s.View(ctx, func(tx *store.Tx) error { return insertConversation(tx, "z") }) != nil, "a read transaction wrote")
+			check.NoError(t, s.Update(ctx, func(tx *store.Tx) { insertConversation(tx, "y") }))
+			check.That(t, s.View(ctx, func(tx *store.Tx) { insertConversation(tx, "z") }) != nil, "a read transaction wrote")
 		})
 	}
 }

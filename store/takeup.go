@@ -1,13 +1,18 @@
-// Taking up: moving waiting messages from the inbox to the transcript.
+// Taking up: moving waiting messages from the inbox to the transcript; and what a thread then inherits from its channel: a copy
+// of its summaries and of the message the thread hangs on, made once. Later changes in the channel do not reach it; deletions do.
 
 package store
 
 import (
 	"context"
+	"database/sql"
 	"math"
+	"strings"
 	"time"
 
 	"cairn/chat"
+	"cairn/llm"
+	"cairn/transcript"
 )
 
 // All is the end of the inbox, as a row.
@@ -44,7 +49,7 @@ func (in Inbox) Due(ctx context.Context) (d Due, err error) {
 // are too old to answer: Dequeue treats them as not addressed to the bot. Their age is the time
 // that has passed, where this process knows it, not the difference of clock times.
 func (in Inbox) Dequeue(ctx context.Context, upTo int64, budget int, since time.Time) (taken []chat.Message, err error) {
-	taken, err = write(ctx, in.c, "take up messages", func(tx *Tx) []chat.Message { return in.c.dequeue(tx, upTo, budget, since) })
+	taken, err = Update(ctx, in.c, "take up messages", func(tx *Tx) []chat.Message { return in.c.dequeue(tx, upTo, budget, since) })
 	for _, m := range taken {
 		in.c.store.arrivals.Delete(waitingMessage{in.c.id, m.ID})
 	}
@@ -79,14 +84,11 @@ func (c *Conversation) dequeue(tx *Tx, upTo int64, budget int, since time.Time) 
 	return taken
 }
 
-// maxTaken is the most messages that are taken up together.
-const maxTaken = 1000
-
-// oldest reads the messages of the inbox up to a row that fit the budget, with seqs from next on,
-// and returns the last one's row too.
+// oldest reads the messages of the inbox up to a row that fit the budget, with seqs from next on, and the last one's row.
 func (c *Conversation) oldest(tx *Tx, next, upTo int64, budget int, since time.Time) (found []chat.Message, last int64) {
+	const most = 1000
 	waiting := c.In(tx).Waiting(`AND id <= min(?2, coalesce((SELECT min(after) FROM wanted_sessions WHERE conversation = ?1), ?2))
-		ORDER BY id LIMIT ?3`, upTo, maxTaken)
+		ORDER BY id LIMIT ?3`, upTo, most)
 	places := make(map[string]int64) // of those found so far
 	for _, in := range waiting {
 		if in.Incomplete {
@@ -110,31 +112,24 @@ func (c *Conversation) oldest(tx *Tx, next, upTo int64, budget int, since time.T
 	return found, last
 }
 
-// resolve finds the message of the conversation that m replies to, one already in the transcript
-// or one being taken up now, and counts m's tokens.
+// resolve finds the message that m replies to, in the transcript or among those being taken up now, and counts m's tokens.
 func (c *Conversation) resolve(tx *Tx, m *chat.Message, places map[string]int64) {
 	if m.ReplyTo != "" {
 		if m.ReplySeq = places[m.ReplyTo]; m.ReplySeq == 0 {
 			m.ReplySeq = c.placeOf(tx, m.ReplyTo)
 		}
 	}
-	if m.ReplySeq != 0 || m.Quote != "" && c.wasDeleted(tx, m.ReplyTo) { // a seq says it
+	// A seq says it; and a platform still quotes what was deleted, here or in the channel of this thread.
+	above, _ := c.HangsOn()
+	if m.ReplySeq != 0 || m.Quote != "" && Exists(tx, `SELECT 1 FROM conversations c WHERE name IN (?1, ?2) AND (
+		EXISTS (SELECT 1 FROM gone WHERE conversation = c.id AND platform_id = ?3)
+		OR EXISTS (SELECT 1 FROM messages m WHERE m.conversation = c.id AND platform_id = ?3 AND role = 'user' AND deleted_at IS NOT NULL))`, c.name, above, m.ReplyTo) {
 		m.Quote = ""
 	}
 	m.Tokens = chat.TokensOf(*m)
 }
 
-// wasDeleted reports whether the message with the platform ID was deleted, here or in the channel of
-// this thread. Its platform may still have it, and quotes it in replies.
-func (c *Conversation) wasDeleted(tx *Tx, id string) bool {
-	above, _ := c.HangsOn()
-	return Exists(tx, `SELECT 1 FROM conversations c WHERE name IN (?1, ?2) AND (
-		EXISTS (SELECT 1 FROM gone WHERE conversation = c.id AND platform_id = ?3)
-		OR EXISTS (SELECT 1 FROM messages m WHERE m.conversation = c.id AND platform_id = ?3 AND role = 'user' AND deleted_at IS NOT NULL))`, c.name, above, id)
-}
-
-// placeOf returns the seq of the message with the platform ID, or of the bot's reply sent under
-// it; 0 if there is none, or none any more.
+// placeOf returns the seq of the message with the platform ID, or of the bot's reply sent under it; 0: none, or deleted.
 func (c *Conversation) placeOf(tx *Tx, id string) (seq int64) {
 	return Get[int64](tx, `SELECT seq FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user' AND deleted_at IS NULL
 		UNION ALL SELECT seq FROM messages INDEXED BY messages_replies
@@ -143,7 +138,6 @@ func (c *Conversation) placeOf(tx *Tx, id string) (seq int64) {
 		LIMIT 1`, c.id, id)
 }
 
-// waitingMessage is a message that waits in an inbox.
 type waitingMessage struct {
 	conversation int64
 	id           string
@@ -156,4 +150,97 @@ func (c *Conversation) arrivedSince(m Inbound, then time.Time) bool {
 		return !came.(time.Time).Before(then)
 	}
 	return m.received >= then.UnixMilli()
+}
+
+// HangsOn returns, for a thread, the name of its channel and the platform ID of the message it hangs on, if any.
+func (c *Conversation) HangsOn() (channel, message string) {
+	if strings.HasPrefix(c.name, TaskConnector+":") { // its parent sends it what it may know
+		return "", ""
+	}
+	channel, message = c.name[:max(strings.LastIndexByte(c.name, '/'), 0)], c.name[strings.LastIndexByte(c.name, '/')+1:]
+	if !strings.Contains(channel, "/") {
+		return "", ""
+	}
+	return channel, message
+}
+
+// inherit copies the channel's applied rows and the message the thread hangs on, when the thread's first message is written.
+// If the bot has seen nothing in the channel there is nothing to copy.
+func (c *Conversation) inherit(tx *Tx) {
+	name, root := c.HangsOn()
+	above := &Conversation{store: c.store, name: name}
+	if above.id = Get[int64](tx, "SELECT id FROM conversations WHERE name = ?", name); above.id == 0 {
+		return
+	}
+	tx.Do("UPDATE conversations SET parent = ?, version = version + 1 WHERE id = ?", above.id, c.id)
+	for i, row := range above.head(tx).Stack {
+		c.addInherited(tx, above, i+1, row, row.InheritedCost(), chat.Message{Text: row.Text})
+	}
+	m, found := above.saidAs(tx, root)
+	if !found {
+		return
+	}
+	low, high := above.RowRange(m.Seq, MaxSeq)
+	answer := Get[string](tx, `SELECT text FROM messages WHERE id BETWEEN ? AND ? AND turn = ? AND role = 'assistant' AND platform_id <> ''
+		ORDER BY id LIMIT 1`, low, high, m.Turn) // in Slack it may be in the thread and belong to the channel
+	if answer != "" && m.Role == llm.RoleUser && m.Seq != 0 {
+		m.Text += "\n\nYou answered: " + answer
+	}
+	m.ID = root
+	if m.ReplySeq > 0 { // its number would refer to another message here
+		m.ReplyTo, m.Quote = "", ""
+	}
+	for i := range m.Attachments {
+		m.Attachments[i].File = 0 // described in words
+	}
+	c.addInherited(tx, above, 0, transcript.Summary{Span: transcript.Span{From: m.Seq, To: m.Seq}, FromTime: m.Time, ToTime: m.Time, Messages: 1}, 0, m)
+}
+
+// addInherited writes a summary, with its text in m, or the message m that the thread hangs on.
+func (c *Conversation) addInherited(tx *Tx, above *Conversation, place int, row transcript.Summary, tokens int, m chat.Message) {
+	tx.Do(`INSERT INTO inherited (conversation, place, parent, from_seq, to_seq, from_at, to_at, kind, messages,
+		platform_id, role, author, reply_to, quote, text, attachments, tokens) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		c.id, place, above.id, row.From, row.To, row.FromTime.UnixMilli(), row.ToTime.UnixMilli(), row.Kind, row.Messages,
+		m.ID, m.Role, m.Author, m.ReplyTo, m.Quote, m.Text, toJSON(m.Attachments), tokens)
+}
+
+// saidAs finds the message with a platform ID, waiting or not, or the bot's reply that was sent under it.
+func (c *Conversation) saidAs(tx *Tx, id string) (m chat.Message, found bool) {
+	if id == "" {
+		return m, false
+	}
+	if seq := c.placeOf(tx, id); seq != 0 {
+		return c.In(tx).Message(seq), true
+	}
+	for _, in := range c.In(tx).Waiting("AND platform_id = ?", id) {
+		return in.message(), true
+	}
+	return m, false
+}
+
+func (c *Conversation) inheritance(tx *Tx) (in transcript.Inheritance) {
+	Each(tx, func(rows *sql.Rows) error {
+		var row transcript.Summary
+		var m chat.Message
+		err := rows.Scan(&row.From, &row.To, Local(&row.FromTime), Local(&row.ToTime), &row.Kind, &row.Messages,
+			&m.ID, &m.Role, &m.Author, &m.ReplyTo, &m.Quote, &row.Text, JSON(&m.Attachments), &row.Tokens)
+		if row.Kind == "" {
+			m.Text, m.Time = row.Text, row.FromTime
+			in.Root = &m
+			return err
+		}
+		if row.Kind == transcript.Placeholder { // it says how many messages are left, which a deletion changes
+			row.Tokens = row.InheritedCost()
+		}
+		in.Stack = append(in.Stack, row)
+		return err
+	}, `SELECT from_seq, to_seq, from_at, to_at, kind, messages, platform_id, role, author, reply_to, quote, text, attachments, tokens
+		FROM inherited WHERE conversation = ? ORDER BY place`, c.id)
+	return in
+}
+
+// TouchThreads increments the version of the threads whose copies match the condition.
+func (rs Rows) TouchThreads(where string, args ...any) {
+	rs.tx.Do("UPDATE conversations SET version = version + 1 WHERE id IN (SELECT conversation FROM inherited WHERE parent = ? AND "+where+")",
+		append([]any{rs.c.id}, args...)...)
 }

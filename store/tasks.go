@@ -15,8 +15,7 @@ import (
 // TaskConnector is the first part of the names of tasks' conversations.
 const TaskConnector = "task"
 
-// TaskID begins the IDs of messages that no platform knows: those between tasks and their
-// parents.
+// TaskID begins the IDs of messages between tasks and their parents, which no platform knows.
 const TaskID = "cairn:task"
 
 // TaskState is how far a task has come, or how it ended.
@@ -60,8 +59,7 @@ type NewTask struct {
 // ErrTooManyTasks is returned by Begin when too many tasks are open: this one must wait.
 var ErrTooManyTasks = errors.New("too many tasks are open")
 
-// RootOf returns the conversation of people above a task's, and how deep the task is below it.
-// For any other conversation it returns the name itself and 0.
+// RootOf returns the conversation of people above a task's, and how deep the task is below it: 0 if it is none.
 func RootOf(name string) (root string, depth int) {
 	for strings.HasPrefix(name, TaskConnector+":") {
 		name = ParentOf(name)
@@ -73,97 +71,85 @@ func RootOf(name string) (root string, depth int) {
 func (c *Conversation) IsTask() bool { return strings.HasPrefix(c.name, TaskConnector+":") }
 
 // Begin begins a task: when it returns, the task's conversation has its first message.
-func (ts Tasks) Begin(ctx context.Context, n NewTask) (t Task, err error) {
+func (ts Tasks) Begin(ctx context.Context, n NewTask) (Task, error) {
 	root, _ := RootOf(ts.c.name)
-	err = ts.c.Update(ctx, "begin a task", func(tx *Tx) error {
+	return Update(ctx, ts.c, "begin a task", func(tx *Tx) Task {
 		var rootID, number int64
 		var open int
 		tx.Row(`SELECT id, (SELECT count(*) FROM tasks WHERE root = c.id AND state = 'open'),
 			(SELECT coalesce(max(number), 0) FROM tasks WHERE parent = ?) FROM conversations c WHERE name = ?`, ts.c.id, root).Scan(&rootID, &open, &number)
 		if open >= n.Most {
-			return ErrTooManyTasks
+			tx.Fail(ErrTooManyTasks)
+			return Task{}
 		}
 		child := &Conversation{store: ts.c.store}
 		for child.id == 0 && tx.err == nil { // memories imported from a task elsewhere may have taken the name
 			number++
 			if child.name = fmt.Sprintf("%s:%s/%d", TaskConnector, ts.c.name, number); len(child.name) > MaxName {
-				return errors.New("the name of the conversation is too long")
+				tx.Fail(errors.New("the name of the conversation is too long"))
 			}
 			child.id = Get[int64](tx, "INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING id", child.name, Now())
 		}
 		tx.Do(`INSERT INTO tasks (id, parent, root, number, agent, text, began, author, above, own, state, created_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?)`,
-			child.id, ts.c.id, rootID, number, n.Agent, n.Text, n.Began, n.Author, encode(n.Above), encode(n.Own), Now())
+			child.id, ts.c.id, rootID, number, n.Agent, n.Text, n.Began, n.Author, Encode(n.Above), Encode(n.Own), Now())
 		for _, seq := range n.Sources {
 			tx.Do("INSERT INTO task_sources (message, task) VALUES (?, ?) ON CONFLICT DO NOTHING", ts.c.Row(seq), child.id)
 		}
 		child.deliver(tx, taskMessage("", n.Message, TaskID, ts.c.name))
-		t = child.task(tx)
-		return nil
+		return child.task(tx)
 	})
-	return t, err
 }
 
-// taskMessage returns a message between a task and its parent, which asks for a turn. Its
-// author's ID is a conversation's name, so that it does not count as anyone else's turn.
+// taskMessage returns a message between a task and its parent, which asks for a turn. Its author's ID is a conversation's name,
+// so that it does not count as anyone else's turn.
 func taskMessage(author, text, id, from string) Inbound {
 	return Inbound{ID: id, Author: author, AuthorID: from, Text: text, Addressed: true}
 }
 
-// Continue resumes the task of this conversation with a message, unless the task has ended, or a
-// message waits in its inbox already, such as the result of a task below it.
+// Continue resumes the task of this conversation with a message, unless the task has ended, or a message waits already.
 func (ts Tasks) Continue(ctx context.Context, text string) error {
-	return ts.c.Update(ctx, "continue a task", func(tx *Tx) error {
+	return ts.c.Update(ctx, "continue a task", func(tx *Tx) {
 		next := Get[int64](tx, `SELECT next_seq FROM conversations c JOIN tasks USING (id) WHERE id = ? AND state = 'open'
 			AND NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id)`, ts.c.id)
 		if next != 0 {
 			ts.c.deliver(tx, taskMessage("", text, fmt.Sprintf("%s-next-%d", TaskID, next), ts.c.name))
 		}
-		return nil
 	})
 }
 
-// End ends the task that this conversation is, and the tasks below it; report goes to its parent.
-// If the task had already ended, ended is false and nothing changes.
+// End ends the task that this conversation is, and the tasks below it, unless it had already; report goes to its parent.
 func (ts Tasks) End(ctx context.Context, state TaskState, author, report string) (ended bool, err error) {
-	return write(ctx, ts.c, "end a task", func(tx *Tx) (ended bool) {
+	return Update(ctx, ts.c, "end a task", func(tx *Tx) (ended bool) {
 		t := ts.c.task(tx)
 		if t.State != TaskOpen {
 			return false
 		}
 		ts.c.endBelow(tx, state)
-		parent := tx.conversation(t.Parent)
+		parent := tx.Conversation(t.Parent)
 		result := taskMessage(author, report, fmt.Sprintf("%s-%d", TaskID, t.Number), ts.c.name)
 		if t.Author == "" && !parent.IsTask() {
-			result.ReplyTo = parent.askedBefore(tx, t.Began)
+			low, high := parent.RowRange(1, t.Began)
+			result.ReplyTo = Get[string](tx, `SELECT iif(platform_id LIKE ?3 || '-%', reply_to, platform_id) FROM messages INDEXED BY messages_addressed
+				WHERE id BETWEEN ?1 AND ?2 AND addressed = 1 ORDER BY id DESC LIMIT 1`, low, high, TaskID) // who asked for the task
 		}
 		parent.deliver(tx, result)
 		return true
 	})
 }
 
-// askedBefore returns the platform's ID of the newest message up to a place that asked the bot; for a
-// task's result, the one that asked for the task.
-func (c *Conversation) askedBefore(tx *Tx, seq int64) (id string) {
-	low, high := c.RowRange(1, seq)
-	return Get[string](tx, `SELECT iif(platform_id LIKE ?3 || '-%', reply_to, platform_id) FROM messages INDEXED BY messages_addressed
-		WHERE id BETWEEN ?1 AND ?2 AND addressed = 1 ORDER BY id DESC LIMIT 1`, low, high, TaskID)
-}
-
-// Drop silently ends the open tasks that the model began after message began of the conversation, and
-// returns them.
+// Drop silently ends the open tasks that the model began after message began, and returns them.
 func (ts Tasks) Drop(ctx context.Context, began int64) ([]Task, error) {
-	return write(ctx, ts.c, "drop tasks", func(tx *Tx) []Task {
+	return Update(ctx, ts.c, "drop tasks", func(tx *Tx) []Task {
 		open := tx.Tasks("t.parent = ? AND t.state = 'open' AND t.author = '' AND t.began >= ?", ts.c.id, began)
 		for i := range open {
-			tx.conversation(open[i].Conversation).endBelow(tx, TaskStopped)
+			tx.Conversation(open[i].Conversation).endBelow(tx, TaskStopped)
 			open[i].State = TaskStopped
 		}
 		return open
 	})
 }
 
-// endBelow silently ends the conversation's task and all below it.
 func (c *Conversation) endBelow(tx *Tx, state TaskState) {
 	tx.Do(`WITH RECURSIVE below (id) AS (SELECT ?1 UNION SELECT t.id FROM tasks t JOIN below b ON t.parent = b.id WHERE t.state = 'open')
 		UPDATE tasks SET state = iif(id = ?1, ?2, ?3), ended_at = ?4 WHERE id IN below AND state = 'open'`, c.id, state, TaskStopped, Now())
@@ -171,49 +157,37 @@ func (c *Conversation) endBelow(tx *Tx, state TaskState) {
 
 // Self returns the task that this conversation is, or ErrNotFound.
 func (ts Tasks) Self(ctx context.Context) (Task, error) {
-	return read(ctx, ts.c, "read the task", ts.c.task)
+	return View(ctx, ts.c, "read the task", ts.c.task)
 }
 
-func (c *Conversation) task(tx *Tx) Task {
-	task, err := First(tx.Tasks("t.id = ?", c.id), nil)
-	tx.Fail(err)
-	return task
-}
+func (c *Conversation) task(tx *Tx) Task { return First(tx, tx.Tasks("t.id = ?", c.id)) }
 
 // Open returns the conversation's open tasks, oldest first.
 func (ts Tasks) Open(ctx context.Context) ([]Task, error) {
-	return read(ctx, ts.c, "read the open tasks", func(tx *Tx) []Task { return tx.Tasks("t.parent = ? AND t.state = 'open'", ts.c.id) })
+	return View(ctx, ts.c, "read the open tasks", func(tx *Tx) []Task { return tx.Tasks("t.parent = ? AND t.state = 'open'", ts.c.id) })
 }
 
-// Final reports whether a reply to the messages with these platform IDs is the last one of the task
-// that this conversation is: no task below it is open, and no message came later, such as the result
-// of a task below it that has ended meanwhile.
+// Final reports whether a reply to the messages with these platform IDs is the last one of the task that this conversation is:
+// no task below it is open, and no message came later.
 func (ts Tasks) Final(ctx context.Context, answers []string) (final bool, err error) {
-	low, high := ts.c.RowRange(1, MaxSeq)
 	err = ts.c.row(ctx, "look for unfinished work of a task", []any{&final}, `SELECT
 		NOT EXISTS (SELECT 1 FROM tasks WHERE parent = ?1 AND state = 'open')
 		AND NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1)
-		AND coalesce((SELECT platform_id FROM messages WHERE id BETWEEN ?2 AND ?3 AND role = 'user' ORDER BY id DESC LIMIT 1), '')
-			IN (SELECT value FROM json_each(?4))`, ts.c.id, low, high, encode(answers))
+		AND coalesce((SELECT platform_id FROM messages WHERE `+Own+` AND role = 'user' ORDER BY id DESC LIMIT 1), '')
+			IN (SELECT value FROM json_each(?2))`, ts.c.id, Encode(answers))
 	return final, err
 }
 
-// maxListed limits the tasks in a list.
-const maxListed = 50
-
-// List returns the newest tasks of the conversation, the oldest of them first.
+// List returns the newest 50 tasks of the conversation, the oldest of them first.
 func (ts Tasks) List(ctx context.Context) ([]Task, error) {
-	return read(ctx, ts.c, "list the tasks", func(tx *Tx) []Task {
-		return tx.Tasks("t.parent = ?1 AND t.number > (SELECT max(number) FROM tasks WHERE parent = ?1) - ?2", ts.c.id, maxListed)
+	return View(ctx, ts.c, "list the tasks", func(tx *Tx) []Task {
+		return tx.Tasks("t.parent = ?1 AND t.number > (SELECT max(number) FROM tasks WHERE parent = ?1) - 50", ts.c.id)
 	})
 }
 
 // OpenTasks returns all open tasks of the store.
 func (s *Store) OpenTasks(ctx context.Context) (found []Task, err error) {
-	err = s.View(ctx, func(tx *Tx) error {
-		found = tx.Tasks("t.state = 'open'")
-		return nil
-	})
+	err = s.View(ctx, func(tx *Tx) { found = tx.Tasks("t.state = 'open'") })
 	return found, Fail("look for open tasks", err)
 }
 
@@ -221,7 +195,7 @@ func (s *Store) OpenTasks(ctx context.Context) (found []Task, err error) {
 func (t *Tx) Tasks(where string, args ...any) []Task {
 	return List(t, func(rows *sql.Rows, t *Task) error {
 		return rows.Scan(&t.Number, &t.Parent, &t.Conversation, &t.Agent, &t.Text, &t.State, &t.Began, &t.Author,
-			fromJSON{&t.Above}, fromJSON{&t.Own}, utc(&t.Created), utc(&t.Ended), &t.Messages, &t.Tokens, fromJSON{&t.Sources})
+			JSON(&t.Above), JSON(&t.Own), UTC(&t.Created), UTC(&t.Ended), &t.Messages, &t.Tokens, JSON(&t.Sources))
 	}, `SELECT t.number, p.name, c.name, t.agent, t.text, t.state, t.began, t.author, t.above, t.own, t.created_at, t.ended_at, c.next_seq - 1,
 			(SELECT coalesce(sum(input + output), 0) FROM usage WHERE conversation = t.id),
 			(SELECT '[' || coalesce(group_concat(message & 4294967295), '') || ']' FROM task_sources WHERE task = t.id)
@@ -230,9 +204,8 @@ func (t *Tx) Tasks(where string, args ...any) []Task {
 
 // Calls counts the model calls stored so far in the task that this conversation is.
 func (ts Tasks) Calls(ctx context.Context) (n int, err error) {
-	low, high := ts.c.RowRange(1, MaxSeq)
 	err = ts.c.row(ctx, "count the calls of a task", []any{&n},
-		"SELECT count(*) FROM messages WHERE id BETWEEN ? AND ? AND role = 'assistant'", low, high)
+		"SELECT count(*) FROM messages WHERE "+Own+" AND role = 'assistant'", ts.c.id)
 	return n, err
 }
 

@@ -12,28 +12,27 @@ import (
 	"time"
 )
 
-// Tx is a transaction on its own connection. It does what an sql.Tx does, but without a goroutine
-// for each transaction and each query, which took a third of a turn's CPU time in addition to its
-// writes.
+// Tx is a transaction on its own connection. Its first error ends it, see Fail. It does what an sql.Tx does, but without
+// a goroutine for each transaction and each query, which took a third of a turn's CPU time in addition to its writes.
 type Tx struct {
 	ctx   context.Context
 	conn  *sql.Conn
 	store *Store
 	after []func() // called after the commit
-	err   error    // see Fail
+	err   error
 }
 
 // transact runs f in a transaction. begin is one of the following; an error or a panic rolls it back, and so does the
 // end of ctx before f has returned; a statement that is running then is not interrupted.
-func transact(ctx context.Context, db *sql.DB, begin string, f func(tx *Tx) error) error {
+func transact(ctx context.Context, db *sql.DB, begin string, f func(tx *Tx)) error {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close() // returns it to the pool
 	tx := &Tx{ctx: ctx, conn: conn}
-	if _, err := tx.Exec(begin); err != nil {
-		return err
+	if tx.Do(begin); tx.err != nil {
+		return tx.err
 	}
 	committed := false
 	defer func() {
@@ -41,12 +40,10 @@ func transact(ctx context.Context, db *sql.DB, begin string, f func(tx *Tx) erro
 			tx.rollBack()
 		}
 	}()
-	if err := f(tx); err != nil {
-		return cmp.Or(tx.err, err)
-	}
-	_, err = tx.Exec("COMMIT")
-	committed = err == nil
-	return err
+	f(tx)
+	tx.Do("COMMIT")
+	committed = tx.err == nil
+	return tx.err
 }
 
 const (
@@ -70,7 +67,7 @@ func (t *Tx) rollBack() {
 }
 
 // Fail ends the transaction with an error, unless it is nil or another one came before: what follows reads and writes
-// nothing, and nothing is committed. Everything that returns no error fails this way.
+// nothing, and nothing is committed. Everything here fails this way.
 func (t *Tx) Fail(err error) { t.err = cmp.Or(t.err, err) }
 
 // queryContext returns the context of a query: one that never ends, because with one that can end,
@@ -94,29 +91,23 @@ var ended = func() context.Context {
 
 // Do runs a statement, and reports whether it changed a row.
 func (t *Tx) Do(query string, args ...any) (changed bool) {
-	err := ChangeRow(t, query, args...)
-	if !errors.Is(err, ErrNotFound) {
-		t.Fail(err)
+	if t.Fail(t.ctx.Err()); t.err != nil {
+		return false
 	}
-	return err == nil
+	result, err := t.conn.ExecContext(context.Background(), query, args...)
+	var n int64
+	if err == nil {
+		n, err = result.RowsAffected()
+	}
+	t.Fail(err)
+	return n > 0
 }
 
 // change runs a statement that must change a row; else the transaction fails with ErrNotFound.
-func (t *Tx) change(query string, args ...any) { t.Fail(ChangeRow(t, query, args...)) }
-
-func (t *Tx) Exec(query string, args ...any) (sql.Result, error) {
-	if err := cmp.Or(t.err, t.ctx.Err()); err != nil {
-		return nil, err
+func (t *Tx) change(query string, args ...any) {
+	if !t.Do(query, args...) {
+		t.Fail(ErrNotFound)
 	}
-	return t.conn.ExecContext(context.Background(), query, args...)
-}
-
-func (t *Tx) Query(query string, args ...any) (*sql.Rows, error) {
-	return t.conn.QueryContext(t.queryContext(), query, args...)
-}
-
-func (t *Tx) QueryRow(query string, args ...any) *sql.Row {
-	return t.conn.QueryRowContext(t.queryContext(), query, args...)
 }
 
 // WatchCopies sets f, which is called after a deletion for messages that changed in other
@@ -131,16 +122,10 @@ func (t *Tx) CopiesChanged(conversation string, seqs ...int64) {
 	}
 }
 
-// Conversation returns the conversation with that name, or ErrNotFound.
-func (t *Tx) Conversation(name string) (*Conversation, error) {
-	id, err := Value[int64](t, "SELECT id FROM conversations WHERE name = ?", name)
-	return &Conversation{store: t.store, id: id, name: name}, err
-}
-
-// conversation is Conversation, see Fail.
-func (t *Tx) conversation(name string) *Conversation {
-	c, err := t.Conversation(name)
-	t.Fail(err)
+// Conversation returns the conversation with that name; there must be one.
+func (t *Tx) Conversation(name string) *Conversation {
+	c := &Conversation{store: t.store, name: name}
+	t.Row("SELECT id FROM conversations WHERE name = ?", name).Scan(&c.id)
 	return c
 }
 
@@ -153,122 +138,12 @@ func (t *Tx) Conversations(rest string, args ...any) []*Conversation {
 }
 
 // Each calls scan for every row of a query.
-func Each(tx *Tx, scan func(*sql.Rows) error, query string, args ...any) error {
-	rows, err := tx.Query(query, args...)
-	if err != nil {
-		return err
+func Each(tx *Tx, scan func(*sql.Rows) error, query string, args ...any) {
+	rows, err := tx.conn.QueryContext(tx.queryContext(), query, args...)
+	if err == nil {
+		err = scanAll(rows, scan)
 	}
-	return scanAll(rows, scan)
-}
-
-// Select returns the rows of a query; scan reads one of them.
-func Select[T any](tx *Tx, scan func(*sql.Rows, *T) error, query string, args ...any) (all []T, err error) {
-	err = Each(tx, appendTo(&all, scan), query, args...)
-	return all, err
-}
-
-// List is Select, see Tx.Fail.
-func List[T any](tx *Tx, scan func(*sql.Rows, *T) error, query string, args ...any) []T {
-	all, err := Select(tx, scan, query, args...)
 	tx.Fail(err)
-	return all
-}
-
-// appendTo returns a function that scans a row and appends it.
-func appendTo[T any](all *[]T, scan func(*sql.Rows, *T) error) func(*sql.Rows) error {
-	return func(rows *sql.Rows) error {
-		var row T
-		err := scan(rows, &row)
-		*all = append(*all, row)
-		return err
-	}
-}
-
-// Values returns the one column of the rows of a query, see Tx.Fail.
-func Values[T any](tx *Tx, query string, args ...any) []T {
-	return List(tx, scanOne[T], query, args...)
-}
-
-func scanOne[T any](rows *sql.Rows, value *T) error { return rows.Scan(value) }
-
-// Value returns the one column of the first row of a query, or ErrNotFound.
-func Value[T any](tx *Tx, query string, args ...any) (value T, err error) {
-	err = tx.QueryRow(query, args...).Scan(&value)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = ErrNotFound
-	}
-	return value, err
-}
-
-// Get returns the one column of the first row of a query, or the zero value if there is none.
-func Get[T any](tx *Tx, query string, args ...any) (value T) {
-	tx.Row(query, args...).Found(&value)
-	return value
-}
-
-// Row is the first row of a query, see Tx.Fail.
-type Row struct {
-	tx  *Tx
-	row *sql.Row
-}
-
-func (t *Tx) Row(query string, args ...any) Row { return Row{t, t.QueryRow(query, args...)} }
-
-// Scan reads the columns. Without a row the transaction fails.
-func (r Row) Scan(columns ...any) { r.tx.Fail(r.row.Scan(columns...)) }
-
-// Found reads the columns, if there is a row, and reports that.
-func (r Row) Found(columns ...any) bool {
-	err := r.row.Scan(columns...)
-	if !errors.Is(err, sql.ErrNoRows) {
-		r.tx.Fail(err)
-	}
-	return err == nil
-}
-
-// stamp reads a time from a column.
-type stamp struct {
-	to *time.Time
-	as func(millis int64) time.Time
-}
-
-func (s stamp) Scan(column any) error {
-	millis, _ := column.(int64) // NULL is like 0
-	*s.to = s.as(millis)
-	return nil
-}
-
-// utc reads a time for programs; 0 or NULL is the zero time.
-func utc(to *time.Time) stamp { return stamp{to, atOrZero} }
-
-// local reads a time as it is shown, see ShownAt.
-func local(to *time.Time) stamp { return stamp{to, ShownAt} }
-
-// fromJSON reads a value from a column of JSON; empty text leaves it alone.
-type fromJSON struct{ to any }
-
-func (j fromJSON) Scan(column any) error {
-	text, _ := column.(string)
-	if text == "" {
-		return nil
-	}
-	return json.Unmarshal([]byte(text), j.to)
-}
-
-// Exists reports whether a query has rows.
-func Exists(tx *Tx, query string, args ...any) bool {
-	return Get[bool](tx, "SELECT EXISTS ("+query+")", args...)
-}
-
-// First returns the first of the rows that were found, or ErrNotFound.
-func First[T any](found []T, err error) (first T, _ error) {
-	if err == nil && len(found) == 0 {
-		err = ErrNotFound
-	}
-	if err != nil {
-		return first, err
-	}
-	return found[0], nil
 }
 
 func scanAll(rows *sql.Rows, scan func(*sql.Rows) error) error {
@@ -281,15 +156,107 @@ func scanAll(rows *sql.Rows, scan func(*sql.Rows) error) error {
 	return rows.Err()
 }
 
-// ChangeRow runs a statement and returns ErrNotFound if it changed no row.
-func ChangeRow(tx *Tx, query string, args ...any) error {
-	result, err := tx.Exec(query, args...)
-	if err != nil {
+// List returns the rows of a query; scan reads one of them.
+func List[T any](tx *Tx, scan func(*sql.Rows, *T) error, query string, args ...any) (all []T) {
+	Each(tx, appendTo(&all, scan), query, args...)
+	return all
+}
+
+func appendTo[T any](all *[]T, scan func(*sql.Rows, *T) error) func(*sql.Rows) error {
+	return func(rows *sql.Rows) error {
+		var row T
+		err := scan(rows, &row)
+		*all = append(*all, row)
 		return err
 	}
-	n, err := result.RowsAffected()
-	if err == nil && n == 0 {
-		return ErrNotFound
+}
+
+// First returns the first of the rows that were found. Without one the transaction fails with ErrNotFound.
+func First[T any](tx *Tx, found []T) (first T) {
+	if len(found) == 0 {
+		tx.Fail(ErrNotFound)
+		return first
 	}
-	return err
+	return found[0]
+}
+
+// Values returns the one column of the rows of a query.
+func Values[T any](tx *Tx, query string, args ...any) []T {
+	return List(tx, scanOne[T], query, args...)
+}
+
+func scanOne[T any](rows *sql.Rows, value *T) error { return rows.Scan(value) }
+
+// Get returns the one column of the first row of a query, or the zero value if there is none.
+func Get[T any](tx *Tx, query string, args ...any) (value T) {
+	tx.Row(query, args...).Found(&value)
+	return value
+}
+
+// Exists reports whether a query has rows.
+func Exists(tx *Tx, query string, args ...any) bool {
+	return Get[bool](tx, "SELECT EXISTS ("+query+")", args...)
+}
+
+// Row is the first row of a query.
+type Row struct {
+	tx  *Tx
+	row *sql.Row
+}
+
+func (t *Tx) Row(query string, args ...any) Row {
+	return Row{t, t.conn.QueryRowContext(t.queryContext(), query, args...)}
+}
+
+// Scan reads the columns. Without a row the transaction fails with ErrNotFound.
+func (r Row) Scan(columns ...any) {
+	if !r.Found(columns...) {
+		r.tx.Fail(ErrNotFound)
+	}
+}
+
+// Found reads the columns, if there is a row, and reports that.
+func (r Row) Found(columns ...any) bool {
+	err := r.row.Scan(columns...)
+	if !errors.Is(err, sql.ErrNoRows) {
+		r.tx.Fail(err)
+	}
+	return err == nil
+}
+
+// scanner reads a column.
+type scanner func(column any) error
+
+func (read scanner) Scan(column any) error { return read(column) }
+
+func stamp(to *time.Time, as func(millis int64) time.Time) sql.Scanner {
+	return scanner(func(column any) error {
+		millis, _ := column.(int64) // NULL is like 0
+		*to = as(millis)
+		return nil
+	})
+}
+
+// UTC reads a time for programs; 0 or NULL is the zero time.
+func UTC(to *time.Time) sql.Scanner {
+	return stamp(to, func(millis int64) time.Time {
+		if millis == 0 {
+			return time.Time{}
+		}
+		return At(millis)
+	})
+}
+
+// Local reads a time as it is shown, see ShownAt.
+func Local(to *time.Time) sql.Scanner { return stamp(to, ShownAt) }
+
+// JSON reads a value from a column of JSON; empty text leaves it alone.
+func JSON(to any) sql.Scanner {
+	return scanner(func(column any) error {
+		text, _ := column.(string)
+		if text == "" {
+			return nil
+		}
+		return json.Unmarshal([]byte(text), to)
+	})
 }

@@ -20,9 +20,8 @@ const MaxSeq = math.MaxUint32
 // Row returns the row id of a seq.
 func (c *Conversation) Row(seq int64) int64 { return c.id<<32 | seq }
 
-// RowRange returns the row IDs of the seqs from and to, both included. Every query of messages uses
-// it, so that none leaves its conversation, whatever numbers it gets; without any seqs the range
-// is empty.
+// RowRange returns the row IDs of the seqs from and to, both included. Queries of messages use it or Own, so that none leaves
+// its conversation, whatever numbers it gets; without any seqs the range is empty.
 func (c *Conversation) RowRange(from, to int64) (low, high int64) {
 	from, to = max(from, 1), min(to, MaxSeq)
 	if from > to {
@@ -31,11 +30,13 @@ func (c *Conversation) RowRange(from, to int64) (low, high int64) {
 	return c.Row(from), c.Row(to)
 }
 
+// Own selects the messages of conversation ?1.
+const Own = "id BETWEEN ?1 << 32 AND ?1 << 32 | 4294967295"
+
 const messageColumns = `seq, turn, role, platform_id, author_id, author, text, attachments, reply_to, reply_seq, quote,
 	calls, call_id, tool, native, said_at, addressed, optional, tokens, context, deprived`
 
-// Messages reads the messages of [from, to] that were not deleted, oldest first. rest continues
-// the WHERE clause.
+// Messages reads the messages of [from, to] that were not deleted, oldest first. rest continues the WHERE clause.
 func (rs Rows) Messages(from, to int64, rest string, args ...any) []chat.Message {
 	return rs.MessagesOf("messages", from, to, rest, args...)
 }
@@ -52,10 +53,10 @@ func scanMessage(rows *sql.Rows, m *chat.Message, more ...any) error {
 	var native string
 	err := rows.Scan(append([]any{
 		&m.Seq, &m.Turn, &m.Role, &m.ID, &m.AuthorID, &m.Author, &m.Text,
-		fromJSON{&m.Attachments},
+		JSON(&m.Attachments),
 		&m.ReplyTo, &m.ReplySeq, &m.Quote,
-		fromJSON{&m.Calls},
-		&m.CallID, &m.Tool, &native, local(&m.Time), &m.Addressed, &m.Optional, &m.Tokens, &m.Context, &m.Deprived,
+		JSON(&m.Calls),
+		&m.CallID, &m.Tool, &native, Local(&m.Time), &m.Addressed, &m.Optional, &m.Tokens, &m.Context, &m.Deprived,
 	}, more...)...)
 	if native != "" {
 		m.Native = json.RawMessage(native)
@@ -68,11 +69,11 @@ func toJSON[T any](list []T) string {
 	if len(list) == 0 {
 		return ""
 	}
-	return encode(list)
+	return Encode(list)
 }
 
-// encode encodes numbers, texts, and lists, maps and structs of them, which cannot fail.
-func encode(value any) string {
+// Encode encodes numbers, texts, and lists, maps and structs of them as JSON, which cannot fail.
+func Encode(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
 		panic(err)
@@ -87,27 +88,20 @@ func FromJSON[T any](text string, list *[]T) error {
 	return json.Unmarshal([]byte(text), list)
 }
 
-// Page returns at most limit messages from seq from on, oldest first, without deleted ones. The
-// next page begins after the last one's seq.
+// Page returns at most limit messages from seq from on, oldest first, without deleted ones.
 func (tr Transcript) Page(ctx context.Context, from int64, limit int) ([]chat.Message, error) {
-	return read(ctx, tr.c, "read transcript", func(tx *Tx) []chat.Message {
+	return View(ctx, tr.c, "read transcript", func(tx *Tx) []chat.Message {
 		return tr.c.In(tx).Messages(from, MaxSeq, "ORDER BY id LIMIT ?", max(limit, 0))
 	})
 }
 
-// Message returns one message. ErrNotFound: there is no such message, or it was deleted.
+// Message returns one message. ErrNotFound: there is none, or it was deleted.
 func (tr Transcript) Message(ctx context.Context, seq int64) (chat.Message, error) {
-	return read(ctx, tr.c, fmt.Sprintf("read message %d", seq), func(tx *Tx) chat.Message { return tr.c.In(tx).message(seq) })
+	return View(ctx, tr.c, fmt.Sprintf("read message %d", seq), func(tx *Tx) chat.Message { return tr.c.In(tx).Message(seq) })
 }
 
-func (rs Rows) Message(seq int64) (chat.Message, error) { return First(rs.Messages(seq, seq, ""), nil) }
-
-// message is Message, see Tx.Fail.
-func (rs Rows) message(seq int64) chat.Message {
-	m, err := rs.Message(seq)
-	rs.tx.Fail(err)
-	return m
-}
+// Message reads a message; there must be one.
+func (rs Rows) Message(seq int64) chat.Message { return First(rs.tx, rs.Messages(seq, seq, "")) }
 
 // The states of a turn. Its first message holds it; the others have none.
 const (
@@ -129,8 +123,8 @@ func (c *Conversation) newAppender(tx *Tx) *appender {
 	return &appender{c: c, tx: tx, first: next, next: next}
 }
 
-// write stores m, whose seq and turn are set. turn is the state of the turn that m begins, nil if
-// it begins none; for a waiting turn, write counts the first attempt.
+// write stores m, whose seq and turn are set. turn is the state of the turn that m begins, nil if it begins none; for a waiting
+// turn, write counts the first attempt.
 func (p *appender) write(m chat.Message, turn any) {
 	if m.Seq < p.next || m.Seq > MaxSeq {
 		p.tx.Fail(fmt.Errorf("message with seq %d, the next one is %d", m.Seq, p.next))
@@ -164,48 +158,44 @@ type Counts struct {
 
 // Counts counts the conversation. It reads every message's row once.
 func (tr Transcript) Counts(ctx context.Context) (n Counts, err error) {
-	low, high := tr.c.RowRange(1, MaxSeq)
 	err = tr.c.row(ctx, "count", []any{&n.Messages, &n.Waiting, &n.Memories}, `SELECT
-		(SELECT count(*) FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL),
-		(SELECT count(*) FROM inbox WHERE conversation = ?),
-		(SELECT count(*) FROM memories WHERE conversation = ? AND state = 'active')`, low, high, tr.c.id, tr.c.id)
+		(SELECT count(*) FROM messages WHERE `+Own+` AND deleted_at IS NULL),
+		(SELECT count(*) FROM inbox WHERE conversation = ?1),
+		(SELECT count(*) FROM memories WHERE conversation = ?1 AND state = 'active')`, tr.c.id)
 	return n, err
 }
 
-// Pin pins a message; fresh is false if it was already pinned. ErrNotFound: there is no such
-// message, or it was deleted.
+// Pin pins a message; fresh is false if it was already pinned. ErrNotFound: there is no such message, or it was deleted.
 func (tr Transcript) Pin(ctx context.Context, seq int64, by string) (fresh bool, err error) {
-	err = tr.c.Update(ctx, fmt.Sprintf("pin message %d", seq), func(tx *Tx) error {
-		tr.c.In(tx).message(seq)
+	err = tr.c.Update(ctx, fmt.Sprintf("pin message %d", seq), func(tx *Tx) {
+		tr.c.In(tx).Message(seq)
 		fresh = tx.Do("INSERT INTO pins (conversation, seq, made_by, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", tr.c.id, seq, by, Now())
 		if fresh {
 			tr.c.In(tx).NextVersion()
 		}
-		return nil
 	})
 	return fresh, err
 }
 
 // Unpin removes a pin. ErrNotFound: the message is not pinned.
 func (tr Transcript) Unpin(ctx context.Context, seq int64) error {
-	return tr.c.Update(ctx, fmt.Sprintf("unpin message %d", seq), func(tx *Tx) error {
+	return tr.c.Update(ctx, fmt.Sprintf("unpin message %d", seq), func(tx *Tx) {
 		tx.change("DELETE FROM pins WHERE conversation = ? AND seq = ?", tr.c.id, seq)
 		tr.c.In(tx).NextVersion()
-		return nil
 	})
 }
 
 // Newest returns the newest message from a person. ErrNotFound: there is none.
 func (tr Transcript) Newest(ctx context.Context) (chat.Message, error) {
-	return View(ctx, tr.c, "read the newest message", func(tx *Tx) (chat.Message, error) {
-		return First(tr.c.In(tx).Messages(1, MaxSeq, "AND role = 'user' ORDER BY id DESC LIMIT 1"), nil)
+	return View(ctx, tr.c, "read the newest message", func(tx *Tx) chat.Message {
+		return First(tx, tr.c.In(tx).Messages(1, MaxSeq, "AND role = 'user' ORDER BY id DESC LIMIT 1"))
 	})
 }
 
 // pins reads the pinned messages of all sessions, in the order in which they were pinned.
 func (c *Conversation) pins(tx *Tx) []transcript.Pin {
 	pins := List(tx, func(rows *sql.Rows, p *transcript.Pin) error {
-		return rows.Scan(&p.Seq, &p.By, utc(&p.At), &p.Earlier)
+		return rows.Scan(&p.Seq, &p.By, UTC(&p.At), &p.Earlier)
 	}, `SELECT p.seq, p.made_by, p.made_at, p.seq < c.session_start FROM pins p JOIN conversations c ON c.id = p.conversation
 		WHERE p.conversation = ? ORDER BY p.made_at, p.seq`, c.id)
 	if len(pins) == 0 {

@@ -41,22 +41,20 @@ type Outcome struct {
 
 // Unanswered returns the oldest turn waiting for its answer, if any.
 func (turns Turns) Unanswered(ctx context.Context) (turn Turn, ok bool, err error) {
-	err = turns.c.View(ctx, "find unanswered turn", func(tx *Tx) error {
+	err = turns.c.View(ctx, "find unanswered turn", func(tx *Tx) {
 		if turn.Seq = turns.c.open(tx); turn.Seq == 0 {
-			return nil
+			return
 		}
 		ok = true
-		tx.Row("SELECT attempts, saved_at FROM messages WHERE id = ?", turns.c.Row(turn.Seq)).Scan(&turn.Attempts, utc(&turn.Since))
+		tx.Row("SELECT attempts, saved_at FROM messages WHERE id = ?", turns.c.Row(turn.Seq)).Scan(&turn.Attempts, UTC(&turn.Since))
 		of := turns.Of(turns.c.In(tx).Messages(turn.Seq, MaxSeq, "AND turn = ? ORDER BY id", turn.Seq))
 		turn.To, turn.Optional = of.To, of.Optional
-		return nil
 	})
 	return turn, ok, err
 }
 
-// Of returns the turn that answers the addressed ones of the messages; its Seq is 0 if there is
-// none. To contains only ids that the platform knows: for nothing but results of tasks, the message
-// that asked for the last one. A task knows all of its own.
+// Of returns the turn that answers the addressed ones of the messages; its Seq is 0 if there is none. To contains only ids that
+// the platform knows: for nothing but results of tasks, the message that asked for the last one. A task knows all of its own.
 func (turns Turns) Of(said []chat.Message) (turn Turn) {
 	turn.Attempts, turn.Optional = 1, true
 	asked := ""
@@ -79,32 +77,28 @@ func (turns Turns) Of(said []chat.Message) (turn Turn) {
 
 // Messages returns the messages of people in a turn, in order.
 func (turns Turns) Messages(ctx context.Context, turn int64) ([]chat.Message, error) {
-	return read(ctx, turns.c, fmt.Sprintf("read turn %d", turn), func(tx *Tx) []chat.Message {
+	return View(ctx, turns.c, fmt.Sprintf("read turn %d", turn), func(tx *Tx) []chat.Message {
 		return turns.c.In(tx).Messages(turn, MaxSeq, "AND turn = ? AND role = 'user' ORDER BY id", turn)
 	})
 }
 
 // open returns the seq of the oldest waiting turn, 0 if none is waiting.
 func (c *Conversation) open(tx *Tx) (seq int64) {
-	low, high := c.RowRange(1, MaxSeq)
-	return Get[int64](tx, `SELECT seq FROM messages INDEXED BY messages_waiting
-		WHERE id BETWEEN ? AND ? AND answered = 0 ORDER BY id LIMIT 1`, low, high)
+	return Get[int64](tx, "SELECT seq FROM messages INDEXED BY messages_waiting WHERE "+Own+" AND answered = 0 ORDER BY id LIMIT 1", c.id)
 }
 
-// Retry records another attempt at a waiting turn and returns the number of attempts, this one
-// included. ErrNotFound: no such turn is waiting.
+// Retry records another attempt at a waiting turn and returns how many there were. ErrNotFound: no such turn is waiting.
 func (turns Turns) Retry(ctx context.Context, turn int64) (int, error) {
 	low, high := turns.c.RowRange(turn, turn)
-	return Update(ctx, turns.c, fmt.Sprintf("retry turn %d", turn), func(tx *Tx) (int, error) {
-		return Value[int](tx, `UPDATE messages SET attempts = attempts + 1
-			WHERE id BETWEEN ? AND ? AND answered = 0 RETURNING attempts`, low, high)
+	return Update(ctx, turns.c, fmt.Sprintf("retry turn %d", turn), func(tx *Tx) (attempts int) {
+		tx.Row("UPDATE messages SET attempts = attempts + 1 WHERE id BETWEEN ? AND ? AND answered = 0 RETURNING attempts", low, high).Scan(&attempts)
+		return attempts
 	})
 }
 
-// Finish ends a waiting turn in one transaction: it writes the messages of bot and tools, queues
-// the reply in the outbox, and marks the turn answered, or closed if it failed or the bot stays
-// silent. The messages' seqs must increase, starting at the conversation's next one. ErrNotFound:
-// no such turn is waiting.
+// Finish ends a waiting turn in one transaction: it writes the messages of bot and tools, queues the reply in the outbox, and
+// marks the turn answered, or closed if it failed or the bot stays silent. The messages' seqs must increase, starting at the
+// conversation's next one. ErrNotFound: no such turn is waiting.
 func (turns Turns) Finish(ctx context.Context, o Outcome) error {
 	_, err := turns.Answer(ctx, o)
 	return err
@@ -112,7 +106,7 @@ func (turns Turns) Finish(ctx context.Context, o Outcome) error {
 
 // Answer is Finish, and reports whether the turn's context was stored.
 func (turns Turns) Answer(ctx context.Context, o Outcome) (contextStored bool, err error) {
-	return write(ctx, turns.c, fmt.Sprintf("finish turn %d", o.Turn), func(tx *Tx) (contextStored bool) {
+	return Update(ctx, turns.c, fmt.Sprintf("finish turn %d", o.Turn), func(tx *Tx) (contextStored bool) {
 		state := answered
 		if o.Failure || o.Reply == "" {
 			state = TurnClosed
@@ -131,7 +125,6 @@ func (turns Turns) Answer(ctx context.Context, o Outcome) (contextStored bool, e
 	})
 }
 
-// append writes the messages of a turn, and the provider's last count.
 func (c *Conversation) append(tx *Tx, turn int64, messages []chat.Message, count transcript.Count) {
 	tx.Do("UPDATE conversations SET counted = ?, counted_estimate = ?, counted_by = ?, counted_with = ? WHERE id = ?",
 		count.Prompt, count.Estimate, count.Model, count.Version, c.id)
@@ -162,18 +155,15 @@ type Piece struct {
 	Sending bool // it was handed to the connector before, and may have arrived
 }
 
-// Post queues the pieces of a reply that answers no turn: a notice. It does not post a reply
-// twice; replies are deduped by ID.
+// Post queues the pieces of a reply that answers no turn: a notice. Replies are deduped by ID.
 func (out Outbox) Post(ctx context.Context, o Outcome) error {
-	return out.c.Update(ctx, "post reply "+o.Reply, func(tx *Tx) error {
+	return out.c.Update(ctx, "post reply "+o.Reply, func(tx *Tx) {
 		if !Exists(tx, "SELECT 1 FROM outbox WHERE conversation = ? AND reply = ?", out.c.id, o.Reply) {
 			out.c.post(tx, o)
 		}
-		return nil
 	})
 }
 
-// post queues the pieces of a reply.
 func (c *Conversation) post(tx *Tx, o Outcome) {
 	if o.Reply == "" {
 		return
@@ -186,58 +176,53 @@ func (c *Conversation) post(tx *Tx, o Outcome) {
 
 // Unsent returns the pieces that still have to be sent, in sending order.
 func (out Outbox) Unsent(ctx context.Context) ([]Piece, error) {
-	unsent, err := selectAlone(ctx, out.c.store, scanPiece, "SELECT "+pieceColumns+` FROM outbox INDEXED BY outbox_unsent
-		WHERE conversation = ? AND state IN ('waiting', 'sending') ORDER BY id`, out.c.id)
-	return unsent, out.c.Fail("read outbox", err)
+	pieces, err := selectAlone(ctx, out.c.store, scanPiece,
+		"SELECT "+pieceColumns+" FROM outbox INDEXED BY outbox_unsent WHERE conversation = ? AND "+unsent+" ORDER BY id", out.c.id)
+	return pieces, out.c.Fail("read outbox", err)
 }
+
+// unsent is true for a piece that was neither sent nor dropped.
+const unsent = "state IN ('waiting', 'sending')"
 
 const pieceColumns = "id, reply, part, parts, answers, text, failure, state = 'sending'"
 
 func scanPiece(rows *sql.Rows, p *Piece) error {
-	return rows.Scan(&p.Row, &p.Reply, &p.Part, &p.Parts, fromJSON{&p.To}, &p.Text, &p.Failure, &p.Sending)
+	return rows.Scan(&p.Row, &p.Reply, &p.Part, &p.Parts, JSON(&p.To), &p.Text, &p.Failure, &p.Sending)
 }
 
-// Sending records that a piece is being handed to the connector. ErrNotFound: there is no such
-// piece, or it was sent or dropped.
+// Sending records that a piece is being handed to the connector.
 func (out Outbox) Sending(ctx context.Context, row int64) error {
 	return out.mark(ctx, row, "state = 'sending'")
 }
 
-// Sent records that a piece has arrived, and its platform ID. Its text is not kept: the transcript has
-// it, and no deletion would find a notice that repeats a message. ErrNotFound: there is no such piece,
-// or it was sent or dropped before.
+// Sent records that a piece has arrived, and its platform ID. Its text is not kept: the transcript has it, and no deletion would
+// find a notice that repeats a message.
 func (out Outbox) Sent(ctx context.Context, row int64, platformID string) error {
 	return out.mark(ctx, row, "state = 'sent', text = '', platform_id = ?, sent_at = ?", platformID, Now())
 }
 
-// SentAs returns the piece that was sent as a message of the platform. ErrNotFound: there is
-// none.
-func (out Outbox) SentAs(ctx context.Context, platformID string) (p Piece, err error) {
-	err = out.c.store.View(ctx, func(tx *Tx) error {
-		p, err = First(Select(tx, scanPiece, "SELECT "+pieceColumns+` FROM outbox INDEXED BY outbox_platform
+// SentAs returns the piece that was sent as a message of the platform, or ErrNotFound.
+func (out Outbox) SentAs(ctx context.Context, platformID string) (Piece, error) {
+	return View(ctx, out.c, "look for a sent piece", func(tx *Tx) Piece {
+		return First(tx, List(tx, scanPiece, "SELECT "+pieceColumns+` FROM outbox INDEXED BY outbox_platform
 			WHERE conversation = ? AND platform_id = ? AND platform_id <> ''`, out.c.id, platformID))
-		return err
 	})
-	return p, err
 }
 
 // Refused counts a refusal of a piece and returns how many there have been, across restarts.
-// ErrNotFound: there is no such piece, or it was sent or dropped.
 func (out Outbox) Refused(ctx context.Context, row int64) (int, error) {
-	return Update(ctx, out.c, fmt.Sprintf("count a refusal of piece %d", row), func(tx *Tx) (int, error) {
-		return Value[int](tx, `UPDATE outbox SET refusals = refusals + 1
-			WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending') RETURNING refusals`, row, out.c.id)
+	return Update(ctx, out.c, fmt.Sprintf("count a refusal of piece %d", row), func(tx *Tx) (n int) {
+		tx.Row("UPDATE outbox SET refusals = refusals + 1 WHERE id = ? AND conversation = ? AND "+unsent+" RETURNING refusals", row, out.c.id).Scan(&n)
+		return n
 	})
 }
 
-// Drop removes a piece that can never be sent from the outbox, and keeps the reason, but not its
-// text. ErrNotFound: there is no such piece, or it was sent or dropped before.
+// Drop removes a piece that can never be sent from the outbox, and keeps the reason, but not its text.
 func (out Outbox) Drop(ctx context.Context, row int64, why string) error {
 	return out.mark(ctx, row, "state = 'dropped', text = '', error = ?, sent_at = ?", why, Now())
 }
 
-// mark changes an unsent piece.
 func (out Outbox) mark(ctx context.Context, row int64, to string, args ...any) error {
-	return out.c.change(ctx, fmt.Sprintf("mark piece %d", row), "UPDATE outbox SET "+to+" WHERE id = ? AND conversation = ? AND state IN ('waiting', 'sending')",
+	return out.c.change(ctx, fmt.Sprintf("mark piece %d", row), "UPDATE outbox SET "+to+" WHERE id = ? AND conversation = ? AND "+unsent,
 		append(args, row, out.c.id)...)
 }

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -173,6 +174,42 @@ func TestPauses(t *testing.T) {
 	want(p.Resume(ctx, ""), "slack:1/2")
 	want(p.Resume(ctx, "slack:9/9"), "slack:1/2")
 	want(p.Resume(ctx, "slack:1/2"))
+}
+
+// TestOverrides: a step sets a key, or removes it, in the channel or in its thread; ^ follows what a thread has from its channel.
+func TestOverrides(t *testing.T) {
+	s := storetest.OpenStore(t, t.TempDir())
+	of := map[string]*store.Conversation{
+		"channel": find(t, s, "discord:1/2"), "thread": find(t, s, "discord:1/2/3"),
+		"another": find(t, s, "discord:1/3"), "its thread": find(t, s, "discord:1/2x/3"),
+	}
+	for _, step := range []struct{ where, set, seen, channel, thread string }{
+		{"channel", "focus=", "map[focus:]", "focus=", "focus=^"},
+		{"channel", "enabled=true", "map[enabled:true focus:]", "enabled=true focus=", "enabled=true^ focus=^"},
+		{"channel", "enabled=false", "map[enabled:false focus:]", "enabled=false focus=", "enabled=false^ focus=^"},
+		{"channel", "notify", "map[enabled:false focus:]", "enabled=false focus=", "enabled=false^ focus=^"}, // it was not set
+		{"channel", "refused=99", "map[enabled:false focus: refused:99]", "enabled=false focus=", "enabled=false^ focus=^"},
+		{"thread", "enabled=true", "map[enabled:true focus:]", "enabled=false focus=", "enabled=true focus=^"},
+		{"thread", "enabled", "map[enabled:false focus:]", "enabled=false focus=", "enabled=false^ focus=^"},
+		{"channel", "focus", "map[enabled:false]", "enabled=false", "enabled=false^"},
+	} {
+		key, value, isSet := strings.Cut(step.set, "=")
+		refused := map[string]error{"refused": errBroken}[key]
+		values := map[string]*string{key: map[bool]*string{true: &value}[isSet]}
+		err := of[step.where].Settings().OverrideAll(ctx, values, "Ann", func(seen map[string]string) error {
+			check.Equal(t, step.set+": what is checked", fmt.Sprint(seen), step.seen)
+			return refused
+		})
+		check.Error(t, err, refused)
+		for name, want := range map[string]string{"channel": step.channel, "thread": step.thread, "another": "", "its thread": ""} {
+			var has []string
+			for _, o := range check.Must(of[name].Settings().Set(ctx))(t) {
+				has = append(has, o.Key+"="+o.Value+map[bool]string{true: "^"}[o.Above])
+				check.Equal(t, "set by", o.By, "Ann")
+			}
+			check.Equal(t, name+" after "+step.set, strings.Join(has, " "), want)
+		}
+	}
 }
 
 // task begins a task of a conversation.

@@ -45,10 +45,7 @@ func selected(t *testing.T, path string, wanted map[string][]string) (columns, r
 // listed returns the texts that a query finds in a database.
 func listed(t *testing.T, db *sql.DB, query string) (found []string) {
 	t.Helper()
-	check.NoError(t, store.Transact(ctx, db, store.ToRead, func(tx *store.Tx) error {
-		found = store.Values[string](tx, query)
-		return nil
-	}))
+	check.NoError(t, store.Transact(ctx, db, store.ToRead, func(tx *store.Tx) { found = store.Values[string](tx, query) }))
 	return found
 }
 
@@ -193,9 +190,7 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 	check.That(t, reflect.DeepEqual(unsent(t, c), want), "got %+v", unsent(t, c))
 	check.NoError(t, c.Outbox().Post(ctx, store.Outcome{Reply: "notice-9", Pieces: []string{"new"}}))
 	check.Equal(t, "row of the next piece", unsent(t, c)[2].Row, 10)
-	thanks := said(9, "thanks")
-	thanks.ReplyTo = "p1"
-	check.Equal(t, "a reply to a piece that was sent then", deliver(t, c, thanks)[0].ReplySeq, 3)
+	check.Equal(t, "a reply to a piece that was sent then", deliver(t, c, storetest.Quoting(9, "thanks", "p1", ""))[0].ReplySeq, 3)
 	// A full inbox is taken up, and only where nothing was said the past is wanted.
 	for name, want := range map[string]string{"general": "true ", "empty": "false ", "full": "false m1"} {
 		wantReadBack(t, find(t, s, "terminal:"+name), want)
@@ -210,27 +205,11 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 	check.Equal(t, "memories", number(t, s, "SELECT count(*) FROM memories"), 0)
 }
 
-// thirdVersion holds memories as the third version stored them, in all states.
-const thirdVersion = `
-INSERT INTO conversations (id, name, origin, next_seq, created_at) VALUES (1, 'discord:1/10', 'live', 4, 10);
-INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to, calls, call_id, tool, native, said_at, saved_at, addressed, answered, attempts, tokens) VALUES
-  (1 << 32 | 1, 1, 'user', 'm1', 'u1', 'Ann', 'I live in Turin', '', '', '', '', '', '', 1000, 1001, 0, 2, 0, 9),
-  (1 << 32 | 2, 2, 'user', 'm2', 'u2', 'Bob', 'I row', '', '', '', '', '', '', 2000, 2001, 0, 2, 0, 9),
-  (1 << 32 | 3, 3, 'assistant', '', '', '', 'fine', '', '', '', '', '', '', 3000, 3001, 0, NULL, 0, 9);
-INSERT INTO memories (id, conversation, kind, content, folded, importance, speaker, about, made_by, said_at, saved_at, state, superseded_by) VALUES
-  (1, 1, 'fact', 'Ann lives in Turin.', 'ann lives in turin', 0.5, 'Ann', 'Bob', 'worker', 1000, 5001, 'active', NULL),
-  (2, 1, 'fact', 'Ann lives in Oslo.', 'ann lives in oslo', 0.5, 'Ann', 'Ann', 'worker', 1000, 5001, 'superseded', 1),
-  (3, 1, 'fact', 'Bob rows.', 'bob rows', 0.5, 'Bob', 'Bob', 'person', 2000, 5001, 'forgotten', NULL),
-  (4, 1, 'fact', 'Ann rows.', 'ann rows', 0.5, 'Ann', 'Ann', 'built-in', 2000, 5001, 'forgotten', 1),
-  (5, 1, 'fact', 'Bob swims.', 'bob swims', 0.5, '', '', 'assistant', 2000, 5001, 'replaced', NULL);
-INSERT INTO memory_sources (memory, message) VALUES (1, 1 << 32 | 1), (1, 1 << 32 | 2), (2, 1 << 32 | 1), (5, 1 << 32 | 3);
-PRAGMA user_version = 3`
-
 func TestUpgradeOfMemories(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, store.DatabaseName, "")
 	const purged = "DELETE FROM memory_sources WHERE memory = 5; DELETE FROM memories WHERE id = 5"
-	runScripts(t, dir, store.Migrations[0], store.Migrations[1], store.Migrations[2], thirdVersion, purged)
+	runScripts(t, dir, store.Migrations[0], store.Migrations[1], store.Migrations[2], read(t, "testdata/memories.sql"), purged)
 	s := storetest.OpenStore(t, dir)
 	wantErasures(t, s, 1)
 	memories, c := memory.In(s), find(t, s, "discord:1/10")
@@ -263,7 +242,7 @@ func TestUpgradeErasesSentText(t *testing.T) {
 	dir := t.TempDir()
 	leaveVersion(t, dir, 9, "UPDATE outbox SET text = '"+secret+"' WHERE state IN ('sent', 'dropped'); DELETE FROM unscrubbed")
 	check.NoError(t, storetest.OpenStore(t, dir).Upkeep().Run(ctx, store.Backups{}, time.Now().Add(store.EraseWithin)))
-	check.Equal(t, "files with the text", len(storetest.CountBytes(t, dir, secret)), 1)
+	check.Len(t, "files with the text", storetest.FilesWith(t, dir, secret), 1)
 	check.NoError(t, os.Remove(store.File(dir)+".before-10"))
 	storetest.WantNoBytes(t, dir, secret)
 }

@@ -1,9 +1,15 @@
-// Upkeep: a running bot's backups, and the erasure of deleted text.
+// Upkeep: a running bot's backups, and removing deleted text from the files.
+//
+// SQLite overwrites what it deletes, but the write-ahead log keeps old pages, and a page that was split keeps copies of the rows
+// that moved. VACUUM rewrites every page. It locks out writers for 15 ms or more per megabyte, so the bot runs it at most once a
+// day, in the quietest hour, and in the meantime keeps new messages in a file beside the database.
 
 package store
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +17,9 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/mattn/go-sqlite3"
+	"golang.org/x/sys/unix"
 )
 
 // Backups say which backups a bot makes on its own.
@@ -26,8 +35,7 @@ const BackupsName = "backups"
 // backupName is the name of an automatic backup, in time's form.
 const backupName = "cairn-20060102T150405Z.db"
 
-// Run does what is due: it erases deleted text from the files, and makes a backup. A bot's
-// process calls it every few minutes.
+// Run does what is due: it erases deleted text from the files, and makes a backup. The bot calls it every few minutes.
 func (u Upkeep) Run(ctx context.Context, b Backups, now time.Time) error {
 	if err := u.store.Held().Deliver(ctx); err != nil {
 		return err
@@ -50,8 +58,8 @@ func (u Upkeep) Run(ctx context.Context, b Backups, now time.Time) error {
 	return errors.Join(err, backupErr)
 }
 
-// backupDue reports whether to make a backup. The first one waits for messages: a copy of an empty
-// database would be the only one until the next is due.
+// backupDue reports whether to make a backup. The first one waits for messages: the copy of an empty database would be the only
+// one until the next is due.
 func (u Upkeep) backupDue(ctx context.Context, b Backups, now time.Time) (due bool, err error) {
 	made, err := b.List(now)
 	if err != nil {
@@ -65,8 +73,8 @@ func (u Upkeep) backupDue(ctx context.Context, b Backups, now time.Time) (due bo
 	return due, err
 }
 
-// List returns the files of the automatic backups, newest first. Those that are later than now were
-// made while the clock was wrong: they come last.
+// List returns the files of the automatic backups, newest first. Those that are later than now were made while the clock was
+// wrong: they come last.
 func (b Backups) List(now time.Time) (files []string, err error) {
 	entries, err := os.ReadDir(b.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -91,13 +99,9 @@ func backupMade(file string) time.Time {
 	return made
 }
 
-// backUp makes a backup and removes the oldest ones.
 func (s *Store) backUp(ctx context.Context, b Backups, now time.Time) error {
-	if err := os.MkdirAll(b.Dir, 0o700); err != nil {
-		return fmt.Errorf("make the folder of backups: %w", err)
-	}
 	info, err := os.Stat(s.path)
-	if err == nil {
+	if err = cmp.Or(err, os.MkdirAll(b.Dir, 0o700)); err == nil {
 		err = checkRoom(b.Dir, info.Size())
 	}
 	if err != nil {
@@ -105,7 +109,7 @@ func (s *Store) backUp(ctx context.Context, b Backups, now time.Time) error {
 	}
 	s.removeParts(b.Dir)
 	file := filepath.Join(b.Dir, now.UTC().Format(backupName))
-	if _, err := s.backup(ctx, file, os.Rename); err != nil { // it replaces one of the same second
+	if _, err := s.backup(ctx, file); err != nil { // it replaces one of the same second
 		return err
 	}
 	s.log.Debug("backup_made", "file", file)
@@ -123,12 +127,159 @@ func (b Backups) remove(now time.Time, keep int) error {
 	return err
 }
 
-// renewBackups runs after an erasure: the backups made before it hold deleted text.
-func (s *Store) renewBackups(ctx context.Context, b Backups) error {
-	now := time.Now()
-	if b.Every == 0 {
-		return b.remove(now, 0)
+// EraseWithin is how long deleted text may stay in the files while the bot runs.
+const EraseWithin = 24 * time.Hour
+
+// ErrNoRoom is returned when the disk has no room to rewrite the database.
+var ErrNoRoom = errors.New("not enough room on the disk")
+
+// Erase is Update for functions that delete; what f deleted is recorded as still in the files, see EraseAt.
+func (s *Store) Erase(ctx context.Context, f func(tx *Tx)) error {
+	return s.Update(ctx, func(tx *Tx) {
+		before := Get[int](tx, "SELECT total_changes()")
+		f(tx)
+		if Get[int](tx, "SELECT total_changes()") != before {
+			noteErasure(tx)
+		}
+	})
+}
+
+// noteErasure records a deletion: its number is the time in milliseconds, or the next free one. Those of earlier versions are
+// small, and due immediately.
+func noteErasure(tx *Tx) {
+	tx.Do("INSERT INTO unscrubbed (id) SELECT max(?, coalesce(max(id) + 1, 0)) FROM unscrubbed", Now())
+}
+
+// EraseAt returns when to call EraseFiles: at the start of the quietest hour of the day, judged by the messages of the last
+// seven days, and at most EraseWithin after the oldest deletion. due: the files hold something deleted.
+func (u Upkeep) EraseAt(ctx context.Context, now time.Time) (when time.Time, due bool, err error) {
+	err = u.store.View(ctx, func(tx *Tx) {
+		var oldest int64
+		if due = tx.Row("SELECT id FROM unscrubbed ORDER BY id LIMIT 1").Found(&oldest); !due {
+			return
+		}
+		when = nextQuietHour(traffic(tx, now.Add(-7*24*time.Hour)), now)
+		if latest := At(oldest).Add(EraseWithin); latest.Before(when) {
+			when = latest
+		}
+	})
+	return when, due, Fail("look for deleted text in the files", err)
+}
+
+// traffic counts the messages stored since a time, by hour of the day in UTC; of each conversation
+// only the newest, because the times have no index.
+func traffic(tx *Tx, since time.Time) (hours [24]int) {
+	const newest = 1000
+	Each(tx, func(rows *sql.Rows) error {
+		var hour, n int
+		err := rows.Scan(&hour, &n)
+		hours[hour] = n
+		return err
+	}, `SELECT saved_at / 3600000 % 24, count(*) FROM conversations c
+		JOIN messages m ON m.id BETWEEN c.id << 32 | max(c.next_seq - ?1, 1) AND c.id << 32 | 4294967295
+		WHERE saved_at >= ?2 GROUP BY 1`, newest, since.UnixMilli())
+	return hours
+}
+
+// nextQuietHour returns when the hour with the least traffic begins, the first of equal ones; now if it already has.
+func nextQuietHour(hours [24]int, now time.Time) time.Time {
+	start := now.UTC().Truncate(time.Hour)
+	best := start
+	for i := 1; i < 24; i++ {
+		if next := start.Add(time.Duration(i) * time.Hour); hours[next.Hour()] < hours[best.Hour()] {
+			best = next
+		}
 	}
-	b.Keep = 1
-	return s.backUp(ctx, b, now)
+	if best.Before(now) {
+		return now
+	}
+	return best
+}
+
+// EraseFiles removes deleted text from the files: it rewrites the database, makes a fresh backup and removes the older ones.
+// Writers wait during the rewrite, except deliveries, see Held. Errors: ErrNoRoom; ErrInUse when another program reads an
+// older state of the database. After an error the deletion stays recorded; another attempt rewrites the database only if
+// that had failed, or for newer deletions.
+func (u Upkeep) EraseFiles(ctx context.Context, b Backups) error {
+	s, newest := u.store, int64(0)
+	err := s.write.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM unscrubbed").Scan(&newest)
+	if err == nil && newest > s.rewritten {
+		if err = u.Vacuum(ctx); err == nil {
+			s.rewritten = newest
+		}
+	}
+	if err == nil {
+		err = s.emptyLog(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("rewrite the database: %w", explain(err))
+	}
+	now := time.Now()
+	if b.Keep = 1; b.Every == 0 { // the backups made before it hold deleted text
+		err = b.remove(now, 0)
+	} else {
+		err = s.backUp(ctx, b, now)
+	}
+	if err != nil {
+		return fmt.Errorf("remove backups that hold deleted text: %w", err)
+	}
+	s.rewritten = 0 // the next deletion has a smaller id if the clock is set back
+	_, err = s.write.ExecContext(ctx, "DELETE FROM unscrubbed WHERE id <= ?", newest)
+	return explain(err)
+}
+
+// Vacuum rewrites the database. The log still has the earlier pages.
+func (u Upkeep) Vacuum(ctx context.Context) error {
+	info, err := os.Stat(u.store.path)
+	if err != nil {
+		return fmt.Errorf("look at the database: %w", err)
+	}
+	// SQLite writes it to a temporary file and from there to the log, both beside the database.
+	if err := checkRoom(filepath.Dir(u.store.path), info.Size()*21/10); err != nil {
+		return err
+	}
+	u.store.held.only.Lock()
+	defer u.store.held.only.Unlock()
+	if err := u.store.held.open(ctx); err != nil {
+		return err
+	}
+	_, err = u.store.write.ExecContext(ctx, "VACUUM")
+	return errors.Join(err, u.store.held.deliver(context.WithoutCancel(ctx)))
+}
+
+// emptyLog moves the write-ahead log into the database and truncates it. A reader of an older
+// state blocks that, for which writers wait only briefly: the next attempt comes in minutes.
+func (s *Store) emptyLog(ctx context.Context) error {
+	db := open(s.path, "_journal_mode=WAL&_busy_timeout=500&_synchronous=FULL")
+	defer db.Close()
+	blocked, frames, moved := 0, 0, 0
+	err := db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)").Scan(&blocked, &frames, &moved) // no writer waits for it
+	if err == nil {
+		err = db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&blocked, &frames, &moved)
+	}
+	var e sqlite3.Error
+	if errors.As(err, &e) && (e.Code == sqlite3.ErrBusy || e.Code == sqlite3.ErrLocked) || err == nil && blocked != 0 {
+		return fmt.Errorf("%w: another program reads it", ErrInUse)
+	}
+	return err
+}
+
+// checkRoom returns ErrNoRoom if the disk of a folder has fewer than need bytes free.
+func checkRoom(dir string, need int64) error {
+	free, err := freeBytes(dir)
+	if err != nil {
+		return err
+	}
+	if free < need {
+		return fmt.Errorf("%w: %s needs %d MB and has %d MB", ErrNoRoom, dir, need>>20+1, free>>20)
+	}
+	return nil
+}
+
+func freeBytes(dir string) (int64, error) {
+	var disk unix.Statfs_t
+	if err := unix.Statfs(dir, &disk); err != nil {
+		return 0, fmt.Errorf("look for room in %s: %w", dir, err)
+	}
+	return int64(disk.Bavail) * disk.Bsize, nil
 }

@@ -30,8 +30,7 @@ type Usage struct {
 
 // Add adds one request.
 func (u *Usage) Add(one llm.Usage) {
-	prompt, cached, written, output := int64(one.Prompt), int64(one.Cached), int64(one.Written), int64(one.Completion)
-	u.AddAll(Usage{Requests: 1, Input: prompt, Cached: cached, Written: written, Output: output})
+	u.AddAll(Usage{Requests: 1, Input: int64(one.Prompt), Cached: int64(one.Cached), Written: int64(one.Written), Output: int64(one.Completion)})
 }
 
 // AddAll adds the numbers of another entry.
@@ -48,10 +47,7 @@ func Day(t time.Time) string { return t.Local().Format(time.DateOnly) }
 
 // AddUsage adds to the usage of the conversation's models.
 func (turns Turns) AddUsage(ctx context.Context, all []Usage) error {
-	return turns.c.Update(ctx, "write usage", func(tx *Tx) error {
-		turns.c.addUsage(tx, all)
-		return nil
-	})
+	return turns.c.Update(ctx, "write usage", func(tx *Tx) { turns.c.addUsage(tx, all) })
 }
 
 func (c *Conversation) addUsage(tx *Tx, all []Usage) {
@@ -67,8 +63,7 @@ func (c *Conversation) addUsage(tx *Tx, all []Usage) {
 const usageRows = `SELECT c.name, u.day, u.kind, u.model, u.requests, u.input, u.cached, u.written, u.output
 	FROM usage u JOIN conversations c ON c.id = u.conversation `
 
-// Usage returns the use of models since a day, inclusive, oldest first; if since is empty, of all
-// time.
+// Usage returns the use of models since a day, inclusive, oldest first; if since is empty, of all time.
 func (s *Store) Usage(ctx context.Context, since string) ([]Usage, error) {
 	all, err := selectAlone(ctx, s, scanUsage, usageRows+"WHERE u.day >= ? ORDER BY u.day, c.name, u.kind DESC, u.model", since)
 	return all, Fail("read usage", err)
@@ -95,7 +90,7 @@ func (s *Store) Posted(ctx context.Context, reply string) (posted bool, err erro
 // own. Undone summaries do not count.
 func (turns Turns) Saved(ctx context.Context, perMessage int) (int64, error) {
 	type span struct{ from, to, tokens, since, till int64 } // what a summary covers, and from which seq on and before which it was shown
-	return read(ctx, turns.c, "estimate what summaries saved", func(tx *Tx) (saved int64) {
+	return View(ctx, turns.c, "estimate what summaries saved", func(tx *Tx) (saved int64) {
 		end := Get[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", turns.c.id)
 		shown := List(tx, func(rows *sql.Rows, s *span) error { return rows.Scan(&s.from, &s.to, &s.tokens, &s.since, &s.till) },
 			`SELECT k.from_seq, k.to_seq, k.tokens, k.next_seq, min(
@@ -108,12 +103,12 @@ func (turns Turns) Saved(ctx context.Context, perMessage int) (int64, error) {
 		}
 		tokens, answers := make([]int64, end+1), make([]int64, end+1) // at seq + 1: of the messages up to seq
 		low, high := turns.c.RowRange(1, end-1)
-		tx.Fail(Each(tx, func(rows *sql.Rows) error {
+		Each(tx, func(rows *sql.Rows) error {
 			var seq, n, answer int64
 			err := rows.Scan(&seq, &n, &answer)
 			tokens[seq+1], answers[seq+1] = n, answer
 			return err
-		}, "SELECT seq, min(tokens, ?), role = 'assistant' FROM messages WHERE id BETWEEN ? AND ?", perMessage, low, high))
+		}, "SELECT seq, min(tokens, ?), role = 'assistant' FROM messages WHERE id BETWEEN ? AND ?", perMessage, low, high)
 		for seq := range end {
 			tokens[seq+1] += tokens[seq]
 			answers[seq+1] += answers[seq]
@@ -126,19 +121,18 @@ func (turns Turns) Saved(ctx context.Context, perMessage int) (int64, error) {
 	})
 }
 
-// factTTL is how long a limit or a refusal is trusted: servers get reconfigured, and one request
-// shows whether it still holds. The factor belongs to the model and does not expire.
+// factTTL is how long a limit or a refusal is trusted: servers get reconfigured, and one request shows whether it still holds.
 const factTTL = 7 * 24 * time.Hour
 
 // List returns the known facts about each model, by its name and server.
 func (ms Models) List(ctx context.Context) (map[string]llm.Facts, error) {
 	known := make(map[string]llm.Facts)
-	err := ms.store.View(ctx, func(tx *Tx) error {
-		return Each(tx, func(rows *sql.Rows) error {
+	err := ms.store.View(ctx, func(tx *Tx) {
+		Each(tx, func(rows *sql.Rows) error {
 			var name string
 			var f llm.Facts
 			var learned time.Time
-			if err := rows.Scan(&name, &f.Window, &f.Factor, &f.Scale, &f.RefusesTools, &f.RefusesImages, &f.Wire, &f.WantsReasoning, &f.RefusesForced, utc(&learned)); err != nil {
+			if err := rows.Scan(&name, &f.Window, &f.Factor, &f.Scale, &f.RefusesTools, &f.RefusesImages, &f.Wire, &f.WantsReasoning, &f.RefusesForced, UTC(&learned)); err != nil {
 				return err
 			}
 			if time.Since(learned).Abs() > factTTL { // one from the future was learned while the clock was wrong

@@ -248,8 +248,8 @@ func TestWhoseMistakeItIs(t *testing.T) {
 	cancel()
 	r.server.mux.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", pageOf(garden), nil).WithContext(gone))
 	check.Len(t, "incidents", r.events.incidents(), 0)
-	check.NoError(t, r.store.Update(t.Context(), func(tx *store.Tx) error {
-		return check.ErrorOf(tx.Exec("CREATE TRIGGER refuse BEFORE INSERT ON memories BEGIN SELECT RAISE (ABORT, 'secret'); END"))
+	check.NoError(t, r.store.Update(t.Context(), func(tx *store.Tx) {
+		tx.Do("CREATE TRIGGER refuse BEFORE INSERT ON memories BEGIN SELECT RAISE (ABORT, 'secret'); END")
 	}))
 	text := r.do(500, nil, "POST", "/api/memories", `{"conversation": "terminal:garden", "content": "Ada prefers green tea"}`)
 	check.Lacks(t, "problem", text, "secret")

@@ -13,14 +13,13 @@ import (
 // Span is a period of time, without To itself.
 type Span struct{ From, To time.Time }
 
-// Dates returns the times that text mentions, in its order: days ("7 May 2023", "May 7th",
-// "2023-05-07", "7.5.2023", "2023年5月7日"), months, years, and those relative to now, such as
-// "yesterday", "last week", "two months ago". A month or day without a year is the latest one that
-// is not after now. All are in now's time zone. The languages are English and German.
+// Dates returns the times that text mentions, in its order: days ("7 May 2023", "May 7th", "2023-05-07", "7.5.2023",
+// "2023年5月7日"), months, years, and those relative to now, such as "yesterday", "last week", "two months ago". A month or day
+// without a year is the latest one that is not after now. All are in now's time zone. The languages are English and German.
 func Dates(text string, now time.Time) []Span {
 	d := dater{now: now, day: time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location()), tokens: dateTokens(text)}
 	for d.at < len(d.tokens) {
-		if !d.readNumeric() && !d.readNamed() && !d.readYear() && !d.readRelative() {
+		if !d.readNumeric() && !d.readNamed() && !d.readRelative() {
 			d.at++
 		}
 	}
@@ -105,14 +104,11 @@ func isDay(t dateToken) bool {
 }
 func isMonth(t dateToken) bool { return isDay(t) && t.number <= 12 }
 
-// readNumeric parses 2023-05-07, 2023/5/7, 2023年5月7日, 2023-05, 7.5.2023.
+// readNumeric parses 2023-05-07, 2023/5/7, 2023年5月7日, 2023-05, 7.5.2023, 2023.
 func (d *dater) readNumeric() bool {
 	a, b, c := d.token(d.at), d.token(d.at+1), d.token(d.at+2)
 	switch {
-	case isYear(a) && isMonth(b) && isDay(c) && a.next == b.next || isYear(a) && a.next == '年' && isMonth(b) && b.next == '月' && isDay(c):
-		if !strings.ContainsRune("-/年", a.next) {
-			return false
-		}
+	case isYear(a) && isMonth(b) && isDay(c) && (a.next == b.next && strings.ContainsRune("-/", a.next) || a.next == '年' && b.next == '月'):
 		d.addDay(a.number, b.number, c.number)
 		d.at += 3
 	case isYear(a) && isMonth(b) && (a.next == '年' && b.next == '月' || a.next == '-' && b.digits == 2):
@@ -124,14 +120,16 @@ func (d *dater) readNumeric() bool {
 	case isMonth(a) && a.next == '月' && isDay(b) && b.next == '日':
 		d.addDay(0, a.number, b.number)
 		d.at += 2
+	case isYear(a):
+		d.add(d.date(a.number, 1, 1), d.date(a.number+1, 1, 1))
+		d.at++
 	default:
 		return false
 	}
 	return true
 }
 
-// readNamed parses a month by its name, with its surroundings: "7 May 2023", "the 7th of May", "May
-// 7, 2023", "May 2023", "in May".
+// readNamed parses a month by its name, with its surroundings: "7 May 2023", "the 7th of May", "May 7, 2023", "in May".
 func (d *dater) readNamed() bool {
 	t := d.token(d.at)
 	month, known := monthNames[t.word]
@@ -159,17 +157,6 @@ func (d *dater) readNamed() bool {
 	}
 	d.at = next
 	d.addDay(year, month, day)
-	return true
-}
-
-// readYear parses a year on its own.
-func (d *dater) readYear() bool {
-	t := d.token(d.at)
-	if !isYear(t) {
-		return false
-	}
-	d.at++
-	d.add(d.date(t.number, 1, 1), d.date(t.number+1, 1, 1))
 	return true
 }
 

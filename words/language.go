@@ -26,8 +26,7 @@ import (
 	"github.com/blevesearch/snowballstem/turkish"
 )
 
-// Languages returns the two-letter codes of the supported languages in Latin script other than
-// English.
+// Languages returns the two-letter codes of the supported languages in Latin script other than English.
 func Languages() []string {
 	codes := make([]string, len(languages))
 	for i, l := range languages {
@@ -43,8 +42,7 @@ type language struct {
 	letters string // letters that few other languages have
 }
 
-// languages are in descending order of likelihood: it decides between languages with equal counts, and
-// is the order of languages.txt.
+// languages are in the order of languages.txt, the likeliest first: it decides between languages with equal counts.
 var languages = []language{
 	{"de", german.Stem, "äöüß"},
 	{"fr", french.Stem, "çèêëœùûîô"},
@@ -77,9 +75,8 @@ var common = sync.OnceValue(func() map[string]uint32 {
 	return of
 })
 
-// languageOf returns the language of a text, as an index of languages, by its frequent words and its letters; -1:
-// it is English, or cannot be detected. evidence is what countWords counts for it, and ahead how much more
-// that is than for any other.
+// languageOf returns the language of a text, as an index of languages, by its frequent words and its letters; -1: it is English,
+// or cannot be detected. evidence is what countWords counts for it, and ahead how much more that is than for any other.
 func languageOf(text string) (at, evidence, ahead int) {
 	counts := countWords(text)
 	at, english := slices.Index(counts[:], slices.Max(counts[:])), len(languages)
@@ -93,8 +90,7 @@ func languageOf(text string) (at, evidence, ahead int) {
 	return at, evidence, ahead
 }
 
-// countWords counts the evidence for each language, English last: two for a frequent word, one for
-// a word with letters that few others have.
+// countWords counts the evidence for each language, English last: two for a frequent word, one for a word with rare letters.
 func countWords(text string) (counts [32]int) {
 	english := len(languages)
 	cut(text, true, func(w Word, raw string) {
@@ -116,9 +112,8 @@ func countWords(text string) (counts [32]int) {
 	return counts
 }
 
-// Stems returns the stems of the words of text by the rules of its language, without stop words:
-// forms that Terms keeps apart share one. Each starts with the code of the language and a colon. It
-// is empty for English, and if the language cannot be detected.
+// Stems returns the stems of the words of text by the rules of its language, without stop words: forms that Terms keeps apart
+// share one. Each starts with the code of the language and a colon. There are none for English and unknown languages.
 func Stems(text string) []string {
 	at, _, _ := languageOf(text)
 	if at < 0 {
@@ -133,9 +128,8 @@ func Stems(text string) []string {
 	return stems
 }
 
-// StemsToFind returns, by term, the stems of the words of text with which to search other texts:
-// those of its language, none for English. If the language cannot be detected, as with two or three
-// words, they are those of each language that spoken returns.
+// StemsToFind returns, by term, the stems of the words of text with which to search other texts: those of its language, none for
+// English. If it cannot be detected, as with two or three words, they are those of each language that spoken returns.
 func StemsToFind(text string, spoken func() []string) map[string][]string {
 	var codes []string
 	switch at, evidence, _ := languageOf(text); {
@@ -182,10 +176,9 @@ const (
 	kanaShare     = 8 // Japanese has at least one kana among this many characters
 )
 
-// Language returns the two-letter code of the language of most of text, such as "en", "de" or "ja".
-// Of languages in other scripts it detects Chinese, Japanese and Korean. It is "" for all other
-// languages, and if the language cannot be detected. sure is false if there is little evidence, or
-// two languages are about equally likely.
+// Language returns the two-letter code of the language of most of text, such as "en", "de" or "ja". Of languages in other scripts
+// it detects Chinese, Japanese and Korean; others are "". sure is false if there is little evidence, or two languages are
+// about equally likely.
 func Language(text string) (code string, sure bool) {
 	latin, other, script := countScripts(text)
 	if other > latin {
@@ -201,8 +194,8 @@ func Language(text string) (code string, sure bool) {
 	return code, ahead >= lead || ahead >= smallLead && evidence >= leastForSmallLead
 }
 
-// countScripts counts the words in Latin letters, as four letters each, and the letters of other
-// scripts. script is the language of the latter; "": unknown.
+// countScripts counts the words in Latin letters, as four letters each, and the letters of other scripts. script is the language
+// of the latter; "": unknown.
 func countScripts(text string) (latin, other int, script string) {
 	var han, kana, hangul int
 	for _, r := range normal(text) {

@@ -10,10 +10,9 @@ import (
 	"cairn/internal/lazy"
 )
 
-// Sentences returns the sentences of text in their order, trimmed and without empty ones; together
-// they contain every character except white space. A line end ends a sentence. A full stop does not
-// inside a number or domain name or after an abbreviation: not splitting is better than splitting a
-// sentence in two.
+// Sentences returns the sentences of text in their order, trimmed and without empty ones; together they contain every character
+// except white space. A line end ends a sentence. A full stop does not inside a number or domain name or after an
+// abbreviation: not splitting is better than splitting a sentence in two.
 func Sentences(text string) []string {
 	var sentences []string
 	start, word := 0, 0 // where the sentence and its newest word start
@@ -54,8 +53,7 @@ func Sentences(text string) []string {
 	return sentences
 }
 
-// afterMarks returns the end of the marks that may follow the end of a sentence: more of the same,
-// closing quotes and brackets.
+// afterMarks returns the end of the marks that may follow the end of a sentence: more of the same, quotes and brackets.
 func afterMarks(text string, i int) int {
 	for i < len(text) {
 		r, n := utf8.DecodeRuneInString(text[i:])
@@ -67,8 +65,7 @@ func afterMarks(text string, i int) int {
 	return i
 }
 
-// abbreviated reports whether the full stop after word, with rest following, does not end the
-// sentence.
+// abbreviated reports whether the full stop after word, with rest following, does not end the sentence.
 func abbreviated(sentence, word, rest string) bool {
 	word = strings.TrimLeft(word, "([{\"'“‘«")
 	if len(word) > 8 {
@@ -114,14 +111,13 @@ var neverLast = Set(`mr mrs ms dr prof sr st vs cf approx dept gen rep sen rev f
 var maybeLast = Set(`etc a.m p.m no jr inc ltd co corp jan feb mar apr jun jul aug sep sept oct nov dec
 mon tue tues wed thu thur thurs fri sat sun min max hr hrs sec ca nr al bzw usw ave blvd`)
 
-// IsQuestion reports whether text is a question: it has a question mark of any script, ends in a particle that asks,
-// or starts like an English question or request for information.
+// IsQuestion reports whether text has a question mark, or ends or starts like a question or a request for information.
 func IsQuestion(text string) bool {
 	return strings.ContainsAny(text, "?？؟՞") || EndsInQuestion(text) || asking().MatchString(text)
 }
 
-// EndsInQuestion reports whether text ends in a question mark of any script, or in the particle that asks in
-// Chinese (吗), or in Japanese (か, の) after a verb or an adjective.
+// EndsInQuestion reports whether text ends in a question mark of any script, or in the particle that asks in Chinese (吗), or in
+// Japanese (か, の) after a verb or an adjective.
 func EndsInQuestion(text string) bool {
 	text = strings.TrimRight(text, ".!…。！\"'”’)」』 \n")
 	last, n := utf8.DecodeLastRuneInString(text)

@@ -1,20 +1,24 @@
-// Stems: one form for all inflections of a word.
+// Forms of words: without case and accents; stems, one form for all inflections of a word; and what a typo may stand for.
 
 package words
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/blevesearch/snowballstem"
 	"github.com/blevesearch/snowballstem/arabic"
 	"github.com/blevesearch/snowballstem/english"
 	"github.com/blevesearch/snowballstem/russian"
 	"github.com/blevesearch/snowballstem/tamil"
+	"golang.org/x/text/unicode/norm"
 )
 
-// stem returns the stem of a folded word. The script determines the language: Latin letters are
-// treated as English, whose rules do little harm to other languages; for those see Stems.
+// stem returns the stem of a folded word. Latin letters are treated as English, whose rules do little harm to other languages;
+// for those see Stems.
 func stem(word string) string {
 	if base, ok := irregular[word]; ok {
 		word = base
@@ -36,23 +40,20 @@ func stem(word string) string {
 	return word
 }
 
-// irregular maps irregular forms to their base word. A form that is also a common word ("rose",
-// "ground") is left out.
-var irregular = readForms(irregularForms)
-
-//go:embed irregular.txt
-var irregularForms string // a line for each base word: "go: goes went gone"
-
-func readForms(table string) map[string]string {
+// irregular maps irregular forms to their base word, except forms that are common words ("rose", "ground").
+var irregular = func() map[string]string {
 	base := make(map[string]string)
-	for line := range strings.Lines(table) {
+	for line := range strings.Lines(irregularForms) {
 		word, forms, _ := strings.Cut(line, ":")
 		for form := range strings.FieldsSeq(forms) {
 			base[form] = word
 		}
 	}
 	return base
-}
+}()
+
+//go:embed irregular.txt
+var irregularForms string // a line for each base word: "go: goes went gone"
 
 // stopWords are folded, not stemmed.
 var stopWords = Set(`
@@ -73,4 +74,119 @@ func Set(list string) map[string]bool {
 		set[word] = true
 	}
 	return set
+}
+
+// appendFolded appends r in lower case and without accents to word; an accent alone appends nothing. Vowel signs that are part of
+// a word, as in Hindi, stay.
+func appendFolded(word []byte, r rune) []byte {
+	if r < utf8.RuneSelf {
+		if 'A' <= r && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return append(word, byte(r))
+	}
+	if isAccent(r) {
+		return word
+	}
+	r = unicode.ToLower(r)
+	if spelled, ok := spelledOut[r]; ok {
+		return append(word, spelled...)
+	}
+	return utf8.AppendRune(word, withoutAccent(r))
+}
+
+// foldWord returns a word, which is in lower case, without accents.
+func foldWord(word string) string {
+	for i := range len(word) {
+		if word[i] >= utf8.RuneSelf {
+			folded := append(make([]byte, 0, len(word)), word[:i]...)
+			for _, r := range word[i:] {
+				folded = appendFolded(folded, r)
+			}
+			return string(folded)
+		}
+	}
+	return word // ASCII in lower case is already folded
+}
+
+// isAccent reports whether r is a mark that people omit when they search.
+func isAccent(r rune) bool {
+	return 0x300 <= r && r < 0x370 || // of Latin, Greek, Cyrillic
+		0x591 <= r && r < 0x5c8 && unicode.IsMark(r) || // Hebrew points
+		0x610 <= r && r < 0x6ee && unicode.IsMark(r) || r == 0x640 || // Arabic points and the tatweel
+		0xfe00 <= r && r < 0xfe10 // variation selectors
+}
+
+// withoutAccent returns the base letter of a Latin, Greek or Arabic letter. In Cyrillic only ё is replaced, by е: й is a letter
+// of its own.
+func withoutAccent(r rune) rune {
+	if r == 'ё' {
+		return 'е'
+	}
+	if r >= 0x400 && r < 0x600 || r >= 0x700 && r < 0x1e00 || r >= 0x2000 {
+		return r
+	}
+	var buf [utf8.UTFMax]byte
+	bytes := norm.NFD.Properties(utf8.AppendRune(buf[:0], r)).Decomposition()
+	if len(bytes) == 0 {
+		return r
+	}
+	base, _ := utf8.DecodeRune(bytes)
+	return base
+}
+
+// spelledOut are letters without an accent to remove.
+var spelledOut = map[rune]string{
+	'ß': "ss", 'æ': "ae", 'œ': "oe", 'ø': "o", 'ł': "l", 'đ': "d", 'ð': "d", 'þ': "th", 'ı': "i", 'ς': "σ",
+}
+
+const (
+	shortestTypo = 4  // letters: a shorter word is one typo away from too many others
+	longestTypo  = 24 // a longer one is not a word
+)
+
+// Respell returns the terms of all words one typo away from a folded word: a letter too many, one missing, a wrong one, or two
+// swapped; the likelier kinds first, each term once. There are none for short words, nor for scripts without an alphabet.
+func Respell(word string) []string {
+	letters := []rune(word)
+	if len(letters) < shortestTypo || len(letters) > longestTypo {
+		return nil
+	}
+	i := slices.IndexFunc(alphabets, func(alphabet string) bool { return strings.Trim(word, alphabet) == "" })
+	if i < 0 {
+		return nil
+	}
+	alphabet := alphabets[i]
+	seen := map[string]bool{stem(word): true}
+	var terms []string
+	add := func(parts ...[]rune) {
+		if term := stem(string(slices.Concat(parts...))); !seen[term] {
+			seen[term] = true
+			terms = append(terms, term)
+		}
+	}
+	n := len(letters)
+	for i := range n - 1 { // swapped
+		add(letters[:i], letters[i+1:i+2], letters[i:i+1], letters[i+2:])
+	}
+	for i := range n { // one too many
+		add(letters[:i], letters[i+1:])
+	}
+	for i := range n + 1 { // one missing
+		for _, letter := range alphabet {
+			add(letters[:i], []rune{letter}, letters[i:])
+		}
+	}
+	for i := range n { // a wrong one
+		for _, letter := range alphabet {
+			add(letters[:i], []rune{letter}, letters[i+1:])
+		}
+	}
+	return terms
+}
+
+// alphabets have the letters that are left after folding.
+var alphabets = []string{
+	"abcdefghijklmnopqrstuvwxyz", "абвгдежзийклмнопрстуфхцчшщъыьэюяєіїґ", "αβγδεζηθικλμνξοπρστυφχψω",
+	"אבגדהוזחטיךכלםמןנסעףפץצקרשת", "ءابةتثجحخدذرزسشصضطظعغفقكلمنهوىي",
 }

@@ -1,5 +1,5 @@
-// Package words splits text into words, stems and sentences, in any script. All of it takes linear
-// time, and no input, valid UTF-8 or not, makes it fail.
+// Package words splits text into words, stems and sentences, in any script. All of it takes linear time, and no input, valid
+// UTF-8 or not, makes it fail.
 package words
 
 import (
@@ -16,20 +16,14 @@ const MaxTerm = 48
 // longestWord is how many bytes of a word are read; it includes accents, which terms do not.
 const longestWord = 4 * MaxTerm
 
-// Terms returns the words of text in a form for searching, in their order and with repetitions:
-// without case and accents, English and Russian words as stems (irregular forms too: "went" is
-// "go"), numbers as a whole ("1,200.50" is "1200.50"). Scripts without spaces between words, and
-// Korean, yield every pair of neighbouring characters. Terms are not empty and at most MaxTerm
-// bytes long.
-func Terms(text string) []string {
-	return terms(text, true)
-}
+// Terms returns the words of text in a form for searching, in their order and with repetitions: without case and accents, English
+// and Russian words as stems (irregular forms too: "went" is "go"), numbers as a whole ("1,200.50" is "1200.50"). Scripts
+// without spaces between words, and Korean, yield every pair of neighbouring characters. Terms are not empty and at most
+// MaxTerm bytes long.
+func Terms(text string) []string { return terms(text, true) }
 
-// Content returns the terms of text without stop words such as "the", "is" and "what". It is empty
-// if text has no other words.
-func Content(text string) []string {
-	return terms(text, false)
-}
+// Content returns the terms of text without stop words such as "the", "is" and "what".
+func Content(text string) []string { return terms(text, false) }
 
 func terms(text string, stops bool) (all []string) {
 	cut(text, stops, func(w Word, _ string) { all = append(all, w.Term) })
@@ -50,9 +44,8 @@ func Cut(text string) []Word {
 	return all
 }
 
-// Fold returns text in a form that is equal for texts that differ only in case, accents, white
-// space and punctuation. Signs that distinguish things stay: "C++" is not "C#", "-5" is not "5",
-// and different emoji stay different.
+// Fold returns text in a form that is equal for texts that differ only in case, accents, white space and punctuation. Signs that
+// distinguish things stay: "C++" is not "C#", "-5" is not "5", and different emoji stay different.
 func Fold(text string) string {
 	text = normal(text)
 	folded := make([]byte, 0, len(text))
@@ -152,8 +145,8 @@ func (c *cutter) add(r rune) {
 	}
 }
 
-// joins reports whether r, followed by rest, continues the word before it: the apostrophe of don't,
-// the point of 3.5, the comma of 1,200.
+// joins reports whether r, followed by rest, continues the word before it: the apostrophe of don't, the point of 3.5, the comma
+// of 1,200.
 func (c *cutter) joins(r rune, rest string) bool {
 	if len(c.word) == 0 || len(c.word) >= longestWord {
 		return false
@@ -170,7 +163,6 @@ func (c *cutter) joins(r rune, rest string) bool {
 		r == ',' && len(rest) >= 3 && allDigits(rest[:3]) && !startsWithDigit(rest[3:])
 }
 
-// endWord emits the current word.
 func (c *cutter) endWord() {
 	if len(c.word) == 0 {
 		return

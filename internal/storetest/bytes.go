@@ -3,14 +3,10 @@
 package storetest
 
 import (
-	"bytes"
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -20,23 +16,20 @@ import (
 
 func Run(t testing.TB, s *store.Store, query string, args ...any) {
 	t.Helper()
-	check.NoError(t, s.Update(Ctx, func(tx *store.Tx) error {
-		_, err := tx.Exec(query, args...)
-		return err
-	}))
+	check.NoError(t, s.Update(Ctx, func(tx *store.Tx) { tx.Do(query, args...) }))
 }
 
 func Number(t testing.TB, s *store.Store, query string, args ...any) (n int) {
 	t.Helper()
-	check.NoError(t, s.View(Ctx, func(tx *store.Tx) error { return tx.QueryRow(query, args...).Scan(&n) }))
+	check.NoError(t, s.View(Ctx, func(tx *store.Tx) { tx.Row(query, args...).Scan(&n) }))
 	return n
 }
 
 // Rows returns the rows of a query, with their columns joined by "|".
 func Rows(t check.Tester, s *store.Store, query string, args ...any) (found []string) {
 	t.Helper()
-	check.NoError(t, s.View(Ctx, func(tx *store.Tx) error {
-		return store.Each(tx, func(rows *sql.Rows) error {
+	check.NoError(t, s.View(Ctx, func(tx *store.Tx) {
+		store.Each(tx, func(rows *sql.Rows) error {
 			columns, err := rows.Columns()
 			values, into := make([]sql.NullString, len(columns)), make([]any, len(columns))
 			for i := range values {
@@ -88,31 +81,20 @@ func Version(t *testing.T, c *store.Conversation) int64 {
 func WantNoBytes(t *testing.T, dir string, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
-		if found := CountBytes(t, dir, text); len(found) > 0 {
-			t.Errorf("%q is in %v", text, found)
-		}
+		check.Len(t, "files with "+text, FilesWith(t, dir, text), 0)
 	}
 }
 
 // Secret is in the text to be deleted, and nowhere else.
 const Secret = "xylophone"
 
-// CountBytes counts a text, ignoring case, in each file of a folder. A separate process reads the
-// files: closing one here would release SQLite's locks.
-func CountBytes(t *testing.T, dir, text string) map[string]int {
+// FilesWith returns the files of a folder that contain a text, in any case. A separate process reads them: closing one here would
+// release SQLite's locks.
+func FilesWith(t *testing.T, dir, text string) []string {
 	t.Helper()
-	copied, found := t.TempDir(), map[string]int{}
-	check.NoError(t, exec.Command("cp", "-r", dir, copied).Run())
-	check.NoError(t, filepath.WalkDir(copied, func(file string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		if n := bytes.Count(bytes.ToLower(check.Must(os.ReadFile(file))(t)), []byte(text)); n > 0 {
-			found[filepath.Base(file)] = n
-		}
-		return nil
-	}))
-	return found
+	out, err := exec.Command("grep", "-rlaiF", text, dir).CombinedOutput()
+	check.Require(t, err == nil || len(out) == 0, "%s", out) // grep fails if there are none
+	return strings.Fields(string(out))
 }
 
 // WantPlan checks that SQLite runs a query by an index, and does not read all compactions of a

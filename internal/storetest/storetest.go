@@ -93,6 +93,13 @@ func Said(n int, text string) store.Inbound {
 	}
 }
 
+// Quoting returns message number n, which replies to another one and quotes it.
+func Quoting(n int, text, to, quote string) store.Inbound {
+	m := Said(n, text)
+	m.ReplyTo, m.Quote = to, quote
+	return m
+}
+
 // Imported fills a new conversation with n messages, each a turn of its own.
 func Imported(t testing.TB, n int) *store.Conversation {
 	t.Helper()
@@ -118,32 +125,28 @@ func Edit(t check.Tester, c *store.Conversation, n int, text string) (seq int64)
 	m := Said(n, text)
 	m.Time = m.Time.AddDate(0, 0, 1)
 	seq, changed, err := privacy.Of(c).Edit(Ctx, m)
-	if err != nil || !changed {
-		t.Errorf("edit of message %d: changed %v, %v", n, changed, err)
-	}
+	check.That(t, err == nil && changed, "edit of message %d: changed %v, %v", n, changed, err)
 	return seq
 }
 
 // Remove deletes messages, as Said numbers them.
 func Remove(t check.Tester, c *store.Conversation, numbers ...int) []int64 {
 	t.Helper()
-	var ids []string
-	for _, n := range numbers {
-		ids = append(ids, Said(n, "").ID)
-	}
-	seqs, err := privacy.Of(c).Delete(Ctx, ids)
-	if err != nil {
-		t.Errorf("deletion of messages %v: %v", numbers, err)
-	}
+	seqs, err := privacy.Of(c).Delete(Ctx, Map(numbers, func(n int) string { return Said(n, "").ID }))
+	check.That(t, err == nil, "deletion of messages %v: %v", numbers, err)
 	return seqs
 }
 
-func Seqs(messages []chat.Message) []int64 {
-	var list []int64
-	for _, m := range messages {
-		list = append(list, m.Seq)
+// Map returns what a function makes of each element.
+func Map[T, R any](list []T, of func(T) R) (all []R) {
+	for _, one := range list {
+		all = append(all, of(one))
 	}
-	return list
+	return all
+}
+
+func Seqs(messages []chat.Message) []int64 {
+	return Map(messages, func(m chat.Message) int64 { return m.Seq })
 }
 
 // Message returns a message as stored.

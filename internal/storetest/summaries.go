@@ -25,10 +25,7 @@ func Load(t testing.TB, c *store.Conversation) transcript.Snapshot {
 // Peek reads the state as Load does, and leaves running rows alone.
 func Peek(t check.Tester, c *store.Conversation) (state transcript.Snapshot) {
 	t.Helper()
-	check.NoError(t, c.Store().View(Ctx, func(tx *store.Tx) error {
-		state = c.In(tx).Load()
-		return nil
-	}))
+	check.NoError(t, c.Store().View(Ctx, func(tx *store.Tx) { state = c.In(tx).Load() }))
 	return state
 }
 
@@ -82,11 +79,9 @@ func describe(s *transcript.State) string {
 func StateOf(t check.Tester, c *store.Conversation) *transcript.State {
 	t.Helper()
 	loaded := Peek(t, c)
-	err := c.Store().View(Ctx, func(tx *store.Tx) error {
+	check.NoError(t, c.Store().View(Ctx, func(tx *store.Tx) {
 		loaded.Prepared = append(loaded.Prepared, c.In(tx).Compactions("AND state = 'running' ORDER BY id")...)
-		return nil
-	})
-	check.NoError(t, err)
+	}))
 	return loaded.State()
 }
 
@@ -120,11 +115,9 @@ func Hide(t check.Tester, c *store.Conversation, from, to int64) transcript.Head
 
 // Shape formats a stack as "leaf worker 1-5, placeholder emergency 6-9".
 func Shape(stack []transcript.Summary) string {
-	var parts []string
-	for _, row := range stack {
-		parts = append(parts, fmt.Sprintf("%s %s %d-%d", row.Kind, row.By, row.From, row.To))
-	}
-	return strings.Join(parts, ", ")
+	return strings.Join(Map(stack, func(row transcript.Summary) string {
+		return fmt.Sprintf("%s %s %d-%d", row.Kind, row.By, row.From, row.To)
+	}), ", ")
 }
 
 // Steps returns the steps in which compactions of a conversation were applied, oldest first.
@@ -176,11 +169,7 @@ func Contents(t *testing.T, c *store.Conversation) []string {
 	found, _, err := memory.In(c.Store()).List(Ctx, memory.Filter{Conversation: c.Name()})
 	check.NoError(t, err)
 	slices.SortFunc(found, func(a, b memory.Memory) int { return int(a.ID - b.ID) })
-	var list []string
-	for _, m := range found {
-		list = append(list, m.Kind+": "+m.Content)
-	}
-	return list
+	return Map(found, func(m memory.Memory) string { return m.Kind + ": " + m.Content })
 }
 
 // Memory returns a memory in any state.

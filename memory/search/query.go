@@ -1,12 +1,17 @@
-// Queries: what a question asks for, about whom, and about which time.
+// Queries: what a question asks for, about whom, and about which time; and which terms of the index those are. A word that occurs
+// nowhere is treated as a typo.
 
 package search
 
 import (
+	"cmp"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"cairn/words"
 )
@@ -26,8 +31,7 @@ type Query struct {
 
 const maxQuery = 1 << 16 // bytes of a question that are read: its beginning, and as much of its end
 
-// Parse reads a question; asker may be unknown. now is the time of the question: "yesterday" is the day
-// before it, in its time zone.
+// Parse reads a question; asker may be unknown. now is the time of the question, in its time zone.
 func Parse(text, asker string, now time.Time) *Query {
 	if len(text) > maxQuery {
 		text = text[:maxQuery/2] + "\n" + text[len(text)-maxQuery/2:]
@@ -47,15 +51,13 @@ func Parse(text, asker string, now time.Time) *Query {
 	return q
 }
 
-// IsAbout reports whether one of the names is that of the member the question is about. The
-// question must have been looked up.
+// IsAbout reports whether the question, which must have been looked up, is about a member of one of these names.
 func (q *Query) IsAbout(names ...string) bool {
 	return q.speaker != "" && slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, q.speaker) })
 }
 
-// about removes the names of members from the words, because they occur in everything these
-// members said, and sets whom the question is about: the member it names first, else the asker if
-// it says I. If the question consists only of names, they stay.
+// about removes the names of members from the words, because they occur in everything these members said, and sets whom the
+// question is about: the member it names first, else the asker if it says I. A question of nothing but names keeps them.
 func (q *Query) about(members map[string]string) {
 	for _, w := range q.words {
 		if name := members[w.Term]; name != "" && q.speaker == "" {
@@ -86,7 +88,7 @@ var (
 	whenWords   = words.Set("when wann いつ quand cuando quando когда متى")
 )
 
-// tellsTime reports whether a word of text says a time. It is called for many messages.
+// tellsTime reports whether a word of text says a time.
 func tellsTime(text string) bool {
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) }) {
 		if len(word) <= len("wednesday") && timeWords[strings.ToLower(word)] {
@@ -94,4 +96,88 @@ func tellsTime(text string) bool {
 		}
 	}
 	return false
+}
+
+const (
+	// maxTerms is how many terms of a question are read: the rarest, and of equally rare ones the
+	// last, because a question comes after its subject.
+	maxTerms = 64
+
+	typosCorrected = 4 // words of one question; each costs some hundred index lookups
+	spellings      = 3 // tried for each word
+)
+
+// lookUp sets the terms to read, sorted, so that scores always add up in the same order: those of the question that occur in
+// the index, and for a word that occurs nowhere the terms it may be a typo of. It leaves out names of members, misspelt or
+// not: the question is about these people.
+func (q *Query) lookUp(in Index) {
+	stems := words.StemsToFind(q.text, in.Languages)
+	if q.single { // one character of a script without spaces is indexed in pairs of characters, see words.Terms
+		term := q.words[0].Term
+		if r, size := utf8.DecodeRuneInString(term); size == len(term) && words.IsUnspaced(r) {
+			stems[term] = in.Pairs(term)
+		}
+	}
+	var terms []string
+	for _, w := range q.words {
+		terms = append(append(terms, w.Term), stems[w.Term]...)
+	}
+	frequencies := in.Frequencies(terms)
+	for term, all := range stems {
+		for _, stem := range all {
+			frequencies[term] = max(frequencies[term], frequencies[stem])
+		}
+	}
+	corrections := q.correct(in, frequencies)
+	has := make(map[string]bool)
+	add := func(text string, weight float64) {
+		n := frequencies[text]
+		if n == 0 || has[text] {
+			return
+		}
+		has[text] = true
+		if weak[text] {
+			weight *= weakWord
+		}
+		f, all := float64(n), float64(max(in.Size(), n))
+		q.terms = append(q.terms, term{text, stems[text], n, weight * math.Log(1+(all-f+0.5)/(f+0.5))}) // its idf
+	}
+	for _, w := range slices.Backward(q.words) {
+		add(w.Term, 1)
+	}
+	for _, w := range q.words {
+		for n, text := range corrections[w.Term] {
+			add(text, 1/float64(n+1))
+		}
+	}
+	slices.SortStableFunc(q.terms, func(a, b term) int { return cmp.Compare(a.frequency, b.frequency) })
+	q.terms = q.terms[:min(len(q.terms), maxTerms)]
+	slices.SortFunc(q.terms, func(a, b term) int { return cmp.Compare(a.text, b.text) })
+}
+
+// correct returns, for the words of the question that occur nowhere, the terms that they may be typos of, and adds their
+// frequencies. It removes the names of members from the question.
+func (q *Query) correct(in Index, frequencies map[string]int) map[string][]string {
+	corrections := make(map[string][]string) // by the term of a typo
+	var terms []string
+	for _, w := range slices.Backward(q.words) {
+		terms = append(terms, w.Term)
+		if frequencies[w.Term] > 0 || len(corrections) == typosCorrected {
+			continue
+		}
+		respelt := words.Respell(w.Folded)
+		found := in.Frequencies(respelt)
+		known := slices.DeleteFunc(respelt, func(term string) bool { return found[term] == 0 })
+		corrections[w.Term] = known[:min(len(known), spellings)]
+		terms = append(terms, corrections[w.Term]...)
+		maps.Copy(frequencies, found)
+	}
+	members := in.Members(terms)
+	for typo, known := range corrections {
+		for _, term := range known {
+			members[typo] = cmp.Or(members[typo], members[term])
+		}
+	}
+	q.about(members)
+	return corrections
 }

@@ -23,8 +23,7 @@ const (
 	weakWord = 0.6 // a word that only phrases a question
 )
 
-// nearby is what a word counts for the messages around the one it occurs in, later ones with a
-// positive offset: people rarely repeat what was just said.
+// nearby is what a word counts for the messages around it: people rarely repeat what was just said.
 var nearby = [...]struct {
 	offset int64
 	weight float64
@@ -46,8 +45,7 @@ type term struct {
 	worth     float64  // its idf, and what kind of word it is
 }
 
-// read reads the postings of the term and of its stems, by document. If several of them find a
-// word, it counts as often as for the one that finds it most.
+// read reads the postings of the term and of its stems, by document; the one that finds a word most often counts.
 func (t term) read(postings func(term string) []Posting) (all []Posting) {
 	for _, text := range append([]string{t.text}, t.stems...) {
 		all = append(all, postings(text)...)
@@ -56,12 +54,6 @@ func (t term) read(postings func(term string) []Posting) (all []Posting) {
 		return cmp.Or(cmp.Compare(x.Document, y.Document), cmp.Compare(y.Count, x.Count))
 	})
 	return slices.CompactFunc(all, func(x, y Posting) bool { return x.Document == y.Document })
-}
-
-// idf returns the worth of a term that occurs in frequency of all documents.
-func idf(frequency, all int) float64 {
-	f, n := float64(frequency), float64(max(all, frequency))
-	return math.Log(1 + (n-f+0.5)/(f+0.5))
 }
 
 // gain returns what the term adds to the score of a document in which it occurs count times.
@@ -98,8 +90,8 @@ func best(all []scored, limit int) []scored {
 	return kept
 }
 
-// postingsRead limits how many postings one question reads. Rare terms come first; a term beyond
-// the limit is read only around the best messages found so far.
+// postingsRead limits how many postings one question reads, the rarest terms first; a term beyond the limit is read only around
+// the best messages found so far.
 const postingsRead = 2000
 
 // place is a message in which a term occurs, or near which it occurs.
@@ -150,8 +142,7 @@ func spread(postings []Posting) []place {
 	return places
 }
 
-// traces reads the places of the question's terms, the rarest first, up to postingsRead, but at
-// least some of the rarest.
+// traces reads the places of the question's terms, the rarest first, up to postingsRead, but at least some of the rarest.
 func (q *Query) traces(in Transcript) (all []trace) {
 	q.lookUp(in)
 	rarest := slices.Clone(q.terms)
@@ -170,17 +161,7 @@ func (q *Query) traces(in Transcript) (all []trace) {
 	return all
 }
 
-// complete reads what traces left out, around the messages that matter.
-func complete(traces []trace, in Transcript, seqs []int64) {
-	for i := range traces {
-		if t := &traces[i]; t.common {
-			t.places = spread(t.read(func(term string) []Posting { return in.Around(term, seqs) }))
-		}
-	}
-}
-
-// scores returns the score by words of all places of the traces between the messages from and to,
-// by seq: the best of them are examined further.
+// scores returns the score by words of all places of the traces between the messages from and to, by seq.
 func scores(traces []trace, from, to int64) (all []scored) {
 	heads := make([]int, len(traces))
 	next := func(n int) place { // of a trace

@@ -1,6 +1,5 @@
-// Package search finds and ranks texts that answer a question: by its words, including misspelt
-// and inflected ones, by whom it is about, and by time. It is pure: the index is behind an
-// interface. It imports words, and nothing else of Cairn.
+// Package search finds and ranks texts that answer a question: by its words, including misspelt and inflected ones, by whom it
+// is about, and by time. It is pure: the index is behind an interface. It imports words, and nothing else of Cairn.
 package search
 
 import (
@@ -17,8 +16,7 @@ type Posting struct {
 	Length   int // of the document, in terms
 }
 
-// Index is an index of documents, limited to those a question may reach. If reading it fails, so does
-// the transaction that it is read in: the methods return nothing then.
+// Index is an index of documents, limited to those a question may reach. If reading it fails, the methods return nothing.
 type Index interface {
 	Size() int                                 // documents
 	Frequencies(terms []string) map[string]int // in how many documents each term occurs; terms that occur in none are missing
@@ -54,15 +52,13 @@ type Hit struct {
 	Score
 }
 
-// Score is how well something answers a question, the higher the better; it is comparable only
-// within one answer.
+// Score is how well something answers a question, the higher the better, within one answer.
 type Score struct {
 	Total float64
 	Parts []Part // Total is their sum
 }
 
-// Part is what one factor adds to a score, or subtracts from it: words, neighbours, speaker,
-// date, …
+// Part is what one factor adds to a score, or subtracts from it: words, neighbours, speaker, date, …
 type Part struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
@@ -79,19 +75,20 @@ func (s *Score) Add(name string, value float64) {
 // times multiplies the score.
 func (s *Score) times(name string, factor float64) { s.Add(name, s.Total*(factor-1)) }
 
-// examined is the minimum number of messages that are scored by more than their words.
-const examined = 100
-
-// Messages returns the messages between from and to that answer the question, at most limit, the
-// best first; of equally good ones the newer first. It finds a message by its own words and by
-// those of its neighbours. The cost is bounded, however long the transcript is.
+// Messages returns the messages between from and to that answer the question, at most limit, the best first; of equally good
+// ones the newer first. It finds a message by its own words and by those of its neighbours, at a bounded cost.
 func (q *Query) Messages(in Transcript, from, to int64, limit int) (hits []Hit) {
+	const examined = 100 // at least that many messages are scored by more than their words
 	traces := q.traces(in)
 	var seqs []int64
 	for _, p := range best(scores(traces, from, to), max(examined, 4*limit)) {
 		seqs = append(seqs, p.document)
 	}
-	complete(traces, in, seqs)
+	for i := range traces { // read what was left out, around the messages that matter
+		if t := &traces[i]; t.common {
+			t.places = spread(t.read(func(term string) []Posting { return in.Around(term, seqs) }))
+		}
+	}
 	for _, m := range in.Messages(seqs) {
 		h := Hit{Message: m}
 		// A one-word query is not a question: only messages with the word itself match.

@@ -144,10 +144,9 @@ func TestDeletionReachesToolResults(t *testing.T) {
 func TestRememberingDeletedMessage(t *testing.T) {
 	c := newTalk(t)
 	deliver(t, c, said(1, "a"), said(2, secret), asking(3, secret))
-	var again func(tx *store.Tx) error
-	check.NoError(t, c.Store().Update(ctx, func(tx *store.Tx) (err error) {
-		again, err = memory.CheckDraft(c, tx, summarize.MemoryDraft{Kind: "fact", Content: secret, Messages: []int64{2}}, 3)
-		return err
+	var again func(tx *store.Tx)
+	check.NoError(t, c.Store().Update(ctx, func(tx *store.Tx) {
+		again = memory.CheckDraft(c, tx, summarize.MemoryDraft{Kind: "fact", Content: secret, Messages: []int64{2}}, 3)
 	}))
 	remove(t, c, 2)
 	err := c.Store().Update(ctx, again)
