@@ -166,7 +166,7 @@ func (c *conversation) review(ctx context.Context, h Historian, known []store.Kn
 		}
 	}
 	for _, m := range c.completed(ctx, edited) {
-		if err := c.edit(ctx, m); err != nil {
+		if err := c.change(ctx, store.Delivery{Edited: &m}); err != nil {
 			return err
 		}
 	}
@@ -175,7 +175,7 @@ func (c *conversation) review(ctx context.Context, h Historian, known []store.Kn
 		return nil
 	}
 	c.log.Info("missed_deletions_applied", "messages", len(gone))
-	return c.delete(ctx, gone)
+	return c.change(ctx, store.Delivery{Deleted: gone})
 }
 
 // missing returns the ids of known messages that the page lacks although it would contain them if
