@@ -59,11 +59,7 @@ const (
 func (a Answer) String() string { return a.lines(a.Items) }
 
 func (a Answer) lines(items []string) string {
-	all := items
-	if a.Text != "" {
-		all = append([]string{a.Text}, items...)
-	}
-	return strings.Join(all, "\n")
+	return strings.TrimPrefix(strings.Join(append([]string{a.Text}, items...), "\n"), "\n")
 }
 
 // backticks puts a zero-width joiner between backticks that would end a code block.

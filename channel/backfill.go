@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/store"
@@ -209,8 +208,7 @@ func (c *conversation) fitting(said []Inbound) []Inbound {
 		if m.ID == "" || !c.hub.listensTo(c.name, m) {
 			continue
 		}
-		budget -= chat.TokensOf(chat.Message{Role: "user", Author: m.Author, Text: m.Text, Attachments: m.Attachments, Quote: m.Quote, Time: m.Time})
-		if budget < 0 {
+		if budget -= shownTokens(m, 0); budget < 0 {
 			break
 		}
 		m.Addressed, m.Thread = false, false

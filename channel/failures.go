@@ -128,21 +128,18 @@ func (f *failures) end(server *llm.Learnt) bool {
 // guard runs a step of the loop. After a panic the conversation is reloaded from storage.
 func (c *conversation) guard(f func()) {
 	defer func() {
-		if p := recover(); p != nil {
-			c.panicked(p)
+		p := recover()
+		if p == nil {
+			return
+		}
+		c.log.Error("conversation_panicked", "panic", p, "stack", string(debug.Stack()))
+		c.runs.broken = true
+		c.runs.panics++
+		if c.engine != nil {
+			c.engine.Close()
 		}
 	}()
 	f()
-}
-
-// panicked records a panic, on the loop; called from a deferred recover, it still sees the stack.
-func (c *conversation) panicked(p any) {
-	c.log.Error("conversation_panicked", "panic", p, "stack", string(debug.Stack()))
-	c.runs.broken = true
-	c.runs.panics++
-	if c.engine != nil {
-		c.engine.Close()
-	}
 }
 
 var errPanicked = errors.New("a bug: the conversation panicked, and is loaded again")

@@ -66,9 +66,8 @@ func (r *reply) outcome(id, text string) store.Outcome {
 // finish writes the outcome and hands the reply to the sender. If the disk refuses, nothing is
 // sent: the turn stays open and is retried later.
 func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) error {
-	text := ""
+	text := strings.Join(o.Pieces, "")
 	if o.Reply != "" {
-		text = o.Pieces[0]
 		o.Pieces = c.connector.Split(text)
 	}
 	if o.Reply == "" || o.Failure {

@@ -22,30 +22,22 @@ import (
 )
 
 const (
-	// recalledEach is the most memories, and messages, recalled for a message. Tools look for more.
-	recalledEach = 5
+	recalledEach  = 5  // the most memories, and messages, recalled for a message; tools look for more
+	recalledShare = 20 // automatic recall takes at most 1/20 of the window
 
-	// recalledClip is the most tokens of one message, and recalledPassage the most characters: the
-	// part that matched shows whether the rest is worth a call of recall.
-	recalledClip    = 80
-	recalledPassage = 300
-
-	// recalledShare limits automatic recall to this fraction of the window: 1/20.
-	recalledShare = 20
+	recalledClip    = 80  // the most tokens of one message: the part that matched shows whether the rest is worth a call of recall
+	recalledPassage = 300 // the same in characters
 )
 
 // recalled returns lines of quoted data for the turn context, within a budget of tokens: memories, then messages,
 // each with the best first, without what the model already sees. After an error it returns less, but never fails.
 func (c *conversation) recalled(ctx context.Context, turn store.Turn, budget int) (made compactor.Context) {
-	if budget <= 0 {
-		return made
-	}
 	asked, who := "", "" // who asked last
 	for _, m := range c.askedIn(turn) {
 		asked = strings.TrimSpace(asked + "\n" + tokens.Clip(m.Text, 500))
 		who = m.Author
 	}
-	if !words.IsQuestion(asked) { // true of all that ask for the past, and of three of ten messages
+	if budget <= 0 || !words.IsQuestion(asked) { // a question: true of all that ask for the past, and of three of ten messages
 		return made
 	}
 	var seen visible
@@ -163,8 +155,7 @@ type contextCall struct {
 	Topic      string         `json:"topic"`
 }
 
-// selfSettings is the most settings that op "self" lists, and selfClip the most tokens of each: the
-// whole result takes at most about 300.
+// The most settings that op "self" lists, and the most tokens of each: the whole result takes at most about 300.
 const selfSettings, selfClip = 6, 25
 
 // toolset returns the tools the model may call: the conversation's memory tools, `context`, and

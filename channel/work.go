@@ -24,7 +24,7 @@ func (c *conversation) work(ctx context.Context, resume bool) error {
 			return err
 		}
 	}
-	if c.closed() {
+	if c.connector == nil {
 		return c.workClosed(ctx, opens)
 	}
 	if opens {
