@@ -3,7 +3,6 @@ package channel_test
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -101,19 +100,6 @@ func TestIdleConversationIsEvictedAndReloaded(t *testing.T) {
 	})
 }
 
-func TestEveryWriterIsSentOrCanceled(t *testing.T) {
-	inBubble(t, echo, func(t *testing.T, r *rig) {
-		r.connector.failures = 1 // the sender is busy retrying when the next reply is written
-		for i := range 5 {
-			r.say(fmt.Sprint("message ", i), true)
-			time.Sleep(200 * time.Millisecond)
-		}
-		r.waitForReplies()
-		check.That(t, r.connector.opened >= 5, "got %d writers", r.connector.opened)
-		check.Equal(t, "writers sent or canceled", len(r.connector.sent)+r.connector.canceled, r.connector.opened)
-	})
-}
-
 func TestCommands(t *testing.T) {
 	r := newRig(t, echo)
 	for _, line := range []string{"/etc/passwd", "hello", "/", "/compactify"} {
@@ -188,34 +174,4 @@ func FuzzCommand(f *testing.F) {
 		_, err = r.hub.Suggest(t.Context(), place, channel.Person{ID: "u5"}, line, typed)
 		check.Require(t, err == nil, "suggestions for %q: %v", line, err)
 	})
-}
-
-// BenchmarkTurn measures a whole turn with an instant model and everything on disk.
-func BenchmarkTurn(b *testing.B) {
-	r := newRig(b, echo)
-	r.waitForReplies()
-	for b.Loop() {
-		r.ask("and what about tomorrow?")
-	}
-}
-
-// BenchmarkIdleChannel measures the memory of an open, idle channel that has had a turn, with its goroutines.
-func BenchmarkIdleChannel(b *testing.B) {
-	r := newRig(b, echo)
-	r.waitForReplies()
-	use := func() uint64 {
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc + m.StackInuse
-	}
-	before, n := use(), 0
-	for b.Loop() {
-		name := fmt.Sprintf("test:server/c%d", n)
-		m := channel.Inbound{ID: "1", Author: "Ada", Text: "hello", Time: time.Now(), Addressed: true}
-		check.Must(r.hub.Deliver(b.Context(), name, m))(b)
-		check.NoError(b, r.hub.Idle(b.Context(), name))
-		n++
-	}
-	b.ReportMetric(float64(use()-before)/float64(n), "bytes/channel")
 }

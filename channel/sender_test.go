@@ -31,6 +31,7 @@ func TestRepliesBehindSlowSendStayInOrder(t *testing.T) {
 			check.EqualAll(t, name, r.connector.texts(), want)
 			v := check.Must(r.store.Upkeep().Vitals(t.Context()))(t)
 			check.That(t, v.Outbox == 0 && v.OutboxOldest.IsZero(), "%s: %+v", name, v)
+			check.Equal(t, name+": writers sent or canceled", len(r.connector.sent)+r.connector.canceled, r.connector.opened)
 		})
 	}
 }
