@@ -98,7 +98,7 @@ func New(o Options) *Hub {
 	for _, d := range o.Connectors {
 		h.connectors[d.Name()] = d
 	}
-	h.connectors[store.TaskConnector] = tasks{h}
+	h.connectors[store.TaskConnector] = tasks{hub: h}
 	h.rules.Store(&o.Rules)
 	h.ctx, h.cancel = context.WithCancel(observe.With(context.Background(), o.Observer))
 	if o.Store != nil {

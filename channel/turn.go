@@ -74,8 +74,8 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn, own compacto
 			return err
 		}
 	}
-	c.do(func(*compactor.Compactor) { c.policy.ofTurn(own) })
-	defer c.do(func(*compactor.Compactor) { c.policy.ofTurn(nil) })
+	c.do(func(*compactor.Compactor) { c.policy.set(c.policy.own, own) })
+	defer c.do(func(*compactor.Compactor) { c.policy.set(c.policy.own, nil) })
 	c.notifyShortened(c.hub.ctx, turn)
 	made := c.turnContext(ctx, turn, other)
 	c.do(func(e *compactor.Compactor) { e.History().Begin(made) })
