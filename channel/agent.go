@@ -82,15 +82,13 @@ func cacheTTLOf(model llm.Model) func() time.Duration {
 	return nil
 }
 
-// window caches the size of a model's context window. look may ask the server; the engine, which
-// must not wait, uses the last known number.
+// window caches the size of a model's context window, for the engine, which must not wait for the server.
 type window struct {
 	model  llm.Model
 	tokens atomic.Int64
 	own    llm.Learnt // for a model that keeps no record itself
 }
 
-// newWindow creates the window of a model and looks it up once.
 func newWindow(ctx context.Context, model llm.Model) *window {
 	w := &window{model: model}
 	w.lookUp(ctx)
@@ -137,8 +135,7 @@ func (a Agent) layers() compactor.Patch {
 // Frame returns the estimated tokens of system prompt and tools, which every request has.
 func (a Agent) Frame() int { return compactor.FrameCost(a.system(), a.weighed()) }
 
-// Explain describes what a policy means for this agent's window, the largest number first. It may
-// ask the model's server for its window.
+// Explain describes what a policy means for this agent's window, the largest number first. It may ask the model's server.
 func (a Agent) Explain(ctx context.Context, p compactor.Policy) []compactor.Meaning {
 	return p.Explain(a.system(), a.weighed(), a.MaxOutput, a.Model.Window(ctx).Tokens)
 }

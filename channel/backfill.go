@@ -28,9 +28,8 @@ type backfill struct {
 	taskEnds  time.Time    // the time of the task that this conversation is will be over
 }
 
-// gather fetches all of that and returns what is due afterwards. Messages may be taken up only up
-// to the last one it knows of: it did not check what to read before later ones. Failures are logged
-// and cost only what could not be read; a gap that could not be read is retried later.
+// gather fetches all of that and returns what is due afterwards: messages up to the last before which it has checked
+// what to read. A failure is logged and costs only what could not be read; a gap is read later.
 func (c *conversation) gather(ctx context.Context) (store.Due, error) {
 	due, err := c.records.Inbox().Due(ctx)
 	for err == nil {

@@ -16,9 +16,8 @@ import (
 	"cairn/store"
 )
 
-// conversation is a channel, a thread or a direct message. Its loop owns it: one goroutine that runs what others
-// post to the inbox, in order. Long work runs in a child goroutine, at most one at a time besides summaries; it
-// reaches the loop's fields through do.
+// conversation is a channel, a thread or a direct message. Its loop owns it: one goroutine that runs what others post to the
+// inbox, in order. Long work runs in a child, at most one at a time besides summaries; it reaches the loop's fields through do.
 type conversation struct {
 	hub       *Hub
 	name      string

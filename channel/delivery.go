@@ -128,10 +128,9 @@ func (h *Hub) stored(ctx context.Context, name string) (*store.Conversation, err
 	return records, err
 }
 
-// Away notes on disk that every conversation of a connector may miss messages from now on, and
-// returns those that have a gap now. A connector calls it before it delivers the first event of a
-// new session, so that a crash cannot lose the gap. earlier is for connectors that may deliver
-// messages without the ones before them: it names a place before the newest message where the gap
+// Away notes on disk that every conversation of a connector may miss messages from now on, and returns those that have a gap now.
+// A connector calls it before it delivers the first event of a new session, so that a crash cannot lose the gap. earlier is for
+// connectors that may deliver messages without the ones before them: it names a place before the newest message where the gap
 // begins; nothing was missed before the first known message.
 func (h *Hub) Away(ctx context.Context, connector string, earlier func(newest, first string) string) ([]Gap, error) {
 	return h.o.Store.Away(ctx, connector, earlier)

@@ -102,9 +102,8 @@ type failures struct {
 	announced bool         // people were notified that the last turn failed
 }
 
-// level returns the log level for a failed turn: a warning once per incident. If the model's server
-// fails for everyone, all conversations share one incident; a conversation that keeps failing once
-// the server works for others is a separate incident.
+// level returns the log level for a failed turn: a warning once per incident. If the model's server fails for everyone, all
+// conversations share one incident; a conversation that keeps failing once the server works for others is a separate incident.
 func (f *failures) level(err error, server *llm.Learnt) slog.Level {
 	switch {
 	case errors.Is(err, compactor.ErrSpent): // the budget has its own line

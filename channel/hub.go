@@ -127,8 +127,7 @@ func (h *Hub) Deliver(ctx context.Context, name string, m Inbound) (receipt stor
 	return receipt, err
 }
 
-// DeliverAll accepts several messages of a conversation in order, without those of people who are not heard there:
-// all or, on error, none. So a burst waits for the disk only once.
+// DeliverAll accepts several messages in order, without those of people who are not heard there: all or, on error, none.
 func (h *Hub) DeliverAll(ctx context.Context, name string, messages []Inbound) error {
 	if _, err := h.take(ctx, name, messages); !errors.Is(err, ErrRefused) {
 		return err
@@ -222,12 +221,12 @@ func (h *Hub) Drain(ctx context.Context) error {
 		}
 		err := c.waitIdle(ctx)
 		if err == nil {
-			c.inbox.post(func() {
+			err = c.until(ctx, func() (bool, error) {
 				if c.engine != nil {
 					c.engine.Drain()
 				}
+				return !c.busy(), nil
 			})
-			err = c.until(ctx, func() (bool, error) { return !c.busy(), nil })
 		}
 		if err != nil {
 			return err

@@ -93,9 +93,8 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 	}, nil
 }
 
-// renew switches to the agent that the settings now name, and rereads what another process has changed, between turns,
-// when everything is on disk. While a summary is being written it waits: that ends with the settings it started
-// with, and then wakes the conversation.
+// renew switches to the agent that the settings now name, and rereads what another process has changed, between turns, when
+// everything is on disk. A summary being written ends with the settings it started with, and then wakes the conversation.
 func (c *conversation) renew(ctx context.Context) error {
 	elsewhere, err := c.records.Store().Upkeep().WrittenElsewhere(ctx)
 	if err != nil || ask(c, func(*compactor.Compactor) bool { return c.rules == c.hub.rules.Load() && c.elsewhere == elsewhere }) {

@@ -13,10 +13,9 @@ import (
 	"cairn/store"
 )
 
-// Tasks of sub-agents. A task is a separate conversation, run by the same loop: its inbox holds the
-// job, its compactor keeps it inside its window, and its connector delivers the answer to the
-// conversation that started it. It works in parts: a turn ends after a few calls, so that the work
-// is on disk and may be summarized, and the next turn continues.
+// Tasks of sub-agents. A task is a separate conversation, run by the same loop: its inbox holds the job, its compactor keeps it
+// inside its window, and its connector delivers the answer to the conversation that started it. It works in parts: a turn ends
+// after a few calls, so that the work is on disk and may be summarized, and the next turn continues.
 
 // Limits of tasks.
 const (

@@ -46,8 +46,7 @@ func (a Agent) otherTools(ctx context.Context, records *store.Conversation) (all
 	return a.Toolbox.Tools(servers), nil
 }
 
-// otherServers returns the ids of the servers of these tools: those of the agent's settings, and those that /tools
-// added. nil records means no particular conversation.
+// otherServers returns the ids of their servers: of the settings, and added by /tools. nil records: in no conversation.
 func (a Agent) otherServers(ctx context.Context, records *store.Conversation) ([]string, error) {
 	if a.Toolbox == nil {
 		return nil, nil

@@ -107,8 +107,7 @@ func (c *conversation) messageLines(ctx context.Context, asked, who string, befo
 	return lines, err
 }
 
-// fitting returns as many of the lines, best first, as the budget allows, below a title, what they are of, and
-// what is left of the budget.
+// fitting returns as many lines, best first, as the budget allows, below a title, what they are of, and what is left.
 func fitting(title string, lines []recalledLine, budget int) (text string, of []int64, left int) {
 	left = budget - tokens.Estimate(title)
 	for _, line := range lines {
@@ -122,10 +121,9 @@ func fitting(title string, lines []recalledLine, budget int) (text string, of []
 	return title + text, of, left
 }
 
-// turnContext returns what the model sees after the newest message of a turn. It is stored with the turn, so it is
-// small. A question to another agent has none: that agent does not see the view.
+// turnContext returns what the model sees after the newest message of a turn. It is stored, so it is small.
 func (c *conversation) turnContext(ctx context.Context, turn store.Turn, other *handover) compactor.Context {
-	if other != nil {
+	if other != nil { // it does not see the view
 		return compactor.Context{}
 	}
 	status := (*c.engineStatus.Load())()
@@ -143,10 +141,7 @@ func cacheKey(conversation string) string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte("cairn:"+conversation)))[:32]
 }
 
-// The `context` tool lets the model read who it is and how full its window is, ask for a
-// compaction, and find out how Cairn works. It changes no setting.
-
-// contextCall is a call of the tool.
+// contextCall is a call of the tool `context`, which changes no setting.
 type contextCall struct {
 	Op         string         `json:"op"`
 	Focus      string         `json:"focus"`
@@ -158,8 +153,7 @@ type contextCall struct {
 // The most settings that op "self" lists, and the most tokens of each: the whole result takes at most about 300.
 const selfSettings, selfClip = 6, 25
 
-// toolset returns the tools the model may call: the conversation's memory tools, `context`, and
-// others, the tools of other programs. The first request and every Status count the same tools.
+// toolset returns the tools the model may call. The first request and every Status count the same tools.
 func (a Agent) toolset(records *store.Conversation, o memory.ToolOptions, look func(ctx context.Context, w contextCall) (string, error), others []llm.Tool) []llm.Tool {
 	own := llm.Tool{
 		Name:        "context",

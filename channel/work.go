@@ -135,12 +135,11 @@ func (c *conversation) takeUp(burst []chat.Message) (own compactor.Patch, author
 	return own, authors
 }
 
-// append shows messages that are on disk. A thread inherits with its first message, so the engine
-// then looks at what was inherited. Only the loop calls it.
+// append shows messages that are on disk. Only the loop calls it.
 func (c *conversation) append(messages []chat.Message) {
 	c.engine.History().Append(messages...)
 	c.engine.History().Stored()
-	if messages[0].Seq == 1 {
+	if messages[0].Seq == 1 { // with which a thread inherits
 		c.engine.Changed(nil, nil)
 	}
 	if len(c.edits.seqs) > 0 { // they may have been changed since they were read
