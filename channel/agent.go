@@ -3,6 +3,7 @@ package channel
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -123,13 +124,8 @@ func (c *conversation) keepLearnt(answering *llm.Learnt) {
 
 // layers returns what the settings set in the agent's policy, without the built-in defaults.
 func (a Agent) layers() compactor.Patch {
-	var set []string
-	for _, key := range compactor.Keys() {
-		if a.Origin != nil && a.Origin(key) != "" {
-			set = append(set, key)
-		}
-	}
-	return compactor.PatchOf(a.Policy(), set...)
+	unset := func(key string) bool { return a.Origin == nil || a.Origin(key) == "" }
+	return compactor.PatchOf(a.Policy(), slices.DeleteFunc(compactor.Keys(), unset)...)
 }
 
 // Frame returns the estimated tokens of system prompt and tools, which every request has.
