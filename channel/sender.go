@@ -162,16 +162,14 @@ func (s *sender) sendOne(ctx context.Context, piece store.Piece) (err error) {
 // deliver gives a piece to the connector.
 func (s *sender) deliver(ctx context.Context, piece store.Piece) (id string, err error) {
 	defer recoverConnector(&err)
-	return s.writer(piece).Send(ctx, piece)
-}
-
-func (s *sender) writer(piece store.Piece) Writer {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.writers[piece.Reply] == nil {
-		s.writers[piece.Reply] = s.c.connector.Reply(s.c.name, piece.To)
-	}
-	return s.writers[piece.Reply]
+	var w Writer
+	s.locked(func() {
+		if w = s.writers[piece.Reply]; w == nil {
+			w = s.c.connector.Reply(s.c.name, piece.To)
+			s.writers[piece.Reply] = w
+		}
+	})
+	return w.Send(ctx, piece)
 }
 
 func (s *sender) idle() (idle bool) {

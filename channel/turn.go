@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,7 +48,7 @@ type reply struct {
 
 // text returns everything that people see of the reply so far.
 func (r *reply) text() string {
-	return strings.TrimSpace(strings.Join(r.texts, "\n\n") + "\n\n" + strings.TrimSpace(r.current.String()))
+	return strings.TrimSpace(strings.Join(append(slices.Clip(r.texts), strings.TrimSpace(r.current.String())), "\n\n"))
 }
 
 // answer runs a turn: the model and its tools until there is a reply, then one transaction that
