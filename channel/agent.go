@@ -3,6 +3,7 @@ package channel
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -82,15 +83,13 @@ func cacheTTLOf(model llm.Model) func() time.Duration {
 	return nil
 }
 
-// window caches the size of a model's context window. look may ask the server; the engine, which
-// must not wait, uses the last known number.
+// window caches the size of a model's context window, for the engine, which must not wait for the server.
 type window struct {
 	model  llm.Model
 	tokens atomic.Int64
 	own    llm.Learnt // for a model that keeps no record itself
 }
 
-// newWindow creates the window of a model and looks it up once.
 func newWindow(ctx context.Context, model llm.Model) *window {
 	w := &window{model: model}
 	w.lookUp(ctx)
@@ -125,20 +124,14 @@ func (c *conversation) keepLearnt(answering *llm.Learnt) {
 
 // layers returns what the settings set in the agent's policy, without the built-in defaults.
 func (a Agent) layers() compactor.Patch {
-	var set []string
-	for _, key := range compactor.Keys() {
-		if a.Origin != nil && a.Origin(key) != "" {
-			set = append(set, key)
-		}
-	}
-	return compactor.PatchOf(a.Policy(), set...)
+	unset := func(key string) bool { return a.Origin == nil || a.Origin(key) == "" }
+	return compactor.PatchOf(a.Policy(), slices.DeleteFunc(compactor.Keys(), unset)...)
 }
 
 // Frame returns the estimated tokens of system prompt and tools, which every request has.
 func (a Agent) Frame() int { return compactor.FrameCost(a.system(), a.weighed()) }
 
-// Explain describes what a policy means for this agent's window, the largest number first. It may
-// ask the model's server for its window.
+// Explain describes what a policy means for this agent's window, the largest number first. It may ask the model's server.
 func (a Agent) Explain(ctx context.Context, p compactor.Policy) []compactor.Meaning {
 	return p.Explain(a.system(), a.weighed(), a.MaxOutput, a.Model.Window(ctx).Tokens)
 }

@@ -21,12 +21,10 @@ type Answer struct {
 
 	Forgets bool // what the person said is being deleted: a connector deletes its own copies too
 
-	// Then, if not nil, waits until what the command started has ended, and returns the text that
-	// replaces Text. It ends when its context does.
+	// Then, if not nil, waits until what the command started, or ctx, has ended, and returns the text that replaces Text.
 	Then func(ctx context.Context) string
 
-	// Awaited says that the real answer is what Then returns. Otherwise a connector that shows
-	// compactions need not wait for it.
+	// Awaited says that the real answer is what Then returns. Otherwise a connector that shows compactions need not wait for it.
 	Awaited bool
 }
 
@@ -59,11 +57,7 @@ const (
 func (a Answer) String() string { return a.lines(a.Items) }
 
 func (a Answer) lines(items []string) string {
-	all := items
-	if a.Text != "" {
-		all = append([]string{a.Text}, items...)
-	}
-	return strings.Join(all, "\n")
+	return strings.TrimPrefix(strings.Join(append([]string{a.Text}, items...), "\n"), "\n")
 }
 
 // backticks puts a zero-width joiner between backticks that would end a code block.
@@ -100,8 +94,7 @@ var hint = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(^|[^\w/])(/(?:` + strings.Join(names, "|") + `)\b)`)
 })
 
-// spell replaces the commands in a text with the form they have in a conversation. The text must be
-// ours: words of people and of models are repeated unchanged.
+// spell replaces the commands in a text of ours with the form they have in a conversation.
 func (h *Hub) spell(name, text string) string {
 	speller, ok := h.connectors[connectorOf(name)].(Speller)
 	if !ok {

@@ -1,12 +1,12 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
 	"time"
 
-	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/store"
@@ -15,10 +15,9 @@ import (
 // What a conversation reads before it takes up messages: missed ones, and those from before the bot joined.
 
 const (
-	earlierMessages = 100             // read as context when the bot is first addressed
-	historyPage     = 100             // messages per request
-	historyTimeout  = 2 * time.Minute // for one page, including waits for rate limits
-	historyRetry    = 30 * time.Second
+	historyPage    = 100             // messages per request
+	historyTimeout = 2 * time.Minute // for one page, including waits for rate limits
+	historyRetry   = 30 * time.Second
 )
 
 // backfill is the child's state of reading missed messages, and when it acts although nothing arrived.
@@ -29,9 +28,8 @@ type backfill struct {
 	taskEnds  time.Time    // the time of the task that this conversation is will be over
 }
 
-// gather fetches all of that and returns what is due afterwards. Messages may be taken up only up
-// to the last one it knows of: it did not check what to read before later ones. Failures are logged
-// and cost only what could not be read; a gap that could not be read is retried later.
+// gather fetches all of that and returns what is due afterwards: messages up to the last before which it has checked
+// what to read. A failure is logged and costs only what could not be read; a gap is read later.
 func (c *conversation) gather(ctx context.Context) (store.Due, error) {
 	due, err := c.records.Inbox().Due(ctx)
 	for err == nil {
@@ -63,7 +61,7 @@ func (c *conversation) gather(ctx context.Context) (store.Due, error) {
 func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 	var known []store.Known // known messages still to be compared
 	from := ""              // where that reading continues
-	for first := true; ; first = false {
+	for {
 		after, open, err := c.records.Past().Gap(ctx) // again for each page: the bot may have been away once more
 		if err != nil || !open || time.Now().Before(c.lookAgain) {
 			return err
@@ -71,7 +69,7 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 		if after == "" { // the conversation never had a message, so there is no place to continue from
 			return c.records.Past().CloseGap(ctx, after)
 		}
-		if first {
+		if from == "" {
 			if known, from, err = c.reviewable(ctx, after); err != nil {
 				return err
 			}
@@ -80,7 +78,8 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 		if len(known) > 0 && newer(after, from) {
 			look.After = from
 		}
-		page, err := c.history(ctx, h, look)
+		c.reading(true)
+		page, err := c.page(ctx, h, look)
 		if err == nil && page.More && (page.Last == "" || page.Last == look.After) {
 			err = errors.New("the connector says that there is more, and not where") // otherwise this would loop forever
 		}
@@ -88,7 +87,7 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 		case errors.Is(err, ErrGone):
 			c.log.Info("backfill_refused", "error", err)
 			return c.records.Past().CloseGap(ctx, after)
-		case err != nil && ctx.Err() != nil:
+		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
 			c.log.Log(c.hub.ctx, c.unread.Begin(), "backfill_failed", "again_in", historyRetry, "error", err)
@@ -104,17 +103,15 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 	}
 }
 
-// fill stores the missed messages of a page, and the changes to known ones.
+// fill stores the missed messages of a page, and the changes to known ones, with which the page may begin.
 func (c *conversation) fill(ctx context.Context, h Historian, known []store.Known, look Look, page Page) error {
 	if err := c.review(ctx, h, known, look, page); err != nil {
 		return err
 	}
-	last, missed := page.Last, page.Said
+	last, missed := cmp.Or(page.Last, look.Missed), page.Said
 	if look.After != look.Missed { // the page begins before the missed messages
 		missed = slices.DeleteFunc(slices.Clone(missed), func(m Inbound) bool { return !newer(m.ID, look.Missed) })
-	}
-	if last == "" || look.After != look.Missed && !newer(last, look.Missed) {
-		last = look.Missed
+		last = slices.MaxFunc([]string{last, look.Missed}, compareIDs)
 	}
 	if _, err := c.records.Past().FillGap(ctx, c.classifyPast(missed), last, !page.More); err != nil {
 		return err
@@ -122,17 +119,6 @@ func (c *conversation) fill(ctx context.Context, h Historian, known []store.Know
 	return c.repeatEdits(ctx)
 }
 
-func (c *conversation) history(ctx context.Context, h Historian, look Look) (page Page, err error) {
-	c.reading(true)
-	defer func() {
-		if err != nil {
-			c.reading(false)
-		}
-	}()
-	return c.page(ctx, h, look)
-}
-
-// page calls History, within a reading that has started.
 func (c *conversation) page(ctx context.Context, h Historian, look Look) (page Page, err error) {
 	defer recoverConnector(&err)
 	ctx, cancel := context.WithTimeout(ctx, historyTimeout)
@@ -155,11 +141,12 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 		c.pastDone = done
 		return err
 	}
-	page, err := c.history(ctx, h, Look{Before: first, Limit: historyPage})
-	if err != nil && ctx.Err() != nil {
+	c.reading(true)
+	page, err := c.page(ctx, h, Look{Before: first, Limit: historyPage})
+	switch {
+	case ctx.Err() != nil:
 		return ctx.Err()
-	}
-	if err != nil && !errors.Is(err, ErrGone) {
+	case err != nil && !errors.Is(err, ErrGone):
 		c.log.Log(c.hub.ctx, c.unread.Begin(), "read_earlier_history_failed", "error", err) // retried at the next message
 		return nil
 	}
@@ -220,8 +207,7 @@ func (c *conversation) fitting(said []Inbound) []Inbound {
 		if m.ID == "" || !c.hub.listensTo(c.name, m) {
 			continue
 		}
-		budget -= chat.TokensOf(chat.Message{Role: "user", Author: m.Author, Text: m.Text, Attachments: m.Attachments, Quote: m.Quote, Time: m.Time})
-		if budget < 0 {
+		if budget -= shownTokens(m, 0); budget < 0 {
 			break
 		}
 		m.Addressed, m.Thread = false, false

@@ -40,10 +40,9 @@ type Writer interface {
 	// Show gets the whole text so far while the model is still writing. It must not wait for the
 	// network: the newest text wins, and older ones may be skipped.
 	Show(text string)
-	// Send delivers one final piece and returns its platform id. The pieces come in order. A piece
-	// marked Sending may have arrived before a crash and must not be posted twice. An error means
-	// that a retry is worthwhile, unless errors.Is(err, ErrGone): then nothing can ever be posted
-	// there again.
+	// Send delivers one final piece and returns its platform id. The pieces come in order. A piece marked Sending may have
+	// arrived before a crash and must not be posted twice. An error means that a retry is worthwhile, unless errors.Is(err,
+	// ErrGone): then nothing can ever be posted there again.
 	Send(ctx context.Context, piece Piece) (id string, err error)
 	// Cancel removes what was shown but will not be sent. It may wait for the network, for a few
 	// seconds, so that the next writer of the same answer finds nothing of it.
@@ -59,9 +58,8 @@ type Indicator interface {
 
 // Observer is implemented by connectors that follow their conversations. Its methods must not block.
 type Observer interface {
-	// Accepted reports that a message is on disk, and its place (seq) once it is taken up. If an
-	// earlier turn takes long, or the message is repeated while it waits, Accepted is first called
-	// with seq 0, and again when the place is known.
+	// Accepted reports that a message is on disk, and its place (seq) once it is taken up. If an earlier turn takes long, or the
+	// message is repeated while it waits, Accepted is first called with seq 0, and again when the place is known.
 	Accepted(conversation, id string, seq int64)
 	// Compaction reports every step of a compaction.
 	Compaction(conversation string, event Event)

@@ -16,23 +16,25 @@ import (
 	"cairn/store"
 )
 
-// conversation is a channel, a thread or a direct message. Its loop owns it: one goroutine that runs what others
-// post to the inbox, in order. Long work runs in a child goroutine, at most one at a time besides summaries; it
-// reaches the loop's fields through do.
+// conversation is a channel, a thread or a direct message. Its loop owns it: one goroutine that runs what others post to the
+// inbox, in order. Long work runs in a child, at most one at a time besides summaries; it reaches the loop's fields through do.
 type conversation struct {
 	hub       *Hub
 	name      string
-	connector Connector
+	connector Connector // nil: it is not open, and only the operator works on the conversation
 	records   *store.Conversation
 	log       *slog.Logger
 
-	users     int                         // guarded by hub.mu
-	botTurns  []string                    // messages of other programs that were answered since a person wrote; guarded by hub.mu
-	usage     []store.Usage               // of models, which the database does not have yet; guarded by hub.mu
-	inbox     inbox                       // safe for concurrent use, like the next
-	sender    sender                      // of replies
-	turn      atomic.Pointer[runningTurn] // nil: no turn is running
-	published                             // written by the loop
+	users    int                         // guarded by hub.mu
+	botTurns []string                    // messages of other programs that were answered since a person wrote; guarded by hub.mu
+	usage    []store.Usage               // of models, which the database does not have yet; guarded by hub.mu
+	inbox    inbox                       // safe for concurrent use, like the next
+	sender   sender                      // of replies
+	turn     atomic.Pointer[runningTurn] // nil: no turn is running
+
+	// The loop writes these, and any goroutine may read them.
+	engineStatus atomic.Pointer[func() compactor.Status]
+	speaks       atomic.Pointer[string] // code of the language; nil until the conversation has been opened
 
 	// Only the loop uses these fields.
 	service             // who answers; zero until the conversation has been opened
@@ -44,12 +46,6 @@ type conversation struct {
 	// Only the child uses these fields.
 	backfill
 	failures failures
-}
-
-// published is the loop's state that any goroutine may read.
-type published struct {
-	engineStatus atomic.Pointer[func() compactor.Status]
-	speaks       atomic.Pointer[string] // code of the language; nil until the conversation has been opened
 }
 
 // service is who answers. It is replaced as a whole, while no turn runs.
@@ -69,9 +65,9 @@ type service struct {
 
 // arrival is what the loop knows about incoming messages.
 type arrival struct {
-	incoming map[string]*incoming // messages without a place that are observed or bring settings, by id
-	awaited  string               // the newest message that waits for an answer; "": none
-	newest   string               // the newest message with a place that the platform knows; "": none since the conversation was opened
+	incoming map[string]compactor.Patch // the settings of messages without a place that are observed or bring settings, by id
+	awaited  string                     // the newest message that waits for an answer; "": none
+	newest   string                     // the newest message with a place that the platform knows; "": none since the conversation was opened
 }
 
 // runningTurn is a turn while the model answers it.
@@ -89,7 +85,7 @@ func newConversation(h *Hub, name string, connector Connector, records *store.Co
 	c := &conversation{
 		hub: h, name: name, connector: connector, records: records, log: h.o.Log.With("conversation", name),
 		inbox:    inbox{signal: make(chan struct{}, 1), ended: make(chan struct{})},
-		arrivals: arrival{incoming: make(map[string]*incoming)},
+		arrivals: arrival{incoming: make(map[string]compactor.Patch)},
 	}
 	c.sender = sender{c: c, writers: make(map[string]Writer)}
 	return c
@@ -111,15 +107,6 @@ func (h *Hub) use(ctx context.Context, name string) (*conversation, error) {
 		return nil, err
 	}
 	return h.find(name, newConversation(h, name, connector, records))
-}
-
-// absent is the connector of a conversation that only the operator works on. No method is called.
-type absent struct{ Connector }
-
-// closed reports whether the conversation's connector is not open.
-func (c *conversation) closed() bool {
-	_, closed := c.connector.(absent)
-	return closed
 }
 
 // find returns the open conversation with a name; if there is none, it registers fresh, unless nil.

@@ -267,13 +267,7 @@ func TestEndOfOpenTaskReachesTasksBelow(t *testing.T) {
 // The work of an attempt that is made again is dropped, and with it the tasks that it started.
 func TestRetriedTurnStartsTasksOnce(t *testing.T) {
 	counts := make(chan struct{})
-	r := newTaskRig(t, counting, func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
-		select {
-		case <-counts:
-		case <-ctx.Done():
-		}
-		return llmtest.Say("I counted."), ctx.Err()
-	})
+	r := newTaskRig(t, counting, waitingFor(counts, alwaysSay("I counted.")))
 	start := r.model.Func
 	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if n == 2 {

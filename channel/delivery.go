@@ -70,26 +70,15 @@ func (h *Hub) apply(ctx context.Context, d store.Delivery) ([]store.Receipt, err
 // change applies an edit or deletions.
 func (c *conversation) change(ctx context.Context, d store.Delivery) error {
 	if d.Edited != nil {
-		return c.edit(ctx, *d.Edited)
-	}
-	return c.delete(ctx, d.Deleted)
-}
-
-func (c *conversation) edit(ctx context.Context, m Inbound) error {
-	seq, changed, err := privacy.Of(c.records).Edit(ctx, m)
-	switch {
-	case err != nil:
+		seq, changed, err := privacy.Of(c.records).Edit(ctx, *d.Edited)
+		if changed && seq > 0 {
+			c.inbox.post(func() { c.changed(seq) })
+		} else if changed {
+			c.wake() // it may be incomplete now
+		}
 		return err
-	case changed && seq > 0:
-		c.inbox.post(func() { c.changed(seq) })
-	case changed:
-		c.wake() // it may be incomplete now
 	}
-	return nil
-}
-
-func (c *conversation) delete(ctx context.Context, ids []string) error {
-	seqs, err := privacy.Of(c.records).Delete(ctx, ids)
+	seqs, err := privacy.Of(c.records).Delete(ctx, d.Deleted)
 	if err != nil {
 		return err
 	}
@@ -120,11 +109,11 @@ func (h *Hub) Asked(ctx context.Context, name, id string) (bool, error) {
 
 // SentAs returns the piece sent as a platform message, also by an earlier process; ok is false if none was.
 func (h *Hub) SentAs(ctx context.Context, name, id string) (p Piece, ok bool, err error) {
-	records, err := h.stored(ctx, name)
-	if records == nil {
-		return p, false, err
+	records, err := h.o.Store.Find(ctx, name)
+	if err == nil {
+		p, err = records.Outbox().SentAs(ctx, id)
 	}
-	if p, err = records.Outbox().SentAs(ctx, id); errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, store.ErrNotFound) {
 		return p, false, nil
 	}
 	return p, err == nil, err
@@ -139,10 +128,9 @@ func (h *Hub) stored(ctx context.Context, name string) (*store.Conversation, err
 	return records, err
 }
 
-// Away notes on disk that every conversation of a connector may miss messages from now on, and
-// returns those that have a gap now. A connector calls it before it delivers the first event of a
-// new session, so that a crash cannot lose the gap. earlier is for connectors that may deliver
-// messages without the ones before them: it names a place before the newest message where the gap
+// Away notes on disk that every conversation of a connector may miss messages from now on, and returns those that have a gap now.
+// A connector calls it before it delivers the first event of a new session, so that a crash cannot lose the gap. earlier is for
+// connectors that may deliver messages without the ones before them: it names a place before the newest message where the gap
 // begins; nothing was missed before the first known message.
 func (h *Hub) Away(ctx context.Context, connector string, earlier func(newest, first string) string) ([]Gap, error) {
 	return h.o.Store.Away(ctx, connector, earlier)

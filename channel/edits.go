@@ -31,8 +31,7 @@ func (c *conversation) changed(seqs ...int64) {
 	}
 }
 
-// deleted is changed for deleted messages. What the running turn already found of them is shown as
-// written, see written. A turn whose question was deleted ends.
+// deleted is changed for deleted messages. A turn whose question was deleted ends.
 func (c *conversation) deleted(seqs []int64) {
 	if turn := c.turn.Load(); turn != nil {
 		turn.sawDeletion = true
@@ -43,15 +42,13 @@ func (c *conversation) deleted(seqs []int64) {
 	c.changed(seqs...)
 }
 
-// sawDeletion reports whether something was deleted since the running turn began.
 func (c *conversation) sawDeletion() bool {
 	turn := c.turn.Load()
 	return turn != nil && turn.sawDeletion
 }
 
-// refresh rereads messages from disk and schedules repairs of summaries over them, even if no
-// further message arrives. After an error, the remaining messages are refreshed later, and those
-// that the child has dequeued and not appended yet once they are. Only the loop calls it.
+// refresh rereads messages from disk and schedules repairs of summaries over them. What it cannot read, and what the
+// child has dequeued and not appended yet, is refreshed later. Only the loop calls it.
 func (c *conversation) refresh(ctx context.Context) (failed error) {
 	var edited []chat.Message
 	var gone []int64
@@ -166,7 +163,7 @@ func (c *conversation) review(ctx context.Context, h Historian, known []store.Kn
 		}
 	}
 	for _, m := range c.completed(ctx, edited) {
-		if err := c.edit(ctx, m); err != nil {
+		if err := c.change(ctx, store.Delivery{Edited: &m}); err != nil {
 			return err
 		}
 	}
@@ -175,12 +172,11 @@ func (c *conversation) review(ctx context.Context, h Historian, known []store.Kn
 		return nil
 	}
 	c.log.Info("missed_deletions_applied", "messages", len(gone))
-	return c.delete(ctx, gone)
+	return c.change(ctx, store.Delivery{Deleted: gone})
 }
 
-// missing returns the ids of known messages that the page lacks although it would contain them if
-// they still existed: those up to its last message, and those after it if a second request finds
-// nothing there. A server may return fewer messages than requested.
+// missing returns the ids of known messages that the page would contain if they still existed: those up to its last
+// message, and those after it if a second request finds nothing there. A server may return fewer messages than requested.
 func (c *conversation) missing(ctx context.Context, h Historian, known []store.Known, look Look, page Page) (gone []string) {
 	if page.There == nil {
 		return nil

@@ -102,9 +102,8 @@ type failures struct {
 	announced bool         // people were notified that the last turn failed
 }
 
-// level returns the log level for a failed turn: a warning once per incident. If the model's server
-// fails for everyone, all conversations share one incident; a conversation that keeps failing once
-// the server works for others is a separate incident.
+// level returns the log level for a failed turn: a warning once per incident. If the model's server fails for everyone, all
+// conversations share one incident; a conversation that keeps failing once the server works for others is a separate incident.
 func (f *failures) level(err error, server *llm.Learnt) slog.Level {
 	switch {
 	case errors.Is(err, compactor.ErrSpent): // the budget has its own line
@@ -128,21 +127,18 @@ func (f *failures) end(server *llm.Learnt) bool {
 // guard runs a step of the loop. After a panic the conversation is reloaded from storage.
 func (c *conversation) guard(f func()) {
 	defer func() {
-		if p := recover(); p != nil {
-			c.panicked(p)
+		p := recover()
+		if p == nil {
+			return
+		}
+		c.log.Error("conversation_panicked", "panic", p, "stack", string(debug.Stack()))
+		c.runs.broken = true
+		c.runs.panics++
+		if c.engine != nil {
+			c.engine.Close()
 		}
 	}()
 	f()
-}
-
-// panicked records a panic, on the loop; called from a deferred recover, it still sees the stack.
-func (c *conversation) panicked(p any) {
-	c.log.Error("conversation_panicked", "panic", p, "stack", string(debug.Stack()))
-	c.runs.broken = true
-	c.runs.panics++
-	if c.engine != nil {
-		c.engine.Close()
-	}
 }
 
 var errPanicked = errors.New("a bug: the conversation panicked, and is loaded again")

@@ -30,28 +30,18 @@ type Options struct {
 	Idle       time.Duration // an idle conversation leaves memory after this long; 0: DefaultIdle
 	Log        *slog.Logger  // nil: slog.Default()
 
-	// Used is the model usage since MonthStart, before this hub started; budgets count it.
-	Used []store.Usage
+	Used []store.Usage // of models since MonthStart, before this hub started; budgets count it
 
-	// Hooks into the compactions of all conversations: see compactor.Options.
-	Before func(ctx context.Context, conversation string, p compactor.Proposal) (focus string, veto error)
-	After  func(conversation string, e Event)
+	// Hooks, which must not block; nil: not called. For Before, which may, and After see compactor.Options.
+	Before     func(ctx context.Context, conversation string, p compactor.Proposal) (focus string, veto error)
+	After      func(conversation string, e Event)
+	Remembered func(conversation string, id int64, kind, content string)         // for each new memory
+	Asked      func(conversation string)                                         // when a call starts or stops waiting for permission
+	Replied    func(conversation string, to []string, text string, failure bool) // for each stored reply, to platform ids; failure: no word of the model
+	Task       func(store.Task)                                                  // when a task begins, makes progress or ends
+	Counted    func(store.Usage)                                                 // with what each model request used
 
-	// Remembered is called for each new memory; it must not block. nil: not called.
-	Remembered func(conversation string, id int64, kind, content string)
-
-	// Asked is called when a tool call starts or stops waiting for permission; it must not block. nil: not called.
-	Asked func(conversation string)
-
-	// Replied is called for each stored reply to messages, by their platform ids; failure: it is no word of the
-	// model. It must not block. nil: not called.
-	Replied func(conversation string, to []string, text string, failure bool)
-
-	// Task is called when a task begins, makes progress or ends; it must not block. nil: not called.
-	Task func(store.Task)
-
-	Observer observe.Observer  // observes turns, requests, tools and compactions; nil: no observer
-	Counted  func(store.Usage) // called with what each model request used, by kind and model; must not block; nil: not called
+	Observer observe.Observer // observes turns, requests, tools and compactions; nil: no observer
 }
 
 // Defaults of the options.
@@ -108,7 +98,7 @@ func New(o Options) *Hub {
 	for _, d := range o.Connectors {
 		h.connectors[d.Name()] = d
 	}
-	h.connectors[store.TaskConnector] = tasks{h}
+	h.connectors[store.TaskConnector] = tasks{hub: h}
 	h.rules.Store(&o.Rules)
 	h.ctx, h.cancel = context.WithCancel(observe.With(context.Background(), o.Observer))
 	if o.Store != nil {
@@ -137,8 +127,7 @@ func (h *Hub) Deliver(ctx context.Context, name string, m Inbound) (receipt stor
 	return receipt, err
 }
 
-// DeliverAll accepts several messages of a conversation in order, without those of people who are not heard there:
-// all or, on error, none. So a burst waits for the disk only once.
+// DeliverAll accepts several messages in order, without those of people who are not heard there: all or, on error, none.
 func (h *Hub) DeliverAll(ctx context.Context, name string, messages []Inbound) error {
 	if _, err := h.take(ctx, name, messages); !errors.Is(err, ErrRefused) {
 		return err
@@ -173,12 +162,8 @@ func (h *Hub) deliver(ctx context.Context, name string, messages []Inbound) ([]s
 	}
 	c.inbox.post(func() { c.coming(messages) })
 	receipts, err := c.records.Inbox().DeliverAll(ctx, messages)
-	if err != nil {
-		c.inbox.post(func() { c.notStored(messages) })
-		return nil, err
-	}
-	c.inbox.post(func() { c.arrived(messages, receipts) })
-	return receipts, nil
+	c.inbox.post(func() { c.arrived(messages, receipts, err) })
+	return receipts, err
 }
 
 // Recover takes up what an earlier process left, in conversations that match and whose connector is open, and in
@@ -187,28 +172,23 @@ func (h *Hub) Recover(ctx context.Context, match func(conversation string) bool)
 	if err := h.o.Store.Held().Deliver(ctx); err != nil {
 		return err
 	}
-	open, err := h.o.Store.OpenTasks(ctx)
-	if err != nil {
-		return err
-	}
-	var tasks []string
-	for _, t := range open {
-		tasks = append(tasks, t.Conversation)
-	}
-	if _, err := h.wakeUnfinished(ctx, match, tasks...); err != nil {
+	if _, err := h.wakeUnfinished(ctx, match); err != nil {
 		return err
 	}
 	return h.resumeErasures(ctx, match)
 }
 
-// wakeUnfinished wakes the conversations that have something left to do, such as task results they
-// have not seen yet, and more, as far as they match; see Recover. It returns their names.
-func (h *Hub) wakeUnfinished(ctx context.Context, match func(conversation string) bool, more ...string) ([]string, error) {
+// wakeUnfinished wakes the matching conversations that have something left to do, and returns their names.
+func (h *Hub) wakeUnfinished(ctx context.Context, match func(conversation string) bool) ([]string, error) {
 	names, err := h.o.Store.Unfinished(ctx)
-	if err != nil {
+	tasks, failed := h.o.Store.OpenTasks(ctx)
+	if err = errors.Join(err, failed); err != nil {
 		return nil, fmt.Errorf("look for unfinished conversations: %w", err)
 	}
-	names = slices.DeleteFunc(append(names, more...), func(name string) bool {
+	for _, t := range tasks {
+		names = append(names, t.Conversation)
+	}
+	names = slices.DeleteFunc(names, func(name string) bool {
 		root, _ := store.RootOf(name)
 		_, known := h.connectors[connectorOf(root)]
 		return !known || !match(root)
@@ -239,15 +219,16 @@ func (h *Hub) Drain(ctx context.Context) error {
 				continue
 			}
 		}
-		if err := c.waitIdle(ctx); err != nil {
-			return err
+		err := c.waitIdle(ctx)
+		if err == nil {
+			err = c.until(ctx, func() (bool, error) {
+				if c.engine != nil {
+					c.engine.Drain()
+				}
+				return !c.busy(), nil
+			})
 		}
-		c.inbox.post(func() {
-			if c.engine != nil {
-				c.engine.Drain()
-			}
-		})
-		if err := c.until(ctx, func() (bool, error) { return !c.busy(), nil }); err != nil {
+		if err != nil {
 			return err
 		}
 	}

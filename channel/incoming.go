@@ -1,7 +1,6 @@
 package channel
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -16,62 +15,43 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// incoming is a message on its way to the transcript.
-type incoming struct {
-	own   compactor.Patch // settings that came with it, for the turn that answers it
-	timer *time.Timer     // notifies the connector that it is on disk; nil before it is
-}
-
-// takeIncoming removes a message from those on their way; nil if it is not one of them.
-func (c *conversation) takeIncoming(id string) *incoming {
-	in := c.arrivals.incoming[id]
-	delete(c.arrivals.incoming, id)
-	if in != nil && in.timer != nil {
-		in.timer.Stop()
-	}
-	return in
-}
-
 // coming notes messages before they are stored: the child may take them up before the loop hears of them.
 func (c *conversation) coming(messages []Inbound) {
 	_, observes := c.connector.(Observer)
 	for _, m := range messages {
-		if !observes && len(m.Compaction) == 0 {
-			continue
+		if !m.Addressed {
+			m.Compaction = nil
 		}
-		in := cmp.Or(c.arrivals.incoming[m.ID], new(incoming))
-		if c.arrivals.incoming[m.ID] = in; m.Addressed {
-			in.own = m.Compaction
+		if observes || len(m.Compaction) > 0 {
+			c.arrivals.incoming[m.ID] = m.Compaction
 		}
 	}
 }
 
-// notStored forgets messages that the disk refused.
-func (c *conversation) notStored(messages []Inbound) {
-	for _, m := range messages {
-		c.takeIncoming(m.ID)
-	}
-}
-
-// arrived handles messages that are on disk. The connector is notified of their place or, if they
+// arrived handles messages that are on disk, or failed. The connector is notified of their place or, if they
 // wait behind a long turn or were delivered again, first that they are on disk.
-func (c *conversation) arrived(messages []Inbound, receipts []store.Receipt) {
+func (c *conversation) arrived(messages []Inbound, receipts []store.Receipt, failed error) {
+	for i, m := range messages {
+		if failed != nil || receipts[i].Seq > 0 {
+			delete(c.arrivals.incoming, m.ID)
+		}
+	}
+	if failed != nil {
+		return
+	}
 	c.runs.again = true
+	o, observes := c.connector.(Observer)
 	for i, m := range messages {
 		if m.Addressed {
 			c.arrivals.awaited = m.ID
 		}
-		in, receipt := c.arrivals.incoming[m.ID], receipts[i]
-		if receipt.Seq > 0 {
-			c.takeIncoming(m.ID)
-		}
-		o, observes := c.connector.(Observer)
-		switch {
-		case !observes || in == nil && receipt.Fresh: // it was taken up in the meantime
+		waits := func() bool { _, waits := c.arrivals.incoming[m.ID]; return waits }
+		switch receipt := receipts[i]; {
+		case !observes || receipt.Fresh && !waits(): // it was taken up in the meantime
 		case receipt.Fresh:
-			in.timer = time.AfterFunc(ackDelay, func() {
+			time.AfterFunc(ackDelay, func() {
 				c.inbox.post(func() {
-					if c.arrivals.incoming[m.ID] == in {
+					if waits() {
 						o.Accepted(c.name, m.ID, 0)
 					}
 				})
@@ -84,9 +64,8 @@ func (c *conversation) arrived(messages []Inbound, receipts []store.Receipt) {
 
 // accepted notifies the connector of a message's place, and returns the settings that came with it.
 func (c *conversation) accepted(id string, seq int64) (own compactor.Patch) {
-	if in := c.takeIncoming(id); in != nil {
-		own = in.own
-	}
+	own = c.arrivals.incoming[id]
+	delete(c.arrivals.incoming, id)
 	if o, ok := c.connector.(Observer); ok {
 		o.Accepted(c.name, id, seq)
 	}
@@ -214,7 +193,7 @@ func (h *Hub) Import(ctx context.Context, name string, past iter.Seq2[Inbound, e
 		_ = c.summarized(context.Background())
 	}()
 	if c.engine.History().Next() > 1 {
-		err = checkIDs(ctx, records, past)
+		err = checkIDs(ctx, c.records, past)
 	}
 	if err != nil {
 		return 0, err
@@ -234,10 +213,8 @@ func (h *Hub) Import(ctx context.Context, name string, past iter.Seq2[Inbound, e
 		WaitIdle: func() error { return c.waitImported(ctx) },
 	}
 	for m, err := range past {
-		row := chat.Message{Role: "user", Seq: c.engine.History().Next(), Author: m.Author, Text: m.Text, Time: m.Time}
-		row.Attachments, row.ReplyTo, row.Quote = m.Attachments, m.ReplyTo, m.Quote
 		if err == nil {
-			err = feed.Add(m, 2+chat.TokensOf(row))
+			err = feed.Add(m, 2+shownTokens(m, c.engine.History().Next()))
 		}
 		if err != nil {
 			return imported, err
@@ -254,7 +231,7 @@ func (h *Hub) Import(ctx context.Context, name string, past iter.Seq2[Inbound, e
 func checkIDs(ctx context.Context, records *store.Conversation, past iter.Seq2[Inbound, error]) error {
 	var page []Inbound
 	for m, err := range past {
-		if page = append(page, m); err == nil && len(page) == idsChecked {
+		if page = append(page, m); err == nil && len(page) == 1000 {
 			err = records.Past().CheckIDs(ctx, page)
 			page = page[:0]
 		}
@@ -265,8 +242,12 @@ func checkIDs(ctx context.Context, records *store.Conversation, past iter.Seq2[I
 	return records.Past().CheckIDs(ctx, page)
 }
 
-// idsChecked is how many ids are looked up in one transaction.
-const idsChecked = 1000
+// shownTokens estimates what a message costs in the prompt, as the row seq.
+func shownTokens(m Inbound, seq int64) int {
+	return chat.TokensOf(chat.Message{
+		Role: "user", Seq: seq, Author: m.Author, Text: m.Text, Attachments: m.Attachments, ReplyTo: m.ReplyTo, Quote: m.Quote, Time: m.Time,
+	})
+}
 
 // summarized does the loop's work until no summary is being written.
 func (c *conversation) summarized(ctx context.Context) error {

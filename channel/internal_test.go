@@ -40,12 +40,12 @@ func (p *acceptedLog) Accepted(_, id string, seq int64) {
 func TestEveryDeliveryIsReported(t *testing.T) {
 	messages := []Inbound{{ID: "m"}}
 	arrives := func(r store.Receipt) func(c *conversation) {
-		return func(c *conversation) { c.arrived(messages, []store.Receipt{r}) }
+		return func(c *conversation) { c.arrived(messages, []store.Receipt{r}, nil) }
 	}
 	coming := func(c *conversation) { c.coming(messages) }
 	waits, again, known := arrives(store.Receipt{Fresh: true}), arrives(store.Receipt{}), arrives(store.Receipt{Seq: 7})
 	dequeued := func(c *conversation) { c.accepted("m", 7) }
-	lost := func(c *conversation) { c.notStored(messages) }
+	lost := func(c *conversation) { c.arrived(messages, nil, store.ErrFull) }
 	for name, c := range map[string]struct {
 		events []func(*conversation)
 		want   []string

@@ -2,7 +2,7 @@ package channel
 
 import (
 	"context"
-	"sync"
+	"sync/atomic"
 
 	"cairn/compactor"
 	"cairn/compactor/summarize"
@@ -31,7 +31,7 @@ func (c *conversation) load(ctx context.Context) (opened bool, err error) {
 
 // opening returns a function for the loop that opens the conversation with the current settings.
 func (c *conversation) opening(ctx context.Context) (open func() error, err error) {
-	s := service{rules: c.hub.rules.Load(), filter: promptFilter{withheld: make(map[string]bool)}}
+	s := service{rules: c.hub.rules.Load(), unfit: make(map[int64]bool), filter: promptFilter{withheld: make(map[string]bool)}}
 	if s.elsewhere, err = c.records.Store().Upkeep().WrittenElsewhere(ctx); err != nil {
 		return nil, err
 	}
@@ -93,9 +93,8 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 	}, nil
 }
 
-// renew switches to the agent that the settings now name, and rereads what another process has changed, between turns,
-// when everything is on disk. While a summary is being written it waits: that ends with the settings it started
-// with, and then wakes the conversation.
+// renew switches to the agent that the settings now name, and rereads what another process has changed, between turns, when
+// everything is on disk. A summary being written ends with the settings it started with, and then wakes the conversation.
 func (c *conversation) renew(ctx context.Context) error {
 	elsewhere, err := c.records.Store().Upkeep().WrittenElsewhere(ctx)
 	if err != nil || ask(c, func(*compactor.Compactor) bool { return c.rules == c.hub.rules.Load() && c.elsewhere == elsewhere }) {
@@ -108,39 +107,28 @@ func (c *conversation) renew(ctx context.Context) error {
 	return err
 }
 
-// policy is what a conversation is compacted by: the settings file, overridden with /settings.
+// policy is what a conversation is compacted by: the settings file, overridden with /settings and, above that, by
+// settings from the messages of the running turn. Only the loop changes it.
 type policy struct {
-	file func() compactor.Policy
-
-	mu   sync.Mutex // guards everything below
-	own  compactor.Patch
-	turn compactor.Patch // overrides own: settings from the messages of the running turn
+	file      func() compactor.Policy
+	own, turn compactor.Patch
+	over      atomic.Pointer[compactor.Patch] // both
 }
 
-// get returns the current policy. It is called at each check.
+// get returns the current policy. It is called at each check, in any goroutine.
 func (p *policy) get() compactor.Policy {
-	p.mu.Lock()
-	own, turn := p.own, p.turn
-	p.mu.Unlock()
-	if len(own)+len(turn) == 0 {
+	over := p.over.Load()
+	if over == nil || len(*over) == 0 {
 		return p.file()
 	}
-	now, _ := compactor.Merge(own, turn).Fit(p.file())
+	now, _ := over.Fit(p.file())
 	return now
 }
 
-// ofTurn puts the settings of a turn above those people set.
-func (p *policy) ofTurn(own compactor.Patch) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.turn = own
-}
-
-// set returns what people set with /settings.
-func (p *policy) set() compactor.Patch {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.own
+func (p *policy) set(own, turn compactor.Patch) {
+	over := compactor.Merge(own, turn)
+	p.own, p.turn = own, turn
+	p.over.Store(&over)
 }
 
 // read applies the stored settings, and returns those that conflict with the file and are ignored.
@@ -149,9 +137,7 @@ func (p *policy) read(ctx context.Context, records *store.Conversation) (left []
 	if err != nil {
 		return nil, err
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.own = store.PatchOf(set)
+	p.set(store.PatchOf(set), p.turn)
 	_, left = p.own.Fit(p.file())
 	return left, nil
 }

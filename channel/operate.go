@@ -117,11 +117,7 @@ func onEngine[T any](ctx context.Context, o Operator, name string, do func(c *co
 	if err != nil {
 		return v, err
 	}
-	connector, known := o.hub.connectors[connectorOf(name)]
-	if !known {
-		connector = absent{}
-	}
-	c, err := o.hub.find(name, newConversation(o.hub, name, connector, records))
+	c, err := o.hub.find(name, newConversation(o.hub, name, o.hub.connectors[connectorOf(name)], records))
 	if err != nil {
 		return v, err
 	}

@@ -21,8 +21,7 @@ func (r *reply) empty(resp llm.Response) bool {
 	return len(r.texts) == 0 && !silent && withoutNoReply(resp.Message.Text, false) == ""
 }
 
-// answered returns the outcome of a turn whose answer ends with m; next is its seq. The reply's id is
-// that of the row with its last text.
+// answered returns the outcome of a turn whose answer ends with m; next is its seq. The row of the last text has the reply's id.
 func (r *reply) answered(next int64, m llm.Message) store.Outcome {
 	id := fmt.Sprintf("reply-%d", next)
 	r.current.Reset()
@@ -63,12 +62,10 @@ func (r *reply) outcome(id, text string) store.Outcome {
 	return store.Outcome{Turn: r.turn.Seq, Messages: r.messages, Reply: id, To: r.turn.To, Pieces: []string{text}}
 }
 
-// finish writes the outcome and hands the reply to the sender. If the disk refuses, nothing is
-// sent: the turn stays open and is retried later.
+// finish writes the outcome and hands the reply to the sender. If the disk refuses, the turn stays open and is retried later.
 func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) error {
-	text := ""
+	text := strings.Join(o.Pieces, "")
 	if o.Reply != "" {
-		text = o.Pieces[0]
 		o.Pieces = c.connector.Split(text)
 	}
 	if o.Reply == "" || o.Failure {
@@ -192,7 +189,7 @@ func failureOf(err error) (class, sentence string) {
 	return class, sentence
 }
 
-// FailureClass sorts failed turns and requests into a few classes, listed by FailureClasses.
+// FailureClass sorts failed turns and requests into the classes of FailureClasses.
 func FailureClass(err error) string {
 	class, _ := failureOf(err)
 	return class
@@ -215,8 +212,7 @@ const noReply = "NO_REPLY"
 // mayBeSilent is the line of the turn context that lets the model skip a turn; the system prompt explains it.
 const mayBeSilent = "nobody addressed you: with nothing to add, answer only " + noReply
 
-// withoutNoReply returns what people may see of a text: it drops NO_REPLY lines and, while the model is
-// still writing, a last line that may become one.
+// withoutNoReply drops NO_REPLY lines of a text and, while the model is still writing, a last line that may become one.
 func withoutNoReply(text string, writing bool) string {
 	at := strings.LastIndexByte(text, '\n') + 1
 	last := strings.TrimSpace(text[at:])

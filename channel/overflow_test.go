@@ -115,9 +115,7 @@ func TestStoppedTurnLeavesValidPrompt(t *testing.T) {
 	r.wantAnswer("/stop", "Stopped.")
 	r.waitForReplies()
 	r.model.Func = echo
-	for i := range 12 {
-		r.ask(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 30)))
-	}
+	r.askTurns(12)
 	r.compact()
 	r.ask("and now?")
 	r.restart()

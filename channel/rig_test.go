@@ -240,9 +240,7 @@ func echo(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 }
 
 // always returns a model with one response.
-func always(resp llm.Response) script {
-	return func(context.Context, int, llm.Request) (llm.Response, error) { return resp, nil }
-}
+func always(resp llm.Response) script { return inTurn(resp) }
 
 // failing returns a model that fails.
 func failing(err error) script {

@@ -42,14 +42,13 @@ func (s *sender) keep(reply string, w Writer) {
 // drop forgets the writer of a reply that is sent, or will not be.
 func (s *sender) drop(reply string) { s.locked(func() { delete(s.writers, reply) }) }
 
-// show displays the text so far of the reply being written, once those ahead of it have been sent:
-// otherwise people would see them out of order.
+// show displays the text so far of the reply being written, once those ahead of it have been sent.
 func (s *sender) show(w Writer, text string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.hidden = func() { w.Show(text) }; !s.running {
-		s.showHiddenLocked()
-	}
+	s.locked(func() {
+		if s.hidden = func() { w.Show(text) }; !s.running {
+			s.showHiddenLocked()
+		}
+	})
 }
 
 func (s *sender) showHiddenLocked() {
@@ -163,16 +162,14 @@ func (s *sender) sendOne(ctx context.Context, piece store.Piece) (err error) {
 // deliver gives a piece to the connector.
 func (s *sender) deliver(ctx context.Context, piece store.Piece) (id string, err error) {
 	defer recoverConnector(&err)
-	return s.writer(piece).Send(ctx, piece)
-}
-
-func (s *sender) writer(piece store.Piece) Writer {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.writers[piece.Reply] == nil {
-		s.writers[piece.Reply] = s.c.connector.Reply(s.c.name, piece.To)
-	}
-	return s.writers[piece.Reply]
+	var w Writer
+	s.locked(func() {
+		if w = s.writers[piece.Reply]; w == nil {
+			w = s.c.connector.Reply(s.c.name, piece.To)
+			s.writers[piece.Reply] = w
+		}
+	})
+	return w.Send(ctx, piece)
 }
 
 func (s *sender) idle() (idle bool) {
@@ -182,8 +179,7 @@ func (s *sender) idle() (idle bool) {
 
 // A piece that a platform keeps refusing must not hold up what waits after it.
 
-// maxRefusals is how often a piece is tried. The pauses in between add up to about 18 minutes, so
-// that most platform outages end first.
+// maxRefusals is how often a piece is tried. The pauses add up to about 18 minutes: most platform outages end first.
 const maxRefusals = 8
 
 // failed decides what happens to a piece that could not be sent: with an error it is retried; otherwise it was

@@ -113,7 +113,7 @@ func (c *conversation) newTask(ctx context.Context, s spawning, sources []chat.M
 	var above compactor.Patch // the set layers of this conversation's policy
 	var next int64
 	if err := c.tryDo(func(e *compactor.Compactor) {
-		spawn, above, next = c.agent.Spawn, compactor.Merge(c.agent.layers(), c.policy.set()), e.History().Next()
+		spawn, above, next = c.agent.Spawn, compactor.Merge(c.agent.layers(), c.policy.own), e.History().Next()
 	}); err != nil {
 		return n, err
 	}

@@ -145,9 +145,6 @@ func (c *conversation) refused(shown map[int64]bool, err error) {
 		return
 	}
 	c.log.Info("images_refused", "effect", "images are described in words", "model", c.agent.Model.Name(), "error", err)
-	if c.unfit == nil {
-		c.unfit = make(map[int64]bool)
-	}
 	maps.Copy(c.unfit, shown)
 }
 

@@ -13,10 +13,9 @@ import (
 	"cairn/store"
 )
 
-// Tasks of sub-agents. A task is a separate conversation, run by the same loop: its inbox holds the
-// job, its compactor keeps it inside its window, and its connector delivers the answer to the
-// conversation that started it. It works in parts: a turn ends after a few calls, so that the work
-// is on disk and may be summarized, and the next turn continues.
+// Tasks of sub-agents. A task is a separate conversation, run by the same loop: its inbox holds the job, its compactor keeps it
+// inside its window, and its connector delivers the answer to the conversation that started it. It works in parts: a turn ends
+// after a few calls, so that the work is on disk and may be summarized, and the next turn continues.
 
 // Limits of tasks.
 const (
@@ -164,31 +163,26 @@ func (h *Hub) reportTask(t store.Task) {
 	}
 }
 
-// tasks is the connector of tasks: their answers go to the conversation above.
-type tasks struct{ hub *Hub }
+// tasks is the connector of tasks, and the writer of one: their answers go to the conversation above.
+type tasks struct {
+	hub          *Hub
+	conversation string // of the writer
+}
 
 var (
 	_ Connector = tasks{}
 	_ Attended  = tasks{}
 )
 
-func (tasks) Name() string               { return store.TaskConnector }
-func (tasks) Split(text string) []string { return []string{text} }
-func (tasks) Attended(string) bool       { return false }
-
-func (d tasks) Reply(conversation string, _ []string) Writer { return taskWriter{d.hub, conversation} }
-
-// taskWriter delivers the answer of a task.
-type taskWriter struct {
-	hub          *Hub
-	conversation string
-}
-
-func (taskWriter) Show(string) {}
-func (taskWriter) Cancel()     {}
+func (tasks) Name() string                                   { return store.TaskConnector }
+func (tasks) Split(text string) []string                     { return []string{text} }
+func (tasks) Attended(string) bool                           { return false }
+func (w tasks) Reply(conversation string, _ []string) Writer { return tasks{w.hub, conversation} }
+func (tasks) Show(string)                                    {}
+func (tasks) Cancel()                                        {}
 
 // Send ends the task with its last answer: not while it has tasks of its own, or results to answer.
-func (w taskWriter) Send(ctx context.Context, piece Piece) (id string, err error) {
+func (w tasks) Send(ctx context.Context, piece Piece) (id string, err error) {
 	records, err := w.hub.o.Store.Find(ctx, w.conversation)
 	if err != nil {
 		return "", err

@@ -76,7 +76,7 @@ func (r *rig) waitForTask(n int) (task store.Task) {
 // drainTasks waits until no task is open, and all results are answered.
 func (r *rig) drainTasks(waits func(open int)) {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(r.t.Context(), 3*time.Minute) // longer than a task may wait until it looks for work
 	defer cancel()
 	check.NoError(r.t, r.hub.Operator().DrainTasks(ctx, func(string) bool { return true }, waits))
 }
@@ -115,9 +115,19 @@ func blockUntilCanceled(ctx context.Context, _ int, _ llm.Request) (llm.Response
 	return llm.Response{}, ctx.Err()
 }
 
-func alwaysSay(text string) script {
-	return func(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say(text), nil }
+// waitingFor is a model that first waits until a channel is closed.
+func waitingFor(opened <-chan struct{}, f script) script {
+	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		select {
+		case <-opened:
+			return f(ctx, n, req)
+		case <-ctx.Done():
+			return llm.Response{}, ctx.Err()
+		}
+	}
 }
+
+func alwaysSay(text string) script { return inTurn(llmtest.Say(text)) }
 
 // then gives one answer, and those of a model after it.
 func then(first llm.Response, f script) script {
@@ -142,14 +152,8 @@ func useTool(name string, arguments map[string]any) llm.Response {
 
 func TestTaskRunsConcurrently(t *testing.T) {
 	release := make(chan struct{})
-	count := func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
-		select {
-		case <-release:
-		case <-ctx.Done():
-		}
-		return llmtest.Say("there are 12 bridges"), ctx.Err()
-	}
-	researcher := &llmtest.Model{Label: "other", Func: then(useTool("recall", map[string]any{"query": "bridges"}), count)}
+	researcher := &llmtest.Model{Label: "other", Func: then(useTool("recall", map[string]any{"query": "bridges"}),
+		waitingFor(release, alwaysSay("there are 12 bridges")))}
 	r := newRigWithOne(t, map[string]any{"agent": "one", "task": "count the bridges of Turin"}, channel.Agent{Instructions: "You count.", Model: researcher})
 	r.say("we meet in Turin", false)
 	r.say("go", true)

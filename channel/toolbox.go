@@ -37,8 +37,7 @@ type Toolbox interface {
 	Ready(ctx context.Context, servers []string)
 }
 
-// otherTools returns the tools of other programs that the agent has in a conversation: those of its
-// settings, and those that /tools added. nil records means no particular conversation.
+// otherTools returns the tools of other programs that the agent has in a conversation.
 func (a Agent) otherTools(ctx context.Context, records *store.Conversation) (all []Tool, err error) {
 	servers, err := a.otherServers(ctx, records)
 	if err != nil || len(servers) == 0 {
@@ -47,7 +46,7 @@ func (a Agent) otherTools(ctx context.Context, records *store.Conversation) (all
 	return a.Toolbox.Tools(servers), nil
 }
 
-// otherServers returns the ids of the servers of these tools.
+// otherServers returns the ids of their servers: of the settings, and added by /tools. nil records: in no conversation.
 func (a Agent) otherServers(ctx context.Context, records *store.Conversation) ([]string, error) {
 	if a.Toolbox == nil {
 		return nil, nil
@@ -118,17 +117,15 @@ func runTools(ctx context.Context, c *conversation, who Person, args string) (An
 	answer := Answer{Text: c.spell("External tools. `/tools add NAME` adds them to this conversation, `/tools remove NAME` removes them.")}
 	for _, s := range servers {
 		state := "not here"
-		switch {
-		case slices.Contains(agent.ToolServers, s.ID):
+		if slices.Contains(agent.ToolServers, s.ID) {
 			state = "by the settings file"
-		case slices.Contains(rules.Added, s.ID):
+		} else if slices.Contains(rules.Added, s.ID) {
 			state = "added here"
 		}
-		line := fmt.Sprintf("%s (%s): %s", s.ID, state, strings.Join(s.Tools, ", "))
 		if s.Problem != "" {
-			line += fmt.Sprintf("; it cannot be reached: %s", s.Problem)
+			s.Problem = "; it cannot be reached: " + s.Problem
 		}
-		answer.Items = append(answer.Items, line)
+		answer.Items = append(answer.Items, fmt.Sprintf("%s (%s): %s%s", s.ID, state, strings.Join(s.Tools, ", "), s.Problem))
 	}
 	return answer, err
 }

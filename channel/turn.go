@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,11 +48,7 @@ type reply struct {
 
 // text returns everything that people see of the reply so far.
 func (r *reply) text() string {
-	said := r.texts
-	if current := strings.TrimSpace(r.current.String()); current != "" {
-		said = append(said[:len(said):len(said)], current)
-	}
-	return strings.Join(said, "\n\n")
+	return strings.TrimSpace(strings.Join(append(slices.Clip(r.texts), strings.TrimSpace(r.current.String())), "\n\n"))
 }
 
 // answer runs a turn: the model and its tools until there is a reply, then one transaction that
@@ -78,8 +75,8 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn, own compacto
 			return err
 		}
 	}
-	c.do(func(*compactor.Compactor) { c.policy.ofTurn(own) })
-	defer c.do(func(*compactor.Compactor) { c.policy.ofTurn(nil) })
+	c.do(func(*compactor.Compactor) { c.policy.set(c.policy.own, own) })
+	defer c.do(func(*compactor.Compactor) { c.policy.set(c.policy.own, nil) })
 	c.notifyShortened(c.hub.ctx, turn)
 	made := c.turnContext(ctx, turn, other)
 	c.do(func(e *compactor.Compactor) { e.History().Begin(made) })
@@ -159,8 +156,7 @@ func (c *conversation) giveUp(ctx context.Context, r *reply, step *observe.Step,
 	c.hub.locked(func() { c.hub.stats.Failed, c.hub.stats.Failing = c.hub.stats.Failed+1, c.hub.stats.Failing+1 })
 	c.log.Log(ctx, max(slog.LevelInfo, c.failures.level(failed, r.learnt)), "turn_failed", append(llm.LogAttrs(failed), "turn", r.turn.Seq)...)
 	if r.turn.Optional && c.failures.announced { // no one asked for an answer, and people already know
-		c.truncate(r.first)
-		c.sender.cancel(r.writer)
+		c.discard(r)
 		return c.pass(ctx, r.turn)
 	}
 	c.failures.announced = true
@@ -170,14 +166,11 @@ func (c *conversation) giveUp(ctx context.Context, r *reply, step *observe.Step,
 
 // tryAgain discards what a failed attempt added. again is false if the question was deleted meanwhile.
 func (c *conversation) tryAgain(r *reply, turn *store.Turn) (again bool, err error) {
-	c.sender.cancel(r.writer)
-	c.truncate(r.first)
-	err = c.countAttempt(c.hub.ctx, turn)
-	if errors.Is(err, store.ErrNotFound) {
+	c.discard(r)
+	if again, err = c.countAttempt(c.hub.ctx, turn); err == nil && !again {
 		c.do(func(e *compactor.Compactor) { e.History().Answered() })
-		return false, nil
 	}
-	return err == nil, err
+	return again, err
 }
 
 // pass closes a turn without an answer: its messages are only context.
@@ -193,9 +186,10 @@ func (c *conversation) pass(ctx context.Context, turn store.Turn) error {
 	return nil
 }
 
-// truncate drops what was added in a turn that starts again.
-func (c *conversation) truncate(first int64) {
-	c.do(func(e *compactor.Compactor) { e.History().Truncate(first) })
+// discard drops what an attempt has added and shown.
+func (c *conversation) discard(r *reply) {
+	c.sender.cancel(r.writer)
+	c.do(func(e *compactor.Compactor) { e.History().Truncate(r.first) })
 }
 
 // recoverTurn converts a panic in a turn into an error. After one of the loop the turn is repeated.

@@ -22,30 +22,22 @@ import (
 )
 
 const (
-	// recalledEach is the most memories, and messages, recalled for a message. Tools look for more.
-	recalledEach = 5
+	recalledEach  = 5  // the most memories, and messages, recalled for a message; tools look for more
+	recalledShare = 20 // automatic recall takes at most 1/20 of the window
 
-	// recalledClip is the most tokens of one message, and recalledPassage the most characters: the
-	// part that matched shows whether the rest is worth a call of recall.
-	recalledClip    = 80
-	recalledPassage = 300
-
-	// recalledShare limits automatic recall to this fraction of the window: 1/20.
-	recalledShare = 20
+	recalledClip    = 80  // the most tokens of one message: the part that matched shows whether the rest is worth a call of recall
+	recalledPassage = 300 // the same in characters
 )
 
 // recalled returns lines of quoted data for the turn context, within a budget of tokens: memories, then messages,
 // each with the best first, without what the model already sees. After an error it returns less, but never fails.
 func (c *conversation) recalled(ctx context.Context, turn store.Turn, budget int) (made compactor.Context) {
-	if budget <= 0 {
-		return made
-	}
 	asked, who := "", "" // who asked last
 	for _, m := range c.askedIn(turn) {
 		asked = strings.TrimSpace(asked + "\n" + tokens.Clip(m.Text, 500))
 		who = m.Author
 	}
-	if !words.IsQuestion(asked) { // true of all that ask for the past, and of three of ten messages
+	if budget <= 0 || !words.IsQuestion(asked) { // a question: true of all that ask for the past, and of three of ten messages
 		return made
 	}
 	var seen visible
@@ -115,8 +107,7 @@ func (c *conversation) messageLines(ctx context.Context, asked, who string, befo
 	return lines, err
 }
 
-// fitting returns as many of the lines, best first, as the budget allows, below a title, what they are of, and
-// what is left of the budget.
+// fitting returns as many lines, best first, as the budget allows, below a title, what they are of, and what is left.
 func fitting(title string, lines []recalledLine, budget int) (text string, of []int64, left int) {
 	left = budget - tokens.Estimate(title)
 	for _, line := range lines {
@@ -130,10 +121,9 @@ func fitting(title string, lines []recalledLine, budget int) (text string, of []
 	return title + text, of, left
 }
 
-// turnContext returns what the model sees after the newest message of a turn. It is stored with the turn, so it is
-// small. A question to another agent has none: that agent does not see the view.
+// turnContext returns what the model sees after the newest message of a turn. It is stored, so it is small.
 func (c *conversation) turnContext(ctx context.Context, turn store.Turn, other *handover) compactor.Context {
-	if other != nil {
+	if other != nil { // it does not see the view
 		return compactor.Context{}
 	}
 	status := (*c.engineStatus.Load())()
@@ -151,10 +141,7 @@ func cacheKey(conversation string) string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte("cairn:"+conversation)))[:32]
 }
 
-// The `context` tool lets the model read who it is and how full its window is, ask for a
-// compaction, and find out how Cairn works. It changes no setting.
-
-// contextCall is a call of the tool.
+// contextCall is a call of the tool `context`, which changes no setting.
 type contextCall struct {
 	Op         string         `json:"op"`
 	Focus      string         `json:"focus"`
@@ -163,12 +150,10 @@ type contextCall struct {
 	Topic      string         `json:"topic"`
 }
 
-// selfSettings is the most settings that op "self" lists, and selfClip the most tokens of each: the
-// whole result takes at most about 300.
+// The most settings that op "self" lists, and the most tokens of each: the whole result takes at most about 300.
 const selfSettings, selfClip = 6, 25
 
-// toolset returns the tools the model may call: the conversation's memory tools, `context`, and
-// others, the tools of other programs. The first request and every Status count the same tools.
+// toolset returns the tools the model may call. The first request and every Status count the same tools.
 func (a Agent) toolset(records *store.Conversation, o memory.ToolOptions, look func(ctx context.Context, w contextCall) (string, error), others []llm.Tool) []llm.Tool {
 	own := llm.Tool{
 		Name:        "context",

@@ -23,32 +23,26 @@ func (c *conversation) work(ctx context.Context, resume bool) error {
 		if _, err := c.load(ctx); err != nil {
 			return err
 		}
-		if !c.closed() {
-			c.sender.start(ctx) // with what an earlier process left
-		}
 	}
-	if c.closed() {
+	if c.connector == nil {
 		return c.workClosed(ctx, opens)
 	}
-	if resume {
-		if err := c.renew(ctx); err != nil {
-			return err
-		}
-		if err := c.resume(ctx); err != nil {
-			return err
-		}
+	if opens {
+		c.sender.start(ctx) // with what an earlier process left
 	}
-	for ctx.Err() == nil {
-		more, err := c.step(ctx)
-		if !more {
-			c.flushUsage(ctx)
+	for ; ctx.Err() == nil; resume = false {
+		more, err := false, c.sync(ctx, resume)
+		if err == nil {
+			more, err = c.step(ctx)
 		}
-		if !more && opens {
+		if more && err == nil {
+			continue
+		}
+		c.flushUsage(ctx)
+		if opens {
 			c.check() // schedules repairs of what an earlier process could not summarize
 		}
-		if err != nil || !more {
-			return err
-		}
+		return err
 	}
 	return ctx.Err()
 }
@@ -65,8 +59,8 @@ func (c *conversation) workClosed(ctx context.Context, opened bool) error {
 	return err
 }
 
-// step takes up what waits, and answers it if anyone asked; if nothing does, it starts a requested session.
-func (c *conversation) step(ctx context.Context) (more bool, err error) {
+// sync applies edits and changed settings, announces a compaction, and resumes a turn if asked to.
+func (c *conversation) sync(ctx context.Context, resume bool) (err error) {
 	var made *compactor.Event
 	newest := ""
 	c.do(func(*compactor.Compactor) {
@@ -77,12 +71,17 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	if err == nil {
 		err = c.renew(ctx)
 	}
-	if err != nil {
-		return false, err
-	}
-	if made != nil {
+	if err == nil && made != nil {
 		c.announce(ctx, made, newest)
 	}
+	if err == nil && resume {
+		err = c.resume(ctx)
+	}
+	return err
+}
+
+// step takes up what waits, and answers it if anyone asked; if nothing does, it starts a requested session.
+func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	due, err := c.gather(ctx)
 	if err != nil {
 		return false, err
@@ -100,25 +99,11 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	case len(burst) == 0:
 		return c.continueTask(ctx)
 	}
-	// What arrives after this check wakes the loop, which starts the child again.
-	more = len(burst) < due.Waiting || due.Session
-	var own []compactor.Patch
-	var authors []string // of the addressed messages
-	c.do(func(*compactor.Compactor) {
-		c.append(burst)
-		for _, m := range burst {
-			own = append(own, c.accepted(m.ID, m.Seq))
-			if !strings.HasPrefix(m.ID, store.TaskID) {
-				c.arrivals.newest = m.ID
-			}
-			if m.Addressed && !slices.Contains(authors, m.AuthorID) {
-				authors = append(authors, m.AuthorID)
-			}
-		}
-	})
+	own, authors := c.takeUp(burst)
 	if err := c.redetectLanguage(ctx); err != nil {
 		return false, err
 	}
+	more = len(burst) < due.Waiting || due.Session // what arrives after this check wakes the loop, which starts the child again
 	turn := c.records.Turns().Of(burst)
 	if turn.Seq == 0 {
 		c.check()
@@ -130,15 +115,31 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	if ok, tell := c.hub.takeTurn(authors, !turn.Optional); !ok {
 		return more, c.putOff(ctx, turn, tell)
 	}
-	return more, c.answer(ctx, turn, compactor.Merge(own...))
+	return more, c.answer(ctx, turn, own)
 }
 
-// append shows messages that are on disk. A thread inherits with its first message, so the engine
-// then looks at what was inherited. Only the loop calls it.
+// takeUp shows dequeued messages, and returns the settings that came with them and the authors of the addressed ones.
+func (c *conversation) takeUp(burst []chat.Message) (own compactor.Patch, authors []string) {
+	c.do(func(*compactor.Compactor) {
+		c.append(burst)
+		for _, m := range burst {
+			own = compactor.Merge(own, c.accepted(m.ID, m.Seq))
+			if !strings.HasPrefix(m.ID, store.TaskID) {
+				c.arrivals.newest = m.ID
+			}
+			if m.Addressed && !slices.Contains(authors, m.AuthorID) {
+				authors = append(authors, m.AuthorID)
+			}
+		}
+	})
+	return own, authors
+}
+
+// append shows messages that are on disk. Only the loop calls it.
 func (c *conversation) append(messages []chat.Message) {
 	c.engine.History().Append(messages...)
 	c.engine.History().Stored()
-	if messages[0].Seq == 1 {
+	if messages[0].Seq == 1 { // with which a thread inherits
 		c.engine.Changed(nil, nil)
 	}
 	if len(c.edits.seqs) > 0 { // they may have been changed since they were read
@@ -162,42 +163,40 @@ func (c *conversation) startSession(ctx context.Context) (started bool, err erro
 // resume takes up a turn that an earlier process, or the disk, left unfinished; an old one becomes context.
 func (c *conversation) resume(ctx context.Context) error {
 	for {
-		turn, found, err := c.records.Turns().Unanswered(ctx)
-		if err != nil {
-			return err
-		}
-		if !found { // the one that the engine knows of may have been deleted in the meantime
+		turn, open, err := c.records.Turns().Unanswered(ctx)
+		switch {
+		case err != nil:
+		case !open: // the one that the engine knows of may have been deleted in the meantime
 			c.do(func(e *compactor.Compactor) { e.History().Answered() })
 			return nil
-		}
-		if turn.Since.Before(c.stale()) {
-			if err := c.pass(ctx, turn); err != nil {
-				return err
+		case turn.Since.Before(c.stale()):
+			err = c.pass(ctx, turn)
+		default:
+			if open, err = c.countAttempt(ctx, &turn); open {
+				err = c.answer(ctx, turn, nil)
 			}
-			continue
 		}
-		if err := c.countAttempt(ctx, &turn); errors.Is(err, store.ErrNotFound) { // deleted
-			continue
-		} else if err != nil {
-			return err
-		}
-		if err := c.answer(ctx, turn, nil); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 }
 
-// countAttempt counts another attempt at a turn, and drops the tasks that an earlier one began.
-func (c *conversation) countAttempt(ctx context.Context, turn *store.Turn) (err error) {
-	if turn.Attempts, err = c.records.Turns().Retry(ctx, turn.Seq); err != nil {
-		return err
+// countAttempt counts another attempt at a turn, and drops the tasks that an earlier one began. open is false
+// if the question was deleted.
+func (c *conversation) countAttempt(ctx context.Context, turn *store.Turn) (open bool, err error) {
+	if turn.Attempts, err = c.records.Turns().Retry(ctx, turn.Seq); errors.Is(err, store.ErrNotFound) {
+		return false, nil
 	}
-	dropped, err := c.records.Tasks().Drop(ctx, turn.Seq)
+	var dropped []store.Task
+	if err == nil {
+		dropped, err = c.records.Tasks().Drop(ctx, turn.Seq)
+	}
 	for _, t := range dropped {
 		c.hub.reportTask(t)
 		c.hub.interruptBelow(t.Conversation)
 	}
-	return err
+	return err == nil, err
 }
 
 func (c *conversation) remembered(id int64, kind, content string) {
