@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -110,29 +111,30 @@ func TestAProgramGetsTheEventAndNoSecrets(t *testing.T) {
 }
 
 func TestAnAddressDecides(t *testing.T) {
-	var status int
-	var said string
+	type answer struct {
+		status int
+		said   string
+		want   Verdict
+		fate   string
+	}
+	var now atomic.Pointer[answer]
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		check.Equal(t, "signature", r.Header.Get("X-Cairn-Signature"), "sha256="+Signature("a secret", body))
 		check.Equal(t, "hook", r.Header.Get("X-Cairn-Hook"), Before)
 		check.Contains(t, "body", string(body), `"terminal:x"`)
-		if status == 0 {
+		a := now.Load()
+		if a.status == 0 {
 			<-r.Context().Done()
 			return
 		}
 		w.Header().Set("Location", "http://127.0.0.1:1/") // of a redirect
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, said)
+		w.WriteHeader(a.status)
+		_, _ = io.WriteString(w, a.said)
 	}))
 	defer server.Close()
 	h, f := started(t, Settings{Call: map[string][]string{Before: {server.URL + "/services/hush"}}, Timeout: 300 * time.Millisecond, Secret: "a secret"})
-	for _, c := range []struct {
-		status int
-		said   string
-		want   Verdict
-		fate   string
-	}{
+	for _, c := range []answer{
 		{200, `{"focus": "the prices"}`, Verdict{Focus: "the prices"}, OK},
 		{204, "", Verdict{}, OK},
 		{409, `{"reason": "not at night"}`, Verdict{Veto: true, Reason: "not at night"}, Vetoed},
@@ -142,7 +144,7 @@ func TestAnAddressDecides(t *testing.T) {
 		{0, "", Verdict{}, Timeout},
 		{200, "", Verdict{}, OK},
 	} {
-		status, said = c.status, c.said
+		now.Store(&c)
 		check.Equal(t, fmt.Sprint("decision of ", c.status), h.Ask(t.Context(), Before, one), c.want)
 		check.That(t, strings.HasSuffix(f.String(), " "+c.fate), "%d: got %s", c.status, f)
 	}

@@ -33,11 +33,12 @@ func (o *output) run(ctx context.Context, do func(context.Context) error) error 
 	return cmp.Or(o.failed, err)
 }
 
-// write writes text as a whole. An error is permanent.
+// write writes text as a whole. An error is permanent. To write nothing may fail, too: a prompt that is not shown must
+// not end the run.
 func (o *output) write(text string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.failed == nil {
+	if o.failed == nil && text != "" {
 		if _, err := io.WriteString(o.w, text); err != nil {
 			o.failed = fmt.Errorf("the replies cannot be written (%w); what was accepted is kept, and what was not said comes at the next start", err)
 		}
