@@ -33,8 +33,8 @@ func (o *output) run(ctx context.Context, do func(context.Context) error) error 
 	return cmp.Or(o.failed, err)
 }
 
-// write writes text as a whole. An error is permanent. To write nothing may fail, too: a prompt that is not shown must
-// not end the run.
+// write writes text as a whole, unless it is empty: writing nothing fails, too, where the disk is full. An error is
+// permanent.
 func (o *output) write(text string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
