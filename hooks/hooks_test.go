@@ -71,10 +71,7 @@ func TestAProgramDecides(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			timeout := time.Minute
-			if c.fate == Timeout {
-				timeout = 300 * time.Millisecond
-			}
+			timeout := map[bool]time.Duration{true: 300 * time.Millisecond, false: time.Minute}[c.fate == Timeout]
 			h, f := started(t, Settings{Call: map[string][]string{Before: script(c.script)}, Timeout: timeout})
 			began := time.Now()
 			check.Equal(t, "decision", h.Ask(t.Context(), Before, one), c.want)
@@ -163,13 +160,12 @@ func TestAHookThatHangsDelaysNobodyAndEndsWithTheBot(t *testing.T) {
 	check.Require(t, check.Soon(func() bool { return strings.Contains(f.String(), OnMemory+" "+OK) }), "the other hook is not called: %s", f)
 	check.That(t, strings.Count(f.String(), OnReply+" "+Dropped) >= 9, "got %s", f)
 
-	lines := func() int { return strings.Count(f.log.String(), "hook_not_called") }
-	before := lines()
+	before := strings.Count(f.log.String(), "hook_not_called")
 	began = time.Now()
 	h.Close()
 	check.That(t, time.Since(began) <= 10*time.Second, "Close took %v", time.Since(began))
 	check.That(t, strings.Count(f.String(), OnReply+" "+Dropped) >= maxWaiting, "got %s", f)
-	check.Equal(t, "log lines about what still waited", lines()-before, 1)
+	check.Equal(t, "log lines about what still waited", strings.Count(f.log.String(), "hook_not_called")-before, 1)
 	check.Lacks(t, "log", f.log.String(), "canceled")
 	check.Equal(t, "asked", h.Ask(context.Background(), Before, one), (Verdict{}))
 }

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -101,32 +102,23 @@ func sit(t *testing.T, o Options, model llm.Model, before ...func(*session)) *ke
 	for _, do := range before {
 		do(k.session)
 	}
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
+	var reads, runs sync.WaitGroup
+	reads.Go(func() {
 		b := make([]byte, 4096)
-		for {
-			n, err := pty.Read(b)
+		for n, err := pty.Read(b); err == nil; n, err = pty.Read(b) {
 			_, _ = k.raw.Write(b[:n])
 			_, _ = k.screen.terminal.Write(private.ReplaceAll(b[:n], nil))
-			if err != nil {
-				return
-			}
 		}
-	}()
+	})
 	ctx, cancel := context.WithCancel(t.Context())
-	left := make(chan struct{})
-	go func() {
-		defer close(left)
-		k.ended <- k.connector.Run(ctx, k.hub, k.log)
-	}()
+	runs.Go(func() { k.ended <- k.connector.Run(ctx, k.hub, k.log) })
 	t.Cleanup(func() {
 		cancel()
-		<-left
+		runs.Wait()
 		_ = k.hub.Close() // a turn may still write to the terminal
 		_ = pty.Close()   // ends what still reads from either end
 		_ = tty.Close()
-		<-read
+		reads.Wait()
 	})
 	k.screen.wait(t, ">")
 	return k
