@@ -17,6 +17,7 @@ import (
 	"cairn/channel/channeltest"
 	"cairn/compactor"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -206,8 +207,7 @@ func TestEditorShowsTheRest(t *testing.T) {
 	t.Parallel()
 	model := scripted(says("yes"))
 	k := sit(t, Options{}, model, func(s *session) {
-		conversation := check.Must(s.store.Conversation(t.Context(), "terminal:general"))(t)
-		check.Must(conversation.Inbox().Deliver(t.Context(), inbound(channel.Person{ID: "Ada", Name: "Ada"}, "left over")))(t)
+		storetest.DeliverOnly(t, storetest.Find(t, s.store, "terminal:general"), inbound(channel.Person{ID: "Ada", Name: "Ada"}, "left over"))
 	})
 	k.screen.wait(t, "> left over\nyes")
 	k.shows(t, "half a li", "> half a li")

@@ -87,9 +87,7 @@ func (k *keyboard) leave(t *testing.T, keys string) {
 // served is a model on a server.
 func served(t *testing.T, script func(x *llmtest.Exchange)) llm.Model {
 	t.Helper()
-	server := llmtest.NewServer(script)
-	t.Cleanup(server.Close)
-	return check.Must(openai.New(openai.Options{BaseURL: server.URL, Window: 8000}))(t)
+	return check.Must(openai.New(openai.Options{BaseURL: llmtest.Serve(t, script).URL, Window: 8000}))(t)
 }
 
 // sit opens a pseudo-terminal, and runs a terminal on it after before.
