@@ -124,25 +124,20 @@ func TestAnAddressDecides(t *testing.T) {
 	}))
 	defer server.Close()
 	h, f := started(t, Settings{Call: map[string][]string{Before: {server.URL + "/services/hush"}}, Timeout: 300 * time.Millisecond, Secret: "a secret"})
-	for _, c := range []struct {
-		status int
-		said   string
-		want   Verdict
-		fate   string
-	}{
-		{200, `{"focus": "the prices"}`, Verdict{Focus: "the prices"}, OK},
-		{204, "", Verdict{}, OK},
-		{409, `{"reason": "not at night"}`, Verdict{Veto: true, Reason: "not at night"}, Vetoed},
-		{403, "no", Verdict{}, Failed},
-		{500, "broken", Verdict{}, Failed},
-		{302, "", Verdict{}, Failed},
-		{0, "", Verdict{}, Timeout},
-		{200, "", Verdict{}, OK},
-	} {
-		status, said = c.status, c.said
-		check.Equal(t, fmt.Sprint("decision of ", c.status), h.Ask(t.Context(), Before, one), c.want)
-		check.That(t, strings.HasSuffix(f.String(), " "+c.fate), "%d: got %s", c.status, f)
+	decides := func(code int, text string, want Verdict, fate string) {
+		t.Helper()
+		status, said = code, text
+		check.Equal(t, fmt.Sprint("decision of ", code), h.Ask(t.Context(), Before, one), want)
+		check.That(t, strings.HasSuffix(f.String(), " "+fate), "%d: got %s", code, f)
 	}
+	decides(200, `{"focus": "the prices"}`, Verdict{Focus: "the prices"}, OK)
+	decides(204, "", Verdict{}, OK)
+	decides(409, `{"reason": "not at night"}`, Verdict{Veto: true, Reason: "not at night"}, Vetoed)
+	decides(403, "no", Verdict{}, Failed)
+	decides(500, "broken", Verdict{}, Failed)
+	decides(302, "", Verdict{}, Failed)
+	decides(0, "", Verdict{}, Timeout)
+	decides(200, "", Verdict{}, OK)
 	check.Lacks(t, "log", f.log.String(), "a secret", "hush") // chat platforms have the key of a webhook in its address
 	check.Contains(t, "log", f.log.String(), "outcome=timeout")
 	check.Equal(t, "warnings of the four failures in a row", strings.Count(f.log.String(), "level=WARN"), 1)

@@ -98,22 +98,18 @@ func TestPlainEnds(t *testing.T) {
 }
 
 func TestStatus(t *testing.T) {
-	for _, c := range []struct {
-		state compactor.EventState
-		after int
-		want  string
-	}{
-		{compactor.EventStarted, 0, "· compacting messages 1 to 9"},
-		{compactor.EventApplied, 1200, "· compacted messages 1 to 9: 3400 → 1200 tokens of 4000"},
-		{compactor.EventApplied, 3426, "· summarized messages 1 to 9"}, // of an earlier session
-		{compactor.EventFailed, 0, "· could not compact messages 1 to 9: the model is away; nothing was lost"},
-		{compactor.EventNoop, 0, ""},
-		{compactor.EventPrepared, 0, ""},
-	} {
-		event := compactor.Event{State: c.state, From: 1, To: 9, BeforeTokens: 3400, AfterTokens: c.after, Window: 4000}
+	shows := func(state compactor.EventState, after int, want string) {
+		t.Helper()
+		event := compactor.Event{State: state, From: 1, To: 9, BeforeTokens: 3400, AfterTokens: after, Window: 4000}
 		event.Error = "the model is away; nothing was lost"
-		check.Equal(t, string(c.state), status(event), c.want)
+		check.Equal(t, string(state), status(event), want)
 	}
+	shows(compactor.EventStarted, 0, "· compacting messages 1 to 9")
+	shows(compactor.EventApplied, 1200, "· compacted messages 1 to 9: 3400 → 1200 tokens of 4000")
+	shows(compactor.EventApplied, 3426, "· summarized messages 1 to 9") // of an earlier session
+	shows(compactor.EventFailed, 0, "· could not compact messages 1 to 9: the model is away; nothing was lost")
+	shows(compactor.EventNoop, 0, "")
+	shows(compactor.EventPrepared, 0, "")
 }
 
 func TestNames(t *testing.T) {

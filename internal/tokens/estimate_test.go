@@ -38,17 +38,14 @@ func TestEstimate(t *testing.T) {
 		text := samples(t)[kind]
 		check.That(t, float64(Estimate(text)) >= per*float64(len(text)), "%s: %d for %d characters", kind, Estimate(text), len(text))
 	}
-	for _, c := range []struct {
-		claim, text string
-		least, most int
-	}{
-		{"a thousand Han cost at least 600", strings.Repeat("我", 1000), 600, 2000},
-		{"long words are no data", strings.Repeat("donaudampfschifffahrt", 10), 1, 70},
-		{"a number does not include the blank before it", "1 2 3 4", Estimate("a b c d") + 2, 100},
-		{"a sign between two words joins the next word", "fmt.Errorf.Wrap.Unwrap", 1, Estimate("fmt . Errorf . Wrap . Unwrap") - 1},
-	} {
-		check.That(t, Estimate(c.text) >= c.least && Estimate(c.text) <= c.most, "%s: got %d", c.claim, Estimate(c.text))
+	costs := func(claim, text string, least, most int) {
+		t.Helper()
+		check.That(t, Estimate(text) >= least && Estimate(text) <= most, "%s: got %d", claim, Estimate(text))
 	}
+	costs("a thousand Han cost at least 600", strings.Repeat("我", 1000), 600, 2000)
+	costs("long words are no data", strings.Repeat("donaudampfschifffahrt", 10), 1, 70)
+	costs("a number does not include the blank before it", "1 2 3 4", Estimate("a b c d")+2, 100)
+	costs("a sign between two words joins the next word", "fmt.Errorf.Wrap.Unwrap", 1, Estimate("fmt . Errorf . Wrap . Unwrap")-1)
 	text := samples(t)["English"] + samples(t)["Chinese"]
 	check.Equal(t, "allocations", testing.AllocsPerRun(10, func() { Estimate(text) }), 0)
 }
