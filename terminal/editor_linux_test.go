@@ -207,7 +207,7 @@ func TestEditorShowsTheRest(t *testing.T) {
 	t.Parallel()
 	model := scripted(says("yes"))
 	k := sit(t, Options{}, model, func(s *session) {
-		storetest.DeliverOnly(t, storetest.Find(t, s.store, "terminal:general"), inbound(channel.Person{ID: "Ada", Name: "Ada"}, "left over"))
+		storetest.DeliverOnly(t, storetest.Find(t, s.store, "terminal:general"), storetest.Asking(1, "left over"))
 	})
 	k.screen.wait(t, "> left over\nyes")
 	k.shows(t, "half a li", "> half a li")
@@ -225,7 +225,8 @@ func TestEditorShowsTheRest(t *testing.T) {
 				return strings.Contains(strings.Join(strings.Fields(screen), " "), strings.Repeat(mark, twice)+" three yes")
 			})
 			check.Require(t, check.Soon(func() bool { return len(model.Requests()) == 3+i }), "it is not sent")
-			check.Equal(t, "prompt", lastWords(model.Requests()[2+i]), strings.Repeat(strings.ReplaceAll(pasted, "\r", "\n"), twice)+" three")
+			sent := strings.Repeat(strings.ReplaceAll(pasted, "\r", "\n"), twice) + " three"
+			check.Equal(t, "prompt", lastWords(model.Requests()[2+i]), sent)
 		}
 	})
 }

@@ -90,7 +90,7 @@ func TestPlainEnds(t *testing.T) {
 	t.Run("the next start answers what was left, and only this channel's", func(t *testing.T) {
 		s := open(t, Options{In: strings.NewReader("now\n")}, scripted(echo))
 		for _, name := range []string{"terminal:general", "terminal:other"} {
-			storetest.DeliverOnly(t, storetest.Find(t, s.store, name), inbound(channel.Person{ID: "Ada", Name: "Ada"}, "left in "+name))
+			storetest.DeliverOnly(t, storetest.Find(t, s.store, name), storetest.Asking(1, "left in "+name))
 		}
 		check.NoError(t, s.run(t))
 		check.Equal(t, "the output", s.out.String(), "you said left in terminal:general\nyou said now\n")

@@ -193,8 +193,10 @@ func TestListsContinueBehindTheirMark(t *testing.T) {
 	check.Equal(t, "rows", hanging("one two three four five six", 20, false), "one two three four\nfive six")
 	check.Equal(t, "rows", hanging("two  blanks in what somebody said", 20, false), "two  blanks in what\nsomebody said")
 	check.Equal(t, "rows", hanging("(1) fact: tea is at five\n- #2: it is", 20, false), "(1) fact: tea is at\n    five\n- #2: it is")
-	check.Equal(t, "rows", hanging("used  five of nine tokens\nof which  four", 20, true), "used  five of nine\n      tokens\nof which  four")
-	check.Equal(t, "rows", hanging("/settings [setting]  show or change it", 20, true), "/settings\n    [setting]  show\n    or change it")
+	check.Equal(t, "rows", hanging("used  five of nine tokens\nof which  four", 20, true),
+		"used  five of nine\n      tokens\nof which  four")
+	check.Equal(t, "rows", hanging("/settings [setting]  show or change it", 20, true),
+		"/settings\n    [setting]  show\n    or change it")
 }
 
 func TestPrintable(t *testing.T) {
