@@ -72,10 +72,7 @@ func TestAProgramDecides(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			timeout := time.Minute
-			if c.fate == Timeout {
-				timeout = 300 * time.Millisecond
-			}
+			timeout := map[bool]time.Duration{true: 300 * time.Millisecond, false: time.Minute}[c.fate == Timeout]
 			h, f := started(t, Settings{Call: map[string][]string{Before: script(c.script)}, Timeout: timeout})
 			began := time.Now()
 			check.Equal(t, "decision", h.Ask(t.Context(), Before, one), c.want)
@@ -114,8 +111,6 @@ func TestAnAddressDecides(t *testing.T) {
 	type answer struct {
 		status int
 		said   string
-		want   Verdict
-		fate   string
 	}
 	var now atomic.Pointer[answer]
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -134,20 +129,20 @@ func TestAnAddressDecides(t *testing.T) {
 	}))
 	defer server.Close()
 	h, f := started(t, Settings{Call: map[string][]string{Before: {server.URL + "/services/hush"}}, Timeout: 300 * time.Millisecond, Secret: "a secret"})
-	for _, c := range []answer{
-		{200, `{"focus": "the prices"}`, Verdict{Focus: "the prices"}, OK},
-		{204, "", Verdict{}, OK},
-		{409, `{"reason": "not at night"}`, Verdict{Veto: true, Reason: "not at night"}, Vetoed},
-		{403, "no", Verdict{}, Failed},
-		{500, "broken", Verdict{}, Failed},
-		{302, "", Verdict{}, Failed},
-		{0, "", Verdict{}, Timeout},
-		{200, "", Verdict{}, OK},
-	} {
-		now.Store(&c)
-		check.Equal(t, fmt.Sprint("decision of ", c.status), h.Ask(t.Context(), Before, one), c.want)
-		check.That(t, strings.HasSuffix(f.String(), " "+c.fate), "%d: got %s", c.status, f)
+	decides := func(code int, text string, want Verdict, fate string) {
+		t.Helper()
+		now.Store(&answer{code, text})
+		check.Equal(t, fmt.Sprint("decision of ", code), h.Ask(t.Context(), Before, one), want)
+		check.That(t, strings.HasSuffix(f.String(), " "+fate), "%d: got %s", code, f)
 	}
+	decides(200, `{"focus": "the prices"}`, Verdict{Focus: "the prices"}, OK)
+	decides(204, "", Verdict{}, OK)
+	decides(409, `{"reason": "not at night"}`, Verdict{Veto: true, Reason: "not at night"}, Vetoed)
+	decides(403, "no", Verdict{}, Failed)
+	decides(500, "broken", Verdict{}, Failed)
+	decides(302, "", Verdict{}, Failed)
+	decides(0, "", Verdict{}, Timeout)
+	decides(200, "", Verdict{}, OK)
 	check.Lacks(t, "log", f.log.String(), "a secret", "hush") // chat platforms have the key of a webhook in its address
 	check.Contains(t, "log", f.log.String(), "outcome=timeout")
 	check.Equal(t, "warnings of the four failures in a row", strings.Count(f.log.String(), "level=WARN"), 1)
@@ -165,13 +160,12 @@ func TestAHookThatHangsDelaysNobodyAndEndsWithTheBot(t *testing.T) {
 	check.Require(t, check.Soon(func() bool { return strings.Contains(f.String(), OnMemory+" "+OK) }), "the other hook is not called: %s", f)
 	check.That(t, strings.Count(f.String(), OnReply+" "+Dropped) >= 9, "got %s", f)
 
-	lines := func() int { return strings.Count(f.log.String(), "hook_not_called") }
-	before := lines()
+	before := strings.Count(f.log.String(), "hook_not_called")
 	began = time.Now()
 	h.Close()
 	check.That(t, time.Since(began) <= 10*time.Second, "Close took %v", time.Since(began))
 	check.That(t, strings.Count(f.String(), OnReply+" "+Dropped) >= maxWaiting, "got %s", f)
-	check.Equal(t, "log lines about what still waited", lines()-before, 1)
+	check.Equal(t, "log lines about what still waited", strings.Count(f.log.String(), "hook_not_called")-before, 1)
 	check.Lacks(t, "log", f.log.String(), "canceled")
 	check.Equal(t, "asked", h.Ask(context.Background(), Before, one), (Verdict{}))
 }

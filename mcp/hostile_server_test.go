@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -11,13 +10,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"regexp"
 	"strings"
-	"testing"
 	"time"
-
-	"cairn/internal/check"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -148,14 +143,4 @@ func serveOverHTTP() {
 	}))
 	fmt.Println(server.URL)
 	select {} // until it is killed
-}
-
-// hostileHTTP starts it as a separate program.
-func hostileHTTP(t *testing.T, env ...string) (url string) {
-	cmd := exec.CommandContext(t.Context(), check.Must(os.Executable())(t), "-test.run=^$") // killed at the end
-	cmd.Env = append(os.Environ(), env...)
-	out := check.Must(cmd.StdoutPipe())(t)
-	check.NoError(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Wait() })
-	return strings.TrimSpace(check.Must(bufio.NewReader(out).ReadString('\n'))(t))
 }

@@ -1,9 +1,11 @@
 package mcp
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -123,8 +125,13 @@ func TestHostileServers(t *testing.T) {
 			server := programOf(t, "stdio")
 			server.Env[journalVariable], server.Env["OWN"] = journal, secretOfServer
 			if transport == "http" {
-				url := hostileHTTP(t, serverVariable+"=over HTTP", journalVariable+"="+journal)
-				server = Server{URL: url, Headers: map[string]string{"Authorization": "Bearer " + secretOfServer}}
+				program := exec.CommandContext(t.Context(), server.Command[0], server.Command[1]) // killed at the end
+				program.Env = append(os.Environ(), serverVariable+"=over HTTP", journalVariable+"="+journal)
+				out := check.Must(program.StdoutPipe())(t)
+				check.NoError(t, program.Start())
+				t.Cleanup(func() { _ = program.Wait() })
+				url := check.Must(bufio.NewReader(out).ReadString('\n'))(t)
+				server = Server{URL: strings.TrimSpace(url), Headers: map[string]string{"Authorization": "Bearer " + secretOfServer}}
 			}
 			s := newSuite(t, server)
 			before := memoryInUse()

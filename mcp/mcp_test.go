@@ -23,12 +23,11 @@ import (
 )
 
 func TestToolsOfBothTransports(t *testing.T) {
-	for name, server := range map[string]func(t *testing.T) Server{
-		"a program":  func(t *testing.T) Server { return programOf(t, "stdio") },
-		"an address": func(t *testing.T) Server { return Server{ID: "calc", URL: overHTTP(t, newServer()), Allow: allowed} },
+	for name, s := range map[string]Server{
+		"a program":  programOf(t, "stdio"),
+		"an address": {ID: "calc", URL: overHTTP(t, newServer()), Allow: allowed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := server(t)
 			s.Timeout = time.Minute // no call hangs; under load a flood takes a while
 			h, _ := start(t, s)
 			for _, c := range []struct{ tool, arguments, want string }{

@@ -19,6 +19,7 @@ var (
 	fixed  = regexp.MustCompile("`[^`]+`|</?[a-z]+>|\\[(?:#|image|end|masked)[^]]*\\]|\\(#[^)]*\\)|[a-z]+=\"[^\"]*\"|\"(?:compact|replying to)\"|\\b[A-Za-z]+_[A-Za-z_]+\\b|/[a-z]{4,}\\b|\\bCairn\\b|\\b(?:op|focus)\\b")
 	header = regexp.MustCompile(`#{1,2} (?:[a-z]+|[A-Z][a-z]+(?: questions)?)`)
 	number = regexp.MustCompile(`[0-9]+(?:[., \x{202f}][0-9]{3})*`)
+	prose  = regexp.MustCompile(`(?m)^(-? ?)[^#\n-].*`)
 	month  = regexp.MustCompile(`([0-9]{4})年[0-9]+月([0-9]+)日`)
 )
 
@@ -32,21 +33,9 @@ func numbersOf(text string) []string {
 	return found
 }
 
-// linesOf returns the kind of each line: a heading with its marks, an item of a list, text.
-func linesOf(text string) (kinds []string) {
-	for line := range strings.Lines(text) {
-		switch {
-		case strings.HasPrefix(line, "#"):
-			kinds = append(kinds, line)
-		case strings.HasPrefix(line, "- "):
-			kinds = append(kinds, "item")
-		case strings.TrimSpace(line) == "":
-			kinds = append(kinds, "blank")
-		default:
-			kinds = append(kinds, "text")
-		}
-	}
-	return kinds
+// linesOf returns the lines with "text" for their words, but for headings: an item of a list is "- text".
+func linesOf(text string) []string {
+	return strings.Split(prose.ReplaceAllString(text, "${1}text"), "\n")
 }
 
 // wrong returns the forbidden differences between a text and its translation.

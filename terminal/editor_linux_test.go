@@ -17,6 +17,7 @@ import (
 	"cairn/channel/channeltest"
 	"cairn/compactor"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -122,8 +123,7 @@ func TestEditorKeys(t *testing.T) {
 		k.shows(t, "one\x1b\rtwo", "> one\n  two")
 		k.shows(t, "\r", "you said one\n")
 		requests := model.Requests()
-		told := requests[len(requests)-1].Messages
-		check.Contains(t, "prompt", told[len(told)-1].Text, "one\ntwo")
+		check.Equal(t, "prompt", lastWords(requests[len(requests)-1]), "one\ntwo")
 		k.typed(t, "\x1b[A")
 		k.screen.until(t, "both lines", func(screen string) bool { return strings.HasSuffix(screen, "\n> one\n  two") })
 		check.That(t, check.Soon(func() bool { return k.connector.mode.(*editor).waiting.Load() == 0 }), "the message still waits")
@@ -207,8 +207,7 @@ func TestEditorShowsTheRest(t *testing.T) {
 	t.Parallel()
 	model := scripted(says("yes"))
 	k := sit(t, Options{}, model, func(s *session) {
-		conversation := check.Must(s.store.Conversation(t.Context(), "terminal:general"))(t)
-		check.Must(conversation.Inbox().Deliver(t.Context(), inbound(channel.Person{ID: "Ada", Name: "Ada"}, "left over")))(t)
+		storetest.DeliverOnly(t, storetest.Find(t, s.store, "terminal:general"), storetest.Asking(1, "left over"))
 	})
 	k.screen.wait(t, "> left over\nyes")
 	k.shows(t, "half a li", "> half a li")
@@ -225,8 +224,9 @@ func TestEditorShowsTheRest(t *testing.T) {
 			k.screen.until(t, mark, func(screen string) bool {
 				return strings.Contains(strings.Join(strings.Fields(screen), " "), strings.Repeat(mark, twice)+" three yes")
 			})
-			told := model.Requests()[2+i].Messages
-			check.Contains(t, "prompt", told[len(told)-1].Text, strings.Repeat(strings.ReplaceAll(pasted, "\r", "\n"), twice)+" three")
+			check.Require(t, check.Soon(func() bool { return len(model.Requests()) == 3+i }), "it is not sent")
+			sent := strings.Repeat(strings.ReplaceAll(pasted, "\r", "\n"), twice) + " three"
+			check.Equal(t, "prompt", lastWords(model.Requests()[2+i]), sent)
 		}
 	})
 }

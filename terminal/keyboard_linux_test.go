@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -86,9 +87,7 @@ func (k *keyboard) leave(t *testing.T, keys string) {
 // served is a model on a server.
 func served(t *testing.T, script func(x *llmtest.Exchange)) llm.Model {
 	t.Helper()
-	server := llmtest.NewServer(script)
-	t.Cleanup(server.Close)
-	return check.Must(openai.New(openai.Options{BaseURL: server.URL, Window: 8000}))(t)
+	return check.Must(openai.New(openai.Options{BaseURL: llmtest.Serve(t, script).URL, Window: 8000}))(t)
 }
 
 // sit opens a pseudo-terminal, and runs a terminal on it after before.
@@ -101,32 +100,23 @@ func sit(t *testing.T, o Options, model llm.Model, before ...func(*session)) *ke
 	for _, do := range before {
 		do(k.session)
 	}
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
+	var reads, runs sync.WaitGroup
+	reads.Go(func() {
 		b := make([]byte, 4096)
-		for {
-			n, err := pty.Read(b)
+		for n, err := pty.Read(b); err == nil; n, err = pty.Read(b) {
 			_, _ = k.raw.Write(b[:n])
 			_, _ = k.screen.terminal.Write(private.ReplaceAll(b[:n], nil))
-			if err != nil {
-				return
-			}
 		}
-	}()
+	})
 	ctx, cancel := context.WithCancel(t.Context())
-	left := make(chan struct{})
-	go func() {
-		defer close(left)
-		k.ended <- k.connector.Run(ctx, k.hub, k.log)
-	}()
+	runs.Go(func() { k.ended <- k.connector.Run(ctx, k.hub, k.log) })
 	t.Cleanup(func() {
 		cancel()
-		<-left
+		runs.Wait()
 		_ = k.hub.Close() // a turn may still write to the terminal
 		_ = pty.Close()   // ends what still reads from either end
 		_ = tty.Close()
-		<-read
+		reads.Wait()
 	})
 	k.screen.wait(t, ">")
 	return k

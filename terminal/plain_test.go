@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"cairn/channel/channeltest"
 	"cairn/compactor"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/words/wordstest"
@@ -88,8 +90,7 @@ func TestPlainEnds(t *testing.T) {
 	t.Run("the next start answers what was left, and only this channel's", func(t *testing.T) {
 		s := open(t, Options{In: strings.NewReader("now\n")}, scripted(echo))
 		for _, name := range []string{"terminal:general", "terminal:other"} {
-			conversation := check.Must(s.store.Conversation(t.Context(), name))(t)
-			check.Must(conversation.Inbox().Deliver(t.Context(), inbound(channel.Person{ID: "Ada", Name: "Ada"}, "left in "+name)))(t)
+			storetest.DeliverOnly(t, storetest.Find(t, s.store, name), storetest.Asking(1, "left in "+name))
 		}
 		check.NoError(t, s.run(t))
 		check.Equal(t, "the output", s.out.String(), "you said left in terminal:general\nyou said now\n")
@@ -97,22 +98,18 @@ func TestPlainEnds(t *testing.T) {
 }
 
 func TestStatus(t *testing.T) {
-	for _, c := range []struct {
-		state compactor.EventState
-		after int
-		want  string
-	}{
-		{compactor.EventStarted, 0, "· compacting messages 1 to 9"},
-		{compactor.EventApplied, 1200, "· compacted messages 1 to 9: 3400 → 1200 tokens of 4000"},
-		{compactor.EventApplied, 3426, "· summarized messages 1 to 9"}, // of an earlier session
-		{compactor.EventFailed, 0, "· could not compact messages 1 to 9: the model is away; nothing was lost"},
-		{compactor.EventNoop, 0, ""},
-		{compactor.EventPrepared, 0, ""},
-	} {
-		event := compactor.Event{State: c.state, From: 1, To: 9, BeforeTokens: 3400, AfterTokens: c.after, Window: 4000}
+	shows := func(state compactor.EventState, after int, want string) {
+		t.Helper()
+		event := compactor.Event{State: state, From: 1, To: 9, BeforeTokens: 3400, AfterTokens: after, Window: 4000}
 		event.Error = "the model is away; nothing was lost"
-		check.Equal(t, string(c.state), status(event), c.want)
+		check.Equal(t, string(state), status(event), want)
 	}
+	shows(compactor.EventStarted, 0, "· compacting messages 1 to 9")
+	shows(compactor.EventApplied, 1200, "· compacted messages 1 to 9: 3400 → 1200 tokens of 4000")
+	shows(compactor.EventApplied, 3426, "· summarized messages 1 to 9") // of an earlier session
+	shows(compactor.EventFailed, 0, "· could not compact messages 1 to 9: the model is away; nothing was lost")
+	shows(compactor.EventNoop, 0, "")
+	shows(compactor.EventPrepared, 0, "")
 }
 
 func TestNames(t *testing.T) {
@@ -135,10 +132,7 @@ func TestNames(t *testing.T) {
 func TestReadLine(t *testing.T) {
 	long := strings.Repeat("x", maxLine)
 	input := "one\r\n\ntwo \xff\xfe\n" + long + "\n" + long + "y\nlast"
-	var got []Line
-	for line := range Lines(t.Context(), strings.NewReader(input)) {
-		got = append(got, line)
-	}
+	got := slices.Collect(Lines(t.Context(), strings.NewReader(input)))
 	check.EqualAll(t, "lines", got, []Line{{1, "one", nil}, {2, "", nil}, {3, "two \uFFFD", nil}, {4, "", ErrTooLong}, {5, "", ErrTooLong}, {6, "last", nil}})
 	var last Line // of a reader that fails
 	for last = range Lines(t.Context(), io.MultiReader(strings.NewReader("a\n"), failing{})) {

@@ -53,14 +53,12 @@ type session struct {
 	out, err  *buffer
 	log       *slog.Logger // what the connector logs
 	logged    *buffer
-	lost      bool // the store is closed already
 }
 
 // lose makes the store fail once nothing is left to write: a reply is recorded as sent after it is shown.
 func (s *session) lose(t *testing.T) {
 	t.Helper()
 	check.NoError(t, s.hub.Drain(t.Context()))
-	s.lost = true
 	check.NoError(t, s.store.Close())
 }
 
@@ -91,9 +89,7 @@ func open(t *testing.T, o Options, model llm.Model) *session {
 		o.Channel, o.User = "general", "Ada"
 	}
 	s.connector = check.Must(New(o))(t)
-	dir := t.TempDir()
-	storetest.CopyEmpty(t, dir)
-	s.store = check.Must(store.Open(t.Context(), store.Options{Dir: dir}))(t)
+	s.store = storetest.OpenStore(t, t.TempDir())
 	agent := channel.Agent{
 		ID: "test", Model: model, MaxOutput: 1000,
 		Policy: compactor.DefaultPolicy, Toolbox: &channeltest.Box{Approve: channel.ApproveAlways}, ToolServers: []string{"calc"},
@@ -102,11 +98,7 @@ func open(t *testing.T, o Options, model llm.Model) *session {
 		Store: s.store, Agent: func(string) channel.Agent { return agent }, Connectors: []channel.Connector{s.connector},
 		Log: slog.New(slog.DiscardHandler),
 	})
-	t.Cleanup(func() {
-		check.NoError(t, s.hub.Close())
-		err := s.store.Close()
-		check.That(t, err == nil || s.lost, "got error %v", err)
-	})
+	t.Cleanup(func() { check.NoError(t, s.hub.Close()) })
 	return s
 }
 
@@ -198,19 +190,13 @@ func TestRenderMarkdown(t *testing.T) {
 }
 
 func TestListsContinueBehindTheirMark(t *testing.T) {
-	for _, c := range []struct {
-		text  string
-		table bool
-		want  string
-	}{
-		{"one two three four five six", false, "one two three four\nfive six"},
-		{"two  blanks in what somebody said", false, "two  blanks in what\nsomebody said"},
-		{"(1) fact: tea is at five\n- #2: it is", false, "(1) fact: tea is at\n    five\n- #2: it is"},
-		{"used  five of nine tokens\nof which  four", true, "used  five of nine\n      tokens\nof which  four"},
-		{"/settings [setting]  show or change it", true, "/settings\n    [setting]  show\n    or change it"},
-	} {
-		check.Equal(t, c.text, hanging(c.text, 20, c.table), c.want)
-	}
+	check.Equal(t, "rows", hanging("one two three four five six", 20, false), "one two three four\nfive six")
+	check.Equal(t, "rows", hanging("two  blanks in what somebody said", 20, false), "two  blanks in what\nsomebody said")
+	check.Equal(t, "rows", hanging("(1) fact: tea is at five\n- #2: it is", 20, false), "(1) fact: tea is at\n    five\n- #2: it is")
+	check.Equal(t, "rows", hanging("used  five of nine tokens\nof which  four", 20, true),
+		"used  five of nine\n      tokens\nof which  four")
+	check.Equal(t, "rows", hanging("/settings [setting]  show or change it", 20, true),
+		"/settings\n    [setting]  show\n    or change it")
 }
 
 func TestPrintable(t *testing.T) {
@@ -258,6 +244,5 @@ func TestHistory(t *testing.T) {
 	defer again.file.Close()
 	check.Len(t, "lines", again.lines, maxHistory)
 	check.Equal(t, "newest and oldest", again.lines[maxHistory-1]+", "+again.lines[0], "line 1004, line 5")
-	text := check.Must(os.ReadFile(file))(t)
-	check.Equal(t, "file", strings.Count(string(text), "\n"), maxHistory)
+	check.Equal(t, "file", strings.Count(string(check.Must(os.ReadFile(file))(t)), "\n"), maxHistory)
 }

@@ -247,8 +247,7 @@ func loginInBrowser(t *testing.T) {
 
 	var all []*watcher // so many that the server refuses for a while
 	for range maxWatchers {
-		w := r.events.watch("")
-		all = append(all, w)
+		all = append(all, r.events.watch(""))
 	}
 	b.tolerates("status of 503")
 	login("/", "tbody")

@@ -74,33 +74,27 @@ func TestMCPReadTools(t *testing.T) {
 	r.remember("the gate opens at noon")
 	memory := get[memoryList](r, "/api/memories?q=gate+opens+noon&kind=fact").Memories[0]
 	summary := get[summaryList](r, at(here, "/summaries")).Stack[0]
-	for _, c := range []struct {
-		tool      string
-		arguments any
-		want      string
-	}{
-		{"conversations", nil, `"` + here + `"`},
-		{"recall", given{"conversation": here, "query": "gate"}, "the gate opens at noon"},
-		{"recall", given{"conversation": "terminal:nowhere", "query": "x"}, "refused: There is no conversation"},
-		{"recall", given{"conversation": here, "query": " "}, "refused: Name a question and a conversation."},
-		{"memory_list", given{"kind": "fact"}, "the gate opens at noon"},
-		{"memory_list", given{"limit": 201}, "refused: limit"},
-		{"memory_list", given{"limit": "many"}, "refused: limit"},
-		{"memory_list", given{"kind": "wish"}, "refused: wish does not equal any of"},
-		{"memory_list", given{"knd": "fact"}, "refused: knd"},
-		{"memory_search", given{"query": "gate", "kind": "fact"}, "the gate opens at noon"},
-		{"memory_show", given{"id": memory.ID}, "the gate opens at noon"},
-		{"memory_show", given{"id": 9999}, "refused: There is nothing with that name or number"},
-		{"memory_show", given{}, "refused: id"},
-		{"summaries", given{"conversation": here}, `"stack":[{`},
-		{"expand", given{"conversation": here, "summary": summary.ID, "limit": 2}, `"children"`},
-		{"usage", given{"by": "model"}, `"rows"`},
-		{"simulate", given{"conversation": here, "variants": []given{{"background_threshold": 0.6}}}, "background_threshold=0.6"},
-		{"simulate", given{"conversation": here, "variants": []given{{"no_such": 1}}}, "refused: no_such"},
-		{"memory_save", given{"conversation": here, "content": "I own this bot"}, "refused: memory_save"}, // it only reads
-	} {
-		calls(t, s, c.tool, c.arguments, c.want)
-	}
+	calls(t, s, "conversations", nil, `"`+here+`"`)
+	calls(t, s, "recall", given{"conversation": here, "query": "gate"}, "the gate opens at noon")
+	calls(t, s, "recall", given{"conversation": "terminal:nowhere", "query": "x"}, "refused: There is no conversation")
+	calls(t, s, "recall", given{"conversation": here, "query": " "}, "refused: Name a question and a conversation.")
+	calls(t, s, "memory_list", given{"kind": "fact"}, "the gate opens at noon")
+	calls(t, s, "memory_list", given{"limit": 201}, "refused: limit")
+	calls(t, s, "memory_list", given{"limit": "many"}, "refused: limit")
+	calls(t, s, "memory_list", given{"kind": "wish"}, "refused: wish does not equal any of")
+	calls(t, s, "memory_list", given{"knd": "fact"}, "refused: knd")
+	calls(t, s, "memory_search", given{"query": "gate", "kind": "fact"}, "the gate opens at noon")
+	calls(t, s, "memory_show", given{"id": memory.ID}, "the gate opens at noon")
+	calls(t, s, "memory_show", given{"id": 9999}, "refused: There is nothing with that name or number")
+	calls(t, s, "memory_show", given{}, "refused: id")
+	calls(t, s, "summaries", given{"conversation": here}, `"stack":[{`)
+	calls(t, s, "expand", given{"conversation": here, "summary": summary.ID, "limit": 2}, `"children"`)
+	calls(t, s, "usage", given{"by": "model"}, `"rows"`)
+	calls(t, s, "simulate", given{"conversation": here, "variants": []given{{"background_threshold": 0.6}}},
+		"background_threshold=0.6")
+	calls(t, s, "simulate", given{"conversation": here, "variants": []given{{"no_such": 1}}}, "refused: no_such")
+	calls(t, s, "memory_save", given{"conversation": here, "content": "I own this bot"}, "refused: memory_save") // it only reads
+
 	long := mcpTools{api: func(context.Context, string, string, url.Values, any) (json.RawMessage, error) {
 		return make(json.RawMessage, maxMCPAnswer+1), nil
 	}}

@@ -193,47 +193,43 @@ func TestWhoseMistakeItIs(t *testing.T) {
 	r.talk(garden, 1)
 	const variant = `{"conversation": "terminal:garden", "variants": [{"settings": `
 	chat, compact, settings := at(pane, "/messages"), at(garden, "/compact"), at(garden, "/settings")
-	for _, c := range []struct {
-		path, body string
-		status     int
-		says       string
-	}{
-		{chat, `[1]`, 400, "a value of type array is not accepted"},
-		{chat, `{"id": "1", "text": 3}`, 400, `a value of type number is not accepted for \"text\"`},
-		{chat, `{"id": "1", "text": "hello", "colour": 1}`, 400, `unknown field \"colour\"`},
-		{chat, `{"id": "1"`, 400, "unexpected EOF"},
-		{chat, `{"id": "1"} {}`, 400, "there is text after the object"},
-		{chat, `{"id": "1", "text": " "}`, 400, "text is missing"},
-		{chat, `{"text": "hello"}`, 400, "needs an id"},
-		{chat, `{"id": "1", "text": "/contxt"}`, 422, "context"},
-		{chat, `{"id": "1", "text": "hello", "compaction": {"keep": 1}}`, 422, "keep"},
-		{chat, `{"id": "1", "text": "hello", "compaction": {"model": "dear"}}`, 422, "settings file only"},
-		{chat, `{"id": "1", "text": "hello", "compaction": {"background_threshold": 80}}`, 422, "0.80"},
-		{at("web:a/b", "/messages"), `{"id": "1", "text": "hello"}`, 400, "letters, digits"},
-		{at(garden, "/messages"), `{"id": "1", "text": "hello"}`, 409, "web:general"}, // another connector's
-		{compact, `{"keep_last_n": 1.5}`, 400, `a value of type number 1.5 is not accepted for \"keep_last_n\"`},
-		{compact, `{"keep_last_n": -1}`, 422, "from 0 to 500"},
-		{compact, `{"compaction": {"target_percentage": 5}}`, 422, "target_percentage"},
-		{compact, `{"compaction": {"prompt_file": "/etc/passwd"}}`, 422, "prompt_file"},
-		{compact, `{"focus": "` + strings.Repeat("ж", maxFocus+1) + `"}`, 422, "at most 1000 characters"},
-		{settings, `{"keep_first": 3, "background_threshold": 7}`, 422, "background_threshold"}, // keep_first is not set either
-		{settings, `{"keep_frist": 3}`, 422, "keep_first"},
-		{settings, `{"model": "gpt"}`, 422, "model"}, // only the settings file has it
-		{settings, `{"keep_first": [1]}`, 422, "keep_first"},
-		{settings, `{}`, 422, ""},
-		{simulatePath, `{"variants": [{"settings": true}]}`, 400, "a value of type bool is not accepted"},
-		{simulatePath, variant + `{"background_treshold": 1}}]}`, 422, "did you mean background_threshold"},
-		{simulatePath, variant + `{"background_threshold": 5}}]}`, 422, "background_threshold"},
-		{simulatePath, variant + `{"keep_first": null}}]}`, 422, "keep_first: must be a number"},
-		{simulatePath, `{"variants": [` + strings.Repeat(`{},`, maxVariants) + `{}]}`, 422, "at most 8"},
-		{simulatePath, `{"conversation": "terminal:nowhere"}`, 404, "terminal:nowhere"},
-		{simulatePath, `{"conversation":`, 400, ""},
-		{"/api/memories", `{"conversation": "terminal:garden", "content": "Ada prefers tea", "kind": "gossip"}`, 422, "gossip"},
+	for _, c := range [][3]string{
+		{chat, `[1]`, "400 a value of type array is not accepted"},
+		{chat, `{"id": "1", "text": 3}`, `400 a value of type number is not accepted for \"text\"`},
+		{chat, `{"id": "1", "text": "hello", "colour": 1}`, `400 unknown field \"colour\"`},
+		{chat, `{"id": "1"`, "400 unexpected EOF"},
+		{chat, `{"id": "1"} {}`, "400 there is text after the object"},
+		{chat, `{"id": "1", "text": " "}`, "400 text is missing"},
+		{chat, `{"text": "hello"}`, "400 needs an id"},
+		{chat, `{"id": "1", "text": "/contxt"}`, "422 context"},
+		{chat, `{"id": "1", "text": "hello", "compaction": {"keep": 1}}`, "422 keep"},
+		{chat, `{"id": "1", "text": "hello", "compaction": {"model": "dear"}}`, "422 settings file only"},
+		{chat, `{"id": "1", "text": "hello", "compaction": {"background_threshold": 80}}`, "422 0.80"},
+		{at("web:a/b", "/messages"), `{"id": "1", "text": "hello"}`, "400 letters, digits"},
+		{at(garden, "/messages"), `{"id": "1", "text": "hello"}`, "409 web:general"}, // another connector's
+		{compact, `{"keep_last_n": 1.5}`, `400 a value of type number 1.5 is not accepted for \"keep_last_n\"`},
+		{compact, `{"keep_last_n": -1}`, "422 from 0 to 500"},
+		{compact, `{"compaction": {"target_percentage": 5}}`, "422 target_percentage"},
+		{compact, `{"compaction": {"prompt_file": "/etc/passwd"}}`, "422 prompt_file"},
+		{compact, `{"focus": "` + strings.Repeat("ж", maxFocus+1) + `"}`, "422 at most 1000 characters"},
+		{settings, `{"keep_first": 3, "background_threshold": 7}`, "422 background_threshold"}, // keep_first is not set either
+		{settings, `{"keep_frist": 3}`, "422 keep_first"},
+		{settings, `{"model": "gpt"}`, "422 model"}, // only the settings file has it
+		{settings, `{"keep_first": [1]}`, "422 keep_first"},
+		{settings, `{}`, "422 "},
+		{simulatePath, `{"variants": [{"settings": true}]}`, "400 a value of type bool is not accepted"},
+		{simulatePath, variant + `{"background_treshold": 1}}]}`, "422 did you mean background_threshold"},
+		{simulatePath, variant + `{"background_threshold": 5}}]}`, "422 background_threshold"},
+		{simulatePath, variant + `{"keep_first": null}}]}`, "422 keep_first: must be a number"},
+		{simulatePath, `{"variants": [` + strings.Repeat(`{},`, maxVariants) + `{}]}`, "422 at most 8"},
+		{simulatePath, `{"conversation": "terminal:nowhere"}`, "404 terminal:nowhere"},
+		{simulatePath, `{"conversation":`, "400 "},
+		{"/api/memories", `{"conversation": "terminal:garden", "content": "Ada prefers tea", "kind": "gossip"}`, "422 gossip"},
 	} {
-		method := map[bool]string{true: "PUT", false: "POST"}[c.path == settings]
-		text := r.do(c.status, nil, method, c.path, c.body)
-		check.Contains(t, c.body, text, c.says)
-		check.Lacks(t, c.body, text, "Go ", "web.", "unmarshal", "struct")
+		path, body, says := c[0], c[1], c[2]
+		text := r.do(must(strconv.Atoi(says[:3])), nil, map[bool]string{true: "PUT", false: "POST"}[path == settings], path, body)
+		check.Contains(t, body, text, says[4:])
+		check.Lacks(t, body, text, "Go ", "web.", "unmarshal", "struct")
 	}
 	all := get[settingsAnswer](r, settings).Settings
 	check.That(t, !slices.ContainsFunc(all, func(s channel.Setting) bool { return s.Here }), "set: %+v", all)

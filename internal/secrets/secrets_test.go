@@ -2,9 +2,11 @@ package secrets
 
 import (
 	"encoding/base64"
-	"fmt"
 	"math/rand/v2"
+	"os"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,7 +23,6 @@ import (
 const (
 	keyOpens  = "-----BEGIN "
 	keyCloses = "-----END "
-	keyLine   = "-----"
 )
 
 var (
@@ -55,24 +56,11 @@ func TestMaskInPart(t *testing.T) {
 }
 
 func TestMaskLeavesAlone(t *testing.T) {
-	for _, text := range []string{
-		"", " ", "hello",
-		"commit 4b825dc642cb6eb9a060e54bf8d69288fbee4904", "8ad8251", // git
-		"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-		"123e4567-e89b-12d3-a456-426614174000",                              // UUID
-		"81384788765712384", "<@81384788765712384>", "#1234567890123456789", // snowflakes
-		"€ 1,299.00", "$49.99", "CHF 12'500.-", "1_000_000", // prices
-		"https://example.org:8080/a@b", "https://example.org/x?mail=ada@example.org", "http://localhost:11434/v1",
-		"https://ada@example.org/x", "ssh://git@github.com:22/a/b.git", "git@github.com:a/b.git", "mailto:ada@example.org",
-		"https://example.org:8080?next=a@b", "at 10:30 see https://a.b: c@d",
-		"task-management-of-2024-and-more-things", "sk-some-very-long-class-name-of-2024", "desk-aB3dE5gHaB3dE5gHaB3dE5gH",
-		"the XOX game", "xoxo-love", "AKIA is a prefix", "BAKIA" + "Q3T7WZ5NXK2LJ4RB", "ghp_ is a prefix",
-		"github.com/cairn/cairn/blob/main/README.md", "Module.nested.sub_package_of_a_long_name_that_goes_on", "www.some-very-long-host-name-indeed.museum.with_a_long_ending_after_it",
-		"MyVeryLongClassNameInJava.method.anotherVeryLongMethodNameHere", "Nebukadnezar_the_second_of.Babel0.aVeryLongNameThatGoesOnAndOn",
-		"eyJ is how JSON begins in base64", "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----", "-----BEGIN a story", "-----BEGIN PUBLIC KEY-----\nMIIB\n-----END PUBLIC KEY-----",
-		"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ", "CVE-2026-12345", "PROJ-1234", "v1.26.0-rc.1",
-		"my password is in the safe", "secret_access_key is a setting",
-	} {
+	r := newRandom(t, 7)
+	texts := append(slices.Repeat([]string{"{sentence}"}, 600), r.texts["innocent"]...)
+	for _, template := range append(texts, "", " ", "BAKIA"+"Q3T7WZ5NXK2LJ4RB",
+		"-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----", "-----BEGIN PUBLIC KEY-----\nMIIB\n-----END PUBLIC KEY-----") {
+		text := r.fill(template)
 		check.Equal(t, "text", Mask(text), text)
 	}
 }
@@ -112,11 +100,10 @@ func busy(t *testing.T) time.Duration {
 func TestMaskIsSteady(t *testing.T) {
 	pieces := []string{
 		"sk-", "sk-ant-", "xoxb-", "xapp-1-", "ghp_", "github_pat_", "AKIA", "eyJ", ".", "-", "_", "://", "a://b:", "@", ":", " ", "\n", "\\n", `"`, "/",
-		alnum[:8], alnum[:40], alnum[:100], ofBot, webToken, keyOpens, "RSA PRIVATE KEY-----", keyCloses, keyLine, pemBody, "[masked: password]", "é", "\xff", "鍵",
+		alnum[:8], alnum[:40], alnum[:100], ofBot, webToken, keyOpens, "RSA PRIVATE KEY-----", keyCloses, "-----", pemBody, "[masked: password]", "é", "\xff", "鍵",
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 12).Draw(t, "pieces"), "")
-		holdMask(t, text)
+		holdMask(t, strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 12).Draw(t, "pieces"), ""))
 	})
 }
 
@@ -139,158 +126,62 @@ func holdMask(t check.Tester, text string) {
 	check.Lacks(t, "what is masked", once, " "+webToken, " "+ofBot, pemOpens+pemBody)
 }
 
-// random generates tokens as random as real ones, the same in each run.
-type random struct{ *rand.Rand }
-
-const (
-	digits  = "0123456789"
-	lower   = "abcdefghijklmnopqrstuvwxyz"
-	upper   = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	letters = lower + upper
-	base62  = letters + digits
-	hex     = digits + "abcdef"
-	base32  = upper + "234567"
-)
-
-func (r random) of(alphabet string, n int) string {
-	var b strings.Builder
-	for range n {
-		b.WriteByte(alphabet[r.IntN(len(alphabet))])
-	}
-	return b.String()
+// random fills templates with texts as random as real ones, the same in each run.
+type random struct {
+	*rand.Rand
+	texts map[string][]string // by name, from the file of templates
 }
 
-// kinds are keys in their services' formats, one of each kind, after required context and a "~".
-func kinds(r random) map[string]string {
-	return map[string]string{
-		"OpenAI, old":            "sk-" + r.of(base62, 20) + "T3BlbkFJ" + r.of(base62, 20),
-		"OpenAI, of a project":   "sk-proj-" + r.of(base62+"_-", 74) + "T3BlbkFJ" + r.of(base62, 74),
-		"OpenAI, of a service":   "sk-svcacct-" + r.of(base62, 60),
-		"OpenRouter":             "sk-or-v1-" + r.of(hex, 64),
-		"DeepSeek":               "sk-" + r.of(hex, 32),
-		"Anthropic":              "sk-ant-api03-" + r.of(base62, 93) + "AA",
-		"Groq":                   "gsk_" + r.of(base62, 52),
-		"Perplexity":             "pplx-" + r.of(base62, 48),
-		"Replicate":              "r8_" + r.of(base62, 37),
-		"xAI":                    "xai-" + r.of(base62, 80),
-		"NVIDIA":                 "nvapi-" + r.of(base62+"_-", 63) + "a",
-		"Hugging Face":           "hf_" + r.of(letters, 34),
-		"Google key":             "AIza" + r.of(base62, 35),
-		"Google client secret":   "GOCSPX-" + r.of(base62+"_-", 27) + "b",
-		"Google access token":    "ya29.a0" + r.of(base62+"_-", 150) + "c",
-		"Slack, bot":             "xoxb-" + r.of("123456789", 12) + "-" + r.of("123456789", 13) + "-" + r.of(base62, 24),
-		"Slack, user":            "xoxp-" + r.of("123456789", 12) + "-" + r.of(digits, 12) + "-" + r.of(digits, 12) + "-" + r.of(hex, 32),
-		"Slack, rotating":        "xoxe.xoxp-1-" + r.of(base62, 160),
-		"Slack, app":             "xapp-1-A" + r.of(digits, 9) + "-" + r.of(digits, 13) + "-" + r.of(hex, 64),
-		"Discord, bot":           ofBot,
-		"Discord, person":        "mfa." + r.of(base62+"_-", 83) + "d",
-		"Telegram":               r.of("123456789", 10) + ":AA" + r.of(base62, 33),
-		"GitHub, classic":        "ghp_" + r.of(base62, 36),
-		"GitHub, fine":           "github_pat_" + r.of(base62, 22) + "_" + r.of(base62, 59),
-		"AWS, id":                "AKIA" + r.of(base32, 16),
-		"AWS, for a session":     "ASIA" + r.of(base32, 16),
-		"Stripe":                 "sk_" + "live_" + r.of(base62, 24),
-		"Stripe, restricted":     "rk_" + "live_" + r.of(base62, 24),
-		"Stripe, webhook":        "whsec_" + r.of(base62, 32),
-		"SendGrid":               "SG." + r.of(base62, 22) + "." + r.of(base62, 43),
-		"npm":                    "npm_" + r.of(base62, 36),
-		"PyPI":                   "pypi-AgEIcHlwaS5vcmc" + r.of(base62, 120),
-		"Docker":                 "dckr_pat_" + r.of(base62, 27),
-		"DigitalOcean":           "dop_v1_" + r.of(hex, 64),
-		"Vault":                  "hvs." + r.of(base62, 95),
-		"Shopify":                "shpat_" + r.of(hex, 32),
-		"Tailscale":              "tskey-auth-k" + r.of(base62, 11) + "CNTRL-" + r.of(base62, 32),
-		"Notion":                 "ntn_" + r.of(digits, 11) + r.of(base62, 35),
-		"Databricks":             "dapi" + r.of(hex, 32),
-		"New Relic":              "NRAK-" + r.of(upper+digits, 27),
-		"Bearer":                 "Bearer ~" + r.of(base62+"_-", 30) + "7a",
-		"a password in settings": "DB_PASSWORD=~" + "hunter2hunter2",
-		"JWT":                    webToken,
-		"JWT without signature":  webToken[:strings.LastIndexByte(webToken, '.')+1],
-		"PEM":                    pemOpens + pemBody + pemCloses,
-		"PEM in one line":        strings.ReplaceAll(pemOpens+pemBody+pemCloses, "\n", `\n`),
-		"PEM with headers":       pemOpens + "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\n" + pemBody + pemCloses,
-		"PEM that breaks off":    pemOpens + pemBody,
-		"PGP":                    keyOpens + "PGP PRIVATE KEY BLOCK-----\nVersion: 1\n\n" + pemBody + "\n" + keyCloses + "PGP PRIVATE KEY BLOCK-----",
+func newRandom(t *testing.T, seed uint64) random {
+	r := random{rand.New(rand.NewPCG(0, seed)), map[string][]string{}}
+	for line := range strings.Lines(string(check.Must(os.ReadFile("testdata/texts.txt"))(t))) {
+		if name, texts, ok := strings.Cut(strings.TrimSpace(line), ": "); ok && line[0] != '#' {
+			r.texts[name] = append(r.texts[name], strings.Split(texts, " | ")...)
+		}
 	}
+	return r
+}
+
+var part = regexp.MustCompile(`{[a-z0-9]+( [0-9]+)?}`)
+
+// fill replaces "{name}" and "{name 9}" in a template.
+func (r random) fill(template string) string {
+	return part.ReplaceAllStringFunc(template, func(part string) string {
+		name, n, _ := strings.Cut(strings.Trim(part, "{}"), " ")
+		text := r.texts[name][r.IntN(len(r.texts[name]))]
+		count, err := strconv.Atoi(n)
+		if err != nil {
+			return r.fill(text)
+		}
+		characters := make([]byte, count)
+		for i := range characters {
+			characters[i] = text[r.IntN(len(text))]
+		}
+		return string(characters)
+	})
 }
 
 func TestKeysOfManyServicesAreMasked(t *testing.T) {
 	check.SkipUnderRace(t)
 	mark := regexp.MustCompile(`\[masked: [A-Za-z0-9 ]+\]`)
-	for name, key := range kinds(random{rand.New(rand.NewPCG(0, 1))}) {
-		before, secret, ok := strings.Cut(key, "~")
-		if !ok {
-			before, secret = "", key
-		}
+	r := newRandom(t, 1)
+	for _, template := range append(r.texts["key"],
+		"Discord, bot: "+ofBot,
+		"JWT: "+webToken,
+		"JWT without signature: "+webToken[:strings.LastIndexByte(webToken, '.')+1],
+		"PEM: "+pemOpens+pemBody+pemCloses,
+		"PEM in one line: "+strings.ReplaceAll(pemOpens+pemBody+pemCloses, "\n", `\n`),
+		"PEM with headers: "+pemOpens+"Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\n"+pemBody+pemCloses,
+		"PEM that breaks off: "+pemOpens+pemBody,
+		"PGP: "+keyOpens+"PGP PRIVATE KEY BLOCK-----\nVersion: 1\n\n"+pemBody+"\n"+keyCloses+"PGP PRIVATE KEY BLOCK-----",
+	) {
+		name, key, _ := strings.Cut(r.fill(template), ": ")
+		before := key[:max(strings.Index(key, "~"), 0)]
 		for _, frame := range [][2]string{{"", ""}, {"use ", "."}, {"KEY: ", "\n- next"}, {"钥匙 ", "。"}, {"(`", "`)"}} {
-			got := Mask(frame[0] + before + secret + frame[1])
+			text, want := frame[0]+strings.Replace(key, "~", "", 1)+frame[1], frame[0]+before+frame[1]
+			got := Mask(text)
 			rest := mark.ReplaceAllString(got, "")
-			want := frame[0] + before + frame[1]
-			check.That(t, rest == want || rest+"." == want, "%s: %q: got %q", name, frame[0]+before+secret+frame[1], got)
+			check.That(t, rest == want || rest+"." == want, "%s: %q: got %q", name, text, got)
 		}
 	}
-}
-
-// innocent generates a chat sentence without a secret, which may mention keys, tokens and
-// passwords, and contain hashes, identifiers, addresses and code.
-func innocent(r random) string {
-	pick := func(all ...string) string { return all[r.IntN(len(all))] }
-	person := func() string {
-		return pick("Ada", "Paul", "Marta", "Аня", "José", "小林", "our intern", "the vendor")
-	}
-	thing := func() string {
-		return pick("the key", "my password", "the API token", "that secret", "the access card", "the license key", "our auth flow", "the credentials",
-			"the keyboard", "turkey", "the monkey", "the release", "a backup", "the invoice", "dinner")
-	}
-	place := func() string {
-		return pick("in Lisbon", "under the mat", "at https://example.org/a/"+r.of(lower, 6)+"?page="+r.of(digits, 2), "in #general", "on the shelf",
-			"at docs.example.com/keys", "in src/auth/token.go", "behind the shed", "in ~/.ssh/config")
-	}
-	data := func() string {
-		return pick("commit "+r.of(hex, 40), "sha256:"+r.of(hex, 64), "UUID "+r.of(hex, 8)+"-"+r.of(hex, 4)+"-4"+r.of(hex, 3)+"-a"+r.of(hex, 3)+"-"+r.of(hex, 12),
-			"<@"+r.of("123456789", 18)+">", "order "+r.of(digits, 10), "version 1."+r.of(digits, 2)+".0-rc.1", "CVE-2026-"+r.of(digits, 5), "+49 30 "+r.of(digits, 7),
-			"DE"+r.of(digits, 20), "ISBN 978-"+r.of(digits, 10), "10.0."+r.of(digits, 2)+".7:8080", "the checksum "+r.of(hex, 32), "#"+r.of(hex, 6), "2026-11-22T10:"+r.of("012345", 2)+":00Z",
-			"`"+pick("getAccessToken", "API_KEY_HEADER", "x.Secret.Rotate", "user_password_hash", "tokenBucketRateLimiter")+"`", "ticket AUTH-"+r.of(digits, 4))
-	}
-	switch r.IntN(12) {
-	case 0:
-		return fmt.Sprintf("%s: %s put %s %s", person(), person(), thing(), place())
-	case 1:
-		return fmt.Sprintf("%s is %s, see %s", thing(), pick("wrong", "expired", "too short", "the same as before", "rotated every day", "unchanged since 1998"), data())
-	case 2:
-		return fmt.Sprintf("could %s look at %s %s? it says %s", person(), data(), place(), pick("access denied", "invalid token", "password: required", "key not found: "+r.of(lower, 9)))
-	case 3:
-		return fmt.Sprintf("set %s=%s and restart", pick("API_KEY", "DB_PASSWORD", "token", "SECRET_NAME", "auth"), pick("$TOKEN", "${SECRET}", "<your key>", "xxxxxxxxxxxx", "***", "true", "{{ .Values.key }}"))
-	case 4:
-		return fmt.Sprintf("I paid %s for %s and %s", pick("€ 1,299.00", "CHF 12'500.-", "1_000_000 sats"), thing(), thing())
-	case 5:
-		return fmt.Sprintf("the meeting about %s is on %s", thing(), data())
-	case 6:
-		return fmt.Sprintf(`%s := os.Getenv("%s") // %s`, pick("key", "token", "password", "secret"), pick("OPENAI_API_KEY", "DB_PASSWORD", "SLACK_BOT_TOKEN"), data())
-	case 7:
-		return fmt.Sprintf("%s, %s", pick("the word of the day is", "translate", "spell", "my cat is called"), pick("Donaudampfschifffahrtsgesellschaft", "antidisestablishmentarianism", "Llanfairpwllgwyngyll", "internationalization"))
-	case 8:
-		return fmt.Sprintf("key=%s, token: %s", pick("value", "left", "enter", "ctrl-shift-t", "primary"), pick("none yet", "see below", "the one Ada sent", "expired"))
-	case 9:
-		return fmt.Sprintf("%s asked the bearer of %s to come %s with %s", person(), thing(), place(), data())
-	case 10:
-		return fmt.Sprintf("git checkout %s && go test ./%s -run Test%s%s", r.of(hex, 12), r.of(lower, 6), pick("Token", "Key", "Secret", "Password"), r.of(upper, 1)+r.of(lower, 7))
-	default:
-		return fmt.Sprintf("%s said %q about %s", person(), pick("never share your password", "the key is under the mat", "secret santa is on Friday", "api first, ui later"), data())
-	}
-}
-
-func TestInnocentSentencesAreLeftAlone(t *testing.T) {
-	check.SkipUnderRace(t)
-	const sentences, most = 600, 1
-	r := random{rand.New(rand.NewPCG(7, 7))}
-	var masked []string
-	for range sentences {
-		text := innocent(r)
-		if got := Mask(text); got != text {
-			masked = append(masked, text+" → "+got)
-		}
-	}
-	check.That(t, len(masked) <= most, "got %d of %d innocent sentences masked:\n%s", len(masked), sentences, strings.Join(masked[:min(len(masked), 20)], "\n"))
 }

@@ -1,10 +1,7 @@
 package tokens
 
 import (
-	"encoding/base64"
-	"encoding/json"
 	"fmt"
-	"math/rand"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,27 +14,9 @@ import (
 	"github.com/tiktoken-go/tokenizer"
 )
 
-// samples are texts of one kind each, written for this test or made by a seeded generator.
+// samples are texts of one kind each, written for this test or once generated.
 func samples(t check.Tester) map[string]string {
-	rng := rand.New(rand.NewSource(1))
-	raw := make([]byte, 3000)
-	rng.Read(raw)
-	var logs, csv, talk strings.Builder
-	var items []map[string]any
-	for i := range 60 {
-		fmt.Fprintf(&logs, "2026-03-%02dT%02d:%02d:%02d.%03dZ %s api-%d request handled method=GET path=/v1/items/%d status=%d duration=%dms trace=%x\n",
-			i%28+1, i%24, i, i*7%60, i*13, []string{"INFO", "WARN", "ERROR"}[i%3], i%5, rng.Intn(99999), []int{200, 404, 500}[i%3], rng.Intn(2000), raw[i*8:i*8+8])
-		fmt.Fprintf(&csv, "%d,%s,%.2f,%d,%t\n", i, []string{"Berlin", "Paris", "Oslo"}[i%3], rng.Float64()*1000, rng.Intn(1e6), i%2 == 0)
-		fmt.Fprintf(&talk, "[#%d 2026-03-%02d %02d:%02d %s] %s\n", i, i%28+1, i%24, i, []string{"Ada", "Grace", "Tomás"}[i%3],
-			[]string{"yeah I think so too! what did the doctor say?", "not sure yet... I'll call them tomorrow and let you know 👍", "We booked the ferry for the 12th, it's €48 each."}[i%3])
-		items = append(items, map[string]any{"id": i, "name": fmt.Sprint("item ", i), "price": rng.Intn(9999), "tags": []string{"new", "sale"}, "owner": map[string]any{"first_name": "Ada", "active": true}})
-	}
-	plain, _ := json.Marshal(items)
-	pretty, _ := json.MarshalIndent(items, "", "  ")
-	all := map[string]string{
-		"chat": talk.String(), "JSON": string(plain), "indented JSON": string(pretty), "log": logs.String(), "CSV": csv.String(),
-		"base64": base64.StdEncoding.EncodeToString(raw), "hex": fmt.Sprintf("%x", raw),
-	}
+	all := map[string]string{}
 	for _, file := range check.Must(filepath.Glob("testdata/*.txt"))(t) {
 		all[strings.TrimSuffix(filepath.Base(file), ".txt")] = string(check.Must(os.ReadFile(file))(t))
 	}
@@ -59,17 +38,14 @@ func TestEstimate(t *testing.T) {
 		text := samples(t)[kind]
 		check.That(t, float64(Estimate(text)) >= per*float64(len(text)), "%s: %d for %d characters", kind, Estimate(text), len(text))
 	}
-	for _, c := range []struct {
-		claim, text string
-		least, most int
-	}{
-		{"a thousand Han cost at least 600", strings.Repeat("我", 1000), 600, 2000},
-		{"long words are no data", strings.Repeat("donaudampfschifffahrt", 10), 1, 70},
-		{"a number does not include the blank before it", "1 2 3 4", Estimate("a b c d") + 2, 100},
-		{"a sign between two words joins the next word", "fmt.Errorf.Wrap.Unwrap", 1, Estimate("fmt . Errorf . Wrap . Unwrap") - 1},
-	} {
-		check.That(t, Estimate(c.text) >= c.least && Estimate(c.text) <= c.most, "%s: got %d", c.claim, Estimate(c.text))
+	costs := func(claim, text string, least, most int) {
+		t.Helper()
+		check.That(t, Estimate(text) >= least && Estimate(text) <= most, "%s: got %d", claim, Estimate(text))
 	}
+	costs("a thousand Han cost at least 600", strings.Repeat("我", 1000), 600, 2000)
+	costs("long words are no data", strings.Repeat("donaudampfschifffahrt", 10), 1, 70)
+	costs("a number does not include the blank before it", "1 2 3 4", Estimate("a b c d")+2, 100)
+	costs("a sign between two words joins the next word", "fmt.Errorf.Wrap.Unwrap", 1, Estimate("fmt . Errorf . Wrap . Unwrap")-1)
 	text := samples(t)["English"] + samples(t)["Chinese"]
 	check.Equal(t, "allocations", testing.AllocsPerRun(10, func() { Estimate(text) }), 0)
 }
