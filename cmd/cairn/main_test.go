@@ -227,11 +227,14 @@ func (p folder) prints(command string, want map[string][]string) {
 	}
 }
 
-// refuses runs a command with arguments of which each is wrong, and wants a code and these words.
+// refuses runs a command with arguments of which each is wrong, and wants a code, these words and no
+// output.
 func (p folder) refuses(code int, command string, wrong map[string]string) {
 	p.t.Helper()
 	for args, words := range wrong {
-		p.fails(code, words, strings.Fields(command+" "+args)...)
+		r := p.fails(code, words, strings.Fields(command+" "+args)...)
+		check.HasPrefix(p.t, command+" "+args, r.err, "cairn: ")
+		check.Equal(p.t, command+" "+args+": output", r.out, "")
 	}
 }
 
