@@ -15,7 +15,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"cairn/internal/check"
 	"cairn/internal/storetest"
@@ -46,10 +45,8 @@ func TestMain(m *testing.M) {
 	_, _ = os.Setenv("USER", "Ada"), os.Setenv("GOGC", "400") // the programs live too short to save memory
 	debug.SetGCPercent(400)
 	plainEnviron = os.Environ()
-	time.Local = time.UTC              // the program's default: rendered text must not depend on the machine
 	_ = flag.Set("test.parallel", "8") // most tests wait for processes, not for a core
-	check.InMemory()
-	os.Exit(m.Run())
+	storetest.Main(m)
 }
 
 // checkout is the project's root, whatever the working folder is: see folder.run.
