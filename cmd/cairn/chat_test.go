@@ -38,7 +38,9 @@ func TestUnwritableOutput(t *testing.T) {
 	help.Stdout = full
 	_ = help.Run()
 	check.Equal(t, "exit code of --help", help.ProcessState.ExitCode(), exitFailed)
-	for command, c := range map[string][2]string{"chat": {"I like tea\n", "as message #1."}, "chat --json": {`{"text":"I like tea","id":"1"}` + "\n", `"to":["1"]`}} {
+	for command, c := range map[string][2]string{
+		"chat": {"I like tea\n", "as message #1."}, "chat --json": {`{"text":"I like tea","id":"1"}` + "\n", `"to":["1"]`},
+	} {
 		p, args := newFolder(t), strings.Fields(command)
 		cmd := p.command(args...)
 		var errs strings.Builder
