@@ -124,3 +124,96 @@ func TestPicture(t *testing.T) {
 	check.Equal(t, "marks", strings.Count(svg, "chart-mark-summaries applied")-1, len(panel.Marks))
 	check.Contains(t, "the levels", svg, ">prepare 60 %", ">background 80 %", ">aggressive 85 %", ">emergency 95 %", ">window")
 }
+
+func TestTurnMeasuresTheProgram(t *testing.T) {
+	check.SkipUnderRace(t)
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it builds the program")
+	}
+	r, _ := ranAs[turnResult](t, "turn", "--channels", "2", "--turns", "3")
+	check.That(t, r.Turns == 6 && r.CPU > 0 && r.Largest >= turnChars*5, "%+v", r)
+}
+
+func TestIdle(t *testing.T) {
+	i, _ := ranAs[idle](t, "idle", "--channels", "50")
+	check.That(t, i.Open >= 2 && i.Open <= 60, "a silent channel takes %v KB", i.Open) // a goroutine alone has 2
+}
+
+func TestStart(t *testing.T) {
+	check.SkipUnderRace(t)
+	t.Parallel()
+	starts = 1
+	r, _ := ranAs[started](t, "start", "--messages", "300")
+	check.That(t, len(r.Shapes) == 3 && r.Shapes[0].Median > 0 && r.Shapes[1].Median > 0 && r.Shapes[2].CPU > 0, "%+v", r)
+}
+
+func TestTools(t *testing.T) {
+	check.SkipUnderRace(t)
+	t.Parallel()
+	r, _ := ranAs[toolResult](t, "tools", "--steps", "14")
+	check.Require(t, len(r.Runs) == 4, "%+v", r)
+	for _, run := range r.Runs {
+		check.That(t, run.State == "done" && run.Steps == 14 && run.Requests == 15 && run.Largest <= 32_000 && run.Hidden+run.Cleared > 0, "%+v", run)
+	}
+	check.That(t, r.Runs[0].Cleared != 0 && r.Runs[1].Cleared == 0, "cleared: %+v", r.Runs)
+}
+
+// Sentences of a conversation, each behind its speaker's name, are close to an echo: two
+// more of them may be refused than the goal allows.
+func TestJudgeOfOurOwnConversations(t *testing.T) {
+	check.SkipUnderRace(t)
+	t.Parallel()
+	all := check.Must(readRecordings("testdata"))(t)
+	for i, messages := range []int{40, 20, 20} {
+		all[i].said = all[i].said[:messages]
+	}
+	got := check.Must(judgeRecordings(t.Context(), silent, all))(t)
+	check.Len(t, "targets", got.Targets, 2) // they are for more texts
+	texts := 0
+	for _, k := range got.Kinds {
+		texts += k.Texts
+		check.That(t, k.Wrong <= 2, "%d of %d wrong, %s: %s", k.Wrong, k.Texts, k.Kind, k.Example)
+	}
+	check.That(t, len(got.Kinds) >= 7 && texts >= 1800 && got.share(false) <= 1, "%d texts of %d kinds, %.2f %% of the bad accepted", texts, len(got.Kinds), got.share(false))
+}
+
+// What a busy machine makes of speed and memory is nobody's business here: what must
+// hold is that nothing is lost and nothing left behind.
+func TestLoad(t *testing.T) {
+	r := check.Must(loading{channels: 12, minutes: 0.03, rate: 24}.measure(t.Context(), silent))(t)
+	wrong := fmt.Sprintf("%d lost, %d unanswered, %d answered twice, %d failed (%s), doctor finds %q", r.Lost, r.Unanswered, r.Twice, r.Failed+r.Broken, r.Why, r.Findings)
+	check.Equal(t, "what is wrong", wrong, "0 lost, 0 unanswered, 0 answered twice, 0 failed (), doctor finds []")
+	check.That(t, r.End.Goroutines <= r.Start.Goroutines && r.End.Handles <= r.Start.Handles, "it began with %+v and left %+v", r.Start, r.End)
+	check.That(t, r.Answered > 0 && r.Compactions > 0 && r.Memories > 0 && len(r.Samples) >= 3 && r.P99 > 0, "it shows nothing: %+v", r.counts)
+	for _, s := range r.Samples {
+		check.That(t, s.Resident != 0 && s.Heap != 0 && s.Goroutines != 0, "a sample without numbers: %+v", s)
+	}
+}
+
+// What a run says is only worth something if one that goes wrong is told.
+func TestLoadIsJudged(t *testing.T) {
+	for what, spoil := range map[string]func(*load){
+		"":                         func(*load) {},
+		"messages lost":            func(l *load) { l.Lost = 1 },
+		"questions without":        func(l *load) { l.Unanswered = 1 },
+		"questions answered twice": func(l *load) { l.Twice = 1 },
+		"turns and compactions":    func(l *load) { l.Broken = 1 },
+		"findings of doctor":       func(l *load) { l.Findings = []string{"x"} },
+		"goroutines more":          func(l *load) { l.End.Goroutines = 1 },
+		"files open more":          func(l *load) { l.End.Handles = 1 },
+		"resident memory":          func(l *load) { l.Samples[8].Resident = 120 },
+		"processor's time":         func(l *load) { l.Samples[8].CPU = 2000 },
+		"minutes that it took":     func(l *load) { l.Took = 1.2 },
+	} {
+		l := load{Minutes: 1, Took: 1, P99: 10}
+		for range 9 {
+			l.Samples = append(l.Samples, sample{usage: usage{Resident: 100}, CPU: 1000, Answered: 1})
+		}
+		spoil(&l)
+		l.judge()
+		err := unmet(l.Targets)
+		check.That(t, (err == nil) == (what == ""), "%s: %v", what, err)
+		check.That(t, err == nil || strings.HasPrefix(err.Error(), what) && !strings.Contains(err.Error(), ";"), "%s: %v", what, err)
+	}
+}

@@ -86,26 +86,21 @@ language = "pt"
 channel = "77"
 language = "zh"
 `)))(t)
-	for _, test := range []struct {
-		name, conversation, agent string
-		respond                   channel.Respond
-	}{
-		{"each value is the first binding's that sets it", "discord:11/22", "librarian", channel.RespondAll},
-		{"a thread is bound with its channel", "discord:11/22/44", "librarian", channel.RespondAll},
-		{"a thread is bound by its own id", "discord:11/22/33", "friend", channel.RespondAll},
-		{"a channel is bound with its server", "discord:11/55", "librarian", channel.RespondMention},
-		{"what no binding holds for is as the settings say", "discord:12/55", "first", channel.RespondNever},
-		{"a direct message of Discord", "discord:@me/66", "friend", channel.RespondMention},
-		{"a direct message of Slack", "slack:T1/D1", "friend", channel.RespondMention},
-		{"a thread in a direct message of Slack", "slack:T1/D1/1700000000.000100", "friend", channel.RespondMention},
-		{"what is no direct message", "slack:T1/C1", "librarian", channel.RespondAll},
-		{"a channel of the terminal, by its name", "terminal:garden", "librarian", channel.RespondNever},
-		{"another one", "terminal:general", "first", channel.RespondNever},
-		{"a name with a stroke is one name", "terminal:garden/shed", "first", channel.RespondNever},
+	for conversation, want := range map[string]string{ // the agent, and what it answers
+		"discord:11/22":                 "librarian all",     // each value is the first binding's that sets it
+		"discord:11/22/44":              "librarian all",     // a thread is bound with its channel
+		"discord:11/22/33":              "friend all",        // a thread is bound by its own id
+		"discord:11/55":                 "librarian mention", // a channel is bound with its server
+		"discord:12/55":                 "first never",       // what no binding holds for is as the settings say
+		"discord:@me/66":                "friend mention",    // a direct message of Discord
+		"slack:T1/D1":                   "friend mention",    // a direct message of Slack
+		"slack:T1/D1/1700000000.000100": "friend mention",    // a thread in a direct message of Slack
+		"slack:T1/C1":                   "librarian all",     // what is no direct message
+		"terminal:garden":               "librarian never",   // a channel of the terminal, by its name
+		"terminal:general":              "first never",       // another one
+		"terminal:garden/shed":          "first never",       // a name with a stroke is one name
 	} {
-		agent, respond := s.AgentFor(test.conversation), s.respondIn(test.conversation)
-		check.Equal(t, test.name+": agent", agent, test.agent)
-		check.Equal(t, test.name+": answers", respond, test.respond)
+		check.Equal(t, conversation, s.AgentFor(conversation)+" "+string(s.respondIn(conversation)), want)
 	}
 	for conversation, language := range map[string]string{ // a binding overrides the agent, which overrides the settings
 		"discord:11/77": "pt", "discord:11/55": "fr", "discord:12/55": "auto",

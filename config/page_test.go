@@ -17,17 +17,14 @@ import (
 
 var update = flag.Bool("update", false, "write docs/configuration.md anew")
 
-const (
-	configurationPage = "../docs/configuration.md"
-	generatedBelow    = "<!-- Generated from config/config.toml. Renew it: go test ./config -run TestConfigurationPage -update -->\n"
-)
-
 func TestConfigurationPage(t *testing.T) {
-	intro, tables, found := strings.Cut(string(check.Must(os.ReadFile(configurationPage))(t)), generatedBelow)
-	check.Require(t, found, "%s lacks the line %q", configurationPage, generatedBelow)
+	const page = "../docs/configuration.md"
+	const mark = "<!-- Generated from config/config.toml. Renew it: go test ./config -run TestConfigurationPage -update -->\n"
+	intro, tables, found := strings.Cut(string(check.Must(os.ReadFile(page))(t)), mark)
+	check.Require(t, found, "%s lacks the line %q", page, mark)
 	want := settingsTables()
 	if *update {
-		check.NoError(t, os.WriteFile(configurationPage, []byte(intro+generatedBelow+want), 0o644))
+		check.NoError(t, os.WriteFile(page, []byte(intro+mark+want), 0o644))
 		return
 	}
 	check.Equal(t, "tables", tables, want)

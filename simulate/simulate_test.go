@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -27,10 +26,7 @@ import (
 	"cairn/store"
 )
 
-func TestMain(m *testing.M) {
-	check.InMemory()
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { storetest.Main(m) }
 
 const name = "terminal:test"
 

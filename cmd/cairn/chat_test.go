@@ -38,21 +38,18 @@ func TestUnwritableOutput(t *testing.T) {
 	help.Stdout = full
 	_ = help.Run()
 	check.Equal(t, "exit code of --help", help.ProcessState.ExitCode(), exitFailed)
-	for input, answer := range map[string]string{
-		"I like tea\n": "as message #1.", `{"text":"I like tea","id":"1"}` + "\n": `"to":["1"]`,
+	for command, c := range map[string][2]string{
+		"chat": {"I like tea\n", "as message #1."}, "chat --json": {`{"text":"I like tea","id":"1"}` + "\n", `"to":["1"]`},
 	} {
-		p, args := newFolder(t), []string{"chat"}
-		if strings.HasPrefix(input, "{") {
-			args = append(args, "--json")
-		}
+		p, args := newFolder(t), strings.Fields(command)
 		cmd := p.command(args...)
 		var errs strings.Builder
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), full, &errs
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(c[0]), full, &errs
 		_ = cmd.Run() // the exit code shows it
 		check.Equal(t, "exit code", cmd.ProcessState.ExitCode(), exitFailed)
 		check.Equal(t, "error lines", strings.Count(errs.String(), "cairn: "), 1)
 		check.Contains(t, "errors", errs.String(), "no space left on device")
-		check.Contains(t, "output of the next start, which says what was not said", p.must("", args...), answer)
+		check.Contains(t, "output of the next start, which says what was not said", p.must("", args...), c[1])
 	}
 }
 

@@ -21,35 +21,29 @@ func TestUsage(t *testing.T) {
 	p.write("broken.toml", "[llm]\nmodle = 1")
 	p.write("large.toml", strings.Repeat("#\n", (1<<20)/2+1))
 	check.NoError(t, syscall.Mkfifo(filepath.Join(p.dir, "pipe"), 0o600))
-	for _, test := range []struct {
-		name, args string
-		code       int
-		want       string
-	}{
-		{"an unknown command", "chta", exitUsage, `there is no command "chta", did you mean chat?`},
-		{"an unknown command of a group", "memories lost", exitUsage, `did you mean list?`},
-		{"help about an unknown command", "help foo", exitUsage, `there is no command "foo"`},
-		{"help about an unknown command of a group", "help memories lits", exitUsage, `did you mean list?`},
-		{"an unknown flag", "chat --chanel x", exitUsage, "see `cairn chat --help`"},
-		{"an argument too few", "import", exitUsage, "see `cairn import --help`"},
-		{"a channel without a name", "chat --channel=", exitUsage, "the name of the channel is empty"},
-		{"a channel of Discord", "chat --channel discord:1/2", exitUsage, "--channel discord:1/2: only channels of the terminal can be used here; name one without a prefix"},
-		{"a log level that is none", "chat --log-level loud", exitUsage, "debug, info, warn or error"},
-		{"a log level that is none, of a command without a log", "version --log-level loud", exitUsage, "debug, info, warn or error"},
-		{"a settings file that is not there", "chat --config none.toml", exitUsage, "none.toml"},
-		{"a settings file that is wrong", "chat --config broken.toml", exitUsage, "broken.toml:2: [llm]: modle: there is no such setting, did you mean model?"},
-		{"settings that never end", "chat --config /dev/zero", exitUsage, "/dev/zero is not a regular file"},
-		{"settings nobody writes", "chat --config pipe", exitUsage, "pipe is not a regular file"},
-		{"settings that are very large", "chat --config large.toml", exitUsage, "large.toml is larger than 1 MB"},
-		{"nothing to read", "transcript", exitNotFound, "talk to the bot first"},
-		{"no such file to import", "import none.jsonl", exitNotFound, "open none.jsonl: no such file"},
-		{"no folder for a backup", "backup none/b.db", exitNotFound, "talk to the bot first"},
-		{"no such format", "import --format csv x", exitUsage, "must be one of jsonl"},
-	} {
-		r := p.fails(test.code, test.want, strings.Fields(test.args)...)
-		check.HasPrefix(t, test.name, r.err, "cairn: ")
-		check.Equal(t, test.name+": output", r.out, "")
-	}
+	p.refuses(exitUsage, "", map[string]string{
+		"chta":                       `there is no command "chta", did you mean chat?`,
+		"memories lost":              `did you mean list?`,
+		"help foo":                   `there is no command "foo"`,
+		"help memories lits":         `did you mean list?`,
+		"chat --chanel x":            "see `cairn chat --help`",
+		"import":                     "see `cairn import --help`",
+		"chat --channel=":            "the name of the channel is empty",
+		"chat --channel discord:1/2": "--channel discord:1/2: only channels of the terminal can be used here; name one without a prefix",
+		"chat --log-level loud":      "debug, info, warn or error",
+		"version --log-level loud":   "debug, info, warn or error",
+		"chat --config none.toml":    "none.toml",
+		"chat --config broken.toml":  "broken.toml:2: [llm]: modle: there is no such setting, did you mean model?",
+		"chat --config /dev/zero":    "/dev/zero is not a regular file",
+		"chat --config pipe":         "pipe is not a regular file",
+		"chat --config large.toml":   "large.toml is larger than 1 MB",
+		"import --format csv x":      "must be one of jsonl",
+	})
+	p.refuses(exitNotFound, "", map[string]string{
+		"transcript":        "talk to the bot first",
+		"import none.jsonl": "open none.jsonl: no such file",
+		"backup none/b.db":  "talk to the bot first",
+	})
 	p.untouched()
 	p.prints("", map[string][]string{"--help": {"Exit codes:", "Examples:"}, "version": {"^cairn "}})
 	check.Equal(t, "output of --version", p.must("", "--version"), p.must("", "version"))

@@ -189,13 +189,6 @@ func (c *community) burst(from, to int) {
 	all.Wait()
 }
 
-func (c *community) cut() {
-	c.discord.Cut()
-	for _, socket := range c.slack.Sockets() {
-		socket.Cut()
-	}
-}
-
 // Two channels and a thread on each platform, some hundred messages, and every kind of failure: each
 // message to the bot is answered once, whole and in order, and nothing is lost.
 func TestCommunityOnBothPlatforms(t *testing.T) {
@@ -233,7 +226,20 @@ func TestCommunityOnBothPlatforms(t *testing.T) {
 		}
 		check.EqualAll(t, s.name+": answered in another order", order, s.questions)
 	}
-	c.checkStore()
+	// The transcript has every message of the bursts, once and in order.
+	db := c.folder.store()
+	number := regexp.MustCompile(`(?:talk|ask-burst|ask-thread)[ -](\d+)`)
+	for _, s := range c.spots {
+		conversation := check.Must(db.Find(t.Context(), s.name))(t)
+		var got, want []string
+		for _, m := range check.Must(conversation.Transcript().Page(t.Context(), 1, 100_000))(t) {
+			if found := number.FindStringSubmatch(m.Text); m.Role == llm.RoleUser && found != nil {
+				got, want = append(got, found[1]), append(want, fmt.Sprint(len(want)))
+			}
+		}
+		check.EqualAll(t, s.name, got, want)
+		check.Len(t, s.name+": messages", got, s.said)
+	}
 	check.Len(t, "complaints of Slack", c.slack.Complaints(), 0)
 }
 
@@ -249,7 +255,10 @@ func (c *community) inTrouble() {
 		c.slack.Fail(slacktest.Fault{Of: method, Times: 1, RetryAfter: time.Second})
 	}
 	c.burst(30, 40)
-	c.cut()
+	c.discord.Cut()
+	for _, socket := range c.slack.Sockets() {
+		socket.Cut()
+	}
 	c.burst(40, 50)
 	c.wait("answers on the way", (*spot).answeredAll)
 	c.discord.Invalidate(false)
@@ -258,22 +267,4 @@ func (c *community) inTrouble() {
 	}
 	c.burst(50, 70)
 	c.wait("a compaction in flight", func(*spot) bool { return c.summarizing.Load() > 0 })
-}
-
-// checkStore checks that the transcript has every message of the bursts, once and in order.
-func (c *community) checkStore() {
-	c.t.Helper()
-	db := c.folder.store()
-	number := regexp.MustCompile(`(?:talk|ask-burst|ask-thread)[ -](\d+)`)
-	for _, s := range c.spots {
-		conversation := check.Must(db.Find(c.t.Context(), s.name))(c.t)
-		var got, want []string
-		for _, m := range check.Must(conversation.Transcript().Page(c.t.Context(), 1, 100_000))(c.t) {
-			if found := number.FindStringSubmatch(m.Text); m.Role == llm.RoleUser && found != nil {
-				got, want = append(got, found[1]), append(want, fmt.Sprint(len(want)))
-			}
-		}
-		check.EqualAll(c.t, s.name, got, want)
-		check.Len(c.t, s.name+": messages", got, s.said)
-	}
 }

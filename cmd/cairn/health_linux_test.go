@@ -139,12 +139,6 @@ func first(t *testing.T, form, text string) string {
 	return found[1]
 }
 
-// understood fails unless the program knows a command and its flags.
-func understood(t *testing.T, args []string) {
-	t.Helper()
-	newFolder(t).must("", append(args, "--help")...)
-}
-
 // longEnough fails unless a service manager waits for the end longer than answers may take.
 func longEnough(t *testing.T, setting string) {
 	t.Helper()
@@ -154,7 +148,7 @@ func longEnough(t *testing.T, setting string) {
 func TestSystemdUnit(t *testing.T) {
 	unit := read(t, checkout+"/deploy/cairn.service")
 	command := strings.Fields(first(t, `^ExecStart=(.*)$`, unit))
-	understood(t, command[1:])
+	newFolder(t).must("", append(command[1:], "--help")...) // it knows the command and its flags
 	longEnough(t, first(t, `^TimeoutStopSec=(.*)$`, unit))
 	kept := strings.Fields(first(t, `^RestartPreventExitStatus=(.*)$`, unit))
 	for _, code := range []int{exitUsage, exitInUse, exitDamaged} { // a person must repair it
@@ -197,8 +191,8 @@ func TestContainerFile(t *testing.T) {
 		return list
 	}
 	entry, command, probe := words(`^ENTRYPOINT (.*)$`), words(`^CMD (.*)$`), words(`^HEALTHCHECK .* CMD (.*)$`)
-	understood(t, command)
-	understood(t, probe[1:])
+	newFolder(t).must("", append(command, "--help")...) // it knows the commands and their flags
+	newFolder(t).must("", append(probe[1:], "--help")...)
 	check.Equal(t, "the program that the probe runs", probe[0], entry[0])
 	check.Equal(t, "the address that the probe asks", probe[len(probe)-1], command[len(command)-1])
 	check.That(t, first(t, `^USER (\d+)`, file) != "0", "it runs as root")

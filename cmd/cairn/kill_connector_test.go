@@ -19,13 +19,6 @@ import (
 	"cairn/store"
 )
 
-type connectorStep struct {
-	name  string
-	death killStep
-	half  bool // killed when half of the answer is shown
-	stuck bool // killed when it posts, before the post takes effect
-}
-
 type side struct {
 	name  string
 	say   func(p *platforms, text string)
@@ -34,11 +27,13 @@ type side struct {
 
 const second = "new.text LIKE '%Where do we stand%'"
 
-var connectorSteps = []connectorStep{
+// connectorSteps are killed at a change of the database; when half of the answer is shown; or at a
+// post, before it takes effect.
+var connectorSteps = []step{
 	{name: "a message has come and is not in the inbox", death: killStep{On: "INSERT ON main.inbox", When: second, At: atRow}},
 	{name: "a message is in the inbox and not taken up", death: killStep{On: "INSERT ON main.inbox", When: second, At: after}},
-	{name: "half of the answer is shown", half: true},
-	{name: "a reply is being posted", stuck: true},
+	{name: "half of the answer is shown", server: "half"},
+	{name: "a reply is being posted", server: "post"},
 	{name: "a reply was posted, and that is not noted", death: killStep{On: "UPDATE ON main.outbox", When: "new.id > 1 AND new.state = 'sent'", At: atRow}},
 }
 
@@ -51,7 +46,7 @@ func TestKillAtEveryStepOfAConnector(t *testing.T) {
 	for _, on := range []side{{"Discord", (*platforms).sayOnDiscord, (*platforms).onDiscord}, {"Slack", (*platforms).sayOnSlack, (*platforms).onSlack}} {
 		for _, s := range connectorSteps {
 			t.Run(on.name+": "+s.name, func(t *testing.T) {
-				s.die(t, on)
+				on.die(t, s)
 			})
 		}
 	}
@@ -59,13 +54,13 @@ func TestKillAtEveryStepOfAConnector(t *testing.T) {
 
 const begin, end = "This is where we stand: ", "the gate is green."
 
-func (s connectorStep) die(t *testing.T, on side) {
+func (on side) die(t *testing.T, s step) {
 	killed := make(chan struct{})
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 		select {
 		case <-killed:
 		default:
-			if s.half && strings.Contains(x.Request.Last().Text(), "Where do we stand?") {
+			if s.server == "half" && strings.Contains(x.Request.Last().Text(), "Where do we stand?") {
 				x.Piece(begin)
 				x.Wait(time.Minute) // until the client is gone
 				return
@@ -75,7 +70,7 @@ func (s connectorStep) die(t *testing.T, on side) {
 	})
 	p := newPlatforms(t)
 	f := p.folder("", modelAt(server)...)
-	s.killed(p, f, on)
+	on.killed(p, f, s)
 	close(killed)
 	p.slack.Clear()
 
@@ -93,7 +88,7 @@ func (s connectorStep) die(t *testing.T, on side) {
 }
 
 // killed kills the program at the step, while it answers a second message, and checks that it did.
-func (s connectorStep) killed(p *platforms, f folder, on side) {
+func (on side) killed(p *platforms, f folder, s step) {
 	p.t.Helper()
 	if s.death != (killStep{}) {
 		f.env = append(slices.Clone(f.env), s.death.env(p.t))
@@ -109,15 +104,17 @@ func (s connectorStep) killed(p *platforms, f folder, on side) {
 		return len(p.discord.Requests(post)) + p.slack.Seen("chat.postMessage") + p.slack.Seen("chat.startStream")
 	}
 	shown, posted := len(on.shown(p)), posts()
-	if s.stuck { // posts are delayed before they take effect
+	if s.server == "post" { // posts are delayed before they take effect
 		p.discord.Fail(discordtest.Fault{Of: post, Delay: time.Minute})
 		for _, method := range []string{"chat.postMessage", "chat.startStream"} {
 			p.slack.Fail(slacktest.Fault{Of: method, Delay: time.Minute})
 		}
 	}
 	on.say(p, "Where do we stand?")
-	if s.half || s.stuck {
-		p.until(r, s.name, func() bool { return s.half && len(on.shown(p)) > shown || s.stuck && posts() > posted })
+	if s.server != "" {
+		p.until(r, s.name, func() bool {
+			return s.server == "half" && len(on.shown(p)) > shown || s.server == "post" && posts() > posted
+		})
 		_ = r.cmd.Process.Kill() // the exit code shows it
 	}
 	r.killed()
@@ -137,17 +134,6 @@ INSERT INTO outbox (conversation, reply, part, parts, answers, text, failure, st
   (1, 'reply-2', 0, 1, '["m1"]', 'I see.', 0, 'waiting', '', %[1]d);
 PRAGMA user_version = 1`
 
-func leave(t *testing.T, dir string, version int) {
-	t.Helper()
-	db := check.Must(sql.Open("sqlite3", store.File(dir)+"?_journal_mode=WAL"))(t)
-	defer db.Close()
-	script := read(t, fmt.Sprintf(checkout+"/store/migrations/%d.sql", version))
-	if version == 1 {
-		script += fmt.Sprintf(left, time.Now().UnixMilli())
-	}
-	check.Must(db.Exec(fmt.Sprintf("%s; PRAGMA user_version = %d", script, version)))(t)
-}
-
 // TestKillInAMigration kills the program while it upgrades the file of each earlier version: the
 // file still has the earlier version, its copy is whole or missing, and the next process upgrades
 // it.
@@ -158,30 +144,32 @@ func TestKillInAMigration(t *testing.T) {
 	check.Require(t, err == nil && len(versions) >= 2, "%q, %v", versions, err)
 	file := t.TempDir()
 	for version := 1; version < len(versions); version++ {
-		leave(t, file, version)
+		script := read(t, fmt.Sprintf(checkout+"/store/migrations/%d.sql", version))
+		if version == 1 {
+			script += fmt.Sprintf(left, time.Now().UnixMilli())
+		}
+		db := check.Must(sql.Open("sqlite3", store.File(file)+"?_journal_mode=WAL"))(t)
+		_, err := db.Exec(fmt.Sprintf("%s; PRAGMA user_version = %d", script, version))
+		check.NoError(t, errors.Join(err, db.Close()))
 		earlier := filepath.Join(t.TempDir(), "earlier")
 		check.NoError(t, os.CopyFS(earlier, os.DirFS(file)))
-		for i, point := range []struct {
-			name  string
-			death killStep
-		}{
-			{"at its beginning", killStep{Schema: 1}},
-			{"in the middle", killStep{Schema: 2}},
-			{"before it is written", killStep{At: atCommit}},
-			{"in the copy of it", killStep{Schema: 3, Copy: true}},
+		for i, s := range []step{
+			{name: "at its beginning", death: killStep{Schema: 1}},
+			{name: "in the middle", death: killStep{Schema: 2}},
+			{name: "before it is written", death: killStep{At: atCommit}},
+			{name: "in the copy of it", death: killStep{Schema: 3, Copy: true}},
 		} {
 			if version > 1 && i != version%4 { // each version once, the oldest at each point
 				continue
 			}
-			name, d := point.name, point.death
-			t.Run(fmt.Sprintf("from version %d, %s", version, name), func(t *testing.T) {
+			t.Run(fmt.Sprintf("from version %d, %s", version, s.name), func(t *testing.T) {
 				p := newFolder(t)
 				check.NoError(t, os.CopyFS(filepath.Join(p.dir, "data"), os.DirFS(earlier)))
 				w := newRecorder(t, p)
-				w.killed(step{death: d}, `{"text":"/help"}`)
+				w.killed(s, `{"text":"/help"}`)
 				check.Equal(t, "version of the file", w.ask("* FROM pragma_user_version"), fmt.Sprint(version))
 				copied := fmt.Sprintf("%s.before-%d", store.File(filepath.Join(p.dir, "data")), len(versions))
-				check.Equal(t, "copy", errors.Is(check.ErrorOf(os.Stat(copied)), fs.ErrNotExist), d.Copy)
+				check.Equal(t, "copy", errors.Is(check.ErrorOf(os.Stat(copied)), fs.ErrNotExist), s.death.Copy)
 				w.said = []string{"m1", "m2", "m3"}
 				w.goOn([]string{w.line("And now?")})
 				check.Equal(t, "version of the file", w.ask("* FROM pragma_user_version"), fmt.Sprint(len(versions)))

@@ -160,9 +160,8 @@ func (p folder) copied() string {
 	p.t.Helper()
 	dir := filepath.Join(p.dir, fmt.Sprint("copy", time.Now().UnixNano()))
 	check.NoError(p.t, os.CopyFS(dir, os.DirFS(filepath.Join(p.dir, "data"))))
-	if err := os.Remove(store.File(dir) + "-shm"); err != nil && !os.IsNotExist(err) { // it belongs to the other file
-		p.t.Fatal(err)
-	}
+	err := os.Remove(store.File(dir) + "-shm") // it belongs to the other file
+	check.Require(p.t, err == nil || os.IsNotExist(err), "%v", err)
 	return dir
 }
 

@@ -141,23 +141,20 @@ func (s step) die(t *testing.T, prepared string) {
 }
 
 // taskSteps are where the program is killed while a task starts, works and ends.
-var taskSteps = []struct {
-	name  string
-	death killStep
-}{
-	{"the task's row is written", killStep{On: "INSERT ON main.tasks", At: atRow}},
-	{"the task is about to be committed", killStep{On: "INSERT ON main.tasks", At: atCommit}},
-	{"the task has started", killStep{On: "INSERT ON main.tasks", At: after}},
-	{"its message is dequeued", killStep{On: "INSERT ON main.messages", When: "new.role = 'user' AND new.conversation = (SELECT id FROM conversations WHERE name LIKE 'task:%')", At: atRow}},
-	{"a part of its work is written", killStep{On: "INSERT ON main.messages", When: "new.role = 'tool'", At: atRow}},
-	{"a part of its work is committed", killStep{On: "INSERT ON main.messages", When: "new.role = 'tool'", At: after}},
-	{"its answer is written", killStep{On: "INSERT ON main.outbox", When: "new.conversation = (SELECT id FROM conversations WHERE name LIKE 'task:%')", At: atRow}},
-	{"its answer is committed", killStep{On: "INSERT ON main.outbox", When: "new.conversation = (SELECT id FROM conversations WHERE name LIKE 'task:%')", At: after}},
-	{"it ends", killStep{On: "UPDATE ON main.tasks", When: "new.state = 'done'", At: atRow}},
-	{"its end is about to be committed", killStep{On: "UPDATE ON main.tasks", When: "new.state = 'done'", At: atCommit}},
-	{"it has ended", killStep{On: "UPDATE ON main.tasks", When: "new.state = 'done'", At: after}},
-	{"its result is dequeued", killStep{On: "DELETE ON main.inbox", When: "old.platform_id LIKE 'cairn:task-%'", At: atRow}},
-	{"its result is in the conversation", killStep{On: "DELETE ON main.inbox", When: "old.platform_id LIKE 'cairn:task-%'", At: after}},
+var taskSteps = map[string]killStep{
+	"the task's row is written":         {On: "INSERT ON main.tasks", At: atRow},
+	"the task is about to be committed": {On: "INSERT ON main.tasks", At: atCommit},
+	"the task has started":              {On: "INSERT ON main.tasks", At: after},
+	"its message is dequeued":           {On: "INSERT ON main.messages", When: "new.role = 'user' AND new.conversation = (SELECT id FROM conversations WHERE name LIKE 'task:%')", At: atRow},
+	"a part of its work is written":     {On: "INSERT ON main.messages", When: "new.role = 'tool'", At: atRow},
+	"a part of its work is committed":   {On: "INSERT ON main.messages", When: "new.role = 'tool'", At: after},
+	"its answer is written":             {On: "INSERT ON main.outbox", When: "new.conversation = (SELECT id FROM conversations WHERE name LIKE 'task:%')", At: atRow},
+	"its answer is committed":           {On: "INSERT ON main.outbox", When: "new.conversation = (SELECT id FROM conversations WHERE name LIKE 'task:%')", At: after},
+	"it ends":                           {On: "UPDATE ON main.tasks", When: "new.state = 'done'", At: atRow},
+	"its end is about to be committed":  {On: "UPDATE ON main.tasks", When: "new.state = 'done'", At: atCommit},
+	"it has ended":                      {On: "UPDATE ON main.tasks", When: "new.state = 'done'", At: after},
+	"its result is dequeued":            {On: "DELETE ON main.inbox", When: "old.platform_id LIKE 'cairn:task-%'", At: atRow},
+	"its result is in the conversation": {On: "DELETE ON main.inbox", When: "old.platform_id LIKE 'cairn:task-%'", At: after},
 }
 
 // TestKillAtEveryStepOfATask kills the program at each step of a task. The next process continues
@@ -166,8 +163,8 @@ func TestKillAtEveryStepOfATask(t *testing.T) {
 	check.SkipUnderRace(t)
 	skipIfShort(t, "it starts three programs for each step")
 	t.Parallel()
-	for _, s := range taskSteps {
-		t.Run(s.name, func(t *testing.T) {
+	for name, death := range taskSteps {
+		t.Run(name, func(t *testing.T) {
 			server := llmtest.Serve(t, func(x *llmtest.Exchange) { // the counting agent calls a tool twice, and then answers
 				switch looked := strings.Count(string(x.Request.Raw), `"role":"tool"`); {
 				case !strings.Contains(x.Request.Messages[0].Text(), "You count."):
@@ -181,7 +178,7 @@ func TestKillAtEveryStepOfATask(t *testing.T) {
 			p := newFolder(t)
 			writeServerSettings(p, server, "spawn = [\"counter\"]\n[[agents]]\nid = \"counter\"\ninstructions = \"You count.\"")
 			dying := p
-			dying.env = []string{s.death.env(t)}
+			dying.env = []string{death.env(t)}
 			l := dying.start("chat", "--json")
 			l.say(`{"text":"/ask @counter how many bridges?","id":"ask"}`)
 			l.killed()

@@ -164,16 +164,14 @@ func TestFilesAndTestFunctionsAreShort(t *testing.T) {
 
 var update = flag.Bool("update", false, "write docs/log-events.md anew")
 
-var logEventsPage = checkout + "/docs/log-events.md"
-
-const logEventsMark = "<!-- Generated from the source. Renew it: go test ./cmd/cairn -run TestLogEventsPage -update -->\n"
-
 func TestLogEventsPage(t *testing.T) {
 	check.SkipUnderRace(t)
-	intro, table, _ := strings.Cut(read(t, logEventsPage), logEventsMark)
+	const mark = "<!-- Generated from the source. Renew it: go test ./cmd/cairn -run TestLogEventsPage -update -->\n"
+	page := checkout + "/docs/log-events.md"
+	intro, table, _ := strings.Cut(read(t, page), mark)
 	want := "\n| event | level | attributes | package |\n|---|---|---|---|\n" + strings.Join(logEvents(t), "")
 	if *update {
-		check.NoError(t, os.WriteFile(logEventsPage, []byte(intro+logEventsMark+want), 0o644))
+		check.NoError(t, os.WriteFile(page, []byte(intro+mark+want), 0o644))
 		return
 	}
 	check.Equal(t, "docs/log-events.md", table, want)

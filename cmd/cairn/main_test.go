@@ -15,7 +15,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"cairn/internal/check"
 	"cairn/internal/storetest"
@@ -46,10 +45,8 @@ func TestMain(m *testing.M) {
 	_, _ = os.Setenv("USER", "Ada"), os.Setenv("GOGC", "400") // the programs live too short to save memory
 	debug.SetGCPercent(400)
 	plainEnviron = os.Environ()
-	time.Local = time.UTC              // the program's default: rendered text must not depend on the machine
 	_ = flag.Set("test.parallel", "8") // most tests wait for processes, not for a core
-	check.InMemory()
-	os.Exit(m.Run())
+	storetest.Main(m)
 }
 
 // checkout is the project's root, whatever the working folder is: see folder.run.
@@ -227,11 +224,14 @@ func (p folder) prints(command string, want map[string][]string) {
 	}
 }
 
-// refuses runs a command with arguments of which each is wrong, and wants a code and these words.
+// refuses runs a command with arguments of which each is wrong, and wants a code, these words and no
+// output.
 func (p folder) refuses(code int, command string, wrong map[string]string) {
 	p.t.Helper()
 	for args, words := range wrong {
-		p.fails(code, words, strings.Fields(command+" "+args)...)
+		r := p.fails(code, words, strings.Fields(command+" "+args)...)
+		check.HasPrefix(p.t, command+" "+args, r.err, "cairn: ")
+		check.Equal(p.t, command+" "+args+": output", r.out, "")
 	}
 }
 

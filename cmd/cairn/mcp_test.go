@@ -66,13 +66,9 @@ func TestMCPWithoutBot(t *testing.T) {
 	// The log goes to standard error: a line of it between the messages would end the session of most clients.
 	p.write("config.toml", "[llm]\nmodel = \"m\"\n") // without a server: the log warns of it
 	l := p.start("mcp")
-	for _, line := range []string{
-		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`,
-		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
-		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"conversations","arguments":{}}}`,
-	} {
-		l.say(line)
-	}
+	l.say(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"conversations","arguments":{}}}`)
 	seen := l.until(`"id":2`) // the call opens the database, which is when the log warns
 	for _, line := range append(seen, l.end()...) {
 		check.Equal(t, "version of "+line, parse[struct{ JSONRPC string }](t, line)[0].JSONRPC, "2.0")

@@ -18,16 +18,12 @@ import (
 )
 
 type kept struct {
-	ID           int64
-	Channel      string
-	Kind         string
-	Content      string
-	Speaker      string
-	State        string
-	Pinned       bool
-	SupersededBy int64 `json:"superseded_by"`
-	Messages     []chat.Record
-	Chain        []kept
+	ID                                     int64
+	Channel, Kind, Content, Speaker, State string
+	Pinned                                 bool
+	SupersededBy                           int64 `json:"superseded_by"`
+	Messages                               []chat.Record
+	Chain                                  []kept
 }
 
 func filled(t *testing.T) folder {

@@ -12,6 +12,7 @@ import (
 	"cairn/compactor"
 	"cairn/config"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
@@ -157,8 +158,7 @@ func TestTwoProvidersAndAKeyInTheFileWarn(t *testing.T) {
 	check.Lacks(t, "log with one provider", newFolder(t, both[1]).run("", "chat").err, "OpenAI is used")
 	check.Contains(t, "doctor", newFolder(t, both...).run("", "doctor").out, "ok     settings  warning: OPENAI_… and ANTHROPIC_… are both in the environment")
 	server = modelServer(t, failing["a wrong key"].do)
-	p := newFolder(t)
-	p.write("config.toml", fmt.Sprintf("[llm]\nbase_url = %[1]q\napi_key = \"hush-hush-1\"\n[[providers]]\nid = \"p\"\nbase_url = %[1]q\napi_key = \"hush-hush-2\"\n", server.URL))
+	p := newFolder(t).with(fmt.Sprintf("[llm]\nbase_url = %[1]q\napi_key = \"hush-hush-1\"\n[[providers]]\nid = \"p\"\nbase_url = %[1]q\napi_key = \"hush-hush-2\"\n", server.URL))
 	for _, command := range []string{"config check", "config check --json", "chat", "doctor"} {
 		r := p.run("", strings.Fields(command)...)
 		all := strings.ReplaceAll(r.out+r.err, `\"`, `"`)
@@ -215,22 +215,16 @@ func TestModelsLists(t *testing.T) {
 	p.write("config.toml", fmt.Sprintf("[[providers]]\nid = \"or\"\nbase_url = %q\n[[providers]]\nid = \"down\"\nbase_url = %q\n[[agents]]\nid = \"a\"\n[agents.compaction]\nmodel = \"or/acme/small\"\n[[agents]]\nid = \"b\"\nmodel = \"hidden\"\n", router.URL, down+"/v1"))
 	r := p.fails(0, "down: model: unreachable", "models", "--json")
 	check.Contains(t, "errors", r.err, "start the server at "+down)
-	got := map[string]offeredModel{}
-	for _, m := range parse[offeredModel](t, r.out) {
-		got[m.Model] = m
-	}
-	for name, want := range map[string]string{
-		"text-embedding-3":  "text-embedding-3\tchat\t\t\t\t" + local.URL + "\t",
-		"qwen3":             "qwen3\tchat\t32768\t\t\t" + local.URL + "\tdefault, agent a",
-		"llama":             "llama\tchat\t\t\t\t" + local.URL + "\t",
-		"hidden":            "hidden\tchat\t\t\t\t" + local.URL + "\tagent b",
-		"or/acme/large":     "or/acme/large\tchat\t200000\tyes\tyes\t" + router.URL + "\tdefault",
-		"or/acme/small":     "or/acme/small\tchat\t\tno\tno\t" + router.URL + "\tsummaries of a",
-		"claude-sonnet-4-6": "claude-sonnet-4-6\tmessages\t1000000\tyes\t\t" + strings.TrimSuffix(claude.URL, "/v1") + "\tdefault",
-	} {
-		check.Equal(t, "output", strings.Join(got[name].cells(), "\t"), want)
-	}
-	check.Equal(t, "listed models", len(got), 7)
+	listed := storetest.Map(parse[offeredModel](t, r.out), func(m offeredModel) string { return strings.Join(m.cells(), "\t") })
+	check.EqualAll(t, "output", listed, []string{
+		"text-embedding-3\tchat\t\t\t\t" + local.URL + "\t",
+		"qwen3\tchat\t32768\t\t\t" + local.URL + "\tdefault, agent a",
+		"llama\tchat\t\t\t\t" + local.URL + "\t",
+		"hidden\tchat\t\t\t\t" + local.URL + "\tagent b",
+		"or/acme/large\tchat\t200000\tyes\tyes\t" + router.URL + "\tdefault",
+		"or/acme/small\tchat\t\tno\tno\t" + router.URL + "\tsummaries of a",
+		"claude-sonnet-4-6\tmessages\t1000000\tyes\t\t" + strings.TrimSuffix(claude.URL, "/v1") + "\tdefault",
+	})
 	check.Lacks(t, "output for a pipe", p.must("", "models"), "MODEL")
 	check.Contains(t, "output on a terminal", p.atScreen("models").end(0), "MODEL  ", "USED", "or/acme/large")
 	t.Run("it fails only if no server answers", func(t *testing.T) {

@@ -96,7 +96,21 @@ func TestMetrics(t *testing.T) {
 		}
 		there[name] = described(one.GetType().String(), labels)
 	}
-	t.Run("docs/operations.md lists every metric and every class of errors", func(t *testing.T) { operationsPage(t, there) })
+	t.Run("docs/operations.md lists every metric and every class of errors", func(t *testing.T) {
+		page := read(t, checkout+"/docs/operations.md")
+		listed := map[string]bool{}
+		for _, row := range regexp.MustCompile("(?m)^\\| `(cairn_\\w+)` \\| (\\w+) \\| ([\\w, ]*)\\|").FindAllStringSubmatch(page, -1) {
+			listed[row[1]] = true
+			check.Equal(t, row[1], described(row[2], separated(row[3])), there[row[1]])
+		}
+		for name := range there {
+			check.That(t, listed[name] || !strings.HasPrefix(name, "cairn_"), "the page lacks %s", name)
+		}
+		for _, class := range channel.FailureClasses() {
+			check.Contains(t, "page", page, "`"+class+"`")
+		}
+		check.Contains(t, "page", page, "deploy/grafana.json")
+	})
 	t.Run("alerts and the dashboard use them", func(t *testing.T) { usedMetrics(t, there, scraped) })
 	t.Run("Prometheus answers each query of the dashboard", func(t *testing.T) { queriesAnswered(t, address) })
 }
@@ -108,22 +122,6 @@ func described(kind string, labels []string) string {
 
 func separated(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
-}
-
-func operationsPage(t *testing.T, there map[string]string) {
-	page := read(t, checkout+"/docs/operations.md")
-	listed := map[string]bool{}
-	for _, row := range regexp.MustCompile("(?m)^\\| `(cairn_\\w+)` \\| (\\w+) \\| ([\\w, ]*)\\|").FindAllStringSubmatch(page, -1) {
-		listed[row[1]] = true
-		check.Equal(t, row[1], described(row[2], separated(row[3])), there[row[1]])
-	}
-	for name := range there {
-		check.That(t, listed[name] || !strings.HasPrefix(name, "cairn_"), "the page lacks %s", name)
-	}
-	for _, class := range channel.FailureClasses() {
-		check.Contains(t, "page", page, "`"+class+"`")
-	}
-	check.Contains(t, "page", page, "deploy/grafana.json")
 }
 
 func queries(t *testing.T) (all []string) {

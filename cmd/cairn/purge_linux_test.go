@@ -16,14 +16,14 @@ import (
 	"cairn/store"
 )
 
-// community fills a data folder with two servers, a thread and the terminal. Ada writes the secret
+// twoServers fills a data folder with two servers, a thread and the terminal. Ada writes the secret
 // in each, and Bo known text.
-func (p folder) community() {
-	p.t.Helper()
+func twoServers(t *testing.T) folder {
+	t.Helper()
+	p, ctx := newFolder(t), t.Context()
 	db := p.store()
-	ctx := p.t.Context()
 	for i, name := range []string{"discord:1/10", "discord:1/10/m1", "discord:1/11", "discord:2/20", "terminal:general"} {
-		c := check.Must(db.Conversation(ctx, name))(p.t)
+		c := check.Must(db.Conversation(ctx, name))(t)
 		said := []store.Inbound{
 			{ID: "m1", AuthorID: "7", Author: "Ada", Text: fmt.Sprintf("the xylophone of %d is a gift", i)},
 			{ID: "m2", AuthorID: "8", Author: "Bo", Text: fmt.Sprintf("weather of %d", i)},
@@ -34,12 +34,13 @@ func (p folder) community() {
 		if i == 4 {
 			said[0].AuthorID = "ada"
 		}
-		check.Must(c.Inbox().DeliverAll(ctx, said))(p.t)
-		check.Must(c.Inbox().Dequeue(ctx, store.All, 10_000, time.Time{}))(p.t)
-		check.Must(memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "a xylophone is a gift", Messages: []int64{1}}}))(p.t)
+		check.Must(c.Inbox().DeliverAll(ctx, said))(t)
+		check.Must(c.Inbox().Dequeue(ctx, store.All, 10_000, time.Time{}))(t)
+		check.Must(memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "a xylophone is a gift", Messages: []int64{1}}}))(t)
 	}
-	check.NoError(p.t, db.Close())
+	check.NoError(t, db.Close())
 	p.write(filepath.Join("data", "history"), "the xylophone is a gift\n")
+	return p
 }
 
 func (p folder) has(want bool, texts ...string) {
@@ -51,8 +52,7 @@ func (p folder) has(want bool, texts ...string) {
 }
 
 func TestPurgeRefuses(t *testing.T) {
-	p := newFolder(t)
-	p.community()
+	p := twoServers(t)
 	p.refuses(exitUsage, "purge", map[string]string{
 		"--channel general": "confirm with --yes", "": "name one of --user, --channel and --server", "--user 8 --server discord:1 --yes": "name one of", "--user Ada --yes": "--user discord:7",
 	})
@@ -78,8 +78,7 @@ func TestPurgeRefuses(t *testing.T) {
 }
 
 func TestPurgeOfChannels(t *testing.T) {
-	p := newFolder(t)
-	p.community()
+	p := twoServers(t)
 	out := p.must("", "purge", "--channel", "discord:1/10", "--yes", "--json")
 	check.Equal(t, "output", out, `{"channels":[{"channel":"discord:1/10","messages":2,"memories":1}],"messages":2,"memories":1,"deleted":true}`+"\n")
 	p.has(false, "xylophone of 0", "weather of 0", "ada: the xylophone")
@@ -105,8 +104,7 @@ func TestPurgeOfChannels(t *testing.T) {
 }
 
 func TestPurgeOfPeople(t *testing.T) {
-	p := newFolder(t)
-	p.community()
+	p := twoServers(t)
 	out := p.must("", "purge", "--user", "discord:7", "--yes")
 	check.HasPrefix(t, "output", out, "Deleted: 4 messages and 4 memories of Ada (discord:7)\n")
 	p.has(false, "xylophone of 0", "xylophone of 1", "xylophone of 2", "xylophone of 3")

@@ -22,21 +22,17 @@ import (
 )
 
 func TestRunWithoutTokens(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		env  []string
-		want string
-	}{
-		{"none at all", nil, "no connector to start: set DISCORD_TOKEN for Discord, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN for Slack"},
-		{"one of Slack's, though Discord's is there", []string{"SLACK_APP_TOKEN=xapp-hush", "DISCORD_TOKEN=hush"}, "slack needs two tokens and has one: set SLACK_BOT_TOKEN and SLACK_APP_TOKEN"},
-		{"the other of Slack's", []string{"SLACK_BOT_TOKEN=xoxb-hush"}, "slack needs two tokens and has one"},
-		{"Slack's two changed about", []string{"SLACK_BOT_TOKEN=xapp-hush", "SLACK_APP_TOKEN=xoxb-hush"}, "slack: not a bot token"},
-		{"no token of Slack", []string{"SLACK_BOT_TOKEN=xoxb-hush", "SLACK_APP_TOKEN=hush"}, "slack: not an app-level token"},
+	for env, want := range map[string]string{
+		"": "no connector to start: set DISCORD_TOKEN for Discord, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN for Slack",
+		"SLACK_APP_TOKEN=xapp-hush DISCORD_TOKEN=hush":        "slack needs two tokens and has one: set SLACK_BOT_TOKEN and SLACK_APP_TOKEN",
+		"SLACK_BOT_TOKEN=xoxb-hush":                           "slack needs two tokens and has one",
+		"SLACK_BOT_TOKEN=xapp-hush SLACK_APP_TOKEN=xoxb-hush": "slack: not a bot token",
+		"SLACK_BOT_TOKEN=xoxb-hush SLACK_APP_TOKEN=hush":      "slack: not an app-level token",
 	} {
-		r := newFolder(t, test.env...).runHere("", []string{"run"})
-		check.Equal(t, test.name+": exit code", r.code, exitUsage)
-		check.HasPrefix(t, test.name, r.err, "cairn: "+test.want)
-		check.Lacks(t, test.name, r.out+r.err, "hush")
+		r := newFolder(t, strings.Fields(env)...).runHere("", []string{"run"})
+		check.Equal(t, env+": exit code", r.code, exitUsage)
+		check.HasPrefix(t, env, r.err, "cairn: "+want)
+		check.Lacks(t, env, r.out+r.err, "hush")
 	}
 }
 
