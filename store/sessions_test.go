@@ -127,8 +127,7 @@ func TestOldConversationsCompactAsFast(t *testing.T) {
 	storetest.WantPlan(t, c.Store(), compactions+store.EndedWith, "compactions_ended (", 1, 2)
 }
 
-// A summary that waited in an earlier session may be applied together with what a user undoes:
-// the undo does not affect it.
+// A summary that waited in an earlier session may be applied together with what a user undoes: the undo does not affect it.
 func TestUndoKeepsEarlierSessions(t *testing.T) {
 	c := imported(t, 9)
 	play(t, c, "leaf 1-4; leaf 5-9; apply; new; say 10-19; sum 10-12")

@@ -59,8 +59,7 @@ func TryCommit(t check.Tester, c *store.Conversation, decide func(*transcript.St
 	return head, err
 }
 
-// describe formats what a State and the rows have in common: the rows have their own IDs for new
-// summaries.
+// describe formats what a State and the rows have in common: the rows have their own IDs for new summaries.
 func describe(s *transcript.State) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, s.Sessions, s.HeadVersion, s.NextSeq, s.SessionStart, s.InSession, s.ClearedTo, s.Spared)
@@ -74,8 +73,7 @@ func describe(s *transcript.State) string {
 	return b.String()
 }
 
-// StateOf returns the state for decisions, including the running rows, which a start of the bot
-// ends.
+// StateOf returns the state for decisions, including the running rows, which a start of the bot ends.
 func StateOf(t check.Tester, c *store.Conversation) *transcript.State {
 	t.Helper()
 	loaded := Peek(t, c)

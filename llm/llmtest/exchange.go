@@ -1,5 +1,4 @@
-// One request to the server, and the methods with which a script responds, correctly or not: the events of each wire are
-// data.
+// One request to the server, and the methods with which a script responds, correctly or not: the events of each wire are data.
 
 package llmtest
 
