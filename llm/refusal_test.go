@@ -44,7 +44,7 @@ func TestRefusalsBecomeErrors(t *testing.T) {
 	}
 }
 
-func TestRetryAfterForms(t *testing.T) {
+func TestRetryAfter(t *testing.T) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	for value, want := range map[string]time.Duration{
 		"1.5": 1500 * time.Millisecond, "Fri, 01 May 2026 12:00:30 GMT": 30 * time.Second, "Fri, 01 May 2026 11:00:00 GMT": 0,
@@ -53,9 +53,6 @@ func TestRetryAfterForms(t *testing.T) {
 		header := http.Header{"Retry-After": {value}, "Date": {now.Format(http.TimeFormat)}} // the clock here may be wrong
 		check.Equal(t, value, retryAfter(header, now.Add(3*time.Hour)), want)
 	}
-}
-
-func TestRetryAfterInTheBody(t *testing.T) {
 	for body, want := range map[string]time.Duration{
 		`{"error":{"message":"Limit 30000, Used 29937, Requested 385. Please try again in 644ms."}}`: 644 * time.Millisecond,
 		`{"error":{"message":"Rate limit reached. Please try again in 1m26.4s. Visit x"}}`:           86400 * time.Millisecond,
@@ -66,8 +63,7 @@ func TestRetryAfterInTheBody(t *testing.T) {
 	} {
 		check.Equal(t, body, Refused(429, nil, []byte(body)).RetryAfter, want)
 	}
-	header := http.Header{"Retry-After": {"7"}}
-	check.Equal(t, "header and body", Refused(429, header, []byte(`{"error":"try again in 20s"}`)).RetryAfter, 7*time.Second)
+	check.Equal(t, "header and body", Refused(429, http.Header{"Retry-After": {"7"}}, []byte(`{"error":"try again in 20s"}`)).RetryAfter, 7*time.Second)
 	check.Equal(t, "a bad request", Refused(400, nil, []byte(`{"error":"the tool said: try again in 20s"}`)).RetryAfter, 0)
 }
 

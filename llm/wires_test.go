@@ -90,14 +90,7 @@ func TestTextIsStreamed(t *testing.T) {
 func TestParallelToolCalls(t *testing.T) {
 	calls := []llm.Call{llmtest.Call("a", "lookup", map[string]string{"word": "tea"}), llmtest.Call("b", "lookup", map[string]string{"word": "pier"})}
 	forEveryProtocol(t, func(t *testing.T, w wire) {
-		server := w.open(t, func(x *llmtest.Exchange) {
-			if x.Request.Last().Role == llm.RoleTool {
-				x.Say("done")
-				return
-			}
-			x.Piece("I look. ")
-			x.UseAll(calls...)
-		})
+		server := w.open(t, llmtest.Once(func(x *llmtest.Exchange) { x.Piece("I look. "); x.UseAll(calls...) }))
 		tool, messages := look, slices.Clone(hello.Messages)
 		tool.Run = func(_ context.Context, arguments json.RawMessage) (string, error) {
 			return "found " + string(arguments), nil
@@ -156,21 +149,13 @@ func TestStopReasons(t *testing.T) {
 
 func TestReasoningReturnsOnlyToItsModelWithinTurn(t *testing.T) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
-		server := w.open(t, func(x *llmtest.Exchange) {
-			if x.Request.Last().Role == llm.RoleTool {
-				x.Say("done")
-				return
-			}
-			x.Think("they ask for tea")
-			x.Use("a", "lookup", `{"word":"tea"}`)
-		})
+		server := w.open(t, llmtest.Once(func(x *llmtest.Exchange) { x.Think("they ask for tea"); x.Use("a", "lookup", `{"word":"tea"}`) }))
 		req := hello
 		req.Tools, req.Reasoning = []llm.Tool{look}, "low"
 		model := w.model(t, server, openai.Options{})
 		resp, err := model.Generate(t.Context(), req, nil)
-		if err != nil || len(resp.Message.Native) == 0 || resp.Message.Text != "" {
-			t.Fatalf("got %+v, %v %q", resp, err, server.Refusals())
-		}
+		right := err == nil && len(resp.Message.Native) > 0 && resp.Message.Text == ""
+		check.Require(t, right, "got %+v, %v %q", resp, err, server.Refusals())
 		var again llm.Message // the transcript stores it between two requests
 		check.NoError(t, json.Unmarshal(check.Must(json.Marshal(resp.Message))(t), &again))
 		req.Messages = append(slices.Clone(req.Messages), again, llm.Message{Role: llm.RoleTool, CallID: "a", Tool: "lookup", Text: "found"})

@@ -233,6 +233,28 @@ func (x *Exchange) Reject(status int, code, message string) {
 	x.Refuse(status, "", x.dialect.refusal(code, message))
 }
 
+// Refusing says ok, but refuses the requests for which has is true.
+func Refusing(text string, has func(Request) bool) func(*Exchange) {
+	return func(x *Exchange) {
+		if has(x.Request) {
+			x.Reject(http.StatusBadRequest, "invalid_request_error", text)
+			return
+		}
+		x.Say("ok")
+	}
+}
+
+// Once answers the first request so, and says done to later ones.
+func Once(answer func(*Exchange)) func(*Exchange) {
+	return func(x *Exchange) {
+		if x.N > 1 {
+			x.Say("done")
+			return
+		}
+		answer(x)
+	}
+}
+
 // Differs describes where the request differs from the previous one with the same model and cache key, or system
 // prompt if there is no key; "" if it extends it. Roles and parts are compared, without reasoning.
 func (x *Exchange) Differs() string { return x.differs }

@@ -25,17 +25,6 @@ func connect(t *testing.T, server *llmtest.Server, options openai.Options) *open
 
 func ok(x *llmtest.Exchange) { x.Say("ok") }
 
-// refusing answers, but refuses the requests for which has is true.
-func refusing(text string, has func(llmtest.Request) bool) func(*llmtest.Exchange) {
-	return func(x *llmtest.Exchange) {
-		if has(x.Request) {
-			x.Reject(http.StatusBadRequest, "invalid_request_error", text)
-			return
-		}
-		x.Say("ok")
-	}
-}
-
 // twice sends a request twice, and wants ok each time.
 func twice(t *testing.T, model *openai.Model, req llm.Request) {
 	t.Helper()
@@ -232,16 +221,12 @@ func TestReasoningItemsPrecedeTheirCalls(t *testing.T) {
 		"before text and again before both": {reasoning("r1"), wholeMessage, reasoning("r2"), call("a"), reasoning("r3"), call("b")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := llmtest.Serve(t, func(x *llmtest.Exchange) {
-				if x.N > 1 {
-					x.Say("ok")
-					return
-				}
+			server := llmtest.Serve(t, llmtest.Once(func(x *llmtest.Exchange) {
 				for i, item := range output {
 					x.Chunk(`{"type":"response.output_item.done","output_index":%d,"item":%s}`, i, item)
 				}
 				x.Chunk("%s", completed)
-			})
+			}))
 			model := connect(t, server, onResponses)
 			resp := check.Must(model.Generate(t.Context(), hello, nil))(t)
 			next := llm.Request{Messages: []llm.Message{hello.Messages[0], resp.Message, {Role: llm.RoleTool, CallID: "a", Text: "1"}, {Role: llm.RoleTool, CallID: "b", Text: "2"}}}
@@ -261,19 +246,14 @@ func TestReasoningItemsPrecedeTheirCalls(t *testing.T) {
 }
 
 func TestProviderFieldsReturnOnlyToProvider(t *testing.T) {
-	answer := func(x *llmtest.Exchange) {
-		if x.N > 1 {
-			x.Say("done")
-			return
-		}
+	server := llmtest.Serve(t, llmtest.Once(func(x *llmtest.Exchange) {
 		x.Chunk(`{"choices":[{"delta":{"reasoning":"let me ","reasoning_content":"so","reasoning_details":[{"type":"reasoning.text","index":0,"text":"let me "}]}}]}`)
 		x.Chunk(`{"choices":[{"delta":{"reasoning":"see","reasoning_details":[{"type":"reasoning.text","index":0,"text":"see","signature":null}]}}]}`)
 		x.Chunk(`{"choices":[{"delta":{"reasoning_details":[{"type":"reasoning.text","index":0,"signature":"sig"},{"type":"reasoning.encrypted","index":1,"data":"xyz"}]}}]}`)
 		x.Chunk(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"deep"}}},{"index":1,"id":"b","type":"function","function":{"name":"f","arguments":"{}"}}]}}]}`)
 		x.Finish("tool_calls")
 		x.Done()
-	}
-	server := llmtest.Serve(t, answer)
+	}))
 	model := connect(t, server, openai.Options{})
 	resp := check.Must(model.Generate(t.Context(), hello, nil))(t)
 	var again llm.Message // the transcript stores it between two requests
