@@ -84,6 +84,10 @@ func TestTextIsStreamed(t *testing.T) {
 		check.EqualAll(t, "shown", shown, []string{"first ", "last"})
 		check.That(t, resp.Message.Text == "first last" && resp.FinishReason == llm.FinishStop && resp.Message.Role == llm.RoleAssistant, "got %+v", resp)
 		check.Equal(t, "usage", resp.Usage, (llm.Usage{Prompt: 1000, Cached: 600, Written: 300, Completion: 20}))
+		for _, reason := range []string{llm.FinishLength, llm.FinishFilter} { // why an answer ends
+			resp := check.Must(w.ask(t, func(x *llmtest.Exchange) { x.Piece("so far"); x.Finish(reason); x.Done() }))(t)
+			check.Equal(t, "answer", resp.FinishReason+" "+resp.Message.Text, reason+" so far")
+		}
 	})
 }
 
@@ -135,15 +139,6 @@ func TestForcedTool(t *testing.T) {
 		}
 		n := len(server.Requests())
 		check.That(t, n == 3 && llm.LearntOf(model, nil).Facts().RefusesForced, "got %d requests: the refusal was not learned", n)
-	})
-}
-
-func TestStopReasons(t *testing.T) {
-	forEveryProtocol(t, func(t *testing.T, w wire) {
-		for _, reason := range []string{llm.FinishLength, llm.FinishFilter} {
-			resp := check.Must(w.ask(t, func(x *llmtest.Exchange) { x.Piece("so far"); x.Finish(reason); x.Done() }))(t)
-			check.Equal(t, "answer", resp.FinishReason+" "+resp.Message.Text, reason+" so far")
-		}
 	})
 }
 
