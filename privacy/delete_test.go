@@ -275,8 +275,7 @@ func TestCopiesOfPurgedAndErasedMemories(t *testing.T) {
 		deliver(t, c, said(1, secret), asking(3, "I moved"))
 		keep(t, c, "Bob", "Bob plays the loud "+secret+" at home", 1)
 		save := func(turn int64, content string) string {
-			tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return turn }})
-			return check.Must(storetest.Call(tools, "memory_save", `{"content":"`+content+`","kind":"fact"}`))(t)
+			return check.Must(storetest.Call(storetest.ToolsAt(c, turn), "memory_save", `{"content":"`+content+`","kind":"fact"}`))(t)
 		}
 		answer := save(2, "Bob plays the loud drum at home")
 		check.Contains(t, "answer", answer, secret)

@@ -42,8 +42,7 @@ func wantNoMemory(t *testing.T, c *store.Conversation, ids ...int64) {
 // foundBy returns what a tool finds in a turn.
 func foundBy(t *testing.T, c *store.Conversation, turn int64, tool, query string) string {
 	t.Helper()
-	tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return turn }})
-	return check.Must(storetest.Call(tools, tool, fmt.Sprintf(`{"query":%q}`, query)))(t)
+	return check.Must(storetest.Call(storetest.ToolsAt(c, turn), tool, fmt.Sprintf(`{"query":%q}`, query)))(t)
 }
 
 // answerFinding answers a turn in which a tool found something, which the answer quotes as the one without a model does.

@@ -38,6 +38,12 @@ func Begin(t testing.TB, c *store.Conversation, kind transcript.Kind, by transcr
 	}))(t)
 }
 
+// Worker starts a worker's job over [from, to].
+func Worker(t testing.TB, c *store.Conversation, from, to int64) summarize.Job {
+	t.Helper()
+	return Begin(t, c, transcript.Leaf, transcript.Worker, from, to)
+}
+
 // Commit writes a decision on the state on disk.
 func Commit(t check.Tester, c *store.Conversation, decide func(*transcript.State) (transcript.Change, error)) transcript.Head {
 	t.Helper()
@@ -136,6 +142,11 @@ func Repair(t *testing.T, c *store.Conversation, by transcript.By, from, to int6
 	}
 	check.Must(j.Store(Ctx, summary))(t)
 	ApplyRows(t, c, j.ID())
+}
+
+// ToolsAt returns the tools of a turn.
+func ToolsAt(c *store.Conversation, turn int64) []llm.Tool {
+	return memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return turn }})
 }
 
 // Call runs the tool with a name.
