@@ -47,7 +47,7 @@ func FuzzAnswer(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, wire int, body string) {
-		client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) { // the same answer to every request
+		client := &http.Client{Transport: llmtest.RoundTrip(func(r *http.Request) (*http.Response, error) { // the same answer to every request
 			sent, err := io.ReadAll(r.Body)
 			check.That(t, err == nil && json.Valid(sent), "after %q: got request %s, %v", body, sent, err)
 			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(iotest.OneByteReader(strings.NewReader(body)))}, nil
@@ -75,10 +75,6 @@ func FuzzAnswer(f *testing.F) {
 		_, _ = model.Generate(context.Background(), req, nil) // client checks the request
 	})
 }
-
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // TestManySmallPartsUseLittleMemory limits the memory for reading a megabyte: these once took up to 400 MB.
 func TestManySmallPartsUseLittleMemory(t *testing.T) {

@@ -63,7 +63,7 @@ func TestStopReasons(t *testing.T) {
 func TestAddressWithPath(t *testing.T) {
 	for _, path := range []string{"", "/", "/v1", "/v1/", "/anthropic", "/anthropic/v1/"} {
 		var got []string
-		client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		client := &http.Client{Transport: llmtest.RoundTrip(func(r *http.Request) (*http.Response, error) {
 			got = append(got, r.Method+" "+r.URL.String())
 			return nil, http.ErrServerClosed
 		})}
@@ -77,10 +77,6 @@ func TestAddressWithPath(t *testing.T) {
 		check.EqualAll(t, path, got, []string{"POST " + root + "/v1/messages", "GET " + root + "/v1/models?limit=1000"})
 	}
 }
-
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func TestModelList(t *testing.T) {
 	server := llmtest.Serve(t, ok)

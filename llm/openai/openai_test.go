@@ -188,6 +188,9 @@ func TestCacheFields(t *testing.T) {
 	const openRouter, claude, short = "https://openrouter.ai/api/v1", "anthropic/claude-sonnet-4.6", 5 * time.Minute
 	type fields map[string]string
 	keyed, retained := fields{"prompt_cache_key": `"conversation-1"`}, fields{"prompt_cache_key": `"conversation-1"`, "prompt_cache_retention": `"24h"`}
+	chat := fields{"prompt_cache_key": `"conversation-1"`, "prompt_cache_retention": `"24h"`, "max_completion_tokens": "100"}
+	marked := fields{"max_tokens": "100", "cache_control": `{"type":"ephemeral"}`}
+	longer := fields{"max_tokens": "100", "cache_control": `{"ttl":"1h","type":"ephemeral"}`}
 	for name, c := range map[string]struct {
 		options openai.Options
 		wire    string
@@ -196,21 +199,15 @@ func TestCacheFields(t *testing.T) {
 		ttl     time.Duration
 		rule    string
 	}{
-		"gpt-6-astra":   {openai.Options{BaseURL: atOpenAI, Model: "gpt-6-astra"}, llm.WireResponses, true, keyed, 30 * time.Minute, llm.CacheBreakpoints},
-		"gpt-5.6-terra": {openai.Options{BaseURL: atOpenAI, Model: "gpt-5.6-terra"}, llm.WireResponses, true, keyed, 30 * time.Minute, llm.CacheBreakpoints},
-		"gpt-5.5":       {openai.Options{BaseURL: atOpenAI, Model: "gpt-5.5"}, llm.WireResponses, false, retained, 24 * time.Hour, llm.CachePrefix},
-		"gpt-4.1":       {openai.Options{BaseURL: atOpenAI, Model: "gpt-4.1"}, llm.WireResponses, false, retained, 24 * time.Hour, llm.CachePrefix},
-		"a small model": {openai.Options{BaseURL: atOpenAI, Model: "gpt-5-mini"}, llm.WireResponses, false, keyed, short, llm.CachePrefix},
-		"a tuned model": {openai.Options{BaseURL: atOpenAI, Model: "ft:gpt-5.6:mine"}, llm.WireResponses, false, keyed, short, llm.CachePrefix},
-		"OpenAI on chat": {openai.Options{BaseURL: atOpenAI, Model: "gpt-5.1", Wire: llm.WireChat}, llm.WireChat, false, fields{
-			"prompt_cache_key": `"conversation-1"`, "prompt_cache_retention": `"24h"`, "max_completion_tokens": "100",
-		}, 24 * time.Hour, llm.CachePrefix},
-		"Claude behind OpenRouter": {openai.Options{BaseURL: openRouter, Model: claude}, llm.WireChat, false, fields{
-			"max_tokens": "100", "cache_control": `{"type":"ephemeral"}`,
-		}, short, llm.CachePrefix},
-		"Claude behind OpenRouter for an hour": {openai.Options{BaseURL: openRouter, Model: claude, CacheTTL: time.Hour}, llm.WireChat, false, fields{
-			"max_tokens": "100", "cache_control": `{"ttl":"1h","type":"ephemeral"}`,
-		}, time.Hour, llm.CachePrefix},
+		"gpt-6-astra":                           {openai.Options{BaseURL: atOpenAI, Model: "gpt-6-astra"}, llm.WireResponses, true, keyed, 30 * time.Minute, llm.CacheBreakpoints},
+		"gpt-5.6-terra":                         {openai.Options{BaseURL: atOpenAI, Model: "gpt-5.6-terra"}, llm.WireResponses, true, keyed, 30 * time.Minute, llm.CacheBreakpoints},
+		"gpt-5.5":                               {openai.Options{BaseURL: atOpenAI, Model: "gpt-5.5"}, llm.WireResponses, false, retained, 24 * time.Hour, llm.CachePrefix},
+		"gpt-4.1":                               {openai.Options{BaseURL: atOpenAI, Model: "gpt-4.1"}, llm.WireResponses, false, retained, 24 * time.Hour, llm.CachePrefix},
+		"a small model":                         {openai.Options{BaseURL: atOpenAI, Model: "gpt-5-mini"}, llm.WireResponses, false, keyed, short, llm.CachePrefix},
+		"a tuned model":                         {openai.Options{BaseURL: atOpenAI, Model: "ft:gpt-5.6:mine"}, llm.WireResponses, false, keyed, short, llm.CachePrefix},
+		"OpenAI on chat":                        {openai.Options{BaseURL: atOpenAI, Model: "gpt-5.1", Wire: llm.WireChat}, llm.WireChat, false, chat, 24 * time.Hour, llm.CachePrefix},
+		"Claude behind OpenRouter":              {openai.Options{BaseURL: openRouter, Model: claude}, llm.WireChat, false, marked, short, llm.CachePrefix},
+		"Claude behind OpenRouter for an hour":  {openai.Options{BaseURL: openRouter, Model: claude, CacheTTL: time.Hour}, llm.WireChat, false, longer, time.Hour, llm.CachePrefix},
 		"a model of such a name somewhere else": {openai.Options{BaseURL: "https://example.org/v1", Model: claude}, llm.WireChat, false, fields{"max_tokens": "100"}, short, llm.CachePrefix},
 		"a provider that caches whole requests": {openai.Options{BaseURL: "https://api.deepseek.com/v1"}, llm.WireChat, false, fields{"max_tokens": "100"}, short, llm.CacheUnits},
 	} {
