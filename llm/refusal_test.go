@@ -169,7 +169,6 @@ func TestRejectedFieldsAreRecognized(t *testing.T) {
 	}
 }
 
-// rejected returns what a refusal is about.
 func rejected(err error) string {
 	var all []string
 	for what, is := range map[string]func(error) bool{"tools": RefusesTools, "images": TakesNoImages, "reasoning": WantsReasoning, "free choice": RefusesForced} {

@@ -31,7 +31,6 @@ func (w wire) connect(o openai.Options) (llm.Model, error) {
 	return openai.New(o)
 }
 
-// forEveryProtocol runs a test on each protocol.
 func forEveryProtocol(t *testing.T, test func(t *testing.T, w wire)) {
 	for _, w := range wires {
 		t.Run(w.name, func(t *testing.T) { test(t, w) })
@@ -59,7 +58,6 @@ var hello = llm.Request{Messages: []llm.Message{{Role: llm.RoleSystem, Text: "be
 
 var look = llm.Tool{Name: "lookup", Description: "looks up a word", Parameters: json.RawMessage(`{"type":"object","properties":{"word":{"type":"string"}}}`)}
 
-// ask sends hello to a server with this answer.
 func (w wire) ask(t *testing.T, answer func(*llmtest.Exchange)) (llm.Response, error) {
 	t.Helper()
 	return w.model(t, w.open(t, answer), openai.Options{}).Generate(t.Context(), hello, nil)

@@ -26,7 +26,6 @@ var (
 	toolsAt, worker      = storetest.ToolsAt, storetest.Worker
 )
 
-// call returns the answer of a tool.
 func call(t check.Tester, tools []llm.Tool, name, arguments string) string {
 	t.Helper()
 	return check.Must(storetest.Call(tools, name, arguments))(t)

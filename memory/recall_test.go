@@ -72,7 +72,6 @@ func TestRecallFindsOtherForms(t *testing.T) {
 	}
 }
 
-// manyWords returns a text of n different words.
 func manyWords(n int) string {
 	words := make([]string, n)
 	for i := range words {

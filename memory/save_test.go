@@ -195,7 +195,6 @@ func TestMemoriesMaskSecrets(t *testing.T) {
 	check.Len(t, "found by the secret", searched(t, c, key, 10), 0)
 }
 
-// sayHello delivers a message by a person with an id and a name.
 func sayHello(t *testing.T, c *store.Conversation, n int, id, name string) {
 	t.Helper()
 	m := said(n, "hello")

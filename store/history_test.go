@@ -40,7 +40,6 @@ func TestExpand(t *testing.T) {
 	check.Error(t, check.ErrorOf(find(t, c.Store(), "terminal:other").Transcript().Expand(ctx, a, 1, 100)), store.ErrNotFound)
 }
 
-// shape describes what a step applied.
 func shape(s store.AppliedStep) string {
 	return strings.Join(storetest.Map(s.All, func(l store.ListedCompaction) string {
 		return fmt.Sprintf("%s %s %d-%d", l.Kind, l.By, l.From, l.To)

@@ -206,7 +206,6 @@ func repairRow(t *testing.T, c *store.Conversation, kind transcript.Kind, from, 
 	return j
 }
 
-// ids returns the platform's ids of messages.
 func ids(messages []chat.Message) []string {
 	return storetest.Map(messages, func(m chat.Message) string { return m.ID })
 }

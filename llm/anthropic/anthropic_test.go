@@ -13,7 +13,6 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// ask sends hello to a server with this answer.
 func ask(t *testing.T, answer func(*llmtest.Exchange)) (llm.Response, error) {
 	return connect(t, llmtest.Serve(t, answer), anthropic.Options{}).Generate(t.Context(), hello, nil)
 }

@@ -41,7 +41,6 @@ func logged(o openai.Options) (openai.Options, *bytes.Buffer) {
 
 var hello = llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "hello"}}}
 
-// ask sends hello to a server with this answer.
 func ask(t *testing.T, o openai.Options, answer func(*llmtest.Exchange)) (llm.Response, error) {
 	t.Helper()
 	return connect(t, llmtest.Serve(t, answer), o).Generate(t.Context(), hello, nil)
