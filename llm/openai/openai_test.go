@@ -1,9 +1,11 @@
 package openai_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -32,39 +34,18 @@ func TestRequests(t *testing.T) {
 			{Role: llm.RoleUser, Text: "look", Images: []llm.Image{{Label: "image of #1"}, {Label: "cat.png", Data: png}, {Type: "image/png", Data: []byte("<svg></svg>")}}},
 		},
 		Tools:     []llm.Tool{{Name: "f", Description: "does f"}, {Name: "g", Parameters: json.RawMessage(`{"type":"object","properties":{"x":{"type":"string"}}}`)}},
-		ForceTool: "g", MaxTokens: 5, Reasoning: "low", CacheKey: "key",
+		ForceTool: "g", MaxTokens: 5, Reasoning: "low", CacheKey: "key", // 5, and room for reasoning
 	}
-	for wire, want := range map[string]map[string]string{
-		llm.WireChat: {
-			"max_tokens": "4101", "stream": "true", "stream_options": `{"include_usage":true}`, "reasoning_effort": `"low"`, // 5, and room for reasoning
-			"tool_choice": `{"type":"function","function":{"name":"g"}}`, "prompt_cache_key": "", // only OpenAI knows it
-			"tools": `[{"type":"function","function":{"name":"f","description":"does f","parameters":{"type":"object","properties":{}}}},` +
-				`{"type":"function","function":{"name":"g","parameters":{"type":"object","properties":{"x":{"type":"string"}}}}}]`,
-			"messages": `[{"role":"system","content":"be kind"},{"role":"user","content":"one\n\ntwo <b>"},{"role":"assistant","content":"I look.","tool_calls":[` +
-				`{"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}},{"id":"b","type":"function","function":{"name":"f","arguments":"{\"invalid\":\"{\\\"broken\\\":\"}"}}]},` +
-				`{"role":"tool","content":"found","tool_call_id":"a"},{"role":"tool","content":"Error: …","tool_call_id":"b"},` +
-				`{"role":"assistant","content":"","tool_calls":[{"id":"c","type":"function","function":{"name":"g","arguments":"{}"}}]},` +
-				`{"role":"tool","content":"","tool_call_id":"c"},{"role":"assistant","content":"So."},{"role":"user","content":[{"type":"text","text":"[cat.png]"},` +
-				`{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgogYW5kIHRoZSByZXN0"}},{"type":"text","text":"look\n\n[image of #1, not shown]\n\n[image, not shown]"}]}]`,
-		},
-		llm.WireResponses: {
-			"max_output_tokens": "4101", "stream": "true", "store": "false", "include": `["reasoning.encrypted_content"]`, "reasoning": `{"effort":"low"}`,
-			"tool_choice": `{"name":"g","type":"function"}`, "prompt_cache_key": "", "instructions": `"be kind"`,
-			"tools": `[{"type":"function","name":"f","description":"does f","parameters":{"type":"object","properties":{}},"strict":false},` +
-				`{"type":"function","name":"g","parameters":{"type":"object","properties":{"x":{"type":"string"}}},"strict":false}]`,
-			"input": `[{"type":"message","role":"user","content":[{"type":"input_text","text":"one"},{"type":"input_text","text":"two <b>"}]},` +
-				`{"type":"message","role":"assistant","content":[{"type":"output_text","text":"I look."}]},` +
-				`{"type":"function_call","call_id":"a","name":"f","arguments":"{\"x\":1}"},{"type":"function_call","call_id":"b","name":"f","arguments":"{\"invalid\":\"{\\\"broken\\\":\"}"},` +
-				`{"type":"function_call_output","call_id":"a","output":"found"},{"type":"function_call_output","call_id":"b","output":"Error: …"},` +
-				`{"type":"function_call","call_id":"c","name":"g","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":""},` +
-				`{"type":"message","role":"assistant","content":[{"type":"output_text","text":"So."}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"[cat.png]"},` +
-				`{"type":"input_image","image_url":"data:image/png;base64,iVBORw0KGgogYW5kIHRoZSByZXN0"},{"type":"input_text","text":"look\n\n[image of #1, not shown]\n\n[image, not shown]"}]}]`,
-		},
-	} {
+	for _, wire := range []string{llm.WireChat, llm.WireResponses} {
 		_, got := send(t, openai.Options{APIKey: "secret", Wire: wire}, req)
 		check.Equal(t, "key", got.Header.Get("Authorization"), "Bearer secret")
+		var file bytes.Buffer
+		var want map[string]json.RawMessage
+		check.NoError(t, json.Compact(&file, check.Must(os.ReadFile("testdata/"+wire+".json"))(t)))
+		check.NoError(t, json.Unmarshal(file.Bytes(), &want))
+		check.Equal(t, wire+": fields", len(got.Body), len(want)) // the key of a cache is only OpenAI's
 		for name, value := range want {
-			check.Equal(t, name, string(got.Body[name]), value)
+			check.Equal(t, wire+": "+name, string(got.Body[name]), string(value))
 		}
 	}
 }
