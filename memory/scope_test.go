@@ -106,11 +106,10 @@ func TestModelCannotReachOtherConversations(t *testing.T) {
 		secret := map[string]int64{}
 		for _, name := range []string{"discord:1/12", "discord:@me/7", "discord:@me/8", "discord:2/10"} {
 			c := find(t, s, name)
-			past := make([]store.Inbound, 30)
-			for i := range past {
-				past[i] = said(i+1, "the plum is ripe in "+name)
+			for n := range 30 {
+				deliverOnly(t, c, said(n+1, "the plum is ripe in "+name))
 			}
-			check.Must(c.Past().Import(ctx, past))(t)
+			deliver(t, c)
 			secret[name] = keep(t, c, "Ann", "The plum of "+name+" is ripe", 20).ID
 			worker(t, c, 1, 4)
 		}

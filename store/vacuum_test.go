@@ -66,9 +66,11 @@ var scatteredFile = sync.OnceValue(func() []byte {
 // eraseScattered deletes what has the secret.
 func eraseScattered(t *testing.T, c *store.Conversation) {
 	t.Helper()
+	var marked []int
 	for i := 4; i <= scatteredMessages; i += 4 {
-		remove(t, c, i)
+		marked = append(marked, i)
 	}
+	remove(t, c, marked...)
 	for id := 1; id <= scatteredMemories; id += 4 {
 		check.NoError(t, memory.In(c.Store()).Purge(ctx, int64(id)))
 	}
