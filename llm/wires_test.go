@@ -99,7 +99,10 @@ func TestTextIsStreamed(t *testing.T) {
 func TestParallelToolCalls(t *testing.T) {
 	calls := []llm.Call{llmtest.Call("a", "lookup", map[string]string{"word": "tea"}), llmtest.Call("b", "lookup", map[string]string{"word": "pier"})}
 	forEveryProtocol(t, func(t *testing.T, w wire) {
-		server := w.open(t, llmtest.Once(func(x *llmtest.Exchange) { x.Piece("I look. "); x.UseAll(calls...) }))
+		server := w.open(t, llmtest.Once(func(x *llmtest.Exchange) {
+			x.Piece("I look. ")
+			x.UseAll(calls...)
+		}))
 		tool, messages := look, slices.Clone(hello.Messages)
 		tool.Run = func(_ context.Context, arguments json.RawMessage) (string, error) {
 			return "found " + string(arguments), nil
@@ -149,7 +152,10 @@ func TestForcedTool(t *testing.T) {
 
 func TestReasoningReturnsOnlyToItsModelWithinTurn(t *testing.T) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
-		server := w.open(t, llmtest.Once(func(x *llmtest.Exchange) { x.Think("they ask for tea"); x.Use("a", "lookup", `{"word":"tea"}`) }))
+		server := w.open(t, llmtest.Once(func(x *llmtest.Exchange) {
+			x.Think("they ask for tea")
+			x.Use("a", "lookup", `{"word":"tea"}`)
+		}))
 		req := hello
 		req.Tools, req.Reasoning = []llm.Tool{look}, "low"
 		model := w.model(t, server, openai.Options{})

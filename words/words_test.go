@@ -177,8 +177,8 @@ func FuzzSentences(f *testing.F) {
 
 func TestQuestions(t *testing.T) {
 	for text, want := range map[string]bool{
-		"Where does Ada live?": true, "where did I put it": true, "hey, what was the name": true, "remind me when it is": true, "你住在哪里？": true,
-		"أين تسكن؟": true, "tell me about the lighthouse": true, "Wo wohnst du?": true, "お名前は何ですか": true,
+		"Where does Ada live?": true, "where did I put it": true, "hey, what was the name": true, "remind me when it is": true,
+		"你住在哪里？": true, "أين تسكن؟": true, "tell me about the lighthouse": true, "Wo wohnst du?": true, "お名前は何ですか": true,
 		"": false, "I moved to Turin.": false, "first this; then that": false, "thanks": false, "whatever you say": false,
 	} {
 		check.Equal(t, text+" is a question", IsQuestion(text), want)
