@@ -74,5 +74,6 @@ func Example() {
 		fmt.Println(hit.Author+":", hit.Text)
 	}
 	// Output:
-	// Ann: Into the shed behind the harbour Bob: Where shall we put the kayak?
+	// Ann: Into the shed behind the harbour
+	// Bob: Where shall we put the kayak?
 }
