@@ -1,9 +1,15 @@
 package llm
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -12,71 +18,33 @@ import (
 	"cairn/internal/check"
 )
 
+// table returns the lines of a file in testdata, cut into columns. The last one is the body of a refusal.
+func table(t *testing.T, name string, columns int) (rows [][]string) {
+	t.Helper()
+	for line := range strings.Lines(string(check.Must(os.ReadFile("testdata/" + name))(t))) {
+		if row := strings.SplitN(line, " | ", columns); line != "\n" && line[0] != '#' {
+			check.Len(t, name, row, columns)
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+func refused(t *testing.T, status, body string) *Error {
+	t.Helper()
+	return Refused(check.Must(strconv.Atoi(status))(t), nil, []byte(body))
+}
+
 func TestRefusalsBecomeErrors(t *testing.T) {
-	for name, c := range map[string]struct {
-		status        int
-		body          string
-		kind          Kind
-		limit, prompt int
-		message       string // "": any
-	}{
-		"a string":                 {404, `{"error":"model 'x' not found, try pulling it first"}`, KindUnknownModel, 0, 0, "model 'x' not found, try pulling it first"},
-		"a list":                   {403, `[{"error":{"code":403,"message":"no permission","status":"PERMISSION_DENIED"}}]`, KindAuth, 0, 0, "no permission"},
-		"a message that is a list": {400, `{"error":{"message":["one","two"]}}`, KindBadRequest, 0, 0, "one: two"},
-		"a detail":                 {422, `{"detail":[{"loc":["body","messages"],"msg":"field required","type":"value_error.missing"}]}`, KindBadRequest, 0, 0, "field required (at [body messages])"},
-		"JSON in a string":         {502, `{"error":{"message":"Provider returned error","metadata":{"raw":"{\"error\":\"upstream is down\"}"}}}`, KindOverloaded, 0, 0, "Provider returned error: upstream is down"},
-		"a page":                   {502, "<html><head><style>p{}</style><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>", KindOverloaded, 0, 0, "<html><head><style>p{}</style><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>"},
-		"nothing":                  {500, "", KindOverloaded, 0, 0, "Internal Server Error"},
-		"no credit":                {402, `{"error":{"message":"Insufficient credits","code":402}}`, KindQuota, 0, 0, "Insufficient credits"},
-		"200 with a code":          {200, `{"error":{"message":"slow down","code":429}}`, KindRateLimited, 0, 0, "slow down"},
-		"200 nobody can sort":      {200, `{"error":"something broke"}`, KindOverloaded, 0, 0, "something broke"},
-
-		"OpenAI, words only":                    {400, `{"error":{"message":"This model's maximum context length is 8192 tokens. However, you requested 9001 tokens (8001 in the messages, 1000 in the completion)."}}`, KindOverflow, 8192, 8001, ""},
-		"OpenAI, configured limit":              {400, `{"error":{"message":"Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 300,100 tokens."}}`, KindOverflow, 272000, 300100, ""},
-		"Anthropic":                             {400, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 215023 tokens > 200000 maximum"}}`, KindOverflow, 200000, 215023, ""},
-		"Anthropic, with the answer":            {400, `{"type":"error","error":{"type":"invalid_request_error","message":"input length and ` + "`max_tokens`" + ` exceed context limit: 197000 + 8192 > 200000, decrease input length or ` + "`max_tokens`" + ` and try again"}}`, KindOverflow, 200000, 197000, ""},
-		"Bedrock":                               {400, `{"message":"Input is too long for requested model."}`, KindOverflow, 0, 0, ""},
-		"LM Studio":                             {400, `{"error":"Trying to keep the first 5000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens, which is not enough."}`, KindOverflow, 4096, 0, ""},
-		"SGLang":                                {400, `{"object":"error","message":"The input (9000 tokens) is longer than the model's context length (8192 tokens).","type":"BadRequestError","code":400}`, KindOverflow, 8192, 9000, ""},
-		"GitHub":                                {400, `{"error":{"message":"prompt token count of 138898 exceeds the limit of 64000","code":"model_max_prompt_tokens_exceeded"}}`, KindOverflow, 64000, 138898, ""},
-		"Gemini, a list":                        {400, `[{"error":{"code":400,"message":"The input token count (1200033) exceeds the maximum number of tokens allowed (1048575).","status":"INVALID_ARGUMENT"}}]`, KindOverflow, 1048575, 1200033, ""},
-		"xAI":                                   {400, `{"code":"Client specified an invalid argument","error":"This model's maximum prompt length is 131072 but the request contains 140229 tokens."}`, KindOverflow, 131072, 140229, ""},
-		"Groq":                                  {400, `{"error":{"message":"Please reduce the length of the messages or completion.","type":"invalid_request_error","param":"messages"}}`, KindOverflow, 0, 0, ""},
-		"llama.cpp with n_ctx":                  {400, `{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_prompt_tokens":5001,"n_ctx":4096}}`, KindOverflow, 4096, 5001, ""},
-		"llama.cpp, words only":                 {400, `{"error":"the request (5001 tokens) exceeds the available context size (4096 tokens), try increasing it"}`, KindOverflow, 4096, 5001, ""},
-		"Ollama":                                {400, `{"error":{"message":"the input length exceeds the context length","type":"invalid_request_error"}}`, KindOverflow, 0, 0, ""},
-		"Mistral":                               {400, `{"object":"error","message":"Prompt contains 40001 tokens and 0 draft tokens, too large for model with 32768 maximum context length","type":"invalid_request_prompt"}`, KindOverflow, 32768, 40001, ""},
-		"vLLM":                                  {400, `{"error":{"message":"You passed 3073 input tokens and requested 128000 output tokens. However, the model's context length is only 131072 tokens, resulting in a maximum input length of 3072 tokens. Please reduce the length of the input prompt. (parameter=input_tokens, value=3073)","type":"BadRequestError","param":"input_tokens","code":400}}`, KindOverflow, 131072, 0, ""},
-		"vLLM, older":                           {400, `{"object":"error","message":"This model's maximum context length is 4096 tokens. However, your request has 5000 input tokens.","type":"BadRequestError","code":400}`, KindOverflow, 4096, 5000, ""},
-		"SGLang, by its memory":                 {400, `{"object":"error","message":"Input length (160062 tokens) exceeds the maximum allowed length (59862 tokens). Use a shorter input or enable --allow-auto-truncate."}`, KindOverflow, 59862, 160062, ""},
-		"Text Generation Inference":             {422, "{\"error\":\"Input validation error: `inputs` must have less than 4095 tokens. Given: 5000\",\"error_type\":\"validation\"}", KindOverflow, 4095, 0, ""},
-		"DashScope":                             {400, `{"error":{"code":"invalid_parameter_error","message":"<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 30720]"}}`, KindOverflow, 0, 0, ""},
-		"Zhipu":                                 {400, `{"error":{"code":"1261","message":"Prompt exceeds max length"}}`, KindOverflow, 0, 0, ""},
-		"MiniMax, with a code":                  {400, `{"type":"error","error":{"type":"bad_request_error","message":"invalid params, context window exceeds limit (2013)","http_code":"400"}}`, KindOverflow, 0, 0, ""},
-		"OpenRouter, in what its provider said": {400, `{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"error\":{\"message\":\"prompt is too long: 201000 tokens > 200000 maximum\"}}","provider_name":"Anthropic"}}}`, KindOverflow, 200000, 201000, ""},
-		"OpenAI, more than a minute's tokens":   {429, `{"error":{"message":"Request too large for gpt-4o in organization org-1 on tokens per min (TPM): Limit 30000, Requested 40000. The input or output tokens must be reduced in order to run successfully.","type":"tokens","code":"rate_limit_exceeded"}}`, KindOverflow, 30000, 0, ""},
-		"Groq, more than a minute's tokens":     {413, `{"error":{"message":"Request too large for model ` + "`x`" + ` in organization ` + "`org_1`" + ` service tier ` + "`on_demand`" + ` on tokens per minute (TPM): Limit 12000, Requested 13921, please reduce your message size and try again.","type":"tokens","code":"rate_limit_exceeded"}}`, KindOverflow, 12000, 0, ""},
-		"inside a stream, without a status":     {0, `{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error","n_ctx":2048}}`, KindOverflow, 2048, 0, ""},
-
-		"a deadline of a context":           {500, `{"error":{"message":"context deadline exceeded (Client.Timeout exceeded while awaiting headers)"}}`, KindOverloaded, 0, 0, ""},
-		"the length of a field":             {400, `{"error":{"message":"messages.0.name: exceeds the maximum allowed length of 64"}}`, KindBadRequest, 0, 0, ""},
-		"a deadline inside a stream":        {0, `{"error":{"message":"context deadline exceeded"}}`, KindOverloaded, 0, 0, ""},
-		"tokens per minute":                 {429, `{"error":{"message":"Rate limit reached for gpt-4o in organization org-1 on tokens per min (TPM): Limit 30000, Used 29937, Requested 385. Please try again in 644ms. Please reduce the length of the messages.","code":"rate_limit_exceeded"}}`, KindRateLimited, 0, 0, ""},
-		"tokens per minute inside a stream": {0, `{"error":{"message":"Please reduce the length of the messages.","code":"rate_limit_exceeded"}}`, KindRateLimited, 0, 0, ""},
-		"a failing server":                  {503, `{"error":{"message":"maximum context length is 10 tokens"}}`, KindOverloaded, 0, 0, ""},
-		"max_tokens alone":                  {400, `{"error":{"message":"max_tokens is too large: 100000. This model supports at most 16384 completion tokens, whereas you provided 100000.","param":"max_tokens"}}`, KindBadRequest, 0, 0, ""},
-		"invalid parameter":                 {400, `{"error":{"code":"InvalidParameter","message":"Range of max_tokens should be [1, 8192]"}}`, KindBadRequest, 0, 0, ""},
-		"a filter that speaks of a limit":   {400, `{"error":{"message":"the value exceeds the limit of 100 characters"}}`, KindBadRequest, 0, 0, ""},
-		"a wrong key":                       {401, `{"error":{"message":"the prompt is too long ago forgotten key is invalid"}}`, KindAuth, 0, 0, ""},
-	} {
-		err := Refused(c.status, nil, []byte(c.body))
-		check.Equal(t, name, fmt.Sprint(err.Kind, err.Limit, PromptOf(err)), fmt.Sprint(c.kind, c.limit, c.prompt))
-		check.That(t, c.message == "" || err.Message == c.message, "%s: got %q, want %q", name, err.Message, c.message)
-		check.That(t, c.kind != KindOverflow || !err.Temporary(), "%s: it is retried", name)
+	for _, c := range table(t, "refusals.txt", 5) {
+		err := refused(t, c[1], c[4])
+		check.Equal(t, c[0], fmt.Sprintf("%s %d %d", err.Kind, err.Limit, PromptOf(err)), c[2])
+		check.That(t, c[3] == "" || err.Message == c[3], "%s: got %q, want %q", c[0], err.Message, c[3])
+		check.That(t, err.Kind != KindOverflow || !err.Temporary(), "%s: it is retried", c[0])
 	}
 }
 
-func TestRetryAfterForms(t *testing.T) {
+func TestRetryAfter(t *testing.T) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	for value, want := range map[string]time.Duration{
 		"1.5": 1500 * time.Millisecond, "Fri, 01 May 2026 12:00:30 GMT": 30 * time.Second, "Fri, 01 May 2026 11:00:00 GMT": 0,
@@ -85,9 +53,6 @@ func TestRetryAfterForms(t *testing.T) {
 		header := http.Header{"Retry-After": {value}, "Date": {now.Format(http.TimeFormat)}} // the clock here may be wrong
 		check.Equal(t, value, retryAfter(header, now.Add(3*time.Hour)), want)
 	}
-}
-
-func TestRetryAfterInTheBody(t *testing.T) {
 	for body, want := range map[string]time.Duration{
 		`{"error":{"message":"Limit 30000, Used 29937, Requested 385. Please try again in 644ms."}}`: 644 * time.Millisecond,
 		`{"error":{"message":"Rate limit reached. Please try again in 1m26.4s. Visit x"}}`:           86400 * time.Millisecond,
@@ -98,8 +63,7 @@ func TestRetryAfterInTheBody(t *testing.T) {
 	} {
 		check.Equal(t, body, Refused(429, nil, []byte(body)).RetryAfter, want)
 	}
-	header := http.Header{"Retry-After": {"7"}}
-	check.Equal(t, "header and body", Refused(429, header, []byte(`{"error":"try again in 20s"}`)).RetryAfter, 7*time.Second)
+	check.Equal(t, "header and body", Refused(429, http.Header{"Retry-After": {"7"}}, []byte(`{"error":"try again in 20s"}`)).RetryAfter, 7*time.Second)
 	check.Equal(t, "a bad request", Refused(400, nil, []byte(`{"error":"the tool said: try again in 20s"}`)).RetryAfter, 0)
 }
 
@@ -130,4 +94,88 @@ func TestLongRefusalIsClassifiedByItsStart(t *testing.T) {
 	body := check.Must(json.Marshal(map[string]any{"error": many}))(t)
 	n := len(strings.Join(parseComplaint(body).words, " "))
 	check.That(t, n <= maxExamined+10, "got %d bytes searched", n)
+}
+
+func TestEveryFailureHasARemedy(t *testing.T) {
+	where := Where{Model: "test-model", Address: "http://there.test/v1", Key: "TEST_KEY", Offered: []string{"near", "far"}}
+	type failure struct {
+		name       string
+		err        error
+		kind       Kind
+		said, todo string
+	}
+	keyless, filtered := where, &Error{Kind: KindFiltered, Message: "the answer has no text"}
+	keyless.NoKey = true
+	failures := []failure{
+		{"a long wait", &Error{Kind: KindRateLimited, Status: 429, RetryAfter: 30 * time.Minute}, KindRateLimited, "ask again in 30 minutes", "wait for 30 minutes"},
+		{"too late", &Error{Kind: KindUnreachable, Message: "no whole answer", Err: ErrLate}, KindUnreachable, "took too long", "smaller model"},
+		{"nothing listens", &Error{Kind: KindUnreachable, Message: "dial tcp: connection refused"}, KindUnreachable, "cannot reach the model", "start the server at http://there.test/v1"},
+		{"half an answer", &Error{Kind: KindTruncated, Message: "EOF"}, KindTruncated, "answer was incomplete", "closed the connection"},
+		{"a filtered answer", Located(filtered, Where{Model: where.Model, Address: where.Address}), KindFiltered, "provider's filter", "change the content filter"},
+		{"no key", Located(refused(t, "401", `{"error":{"message":"You didn't provide an API key."}}`), keyless), KindAuth, "requires an API key and I have none, so I cannot answer. Your message is saved; the bot's operator must set TEST_KEY.", "set TEST_KEY"},
+	}
+	for _, c := range table(t, "failures.txt", 6) {
+		failures = append(failures, failure{c[0], refused(t, c[1], c[5]), Kind(c[2]), c[3], c[4]})
+	}
+	used := map[int]bool{}
+	for _, f := range failures {
+		t.Run(f.name, func(t *testing.T) {
+			err := fmt.Errorf("turn 7: %w", Located(f.err, where))
+			check.Equal(t, "kind", KindOf(err), f.kind)
+			r, ok := RemedyOf(err)
+			check.Contains(t, "for people", r.Person, f.said)
+			check.That(t, ok && r.Reason != "", "got no reason")
+			check.Lacks(t, "sentence for people", r.Person, where.Address, where.Model, "there.test", "HTTP", "near")
+			var line bytes.Buffer
+			slog.New(slog.NewTextHandler(&line, nil)).Warn("turn_failed", LogAttrs(err)...)
+			check.Contains(t, "the log line", strings.ReplaceAll(line.String(), `\"`, `"`),
+				"model=test-model", "address=http://there.test/v1", f.todo, string(f.kind))
+			var e *Error
+			errors.As(err, &e)
+			used[slices.IndexFunc(causes, func(c cause) bool { return c.is(e) })] = true
+			temporary := []Kind{KindRateLimited, KindOverloaded, KindUnreachable, KindTruncated}
+			check.Equal(t, "temporary", e.Temporary(), slices.Contains(temporary, f.kind))
+		})
+	}
+	for i, c := range causes {
+		check.That(t, used[i], "no test covers the row %q", c.reason)
+	}
+}
+
+func TestAFailureIsLocatedOnce(t *testing.T) {
+	unlocated := refused(t, "401", "no")
+	first := Located(unlocated, Where{Model: "a", Address: "http://a"})
+	second := Located(first, Where{Model: "b", Address: "http://b"})
+	var e *Error
+	check.That(t, errors.As(second, &e) && e.Where.Model == "a", "got %v", second)
+	check.That(t, errors.As(error(unlocated), &e) && e.Where.Model == "", "the input error was changed: %v", unlocated)
+	other := errors.New("other")
+	check.Equal(t, "another error was changed", Located(other, Where{Model: "a"}), other)
+}
+
+func TestRejectedFieldsAreRecognized(t *testing.T) {
+	check.SkipUnderRace(t)
+	for _, c := range table(t, "unsupported.txt", 4) {
+		err := refused(t, c[1], c[3])
+		wrapped := fmt.Errorf("the turn failed: %w", err)
+		check.Equal(t, c[0]+": "+err.Message, rejected(wrapped), c[2])
+		check.That(t, (c[2] == "" || !err.Temporary()) && (!TakesNoImages(err) || RefusesImages(wrapped)), "%s: %q: retried unchanged", c[0], err)
+	}
+	for _, err := range []error{
+		nil, errors.New("it does not support tools"), errors.New("it does not support images"), Refused(500, nil, []byte("a tool server failed")),
+		Refused(503, nil, []byte("reasoning_content is missing")), Refused(500, nil, []byte("tool_choice crashed")),
+	} {
+		check.That(t, rejected(err) == "" && !RefusesImages(err) && (err == nil || KindOf(err) != KindBadRequest), "%v: got a refusal, want none", err)
+	}
+}
+
+func rejected(err error) string {
+	var all []string
+	for what, is := range map[string]func(error) bool{"tools": RefusesTools, "images": TakesNoImages, "reasoning": WantsReasoning, "free choice": RefusesForced} {
+		if is(err) {
+			all = append(all, what)
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
 }

@@ -154,13 +154,10 @@ func TestLongestAnswerIsLearned(t *testing.T) {
 			"Anthropic": "max_tokens: 16484 > 8192, which is the maximum allowed number of output tokens for m",
 		} {
 			var bounds []int
-			server := w.open(t, func(x *llmtest.Exchange) {
-				if bounds = append(bounds, x.Request.MaxTokens); x.Request.MaxTokens > 8192 {
-					x.Reject(400, "invalid_request_error", refusal)
-					return
-				}
-				x.Say("ok")
-			})
+			server := w.open(t, llmtest.Refusing(refusal, func(r llmtest.Request) bool {
+				bounds = append(bounds, r.MaxTokens)
+				return r.MaxTokens > 8192
+			}))
 			model, req := w.model(t, server, openai.Options{}), hello
 			req.MaxTokens, req.Reasoning = 100, "high"
 			for range 2 {

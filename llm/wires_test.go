@@ -1,14 +1,21 @@
-// One suite of conversations for every protocol, on strict servers.
+// One suite of conversations for every protocol, on strict servers, and on ones that send anything.
 
 package llm_test
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
 	"net/http/httptrace"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
+	"unicode/utf8"
 
 	"cairn/internal/check"
 	"cairn/llm"
@@ -31,7 +38,6 @@ func (w wire) connect(o openai.Options) (llm.Model, error) {
 	return openai.New(o)
 }
 
-// forEveryProtocol runs a test on each protocol.
 func forEveryProtocol(t *testing.T, test func(t *testing.T, w wire)) {
 	for _, w := range wires {
 		t.Run(w.name, func(t *testing.T) { test(t, w) })
@@ -59,7 +65,6 @@ var hello = llm.Request{Messages: []llm.Message{{Role: llm.RoleSystem, Text: "be
 
 var look = llm.Tool{Name: "lookup", Description: "looks up a word", Parameters: json.RawMessage(`{"type":"object","properties":{"word":{"type":"string"}}}`)}
 
-// ask sends hello to a server with this answer.
 func (w wire) ask(t *testing.T, answer func(*llmtest.Exchange)) (llm.Response, error) {
 	t.Helper()
 	return w.model(t, w.open(t, answer), openai.Options{}).Generate(t.Context(), hello, nil)
@@ -84,20 +89,20 @@ func TestTextIsStreamed(t *testing.T) {
 		check.EqualAll(t, "shown", shown, []string{"first ", "last"})
 		check.That(t, resp.Message.Text == "first last" && resp.FinishReason == llm.FinishStop && resp.Message.Role == llm.RoleAssistant, "got %+v", resp)
 		check.Equal(t, "usage", resp.Usage, (llm.Usage{Prompt: 1000, Cached: 600, Written: 300, Completion: 20}))
+		for _, reason := range []string{llm.FinishLength, llm.FinishFilter} { // why an answer ends
+			resp := check.Must(w.ask(t, func(x *llmtest.Exchange) { x.Piece("so far"); x.Finish(reason); x.Done() }))(t)
+			check.Equal(t, "answer", resp.FinishReason+" "+resp.Message.Text, reason+" so far")
+		}
 	})
 }
 
 func TestParallelToolCalls(t *testing.T) {
 	calls := []llm.Call{llmtest.Call("a", "lookup", map[string]string{"word": "tea"}), llmtest.Call("b", "lookup", map[string]string{"word": "pier"})}
 	forEveryProtocol(t, func(t *testing.T, w wire) {
-		server := w.open(t, func(x *llmtest.Exchange) {
-			if x.Request.Last().Role == llm.RoleTool {
-				x.Say("done")
-				return
-			}
+		server := w.open(t, llmtest.Once(func(x *llmtest.Exchange) {
 			x.Piece("I look. ")
 			x.UseAll(calls...)
-		})
+		}))
 		tool, messages := look, slices.Clone(hello.Messages)
 		tool.Run = func(_ context.Context, arguments json.RawMessage) (string, error) {
 			return "found " + string(arguments), nil
@@ -145,32 +150,18 @@ func TestForcedTool(t *testing.T) {
 	})
 }
 
-func TestStopReasons(t *testing.T) {
-	forEveryProtocol(t, func(t *testing.T, w wire) {
-		for _, reason := range []string{llm.FinishLength, llm.FinishFilter} {
-			resp := check.Must(w.ask(t, func(x *llmtest.Exchange) { x.Piece("so far"); x.Finish(reason); x.Done() }))(t)
-			check.Equal(t, "answer", resp.FinishReason+" "+resp.Message.Text, reason+" so far")
-		}
-	})
-}
-
 func TestReasoningReturnsOnlyToItsModelWithinTurn(t *testing.T) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
-		server := w.open(t, func(x *llmtest.Exchange) {
-			if x.Request.Last().Role == llm.RoleTool {
-				x.Say("done")
-				return
-			}
+		server := w.open(t, llmtest.Once(func(x *llmtest.Exchange) {
 			x.Think("they ask for tea")
 			x.Use("a", "lookup", `{"word":"tea"}`)
-		})
+		}))
 		req := hello
 		req.Tools, req.Reasoning = []llm.Tool{look}, "low"
 		model := w.model(t, server, openai.Options{})
 		resp, err := model.Generate(t.Context(), req, nil)
-		if err != nil || len(resp.Message.Native) == 0 || resp.Message.Text != "" {
-			t.Fatalf("got %+v, %v %q", resp, err, server.Refusals())
-		}
+		right := err == nil && len(resp.Message.Native) > 0 && resp.Message.Text == ""
+		check.Require(t, right, "got %+v, %v %q", resp, err, server.Refusals())
 		var again llm.Message // the transcript stores it between two requests
 		check.NoError(t, json.Unmarshal(check.Must(json.Marshal(resp.Message))(t), &again))
 		req.Messages = append(slices.Clone(req.Messages), again, llm.Message{Role: llm.RoleTool, CallID: "a", Tool: "lookup", Text: "found"})
@@ -202,5 +193,101 @@ func TestConnectionReuse(t *testing.T) {
 			check.NoError(t, check.ErrorOf(model.Generate(ctx, hello, nil)))
 		}
 		check.That(t, opened <= 6, "got %d connections for 10 requests", opened) // a late end of a body costs one
+	})
+}
+
+// FuzzAnswer sends any server response through each protocol: it becomes an answer or an
+// *llm.Error, and what is stored is sent back as valid JSON.
+func FuzzAnswer(f *testing.F) {
+	for wire, bodies := range [][]string{{
+		"data: {\"choices\":[{\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n",
+		"data: {\"choices\":[{\"delta\":{\"tool_calls\":[{}],\"Tool_Calls\":[{},{}]}}]}\n\n",
+		"data: {\"choices\":[{}],\"Choices\":[{},{\"delta\":{\"content\":\"x\"}}]}\n\ndata: [DONE]\n",
+		`{"choices":[{"message":{"reasoning_details":[{"index":0},null,3]}}]}`,
+		"error: [1]\n: \r\ndata: [\ndata: ]\n\n",
+	}, {
+		"data: {\"type\":\"response.output_text.delta\",\"output_index\":0,\"delta\":\"x\"}\n\ndata: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\"}}\n",
+		"event: response.output_item.done\ndata: {\"type\":\"response.output_item.done\",\"output_index\":-1,\"item\":{\"type\":\"reasoning\",\"encrypted_content\":\"\xff\"}}\n\ndata: {\"type\":\"response.incomplete\",\"response\":{\"status\":\"incomplete\"}}\n",
+		"data: {\"type\":\"response.output_item.added\",\"output_index\":0,\"item\":{\"type\":\"function_call\",\"name\":\"f\"}}\n\ndata: {\"type\":\"response.function_call_arguments.delta\",\"output_index\":0,\"delta\":null}\n\n",
+		`{"status":"completed","output":[{"type":"message","content":[{"text":"x"}]},{"type":"function_call"}]}`,
+		"data: {\"type\":\"response.failed\",\"response\":{\"status\":\"failed\",\"error\":[1]}}\n\n",
+		"data: {\"type\":\"response.completed\",\"response\":7}\n\n",
+	}, {
+		"event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":3}}}\n\n",
+		"data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"thinking\"}}\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"thinking\":\"a\",\"signature\":\"b\"}}\n\ndata: {\"type\":\"message_stop\"}\n\n",
+		"data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"f\",\"input\":{}}}\n\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"partial_json\":\"{\"}}\n\ndata: {\"type\":\"message_stop\"}\n\n",
+		`{"type":"message","content":[{"type":"text","text":"a"},{"type":"redacted_thinking","data":"x"}],"stop_reason":"end_turn"}`,
+		"event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"}}\n\n", "<html>", "error: x", "data: {\ndata: }\n\n",
+	}} {
+		for _, body := range bodies {
+			f.Add(wire, body)
+		}
+	}
+	f.Fuzz(func(t *testing.T, wire int, body string) {
+		client := &http.Client{Transport: llmtest.RoundTrip(func(r *http.Request) (*http.Response, error) { // the same answer to every request
+			sent, err := io.ReadAll(r.Body)
+			check.That(t, err == nil && json.Valid(sent), "after %q: got request %s, %v", body, sent, err)
+			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(iotest.OneByteReader(strings.NewReader(body)))}, nil
+		})}
+		model := check.Must(wires[max(wire, 0)%len(wires)].connect(openai.Options{
+			Model: "m", BaseURL: "http://127.0.0.1/v1", MaxRetries: -1, MaxAnswer: 10_000, IdleTimeout: time.Minute, HTTPClient: client,
+		}))(t)
+		req, shown := llm.Request{Messages: []llm.Message{user("x")}}, ""
+		resp, err := model.Generate(context.Background(), req, func(delta string) { shown += delta })
+		var e *llm.Error
+		if err == nil && (resp.FinishReason == "" || resp.Message.Text != shown) || err != nil && (!errors.As(err, &e) || e.Kind == "") {
+			t.Errorf("%q: got %+v, shown as %q, %v", body, resp, shown, err)
+		}
+		m := resp.Message
+		if !utf8.ValidString(m.Text) || strings.Contains(m.Text, "\x00") || len(m.Native) > 0 && !(json.Valid(m.Native) && utf8.Valid(m.Native)) {
+			t.Errorf("%q: stored as %q, %q", body, m.Text, m.Native)
+		}
+		if err != nil {
+			return
+		}
+		req.Messages = append(req.Messages, m)
+		for _, call := range m.Calls {
+			req.Messages = append(req.Messages, llm.Message{Role: llm.RoleTool, CallID: call.ID})
+		}
+		_, _ = model.Generate(context.Background(), req, nil) // client checks the request
+	})
+}
+
+// TestManySmallPartsUseLittleMemory limits the memory for reading a megabyte: these once took up to 400 MB.
+func TestManySmallPartsUseLittleMemory(t *testing.T) {
+	check.SkipUnderRace(t)
+	many := "[" + strings.Repeat("{},", 300_000) + "{}]"
+	bodies := map[string]map[string]string{
+		llm.WireChat: {
+			"choices":           `{"choices":` + many + `}`,
+			"tool calls":        `{"choices":[{"index":0,"delta":{"tool_calls":` + many + `}}]}`,
+			"reasoning details": `{"choices":[{"index":0,"delta":{"content":"x","reasoning_details":` + many + `}}]}`,
+		},
+		llm.WireResponses: {
+			"items": `{"type":"response.completed","status":"completed","output":` + many + `,"response":{"output":` + many + `}}`,
+		},
+		llm.WireMessages: {
+			"an event": `{"type":"news","x":` + many + `}`,
+			"blocks":   `{"type":"message","content":` + many + `}`,
+			"events":   strings.Repeat(`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`+"\n\ndata: ", 2000) + "{}",
+		},
+	}
+	forEveryProtocol(t, func(t *testing.T, w wire) {
+		for name, body := range bodies[w.name] {
+			for form, write := range map[string]func(*llmtest.Exchange){
+				"in a stream":  func(x *llmtest.Exchange) { x.Write("data: " + body + "\n\n"); x.Done() },
+				"in one piece": func(x *llmtest.Exchange) { x.Refuse(200, "", strings.ReplaceAll(body, `"delta"`, `"message"`)) },
+			} {
+				t.Run(name+" "+form, func(t *testing.T) {
+					model := w.model(t, w.open(t, write), openai.Options{})
+					var before, after runtime.MemStats
+					runtime.ReadMemStats(&before)
+					_, err := model.Generate(t.Context(), hello, nil)
+					runtime.ReadMemStats(&after)
+					took := (after.TotalAlloc - before.TotalAlloc) >> 20
+					check.That(t, err != nil && took <= 40, "%v; got %d MiB used", err, took)
+				})
+			}
+		}
 	})
 }

@@ -11,7 +11,6 @@ import (
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/store"
-	"cairn/transcript"
 )
 
 func TestMain(m *testing.M) { storetest.Main(m) }
@@ -24,14 +23,9 @@ var (
 	dump, number, remove = storetest.Dump, storetest.Number, storetest.Remove
 	imported, newTalk    = storetest.Imported, storetest.NewConversation
 	details, message     = storetest.Memory, storetest.Message
+	toolsAt, worker      = storetest.ToolsAt, storetest.Worker
 )
 
-// toolsAt returns the tools of a turn.
-func toolsAt(c *store.Conversation, turn int64) []llm.Tool {
-	return memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return turn }})
-}
-
-// call returns the answer of a tool.
 func call(t check.Tester, tools []llm.Tool, name, arguments string) string {
 	t.Helper()
 	return check.Must(storetest.Call(tools, name, arguments))(t)
@@ -45,12 +39,6 @@ func save(t check.Tester, tools []llm.Tool, content string, message int64, more 
 
 func arguments(content string, message int64, more string) string {
 	return fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [%d]%s}`, content, message, more)
-}
-
-// worker starts a worker's job over [from, to].
-func worker(t testing.TB, c *store.Conversation, from, to int64) summarize.Job {
-	t.Helper()
-	return storetest.Begin(t, c, transcript.Leaf, transcript.Worker, from, to)
 }
 
 // finish stores a job's summary, and returns the new memories.

@@ -72,7 +72,6 @@ func TestRecallFindsOtherForms(t *testing.T) {
 	}
 }
 
-// manyWords returns a text of n different words.
 func manyWords(n int) string {
 	words := make([]string, n)
 	for i := range words {
@@ -248,8 +247,7 @@ func FuzzRecall(f *testing.F) {
 
 var vocabularyOfTests = []string{"tea", "teas", "harbour", "Pepper", "猫", "勉強", "7", "May", "yesterday", "when", "Ann", "I", "weather?", "\"quoted\"", "the", "running", "x"}
 
-// FuzzTools calls each tool with any arguments: it answers, or reports their errors, in valid text,
-// and the database stays sound.
+// FuzzTools calls each tool with any arguments: it answers, or reports their errors, in valid text, and the database stays sound.
 func FuzzTools(f *testing.F) {
 	s := storetest.OpenStore(f, f.TempDir())
 	c := find(f, s, "terminal:general")

@@ -195,7 +195,6 @@ func TestMemoriesMaskSecrets(t *testing.T) {
 	check.Len(t, "found by the secret", searched(t, c, key, 10), 0)
 }
 
-// sayHello delivers a message by a person with an id and a name.
 func sayHello(t *testing.T, c *store.Conversation, n int, id, name string) {
 	t.Helper()
 	m := said(n, "hello")
@@ -211,8 +210,7 @@ func wantSaved(t *testing.T, c *store.Conversation, content string, want bool) {
 	check.That(t, out != want && (out || err == nil), "%q in %s: %v", content, c.Name(), err)
 }
 
-// TestOptOutIsByIDNotName: a name that is a word of every other sentence does not
-// keep anyone else's memories from being saved.
+// TestOptOutIsByIDNotName: a name that is a word of every other sentence does not keep anyone else's memories from being saved.
 func TestOptOutIsByIDNotName(t *testing.T) {
 	c := newTalk(t)
 	for n, name := range []string{"the", "a", "Will", "Carl"} {
@@ -248,8 +246,7 @@ func TestOptOutBelowChannel(t *testing.T) {
 	wantSaved(t, elsewhere, "Carl rows", true) // another Carl
 }
 
-// Those who opted out are known by the name they have here, and still after /forget me, unless
-// somebody else here has the name.
+// Those who opted out are known by the name they have here, and still after /forget me, unless somebody else here has the name.
 func TestOptOutUnderOtherNames(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	here, there := find(t, s, "discord:1/2"), find(t, s, "discord:3/4")

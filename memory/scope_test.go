@@ -13,13 +13,7 @@ import (
 	"cairn/store"
 )
 
-// town is a store with two servers; each place remembers its own name.
-type town struct {
-	t *testing.T
-	s *store.Store
-}
-
-// places are the places of a town, and who may read each.
+// places are the places of two servers, and who may read each.
 var places = map[string]store.Audience{
 	"discord:1/10": store.ServerWide, "discord:1/11": store.ServerWide,
 	"discord:1/12": store.Members, "discord:1/13": "", // a private channel, and one of which nothing was reported
@@ -33,30 +27,20 @@ var places = map[string]store.Audience{
 	`discord:1/10/100) OR (1=1`: store.Members, "terminal:general": "", "terminal:other": "",
 }
 
-func newTown(t *testing.T) *town {
-	v := &town{t, storetest.OpenStore(t, t.TempDir())}
+// Each place remembers where it is.
+func TestScopes(t *testing.T) {
+	s := storetest.OpenStore(t, t.TempDir())
 	for name, audience := range places {
-		c := find(t, v.s, name)
-		m := said(1, "we meet at "+name)
-		m.Audience = audience
-		deliver(t, c, m)
+		c := find(t, s, name)
+		deliver(t, c, storetest.Within(audience, said(1, "we meet at "+name)))
 		save(t, toolsAt(c, 1), fmt.Sprintf("We meet at %d", c.ID()), 1, "")
 	}
-	return v
-}
-
-// recalls returns the places whose memories a place recalls.
-func (v *town) recalls(name, query string) (found []string) {
-	v.t.Helper()
-	memories, total, err := memory.Of(find(v.t, v.s, name)).List(ctx, memory.Filter{Query: query})
-	check.Require(v.t, err == nil && total == len(memories), "%d of %d, %v", len(memories), total, err)
-	found = storetest.Map(memories, func(m memory.Memory) string { return m.Conversation })
-	slices.Sort(found)
-	return found
-}
-
-func TestScopes(t *testing.T) {
-	v := newTown(t)
+	recalls := func(name, query string) []string { // the places of the memories
+		t.Helper()
+		memories, total, err := memory.Of(find(t, s, name)).List(ctx, memory.Filter{Query: query})
+		check.Require(t, err == nil && total == len(memories), "%d of %d, %v", len(memories), total, err)
+		return slices.Sorted(slices.Values(storetest.Map(memories, func(m memory.Memory) string { return m.Conversation })))
+	}
 	besides := map[string]string{ // its own, it has another place's
 		"discord:1/10": "discord:1/10/100", "discord:1/10/100": "discord:1/10", "discord:1/10/101": "discord:1/10",
 		"discord:1/12": "discord:1/12/120", "discord:1/12/120": "discord:1/12", "discord:1/12/121": "discord:1/12",
@@ -74,17 +58,17 @@ func TestScopes(t *testing.T) {
 				want = pool
 			}
 			for _, query := range queries {
-				check.EqualAll(t, fmt.Sprintf("shared %v: %s recalls %q", shared, name, query), v.recalls(name, query), want)
+				check.EqualAll(t, fmt.Sprintf("shared %v: %s recalls %q", shared, name, query), recalls(name, query), want)
 			}
 		}
 	}
 	// Each keeps its own; a thread has its channel's too, and a channel those of the threads all its readers may read.
 	wants(false, "", "meet", `NEAR(meet*) OR "`, "meet %' OR 1=1 --")
 	// Switched on, the public channels of one server of one connector have theirs in common, and nothing else has.
-	memory.In(v.s).Share(true)
+	memory.In(s).Share(true)
 	wants(true, "", "meet", `meet" OR "`)
 
-	c := find(t, v.s, "discord:1/11")
+	c := find(t, s, "discord:1/11")
 	for _, server := range []bool{false, true} {
 		d := summarize.MemoryDraft{Kind: "fact", Content: fmt.Sprintf("The cake is kept in cupboard %v", server)}
 		check.Must(memory.Of(c).Keep(ctx, memory.KeepRequest{Server: server, Person: "Ann", PersonID: "0", MemoryDraft: d}))(t)
@@ -92,7 +76,7 @@ func TestScopes(t *testing.T) {
 	cake := func(want []string, names ...string) {
 		t.Helper()
 		for _, name := range names {
-			check.EqualAll(t, name, v.recalls(name, "cake"), want)
+			check.EqualAll(t, name, recalls(name, "cake"), want)
 		}
 	}
 	// What is for a channel stays in it, and what is for the server is known everywhere on it.
@@ -101,18 +85,17 @@ func TestScopes(t *testing.T) {
 	cake(nil, "discord:1/12", "discord:1/10/101", "discord:2/10", "discord:@me/7")
 	// A channel that is closed is in common with none from then on.
 	for _, audience := range []store.Audience{"", store.Members} {
-		m := said(2, "hello "+string(audience))
+		m := storetest.Within(audience, said(2, "hello "+string(audience)))
 		m.ID += string(audience)
-		m.Audience = audience
 		check.Must(c.Inbox().Deliver(ctx, m))(t)
 		_, here, err := memory.Of(c).Shared(ctx)
 		check.NoError(t, err)
 		check.Equal(t, fmt.Sprintf("found for %q", audience), here, audience == "")
 	}
 	cake(nil, "discord:1/10")
-	check.EqualAll(t, "its own", v.recalls("discord:1/11", ""), []string{"discord:1/11", "discord:1/11", "discord:1/11"})
-	memory.In(v.s).Share(false)
-	check.EqualAll(t, "switched off again", v.recalls("discord:1/10", ""), []string{"discord:1/10", "discord:1/10/100"})
+	check.EqualAll(t, "its own", recalls("discord:1/11", ""), []string{"discord:1/11", "discord:1/11", "discord:1/11"})
+	memory.In(s).Share(false)
+	check.EqualAll(t, "switched off again", recalls("discord:1/10", ""), []string{"discord:1/10", "discord:1/10/100"})
 }
 
 // A model cannot reach another conversation by its IDs, with or without sharing.
@@ -123,20 +106,16 @@ func TestModelCannotReachOtherConversations(t *testing.T) {
 		secret := map[string]int64{}
 		for _, name := range []string{"discord:1/12", "discord:@me/7", "discord:@me/8", "discord:2/10"} {
 			c := find(t, s, name)
-			past := make([]store.Inbound, 30)
-			for i := range past {
-				past[i] = said(i+1, "the plum is ripe in "+name)
+			for n := range 30 {
+				deliverOnly(t, c, said(n+1, "the plum is ripe in "+name))
 			}
-			check.Must(c.Past().Import(ctx, past))(t)
+			deliver(t, c)
 			secret[name] = keep(t, c, "Ann", "The plum of "+name+" is ripe", 20).ID
 			worker(t, c, 1, 4)
 		}
 		for _, name := range []string{"discord:1/10", "discord:@me/9", "discord:1/12/5"} {
 			c := find(t, s, name)
-			m := said(1, "hello")
-			m.Audience = store.ServerWide
-			deliver(t, c, m)
-			deliver(t, c, said(2, "what is ripe?"))
+			deliver(t, c, storetest.Within(store.ServerWide, said(1, "hello")), said(2, "what is ripe?"))
 			for foreign, id := range secret {
 				if name == "discord:1/12/5" && foreign == "discord:1/12" { // a thread recalls its channel's memories
 					continue
@@ -198,9 +177,7 @@ func TestPrivateMemoriesDoNotLeak(t *testing.T) {
 	memory.In(s).Share(true)
 	here, there := find(t, s, "discord:1/10"), find(t, s, "discord:1/11")
 	for _, c := range []*store.Conversation{here, there} {
-		m := said(1, "hello")
-		m.Audience = store.ServerWide
-		deliver(t, c, m)
+		deliver(t, c, storetest.Within(store.ServerWide, said(1, "hello")))
 	}
 	keep(t, here, "Ann", "my parrot is called Coco")
 	search := func() string {

@@ -220,13 +220,11 @@ func TestDeletionReachesOthersRecall(t *testing.T) {
 			s := storetest.OpenStore(t, t.TempDir())
 			memory.In(s).Share(true)
 			a, b := find(t, s, test.from), find(t, s, test.to)
-			play, ask := said(1, "I play the "+secret), asking(1, "what does Ann play?")
-			play.Audience, ask.Audience = store.ServerWide, store.ServerWide
-			deliver(t, a, play, said(2, "well"))
+			deliver(t, a, storetest.Within(store.ServerWide, said(1, "I play the "+secret)), said(2, "well"))
 			keep(t, a, "Ann", "Ann plays the "+secret, 1)
 			keep(t, a, "Ann", "Ann rows", 2)
 			storetest.Run(t, s, "UPDATE memories SET reach = 'server'")
-			deliver(t, b, ask)
+			deliver(t, b, storetest.Within(store.ServerWide, asking(1, "what does Ann play?")))
 			answerFinding(t, b, 1, 2, "memory_search", foundBy(t, b, 1, "memory_search", "plays"))
 			found, told := message(t, b, 3).Text, ""
 			a.Store().WatchCopies(func(name string, seqs []int64) { told += fmt.Sprint(name, seqs) })
@@ -275,8 +273,7 @@ func TestCopiesOfPurgedAndErasedMemories(t *testing.T) {
 		deliver(t, c, said(1, secret), asking(3, "I moved"))
 		keep(t, c, "Bob", "Bob plays the loud "+secret+" at home", 1)
 		save := func(turn int64, content string) string {
-			tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return turn }})
-			return check.Must(storetest.Call(tools, "memory_save", `{"content":"`+content+`","kind":"fact"}`))(t)
+			return check.Must(storetest.Call(storetest.ToolsAt(c, turn), "memory_save", `{"content":"`+content+`","kind":"fact"}`))(t)
 		}
 		answer := save(2, "Bob plays the loud drum at home")
 		check.Contains(t, "answer", answer, secret)

@@ -52,7 +52,7 @@ func TestErasing(t *testing.T) {
 			deliverOnly(t, c, saidBy(n, "a", "Ann", fmt.Sprint(secret, n)), saidBy(n+1, "b", "Ann", fmt.Sprint("it rained ", n))) // of one name
 		}
 		deliver(t, c)
-		j := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 100)
+		j := storetest.Worker(t, c, 1, 100)
 		check.Must(j.Store(ctx, summarize.Summary{Text: "all about the " + secret}))(t)
 		storetest.ApplyRows(t, c, j.ID())
 		deliverOnly(t, c, saidBy(201, "a", "Ann", secret), saidBy(202, "b", "Ann", "I wait"))
@@ -154,7 +154,7 @@ func TestOptingOut(t *testing.T) {
 	c := newTalk(t)
 	deliver(t, c, saidBy(2, "a", "Ann Lee", "I like tea"), saidBy(1, "b", "Bob", "Ann likes tea"))
 	before := remember(t, c, "tea is hot", "", 1)
-	worker := storetest.Begin(t, c, transcript.Leaf, transcript.Worker, 1, 2)
+	worker := storetest.Worker(t, c, 1, 2)
 	save := func(content string, message int) error {
 		return check.ErrorOf(storetest.Call(worker.Tools(9), "memory_save", fmt.Sprintf(`{"content":%q,"kind":"fact","messages":[%d]}`, content, message)))
 	}

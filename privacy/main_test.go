@@ -31,7 +31,6 @@ func wantSeqs(t *testing.T, c *store.Conversation, want ...int64) {
 	check.EqualAll(t, "transcript", storetest.Seqs(check.Must(c.Transcript().Page(ctx, 1, 500))(t)), want)
 }
 
-// wantNoMemory checks that memories are deleted.
 func wantNoMemory(t *testing.T, c *store.Conversation, ids ...int64) {
 	t.Helper()
 	for _, id := range ids {
@@ -39,11 +38,9 @@ func wantNoMemory(t *testing.T, c *store.Conversation, ids ...int64) {
 	}
 }
 
-// foundBy returns what a tool finds in a turn.
 func foundBy(t *testing.T, c *store.Conversation, turn int64, tool, query string) string {
 	t.Helper()
-	tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return turn }})
-	return check.Must(storetest.Call(tools, tool, fmt.Sprintf(`{"query":%q}`, query)))(t)
+	return check.Must(storetest.Call(storetest.ToolsAt(c, turn), tool, fmt.Sprintf(`{"query":%q}`, query)))(t)
 }
 
 // answerFinding answers a turn in which a tool found something, which the answer quotes as the one without a model does.

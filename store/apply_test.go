@@ -160,8 +160,3 @@ func TestUndo(t *testing.T) {
 	storetest.Commit(t, c, func(s *transcript.State) (transcript.Change, error) { return s.Clear(11), nil })
 	check.Equal(t, "cleared after the undo of the first one", undo(t, c).ClearedTo, 11)
 }
-
-func begin(t *testing.T, c *store.Conversation, from, to int64) summarize.Job {
-	t.Helper()
-	return storetest.Begin(t, c, transcript.Leaf, transcript.Worker, from, to)
-}

@@ -124,9 +124,8 @@ func TestBackupsFromWrongClock(t *testing.T) {
 	check.Contains(t, "the newest backup", made[0], storetest.Day.Add(4*day).Format("20060102"))
 }
 
-// Each copy of a bot that writes as fast as it can is whole, can be restored, and has what was
-// accepted up to one moment: everything from before the copy, and no message without those before
-// it.
+// Each copy of a bot that writes as fast as it can is whole, can be restored, and has what was accepted up to one moment:
+// everything from before the copy, and no message without those before it.
 func TestBackupDuringWrites(t *testing.T) {
 	c := newTalk(t)
 	var accepted, stopped atomic.Int64

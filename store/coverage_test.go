@@ -17,9 +17,8 @@ import (
 	"cairn/transcript"
 )
 
-// coverage is a conversation that changes in random order: whatever is started, stored, applied,
-// hidden, edited, deleted or lost in a crash, each message is always in exactly one place, or
-// deleted, and each row has the right count.
+// coverage is a conversation that changes in random order: whatever is started, stored, applied, hidden, edited, deleted or lost
+// in a crash, each message is always in exactly one place, or deleted, and each row has the right count.
 type coverage struct {
 	t   *testing.T
 	dir string

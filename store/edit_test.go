@@ -12,7 +12,6 @@ import (
 	"cairn/store"
 )
 
-// changed edits a message, and reports whether that changed anything.
 func changed(t testing.TB, c *store.Conversation, m store.Inbound) bool {
 	t.Helper()
 	_, changed, err := c.Transcript().Edit(ctx, m, nil)
@@ -96,7 +95,6 @@ func incomplete(n int, text string) store.Inbound {
 	return m
 }
 
-// incompletes returns what is to be completed.
 func incompletes(t *testing.T, c *store.Conversation, want ...string) []store.Inbound {
 	t.Helper()
 	found := check.Must(c.Inbox().Incomplete(ctx))(t)

@@ -126,8 +126,7 @@ func TestDeletionsReachThreads(t *testing.T) {
 	check.That(t, len(rows) == 1 && rows[0].Messages == 4 && rows[0].Kind == transcript.Placeholder, "a copy of a rollup: got %+v", rows)
 }
 
-// answerUnder finishes the turn of message asked with a reply and a context, and reports
-// whether the context was stored.
+// answerUnder finishes the turn of message asked with a reply and a context, and reports whether the context was stored.
 func answerUnder(t *testing.T, c *store.Conversation, asked int64, ctxOf transcript.Context, version int64) (stored bool) {
 	t.Helper()
 	ctxOf.Seq = asked

@@ -41,12 +41,10 @@ func TestHeldDeliveries(t *testing.T) {
 	const name = "terminal:new"
 	check.Equal(t, "held without a rewrite", check.Must(hold(s, sent(name, said(1, "first"), said(2, "second"))))(t), false)
 	check.NoError(t, s.Rewriting(ctx))
-	picture := said(4, "look")
-	picture.Attachments = []chat.Attachment{{Kind: "image", Name: "cat.png", Data: []byte("cat")}}
 	edited := editedLater(5, "fifth, edited", 1)
 	for _, d := range []store.Delivery{
 		sent(name, said(2, "second"), said(3, "third")), // the platform repeats the second
-		sent(name, picture),
+		sent(name, withPicture(4, "cat")),
 		sent(name, said(5, "fifth"), said(6, "sixth")),
 		{Conversation: name, Edited: &edited},
 		{Conversation: name, Deleted: []string{said(6, "").ID, said(1, "").ID}},

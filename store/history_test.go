@@ -40,7 +40,6 @@ func TestExpand(t *testing.T) {
 	check.Error(t, check.ErrorOf(find(t, c.Store(), "terminal:other").Transcript().Expand(ctx, a, 1, 100)), store.ErrNotFound)
 }
 
-// shape describes what a step applied.
 func shape(s store.AppliedStep) string {
 	return strings.Join(storetest.Map(s.All, func(l store.ListedCompaction) string {
 		return fmt.Sprintf("%s %s %d-%d", l.Kind, l.By, l.From, l.To)
@@ -106,12 +105,6 @@ func TestRecent(t *testing.T) {
 	want(storetest.Day, time.Now().Add(-time.Hour), 10) // stored by then
 }
 
-// viewed returns the result of a query on a view, one row per line.
-func viewed(t *testing.T, s *store.Store, query string) string {
-	t.Helper()
-	return strings.Join(storetest.Rows(t, s, query), "\n")
-}
-
 func TestCompactionListMatchesView(t *testing.T) {
 	c := imported(t, 9)
 	s := c.Store()
@@ -122,10 +115,10 @@ func TestCompactionListMatchesView(t *testing.T) {
 	all, total, err := s.Compactions(ctx, store.CompactionFilter{})
 	check.Require(t, err == nil && total == 5 && len(all) == 5, "%d of %d, %v", len(all), total, err)
 	for _, l := range all {
-		got := viewed(t, s, fmt.Sprintf(`SELECT format('%%s %%s %%s %%s #%%d-#%%d %%d %%d %%d %%d %%s %%s|%%s %%s', channel, state, trigger, kind, from_seq, to_seq, messages,
+		got := storetest.Rows(t, s, fmt.Sprintf(`SELECT format('%%s %%s %%s %%s #%%d-#%%d %%d %%d %%d %%d %%s %%s|%%s %%s', channel, state, trigger, kind, from_seq, to_seq, messages,
 			before_tokens, after_tokens, summary_tokens, made_by, model, error, coalesce(applied_at, started_at)) FROM compactions_view WHERE id = %d`, l.ID))
-		check.Equal(t, "view", got, fmt.Sprintf("%s %s %s %s #%d-#%d %d %d %d %d %s %s|%s %s", l.Channel, l.State, l.Trigger, l.Kind, l.From, l.To,
-			l.Messages, l.BeforeTokens, l.AfterTokens, l.SummaryTokens, l.By, l.Model, l.Error, l.Time.UTC().Format(time.DateTime)))
+		check.EqualAll(t, "view", got, []string{fmt.Sprintf("%s %s %s %s #%d-#%d %d %d %d %d %s %s|%s %s", l.Channel, l.State, l.Trigger, l.Kind, l.From, l.To,
+			l.Messages, l.BeforeTokens, l.AfterTokens, l.SummaryTokens, l.By, l.Model, l.Error, l.Time.UTC().Format(time.DateTime))})
 	}
 	for _, f := range []struct {
 		store.CompactionFilter
@@ -151,10 +144,10 @@ func TestCompactionListMatchesView(t *testing.T) {
 	edit(t, c, 1, "the "+secret)
 	remove(t, c, 2, 3, 4, 5, 6, 7, 8)
 	const at = " Bob 2026-03-01 09:0"
-	check.Equal(t, "messages", viewed(t, s, line), "#1"+at+"1:00 the "+secret+"\n#9"+at+"9:00 message number 9")
+	check.EqualAll(t, "messages", storetest.Rows(t, s, line), []string{"#1" + at + "1:00 the " + secret, "#9" + at + "9:00 message number 9"})
 	remove(t, c, 1)
 	const texts = "SELECT text FROM messages_view UNION ALL SELECT summary FROM compactions_view"
-	check.Lacks(t, "views", viewed(t, s, texts), secret, "message number 8")
+	check.Lacks(t, "views", strings.Join(storetest.Rows(t, s, texts), "\n"), secret, "message number 8")
 	for _, view := range []string{"messages_view", "compactions_view"} {
 		check.ErrorContains(t, view, check.ErrorOf(s.Writing().Exec("DELETE FROM "+view)), "cannot modify")
 	}

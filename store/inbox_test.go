@@ -73,8 +73,7 @@ func TestDeliver(t *testing.T) {
 	})
 }
 
-// A message is stored once, and is as much addressed as the strongest of its deliveries: not at all,
-// optionally, or by a person.
+// A message is stored once, and is as much addressed as the strongest of its deliveries: not at all, optionally, or by a person.
 func TestDeliverIsIdempotent(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	round := 0

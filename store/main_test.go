@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
@@ -24,7 +23,6 @@ import (
 
 // TestMain runs the test binary as a separate bot where a test needs one to kill.
 func TestMain(m *testing.M) {
-	time.Local = time.UTC // the program's default: rendered text must not depend on the machine
 	bots := map[string]func(dir string){"busy": busyBot, "erasing": eraseAgainAndAgain, "holding": holdAgainAndAgain}
 	if bot, ok := bots[os.Getenv("CAIRN_TEST_BOT")]; ok {
 		bot(os.Getenv("CAIRN_TEST_DIR"))
@@ -77,7 +75,7 @@ var (
 	dump, number         = storetest.Dump, storetest.Number
 	find, load, peek     = storetest.Find, storetest.Load, storetest.Peek
 	imported, newTalk    = storetest.Imported, storetest.NewConversation
-	message              = storetest.Message
+	message, begin       = storetest.Message, storetest.Worker
 )
 
 // play takes steps, separated by semicolons, on a conversation, and returns the ids of the rows that it made, in order. "say
@@ -208,7 +206,6 @@ func repairRow(t *testing.T, c *store.Conversation, kind transcript.Kind, from, 
 	return j
 }
 
-// ids returns the platform's ids of messages.
 func ids(messages []chat.Message) []string {
 	return storetest.Map(messages, func(m chat.Message) string { return m.ID })
 }

@@ -87,6 +87,7 @@ func TestResultsApplyInTheirSession(t *testing.T) {
 	check.Equal(t, "messages", load(t, c).Head.Earlier[0].Rows[0].Messages, 8)
 }
 
+// Only those that are shown, or unfinished, are read; and the queries of each compaction do not get slower as they accumulate.
 func TestHundredsOfSessions(t *testing.T) {
 	c := newTalk(t)
 	// 300 sessions of one message each, with a worker's summary.
@@ -114,11 +115,6 @@ func TestHundredsOfSessions(t *testing.T) {
 	const sessions = "SELECT from_seq, to_seq FROM sessions WHERE conversation = 1 "
 	storetest.WantPlan(t, c.Store(), sessions+"AND NOT settled AND from_seq < 201 ORDER BY from_seq DESC LIMIT 20", "SEARCH")
 	storetest.WantPlan(t, c.Store(), sessions+"ORDER BY from_seq DESC LIMIT 100", "SEARCH")
-}
-
-// The queries of each compaction do not get slower as compactions accumulate.
-func TestOldConversationsCompactAsFast(t *testing.T) {
-	c := newTalk(t)
 	const compactions = "SELECT text FROM compactions WHERE conversation = 1 "
 	storetest.WantPlan(t, c.Store(), compactions+store.ChildrenOf, "compactions_parent", 1)
 	storetest.WantPlan(t, c.Store(), "SELECT text FROM messages WHERE id BETWEEN 1 AND 1000000 AND deleted_at IS NULL "+store.OfPins, "(rowid=?)", 1)
@@ -127,8 +123,7 @@ func TestOldConversationsCompactAsFast(t *testing.T) {
 	storetest.WantPlan(t, c.Store(), compactions+store.EndedWith, "compactions_ended (", 1, 2)
 }
 
-// A summary that waited in an earlier session may be applied together with what a user undoes:
-// the undo does not affect it.
+// A summary that waited in an earlier session may be applied together with what a user undoes: the undo does not affect it.
 func TestUndoKeepsEarlierSessions(t *testing.T) {
 	c := imported(t, 9)
 	play(t, c, "leaf 1-4; leaf 5-9; apply; new; say 10-19; sum 10-12")

@@ -146,8 +146,7 @@ func TestLock(t *testing.T) {
 	check.Equal(t, "messages, the next seq follows", messagesIn(t, s), int(load(t, c).Next-1))
 }
 
-// busyBot dequeues and answers messages until it is killed, and prints the number of each that it
-// may acknowledge.
+// busyBot dequeues and answers messages until it is killed, and prints the number of each that it may acknowledge.
 func busyBot(dir string) {
 	c := must(must(store.Open(ctx, store.Options{Dir: dir})).Conversation(ctx, "terminal:general"))
 	for n := 1; ; n++ {

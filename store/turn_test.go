@@ -212,7 +212,6 @@ func TestOverrides(t *testing.T) {
 	}
 }
 
-// task begins a task of a conversation.
 func task(t *testing.T, above *store.Conversation, message string) *store.Conversation {
 	t.Helper()
 	began := check.Must(above.Tasks().Begin(ctx, store.NewTask{Task: store.Task{Agent: "one", Text: "count"}, Message: message, Most: 4}))(t)

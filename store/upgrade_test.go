@@ -42,7 +42,6 @@ func selected(t *testing.T, path string, wanted map[string][]string) (columns, r
 	return wanted, rows
 }
 
-// listed returns the texts that a query finds in a database.
 func listed(t *testing.T, db *sql.DB, query string) (found []string) {
 	t.Helper()
 	check.NoError(t, store.Transact(ctx, db, store.ToRead, func(tx *store.Tx) { found = store.Values[string](tx, query) }))
@@ -231,8 +230,8 @@ func TestUpgradeOfMemories(t *testing.T) {
 		_, here, err := memory.Of(c).Shared(ctx)
 		check.NoError(t, err)
 		check.Equal(t, "shared", here, want)
-		m := said(9, "hello")
-		m.Audience, m.Time = store.ServerWide, time.Now()
+		m := storetest.Within(store.ServerWide, said(9, "hello"))
+		m.Time = time.Now()
 		deliver(t, c, m)
 	}
 }

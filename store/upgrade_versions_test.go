@@ -49,7 +49,6 @@ var versions = sync.OnceValue(func() (files []string) {
 	return files
 })
 
-// runScripts runs SQL on the database in a folder.
 func runScripts(t *testing.T, dir string, scripts ...string) {
 	t.Helper()
 	db := store.OpenFile(store.File(dir), store.WriterPragmas)
@@ -88,7 +87,6 @@ func valuesNow(table string, rows []string) (now []string) {
 	return now
 }
 
-// overwrite puts bytes at a place of a file.
 func overwrite(t testing.TB, path string, at int64, bytes []byte) {
 	t.Helper()
 	file := check.Must(os.OpenFile(path, os.O_WRONLY, 0))(t)

@@ -46,9 +46,6 @@ func TestTerms(t *testing.T) {
 		{"invalid UTF-8 parts words", "ab\xffcd", "ab cd"},
 		{"nothing gives nothing", " …!? 🍕 ", ""},
 	})
-}
-
-func TestContent(t *testing.T) {
 	checkTexts(t, Content, " ", []textCase{
 		{"common words go", "What did I do to the cat?", "cat"},
 		{"contractions are common words", "I don't, it's, we'll, you're cat", "cat"},
@@ -147,9 +144,7 @@ func checkSentences(t *testing.T, text string) {
 	for _, s := range sentences {
 		check.Require(t, s != "" && s == strings.TrimSpace(s), "Sentences(%.100q) holds %q", text, s)
 	}
-	noBlanks := func(s string) string {
-		return strings.Join(strings.FieldsFunc(s, unicode.IsSpace), "")
-	}
+	noBlanks := func(s string) string { return strings.Join(strings.FieldsFunc(s, unicode.IsSpace), "") }
 	check.Require(t, noBlanks(strings.Join(sentences, " ")) == noBlanks(text), "Sentences(%.100q) lost or made up text", text)
 }
 
@@ -180,24 +175,19 @@ func FuzzSentences(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) { checkSentences(t, text) })
 }
 
-func TestIsQuestion(t *testing.T) {
-	for _, text := range []string{
-		"Where does Ada live?", "where did I put it", "hey, what was the name", "remind me when it is", "你住在哪里？",
-		"أين تسكن؟", "tell me about the lighthouse", "Wo wohnst du?", "お名前は何ですか",
+func TestQuestions(t *testing.T) {
+	for text, want := range map[string]bool{
+		"Where does Ada live?": true, "where did I put it": true, "hey, what was the name": true, "remind me when it is": true,
+		"你住在哪里？": true, "أين تسكن؟": true, "tell me about the lighthouse": true, "Wo wohnst du?": true, "お名前は何ですか": true,
+		"": false, "I moved to Turin.": false, "first this; then that": false, "thanks": false, "whatever you say": false,
 	} {
-		check.That(t, IsQuestion(text), "%q: classified as a question", text)
+		check.Equal(t, text+" is a question", IsQuestion(text), want)
 	}
-	for _, text := range []string{"", "I moved to Turin.", "first this; then that", "thanks", "whatever you say"} {
-		check.That(t, !IsQuestion(text), "%q: not classified as a question", text)
-	}
-}
-
-func TestEndsInQuestion(t *testing.T) {
 	for text, want := range map[string]bool{
 		"Really?!": true, "“Where?” ": true, "你住在哪里？": true, "أين تسكن؟": true, "": false, "Where? I know.": false, "I know.": false,
 		"どこに住んでいますか。": true, "何時に来るの": true, "行ったのか": true, "你住在上海吗": true, "とても静か。": false, "猫は私の": false, "いつか行きます": false,
 	} {
-		check.That(t, EndsInQuestion(text) == want, "%q: got %v", text, !want)
+		check.Equal(t, text+" ends in a question", EndsInQuestion(text), want)
 	}
 }
 

@@ -97,8 +97,7 @@ func FilesWith(t *testing.T, dir, text string) []string {
 	return strings.Fields(string(out))
 }
 
-// WantPlan checks that SQLite runs a query by an index, and does not read all compactions of a
-// state.
+// WantPlan checks that SQLite runs a query by an index, and does not read all compactions of a state.
 func WantPlan(t testing.TB, s *store.Store, query, by string, arguments ...any) {
 	t.Helper()
 	is := strings.Join(Rows(t, s, "EXPLAIN QUERY PLAN "+query, arguments...), "; ")

@@ -93,6 +93,12 @@ func Said(n int, text string) store.Inbound {
 	}
 }
 
+// Within returns a message as one of a place that these people can read.
+func Within(audience store.Audience, m store.Inbound) store.Inbound {
+	m.Audience = audience
+	return m
+}
+
 // Quoting returns message number n, which replies to another one and quotes it.
 func Quoting(n int, text, to, quote string) store.Inbound {
 	m := Said(n, text)

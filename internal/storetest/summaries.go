@@ -38,6 +38,12 @@ func Begin(t testing.TB, c *store.Conversation, kind transcript.Kind, by transcr
 	}))(t)
 }
 
+// Worker starts a worker's job over [from, to].
+func Worker(t testing.TB, c *store.Conversation, from, to int64) summarize.Job {
+	t.Helper()
+	return Begin(t, c, transcript.Leaf, transcript.Worker, from, to)
+}
+
 // Commit writes a decision on the state on disk.
 func Commit(t check.Tester, c *store.Conversation, decide func(*transcript.State) (transcript.Change, error)) transcript.Head {
 	t.Helper()
@@ -59,8 +65,7 @@ func TryCommit(t check.Tester, c *store.Conversation, decide func(*transcript.St
 	return head, err
 }
 
-// describe formats what a State and the rows have in common: the rows have their own IDs for new
-// summaries.
+// describe formats what a State and the rows have in common: the rows have their own IDs for new summaries.
 func describe(s *transcript.State) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, s.Sessions, s.HeadVersion, s.NextSeq, s.SessionStart, s.InSession, s.ClearedTo, s.Spared)
@@ -74,8 +79,7 @@ func describe(s *transcript.State) string {
 	return b.String()
 }
 
-// StateOf returns the state for decisions, including the running rows, which a start of the bot
-// ends.
+// StateOf returns the state for decisions, including the running rows, which a start of the bot ends.
 func StateOf(t check.Tester, c *store.Conversation) *transcript.State {
 	t.Helper()
 	loaded := Peek(t, c)
@@ -138,6 +142,11 @@ func Repair(t *testing.T, c *store.Conversation, by transcript.By, from, to int6
 	}
 	check.Must(j.Store(Ctx, summary))(t)
 	ApplyRows(t, c, j.ID())
+}
+
+// ToolsAt returns the tools of a turn.
+func ToolsAt(c *store.Conversation, turn int64) []llm.Tool {
+	return memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return turn }})
 }
 
 // Call runs the tool with a name.

@@ -1,10 +1,14 @@
 package anthropic_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"log/slog"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"cairn/internal/check"
 	"cairn/llm"
@@ -12,7 +16,6 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// ask sends hello to a server with this answer.
 func ask(t *testing.T, answer func(*llmtest.Exchange)) (llm.Response, error) {
 	return connect(t, llmtest.Serve(t, answer), anthropic.Options{}).Generate(t.Context(), hello, nil)
 }
@@ -62,7 +65,7 @@ func TestStopReasons(t *testing.T) {
 func TestAddressWithPath(t *testing.T) {
 	for _, path := range []string{"", "/", "/v1", "/v1/", "/anthropic", "/anthropic/v1/"} {
 		var got []string
-		client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		client := &http.Client{Transport: llmtest.RoundTrip(func(r *http.Request) (*http.Response, error) {
 			got = append(got, r.Method+" "+r.URL.String())
 			return nil, http.ErrServerClosed
 		})}
@@ -76,10 +79,6 @@ func TestAddressWithPath(t *testing.T) {
 		check.EqualAll(t, path, got, []string{"POST " + root + "/v1/messages", "GET " + root + "/v1/models?limit=1000"})
 	}
 }
-
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func TestModelList(t *testing.T) {
 	server := llmtest.Serve(t, ok)
@@ -133,5 +132,70 @@ func TestUnusualStreams(t *testing.T) {
 		resp := check.Must(ask(t, func(x *llmtest.Exchange) { x.Write(stream) }))(t)
 		check.Equal(t, name, resp.Message.Text, "fine")
 		check.Equal(t, name, resp.Usage, llm.Usage{})
+	}
+}
+
+// sent returns the only request that req makes.
+func sent(t *testing.T, req llm.Request, options anthropic.Options) llmtest.Request {
+	t.Helper()
+	server := llmtest.Serve(t, ok)
+	check.NoError(t, check.ErrorOf(connect(t, server, options).Generate(t.Context(), req, nil)))
+	check.Len(t, "requests", server.Requests(), 1)
+	return server.Requests()[0]
+}
+
+var picture = []byte("\x89PNG\r\n\x1a\n")
+
+func TestRequestTranslation(t *testing.T) {
+	got := sent(t, llm.Request{
+		Messages: []llm.Message{
+			{Role: llm.RoleSystem, Text: "be kind"},
+			{Role: llm.RoleUser, Text: "one"},
+			{Role: llm.RoleUser, Text: "two <b>", Images: []llm.Image{{Data: picture, Label: "image of #2"}, {Data: []byte("%PDF-1.4"), Label: "page"}}},
+			{Role: llm.RoleAssistant, Text: "I look", Calls: []llm.Call{{ID: "a", Name: "f"}, {ID: "b", Name: "f", Arguments: `{"broken":`}, {ID: "c", Name: "f", Arguments: `[1]`}}},
+			{Role: llm.RoleTool, CallID: "a", Tool: "f", Text: ""},
+			{Role: llm.RoleTool, CallID: "b", Tool: "f", Text: "Error: …"},
+			{Role: llm.RoleTool, CallID: "c", Tool: "f", Text: "3"},
+			{Role: llm.RoleUser, Text: "and?"},
+		},
+		Tools:     []llm.Tool{{Name: "f", Description: "does f"}},
+		ForceTool: "f",
+	}, anthropic.Options{})
+	var file bytes.Buffer
+	var want map[string]json.RawMessage
+	check.NoError(t, json.Compact(&file, check.Must(os.ReadFile("testdata/messages.json"))(t)))
+	check.NoError(t, json.Unmarshal(file.Bytes(), &want))
+	check.Equal(t, "fields", len(got.Body), len(want))
+	for name, value := range want {
+		check.Equal(t, name, string(got.Body[name]), string(value))
+	}
+}
+
+func TestCacheMarksAreOnStablePrefix(t *testing.T) {
+	user, assistant, tool := llm.RoleUser, llm.RoleAssistant, llm.RoleTool
+	system := llm.Message{Role: llm.RoleSystem, Text: "system"}
+	call := []llm.Call{{ID: "a", Name: "f", Arguments: "{}"}}
+	for name, c := range map[string]struct {
+		messages []llm.Message
+		tools    []llm.Tool
+		head     int
+		want     string
+	}{
+		"the first message":       {[]llm.Message{system, {Role: user, Text: "1"}}, nil, 1, "system 1"},
+		"without a system prompt": {[]llm.Message{{Role: user, Text: "1"}}, []llm.Tool{{Name: "f"}, {Name: "g"}}, 0, `{"input_schema":{"type":"object","properties":{}},"name":"g"} 1`},
+		"the head":                {[]llm.Message{system, {Role: user, Text: "summary"}, {Role: user, Text: "1"}}, nil, 2, "system summary 1"},
+		"the request before":      {[]llm.Message{system, {Role: user, Text: "1"}, {Role: assistant, Text: "2"}, {Role: user, Text: "3"}}, nil, 1, "system 1 3"},
+		"all four":                {[]llm.Message{system, {Role: user, Text: "h"}, {Role: user, Text: "1"}, {Role: assistant, Text: "2"}, {Role: user, Text: "3"}}, nil, 2, "system h 1 3"},
+		"a tool step":             {[]llm.Message{system, {Role: user, Text: "1"}, {Role: assistant, Calls: call}, {Role: tool, CallID: "a", Text: "x"}}, []llm.Tool{{Name: "f"}}, 1, "system 1 a x"},
+		"a message that is empty": {[]llm.Message{system, {Role: user, Text: "1"}, {Role: assistant, Text: "2"}, {Role: user, Text: " "}, {Role: user, Text: "4"}}, nil, 1, "system 1 4"},
+	} {
+		got := sent(t, llm.Request{Messages: c.messages, Tools: c.tools, Head: c.head}, anthropic.Options{})
+		check.Equal(t, name+": texts with a mark", strings.Join(got.Marked(), " "), c.want)
+	}
+	for set, long := range map[time.Duration]bool{0: false, time.Minute: false, 5 * time.Minute: false, 6 * time.Minute: true, 24 * time.Hour: true} {
+		got := sent(t, hello, anthropic.Options{CacheTTL: set})
+		check.Equal(t, set.String()+": marks for an hour", strings.Contains(string(got.Body["messages"]), `"cache_control":{"ttl":"1h","type":"ephemeral"}`), long)
+		ttl := check.Must(anthropic.New(anthropic.Options{CacheTTL: set}))(t).CacheTTL()
+		check.Equal(t, set.String(), ttl, map[bool]time.Duration{true: time.Hour, false: 5 * time.Minute}[long])
 	}
 }

@@ -94,16 +94,12 @@ func TestThinkingReturnsToItsModel(t *testing.T) {
 }
 
 func TestRedactedThinkingIsReturnedUnchanged(t *testing.T) {
-	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
-		if x.N > 1 {
-			x.Say("done")
-			return
-		}
+	server := llmtest.Serve(t, llmtest.Once(func(x *llmtest.Exchange) {
 		x.Event("content_block_start", `{"type":"content_block_start","index":0,"content_block":{"type":"redacted_thinking","data":"EmwK<&"}}`)
 		x.Event("content_block_start", `{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"a","name":"f","input":{}}}`)
 		x.Finish(llm.FinishToolCalls)
 		x.Done()
-	})
+	}))
 	model := connect(t, server, anthropic.Options{})
 	step(t, model, step(t, model, llm.Request{Messages: []llm.Message{question}, Tools: []llm.Tool{{Name: "f"}}}))
 	check.Len(t, "sent", server.Requests()[1].Messages[1].Reasoning, 1)
@@ -146,13 +142,9 @@ func TestRefusedFieldsAreOmitted(t *testing.T) {
 		"marks":                  {"", llm.Request{}, "messages.0.content.0.text.cache_control: Extra inputs are not permitted", "messages", "cache_control", 1, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := llmtest.Serve(t, func(x *llmtest.Exchange) {
-				if c.words != "" && strings.Contains(string(x.Request.Body[c.field]), c.value) {
-					x.Reject(400, "invalid_request_error", c.words)
-					return
-				}
-				x.Say("ok")
-			})
+			server := llmtest.Serve(t, llmtest.Refusing(c.words, func(r llmtest.Request) bool {
+				return c.words != "" && strings.Contains(string(r.Body[c.field]), c.value)
+			}))
 			var log check.Buffer
 			model := connect(t, server, anthropic.Options{Model: c.model, CacheTTL: time.Hour, Log: slog.New(slog.NewTextHandler(&log, nil))})
 			c.req.Messages = hello.Messages

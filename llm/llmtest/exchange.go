@@ -1,5 +1,4 @@
-// One request to the server, and the methods with which a script responds, correctly or not: the events of each wire are
-// data.
+// One request to the server, and the methods with which a script responds, correctly or not: the events of each wire are data.
 
 package llmtest
 
@@ -232,6 +231,28 @@ func (x *Exchange) Refuse(status int, retryAfter, body string) {
 // Reject responds with a status and an error in the wire's format.
 func (x *Exchange) Reject(status int, code, message string) {
 	x.Refuse(status, "", x.dialect.refusal(code, message))
+}
+
+// Refusing says ok, but refuses the requests for which has is true.
+func Refusing(text string, has func(Request) bool) func(*Exchange) {
+	return func(x *Exchange) {
+		if has(x.Request) {
+			x.Reject(http.StatusBadRequest, "invalid_request_error", text)
+			return
+		}
+		x.Say("ok")
+	}
+}
+
+// Once answers the first request so, and says done to later ones.
+func Once(answer func(*Exchange)) func(*Exchange) {
+	return func(x *Exchange) {
+		if x.N > 1 {
+			x.Say("done")
+			return
+		}
+		answer(x)
+	}
 }
 
 // Differs describes where the request differs from the previous one with the same model and cache key, or system

@@ -13,6 +13,11 @@ import (
 // the host and the path before /v1/. In a bubble of synctest only the bubble's own time passes.
 func InMemory(h http.Handler) *http.Client { return &http.Client{Transport: memory{h}} }
 
+// RoundTrip is a transport without a network.
+type RoundTrip func(*http.Request) (*http.Response, error)
+
+func (f RoundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
 type memory struct{ http.Handler }
 
 func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -147,8 +147,7 @@ func (r *reader) assistant() *Message {
 	return &r.Messages[last]
 }
 
-// responsesEvents are those of Responses. The text of reasoning is in the summary, and also represents
-// the encrypted content.
+// responsesEvents are those of Responses. The text of reasoning is in the summary, and also represents the encrypted content.
 var responsesEvents = events{
 	common: `,"sequence_number":{n}`,
 	begin:  `response.created "response":{"id":"resp_{N}","object":"response","status":"in_progress","output":[]}`,

@@ -213,8 +213,7 @@ func (r *reader) part(m *Message, o object, textType, imageType string) {
 
 var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
-// image adds a picture that is embedded as a data URL. Like strict providers, it rejects a type
-// that does not match the data.
+// image adds a picture that is embedded as a data URL. Like strict providers, it rejects a type that does not match the data.
 func (r *reader) image(m *Message, url string, marked bool) {
 	kind, encoded, ok := strings.Cut(strings.TrimPrefix(url, "data:"), ";base64,")
 	data, err := base64.StdEncoding.Strict().DecodeString(encoded)

@@ -35,8 +35,7 @@ type Server struct {
 	n        int
 }
 
-// NewServer starts a server that calls script for each valid request, concurrently if requests are
-// concurrent. It must be closed.
+// NewServer starts a server that calls script for each valid request, concurrently if requests are concurrent. It must be closed.
 func NewServer(script func(*Exchange)) *Server {
 	s := &Server{
 		script: script, past: past{reasoning: map[string]string{}, caches: map[string]*cache{}, last: map[string][]part{}},

@@ -48,7 +48,6 @@ const (
 	blocksTool   = `,"tools":[{"name":"f","input_schema":{"type":"object"}}]`
 )
 
-// parts is a message whose content is a list.
 func parts(role string, parts ...string) string {
 	return `{"role":"` + role + `","content":[` + strings.Join(parts, ",") + `]}`
 }

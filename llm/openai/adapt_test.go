@@ -19,7 +19,7 @@ const useResponses = "Function tools with reasoning_effort are not supported for
 
 func TestProtocolIsLearnedFromRefusal(t *testing.T) {
 	onChat := func(text string) func(*llmtest.Exchange) {
-		return refusing(text, func(r llmtest.Request) bool { return r.Wire == llm.WireChat })
+		return llmtest.Refusing(text, func(r llmtest.Request) bool { return r.Wire == llm.WireChat })
 	}
 	for name, c := range map[string]struct {
 		answer  func(*llmtest.Exchange)
@@ -111,7 +111,7 @@ func TestRefusedReasoningEffortBecomesNearest(t *testing.T) {
 			sent := func(r llmtest.Request) string {
 				return string(r.Body["reasoning_effort"]) + string(r.Body["reasoning"])
 			}
-			server := llmtest.Serve(t, refusing(c.refusal, func(r llmtest.Request) bool { return strings.Contains(sent(r), `"`+c.wanted+`"`) }))
+			server := llmtest.Serve(t, llmtest.Refusing(c.refusal, func(r llmtest.Request) bool { return strings.Contains(sent(r), `"`+c.wanted+`"`) }))
 			options, log := logged(openai.Options{Wire: wire})
 			req := hello
 			req.Reasoning = c.wanted
@@ -138,7 +138,7 @@ func TestRefusedFieldIsOmitted(t *testing.T) {
 		"prompt_cache_key":        {atOpenAI, "gpt-5.1", "Unsupported parameter: prompt_cache_key"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := llmtest.Serve(t, refusing(c.refusal, func(r llmtest.Request) bool { return bytes.Contains(r.Raw, []byte(`"`+name+`"`)) }))
+			server := llmtest.Serve(t, llmtest.Refusing(c.refusal, func(r llmtest.Request) bool { return bytes.Contains(r.Raw, []byte(`"`+name+`"`)) }))
 			model := connect(t, server, openai.Options{BaseURL: c.base, Model: c.model})
 			before, req := model.CacheTTL(), conversation(2)
 			req.MaxTokens = 100
@@ -151,7 +151,7 @@ func TestRefusedFieldIsOmitted(t *testing.T) {
 		})
 	}
 	const demand = "The `reasoning_content` in the thinking mode must be passed back to the API." // of what the caller has
-	model := connect(t, llmtest.Serve(t, refusing(demand, func(llmtest.Request) bool { return true })), openai.Options{})
+	model := connect(t, llmtest.Serve(t, llmtest.Refusing(demand, func(llmtest.Request) bool { return true })), openai.Options{})
 	err := check.ErrorOf(model.Generate(t.Context(), hello, nil))
 	check.That(t, llm.WantsReasoning(err) && model.Learnt().Facts().WantsReasoning, "got %v, %+v", err, model.Learnt().Facts())
 }
