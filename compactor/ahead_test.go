@@ -14,8 +14,8 @@ import (
 	"cairn/llm/llmtest"
 )
 
-func ahead(t *testing.T, window int) *rig {
-	r := newRig(t, window, &llmtest.Model{Func: goodSummary})
+func ahead(t *testing.T, window int, tune ...func(*compactor.Options)) *rig {
+	r := newRig(t, window, &llmtest.Model{Func: goodSummary}, tune...)
 	r.policy.PrepareThreshold = -1
 	return r
 }
@@ -100,7 +100,7 @@ func TestExtractiveMemoriesAreSavedEarly(t *testing.T) {
 func TestExtractiveSummarizerNeedsNoSlot(t *testing.T) {
 	slots := make(chan struct{}, 1)
 	slots <- struct{}{}
-	r := tuned(t, 100_000, nil, func(o *compactor.Options) { o.Slots = slots })
+	r := newRig(t, 100_000, nil, func(o *compactor.Options) { o.Slots = slots })
 	r.chat(40)
 	check.Equal(t, "outcome", r.compact("").State, compactor.EventApplied)
 }

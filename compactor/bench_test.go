@@ -53,9 +53,7 @@ func BenchmarkTurn(b *testing.B) {
 				seq := h.Next()
 				h.Append(chat.Message{Seq: seq, Turn: seq, Role: "user", Author: "Ada", Text: "and what about tomorrow?", Addressed: true, Tokens: 24})
 				h.Begin(compactor.Context{Text: "time: now"})
-				if _, _, err := r.c.Request(ctx); err != nil {
-					b.Fatal(err)
-				}
+				check.NoError(b, check.ErrorOf(r.c.Request(ctx)))
 				h.Append(chat.Message{Seq: seq + 1, Turn: seq, Role: "assistant", Text: "It will rain.", Tokens: 9})
 				r.c.Answered()
 				r.c.Check(ctx)

@@ -19,9 +19,9 @@ import (
 
 // repairing returns a conversation in which a worker repairs a placeholder, which takes a second,
 // and more could be summarized.
-func repairing(t *testing.T, tune func(*compactor.Options)) *rig {
+func repairing(t *testing.T, tune ...func(*compactor.Options)) *rig {
 	t.Helper()
-	r := tuned(t, 100_000, &llmtest.Model{Delay: time.Second, Func: goodSummary}, tune)
+	r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: goodSummary}, tune...)
 	r.chat(40)
 	r.resize(3000)
 	r.c.Overflow(t.Context())
@@ -37,11 +37,11 @@ func repairing(t *testing.T, tune func(*compactor.Options)) *rig {
 // want requests a compaction as a person does, and collects how it ended.
 func (r *rig) want(focus string) (e compactor.Event, ended *[]compactor.Event) {
 	ended = new([]compactor.Event)
-	return r.c.CompactThen(compactor.OnManual, focus, func(e compactor.Event) {
+	return r.c.request(compactor.Requested{Trigger: compactor.OnManual, Focus: focus, Ended: func(e compactor.Event) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		*ended = append(*ended, e)
-	}), ended
+	}}), ended
 }
 
 func (r *rig) wantOneEvent(ended *[]compactor.Event, state compactor.EventState) (e compactor.Event) {
@@ -62,7 +62,7 @@ func (r *rig) refusal(trigger compactor.Trigger) string {
 
 func TestRequestIsQueuedBehindRepair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := repairing(t, nil)
+		r := repairing(t)
 		e, ended := r.want("the prices")
 		check.Require(t, e.State == compactor.EventScheduled && e.Trigger == compactor.OnManual && e.Error == "", "got %+v", e)
 		check.That(t, r.c.Status().Scheduled, "the status does not show the request")
@@ -182,7 +182,7 @@ func TestVeto(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := map[compactor.Trigger]int{} // synctest.Wait orders the worker's writes and the test's reads
 		var allows atomic.Bool
-		r := tuned(t, 4000, &llmtest.Model{Func: goodSummary}, func(o *compactor.Options) {
+		r := newRig(t, 4000, &llmtest.Model{Func: goodSummary}, func(o *compactor.Options) {
 			o.Before = func(_ context.Context, e compactor.Proposal) (string, error) {
 				asked[e.Trigger]++
 				if e.State != compactor.EventStarted || e.ID != 0 || e.From == 0 || e.Messages == 0 || e.Window != 4000 || e.BeforeTokens == 0 || e.Trigger != compactor.OnRepair && e.Tokens == 0 {
@@ -229,7 +229,7 @@ func TestVeto(t *testing.T) {
 }
 
 func TestPanickingHooks(t *testing.T) {
-	r := tuned(t, 100_000, &llmtest.Model{Func: goodSummary}, func(o *compactor.Options) {
+	r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary}, func(o *compactor.Options) {
 		after := o.After
 		o.Before = func(context.Context, compactor.Proposal) (string, error) { panic("before") }
 		o.After = func(e compactor.Event) { after(e); panic("after") }
@@ -247,7 +247,7 @@ func TestEventsReachEveryListener(t *testing.T) {
 	} {
 		t.Run(string(state), func(t *testing.T) {
 			var log journal
-			r := tuned(t, 100_000, &llmtest.Model{Func: worker}, func(o *compactor.Options) { o.Log = log.logger() })
+			r := newRig(t, 100_000, &llmtest.Model{Func: worker}, func(o *compactor.Options) { o.Log = log.logger() })
 			r.deliverMany(20, 30)
 			r.compactAndWait()
 			told := r.last(state)

@@ -40,8 +40,7 @@ var about = regexp.MustCompile(`about (\d+) tokens`)
 
 func random(t *testing.T, rt *rapid.T, f *file, work func(context.Context, int, llm.Request) (llm.Response, error)) *rig {
 	f.histories++
-	p := compactor.DefaultPolicy()
-	p.PrepareThreshold = 0
+	p := plainPolicy()
 	p.KeepLastN = rapid.IntRange(0, 12).Draw(rt, "keep_last_n")
 	p.EmergencyFraction = rapid.Float64Range(0.05, 0.9).Draw(rt, "emergency_fraction")
 	p.StackBudget = rapid.Float64Range(0.1, 0.4).Draw(rt, "stack_budget")

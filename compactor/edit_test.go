@@ -92,7 +92,7 @@ func TestRequestsNeverRepeatDeletedText(t *testing.T) {
 	r.deliverMany(80, 100, r.waitIdle)
 	disk.blind = true
 	r.remove(1)
-	check.That(t, check.ErrorOf(r.c.Prompt(t.Context())) != nil, "a request was rendered with a head that may be stale")
+	check.That(t, check.ErrorOf(r.c.Request(t.Context())) != nil, "a request was rendered with a head that may be stale")
 	disk.blind = false
 	check.Lacks(t, "view", r.render(), "very first words")
 }
@@ -106,7 +106,7 @@ const (
 // traces returns which files of a folder contain the word: as it is, in lower case, without accents,
 // as a stem, as pairs of characters, escaped in JSON, or in base64. Another process reads them:
 // closing one here would release SQLite's locks.
-func traces(t *testing.T, dir string) (found []string) {
+func traces(t testing.TB, dir string) (found []string) {
 	t.Helper()
 	forms := []string{"zörblax", "zorblax", `z\u00f6rblax`, "z\\xc3\\xb6rblax", "鑫龘", "龘靐", "靐麤", `\u946b\u9f98`}
 	for shift, from := range []int{0, 2, 3} { // base64 depends on the position within a group of three bytes
@@ -127,7 +127,6 @@ func traces(t *testing.T, dir string) (found []string) {
 // secretRig is a conversation with one word in every place that stores text.
 type secretRig struct {
 	*rig
-	t               *testing.T
 	ctx             context.Context
 	release         chan struct{} // closed: the worker may answer about the third message
 	log             journal
@@ -136,11 +135,10 @@ type secretRig struct {
 
 func TestDeletedTextLeavesNoBytes(t *testing.T) {
 	slow(t)
-	g := &secretRig{t: t, ctx: t.Context(), release: make(chan struct{})}
-	g.rig = &rig{t: t, dir: t.TempDir(), name: channelAbove, window: 6000, policy: compactor.DefaultPolicy()}
+	g := &secretRig{ctx: t.Context(), release: make(chan struct{})}
+	g.rig = &rig{t: t, dir: t.TempDir(), name: channelAbove, window: 6000, policy: plainPolicy()}
 	g.worker = &llmtest.Model{Func: repeating("the third one", g.release)}
-	g.tune = func(o *compactor.Options) { o.Log = g.log.logger() }
-	g.policy.PrepareThreshold = 0
+	g.tune = append(g.tune, func(o *compactor.Options) { o.Log = g.log.logger() })
 	g.open()
 	t.Cleanup(g.end)
 	g.policy.KeepFirst, g.policy.RollupFanIn, g.policy.StackBudget = 3, 2, 0.03

@@ -24,7 +24,7 @@ import (
 func TestBackgroundSummarizesOldest(t *testing.T) {
 	t.Parallel()
 	var log journal
-	r := tuned(t, 4000, wordyWorker(filler(90)), func(o *compactor.Options) {
+	r := newRig(t, 4000, wordyWorker(filler(90)), func(o *compactor.Options) {
 		o.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	})
 	leaves := 0
@@ -125,14 +125,14 @@ func held(release <-chan struct{}, answer func(context.Context, int, llm.Request
 
 func TestUselessEmergencyIsReportedOnce(t *testing.T) {
 	var log journal
-	r := tuned(t, 2000, &llmtest.Model{Func: goodSummary}, func(o *compactor.Options) {
+	r := newRig(t, 2000, &llmtest.Model{Func: goodSummary}, func(o *compactor.Options) {
 		o.Log = log.logger()
 		o.Tools = []llm.Tool{{Name: "look", Description: filler(2500), Parameters: []byte("{}")}}
 	})
 	r.deliverNotes("hello")
 	for range 20 {
 		r.c.Check(t.Context())
-		check.ErrorContains(t, "a request that cannot fit", check.ErrorOf(r.c.Prompt(t.Context())), "of 2000 tokens")
+		check.ErrorContains(t, "a request that cannot fit", check.ErrorOf(r.c.Request(t.Context())), "of 2000 tokens")
 	}
 	check.Len(t, "events", r.events, 0)
 	check.Len(t, "calls of the model", r.worker.Requests(), 0)
@@ -191,7 +191,7 @@ func TestWorkersShareOnlyTheSemaphore(t *testing.T) {
 				}
 				return goodSummary(ctx, n, req)
 			}}
-			r := tuned(t, 100_000, worker, func(o *compactor.Options) { o.Slots = slots })
+			r := newRig(t, 100_000, worker, func(o *compactor.Options) { o.Slots = slots })
 			for range 30 {
 				r.deliverNotes(name + " " + filler(30))
 			}

@@ -58,6 +58,9 @@ func (c *Compactor) Transcript() *transcript.State {
 // protocol joins; "" if nothing.
 func Refused(messages []llm.Message) string { return refusedByAStrictProvider(joined(messages)) }
 
+// StackCost returns what rows take in the stack.
+func StackCost(rows []Compaction) int { return stackCost(rows) }
+
 // Filling reports whether a placeholder is being filled.
 func (c *Compactor) Filling() bool { return c.filling != nil }
 

@@ -82,20 +82,15 @@ func TestFailedFoldDoesNotFailItsSummary(t *testing.T) {
 }
 
 func TestWindowFullOfToolsDoesNotCompactEachMessage(t *testing.T) {
-	for name, set := range map[string]func(*rig){
-		"tools above background": func(r *rig) { r.resize(4000); r.tools[0].Description = filler(2900) },
-		"tools above compact_at_tokens": func(r *rig) {
-			r.resize(128_000)
-			r.policy.CompactAtTokens = 2000
-			r.tools[0].Description = filler(2300)
-		},
+	for name, c := range map[string]struct{ window, compactAt, tools int }{
+		"tools above background":        {4000, 0, 2900},
+		"tools above compact_at_tokens": {128_000, 2000, 2300},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &rig{t: t, dir: t.TempDir(), policy: compactor.DefaultPolicy(), worker: &llmtest.Model{Func: goodSummary}}
-			r.tools = []llm.Tool{{Name: "look", Parameters: []byte("{}")}}
-			set(r)
-			r.open()
-			defer r.end()
+			r := ahead(t, c.window, func(o *compactor.Options) {
+				o.Tools = []llm.Tool{{Name: "look", Description: filler(c.tools), Parameters: []byte("{}")}}
+			})
+			r.policy.CompactAtTokens = c.compactAt
 			r.deliverMany(40, 90, r.waitIdle)
 			n := len(r.worker.Requests())
 			check.That(t, n <= 20 && r.c.Status().Paused != "", "got %d model calls for 40 messages, paused %q", n, r.c.Status().Paused)

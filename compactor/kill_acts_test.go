@@ -3,7 +3,6 @@ package compactor_test
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"cairn/compactor"
 	"cairn/compactor/summarize"
@@ -12,16 +11,15 @@ import (
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
-	"cairn/store"
 )
 
 // act is an operation of a conversation in steps: each changes the view in one transaction, or not
 // at all.
 type act struct {
-	name    string // of the conversation; empty: terminal:test
-	tune    func(p *compactor.Policy)
-	window  int // of the steps; 0: spacious, as before them
-	words   int // of a summary; 0: 100
+	name    string  // of the conversation; empty: terminal:test
+	stack   float64 // the stack's budget; 0: the default
+	window  int     // of the steps; 0: spacious, as before them
+	words   int     // of a summary; 0: 100
 	before  func(l *killRig)
 	steps   []func(l *killRig)
 	changes int            // how many of the steps change the view
@@ -75,7 +73,7 @@ var acts = map[string]act{
 	},
 	"a summary with its memories": {before: addNotes(12, 60), steps: []func(*killRig){compact}, changes: 1, kind: compactor.Leaf},
 	"a summary and the fold that makes room for it": {
-		tune:  func(p *compactor.Policy) { p.StackBudget = 0.02 },
+		stack: 0.02,
 		words: 600,
 		before: func(l *killRig) {
 			for range 3 {
@@ -118,12 +116,7 @@ var acts = map[string]act{
 	"an edit, and what it makes be done anew": {
 		before: func(l *killRig) { summedUp(l); pin(l) },
 		steps: []func(*killRig){func(l *killRig) {
-			m := l.said[1]
-			m.Text = "edited 1 it is otherwise"
-			_, _, err := l.conv.Transcript().Edit(context.Background(), store.Inbound{ID: m.ID, Text: m.Text, Time: m.Time.Add(time.Hour)}, nil)
-			check.NoError(l.t, err)
-			l.said[1].Text = m.Text
-			l.apply(2)
+			l.edit(2, "edited 1 it is otherwise")
 			waitUntilIdle(l)
 		}, runRepairs},
 		changes: 1, // until it is repaired the summary keeps its words

@@ -32,15 +32,11 @@ type killRig struct {
 
 // open opens the folder like a bot at its start, and reads the messages from it.
 func (a act) open(t *testing.T, dir string, window int) *killRig {
-	l := &killRig{rig: &rig{t: t, dir: dir, name: a.name, window: window, policy: compactor.DefaultPolicy()}}
-	l.policy.PrepareThreshold = 0
-	if a.tune != nil {
-		a.tune(&l.policy)
-	}
+	l := &killRig{rig: &rig{t: t, dir: dir, name: a.name, window: window, policy: a.policy()}}
 	l.worker = &llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 		return saveMemories(req, cmp.Or(a.words, 100)), nil
 	}}
-	l.tune = func(o *compactor.Options) { o.Before = unless(func() bool { return !l.free.Load() }) }
+	l.tune = append(l.tune, func(o *compactor.Options) { o.Before = unless(func() bool { return !l.free.Load() }) })
 	l.open()
 	page := check.Must(l.conv.Transcript().Page(context.Background(), 1, 1<<20))(t)
 	state := check.Must(l.conv.Compactions().Load(context.Background()))(t)
@@ -58,6 +54,12 @@ func (a act) open(t *testing.T, dir string, window int) *killRig {
 		l.ends = append(l.ends, s.To)
 	}
 	return l
+}
+
+func (a act) policy() compactor.Policy {
+	p := plainPolicy()
+	p.StackBudget = cmp.Or(a.stack, p.StackBudget)
+	return p
 }
 
 // TestKillAtEveryStatement runs a process for each act on real files, and continues from what a
@@ -135,14 +137,9 @@ func (a act) checkAfterKill(t *testing.T, dir string, step int, whole childRepor
 func (a act) diskState(t *testing.T, data *store.Store) string {
 	ctx := context.Background()
 	conv := check.Must(data.Find(ctx, cmp.Or(a.name, testConversation)))(t)
-	p := compactor.DefaultPolicy()
-	p.PrepareThreshold = 0
-	if a.tune != nil {
-		a.tune(&p)
-	}
 	c := check.Must(compactor.Open(ctx, compactor.Options{ // without Start it starts nothing
 		Records: &faultyDisk{Records: memory.Of(conv).Records(), refuses: true}, // prepared rows stay prepared
-		Policy:  func() compactor.Policy { return p }, Window: func() int { return spacious },
+		Policy:  a.policy, Window: func() int { return spacious },
 		System: "You are a test.", Log: slog.New(slog.DiscardHandler),
 	}))(t)
 	defer c.Close()

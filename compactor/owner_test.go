@@ -119,14 +119,13 @@ func (w *owner) Close() {
 
 // Compact waits until it is known whether a job starts.
 func (w *owner) Compact(trigger compactor.Trigger, focus string) compactor.Event {
-	return w.CompactThen(trigger, focus, nil)
+	return w.request(compactor.Requested{Trigger: trigger, Focus: focus})
 }
 
-func (w *owner) CompactThen(trigger compactor.Trigger, focus string, ended func(compactor.Event)) compactor.Event {
+func (w *owner) request(wanted compactor.Requested) compactor.Event {
 	began := make(chan compactor.Event, 1)
-	w.do(func() {
-		w.Compactor.Compact(compactor.Requested{Trigger: trigger, Focus: focus, Began: func(e compactor.Event) { began <- e }, Ended: ended})
-	})
+	wanted.Began = func(e compactor.Event) { began <- e }
+	w.do(func() { w.Compactor.Compact(wanted) })
 	return <-began
 }
 
@@ -135,8 +134,8 @@ func get[T any](w *owner, f func() T) (v T) {
 	return v
 }
 
-func try[T any](w *owner, f func() (T, error)) (v T, err error) {
-	w.do(func() { v, err = f() })
+func try[T any](w *owner, ctx context.Context, f func(context.Context) (T, error)) (v T, err error) {
+	w.do(func() { v, err = f(ctx) })
 	return v, err
 }
 
@@ -158,21 +157,16 @@ func (w *owner) Overflow(ctx context.Context) bool {
 	return get(w, func() bool { return w.Compactor.Overflow(ctx) })
 }
 
-func (w *owner) Request(ctx context.Context) ([]llm.Message, int, error) {
-	p, err := w.Prompt(ctx)
-	return p.Messages, p.MaxTokens, err
-}
-
-func (w *owner) Prompt(ctx context.Context) (compactor.Prompt, error) {
-	return try(w, func() (compactor.Prompt, error) { return w.Compactor.Request(ctx) })
+func (w *owner) Request(ctx context.Context) (compactor.Prompt, error) {
+	return try(w, ctx, w.Compactor.Request)
 }
 
 func (w *owner) Undo(ctx context.Context) (compactor.Event, error) {
-	return try(w, func() (compactor.Event, error) { return w.Compactor.Undo(ctx) })
+	return try(w, ctx, w.Compactor.Undo)
 }
 
-func (w *owner) StartSession(ctx context.Context) (started bool, err error) {
-	return try(w, func() (bool, error) { return w.Compactor.StartSession(ctx) })
+func (w *owner) StartSession(ctx context.Context) (bool, error) {
+	return try(w, ctx, w.Compactor.StartSession)
 }
 
 func (w *owner) Recap(ctx context.Context, focus string) (compactor.Recap, error) {
@@ -180,7 +174,9 @@ func (w *owner) Recap(ctx context.Context, focus string) (compactor.Recap, error
 }
 
 func (w *owner) Briefing(ctx context.Context, tokens int, p compactor.Policy, question chat.Message) (string, error) {
-	write, err := try(w, func() (func() string, error) { return w.Compactor.Briefing(ctx, tokens, p, question) })
+	write, err := try(w, ctx, func(ctx context.Context) (func() string, error) {
+		return w.Compactor.Briefing(ctx, tokens, p, question)
+	})
 	if err != nil {
 		return "", err
 	}

@@ -104,9 +104,7 @@ func (m *machine) brief(rt *rapid.T) {
 // checkExpand checks that each row in the view expands to exactly the messages it covers, and that
 // the children of a rollup tile it.
 func (m *machine) checkExpand(rt *rapid.T) {
-	head, _, err := m.r.conv.Compactions().Head(context.Background())
-	check.NoError(rt, err)
-	for _, row := range m.r.rowsOf(head) {
+	for _, row := range m.r.rowsOf(m.r.storedHead()) {
 		var want []int64
 		for seq := row.From; seq <= row.To; seq++ {
 			if !m.r.gone[seq] {
@@ -119,8 +117,7 @@ func (m *machine) checkExpand(rt *rapid.T) {
 }
 
 func (m *machine) expand(rt *rapid.T, id int64) (seqs []int64) {
-	e, err := m.r.conv.Transcript().Expand(context.Background(), id, 0, 10_000)
-	check.NoError(rt, err)
+	e := check.Must(m.r.conv.Transcript().Expand(context.Background(), id, 0, 10_000))(rt)
 	m.tally.add(1, "rows expanded")
 	check.Require(rt, len(e.Children) != 0 || e.Row.Kind != compactor.Rollup, "rollup %d has no children", id)
 	for _, child := range e.Children {

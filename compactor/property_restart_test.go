@@ -46,9 +46,7 @@ func (m *machine) reopen(rt *rapid.T) {
 	m.r.open()
 	m.last = view{}
 	m.tally.add(1, "restarts")
-	head, _, err := m.disk.Records.Head(context.Background())
-	check.NoError(rt, err)
-	if head.Start == int64(len(m.r.said))+1 && head.Start > m.r.start() { // it was started, and the process did not see its result
+	if head := m.r.storedHead(); head.Start == int64(len(m.r.said))+1 && head.Start > m.r.start() { // it was started, and the process did not see its result
 		m.r.ends = append(m.r.ends, head.Start-1)
 	}
 	if m.asked != nil {
@@ -114,12 +112,12 @@ func (m *machine) deleteInChannel(rt *rapid.T) {
 }
 
 func (m *machine) checkNotShown(rt *rapid.T, deleted ...string) {
-	messages, _, err := m.r.c.Request(context.Background())
+	prompt, err := m.r.c.Request(context.Background())
 	if err != nil && m.disk.dead.Load() {
 		return
 	}
 	check.NoError(rt, err)
-	text := flat(messages)
+	text := inLines(prompt.Messages)
 	for _, d := range deleted {
 		check.Require(rt, !strings.Contains(text, d), "got deleted %q in the view:\n%s", d, text)
 	}

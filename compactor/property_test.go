@@ -136,7 +136,7 @@ func newMachine(t *testing.T, rt *rapid.T, f *file, all *tally) *machine {
 		window: one(rt, "window", 2500, 3000, 4000),
 		size:   one(rt, "real tokens for one estimated", 0, 0, 0, 0.6, 0.9, 1.2, 1.7),
 	}
-	m.r.tune, m.r.hold = m.configure, m.slowJob
+	m.r.tune, m.r.hold = []func(*compactor.Options){m.configure}, m.slowJob
 	m.loose = chance(rt, 4, "nobody waits for the worker")
 	m.hooked = chance(rt, 4, "a hook")
 	m.silent = chance(rt, 8, "nobody ever speaks to the bot")

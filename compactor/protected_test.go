@@ -206,18 +206,13 @@ func TestPicturesLeaveWithHeadChange(t *testing.T) {
 	r := newRig(t, 60_000, nil)
 	var last []llm.Message
 	version, changes := int64(-1), 0
-	stored := func() int64 {
-		head, _, err := r.conv.Compactions().Head(t.Context())
-		check.NoError(t, err)
-		return head.Version
-	}
 	for range 30 {
 		r.show("look", []byte("\x89PNG\r\n\x1a\n"))
 		r.deliver("and?", true)
 		r.c.History().Begin(compactor.Context{Text: "time: now"})
-		head, view := stored(), r.request()
-		for ; stored() != head; view = r.request() { // a summary was applied in between
-			head = stored()
+		head, view := r.storedHead().Version, r.request()
+		for ; r.storedHead().Version != head; view = r.request() { // a summary was applied in between
+			head = r.storedHead().Version
 		}
 		if head != version {
 			changes++

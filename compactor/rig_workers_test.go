@@ -93,12 +93,12 @@ func filler(tokens int) string {
 	return strings.Repeat("word ", min(tokens, 10)) + strings.Repeat("- ", max(tokens-10, 0))
 }
 
-var aContext = regexp.MustCompile(`user\|\|\[\]\|<now>\n[^<]*\n</now>\n`)
+var aContext = regexp.MustCompile(`user\|\|\[\] <now>\n[^<]*\n</now>\n`)
 
 // withoutContexts returns a rendered request without its turn contexts, and their cost.
 func withoutContexts(text string) (rest string, n int) {
 	return aContext.ReplaceAllStringFunc(text, func(one string) string {
-		n += 4 + tokens.Estimate(strings.TrimSuffix(strings.TrimPrefix(one, "user||[]|"), "\n"))
+		n += 4 + tokens.Estimate(strings.TrimSuffix(strings.TrimPrefix(one, "user||[] "), "\n"))
 		return ""
 	}), n
 }
@@ -106,7 +106,7 @@ func withoutContexts(text string) (rest string, n int) {
 func inLines(messages []llm.Message) string {
 	var b strings.Builder
 	for _, m := range messages {
-		fmt.Fprintf(&b, "%s|%s|%v|%s\n", m.Role, m.CallID, m.Calls, m.Text)
+		fmt.Fprintf(&b, "%s|%s|%v %s\n", m.Role, m.CallID, m.Calls, m.Text)
 	}
 	return b.String()
 }

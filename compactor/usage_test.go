@@ -208,7 +208,7 @@ func TestReasoningIsHiddenFromOtherModels(t *testing.T) {
 	calls := r.said[11].Seq
 	r.chat(10)
 	other := new(llm.Learnt)
-	r.tune = func(o *compactor.Options) { o.Learnt = func() *llm.Learnt { return other } }
+	r.tune = append(r.tune, func(o *compactor.Options) { o.Learnt = func() *llm.Learnt { return other } })
 	r.restart()
 	hidden := func(what string) {
 		t.Helper()

@@ -47,7 +47,7 @@ func TestAgentModelIsWorkerFallback(t *testing.T) {
 				}
 				return summary("Ada took notes."), nil
 			}}
-			r := tuned(t, 100_000, worker, func(o *compactor.Options) { o.Fallback, o.Log = other, log.logger() })
+			r := newRig(t, 100_000, worker, func(o *compactor.Options) { o.Fallback, o.Log = other, log.logger() })
 			models := []string{"large", "large", "small"}
 			for i := range models {
 				recovered = i == 2
@@ -75,7 +75,7 @@ func TestEachModelHasItsOwnWindow(t *testing.T) {
 		check.That(t, material(req) <= 4000, "a model with a window of 4000 got %d tokens", material(req))
 		return goodSummary(ctx, n, req)
 	}}
-	r := tuned(t, 100_000, worker, func(o *compactor.Options) { o.Fallback = other })
+	r := newRig(t, 100_000, worker, func(o *compactor.Options) { o.Fallback = other })
 	r.chat(200)
 	r.applied()
 	n := len(other.Requests())

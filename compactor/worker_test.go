@@ -171,7 +171,7 @@ func TestEchoIsRejected(t *testing.T) {
 	for _, language := range []string{prompts.English, "ja"} {
 		texts := prompts.In(language)
 		worker := &llmtest.Model{}
-		r := tuned(t, 100_000, worker, inLanguage(language))
+		r := newRig(t, 100_000, worker, inLanguage(language))
 		r.watchHarbour(150)
 		for name, echo := range map[string]func(string) string{
 			"of its own prompt":    func(string) string { return texts.Worker },
