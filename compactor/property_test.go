@@ -219,12 +219,10 @@ func (m *machine) checkAfterStep(rt *rapid.T, whole bool) {
 		rt.Fatal(*why)
 	}
 	m.checkStatus(rt)
-	if began, ended := m.ended.started.Load(), m.ended.ended.Load(); began != ended && !m.loose && !m.held && !m.r.c.Busy() {
-		rt.Fatalf("%d requests began, %d have ended", began, ended)
-	}
-	if err := m.r.checkPublishedState(); err != nil && !m.disk.dead.Load() { // the worker may just have been killed after a commit
-		rt.Fatal(err)
-	}
+	began, ended := m.ended.started.Load(), m.ended.ended.Load()
+	check.Require(rt, began == ended || m.loose || m.held || m.r.c.Busy(), "%d requests began, %d have ended", began, ended)
+	err := m.r.checkPublishedState()
+	check.Require(rt, err == nil || m.disk.dead.Load(), "%v", err) // the worker may just have been killed after a commit
 	if whole {
 		check.NoError(rt, m.r.check())
 	}

@@ -64,7 +64,7 @@ func TestRepairRunsWithoutMessages(t *testing.T) {
 				r.waitIdle()
 				time.Sleep(10 * time.Second)
 			}
-			check.Require(t, slices.ContainsFunc(r.c.Status().Stack, compactor.Compaction.NeedsRepair), "got nothing to repair")
+			check.Require(t, len(r.rows(compactor.Compaction.NeedsRepair)) > 0, "got nothing to repair")
 			down.Store(false)
 			wait(r)
 			synctest.Wait()
@@ -95,15 +95,14 @@ func TestCloseCancelsWorker(t *testing.T) {
 	}
 }
 
+var about = regexp.MustCompile(`about (\d+) tokens`)
+
 // A repair requests a summary as long as its span warrants, like any other job.
 func TestRepairLengthFollowsSpan(t *testing.T) {
 	for _, worker := range []*llmtest.Model{{Func: goodSummary}, nil} {
 		r := newRig(t, 100_000, worker)
 		r.hearNotes(20)
-		span := 0
-		for _, m := range r.said {
-			span += m.Tokens
-		}
+		span := tokensIn(r.said)
 		r.startSession() // all of it is behind a placeholder, which is repaired
 		r.waitIdle()
 		rows := r.c.Status().Past.Earlier[0].Rows
@@ -166,13 +165,8 @@ func TestModelSummariesOutliveExtractiveRollups(t *testing.T) {
 	}}
 	r := newRig(t, 4000, worker)
 	r.policy.MaxTurns = 1
-	made := func() (n int) {
-		for _, row := range r.c.Status().Stack {
-			if row.By == compactor.ByWorker {
-				n++
-			}
-		}
-		return n
+	made := func() int {
+		return len(r.rows(func(row compactor.Compaction) bool { return row.By == compactor.ByWorker }))
 	}
 	hear := func(n int, enough func() bool) {
 		for i := 0; i < n && !enough(); i++ {
@@ -185,9 +179,6 @@ func TestModelSummariesOutliveExtractiveRollups(t *testing.T) {
 	r.quiet = true
 	hear(150, func() bool { return false })
 	check.Require(t, made() < 3, "got no fold of a model summary: %+v", r.c.Status().Stack)
-	told := map[string]bool{}
-	for _, one := range vault.FindAllString(r.head(), -1) {
-		told[one] = true
-	}
+	told := slices.Compact(slices.Sorted(slices.Values(vault.FindAllString(r.head(), -1))))
 	check.That(t, len(told) >= 3, "got part of the model's text lost: %v\nstack: %+v", told, r.c.Status().Stack)
 }

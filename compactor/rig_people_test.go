@@ -5,6 +5,7 @@ package compactor_test
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -46,17 +47,12 @@ func (r *rig) notesUntil(words int, done func() bool) {
 	}
 }
 
-func (r *rig) talkUntilUsage(done func() bool) {
+func (r *rig) talkUntil(done func() bool) {
 	r.t.Helper()
 	for !done() {
 		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(120)))
 		r.waitIdle()
 	}
-}
-
-func (r *rig) talkTo(share float64) {
-	r.t.Helper()
-	r.talkUntilUsage(func() bool { return r.share() >= share })
 }
 
 // compactAndWait requests a compaction, which may have nothing to do.
@@ -94,6 +90,15 @@ func (r *rig) arrive(all ...store.Inbound) chat.Message {
 		r.c.Reread() // like a thread's owner after inheriting
 	}
 	return r.said[len(r.said)-1]
+}
+
+func (r *rig) arriveMany(n int, text func(i int) string) {
+	r.t.Helper()
+	notes := make([]store.Inbound, n)
+	for i := range notes {
+		notes[i].Text = text(i)
+	}
+	r.arrive(notes...)
 }
 
 // dequeue gives the engine what waits in the inbox, at most as much as fits into a turn, and returns
@@ -178,8 +183,13 @@ func (x *turn) add(m chat.Message) {
 	x.r.c.History().Append(m)
 }
 
-func (x *turn) look(id, result string) {
-	x.add(chat.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}}})
+// look calls a tool, possibly after some reasoning.
+func (x *turn) look(id, result string, reasoning ...string) {
+	m := chat.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}}}
+	for _, text := range reasoning {
+		m.Native = json.RawMessage(fmt.Sprintf(`{"reasoning":%q}`, text))
+	}
+	x.add(m)
 	x.add(chat.Message{Role: llm.RoleTool, CallID: id, Tool: "look", Text: result})
 }
 
@@ -264,6 +274,13 @@ func (r *rig) apply(seqs ...int64) {
 		check.NoError(r.t, err)
 		r.c.do(func() { r.c.Compactor.Changed([]chat.Message{m}, nil) })
 	}
+}
+
+func tokensIn(messages []chat.Message) (n int) {
+	for _, m := range messages {
+		n += m.Tokens
+	}
+	return n
 }
 
 func (r *rig) remainingMessages() []chat.Message {

@@ -15,10 +15,6 @@ import (
 	"cairn/llm/llmtest"
 )
 
-func says(text string) *llmtest.Model {
-	return &llmtest.Model{Func: answers(summary(text), nil)}
-}
-
 func wordyWorker(rest string) *llmtest.Model {
 	return &llmtest.Model{Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 		return summary(fmt.Sprintf("Summary %d. %s", n, rest)), nil
@@ -50,9 +46,7 @@ var tags = regexp.MustCompile(`<[^<>]*>`)
 
 // materialIn returns the span in a worker's request, without the text for reference.
 func materialIn(req llm.Request) string {
-	_, text, _ := strings.Cut(req.Messages[1].Text, "<transcript>\n")
-	text, _, _ = strings.Cut(text, "\n</transcript>")
-	return text
+	return textBetween(req.Messages[1].Text, "<transcript>\n", "\n</transcript>")
 }
 
 func answers(answer llm.Response, err error) func(context.Context, int, llm.Request) (llm.Response, error) {
@@ -72,12 +66,12 @@ func failing(down func(n int) bool) func(context.Context, int, llm.Request) (llm
 }
 
 // withoutTools returns a worker whose server takes no tools, and which answers in text.
-func withoutTools(text func(n int) string) func(context.Context, int, llm.Request) (llm.Response, error) {
-	return func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+func withoutTools(text string) func(context.Context, int, llm.Request) (llm.Response, error) {
+	return func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 		if len(req.Tools) > 0 {
 			return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "this model does not support tools"}
 		}
-		return llmtest.Say(text(n)), nil
+		return llmtest.Say(text), nil
 	}
 }
 

@@ -22,8 +22,7 @@ func (r *rig) undo() compactor.Event {
 func (r *rig) refused(want string) {
 	r.t.Helper()
 	before := r.render()
-	e, err := r.c.Undo(r.t.Context())
-	check.NoError(r.t, err)
+	e := check.Must(r.c.Undo(r.t.Context()))(r.t)
 	check.Equal(r.t, "outcome of the undo", e.State, compactor.EventNoop)
 	check.Contains(r.t, "reason", e.Error, want)
 	check.Equal(r.t, "a refused undo changed the view", r.render(), before)

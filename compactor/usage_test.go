@@ -1,24 +1,21 @@
 package compactor_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
-	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
 
-// asks adds a question and returns the request for its answer; the turn stays open.
-func asks(r *rig, text string) {
+// ask adds a question and returns the request for its answer; the turn stays open.
+func (r *rig) ask(text string) []llm.Message {
 	r.t.Helper()
-	r.deliver(text, true)
-	r.c.History().Begin(compactor.Context{Text: "time: now"})
-	r.request()
+	r.begin(r.deliver(text, true))
+	return r.request()
 }
 
 func report(r *rig, prompt int) { r.c.Reported(llm.Usage{Prompt: prompt, Completion: 7}) }
@@ -31,7 +28,7 @@ func prompt(r *rig) int {
 func openTurn(t *testing.T, worker *llmtest.Model) *rig {
 	r := newRig(t, 20_000, worker)
 	r.deliverMany(10, 50)
-	asks(r, "and now?")
+	r.ask("and now?")
 	return r
 }
 
@@ -155,12 +152,7 @@ func (r *rig) useReasoningModel(reasoning string) []llm.Message {
 	r.t.Helper()
 	x := r.begin(r.deliver("look it up", true))
 	r.request()
-	id := fmt.Sprint("c", x.asked.Seq)
-	x.add(chat.Message{
-		Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}},
-		Native: json.RawMessage(fmt.Sprintf(`{"reasoning":%q}`, reasoning)),
-	})
-	x.add(chat.Message{Role: llm.RoleTool, CallID: id, Tool: "look", Text: "found"})
+	x.look(fmt.Sprint("c", x.asked.Seq), "found", reasoning)
 	second := r.request()
 	x.finish("there it is")
 	return second
@@ -175,18 +167,13 @@ func reasonings(messages []llm.Message) (n int) {
 	return n
 }
 
-func (x *turn) reason(id string) {
-	x.add(chat.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}}, Native: json.RawMessage(`{"reasoning":"so"}`)})
-	x.add(chat.Message{Role: llm.RoleTool, CallID: id, Tool: "look", Text: "one"})
-}
-
 func TestReasoningIsKeptWithinTurn(t *testing.T) {
 	check.SkipUnderRace(t)
 	r := newRig(t, 32_000, nil)
 	before := prompt(r)
 	check.Equal(t, "reasonings in the second request", reasonings(r.useReasoningModel(filler(3000))), 1)
 	check.That(t, prompt(r)-before <= 200, "got %d more tokens used after the turn", prompt(r)-before)
-	asks(r, "and?")
+	r.ask("and?")
 	check.Equal(t, "reasonings in the next turn's request", reasonings(r.c.Sight()), 0)
 
 	r = newRig(t, 32_000, nil)
@@ -196,7 +183,7 @@ func TestReasoningIsKeptWithinTurn(t *testing.T) {
 	r.useReasoningModel("because " + filler(300))
 	check.That(t, prompt(r)-before >= 300, "got %d tokens for a turn with reasoning that the provider demands", prompt(r)-before)
 	r.renderAfterRestart()
-	asks(r, "and?")
+	r.ask("and?")
 	check.Equal(t, "demanded reasonings in the request", reasonings(r.c.Sight()), 2)
 }
 
@@ -238,9 +225,9 @@ func TestHeadChangeEndsReasoning(t *testing.T) {
 			r.chat(30)
 			x := r.begin(r.deliver("look at it", true))
 			r.request()
-			x.reason("a")
+			x.look("a", "one", "so")
 			change(r)
-			x.reason("b")
+			x.look("b", "one", "so")
 			view := r.request()
 			check.HasPrefix(t, "head", view[1].Text, "<kept>")
 			check.That(t, reasonings(view) == 1 && len(view[len(view)-2].Native) > 0, "%d messages have reasoning: %+v", reasonings(view), view)

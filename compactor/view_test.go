@@ -220,13 +220,11 @@ func TestShrunkArgumentsAreValid(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		most := rapid.IntRange(minArguments, 300).Draw(rt, "most")
 		text := strings.Repeat(rapid.StringN(1, 40, -1).Draw(rt, "text"), rapid.IntRange(1, 200).Draw(rt, "times"))
-		arguments, err := json.Marshal(map[string]string{"text": text})
-		check.NoError(rt, err)
+		arguments := check.Must(json.Marshal(map[string]string{"text": text}))(rt)
 		shrunk := shrinkArguments(string(arguments), most)
 		cost := tokens.Estimate(shrunk)
 		check.Require(rt, cost <= most && json.Valid([]byte(shrunk)), "%d tokens of %d: %s", cost, most, shrunk)
-		check.Require(rt, tokens.Estimate(string(arguments)) > most || shrunk == string(arguments),
-			"a message that fits has changed")
+		check.Require(rt, tokens.Estimate(string(arguments)) > most || shrunk == string(arguments), "a message that fits has changed")
 	})
 }
 

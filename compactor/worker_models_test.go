@@ -87,7 +87,7 @@ func TestEachModelHasItsOwnWindow(t *testing.T) {
 
 func TestWorkerReasoningFitsWindow(t *testing.T) {
 	for window, effort := range map[int]string{8000: "low", 20_000: "", 128_000: "max"} {
-		r := newRig(t, window, says("They talked about notes."))
+		r := newRig(t, window, &llmtest.Model{Func: answers(summary("They talked about notes."), nil)})
 		if effort != "low" { // which is the default
 			r.policy.Reasoning = effort
 		}

@@ -90,7 +90,7 @@ func TestSecretsAreMaskedEverywhere(t *testing.T) {
 			}
 			return summary("Ada gave her key, " + key + ", and lives in Turin."), nil
 		}},
-		"without tools":   {Func: withoutTools(func(int) string { return "Ada gave her key, " + key + ", and lives in Turin." })},
+		"without tools":   {Func: withoutTools("Ada gave her key, " + key + ", and lives in Turin.")},
 		"without a model": nil,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -113,9 +113,7 @@ func TestSecretsAreMaskedEverywhere(t *testing.T) {
 			for _, m := range found {
 				check.Lacks(t, "memory", m.Content, key, "hunter2")
 			}
-			m, err := r.conv.Transcript().Message(t.Context(), 1)
-			check.NoError(t, err)
-			check.Equal(t, "the transcript", m.Text, said)
+			check.Equal(t, "the transcript", check.Must(r.conv.Transcript().Message(t.Context(), 1))(t).Text, said)
 		})
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/internal/tokens"
@@ -184,10 +183,7 @@ func TestLargeSpanKeepsItsShare(t *testing.T) {
 				r.arrive(slices.Repeat([]store.Inbound{{Text: text, Addressed: true}}, 20)...)
 			}
 			r.c.Speak()
-			span := 0
-			for _, m := range r.said {
-				span += chat.TokensOf(m)
-			}
+			span := tokensIn(r.said)
 			e := r.compact("")
 			row := r.c.Status().Stack[0]
 			share, budget := float64(row.Tokens)/float64(span), int(r.policy.StackBudget*float64(c.window))
