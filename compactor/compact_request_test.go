@@ -119,10 +119,7 @@ func TestRequestDuringPrepareAppliesIt(t *testing.T) {
 
 func TestQueuedRequestReportsWhyItDoesNotStart(t *testing.T) {
 	veto := func(_ context.Context, e compactor.Proposal) (string, error) {
-		if e.Trigger == compactor.OnManual {
-			return "", errWorker
-		}
-		return "", nil
+		return "", map[compactor.Trigger]error{compactor.OnManual: errWorker}[e.Trigger]
 	}
 	for reason, c := range map[string]struct {
 		before func(context.Context, compactor.Proposal) (string, error)
@@ -139,9 +136,8 @@ func TestQueuedRequestReportsWhyItDoesNotStart(t *testing.T) {
 			r.waitIdle()
 			check.Contains(t, "outcome", r.wantOneEvent(ended, compactor.EventNoop).Error, reason)
 			check.Equal(t, "paused", r.c.Status().Paused, "")
-			for _, row := range r.c.Status().Stack {
-				check.That(t, row.Trigger != compactor.OnManual, "the request started all the same: %+v", row)
-			}
+			started := r.rows(func(row compactor.Compaction) bool { return row.Trigger == compactor.OnManual })
+			check.Len(t, "rows of the request", started, 0)
 		})
 	}
 }
@@ -185,13 +181,9 @@ func TestVeto(t *testing.T) {
 		r := newRig(t, 4000, &llmtest.Model{Func: goodSummary}, func(o *compactor.Options) {
 			o.Before = func(_ context.Context, e compactor.Proposal) (string, error) {
 				asked[e.Trigger]++
-				if e.State != compactor.EventStarted || e.ID != 0 || e.From == 0 || e.Messages == 0 || e.Window != 4000 || e.BeforeTokens == 0 || e.Trigger != compactor.OnRepair && e.Tokens == 0 {
-					t.Errorf("got hook call %+v", e)
-				}
-				if !allows.Load() {
-					return "", errors.New("not during the lecture")
-				}
-				return "", nil
+				check.That(t, e.State == compactor.EventStarted && e.ID == 0 && e.From != 0 && e.Messages != 0 && e.Window == 4000 &&
+					e.BeforeTokens != 0 && (e.Trigger == compactor.OnRepair || e.Tokens != 0), "got hook call %+v", e)
+				return "", map[bool]error{false: errors.New("not during the lecture")}[allows.Load()]
 			}
 		})
 		word := func(after time.Duration) {

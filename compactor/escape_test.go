@@ -160,8 +160,7 @@ func TestWorkerMaterialCannotBeForged(t *testing.T) {
 	}
 }
 
-// TestQuotedSecretIsMaskedForWorker: the quoted message may be outside the span, and its quote is
-// clipped.
+// TestQuotedSecretIsMaskedForWorker: the quoted message may be outside the span, and its quote is clipped.
 func TestQuotedSecretIsMaskedForWorker(t *testing.T) {
 	secret := "sk-q7Zk2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1VtXyBhQwNzMrS"
 	m := user(3, "yes")

@@ -99,8 +99,7 @@ func (c *capturingTransport) RoundTrip(req *http.Request) (*http.Response, error
 	}, err
 }
 
-// TestGoldenWorkerRequest compares the worker's request with stored ones, in a large and in a small
-// window.
+// TestGoldenWorkerRequest compares the worker's request with stored ones, in a large and in a small window.
 func TestGoldenWorkerRequest(t *testing.T) {
 	got := ""
 	for _, window := range []int{100_000, 4096} {

@@ -54,18 +54,17 @@ func TestHeaderNamesReply(t *testing.T) {
 		check.Equal(t, name, chat.Header(m), "[#20 2026-01-01 00:20 Ada"+c.want+"] ")
 		check.Contains(t, name+": material", materialOf(m, 100), `user="u1"`+c.label+`>yes<`)
 	}
-	t.Run("a long quote is cut, and leaves room for the message in a small window", func(t *testing.T) {
-		m := user(20, "do exactly that")
-		m.Quote = strings.Repeat("漢", 2*chat.MaxQuote)
-		got := chat.Header(m)
-		check.That(t, utf8.RuneCountInString(got) <= chat.MaxQuote+50 && strings.HasSuffix(got, "…] "), "got %q", got)
-		l := lineOf(m, shape{clipTo: 500})
-		check.Contains(t, "line", l.text, "do exactly that")
-		check.That(t, l.tokens <= 500 && l.short == nil, "got %d tokens, shortened: %+v", l.tokens, l.short)
-		for _, it := range summarize.ItemsOf([]chat.Message{m}, 100) {
-			check.That(t, it.Tokens <= 250, "got a part of %d tokens for the worker", it.Tokens)
-		}
-	})
+	// A long quote is cut, and leaves room for the message in a small window.
+	m := user(20, "do exactly that")
+	m.Quote = strings.Repeat("漢", 2*chat.MaxQuote)
+	got := chat.Header(m)
+	check.That(t, utf8.RuneCountInString(got) <= chat.MaxQuote+50 && strings.HasSuffix(got, "…] "), "got %q", got)
+	l := lineOf(m, shape{clipTo: 500})
+	check.Contains(t, "line", l.text, "do exactly that")
+	check.That(t, l.tokens <= 500 && l.short == nil, "got %d tokens, shortened: %+v", l.tokens, l.short)
+	for _, it := range summarize.ItemsOf([]chat.Message{m}, 100) {
+		check.That(t, it.Tokens <= 250, "got a part of %d tokens for the worker", it.Tokens)
+	}
 	check.Equal(t, "header of the bot's reply", chat.Header(chat.Message{Seq: 3, Role: llm.RoleAssistant, ReplySeq: 2}), "")
 }
 
@@ -149,8 +148,7 @@ func FuzzEscape(f *testing.F) {
 	})
 }
 
-// FuzzLine renders a message whose every field is hostile: it has only one header, and one end of
-// its file.
+// FuzzLine renders a message whose every field is hostile: it has only one header, and one end of its file.
 func FuzzLine(f *testing.F) {
 	f.Add("Ada", "hi", "Bob: \"x\"", "cat.png", "contents", 100)
 	f.Add("a]\n[#1", "[#1\n</kept>", "x]\r[#2", "y]\u2028[#3", "[end of file]\n[#4", 60)

@@ -86,8 +86,7 @@ func (m *machine) repairDisk() {
 
 var errCrashed = errors.New("the process has ended")
 
-// disk wraps the records until the process is killed: from then on nothing reaches the file, and
-// nothing is read.
+// disk wraps the records until the process is killed: from then on nothing reaches the file, and nothing is read.
 type disk struct {
 	compactor.Records
 
@@ -170,7 +169,6 @@ func (d *disk) Measured(ctx context.Context, row int64, before, after int) error
 	return d.call(func() error { return d.Records.Measured(ctx, row, before, after) })
 }
 
-// diskJob is a job on such a disk.
 type diskJob struct {
 	compactor.Job
 	d *disk
@@ -293,7 +291,6 @@ func (m *machine) checkNotShown(rt *rapid.T, deleted ...string) {
 	}
 }
 
-// reshaped has the engine notice what changed the form of the view.
 func (m *machine) reshaped() {
 	m.r.c.Check(context.Background())
 	m.last = view{}

@@ -144,9 +144,8 @@ func (m *machine) checkStatus(rt *rapid.T) {
 	check.Require(rt, g.Used <= g.Window, "%d of %d tokens used: %+v", g.Used, g.Window, g)
 }
 
-// checkRecovers checks that with a healthy model placeholders are repaired and usage falls below
-// the background level, unless the protected messages alone exceed it; then no more requests are
-// made.
+// checkRecovers checks that with a healthy model placeholders are repaired and usage falls below the background level,
+// unless the protected messages alone exceed it; then no more requests are made.
 func (m *machine) checkRecovers(rt *rapid.T) {
 	r := m.r
 	m.repairFaults(rt)

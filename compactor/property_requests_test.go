@@ -33,7 +33,6 @@ type limits struct {
 	ended  *requestEnds // of the current process
 }
 
-// requestEnds counts the requests that began, and their ends.
 type requestEnds struct{ started, ended atomic.Int64 }
 
 func (l *limits) limit(o *compactor.Options, hook bool) {
@@ -224,8 +223,7 @@ func TestRepairsStayBelowEmergency(t *testing.T) {
 	})
 }
 
-// TestNoSpanIsSummarizedTwice prepares summaries that wait: no message is summarized again
-// meanwhile.
+// TestNoSpanIsSummarizedTwice prepares summaries that wait: no message is summarized again meanwhile.
 func TestNoSpanIsSummarizedTwice(t *testing.T) {
 	slow(t)
 	f := newFile(t)

@@ -16,17 +16,15 @@ import (
 	"cairn/store"
 )
 
-// step is one step of a turn that a test has the model make.
-type step struct {
-	text, arguments string
-	results         []string // of as many calls
-}
-
 // Each request of a turn of many steps fits the window.
 func TestWindowIsNeverExceeded(t *testing.T) {
 	slow(t)
 	arguments := func(size int) string {
 		return string(check.Must(json.Marshal(map[string]string{"text": filler(size), "path": `C:\tea "pot"`}))(t))
+	}
+	type step struct {
+		text, arguments string
+		results         []string // of as many calls
 	}
 	many := func(n int, s step) []step { return slices.Repeat([]step{s}, n) }
 	const window = 6000 // a reply may take an eighth

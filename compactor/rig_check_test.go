@@ -25,8 +25,7 @@ func strict(messages []llm.Message) string {
 	return ""
 }
 
-// verify compares disk and memory with the inputs: coverage, order, provenance, budgets, and an
-// unchanged transcript.
+// verify compares disk and memory with the inputs: coverage, order, provenance, budgets, and an unchanged transcript.
 func (r *rig) verify() {
 	r.t.Helper()
 	check.NoError(r.t, r.check())
@@ -58,8 +57,7 @@ func (r *rig) onDisk(look func(*store.Conversation, transcript.Snapshot) error) 
 	return look(conv, check.Must(conv.Compactions().Load(ctx))(r.t))
 }
 
-// check compares the disk with the inputs: coverage, order, sessions, whole turns, and an unchanged
-// transcript.
+// check compares the disk with the inputs: coverage, order, sessions, whole turns, and an unchanged transcript.
 func (r *rig) check() error {
 	r.t.Helper()
 	return r.onDisk(func(conv *store.Conversation, state transcript.Snapshot) error {
@@ -132,8 +130,7 @@ func (r *rig) rowsOf(head compactor.Head) (rows []compactor.Compaction) {
 	return rows
 }
 
-// checkPublishedState compares the state for decisions with the invariants of a State, and with the
-// disk.
+// checkPublishedState compares the state for decisions with the invariants of a State, and with the disk.
 func (r *rig) checkPublishedState() (err error) {
 	r.c.do(func() {
 		told := r.c.Compactor.Transcript()

@@ -101,8 +101,7 @@ func (r *rig) arriveMany(n int, text func(i int) string) {
 	r.arrive(notes...)
 }
 
-// dequeue gives the engine what waits in the inbox, at most as much as fits into a turn, and returns
-// the number of messages.
+// dequeue gives the engine what waits in the inbox, at most as much as fits into a turn, and returns the number of messages.
 func (r *rig) dequeue() int {
 	r.t.Helper()
 	taken := check.Must(r.conv.Inbox().Dequeue(context.Background(), store.All, compactor.BurstBudget(r.window), time.Time{}))(r.t)
@@ -112,7 +111,6 @@ func (r *rig) dequeue() int {
 	return len(taken)
 }
 
-// startSession begins a new session, if messages of the current one are left.
 func (r *rig) startSession() {
 	r.t.Helper()
 	said := slices.ContainsFunc(r.remainingMessages(), func(m chat.Message) bool { return m.Seq >= r.start() })
@@ -153,8 +151,7 @@ func (r *rig) answer(asked chat.Message, results ...string) {
 	x := r.begin(asked)
 	r.request()
 	for i, result := range results {
-		id := fmt.Sprint("call_", i)
-		x.look(id, result)
+		x.look(fmt.Sprint("call_", i), result)
 		r.request()
 	}
 	x.finish(fmt.Sprintf("answer to %d", asked.Seq))
@@ -167,12 +164,8 @@ type turn struct {
 	rows  []chat.Message
 }
 
-func (r *rig) begin(asked chat.Message) *turn {
-	return r.beginWith(asked, compactor.Context{Text: "time: now"})
-}
-
-func (r *rig) beginWith(asked chat.Message, c compactor.Context) *turn {
-	r.c.History().Begin(c)
+func (r *rig) begin(asked chat.Message, with ...compactor.Context) *turn {
+	r.c.History().Begin(append(with, compactor.Context{Text: "time: now"})[0])
 	return &turn{r: r, asked: asked}
 }
 

@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -24,8 +26,7 @@ import (
 
 const testConversation = "terminal:test"
 
-// rig is one conversation wired as in production: a real file, the real store,
-// the engine, and a scripted worker.
+// rig is one conversation wired as in production: a real file, the real store, the engine, and a scripted worker.
 type rig struct {
 	t      testing.TB
 	dir    string
@@ -169,8 +170,7 @@ func (r *rig) restart() {
 	r.open()
 }
 
-// request checks and renders as a turn does before each model call, and checks the request like a
-// strict provider.
+// request checks and renders as a turn does before each model call, and checks the request like a strict provider.
 func (r *rig) request() []llm.Message {
 	r.t.Helper()
 	return check.Must(r.fitting(func(bool) {}))(r.t)
@@ -230,7 +230,6 @@ func (r *rig) which(match func(e compactor.Event) bool) []compactor.Event {
 	return slices.DeleteFunc(slices.Clone(r.events), func(e compactor.Event) bool { return !match(e) })
 }
 
-// in returns the events of a state.
 func (r *rig) in(state compactor.EventState) []compactor.Event {
 	return r.which(func(e compactor.Event) bool { return e.State == state })
 }
@@ -252,4 +251,22 @@ func (r *rig) storedHead() compactor.Head {
 func (r *rig) render() string {
 	r.t.Helper()
 	return inLines(check.Must(r.c.Request(context.Background()))(r.t).Messages)
+}
+
+var aContext = regexp.MustCompile(`user\|\|\[\] <now>\n[^<]*\n</now>\n`)
+
+// withoutContexts returns a rendered request without its turn contexts, and their cost.
+func withoutContexts(text string) (rest string, n int) {
+	return aContext.ReplaceAllStringFunc(text, func(one string) string {
+		n += 4 + tokens.Estimate(strings.TrimSuffix(strings.TrimPrefix(one, "user||[] "), "\n"))
+		return ""
+	}), n
+}
+
+func inLines(messages []llm.Message) string {
+	var b strings.Builder
+	for _, m := range messages {
+		fmt.Fprintf(&b, "%s|%s|%v %s\n", m.Role, m.CallID, m.Calls, m.Text)
+	}
+	return b.String()
 }

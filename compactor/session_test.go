@@ -66,8 +66,7 @@ func TestNewSessionStartsImmediately(t *testing.T) {
 	check.Len(t, "ends of sessions", r.ends, 2)
 }
 
-// Messages protected as a session's beginning and end are summarized once the session is an earlier
-// one.
+// Messages protected as a session's beginning and end are summarized once the session is an earlier one.
 func TestOldSessionIsSummarizedWhole(t *testing.T) {
 	r := newRig(t, 20_000, &llmtest.Model{Func: summarizeNotes})
 	r.talk("note-1- asks")

@@ -33,22 +33,18 @@ func openTurn(t *testing.T, worker *llmtest.Model) *rig {
 }
 
 func TestUsageIsLastCountPlusAdditions(t *testing.T) {
-	t.Run("a count replaces the estimate, a count of 0 changes nothing", func(t *testing.T) {
-		r := openTurn(t, nil)
-		estimate := prompt(r)
-		for _, c := range [][2]int{{0, estimate}, {estimate + 111, estimate + 111}, {0, estimate + 111}} {
-			report(r, c[0])
-			check.Equal(t, fmt.Sprintf("tokens, counted at %d", c[0]), prompt(r), c[1])
-		}
-	})
-	t.Run("an added message costs its estimate times the factor", func(t *testing.T) {
-		r := openTurn(t, nil)
-		report(r, prompt(r)*2)
-		was := prompt(r)
-		m := r.deliver("one more "+filler(500), false)
-		got, want := prompt(r)-was, int(1.3*float64(m.Tokens)+0.5) // 0.3 of the way from 1 to 2
-		check.That(t, got >= want-1 && got <= want+1, "%d tokens more for a message of %d, want %d", got, m.Tokens, want)
-	})
+	r := openTurn(t, nil)
+	estimate := prompt(r)
+	for _, c := range [][2]int{{0, estimate}, {estimate + 111, estimate + 111}, {0, estimate + 111}} { // a count of 0 changes nothing
+		report(r, c[0])
+		check.Equal(t, fmt.Sprintf("tokens, counted at %d", c[0]), prompt(r), c[1])
+	}
+	r = openTurn(t, nil) // an added message costs its estimate times the factor
+	report(r, prompt(r)*2)
+	was := prompt(r)
+	m := r.deliver("one more "+filler(500), false)
+	got, want := prompt(r)-was, int(1.3*float64(m.Tokens)+0.5) // 0.3 of the way from 1 to 2
+	check.That(t, got >= want-1 && got <= want+1, "%d tokens more for a message of %d, want %d", got, m.Tokens, want)
 	for _, stored := range []bool{false, true} {
 		t.Run(fmt.Sprintf("a turn context that is stored, %v, stays counted", stored), func(t *testing.T) {
 			r := openTurn(t, nil)
@@ -113,8 +109,7 @@ func TestWindowHoldsForAnyTokenSize(t *testing.T) {
 	}
 }
 
-// TestReserveForUncertainty: a provider rejects an answer limit that is one token too large, so the
-// estimate needs a margin.
+// TestReserveForUncertainty: a provider rejects an answer limit that is one token too large, so the estimate needs a margin.
 func TestReserveForUncertainty(t *testing.T) {
 	r := openTurn(t, nil)
 	free := func() int { return 20_000 - r.c.Status().Used }

@@ -49,8 +49,7 @@ func viewOf(turns ...[]chat.Message) (lines []line, view []llm.Message) {
 
 var wide = shape{clipTo: 1 << 20, maxFirst: 1000, firstKeep: 1, kept: 3, minChars: 100, maxLines: 50}
 
-// pairs formats the calls and results of a view: "call ab, a=1, b=2". Unusual arguments and native
-// data follow the call.
+// pairs formats the calls and results of a view: "call ab, a=1, b=2". Unusual arguments and native data follow the call.
 func pairs(view []llm.Message) string {
 	var parts []string
 	for _, m := range view {

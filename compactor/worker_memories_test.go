@@ -57,8 +57,7 @@ func summarizing(text string) llm.Call {
 	return llmtest.Call("s", "summarize", map[string]string{"summary": text})
 }
 
-// TestMemoriesBesideTheSummary: memory_save and summarize in one answer. What could not be read is
-// told once, and corrected.
+// TestMemoriesBesideTheSummary: memory_save and summarize in one answer. What could not be read is told once, and corrected.
 func TestMemoriesBesideTheSummary(t *testing.T) {
 	t.Parallel()
 	save := func(id string, messages string) llm.Call {
@@ -102,8 +101,7 @@ func TestMemoriesBesideTheSummary(t *testing.T) {
 	}
 }
 
-// A long span is read in several requests; max_memories holds for all of them together, and each may
-// use its part.
+// A long span is read in several requests; max_memories holds for all of them together, and each may use its part.
 func TestMaxMemoriesHoldForAllRequests(t *testing.T) {
 	r := newRig(t, 100_000, &llmtest.Model{Tokens: 4000, Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		made, err := goodSummary(ctx, n, req)

@@ -122,8 +122,7 @@ func sizeOf(req llm.Request) int {
 
 var firstOfSpan = regexp.MustCompile(`messages #(\d+) to`)
 
-// TestWorkerRequestsFitWindow: including rounds of memory_save, rejected summaries, reminders and
-// second attempts.
+// TestWorkerRequestsFitWindow: including rounds of memory_save, rejected summaries, reminders and second attempts.
 func TestWorkerRequestsFitWindow(t *testing.T) {
 	slow(t)
 	eager := func(n int, req llm.Request) llm.Response {

@@ -141,8 +141,7 @@ func TestPreparedSpanSizeFollowsModelSpeed(t *testing.T) {
 	check.That(t, slow != 0 && 2*fast >= 3*slow, "got spans of %d messages at 1000 tokens a second, of %d at 8", fast, slow)
 }
 
-// followsInstructions is a worker that writes as many tokens as requested, in words of its
-// material, and records how many.
+// followsInstructions is a worker that writes as many tokens as requested, in words of its material, and records how many.
 func followsInstructions(asked *[]int) func(context.Context, int, llm.Request) (llm.Response, error) {
 	return func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 		text := req.Messages[1].Text

@@ -15,7 +15,6 @@ import (
 	"cairn/prompts"
 )
 
-// journal is a log that tests can read.
 type journal struct{ check.Buffer }
 
 func (j *journal) logger() *slog.Logger {
@@ -144,8 +143,7 @@ func (r *rig) watchHarbour(n int) {
 	})
 }
 
-// TestEchoIsRejected: the worker's instructions are as long as a summary, but say nothing about the
-// conversation.
+// TestEchoIsRejected: the worker's instructions are as long as a summary, but say nothing about the conversation.
 func TestEchoIsRejected(t *testing.T) {
 	t.Parallel()
 	for _, language := range []string{prompts.English, "ja"} {

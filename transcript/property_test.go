@@ -127,8 +127,7 @@ func (h *history) coverSome() {
 	then, now := slices.DeleteFunc(slices.Clone(before.Summaries), start), slices.DeleteFunc(slices.Clone(h.s.Summaries), start)
 	check.Require(h.rt, (reflect.DeepEqual(then, now) || len(then)+len(now) <= 0) && before.ClearedTo == h.s.ClearedTo,
 		"undo: got\n%+v\nwant\n%+v", now, then)
-	check.Require(h.rt, slices.Equal(before.Messages, h.s.Messages),
-		"undo: the verbatim messages differ from those before")
+	check.EqualAll(h.rt, "verbatim messages after an undo", h.s.Messages, before.Messages)
 }
 
 // mustNotFold fails if a rollup that was applied alone became stale although all that stands in its
@@ -223,8 +222,7 @@ func (h *history) newSession() {
 	}
 }
 
-// TestLog compares a Log with a plain slice through random changes. None changes a log that was
-// there before.
+// TestLog compares a Log with a plain slice through random changes. None changes a log that was there before.
 func TestLog(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var l, older transcript.Log

@@ -107,15 +107,13 @@ func TestAdjacentMessagesBecomeOneMemory(t *testing.T) {
 		"not what is too long":        {[]string{boat, "Paul: Lovely!", dock + strings.Repeat(" I sailed to Porto with Olga.", 9)}, [][]int64{{1}, {3}}},
 		"not what does not last":      {[]string{boat, "Paul: Lovely!", "Ines: Thanks a lot, that's so kind!"}, [][]int64{{1}}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			var got [][]int64
-			for _, m := range Extract(said(tt.said...), 100, 20, "").Memories {
-				got = append(got, m.Messages)
-				check.That(t, m.Importance == importance[m.Kind] && (m.Kind == "decision") == strings.Contains(m.Content, "decided"), "got %+v", m)
-				check.That(t, strings.HasPrefix(m.Content, m.About+": ") && strings.Count(m.Content, m.About+": ") == 1, "want the speaker named once: %q", m.Content)
-			}
-			slices.SortFunc(got, slices.Compare)
-			check.That(t, reflect.DeepEqual(got, tt.want), "got %v, want %v", got, tt.want)
-		})
+		var got [][]int64
+		for _, m := range Extract(said(tt.said...), 100, 20, "").Memories {
+			got = append(got, m.Messages)
+			check.That(t, m.Importance == importance[m.Kind] && (m.Kind == "decision") == strings.Contains(m.Content, "decided"), "%s: got %+v", name, m)
+			check.That(t, strings.HasPrefix(m.Content, m.About+": ") && strings.Count(m.Content, m.About+": ") == 1, "%s: want the speaker named once: %q", name, m.Content)
+		}
+		slices.SortFunc(got, slices.Compare)
+		check.That(t, reflect.DeepEqual(got, tt.want), "%s: got %v, want %v", name, got, tt.want)
 	}
 }

@@ -19,8 +19,7 @@ import (
 
 var monday = time.Date(2024, 3, 4, 9, 30, 0, 0, time.UTC)
 
-// said returns a conversation of lines "Name: text", a minute apart, from monday on. A line "+3"
-// skips this many days.
+// said returns a conversation of lines "Name: text", a minute apart, from monday on. A line "+3" skips this many days.
 func said(lines ...string) []chat.Message {
 	var messages []chat.Message
 	at := monday
