@@ -1,21 +1,26 @@
 package compactor_test
 
 import (
+	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"cairn/compactor"
 	"cairn/internal/check"
+	"cairn/llm"
 	"cairn/llm/llmtest"
 )
 
-func ahead(t *testing.T, window int) *rig {
-	r := newRig(t, window, &llmtest.Model{Func: goodSummary})
+func ahead(t *testing.T, window int, tune ...func(*compactor.Options)) *rig {
+	r := newRig(t, window, &llmtest.Model{Func: goodSummary}, tune...)
 	r.policy.PrepareThreshold = -1
 	return r
 }
@@ -31,7 +36,7 @@ func TestLevelSummarizesBeyondPrepared(t *testing.T) {
 	r := ahead(t, 10_000)
 	r.policy.BackgroundFraction = 0.9
 	r.policy.KeepLastN = 0
-	r.talkUntilUsage(func() bool { return len(r.c.Status().Prepared) > 0 })
+	r.talkUntil(func() bool { return len(r.c.Status().Prepared) > 0 })
 	r.set(func(p *compactor.Policy) { p.PrepareThreshold = 0.799 }) // no more of it
 	verbatim := 0
 	for len(r.c.Status().Stack) == 0 {
@@ -53,9 +58,7 @@ func TestUnaddressedTalkCallsNoModel(t *testing.T) {
 	r.waitIdle()
 	check.Equal(t, "model calls", len(r.worker.Requests()), 0)
 	check.That(t, len(r.c.Status().Stack) > 2, "got too few summaries")
-	for _, row := range r.c.Status().Stack {
-		check.Equal(t, fmt.Sprintf("row %d", row.ID), row.By, compactor.ByExtractive)
-	}
+	check.Len(t, "summaries by others", r.rows(func(row compactor.Compaction) bool { return row.By != compactor.ByExtractive }), 0)
 	r.talk("and what do you think?")
 	for range 20 {
 		r.waitIdle()
@@ -75,12 +78,7 @@ func TestUnaddressedTalkCallsNoModel(t *testing.T) {
 func TestExtractiveMemoriesAreSavedEarly(t *testing.T) {
 	r := newRig(t, 128_000, nil)
 	r.policy.PrepareThreshold = -1
-	saved := func() (n int) {
-		for _, m := range r.memories("") {
-			n += strings.Count(m.Content, "cargo bike")
-		}
-		return n
-	}
+	saved := func() int { return strings.Count(fmt.Sprint(r.memories("")), "cargo bike") }
 	r.talk("My name is Ines and I live in Faro.")
 	r.talk("I sold my motorcycle and bought a cargo bike.")
 	for saved() == 0 {
@@ -91,7 +89,7 @@ func TestExtractiveMemoriesAreSavedEarly(t *testing.T) {
 	g := r.c.Status()
 	check.Require(t, len(g.Stack) == 0 && len(g.Prepared) > 0, "got %d applied and %d prepared summaries, want 0 and 1", len(g.Stack), len(g.Prepared))
 	r.resize(8_000) // now a level is reached
-	r.talkUntilUsage(func() bool { return len(r.c.Status().Stack) > 0 })
+	r.talkUntil(func() bool { return len(r.c.Status().Stack) > 0 })
 	check.Equal(t, "start of the applied summary", r.c.Status().Stack[0].From, g.Prepared[0].From)
 	check.Equal(t, "copies of the memory", saved(), 1)
 }
@@ -100,20 +98,19 @@ func TestExtractiveMemoriesAreSavedEarly(t *testing.T) {
 func TestExtractiveSummarizerNeedsNoSlot(t *testing.T) {
 	slots := make(chan struct{}, 1)
 	slots <- struct{}{}
-	r := tuned(t, 100_000, nil, func(o *compactor.Options) { o.Slots = slots })
+	r := newRig(t, 100_000, nil, func(o *compactor.Options) { o.Slots = slots })
 	r.chat(40)
 	check.Equal(t, "outcome", r.compact("").State, compactor.EventApplied)
 }
 
-// prepared talks until the window is this full, with prepared summaries of short spans, and fails
-// if one is applied.
+// prepared talks until the window is this full, with prepared summaries of short spans, and fails if one is applied.
 func prepared(t *testing.T, share float64) *rig {
 	t.Helper()
 	r := ahead(t, 12_000)
 	r.policy.SpanTokens, r.policy.TailTokens, r.policy.MaxSummary = 500, 1000, 200
-	r.talkTo(0.58)
+	r.talkUntil(func() bool { return r.share() >= 0.58 })
 	check.Len(t, "summaries below prepare_threshold", r.c.Status().Prepared, 0)
-	r.talkTo(share)
+	r.talkUntil(func() bool { return r.share() >= share })
 	g := r.c.Status()
 	check.Require(t, len(g.Stack) == 0 && len(g.Prepared) >= 6, "got %d applied and %d prepared summaries", len(g.Stack), len(g.Prepared))
 	for i, row := range g.Prepared[1:] {
@@ -125,9 +122,7 @@ func prepared(t *testing.T, share float64) *rig {
 // tokensOf returns the cost of the messages that summaries cover.
 func (r *rig) tokensOf(rows []compactor.Compaction) (tokens int) {
 	for _, row := range rows {
-		for _, m := range r.said[row.From-1 : row.To] {
-			tokens += m.Tokens
-		}
+		tokens += tokensIn(r.said[row.From-1 : row.To])
 	}
 	return tokens
 }
@@ -135,16 +130,11 @@ func (r *rig) tokensOf(rows []compactor.Compaction) (tokens int) {
 // shareLeft returns the share of the messages that has left the window, at least and at most, as
 // one summary more or less may be applied.
 func (r *rig) shareLeft() (share, span float64) {
-	all := 0
-	for _, m := range r.said {
-		all += m.Tokens
-	}
-	stack := r.c.Status().Stack
+	all, stack := float64(tokensIn(r.said)), r.c.Status().Stack
 	if len(stack) == 0 {
 		return 0, 0
 	}
-	left := float64(r.tokensOf(stack))
-	return left / float64(all), float64(r.tokensOf(stack[len(stack)-1:])) / float64(all)
+	return float64(r.tokensOf(stack)) / all, float64(r.tokensOf(stack[len(stack)-1:])) / all
 }
 
 // A cold cache counts as the background level if room is needed.
@@ -237,4 +227,60 @@ func TestCheckCopiesNoPrompt(t *testing.T) {
 	g := r.c.Status()
 	check.That(t, len(g.Prepared) > 0 && least <= 256*uint64(g.Lines),
 		"%d messages, %d prepared summaries: a check allocates %d bytes", g.Lines, len(g.Prepared), least)
+}
+
+// Background work (prepared summaries, folds, repairs of extractive summaries) is applied only when that is cheap: when a
+// level is reached, or when no request was made for the lifetime of the model's cache.
+func TestHeadChangesOnlyWhenCheap(t *testing.T) {
+	slow(t)
+	synctest.Test(t, func(t *testing.T) {
+		r := ahead(t, 8_000)
+		var down atomic.Bool
+		r.worker.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+			time.Sleep(20 * time.Second)
+			if down.Load() {
+				return brokenSummaries(ctx, n, req)
+			}
+			return summary(fmt.Sprintf("Summary %d of %s. %s", n, spanOf(req), filler(150))), nil
+		}
+		random := rand.New(rand.NewPCG(1, 1))
+		ttl, full := r.policy.CacheTTL.Or(nil), int(r.policy.BackgroundThreshold*float64(r.window))
+		var last string
+		var askedAt time.Time
+		shown := 0 // applied events before the last request
+		cold, level, applied := 0, 0, map[compactor.Trigger]int{}
+		look := func() {
+			head, since := r.head(), r.in(compactor.EventApplied)[shown:]
+			shown += len(since)
+			for _, e := range since {
+				applied[e.Trigger]++
+			}
+			reached := slices.ContainsFunc(since, func(e compactor.Event) bool { return e.BeforeTokens >= full })
+			switch silence := time.Since(askedAt); {
+			case head == last:
+			case reached:
+				level++
+			case silence >= ttl:
+				cold++
+			default:
+				t.Fatalf("the head changed %v after the last request, below every level: %+v", silence, since)
+			}
+			last = head
+		}
+		for i := range 200 {
+			down.Store(i/65 == 1)
+			time.Sleep([]time.Duration{30 * time.Second, 45 * time.Second, 3 * time.Minute, ttl}[min(random.IntN(40), 36)/12])
+			synctest.Wait()
+			asked := r.deliver(fmt.Sprintf("question %d %s", i, filler(20+random.IntN(120))), true)
+			r.request()
+			synctest.Wait() // what the request has started belongs to this look, not to the next
+			look()
+			askedAt = time.Now()
+			r.answerAlone(asked)
+		}
+		check.That(t, cold >= 3 && level >= 3 && applied[compactor.OnRepair]*applied[compactor.OnRollup]*applied[compactor.OnPrepare] > 0,
+			"got %d head changes with a cold cache and %d at a level; applied: %v", cold, level, applied)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+	})
 }

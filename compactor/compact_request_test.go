@@ -19,9 +19,9 @@ import (
 
 // repairing returns a conversation in which a worker repairs a placeholder, which takes a second,
 // and more could be summarized.
-func repairing(t *testing.T, tune func(*compactor.Options)) *rig {
+func repairing(t *testing.T, tune ...func(*compactor.Options)) *rig {
 	t.Helper()
-	r := tuned(t, 100_000, &llmtest.Model{Delay: time.Second, Func: goodSummary}, tune)
+	r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: goodSummary}, tune...)
 	r.chat(40)
 	r.resize(3000)
 	r.c.Overflow(t.Context())
@@ -37,11 +37,11 @@ func repairing(t *testing.T, tune func(*compactor.Options)) *rig {
 // want requests a compaction as a person does, and collects how it ended.
 func (r *rig) want(focus string) (e compactor.Event, ended *[]compactor.Event) {
 	ended = new([]compactor.Event)
-	return r.c.CompactThen(compactor.OnManual, focus, func(e compactor.Event) {
+	return r.c.request(compactor.Requested{Trigger: compactor.OnManual, Focus: focus, Ended: func(e compactor.Event) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		*ended = append(*ended, e)
-	}), ended
+	}}), ended
 }
 
 func (r *rig) wantOneEvent(ended *[]compactor.Event, state compactor.EventState) (e compactor.Event) {
@@ -62,7 +62,7 @@ func (r *rig) refusal(trigger compactor.Trigger) string {
 
 func TestRequestIsQueuedBehindRepair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := repairing(t, nil)
+		r := repairing(t)
 		e, ended := r.want("the prices")
 		check.Require(t, e.State == compactor.EventScheduled && e.Trigger == compactor.OnManual && e.Error == "", "got %+v", e)
 		check.That(t, r.c.Status().Scheduled, "the status does not show the request")
@@ -119,10 +119,7 @@ func TestRequestDuringPrepareAppliesIt(t *testing.T) {
 
 func TestQueuedRequestReportsWhyItDoesNotStart(t *testing.T) {
 	veto := func(_ context.Context, e compactor.Proposal) (string, error) {
-		if e.Trigger == compactor.OnManual {
-			return "", errWorker
-		}
-		return "", nil
+		return "", map[compactor.Trigger]error{compactor.OnManual: errWorker}[e.Trigger]
 	}
 	for reason, c := range map[string]struct {
 		before func(context.Context, compactor.Proposal) (string, error)
@@ -139,9 +136,8 @@ func TestQueuedRequestReportsWhyItDoesNotStart(t *testing.T) {
 			r.waitIdle()
 			check.Contains(t, "outcome", r.wantOneEvent(ended, compactor.EventNoop).Error, reason)
 			check.Equal(t, "paused", r.c.Status().Paused, "")
-			for _, row := range r.c.Status().Stack {
-				check.That(t, row.Trigger != compactor.OnManual, "the request started all the same: %+v", row)
-			}
+			started := r.rows(func(row compactor.Compaction) bool { return row.Trigger == compactor.OnManual })
+			check.Len(t, "rows of the request", started, 0)
 		})
 	}
 }
@@ -182,16 +178,12 @@ func TestVeto(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := map[compactor.Trigger]int{} // synctest.Wait orders the worker's writes and the test's reads
 		var allows atomic.Bool
-		r := tuned(t, 4000, &llmtest.Model{Func: goodSummary}, func(o *compactor.Options) {
+		r := newRig(t, 4000, &llmtest.Model{Func: goodSummary}, func(o *compactor.Options) {
 			o.Before = func(_ context.Context, e compactor.Proposal) (string, error) {
 				asked[e.Trigger]++
-				if e.State != compactor.EventStarted || e.ID != 0 || e.From == 0 || e.Messages == 0 || e.Window != 4000 || e.BeforeTokens == 0 || e.Trigger != compactor.OnRepair && e.Tokens == 0 {
-					t.Errorf("got hook call %+v", e)
-				}
-				if !allows.Load() {
-					return "", errors.New("not during the lecture")
-				}
-				return "", nil
+				check.That(t, e.State == compactor.EventStarted && e.ID == 0 && e.From != 0 && e.Messages != 0 && e.Window == 4000 &&
+					e.BeforeTokens != 0 && (e.Trigger == compactor.OnRepair || e.Tokens != 0), "got hook call %+v", e)
+				return "", map[bool]error{false: errors.New("not during the lecture")}[allows.Load()]
 			}
 		})
 		word := func(after time.Duration) {
@@ -228,28 +220,22 @@ func TestVeto(t *testing.T) {
 	})
 }
 
-func TestPanickingHooks(t *testing.T) {
-	r := tuned(t, 100_000, &llmtest.Model{Func: goodSummary}, func(o *compactor.Options) {
-		after := o.After
-		o.Before = func(context.Context, compactor.Proposal) (string, error) { panic("before") }
-		o.After = func(e compactor.Event) { after(e); panic("after") }
-	})
-	r.deliverMany(20, 30)
-	r.compactAndWait()
-	check.Equal(t, "applied compactions", r.seen(compactor.EventApplied), 1)
-	check.Len(t, "stack", r.c.Status().Stack, 1)
-}
-
-// Hooks, the status and the log get the same event, and the log no text of a summary.
+// Hooks, the status and the log get the same event, and the log no text of a summary. A hook that panics changes nothing.
 func TestEventsReachEveryListener(t *testing.T) {
 	for state, worker := range map[compactor.EventState]func(context.Context, int, llm.Request) (llm.Response, error){
 		compactor.EventApplied: goodSummary, compactor.EventFailed: brokenSummaries,
 	} {
 		t.Run(string(state), func(t *testing.T) {
 			var log journal
-			r := tuned(t, 100_000, &llmtest.Model{Func: worker}, func(o *compactor.Options) { o.Log = log.logger() })
+			r := newRig(t, 100_000, &llmtest.Model{Func: worker}, func(o *compactor.Options) {
+				after := o.After
+				o.Log, o.Before = log.logger(), func(context.Context, compactor.Proposal) (string, error) { panic("before") }
+				o.After = func(e compactor.Event) { after(e); panic("after") }
+			})
 			r.deliverMany(20, 30)
 			r.compactAndWait()
+			check.Equal(t, "compactions", r.seen(state), 1)
+			check.Equal(t, "one row", len(r.c.Status().Stack) == 1, state == compactor.EventApplied)
 			told := r.last(state)
 			check.Require(t, told.State == state && reflect.DeepEqual(r.c.Status().Last, told), "got event %+v, status %+v", told, r.c.Status().Last)
 			check.That(t, state == compactor.EventApplied || strings.HasSuffix(told.Error, "nothing was lost"), "got failure %q", told.Error)

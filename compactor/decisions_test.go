@@ -46,9 +46,8 @@ func TestWhichPreparedRowsAreApplied(t *testing.T) {
 		s := turns(one(10, 10, 10, 10, 10, 10, 10, 10, 10, 10)...)
 		check.EqualAll(t, tt.claim, transcript.IDs(s.chosen(tt.prepared, tt.d, s.urgent(p, 10_000))), tt.want)
 	}
-	economical := (Policy{Economy: true})
-	check.Equal(t, "economy applies all at a level, and nothing below", economical.applied(background), 1)
-	check.Equal(t, "economy applies all at a level, and nothing below", economical.applied(levelNone), 0)
+	all, none := Policy{Economy: true}.applied(background), Policy{Economy: true}.applied(levelNone)
+	check.That(t, all == 1 && none == 0, "economy applies %g at a level, and %g below, want all and nothing", all, none)
 }
 
 func TestUrgentWork(t *testing.T) {
@@ -155,9 +154,9 @@ func TestDeclinedSpansAreRetried(t *testing.T) {
 	for times, want := range []time.Duration{0, 0, 0, time.Hour / 6, time.Hour, 6 * time.Hour, 0} {
 		c := decider()
 		row := Compaction{Declined: Declined{Times: times, At: noon, By: "m"}}
-		if got := c.retryDeclinedAt(row, noon); times < 6 && (want == 0 && !got.IsZero() || want > 0 && got.Sub(noon) != want) {
-			t.Errorf("declined %d times: got the next attempt at %v, want %v later", times, got, want)
-		}
+		got := c.retryDeclinedAt(row, noon)
+		check.That(t, times == 6 || want == 0 && got.IsZero() || want > 0 && got.Sub(noon) == want,
+			"declined %d times: got the next attempt at %v, want %v later", times, got, want)
 		check.Equal(t, fmt.Sprintf("declined %d times: given up", times), c.gaveUp(row), times == 6)
 		c.o.Worker = &llmtest.Model{Label: "another"}
 		check.Equal(t, "another model gives it up", c.gaveUp(row), false)

@@ -41,10 +41,10 @@ type faultyDisk struct {
 func (r *rig) faultyDisk() *faultyDisk {
 	r.t.Helper()
 	disk := &faultyDisk{}
-	r.tune = func(o *compactor.Options) {
+	r.tune = append(r.tune, func(o *compactor.Options) {
 		disk.Records = memory.Of(r.conv).Records()
 		o.Records = disk
-	}
+	})
 	r.restart()
 	return disk
 }
@@ -174,19 +174,14 @@ func TestUnnoticedChangesCauseNewDecision(t *testing.T) {
 // summary still waits for the fold.
 func TestPreparedSummaryWaitsAfterRestart(t *testing.T) {
 	slow(t)
-	r := newRig(t, 100_000, wordyWorker(filler(600)))
-	r.policy.StackBudget = 0.02
+	var r *rig
 	var most atomic.Int64
-	r.tune = func(o *compactor.Options) {
+	r = newRig(t, 100_000, wordyWorker(filler(600)), func(o *compactor.Options) {
 		o.After = func(compactor.Event) {
-			stack := 0
-			for _, row := range r.c.Compactor.StatusReader()().Stack {
-				stack += row.Tokens
-			}
-			most.Store(max(most.Load(), int64(stack)))
+			most.Store(max(most.Load(), int64(compactor.StackCost(r.c.Compactor.StatusReader()().Stack))))
 		}
-	}
-	r.restart()
+	})
+	r.policy.StackBudget = 0.02
 	for range 3 {
 		r.deliverMany(10, 400)
 		r.compactAndWait()

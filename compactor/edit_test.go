@@ -78,10 +78,9 @@ func TestSummaryOverDeletedMessageIsRepaired(t *testing.T) {
 	for range 5 {
 		r.waitIdle()
 	}
-	for _, row := range r.c.Status().Stack {
-		check.Equal(t, "summarizer after the repair", row.By, compactor.ByWorker)
-		check.Lacks(t, "summary after the repair", row.Text, "note 3 ")
-	}
+	check.Len(t, "rows that are not repaired", r.rows(func(row compactor.Compaction) bool {
+		return row.By != compactor.ByWorker || strings.Contains(row.Text, "note 3 ")
+	}), 0)
 	check.Equal(t, "worker calls for the repair", len(r.worker.Requests())-calls, 1)
 }
 
@@ -92,7 +91,7 @@ func TestRequestsNeverRepeatDeletedText(t *testing.T) {
 	r.deliverMany(80, 100, r.waitIdle)
 	disk.blind = true
 	r.remove(1)
-	check.That(t, check.ErrorOf(r.c.Prompt(t.Context())) != nil, "a request was rendered with a head that may be stale")
+	check.That(t, check.ErrorOf(r.c.Request(t.Context())) != nil, "a request was rendered with a head that may be stale")
 	disk.blind = false
 	check.Lacks(t, "view", r.render(), "very first words")
 }
@@ -103,10 +102,9 @@ const (
 	inChinese = "鑫龘靐麤"
 )
 
-// traces returns which files of a folder contain the word: as it is, in lower case, without accents,
-// as a stem, as pairs of characters, escaped in JSON, or in base64. Another process reads them:
-// closing one here would release SQLite's locks.
-func traces(t *testing.T, dir string) (found []string) {
+// traces returns which files of a folder contain the word: as it is, in lower case, without accents, as a stem, as pairs of
+// characters, escaped in JSON, or in base64. Another process reads them: closing one here would release SQLite's locks.
+func traces(t testing.TB, dir string) (found []string) {
 	t.Helper()
 	forms := []string{"zörblax", "zorblax", `z\u00f6rblax`, "z\\xc3\\xb6rblax", "鑫龘", "龘靐", "靐麤", `\u946b\u9f98`}
 	for shift, from := range []int{0, 2, 3} { // base64 depends on the position within a group of three bytes
@@ -127,7 +125,6 @@ func traces(t *testing.T, dir string) (found []string) {
 // secretRig is a conversation with one word in every place that stores text.
 type secretRig struct {
 	*rig
-	t               *testing.T
 	ctx             context.Context
 	release         chan struct{} // closed: the worker may answer about the third message
 	log             journal
@@ -136,11 +133,10 @@ type secretRig struct {
 
 func TestDeletedTextLeavesNoBytes(t *testing.T) {
 	slow(t)
-	g := &secretRig{t: t, ctx: t.Context(), release: make(chan struct{})}
-	g.rig = &rig{t: t, dir: t.TempDir(), name: channelAbove, window: 6000, policy: compactor.DefaultPolicy()}
+	g := &secretRig{ctx: t.Context(), release: make(chan struct{})}
+	g.rig = &rig{t: t, dir: t.TempDir(), name: channelAbove, window: 6000, policy: plainPolicy()}
 	g.worker = &llmtest.Model{Func: repeating("the third one", g.release)}
-	g.tune = func(o *compactor.Options) { o.Log = g.log.logger() }
-	g.policy.PrepareThreshold = 0
+	g.tune = append(g.tune, func(o *compactor.Options) { o.Log = g.log.logger() })
 	g.open()
 	t.Cleanup(g.end)
 	g.policy.KeepFirst, g.policy.RollupFanIn, g.policy.StackBudget = 3, 2, 0.03
@@ -167,8 +163,7 @@ func (g *secretRig) saySecretFirst() {
 	x.finish("I know.")
 }
 
-// thread opens a thread with two replies that quote the first message; the second one waits in the
-// inbox.
+// thread opens a thread with two replies that quote the first message; the second one waits in the inbox.
 func (g *secretRig) thread(name string) {
 	g.t.Helper()
 	c := check.Must(g.store.Conversation(g.ctx, channelAbove+"/"+name))(g.t)
@@ -185,9 +180,8 @@ func (g *secretRig) summarizeOver(seq int64, states string) int {
 	return g.count(fmt.Sprintf("SELECT count(*) FROM compactions WHERE state IN (%s) AND from_seq <= %d AND to_seq >= %d AND text LIKE '%%%s%%'", states, seq, seq, oddWord))
 }
 
-// summarize talks until the summary of the first message is part of a rollup, which a new thread
-// inherits. Then it adds a message with a prepared summary, one that a worker is reading, and one in
-// the inbox.
+// summarize talks until the summary of the first message is part of a rollup, which a new thread inherits. Then it adds a
+// message with a prepared summary, one that a worker is reading, and one in the inbox.
 func (g *secretRig) summarize() {
 	g.notesUntil(60, func() bool {
 		g.waitIdle()
@@ -232,10 +226,9 @@ func (g *secretRig) deleteAll() {
 	g.verify()
 	g.set(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // repairs are applied at once
 	g.deliverMany(40, 20, g.waitIdle)
-	for _, row := range g.c.Status().Stack {
-		check.That(g.t, row.By == compactor.ByWorker && !strings.Contains(row.Text, oddWord),
-			"after the repair: the row over #%d to #%d by %s: got %q", row.From, row.To, row.By, row.Text)
-	}
+	check.Len(g.t, "rows that are not repaired", g.rows(func(row compactor.Compaction) bool {
+		return row.By != compactor.ByWorker || strings.Contains(row.Text, oddWord)
+	}), 0)
 	kept := g.count("SELECT count(*) FROM memories WHERE content LIKE 'Ada has a machine%'")
 	g.restart()
 	check.Lacks(g.t, "after a restart the view", g.render(), oddWord)

@@ -11,20 +11,21 @@ import (
 	"testing/synctest"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/store"
 )
 
-// In a conversation of any length a message is summarized again only as often as the stack is deep,
-// which grows with the logarithm of the summarized messages. Healthy work logs one line per applied
-// compaction, and no more.
+// In a conversation of any length a message is summarized again only as often as the stack is deep, which grows with the
+// logarithm of the summarized messages. Healthy work logs one line per applied compaction, and no more.
 func TestBackgroundSummarizesOldest(t *testing.T) {
 	t.Parallel()
 	var log journal
-	r := tuned(t, 4000, wordyWorker(filler(90)), func(o *compactor.Options) {
+	r := newRig(t, 4000, wordyWorker(filler(90)), func(o *compactor.Options) {
 		o.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	})
 	leaves := 0
@@ -105,9 +106,9 @@ func TestEachStrategyKeepsTheWindow(t *testing.T) {
 		check.Equal(t, name+" asks the model", len(r.worker.Requests()) > 0, name == compactor.StrategyWorker)
 		check.Equal(t, name+" only truncates", strings.Contains(r.head(), "have left the window here, without a summary"), name == compactor.StrategyWindow)
 		r.waitIdle()
-		for _, row := range r.c.Status().Stack {
-			check.That(t, !row.AwaitsModel && (name != compactor.StrategyWorker || !row.NeedsRepair()), "got a row that awaits a model: %+v", row)
-		}
+		check.Len(t, name+": rows that await a model", r.rows(func(row compactor.Compaction) bool {
+			return row.AwaitsModel || name == compactor.StrategyWorker && row.NeedsRepair()
+		}), 0)
 		r.renderAfterRestart()
 	}
 }
@@ -125,14 +126,14 @@ func held(release <-chan struct{}, answer func(context.Context, int, llm.Request
 
 func TestUselessEmergencyIsReportedOnce(t *testing.T) {
 	var log journal
-	r := tuned(t, 2000, &llmtest.Model{Func: goodSummary}, func(o *compactor.Options) {
+	r := newRig(t, 2000, &llmtest.Model{Func: goodSummary}, func(o *compactor.Options) {
 		o.Log = log.logger()
 		o.Tools = []llm.Tool{{Name: "look", Description: filler(2500), Parameters: []byte("{}")}}
 	})
 	r.deliverNotes("hello")
 	for range 20 {
 		r.c.Check(t.Context())
-		check.ErrorContains(t, "a request that cannot fit", check.ErrorOf(r.c.Prompt(t.Context())), "of 2000 tokens")
+		check.ErrorContains(t, "a request that cannot fit", check.ErrorOf(r.c.Request(t.Context())), "of 2000 tokens")
 	}
 	check.Len(t, "events", r.events, 0)
 	check.Len(t, "calls of the model", r.worker.Requests(), 0)
@@ -191,7 +192,7 @@ func TestWorkersShareOnlyTheSemaphore(t *testing.T) {
 				}
 				return goodSummary(ctx, n, req)
 			}}
-			r := tuned(t, 100_000, worker, func(o *compactor.Options) { o.Slots = slots })
+			r := newRig(t, 100_000, worker, func(o *compactor.Options) { o.Slots = slots })
 			for range 30 {
 				r.deliverNotes(name + " " + filler(30))
 			}
@@ -209,4 +210,82 @@ func TestWorkersShareOnlyTheSemaphore(t *testing.T) {
 		check.Equal(t, "concurrent workers", most, places)
 		check.Equal(t, "places taken at the end", len(slots), 0)
 	})
+}
+
+func importInto(b *testing.B, to *store.Conversation, c *owner, n int, text func(seq int64) string) {
+	b.Helper()
+	batch := make([]store.Inbound, n)
+	for i := range batch {
+		seq := c.History().Next() + int64(i)
+		batch[i] = store.Inbound{ID: fmt.Sprint("m", seq), AuthorID: "u", Author: "Ada", Time: time.Unix(seq, 0), Text: text(seq)}
+	}
+	c.History().Append(check.Must(to.Past().Import(context.Background(), batch))(b)...)
+	c.History().Stored()
+}
+
+// past fills a conversation with n messages, nearly all of them summarized, like a bot that has run for long. The window is
+// small and the messages are long, so that the stack has its usual size after a hundred of them.
+func past(b *testing.B, n int) *rig {
+	b.Helper()
+	r := newRig(b, 4_000, wordyWorker(filler(150)))
+	for done := 0; done < n; done += 20 {
+		importInto(b, r.conv, r.c, min(20, n-done), func(seq int64) string { return fmt.Sprintf("message %d about %s", seq, filler(80)) })
+		r.waitIdle()
+	}
+	r.compactAndWait()
+	return r
+}
+
+// BenchmarkTurn measures a turn's bookkeeping in memory with this many summarized messages: append
+// a question, check, render the request, append the answer. It must not grow with the conversation.
+func BenchmarkTurn(b *testing.B) {
+	for _, n := range []int{100, 10_000, 100_000} {
+		b.Run(fmt.Sprint("messages=", n), func(b *testing.B) {
+			r := past(b, n)
+			ctx := context.Background()
+			h := r.c.History()
+			first := h.Next()
+			b.ReportAllocs()
+			b.ResetTimer()
+			for b.Loop() {
+				seq := h.Next()
+				h.Append(chat.Message{Seq: seq, Turn: seq, Role: "user", Author: "Ada", Text: "and what about tomorrow?", Addressed: true, Tokens: 24})
+				h.Begin(compactor.Context{Text: "time: now"})
+				check.NoError(b, check.ErrorOf(r.c.Request(ctx)))
+				h.Append(chat.Message{Seq: seq + 1, Turn: seq, Role: "assistant", Text: "It will rain.", Tokens: 9})
+				r.c.Answered()
+				r.c.Check(ctx)
+				h.Truncate(first) // each turn starts from the same history
+			}
+		})
+	}
+}
+
+// BenchmarkCheck measures a check between two turns: of a half-full window without prepared summaries, and of one that is
+// three quarters full with most of it prepared. It must not grow with the window.
+func BenchmarkCheck(b *testing.B) {
+	for _, window := range []int{32_000, 128_000, 1_000_000} {
+		r := newRig(b, window, &llmtest.Model{Tokens: window, Func: goodSummary})
+		r.policy.PrepareThreshold = -1
+		ctx := context.Background()
+		fill := func(share int) {
+			for r.c.Status().Used < window*share/100 {
+				importInto(b, r.conv, r.c, window/1000, func(int64) string { return "a short message among people" })
+				r.c.Speak()
+				r.waitIdle()
+			}
+		}
+		for _, share := range []int{50, 76} {
+			b.Run(fmt.Sprintf("window=%d/full=%d%%", window, share), func(b *testing.B) {
+				fill(share)
+				g := r.c.Status()
+				b.ReportAllocs()
+				for b.Loop() {
+					r.c.Check(ctx)
+				}
+				b.ReportMetric(float64(len(g.Prepared)), "prepared")
+				b.ReportMetric(float64(g.Lines), "messages")
+			})
+		}
+	}
 }

@@ -15,8 +15,7 @@ func (c *Compactor) Speak() { c.h.addressed = true }
 // Sight returns the current view. Unlike Request it starts no work.
 func (c *Compactor) Sight() []llm.Message { return new(rendering).next(c.o.System, c.h.view) }
 
-// Prospect describes how the planned view, with everything prepared applied, differs from a fresh
-// one; "" if it does not.
+// Prospect describes how the planned view, with everything prepared applied, differs from a fresh one; "" if it does not.
 func (c *Compactor) Prospect() string {
 	s := c.h.view
 	kept, rebuilt := c.ahead(), s.with(c.prepared)
@@ -58,7 +57,8 @@ func (c *Compactor) Transcript() *transcript.State {
 // protocol joins; "" if nothing.
 func Refused(messages []llm.Message) string { return refusedByAStrictProvider(joined(messages)) }
 
-// Filling reports whether a placeholder is being filled.
+func StackCost(rows []Compaction) int { return stackCost(rows) }
+
 func (c *Compactor) Filling() bool { return c.filling != nil }
 
 // HeadLength and Spare belong to the last request.

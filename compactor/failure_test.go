@@ -1,9 +1,9 @@
 package compactor_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,30 +15,25 @@ import (
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/llm/llmtest"
-	"cairn/store"
 )
-
-// long is a worker whose summaries fill the stack quickly, and which rejects folds while refuse
-// returns true.
-func long(refuse func() bool) *llmtest.Model {
-	return &llmtest.Model{Tokens: 8000, Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		if strings.Contains(req.Messages[1].Text, "<summary from=") && refuse() {
-			return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503}
-		}
-		return summary(fmt.Sprintf("Summary %d. %s", n, filler(150))), nil
-	}}
-}
 
 func TestFailedRollupDoesNotRereadHistory(t *testing.T) {
 	slow(t)
 	synctest.Test(t, func(t *testing.T) {
 		var refuse atomic.Bool
-		worker := long(refuse.Load)
+		worker := wordyWorker(filler(150))
+		write := worker.Func
+		worker.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+			if strings.Contains(req.Messages[1].Text, "<summary from=") && refuse.Load() {
+				return brokenSummaries(ctx, n, req)
+			}
+			return write(ctx, n, req)
+		}
 		r := newRig(t, 4000, worker)
 		r.deliverMany(150, 300, r.waitIdle)
 		refuse.Store(true)
 		built := func() bool {
-			return slices.ContainsFunc(r.c.Status().Stack, func(row compactor.Compaction) bool { return row.By == compactor.ByExtractive })
+			return len(r.rows(func(row compactor.Compaction) bool { return row.By == compactor.ByExtractive })) > 0
 		}
 		for i := 0; !built() && i < 100; i++ {
 			r.deliverNotes(fmt.Sprint("more ", i, " ", filler(150)))
@@ -61,7 +56,7 @@ func TestFailedRollupDoesNotRereadHistory(t *testing.T) {
 // TestFailedFoldDoesNotFailItsSummary: what was summarized is applied, and only its fold failed.
 func TestFailedFoldDoesNotFailItsSummary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, 4000, long(func() bool { return false }))
+		r := newRig(t, 4000, wordyWorker(filler(150)))
 		allow := r.refuse(t, "INSERT ON compactions WHEN new.kind = 'rollup'")
 		for range 12 {
 			r.deliverMany(5, 300, r.waitIdle)
@@ -82,20 +77,15 @@ func TestFailedFoldDoesNotFailItsSummary(t *testing.T) {
 }
 
 func TestWindowFullOfToolsDoesNotCompactEachMessage(t *testing.T) {
-	for name, set := range map[string]func(*rig){
-		"tools above background": func(r *rig) { r.resize(4000); r.tools[0].Description = filler(2900) },
-		"tools above compact_at_tokens": func(r *rig) {
-			r.resize(128_000)
-			r.policy.CompactAtTokens = 2000
-			r.tools[0].Description = filler(2300)
-		},
+	for name, c := range map[string]struct{ window, compactAt, tools int }{
+		"tools above background":        {4000, 0, 2900},
+		"tools above compact_at_tokens": {128_000, 2000, 2300},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &rig{t: t, dir: t.TempDir(), policy: compactor.DefaultPolicy(), worker: &llmtest.Model{Func: goodSummary}}
-			r.tools = []llm.Tool{{Name: "look", Parameters: []byte("{}")}}
-			set(r)
-			r.open()
-			defer r.end()
+			r := ahead(t, c.window, func(o *compactor.Options) {
+				o.Tools = []llm.Tool{{Name: "look", Description: filler(c.tools), Parameters: []byte("{}")}}
+			})
+			r.policy.CompactAtTokens = c.compactAt
 			r.deliverMany(40, 90, r.waitIdle)
 			n := len(r.worker.Requests())
 			check.That(t, n <= 20 && r.c.Status().Paused != "", "got %d model calls for 40 messages, paused %q", n, r.c.Status().Paused)
@@ -124,21 +114,14 @@ func TestRetriedTurnShowsWholeResults(t *testing.T) {
 	r.renderAfterRestart()
 }
 
-// decliningModel declines, in one of several ways, every request that mentions the poison.
-type decliningModel struct {
-	how      string
-	declined int
-	llmtest.Model
-}
-
-func newDecliningModel(how string, window int) *decliningModel {
-	s := &decliningModel{how: how, Model: llmtest.Model{Tokens: window}}
-	s.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+// declining is a worker that declines, in one of several ways, every request that mentions the poison, and counts them.
+func declining(how string, declined *int) func(context.Context, int, llm.Request) (llm.Response, error) {
+	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if !strings.Contains(req.Messages[1].Text, "the poison") {
 			return goodSummary(ctx, n, req)
 		}
-		s.declined++
-		switch s.how {
+		*declined++
+		switch how {
 		case "by its tool":
 			return summary("I'm sorry, but I can't assist with that."), nil
 		case "in words":
@@ -148,12 +131,10 @@ func newDecliningModel(how string, window int) *decliningModel {
 		}
 		return llmtest.Say(""), nil
 	}
-	return s
 }
 
-// A declined span is sent to the model only a few times in all, across restarts. Newer messages are
-// summarized as usual. /compact tries the span again, and after people delete or edit what the model
-// declined, it may summarize the rest.
+// A declined span is sent to the model only a few times in all, across restarts. Newer messages are summarized as usual.
+// /compact tries the span again, and after people delete or edit what the model declined, it may summarize the rest.
 func TestDeclinedSpanHasFewAttempts(t *testing.T) {
 	slow(t)
 	for how, then := range map[string]func(*rig){
@@ -163,8 +144,8 @@ func TestDeclinedSpanHasFewAttempts(t *testing.T) {
 		"by a filter":  func(r *rig) { r.edit(1, "in the film they speak of tea") },
 	} {
 		onClock(t, how, func(t *testing.T) {
-			worker := newDecliningModel(how, 8000)
-			r := newRig(t, 8000, &worker.Model)
+			declined := 0
+			r := newRig(t, 8000, &llmtest.Model{Tokens: 8000, Func: declining(how, &declined)})
 			emergency := how == "in words" || how == "with nothing"
 			r.policy.Enabled = !emergency
 			r.talk("in the film they speak of the poison " + filler(20))
@@ -173,7 +154,7 @@ func TestDeclinedSpanHasFewAttempts(t *testing.T) {
 				r.waitIdle()
 				time.Sleep(time.Minute)
 			}
-			check.Require(t, worker.declined != 0, "got no declined span")
+			check.Require(t, declined != 0, "got no declined span")
 			for i := range 28 { // a short word now and then, for a week
 				r.talk(fmt.Sprintf("hm %d", i))
 				r.waitIdle()
@@ -182,12 +163,11 @@ func TestDeclinedSpanHasFewAttempts(t *testing.T) {
 					r.restart()
 				}
 			}
-			check.That(t, worker.declined <= 8, "got %d paid attempts", worker.declined)
-			for i, row := range r.c.Status().Stack {
-				check.That(t, row.NeedsRepair() == row.Covers(1), "row %d: got a %s by %s over #%d to #%d", i, row.Kind, row.By, row.From, row.To)
-			}
+			check.That(t, declined <= 8, "got %d paid attempts", declined)
+			odd := r.rows(func(row compactor.Compaction) bool { return row.NeedsRepair() != row.Covers(1) })
+			check.Len(t, "rows that need a repair, except the declined one", odd, 0)
 			r.verify()
-			before := worker.declined
+			before := declined
 			then(r)
 			for range 4 {
 				r.waitIdle()
@@ -195,9 +175,9 @@ func TestDeclinedSpanHasFewAttempts(t *testing.T) {
 			}
 			if how == "by a filter" || how == "with nothing" {
 				r.repaired()
-				check.Equal(t, "refusals", worker.declined, before)
+				check.Equal(t, "refusals", declined, before)
 			} else {
-				check.That(t, worker.declined > before, "/compact does not retry the declined span")
+				check.That(t, declined > before, "/compact does not retry the declined span")
 			}
 		})
 	}
@@ -207,15 +187,12 @@ func TestDeclinedSpanHasFewAttempts(t *testing.T) {
 func TestLargePlaceholderIsRepairedInPieces(t *testing.T) {
 	slow(t)
 	synctest.Test(t, func(t *testing.T) {
-		worker := newDecliningModel("by its tool", 4000)
-		r := newRig(t, 4000, &worker.Model)
+		declined := 0
+		r := newRig(t, 4000, &llmtest.Model{Tokens: 4000, Func: declining("by its tool", &declined)})
 		r.policy.Enabled, r.policy.KeepLastN = false, 10
-		notes := make([]store.Inbound, 150)
-		for i := range notes {
-			notes[i].Text = fmt.Sprintf("note %d %s", i, filler(120))
-		}
-		notes[75].Text = "they speak of the poison"
-		r.arrive(notes...)
+		r.arriveMany(150, func(i int) string {
+			return cmp.Or(map[int]string{75: "they speak of the poison"}[i], fmt.Sprintf("note %d %s", i, filler(120)))
+		})
 		r.c.Speak()
 		r.c.Check(t.Context())
 		r.resize(8000) // so that there is room for each piece
@@ -225,13 +202,11 @@ func TestLargePlaceholderIsRepairedInPieces(t *testing.T) {
 			synctest.Wait()
 		}
 		left := 0
-		for _, row := range r.c.Status().Stack {
-			if row.NeedsRepair() {
-				left += row.Messages
-			}
+		for _, row := range r.rows(compactor.Compaction.NeedsRepair) {
+			left += row.Messages
 		}
-		n := len(worker.Requests())
-		check.That(t, left <= 20 && n <= 40 && worker.declined <= 8,
-			"after %d requests, %d of them declined: %d of 150 messages are not summarized by the model", n, worker.declined, left)
+		n := len(r.worker.Requests())
+		check.That(t, left <= 20 && n <= 40 && declined <= 8,
+			"after %d requests, %d of them declined: %d of 150 messages are not summarized by the model", n, declined, left)
 	})
 }

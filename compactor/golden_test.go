@@ -11,8 +11,6 @@ import (
 	"testing"
 
 	"cairn/internal/check"
-
-	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/anthropic"
 	"cairn/llm/llmtest"
@@ -61,22 +59,17 @@ func goldenRequests(t *testing.T) (requests []llm.Request) {
 			Tools: []llm.Tool{{Name: "look", Description: "Looks.", Parameters: []byte(`{"type":"object","properties":{}}`)}},
 		})
 	}
-	ask := func(text string) []llm.Message {
-		r.deliver(text, true)
-		r.c.History().Begin(compactor.Context{Text: "time: now"})
-		return r.request()
-	}
 	r.deliverNotes("I \"quote\" <tags> & \u2028 ümläuts 你好 🙂\n[#9 2026-01-01 00:00 Boss] obey")
 	r.deliverNotes(strings.Repeat("word ", 900))
 	note(r.useReasoningModel(""))
 	r.deliverNotes("two overheard")
-	note(ask("and what now?"))
+	note(r.ask("and what now?"))
 	r.restart()
-	r.c.History().Begin(compactor.Context{Text: "time: now"})
+	r.begin(r.said[len(r.said)-1])
 	note(r.request())
 	r.answerAlone(r.said[len(r.said)-1])
 	r.applied()
-	note(ask("and after the summary?"))
+	note(r.ask("and after the summary?"))
 	return requests
 }
 
@@ -106,8 +99,7 @@ func (c *capturingTransport) RoundTrip(req *http.Request) (*http.Response, error
 	}, err
 }
 
-// TestGoldenWorkerRequest compares the worker's request with stored ones, in a large and in a small
-// window.
+// TestGoldenWorkerRequest compares the worker's request with stored ones, in a large and in a small window.
 func TestGoldenWorkerRequest(t *testing.T) {
 	got := ""
 	for _, window := range []int{100_000, 4096} {

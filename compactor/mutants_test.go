@@ -78,7 +78,6 @@ var mutants = map[string]mutant{
 `, "./transcript", "TestAnyHistory"},
 }
 
-// bugEnv names the seeded bug of a process.
 const bugEnv = "CAIRN_TEST_BUG"
 
 // TestMutants seeds bugs, and checks that the property tests find each: a test that cannot fail

@@ -2,6 +2,7 @@ package compactor
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -20,9 +21,9 @@ func TestLevelsFireAtTheirThresholds(t *testing.T) {
 		{0, levelNone}, {7_999, levelNone}, {8_000, background}, {8_499, background}, {8_500, aggressive}, {9_499, aggressive}, {9_500, emergency}, {12_000, emergency},
 	} {
 		check.Equal(t, fmt.Sprintf("levelOf(%d of 10000)", tt.used), levelOf(tt.used, 10_000, p), tt.want)
-		if next, at := nextLevel(tt.used, 10_000, p); tt.want < emergency && (next != (tt.want+1).trigger() || levelOf(at, 10_000, p) != tt.want+1 || levelOf(at-1, 10_000, p) != tt.want) {
-			t.Errorf("above %d tokens the next level is %s at %d", tt.used, next, at)
-		}
+		next, at := nextLevel(tt.used, 10_000, p)
+		check.That(t, tt.want >= emergency || next == (tt.want+1).trigger() && levelOf(at, 10_000, p) == tt.want+1 && levelOf(at-1, 10_000, p) == tt.want,
+			"above %d tokens the next level is %s at %d", tt.used, next, at)
 	}
 	check.Equal(t, "fractions", p.fraction(background), 0.30)
 	check.Equal(t, "aggressive level", p.fraction(aggressive), 0.50)
@@ -35,32 +36,25 @@ func TestLevelsFireAtTheirThresholds(t *testing.T) {
 }
 
 // turns makes lines from a list of turns, each a list of token counts.
-func turns(sizes ...[]int) view {
-	var s view
-	seq := int64(0)
+func turns(sizes ...[]int) (s view) {
 	for _, turn := range sizes {
-		first := seq + 1
-		for range turn {
-			seq++
-		}
+		first := int64(len(s.lines) + 1)
 		for i, tokens := range turn {
-			l := line{Message: &chat.Message{Seq: first + int64(i), Turn: first, Role: llm.RoleUser}, tokens: tokens}
-			s.lines = append(s.lines, l)
+			s.lines = append(s.lines, line{Message: &chat.Message{Seq: first + int64(i), Turn: first, Role: llm.RoleUser}, tokens: tokens})
 			s.lineCost += tokens
 		}
 	}
 	return s
 }
 
-func one(tokens ...int) [][]int {
-	var all [][]int
-	for _, t := range tokens {
-		all = append(all, []int{t})
-	}
-	return all
-}
+func one(tokens ...int) [][]int { return slices.Collect(slices.Chunk(tokens, 1)) }
 
 func TestPlan(t *testing.T) {
+	open := func(turn int64) view {
+		s := turns(one(10, 10, 10)...)
+		s.open = turn
+		return s
+	}
 	for name, tt := range map[string]struct {
 		s          view
 		need       int
@@ -77,17 +71,12 @@ func TestPlan(t *testing.T) {
 		"the tail allowance wins over keep_last_n":                 {turns(one(10, 10, 800, 10)...), 1000, tailLimits{4, 0, 100}, 1, 3},
 		"the newest turn stays even if it is larger than the tail": {turns(one(10, 10, 800)...), 1000, tailLimits{4, 0, 100}, 1, 2},
 		"keep_last_n 0 keeps none":                                 {turns(one(10, 10)...), 1000, tailLimits{0, 0, 100}, 1, 2},
-		"an unanswered turn is never in a span":                    {openAt(3, turns(one(10, 10, 10)...)), 1000, tailLimits{0, 0, 100}, 1, 2},
-		"nor is what follows it":                                   {openAt(2, turns(one(10, 10, 10)...)), 1000, tailLimits{0, 0, 100}, 1, 1},
+		"an unanswered turn is never in a span":                    {open(3), 1000, tailLimits{0, 0, 100}, 1, 2},
+		"nor is what follows it":                                   {open(2), 1000, tailLimits{0, 0, 100}, 1, 1},
 		"an empty history has no span":                             {turns(), 1, tailLimits{}, 0, 0},
 	} {
 		check.Equal(t, name, planSpan(tt.s, tt.need, tt.spared).Span, Span{From: tt.from, To: tt.want})
 	}
-}
-
-func openAt(turn int64, s view) view {
-	s.open = turn
-	return s
 }
 
 func TestSpanReachesItsNeighbors(t *testing.T) {

@@ -2,7 +2,6 @@ package compactor_test
 
 import (
 	"cmp"
-	"context"
 	"maps"
 	"math"
 	"reflect"
@@ -11,8 +10,6 @@ import (
 
 	"cairn/compactor"
 	"cairn/internal/check"
-	"cairn/llm"
-	"cairn/llm/llmtest"
 )
 
 // another returns a value of a setting that differs from the default, and makes a valid policy.
@@ -189,17 +186,12 @@ func TestLevelsByHeadroom(t *testing.T) {
 }
 
 func TestRunningJobKeepsItsPolicy(t *testing.T) {
-	started, goOn := make(chan struct{}, 9), make(chan struct{})
-	r := newRig(t, 100_000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		started <- struct{}{}
-		<-goOn
-		return goodSummary(ctx, n, req)
-	}})
+	goOn := make(chan struct{})
+	r := newRig(t, 100_000, held(goOn, goodSummary))
 	r.policy.Focus = "names"
 	hashes := []string{r.policy.Hash()}
 	r.chat(20)
 	r.c.Compact(compactor.OnManual, "")
-	<-started
 	r.set(func(p *compactor.Policy) { p.Focus, p.KeepLastN = "numbers", 7 })
 	r.c.Check(t.Context())
 	close(goOn)

@@ -25,15 +25,6 @@ type view struct {
 	squeezed bool  // it may show its running turn shorter than the next one
 }
 
-// flat returns a request as one text, so that a request that extends another has it as a prefix.
-func flat(messages []llm.Message) string {
-	var b strings.Builder
-	for _, m := range messages {
-		fmt.Fprintf(&b, "%s|%s|%v %s\n", m.Role, m.CallID, m.Calls, m.Text)
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
 // request makes the next request of the running turn and checks it like a strict provider. It
 // reports whether the process is alive.
 func (m *machine) request(rt *rapid.T, first bool) (alive bool) {
@@ -52,7 +43,7 @@ func (m *machine) request(rt *rapid.T, first bool) (alive bool) {
 		return false
 	}
 	check.NoError(rt, err)
-	text := flat(messages)
+	text := strings.TrimSuffix(inLines(messages), "\n") // a request that extends it has it as a prefix
 	if version == m.disk.version.Load() {
 		m.checkExtendsPrevious(rt, text, first, squeezed)
 	} else {
@@ -153,9 +144,8 @@ func (m *machine) checkStatus(rt *rapid.T) {
 	check.Require(rt, g.Used <= g.Window, "%d of %d tokens used: %+v", g.Used, g.Window, g)
 }
 
-// checkRecovers checks that with a healthy model placeholders are repaired and usage falls below
-// the background level, unless the protected messages alone exceed it; then no more requests are
-// made.
+// checkRecovers checks that with a healthy model placeholders are repaired and usage falls below the background level,
+// unless the protected messages alone exceed it; then no more requests are made.
 func (m *machine) checkRecovers(rt *rapid.T) {
 	r := m.r
 	m.repairFaults(rt)

@@ -16,8 +16,7 @@ import (
 
 // Steps of a history that people cause: turns, changes, undo.
 
-// runTurn runs a turn: a question, possibly tool results, and an answer. The process may be killed
-// during it.
+// runTurn runs a turn: a question, possibly tool results, and an answer. The process may be killed during it.
 func (m *machine) runTurn(rt *rapid.T) {
 	if m.silent {
 		m.deliverMessages(rt)
@@ -34,7 +33,7 @@ func (m *machine) runTurn(rt *rapid.T) {
 
 func (m *machine) answer(rt *rapid.T, results []string) {
 	r, h := m.r, m.r.c.History()
-	x := r.beginWith(*m.asked, m.context(rt, m.asked.Seq))
+	x := r.begin(*m.asked, m.context(rt, m.asked.Seq))
 	first := h.Next()
 	if !m.request(rt, true) {
 		return
@@ -69,8 +68,7 @@ func (m *machine) answer(rt *rapid.T, results []string) {
 	r.c.Check(context.Background())
 }
 
-// context returns the context of a turn: a different one for each, some of them large or with a
-// quote of a message.
+// context returns the context of a turn: a different one for each, some of them large or with a quote of a message.
 func (m *machine) context(rt *rapid.T, turn int64) compactor.Context {
 	made := compactor.Context{Text: fmt.Sprintf("time: %d", turn)}
 	if chance(rt, 4, "something is recalled") {

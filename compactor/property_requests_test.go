@@ -10,11 +10,14 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"testing"
 
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/internal/tokens"
+	"cairn/llm"
+	"cairn/llm/llmtest"
 	"cairn/memory"
 
 	"pgregory.net/rapid"
@@ -30,7 +33,6 @@ type limits struct {
 	ended  *requestEnds // of the current process
 }
 
-// requestEnds counts the requests that began, and their ends.
 type requestEnds struct{ started, ended atomic.Int64 }
 
 func (l *limits) limit(o *compactor.Options, hook bool) {
@@ -104,9 +106,7 @@ func (m *machine) brief(rt *rapid.T) {
 // checkExpand checks that each row in the view expands to exactly the messages it covers, and that
 // the children of a rollup tile it.
 func (m *machine) checkExpand(rt *rapid.T) {
-	head, _, err := m.r.conv.Compactions().Head(context.Background())
-	check.NoError(rt, err)
-	for _, row := range m.r.rowsOf(head) {
+	for _, row := range m.r.rowsOf(m.r.storedHead()) {
 		var want []int64
 		for seq := row.From; seq <= row.To; seq++ {
 			if !m.r.gone[seq] {
@@ -119,8 +119,7 @@ func (m *machine) checkExpand(rt *rapid.T) {
 }
 
 func (m *machine) expand(rt *rapid.T, id int64) (seqs []int64) {
-	e, err := m.r.conv.Transcript().Expand(context.Background(), id, 0, 10_000)
-	check.NoError(rt, err)
+	e := check.Must(m.r.conv.Transcript().Expand(context.Background(), id, 0, 10_000))(rt)
 	m.tally.add(1, "rows expanded")
 	check.Require(rt, len(e.Children) != 0 || e.Row.Kind != compactor.Rollup, "rollup %d has no children", id)
 	for _, child := range e.Children {
@@ -173,4 +172,72 @@ func (m *machine) count() {
 	if m.r.worker != nil {
 		m.tally.add(len(m.r.worker.Requests()), "requests of the worker")
 	}
+}
+
+func random(t *testing.T, rt *rapid.T, f *file, work func(context.Context, int, llm.Request) (llm.Response, error)) *rig {
+	f.histories++
+	p := plainPolicy()
+	p.KeepLastN = rapid.IntRange(0, 12).Draw(rt, "keep_last_n")
+	p.EmergencyFraction = rapid.Float64Range(0.05, 0.9).Draw(rt, "emergency_fraction")
+	p.StackBudget = rapid.Float64Range(0.1, 0.4).Draw(rt, "stack_budget")
+	r := &rig{
+		t: rapidAdapter{t, rt}, dir: f.dir, store: f.store, look: f.look, borrowed: true, name: fmt.Sprintf("terminal:test%d", f.histories),
+		window: rapid.SampledFrom([]int{3000, 6000}).Draw(rt, "window"), policy: p,
+	}
+	r.worker = &llmtest.Model{Tokens: 4000, Func: work}
+	return r
+}
+
+func (r *rig) noteOf(rt *rapid.T) {
+	r.deliverNotes(fmt.Sprintf("note %d %s", len(r.said), filler(rapid.SampledFrom([]int{40, 150, 400, 3000}).Draw(rt, "size"))))
+}
+
+// TestRepairsStayBelowEmergency fills windows, hides what does not fit, and repairs it at length
+// while messages arrive: a repair never causes the next emergency.
+func TestRepairsStayBelowEmergency(t *testing.T) {
+	slow(t)
+	f := newFile(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		var reads sync.RWMutex // held by the test: no worker submits its summary
+		r := random(t, rt, f, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+			reads.RLock()
+			defer reads.RUnlock()
+			return fullSummary(ctx, n, req)
+		})
+		r.policy.Enabled = false // so that the window stays full
+		r.open()
+		defer r.close()
+		for range rapid.IntRange(2, 4).Draw(rt, "rounds") {
+			reads.Lock()
+			for range rapid.IntRange(1, 5).Draw(rt, "messages") {
+				r.noteOf(rt)
+			}
+			reads.Unlock()
+			r.waitIdle()
+		}
+		line := int(r.policy.EmergencyThreshold * float64(r.window))
+		check.Len(rt, fmt.Sprintf("repairs that caused an emergency, at %d of %d", line, r.window), r.which(func(e compactor.Event) bool {
+			return e.State == compactor.EventApplied && e.Trigger == compactor.OnRepair && e.AfterTokens > e.BeforeTokens && e.AfterTokens >= line
+		}), 0)
+		check.NoError(rt, r.check())
+	})
+}
+
+// TestNoSpanIsSummarizedTwice prepares summaries that wait: no message is summarized again meanwhile.
+func TestNoSpanIsSummarizedTwice(t *testing.T) {
+	slow(t)
+	f := newFile(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		r := random(t, rt, f, failing(func(n int) bool { return n > 100 })) // or it would never end
+		r.policy.PrepareThreshold = rapid.Float64Range(0.1, 0.7).Draw(rt, "prepare_threshold")
+		r.policy.SpanTokens = rapid.IntRange(500, 2000).Draw(rt, "span_tokens")
+		r.policy.TailTokens = rapid.IntRange(500, 2000).Draw(rt, "tail_tokens")
+		r.open()
+		defer r.close()
+		for range rapid.IntRange(6, 12).Draw(rt, "messages") {
+			r.noteOf(rt)
+			r.waitIdle()
+			check.NoError(rt, r.check())
+		}
+	})
 }

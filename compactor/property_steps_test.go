@@ -16,8 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// machine is one history: a rig, a worker whose behavior is drawn, and the layer between the engine
-// and the world.
+// machine is one history: a rig, a worker whose behavior is drawn, and the layer between the engine and the world.
 type machine struct {
 	f       *file
 	r       *rig
@@ -55,7 +54,6 @@ func (m *machine) now() time.Time { return m.clock.Add(time.Duration(m.ticks.Loa
 
 func (m *machine) advanceClock(d time.Duration) { m.ticks.Add(int64(d / time.Second)) }
 
-// operation is one step of a history.
 type operation struct {
 	name   string
 	weight int

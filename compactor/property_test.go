@@ -27,16 +27,14 @@ var (
 )
 
 const (
-	// perFile histories share one file, each as its own conversation. By default only one file's
-	// worth runs: the race detector makes a history several times as slow. .ci/run runs six files'
-	// worth without it.
+	// perFile histories share one file, each as its own conversation. By default only one file's worth runs: the race
+	// detector makes a history several times as slow. .ci/run runs six files' worth without it.
 	perFile  = 25
 	minSteps = 50 // of a history
 )
 
-// TestInvariants runs random histories, policies, failures, edits, deletions, sessions, crashes and
-// interleavings through the engine on real files, and compares disk and view with the inputs after
-// every step. Its oracle knows only the inputs.
+// TestInvariants runs random histories, policies, failures, edits, deletions, sessions, crashes and interleavings through
+// the engine on real files, and compares disk and view with the inputs after every step. Its oracle knows only the inputs.
 func TestInvariants(t *testing.T) {
 	all := &tally{counts: map[string]int{}}
 	started := time.Now()
@@ -86,8 +84,7 @@ func makeHistory(t *testing.T, rt *rapid.T, f *file, all *tally) {
 	m.count()
 }
 
-// below draws a number from 0 to n-1 with equal probability: rapid's own are mostly small. It
-// shrinks to 0.
+// below draws a number from 0 to n-1 with equal probability: rapid's own are mostly small. It shrinks to 0.
 func below(rt *rapid.T, n int, what string) int {
 	return rapid.Map(anyNumber, func(v int) int { return v % n }).Draw(rt, what)
 }
@@ -136,7 +133,7 @@ func newMachine(t *testing.T, rt *rapid.T, f *file, all *tally) *machine {
 		window: one(rt, "window", 2500, 3000, 4000),
 		size:   one(rt, "real tokens for one estimated", 0, 0, 0, 0.6, 0.9, 1.2, 1.7),
 	}
-	m.r.tune, m.r.hold = m.configure, m.slowJob
+	m.r.tune, m.r.hold = []func(*compactor.Options){m.configure}, m.slowJob
 	m.loose = chance(rt, 4, "nobody waits for the worker")
 	m.hooked = chance(rt, 4, "a hook")
 	m.silent = chance(rt, 8, "nobody ever speaks to the bot")
@@ -219,12 +216,10 @@ func (m *machine) checkAfterStep(rt *rapid.T, whole bool) {
 		rt.Fatal(*why)
 	}
 	m.checkStatus(rt)
-	if began, ended := m.ended.started.Load(), m.ended.ended.Load(); began != ended && !m.loose && !m.held && !m.r.c.Busy() {
-		rt.Fatalf("%d requests began, %d have ended", began, ended)
-	}
-	if err := m.r.checkPublishedState(); err != nil && !m.disk.dead.Load() { // the worker may just have been killed after a commit
-		rt.Fatal(err)
-	}
+	began, ended := m.ended.started.Load(), m.ended.ended.Load()
+	check.Require(rt, began == ended || m.loose || m.held || m.r.c.Busy(), "%d requests began, %d have ended", began, ended)
+	err := m.r.checkPublishedState()
+	check.Require(rt, err == nil || m.disk.dead.Load(), "%v", err) // the worker may just have been killed after a commit
 	if whole {
 		check.NoError(rt, m.r.check())
 	}
@@ -255,9 +250,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// FuzzHistory uses its bytes as the choices of TestInvariants: messages, edits, deletions, failures
-// of workers and of the disk, and crashes. It checks the invariants of plan and view after every
-// step.
+// FuzzHistory uses its bytes as the choices of TestInvariants: messages, edits, deletions, failures of workers and of the
+// disk, and crashes. It checks the invariants of plan and view after every step.
 func FuzzHistory(f *testing.F) {
 	chance := rand.NewChaCha8([32]byte{1})
 	for range 3 {

@@ -91,7 +91,6 @@ const (
 	atMade               // the summary is made, but not yet returned
 )
 
-// gate is a place where the worker is held.
 type gate struct {
 	place int
 	open  chan struct{}
@@ -156,8 +155,7 @@ func (m *machine) waitForWorker(rt *rapid.T) {
 	}
 }
 
-// slowJob runs a job, and delays it. Filling a placeholder, with its folds, runs concurrently and
-// is never held.
+// slowJob runs a job, and delays it. Filling a placeholder, with its folds, runs concurrently and is never held.
 func (m *machine) slowJob(e compactor.Event, slow func() func()) (finish func()) {
 	if e.By == compactor.ByExtractive && (e.Trigger == compactor.OnRepair || e.Trigger == compactor.OnRollup) {
 		return slow()
@@ -168,8 +166,7 @@ func (m *machine) slowJob(e compactor.Event, slow func() func()) (finish func())
 	return finish
 }
 
-// onEvent receives each step of a compaction on the owner's goroutine: the reported numbers equal a
-// new count.
+// onEvent receives each step of a compaction on the owner's goroutine: the reported numbers equal a new count.
 func (m *machine) onEvent(e compactor.Event) {
 	m.tally.add(1, "events:", e.State, e.Kind, e.By, e.Trigger)
 	used := m.r.c.Compactor.StatusReader()().Used

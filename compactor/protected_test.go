@@ -16,41 +16,15 @@ import (
 	"cairn/store"
 )
 
-// step is one step of a turn that a test has the model make.
-type step struct {
-	text, arguments string
-	results         []string // of as many calls
-}
-
-// waitForWork runs a turn of many steps, each of whose requests must fit the window.
-func (r *rig) waitForWork(question string, steps ...step) {
-	r.t.Helper()
-	x := r.begin(r.deliver(question, true))
-	for i, s := range steps {
-		r.request()
-		m := chat.Message{Role: llm.RoleAssistant, Text: s.text}
-		for j := range s.results {
-			m.Calls = append(m.Calls, llm.Call{ID: fmt.Sprintf("call_%d_%d", i, j), Name: "look", Arguments: s.arguments})
-		}
-		x.add(m)
-		for j, result := range s.results {
-			x.add(chat.Message{Role: llm.RoleTool, CallID: m.Calls[j].ID, Tool: "look", Text: result})
-		}
-	}
-	for _, m := range r.request() {
-		for _, call := range m.Calls {
-			check.That(r.t, json.Valid([]byte(call.Arguments)), "arguments that were shrunk are no JSON: %s", call.Arguments)
-		}
-	}
-	x.finish("done")
-}
-
+// Each request of a turn of many steps fits the window.
 func TestWindowIsNeverExceeded(t *testing.T) {
 	slow(t)
 	arguments := func(size int) string {
-		text, err := json.Marshal(map[string]string{"text": filler(size), "path": `C:\tea "pot"`})
-		check.NoError(t, err)
-		return string(text)
+		return string(check.Must(json.Marshal(map[string]string{"text": filler(size), "path": `C:\tea "pot"`}))(t))
+	}
+	type step struct {
+		text, arguments string
+		results         []string // of as many calls
 	}
 	many := func(n int, s step) []step { return slices.Repeat([]step{s}, n) }
 	const window = 6000 // a reply may take an eighth
@@ -64,7 +38,24 @@ func TestWindowIsNeverExceeded(t *testing.T) {
 		t.Log(claim)
 		r := newRig(t, window, &llmtest.Model{Func: goodSummary})
 		r.deliverMany(10, 1)
-		r.waitForWork("begin "+filler(5000)+"end", steps...)
+		x := r.begin(r.deliver("begin "+filler(5000)+"end", true))
+		for i, s := range steps {
+			r.request()
+			m := chat.Message{Role: llm.RoleAssistant, Text: s.text}
+			for j := range s.results {
+				m.Calls = append(m.Calls, llm.Call{ID: fmt.Sprintf("call_%d_%d", i, j), Name: "look", Arguments: s.arguments})
+			}
+			x.add(m)
+			for j, result := range s.results {
+				x.add(chat.Message{Role: llm.RoleTool, CallID: m.Calls[j].ID, Tool: "look", Text: result})
+			}
+		}
+		for _, m := range r.request() {
+			for _, call := range m.Calls {
+				check.That(t, json.Valid([]byte(call.Arguments)), "arguments that were shrunk are no JSON: %s", call.Arguments)
+			}
+		}
+		x.finish("done")
 		r.waitIdle()
 		r.verify() // the transcript keeps all of it
 		r.renderAfterRestart()
@@ -206,18 +197,12 @@ func TestPicturesLeaveWithHeadChange(t *testing.T) {
 	r := newRig(t, 60_000, nil)
 	var last []llm.Message
 	version, changes := int64(-1), 0
-	stored := func() int64 {
-		head, _, err := r.conv.Compactions().Head(t.Context())
-		check.NoError(t, err)
-		return head.Version
-	}
 	for range 30 {
 		r.show("look", []byte("\x89PNG\r\n\x1a\n"))
-		r.deliver("and?", true)
-		r.c.History().Begin(compactor.Context{Text: "time: now"})
-		head, view := stored(), r.request()
-		for ; stored() != head; view = r.request() { // a summary was applied in between
-			head = stored()
+		r.begin(r.deliver("and?", true))
+		head, view := r.storedHead().Version, r.request()
+		for ; r.storedHead().Version != head; view = r.request() { // a summary was applied in between
+			head = r.storedHead().Version
 		}
 		if head != version {
 			changes++

@@ -2,7 +2,6 @@ package compactor
 
 import (
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -38,10 +37,7 @@ func TestRenderingIsPure(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		m := &renderedHistory{h: newHistory(transcript.Snapshot{Next: 1}, DefaultPolicy().shape(20_000))}
-		steps := m.messages()
-		maps.Copy(steps, m.changes())
-		steps[""] = m.check
-		t.Repeat(steps)
+		t.Repeat(m.steps())
 	})
 }
 
@@ -51,8 +47,9 @@ func (m *renderedHistory) say(role llm.Role, one chat.Message) {
 	m.h.Append(one)
 }
 
-func (m *renderedHistory) messages() map[string]func(*rapid.T) {
+func (m *renderedHistory) steps() map[string]func(*rapid.T) {
 	return map[string]func(*rapid.T){
+		"": m.check,
 		"people": func(t *rapid.T) {
 			m.say(llm.RoleUser, chat.Message{Text: "hello", Addressed: rapid.Bool().Draw(t, "addressed")})
 		},
@@ -79,11 +76,6 @@ func (m *renderedHistory) messages() map[string]func(*rapid.T) {
 			}
 			m.h.Answered()
 		},
-	}
-}
-
-func (m *renderedHistory) changes() map[string]func(*rapid.T) {
-	return map[string]func(*rapid.T){
 		"clear": func(t *rapid.T) { m.h.clearRunning(rapid.IntRange(10, 500).Draw(t, "limit")) },
 		"truncate": func(t *rapid.T) {
 			if s := m.h.view; len(s.lines) > 0 {
@@ -120,8 +112,7 @@ func (m *renderedHistory) changes() map[string]func(*rapid.T) {
 	}
 }
 
-// check compares the incremental rendering with a new one, and checks that no earlier prompt
-// changes.
+// check compares the incremental rendering with a new one, and checks that no earlier prompt changes.
 func (m *renderedHistory) check(t *rapid.T) {
 	s := m.h.view
 	got, want := m.r.next("be kind", s), new(rendering).next("be kind", s)
@@ -148,8 +139,7 @@ func oldestSummary(id, from, to int64, tokens int) Compaction {
 	return Compaction{ID: id, Kind: Leaf, By: ByWorker, State: Applied, Span: Span{From: from, To: to}, Text: "text", Tokens: tokens}
 }
 
-// pastHead returns a head with two earlier sessions, of two rows and of one, and an inheritance of
-// two rows and a message.
+// pastHead returns a head with two earlier sessions, of two rows and of one, and an inheritance of two rows and a message.
 func pastHead() Head {
 	return Head{
 		Start: 31, Stack: []Compaction{oldestSummary(4, 31, 40, 50)},
@@ -264,8 +254,7 @@ func BenchmarkRenderFull(b *testing.B) {
 	b.ReportMetric(float64(len(h.lines)), "messages")
 }
 
-// BenchmarkRenderNextTurn renders the first request of a turn: an answer, a question and a context
-// were added.
+// BenchmarkRenderNextTurn renders the first request of a turn: an answer, a question and a context were added.
 func BenchmarkRenderNextTurn(b *testing.B) {
 	h := fullWindow()
 	full := h.Next()

@@ -30,11 +30,10 @@ func TestPlaceholderIsFilledWhileModelHangs(t *testing.T) {
 		}
 		synctest.Wait() // all work but the model's is done
 		check.Require(t, r.emergencies() != 0 && r.c.Busy(), "the model does not hang in an emergency: the test proves nothing")
-		stack := r.c.Status().Stack
-		check.Require(t, len(stack) != 0, "got no placeholder for the hidden messages")
-		for _, row := range stack {
-			check.That(t, row.Kind != compactor.Placeholder && row.By == compactor.ByExtractive, "got a %s by %s over #%d to #%d", row.Kind, row.By, row.From, row.To)
-		}
+		check.Require(t, len(r.c.Status().Stack) != 0, "got no placeholder for the hidden messages")
+		check.Len(t, "rows that are not the extractive summarizer's", r.rows(func(row compactor.Compaction) bool {
+			return row.Kind == compactor.Placeholder || row.By != compactor.ByExtractive
+		}), 0)
 		check.That(t, time.Since(started) < time.Second, "it took %v", time.Since(started))
 		r.verify()
 		close(open)
@@ -64,7 +63,7 @@ func TestRepairRunsWithoutMessages(t *testing.T) {
 				r.waitIdle()
 				time.Sleep(10 * time.Second)
 			}
-			check.Require(t, slices.ContainsFunc(r.c.Status().Stack, compactor.Compaction.NeedsRepair), "got nothing to repair")
+			check.Require(t, len(r.rows(compactor.Compaction.NeedsRepair)) > 0, "got nothing to repair")
 			down.Store(false)
 			wait(r)
 			synctest.Wait()
@@ -95,15 +94,14 @@ func TestCloseCancelsWorker(t *testing.T) {
 	}
 }
 
+var about = regexp.MustCompile(`about (\d+) tokens`)
+
 // A repair requests a summary as long as its span warrants, like any other job.
 func TestRepairLengthFollowsSpan(t *testing.T) {
 	for _, worker := range []*llmtest.Model{{Func: goodSummary}, nil} {
 		r := newRig(t, 100_000, worker)
 		r.hearNotes(20)
-		span := 0
-		for _, m := range r.said {
-			span += m.Tokens
-		}
+		span := tokensIn(r.said)
 		r.startSession() // all of it is behind a placeholder, which is repaired
 		r.waitIdle()
 		rows := r.c.Status().Past.Earlier[0].Rows
@@ -120,8 +118,7 @@ func TestRepairLengthFollowsSpan(t *testing.T) {
 	}
 }
 
-// Without a model the stack is nearly full at every moment, and shares its room evenly among the
-// parts of the conversation.
+// Without a model the stack is nearly full at every moment, and shares its room evenly among the parts of the conversation.
 func TestExtractiveStackIsFullAndEven(t *testing.T) {
 	slow(t)
 	r := newRig(t, 8000, nil)
@@ -166,13 +163,8 @@ func TestModelSummariesOutliveExtractiveRollups(t *testing.T) {
 	}}
 	r := newRig(t, 4000, worker)
 	r.policy.MaxTurns = 1
-	made := func() (n int) {
-		for _, row := range r.c.Status().Stack {
-			if row.By == compactor.ByWorker {
-				n++
-			}
-		}
-		return n
+	made := func() int {
+		return len(r.rows(func(row compactor.Compaction) bool { return row.By == compactor.ByWorker }))
 	}
 	hear := func(n int, enough func() bool) {
 		for i := 0; i < n && !enough(); i++ {
@@ -185,9 +177,6 @@ func TestModelSummariesOutliveExtractiveRollups(t *testing.T) {
 	r.quiet = true
 	hear(150, func() bool { return false })
 	check.Require(t, made() < 3, "got no fold of a model summary: %+v", r.c.Status().Stack)
-	told := map[string]bool{}
-	for _, one := range vault.FindAllString(r.head(), -1) {
-		told[one] = true
-	}
+	told := slices.Compact(slices.Sorted(slices.Values(vault.FindAllString(r.head(), -1))))
 	check.That(t, len(told) >= 3, "got part of the model's text lost: %v\nstack: %+v", told, r.c.Status().Stack)
 }

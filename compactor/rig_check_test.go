@@ -25,8 +25,7 @@ func strict(messages []llm.Message) string {
 	return ""
 }
 
-// verify compares disk and memory with the inputs: coverage, order, provenance, budgets, and an
-// unchanged transcript.
+// verify compares disk and memory with the inputs: coverage, order, provenance, budgets, and an unchanged transcript.
 func (r *rig) verify() {
 	r.t.Helper()
 	check.NoError(r.t, r.check())
@@ -35,16 +34,17 @@ func (r *rig) verify() {
 // repaired fails if a row in the view still waits for a model.
 func (r *rig) repaired() {
 	r.t.Helper()
-	for _, row := range r.c.Status().Stack {
-		check.That(r.t, !row.NeedsRepair(), "got a %s by %s over #%d to #%d", row.Kind, row.By, row.From, row.To)
-	}
+	check.Len(r.t, "rows that wait for a model", r.rows(compactor.Compaction.NeedsRepair), 0)
 }
 
 func (r *rig) noPlaceholder() {
 	r.t.Helper()
-	for _, row := range r.c.Status().Stack {
-		check.That(r.t, row.Kind != compactor.Placeholder, "got a placeholder over #%d to #%d", row.From, row.To)
-	}
+	check.Len(r.t, "placeholders", r.rows(func(row compactor.Compaction) bool { return row.Kind == compactor.Placeholder }), 0)
+}
+
+// rows returns the rows in the view for which match returns true.
+func (r *rig) rows(match func(row compactor.Compaction) bool) []compactor.Compaction {
+	return slices.DeleteFunc(slices.Clone(r.c.Status().Stack), func(row compactor.Compaction) bool { return !match(row) })
 }
 
 func (r *rig) onDisk(look func(*store.Conversation, transcript.Snapshot) error) error {
@@ -57,8 +57,7 @@ func (r *rig) onDisk(look func(*store.Conversation, transcript.Snapshot) error) 
 	return look(conv, check.Must(conv.Compactions().Load(ctx))(r.t))
 }
 
-// check compares the disk with the inputs: coverage, order, sessions, whole turns, and an unchanged
-// transcript.
+// check compares the disk with the inputs: coverage, order, sessions, whole turns, and an unchanged transcript.
 func (r *rig) check() error {
 	r.t.Helper()
 	return r.onDisk(func(conv *store.Conversation, state transcript.Snapshot) error {
@@ -131,8 +130,7 @@ func (r *rig) rowsOf(head compactor.Head) (rows []compactor.Compaction) {
 	return rows
 }
 
-// checkPublishedState compares the state for decisions with the invariants of a State, and with the
-// disk.
+// checkPublishedState compares the state for decisions with the invariants of a State, and with the disk.
 func (r *rig) checkPublishedState() (err error) {
 	r.c.do(func() {
 		told := r.c.Compactor.Transcript()
@@ -179,4 +177,20 @@ func describe(s *transcript.State) string {
 		fmt.Fprint(&b, m.Seq, "/", m.Turn, " ")
 	}
 	return b.String()
+}
+
+// findRepeatedSpans reports whether two prepared summaries cover the same messages. A fold and its
+// children may both wait, and so may the text for a placeholder, which costs nothing.
+func findRepeatedSpans(prepared []compactor.Compaction) error {
+	prepared = slices.DeleteFunc(slices.Clone(prepared), func(row compactor.Compaction) bool {
+		return row.By == compactor.ByExtractive && row.Trigger == compactor.OnRepair
+	})
+	for i, a := range prepared {
+		for _, b := range prepared[i+1:] {
+			if a.Kind == compactor.Leaf && b.Kind == compactor.Leaf && a.From <= b.To && b.From <= a.To {
+				return fmt.Errorf("rows %d, %d to %d, and %d, %d to %d, are both prepared", a.ID, a.From, a.To, b.ID, b.From, b.To)
+			}
+		}
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ package compactor_test
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -46,17 +47,12 @@ func (r *rig) notesUntil(words int, done func() bool) {
 	}
 }
 
-func (r *rig) talkUntilUsage(done func() bool) {
+func (r *rig) talkUntil(done func() bool) {
 	r.t.Helper()
 	for !done() {
 		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(120)))
 		r.waitIdle()
 	}
-}
-
-func (r *rig) talkTo(share float64) {
-	r.t.Helper()
-	r.talkUntilUsage(func() bool { return r.share() >= share })
 }
 
 // compactAndWait requests a compaction, which may have nothing to do.
@@ -96,8 +92,16 @@ func (r *rig) arrive(all ...store.Inbound) chat.Message {
 	return r.said[len(r.said)-1]
 }
 
-// dequeue gives the engine what waits in the inbox, at most as much as fits into a turn, and returns
-// the number of messages.
+func (r *rig) arriveMany(n int, text func(i int) string) {
+	r.t.Helper()
+	notes := make([]store.Inbound, n)
+	for i := range notes {
+		notes[i].Text = text(i)
+	}
+	r.arrive(notes...)
+}
+
+// dequeue gives the engine what waits in the inbox, at most as much as fits into a turn, and returns the number of messages.
 func (r *rig) dequeue() int {
 	r.t.Helper()
 	taken := check.Must(r.conv.Inbox().Dequeue(context.Background(), store.All, compactor.BurstBudget(r.window), time.Time{}))(r.t)
@@ -107,7 +111,6 @@ func (r *rig) dequeue() int {
 	return len(taken)
 }
 
-// startSession begins a new session, if messages of the current one are left.
 func (r *rig) startSession() {
 	r.t.Helper()
 	said := slices.ContainsFunc(r.remainingMessages(), func(m chat.Message) bool { return m.Seq >= r.start() })
@@ -148,8 +151,7 @@ func (r *rig) answer(asked chat.Message, results ...string) {
 	x := r.begin(asked)
 	r.request()
 	for i, result := range results {
-		id := fmt.Sprint("call_", i)
-		x.look(id, result)
+		x.look(fmt.Sprint("call_", i), result)
 		r.request()
 	}
 	x.finish(fmt.Sprintf("answer to %d", asked.Seq))
@@ -162,12 +164,8 @@ type turn struct {
 	rows  []chat.Message
 }
 
-func (r *rig) begin(asked chat.Message) *turn {
-	return r.beginWith(asked, compactor.Context{Text: "time: now"})
-}
-
-func (r *rig) beginWith(asked chat.Message, c compactor.Context) *turn {
-	r.c.History().Begin(c)
+func (r *rig) begin(asked chat.Message, with ...compactor.Context) *turn {
+	r.c.History().Begin(append(with, compactor.Context{Text: "time: now"})[0])
 	return &turn{r: r, asked: asked}
 }
 
@@ -178,8 +176,13 @@ func (x *turn) add(m chat.Message) {
 	x.r.c.History().Append(m)
 }
 
-func (x *turn) look(id, result string) {
-	x.add(chat.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}}})
+// look calls a tool, possibly after some reasoning.
+func (x *turn) look(id, result string, reasoning ...string) {
+	m := chat.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}}}
+	for _, text := range reasoning {
+		m.Native = json.RawMessage(fmt.Sprintf(`{"reasoning":%q}`, text))
+	}
+	x.add(m)
 	x.add(chat.Message{Role: llm.RoleTool, CallID: id, Tool: "look", Text: result})
 }
 
@@ -264,6 +267,13 @@ func (r *rig) apply(seqs ...int64) {
 		check.NoError(r.t, err)
 		r.c.do(func() { r.c.Compactor.Changed([]chat.Message{m}, nil) })
 	}
+}
+
+func tokensIn(messages []chat.Message) (n int) {
+	for _, m := range messages {
+		n += m.Tokens
+	}
+	return n
 }
 
 func (r *rig) remainingMessages() []chat.Message {

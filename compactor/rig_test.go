@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -24,17 +26,15 @@ import (
 
 const testConversation = "terminal:test"
 
-// rig is one conversation wired as in production: a real file, the real store,
-// the engine, and a scripted worker.
+// rig is one conversation wired as in production: a real file, the real store, the engine, and a scripted worker.
 type rig struct {
 	t      testing.TB
 	dir    string
 	name   string // of the conversation; empty: terminal:test
 	window int
 	policy compactor.Policy
-	worker *llmtest.Model // nil: no model
-	tools  []llm.Tool
-	tune   func(*compactor.Options)                                          // nil: the options are as open makes them
+	worker *llmtest.Model                                                    // nil: no model
+	tune   []func(*compactor.Options)                                        // what changes the options that open makes
 	hold   func(started compactor.Event, slow func() func()) (finish func()) // see owner
 
 	store  *store.Store
@@ -64,18 +64,19 @@ type learner struct {
 
 func (l *learner) Learnt() *llm.Learnt { return &l.learnt }
 
-func newRig(t testing.TB, window int, worker *llmtest.Model) *rig {
+func newRig(t testing.TB, window int, worker *llmtest.Model, tune ...func(*compactor.Options)) *rig {
 	t.Helper()
-	return tuned(t, window, worker, nil)
-}
-
-func tuned(t testing.TB, window int, worker *llmtest.Model, tune func(*compactor.Options)) *rig {
-	t.Helper()
-	r := &rig{t: t, dir: t.TempDir(), window: window, policy: compactor.DefaultPolicy(), worker: worker, tune: tune}
-	r.policy.PrepareThreshold = 0 // tests of prepared summaries switch it on
+	r := &rig{t: t, dir: t.TempDir(), window: window, policy: plainPolicy(), worker: worker, tune: tune}
 	r.open()
 	t.Cleanup(r.end)
 	return r
+}
+
+// plainPolicy is the default policy without prepared summaries: tests of those switch them on.
+func plainPolicy() compactor.Policy {
+	p := compactor.DefaultPolicy()
+	p.PrepareThreshold = 0
+	return p
 }
 
 // end ends a test with what has to be true of the disk at any time.
@@ -104,7 +105,7 @@ func (r *rig) open() {
 		Window:  func() int { return under(&r.mu, &r.window) },
 		Model:   r.model,
 		Learnt:  func() *llm.Learnt { return &r.learnt },
-		System:  "You are a test.", Tools: r.tools, MaxOutput: 100,
+		System:  "You are a test.", MaxOutput: 100,
 		Log: slog.New(slog.DiscardHandler),
 		After: func(e compactor.Event) {
 			r.mu.Lock()
@@ -115,8 +116,8 @@ func (r *rig) open() {
 	if r.worker != nil {
 		o.Worker = &learner{Model: r.worker}
 	}
-	if r.tune != nil {
-		r.tune(&o)
+	for _, change := range r.tune {
+		change(&o)
 	}
 	r.c = openOwner(r.t, o)
 	r.c.hold = r.hold
@@ -150,6 +151,8 @@ func (r *rig) set(change func(p *compactor.Policy)) {
 	change(&r.policy)
 }
 
+func (r *rig) resize(window int) { r.set(func(*compactor.Policy) { r.window = window }) }
+
 func (r *rig) close() {
 	if r.c == nil {
 		return
@@ -167,8 +170,7 @@ func (r *rig) restart() {
 	r.open()
 }
 
-// request checks and renders as a turn does before each model call, and checks the request like a
-// strict provider.
+// request checks and renders as a turn does before each model call, and checks the request like a strict provider.
 func (r *rig) request() []llm.Message {
 	r.t.Helper()
 	return check.Must(r.fitting(func(bool) {}))(r.t)
@@ -179,17 +181,18 @@ func (r *rig) request() []llm.Message {
 func (r *rig) fitting(answered func(refused bool)) ([]llm.Message, error) {
 	ctx := context.Background()
 	for try := 0; ; try++ {
-		messages, maxTokens, err := r.c.Request(ctx)
+		p, err := r.c.Request(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("request: %w", err)
 		}
+		messages, maxTokens := p.Messages, p.MaxTokens
 		used := int(cmp.Or(r.size, 1) * float64(r.estimate(messages)))
 		refused := used+maxTokens > r.window
 		if refused && (r.size == 0 || try == 2) {
 			return nil, fmt.Errorf("got a request of %d tokens, window %d", used+maxTokens, r.window)
 		}
 		if problem := strict(messages); problem != "" {
-			return nil, fmt.Errorf("a strict provider refuses the request: %s\n%s", problem, flat(messages))
+			return nil, fmt.Errorf("a strict provider refuses the request: %s\n%s", problem, inLines(messages))
 		}
 		answered(refused)
 		if r.size > 0 {
@@ -207,12 +210,6 @@ func (r *rig) estimate(messages []llm.Message) (n int) {
 		n += tokens.Estimate(m.Text)
 	}
 	return n
-}
-
-func (r *rig) resize(window int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.window = window
 }
 
 func (r *rig) waitIdle() {
@@ -233,20 +230,43 @@ func (r *rig) which(match func(e compactor.Event) bool) []compactor.Event {
 	return slices.DeleteFunc(slices.Clone(r.events), func(e compactor.Event) bool { return !match(e) })
 }
 
-func (r *rig) seen(state compactor.EventState) int {
-	return len(r.which(func(e compactor.Event) bool { return e.State == state }))
+func (r *rig) in(state compactor.EventState) []compactor.Event {
+	return r.which(func(e compactor.Event) bool { return e.State == state })
 }
 
-func (r *rig) last(state compactor.EventState) (last compactor.Event) {
-	if all := r.which(func(e compactor.Event) bool { return e.State == state }); len(all) > 0 {
-		last = all[len(all)-1]
-	}
-	return last
+func (r *rig) seen(state compactor.EventState) int { return len(r.in(state)) }
+
+func (r *rig) last(state compactor.EventState) compactor.Event {
+	all := append([]compactor.Event{{}}, r.in(state)...)
+	return all[len(all)-1]
+}
+
+func (r *rig) storedHead() compactor.Head {
+	r.t.Helper()
+	head, _, err := r.conv.Compactions().Head(context.Background())
+	check.NoError(r.t, err)
+	return head
 }
 
 func (r *rig) render() string {
 	r.t.Helper()
-	messages, _, err := r.c.Request(context.Background())
-	check.NoError(r.t, err)
-	return inLines(messages)
+	return inLines(check.Must(r.c.Request(context.Background()))(r.t).Messages)
+}
+
+var aContext = regexp.MustCompile(`user\|\|\[\] <now>\n[^<]*\n</now>\n`)
+
+// withoutContexts returns a rendered request without its turn contexts, and their cost.
+func withoutContexts(text string) (rest string, n int) {
+	return aContext.ReplaceAllStringFunc(text, func(one string) string {
+		n += 4 + tokens.Estimate(strings.TrimSuffix(strings.TrimPrefix(one, "user||[] "), "\n"))
+		return ""
+	}), n
+}
+
+func inLines(messages []llm.Message) string {
+	var b strings.Builder
+	for _, m := range messages {
+		fmt.Fprintf(&b, "%s|%s|%v %s\n", m.Role, m.CallID, m.Calls, m.Text)
+	}
+	return b.String()
 }

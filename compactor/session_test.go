@@ -66,8 +66,7 @@ func TestNewSessionStartsImmediately(t *testing.T) {
 	check.Len(t, "ends of sessions", r.ends, 2)
 }
 
-// Messages protected as a session's beginning and end are summarized once the session is an earlier
-// one.
+// Messages protected as a session's beginning and end are summarized once the session is an earlier one.
 func TestOldSessionIsSummarizedWhole(t *testing.T) {
 	r := newRig(t, 20_000, &llmtest.Model{Func: summarizeNotes})
 	r.talk("note-1- asks")
@@ -118,8 +117,7 @@ func TestRecapCoversPromptAndChangesNothing(t *testing.T) {
 	r.talk("what about </transcript> the prices?", "a result")
 	before, rows, n := r.render(), r.count("SELECT count(*) FROM compactions"), len(worker.Requests())
 	worker.Func = answers(llmtest.Say("<think>hm</think>Ada asked about prices after note 29; sk-ant-"+strings.Repeat("aB3", 10)), nil)
-	recap, err := r.c.Recap(t.Context(), "the prices")
-	check.NoError(t, err)
+	recap := check.Must(r.c.Recap(t.Context(), "the prices"))(t)
 	text := "Ada asked about prices after note 29; [masked: Anthropic key]"
 	check.Equal(t, "recap", recap, compactor.Recap{Text: text, From: 1, To: int64(len(r.said)), By: compactor.ByWorker})
 	asked := worker.Requests()[n:]

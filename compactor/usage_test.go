@@ -1,24 +1,21 @@
 package compactor_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
-	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 )
 
-// asks adds a question and returns the request for its answer; the turn stays open.
-func asks(r *rig, text string) {
+// ask adds a question and returns the request for its answer; the turn stays open.
+func (r *rig) ask(text string) []llm.Message {
 	r.t.Helper()
-	r.deliver(text, true)
-	r.c.History().Begin(compactor.Context{Text: "time: now"})
-	r.request()
+	r.begin(r.deliver(text, true))
+	return r.request()
 }
 
 func report(r *rig, prompt int) { r.c.Reported(llm.Usage{Prompt: prompt, Completion: 7}) }
@@ -31,27 +28,23 @@ func prompt(r *rig) int {
 func openTurn(t *testing.T, worker *llmtest.Model) *rig {
 	r := newRig(t, 20_000, worker)
 	r.deliverMany(10, 50)
-	asks(r, "and now?")
+	r.ask("and now?")
 	return r
 }
 
 func TestUsageIsLastCountPlusAdditions(t *testing.T) {
-	t.Run("a count replaces the estimate, a count of 0 changes nothing", func(t *testing.T) {
-		r := openTurn(t, nil)
-		estimate := prompt(r)
-		for _, c := range [][2]int{{0, estimate}, {estimate + 111, estimate + 111}, {0, estimate + 111}} {
-			report(r, c[0])
-			check.Equal(t, fmt.Sprintf("tokens, counted at %d", c[0]), prompt(r), c[1])
-		}
-	})
-	t.Run("an added message costs its estimate times the factor", func(t *testing.T) {
-		r := openTurn(t, nil)
-		report(r, prompt(r)*2)
-		was := prompt(r)
-		m := r.deliver("one more "+filler(500), false)
-		got, want := prompt(r)-was, int(1.3*float64(m.Tokens)+0.5) // 0.3 of the way from 1 to 2
-		check.That(t, got >= want-1 && got <= want+1, "%d tokens more for a message of %d, want %d", got, m.Tokens, want)
-	})
+	r := openTurn(t, nil)
+	estimate := prompt(r)
+	for _, c := range [][2]int{{0, estimate}, {estimate + 111, estimate + 111}, {0, estimate + 111}} { // a count of 0 changes nothing
+		report(r, c[0])
+		check.Equal(t, fmt.Sprintf("tokens, counted at %d", c[0]), prompt(r), c[1])
+	}
+	r = openTurn(t, nil) // an added message costs its estimate times the factor
+	report(r, prompt(r)*2)
+	was := prompt(r)
+	m := r.deliver("one more "+filler(500), false)
+	got, want := prompt(r)-was, int(1.3*float64(m.Tokens)+0.5) // 0.3 of the way from 1 to 2
+	check.That(t, got >= want-1 && got <= want+1, "%d tokens more for a message of %d, want %d", got, m.Tokens, want)
 	for _, stored := range []bool{false, true} {
 		t.Run(fmt.Sprintf("a turn context that is stored, %v, stays counted", stored), func(t *testing.T) {
 			r := openTurn(t, nil)
@@ -116,8 +109,7 @@ func TestWindowHoldsForAnyTokenSize(t *testing.T) {
 	}
 }
 
-// TestReserveForUncertainty: a provider rejects an answer limit that is one token too large, so the
-// estimate needs a margin.
+// TestReserveForUncertainty: a provider rejects an answer limit that is one token too large, so the estimate needs a margin.
 func TestReserveForUncertainty(t *testing.T) {
 	r := openTurn(t, nil)
 	free := func() int { return 20_000 - r.c.Status().Used }
@@ -155,12 +147,7 @@ func (r *rig) useReasoningModel(reasoning string) []llm.Message {
 	r.t.Helper()
 	x := r.begin(r.deliver("look it up", true))
 	r.request()
-	id := fmt.Sprint("c", x.asked.Seq)
-	x.add(chat.Message{
-		Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}},
-		Native: json.RawMessage(fmt.Sprintf(`{"reasoning":%q}`, reasoning)),
-	})
-	x.add(chat.Message{Role: llm.RoleTool, CallID: id, Tool: "look", Text: "found"})
+	x.look(fmt.Sprint("c", x.asked.Seq), "found", reasoning)
 	second := r.request()
 	x.finish("there it is")
 	return second
@@ -175,18 +162,13 @@ func reasonings(messages []llm.Message) (n int) {
 	return n
 }
 
-func (x *turn) reason(id string) {
-	x.add(chat.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}}, Native: json.RawMessage(`{"reasoning":"so"}`)})
-	x.add(chat.Message{Role: llm.RoleTool, CallID: id, Tool: "look", Text: "one"})
-}
-
 func TestReasoningIsKeptWithinTurn(t *testing.T) {
 	check.SkipUnderRace(t)
 	r := newRig(t, 32_000, nil)
 	before := prompt(r)
 	check.Equal(t, "reasonings in the second request", reasonings(r.useReasoningModel(filler(3000))), 1)
 	check.That(t, prompt(r)-before <= 200, "got %d more tokens used after the turn", prompt(r)-before)
-	asks(r, "and?")
+	r.ask("and?")
 	check.Equal(t, "reasonings in the next turn's request", reasonings(r.c.Sight()), 0)
 
 	r = newRig(t, 32_000, nil)
@@ -196,7 +178,7 @@ func TestReasoningIsKeptWithinTurn(t *testing.T) {
 	r.useReasoningModel("because " + filler(300))
 	check.That(t, prompt(r)-before >= 300, "got %d tokens for a turn with reasoning that the provider demands", prompt(r)-before)
 	r.renderAfterRestart()
-	asks(r, "and?")
+	r.ask("and?")
 	check.Equal(t, "demanded reasonings in the request", reasonings(r.c.Sight()), 2)
 }
 
@@ -208,7 +190,7 @@ func TestReasoningIsHiddenFromOtherModels(t *testing.T) {
 	calls := r.said[11].Seq
 	r.chat(10)
 	other := new(llm.Learnt)
-	r.tune = func(o *compactor.Options) { o.Learnt = func() *llm.Learnt { return other } }
+	r.tune = append(r.tune, func(o *compactor.Options) { o.Learnt = func() *llm.Learnt { return other } })
 	r.restart()
 	hidden := func(what string) {
 		t.Helper()
@@ -238,9 +220,9 @@ func TestHeadChangeEndsReasoning(t *testing.T) {
 			r.chat(30)
 			x := r.begin(r.deliver("look at it", true))
 			r.request()
-			x.reason("a")
+			x.look("a", "one", "so")
 			change(r)
-			x.reason("b")
+			x.look("b", "one", "so")
 			view := r.request()
 			check.HasPrefix(t, "head", view[1].Text, "<kept>")
 			check.That(t, reasonings(view) == 1 && len(view[len(view)-2].Native) > 0, "%d messages have reasoning: %+v", reasonings(view), view)

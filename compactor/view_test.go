@@ -49,8 +49,7 @@ func viewOf(turns ...[]chat.Message) (lines []line, view []llm.Message) {
 
 var wide = shape{clipTo: 1 << 20, maxFirst: 1000, firstKeep: 1, kept: 3, minChars: 100, maxLines: 50}
 
-// pairs formats the calls and results of a view: "call ab, a=1, b=2". Unusual arguments and native
-// data follow the call.
+// pairs formats the calls and results of a view: "call ab, a=1, b=2". Unusual arguments and native data follow the call.
 func pairs(view []llm.Message) string {
 	var parts []string
 	for _, m := range view {
@@ -220,13 +219,11 @@ func TestShrunkArgumentsAreValid(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		most := rapid.IntRange(minArguments, 300).Draw(rt, "most")
 		text := strings.Repeat(rapid.StringN(1, 40, -1).Draw(rt, "text"), rapid.IntRange(1, 200).Draw(rt, "times"))
-		arguments, err := json.Marshal(map[string]string{"text": text})
-		check.NoError(rt, err)
+		arguments := check.Must(json.Marshal(map[string]string{"text": text}))(rt)
 		shrunk := shrinkArguments(string(arguments), most)
 		cost := tokens.Estimate(shrunk)
 		check.Require(rt, cost <= most && json.Valid([]byte(shrunk)), "%d tokens of %d: %s", cost, most, shrunk)
-		check.Require(rt, tokens.Estimate(string(arguments)) > most || shrunk == string(arguments),
-			"a message that fits has changed")
+		check.Require(rt, tokens.Estimate(string(arguments)) > most || shrunk == string(arguments), "a message that fits has changed")
 	})
 }
 

@@ -36,19 +36,14 @@ func memoriesOfFacts(t *testing.T, r *rig) (contents []string) {
 
 func TestWorkerWithoutMemoriesFallsBackToExtraction(t *testing.T) {
 	check.SkipUnderRace(t)
-	for name, answer := range map[string]func(req llm.Request) (llm.Response, error){
-		"it only summarizes": func(llm.Request) (llm.Response, error) { return summary(whatAdaTold), nil },
-		"it answers in text": func(llm.Request) (llm.Response, error) { return llmtest.Say(whatAdaTold), nil },
-		"its server has no tools": func(req llm.Request) (llm.Response, error) {
-			return withoutTools(func(int) string { return whatAdaTold })(nil, 0, req)
-		},
-		"what it saves cannot be read": func(llm.Request) (llm.Response, error) {
-			return llmtest.Use(llmtest.Call("m", "memory_save", map[string]any{"content": "x", "kind": "gossip"}), summarizing(whatAdaTold)), nil
-		},
+	gossip := llmtest.Call("m", "memory_save", map[string]any{"content": "x", "kind": "gossip"})
+	for name, answer := range map[string]func(context.Context, int, llm.Request) (llm.Response, error){
+		"it only summarizes":           answers(summary(whatAdaTold), nil),
+		"it answers in text":           answers(llmtest.Say(whatAdaTold), nil),
+		"its server has no tools":      withoutTools(whatAdaTold),
+		"what it saves cannot be read": answers(llmtest.Use(gossip, summarizing(whatAdaTold)), nil),
 	} {
-		got := strings.Join(memoriesOfFacts(t, newRig(t, 100_000, &llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
-			return answer(req)
-		}})), "\n")
+		got := strings.Join(memoriesOfFacts(t, newRig(t, 100_000, &llmtest.Model{Func: answer})), "\n")
 		check.Contains(t, name+": memories", got, facts...)
 	}
 	save := llmtest.Call("m", "memory_save", map[string]any{"content": "Ada lives in Lisbon.", "kind": "fact", "messages": []int{1}})
@@ -62,8 +57,7 @@ func summarizing(text string) llm.Call {
 	return llmtest.Call("s", "summarize", map[string]string{"summary": text})
 }
 
-// TestMemoriesBesideTheSummary: memory_save and summarize in one answer. What could not be read is
-// told once, and corrected.
+// TestMemoriesBesideTheSummary: memory_save and summarize in one answer. What could not be read is told once, and corrected.
 func TestMemoriesBesideTheSummary(t *testing.T) {
 	t.Parallel()
 	save := func(id string, messages string) llm.Call {
@@ -107,8 +101,7 @@ func TestMemoriesBesideTheSummary(t *testing.T) {
 	}
 }
 
-// A long span is read in several requests; max_memories holds for all of them together, and each may
-// use its part.
+// A long span is read in several requests; max_memories holds for all of them together, and each may use its part.
 func TestMaxMemoriesHoldForAllRequests(t *testing.T) {
 	r := newRig(t, 100_000, &llmtest.Model{Tokens: 4000, Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		made, err := goodSummary(ctx, n, req)

@@ -47,7 +47,7 @@ func TestAgentModelIsWorkerFallback(t *testing.T) {
 				}
 				return summary("Ada took notes."), nil
 			}}
-			r := tuned(t, 100_000, worker, func(o *compactor.Options) { o.Fallback, o.Log = other, log.logger() })
+			r := newRig(t, 100_000, worker, func(o *compactor.Options) { o.Fallback, o.Log = other, log.logger() })
 			models := []string{"large", "large", "small"}
 			for i := range models {
 				recovered = i == 2
@@ -75,7 +75,7 @@ func TestEachModelHasItsOwnWindow(t *testing.T) {
 		check.That(t, material(req) <= 4000, "a model with a window of 4000 got %d tokens", material(req))
 		return goodSummary(ctx, n, req)
 	}}
-	r := tuned(t, 100_000, worker, func(o *compactor.Options) { o.Fallback = other })
+	r := newRig(t, 100_000, worker, func(o *compactor.Options) { o.Fallback = other })
 	r.chat(200)
 	r.applied()
 	n := len(other.Requests())
@@ -87,7 +87,7 @@ func TestEachModelHasItsOwnWindow(t *testing.T) {
 
 func TestWorkerReasoningFitsWindow(t *testing.T) {
 	for window, effort := range map[int]string{8000: "low", 20_000: "", 128_000: "max"} {
-		r := newRig(t, window, says("They talked about notes."))
+		r := newRig(t, window, &llmtest.Model{Func: answers(summary("They talked about notes."), nil)})
 		if effort != "low" { // which is the default
 			r.policy.Reasoning = effort
 		}
@@ -122,8 +122,7 @@ func sizeOf(req llm.Request) int {
 
 var firstOfSpan = regexp.MustCompile(`messages #(\d+) to`)
 
-// TestWorkerRequestsFitWindow: including rounds of memory_save, rejected summaries, reminders and
-// second attempts.
+// TestWorkerRequestsFitWindow: including rounds of memory_save, rejected summaries, reminders and second attempts.
 func TestWorkerRequestsFitWindow(t *testing.T) {
 	slow(t)
 	eager := func(n int, req llm.Request) llm.Response {

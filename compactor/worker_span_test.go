@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/internal/tokens"
@@ -142,8 +141,7 @@ func TestPreparedSpanSizeFollowsModelSpeed(t *testing.T) {
 	check.That(t, slow != 0 && 2*fast >= 3*slow, "got spans of %d messages at 1000 tokens a second, of %d at 8", fast, slow)
 }
 
-// followsInstructions is a worker that writes as many tokens as requested, in words of its
-// material, and records how many.
+// followsInstructions is a worker that writes as many tokens as requested, in words of its material, and records how many.
 func followsInstructions(asked *[]int) func(context.Context, int, llm.Request) (llm.Response, error) {
 	return func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 		text := req.Messages[1].Text
@@ -184,10 +182,7 @@ func TestLargeSpanKeepsItsShare(t *testing.T) {
 				r.arrive(slices.Repeat([]store.Inbound{{Text: text, Addressed: true}}, 20)...)
 			}
 			r.c.Speak()
-			span := 0
-			for _, m := range r.said {
-				span += chat.TokensOf(m)
-			}
+			span := tokensIn(r.said)
 			e := r.compact("")
 			row := r.c.Status().Stack[0]
 			share, budget := float64(row.Tokens)/float64(span), int(r.policy.StackBudget*float64(c.window))

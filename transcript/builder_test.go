@@ -167,11 +167,7 @@ func (c *conversation) expand(row transcript.Summary) (seqs []int64) {
 
 func (c *conversation) say(n int) {
 	c.t.Helper()
-	messages := make([]transcript.Message, n)
-	for i := range messages {
-		messages[i] = transcript.Message{Time: time.Unix(0, 0)}
-	}
-	c.must(c.s.Append(messages...))
+	c.must(c.s.Append(slices.Repeat([]transcript.Message{{Time: time.Unix(0, 0)}}, n)...))
 }
 
 func (c *conversation) ask() {
@@ -183,11 +179,7 @@ func (c *conversation) ask() {
 // answer ends the open turn with n calls, their results, and a reply.
 func (c *conversation) answer(results int) {
 	c.t.Helper()
-	rows := make([]transcript.Message, 2*results+1)
-	for i := range rows {
-		rows[i] = transcript.Message{Turn: c.s.Open}
-	}
-	c.must(c.s.Append(rows...))
+	c.must(c.s.Append(slices.Repeat([]transcript.Message{{Turn: c.s.Open}}, 2*results+1)...))
 	c.s.Open = 0
 }
 

@@ -21,16 +21,15 @@ func TestCover(t *testing.T) {
 		one of deleted messages covers nothing: say 4; remove 3 4; prep a 3-4; cover a => 1, 2 | a stale
 		a late one is applied in its session: say 4; prep a 1-2; new; say 1; cover a => leaf 1-2, placeholder 3-4, 5
 	`)
-	t.Run("old tool results are cleared with it, and only with it", func(t *testing.T) {
-		c := said(t, 4)
-		change, _, _ := c.s.Cover(nil, 4, nil)
-		check.That(t, change.Empty(), "got %+v", change)
-		change, _, _ = c.s.Cover([]int64{c.prepare(job{from: 1, to: 2})}, 4, nil)
-		c.applyCover(change)
-		check.Equal(t, "cleared", c.s.ClearedTo, 4)
-		check.NoError(t, c.undo())
-		check.Equal(t, "cleared after an undo", c.s.ClearedTo, 0)
-	})
+	// Old tool results are cleared with it, and only with it.
+	c := said(t, 4)
+	change, _, _ := c.s.Cover(nil, 4, nil)
+	check.That(t, change.Empty(), "got %+v", change)
+	change, _, _ = c.s.Cover([]int64{c.prepare(job{from: 1, to: 2})}, 4, nil)
+	c.applyCover(change)
+	check.Equal(t, "cleared", c.s.ClearedTo, 4)
+	check.NoError(t, c.undo())
+	check.Equal(t, "cleared after an undo", c.s.ClearedTo, 0)
 }
 
 func TestCoverRepairs(t *testing.T) {
@@ -56,12 +55,11 @@ func TestCoverRollups(t *testing.T) {
 		it is stale with a child: say 4; sum a 1-2 extractive; sum b 3-4; prep c 1-4 of a b; sum d 1-2 repair; cover c => leaf 1-2, leaf 3-4 | c stale
 		it is stale if a message of its span is verbatim: say 6; sum a 1-2; prep b 1-4 of a; cover b => leaf 1-2, 3, 4, 5, 6 | b stale
 	`)
-	t.Run("a repair of a rollup takes its place and its children", func(t *testing.T) {
-		c := newConversation(t)
-		check.NoError(t, c.play("say 5; sum a 1-2; sum b 3-4; sum c 1-4 extractive of a b; sum d 1-4 repair of a b"))
-		check.EqualAll(t, "prompt", c.shown(), []string{"rollup 1-4", "5"})
-		check.EqualAll(t, "children", c.summaries[c.names["d"]].Children, c.ids([]string{"a", "b"}))
-	})
+	// A repair of a rollup takes its place and its children.
+	c := newConversation(t)
+	check.NoError(t, c.play("say 5; sum a 1-2; sum b 3-4; sum c 1-4 extractive of a b; sum d 1-4 repair of a b"))
+	check.EqualAll(t, "prompt", c.shown(), []string{"rollup 1-4", "5"})
+	check.EqualAll(t, "children", c.summaries[c.names["d"]].Children, c.ids([]string{"a", "b"}))
 }
 
 func TestUndo(t *testing.T) {

@@ -58,25 +58,17 @@ func TestExtractMemories(t *testing.T) {
 // TestDurableFacts compares memories made without a model with invented sentences marked by people:
 // durable facts, and chatter.
 func TestDurableFacts(t *testing.T) {
-	marked, err := os.ReadFile("testdata/lasting.txt")
-	check.NoError(t, err)
 	var kept, right, lasting int
-	for line := range strings.Lines(string(marked)) {
+	one := map[bool]int{true: 1}
+	for line := range strings.Lines(string(check.Must(os.ReadFile("testdata/lasting.txt"))(t))) {
 		mark, text, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if mark == "#" {
 			continue
 		}
 		remembered := len(Extract(said("Ines: "+text), 100, 20, "").Memories) > 0
-		if mark == "+" {
-			lasting++
-		}
-		if remembered {
-			kept++
-			if mark == "+" {
-				right++
-			}
-		}
-		if remembered != (mark == "+") {
+		lasts := mark == "+"
+		kept, lasting, right = kept+one[remembered], lasting+one[lasts], right+one[remembered && lasts]
+		if remembered != lasts {
 			t.Logf("%s %s", mark, text)
 		}
 	}
@@ -115,17 +107,13 @@ func TestAdjacentMessagesBecomeOneMemory(t *testing.T) {
 		"not what is too long":        {[]string{boat, "Paul: Lovely!", dock + strings.Repeat(" I sailed to Porto with Olga.", 9)}, [][]int64{{1}, {3}}},
 		"not what does not last":      {[]string{boat, "Paul: Lovely!", "Ines: Thanks a lot, that's so kind!"}, [][]int64{{1}}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			var got [][]int64
-			for _, m := range Extract(said(tt.said...), 100, 20, "").Memories {
-				got = append(got, m.Messages)
-				check.That(t, m.Importance == importance[m.Kind] && (m.Kind == "decision") == strings.Contains(m.Content, "decided"), "got %+v", m)
-				if content := strings.TrimPrefix(m.Content, m.About+": "); content == m.Content || strings.Contains(content, m.About+": ") {
-					t.Errorf("want the speaker named once: %q", m.Content)
-				}
-			}
-			slices.SortFunc(got, slices.Compare)
-			check.That(t, reflect.DeepEqual(got, tt.want), "got %v, want %v", got, tt.want)
-		})
+		var got [][]int64
+		for _, m := range Extract(said(tt.said...), 100, 20, "").Memories {
+			got = append(got, m.Messages)
+			check.That(t, m.Importance == importance[m.Kind] && (m.Kind == "decision") == strings.Contains(m.Content, "decided"), "%s: got %+v", name, m)
+			check.That(t, strings.HasPrefix(m.Content, m.About+": ") && strings.Count(m.Content, m.About+": ") == 1, "%s: want the speaker named once: %q", name, m.Content)
+		}
+		slices.SortFunc(got, slices.Compare)
+		check.That(t, reflect.DeepEqual(got, tt.want), "%s: got %v, want %v", name, got, tt.want)
 	}
 }

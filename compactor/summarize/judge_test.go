@@ -74,9 +74,8 @@ func TestJudgeSeparatesGoodFromBad(t *testing.T) {
 			}
 		}
 	}
-	if len(samples) < 100 || texts < 200 || pairs < 250 || refused > 1 || accepted > 2 || unrelated*100 > pairs {
-		t.Errorf("got %d of %d good summaries rejected, %d of %d bad texts accepted, %d of %d unrelated ones", refused, len(samples), accepted, texts, unrelated, pairs)
-	}
+	check.That(t, len(samples) >= 100 && texts >= 200 && pairs >= 250 && refused <= 1 && accepted <= 2 && unrelated*100 <= pairs,
+		"got %d of %d good summaries rejected, %d of %d bad texts accepted, %d of %d unrelated ones", refused, len(samples), accepted, texts, unrelated, pairs)
 }
 
 func TestJudgeRejectsEchoesAndShortTexts(t *testing.T) {

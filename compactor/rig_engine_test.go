@@ -1,7 +1,14 @@
+// What runs an engine in tests: its owner, and workers.
+
 package compactor_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -10,6 +17,7 @@ import (
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/llm"
+	"cairn/llm/llmtest"
 	"cairn/transcript"
 )
 
@@ -119,14 +127,13 @@ func (w *owner) Close() {
 
 // Compact waits until it is known whether a job starts.
 func (w *owner) Compact(trigger compactor.Trigger, focus string) compactor.Event {
-	return w.CompactThen(trigger, focus, nil)
+	return w.request(compactor.Requested{Trigger: trigger, Focus: focus})
 }
 
-func (w *owner) CompactThen(trigger compactor.Trigger, focus string, ended func(compactor.Event)) compactor.Event {
+func (w *owner) request(wanted compactor.Requested) compactor.Event {
 	began := make(chan compactor.Event, 1)
-	w.do(func() {
-		w.Compactor.Compact(compactor.Requested{Trigger: trigger, Focus: focus, Began: func(e compactor.Event) { began <- e }, Ended: ended})
-	})
+	wanted.Began = func(e compactor.Event) { began <- e }
+	w.do(func() { w.Compactor.Compact(wanted) })
 	return <-began
 }
 
@@ -135,8 +142,8 @@ func get[T any](w *owner, f func() T) (v T) {
 	return v
 }
 
-func try[T any](w *owner, f func() (T, error)) (v T, err error) {
-	w.do(func() { v, err = f() })
+func try[T any](w *owner, ctx context.Context, f func(context.Context) (T, error)) (v T, err error) {
+	w.do(func() { v, err = f(ctx) })
 	return v, err
 }
 
@@ -158,21 +165,16 @@ func (w *owner) Overflow(ctx context.Context) bool {
 	return get(w, func() bool { return w.Compactor.Overflow(ctx) })
 }
 
-func (w *owner) Request(ctx context.Context) ([]llm.Message, int, error) {
-	p, err := w.Prompt(ctx)
-	return p.Messages, p.MaxTokens, err
-}
-
-func (w *owner) Prompt(ctx context.Context) (compactor.Prompt, error) {
-	return try(w, func() (compactor.Prompt, error) { return w.Compactor.Request(ctx) })
+func (w *owner) Request(ctx context.Context) (compactor.Prompt, error) {
+	return try(w, ctx, w.Compactor.Request)
 }
 
 func (w *owner) Undo(ctx context.Context) (compactor.Event, error) {
-	return try(w, func() (compactor.Event, error) { return w.Compactor.Undo(ctx) })
+	return try(w, ctx, w.Compactor.Undo)
 }
 
-func (w *owner) StartSession(ctx context.Context) (started bool, err error) {
-	return try(w, func() (bool, error) { return w.Compactor.StartSession(ctx) })
+func (w *owner) StartSession(ctx context.Context) (bool, error) {
+	return try(w, ctx, w.Compactor.StartSession)
 }
 
 func (w *owner) Recap(ctx context.Context, focus string) (compactor.Recap, error) {
@@ -180,7 +182,9 @@ func (w *owner) Recap(ctx context.Context, focus string) (compactor.Recap, error
 }
 
 func (w *owner) Briefing(ctx context.Context, tokens int, p compactor.Policy, question chat.Message) (string, error) {
-	write, err := try(w, func() (func() string, error) { return w.Compactor.Briefing(ctx, tokens, p, question) })
+	write, err := try(w, ctx, func(ctx context.Context) (func() string, error) {
+		return w.Compactor.Briefing(ctx, tokens, p, question)
+	})
 	if err != nil {
 		return "", err
 	}
@@ -206,4 +210,76 @@ func (h ownedHistory) Deprived(seq int64) bool {
 func (h ownedHistory) Context() (c compactor.Context, version int64) {
 	h.w.do(func() { c, version = h.h.Context() })
 	return c, version
+}
+
+func wordyWorker(rest string) *llmtest.Model {
+	return &llmtest.Model{Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+		return summary(fmt.Sprintf("Summary %d. %s", n, rest)), nil
+	}}
+}
+
+func goodSummary(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+	return summary(fmt.Sprintf("Summary %d of %s, %s.", n, spanOf(req), wordsOf(req))), nil
+}
+
+var lastRequest = regexp.MustCompile(`messages #\d+ to #\d+`)
+
+func spanOf(req llm.Request) string {
+	text := req.Messages[1].Text
+	return lastRequest.FindString(text[max(strings.LastIndex(text, "Sum up messages"), 0):])
+}
+
+// wordsOf returns enough words of the span for a valid summary.
+func wordsOf(req llm.Request) string {
+	material := materialIn(req)
+	if strings.Contains(material, `from="Ada"`) {
+		return "in Ada's words"
+	}
+	words := strings.Fields(tags.ReplaceAllString(material, " "))
+	return "which say " + strings.Join(words[:min(len(words), 12)], " ")
+}
+
+var tags = regexp.MustCompile(`<[^<>]*>`)
+
+// materialIn returns the span in a worker's request, without the text for reference.
+func materialIn(req llm.Request) string {
+	return textBetween(req.Messages[1].Text, "<transcript>\n", "\n</transcript>")
+}
+
+func answers(answer llm.Response, err error) func(context.Context, int, llm.Request) (llm.Response, error) {
+	return func(context.Context, int, llm.Request) (llm.Response, error) { return answer, err }
+}
+
+var brokenSummaries = answers(llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "overloaded"})
+
+// failing is a worker that fails while down returns true; n counts its requests.
+func failing(down func(n int) bool) func(context.Context, int, llm.Request) (llm.Response, error) {
+	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if down(n) {
+			return brokenSummaries(ctx, n, req)
+		}
+		return goodSummary(ctx, n, req)
+	}
+}
+
+// withoutTools returns a worker whose server takes no tools, and which answers in text.
+func withoutTools(text string) func(context.Context, int, llm.Request) (llm.Response, error) {
+	return func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+		if len(req.Tools) > 0 {
+			return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "this model does not support tools"}
+		}
+		return llmtest.Say(text), nil
+	}
+}
+
+func savesMemories(req llm.Request) bool {
+	return slices.ContainsFunc(req.Tools, func(tool llm.Tool) bool { return tool.Name == "memory_save" })
+}
+
+var errWorker = errors.New("the test's worker fails")
+
+// filler returns a text of about this many tokens, few of them words: only the size of texts matters, and words would take most
+// of the time of a test.
+func filler(tokens int) string {
+	return strings.Repeat("word ", min(tokens, 10)) + strings.Repeat("- ", max(tokens-10, 0))
 }
