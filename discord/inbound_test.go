@@ -5,6 +5,7 @@ package discord
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -30,51 +31,19 @@ func bot(t testing.TB) *Discord {
 }
 
 func TestAMessageIsToldInWords(t *testing.T) {
-	for name, c := range map[string]struct{ message, text, author, quote string }{
-		"a plain text": {message: `"content":" hello "`, text: "hello", author: "Ada L."},
-		"the bot's mention at the begin is left out": {
-			message: `"content":"<@1>, hello <@!1>","mentions":[{"id":"1","username":"cairn"}]`, text: "hello @cairn",
-		},
-		"names stand for ids": {
-			message: `"content":"<@7> and <@8> in <#20> or <#21>, <@&5> and <@&6>","mentions":[{"id":"7","username":"bob","member":{"nick":"Bobby"}}]`,
-			text:    "@Bobby and @unknown in #general or #unknown channel, @helpers and @unknown role",
-		},
-		"emoji, times and commands": {
-			message: `"content":"<:wave:123> <a:dance:124> at <t:1700000000:R> use </help:77>"`,
-			text:    ":wave: :dance: at 14 November 2023 22:13 UTC use /help",
-		},
-		"the server's name for somebody": {message: `"content":"x","member":{"nick":"The Countess"}`, text: "x", author: "The Countess"},
-		"what it replies to": {
-			message: `"type":19,"content":"yes","message_reference":{"message_id":"33"},"referenced_message":{"id":"33","author":{"id":"7","username":"bob"},"content":"shall\nwe?"}`,
-			text:    "yes", quote: `bob: "shall we?"`,
-		},
-		"what is long is quoted up to its 1000th character": {
-			message: `"type":19,"content":"translate this","referenced_message":{"id":"33","author":{"id":"7","username":"bob"},"content":"` + strings.Repeat("word ", 300) + `"}`,
-			text:    "translate this", quote: `bob: "` + strings.Repeat("word ", 199) + `word…"`,
-		},
-		"a picture it replies to": {
-			message: `"type":19,"content":"nice","referenced_message":{"id":"33","author":{"id":"7","username":"bob"},"content":"","attachments":[{"filename":"cat.png"}]}`,
-			text:    "nice", quote: "bob: [cat.png]",
-		},
-		"a message that is gone": {message: `"type":19,"content":"yes","message_reference":{"message_id":"33"},"referenced_message":null`, text: "yes"},
-		"a sticker":              {message: `"content":"","sticker_items":[{"name":"Wave"}]`, text: "[sticker: Wave]"},
-		"a poll":                 {message: `"content":"","poll":{"question":{"text":"When?"},"answers":[{"poll_media":{"text":"now"}},{"poll_media":{"text":"later"}}]}`, text: "[poll: When? — now / later]"},
-		"a forwarded message":    {message: `"content":"","message_reference":{"type":1,"message_id":"3"},"message_snapshots":[{"message":{"content":"old news"}}]`, text: "[forwarded] old news"},
-		"a forwarded report": {
-			message: `"content":"","message_reference":{"type":1,"message_id":"3"},"message_snapshots":[{"message":{"content":"","embeds":[{"type":"rich","title":"Build failed"}],"sticker_items":[{"name":"Wave"}]}}]`,
-			text:    "[forwarded] [sticker: Wave]\n[embed: Build failed]",
-		},
-		"what another bot's slash command answers": {message: `"type":20,"content":"It is raining.","webhook_id":"66"`, text: "It is raining."},
-		"what a program embeds":                    {message: `"content":"","webhook_id":"66","embeds":[{"type":"rich","title":"Build","description":"passed","fields":[{"name":"took","value":"3 s"}]}]`, text: "[embed: Build\npassed\ntook: 3 s]"},
-		"no preview of a link":                     {message: `"content":"see https://example.com","embeds":[{"type":"link","title":"Example"}]`, text: "see https://example.com"},
-		"fields of other forms":                    {message: `"content":"still here","components":[{"type":99}],"attachments":"none","tts":"no","flags":"x"`, text: "still here"},
-		"a file and nothing more":                  {message: `"content":"","attachments":[{"filename":"a.bin","size":3}]`},
-		"a mention and no more":                    {message: `"content":"<@1> "`, text: "@cairn"}, // people point at the message above, or reply to one
-		"an id with an exclamation":                {message: `"content":"<@!1> hi"`, text: "hi"},
-	} {
-		m := read[message](json.RawMessage(`{"id":"1234567890123456789","channel_id":"20","author":{"id":"3","username":"ada","global_name":"Ada L."},` + c.message + `}`))
+	type told struct {
+		Message             json.RawMessage
+		Text, Author, Quote string // Author empty: whoever
+	}
+	all := map[string]told{"what is long is quoted up to its 1000th character": {
+		json.RawMessage(`{"type":19,"content":"translate this","referenced_message":{"author":{"username":"bob"},"content":"` + strings.Repeat("word ", 300) + `"}}`),
+		"translate this", "", `bob: "` + strings.Repeat("word ", 199) + `word…"`,
+	}}
+	check.NoError(t, json.Unmarshal(check.Must(os.ReadFile("testdata/messages.json"))(t), &all))
+	for name, c := range all {
+		m := read[message](json.RawMessage(`{"id":"1234567890123456789","channel_id":"20","author":{"id":"3","username":"ada","global_name":"Ada L."},` + string(c.Message[1:])))
 		in, ok := bot(t).inbound(m, place{Guild: "9"})
-		check.That(t, ok && in.Text == c.text && in.Quote == c.quote && (c.author == "" || in.Author == c.author), "%s was told as %+v, %v", name, in, ok)
+		check.That(t, ok && in.Text == c.Text && in.Quote == c.Quote && (c.Author == "" || in.Author == c.Author), "%s was told as %+v, %v", name, in, ok)
 	}
 }
 
