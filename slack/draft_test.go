@@ -48,7 +48,6 @@ func TestAReplyIsShownWhileItIsWritten(t *testing.T) {
 				check.Contains(t, "it is marked", string(own[0].Metadata), `"reply":"r1"`)
 			})
 		}
-		r.uncomplaining()
 	})
 }
 
@@ -161,7 +160,6 @@ func TestTwoAnswersInOneThreadKeepApart(t *testing.T) {
 	said := r.said(q.channel)
 	slices.Sort(said)
 	check.EqualAll(t, "said", said, []string{"One two.", "Two three."})
-	r.uncomplaining()
 }
 
 // After a failed attempt at an answer comes another one, or a sentence that says so.

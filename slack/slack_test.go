@@ -26,8 +26,7 @@ import (
 
 func TestAnswersWhoAddressesIt(t *testing.T) {
 	r, general, ann := town(t, slacktest.Options{}, answerN)
-	bob := r.w.AddUser("bob")
-	private, dm := r.w.AddPrivateChannel("board", ann, slacktest.BotUserID), r.w.DM(ann)
+	bob, private, dm := r.w.AddUser("bob"), r.w.AddPrivateChannel("board", ann, slacktest.BotUserID), r.w.DM(ann)
 	r.w.Join(general, bob)
 	r.begin()
 	memory.In(r.Store).Share(true)
@@ -66,7 +65,6 @@ func TestAnswersWhoAddressesIt(t *testing.T) {
 		_, here, err := memory.Of(c).Shared(t.Context())
 		check.That(t, err == nil && here == want, "who may read is stored: %s shares its memories: %v, %v", id, here, err)
 	}
-	r.uncomplaining()
 }
 
 // TestAFileIsReadUpToItsLimit: however long it is, and however small it was sent.
@@ -194,12 +192,7 @@ func TestABurstStaysInOrder(t *testing.T) {
 	const n = 250 // more than a batch of a queue
 	r.w.Burst(n, slacktest.Post{Channel: general, User: ann, Text: "line"})
 	r.eventually("all are acknowledged", r.acknowledged)
-	r.Idle(conversation(general))
-	all := r.Transcript(conversation(general))
-	check.Len(t, "messages", all, n)
-	for i, m := range all {
-		check.Require(t, m.Text == fmt.Sprintf("line #%d", i+1), "message %d is %q", i+1, m.Text)
-	}
+	r.stored(conversation(general), numbered("user: line #", n)...)
 }
 
 func TestADiskThatTakesNothing(t *testing.T) {

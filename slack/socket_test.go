@@ -39,7 +39,6 @@ func TestAFrozenSocketIsReplaced(t *testing.T) {
 	r.eventually("there is another socket", func() bool { open := r.w.Sockets(); return len(open) == 1 && open[0] != old })
 	r.ask(general, ann, 3)
 	check.Len(t, "what is stored", r.Transcript(conversation(general)), 6)
-	r.uncomplaining()
 }
 
 // Slack repeats no commands and no presses of buttons. Nothing was missed, so no history is read.
@@ -56,7 +55,6 @@ func TestASocketIsReadUntilAnotherReplacesIt(t *testing.T) {
 	check.Len(t, "lists of channels to look for what was missed", r.w.Calls("users.conversations"), 0)
 	check.Equal(t, "sockets were asked for", r.w.Seen("apps.connections.open"), asked+1)
 	check.Equal(t, "how often the first connection is told", strings.Count(r.Log.String(), `level=INFO msg=connected connector=slack as=app`), 1)
-	r.uncomplaining()
 }
 
 // A connector that lives for months connects again and again. This runs alone: goroutines of other tests would be counted too.

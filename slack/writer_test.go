@@ -149,7 +149,6 @@ func TestALongReplyIsSentInPieces(t *testing.T) {
 	}
 	got := strings.Join(r.said(q.channel), "")
 	check.That(t, got == text, "%d characters of %d arrived", len(got), len(text))
-	r.uncomplaining()
 }
 
 // inThread waits until one message of the bot, in this thread, contains a text, and returns it.
@@ -200,7 +199,6 @@ func TestAQuestionAboutAToolStandsInTheThread(t *testing.T) {
 			r.inThread(general, asked, "ann allowed the call of calc_add")
 		})
 	}
-	r.uncomplaining()
 }
 
 // TestAQuestionOfAnyLengthIsAsked: escaped arguments need several sections.
@@ -210,7 +208,6 @@ func TestAQuestionOfAnyLengthIsAsked(t *testing.T) {
 	text := "May I? " + strings.Repeat("<", 1000)
 	r.send(r.connector.Reply(q.name, nil), channel.Piece{Reply: "approve-k3f9x.en", Parts: 1, Text: text, Failure: true})
 	check.Equal(t, "what it asked", entities.Replace(strings.ReplaceAll(r.own(q.channel)[0].Shown(), "\n", "")), text)
-	r.uncomplaining()
 }
 
 // A young bot looks for what an earlier process has shown of an answer.
