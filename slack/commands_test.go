@@ -99,41 +99,7 @@ func TestSlashCommands(t *testing.T) {
 	check.Lacks(t, "the log", r.Log.String(), r.opts.BotToken, r.opts.AppToken, "/respond/", "ticket=")
 }
 
-// Slack has no /compact: it refuses to send it.
-func TestCommandsAreSpelledAsSlackHasThem(t *testing.T) {
-	r, general, ann := town(t, slacktest.Options{}, answerN)
-	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "the root"})
-	r.begin()
-	bare := regexp.MustCompile(`(^|\W)/[a-z]`)
-	tell := func(text string) string { return r.command(general, ann, text) }
-	tell("remember the note says /stop and /cairn")
-	for text, want := range map[string]string{
-		"help": "/cairn compact [focus]", "forget": "/cairn forget me deletes", "optout": "/cairn optout off reverts this",
-		"settings": "/cairn settings is only for people", "memories": "the note says /stop and /cairn",
-	} {
-		got := tell(text)
-		found := bare.MatchString(strings.ReplaceAll(got, "/cairn", ""))
-		check.That(t, strings.Contains(got, want) && (text == "memories" || !found), "/cairn %s says %q, want %q and no bare command", text, got, want)
-	}
-	check.Contains(t, "/cairn forget says", tell("forget 1"), "says /stop and", "/cairn memories restore 1 brings it back")
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "/expand"})
-	r.eventually("it is answered", func() bool { return len(r.own(general)) == 1 })
-	check.Contains(t, "in a thread it says", r.own(general)[0].Text, " /expand 12", "as @")
-
-	// That somebody lacks the rights is no news for all.
-	check.Equal(t, "/cairn pause says", tell("pause"), "/cairn pause is only for people who manage this place. Ask one of them.")
-	n := len(r.own(general, ann))
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "/pause"})
-	check.Contains(t, "/pause says", r.told(general, ann, n+1).Shown(), "pause is only for people who manage")
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "/pause"})
-	m := r.told(general, ann, n+2)
-	check.That(t, m.Thread == root && strings.Contains(m.Shown(), "/pause is only for people who manage"), "/pause in a thread: %+v", m)
-	check.Len(t, "what all read", r.own(general), 1)
-	dm := r.w.DM(ann) // alone with the bot everybody manages the place
-	check.Contains(t, "the result", r.command(dm, ann, "unpin 1"), "not pinned")
-}
-
-func TestACommandAsAMessage(t *testing.T) {
+func TestCommandsAreMessagesOrSpelledAsSlackHasThem(t *testing.T) {
 	r, general, ann := town(t, slacktest.Options{}, answerN)
 	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "the root"})
 	r.begin()
@@ -146,6 +112,35 @@ func TestACommandAsAMessage(t *testing.T) {
 	r.stored(conversation(general, root), "user: hello", "assistant: answer 1", "user: /etc/passwd is what?", "assistant: answer 2")
 	said := check.Must(r.connector.History(t.Context(), conversation(general, root), channel.Look{After: root, Limit: 100}))(t).Said
 	check.Len(t, "what is read later, of which it is no part", said, 2)
+
+	// Slack has no /compact: it refuses to send it.
+	bare := regexp.MustCompile(`(^|\W)/[a-z]`)
+	tell := func(text string) string { return r.command(general, ann, text) }
+	tell("remember the note says /stop and /cairn")
+	for text, want := range map[string]string{
+		"help": "/cairn compact [focus]", "forget": "/cairn forget me deletes", "optout": "/cairn optout off reverts this",
+		"settings": "/cairn settings is only for people", "memories": "the note says /stop and /cairn",
+	} {
+		got := tell(text)
+		found := bare.MatchString(strings.ReplaceAll(got, "/cairn", ""))
+		check.That(t, strings.Contains(got, want) && (text == "memories" || !found), "/cairn %s says %q, want %q and no bare command", text, got, want)
+	}
+	check.Contains(t, "/cairn forget says", tell("forget 2"), "says /stop and", "/cairn memories restore 2 brings it back")
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "/expand"})
+	r.eventually("it is answered", func() bool { return len(r.own(general)) == 4 })
+	check.Contains(t, "in a thread it says", r.own(general)[3].Text, " /expand 12", "as @")
+
+	// That somebody lacks the rights is no news for all.
+	check.Equal(t, "/cairn pause says", tell("pause"), "/cairn pause is only for people who manage this place. Ask one of them.")
+	n := len(r.own(general, ann))
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "/pause"})
+	check.Contains(t, "/pause says", r.told(general, ann, n+1).Shown(), "pause is only for people who manage")
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "/pause"})
+	m = r.told(general, ann, n+2)
+	check.That(t, m.Thread == root && strings.Contains(m.Shown(), "/pause is only for people who manage"), "/pause in a thread: %+v", m)
+	check.Len(t, "what all read", r.own(general), 4)
+	dm := r.w.DM(ann) // alone with the bot everybody manages the place
+	check.Contains(t, "the result", r.command(dm, ann, "unpin 1"), "not pinned")
 }
 
 func TestListsHavePages(t *testing.T) {

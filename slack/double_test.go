@@ -3,6 +3,7 @@
 package slack
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -29,9 +30,7 @@ type double struct {
 func newDouble(t *testing.T, o slacktest.Options) *double {
 	t.Helper()
 	t.Parallel()
-	if o.AckWithin == 0 {
-		o.AckWithin = soon
-	}
+	o.AckWithin = cmp.Or(o.AckWithin, soon)
 	d, transport := &double{Server: slacktest.New(o), t: t}, &http.Transport{}
 	t.Cleanup(d.Close)
 	t.Cleanup(transport.CloseIdleConnections)
@@ -55,11 +54,9 @@ func TestPostingIsAsStrictAsSlack(t *testing.T) {
 	elsewhere := d.AddChannel("elsewhere", d.ann)
 	d.Leave(elsewhere, slacktest.BotUserID)
 	parent := d.Say(slacktest.Post{Channel: d.general, User: d.ann, Text: "a question"})
-	section := func(n int) slackgo.Block {
-		return slackgo.NewSectionBlock(slackgo.NewTextBlockObject("mrkdwn", strings.Repeat("x", n), false, false), nil, nil)
-	}
-	blocks := func(n int, b slackgo.Block) slackgo.MsgOption {
-		return slackgo.MsgOptionBlocks(slices.Repeat([]slackgo.Block{b}, n)...)
+	sections := func(n, size int) slackgo.MsgOption {
+		text := slackgo.NewTextBlockObject("mrkdwn", strings.Repeat("x", size), false, false)
+		return slackgo.MsgOptionBlocks(slices.Repeat([]slackgo.Block{slackgo.NewSectionBlock(text, nil, nil)}, n)...)
 	}
 	text := func(n int) slackgo.MsgOption { return slackgo.MsgOptionText(strings.Repeat("é", n), false) }
 	markdown := func(n int) slackgo.MsgOption { return slackgo.MsgOptionMarkdownText(strings.Repeat("é", n)) }
@@ -71,11 +68,11 @@ func TestPostingIsAsStrictAsSlack(t *testing.T) {
 		taken + ": 12 000 of markdown_text":                                {markdown(12_000)},
 		"msg_too_long: 12 001 of markdown_text":                            {markdown(12_001)},
 		"markdown_text_conflict: markdown_text beside a text":              {text(1), markdown(1)},
-		taken + ": a section of 3 000":                                     {blocks(1, section(3000))},
-		"invalid_blocks: a section of 3 001":                               {blocks(1, section(3001))},
-		"invalid_blocks: an empty section":                                 {blocks(1, section(0))},
-		taken + ": 50 blocks":                                              {blocks(50, section(1))},
-		"invalid_blocks: 51 blocks":                                        {blocks(51, section(1))},
+		taken + ": a section of 3 000":                                     {sections(1, 3000)},
+		"invalid_blocks: a section of 3 001":                               {sections(1, 3001)},
+		"invalid_blocks: an empty section":                                 {sections(1, 0)},
+		taken + ": 50 blocks":                                              {sections(50, 1)},
+		"invalid_blocks: 51 blocks":                                        {sections(51, 1)},
 		"invalid_metadata_schema: metadata without an event_type":          {text(1), metadata},
 		"cant_update_message: an edit of what the app did not say":         {text(1), slackgo.MsgOptionUpdate(parent)},
 		"message_not_found: an edit of what nobody said":                   {text(1), slackgo.MsgOptionUpdate("1.000000")},

@@ -162,8 +162,9 @@ func TestTwoAnswersInOneThreadKeepApart(t *testing.T) {
 	check.EqualAll(t, "said", said, []string{"One two.", "Two three."})
 }
 
-// After a failed attempt at an answer comes another one, or a sentence that says so.
-func TestCancelTakesBackWhatWasShown(t *testing.T) {
+// After a failed attempt at an answer comes another one, or a sentence that says so. A young bot looks for what an
+// earlier process has shown of an answer.
+func TestWhatIsNoAnswerTakesOverNone(t *testing.T) {
 	both(t, func(t *testing.T, r *rig, inThread bool) {
 		q := r.question(inThread)
 		w := r.replying(q)
@@ -176,6 +177,12 @@ func TestCancelTakesBackWhatWasShown(t *testing.T) {
 		r.eventually("all is gone", func() bool { return !sign() })
 		r.send(r.reply(q), piece("That did not work."))
 		r.answered(q.channel, "That did not work.")
+
+		q = r.question(inThread)
+		w = r.replying(q)
+		r.send(r.reply(q), channel.Piece{Reply: "shortened-1", Parts: 1, Text: "(too long)", To: q.to, Failure: true})
+		r.send(w, piece("One two."))
+		r.answered(q.channel, "One two.", "(too long)")
 	})
 }
 
