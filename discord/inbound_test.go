@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -16,6 +17,7 @@ import (
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
 	"cairn/internal/platform"
+	"cairn/words/wordstest"
 )
 
 // bot is a connector that knows a server, and was never opened.
@@ -251,4 +253,28 @@ func TestTheMapFollowsWhatChanges(t *testing.T) {
 	check.Equal(t, "places and servers", len(d.state.places)+len(d.state.guilds), 0)
 	d.updateState("GUILD_CREATE", json.RawMessage(`{"id":"8","roles":[{"id":"6","name":"cairn","tags":{"bot_id":"1"}}]}`))
 	check.That(t, d.state.guild("8").hasRole([]string{"6"}), "the role that Discord made for the bot is not the bot's")
+}
+
+// FuzzEvent reads any data as each event that carries what people said, as their use of a command, or as a button.
+func FuzzEvent(f *testing.F) {
+	for _, text := range wordstest.Texts() {
+		quoted, _ := json.Marshal(text)
+		f.Add([]byte(`{"id":"12","channel_id":"20","author":{"id":"3","username":` + string(quoted) + `},"content":` + string(quoted) + `,"attachments":[{"filename":` + string(quoted) + `}],"data":{"name":"forget","custom_id":` + string(quoted) + `,"options":[{"name":"which","value":` + string(quoted) + `}]}}`))
+		f.Add([]byte(text))
+	}
+	f.Add([]byte(`{"id":"1","author":{"id":"3"},"content":"<t:9223372036854775807:R> <t:-99999999999999:R> <@99999999999999999999>","type":19,"referenced_message":{"referenced_message":{}},"message_snapshots":[{}],"poll":{"answers":[{}]},"embeds":[{}],"mentions":[{}]}`))
+	f.Add([]byte(`{"id":5,"author":[],"content":{},"member":"x","data":{"name":"memories","custom_id":"page 99999999999999999999 /memories","options":[{"name":"query","value":{"a":1}}]}}`))
+	d := bot(f)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		in, ok := d.inbound(read[message](data), place{Guild: "9"})
+		if ok && (in.ID == "" || in.AuthorID == "" || in.AuthorID == "1" || in.Time.IsZero() || !utf8.ValidString(in.Text+in.Author+in.Quote) || in.Text == "" && len(in.Attachments) == 0) {
+			t.Fatalf("%q is heard as %+v", data, in)
+		}
+		i := read[interaction](data)
+		check.HasPrefix(t, "a command", i.line(), "/")
+		check.That(t, !i.person().Manager || i.Member == nil || i.Member.Permissions != 0, "%q manages", data)
+		line, _, ok := parseCustomID(i.Data.CustomID)
+		check.That(t, !ok || strings.Contains(i.Data.CustomID, line), "the button %q runs %q", i.Data.CustomID, line)
+		_, _, _ = read[deletion](data), read[guild](data), read[place](data)
+	})
 }

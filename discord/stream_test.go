@@ -268,3 +268,32 @@ func TestPiecesThatAnEarlierProcessStreamedAreTakenOver(t *testing.T) {
 		})
 	}
 }
+
+func TestPiecesStayInOrderWhereTheFirstIsDeleted(t *testing.T) {
+	r := newRig(t, discordtest.Options{}, quick).start()
+	for name, shown := range map[string]bool{"before the stream notices": false, "after it noticed": true} {
+		t.Run(name, func(*testing.T) {
+			place := r.Channel(r.guild.ID, "place").ID
+			w := r.connector.Reply(r.place(place), nil)
+			w.Show(wordsOf(400))
+			r.shows(place, wordsOf(400))
+			r.Delete(place, r.sent(place)[0].ID)
+			if shown {
+				edits := r.count("PATCH /channels/*/messages/*")
+				w.Show("Well, " + wordsOf(400))
+				r.until("an edit", func() bool { return r.count("PATCH /channels/*/messages/*") > edits })
+			}
+			r.sendAll(w, "So, "+wordsOf(500))
+			r.shows(place, "So, "+wordsOf(500))
+		})
+	}
+	t.Run("and where their thread is archived", func(*testing.T) {
+		thread := r.Thread(r.square, r.ann.ID, "plans").ID
+		w := r.connector.Reply(r.place(r.square)+"/"+thread, nil)
+		w.Show(wordsOf(400))
+		r.shows(thread, wordsOf(400))
+		r.Archive(thread, false)
+		r.sendAll(w, wordsOf(500))
+		r.shows(thread, wordsOf(500))
+	})
+}
