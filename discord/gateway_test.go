@@ -29,10 +29,8 @@ func TestABadBeginIsOvercome(t *testing.T) {
 	r := newRig(t, discordtest.Options{}, eager)
 	r.Handshakes(
 		discordtest.Handshake{Refuse: 503},
-		discordtest.Handshake{Op: 7}, discordtest.Handshake{Op: 7},
-		discordtest.Handshake{Op: 9},
-		discordtest.Handshake{Close: 4009},
-		discordtest.Handshake{Close: 4007},
+		discordtest.Handshake{Op: 7}, discordtest.Handshake{Op: 7}, discordtest.Handshake{Op: 9},
+		discordtest.Handshake{Close: 4009}, discordtest.Handshake{Close: 4007},
 	)
 	r.start()
 	r.converse(r.square, "there?", 1)
