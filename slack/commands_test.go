@@ -5,6 +5,7 @@ package slack
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,10 +17,9 @@ import (
 
 // again sends a command or a press once more, as after a lost acknowledgement.
 func (r *rig) again(kind string) {
-	all := r.w.Deliveries()
-	for i := len(all) - 1; i >= 0; i-- {
-		if all[i].Kind == kind {
-			r.w.Sockets()[0].SendRaw(fmt.Sprintf(`{"type":%q,"envelope_id":"again","payload":%s}`, kind, all[i].Payload))
+	for _, d := range slices.Backward(r.w.Deliveries()) {
+		if d.Kind == kind {
+			r.w.Sockets()[0].SendRaw(fmt.Sprintf(`{"type":%q,"envelope_id":"again","payload":%s}`, kind, d.Payload))
 			return
 		}
 	}
@@ -96,6 +96,16 @@ func TestSlashCommands(t *testing.T) {
 	r.eventually("one that others should see is answered for all", func() bool { return len(r.said(general)) == 1 })
 	check.Len(t, "answers, of which a repeated command has but one", r.own(general, ann), 8)
 	r.eventually("all are acknowledged", r.acknowledged)
+	dm := r.w.DM(ann)
+	for i := range 8 {
+		r.w.Say(slacktest.Post{Channel: dm, User: ann, Text: strings.Repeat(fmt.Sprint("Fact ", i, " is that it rains. "), 40)})
+		r.awaitAnswers(dm, i+1)
+	}
+	r.w.Command(dm, ann, "/cairn", "compact")
+	r.eventually("the end of what it began takes the place of the answer", func() bool {
+		m := r.own(dm, ann)
+		return len(m) == 1 && m[0].Edits == 1 && strings.Contains(m[0].Shown(), "Summarized")
+	})
 	check.Lacks(t, "the log", r.Log.String(), r.opts.BotToken, r.opts.AppToken, "/respond/", "ticket=")
 }
 
@@ -183,19 +193,5 @@ func TestListsHavePages(t *testing.T) {
 			}
 			check.Contains(t, "a page of "+letter, shown, "(page 1 of 2)")
 		}
-	})
-}
-
-func TestTheEndOfWhatACommandBeganTakesItsPlace(t *testing.T) {
-	r, _, ann := connectedRig(t, slacktest.Options{}, answerN)
-	dm := r.w.DM(ann)
-	for i := range 8 {
-		r.w.Say(slacktest.Post{Channel: dm, User: ann, Text: strings.Repeat(fmt.Sprint("Fact ", i, " is that it rains. "), 40)})
-		r.awaitAnswers(dm, i+1)
-	}
-	r.w.Command(dm, ann, "/cairn", "compact")
-	r.eventually("the end takes the place of the answer", func() bool {
-		m := r.own(dm, ann)
-		return len(m) == 1 && m[0].Edits == 1 && strings.Contains(m[0].Shown(), "Summarized")
 	})
 }
