@@ -164,7 +164,7 @@ func TestAnAnswerThatARestartBreaksOffIsFinishedInItsPlace(t *testing.T) {
 	check.Equal(t, "messages", len(r.sent(r.square)), 1)
 }
 
-func TestTakingBackLeavesTheAnswerThatCameInItsPlace(t *testing.T) {
+func TestWhatIsNoAnswerTakesOverNone(t *testing.T) {
 	r := newRig(t, discordtest.Options{}, quick).start()
 	m := r.Say(r.square, r.ann.ID, "a question")
 	const posts = "POST /channels/*/messages"
@@ -173,14 +173,10 @@ func TestTakingBackLeavesTheAnswerThatCameInItsPlace(t *testing.T) {
 	broken.Show("half a thought")
 	r.until("the first words to be lost", func() bool { return r.count(posts) == 1 })
 	broken.Stop()
-	whole := r.connector.Reply(r.place(r.square), []string{m.ID})
-	check.Must(whole.Send(r.ctx, channel.Piece{Reply: "r", Parts: 1, Text: "the answer", To: []string{m.ID}}))(t)
-	broken.deleteStreamed(r.ctx, 0)
+	r.sendAll(r.connector.Reply(r.place(r.square), []string{m.ID}), "the answer", m.ID)
+	broken.deleteStreamed(r.ctx, 0) // leaves the answer that came in its place
 	r.answers(r.square, 1)
-}
 
-func TestWhatIsNoAnswerTakesOverNone(t *testing.T) {
-	r := newRig(t, discordtest.Options{}, quick).start()
 	half := func(place string) (w channel.Writer, question string) { // maybe by an earlier process; half of the answer is shown
 		m := r.Say(place, r.ann.ID, "question")
 		r.heard(r.place(place), 1)
@@ -191,19 +187,20 @@ func TestWhatIsNoAnswerTakesOverNone(t *testing.T) {
 		r.until("the words", func() bool { return len(r.sent(place)) == 1 })
 		return w, m.ID
 	}
-	w, question := half(r.square)
-	notice := channel.Piece{Row: 1, Reply: "shortened-1", Parts: 1, Text: "(too long)", To: []string{question}, Failure: true}
-	check.Must(r.send(r.place(r.square), notice))(t)
-	check.That(t, r.sent(r.square)[1].MessageReference == nil, "a notice replies to the question")
-	r.sendAll(w, "the answer", question)
-	check.EqualAll(t, "it says", r.contents(r.square), []string{"the answer", "(too long)"})
-
 	place := r.Channel(r.guild.ID, "place").ID
+	w, question := half(place)
+	notice := channel.Piece{Row: 1, Reply: "shortened-1", Parts: 1, Text: "(too long)", To: []string{question}, Failure: true}
+	check.Must(r.send(r.place(place), notice))(t)
+	check.That(t, r.sent(place)[1].MessageReference == nil, "a notice replies to the question")
+	r.sendAll(w, "the answer", question)
+	check.EqualAll(t, "it says", r.contents(place), []string{"the answer", "(too long)"})
+
+	place = r.Channel(r.guild.ID, "place").ID
 	w, question = half(place) // after a failed attempt at an answer comes another one, or a sentence that says so
 	r.Fail(discordtest.Fault{Of: "DELETE /channels/*/messages/*", Delay: 300 * time.Millisecond})
 	w.Cancel()
 	r.sendAll(r.connector.Reply(r.place(place), []string{question}), "That did not work.", question)
-	r.until("the end of the first attempt", func() bool { return r.count("DELETE /channels/*/messages/*") == 1 })
+	r.until("the end of the first attempt", func() bool { return r.count("DELETE /channels/"+place+"/messages/*") == 1 })
 	r.stop() // what was started ends
 	check.EqualAll(t, "it says", r.contents(place), []string{"That did not work."})
 }

@@ -164,9 +164,7 @@ func FuzzSplit(f *testing.F) {
 func TestThePicturesAndTextsOfOneMessageAreBounded(t *testing.T) {
 	long := channel.Attachment{Name: "a.txt", Type: "text/plain", URL: "text"}
 	all := []channel.Attachment{long, long, {Name: "gone.txt", URL: "gone"}, {Name: "b.zip", Type: "application/zip", URL: "zip"}}
-	for range MaxPictures + 1 {
-		all = append(all, channel.Attachment{Name: "p.png", Type: "image/png", URL: "picture"})
-	}
+	all = append(all, slices.Repeat([]channel.Attachment{{Name: "p.png", Type: "image/png", URL: "picture"}}, MaxPictures+1)...)
 	fetched := map[string]int{}
 	f := Files{Tokens: 60, Pictures: true, Fetch: func(_ context.Context, url string, limit int) ([]byte, error) {
 		fetched[url]++
