@@ -1,4 +1,4 @@
-// Slash commands, buttons, suggestions, and commands that are written as messages.
+// Slash commands, buttons, suggestions, commands that are written as messages, and marks of compactions.
 
 package discord
 
