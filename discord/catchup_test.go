@@ -86,9 +86,7 @@ func TestAfterARestartWhatWasMissedIsAnswered(t *testing.T) {
 		r.answersLast(place, 2, want)
 	}
 	r.answersLast(fresh, 1, "echo: while away, where it never spoke")
-	for i, text := range r.texts(r.place(r.square), 152)[1:151] {
-		check.Require(t, text == fmt.Sprint("while away ", i), "message %d is %q", i, text)
-	}
+	check.EqualAll(t, "it heard", r.texts(r.place(r.square), 152)[1:151], numbered("while away ", 150))
 	check.EqualAll(t, "it heard", r.texts(wellName, 2), []string{"before", "after it came back"})
 	check.Equal(t, "it read the history of a channel in which nothing was said", r.count("GET /channels/"+quiet+"/messages"), looked)
 }
@@ -112,28 +110,23 @@ func TestHistoryGivesPages(t *testing.T) {
 	for i := range ids {
 		ids[i] = r.Say(r.square, r.ann.ID, fmt.Sprint(i)).ID
 	}
-	r.ask(r.square, "/help") // a command is not part of it
+	help := r.ask(r.square, "/help") // a command is not part of it
 	r.start()
 	other := r.Channel(r.guild.ID, "other").ID
 	r.converse(other, "now", 1)
 	check.Equal(t, "requests of a fresh bot for old messages", r.count("GET /channels/"+r.square+"/messages"), 0)
-	for _, c := range []struct {
-		after, before, want, last string
-		limit                     int
-		more                      bool
-	}{
-		{after: ids[0], limit: 3, want: " 1 2 3", last: ids[3], more: true},
-		{after: ids[3], limit: 10, want: " 4 5 6"},
-		{before: ids[3], limit: 2, want: " 1 2", last: ids[1], more: true},
-		{before: ids[2], limit: 5, want: " 0 1", last: ids[0]},
+	for want, look := range map[string]channel.Look{
+		"1 2 3 up to " + ids[3] + ", more: true":   {After: ids[0], Limit: 3},
+		"4 5 6 up to " + help.ID + ", more: false": {After: ids[3], Limit: 10},
+		"1 2 up to " + ids[1] + ", more: true":     {Before: ids[3], Limit: 2},
+		"0 1 up to " + ids[0] + ", more: false":    {Before: ids[2], Limit: 5},
 	} {
-		page := check.Must(r.connector.History(r.ctx, r.place(r.square), channel.Look{After: c.after, Before: c.before, Limit: c.limit}))(t)
+		page := check.Must(r.connector.History(r.ctx, r.place(r.square), look))(t)
 		got := ""
 		for _, m := range page.Said {
-			got += " " + m.Text
+			got += m.Text + " "
 		}
-		right := got == c.want && page.More == c.more && (c.last == "" || page.Last == c.last)
-		check.That(t, right, "%q, %+v, want %+v", got, page, c)
+		check.Equal(t, fmt.Sprintf("%+v", look), fmt.Sprintf("%sup to %s, more: %v", got, page.Last, page.More), want)
 	}
 }
 

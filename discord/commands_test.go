@@ -1,4 +1,4 @@
-// Slash commands, buttons, suggestions, and commands that are written as messages.
+// Slash commands, buttons, suggestions, commands that are written as messages, and marks of compactions.
 
 package discord
 
@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
+	"cairn/channel/channeltest"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
 )
@@ -211,4 +213,69 @@ func TestLongListsHavePages(t *testing.T) {
 		}
 		return strings.Count(all, "fact number") == 25
 	})
+}
+
+func TestAToolIsAllowedByAButton(t *testing.T) {
+	r := newRig(t, discordtest.Options{})
+	box := &channeltest.Box{Approve: channel.ApproveAlways}
+	r.Tools, r.Model.Func = box, channeltest.Add
+	bob := r.User("bob")
+	r.Rules.Access = map[string]channel.Access{"discord": {Owners: []string{r.ann.ID}}}
+	r.start().registered()
+	r.ask(r.square, "please add")
+	check.Contains(t, "the question", r.answers(r.square, 1)[0], "May I call calc_add")
+	question := r.sent(r.square)[0]
+	_, rest, _ := strings.Cut(string(check.Must(json.Marshal(question.Components))(t)), `"custom_id":"`)
+	allow, _, _ := strings.Cut(rest, `"`)
+	check.Contains(t, "a stranger is told", r.privately(r.Click(r.square, bob.ID, question.ID, allow)), "people who manage this place")
+	check.Len(t, "calls that a stranger allowed", box.Called(), 0)
+	r.Click(r.square, r.ann.ID, question.ID, allow)
+	r.until("the answer", func() bool {
+		all := r.sent(r.square)
+		return strings.Contains(all[len(all)-1].Content, "The tool says: five") && strings.Contains(all[0].Content, "ann allowed the call of calc_add") && len(all[0].Components) == 0
+	})
+}
+
+// marks are the reactions on the messages of the square, all on one of them.
+func (r *rig) marks(id string) (names []string) {
+	for _, m := range r.Messages(r.square) {
+		for _, reaction := range m.Reactions {
+			check.That(r.T, m.ID == id, "a mark stands on %q", m.Content)
+			names = append(names, fmt.Sprintf("%s%d", reaction.Emoji.Name, reaction.Count))
+		}
+	}
+	return names
+}
+
+const reactions = "PUT /channels/*/messages/*/reactions/*/@me"
+
+func TestACompactionIsMarkedOnTheNewestMessage(t *testing.T) {
+	r := newRig(t, discordtest.Options{}).start()
+	for i := range 12 {
+		r.Say(r.square, r.ann.ID, fmt.Sprintf("message %d %s", i, strings.Repeat("the quick brown fox ", 20)))
+	}
+	newest := r.ask(r.square, "hello").ID
+	r.answers(r.square, 1)
+	r.heard(r.place(r.square), 13)
+	r.Fail(
+		discordtest.Fault{Of: reactions, Status: 429, RetryAfter: 50 * time.Millisecond},
+		discordtest.Fault{Of: reactions, Cut: true, Done: true}, // the answer is lost
+	)
+	r.tell("/settings compaction.notify reaction")
+	r.Idle(r.place(r.square))
+	check.HasPrefix(t, "the result", r.tell("/compact").Then(r.ctx), "Summarized")
+	r.until("the mark", func() bool { return len(r.marks(newest)) > 0 && r.count(reactions) > 2 })
+	r.restart() // waits for what still asks
+	check.EqualAll(t, "the marks", r.marks(newest), []string{summarizedReaction + "1"})
+	check.Equal(t, "requests", r.count(reactions), 3)
+	check.Equal(t, "the bot has said things", len(r.sent(r.square)), 1)
+
+	place := r.Channel(r.guild.ID, "place").ID
+	r.Deny(place, discordgo.PermissionAddReactions)
+	m := r.Say(place, r.ann.ID, "hello")
+	for range 3 { // it is told once that it may not
+		check.NoError(t, r.connector.React(r.ctx, r.place(place), m.ID))
+	}
+	check.Equal(t, "refusals logged", strings.Count(r.Log.String(), "reaction_refused"), 1)
+	check.Contains(t, "the log", r.Log.String(), "level=WARN msg=reaction_refused", "Add Reactions", place)
 }

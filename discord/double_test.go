@@ -5,6 +5,7 @@ package discord
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -79,23 +80,19 @@ func (v *double) refused(a answer, status, code int) {
 func TestRequestsAreJudged(t *testing.T) {
 	t.Parallel()
 	v := newDouble(t, discordtest.Options{RefusePings: true})
-	for claim, c := range map[string]struct {
-		path   string
-		header []string
-		status int
-	}{
-		"the bot's token":                    {"/users/@me", []string{"Authorization", "Bot other"}, 401},
-		"the word Bot":                       {"/users/@me", []string{"Authorization", "token"}, 401},
-		"a proper user agent":                {"/users/@me", []string{"User-Agent", "curl"}, 403},
-		"a snowflake":                        {"/channels/x", nil, 400},
-		"a known route":                      {"/nothing", nil, 404},
-		"a known channel":                    {"/channels/1", nil, 404},
-		"no content type without a body":     {"/users/@me", []string{"Content-Type", "application/json"}, 400},
-		"at most 100 messages":               {"/channels/{channel}/messages?limit=101", nil, 400},
-		"before or after":                    {"/channels/{channel}/messages?before=1&after=2", nil, 400},
-		"nothing, for the gateway's address": {"/gateway", []string{"Authorization", ""}, 200},
+	for claim, request := range map[string][]string{ // its path and headers
+		"401 without the bot's token":               {"/users/@me", "Authorization", "Bot other"},
+		"401 without the word Bot":                  {"/users/@me", "Authorization", "token"},
+		"403 without a proper user agent":           {"/users/@me", "User-Agent", "curl"},
+		"400 without a snowflake":                   {"/channels/x"},
+		"404 for an unknown route":                  {"/nothing"},
+		"404 for an unknown channel":                {"/channels/1"},
+		"400 for a content type without a body":     {"/users/@me", "Content-Type", "application/json"},
+		"400 for more than 100 messages":            {"/channels/{channel}/messages?limit=101"},
+		"400 for before and after":                  {"/channels/{channel}/messages?before=1&after=2"},
+		"200 without a token, for the gateway only": {"/gateway", "Authorization", ""},
 	} {
-		check.Equal(t, claim, v.ask("GET", c.path, "", c.header...).StatusCode, c.status)
+		check.HasPrefix(t, "what is expected", claim, fmt.Sprint(v.ask("GET", request[0], "", request[1:]...).StatusCode))
 	}
 	path := "/channels/{channel}/messages" // pings are refused
 	edit := path + "/" + v.post(v.channel, `{"content":"x","allowed_mentions":{"parse":[]}}`)
@@ -118,28 +115,25 @@ func TestMessagesAreJudged(t *testing.T) {
 	row := func(buttons string) string {
 		return `{"content":"x","components":[{"type":1,"components":[` + buttons + `]}]}`
 	}
-	for claim, c := range map[string]struct {
-		body string
-		code int
-	}{
-		"2001 characters":                     {text(strings.Repeat("é", 2001)), 50035},
-		"1001 characters of two UTF-16 units": {text(strings.Repeat("😀", 1001)), 50035},
-		"no content":                          {`{}`, 50006},
-		"blank content":                       {text(` \n `), 50006},
-		"a null parse":                        {`{"content":"x","allowed_mentions":{"parse":null}}`, 50035},
-		"null allowed_mentions":               {`{"content":"x","allowed_mentions":null}`, 50035},
-		"a list of allowed_mentions":          {`{"content":"x","allowed_mentions":[]}`, 50035},
-		"an unknown kind of mention":          {`{"content":"x","allowed_mentions":{"parse":["all"]}}`, 50035},
-		"parse and ids of one kind":           {`{"content":"x","allowed_mentions":{"parse":["users"],"users":["1"]}}`, 50035},
-		"a reply to nothing":                  {`{"content":"x","message_reference":{"message_id":"1"}}`, 50035},
-		"a reply to the system's message":     {`{"content":"x","message_reference":{"message_id":"` + pinned + `"}}`, 50035},
-		"a nonce of 26 characters":            {`{"content":"x","nonce":"` + strings.Repeat("n", 26) + `"}`, 50035},
-		"a button without a row":              {`{"content":"x","components":[{"type":2,"custom_id":"a"}]}`, 50035},
-		"six buttons in a row":                {row(strings.Repeat(`{"type":2},`, 5) + `{"type":2}`), 50035},
-		"two buttons with one id":             {row(`{"type":2,"custom_id":"a"},{"type":2,"custom_id":"a"}`), 50035},
+	for claim, body := range map[string]string{ // by Discord's code
+		"50035: 2001 characters":                     text(strings.Repeat("é", 2001)),
+		"50035: 1001 characters of two UTF-16 units": text(strings.Repeat("😀", 1001)),
+		"50006: no content":                          `{}`,
+		"50006: blank content":                       text(` \n `),
+		"50035: a null parse":                        `{"content":"x","allowed_mentions":{"parse":null}}`,
+		"50035: null allowed_mentions":               `{"content":"x","allowed_mentions":null}`,
+		"50035: a list of allowed_mentions":          `{"content":"x","allowed_mentions":[]}`,
+		"50035: an unknown kind of mention":          `{"content":"x","allowed_mentions":{"parse":["all"]}}`,
+		"50035: parse and ids of one kind":           `{"content":"x","allowed_mentions":{"parse":["users"],"users":["1"]}}`,
+		"50035: a reply to nothing":                  `{"content":"x","message_reference":{"message_id":"1"}}`,
+		"50035: a reply to the system's message":     `{"content":"x","message_reference":{"message_id":"` + pinned + `"}}`,
+		"50035: a nonce of 26 characters":            `{"content":"x","nonce":"` + strings.Repeat("n", 26) + `"}`,
+		"50035: a button without a row":              `{"content":"x","components":[{"type":2,"custom_id":"a"}]}`,
+		"50035: six buttons in a row":                row(strings.Repeat(`{"type":2},`, 5) + `{"type":2}`),
+		"50035: two buttons with one id":             row(`{"type":2,"custom_id":"a"},{"type":2,"custom_id":"a"}`),
 	} {
-		a := v.ask("POST", "/channels/{channel}/messages", c.body)
-		check.That(t, a.StatusCode == 400 && a.code == c.code, "%s: HTTP %d, %s", claim, a.StatusCode, a.body)
+		a := v.ask("POST", "/channels/{channel}/messages", body)
+		check.That(t, a.StatusCode == 400 && strings.HasPrefix(claim, fmt.Sprint(a.code)), "%s: HTTP %d, %s", claim, a.StatusCode, a.body)
 	}
 }
 

@@ -5,9 +5,11 @@ package discord
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -15,6 +17,7 @@ import (
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
 	"cairn/internal/platform"
+	"cairn/words/wordstest"
 )
 
 // bot is a connector that knows a server, and was never opened.
@@ -30,51 +33,19 @@ func bot(t testing.TB) *Discord {
 }
 
 func TestAMessageIsToldInWords(t *testing.T) {
-	for name, c := range map[string]struct{ message, text, author, quote string }{
-		"a plain text": {message: `"content":" hello "`, text: "hello", author: "Ada L."},
-		"the bot's mention at the begin is left out": {
-			message: `"content":"<@1>, hello <@!1>","mentions":[{"id":"1","username":"cairn"}]`, text: "hello @cairn",
-		},
-		"names stand for ids": {
-			message: `"content":"<@7> and <@8> in <#20> or <#21>, <@&5> and <@&6>","mentions":[{"id":"7","username":"bob","member":{"nick":"Bobby"}}]`,
-			text:    "@Bobby and @unknown in #general or #unknown channel, @helpers and @unknown role",
-		},
-		"emoji, times and commands": {
-			message: `"content":"<:wave:123> <a:dance:124> at <t:1700000000:R> use </help:77>"`,
-			text:    ":wave: :dance: at 14 November 2023 22:13 UTC use /help",
-		},
-		"the server's name for somebody": {message: `"content":"x","member":{"nick":"The Countess"}`, text: "x", author: "The Countess"},
-		"what it replies to": {
-			message: `"type":19,"content":"yes","message_reference":{"message_id":"33"},"referenced_message":{"id":"33","author":{"id":"7","username":"bob"},"content":"shall\nwe?"}`,
-			text:    "yes", quote: `bob: "shall we?"`,
-		},
-		"what is long is quoted up to its 1000th character": {
-			message: `"type":19,"content":"translate this","referenced_message":{"id":"33","author":{"id":"7","username":"bob"},"content":"` + strings.Repeat("word ", 300) + `"}`,
-			text:    "translate this", quote: `bob: "` + strings.Repeat("word ", 199) + `word…"`,
-		},
-		"a picture it replies to": {
-			message: `"type":19,"content":"nice","referenced_message":{"id":"33","author":{"id":"7","username":"bob"},"content":"","attachments":[{"filename":"cat.png"}]}`,
-			text:    "nice", quote: "bob: [cat.png]",
-		},
-		"a message that is gone": {message: `"type":19,"content":"yes","message_reference":{"message_id":"33"},"referenced_message":null`, text: "yes"},
-		"a sticker":              {message: `"content":"","sticker_items":[{"name":"Wave"}]`, text: "[sticker: Wave]"},
-		"a poll":                 {message: `"content":"","poll":{"question":{"text":"When?"},"answers":[{"poll_media":{"text":"now"}},{"poll_media":{"text":"later"}}]}`, text: "[poll: When? — now / later]"},
-		"a forwarded message":    {message: `"content":"","message_reference":{"type":1,"message_id":"3"},"message_snapshots":[{"message":{"content":"old news"}}]`, text: "[forwarded] old news"},
-		"a forwarded report": {
-			message: `"content":"","message_reference":{"type":1,"message_id":"3"},"message_snapshots":[{"message":{"content":"","embeds":[{"type":"rich","title":"Build failed"}],"sticker_items":[{"name":"Wave"}]}}]`,
-			text:    "[forwarded] [sticker: Wave]\n[embed: Build failed]",
-		},
-		"what another bot's slash command answers": {message: `"type":20,"content":"It is raining.","webhook_id":"66"`, text: "It is raining."},
-		"what a program embeds":                    {message: `"content":"","webhook_id":"66","embeds":[{"type":"rich","title":"Build","description":"passed","fields":[{"name":"took","value":"3 s"}]}]`, text: "[embed: Build\npassed\ntook: 3 s]"},
-		"no preview of a link":                     {message: `"content":"see https://example.com","embeds":[{"type":"link","title":"Example"}]`, text: "see https://example.com"},
-		"fields of other forms":                    {message: `"content":"still here","components":[{"type":99}],"attachments":"none","tts":"no","flags":"x"`, text: "still here"},
-		"a file and nothing more":                  {message: `"content":"","attachments":[{"filename":"a.bin","size":3}]`},
-		"a mention and no more":                    {message: `"content":"<@1> "`, text: "@cairn"}, // people point at the message above, or reply to one
-		"an id with an exclamation":                {message: `"content":"<@!1> hi"`, text: "hi"},
-	} {
-		m := read[message](json.RawMessage(`{"id":"1234567890123456789","channel_id":"20","author":{"id":"3","username":"ada","global_name":"Ada L."},` + c.message + `}`))
+	type told struct {
+		Message             json.RawMessage
+		Text, Author, Quote string // Author empty: whoever
+	}
+	all := map[string]told{"what is long is quoted up to its 1000th character": {
+		json.RawMessage(`{"type":19,"content":"translate this","referenced_message":{"author":{"username":"bob"},"content":"` + strings.Repeat("word ", 300) + `"}}`),
+		"translate this", "", `bob: "` + strings.Repeat("word ", 199) + `word…"`,
+	}}
+	check.NoError(t, json.Unmarshal(check.Must(os.ReadFile("testdata/messages.json"))(t), &all))
+	for name, c := range all {
+		m := read[message](json.RawMessage(`{"id":"1234567890123456789","channel_id":"20","author":{"id":"3","username":"ada","global_name":"Ada L."},` + string(c.Message[1:])))
 		in, ok := bot(t).inbound(m, place{Guild: "9"})
-		check.That(t, ok && in.Text == c.text && in.Quote == c.quote && (c.author == "" || in.Author == c.author), "%s was told as %+v, %v", name, in, ok)
+		check.That(t, ok && in.Text == c.Text && in.Quote == c.Quote && (c.Author == "" || in.Author == c.Author), "%s was told as %+v, %v", name, in, ok)
 	}
 }
 
@@ -137,21 +108,18 @@ func TestPlacesAndNames(t *testing.T) {
 func TestHiddenChannels(t *testing.T) {
 	d := bot(t)
 	view := bitset(1 << 10)
-	for name, c := range map[string]struct {
-		overwrites []overwrite
-		want       bool
-	}{
-		"nothing said":               {nil, false},
-		"closed to everyone":         {[]overwrite{{ID: "9", Deny: view}}, true},
-		"open to a role of the bot":  {[]overwrite{{ID: "9", Deny: view}, {ID: "5", Allow: view}}, false},
-		"open to the bot":            {[]overwrite{{ID: "9", Deny: view}, {ID: "1", Allow: view}}, false},
-		"open to others":             {[]overwrite{{ID: "9", Deny: view}, {ID: "6", Allow: view}}, true},
-		"closed to the bot":          {[]overwrite{{ID: "1", Deny: view}}, true},
-		"only writing is closed":     {[]overwrite{{ID: "9", Deny: 1 << 11}}, false},
-		"without history for anyone": {[]overwrite{{ID: "9", Deny: 1 << 16}}, true},
+	for claim, overwrites := range map[string][]overwrite{
+		"seen: nothing said":                 nil,
+		"hidden: closed to everyone":         {{ID: "9", Deny: view}},
+		"seen: open to a role of the bot":    {{ID: "9", Deny: view}, {ID: "5", Allow: view}},
+		"seen: open to the bot":              {{ID: "9", Deny: view}, {ID: "1", Allow: view}},
+		"hidden: open to others":             {{ID: "9", Deny: view}, {ID: "6", Allow: view}},
+		"hidden: closed to the bot":          {{ID: "1", Deny: view}},
+		"seen: only writing is closed":       {{ID: "9", Deny: 1 << 11}},
+		"hidden: without history for anyone": {{ID: "9", Deny: 1 << 16}},
 	} {
-		d.state.add(place{ID: "40", Guild: "9", Overwrites: c.overwrites})
-		check.Equal(t, name+": hidden", d.state.hidden("40"), c.want)
+		d.state.add(place{ID: "40", Guild: "9", Overwrites: overwrites})
+		check.Equal(t, claim, d.state.hidden("40"), strings.HasPrefix(claim, "hidden"))
 	}
 	check.That(t, !(place{Type: 4}).hasMessages() && (place{Type: 5}).hasMessages(), "a category holds no messages, an announcement channel does")
 }
@@ -203,13 +171,9 @@ func TestEditsAndDeletionsReachTheTranscript(t *testing.T) {
 
 func TestAChannelWhoseServerIsNotToldIsNoDirectMessage(t *testing.T) {
 	d := bot(t)
-	for _, e := range []struct{ name, data string }{
-		{"CHANNEL_UPDATE", `{"id":"20","type":0,"name":"general"}`},
-		{"THREAD_CREATE", `{"id":"30","type":11,"name":"plans","parent_id":"20"}`},
-		{"THREAD_CREATE", `{"id":"31","type":11,"name":"plans","parent_id":"21"}`}, // of which nothing is known
-	} {
-		d.updateState(e.name, json.RawMessage(e.data))
-	}
+	d.updateState("CHANNEL_UPDATE", json.RawMessage(`{"id":"20","type":0,"name":"general"}`))
+	d.updateState("THREAD_CREATE", json.RawMessage(`{"id":"30","type":11,"name":"plans","parent_id":"20"}`))
+	d.updateState("THREAD_CREATE", json.RawMessage(`{"id":"31","type":11,"name":"plans","parent_id":"21"}`)) // of which nothing is known
 	for id, want := range map[string]string{"20": "discord:9/20", "30": "discord:9/20/30", "31": "discord:9/21/31"} {
 		check.Equal(t, id+" is called", d.locate(t.Context(), id, "9").conversation(), want)
 	}
@@ -233,25 +197,22 @@ func TestWhoMayReadAPlace(t *testing.T) {
 	d.updateState("GUILD_CREATE", json.RawMessage(`{"id":"8","roles":[{"id":"8","name":"@everyone","permissions":"0"}],
 		"channels":[{"id":"40","type":0,"name":"for nobody","permission_overwrites":[]},
 			{"id":"41","type":0,"name":"for everyone","permission_overwrites":[{"id":"8","type":0,"allow":"66560","deny":"0"}]}]}`))
-	for _, c := range []struct {
-		claim, id string
-		want      channel.Audience
-	}{
-		{"a channel that nothing closes is public", "20", channel.ServerWide},
-		{"one that everyone is kept out of is its members'", "21", channel.Members},
-		{"who is kept out beside does not matter", "22", channel.ServerWide},
-		{"of one whose permissions are not told nothing is known", "23", ""},
-		{"one whose past is closed is its members'", "24", channel.Members},
-		{"a public thread of a public channel is as public", "30", channel.ServerWide},
-		{"a private thread never is", "31", channel.Members},
-		{"a public thread of a closed channel is for those who read that", "32", channel.ChannelWide},
-		{"nor is more known of one whose channel is not known", "33", channel.ChannelWide},
-		{"or is nowhere", "34", channel.ChannelWide},
-		{"a server may be closed to begin with", "40", channel.Members},
-		{"and open one channel", "41", channel.ServerWide},
-		{"a place of which nothing was told is nobody's", "77", ""},
+	for claim, want := range map[string]channel.Audience{ // by the id of the place
+		"20: a channel that nothing closes is public":                        channel.ServerWide,
+		"21: one that everyone is kept out of is its members'":               channel.Members,
+		"22: who is kept out beside does not matter":                         channel.ServerWide,
+		"23: of one whose permissions are not told nothing is known":         "",
+		"24: one whose past is closed is its members'":                       channel.Members,
+		"30: a public thread of a public channel is as public":               channel.ServerWide,
+		"31: a private thread never is":                                      channel.Members,
+		"32: a public thread of a closed channel is for those who read that": channel.ChannelWide,
+		"33: nor is more known of one whose channel is not known":            channel.ChannelWide,
+		"34: or is nowhere":                                 channel.ChannelWide,
+		"40: a server may be closed to begin with":          channel.Members,
+		"41: and open one channel":                          channel.ServerWide,
+		"77: a place of which nothing was told is nobody's": "",
 	} {
-		check.Equal(t, c.claim, d.state.audience(c.id), c.want)
+		check.Equal(t, claim, d.state.audience(claim[:2]), want)
 	}
 	d.updateState("CHANNEL_UPDATE", json.RawMessage(`{"id":"20","type":0,"guild_id":"9","name":"open","permission_overwrites":[{"id":"9","type":0,"allow":"0","deny":"1024"}]}`))
 	check.Equal(t, "an edit of a channel counts", d.state.audience("20"), channel.Members)
@@ -282,4 +243,28 @@ func TestTheMapFollowsWhatChanges(t *testing.T) {
 	check.Equal(t, "places and servers", len(d.state.places)+len(d.state.guilds), 0)
 	d.updateState("GUILD_CREATE", json.RawMessage(`{"id":"8","roles":[{"id":"6","name":"cairn","tags":{"bot_id":"1"}}]}`))
 	check.That(t, d.state.guild("8").hasRole([]string{"6"}), "the role that Discord made for the bot is not the bot's")
+}
+
+// FuzzEvent reads any data as each event that carries what people said, as their use of a command, or as a button.
+func FuzzEvent(f *testing.F) {
+	for _, text := range wordstest.Texts() {
+		quoted, _ := json.Marshal(text)
+		f.Add([]byte(`{"id":"12","channel_id":"20","author":{"id":"3","username":` + string(quoted) + `},"content":` + string(quoted) + `,"attachments":[{"filename":` + string(quoted) + `}],"data":{"name":"forget","custom_id":` + string(quoted) + `,"options":[{"name":"which","value":` + string(quoted) + `}]}}`))
+		f.Add([]byte(text))
+	}
+	f.Add([]byte(`{"id":"1","author":{"id":"3"},"content":"<t:9223372036854775807:R> <t:-99999999999999:R> <@99999999999999999999>","type":19,"referenced_message":{"referenced_message":{}},"message_snapshots":[{}],"poll":{"answers":[{}]},"embeds":[{}],"mentions":[{}]}`))
+	f.Add([]byte(`{"id":5,"author":[],"content":{},"member":"x","data":{"name":"memories","custom_id":"page 99999999999999999999 /memories","options":[{"name":"query","value":{"a":1}}]}}`))
+	d := bot(f)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		in, ok := d.inbound(read[message](data), place{Guild: "9"})
+		if ok && (in.ID == "" || in.AuthorID == "" || in.AuthorID == "1" || in.Time.IsZero() || !utf8.ValidString(in.Text+in.Author+in.Quote) || in.Text == "" && len(in.Attachments) == 0) {
+			t.Fatalf("%q is heard as %+v", data, in)
+		}
+		i := read[interaction](data)
+		check.HasPrefix(t, "a command", i.line(), "/")
+		check.That(t, !i.person().Manager || i.Member == nil || i.Member.Permissions != 0, "%q manages", data)
+		line, _, ok := parseCustomID(i.Data.CustomID)
+		check.That(t, !ok || strings.Contains(i.Data.CustomID, line), "the button %q runs %q", i.Data.CustomID, line)
+		_, _, _ = read[deletion](data), read[guild](data), read[place](data)
+	})
 }

@@ -4,20 +4,20 @@ package discord
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/bwmarrin/discordgo"
 
+	"cairn/channel"
+	"cairn/channel/channeltest"
 	"cairn/discord/discordtest"
 	"cairn/internal/check"
 	"cairn/internal/platform"
+	"cairn/llm/llmtest"
 	"cairn/memory"
-	"cairn/words/wordstest"
 )
 
 func TestWhatIsAddressedToTheBotIsAnswered(t *testing.T) {
@@ -37,11 +37,7 @@ func TestWhatIsAddressedToTheBotIsAnswered(t *testing.T) {
 	r.answersLast(direct, 1, "echo: between us")
 	said = r.heard("discord:@me/"+direct, 1)
 	check.That(t, said[0].Text == "between us" && said[0].Addressed, "it heard %+v", said[0])
-	names := map[string]bool{}
-	for _, l := range check.Must(r.Store.Listing(t.Context()))(t) {
-		names[l.Name] = true
-	}
-	check.That(t, names["#square · town"] && names["ann"], "the list of conversations does not say what people call them: %v", names)
+	check.Contains(t, "the list of conversations", fmt.Sprintf("%+v", check.Must(r.Store.Listing(t.Context()))(t)), " Name:#square · town ", " Name:ann ")
 
 	place := r.Channel(r.guild.ID, "roles").ID
 	role := r.Role(r.guild.ID, "helpers", 0)
@@ -65,8 +61,8 @@ func TestABurstKeepsItsOrderAndDelaysNobodyElse(t *testing.T) {
 	const burst = 250 // more than a batch of a queue; each message is a commit
 	r := newRig(t, discordtest.Options{}).start()
 	park := r.Channel(r.guild.ID, "park").ID
-	for i := range burst {
-		r.Say(r.square, r.ann.ID, fmt.Sprint("line ", i))
+	for _, line := range numbered("line ", burst) {
+		r.Say(r.square, r.ann.ID, line)
 	}
 	r.converse(park, "and here?", 1)
 	r.Repeat(1) // an event that comes twice is one message
@@ -74,10 +70,7 @@ func TestABurstKeepsItsOrderAndDelaysNobodyElse(t *testing.T) {
 	r.Repeat(4)
 	r.converse(r.square, "more", 2)
 	said := r.texts(r.place(r.square), burst+2)
-	check.Len(t, "messages", said, burst+2)
-	for i, text := range said[:burst] {
-		check.Require(t, text == fmt.Sprint("line ", i), "message %d is %q", i, text)
-	}
+	check.EqualAll(t, "messages", said, append(numbered("line ", burst), "the last", "more"))
 }
 
 func TestMentionOnlyNeedsNoPrivilege(t *testing.T) {
@@ -160,26 +153,77 @@ func TestWhoMayReadIsStoredWithWhatIsSaid(t *testing.T) {
 	}
 }
 
-// FuzzEvent reads any data as each event that carries what people said, as their use of a command, or as a button.
-func FuzzEvent(f *testing.F) {
-	for _, text := range wordstest.Texts() {
-		quoted, _ := json.Marshal(text)
-		f.Add([]byte(`{"id":"12","channel_id":"20","author":{"id":"3","username":` + string(quoted) + `},"content":` + string(quoted) + `,"attachments":[{"filename":` + string(quoted) + `}],"data":{"name":"forget","custom_id":` + string(quoted) + `,"options":[{"name":"which","value":` + string(quoted) + `}]}}`))
-		f.Add([]byte(text))
+func TestAnAnswerThatARestartBreaksOffIsFinishedInItsPlace(t *testing.T) {
+	r := newRig(t, discordtest.Options{}, quick).start()
+	text := slowly(r, 200, 30*time.Millisecond)
+	r.ask(r.square, "tell me slowly")
+	r.until("the first words", func() bool { return len(r.sent(r.square)) == 1 })
+	r.restart(func() { r.Model.Delay = 0 })
+	r.until("the whole reply", func() bool { s := r.sent(r.square); return len(s) > 0 && s[0].Content == text })
+	r.Idle(r.place(r.square))
+	check.Equal(t, "messages", len(r.sent(r.square)), 1)
+}
+
+func TestWhatIsNoAnswerTakesOverNone(t *testing.T) {
+	r := newRig(t, discordtest.Options{}, quick).start()
+	m := r.Say(r.square, r.ann.ID, "a question")
+	const posts = "POST /channels/*/messages"
+	r.Fail(discordtest.Fault{Of: posts, Cut: true}) // it did not arrive, but nobody knows
+	broken := r.connector.Reply(r.place(r.square), []string{m.ID}).(*writer)
+	broken.Show("half a thought")
+	r.until("the first words to be lost", func() bool { return r.count(posts) == 1 })
+	broken.Stop()
+	r.sendAll(r.connector.Reply(r.place(r.square), []string{m.ID}), "the answer", m.ID)
+	broken.deleteStreamed(r.ctx, 0) // leaves the answer that came in its place
+	r.answers(r.square, 1)
+
+	half := func(place string) (w channel.Writer, question string) { // maybe by an earlier process; half of the answer is shown
+		m := r.Say(place, r.ann.ID, "question")
+		r.heard(r.place(place), 1)
+		check.NoError(t, platform.Sleep(r.ctx, 5*time.Millisecond))
+		r.connector.started = time.Now()
+		w = r.connector.Reply(r.place(place), []string{m.ID})
+		w.Show("half an answer")
+		r.until("the words", func() bool { return len(r.sent(place)) == 1 })
+		return w, m.ID
 	}
-	f.Add([]byte(`{"id":"1","author":{"id":"3"},"content":"<t:9223372036854775807:R> <t:-99999999999999:R> <@99999999999999999999>","type":19,"referenced_message":{"referenced_message":{}},"message_snapshots":[{}],"poll":{"answers":[{}]},"embeds":[{}],"mentions":[{}]}`))
-	f.Add([]byte(`{"id":5,"author":[],"content":{},"member":"x","data":{"name":"memories","custom_id":"page 99999999999999999999 /memories","options":[{"name":"query","value":{"a":1}}]}}`))
-	d := bot(f)
-	f.Fuzz(func(t *testing.T, data []byte) {
-		in, ok := d.inbound(read[message](data), place{Guild: "9"})
-		if ok && (in.ID == "" || in.AuthorID == "" || in.AuthorID == "1" || in.Time.IsZero() || !utf8.ValidString(in.Text+in.Author+in.Quote) || in.Text == "" && len(in.Attachments) == 0) {
-			t.Fatalf("%q is heard as %+v", data, in)
-		}
-		i := read[interaction](data)
-		check.HasPrefix(t, "a command", i.line(), "/")
-		check.That(t, !i.person().Manager || i.Member == nil || i.Member.Permissions != 0, "%q manages", data)
-		line, _, ok := parseCustomID(i.Data.CustomID)
-		check.That(t, !ok || strings.Contains(i.Data.CustomID, line), "the button %q runs %q", i.Data.CustomID, line)
-		_, _, _ = read[deletion](data), read[guild](data), read[place](data)
-	})
+	place := r.Channel(r.guild.ID, "place").ID
+	w, question := half(place)
+	notice := channel.Piece{Row: 1, Reply: "shortened-1", Parts: 1, Text: "(too long)", To: []string{question}, Failure: true}
+	check.Must(r.send(r.place(place), notice))(t)
+	check.That(t, r.sent(place)[1].MessageReference == nil, "a notice replies to the question")
+	r.sendAll(w, "the answer", question)
+	check.EqualAll(t, "it says", r.contents(place), []string{"the answer", "(too long)"})
+
+	place = r.Channel(r.guild.ID, "place").ID
+	w, question = half(place) // after a failed attempt at an answer comes another one, or a sentence that says so
+	r.Fail(discordtest.Fault{Of: "DELETE /channels/*/messages/*", Delay: 300 * time.Millisecond})
+	w.Cancel()
+	r.sendAll(r.connector.Reply(r.place(place), []string{question}), "That did not work.", question)
+	r.until("the end of the first attempt", func() bool { return r.count("DELETE /channels/"+place+"/messages/*") == 1 })
+	r.stop() // what was started ends
+	check.EqualAll(t, "it says", r.contents(place), []string{"That did not work."})
+}
+
+func TestResultOfATaskIsAnswered(t *testing.T) {
+	r := newRig(t, discordtest.Options{})
+	r.Model.Func, r.Helper = channeltest.Delegate, &llmtest.Model{Func: echo}
+	r.start()
+	r.ask(r.square, "count")
+	check.EqualAll(t, "answers", r.answers(r.square, 2), []string{"started", "they say 42"})
+	r.Idle(r.place(r.square))
+	place := r.Channel(r.guild.ID, "place").ID
+	for n, text := range []string{"go", "go on"} {
+		r.ask(place, text)
+		r.answersLast(place, n+1, "started")
+	}
+	r.Idle(r.place(place))
+	questions := r.heard(r.place(place), 2)
+	r.restart(func() { r.ask(r.square, "back?") }) // said while the bot is away after it
+	r.answersLast(r.square, 3, "yes")
+	for i, sending := range []bool{false, true} { // it replaces no answer, when it is sent and when it may have been sent
+		piece := channel.Piece{Row: 99, Reply: fmt.Sprint("reply-", i), Parts: 1, Text: fmt.Sprint("they say ", i), To: []string{questions[i].ID}, Sending: sending}
+		check.Must(r.send(r.place(place), piece))(t)
+	}
+	check.EqualAll(t, "answers", r.answers(place, 4), []string{"started", "started", "they say 0", "they say 1"})
 }

@@ -172,6 +172,13 @@ func (r *rig) sent(place string) []discordtest.Message {
 
 func (r *rig) place(id string) string { return "discord:" + r.guild.ID + "/" + id }
 
+func numbered(what string, n int) (all []string) {
+	for i := range n {
+		all = append(all, fmt.Sprint(what, i))
+	}
+	return all
+}
+
 func (r *rig) count(route string) int { return len(r.Requests(route)) }
 
 // heard waits until so many messages of people stand in a conversation's transcript.

@@ -4,7 +4,6 @@ package discord
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"path"
@@ -110,16 +109,15 @@ func TestTypingShowsUntilTheReplyIsSent(t *testing.T) {
 			send(t, w)
 		},
 	} {
-		t.Run(claim, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				d := recorded(t)
-				w := d.Reply("discord:9/20", nil).(*writer)
-				w.Working()
-				time.Sleep(3*d.pauses.typing + time.Second)
-				end(t, w)
-				time.Sleep(time.Minute)
-				check.EqualAll(t, "it typed", d.came("POST typing"), []time.Duration{0, d.pauses.typing, 2 * d.pauses.typing, 3 * d.pauses.typing})
-			})
+		synctest.Test(t, func(t *testing.T) {
+			d := recorded(t)
+			w := d.Reply("discord:9/20", nil).(*writer)
+			w.Working()
+			time.Sleep(3*d.pauses.typing + time.Second)
+			end(t, w)
+			time.Sleep(time.Minute)
+			want := []time.Duration{0, d.pauses.typing, 2 * d.pauses.typing, 3 * d.pauses.typing}
+			check.EqualAll(t, claim+": it typed", d.came("POST typing"), want)
 		})
 	}
 }
@@ -176,13 +174,7 @@ func TestTheFinalTextWinsWhateverMeetsTheStream(t *testing.T) {
 	}
 }
 
-func wordsOf(n int) string {
-	var all []string
-	for i := range n {
-		all = append(all, fmt.Sprint("word", i))
-	}
-	return strings.Join(all, " ")
-}
+func wordsOf(n int) string { return strings.Join(numbered("word", n), " ") }
 
 // shows waits until the bot's messages say just the pieces of a text.
 func (r *rig) shows(place, text string) {
@@ -227,13 +219,7 @@ func TestEveryPieceOfALongReplyGrowsWhileItIsWritten(t *testing.T) {
 // TestPiecesThatAnEarlierProcessStreamedAreTakenOver is the crash while the second piece of a reply was streamed.
 func TestPiecesThatAnEarlierProcessStreamedAreTakenOver(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		streamed bool
-		final    string
-	}{
-		"by a reply that is sent":    {false, wordsOf(500)},
-		"by a shorter one, streamed": {true, "Short."},
-	} {
+	for name, final := range map[string]string{"by a reply that is sent": wordsOf(500), "by a shorter one, streamed": "Short."} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, discordtest.Options{}, quick).start()
 			m := r.Say(r.square, r.ann.ID, "question")
@@ -253,12 +239,12 @@ func TestPiecesThatAnEarlierProcessStreamedAreTakenOver(t *testing.T) {
 			check.NoError(t, platform.Sleep(r.ctx, 5*time.Millisecond))
 			r.connector.started = time.Now() // a new process
 			w := r.connector.Reply(r.place(r.square), []string{m.ID})
-			if c.streamed {
+			if final == "Short." {
 				w.Show("Well,")
 				r.until("the edit", func() bool { return r.contents(r.square)[0] == "Well," })
 			}
-			r.sendAll(w, c.final, m.ID)
-			want := append(r.connector.Split(c.final), "another answer")
+			r.sendAll(w, final, m.ID)
+			want := append(r.connector.Split(final), "another answer")
 			r.until("the reply, and what is not of it", func() bool {
 				got := r.contents(r.square)
 				n := slices.Index(got, "older messages were summarized")
@@ -267,4 +253,33 @@ func TestPiecesThatAnEarlierProcessStreamedAreTakenOver(t *testing.T) {
 			check.Equal(t, "the first piece is another message", r.sent(r.square)[0].ID, first)
 		})
 	}
+}
+
+func TestPiecesStayInOrderWhereTheFirstIsDeleted(t *testing.T) {
+	r := newRig(t, discordtest.Options{}, quick).start()
+	for name, shown := range map[string]bool{"before the stream notices": false, "after it noticed": true} {
+		t.Run(name, func(*testing.T) {
+			place := r.Channel(r.guild.ID, "place").ID
+			w := r.connector.Reply(r.place(place), nil)
+			w.Show(wordsOf(400))
+			r.shows(place, wordsOf(400))
+			r.Delete(place, r.sent(place)[0].ID)
+			if shown {
+				edits := r.count("PATCH /channels/*/messages/*")
+				w.Show("Well, " + wordsOf(400))
+				r.until("an edit", func() bool { return r.count("PATCH /channels/*/messages/*") > edits })
+			}
+			r.sendAll(w, "So, "+wordsOf(500))
+			r.shows(place, "So, "+wordsOf(500))
+		})
+	}
+	t.Run("and where their thread is archived", func(*testing.T) {
+		thread := r.Thread(r.square, r.ann.ID, "plans").ID
+		w := r.connector.Reply(r.place(r.square)+"/"+thread, nil)
+		w.Show(wordsOf(400))
+		r.shows(thread, wordsOf(400))
+		r.Archive(thread, false)
+		r.sendAll(w, wordsOf(500))
+		r.shows(thread, wordsOf(500))
+	})
 }

@@ -5,7 +5,9 @@ package slack
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -75,9 +77,8 @@ func TestAnEventThatGotLostBeforeALaterOneIsRead(t *testing.T) {
 	}
 	r.eventually("what came is kept", r.acknowledged) // before anybody looks: that alone makes a conversation, which may have missed something
 	// What came has its place by then, too: what was lost would be put in before it.
-	for _, name := range []string{conversation(general), conversation(general, thread)} {
-		r.stored(name, "user: came", "user: came too")
-	}
+	r.stored(conversation(general), "user: came", "user: came too")
+	r.stored(conversation(general, thread), "user: came", "user: came too")
 	old := r.w.Sockets()[0]
 	old.Cut()
 	r.eventually("another socket", func() bool { all := r.w.Sockets(); return len(all) == 1 && all[0] != old })
@@ -113,15 +114,7 @@ func TestALongGapIsReadOnceAndInOrder(t *testing.T) {
 	r.w.Fail(slacktest.Fault{Of: "conversations.history", Skip: 3, Status: 500})
 	r.begin()
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "after"})
-	r.eventually("all is there", func() bool {
-		r.Idle(conversation(general))
-		return len(r.Transcript(conversation(general))) == n+2
-	})
-	all := r.Transcript(conversation(general))
-	check.Equal(t, "the first and the last", all[0].Text+", "+all[n+1].Text, "before, after")
-	for i, m := range all[1 : n+1] {
-		check.Require(t, m.Text == fmt.Sprintf("missed #%d", i+1), "message %d is %q", i+1, m.Text)
-	}
+	r.stored(conversation(general), slices.Concat([]string{"user: before"}, numbered("user: missed #", n), []string{"user: after"})...)
 	pages := len(r.w.Calls("conversations.history"))
 	check.That(t, pages <= 3+2+2, "%d pages for %d messages", pages, n)
 }
@@ -160,8 +153,7 @@ func TestAPageIsNotThereBeforeItsThreadsAreNoted(t *testing.T) {
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "reply", Untold: true})
 	look := channel.Look{After: tsOf(timeOf(root).Add(-time.Second)), Limit: 10}
 	r.Exec("CREATE TRIGGER broken BEFORE UPDATE OF gap ON conversations BEGIN SELECT RAISE(FAIL, 'the disk is broken'); END")
-	_, err := r.connector.History(t.Context(), conversation(general), look)
-	check.That(t, err != nil, "there is a page")
+	check.That(t, check.ErrorOf(r.connector.History(t.Context(), conversation(general), look)) != nil, "there is a page")
 	r.Exec("DROP TRIGGER broken")
 	check.Must(r.connector.History(t.Context(), conversation(general), look))(t)
 	r.stored(conversation(general, root), "user: reply")
@@ -229,4 +221,77 @@ func TestUnknownChannelsAreReadSinceTheSocketWasLost(t *testing.T) {
 		s := &Slack{o: Options{CatchUp: time.Hour}, lastRead: c.lastRead, firstHello: c.firstHello}
 		check.Equal(t, fmt.Sprint("case ", i), s.missedSince(now), c.want)
 	}
+}
+
+func TestAHistoryInAFormThatIsNotKnown(t *testing.T) {
+	o := unhelpful()
+	o.Histories = func(message map[string]any) {
+		switch text, _ := message["text"].(string); {
+		case strings.HasSuffix(text, "question 2"): // an element that is new
+			message["blocks"] = []any{map[string]any{"type": "context", "elements": []any{map[string]any{"type": "sparkle"}}}}
+		case strings.HasSuffix(text, "question 3"): // a number for a word
+			message["attachments"] = []any{map[string]any{"fields": []any{map[string]any{"title": "builds", "value": 5}}}}
+		default: // a word for a number
+			message["files"] = []any{map[string]any{"id": "F1", "size": "big"}}
+		}
+	}
+	r, general, ann := connectedRig(t, o, answerN)
+	r.ask(general, ann, 1)
+	for n := range 2 {
+		r.end()
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + fmt.Sprint("question ", n+2)})
+		r.w.Fail(slacktest.Fault{Of: "users.conversations", RetryAfter: time.Hour, Times: -1}) // what was missed does not wait for it
+		r.begin()
+		r.awaitAnswers(general, n+2)
+	}
+}
+
+func TestAnswersNeedNoHistory(t *testing.T) {
+	r, general, ann := connectedRig(t, slacktest.Options{}, answerN)
+	for _, method := range []string{"conversations.history", "conversations.replies"} {
+		r.w.Fail(slacktest.Fault{Of: method, Error: "missing_scope", Times: -1})
+	}
+	r.ask(general, ann, 1) // it is as young as the process: an earlier one may have started to answer
+	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "root"})
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "question 2"})
+	r.awaitAnswers(general, 2)
+}
+
+func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
+	o, odd := unhelpful(), atomic.Value{}
+	o.Histories = func(message map[string]any) {
+		if message["ts"] == odd.Load() {
+			message["ts"] = map[string]any{"not": "a ts"}
+		}
+	}
+	r, general, ann := connectedRig(t, o, ok)
+	say := func(thread, text string) string {
+		return r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: thread, Text: text})
+	}
+	root, edited, gone, help, last := say("", "root"), say("", "teh plan"), say("", "a secret"), say("", "/help"), say("", "last")
+	reply, secret := say(root, "teh reply"), say(root, "a secret")
+	r.stored(conversation(general), "user: root", "user: teh plan", "user: a secret", "user: /help", "user: last")
+	r.stored(conversation(general, root), "user: teh reply", "user: a secret")
+	r.end()
+	r.Age()
+	r.w.Edit(general, edited, "the plan of <@"+ann+">")
+	r.w.Edit(general, reply, "the reply")
+	for _, ts := range []string{gone, last, secret, root} { // on the root hangs a thread
+		r.w.Delete(general, ts)
+	}
+	r.begin()
+	r.stored(conversation(general), "user: the plan of @ann", "user: /help")
+	r.stored(conversation(general, root), "user: the reply")
+	page := func() channel.Page {
+		return check.Must(r.connector.History(t.Context(), conversation(general), channel.Look{After: "1.000000", Limit: 10}))(t)
+	}
+	check.EqualAll(t, "what is there", page().There, []string{root, edited, help})
+	odd.Store(edited)
+	check.That(t, page().There == nil && len(page().Said) == 1, "a page that cannot be read whole may delete messages: %+v", page())
+	r.w.Delete(general, help)
+	r.w.Delete(general, edited)
+	r.w.Delete(general, reply)
+	r.w.Delete(general, root)
+	check.That(t, page().There != nil && len(page().There) == 0, "an empty page says %q is there", page().There)
+	check.Equal(t, "how often the model was asked", len(r.Model.Requests()), 0)
 }

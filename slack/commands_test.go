@@ -5,6 +5,7 @@ package slack
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,10 +17,9 @@ import (
 
 // again sends a command or a press once more, as after a lost acknowledgement.
 func (r *rig) again(kind string) {
-	all := r.w.Deliveries()
-	for i := len(all) - 1; i >= 0; i-- {
-		if all[i].Kind == kind {
-			r.w.Sockets()[0].SendRaw(fmt.Sprintf(`{"type":%q,"envelope_id":"again","payload":%s}`, kind, all[i].Payload))
+	for _, d := range slices.Backward(r.w.Deliveries()) {
+		if d.Kind == kind {
+			r.w.Sockets()[0].SendRaw(fmt.Sprintf(`{"type":%q,"envelope_id":"again","payload":%s}`, kind, d.Payload))
 			return
 		}
 	}
@@ -29,7 +29,7 @@ func (r *rig) again(kind string) {
 // command has somebody run a command, and returns what they alone are told.
 func (r *rig) command(channelID, who, text string) string {
 	r.T.Helper()
-	n := len(r.private(channelID, who))
+	n := len(r.own(channelID, who))
 	r.w.Command(channelID, who, "/cairn", text)
 	return r.told(channelID, who, n+1).Shown()
 }
@@ -69,7 +69,7 @@ func TestAFailedAnswerOfACommandIsGivenOnce(t *testing.T) {
 			r.eventually("it is answered, or given up", func() bool {
 				return strings.Count(r.Log.String(), "command_failed") == gone+1-c.answers && len(r.w.Calls(c.fault.Of)) == before+c.calls+i
 			})
-			check.Len(t, fmt.Sprintf("answers after %+v", c.fault), append(r.own(general), r.private(general, ann)...), answers)
+			check.Len(t, fmt.Sprintf("answers after %+v", c.fault), append(r.own(general), r.own(general, ann)...), answers)
 		}
 	}
 	for _, m := range r.own(general) {
@@ -94,46 +94,22 @@ func TestSlashCommands(t *testing.T) {
 	check.Contains(t, "what an unknown one is answered", unknown, "/cairn memories")
 	r.w.Command(general, ann, "/cairn", "stop")
 	r.eventually("one that others should see is answered for all", func() bool { return len(r.said(general)) == 1 })
-	check.Len(t, "answers, of which a repeated command has but one", r.private(general, ann), 8)
+	check.Len(t, "answers, of which a repeated command has but one", r.own(general, ann), 8)
 	r.eventually("all are acknowledged", r.acknowledged)
+	dm := r.w.DM(ann)
+	for i := range 8 {
+		r.w.Say(slacktest.Post{Channel: dm, User: ann, Text: strings.Repeat(fmt.Sprint("Fact ", i, " is that it rains. "), 40)})
+		r.awaitAnswers(dm, i+1)
+	}
+	r.w.Command(dm, ann, "/cairn", "compact")
+	r.eventually("the end of what it began takes the place of the answer", func() bool {
+		m := r.own(dm, ann)
+		return len(m) == 1 && m[0].Edits == 1 && strings.Contains(m[0].Shown(), "Summarized")
+	})
 	check.Lacks(t, "the log", r.Log.String(), r.opts.BotToken, r.opts.AppToken, "/respond/", "ticket=")
 }
 
-// Slack has no /compact: it refuses to send it.
-func TestCommandsAreSpelledAsSlackHasThem(t *testing.T) {
-	r, general, ann := town(t, slacktest.Options{}, answerN)
-	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "the root"})
-	r.begin()
-	bare := regexp.MustCompile(`(^|\W)/[a-z]`)
-	tell := func(text string) string { return r.command(general, ann, text) }
-	tell("remember the note says /stop and /cairn")
-	for text, want := range map[string]string{
-		"help": "/cairn compact [focus]", "forget": "/cairn forget me deletes", "optout": "/cairn optout off reverts this",
-		"settings": "/cairn settings is only for people", "memories": "the note says /stop and /cairn",
-	} {
-		got := tell(text)
-		found := bare.MatchString(strings.ReplaceAll(got, "/cairn", ""))
-		check.That(t, strings.Contains(got, want) && (text == "memories" || !found), "/cairn %s says %q, want %q and no bare command", text, got, want)
-	}
-	check.Contains(t, "/cairn forget says", tell("forget 1"), "says /stop and", "/cairn memories restore 1 brings it back")
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "/expand"})
-	r.eventually("it is answered", func() bool { return len(r.own(general)) == 1 })
-	check.Contains(t, "in a thread it says", r.own(general)[0].Text, " /expand 12", "as @")
-
-	// That somebody lacks the rights is no news for all.
-	check.Equal(t, "/cairn pause says", tell("pause"), "/cairn pause is only for people who manage this place. Ask one of them.")
-	n := len(r.private(general, ann))
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "/pause"})
-	check.Contains(t, "/pause says", r.told(general, ann, n+1).Shown(), "pause is only for people who manage")
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "/pause"})
-	m := r.told(general, ann, n+2)
-	check.That(t, m.Thread == root && strings.Contains(m.Shown(), "/pause is only for people who manage"), "/pause in a thread: %+v", m)
-	check.Len(t, "what all read", r.own(general), 1)
-	dm := r.w.DM(ann) // alone with the bot everybody manages the place
-	check.Contains(t, "the result", r.command(dm, ann, "unpin 1"), "not pinned")
-}
-
-func TestACommandAsAMessage(t *testing.T) {
+func TestCommandsAreMessagesOrSpelledAsSlackHasThem(t *testing.T) {
 	r, general, ann := town(t, slacktest.Options{}, answerN)
 	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "the root"})
 	r.begin()
@@ -146,6 +122,35 @@ func TestACommandAsAMessage(t *testing.T) {
 	r.stored(conversation(general, root), "user: hello", "assistant: answer 1", "user: /etc/passwd is what?", "assistant: answer 2")
 	said := check.Must(r.connector.History(t.Context(), conversation(general, root), channel.Look{After: root, Limit: 100}))(t).Said
 	check.Len(t, "what is read later, of which it is no part", said, 2)
+
+	// Slack has no /compact: it refuses to send it.
+	bare := regexp.MustCompile(`(^|\W)/[a-z]`)
+	tell := func(text string) string { return r.command(general, ann, text) }
+	tell("remember the note says /stop and /cairn")
+	for text, want := range map[string]string{
+		"help": "/cairn compact [focus]", "forget": "/cairn forget me deletes", "optout": "/cairn optout off reverts this",
+		"settings": "/cairn settings is only for people", "memories": "the note says /stop and /cairn",
+	} {
+		got := tell(text)
+		found := bare.MatchString(strings.ReplaceAll(got, "/cairn", ""))
+		check.That(t, strings.Contains(got, want) && (text == "memories" || !found), "/cairn %s says %q, want %q and no bare command", text, got, want)
+	}
+	check.Contains(t, "/cairn forget says", tell("forget 2"), "says /stop and", "/cairn memories restore 2 brings it back")
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "/expand"})
+	r.eventually("it is answered", func() bool { return len(r.own(general)) == 4 })
+	check.Contains(t, "in a thread it says", r.own(general)[3].Text, " /expand 12", "as @")
+
+	// That somebody lacks the rights is no news for all.
+	check.Equal(t, "/cairn pause says", tell("pause"), "/cairn pause is only for people who manage this place. Ask one of them.")
+	n := len(r.own(general, ann))
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "/pause"})
+	check.Contains(t, "/pause says", r.told(general, ann, n+1).Shown(), "pause is only for people who manage")
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "/pause"})
+	m = r.told(general, ann, n+2)
+	check.That(t, m.Thread == root && strings.Contains(m.Shown(), "/pause is only for people who manage"), "/pause in a thread: %+v", m)
+	check.Len(t, "what all read", r.own(general), 4)
+	dm := r.w.DM(ann) // alone with the bot everybody manages the place
+	check.Contains(t, "the result", r.command(dm, ann, "unpin 1"), "not pinned")
 }
 
 func TestListsHavePages(t *testing.T) {
@@ -154,9 +159,9 @@ func TestListsHavePages(t *testing.T) {
 		r.run(general, ann, fmt.Sprintf("/remember thing %d of them", i+1))
 	}
 	r.command(general, ann, "memories")
-	list := r.private(general, ann)[0]
+	list := r.own(general, ann)[0]
 	page := regexp.MustCompile(`\(page (\d) of 3\)`)
-	newest := func() slacktest.Message { return r.private(general, ann)[0] }
+	newest := func() slacktest.Message { return r.own(general, ann)[0] }
 	turn := func(action, want string) {
 		t.Helper()
 		r.w.Press(general, list.TS, ann, actionPrefix+action)
@@ -171,10 +176,7 @@ func TestListsHavePages(t *testing.T) {
 	r.again("interactive")
 	turn("previous", "1")
 	check.Equal(t, "edits for one press and a repeated one", newest().Edits-edits, 1)
-	check.Equal(t, "messages for one list", len(r.private(general, ann)), 1)
-	for _, complaint := range r.w.Complaints() {
-		check.Contains(t, "what Slack complains of", complaint, `"again"`) // that envelope was the test's own
-	}
+	check.Equal(t, "messages for one list", len(r.own(general, ann)), 1)
 
 	t.Run("that are shortened until Slack takes them", func(t *testing.T) {
 		for _, letter := range []string{"x", "語", "<", `"`, "@here"} {
@@ -191,19 +193,5 @@ func TestListsHavePages(t *testing.T) {
 			}
 			check.Contains(t, "a page of "+letter, shown, "(page 1 of 2)")
 		}
-	})
-}
-
-func TestTheEndOfWhatACommandBeganTakesItsPlace(t *testing.T) {
-	r, _, ann := connectedRig(t, slacktest.Options{}, answerN)
-	dm := r.w.DM(ann)
-	for i := range 8 {
-		r.w.Say(slacktest.Post{Channel: dm, User: ann, Text: strings.Repeat(fmt.Sprint("Fact ", i, " is that it rains. "), 40)})
-		r.awaitAnswers(dm, i+1)
-	}
-	r.w.Command(dm, ann, "/cairn", "compact")
-	r.eventually("the end takes the place of the answer", func() bool {
-		m := r.private(dm, ann)
-		return len(m) == 1 && m[0].Edits == 1 && strings.Contains(m[0].Shown(), "Summarized")
 	})
 }

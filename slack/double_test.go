@@ -3,6 +3,7 @@
 package slack
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -29,9 +30,7 @@ type double struct {
 func newDouble(t *testing.T, o slacktest.Options) *double {
 	t.Helper()
 	t.Parallel()
-	if o.AckWithin == 0 {
-		o.AckWithin = soon
-	}
+	o.AckWithin = cmp.Or(o.AckWithin, soon)
 	d, transport := &double{Server: slacktest.New(o), t: t}, &http.Transport{}
 	t.Cleanup(d.Close)
 	t.Cleanup(transport.CloseIdleConnections)
@@ -42,69 +41,58 @@ func newDouble(t *testing.T, o slacktest.Options) *double {
 	return d
 }
 
-// send posts, edits or deletes; the result is Slack's error code, empty if there is none.
+// send posts, edits or deletes; the result is Slack's error code, or taken.
 func (d *double) send(channelID string, options ...slackgo.MsgOption) string {
 	_, _, _, err := d.api.SendMessage(channelID, options...)
-	return codeOrText(err)
+	return fmt.Sprint(err)
 }
 
-func codeOrText(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
-}
+const taken = "<nil>" // no error
 
 func TestPostingIsAsStrictAsSlack(t *testing.T) {
 	d := newDouble(t, slacktest.Options{})
 	elsewhere := d.AddChannel("elsewhere", d.ann)
 	d.Leave(elsewhere, slacktest.BotUserID)
 	parent := d.Say(slacktest.Post{Channel: d.general, User: d.ann, Text: "a question"})
-	section := func(n int) slackgo.Block {
-		return slackgo.NewSectionBlock(slackgo.NewTextBlockObject("mrkdwn", strings.Repeat("x", n), false, false), nil, nil)
-	}
-	blocks := func(n int, b slackgo.Block) slackgo.MsgOption {
-		return slackgo.MsgOptionBlocks(slices.Repeat([]slackgo.Block{b}, n)...)
+	sections := func(n, size int) slackgo.MsgOption {
+		text := slackgo.NewTextBlockObject("mrkdwn", strings.Repeat("x", size), false, false)
+		return slackgo.MsgOptionBlocks(slices.Repeat([]slackgo.Block{slackgo.NewSectionBlock(text, nil, nil)}, n)...)
 	}
 	text := func(n int) slackgo.MsgOption { return slackgo.MsgOptionText(strings.Repeat("é", n), false) }
 	markdown := func(n int) slackgo.MsgOption { return slackgo.MsgOptionMarkdownText(strings.Repeat("é", n)) }
 	metadata := slackgo.MsgOptionMetadata(slackgo.SlackMetadata{EventPayload: map[string]any{"k": 1}})
-	for claim, c := range map[string]struct {
-		channel string
-		options []slackgo.MsgOption
-		refusal string
-	}{
-		"a text is taken":                             {d.general, []slackgo.MsgOption{text(4000)}, ""},
-		"an unknown channel is refused":               {"C9", []slackgo.MsgOption{text(1)}, "channel_not_found"},
-		"a channel without the app is refused":        {elsewhere, []slackgo.MsgOption{text(1)}, "not_in_channel"},
-		"an unknown thread is refused":                {d.general, []slackgo.MsgOption{text(1), slackgo.MsgOptionTS("1.000000")}, "thread_not_found"},
-		"nothing to say is refused":                   {d.general, []slackgo.MsgOption{slackgo.MsgOptionText(" ", false)}, "no_text"},
-		"12 000 of markdown_text are taken":           {d.general, []slackgo.MsgOption{markdown(12_000)}, ""},
-		"12 001 of markdown_text are refused":         {d.general, []slackgo.MsgOption{markdown(12_001)}, "msg_too_long"},
-		"markdown_text beside a text is refused":      {d.general, []slackgo.MsgOption{text(1), markdown(1)}, "markdown_text_conflict"},
-		"a section of 3 000 is taken":                 {d.general, []slackgo.MsgOption{blocks(1, section(3000))}, ""},
-		"a section of 3 001 is refused":               {d.general, []slackgo.MsgOption{blocks(1, section(3001))}, "invalid_blocks"},
-		"an empty section is refused":                 {d.general, []slackgo.MsgOption{blocks(1, section(0))}, "invalid_blocks"},
-		"50 blocks are taken":                         {d.general, []slackgo.MsgOption{blocks(50, section(1))}, ""},
-		"51 blocks are refused":                       {d.general, []slackgo.MsgOption{blocks(51, section(1))}, "invalid_blocks"},
-		"metadata without an event_type are refused":  {d.general, []slackgo.MsgOption{text(1), metadata}, "invalid_metadata_schema"},
-		"an edit of what the app did not say":         {d.general, []slackgo.MsgOption{text(1), slackgo.MsgOptionUpdate(parent)}, "cant_update_message"},
-		"an edit of what nobody said":                 {d.general, []slackgo.MsgOption{text(1), slackgo.MsgOptionUpdate("1.000000")}, "message_not_found"},
-		"a deletion of what the app did not say":      {d.general, []slackgo.MsgOption{slackgo.MsgOptionDelete(parent)}, "cant_delete_message"},
-		"an ephemeral message for somebody elsewhere": {d.general, []slackgo.MsgOption{text(1), slackgo.MsgOptionPostEphemeral("U9")}, "user_not_in_channel"},
+	for claim, options := range map[string][]slackgo.MsgOption{
+		taken + ": a text":                                                 {text(4000)},
+		"thread_not_found: an unknown thread":                              {text(1), slackgo.MsgOptionTS("1.000000")},
+		"no_text: nothing to say":                                          {slackgo.MsgOptionText(" ", false)},
+		taken + ": 12 000 of markdown_text":                                {markdown(12_000)},
+		"msg_too_long: 12 001 of markdown_text":                            {markdown(12_001)},
+		"markdown_text_conflict: markdown_text beside a text":              {text(1), markdown(1)},
+		taken + ": a section of 3 000":                                     {sections(1, 3000)},
+		"invalid_blocks: a section of 3 001":                               {sections(1, 3001)},
+		"invalid_blocks: an empty section":                                 {sections(1, 0)},
+		taken + ": 50 blocks":                                              {sections(50, 1)},
+		"invalid_blocks: 51 blocks":                                        {sections(51, 1)},
+		"invalid_metadata_schema: metadata without an event_type":          {text(1), metadata},
+		"cant_update_message: an edit of what the app did not say":         {text(1), slackgo.MsgOptionUpdate(parent)},
+		"message_not_found: an edit of what nobody said":                   {text(1), slackgo.MsgOptionUpdate("1.000000")},
+		"cant_delete_message: a deletion of what the app did not say":      {slackgo.MsgOptionDelete(parent)},
+		"user_not_in_channel: an ephemeral message for somebody elsewhere": {text(1), slackgo.MsgOptionPostEphemeral("U9")},
 	} {
-		check.Equal(t, claim, d.send(c.channel, c.options...), c.refusal)
+		check.HasPrefix(t, "what is expected", claim, d.send(d.general, options...)+": ")
 	}
+	check.Equal(t, "an unknown channel", d.send("C9", text(1)), "channel_not_found")
+	check.Equal(t, "a channel without the app", d.send(elsewhere, text(1)), "not_in_channel")
 	check.Len(t, "complaints", d.Complaints(), 0)
 	own := d.Posted()[0].TS
 	check.Equal(t, "an edit beyond 4 000", d.send(d.general, text(4001), slackgo.MsgOptionUpdate(own)), "msg_too_long")
-	check.Equal(t, "a long text", d.send(d.general, slackgo.MsgOptionText("<!here>"+strings.Repeat("x", 40_000), false)), "")
+	check.Equal(t, "a long text", d.send(d.general, slackgo.MsgOptionText("<!here>"+strings.Repeat("x", 40_000), false)), taken)
 	check.Len(t, "complaints of a call to everybody and a long text", d.Complaints(), 2)
 
 	url := d.Command(d.general, d.ann, "/weather", "Oslo")
 	for n := range 6 { // a response_url works five times
 		refusal := d.send(d.general, slackgo.MsgOptionText("rain", false), slackgo.MsgOptionResponseURL(url, slackgo.ResponseTypeEphemeral))
-		check.Equal(t, fmt.Sprint("refused is response ", n), refusal != "", n == 5)
+		check.Equal(t, fmt.Sprint("refused is response ", n), refusal != taken, n == 5)
 	}
 }
 
@@ -143,16 +131,16 @@ func TestStreamsAreAsStrictAsSlack(t *testing.T) {
 	text := slackgo.MsgOptionMarkdownText
 	start := func(channelID string, options ...slackgo.MsgOption) (ts, refusal string) {
 		_, ts, err := d.api.StartStream(channelID, options...)
-		return ts, codeOrText(err)
+		return ts, fmt.Sprint(err)
 	}
 	do := func(what func(channelID, ts string, options ...slackgo.MsgOption) (string, string, error), ts string, options ...slackgo.MsgOption) string {
 		_, _, err := what(d.general, ts, options...)
-		return codeOrText(err)
+		return fmt.Sprint(err)
 	}
 	_, refusal := start(d.general, slackgo.MsgOptionTS(asked))
 	check.Equal(t, "a channel wants the recipient", refusal, "missing_recipient_user_id")
 	_, refusal = start(dm, slackgo.MsgOptionTS(d.Say(slacktest.Post{Channel: dm, User: d.ann, Text: "explain"})))
-	check.Equal(t, "a DM does not", refusal, "")
+	check.Equal(t, "a DM does not", refusal, taken)
 	_, refusal = start(d.general, recipient)
 	check.Equal(t, "a stream that answers no message", refusal, "invalid_arguments")
 
@@ -160,11 +148,11 @@ func TestStreamsAreAsStrictAsSlack(t *testing.T) {
 	check.Equal(t, "status", d.Status(d.general, asked), "thinks")
 	ts, _ := start(d.general, recipient, slackgo.MsgOptionTS(asked), text("one "))
 	check.Equal(t, "status", d.Status(d.general, asked), "")
-	check.Equal(t, "more", do(d.api.AppendStream, ts, text("two ")), "")
+	check.Equal(t, "more", do(d.api.AppendStream, ts, text("two ")), taken)
 	check.Equal(t, "an edit meanwhile", d.send(d.general, slackgo.MsgOptionText("x", false), slackgo.MsgOptionUpdate(ts)), "streaming_state_conflict")
 	check.Equal(t, "deleted while open", d.send(d.general, slackgo.MsgOptionDelete(ts)), "cant_delete_message")
 	check.Equal(t, "too much", do(d.api.AppendStream, ts, text(strings.Repeat("x", 12_000))), "msg_too_long")
-	check.Equal(t, "the end", do(d.api.StopStream, ts, text("three")), "")
+	check.Equal(t, "the end", do(d.api.StopStream, ts, text("three")), taken)
 	check.Equal(t, "afterwards", do(d.api.AppendStream, ts, text("four")), "message_not_in_streaming_state")
 	for _, m := range d.Posted() {
 		check.That(t, m.TS != ts || m.Shown() == "one two three" && m.Thread == asked && !m.Streaming, "%+v", m)
@@ -172,7 +160,7 @@ func TestStreamsAreAsStrictAsSlack(t *testing.T) {
 	ts, _ = start(d.general, recipient, slackgo.MsgOptionTS(asked), text("one"))
 	d.EndStream(d.general, ts)
 	check.Equal(t, "after Slack has ended it", do(d.api.AppendStream, ts, text("two")), "message_not_in_streaming_state")
-	check.Equal(t, "deleted after the end", d.send(d.general, slackgo.MsgOptionDelete(ts)), "")
+	check.Equal(t, "deleted after the end", d.send(d.general, slackgo.MsgOptionDelete(ts)), taken)
 	ts, _ = start(d.general, recipient, slackgo.MsgOptionTS(asked))
 	d.StopStream(d.general, ts)
 	check.Equal(t, "after a person has ended it", do(d.api.AppendStream, ts, text("more")), "stopped_by_user")
@@ -182,32 +170,31 @@ func TestHistoriesAndFaultsOfTheDouble(t *testing.T) {
 	d := newDouble(t, slacktest.Options{})
 	said := d.Burst(150, slacktest.Post{Channel: d.general, User: d.ann, Text: "message"})
 	d.Say(slacktest.Post{Channel: d.general, User: d.ann, Text: "reply", Thread: said[0]})
-	for _, c := range []struct {
-		p             slackgo.GetConversationHistoryParameters
-		n             int
-		first, refuse string
-	}{
-		{p: slackgo.GetConversationHistoryParameters{Oldest: said[10], Latest: said[13]}, n: 2, first: said[12]},
-		{p: slackgo.GetConversationHistoryParameters{Oldest: said[10], Limit: 1}, n: 1, first: said[149]}, // the newest come first
-		{p: slackgo.GetConversationHistoryParameters{Oldest: "yesterday"}, refuse: "invalid_ts_oldest"},
-		{p: slackgo.GetConversationHistoryParameters{Limit: 1000}, refuse: "invalid_limit"},
+	for want, p := range map[string]slackgo.GetConversationHistoryParameters{
+		"2 from " + said[12] + ", more: false": {Oldest: said[10], Latest: said[13]},
+		"1 from " + said[149] + ", more: true": {Oldest: said[10], Limit: 1}, // the newest come first
+		"invalid_ts_oldest":                    {Oldest: "yesterday"},
+		"invalid_limit":                        {Limit: 1000},
 	} {
-		c.p.ChannelID = d.general
-		page, err := d.api.GetConversationHistory(&c.p)
-		check.Equal(t, "the refusal", codeOrText(err), c.refuse)
-		check.That(t, err != nil || len(page.Messages) == c.n && page.Messages[0].Timestamp == c.first && page.HasMore == (c.p.Limit == 1), "%+v: %v", c, page)
+		p.ChannelID = d.general
+		page, err := d.api.GetConversationHistory(&p)
+		got := fmt.Sprint(err)
+		if err == nil {
+			got = fmt.Sprintf("%d from %s, more: %v", len(page.Messages), page.Messages[0].Timestamp, page.HasMore)
+		}
+		check.Equal(t, fmt.Sprintf("the history %+v", p), got, want)
 	}
 
 	post := func() string { return d.send(d.general, slackgo.MsgOptionText("x", false)) }
 	d.Fail(slacktest.Fault{Cut: true})
-	check.That(t, post() != "" && len(d.Posted()) == 0, "a cut answer took effect")
+	check.That(t, post() != taken && len(d.Posted()) == 0, "a cut answer took effect")
 	d.Fail(slacktest.Fault{Cut: true, Body: `{"ok":tr`, Done: true})
 	check.That(t, post() == io.ErrUnexpectedEOF.Error() && len(d.Posted()) == 1, "a cut answer took no effect")
 	d.Fail(slacktest.Fault{Of: "chat.postMessage", Error: "fatal_error", Skip: 1, Times: 2})
-	check.EqualAll(t, "a fault skips, counts and ends", []string{post(), post(), post(), post()}, []string{"", "fatal_error", "fatal_error", ""})
+	check.EqualAll(t, "a fault skips, counts and ends", []string{post(), post(), post(), post()}, []string{taken, "fatal_error", "fatal_error", taken})
 	d.Fail(slacktest.Fault{Status: 500, Times: -1})
 	d.Clear()
-	check.Equal(t, "healed", post(), "")
+	check.Equal(t, "healed", post(), taken)
 }
 
 // envelope is what of an envelope these tests read.

@@ -48,7 +48,6 @@ func TestAReplyIsShownWhileItIsWritten(t *testing.T) {
 				check.Contains(t, "it is marked", string(own[0].Metadata), `"reply":"r1"`)
 			})
 		}
-		r.uncomplaining()
 	})
 }
 
@@ -161,11 +160,11 @@ func TestTwoAnswersInOneThreadKeepApart(t *testing.T) {
 	said := r.said(q.channel)
 	slices.Sort(said)
 	check.EqualAll(t, "said", said, []string{"One two.", "Two three."})
-	r.uncomplaining()
 }
 
-// After a failed attempt at an answer comes another one, or a sentence that says so.
-func TestCancelTakesBackWhatWasShown(t *testing.T) {
+// After a failed attempt at an answer comes another one, or a sentence that says so. A young bot looks for what an
+// earlier process has shown of an answer.
+func TestWhatIsNoAnswerTakesOverNone(t *testing.T) {
 	both(t, func(t *testing.T, r *rig, inThread bool) {
 		q := r.question(inThread)
 		w := r.replying(q)
@@ -178,6 +177,12 @@ func TestCancelTakesBackWhatWasShown(t *testing.T) {
 		r.eventually("all is gone", func() bool { return !sign() })
 		r.send(r.reply(q), piece("That did not work."))
 		r.answered(q.channel, "That did not work.")
+
+		q = r.question(inThread)
+		w = r.replying(q)
+		r.send(r.reply(q), channel.Piece{Reply: "shortened-1", Parts: 1, Text: "(too long)", To: q.to, Failure: true})
+		r.send(w, piece("One two."))
+		r.answered(q.channel, "One two.", "(too long)")
 	})
 }
 

@@ -222,3 +222,55 @@ func TestConversationsAreListedByTheirNames(t *testing.T) {
 		return slices.Equal(names, want)
 	})
 }
+
+func TestEventsThatSayLittle(t *testing.T) {
+	r, general, ann := connectedRig(t, slacktest.Options{}, answerN)
+	name := conversation(general)
+	say := func(text string) string { return r.w.Say(slacktest.Post{Channel: general, User: ann, Text: text}) }
+	change := func(ts string, at time.Time, fields map[string]any) {
+		message := map[string]any{"type": "message", "user": ann, "ts": ts}
+		maps.Copy(message, fields)
+		r.w.Emit(map[string]any{"type": "message", "subtype": "message_changed", "hidden": true, "channel": general, "ts": tsOf(at), "message": message})
+	}
+	remove := func(ts string) { // which does not say what was there
+		r.w.Emit(map[string]any{"type": "message", "subtype": "message_deleted", "hidden": true, "channel": general, "ts": tsOf(time.Now()), "deleted_ts": ts})
+	}
+	ts := say("on Monday")
+	r.stored(name, "user: on Monday")
+	second := time.Unix(timeOf(ts).Unix()+1, 0)
+	for i, text := range []string{"on Tuesday", "on Friday"} { // edits within one second
+		change(ts, second.Add(time.Duration(i+1)*100*time.Millisecond), map[string]any{"text": text, "edited": map[string]any{"user": ann, "ts": tsOf(second)}})
+		r.stored(name, "user: "+text)
+	}
+	ts = say("at noon")
+	r.stored(name, "user: on Friday", "user: at noon")
+	change(ts, time.Now(), map[string]any{"text": "at nine", "edited": map[string]any{"user": ann, "ts": tsOf(time.Now())}, "blocks": 7}) // a form that is not known
+	r.stored(name, "user: on Friday", "user: at nine")
+	ts = r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "a secret", Untold: true})
+	remove(ts) // before it comes
+	r.w.Emit(map[string]any{"type": "message", "channel": general, "user": ann, "text": mention + "a secret", "ts": ts})
+	root := say("root")
+	reply := r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "forget this"})
+	r.stored(conversation(general, root), "user: forget this")
+	remove(reply)
+	remove(root)
+	r.stored(conversation(general, root))
+	r.stored(name, "user: on Friday", "user: at nine")
+	id := r.w.Emit(map[string]any{"type": "sky_fell", "channel": general, "severity": 7})
+	odd := r.w.Emit(map[string]any{"type": "message", "channel": general, "user": ann, "ts": "1700000000.000100", "text": mention + "odd", "blocks": 7, "attachments": "none"})
+	r.w.Sockets()[0].SendRaw(`{"type":"surprise"}`)
+	r.w.Sockets()[0].SendRaw(`not even JSON`)
+	r.answered(general, "answer 1")
+	for _, d := range r.w.Deliveries() {
+		unknown := d.EventID == id || d.EventID == odd
+		check.That(t, !unknown || !d.Acked.IsZero() && d.Attempt == 0, "attempt %d of %s: acknowledged %v", d.Attempt, d.Payload, !d.Acked.IsZero())
+	}
+	// A reply to the bot may not say whose message it answers.
+	r.w.Emit(map[string]any{"type": "message", "channel": general, "user": ann, "ts": tsOf(time.Now()), "thread_ts": r.own(general)[0].TS, "text": "really?"})
+	r.awaitAnswers(general, 2)
+	m := map[string]any{"type": "message", "subtype": "something_new", "channel": general, "user": ann, "ts": tsOf(time.Now()), "text": mention + "and?"}
+	r.w.Emit(m) // is dropped, but not the mention
+	m["type"], m["subtype"] = "app_mention", ""
+	r.w.Emit(m)
+	r.awaitAnswers(general, 3)
+}

@@ -26,8 +26,7 @@ import (
 
 func TestAnswersWhoAddressesIt(t *testing.T) {
 	r, general, ann := town(t, slacktest.Options{}, answerN)
-	bob := r.w.AddUser("bob")
-	private, dm := r.w.AddPrivateChannel("board", ann, slacktest.BotUserID), r.w.DM(ann)
+	bob, private, dm := r.w.AddUser("bob"), r.w.AddPrivateChannel("board", ann, slacktest.BotUserID), r.w.DM(ann)
 	r.w.Join(general, bob)
 	r.begin()
 	memory.In(r.Store).Share(true)
@@ -66,7 +65,6 @@ func TestAnswersWhoAddressesIt(t *testing.T) {
 		_, here, err := memory.Of(c).Shared(t.Context())
 		check.That(t, err == nil && here == want, "who may read is stored: %s shares its memories: %v, %v", id, here, err)
 	}
-	r.uncomplaining()
 }
 
 // TestAFileIsReadUpToItsLimit: however long it is, and however small it was sent.
@@ -100,22 +98,20 @@ func TestWhoMayReadAPlace(t *testing.T) {
 	channelPlace := channel.Place{Connector: Name, Server: "T1", Channel: "C1"}
 	thread := channelPlace
 	thread.Thread = "1.2"
-	for _, c := range []struct {
-		claim, payload  string
-		channel, thread channel.Audience
-	}{
-		{"a public channel is everybody's, and so are its threads", `{"event":{"channel_type":"channel"}}`, channel.ServerWide, channel.ServerWide},
-		{"a private one is its members'", `{"event":{"channel_type":"group"}}`, channel.Members, channel.ChannelWide},
-		{"so is a group's direct message", `{"event":{"channel_type":"mpim"}}`, channel.Members, channel.ChannelWide},
-		{"and a direct message", `{"event":{"channel_type":"im"}}`, channel.Members, channel.ChannelWide},
-		{"what another organisation reads too is no public channel", `{"is_ext_shared_channel":true,"event":{"channel_type":"channel"}}`, channel.Members, channel.ChannelWide},
-		{"what is not told is not known", `{"event":{"type":"app_mention"}}`, "", ""},
-		{"nor is what cannot be read", `{"is_ext_shared_channel":"yes","event":{"channel_type":"channel"}}`, "", ""},
-		{"a kind that nobody knows is private", `{"event":{"channel_type":"forum"}}`, channel.Members, channel.ChannelWide},
+	threads := map[channel.Audience]channel.Audience{channel.ServerWide: channel.ServerWide, channel.Members: channel.ChannelWide}
+	for payload, want := range map[string]channel.Audience{
+		`{"event":{"channel_type":"channel"}}`:                               channel.ServerWide,
+		`{"event":{"channel_type":"group"}}`:                                 channel.Members,
+		`{"event":{"channel_type":"mpim"}}`:                                  channel.Members,
+		`{"event":{"channel_type":"im"}}`:                                    channel.Members,
+		`{"event":{"channel_type":"forum"}}`:                                 channel.Members, // a kind that nobody knows is private
+		`{"is_ext_shared_channel":true,"event":{"channel_type":"channel"}}`:  channel.Members, // another organisation reads it too
+		`{"event":{"type":"app_mention"}}`:                                   "",              // what is not told is not known
+		`{"is_ext_shared_channel":"yes","event":{"channel_type":"channel"}}`: "",              // nor is what cannot be read
 	} {
-		kind := kindOf([]byte(c.payload))
-		check.Equal(t, c.claim+": the channel", audience(kind, channelPlace), c.channel)
-		check.Equal(t, c.claim+": a thread", audience(kind, thread), c.thread)
+		kind := kindOf([]byte(payload))
+		check.Equal(t, payload+" is a channel for", audience(kind, channelPlace), want)
+		check.Equal(t, payload+" has threads for", audience(kind, thread), threads[want])
 	}
 }
 
@@ -194,12 +190,7 @@ func TestABurstStaysInOrder(t *testing.T) {
 	const n = 250 // more than a batch of a queue
 	r.w.Burst(n, slacktest.Post{Channel: general, User: ann, Text: "line"})
 	r.eventually("all are acknowledged", r.acknowledged)
-	r.Idle(conversation(general))
-	all := r.Transcript(conversation(general))
-	check.Len(t, "messages", all, n)
-	for i, m := range all {
-		check.Require(t, m.Text == fmt.Sprintf("line #%d", i+1), "message %d is %q", i+1, m.Text)
-	}
+	r.stored(conversation(general), numbered("user: line #", n)...)
 }
 
 func TestADiskThatTakesNothing(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/url"
 	"os"
@@ -39,7 +40,6 @@ func TestAFrozenSocketIsReplaced(t *testing.T) {
 	r.eventually("there is another socket", func() bool { open := r.w.Sockets(); return len(open) == 1 && open[0] != old })
 	r.ask(general, ann, 3)
 	check.Len(t, "what is stored", r.Transcript(conversation(general)), 6)
-	r.uncomplaining()
 }
 
 // Slack repeats no commands and no presses of buttons. Nothing was missed, so no history is read.
@@ -56,7 +56,6 @@ func TestASocketIsReadUntilAnotherReplacesIt(t *testing.T) {
 	check.Len(t, "lists of channels to look for what was missed", r.w.Calls("users.conversations"), 0)
 	check.Equal(t, "sockets were asked for", r.w.Seen("apps.connections.open"), asked+1)
 	check.Equal(t, "how often the first connection is told", strings.Count(r.Log.String(), `level=INFO msg=connected connector=slack as=app`), 1)
-	r.uncomplaining()
 }
 
 // A connector that lives for months connects again and again. This runs alone: goroutines of other tests would be counted too.
@@ -90,25 +89,21 @@ func TestReconnectingLeavesNothingBehind(t *testing.T) {
 
 func TestAnErrorThatOnlyAPersonCanFixEndsRun(t *testing.T) {
 	const bot, app = slacktest.BotToken, slacktest.AppToken
-	for claim, c := range map[string]struct {
-		bot, app string
-		fault    slacktest.Fault
-		want     string
-	}{
-		"an unknown bot token":         {"xoxb-other", app, slacktest.Fault{}, "OAuth & Permissions → Bot User OAuth Token"},
-		"an app token nobody knows":    {bot, "xapp-other", slacktest.Fault{}, "App-Level Tokens"},
-		"another kind of app token":    {bot, "xoxp-other", slacktest.Fault{}, "connections:write"},
-		"a revoked token":              {bot, app, slacktest.Fault{Of: "auth.test", Error: "token_revoked"}, "token_revoked"},
-		"a workspace that was deleted": {bot, app, slacktest.Fault{Of: "auth.test", Error: "account_inactive"}, "Bot User OAuth Token"},
-		"an app token without a scope": {bot, app, slacktest.Fault{Of: "apps.connections.open", Error: "missing_scope"}, "connections:write"},
-		"a scope it cannot do without": {bot, app, slacktest.Fault{}, "lacks the scope chat:write"},
+	for claim, c := range map[string]struct{ bot, app, fault, want string }{
+		"an unknown bot token":         {"xoxb-other", app, "", "OAuth & Permissions → Bot User OAuth Token"},
+		"an app token nobody knows":    {bot, "xapp-other", "", "App-Level Tokens"},
+		"another kind of app token":    {bot, "xoxp-other", "", "connections:write"},
+		"a revoked token":              {bot, app, "auth.test: token_revoked", "token_revoked"},
+		"a workspace that was deleted": {bot, app, "auth.test: account_inactive", "Bot User OAuth Token"},
+		"an app token without a scope": {bot, app, "apps.connections.open: missing_scope", "connections:write"},
+		"a scope it cannot do without": {bot, app, "", "lacks the scope chat:write"},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			lacks, _ := strings.CutPrefix(c.want, "lacks the scope ")
 			server := slacktest.New(slacktest.Options{Scopes: without(lacks)})
 			defer server.Close()
-			if c.fault.Of != "" {
-				server.Fail(c.fault)
+			if method, code, fails := strings.Cut(c.fault, ": "); fails {
+				server.Fail(slacktest.Fault{Of: method, Error: code})
 			}
 			var log check.Buffer
 			s := check.Must(New(Options{BotToken: c.bot, AppToken: c.app, APIBase: server.APIURL, Log: slog.New(slog.NewTextHandler(&log, nil))}))(t)
@@ -179,17 +174,14 @@ func TestTheManifestSwitchesOnWhatIsNeededAndIsTheOneOfTheLink(t *testing.T) {
 }
 
 func TestNewSaysWhatIsMissing(t *testing.T) {
-	for claim, c := range map[string]struct {
-		o    Options
-		want string
-	}{
-		"no bot token":                 {Options{AppToken: "xapp-1"}, "bot token is missing"},
-		"no app-level token":           {Options{BotToken: "xoxb-1"}, "App-Level Tokens"},
-		"tokens in each other's place": {Options{BotToken: "xapp-1", AppToken: "xoxb-1"}, "Bot User OAuth Token"},
-		"a user's token":               {Options{BotToken: "xoxp-1", AppToken: "xapp-1"}, "xoxb-…"},
-		"an address without a scheme":  {Options{BotToken: "xoxb-1", AppToken: "xapp-1", APIBase: "localhost:80"}, "api_base"},
+	for want, o := range map[string]Options{
+		"bot token is missing": {AppToken: "xapp-1"},
+		"App-Level Tokens":     {BotToken: "xoxb-1"},
+		"Bot User OAuth Token": {BotToken: "xapp-1", AppToken: "xoxb-1"}, // in each other's place
+		"xoxb-…":               {BotToken: "xoxp-1", AppToken: "xapp-1"}, // a user's token
+		"api_base":             {BotToken: "xoxb-1", AppToken: "xapp-1", APIBase: "localhost:80"},
 	} {
-		check.ErrorContains(t, claim, check.ErrorOf(New(c.o)), c.want)
+		check.ErrorContains(t, fmt.Sprintf("New of %+v", o), check.ErrorOf(New(o)), want)
 	}
 	s := check.Must(New(Options{BotToken: "any", AppToken: "thing", APIBase: "http://localhost:8080/api"}))(t)
 	check.Equal(t, "the address of a compatible server, which has tokens of its own", s.o.APIBase, "http://localhost:8080/api/")

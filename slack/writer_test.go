@@ -12,6 +12,8 @@ import (
 	"cairn/channel"
 	"cairn/channel/channeltest"
 	"cairn/internal/check"
+	"cairn/llm"
+	"cairn/llm/llmtest"
 	"cairn/slack/slacktest"
 )
 
@@ -131,7 +133,7 @@ func TestAPieceThatCannotBeSent(t *testing.T) {
 	check.Error(t, check.ErrorOf(r.reply(q).Send(t.Context(), piece("lost"))), channel.ErrGone)
 }
 
-func TestALongReplyIsSentInPieces(t *testing.T) {
+func TestWhatIsLongIsSentInPieces(t *testing.T) {
 	r := idle(t)
 	q := r.question(false)
 	text := strings.Repeat("All work and no play. ", 500)
@@ -149,7 +151,11 @@ func TestALongReplyIsSentInPieces(t *testing.T) {
 	}
 	got := strings.Join(r.said(q.channel), "")
 	check.That(t, got == text, "%d characters of %d arrived", len(got), len(text))
-	r.uncomplaining()
+
+	q = r.question(false)
+	text = "May I? " + strings.Repeat("<", 1000) // escaped, it needs several sections
+	r.send(r.connector.Reply(q.name, nil), channel.Piece{Reply: "approve-k3f9x.en", Parts: 1, Text: text, Failure: true})
+	check.Equal(t, "what it asked", entities.Replace(strings.ReplaceAll(r.own(q.channel)[0].Shown(), "\n", "")), text)
 }
 
 // inThread waits until one message of the bot, in this thread, contains a text, and returns it.
@@ -168,9 +174,14 @@ func (r *rig) inThread(channelID, thread, text string) (found slacktest.Message)
 	return found
 }
 
-func TestAQuestionAboutAToolStandsInTheThread(t *testing.T) {
-	r, general, ann := town(t, slacktest.Options{}, channeltest.Add)
-	r.opts.ReplyIn = replyThread
+func TestAQuestionAboutAToolAndTheResultOfATaskStandInTheThread(t *testing.T) {
+	r, general, ann := town(t, slacktest.Options{}, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if strings.Contains(fmt.Sprint(req.Messages), "please add") {
+			return channeltest.Add(ctx, n, req)
+		}
+		return channeltest.Delegate(ctx, n, req)
+	})
+	r.opts.ReplyIn, r.Helper = replyThread, &llmtest.Model{Func: answerN}
 	r.Tools = &channeltest.Box{Approve: channel.ApproveAlways}
 	r.Rules.Access = map[string]channel.Access{Name: {Owners: []string{ann}}}
 	bob := r.w.AddUser("bob")
@@ -200,28 +211,10 @@ func TestAQuestionAboutAToolStandsInTheThread(t *testing.T) {
 			r.inThread(general, asked, "ann allowed the call of calc_add")
 		})
 	}
-	r.uncomplaining()
-}
-
-// TestAQuestionOfAnyLengthIsAsked: escaped arguments need several sections.
-func TestAQuestionOfAnyLengthIsAsked(t *testing.T) {
-	r := idle(t)
-	q := r.question(false)
-	text := "May I? " + strings.Repeat("<", 1000)
-	r.send(r.connector.Reply(q.name, nil), channel.Piece{Reply: "approve-k3f9x.en", Parts: 1, Text: text, Failure: true})
-	check.Equal(t, "what it asked", entities.Replace(strings.ReplaceAll(r.own(q.channel)[0].Shown(), "\n", "")), text)
-	r.uncomplaining()
-}
-
-// A young bot looks for what an earlier process has shown of an answer.
-func TestANoticeDoesNotTakeOverTheAnswer(t *testing.T) {
-	both(t, func(_ *testing.T, r *rig, inThread bool) {
-		q := r.question(inThread)
-		w := r.replying(q)
-		r.send(r.reply(q), channel.Piece{Reply: "shortened-1", Parts: 1, Text: "(too long)", To: q.to, Failure: true})
-		r.send(w, piece("One two."))
-		r.answered(q.channel, "One two.", "(too long)")
-	})
+	general = r.w.AddChannel("tasks", ann)
+	asked := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "count"})
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "by the way"})
+	r.inThread(general, asked, "they say 42")
 }
 
 // The bot may have come to the channel after it, and people ask about it all the same.
@@ -250,5 +243,21 @@ func TestAMessageFromBeforeTheBotCameIsQuotedAtLength(t *testing.T) {
 		} else {
 			check.Contains(t, "the question", text, "replying to ann: ", c.quoted)
 		}
+	}
+}
+
+func TestAHistoryThatTellsOfNoMetadata(t *testing.T) {
+	r, _, _ := connectedRig(t, slacktest.Options{Histories: func(message map[string]any) { delete(message, "metadata") }}, nil)
+	for _, inThread := range []bool{false, true} {
+		q := r.question(inThread)
+		r.send(r.reply(q), channel.Piece{Reply: "r1", Parts: 1, Text: "First answer."})
+		r.w.Fail(slacktest.Fault{Of: "chat.postMessage", Status: 502, Body: "<html>", Done: true})
+		w := r.reply(q)
+		r.send(w, r.doubtful(w, channel.Piece{Reply: "r2", Parts: 1, Text: "Second & last."}))
+		r.answered(q.channel, "First answer.", "Second & last.") // known by its text, and not written over the other
+		r.w.Fail(slacktest.Fault{Of: "chat.postMessage", Status: 502, Body: "<html>"})
+		w = r.reply(q)
+		r.send(w, r.doubtful(w, channel.Piece{Reply: "r3", Parts: 1, Text: "First answer."}))
+		r.answered(q.channel, "First answer.", "Second & last.", "First answer.") // not taken for another one
 	}
 }

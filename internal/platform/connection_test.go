@@ -17,23 +17,17 @@ import (
 	"cairn/internal/loopback"
 )
 
-type attempt struct {
-	lasts time.Duration // 0: it is not established
-	err   error
-}
-
 func TestLinkKeepsConnectedAndLogsIncidentsOnce(t *testing.T) {
-	lost := errors.New("lost")
-	long, short := time.Hour, time.Millisecond
+	const long, short = time.Hour, time.Millisecond
 	for claim, c := range map[string]struct {
-		attempts         []attempt
-		failed, restored int
-		pauses           time.Duration // at most
+		lasting   []time.Duration // the attempts; 0: it is not established
+		incidents int
+		pauses    time.Duration // at most
 	}{
-		"connections that work need no warning and no pause":    {[]attempt{{long, lost}, {long, lost}, {long, lost}}, 0, 0, 0},
-		"nor does one that is lost soon":                        {[]attempt{{short, lost}, {long, lost}}, 0, 0, time.Second},
-		"several that are lost soon are an incident":            {[]attempt{{short, lost}, {short, lost}, {short, lost}, {long, lost}}, 1, 1, 7 * time.Second},
-		"so is one that is refused, until another proves right": {[]attempt{{0, lost}, {0, lost}, {short, lost}, {long, lost}}, 1, 1, 7 * time.Second},
+		"connections that work need no warning and no pause":    {[]time.Duration{long, long, long}, 0, 0},
+		"nor does one that is lost soon":                        {[]time.Duration{short, long}, 0, time.Second},
+		"several that are lost soon are an incident":            {[]time.Duration{short, short, short, long}, 1, 7 * time.Second},
+		"so is one that is refused, until another proves right": {[]time.Duration{0, 0, short, long}, 1, 7 * time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var log check.Buffer
@@ -42,21 +36,21 @@ func TestLinkKeepsConnectedAndLogsIncidentsOnce(t *testing.T) {
 				Pause:    Backoff{First: time.Second, Most: time.Minute}, Steady: time.Minute,
 			}
 			var connected time.Duration
-			start, left := time.Now(), append(c.attempts, attempt{0, SetupError("wrong token")})
+			start, left, lost := time.Now(), append(c.lasting, 0), map[bool]error{true: errors.New("lost"), false: SetupError("wrong token")}
 			err := l.Keep(t.Context(), func(ctx context.Context) error {
-				now := left[0]
+				lasts := left[0]
 				left = left[1:]
-				if now.lasts > 0 {
+				if lasts > 0 {
 					l.Established()
 				}
-				check.Equal(t, claim+": connected", l.Connected(), now.lasts > 0)
-				connected += now.lasts
-				_ = Sleep(ctx, now.lasts)
-				return now.err
+				check.Equal(t, claim+": connected", l.Connected(), lasts > 0)
+				connected += lasts
+				_ = Sleep(ctx, lasts)
+				return lost[len(left) > 0]
 			})
 			check.Error(t, err, SetupError("wrong token"))
-			check.Equal(t, claim+": warnings", strings.Count(log.String(), "connection_failed"), c.failed)
-			check.Equal(t, claim+": recoveries", strings.Count(log.String(), "connection_recovered"), c.restored)
+			check.Equal(t, claim+": warnings", strings.Count(log.String(), "connection_failed"), c.incidents)
+			check.Equal(t, claim+": recoveries", strings.Count(log.String(), "connection_recovered"), c.incidents)
 			paused := time.Since(start) - connected
 			check.That(t, paused <= c.pauses, "%s: it paused for %v", claim, paused)
 		})
