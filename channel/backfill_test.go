@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -26,8 +25,7 @@ import (
 // platform is a connector that can look things up: what people wrote, and what a message lacks.
 type platform struct {
 	*connector
-	mu       sync.Mutex        // guards said, asked and fails
-	said     []channel.Inbound // with numbers as ids; the bot's own messages are by "bot"
+	said     []channel.Inbound // with numbers as ids; the bot's own messages are by "bot"; guarded, as asked and fails, by the connector
 	asked    []string
 	fails    error                                          // of each request
 	most     int                                            // messages per page after one; 0: as many as requested
@@ -43,8 +41,8 @@ func (p *platform) History(_ context.Context, _ string, look channel.Look) (page
 	if p.history != nil {
 		return p.history(look)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.connector.mu.Lock()
+	defer p.connector.mu.Unlock()
 	if p.asked = append(p.asked, "after "+look.After+" before "+look.Before); p.fails != nil {
 		return page, p.fails
 	}
@@ -70,8 +68,6 @@ func (p *platform) History(_ context.Context, _ string, look channel.Look) (page
 	}
 	return page, nil
 }
-
-func (p *platform) locked(f func()) { p.mu.Lock(); defer p.mu.Unlock(); f() }
 
 func number(id string) (n int) {
 	_, _ = fmt.Sscan(id, &n)
@@ -146,11 +142,11 @@ func TestUnreadableGaps(t *testing.T) {
 		check.Equal(t, "transcript", texts(r.transcript()), "user: one | user: two | user: nine | assistant: answer 1")
 		time.Sleep(10 * time.Minute)
 		check.Equal(t, "warnings in ten minutes", log.lines(slog.LevelWarn, "backfill_failed"), 1)
-		p.locked(func() { p.fails = nil })
+		p.note(func() { p.fails = nil })
 		time.Sleep(time.Minute)
 		r.waitForReplies()
 		check.Len(t, "transcript", r.transcript(), 8)
-		p.locked(func() { p.fails = fmt.Errorf("history: %w", channel.ErrGone) })
+		p.note(func() { p.fails = fmt.Errorf("history: %w", channel.ErrGone) })
 		r.away()
 		r.post(pastMessage("10", "ten", 0, true))
 		asked := len(p.asked)

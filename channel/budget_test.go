@@ -3,6 +3,7 @@ package channel_test
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -111,12 +112,7 @@ func TestOwnerBudgetNotices(t *testing.T) {
 			t.Helper()
 			r.tell(place, "hello", func(m *channel.Inbound) { m.AuthorID, m.Addressed = author, true })
 			want = append(want, notices...)
-			var got []string
-			for _, sent := range r.connector.texts() {
-				if strings.HasPrefix(sent, "(") {
-					got = append(got, sent)
-				}
-			}
+			got := slices.DeleteFunc(r.connector.texts(), func(sent string) bool { return !strings.HasPrefix(sent, "(") })
 			check.EqualAll(t, "notices", got, want)
 		}
 		from("boss")

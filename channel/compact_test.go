@@ -23,7 +23,7 @@ func gatedWorker(gate chan bool) script {
 		select {
 		case good := <-gate:
 			if good {
-				return summary(fmt.Sprintf("summary %d, of a quick brown fox", n)), nil
+				return summary(fmt.Sprintf("summary %d of a quick brown fox, word by word", n)), nil
 			}
 			return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "overloaded"}
 		case <-ctx.Done():

@@ -39,14 +39,6 @@ func (r *rig) withWorker(f script) *llmtest.Model {
 	return worker
 }
 
-func (r *rig) sendNotes(n int) {
-	r.t.Helper()
-	for i := range n {
-		r.say(fmt.Sprintf("note %d %s", i, strings.Repeat("word ", 30)), false)
-	}
-	r.waitForReplies()
-}
-
 func TestModelSeesWindowUsage(t *testing.T) {
 	var results []string
 	self := call{"op": "self"}

@@ -108,8 +108,7 @@ func TestReplyThatCannotBeStoredIsReported(t *testing.T) {
 			r.execute("ALTER TABLE elsewhere RENAME TO outbox")
 		}
 	}, billed(100))
-	r.say("hello", true)
-	r.waitForSent("holding it back")
+	r.sayUntil("hello", "holding it back")
 	check.That(t, r.connector.sent[0].Failure, "got %+v", r.connector.sent)
 	r.say("and now?", true)
 	r.connector.until(t, "the answers", func() bool { return len(r.connector.sent) == 3 })

@@ -1,7 +1,6 @@
 package channel_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,8 +10,6 @@ import (
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
 	"cairn/internal/tokens"
-	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/memory"
 )
 
@@ -150,55 +147,53 @@ func TestRememberForServer(t *testing.T) {
 	}
 }
 
-// withRecall returns a conversation in which a fact has left the window; blocks returns its turn contexts.
-func withRecall(t *testing.T, f func(*rig)) (r *rig, blocks func() []string) {
+// askForTurnContext asks the bot, and returns the turn context of the request.
+func (r *rig) askForTurnContext(text string) string {
+	r.t.Helper()
+	r.ask(text)
+	all := r.model.Requests()
+	text = lastText(all[len(all)-1])
+	return text[max(strings.LastIndex(text, "\n<now>\n"), 0):]
+}
+
+// withRecall returns a conversation in which a fact has left the window.
+func withRecall(t *testing.T, f func(*rig)) *rig {
 	t.Helper()
-	var all []string
-	r = newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		text := lastText(req)
-		all = append(all, text[max(strings.LastIndex(text, "\n<now>\n"), 0):])
-		return llmtest.Say("ok"), nil
-	})
-	r.agent.Recall = 600
-	r.model.Tokens = 3000
+	r := newRig(t, alwaysSay("ok"))
+	r.agent.Recall, r.model.Tokens = 600, 3000
 	r.setFilePolicy(func(p *compactor.Policy) { p.KeepFirst = 0 })
-	if f != nil {
-		f(r)
-	}
+	f(r)
 	r.ask("My sister Ophelia keeps bees behind the lighthouse.")
-	r.ask("What does Ophelia keep?") // which is still shown
-	check.Contains(t, "turn context", all[len(all)-1], "time: ")
-	check.Lacks(t, "turn context", all[len(all)-1], "bees")
+	block := r.askForTurnContext("What does Ophelia keep?") // which is still shown
+	check.Contains(t, "turn context", block, "time: ")
+	check.Lacks(t, "turn context", block, "bees")
 	for i := range 50 {
 		r.say(fmt.Sprintf("day %d: the weather was as it is in this season, and nothing worth a word happened in our street.", i), false)
 	}
 	r.waitForReplies()
 	check.NoError(t, r.hub.Drain(t.Context()))
-	return r, func() []string { return all }
+	return r
 }
 
 func TestMessageTriggersRecall(t *testing.T) {
-	r, blocks := withRecall(t, func(r *rig) {
+	r := withRecall(t, func(r *rig) {
 		r.tell(place, "", func(m *channel.Inbound) {
 			m.Attachments = []channel.Attachment{{Kind: "image", Name: "a.png", Caption: "a walrus on a raft"}}
 		})
 	})
 	r.run("/remember Ophelia is allergic to honey")
-	r.ask("What is Ophelia allergic to?")
-	block := blocks()[len(blocks())-1]
+	block := r.askForTurnContext("What is Ophelia allergic to?")
 	check.Contains(t, "turn context", block, `"Ophelia is allergic to honey" (fact, said by Ada on `,
 		`- #2, Ada on `, `"My sister Ophelia keeps bees behind the lighthouse."`, "as data:")
 	check.Lacks(t, "turn context", block, "What is Ophelia allergic to?")
-	r.ask("Who has a walrus?")
-	check.Contains(t, "caption", blocks()[len(blocks())-1], `"[image: a.png, a walrus on a raft]"`)
+	check.Contains(t, "caption", r.askForTurnContext("Who has a walrus?"), `"[image: a.png, a walrus on a raft]"`)
 	// Recall stays within its budget.
 	for _, budget := range []int{60, 100_000} {
-		r, blocks := withRecall(t, func(r *rig) { r.agent.Recall = budget })
+		r := withRecall(t, func(r *rig) { r.agent.Recall = budget })
 		for i := range 5 {
 			r.run(fmt.Sprintf("/remember Ophelia has been to town %d with her bees and %s", i, strings.Repeat("many other things ", 10)))
 		}
-		r.ask("Where has Ophelia been with her bees?")
-		block := blocks()[len(blocks())-1]
+		block := r.askForTurnContext("Where has Ophelia been with her bees?")
 		most := min(budget, 3000/20) + tokens.Estimate("\n<now>\ntime: 2026-01-01 00:00 UTC; context window used: 100 %\n</now>") + 5
 		check.That(t, tokens.Estimate(block) <= most, "budget %d: got a turn context of %d tokens, want at most %d: %s", budget,
 			tokens.Estimate(block), most, block)

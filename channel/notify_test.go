@@ -67,7 +67,10 @@ func TestCompactionNotices(t *testing.T) {
 		}
 		connector := &silentConnector{}
 		r.throughConnector(connector)
-		r.sayTurns(20, 80)
+		for range 20 {
+			r.say(strings.Repeat("the quick brown fox ", 20), false)
+		}
+		r.waitForReplies()
 		if test.tokens == 0 {
 			r.run("/compact")
 		}
@@ -182,16 +185,14 @@ func TestOnlyTheFilteredMessageIsWithheld(t *testing.T) {
 	editMessageAt(r, "m1", "forbidden", time.Now()) // what an old message becomes was not accepted before
 	check.Contains(t, "answer after an edit of an old message", r.ask("And then?"), "answer ")
 	// A result of a tool is withheld within its turn.
-	r = newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if n == 1 {
-			return useTool("context", map[string]any{"op": "help", "topic": "forbidden"}), nil
-		}
+	call := useTool("context", map[string]any{"op": "help", "topic": "forbidden"})
+	r = newRig(t, then(call, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		for i, m := range req.Messages {
 			if m.Role == llm.RoleTool && strings.Contains(m.Text, "The topics are") {
 				req.Messages[i].Text = "forbidden"
 			}
 		}
 		return filtering(true)(ctx, n, req)
-	})
+	}))
 	check.Equal(t, "answer", r.ask("What did we say?"), "answer 3")
 }

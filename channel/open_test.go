@@ -188,7 +188,7 @@ func TestSettingsEditWaitsForRunningSummary(t *testing.T) {
 	gate := make(chan bool)
 	r := newRig(t, echo)
 	r.withWorker(gatedWorker(gate))
-	r.sayTurns(20, 40)
+	r.sendNotes(20)
 	r.run("/compact")
 	r.agent.Model = &llmtest.Model{Func: alwaysSay("the second")}
 	r.hub.Renew(channel.Rules{})

@@ -127,11 +127,11 @@ func (r *rig) ask(text string) string {
 	return text
 }
 
-// sayTurns sends n messages that no one answers, of this many words each.
-func (r *rig) sayTurns(n, words int) {
+// sendNotes sends n messages that no one answers, with 30 words each time.
+func (r *rig) sendNotes(n int) {
 	r.t.Helper()
 	for i := range n {
-		r.say(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", words/4)), false)
+		r.say(fmt.Sprintf("note %d %s", i, strings.Repeat("word ", 30)), false)
 	}
 	r.waitForReplies()
 }

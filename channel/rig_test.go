@@ -239,10 +239,10 @@ func echo(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 	return llmtest.Say(fmt.Sprintf("answer %d", n)), nil
 }
 
-// always returns a model with one response.
-func always(resp llm.Response) script { return inTurn(resp) }
+func always(resp llm.Response) script { return returning(resp, nil) }
 
-// failing returns a model that fails.
-func failing(err error) script {
-	return func(context.Context, int, llm.Request) (llm.Response, error) { return llm.Response{}, err }
+func failing(err error) script { return returning(llm.Response{}, err) }
+
+func returning(resp llm.Response, err error) script {
+	return func(context.Context, int, llm.Request) (llm.Response, error) { return resp, err }
 }

@@ -44,15 +44,11 @@ func TestNew(t *testing.T) {
 	shown := r.wantAnswer("/context", "last      leaf by extractive, messages #1 to #2\n")
 	check.Lacks(t, "/context", shown, "→", "emergency")
 	r.wantAnswer("/new", "already new")
-	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if n > 2 {
-			return repeatLast(ctx, n, req)
-		}
-		check.Lacks(t, "prompt", textOf(req), "] my parrot is called Coco")
-		check.That(t, !slices.ContainsFunc(req.Messages, func(m llm.Message) bool { return m.Text == "answer 1" }), "got an earlier answer in the prompt")
-		return useTool("recall", map[string]any{"query": "parrot"}), nil
-	}
+	r.model.Func = inSteps(nil, always(useTool("recall", map[string]any{"query": "parrot"})), repeatLast)
 	check.Contains(t, "recall", r.ask("what is its name?"), "Coco")
+	asked := r.model.Requests()[1]
+	check.Lacks(t, "prompt", textOf(asked), "] my parrot is called Coco")
+	check.That(t, !slices.ContainsFunc(asked.Messages, func(m llm.Message) bool { return m.Text == "answer 1" }), "got an earlier answer in the prompt")
 	check.Equal(t, "the transcript", r.transcript()[0], "user: my parrot is called Coco")
 	r.wantAnswer("/context", "earlier   sessions before the last /new: 1; rows shown: 1 of 1", "#1 to #2")
 	past := check.Must(channel.ReadContext(t.Context(), storetest.Find(t, r.store, place), r.agent))(t).Past
@@ -63,18 +59,12 @@ func TestNew(t *testing.T) {
 func TestNewDuringATurn(t *testing.T) {
 	for _, crash := range []bool{false, true} {
 		release := make(chan struct{})
-		r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-			if n == 1 {
-				select {
-				case <-release:
-				case <-ctx.Done():
-					return llm.Response{}, ctx.Err()
-				}
-			}
+		answer := func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 			text := lastText(req) // which ends with what a person wrote, and the turn context
 			word, _, _ := strings.Cut(text[strings.LastIndex(text, "] ")+2:], "\n")
 			return llmtest.Say("answer to " + word), nil
-		})
+		}
+		r := newRig(t, inSteps(waitingFor(release, answer), answer))
 		r.say("first", true)
 		check.Require(t, check.Soon(func() bool { return len(r.model.Requests()) == 1 }), "no turn has started")
 		r.say("second", true)

@@ -57,8 +57,7 @@ func TestTasksWithoutResult(t *testing.T) {
 	}
 	// An agent may be removed.
 	r := newTaskRig(t, counting, blockUntilCanceled)
-	r.say("go", true)
-	r.waitForSent("started")
+	r.sayUntil("go", "started")
 	r.opts.Agents = func(string) (channel.Agent, bool) { return channel.Agent{}, false }
 	r.restart()
 	r.waitForSent("[Task 1 of one failed: there is no agent one any more.")
@@ -98,8 +97,7 @@ func TestTaskSettings(t *testing.T) {
 	one.Policy, one.Origin = set(map[string]string{"keep_last_n": "31", "keep_first": "32", "pin_budget": "33", "cooldown": "34m0s"})
 	r.withTasks(map[string]channel.Agent{"one": one})
 	r.run("/settings compaction.keep_first 6")
-	r.say("go", true)
-	r.waitForSent("started")
+	r.sayUntil("go", "started")
 	child := "task:" + place + "/1"
 	grandchild := "task:" + child + "/1"
 	check.Require(t, check.Soon(func() bool { return check.ErrorOf(r.store.Find(t.Context(), grandchild)) == nil }), "the second task does not begin")
@@ -211,8 +209,7 @@ func TestDrainWaitsForReplyToLastTask(t *testing.T) {
 
 func TestSummariesNameOpenTasks(t *testing.T) {
 	r := newTaskRig(t, counting, blockUntilCanceled)
-	r.say("go", true)
-	r.waitForSent("started")
+	r.sayUntil("go", "started")
 	for n := range 6 {
 		r.ask(fmt.Sprintf("message %d %s", n, strings.Repeat("with some words ", 40)))
 	}
@@ -234,8 +231,7 @@ func TestTasksAndConversationsAreIsolated(t *testing.T) {
 	for n := range 25 {
 		r.say(fmt.Sprint("nothing much ", n), false)
 	}
-	r.say("go", true)
-	r.waitForSent("counted")
+	r.sayUntil("go", "counted")
 	check.Len(t, "requests of the task", one.Requests(), 4)
 	check.Lacks(t, "prompt of the task", textOf(one.Requests()[3]), "swordfish")
 	check.Lacks(t, "memories of the conversation", r.run("/memories"), "Quirin")

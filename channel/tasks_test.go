@@ -88,6 +88,13 @@ func (r *rig) waitForSent(text string) {
 	})
 }
 
+// sayUntil asks the bot, and waits until it has sent a text.
+func (r *rig) sayUntil(text, sent string) {
+	r.t.Helper()
+	r.say(text, true)
+	r.waitForSent(sent)
+}
+
 func lastText(req llm.Request) string { return req.Messages[len(req.Messages)-1].Text }
 
 // startTask starts a task when asked for one, and repeats the results it gets.
@@ -127,17 +134,7 @@ func waitingFor(opened <-chan struct{}, f script) script {
 	}
 }
 
-func alwaysSay(text string) script { return inTurn(llmtest.Say(text)) }
-
-// then gives one answer, and those of a model after it.
-func then(first llm.Response, f script) script {
-	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if n == 1 {
-			return first, nil
-		}
-		return f(ctx, n, req)
-	}
-}
+func alwaysSay(text string) script { return always(llmtest.Say(text)) }
 
 // inTurn gives one answer after the other, and the last one again and again.
 func inTurn(answers ...llm.Response) script {
@@ -145,6 +142,16 @@ func inTurn(answers ...llm.Response) script {
 		return answers[min(n, len(answers))-1], nil
 	}
 }
+
+// inSteps has one model answer after the other, and the last one again and again.
+func inSteps(models ...script) script {
+	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		return models[min(n, len(models))-1](ctx, n, req)
+	}
+}
+
+// then gives one answer, and those of a model after it.
+func then(first llm.Response, f script) script { return inSteps(always(first), f) }
 
 func useTool(name string, arguments map[string]any) llm.Response {
 	return llmtest.Use(llmtest.Call("1", name, arguments))
@@ -156,10 +163,8 @@ func TestTaskRunsConcurrently(t *testing.T) {
 		waitingFor(release, alwaysSay("there are 12 bridges")))}
 	r := newRigWithOne(t, map[string]any{"agent": "one", "task": "count the bridges of Turin"}, channel.Agent{Instructions: "You count.", Model: researcher})
 	r.say("we meet in Turin", false)
-	r.say("go", true)
-	r.waitForSent(`started: {"note"`)
-	r.say("and meanwhile?", true)
-	r.waitForSent("answer 3")
+	r.sayUntil("go", `started: {"note"`)
+	r.sayUntil("and meanwhile?", "answer 3")
 	check.Contains(t, "the turn context", r.lastRequestText(), `open task 1 of one, started after #2: "count the bridges of Turin"`)
 	r.wantAnswer("/tasks", "open")
 	r.wantAnswer("/context", "tasks     1 by one: ")
@@ -250,8 +255,7 @@ func TestTaskDepth(t *testing.T) {
 		return llmtest.Say("the bottom"), nil
 	}
 	r := newRigWithOne(t, counting, channel.Agent{Spawn: []string{"one"}, Model: &llmtest.Model{Func: one}})
-	r.say("go", true)
-	r.waitForSent("the bottom")
+	r.sayUntil("go", "the bottom")
 	check.Equal(t, "final state of the task", r.waitForTask(1).State, store.TaskDone)
 	check.Equal(t, "offers of the spawn tool", <-offered+<-offered+<-offered, "truetruefalse")
 	check.Len(t, "messages of the third task", r.messagesIn("task:task:task:"+place+"/1/1/1"), 2)

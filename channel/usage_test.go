@@ -26,6 +26,11 @@ func withBilledTokens(resp llm.Response, prompt, cached, written, output int) ll
 	return resp
 }
 
+// cutOff is a model without an answer that is billed for this many input tokens.
+func cutOff(tokens int) script {
+	return returning(withBilledTokens(llm.Response{}, tokens, 0, 0, 1), &llm.Error{Kind: llm.KindTruncated, Message: "cut"})
+}
+
 // priced charges 1 per input token: 1,000,000 per million.
 var priced = prices.List{"scripted": {Input: 1e6, Cached: 1e5, Write: 2e6, Output: 0}, "worker": {Input: 1e6, Cached: 1e5, Write: 2e6}}
 
@@ -52,15 +57,8 @@ func (r *rig) restartCounting() {
 }
 
 func TestUsageOfTurnsIsStored(t *testing.T) {
-	r := newRig(t, func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
-		switch n {
-		case 1:
-			return withBilledTokens(useTool("recall", map[string]any{"question": "tea"}), 100, 10, 5, 3), nil
-		case 2: // billed, without an answer
-			return withBilledTokens(llm.Response{}, 200, 0, 0, 1), &llm.Error{Kind: llm.KindTruncated, Message: "cut"}
-		}
-		return withBilledTokens(llmtest.Say("here"), 300, 100, 0, 4), nil
-	})
+	call := withBilledTokens(useTool("recall", map[string]any{"question": "tea"}), 100, 10, 5, 3)
+	r := newRig(t, inSteps(always(call), cutOff(200), always(withBilledTokens(llmtest.Say("here"), 300, 100, 0, 4))))
 	var counted []store.Usage
 	r.opts.Counted = func(u store.Usage) { counted = append(counted, u) }
 	// An answer that is already paid for is not thrown away.
@@ -121,9 +119,7 @@ func TestUsageOfSummariesIsStored(t *testing.T) {
 	summaries(n, 1000*n, 500*n, 20*n)
 	shown := r.wantAnswer("/context", fmt.Sprintf("%d tokens in (0 cached, %d written), %d out: 0.00; they saved about ", 1000*n, 500*n, 20*n))
 	check.Lacks(t, "/context", shown, "saved about 0 tokens", "by extractive")
-	worker.Func = func(context.Context, int, llm.Request) (llm.Response, error) {
-		return withBilledTokens(llm.Response{}, 10, 0, 0, 1), &llm.Error{Kind: llm.KindTruncated, Message: "cut"}
-	}
+	worker.Func = cutOff(10)
 	r.finished(r.runAsManager("/recap"))
 	check.Len(t, "requests with that for a recap", worker.Requests(), n+1)
 	summaries(n+1, 1000*n+10, 500*n, 20*n+1)
