@@ -15,7 +15,6 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// withRules restarts the hub with other rules.
 func (r *rig) withRules(rules channel.Rules) *rig {
 	r.t.Helper()
 	r.opts.Rules = rules

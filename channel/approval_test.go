@@ -14,14 +14,12 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// withTools gives the rig's agent the tools of calc.
 func (r *rig) withTools(approve string) *channeltest.Box {
 	b := &channeltest.Box{Approve: approve, About: "adds"}
 	r.model.Func, r.agent.Toolbox, r.agent.ToolServers = channeltest.Add, b, []string{"calc"}
 	return b
 }
 
-// question waits for the n-th question and returns its buttons.
 func (r *rig) question(n int) []channel.Button {
 	r.t.Helper()
 	var found []channel.Piece
@@ -120,7 +118,6 @@ func TestApprovalRights(t *testing.T) {
 	check.Len(t, "calls", b.Called(), 2)
 }
 
-// unattendedConnector is a connector in which no one answers questions.
 type unattendedConnector struct{ *connector }
 
 func (unattendedConnector) Attended(string) bool { return false }

@@ -87,7 +87,6 @@ func pastMessage(id, text string, age time.Duration, addressed bool) channel.Inb
 
 func texts(lines []string) string { return strings.Join(lines, " | ") }
 
-// messagesIn returns the stored messages of a conversation.
 func (r *rig) messagesIn(name string) []chat.Message {
 	r.t.Helper()
 	return check.Must(storetest.Find(r.t, r.store, name).Transcript().Page(r.t.Context(), 1, 10_000))(r.t)

@@ -16,7 +16,6 @@ import (
 	"cairn/llm/prices"
 )
 
-// journal is a log that tests can read.
 type journal struct{ check.Buffer }
 
 // lines counts the lines of a level that contain words.
@@ -31,7 +30,6 @@ func (j *journal) lines(level slog.Level, words string) (n int) {
 
 func (j *journal) count(words string) int { return strings.Count(j.String(), words) }
 
-// captureLog gives the rig a log that the test can read.
 func (r *rig) captureLog() *journal {
 	j := new(journal)
 	r.opts.Log = slog.New(slog.NewTextHandler(j, &slog.HandlerOptions{Level: slog.LevelDebug}))

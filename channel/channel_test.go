@@ -115,8 +115,7 @@ func TestCommands(t *testing.T) {
 }
 
 func TestImport(t *testing.T) {
-	r := newRig(t, echo)
-	r.model.Tokens = 4000
+	r := newRig(t, echo).withWindow(4000)
 	past := func(n int) func(func(channel.Inbound, error) bool) {
 		return func(yield func(channel.Inbound, error) bool) {
 			for i, more := 0, true; i < n && more; i++ {

@@ -36,8 +36,7 @@ func gatedWorker(gate chan bool) script {
 func TestCompactDuringLevelCompaction(t *testing.T) {
 	for how, want := range map[string]string{"applied": "Summarized ", "failed": "The summary of messages #", "shutdown": "ask again"} {
 		gate := make(chan bool)
-		r := newRig(t, echo)
-		r.model.Tokens = 6000
+		r := newRig(t, echo).withWindow(6000)
 		r.setFilePolicy(func(p *compactor.Policy) { p.PrepareThreshold, p.MaxTurns = 0, 1 })
 		r.withWorker(gatedWorker(gate))
 		for i := 0; !r.running() && i < 200; i++ {
@@ -173,7 +172,6 @@ func TestRecapIncludesEarlierSessions(t *testing.T) {
 	check.Lacks(t, "recap", got, "assistant", ":;", ": :")
 }
 
-// newSession begins a session, and waits until the one before is summarized.
 func (r *rig) newSession() {
 	r.t.Helper()
 	r.run("/new")
@@ -190,7 +188,7 @@ func TestCompactAndUndo(t *testing.T) {
 		return "", veto
 	}
 	r.withWorker(while(func(int) { <-release }, numberedSummaries))
-	r.askTurns(10)
+	r.askTurns(10, 30)
 	r.wantAnswer("/undo", "Nothing was undone: nothing was summarized")
 	r.wantAnswer("/context", " %\n", "of 128000 tokens", "next      background at 80 % (102400 tokens)", "messages  20 in total, 20 of them verbatim",
 		"running   nothing", "stack     empty")
@@ -229,7 +227,8 @@ func TestCompactAndUndo(t *testing.T) {
 }
 
 func TestPinCommands(t *testing.T) {
-	r := withWorker(t, echo, 0)
+	r := newRig(t, echo)
+	r.withWorker(numberedSummaries)
 	r.wantAnswer("/pin", "There is no such message")
 	r.wantAnswer("/pins", "Nothing is pinned here")
 	r.say("The gate code is 4711.", false)
@@ -247,7 +246,7 @@ func TestPinCommands(t *testing.T) {
 	r.wantAnswer("/unpin", "by its number")
 	r.wantAnswer("/unpin #7", "#7 is not pinned")
 	r.wantAnswer("/unpin #2", "#2 is no longer pinned")
-	r.askTurns(10)
+	r.askTurns(10, 30)
 	r.compact()
 	view := r.promptText()
 	check.Equal(t, "copies of the first in the prompt", strings.Count(view, "4711"), 1)
@@ -260,7 +259,8 @@ func TestPinCommands(t *testing.T) {
 }
 
 func TestSummariesAndExpand(t *testing.T) {
-	r := withWorker(t, echo, 0)
+	r := newRig(t, echo)
+	r.withWorker(numberedSummaries)
 	r.wantAnswer("/summaries", "Nothing has been summarized here")
 	for i := range 240 {
 		r.say(fmt.Sprintf("message-%d word word word word word word word", i), false)

@@ -16,7 +16,6 @@ import (
 	"cairn/prompts"
 )
 
-// call is the arguments of the tool context.
 type call map[string]any
 
 // calling returns a model that makes one call of the tool context per step; results collects the results.
@@ -136,7 +135,6 @@ func TestModelSeesCompactionFailure(t *testing.T) {
 	check.Lacks(t, "status", results[1], "internal words")
 }
 
-// learningModel is a scripted model that remembers what is learned about it.
 type learningModel struct {
 	*llmtest.Model
 	page *llm.Learnt
@@ -144,7 +142,6 @@ type learningModel struct {
 
 func (c learningModel) Learnt() *llm.Learnt { return c.page }
 
-// contextTokens returns the number that /context shows.
 func (r *rig) contextTokens() (tokens int) {
 	r.t.Helper()
 	_, line, _ := strings.Cut(r.run("/context"), "\nused")
@@ -152,7 +149,6 @@ func (r *rig) contextTokens() (tokens int) {
 	return tokens
 }
 
-// withoutTools returns a model that refuses tools.
 func withoutTools(f script) script {
 	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if len(req.Tools) > 0 {
@@ -207,9 +203,7 @@ func TestLearnedFactsSurviveRestart(t *testing.T) {
 		r.agent.Model = learningModel{r.model, notebook.Page("tiny@here")}
 	}
 	open()
-	for range 10 {
-		r.ask("hello " + strings.Repeat("word ", 30))
-	}
+	r.askTurns(10, 30)
 	before := r.contextTokens()
 	r.reopen()
 	open()
@@ -252,13 +246,11 @@ func TestSilentOverflowCompacts(t *testing.T) {
 		return echo(ctx, n, req)
 	})
 	r.model.Tokens = 6000
-	for i := range 11 {
-		r.ask(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 100)))
-	}
+	r.askTurns(11, 100)
 	reqs := r.model.Requests()
 	check.Len(t, "requests", reqs, 12)
 	check.That(t, len(reqs[11].Messages) < len(reqs[10].Messages), "the request was repeated as it was")
 	check.Len(t, "sent", r.connector.texts(), 11)
 	check.Equal(t, "last piece sent", r.lastText(), "answer 12")
-	check.Equal(t, "copies of the question in the transcript", strings.Count(texts(r.transcript()), "user: question 10 "), 1)
+	check.Equal(t, "copies of the question in the transcript", strings.Count(texts(r.transcript()), "user: message-10 "), 1)
 }

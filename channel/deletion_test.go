@@ -164,7 +164,6 @@ func (r *rig) wantTaskErased(text string) {
 	}
 }
 
-// startedTask returns a rig with a task that has ended.
 func startedTask(t *testing.T) *rig {
 	r := newTaskRig(t, nil, alwaysSay("Rosebud is a sledge"))
 	r.run("/ask @one what is Rosebud?")

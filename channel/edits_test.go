@@ -174,7 +174,6 @@ func TestMissedEditsAndDeletions(t *testing.T) {
 	})
 }
 
-// withPlatform runs f an hour after n messages were sent.
 func withPlatform(t *testing.T, n int, f func(r *rig, p *platform)) {
 	inBubble(t, echo, func(t *testing.T, r *rig) {
 		p := &platform{}
@@ -188,7 +187,6 @@ func withPlatform(t *testing.T, n int, f func(r *rig, p *platform)) {
 	})
 }
 
-// lacking returns a message that lacks something.
 func lacking(id string, age time.Duration, addressed bool) channel.Inbound {
 	m := pastMessage(id, id, age, addressed)
 	m.Incomplete = true

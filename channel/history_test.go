@@ -159,7 +159,6 @@ func TestForgetMeDuringBackfill(t *testing.T) {
 	}
 }
 
-// erased waits until every erasure has ended.
 func (r *rig) erased() {
 	r.t.Helper()
 	ended := func() bool { return len(check.Must(privacy.In(r.store).Erasures(r.t.Context()))(r.t)) == 0 }

@@ -203,7 +203,6 @@ func (r *rig) tryCommands(where string, who channel.Person, look func(what, text
 	r.waitIdle(where)
 }
 
-// tryTools calls every tool of the conversation's model.
 func (r *rig) tryTools(where string, look func(what, text string)) {
 	r.t.Helper()
 	for _, tool := range memory.Of(storetest.Find(r.t, r.store, where)).Tools(memory.ToolOptions{Turn: func() int64 { return 9 }}) {

@@ -94,8 +94,7 @@ func TestCompactionNotices(t *testing.T) {
 }
 
 func TestAuthorSeesThatMessageWasShortened(t *testing.T) {
-	r := newRig(t, echo)
-	r.model.Tokens = 4000
+	r := newRig(t, echo).withWindow(4000)
 	long := strings.Repeat("The tide at the old harbour wall rises twice a day. ", 27_200/52)
 	r.ask("hello")
 	r.ask(long)

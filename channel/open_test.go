@@ -168,8 +168,7 @@ func TestSettingsEditDoesNotStopRecap(t *testing.T) {
 }
 
 func TestSettingsEdit(t *testing.T) {
-	r := newRig(t, echo)
-	r.model.Tokens = 8000
+	r := newRig(t, echo).withWindow(8000)
 	r.ask("I like tea")
 	r.agent.ID, r.agent.Instructions = "second", "You are a librarian."
 	r.agent.Model = &llmtest.Model{Tokens: 16_000, Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {

@@ -41,8 +41,7 @@ func wantPairedCalls(t *testing.T, messages []llm.Message) {
 
 // The end of an answer may reach a level: it is sent once, the turn is over, and no summary is posted.
 func TestReplyThatReachesLevelIsSentOnce(t *testing.T) {
-	r := newRig(t, nil)
-	r.model.Tokens = 8000
+	r := newRig(t, nil).withWindow(8000)
 	r.setFilePolicy(func(p *compactor.Policy) { p.PrepareThreshold = 0 })
 	r.withWorker(numberedSummaries)
 	r.model.Func = func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
@@ -88,9 +87,7 @@ func TestOverflowDuringTurnRunsNoToolTwice(t *testing.T) {
 		}
 		return llmtest.Use(llmtest.Call(fmt.Sprint("c", step), "memory_save", map[string]any{"content": fmt.Sprintf("Ada likes tea number %d.", step), "kind": "preference"})), nil
 	}
-	for i := range before {
-		r.ask(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 400)))
-	}
+	r.askTurns(before, 400)
 	check.Equal(t, "answer", r.ask("I like tea"), "Noted.")
 	lines := strings.Split(w.String(), "\n")
 	at := slices.IndexFunc(lines, func(line string) bool { // the prepared summary, or the one that makes room now
@@ -115,7 +112,7 @@ func TestStoppedTurnLeavesValidPrompt(t *testing.T) {
 	r.wantAnswer("/stop", "Stopped.")
 	r.waitForReplies()
 	r.model.Func = echo
-	r.askTurns(12)
+	r.askTurns(12, 30)
 	r.compact()
 	r.ask("and now?")
 	r.restart()
@@ -212,21 +209,18 @@ func TestPictures(t *testing.T) {
 	for claim, c := range map[string]struct {
 		refusal *llm.Error
 		refuses func(n, pictures int) bool
-		sent    []string
+		sent    string
 		shown   []int // pictures per request; the bot restarts before the last one
 	}{
-		"two are shown to a model that can see, also after a restart": {
-			nil, nil, []string{"answer 1", "answer 2", "answer 3"}, []int{1, 2, 2},
-		},
+		"two are shown to a model that can see, also after a restart": {nil, nil, "answer 1 | answer 2 | answer 3", []int{1, 2, 2}},
 		"a model without vision gets a description, and is not shown another": {
 			&llm.Error{Kind: llm.KindBadRequest, Message: "No endpoints found that support image input", Status: 404},
-			func(_, pictures int) bool { return pictures > 0 },
-			[]string{"answer 2", "answer 3", "answer 5"},
+			func(_, pictures int) bool { return pictures > 0 }, "answer 2 | answer 3 | answer 5",
 			[]int{1, 0, 0, 2, 0},
 		},
 		"a bad one does not affect the next": {
-			&llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "Could not process image"}, func(n, _ int) bool { return n == 1 },
-			[]string{"answer 2", "answer 3", "answer 4"},
+			&llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "Could not process image"},
+			func(n, _ int) bool { return n == 1 }, "answer 2 | answer 3 | answer 4",
 			[]int{1, 0, 1, 2},
 		},
 	} {
@@ -253,7 +247,7 @@ func TestPictures(t *testing.T) {
 		r.post(lacking("2", 0, true))
 		r.restart()
 		r.ask("and now?")
-		check.EqualAll(t, claim+": sent", r.connector.texts(), c.sent)
+		check.Equal(t, claim+": sent", texts(r.connector.texts()), c.sent)
 		check.EqualAll(t, claim+": pictures", shown, c.shown)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"testing"
 	"time"
 
 	"cairn/channel"
@@ -31,12 +30,10 @@ func summary(text string) llm.Response {
 // summarizeRequest is a worker that submits the same summary each time.
 var summarizeRequest = always(summary("They talked word by word."))
 
-// numberedSummaries is a worker that numbers its summaries.
 func numberedSummaries(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 	return summary(fmt.Sprintf("They talked word by word, says summary %d.", n)), nil
 }
 
-// eventsIn returns the events of one state so far.
 func (r *rig) eventsIn(state compactor.EventState) (found []compactor.Event) {
 	r.connector.mu.Lock()
 	defer r.connector.mu.Unlock()
@@ -48,7 +45,6 @@ func (r *rig) eventsIn(state compactor.EventState) (found []compactor.Event) {
 	return found
 }
 
-// waitForEvent waits for the first event of a state, and returns it.
 func (r *rig) waitForEvent(state compactor.EventState) compactor.Event {
 	r.t.Helper()
 	check.Require(r.t, check.Soon(func() bool { return len(r.eventsIn(state)) > 0 }), "got no event that is %s", state)
@@ -136,21 +132,18 @@ func (r *rig) sendNotes(n int) {
 	r.waitForReplies()
 }
 
-// askTurns asks n times, with 30 words each time.
-func (r *rig) askTurns(n int) {
+func (r *rig) askTurns(n, words int) {
 	r.t.Helper()
 	for i := range n {
-		r.ask(fmt.Sprintf("message-%d %s", i, strings.Repeat("word ", 30)))
+		r.ask(fmt.Sprintf("message-%d %s", i, strings.Repeat("word ", words)))
 	}
 }
 
-// suggest returns the suggestions that a manager gets.
 func (r *rig) suggest(command, typed string) []channel.Choice {
 	r.t.Helper()
 	return check.Must(r.hub.Suggest(r.t.Context(), place, channel.Person{ID: "u1", Manager: true}, command, typed))(r.t)
 }
 
-// runAs runs a command for a person.
 func (r *rig) runAs(who channel.Person, where, line string) channel.Answer {
 	r.t.Helper()
 	answer, handled, err := r.hub.Run(r.t.Context(), where, who, line)
@@ -191,18 +184,8 @@ func (r *rig) wantAnswer(line string, want ...string) string {
 	return answer
 }
 
-// lastText returns the last piece sent.
 func (r *rig) lastText() string { texts := r.connector.texts(); return texts[len(texts)-1] }
 
-// withWorker returns a rig whose worker summarizes well, with this many turns already held.
-func withWorker(t *testing.T, f script, turns int) *rig {
-	r := newRig(t, f)
-	r.withWorker(numberedSummaries)
-	r.askTurns(turns)
-	return r
-}
-
-// compact runs /compact and waits until its summary is applied.
 func (r *rig) compact() {
 	r.t.Helper()
 	r.finished(r.runAsManager("/compact"))
@@ -216,7 +199,6 @@ func (r *rig) promptText() string {
 	return r.lastRequestText()
 }
 
-// after returns a model that answers after a pause.
 func after(pause time.Duration, f script) script {
 	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		time.Sleep(pause)

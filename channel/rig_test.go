@@ -30,7 +30,6 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// connector records what reaches it.
 type connector struct {
 	mu       sync.Mutex // guards everything below
 	shown    []string
@@ -159,6 +158,11 @@ func newRig(t testing.TB, f script) *rig {
 	storetest.CopyEmpty(t, r.dir)
 	r.start()
 	t.Cleanup(r.stop)
+	return r
+}
+
+func (r *rig) withWindow(tokens int) *rig {
+	r.model.Tokens = tokens
 	return r
 }
 

@@ -141,7 +141,6 @@ func TestReplyThatIsRejectedForGoodIsDroppedAtOnce(t *testing.T) {
 	check.Equal(t, "next answer", r.lastText(), "answer 2")
 }
 
-// offline is a connector that reports that it has no connection.
 type offline struct{ *connector }
 
 func (offline) Connected() bool { return false }

@@ -18,7 +18,6 @@ import (
 	"cairn/store"
 )
 
-// lastRequestText returns the last model request as one text.
 func (r *rig) lastRequestText() string {
 	r.t.Helper()
 	all := r.model.Requests()
@@ -89,7 +88,6 @@ func TestNewDuringATurn(t *testing.T) {
 
 const branch = place + "/m1" // a thread on the first message
 
-// withOldSession returns a channel with summaries in it.
 func withOldSession(t *testing.T) *rig {
 	r := newRig(t, echo)
 	r.withWorker(always(summary("Coco is a parrot, word by word.")))
@@ -100,7 +98,6 @@ func withOldSession(t *testing.T) *rig {
 	return r
 }
 
-// inThread posts a message in a thread, and waits for the answer.
 func (r *rig) inThread(text string) {
 	r.t.Helper()
 	r.tell(branch, text, func(m *channel.Inbound) { m.Addressed, m.Thread = true, true })

@@ -91,8 +91,7 @@ func TestInvalidSettingsChangeNothing(t *testing.T) {
 
 // One conversation is set to compact early and does so immediately; the other does not.
 func TestSettingAppliesFromNextCheck(t *testing.T) {
-	r := newRig(t, echo)
-	r.model.Tokens = 6000
+	r := newRig(t, echo).withWindow(6000)
 	r.agent.Worker = &llmtest.Model{Func: always(summary("They talked of a quick brown fox.")), Tokens: 6000}
 	r.reopen()
 	const other = "test:server/garden"
@@ -213,8 +212,7 @@ func TestPerMessageSettings(t *testing.T) {
 
 // The log's warning and /context count the same tools.
 func TestWindowCheckCountsAllTools(t *testing.T) {
-	r := newRig(t, echo)
-	r.model.Tokens = 1000
+	r := newRig(t, echo).withWindow(1000)
 	_, line, _ := strings.Cut(r.run("/context"), "\nof which  ")
 	frame, _, _ := strings.Cut(line, " ")
 	check.Contains(t, "warning", r.agent.ValidateWindow(t.Context()), " "+frame+" are needed for system prompt and tools")

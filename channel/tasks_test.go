@@ -57,10 +57,8 @@ func (r *rig) tasks() []store.Task {
 	return check.Must(check.Must(r.store.Conversation(r.t.Context(), place))(r.t).Tasks().List(r.t.Context()))(r.t)
 }
 
-// task returns the state of the nth task of the rig's place.
 func (r *rig) task(n int) store.Task { return r.tasks()[n-1] }
 
-// waitForTask waits for the end of the nth task.
 func (r *rig) waitForTask(n int) (task store.Task) {
 	r.t.Helper()
 	check.Require(r.t, check.Soon(func() bool {
@@ -116,13 +114,11 @@ func startTask(arguments map[string]any) script {
 	}
 }
 
-// blockUntilCanceled answers when its context ends.
 func blockUntilCanceled(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
 	<-ctx.Done()
 	return llm.Response{}, ctx.Err()
 }
 
-// waitingFor is a model that first waits until a channel is closed.
 func waitingFor(opened <-chan struct{}, f script) script {
 	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		select {

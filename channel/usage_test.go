@@ -100,8 +100,7 @@ func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {
 
 // Of recaps and failed requests, too, without a further turn. With the worker's budget spent, no model makes them.
 func TestUsageOfSummariesIsStored(t *testing.T) {
-	r := newRig(t, echo)
-	r.model.Tokens = 6000
+	r := newRig(t, echo).withWindow(6000)
 	worker := r.withWorker(func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 		return withBilledTokens(summary(fmt.Sprint("Summary ", n, " of what they said, word by word.")), 1000, 0, 500, 20), nil
 	})
