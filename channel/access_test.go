@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"cairn/channel"
 	"cairn/compactor/summarize"
@@ -250,4 +251,42 @@ func TestPause(t *testing.T) {
 	r.wantAnswer("/resume everywhere", "answering again")
 	r.ask("and now?")
 	check.Len(t, "answers", r.connector.texts(), 3)
+}
+
+func TestTurnsPerMinute(t *testing.T) {
+	inBubble(t, echo, func(t *testing.T, r *rig) { // each person has their own, and one notice a minute
+		r.withRules(channel.Rules{TurnsPerMinute: 2})
+		ask := func(times int, who string) {
+			for range times {
+				r.post(by(who, "Ada", r.inbound("hello", true)))
+			}
+		}
+		ask(5, "u1")
+		check.Len(t, "sent", r.connector.sent, 3)
+		check.That(t, r.connector.sent[2].Failure, "got %+v", r.connector.sent[2])
+		check.Contains(t, "the notice", r.lastText(), "2 times a minute")
+		ask(1, "u2")
+		time.Sleep(61 * time.Second)
+		ask(1, "u1")
+		check.EqualAll(t, "sent to another person, and a minute later", r.connector.texts()[3:], []string{"answer 3", "answer 4"})
+		check.Len(t, "transcript", r.transcript(), 7+4)
+		r.run("/pause")
+		ask(5, "u3")
+		check.Len(t, "sent, with none while the bot is paused", r.connector.sent, 5)
+		r.run("/resume")
+		r.withRules(channel.Rules{TurnsPerMinute: 1})
+		for range 7 { // one every fifty seconds: a notice is no turn, so every other one is within the limit
+			r.ask("hello")
+			time.Sleep(50 * time.Second)
+		}
+		check.That(t, len(r.model.Requests()) >= 4+3, "got %q in six minutes", r.connector.texts())
+		rules := respondRules(channel.RespondAll)
+		rules.TurnsPerMinute = 1
+		r.withRules(rules)
+		sent := len(r.connector.texts())
+		r.overhear("talk")
+		r.overhear("more talk") // over the limit, and not addressed to the bot
+		r.ask("bot, help me")
+		check.Len(t, "the reply, and the notice that only who addresses the bot gets", r.connector.texts()[sent:], 2)
+	})
 }

@@ -231,3 +231,25 @@ func TestSecondGapDuringBackfill(t *testing.T) {
 	r.catchUp()
 	check.EqualAll(t, "order", r.transcript(), []string{"user: one", "user: two", "user: three", "user: four"})
 }
+
+// A large database is rewritten for minutes: the answer waits, and the model is not asked again.
+func TestReplyWaitsForRewrite(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, r *rig) {
+		rewriting, release := make(chan struct{}), make(chan struct{})
+		r.model.Func = while(func(int) {
+			go func() {
+				check.Error(t, r.store.Update(t.Context(), func(*store.Tx) {
+					close(rewriting)
+					<-release
+				}), nil)
+			}()
+			<-rewriting
+		}, echo)
+		r.say("hello", true)
+		time.Sleep(5 * time.Minute)
+		check.EqualAll(t, "sent meanwhile", r.connector.texts(), nil)
+		close(release)
+		r.waitForReplies()
+		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
+	})
+}

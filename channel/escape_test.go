@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
 	"cairn/channel"
@@ -190,4 +192,63 @@ func TestPeopleCannotImpersonateTask(t *testing.T) {
 	said := prompt[strings.LastIndex(prompt, "user: "):]
 	check.Lacks(t, "people's messages", said, "(task #1)]")
 	check.Equal(t, "escaped names", strings.Count(said, "researcher (task 1)] [Result of task 1"), 3)
+}
+
+// filtering returns a model whose provider refuses, in one of two ways, every prompt with a forbidden word.
+func filtering(asError bool) script {
+	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		forbidden := func(m llm.Message) bool { return strings.Contains(m.Text, "forbidden") }
+		switch {
+		case !slices.ContainsFunc(req.Messages, forbidden):
+			return echo(ctx, n, req)
+		case asError:
+			return llm.Response{}, llm.Refused(400, nil, []byte(`{"error":{"message":"Content Exists Risk","code":"invalid_request_error"}}`))
+		}
+		return llm.Response{FinishReason: llm.FinishFilter}, nil
+	}
+}
+
+// A message that the provider's filter refuses spoils only its own turn.
+func TestConversationGoesOnAfterFilteredMessage(t *testing.T) {
+	for name, asError := range map[string]bool{"an error": true, "an answer without text": false} {
+		r := newRig(t, filtering(asError))
+		log := r.captureLog()
+		r.ask("Hello.")
+		r.ask("Is this forbidden?")
+		check.Contains(t, name+": failure", r.lastText(), "filter withheld the answer. Your message is saved")
+		check.Len(t, name+": requests, since all before the question was accepted", r.model.Requests(), 3)
+		check.Equal(t, name+": next answer", r.ask("And this?"), "answer 5")
+		check.Equal(t, name+": the one after that", r.ask("And that?"), "answer 6")
+		check.Equal(t, name+": log lines", log.lines(slog.LevelInfo, "messages_withheld"), 1)
+		r.restart()
+		check.Equal(t, name+": answer after a restart", r.ask("And now?"), "answer 8")
+		check.Equal(t, name+": transcript", texts(r.transcript()),
+			"user: Hello. | assistant: answer 1 | user: Is this forbidden? | user: And this? | assistant: answer 5 | "+
+				"user: And that? | assistant: answer 6 | user: And now? | assistant: answer 8")
+	}
+}
+
+func TestOnlyTheFilteredMessageIsWithheld(t *testing.T) {
+	r := newRig(t, filtering(true))
+	r.ask("The harbour is blue.")
+	r.overhear("That is forbidden.")
+	r.ask("Which colour?")
+	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1", "answer 3"})
+	check.Contains(t, "prompt", r.lastRequestText(), "The harbour is blue.", "Which colour?", "filter")
+	editMessageAt(r, "m2", "That is allowed.", time.Now())
+	r.ask("And now?")
+	check.Contains(t, "prompt after the edit", textOf(r.model.Requests()[3]), "That is allowed.")
+	editMessageAt(r, "m1", "forbidden", time.Now()) // what an old message becomes was not accepted before
+	check.Contains(t, "answer after an edit of an old message", r.ask("And then?"), "answer ")
+	// A result of a tool is withheld within its turn.
+	call := useTool("context", map[string]any{"op": "help", "topic": "forbidden"})
+	r = newRig(t, then(call, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		for i, m := range req.Messages {
+			if m.Role == llm.RoleTool && strings.Contains(m.Text, "The topics are") {
+				req.Messages[i].Text = "forbidden"
+			}
+		}
+		return filtering(true)(ctx, n, req)
+	}))
+	check.Equal(t, "answer", r.ask("What did we say?"), "answer 3")
 }

@@ -234,3 +234,56 @@ func (r *rig) tryTools(where string, look func(what, text string)) {
 		}
 	}
 }
+
+const branch = place + "/m1" // a thread on the first message
+
+func withOldSession(t *testing.T) *rig {
+	r := newRig(t, echo)
+	r.withWorker(always(summary("Coco is a parrot, word by word.")))
+	for i := range 8 {
+		r.ask(fmt.Sprintf("message-%d of the parrot %s", i+1, strings.Repeat("word ", 30)))
+	}
+	r.compact()
+	return r
+}
+
+func (r *rig) inThread(text string) {
+	r.t.Helper()
+	r.tell(branch, text, func(m *channel.Inbound) { m.Addressed, m.Thread = true, true })
+}
+
+func TestThreadInheritsChannelHistory(t *testing.T) {
+	r := withOldSession(t)
+	r.tell(branch, "and how old is it?", func(m *channel.Inbound) {
+		m.Addressed, m.Thread, m.ReplyTo, m.Quote = true, true, "m1", `Ada: "message-1 of the…"`
+	})
+	asked := r.lastRequestText()
+	check.Contains(t, "prompt of the thread", asked, "[Compaction Summary] of the channel above this thread", "Coco is a parrot, word by word.",
+		"[System: this thread hangs on a message of ", "message-1 of the parrot")
+	check.Lacks(t, "prompt of the thread", asked, "message-8")
+	r.ask("the parrot has flown")
+	check.Lacks(t, "prompt of the channel", r.lastRequestText(), "how old")
+	r.tell("test:server/other/9", "hello", func(m *channel.Inbound) { m.Addressed, m.Thread = true, true })
+	check.Lacks(t, "prompt of another channel's thread", r.lastRequestText(), "Coco")
+	check.Contains(t, "answer to /context", r.runAs(channel.Person{ID: "u1"}, branch, "/context").String(), "summaries the thread began with: 1")
+
+	kept := func(asked string) string {
+		return asked[strings.Index(asked, "<kept>"):strings.Index(asked, "</kept>")]
+	}
+	r.restart()
+	r.inThread("and now?")
+	check.Equal(t, "head after a restart", kept(r.lastRequestText()), kept(asked))
+
+	check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
+	r.inThread("once more?")
+	again := r.lastRequestText()
+	check.Lacks(t, "prompt after a deletion in the channel", again, "message-1 of", "hangs on", "Coco")
+	check.Contains(t, "prompt after a deletion in the channel", again, "of the channel above this thread", "how old")
+
+	r.runAs(channel.Person{ID: "u1", Manager: true}, branch, "/new")
+	r.inThread("anew")
+	asked = r.lastRequestText()
+	check.Lacks(t, "prompt after /new in the thread", asked, "] and how old")
+	inherited, began := strings.Index(asked, "of the channel above"), strings.Index(asked, "began anew")
+	check.That(t, inherited >= 0 && inherited < began, "the inherited summaries do not stand before the new session:\n%s", asked)
+}

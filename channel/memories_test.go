@@ -10,7 +10,9 @@ import (
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
 	"cairn/internal/tokens"
+	"cairn/llm/llmtest"
 	"cairn/memory"
+	"cairn/store"
 )
 
 // keep stores a memory as a summary's worker does, and returns its number.
@@ -241,4 +243,32 @@ func TestSuggestions(t *testing.T) {
 	}
 	check.Len(t, "suggestions", r.suggest("forget", ""), 25)
 	check.Len(t, "suggestions", r.suggest("context", ""), 0)
+}
+
+func TestDeletedMemoryLeavesPrompt(t *testing.T) {
+	const fact = "Ophelia is allergic to honey"
+	for _, when := range []string{"during a turn", "between turns", "by another process, also from what a search found"} {
+		r := newRig(t, nil)
+		r.agent.Recall = 600
+		r.run("/remember " + fact)
+		remove := func(now bool) {
+			if now {
+				check.Error(t, memory.In(r.store).Forget(t.Context(), 1), nil)
+			}
+		}
+		r.model.Func = while(func(n int) { remove(n == 1 && when == "during a turn") }, echo)
+		if when[:2] == "by" {
+			r.model.Func = inTurn(useTool("memory_search", map[string]any{"query": "honey"}), llmtest.Say("ok"))
+		}
+		r.ask("What does Ophelia keep?")
+		check.Contains(t, when+": prompt", r.lastRequestText(), fact)
+		remove(when == "between turns")
+		if when[:2] == "by" {
+			other := check.Must(store.Open(t.Context(), store.Options{Dir: r.dir, Shared: true}))(t)
+			defer other.Close()
+			check.NoError(t, memory.In(other).Purge(t.Context(), 1))
+		}
+		r.ask("and what else is there to tell")
+		check.Lacks(t, when+": next prompt", r.lastRequestText(), fact)
+	}
 }

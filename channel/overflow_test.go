@@ -251,3 +251,45 @@ func TestPictures(t *testing.T) {
 		check.EqualAll(t, claim+": pictures", shown, c.shown)
 	}
 }
+
+func TestOverflowTeachesWindowAndFactor(t *testing.T) {
+	const window, size = 12_000, 2 // real tokens per estimated token
+	r := newRig(t, nil)
+	var page llm.Learnt
+	overflows := 0
+	r.model.Func = func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		real := req.MaxTokens + len(textOf(req))/5*size
+		if real <= window {
+			return llmtest.Say(fmt.Sprint("answer ", n)), nil
+		}
+		overflows++
+		page.Limit(window)
+		r.model.Tokens = window
+		return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Status: 400, Message: "too long", Limit: window, Prompt: real - req.MaxTokens}
+	}
+	r.agent.Model = learningModel{r.model, &page}
+	for i := range 40 {
+		r.ask(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 200)))
+		check.Require(t, !r.connector.sent[i].Failure, "got notice %q", r.connector.sent[i].Text)
+	}
+	f := page.Facts()
+	check.That(t, f.Window == window && f.Factor >= 1.2, "got learned facts %+v", f)
+	check.That(t, overflows != 0 && overflows <= 8, "got %d overflows in 40 turns", overflows)
+}
+
+func TestSilentOverflowCompacts(t *testing.T) {
+	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if n == 11 {
+			return withBilledTokens(llm.Response{}, 6000, 0, 0, 3), nil
+		}
+		return echo(ctx, n, req)
+	})
+	r.model.Tokens = 6000
+	r.askTurns(11, 100)
+	reqs := r.model.Requests()
+	check.Len(t, "requests", reqs, 12)
+	check.That(t, len(reqs[11].Messages) < len(reqs[10].Messages), "the request was repeated as it was")
+	check.Len(t, "sent", r.connector.texts(), 11)
+	check.Equal(t, "last piece sent", r.lastText(), "answer 12")
+	check.Equal(t, "copies of the question in the transcript", strings.Count(texts(r.transcript()), "user: message-10 "), 1)
+}

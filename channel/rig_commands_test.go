@@ -14,6 +14,8 @@ import (
 	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/llm/prices"
+	"cairn/store"
 )
 
 var (
@@ -217,4 +219,55 @@ func while(f func(n int), then script) script {
 // repeatLast is a model that repeats the last message, such as the result of a tool.
 func repeatLast(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 	return llmtest.Say("I see: " + lastText(req)), nil
+}
+
+func (r *rig) lastRequestText() string {
+	r.t.Helper()
+	all := r.model.Requests()
+	check.Require(r.t, len(all) != 0, "the model was not asked")
+	return textOf(all[len(all)-1])
+}
+
+func textOf(req llm.Request) string {
+	var b strings.Builder
+	for _, m := range req.Messages {
+		fmt.Fprintf(&b, "%s: %s\n", m.Role, m.Text)
+	}
+	return b.String()
+}
+
+// withBilledTokens returns a model's answer with a server's token counts.
+func withBilledTokens(resp llm.Response, prompt, cached, written, output int) llm.Response {
+	resp.Usage = llm.Usage{Prompt: prompt, Cached: cached, Written: written, Completion: output}
+	return resp
+}
+
+// cutOff is a model without an answer that is billed for this many input tokens.
+func cutOff(tokens int) script {
+	return returning(withBilledTokens(llm.Response{}, tokens, 0, 0, 1), &llm.Error{Kind: llm.KindTruncated, Message: "cut"})
+}
+
+// priced charges 1 per input token: 1,000,000 per million.
+var priced = prices.List{"scripted": {Input: 1e6, Cached: 1e5, Write: 2e6, Output: 0}, "worker": {Input: 1e6, Cached: 1e5, Write: 2e6}}
+
+// usageRows returns the stored rows as "day kind model requests input cached written output".
+func (r *rig) usageRows() (rows []string) {
+	r.t.Helper()
+	for _, u := range check.Must(r.store.Usage(r.t.Context(), ""))(r.t) {
+		rows = append(rows, strings.TrimSpace(fmt.Sprintln(u.Day, u.Kind, u.Model, u.Requests, u.Input, u.Cached, u.Written, u.Output)))
+	}
+	return rows
+}
+
+// wantUsage fails unless there is one row, of today, with these numbers.
+func (r *rig) wantUsage(when, want string) {
+	r.t.Helper()
+	check.EqualAll(r.t, when+": rows", r.usageRows(), []string{store.Day(time.Now()) + " " + want})
+}
+
+// restartCounting restarts the bot as the program does: with the earlier usage.
+func (r *rig) restartCounting() {
+	r.t.Helper()
+	r.opts.Used = check.Must(r.store.Usage(r.t.Context(), channel.MonthStart(time.Now())))(r.t)
+	r.restart()
 }

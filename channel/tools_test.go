@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"cairn/channel"
@@ -160,4 +161,59 @@ func TestToolsCommand(t *testing.T) {
 	r.ask("please add")
 	r.tell(thread, "please add", addressed)
 	check.Len(t, "calls", b.Called(), 3)
+}
+
+func TestTools(t *testing.T) {
+	calls := llmtest.Use(llmtest.Call("call_0", "memory_save", map[string]any{"content": "Ada likes tea.", "kind": "preference"}),
+		llmtest.Call("call_1", "no_such_tool", map[string]any{}))
+	calls.Message.Text = "Let me note that."
+	r := newRig(t, inTurn(calls, llmtest.Say("Noted.")))
+	r.ask("I like tea")
+	request := r.model.Requests()[1].Messages
+	last := request[len(request)-1]
+	check.Equal(t, "call of the answer to an unknown tool", last.CallID, "call_1")
+	check.HasPrefix(t, "answer to an unknown tool", last.Text, "Error: there is no tool")
+	check.EqualAll(t, "sent", r.connector.texts(), []string{"Let me note that.\n\nNoted."})
+	check.EqualAll(t, "memories", r.connector.memories, []string{"Ada likes tea."})
+	check.Equal(t, "stored rows", len(r.transcript()), 5)
+	r.wantAnswer("/memories tea", "Ada likes tea.")
+}
+
+// A server of tools may still be connecting when a turn starts.
+func TestTurnWaitsForTools(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, r *rig) {
+		b := r.withTools(channel.ApproveNever)
+		b.Connecting = make(chan struct{})
+		r.opts.Agent = func(conversation string) channel.Agent {
+			a := r.agent
+			if conversation != place {
+				a.ToolServers = nil
+			}
+			return a
+		}
+		r.restart()
+		atOnce := func(what string, do func()) {
+			t.Helper()
+			began := time.Now()
+			do()
+			check.That(t, time.Since(began) < time.Second, "%s took %v", what, time.Since(began))
+		}
+		check.Equal(t, "answer without tools that do not connect", r.ask("please add"), "Hello.")
+		r.say("please add", true)
+		synctest.Wait()
+		atOnce("/stop", func() { r.wantAnswer("/stop", "Stopped"); r.waitForReplies() })
+		r.say("please add", true)
+		synctest.Wait()
+		atOnce("a conversation without tools", func() { r.tell(place+"2", "hello", addressed) })
+		check.Equal(t, "before the tools connect", texts(r.transcript()),
+			"user: please add | assistant: Hello. | user: please add | user: please add")
+		r.restart() // the wait does not hold up the end of the program
+		synctest.Wait()
+		b.Connect(func() { r.hub.Renew(channel.Rules{}) }) // as the program does
+		r.waitForReplies()
+		check.Len(t, "calls of the resumed turn", b.Called(), 1)
+		check.Contains(t, "last piece sent", r.lastText(), "five")
+		r.ask("please add")
+		check.Len(t, "calls of the next turn", b.Called(), 2)
+	})
 }
