@@ -197,10 +197,8 @@ func TestDeliveriesDuringRewrite(t *testing.T) {
 	check.Must(blocker.Exec("BEGIN IMMEDIATE"))(t)
 	done := make(chan error)
 	go func() { done <- r.store.Upkeep().Vacuum(context.Background()) }()
-	check.Require(t, check.Soon(func() bool {
-		_, err := os.Stat(filepath.Join(r.dir, "cairn.held"))
-		return err == nil
-	}), "the rewrite does not begin")
+	began := func() bool { return check.ErrorOf(os.Stat(filepath.Join(r.dir, "cairn.held"))) == nil }
+	check.Require(t, check.Soon(began), "the rewrite does not begin")
 	r.say("meanwhile", true)
 	check.NoError(t, r.deliverTo("test:new/place", "from somewhere new", addressed))
 	check.Error(t, check.ErrorOf(r.store.Find(t.Context(), "test:new/place")), store.ErrNotFound) // the database is locked

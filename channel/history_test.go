@@ -22,12 +22,6 @@ import (
 	"cairn/store"
 )
 
-func (r *rig) becomesIdle(within time.Duration) bool {
-	ctx, cancel := context.WithTimeout(r.t.Context(), within)
-	defer cancel()
-	return r.hub.Idle(ctx, place) == nil
-}
-
 func pageOf(last string, said ...channel.Inbound) channel.Page {
 	return channel.Page{Said: said, Last: last}
 }
@@ -45,7 +39,7 @@ func TestFaultyHistory(t *testing.T) {
 		r.post(pastMessage("1", "one", time.Minute, false))
 		r.away()
 		r.deliverMessage(pastMessage("2", "two", 0, true))
-		r.becomesIdle(3 * time.Second)
+		_ = r.idle(place, 3*time.Second)
 		check.Len(t, name+": answers", r.connector.texts(), 1)
 	}
 	// A history that panics is one warning.

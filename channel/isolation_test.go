@@ -157,8 +157,7 @@ func (r *rig) fillPlaces(where string) (lines []string) {
 	}
 	for _, place := range slices.DeleteFunc(slices.Clone(matrixPlaces), func(p string) bool { return p == where }) {
 		conv := storetest.Find(r.t, r.store, place)
-		head, _, err := conv.Compactions().Head(r.t.Context())
-		check.NoError(r.t, err)
+		head := storetest.Peek(r.t, conv).Head
 		overrides := check.Must(conv.Settings().Set(r.t.Context()))(r.t)
 		overrides = slices.DeleteFunc(overrides, func(o store.Override) bool { return o.Above }) // a thread has its channel's settings
 		lines = append(lines, fmt.Sprintf("%s: generation %d, %d rows, %d pins, %v", place, head.Version, len(head.Stack), len(head.Pins), overrides))

@@ -106,11 +106,14 @@ func addressed(m *channel.Inbound) { m.Addressed = true }
 
 func (r *rig) waitIdle(where string) {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), channeltest.Patience)
+	err := r.idle(where, channeltest.Patience)
+	check.Require(r.t, err == nil, "%s does not settle: %v", where, err)
+}
+
+func (r *rig) idle(where string, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(r.t.Context(), within)
 	defer cancel()
-	if err := r.hub.Idle(ctx, where); err != nil {
-		r.t.Fatalf("%s does not settle: %v", where, err)
-	}
+	return r.hub.Idle(ctx, where)
 }
 
 // ask asks the bot, and returns its last reply that is no notice.

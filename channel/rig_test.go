@@ -1,7 +1,6 @@
 package channel_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -155,6 +154,8 @@ type rig struct {
 func newRig(t testing.TB, f script) *rig {
 	r := &rig{t: t, dir: t.TempDir(), connector: new(connector), model: &llmtest.Model{Func: f}}
 	r.agent = channel.Agent{Model: r.model, MaxOutput: 500, Policy: compactor.DefaultPolicy}
+	r.opts.Agent = func(string) channel.Agent { return r.agent }
+	r.opts.Connectors, r.opts.Log = []channel.Connector{r.connector}, slog.New(slog.DiscardHandler)
 	storetest.CopyEmpty(t, r.dir)
 	r.start()
 	t.Cleanup(r.stop)
@@ -178,15 +179,8 @@ func inBubble(t *testing.T, model script, f func(t *testing.T, r *rig)) {
 func (r *rig) start() {
 	r.t.Helper()
 	r.store = check.Must(store.Open(context.Background(), store.Options{Dir: r.dir}))(r.t)
-	o := r.opts
-	o.Store, o.Log = r.store, cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	if o.Connectors == nil {
-		o.Connectors = []channel.Connector{r.connector}
-	}
-	if o.Agent == nil {
-		o.Agent = func(string) channel.Agent { return r.agent }
-	}
-	r.hub = channel.New(o)
+	r.opts.Store = r.store
+	r.hub = channel.New(r.opts)
 }
 
 func (r *rig) stop() {

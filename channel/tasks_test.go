@@ -59,16 +59,11 @@ func (r *rig) tasks() []store.Task {
 
 func (r *rig) task(n int) store.Task { return r.tasks()[n-1] }
 
-func (r *rig) waitForTask(n int) (task store.Task) {
+func (r *rig) waitForTask(n int) store.Task {
 	r.t.Helper()
-	check.Require(r.t, check.Soon(func() bool {
-		all := r.tasks()
-		if len(all) >= n {
-			task = all[n-1]
-		}
-		return len(all) >= n && task.State != store.TaskOpen
-	}), "task %d did not end", n)
-	return task
+	ended := func() bool { return len(r.tasks()) >= n && r.task(n).State != store.TaskOpen }
+	check.Require(r.t, check.Soon(ended), "task %d did not end", n)
+	return r.task(n)
 }
 
 // drainTasks waits until no task is open, and all results are answered.
