@@ -110,11 +110,10 @@ func TestAccess(t *testing.T) {
 		return storetest.Number(t, r.store, "SELECT (SELECT count(*) FROM messages WHERE role = 'user') + (SELECT count(*) FROM inbox)")
 	}
 	for _, c := range []struct {
-		claim  string
-		access channel.Access
-		where  string
-		by     string
-		heard  bool
+		claim     string
+		access    channel.Access
+		where, by string
+		heard     bool
 	}{
 		{"without lists everybody is heard", channel.Access{}, "test:s1/c1", "u1", true},
 		{"who is denied is not", channel.Access{Deny: []string{"u1"}}, "test:s1/c1", "u1", false},

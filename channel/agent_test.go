@@ -10,6 +10,7 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/prompts"
@@ -56,9 +57,8 @@ func TestConsult(t *testing.T) {
 	check.Lacks(t, "its tools", tools, "Name:memory_save")
 	check.Contains(t, "recall result", requests[1].Messages[3].Text, "bridge of wood")
 	check.Contains(t, "prompt of the conversation's agent", r.lastRequestText(), "assistant: critic: It will fall.")
-	for _, m := range r.model.Requests()[1].Messages {
-		check.That(t, m.Native == nil, "got native data of another model")
-	}
+	native := slices.ContainsFunc(r.model.Requests()[1].Messages, func(m llm.Message) bool { return m.Native != nil })
+	check.Equal(t, "native data of another model", native, false)
 	shown := strings.Join(r.connector.shown, "|")
 	check.Contains(t, "shown", shown, "critic: It")
 	check.Lacks(t, "shown", shown, "|It will")
@@ -137,11 +137,9 @@ func system(req llm.Request) string { return req.Messages[0].Text }
 // wantLanguages checks the language of the bot's prompt in each request.
 func (r *rig) wantLanguages(what, want string) {
 	r.t.Helper()
-	var all []string
-	for _, req := range r.model.Requests() {
-		i := slices.IndexFunc(prompts.Languages, func(language string) bool { return system(req) == prompts.In(language).System })
-		all = append(all, prompts.Languages[i])
-	}
+	all := storetest.Map(r.model.Requests(), func(req llm.Request) string {
+		return prompts.Languages[slices.IndexFunc(prompts.Languages, func(language string) bool { return system(req) == prompts.In(language).System })]
+	})
 	check.Equal(r.t, what, strings.Join(all, " "), want)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"cairn/channel"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/llm/openai"
@@ -22,13 +24,8 @@ import (
 type journal struct{ check.Buffer }
 
 // lines counts the lines of a level that contain words.
-func (j *journal) lines(level slog.Level, words string) (n int) {
-	for line := range strings.Lines(j.String()) {
-		if strings.Contains(line, "level="+level.String()+" ") && strings.Contains(line, words) {
-			n++
-		}
-	}
-	return n
+func (j *journal) lines(level slog.Level, words string) int {
+	return len(regexp.MustCompile("level="+level.String()+" .*"+words).FindAllString(j.String(), -1))
 }
 
 func (j *journal) count(words string) int { return strings.Count(j.String(), words) }
@@ -162,8 +159,7 @@ func TestSummariesUseLimitedShareOfCalls(t *testing.T) {
 		log := r.captureLog()
 		r.sendLongNotes(36)
 		turns, summaries := len(r.model.Requests()), len(worker.Requests())
-		check.Require(t, turns+summaries <= 40 && summaries > 0 && turns >= 20, "%d calls for turns and %d for summaries, of 40",
-			turns, summaries)
+		check.Require(t, turns+summaries <= 40 && summaries > 0 && turns >= 20, "%d turns and %d summaries", turns, summaries)
 		unrepaired := func() bool {
 			answer := r.run("/context")
 			return strings.Contains(answer, "by extractive") || strings.Contains(answer, "to be summarized")
@@ -209,12 +205,8 @@ func TestUsageOfTurnsIsStored(t *testing.T) {
 	r.ask("and now?")
 	r.restart()
 	r.wantUsage("after a restart", "turn scripted 4 900 210 5 12")
-	var sum store.Usage
-	for _, u := range counted {
-		sum.AddAll(u)
-	}
-	check.That(t, len(counted) == 4 && sum.Input == 900 && counted[0].Kind == store.ForTurn && counted[0].Model == "scripted",
-		"got counts %+v", counted)
+	counts := storetest.Map(counted, func(u store.Usage) string { return fmt.Sprint(u.Kind, " ", u.Model, " ", u.Input) })
+	check.EqualAll(t, "counts", counts, []string{"turn scripted 100", "turn scripted 200", "turn scripted 300", "turn scripted 300"})
 }
 
 func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {

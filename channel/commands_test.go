@@ -99,7 +99,7 @@ func TestSettingAppliesFromNextCheck(t *testing.T) {
 	for i := range 25 {
 		text := fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 20))
 		r.say(text, false)
-		check.NoError(t, r.deliverTo(other, text, nil))
+		check.NoError(t, r.deliverTo(other, text, func(*channel.Inbound) {}))
 	}
 	r.waitForReplies()
 	r.run("/settings compaction.background_threshold 0.3")

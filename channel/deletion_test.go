@@ -7,6 +7,7 @@ import (
 	"encoding/gob"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -159,9 +160,8 @@ func (r *rig) wantTaskErased(text string) {
 	r.t.Helper()
 	task := r.task(1)
 	check.That(r.t, task.Text+task.Author == "" && len(task.Own) == 0, "got task %+v", task)
-	for _, line := range r.transcript() {
-		check.That(r.t, !strings.HasPrefix(line, "user:") || !strings.Contains(line, text), "got %s in the conversation", line)
-	}
+	repeats := func(line string) bool { return strings.HasPrefix(line, "user:") && strings.Contains(line, text) }
+	check.That(r.t, !slices.ContainsFunc(r.transcript(), repeats), "got the conversation %q", r.transcript())
 }
 
 func startedTask(t *testing.T) *rig {

@@ -16,6 +16,7 @@ import (
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/internal/observe"
+	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/store"
@@ -221,9 +222,8 @@ func TestRejectedToolsAreReported(t *testing.T) {
 		r.ask("and now?")
 	}
 	check.Equal(t, "refused requests", refused, 1)
-	for _, p := range r.connector.sent {
-		check.That(t, !p.Failure, "got %q", p.Text)
-	}
+	failed := slices.ContainsFunc(r.connector.sent, func(p channel.Piece) bool { return p.Failure })
+	check.That(t, !failed, "got sent %+v", r.connector.sent)
 	check.Contains(t, "request", r.lastRequestText(), `<tool_result tool="recall">`)
 
 	// A request that is also refused as text is not repeated, and the next turn tries it unchanged.
@@ -272,10 +272,7 @@ func TestTurnsAreObserved(t *testing.T) {
 	check.Equal(t, "turns", w.String(), "turn answered\nturn failed: auth\nturn failed: no_answer\nturn failed: other\nturn passed\n")
 	// Every error has a class.
 	all := []error{errors.New("x"), compactor.ErrSpent, compactor.ErrTooLarge, llm.ErrTooManyCalls, llm.ErrTooLong, context.Canceled}
-	for _, kind := range llm.Kinds {
-		all = append(all, fmt.Errorf("wrapped: %w", &llm.Error{Kind: kind}))
-	}
-	for _, err := range all {
+	for _, err := range append(all, storetest.Map(llm.Kinds, func(k llm.Kind) error { return fmt.Errorf("wrapped: %w", &llm.Error{Kind: k}) })...) {
 		class := channel.FailureClass(err)
 		check.That(t, slices.Contains(channel.FailureClasses(), class) && (class != "other" || llm.KindOf(err) == ""),
 			"%v: got class %q", err, class)

@@ -94,10 +94,7 @@ func attacks() []string {
 		"door window opens shows", "from:Ada", "channel:test:@me/7", "kind:fact page:2", "@Ada what did you say?",
 		"pin 1", "unpin 1", "restore 1", "me", "me everywhere", "\x00",
 	}
-	for _, place := range matrixPlaces {
-		all = append(all, keyOf(place))
-	}
-	return append(all, strings.Join(matrixPlaces, " "))
+	return append(append(all, storetest.Map(matrixPlaces, keyOf)...), strings.Join(matrixPlaces, " "))
 }
 
 // TestPlacesDoNotLeak: whatever a person, or a model that obeys them, asks for in one place, by any command, tool,

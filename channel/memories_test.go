@@ -9,6 +9,7 @@ import (
 	"cairn/compactor"
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/internal/tokens"
 	"cairn/llm/llmtest"
 	"cairn/memory"
@@ -232,10 +233,7 @@ func TestSuggestions(t *testing.T) {
 	for typed, want := range map[string]string{
 		"ho": "1", "hot": "1", "hotel": "1", "hotels": "", "HOTEL ber": "1", "ber": "3 1", "caf": "2", "mül op": "2", "mul": "2", "xyzzy": "", "100%": "", "o_": "", "": "3 2 1",
 	} {
-		var numbers []string
-		for _, c := range r.suggest("forget", typed) {
-			numbers = append(numbers, c.Value)
-		}
+		numbers := storetest.Map(r.suggest("forget", typed), func(c channel.Choice) string { return c.Value })
 		check.Equal(t, fmt.Sprintf("suggestions for %q", typed), strings.Join(numbers, " "), want)
 	}
 	for i := range 23 {

@@ -98,13 +98,10 @@ func TestTurnsDoNotWaitForCompaction(t *testing.T) {
 
 // running reports whether the last worker event is a start.
 func (r *rig) running() (running bool) {
-	r.connector.mu.Lock()
-	defer r.connector.mu.Unlock()
-	for _, e := range r.connector.events {
-		if e.By == compactor.ByWorker {
-			running = e.State == compactor.EventStarted
-		}
-	}
+	r.connector.note(func() {
+		own := slices.DeleteFunc(slices.Clone(r.connector.events), func(e compactor.Event) bool { return e.By != compactor.ByWorker })
+		running = len(own) > 0 && own[len(own)-1].State == compactor.EventStarted
+	})
 	return running
 }
 

@@ -5,6 +5,7 @@ package channel_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"cairn/channel/channeltest"
 	"cairn/compactor"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/llm/prices"
@@ -37,13 +39,9 @@ func numberedSummaries(_ context.Context, n int, _ llm.Request) (llm.Response, e
 }
 
 func (r *rig) eventsIn(state compactor.EventState) (found []compactor.Event) {
-	r.connector.mu.Lock()
-	defer r.connector.mu.Unlock()
-	for _, e := range r.connector.events {
-		if e.State == state {
-			found = append(found, e)
-		}
-	}
+	r.connector.note(func() {
+		found = slices.DeleteFunc(slices.Clone(r.connector.events), func(e compactor.Event) bool { return e.State != state })
+	})
 	return found
 }
 
@@ -89,9 +87,7 @@ func (r *rig) sayAs(id, name, where, text string) {
 func (r *rig) deliverTo(where, text string, edit func(*channel.Inbound)) error {
 	r.t.Helper()
 	m := r.inbound(text, false)
-	if edit != nil {
-		edit(&m)
-	}
+	edit(&m)
 	return check.ErrorOf(r.hub.Deliver(r.t.Context(), where, m))
 }
 
@@ -120,12 +116,8 @@ func (r *rig) idle(where string, within time.Duration) error {
 func (r *rig) ask(text string) string {
 	r.t.Helper()
 	r.post(r.inbound(text, true))
-	for _, sent := range r.connector.texts() {
-		if !strings.HasPrefix(sent, "(") {
-			text = sent
-		}
-	}
-	return text
+	answers := slices.DeleteFunc(r.connector.texts(), func(sent string) bool { return strings.HasPrefix(sent, "(") })
+	return append([]string{text}, answers...)[len(answers)]
 }
 
 // sendNotes sends n messages that no one answers, with 30 words each time.
@@ -204,12 +196,7 @@ func (r *rig) promptText() string {
 	return r.lastRequestText()
 }
 
-func after(pause time.Duration, f script) script {
-	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		time.Sleep(pause)
-		return f(ctx, n, req)
-	}
-}
+func after(pause time.Duration, f script) script { return while(func(int) { time.Sleep(pause) }, f) }
 
 // while returns a model that runs f first, with the number of the request.
 func while(f func(n int), then script) script {
@@ -254,12 +241,11 @@ func cutOff(tokens int) script {
 var priced = prices.List{"scripted": {Input: 1e6, Cached: 1e5, Write: 2e6, Output: 0}, "worker": {Input: 1e6, Cached: 1e5, Write: 2e6}}
 
 // usageRows returns the stored rows as "day kind model requests input cached written output".
-func (r *rig) usageRows() (rows []string) {
+func (r *rig) usageRows() []string {
 	r.t.Helper()
-	for _, u := range check.Must(r.store.Usage(r.t.Context(), ""))(r.t) {
-		rows = append(rows, strings.TrimSpace(fmt.Sprintln(u.Day, u.Kind, u.Model, u.Requests, u.Input, u.Cached, u.Written, u.Output)))
-	}
-	return rows
+	return storetest.Map(check.Must(r.store.Usage(r.t.Context(), ""))(r.t), func(u store.Usage) string {
+		return strings.TrimSpace(fmt.Sprintln(u.Day, u.Kind, u.Model, u.Requests, u.Input, u.Cached, u.Written, u.Output))
+	})
 }
 
 // wantUsage fails unless there is one row, of today, with these numbers.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/internal/storetest"
@@ -30,19 +32,17 @@ func TestMain(m *testing.M) {
 }
 
 type connector struct {
-	mu       sync.Mutex // guards everything below
-	shown    []string
-	sent     []channel.Piece
-	seen     []string // what was shown and sent, in order
-	opened   int      // number of writers opened
-	canceled int
-	accepted []string
-	events   []compactor.Event
-	memories []string
-	failures int                       // number of sends that fail first
-	fails    func(channel.Piece) error // nil: no piece is refused
-	delay    time.Duration             // how long each send takes
-	panics   atomic.Int32              // number of calls of Accepted that panic first
+	mu                        sync.Mutex // guards everything below
+	sent                      []channel.Piece
+	seen                      []string // what was shown and sent, in order
+	opened                    int      // number of writers opened
+	canceled                  int
+	events                    []compactor.Event
+	shown, accepted, memories []string
+	failures                  int                       // number of sends that fail first
+	fails                     func(channel.Piece) error // nil: no piece is refused
+	delay                     time.Duration             // how long each send takes
+	panics                    atomic.Int32              // number of calls of Accepted that panic first
 }
 
 func (d *connector) Name() string { return "test" }
@@ -90,21 +90,12 @@ func (d *connector) until(t testing.TB, what string, ok func() bool) {
 }
 
 // countTaken counts the dequeued messages. It is called under the lock.
-func (d *connector) countTaken() (n int) {
-	for _, a := range d.accepted {
-		if !strings.HasSuffix(a, "=0") {
-			n++
-		}
-	}
-	return n
+func (d *connector) countTaken() int {
+	return len(slices.DeleteFunc(slices.Clone(d.accepted), func(a string) bool { return strings.HasSuffix(a, "=0") }))
 }
 
 func (d *connector) texts() (texts []string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, p := range d.sent {
-		texts = append(texts, p.Text)
-	}
+	d.note(func() { texts = storetest.Map(d.sent, func(p channel.Piece) string { return p.Text }) })
 	return texts
 }
 
@@ -225,12 +216,9 @@ func (r *rig) throughConnector(c interface {
 func (r *rig) execute(query string) { r.t.Helper(); storetest.Run(r.t, r.store, query) }
 
 // transcript returns the stored messages as "role: text" lines.
-func (r *rig) transcript() (lines []string) {
+func (r *rig) transcript() []string {
 	r.t.Helper()
-	for _, m := range r.messagesIn(place) {
-		lines = append(lines, string(m.Role)+": "+m.Text)
-	}
-	return lines
+	return storetest.Map(r.messagesIn(place), func(m chat.Message) string { return string(m.Role) + ": " + m.Text })
 }
 
 func echo(_ context.Context, n int, req llm.Request) (llm.Response, error) {

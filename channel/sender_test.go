@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -190,16 +189,14 @@ func TestDraftWaitsForUnsentReplies(t *testing.T) {
 // silentConnector shows nothing of a compaction itself, and puts reactions on messages.
 type silentConnector struct {
 	channel.Connector
-	mu    sync.Mutex // guards marks
+	inner *connector
 	marks []string
 }
 
-func (d *silentConnector) wrap(inner *connector) { d.Connector = inner }
+func (d *silentConnector) wrap(inner *connector) { d.Connector, d.inner = inner, inner }
 
 func (d *silentConnector) React(_ context.Context, conversation, id string) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.marks = append(d.marks, conversation+" "+id)
+	d.inner.note(func() { d.marks = append(d.marks, conversation+" "+id) })
 	return nil
 }
 

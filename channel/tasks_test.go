@@ -128,11 +128,7 @@ func waitingFor(opened <-chan struct{}, f script) script {
 func alwaysSay(text string) script { return always(llmtest.Say(text)) }
 
 // inTurn gives one answer after the other, and the last one again and again.
-func inTurn(answers ...llm.Response) script {
-	return func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
-		return answers[min(n, len(answers))-1], nil
-	}
-}
+func inTurn(answers ...llm.Response) script { return inSteps(storetest.Map(answers, always)...) }
 
 // inSteps has one model answer after the other, and the last one again and again.
 func inSteps(models ...script) script {
@@ -204,8 +200,7 @@ func TestTaskRights(t *testing.T) {
 	}
 	r.model.Func = startTask(map[string]any{"tasks": []map[string]any{counting, with("task", "y")}})
 	r.ask("go")
-	check.EqualAll(t, "states of the tasks", []store.TaskState{r.task(1).State, r.task(2).State},
-		[]store.TaskState{store.TaskOpen, store.TaskOpen})
+	check.Equal(t, "states of the tasks", r.task(1).State+", "+r.task(2).State, store.TaskOpen+", "+store.TaskOpen)
 }
 
 func TestTasksCommand(t *testing.T) {
