@@ -75,11 +75,10 @@ func TestRespond(t *testing.T) {
 }
 
 func TestThreads(t *testing.T) {
-	const thread = "test:server/general/7"
 	r := newRig(t, echo)
 	say := func(text string, addressed bool, answers int) {
 		t.Helper()
-		r.tell(thread, text, func(m *channel.Inbound) { m.Thread, m.Addressed = true, addressed })
+		r.tell(branch, text, func(m *channel.Inbound) { m.Thread, m.Addressed = true, addressed })
 		check.Len(t, text+": answers", r.connector.texts(), answers)
 	}
 	say("before a mention", false, 0)
@@ -87,17 +86,17 @@ func TestThreads(t *testing.T) {
 	say("after it", false, 2)
 	r.restart()
 	say("after a restart", false, 3)
-	r.runAs(ada, thread, "/stop")
+	r.runAs(ada, branch, "/stop")
 	say("after /stop", false, 3)
 	say("another mention", true, 4)
 	say("and after it", false, 5)
 	r.model.Func = blockUntilCanceled // /stop ends what waits, too
 	for range 3 {
-		check.NoError(t, r.deliverTo(thread, "one more", func(m *channel.Inbound) { m.Thread = true }))
+		check.NoError(t, r.deliverTo(branch, "one more", func(m *channel.Inbound) { m.Thread = true }))
 		check.Require(t, check.Soon(func() bool { return len(r.model.Requests()) == 6 }), "no turn has started")
 	}
-	r.runAs(ada, thread, "/stop")
-	r.waitIdle(thread)
+	r.runAs(ada, branch, "/stop")
+	r.waitIdle(branch)
 	check.Len(t, "requests", r.model.Requests(), 6)
 }
 

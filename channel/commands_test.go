@@ -172,17 +172,16 @@ func TestDirectMessageCannotSetCostlySettings(t *testing.T) {
 
 func TestThreadInheritsSettings(t *testing.T) {
 	r := newRig(t, echo)
-	const thread = place + "/t1"
 	bob := channel.Person{ID: "u1", Name: "Bob", Manager: true}
-	in := func(line, want string) { t.Helper(); r.says(bob, thread, line, want) }
-	r.tell(thread, strings.Repeat("the quick brown fox ", 50), addressed)
+	in := func(line, want string) { t.Helper(); r.says(bob, branch, line, want) }
+	r.tell(branch, strings.Repeat("the quick brown fox ", 50), addressed)
 	in("/pin 1", "#1 is pinned")
 	in("/settings compaction.pin_budget", "compaction.pin_budget = 1000 (built in)")
 
 	r.run("/settings compaction.pin_budget 60") // the thread is open
 	in("/settings compaction.pin_budget", "compaction.pin_budget = 60 (set in the channel by Ada)")
 	shows := func() bool {
-		return strings.Contains(r.runAs(bob, thread, "/pins").String(), "Pins may take 60 tokens")
+		return strings.Contains(r.runAs(bob, branch, "/pins").String(), "Pins may take 60 tokens")
 	}
 	check.That(t, check.Soon(shows), "the open thread keeps its setting")
 

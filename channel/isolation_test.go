@@ -36,8 +36,7 @@ var matrixPlaces = slices.Sorted(maps.Keys(matrix))
 
 var plain = strings.NewReplacer("test:", "", "/", "x", "@", "")
 
-func keyOf(place string) string { return "key" + plain.Replace(place) }
-
+func keyOf(place string) string    { return "key" + plain.Replace(place) }
 func secretOf(place string) string { return "secret" + plain.Replace(place) + "z" }
 
 var keys, secrets, ids = regexp.MustCompile(`key\w+`), regexp.MustCompile(`secret[\w]+z`), regexp.MustCompile(`id="(\d+)"`)

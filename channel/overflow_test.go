@@ -133,12 +133,9 @@ func TestFlood(t *testing.T) {
 	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		check.That(t, tokensOf(req) <= window, "got a request of %d tokens, want at most %d", tokensOf(req), window)
 		if strings.Contains(lastText(req), places[0]) {
-			select {
-			case <-stuck:
-			case <-ctx.Done():
-			}
+			return waitingFor(stuck, echo)(ctx, n, req)
 		}
-		return llmtest.Say(fmt.Sprint("answer ", n)), ctx.Err()
+		return echo(ctx, n, req)
 	}).withRules(channel.Rules{TurnsPerMinute: perMinute})
 	r.model.Tokens = window
 	started := time.Now()
@@ -278,12 +275,8 @@ func TestOverflowTeachesWindowAndFactor(t *testing.T) {
 }
 
 func TestSilentOverflowCompacts(t *testing.T) {
-	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if n == 11 {
-			return withBilledTokens(llm.Response{}, 6000, 0, 0, 3), nil
-		}
-		return echo(ctx, n, req)
-	})
+	silent := always(withBilledTokens(llm.Response{}, 6000, 0, 0, 3))
+	r := newRig(t, inSteps(append(slices.Repeat([]script{echo}, 10), silent, echo)...))
 	r.model.Tokens = 6000
 	r.askTurns(11, 100)
 	reqs := r.model.Requests()

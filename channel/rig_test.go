@@ -226,8 +226,7 @@ func echo(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 }
 
 func always(resp llm.Response) script { return returning(resp, nil) }
-
-func failing(err error) script { return returning(llm.Response{}, err) }
+func failing(err error) script        { return returning(llm.Response{}, err) }
 
 func returning(resp llm.Response, err error) script {
 	return func(context.Context, int, llm.Request) (llm.Response, error) { return resp, err }
