@@ -177,9 +177,8 @@ func TestBatchDelivery(t *testing.T) {
 	r := newRig(t, echo).withRules(channel.Rules{Access: map[string]channel.Access{"test": {Deny: []string{"u9"}}}})
 	all := []channel.Inbound{
 		pastMessage("a", "one", 0, false), pastMessage("b", "two", 0, true),
-		pastMessage("c", "unheard", 0, false), pastMessage("d", "one", 0, false),
+		by("u9", "Ada", pastMessage("c", "unheard", 0, false)), pastMessage("d", "one", 0, false),
 	}
-	all[2].AuthorID = "u9"
 	for range 2 {
 		check.NoError(t, r.hub.DeliverAll(t.Context(), place, append(all, all[1])))
 		r.waitForReplies()

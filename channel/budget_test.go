@@ -100,10 +100,8 @@ func TestBudgets(t *testing.T) {
 
 func TestOwnerBudgetNotices(t *testing.T) {
 	inBubble(t, billed(30), func(t *testing.T, r *rig) {
-		r.withRules(channel.Rules{
-			Money:  channel.Money{Prices: priced, PerDay: 100},
-			Access: map[string]channel.Access{"test": {Owners: []string{"boss"}}},
-		})
+		access := map[string]channel.Access{"test": {Owners: []string{"boss"}}}
+		r.withRules(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 100}, Access: access})
 		r.agent.Language = "de"
 		var want []string
 		from := func(author string, notices ...string) {

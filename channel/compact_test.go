@@ -17,15 +17,12 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// gatedWorker numbers its summaries from 1; each waits for a value from gate, and succeeds if that is true.
-func gatedWorker(gate chan bool) script {
+// gatedWorker has models from gate write its summaries, and waits for each.
+func gatedWorker(gate chan script) script {
 	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		select {
-		case good := <-gate:
-			if good {
-				return summary(fmt.Sprintf("summary %d of a quick brown fox, word by word", n)), nil
-			}
-			return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "overloaded"}
+		case f := <-gate:
+			return f(ctx, n, req)
 		case <-ctx.Done():
 			return llm.Response{}, ctx.Err()
 		}
@@ -34,8 +31,10 @@ func gatedWorker(gate chan bool) script {
 
 // A /compact while a summary is being written is scheduled, and people are told how it ends itself.
 func TestCompactDuringLevelCompaction(t *testing.T) {
+	good := always(summary("They talked of a quick brown fox."))
+	ends := map[string]script{"applied": good, "failed": failing(&llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "overloaded"})}
 	for how, want := range map[string]string{"applied": "Summarized ", "failed": "The summary of messages #", "shutdown": "ask again"} {
-		gate := make(chan bool)
+		gate := make(chan script)
 		r := newRig(t, echo).withWindow(6000)
 		r.setFilePolicy(func(p *compactor.Policy) { p.PrepareThreshold, p.MaxTurns = 0, 1 })
 		r.withWorker(gatedWorker(gate))
@@ -52,8 +51,8 @@ func TestCompactDuringLevelCompaction(t *testing.T) {
 			continue
 		}
 		go func() {
-			gate <- true // the level's
-			gate <- how == "applied"
+			gate <- good // the level's
+			gate <- ends[how]
 		}()
 		said := answer.Then(t.Context())
 		ended := append(r.eventsIn(compactor.EventApplied), r.eventsIn(compactor.EventFailed)...)

@@ -183,7 +183,7 @@ func TestSettingsEdit(t *testing.T) {
 }
 
 func TestSettingsEditWaitsForRunningSummary(t *testing.T) {
-	gate := make(chan bool)
+	gate := make(chan script)
 	r := newRig(t, echo)
 	r.withWorker(gatedWorker(gate))
 	r.sendNotes(20)
@@ -191,7 +191,7 @@ func TestSettingsEditWaitsForRunningSummary(t *testing.T) {
 	r.agent.Model = &llmtest.Model{Func: alwaysSay("the second")}
 	r.hub.Renew(channel.Rules{})
 	check.Equal(t, "answer", r.ask("who is there?"), "answer 1")
-	gate <- true
+	gate <- numberedSummaries
 	r.waitForEvent(compactor.EventApplied)
 	check.NoError(t, r.hub.Drain(t.Context()))
 	check.Equal(t, "answer after the summary", r.ask("and now?"), "the second")

@@ -99,10 +99,8 @@ func TestApprovalEndsUnanswered(t *testing.T) {
 func TestApprovalRights(t *testing.T) {
 	r := newRig(t, nil)
 	b := r.withTools(channel.ApproveAlways)
-	r.withRules(channel.Rules{
-		Restricted: []string{}, // only managers decide about tools anyway
-		Access:     map[string]channel.Access{"test": {Owners: []string{"boss"}}},
-	})
+	access := map[string]channel.Access{"test": {Owners: []string{"boss"}}}
+	r.withRules(channel.Rules{Restricted: []string{}, Access: access}) // only managers decide about tools anyway
 	const direct = "test:@me/7"
 	for i, where := range []string{place, direct} {
 		check.NoError(t, r.deliverTo(where, "please add", addressed))
