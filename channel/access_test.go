@@ -152,9 +152,8 @@ func TestOtherPrograms(t *testing.T) {
 	}
 	r := newRig(t, echo)
 	check.Error(t, r.deliverTo(place, "hello", bot(true)), channel.ErrRefused)
-	rules := respondRules(channel.RespondAll)
-	rules.Access = map[string]channel.Access{"test": {Bots: []string{"b1"}}}
-	r.withRules(rules)
+	access := map[string]channel.Access{"test": {Bots: []string{"b1"}}}
+	r.withRules(channel.Rules{Respond: respondRules(channel.RespondAll).Respond, Access: access})
 	r.tell(place, "news", bot(false))
 	check.Len(t, "answers to a program that did not address the bot", r.connector.texts(), 0)
 	for i := range 10 {
@@ -278,9 +277,7 @@ func TestTurnsPerMinute(t *testing.T) {
 			time.Sleep(50 * time.Second)
 		}
 		check.That(t, len(r.model.Requests()) >= 4+3, "got %q in six minutes", r.connector.texts())
-		rules := respondRules(channel.RespondAll)
-		rules.TurnsPerMinute = 1
-		r.withRules(rules)
+		r.withRules(channel.Rules{Respond: respondRules(channel.RespondAll).Respond, TurnsPerMinute: 1})
 		sent := len(r.connector.texts())
 		r.overhear("talk")
 		r.overhear("more talk") // over the limit, and not addressed to the bot

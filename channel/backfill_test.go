@@ -25,7 +25,7 @@ import (
 // platform is a connector that can look things up: what people wrote, and what a message lacks.
 type platform struct {
 	*connector
-	said     []channel.Inbound // with numbers as ids; the bot's own messages are by "bot"; guarded, as asked and fails, by the connector
+	said     []channel.Inbound // with numbers as ids; the bot's own are by "bot"; connector.mu guards said, asked and fails
 	asked    []string
 	fails    error                                          // of each request
 	most     int                                            // messages per page after one; 0: as many as requested

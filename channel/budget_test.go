@@ -204,7 +204,7 @@ func TestUsageOfTurnsIsStored(t *testing.T) {
 	r.restart()
 	r.wantUsage("after a restart", "turn scripted 4 900 210 5 12")
 	counts := storetest.Map(counted, func(u store.Usage) string { return fmt.Sprint(u.Kind, " ", u.Model, " ", u.Input) })
-	check.EqualAll(t, "counts", counts, []string{"turn scripted 100", "turn scripted 200", "turn scripted 300", "turn scripted 300"})
+	check.Equal(t, "counts", texts(counts), "turn scripted 100 | turn scripted 200 | turn scripted 300 | turn scripted 300")
 }
 
 func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {

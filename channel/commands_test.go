@@ -12,7 +12,6 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/internal/check"
-	"cairn/llm/llmtest"
 	"cairn/words/wordstest"
 )
 
@@ -93,8 +92,7 @@ func TestInvalidSettingsChangeNothing(t *testing.T) {
 // One conversation is set to compact early and does so immediately; the other does not.
 func TestSettingAppliesFromNextCheck(t *testing.T) {
 	r := newRig(t, echo).withWindow(6000)
-	r.agent.Worker = &llmtest.Model{Func: always(summary("They talked of a quick brown fox.")), Tokens: 6000}
-	r.reopen()
+	r.withWorker(always(summary("They talked of a quick brown fox."))).Tokens = 6000
 	const other = "test:server/garden"
 	for i := range 25 {
 		text := fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 20))

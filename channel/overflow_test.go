@@ -191,8 +191,7 @@ func TestHugeMessages(t *testing.T) {
 		used := tokensOf(r.model.Requests()[0])
 		check.That(t, used <= r.model.Tokens, "%s: got a request of %d tokens", what, used)
 		found := func() int {
-			memories := memory.Of(storetest.Find(t, r.store, place))
-			return len(check.Must(memories.Recall(t.Context(), memory.Question{Text: "parrot", Limit: 3}))(t))
+			return len(check.Must(memory.Of(storetest.Find(t, r.store, place)).Recall(t.Context(), memory.Question{Text: "parrot", Limit: 3}))(t))
 		}
 		check.That(t, found() > 0, "%s: the message is not found", what)
 		check.Equal(t, what+": next answer", r.ask("and now?"), "answer 2")
@@ -209,7 +208,7 @@ func TestPictures(t *testing.T) {
 		sent    string
 		shown   []int // pictures per request; the bot restarts before the last one
 	}{
-		"two are shown to a model that can see, also after a restart": {nil, nil, "answer 1 | answer 2 | answer 3", []int{1, 2, 2}},
+		"two are shown, also after a restart": {nil, nil, "answer 1 | answer 2 | answer 3", []int{1, 2, 2}},
 		"a model without vision gets a description, and is not shown another": {
 			&llm.Error{Kind: llm.KindBadRequest, Message: "No endpoints found that support image input", Status: 404},
 			func(_, pictures int) bool { return pictures > 0 }, "answer 2 | answer 3 | answer 5",
