@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"cairn/channel"
 	"cairn/compactor/summarize"
@@ -15,7 +16,6 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// withRules restarts the hub with other rules.
 func (r *rig) withRules(rules channel.Rules) *rig {
 	r.t.Helper()
 	r.opts.Rules = rules
@@ -75,11 +75,10 @@ func TestRespond(t *testing.T) {
 }
 
 func TestThreads(t *testing.T) {
-	const thread = "test:server/general/7"
 	r := newRig(t, echo)
 	say := func(text string, addressed bool, answers int) {
 		t.Helper()
-		r.tell(thread, text, func(m *channel.Inbound) { m.Thread, m.Addressed = true, addressed })
+		r.tell(branch, text, func(m *channel.Inbound) { m.Thread, m.Addressed = true, addressed })
 		check.Len(t, text+": answers", r.connector.texts(), answers)
 	}
 	say("before a mention", false, 0)
@@ -87,17 +86,17 @@ func TestThreads(t *testing.T) {
 	say("after it", false, 2)
 	r.restart()
 	say("after a restart", false, 3)
-	r.runAs(ada, thread, "/stop")
+	r.runAs(ada, branch, "/stop")
 	say("after /stop", false, 3)
 	say("another mention", true, 4)
 	say("and after it", false, 5)
 	r.model.Func = blockUntilCanceled // /stop ends what waits, too
 	for range 3 {
-		check.NoError(t, r.deliverTo(thread, "one more", func(m *channel.Inbound) { m.Thread = true }))
+		check.NoError(t, r.deliverTo(branch, "one more", func(m *channel.Inbound) { m.Thread = true }))
 		check.Require(t, check.Soon(func() bool { return len(r.model.Requests()) == 6 }), "no turn has started")
 	}
-	r.runAs(ada, thread, "/stop")
-	r.waitIdle(thread)
+	r.runAs(ada, branch, "/stop")
+	r.waitIdle(branch)
 	check.Len(t, "requests", r.model.Requests(), 6)
 }
 
@@ -110,11 +109,10 @@ func TestAccess(t *testing.T) {
 		return storetest.Number(t, r.store, "SELECT (SELECT count(*) FROM messages WHERE role = 'user') + (SELECT count(*) FROM inbox)")
 	}
 	for _, c := range []struct {
-		claim  string
-		access channel.Access
-		where  string
-		by     string
-		heard  bool
+		claim     string
+		access    channel.Access
+		where, by string
+		heard     bool
 	}{
 		{"without lists everybody is heard", channel.Access{}, "test:s1/c1", "u1", true},
 		{"who is denied is not", channel.Access{Deny: []string{"u1"}}, "test:s1/c1", "u1", false},
@@ -154,9 +152,8 @@ func TestOtherPrograms(t *testing.T) {
 	}
 	r := newRig(t, echo)
 	check.Error(t, r.deliverTo(place, "hello", bot(true)), channel.ErrRefused)
-	rules := respondRules(channel.RespondAll)
-	rules.Access = map[string]channel.Access{"test": {Bots: []string{"b1"}}}
-	r.withRules(rules)
+	access := map[string]channel.Access{"test": {Bots: []string{"b1"}}}
+	r.withRules(channel.Rules{Respond: respondRules(channel.RespondAll).Respond, Access: access})
 	r.tell(place, "news", bot(false))
 	check.Len(t, "answers to a program that did not address the bot", r.connector.texts(), 0)
 	for i := range 10 {
@@ -221,10 +218,6 @@ func TestWhoMayRunWhat(t *testing.T) {
 
 func TestPause(t *testing.T) {
 	r := newRig(t, echo)
-	sent := func(when string, want ...string) {
-		t.Helper()
-		check.EqualAll(t, "sent "+when, r.connector.texts(), want)
-	}
 	// A connector reports everyone as a manager of their own direct messages.
 	r.runAs(channel.Person{ID: "stranger", Manager: true}, "test:@me/7", "/pause everywhere")
 	r.run("/pause")
@@ -233,11 +226,11 @@ func TestPause(t *testing.T) {
 	r.ask("still?")
 	check.Len(t, "calls of the model while paused", r.model.Requests(), 0)
 	r.tell("test:server/other", "hello", addressed)
-	sent("in another channel", "answer 1")
+	check.EqualAll(t, "sent in another channel", r.connector.texts(), []string{"answer 1"})
 
 	r.run("/resume")
 	r.ask("now?")
-	sent("after /resume", "answer 1", "answer 2")
+	check.EqualAll(t, "sent after /resume", r.connector.texts(), []string{"answer 1", "answer 2"})
 
 	began := make(chan struct{})
 	r.model.Func = while(func(int) { close(began) }, blockUntilCanceled)
@@ -247,7 +240,7 @@ func TestPause(t *testing.T) {
 	r.waitForReplies()
 	r.model.Func = echo
 	r.ask("and?")
-	sent("after /pause everywhere", "answer 1", "answer 2")
+	check.Len(t, "answers after /pause everywhere", r.connector.texts(), 2)
 	r.run("/pause")
 	r.wantAnswer("/resume everywhere", "still paused here; /resume ends that")
 	r.run("/pause everywhere")
@@ -255,4 +248,40 @@ func TestPause(t *testing.T) {
 	r.wantAnswer("/resume everywhere", "answering again")
 	r.ask("and now?")
 	check.Len(t, "answers", r.connector.texts(), 3)
+}
+
+func TestTurnsPerMinute(t *testing.T) {
+	inBubble(t, echo, func(t *testing.T, r *rig) { // each person has their own, and one notice a minute
+		r.withRules(channel.Rules{TurnsPerMinute: 2})
+		ask := func(times int, who string) {
+			for range times {
+				r.post(by(who, "Ada", r.inbound("hello", true)))
+			}
+		}
+		ask(5, "u1")
+		check.Len(t, "sent", r.connector.sent, 3)
+		check.That(t, r.connector.sent[2].Failure, "got %+v", r.connector.sent[2])
+		check.Contains(t, "the notice", r.lastText(), "2 times a minute")
+		ask(1, "u2")
+		time.Sleep(61 * time.Second)
+		ask(1, "u1")
+		check.EqualAll(t, "sent to another person, and a minute later", r.connector.texts()[3:], []string{"answer 3", "answer 4"})
+		check.Len(t, "transcript", r.transcript(), 7+4)
+		r.run("/pause")
+		ask(5, "u3")
+		check.Len(t, "sent, with none while the bot is paused", r.connector.sent, 5)
+		r.run("/resume")
+		r.withRules(channel.Rules{TurnsPerMinute: 1})
+		for range 7 { // one every fifty seconds: a notice is no turn, so every other one is within the limit
+			r.ask("hello")
+			time.Sleep(50 * time.Second)
+		}
+		check.That(t, len(r.model.Requests()) >= 4+3, "got %q in six minutes", r.connector.texts())
+		r.withRules(channel.Rules{Respond: respondRules(channel.RespondAll).Respond, TurnsPerMinute: 1})
+		sent := len(r.connector.texts())
+		r.overhear("talk")
+		r.overhear("more talk") // over the limit, and not addressed to the bot
+		r.ask("bot, help me")
+		check.Len(t, "the reply, and the notice that only who addresses the bot gets", r.connector.texts()[sent:], 2)
+	})
 }

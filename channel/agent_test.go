@@ -10,6 +10,7 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/prompts"
@@ -56,9 +57,8 @@ func TestConsult(t *testing.T) {
 	check.Lacks(t, "its tools", tools, "Name:memory_save")
 	check.Contains(t, "recall result", requests[1].Messages[3].Text, "bridge of wood")
 	check.Contains(t, "prompt of the conversation's agent", r.lastRequestText(), "assistant: critic: It will fall.")
-	for _, m := range r.model.Requests()[1].Messages {
-		check.That(t, m.Native == nil, "got native data of another model")
-	}
+	native := slices.ContainsFunc(r.model.Requests()[1].Messages, func(m llm.Message) bool { return m.Native != nil })
+	check.Equal(t, "native data of another model", native, false)
 	shown := strings.Join(r.connector.shown, "|")
 	check.Contains(t, "shown", shown, "critic: It")
 	check.Lacks(t, "shown", shown, "|It will")
@@ -134,14 +134,13 @@ func (r *rig) askInGerman() {
 
 func system(req llm.Request) string { return req.Messages[0].Text }
 
-// languages returns the language of the bot's prompt in each request.
-func (r *rig) languages() (all []string) {
+// wantLanguages checks the language of the bot's prompt in each request.
+func (r *rig) wantLanguages(what, want string) {
 	r.t.Helper()
-	for _, req := range r.model.Requests() {
-		i := slices.IndexFunc(prompts.Languages, func(language string) bool { return system(req) == prompts.In(language).System })
-		all = append(all, prompts.Languages[i])
-	}
-	return all
+	all := storetest.Map(r.model.Requests(), func(req llm.Request) string {
+		return prompts.Languages[slices.IndexFunc(prompts.Languages, func(language string) bool { return system(req) == prompts.In(language).System })]
+	})
+	check.Equal(r.t, what, strings.Join(all, " "), want)
 }
 
 // withLanguage returns a rig with a language and a worker that summarizes what askInGerman says.
@@ -169,17 +168,13 @@ func TestConversationLanguage(t *testing.T) {
 }
 
 func TestDetectedLanguageReachesModel(t *testing.T) {
-	want := func(r *rig, what, languages string) {
-		t.Helper()
-		check.Equal(t, what, strings.Join(r.languages(), " "), languages)
-	}
 	r, _ := withLanguage(t, "auto")
 	for _, text := range []string{"ok", "Hallo, kannst du mir bei der Steuer helfen?", "Could you please tell me what the weather is like?", "¿Y qué es esto?"} {
 		r.ask(text)
 	}
 	r.restart()
 	r.ask("And what do you say to this?")
-	want(r, "the first messages decide until there is a summary", "en de de de de")
+	r.wantLanguages("the first messages decide until there is a summary", "en de de de de")
 
 	r, _ = withLanguage(t, "auto")
 	r.ask("Hi, can you help us with the launch of the app?")
@@ -188,7 +183,7 @@ func TestDetectedLanguageReachesModel(t *testing.T) {
 	r.ask("👍")
 	r.restart()
 	r.ask("So what do you think about this now?")
-	want(r, "after a summary, the messages that it covers decide, also after a restart", "en en en en en de de")
+	r.wantLanguages("after a summary, the messages that it covers decide, also after a restart", "en en en en en de de")
 
 	// Commands right after a start are answered in the language of the messages.
 	r, _ = withLanguage(t, "auto")
@@ -198,7 +193,7 @@ func TestDetectedLanguageReachesModel(t *testing.T) {
 		r.says(bo, place, line, text)
 	}
 	r.tell(branch, "ok", addressed)
-	want(r, "a thread takes the language of its first message", "de de")
+	r.wantLanguages("a thread takes the language of its first message", "de de")
 
 	r, _ = withLanguage(t, "auto")
 	for range 2 {
@@ -207,7 +202,7 @@ func TestDetectedLanguageReachesModel(t *testing.T) {
 	r.agent.Language = "ja"
 	r.hub.Renew(channel.Rules{})
 	r.ask("hello again")
-	want(r, "a language without prompts falls back to English, and a setting applies from the next turn on", "en en ja")
+	r.wantLanguages("a language without prompts falls back to English, and a setting applies from the next turn on", "en en ja")
 }
 
 func TestAgentsAndToolsUseConversationLanguage(t *testing.T) {

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -26,8 +25,7 @@ import (
 // platform is a connector that can look things up: what people wrote, and what a message lacks.
 type platform struct {
 	*connector
-	mu       sync.Mutex        // guards said, asked and fails
-	said     []channel.Inbound // with numbers as ids; the bot's own messages are by "bot"
+	said     []channel.Inbound // with numbers as ids; the bot's own are by "bot"; connector.mu guards said, asked and fails
 	asked    []string
 	fails    error                                          // of each request
 	most     int                                            // messages per page after one; 0: as many as requested
@@ -43,8 +41,8 @@ func (p *platform) History(_ context.Context, _ string, look channel.Look) (page
 	if p.history != nil {
 		return p.history(look)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.connector.mu.Lock()
+	defer p.connector.mu.Unlock()
 	if p.asked = append(p.asked, "after "+look.After+" before "+look.Before); p.fails != nil {
 		return page, p.fails
 	}
@@ -71,8 +69,6 @@ func (p *platform) History(_ context.Context, _ string, look channel.Look) (page
 	return page, nil
 }
 
-func (p *platform) locked(f func()) { p.mu.Lock(); defer p.mu.Unlock(); f() }
-
 func number(id string) (n int) {
 	_, _ = fmt.Sscan(id, &n)
 	return n
@@ -91,7 +87,6 @@ func pastMessage(id, text string, age time.Duration, addressed bool) channel.Inb
 
 func texts(lines []string) string { return strings.Join(lines, " | ") }
 
-// messagesIn returns the stored messages of a conversation.
 func (r *rig) messagesIn(name string) []chat.Message {
 	r.t.Helper()
 	return check.Must(storetest.Find(r.t, r.store, name).Transcript().Page(r.t.Context(), 1, 10_000))(r.t)
@@ -146,11 +141,11 @@ func TestUnreadableGaps(t *testing.T) {
 		check.Equal(t, "transcript", texts(r.transcript()), "user: one | user: two | user: nine | assistant: answer 1")
 		time.Sleep(10 * time.Minute)
 		check.Equal(t, "warnings in ten minutes", log.lines(slog.LevelWarn, "backfill_failed"), 1)
-		p.locked(func() { p.fails = nil })
+		p.note(func() { p.fails = nil })
 		time.Sleep(time.Minute)
 		r.waitForReplies()
 		check.Len(t, "transcript", r.transcript(), 8)
-		p.locked(func() { p.fails = fmt.Errorf("history: %w", channel.ErrGone) })
+		p.note(func() { p.fails = fmt.Errorf("history: %w", channel.ErrGone) })
 		r.away()
 		r.post(pastMessage("10", "ten", 0, true))
 		asked := len(p.asked)
@@ -182,9 +177,8 @@ func TestBatchDelivery(t *testing.T) {
 	r := newRig(t, echo).withRules(channel.Rules{Access: map[string]channel.Access{"test": {Deny: []string{"u9"}}}})
 	all := []channel.Inbound{
 		pastMessage("a", "one", 0, false), pastMessage("b", "two", 0, true),
-		pastMessage("c", "unheard", 0, false), pastMessage("d", "one", 0, false),
+		by("u9", "Ada", pastMessage("c", "unheard", 0, false)), pastMessage("d", "one", 0, false),
 	}
-	all[2].AuthorID = "u9"
 	for range 2 {
 		check.NoError(t, r.hub.DeliverAll(t.Context(), place, append(all, all[1])))
 		r.waitForReplies()
@@ -202,10 +196,8 @@ func TestDeliveriesDuringRewrite(t *testing.T) {
 	check.Must(blocker.Exec("BEGIN IMMEDIATE"))(t)
 	done := make(chan error)
 	go func() { done <- r.store.Upkeep().Vacuum(context.Background()) }()
-	check.Require(t, check.Soon(func() bool {
-		_, err := os.Stat(filepath.Join(r.dir, "cairn.held"))
-		return err == nil
-	}), "the rewrite does not begin")
+	began := func() bool { return check.ErrorOf(os.Stat(filepath.Join(r.dir, "cairn.held"))) == nil }
+	check.Require(t, check.Soon(began), "the rewrite does not begin")
 	r.say("meanwhile", true)
 	check.NoError(t, r.deliverTo("test:new/place", "from somewhere new", addressed))
 	check.Error(t, check.ErrorOf(r.store.Find(t.Context(), "test:new/place")), store.ErrNotFound) // the database is locked
@@ -235,4 +227,26 @@ func TestSecondGapDuringBackfill(t *testing.T) {
 	r.away()
 	r.catchUp()
 	check.EqualAll(t, "order", r.transcript(), []string{"user: one", "user: two", "user: three", "user: four"})
+}
+
+// A large database is rewritten for minutes: the answer waits, and the model is not asked again.
+func TestReplyWaitsForRewrite(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, r *rig) {
+		rewriting, release := make(chan struct{}), make(chan struct{})
+		r.model.Func = while(func(int) {
+			go func() {
+				check.Error(t, r.store.Update(t.Context(), func(*store.Tx) {
+					close(rewriting)
+					<-release
+				}), nil)
+			}()
+			<-rewriting
+		}, echo)
+		r.say("hello", true)
+		time.Sleep(5 * time.Minute)
+		check.EqualAll(t, "sent meanwhile", r.connector.texts(), nil)
+		close(release)
+		r.waitForReplies()
+		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
+	})
 }

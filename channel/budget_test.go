@@ -1,8 +1,11 @@
 package channel_test
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -10,27 +13,23 @@ import (
 
 	"cairn/channel"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
+	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/llm/openai"
 	"cairn/llm/prices"
+	"cairn/store"
 )
 
-// journal is a log that tests can read.
 type journal struct{ check.Buffer }
 
 // lines counts the lines of a level that contain words.
-func (j *journal) lines(level slog.Level, words string) (n int) {
-	for line := range strings.Lines(j.String()) {
-		if strings.Contains(line, "level="+level.String()+" ") && strings.Contains(line, words) {
-			n++
-		}
-	}
-	return n
+func (j *journal) lines(level slog.Level, words string) int {
+	return len(regexp.MustCompile("level="+level.String()+" .*"+words).FindAllString(j.String(), -1))
 }
 
 func (j *journal) count(words string) int { return strings.Count(j.String(), words) }
 
-// captureLog gives the rig a log that the test can read.
 func (r *rig) captureLog() *journal {
 	j := new(journal)
 	r.opts.Log = slog.New(slog.NewTextHandler(j, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -101,22 +100,15 @@ func TestBudgets(t *testing.T) {
 
 func TestOwnerBudgetNotices(t *testing.T) {
 	inBubble(t, billed(30), func(t *testing.T, r *rig) {
-		r.withRules(channel.Rules{
-			Money:  channel.Money{Prices: priced, PerDay: 100},
-			Access: map[string]channel.Access{"test": {Owners: []string{"boss"}}},
-		})
+		access := map[string]channel.Access{"test": {Owners: []string{"boss"}}}
+		r.withRules(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 100}, Access: access})
 		r.agent.Language = "de"
 		var want []string
 		from := func(author string, notices ...string) {
 			t.Helper()
 			r.tell(place, "hello", func(m *channel.Inbound) { m.AuthorID, m.Addressed = author, true })
 			want = append(want, notices...)
-			var got []string
-			for _, sent := range r.connector.texts() {
-				if strings.HasPrefix(sent, "(") {
-					got = append(got, sent)
-				}
-			}
+			got := slices.DeleteFunc(r.connector.texts(), func(sent string) bool { return !strings.HasPrefix(sent, "(") })
 			check.EqualAll(t, "notices", got, want)
 		}
 		from("boss")
@@ -165,8 +157,7 @@ func TestSummariesUseLimitedShareOfCalls(t *testing.T) {
 		log := r.captureLog()
 		r.sendLongNotes(36)
 		turns, summaries := len(r.model.Requests()), len(worker.Requests())
-		check.Require(t, turns+summaries <= 40 && summaries > 0 && turns >= 20, "%d calls for turns and %d for summaries, of 40",
-			turns, summaries)
+		check.Require(t, turns+summaries <= 40 && summaries > 0 && turns >= 20, "%d turns and %d summaries", turns, summaries)
 		unrepaired := func() bool {
 			answer := r.run("/context")
 			return strings.Contains(answer, "by extractive") || strings.Contains(answer, "to be summarized")
@@ -199,40 +190,84 @@ func TestTurnRequestLimit(t *testing.T) {
 	check.That(t, len(server.Requests()) <= 48, "got %d requests", len(server.Requests()))
 }
 
-func TestTurnsPerMinute(t *testing.T) {
-	inBubble(t, echo, func(t *testing.T, r *rig) { // each person has their own, and one notice a minute
-		r.withRules(channel.Rules{TurnsPerMinute: 2})
-		ask := func(times int, who string) {
-			for range times {
-				r.post(by(who, "Ada", r.inbound("hello", true)))
-			}
+func TestUsageOfTurnsIsStored(t *testing.T) {
+	call := withBilledTokens(useTool("recall", map[string]any{"question": "tea"}), 100, 10, 5, 3)
+	r := newRig(t, inSteps(always(call), cutOff(200), always(withBilledTokens(llmtest.Say("here"), 300, 100, 0, 4))))
+	var counted []store.Usage
+	r.opts.Counted = func(u store.Usage) { counted = append(counted, u) }
+	// An answer that is already paid for is not thrown away.
+	r.withRules(channel.Rules{Money: channel.Money{Prices: prices.List{"scripted": {Input: 1e6}}, PerDay: 150}})
+	check.Equal(t, "answer, with the budget spent before it", r.ask("where is the tea?"), "here")
+	r.wantUsage("after a turn", "turn scripted 3 600 110 5 8")
+	r.hub.Renew(channel.Rules{})
+	r.ask("and now?")
+	r.restart()
+	r.wantUsage("after a restart", "turn scripted 4 900 210 5 12")
+	counts := storetest.Map(counted, func(u store.Usage) string { return fmt.Sprint(u.Kind, " ", u.Model, " ", u.Input) })
+	check.Equal(t, "counts", texts(counts), "turn scripted 100 | turn scripted 200 | turn scripted 300 | turn scripted 300")
+}
+
+func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {
+	for name, end := range map[string]func(r *rig) error{
+		"a turn that fails":                func(*rig) error { return &llm.Error{Kind: llm.KindBadRequest, Message: "no"} },
+		"a turn whose question is deleted": func(r *rig) error { return r.hub.Delete(r.t.Context(), place, "m1") },
+	} {
+		r := newRig(t, nil)
+		r.model.Func = func(context.Context, int, llm.Request) (llm.Response, error) {
+			return withBilledTokens(llmtest.Say("late"), 50, 0, 0, 1), end(r)
 		}
-		ask(5, "u1")
-		check.Len(t, "sent", r.connector.sent, 3)
-		check.That(t, r.connector.sent[2].Failure, "got %+v", r.connector.sent[2])
-		check.Contains(t, "the notice", r.lastText(), "2 times a minute")
-		ask(1, "u2")
-		time.Sleep(61 * time.Second)
-		ask(1, "u1")
-		check.EqualAll(t, "sent to another person, and a minute later", r.connector.texts()[3:], []string{"answer 3", "answer 4"})
-		check.Len(t, "transcript", r.transcript(), 7+4)
-		r.run("/pause")
-		ask(5, "u3")
-		check.Len(t, "sent, with none while the bot is paused", r.connector.sent, 5)
-		r.run("/resume")
-		r.withRules(channel.Rules{TurnsPerMinute: 1})
-		for range 7 { // one every fifty seconds: a notice is no turn, so every other one is within the limit
-			r.ask("hello")
-			time.Sleep(50 * time.Second)
-		}
-		check.That(t, len(r.model.Requests()) >= 4+3, "got %q in six minutes", r.connector.texts())
-		rules := respondRules(channel.RespondAll)
-		rules.TurnsPerMinute = 1
-		r.withRules(rules)
-		sent := len(r.connector.texts())
-		r.overhear("talk")
-		r.overhear("more talk") // over the limit, and not addressed to the bot
-		r.ask("bot, help me")
-		check.Len(t, "the reply, and the notice that only who addresses the bot gets", r.connector.texts()[sent:], 2)
+		r.ask("hello")
+		r.wantUsage(name, "turn scripted 1 50 0 0 1")
+		check.Equal(t, name+": turns answered", r.hub.Stats().Turns, 0)
+	}
+	asked := make(chan struct{})
+	r := newRig(t, then(withBilledTokens(useTool("recall", map[string]any{"question": "tea"}), 90, 0, 0, 2), while(func(int) { close(asked) }, blockUntilCanceled)))
+	r.say("hello", true)
+	<-asked
+	r.reopen()
+	r.wantUsage("a turn interrupted by shutdown", "turn scripted 1 90 0 0 2")
+}
+
+// Of recaps and failed requests, too, without a further turn. With the worker's budget spent, no model makes them.
+func TestUsageOfSummariesIsStored(t *testing.T) {
+	r := newRig(t, echo).withWindow(6000)
+	worker := r.withWorker(func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+		return withBilledTokens(summary(fmt.Sprint("Summary ", n, " of what they said, word by word.")), 1000, 0, 500, 20), nil
 	})
+	worker.Tokens = 6000
+	r.sendLongNotes(20)
+	summaries := func(want ...any) {
+		t.Helper()
+		r.waitForReplies()
+		rows := r.usageRows()
+		check.Len(t, "rows", rows, 2)
+		check.Contains(t, "rows", rows[1], " summary worker "+fmt.Sprintf("%d %d 0 %d %d", want...))
+	}
+	n := len(worker.Requests())
+	check.Require(t, n != 0, "got no summary")
+	summaries(n, 1000*n, 500*n, 20*n)
+	shown := r.wantAnswer("/context", fmt.Sprintf("%d tokens in (0 cached, %d written), %d out: 0.00; they saved about ", 1000*n, 500*n, 20*n))
+	check.Lacks(t, "/context", shown, "saved about 0 tokens", "by extractive")
+	worker.Func = cutOff(10)
+	r.finished(r.runAsManager("/recap"))
+	check.Len(t, "requests with that for a recap", worker.Requests(), n+1)
+	summaries(n+1, 1000*n+10, 500*n, 20*n+1)
+
+	r.hub.Renew(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 500}})
+	check.Contains(t, "reply", r.ask("hello"), "The budget for today is used up")
+	r.sendLongNotes(20)
+	check.Lacks(t, "/context", r.wantAnswer("/context", "by extractive"), "failed")
+	check.Contains(t, "recap", r.finished(r.runAsManager("/recap")), "no model may be called here for now")
+	check.Len(t, "requests with a spent budget", worker.Requests(), n+1)
+}
+
+func TestContextShowsSpending(t *testing.T) {
+	r := newRig(t, always(withBilledTokens(llmtest.Say("yes"), 100_000, 50_000, 0, 1000)))
+	check.Lacks(t, "answer before any spending", r.run("/context"), "today", "no price")
+	r.ask("hello")
+	r.wantAnswer("/context", "today     1 request, 100000 tokens in (50000 cached, 0 written), 1000 out: 0.00\n", `no price  for scripted: it counts as 0; set [prices."scripted"]`)
+	// A change of the prices counts immediately, including for earlier usage.
+	r.hub.Renew(channel.Rules{Money: channel.Money{Prices: prices.List{"scripted": {Input: 2, Cached: 1, Output: 10}}, PerMonth: 10}})
+	shown := r.wantAnswer("/context", "in total  1 request, 100000 tokens in (50000 cached, 0 written), 1000 out: 0.16\n", "budget    0.16 of 10.00 this month, in all conversations\n")
+	check.Lacks(t, "answer with a price", shown, "no price")
 }

@@ -17,15 +17,12 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// gatedWorker numbers its summaries from 1; each waits for a value from gate, and succeeds if that is true.
-func gatedWorker(gate chan bool) script {
+// gatedWorker has models from gate write its summaries, and waits for each.
+func gatedWorker(gate chan script) script {
 	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		select {
-		case good := <-gate:
-			if good {
-				return summary(fmt.Sprintf("summary %d, of a quick brown fox", n)), nil
-			}
-			return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "overloaded"}
+		case f := <-gate:
+			return f(ctx, n, req)
 		case <-ctx.Done():
 			return llm.Response{}, ctx.Err()
 		}
@@ -34,10 +31,11 @@ func gatedWorker(gate chan bool) script {
 
 // A /compact while a summary is being written is scheduled, and people are told how it ends itself.
 func TestCompactDuringLevelCompaction(t *testing.T) {
+	good := always(summary("They talked of a quick brown fox."))
+	ends := map[string]script{"applied": good, "failed": failing(&llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "overloaded"})}
 	for how, want := range map[string]string{"applied": "Summarized ", "failed": "The summary of messages #", "shutdown": "ask again"} {
-		gate := make(chan bool)
-		r := newRig(t, echo)
-		r.model.Tokens = 6000
+		gate := make(chan script)
+		r := newRig(t, echo).withWindow(6000)
 		r.setFilePolicy(func(p *compactor.Policy) { p.PrepareThreshold, p.MaxTurns = 0, 1 })
 		r.withWorker(gatedWorker(gate))
 		for i := 0; !r.running() && i < 200; i++ {
@@ -53,8 +51,8 @@ func TestCompactDuringLevelCompaction(t *testing.T) {
 			continue
 		}
 		go func() {
-			gate <- true // the level's
-			gate <- how == "applied"
+			gate <- good // the level's
+			gate <- ends[how]
 		}()
 		said := answer.Then(t.Context())
 		ended := append(r.eventsIn(compactor.EventApplied), r.eventsIn(compactor.EventFailed)...)
@@ -173,7 +171,6 @@ func TestRecapIncludesEarlierSessions(t *testing.T) {
 	check.Lacks(t, "recap", got, "assistant", ":;", ": :")
 }
 
-// newSession begins a session, and waits until the one before is summarized.
 func (r *rig) newSession() {
 	r.t.Helper()
 	r.run("/new")
@@ -190,7 +187,7 @@ func TestCompactAndUndo(t *testing.T) {
 		return "", veto
 	}
 	r.withWorker(while(func(int) { <-release }, numberedSummaries))
-	r.askTurns(10)
+	r.askTurns(10, 30)
 	r.wantAnswer("/undo", "Nothing was undone: nothing was summarized")
 	r.wantAnswer("/context", " %\n", "of 128000 tokens", "next      background at 80 % (102400 tokens)", "messages  20 in total, 20 of them verbatim",
 		"running   nothing", "stack     empty")
@@ -229,7 +226,8 @@ func TestCompactAndUndo(t *testing.T) {
 }
 
 func TestPinCommands(t *testing.T) {
-	r := withWorker(t, echo, 0)
+	r := newRig(t, echo)
+	r.withWorker(numberedSummaries)
 	r.wantAnswer("/pin", "There is no such message")
 	r.wantAnswer("/pins", "Nothing is pinned here")
 	r.say("The gate code is 4711.", false)
@@ -247,11 +245,10 @@ func TestPinCommands(t *testing.T) {
 	r.wantAnswer("/unpin", "by its number")
 	r.wantAnswer("/unpin #7", "#7 is not pinned")
 	r.wantAnswer("/unpin #2", "#2 is no longer pinned")
-	r.askTurns(10)
+	r.askTurns(10, 30)
 	r.compact()
 	view := r.promptText()
-	check.Equal(t, "copies of the first in the prompt", strings.Count(view, "4711"), 1)
-	check.Equal(t, "copies of the other in the prompt", strings.Count(view, "meeting is at nine"), 1)
+	check.EqualAll(t, "copies in the prompt", []int{strings.Count(view, "4711"), strings.Count(view, "meeting is at nine")}, []int{1, 1})
 	check.Lacks(t, "prompt", view, "Long: ")
 	r.restart()
 	r.wantAnswer("/pins", "4711", "nine")
@@ -260,7 +257,8 @@ func TestPinCommands(t *testing.T) {
 }
 
 func TestSummariesAndExpand(t *testing.T) {
-	r := withWorker(t, echo, 0)
+	r := newRig(t, echo)
+	r.withWorker(numberedSummaries)
 	r.wantAnswer("/summaries", "Nothing has been summarized here")
 	for i := range 240 {
 		r.say(fmt.Sprintf("message-%d word word word word word word word", i), false)

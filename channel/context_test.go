@@ -16,7 +16,6 @@ import (
 	"cairn/prompts"
 )
 
-// call is the arguments of the tool context.
 type call map[string]any
 
 // calling returns a model that makes one call of the tool context per step; results collects the results.
@@ -37,14 +36,6 @@ func (r *rig) withWorker(f script) *llmtest.Model {
 	r.agent.ID, r.agent.Worker = "marvin", worker
 	r.reopen()
 	return worker
-}
-
-func (r *rig) sendNotes(n int) {
-	r.t.Helper()
-	for i := range n {
-		r.say(fmt.Sprintf("note %d %s", i, strings.Repeat("word ", 30)), false)
-	}
-	r.waitForReplies()
 }
 
 func TestModelSeesWindowUsage(t *testing.T) {
@@ -144,7 +135,6 @@ func TestModelSeesCompactionFailure(t *testing.T) {
 	check.Lacks(t, "status", results[1], "internal words")
 }
 
-// learningModel is a scripted model that remembers what is learned about it.
 type learningModel struct {
 	*llmtest.Model
 	page *llm.Learnt
@@ -152,7 +142,6 @@ type learningModel struct {
 
 func (c learningModel) Learnt() *llm.Learnt { return c.page }
 
-// contextTokens returns the number that /context shows.
 func (r *rig) contextTokens() (tokens int) {
 	r.t.Helper()
 	_, line, _ := strings.Cut(r.run("/context"), "\nused")
@@ -160,7 +149,6 @@ func (r *rig) contextTokens() (tokens int) {
 	return tokens
 }
 
-// withoutTools returns a model that refuses tools.
 func withoutTools(f script) script {
 	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if len(req.Tools) > 0 {
@@ -215,9 +203,7 @@ func TestLearnedFactsSurviveRestart(t *testing.T) {
 		r.agent.Model = learningModel{r.model, notebook.Page("tiny@here")}
 	}
 	open()
-	for range 10 {
-		r.ask("hello " + strings.Repeat("word ", 30))
-	}
+	r.askTurns(10, 30)
 	before := r.contextTokens()
 	r.reopen()
 	open()
@@ -227,46 +213,74 @@ func TestLearnedFactsSurviveRestart(t *testing.T) {
 	check.That(t, used >= before*9/10 && used <= before*11/10, "got %d tokens used after a restart, want %d", used, before)
 }
 
-func TestOverflowTeachesWindowAndFactor(t *testing.T) {
-	const window, size = 12_000, 2 // real tokens per estimated token
-	r := newRig(t, nil)
-	var page llm.Learnt
-	overflows := 0
-	r.model.Func = func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		real := req.MaxTokens + len(textOf(req))/5*size
-		if real <= window {
-			return llmtest.Say(fmt.Sprint("answer ", n)), nil
-		}
-		overflows++
-		page.Limit(window)
-		r.model.Tokens = window
-		return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Status: 400, Message: "too long", Limit: window, Prompt: real - req.MaxTokens}
-	}
-	r.agent.Model = learningModel{r.model, &page}
-	for i := range 40 {
-		r.ask(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 200)))
-		check.Require(t, !r.connector.sent[i].Failure, "got notice %q", r.connector.sent[i].Text)
-	}
-	f := page.Facts()
-	check.That(t, f.Window == window && f.Factor >= 1.2, "got learned facts %+v", f)
-	check.That(t, overflows != 0 && overflows <= 8, "got %d overflows in 40 turns", overflows)
+func TestAuthorSeesThatMessageWasShortened(t *testing.T) {
+	r := newRig(t, echo).withWindow(4000)
+	long := strings.Repeat("The tide at the old harbour wall rises twice a day. ", 27_200/52)
+	r.ask("hello")
+	r.ask(long)
+	r.ask("and now?")
+
+	sent := r.connector.sent
+	check.Len(t, "pieces sent", sent, 4)
+	notice := sent[1]
+	check.That(t, notice.Failure && channel.IsNotice(notice), "the notice would be taken for the beginning of the answer: %+v", notice)
+	check.EqualAll(t, "messages it is about", notice.To, sent[2].To)
+	var first, last, all int
+	check.Must(fmt.Sscanf(notice.Text, "(Your message is too long for the model's context window: the model sees the first %d and the last %d of %d characters. All of it is stored.)",
+		&first, &last, &all))(t)
+	check.Equal(t, "characters in the notice", all, len(long))
+	check.Contains(t, "prompt", r.lastRequestText(), long[:first]+"\n[… "+strconv.Itoa(len(long)-first-last)+" characters", "…]\n"+long[len(long)-last:])
+	r.wantAnswer("/context", "messages  6 in total, 5 of them verbatim, 1 message shown in part")
+	r.restart()
+	r.ask("and after a restart?")
+	check.Equal(t, "notices", strings.Count(texts(r.connector.texts()), "sees the first"), 1)
 }
 
-func TestSilentOverflowCompacts(t *testing.T) {
-	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if n == 11 {
-			return withBilledTokens(llm.Response{}, 6000, 0, 0, 3), nil
+func TestEachRequestExtendsPrevious(t *testing.T) {
+	var requests []string
+	var says []llm.Response
+	r := newRig(t, func(_ context.Context, _ int, req llm.Request) (answer llm.Response, err error) {
+		text := ""
+		for _, m := range req.Messages {
+			text += fmt.Sprintf("\n%s %s %v %s", m.Role, m.CallID, m.Calls, m.Text)
 		}
-		return echo(ctx, n, req)
+		requests = append(requests, text)
+		answer, says = says[0], says[1:]
+		return answer, nil
 	})
-	r.model.Tokens = 6000
-	for i := range 11 {
-		r.ask(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 100)))
+	r.agent.Recall = 600
+	r.withCritic(echo)
+	r.run("/remember Ophelia is allergic to honey")
+	turn := func(text string, optional bool, answers ...llm.Response) {
+		t.Helper()
+		says = answers
+		r.tell(place, text, func(m *channel.Inbound) { m.Addressed, m.Optional = true, optional })
+		check.That(t, len(says) == 0, "got an unexpected reply to %q", text)
 	}
-	reqs := r.model.Requests()
-	check.Len(t, "requests", reqs, 12)
-	check.That(t, len(reqs[11].Messages) < len(reqs[10].Messages), "the request was repeated as it was")
-	check.Len(t, "sent", r.connector.texts(), 11)
-	check.Equal(t, "last piece sent", r.lastText(), "answer 12")
-	check.Equal(t, "copies of the question in the transcript", strings.Count(texts(r.transcript()), "user: question 10 "), 1)
+	turn("hello", false, llmtest.Say("hi"))
+	turn("what is Ophelia allergic to?", false, useTool("recall", map[string]any{"query": "Ophelia"}), llmtest.Say("to honey"))
+	turn("it rains", true, llmtest.Say("NO_REPLY"))
+	r.say("nobody is asked this", false)
+	turn("@critic, is it true?", false) // it has no turn context
+	turn("is Ophelia fine?", false, llmtest.Say("yes"))
+	r.restart()
+	turn("good", false, llmtest.Say("so it is"))
+	turn("and Ophelia?", false, llmtest.Say("she is too"))
+	check.Len(t, "requests", requests, 7)
+	for i := range 6 {
+		check.HasPrefix(t, fmt.Sprintf("request %d", i+1), requests[i+1], requests[i])
+	}
+	check.Equal(t, "copies of the memory in the last request", strings.Count(requests[6], "Ophelia is allergic to honey"), 1)
+	check.Equal(t, "turn contexts in the last request", strings.Count(requests[6], "\ntime: "), 6)
+}
+
+func TestTurnContextWithoutRecallIsSmall(t *testing.T) {
+	for _, optional := range []bool{false, true} {
+		r := newRig(t, echo)
+		r.tell(place, "hello", func(m *channel.Inbound) { m.Addressed, m.Optional = true, optional })
+		_, block, _ := strings.Cut(lastText(r.model.Requests()[0]), "\n\n")
+		check.HasPrefix(t, "turn context", block, "<now>")
+		check.That(t, tokens.Estimate(block) <= 60, "%d tokens: %s", tokens.Estimate(block), block)
+		check.Equal(t, "an answer is optional", strings.Contains(block, "NO_REPLY"), optional)
+	}
 }

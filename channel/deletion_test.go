@@ -7,6 +7,7 @@ import (
 	"encoding/gob"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -120,17 +121,14 @@ func TestOptOut(t *testing.T) {
 // What the running turn has found, and thought, of a message that is then deleted is stored without it.
 func TestForgetMeReachesRunningTurn(t *testing.T) {
 	var r *rig
-	r = newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		switch {
-		case n == 1:
-			resp := useTool("recall", map[string]any{"query": "parrot"})
-			resp.Message.Native = []byte(`{"reasoning":"the parrot is called Coco"}`)
-			return resp, nil
-		case n == 2 && strings.Contains(lastText(req), "Coco"):
+	call := useTool("recall", map[string]any{"query": "parrot"})
+	call.Message.Native = []byte(`{"reasoning":"the parrot is called Coco"}`)
+	r = newRig(t, then(call, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		if n == 2 && strings.Contains(lastText(req), "Coco") {
 			return llmtest.Say("it has a name"), r.hub.Delete(context.Background(), place, "m1")
 		}
 		return llmtest.Say("well"), nil
-	})
+	}))
 	var page llm.Learnt
 	page.Learn(func(f *llm.Facts) { f.WantsReasoning = true }) // the server demands the reasoning of earlier turns with tool calls back
 	r.agent.Model = learningModel{r.model, &page}
@@ -162,12 +160,10 @@ func (r *rig) wantTaskErased(text string) {
 	r.t.Helper()
 	task := r.task(1)
 	check.That(r.t, task.Text+task.Author == "" && len(task.Own) == 0, "got task %+v", task)
-	for _, line := range r.transcript() {
-		check.That(r.t, !strings.HasPrefix(line, "user:") || !strings.Contains(line, text), "got %s in the conversation", line)
-	}
+	repeats := func(line string) bool { return strings.HasPrefix(line, "user:") && strings.Contains(line, text) }
+	check.That(r.t, !slices.ContainsFunc(r.transcript(), repeats), "got the conversation %q", r.transcript())
 }
 
-// startedTask returns a rig with a task that has ended.
 func startedTask(t *testing.T) *rig {
 	r := newTaskRig(t, nil, alwaysSay("Rosebud is a sledge"))
 	r.run("/ask @one what is Rosebud?")
@@ -205,8 +201,7 @@ func TestDeletionReachesTasks(t *testing.T) {
 	const briefed = 20 // messages of its parent that a task is told
 	r := newTaskRig(t, map[string]any{"agent": "one", "task": "look after Rosebud", "compaction": map[string]any{"focus": "Rosebud"}}, alwaysSay("Rosebud is a sledge"))
 	r.say("Rosebud is a secret", false) // m1
-	r.say("go", true)
-	r.waitForSent("Rosebud is a sledge")
+	r.sayUntil("go", "Rosebud is a sledge")
 	first := r.waitForTask(1)
 	check.Equal(t, "focus", first.Own["focus"], "Rosebud")
 	r.waitForReplies()
@@ -268,15 +263,8 @@ func TestEndOfOpenTaskReachesTasksBelow(t *testing.T) {
 func TestRetriedTurnStartsTasksOnce(t *testing.T) {
 	counts := make(chan struct{})
 	r := newTaskRig(t, counting, waitingFor(counts, alwaysSay("I counted.")))
-	start := r.model.Func
-	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if n == 2 {
-			return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "busy"}
-		}
-		return start(ctx, n, req)
-	}
-	r.say("go", true)
-	r.waitForSent("started")
+	r.model.Func = inSteps(r.model.Func, failing(&llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "busy"}), r.model.Func)
+	r.sayUntil("go", "started")
 	close(counts)
 	r.waitForSent("I counted.")
 	check.Equal(t, "state of the second task", r.waitForTask(2).State, store.TaskDone)

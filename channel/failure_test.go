@@ -13,7 +13,10 @@ import (
 
 	"cairn/channel"
 	"cairn/chat"
+	"cairn/compactor"
 	"cairn/internal/check"
+	"cairn/internal/observe"
+	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/store"
@@ -108,36 +111,13 @@ func TestReplyThatCannotBeStoredIsReported(t *testing.T) {
 			r.execute("ALTER TABLE elsewhere RENAME TO outbox")
 		}
 	}, billed(100))
-	r.say("hello", true)
-	r.waitForSent("holding it back")
+	r.sayUntil("hello", "holding it back")
 	check.That(t, r.connector.sent[0].Failure, "got %+v", r.connector.sent)
 	r.say("and now?", true)
 	r.connector.until(t, "the answers", func() bool { return len(r.connector.sent) == 3 })
 	r.waitForReplies()
 	check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello", "assistant: yes", "user: and now?", "assistant: yes"})
 	r.wantUsage("a reply that waited", "turn scripted 3 300 0 0 3")
-}
-
-// A large database is rewritten for minutes: the answer waits, and the model is not asked again.
-func TestReplyWaitsForRewrite(t *testing.T) {
-	inBubble(t, nil, func(t *testing.T, r *rig) {
-		rewriting, release := make(chan struct{}), make(chan struct{})
-		r.model.Func = while(func(int) {
-			go func() {
-				check.Error(t, r.store.Update(t.Context(), func(*store.Tx) {
-					close(rewriting)
-					<-release
-				}), nil)
-			}()
-			<-rewriting
-		}, echo)
-		r.say("hello", true)
-		time.Sleep(5 * time.Minute)
-		check.EqualAll(t, "sent meanwhile", r.connector.texts(), nil)
-		close(release)
-		r.waitForReplies()
-		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
-	})
 }
 
 // Conversations that cannot be opened are one incident. Nobody waits for them, and all recover.
@@ -242,9 +222,8 @@ func TestRejectedToolsAreReported(t *testing.T) {
 		r.ask("and now?")
 	}
 	check.Equal(t, "refused requests", refused, 1)
-	for _, p := range r.connector.sent {
-		check.That(t, !p.Failure, "got %q", p.Text)
-	}
+	failed := slices.ContainsFunc(r.connector.sent, func(p channel.Piece) bool { return p.Failure })
+	check.That(t, !failed, "got sent %+v", r.connector.sent)
 	check.Contains(t, "request", r.lastRequestText(), `<tool_result tool="recall">`)
 
 	// A request that is also refused as text is not repeated, and the next turn tries it unchanged.
@@ -256,4 +235,46 @@ func TestRejectedToolsAreReported(t *testing.T) {
 	r.ask("hello again")
 	all := r.model.Requests()
 	check.That(t, slices.ContainsFunc(all[len(all)-1].Messages, poisoned), "got calls rendered as text")
+}
+
+// stepLog records how steps end, and what happens in them.
+type stepLog struct{ check.Buffer }
+
+func (w *stepLog) Begin(ctx context.Context, _ *observe.Step) context.Context { return ctx }
+
+func (w *stepLog) Event(s *observe.Step, name string, attrs []slog.Attr) {
+	fmt.Fprintf(w, "%s in %s of %s: %s\n", name, s.Kind, s.Conversation, attrs[0])
+}
+
+func (w *stepLog) End(s *observe.Step) {
+	if s.Kind != observe.Turn {
+		return
+	}
+	class := ""
+	if s.Err != nil {
+		class = ": " + channel.FailureClass(s.Err)
+	}
+	fmt.Fprintf(w, "turn %s%s\n", s.Attr("outcome"), class)
+}
+
+func TestTurnsAreObserved(t *testing.T) {
+	var w stepLog
+	r := newRig(t, echo)
+	r.opts.Observer = &w
+	r.reopen()
+	r.ask("hello")
+	for _, failure := range []error{&llm.Error{Kind: llm.KindAuth}, llm.ErrTooManyCalls, errors.New("boom")} {
+		r.model.Func = failing(failure)
+		r.ask("hello")
+	}
+	r.run("/pause")
+	r.ask("hello")
+	check.Equal(t, "turns", w.String(), "turn answered\nturn failed: auth\nturn failed: no_answer\nturn failed: other\nturn passed\n")
+	// Every error has a class.
+	all := []error{errors.New("x"), compactor.ErrSpent, compactor.ErrTooLarge, llm.ErrTooManyCalls, llm.ErrTooLong, context.Canceled}
+	for _, err := range append(all, storetest.Map(llm.Kinds, func(k llm.Kind) error { return fmt.Errorf("wrapped: %w", &llm.Error{Kind: k}) })...) {
+		class := channel.FailureClass(err)
+		check.That(t, slices.Contains(channel.FailureClasses(), class) && (class != "other" || llm.KindOf(err) == ""),
+			"%v: got class %q", err, class)
+	}
 }

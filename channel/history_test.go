@@ -2,27 +2,25 @@ package channel_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"cairn/channel"
+	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/privacy"
+	"cairn/store"
 )
-
-func (r *rig) becomesIdle(within time.Duration) bool {
-	ctx, cancel := context.WithTimeout(r.t.Context(), within)
-	defer cancel()
-	return r.hub.Idle(ctx, place) == nil
-}
 
 func pageOf(last string, said ...channel.Inbound) channel.Page {
 	return channel.Page{Said: said, Last: last}
@@ -41,7 +39,7 @@ func TestFaultyHistory(t *testing.T) {
 		r.post(pastMessage("1", "one", time.Minute, false))
 		r.away()
 		r.deliverMessage(pastMessage("2", "two", 0, true))
-		r.becomesIdle(3 * time.Second)
+		_ = r.idle(place, 3*time.Second)
 		check.Len(t, name+": answers", r.connector.texts(), 1)
 	}
 	// A history that panics is one warning.
@@ -159,7 +157,6 @@ func TestForgetMeDuringBackfill(t *testing.T) {
 	}
 }
 
-// erased waits until every erasure has ended.
 func (r *rig) erased() {
 	r.t.Helper()
 	ended := func() bool { return len(check.Must(privacy.In(r.store).Erasures(r.t.Context()))(r.t)) == 0 }
@@ -216,5 +213,82 @@ func TestDeliveriesWaitForBackfill(t *testing.T) {
 		r.connector.until(t, "the last message", func() bool { return r.connector.countTaken() >= 3 })
 		r.waitForReplies()
 		check.EqualAll(t, name, r.transcript(), c.want)
+	}
+}
+
+func TestImport(t *testing.T) {
+	r := newRig(t, echo).withWindow(4000)
+	past := func(n int) func(func(channel.Inbound, error) bool) {
+		return func(yield func(channel.Inbound, error) bool) {
+			for i, more := 0, true; i < n && more; i++ {
+				text := fmt.Sprintf("Ada visited town %d. %s", i, strings.Repeat("word ", 20+i%25/24*2000))
+				more = yield(channel.Inbound{ID: fmt.Sprint("old", i), Author: "Ada", Time: time.Unix(int64(i*60), 0), Text: text}, nil)
+			}
+		}
+	}
+	done := 0
+	check.Equal(t, "imported messages", check.Must(r.hub.Import(t.Context(), place, past(100), func(d int) { done = d }))(t), 100)
+	check.Equal(t, "progress", done, 100)
+	for _, e := range r.connector.events {
+		check.That(t, e.Trigger != compactor.OnEmergency && e.BeforeTokens <= e.Window, "an emergency while importing: %+v", e)
+	}
+	applied := len(r.eventsIn(compactor.EventApplied))
+	check.That(t, applied >= 3, "got %d applied compactions", applied)
+	check.Equal(t, "messages imported by the second import", check.Must(r.hub.Import(t.Context(), place, past(110), func(int) {}))(t), 10)
+	check.Len(t, "model calls", r.model.Requests(), 0)
+	r.ask("hello")
+	check.Error(t, check.ErrorOf(r.hub.Import(t.Context(), place, past(120), func(int) {})), store.ErrLive)
+}
+
+func TestNew(t *testing.T) {
+	r := newRig(t, echo)
+	r.wantAnswer("/new", "already new")
+	r.ask("my parrot is called Coco")
+	r.wantAnswer("/new", "A new session. ")
+	r.waitForReplies()
+	check.NoError(t, r.hub.Drain(t.Context()))
+	shown := r.wantAnswer("/context", "last      leaf by extractive, messages #1 to #2\n")
+	check.Lacks(t, "/context", shown, "→", "emergency")
+	r.wantAnswer("/new", "already new")
+	r.model.Func = inSteps(nil, always(useTool("recall", map[string]any{"query": "parrot"})), repeatLast)
+	check.Contains(t, "recall", r.ask("what is its name?"), "Coco")
+	asked := r.model.Requests()[1]
+	check.Lacks(t, "prompt", textOf(asked), "] my parrot is called Coco")
+	check.That(t, !slices.ContainsFunc(asked.Messages, func(m llm.Message) bool { return m.Text == "answer 1" }), "got an earlier answer in the prompt")
+	check.Equal(t, "the transcript", r.transcript()[0], "user: my parrot is called Coco")
+	r.wantAnswer("/context", "earlier   sessions before the last /new: 1; rows shown: 1 of 1", "#1 to #2")
+	past := check.Must(channel.ReadContext(t.Context(), storetest.Find(t, r.store, place), r.agent))(t).Past
+	check.Contains(t, "JSON", string(check.Must(json.Marshal(past))(t)), `"sessions":1`)
+	check.That(t, len(past.Earlier) == 1 && past.Earlier[0].Session == 1 && !past.Earlier[0].Hidden, "got %+v", past)
+}
+
+func TestNewDuringATurn(t *testing.T) {
+	for _, crash := range []bool{false, true} {
+		release := make(chan struct{})
+		answer := func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+			text := lastText(req) // which ends with what a person wrote, and the turn context
+			word, _, _ := strings.Cut(text[strings.LastIndex(text, "] ")+2:], "\n")
+			return llmtest.Say("answer to " + word), nil
+		}
+		r := newRig(t, inSteps(waitingFor(release, answer), answer))
+		r.say("first", true)
+		check.Require(t, check.Soon(func() bool { return len(r.model.Requests()) == 1 }), "no turn has started")
+		r.say("second", true)
+		r.wantAnswer("/new", "A new session starts once the earlier messages are answered")
+		r.say("third", true)
+		if crash {
+			r.restart()
+		} else {
+			close(release)
+		}
+		r.waitForReplies()
+		check.Equal(t, fmt.Sprint("the transcript, with a crash ", crash), texts(r.transcript()),
+			"user: first | assistant: answer to first | user: second | assistant: answer to second | user: third | assistant: answer to third")
+		requests := r.model.Requests()
+		last, before := textOf(requests[len(requests)-1]), textOf(requests[len(requests)-2])
+		check.Contains(t, "second request", before, "first", "second")
+		check.Lacks(t, "second request", before, "third")
+		check.Lacks(t, "third request", last, "] first", "] second")
+		r.wantAnswer("/context", "#1 to #4")
 	}
 }

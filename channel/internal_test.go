@@ -188,11 +188,7 @@ func TestEveryRemedyAndCommandIsTranslated(t *testing.T) {
 			name := Translated(language, "command: "+c.Name)
 			check.That(t, name != "command: "+c.Name && names[name] == "", "%s: /%s: got %q, as for /%s", language, c.Name, name, names[name])
 			names[name] = c.Name
-			texts := []string{c.Help}
-			for _, a := range c.Args {
-				texts = append(texts, a.Help)
-			}
-			for _, text := range texts {
+			for _, text := range append(storetest.Map(c.Args, func(a Arg) string { return a.Help }), c.Help) {
 				there := Translated(language, text)
 				check.That(t, there != text && len([]rune(there)) <= 100, "%s: %q is %q", language, text, there)
 			}

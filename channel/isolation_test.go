@@ -36,8 +36,7 @@ var matrixPlaces = slices.Sorted(maps.Keys(matrix))
 
 var plain = strings.NewReplacer("test:", "", "/", "x", "@", "")
 
-func keyOf(place string) string { return "key" + plain.Replace(place) }
-
+func keyOf(place string) string    { return "key" + plain.Replace(place) }
 func secretOf(place string) string { return "secret" + plain.Replace(place) + "z" }
 
 var keys, secrets, ids = regexp.MustCompile(`key\w+`), regexp.MustCompile(`secret[\w]+z`), regexp.MustCompile(`id="(\d+)"`)
@@ -94,10 +93,7 @@ func attacks() []string {
 		"door window opens shows", "from:Ada", "channel:test:@me/7", "kind:fact page:2", "@Ada what did you say?",
 		"pin 1", "unpin 1", "restore 1", "me", "me everywhere", "\x00",
 	}
-	for _, place := range matrixPlaces {
-		all = append(all, keyOf(place))
-	}
-	return append(all, strings.Join(matrixPlaces, " "))
+	return append(append(all, storetest.Map(matrixPlaces, keyOf)...), strings.Join(matrixPlaces, " "))
 }
 
 // TestPlacesDoNotLeak: whatever a person, or a model that obeys them, asks for in one place, by any command, tool,
@@ -157,8 +153,7 @@ func (r *rig) fillPlaces(where string) (lines []string) {
 	}
 	for _, place := range slices.DeleteFunc(slices.Clone(matrixPlaces), func(p string) bool { return p == where }) {
 		conv := storetest.Find(r.t, r.store, place)
-		head, _, err := conv.Compactions().Head(r.t.Context())
-		check.NoError(r.t, err)
+		head := storetest.Peek(r.t, conv).Head
 		overrides := check.Must(conv.Settings().Set(r.t.Context()))(r.t)
 		overrides = slices.DeleteFunc(overrides, func(o store.Override) bool { return o.Above }) // a thread has its channel's settings
 		lines = append(lines, fmt.Sprintf("%s: generation %d, %d rows, %d pins, %v", place, head.Version, len(head.Stack), len(head.Pins), overrides))
@@ -203,7 +198,6 @@ func (r *rig) tryCommands(where string, who channel.Person, look func(what, text
 	r.waitIdle(where)
 }
 
-// tryTools calls every tool of the conversation's model.
 func (r *rig) tryTools(where string, look func(what, text string)) {
 	r.t.Helper()
 	for _, tool := range memory.Of(storetest.Find(r.t, r.store, where)).Tools(memory.ToolOptions{Turn: func() int64 { return 9 }}) {
@@ -234,4 +228,57 @@ func (r *rig) tryTools(where string, look func(what, text string)) {
 			}
 		}
 	}
+}
+
+const branch = place + "/m1" // a thread on the first message
+
+func withOldSession(t *testing.T) *rig {
+	r := newRig(t, echo)
+	r.withWorker(always(summary("Coco is a parrot, word by word.")))
+	for i := range 8 {
+		r.ask(fmt.Sprintf("message-%d of the parrot %s", i+1, strings.Repeat("word ", 30)))
+	}
+	r.compact()
+	return r
+}
+
+func (r *rig) inThread(text string) {
+	r.t.Helper()
+	r.tell(branch, text, func(m *channel.Inbound) { m.Addressed, m.Thread = true, true })
+}
+
+func TestThreadInheritsChannelHistory(t *testing.T) {
+	r := withOldSession(t)
+	r.tell(branch, "and how old is it?", func(m *channel.Inbound) {
+		m.Addressed, m.Thread, m.ReplyTo, m.Quote = true, true, "m1", `Ada: "message-1 of the…"`
+	})
+	asked := r.lastRequestText()
+	check.Contains(t, "prompt of the thread", asked, "[Compaction Summary] of the channel above this thread", "Coco is a parrot, word by word.",
+		"[System: this thread hangs on a message of ", "message-1 of the parrot")
+	check.Lacks(t, "prompt of the thread", asked, "message-8")
+	r.ask("the parrot has flown")
+	check.Lacks(t, "prompt of the channel", r.lastRequestText(), "how old")
+	r.tell("test:server/other/9", "hello", func(m *channel.Inbound) { m.Addressed, m.Thread = true, true })
+	check.Lacks(t, "prompt of another channel's thread", r.lastRequestText(), "Coco")
+	check.Contains(t, "answer to /context", r.runAs(channel.Person{ID: "u1"}, branch, "/context").String(), "summaries the thread began with: 1")
+
+	kept := func(asked string) string {
+		return asked[strings.Index(asked, "<kept>"):strings.Index(asked, "</kept>")]
+	}
+	r.restart()
+	r.inThread("and now?")
+	check.Equal(t, "head after a restart", kept(r.lastRequestText()), kept(asked))
+
+	check.NoError(t, r.hub.Delete(t.Context(), place, "m1"))
+	r.inThread("once more?")
+	again := r.lastRequestText()
+	check.Lacks(t, "prompt after a deletion in the channel", again, "message-1 of", "hangs on", "Coco")
+	check.Contains(t, "prompt after a deletion in the channel", again, "of the channel above this thread", "how old")
+
+	r.runAs(channel.Person{ID: "u1", Manager: true}, branch, "/new")
+	r.inThread("anew")
+	asked = r.lastRequestText()
+	check.Lacks(t, "prompt after /new in the thread", asked, "] and how old")
+	inherited, began := strings.Index(asked, "of the channel above"), strings.Index(asked, "began anew")
+	check.That(t, inherited >= 0 && inherited < began, "the inherited summaries do not stand before the new session:\n%s", asked)
 }

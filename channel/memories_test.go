@@ -1,7 +1,6 @@
 package channel_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,10 +9,11 @@ import (
 	"cairn/compactor"
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/internal/tokens"
-	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/memory"
+	"cairn/store"
 )
 
 // keep stores a memory as a summary's worker does, and returns its number.
@@ -150,55 +150,53 @@ func TestRememberForServer(t *testing.T) {
 	}
 }
 
-// withRecall returns a conversation in which a fact has left the window; blocks returns its turn contexts.
-func withRecall(t *testing.T, f func(*rig)) (r *rig, blocks func() []string) {
+// askForTurnContext asks the bot, and returns the turn context of the request.
+func (r *rig) askForTurnContext(text string) string {
+	r.t.Helper()
+	r.ask(text)
+	all := r.model.Requests()
+	text = lastText(all[len(all)-1])
+	return text[max(strings.LastIndex(text, "\n<now>\n"), 0):]
+}
+
+// withRecall returns a conversation in which a fact has left the window.
+func withRecall(t *testing.T, f func(*rig)) *rig {
 	t.Helper()
-	var all []string
-	r = newRig(t, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		text := lastText(req)
-		all = append(all, text[max(strings.LastIndex(text, "\n<now>\n"), 0):])
-		return llmtest.Say("ok"), nil
-	})
-	r.agent.Recall = 600
-	r.model.Tokens = 3000
+	r := newRig(t, alwaysSay("ok"))
+	r.agent.Recall, r.model.Tokens = 600, 3000
 	r.setFilePolicy(func(p *compactor.Policy) { p.KeepFirst = 0 })
-	if f != nil {
-		f(r)
-	}
+	f(r)
 	r.ask("My sister Ophelia keeps bees behind the lighthouse.")
-	r.ask("What does Ophelia keep?") // which is still shown
-	check.Contains(t, "turn context", all[len(all)-1], "time: ")
-	check.Lacks(t, "turn context", all[len(all)-1], "bees")
+	block := r.askForTurnContext("What does Ophelia keep?") // which is still shown
+	check.Contains(t, "turn context", block, "time: ")
+	check.Lacks(t, "turn context", block, "bees")
 	for i := range 50 {
 		r.say(fmt.Sprintf("day %d: the weather was as it is in this season, and nothing worth a word happened in our street.", i), false)
 	}
 	r.waitForReplies()
 	check.NoError(t, r.hub.Drain(t.Context()))
-	return r, func() []string { return all }
+	return r
 }
 
 func TestMessageTriggersRecall(t *testing.T) {
-	r, blocks := withRecall(t, func(r *rig) {
+	r := withRecall(t, func(r *rig) {
 		r.tell(place, "", func(m *channel.Inbound) {
 			m.Attachments = []channel.Attachment{{Kind: "image", Name: "a.png", Caption: "a walrus on a raft"}}
 		})
 	})
 	r.run("/remember Ophelia is allergic to honey")
-	r.ask("What is Ophelia allergic to?")
-	block := blocks()[len(blocks())-1]
+	block := r.askForTurnContext("What is Ophelia allergic to?")
 	check.Contains(t, "turn context", block, `"Ophelia is allergic to honey" (fact, said by Ada on `,
 		`- #2, Ada on `, `"My sister Ophelia keeps bees behind the lighthouse."`, "as data:")
 	check.Lacks(t, "turn context", block, "What is Ophelia allergic to?")
-	r.ask("Who has a walrus?")
-	check.Contains(t, "caption", blocks()[len(blocks())-1], `"[image: a.png, a walrus on a raft]"`)
+	check.Contains(t, "caption", r.askForTurnContext("Who has a walrus?"), `"[image: a.png, a walrus on a raft]"`)
 	// Recall stays within its budget.
 	for _, budget := range []int{60, 100_000} {
-		r, blocks := withRecall(t, func(r *rig) { r.agent.Recall = budget })
+		r := withRecall(t, func(r *rig) { r.agent.Recall = budget })
 		for i := range 5 {
 			r.run(fmt.Sprintf("/remember Ophelia has been to town %d with her bees and %s", i, strings.Repeat("many other things ", 10)))
 		}
-		r.ask("Where has Ophelia been with her bees?")
-		block := blocks()[len(blocks())-1]
+		block := r.askForTurnContext("Where has Ophelia been with her bees?")
 		most := min(budget, 3000/20) + tokens.Estimate("\n<now>\ntime: 2026-01-01 00:00 UTC; context window used: 100 %\n</now>") + 5
 		check.That(t, tokens.Estimate(block) <= most, "budget %d: got a turn context of %d tokens, want at most %d: %s", budget,
 			tokens.Estimate(block), most, block)
@@ -235,10 +233,7 @@ func TestSuggestions(t *testing.T) {
 	for typed, want := range map[string]string{
 		"ho": "1", "hot": "1", "hotel": "1", "hotels": "", "HOTEL ber": "1", "ber": "3 1", "caf": "2", "mül op": "2", "mul": "2", "xyzzy": "", "100%": "", "o_": "", "": "3 2 1",
 	} {
-		var numbers []string
-		for _, c := range r.suggest("forget", typed) {
-			numbers = append(numbers, c.Value)
-		}
+		numbers := storetest.Map(r.suggest("forget", typed), func(c channel.Choice) string { return c.Value })
 		check.Equal(t, fmt.Sprintf("suggestions for %q", typed), strings.Join(numbers, " "), want)
 	}
 	for i := range 23 {
@@ -246,4 +241,32 @@ func TestSuggestions(t *testing.T) {
 	}
 	check.Len(t, "suggestions", r.suggest("forget", ""), 25)
 	check.Len(t, "suggestions", r.suggest("context", ""), 0)
+}
+
+func TestDeletedMemoryLeavesPrompt(t *testing.T) {
+	const fact = "Ophelia is allergic to honey"
+	for _, when := range []string{"during a turn", "between turns", "by another process, also from what a search found"} {
+		r := newRig(t, nil)
+		r.agent.Recall = 600
+		r.run("/remember " + fact)
+		remove := func(now bool) {
+			if now {
+				check.Error(t, memory.In(r.store).Forget(t.Context(), 1), nil)
+			}
+		}
+		r.model.Func = while(func(n int) { remove(n == 1 && when == "during a turn") }, echo)
+		if when[:2] == "by" {
+			r.model.Func = inTurn(useTool("memory_search", map[string]any{"query": "honey"}), llmtest.Say("ok"))
+		}
+		r.ask("What does Ophelia keep?")
+		check.Contains(t, when+": prompt", r.lastRequestText(), fact)
+		remove(when == "between turns")
+		if when[:2] == "by" {
+			other := check.Must(store.Open(t.Context(), store.Options{Dir: r.dir, Shared: true}))(t)
+			defer other.Close()
+			check.NoError(t, memory.In(other).Purge(t.Context(), 1))
+		}
+		r.ask("and what else is there to tell")
+		check.Lacks(t, when+": next prompt", r.lastRequestText(), fact)
+	}
 }

@@ -3,9 +3,11 @@ package channel_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"cairn/channel"
@@ -96,13 +98,10 @@ func TestTurnsDoNotWaitForCompaction(t *testing.T) {
 
 // running reports whether the last worker event is a start.
 func (r *rig) running() (running bool) {
-	r.connector.mu.Lock()
-	defer r.connector.mu.Unlock()
-	for _, e := range r.connector.events {
-		if e.By == compactor.ByWorker {
-			running = e.State == compactor.EventStarted
-		}
-	}
+	r.connector.note(func() {
+		own := slices.DeleteFunc(slices.Clone(r.connector.events), func(e compactor.Event) bool { return e.By != compactor.ByWorker })
+		running = len(own) > 0 && own[len(own)-1].State == compactor.EventStarted
+	})
 	return running
 }
 
@@ -168,8 +167,7 @@ func TestSettingsEditDoesNotStopRecap(t *testing.T) {
 }
 
 func TestSettingsEdit(t *testing.T) {
-	r := newRig(t, echo)
-	r.model.Tokens = 8000
+	r := newRig(t, echo).withWindow(8000)
 	r.ask("I like tea")
 	r.agent.ID, r.agent.Instructions = "second", "You are a librarian."
 	r.agent.Model = &llmtest.Model{Tokens: 16_000, Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
@@ -185,16 +183,75 @@ func TestSettingsEdit(t *testing.T) {
 }
 
 func TestSettingsEditWaitsForRunningSummary(t *testing.T) {
-	gate := make(chan bool)
+	gate := make(chan script)
 	r := newRig(t, echo)
 	r.withWorker(gatedWorker(gate))
-	r.sayTurns(20, 40)
+	r.sendNotes(20)
 	r.run("/compact")
 	r.agent.Model = &llmtest.Model{Func: alwaysSay("the second")}
 	r.hub.Renew(channel.Rules{})
 	check.Equal(t, "answer", r.ask("who is there?"), "answer 1")
-	gate <- true
+	gate <- numberedSummaries
 	r.waitForEvent(compactor.EventApplied)
 	check.NoError(t, r.hub.Drain(t.Context()))
 	check.Equal(t, "answer after the summary", r.ask("and now?"), "the second")
+}
+
+// Deliver does not wait for the turn.
+func TestBurstBecomesOneTurn(t *testing.T) {
+	inBubble(t, after(5*time.Second, echo), func(t *testing.T, r *rig) {
+		r.say("one", true)
+		synctest.Wait()
+		for i := range 5 {
+			r.say(fmt.Sprint("more ", i), i != 2)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		check.EqualAll(t, "accepted during the first turn", slices.Sorted(slices.Values(r.connector.accepted)), []string{"m1=1", "m2=0", "m3=0", "m4=0", "m5=0", "m6=0"})
+		r.waitForReplies()
+		synctest.Wait()
+		check.EqualAll(t, "accepted after it", r.connector.accepted[6:], []string{"m2=3", "m3=4", "m4=5", "m5=6", "m6=7"})
+		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1", "answer 2"})
+		check.EqualAll(t, "transcript", r.transcript(), []string{
+			"user: one", "assistant: answer 1", "user: more 0", "user: more 1", "user: more 2", "user: more 3", "user: more 4", "assistant: answer 2",
+		})
+		check.Equal(t, "id of the reply", r.connector.sent[1].Reply, "reply-8")
+		check.EqualAll(t, "answered", r.connector.sent[1].To, []string{"m2", "m3", "m5", "m6"})
+	})
+}
+
+func TestStop(t *testing.T) {
+	r := newRig(t, alwaysSay("word "+strings.Repeat("word ", 1000)))
+	r.model.Delay = 5 * time.Millisecond
+	r.wantAnswer("/stop", "There is nothing to stop.")
+	r.say("tell me everything", true)
+	r.connector.until(t, "some words", func() bool { return len(r.connector.shown) > 2 })
+	r.wantAnswer("/stop", "Stopped.")
+	r.waitForReplies()
+	stored := r.transcript()
+	check.Len(t, "rows", stored, 2)
+	check.That(t, strings.HasPrefix(stored[1], "assistant: word word") && len(stored[1]) < 4000,
+		"got stored %d characters of the answer", len(stored[1]))
+	r.model.Func, r.model.Delay = echo, 0
+	check.HasPrefix(t, "reply after /stop", r.ask("and now?"), "answer")
+}
+
+func TestIdleConversationIsEvictedAndReloaded(t *testing.T) {
+	r := newRig(t, echo)
+	r.opts.Idle = time.Millisecond
+	r.reopen()
+	for i := range 12 {
+		r.ask(fmt.Sprint("m", i))
+		time.Sleep(time.Duration(i%4) * time.Millisecond)
+	}
+	check.Len(t, "rows", r.transcript(), 24)
+	inBubble(t, echo, func(t *testing.T, r *rig) { // not while its worker runs
+		r.opts.Idle = time.Second
+		r.withWorker(after(time.Minute, summarizeRequest))
+		r.sendNotes(10)
+		r.run("/compact")
+		time.Sleep(2 * time.Minute)
+		r.stop()
+		check.Len(t, "applied summaries", r.eventsIn(compactor.EventApplied), 1)
+	})
 }

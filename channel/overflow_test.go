@@ -41,8 +41,7 @@ func wantPairedCalls(t *testing.T, messages []llm.Message) {
 
 // The end of an answer may reach a level: it is sent once, the turn is over, and no summary is posted.
 func TestReplyThatReachesLevelIsSentOnce(t *testing.T) {
-	r := newRig(t, nil)
-	r.model.Tokens = 8000
+	r := newRig(t, nil).withWindow(8000)
 	r.setFilePolicy(func(p *compactor.Policy) { p.PrepareThreshold = 0 })
 	r.withWorker(numberedSummaries)
 	r.model.Func = func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
@@ -88,9 +87,7 @@ func TestOverflowDuringTurnRunsNoToolTwice(t *testing.T) {
 		}
 		return llmtest.Use(llmtest.Call(fmt.Sprint("c", step), "memory_save", map[string]any{"content": fmt.Sprintf("Ada likes tea number %d.", step), "kind": "preference"})), nil
 	}
-	for i := range before {
-		r.ask(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 400)))
-	}
+	r.askTurns(before, 400)
 	check.Equal(t, "answer", r.ask("I like tea"), "Noted.")
 	lines := strings.Split(w.String(), "\n")
 	at := slices.IndexFunc(lines, func(line string) bool { // the prepared summary, or the one that makes room now
@@ -115,7 +112,7 @@ func TestStoppedTurnLeavesValidPrompt(t *testing.T) {
 	r.wantAnswer("/stop", "Stopped.")
 	r.waitForReplies()
 	r.model.Func = echo
-	r.askTurns(12)
+	r.askTurns(12, 30)
 	r.compact()
 	r.ask("and now?")
 	r.restart()
@@ -136,12 +133,9 @@ func TestFlood(t *testing.T) {
 	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		check.That(t, tokensOf(req) <= window, "got a request of %d tokens, want at most %d", tokensOf(req), window)
 		if strings.Contains(lastText(req), places[0]) {
-			select {
-			case <-stuck:
-			case <-ctx.Done():
-			}
+			return waitingFor(stuck, echo)(ctx, n, req)
 		}
-		return llmtest.Say(fmt.Sprint("answer ", n)), ctx.Err()
+		return echo(ctx, n, req)
 	}).withRules(channel.Rules{TurnsPerMinute: perMinute})
 	r.model.Tokens = window
 	started := time.Now()
@@ -197,8 +191,7 @@ func TestHugeMessages(t *testing.T) {
 		used := tokensOf(r.model.Requests()[0])
 		check.That(t, used <= r.model.Tokens, "%s: got a request of %d tokens", what, used)
 		found := func() int {
-			memories := memory.Of(storetest.Find(t, r.store, place))
-			return len(check.Must(memories.Recall(t.Context(), memory.Question{Text: "parrot", Limit: 3}))(t))
+			return len(check.Must(memory.Of(storetest.Find(t, r.store, place)).Recall(t.Context(), memory.Question{Text: "parrot", Limit: 3}))(t))
 		}
 		check.That(t, found() > 0, "%s: the message is not found", what)
 		check.Equal(t, what+": next answer", r.ask("and now?"), "answer 2")
@@ -212,21 +205,18 @@ func TestPictures(t *testing.T) {
 	for claim, c := range map[string]struct {
 		refusal *llm.Error
 		refuses func(n, pictures int) bool
-		sent    []string
+		sent    string
 		shown   []int // pictures per request; the bot restarts before the last one
 	}{
-		"two are shown to a model that can see, also after a restart": {
-			nil, nil, []string{"answer 1", "answer 2", "answer 3"}, []int{1, 2, 2},
-		},
+		"two are shown, also after a restart": {nil, nil, "answer 1 | answer 2 | answer 3", []int{1, 2, 2}},
 		"a model without vision gets a description, and is not shown another": {
 			&llm.Error{Kind: llm.KindBadRequest, Message: "No endpoints found that support image input", Status: 404},
-			func(_, pictures int) bool { return pictures > 0 },
-			[]string{"answer 2", "answer 3", "answer 5"},
+			func(_, pictures int) bool { return pictures > 0 }, "answer 2 | answer 3 | answer 5",
 			[]int{1, 0, 0, 2, 0},
 		},
 		"a bad one does not affect the next": {
-			&llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "Could not process image"}, func(n, _ int) bool { return n == 1 },
-			[]string{"answer 2", "answer 3", "answer 4"},
+			&llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "Could not process image"},
+			func(n, _ int) bool { return n == 1 }, "answer 2 | answer 3 | answer 4",
 			[]int{1, 0, 1, 2},
 		},
 	} {
@@ -253,7 +243,45 @@ func TestPictures(t *testing.T) {
 		r.post(lacking("2", 0, true))
 		r.restart()
 		r.ask("and now?")
-		check.EqualAll(t, claim+": sent", r.connector.texts(), c.sent)
+		check.Equal(t, claim+": sent", texts(r.connector.texts()), c.sent)
 		check.EqualAll(t, claim+": pictures", shown, c.shown)
 	}
+}
+
+func TestOverflowTeachesWindowAndFactor(t *testing.T) {
+	const window, size = 12_000, 2 // real tokens per estimated token
+	r := newRig(t, nil)
+	var page llm.Learnt
+	overflows := 0
+	r.model.Func = func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		real := req.MaxTokens + len(textOf(req))/5*size
+		if real <= window {
+			return llmtest.Say(fmt.Sprint("answer ", n)), nil
+		}
+		overflows++
+		page.Limit(window)
+		r.model.Tokens = window
+		return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Status: 400, Message: "too long", Limit: window, Prompt: real - req.MaxTokens}
+	}
+	r.agent.Model = learningModel{r.model, &page}
+	for i := range 40 {
+		r.ask(fmt.Sprintf("question %d %s", i, strings.Repeat("word ", 200)))
+		check.Require(t, !r.connector.sent[i].Failure, "got notice %q", r.connector.sent[i].Text)
+	}
+	f := page.Facts()
+	check.That(t, f.Window == window && f.Factor >= 1.2, "got learned facts %+v", f)
+	check.That(t, overflows != 0 && overflows <= 8, "got %d overflows in 40 turns", overflows)
+}
+
+func TestSilentOverflowCompacts(t *testing.T) {
+	silent := always(withBilledTokens(llm.Response{}, 6000, 0, 0, 3))
+	r := newRig(t, inSteps(append(slices.Repeat([]script{echo}, 10), silent, echo)...))
+	r.model.Tokens = 6000
+	r.askTurns(11, 100)
+	reqs := r.model.Requests()
+	check.Len(t, "requests", reqs, 12)
+	check.That(t, len(reqs[11].Messages) < len(reqs[10].Messages), "the request was repeated as it was")
+	check.Len(t, "sent", r.connector.texts(), 11)
+	check.Equal(t, "last piece sent", r.lastText(), "answer 12")
+	check.Equal(t, "copies of the question in the transcript", strings.Count(texts(r.transcript()), "user: message-10 "), 1)
 }

@@ -198,7 +198,7 @@ func (c *chatter) act(i int) {
 			ID: fmt.Sprint(1000 + i), AuthorID: fmt.Sprint(i % 3), Author: "Ada", Text: fmt.Sprintf("text %d", 1000+i),
 			Time: c.start.Add(time.Duration(i) * time.Millisecond), Addressed: c.random.IntN(3) == 0, Incomplete: c.random.IntN(3) == 0,
 		}
-		c.locked(func() { c.said = append(c.said, m) })
+		c.note(func() { c.said = append(c.said, m) })
 		if c.connected {
 			c.deliverMessage(m)
 		}
@@ -207,12 +207,12 @@ func (c *chatter) act(i int) {
 		m := c.said[at]
 		if k < 15 {
 			m.Text = fmt.Sprintf("edited %s %d", m.ID, i)
-			c.locked(func() { c.said[at].Text = m.Text })
+			c.note(func() { c.said[at].Text = m.Text })
 			if m.Time = c.start.Add(time.Hour + time.Duration(i)*time.Millisecond); c.connected {
 				check.NoError(c.t, c.hub.Edit(c.t.Context(), place, m))
 			}
 		} else if c.connected {
-			c.locked(func() { c.said = slices.Concat(c.said[:at], c.said[at+1:]) })
+			c.note(func() { c.said = slices.Concat(c.said[:at], c.said[at+1:]) })
 			check.NoError(c.t, c.hub.Delete(c.t.Context(), place, m.ID))
 		}
 	case k == 17 && c.connected:

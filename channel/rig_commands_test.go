@@ -5,16 +5,19 @@ package channel_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"cairn/channel"
 	"cairn/channel/channeltest"
 	"cairn/compactor"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
+	"cairn/llm/prices"
+	"cairn/store"
 )
 
 var (
@@ -31,24 +34,17 @@ func summary(text string) llm.Response {
 // summarizeRequest is a worker that submits the same summary each time.
 var summarizeRequest = always(summary("They talked word by word."))
 
-// numberedSummaries is a worker that numbers its summaries.
 func numberedSummaries(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 	return summary(fmt.Sprintf("They talked word by word, says summary %d.", n)), nil
 }
 
-// eventsIn returns the events of one state so far.
 func (r *rig) eventsIn(state compactor.EventState) (found []compactor.Event) {
-	r.connector.mu.Lock()
-	defer r.connector.mu.Unlock()
-	for _, e := range r.connector.events {
-		if e.State == state {
-			found = append(found, e)
-		}
-	}
+	r.connector.note(func() {
+		found = slices.DeleteFunc(slices.Clone(r.connector.events), func(e compactor.Event) bool { return e.State != state })
+	})
 	return found
 }
 
-// waitForEvent waits for the first event of a state, and returns it.
 func (r *rig) waitForEvent(state compactor.EventState) compactor.Event {
 	r.t.Helper()
 	check.Require(r.t, check.Soon(func() bool { return len(r.eventsIn(state)) > 0 }), "got no event that is %s", state)
@@ -91,9 +87,7 @@ func (r *rig) sayAs(id, name, where, text string) {
 func (r *rig) deliverTo(where, text string, edit func(*channel.Inbound)) error {
 	r.t.Helper()
 	m := r.inbound(text, false)
-	if edit != nil {
-		edit(&m)
-	}
+	edit(&m)
 	return check.ErrorOf(r.hub.Deliver(r.t.Context(), where, m))
 }
 
@@ -108,49 +102,45 @@ func addressed(m *channel.Inbound) { m.Addressed = true }
 
 func (r *rig) waitIdle(where string) {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), channeltest.Patience)
+	err := r.idle(where, channeltest.Patience)
+	check.Require(r.t, err == nil, "%s does not settle: %v", where, err)
+}
+
+func (r *rig) idle(where string, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(r.t.Context(), within)
 	defer cancel()
-	if err := r.hub.Idle(ctx, where); err != nil {
-		r.t.Fatalf("%s does not settle: %v", where, err)
-	}
+	return r.hub.Idle(ctx, where)
 }
 
 // ask asks the bot, and returns its last reply that is no notice.
 func (r *rig) ask(text string) string {
 	r.t.Helper()
 	r.post(r.inbound(text, true))
-	for _, sent := range r.connector.texts() {
-		if !strings.HasPrefix(sent, "(") {
-			text = sent
-		}
-	}
-	return text
+	answers := slices.DeleteFunc(r.connector.texts(), func(sent string) bool { return strings.HasPrefix(sent, "(") })
+	return append([]string{text}, answers...)[len(answers)]
 }
 
-// sayTurns sends n messages that no one answers, of this many words each.
-func (r *rig) sayTurns(n, words int) {
+// sendNotes sends n messages that no one answers, with 30 words each time.
+func (r *rig) sendNotes(n int) {
 	r.t.Helper()
 	for i := range n {
-		r.say(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", words/4)), false)
+		r.say(fmt.Sprintf("note %d %s", i, strings.Repeat("word ", 30)), false)
 	}
 	r.waitForReplies()
 }
 
-// askTurns asks n times, with 30 words each time.
-func (r *rig) askTurns(n int) {
+func (r *rig) askTurns(n, words int) {
 	r.t.Helper()
 	for i := range n {
-		r.ask(fmt.Sprintf("message-%d %s", i, strings.Repeat("word ", 30)))
+		r.ask(fmt.Sprintf("message-%d %s", i, strings.Repeat("word ", words)))
 	}
 }
 
-// suggest returns the suggestions that a manager gets.
 func (r *rig) suggest(command, typed string) []channel.Choice {
 	r.t.Helper()
 	return check.Must(r.hub.Suggest(r.t.Context(), place, channel.Person{ID: "u1", Manager: true}, command, typed))(r.t)
 }
 
-// runAs runs a command for a person.
 func (r *rig) runAs(who channel.Person, where, line string) channel.Answer {
 	r.t.Helper()
 	answer, handled, err := r.hub.Run(r.t.Context(), where, who, line)
@@ -191,18 +181,8 @@ func (r *rig) wantAnswer(line string, want ...string) string {
 	return answer
 }
 
-// lastText returns the last piece sent.
 func (r *rig) lastText() string { texts := r.connector.texts(); return texts[len(texts)-1] }
 
-// withWorker returns a rig whose worker summarizes well, with this many turns already held.
-func withWorker(t *testing.T, f script, turns int) *rig {
-	r := newRig(t, f)
-	r.withWorker(numberedSummaries)
-	r.askTurns(turns)
-	return r
-}
-
-// compact runs /compact and waits until its summary is applied.
 func (r *rig) compact() {
 	r.t.Helper()
 	r.finished(r.runAsManager("/compact"))
@@ -216,13 +196,7 @@ func (r *rig) promptText() string {
 	return r.lastRequestText()
 }
 
-// after returns a model that answers after a pause.
-func after(pause time.Duration, f script) script {
-	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		time.Sleep(pause)
-		return f(ctx, n, req)
-	}
-}
+func after(pause time.Duration, f script) script { return while(func(int) { time.Sleep(pause) }, f) }
 
 // while returns a model that runs f first, with the number of the request.
 func while(f func(n int), then script) script {
@@ -235,4 +209,54 @@ func while(f func(n int), then script) script {
 // repeatLast is a model that repeats the last message, such as the result of a tool.
 func repeatLast(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 	return llmtest.Say("I see: " + lastText(req)), nil
+}
+
+func (r *rig) lastRequestText() string {
+	r.t.Helper()
+	all := r.model.Requests()
+	check.Require(r.t, len(all) != 0, "the model was not asked")
+	return textOf(all[len(all)-1])
+}
+
+func textOf(req llm.Request) string {
+	var b strings.Builder
+	for _, m := range req.Messages {
+		fmt.Fprintf(&b, "%s: %s\n", m.Role, m.Text)
+	}
+	return b.String()
+}
+
+// withBilledTokens returns a model's answer with a server's token counts.
+func withBilledTokens(resp llm.Response, prompt, cached, written, output int) llm.Response {
+	resp.Usage = llm.Usage{Prompt: prompt, Cached: cached, Written: written, Completion: output}
+	return resp
+}
+
+// cutOff is a model without an answer that is billed for this many input tokens.
+func cutOff(tokens int) script {
+	return returning(withBilledTokens(llm.Response{}, tokens, 0, 0, 1), &llm.Error{Kind: llm.KindTruncated, Message: "cut"})
+}
+
+// priced charges 1 per input token: 1,000,000 per million.
+var priced = prices.List{"scripted": {Input: 1e6, Cached: 1e5, Write: 2e6, Output: 0}, "worker": {Input: 1e6, Cached: 1e5, Write: 2e6}}
+
+// usageRows returns the stored rows as "day kind model requests input cached written output".
+func (r *rig) usageRows() []string {
+	r.t.Helper()
+	return storetest.Map(check.Must(r.store.Usage(r.t.Context(), ""))(r.t), func(u store.Usage) string {
+		return strings.TrimSpace(fmt.Sprintln(u.Day, u.Kind, u.Model, u.Requests, u.Input, u.Cached, u.Written, u.Output))
+	})
+}
+
+// wantUsage fails unless there is one row, of today, with these numbers.
+func (r *rig) wantUsage(when, want string) {
+	r.t.Helper()
+	check.EqualAll(r.t, when+": rows", r.usageRows(), []string{store.Day(time.Now()) + " " + want})
+}
+
+// restartCounting restarts the bot as the program does: with the earlier usage.
+func (r *rig) restartCounting() {
+	r.t.Helper()
+	r.opts.Used = check.Must(r.store.Usage(r.t.Context(), channel.MonthStart(time.Now())))(r.t)
+	r.restart()
 }

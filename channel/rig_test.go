@@ -1,11 +1,11 @@
 package channel_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/internal/storetest"
@@ -30,21 +31,18 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// connector records what reaches it.
 type connector struct {
-	mu       sync.Mutex // guards everything below
-	shown    []string
-	sent     []channel.Piece
-	seen     []string // what was shown and sent, in order
-	opened   int      // number of writers opened
-	canceled int
-	accepted []string
-	events   []compactor.Event
-	memories []string
-	failures int                       // number of sends that fail first
-	fails    func(channel.Piece) error // nil: no piece is refused
-	delay    time.Duration             // how long each send takes
-	panics   atomic.Int32              // number of calls of Accepted that panic first
+	mu                        sync.Mutex // guards everything below
+	sent                      []channel.Piece
+	seen                      []string // what was shown and sent, in order
+	opened                    int      // number of writers opened
+	canceled                  int
+	events                    []compactor.Event
+	shown, accepted, memories []string
+	failures                  int                       // number of sends that fail first
+	fails                     func(channel.Piece) error // nil: no piece is refused
+	delay                     time.Duration             // how long each send takes
+	panics                    atomic.Int32              // number of calls of Accepted that panic first
 }
 
 func (d *connector) Name() string { return "test" }
@@ -92,21 +90,12 @@ func (d *connector) until(t testing.TB, what string, ok func() bool) {
 }
 
 // countTaken counts the dequeued messages. It is called under the lock.
-func (d *connector) countTaken() (n int) {
-	for _, a := range d.accepted {
-		if !strings.HasSuffix(a, "=0") {
-			n++
-		}
-	}
-	return n
+func (d *connector) countTaken() int {
+	return len(slices.DeleteFunc(slices.Clone(d.accepted), func(a string) bool { return strings.HasSuffix(a, "=0") }))
 }
 
 func (d *connector) texts() (texts []string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, p := range d.sent {
-		texts = append(texts, p.Text)
-	}
+	d.note(func() { texts = storetest.Map(d.sent, func(p channel.Piece) string { return p.Text }) })
 	return texts
 }
 
@@ -156,9 +145,16 @@ type rig struct {
 func newRig(t testing.TB, f script) *rig {
 	r := &rig{t: t, dir: t.TempDir(), connector: new(connector), model: &llmtest.Model{Func: f}}
 	r.agent = channel.Agent{Model: r.model, MaxOutput: 500, Policy: compactor.DefaultPolicy}
+	r.opts.Agent = func(string) channel.Agent { return r.agent }
+	r.opts.Connectors, r.opts.Log = []channel.Connector{r.connector}, slog.New(slog.DiscardHandler)
 	storetest.CopyEmpty(t, r.dir)
 	r.start()
 	t.Cleanup(r.stop)
+	return r
+}
+
+func (r *rig) withWindow(tokens int) *rig {
+	r.model.Tokens = tokens
 	return r
 }
 
@@ -174,15 +170,8 @@ func inBubble(t *testing.T, model script, f func(t *testing.T, r *rig)) {
 func (r *rig) start() {
 	r.t.Helper()
 	r.store = check.Must(store.Open(context.Background(), store.Options{Dir: r.dir}))(r.t)
-	o := r.opts
-	o.Store, o.Log = r.store, cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	if o.Connectors == nil {
-		o.Connectors = []channel.Connector{r.connector}
-	}
-	if o.Agent == nil {
-		o.Agent = func(string) channel.Agent { return r.agent }
-	}
-	r.hub = channel.New(o)
+	r.opts.Store = r.store
+	r.hub = channel.New(r.opts)
 }
 
 func (r *rig) stop() {
@@ -227,22 +216,18 @@ func (r *rig) throughConnector(c interface {
 func (r *rig) execute(query string) { r.t.Helper(); storetest.Run(r.t, r.store, query) }
 
 // transcript returns the stored messages as "role: text" lines.
-func (r *rig) transcript() (lines []string) {
+func (r *rig) transcript() []string {
 	r.t.Helper()
-	for _, m := range r.messagesIn(place) {
-		lines = append(lines, string(m.Role)+": "+m.Text)
-	}
-	return lines
+	return storetest.Map(r.messagesIn(place), func(m chat.Message) string { return string(m.Role) + ": " + m.Text })
 }
 
 func echo(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 	return llmtest.Say(fmt.Sprintf("answer %d", n)), nil
 }
 
-// always returns a model with one response.
-func always(resp llm.Response) script { return inTurn(resp) }
+func always(resp llm.Response) script { return returning(resp, nil) }
+func failing(err error) script        { return returning(llm.Response{}, err) }
 
-// failing returns a model that fails.
-func failing(err error) script {
-	return func(context.Context, int, llm.Request) (llm.Response, error) { return llm.Response{}, err }
+func returning(resp llm.Response, err error) script {
+	return func(context.Context, int, llm.Request) (llm.Response, error) { return resp, err }
 }

@@ -4,16 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"cairn/channel"
+	"cairn/compactor"
 	"cairn/internal/check"
 	"cairn/internal/storetest"
 	"cairn/llm"
+	"cairn/llm/llmtest"
 	"cairn/privacy"
 )
 
@@ -45,8 +49,7 @@ func TestReplyIsSentOnceWhileTheDiskRefuses(t *testing.T) {
 		r.say("hello", true)
 		time.Sleep(10 * time.Second)
 		check.EqualAll(t, "sent while the disk refuses", r.connector.texts(), []string{"answer 1"})
-		check.Equal(t, "tries", log.count("send_reply_failed"), 4)
-		check.Equal(t, "warnings", log.count("level=WARN"), 1)
+		check.EqualAll(t, "tries and warnings", []int{log.count("send_reply_failed"), log.count("level=WARN")}, []int{4, 1})
 		r.execute("DROP TRIGGER refuse")
 		r.waitForReplies()
 		r.restart()
@@ -141,49 +144,9 @@ func TestReplyThatIsRejectedForGoodIsDroppedAtOnce(t *testing.T) {
 	check.Equal(t, "next answer", r.lastText(), "answer 2")
 }
 
-// offline is a connector that reports that it has no connection.
 type offline struct{ *connector }
 
 func (offline) Connected() bool { return false }
-
-// A server of tools may still be connecting when a turn starts.
-func TestTurnWaitsForTools(t *testing.T) {
-	inBubble(t, nil, func(t *testing.T, r *rig) {
-		b := r.withTools(channel.ApproveNever)
-		b.Connecting = make(chan struct{})
-		r.opts.Agent = func(conversation string) channel.Agent {
-			a := r.agent
-			if conversation != place {
-				a.ToolServers = nil
-			}
-			return a
-		}
-		r.restart()
-		atOnce := func(what string, do func()) {
-			t.Helper()
-			began := time.Now()
-			do()
-			check.That(t, time.Since(began) < time.Second, "%s took %v", what, time.Since(began))
-		}
-		check.Equal(t, "answer without tools that do not connect", r.ask("please add"), "Hello.")
-		r.say("please add", true)
-		synctest.Wait()
-		atOnce("/stop", func() { r.wantAnswer("/stop", "Stopped"); r.waitForReplies() })
-		r.say("please add", true)
-		synctest.Wait()
-		atOnce("a conversation without tools", func() { r.tell(place+"2", "hello", addressed) })
-		check.Equal(t, "before the tools connect", texts(r.transcript()),
-			"user: please add | assistant: Hello. | user: please add | user: please add")
-		r.restart() // the wait does not hold up the end of the program
-		synctest.Wait()
-		b.Connect(func() { r.hub.Renew(channel.Rules{}) }) // as the program does
-		r.waitForReplies()
-		check.Len(t, "calls of the resumed turn", b.Called(), 1)
-		check.Contains(t, "last piece sent", r.lastText(), "five")
-		r.ask("please add")
-		check.Len(t, "calls of the next turn", b.Called(), 2)
-	})
-}
 
 func TestDraftWaitsForUnsentReplies(t *testing.T) {
 	inBubble(t, echo, func(t *testing.T, r *rig) { // it is shown once they are sent, also if the model pauses
@@ -221,4 +184,96 @@ func TestDraftWaitsForUnsentReplies(t *testing.T) {
 		r.waitForReplies()
 		check.Equal(t, "first piece people see", r.connector.seen[0], "sent answer in words")
 	})
+}
+
+// silentConnector shows nothing of a compaction itself, and puts reactions on messages.
+type silentConnector struct {
+	channel.Connector
+	inner *connector
+	marks []string
+}
+
+func (d *silentConnector) wrap(inner *connector) { d.Connector, d.inner = inner, inner }
+
+func (d *silentConnector) React(_ context.Context, conversation, id string) error {
+	d.inner.note(func() { d.marks = append(d.marks, conversation+" "+id) })
+	return nil
+}
+
+func TestCompactionNotices(t *testing.T) {
+	good, bad := always(summary("They talked of a quick brown fox.")), failing(errors.New("broken"))
+	for _, test := range []struct {
+		notify string
+		tokens int // the window: an emergency; 0: /compact
+		worker script
+		marks  []string
+		notice string
+	}{
+		{"off", 0, good, nil, ""},
+		{"off", 3000, good, nil, ""}, // equally silent
+		{"message", 0, good, nil, "(I summarized 16 older messages. Nothing is lost.)"},
+		{"message", 3000, good, nil, "older messages aside to make room"},
+		{"reaction", 0, good, []string{place + " m20"}, ""},
+		{"message", 0, bad, nil, ""},
+		{"reaction", 0, bad, nil, ""},
+	} {
+		name := fmt.Sprintf("%s, window %d, notice %q: ", test.notify, test.tokens, test.notice)
+		r := newRig(t, echo)
+		r.setFilePolicy(func(p *compactor.Policy) { p.Notify, p.Enabled = test.notify, test.tokens == 0 })
+		r.model.Tokens = test.tokens
+		r.agent.Worker = &llmtest.Model{Func: test.worker}
+		var ended atomic.Int32
+		r.opts.After = func(conversation string, e channel.Event) {
+			check.Equal(t, "conversation of the event", conversation, place)
+			if e.State == compactor.EventApplied || e.State == compactor.EventFailed {
+				ended.Add(1)
+			}
+		}
+		connector := &silentConnector{}
+		r.throughConnector(connector)
+		for range 20 {
+			r.say(strings.Repeat("the quick brown fox ", 20), false)
+		}
+		r.waitForReplies()
+		if test.tokens == 0 {
+			r.run("/compact")
+		}
+		for range 2 { // the second waits for the effects of the first
+			check.NoError(t, r.hub.Drain(t.Context()))
+		}
+		check.That(t, ended.Load() != 0, "%sgot no applied summary: the test proves nothing", name)
+		r.overhear("and on it goes")
+		check.Lacks(t, name+"transcript", texts(r.transcript()), "assistant")
+		r.restart()
+		r.run("/new") // whose answer says it
+		r.overhear("anew")
+		r.stop()
+		check.Equal(t, name+"there is one notice, also after a restart", len(r.connector.sent) == 1, test.notice != "")
+		for _, p := range r.connector.sent {
+			check.Contains(t, name+"notice", p.Text, test.notice)
+			check.Equal(t, name+"it is no answer", p.Failure, true)
+		}
+		check.EqualAll(t, name+"reactions", connector.marks, test.marks)
+	}
+}
+
+func TestPeopleSeeThatAnswerWasCutOff(t *testing.T) {
+	for finish, notice := range map[string]string{
+		llm.FinishLength: "(Meine Antwort wurde an der Längengrenze abgeschnitten. Bitte mich, fortzufahren.)",
+		llm.FinishFilter: "(Der Filter des Anbieters hat den Rest meiner Antwort zurückgehalten.)",
+	} {
+		resp := llmtest.Say("The harbour wall was built")
+		resp.FinishReason = finish
+		r := newRig(t, always(resp))
+		r.agent.Language = "de"
+		log := r.captureLog()
+		r.ask("Tell me about the harbour.")
+		check.Equal(t, "log lines", log.lines(slog.LevelInfo, "answer_cut_off"), 1)
+		r.restart()
+		r.waitForReplies()
+		sent := r.connector.sent
+		check.EqualAll(t, "sent, also after a restart", r.connector.texts(), []string{resp.Message.Text, notice})
+		check.That(t, !sent[0].Failure && channel.IsNotice(sent[1]), "got sent %+v", sent)
+		check.EqualAll(t, "transcript", r.transcript(), []string{"user: Tell me about the harbour.", "assistant: The harbour wall was built"})
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,16 +28,10 @@ func TestTasksWithoutResult(t *testing.T) {
 		state store.TaskState
 		asked int
 	}{
-		"expires with its last call": {
-			callAgain, channel.Agent{TaskCalls: 20}, 0, "[Task 1 of one expired: its model was asked 20 times, which is its limit", store.TaskExpired, 20,
-		},
-		"expires with its time": {
-			blockUntilCanceled, channel.Agent{TaskTime: 200 * time.Millisecond}, 0, "[Task 1 of one expired: its time is over", store.TaskExpired, 1,
-		},
-		"reports that its model fails": {
-			failing(&llm.Error{Kind: llm.KindAuth, Message: "no"}), channel.Agent{}, 0, "[Task 1 of one failed: ", store.TaskFailed, 1,
-		},
-		"fails with the calls of its parent": {callAgain, channel.Agent{}, 8, "", store.TaskFailed, 0}, // of its own
+		"its last call":                     {callAgain, channel.Agent{TaskCalls: 20}, 0, "expired: its model was asked 20 times, which is its limit", store.TaskExpired, 20},
+		"its time":                          {blockUntilCanceled, channel.Agent{TaskTime: 200 * time.Millisecond}, 0, "expired: its time is over", store.TaskExpired, 1},
+		"its model":                         {failing(&llm.Error{Kind: llm.KindAuth, Message: "no"}), channel.Agent{}, 0, "failed: ", store.TaskFailed, 1},
+		"the last call of the conversation": {callAgain, channel.Agent{}, 8, "", store.TaskFailed, 0}, // asked: of its own
 	} {
 		one := &llmtest.Model{Func: c.model}
 		c.one.Model = one
@@ -47,18 +40,18 @@ func TestTasksWithoutResult(t *testing.T) {
 		r.withTasks(map[string]channel.Agent{"one": c.one})
 		r.say("go", true)
 		check.Equal(t, name+": final state", r.waitForTask(1).State, c.state)
-		r.waitForSent(c.says)
 		if c.asked == 0 {
+			r.waitForSent("")
 			check.Len(t, name+": requests", append(one.Requests(), r.model.Requests()...), c.calls)
 			continue
 		}
+		r.waitForSent("[Task 1 of one " + c.says)
 		check.Len(t, name+": requests", one.Requests(), c.asked)
 		check.Equal(t, name+": the last request has tools", len(one.Requests()[c.asked-1].Tools) > 0, c.one.TaskCalls == 0)
 	}
 	// An agent may be removed.
 	r := newTaskRig(t, counting, blockUntilCanceled)
-	r.say("go", true)
-	r.waitForSent("started")
+	r.sayUntil("go", "started")
 	r.opts.Agents = func(string) (channel.Agent, bool) { return channel.Agent{}, false }
 	r.restart()
 	r.waitForSent("[Task 1 of one failed: there is no agent one any more.")
@@ -98,8 +91,7 @@ func TestTaskSettings(t *testing.T) {
 	one.Policy, one.Origin = set(map[string]string{"keep_last_n": "31", "keep_first": "32", "pin_budget": "33", "cooldown": "34m0s"})
 	r.withTasks(map[string]channel.Agent{"one": one})
 	r.run("/settings compaction.keep_first 6")
-	r.say("go", true)
-	r.waitForSent("started")
+	r.sayUntil("go", "started")
 	child := "task:" + place + "/1"
 	grandchild := "task:" + child + "/1"
 	check.Require(t, check.Soon(func() bool { return check.ErrorOf(r.store.Find(t.Context(), grandchild)) == nil }), "the second task does not begin")
@@ -211,17 +203,12 @@ func TestDrainWaitsForReplyToLastTask(t *testing.T) {
 
 func TestSummariesNameOpenTasks(t *testing.T) {
 	r := newTaskRig(t, counting, blockUntilCanceled)
-	r.say("go", true)
-	r.waitForSent("started")
-	for n := range 6 {
-		r.ask(fmt.Sprintf("message %d %s", n, strings.Repeat("with some words ", 40)))
-	}
+	r.sayUntil("go", "started")
+	r.askTurns(6, 120)
 	r.run("/settings compaction.keep_last_n 2")
 	r.run("/compact")
 	r.waitForEvent(compactor.EventApplied)
-	head, _, err := storetest.Find(t, r.store, place).Compactions().Head(t.Context())
-	check.NoError(t, err)
-	check.Contains(t, "the summary", head.Stack[0].Text, "Open task 1 of the agent one began after #1")
+	check.Contains(t, "the summary", storetest.Peek(t, storetest.Find(t, r.store, place)).Head.Stack[0].Text, "Open task 1 of the agent one began after #1")
 }
 
 func TestTasksAndConversationsAreIsolated(t *testing.T) {
@@ -234,8 +221,7 @@ func TestTasksAndConversationsAreIsolated(t *testing.T) {
 	for n := range 25 {
 		r.say(fmt.Sprint("nothing much ", n), false)
 	}
-	r.say("go", true)
-	r.waitForSent("counted")
+	r.sayUntil("go", "counted")
 	check.Len(t, "requests of the task", one.Requests(), 4)
 	check.Lacks(t, "prompt of the task", textOf(one.Requests()[3]), "swordfish")
 	check.Lacks(t, "memories of the conversation", r.run("/memories"), "Quirin")

@@ -57,20 +57,13 @@ func (r *rig) tasks() []store.Task {
 	return check.Must(check.Must(r.store.Conversation(r.t.Context(), place))(r.t).Tasks().List(r.t.Context()))(r.t)
 }
 
-// task returns the state of the nth task of the rig's place.
 func (r *rig) task(n int) store.Task { return r.tasks()[n-1] }
 
-// waitForTask waits for the end of the nth task.
-func (r *rig) waitForTask(n int) (task store.Task) {
+func (r *rig) waitForTask(n int) store.Task {
 	r.t.Helper()
-	check.Require(r.t, check.Soon(func() bool {
-		all := r.tasks()
-		if len(all) >= n {
-			task = all[n-1]
-		}
-		return len(all) >= n && task.State != store.TaskOpen
-	}), "task %d did not end", n)
-	return task
+	ended := func() bool { return len(r.tasks()) >= n && r.task(n).State != store.TaskOpen }
+	check.Require(r.t, check.Soon(ended), "task %d did not end", n)
+	return r.task(n)
 }
 
 // drainTasks waits until no task is open, and all results are answered.
@@ -86,6 +79,13 @@ func (r *rig) waitForSent(text string) {
 	r.connector.until(r.t, "the reply "+text, func() bool {
 		return slices.ContainsFunc(r.connector.sent, func(p channel.Piece) bool { return strings.Contains(p.Text, text) })
 	})
+}
+
+// sayUntil asks the bot, and waits until it has sent a text.
+func (r *rig) sayUntil(text, sent string) {
+	r.t.Helper()
+	r.say(text, true)
+	r.waitForSent(sent)
 }
 
 func lastText(req llm.Request) string { return req.Messages[len(req.Messages)-1].Text }
@@ -109,13 +109,11 @@ func startTask(arguments map[string]any) script {
 	}
 }
 
-// blockUntilCanceled answers when its context ends.
 func blockUntilCanceled(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
 	<-ctx.Done()
 	return llm.Response{}, ctx.Err()
 }
 
-// waitingFor is a model that first waits until a channel is closed.
 func waitingFor(opened <-chan struct{}, f script) script {
 	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		select {
@@ -127,24 +125,20 @@ func waitingFor(opened <-chan struct{}, f script) script {
 	}
 }
 
-func alwaysSay(text string) script { return inTurn(llmtest.Say(text)) }
-
-// then gives one answer, and those of a model after it.
-func then(first llm.Response, f script) script {
-	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if n == 1 {
-			return first, nil
-		}
-		return f(ctx, n, req)
-	}
-}
+func alwaysSay(text string) script { return always(llmtest.Say(text)) }
 
 // inTurn gives one answer after the other, and the last one again and again.
-func inTurn(answers ...llm.Response) script {
-	return func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
-		return answers[min(n, len(answers))-1], nil
+func inTurn(answers ...llm.Response) script { return inSteps(storetest.Map(answers, always)...) }
+
+// inSteps has one model answer after the other, and the last one again and again.
+func inSteps(models ...script) script {
+	return func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		return models[min(n, len(models))-1](ctx, n, req)
 	}
 }
+
+// then gives one answer, and those of a model after it.
+func then(first llm.Response, f script) script { return inSteps(always(first), f) }
 
 func useTool(name string, arguments map[string]any) llm.Response {
 	return llmtest.Use(llmtest.Call("1", name, arguments))
@@ -156,10 +150,8 @@ func TestTaskRunsConcurrently(t *testing.T) {
 		waitingFor(release, alwaysSay("there are 12 bridges")))}
 	r := newRigWithOne(t, map[string]any{"agent": "one", "task": "count the bridges of Turin"}, channel.Agent{Instructions: "You count.", Model: researcher})
 	r.say("we meet in Turin", false)
-	r.say("go", true)
-	r.waitForSent(`started: {"note"`)
-	r.say("and meanwhile?", true)
-	r.waitForSent("answer 3")
+	r.sayUntil("go", `started: {"note"`)
+	r.sayUntil("and meanwhile?", "answer 3")
 	check.Contains(t, "the turn context", r.lastRequestText(), `open task 1 of one, started after #2: "count the bridges of Turin"`)
 	r.wantAnswer("/tasks", "open")
 	r.wantAnswer("/context", "tasks     1 by one: ")
@@ -208,8 +200,7 @@ func TestTaskRights(t *testing.T) {
 	}
 	r.model.Func = startTask(map[string]any{"tasks": []map[string]any{counting, with("task", "y")}})
 	r.ask("go")
-	check.EqualAll(t, "states of the tasks", []store.TaskState{r.task(1).State, r.task(2).State},
-		[]store.TaskState{store.TaskOpen, store.TaskOpen})
+	check.Equal(t, "states of the tasks", r.task(1).State+", "+r.task(2).State, store.TaskOpen+", "+store.TaskOpen)
 }
 
 func TestTasksCommand(t *testing.T) {
@@ -250,8 +241,7 @@ func TestTaskDepth(t *testing.T) {
 		return llmtest.Say("the bottom"), nil
 	}
 	r := newRigWithOne(t, counting, channel.Agent{Spawn: []string{"one"}, Model: &llmtest.Model{Func: one}})
-	r.say("go", true)
-	r.waitForSent("the bottom")
+	r.sayUntil("go", "the bottom")
 	check.Equal(t, "final state of the task", r.waitForTask(1).State, store.TaskDone)
 	check.Equal(t, "offers of the spawn tool", <-offered+<-offered+<-offered, "truetruefalse")
 	check.Len(t, "messages of the third task", r.messagesIn("task:task:task:"+place+"/1/1/1"), 2)

@@ -12,7 +12,7 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/internal/check"
-	"cairn/llm/llmtest"
+	"cairn/words/wordstest"
 )
 
 // setFilePolicy sets the rig's policy as a settings file would; the test may edit it.
@@ -91,15 +91,13 @@ func TestInvalidSettingsChangeNothing(t *testing.T) {
 
 // One conversation is set to compact early and does so immediately; the other does not.
 func TestSettingAppliesFromNextCheck(t *testing.T) {
-	r := newRig(t, echo)
-	r.model.Tokens = 6000
-	r.agent.Worker = &llmtest.Model{Func: always(summary("They talked of a quick brown fox.")), Tokens: 6000}
-	r.reopen()
+	r := newRig(t, echo).withWindow(6000)
+	r.withWorker(always(summary("They talked of a quick brown fox."))).Tokens = 6000
 	const other = "test:server/garden"
 	for i := range 25 {
 		text := fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 20))
 		r.say(text, false)
-		check.NoError(t, r.deliverTo(other, text, nil))
+		check.NoError(t, r.deliverTo(other, text, func(*channel.Inbound) {}))
 	}
 	r.waitForReplies()
 	r.run("/settings compaction.background_threshold 0.3")
@@ -172,17 +170,16 @@ func TestDirectMessageCannotSetCostlySettings(t *testing.T) {
 
 func TestThreadInheritsSettings(t *testing.T) {
 	r := newRig(t, echo)
-	const thread = place + "/t1"
 	bob := channel.Person{ID: "u1", Name: "Bob", Manager: true}
-	in := func(line, want string) { t.Helper(); r.says(bob, thread, line, want) }
-	r.tell(thread, strings.Repeat("the quick brown fox ", 50), addressed)
+	in := func(line, want string) { t.Helper(); r.says(bob, branch, line, want) }
+	r.tell(branch, strings.Repeat("the quick brown fox ", 50), addressed)
 	in("/pin 1", "#1 is pinned")
 	in("/settings compaction.pin_budget", "compaction.pin_budget = 1000 (built in)")
 
 	r.run("/settings compaction.pin_budget 60") // the thread is open
 	in("/settings compaction.pin_budget", "compaction.pin_budget = 60 (set in the channel by Ada)")
 	shows := func() bool {
-		return strings.Contains(r.runAs(bob, thread, "/pins").String(), "Pins may take 60 tokens")
+		return strings.Contains(r.runAs(bob, branch, "/pins").String(), "Pins may take 60 tokens")
 	}
 	check.That(t, check.Soon(shows), "the open thread keeps its setting")
 
@@ -213,9 +210,59 @@ func TestPerMessageSettings(t *testing.T) {
 
 // The log's warning and /context count the same tools.
 func TestWindowCheckCountsAllTools(t *testing.T) {
-	r := newRig(t, echo)
-	r.model.Tokens = 1000
+	r := newRig(t, echo).withWindow(1000)
 	_, line, _ := strings.Cut(r.run("/context"), "\nof which  ")
 	frame, _, _ := strings.Cut(line, " ")
 	check.Contains(t, "warning", r.agent.ValidateWindow(t.Context()), " "+frame+" are needed for system prompt and tools")
+}
+
+func TestCommands(t *testing.T) {
+	r := newRig(t, echo)
+	for _, line := range []string{"/etc/passwd", "hello", "/", "/compactify"} {
+		_, handled, err := r.hub.Run(t.Context(), place, channel.Person{}, line)
+		check.That(t, !handled && err == nil, "%q: got a command (%v), want text", line, err)
+	}
+	for line, want := range map[string]string{
+		"/help":      "/compact [focus]",
+		"/context":   "of 128000 tokens",
+		"/compact":   "No compaction was started",
+		"/memories":  "No memories from this conversation yet",
+		"/remember":  "Say what to remember",
+		"/forget":    "by its number",
+		"/forget 99": "No memory 99 is from this conversation",
+		"/HELP":      "/help",
+		"/undo 3":    "/undo takes no argument. Write it alone.",
+	} {
+		r.wantAnswer(line, want)
+	}
+	got := channel.Answer{Text: "a ``` b", Aligned: true}.Fenced().String()
+	check.Equal(t, "code marks: aligned text cannot close its block", strings.Count(got, "```"), 2)
+}
+
+// FuzzCommand sends any line, as a person or a manager: it is no command, or its answer is text for people.
+func FuzzCommand(f *testing.F) {
+	args := []string{"", "-1 2 3", "#9223372036854775808", "me everywhere", "compaction.keep_last_n 7", "pin 1", "kind:x page:0"}
+	for i, c := range channel.Commands {
+		for n, args := range args {
+			f.Add("/"+c.Name+" "+args, "x", (i+n)%2 == 0)
+		}
+		f.Add(" /"+strings.ToUpper(c.Name)+"\t\n1", c.Name, true)
+	}
+	for i, text := range wordstest.Texts() {
+		f.Add("/recall "+text, text, i%2 == 0)
+		f.Add("/"+text, text, true)
+	}
+	r := newRig(f, echo)
+	r.overhear("the plum is ripe")
+	f.Fuzz(func(t *testing.T, line, typed string, manager bool) {
+		answer, handled, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u6", Name: typed, Manager: manager}, line)
+		check.Require(t, err == nil, "%q: %v", line, err)
+		check.Require(t, handled == channel.IsCommand(line) && (!handled || answer.String() != "" || answer.Then != nil),
+			"%q: handled %v, %+v", line, handled, answer)
+		for page := range answer.Pages() {
+			_ = answer.Page(page)
+		}
+		_, err = r.hub.Suggest(t.Context(), place, channel.Person{ID: "u5"}, line, typed)
+		check.Require(t, err == nil, "suggestions for %q: %v", line, err)
+	})
 }

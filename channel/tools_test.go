@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"cairn/channel"
@@ -14,14 +15,12 @@ import (
 	"cairn/llm/llmtest"
 )
 
-// withTools gives the rig's agent the tools of calc.
 func (r *rig) withTools(approve string) *channeltest.Box {
 	b := &channeltest.Box{Approve: approve, About: "adds"}
 	r.model.Func, r.agent.Toolbox, r.agent.ToolServers = channeltest.Add, b, []string{"calc"}
 	return b
 }
 
-// question waits for the n-th question and returns its buttons.
 func (r *rig) question(n int) []channel.Button {
 	r.t.Helper()
 	var found []channel.Piece
@@ -36,10 +35,7 @@ func (r *rig) question(n int) []channel.Button {
 }
 
 func TestToolRunsAfterApproval(t *testing.T) {
-	for press, c := range []struct {
-		called int
-		says   string
-	}{{1, "five"}, {0, "did not allow this call"}} {
+	for press, says := range []string{"five", "did not allow this call"} {
 		r := newRig(t, nil)
 		b := r.withTools(channel.ApproveAlways)
 		r.say("please add", true)
@@ -48,8 +44,8 @@ func TestToolRunsAfterApproval(t *testing.T) {
 		check.Len(t, "calls before the answer", b.Called(), 0)
 		r.wantAnswer(buttons[press].Line, "Ada", "calc_add")
 		r.waitForReplies()
-		check.Len(t, buttons[press].Label+": calls", b.Called(), c.called)
-		check.Contains(t, buttons[press].Label+": reply", r.lastText(), c.says)
+		check.Len(t, buttons[press].Label+": calls", b.Called(), 1-press)
+		check.Contains(t, buttons[press].Label+": reply", r.lastText(), says)
 		r.wantAnswer(buttons[0].Line, "No such call is waiting") // an old button allows nothing
 		late := r.runAsManager(buttons[1-press].Line)
 		check.Equal(t, "only who came late is told, and who decided stays readable", late.Private, true)
@@ -85,7 +81,7 @@ func TestApprovalEndsUnanswered(t *testing.T) {
 			r.say("please add", true)
 			buttons := r.question(i + 1)
 			end()
-			check.Equal(t, "the turn has ended", r.becomesIdle(3*time.Second), true)
+			check.NoError(t, r.idle(place, 3*time.Second)) // the turn has ended
 			r.wantAnswer(buttons[0].Line, "No such call is waiting")
 		}
 		check.Contains(t, "reply after the time limit", strings.Join(r.connector.texts(), "|"), "no one allowed this call within 5 minutes")
@@ -103,10 +99,8 @@ func TestApprovalEndsUnanswered(t *testing.T) {
 func TestApprovalRights(t *testing.T) {
 	r := newRig(t, nil)
 	b := r.withTools(channel.ApproveAlways)
-	r.withRules(channel.Rules{
-		Restricted: []string{}, // only managers decide about tools anyway
-		Access:     map[string]channel.Access{"test": {Owners: []string{"boss"}}},
-	})
+	access := map[string]channel.Access{"test": {Owners: []string{"boss"}}}
+	r.withRules(channel.Rules{Restricted: []string{}, Access: access}) // only managers decide about tools anyway
 	const direct = "test:@me/7"
 	for i, where := range []string{place, direct} {
 		check.NoError(t, r.deliverTo(where, "please add", addressed))
@@ -120,7 +114,6 @@ func TestApprovalRights(t *testing.T) {
 	check.Len(t, "calls", b.Called(), 2)
 }
 
-// unattendedConnector is a connector in which no one answers questions.
 type unattendedConnector struct{ *connector }
 
 func (unattendedConnector) Attended(string) bool { return false }
@@ -163,4 +156,59 @@ func TestToolsCommand(t *testing.T) {
 	r.ask("please add")
 	r.tell(thread, "please add", addressed)
 	check.Len(t, "calls", b.Called(), 3)
+}
+
+func TestTools(t *testing.T) {
+	calls := llmtest.Use(llmtest.Call("call_0", "memory_save", map[string]any{"content": "Ada likes tea.", "kind": "preference"}),
+		llmtest.Call("call_1", "no_such_tool", map[string]any{}))
+	calls.Message.Text = "Let me note that."
+	r := newRig(t, inTurn(calls, llmtest.Say("Noted.")))
+	r.ask("I like tea")
+	request := r.model.Requests()[1].Messages
+	last := request[len(request)-1]
+	check.Equal(t, "call of the answer to an unknown tool", last.CallID, "call_1")
+	check.HasPrefix(t, "answer to an unknown tool", last.Text, "Error: there is no tool")
+	check.EqualAll(t, "sent", r.connector.texts(), []string{"Let me note that.\n\nNoted."})
+	check.EqualAll(t, "memories", r.connector.memories, []string{"Ada likes tea."})
+	check.Equal(t, "stored rows", len(r.transcript()), 5)
+	r.wantAnswer("/memories tea", "Ada likes tea.")
+}
+
+// A server of tools may still be connecting when a turn starts.
+func TestTurnWaitsForTools(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, r *rig) {
+		b := r.withTools(channel.ApproveNever)
+		b.Connecting = make(chan struct{})
+		r.opts.Agent = func(conversation string) channel.Agent {
+			a := r.agent
+			if conversation != place {
+				a.ToolServers = nil
+			}
+			return a
+		}
+		r.restart()
+		atOnce := func(what string, do func()) {
+			t.Helper()
+			began := time.Now()
+			do()
+			check.That(t, time.Since(began) < time.Second, "%s took %v", what, time.Since(began))
+		}
+		check.Equal(t, "answer without tools that do not connect", r.ask("please add"), "Hello.")
+		r.say("please add", true)
+		synctest.Wait()
+		atOnce("/stop", func() { r.wantAnswer("/stop", "Stopped"); r.waitForReplies() })
+		r.say("please add", true)
+		synctest.Wait()
+		atOnce("a conversation without tools", func() { r.tell(place+"2", "hello", addressed) })
+		check.Equal(t, "before the tools connect", texts(r.transcript()),
+			"user: please add | assistant: Hello. | user: please add | user: please add")
+		r.restart() // the wait does not hold up the end of the program
+		synctest.Wait()
+		b.Connect(func() { r.hub.Renew(channel.Rules{}) }) // as the program does
+		r.waitForReplies()
+		check.Len(t, "calls of the resumed turn", b.Called(), 1)
+		check.Contains(t, "last piece sent", r.lastText(), "five")
+		r.ask("please add")
+		check.Len(t, "calls of the next turn", b.Called(), 2)
+	})
 }
