@@ -221,6 +221,6 @@ func composition(d conversationAnswer) g.Node {
 	}
 	return table("figures", []string{"What fills the window", "Share", "#Tokens"}, parts, func(p part) []g.Node {
 		share := percentOf(p.tokens, max(d.Max, d.Used))
-		return []g.Node{g.Text(p.name), g.Group{bar("share of the window", share), g.Textf(" %.0f %%", share)}, grouped(p.tokens)}
+		return []g.Node{g.Text(p.name), g.Group{g.Textf("%.0f %% ", share), bar("share of the window", share)}, grouped(p.tokens)}
 	})
 }
