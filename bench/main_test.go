@@ -191,7 +191,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// What a run says is only worth something if one that goes wrong is told.
+// A failed run must be reported: otherwise what a run says is worth nothing.
 func TestLoadIsJudged(t *testing.T) {
 	for what, spoil := range map[string]func(*load){
 		"":                         func(*load) {},

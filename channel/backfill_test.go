@@ -244,7 +244,7 @@ func TestReplyWaitsForRewrite(t *testing.T) {
 		}, echo)
 		r.say("hello", true)
 		time.Sleep(5 * time.Minute)
-		check.EqualAll(t, "sent meanwhile", r.connector.texts(), nil)
+		check.EqualAll(t, "sent until then", r.connector.texts(), nil)
 		close(release)
 		r.waitForReplies()
 		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})

@@ -223,7 +223,7 @@ func TestRepairsStayBelowEmergency(t *testing.T) {
 	})
 }
 
-// TestNoSpanIsSummarizedTwice prepares summaries that wait: no message is summarized again meanwhile.
+// TestNoSpanIsSummarizedTwice prepares summaries that wait: while they wait, no message is summarized again.
 func TestNoSpanIsSummarizedTwice(t *testing.T) {
 	slow(t)
 	f := newFile(t)

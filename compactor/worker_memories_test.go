@@ -57,7 +57,7 @@ func summarizing(text string) llm.Call {
 	return llmtest.Call("s", "summarize", map[string]string{"summary": text})
 }
 
-// TestMemoriesBesideTheSummary: memory_save and summarize in one answer. What could not be read is told once, and corrected.
+// TestMemoriesBesideTheSummary: memory_save and summarize in one answer. The model hears once of what could not be read, and corrects it.
 func TestMemoriesBesideTheSummary(t *testing.T) {
 	t.Parallel()
 	save := func(id string, messages string) llm.Call {

@@ -227,7 +227,7 @@ func TestAToolIsAllowedByAButton(t *testing.T) {
 	question := r.sent(r.square)[0]
 	_, rest, _ := strings.Cut(string(check.Must(json.Marshal(question.Components))(t)), `"custom_id":"`)
 	allow, _, _ := strings.Cut(rest, `"`)
-	check.Contains(t, "a stranger is told", r.privately(r.Click(r.square, bob.ID, question.ID, allow)), "people who manage this place")
+	check.Contains(t, "what a stranger reads", r.privately(r.Click(r.square, bob.ID, question.ID, allow)), "people who manage this place")
 	check.Len(t, "calls that a stranger allowed", box.Called(), 0)
 	r.Click(r.square, r.ann.ID, question.ID, allow)
 	r.until("the answer", func() bool {
@@ -273,7 +273,7 @@ func TestACompactionIsMarkedOnTheNewestMessage(t *testing.T) {
 	place := r.Channel(r.guild.ID, "place").ID
 	r.Deny(place, discordgo.PermissionAddReactions)
 	m := r.Say(place, r.ann.ID, "hello")
-	for range 3 { // it is told once that it may not
+	for range 3 { // it says once that it may not
 		check.NoError(t, r.connector.React(r.ctx, r.place(place), m.ID))
 	}
 	check.Equal(t, "refusals logged", strings.Count(r.Log.String(), "reaction_refused"), 1)

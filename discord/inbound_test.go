@@ -45,7 +45,7 @@ func TestAMessageIsToldInWords(t *testing.T) {
 	for name, c := range all {
 		m := read[message](json.RawMessage(`{"id":"1234567890123456789","channel_id":"20","author":{"id":"3","username":"ada","global_name":"Ada L."},` + string(c.Message[1:])))
 		in, ok := bot(t).inbound(m, place{Guild: "9"})
-		check.That(t, ok && in.Text == c.Text && in.Quote == c.Quote && (c.Author == "" || in.Author == c.Author), "%s was told as %+v, %v", name, in, ok)
+		check.That(t, ok && in.Text == c.Text && in.Quote == c.Quote && (c.Author == "" || in.Author == c.Author), "%s was described as %+v, %v", name, in, ok)
 	}
 }
 
@@ -207,10 +207,10 @@ func TestWhoMayReadAPlace(t *testing.T) {
 		"31: a private thread never is":                                      channel.Members,
 		"32: a public thread of a closed channel is for those who read that": channel.ChannelWide,
 		"33: nor is more known of one whose channel is not known":            channel.ChannelWide,
-		"34: or is nowhere":                                 channel.ChannelWide,
-		"40: a server may be closed to begin with":          channel.Members,
-		"41: and open one channel":                          channel.ServerWide,
-		"77: a place of which nothing was told is nobody's": "",
+		"34: or is nowhere":                           channel.ChannelWide,
+		"40: a server may be closed to begin with":    channel.Members,
+		"41: and open one channel":                    channel.ServerWide,
+		"77: a place that no event named is nobody's": "",
 	} {
 		check.Equal(t, claim, d.state.audience(claim[:2]), want)
 	}

@@ -92,7 +92,7 @@ func makeTombstone(c *store.Conversation, tx *store.Tx, m chat.Message, version 
 }
 
 // Edit is store.Transcript.Edit. Memories that only the old text supports are deleted: no other
-// message does, and they have a word that is gone, or most words are. So are copies in tool results, if a word is gone.
+// message does, and they contain a removed word, or most words were removed. So are copies in tool results that contain one.
 func (pr Conversation) Edit(ctx context.Context, m store.Inbound) (seq int64, changed bool, err error) {
 	return pr.c.Transcript().Edit(ctx, m, func(tx *store.Tx, was, is chat.Message) { forgetEdited(pr.c, tx, was, is) })
 }

@@ -154,7 +154,7 @@ func (r *rig) own(channelID string, person ...string) []slacktest.Message {
 
 func (r *rig) told(channelID, person string, n int) slacktest.Message {
 	r.T.Helper()
-	r.eventually(fmt.Sprintf("%s is told %d times", person, n), func() bool { return len(r.own(channelID, person)) >= n })
+	r.eventually(fmt.Sprintf("%s reads %d messages", person, n), func() bool { return len(r.own(channelID, person)) >= n })
 	return r.own(channelID, person)[n-1]
 }
 

@@ -46,12 +46,12 @@ type Exchange struct {
 	called        []llm.Call
 	done          bool
 
-	begun  bool
-	n      int             // events so far
-	index  int             // texts, thoughts and calls so far
-	text   strings.Builder // of the open text
-	opened bool            // a text is open
-	ended  string          // finish reason
+	started bool
+	n       int             // events so far
+	index   int             // texts, thoughts and calls so far
+	text    strings.Builder // of the open text
+	opened  bool            // a text is open
+	ended   string          // finish reason
 }
 
 // Say streams a complete response in pieces.
@@ -132,10 +132,10 @@ func (x *Exchange) Fail(message string) {
 
 // begin begins the response, with the reasoning of a model that thinks.
 func (x *Exchange) begin() {
-	if x.begun {
+	if x.started {
 		return
 	}
-	x.begun = true
+	x.started = true
 	x.emit(x.dialect.events.begin)
 	if p := x.profile; p != nil && p.Thought != "" && p.thinks(x.Request) {
 		x.Think(p.Thought)
