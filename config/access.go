@@ -70,16 +70,16 @@ func (s *Settings) Unrestricted() []string {
 	return slices.DeleteFunc(defaultRestricted(), func(name string) bool { return slices.Contains(s.Restricted, name) })
 }
 
-func (d *decoder) checkConnectors(s *Settings) {
-	d.checkServer("discord.api_base", s.Discord.APIBase, "http://localhost:8080")
-	d.checkServer("slack.api_base", s.Slack.APIBase, "http://localhost:8080/api/")
-	d.checkSecret(s, "discord.token", s.Discord.Token, discordTokenVariable)
-	d.checkSecret(s, "slack.bot_token", s.Slack.BotToken, slackBotVariable)
-	d.checkSecret(s, "slack.app_token", s.Slack.AppToken, slackAppVariable)
-	d.checkChoice("slack.working", s.Slack.Working, SlackWorking)
-	d.checkChoice("slack.reply_in", s.Slack.ReplyIn, SlackReplyIn)
-	d.checkAccess("discord", s.Discord.Access)
-	d.checkAccess("slack", s.Slack.Access)
+func (d *decoder) checkConnectors() {
+	d.checkServer("discord.api_base", d.s.Discord.APIBase, "http://localhost:8080")
+	d.checkServer("slack.api_base", d.s.Slack.APIBase, "http://localhost:8080/api/")
+	d.checkSecret("discord.token", d.s.Discord.Token, discordTokenVariable)
+	d.checkSecret("slack.bot_token", d.s.Slack.BotToken, slackBotVariable)
+	d.checkSecret("slack.app_token", d.s.Slack.AppToken, slackAppVariable)
+	d.checkChoice("slack.working", d.s.Slack.Working, SlackWorking)
+	d.checkChoice("slack.reply_in", d.s.Slack.ReplyIn, SlackReplyIn)
+	d.checkAccess("discord", d.s.Discord.Access)
+	d.checkAccess("slack", d.s.Slack.Access)
 }
 
 // checkChoice reports a value that is not in known.
@@ -178,14 +178,14 @@ func LanguageIn(s *Settings, conversation string) string {
 	return cmp.Or(bound(s, conversation, func(b Binding) string { return b.Language }), agent.Language, s.Language)
 }
 
-func (d *decoder) checkBinding(path string, s *Settings, b Binding) {
+func (d *decoder) checkBinding(path string, b Binding) {
 	if b.Agent == "" && b.Respond == "" && len(b.Tools) == 0 && b.Language == "" {
 		d.problem(path+".agent", "sets nothing: set agent, respond, tools or language")
 	}
 	d.checkLanguage(path+".language", cmp.Or(b.Language, channel.DefaultLanguage))
 	d.checkChoiceIfSet(path+".respond", string(b.Respond), responds)
 	var agents []string
-	for _, a := range s.Agents {
+	for _, a := range d.s.Agents {
 		agents = append(agents, a.ID)
 	}
 	if b.Agent != "" {

@@ -17,59 +17,59 @@ import (
 	"cairn/compactor"
 )
 
-func (d *decoder) check(s *Settings) {
-	d.checkTime("catch_up", s.CatchUp, time.Second, 7*24*time.Hour)
-	_, err := time.LoadLocation(s.TimeZone)
-	d.must(err == nil && s.TimeZone != "", "time_zone", s.TimeZone, `be a place such as "Europe/Berlin", "UTC", or "Local" for the machine's own zone`)
-	checkRange(d, "workers", s.Workers, 1, 64)
-	checkRange(d, "turns_per_minute", s.TurnsPerMinute, 0, 600)
-	checkRange(d, "calls_per_hour", s.CallsPerHour, 0, 100_000)
-	d.checkMoney(s)
-	checkRange(d, "attachment_tokens", s.AttachmentTokens, 0, 100_000)
-	checkRange(d, "recall_tokens", s.RecallTokens, 0, 20_000)
-	d.must(s.DataDir != "", "data_dir", s.DataDir, "name a folder")
-	d.checkChoice("respond", string(s.Respond), responds)
-	d.checkLanguage("language", s.Language)
-	d.checkNames("restricted", "command", s.Restricted, commandNames(func(channel.Command) bool { return true }))
-	d.checkChoice("share_memories", s.ShareMemories, []string{ShareChannel, ShareServer})
-	if err := CheckHealth(s.Health); err != nil {
+func (d *decoder) check() {
+	d.checkTime("catch_up", d.s.CatchUp, time.Second, 7*24*time.Hour)
+	_, err := time.LoadLocation(d.s.TimeZone)
+	d.must(err == nil && d.s.TimeZone != "", "time_zone", d.s.TimeZone, `be a place such as "Europe/Berlin", "UTC", or "Local" for the machine's own zone`)
+	checkRange(d, "workers", d.s.Workers, 1, 64)
+	checkRange(d, "turns_per_minute", d.s.TurnsPerMinute, 0, 600)
+	checkRange(d, "calls_per_hour", d.s.CallsPerHour, 0, 100_000)
+	d.checkMoney()
+	checkRange(d, "attachment_tokens", d.s.AttachmentTokens, 0, 100_000)
+	checkRange(d, "recall_tokens", d.s.RecallTokens, 0, 20_000)
+	d.must(d.s.DataDir != "", "data_dir", d.s.DataDir, "name a folder")
+	d.checkChoice("respond", string(d.s.Respond), responds)
+	d.checkLanguage("language", d.s.Language)
+	d.checkNames("restricted", "command", d.s.Restricted, commandNames(func(channel.Command) bool { return true }))
+	d.checkChoice("share_memories", d.s.ShareMemories, []string{ShareChannel, ShareServer})
+	if err := CheckHealth(d.s.Health); err != nil {
 		d.problem("health", err.Error())
 	}
-	d.checkWeb(s)
-	if s.Backup.Every != 0 {
-		d.checkTime("backup.every", s.Backup.Every, time.Hour, 30*24*time.Hour)
+	d.checkWeb()
+	if d.s.Backup.Every != 0 {
+		d.checkTime("backup.every", d.s.Backup.Every, time.Hour, 30*24*time.Hour)
 	}
-	checkRange(d, "backup.keep", s.Backup.Keep, 1, 1000)
-	d.checkModels(s)
-	d.checkAgents(s)
-	d.checkTools(s)
-	d.checkHooks(s)
-	d.checkConnectors(s)
-	for i, b := range s.Bindings {
-		d.checkBinding(fmt.Sprintf("bindings.%d", i), s, b)
+	checkRange(d, "backup.keep", d.s.Backup.Keep, 1, 1000)
+	d.checkModels()
+	d.checkAgents()
+	d.checkTools()
+	d.checkHooks()
+	d.checkConnectors()
+	for i, b := range d.s.Bindings {
+		d.checkBinding(fmt.Sprintf("bindings.%d", i), b)
 	}
 }
 
-func (d *decoder) checkAgents(s *Settings) {
-	inherited := d.checkPolicy("defaults.compaction", s, s.Defaults.Compaction, nil)
+func (d *decoder) checkAgents() {
+	inherited := d.checkPolicy("defaults.compaction", d.s.Defaults.Compaction, nil)
 	ids := map[string]bool{}
-	for i, agent := range s.Agents {
+	for i, agent := range d.s.Agents {
 		path := agentPath(i)
 		d.checkNewID(path, agent.ID, ids, !strings.ContainsFunc(agent.ID, unaddressable) && !strings.HasSuffix(agent.ID, "."),
 			`letters, digits, "-", "_" and ".", because people write @id to ask an agent, e.g. "cairn"`)
 		if strings.ToLower(agent.ID) != agent.ID {
 			d.warn(path+".id", fmt.Sprintf("id = %q: people must write the capitals too, as @%[1]s; use lower case", agent.ID))
 		}
-		d.checkAgentModel(path, s, agent)
+		d.checkAgentModel(path, agent)
 		d.checkLanguage(path+".language", cmp.Or(agent.Language, channel.DefaultLanguage))
-		d.checkWindow(path+".context_window", s, agent)
+		d.checkWindow(path+".context_window", agent)
 		checkRange(d, path+".max_output_tokens", agent.MaxOutputTokens, 16, 10_000_000)
 		checkRange(d, path+".task_calls", agent.TaskCalls, 1, 10_000)
 		d.checkTime(path+".task_time", agent.TaskTime, time.Second, 24*time.Hour)
-		d.checkPolicy(path+".compaction", s, agent.Compaction, inherited)
+		d.checkPolicy(path+".compaction", agent.Compaction, inherited)
 	}
 	known := slices.Sorted(maps.Keys(ids))
-	for i, agent := range s.Agents {
+	for i, agent := range d.s.Agents {
 		d.checkNames(agentPath(i)+".spawn", "agent", agent.Spawn, known)
 	}
 }
@@ -101,42 +101,42 @@ func (d *decoder) checkLanguage(path, code string) {
 }
 
 // checkWindow reports a window that has no room for a message.
-func (d *decoder) checkWindow(path string, s *Settings, a Agent) {
+func (d *decoder) checkWindow(path string, a Agent) {
 	if a.ContextWindow == 0 {
 		return
 	}
 	checkRange(d, path, a.ContextWindow, 1000, 100_000_000)
-	frame := channel.Agent{Instructions: a.Instructions, Language: cmp.Or(a.Language, s.Language), Spawn: a.Spawn}.Frame()
+	frame := channel.Agent{Instructions: a.Instructions, Language: cmp.Or(a.Language, d.s.Language), Spawn: a.Spawn}.Frame()
 	d.must(a.ContextWindow < 1000 || a.ContextWindow > frame, path, a.ContextWindow,
 		fmt.Sprintf("be larger than the %d tokens of system prompt, instructions and tools", frame))
 }
 
-func (d *decoder) checkAgentModel(path string, s *Settings, agent Agent) {
+func (d *decoder) checkAgentModel(path string, agent Agent) {
 	d.checkServer(path+".base_url", agent.BaseURL, "http://localhost:11434/v1")
 	d.checkChoiceIfSet(path+".wire", agent.Wire, wires)
 	if err := compactor.CheckReasoning("reasoning", agent.Reasoning); err != nil {
 		d.problem(path+".reasoning", err.Error())
 	}
-	model := cmp.Or(agent.Model, s.LLM.Model)
-	p, _, named := s.providerOf(model)
+	model := cmp.Or(agent.Model, d.s.LLM.Model)
+	p, _, named := d.s.providerOf(model)
 	if named && agent.BaseURL != "" {
 		d.problem(path+".base_url", fmt.Sprintf("base_url: model = %q belongs to provider %q, which has its own address; remove one of the two", model, p.ID))
 	}
 	if agent.Model != "" {
-		d.checkModel(path+".model", s, agent.Model, cmp.Or(agent.BaseURL, s.LLM.BaseURL))
+		d.checkModel(path+".model", agent.Model, cmp.Or(agent.BaseURL, d.s.LLM.BaseURL))
 	}
 	if !named { // otherwise a name without a known prefix is a model of the agent's provider
 		worker := path + ".compaction.model"
-		if !d.set[worker] {
+		if !d.isSet(worker) {
 			worker = "defaults.compaction.model"
 		}
-		d.checkModel(worker, s, agent.Compaction.Model, cmp.Or(agent.BaseURL, s.LLM.BaseURL))
+		d.checkModel(worker, agent.Compaction.Model, cmp.Or(agent.BaseURL, d.s.LLM.BaseURL))
 	}
 }
 
 // checkPolicy reports mistakes in a policy and returns their texts. Mistakes in inherited are not
 // reported again: they were reported where they are set.
-func (d *decoder) checkPolicy(path string, s *Settings, p compactor.Policy, inherited map[string]bool) map[string]bool {
+func (d *decoder) checkPolicy(path string, p compactor.Policy, inherited map[string]bool) map[string]bool {
 	wrong := map[string]bool{}
 	note := func(key, text string) {
 		wrong[text] = true
@@ -147,11 +147,11 @@ func (d *decoder) checkPolicy(path string, s *Settings, p compactor.Policy, inhe
 	for _, e := range p.Validate() {
 		note(e.Key, e.Error())
 	}
-	if d.lines[path+".prepare_threshold"] > 0 && p.PrepareThreshold == -1 { // the internal value for "not set"
+	if d.isSet(path+".prepare_threshold") && p.PrepareThreshold == -1 { // the internal value for "not set"
 		note("prepare_threshold", compactor.PrepareUnset().Error())
 	}
 	if p.PromptFile != "" {
-		if _, err := ReadPrompt(s.Path(p.PromptFile)); err != nil {
+		if _, err := ReadPrompt(d.s.Path(p.PromptFile)); err != nil {
 			note("prompt_file", fmt.Sprintf("prompt_file = %q: must be a file that can be read (%v)", p.PromptFile, err))
 		}
 	}
@@ -172,8 +172,8 @@ func (d *decoder) checkServer(path, value, example string) {
 }
 
 // checkSecret reports a secret that cannot be read.
-func (d *decoder) checkSecret(s *Settings, path, setting, variable string) {
-	if _, err := s.secret(setting, variable); err != nil {
+func (d *decoder) checkSecret(path, setting, variable string) {
+	if _, err := d.s.secret(setting, variable); err != nil {
 		d.problem(path, fmt.Sprintf("%s: %v", base(path), err))
 	}
 }

@@ -60,12 +60,12 @@ type Settings struct {
 	Bindings         []Binding          `toml:"bindings"`
 	Prices           map[string]Price   `toml:"prices"` // by model
 	Tools            []ToolServer       `toml:"tools"`
-	Agents           []Agent            // at least one; decoded last, because agents inherit from Defaults
+	Agents           []Agent            `toml:"agents"` // at least one; the last field, because agents inherit from Defaults
 
-	File     string          // empty: no file was read
-	Warnings []Problem       // settings that work but should be changed
-	text     []byte          // the content of File
-	set      map[string]bool // the keys that File sets: "agents.0.compaction.keep_first"
+	File     string         // empty: no file was read
+	Warnings []Problem      // settings that work but should be changed
+	text     []byte         // the content of File
+	set      map[string]int // the keys that File sets, "agents.0.compaction.keep_first", with their lines
 }
 
 // Backup configures automatic backups.
@@ -130,8 +130,9 @@ var shippedSettings = sync.OnceValue(func() Settings {
 	if _, err := toml.Decode(shipped, &raw); err != nil {
 		panic(err)
 	}
-	d := decoder{set: map[string]bool{}}
-	d.settings(&s, raw)
+	d := decoder{s: &s}
+	d.settings(raw)
+	s.set = nil
 	return s
 })
 

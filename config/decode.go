@@ -43,8 +43,9 @@ func Load(file string) (Settings, error) {
 func Parse(file string, text []byte) (Settings, error) {
 	s := Default()
 	s.File, s.text = file, text
-	if line := deepLine(string(text)); line > 0 {
-		return s, newError(file, []Problem{{Line: line, Text: fmt.Sprintf("this is nested deeper than %d levels, and no setting is", maxDepth)}})
+	lines, tooDeep := keyLines(string(text))
+	if tooDeep > 0 {
+		return s, newError(file, []Problem{{Line: tooDeep, Text: fmt.Sprintf("this is nested deeper than %d levels, and no setting is", maxDepth)}})
 	}
 	var raw map[string]any
 	if _, err := toml.Decode(string(text), &raw); err != nil {
@@ -54,44 +55,30 @@ func Parse(file string, text []byte) (Settings, error) {
 		}
 		return s, newError(file, []Problem{wrong})
 	}
-	d := decoder{lines: keyLines(string(text)), set: map[string]bool{}}
-	d.settings(&s, raw)
-	d.check(&s)
-	s.set, s.Warnings = d.set, d.warnings
+	d := decoder{s: &s, lines: lines}
+	d.settings(raw)
+	d.check()
+	s.Warnings = d.warnings
 	return s, newError(file, d.problems)
 }
 
-// settings decodes the file over the defaults, and then each agent over the defaults that the file
-// sets for all agents.
-func (d *decoder) settings(s *Settings, raw map[string]any) {
-	agents := raw["agents"]
-	delete(raw, "agents")
-	d.table(s, raw, "")
-	if raw["data_dir"] != nil {
-		s.DataDir = s.Path(s.DataDir)
+// settings decodes the file over the defaults.
+func (d *decoder) settings(raw map[string]any) {
+	d.s.set = map[string]int{}
+	if len(d.s.Agents) > 0 {
+		d.agent = d.s.Agents[0]
 	}
-	tables, ok := agents.([]map[string]any)
-	if agents != nil && !ok {
-		d.problem("agents", "agents: must be tables, each under [[agents]]")
+	d.agents, _ = raw["agents"].([]map[string]any)
+	if len(d.agents) > 1 { // the only one may go without an id
+		d.agent.ID = ""
 	}
-	d.set["agents"] = agents != nil
-	var base Agent
-	if len(s.Agents) > 0 {
-		base = s.Agents[0]
+	d.table(d.s, raw, "")
+	if len(d.agents) == 0 {
+		d.agent.Compaction = d.s.Defaults.Compaction
+		d.s.Agents = []Agent{d.agent}
 	}
-	base.Compaction = s.Defaults.Compaction
-	s.Agents = nil
-	for i, table := range tables {
-		agent := base
-		if table["id"] != nil || len(tables) > 1 { // the only one may go without
-			agent.ID, _ = table["id"].(string)
-		}
-		d.agents = append(d.agents, agent.ID)
-		d.table(&agent, table, agentPath(i))
-		s.Agents = append(s.Agents, agent)
-	}
-	if len(s.Agents) == 0 {
-		s.Agents = []Agent{base}
+	if d.isSet("data_dir") {
+		d.s.DataDir = d.s.Path(d.s.DataDir)
 	}
 }
 
@@ -117,14 +104,14 @@ func (s *Settings) Origin(agent, key string) string {
 // Line returns the line of the settings file that sets a key of an agent's policy, or of the agent;
 // 0 if none does.
 func (s *Settings) Line(agent, key string) int {
-	return keyLines(string(s.text))[cmp.Or(s.setAt(agent, "compaction."+key), s.setAt(agent, key))]
+	return s.set[cmp.Or(s.setAt(agent, "compaction."+key), s.setAt(agent, key))]
 }
 
 // setAt returns the path in the file that sets a key for an agent; "" if none does.
 func (s *Settings) setAt(agent, key string) string {
 	i := slices.IndexFunc(s.Agents, func(a Agent) bool { return a.ID == agent })
 	for _, path := range []string{agentPath(i) + "." + key, "defaults." + key} {
-		if s.set[path] {
+		if s.set[path] > 0 {
 			return path
 		}
 	}
@@ -133,58 +120,71 @@ func (s *Settings) setAt(agent, key string) string {
 
 func agentPath(i int) string { return fmt.Sprintf("agents.%d", i) }
 
-// decoder collects the problems of one file.
+// decoder decodes one file, and collects its problems.
 type decoder struct {
-	lines    map[string]int  // see keyLines
-	set      map[string]bool // the keys that the file sets, by path
-	agents   []string        // ids of the agents decoded so far
+	s        *Settings
+	lines    map[string]int   // see keyLines
+	agent    Agent            // what an agent of the file overrides, with the defaults that the file sets
+	agents   []map[string]any // the agents as the file has them
 	problems []Problem
 	warnings []Problem // settings that work but should be changed
+}
+
+func (d *decoder) isSet(path string) bool {
+	_, set := d.s.set[path]
+	return set
 }
 
 // renamedKeys maps old keys to their new names; old keys are still accepted until the next version.
 var renamedKeys = map[string]string{"door": "connector", "earlier_segments": "earlier_sessions"}
 
-// table sets the fields of *into from src. path is the position of src in the file, "" for the file
-// itself.
+// table sets the fields of *into from src, in their order. path is the position of src in the file, ""
+// for the file itself.
 func (d *decoder) table(into any, src map[string]any, path string) {
-	fields := map[string]reflect.Value{}
 	dst := reflect.ValueOf(into).Elem()
+	var known []string
+	fields := map[string]reflect.Value{}
 	for _, f := range reflect.VisibleFields(dst.Type()) {
 		if key := f.Tag.Get("toml"); key != "" {
+			known = append(known, key)
 			fields[key] = dst.FieldByIndex(f.Index)
 		}
 	}
+	below := strings.TrimPrefix(path+".", ".")
 	for _, key := range slices.Sorted(maps.Keys(src)) {
-		at := strings.TrimPrefix(path+"."+key, ".")
-		if name, old := renamedKeys[key]; old && fields[key] == (reflect.Value{}) && fields[name] != (reflect.Value{}) {
-			if _, both := src[name]; both {
-				d.problem(at, fmt.Sprintf("%s: it is the old name of %s, which is also set: remove it", key, name))
-				continue
-			}
-			d.warn(at, fmt.Sprintf("%s is now called %s", key, name))
-			src[name], key = src[key], name
-			line := d.lines[at]
-			at = strings.TrimPrefix(path+"."+key, ".")
-			d.lines[at] = line
+		if name := renamedKeys[key]; slices.Contains(known, name) && !slices.Contains(known, key) {
+			d.rename(src, below, key, name)
+		} else if !slices.Contains(known, key) {
+			d.unknown(src, below, key, known)
 		}
-		if field, known := fields[key]; known {
-			d.set[at] = true
-			d.value(field, src[key], at)
-			continue
-		}
-		known := slices.Sorted(maps.Keys(fields))
-		if path == "" {
-			known = append(known, "agents") // decoded apart
-		}
-		hint := compactor.DidYouMean(key, known)
-		_, isTable := src[key].([]map[string]any)
-		if homes := tablesWith(key); len(homes) > 0 && !(isTable && hint != "") {
-			d.problem(at, fmt.Sprintf("%s: does not belong here, but %s", key, strings.Join(homes, " or ")))
-			continue
-		}
-		d.problem(at, fmt.Sprintf("%s: there is no such setting%s", key, hint))
 	}
+	for _, key := range known {
+		if value, set := src[key]; set {
+			d.s.set[below+key] = d.line(below + key)
+			d.value(fields[key], value, below+key)
+		}
+	}
+}
+
+// rename gives a setting with an old name its new one.
+func (d *decoder) rename(src map[string]any, below, old, name string) {
+	if src[name] != nil {
+		d.problem(below+old, fmt.Sprintf("%s: it is the old name of %s, which is also set: remove it", old, name))
+		return
+	}
+	d.warn(below+old, fmt.Sprintf("%s is now called %s", old, name))
+	src[name], d.lines[below+name] = src[old], d.lines[below+old]
+}
+
+// unknown reports a key that its table does not have.
+func (d *decoder) unknown(src map[string]any, below, key string, known []string) {
+	hint := compactor.DidYouMean(key, known)
+	_, isTable := src[key].([]map[string]any)
+	text := key + ": there is no such setting" + hint
+	if homes := tablesWith(key); len(homes) > 0 && !(isTable && hint != "") {
+		text = fmt.Sprintf("%s: does not belong here, but %s", key, strings.Join(homes, " or "))
+	}
+	d.problem(below+key, text)
 }
 
 // value sets one field. An integer is accepted where a float is expected; no other conversions are
@@ -222,7 +222,7 @@ func (d *decoder) entries(dst reflect.Value, src map[string]any, path string) {
 	all := reflect.MakeMap(dst.Type())
 	for _, name := range slices.Sorted(maps.Keys(src)) {
 		at, one, known := path+"."+name, reflect.New(dst.Type().Elem()).Elem(), len(d.problems)
-		d.set[at] = true
+		d.s.set[at] = d.line(at)
 		if d.value(one, src[name], at); len(d.problems) == known {
 			all.SetMapIndex(reflect.ValueOf(name), one)
 		}
@@ -242,8 +242,12 @@ func (d *decoder) list(dst reflect.Value, v any, path string) {
 	case one.Kind() == reflect.Struct && areTables:
 		for i, table := range tables {
 			one.SetZero()
-			if server, ok := one.Addr().Interface().(*ToolServer); ok {
-				server.Timeout, server.MaxResultTokens, server.Approve = compactor.Duration(mcp.DefaultTimeout), mcp.DefaultResultTokens, channel.ApproveNever
+			switch of := one.Addr().Interface().(type) {
+			case *Agent:
+				*of = d.agent
+				of.Compaction = d.s.Defaults.Compaction // decoded before
+			case *ToolServer:
+				of.Timeout, of.MaxResultTokens, of.Approve = compactor.Duration(mcp.DefaultTimeout), mcp.DefaultResultTokens, channel.ApproveNever
 			}
 			d.table(one.Addr().Interface(), table, fmt.Sprintf("%s.%d", path, i))
 			list = reflect.Append(list, one)

@@ -18,51 +18,51 @@ import (
 // providerID is the form of a provider's id.
 var providerID = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
-func (d *decoder) checkModels(s *Settings) {
-	d.checkServer("llm.base_url", s.LLM.BaseURL, "http://localhost:11434/v1")
-	d.checkKey(s, "llm.api_key", s.LLM.APIKey, OpenAI.Key)
-	d.checkChoiceIfSet("llm.wire", s.LLM.Wire, wires)
+func (d *decoder) checkModels() {
+	d.checkServer("llm.base_url", d.s.LLM.BaseURL, "http://localhost:11434/v1")
+	d.checkKey("llm.api_key", d.s.LLM.APIKey, OpenAI.Key)
+	d.checkChoiceIfSet("llm.wire", d.s.LLM.Wire, wires)
 	ids := map[string]bool{}
-	for i, p := range s.Providers {
+	for i, p := range d.s.Providers {
 		path := fmt.Sprintf("providers.%d", i)
 		d.checkNewID(path, p.ID, ids, providerID.MatchString(p.ID), `letters, digits, "-", "_" and "."; models are named with it, as in model = "id/model"`)
 		if p.BaseURL == "" {
 			d.problem(path+".base_url", fmt.Sprintf("base_url: is missing; as %q, %q or %q", OpenAIURL, AnthropicURL, "http://localhost:11434/v1"))
 		}
 		d.checkServer(path+".base_url", p.BaseURL, "http://localhost:11434/v1")
-		d.checkKey(s, path+".api_key", p.APIKey, "")
+		d.checkKey(path+".api_key", p.APIKey, "")
 		d.checkChoiceIfSet(path+".wire", p.Wire, wires)
 	}
-	d.checkModel("llm.model", s, s.LLM.Model, s.LLM.BaseURL)
+	d.checkModel("llm.model", d.s.LLM.Model, d.s.LLM.BaseURL)
 }
 
 // checkModel reports a model whose provider is not defined. baseURL is the server it is requested
 // from if "provider/model" is only a name.
-func (d *decoder) checkModel(path string, s *Settings, model, baseURL string) {
+func (d *decoder) checkModel(path string, model, baseURL string) {
 	id, _, cut := strings.Cut(model, "/")
-	if !cut || len(s.Providers) == 0 {
+	if !cut || len(d.s.Providers) == 0 {
 		return
 	}
-	if _, name, found := s.providerOf(model); found {
+	if _, name, found := d.s.providerOf(model); found {
 		if name == "" {
 			d.problem(path, fmt.Sprintf("%s = %q: names a provider without a model; remove the setting, or write %q", base(path), model, id+"/MODEL"))
 		}
 		return
 	}
 	var ids []string
-	for _, p := range s.Providers {
+	for _, p := range d.s.Providers {
 		ids = append(ids, p.ID)
 	}
 	text := fmt.Sprintf("%s = %q: there is no provider %q%s; there are %s", base(path), model, id, compactor.DidYouMean(id, ids), strings.Join(ids, ", "))
-	_, elsewhere, _ := s.server(baseURL, s.LLM.Wire) // an unreadable key is reported elsewhere
+	_, elsewhere, _ := d.s.server(baseURL, d.s.LLM.Wire) // an unreadable key is reported elsewhere
 	if !elsewhere {
 		d.problem(path, text+fmt.Sprintf(`; for a model with this name, write %q, or set base_url under [llm]`, ids[0]+"/"+model))
 	}
 }
 
 // checkKey reports a key that cannot be read, and warns about a key in plain text.
-func (d *decoder) checkKey(s *Settings, path, setting, variable string) {
-	_, plain, err := s.resolve(setting)
+func (d *decoder) checkKey(path, setting, variable string) {
+	_, plain, err := d.s.resolve(setting)
 	switch {
 	case err != nil:
 		d.problem(path, fmt.Sprintf("%s: %v", base(path), err))
@@ -88,21 +88,16 @@ const (
 	maxBudget = 1_000_000_000.0
 )
 
-func (d *decoder) checkMoney(s *Settings) {
-	d.checkAmount("budget_per_day", s.BudgetPerDay, maxBudget)
-	d.checkAmount("budget_per_month", s.BudgetPerMonth, maxBudget)
-	for _, model := range slices.Sorted(maps.Keys(s.Prices)) {
-		p, path := s.Prices[model], "prices."+model
-		for _, one := range []struct {
-			key   string
-			value *float64
-			must  bool
-		}{{"input", p.Input, true}, {"cached", p.Cached, false}, {"write", p.Write, false}, {"output", p.Output, true}} {
-			switch {
-			case one.value != nil:
-				d.checkAmount(path+"."+one.key, *one.value, maxPrice)
-			case one.must && !d.set[path+"."+one.key]:
-				d.problem(path+"."+one.key, one.key+": is missing; a price has input and output, and may have cached and write, per million tokens")
+func (d *decoder) checkMoney() {
+	d.checkAmount("budget_per_day", d.s.BudgetPerDay, maxBudget)
+	d.checkAmount("budget_per_month", d.s.BudgetPerMonth, maxBudget)
+	for _, model := range slices.Sorted(maps.Keys(d.s.Prices)) {
+		p, path := d.s.Prices[model], "prices."+model
+		for i, key := range []string{"input", "output", "cached", "write"} {
+			if amount := []*float64{p.Input, p.Output, p.Cached, p.Write}[i]; amount != nil {
+				d.checkAmount(path+"."+key, *amount, maxPrice)
+			} else if i < 2 && !d.isSet(path+"."+key) {
+				d.problem(path+"."+key, key+": is missing; a price has input and output, and may have cached and write, per million tokens")
 			}
 		}
 	}

@@ -5,7 +5,7 @@ package config
 import (
 	"cmp"
 	"fmt"
-	"iter"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,11 +73,15 @@ func (d *decoder) problem(path, text string) {
 func (d *decoder) warn(path, text string) { d.warnings = append(d.warnings, d.at(path, text)) }
 
 func (d *decoder) at(path, text string) Problem {
-	line := 0
-	for at := path; at != "" && line == 0; at = parent(at) {
-		line = d.lines[at]
+	return Problem{Line: d.line(path), Table: d.tableName(parent(path)), Text: text}
+}
+
+// line returns the line of the setting at path, or of the table that lacks it.
+func (d *decoder) line(path string) (line int) {
+	for ; path != "" && line == 0; path = parent(path) {
+		line = d.lines[path]
 	}
-	return Problem{Line: line, Table: d.tableName(parent(path)), Text: text}
+	return line
 }
 
 // tableName returns the name of the table at path, for people.
@@ -93,7 +97,8 @@ func (d *decoder) tableName(path string) string {
 		if n, err := strconv.Atoi(parts[1]); err == nil {
 			parts[1] = strconv.Itoa(n + 1)
 			if parts[0] == "agents" && n < len(d.agents) {
-				parts[1] = cmp.Or(d.agents[n], parts[1])
+				id, _ := d.agents[n]["id"].(string)
+				parts[1] = cmp.Or(id, parts[1])
 			}
 		}
 	}
@@ -104,78 +109,66 @@ func parent(path string) string { return path[:max(strings.LastIndex(path, "."),
 
 func base(path string) string { return path[strings.LastIndex(path, ".")+1:] }
 
-// keyLines returns the line of every table and key of a valid TOML file; of a table that is only
-// named in others, the first of those. The tables of an array are numbered:
-// "agents.0.compaction.keep_first".
-func keyLines(text string) map[string]int {
-	lines := map[string]int{}
-	add := func(path string, n int) {
-		for ; path != "" && lines[path] == 0; path = parent(path) {
-			lines[path] = n
-		}
-	}
+// maxDepth limits the parts of a key and the nesting of brackets. Settings need four.
+const maxDepth = 16
+
+// hidden matches what may contain any character: quoted texts and comments. A text without an end extends
+// to the end of its line.
+var hidden = regexp.MustCompile(`"""(?:\\[\s\S]|[^\\])*?"""|'''[\s\S]*?'''|"(?:\\.|[^"\\\n])*"?|'[^'\n]*'?|#[^\n]*`)
+
+// keyLines returns the line of every table and key of a TOML file; of a table that is only named in
+// others, the first of those. The tables of an array are numbered: "agents.0.compaction.keep_first".
+// tooDeep is the first line that exceeds maxDepth; 0 if none does.
+func keyLines(text string) (lines map[string]int, tooDeep int) {
+	lines = map[string]int{}
 	arrays := map[string]int{} // path of an array of tables: how many tables so far
-	table := ""                // the current table
-	for n, size := 1, 0; text != ""; text = text[size:] {
-		size = statementSize(text)
-		line := strings.TrimSpace(text[:size])
-		switch {
-		case strings.HasPrefix(line, "[["):
-			name, _, _ := strings.Cut(line[2:], "]")
-			array := keyPath(name, arrays)
-			table = fmt.Sprintf("%s.%d", array, arrays[array])
-			arrays[array]++
-			add(table, n)
-		case strings.HasPrefix(line, "["):
-			name, _, _ := strings.Cut(line[1:], "]")
-			table = keyPath(name, arrays)
-			add(table, n)
-		case line != "" && line[0] != '#':
-			key, _, _ := strings.Cut(line, "=")
-			add(strings.TrimPrefix(table+"."+keyPath(key, nil), "."), n)
-		}
-		n += strings.Count(text[:size], "\n")
-	}
-	return lines
-}
-
-// syntaxChars yields the characters of a TOML file that are neither quoted nor in a comment, with
-// their offsets.
-func syntaxChars(text string) iter.Seq2[int, byte] {
-	return func(yield func(int, byte) bool) {
-		for i := 0; i < len(text); i++ {
-			switch c := text[i]; c {
-			case '"', '\'':
-				i += quotedSize(text[i:]) - 1
-			case '#':
-				comment, _, _ := strings.Cut(text[i:], "\n")
-				i += len(comment) - 1
-			default:
-				if !yield(i, c) {
-					return
-				}
+	table, brackets := "", 0   // the current table; how many brackets are open
+	newlines := func(quoted string) string { return strings.Repeat("\n", strings.Count(quoted, "\n")) }
+	syntax := strings.Split(hidden.ReplaceAllStringFunc(text, newlines), "\n") // empty inside a quoted text
+	for i, line := range strings.Split(text, "\n") {
+		starts, dots := brackets == 0 && strings.TrimSpace(syntax[i]) != "", 0
+		for _, c := range syntax[i] {
+			switch c {
+			case ',', '=':
+				dots = 0
+			case '.':
+				dots++
+			case '[', '{':
+				brackets++
+			case ']', '}':
+				brackets--
+			}
+			if dots >= maxDepth || brackets > maxDepth {
+				return nil, i + 1
 			}
 		}
-	}
-}
-
-// statementSize returns the size of the first statement of text: a line, or several lines if its
-// value spans them.
-func statementSize(text string) int {
-	brackets := 0
-	for i, c := range syntaxChars(text) {
-		switch c {
-		case '[', '{':
-			brackets++
-		case ']', '}':
-			brackets--
-		case '\n':
-			if brackets <= 0 {
-				return i + 1
-			}
+		if !starts {
+			continue
+		}
+		path := ""
+		path, table = statementPath(strings.TrimSpace(line), table, arrays)
+		for ; path != "" && lines[path] == 0; path = parent(path) {
+			lines[path] = i + 1
 		}
 	}
-	return len(text)
+	return lines, 0
+}
+
+// statementPath returns the path of the table or key that a statement starts, and the table that it belongs to.
+func statementPath(line, table string, arrays map[string]int) (path, in string) {
+	name, isTable := strings.CutPrefix(line, "[")
+	if !isTable {
+		key, _, _ := strings.Cut(line, "=")
+		return strings.TrimPrefix(table+"."+keyPath(key, nil), "."), table
+	}
+	name, isArray := strings.CutPrefix(name, "[")
+	name, _, _ = strings.Cut(name, "]")
+	path = keyPath(name, arrays)
+	if isArray {
+		arrays[path]++
+		path = fmt.Sprintf("%s.%d", path, arrays[path]-1)
+	}
+	return path, path
 }
 
 // keyPath converts a TOML key into a path. Arrays on the way refer to their newest table.
@@ -188,48 +181,4 @@ func keyPath(name string, arrays map[string]int) string {
 		path = strings.TrimPrefix(path+"."+strings.Trim(strings.TrimSpace(part), `"'`), ".")
 	}
 	return path
-}
-
-// maxDepth limits the parts of a key and the nesting of brackets. Settings need four.
-const maxDepth = 16
-
-// deepLine returns the first line of a TOML file that exceeds maxDepth; 0 if none does.
-func deepLine(text string) int {
-	parts, brackets := 0, 0
-	for i, c := range syntaxChars(text) {
-		switch c {
-		case '\n', ',', '=':
-			parts = 0
-		case '.':
-			parts++
-		case '[', '{':
-			brackets++
-		case ']', '}':
-			brackets--
-		}
-		if parts >= maxDepth || brackets > maxDepth {
-			return 1 + strings.Count(text[:i], "\n")
-		}
-	}
-	return 0
-}
-
-// quotedSize returns the size of the quoted string at the start of s, including its quotes. An
-// unterminated one extends to the end of its line, or of s.
-func quotedSize(s string) int {
-	end := s[:1]
-	if strings.HasPrefix(s, strings.Repeat(end, 3)) {
-		end = s[:3]
-	}
-	for i := len(end); i < len(s); i++ {
-		switch {
-		case strings.HasPrefix(s[i:], end):
-			return i + len(end)
-		case s[i] == '\\' && end[0] == '"':
-			i++
-		case s[i] == '\n' && len(end) == 1:
-			return i
-		}
-	}
-	return len(s)
 }

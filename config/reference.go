@@ -95,7 +95,6 @@ func flatten(s *Settings) map[string]any {
 	var ids []string
 	for _, agent := range s.Agents {
 		ids = append(ids, agent.ID)
-		addSetting(flat, "agents."+agent.ID, reflect.ValueOf(agent))
 	}
 	flat["agents"] = ids
 	return flat
@@ -124,7 +123,11 @@ func addSetting(flat map[string]any, path string, v reflect.Value) {
 		}
 	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Struct:
 		for i := range v.Len() {
-			addSetting(flat, below+strconv.Itoa(i+1), v.Index(i))
+			name := strconv.Itoa(i + 1)
+			if agent, is := v.Index(i).Interface().(Agent); is {
+				name = agent.ID
+			}
+			addSetting(flat, below+name, v.Index(i))
 		}
 	case v.Kind() == reflect.Slice:
 		flat[path] = v.Convert(reflect.TypeFor[[]string]()).Interface()

@@ -110,24 +110,24 @@ var toolID = regexp.MustCompile(`^[a-z][a-z0-9-]{0,30}$`)
 // reservedIDs are the prefixes of built-in tools.
 var reservedIDs = []string{"memory", "parallel"}
 
-func (d *decoder) checkTools(s *Settings) {
+func (d *decoder) checkTools() {
 	ids := map[string]bool{}
-	for i, t := range s.Tools {
+	for i, t := range d.s.Tools {
 		path := fmt.Sprintf("tools.%d", i)
 		d.checkNewID(path, t.ID, ids, toolID.MatchString(t.ID) && !slices.Contains(reservedIDs, t.ID),
 			`lower-case letters, digits and dashes, e.g. "calc", and not "`+strings.Join(reservedIDs, `" or "`)+`", which are built in`)
-		d.checkToolServer(path, s, t)
+		d.checkToolServer(path, t)
 	}
 	known := slices.Sorted(maps.Keys(ids))
-	for i, a := range s.Agents {
+	for i, a := range d.s.Agents {
 		d.checkNames(agentPath(i)+".tools", "server", a.Tools, known)
 	}
-	for i, b := range s.Bindings {
+	for i, b := range d.s.Bindings {
 		d.checkNames(fmt.Sprintf("bindings.%d.tools", i), "server", b.Tools, known)
 	}
 }
 
-func (d *decoder) checkToolServer(path string, s *Settings, t ToolServer) {
+func (d *decoder) checkToolServer(path string, t ToolServer) {
 	unset := func(place string) bool { return place == "" }
 	if places := slices.DeleteFunc([]string{strings.Join(t.Command, " "), t.URL, t.Builtin}, unset); len(places) != 1 {
 		d.problem(path+".command", `set one of command, url and builtin: command = ["npx", "-y", "@modelcontextprotocol/server-everything"], or url = "https://example.com/mcp", or builtin = "fetch"`)
@@ -135,7 +135,7 @@ func (d *decoder) checkToolServer(path string, s *Settings, t ToolServer) {
 	if u, err := url.Parse(t.URL); err == nil && u.User != nil {
 		d.problem(path+".url", "url: an address must not contain a password; put it into headers")
 	}
-	d.checkBuiltin(path, s, t)
+	d.checkBuiltin(path, t)
 	d.checkURL(path+".url", t.URL, "https://example.com/mcp")
 	d.checkTime(path+".timeout", t.Timeout, time.Second, 10*time.Minute)
 	checkRange(d, path+".max_result_tokens", t.MaxResultTokens, 100, 100_000)
@@ -144,15 +144,15 @@ func (d *decoder) checkToolServer(path string, s *Settings, t ToolServer) {
 		d.warn(path+".allow", fmt.Sprintf("allow of tools %q is empty: no tool may be called", t.ID))
 	}
 	for key, values := range map[string]map[string]string{"env": t.Env, "headers": t.Headers} {
-		if _, err := s.resolveSecrets(key, values); err != nil {
+		if _, err := d.s.resolveSecrets(key, values); err != nil {
 			d.problem(path+"."+key, err.Error())
 		}
 	}
 }
 
-func (d *decoder) checkBuiltin(path string, s *Settings, t ToolServer) {
+func (d *decoder) checkBuiltin(path string, t ToolServer) {
 	d.checkChoiceIfSet(path+".builtin", t.Builtin, builtin.Names)
-	switch info, err := os.Stat(s.Path(t.Folder)); {
+	switch info, err := os.Stat(d.s.Path(t.Folder)); {
 	case t.Folder == "" && t.Builtin == "files":
 		d.problem(path+".builtin", `builtin = "files" needs a folder to read, e.g. folder = "docs"`)
 	case t.Folder == "":
@@ -194,15 +194,15 @@ func CheckWeb(address, token string) error {
 	return nil
 }
 
-func (d *decoder) checkWeb(s *Settings) {
-	token, tokenErr := s.WebToken() // an unreadable one is reported below
-	if _, err := checkAddress("listen", s.Web.Listen); err != nil {
+func (d *decoder) checkWeb() {
+	token, tokenErr := d.s.WebToken() // an unreadable one is reported below
+	if _, err := checkAddress("listen", d.s.Web.Listen); err != nil {
 		d.problem("web.listen", err.Error())
-	} else if err := CheckWeb(s.Web.Listen, token); err != nil && tokenErr == nil { // a mistake at the start, whose environment may have one
+	} else if err := CheckWeb(d.s.Web.Listen, token); err != nil && tokenErr == nil { // a mistake at the start, whose environment may have one
 		d.warn("web.listen", err.Error())
 	}
-	d.checkSecret(s, "web.token", s.Web.Token, webTokenVariable)
-	for _, host := range s.Web.Hosts {
+	d.checkSecret("web.token", d.s.Web.Token, webTokenVariable)
+	for _, host := range d.s.Web.Hosts {
 		if host == "" || strings.ContainsAny(host, "/:@* ") {
 			d.problem("web.hosts", fmt.Sprintf(`hosts: %q must be a name without scheme, port or wildcard, e.g. "cairn.example.com"`, host))
 		}
@@ -233,10 +233,10 @@ func (s *Settings) HookSettings() (hooks.Settings, error) {
 	return hooks.Settings{Call: s.Hooks.Calls(), Timeout: time.Duration(s.Hooks.Timeout), Secret: secret}, nil
 }
 
-func (d *decoder) checkHooks(s *Settings) {
-	d.checkTime("hooks.timeout", s.Hooks.Timeout, time.Second, time.Minute)
+func (d *decoder) checkHooks() {
+	d.checkTime("hooks.timeout", d.s.Hooks.Timeout, time.Second, time.Minute)
 	for _, name := range hooks.Names {
-		target := s.Hooks.Calls()[name]
+		target := d.s.Hooks.Calls()[name]
 		switch {
 		case slices.Contains(target, ""):
 			d.problem("hooks."+name, name+": a word of the command is empty")
@@ -251,7 +251,7 @@ func (d *decoder) checkHooks(s *Settings) {
 			}
 		}
 	}
-	if _, _, err := s.resolve(s.Hooks.Secret); err != nil {
+	if _, _, err := d.s.resolve(d.s.Hooks.Secret); err != nil {
 		d.problem("hooks.secret", fmt.Sprintf("secret: %v", err))
 	}
 }
