@@ -48,6 +48,9 @@ const (
 // Events sends events to watchers. It never blocks: a watcher that reads too slowly is dropped, and
 // may reconnect for the events it has missed. It is safe for concurrent use.
 type Events struct {
+	// Mask removes secrets from an attribute of an incident; nil: there are none.
+	Mask func(groups []string, a slog.Attr) slog.Attr
+
 	epoch string // of this process, because the next one restarts the numbers
 
 	mu       sync.Mutex // guards everything below

@@ -20,7 +20,7 @@ type incidentEvent struct {
 // recovered is the suffix of the log events that end an incident.
 const recovered = "_recovered"
 
-// incidents is a log handler that publishes incidents. Secrets must already be masked.
+// incidents is a log handler that publishes incidents.
 type incidents struct {
 	events *Events
 	attrs  []slog.Attr
@@ -39,6 +39,9 @@ func (h incidents) Handle(_ context.Context, r slog.Record) error {
 	}
 	i := incidentEvent{Level: strings.ToLower(r.Level.String()), Name: r.Message, Attributes: map[string]string{}, Time: r.Time.UTC()}
 	add := func(a slog.Attr) bool {
+		if h.events.Mask != nil {
+			a = h.events.Mask(nil, a)
+		}
 		i.Attributes[a.Key] = a.Value.String()
 		return true
 	}

@@ -100,6 +100,7 @@ func (a *app) openWeb() error {
 		return usage(err)
 	}
 	events := web.NewEvents()
+	events.Mask = a.secrets.attr
 	a.webSide = &webSide{token: token, events: events, chat: web.NewChat(events)}
 	return nil
 }

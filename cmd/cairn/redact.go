@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -55,59 +54,29 @@ func (r *redactor) mask(text string) string {
 	return secrets.Mask(schemes.ReplaceAllString(text, "$1[masked]"))
 }
 
-// redacted is a log handler that masks records before it passes them on.
-type redacted struct {
-	slog.Handler
-	r     *redactor
-	attrs []slog.Attr // of all records; masked with each: most conversations never log
-}
-
-func (r *redactor) handler(h slog.Handler) redacted { return redacted{Handler: h, r: r} }
-
-// Handle masks the message and all attributes.
-func (h redacted) Handle(ctx context.Context, record slog.Record) error {
-	masked := slog.NewRecord(record.Time, record.Level, h.r.mask(record.Message), record.PC)
-	masked.AddAttrs(h.masked(h.attrs)...)
-	record.Attrs(func(a slog.Attr) bool {
-		masked.AddAttrs(h.attr(a))
-		return true
-	})
-	return h.Handler.Handle(ctx, masked)
-}
-
-// WithAttrs returns a handler that adds the attributes to every record.
-func (h redacted) WithAttrs(attrs []slog.Attr) slog.Handler {
-	h.attrs = append(slices.Clip(h.attrs), attrs...)
-	return h
-}
-
-// WithGroup returns a handler that puts later attributes into a group.
-func (h redacted) WithGroup(name string) slog.Handler {
-	return redacted{Handler: h.Handler.WithAttrs(h.masked(h.attrs)).WithGroup(name), r: h.r}
-}
-
-func (h redacted) masked(attrs []slog.Attr) (masked []slog.Attr) {
-	for _, a := range attrs {
-		masked = append(masked, h.attr(a))
-	}
-	return masked
-}
-
-func (h redacted) attr(a slog.Attr) slog.Attr {
+// attr masks an attribute of a log record, or its message, see slog.HandlerOptions.ReplaceAttr.
+func (r *redactor) attr(_ []string, a slog.Attr) slog.Attr {
 	switch v := a.Value.Resolve(); v.Kind() {
 	case slog.KindString:
-		return slog.String(a.Key, h.r.mask(v.String()))
-	case slog.KindGroup:
-		return slog.Attr{Key: a.Key, Value: slog.GroupValue(h.masked(v.Group())...)}
+		return slog.String(a.Key, r.mask(v.String()))
+	case slog.KindGroup: // of an incident; the handlers of slog pass what is in it
+		var masked []slog.Attr
+		for _, one := range v.Group() {
+			masked = append(masked, r.attr(nil, one))
+		}
+		return slog.GroupAttrs(a.Key, masked...)
 	case slog.KindAny:
-		if list, ok := v.Any().([]string); ok {
-			masked := make([]string, len(list))
-			for i, text := range list {
-				masked[i] = h.r.mask(text)
+		switch value := v.Any().(type) {
+		case slog.Level:
+			return a
+		case []string:
+			masked := make([]string, len(value))
+			for i, text := range value {
+				masked[i] = r.mask(text)
 			}
 			return slog.Any(a.Key, masked)
 		}
-		return slog.String(a.Key, h.r.mask(fmt.Sprint(v.Any())))
+		return slog.String(a.Key, r.mask(fmt.Sprint(v.Any())))
 	default: // numbers and times
 		return slog.Attr{Key: a.Key, Value: v}
 	}

@@ -224,14 +224,14 @@ func (a *app) withConversation(ctx context.Context, name string, do func(*store.
 // fallback unless a flag sets it. Secrets are masked.
 func (a *app) logger(w io.Writer, fallback slog.Level) *slog.Logger {
 	level := cmp.Or(a.logLevel, &fallback)
-	var out slog.Handler = slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})
+	var out slog.Handler = slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: a.secrets.attr})
 	if isTerminal(a.err) {
-		out = tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05", NoColor: os.Getenv("NO_COLOR") != ""})
+		out = tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05", ReplaceAttr: a.secrets.attr, NoColor: os.Getenv("NO_COLOR") != ""})
 	}
 	if a.webSide != nil {
 		out = a.webSide.events.Incidents(out)
 	}
-	return slog.New(a.secrets.handler(out))
+	return slog.New(out)
 }
 
 func isTerminal(stream any) bool {
