@@ -26,6 +26,7 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/llm/prices"
 )
 
 // DefaultFile is read, if it exists, when no other file is named.
@@ -115,6 +116,24 @@ type Agent struct {
 	TaskCalls       int                `toml:"task_calls"` // most calls of its model per task
 	TaskTime        compactor.Duration `toml:"task_time"`  // time after which a task expires
 	Compaction      compactor.Policy   `toml:"compaction"`
+}
+
+// Price is [prices."MODEL"], per million tokens. It replaces the built-in price.
+type Price struct {
+	Input  *float64 `toml:"input"`
+	Cached *float64 `toml:"cached"` // nil: as input
+	Write  *float64 `toml:"write"`  // nil: as input
+	Output *float64 `toml:"output"`
+}
+
+// Money returns the prices of tokens and the budgets.
+func (s *Settings) Money() channel.Money {
+	m := channel.Money{PerDay: s.BudgetPerDay, PerMonth: s.BudgetPerMonth, Prices: prices.List{}}
+	for model, p := range s.Prices {
+		input, output := cmp.Or(p.Input, new(0.0)), cmp.Or(p.Output, new(0.0))
+		m.Prices[model] = prices.Price{Input: *input, Cached: *cmp.Or(p.Cached, input), Write: *cmp.Or(p.Write, input), Output: *output}
+	}
+	return m
 }
 
 // Default returns the settings of the shipped config.toml, without a file.

@@ -43,19 +43,25 @@ func (d *doctor) models(ctx context.Context) {
 	}
 }
 
+// answered sends the agent's model a request, and returns what it shows about the model.
+func answered(ctx context.Context, agent channel.Agent, full bool) (fact string, err error) {
+	window, start := agent.Model.Window(ctx), time.Now()
+	probe, err := agent.Probe(ctx, full)
+	tools := map[bool]string{true: "supports tools", false: "supports no tools"}[probe.Tools]
+	return fmt.Sprintf("answered in %s, %s; window of %d tokens", time.Since(start).Round(time.Millisecond), tools, window.Tokens), err
+}
+
 // turn sends the agent's model the request of a turn, and reports whether it answered.
 func (d *doctor) turn(ctx context.Context, agent channel.Agent) bool {
 	ctx, cancel := context.WithTimeout(ctx, 3*modelTimeout)
 	defer cancel()
-	window := agent.Model.Window(ctx)
-	start := time.Now()
-	probe, err := agent.Probe(ctx, true)
+	fact, err := answered(ctx, agent, true)
 	name := fmt.Sprintf("%s, of agent %s", agent.Model.Name(), agent.ID)
 	if err != nil {
 		d.report("model", explained(name, err))
 		return false
 	}
-	fact := fmt.Sprintf("%s: answered in %s, %s; window of %d tokens (%s)", name, time.Since(start).Round(time.Millisecond), withTools[probe.Tools], window.Tokens, window.Source)
+	fact = fmt.Sprintf("%s: %s (%s)", name, fact, agent.Model.Window(ctx).Source)
 	m, remote := agent.Model.(*located)
 	if remote {
 		fact += fmt.Sprintf("; wire %s, at %s", m.Wire(), m.where.Address)
@@ -75,8 +81,6 @@ func (d *doctor) turn(ctx context.Context, agent channel.Agent) bool {
 	}
 	return true
 }
-
-var withTools = map[bool]string{true: "supports tools", false: "supports no tools"}
 
 // cache sends the same request again and reports how much the provider read from its cache.
 func (d *doctor) cache(ctx context.Context, agent channel.Agent, m *located) string {

@@ -168,7 +168,6 @@ func TestSimulate(t *testing.T) {
 	p.refuses(exitUsage, "simulate", map[string]string{
 		"talk.jsonl --set background_treshold=0.5": "did you mean background_threshold?", "talk.jsonl --set economy": "KEY=VALUE",
 		"talk.jsonl --channel x": "either files or --channel", "talk.jsonl --bot Helpr": "no one in the files has that name",
-		"talk.jsonl --html - --svg -": "standard output",
 	})
 	p.refuses(exitNotFound, "simulate", map[string]string{"none.jsonl": "none.jsonl", "--channel x": "talk to the bot first"})
 	p.fails(exitFailed, "no message", "simulate", "empty.jsonl")
@@ -197,12 +196,6 @@ func TestSimulate(t *testing.T) {
 			check.Contains(t, file, p.read(file), "background_threshold=0.5", "<svg")
 			check.Lacks(t, file, p.read(file), "<script")
 		}
-	})
-	t.Run("what goes to standard output is in the object of --json", func(t *testing.T) {
-		both := try("talk.jsonl --svg - --html -")
-		check.HasPrefix(t, "chart", both.SVG, "<svg")
-		check.Contains(t, "page", both.HTML, "<svg")
-		check.HasPrefix(t, "chart", p.must("", "simulate", "talk.jsonl", "--svg", "-"), "<svg")
 	})
 	t.Run("the messages of --bot make turns, and questions beside the file are asked", func(t *testing.T) {
 		p.write("talk.qa.jsonl", `{"question":"What was bought for day 3?","answer":"tea","evidence":["p3"]}`+"\n")

@@ -1,4 +1,4 @@
-// cairn setup: configure a bot and start it.
+// cairn setup: configure a bot and start it; the questions that it asks at a terminal.
 
 package main
 
@@ -9,20 +9,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/BurntSushi/toml"
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"cairn/config"
 	"cairn/terminal"
 )
 
 func newSetup(a *app) *cobra.Command {
-	s := &setup{app: a, file: settingsTable{}, discordToken: source{variable: "DISCORD_TOKEN"}, slackBot: source{variable: "SLACK_BOT_TOKEN"}, slackApp: source{variable: "SLACK_APP_TOKEN"}}
+	s := &setup{
+		app: a, file: settingsTable{}, modelKey: source{flag: "--model-key"}, discordToken: source{flag: "--discord-token", variable: "DISCORD_TOKEN"},
+		slackBot: source{flag: "--slack-bot-token", variable: "SLACK_BOT_TOKEN"}, slackApp: source{flag: "--slack-app-token", variable: "SLACK_APP_TOKEN"},
+	}
 	cmd := &cobra.Command{
 		Use:   "setup [--model KIND] [--platform NAME] [--no-run]",
 		Short: "Set up a model and a platform, and start the bot",
@@ -46,12 +52,12 @@ changes a setting only if you confirm, or with --force, and keeps the old one be
 	f := cmd.Flags()
 	f.StringVar(&s.model, "model", "", "`KIND`: openai, anthropic, none, or the address of a server with the API of one of them")
 	f.StringVar(&s.modelName, "model-name", "", "`NAME` of the model (chosen from what the server offers)")
-	f.StringVar(&s.modelKey.flag, "model-key", "", "where the key is: file:PATH, env:NAME, or none")
+	f.StringVar(&s.modelKey.given, "model-key", "", "where the key is: file:PATH, env:NAME, or none")
 	f.StringVar(&s.platform, "platform", "", "`NAME`: discord, slack, or terminal")
-	f.StringVar(&s.discordToken.flag, "discord-token", "", "where the token is: file:PATH or env:NAME")
+	f.StringVar(&s.discordToken.given, "discord-token", "", "where the token is: file:PATH or env:NAME")
 	f.BoolVar(&s.withoutContent, "without-message-content", false, "on Discord, read only messages addressed to the bot")
-	f.StringVar(&s.slackBot.flag, "slack-bot-token", "", "where the token xoxb-… is: file:PATH or env:NAME")
-	f.StringVar(&s.slackApp.flag, "slack-app-token", "", "where the token xapp-… is: file:PATH or env:NAME")
+	f.StringVar(&s.slackBot.given, "slack-bot-token", "", "where the token xoxb-… is: file:PATH or env:NAME")
+	f.StringVar(&s.slackApp.given, "slack-app-token", "", "where the token xapp-… is: file:PATH or env:NAME")
 	f.StringVar(&s.apiBase, "api-base", "", "`ADDRESS` of a server compatible with the platform (the platform itself)")
 	f.BoolVar(&s.force, "force", false, "replace an existing config.toml; the old one is kept beside it")
 	f.BoolVar(&s.noRun, "no-run", false, "do not start the bot")
@@ -59,8 +65,10 @@ changes a setting only if you confirm, or with --force, and keeps the old one be
 }
 
 type setup struct {
-	app *app
-	ask *dialogue // nil: there is no terminal
+	app   *app
+	tty   *os.File // the terminal; nil: there is none, so nothing is asked
+	in    *bufio.Reader
+	again bool // a step failed and is repeated: flags and the environment answer nothing
 
 	model, modelName, platform, apiBase        string
 	modelKey, discordToken, slackBot, slackApp source
@@ -71,22 +79,22 @@ type setup struct {
 	hello   string // what to write to the bot once it is running
 }
 
-// source is where a secret comes from: its flag, else an environment variable, else a question at
-// the terminal.
-type source struct{ flag, variable string }
+// source is where a secret comes from: what its flag gives, else an environment variable, else a
+// question at the terminal.
+type source struct{ flag, given, variable string }
 
 var errAborted = errors.New("stopped: nothing was written")
 
 func (s *setup) run(cmd *cobra.Command) error {
 	ctx, target := cmd.Context(), cmp.Or(s.app.config, config.DefaultFile)
 	if isTerminal(s.app.in) {
-		tty := s.app.in.(*os.File)
-		s.ask = &dialogue{app: s.app, fd: int(tty.Fd()), in: bufio.NewReader(tty)}
+		s.tty = s.app.in.(*os.File)
+		s.in = bufio.NewReader(s.tty)
 	}
 	_, absent := os.Lstat(target)
 	settings, err := config.Load(target) // that of the source sets only defaults
 	if changed := absent == nil && (err != nil || len(settings.Changed()) > 0); changed && !s.force {
-		answer, err := s.ask.line(ctx, "--force to replace "+target, fmt.Sprintf("%s exists. Replace it? The old one is kept beside it. [y/N] ", target))
+		answer, err := s.line(ctx, "--force to replace "+target, fmt.Sprintf("%s exists. Replace it? The old one is kept beside it. [y/N] ", target))
 		if err != nil {
 			return err
 		}
@@ -94,7 +102,7 @@ func (s *setup) run(cmd *cobra.Command) error {
 			return errAborted
 		}
 	}
-	if s.ask != nil {
+	if s.tty != nil {
 		s.say("Choose a model and a platform; then the bot starts.\nCtrl-C quits. Nothing is written until everything is checked.")
 	}
 	write := func(context.Context) error { return s.write(target) }
@@ -124,68 +132,113 @@ func (s *setup) say(format string, args ...any) {
 	fmt.Fprintln(s.app.out, terminal.Printable(s.app.secrets.mask(fmt.Sprintf(format, args...))))
 }
 
-// retry tries a step, and at a terminal again until it succeeds, without the answers that flags and
-// the environment gave to it.
-func (s *setup) retry(ctx context.Context, do func() error, answers ...*string) error {
+// retry tries a step, and at a terminal again until it succeeds.
+func (s *setup) retry(ctx context.Context, do func() error) error {
+	defer func() { s.again = false }()
 	for {
 		err := do()
-		if err == nil || s.ask == nil || ctx.Err() != nil || errors.Is(err, errAborted) {
+		if err == nil || s.tty == nil || ctx.Err() != nil || errors.Is(err, errAborted) {
 			return err
 		}
 		s.say("✗ %v", err)
-		for _, answer := range answers {
-			*answer = ""
-		}
+		s.again = true
 	}
 }
 
 // secret reads a secret and registers it for masking; "" if there is none.
-func (s *setup) secret(ctx context.Context, from source, flag, prompt string) (value string, err error) {
+func (s *setup) secret(ctx context.Context, from source, prompt string) (value string, err error) {
 	value = strings.TrimSpace(os.Getenv(from.variable))
 	switch {
-	case from.flag != "":
+	case from.given != "" && !s.again:
 		var plain bool
-		if value, plain, err = config.Secret(from.flag); plain {
+		if value, plain, err = config.Secret(from.given); plain {
 			err = errors.New(`pass a secret as "file:PATH" or "env:NAME": the list of processes shows arguments`)
 		}
 		if err != nil {
-			err = usage(fmt.Errorf("%s: %w", flag, err))
+			err = usage(fmt.Errorf("%s: %w", from.flag, err))
 		}
-	case value != "":
+	case value != "" && !s.again:
 		s.say("Using %s.", from.variable)
 	default:
 		if from.variable != "" {
-			flag += ", or set " + from.variable
+			from.flag += ", or set " + from.variable
 		}
-		value, err = s.ask.secret(ctx, flag, prompt)
+		value, err = s.hidden(ctx, from.flag, prompt)
 	}
 	s.app.secrets.learn(value)
 	return value, err
 }
 
-const secretsFolder = "secrets"
+// line asks for a line and trims it. At the end of the input it returns errAborted, and without a
+// terminal the name of the flag that answers.
+func (s *setup) line(ctx context.Context, flag, prompt string) (string, error) {
+	return s.ask(ctx, flag, prompt, func() (string, error) { return s.in.ReadString('\n') })
+}
 
-// settingsTable is the content of the written file, or one of its tables. What is empty is left out,
-// and keeps its default.
-type settingsTable map[string]any
+// hidden is line, but the terminal does not show the answer.
+func (s *setup) hidden(ctx context.Context, flag, prompt string) (string, error) {
+	return s.ask(ctx, flag, prompt, func() (string, error) {
+		text, err := term.ReadPassword(int(s.tty.Fd()))
+		fmt.Fprintln(s.app.out) // the Enter key was not echoed either
+		return string(text), err
+	})
+}
 
-func (t settingsTable) set(key, value string) {
-	if value != "" {
-		t[key] = value
+// ask runs read until ctx ends, and then restores the terminal. A read cannot be interrupted: its
+// goroutine ends with the program.
+func (s *setup) ask(ctx context.Context, flag, prompt string, read func() (string, error)) (string, error) {
+	if s.tty == nil {
+		return "", usage(fmt.Errorf("standard input is not a terminal, so setup cannot ask: pass %s", flag))
+	}
+	fmt.Fprint(s.app.out, prompt)
+	before, err := term.GetState(int(s.tty.Fd()))
+	if err != nil {
+		return "", err
+	}
+	text, answered := "", make(chan error, 1)
+	go func() {
+		var err error
+		text, err = read()
+		answered <- err
+	}()
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(s.app.out)
+		return "", errors.Join(context.Cause(ctx), term.Restore(int(s.tty.Fd()), before))
+	case err := <-answered:
+		if errors.Is(err, io.EOF) {
+			return "", errAborted
+		}
+		return strings.TrimSpace(text), err
+	}
+}
+
+// option is one answer among several.
+type option struct{ name, help string }
+
+// choose asks for one of the choices, by number or name, until the answer is valid.
+func (s *setup) choose(ctx context.Context, flag, question string, choices []option) (string, error) {
+	prompt := "\n" + question + "\n"
+	for i, c := range choices {
+		prompt += fmt.Sprintf("  %d  %-10s %s\n", i+1, c.name, c.help)
+	}
+	prompt += "> "
+	for {
+		text, err := s.line(ctx, flag, prompt)
+		if err != nil {
+			return "", err
+		}
+		for i, c := range choices {
+			if text == strconv.Itoa(i+1) || strings.EqualFold(text, c.name) {
+				return c.name, nil
+			}
+		}
+		prompt = fmt.Sprintf("Enter a number from 1 to %d: ", len(choices))
 	}
 }
 
 const settingsHead = "# Written by `cairn setup`. All settings and their defaults: docs/configuration.md.\n" +
 	"# Edits apply while the bot runs; `cairn config check` finds mistakes.\n\n"
-
-// secretFile is a secret to write, and the name of its file.
-type secretFile struct{ name, value string }
-
-// keep adds a secret to the files to write, and returns the reference for the settings.
-func (s *setup) keep(name, value string) string {
-	s.secrets = append(s.secrets, secretFile{name, value})
-	return "file:" + secretsFolder + "/" + name
-}
 
 // write writes the secrets, and then the settings that name them.
 func (s *setup) write(target string) error {

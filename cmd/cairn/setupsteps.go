@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net/url"
 	"strings"
-	"time"
 
 	"cairn/channel"
 	"cairn/config"
@@ -33,16 +32,15 @@ var modelChoices = []option{
 
 // chooseModel asks which model to use, and tests it.
 func (s *setup) chooseModel(ctx context.Context) error {
-	again := false
 	return s.retry(ctx, func() (err error) {
 		model := s.model
-		if model == "" {
-			if model, err = s.ask.choose(ctx, "--model", "Which model should answer?", modelChoices); err != nil {
+		if model == "" || s.again {
+			if model, err = s.choose(ctx, "--model", "Which model should answer?", modelChoices); err != nil {
 				return err
 			}
 		}
 		if model == otherServer {
-			if model, err = s.ask.line(ctx, "--model with the server's address", "The server's address ["+usualServer+"]: "); err != nil {
+			if model, err = s.line(ctx, "--model with the server's address", "The server's address ["+usualServer+"]: "); err != nil {
 				return err
 			}
 			model = cmp.Or(model, usualServer)
@@ -50,44 +48,44 @@ func (s *setup) chooseModel(ctx context.Context) error {
 		if model == "none" {
 			return nil
 		}
-		err = s.checkModel(ctx, model, again)
-		again = true
-		return err
-	}, &s.model, &s.modelName, &s.modelKey.flag)
-}
-
-// checkModel determines the server's address and key, and sends the model one request. again: no key
-// comes from the environment.
-func (s *setup) checkModel(ctx context.Context, model string, again bool) (err error) {
-	at, prompt, variable := config.LLM{BaseURL: model}, "The key (hidden; Enter: none): ", ""
-	switch model {
-	case "openai":
-		at.BaseURL, prompt, variable = config.OpenAIURL, "The key (hidden): ", config.OpenAI.Key
-	case "anthropic":
-		at.BaseURL, prompt, variable = config.AnthropicURL, "The key (hidden): ", config.Anthropic.Key
-	}
-	if u, err := url.Parse(at.BaseURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" {
-		return usage(errors.New(`the model must be openai, anthropic, none, or an address like "` + usualServer + `"; the key comes with --model-key`))
-	}
-	key, from := "", s.modelKey
-	if !again {
-		from.variable = variable
-	}
-	if from.flag != "none" && (variable != "" || from.flag != "" || s.ask != nil) {
-		if key, err = s.secret(ctx, from, "--model-key", prompt); err != nil {
+		at, err := s.modelServer(ctx, model)
+		if err != nil {
 			return err
 		}
+		return s.tryModel(ctx, at)
+	})
+}
+
+// modelServer determines the server's address and key.
+func (s *setup) modelServer(ctx context.Context, model string) (at config.LLM, err error) {
+	at, prompt, from := config.LLM{BaseURL: model}, "The key (hidden; Enter: none): ", s.modelKey
+	switch model {
+	case "openai":
+		at.BaseURL, prompt, from.variable = config.OpenAIURL, "The key (hidden): ", config.OpenAI.Key
+	case "anthropic":
+		at.BaseURL, prompt, from.variable = config.AnthropicURL, "The key (hidden): ", config.Anthropic.Key
 	}
-	if key == "" && variable != "" {
-		return usage(errors.New("a key is required"))
+	if u, err := url.Parse(at.BaseURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" {
+		return at, usage(errors.New(`the model must be openai, anthropic, none, or an address like "` + usualServer + `"; the key comes with --model-key`))
 	}
-	return s.tryModel(ctx, at, key)
+	required := from.variable != ""
+	if from.given != "none" && (required || from.given != "" || s.tty != nil) {
+		if at.APIKey, err = s.secret(ctx, from, prompt); err != nil {
+			return at, err
+		}
+	}
+	if at.APIKey == "" && required {
+		return at, usage(errors.New("a key is required"))
+	}
+	return at, nil
 }
 
 // tryModel asks which model to use unless a flag names it, and sends it one request.
-func (s *setup) tryModel(ctx context.Context, at config.LLM, key string) (err error) {
-	at.Model = s.modelName
-	agent, model, err := s.agentOf(at, key)
+func (s *setup) tryModel(ctx context.Context, at config.LLM) error {
+	if !s.again {
+		at.Model = s.modelName
+	}
+	agent, model, err := agentOf(at)
 	if err != nil {
 		return err
 	}
@@ -100,33 +98,30 @@ func (s *setup) tryModel(ctx context.Context, at config.LLM, key string) (err er
 			return inSetup(explained(config.ShownAddress(at.BaseURL), err))
 		}
 		model.Window(limited) // chooses a model
-		if at.Model = model.Name(); s.ask != nil {
+		if at.Model = model.Name(); s.tty != nil {
 			var names []string
 			for _, o := range offered[:min(len(offered), modelsShown)] {
 				names = append(names, o.ID)
 			}
-			name, err := s.ask.line(ctx, "", fmt.Sprintf("The server offers %s.\nWhich model? [%s]: ", strings.Join(names, ", "), at.Model))
+			name, err := s.line(ctx, "", fmt.Sprintf("The server offers %s.\nWhich model? [%s]: ", strings.Join(names, ", "), at.Model))
 			if err != nil {
 				return err
 			}
 			at.Model = cmp.Or(name, at.Model)
 		}
-		if agent, model, err = s.agentOf(at, key); err != nil {
+		if agent, model, err = agentOf(at); err != nil {
 			return err
 		}
 	}
-	start := time.Now()
-	window := model.Window(limited)
-	probe, err := agent.Probe(limited, false)
+	fact, err := answered(limited, agent, false)
 	if err != nil {
 		return inSetup(explained(at.Model, err))
 	}
-	s.say("✓ %s answered in %s, %s; window of %d tokens", at.Model, time.Since(start).Round(time.Millisecond), withTools[probe.Tools], window.Tokens)
-	if key != "" {
-		at.APIKey = s.keep("model-key", key)
-	}
+	s.say("✓ %s %s", at.Model, fact)
 	table := settingsTable{"base_url": at.BaseURL, "model": at.Model}
-	table.set("api_key", at.APIKey)
+	if at.APIKey != "" {
+		table["api_key"] = s.keep("model-key", at.APIKey)
+	}
 	s.file["llm"] = table
 	return nil
 }
@@ -140,9 +135,9 @@ func inSetup(err error) error { return errors.New(setupWords.Replace(err.Error()
 const modelsShown = 15
 
 // agentOf builds the agent and the model that the written settings will have.
-func (s *setup) agentOf(at config.LLM, key string) (agent channel.Agent, model *located, err error) {
+func agentOf(at config.LLM) (agent channel.Agent, model *located, err error) {
 	settings := config.Default()
-	settings.LLM.BaseURL, settings.LLM.Model, settings.LLM.APIKey = at.BaseURL, at.Model, key
+	settings.LLM = at
 	if agent, err = newModelSet(slog.New(slog.DiscardHandler)).agent(&settings, settings.Agents[0]); err != nil {
 		return agent, nil, err
 	}
@@ -161,7 +156,7 @@ var platformChoices = []option{
 
 func (s *setup) choosePlatform(ctx context.Context) (err error) {
 	if s.platform == "" {
-		if s.platform, err = s.ask.choose(ctx, "--platform", "Where will people talk to the bot?", platformChoices); err != nil {
+		if s.platform, err = s.choose(ctx, "--platform", "Where will people talk to the bot?", platformChoices); err != nil {
 			return err
 		}
 	}
@@ -178,34 +173,42 @@ func (s *setup) choosePlatform(ctx context.Context) (err error) {
 }
 
 func (s *setup) setUpDiscord(ctx context.Context) error {
-	if s.discordToken.flag == "" && s.ask != nil {
+	if s.discordToken.given == "" && s.tty != nil {
 		s.say("\n1. On https://discord.com/developers/applications press New Application\n   and name the bot.\n" +
 			"2. Under Bot switch on Message Content Intent, and save.\n" +
 			"3. There press Reset Token, and copy the token.")
 	}
 	var app discord.Application
-	token, err := s.token(ctx, s.discordToken, "--discord-token", "The token (hidden): ", func(ctx context.Context, token string) (err error) {
-		app, err = s.discordApplication(ctx, token)
+	look := func(ctx context.Context, token string) error {
+		d, err := discord.New(discord.Options{Token: token, APIBase: s.apiBase, Log: slog.New(slog.DiscardHandler)})
+		if err == nil {
+			app, err = d.Application(ctx)
+		}
 		return err
-	})
+	}
+	token, err := s.token(ctx, s.discordToken, "The token (hidden): ", look)
 	if err != nil {
 		return err
 	}
 	s.say("✓ The token works: the bot is %s.", app.Bot)
-	for app.NoContent && !s.withoutContent {
-		err := fmt.Errorf("%w; or use --without-message-content", discord.ErrContentIntent)
-		if s.ask == nil {
-			return err
+	err = s.retry(ctx, func() error {
+		if s.again {
+			if _, err := s.line(ctx, "", "Press Enter when it is on: "); err != nil {
+				return err
+			}
+			limited, cancel := context.WithTimeout(ctx, serverTimeout)
+			defer cancel()
+			if err := look(limited, token); err != nil {
+				return err
+			}
 		}
-		s.say("✗ %v", err)
-		if _, err := s.ask.line(ctx, "", "Press Enter when it is on: "); err != nil {
-			return err
+		if app.NoContent && !s.withoutContent {
+			return fmt.Errorf("%w; or use --without-message-content", discord.ErrContentIntent)
 		}
-		if now, err := s.discordApplication(ctx, token); err != nil {
-			s.say("✗ %v", err)
-		} else {
-			app = now
-		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	s.say("Invite it to a server with this link:\n\n  %s\n", discord.InviteURL(app.ID))
 	table := settingsTable{"token": s.keep("discord-token", token)}
@@ -218,37 +221,26 @@ func (s *setup) setUpDiscord(ctx context.Context) error {
 	return nil
 }
 
-// discordApplication asks Discord which application a token belongs to.
-func (s *setup) discordApplication(ctx context.Context, token string) (discord.Application, error) {
-	d, err := discord.New(discord.Options{Token: token, APIBase: s.apiBase, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		return discord.Application{}, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, serverTimeout)
-	defer cancel()
-	return d.Application(ctx)
-}
-
 // token reads a token and checks it with its platform; at a terminal it asks again until it is good.
-func (s *setup) token(ctx context.Context, from source, flag, prompt string, check func(ctx context.Context, token string) error) (token string, err error) {
+func (s *setup) token(ctx context.Context, from source, prompt string, check func(ctx context.Context, token string) error) (token string, err error) {
 	err = s.retry(ctx, func() (err error) {
-		if token, err = s.secret(ctx, from, flag, prompt); err != nil {
+		if token, err = s.secret(ctx, from, prompt); err != nil {
 			return err
 		}
 		ctx, cancel := context.WithTimeout(ctx, serverTimeout)
 		defer cancel()
 		return check(ctx, token)
-	}, &from.flag, &from.variable)
+	})
 	return token, err
 }
 
 func (s *setup) setUpSlack(ctx context.Context) error {
-	if s.slackBot.flag == "" && s.ask != nil {
+	if s.slackBot.given == "" && s.tty != nil {
 		s.say("\n1. Create the app with this link: choose the workspace and confirm.\n\n  %s\n\n"+
 			"2. Under OAuth & Permissions press Install to Workspace, and copy the Bot\n   User OAuth Token.", slack.CreateURL())
 	}
 	var name, workspace string
-	bot, err := s.token(ctx, s.slackBot, "--slack-bot-token", "The token xoxb-… (hidden): ", func(ctx context.Context, token string) (err error) {
+	bot, err := s.token(ctx, s.slackBot, "The token xoxb-… (hidden): ", func(ctx context.Context, token string) (err error) {
 		name, workspace, err = slack.CheckBotToken(ctx, token, s.apiBase)
 		return err
 	})
@@ -256,10 +248,10 @@ func (s *setup) setUpSlack(ctx context.Context) error {
 		return err
 	}
 	s.say("✓ The token works: the app is %s in the workspace %s.", name, workspace)
-	if s.slackApp.flag == "" && s.ask != nil {
+	if s.slackApp.given == "" && s.tty != nil {
 		s.say("3. Under Basic Information, App-Level Tokens, press Generate Token and Scopes,\n   add connections:write, and copy the token.")
 	}
-	app, err := s.token(ctx, s.slackApp, "--slack-app-token", "The token xapp-… (hidden): ", func(ctx context.Context, token string) error {
+	app, err := s.token(ctx, s.slackApp, "The token xapp-… (hidden): ", func(ctx context.Context, token string) error {
 		return slack.CheckAppToken(ctx, token, s.apiBase)
 	})
 	if err != nil {
@@ -271,4 +263,25 @@ func (s *setup) setUpSlack(ctx context.Context) error {
 	s.file["slack"] = table
 	s.hello = fmt.Sprintf("In a Slack channel, write: /invite @%s, and then: @%s hello", name, name)
 	return nil
+}
+
+const secretsFolder = "secrets"
+
+// settingsTable is the content of the written file, or one of its tables. What is empty is left out,
+// and keeps its default.
+type settingsTable map[string]any
+
+func (t settingsTable) set(key, value string) {
+	if value != "" {
+		t[key] = value
+	}
+}
+
+// secretFile is a secret to write, and the name of its file.
+type secretFile struct{ name, value string }
+
+// keep adds a secret to the files to write, and returns the reference for the settings.
+func (s *setup) keep(name, value string) string {
+	s.secrets = append(s.secrets, secretFile{name, value})
+	return "file:" + secretsFolder + "/" + name
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 	g "maragu.dev/gomponents"
+	c "maragu.dev/gomponents/components"
 	h "maragu.dev/gomponents/html"
 
 	"cairn/channel"
@@ -58,7 +58,7 @@ beside NAME.jsonl, its questions are asked at the end (see docs/tuning.md).`,
 		Args: args(0, -1),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			s.files = files
-			if err := s.check(a.json); err != nil {
+			if err := s.check(); err != nil {
 				return wrongUse(cmd, err)
 			}
 			return a.simulate(cmd.Context(), s)
@@ -68,8 +68,8 @@ beside NAME.jsonl, its questions are asked at the end (see docs/tuning.md).`,
 	cmd.Flags().StringVar(&s.bot, "bot", "", "`NAME` of the bot in the files")
 	cmd.Flags().Func("set", "set `KEY=VALUE` in the variant of the last --vs, or in the first one", s.set)
 	cmd.Flags().BoolFunc("vs", "start a variant", s.begin)
-	cmd.Flags().StringVar(&s.html, "html", "", "write a page with charts and figures to `FILE`; -: standard output, with --json the field html")
-	cmd.Flags().StringVar(&s.svg, "svg", "", "write the charts to `FILE`; -: standard output, with --json the field svg")
+	cmd.Flags().StringVar(&s.html, "html", "", "write a page with charts and figures to `FILE`")
+	cmd.Flags().StringVar(&s.svg, "svg", "", "write the charts to `FILE`")
 	return cmd
 }
 
@@ -97,14 +97,12 @@ func (s *simulation) begin(text string) error {
 // maxVariants limits a comparison: a table has no room for more.
 const maxVariants = 8
 
-func (s simulation) check(asJSON bool) error {
+func (s simulation) check() error {
 	switch {
 	case len(s.files) > 0 && s.channel != "":
 		return errors.New("use either files or --channel")
 	case len(s.files) == 0 && s.bot != "":
 		return errors.New("--bot is only for files: the database knows which messages are the bot's")
-	case s.html == "-" && s.svg == "-" && !asJSON:
-		return errors.New("only one of --html - and --svg - can go to standard output: name a FILE for the other, or add --json")
 	case len(s.variants) > maxVariants:
 		return fmt.Errorf("%d variants are too many: at most %d are compared at once", len(s.variants), maxVariants)
 	}
@@ -122,9 +120,7 @@ func (a *app) simulate(ctx context.Context, s simulation) error {
 			return err
 		}
 		agent := agents.In("terminal:simulate")
-		o := simulate.OptionsOf(ctx, agent, agent.Policy(), a.settings.Money().Prices)
-		o.Questions = questions
-		return a.runSimulation(ctx, s, rec, o)
+		return a.runSimulation(ctx, s, rec, agent, agent.Policy(), questions)
 	}
 	return a.withAgent(ctx, s.channel, func(_ *store.Store, conversation *store.Conversation, agent channel.Agent) error {
 		rec, err := simulate.Read(ctx, conversation)
@@ -135,7 +131,7 @@ func (a *app) simulate(ctx context.Context, s simulation) error {
 		if err != nil {
 			return err
 		}
-		return a.runSimulation(ctx, s, rec, simulate.OptionsOf(ctx, agent, policy, a.settings.Money().Prices))
+		return a.runSimulation(ctx, s, rec, agent, policy, nil)
 	})
 }
 
@@ -170,7 +166,9 @@ func (a *app) recordingOf(s simulation) (rec simulate.Recording, questions []sim
 	return simulate.FromFile(filepath.Base(s.files[0]), said, s.bot), questions, nil
 }
 
-func (a *app) runSimulation(ctx context.Context, s simulation, rec simulate.Recording, o simulate.Options) error {
+func (a *app) runSimulation(ctx context.Context, s simulation, rec simulate.Recording, agent channel.Agent, policy compactor.Policy, questions []simulate.Question) error {
+	o := simulate.OptionsOf(ctx, agent, policy, a.settings.Money().Prices)
+	o.Questions = questions
 	for _, v := range s.variants {
 		if err := o.Check(v); err != nil {
 			return usage(fmt.Errorf("--set %w", err))
@@ -183,42 +181,23 @@ func (a *app) runSimulation(ctx context.Context, s simulation, rec simulate.Reco
 	if err != nil {
 		return err
 	}
-	shown := simulated{Report: report}
+	shown := simulated{report}
 	if s.svg != "" {
-		shown.SVG = report.Chart().File()
+		err = os.WriteFile(s.svg, []byte(report.Chart().File()), 0o600)
 	}
-	if s.html != "" {
-		if shown.HTML, err = shown.page(); err != nil {
-			return err
-		}
+	if s.html != "" && err == nil {
+		var page strings.Builder
+		_ = shown.page().Render(&page) // writing to a Builder never fails
+		err = os.WriteFile(s.html, []byte(page.String()), 0o600)
 	}
-	for i, to := range []string{s.svg, s.html} {
-		text := []*string{&shown.SVG, &shown.HTML}[i]
-		switch {
-		case to == "" || to == "-" && a.json: // it is in the object
-			continue
-		case to == "-":
-			_, err = io.WriteString(a.out, *text)
-		default:
-			err = os.WriteFile(to, []byte(*text), 0o600)
-		}
-		if err != nil {
-			return err
-		}
-		*text = ""
-	}
-	if !a.json && (s.svg == "-" || s.html == "-") {
-		return nil
+	if err != nil {
+		return err
 	}
 	return a.show(a.out, shown)
 }
 
 // simulated is a report with one column for each variant, and a small chart of each.
-type simulated struct {
-	simulate.Report
-	SVG  string `json:"svg,omitempty"`
-	HTML string `json:"html,omitempty"`
-}
+type simulated struct{ simulate.Report }
 
 func (s simulated) String() string {
 	var b strings.Builder
@@ -249,23 +228,17 @@ th[scope=row] { text-align: left; font-weight: normal; white-space: pre; }
 `
 
 // page returns a self-contained page without scripts.
-func (s simulated) page() (string, error) {
+func (s simulated) page() g.Node {
 	rows, about := s.Rows(), counted(s.Messages, "message", "messages")+", simulated without a model."
 	if s.Happened > 0 {
 		about += " " + s.reproduced() + "."
 	}
 	head := func(name string) g.Node { return h.Th(h.Scope("col"), g.Text(name)) }
 	cell := func(value string) g.Node { return h.Td(g.Text(value)) }
-	var b strings.Builder
-	err := h.Doctype(h.HTML(
-		h.Lang("en"),
-		h.Head(
-			h.Meta(h.Charset("utf-8")),
-			h.Meta(h.Name("viewport"), h.Content("width=device-width, initial-scale=1")),
-			h.TitleEl(g.Text(s.Name+": settings compared")),
-			h.StyleEl(g.Raw(simulationCSS+chart.CSS)),
-		),
-		h.Body(
+	return c.HTML5(c.HTML5Props{
+		Title: s.Name + ": settings compared", Language: "en",
+		Head: []g.Node{h.StyleEl(g.Raw(simulationCSS + chart.CSS))},
+		Body: []g.Node{
 			h.H1(g.Text(s.Name)),
 			h.P(g.Text(about)),
 			g.Raw(s.Chart().SVG()), // the chart escapes its input
@@ -275,7 +248,6 @@ func (s simulated) page() (string, error) {
 					return h.Tr(h.Th(h.Scope("row"), g.Text(row[0])), g.Map(row[1:], cell))
 				})),
 			)),
-		),
-	)).Render(&b)
-	return b.String(), err
+		},
+	})
 }
