@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"cairn/channel"
-	"cairn/compactor"
 )
 
 // Discord is [discord].
@@ -26,22 +25,12 @@ type Slack struct {
 	BotToken string `toml:"bot_token"` // "file:PATH" only; empty: SLACK_BOT_TOKEN
 	AppToken string `toml:"app_token"` // "file:PATH" only; empty: SLACK_APP_TOKEN
 	APIBase  string `toml:"api_base"`  // empty: Slack itself
-	Working  string `toml:"working"`   // one of SlackWorking
-	ReplyIn  string `toml:"reply_in"`  // one of SlackReplyIn
+	Working  string `toml:"working" one:"status reaction placeholder off"`
+	ReplyIn  string `toml:"reply_in" one:"auto thread channel"`
 	channel.Access
 }
 
-// The values of working and reply_in under [slack], the default first. A test compares them with
-// the connector's.
-var (
-	SlackWorking = []string{"status", "reaction", "placeholder", "off"}
-	SlackReplyIn = []string{"auto", "thread", "channel"}
-)
-
 const terminalName = "terminal"
-
-// connectors are the allowed connectors of a binding.
-var connectors = []string{"discord", "slack", terminalName, WebName}
 
 // Rules returns the hub's rules: access, limits and budgets.
 func (s *Settings) Rules() channel.Rules {
@@ -76,23 +65,8 @@ func (d *decoder) checkConnectors() {
 	d.checkSecret("discord.token", d.s.Discord.Token, discordTokenVariable)
 	d.checkSecret("slack.bot_token", d.s.Slack.BotToken, slackBotVariable)
 	d.checkSecret("slack.app_token", d.s.Slack.AppToken, slackAppVariable)
-	d.checkChoice("slack.working", d.s.Slack.Working, SlackWorking)
-	d.checkChoice("slack.reply_in", d.s.Slack.ReplyIn, SlackReplyIn)
 	d.checkAccess("discord", d.s.Discord.Access)
 	d.checkAccess("slack", d.s.Slack.Access)
-}
-
-// checkChoice reports a value that is not in known.
-func (d *decoder) checkChoice(path, value string, known []string) {
-	hint := compactor.DidYouMean(value, known)
-	d.must(slices.Contains(known, value), path, value, fmt.Sprintf(`be one of "%s"%s`, strings.Join(known, `", "`), hint))
-}
-
-// checkChoiceIfSet is checkChoice for an optional setting.
-func (d *decoder) checkChoiceIfSet(path, value string, known []string) {
-	if value != "" {
-		d.checkChoice(path, value, known)
-	}
 }
 
 func (d *decoder) checkAccess(connector string, a channel.Access) {
@@ -127,12 +101,12 @@ func (d *decoder) checkID(path, connector, id string) {
 // Binding is one of [[bindings]]: the conversations it applies to, and what it sets for them. A
 // setting that it leaves out comes from the next binding that applies.
 type Binding struct {
-	Connector string          `toml:"connector"` // empty: any
-	Server    string          `toml:"server"`    // empty: any
-	Channel   string          `toml:"channel"`   // a channel with its threads, or one thread; empty: any
-	Direct    *bool           `toml:"direct"`    // nil: direct messages and channels
+	Connector string          `toml:"connector" one:"- discord slack terminal web"` // empty: any
+	Server    string          `toml:"server"`                                       // empty: any
+	Channel   string          `toml:"channel"`                                      // a channel with its threads, or one thread; empty: any
+	Direct    *bool           `toml:"direct"`                                       // nil: direct messages and channels
 	Agent     string          `toml:"agent"`
-	Respond   channel.Respond `toml:"respond"`
+	Respond   channel.Respond `toml:"respond" one:"- mention all never"`
 	Tools     []string        `toml:"tools"` // ids of [[tools]], in addition to the agent's
 	Language  string          `toml:"language"`
 }
@@ -183,7 +157,6 @@ func (d *decoder) checkBinding(path string, b Binding) {
 		d.problem(path+".agent", "sets nothing: set agent, respond, tools or language")
 	}
 	d.checkLanguage(path+".language", cmp.Or(b.Language, channel.DefaultLanguage))
-	d.checkChoiceIfSet(path+".respond", string(b.Respond), responds)
 	var agents []string
 	for _, a := range d.s.Agents {
 		agents = append(agents, a.ID)
@@ -191,7 +164,6 @@ func (d *decoder) checkBinding(path string, b Binding) {
 	if b.Agent != "" {
 		d.checkNames(path+".agent", "agent", []string{b.Agent}, agents)
 	}
-	d.checkChoiceIfSet(path+".connector", b.Connector, connectors)
 	for key, id := range map[string]string{"server": b.Server, "channel": b.Channel} {
 		switch {
 		case id == "":

@@ -2,12 +2,15 @@ package config
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"cairn/channel"
 	"cairn/internal/check"
+	"cairn/llm"
+	"cairn/mcp/builtin"
 	"cairn/slack"
 	"cairn/terminal"
 )
@@ -114,9 +117,24 @@ language = "zh"
 	}
 }
 
-func TestSlackChoices(t *testing.T) {
-	check.EqualAll(t, "choices of the connector", SlackWorking, slack.Workings)
-	check.EqualAll(t, "SlackReplyIn", SlackReplyIn, slack.ReplyPlaces)
+func TestChoices(t *testing.T) {
+	choices := func(table any, field string) []string {
+		f, _ := reflect.TypeOf(table).FieldByName(field)
+		return strings.Fields(strings.TrimPrefix(f.Tag.Get("one"), "- "))
+	}
+	responds := []string{string(channel.RespondMention), string(channel.RespondAll), string(channel.RespondNever)}
+	wires := []string{wireAuto, llm.WireChat, llm.WireResponses, llm.WireMessages}
+	check.EqualAll(t, "respond", choices(Settings{}, "Respond"), responds)
+	check.EqualAll(t, "respond of a binding", choices(Binding{}, "Respond"), responds)
+	for _, table := range []any{LLM{}, Provider{}, Agent{}} {
+		check.EqualAll(t, "wire", choices(table, "Wire"), wires)
+	}
+	check.EqualAll(t, "share_memories", choices(Settings{}, "ShareMemories"), []string{ShareChannel, ShareServer})
+	check.EqualAll(t, "working", choices(Slack{}, "Working"), slack.Workings)
+	check.EqualAll(t, "reply_in", choices(Slack{}, "ReplyIn"), slack.ReplyPlaces)
+	check.EqualAll(t, "connector", choices(Binding{}, "Connector"), []string{"discord", "slack", terminalName, WebName})
+	check.EqualAll(t, "approve", choices(ToolServer{}, "Approve"), []string{channel.ApproveNever, channel.ApproveFirst, channel.ApproveAlways})
+	check.EqualAll(t, "builtin", choices(ToolServer{}, "Builtin"), builtin.Names)
 	check.That(t, terminalName == terminal.Name, "got terminal name %q", terminal.Name)
 }
 

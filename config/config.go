@@ -14,9 +14,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -32,24 +34,25 @@ import (
 // DefaultFile is read, if it exists, when no other file is named.
 const DefaultFile = "config.toml"
 
-// Settings are the settings of a file, with defaults for what it leaves out.
+// Settings are the settings of a file, with defaults for what it leaves out. config.toml describes each. The
+// tags say what decoder.within checks: range, and one, the values of a text; "-" among them: it may be empty.
 type Settings struct {
-	DataDir          string             `toml:"data_dir"`  // in the file: relative to the file
-	CatchUp          compactor.Duration `toml:"catch_up"`  // unanswered messages older than this become context
-	TimeZone         string             `toml:"time_zone"` // the zone of times shown to models and people
-	Workers          int                `toml:"workers"`   // compactions that may call a model at the same time
-	Respond          channel.Respond    `toml:"respond"`   // if no binding sets it
-	TurnsPerMinute   int                `toml:"turns_per_minute"`
-	CallsPerHour     int                `toml:"calls_per_hour"` // of models, per conversation
-	BudgetPerDay     float64            `toml:"budget_per_day"` // in the currency of the prices; 0: no budget
-	BudgetPerMonth   float64            `toml:"budget_per_month"`
-	AttachmentTokens int                `toml:"attachment_tokens"` // of text files, per message
-	Language         string             `toml:"language"`          // of prompts; one of channel.Languages
+	DataDir          string             `toml:"data_dir"` // in the file: relative to the file
+	CatchUp          compactor.Duration `toml:"catch_up" range:"1s to 168h"`
+	TimeZone         string             `toml:"time_zone"`
+	Workers          int                `toml:"workers" range:"1 to 64"`
+	Respond          channel.Respond    `toml:"respond" one:"mention all never"` // if no binding sets it
+	TurnsPerMinute   int                `toml:"turns_per_minute" range:"0 to 600"`
+	CallsPerHour     int                `toml:"calls_per_hour" range:"0 to 100000"`
+	BudgetPerDay     float64            `toml:"budget_per_day" range:"0 to 1000000000"` // 0: no budget
+	BudgetPerMonth   float64            `toml:"budget_per_month" range:"0 to 1000000000"`
+	AttachmentTokens int                `toml:"attachment_tokens" range:"0 to 100000"`
+	Language         string             `toml:"language"` // one of channel.Languages
 	Pictures         bool               `toml:"pictures"`
-	RecallTokens     int                `toml:"recall_tokens"` // of memories recalled automatically, per turn
-	Restricted       []string           `toml:"restricted"`    // commands that only managers may run
-	ShareMemories    string             `toml:"share_memories"`
-	Health           string             `toml:"health"` // address where `cairn run` serves health checks; empty: none
+	RecallTokens     int                `toml:"recall_tokens" range:"0 to 20000"`
+	Restricted       []string           `toml:"restricted"`
+	ShareMemories    string             `toml:"share_memories" one:"channel server"`
+	Health           string             `toml:"health"` // address; empty: none
 	Web              Web                `toml:"web"`
 	Hooks            Hooks              `toml:"hooks"`
 	Backup           Backup             `toml:"backup"`
@@ -71,8 +74,8 @@ type Settings struct {
 
 // Backup configures automatic backups.
 type Backup struct {
-	Every compactor.Duration `toml:"every"` // 0: none
-	Keep  int                `toml:"keep"`
+	Every compactor.Duration `toml:"every" range:"0 or 1h to 720h"` // 0: none
+	Keep  int                `toml:"keep" range:"1 to 1000"`
 	Dir   string             `toml:"dir"` // empty: "backups" in the data folder
 }
 
@@ -89,7 +92,7 @@ type Web struct {
 // LLM is [llm]: the default model and its server. Empty fields come from the environment, see
 // Settings.Target.
 type LLM struct {
-	Wire    string `toml:"wire"` // "auto", "chat", "responses" or "messages"
+	Wire    string `toml:"wire" one:"- auto chat responses messages"`
 	BaseURL string `toml:"base_url"`
 	Model   string `toml:"model"`   // with a provider: "provider/model"
 	APIKey  string `toml:"api_key"` // "file:PATH", "env:NAME", or the key itself, which causes a warning
@@ -100,30 +103,31 @@ type Defaults struct {
 	Compaction compactor.Policy `toml:"compaction"`
 }
 
-// Agent is one persona and the model behind it.
+// Agent is one persona and the model behind it. An empty Model, BaseURL or Wire is that of [llm], or of the
+// provider in "provider/model"; an empty Language that of Settings.
 type Agent struct {
 	ID              string             `toml:"id"`
-	Model           string             `toml:"model"`     // empty: as [llm]; with a provider: "provider/model"
-	BaseURL         string             `toml:"base_url"`  // empty: as [llm]
-	Wire            string             `toml:"wire"`      // empty: as [llm] or the provider
+	Model           string             `toml:"model"`
+	BaseURL         string             `toml:"base_url"`
+	Wire            string             `toml:"wire" one:"- auto chat responses messages"`
 	Reasoning       string             `toml:"reasoning"` // one of llm.ReasoningEfforts; empty: the server's default
 	Instructions    string             `toml:"instructions"`
-	Language        string             `toml:"language"`       // empty: as Settings.Language
-	ContextWindow   int                `toml:"context_window"` // tokens; 0: discovered
-	MaxOutputTokens int                `toml:"max_output_tokens"`
-	Tools           []string           `toml:"tools"`      // ids of [[tools]]
-	Spawn           []string           `toml:"spawn"`      // ids of agents to which it may delegate tasks
-	TaskCalls       int                `toml:"task_calls"` // most calls of its model per task
-	TaskTime        compactor.Duration `toml:"task_time"`  // time after which a task expires
+	Language        string             `toml:"language"`
+	ContextWindow   int                `toml:"context_window" range:"0 or 1000 to 100000000"` // tokens; 0: discovered
+	MaxOutputTokens int                `toml:"max_output_tokens" range:"16 to 10000000"`
+	Tools           []string           `toml:"tools"`                         // ids of [[tools]]
+	Spawn           []string           `toml:"spawn"`                         // ids of agents to which it may delegate tasks
+	TaskCalls       int                `toml:"task_calls" range:"1 to 10000"` // most calls of its model per task
+	TaskTime        compactor.Duration `toml:"task_time" range:"1s to 24h"`   // time after which a task expires
 	Compaction      compactor.Policy   `toml:"compaction"`
 }
 
 // Price is [prices."MODEL"], per million tokens. It replaces the built-in price.
 type Price struct {
-	Input  *float64 `toml:"input"`
-	Cached *float64 `toml:"cached"` // nil: as input
-	Write  *float64 `toml:"write"`  // nil: as input
-	Output *float64 `toml:"output"`
+	Input  *float64 `toml:"input" range:"0 to 100000"`
+	Cached *float64 `toml:"cached" range:"0 to 100000"` // nil: as input
+	Write  *float64 `toml:"write" range:"0 to 100000"`  // nil: as input
+	Output *float64 `toml:"output" range:"0 to 100000"`
 }
 
 // Money returns the prices of tokens and the budgets.
@@ -154,6 +158,44 @@ var shippedSettings = sync.OnceValue(func() Settings {
 	s.set = nil
 	return s
 })
+
+// Path resolves a path of the settings file, relative to that file.
+func (s *Settings) Path(p string) string {
+	if p == "" || filepath.IsAbs(p) {
+		return p
+	}
+	return filepath.Join(filepath.Dir(s.File), p)
+}
+
+// Origin returns the table that sets a key of an agent's policy; "" if none does.
+func (s *Settings) Origin(agent, key string) string {
+	switch path := s.setAt(agent, "compaction."+key); {
+	case path == "":
+		return ""
+	case strings.HasPrefix(path, "defaults."):
+		return "[defaults.compaction]"
+	}
+	return fmt.Sprintf("[agents.%s.compaction]", agent)
+}
+
+// Line returns the line of the settings file that sets a key of an agent's policy, or of the agent;
+// 0 if none does.
+func (s *Settings) Line(agent, key string) int {
+	return s.set[cmp.Or(s.setAt(agent, "compaction."+key), s.setAt(agent, key))]
+}
+
+// setAt returns the path in the file that sets a key for an agent; "" if none does.
+func (s *Settings) setAt(agent, key string) string {
+	i := slices.IndexFunc(s.Agents, func(a Agent) bool { return a.ID == agent })
+	for _, path := range []string{agentPath(i) + "." + key, "defaults." + key} {
+		if s.set[path] > 0 {
+			return path
+		}
+	}
+	return ""
+}
+
+func agentPath(i int) string { return fmt.Sprintf("agents.%d", i) }
 
 // The values of share_memories: with which conversations a public channel shares its memories.
 const (

@@ -10,9 +10,9 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -82,44 +82,6 @@ func (d *decoder) settings(raw map[string]any) {
 	}
 }
 
-// Path resolves a path of the settings file, relative to that file.
-func (s *Settings) Path(p string) string {
-	if p == "" || filepath.IsAbs(p) {
-		return p
-	}
-	return filepath.Join(filepath.Dir(s.File), p)
-}
-
-// Origin returns the table that sets a key of an agent's policy; "" if none does.
-func (s *Settings) Origin(agent, key string) string {
-	switch path := s.setAt(agent, "compaction."+key); {
-	case path == "":
-		return ""
-	case strings.HasPrefix(path, "defaults."):
-		return "[defaults.compaction]"
-	}
-	return fmt.Sprintf("[agents.%s.compaction]", agent)
-}
-
-// Line returns the line of the settings file that sets a key of an agent's policy, or of the agent;
-// 0 if none does.
-func (s *Settings) Line(agent, key string) int {
-	return s.set[cmp.Or(s.setAt(agent, "compaction."+key), s.setAt(agent, key))]
-}
-
-// setAt returns the path in the file that sets a key for an agent; "" if none does.
-func (s *Settings) setAt(agent, key string) string {
-	i := slices.IndexFunc(s.Agents, func(a Agent) bool { return a.ID == agent })
-	for _, path := range []string{agentPath(i) + "." + key, "defaults." + key} {
-		if s.set[path] > 0 {
-			return path
-		}
-	}
-	return ""
-}
-
-func agentPath(i int) string { return fmt.Sprintf("agents.%d", i) }
-
 // decoder decodes one file, and collects its problems.
 type decoder struct {
 	s        *Settings
@@ -143,11 +105,11 @@ var renamedKeys = map[string]string{"door": "connector", "earlier_segments": "ea
 func (d *decoder) table(into any, src map[string]any, path string) {
 	dst := reflect.ValueOf(into).Elem()
 	var known []string
-	fields := map[string]reflect.Value{}
+	fields := map[string]reflect.StructField{}
 	for _, f := range reflect.VisibleFields(dst.Type()) {
 		if key := f.Tag.Get("toml"); key != "" {
 			known = append(known, key)
-			fields[key] = dst.FieldByIndex(f.Index)
+			fields[key] = f
 		}
 	}
 	below := strings.TrimPrefix(path+".", ".")
@@ -161,7 +123,10 @@ func (d *decoder) table(into any, src map[string]any, path string) {
 	for _, key := range known {
 		if value, set := src[key]; set {
 			d.s.set[below+key] = d.line(below + key)
-			d.value(fields[key], value, below+key)
+			field, before := dst.FieldByIndex(fields[key].Index), len(d.problems)
+			if d.value(field, value, below+key); len(d.problems) == before {
+				d.within(fields[key].Tag, field, below+key)
+			}
 		}
 	}
 }
@@ -281,11 +246,30 @@ func (d *decoder) wrongType(path, want string, v any) {
 	d.problem(path, fmt.Sprintf("%s: must be %s", base(path), want))
 }
 
-// checkRange reports a value that is not from low to high.
-func checkRange[T cmp.Ordered](d *decoder, path string, v, low, high T) {
-	d.must(v >= low && v <= high, path, v, fmt.Sprintf("be from %v to %v", low, high))
+// within reports a value that is not in the range of its field, or none of its choices.
+func (d *decoder) within(tag reflect.StructTag, v reflect.Value, path string) {
+	if within := tag.Get("range"); within != "" {
+		within, zero := strings.CutPrefix(within, "0 or ")
+		low, high, _ := strings.Cut(within, " to ")
+		n := reflect.Indirect(v).Convert(reflect.TypeFor[float64]()).Float() // a NaN is in no range
+		ok := n >= amount(low) && n <= amount(high) || zero && n == 0
+		d.must(ok, path, reflect.Indirect(v).Interface(), "be from "+within)
+	}
+	if choices := strings.Fields(tag.Get("one")); len(choices) > 0 {
+		if choices[0] == "-" {
+			choices[0] = ""
+		}
+		known := slices.DeleteFunc(slices.Clone(choices), func(name string) bool { return name == "" })
+		want := fmt.Sprintf(`be one of "%s"%s`, strings.Join(known, `", "`), compactor.DidYouMean(v.String(), known))
+		d.must(slices.Contains(choices, v.String()), path, v.String(), want)
+	}
 }
 
-func (d *decoder) checkTime(path string, v compactor.Duration, low, high time.Duration) {
-	checkRange(d, path, v, compactor.Duration(low), compactor.Duration(high))
+// amount reads a bound of a range: a number, or a duration as nanoseconds.
+func amount(text string) float64 {
+	if duration, err := time.ParseDuration(text); err == nil {
+		return float64(duration)
+	}
+	n, _ := strconv.ParseFloat(text, 64)
+	return n
 }

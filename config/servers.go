@@ -16,15 +16,13 @@ import (
 // Provider is one of [[providers]]: a server in addition to [llm]'s.
 type Provider struct {
 	ID      string `toml:"id"`
-	Wire    string `toml:"wire"` // empty: "auto"
+	Wire    string `toml:"wire" one:"- auto chat responses messages"` // empty: "auto"
 	BaseURL string `toml:"base_url"`
 	APIKey  string `toml:"api_key"` // "file:PATH", "env:NAME", or the key itself; empty: for OpenAI and Anthropic the environment's, else none
 }
 
 // wireAuto means that the wire depends on the address and on what the server refuses.
 const wireAuto = "auto"
-
-var wires = []string{wireAuto, llm.WireChat, llm.WireResponses, llm.WireMessages}
 
 // The addresses of the two providers that the environment can select.
 const (

@@ -16,11 +16,9 @@ import (
 	"strings"
 	"time"
 
-	"cairn/channel"
 	"cairn/compactor"
 	"cairn/hooks"
 	"cairn/mcp"
-	"cairn/mcp/builtin"
 )
 
 // ToolServer is one of [[tools]].
@@ -28,14 +26,14 @@ type ToolServer struct {
 	ID              string             `toml:"id"`
 	Command         Command            `toml:"command"`
 	URL             string             `toml:"url"`
-	Builtin         string             `toml:"builtin"`
+	Builtin         string             `toml:"builtin" one:"- fetch files"`
 	Folder          string             `toml:"folder"`
 	Allow           []string           `toml:"allow"`
 	Env             map[string]string  `toml:"env"`     // values like an api_key: "file:PATH", "env:NAME", or the value itself
 	Headers         map[string]string  `toml:"headers"` // as Env
-	Timeout         compactor.Duration `toml:"timeout"`
-	MaxResultTokens int                `toml:"max_result_tokens"`
-	Approve         string             `toml:"approve"` // one of Approvals
+	Timeout         compactor.Duration `toml:"timeout" range:"1s to 10m"`
+	MaxResultTokens int                `toml:"max_result_tokens" range:"100 to 100000"`
+	Approve         string             `toml:"approve" one:"never first always"`
 }
 
 // Command is a program and its arguments: a list, or one string that is split at spaces. It is not
@@ -47,9 +45,6 @@ func (c *Command) UnmarshalText(text []byte) error {
 	*c = strings.Fields(string(text))
 	return nil
 }
-
-// Approvals are the values of approve: when people are asked before a tool is called.
-var Approvals = []string{channel.ApproveNever, channel.ApproveFirst, channel.ApproveAlways}
 
 // ToolServers returns the MCP servers, with the secrets that their settings refer to.
 func (s *Settings) ToolServers() ([]mcp.Server, error) {
@@ -137,9 +132,6 @@ func (d *decoder) checkToolServer(path string, t ToolServer) {
 	}
 	d.checkBuiltin(path, t)
 	d.checkURL(path+".url", t.URL, "https://example.com/mcp")
-	d.checkTime(path+".timeout", t.Timeout, time.Second, 10*time.Minute)
-	checkRange(d, path+".max_result_tokens", t.MaxResultTokens, 100, 100_000)
-	d.checkChoice(path+".approve", t.Approve, Approvals)
 	if len(t.Allow) == 0 {
 		d.warn(path+".allow", fmt.Sprintf("allow of tools %q is empty: no tool may be called", t.ID))
 	}
@@ -151,7 +143,6 @@ func (d *decoder) checkToolServer(path string, t ToolServer) {
 }
 
 func (d *decoder) checkBuiltin(path string, t ToolServer) {
-	d.checkChoiceIfSet(path+".builtin", t.Builtin, builtin.Names)
 	switch info, err := os.Stat(d.s.Path(t.Folder)); {
 	case t.Folder == "" && t.Builtin == "files":
 		d.problem(path+".builtin", `builtin = "files" needs a folder to read, e.g. folder = "docs"`)
@@ -215,7 +206,7 @@ type Hooks struct {
 	After   Command            `toml:"after_compaction"`
 	Memory  Command            `toml:"on_memory"`
 	Reply   Command            `toml:"on_reply"`
-	Timeout compactor.Duration `toml:"timeout"`
+	Timeout compactor.Duration `toml:"timeout" range:"1s to 1m"`
 	Secret  string             `toml:"secret"` // "file:PATH", "env:NAME", or the text itself
 }
 
@@ -234,7 +225,6 @@ func (s *Settings) HookSettings() (hooks.Settings, error) {
 }
 
 func (d *decoder) checkHooks() {
-	d.checkTime("hooks.timeout", d.s.Hooks.Timeout, time.Second, time.Minute)
 	for _, name := range hooks.Names {
 		target := d.s.Hooks.Calls()[name]
 		switch {
