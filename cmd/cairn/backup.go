@@ -95,11 +95,9 @@ func newPurge(a *app) *cobra.Command {
 		Long: `Permanently delete from transcript, search, summaries, memories and files.
 
 --user deletes a person's messages in all channels of their platform, and the memories that came
-from them or are about them; the affected summaries are made again from what remains. People are
-identified by the platform's id; a name works if only one person has it. --channel deletes
-everything in one channel, --server everything in all channels and threads of a server. A thread
-is a channel of its own: when its channel is deleted, it loses the summaries copied from there,
-but keeps its own messages.
+from them or are about them; the affected summaries are made again from what remains. --channel
+deletes everything in one channel, --server everything in all channels and threads of a server. A
+thread is a channel of its own: when its channel is deleted, it keeps its own messages.
 
 It shows what will be deleted and asks first; without a terminal, --yes is required. The bot must
 be stopped. Nothing is deleted on the platform, and nothing is read from there again.`,

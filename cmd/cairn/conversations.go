@@ -28,9 +28,8 @@ func newChannels(a *app) *cobra.Command {
 	return a.withJSON("one JSON object per line", &cobra.Command{
 		Use:   "channels [--json]",
 		Short: "List the conversations",
-		Long: `List the conversations, the one with the newest message first: the name for --channel, the
-number of messages, the time of the newest one, and the channel's name on Discord or Slack. It
-works while the bot runs.`,
+		Long: `List the conversations, the one with the newest message first: the name for --channel, and the
+channel's name on Discord or Slack. It works while the bot runs.`,
 		Example: `  cairn channels
   cairn channels --json | jq -r .channel`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -238,10 +237,9 @@ func newCompactions(a *app) *cobra.Command {
 	cmd := a.withJSON("one JSON object per line", &cobra.Command{
 		Use:   "compactions [--channel NAME] [--state STATE] [--since TIME] [--json]",
 		Short: "List compactions: when, why, what they replaced, and what that freed",
-		Long: `List compactions, newest last: when it was applied (or started, if it never was), its trigger,
-kind and state, the messages it replaces, the tokens used before and after (of a rollup: those of
-the summaries it replaced, and its own), how many seconds the summary took, and what made it.
---json prints more. It works while the bot runs.
+		Long: `List compactions, newest last, with the tokens used before and after (of a rollup: those of the
+summaries it replaced, and its own), and how many seconds the summary took. --json prints more. It
+works while the bot runs.
 
 Kinds: a leaf summarizes messages, a rollup summarizes summaries, a placeholder replaces
 messages that nobody has summarized yet. States: ` + strings.Join(store.CompactionStates[:4], ", ") + `,

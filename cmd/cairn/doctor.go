@@ -25,11 +25,9 @@ func newDoctor(a *app) *cobra.Command {
 		Short: "Check the settings, the data folder, the model and tool servers, and the tokens",
 		Long: `Check everything a running bot depends on: the settings; the data folder, including every page
 of the database; the MCP servers and their tools; and what the tokens of Discord and Slack may
-do. It sends the model of each agent a turn with tools, the same turn again to see the provider's
-cache at work, a picture, and a worker's request for a summary. It works while the bot runs.
-
-If the database is damaged, it says how to restore the newest backup. Exit code 1: something is
-wrong.`,
+do. It sends each model a turn with tools, the same turn again to see the provider's cache at
+work, a picture, and a request for a summary. It works while the bot runs. Exit code 1: something
+is wrong.`,
 		Example: `  cairn doctor
   cairn doctor --json | jq 'select(.ok | not)'`,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -40,8 +40,7 @@ Each line of a file is a JSON object, oldest first; unknown keys are ignored:
    "attachments":[{"kind":"image","caption":"a dog in the snow"}]}
 
 All files are checked first. Importing a file again is harmless: known messages are skipped,
-including deleted ones. Channels in which people have talked are refused, and so is the data
-folder of a running bot.`,
+including deleted ones. The bot must be stopped.`,
 		Example: `  cairn import --channel garden garden-2023.jsonl garden-2024.jsonl
   zcat garden.jsonl.gz | cairn import --channel garden -`,
 		Args: args(1, -1),

@@ -26,11 +26,8 @@ func newModels(a *app) *cobra.Command {
 		Use:   "models [--json]",
 		Short: "List the models that the configured servers offer",
 		Long: `List the models of all servers in the settings and the environment: the protocol (wire), the
-context window in tokens, and whether the model supports tools and pictures. Names that begin
-with the id of one of [[providers]] and "/" can be copied into the settings.
-
-The last column shows which agents use a model, for answers or summaries, and which model is
-chosen if the settings name none ("default"). If a cell is empty, the server does not say. Exit
+context window in tokens, whether the model supports tools and pictures, and which agents use it;
+"default" is chosen if the settings name none. If a cell is empty, the server does not say. Exit
 code 1: no server answered.`,
 		Example: `  cairn models
   cairn models --json | jq -r 'select(.tools == "yes") | .model'`,

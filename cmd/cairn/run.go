@@ -32,21 +32,18 @@ func newRun(a *app) *cobra.Command {
   Discord  DISCORD_TOKEN, or token under [discord]
   Slack    SLACK_BOT_TOKEN and SLACK_APP_TOKEN, or bot_token and app_token under [slack]
 
-The bot restores lost connections and reads the messages it missed. If only a person can fix a
-problem, e.g. a wrong token, that connector stops and standard error says why; the other one
-continues. When the last one stops, the command exits with 1.
+The bot restores lost connections and reads the messages it missed. A connector stops if only a
+person can fix its problem, e.g. a wrong token. When the last one stops, the exit code is 1.
 
-Edits of the settings file apply from the next turn on, without a restart; the log names the
-settings that need one. If an edit has a mistake or leaves the file empty, the log says so and
-the old settings stay. SIGHUP reloads the file and the key files that it names.
+Edits of the settings file apply from the next turn on; the log names settings that need a
+restart, and mistakes, which change nothing. SIGHUP rereads the file and the files it names.
 
-With --health, or health in the settings, it serves /healthz, /readyz and /metrics (for
-Prometheus) over HTTP. With --web, or listen under [web], it serves the dashboard and the HTTP
-API, even without a platform; that needs a token unless the address is loopback.
+--health, or health in the settings, serves /healthz, /readyz and /metrics (for Prometheus).
+--web, or listen under [web], serves the dashboard and the HTTP API, even without a platform; it
+needs a token unless the address is loopback.
 
-On SIGINT or SIGTERM the bot stops reading messages and finishes answers in progress, for at most
-30 seconds. A second signal stops it immediately. Either way nothing is lost: the next start
-continues.`,
+On SIGINT or SIGTERM the bot finishes answers in progress, for at most 30 seconds; a second
+signal stops it immediately. Either way nothing is lost: the next start continues.`,
 		Example: `  DISCORD_TOKEN=… cairn run
   cairn run --config /etc/cairn/config.toml --data /var/lib/cairn`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.run(cmd.Context()) },
@@ -152,24 +149,19 @@ func newChat(a *app) *cobra.Command {
 		Use:   "chat [--channel NAME] [--user NAME] [--json] [--web ADDRESS]",
 		Short: "Chat with the bot",
 		Long: `Chat with the bot in one of the terminal's channels. The conversation continues where it
-stopped.
+stopped. Edits of the settings file apply from the next turn on.
 
 At a terminal, / shows the commands; Enter takes the marked one. Alt-Enter starts a new line, the
-arrow keys and Ctrl-R search the history, Ctrl-C stops an answer, Ctrl-D quits.
+arrow keys and Ctrl-R search the history, Ctrl-C stops an answer, Ctrl-D or /quit quits. //word
+sends the text /word.
 
-Unknown commands are rejected. //word sends the text /word, and /quit quits.
-
-Through a pipe, each line is a message, which is answered before the next one is read. Answers
-go to standard output, everything else to standard error.
+Through a pipe, each line is a message, which is answered before the next one is read; answers go
+to standard output. At the end of the input, the bot finishes its work and exits with 0.
 
 With --json, each line of input is an object, of which only text is required:
   {"channel":"general","user":"Ada","text":"hello","id":"1","time":"2026-01-31T15:04:05Z","mention":true,"dm":false}
 Each line of output is an object of type accepted, reply, compaction, memory, usage, task,
-notice or error. Channels run in parallel. A message with a known id is not processed twice.
-
-Edits of the settings file apply from the next turn on.
-
-At the end of the input, the bot finishes its work and exits with 0.`,
+notice or error. Channels run in parallel. A message with a known id is not processed twice.`,
 		Example: `  cairn chat --channel garden --user Ada
   printf 'I prefer tea.\nWhat do I prefer?\n' | cairn chat
   echo '{"text":"hello","id":"42"}' | cairn chat --json`,

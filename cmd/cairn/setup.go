@@ -34,16 +34,12 @@ func newSetup(a *app) *cobra.Command {
 		Short: "Set up a model and a platform, and start the bot",
 		Long: `Ask for a model, a platform and its tokens, check each against its server, write config.toml
 and the secrets (each to a file that only you can read, in the folder secrets beside it), and
-start the bot.
+start the bot. Nothing is written until everything is checked. A config.toml that changes a
+setting is replaced only if you confirm, or with --force; the old one is kept beside it.
 
-Each question has a flag; setup asks only what no flag answers. If standard input is not a
-terminal, it asks nothing, and a missing answer is an error. Pass secrets as "file:PATH" or
-"env:NAME": other users of the machine can see arguments. Without a flag, setup uses the usual
-variables if they are set: OPENAI_API_KEY, ANTHROPIC_API_KEY, DISCORD_TOKEN, SLACK_BOT_TOKEN,
-SLACK_APP_TOKEN.
-
-Setup writes nothing until everything is checked. It replaces an existing config.toml that
-changes a setting only if you confirm, or with --force, and keeps the old one beside it.`,
+Setup asks what no flag answers, but only at a terminal. Pass secrets as "file:PATH" or
+"env:NAME": other users of the machine can see arguments. Without a flag, setup uses
+OPENAI_API_KEY, ANTHROPIC_API_KEY, DISCORD_TOKEN, SLACK_BOT_TOKEN and SLACK_APP_TOKEN.`,
 		Example: `  cairn setup
   cairn setup --model http://localhost:11434/v1 --model-name qwen3 --platform terminal
   DISCORD_TOKEN=… cairn setup --model openai --model-key env:KEY --platform discord --no-run`,

@@ -12,13 +12,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	g "maragu.dev/gomponents"
-	c "maragu.dev/gomponents/components"
-	h "maragu.dev/gomponents/html"
 
 	"cairn/channel"
 	"cairn/compactor"
-	"cairn/internal/chart"
 	"cairn/simulate"
 	"cairn/store"
 )
@@ -27,7 +23,7 @@ type simulation struct {
 	files        []string
 	channel, bot string
 	variants     []simulate.Variant
-	html, svg    string
+	svg          string
 }
 
 func newSimulate(a *app) *cobra.Command {
@@ -39,21 +35,18 @@ func newSimulate(a *app) *cobra.Command {
 many tokens would have stayed verbatim, and what the requests would have cost. The real engine
 runs in virtual time; it calls no model, changes nothing, and works while the bot runs.
 
-The conversation comes from the database, or from files of recorded messages in the format of
-"cairn import". In files, messages of --bot NAME are the bot's answers; without --bot there are
-no answers, and the files are simulated as an import.
+The conversation comes from the database, or from files in the format of "cairn import", in which
+the messages of --bot NAME are answers; without --bot there are none, as in an import. Questions
+in a file NAME.qa.jsonl beside NAME.jsonl are asked at the end (see docs/tuning.md).
 
-The current settings, or those of --config FILE, always come first. Each --vs starts a variant:
-the current settings, overridden by its --set. KEY is a setting of [defaults.compaction], or
-context_window.
+The current settings always come first. Each --vs starts a variant: the current settings,
+overridden by its --set. KEY is a setting of [defaults.compaction], or context_window.
 
 A span that was really summarized keeps its summary. Other summaries are extracts; with more than
-5000 messages, they are filler text as long as an extract. Money is what the requests would cost
-by the price list and the cache rules of the model's provider. If there is a file NAME.qa.jsonl
-beside NAME.jsonl, its questions are asked at the end (see docs/tuning.md).`,
+5000 messages, they are filler text as long as an extract.`,
 		Example: `  cairn simulate --channel garden --vs --set background_threshold=0.6
   cairn simulate talk.jsonl --bot Cairn --vs --set context_window=32000 --vs --set economy=true
-  cairn simulate --channel garden --vs --set stack_budget=0.1 --html compare.html
+  cairn simulate --channel garden --vs --set stack_budget=0.1 --svg compare.svg
   cairn simulate --channel garden --json | jq '.variants[0].levels'`,
 		Args: args(0, -1),
 		RunE: func(cmd *cobra.Command, files []string) error {
@@ -68,8 +61,7 @@ beside NAME.jsonl, its questions are asked at the end (see docs/tuning.md).`,
 	cmd.Flags().StringVar(&s.bot, "bot", "", "`NAME` of the bot in the files")
 	cmd.Flags().Func("set", "set `KEY=VALUE` in the variant of the last --vs, or in the first one", s.set)
 	cmd.Flags().BoolFunc("vs", "start a variant", s.begin)
-	cmd.Flags().StringVar(&s.html, "html", "", "write a page with charts and figures to `FILE`")
-	cmd.Flags().StringVar(&s.svg, "svg", "", "write the charts to `FILE`")
+	cmd.Flags().StringVar(&s.svg, "svg", "", "write charts of the tokens over the messages to `FILE`")
 	return cmd
 }
 
@@ -181,73 +173,22 @@ func (a *app) runSimulation(ctx context.Context, s simulation, rec simulate.Reco
 	if err != nil {
 		return err
 	}
-	shown := simulated{report}
 	if s.svg != "" {
-		err = os.WriteFile(s.svg, []byte(report.Chart().File()), 0o600)
+		if err := os.WriteFile(s.svg, []byte(report.Chart().File()), 0o600); err != nil {
+			return err
+		}
 	}
-	if s.html != "" && err == nil {
-		var page strings.Builder
-		_ = shown.page().Render(&page) // writing to a Builder never fails
-		err = os.WriteFile(s.html, []byte(page.String()), 0o600)
-	}
-	if err != nil {
-		return err
-	}
-	return a.show(a.out, shown)
+	return a.show(a.out, simulated{report})
 }
 
-// simulated is a report with one column for each variant, and a small chart of each.
+// simulated is a report with one column for each variant.
 type simulated struct{ simulate.Report }
 
 func (s simulated) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\n\n", s.Name, counted(s.Messages, "message", "messages"))
-	b.WriteString(table(s.Rows()).aligned("lr"))
+	text := fmt.Sprintf("%s: %s\n\n%s", s.Name, counted(s.Messages, "message", "messages"), table(s.Rows()).aligned("lr"))
 	if s.Happened > 0 {
-		fmt.Fprintf(&b, "\n%s: same trigger, kind and messages.\n", s.reproduced())
+		text += fmt.Sprintf("\nOf %s that really happened, the settings in force reproduce %d: same trigger, kind and messages.",
+			counted(s.Happened, "compaction", "compactions"), s.Equal)
 	}
-	b.WriteString("\nused tokens over messages, up to the window:\n")
-	var charts table
-	for _, v := range s.Variants {
-		charts = append(charts, []string{"  " + v.Name, sparkline(v, 60)})
-	}
-	b.WriteString(charts.aligned("l"))
-	return strings.TrimRight(b.String(), "\n")
-}
-
-func (s simulated) reproduced() string {
-	return fmt.Sprintf("Of %s that really happened, the settings in force reproduce %d", counted(s.Happened, "compaction", "compactions"), s.Equal)
-}
-
-const simulationCSS = `:root { color-scheme: light dark; }
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
-.figures { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: 0.2rem 0.9rem 0.2rem 0; text-align: right; border-bottom: 1px solid #8884; }
-th[scope=row] { text-align: left; font-weight: normal; white-space: pre; }
-`
-
-// page returns a self-contained page without scripts.
-func (s simulated) page() g.Node {
-	rows, about := s.Rows(), counted(s.Messages, "message", "messages")+", simulated without a model."
-	if s.Happened > 0 {
-		about += " " + s.reproduced() + "."
-	}
-	head := func(name string) g.Node { return h.Th(h.Scope("col"), g.Text(name)) }
-	cell := func(value string) g.Node { return h.Td(g.Text(value)) }
-	return c.HTML5(c.HTML5Props{
-		Title: s.Name + ": settings compared", Language: "en",
-		Head: []g.Node{h.StyleEl(g.Raw(simulationCSS + chart.CSS))},
-		Body: []g.Node{
-			h.H1(g.Text(s.Name)),
-			h.P(g.Text(about)),
-			g.Raw(s.Chart().SVG()), // the chart escapes its input
-			h.Div(h.Class("figures"), h.Table(
-				h.THead(h.Tr(g.Map(rows[0], head))),
-				h.TBody(g.Map(rows[1:], func(row []string) g.Node {
-					return h.Tr(h.Th(h.Scope("row"), g.Text(row[0])), g.Map(row[1:], cell))
-				})),
-			)),
-		},
-	})
+	return strings.TrimRight(text, "\n")
 }
