@@ -14,17 +14,17 @@ import (
 
 // Discord is [discord].
 type Discord struct {
-	Token          string `toml:"token"`    // "file:PATH" only; empty: DISCORD_TOKEN
-	APIBase        string `toml:"api_base"` // empty: Discord itself
+	Token          string `toml:"token"`                                   // "file:PATH" only; empty: DISCORD_TOKEN
+	APIBase        string `toml:"api_base" server:"http://localhost:8080"` // empty: Discord itself
 	MessageContent bool   `toml:"message_content"`
 	channel.Access
 }
 
 // Slack is [slack].
 type Slack struct {
-	BotToken string `toml:"bot_token"` // "file:PATH" only; empty: SLACK_BOT_TOKEN
-	AppToken string `toml:"app_token"` // "file:PATH" only; empty: SLACK_APP_TOKEN
-	APIBase  string `toml:"api_base"`  // empty: Slack itself
+	BotToken string `toml:"bot_token"`                                    // "file:PATH" only; empty: SLACK_BOT_TOKEN
+	AppToken string `toml:"app_token"`                                    // "file:PATH" only; empty: SLACK_APP_TOKEN
+	APIBase  string `toml:"api_base" server:"http://localhost:8080/api/"` // empty: Slack itself
 	Working  string `toml:"working" one:"status reaction placeholder off"`
 	ReplyIn  string `toml:"reply_in" one:"auto thread channel"`
 	channel.Access
@@ -55,13 +55,11 @@ func defaultRestricted() []string {
 
 // Unrestricted returns the commands that are restricted by default but not in the settings: either
 // on purpose, or because they are newer than the list.
-func (s *Settings) Unrestricted() []string {
+func Unrestricted(s *Settings) []string {
 	return slices.DeleteFunc(defaultRestricted(), func(name string) bool { return slices.Contains(s.Restricted, name) })
 }
 
 func (d *decoder) checkConnectors() {
-	d.checkServer("discord.api_base", d.s.Discord.APIBase, "http://localhost:8080")
-	d.checkServer("slack.api_base", d.s.Slack.APIBase, "http://localhost:8080/api/")
 	d.checkSecret("discord.token", d.s.Discord.Token, discordTokenVariable)
 	d.checkSecret("slack.bot_token", d.s.Slack.BotToken, slackBotVariable)
 	d.checkSecret("slack.app_token", d.s.Slack.AppToken, slackAppVariable)
@@ -108,7 +106,7 @@ type Binding struct {
 	Agent     string          `toml:"agent"`
 	Respond   channel.Respond `toml:"respond" one:"- mention all never"`
 	Tools     []string        `toml:"tools"` // ids of [[tools]], in addition to the agent's
-	Language  string          `toml:"language"`
+	Language  string          `toml:"language" one:"- auto en de es fr pt ja zh"`
 }
 
 // matches reports whether the binding applies to the conversation.
@@ -147,8 +145,7 @@ func (s *Settings) respondIn(conversation string) channel.Respond {
 // LanguageIn returns the language of the prompts in a conversation, one of channel.Languages: from
 // the first binding that sets one, else from its agent, else from the settings.
 func LanguageIn(s *Settings, conversation string) string {
-	id := s.AgentFor(conversation)
-	agent := s.Agents[slices.IndexFunc(s.Agents, func(a Agent) bool { return a.ID == id })]
+	agent := s.Agents[s.agent(s.AgentFor(conversation))]
 	return cmp.Or(bound(s, conversation, func(b Binding) string { return b.Language }), agent.Language, s.Language)
 }
 
@@ -156,7 +153,6 @@ func (d *decoder) checkBinding(path string, b Binding) {
 	if b.Agent == "" && b.Respond == "" && len(b.Tools) == 0 && b.Language == "" {
 		d.problem(path+".agent", "sets nothing: set agent, respond, tools or language")
 	}
-	d.checkLanguage(path+".language", cmp.Or(b.Language, channel.DefaultLanguage))
 	var agents []string
 	for _, a := range d.s.Agents {
 		agents = append(agents, a.ID)

@@ -36,9 +36,9 @@ allow = [
 	check.That(t, rules.Restricted != nil && len(rules.Restricted) == 0, "an empty list restricts %#v", rules.Restricted)
 	check.EqualAll(t, "changed", s.Changed(), []string{"discord.message_content", "discord.owners", "respond", "restricted", "slack.allow"})
 	older := check.Must(Parse("f", []byte("restricted = [\"compact\", \"forget\", \"new\", \"pause\", \"resume\", \"undo\"]\n")))(t)
-	check.EqualAll(t, "newer commands that are open to all", older.Unrestricted(), []string{"pin", "settings", "unpin"})
+	check.EqualAll(t, "newer commands that are open to all", Unrestricted(&older), []string{"pin", "settings", "unpin"})
 	defaults := Default()
-	check.Len(t, "commands by default", defaults.Unrestricted(), 0)
+	check.Len(t, "commands by default", Unrestricted(&defaults), 0)
 	for _, c := range channel.Commands {
 		check.Equal(t, fmt.Sprintf("%s differs from its declaration", c.Name), slices.Contains(defaults.Rules().Restricted, c.Name), c.Restricted)
 	}
@@ -128,6 +128,9 @@ func TestChoices(t *testing.T) {
 	check.EqualAll(t, "respond of a binding", choices(Binding{}, "Respond"), responds)
 	for _, table := range []any{LLM{}, Provider{}, Agent{}} {
 		check.EqualAll(t, "wire", choices(table, "Wire"), wires)
+	}
+	for _, table := range []any{Settings{}, Agent{}, Binding{}} {
+		check.EqualAll(t, "language", choices(table, "Language"), channel.Languages)
 	}
 	check.EqualAll(t, "share_memories", choices(Settings{}, "ShareMemories"), []string{ShareChannel, ShareServer})
 	check.EqualAll(t, "working", choices(Slack{}, "Working"), slack.Workings)

@@ -23,7 +23,6 @@ func (d *decoder) check() {
 	d.must(err == nil && d.s.TimeZone != "", "time_zone", d.s.TimeZone, `be a place such as "Europe/Berlin", "UTC", or "Local" for the machine's own zone`)
 	d.checkPrices()
 	d.must(d.s.DataDir != "", "data_dir", d.s.DataDir, "name a folder")
-	d.checkLanguage("language", d.s.Language)
 	d.checkNames("restricted", "command", d.s.Restricted, commandNames(func(channel.Command) bool { return true }))
 	if err := CheckHealth(d.s.Health); err != nil {
 		d.problem("health", err.Error())
@@ -50,7 +49,6 @@ func (d *decoder) checkAgents() {
 			d.warn(path+".id", fmt.Sprintf("id = %q: people must write the capitals too, as @%[1]s; use lower case", agent.ID))
 		}
 		d.checkAgentModel(path, agent)
-		d.checkLanguage(path+".language", cmp.Or(agent.Language, channel.DefaultLanguage))
 		d.checkWindow(path+".context_window", agent)
 		d.checkPolicy(path+".compaction", agent.Compaction, inherited)
 	}
@@ -78,14 +76,6 @@ func unaddressable(r rune) bool {
 	return !unicode.In(r, unicode.L, unicode.M, unicode.N) && !strings.ContainsRune("-_.", r)
 }
 
-// checkLanguage reports a language that there are no prompts in.
-func (d *decoder) checkLanguage(path, code string) {
-	if !slices.Contains(channel.Languages, code) {
-		d.problem(path, fmt.Sprintf(`language = %q: the prompts and the bot's own sentences exist in "%s"; answers are in the language of the question anyway`,
-			code, strings.Join(channel.Languages, `", "`)))
-	}
-}
-
 // checkWindow reports a window that has no room for a message.
 func (d *decoder) checkWindow(path string, a Agent) {
 	frame := channel.Agent{Instructions: a.Instructions, Language: cmp.Or(a.Language, d.s.Language), Spawn: a.Spawn}.Frame()
@@ -94,7 +84,6 @@ func (d *decoder) checkWindow(path string, a Agent) {
 }
 
 func (d *decoder) checkAgentModel(path string, agent Agent) {
-	d.checkServer(path+".base_url", agent.BaseURL, "http://localhost:11434/v1")
 	if err := compactor.CheckReasoning("reasoning", agent.Reasoning); err != nil {
 		d.problem(path+".reasoning", err.Error())
 	}
@@ -208,7 +197,6 @@ func checkAddress(key, address string) (host string, err error) {
 var providerID = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
 func (d *decoder) checkModels() {
-	d.checkServer("llm.base_url", d.s.LLM.BaseURL, "http://localhost:11434/v1")
 	d.checkKey("llm.api_key", d.s.LLM.APIKey, OpenAI.Key)
 	ids := map[string]bool{}
 	for i, p := range d.s.Providers {
@@ -217,7 +205,6 @@ func (d *decoder) checkModels() {
 		if p.BaseURL == "" {
 			d.problem(path+".base_url", fmt.Sprintf("base_url: is missing; as %q, %q or %q", OpenAIURL, AnthropicURL, "http://localhost:11434/v1"))
 		}
-		d.checkServer(path+".base_url", p.BaseURL, "http://localhost:11434/v1")
 		d.checkKey(path+".api_key", p.APIKey, "")
 	}
 	d.checkModel("llm.model", d.s.LLM.Model, d.s.LLM.BaseURL)
@@ -249,7 +236,7 @@ func (d *decoder) checkModel(path string, model, baseURL string) {
 
 // checkKey reports a key that cannot be read, and warns about a key in plain text.
 func (d *decoder) checkKey(path, setting, variable string) {
-	_, plain, err := d.s.resolve(setting)
+	_, plain, err := d.s.Resolve(setting)
 	switch {
 	case err != nil:
 		d.problem(path, fmt.Sprintf("%s: %v", base(path), err))

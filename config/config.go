@@ -35,7 +35,8 @@ import (
 const DefaultFile = "config.toml"
 
 // Settings are the settings of a file, with defaults for what it leaves out. config.toml describes each. The
-// tags say what decoder.within checks: range, and one, the values of a text; "-" among them: it may be empty.
+// tags say what decoder.within checks: range; one, the values of a text, "-" among them if it may be empty;
+// server, an address, as in the example.
 type Settings struct {
 	DataDir          string             `toml:"data_dir"` // in the file: relative to the file
 	CatchUp          compactor.Duration `toml:"catch_up" range:"1s to 168h"`
@@ -47,7 +48,7 @@ type Settings struct {
 	BudgetPerDay     float64            `toml:"budget_per_day" range:"0 to 1000000000"` // 0: no budget
 	BudgetPerMonth   float64            `toml:"budget_per_month" range:"0 to 1000000000"`
 	AttachmentTokens int                `toml:"attachment_tokens" range:"0 to 100000"`
-	Language         string             `toml:"language"` // one of channel.Languages
+	Language         string             `toml:"language" one:"auto en de es fr pt ja zh"`
 	Pictures         bool               `toml:"pictures"`
 	RecallTokens     int                `toml:"recall_tokens" range:"0 to 20000"`
 	Restricted       []string           `toml:"restricted"`
@@ -93,7 +94,7 @@ type Web struct {
 // Settings.Target.
 type LLM struct {
 	Wire    string `toml:"wire" one:"- auto chat responses messages"`
-	BaseURL string `toml:"base_url"`
+	BaseURL string `toml:"base_url" server:"http://localhost:11434/v1"`
 	Model   string `toml:"model"`   // with a provider: "provider/model"
 	APIKey  string `toml:"api_key"` // "file:PATH", "env:NAME", or the key itself, which causes a warning
 }
@@ -108,11 +109,11 @@ type Defaults struct {
 type Agent struct {
 	ID              string             `toml:"id"`
 	Model           string             `toml:"model"`
-	BaseURL         string             `toml:"base_url"`
+	BaseURL         string             `toml:"base_url" server:"http://localhost:11434/v1"`
 	Wire            string             `toml:"wire" one:"- auto chat responses messages"`
 	Reasoning       string             `toml:"reasoning"` // one of llm.ReasoningEfforts; empty: the server's default
 	Instructions    string             `toml:"instructions"`
-	Language        string             `toml:"language"`
+	Language        string             `toml:"language" one:"- auto en de es fr pt ja zh"`
 	ContextWindow   int                `toml:"context_window" range:"0 or 1000 to 100000000"` // tokens; 0: discovered
 	MaxOutputTokens int                `toml:"max_output_tokens" range:"16 to 10000000"`
 	Tools           []string           `toml:"tools"`                         // ids of [[tools]]
@@ -186,13 +187,17 @@ func (s *Settings) Line(agent, key string) int {
 
 // setAt returns the path in the file that sets a key for an agent; "" if none does.
 func (s *Settings) setAt(agent, key string) string {
-	i := slices.IndexFunc(s.Agents, func(a Agent) bool { return a.ID == agent })
-	for _, path := range []string{agentPath(i) + "." + key, "defaults." + key} {
+	for _, path := range []string{agentPath(s.agent(agent)) + "." + key, "defaults." + key} {
 		if s.set[path] > 0 {
 			return path
 		}
 	}
 	return ""
+}
+
+// agent returns the index of an agent; -1 if there is none.
+func (s *Settings) agent(id string) int {
+	return slices.IndexFunc(s.Agents, func(a Agent) bool { return a.ID == id })
 }
 
 func agentPath(i int) string { return fmt.Sprintf("agents.%d", i) }

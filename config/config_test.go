@@ -141,7 +141,7 @@ func TestSettingsFiles(t *testing.T) {
 	}
 	s = check.Must(Load(file))(t) // paths are relative to it
 	check.Len(t, "warnings of keys that are not in the file", s.Warnings, 0)
-	key, plain, err := s.resolve(s.LLM.APIKey)
+	key, plain, err := s.Resolve(s.LLM.APIKey)
 	check.That(t, key == "sk-1" && !plain && err == nil, "got key %q, %v", key, err)
 	t.Setenv(discordTokenVariable, "of the environment")
 	check.Equal(t, "token", check.Must(s.DiscordToken())(t), "hush")

@@ -255,6 +255,9 @@ func (d *decoder) within(tag reflect.StructTag, v reflect.Value, path string) {
 		ok := n >= amount(low) && n <= amount(high) || zero && n == 0
 		d.must(ok, path, reflect.Indirect(v).Interface(), "be from "+within)
 	}
+	if example := tag.Get("server"); example != "" {
+		d.checkServer(path, v.String(), example)
+	}
 	if choices := strings.Fields(tag.Get("one")); len(choices) > 0 {
 		if choices[0] == "-" {
 			choices[0] = ""

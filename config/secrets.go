@@ -25,7 +25,7 @@ const (
 // secret returns a token: the content of the file that setting, "file:PATH", names, or else of the
 // environment variable; "" if there is neither.
 func (s *Settings) secret(setting, variable string) (string, error) {
-	text, plain, err := s.resolve(setting)
+	text, plain, err := s.Resolve(setting)
 	if plain || strings.HasPrefix(setting, "env:") {
 		return "", fmt.Errorf(`must be "file:PATH", a file that holds nothing else; or leave it out and set %s`, variable)
 	}
@@ -38,15 +38,9 @@ func (s *Settings) secret(setting, variable string) (string, error) {
 // variableName is the form of an environment variable's name.
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// Secret returns the secret that "file:PATH", relative to the working folder, or "env:NAME" refers to;
-// plain is true if it is neither.
-func Secret(reference string) (secret string, plain bool, err error) {
-	return new(Settings).resolve(reference)
-}
-
-// resolve returns the secret that a setting refers to: "file:PATH", "env:NAME", or the secret itself,
+// Resolve returns the secret that a setting refers to: "file:PATH", "env:NAME", or the secret itself,
 // then plain is true; "" if it is empty. Errors never show a value that may be a secret.
-func (s *Settings) resolve(setting string) (secret string, plain bool, err error) {
+func (s *Settings) Resolve(setting string) (secret string, plain bool, err error) {
 	kind, name, _ := strings.Cut(setting, ":")
 	switch kind {
 	case "file":
@@ -116,7 +110,7 @@ func (s *Settings) Secrets() (all []string) {
 		for _, text := range texts {
 			plain := base(key) == "api_key" || key == "hooks.secret" || strings.HasPrefix(key, "tools.") && strings.Contains(key, ".headers.")
 			if plain || strings.HasPrefix(text, "file:") || strings.HasPrefix(text, "env:") {
-				secret, _, _ := s.resolve(text) // the error is reported where the secret is used
+				secret, _, _ := s.Resolve(text) // the error is reported where the secret is used
 				all = append(all, secret)
 			}
 			if u, err := url.Parse(text); err == nil && u.User != nil {

@@ -17,7 +17,7 @@ import (
 type Provider struct {
 	ID      string `toml:"id"`
 	Wire    string `toml:"wire" one:"- auto chat responses messages"` // empty: "auto"
-	BaseURL string `toml:"base_url"`
+	BaseURL string `toml:"base_url" server:"http://localhost:11434/v1"`
 	APIKey  string `toml:"api_key"` // "file:PATH", "env:NAME", or the key itself; empty: for OpenAI and Anthropic the environment's, else none
 }
 
@@ -107,7 +107,7 @@ func (s *Settings) providerOf(model string) (p Provider, name string, found bool
 // provider returns the server of one of [[providers]], with the agent's wire if it is set.
 func (s *Settings) provider(p Provider, wire string) (Server, error) {
 	at := Server{Provider: p.ID, BaseURL: p.BaseURL, Wire: wireFor(p.BaseURL, cmp.Or(wire, p.Wire)), KeyName: fmt.Sprintf("api_key of provider %q", p.ID)}
-	key, _, err := s.resolve(p.APIKey)
+	key, _, err := s.Resolve(p.APIKey)
 	if at.Key = key; p.APIKey != "" || err != nil {
 		return at, err
 	}
@@ -123,7 +123,7 @@ func (s *Settings) provider(p Provider, wire string) (Server, error) {
 // false if neither has an address or a key.
 func (s *Settings) server(baseURL, wire string) (at Server, ok bool, err error) {
 	wire = wireFor(baseURL, wire)
-	key, _, err := s.resolve(s.LLM.APIKey)
+	key, _, err := s.Resolve(s.LLM.APIKey)
 	v, usual := OpenAI, OpenAIURL
 	if s.anthropic(baseURL, wire, key) {
 		v, usual = Anthropic, AnthropicURL

@@ -67,7 +67,7 @@ func (s *Settings) ToolServers() ([]mcp.Server, error) {
 func (s *Settings) resolveSecrets(key string, values map[string]string) (map[string]string, error) {
 	made := make(map[string]string, len(values))
 	for name, setting := range values {
-		value, _, err := s.resolve(setting)
+		value, _, err := s.Resolve(setting)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %s: %w", key, name, err)
 		}
@@ -91,10 +91,8 @@ func (s *Settings) ToolsFor(agent, conversation string) (ids []string) {
 
 // ToolsOf returns the ids of the servers whose tools an agent has everywhere, and in tasks.
 func (s *Settings) ToolsOf(agent string) []string {
-	for _, a := range s.Agents {
-		if a.ID == agent {
-			return a.Tools
-		}
+	if i := s.agent(agent); i >= 0 {
+		return s.Agents[i].Tools
 	}
 	return nil
 }
@@ -217,7 +215,7 @@ func (h Hooks) Calls() map[string][]string {
 
 // HookSettings returns the hooks to call, and the secret.
 func (s *Settings) HookSettings() (hooks.Settings, error) {
-	secret, _, err := s.resolve(s.Hooks.Secret)
+	secret, _, err := s.Resolve(s.Hooks.Secret)
 	if err != nil {
 		return hooks.Settings{}, fmt.Errorf("hooks: secret: %w", err)
 	}
@@ -241,7 +239,7 @@ func (d *decoder) checkHooks() {
 			}
 		}
 	}
-	if _, _, err := d.s.resolve(d.s.Hooks.Secret); err != nil {
+	if _, _, err := d.s.Resolve(d.s.Hooks.Secret); err != nil {
 		d.problem("hooks.secret", fmt.Sprintf("secret: %v", err))
 	}
 }

@@ -45,7 +45,7 @@ type bot struct {
 	tools        *mcp.Host
 	connectStart time.Time // when connecting to the tool servers started
 	hooks        *hooks.Hooks
-	check        func()          // checks that the models answer, see checkModels; nil: no check
+	say          func(line string) // prints a line for the person at the terminal; nil: it goes to the log
 	ctx          context.Context // of the background tasks
 	cancel       context.CancelFunc
 	tasks        sync.WaitGroup

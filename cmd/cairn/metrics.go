@@ -89,25 +89,22 @@ func (m *metrics) begin() {
 	}
 	for _, class := range channel.FailureClasses() {
 		m.turnErrors.WithLabelValues(class)
-		m.errors.WithLabelValues(store.ForTurn, class)
-		m.errors.WithLabelValues(store.ForSummary, class)
 	}
-	for _, tool := range append(channel.ToolNames(), "unknown") {
-		m.tools.WithLabelValues(tool, "ok")
-		m.tools.WithLabelValues(tool, "error")
-	}
-	for _, state := range compactor.EventStates {
-		for _, trigger := range compactor.Triggers {
-			m.compactions.WithLabelValues(string(state), string(trigger))
-		}
-	}
-	for _, name := range hooks.Names {
-		for _, outcome := range hooks.Outcomes {
-			m.hooks.WithLabelValues(name, outcome)
-		}
-	}
+	create(m.errors, []string{store.ForTurn, store.ForSummary}, channel.FailureClasses())
+	create(m.tools, append(channel.ToolNames(), "unknown"), []string{"ok", "error"})
+	create(m.compactions, compactor.EventStates, compactor.Triggers)
+	create(m.hooks, hooks.Names, hooks.Outcomes)
 	m.summaryTime.WithLabelValues(string(compactor.ByWorker))
 	m.summaryTime.WithLabelValues(string(compactor.ByExtractive))
+}
+
+// create makes the series of all pairs of label values.
+func create[A, B ~string](v *prometheus.CounterVec, first []A, second []B) {
+	for _, a := range first {
+		for _, b := range second {
+			v.WithLabelValues(string(a), string(b))
+		}
+	}
 }
 
 // expect creates the series of an agent's models before their first request.

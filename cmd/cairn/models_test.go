@@ -108,9 +108,10 @@ func TestStartCheckSaysOnceWhatIsWrong(t *testing.T) {
 			}
 			var said []string
 			b.current.Store(&runtimeConfig{settings: s, agents: agents})
-			b.checkModels(func(line string) { said = append(said, line) })
+			b.say = func(line string) { said = append(said, line) }
+			b.checkModels()
 			b.tasks.Wait()
-			b.check() // as after an edit
+			b.checkModels() // as after an edit
 			b.tasks.Wait()
 			check.Len(t, "lines", said, c.lines)
 			check.Equal(t, "what is wrong", strings.Count(fmt.Sprint(said), "does not answer"), c.lines)

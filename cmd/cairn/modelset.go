@@ -38,12 +38,20 @@ func newModelSet(log *slog.Logger) *modelSet {
 	return &modelSet{log: log, notebook: new(llm.Notebook), cache: map[modelKey]*located{}}
 }
 
-// agent builds an agent. Without a server its model is the offline one, which has no worker. The
-// caller sets the policy.
+// agent builds an agent. Without a server its model is the offline one, which has no worker.
 func (m *modelSet) agent(s *config.Settings, chosen config.Agent) (channel.Agent, error) {
 	agent := channel.Agent{
 		ID: chosen.ID, Instructions: chosen.Instructions, Language: cmp.Or(chosen.Language, s.Language), MaxOutput: chosen.MaxOutputTokens,
 		Recall: s.RecallTokens, Reasoning: chosen.Reasoning, Spawn: chosen.Spawn, TaskCalls: chosen.TaskCalls, TaskTime: time.Duration(chosen.TaskTime),
+		Policy: func() compactor.Policy { return chosen.Compaction },
+		Origin: func(key string) string { return s.Origin(chosen.ID, key) },
+	}
+	if file := chosen.Compaction.PromptFile; file != "" {
+		prompt, err := config.ReadPrompt(s.Path(file))
+		if err != nil {
+			return agent, usage(fmt.Errorf("prompt_file: %w", err))
+		}
+		agent.WorkerPrompt = func() string { return prompt }
 	}
 	t, ok, err := s.Target(chosen)
 	if err != nil {
@@ -85,15 +93,6 @@ func (m *modelSet) agents(s *config.Settings) (map[string]channel.Agent, error) 
 		if err != nil {
 			return nil, err
 		}
-		prompt := ""
-		if file := chosen.Compaction.PromptFile; file != "" {
-			if prompt, err = config.ReadPrompt(s.Path(file)); err != nil {
-				return nil, usage(fmt.Errorf("prompt_file: %w", err))
-			}
-		}
-		agent.Policy = func() compactor.Policy { return chosen.Compaction }
-		agent.Origin = func(key string) string { return s.Origin(chosen.ID, key) }
-		agent.WorkerPrompt = func() string { return prompt }
 		built[chosen.ID] = agent
 	}
 	return built, nil

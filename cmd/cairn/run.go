@@ -78,9 +78,9 @@ func (a *app) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer health.close()
-	bot.checkModels(nil)
+	bot.checkModels()
 	bot.watchSettings(true)
-	if missing := a.settings.Unrestricted(); len(missing) > 0 {
+	if missing := config.Unrestricted(&a.settings); len(missing) > 0 {
 		log.Warn("commands_unrestricted", "hint", "add them to restricted", "commands", missing)
 	}
 	for id, agent := range bot.current.Load().agents {
@@ -205,11 +205,10 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, bot.close()) }()
-	var say func(line string) // nil: to the log
 	if isTerminal(a.err) {
-		say = func(line string) { fmt.Fprintln(connector.Notes(), terminal.Printable(a.secrets.mask(line))) }
+		bot.say = func(line string) { fmt.Fprintln(connector.Notes(), terminal.Printable(a.secrets.mask(line))) }
 	}
-	bot.checkModels(say)
+	bot.checkModels()
 	bot.watchSettings(!isTerminal(a.in)) // closing a terminal sends SIGHUP, which must end the program
 	bot.runUpkeep()
 	if a.webSide != nil {

@@ -147,7 +147,7 @@ func (s *setup) secret(ctx context.Context, from source, prompt string) (value s
 	switch {
 	case from.given != "" && !s.again:
 		var plain bool
-		if value, plain, err = config.Secret(from.given); plain {
+		if value, plain, err = new(config.Settings).Resolve(from.given); plain {
 			err = errors.New(`pass a secret as "file:PATH" or "env:NAME": the list of processes shows arguments`)
 		}
 		if err != nil {

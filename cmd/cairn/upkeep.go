@@ -86,9 +86,7 @@ func (b *bot) apply(s config.Settings) error {
 	}
 	b.warn(&next.settings)
 	b.checkWindows()
-	if b.check != nil {
-		b.check()
-	}
+	b.checkModels()
 	return nil
 }
 
@@ -112,14 +110,10 @@ func (b *bot) checkWindows() {
 const checkDelay = time.Second
 
 // checkModels sends each model one short request in the background, except those that have already
-// served one. An edit of the settings repeats the check for models that it adds. say prints a line for
-// the person at the terminal; without it, problems go to the log.
-func (b *bot) checkModels(say func(line string)) {
-	b.check = func() { b.tasks.Go(func() { b.checkOnce(say) }) }
-	b.check()
-}
+// served one. An edit of the settings repeats the check for models that it adds.
+func (b *bot) checkModels() { b.tasks.Go(b.checkOnce) }
 
-func (b *bot) checkOnce(say func(line string)) {
+func (b *bot) checkOnce() {
 	select {
 	case <-time.After(checkDelay):
 	case <-b.ctx.Done():
@@ -131,30 +125,26 @@ func (b *bot) checkOnce(say func(line string)) {
 		for _, model := range []llm.Model{agent.Model, agent.Worker} {
 			if m, remote := model.(*located); remote && !m.checked.Swap(true) {
 				agent.Model = m
-				b.checkModel(agent, m, say)
+				b.checkModel(agent, m)
 			}
 		}
 	}
 }
 
 // checkModel sends m the request that a turn of agent would send, unless it has served one.
-func (b *bot) checkModel(agent channel.Agent, m *located, say func(line string)) {
+func (b *bot) checkModel(agent channel.Agent, m *located) {
 	var err error
 	if !m.used.Load() {
 		_, err = agent.Probe(b.ctx, false)
 	}
 	switch {
 	case b.ctx.Err() != nil:
-	case err != nil && say != nil:
-		line := fmt.Sprintf("%s at %s does not answer: %v", m.Name(), m.where.Address, err)
-		if remedy, ok := llm.RemedyOf(err); ok {
-			line += "; " + remedy.Operator
-		}
-		say(line)
+	case err != nil && b.say != nil:
+		b.say(explained(m.Name()+" does not answer", err).Error())
 	case err != nil:
 		b.log.Warn("model_check_failed", llm.LogAttrs(err)...)
-	case say != nil && m.unnamed:
-		say(fmt.Sprintf("Using %s, chosen from the models at %s; set model to use another (`cairn models` lists them)", m.Name(), m.where.Address))
+	case b.say != nil && m.unnamed:
+		b.say(fmt.Sprintf("Using %s, chosen from the models at %s; set model to use another (`cairn models` lists them)", m.Name(), m.where.Address))
 	}
 }
 
