@@ -121,8 +121,7 @@ func (b Binding) matches(conversation string) bool {
 		(b.Direct == nil || *b.Direct == p.Direct())
 }
 
-// bound returns what the first binding that applies to the conversation and sets it says; "" if none
-// does.
+// bound returns what the first binding says that applies to the conversation and sets it; "" if none does.
 func bound[T ~string](s *Settings, conversation string, of func(Binding) T) T {
 	for _, b := range s.Bindings {
 		if value := of(b); value != "" && b.matches(conversation) {
@@ -168,7 +167,7 @@ func (d *decoder) checkBinding(path string, b Binding) {
 		case b.Connector != "":
 			d.checkID(path+"."+key, b.Connector, id)
 		case !idForms["discord"].MatchString(id) && !idForms["slack"].MatchString(id):
-			d.problem(path+"."+key, fmt.Sprintf(`%s: %q must be an id of Discord or Slack; for a channel of the terminal, also set connector = "terminal"`, key, id))
+			d.problem(path+"."+key, fmt.Sprintf(`%s: %q must be an id of Discord or Slack; for the terminal, also set connector = "terminal"`, key, id))
 		}
 	}
 }

@@ -90,7 +90,7 @@ func (d *decoder) checkAgentModel(path string, agent Agent) {
 	model := cmp.Or(agent.Model, d.s.LLM.Model)
 	p, _, named := d.s.providerOf(model)
 	if named && agent.BaseURL != "" {
-		d.problem(path+".base_url", fmt.Sprintf("base_url: model = %q belongs to provider %q, which has its own address; remove one of the two", model, p.ID))
+		d.problem(path+".base_url", fmt.Sprintf("base_url: model = %q belongs to provider %q, which has its own address", model, p.ID))
 	}
 	if agent.Model != "" {
 		d.checkModel(path+".model", agent.Model, cmp.Or(agent.BaseURL, d.s.LLM.BaseURL))
@@ -104,8 +104,7 @@ func (d *decoder) checkAgentModel(path string, agent Agent) {
 	}
 }
 
-// checkPolicy reports mistakes in a policy and returns their texts. Mistakes in inherited are not
-// reported again: they were reported where they are set.
+// checkPolicy reports mistakes in a policy, except inherited ones, and returns their texts.
 func (d *decoder) checkPolicy(path string, p compactor.Policy, inherited map[string]bool) map[string]bool {
 	wrong := map[string]bool{}
 	note := func(key, text string) {
@@ -138,7 +137,7 @@ func (d *decoder) checkURL(path, value, example string) {
 // checkServer reports an address that is none of HTTP, or to which no path can be appended.
 func (d *decoder) checkServer(path, value, example string) {
 	d.checkURL(path, value, example)
-	d.must(!strings.ContainsAny(value, "?#"), path, ShownAddress(value), `not have "?" or "#" and more after it, because paths are appended`)
+	d.must(!strings.ContainsAny(value, "?#"), path, ShownAddress(value), `not have "?" or "#", because paths are appended`)
 }
 
 // checkSecret reports a secret that cannot be read.
@@ -188,7 +187,7 @@ func checkAddress(key, address string) (host string, err error) {
 	case err != nil:
 		return "", fmt.Errorf(`%s = %q: must look like "127.0.0.1:8090"`, key, address)
 	case host == "":
-		return "", fmt.Errorf(`%s = %q: write "127.0.0.1:%s"; or "0.0.0.0:%s", if everyone who can reach this machine may read it`, key, address, port, port)
+		return "", fmt.Errorf(`%s = %q: write "127.0.0.1:%s"; or "0.0.0.0:%s", if everyone who can reach this machine may`, key, address, port, port)
 	}
 	return host, nil
 }
@@ -241,7 +240,7 @@ func (d *decoder) checkKey(path, setting, variable string) {
 	case err != nil:
 		d.problem(path, fmt.Sprintf("%s: %v", base(path), err))
 	case plain:
-		text := `the key is in this file in plain text; move it to a separate file and write "file:PATH", or to the environment and write "env:NAME"`
+		text := `the key is in this file in plain text; move it to a file and write "file:PATH", or to a variable and write "env:NAME"`
 		if variable != "" {
 			text += ", or leave it out and set " + variable
 		}

@@ -90,8 +90,7 @@ type Web struct {
 	MCPWrites bool `toml:"mcp_writes"` // whether clients of /mcp may change memories and compact
 }
 
-// LLM is [llm]: the default model and its server. Empty fields come from the environment, see
-// Settings.Target.
+// LLM is [llm]: the default model and its server. Settings.Target completes it from the environment.
 type LLM struct {
 	Wire    string `toml:"wire" one:"- auto chat responses messages"`
 	BaseURL string `toml:"base_url" server:"http://localhost:11434/v1"`
@@ -179,8 +178,7 @@ func (s *Settings) Origin(agent, key string) string {
 	return fmt.Sprintf("[agents.%s.compaction]", agent)
 }
 
-// Line returns the line of the settings file that sets a key of an agent's policy, or of the agent;
-// 0 if none does.
+// Line returns the line that sets a key of an agent's policy, or of the agent; 0 if none does.
 func (s *Settings) Line(agent, key string) int {
 	return s.set[cmp.Or(s.setAt(agent, "compaction."+key), s.setAt(agent, key))]
 }

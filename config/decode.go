@@ -1,5 +1,4 @@
-// Load and Parse read a file into settings: it is decoded over the values that it overrides. All mistakes are
-// collected instead of stopping at the first one.
+// Load and Parse decode a file over the values that it overrides, and collect all mistakes.
 
 package config
 
@@ -51,7 +50,7 @@ func Parse(file string, text []byte) (Settings, error) {
 	if _, err := toml.Decode(string(text), &raw); err != nil {
 		wrong := Problem{Text: err.Error()}
 		if at, ok := errors.AsType[toml.ParseError](err); ok {
-			wrong = Problem{Line: at.Position.Line, Text: fmt.Sprintf(`this is not valid TOML (%s): write key = value, and texts in "quotes"`, strings.TrimSuffix(at.Message, "."))}
+			wrong = Problem{Line: at.Position.Line, Text: fmt.Sprintf(`this is not valid TOML (%s): texts need "quotes"`, strings.TrimSuffix(at.Message, "."))}
 		}
 		return s, newError(file, []Problem{wrong})
 	}
@@ -100,8 +99,7 @@ func (d *decoder) isSet(path string) bool {
 // renamedKeys maps old keys to their new names; old keys are still accepted until the next version.
 var renamedKeys = map[string]string{"door": "connector", "earlier_segments": "earlier_sessions"}
 
-// table sets the fields of *into from src, in their order. path is the position of src in the file, ""
-// for the file itself.
+// table sets the fields of *into from src, in their order. path is the position of src in the file.
 func (d *decoder) table(into any, src map[string]any, path string) {
 	dst := reflect.ValueOf(into).Elem()
 	var known []string
@@ -152,8 +150,7 @@ func (d *decoder) unknown(src map[string]any, below, key string, known []string)
 	d.problem(below+key, text)
 }
 
-// value sets one field. An integer is accepted where a float is expected; no other conversions are
-// made.
+// value sets one field. The only conversion is that of an integer to a float.
 func (d *decoder) value(dst reflect.Value, v any, path string) {
 	text, isText := dst.Addr().Interface().(encoding.TextUnmarshaler)
 	table, isTable := v.(map[string]any)
@@ -197,8 +194,7 @@ func (d *decoder) entries(dst reflect.Value, src map[string]any, path string) {
 	}
 }
 
-// list sets a list of strings or tables. It replaces the default completely; an empty one becomes
-// nil.
+// list sets a list of strings or tables. It replaces the default; an empty one becomes nil.
 func (d *decoder) list(dst reflect.Value, v any, path string) {
 	texts, isList := v.([]any)
 	tables, areTables := v.([]map[string]any)

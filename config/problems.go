@@ -112,8 +112,7 @@ func base(path string) string { return path[strings.LastIndex(path, ".")+1:] }
 // maxDepth limits the parts of a key and the nesting of brackets. Settings need four.
 const maxDepth = 16
 
-// hidden matches what may contain any character: quoted texts and comments. A text without an end extends
-// to the end of its line.
+// hidden matches what may contain any character: comments, and texts, to the end of the line without a quote.
 var hidden = regexp.MustCompile(`"""(?:\\[\s\S]|[^\\])*?"""|'''[\s\S]*?'''|"(?:\\.|[^"\\\n])*"?|'[^'\n]*'?|#[^\n]*`)
 
 // keyLines returns the line of every table and key of a TOML file; of a table that is only named in

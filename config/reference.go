@@ -100,8 +100,7 @@ func flatten(s *Settings) map[string]any {
 	return flat
 }
 
-// addSetting adds a value, or the values of a table or of a list of tables. Texts are strings, and
-// lists of texts []string.
+// addSetting adds a value, string or []string if it is of texts, or those of a table or a list of tables.
 func addSetting(flat map[string]any, path string, v reflect.Value) {
 	below := strings.TrimPrefix(path+".", ".")
 	_, isText := v.Interface().(encoding.TextMarshaler)
@@ -153,8 +152,7 @@ func ChangedKeys(a, b *Settings) []string {
 	})
 }
 
-// NeedRestart returns those of keys that are read only at the start. All other settings apply from
-// the next turn on.
+// NeedRestart returns those of keys that are read only at the start. All others apply from the next turn on.
 func NeedRestart(keys []string) (waiting []string) {
 	for _, setting := range Reference() {
 		if setting.Restart && slices.Contains(keys, setting.Key) {

@@ -81,8 +81,7 @@ func (s *Settings) DiscordToken() (string, error) {
 	return s.secret(s.Discord.Token, discordTokenVariable)
 }
 
-// SlackTokens returns the two tokens of the Slack app; "" if both are missing. If only one is set,
-// it returns an error.
+// SlackTokens returns the two tokens of the Slack app; "" if both are missing, an error if one is.
 func (s *Settings) SlackTokens() (bot, app string, err error) {
 	bot, errBot := s.secret(s.Slack.BotToken, slackBotVariable)
 	app, errApp := s.secret(s.Slack.AppToken, slackAppVariable)
@@ -90,7 +89,7 @@ func (s *Settings) SlackTokens() (bot, app string, err error) {
 		return "", "", err
 	}
 	if bot == "" || app == "" {
-		return "", "", fmt.Errorf("slack needs two tokens and has one: set %s and %s, or bot_token and app_token under [slack]", slackBotVariable, slackAppVariable)
+		return "", "", fmt.Errorf("slack needs two tokens and has one: set %s and %s, or both under [slack]", slackBotVariable, slackAppVariable)
 	}
 	return bot, app, nil
 }

@@ -143,8 +143,7 @@ func (s *Settings) server(baseURL, wire string) (at Server, ok bool, err error) 
 	return at, true, err
 }
 
-// anthropic reports whether Anthropic's environment variables, instead of OpenAI's, complete these
-// settings.
+// anthropic reports whether Anthropic's environment variables complete these settings, not OpenAI's.
 func (s *Settings) anthropic(baseURL, wire, key string) bool {
 	switch {
 	case wire == llm.WireMessages:
@@ -159,8 +158,7 @@ func (s *Settings) anthropic(baseURL, wire, key string) bool {
 	return !OpenAI.selects() && Anthropic.selects()
 }
 
-// Ambiguous reports whether the environment selects both providers and no setting says which of
-// them an agent uses.
+// Ambiguous reports whether the environment selects both providers and no setting says which counts.
 func (s *Settings) Ambiguous() bool {
 	if !OpenAI.selects() || !Anthropic.selects() {
 		return false

@@ -1,5 +1,4 @@
-// [[tools]], [web] and [hooks]: MCP servers and who has their tools; the HTTP API and the dashboard; programs and URLs that
-// are notified of events.
+// [[tools]], [web] and [hooks]: MCP servers, the HTTP API and the dashboard, who is notified of events.
 
 package config
 
@@ -36,8 +35,7 @@ type ToolServer struct {
 	Approve         string             `toml:"approve" one:"never first always"`
 }
 
-// Command is a program and its arguments: a list, or one string that is split at spaces. It is not
-// run by a shell.
+// Command is a program and its arguments, without a shell: a list, or a string that is split at spaces.
 type Command []string
 
 // UnmarshalText splits a string at spaces.
@@ -123,7 +121,7 @@ func (d *decoder) checkTools() {
 func (d *decoder) checkToolServer(path string, t ToolServer) {
 	unset := func(place string) bool { return place == "" }
 	if places := slices.DeleteFunc([]string{strings.Join(t.Command, " "), t.URL, t.Builtin}, unset); len(places) != 1 {
-		d.problem(path+".command", `set one of command, url and builtin: command = ["npx", "-y", "@modelcontextprotocol/server-everything"], or url = "https://example.com/mcp", or builtin = "fetch"`)
+		d.problem(path+".command", `set one of command, url and builtin, e.g. url = "https://example.com/mcp", or builtin = "fetch"`)
 	}
 	if u, err := url.Parse(t.URL); err == nil && u.User != nil {
 		d.problem(path+".url", "url: an address must not contain a password; put it into headers")
@@ -155,8 +153,7 @@ func (d *decoder) checkBuiltin(path string, t ToolServer) {
 // WebName is the connector name of conversations in the browser.
 const WebName = "web"
 
-// WebOwner is the user id of the person in the browser: whoever may open the dashboard owns the
-// bot.
+// WebOwner is the user id of the person in the browser: whoever may open the dashboard owns the bot.
 const WebOwner = "owner"
 
 const webTokenVariable = "CAIRN_WEB_TOKEN"
@@ -178,7 +175,7 @@ func CheckWeb(address, token string) error {
 		return err
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf(`listen = %q: needs a token, because others can reach it: set %s, or token = "file:PATH" under [web] ("openssl rand -hex 32" makes one); without a token, listen on "127.0.0.1:8090"`, address, webTokenVariable)
+		return fmt.Errorf(`listen = %q: needs a token, because others can reach it: set %s ("openssl rand -hex 32" makes one), or listen on "127.0.0.1:8090"`, address, webTokenVariable)
 	}
 	return nil
 }

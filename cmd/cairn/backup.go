@@ -1,4 +1,4 @@
-// cairn backup, restore, purge: copy everything, bring the copy back, delete a person's messages, a channel or a whole server.
+// cairn backup, restore, purge: copy everything, bring the copy back, delete for good.
 
 package main
 
@@ -218,7 +218,7 @@ func (p *purged) ofUser(ctx context.Context, db *store.Store, who string) error 
 		for _, one := range people {
 			all = append(all, one.String())
 		}
-		return usage(fmt.Errorf("%q may be several people, %s: name one by connector and id, e.g. --user %s:%s", who, strings.Join(all, ", "), people[0].Connector, people[0].ID))
+		return usage(fmt.Errorf("%q may be several people, %s: name one by its id, e.g. --user %s:%s", who, strings.Join(all, ", "), people[0].Connector, people[0].ID))
 	}
 	p.User = &people[0]
 	p.in, p.Channels, err = privacy.In(db).Everywhere(ctx, p.User.Connector, p.User.ID)

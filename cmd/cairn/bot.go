@@ -46,7 +46,7 @@ type bot struct {
 	connectStart time.Time // when connecting to the tool servers started
 	hooks        *hooks.Hooks
 	say          func(line string) // prints a line for the person at the terminal; nil: it goes to the log
-	ctx          context.Context // of the background tasks
+	ctx          context.Context   // of the background tasks
 	cancel       context.CancelFunc
 	tasks        sync.WaitGroup
 }

@@ -24,12 +24,9 @@ func newConfigCheck(a *app) *cobra.Command {
 	cmd := a.withJSON("one JSON object", &cobra.Command{
 		Use:   "check [FILE]",
 		Short: "Show the mistakes in a settings file, or what it changes",
-		Long: `Check a settings file, config.toml by default. It prints all mistakes with their lines. If there
-are none, it names the settings that differ from the defaults, including inherited ones.
-
-With --explain, it prints what the compaction settings mean in tokens for each agent's window,
-largest first, where each is set, and what changing it affects. --channel NAME shows those of a
-channel, including /settings.`,
+		Long: `Print all mistakes of a settings file, config.toml by default, with their lines; if there are none,
+the settings that differ from the defaults. --explain prints what the compaction settings mean in
+tokens for each agent's window, or in a channel, where each is set, and what changing it affects.`,
 		Example: `  cairn config check
   cairn config check /etc/cairn/config.toml --json
   cairn config check --explain --channel garden`,
@@ -121,8 +118,7 @@ func (e explanation) String() string {
 	return strings.Join(texts, "\n\n")
 }
 
-// explain explains the settings of all agents, or of the one that answers in the conversation of db
-// that is named.
+// explain explains the settings of all agents, or of the one that answers in a conversation.
 func (a *app) explain(ctx context.Context, name string) error {
 	if err := a.load(); err != nil {
 		return err

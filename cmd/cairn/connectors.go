@@ -41,7 +41,8 @@ var (
 	_ outerConnector = (*slack.Slack)(nil)
 )
 
-var errNoConnector = errors.New(`no connector to start: set DISCORD_TOKEN for Discord, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN for Slack, or name files that hold them in the settings; docs/discord.md and docs/slack.md say where to get the tokens. Without tokens, use ` + "`cairn chat`")
+var errNoConnector = errors.New("no connector to start: set DISCORD_TOKEN for Discord, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN for Slack " +
+	"(docs/discord.md and docs/slack.md); without tokens, use `cairn chat`")
 
 // openConnectors builds the connectors that have a token; Slack needs two. It fails if there are none,
 // unless the dashboard is served.
@@ -141,12 +142,9 @@ func newMCP(a *app) *cobra.Command {
 		Use:   "mcp [--write]",
 		Short: "Serve memories and conversations to MCP clients",
 		Long: `Serve the bot's memories and messages to a client of the Model Context Protocol over standard
-input and output; the log goes to standard error. Configure it in the client as the command
-"cairn mcp", with --config if the settings are elsewhere.
-
-It only reads, and works while the bot runs. With --write, clients may save and forget memories,
-and compact a conversation; while the bot runs, these changes go through its [web] address. A
-running bot serves the same at /mcp of that address.`,
+input and output. It only reads, and works while the bot runs. With --write, clients may save and
+forget memories, and compact a conversation; while the bot runs, these changes go through its
+[web] address. A running bot serves the same at /mcp of that address.`,
 		Example: `  cairn mcp
   cairn --config /etc/cairn/config.toml mcp --write`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.mcp(cmd.Context(), write) },
@@ -224,7 +222,8 @@ func (a *app) remoteAPI(ctx context.Context) (api web.API, answers bool, err err
 		return nil, false, usage(err)
 	}
 	// No proxy is used, and no connection is reused, so that a change is never sent twice.
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: (&net.Dialer{Timeout: time.Second}).DialContext}}
+	dialer := net.Dialer{Timeout: time.Second}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: dialer.DialContext}}
 	api = web.Remote(client, "http://"+reachable(address), token)
 	limited, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()

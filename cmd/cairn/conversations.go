@@ -53,8 +53,7 @@ channel's name on Discord or Slack. It works while the bot runs.`,
 // defaultTo is the help of --channel where find chooses.
 const defaultTo = "`NAME` of the channel (the only one there is, else general); cairn channels lists them"
 
-// find returns a conversation of the store; if name is empty, the only one with messages, else the
-// terminal's default.
+// find returns a conversation; if name is empty, the only one with messages, else the terminal's default.
 func find(ctx context.Context, db *store.Store, name string) (*store.Conversation, error) {
 	if name == "" {
 		all, err := db.Listing(ctx)
@@ -98,8 +97,7 @@ func listNames(known []string) string {
 	return "known: " + strings.Join(known[:min(len(known), 10)], ", ")
 }
 
-// conversationName returns the full name of a channel; a name without a connector belongs to the
-// terminal.
+// conversationName returns the full name of a channel; the terminal has those without a connector.
 func conversationName(name string) (string, error) {
 	connector, _, named := strings.Cut(name, ":")
 	if named && slices.Contains([]string{"discord", "slack", config.WebName, store.TaskConnector}, connector) {

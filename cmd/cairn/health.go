@@ -162,8 +162,7 @@ func (h *health) ready(ctx context.Context) state {
 	return s
 }
 
-// addDatabase adds what an error of the database means, without its content, and logs each incident
-// once.
+// addDatabase adds what an error of the database means, not its content, and logs each incident once.
 func (h *health) addDatabase(ctx context.Context, s *state, i *llm.Incident, err error, what string) {
 	if err != nil {
 		h.bot.log.Log(ctx, i.Begin(), "database_check_failed", "what", what, "error", err)

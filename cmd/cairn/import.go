@@ -77,13 +77,13 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	imported, err := bot.hub.Import(ctx, conversation, each(past), show)
 	done()
 	if errors.Is(err, store.ErrLive) {
-		return fmt.Errorf("people have talked in the channel %s, so nothing can be imported there; name another with --channel: %w", name, store.ErrLive)
+		return fmt.Errorf("people have talked in the channel %s: name another with --channel: %w", name, store.ErrLive)
 	}
 	if errors.Is(err, store.ErrOtherMessage) {
 		return fmt.Errorf("%w; nothing was imported: use other ids, or another channel with --channel", err)
 	}
 	if err != nil {
-		return fmt.Errorf("import into %s (%d of %d messages are imported, and the same command continues from there): %w", name, imported, len(past), err)
+		return fmt.Errorf("import into %s (%d of %d messages are imported; the same command continues): %w", name, imported, len(past), err)
 	}
 	_, err = fmt.Fprintf(a.out, "imported %s into %s; %s known already\n", counted(imported, "message", "messages"), name,
 		counted(len(past)-imported, "was", "were"))
@@ -105,8 +105,7 @@ func each(past []channel.Inbound) iter.Seq2[channel.Inbound, error] {
 	}
 }
 
-// progress returns a function that shows on a terminal how many of total are done, in one line, and
-// one that removes the line.
+// progress returns a function that shows in one line of a terminal how many are done, and one that removes the line.
 func (a *app) progress(total int) (show func(n int), done func()) {
 	if !isTerminal(a.err) {
 		return func(int) {}, func() {}
@@ -133,8 +132,7 @@ type line[T any] struct {
 
 func (l line[T]) wrong(err error) error { return fmt.Errorf("%s:%d: %w", l.file, l.number, err) }
 
-// readLines returns the objects of a file, or of standard input if path is "-", without blank lines.
-// An error names the file.
+// readLines returns the objects of a file, or of standard input if path is "-". An error names the file.
 func readLines[T any](path string, stdin io.Reader) (all []line[T], err error) {
 	lines := bufio.NewScanner(stdin)
 	if path == "-" {
@@ -207,7 +205,7 @@ func (a *app) readRecords(files []string) (all []channel.Inbound, err error) {
 			case !again:
 				first[l.value.ID], newest = l, l
 			case !earlier.value.same(l.value):
-				return nil, l.wrong(fmt.Errorf("the id %q names another message in %s:%d: an id names one message of a channel", l.value.ID, earlier.file, earlier.number))
+				return nil, l.wrong(fmt.Errorf("the id %q names another message in %s:%d", l.value.ID, earlier.file, earlier.number))
 			}
 			all = append(all, l.value.message())
 		}
@@ -215,8 +213,7 @@ func (a *app) readRecords(files []string) (all []channel.Inbound, err error) {
 	return all, nil
 }
 
-// record is one recorded message. Unknown keys are ignored: exports contain more than an import
-// needs.
+// record is one recorded message. Unknown keys are ignored: exports contain more.
 type record struct {
 	ID          string            `json:"id"`
 	Time        time.Time         `json:"time"`

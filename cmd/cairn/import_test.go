@@ -155,7 +155,6 @@ func TestImportOfHostileText(t *testing.T) {
 		check.That(t, valid(r.Text) == valid(corpus[i].Name+" "+corpus[i].Text), "%s: got %.200q", corpus[i].Name, r.Text)
 	}
 	p.must("", "memories", "export", "all.jsonl")
-	p.must("", "memories", "export", "--format", "markdown", "all.md")
 	p.must("", "memories", "import", "all.jsonl")
 	p.must("", "doctor")
 }

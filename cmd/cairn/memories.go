@@ -1,12 +1,15 @@
-// cairn memories list, search, forget, restore, purge, pin, unpin.
+// cairn memories list, search, forget, restore, purge, pin, unpin; how lists of memories are printed.
 
 package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
+	"encoding/csv"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -38,8 +41,8 @@ func newMemories(a *app) *cobra.Command {
 		all = append(all, newStateChange(a, f))
 	}
 	cmd := group("memories", "List, search, count, show, forget, restore, purge, pin, export and import memories", all...)
-	cmd.Long = `Memories are facts, preferences, decisions and the like from what people said. Each leads to
-the messages it came from. All of these commands except import work while the bot runs.
+	cmd.Long = `Memories are facts, preferences, decisions and the like from what people said. All of these
+commands except import work while the bot runs.
 
 Kinds: identity, goal, decision, todo, preference, fact, event, observation.
 
@@ -51,7 +54,7 @@ forgotten ones were forgotten on request. They stay until they are purged.`
   cairn memories stats --since 30d
   cairn memories show 12
   cairn memories forget 12
-  cairn memories export --format markdown memories.md`
+  cairn memories export memories.jsonl`
 	return cmd
 }
 
@@ -165,8 +168,7 @@ func pinned(is bool) func(memory.Memories, context.Context, int64) error {
 	return func(all memory.Memories, ctx context.Context, id int64) error { return all.Pin(ctx, id, is) }
 }
 
-// confirm asks the person at the terminal before what is deleted for good; without a terminal it
-// returns an error.
+// confirm asks before something is deleted for good; without a terminal it returns an error.
 func (a *app) confirm(what fmt.Stringer) error {
 	if !isTerminal(a.in) {
 		return usage(errors.New("nothing was deleted: without a terminal, confirm with --yes"))
@@ -224,3 +226,59 @@ type changedMemory struct {
 }
 
 func (m changedMemory) String() string { return m.done + ": " + m.Content }
+
+// showMemories prints memories in the selection's format.
+func (a *app) showMemories(memories []memory.Memory, s selection) error {
+	if s.csv {
+		return a.memoriesAsCSV(memories)
+	}
+	return showTable(a, "ID KIND SAID BY ABOUT MEMORY CHANNEL NOTES", memories, func(m memory.Memory) []string {
+		about, channel := m.About, m.Conversation
+		if about == m.Speaker {
+			about = ""
+		}
+		if s.channel != "" {
+			channel = ""
+		}
+		var notes []string // what is unusual
+		if m.Pinned {
+			notes = append(notes, "pinned")
+		}
+		if m.State != "active" {
+			notes = append(notes, m.State)
+		}
+		return []string{unlessZero(m.ID), m.Kind, m.SaidAt.Local().Format(time.DateOnly), m.Speaker, about, m.Content, channel, strings.Join(notes, ", ")}
+	})
+}
+
+// memoriesAsCSV writes memories for spreadsheets: a header, then one record each.
+func (a *app) memoriesAsCSV(memories []memory.Memory) error {
+	w := csv.NewWriter(a.out)
+	_ = w.Write([]string{ // errors are kept until Flush
+		"id", "channel", "kind", "content", "importance", "speaker", "about", "saved_by", "state", "pinned",
+		"confirmed", "said_at", "saved_at", "expires_at", "superseded_by", "compaction",
+	})
+	for _, m := range memories {
+		expires := ""
+		if !m.Expires.IsZero() {
+			expires = m.Expires.UTC().Format(time.RFC3339)
+		}
+		_ = w.Write([]string{
+			unlessZero(m.ID), cellText(m.Conversation), m.Kind, cellText(m.Content), strconv.FormatFloat(m.Importance, 'g', -1, 64),
+			cellText(m.Speaker), cellText(cmp.Or(m.About, m.Speaker)), m.By, m.State, strconv.FormatBool(m.Pinned),
+			strconv.Itoa(m.Confirmed), m.SaidAt.UTC().Format(time.RFC3339), m.SavedAt.UTC().Format(time.RFC3339), expires,
+			unlessZero(m.SupersededBy), unlessZero(m.Compaction),
+		})
+	}
+	w.Flush()
+	return w.Error()
+}
+
+// cellText makes text safe for a spreadsheet: an apostrophe in front of what would start a formula.
+func cellText(text string) string {
+	text = terminal.Printable(text)
+	if text != "" && strings.ContainsRune("=+-@\t\n", rune(text[0])) {
+		return "'" + text
+	}
+	return text
+}

@@ -27,7 +27,7 @@ type metrics struct {
 	prices   func() prices.List // the current price list
 
 	turns, turnErrors      *prometheus.CounterVec
-	turnTime, firstToken   prometheus.Histogram
+	turnTime, firstToken   prometheus.Observer
 	tools                  *prometheus.CounterVec
 	requests, tokens, cost *prometheus.CounterVec
 	errors                 *prometheus.CounterVec
@@ -38,8 +38,7 @@ type metrics struct {
 
 var _ observe.Observer = (*metrics)(nil)
 
-// Upper bounds of the buckets, in seconds. A local model may think for minutes; the extractive
-// summarizer takes milliseconds.
+// Upper bounds of the buckets, in seconds. A model may think for minutes; extracts take milliseconds.
 var (
 	answerTimes  = []float64{0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600}
 	firstTimes   = []float64{0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 20, 30, 60, 120}
@@ -60,8 +59,8 @@ func newMetrics(list func() prices.List) *metrics {
 	}
 	m.turns = counter("turns_total", "Turns, by outcome.", "outcome")
 	m.turnErrors = counter("turns_failed_total", "Turns that ended with an explanation instead of an answer, by class of the error.", "class")
-	m.turnTime = timer("turn_duration", "Time of a turn until its reply is stored, or the explanation why there is none.", answerTimes).WithLabelValues().(prometheus.Histogram)
-	m.firstToken = timer("turn_first_token", "Time of a turn until the first text of the model.", firstTimes).WithLabelValues().(prometheus.Histogram)
+	m.turnTime = timer("turn_duration", "Time of a turn until its reply is stored, or the explanation why there is none.", answerTimes).WithLabelValues()
+	m.firstToken = timer("turn_first_token", "Time of a turn until the first text of the model.", firstTimes).WithLabelValues()
 	m.tools = counter("tool_calls_total", "Calls of tools by the model that answers.", "tool", "result")
 	m.requests = counter("model_requests_total", "Requests that models answered, or counted and failed.", "work", "model")
 	m.tokens = counter("model_tokens_total", "Tokens of these, as the provider counts them; none is of two kinds.", "work", "model", "kind")
@@ -71,7 +70,8 @@ func newMetrics(list func() prices.List) *metrics {
 	m.compactions = counter("compactions_total", "Steps of compactions.", "state", "trigger")
 	m.hooks = counter("hook_calls_total", "Calls of hooks, by outcome.", "hook", "outcome")
 	m.summaryTime = timer("summary_duration", "Time to make a summary, in the background.", summaryTimes, "by")
-	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "cairn_build_info", Help: "1; the labels say which build runs.", ConstLabels: prometheus.Labels{"version": version(), "goversion": runtime.Version()}})
+	build := prometheus.Labels{"version": version(), "goversion": runtime.Version()}
+	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "cairn_build_info", Help: "1; the labels say which build runs.", ConstLabels: build})
 	info.Set(1)
 	m.registry.MustRegister(info, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.begin()
@@ -81,8 +81,7 @@ func newMetrics(list func() prices.List) *metrics {
 // tokenKinds are the values of the label kind. "input" excludes tokens read from the cache.
 var tokenKinds = []string{"input", "cached", "written", "output"}
 
-// begin creates all values of the fixed labels: Prometheus cannot detect the rise of a counter that
-// did not exist before.
+// begin creates all values of the fixed labels: Prometheus does not see the first rise of a new counter.
 func (m *metrics) begin() {
 	for _, outcome := range observe.Outcomes {
 		m.turns.WithLabelValues(outcome)

@@ -1,13 +1,17 @@
-// cairn models, usage: what the configured servers offer, and what was used.
+// cairn models: what the configured servers offer; the checks of cairn doctor that send requests to models.
 
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"image"
+	"image/png"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -18,7 +22,6 @@ import (
 	"cairn/compactor"
 	"cairn/config"
 	"cairn/llm"
-	"cairn/store"
 )
 
 func newModels(a *app) *cobra.Command {
@@ -114,63 +117,139 @@ func (a *app) offered(ctx context.Context, at config.UsedServer) (all []offeredM
 	return all, nil
 }
 
-func newUsage(a *app) *cobra.Command {
-	since, by := "", "day"
-	cmd := a.withJSON("one JSON object", &cobra.Command{
-		Use:   "usage [--since TIME] [--by day|conversation|model] [--json]",
-		Short: "Show model usage and its cost",
-		Long: `Show the tokens that models used, and their cost. INPUT includes tokens read from the
-provider's cache (CACHED) and written to it (WRITTEN); COST includes summaries (SUMMARIES). Days
-are those of time_zone.
+// modelTimeout limits each request to a model: loading one can take more than a minute.
+const modelTimeout = 2 * time.Minute
 
-Token counts are the provider's. Prices are built in; [prices] in the settings adds or overrides
-them. A model without a price counts as 0, and is named. It works while the bot runs.`,
-		Example: `  cairn usage --since 7d
-  cairn usage --since 2026-11-01 --by model
-  cairn usage --by conversation --json | jq '.rows[0].cost'`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withPast(cmd, since, "", func(db *store.Store, from time.Time, _ string) error {
-				day := ""
-				if !from.IsZero() {
-					day = store.Day(from)
-				}
-				used, err := db.Usage(cmd.Context(), day)
-				if err != nil {
-					return err
-				}
-				return a.show(a.out, report{channel.NewUsageReport(used, day, by, a.settings.Money().Prices)})
-			})
-		},
-	})
-	cmd.Flags().StringVar(&since, "since", "", "only from the day of `TIME` on: 2026-05-08, 36h, 7d, 2w (default: all time)")
-	cmd.Flags().Var(choice{&by, channel.UsageKeys}, "by", "one row for each `KEY`: day, conversation or model")
-	return cmd
-}
-
-type report struct{ channel.UsageReport }
-
-func (r report) String() string {
-	if len(r.Rows) == 0 {
-		if r.Since == "" {
-			return "No model has been used yet."
+// models sends each model, once, the requests that turns and workers send.
+func (d *doctor) models(ctx context.Context) {
+	agents, err := newModelSet(slog.New(slog.DiscardHandler)).agents(&d.app.settings)
+	if err != nil {
+		d.report("model", err)
+		return
+	}
+	turns, workers := map[llm.Model]bool{}, map[llm.Model]bool{}
+	for _, id := range slices.Sorted(maps.Keys(agents)) {
+		agent := agents[id]
+		if !turns[agent.Model] && ctx.Err() == nil {
+			turns[agent.Model] = true
+			workers[agent.Model] = !d.turn(ctx, agent) // a worker of this model would fail likewise
 		}
-		return "No model has been used since " + r.Since + "."
+		if agent.Worker != nil && !workers[agent.Worker] && ctx.Err() == nil {
+			workers[agent.Worker] = true
+			d.worker(ctx, agent)
+		}
 	}
-	t := table{{strings.ToUpper(r.By), "REQUESTS", "INPUT", "CACHED", "WRITTEN", "OUTPUT", "COST", "SUMMARIES"}}
-	for _, row := range r.Rows {
-		t = append(t, columns(row.Key(), row.Expenses))
-	}
-	text := strings.TrimSuffix(append(t, columns("total", r.Total)).aligned("lr"), "\n")
-	for _, model := range r.NoPrice {
-		text += fmt.Sprintf("\nno price for %s: it counts as 0; set [prices.%q] in the settings", model, model)
-	}
-	return text
 }
 
-func columns(name string, e channel.Expenses) []string {
-	cells := []string{name}
-	for _, n := range []int64{e.Requests, e.Input, e.Cached, e.Written, e.Output} {
-		cells = append(cells, fmt.Sprint(n))
+// answered sends the agent's model a request, and returns what it shows about the model.
+func answered(ctx context.Context, agent channel.Agent, full bool) (fact string, err error) {
+	window, start := agent.Model.Window(ctx), time.Now()
+	probe, err := agent.Probe(ctx, full)
+	tools := map[bool]string{true: "supports tools", false: "supports no tools"}[probe.Tools]
+	return fmt.Sprintf("answered in %s, %s; window of %d tokens", time.Since(start).Round(time.Millisecond), tools, window.Tokens), err
+}
+
+// turn sends the agent's model the request of a turn, and reports whether it answered.
+func (d *doctor) turn(ctx context.Context, agent channel.Agent) bool {
+	ctx, cancel := context.WithTimeout(ctx, 3*modelTimeout)
+	defer cancel()
+	fact, err := answered(ctx, agent, true)
+	name := fmt.Sprintf("%s, of agent %s", agent.Model.Name(), agent.ID)
+	if err != nil {
+		d.report("model", explained(name, err))
+		return false
 	}
-	return append(cells, fmt.Sprintf("%.4f", e.Cost), fmt.Sprintf("%.4f", e.Summaries.Cost))
+	fact = fmt.Sprintf("%s: %s (%s)", name, fact, agent.Model.Window(ctx).Source)
+	m, remote := agent.Model.(*located)
+	if remote {
+		fact += fmt.Sprintf("; wire %s, at %s", m.Wire(), m.where.Address)
+	}
+	d.report("model", nil, fact)
+	if problem := agent.ValidateWindow(ctx); problem != "" {
+		d.report("model", nil, name+": warning: "+problem)
+	}
+	if !remote {
+		return true
+	}
+	d.report("model", nil, name+": "+d.cache(ctx, agent, m))
+	if sees, err := d.acceptsPictures(ctx, agent, m); err != nil {
+		d.report("model", explained(name+", asked with a picture", err))
+	} else {
+		d.report("model", nil, name+": "+sees)
+	}
+	return true
+}
+
+// cache sends the same request again and reports how much the provider read from its cache.
+func (d *doctor) cache(ctx context.Context, agent channel.Agent, m *located) string {
+	again, err := agent.Probe(ctx, true)
+	warm := fmt.Sprintf("; a prompt stays cached for %v", compactor.Duration(m.CacheTTL()))
+	switch {
+	case err != nil:
+		return fmt.Sprintf("the same request a second time failed: %v", err)
+	case again.Usage.Prompt == 0:
+		return "cache unknown: the server does not count tokens" + warm
+	case again.Usage.Cached == 0:
+		return fmt.Sprintf("cache not used: none of the %d tokens of a second, identical request came from it%s", again.Usage.Prompt, warm)
+	}
+	return fmt.Sprintf("cache works: %d of the %d tokens of a second, identical request came from it%s", again.Usage.Cached, again.Usage.Prompt, warm)
+}
+
+// acceptsPictures sends the model a small picture, unless it is known to refuse pictures.
+func (d *doctor) acceptsPictures(ctx context.Context, agent channel.Agent, m *located) (string, error) {
+	const blind = "accepts no pictures; it gets descriptions instead"
+	if m.Learnt().Facts().RefusesImages {
+		return blind, nil
+	}
+	_, err := agent.Probe(ctx, false, llm.Image{Type: "image/png", Label: "a grey square", Data: greySquare()})
+	switch {
+	case err == nil:
+		return "accepts pictures", nil
+	case llm.TakesNoImages(err):
+		return blind, nil
+	case llm.RefusesImages(err): // perhaps only this one
+		return fmt.Sprintf("refused a test picture: %v; it gets descriptions of pictures that it refuses", err), nil
+	}
+	return "", err
+}
+
+// greySquare returns a PNG of 64 by 64 pixels: some models accept none that is smaller.
+func greySquare() []byte {
+	var file bytes.Buffer
+	grey := image.NewGray(image.Rect(0, 0, 64, 64))
+	for i := range grey.Pix {
+		grey.Pix[i] = 0x80
+	}
+	_ = png.Encode(&file, grey) // writing to a Buffer never fails
+	return file.Bytes()
+}
+
+// worker lets the agent's summarizing model summarize two messages.
+func (d *doctor) worker(ctx context.Context, agent channel.Agent) {
+	ctx, cancel := context.WithTimeout(ctx, modelTimeout)
+	defer cancel()
+	start := time.Now()
+	how, err := compactor.Probe(ctx, agent.Worker, agent.Policy())
+	name := fmt.Sprintf("%s, which summarizes for agent %s", agent.Worker.Name(), agent.ID)
+	if err != nil {
+		d.report("worker", explained(name, err))
+		return
+	}
+	d.report("worker", nil, fmt.Sprintf("%s: answered in %s, %s", name, time.Since(start).Round(time.Millisecond), how))
+}
+
+// explained adds to an error the model, its server and how to fix the problem.
+func explained(name string, err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%s: no answer within %v: look at the load of its server", name, compactor.Duration(modelTimeout))
+	}
+	var e *llm.Error
+	text := fmt.Sprintf("%s: %v", name, err)
+	if errors.As(err, &e) && e.Where.Address != "" {
+		text += ", from " + e.Where.Address
+	}
+	if remedy, ok := llm.RemedyOf(err); ok {
+		text += "\nwhat to do: " + remedy.Operator
+	}
+	return errors.New(text)
 }

@@ -139,8 +139,7 @@ func (a *app) withAgent(ctx context.Context, name string, do func(*store.Store, 
 	})
 }
 
-// model returns the model that t describes, without contacting its server. If ttl is set, providers that offer a choice keep their
-// prompt cache that long.
+// model returns the model of t, without contacting its server. ttl: for providers that offer a choice.
 func (m *modelSet) model(t config.Target, window int, ttl compactor.TTL) (*located, error) {
 	key := modelKey{t, window, ttl}
 	if made := m.cache[key]; made != nil {
@@ -179,8 +178,7 @@ type provider interface {
 
 var _, _ provider = (*openai.Model)(nil), (*anthropic.Model)(nil)
 
-// located is a model whose errors name its server and, if the server does not know the model, the
-// models that exist.
+// located is a model whose errors name its server and, if that does not know the model, those that exist.
 type located struct {
 	provider
 	where   llm.Where

@@ -49,8 +49,7 @@ func printJSON(w io.Writer, v any) error {
 	return err
 }
 
-// escapedControls returns a line of JSON in which every character that terminal.Printable would
-// drop is escaped.
+// escapedControls returns a line of JSON in which what terminal.Printable would drop is escaped.
 func escapedControls(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -160,8 +159,7 @@ func (t table) widths() []int {
 // minCell is how many characters of a long cell remain in the narrowest table.
 const minCell = 6
 
-// fit cuts the widest text cells until a line has at most width characters, if minCell characters of
-// them remain; width 0 cuts nothing.
+// fit cuts the widest text cells, to minCell at least, until a line has at most width characters; 0: it cuts nothing.
 func (t table) fit(width int, align string) {
 	most, widths := width, t.widths()
 	for ; most > minCell; most-- {
@@ -185,8 +183,7 @@ func (t table) fit(width int, align string) {
 	}
 }
 
-// aligned formats the table as text, one line for each row. The last letter of align counts for the
-// columns behind it, too.
+// aligned formats the table as text, a line for each row. The last letter of align is also for the columns behind it.
 func (t table) aligned(align string) string {
 	var b strings.Builder
 	widths := t.widths()

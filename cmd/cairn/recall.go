@@ -19,10 +19,9 @@ func newRecall(a *app) *cobra.Command {
 	cmd := a.withJSON("one JSON object per line", &cobra.Command{
 		Use:   "recall QUESTION…",
 		Short: "Search the messages and memories of a channel",
-		Long: `Search memories, then messages, without a model, and print the best matches first. Write a
-question or plain words. Names of people favour what they said, dates what was said then; with
---as, "I" and "my" mean that person. The search includes captions of pictures and text files. Of
-a long message or file it prints the part that matches. It works while the bot runs.
+		Long: `Search memories, then messages, files and captions, without a model, and print the best matches
+first. Names of people favour what they said, dates what was said then; with --as, "I" and "my"
+mean that person. It works while the bot runs.
 
 With --json, a memory is an object with the key "memory". A message is an object with the keys
 "message", the whole text, and "match", the part that matches.`,

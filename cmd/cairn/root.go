@@ -103,7 +103,7 @@ Without a model it stores, summarizes and quotes messages.
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.config, "config", "", "settings `FILE` (config.toml, if it exists)")
 	flags.StringVar(&a.data, "data", "", "folder `DIR` of the database (data)")
-	flags.Func("log-level", "lowest `LEVEL` of the log on standard error: debug, info, warn, error (warn; for run: info; for chat at a terminal: error)", func(text string) error {
+	flags.Func("log-level", "lowest `LEVEL` of the log: debug, info, warn, error (warn; for run: info; for chat at a terminal: error)", func(text string) error {
 		a.logLevel = new(slog.Level)
 		if a.logLevel.UnmarshalText([]byte(text)) != nil {
 			return errors.New("must be debug, info, warn or error")
@@ -162,8 +162,7 @@ func (a *app) withFlags(s config.Settings) config.Settings {
 	return s
 }
 
-// sameFolder returns the flags with which another command works on the same data: " --data DIR", or
-// "" without flags.
+// sameFolder returns the flags with which another command works on the same data: " --data DIR", or "".
 func (a *app) sameFolder() (flags string) {
 	if a.config != "" {
 		flags = fmt.Sprintf(" --config %q", a.config)
@@ -189,8 +188,7 @@ func (a *app) withStore(ctx context.Context, shared bool, do func(*store.Store) 
 	return do(db)
 }
 
-// withPast is withSharedStore for a command with the flags --since and --channel; the channel must
-// exist if it is named.
+// withPast is withSharedStore with the flags --since and --channel; the channel must exist if it is named.
 func (a *app) withPast(cmd *cobra.Command, since, channel string, do func(db *store.Store, since time.Time, conversation string) error) error {
 	from, err := timeOf(cmd, "since", since, memory.Ago)
 	if err != nil {

@@ -99,8 +99,7 @@ func (a *app) run(ctx context.Context) (err error) {
 }
 
 // serve runs the connectors until ctx ends, and returns its cause; or until the last of them has
-// stopped for good, and returns its error. Turns that are running when ctx ends have grace to
-// finish.
+// stopped, and returns its error. Turns that are running when ctx ends have grace to finish.
 func serve(ctx context.Context, hub *channel.Hub, connectors []runner, grace time.Duration, log *slog.Logger) error {
 	closed := make(chan error, len(connectors))
 	for _, connector := range connectors {

@@ -75,8 +75,7 @@ type setup struct {
 	hello   string // what to write to the bot once it is running
 }
 
-// source is where a secret comes from: what its flag gives, else an environment variable, else a
-// question at the terminal.
+// source is where a secret comes from: its flag, else an environment variable, else a question.
 type source struct{ flag, given, variable string }
 
 var errAborted = errors.New("stopped: nothing was written")
@@ -180,8 +179,7 @@ func (s *setup) hidden(ctx context.Context, flag, prompt string) (string, error)
 	})
 }
 
-// ask runs read until ctx ends, and then restores the terminal. A read cannot be interrupted: its
-// goroutine ends with the program.
+// ask runs read until ctx ends. A read cannot be interrupted: its goroutine ends with the program.
 func (s *setup) ask(ctx context.Context, flag, prompt string, read func() (string, error)) (string, error) {
 	if s.tty == nil {
 		return "", usage(fmt.Errorf("standard input is not a terminal, so setup cannot ask: pass %s", flag))
@@ -265,8 +263,7 @@ func (s *setup) write(target string) error {
 	return s.replace(target, text.String())
 }
 
-// replace writes a file that only its owner may read. An existing one is kept under a name with the
-// time.
+// replace writes a file that only its owner may read. An existing one is kept under a name with the time.
 func (s *setup) replace(path, text string) error {
 	if _, err := os.Lstat(path); err == nil {
 		before := path + time.Now().Format(".20060102T150405.000")

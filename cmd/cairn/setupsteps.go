@@ -267,8 +267,7 @@ func (s *setup) setUpSlack(ctx context.Context) error {
 
 const secretsFolder = "secrets"
 
-// settingsTable is the content of the written file, or one of its tables. What is empty is left out,
-// and keeps its default.
+// settingsTable is the content of the written file, or one of its tables.
 type settingsTable map[string]any
 
 func (t settingsTable) set(key, value string) {

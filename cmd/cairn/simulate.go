@@ -1,4 +1,4 @@
-// cairn simulate: try settings on a recording, without a model.
+// cairn usage, simulate: what the models were used for, and what other settings would have done.
 
 package main
 
@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +19,67 @@ import (
 	"cairn/simulate"
 	"cairn/store"
 )
+
+func newUsage(a *app) *cobra.Command {
+	since, by := "", "day"
+	cmd := a.withJSON("one JSON object", &cobra.Command{
+		Use:   "usage [--since TIME] [--by day|conversation|model] [--json]",
+		Short: "Show model usage and its cost",
+		Long: `Show the tokens that models used, and their cost. INPUT includes tokens read from the
+provider's cache (CACHED) and written to it (WRITTEN); COST includes summaries (SUMMARIES). Days
+are those of time_zone.
+
+Token counts are the provider's. Prices are built in; [prices] in the settings adds or overrides
+them. A model without a price counts as 0, and is named. It works while the bot runs.`,
+		Example: `  cairn usage --since 7d
+  cairn usage --since 2026-11-01 --by model
+  cairn usage --by conversation --json | jq '.rows[0].cost'`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withPast(cmd, since, "", func(db *store.Store, from time.Time, _ string) error {
+				day := ""
+				if !from.IsZero() {
+					day = store.Day(from)
+				}
+				used, err := db.Usage(cmd.Context(), day)
+				if err != nil {
+					return err
+				}
+				return a.show(a.out, report{channel.NewUsageReport(used, day, by, a.settings.Money().Prices)})
+			})
+		},
+	})
+	cmd.Flags().StringVar(&since, "since", "", "only from the day of `TIME` on: 2026-05-08, 36h, 7d, 2w (default: all time)")
+	cmd.Flags().Var(choice{&by, channel.UsageKeys}, "by", "one row for each `KEY`: day, conversation or model")
+	return cmd
+}
+
+type report struct{ channel.UsageReport }
+
+func (r report) String() string {
+	if len(r.Rows) == 0 {
+		if r.Since == "" {
+			return "No model has been used yet."
+		}
+		return "No model has been used since " + r.Since + "."
+	}
+	t := table{{strings.ToUpper(r.By), "REQUESTS", "INPUT", "CACHED", "WRITTEN", "OUTPUT", "COST", "SUMMARIES"}}
+	for _, row := range r.Rows {
+		t = append(t, columns(row.Key(), row.Expenses))
+	}
+	text := strings.TrimSuffix(append(t, columns("total", r.Total)).aligned("lr"), "\n")
+	for _, model := range r.NoPrice {
+		text += fmt.Sprintf("\nno price for %s: it counts as 0; set [prices.%q] in the settings", model, model)
+	}
+	return text
+}
+
+func columns(name string, e channel.Expenses) []string {
+	cells := []string{name}
+	for _, n := range []int64{e.Requests, e.Input, e.Cached, e.Written, e.Output} {
+		cells = append(cells, fmt.Sprint(n))
+	}
+	return append(cells, fmt.Sprintf("%.4f", e.Cost), fmt.Sprintf("%.4f", e.Summaries.Cost))
+}
 
 type simulation struct {
 	files        []string
@@ -112,7 +174,9 @@ func (a *app) simulate(ctx context.Context, s simulation) error {
 			return err
 		}
 		agent := agents.In("terminal:simulate")
-		return a.runSimulation(ctx, s, rec, agent, agent.Policy(), questions)
+		o := simulate.OptionsOf(ctx, agent, agent.Policy(), a.settings.Money().Prices)
+		o.Questions = questions
+		return a.runSimulation(ctx, s, rec, o)
 	}
 	return a.withAgent(ctx, s.channel, func(_ *store.Store, conversation *store.Conversation, agent channel.Agent) error {
 		rec, err := simulate.Read(ctx, conversation)
@@ -123,7 +187,7 @@ func (a *app) simulate(ctx context.Context, s simulation) error {
 		if err != nil {
 			return err
 		}
-		return a.runSimulation(ctx, s, rec, agent, policy, nil)
+		return a.runSimulation(ctx, s, rec, simulate.OptionsOf(ctx, agent, policy, a.settings.Money().Prices))
 	})
 }
 
@@ -158,9 +222,7 @@ func (a *app) recordingOf(s simulation) (rec simulate.Recording, questions []sim
 	return simulate.FromFile(filepath.Base(s.files[0]), said, s.bot), questions, nil
 }
 
-func (a *app) runSimulation(ctx context.Context, s simulation, rec simulate.Recording, agent channel.Agent, policy compactor.Policy, questions []simulate.Question) error {
-	o := simulate.OptionsOf(ctx, agent, policy, a.settings.Money().Prices)
-	o.Questions = questions
+func (a *app) runSimulation(ctx context.Context, s simulation, rec simulate.Recording, o simulate.Options) error {
 	for _, v := range s.variants {
 		if err := o.Check(v); err != nil {
 			return usage(fmt.Errorf("--set %w", err))

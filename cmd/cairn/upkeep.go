@@ -90,9 +90,8 @@ func (b *bot) apply(s config.Settings) error {
 	return nil
 }
 
-// checkWindows finds the window of each agent's model, which chooses a model where the settings name
-// none. It warns about windows whose levels an empty conversation reaches, and creates the models'
-// metrics.
+// checkWindows finds the window of each agent's model, which chooses a model where none is named. It
+// warns about windows whose levels an empty conversation reaches, and creates the models' metrics.
 func (b *bot) checkWindows() {
 	now := b.current.Load()
 	b.tasks.Go(func() { // a request to the server may be needed
@@ -105,8 +104,7 @@ func (b *bot) checkWindows() {
 	})
 }
 
-// checkDelay is how long the check waits: models that have served a request by then are not
-// checked.
+// checkDelay is how long the check waits for models to serve a request, and need none.
 const checkDelay = time.Second
 
 // checkModels sends each model one short request in the background, except those that have already
@@ -148,8 +146,7 @@ func (b *bot) checkModel(agent channel.Agent, m *located) {
 	}
 }
 
-// upkeepEvery is how often the bot checks whether upkeep is due: much shorter than the quietest
-// hour, so that none is missed.
+// upkeepEvery is how often the bot checks whether upkeep is due: several times in the quietest hour.
 const upkeepEvery = 5 * time.Minute
 
 // backupsOf returns the backup policy of settings.
@@ -178,7 +175,7 @@ func (b *bot) upkeepOnce() {
 	switch {
 	case b.ctx.Err() != nil: // the next start repeats what was interrupted
 	case err != nil:
-		b.log.Log(b.ctx, b.upkeepFailure.Begin(), "upkeep_failed", "error", err, "effect", "backups and the erasure of deleted text have to wait; both are retried")
+		b.log.Log(b.ctx, b.upkeepFailure.Begin(), "upkeep_failed", "error", err, "effect", "backups and the erasure of deleted text wait; both are retried")
 	case b.upkeepFailure.End():
 		b.log.Info("upkeep_works_again")
 	}
@@ -222,8 +219,7 @@ func ended(conversation string, e channel.Event) map[string]any {
 	return event
 }
 
-// observer returns the observer of a bot's steps: its metrics, and traces if the environment
-// configures them. Otherwise traces are nil.
+// observer returns the observer of a bot's steps: its metrics, and traces if the environment configures them, else nil.
 func (a *app) observer(ctx context.Context, log *slog.Logger, m *metrics) (observe.Observer, *otlp.Traces, error) {
 	for _, headers := range []string{os.Getenv("OTEL_EXPORTER_OTLP_HEADERS"), os.Getenv("OTEL_EXPORTER_OTLP_TRACES_HEADERS")} {
 		for header := range strings.SplitSeq(headers, ",") {
