@@ -255,12 +255,12 @@ func (d *decoder) within(tag reflect.StructTag, v reflect.Value, path string) {
 		d.checkServer(path, v.String(), example)
 	}
 	if choices := strings.Fields(tag.Get("one")); len(choices) > 0 {
-		if choices[0] == "-" {
-			choices[0] = ""
+		value, optional := v.String(), choices[0] == "-"
+		if optional {
+			choices = choices[1:]
 		}
-		known := slices.DeleteFunc(slices.Clone(choices), func(name string) bool { return name == "" })
-		want := fmt.Sprintf(`be one of "%s"%s`, strings.Join(known, `", "`), compactor.DidYouMean(v.String(), known))
-		d.must(slices.Contains(choices, v.String()), path, v.String(), want)
+		want := fmt.Sprintf(`be one of "%s"%s`, strings.Join(choices, `", "`), compactor.DidYouMean(value, choices))
+		d.must(slices.Contains(choices, value) || optional && value == "", path, value, want)
 	}
 }
 

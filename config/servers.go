@@ -213,9 +213,8 @@ type UsedServer struct {
 func (s *Settings) Servers() (all []UsedServer, err error) {
 	add := func(at Server, model, user string, unread error) {
 		err = cmp.Or(err, unread)
-		i := slices.IndexFunc(all, func(c UsedServer) bool {
-			return c.BaseURL == at.BaseURL && c.Key == at.Key && c.Wire == at.Wire && c.Provider == at.Provider
-		})
+		at.model = ""
+		i := slices.IndexFunc(all, func(c UsedServer) bool { return c.Server == at })
 		if i < 0 {
 			i = len(all)
 			all = append(all, UsedServer{at, map[string][]string{}})

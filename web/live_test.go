@@ -56,7 +56,9 @@ func TestEvents(t *testing.T) {
 	w.until(t, `"change":"forgotten"`)
 	log := slog.New(r.events.Incidents(slog.DiscardHandler)).With("conversation", garden)
 	log.Info("of_no_concern")
-	r.events.Mask = func(_ []string, a slog.Attr) slog.Attr { return slog.String(a.Key, strings.ReplaceAll(a.Value.String(), "hush", "[masked]")) }
+	r.events.Mask = func(_ []string, a slog.Attr) slog.Attr {
+		return slog.String(a.Key, strings.ReplaceAll(a.Value.String(), "hush", "[masked]"))
+	}
 	log.Warn("database_check_failed", "what", "cannot be read hush")
 	check.Contains(t, "event", w.until(t, "data: "), `"database_check_failed"`, `"what":"cannot be read [masked]"`, `"level":"warn"`)
 	log.Info("database_recovered")

@@ -23,9 +23,8 @@ func newBackup(a *app) *cobra.Command {
 	return a.withJSON("one JSON object", &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Write a verified copy of the database to FILE",
-		Long: `Write a consistent copy of the database to a new file that only you can read, and verify it by
-reading all of it. It works while the bot runs, and does not delay it. The file is complete or
-absent. It contains everything, including what is deleted later: protect it like the data folder.`,
+		Long: `Write a copy of the database to a new file that only you can read, and verify it. It works while
+the bot runs. It contains everything, also what is deleted later: protect it like the data folder.`,
 		Example: `  cairn backup cairn-$(date +%F).db`,
 		Args:    args(1, 1),
 		RunE: func(cmd *cobra.Command, files []string) error {
@@ -47,9 +46,8 @@ func newRestore(a *app) *cobra.Command {
 	return a.withJSON("one JSON object", &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Replace the database with a backup",
-		Long: `Verify a backup by reading all of it, and replace the database with a copy of it. The old
-database is kept beside it, under the printed name. The bot must be stopped. The next start
-upgrades a backup of an older cairn.`,
+		Long: `Verify a backup, which may be of an older cairn, and replace the database with a copy of it. The
+old database is kept beside it, under the printed name. The bot must be stopped.`,
 		Example: `  cairn restore cairn-2026-05-01.db`,
 		Args:    args(1, 1),
 		RunE: func(cmd *cobra.Command, files []string) error {
@@ -113,7 +111,7 @@ be stopped. Nothing is deleted on the platform, and nothing is read from there a
 		},
 	})
 	f := cmd.Flags()
-	f.StringVar(&p.user, "user", "", "everything of one person, by `ID` or name, after the connector if two have it: discord:ID")
+	f.StringVar(&p.user, "user", "", "everything of one person, by `ID` or name: Ada, discord:ID")
 	f.StringVar(&p.channel, "channel", "", "everything of one channel, by `NAME`")
 	f.StringVar(&p.server, "server", "", "everything of one server, by `NAME`, as discord:ID; discord:@me is all direct messages")
 	f.BoolVar(&p.yes, "yes", false, "do not ask for confirmation")
@@ -163,10 +161,8 @@ func (a *app) purge(ctx context.Context, p purge) error {
 		if p.dryRun {
 			return a.show(a.out, plan)
 		}
-		if !p.yes {
-			if err := a.confirm(plan); err != nil {
-				return err
-			}
+		if err := a.confirm(plan, p.yes); err != nil {
+			return err
 		}
 		if err := plan.delete(ctx, db); err != nil {
 			return fmt.Errorf("not everything is deleted; the same command continues: %w", err)

@@ -102,7 +102,7 @@ func (b *bot) openHub(ctx context.Context, connectors []channel.Connector) error
 	}
 	o := b.hubOptions(connectors)
 	o.Used = used
-	if o.Observer, b.traces, err = b.app.observer(ctx, b.log, b.metrics); err != nil {
+	if o.Observer, err = b.observer(ctx); err != nil {
 		return err
 	}
 	if web := b.app.webSide; web != nil { // requests wait until the server runs

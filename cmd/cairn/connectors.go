@@ -1,5 +1,4 @@
-// What is connected to a bot, built from settings and environment: platforms and the web server; and MCP, both ways: cairn
-// mcp serves the memories and conversations to the models of other programs; the bot uses tools of other servers.
+// What is connected to a bot: platforms, the web server, and MCP, both ways: cairn mcp, and tools of servers.
 
 package main
 
@@ -231,7 +230,7 @@ func (a *app) remoteAPI(ctx context.Context) (api web.API, answers bool, err err
 	_, err = api(limited, http.MethodGet, "/api/usage", nil, nil)
 	switch {
 	case errors.As(err, &refused) && refused.Status == http.StatusUnauthorized:
-		return api, false, usage(fmt.Errorf("the bot at %s rejects the token: set CAIRN_WEB_TOKEN, or token under [web], to the bot's token", address))
+		return api, false, usage(fmt.Errorf("the bot at %s rejects the token: set CAIRN_WEB_TOKEN, or token under [web]", address))
 	case err != nil && refused == nil:
 		return api, false, nil
 	}

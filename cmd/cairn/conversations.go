@@ -114,7 +114,7 @@ func conversationName(name string) (string, error) {
 func terminalChannel(name string) (string, error) {
 	full, err := conversationName(name)
 	if err == nil && !strings.HasPrefix(full, terminal.Name+":") {
-		err = usage(fmt.Errorf("--channel %s: only channels of the terminal can be used here; name one without a prefix, e.g. garden", name))
+		err = usage(fmt.Errorf("--channel %s: only channels of the terminal can be used here; name one without a prefix", name))
 	}
 	return full, err
 }
@@ -256,7 +256,7 @@ messages that nobody has summarized yet. States: ` + strings.Join(store.Compacti
 	})
 	flags := cmd.Flags()
 	flags.StringVar(&channel, "channel", "", "only those of this channel, by `NAME` (all)")
-	flags.Var(choice{&state, store.CompactionStates}, "state", "only those in this `STATE` (all)")
+	flags.Func("state", "only those in this `STATE` (all)", oneOf(&state, store.CompactionStates))
 	flags.StringVar(&since, "since", "", "only those since `TIME`"+sinceForms)
 	flags.IntVar(&limit, "limit", 0, "only the newest `N` (default: all)")
 	return cmd

@@ -21,7 +21,6 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/singleflight"
 
-	"cairn/config"
 	"cairn/llm"
 	"cairn/store"
 	"cairn/web"
@@ -41,10 +40,8 @@ const probeTTL = time.Second
 type health struct {
 	bot        *bot
 	connectors []outerConnector
-	ctx        context.Context // ends when the bot stops
-	server     *http.Server
-	handler    *http.ServeMux // serves /healthz, /readyz and /metrics
-	done       sync.WaitGroup
+	ctx        context.Context    // ends when the bot stops
+	handler    *http.ServeMux     // serves /healthz, /readyz and /metrics
 	probes     singleflight.Group // concurrent requests share one check
 	found      sync.Map           // by name, the latest result: state
 
@@ -69,27 +66,18 @@ func (b *bot) startHealth(ctx context.Context, connectors []outerConnector) (*he
 	if address == "" || address == b.app.settings.Web.Listen { // the web server serves it too
 		return h, nil
 	}
-	if err := config.CheckHealth(address); err != nil { // it may come from a flag
-		return nil, usage(err)
-	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("health: %w", err)
 	}
-	h.server = &http.Server{
+	server := &http.Server{
 		Handler: h.handler, ReadTimeout: 5 * time.Second, WriteTimeout: 2 * probeTimeout, IdleTimeout: time.Minute, MaxHeaderBytes: 8 << 10,
 		ErrorLog: slog.NewLogLogger(b.log.Handler(), slog.LevelDebug),
 	}
 	b.log.Info("health_listening", "health", listener.Addr().String())
-	h.done.Go(func() { _ = h.server.Serve(listener) }) // ends with close
+	context.AfterFunc(b.ctx, func() { _ = server.Close() })
+	b.tasks.Go(func() { _ = server.Serve(listener) })
 	return h, nil
-}
-
-func (h *health) close() {
-	if h.server != nil {
-		_ = h.server.Close()
-	}
-	h.done.Wait()
 }
 
 // state is the content of a response. It contains no secrets and no message text.
@@ -151,13 +139,13 @@ func (h *health) ready(ctx context.Context) state {
 	}
 	h.addDatabase(ctx, &s, &h.writeFailure, h.bot.store.Upkeep().Writable(ctx), "cannot be written")
 	s.add("conversations", stats.Stuck > 0, counted(stats.Stuck, "conversation", "conversations")+" cannot continue; the log says why")
-	s.add("replies", stats.Refused > 0, counted(stats.Refused, "conversation", "conversations")+" cannot send a reply, which is retried; the log says why")
+	s.add("replies", stats.Refused > 0, counted(stats.Refused, "conversation", "conversations")+" cannot send a reply; the log says why")
 	if stats.Refused == 0 && stats.Dropped > 0 { // a dropped one delays nothing, and is only mentioned
-		s.Parts[len(s.Parts)-1].Why = counted(int(stats.Dropped), "piece", "pieces") + " of replies could not be sent since the start; the log says why"
+		s.Parts[len(s.Parts)-1].Why = counted(int(stats.Dropped), "piece", "pieces") + " of replies could not be sent; the log says why"
 	}
 	s.add("model", stats.Failing >= modelDown, fmt.Sprintf("the last %d turns failed; the log says why", stats.Failing))
 	if h.bot.upkeepFailure.On() {
-		s.Parts = append(s.Parts, web.Part{Part: "upkeep", OK: true, Why: "backups or the erasure of deleted text fail; the log says why"})
+		s.Parts = append(s.Parts, web.Part{Part: "upkeep", OK: true, Why: "backups or the erasure fail; the log says why"})
 	}
 	return s
 }
@@ -203,9 +191,6 @@ func (a *app) askHealth(ctx context.Context, ready bool) error {
 	address := cmp.Or(a.settings.Health, a.settings.Web.Listen)
 	if address == "" {
 		return usage(errors.New("no address is known: set health, or listen under [web], or pass --health"))
-	}
-	if err := config.CheckHealth(address); err != nil {
-		return usage(err)
 	}
 	path := map[bool]string{false: "/healthz", true: "/readyz"}[ready]
 	ctx, cancel := context.WithTimeout(ctx, 2*probeTimeout)

@@ -49,7 +49,7 @@ including deleted ones. The bot must be stopped.`,
 		},
 	}
 	cmd.Flags().StringVar(&name, "channel", defaultChannel, "`NAME` of the channel")
-	cmd.Flags().Var(choice{&format, []string{"jsonl"}}, "format", "`FORMAT` of the files: jsonl")
+	cmd.Flags().Func("format", "`FORMAT` of the files: jsonl", oneOf(&format, []string{"jsonl"}))
 	return cmd
 }
 

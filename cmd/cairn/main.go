@@ -88,8 +88,7 @@ const (
 
 const exitHelp = `Exit codes:
   0  done
-  1  the command failed; standard error says why. A turn that fails is reported in the
-     conversation and does not change the exit code
+  1  the command failed; standard error says why. A failed turn does not change the exit code
   2  the program crashed, which is a bug; the next start answers the accepted messages
   3  in use: another cairn uses the data folder, or people talk in the channel
   4  not found: no such channel, memory, file or data folder; a missing settings file is 64
@@ -150,25 +149,17 @@ func args(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// choice is the value of a flag, one of known.
-type choice struct {
-	*string
-	known []string
-}
-
-func (c choice) String() string { return *c.string }
-
-// Set accepts one of the known values, and the default, which may be empty.
-func (c choice) Set(value string) error {
-	if value != *c.string && !slices.Contains(c.known, value) {
-		return fmt.Errorf("must be one of %s", strings.Join(c.known, ", "))
+// oneOf sets the text of a flag to one of known, or back to the default, which may be empty.
+func oneOf(text *string, known []string) func(string) error {
+	usual := *text
+	return func(value string) error {
+		if value != usual && !slices.Contains(known, value) {
+			return fmt.Errorf("must be one of %s", strings.Join(known, ", "))
+		}
+		*text = value
+		return nil
 	}
-	*c.string = value
-	return nil
 }
-
-// Type is part of pflag.Value.
-func (c choice) Type() string { return "string" }
 
 func wrongUse(cmd *cobra.Command, err error) error {
 	if unread, is := errors.AsType[*strconv.NumError](err); is { // of a flag

@@ -69,11 +69,11 @@ func (s *selection) filterFlags(cmd *cobra.Command, state string) {
 	f := cmd.Flags()
 	f.StringVar(&s.channel, "channel", "", "only those of this channel, by `NAME` (all)")
 	s.State = state
-	f.Var(choice{&s.Kind, memory.Kinds}, "kind", "only those of this `KIND` (all)")
-	f.Var(choice{&s.State, memory.States}, "state", "only those in this `STATE`: "+strings.Join(memory.States, ", "))
+	f.Func("kind", "only those of this `KIND` (all)", oneOf(&s.Kind, memory.Kinds))
+	f.Func("state", "only those in this `STATE`: "+strings.Join(memory.States, ", ")+" ("+state+")", oneOf(&s.State, memory.States))
 	f.StringVar(&s.since, "since", "", "only those said since `TIME`"+sinceForms)
 	f.StringVar(&s.until, "until", "", "only those said until `TIME`; a whole day or month is included: 2026-05-08, 2026-05, 7d (default: now)")
-	f.StringVar(&s.About, "about", "", "only those about this person, by `NAME` or id; a memory about nobody counts for who said it (everybody)")
+	f.StringVar(&s.About, "about", "", "only those about this person, by `NAME` or id (everybody)")
 }
 
 // sinceForms ends the help of --since.
@@ -106,7 +106,7 @@ func (a *app) listing(cmd *cobra.Command) *cobra.Command {
 	var s selection
 	f := a.withJSON("one JSON object per line", cmd).Flags()
 	s.filterFlags(cmd, "current")
-	f.Var(choice{&s.Sort, memory.Sorts}, "sort", "sort by `KEY`: "+strings.Join(memory.Sorts, ", ")+" (said, newest first; for search, best first)")
+	f.Func("sort", "sort by `KEY`: "+strings.Join(memory.Sorts, ", ")+" (said; for search, best first)", oneOf(&s.Sort, memory.Sorts))
 	f.IntVar(&s.Limit, "limit", 20, "at most `N` of them")
 	f.IntVar(&s.Offset, "offset", 0, "skip the first `N`")
 	f.BoolVar(&s.csv, "csv", false, "print comma-separated values, for spreadsheets")
@@ -168,9 +168,13 @@ func pinned(is bool) func(memory.Memories, context.Context, int64) error {
 	return func(all memory.Memories, ctx context.Context, id int64) error { return all.Pin(ctx, id, is) }
 }
 
-// confirm asks before something is deleted for good; without a terminal it returns an error.
-func (a *app) confirm(what fmt.Stringer) error {
-	if !isTerminal(a.in) {
+// confirm asks before something is deleted for good, unless yes is the answer; without a terminal it
+// returns an error.
+func (a *app) confirm(what fmt.Stringer, yes bool) error {
+	switch {
+	case yes:
+		return nil
+	case !isTerminal(a.in):
 		return usage(errors.New("nothing was deleted: without a terminal, confirm with --yes"))
 	}
 	fmt.Fprint(a.err, terminal.Printable(what.String())+"\nThis cannot be undone. Type yes to delete it: ")
@@ -191,12 +195,10 @@ func newStateChange(a *app, f stateChange) *cobra.Command {
 		Args:    args(1, 1),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			return a.withMemory(cmd, ids[0], func(db *store.Store, m memory.Details) error {
-				if f.permanent && !yes {
-					if err := a.confirm(m.Memory); err != nil {
-						return err
-					}
+				err := a.confirm(m.Memory, yes || !f.permanent)
+				if err == nil {
+					err = f.do(memory.In(db), cmd.Context(), m.ID)
 				}
-				err := f.do(memory.In(db), cmd.Context(), m.ID)
 				if err != nil {
 					return err
 				}

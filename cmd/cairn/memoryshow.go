@@ -254,7 +254,7 @@ func (a *app) importMemories(cmd *cobra.Command, file string) error {
 			fmt.Fprintf(a.err, "%s not here\n", counted(n.Lost, "of the messages they came from is", "of the messages they came from are"))
 		}
 		if n.Out > 0 {
-			fmt.Fprintf(a.err, "skipped, because they are about people who opted out of memories: %s\n", counted(n.Out, "memory", "memories"))
+			fmt.Fprintf(a.err, "skipped, because they are about people who opted out: %s\n", counted(n.Out, "memory", "memories"))
 		}
 		_, err = fmt.Fprintf(a.out, "imported %s; %s there already\n", counted(n.Fresh, "memory", "memories"), counted(n.Known, "was", "were"))
 		return err

@@ -58,14 +58,14 @@ func newMetrics(list func() prices.List) *metrics {
 		return v
 	}
 	m.turns = counter("turns_total", "Turns, by outcome.", "outcome")
-	m.turnErrors = counter("turns_failed_total", "Turns that ended with an explanation instead of an answer, by class of the error.", "class")
-	m.turnTime = timer("turn_duration", "Time of a turn until its reply is stored, or the explanation why there is none.", answerTimes).WithLabelValues()
+	m.turnErrors = counter("turns_failed_total", "Turns that failed, by class of the error.", "class")
+	m.turnTime = timer("turn_duration", "Time of a turn until its reply or an explanation is stored.", answerTimes).WithLabelValues()
 	m.firstToken = timer("turn_first_token", "Time of a turn until the first text of the model.", firstTimes).WithLabelValues()
 	m.tools = counter("tool_calls_total", "Calls of tools by the model that answers.", "tool", "result")
 	m.requests = counter("model_requests_total", "Requests that models answered, or counted and failed.", "work", "model")
 	m.tokens = counter("model_tokens_total", "Tokens of these, as the provider counts them; none is of two kinds.", "work", "model", "kind")
 	m.cost = counter("model_cost_total", "What these tokens cost, in the currency of the prices.", "work", "model", "kind")
-	m.errors = counter("model_errors_total", "Requests to models that failed, retries included, by class of the error.", "work", "class")
+	m.errors = counter("model_errors_total", "Failed requests to models, retries included, by class of the error.", "work", "class")
 	m.requestTime = timer("model_request_duration", "Time of a request to a model, retries included.", answerTimes, "work", "model")
 	m.compactions = counter("compactions_total", "Steps of compactions.", "state", "trigger")
 	m.hooks = counter("hook_calls_total", "Calls of hooks, by outcome.", "hook", "outcome")
@@ -204,14 +204,14 @@ func (h *health) Collect(all chan<- prometheus.Metric) {
 	gauge("conversations_stuck", "Conversations that cannot continue; the log says why.", float64(stats.Stuck))
 	gauge("conversations_refused", "Conversations whose next reply was refused and is retried.", float64(stats.Refused))
 	gauge("turns_failing", "Turns that failed since the last answer.", float64(stats.Failing))
-	gauge("window_fill_ratio", "How full the fullest window of the open conversations is; 1: full.", h.bot.hub.Operator().Fullest())
+	gauge("window_fill_ratio", "How full the fullest window is; 1: full.", h.bot.hub.Operator().Fullest())
 	budgets := map[string]channel.Budget{}
 	for _, b := range h.bot.hub.Operator().Budgets() {
 		budgets[b.Setting] = b
 	}
 	for period, setting := range map[string]string{"day": "budget_per_day", "month": "budget_per_month"} {
-		gaugeOf("budget_limit", "What may be spent, in the currency of the prices; 0: no budget is set.", budgets[setting].Limit, "period", period)
-		gaugeOf("budget_spent", "What was spent of it; 0: no budget is set.", budgets[setting].Spent, "period", period)
+		gaugeOf("budget_limit", "What may be spent, in the currency of the prices; 0: no budget.", budgets[setting].Limit, "period", period)
+		gaugeOf("budget_spent", "What was spent of it; 0: no budget.", budgets[setting].Spent, "period", period)
 	}
 	gauge("upkeep_failing", "1 while backups or the erasure of deleted text fail.", boolean[h.bot.upkeepFailure.On()])
 	send(prometheus.CounterValue, "replies_dropped_total", "Pieces of replies that were given up.", float64(stats.Dropped), nil)

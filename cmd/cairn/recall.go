@@ -33,7 +33,7 @@ With --json, a memory is an object with the key "memory". A message is an object
 	})
 	f := cmd.Flags()
 	f.StringVar(&l.channel, "channel", "", defaultTo)
-	f.Var(choice{&l.kind, memory.Kinds}, "kind", "only memories of this `KIND`, and no messages")
+	f.Func("kind", "only memories of this `KIND`, and no messages", oneOf(&l.kind, memory.Kinds))
 	f.StringVar(&l.since, "since", "", "only what was said since `TIME`"+sinceForms)
 	f.StringVar(&l.asker, "as", "", "`NAME` of the person who asks")
 	f.IntVar(&l.limit, "limit", 10, "at most `N` memories and as many messages")

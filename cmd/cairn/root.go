@@ -148,6 +148,9 @@ func (a *app) load() error {
 		return usage(err)
 	}
 	a.settings = a.withFlags(s)
+	if err := config.CheckHealth(a.settings.Health); err != nil { // it may come from a flag
+		return usage(err)
+	}
 	if zone, err := time.LoadLocation(s.TimeZone); err == nil && time.Local.String() != s.TimeZone {
 		time.Local = zone
 	}

@@ -77,7 +77,6 @@ func (a *app) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer health.close()
 	bot.checkModels()
 	bot.watchSettings(true)
 	if missing := config.Unrestricted(&a.settings); len(missing) > 0 {

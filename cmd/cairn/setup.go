@@ -89,7 +89,7 @@ func (s *setup) run(cmd *cobra.Command) error {
 	_, absent := os.Lstat(target)
 	settings, err := config.Load(target) // that of the source sets only defaults
 	if changed := absent == nil && (err != nil || len(settings.Changed()) > 0); changed && !s.force {
-		answer, err := s.line(ctx, "--force to replace "+target, fmt.Sprintf("%s exists. Replace it? The old one is kept beside it. [y/N] ", target))
+		answer, err := s.line(ctx, "--force to replace "+target, fmt.Sprintf("%s exists. Replace it? The old one is kept. [y/N] ", target))
 		if err != nil {
 			return err
 		}

@@ -66,7 +66,7 @@ func (s *setup) modelServer(ctx context.Context, model string) (at config.LLM, e
 		at.BaseURL, prompt, from.variable = config.AnthropicURL, "The key (hidden): ", config.Anthropic.Key
 	}
 	if u, err := url.Parse(at.BaseURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" {
-		return at, usage(errors.New(`the model must be openai, anthropic, none, or an address like "` + usualServer + `"; the key comes with --model-key`))
+		return at, usage(errors.New(`the model must be openai, anthropic, none, or an address like "` + usualServer + `"`))
 	}
 	required := from.variable != ""
 	if from.given != "none" && (required || from.given != "" || s.tty != nil) {
@@ -109,7 +109,7 @@ func (s *setup) tryModel(ctx context.Context, at config.LLM) error {
 			}
 			at.Model = cmp.Or(name, at.Model)
 		}
-		if agent, model, err = agentOf(at); err != nil {
+		if agent, _, err = agentOf(at); err != nil {
 			return err
 		}
 	}

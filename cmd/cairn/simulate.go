@@ -49,7 +49,7 @@ them. A model without a price counts as 0, and is named. It works while the bot 
 		},
 	})
 	cmd.Flags().StringVar(&since, "since", "", "only from the day of `TIME` on: 2026-05-08, 36h, 7d, 2w (default: all time)")
-	cmd.Flags().Var(choice{&by, channel.UsageKeys}, "by", "one row for each `KEY`: day, conversation or model")
+	cmd.Flags().Func("by", "one row for each `KEY`: day, conversation or model (day)", oneOf(&by, channel.UsageKeys))
 	return cmd
 }
 
@@ -102,10 +102,7 @@ the messages of --bot NAME are answers; without --bot there are none, as in an i
 in a file NAME.qa.jsonl beside NAME.jsonl are asked at the end (see docs/tuning.md).
 
 The current settings always come first. Each --vs starts a variant: the current settings,
-overridden by its --set. KEY is a setting of [defaults.compaction], or context_window.
-
-A span that was really summarized keeps its summary. Other summaries are extracts; with more than
-5000 messages, they are filler text as long as an extract.`,
+overridden by its --set. KEY is a setting of [defaults.compaction], or context_window.`,
 		Example: `  cairn simulate --channel garden --vs --set background_threshold=0.6
   cairn simulate talk.jsonl --bot Cairn --vs --set context_window=32000 --vs --set economy=true
   cairn simulate --channel garden --vs --set stack_budget=0.1 --svg compare.svg

@@ -158,10 +158,11 @@ func TestInvalidTraceSettings(t *testing.T) {
 				name, value, _ := strings.Cut(variable, "=")
 				t.Setenv(name, value)
 			}
-			_, traces, err := new(app).observer(t.Context(), slog.New(slog.DiscardHandler), nil)
+			b := &bot{app: new(app), log: slog.New(slog.DiscardHandler)}
+			err := check.ErrorOf(b.observer(t.Context()))
 			if want == "" {
 				check.NoError(t, err)
-				check.Equal(t, "traces", traces, nil)
+				check.Equal(t, "traces", b.traces, nil)
 				return
 			}
 			check.Equal(t, "exit code", exitCode(err), exitUsage)

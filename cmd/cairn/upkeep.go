@@ -1,5 +1,4 @@
-// Background tasks of a running bot: edits of the settings, the check of its models, upkeep; what it tells others: the
-// events of hooks, and traces, for the collector that OpenTelemetry's variables name.
+// Background tasks of a running bot: edits of the settings, checks of models, upkeep; its hooks and traces.
 
 package main
 
@@ -8,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"net/url"
 	"os"
@@ -219,28 +217,28 @@ func ended(conversation string, e channel.Event) map[string]any {
 	return event
 }
 
-// observer returns the observer of a bot's steps: its metrics, and traces if the environment configures them, else nil.
-func (a *app) observer(ctx context.Context, log *slog.Logger, m *metrics) (observe.Observer, *otlp.Traces, error) {
+// observer returns the observer of the bot's steps: its metrics, and traces if the environment configures them.
+func (b *bot) observer(ctx context.Context) (_ observe.Observer, err error) {
 	for _, headers := range []string{os.Getenv("OTEL_EXPORTER_OTLP_HEADERS"), os.Getenv("OTEL_EXPORTER_OTLP_TRACES_HEADERS")} {
 		for header := range strings.SplitSeq(headers, ",") {
 			_, value, _ := strings.Cut(header, "=")
-			a.secrets.learn(strings.TrimSpace(value))
+			b.app.secrets.learn(strings.TrimSpace(value))
 		}
 	}
 	var failing llm.Incident
-	traces, err := otlp.Open(ctx, otlp.Options{Version: version(), Class: channel.FailureClass, Sent: func(err error) {
+	b.traces, err = otlp.Open(ctx, otlp.Options{Version: version(), Class: channel.FailureClass, Sent: func(err error) {
 		if err != nil {
-			log.Log(ctx, failing.Begin(), "send_traces_failed", "error", err, "effect", "traces are lost until the collector answers")
+			b.log.Log(ctx, failing.Begin(), "send_traces_failed", "error", err, "effect", "traces are lost until the collector answers")
 		} else if failing.End() {
-			log.Info("send_traces_recovered")
+			b.log.Info("send_traces_recovered")
 		}
 	}})
 	if err != nil {
-		return nil, nil, usage(err)
+		return nil, usage(err)
 	}
-	if traces == nil {
-		return m, nil, nil
+	if b.traces == nil {
+		return b.metrics, nil
 	}
-	log.Info("traces_sent", "endpoint", config.ShownAddress(traces.Endpoint))
-	return observe.All{m, traces}, traces, nil
+	b.log.Info("traces_sent", "endpoint", config.ShownAddress(b.traces.Endpoint))
+	return observe.All{b.metrics, b.traces}, nil
 }
