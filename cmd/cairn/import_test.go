@@ -155,6 +155,7 @@ func TestImportOfHostileText(t *testing.T) {
 		check.That(t, valid(r.Text) == valid(corpus[i].Name+" "+corpus[i].Text), "%s: got %.200q", corpus[i].Name, r.Text)
 	}
 	p.must("", "memories", "export", "all.jsonl")
+	p.must("", "memories", "export", "--format", "markdown", "all.md")
 	p.must("", "memories", "import", "all.jsonl")
 	p.must("", "doctor")
 }
@@ -167,6 +168,7 @@ func TestSimulate(t *testing.T) {
 	p.refuses(exitUsage, "simulate", map[string]string{
 		"talk.jsonl --set background_treshold=0.5": "did you mean background_threshold?", "talk.jsonl --set economy": "KEY=VALUE",
 		"talk.jsonl --channel x": "either files or --channel", "talk.jsonl --bot Helpr": "no one in the files has that name",
+		"talk.jsonl --html - --svg -": "standard output",
 	})
 	p.refuses(exitNotFound, "simulate", map[string]string{"none.jsonl": "none.jsonl", "--channel x": "talk to the bot first"})
 	p.fails(exitFailed, "no message", "simulate", "empty.jsonl")
@@ -183,16 +185,24 @@ func TestSimulate(t *testing.T) {
 		check.That(t, r.Happened > 0 && r.Equal == r.Happened && len(r.Variants[0].Compactions) == r.Happened, "got %d of %d compactions equal", r.Equal, r.Happened)
 		check.Equal(t, "database", p.read("data/cairn.db"), before)
 		out := p.must("", "simulate", "--channel", "garden", "--vs", "--set", "economy=true")
-		check.Contains(t, "the table", out, "in force  economy=true", "\n  rollups ", "verbatim tokens, mean", "compactions that really happened")
+		check.Contains(t, "the table", out, "in force  economy=true", "\n  rollups ", "verbatim tokens, mean", "compactions that really happened", "used tokens over messages", "▇")
 	})
 	t.Run("each --vs begins a variant, and --set is of the last one", func(t *testing.T) {
-		r := try("talk.jsonl --vs --set background_threshold=0.5 --vs --set context_window=3000 --set keep_last_n=2 --svg out.svg")
+		r := try("talk.jsonl --vs --set background_threshold=0.5 --vs --set context_window=3000 --set keep_last_n=2 --svg out.svg --html out.html")
 		check.Len(t, "variants", r.Variants, 3)
 		one, two := r.Variants[1], r.Variants[2]
 		check.Equal(t, "settings", fmt.Sprintf("%s,%s,%s,%d", one.Settings["background_threshold"], two.Settings["background_threshold"], two.Settings["keep_last_n"], two.Window), "0.5,,2,3000")
 		check.That(t, one.Verbatim.Mean < r.Variants[0].Verbatim.Mean, "a lower level leaves no fewer messages verbatim")
-		check.Contains(t, "the chart", p.read("out.svg"), "background_threshold=0.5", "<svg")
-		check.Lacks(t, "the chart", p.read("out.svg"), "<script")
+		for _, file := range []string{"out.svg", "out.html"} {
+			check.Contains(t, file, p.read(file), "background_threshold=0.5", "<svg")
+			check.Lacks(t, file, p.read(file), "<script")
+		}
+	})
+	t.Run("what goes to standard output is in the object of --json", func(t *testing.T) {
+		both := try("talk.jsonl --svg - --html -")
+		check.HasPrefix(t, "chart", both.SVG, "<svg")
+		check.Contains(t, "page", both.HTML, "<svg")
+		check.HasPrefix(t, "chart", p.must("", "simulate", "talk.jsonl", "--svg", "-"), "<svg")
 	})
 	t.Run("the messages of --bot make turns, and questions beside the file are asked", func(t *testing.T) {
 		p.write("talk.qa.jsonl", `{"question":"What was bought for day 3?","answer":"tea","evidence":["p3"]}`+"\n")

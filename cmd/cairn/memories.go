@@ -54,7 +54,7 @@ forgotten ones were forgotten on request. They stay until they are purged.`
   cairn memories stats --since 30d
   cairn memories show 12
   cairn memories forget 12
-  cairn memories export memories.jsonl`
+  cairn memories export --format markdown memories.md`
 	return cmd
 }
 

@@ -54,7 +54,7 @@ func TestMemoriesList(t *testing.T) {
 	p.refuses(exitUsage, "memories", map[string]string{
 		"list --kind gossip": "must be one of identity, goal", "list --state lost": "must be one of active, expired", "list --since May": "invalid time",
 		"list --until May": "--until: invalid time \"May\"", "list --sort beauty": "must be one of confirmed, expires", "list --csv --json": "--csv or --json", "stats tea": `"tea" is one argument too many: cairn memories stats`,
-		"list --limit -1": "at least 1", "list --offset -1": "at least 0", "show tea": "not a memory's number",
+		"list --limit -1": "at least 1", "list --offset -1": "at least 0", "show tea": "not a memory's number", "export --format csv": "must be one of jsonl, markdown",
 		"purge 1": "confirm with --yes", "pin": "an argument is missing: cairn memories pin ID", "pin 1 2": `"2" is one argument too many`, "list tea": `"tea" is one argument too many`, "search": "an argument is missing: cairn memories search WORDS…",
 		"list --limit many": `invalid argument "many" for "--limit" flag: it must be a whole number; see`,
 	})
@@ -173,6 +173,14 @@ func TestMemoriesExport(t *testing.T) {
 	check.Equal(t, "text", p.read("all.jsonl"), out)
 	check.Equal(t, "mode", check.Must(os.Stat(filepath.Join(p.dir, "all.jsonl")))(t).Mode().Perm(), 0o600)
 	p.fails(exitUsage, "already exists", "memories", "export", "all.jsonl")
+	t.Run("Markdown is for reading, and shows marks as they are", func(t *testing.T) {
+		p.must("/remember use *snake_case* [here](x) <b>\n", "chat")
+		out := p.must("", "memories", "export", "--format", "markdown", "--state", "current")
+		check.HasPrefix(t, "blank lines", out, "# terminal:")
+		check.Equal(t, "channels in the file", strings.Count(out, "\n\n# "), strings.Count(out, "# terminal:")-1)
+		check.Contains(t, "output", out, "# terminal:general\n", "# terminal:garden\n", ") fact: the standup is at 9:30 (Ada, ", `use \*snake\_case\* \[here\](x) \<b>`)
+		check.Lacks(t, "forgotten memories", out, "coffee")
+	})
 	got = parse[kept](t, p.must("", "memories", "export", "--channel", "garden"))
 	check.Len(t, "memories of a channel", got, 1)
 	check.Equal(t, "channel", got[0].Channel, "terminal:garden")

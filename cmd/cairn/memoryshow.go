@@ -1,14 +1,11 @@
-// cairn memories show, stats, export, import: one memory, numbers, and files.
+// cairn memories show, stats: one memory, and numbers.
 
 package main
 
 import (
-	"bufio"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -173,90 +170,4 @@ func (s memoryStats) list(name string, counts []memory.Count) string {
 		text += fmt.Sprintf("%d more; --all shows them\n", more)
 	}
 	return text
-}
-
-func newMemoriesExport(a *app) *cobra.Command {
-	var s selection
-	cmd := &cobra.Command{
-		Use:   "export [FILE]",
-		Short: "Write memories as JSON Lines, which import reads",
-		Long: `Write memories to FILE, which must not exist yet, or to standard output: one memory per line, in
-the order they were saved.`,
-		Example: `  cairn memories export memories.jsonl
-  cairn memories export --channel garden --state current | jq .content`,
-		Args: args(0, 1),
-		RunE: func(cmd *cobra.Command, files []string) error { return a.exportMemories(cmd, s, files) },
-	}
-	s.filterFlags(cmd, "all")
-	return cmd
-}
-
-func (a *app) exportMemories(cmd *cobra.Command, s selection, files []string) error {
-	return a.withFilter(cmd, s, func(db *store.Store, filter memory.Filter) (err error) {
-		to := a.out
-		if len(files) > 0 {
-			file, openErr := os.OpenFile(files[0], os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-			if errors.Is(openErr, os.ErrExist) {
-				return usage(fmt.Errorf("%s already exists: move it, or name another file", files[0]))
-			}
-			if openErr != nil {
-				return fmt.Errorf("write the memories: %w", openErr)
-			}
-			defer func() {
-				if err = errors.Join(err, file.Close()); err != nil { // half a file would be in the way of the next try
-					err = errors.Join(err, os.Remove(files[0]))
-				}
-			}()
-			to = file
-		}
-		out := bufio.NewWriter(to)
-		lines := json.NewEncoder(out)
-		lines.SetEscapeHTML(false)
-		write := func(e memory.Exported, _ []chat.Message) error { return lines.Encode(e) }
-		return errors.Join(memory.In(db).Export(cmd.Context(), filter, write), out.Flush())
-	})
-}
-
-func newMemoriesImport(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "import FILE",
-		Short: "Import exported memories",
-		Long: `Import what export wrote as JSON Lines, into this or another data folder. Each line is an
-object; content, kind, channel (the full name of a conversation) and said_at are required:
-  {"channel":"terminal:garden","kind":"fact","content":"Ada rows","said_at":"2023-05-08T13:56:00Z","speaker":"Ada"}
-
-The whole file is checked first. Importing it again is harmless: known memories are skipped. They
-get new numbers and lead to those of their messages that the channel has. The bot must be stopped.`,
-		Example: `  cairn memories import memories.jsonl`,
-		Args:    args(1, 1),
-		RunE:    func(cmd *cobra.Command, files []string) error { return a.importMemories(cmd, files[0]) },
-	}
-}
-
-func (a *app) importMemories(cmd *cobra.Command, file string) error {
-	lines, err := readLines[memory.Exported](file, a.in)
-	if err != nil {
-		return err
-	}
-	var all []memory.Exported
-	for _, l := range lines {
-		all = append(all, l.value)
-	}
-	if bad, wrong := errors.AsType[*memory.ImportError](memory.CheckExported(all)); wrong {
-		return lines[bad.Index].wrong(bad.Err)
-	}
-	return a.withStore(cmd.Context(), false, func(db *store.Store) error {
-		n, err := memory.In(db).Import(cmd.Context(), all)
-		if err != nil {
-			return err
-		}
-		if n.Lost > 0 {
-			fmt.Fprintf(a.err, "%s not here\n", counted(n.Lost, "of the messages they came from is", "of the messages they came from are"))
-		}
-		if n.Out > 0 {
-			fmt.Fprintf(a.err, "skipped, because they are about people who opted out: %s\n", counted(n.Out, "memory", "memories"))
-		}
-		_, err = fmt.Fprintf(a.out, "imported %s; %s there already\n", counted(n.Fresh, "memory", "memories"), counted(n.Known, "was", "were"))
-		return err
-	})
 }

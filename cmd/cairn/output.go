@@ -1,4 +1,4 @@
-// Output: JSON for programs; text and tables for people.
+// Output: JSON for programs; text, tables and small charts for people.
 
 package main
 
@@ -18,6 +18,7 @@ import (
 	"golang.org/x/term"
 
 	"cairn/chat"
+	"cairn/simulate"
 	"cairn/terminal"
 )
 
@@ -199,4 +200,27 @@ func (t table) aligned(align string) string {
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	return b.String()
+}
+
+var blocks = []rune("▁▂▃▄▅▆▇█")
+
+// sparkline shows how full the window was: the maximum in each column.
+func sparkline(v simulate.Result, width int) string {
+	if len(v.Used) == 0 {
+		return ""
+	}
+	first, last := v.Used[0].At, v.Used[len(v.Used)-1].At
+	most := make([]int, width)
+	for _, u := range v.Used {
+		column := int((u.At - first) * int64(width-1) / max(last-first, 1))
+		most[column] = max(most[column], u.Used)
+	}
+	line := make([]rune, width)
+	for i := range most {
+		if most[i] == 0 && i > 0 { // no message in this column
+			most[i] = most[i-1]
+		}
+		line[i] = blocks[min(most[i]*len(blocks)/max(v.Window, 1), len(blocks)-1)]
+	}
+	return string(line)
 }

@@ -1,4 +1,4 @@
-// cairn usage, simulate: what the models were used for, and what other settings would have done.
+// cairn simulate: try settings on a recording, without a model.
 
 package main
 
@@ -6,86 +6,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
 
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/internal/chart"
 	"cairn/simulate"
 	"cairn/store"
 )
-
-func newUsage(a *app) *cobra.Command {
-	since, by := "", "day"
-	cmd := a.withJSON("one JSON object", &cobra.Command{
-		Use:   "usage [--since TIME] [--by day|conversation|model] [--json]",
-		Short: "Show model usage and its cost",
-		Long: `Show the tokens that models used, and their cost. INPUT includes tokens read from the
-provider's cache (CACHED) and written to it (WRITTEN); COST includes summaries (SUMMARIES). Days
-are those of time_zone.
-
-Token counts are the provider's. Prices are built in; [prices] in the settings adds or overrides
-them. A model without a price counts as 0, and is named. It works while the bot runs.`,
-		Example: `  cairn usage --since 7d
-  cairn usage --since 2026-11-01 --by model
-  cairn usage --by conversation --json | jq '.rows[0].cost'`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withPast(cmd, since, "", func(db *store.Store, from time.Time, _ string) error {
-				day := ""
-				if !from.IsZero() {
-					day = store.Day(from)
-				}
-				used, err := db.Usage(cmd.Context(), day)
-				if err != nil {
-					return err
-				}
-				return a.show(a.out, report{channel.NewUsageReport(used, day, by, a.settings.Money().Prices)})
-			})
-		},
-	})
-	cmd.Flags().StringVar(&since, "since", "", "only from the day of `TIME` on: 2026-05-08, 36h, 7d, 2w (default: all time)")
-	cmd.Flags().Func("by", "one row for each `KEY`: day, conversation or model (day)", oneOf(&by, channel.UsageKeys))
-	return cmd
-}
-
-type report struct{ channel.UsageReport }
-
-func (r report) String() string {
-	if len(r.Rows) == 0 {
-		if r.Since == "" {
-			return "No model has been used yet."
-		}
-		return "No model has been used since " + r.Since + "."
-	}
-	t := table{{strings.ToUpper(r.By), "REQUESTS", "INPUT", "CACHED", "WRITTEN", "OUTPUT", "COST", "SUMMARIES"}}
-	for _, row := range r.Rows {
-		t = append(t, columns(row.Key(), row.Expenses))
-	}
-	text := strings.TrimSuffix(append(t, columns("total", r.Total)).aligned("lr"), "\n")
-	for _, model := range r.NoPrice {
-		text += fmt.Sprintf("\nno price for %s: it counts as 0; set [prices.%q] in the settings", model, model)
-	}
-	return text
-}
-
-func columns(name string, e channel.Expenses) []string {
-	cells := []string{name}
-	for _, n := range []int64{e.Requests, e.Input, e.Cached, e.Written, e.Output} {
-		cells = append(cells, fmt.Sprint(n))
-	}
-	return append(cells, fmt.Sprintf("%.4f", e.Cost), fmt.Sprintf("%.4f", e.Summaries.Cost))
-}
 
 type simulation struct {
 	files        []string
 	channel, bot string
 	variants     []simulate.Variant
-	svg          string
+	html, svg    string
 }
 
 func newSimulate(a *app) *cobra.Command {
@@ -97,20 +39,26 @@ func newSimulate(a *app) *cobra.Command {
 many tokens would have stayed verbatim, and what the requests would have cost. The real engine
 runs in virtual time; it calls no model, changes nothing, and works while the bot runs.
 
-The conversation comes from the database, or from files in the format of "cairn import", in which
-the messages of --bot NAME are answers; without --bot there are none, as in an import. Questions
-in a file NAME.qa.jsonl beside NAME.jsonl are asked at the end (see docs/tuning.md).
+The conversation comes from the database, or from files of recorded messages in the format of
+"cairn import". In files, messages of --bot NAME are the bot's answers; without --bot there are
+no answers, and the files are simulated as an import.
 
-The current settings always come first. Each --vs starts a variant: the current settings,
-overridden by its --set. KEY is a setting of [defaults.compaction], or context_window.`,
+The current settings, or those of --config FILE, always come first. Each --vs starts a variant:
+the current settings, overridden by its --set. KEY is a setting of [defaults.compaction], or
+context_window.
+
+A span that was really summarized keeps its summary. Other summaries are extracts; with more than
+5000 messages, they are filler text as long as an extract. Money is what the requests would cost
+by the price list and the cache rules of the model's provider. If there is a file NAME.qa.jsonl
+beside NAME.jsonl, its questions are asked at the end (see docs/tuning.md).`,
 		Example: `  cairn simulate --channel garden --vs --set background_threshold=0.6
   cairn simulate talk.jsonl --bot Cairn --vs --set context_window=32000 --vs --set economy=true
-  cairn simulate --channel garden --vs --set stack_budget=0.1 --svg compare.svg
+  cairn simulate --channel garden --vs --set stack_budget=0.1 --html compare.html
   cairn simulate --channel garden --json | jq '.variants[0].levels'`,
 		Args: args(0, -1),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			s.files = files
-			if err := s.check(); err != nil {
+			if err := s.check(a.json); err != nil {
 				return wrongUse(cmd, err)
 			}
 			return a.simulate(cmd.Context(), s)
@@ -120,7 +68,8 @@ overridden by its --set. KEY is a setting of [defaults.compaction], or context_w
 	cmd.Flags().StringVar(&s.bot, "bot", "", "`NAME` of the bot in the files")
 	cmd.Flags().Func("set", "set `KEY=VALUE` in the variant of the last --vs, or in the first one", s.set)
 	cmd.Flags().BoolFunc("vs", "start a variant", s.begin)
-	cmd.Flags().StringVar(&s.svg, "svg", "", "write charts of the tokens over the messages to `FILE`")
+	cmd.Flags().StringVar(&s.html, "html", "", "write a page with charts and figures to `FILE`; -: standard output, with --json the field html")
+	cmd.Flags().StringVar(&s.svg, "svg", "", "write the charts to `FILE`; -: standard output, with --json the field svg")
 	return cmd
 }
 
@@ -148,12 +97,14 @@ func (s *simulation) begin(text string) error {
 // maxVariants limits a comparison: a table has no room for more.
 const maxVariants = 8
 
-func (s simulation) check() error {
+func (s simulation) check(asJSON bool) error {
 	switch {
 	case len(s.files) > 0 && s.channel != "":
 		return errors.New("use either files or --channel")
 	case len(s.files) == 0 && s.bot != "":
 		return errors.New("--bot is only for files: the database knows which messages are the bot's")
+	case s.html == "-" && s.svg == "-" && !asJSON:
+		return errors.New("only one of --html - and --svg - can go to standard output: name a FILE for the other, or add --json")
 	case len(s.variants) > maxVariants:
 		return fmt.Errorf("%d variants are too many: at most %d are compared at once", len(s.variants), maxVariants)
 	}
@@ -232,22 +183,99 @@ func (a *app) runSimulation(ctx context.Context, s simulation, rec simulate.Reco
 	if err != nil {
 		return err
 	}
+	shown := simulated{Report: report}
 	if s.svg != "" {
-		if err := os.WriteFile(s.svg, []byte(report.Chart().File()), 0o600); err != nil {
+		shown.SVG = report.Chart().File()
+	}
+	if s.html != "" {
+		if shown.HTML, err = shown.page(); err != nil {
 			return err
 		}
 	}
-	return a.show(a.out, simulated{report})
+	for i, to := range []string{s.svg, s.html} {
+		text := []*string{&shown.SVG, &shown.HTML}[i]
+		switch {
+		case to == "" || to == "-" && a.json: // it is in the object
+			continue
+		case to == "-":
+			_, err = io.WriteString(a.out, *text)
+		default:
+			err = os.WriteFile(to, []byte(*text), 0o600)
+		}
+		if err != nil {
+			return err
+		}
+		*text = ""
+	}
+	if !a.json && (s.svg == "-" || s.html == "-") {
+		return nil
+	}
+	return a.show(a.out, shown)
 }
 
-// simulated is a report with one column for each variant.
-type simulated struct{ simulate.Report }
+// simulated is a report with one column for each variant, and a small chart of each.
+type simulated struct {
+	simulate.Report
+	SVG  string `json:"svg,omitempty"`
+	HTML string `json:"html,omitempty"`
+}
 
 func (s simulated) String() string {
-	text := fmt.Sprintf("%s: %s\n\n%s", s.Name, counted(s.Messages, "message", "messages"), table(s.Rows()).aligned("lr"))
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n\n", s.Name, counted(s.Messages, "message", "messages"))
+	b.WriteString(table(s.Rows()).aligned("lr"))
 	if s.Happened > 0 {
-		text += fmt.Sprintf("\nOf %s that really happened, the settings in force reproduce %d: same trigger, kind and messages.",
-			counted(s.Happened, "compaction", "compactions"), s.Equal)
+		fmt.Fprintf(&b, "\n%s: same trigger, kind and messages.\n", s.reproduced())
 	}
-	return strings.TrimRight(text, "\n")
+	b.WriteString("\nused tokens over messages, up to the window:\n")
+	var charts table
+	for _, v := range s.Variants {
+		charts = append(charts, []string{"  " + v.Name, sparkline(v, 60)})
+	}
+	b.WriteString(charts.aligned("l"))
+	return strings.TrimRight(b.String(), "\n")
+}
+
+func (s simulated) reproduced() string {
+	return fmt.Sprintf("Of %s that really happened, the settings in force reproduce %d", counted(s.Happened, "compaction", "compactions"), s.Equal)
+}
+
+const simulationCSS = `:root { color-scheme: light dark; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
+.figures { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: 0.2rem 0.9rem 0.2rem 0; text-align: right; border-bottom: 1px solid #8884; }
+th[scope=row] { text-align: left; font-weight: normal; white-space: pre; }
+`
+
+// page returns a self-contained page without scripts.
+func (s simulated) page() (string, error) {
+	rows, about := s.Rows(), counted(s.Messages, "message", "messages")+", simulated without a model."
+	if s.Happened > 0 {
+		about += " " + s.reproduced() + "."
+	}
+	head := func(name string) g.Node { return h.Th(h.Scope("col"), g.Text(name)) }
+	cell := func(value string) g.Node { return h.Td(g.Text(value)) }
+	var b strings.Builder
+	err := h.Doctype(h.HTML(
+		h.Lang("en"),
+		h.Head(
+			h.Meta(h.Charset("utf-8")),
+			h.Meta(h.Name("viewport"), h.Content("width=device-width, initial-scale=1")),
+			h.TitleEl(g.Text(s.Name+": settings compared")),
+			h.StyleEl(g.Raw(simulationCSS+chart.CSS)),
+		),
+		h.Body(
+			h.H1(g.Text(s.Name)),
+			h.P(g.Text(about)),
+			g.Raw(s.Chart().SVG()), // the chart escapes its input
+			h.Div(h.Class("figures"), h.Table(
+				h.THead(h.Tr(g.Map(rows[0], head))),
+				h.TBody(g.Map(rows[1:], func(row []string) g.Node {
+					return h.Tr(h.Th(h.Scope("row"), g.Text(row[0])), g.Map(row[1:], cell))
+				})),
+			)),
+		),
+	)).Render(&b)
+	return b.String(), err
 }
