@@ -88,7 +88,7 @@ func (d *Discord) updateState(name string, data json.RawMessage) {
 
 // read decodes the data of an event; fields of an unexpected type stay empty.
 func read[T any](data json.RawMessage) (v T) {
-	_ = decode(data, &v) // fields that cannot be decoded stay empty
+	_ = platform.Decode(data, &v) // fields that cannot be decoded stay empty
 	return v
 }
 

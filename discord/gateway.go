@@ -127,7 +127,7 @@ func (s *session) run(ctx context.Context, ws *platform.Socket) error {
 	s.beat.Stop() // until the session is established
 	err := ws.Serve(ctx, s.beat.C, s.checkedHeartbeat, func(data []byte) error {
 		var p packet
-		if decode(data, &p) != nil {
+		if platform.Decode(data, &p) != nil {
 			return nil
 		}
 		return s.receive(p)

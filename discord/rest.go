@@ -111,7 +111,7 @@ func (r *rest) try(ctx context.Context, c call) error {
 	case c.into == nil || len(body) == 0:
 		return nil
 	}
-	if err := decode(body, c.into); err != nil {
+	if err := platform.Decode(body, c.into); err != nil {
 		return fmt.Errorf("%s: %w", c.describe(), err)
 	}
 	return nil
@@ -157,15 +157,6 @@ func (c call) describe() string {
 		return c.method + " an answer to an interaction"
 	}
 	return c.method + " " + c.path
-}
-
-// decode is like json.Unmarshal, but ignores fields of an unexpected type.
-func decode(data []byte, into any) error {
-	err := json.Unmarshal(data, into)
-	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return nil
-	}
-	return err
 }
 
 type refusal struct {

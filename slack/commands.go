@@ -89,10 +89,7 @@ func (s *Slack) onButton(payload json.RawMessage) {
 		Type    string `json:"type"`
 		User    struct{ ID, Name, Username string }
 		Channel struct{ ID string }
-		Message struct {
-			TS     string
-			Thread string `json:"thread_ts"` // also of the one at the top of it
-		}
+		Message message
 		Trigger string `json:"trigger_id"`
 		URL     string `json:"response_url"`
 		Actions []struct {
@@ -109,7 +106,7 @@ func (s *Slack) onButton(payload json.RawMessage) {
 		return
 	}
 	place := s.place(p.Channel.ID, value.Thread)
-	thread := s.placeOf(p.Channel.ID, slackgo.Msg{Timestamp: p.Message.TS, ThreadTimestamp: p.Message.Thread}).Thread
+	thread := s.placeOf(p.Channel.ID, p.Message).Thread
 	who := channel.Person{ID: p.User.ID, Name: cmp.Or(p.User.Name, p.User.Username)}
 	c := command{place: place, line: value.Line, who: who, page: value.Page}
 	s.start(c, s.overURL(p.URL, thread, false, true))
@@ -145,7 +142,7 @@ func (s *Slack) overURL(url, thread string, public, replaces bool) answerer {
 
 // asMessage answers a written command with a message, which all see unless the answer is private: such a one cannot be edited.
 func (s *Slack) asMessage(place channel.Place, written string) answerer {
-	ts, m, write := "", mark{reply: "command-" + written}, s.api.write
+	ts, m, write := "", mark{Reply: "command-" + written}, s.api.write
 	return func(ctx context.Context, c command, a channel.Answer) error {
 		options := optionsOf(blocks(c, a))
 		return s.retry(ctx, func(failed error) (err error) {
@@ -164,15 +161,15 @@ func (s *Slack) asMessage(place channel.Place, written string) answerer {
 			if mayHaveTakenEffect(failed) {
 				own, err := s.messagesSince(ctx, place, written)
 				for _, answer := range own {
-					if found, _ := markOf(answer); found == m {
-						ts = answer.Timestamp
+					if answer.marked() && answer.Metadata.Mark == m {
+						ts = answer.TS
 					}
 				}
 				if err != nil || ts != "" {
 					return err
 				}
 			}
-			if _, ts, err = write.PostMessageContext(ctx, place.Channel, append(options, slackgo.MsgOptionMetadata(m.metadata()))...); err == nil {
+			if _, ts, err = write.PostMessageContext(ctx, place.Channel, append(options, m.option())...); err == nil {
 				s.claims.Set(place.Channel+"/"+ts, finished)
 			}
 			return err

@@ -70,7 +70,7 @@ func (d *draft) start(ctx context.Context, w *writer, text string) (err error) {
 	}
 	started, err := d.startStream(ctx, w, text)
 	if !started && err == nil {
-		d.ts, err = w.s.post(ctx, w.s.api.once, w.place, text, mark{answers: w.answers})
+		d.ts, err = w.s.post(ctx, w.s.api.once, w.place, text, mark{Answers: w.answers})
 	}
 	if err != nil {
 		d.lost = mayHaveTakenEffect(err)
@@ -113,13 +113,13 @@ func (w *writer) claim(ts string) bool {
 }
 
 // adopt takes over the unfinished draft that an earlier process left for the same message.
-func (d *draft) adopt(own []slackgo.Message, w *writer) {
+func (d *draft) adopt(own []message, w *writer) {
 	for _, o := range own {
-		m, marked := markOf(o)
-		unfinished := marked && m.reply == "" && m.answers == w.answers
-		unmarked := !marked && o.Metadata.EventType == "" && w.place.Thread != "" && isTS(w.answers)
-		if (unfinished || unmarked) && w.claim(o.Timestamp) {
-			*d = draft{ts: o.Timestamp, unsure: true}
+		m := o.Metadata.Mark
+		unfinished := o.marked() && m.Reply == "" && m.Answers == w.answers
+		unmarked := o.Metadata.Type == "" && w.place.Thread != "" && isTS(w.answers)
+		if (unfinished || unmarked) && w.claim(o.TS) {
+			*d = draft{ts: o.TS, unsure: true}
 			return
 		}
 	}
@@ -127,7 +127,7 @@ func (d *draft) adopt(own []slackgo.Message, w *writer) {
 
 // finish turns the draft into the first message of the reply.
 func (d *draft) finish(ctx context.Context, w *writer, text string, m mark) error {
-	metadata := slackgo.MsgOptionMetadata(m.metadata())
+	metadata := m.option()
 	if more, grows := strings.CutPrefix(defuseMentions(text), d.text); d.streaming && grows && !d.unsure {
 		options := []slackgo.MsgOption{metadata}
 		if more != "" {

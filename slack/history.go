@@ -28,7 +28,7 @@ func (s *Slack) History(ctx context.Context, conversation string, request channe
 		return p, fmt.Errorf("read the history: %w: %q is no ts", channel.ErrGone, edge)
 	}
 	place := channel.ParsePlace(conversation)
-	var found []slackgo.Message
+	var found []message
 	var rest historyPages
 	if request.After != "" {
 		found, rest, err = s.messagesAfter(ctx, place, request)
@@ -44,15 +44,15 @@ func (s *Slack) History(ctx context.Context, conversation string, request channe
 	}
 	p.More, p.There = len(rest.messages) > 0 || rest.truncated, []string{}
 	for _, m := range found {
-		p.Last = m.Timestamp
-		p.There = append(p.There, m.Timestamp)
+		p.Last = m.TS
+		p.There = append(p.There, m.TS)
 		if m.SubType == "tombstone" {
-			p.Gone = append(p.Gone, m.Timestamp)
+			p.Gone = append(p.Gone, m.TS)
 		}
-		at := s.placeOf(place.Channel, m.Msg)
-		if in, relevant := s.inbound(at, m.Msg); relevant && at == place && !platform.IsCommand(in) {
+		at := s.placeOf(place.Channel, m)
+		if in, relevant := s.inbound(at, m); relevant && at == place && !platform.IsCommand(in) {
 			if m.Edited != nil {
-				in.Edited = timeOf(m.Edited.Timestamp)
+				in.Edited = timeOf(m.Edited.TS)
 			}
 			p.Said = append(p.Said, in)
 		}
@@ -65,7 +65,7 @@ func (s *Slack) History(ctx context.Context, conversation string, request channe
 
 // messagesAfter returns the first messages after request.After, oldest first, and the rest. Slack returns the newest messages of
 // a channel first, so a long gap is read completely, and unread keeps the part that was not requested yet.
-func (s *Slack) messagesAfter(ctx context.Context, place channel.Place, request channel.Look) (found []slackgo.Message, r historyPages, err error) {
+func (s *Slack) messagesAfter(ctx context.Context, place channel.Place, request channel.Look) (found []message, r historyPages, err error) {
 	after := request.After
 	if kept, ok := s.unread.LoadAndDelete(place); ok && kept.(historyPages).after == after {
 		r = kept.(historyPages)
@@ -86,7 +86,7 @@ func (s *Slack) messagesAfter(ctx context.Context, place channel.Place, request 
 	n := min(request.Limit, len(r.messages))
 	found, r.messages = r.messages[:n], r.messages[n:]
 	if len(r.messages) > 0 {
-		r.after = found[n-1].Timestamp
+		r.after = found[n-1].TS
 		s.unread.Store(place, r)
 	}
 	return found, r, nil
@@ -109,18 +109,18 @@ func (s *Slack) readAfter(ctx context.Context, place channel.Place, after, misse
 			return err
 		}
 		for _, m := range found {
-			if !isTS(m.Timestamp) {
+			if !isTS(m.TS) {
 				r.unreadable = true
 				continue
 			}
 			if s.missedThread(place, m, missed) {
-				r.threads = append(r.threads, s.place(place.Channel, m.Timestamp).String())
+				r.threads = append(r.threads, s.place(place.Channel, m.TS).String())
 			}
-			missing := timeOf(m.Timestamp).After(timeOf(after))
+			missing := timeOf(m.TS).After(timeOf(after))
 			r.complete = r.complete || !missing && place.Thread == ""
-			if missing && m.Timestamp != place.Thread {
+			if missing && m.TS != place.Thread {
 				if m.Text != "" {
-					m.Blocks = slackgo.Blocks{} // saves memory; they are read only if there is no text
+					m.Blocks = nil // saves memory; they are read only if there is no text
 				}
 				r.messages = append(r.messages, m)
 			}
@@ -135,7 +135,7 @@ func (s *Slack) readAfter(ctx context.Context, place channel.Place, after, misse
 }
 
 // messagesBefore returns the newest messages before before, or of all, oldest first. A thread is read from its beginning.
-func (s *Slack) messagesBefore(ctx context.Context, place channel.Place, before string, limit int) (newest []slackgo.Message, err error) {
+func (s *Slack) messagesBefore(ctx context.Context, place channel.Place, before string, limit int) (newest []message, err error) {
 	p := span{Latest: before}
 	if place.Thread == "" {
 		p.Limit = min(limit, pageSize)
@@ -145,8 +145,8 @@ func (s *Slack) messagesBefore(ctx context.Context, place channel.Place, before 
 		if err != nil {
 			return nil, err
 		}
-		found = slices.DeleteFunc(found, func(m slackgo.Message) bool {
-			return !isTS(m.Timestamp) || m.Timestamp == place.Thread || before != "" && !timeOf(m.Timestamp).Before(timeOf(before))
+		found = slices.DeleteFunc(found, func(m message) bool {
+			return !isTS(m.TS) || m.TS == place.Thread || before != "" && !timeOf(m.TS).Before(timeOf(before))
 		})
 		newest = append(newest, found...)
 		slices.SortStableFunc(newest, byTime)
@@ -156,16 +156,14 @@ func (s *Slack) messagesBefore(ctx context.Context, place channel.Place, before 
 	return newest, nil
 }
 
-func byTime(a, b slackgo.Message) int { return timeOf(a.Timestamp).Compare(timeOf(b.Timestamp)) }
-
 // missedThread reports whether a message of a channel has an unknown thread in which someone else may have replied
 // after after: Slack does not repeat the events of missed replies. Known threads have a gap of their own.
-func (s *Slack) missedThread(place channel.Place, m slackgo.Message, after string) bool {
-	if place.Thread != "" || m.ReplyCount == 0 || m.ThreadTimestamp != "" && m.ThreadTimestamp != m.Timestamp {
+func (s *Slack) missedThread(place channel.Place, m message, after string) bool {
+	if place.Thread != "" || m.ReplyCount == 0 || m.Thread != "" && m.Thread != m.TS {
 		return false
 	}
-	_, known := s.threads.Find(firstReplyKey(s.place(place.Channel, m.Timestamp)))
-	latest := timeOf(cmp.Or(m.LatestReply, m.Timestamp))
+	_, known := s.threads.Find(firstReplyKey(s.place(place.Channel, m.TS)))
+	latest := timeOf(cmp.Or(m.LatestReply, m.TS))
 	return !known && (latest.IsZero() || latest.After(timeOf(after))) &&
 		(len(m.ReplyUsers) == 0 || slices.ContainsFunc(m.ReplyUsers, func(id string) bool { return id != s.self.user }))
 }
@@ -174,29 +172,30 @@ func (s *Slack) missedThread(place channel.Place, m slackgo.Message, after strin
 type span = slackgo.GetConversationRepliesParameters
 
 // page reads one page of a channel, newest first, or of a thread, oldest first. next is empty if it is the last.
-func (s *Slack) page(ctx context.Context, place channel.Place, p span) (found []slackgo.Message, next string, err error) {
+func (s *Slack) page(ctx context.Context, place channel.Place, p span) (found []message, next string, err error) {
 	p.ChannelID, p.Timestamp, p.Limit = place.Channel, place.Thread, cmp.Or(p.Limit, pageSize)
-	if place.Thread != "" {
-		found, _, next, err = s.api.read.GetConversationRepliesContext(ctx, &p)
+	var read answer
+	if ctx = decodedInto(ctx, &read); place.Thread != "" {
+		_, _, next, err = s.api.read.GetConversationRepliesContext(ctx, &p)
 	} else {
-		var answer *slackgo.GetConversationHistoryResponse
-		if answer, err = s.api.read.GetConversationHistoryContext(ctx, &slackgo.GetConversationHistoryParameters{
-			ChannelID: p.ChannelID, Oldest: p.Oldest, Latest: p.Latest, Cursor: p.Cursor, Limit: p.Limit,
-			IncludeAllMetadata: p.IncludeAllMetadata,
-		}); err == nil {
-			found, next = answer.Messages, answer.ResponseMetaData.NextCursor
+		var h *slackgo.GetConversationHistoryResponse
+		h, err = s.api.read.GetConversationHistoryContext(ctx, &slackgo.GetConversationHistoryParameters{
+			ChannelID: p.ChannelID, Oldest: p.Oldest, Latest: p.Latest, Cursor: p.Cursor, Limit: p.Limit, IncludeAllMetadata: p.IncludeAllMetadata,
+		})
+		if err == nil {
+			next = h.ResponseMetaData.NextCursor
 		}
 	}
 	if next == p.Cursor { // it would be the same page again
 		next = ""
 	}
-	return found, next, err
+	return read.Messages, next, err
 }
 
 // historyPages is the part of a history that was read but not requested yet.
 type historyPages struct {
 	after      string // the ts of the message before them
-	messages   []slackgo.Message
+	messages   []message
 	threads    []string // conversations that may have missed messages
 	cursor     string   // of the next page
 	complete   bool     // there is nothing more to read

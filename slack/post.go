@@ -13,35 +13,6 @@ import (
 	"cairn/channel"
 )
 
-// mark is metadata of the bot's messages, invisible to people, by which they are found again.
-type mark struct {
-	reply   string // empty: the reply is still being written
-	part    int
-	answers string // ts of the last message that is answered
-}
-
-const replyType = "cairn_reply"
-
-func (m mark) metadata() slackgo.SlackMetadata {
-	payload := map[string]any{"answers": m.answers}
-	if m.reply != "" {
-		payload["reply"], payload["part"] = m.reply, m.part
-	}
-	return slackgo.SlackMetadata{EventType: replyType, EventPayload: payload}
-}
-
-// markOf reads the mark of a message; ok is false if it has none.
-func markOf(m slackgo.Message) (found mark, ok bool) {
-	if m.Metadata.EventType != replyType {
-		return found, false
-	}
-	found.reply, _ = m.Metadata.EventPayload["reply"].(string)
-	found.answers, _ = m.Metadata.EventPayload["answers"].(string)
-	part, _ := m.Metadata.EventPayload["part"].(float64)
-	found.part = int(part)
-	return found, true
-}
-
 // noMarkdownCodes are the error codes of servers that do not know markdown_text.
 var noMarkdownCodes = []string{
 	"no_text", "invalid_arguments", "invalid_arg_name", "markdown_text_conflict", "invalid_blocks", "invalid_blocks_format",
@@ -54,15 +25,15 @@ func (s *Slack) write(ctx context.Context, client *slackgo.Client, channelID, ed
 	if edits != "" {
 		options = append(options, slackgo.MsgOptionUpdate(edits))
 	}
-	var blank bool
+	var made answer
 	call := func(words slackgo.MsgOption) (ts string, err error) {
-		_, ts, _, err = client.SendMessageContext(context.WithValue(ctx, blankKey{}, &blank), channelID, append(options[:len(options):len(options)], words)...)
+		_, ts, _, err = client.SendMessageContext(decodedInto(ctx, &made), channelID, append(options[:len(options):len(options)], words)...)
 		return ts, err
 	}
 	refused, long := false, false
 	if !s.plain.Load() {
 		ts, err = call(slackgo.MsgOptionMarkdownText(defuseMentions(text)))
-		if err == nil && blank && s.o.APIBase != "" { // Slack itself always supports Markdown
+		if err == nil && made.isBlank() && s.o.APIBase != "" { // Slack itself always supports Markdown
 			err = errBlank
 			if edits == "" {
 				s.remove(ctx, channelID, ts)
@@ -94,7 +65,7 @@ func (s *Slack) remove(ctx context.Context, channelID, ts string) {
 
 // post posts a text as a new message, with buttons if there are any.
 func (s *Slack) post(ctx context.Context, client *slackgo.Client, place channel.Place, text string, m mark, buttons ...slackgo.BlockElement) (ts string, err error) {
-	options := []slackgo.MsgOption{slackgo.MsgOptionMetadata(m.metadata())}
+	options := []slackgo.MsgOption{m.option()}
 	if place.Thread != "" {
 		options = append(options, slackgo.MsgOptionTS(place.Thread))
 	}
@@ -114,23 +85,23 @@ func (s *Slack) post(ctx context.Context, client *slackgo.Client, place channel.
 const maxSearchPages = 10 // of a history, for the bot's messages
 
 // matchesMark reports whether a message has this mark; by its text if it has none, as on servers that drop metadata.
-func (s *Slack) matchesMark(m slackgo.Message, wanted mark, text string) bool {
-	if found, marked := markOf(m); marked {
-		return found.reply == wanted.reply && found.part == wanted.part
+func (s *Slack) matchesMark(m message, wanted mark, text string) bool {
+	if found := m.Metadata.Mark; m.marked() {
+		return found.Reply == wanted.Reply && found.Part == wanted.Part
 	}
-	_, claimed := s.claims.Find(m.Channel + "/" + m.Timestamp)
-	return !claimed && m.Metadata.EventType == "" && slices.Contains([]string{text, defuseMentions(text), escape(text)}, m.Text)
+	_, claimed := s.claims.Find(m.Channel + "/" + m.TS)
+	return !claimed && m.Metadata.Type == "" && slices.Contains([]string{text, defuseMentions(text), escape(text)}, m.Text)
 }
 
 // tooLongCodes may come within the limits: Slack also counts the blocks that it makes from a text.
 var tooLongCodes = []string{"msg_too_long", "msg_blocks_too_long"}
 
 // messagesSince returns the bot's messages after the ts answers, oldest first; those of the last hour if that is none.
-func (s *Slack) messagesSince(ctx context.Context, place channel.Place, answers string) ([]slackgo.Message, error) {
+func (s *Slack) messagesSince(ctx context.Context, place channel.Place, answers string) ([]message, error) {
 	if !isTS(answers) {
 		answers = tsOf(time.Now().Add(-time.Hour))
 	}
-	var own []slackgo.Message
+	var own []message
 	p := span{Oldest: answers, IncludeAllMetadata: true}
 	for range maxSearchPages {
 		found, next, err := s.page(ctx, place, p)
@@ -138,7 +109,7 @@ func (s *Slack) messagesSince(ctx context.Context, place channel.Place, answers 
 			return nil, err
 		}
 		for _, m := range found {
-			if s.isOwn(m.Msg) && s.placeOf(place.Channel, m.Msg) == place && timeOf(m.Timestamp).After(timeOf(answers)) {
+			if s.isOwn(m) && s.placeOf(place.Channel, m) == place && timeOf(m.TS).After(timeOf(answers)) {
 				m.Channel = place.Channel
 				own = append(own, m)
 			}

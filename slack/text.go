@@ -253,16 +253,16 @@ func (s *Slack) resolveNames(ctx context.Context, text string) string {
 // quote returns what a reply to the message at the top of a thread quotes; empty if that cannot be read.
 func (s *Slack) quote(ctx context.Context, place channel.Place) string {
 	found, _, err := s.page(ctx, place, span{Limit: 1})
-	if err != nil || len(found) == 0 || found[0].Timestamp != place.Thread || found[0].SubType == "tombstone" {
+	if err != nil || len(found) == 0 || found[0].TS != place.Thread || found[0].SubType == "tombstone" {
 		return ""
 	}
 	root := found[0]
-	text, _ := s.plainText(withForwarded(root.Msg))
+	text, _ := s.plainText(withForwarded(root))
 	file := ""
 	if len(root.Files) > 0 {
 		file = attachments(root.Files)[0].Name
 	}
-	name, known := s.authorName(root.Msg)
+	name, known := s.authorName(root)
 	if !known {
 		name = s.lookUp(ctx, root.User)
 	}

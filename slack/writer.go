@@ -141,7 +141,7 @@ func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) 
 
 // deliver sends a piece. The first one replaces the draft, and none is posted twice.
 func (w *writer) deliver(ctx context.Context, piece channel.Piece) (id string, err error) {
-	var own []slackgo.Message
+	var own []message
 	if unsure := piece.Sending || w.draft.lost; unsure || piece.Part == 0 && w.draft.ts == "" && w.mayHaveStarted() {
 		if own, err = w.findSent(ctx, unsure); err != nil {
 			return "", err
@@ -151,7 +151,7 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (id string, e
 	for _, b := range channel.Buttons(piece) { // in a thread they may be about the conversation above
 		buttons = append(buttons, buttonOf(b.Label, buttonValue{Line: b.Line, Thread: w.conversation.Thread}))
 	}
-	id, err = w.sendOne(ctx, piece.Text, mark{reply: piece.Reply, part: piece.Part, answers: w.answers}, own, buttons)
+	id, err = w.sendOne(ctx, piece.Text, mark{Reply: piece.Reply, Part: piece.Part, Answers: w.answers}, own, buttons)
 	if err == nil {
 		w.s.claims.Set(w.place.Channel+"/"+id, finished)
 	}
@@ -159,7 +159,7 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (id string, e
 }
 
 // findSent returns the bot's messages since the answered one; none if it may not read them, unless a piece may have been sent.
-func (w *writer) findSent(ctx context.Context, unsure bool) ([]slackgo.Message, error) {
+func (w *writer) findSent(ctx context.Context, unsure bool) ([]message, error) {
 	own, err := w.s.messagesSince(ctx, w.place, w.answers)
 	if isPermanent(err) || unknownMethod(err) || !unsure && codeOf(err) == "missing_scope" {
 		return nil, nil
@@ -168,13 +168,13 @@ func (w *writer) findSent(ctx context.Context, unsure bool) ([]slackgo.Message, 
 }
 
 // sendOne sends one message of a reply and returns its ts, unless own contains it already. One with buttons replaces no draft.
-func (w *writer) sendOne(ctx context.Context, text string, m mark, own []slackgo.Message, buttons []slackgo.BlockElement) (ts string, err error) {
+func (w *writer) sendOne(ctx context.Context, text string, m mark, own []message, buttons []slackgo.BlockElement) (ts string, err error) {
 	for _, o := range own {
 		if w.s.matchesMark(o, m, text) {
-			return o.Timestamp, nil
+			return o.TS, nil
 		}
 	}
-	if m.part > 0 || len(buttons) > 0 {
+	if m.Part > 0 || len(buttons) > 0 {
 		return w.s.post(ctx, w.s.api.write, w.place, text, m, buttons...)
 	}
 	if w.draft.ts == "" {

@@ -4,6 +4,8 @@ package platform
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -86,6 +88,15 @@ func (i *Incident) End() {
 		i.Log.Info(i.Recovered)
 	}
 	i.open = false
+}
+
+// Decode is like json.Unmarshal, but ignores fields of an unexpected type.
+func Decode(data []byte, into any) error {
+	err := json.Unmarshal(data, into)
+	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return nil
+	}
+	return err
 }
 
 const maxGeneration = 5000 // entries
