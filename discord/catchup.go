@@ -24,7 +24,7 @@ func (d *Discord) onReady(data json.RawMessage) error {
 		User        user
 		Application struct{ ID string }
 	}](data)
-	d.state.setSelf(r.User, cmp.Or(r.Application.ID, r.User.ID))
+	d.state.bot.Store(&self{r.User, cmp.Or(r.Application.ID, r.User.ID)})
 	all, err := d.noteGaps()
 	if err != nil {
 		return err
@@ -121,8 +121,7 @@ func (d *Discord) History(ctx context.Context, conversation string, request chan
 // readable reports whether the bot may read a channel whose history came back empty, as it does without the permission (Discord,
 // Message: Get Channel Messages). A single message is reported as unknown only if the bot may read the channel.
 func (d *Discord) readable(ctx context.Context, id string, background bool) bool {
-	p, _ := d.state.place(id)
-	if d.state.hidden(id) || d.state.hidden(p.Parent) {
+	if d.state.hidden(id) || d.state.hidden(d.state.place(id).Parent) {
 		return false
 	}
 	_, err := d.messageByID(ctx, id, idAt(time.Now()), background)
@@ -131,11 +130,11 @@ func (d *Discord) readable(ctx context.Context, id string, background bool) bool
 
 // messages returns messages of a channel, oldest first: those after after, else the newest before before, else the newest.
 func (d *Discord) messages(ctx context.Context, id, after, before string, limit int, background bool) (found []message, err error) {
-	if me, _ := d.state.self(); me.ID == "" { // READY has not arrived yet
-		if err := d.rest.do(ctx, call{method: http.MethodGet, path: "/users/@me", into: &me}); err != nil {
+	if me := d.state.self(); me.ID == "" { // READY has not arrived yet
+		if err := d.rest.do(ctx, call{method: http.MethodGet, path: "/users/@me", into: &me.user}); err != nil {
 			return nil, err
 		}
-		d.state.setSelf(me, "")
+		d.state.bot.CompareAndSwap(nil, &me)
 	}
 	query := url.Values{"limit": {strconv.Itoa(limit)}}
 	switch {

@@ -19,7 +19,7 @@ import (
 
 // register replaces the commands known to Discord with those that package channel declares.
 func (d *Discord) register(ctx context.Context) {
-	_, app := d.state.self()
+	app := d.state.self().app
 	err := d.rest.do(ctx, call{method: http.MethodPut, path: "/applications/" + app + "/commands", body: slashCommands()})
 	if err != nil && ctx.Err() == nil {
 		d.registered.Store(false) // the next session tries again

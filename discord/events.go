@@ -63,7 +63,7 @@ func (d *Discord) updateState(name string, data json.RawMessage) {
 	case "THREAD_CREATE":
 		d.backfillIfMissed(d.state.add(read[place](data)), true) // a message may have added the bot to the thread
 	case "CHANNEL_DELETE", "THREAD_DELETE":
-		d.state.remove(read[place](data).ID)
+		d.state.places.Delete(read[place](data).ID)
 	case "THREAD_LIST_SYNC": // the bot may read a channel from now on
 		sync := read[guild](data)
 		for _, c := range sync.Threads {
@@ -80,7 +80,7 @@ func (d *Discord) updateState(name string, data json.RawMessage) {
 		d.state.updateGuild(r.GuildID, func(g *guild) { g.setRole(r.Role) })
 	case "GUILD_MEMBER_UPDATE":
 		m := read[member](data)
-		if me, _ := d.state.self(); m.User != nil && m.User.ID == me.ID {
+		if me := d.state.self(); m.User != nil && m.User.ID == me.ID {
 			d.state.updateGuild(m.GuildID, func(g *guild) { g.botRoles = m.Roles })
 		}
 	}
@@ -93,7 +93,7 @@ func read[T any](data json.RawMessage) (v T) {
 }
 
 func (d *Discord) onMessageCreate(m message) {
-	me, _ := d.state.self()
+	me := d.state.self()
 	switch {
 	case m.Author == nil || !m.isChat():
 	case m.Author.ID == me.ID:
@@ -136,7 +136,7 @@ func (d *Discord) deliver(ctx context.Context, p place, m message) {
 
 // onMessageUpdate queues an edit. Updates also come for link previews, and some leave out what did not change.
 func (d *Discord) onMessageUpdate(m message) {
-	me, _ := d.state.self()
+	me := d.state.self()
 	if m.ID == "" || m.Edited == "" || m.Content == nil || m.Author != nil && m.Author.ID == me.ID {
 		return
 	}
@@ -185,8 +185,8 @@ func (d *Discord) onMessageDelete(e deletion) {
 
 // locate looks up a place in the state cache or, since archived threads are not in the cache, over REST.
 func (d *Discord) locate(ctx context.Context, id, guild string) place {
-	p, cached := d.state.place(id)
-	if cached {
+	p := d.state.place(id)
+	if p.ID != "" {
 		p.Guild = cmp.Or(p.Guild, guild) // earlier events about the channel may have left it out
 		return p
 	}

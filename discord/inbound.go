@@ -23,7 +23,7 @@ import (
 
 // inbound converts a message. ok is false for system messages, the bot's own messages, and messages without readable content.
 func (d *Discord) inbound(m message, p place) (in channel.Inbound, ok bool) {
-	me, _ := d.state.self()
+	me := d.state.self()
 	if m.ID == "" || m.Author == nil || m.Author.ID == "" || m.Author.ID == me.ID || !m.isChat() {
 		return in, false
 	}
@@ -62,7 +62,7 @@ func (d *Discord) inbound(m message, p place) (in channel.Inbound, ok bool) {
 	return in, true
 }
 
-func (d *Discord) addresses(m message, p place, me user) bool {
+func (d *Discord) addresses(m message, p place, me self) bool {
 	named := func(u mentioned) bool { return u.ID == me.ID } // or in the text, where a server tells no mentions
 	own := m.Referenced != nil && m.Referenced.Author != nil && m.Referenced.Author.ID == me.ID
 	// Discord may leave out the message that a reply refers to (Message: Message Structure).
@@ -114,9 +114,9 @@ var markup = regexp.MustCompile(`<(@!?|@&|#)(\d+)>|<a?(:\w+:)\d+>|<t:(-?\d+)(?::
 
 // textOf returns a message as plain text: the title of a forum's post, its content with names instead of ids, then in
 // brackets its stickers, poll, embeds and the messages it forwards. Only a program's embeds count.
-func (d *Discord) textOf(m message, guild string, me user, program bool) string {
+func (d *Discord) textOf(m message, guild string, me self, program bool) string {
 	said, title := d.replaceIDs(d.stripMentions(m.text(), guild, me), m, guild, me), ""
-	if post, _ := d.state.place(m.ID); m.ID == m.ChannelID && post.Name != "" && !channel.IsCommand(said) { // the first message of a post has the post's id
+	if post := d.state.place(m.ID); m.ID == m.ChannelID && post.Name != "" && !channel.IsCommand(said) { // the first message of a post has the post's id
 		title = "[post: " + post.Name + "]"
 	}
 	parts := []string{title, said}
@@ -164,7 +164,7 @@ var leadingMention = regexp.MustCompile(`^<@(!?|&)(\d+)>[ ,:\n]*`)
 
 // stripMentions removes mentions of the bot from the start of a text, unless there is nothing else. A
 // mention of one of its roles goes only before a command: it may be about more than the bot.
-func (d *Discord) stripMentions(text, guild string, me user) string {
+func (d *Discord) stripMentions(text, guild string, me self) string {
 	text = strings.TrimSpace(text)
 	rest, role := text, false
 	for {
@@ -181,7 +181,7 @@ func (d *Discord) stripMentions(text, guild string, me user) string {
 }
 
 // replaceIDs replaces the markup in a text with what people see, such as names for ids.
-func (d *Discord) replaceIDs(text string, m message, guild string, me user) string {
+func (d *Discord) replaceIDs(text string, m message, guild string, me self) string {
 	return markup.ReplaceAllStringFunc(text, func(found string) string {
 		part := markup.FindStringSubmatch(found)
 		switch kind, id := part[1], part[2]; {
@@ -190,8 +190,7 @@ func (d *Discord) replaceIDs(text string, m message, guild string, me user) stri
 		case kind == "@&":
 			return "@" + cmp.Or(d.state.guild(guild).role(id).Name, "unknown role")
 		case kind == "#":
-			p, _ := d.state.place(id)
-			return "#" + cmp.Or(p.Name, "unknown channel")
+			return "#" + cmp.Or(d.state.place(id).Name, "unknown channel")
 		case part[3] != "":
 			return part[3]
 		case part[4] != "":
@@ -203,8 +202,8 @@ func (d *Discord) replaceIDs(text string, m message, guild string, me user) stri
 	})
 }
 
-func (d *Discord) userName(id string, m message, guild string, me user) string {
-	for _, u := range append(m.Mentions, mentioned{user: me}) {
+func (d *Discord) userName(id string, m message, guild string, me self) string {
+	for _, u := range append(m.Mentions, mentioned{user: me.user}) {
 		if u.ID == id {
 			return u.name(guild, u.Member)
 		}

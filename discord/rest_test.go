@@ -41,7 +41,7 @@ func offline(t *testing.T, f transport) *Discord {
 	t.Helper()
 	d := check.Must(New(Options{Token: token}))(t)
 	d.rest.client.Transport = f
-	d.state.setSelf(user{ID: "1"}, "1")
+	d.state.bot.Store(&self{user{ID: "1"}, "1"})
 	d.Work.Open(t.Context())
 	t.Cleanup(d.Work.Close)
 	return d
