@@ -45,7 +45,7 @@ func (d *Discord) onReady(data json.RawMessage) error {
 
 // noteGaps stores which conversations may have missed messages, or fails if that is not possible in time.
 func (d *Discord) noteGaps() (all []channel.Gap, err error) {
-	ctx, cancel := context.WithTimeout(d.Work.Context(), d.pauses.open)
+	ctx, cancel := context.WithTimeout(d.Work.Ctx, d.pauses.open)
 	defer cancel()
 	if !d.Store(ctx, func() (err error) {
 		all, err = d.Hub.Away(ctx, Name, nil) // nil: Discord delivers events in order
@@ -78,7 +78,7 @@ func (d *Discord) fillGap(name, last string, missed bool) {
 	joined, horizon := d.state.guild(channel.ParsePlace(name).Server).joined(), idAt(time.Now().Add(-d.o.CatchUp))
 	absent := after != "" && newer(joined, after)
 	quiet := after != "" && last != "" && !newer(last, after) && time.Since(timeOf(after)) > d.pauses.review
-	ctx, since := d.Work.Context(), slices.MaxFunc([]string{cmp.Or(after, horizon), joined}, byAge)
+	ctx, since := d.Work.Ctx, slices.MaxFunc([]string{cmp.Or(after, horizon), joined}, byAge)
 	if absent || quiet {
 		d.Store(ctx, func() error { return d.Hub.NothingMissed(ctx, name) })
 	}

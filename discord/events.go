@@ -106,7 +106,7 @@ func (d *Discord) onMessageCreate(m message) {
 // enqueue queues work on an event about a channel, whose place it gets.
 func (d *Discord) enqueue(channelID, guildID string, work func(ctx context.Context, p place)) {
 	d.queue.Add(channelID, func() {
-		ctx := d.Work.Context()
+		ctx := d.Work.Ctx
 		work(ctx, d.locate(ctx, channelID, guildID))
 	})
 }
@@ -122,15 +122,10 @@ func (d *Discord) deliver(ctx context.Context, p place, m message) {
 	if p.Guild == "" {
 		in.Label = in.Author
 	}
-	switch {
-	case !platform.IsCommand(in):
+	if platform.IsCommand(in) {
+		d.Command(in.ID, name, tokenTimeout, func(ctx context.Context) error { return d.runText(ctx, name, m, in) })
+	} else {
 		d.Store(ctx, func() error { return d.Deliver(ctx, name, in) })
-	case !d.Handled.Seen(in.ID):
-		d.Work.Start(func(ctx context.Context) {
-			if err := d.runText(ctx, name, m, in); err != nil && ctx.Err() == nil {
-				d.Log.Warn("command_answer_failed", "conversation", name, "error", err)
-			}
-		})
 	}
 }
 

@@ -233,7 +233,7 @@ func fatal(err error) error {
 func (d *Discord) supervise(ctx context.Context) error {
 	d.Work.Open(ctx)
 	var s *session // the latest; nil: none yet, or it could not be prepared
-	return d.Link.Keep(d.Work.Context(), func(ctx context.Context) (err error) {
+	return d.Link.Keep(d.Work.Ctx, func(ctx context.Context) (err error) {
 		fresh := s == nil || s.id == ""
 		if fresh {
 			s, err = d.newSession(ctx)

@@ -102,8 +102,8 @@ func (s *Slack) backfill(gaps []channel.Gap, since time.Time) {
 	s.backfills.Add("unknown", func() {
 		incident := platform.Incident{Log: s.Log, Failed: "list_channels_failed", Recovered: "list_channels_recovered"}
 		pause := platform.Backoff{First: s.times.list, Most: maxListPause}
-		platform.Retry(s.Work.Context(), pause, func() (done bool) {
-			unknown, err := s.memberships(s.Work.Context())
+		platform.Retry(s.Work.Ctx, pause, func() (done bool) {
+			unknown, err := s.memberships(s.Work.Ctx)
 			if err != nil {
 				incident.Begin(err)
 				return false
@@ -120,7 +120,7 @@ func (s *Slack) backfill(gaps []channel.Gap, since time.Time) {
 
 // catchUp has conversations read their gaps; since is where the gap begins in those that were unknown.
 func (s *Slack) catchUp(gaps []channel.Gap, since time.Time) {
-	ctx := s.Work.Context()
+	ctx := s.Work.Ctx
 	for _, gap := range gaps {
 		if s.pace.Wait(ctx) != nil {
 			return

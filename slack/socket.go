@@ -139,8 +139,8 @@ func (s *Slack) supervise(ctx context.Context) error {
 		next := &socket{s: s, before: before}
 		before = next
 		defer func() { next.before = nil }()
-		err := next.run(s.Work.Context())
-		if broken, ok := errors.AsType[platform.SetupError](context.Cause(s.Work.Context())); ok { // see stopIfSetupError
+		err := next.run(s.Work.Ctx)
+		if broken, ok := errors.AsType[platform.SetupError](context.Cause(s.Work.Ctx)); ok { // see stopIfSetupError
 			return broken
 		}
 		return err
@@ -162,7 +162,7 @@ func (s *Slack) queueEvent(payload json.RawMessage, ack func()) {
 
 // handle handles queued events of one channel in order, and acknowledges them.
 func (s *Slack) handle(batch []event) {
-	ctx := s.Work.Context()
+	ctx := s.Work.Ctx
 	for len(batch) > 0 {
 		n, store := s.next(ctx, batch)
 		if store == nil || s.Store(ctx, store) {
@@ -205,10 +205,8 @@ func (s *Slack) next(ctx context.Context, batch []event) (n int, store func() er
 			if n > 0 {
 				break
 			}
-			if !s.repeated("line", place.Channel, in.ID) { // it comes as a message and as a mention
-				who := channel.Person{ID: in.AuthorID, Name: in.Author}
-				s.start(command{place: place, line: in.Text, who: who, written: true}, s.asMessage(place, in.ID))
-			}
+			c := command{place: place, line: in.Text, who: channel.Person{ID: in.AuthorID, Name: in.Author}, written: true}
+			s.start(place.Channel+"/"+in.ID, c, s.asMessage(c, in.ID)) // it comes as a message and as a mention
 			return 1, nil
 		}
 		if relevant {

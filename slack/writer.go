@@ -23,7 +23,7 @@ type writer struct {
 	conversation channel.Place // where the answered messages are
 	place        channel.Place // where the reply is posted: in the conversation, or in a thread under the answered message
 	answers      string        // ts of the last answered message
-	draft        draft         // used only by the goroutine in show, until it has ended
+	draft        draft         // used only by the goroutine in showDraft, until it has ended
 
 	// Used only by the goroutine in working, until it has ended.
 	hasStatus, reacted bool // there is a status, or a reaction on the answered message
@@ -32,7 +32,7 @@ type writer struct {
 // Reply returns the writer of one reply.
 func (s *Slack) Reply(conversation string, to []string) channel.Writer {
 	w := &writer{s: s, conversation: channel.ParsePlace(conversation)}
-	w.Stream = platform.NewStream(s.Work, w.working, w.show)
+	w.Stream = platform.NewStream(s.Work, w.working, 0, w.showDraft)
 	if len(to) > 0 {
 		w.answers = to[len(to)-1]
 	}
@@ -57,16 +57,9 @@ func (w *writer) Working() {
 	}
 }
 
-// show shows the latest text, with pauses between edits, until the writer stops.
-func (w *writer) show(ctx context.Context) {
-	w.Follow(0, func(text string) (delay time.Duration, more bool) {
-		defer w.NoteEdit(w.s.times.edit)
-		return w.showDraft(ctx, text)
-	})
-}
-
 // showDraft shows what fits into one message. It returns the delay until the next call (0: it is shown), and if one is of use.
 func (w *writer) showDraft(ctx context.Context, text string) (delay time.Duration, more bool) {
+	defer w.NoteEdit(w.s.times.edit)
 	text = trimPendingMention(w.s.Split(text)[0])
 	if text == "" {
 		return 0, true
@@ -95,7 +88,7 @@ func trimPendingMention(text string) string {
 // Cancel deletes the draft. It waits for that, or the next writer of the same answer would take it over.
 func (w *writer) Cancel() {
 	w.Stop()
-	ctx, cancel := context.WithTimeout(w.s.Work.Context(), callTimeout)
+	ctx, cancel := context.WithTimeout(w.s.Work.Ctx, callTimeout)
 	defer cancel()
 	w.deleteDraft(ctx)
 	w.clearNow(ctx, w.hasStatus, w.reacted)
