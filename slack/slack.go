@@ -45,6 +45,7 @@ type Slack struct {
 	unread      sync.Map                   // historyPages of histories longer than a page, by place
 	backfills   platform.KeyedQueue[func()]
 	pace        *rate.Limiter // of conversations that are backfilled
+	draining    atomic.Bool   // the latest socket is still read, see socket.drain
 	plain       atomic.Bool   // the server does not support Markdown
 	self        self          // set before the group of goroutines is opened
 

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	slackgo "github.com/slack-go/slack"
@@ -30,12 +29,9 @@ const (
 
 // socket is one connection of Socket Mode. Apart from acknowledgements, only the goroutine in run uses it.
 type socket struct {
-	s      *Slack
-	ws     *platform.Socket
-	before *socket // the one that it replaces; nil: none
-
-	greeted  bool        // hello was received
-	draining atomic.Bool // see drain
+	s       *Slack
+	ws      *platform.Socket
+	greeted bool // hello was received
 }
 
 // run serves the socket until it ends, and returns the reason.
@@ -51,8 +47,9 @@ func (k *socket) run(ctx context.Context) (err error) {
 		if k.greeted {
 			k.s.lastRead = k.ws.LastRead()
 		}
-		k.draining.Store(errors.Is(err, errReplaced))
-		if !k.draining.Load() || !k.s.Work.Start(k.drain) {
+		replaced := errors.Is(err, errReplaced)
+		k.s.draining.Store(replaced && k.greeted)
+		if !replaced || !k.s.Work.Start(k.drain) {
 			k.ws.Close()
 		}
 	}()
@@ -64,7 +61,7 @@ func (k *socket) run(ctx context.Context) (err error) {
 // drain handles what still arrives over a socket until it ends: Slack does not repeat commands.
 func (k *socket) drain(ctx context.Context) {
 	defer k.ws.Close()
-	defer k.draining.Store(false)
+	defer k.s.draining.Store(false)
 	ctx, cancel := context.WithTimeout(ctx, drainTime)
 	defer cancel()
 	_ = k.ws.Serve(ctx, nil, nil, func(message []byte) error {
@@ -81,7 +78,7 @@ func (k *socket) receive(ctx context.Context, message []byte) error {
 	}
 	switch r.Type {
 	case socketmode.RequestTypeHello:
-		if before := k.before; before == nil || !before.greeted || !before.draining.Load() { // otherwise nothing was missed in between
+		if !k.s.draining.Load() { // otherwise nothing was missed in between
 			if err := k.s.handleHello(ctx); err != nil {
 				return err
 			}
@@ -106,11 +103,8 @@ func (k *socket) receive(ctx context.Context, message []byte) error {
 }
 
 func (k *socket) acknowledge(r socketmode.Request) {
-	if r.EnvelopeID == "" {
-		return
-	}
-	if err := k.ws.Write(socketmode.Response{EnvelopeID: r.EnvelopeID}); err != nil {
-		k.s.Log.Debug("acknowledge_failed", "error", err)
+	if r.EnvelopeID != "" {
+		_ = k.ws.Write(socketmode.Response{EnvelopeID: r.EnvelopeID}) // without it Slack repeats what is no command
 	}
 }
 
@@ -128,18 +122,14 @@ func explainSocketError(err error) error {
 
 // supervise keeps a socket open until ctx is done, or a person has to fix something. First it finds out who the bot is.
 func (s *Slack) supervise(ctx context.Context) error {
-	var before *socket
 	return s.Link.Keep(ctx, func(ctx context.Context) error {
-		if before == nil {
+		if s.self.user == "" {
 			if err := s.probeBot(ctx); err != nil {
 				return err
 			}
 			s.Work.Open(ctx)
 		}
-		next := &socket{s: s, before: before}
-		before = next
-		defer func() { next.before = nil }()
-		err := next.run(s.Work.Ctx)
+		err := (&socket{s: s}).run(s.Work.Ctx)
 		if broken, ok := errors.AsType[platform.SetupError](context.Cause(s.Work.Ctx)); ok { // see stopIfSetupError
 			return broken
 		}
