@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -20,13 +21,11 @@ import (
 type writer struct {
 	*platform.Stream
 	s            *Slack
-	conversation channel.Place // where the answered messages are
-	place        channel.Place // where the reply is posted: in the conversation, or in a thread under the answered message
-	answers      string        // ts of the last answered message
-	draft        draft         // used only by the goroutine in showDraft, until it has ended
-
-	// Used only by the goroutine in working, until it has ended.
-	hasStatus, reacted bool // there is a status, or a reaction on the answered message
+	conversation channel.Place  // where the answered messages are
+	place        channel.Place  // where the reply is posted: in the conversation, or in a thread under the answered message
+	answers      string         // ts of the last answered message
+	draft        draft          // used only by the goroutine in showDraft, until it has ended
+	removed      sync.WaitGroup // of what shows that the bot is working
 }
 
 // Reply returns the writer of one reply.
@@ -91,7 +90,7 @@ func (w *writer) Cancel() {
 	ctx, cancel := context.WithTimeout(w.s.Work.Ctx, callTimeout)
 	defer cancel()
 	w.deleteDraft(ctx)
-	w.clearNow(ctx, w.hasStatus, w.reacted)
+	w.removed.Wait()
 }
 
 func (w *writer) deleteDraft(ctx context.Context) {
@@ -117,9 +116,6 @@ func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) 
 	if w.place != w.conversation && slices.Contains(noReplyCodes, codeOf(err)) { // e.g. the answered message was deleted
 		w.place = w.conversation
 		id, err = w.deliver(ctx, piece)
-	}
-	if piece.Part == piece.Parts-1 {
-		w.clear()
 	}
 	switch {
 	case err == nil:
