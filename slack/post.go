@@ -104,17 +104,17 @@ func (s *Slack) messagesSince(ctx context.Context, place channel.Place, answers 
 	var own []message
 	p := span{Oldest: answers, IncludeAllMetadata: true}
 	for range maxSearchPages {
-		found, next, err := s.page(ctx, place, p)
+		found, err := s.page(ctx, place, p)
 		if err != nil {
 			return nil, err
 		}
-		for _, m := range found {
+		for _, m := range found.messages {
 			if s.isOwn(m) && s.placeOf(place.Channel, m) == place && timeOf(m.TS).After(timeOf(answers)) {
 				m.Channel = place.Channel
 				own = append(own, m)
 			}
 		}
-		if p.Cursor = next; next == "" {
+		if p.Cursor = found.next; p.Cursor == "" {
 			break
 		}
 	}

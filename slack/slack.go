@@ -42,7 +42,7 @@ type Slack struct {
 	threads     platform.Cache             // the first message seen in a thread, and the first reply to the bot there: see firstReplyKey
 	deletions   platform.Cache             // deleted messages, by channel and ts
 	cannotReact atomic.Bool                // the app lacks the scope
-	unread      sync.Map                   // historyPages of histories longer than a page, by place
+	unread      sync.Map                   // gapPages of histories longer than a page, by place
 	backfills   platform.KeyedQueue[func()]
 	pace        *rate.Limiter // of conversations that are backfilled
 	draining    atomic.Bool   // the latest socket is still read, see socket.drain

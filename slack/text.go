@@ -252,11 +252,14 @@ func (s *Slack) resolveNames(ctx context.Context, text string) string {
 
 // quote returns what a reply to the message at the top of a thread quotes; empty if that cannot be read.
 func (s *Slack) quote(ctx context.Context, place channel.Place) string {
-	found, _, err := s.page(ctx, place, span{Limit: 1})
-	if err != nil || len(found) == 0 || found[0].TS != place.Thread || found[0].SubType == "tombstone" {
+	found, err := s.page(ctx, place, span{Limit: 1})
+	if err != nil || len(found.messages) == 0 {
 		return ""
 	}
-	root := found[0]
+	root := found.messages[0]
+	if root.TS != place.Thread || root.SubType == "tombstone" {
+		return ""
+	}
 	text, _ := s.plainText(withForwarded(root))
 	file := ""
 	if len(root.Files) > 0 {

@@ -119,6 +119,7 @@ func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) 
 	}
 	switch {
 	case err == nil:
+		w.s.claims.Set(w.place.Channel+"/"+id, finished)
 		return id, nil
 	case ctx.Err() != nil:
 		return "", ctx.Err()
@@ -128,23 +129,36 @@ func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) 
 	return "", fmt.Errorf("post to Slack: %w", w.s.stopIfSetupError(err))
 }
 
-// deliver sends a piece. The first one replaces the draft, and none is posted twice.
-func (w *writer) deliver(ctx context.Context, piece channel.Piece) (id string, err error) {
-	var own []message
-	if unsure := piece.Sending || w.draft.lost; unsure || piece.Part == 0 && w.draft.ts == "" && w.mayHaveStarted() {
-		if own, err = w.findSent(ctx, unsure); err != nil {
-			return "", err
-		}
-	}
+// deliver sends a piece, unless it was sent already. The first one replaces the draft, but not one with buttons.
+func (w *writer) deliver(ctx context.Context, piece channel.Piece) (ts string, err error) {
+	m := mark{Reply: piece.Reply, Part: piece.Part, Answers: w.answers}
 	var buttons []slackgo.BlockElement
 	for _, b := range channel.Buttons(piece) { // in a thread they may be about the conversation above
 		buttons = append(buttons, buttonOf(b.Label, buttonValue{Line: b.Line, Thread: w.conversation.Thread}))
 	}
-	id, err = w.sendOne(ctx, piece.Text, mark{Reply: piece.Reply, Part: piece.Part, Answers: w.answers}, own, buttons)
-	if err == nil {
-		w.s.claims.Set(w.place.Channel+"/"+id, finished)
+	replaces := piece.Part == 0 && len(buttons) == 0
+	if unsure := piece.Sending || w.draft.lost; unsure || piece.Part == 0 && w.draft.ts == "" && w.mayHaveStarted() {
+		own, err := w.findSent(ctx, unsure)
+		if err != nil {
+			return "", err
+		}
+		for _, o := range own {
+			if w.s.matchesMark(o, m, piece.Text) {
+				return o.TS, nil
+			}
+		}
+		if replaces && w.draft.ts == "" {
+			w.draft.adopt(own, w)
+		}
 	}
-	return id, err
+	if replaces && w.draft.ts != "" {
+		ts, err = w.draft.ts, w.draft.finish(ctx, w, piece.Text, m)
+		if code := codeOf(err); !slices.Contains(noEditCodes, code) && !slices.Contains(tooLongCodes, code) {
+			return ts, err
+		}
+		w.deleteDraft(ctx)
+	}
+	return w.s.post(ctx, w.s.api.write, w.place, piece.Text, m, buttons...)
 }
 
 // findSent returns the bot's messages since the answered one; none if it may not read them, unless a piece may have been sent.
@@ -154,30 +168,6 @@ func (w *writer) findSent(ctx context.Context, unsure bool) ([]message, error) {
 		return nil, nil
 	}
 	return own, explainBotError(err)
-}
-
-// sendOne sends one message of a reply and returns its ts, unless own contains it already. One with buttons replaces no draft.
-func (w *writer) sendOne(ctx context.Context, text string, m mark, own []message, buttons []slackgo.BlockElement) (ts string, err error) {
-	for _, o := range own {
-		if w.s.matchesMark(o, m, text) {
-			return o.TS, nil
-		}
-	}
-	if m.Part > 0 || len(buttons) > 0 {
-		return w.s.post(ctx, w.s.api.write, w.place, text, m, buttons...)
-	}
-	if w.draft.ts == "" {
-		w.draft.adopt(own, w)
-	}
-	if w.draft.ts != "" {
-		ts := w.draft.ts
-		err := w.draft.finish(ctx, w, text, m)
-		if err == nil || !slices.Contains(noEditCodes, codeOf(err)) && !slices.Contains(tooLongCodes, codeOf(err)) {
-			return ts, err
-		}
-		w.deleteDraft(ctx)
-	}
-	return w.s.post(ctx, w.s.api.write, w.place, text, m)
 }
 
 // mayHaveStarted reports whether an earlier process may have started the reply: within 5 s, the answered message is older.
