@@ -156,27 +156,25 @@ func (s *Slack) Check(ctx context.Context) (facts []string, err error) {
 
 // CheckBotToken asks Slack, or the server at apiBase, for the names of a token's app and workspace. Errors are those of Check.
 func CheckBotToken(ctx context.Context, token, apiBase string) (app, workspace string, err error) {
-	s, err := withTokens(token, "xapp-unused", apiBase)
-	if err != nil {
-		return "", "", err
-	}
-	defer s.api.http.CloseIdleConnections()
-	err = s.probeBot(ctx)
-	return s.self.name, s.self.workspace, err
+	found, err := checkToken(ctx, Options{BotToken: token, AppToken: "xapp-unused", APIBase: apiBase}, (*Slack).probeBot)
+	return found.name, found.workspace, err
 }
 
 // CheckAppToken asks Slack, or the server at apiBase, whether a token is valid for Socket Mode. Errors are those of Check.
 func CheckAppToken(ctx context.Context, token, apiBase string) error {
-	s, err := withTokens("xoxb-unused", token, apiBase)
-	if err != nil {
-		return err
-	}
-	defer s.api.http.CloseIdleConnections()
-	return s.probeApp(ctx)
+	_, err := checkToken(ctx, Options{BotToken: "xoxb-unused", AppToken: token, APIBase: apiBase}, (*Slack).probeApp)
+	return err
 }
 
-func withTokens(bot, app, apiBase string) (*Slack, error) {
-	return New(Options{BotToken: bot, AppToken: app, APIBase: apiBase, Log: slog.New(slog.DiscardHandler)})
+func checkToken(ctx context.Context, o Options, probe func(*Slack, context.Context) error) (self, error) {
+	o.Log = slog.New(slog.DiscardHandler)
+	s, err := New(o)
+	if err != nil {
+		return self{}, err
+	}
+	defer s.api.http.CloseIdleConnections()
+	err = probe(s, ctx)
+	return s.self, err
 }
 
 var messageMethods = []string{"conversations.history", "conversations.replies", "chat.postMessage", "chat.update"}
