@@ -78,15 +78,9 @@ func sameHost(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// waitAfter returns pause, or more if err is a rate limit and Slack asks for it.
-func waitAfter(pause time.Duration, err error) time.Duration {
-	asked, _ := rateLimit(err)
-	return max(pause, asked)
-}
-
 // probeBot finds out who the bot is. slack-go itself would retry with an invalid token forever.
 func (s *Slack) probeBot(ctx context.Context) error {
-	who, err := s.api.once.AuthTestContext(ctx)
+	who, err := s.api.write.AuthTestContext(ctx)
 	if err != nil {
 		return explainBotError(err)
 	}
@@ -98,7 +92,7 @@ func (s *Slack) probeBot(ctx context.Context) error {
 }
 
 func (s *Slack) probeApp(ctx context.Context) error {
-	_, _, err := s.api.once.StartSocketModeContext(ctx)
+	_, _, err := s.api.write.StartSocketModeContext(ctx)
 	return explainSocketError(err)
 }
 

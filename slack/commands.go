@@ -169,7 +169,8 @@ const maxTries = 3 // of an answer
 func (s *Slack) retry(ctx context.Context, try func(failed error) error) (err error) {
 	for tries := 1; ; tries++ {
 		err = try(err)
-		if err == nil || isPermanent(err) || tries == maxTries || platform.Sleep(ctx, waitAfter(s.times.answer, err)) != nil {
+		asked, _ := rateLimit(err)
+		if err == nil || isPermanent(err) || tries == maxTries || platform.Sleep(ctx, max(s.times.answer, asked)) != nil {
 			return err
 		}
 	}

@@ -119,7 +119,7 @@ func New(o Options) (*Slack, error) {
 		return nil, fmt.Errorf("slack: %w", err)
 	}
 	base := platform.NewBase(Name, o.Log, codeOf)
-	base.Link.Pause, base.Link.Wait, base.Link.Steady = platform.Backoff{First: time.Second, Most: time.Minute}, waitAfter, 5*time.Second
+	base.Link.Pause, base.Link.Steady = platform.Backoff{First: time.Second, Most: time.Minute}, 5*time.Second
 	s := &Slack{
 		Base: base, o: o, api: newAPI(o), pace: rate.NewLimiter(rate.Every(pagePause), maxImmediate),
 		times: times{

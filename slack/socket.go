@@ -36,7 +36,7 @@ type socket struct {
 
 // run serves the socket until it ends, and returns the reason.
 func (k *socket) run(ctx context.Context) (err error) {
-	_, address, err := k.s.api.once.StartSocketModeContext(ctx)
+	_, address, err := k.s.api.write.StartSocketModeContext(ctx)
 	if err == nil {
 		k.ws, err = platform.Dial(ctx, address, http.Header{"Origin": {"https://api.slack.com"}}, helloTimeout) // as slack-go does
 	}
