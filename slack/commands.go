@@ -200,12 +200,16 @@ func blocks(c command, a channel.Answer) (text string, all []slackgo.Block) {
 	if a.Pages() > 1 && buttons == nil {
 		shown = a.String() // the line is too long for a button
 	}
-	encoded, _ := json.Marshal(buttons) // they can always be encoded
-	text, all = sections(platform.Splitter{Limit: maxBytes - len(encoded), Cost: blockCost}.Fit(shown))
-	switch {
-	case buttons != nil:
-		all = append(all, slackgo.NewActionBlock("", buttons...))
-	case len(all) == 1:
+	for limit := maxBytes; ; limit = limit * 3 / 4 {
+		text, all = sections(platform.Splitter{Limit: limit}.Fit(shown))
+		if buttons != nil {
+			all = append(all, slackgo.NewActionBlock("", buttons...))
+		}
+		if encoded, _ := json.Marshal(all); len(encoded) <= maxBytes { // they can always be encoded
+			break
+		}
+	}
+	if len(all) == 1 {
 		all = nil // the text is enough
 	}
 	return text, all

@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	slackgo "github.com/slack-go/slack"
 
@@ -139,19 +138,6 @@ func cost(r rune) int {
 		return 2
 	}
 	return 1
-}
-
-// blockCost returns about how many bytes a character takes in the JSON of a block.
-func blockCost(r rune) int {
-	switch r {
-	case '&', '<', '>': // written as \u0026amp; and the like
-		return 10
-	case '@', '!': // see defuseMentions
-		return 1 + len(wordJoiner)
-	case '"', '\\', '\n', '\t':
-		return 2
-	}
-	return utf8.RuneLen(r)
 }
 
 // nameKey returns the key of a name in the cache, which counts until the end of the hour: people may take another one.

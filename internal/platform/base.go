@@ -219,19 +219,17 @@ func (q *KeyedQueue[T]) Add(key string, work T) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	queue, busy := q.waiting[key]
-	if !busy && !q.Group.Start(func(context.Context) { q.run(key) }) {
+	if !busy && !q.Group.Start(func(context.Context) {
+		for batch := q.next(key); len(batch) > 0; batch = q.next(key) {
+			q.Do(batch)
+		}
+	}) {
 		return
 	}
 	if q.waiting == nil {
 		q.waiting = make(map[string][]T)
 	}
 	q.waiting[key] = append(queue, work)
-}
-
-func (q *KeyedQueue[T]) run(key string) {
-	for batch := q.next(key); len(batch) > 0; batch = q.next(key) {
-		q.Do(batch)
-	}
 }
 
 // next removes and returns the oldest items of a key. If there are none it forgets the key: its goroutine is about to end.
