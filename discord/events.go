@@ -1,4 +1,4 @@
-// Gateway events: each is queued by channel and handled there.
+// Gateway events: each is queued by channel and handled there. Conversations that missed some between two sessions read the history.
 
 package discord
 
@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"cairn/channel"
@@ -198,4 +199,73 @@ func (d *Discord) locate(ctx context.Context, id, guild string) place {
 	}
 	p.Guild = guild
 	return d.state.add(p)
+}
+
+// onReady handles the start of a session: it stores which conversations may have a gap before any other event is delivered.
+func (d *Discord) onReady(data json.RawMessage) error {
+	r := read[struct {
+		User        user
+		Application struct{ ID string }
+	}](data)
+	d.state.bot.Store(&self{r.User, cmp.Or(r.Application.ID, r.User.ID)})
+	all, err := d.noteGaps()
+	if err != nil {
+		return err
+	}
+	d.notFirstStart, d.hadSession = d.hadSession || len(all) > 0, true
+	d.Link.Established()
+	d.Log.Info("connected", "as", r.User.Username)
+	for _, gap := range all { // the gateway announces a direct message channel only with its next message
+		if p := channel.ParsePlace(gap.Conversation); p.Direct() {
+			d.queue.Add(p.Channel, func() { d.fillGap(gap.Conversation, "", false) })
+		}
+	}
+	if d.registered.CompareAndSwap(false, true) {
+		d.Work.Start(d.register)
+	}
+	return nil
+}
+
+// noteGaps stores which conversations may have missed messages, or fails if that is not possible in time.
+func (d *Discord) noteGaps() (all []channel.Gap, err error) {
+	ctx, cancel := context.WithTimeout(d.Work.Ctx, d.pauses.open)
+	defer cancel()
+	if !d.Store(ctx, func() (err error) {
+		all, err = d.Hub.Away(ctx, Name, nil) // nil: Discord delivers events in order
+		return err
+	}) {
+		return nil, errors.New("store the gaps of a new session: not possible in time")
+	}
+	for _, gap := range all {
+		d.gaps.Store(gap.Conversation, gap.After)
+	}
+	return all, nil
+}
+
+// backfillIfMissed queues a backfill of a place; joined reports whether the bot just joined it.
+func (d *Discord) backfillIfMissed(p place, joined bool) {
+	if missed := joined || d.notFirstStart; p.Guild != "" && p.hasMessages() && !d.state.hidden(p.ID) {
+		d.queue.Add(p.ID, func() { d.fillGap(p.conversation(), p.Last, missed) })
+	}
+}
+
+// fillGap backfills a conversation with a gap, or, if it may have missed messages, one whose last message is not too old; ""
+// if that is unknown. There is nothing to read from before the bot joined, nor in a place where no message is newer than the
+// start of the gap, and the one before it is too old to be checked for edits and deletions.
+func (d *Discord) fillGap(name, last string, missed bool) {
+	gap, open := d.gaps.LoadAndDelete(name)
+	if !open && !missed {
+		return
+	}
+	after, _ := gap.(string)
+	joined, horizon := d.state.guild(channel.ParsePlace(name).Server).joined(), idAt(time.Now().Add(-d.o.CatchUp))
+	absent := after != "" && newer(joined, after)
+	quiet := after != "" && last != "" && !newer(last, after) && time.Since(timeOf(after)) > d.pauses.review
+	ctx, since := d.Work.Ctx, slices.MaxFunc([]string{cmp.Or(after, horizon), joined}, byAge)
+	if absent || quiet {
+		d.Store(ctx, func() error { return d.Hub.NothingMissed(ctx, name) })
+	}
+	if open && !quiet || !open && newer(last, since) {
+		d.Store(ctx, func() error { return d.Hub.CatchUp(ctx, name, since) })
+	}
 }
