@@ -46,9 +46,7 @@ func (s *Slack) inbound(place channel.Place, m message) (in channel.Inbound, rel
 	}
 	// Only the message's own text counts here: a forwarded one addresses no one.
 	in.Addressed = s.mentionsBot(m.Text) || place.Direct() || s.repliesToBot(place, m)
-	var namesKnown, authorKnown bool // are all of them cached?
-	in.Text, namesKnown = s.plainText(s.withoutMention(withForwarded(m)))
-	in.Author, authorKnown = s.authorName(m)
+	in.Text, in.Author = s.plainText(s.withoutMention(withForwarded(m))), s.authorName(m)
 	in.Attachments = attachments(m.Files)
 	if in.Text == "" && len(in.Attachments) == 0 {
 		return in, false
@@ -59,8 +57,8 @@ func (s *Slack) inbound(place channel.Place, m message) (in channel.Inbound, rel
 			in.ReplyTo = place.Thread // Complete adds the quote
 		}
 	}
-	_, channelKnown := s.nameOf(place.Channel) // for the label
-	in.Incomplete = !namesKnown || !authorKnown || !channelKnown && !place.Direct() || slices.ContainsFunc(in.Attachments, s.files.Wanted) || in.ReplyTo != ""
+	unlabeled := s.nameOf(place.Channel) == "" && !place.Direct()
+	in.Incomplete = unresolvedName.MatchString(in.Text) || isNameless(in) || unlabeled || slices.ContainsFunc(in.Attachments, s.files.Wanted) || in.ReplyTo != ""
 	return in, true
 }
 
@@ -116,22 +114,17 @@ func (s *Slack) noteOwnMessage(place channel.Place, ts string) {
 	s.authors.Set(place.Channel+"/"+ts, s.self.user+"/"+s.self.team)
 }
 
-// authorName returns the name of the author. known is false if it has to be looked up; name is the id then.
-func (s *Slack) authorName(m message) (name string, known bool) {
-	if s.isOwn(m) {
-		return s.self.name, true
+// authorName returns the name of the author, or the id if it is not known.
+func (s *Slack) authorName(m message) string {
+	switch {
+	case s.isOwn(m):
+		return s.self.name
+	case m.Username != "":
+		return m.Username
+	case (m.User == "" || m.BotID != "") && m.BotProfile.Name != "":
+		return m.BotProfile.Name
 	}
-	if name = m.Username; name == "" && (m.User == "" || m.BotID != "") {
-		name = m.BotProfile.Name
-	}
-	if name == "" && m.User == "" {
-		name = m.BotID
-	}
-	if name == "" {
-		name, known = s.nameOf(m.User)
-		return cmp.Or(name, m.User), known
-	}
-	return name, true
+	return cmp.Or(s.nameOf(m.User), m.User, m.BotID)
 }
 
 // withForwarded returns the text of a message, followed by the texts of the messages it forwards, and of
