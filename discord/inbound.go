@@ -84,16 +84,16 @@ func (d *Discord) Complete(ctx context.Context, _ string, m channel.Inbound) (_ 
 	return m, err
 }
 
-// fetch returns at most limit bytes of a file; none if it is not available. Its URL is signed, so the token is not sent.
-func (d *Discord) fetch(ctx context.Context, address string, limit int) ([]byte, error) {
-	q, err := http.NewRequestWithContext(platform.AtMost(ctx, limit), http.MethodGet, address, nil)
+// fetch reads a file; nothing if it is not available. Its URL is signed, so the token is not sent.
+func (d *Discord) fetch(ctx context.Context, address string) ([]byte, error) {
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, platform.WithoutURL(err)
+		return nil, err
 	}
 	q.Header.Set("User-Agent", userAgent)
 	resp, err := d.rest.client.Do(q)
 	if err != nil {
-		return nil, platform.WithoutURL(err)
+		return nil, err
 	}
 	defer func() { _ = resp.Body.Close() }()
 	switch {
@@ -102,11 +102,7 @@ func (d *Discord) fetch(ctx context.Context, address string, limit int) ([]byte,
 	case resp.StatusCode != http.StatusOK:
 		return nil, nil
 	}
-	data, err := io.ReadAll(resp.Body)
-	if platform.TooLong(err) {
-		err = nil
-	}
-	return data, platform.WithoutURL(err)
+	return io.ReadAll(resp.Body)
 }
 
 // markup matches what Discord shows as something else, such as mentions (Discord, Reference: Message Formatting).

@@ -85,7 +85,8 @@ func TestAFileIsReadUpToItsLimit(t *testing.T) {
 	defer server.Close()
 	s := &Slack{api: newAPI(Options{BotToken: "xoxb-1", APIBase: server.URL + "/api/"})}
 	defer s.api.http.CloseIdleConnections()
-	data := check.Must(s.fetch(t.Context(), server.URL+"/files-pri/a.txt", platform.MaxText))(t)
+	data, err := s.fetch(platform.AtMost(t.Context(), platform.MaxText), server.URL+"/files-pri/a.txt")
+	check.That(t, platform.TooLong(err), "got %v", err)
 	check.Equal(t, "bytes that were read", len(data), platform.MaxText)
 	resp, err := s.api.http.Get(server.URL + "/api/conversations.history")
 	check.That(t, platform.TooLong(err), "got %v", err)

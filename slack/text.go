@@ -252,12 +252,9 @@ func (s *Slack) quote(ctx context.Context, place channel.Place) string {
 	return platform.Quote(name, s.resolveNames(ctx, s.plainText(withForwarded(root))), file)
 }
 
-// fetch reads at most limit bytes of a file. slack-go and sameHost keep the token from other hosts.
-func (s *Slack) fetch(ctx context.Context, address string, limit int) ([]byte, error) {
+// fetch reads a file. slack-go and sameHost keep the token from other hosts.
+func (s *Slack) fetch(ctx context.Context, address string) ([]byte, error) {
 	var into bytes.Buffer
-	err := s.api.read.GetFileContext(platform.AtMost(ctx, limit), address, &into)
-	if err != nil && !platform.TooLong(err) {
-		return nil, err
-	}
-	return into.Bytes(), nil
+	err := s.api.read.GetFileContext(ctx, address, &into)
+	return into.Bytes(), err
 }
