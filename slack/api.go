@@ -41,32 +41,20 @@ type api struct {
 func newAPI(o Options) *api {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 16
-	client := &http.Client{Transport: decodingTransport{platform.Bounded{Transport: transport}}, Timeout: callTimeout, CheckRedirect: sameHost}
+	caller := &http.Client{Transport: decodingTransport{platform.Bounded{Transport: transport}}, Timeout: callTimeout, CheckRedirect: sameHost}
 	options := []slackgo.Option{
-		slackgo.OptionHTTPClient(withoutURLs{client}), slackgo.OptionAPIURL(cmp.Or(o.APIBase, slackgo.APIURL)), slackgo.OptionAppLevelToken(o.AppToken),
+		slackgo.OptionHTTPClient(caller), slackgo.OptionAPIURL(cmp.Or(o.APIBase, slackgo.APIURL)), slackgo.OptionAppLevelToken(o.AppToken),
 		slackgo.OptionLog(log.New(io.Discard, "", 0)),
 	}
 	retry := slackgo.RetryConfig{
 		MaxRetries: maxRetries, RetryAfterDuration: defaultRateLimitWait,
 		BackoffInitial: 300 * time.Millisecond, BackoffMax: 3 * time.Second, BackoffJitter: 50 * time.Millisecond,
 	}
-	retrying := func(handlers ...slackgo.RetryHandler) *slackgo.Client {
-		retry := retry
-		retry.Handlers = append(handlers, slackgo.NewRateLimitErrorRetryHandler(retry))
-		return slackgo.New(o.BotToken, slices.Concat(options, []slackgo.Option{slackgo.OptionRetryConfig(retry)})...)
-	}
-	return &api{
-		read:  retrying(slackgo.NewConnectionErrorRetryHandler(), slackgo.NewServerErrorRetryHandler(retry)),
-		write: retrying(), once: slackgo.New(o.BotToken, options...),
-		http: client,
-	}
-}
-
-type withoutURLs struct{ *http.Client }
-
-func (c withoutURLs) Do(r *http.Request) (*http.Response, error) {
-	resp, err := c.Client.Do(r)
-	return resp, platform.WithoutURL(err)
+	client := func(more ...slackgo.Option) *slackgo.Client { return slackgo.New(o.BotToken, slices.Concat(options, more)...) }
+	a := &api{http: caller, once: client(), write: client(slackgo.OptionRetryConfig(retry))} // by default only after rate limits
+	retry.Handlers = append(slackgo.AllBuiltinRetryHandlers(retry), slackgo.NewServerErrorRetryHandler(retry))
+	a.read = client(slackgo.OptionRetryConfig(retry))
+	return a
 }
 
 // sameHost rejects redirects to another host or scheme, because requests contain a token.
