@@ -181,9 +181,6 @@ func (d *Discord) History(ctx context.Context, conversation string, request chan
 // readable reports whether the bot may read a channel whose history came back empty, as it does without the permission (Discord,
 // Message: Get Channel Messages). A single message is reported as unknown only if the bot may read the channel.
 func (d *Discord) readable(ctx context.Context, id string, background bool) bool {
-	if d.state.hidden(id) || d.state.hidden(d.state.place(id).Parent) {
-		return false
-	}
 	_, err := d.messageByID(ctx, id, idAt(time.Now()), background)
 	return err == nil || refusalIn(err).code == codeUnknownMessage
 }

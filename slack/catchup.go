@@ -25,7 +25,7 @@ func gapAfter(since time.Time) func(newest, first string) string {
 		if !isTS(newest) {
 			return newest
 		}
-		start := earlier(timeOf(newest), since).Add(-overlap)
+		start := slices.MinFunc([]time.Time{timeOf(newest), since}, time.Time.Compare).Add(-overlap)
 		if isTS(first) && timeOf(first).After(start) {
 			start = timeOf(first)
 		}
@@ -42,10 +42,7 @@ func (s *Slack) handleHello(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("note what may have been missed: %w", err)
 	}
-	if !s.greeted {
-		s.greeted = true
-		s.Log.Info("connected", "as", s.self.name)
-	}
+	s.Log.Info("connected", "as", s.self.name)
 	for _, gap := range gaps {
 		// The next reply in a known thread does not count as the first: people may have told the bot to stop there.
 		if place := channel.ParsePlace(gap.Conversation); place.Thread != "" {
@@ -81,8 +78,6 @@ func (s *Slack) noteDropped(since time.Time) {
 func (s *Slack) missedSince(now time.Time) time.Time {
 	return slices.MaxFunc([]time.Time{now.Add(-s.o.CatchUp), s.lastRead.Add(-time.Minute), s.firstHello}, time.Time.Compare)
 }
-
-func earlier(a, b time.Time) time.Time { return slices.MinFunc([]time.Time{a, b}, time.Time.Compare) }
 
 // maxImmediate is how many conversations are backfilled without a pause. Slack lets an app read some 50 pages a
 // minute, so the others follow at that rate; one that receives a message reads its gap first.

@@ -50,7 +50,6 @@ type Slack struct {
 	self        self          // set before the group of goroutines is opened
 
 	// Used only by the goroutine in Run.
-	greeted    bool      // a socket got hello
 	lastRead   time.Time // when the last socket last received anything
 	firstHello time.Time // when a bot without earlier conversations first connected
 }
