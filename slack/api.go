@@ -50,7 +50,9 @@ func newAPI(o Options) *api {
 		MaxRetries: maxRetries, RetryAfterDuration: defaultRateLimitWait,
 		BackoffInitial: 300 * time.Millisecond, BackoffMax: 3 * time.Second, BackoffJitter: 50 * time.Millisecond,
 	}
-	client := func(more ...slackgo.Option) *slackgo.Client { return slackgo.New(o.BotToken, slices.Concat(options, more)...) }
+	client := func(more ...slackgo.Option) *slackgo.Client {
+		return slackgo.New(o.BotToken, slices.Concat(options, more)...)
+	}
 	a := &api{http: caller, once: client(), write: client(slackgo.OptionRetryConfig(retry))} // by default only after rate limits
 	retry.Handlers = append(slackgo.AllBuiltinRetryHandlers(retry), slackgo.NewServerErrorRetryHandler(retry))
 	a.read = client(slackgo.OptionRetryConfig(retry))

@@ -222,7 +222,9 @@ func (s *Slack) Complete(ctx context.Context, conversation string, m channel.Inb
 }
 
 // isNameless reports whether the name of a message's author has to be looked up. Apps have no other name than in the message.
-func isNameless(m channel.Inbound) bool { return m.Author == m.AuthorID && !strings.HasPrefix(m.AuthorID, "B") }
+func isNameless(m channel.Inbound) bool {
+	return m.Author == m.AuthorID && !strings.HasPrefix(m.AuthorID, "B")
+}
 
 // resolveNames replaces the ids that plainText left with names.
 func (s *Slack) resolveNames(ctx context.Context, text string) string {
