@@ -181,7 +181,8 @@ func (s *Slack) page(ctx context.Context, place channel.Place, p span) (found pa
 	} else {
 		var h *slackgo.GetConversationHistoryResponse
 		h, err = s.api.read.GetConversationHistoryContext(ctx, &slackgo.GetConversationHistoryParameters{
-			ChannelID: p.ChannelID, Oldest: p.Oldest, Latest: p.Latest, Cursor: p.Cursor, Limit: p.Limit, IncludeAllMetadata: p.IncludeAllMetadata,
+			ChannelID: p.ChannelID, Oldest: p.Oldest, Latest: p.Latest, Cursor: p.Cursor, Limit: p.Limit,
+			IncludeAllMetadata: p.IncludeAllMetadata,
 		})
 		if err == nil {
 			found.next = h.ResponseMetaData.NextCursor

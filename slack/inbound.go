@@ -58,7 +58,8 @@ func (s *Slack) inbound(place channel.Place, m message) (in channel.Inbound, rel
 		}
 	}
 	unlabeled := s.nameOf(place.Channel) == "" && !place.Direct()
-	in.Incomplete = unresolvedName.MatchString(in.Text) || isNameless(in) || unlabeled || slices.ContainsFunc(in.Attachments, s.files.Wanted) || in.ReplyTo != ""
+	in.Incomplete = unresolvedName.MatchString(in.Text) || isNameless(in) || unlabeled || in.ReplyTo != "" ||
+		slices.ContainsFunc(in.Attachments, s.files.Wanted)
 	return in, true
 }
 

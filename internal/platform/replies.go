@@ -202,7 +202,7 @@ func (s Splitter) cost(r rune) int {
 }
 
 // Stream shows a reply until it is sent: one goroutine shows that the bot is working, another the latest text. They wait until
-// the group is opened: a reply may resume before the connector runs. One goroutine calls its methods, apart from follow.
+// the group is opened: a reply may resume before the connector runs. One goroutine calls its methods, apart from those about edits.
 type Stream struct {
 	Live context.Context // canceled when the stream ends; for work that may be abandoned
 
