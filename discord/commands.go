@@ -19,7 +19,7 @@ import (
 
 // register replaces the commands known to Discord with those that package channel declares.
 func (d *Discord) register(ctx context.Context) {
-	_, app := d.state.self()
+	app := d.state.self().app
 	err := d.rest.do(ctx, call{method: http.MethodPut, path: "/applications/" + app + "/commands", body: slashCommands()})
 	if err != nil && ctx.Err() == nil {
 		d.registered.Store(false) // the next session tries again
@@ -104,16 +104,10 @@ func (o option) value() string {
 
 // onInteraction handles an interaction in its own goroutine, not in the channel's queue: Discord waits only 3 seconds.
 func (d *Discord) onInteraction(i interaction) {
-	if i.ID == "" || i.Token == "" || d.Handled.Seen(i.ID) {
-		return
+	if i.ID != "" && i.Token != "" {
+		where := place{ID: i.ChannelID, Guild: i.GuildID}.conversation()
+		d.Command(i.ID, where, tokenTimeout, func(ctx context.Context) error { return d.handle(ctx, i) })
 	}
-	d.Work.Start(func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, tokenTimeout)
-		defer cancel()
-		if err := d.handle(ctx, i); err != nil && ctx.Err() == nil {
-			d.Log.Warn("interaction_answer_failed", "command", i.Data.Name, "error", err)
-		}
-	})
 }
 
 // handle defers the response to an interaction, runs its command for the person who caused it, and shows the answer.

@@ -29,7 +29,7 @@ type Discord struct {
 	o               Options
 	files           platform.Files
 	rest            *rest
-	state           *stateCache
+	state           stateCache
 	queue           platform.KeyedQueue[func()] // work on events, by channel
 	gaps            sync.Map                    // unchecked gaps since the last session, by conversation: the id after which the gap begins, or "" if unknown
 	notFirstStart   bool                        // this process or an earlier one had a session or conversations; used only by the goroutine in Run, like the next two
@@ -90,7 +90,6 @@ func New(o Options) (*Discord, error) {
 			identify: 5500 * time.Millisecond, open: 20 * time.Second, firstPost: 700 * time.Millisecond,
 			edit: 1200 * time.Millisecond, typing: 8 * time.Second, review: 24 * time.Hour,
 		},
-		state: &stateCache{places: make(map[string]place), guilds: make(map[string]guild)},
 		queue: platform.KeyedQueue[func()]{Group: base.Work, Do: platform.CallEach},
 	}
 	d.files = platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: d.fetch}

@@ -1,4 +1,4 @@
-// Gateway events: each is queued by channel and handled there.
+// Gateway events: each is queued by channel and handled there. Conversations that missed some between two sessions read the history.
 
 package discord
 
@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"cairn/channel"
@@ -63,7 +64,7 @@ func (d *Discord) updateState(name string, data json.RawMessage) {
 	case "THREAD_CREATE":
 		d.backfillIfMissed(d.state.add(read[place](data)), true) // a message may have added the bot to the thread
 	case "CHANNEL_DELETE", "THREAD_DELETE":
-		d.state.remove(read[place](data).ID)
+		d.state.places.Delete(read[place](data).ID)
 	case "THREAD_LIST_SYNC": // the bot may read a channel from now on
 		sync := read[guild](data)
 		for _, c := range sync.Threads {
@@ -80,7 +81,7 @@ func (d *Discord) updateState(name string, data json.RawMessage) {
 		d.state.updateGuild(r.GuildID, func(g *guild) { g.setRole(r.Role) })
 	case "GUILD_MEMBER_UPDATE":
 		m := read[member](data)
-		if me, _ := d.state.self(); m.User != nil && m.User.ID == me.ID {
+		if me := d.state.self(); m.User != nil && m.User.ID == me.ID {
 			d.state.updateGuild(m.GuildID, func(g *guild) { g.botRoles = m.Roles })
 		}
 	}
@@ -88,12 +89,12 @@ func (d *Discord) updateState(name string, data json.RawMessage) {
 
 // read decodes the data of an event; fields of an unexpected type stay empty.
 func read[T any](data json.RawMessage) (v T) {
-	_ = decode(data, &v) // fields that cannot be decoded stay empty
+	_ = platform.Decode(data, &v) // fields that cannot be decoded stay empty
 	return v
 }
 
 func (d *Discord) onMessageCreate(m message) {
-	me, _ := d.state.self()
+	me := d.state.self()
 	switch {
 	case m.Author == nil || !m.isChat():
 	case m.Author.ID == me.ID:
@@ -106,7 +107,7 @@ func (d *Discord) onMessageCreate(m message) {
 // enqueue queues work on an event about a channel, whose place it gets.
 func (d *Discord) enqueue(channelID, guildID string, work func(ctx context.Context, p place)) {
 	d.queue.Add(channelID, func() {
-		ctx := d.Work.Context()
+		ctx := d.Work.Ctx
 		work(ctx, d.locate(ctx, channelID, guildID))
 	})
 }
@@ -122,21 +123,16 @@ func (d *Discord) deliver(ctx context.Context, p place, m message) {
 	if p.Guild == "" {
 		in.Label = in.Author
 	}
-	switch {
-	case !platform.IsCommand(in):
+	if platform.IsCommand(in) {
+		d.Command(in.ID, name, tokenTimeout, func(ctx context.Context) error { return d.runText(ctx, name, m, in) })
+	} else {
 		d.Store(ctx, func() error { return d.Deliver(ctx, name, in) })
-	case !d.Handled.Seen(in.ID):
-		d.Work.Start(func(ctx context.Context) {
-			if err := d.runText(ctx, name, m, in); err != nil && ctx.Err() == nil {
-				d.Log.Warn("command_answer_failed", "conversation", name, "error", err)
-			}
-		})
 	}
 }
 
 // onMessageUpdate queues an edit. Updates also come for link previews, and some leave out what did not change.
 func (d *Discord) onMessageUpdate(m message) {
-	me, _ := d.state.self()
+	me := d.state.self()
 	if m.ID == "" || m.Edited == "" || m.Content == nil || m.Author != nil && m.Author.ID == me.ID {
 		return
 	}
@@ -185,8 +181,8 @@ func (d *Discord) onMessageDelete(e deletion) {
 
 // locate looks up a place in the state cache or, since archived threads are not in the cache, over REST.
 func (d *Discord) locate(ctx context.Context, id, guild string) place {
-	p, cached := d.state.place(id)
-	if cached {
+	p := d.state.place(id)
+	if p.ID != "" {
 		p.Guild = cmp.Or(p.Guild, guild) // earlier events about the channel may have left it out
 		return p
 	}
@@ -203,4 +199,73 @@ func (d *Discord) locate(ctx context.Context, id, guild string) place {
 	}
 	p.Guild = guild
 	return d.state.add(p)
+}
+
+// onReady handles the start of a session: it stores which conversations may have a gap before any other event is delivered.
+func (d *Discord) onReady(data json.RawMessage) error {
+	r := read[struct {
+		User        user
+		Application struct{ ID string }
+	}](data)
+	d.state.bot.Store(&self{r.User, cmp.Or(r.Application.ID, r.User.ID)})
+	all, err := d.noteGaps()
+	if err != nil {
+		return err
+	}
+	d.notFirstStart, d.hadSession = d.hadSession || len(all) > 0, true
+	d.Link.Established()
+	d.Log.Info("connected", "as", r.User.Username)
+	for _, gap := range all { // the gateway announces a direct message channel only with its next message
+		if p := channel.ParsePlace(gap.Conversation); p.Direct() {
+			d.queue.Add(p.Channel, func() { d.fillGap(gap.Conversation, "", false) })
+		}
+	}
+	if d.registered.CompareAndSwap(false, true) {
+		d.Work.Start(d.register)
+	}
+	return nil
+}
+
+// noteGaps stores which conversations may have missed messages, or fails if that is not possible in time.
+func (d *Discord) noteGaps() (all []channel.Gap, err error) {
+	ctx, cancel := context.WithTimeout(d.Work.Ctx, d.pauses.open)
+	defer cancel()
+	if !d.Store(ctx, func() (err error) {
+		all, err = d.Hub.Away(ctx, Name, nil) // nil: Discord delivers events in order
+		return err
+	}) {
+		return nil, errors.New("store the gaps of a new session: not possible in time")
+	}
+	for _, gap := range all {
+		d.gaps.Store(gap.Conversation, gap.After)
+	}
+	return all, nil
+}
+
+// backfillIfMissed queues a backfill of a place; joined reports whether the bot just joined it.
+func (d *Discord) backfillIfMissed(p place, joined bool) {
+	if missed := joined || d.notFirstStart; p.Guild != "" && p.hasMessages() && !d.state.hidden(p.ID) {
+		d.queue.Add(p.ID, func() { d.fillGap(p.conversation(), p.Last, missed) })
+	}
+}
+
+// fillGap backfills a conversation with a gap, or, if it may have missed messages, one whose last message is not too old; ""
+// if that is unknown. There is nothing to read from before the bot joined, nor in a place where no message is newer than the
+// start of the gap, and the one before it is too old to be checked for edits and deletions.
+func (d *Discord) fillGap(name, last string, missed bool) {
+	gap, open := d.gaps.LoadAndDelete(name)
+	if !open && !missed {
+		return
+	}
+	after, _ := gap.(string)
+	joined, horizon := d.state.guild(channel.ParsePlace(name).Server).joined(), idAt(time.Now().Add(-d.o.CatchUp))
+	absent := after != "" && newer(joined, after)
+	quiet := after != "" && last != "" && !newer(last, after) && time.Since(timeOf(after)) > d.pauses.review
+	ctx, since := d.Work.Ctx, slices.MaxFunc([]string{cmp.Or(after, horizon), joined}, byAge)
+	if absent || quiet {
+		d.Store(ctx, func() error { return d.Hub.NothingMissed(ctx, name) })
+	}
+	if open && !quiet || !open && newer(last, since) {
+		d.Store(ctx, func() error { return d.Hub.CatchUp(ctx, name, since) })
+	}
 }

@@ -127,7 +127,7 @@ func (s *session) run(ctx context.Context, ws *platform.Socket) error {
 	s.beat.Stop() // until the session is established
 	err := ws.Serve(ctx, s.beat.C, s.checkedHeartbeat, func(data []byte) error {
 		var p packet
-		if decode(data, &p) != nil {
+		if platform.Decode(data, &p) != nil {
 			return nil
 		}
 		return s.receive(p)
@@ -233,7 +233,7 @@ func fatal(err error) error {
 func (d *Discord) supervise(ctx context.Context) error {
 	d.Work.Open(ctx)
 	var s *session // the latest; nil: none yet, or it could not be prepared
-	return d.Link.Keep(d.Work.Context(), func(ctx context.Context) (err error) {
+	return d.Link.Keep(d.Work.Ctx, func(ctx context.Context) (err error) {
 		fresh := s == nil || s.id == ""
 		if fresh {
 			s, err = d.newSession(ctx)

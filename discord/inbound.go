@@ -23,7 +23,7 @@ import (
 
 // inbound converts a message. ok is false for system messages, the bot's own messages, and messages without readable content.
 func (d *Discord) inbound(m message, p place) (in channel.Inbound, ok bool) {
-	me, _ := d.state.self()
+	me := d.state.self()
 	if m.ID == "" || m.Author == nil || m.Author.ID == "" || m.Author.ID == me.ID || !m.isChat() {
 		return in, false
 	}
@@ -62,7 +62,7 @@ func (d *Discord) inbound(m message, p place) (in channel.Inbound, ok bool) {
 	return in, true
 }
 
-func (d *Discord) addresses(m message, p place, me user) bool {
+func (d *Discord) addresses(m message, p place, me self) bool {
 	named := func(u mentioned) bool { return u.ID == me.ID } // or in the text, where a server tells no mentions
 	own := m.Referenced != nil && m.Referenced.Author != nil && m.Referenced.Author.ID == me.ID
 	// Discord may leave out the message that a reply refers to (Message: Message Structure).
@@ -84,16 +84,16 @@ func (d *Discord) Complete(ctx context.Context, _ string, m channel.Inbound) (_ 
 	return m, err
 }
 
-// fetch returns at most limit bytes of a file; none if it is not available. Its URL is signed, so the token is not sent.
-func (d *Discord) fetch(ctx context.Context, address string, limit int) ([]byte, error) {
-	q, err := http.NewRequestWithContext(platform.AtMost(ctx, limit), http.MethodGet, address, nil)
+// fetch reads a file; nothing if it is not available. Its URL is signed, so the token is not sent.
+func (d *Discord) fetch(ctx context.Context, address string) ([]byte, error) {
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, platform.WithoutURL(err)
+		return nil, err
 	}
 	q.Header.Set("User-Agent", userAgent)
 	resp, err := d.rest.client.Do(q)
 	if err != nil {
-		return nil, platform.WithoutURL(err)
+		return nil, err
 	}
 	defer func() { _ = resp.Body.Close() }()
 	switch {
@@ -102,11 +102,7 @@ func (d *Discord) fetch(ctx context.Context, address string, limit int) ([]byte,
 	case resp.StatusCode != http.StatusOK:
 		return nil, nil
 	}
-	data, err := io.ReadAll(resp.Body)
-	if platform.TooLong(err) {
-		err = nil
-	}
-	return data, platform.WithoutURL(err)
+	return io.ReadAll(resp.Body)
 }
 
 // markup matches what Discord shows as something else, such as mentions (Discord, Reference: Message Formatting).
@@ -114,9 +110,9 @@ var markup = regexp.MustCompile(`<(@!?|@&|#)(\d+)>|<a?(:\w+:)\d+>|<t:(-?\d+)(?::
 
 // textOf returns a message as plain text: the title of a forum's post, its content with names instead of ids, then in
 // brackets its stickers, poll, embeds and the messages it forwards. Only a program's embeds count.
-func (d *Discord) textOf(m message, guild string, me user, program bool) string {
+func (d *Discord) textOf(m message, guild string, me self, program bool) string {
 	said, title := d.replaceIDs(d.stripMentions(m.text(), guild, me), m, guild, me), ""
-	if post, _ := d.state.place(m.ID); m.ID == m.ChannelID && post.Name != "" && !channel.IsCommand(said) { // the first message of a post has the post's id
+	if post := d.state.place(m.ID); m.ID == m.ChannelID && post.Name != "" && !channel.IsCommand(said) { // the first message of a post has the post's id
 		title = "[post: " + post.Name + "]"
 	}
 	parts := []string{title, said}
@@ -164,7 +160,7 @@ var leadingMention = regexp.MustCompile(`^<@(!?|&)(\d+)>[ ,:\n]*`)
 
 // stripMentions removes mentions of the bot from the start of a text, unless there is nothing else. A
 // mention of one of its roles goes only before a command: it may be about more than the bot.
-func (d *Discord) stripMentions(text, guild string, me user) string {
+func (d *Discord) stripMentions(text, guild string, me self) string {
 	text = strings.TrimSpace(text)
 	rest, role := text, false
 	for {
@@ -181,7 +177,7 @@ func (d *Discord) stripMentions(text, guild string, me user) string {
 }
 
 // replaceIDs replaces the markup in a text with what people see, such as names for ids.
-func (d *Discord) replaceIDs(text string, m message, guild string, me user) string {
+func (d *Discord) replaceIDs(text string, m message, guild string, me self) string {
 	return markup.ReplaceAllStringFunc(text, func(found string) string {
 		part := markup.FindStringSubmatch(found)
 		switch kind, id := part[1], part[2]; {
@@ -190,8 +186,7 @@ func (d *Discord) replaceIDs(text string, m message, guild string, me user) stri
 		case kind == "@&":
 			return "@" + cmp.Or(d.state.guild(guild).role(id).Name, "unknown role")
 		case kind == "#":
-			p, _ := d.state.place(id)
-			return "#" + cmp.Or(p.Name, "unknown channel")
+			return "#" + cmp.Or(d.state.place(id).Name, "unknown channel")
 		case part[3] != "":
 			return part[3]
 		case part[4] != "":
@@ -203,8 +198,8 @@ func (d *Discord) replaceIDs(text string, m message, guild string, me user) stri
 	})
 }
 
-func (d *Discord) userName(id string, m message, guild string, me user) string {
-	for _, u := range append(m.Mentions, mentioned{user: me}) {
+func (d *Discord) userName(id string, m message, guild string, me self) string {
+	for _, u := range append(m.Mentions, mentioned{user: me.user}) {
 		if u.ID == id {
 			return u.name(guild, u.Member)
 		}

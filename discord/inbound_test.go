@@ -24,7 +24,7 @@ import (
 func bot(t testing.TB) *Discord {
 	t.Helper()
 	d := check.Must(New(Options{Token: "token"}))(t)
-	d.state.setSelf(user{ID: "1", Username: "cairn"}, "1")
+	d.state.bot.Store(&self{user{ID: "1", Username: "cairn"}, "1"})
 	d.state.addGuild(guild{
 		ID: "9", Name: "Town", Roles: []role{{ID: "9", Name: "@everyone"}, {ID: "5", Name: "helpers"}},
 		Channels: []place{{ID: "20", Name: "general"}}, Members: []member{{User: &user{ID: "1"}, Roles: []string{"5"}}},
@@ -238,9 +238,9 @@ func TestTheMapFollowsWhatChanges(t *testing.T) {
 	check.Equal(t, "the label", d.state.label("20"), "#plaza · City")
 	check.That(t, d.state.guild("9").trusts("5", nil) && !d.state.guild("9").trusts("4", nil), "the earlier owner is trusted")
 	d.updateState("CHANNEL_DELETE", json.RawMessage(`{"id":"20","guild_id":"9","type":0}`))
-	check.Equal(t, "places", len(d.state.places), 1)
+	check.That(t, d.state.place("20").ID == "" && d.state.place("21").ID != "", "another place than the deleted one is gone")
 	d.updateState("GUILD_DELETE", json.RawMessage(`{"id":"9"}`))
-	check.Equal(t, "places and servers", len(d.state.places)+len(d.state.guilds), 0)
+	check.That(t, d.state.place("21").ID == "" && d.state.guild("9").ID == "", "a place or the server is left")
 	d.updateState("GUILD_CREATE", json.RawMessage(`{"id":"8","roles":[{"id":"6","name":"cairn","tags":{"bot_id":"1"}}]}`))
 	check.That(t, d.state.guild("8").hasRole([]string{"6"}), "the role that Discord made for the bot is not the bot's")
 }

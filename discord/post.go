@@ -123,7 +123,7 @@ func (d *Discord) find(ctx context.Context, conversation, reply string, to []str
 		if err != nil {
 			return message{}, fmt.Errorf("look for what was sent: %w", err)
 		}
-		me, _ := d.state.self() // messages has found out
+		me := d.state.self() // messages has found out
 		for _, m := range page {
 			if m.Author == nil || m.Author.ID != me.ID {
 				continue
@@ -254,7 +254,7 @@ func (d *Discord) followUp(ctx context.Context, i interaction, text string, flag
 }
 
 func (d *Discord) webhookPath(i interaction) string {
-	_, app := d.state.self()
+	app := d.state.self().app
 	return "/webhooks/" + cmp.Or(i.AppID, app) + "/" + i.Token
 }
 

@@ -51,7 +51,7 @@ func TestWhatIsAddressedToTheBotIsAnswered(t *testing.T) {
 	r.Say(thread, r.ann.ID, "second, unasked")
 	r.answersLast(thread, 2, "echo: second, unasked")
 	check.EqualAll(t, "in the thread", r.texts(r.place(r.square)+"/"+thread, 2), []string{"first", "second, unasked"})
-	r.connector.state.remove(thread) // as one that was archived when the bot came: it is looked up
+	r.connector.state.places.Delete(thread) // as one that was archived when the bot came: it is looked up
 	r.Fail(discordtest.Fault{Of: "GET /channels/*", Status: 503})
 	r.converse(thread, "still here?", 3)
 	check.Equal(t, "answers in the parent", len(r.sent(r.square)), 2)

@@ -111,7 +111,7 @@ func (r *rest) try(ctx context.Context, c call) error {
 	case c.into == nil || len(body) == 0:
 		return nil
 	}
-	if err := decode(body, c.into); err != nil {
+	if err := platform.Decode(body, c.into); err != nil {
 		return fmt.Errorf("%s: %w", c.describe(), err)
 	}
 	return nil
@@ -157,15 +157,6 @@ func (c call) describe() string {
 		return c.method + " an answer to an interaction"
 	}
 	return c.method + " " + c.path
-}
-
-// decode is like json.Unmarshal, but ignores fields of an unexpected type.
-func decode(data []byte, into any) error {
-	err := json.Unmarshal(data, into)
-	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return nil
-	}
-	return err
 }
 
 type refusal struct {
@@ -240,16 +231,14 @@ func hadNoEffect(err error) bool {
 }
 
 const (
-	perSecond           = 40   // requests on all routes together; with a burst, at most the 50 that Discord allows in a second (Rate Limits: Global Rate Limit)
-	burst               = 10   // requests at once
-	backgroundPerSecond = 25   // requests in the background, so that there is room for others
-	slowAfter           = 2000 // invalid requests in 10 minutes before slowPerSecond applies
-	slowPerSecond       = 10   // requests, so that the 10 000 invalid ones that ban the IP address are out of reach
+	perSecond           = 40 // requests on all routes together; with a burst, at most the 50 that Discord allows in a second (Rate Limits: Global Rate Limit)
+	burst               = 10 // requests at once
+	backgroundPerSecond = 25 // requests in the background, so that there is room for others
+	invalidCost         = 4  // requests for which an invalid one counts, so that the 10 000 that ban the IP address are out of reach
 )
 
 type limits struct {
-	all, background, slow *rate.Limiter
-	invalid               *rate.Limiter // of responses 401, 403 and 429
+	all, background *rate.Limiter
 
 	mu    sync.Mutex           // guards until
 	until map[string]time.Time // when Discord accepts requests again, by route; "": on all routes
@@ -257,8 +246,7 @@ type limits struct {
 
 func newLimits() *limits {
 	return &limits{
-		all: rate.NewLimiter(perSecond, burst), background: rate.NewLimiter(backgroundPerSecond, 1), slow: rate.NewLimiter(slowPerSecond, 1),
-		invalid: rate.NewLimiter(rate.Every(10*time.Minute/slowAfter), slowAfter), until: make(map[string]time.Time),
+		all: rate.NewLimiter(perSecond, burst), background: rate.NewLimiter(backgroundPerSecond, 1), until: make(map[string]time.Time),
 	}
 }
 
@@ -273,22 +261,22 @@ func (l *limits) refused(c call) time.Duration {
 	return wait
 }
 
-func (l *limits) wait(ctx context.Context, c call) (err error) {
-	for _, limit := range []struct {
-		*rate.Limiter
-		applies bool
-	}{{l.slow, l.invalid.Tokens() < 1}, {l.background, c.background}, {l.all, !c.ownToken}} {
-		if limit.applies && err == nil {
-			err = limit.Wait(ctx)
+func (l *limits) wait(ctx context.Context, c call) error {
+	if c.background {
+		if err := l.background.Wait(ctx); err != nil {
+			return err
 		}
 	}
-	return err
+	if c.ownToken {
+		return nil
+	}
+	return l.all.Wait(ctx)
 }
 
 func (l *limits) learn(c call, r refusal, header http.Header) {
 	limited, shared := r.after > 0, header.Get("X-RateLimit-Scope") == "shared"
 	if r.status == http.StatusUnauthorized || r.status == http.StatusForbidden || limited && !shared {
-		l.invalid.Reserve()
+		l.all.ReserveN(time.Now(), invalidCost-1)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

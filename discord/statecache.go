@@ -4,9 +4,9 @@ package discord
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -14,134 +14,119 @@ import (
 	"cairn/channel"
 )
 
-// stateCache has no messages and no members.
+// stateCache has no messages and no members. What it returns is a copy. Only the gateway's goroutine changes a server.
 type stateCache struct {
-	mu     sync.Mutex // guards everything below
-	me     user
-	app    string // id of the application, needed to register commands
-	places map[string]place
-	guilds map[string]guild
+	bot    atomic.Pointer[self] // nil: unknown
+	places sync.Map             // by id
+	guilds sync.Map             // by id
 }
 
-func (s *stateCache) do(f func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f()
+// self is who the bot is.
+type self struct {
+	user
+	app string // id of the application, needed to register commands
 }
 
-func (s *stateCache) setSelf(me user, app string) {
-	s.do(func() { s.me, s.app = me, cmp.Or(app, s.app) })
+// self returns who the bot is; the zero value before READY.
+func (s *stateCache) self() self {
+	if bot := s.bot.Load(); bot != nil {
+		return *bot
+	}
+	return self{}
 }
 
-func (s *stateCache) self() (me user, app string) {
-	s.do(func() { me, app = s.me, s.app })
-	return me, app
+// place returns a channel or a thread; the zero value if it is unknown.
+func (s *stateCache) place(id string) (p place) {
+	if known, ok := s.places.Load(id); ok {
+		p = known.(place)
+	}
+	return p
+}
+
+// guild returns a server; the zero value if it is unknown.
+func (s *stateCache) guild(id string) (g guild) {
+	if known, ok := s.guilds.Load(id); ok {
+		g = known.(guild)
+	}
+	return g
 }
 
 // addGuild adds or replaces a server. It returns the server's channels and threads.
 func (s *stateCache) addGuild(g guild) (channels []place) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	me := s.self().ID
 	for _, r := range g.Roles {
-		if r.Tags.BotID != "" && r.Tags.BotID == s.me.ID {
+		if r.Tags.BotID != "" && r.Tags.BotID == me {
 			g.botRoles = append(g.botRoles, r.ID)
 		}
 	}
 	for _, m := range g.Members {
-		if m.User != nil && m.User.ID == s.me.ID {
+		if m.User != nil && m.User.ID == me {
 			g.botRoles = append(g.botRoles, m.Roles...)
 		}
 	}
 	channels = slices.Concat(g.Channels, g.Threads)
 	g.Channels, g.Threads, g.Members = nil, nil, nil
-	s.guilds[g.ID] = g
+	s.guilds.Store(g.ID, g)
 	for i := range channels {
 		channels[i].Guild = g.ID
-		channels[i] = s.addLocked(channels[i])
+		channels[i] = s.add(channels[i])
 	}
 	return channels
 }
 
+// add adds or replaces a place. Its event may leave the server out (Discord, Channel: Channel Structure).
 func (s *stateCache) add(p place) place {
-	s.do(func() { p = s.addLocked(p) })
-	return p
-}
-
-func (s *stateCache) addLocked(p place) place {
-	// Events may leave the server out (Discord, Channel: Channel Structure).
-	p.Guild = cmp.Or(p.Guild, s.places[p.ID].Guild, s.places[p.Parent].Guild)
+	p.Guild = cmp.Or(p.Guild, s.place(p.ID).Guild, s.place(p.Parent).Guild)
 	switch p.Type {
 	case discordgo.ChannelTypeGuildPublicThread, discordgo.ChannelTypeGuildPrivateThread, discordgo.ChannelTypeGuildNewsThread:
 	default:
 		p.Parent = "" // a category
 	}
-	s.places[p.ID] = p
+	s.places.Store(p.ID, p)
 	return p
 }
 
-func (s *stateCache) remove(id string) { s.do(func() { delete(s.places, id) }) }
-
 func (s *stateCache) removeGuild(id string) {
-	s.do(func() {
-		delete(s.guilds, id)
-		maps.DeleteFunc(s.places, func(_ string, p place) bool { return p.Guild == id })
+	s.guilds.Delete(id)
+	s.places.Range(func(key, p any) bool {
+		if p.(place).Guild == id {
+			s.places.Delete(key)
+		}
+		return true
 	})
 }
 
 func (s *stateCache) updateGuild(id string, change func(g *guild)) {
-	s.do(func() {
-		if g, known := s.guilds[id]; known {
-			change(&g)
-			s.guilds[id] = g
-		}
-	})
-}
-
-// guild returns a server; the zero value if it is unknown.
-func (s *stateCache) guild(id string) (g guild) {
-	s.do(func() { g = s.guilds[id] })
-	return g
-}
-
-func (s *stateCache) place(id string) (p place, known bool) {
-	s.do(func() { p, known = s.places[id] })
-	return p, known
+	if g := s.guild(id); g.ID != "" {
+		change(&g)
+		s.guilds.Store(id, g)
+	}
 }
 
 // label returns the display name of a place; empty if unknown.
 func (s *stateCache) label(id string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	p, thread := s.places[id], ""
-	server := s.guilds[p.Guild].Name
+	p, thread := s.place(id), ""
+	server := s.guild(p.Guild).Name
 	if p.Parent != "" {
-		p, thread = s.places[p.Parent], p.Name
+		p, thread = s.place(p.Parent), p.Name
 	}
 	return channel.Label(thread, p.Name, server)
 }
 
 // audience returns who may read a place; empty if unknown.
 func (s *stateCache) audience(id string) channel.Audience {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	p, known := s.places[id]
+	p := s.place(id)
+	everyone := s.guild(p.Guild).role(p.Guild)
+	can := everyone.Permissions
 	switch {
-	case !known:
+	case p.ID == "":
 		return ""
 	case p.Guild == "" || p.Type == discordgo.ChannelTypeGuildPrivateThread:
 		return channel.Members
-	case p.Parent == "":
-		return s.openLocked(p)
-	case s.openLocked(s.places[p.Parent]) == channel.ServerWide:
+	case p.Parent != "" && s.audience(p.Parent) == channel.ServerWide:
 		return channel.ServerWide
-	}
-	return channel.ChannelWide
-}
-
-// openLocked returns ServerWide if everyone on the server may read a channel, else Members; empty if unknown.
-func (s *stateCache) openLocked(p place) channel.Audience {
-	everyone := s.guilds[p.Guild].role(p.Guild)
-	switch can := everyone.Permissions; {
+	case p.Parent != "":
+		return channel.ChannelWide
 	case everyone.ID == "" || p.Overwrites == nil:
 		return ""
 	case can&discordgo.PermissionAdministrator == 0 && p.changed(can, p.Guild)&toRead != toRead:
@@ -152,11 +137,9 @@ func (s *stateCache) openLocked(p place) channel.Audience {
 
 // hidden reports whether a channel's overwrites hide it from the bot, if its roles do not: a wrong guess costs a request.
 func (s *stateCache) hidden(id string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	p := s.places[id]
-	g := s.guilds[p.Guild]
-	can := p.changed(p.changed(p.changed(toRead, p.Guild), g.botRoles...), s.me.ID)
+	p := s.place(id)
+	g := s.guild(p.Guild)
+	can := p.changed(p.changed(p.changed(toRead, p.Guild), g.botRoles...), s.self().ID)
 	return g.permissions(g.botRoles)&discordgo.PermissionAdministrator == 0 && can&toRead != toRead
 }
 

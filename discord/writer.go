@@ -53,9 +53,7 @@ func (p *streamedPiece) note(m message, text string) {
 func (d *Discord) Reply(conversation string, to []string) channel.Writer {
 	w := &writer{d: d, conversation: conversation, channel: channelID(conversation), to: to}
 	w.key = nonce("stream", w.channel, to, time.Now().UnixNano())
-	w.Stream = platform.NewStream(d.Work, w.typing, func(ctx context.Context) {
-		w.Follow(d.pauses.firstPost, func(text string) (time.Duration, bool) { return w.showText(ctx, text) })
-	})
+	w.Stream = platform.NewStream(d.Work, w.typing, d.pauses.firstPost, w.showText)
 	return w
 }
 
@@ -234,7 +232,7 @@ func (w *writer) existing(ctx context.Context, piece channel.Piece) (*streamedPi
 // Cancel deletes the streamed messages. It waits for that, or the next writer of the same answer would take them over.
 func (w *writer) Cancel() {
 	w.Stop()
-	w.deleteStreamed(w.d.Work.Context(), 0)
+	w.deleteStreamed(w.d.Work.Ctx, 0)
 }
 
 // deleteStreamed deletes the streamed messages of the parts from from on.

@@ -1,5 +1,4 @@
-// The Web API: its clients, which reduce messages that slack-go cannot decode to the fields that it can, authentication,
-// and the address at which an app is created.
+// The Web API: its clients, which decode messages themselves, authentication, and the address at which an app is created.
 
 package slack
 
@@ -42,32 +41,22 @@ type api struct {
 func newAPI(o Options) *api {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 16
-	client := &http.Client{Transport: readableTransport{platform.Bounded{Transport: transport}}, Timeout: callTimeout, CheckRedirect: sameHost}
+	caller := &http.Client{Transport: decodingTransport{platform.Bounded{Transport: transport}}, Timeout: callTimeout, CheckRedirect: sameHost}
 	options := []slackgo.Option{
-		slackgo.OptionHTTPClient(withoutURLs{client}), slackgo.OptionAPIURL(cmp.Or(o.APIBase, slackgo.APIURL)), slackgo.OptionAppLevelToken(o.AppToken),
+		slackgo.OptionHTTPClient(caller), slackgo.OptionAPIURL(cmp.Or(o.APIBase, slackgo.APIURL)), slackgo.OptionAppLevelToken(o.AppToken),
 		slackgo.OptionLog(log.New(io.Discard, "", 0)),
 	}
 	retry := slackgo.RetryConfig{
 		MaxRetries: maxRetries, RetryAfterDuration: defaultRateLimitWait,
 		BackoffInitial: 300 * time.Millisecond, BackoffMax: 3 * time.Second, BackoffJitter: 50 * time.Millisecond,
 	}
-	retrying := func(handlers ...slackgo.RetryHandler) *slackgo.Client {
-		retry := retry
-		retry.Handlers = append(handlers, slackgo.NewRateLimitErrorRetryHandler(retry))
-		return slackgo.New(o.BotToken, slices.Concat(options, []slackgo.Option{slackgo.OptionRetryConfig(retry)})...)
+	client := func(more ...slackgo.Option) *slackgo.Client {
+		return slackgo.New(o.BotToken, slices.Concat(options, more)...)
 	}
-	return &api{
-		read:  retrying(slackgo.NewConnectionErrorRetryHandler(), slackgo.NewServerErrorRetryHandler(retry)),
-		write: retrying(), once: slackgo.New(o.BotToken, options...),
-		http: client,
-	}
-}
-
-type withoutURLs struct{ *http.Client }
-
-func (c withoutURLs) Do(r *http.Request) (*http.Response, error) {
-	resp, err := c.Client.Do(r)
-	return resp, platform.WithoutURL(err)
+	a := &api{http: caller, once: client(), write: client(slackgo.OptionRetryConfig(retry))} // by default only after rate limits
+	retry.Handlers = append(slackgo.AllBuiltinRetryHandlers(retry), slackgo.NewServerErrorRetryHandler(retry))
+	a.read = client(slackgo.OptionRetryConfig(retry))
+	return a
 }
 
 // sameHost rejects redirects to another host or scheme, because requests contain a token.
@@ -79,15 +68,9 @@ func sameHost(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// waitAfter returns pause, or more if err is a rate limit and Slack asks for it.
-func waitAfter(pause time.Duration, err error) time.Duration {
-	asked, _ := rateLimit(err)
-	return max(pause, asked)
-}
-
 // probeBot finds out who the bot is. slack-go itself would retry with an invalid token forever.
 func (s *Slack) probeBot(ctx context.Context) error {
-	who, err := s.api.once.AuthTestContext(ctx)
+	who, err := s.api.write.AuthTestContext(ctx)
 	if err != nil {
 		return explainBotError(err)
 	}
@@ -99,7 +82,7 @@ func (s *Slack) probeBot(ctx context.Context) error {
 }
 
 func (s *Slack) probeApp(ctx context.Context) error {
-	_, _, err := s.api.once.StartSocketModeContext(ctx)
+	_, _, err := s.api.write.StartSocketModeContext(ctx)
 	return explainSocketError(err)
 }
 
@@ -157,114 +140,74 @@ func (s *Slack) Check(ctx context.Context) (facts []string, err error) {
 
 // CheckBotToken asks Slack, or the server at apiBase, for the names of a token's app and workspace. Errors are those of Check.
 func CheckBotToken(ctx context.Context, token, apiBase string) (app, workspace string, err error) {
-	s, err := withTokens(token, "xapp-unused", apiBase)
-	if err != nil {
-		return "", "", err
-	}
-	defer s.api.http.CloseIdleConnections()
-	err = s.probeBot(ctx)
-	return s.self.name, s.self.workspace, err
+	found, err := checkToken(ctx, Options{BotToken: token, AppToken: "xapp-unused", APIBase: apiBase}, (*Slack).probeBot)
+	return found.name, found.workspace, err
 }
 
 // CheckAppToken asks Slack, or the server at apiBase, whether a token is valid for Socket Mode. Errors are those of Check.
 func CheckAppToken(ctx context.Context, token, apiBase string) error {
-	s, err := withTokens("xoxb-unused", token, apiBase)
+	_, err := checkToken(ctx, Options{BotToken: "xoxb-unused", AppToken: token, APIBase: apiBase}, (*Slack).probeApp)
+	return err
+}
+
+func checkToken(ctx context.Context, o Options, probe func(*Slack, context.Context) error) (self, error) {
+	o.Log = slog.New(slog.DiscardHandler)
+	s, err := New(o)
 	if err != nil {
-		return err
+		return self{}, err
 	}
 	defer s.api.http.CloseIdleConnections()
-	return s.probeApp(ctx)
-}
-
-func withTokens(bot, app, apiBase string) (*Slack, error) {
-	return New(Options{BotToken: bot, AppToken: app, APIBase: apiBase, Log: slog.New(slog.DiscardHandler)})
-}
-
-// readable drops the fields of a message that slack-go cannot decode, which would make a whole page of a history unreadable.
-func readable(raw json.RawMessage) (cleaned json.RawMessage, m slackgo.Message, ok bool) {
-	if json.Unmarshal(raw, &m) == nil {
-		return raw, m, true
-	}
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(raw, &fields) != nil {
-		return nil, slackgo.Message{}, false
-	}
-	for key, value := range fields {
-		if key == "message" || key == "previous_message" { // in the event of an edit or a deletion
-			value, _, _ = readable(value)
-		}
-		if alone, err := json.Marshal(map[string]json.RawMessage{key: value}); err != nil || json.Unmarshal(alone, new(slackgo.Message)) != nil {
-			delete(fields, key)
-		} else {
-			fields[key] = value
-		}
-	}
-	cleaned, err := json.Marshal(fields)
-	m = slackgo.Message{}
-	return cleaned, m, err == nil && json.Unmarshal(cleaned, &m) == nil
+	err = probe(s, ctx)
+	return s.self, err
 }
 
 var messageMethods = []string{"conversations.history", "conversations.replies", "chat.postMessage", "chat.update"}
 
-// readableTransport makes the messages in responses of the Web API readable.
-type readableTransport struct{ platform.Bounded }
-
-func (p readableTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	a, err := p.Bounded.RoundTrip(r)
-	if err != nil || a.StatusCode != http.StatusOK || !slices.Contains(messageMethods, path.Base(r.URL.Path)) {
-		return a, err
+// answer is what slack-go does not decode of a response, or not if one message has an unknown form.
+type answer struct {
+	Messages []message // one without a ts could not be decoded
+	Message  struct {  // was posted or edited
+		Text                *string
+		Blocks, Attachments []any
 	}
-	body, err := io.ReadAll(a.Body)
-	a.Body.Close()
-	if err != nil {
-		return nil, err
-	}
-	if blank, ok := r.Context().Value(blankKey{}).(*bool); ok {
-		*blank = isBlank(body)
-	}
-	body = readableBody(body)
-	a.Body, a.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	return a, nil
 }
 
-// blankKey is the context key of a *bool that reports whether the message that a request posted or edited is blank.
-type blankKey struct{}
-
-// isBlank reports whether a response contains a message that is blank.
-func isBlank(body []byte) bool {
-	var answer struct {
-		OK      bool `json:"ok"`
-		Message *struct {
-			Text        *string           `json:"text"`
-			Blocks      []json.RawMessage `json:"blocks"`
-			Attachments []json.RawMessage `json:"attachments"`
-		} `json:"message"`
-	}
-	if json.Unmarshal(body, &answer) != nil || !answer.OK || answer.Message == nil {
-		return false
-	}
-	m := answer.Message
+// isBlank reports whether the server shows nothing of the message.
+func (a answer) isBlank() bool {
+	m := a.Message
 	return m.Text != nil && strings.TrimSpace(*m.Text) == "" && len(m.Blocks)+len(m.Attachments) == 0
 }
 
-// readableBody returns a response in which every message of a history can be decoded: it drops fields that
-// cannot be, or all fields of a message if need be. Of a message that was posted slack-go returns nothing.
-func readableBody(body []byte) []byte {
+type answerKey struct{}
+
+// decodedInto returns a context for requests whose responses are decoded into a.
+func decodedInto(ctx context.Context, a *answer) context.Context {
+	return context.WithValue(ctx, answerKey{}, a)
+}
+
+// decodingTransport keeps messages from slack-go, whose decoder would fail if one has an unknown form.
+type decodingTransport struct{ platform.Bounded }
+
+func (t decodingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := t.Bounded.RoundTrip(r)
+	if err != nil || resp.StatusCode != http.StatusOK || !slices.Contains(messageMethods, path.Base(r.URL.Path)) {
+		return resp, err
+	}
+	body, err := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if err != nil {
+		return nil, err
+	}
+	if into, ok := r.Context().Value(answerKey{}).(*answer); ok {
+		*into = answer{}
+		_ = platform.Decode(body, into) // slack-go reports that it is no JSON
+	}
 	var fields map[string]json.RawMessage
-	if json.Unmarshal(body, &fields) != nil {
-		return body
+	if json.Unmarshal(body, &fields) == nil {
+		delete(fields, "message")
+		delete(fields, "messages")
+		body, _ = json.Marshal(fields) // what was decoded can be encoded
 	}
-	delete(fields, "message")
-	var many []json.RawMessage
-	if json.Unmarshal(fields["messages"], &many) == nil && many != nil {
-		for i, one := range many {
-			var ok bool
-			if many[i], _, ok = readable(one); !ok {
-				many[i] = json.RawMessage(`{}`) // without a ts, so that History knows the page is incomplete
-			}
-		}
-		fields["messages"], _ = json.Marshal(many) // valid JSON can always be encoded, here and below
-	}
-	cleaned, _ := json.Marshal(fields)
-	return cleaned
+	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return resp, nil
 }

@@ -28,37 +28,26 @@ type command struct {
 func (s *Slack) onSlashCommand(payload json.RawMessage) {
 	var p slackgo.SlashCommand
 	_ = json.Unmarshal(payload, &p) // fields in an unknown form stay empty
-	if p.ChannelID == "" || s.repeated("command", p.TriggerID, p.ResponseURL) {
+	if p.ChannelID == "" {
 		return
 	}
 	line := "/" + cmp.Or(strings.TrimLeft(strings.TrimSpace(p.Text), "/"), "help")
 	c := command{place: s.place(p.ChannelID, ""), line: line, who: channel.Person{ID: p.UserID, Name: p.UserName}}
 	called, _ := channel.FindCommand(strings.TrimPrefix(c.line, "/"))
-	s.start(c, s.overURL(p.ResponseURL, "", called.Public, false))
-}
-
-// repeated reports whether a command or a press was handled before; without ids that is unknown.
-func (s *Slack) repeated(kind, a, b string) bool {
-	return s.Handled.Seen(kind+"/"+a+"/"+b) && a+b != ""
+	s.start(p.TriggerID+p.ResponseURL, c, s.overURL(c, p.ResponseURL, "", called.Public, false))
 }
 
 const runTimeout = 25 * time.Minute // of a command and the work that it starts: a response_url is valid for 30 minutes
 
-// start runs and answers a command. Admins may manage everything, and everyone their direct messages with the bot.
-func (s *Slack) start(c command, answer answerer) {
-	s.Work.Start(func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, runTimeout)
-		defer cancel()
+// start runs and answers a command, once by its id. Admins may manage everything, and everyone their direct messages with the bot.
+func (s *Slack) start(id string, c command, show platform.Show) {
+	s.Command(id, c.place.String(), runTimeout, func(ctx context.Context) error {
 		name, admin, err := s.lookUpPerson(ctx, c.who.ID)
 		if err != nil {
 			s.Log.Debug("look_up_person_failed", "error", err)
 		}
 		c.who.Name, c.who.Manager = cmp.Or(name, c.who.Name), admin || c.place.Direct()
-		show := func(ctx context.Context, a channel.Answer) error { return answer(ctx, c, a) }
-		err = s.RunCommand(ctx, c.place.String(), c.who, c.line, c.written, show)
-		if err != nil && ctx.Err() == nil {
-			s.Log.Warn("command_failed", "conversation", c.place.String(), "error", err)
-		}
+		return s.RunCommand(ctx, c.place.String(), c.who, c.line, c.written, show)
 	})
 }
 
@@ -89,10 +78,7 @@ func (s *Slack) onButton(payload json.RawMessage) {
 		Type    string `json:"type"`
 		User    struct{ ID, Name, Username string }
 		Channel struct{ ID string }
-		Message struct {
-			TS     string
-			Thread string `json:"thread_ts"` // also of the one at the top of it
-		}
+		Message message
 		Trigger string `json:"trigger_id"`
 		URL     string `json:"response_url"`
 		Actions []struct {
@@ -105,23 +91,20 @@ func (s *Slack) onButton(payload json.RawMessage) {
 	}
 	var value buttonValue
 	own := strings.HasPrefix(p.Actions[0].ActionID, actionPrefix) && json.Unmarshal([]byte(p.Actions[0].Value), &value) == nil
-	if !own || s.repeated("press", p.Trigger, p.URL) {
+	if !own {
 		return
 	}
 	place := s.place(p.Channel.ID, value.Thread)
-	thread := s.placeOf(p.Channel.ID, slackgo.Msg{Timestamp: p.Message.TS, ThreadTimestamp: p.Message.Thread}).Thread
+	thread := s.placeOf(p.Channel.ID, p.Message).Thread
 	who := channel.Person{ID: p.User.ID, Name: cmp.Or(p.User.Name, p.User.Username)}
 	c := command{place: place, line: value.Line, who: who, page: value.Page}
-	s.start(c, s.overURL(p.URL, thread, false, true))
+	s.start(p.Trigger+p.URL, c, s.overURL(c, p.URL, thread, false, true))
 }
-
-// answerer sends the answer to a command. A further answer replaces the first.
-type answerer func(ctx context.Context, c command, a channel.Answer) error
 
 // overURL answers over a response_url. Only the sender sees the answer, unless it is public. The answer may replace the
 // message whose button was pressed, in this thread.
-func (s *Slack) overURL(url, thread string, public, replaces bool) answerer {
-	return func(ctx context.Context, c command, a channel.Answer) error {
+func (s *Slack) overURL(c command, url, thread string, public, replaces bool) platform.Show {
+	return func(ctx context.Context, a channel.Answer) error {
 		public = public && !a.Private
 		text, all := blocks(c, a)
 		m := &slackgo.WebhookMessage{Text: text, ReplaceOriginal: replaces && !a.Private, ResponseType: slackgo.ResponseTypeEphemeral}
@@ -144,9 +127,9 @@ func (s *Slack) overURL(url, thread string, public, replaces bool) answerer {
 }
 
 // asMessage answers a written command with a message, which all see unless the answer is private: such a one cannot be edited.
-func (s *Slack) asMessage(place channel.Place, written string) answerer {
-	ts, m, write := "", mark{reply: "command-" + written}, s.api.write
-	return func(ctx context.Context, c command, a channel.Answer) error {
+func (s *Slack) asMessage(c command, written string) platform.Show {
+	ts, place, m, write := "", c.place, mark{Reply: "command-" + written}, s.api.write
+	return func(ctx context.Context, a channel.Answer) error {
 		options := optionsOf(blocks(c, a))
 		return s.retry(ctx, func(failed error) (err error) {
 			if ts != "" {
@@ -164,15 +147,15 @@ func (s *Slack) asMessage(place channel.Place, written string) answerer {
 			if mayHaveTakenEffect(failed) {
 				own, err := s.messagesSince(ctx, place, written)
 				for _, answer := range own {
-					if found, _ := markOf(answer); found == m {
-						ts = answer.Timestamp
+					if answer.marked() && answer.Metadata.Mark == m {
+						ts = answer.TS
 					}
 				}
 				if err != nil || ts != "" {
 					return err
 				}
 			}
-			if _, ts, err = write.PostMessageContext(ctx, place.Channel, append(options, slackgo.MsgOptionMetadata(m.metadata()))...); err == nil {
+			if _, ts, err = write.PostMessageContext(ctx, place.Channel, append(options, m.option())...); err == nil {
 				s.claims.Set(place.Channel+"/"+ts, finished)
 			}
 			return err
@@ -186,7 +169,8 @@ const maxTries = 3 // of an answer
 func (s *Slack) retry(ctx context.Context, try func(failed error) error) (err error) {
 	for tries := 1; ; tries++ {
 		err = try(err)
-		if err == nil || isPermanent(err) || tries == maxTries || platform.Sleep(ctx, waitAfter(s.times.answer, err)) != nil {
+		asked, _ := rateLimit(err)
+		if err == nil || isPermanent(err) || tries == maxTries || platform.Sleep(ctx, max(s.times.answer, asked)) != nil {
 			return err
 		}
 	}
@@ -216,12 +200,16 @@ func blocks(c command, a channel.Answer) (text string, all []slackgo.Block) {
 	if a.Pages() > 1 && buttons == nil {
 		shown = a.String() // the line is too long for a button
 	}
-	encoded, _ := json.Marshal(buttons) // they can always be encoded
-	text, all = sections(platform.Splitter{Limit: maxBytes - len(encoded), Cost: blockCost}.Fit(shown))
-	switch {
-	case buttons != nil:
-		all = append(all, slackgo.NewActionBlock("", buttons...))
-	case len(all) == 1:
+	for limit := maxBytes; ; limit = limit * 3 / 4 {
+		text, all = sections(platform.Splitter{Limit: limit}.Fit(shown))
+		if buttons != nil {
+			all = append(all, slackgo.NewActionBlock("", buttons...))
+		}
+		if encoded, _ := json.Marshal(all); len(encoded) <= maxBytes { // they can always be encoded
+			break
+		}
+	}
+	if len(all) == 1 {
 		all = nil // the text is enough
 	}
 	return text, all

@@ -184,8 +184,8 @@ func TestListsHavePages(t *testing.T) {
 			for i := range 12 {
 				page.Items = append(page.Items, fmt.Sprintf("#%d %s", i, strings.Repeat(letter, 3000)))
 			}
-			answer := r.connector.asMessage(r.connector.place(general, ""), "")
-			check.NoError(t, answer(t.Context(), command{line: "/expand 1"}, page))
+			answer := r.connector.asMessage(command{place: r.connector.place(general, ""), line: "/expand 1"}, "")
+			check.NoError(t, answer(t.Context(), page))
 			own := r.own(general)
 			shown := own[len(own)-1].Shown()
 			for i := range 10 {

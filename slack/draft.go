@@ -70,7 +70,7 @@ func (d *draft) start(ctx context.Context, w *writer, text string) (err error) {
 	}
 	started, err := d.startStream(ctx, w, text)
 	if !started && err == nil {
-		d.ts, err = w.s.post(ctx, w.s.api.once, w.place, text, mark{answers: w.answers})
+		d.ts, err = w.s.post(ctx, w.s.api.once, w.place, text, mark{Answers: w.answers})
 	}
 	if err != nil {
 		d.lost = mayHaveTakenEffect(err)
@@ -113,13 +113,13 @@ func (w *writer) claim(ts string) bool {
 }
 
 // adopt takes over the unfinished draft that an earlier process left for the same message.
-func (d *draft) adopt(own []slackgo.Message, w *writer) {
+func (d *draft) adopt(own []message, w *writer) {
 	for _, o := range own {
-		m, marked := markOf(o)
-		unfinished := marked && m.reply == "" && m.answers == w.answers
-		unmarked := !marked && o.Metadata.EventType == "" && w.place.Thread != "" && isTS(w.answers)
-		if (unfinished || unmarked) && w.claim(o.Timestamp) {
-			*d = draft{ts: o.Timestamp, unsure: true}
+		m := o.Metadata.Mark
+		unfinished := o.marked() && m.Reply == "" && m.Answers == w.answers
+		unmarked := o.Metadata.Type == "" && w.place.Thread != "" && isTS(w.answers)
+		if (unfinished || unmarked) && w.claim(o.TS) {
+			*d = draft{ts: o.TS, unsure: true}
 			return
 		}
 	}
@@ -127,7 +127,7 @@ func (d *draft) adopt(own []slackgo.Message, w *writer) {
 
 // finish turns the draft into the first message of the reply.
 func (d *draft) finish(ctx context.Context, w *writer, text string, m mark) error {
-	metadata := slackgo.MsgOptionMetadata(m.metadata())
+	metadata := m.option()
 	if more, grows := strings.CutPrefix(defuseMentions(text), d.text); d.streaming && grows && !d.unsure {
 		options := []slackgo.MsgOption{metadata}
 		if more != "" {
@@ -164,13 +164,41 @@ const (
 	placeholder  = "Thinking…"
 )
 
-// working shows that the bot is working: by a status until the writer stops, or by a reaction where Slack shows none.
+// working shows that the bot is working, until the writer stops: by a status, or by a reaction where Slack shows none.
 func (w *writer) working(ctx context.Context) {
-	if w.s.o.Working == workingOff || w.s.o.Working == workingStatus && w.status(ctx) || !isTS(w.answers) {
+	status := w.s.o.Working == workingStatus && w.status(ctx)
+	if !status && (w.s.o.Working == workingOff || !w.react(ctx)) {
 		return
 	}
-	err := w.s.api.once.AddReactionContext(ctx, workingEmoji, slackgo.NewRefToMessage(w.place.Channel, w.answers))
-	w.reacted = err == nil || mayHaveTakenEffect(err) || codeOf(err) == "already_reacted" // by an earlier process
+	<-w.Live.Done()
+	remove := func(ctx context.Context) {
+		defer w.removed.Done()
+		// The shutdown waits for this request instead of canceling it: nothing else would remove them.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout/3)
+		defer cancel()
+		if status {
+			w.setStatus(ctx, "")
+		} else if err := w.s.api.write.RemoveReactionContext(ctx, workingEmoji, w.question()); err != nil {
+			w.s.Log.Debug("remove_reaction_failed", "error", err)
+		}
+	}
+	w.removed.Add(1)
+	if !w.s.Work.Start(remove) {
+		remove(ctx)
+	}
+}
+
+func (w *writer) question() slackgo.ItemRef {
+	return slackgo.NewRefToMessage(w.place.Channel, w.answers)
+}
+
+// react adds the reaction to the answered message, unless an earlier process has. It returns false if there is none then.
+func (w *writer) react(ctx context.Context) bool {
+	if !isTS(w.answers) {
+		return false
+	}
+	err := w.s.api.once.AddReactionContext(ctx, workingEmoji, w.question())
+	return err == nil || mayHaveTakenEffect(err) || codeOf(err) == "already_reacted"
 }
 
 // status keeps the status set until the writer stops. It returns false where Slack shows none, which is not in threads and
@@ -179,47 +207,18 @@ func (w *writer) status(ctx context.Context) bool {
 	if w.conversation.Thread == "" && (!w.conversation.Direct() || w.answers == "") {
 		return false
 	}
-	for {
-		if w.hasStatus = w.setStatus(ctx, "is thinking…"); !w.hasStatus {
-			return false
-		}
+	for w.setStatus(ctx, "is thinking…") {
 		if platform.Sleep(w.Live, w.s.times.status) != nil {
 			return true
 		}
 	}
+	return false
 }
 
 // setStatus sets the status; an empty text clears it. It returns false where Slack shows none.
 func (w *writer) setStatus(ctx context.Context, text string) bool {
 	err := w.s.api.once.SetAssistantThreadsStatusContext(ctx, slackgo.AssistantThreadsSetStatusParameters{
-		ChannelID: w.place.Channel, ThreadTS: cmp.Or(w.conversation.Thread, w.answers), Status: text,
+		ChannelID: w.conversation.Channel, ThreadTS: cmp.Or(w.conversation.Thread, w.answers), Status: text,
 	})
 	return !isRefused(err)
-}
-
-// clear removes the status and the reaction, if any. It waits for that only if the connector is not running.
-func (w *writer) clear() {
-	status, reacted := w.hasStatus && w.conversation.Thread == "", w.reacted // Slack clears the status of a thread
-	w.hasStatus, w.reacted = false, false
-	remove := func(ctx context.Context) {
-		// The shutdown waits for this request instead of canceling it: nothing else would remove them.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout/3)
-		defer cancel()
-		w.clearNow(ctx, status, reacted)
-	}
-	if !w.s.Work.Start(remove) {
-		remove(context.Background())
-	}
-}
-
-func (w *writer) clearNow(ctx context.Context, status, reacted bool) {
-	if status {
-		w.setStatus(ctx, "")
-	}
-	if reacted {
-		err := w.s.api.write.RemoveReactionContext(ctx, workingEmoji, slackgo.NewRefToMessage(w.place.Channel, w.answers))
-		if err != nil && !isPermanent(err) { // otherwise the reaction or the message is gone
-			w.s.Log.Debug("remove_reaction_failed", "error", err)
-		}
-	}
 }

@@ -16,7 +16,7 @@ import (
 
 const (
 	pageSize = 200  // as Slack recommends for lists
-	maxKept  = 2000 // most messages in historyPages
+	maxKept  = 2000 // most messages in gapPages
 )
 
 // History returns a page of a conversation; see channel.Historian.
@@ -28,12 +28,14 @@ func (s *Slack) History(ctx context.Context, conversation string, request channe
 		return p, fmt.Errorf("read the history: %w: %q is no ts", channel.ErrGone, edge)
 	}
 	place := channel.ParsePlace(conversation)
-	var found []slackgo.Message
-	var rest historyPages
-	if request.After != "" {
-		found, rest, err = s.messagesAfter(ctx, place, request)
-	} else {
+	var found pages
+	switch {
+	case request.After == "":
 		found, err = s.messagesBefore(ctx, place, request.Before, request.Limit)
+	case place.Thread != "":
+		found, err = s.page(ctx, place, span{Oldest: request.After, Limit: request.Limit})
+	default:
+		found, err = s.messagesAfter(ctx, place, request)
 	}
 	switch code := codeOf(err); {
 	case err == nil:
@@ -42,130 +44,120 @@ func (s *Slack) History(ctx context.Context, conversation string, request channe
 	default:
 		return p, fmt.Errorf("read the history: %w", s.stopIfSetupError(err))
 	}
-	p.More, p.There = len(rest.messages) > 0 || rest.truncated, []string{}
-	for _, m := range found {
-		p.Last = m.Timestamp
-		p.There = append(p.There, m.Timestamp)
-		if m.SubType == "tombstone" {
-			p.Gone = append(p.Gone, m.Timestamp)
+	p.More, p.There = found.next != "", []string{}
+	for _, m := range found.messages {
+		if m.TS == place.Thread {
+			continue // it belongs to the channel
 		}
-		at := s.placeOf(place.Channel, m.Msg)
-		if in, relevant := s.inbound(at, m.Msg); relevant && at == place && !platform.IsCommand(in) {
+		p.Last = m.TS
+		p.There = append(p.There, m.TS)
+		if m.SubType == "tombstone" {
+			p.Gone = append(p.Gone, m.TS)
+		}
+		at := s.placeOf(place.Channel, m)
+		if in, relevant := s.inbound(at, m); relevant && at == place && !platform.IsCommand(in) {
 			if m.Edited != nil {
-				in.Edited = timeOf(m.Edited.Timestamp)
+				in.Edited = timeOf(m.Edited.TS)
 			}
 			p.Said = append(p.Said, in)
 		}
 	}
-	if rest.unreadable {
+	if found.unreadable {
 		p.There = nil
 	}
 	return p, nil
 }
 
-// messagesAfter returns the first messages after request.After, oldest first, and the rest. Slack returns the newest messages of
-// a channel first, so a long gap is read completely, and unread keeps the part that was not requested yet.
-func (s *Slack) messagesAfter(ctx context.Context, place channel.Place, request channel.Look) (found []slackgo.Message, r historyPages, err error) {
-	after := request.After
-	if kept, ok := s.unread.LoadAndDelete(place); ok && kept.(historyPages).after == after {
-		r = kept.(historyPages)
+// messagesAfter returns the first messages of a channel after request.After, oldest first. Slack returns the newest ones
+// first, so a long gap is read completely, and unread keeps the part that was not requested yet.
+func (s *Slack) messagesAfter(ctx context.Context, place channel.Place, request channel.Look) (found pages, err error) {
+	gap := gapPages{after: request.After}
+	if kept, ok := s.unread.LoadAndDelete(place); ok && kept.(gapPages).after == request.After {
+		gap = kept.(gapPages)
 	}
-	r.after = after
-	if !r.complete {
-		missed := cmp.Or(request.Missed, after)
-		if err = s.readAfter(ctx, place, after, missed, &r); err != nil {
-			s.unread.Store(place, r) // so that the next attempt continues there
-			return nil, r, err
+	if !gap.complete {
+		missed := cmp.Or(request.Missed, request.After)
+		if err = s.readAfter(ctx, place, missed, &gap); err != nil {
+			s.unread.Store(place, gap) // so that the next attempt continues there
+			return found, err
 		}
-		for _, name := range r.threads { // must be stored before the channel's gap is closed
+		for _, name := range gap.threads { // must be stored before the channel's gap is closed
 			if err := s.Hub.CatchUp(ctx, name, missed); err != nil {
-				return nil, r, err
+				return found, err
 			}
 		}
 	}
-	n := min(request.Limit, len(r.messages))
-	found, r.messages = r.messages[:n], r.messages[n:]
-	if len(r.messages) > 0 {
-		r.after = found[n-1].Timestamp
-		s.unread.Store(place, r)
+	found = gap.pages
+	if n := request.Limit; n < len(found.messages) {
+		found.messages, gap.messages = found.messages[:n], found.messages[n:]
+		gap.after = found.messages[n-1].TS
+		found.next = gap.after
+		s.unread.Store(place, gap)
 	}
-	return found, r, nil
+	return found, nil
 }
 
-// readAfter reads all messages after after into r, and notes the threads that may have missed messages; of a channel from the
-// newest back to one that is not newer than after. After an error it can be called again with r to continue.
-func (s *Slack) readAfter(ctx context.Context, place channel.Place, after, missed string, r *historyPages) error {
-	p := span{}
-	if place.Thread != "" {
-		p.Oldest = after
-	}
-	for !r.complete {
-		p.Cursor = r.cursor
-		found, next, err := s.page(ctx, place, p)
+// readAfter reads a channel from the newest message back to one that is not in the gap, and notes the threads that may have missed
+// messages. After an error it can be called again to continue.
+func (s *Slack) readAfter(ctx context.Context, place channel.Place, missed string, gap *gapPages) error {
+	start := timeOf(gap.after)
+	for !gap.complete {
+		found, err := s.page(ctx, place, span{Cursor: gap.next})
 		if codeOf(err) == "invalid_cursor" {
-			*r = historyPages{}
+			*gap = gapPages{after: gap.after}
 		}
 		if err != nil {
 			return err
 		}
-		for _, m := range found {
-			if !isTS(m.Timestamp) {
-				r.unreadable = true
+		for _, m := range found.messages {
+			if s.missedThread(place, m, missed) {
+				gap.threads = append(gap.threads, s.place(place.Channel, m.TS).String())
+			}
+			if !timeOf(m.TS).After(start) {
+				gap.complete = true
 				continue
 			}
-			if s.missedThread(place, m, missed) {
-				r.threads = append(r.threads, s.place(place.Channel, m.Timestamp).String())
+			if m.Text != "" {
+				m.Blocks = nil // saves memory; they are read only if there is no text
 			}
-			missing := timeOf(m.Timestamp).After(timeOf(after))
-			r.complete = r.complete || !missing && place.Thread == ""
-			if missing && m.Timestamp != place.Thread {
-				if m.Text != "" {
-					m.Blocks = slackgo.Blocks{} // saves memory; they are read only if there is no text
-				}
-				r.messages = append(r.messages, m)
-			}
+			gap.messages = append(gap.messages, m)
 		}
-		if len(r.messages) > 2*maxKept {
-			r.sort()
+		if gap.complete = gap.complete || found.next == ""; gap.complete || len(gap.messages) > 2*maxKept {
+			gap.sort()
 		}
-		r.complete, r.cursor = r.complete || next == "", next
+		gap.next, gap.unreadable = found.next, gap.unreadable || found.unreadable
 	}
-	r.sort()
+	gap.next = gap.dropped
 	return nil
 }
 
 // messagesBefore returns the newest messages before before, or of all, oldest first. A thread is read from its beginning.
-func (s *Slack) messagesBefore(ctx context.Context, place channel.Place, before string, limit int) (newest []slackgo.Message, err error) {
+func (s *Slack) messagesBefore(ctx context.Context, place channel.Place, before string, limit int) (newest pages, err error) {
 	p := span{Latest: before}
 	if place.Thread == "" {
 		p.Limit = min(limit, pageSize)
 	}
 	for more := true; more; {
-		found, next, err := s.page(ctx, place, p)
+		found, err := s.page(ctx, place, p)
 		if err != nil {
-			return nil, err
+			return newest, err
 		}
-		found = slices.DeleteFunc(found, func(m slackgo.Message) bool {
-			return !isTS(m.Timestamp) || m.Timestamp == place.Thread || before != "" && !timeOf(m.Timestamp).Before(timeOf(before))
-		})
-		newest = append(newest, found...)
-		slices.SortStableFunc(newest, byTime)
-		newest = newest[max(len(newest)-limit, 0):]
-		more, p.Cursor = place.Thread != "" && next != "", next
+		all := append(newest.messages, found.messages...)
+		slices.SortStableFunc(all, byTime)
+		newest.messages = all[max(len(all)-limit, 0):]
+		more, p.Cursor = place.Thread != "" && found.next != "", found.next
 	}
 	return newest, nil
 }
 
-func byTime(a, b slackgo.Message) int { return timeOf(a.Timestamp).Compare(timeOf(b.Timestamp)) }
-
 // missedThread reports whether a message of a channel has an unknown thread in which someone else may have replied
 // after after: Slack does not repeat the events of missed replies. Known threads have a gap of their own.
-func (s *Slack) missedThread(place channel.Place, m slackgo.Message, after string) bool {
-	if place.Thread != "" || m.ReplyCount == 0 || m.ThreadTimestamp != "" && m.ThreadTimestamp != m.Timestamp {
+func (s *Slack) missedThread(place channel.Place, m message, after string) bool {
+	if place.Thread != "" || m.ReplyCount == 0 || m.Thread != "" && m.Thread != m.TS {
 		return false
 	}
-	_, known := s.threads.Find(firstReplyKey(s.place(place.Channel, m.Timestamp)))
-	latest := timeOf(cmp.Or(m.LatestReply, m.Timestamp))
+	_, known := s.threads.Find(firstReplyKey(s.place(place.Channel, m.TS)))
+	latest := timeOf(cmp.Or(m.LatestReply, m.TS))
 	return !known && (latest.IsZero() || latest.After(timeOf(after))) &&
 		(len(m.ReplyUsers) == 0 || slices.ContainsFunc(m.ReplyUsers, func(id string) bool { return id != s.self.user }))
 }
@@ -173,41 +165,50 @@ func (s *Slack) missedThread(place channel.Place, m slackgo.Message, after strin
 // span is the part of a history between two messages, exclusive. page sets its place.
 type span = slackgo.GetConversationRepliesParameters
 
-// page reads one page of a channel, newest first, or of a thread, oldest first. next is empty if it is the last.
-func (s *Slack) page(ctx context.Context, place channel.Place, p span) (found []slackgo.Message, next string, err error) {
-	p.ChannelID, p.Timestamp, p.Limit = place.Channel, place.Thread, cmp.Or(p.Limit, pageSize)
-	if place.Thread != "" {
-		found, _, next, err = s.api.read.GetConversationRepliesContext(ctx, &p)
-	} else {
-		var answer *slackgo.GetConversationHistoryResponse
-		if answer, err = s.api.read.GetConversationHistoryContext(ctx, &slackgo.GetConversationHistoryParameters{
-			ChannelID: p.ChannelID, Oldest: p.Oldest, Latest: p.Latest, Cursor: p.Cursor, Limit: p.Limit,
-			IncludeAllMetadata: p.IncludeAllMetadata,
-		}); err == nil {
-			found, next = answer.Messages, answer.ResponseMetaData.NextCursor
-		}
-	}
-	if next == p.Cursor { // it would be the same page again
-		next = ""
-	}
-	return found, next, err
+// pages is a part of a history.
+type pages struct {
+	messages   []message
+	next       string // where there are more messages; empty: nowhere
+	unreadable bool   // a message could not be decoded
 }
 
-// historyPages is the part of a history that was read but not requested yet.
-type historyPages struct {
-	after      string // the ts of the message before them
-	messages   []slackgo.Message
-	threads    []string // conversations that may have missed messages
-	cursor     string   // of the next page
-	complete   bool     // there is nothing more to read
-	truncated  bool     // newer messages were read but not kept
-	unreadable bool     // a message could not be decoded
+// page reads one page of a channel, newest first, or of a thread, oldest first and after the one at its top.
+func (s *Slack) page(ctx context.Context, place channel.Place, p span) (found pages, err error) {
+	p.ChannelID, p.Timestamp, p.Limit = place.Channel, place.Thread, cmp.Or(p.Limit, pageSize)
+	var read answer
+	if ctx = decodedInto(ctx, &read); place.Thread != "" {
+		_, _, found.next, err = s.api.read.GetConversationRepliesContext(ctx, &p)
+	} else {
+		var h *slackgo.GetConversationHistoryResponse
+		h, err = s.api.read.GetConversationHistoryContext(ctx, &slackgo.GetConversationHistoryParameters{
+			ChannelID: p.ChannelID, Oldest: p.Oldest, Latest: p.Latest, Cursor: p.Cursor, Limit: p.Limit,
+			IncludeAllMetadata: p.IncludeAllMetadata,
+		})
+		if err == nil {
+			found.next = h.ResponseMetaData.NextCursor
+		}
+	}
+	found.messages = slices.DeleteFunc(read.Messages, func(m message) bool { return !isTS(m.TS) })
+	found.unreadable = len(found.messages) < len(read.Messages)
+	if found.next == p.Cursor { // it would be the same page again
+		found.next = ""
+	}
+	return found, err
+}
+
+// gapPages is the part of a channel's history that was read but not requested yet.
+type gapPages struct {
+	pages             // next is the cursor until all is read
+	after    string   // the ts of the message before them
+	threads  []string // conversations that may have missed messages
+	complete bool     // there is nothing more to read
+	dropped  string   // the ts of the first message that was read but not kept; empty: there is none
 }
 
 // sort sorts the messages, oldest first, and drops the newest if there are more than maxKept.
-func (r *historyPages) sort() {
-	slices.SortStableFunc(r.messages, byTime)
-	if len(r.messages) > maxKept {
-		r.messages, r.truncated = slices.Clone(r.messages[:maxKept]), true
+func (g *gapPages) sort() {
+	slices.SortStableFunc(g.messages, byTime)
+	if len(g.messages) > maxKept {
+		g.messages, g.dropped = slices.Clone(g.messages[:maxKept]), g.messages[maxKept].TS
 	}
 }

@@ -5,10 +5,7 @@ package slack
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -26,19 +23,19 @@ var kept = []string{
 
 // inbound converts a message of a place. relevant is false for what the bot ignores, such as its own messages. It makes
 // no requests; what is not cached is left to Complete.
-func (s *Slack) inbound(place channel.Place, m slackgo.Msg) (in channel.Inbound, relevant bool) {
+func (s *Slack) inbound(place channel.Place, m message) (in channel.Inbound, relevant bool) {
 	switch {
-	case timeOf(m.Timestamp).IsZero():
-		s.Log.Warn("event_refused", "problem", "invalid ts", "channel", place.Channel, "ts", m.Timestamp)
+	case timeOf(m.TS).IsZero():
+		s.Log.Warn("event_refused", "problem", "invalid ts", "channel", place.Channel, "ts", m.TS)
 		return in, false
 	case s.isOwn(m):
-		s.noteOwnMessage(place, m.Timestamp)
+		s.noteOwnMessage(place, m.TS)
 		return in, false
 	case !slices.Contains(kept, m.SubType) || m.User == "" && m.BotID == "":
 		return in, false
 	}
 	in = channel.Inbound{
-		ID: m.Timestamp, AuthorID: cmp.Or(m.User, m.BotID), Time: timeOf(m.Timestamp),
+		ID: m.TS, AuthorID: cmp.Or(m.User, m.BotID), Time: timeOf(m.TS),
 		Bot: m.BotID != "" || m.SubType == slackgo.MsgSubTypeBotMessage, Thread: place.Thread != "",
 	}
 	if place.Thread != "" {
@@ -49,9 +46,7 @@ func (s *Slack) inbound(place channel.Place, m slackgo.Msg) (in channel.Inbound,
 	}
 	// Only the message's own text counts here: a forwarded one addresses no one.
 	in.Addressed = s.mentionsBot(m.Text) || place.Direct() || s.repliesToBot(place, m)
-	var namesKnown, authorKnown bool // are all of them cached?
-	in.Text, namesKnown = s.plainText(s.withoutMention(withForwarded(m)))
-	in.Author, authorKnown = s.authorName(m)
+	in.Text, in.Author = s.plainText(s.withoutMention(withForwarded(m))), s.authorName(m)
 	in.Attachments = attachments(m.Files)
 	if in.Text == "" && len(in.Attachments) == 0 {
 		return in, false
@@ -62,34 +57,35 @@ func (s *Slack) inbound(place channel.Place, m slackgo.Msg) (in channel.Inbound,
 			in.ReplyTo = place.Thread // Complete adds the quote
 		}
 	}
-	_, channelKnown := s.nameOf(place.Channel) // for the label
-	in.Incomplete = !namesKnown || !authorKnown || !channelKnown && !place.Direct() || slices.ContainsFunc(in.Attachments, s.files.Wanted) || in.ReplyTo != ""
+	unlabeled := s.nameOf(place.Channel) == "" && !place.Direct()
+	in.Incomplete = unresolvedName.MatchString(in.Text) || isNameless(in) || unlabeled || in.ReplyTo != "" ||
+		slices.ContainsFunc(in.Attachments, s.files.Wanted)
 	return in, true
 }
 
 // placeOf returns the place of a message. The event of a deletion may leave the thread out, so it is cached.
-func (s *Slack) placeOf(channelID string, m slackgo.Msg) channel.Place {
-	thread := m.ThreadTimestamp
+func (s *Slack) placeOf(channelID string, m message) channel.Place {
+	thread := m.Thread
 	if thread == "" {
-		thread, _ = s.replies.Find(channelID + "/" + m.Timestamp)
+		thread, _ = s.replies.Find(channelID + "/" + m.TS)
 	}
-	if thread == m.Timestamp {
+	if thread == m.TS {
 		thread = ""
 	}
 	return s.place(channelID, thread)
 }
 
-func (s *Slack) isOwn(m slackgo.Msg) bool {
+func (s *Slack) isOwn(m message) bool {
 	return m.User == s.self.user || m.BotID != "" && m.BotID == s.self.bot
 }
 
 // repliesToBot reports whether a message is the first reply in a thread under a message of the bot, or under one that it answers
 // there. Only the first one counts: after it the hub knows the thread, and people can tell the bot to stop.
-func (s *Slack) repliesToBot(place channel.Place, m slackgo.Msg) bool {
+func (s *Slack) repliesToBot(place channel.Place, m message) bool {
 	if place.Thread == "" {
 		return false
 	}
-	parent := m.ParentUserId
+	parent := m.ParentUser
 	if parent == "" { // Slack may leave it out
 		author, _ := s.authors.Find(place.Channel + "/" + place.Thread)
 		parent, _, _ = strings.Cut(author, "/")
@@ -97,8 +93,8 @@ func (s *Slack) repliesToBot(place channel.Place, m slackgo.Msg) bool {
 	if parent != s.self.user && !s.answersInThread(place) {
 		return false
 	}
-	first, _ := s.threads.First(firstReplyKey(place), m.Timestamp)
-	return first == m.Timestamp
+	first, _ := s.threads.First(firstReplyKey(place), m.TS)
+	return first == m.TS
 }
 
 // answersInThread reports whether a thread is under a message that addressed the bot; false if that cannot be found out.
@@ -119,53 +115,37 @@ func (s *Slack) noteOwnMessage(place channel.Place, ts string) {
 	s.authors.Set(place.Channel+"/"+ts, s.self.user+"/"+s.self.team)
 }
 
-// authorName returns the name of the author. known is false if it has to be looked up; name is the id then.
-func (s *Slack) authorName(m slackgo.Msg) (name string, known bool) {
-	if s.isOwn(m) {
-		return s.self.name, true
+// authorName returns the name of the author, or the id if it is not known.
+func (s *Slack) authorName(m message) string {
+	switch {
+	case s.isOwn(m):
+		return s.self.name
+	case m.Username != "":
+		return m.Username
+	case (m.User == "" || m.BotID != "") && m.BotProfile.Name != "":
+		return m.BotProfile.Name
 	}
-	if name = m.Username; name == "" && (m.User == "" || m.BotID != "") && m.BotProfile != nil {
-		name = m.BotProfile.Name
-	}
-	if name == "" && m.User == "" {
-		name = m.BotID
-	}
-	if name == "" {
-		name, known = s.nameOf(m.User)
-		return cmp.Or(name, m.User), known
-	}
-	return name, true
+	return cmp.Or(s.nameOf(m.User), m.User, m.BotID)
 }
 
 // withForwarded returns the text of a message, followed by the texts of the messages it forwards, and of
 // what an app attached to its own; previews of links do not count. Some apps post blocks without a text.
-func withForwarded(m slackgo.Msg) string {
+func withForwarded(m message) string {
 	text := m.Text
-	if text == "" {
-		text = blocksText(m.Blocks)
+	for _, block := range m.Blocks {
+		if m.Text == "" {
+			text = strings.TrimSpace(text + "\n" + strings.Join(textsIn(block), " "))
+		}
 	}
 	for _, a := range m.Attachments {
-		if forwarded := cmp.Or(a.Text, a.Fallback); (a.IsShare || a.FromURL == "" && m.BotID != "") && forwarded != "" && !strings.Contains(text, forwarded) {
-			if a.AuthorName != "" {
-				forwarded = a.AuthorName + ": " + forwarded
+		if quoted := cmp.Or(a.Text, a.Fallback); (a.Shared || a.Preview == "" && m.BotID != "") && quoted != "" && !strings.Contains(text, quoted) {
+			if a.Author != "" {
+				quoted = a.Author + ": " + quoted
 			}
-			text = strings.TrimPrefix(text+"\n"+forwarded, "\n")
+			text = strings.TrimPrefix(text+"\n"+quoted, "\n")
 		}
 	}
 	return text
-}
-
-func blocksText(blocks slackgo.Blocks) string {
-	var all []any
-	encoded, _ := json.Marshal(blocks) // they were decoded from JSON
-	_ = json.Unmarshal(encoded, &all)
-	var lines []string
-	for _, block := range all {
-		if texts := textsIn(block); len(texts) > 0 {
-			lines = append(lines, strings.Join(texts, " "))
-		}
-	}
-	return strings.Join(lines, "\n")
 }
 
 // textsIn returns the texts in a part of a block, but not those of buttons.
@@ -189,7 +169,7 @@ func textsIn(part any) (texts []string) {
 }
 
 // attachments describes the files of a message by the fields of its event.
-func attachments(files []slackgo.File) []channel.Attachment {
+func attachments(files []file) []channel.Attachment {
 	var all []channel.Attachment
 	for _, f := range files {
 		if f.Mode == "tombstone" || f.Mode == "hidden_by_limit" {
@@ -197,63 +177,9 @@ func attachments(files []slackgo.File) []channel.Attachment {
 			continue
 		}
 		all = append(all, channel.Attachment{
-			Kind: platform.KindOf(f.Mimetype), Name: cmp.Or(f.Name, f.Title), Type: f.Mimetype, Size: int64(f.Size),
-			URL: cmp.Or(f.URLPrivateDownload, f.URLPrivate), Caption: f.AltTxt,
+			Kind: platform.KindOf(f.Mimetype), Name: cmp.Or(f.Name, f.Title), Type: f.Mimetype, Size: f.Size,
+			URL: cmp.Or(f.Download, f.URL), Caption: f.AltText,
 		})
 	}
 	return all
-}
-
-// timeOf returns the time of a ts, which has seconds and microseconds; zero if ts is invalid.
-func timeOf(ts string) time.Time {
-	seconds, fraction, _ := strings.Cut(ts, ".")
-	s, err := strconv.ParseUint(seconds, 10, 62)
-	us, fractionErr := strconv.ParseUint((fraction + "000000")[:6], 10, 62)
-	if err != nil || fractionErr != nil {
-		return time.Time{}
-	}
-	return time.Unix(int64(s), int64(us)*1000)
-}
-
-// tsOf returns the ts for a time; no message need have it.
-func tsOf(t time.Time) string {
-	us := t.UnixMicro()
-	return fmt.Sprintf("%d.%06d", us/1e6, us%1e6)
-}
-
-// isTS reports whether an id is a ts; imported messages have other ids.
-func isTS(id string) bool {
-	_, fraction, _ := strings.Cut(id, ".")
-	return fraction != "" && !timeOf(id).IsZero()
-}
-
-// kindOf returns the kind of an event's channel: channel, group, im, mpim, or shared with another organization; empty if the
-// event does not say, as an app_mention.
-func kindOf(payload json.RawMessage) string {
-	var outer struct {
-		Shared bool `json:"is_ext_shared_channel"`
-		Event  struct {
-			Kind string `json:"channel_type"`
-		}
-	}
-	switch err := json.Unmarshal(payload, &outer); {
-	case err != nil:
-		return ""
-	case outer.Shared:
-		return "shared"
-	}
-	return outer.Event.Kind
-}
-
-// audience returns who may read a place in a channel of this kind; empty if unknown.
-func audience(kind string, p channel.Place) channel.Audience {
-	switch {
-	case kind == "":
-		return ""
-	case kind == "channel":
-		return channel.ServerWide
-	case p.Thread != "":
-		return channel.ChannelWide
-	}
-	return channel.Members
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	slackgo "github.com/slack-go/slack"
+	"golang.org/x/time/rate"
 
 	"cairn/channel"
 	"cairn/internal/platform"
@@ -33,21 +34,22 @@ type Slack struct {
 	api   *api
 	files platform.Files
 
-	queue       platform.KeyedQueue[*event] // message events, by channel
-	names       platform.Cache              // of people and channels, by nameKey
-	authors     platform.Cache              // authors of messages, by channel and ts
-	replies     platform.Cache              // threads of messages, by channel and ts
-	claims      platform.Cache              // what the bot's messages belong to, by channel and ts; see writer.claim
-	threads     platform.Cache              // the first message seen in a thread, and the first reply to the bot there: see firstReplyKey
-	deletions   platform.Cache              // deleted messages, by channel and ts
-	cannotReact atomic.Bool                 // the app lacks the scope
-	unread      sync.Map                    // historyPages of histories longer than a page, by place
-	hello       chan listing                // those that backfillAll has not taken, at most one
-	plain       atomic.Bool                 // the server does not support Markdown
-	self        self                        // set before the group of goroutines is opened
+	queue       platform.KeyedQueue[event] // message events, by channel
+	names       platform.Cache             // of people and channels, by nameKey
+	authors     platform.Cache             // authors of messages, by channel and ts
+	replies     platform.Cache             // threads of messages, by channel and ts
+	claims      platform.Cache             // what the bot's messages belong to, by channel and ts; see writer.claim
+	threads     platform.Cache             // the first message seen in a thread, and the first reply to the bot there: see firstReplyKey
+	deletions   platform.Cache             // deleted messages, by channel and ts
+	cannotReact atomic.Bool                // the app lacks the scope
+	unread      sync.Map                   // gapPages of histories longer than a page, by place
+	backfills   platform.KeyedQueue[func()]
+	pace        *rate.Limiter // of conversations that are backfilled
+	draining    atomic.Bool   // the latest socket is still read, see socket.drain
+	plain       atomic.Bool   // the server does not support Markdown
+	self        self          // set before the group of goroutines is opened
 
 	// Used only by the goroutine in Run.
-	greeted    bool      // a socket got hello
 	lastRead   time.Time // when the last socket last received anything
 	firstHello time.Time // when a bot without earlier conversations first connected
 }
@@ -116,15 +118,16 @@ func New(o Options) (*Slack, error) {
 		return nil, fmt.Errorf("slack: %w", err)
 	}
 	base := platform.NewBase(Name, o.Log, codeOf)
-	base.Link.Pause, base.Link.Wait, base.Link.Steady = platform.Backoff{First: time.Second, Most: time.Minute}, waitAfter, 5*time.Second
+	base.Link.Pause, base.Link.Steady = platform.Backoff{First: time.Second, Most: time.Minute}, 5*time.Second
 	s := &Slack{
-		Base: base, o: o, api: newAPI(o), hello: make(chan listing, 1),
+		Base: base, o: o, api: newAPI(o), pace: rate.NewLimiter(rate.Every(pagePause), maxImmediate),
 		times: times{
 			edit: 1200 * time.Millisecond, status: 90 * time.Second, dropped: time.Minute, silence: 30 * time.Second, answer: time.Second,
 			list: time.Minute, retry: 5 * time.Second, complete: 10 * time.Second,
 		},
 	}
-	s.queue = platform.KeyedQueue[*event]{Group: s.Work, Do: s.handle}
+	s.queue = platform.KeyedQueue[event]{Group: s.Work, Do: s.handle}
+	s.backfills = platform.KeyedQueue[func()]{Group: s.Work, Do: platform.CallEach}
 	s.files = platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: s.fetch}
 	return s, nil
 }

@@ -85,7 +85,8 @@ func TestAFileIsReadUpToItsLimit(t *testing.T) {
 	defer server.Close()
 	s := &Slack{api: newAPI(Options{BotToken: "xoxb-1", APIBase: server.URL + "/api/"})}
 	defer s.api.http.CloseIdleConnections()
-	data := check.Must(s.fetch(t.Context(), server.URL+"/files-pri/a.txt", platform.MaxText))(t)
+	data, err := s.fetch(platform.AtMost(t.Context(), platform.MaxText), server.URL+"/files-pri/a.txt")
+	check.That(t, platform.TooLong(err), "got %v", err)
 	check.Equal(t, "bytes that were read", len(data), platform.MaxText)
 	resp, err := s.api.http.Get(server.URL + "/api/conversations.history")
 	check.That(t, platform.TooLong(err), "got %v", err)
@@ -109,7 +110,7 @@ func TestWhoMayReadAPlace(t *testing.T) {
 		`{"event":{"type":"app_mention"}}`:                                   "",              // what is not told is not known
 		`{"is_ext_shared_channel":"yes","event":{"channel_type":"channel"}}`: "",              // nor is what cannot be read
 	} {
-		kind := kindOf([]byte(payload))
+		kind := readEvent([]byte(payload)).Kind
 		check.Equal(t, payload+" is a channel for", audience(kind, channelPlace), want)
 		check.Equal(t, payload+" has threads for", audience(kind, thread), threads[want])
 	}
@@ -126,13 +127,12 @@ func FuzzEvent(f *testing.F) {
 	f.Add([]byte(`{"event":{"type":"app_mention","channel":"C1","bot_id":"B1","ts":"99999999999999999999.9","text":"<!date^9|x> <https://a|b>","attachments":[{"text":1}],"blocks":[{"type":"zzz"},5],"files":{}}}`))
 	s := knowing(f)
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		m, ok := readEvent(payload)
-		if !ok {
+		e := readEvent(payload)
+		if e.Channel == "" {
 			return
 		}
-		_ = kindOf(payload)
-		place := s.placeOf(m.Channel, m.Msg)
-		in, heard := s.inbound(place, m.Msg)
+		place := s.placeOf(e.Channel, e.message)
+		in, heard := s.inbound(place, e.message)
 		if heard && (in.ID == "" || in.AuthorID == "" || !utf8.ValidString(in.Text) || in.Text == "" && len(in.Attachments) == 0) {
 			t.Fatalf("%q is heard in %+v as %+v", payload, place, in)
 		}
@@ -213,7 +213,7 @@ func TestAQueueThatIsHeldUp(t *testing.T) {
 	other := r.w.AddChannel("other", ann)
 	held, hold := make(chan struct{}), make(chan struct{})
 	do, started := r.connector.queue.Do, sync.OnceFunc(func() { close(held) })
-	r.connector.queue.Do = func(batch []*event) {
+	r.connector.queue.Do = func(batch []event) {
 		if batch[0].Channel == general {
 			started()
 			<-hold

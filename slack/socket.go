@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	slackgo "github.com/slack-go/slack"
@@ -30,17 +29,14 @@ const (
 
 // socket is one connection of Socket Mode. Apart from acknowledgements, only the goroutine in run uses it.
 type socket struct {
-	s      *Slack
-	ws     *platform.Socket
-	before *socket // the one that it replaces; nil: none
-
-	greeted  bool        // hello was received
-	draining atomic.Bool // see drain
+	s       *Slack
+	ws      *platform.Socket
+	greeted bool // hello was received
 }
 
 // run serves the socket until it ends, and returns the reason.
 func (k *socket) run(ctx context.Context) (err error) {
-	_, address, err := k.s.api.once.StartSocketModeContext(ctx)
+	_, address, err := k.s.api.write.StartSocketModeContext(ctx)
 	if err == nil {
 		k.ws, err = platform.Dial(ctx, address, http.Header{"Origin": {"https://api.slack.com"}}, helloTimeout) // as slack-go does
 	}
@@ -51,8 +47,9 @@ func (k *socket) run(ctx context.Context) (err error) {
 		if k.greeted {
 			k.s.lastRead = k.ws.LastRead()
 		}
-		k.draining.Store(errors.Is(err, errReplaced))
-		if !k.draining.Load() || !k.s.Work.Start(k.drain) {
+		replaced := errors.Is(err, errReplaced)
+		k.s.draining.Store(replaced && k.greeted)
+		if !replaced || !k.s.Work.Start(k.drain) {
 			k.ws.Close()
 		}
 	}()
@@ -64,7 +61,7 @@ func (k *socket) run(ctx context.Context) (err error) {
 // drain handles what still arrives over a socket until it ends: Slack does not repeat commands.
 func (k *socket) drain(ctx context.Context) {
 	defer k.ws.Close()
-	defer k.draining.Store(false)
+	defer k.s.draining.Store(false)
 	ctx, cancel := context.WithTimeout(ctx, drainTime)
 	defer cancel()
 	_ = k.ws.Serve(ctx, nil, nil, func(message []byte) error {
@@ -81,7 +78,7 @@ func (k *socket) receive(ctx context.Context, message []byte) error {
 	}
 	switch r.Type {
 	case socketmode.RequestTypeHello:
-		if before := k.before; before == nil || !before.greeted || !before.draining.Load() { // otherwise nothing was missed in between
+		if !k.s.draining.Load() { // otherwise nothing was missed in between
 			if err := k.s.handleHello(ctx); err != nil {
 				return err
 			}
@@ -106,11 +103,8 @@ func (k *socket) receive(ctx context.Context, message []byte) error {
 }
 
 func (k *socket) acknowledge(r socketmode.Request) {
-	if r.EnvelopeID == "" {
-		return
-	}
-	if err := k.ws.Write(socketmode.Response{EnvelopeID: r.EnvelopeID}); err != nil {
-		k.s.Log.Debug("acknowledge_failed", "error", err)
+	if r.EnvelopeID != "" {
+		_ = k.ws.Write(socketmode.Response{EnvelopeID: r.EnvelopeID}) // without it Slack repeats what is no command
 	}
 }
 
@@ -128,20 +122,15 @@ func explainSocketError(err error) error {
 
 // supervise keeps a socket open until ctx is done, or a person has to fix something. First it finds out who the bot is.
 func (s *Slack) supervise(ctx context.Context) error {
-	var before *socket
 	return s.Link.Keep(ctx, func(ctx context.Context) error {
-		if before == nil {
+		if s.self.user == "" {
 			if err := s.probeBot(ctx); err != nil {
 				return err
 			}
 			s.Work.Open(ctx)
-			s.Work.Start(s.backfillAll)
 		}
-		next := &socket{s: s, before: before}
-		before = next
-		defer func() { next.before = nil }()
-		err := next.run(s.Work.Context())
-		if broken, ok := errors.AsType[platform.SetupError](context.Cause(s.Work.Context())); ok { // see stopIfSetupError
+		err := (&socket{s: s}).run(s.Work.Ctx)
+		if broken, ok := errors.AsType[platform.SetupError](context.Cause(s.Work.Ctx)); ok { // see stopIfSetupError
 			return broken
 		}
 		return err
@@ -150,38 +139,20 @@ func (s *Slack) supervise(ctx context.Context) error {
 
 // queueEvent queues an event. ack is called when the event is on disk, or there is nothing to store.
 func (s *Slack) queueEvent(payload json.RawMessage, ack func()) {
-	m, ok := readEvent(payload)
-	if !ok {
-		s.noteDropped(payload)
+	e := readEvent(payload)
+	if e.ack = ack; e.dropped > 0 {
+		s.noteDropped(time.Unix(e.dropped, 0))
 	}
-	if !ok || m.Type != slackgo.TYPE_MESSAGE && m.Type != "app_mention" {
+	if e.Channel == "" || e.Type != slackgo.TYPE_MESSAGE && e.Type != "app_mention" {
 		ack()
 		return
 	}
-	s.queue.Add(m.Channel, &event{Message: m, kind: kindOf(payload), ack: ack})
-}
-
-// readEvent decodes the message of an event. It ignores fields in an unknown form.
-func readEvent(payload json.RawMessage) (m slackgo.Message, ok bool) {
-	var outer struct {
-		Event json.RawMessage `json:"event"`
-	}
-	if json.Unmarshal(payload, &outer) != nil {
-		return m, false
-	}
-	_, m, ok = readable(outer.Event)
-	return m, ok && m.Channel != ""
-}
-
-type event struct {
-	slackgo.Message
-	kind string // of its channel, see kindOf
-	ack  func() // acknowledges it
+	s.queue.Add(e.Channel, e)
 }
 
 // handle handles queued events of one channel in order, and acknowledges them.
-func (s *Slack) handle(batch []*event) {
-	ctx := s.Work.Context()
+func (s *Slack) handle(batch []event) {
+	ctx := s.Work.Ctx
 	for len(batch) > 0 {
 		n, store := s.next(ctx, batch)
 		if store == nil || s.Store(ctx, store) {
@@ -195,43 +166,41 @@ func (s *Slack) handle(batch []*event) {
 
 // next returns how to store the first event, and with it the messages of the same conversation that follow: a burst would be
 // acknowledged too late if each was stored alone. n is the number of these events; store is nil if there is nothing to store.
-func (s *Slack) next(ctx context.Context, batch []*event) (n int, store func() error) {
+func (s *Slack) next(ctx context.Context, batch []event) (n int, store func() error) {
 	first := batch[0]
-	place := s.placeOf(first.Channel, first.Msg)
+	place := s.placeOf(first.Channel, first.message)
 	const changed, deleted = slackgo.MsgSubTypeMessageChanged, slackgo.MsgSubTypeMessageDeleted
 	switch {
 	case first.SubType == changed:
-		return 1, s.edited(ctx, first.Message)
-	case first.SubType == deleted && first.DeletedTimestamp != "":
-		gone := slackgo.Msg{}
-		if first.PreviousMessage != nil {
-			gone = *first.PreviousMessage
+		return 1, s.edited(ctx, first.message)
+	case first.SubType == deleted && first.DeletedTS != "":
+		gone := message{}
+		if first.Before != nil {
+			gone = *first.Before
 		}
-		gone.Timestamp = first.DeletedTimestamp
+		gone.TS = first.DeletedTS
 		return 1, s.deletion(ctx, first.Channel, gone)
 	case first.SubType == deleted:
 		return 1, nil
 	}
 	var messages []channel.Inbound
 	for _, e := range batch {
-		if e.SubType == changed || e.SubType == deleted || s.placeOf(e.Channel, e.Msg) != place {
+		if e.SubType == changed || e.SubType == deleted || s.placeOf(e.Channel, e.message) != place {
 			break
 		}
-		in, relevant := s.inbound(place, e.Msg)
-		_, gone := s.deletions.Find(e.Channel + "/" + e.Timestamp)
+		in, relevant := s.inbound(place, e.message)
+		_, gone := s.deletions.Find(e.Channel + "/" + e.TS)
 		relevant = relevant && !gone
 		if relevant && platform.IsCommand(in) {
 			if n > 0 {
 				break
 			}
-			if !s.repeated("line", place.Channel, in.ID) { // it comes as a message and as a mention
-				who := channel.Person{ID: in.AuthorID, Name: in.Author}
-				s.start(command{place: place, line: in.Text, who: who, written: true}, s.asMessage(place, in.ID))
-			}
+			c := command{place: place, line: in.Text, who: channel.Person{ID: in.AuthorID, Name: in.Author}, written: true}
+			s.start(place.Channel+"/"+in.ID, c, s.asMessage(c, in.ID)) // it comes as a message and as a mention
 			return 1, nil
 		}
 		if relevant {
-			in.Audience = audience(e.kind, place)
+			in.Audience = audience(e.Kind, place)
 			if !in.Incomplete { // otherwise Complete finds out the names
 				in.Label = s.label(place, in.Author)
 			}
@@ -246,10 +215,10 @@ func (s *Slack) next(ctx context.Context, batch []*event) (n int, store func() e
 }
 
 // edited returns how to store an edit; nil if it is the bot's own, or changes neither text nor files, as a link preview.
-func (s *Slack) edited(ctx context.Context, m slackgo.Message) (store func() error) {
-	now, before := m.SubMessage, m.PreviousMessage
+func (s *Slack) edited(ctx context.Context, m message) (store func() error) {
+	now, before := m.Now, m.Before
 	switch {
-	case now == nil || now.Timestamp == "":
+	case now == nil || now.TS == "":
 		return nil
 	case now.SubType == "tombstone":
 		return s.deletion(ctx, m.Channel, *now)
@@ -261,7 +230,7 @@ func (s *Slack) edited(ctx context.Context, m slackgo.Message) (store func() err
 	if !relevant {
 		return nil
 	}
-	in.Time = timeOf(m.Timestamp) // now.Edited has whole seconds, but someone may edit twice within one
+	in.Time = timeOf(m.TS) // now.Edited has whole seconds, but someone may edit twice within one
 	// Complete is not called for edits, so names are looked up here; nearly all are cached since the original message.
 	limited, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -270,13 +239,13 @@ func (s *Slack) edited(ctx context.Context, m slackgo.Message) (store func() err
 }
 
 // sameFiles compares the files of two versions of a message; a deleted one gets another mode.
-func sameFiles(a, b []slackgo.File) bool {
-	return slices.EqualFunc(a, b, func(a, b slackgo.File) bool { return a.ID == b.ID && a.Mode == b.Mode })
+func sameFiles(a, b []file) bool {
+	return slices.EqualFunc(a, b, func(a, b file) bool { return a.ID == b.ID && a.Mode == b.Mode })
 }
 
 // deletion caches a deletion, so that a late event does not bring the message back: Slack does not guarantee the order.
-func (s *Slack) deletion(ctx context.Context, channelID string, m slackgo.Msg) (store func() error) {
-	s.deletions.Set(channelID+"/"+m.Timestamp, "")
+func (s *Slack) deletion(ctx context.Context, channelID string, m message) (store func() error) {
+	s.deletions.Set(channelID+"/"+m.TS, "")
 	name := s.placeOf(channelID, m).String()
-	return func() error { return s.Hub.Delete(ctx, name, m.Timestamp) }
+	return func() error { return s.Hub.Delete(ctx, name, m.TS) }
 }

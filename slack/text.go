@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	slackgo "github.com/slack-go/slack"
 
@@ -38,54 +37,40 @@ func (s *Slack) withoutMention(raw string) string {
 	return cmp.Or(strings.TrimSpace(raw[len(m[0]):]), strings.TrimSpace(raw))
 }
 
-// plainText converts a raw text. known is false if a name is not cached: its <@U1> or <#C1> stays, for Complete to resolve.
-func (s *Slack) plainText(raw string) (text string, known bool) {
-	known = true
+// plainText converts a raw text. If a name is not cached, its <@U1> or <#C1> stays, for Complete to resolve.
+func (s *Slack) plainText(raw string) string {
 	var b strings.Builder
 	last := 0
 	for _, at := range token.FindAllStringSubmatchIndex(raw, -1) {
 		b.WriteString(entities.Replace(raw[last:at[0]]))
-		shown, ok := s.tokenText(raw[at[2]:at[3]])
-		b.WriteString(shown)
-		known = known && ok
+		b.WriteString(s.tokenText(raw[at[2]:at[3]]))
 		last = at[1]
 	}
 	b.WriteString(entities.Replace(raw[last:]))
-	return b.String(), known
+	return b.String()
 }
 
-func (s *Slack) tokenText(inside string) (text string, known bool) {
+func (s *Slack) tokenText(inside string) string {
 	target, label, _ := strings.Cut(inside, "|")
 	label = entities.Replace(label)
 	switch {
 	case strings.HasPrefix(target, "@"), strings.HasPrefix(target, "#"):
-		return s.nameFor(target[:1], target[1:], label)
+		if name := cmp.Or(s.nameOf(target[1:]), strings.TrimLeft(label, "@#")); name != "" {
+			return target[:1] + name
+		}
+		return "<" + target + ">"
 	case strings.HasPrefix(target, "!subteam^"):
-		return "@" + strings.TrimPrefix(cmp.Or(label, strings.TrimPrefix(target, "!subteam^")), "@"), true
+		return "@" + strings.TrimPrefix(cmp.Or(label, strings.TrimPrefix(target, "!subteam^")), "@")
 	case strings.HasPrefix(target, "!date^"):
-		return label, true
+		return label
 	case strings.HasPrefix(target, "!"):
-		return "@" + strings.TrimPrefix(cmp.Or(label, target[1:]), "@"), true
+		return "@" + strings.TrimPrefix(cmp.Or(label, target[1:]), "@")
 	}
 	address := strings.TrimPrefix(entities.Replace(target), "mailto:")
 	if strings.HasSuffix(strings.TrimSuffix(address, "/"), strings.TrimSuffix(label, "/")) { // or there is no label
-		return address, true
+		return address
 	}
-	return label + " (" + address + ")", true
-}
-
-// nameFor returns the name of a person (@) or a channel (#); known is false if it is not cached.
-func (s *Slack) nameFor(sign, id, label string) (text string, known bool) {
-	if id == s.self.user {
-		return "@" + s.self.name, true
-	}
-	if name, ok := s.nameOf(id); ok {
-		return sign + name, true
-	}
-	if label != "" {
-		return sign + strings.TrimLeft(label, "@#"), true
-	}
-	return "<" + sign + id + ">", false
+	return label + " (" + address + ")"
 }
 
 // Mentions that notify people: of one person or a group as control sequences, escaped or not, and
@@ -141,33 +126,26 @@ func cost(r rune) int {
 	return 1
 }
 
-// blockCost returns about how many bytes a character takes in the JSON of a block.
-func blockCost(r rune) int {
-	switch r {
-	case '&', '<', '>': // written as \u0026amp; and the like
-		return 10
-	case '@', '!': // see defuseMentions
-		return 1 + len(wordJoiner)
-	case '"', '\\', '\n', '\t':
-		return 2
-	}
-	return utf8.RuneLen(r)
-}
-
 // nameKey returns the key of a name in the cache, which counts until the end of the hour: people may take another one.
 func nameKey(id string) string { return id + time.Now().Format("/2006-01-02 15") }
 
-// nameOf returns a cached name of a person or a channel.
-func (s *Slack) nameOf(id string) (name string, ok bool) { return s.names.Find(nameKey(id)) }
+// nameOf returns the name of a person or a channel; empty if it is not cached.
+func (s *Slack) nameOf(id string) string {
+	if id == s.self.user {
+		return s.self.name
+	}
+	name, _ := s.names.Find(nameKey(id))
+	return name
+}
 
 const lookupTimeout = 5 * time.Second // of one person
 
 // lookUp returns the name of a person or a channel from the cache or from Slack; the id if it cannot be found.
 func (s *Slack) lookUp(ctx context.Context, id string) string {
-	if name, ok := s.nameOf(id); ok {
+	name := s.nameOf(id)
+	if name != "" {
 		return name
 	}
-	var name string
 	var err error
 	if id != "" && strings.Contains("CGD", id[:1]) {
 		var c *slackgo.Channel
@@ -201,7 +179,7 @@ func (s *Slack) label(place channel.Place, author string) string {
 	if place.Direct() {
 		return author
 	}
-	name, _ := s.nameOf(place.Channel)
+	name := s.nameOf(place.Channel)
 	switch {
 	case name == "" || name == place.Channel: // it could not be looked up
 		return ""
@@ -222,7 +200,7 @@ func (s *Slack) Complete(ctx context.Context, conversation string, m channel.Inb
 	limited, cancel := context.WithTimeout(ctx, s.times.complete)
 	defer cancel()
 	place := channel.ParsePlace(conversation)
-	if m.Author == "" || m.Author == m.AuthorID && !strings.HasPrefix(m.AuthorID, "B") {
+	if isNameless(m) {
 		m.Author = s.lookUp(limited, m.AuthorID)
 	}
 	m.Text = s.resolveNames(limited, m.Text)
@@ -243,6 +221,11 @@ func (s *Slack) Complete(ctx context.Context, conversation string, m channel.Inb
 	return m, ctx.Err()
 }
 
+// isNameless reports whether the name of a message's author has to be looked up. Apps have no other name than in the message.
+func isNameless(m channel.Inbound) bool {
+	return m.Author == m.AuthorID && !strings.HasPrefix(m.AuthorID, "B")
+}
+
 // resolveNames replaces the ids that plainText left with names.
 func (s *Slack) resolveNames(ctx context.Context, text string) string {
 	return unresolvedName.ReplaceAllStringFunc(text, func(found string) string {
@@ -252,29 +235,28 @@ func (s *Slack) resolveNames(ctx context.Context, text string) string {
 
 // quote returns what a reply to the message at the top of a thread quotes; empty if that cannot be read.
 func (s *Slack) quote(ctx context.Context, place channel.Place) string {
-	found, _, err := s.page(ctx, place, span{Limit: 1})
-	if err != nil || len(found) == 0 || found[0].Timestamp != place.Thread || found[0].SubType == "tombstone" {
+	found, err := s.page(ctx, place, span{Limit: 1})
+	if err != nil || len(found.messages) == 0 {
 		return ""
 	}
-	root := found[0]
-	text, _ := s.plainText(withForwarded(root.Msg))
+	root := found.messages[0]
+	if root.TS != place.Thread || root.SubType == "tombstone" {
+		return ""
+	}
 	file := ""
 	if len(root.Files) > 0 {
 		file = attachments(root.Files)[0].Name
 	}
-	name, known := s.authorName(root.Msg)
-	if !known {
+	name := s.authorName(root)
+	if name == root.User {
 		name = s.lookUp(ctx, root.User)
 	}
-	return platform.Quote(name, s.resolveNames(ctx, text), file)
+	return platform.Quote(name, s.resolveNames(ctx, s.plainText(withForwarded(root))), file)
 }
 
-// fetch reads at most limit bytes of a file. slack-go and sameHost keep the token from other hosts.
-func (s *Slack) fetch(ctx context.Context, address string, limit int) ([]byte, error) {
+// fetch reads a file. slack-go and sameHost keep the token from other hosts.
+func (s *Slack) fetch(ctx context.Context, address string) ([]byte, error) {
 	var into bytes.Buffer
-	err := s.api.read.GetFileContext(platform.AtMost(ctx, limit), address, &into)
-	if err != nil && !platform.TooLong(err) {
-		return nil, err
-	}
-	return into.Bytes(), nil
+	err := s.api.read.GetFileContext(ctx, address, &into)
+	return into.Bytes(), err
 }

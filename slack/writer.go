@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -20,19 +21,17 @@ import (
 type writer struct {
 	*platform.Stream
 	s            *Slack
-	conversation channel.Place // where the answered messages are
-	place        channel.Place // where the reply is posted: in the conversation, or in a thread under the answered message
-	answers      string        // ts of the last answered message
-	draft        draft         // used only by the goroutine in show, until it has ended
-
-	// Used only by the goroutine in working, until it has ended.
-	hasStatus, reacted bool // there is a status, or a reaction on the answered message
+	conversation channel.Place  // where the answered messages are
+	place        channel.Place  // where the reply is posted: in the conversation, or in a thread under the answered message
+	answers      string         // ts of the last answered message
+	draft        draft          // used only by the goroutine in showDraft, until it has ended
+	removed      sync.WaitGroup // of what shows that the bot is working
 }
 
 // Reply returns the writer of one reply.
 func (s *Slack) Reply(conversation string, to []string) channel.Writer {
 	w := &writer{s: s, conversation: channel.ParsePlace(conversation)}
-	w.Stream = platform.NewStream(s.Work, w.working, w.show)
+	w.Stream = platform.NewStream(s.Work, w.working, 0, w.showDraft)
 	if len(to) > 0 {
 		w.answers = to[len(to)-1]
 	}
@@ -57,16 +56,9 @@ func (w *writer) Working() {
 	}
 }
 
-// show shows the latest text, with pauses between edits, until the writer stops.
-func (w *writer) show(ctx context.Context) {
-	w.Follow(0, func(text string) (delay time.Duration, more bool) {
-		defer w.NoteEdit(w.s.times.edit)
-		return w.showDraft(ctx, text)
-	})
-}
-
 // showDraft shows what fits into one message. It returns the delay until the next call (0: it is shown), and if one is of use.
 func (w *writer) showDraft(ctx context.Context, text string) (delay time.Duration, more bool) {
+	defer w.NoteEdit(w.s.times.edit)
 	text = trimPendingMention(w.s.Split(text)[0])
 	if text == "" {
 		return 0, true
@@ -95,10 +87,10 @@ func trimPendingMention(text string) string {
 // Cancel deletes the draft. It waits for that, or the next writer of the same answer would take it over.
 func (w *writer) Cancel() {
 	w.Stop()
-	ctx, cancel := context.WithTimeout(w.s.Work.Context(), callTimeout)
+	ctx, cancel := context.WithTimeout(w.s.Work.Ctx, callTimeout)
 	defer cancel()
 	w.deleteDraft(ctx)
-	w.clearNow(ctx, w.hasStatus, w.reacted)
+	w.removed.Wait()
 }
 
 func (w *writer) deleteDraft(ctx context.Context) {
@@ -125,11 +117,9 @@ func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) 
 		w.place = w.conversation
 		id, err = w.deliver(ctx, piece)
 	}
-	if piece.Part == piece.Parts-1 {
-		w.clear()
-	}
 	switch {
 	case err == nil:
+		w.s.claims.Set(w.place.Channel+"/"+id, finished)
 		return id, nil
 	case ctx.Err() != nil:
 		return "", ctx.Err()
@@ -139,56 +129,45 @@ func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) 
 	return "", fmt.Errorf("post to Slack: %w", w.s.stopIfSetupError(err))
 }
 
-// deliver sends a piece. The first one replaces the draft, and none is posted twice.
-func (w *writer) deliver(ctx context.Context, piece channel.Piece) (id string, err error) {
-	var own []slackgo.Message
-	if unsure := piece.Sending || w.draft.lost; unsure || piece.Part == 0 && w.draft.ts == "" && w.mayHaveStarted() {
-		if own, err = w.findSent(ctx, unsure); err != nil {
-			return "", err
-		}
-	}
+// deliver sends a piece, unless it was sent already. The first one replaces the draft, but not one with buttons.
+func (w *writer) deliver(ctx context.Context, piece channel.Piece) (ts string, err error) {
+	m := mark{Reply: piece.Reply, Part: piece.Part, Answers: w.answers}
 	var buttons []slackgo.BlockElement
 	for _, b := range channel.Buttons(piece) { // in a thread they may be about the conversation above
 		buttons = append(buttons, buttonOf(b.Label, buttonValue{Line: b.Line, Thread: w.conversation.Thread}))
 	}
-	id, err = w.sendOne(ctx, piece.Text, mark{reply: piece.Reply, part: piece.Part, answers: w.answers}, own, buttons)
-	if err == nil {
-		w.s.claims.Set(w.place.Channel+"/"+id, finished)
+	replaces := piece.Part == 0 && len(buttons) == 0
+	if unsure := piece.Sending || w.draft.lost; unsure || piece.Part == 0 && w.draft.ts == "" && w.mayHaveStarted() {
+		own, err := w.findSent(ctx, unsure)
+		if err != nil {
+			return "", err
+		}
+		for _, o := range own {
+			if w.s.matchesMark(o, m, piece.Text) {
+				return o.TS, nil
+			}
+		}
+		if replaces && w.draft.ts == "" {
+			w.draft.adopt(own, w)
+		}
 	}
-	return id, err
+	if replaces && w.draft.ts != "" {
+		ts, err = w.draft.ts, w.draft.finish(ctx, w, piece.Text, m)
+		if code := codeOf(err); !slices.Contains(noEditCodes, code) && !slices.Contains(tooLongCodes, code) {
+			return ts, err
+		}
+		w.deleteDraft(ctx)
+	}
+	return w.s.post(ctx, w.s.api.write, w.place, piece.Text, m, buttons...)
 }
 
 // findSent returns the bot's messages since the answered one; none if it may not read them, unless a piece may have been sent.
-func (w *writer) findSent(ctx context.Context, unsure bool) ([]slackgo.Message, error) {
+func (w *writer) findSent(ctx context.Context, unsure bool) ([]message, error) {
 	own, err := w.s.messagesSince(ctx, w.place, w.answers)
 	if isPermanent(err) || unknownMethod(err) || !unsure && codeOf(err) == "missing_scope" {
 		return nil, nil
 	}
 	return own, explainBotError(err)
-}
-
-// sendOne sends one message of a reply and returns its ts, unless own contains it already. One with buttons replaces no draft.
-func (w *writer) sendOne(ctx context.Context, text string, m mark, own []slackgo.Message, buttons []slackgo.BlockElement) (ts string, err error) {
-	for _, o := range own {
-		if w.s.matchesMark(o, m, text) {
-			return o.Timestamp, nil
-		}
-	}
-	if m.part > 0 || len(buttons) > 0 {
-		return w.s.post(ctx, w.s.api.write, w.place, text, m, buttons...)
-	}
-	if w.draft.ts == "" {
-		w.draft.adopt(own, w)
-	}
-	if w.draft.ts != "" {
-		ts := w.draft.ts
-		err := w.draft.finish(ctx, w, text, m)
-		if err == nil || !slices.Contains(noEditCodes, codeOf(err)) && !slices.Contains(tooLongCodes, codeOf(err)) {
-			return ts, err
-		}
-		w.deleteDraft(ctx)
-	}
-	return w.s.post(ctx, w.s.api.write, w.place, text, m)
 }
 
 // mayHaveStarted reports whether an earlier process may have started the reply: within 5 s, the answered message is older.

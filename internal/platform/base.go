@@ -18,13 +18,13 @@ import (
 
 // Base is the part of a connector that does not depend on its platform.
 type Base struct {
-	Log     *slog.Logger
-	Hub     *channel.Hub // set by Serve, before anything that uses it starts
-	Work    *Group       // all goroutines
-	Link    Link         // to the platform; a connector sets its times
-	Handled Cache        // commands and button presses already handled, by id
+	Log  *slog.Logger
+	Hub  *channel.Hub // set by Serve, before anything that uses it starts
+	Work *Group       // all goroutines
+	Link Link         // to the platform; a connector sets its times
 
 	name    string
+	handled Cache    // commands and button presses already handled, by id
 	unsaved Incident // messages that could not be stored
 }
 
@@ -87,19 +87,18 @@ func (b *Base) Store(ctx context.Context, call func() error) (stored bool) {
 
 // Group owns the goroutines of a connector.
 type Group struct {
-	Opened chan struct{} // closed by Open
+	Opened chan struct{}           // closed by Open
+	Ctx    context.Context         // of the goroutines
+	Cancel context.CancelCauseFunc // ends Ctx
 
-	ctx     context.Context
-	cancel  context.CancelCauseFunc
 	running sync.WaitGroup
-
-	mu sync.Mutex // makes sure that nothing starts after Close
+	mu      sync.Mutex // makes sure that nothing starts after Close
 }
 
 // NewGroup returns a group without goroutines.
 func NewGroup() *Group {
 	g := &Group{Opened: make(chan struct{})}
-	g.ctx, g.cancel = context.WithCancelCause(context.Background())
+	g.Ctx, g.Cancel = context.WithCancelCause(context.Background())
 	return g
 }
 
@@ -123,31 +122,38 @@ func (g *Group) Wait(ctx context.Context) error {
 func (g *Group) Start(f func(ctx context.Context)) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.ctx.Err() != nil {
+	if g.Ctx.Err() != nil {
 		return false
 	}
-	g.running.Go(func() { f(g.ctx) })
+	g.running.Go(func() { f(g.Ctx) })
 	return true
-}
-
-// Context returns the context of the goroutines.
-func (g *Group) Context() context.Context { return g.ctx }
-
-// Cancel ends the context of the goroutines.
-func (g *Group) Cancel(cause error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.cancel(cause)
 }
 
 // Close ends the goroutines and waits for them.
 func (g *Group) Close() {
+	g.mu.Lock()
 	g.Cancel(nil)
+	g.mu.Unlock()
 	g.running.Wait()
 }
 
 // Show shows the answer to a command.
 type Show = func(ctx context.Context, answer channel.Answer) error
+
+// Command handles a command or the press of a button in a goroutine of its own, unless one with this id was handled before; an
+// empty id is unknown.
+func (b *Base) Command(id, conversation string, timeout time.Duration, handle func(ctx context.Context) error) {
+	if id != "" && b.handled.Seen(id) {
+		return
+	}
+	b.Work.Start(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		if err := handle(ctx); err != nil && ctx.Err() == nil {
+			b.Log.Warn("command_failed", "conversation", conversation, "error", err)
+		}
+	})
+}
 
 const lastTimeout = 5 * time.Second // of the last answer to a command, for which a shutdown waits
 
@@ -213,19 +219,17 @@ func (q *KeyedQueue[T]) Add(key string, work T) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	queue, busy := q.waiting[key]
-	if !busy && !q.Group.Start(func(context.Context) { q.run(key) }) {
+	if !busy && !q.Group.Start(func(context.Context) {
+		for batch := q.next(key); len(batch) > 0; batch = q.next(key) {
+			q.Do(batch)
+		}
+	}) {
 		return
 	}
 	if q.waiting == nil {
 		q.waiting = make(map[string][]T)
 	}
 	q.waiting[key] = append(queue, work)
-}
-
-func (q *KeyedQueue[T]) run(key string) {
-	for batch := q.next(key); len(batch) > 0; batch = q.next(key) {
-		q.Do(batch)
-	}
 }
 
 // next removes and returns the oldest items of a key. If there are none it forgets the key: its goroutine is about to end.

@@ -23,9 +23,8 @@ func (e SetupError) Error() string { return string(e) }
 // Link keeps a connector connected.
 type Link struct {
 	Incident
-	Pause  Backoff                                            // before the next connection
-	Wait   func(pause time.Duration, err error) time.Duration // adjusts the pause after an error; nil: it does not
-	Steady time.Duration                                      // a connection that lasts this long works: the next one follows without a pause
+	Pause  Backoff       // before the next connection
+	Steady time.Duration // a connection that lasts this long works: the next one follows without a pause
 
 	connected atomic.Bool
 	steady    *time.Timer // ends the incident; nil: the latest connection is not established
@@ -63,11 +62,7 @@ func (l *Link) Keep(ctx context.Context, connect func(ctx context.Context) error
 		case !established || l.Pause.next > 0: // a single lost connection is normal
 			l.Begin(err)
 		}
-		pause := l.Pause.Next()
-		if l.Wait != nil {
-			pause = l.Wait(pause, err)
-		}
-		_ = Sleep(ctx, pause) // its error ends the loop
+		_ = Sleep(ctx, l.Pause.Next()) // its error ends the loop
 	}
 	return nil
 }

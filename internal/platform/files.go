@@ -41,8 +41,8 @@ type Files struct {
 	Tokens   int  // for text files, per message; 0: text files are not fetched
 	Pictures bool // fetch pictures, for models that can see
 
-	// Fetch reads at most limit bytes of a file. It returns no bytes and no error if the file is not available.
-	Fetch func(ctx context.Context, url string, limit int) ([]byte, error)
+	// Fetch reads a file, up to the limit that AtMost has set. It returns no bytes and no error if the file is not available.
+	Fetch func(ctx context.Context, url string) ([]byte, error)
 }
 
 // KindOf returns what people call a file of a media type.
@@ -87,10 +87,10 @@ func (f Files) Complete(ctx context.Context, all []channel.Attachment) (_ []chan
 		if !f.Wanted(*a) || !text && images == MaxPictures {
 			continue
 		}
-		data, err := f.Fetch(ctx, a.URL, limit)
+		data, err := f.Fetch(AtMost(ctx, limit), a.URL)
 		switch detected := http.DetectContentType(data); {
-		case err != nil:
-			failed = fmt.Errorf("fetch %s: %w", a.Name, err)
+		case err != nil && !TooLong(err):
+			failed = fmt.Errorf("fetch %s: %w", a.Name, WithoutURL(err))
 		case text:
 			if content := decodeText(data); !strings.ContainsRune(content, 0) {
 				a.Text = channel.Clip(content, f.Tokens/texts)

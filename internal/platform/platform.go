@@ -4,11 +4,14 @@ package platform
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"cairn/channel"
@@ -59,33 +62,34 @@ type Incident struct {
 	Failed, Recovered string                 // log messages of the start and the end
 	Reason            func(err error) string // an error with a new reason is logged again; nil: all errors count as one
 
-	mu     sync.Mutex // guards everything below
-	open   bool
-	reason string
+	open atomic.Pointer[string] // the reason of the latest error; nil: no incident
 }
 
 // Begin logs Failed, unless the incident is open for the same reason.
 func (i *Incident) Begin(err error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
 	reason := ""
 	if i.Reason != nil {
 		reason = i.Reason(err)
 	}
-	if !i.open || reason != i.reason {
+	if before := i.open.Swap(&reason); before == nil || *before != reason {
 		i.Log.Warn(i.Failed, "error", err)
 	}
-	i.open, i.reason = true, reason
 }
 
 // End logs Recovered if the incident is open.
 func (i *Incident) End() {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.open {
+	if i.open.Swap(nil) != nil {
 		i.Log.Info(i.Recovered)
 	}
-	i.open = false
+}
+
+// Decode is like json.Unmarshal, but ignores fields of an unexpected type.
+func Decode(data []byte, into any) error {
+	err := json.Unmarshal(data, into)
+	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return nil
+	}
+	return err
 }
 
 const maxGeneration = 5000 // entries

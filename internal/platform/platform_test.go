@@ -52,7 +52,7 @@ func TestGroup(t *testing.T) {
 	g.Open(ctx)
 	check.NoError(t, g.Wait(t.Context()))
 	cancel()
-	<-g.Context().Done()
+	<-g.Ctx.Done()
 	check.That(t, !g.Start(func(context.Context) {}), "a goroutine starts after the context has ended")
 	g.Close()
 	check.That(t, ended, "Close does not wait")
@@ -169,16 +169,14 @@ func TestCacheKeepsTheFirstValueAndForgetsTheOldest(t *testing.T) {
 func following(t *testing.T, waits ...time.Duration) (s *Stream, g *Group, shown *[]string) {
 	g, shown = NewGroup(), new([]string)
 	g.Open(t.Context())
-	s = NewStream(g, nil, func(context.Context) {
-		s.Follow(time.Second, func(text string) (time.Duration, bool) {
-			*shown = append(*shown, text)
-			if len(waits) == 0 {
-				return 0, true
-			}
-			again := waits[0]
-			waits = waits[1:]
-			return max(again, 0), again >= 0
-		})
+	s = NewStream(g, nil, time.Second, func(_ context.Context, text string) (time.Duration, bool) {
+		*shown = append(*shown, text)
+		if len(waits) == 0 {
+			return 0, true
+		}
+		again := waits[0]
+		waits = waits[1:]
+		return max(again, 0), again >= 0
 	})
 	return s, g, shown
 }
@@ -213,7 +211,7 @@ func TestAStreamLivesAsLongAsItsGroup(t *testing.T) {
 		g := NewGroup()
 		var ran []string
 		begin := func(name string) *Stream {
-			s := NewStream(g, func(context.Context) { ran = append(ran, name) }, nil)
+			s := NewStream(g, func(context.Context) { ran = append(ran, name) }, 0, nil)
 			s.Working()
 			return s
 		}
@@ -233,7 +231,7 @@ func TestAStreamLivesAsLongAsItsGroup(t *testing.T) {
 		g.Close() // as when the connector closes
 		time.Sleep(time.Hour)
 		check.Equal(t, "texts shown after the end", len(*shown), 0)
-		late := NewStream(g, func(context.Context) { t.Error("it runs in a closed group") }, nil)
+		late := NewStream(g, func(context.Context) { t.Error("it runs in a closed group") }, 0, nil)
 		late.Working()
 		late.Stop()
 	})

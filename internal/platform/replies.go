@@ -202,25 +202,31 @@ func (s Splitter) cost(r rune) int {
 }
 
 // Stream shows a reply until it is sent: one goroutine shows that the bot is working, another the latest text. They wait until
-// the group is opened: a reply may resume before the connector runs. One goroutine calls its methods, apart from Follow.
+// the group is opened: a reply may resume before the connector runs. One goroutine calls its methods, apart from those about edits.
 type Stream struct {
 	Live context.Context // canceled when the stream ends; for work that may be abandoned
 
-	group         *Group
-	working, show func(ctx context.Context)
-	showing       bool
-	end           context.CancelFunc
-	running       sync.WaitGroup
-	text          atomic.Pointer[string] // the latest
-	changed       chan struct{}          // has a token while there is a text that is not shown yet
-	nextEdit      time.Time              // used by the goroutine that shows the text, until it has ended
+	group    *Group
+	working  func(ctx context.Context)
+	first    time.Duration // from the first text until it is shown
+	show     ShowText
+	showing  bool
+	end      context.CancelFunc
+	running  sync.WaitGroup
+	text     atomic.Pointer[string] // the latest
+	changed  chan struct{}          // has a token while there is a text that is not shown yet
+	nextEdit time.Time              // used by the goroutine that shows the text, until it has ended
 }
+
+// ShowText shows a text. It returns the delay until the next call (0: after the next change); more is false if further calls are
+// pointless.
+type ShowText func(ctx context.Context, text string) (delay time.Duration, more bool)
 
 // NewStream returns a stream that does nothing before Working or Show is called. The requests that working and show
 // make should not be canceled with Live: a canceled one may still take effect after the reply is sent.
-func NewStream(g *Group, working, show func(ctx context.Context)) *Stream {
-	s := &Stream{group: g, working: working, show: show, changed: make(chan struct{}, 1)}
-	s.Live, s.end = context.WithCancel(g.Context())
+func NewStream(g *Group, working func(ctx context.Context), first time.Duration, show ShowText) *Stream {
+	s := &Stream{group: g, working: working, first: first, show: show, changed: make(chan struct{}, 1)}
+	s.Live, s.end = context.WithCancel(g.Ctx)
 	return s
 }
 
@@ -236,7 +242,7 @@ func (s *Stream) Show(text string) {
 	}
 	if !s.showing {
 		s.showing = true
-		s.start(s.show)
+		s.start(s.follow)
 	}
 }
 
@@ -261,32 +267,25 @@ func (s *Stream) NoteEdit(pause time.Duration) { s.nextEdit = time.Now().Add(pau
 // UntilEdit returns how long to wait before the next edit.
 func (s *Stream) UntilEdit() time.Duration { return time.Until(s.nextEdit) }
 
-// Follow calls show with the latest text after each change, but first after a pause, and not before the next edit is allowed.
-// show returns the delay until the next call (0: after the next change); more is false if further calls are pointless.
-func (s *Stream) Follow(first time.Duration, show func(text string) (delay time.Duration, more bool)) {
-	for {
-		select {
-		case <-s.changed:
-		case <-s.Live.Done():
+// follow shows the latest text after each change, the first one after a pause, and none before the next edit is allowed.
+func (s *Stream) follow(ctx context.Context) {
+	delay, more := time.Duration(0), true
+	for first := s.first; more; first = 0 {
+		if delay == 0 {
+			select {
+			case <-s.changed:
+			case <-s.Live.Done():
+			}
+			delay = max(first, s.UntilEdit())
+		}
+		if Sleep(s.Live, delay) != nil {
 			return
 		}
-		next := max(first, s.UntilEdit())
-		for first = 0; ; {
-			if Sleep(s.Live, next) != nil {
-				return
-			}
-			select {
-			case <-s.changed: // the text came during the pause, and is shown now
-			default:
-			}
-			delay, more := show(*s.text.Load())
-			if !more {
-				return
-			}
-			if next = delay; next == 0 {
-				break
-			}
+		select {
+		case <-s.changed: // the text came during the pause, and is shown now
+		default:
 		}
+		delay, more = s.show(ctx, *s.text.Load())
 	}
 }
 

@@ -166,12 +166,12 @@ func TestThePicturesAndTextsOfOneMessageAreBounded(t *testing.T) {
 	all := []channel.Attachment{long, long, {Name: "gone.txt", URL: "gone"}, {Name: "b.zip", Type: "application/zip", URL: "zip"}}
 	all = append(all, slices.Repeat([]channel.Attachment{{Name: "p.png", Type: "image/png", URL: "picture"}}, MaxPictures+1)...)
 	fetched := map[string]int{}
-	f := Files{Tokens: 60, Pictures: true, Fetch: func(_ context.Context, url string, limit int) ([]byte, error) {
+	f := Files{Tokens: 60, Pictures: true, Fetch: func(ctx context.Context, url string) ([]byte, error) {
 		fetched[url]++
 		switch {
 		case url == "gone":
 			return nil, errors.New("no answer")
-		case url == "text" && limit == MaxText:
+		case url == "text" && ctx.Value(limitKey{}) == int64(MaxText):
 			return []byte(strings.Repeat("alpha ", 500)), nil
 		}
 		return []byte("\x89PNG\r\n\x1a\n"), nil
@@ -204,7 +204,7 @@ func TestAFileIsTextByItsNameWhateverItsMediaType(t *testing.T) {
 func TestTextFilesAreReadInTheEncodingsOfWindows(t *testing.T) {
 	const text = "Größe;Menge;Straße\nfür die Küche über drei Türen;4;Müller\n"
 	read := func(data []byte) string {
-		f := Files{Tokens: 500, Fetch: func(context.Context, string, int) ([]byte, error) { return data, nil }}
+		f := Files{Tokens: 500, Fetch: func(context.Context, string) ([]byte, error) { return data, nil }}
 		return check.Must(f.Complete(t.Context(), []channel.Attachment{{Name: "a.csv", URL: "x"}}))(t)[0].Text
 	}
 	for name, e := range map[string]encoding.Encoding{
