@@ -21,7 +21,7 @@
 // covers, the applied summaries, and what is being prepared. What else an operation needs
 // is an argument: see Stretch and Undoable.
 //
-// Head and Snapshot are what a store has of a conversation; render.go has a summary as the prompt
+// Head and Snapshot are what a store has of a conversation; Summary.Render is a summary as the prompt
 // shows it.
 //
 // The package has no I/O, locks, goroutines, globals or clock.
