@@ -38,7 +38,7 @@ func scanSummary(rows *sql.Rows, row *transcript.Summary, more ...any) error {
 	if row.Declined.Times == 0 {
 		row.Declined.At = time.Time{}
 	}
-	if errors.Join(FromJSON(children, &row.Children), FromJSON(sources, &row.Sources)) != nil {
+	if errors.Join(JSON(&row.Children).Scan(children), JSON(&row.Sources).Scan(sources)) != nil {
 		// It is damaged: it continues to hide its span, says so, and is repaired from its messages.
 		row.Kind, row.By, row.Level = transcript.Placeholder, transcript.Nobody, 0
 		row.Text, row.Children, row.Sources = "", nil, nil

@@ -64,11 +64,8 @@ type Place struct {
 // Places returns a page of the conversations in use whose name or label contains some words, newest message first, and how many
 // there are. Its cost does not grow with their messages.
 func (s *Store) Places(ctx context.Context, words string, limit, offset int) (page []Place, total int, err error) {
-	err = s.query(ctx, func(rows *sql.Rows) error {
-		var p Place
-		err := rows.Scan(&p.Channel, &p.Label, &p.Next, &p.Version, UTC(&p.Last), &total)
-		page = append(page, p)
-		return err
+	page, err = selectAlone(ctx, s, func(rows *sql.Rows, p *Place) error {
+		return rows.Scan(&p.Channel, &p.Label, &p.Next, &p.Version, UTC(&p.Last), &total)
 	}, `SELECT name, label, next_seq, version, coalesce((SELECT said_at FROM messages m WHERE m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295
 		ORDER BY m.id DESC LIMIT 1), 0) AS last, count(*) OVER () FROM conversations c
 		WHERE instr(lower(name || ' ' || label), lower(?)) > 0 AND `+inUse+` ORDER BY last DESC, name LIMIT ? OFFSET ?`, words, limit, offset)
@@ -160,13 +157,11 @@ func (s *Store) Compactions(ctx context.Context, f CompactionFilter) (found []Li
 	if f.Limit <= 0 {
 		f.Limit = -1 // SQLite's value for no limit
 	}
-	err = s.query(ctx, func(rows *sql.Rows) error {
-		var l ListedCompaction
+	found, err = selectAlone(ctx, s, func(rows *sql.Rows, l *ListedCompaction) error {
 		var took int64
 		err := rows.Scan(&l.ID, &l.Channel, &l.State, &l.Trigger, &l.Kind, &l.From, &l.To, &l.Messages, &l.BeforeTokens, &l.AfterTokens,
 			&l.SummaryTokens, &l.FoldedTokens, UTC(&l.Time), &took, &l.By, &l.Model, &l.Focus, &l.Error, &l.Version, &l.Next, &total)
 		l.Seconds = float64(took) / 1000
-		found = append(found, l)
 		return err
 	}, `SELECT k.id, c.name, k.state, k.trigger, k.kind, k.from_seq, k.to_seq, k.messages, k.before_tokens, k.after_tokens,
 		k.tokens, (SELECT coalesce(sum(f.tokens), 0) FROM json_each(nullif(k.children, '')) c JOIN compactions f ON f.id = c.value),

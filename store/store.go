@@ -209,35 +209,18 @@ func (s *Store) set(ctx context.Context, tried, query string, args ...any) error
 }
 
 // View runs f on one consistent snapshot of the database.
-func (s *Store) View(ctx context.Context, f func(tx *Tx)) error {
-	return explain(transact(ctx, s.read, toRead, func(tx *Tx) {
+func (s *Store) View(ctx context.Context, f func(tx *Tx)) error { return s.look(ctx, toRead, f) }
+
+func (s *Store) look(ctx context.Context, begin string, f func(tx *Tx)) error {
+	return explain(transact(ctx, s.read, begin, func(tx *Tx) {
 		tx.store = s
 		f(tx)
 	}))
 }
 
-// query calls scan for every row of one query, without a transaction, at half the cost. ctx limits only the wait for a
-// connection.
-func (s *Store) query(ctx context.Context, scan func(*sql.Rows) error, query string, args ...any) error {
-	conn, err := s.read.Conn(ctx)
-	if err != nil {
-		return explain(err)
-	}
-	defer conn.Close() // returns it to the pool
-	rows, err := conn.QueryContext(context.WithoutCancel(ctx), query, args...)
-	if err != nil {
-		return explain(err)
-	}
-	return explain(scanAll(rows, scan))
-}
-
-func (s *Store) row(ctx context.Context, columns []any, query string, args ...any) error {
-	return s.query(ctx, func(rows *sql.Rows) error { return rows.Scan(columns...) }, query, args...)
-}
-
-// selectAlone is List without a transaction, see query.
+// selectAlone is List without a transaction.
 func selectAlone[T any](ctx context.Context, s *Store, scan func(*sql.Rows, *T) error, query string, args ...any) (all []T, err error) {
-	err = s.query(ctx, appendTo(&all, scan), query, args...)
+	err = s.look(ctx, oneRead, func(tx *Tx) { all = List(tx, scan, query, args...) })
 	return all, err
 }
 

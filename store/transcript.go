@@ -81,13 +81,6 @@ func Encode(value any) string {
 	return string(text)
 }
 
-func FromJSON[T any](text string, list *[]T) error {
-	if text == "" {
-		return nil
-	}
-	return json.Unmarshal([]byte(text), list)
-}
-
 // Page returns at most limit messages from seq from on, oldest first, without deleted ones.
 func (tr Transcript) Page(ctx context.Context, from int64, limit int) ([]chat.Message, error) {
 	return View(ctx, tr.c, "read transcript", func(tx *Tx) []chat.Message {

@@ -81,7 +81,7 @@ func scanUsage(rows *sql.Rows, u *Usage) error {
 
 // Posted reports whether a reply with that ID was posted in any conversation.
 func (s *Store) Posted(ctx context.Context, reply string) (posted bool, err error) {
-	err = s.row(ctx, []any{&posted}, "SELECT EXISTS (SELECT 1 FROM outbox WHERE reply = ?)", reply)
+	err = s.look(ctx, oneRead, func(tx *Tx) { posted = Exists(tx, "SELECT 1 FROM outbox WHERE reply = ?", reply) })
 	return posted, Fail("look for reply "+reply, err)
 }
 
