@@ -100,7 +100,7 @@ func TestCheckOfCutTurns(t *testing.T) {
 	for steps, want := range map[string]int{"delete 2; sum 1-1; sum 2-3": 0, "sum 1-1; sum 2-3": 2} {
 		c := newTalk(t)
 		deliver(t, c, asking(1, "one"), said(2, "of the same turn"))
-		check.NoError(t, c.Turns().Finish(ctx, store.Outcome{Turn: 1}))
+		check.Must(c.Turns().Finish(ctx, store.Outcome{Turn: 1}))(t)
 		play(t, c, "say 3-4; "+steps)
 		found := check.Must(c.Store().Upkeep().Check(ctx))(t)
 		check.Equal(t, steps, fmt.Sprint(len(found), strings.Count(fmt.Sprint(found), "cuts a turn")), fmt.Sprint(want, want))

@@ -52,7 +52,7 @@ func create(ctx context.Context, path string) error {
 	if err := errors.Join(migrate(ctx, db), db.Close()); err != nil {
 		return err
 	}
-	return errors.Join(os.Rename(part, path), flush(filepath.Dir(path)))
+	return rename(part, path)
 }
 
 // makePrivate creates a file, or changes the permissions of the existing one, see openPrivate.

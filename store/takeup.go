@@ -154,14 +154,11 @@ func (c *Conversation) arrivedSince(m Inbound, then time.Time) bool {
 
 // HangsOn returns, for a thread, the name of its channel and the platform ID of the message it hangs on, if any.
 func (c *Conversation) HangsOn() (channel, message string) {
-	if strings.HasPrefix(c.name, TaskConnector+":") { // its parent sends it what it may know
+	end := max(strings.LastIndexByte(c.name, '/'), 0)
+	if c.IsTask() || !strings.Contains(c.name[:end], "/") { // its parent sends a task what it may know
 		return "", ""
 	}
-	channel, message = c.name[:max(strings.LastIndexByte(c.name, '/'), 0)], c.name[strings.LastIndexByte(c.name, '/')+1:]
-	if !strings.Contains(channel, "/") {
-		return "", ""
-	}
-	return channel, message
+	return c.name[:end], c.name[end+1:]
 }
 
 // inherit copies the channel's applied rows and the message the thread hangs on, when the thread's first message is written.

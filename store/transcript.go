@@ -113,7 +113,7 @@ type appender struct {
 
 func (c *Conversation) newAppender(tx *Tx) *appender {
 	next := Get[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", c.id)
-	return &appender{c: c, tx: tx, first: next, next: next}
+	return &appender{c, tx, next, next}
 }
 
 // write stores m, whose seq and turn are set. turn is the state of the turn that m begins, nil if it begins none; for a waiting

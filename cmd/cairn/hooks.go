@@ -58,9 +58,9 @@ func ended(conversation string, e channel.Event) map[string]any {
 	return event
 }
 
-// observer returns the observer of a bot's steps: its metrics, and traces if the environment
+// observers returns the observers of a bot's steps: its metrics, and traces if the environment
 // configures them. Otherwise traces are nil.
-func (a *app) observer(ctx context.Context, log *slog.Logger, m *metrics) (observe.Observer, *otlp.Traces, error) {
+func (a *app) observers(ctx context.Context, log *slog.Logger, m *metrics) ([]observe.Observer, *otlp.Traces, error) {
 	for _, headers := range []string{os.Getenv("OTEL_EXPORTER_OTLP_HEADERS"), os.Getenv("OTEL_EXPORTER_OTLP_TRACES_HEADERS")} {
 		for header := range strings.SplitSeq(headers, ",") {
 			_, value, _ := strings.Cut(header, "=")
@@ -79,8 +79,8 @@ func (a *app) observer(ctx context.Context, log *slog.Logger, m *metrics) (obser
 		return nil, nil, usage(err)
 	}
 	if traces == nil {
-		return m, nil, nil
+		return []observe.Observer{m}, nil, nil
 	}
 	log.Info("traces_sent", "endpoint", config.ShownAddress(traces.Endpoint))
-	return observe.All{m, traces}, traces, nil
+	return []observe.Observer{m, traces}, traces, nil
 }

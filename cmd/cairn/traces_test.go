@@ -158,7 +158,7 @@ func TestInvalidTraceSettings(t *testing.T) {
 				name, value, _ := strings.Cut(variable, "=")
 				t.Setenv(name, value)
 			}
-			_, traces, err := new(app).observer(t.Context(), slog.New(slog.DiscardHandler), nil)
+			_, traces, err := new(app).observers(t.Context(), slog.New(slog.DiscardHandler), nil)
 			if want == "" {
 				check.NoError(t, err)
 				check.Equal(t, "traces", traces, nil)
