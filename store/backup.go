@@ -42,16 +42,19 @@ func (s *Store) backup(ctx context.Context, path string) (c Copied, err error) {
 	if err != nil {
 		return c, fmt.Errorf("back up to %s: %w", path, err)
 	}
-	defer os.Remove(part.Name())                               // if it did not get its new name
-	db := open(s.path, "_busy_timeout=5000")                   // those of the pool may not write at all
-	_, err = db.ExecContext(ctx, "VACUUM INTO ?", part.Name()) // into an empty file
+	defer os.Remove(part.Name())             // if it did not get its new name
+	db := open(s.path, "_busy_timeout=5000") // those of the pool may not write at all
+	_, err = db.ExecContext(ctx, "VACUUM INTO ?", part.Name())
 	if err = errors.Join(err, db.Close(), part.Close()); err != nil {
 		return c, fmt.Errorf("back up to %s: %w", path, explain(err))
 	}
 	if c, err = Inspect(ctx, part.Name()); err != nil {
 		return c, fmt.Errorf("check the backup: %w", err)
 	}
-	return c, Fail("back up to "+path, cmp.Or(flush(part.Name()), rename(part.Name(), path)))
+	if err = flush(part.Name()); err == nil {
+		err = rename(part.Name(), path)
+	}
+	return c, Fail("back up to "+path, err)
 }
 
 // removeParts removes what processes left that were killed while making a copy.
@@ -127,11 +130,11 @@ func Restore(ctx context.Context, dir, backup string) (c Copied, aside string, e
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return c, "", fmt.Errorf("make data folder: %w", err)
 	}
-	l, err := takeLock(filepath.Join(dir, lockName))
+	unlock, err := takeLock(filepath.Join(dir, lockName))
 	if err != nil {
 		return c, "", err
 	}
-	defer func() { err = errors.Join(err, l.release()) }()
+	defer func() { err = errors.Join(err, unlock()) }()
 	path := File(dir)
 	part := path + ".restored"
 	defer os.Remove(part) // if it did not get its new name

@@ -157,15 +157,9 @@ func (u Upkeep) Vitals(ctx context.Context) (v Vitals, err error) {
 	err = u.store.View(ctx, func(tx *Tx) {
 		tx.Row(`SELECT (SELECT count(*) FROM inbox), (SELECT min(received_at) FROM inbox),
 			(SELECT count(*) FROM outbox INDEXED BY outbox_unsent WHERE state IN ('waiting', 'sending')),
-			(SELECT min(created_at) FROM outbox INDEXED BY outbox_unsent WHERE state IN ('waiting', 'sending'))`).
-			Scan(&v.Inbox, UTC(&v.InboxOldest), &v.Outbox, UTC(&v.OutboxOldest))
-		Each(tx, func(rows *sql.Rows) error {
-			var state string
-			var n int
-			err := rows.Scan(&state, &n)
-			v.Memories[state] = n
-			return err
-		}, "SELECT state, count(*) FROM memories INDEXED BY memories_newest GROUP BY state")
+			(SELECT min(created_at) FROM outbox INDEXED BY outbox_unsent WHERE state IN ('waiting', 'sending')),
+			(SELECT json_group_object(state, n) FROM (SELECT state, count(*) AS n FROM memories INDEXED BY memories_newest GROUP BY state))`).
+			Scan(&v.Inbox, UTC(&v.InboxOldest), &v.Outbox, UTC(&v.OutboxOldest), JSON(&v.Memories))
 	})
 	file, statErr := os.Stat(u.store.path)
 	if err = cmp.Or(err, statErr); err != nil {

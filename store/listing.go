@@ -1,4 +1,4 @@
-// Lists: of conversations, and of compactions, one by one or by the step that applied them.
+// Lists: of conversations, of compactions, one by one or by the step that applied them, and of what a compaction covers.
 
 package store
 
@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/chat"
 	"cairn/transcript"
 )
 
@@ -176,4 +177,60 @@ func (s *Store) Compactions(ctx context.Context, f CompactionFilter) (found []Li
 	}
 	slices.Reverse(found)
 	return found, total, nil
+}
+
+// Expansion is what a compaction covers.
+type Expansion struct {
+	Row      transcript.Summary
+	Children []transcript.Summary // of a rollup, oldest first
+	Messages []chat.Message       // of any other, oldest first
+	Next     int64                // seq of the next message, if there are more; 0: none
+}
+
+// Expand returns what a compaction covers: the children of a rollup, or at most limit messages from seq from on, without
+// deleted ones. ErrNotFound: the view does not contain it, directly or through a rollup.
+func (tr Transcript) Expand(ctx context.Context, id, from int64, limit int) (Expansion, error) {
+	return View(ctx, tr.c, fmt.Sprintf("expand compaction %d", id), func(tx *Tx) (e Expansion) {
+		e.Row = First(tx, tr.c.In(tx).Compactions("AND id = ? AND state IN ('applied', 'rolled_up')", id))
+		if e.Row.IsRollup() {
+			e.Children = tr.c.In(tx).Compactions(childrenOf, id)
+		} else {
+			e.Messages, e.Next = tr.c.In(tx).Page(max(from, e.Row.From), e.Row.To, limit)
+		}
+		return e
+	})
+}
+
+// Recorded is a message and when it was stored.
+type Recorded struct {
+	chat.Message
+	Saved time.Time
+}
+
+// RecordedSummary is a summary with its times; zero: not yet.
+type RecordedSummary struct {
+	transcript.Summary
+	Began, Ended, Applied time.Time // Ended: prepared, or failed
+	Version               int64     // the same for rows that were applied together; 0: it was not applied
+	Before, After         int       // tokens used when it was applied
+}
+
+// Recorded returns all messages, oldest first, without deleted ones.
+func (tr Transcript) Recorded(ctx context.Context) ([]Recorded, error) {
+	return View(ctx, tr.c, "read recorded messages", func(tx *Tx) []Recorded {
+		return List(tx, func(rows *sql.Rows, r *Recorded) error { return scanMessage(rows, &r.Message, UTC(&r.Saved)) },
+			"SELECT "+messageColumns+", saved_at FROM messages WHERE "+Own+" AND deleted_at IS NULL ORDER BY id", tr.c.id)
+	})
+}
+
+// Recorded returns every summary that was started, in that order, with the first seqs of the sessions that users started.
+func (cs Compactions) Recorded(ctx context.Context) (all []RecordedSummary, sessions []int64, err error) {
+	err = cs.c.View(ctx, "read recorded summaries", func(tx *Tx) {
+		all = List(tx, func(rows *sql.Rows, r *RecordedSummary) error {
+			return scanSummary(rows, &r.Summary, UTC(&r.Began), UTC(&r.Ended), UTC(&r.Applied), &r.Version, &r.Before, &r.After)
+		}, "SELECT "+compactionColumns+`, created_at, ended_at, applied_at, coalesce(version, 0), before_tokens, after_tokens
+			FROM compactions WHERE conversation = ? ORDER BY id`, cs.c.id)
+		sessions = Values[int64](tx, "SELECT to_seq + 1 FROM sessions WHERE conversation = ? ORDER BY to_seq", cs.c.id)
+	})
+	return all, sessions, err
 }

@@ -58,10 +58,10 @@ type Store struct {
 	file     fs.FileInfo // identifies the file that was opened
 	shared   bool
 	log      *slog.Logger
-	lock     *lock       // nil when shared
-	write    *sql.DB     // one connection: writers wait for each other here, not in SQLite
-	read     *sql.DB     // a pool that cannot write
-	Sharing  atomic.Bool // whether conversations recall each other's memories
+	unlock   func() error // of the folder; nil when shared
+	write    *sql.DB      // one connection: writers wait for each other here, not in SQLite
+	read     *sql.DB      // a pool that cannot write
+	Sharing  atomic.Bool  // whether conversations recall each other's memories
 	held     Held
 	arrivals sync.Map // when the waiting messages of this process were delivered, by waitingMessage
 
@@ -86,7 +86,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if s.shared {
 		err = checkExists(path)
 	} else {
-		s.lock, err = prepare(ctx, o.Dir, path)
+		s.unlock, err = prepare(ctx, o.Dir, path)
 	}
 	if err != nil {
 		return nil, err
@@ -171,8 +171,8 @@ func (s *Store) Close() error {
 	if s.write != nil {
 		err = errors.Join(s.read.Close(), s.write.Close())
 	}
-	if s.lock != nil {
-		err = errors.Join(err, s.lock.release())
+	if s.unlock != nil {
+		err = errors.Join(err, s.unlock())
 	}
 	return Fail("close store", err)
 }

@@ -126,15 +126,13 @@ func (c *Conversation) append(tx *Tx, turn int64, messages []chat.Message, count
 		return
 	}
 	messages = c.withoutDeletedCopies(tx, turn, messages)
-	p := &appender{c: c, tx: tx, first: messages[0].Seq, next: messages[0].Seq}
+	c.addMessages(tx, messages, func(chat.Message) any { return nil })
 	for _, m := range messages {
 		if m.Turn != turn || m.Role == llm.RoleUser {
 			tx.Fail(fmt.Errorf("message %d (%s, turn %d) is no part of the answer", m.Seq, m.Role, m.Turn))
 		}
-		p.write(m, nil)
 		c.keepQuotes(tx, m)
 	}
-	p.finish()
 }
 
 // Piece is one row of the outbox.

@@ -3,8 +3,10 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"slices"
 	"time"
 
 	"cairn/llm"
@@ -77,6 +79,29 @@ func (turns Turns) Usage(ctx context.Context) ([]Usage, error) {
 
 func scanUsage(rows *sql.Rows, u *Usage) error {
 	return rows.Scan(&u.Conversation, &u.Day, &u.Kind, &u.Model, &u.Requests, &u.Input, &u.Cached, &u.Written, &u.Output)
+}
+
+// TurnUsage is the usage of the window at the last request of a turn.
+type TurnUsage struct {
+	Seq  int64 // of the answer
+	Time time.Time
+	transcript.Sent
+}
+
+// Usages returns the usage of the window at the turns answered since a time and before the message with a seq (0: all), oldest
+// first: at most the newest limit, 0: all. It is unknown for turns before schema version 8.
+func (turns Turns) Usages(ctx context.Context, since time.Time, before int64, limit int) (all []TurnUsage, err error) {
+	if before <= 0 {
+		before = MaxSeq
+	}
+	low, high := turns.c.RowRange(1, before-1)
+	all, err = selectAlone(ctx, turns.c.store, func(rows *sql.Rows, u *TurnUsage) error {
+		return rows.Scan(&u.Seq, UTC(&u.Time), &u.Window, &u.Used, &u.Counted, &u.Estimated, &u.Context, &u.Factor)
+	}, `SELECT m.seq, m.said_at, u.window, u.used, u.counted, u.estimated, u.context, u.factor
+		FROM turn_usage u JOIN messages m ON m.id = u.id WHERE u.id BETWEEN ? AND ? AND m.said_at >= ?
+		ORDER BY u.id DESC LIMIT ?`, low, high, max(since.UnixMilli(), 0), cmp.Or(limit, -1))
+	slices.Reverse(all)
+	return all, turns.c.Fail("read the usage of turns", err)
 }
 
 // Posted reports whether a reply with that ID was posted in any conversation.
