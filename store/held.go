@@ -60,25 +60,23 @@ func (h *Held) open(ctx context.Context) error {
 // Watch sets the function that applies held deliveries. It must be called once, before the store is used.
 func (h *Held) Watch(apply func(ctx context.Context, d Delivery) error) { h.apply = apply }
 
-// Hold stores a delivery durably if the database is being rewritten; it is applied afterwards. Otherwise kept is false, and the
-// caller applies it. In either case the caller must call done; rewriting does not start before that.
-func (h *Held) Hold(ctx context.Context, d Delivery) (kept bool, done func(), err error) {
+// Hold stores a delivery durably if the database is being rewritten; it is applied afterwards. Otherwise it calls now, which
+// applies it; rewriting does not start before now returns.
+func (h *Held) Hold(ctx context.Context, d Delivery, now func() error) error {
 	h.gate.RLock()
-	if h.db == nil {
-		return false, h.gate.RUnlock, nil
-	}
 	defer h.gate.RUnlock()
+	if h.db == nil {
+		return now()
+	}
 	if slices.ContainsFunc(d.Messages, func(m Inbound) bool { return m.ID == "" }) {
-		return false, func() {}, errNoID // the inbox would refuse it later, when the sender can no longer be notified
+		return errNoID // the inbox would refuse it later, when the sender can no longer be notified
 	}
 	var row bytes.Buffer
-	if err = gob.NewEncoder(&row).Encode(d); err == nil {
+	err := gob.NewEncoder(&row).Encode(d)
+	if err == nil {
 		_, err = h.db.ExecContext(ctx, "INSERT INTO held (delivery) VALUES (?)", row.Bytes())
 	}
-	if err != nil {
-		return false, func() {}, fmt.Errorf("hold a delivery: %w", explain(err))
-	}
-	return true, func() {}, nil
+	return Fail("hold a delivery", explain(err))
 }
 
 // Deliver applies the held deliveries, in order, including those of a killed process, and removes the file. New deliveries wait
