@@ -5,7 +5,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -72,11 +71,7 @@ func rename(from, to string) error { return cmp.Or(os.Rename(from, to), flush(fi
 
 // Inspect reads a whole database, in use or not, without changing it. Errors: ErrNotFound, ErrDamaged, ErrNewer.
 func Inspect(ctx context.Context, path string) (c Copied, err error) {
-	path, err = filepath.Abs(path)
-	if err == nil {
-		err = checkExists(path)
-	}
-	if err != nil {
+	if err = checkExists(path); err != nil {
 		return c, err
 	}
 	pragmas := readerPragmas
@@ -100,14 +95,11 @@ func verify(tx *Tx) {
 	if found := Get[string](tx, "PRAGMA integrity_check(1)"); found != "ok" {
 		tx.Fail(fmt.Errorf("%w: %s", ErrDamaged, found))
 	}
-	Each(tx, func(rows *sql.Rows) error {
-		var table, parent string
-		var row, key sql.NullInt64
-		if err := rows.Scan(&table, &row, &parent, &key); err != nil {
-			return err
-		}
-		return fmt.Errorf("%w: row %d of %s refers to a row of %s that is not there", ErrDamaged, row.Int64, table, parent)
-	}, "PRAGMA foreign_key_check")
+	var table, parent string
+	var row int64
+	if tx.Row(`SELECT "table", coalesce("rowid", 0), parent FROM pragma_foreign_key_check`).Found(&table, &row, &parent) {
+		tx.Fail(fmt.Errorf("%w: row %d of %s refers to a row of %s that is not there", ErrDamaged, row, table, parent))
+	}
 }
 
 // Restore replaces the database in the folder dir by a backup, which it first reads completely. The previous database is

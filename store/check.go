@@ -75,10 +75,10 @@ var invariants = []string{
 	// deletions
 	`SELECT ` + name + `conversation), printf('#%d was deleted and has text still', seq) FROM messages
 			WHERE deleted_at IS NOT NULL AND (text <> '' OR attachments NOT IN ('', '[]') OR native <> '' OR quote <> '')`,
-	`SELECT ` + name + `t.conversation), printf('#%d was deleted and words of it are found still', t.seq) FROM message_terms t
-			JOIN messages m ON m.id = t.conversation << 32 | t.seq WHERE m.deleted_at IS NOT NULL GROUP BY m.id`,
-	`SELECT coalesce(` + name + `conversation), ''), printf('words of #%d are found, which is not there', seq) FROM message_terms t
-			WHERE NOT EXISTS (SELECT 1 FROM messages WHERE id = t.conversation << 32 | t.seq) GROUP BY conversation, seq`,
+	`SELECT coalesce(` + name + `t.conversation), ''), printf(
+				iif(m.id IS NULL, 'words of #%d are found, which is not there', '#%d was deleted and words of it are found still'), t.seq)
+			FROM message_terms t LEFT JOIN messages m ON m.id = t.conversation << 32 | t.seq
+			WHERE m.id IS NULL OR m.deleted_at IS NOT NULL GROUP BY t.conversation, t.seq`,
 	`SELECT coalesce(` + name + `conversation), ''), printf('words of memory %d are found, which is not there', memory) FROM memory_terms t
 			WHERE NOT EXISTS (SELECT 1 FROM memories WHERE id = t.memory AND conversation = t.conversation) GROUP BY memory`,
 	`SELECT ` + name + `m.conversation), printf('memory %d comes from #%d, which is deleted', m.id, s.message & 4294967295) FROM memories m
@@ -97,12 +97,12 @@ var invariants = []string{
 	`SELECT ` + name + `conversation), printf('%s counts as a member, and has said nothing', name) FROM members
 			WHERE conversation NOT IN (SELECT conversation FROM erasures) AND (conversation, name) NOT IN (SELECT conversation, author FROM messages) GROUP BY conversation, name`,
 	// the stack
-	`SELECT ` + name + `c.conversation), printf('summary %d, #%d to #%d, cuts a turn', c.id, c.from_seq, c.to_seq) FROM (
-			SELECT k.*, (SELECT turn FROM messages WHERE id BETWEEN k.conversation << 32 | from_seq AND k.conversation << 32 | to_seq AND deleted_at IS NULL ORDER BY id LIMIT 1) AS first,
-				(SELECT turn FROM messages WHERE id BETWEEN k.conversation << 32 | from_seq AND k.conversation << 32 | to_seq AND deleted_at IS NULL ORDER BY id DESC LIMIT 1) AS last
-			FROM compactions k WHERE state = 'applied') c
-			WHERE EXISTS (SELECT 1 FROM messages m WHERE m.id BETWEEN c.conversation << 32 | c.first AND c.conversation << 32 | c.from_seq - 1 AND m.deleted_at IS NULL)
-				OR EXISTS (SELECT 1 FROM messages m WHERE m.id BETWEEN c.conversation << 32 | c.to_seq + 1 AND c.conversation << 32 | 4294967295 AND m.turn = c.last AND m.deleted_at IS NULL)`,
+	`SELECT DISTINCT ` + name + `c.conversation), printf('summary %d, #%d to #%d, cuts a turn', c.id, from_seq, to_seq)
+			FROM compactions c JOIN json_each(json_array(from_seq - 1, to_seq)) last WHERE state = 'applied'
+			AND (SELECT turn FROM messages WHERE id BETWEEN c.conversation << 32 AND c.conversation << 32 | last.value
+				AND deleted_at IS NULL ORDER BY id DESC LIMIT 1)
+			= (SELECT turn FROM messages WHERE id BETWEEN c.conversation << 32 | last.value + 1 AND c.conversation << 32 | 4294967295
+				AND deleted_at IS NULL ORDER BY id LIMIT 1)`,
 	`SELECT ` + name + `c.conversation), printf('summary %d says that it holds %d messages and holds %d', c.id, c.messages, n) FROM (
 			SELECT *, (SELECT count(*) FROM messages m WHERE m.id BETWEEN x.conversation << 32 | x.from_seq AND x.conversation << 32 | x.to_seq AND m.deleted_at IS NULL) AS n
 			FROM compactions x WHERE state = 'applied') c WHERE c.messages <> n`,

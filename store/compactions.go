@@ -165,7 +165,8 @@ func (cs Compactions) Begin(ctx context.Context, row transcript.Summary) (transc
 // Fail marks a row as failed, unless it is finished or stale; cause is in words for people.
 func (cs Compactions) Fail(ctx context.Context, id int64, cause string) error {
 	return cs.c.change(ctx, fmt.Sprintf("note the failure of compaction %d", id),
-		"UPDATE compactions SET state = 'failed', error = ?, ended_at = ? WHERE id = ? AND conversation = ? AND state IN ('running', 'failed', 'stale')", cause, Now(), id, cs.c.id)
+		`UPDATE compactions SET state = 'failed', error = ?, ended_at = ?
+		WHERE id = ? AND conversation = ? AND state IN ('running', 'failed', 'stale')`, cause, Now(), id, cs.c.id)
 }
 
 // Children returns the rows that a rollup folded, oldest first.
@@ -190,7 +191,8 @@ func (cs Compactions) Rows(ctx context.Context, ids []int64) ([]transcript.Summa
 // stale, and nothing of its text is written.
 func (rs Rows) Prepare(row transcript.Summary, rows, messages []int64) (stale bool) {
 	left := func(id int64, placeholder bool) bool {
-		return Exists(rs.tx, "SELECT 1 FROM compactions WHERE id = ? AND (state NOT IN ('prepared', 'applied', 'rolled_up') OR ? AND kind = 'placeholder')", id, placeholder)
+		return Exists(rs.tx, `SELECT 1 FROM compactions
+			WHERE id = ? AND (state NOT IN ('prepared', 'applied', 'rolled_up') OR ? AND kind = 'placeholder')`, id, placeholder)
 	}
 	if Exists(rs.tx, "SELECT 1 FROM compactions WHERE id = ? AND state = 'stale'", row.ID) || rs.c.sourcesGone(rs.tx, messages, nil, "") ||
 		slices.ContainsFunc(rows, func(id int64) bool { return left(id, true) }) ||
@@ -233,7 +235,8 @@ func (cs Compactions) WantSession(ctx context.Context) (wanted, later bool, err 
 		var before, last int64 // the last row of the inbox before the known requests, and before this one
 		var known, said, waiting bool
 		tx.Row(`SELECT coalesce(max(after), 0), count(*) > 0, coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0),
-			EXISTS (SELECT 1 FROM messages WHERE id BETWEEN (SELECT id << 32 | session_start FROM conversations WHERE id = ?1) AND ?1 << 32 | 4294967295 AND deleted_at IS NULL),
+			EXISTS (SELECT 1 FROM messages WHERE id BETWEEN (SELECT id << 32 | session_start FROM conversations WHERE id = ?1)
+				AND ?1 << 32 | 4294967295 AND deleted_at IS NULL),
 			EXISTS (SELECT 1 FROM messages INDEXED BY messages_waiting WHERE `+Own+` AND answered = 0)
 			FROM wanted_sessions WHERE conversation = ?1`, cs.c.id).Scan(&before, &known, &last, &said, &waiting)
 		later = waiting || last > 0
@@ -264,7 +267,8 @@ const dropSession = `DELETE FROM wanted_sessions WHERE id = (
 func (c *Conversation) earlier(tx *Tx) []transcript.Session {
 	sessions := c.sessions(tx, "ORDER BY from_seq DESC LIMIT ?", sessionsShown)
 	if len(sessions) == sessionsShown {
-		sessions = append(sessions, c.sessions(tx, "AND NOT settled AND from_seq < ? ORDER BY from_seq DESC LIMIT ?", sessions[len(sessions)-1].From, sessionsHeld)...)
+		oldest := sessions[len(sessions)-1].From
+		sessions = append(sessions, c.sessions(tx, "AND NOT settled AND from_seq < ? ORDER BY from_seq DESC LIMIT ?", oldest, sessionsHeld)...)
 	}
 	slices.Reverse(sessions)
 	newest := sessions[max(len(sessions)-sessionsShown, 0):]

@@ -107,6 +107,17 @@ func TestCheckOfCutTurns(t *testing.T) {
 	}
 }
 
+// Words of a deleted message, and of one that is not there, must not be found.
+func TestCheckOfWords(t *testing.T) {
+	c := newTalk(t)
+	deliver(t, c, said(1, "the garden"))
+	check.Must(c.Store().Writing().Exec("UPDATE messages SET deleted_at = 1, text = ''; INSERT INTO message_terms VALUES (?, 'x', 7, 1, 1)", c.ID()))(t)
+	check.EqualAll(t, "found", check.Must(c.Store().Upkeep().Check(ctx))(t), []store.Finding{
+		{Conversation: c.Name(), What: "#1 was deleted and words of it are found still"},
+		{Conversation: c.Name(), What: "words of #7 are found, which is not there"},
+	})
+}
+
 // use uses a folder like a bot, and returns the first error.
 func use(t *testing.T, dir string) (err error) {
 	s, err := store.Open(ctx, store.Options{Dir: dir})

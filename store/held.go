@@ -124,7 +124,8 @@ func (h *Held) drain(ctx context.Context) error {
 		}
 		var d Delivery
 		if err := gob.NewDecoder(bytes.NewReader(row)).Decode(&d); err != nil {
-			return fmt.Errorf("%w: row %d of %s, a message that arrived while the database was rewritten, cannot be read: keep a copy of the file, move it away, and start again: %w", ErrHeld, id, h.path, err)
+			return fmt.Errorf("%w: row %d of %s, a message that arrived while the database was rewritten, cannot be read: "+
+				"keep a copy of the file, move it away, and start again: %w", ErrHeld, id, h.path, err)
 		}
 		err = h.apply(ctx, d)
 		if err == nil {

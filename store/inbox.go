@@ -48,8 +48,8 @@ type Receipt struct {
 }
 
 // Deliver puts messages into the inbox, in order and in one transaction. When it returns without error they are durably on disk
-// and may be acknowledged. Messages are deduped by ID, never by text: a message is not stored twice, nor again after it was deleted. While the message waits, a
-// redelivery can only mark it as addressed and add files.
+// and may be acknowledged. Messages are deduped by ID, never by text: a message is not stored twice, nor again after it was
+// deleted. While a message waits, a redelivery can only mark it as addressed and add files.
 //
 // When a message in a thread addresses the bot, the bot follows the thread from there on (see Follow): later messages in it are
 // optional in the inbox, and count as addressed if the bot still follows the thread when they are taken up.

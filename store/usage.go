@@ -145,7 +145,9 @@ func (ms Models) List(ctx context.Context) (map[string]llm.Facts, error) {
 			var name string
 			var f llm.Facts
 			var learned time.Time
-			if err := rows.Scan(&name, &f.Window, &f.Factor, &f.Scale, &f.RefusesTools, &f.RefusesImages, &f.Wire, &f.WantsReasoning, &f.RefusesForced, UTC(&learned)); err != nil {
+			err := rows.Scan(&name, &f.Window, &f.Factor, &f.Scale, &f.RefusesTools, &f.RefusesImages,
+				&f.Wire, &f.WantsReasoning, &f.RefusesForced, UTC(&learned))
+			if err != nil {
 				return err
 			}
 			if time.Since(learned).Abs() > factTTL { // one from the future was learned while the clock was wrong
@@ -165,14 +167,10 @@ func (ms Models) Keep(ctx context.Context, model string, f llm.Facts) error {
 	}
 	// updated_at is the age of the limit and the refusals, not of the factor.
 	return ms.store.set(ctx, "keep "+model, `
-INSERT INTO models (name, window, factor, scale, refuses_tools, refuses_images, wire, wants_reasoning, refuses_forced, updated_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (name) DO UPDATE SET factor = excluded.factor, scale = excluded.scale,
-  window = excluded.window, refuses_tools = excluded.refuses_tools, refuses_images = excluded.refuses_images,
-  wire = excluded.wire, wants_reasoning = excluded.wants_reasoning, refuses_forced = excluded.refuses_forced,
-  updated_at = CASE WHEN (window, refuses_tools, refuses_images, wire, wants_reasoning, refuses_forced)
-    = (excluded.window, excluded.refuses_tools, excluded.refuses_images, excluded.wire, excluded.wants_reasoning, excluded.refuses_forced)
-    AND abs(updated_at - excluded.updated_at) < ? THEN updated_at ELSE excluded.updated_at END`,
+REPLACE INTO models (name, window, factor, scale, refuses_tools, refuses_images, wire, wants_reasoning, refuses_forced, updated_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, coalesce((SELECT updated_at FROM models
+  WHERE (name, window, refuses_tools, refuses_images, wire, wants_reasoning, refuses_forced) = (?1, ?2, ?5, ?6, ?7, ?8, ?9)
+  AND abs(updated_at - ?10) < ?11), ?10))`,
 		model, f.Window, f.Factor, f.Scale, f.RefusesTools, f.RefusesImages, f.Wire, f.WantsReasoning, f.RefusesForced,
 		Now(), factTTL.Milliseconds())
 }
