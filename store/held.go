@@ -43,14 +43,13 @@ func (h *Held) open(ctx context.Context) error {
 	if h.db != nil {
 		return nil
 	}
-	file, err := openPrivate(h.path)
-	if err != nil {
+	if err := makePrivate(h.path); err != nil {
 		return err
 	}
 	db := open(h.path, "_journal_mode=DELETE&_synchronous=FULL&_secure_delete=on")
 	db.SetMaxOpenConns(1)
-	_, err = db.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS held (id INTEGER PRIMARY KEY, delivery BLOB NOT NULL) STRICT")
-	if err = errors.Join(file.Close(), err); err != nil {
+	_, err := db.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS held (id INTEGER PRIMARY KEY, delivery BLOB NOT NULL) STRICT")
+	if err != nil {
 		return errors.Join(err, db.Close())
 	}
 	h.db = db
