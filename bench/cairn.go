@@ -95,7 +95,7 @@ func (e *engine) take(ctx context.Context, all []said, addressed bool) ([]chat.M
 			Time: e.clock.now(), Addressed: addressed,
 		}
 	}
-	if _, err := e.conv.Inbox().DeliverAll(ctx, in); err != nil {
+	if _, err := e.conv.Inbox().Deliver(ctx, in...); err != nil {
 		return nil, err
 	}
 	taken, err := e.conv.Inbox().Dequeue(ctx, store.All, compactor.BurstBudget(e.c.StatusReader()().Window), time.Time{})
@@ -155,7 +155,7 @@ func (e *engine) answer(ctx context.Context, text string) error {
 	e.add(chat.Message{Role: llm.RoleAssistant, Text: text})
 	outcome := store.Outcome{Turn: e.turn, Messages: e.rows, Reply: fmt.Sprint("r", e.turn), Pieces: []string{text}}
 	outcome.Context, outcome.Version = e.c.History().Context()
-	if err := e.conv.Turns().Finish(ctx, outcome); err != nil {
+	if _, err := e.conv.Turns().Finish(ctx, outcome); err != nil {
 		return err
 	}
 	e.c.History().Answered()

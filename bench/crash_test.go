@@ -77,7 +77,7 @@ func answered(t *testing.T, dir string, u *remark, statement string) {
 	check.Must(conv.Inbox().Deliver(t.Context(), store.Inbound{ID: u.id, AuthorID: u.author, Author: u.author, Text: u.text, Time: time.Now(), Addressed: true}))(t)
 	check.Must(conv.Inbox().Dequeue(t.Context(), store.All, 1000, time.Time{}))(t)
 	reply := []chat.Message{{Seq: 2, Turn: 1, ID: "reply-2", Role: llm.RoleAssistant, Text: "Yes.", Time: time.Now()}}
-	check.NoError(t, conv.Turns().Finish(t.Context(), store.Outcome{Turn: 1, Messages: reply, Reply: "reply-2", To: []string{u.id}, Pieces: []string{"Yes."}}))
+	check.Must(conv.Turns().Finish(t.Context(), store.Outcome{Turn: 1, Messages: reply, Reply: "reply-2", To: []string{u.id}, Pieces: []string{"Yes."}}))(t)
 	check.NoError(t, conv.Outbox().Sent(t.Context(), 1, "reply-2"))
 	check.NoError(t, data.Close())
 	db := check.Must(sql.Open("sqlite3", store.File(dir)))(t)

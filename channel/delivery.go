@@ -29,13 +29,12 @@ func (h *Hub) Delete(ctx context.Context, name string, ids ...string) error {
 
 // report applies what a connector reports of a conversation: messages, an edit or deletions. While
 // the database is rewritten it waits in a file, see store.Held; then there are no receipts.
-func (h *Hub) report(ctx context.Context, d store.Delivery) ([]store.Receipt, error) {
-	kept, done, err := h.o.Store.Held().Hold(ctx, d)
-	defer done()
-	if err != nil || kept {
-		return nil, err
-	}
-	return h.apply(ctx, d)
+func (h *Hub) report(ctx context.Context, d store.Delivery) (receipts []store.Receipt, err error) {
+	err = h.o.Store.Held().Hold(ctx, d, func() (err error) {
+		receipts, err = h.apply(ctx, d)
+		return err
+	})
+	return receipts, err
 }
 
 // applyHeld applies a held delivery. Messages of a disabled connector wait in the inbox until it is back.

@@ -260,7 +260,7 @@ func (w *stepLog) End(s *observe.Step) {
 func TestTurnsAreObserved(t *testing.T) {
 	var w stepLog
 	r := newRig(t, echo)
-	r.opts.Observer = &w
+	r.opts.Observers = []observe.Observer{&w}
 	r.reopen()
 	r.ask("hello")
 	for _, failure := range []error{&llm.Error{Kind: llm.KindAuth}, llm.ErrTooManyCalls, errors.New("boom")} {

@@ -41,7 +41,7 @@ type Options struct {
 	Task       func(store.Task)                                                  // when a task begins, makes progress or ends
 	Counted    func(store.Usage)                                                 // with what each model request used
 
-	Observer observe.Observer // observes turns, requests, tools and compactions; nil: no observer
+	Observers []observe.Observer // of turns, requests, tools and compactions
 }
 
 // Defaults of the options.
@@ -100,7 +100,7 @@ func New(o Options) *Hub {
 	}
 	h.connectors[store.TaskConnector] = tasks{hub: h}
 	h.rules.Store(&o.Rules)
-	h.ctx, h.cancel = context.WithCancel(observe.With(context.Background(), o.Observer))
+	h.ctx, h.cancel = context.WithCancel(observe.With(context.Background(), o.Observers...))
 	if o.Store != nil {
 		o.Store.WatchCopies(h.copiesGone)
 		o.Store.Held().Watch(h.applyHeld)
@@ -161,7 +161,7 @@ func (h *Hub) deliver(ctx context.Context, name string, messages []Inbound) ([]s
 		h.classify(c, &messages[i])
 	}
 	c.inbox.post(func() { c.coming(messages) })
-	receipts, err := c.records.Inbox().DeliverAll(ctx, messages)
+	receipts, err := c.records.Inbox().Deliver(ctx, messages...)
 	c.inbox.post(func() { c.arrived(messages, receipts, err) })
 	return receipts, err
 }

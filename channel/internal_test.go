@@ -144,7 +144,7 @@ func TestEverySentenceIsTranslated(t *testing.T) {
 // sourceOf returns the code that has sentences for people, each as one text, with %s for what is not constant.
 func sourceOf(t *testing.T) string {
 	var all strings.Builder
-	for _, pattern := range []string{"*.go", "../llm/remedy.go", "../compactor/request.go", "../transcript/undo.go", "../store/apply.go", "../memory/filter.go", "../store/tasks.go"} {
+	for _, pattern := range []string{"*.go", "../llm/remedy.go", "../compactor/request.go", "../transcript/steps.go", "../store/apply.go", "../memory/filter.go", "../store/tasks.go"} {
 		for _, name := range check.Must(filepath.Glob(pattern))(t) {
 			if !strings.HasSuffix(name, "_test.go") {
 				all.Write(check.Must(os.ReadFile(name))(t))

@@ -84,7 +84,7 @@ func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) er
 		}
 	})
 	o.Usage = c.takeUsage()
-	contextStored, err := c.records.Turns().Answer(ctx, o)
+	contextStored, err := c.records.Turns().Finish(ctx, o)
 	if err != nil {
 		c.addUsage(o.Usage...)
 	}

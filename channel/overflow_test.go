@@ -13,6 +13,7 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/internal/check"
+	"cairn/internal/observe"
 	"cairn/internal/storetest"
 	"cairn/internal/tokens"
 	"cairn/llm"
@@ -72,7 +73,7 @@ func TestOverflowDuringTurnRunsNoToolTwice(t *testing.T) {
 	const before = 30
 	var w stepLog
 	r := newRig(t, nil)
-	r.opts.Observer = &w
+	r.opts.Observers = []observe.Observer{&w}
 	r.reopen()
 	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		wantPairedCalls(t, req.Messages)

@@ -69,10 +69,10 @@ func TestTaskAnswersResultThatCameBeforeItsReplyWasSent(t *testing.T) {
 	task := begin(place)
 	said := storetest.Deliver(t, task)
 	below := begin(task.Name())
-	check.NoError(t, task.Turns().Finish(t.Context(), store.Outcome{
+	check.Must(task.Turns().Finish(t.Context(), store.Outcome{
 		Turn: 1, Reply: "reply-2", To: []string{said[0].ID}, Pieces: []string{"I wait"},
 		Messages: []chat.Message{{Seq: 2, Turn: 1, Role: llm.RoleAssistant, ID: "reply-2", Text: "I wait", Time: time.Now()}},
-	}))
+	}))(t)
 	check.Must(below.Tasks().End(t.Context(), store.TaskDone, "one", "[Result of task 1] 42"))(t)
 	r.restart()
 	r.waitForSent("the bottom")

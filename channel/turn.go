@@ -175,7 +175,7 @@ func (c *conversation) tryAgain(r *reply, turn *store.Turn) (again bool, err err
 
 // pass closes a turn without an answer: its messages are only context.
 func (c *conversation) pass(ctx context.Context, turn store.Turn) error {
-	err := c.records.Turns().Finish(ctx, store.Outcome{Turn: turn.Seq, Count: ask(c, (*compactor.Compactor).Count)})
+	_, err := c.records.Turns().Finish(ctx, store.Outcome{Turn: turn.Seq, Count: ask(c, (*compactor.Compactor).Count)})
 	if err != nil && !errors.Is(err, store.ErrNotFound) { // not found: the question was deleted, which closed the turn
 		return err
 	}

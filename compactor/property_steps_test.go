@@ -210,8 +210,8 @@ func (m *machine) repeat(rt *rapid.T) {
 		if said.Role != llm.RoleUser {
 			continue
 		}
-		receipt, err := m.r.conv.Inbox().Deliver(context.Background(), m.inbound(int(said.Seq), "said again"))
-		check.Require(rt, err == nil && !receipt.Fresh, "message %d was delivered again: %+v, %v", said.Seq, receipt, err)
+		receipts, err := m.r.conv.Inbox().Deliver(context.Background(), m.inbound(int(said.Seq), "said again"))
+		check.Require(rt, err == nil && !receipts[0].Fresh, "message %d was delivered again: %+v, %v", said.Seq, receipts, err)
 	}
 }
 

@@ -198,7 +198,7 @@ func (x *turn) answer(text string) {
 	x.add(chat.Message{Role: llm.RoleAssistant, Text: text})
 	outcome := store.Outcome{Turn: x.asked.Seq, Messages: x.rows, Reply: fmt.Sprint("r", x.asked.Seq), Pieces: []string{text}, Count: x.r.c.Count()}
 	outcome.Context, outcome.Version = h.Context()
-	if stored := check.Must(x.r.conv.Turns().Answer(context.Background(), outcome))(x.r.t); !stored {
+	if stored := check.Must(x.r.conv.Turns().Finish(context.Background(), outcome))(x.r.t); !stored {
 		h.ContextNotStored()
 	}
 	x.r.said = append(x.r.said, x.rows...)
@@ -207,7 +207,7 @@ func (x *turn) answer(text string) {
 
 func (x *turn) endWithoutAnswer() {
 	x.r.t.Helper()
-	check.NoError(x.r.t, x.r.conv.Turns().Finish(context.Background(), store.Outcome{Turn: x.asked.Seq, Messages: x.rows}))
+	check.Must(x.r.conv.Turns().Finish(context.Background(), store.Outcome{Turn: x.asked.Seq, Messages: x.rows}))(x.r.t)
 	x.r.said = append(x.r.said, x.rows...)
 	x.r.c.Answered()
 }

@@ -138,11 +138,11 @@ func TestRecall(t *testing.T) {
 		m.Addressed = n == len(texts)-1
 		deliver(t, c, m)
 	}
-	check.NoError(t, c.Turns().Finish(ctx, store.Outcome{Turn: 8, Reply: "r", Pieces: []string{"."}, Messages: []chat.Message{
+	check.Must(c.Turns().Finish(ctx, store.Outcome{Turn: 8, Reply: "r", Pieces: []string{"."}, Messages: []chat.Message{
 		{Seq: 9, Turn: 8, Role: llm.RoleTool, Tool: "recall", Text: "Pepper the dog", Time: storetest.Day},
 		{Seq: 10, Turn: 8, Role: llm.RoleTool, Tool: "shell", Text: "exit status 42: no quorum", Time: storetest.Day},
 		{Seq: 11, Turn: 8, Role: llm.RoleAssistant, Text: "The harbour is closed", Time: storetest.Day},
-	}}))
+	}}))(t)
 	for _, test := range []struct {
 		claim, query string
 		want         []int64

@@ -27,7 +27,7 @@ func TestDelete(t *testing.T) {
 	check.Len(t, "seqs", remove(t, c, 9), 0)
 	wantNoSecret(t, c)
 	check.Equal(t, "stored pictures", number(t, c.Store(), "SELECT count(*) FROM files"), 0)
-	r := check.Must(c.Inbox().Deliver(ctx, m))(t)
+	r := check.Must(c.Inbox().Deliver(ctx, m))(t)[0]
 	check.That(t, !r.Fresh && r.Seq == 0, "delivered again: %+v", r)
 	taken := deliver(t, c)
 	check.That(t, len(taken) == 1 && taken[0].ID == "m1", "dequeued %+v", taken)
@@ -43,13 +43,13 @@ func TestDelete(t *testing.T) {
 	wantSeqs(t, c, 1, 3)
 	const tombstone = "SELECT count(*) FROM messages WHERE seq = 2 AND deleted_at > 0 AND author = 'Ann' AND platform_id = 'm2'"
 	check.Equal(t, "tombstones", number(t, c.Store(), tombstone), 1)
-	r = check.Must(c.Inbox().Deliver(ctx, m))(t)
+	r = check.Must(c.Inbox().Deliver(ctx, m))(t)[0]
 	check.That(t, !r.Fresh && r.Seq == 2, "delivered again: %+v", r)
 	check.Equal(t, "the next one", deliver(t, c, said(4, "d"))[0].Seq, 4)
 	check.Equal(t, "version", storetest.Version(t, c), before+1)
 	check.Len(t, "deleted again", remove(t, c, 2, 99), 0)
 	check.Equal(t, "version", storetest.Version(t, c), before+1)
-	r = check.Must(c.Inbox().Deliver(ctx, said(99, "it was unknown when it was deleted")))(t)
+	r = check.Must(c.Inbox().Deliver(ctx, said(99, "it was unknown when it was deleted")))(t)[0]
 	check.That(t, r.Fresh, "got %+v", r)
 	t.Run("its quotes are removed, waiting or dequeued, and the quoting messages are reported", func(t *testing.T) {
 		c := newTalk(t)
@@ -65,10 +65,10 @@ func TestDelete(t *testing.T) {
 		c := newTalk(t)
 		deliver(t, c, asking(1, "what time is it?"))
 		calls := []llm.Call{{ID: "1", Name: "weather", Arguments: `{"in": "` + secret + `"}`}}
-		check.NoError(t, c.Turns().Finish(ctx, store.Outcome{Turn: 1, Messages: []chat.Message{
+		check.Must(c.Turns().Finish(ctx, store.Outcome{Turn: 1, Messages: []chat.Message{
 			{Seq: 2, Turn: 1, Role: llm.RoleAssistant, Text: "the clock in the harbour says nine", Calls: calls},
 			{Seq: 3, Turn: 1, Role: llm.RoleTool, CallID: "1", Tool: "weather", Text: secret},
-		}}))
+		}}))(t)
 		remove(t, c, 1)
 		wantNoSecret(t, c)
 		check.EqualAll(t, "found", storetest.Recalled(t, c, "harbour"), []int64{2})
@@ -92,7 +92,7 @@ func TestDeletingUnansweredMessage(t *testing.T) {
 		remove(t, c, 4-n)
 		open(c, 0)
 		check.Error(t, check.ErrorOf(c.Turns().Retry(ctx, 1)), store.ErrNotFound)
-		check.Error(t, c.Turns().Finish(ctx, store.Outcome{Turn: 1, Reply: "r", Pieces: []string{"nine"}}), store.ErrNotFound)
+		check.Error(t, check.ErrorOf(c.Turns().Finish(ctx, store.Outcome{Turn: 1, Reply: "r", Pieces: []string{"nine"}})), store.ErrNotFound)
 		check.Len(t, "outbox", check.Must(c.Outbox().Unsent(ctx))(t), 0)
 		turn := deliver(t, c, asking(4, "what time is it?"))[0].Seq // one that was answered stays so
 		storetest.Finish(t, c, turn, turn+1, "reply-2", "nine")

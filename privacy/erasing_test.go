@@ -72,7 +72,7 @@ func TestErasing(t *testing.T) {
 			check.Equal(t, what, number(t, c.Store(), query), 0)
 		}
 		check.HasPrefix(t, "stack", storetest.Shape(storetest.Load(t, c).Head.Stack), "placeholder emergency 1-100")
-		check.Equal(t, "delivered again", check.Must(c.Inbox().Deliver(ctx, saidBy(1, "a", "Ann", secret)))(t).Fresh, false)
+		check.Equal(t, "delivered again", check.Must(c.Inbox().Deliver(ctx, saidBy(1, "a", "Ann", secret)))(t)[0].Fresh, false)
 	})
 	t.Run("memories first said by or about the person are deleted, whoever else supports them", func(t *testing.T) {
 		c := newTalk(t)

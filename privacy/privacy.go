@@ -36,7 +36,7 @@ func In(s Store) Everyone { return Everyone{s} }
 func (ps Everyone) Apply(ctx context.Context, d store.Delivery) error {
 	c, err := ps.store.Conversation(ctx, d.Conversation)
 	if err == nil && len(d.Messages) > 0 {
-		_, err = c.Inbox().DeliverAll(ctx, d.Messages)
+		_, err = c.Inbox().Deliver(ctx, d.Messages...)
 	}
 	if err == nil && d.Edited != nil {
 		_, _, err = Of(c).Edit(ctx, *d.Edited)

@@ -5,7 +5,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -33,52 +32,46 @@ func (u Upkeep) Backup(ctx context.Context, path string) (c Copied, err error) {
 	return u.store.backup(ctx, path)
 }
 
-// backupFolder is the prefix of the temporary folder in which SQLite writes a copy.
-const backupFolder = ".cairn-backup-"
+// backupPart is the prefix of the file into which SQLite writes a copy.
+const backupPart = ".cairn-backup-"
 
-// backup makes the copy in a temporary folder beside path, and puts it there. SQLite creates the file itself, readable for
-// everyone, so it does that in a folder that no one else can enter.
+// backup makes the copy in a file beside path that only its owner may read, and gives it its name.
 func (s *Store) backup(ctx context.Context, path string) (c Copied, err error) {
-	dir, err := os.MkdirTemp(filepath.Dir(path), backupFolder)
+	part, err := os.CreateTemp(filepath.Dir(path), backupPart)
 	if err != nil {
 		return c, fmt.Errorf("back up to %s: %w", path, err)
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	part := filepath.Join(dir, databaseName)
+	defer os.Remove(part.Name())             // if it did not get its new name
 	db := open(s.path, "_busy_timeout=5000") // those of the pool may not write at all
-	_, err = db.ExecContext(ctx, "VACUUM INTO ?", part)
-	if err = errors.Join(err, db.Close()); err != nil {
+	_, err = db.ExecContext(ctx, "VACUUM INTO ?", part.Name())
+	if err = errors.Join(err, db.Close(), part.Close()); err != nil {
 		return c, fmt.Errorf("back up to %s: %w", path, explain(err))
 	}
-	if c, err = Inspect(ctx, part); err != nil {
+	if c, err = Inspect(ctx, part.Name()); err != nil {
 		return c, fmt.Errorf("check the backup: %w", err)
 	}
-	if err = os.Chmod(part, 0o600); errors.Is(err, fs.ErrPermission) { // the owner may: a file system without permissions refuses it
-		err = nil
-	}
-	if err = cmp.Or(err, flush(part)); err == nil {
-		err = cmp.Or(os.Rename(part, path), flush(filepath.Dir(path)))
+	if err = flush(part.Name()); err == nil {
+		err = rename(part.Name(), path)
 	}
 	return c, Fail("back up to "+path, err)
 }
 
-// removeParts removes the folders of processes that were killed while making a copy.
+// removeParts removes what processes left that were killed while making a copy.
 func (s *Store) removeParts(dir string) {
-	left, _ := filepath.Glob(filepath.Join(dir, backupFolder+"*"))
+	left, _ := filepath.Glob(filepath.Join(dir, backupPart+"*"))
 	for _, part := range left {
-		if err := os.RemoveAll(part); err != nil {
+		if err := os.RemoveAll(part); err != nil { // earlier versions wrote it in a folder
 			s.log.Warn("remove_unfinished_copy_failed", "error", err)
 		}
 	}
 }
 
+// rename gives a file another name, durably.
+func rename(from, to string) error { return cmp.Or(os.Rename(from, to), flush(filepath.Dir(to))) }
+
 // Inspect reads a whole database, in use or not, without changing it. Errors: ErrNotFound, ErrDamaged, ErrNewer.
 func Inspect(ctx context.Context, path string) (c Copied, err error) {
-	path, err = filepath.Abs(path)
-	if err == nil {
-		err = checkExists(path)
-	}
-	if err != nil {
+	if err = checkExists(path); err != nil {
 		return c, err
 	}
 	pragmas := readerPragmas
@@ -102,14 +95,11 @@ func verify(tx *Tx) {
 	if found := Get[string](tx, "PRAGMA integrity_check(1)"); found != "ok" {
 		tx.Fail(fmt.Errorf("%w: %s", ErrDamaged, found))
 	}
-	Each(tx, func(rows *sql.Rows) error {
-		var table, parent string
-		var row, key sql.NullInt64
-		if err := rows.Scan(&table, &row, &parent, &key); err != nil {
-			return err
-		}
-		return fmt.Errorf("%w: row %d of %s refers to a row of %s that is not there", ErrDamaged, row.Int64, table, parent)
-	}, "PRAGMA foreign_key_check")
+	var table, parent string
+	var row int64
+	if tx.Row(`SELECT "table", coalesce("rowid", 0), parent FROM pragma_foreign_key_check`).Found(&table, &row, &parent) {
+		tx.Fail(fmt.Errorf("%w: row %d of %s refers to a row of %s that is not there", ErrDamaged, row, table, parent))
+	}
 }
 
 // Restore replaces the database in the folder dir by a backup, which it first reads completely. The previous database is
@@ -132,11 +122,11 @@ func Restore(ctx context.Context, dir, backup string) (c Copied, aside string, e
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return c, "", fmt.Errorf("make data folder: %w", err)
 	}
-	l, err := takeLock(filepath.Join(dir, lockName))
+	unlock, err := takeLock(filepath.Join(dir, lockName))
 	if err != nil {
 		return c, "", err
 	}
-	defer func() { err = errors.Join(err, l.release()) }()
+	defer func() { err = errors.Join(err, unlock()) }()
 	path := File(dir)
 	part := path + ".restored"
 	defer os.Remove(part) // if it did not get its new name
@@ -144,7 +134,7 @@ func Restore(ctx context.Context, dir, backup string) (c Copied, aside string, e
 		aside, err = moveAside(ctx, path)
 	}
 	if err == nil {
-		err = errors.Join(os.Rename(part, path), flush(dir))
+		err = rename(part, path)
 	}
 	return c, aside, Fail("restore", err)
 }

@@ -75,10 +75,10 @@ var invariants = []string{
 	// deletions
 	`SELECT ` + name + `conversation), printf('#%d was deleted and has text still', seq) FROM messages
 			WHERE deleted_at IS NOT NULL AND (text <> '' OR attachments NOT IN ('', '[]') OR native <> '' OR quote <> '')`,
-	`SELECT ` + name + `t.conversation), printf('#%d was deleted and words of it are found still', t.seq) FROM message_terms t
-			JOIN messages m ON m.id = t.conversation << 32 | t.seq WHERE m.deleted_at IS NOT NULL GROUP BY m.id`,
-	`SELECT coalesce(` + name + `conversation), ''), printf('words of #%d are found, which is not there', seq) FROM message_terms t
-			WHERE NOT EXISTS (SELECT 1 FROM messages WHERE id = t.conversation << 32 | t.seq) GROUP BY conversation, seq`,
+	`SELECT coalesce(` + name + `t.conversation), ''), printf(
+				iif(m.id IS NULL, 'words of #%d are found, which is not there', '#%d was deleted and words of it are found still'), t.seq)
+			FROM message_terms t LEFT JOIN messages m ON m.id = t.conversation << 32 | t.seq
+			WHERE m.id IS NULL OR m.deleted_at IS NOT NULL GROUP BY t.conversation, t.seq`,
 	`SELECT coalesce(` + name + `conversation), ''), printf('words of memory %d are found, which is not there', memory) FROM memory_terms t
 			WHERE NOT EXISTS (SELECT 1 FROM memories WHERE id = t.memory AND conversation = t.conversation) GROUP BY memory`,
 	`SELECT ` + name + `m.conversation), printf('memory %d comes from #%d, which is deleted', m.id, s.message & 4294967295) FROM memories m
@@ -86,8 +86,10 @@ var invariants = []string{
 	`SELECT ` + name + `m.conversation), printf('memory %d comes from a message of another conversation', m.id) FROM memories m
 			JOIN memory_sources s ON s.memory = m.id WHERE s.message >> 32 <> m.conversation GROUP BY m.id`,
 	// what became of memories
-	`SELECT ` + name + `conversation), printf('memory %d is forgotten, and what it was before is not known', id) FROM memories WHERE state = 'forgotten' AND forgotten_from = ''`,
-	`SELECT ` + name + `conversation), printf('memory %d is active, and memory %d has taken its place', id, superseded_by) FROM memories WHERE state = 'active' AND superseded_by IS NOT NULL`,
+	`SELECT ` + name + `conversation), printf('memory %d is forgotten, and what it was before is not known', id) FROM memories
+			WHERE state = 'forgotten' AND forgotten_from = ''`,
+	`SELECT ` + name + `conversation), printf('memory %d is active, and memory %d has taken its place', id, superseded_by)
+			FROM memories WHERE state = 'active' AND superseded_by IS NOT NULL`,
 	`SELECT ` + name + `m.conversation), printf('memory %d has a memory of another conversation in its place', m.id) FROM memories m
 			JOIN memories b ON b.id = m.superseded_by WHERE b.conversation <> m.conversation`,
 	`WITH RECURSIVE later (first, id) AS (SELECT id, superseded_by FROM memories WHERE superseded_by IS NOT NULL
@@ -97,12 +99,12 @@ var invariants = []string{
 	`SELECT ` + name + `conversation), printf('%s counts as a member, and has said nothing', name) FROM members
 			WHERE conversation NOT IN (SELECT conversation FROM erasures) AND (conversation, name) NOT IN (SELECT conversation, author FROM messages) GROUP BY conversation, name`,
 	// the stack
-	`SELECT ` + name + `c.conversation), printf('summary %d, #%d to #%d, cuts a turn', c.id, c.from_seq, c.to_seq) FROM (
-			SELECT k.*, (SELECT turn FROM messages WHERE id BETWEEN k.conversation << 32 | from_seq AND k.conversation << 32 | to_seq AND deleted_at IS NULL ORDER BY id LIMIT 1) AS first,
-				(SELECT turn FROM messages WHERE id BETWEEN k.conversation << 32 | from_seq AND k.conversation << 32 | to_seq AND deleted_at IS NULL ORDER BY id DESC LIMIT 1) AS last
-			FROM compactions k WHERE state = 'applied') c
-			WHERE EXISTS (SELECT 1 FROM messages m WHERE m.id BETWEEN c.conversation << 32 | c.first AND c.conversation << 32 | c.from_seq - 1 AND m.deleted_at IS NULL)
-				OR EXISTS (SELECT 1 FROM messages m WHERE m.id BETWEEN c.conversation << 32 | c.to_seq + 1 AND c.conversation << 32 | 4294967295 AND m.turn = c.last AND m.deleted_at IS NULL)`,
+	`SELECT DISTINCT ` + name + `c.conversation), printf('summary %d, #%d to #%d, cuts a turn', c.id, from_seq, to_seq)
+			FROM compactions c JOIN json_each(json_array(from_seq - 1, to_seq)) last WHERE state = 'applied'
+			AND (SELECT turn FROM messages WHERE id BETWEEN c.conversation << 32 AND c.conversation << 32 | last.value
+				AND deleted_at IS NULL ORDER BY id DESC LIMIT 1)
+			= (SELECT turn FROM messages WHERE id BETWEEN c.conversation << 32 | last.value + 1 AND c.conversation << 32 | 4294967295
+				AND deleted_at IS NULL ORDER BY id LIMIT 1)`,
 	`SELECT ` + name + `c.conversation), printf('summary %d says that it holds %d messages and holds %d', c.id, c.messages, n) FROM (
 			SELECT *, (SELECT count(*) FROM messages m WHERE m.id BETWEEN x.conversation << 32 | x.from_seq AND x.conversation << 32 | x.to_seq AND m.deleted_at IS NULL) AS n
 			FROM compactions x WHERE state = 'applied') c WHERE c.messages <> n`,
@@ -157,15 +159,9 @@ func (u Upkeep) Vitals(ctx context.Context) (v Vitals, err error) {
 	err = u.store.View(ctx, func(tx *Tx) {
 		tx.Row(`SELECT (SELECT count(*) FROM inbox), (SELECT min(received_at) FROM inbox),
 			(SELECT count(*) FROM outbox INDEXED BY outbox_unsent WHERE state IN ('waiting', 'sending')),
-			(SELECT min(created_at) FROM outbox INDEXED BY outbox_unsent WHERE state IN ('waiting', 'sending'))`).
-			Scan(&v.Inbox, UTC(&v.InboxOldest), &v.Outbox, UTC(&v.OutboxOldest))
-		Each(tx, func(rows *sql.Rows) error {
-			var state string
-			var n int
-			err := rows.Scan(&state, &n)
-			v.Memories[state] = n
-			return err
-		}, "SELECT state, count(*) FROM memories INDEXED BY memories_newest GROUP BY state")
+			(SELECT min(created_at) FROM outbox INDEXED BY outbox_unsent WHERE state IN ('waiting', 'sending')),
+			(SELECT json_group_object(state, n) FROM (SELECT state, count(*) AS n FROM memories INDEXED BY memories_newest GROUP BY state))`).
+			Scan(&v.Inbox, UTC(&v.InboxOldest), &v.Outbox, UTC(&v.OutboxOldest), JSON(&v.Memories))
 	})
 	file, statErr := os.Stat(u.store.path)
 	if err = cmp.Or(err, statErr); err != nil {

@@ -1,4 +1,4 @@
-// Compactions as rows: what a conversation's compactor loads, starts and changes.
+// Compactions and sessions as rows: what a conversation's compactor loads, starts and changes.
 
 package store
 
@@ -38,7 +38,7 @@ func scanSummary(rows *sql.Rows, row *transcript.Summary, more ...any) error {
 	if row.Declined.Times == 0 {
 		row.Declined.At = time.Time{}
 	}
-	if errors.Join(FromJSON(children, &row.Children), FromJSON(sources, &row.Sources)) != nil {
+	if errors.Join(JSON(&row.Children).Scan(children), JSON(&row.Sources).Scan(sources)) != nil {
 		// It is damaged: it continues to hide its span, says so, and is repaired from its messages.
 		row.Kind, row.By, row.Level = transcript.Placeholder, transcript.Nobody, 0
 		row.Text, row.Children, row.Sources = "", nil, nil
@@ -128,7 +128,7 @@ func (cs Compactions) Load(ctx context.Context) (transcript.Snapshot, error) {
 
 func (rs Rows) Load() (state transcript.Snapshot) {
 	state.Head = rs.c.head(rs.tx)
-	state.Next = Get[int64](rs.tx, "SELECT next_seq FROM conversations WHERE id = ?", rs.c.id)
+	state.Next = rs.c.nextSeq(rs.tx)
 	for _, gap := range (transcript.Span{From: state.Head.Start, To: MaxSeq}).Gaps(state.Head.Stack) {
 		state.Messages = append(state.Messages, rs.Messages(gap.From, gap.To, "ORDER BY id")...)
 	}
@@ -165,7 +165,8 @@ func (cs Compactions) Begin(ctx context.Context, row transcript.Summary) (transc
 // Fail marks a row as failed, unless it is finished or stale; cause is in words for people.
 func (cs Compactions) Fail(ctx context.Context, id int64, cause string) error {
 	return cs.c.change(ctx, fmt.Sprintf("note the failure of compaction %d", id),
-		"UPDATE compactions SET state = 'failed', error = ?, ended_at = ? WHERE id = ? AND conversation = ? AND state IN ('running', 'failed', 'stale')", cause, Now(), id, cs.c.id)
+		`UPDATE compactions SET state = 'failed', error = ?, ended_at = ?
+		WHERE id = ? AND conversation = ? AND state IN ('running', 'failed', 'stale')`, cause, Now(), id, cs.c.id)
 }
 
 // Children returns the rows that a rollup folded, oldest first.
@@ -190,7 +191,8 @@ func (cs Compactions) Rows(ctx context.Context, ids []int64) ([]transcript.Summa
 // stale, and nothing of its text is written.
 func (rs Rows) Prepare(row transcript.Summary, rows, messages []int64) (stale bool) {
 	left := func(id int64, placeholder bool) bool {
-		return Exists(rs.tx, "SELECT 1 FROM compactions WHERE id = ? AND (state NOT IN ('prepared', 'applied', 'rolled_up') OR ? AND kind = 'placeholder')", id, placeholder)
+		return Exists(rs.tx, `SELECT 1 FROM compactions
+			WHERE id = ? AND (state NOT IN ('prepared', 'applied', 'rolled_up') OR ? AND kind = 'placeholder')`, id, placeholder)
 	}
 	if Exists(rs.tx, "SELECT 1 FROM compactions WHERE id = ? AND state = 'stale'", row.ID) || rs.c.sourcesGone(rs.tx, messages, nil, "") ||
 		slices.ContainsFunc(rows, func(id int64) bool { return left(id, true) }) ||
@@ -219,4 +221,71 @@ func (cs Compactions) Declined(ctx context.Context, row int64, d transcript.Decl
 // Span returns the messages from..to without deleted ones, oldest first.
 func (cs Compactions) Span(ctx context.Context, from, to int64) ([]chat.Message, error) {
 	return View(ctx, cs.c, "read messages", func(tx *Tx) []chat.Message { return cs.c.In(tx).Messages(from, to, "ORDER BY id") })
+}
+
+const (
+	sessionsShown = 100 // as many as the settings may ask for
+	sessionsHeld  = 20  // older ones that need work, read at the same time
+)
+
+// WantSession records that a user wants a new session, which starts after the turn being answered and what is waiting in the
+// inbox; later: there is any of that. wanted is false if nothing would be left behind.
+func (cs Compactions) WantSession(ctx context.Context) (wanted, later bool, err error) {
+	err = cs.c.Update(ctx, "request a new session", func(tx *Tx) {
+		var before, last int64 // the last row of the inbox before the known requests, and before this one
+		var known, said, waiting bool
+		tx.Row(`SELECT coalesce(max(after), 0), count(*) > 0, coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0),
+			EXISTS (SELECT 1 FROM messages WHERE id BETWEEN (SELECT id << 32 | session_start FROM conversations WHERE id = ?1)
+				AND ?1 << 32 | 4294967295 AND deleted_at IS NULL),
+			EXISTS (SELECT 1 FROM messages INDEXED BY messages_waiting WHERE `+Own+` AND answered = 0)
+			FROM wanted_sessions WHERE conversation = ?1`, cs.c.id).Scan(&before, &known, &last, &said, &waiting)
+		later = waiting || last > 0
+		if wanted = last > before || said && !known; wanted {
+			tx.Do("INSERT INTO wanted_sessions (conversation, after, wanted_at) VALUES (?, ?, ?)", cs.c.id, last, Now())
+		}
+	})
+	return wanted, later, err
+}
+
+// SessionDue reports whether a requested session should start now: all that waited before it was taken up.
+func (cs Compactions) SessionDue(ctx context.Context) (due bool, err error) {
+	err = cs.c.row(ctx, "look for a requested session", []any{&due},
+		`SELECT NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND id <= after)
+		FROM wanted_sessions WHERE conversation = ?1 ORDER BY after, id LIMIT 1`, cs.c.id)
+	return due, err
+}
+
+// DropSession forgets the oldest request for a session: it would leave nothing behind.
+func (cs Compactions) DropSession(ctx context.Context) error {
+	return cs.c.set(ctx, "forget a request for a session", dropSession, cs.c.id)
+}
+
+const dropSession = `DELETE FROM wanted_sessions WHERE id = (
+	SELECT id FROM wanted_sessions WHERE conversation = ? ORDER BY after, id LIMIT 1)`
+
+// earlier reads the newest earlier sessions, and of those before them the newest that need work, oldest first.
+func (c *Conversation) earlier(tx *Tx) []transcript.Session {
+	sessions := c.sessions(tx, "ORDER BY from_seq DESC LIMIT ?", sessionsShown)
+	if len(sessions) == sessionsShown {
+		oldest := sessions[len(sessions)-1].From
+		sessions = append(sessions, c.sessions(tx, "AND NOT settled AND from_seq < ? ORDER BY from_seq DESC LIMIT ?", oldest, sessionsHeld)...)
+	}
+	slices.Reverse(sessions)
+	newest := sessions[max(len(sessions)-sessionsShown, 0):]
+	for i, s := range sessions[:len(sessions)-len(newest)] {
+		sessions[i].Rows = c.activeIn(tx, transcript.Span{From: s.From, To: s.To})
+	}
+	if len(newest) == 0 {
+		return nil
+	}
+	for _, row := range c.activeIn(tx, transcript.Span{From: newest[0].From, To: newest[len(newest)-1].To}) {
+		i := slices.IndexFunc(newest, func(s transcript.Session) bool { return row.From <= s.To })
+		newest[i].Rows = append(newest[i].Rows, row)
+	}
+	return sessions
+}
+
+func (c *Conversation) sessions(tx *Tx, rest string, args ...any) []transcript.Session {
+	return List(tx, func(rows *sql.Rows, s *transcript.Session) error { return rows.Scan(&s.From, &s.To) },
+		"SELECT from_seq, to_seq FROM sessions WHERE conversation = ? "+rest, append([]any{c.id}, args...)...)
 }

@@ -42,10 +42,7 @@ func (s *Store) Conversation(ctx context.Context, name string) (*Conversation, e
 // Find returns the conversation with that name, or ErrNotFound.
 func (s *Store) Find(ctx context.Context, name string) (*Conversation, error) {
 	c := &Conversation{store: s, name: name}
-	err := s.row(ctx, []any{&c.id}, "SELECT id FROM conversations WHERE name = ?", name)
-	if err == nil && c.id == 0 {
-		err = ErrNotFound
-	}
+	err := s.look(ctx, oneRead, func(tx *Tx) { tx.Row("SELECT id FROM conversations WHERE name = ?", name).Scan(&c.id) })
 	return c, Fail(fmt.Sprintf("conversation %q", name), err)
 }
 
@@ -85,7 +82,7 @@ func (c *Conversation) Update(ctx context.Context, tried string, do func(*Tx)) e
 func (c *Conversation) Fail(tried string, err error) error { return Fail(tried+" of "+c.name, err) }
 
 func (c *Conversation) row(ctx context.Context, tried string, columns []any, query string, args ...any) error {
-	return c.Fail(tried, c.store.row(ctx, columns, query, args...))
+	return c.Fail(tried, c.store.look(ctx, oneRead, func(tx *Tx) { tx.Row(query, args...).Found(columns...) }))
 }
 
 func (c *Conversation) set(ctx context.Context, tried, query string, args ...any) error {

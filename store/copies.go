@@ -91,7 +91,8 @@ var copyingTools = []string{"memory_search", "recall", "expand"}
 // LastOf returns the seq of a turn's last message. Its messages are neighbours.
 func (rs Rows) LastOf(turn int64) int64 {
 	low, high := rs.c.RowRange(turn, MaxSeq)
-	return Get[int64](rs.tx, `SELECT coalesce((SELECT seq - 1 FROM messages WHERE id BETWEEN ?1 AND ?2 AND turn > ?3 ORDER BY id LIMIT 1), ?4)`, low, high, turn, MaxSeq)
+	return Get[int64](rs.tx, `SELECT coalesce((SELECT seq - 1 FROM messages
+		WHERE id BETWEEN ?1 AND ?2 AND turn > ?3 ORDER BY id LIMIT 1), ?4)`, low, high, turn, MaxSeq)
 }
 
 // quotesFinds reports whether a message is an answer without a model: it quotes what the tools of its turn found.

@@ -100,11 +100,22 @@ func TestCheckOfCutTurns(t *testing.T) {
 	for steps, want := range map[string]int{"delete 2; sum 1-1; sum 2-3": 0, "sum 1-1; sum 2-3": 2} {
 		c := newTalk(t)
 		deliver(t, c, asking(1, "one"), said(2, "of the same turn"))
-		check.NoError(t, c.Turns().Finish(ctx, store.Outcome{Turn: 1}))
+		check.Must(c.Turns().Finish(ctx, store.Outcome{Turn: 1}))(t)
 		play(t, c, "say 3-4; "+steps)
 		found := check.Must(c.Store().Upkeep().Check(ctx))(t)
 		check.Equal(t, steps, fmt.Sprint(len(found), strings.Count(fmt.Sprint(found), "cuts a turn")), fmt.Sprint(want, want))
 	}
+}
+
+// Words of a deleted message, and of one that is not there, must not be found.
+func TestCheckOfWords(t *testing.T) {
+	c := newTalk(t)
+	deliver(t, c, said(1, "the garden"))
+	check.Must(c.Store().Writing().Exec("UPDATE messages SET deleted_at = 1, text = ''; INSERT INTO message_terms VALUES (?, 'x', 7, 1, 1)", c.ID()))(t)
+	check.EqualAll(t, "found", check.Must(c.Store().Upkeep().Check(ctx))(t), []store.Finding{
+		{Conversation: c.Name(), What: "#1 was deleted and words of it are found still"},
+		{Conversation: c.Name(), What: "words of #7 are found, which is not there"},
+	})
 }
 
 // use uses a folder like a bot, and returns the first error.

@@ -23,7 +23,7 @@ const (
 	SessionsShown  = sessionsShown
 	ToRead         = toRead
 	ToWrite        = toWrite
-	CopyFolder     = backupFolder
+	CopyPart       = backupPart
 	WriterPragmas  = writerPragmas
 )
 

@@ -20,14 +20,14 @@ import (
 
 const lockName = "cairn.lock"
 
-func prepare(ctx context.Context, dir, path string) (*lock, error) {
+func prepare(ctx context.Context, dir, path string) (unlock func() error, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make data folder: %w", err)
 	}
 	if err := lost(path); err != nil {
 		return nil, fmt.Errorf("open data folder %s: %w", dir, err)
 	}
-	l, err := takeLock(filepath.Join(dir, lockName))
+	unlock, err = takeLock(filepath.Join(dir, lockName))
 	if err != nil {
 		return nil, err
 	}
@@ -37,9 +37,9 @@ func prepare(ctx context.Context, dir, path string) (*lock, error) {
 		err = makePrivate(path) // SQLite's other files get the same permissions
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open database: %w", err), l.release())
+		return nil, errors.Join(fmt.Errorf("open database: %w", err), unlock())
 	}
-	return l, nil
+	return unlock, nil
 }
 
 // create makes a database without conversations. It is complete when it gets its name: an empty file was emptied, see lost.
@@ -52,7 +52,7 @@ func create(ctx context.Context, path string) error {
 	if err := errors.Join(migrate(ctx, db), db.Close()); err != nil {
 		return err
 	}
-	return errors.Join(os.Rename(part, path), flush(filepath.Dir(path)))
+	return rename(part, path)
 }
 
 // makePrivate creates a file, or changes the permissions of the existing one, see openPrivate.
@@ -128,11 +128,9 @@ func Writable(dir string) error {
 	return checkRoom(dir, info.Size())
 }
 
-// lock is a locked file, which holds the process ID. The lock belongs to the open file, so it
+// takeLock locks a file, which holds the process ID. The lock belongs to the open file, so it
 // vanishes with the process however that ends; the process ID alone keeps no one out.
-type lock struct{ file *os.File }
-
-func takeLock(path string) (*lock, error) {
+func takeLock(path string) (unlock func() error, err error) {
 	file, err := openPrivate(path)
 	if err != nil {
 		return nil, fmt.Errorf("lock data folder: check who may read and write it and its files: %w", err)
@@ -147,21 +145,17 @@ func takeLock(path string) (*lock, error) {
 		pid, _, _ := bytes.Cut(holder[:n], []byte("\n")) // older versions wrote more lines
 		return nil, fmt.Errorf("%w: process %s holds %s: stop it or name another folder", ErrInUse, pid, path)
 	}
-	l := &lock{file}
+	// The file stays in place: removing it would free the name for a second lock while another process holds the first. A
+	// child process that is just starting briefly has the file open too, so closing alone would leave it locked.
+	unlock = func() error { return errors.Join(syscall.Flock(int(file.Fd()), syscall.LOCK_UN), file.Close()) }
 	err = file.Truncate(0)
 	if err == nil {
 		_, err = fmt.Fprintln(file, os.Getpid())
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("write %s: %w", path, err), l.release())
+		return nil, errors.Join(fmt.Errorf("write %s: %w", path, err), unlock())
 	}
-	return l, nil
-}
-
-// release leaves the file in place: removing it would free the name for a second lock while another process holds the first. A
-// child process that is just starting briefly has the file open too, so closing alone would leave it locked.
-func (l *lock) release() error {
-	return errors.Join(syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN), l.file.Close())
+	return unlock, nil
 }
 
 //go:embed schema.sql

@@ -43,7 +43,7 @@ func TestAway(t *testing.T) {
 	m := numbered(3, "c")
 	m.Addressed = true
 	deliver(t, taken, m)
-	check.NoError(t, taken.Turns().Finish(ctx, store.Outcome{Turn: 1, Reply: "reply-2", Pieces: []string{"x"}}))
+	check.Must(taken.Turns().Finish(ctx, store.Outcome{Turn: 1, Reply: "reply-2", Pieces: []string{"x"}}))(t)
 	want := []store.Gap{{"discord:1/2", "2"}, {"discord:1/3", "3"}, {"discord:1/4", ""}}
 	check.EqualAll(t, "gaps", away(t, s, "discord"), want)
 	wantGap(t, waiting, "2", true)
@@ -260,7 +260,7 @@ func TestThreads(t *testing.T) {
 					taken := deliver(t, c)
 					addressed = taken[len(taken)-1].Addressed && !taken[len(taken)-1].Optional
 				default:
-					addressed = check.Must(c.Inbox().Deliver(ctx, m))(t).Addressed
+					addressed = check.Must(c.Inbox().Deliver(ctx, m))(t)[0].Addressed
 				}
 				check.Equal(t, step+": addressed", addressed, want)
 			}

@@ -133,7 +133,7 @@ func answerUnder(t *testing.T, c *store.Conversation, asked int64, ctxOf transcr
 	row := chat.Message{Seq: asked + 1, Turn: asked, Role: llm.RoleAssistant, ID: fmt.Sprint("reply-", asked+1), Text: "so it is", Time: storetest.Day}
 	row.Tokens = chat.TokensOf(row)
 	outcome := store.Outcome{Turn: asked, Messages: []chat.Message{row}, Reply: row.ID, Pieces: []string{row.Text}, Context: ctxOf, Version: version}
-	return check.Must(c.Turns().Answer(ctx, outcome))(t)
+	return check.Must(c.Turns().Finish(ctx, outcome))(t)
 }
 
 // withContext returns a conversation whose third message has a turn context, which quotes the first message and a memory of it.

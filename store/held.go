@@ -43,14 +43,13 @@ func (h *Held) open(ctx context.Context) error {
 	if h.db != nil {
 		return nil
 	}
-	file, err := openPrivate(h.path)
-	if err != nil {
+	if err := makePrivate(h.path); err != nil {
 		return err
 	}
 	db := open(h.path, "_journal_mode=DELETE&_synchronous=FULL&_secure_delete=on")
 	db.SetMaxOpenConns(1)
-	_, err = db.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS held (id INTEGER PRIMARY KEY, delivery BLOB NOT NULL) STRICT")
-	if err = errors.Join(file.Close(), err); err != nil {
+	_, err := db.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS held (id INTEGER PRIMARY KEY, delivery BLOB NOT NULL) STRICT")
+	if err != nil {
 		return errors.Join(err, db.Close())
 	}
 	h.db = db
@@ -60,25 +59,23 @@ func (h *Held) open(ctx context.Context) error {
 // Watch sets the function that applies held deliveries. It must be called once, before the store is used.
 func (h *Held) Watch(apply func(ctx context.Context, d Delivery) error) { h.apply = apply }
 
-// Hold stores a delivery durably if the database is being rewritten; it is applied afterwards. Otherwise kept is false, and the
-// caller applies it. In either case the caller must call done; rewriting does not start before that.
-func (h *Held) Hold(ctx context.Context, d Delivery) (kept bool, done func(), err error) {
+// Hold stores a delivery durably if the database is being rewritten; it is applied afterwards. Otherwise it calls now, which
+// applies it; rewriting does not start before now returns.
+func (h *Held) Hold(ctx context.Context, d Delivery, now func() error) error {
 	h.gate.RLock()
-	if h.db == nil {
-		return false, h.gate.RUnlock, nil
-	}
 	defer h.gate.RUnlock()
+	if h.db == nil {
+		return now()
+	}
 	if slices.ContainsFunc(d.Messages, func(m Inbound) bool { return m.ID == "" }) {
-		return false, func() {}, errNoID // the inbox would refuse it later, when the sender can no longer be notified
+		return errNoID // the inbox would refuse it later, when the sender can no longer be notified
 	}
 	var row bytes.Buffer
-	if err = gob.NewEncoder(&row).Encode(d); err == nil {
+	err := gob.NewEncoder(&row).Encode(d)
+	if err == nil {
 		_, err = h.db.ExecContext(ctx, "INSERT INTO held (delivery) VALUES (?)", row.Bytes())
 	}
-	if err != nil {
-		return false, func() {}, fmt.Errorf("hold a delivery: %w", explain(err))
-	}
-	return true, func() {}, nil
+	return Fail("hold a delivery", explain(err))
 }
 
 // Deliver applies the held deliveries, in order, including those of a killed process, and removes the file. New deliveries wait
@@ -126,7 +123,8 @@ func (h *Held) drain(ctx context.Context) error {
 		}
 		var d Delivery
 		if err := gob.NewDecoder(bytes.NewReader(row)).Decode(&d); err != nil {
-			return fmt.Errorf("%w: row %d of %s, a message that arrived while the database was rewritten, cannot be read: keep a copy of the file, move it away, and start again: %w", ErrHeld, id, h.path, err)
+			return fmt.Errorf("%w: row %d of %s, a message that arrived while the database was rewritten, cannot be read: "+
+				"keep a copy of the file, move it away, and start again: %w", ErrHeld, id, h.path, err)
 		}
 		err = h.apply(ctx, d)
 		if err == nil {

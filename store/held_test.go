@@ -19,11 +19,11 @@ import (
 
 // hold delivers a message like the hub, and returns whether it was held.
 func hold(s *store.Store, d store.Delivery) (kept bool, err error) {
-	kept, done, err := s.Held().Hold(ctx, d)
-	defer done()
-	if err == nil && !kept {
-		err = privacy.In(s).Apply(ctx, d)
-	}
+	kept = true
+	err = s.Held().Hold(ctx, d, func() error {
+		kept = false
+		return privacy.In(s).Apply(ctx, d)
+	})
 	return kept, err
 }
 
@@ -52,7 +52,7 @@ func TestHeldDeliveries(t *testing.T) {
 	} {
 		check.Equal(t, fmt.Sprintf("%+v is held", d), check.Must(hold(s, d))(t), true)
 	}
-	_, _, err := s.Held().Hold(ctx, sent(name, store.Inbound{Text: "of nobody"}))
+	err := s.Held().Hold(ctx, sent(name, store.Inbound{Text: "of nobody"}), nil)
 	check.That(t, err != nil, "a message without an id is held")
 	check.Equal(t, "permissions", check.Must(os.Stat(filepath.Join(dir, store.HeldName)))(t).Mode().Perm(), 0o600)
 	s.Close() // as left by a killed process

@@ -47,22 +47,13 @@ type Receipt struct {
 	Addressed bool  // as stored: in a followed thread the bot may answer without being addressed
 }
 
-// Deliver puts m into the inbox. When it returns without error the message is durably on disk and may be acknowledged. Messages
-// are deduped by ID, never by text: a message is not stored twice, nor again after it was deleted. While the message waits, a
-// redelivery can only mark it as addressed and add files.
+// Deliver puts messages into the inbox, in order and in one transaction. When it returns without error they are durably on disk
+// and may be acknowledged. Messages are deduped by ID, never by text: a message is not stored twice, nor again after it was
+// deleted. While a message waits, a redelivery can only mark it as addressed and add files.
 //
 // When a message in a thread addresses the bot, the bot follows the thread from there on (see Follow): later messages in it are
 // optional in the inbox, and count as addressed if the bot still follows the thread when they are taken up.
-func (in Inbox) Deliver(ctx context.Context, m Inbound) (Receipt, error) {
-	receipts, err := in.DeliverAll(ctx, []Inbound{m})
-	if err != nil {
-		return Receipt{}, err
-	}
-	return receipts[0], nil
-}
-
-// DeliverAll is Deliver for several messages, in order and in one transaction.
-func (in Inbox) DeliverAll(ctx context.Context, all []Inbound) ([]Receipt, error) {
+func (in Inbox) Deliver(ctx context.Context, all ...Inbound) ([]Receipt, error) {
 	return Update(ctx, in.c, "deliver message", func(tx *Tx) (receipts []Receipt) {
 		for _, m := range all {
 			receipts = append(receipts, in.c.deliver(tx, m))

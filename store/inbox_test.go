@@ -24,7 +24,7 @@ func TestDeliver(t *testing.T) {
 	setGap(t, c, "m0")
 	before, batch := dump(t, c.Store()), []store.Inbound{said(1, "a"), {Text: "no id"}}
 	for way, err := range map[string]error{
-		"delivered":  check.ErrorOf(c.Inbox().DeliverAll(ctx, batch)),
+		"delivered":  check.ErrorOf(c.Inbox().Deliver(ctx, batch...)),
 		"imported":   check.ErrorOf(c.Past().Import(ctx, batch)),
 		"read back":  check.ErrorOf(c.Past().Backfill(ctx, batch, nil)),
 		"from a gap": check.ErrorOf(c.Past().FillGap(ctx, batch, "m3", true)),
@@ -93,7 +93,7 @@ func TestDeliverIsIdempotent(t *testing.T) {
 			m.Addressed, m.Optional = strength > 0, strength == 1
 			was, arrived := strongest[m.ID]
 			isTaken := slices.Contains(ids(taken), m.ID)
-			r := check.Must(c.Inbox().Deliver(ctx, m))(rt)
+			r := check.Must(c.Inbox().Deliver(ctx, m))(rt)[0]
 			if !isTaken {
 				was = max(was, strength)
 			}
@@ -124,7 +124,7 @@ func TestDequeue(t *testing.T) {
 	check.That(t, err == nil && ok && reflect.DeepEqual(turn, want), "%+v, %v, %v", turn, ok, err)
 	age := time.Since(turn.Since)
 	check.That(t, age >= 0 && age < time.Minute, "got a dequeue %v ago", age)
-	check.NoError(t, c.Turns().Finish(ctx, store.Outcome{Turn: 3}))
+	check.Must(c.Turns().Finish(ctx, store.Outcome{Turn: 3}))(t)
 	deliverOnly(t, c, asking(6, "message"))
 	taken, err = c.Inbox().Dequeue(ctx, store.All, 1<<30, time.Now().Add(time.Minute))
 	check.Require(t, err == nil && len(taken) == 1 && !taken[0].Addressed, "%+v, %v", taken, err)
@@ -149,7 +149,7 @@ func TestDequeue(t *testing.T) {
 	deliver(t, c, first, said(2, "well"))
 	turn, _, err = c.Turns().Unanswered(ctx)
 	check.That(t, err == nil && turn.Optional, "%+v, %v", turn, err)
-	check.NoError(t, c.Turns().Finish(ctx, store.Outcome{Turn: 1}))
+	check.Must(c.Turns().Finish(ctx, store.Outcome{Turn: 1}))(t)
 	deliver(t, c, other, asking(3, "you?"))
 	turn, _, err = c.Turns().Unanswered(ctx)
 	check.That(t, err == nil && !turn.Optional && slices.Equal(turn.To, []string{"m4", "m3"}), "%+v, %v", turn, err)

@@ -1,4 +1,4 @@
-// Lists: of conversations, and of compactions, one by one or by the step that applied them.
+// Lists: of conversations, of compactions, one by one or by the step that applied them, and of what a compaction covers.
 
 package store
 
@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/chat"
 	"cairn/transcript"
 )
 
@@ -64,11 +65,8 @@ type Place struct {
 // Places returns a page of the conversations in use whose name or label contains some words, newest message first, and how many
 // there are. Its cost does not grow with their messages.
 func (s *Store) Places(ctx context.Context, words string, limit, offset int) (page []Place, total int, err error) {
-	err = s.query(ctx, func(rows *sql.Rows) error {
-		var p Place
-		err := rows.Scan(&p.Channel, &p.Label, &p.Next, &p.Version, UTC(&p.Last), &total)
-		page = append(page, p)
-		return err
+	page, err = selectAlone(ctx, s, func(rows *sql.Rows, p *Place) error {
+		return rows.Scan(&p.Channel, &p.Label, &p.Next, &p.Version, UTC(&p.Last), &total)
 	}, `SELECT name, label, next_seq, version, coalesce((SELECT said_at FROM messages m WHERE m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295
 		ORDER BY m.id DESC LIMIT 1), 0) AS last, count(*) OVER () FROM conversations c
 		WHERE instr(lower(name || ' ' || label), lower(?)) > 0 AND `+inUse+` ORDER BY last DESC, name LIMIT ? OFFSET ?`, words, limit, offset)
@@ -160,13 +158,11 @@ func (s *Store) Compactions(ctx context.Context, f CompactionFilter) (found []Li
 	if f.Limit <= 0 {
 		f.Limit = -1 // SQLite's value for no limit
 	}
-	err = s.query(ctx, func(rows *sql.Rows) error {
-		var l ListedCompaction
+	found, err = selectAlone(ctx, s, func(rows *sql.Rows, l *ListedCompaction) error {
 		var took int64
 		err := rows.Scan(&l.ID, &l.Channel, &l.State, &l.Trigger, &l.Kind, &l.From, &l.To, &l.Messages, &l.BeforeTokens, &l.AfterTokens,
 			&l.SummaryTokens, &l.FoldedTokens, UTC(&l.Time), &took, &l.By, &l.Model, &l.Focus, &l.Error, &l.Version, &l.Next, &total)
 		l.Seconds = float64(took) / 1000
-		found = append(found, l)
 		return err
 	}, `SELECT k.id, c.name, k.state, k.trigger, k.kind, k.from_seq, k.to_seq, k.messages, k.before_tokens, k.after_tokens,
 		k.tokens, (SELECT coalesce(sum(f.tokens), 0) FROM json_each(nullif(k.children, '')) c JOIN compactions f ON f.id = c.value),
@@ -181,4 +177,60 @@ func (s *Store) Compactions(ctx context.Context, f CompactionFilter) (found []Li
 	}
 	slices.Reverse(found)
 	return found, total, nil
+}
+
+// Expansion is what a compaction covers.
+type Expansion struct {
+	Row      transcript.Summary
+	Children []transcript.Summary // of a rollup, oldest first
+	Messages []chat.Message       // of any other, oldest first
+	Next     int64                // seq of the next message, if there are more; 0: none
+}
+
+// Expand returns what a compaction covers: the children of a rollup, or at most limit messages from seq from on, without
+// deleted ones. ErrNotFound: the view does not contain it, directly or through a rollup.
+func (tr Transcript) Expand(ctx context.Context, id, from int64, limit int) (Expansion, error) {
+	return View(ctx, tr.c, fmt.Sprintf("expand compaction %d", id), func(tx *Tx) (e Expansion) {
+		e.Row = First(tx, tr.c.In(tx).Compactions("AND id = ? AND state IN ('applied', 'rolled_up')", id))
+		if e.Row.IsRollup() {
+			e.Children = tr.c.In(tx).Compactions(childrenOf, id)
+		} else {
+			e.Messages, e.Next = tr.c.In(tx).Page(max(from, e.Row.From), e.Row.To, limit)
+		}
+		return e
+	})
+}
+
+// Recorded is a message and when it was stored.
+type Recorded struct {
+	chat.Message
+	Saved time.Time
+}
+
+// RecordedSummary is a summary with its times; zero: not yet.
+type RecordedSummary struct {
+	transcript.Summary
+	Began, Ended, Applied time.Time // Ended: prepared, or failed
+	Version               int64     // the same for rows that were applied together; 0: it was not applied
+	Before, After         int       // tokens used when it was applied
+}
+
+// Recorded returns all messages, oldest first, without deleted ones.
+func (tr Transcript) Recorded(ctx context.Context) ([]Recorded, error) {
+	return View(ctx, tr.c, "read recorded messages", func(tx *Tx) []Recorded {
+		return List(tx, func(rows *sql.Rows, r *Recorded) error { return scanMessage(rows, &r.Message, UTC(&r.Saved)) },
+			"SELECT "+messageColumns+", saved_at FROM messages WHERE "+Own+" AND deleted_at IS NULL ORDER BY id", tr.c.id)
+	})
+}
+
+// Recorded returns every summary that was started, in that order, with the first seqs of the sessions that users started.
+func (cs Compactions) Recorded(ctx context.Context) (all []RecordedSummary, sessions []int64, err error) {
+	err = cs.c.View(ctx, "read recorded summaries", func(tx *Tx) {
+		all = List(tx, func(rows *sql.Rows, r *RecordedSummary) error {
+			return scanSummary(rows, &r.Summary, UTC(&r.Began), UTC(&r.Ended), UTC(&r.Applied), &r.Version, &r.Before, &r.After)
+		}, "SELECT "+compactionColumns+`, created_at, ended_at, applied_at, coalesce(version, 0), before_tokens, after_tokens
+			FROM compactions WHERE conversation = ? ORDER BY id`, cs.c.id)
+		sessions = Values[int64](tx, "SELECT to_seq + 1 FROM sessions WHERE conversation = ? ORDER BY to_seq", cs.c.id)
+	})
+	return all, sessions, err
 }

@@ -176,24 +176,24 @@ func (h Past) Backfill(ctx context.Context, said, late []Inbound) ([]chat.Messag
 
 // writePast writes those messages that are not known, each a turn of its own.
 func (c *Conversation) writePast(tx *Tx, past []Inbound) (added []chat.Message) {
-	p := c.newAppender(tx)
+	next, places := c.nextSeq(tx), make(map[string]int64)
 	for _, in := range past {
 		if in = clean(in); in.ID == "" {
 			tx.Fail(errNoID)
 		}
-		if is := c.delivery(tx, in.ID); is.left || is.waits {
+		if is := c.delivery(tx, in.ID); is.left || is.waits || places[in.ID] != 0 {
 			continue
 		}
 		m := in.message()
-		m.Seq, m.Turn = p.next, p.next
+		m.Seq, m.Turn = next, next
 		m.Attachments = c.In(tx).StoreFiles(in.ID, in.Attachments)
-		c.resolve(tx, &m, nil)
+		c.resolve(tx, &m, places)
 		if m.Seq == 1 {
 			c.inherit(tx)
 		}
-		p.write(m, TurnClosed)
-		added = append(added, m)
+		added, places[m.ID] = append(added, m), m.Seq
+		next++
 	}
-	p.finish()
+	c.addMessages(tx, added, func(chat.Message) any { return TurnClosed })
 	return added
 }

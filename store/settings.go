@@ -6,7 +6,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"slices"
 	"strings"
 )
 
@@ -83,25 +82,21 @@ const (
 )
 
 func (h Settings) Tools(ctx context.Context) (ToolRules, error) {
-	return View(ctx, h.c, "read which tools it has", h.c.tools)
-}
-
-func (c *Conversation) tools(tx *Tx) ToolRules {
-	set := PatchOf(c.overrides(tx, toolKeys))
-	return ToolRules{Added: strings.Fields(set[addedKey]), Approved: strings.Fields(set[approvedKey])}
+	return View(ctx, h.c, "read which tools it has", func(tx *Tx) ToolRules {
+		set := PatchOf(h.c.overrides(tx, toolKeys))
+		return ToolRules{Added: strings.Fields(set[addedKey]), Approved: strings.Fields(set[approvedKey])}
+	})
 }
 
 // SetTools replaces those decisions of users that change; by is the name of the user who did.
 func (h Settings) SetTools(ctx context.Context, rules ToolRules, by string) error {
 	return h.c.Update(ctx, "change which tools it has", func(tx *Tx) {
-		was := h.c.tools(tx)
-		set := func(key string, was, values []string) {
-			if !slices.Equal(was, values) {
-				h.c.setOverride(tx, key, strings.Join(values, " "), by)
+		was := PatchOf(h.c.overrides(tx, toolKeys))
+		for key, names := range map[string][]string{addedKey: rules.Added, approvedKey: rules.Approved} {
+			if value := strings.Join(names, " "); value != was[key] {
+				h.c.setOverride(tx, key, value, by)
 			}
 		}
-		set(addedKey, was.Added, rules.Added)
-		set(approvedKey, was.Approved, rules.Approved)
 	})
 }
 

@@ -58,10 +58,10 @@ type Store struct {
 	file     fs.FileInfo // identifies the file that was opened
 	shared   bool
 	log      *slog.Logger
-	lock     *lock       // nil when shared
-	write    *sql.DB     // one connection: writers wait for each other here, not in SQLite
-	read     *sql.DB     // a pool that cannot write
-	Sharing  atomic.Bool // whether conversations recall each other's memories
+	unlock   func() error // of the folder; nil when shared
+	write    *sql.DB      // one connection: writers wait for each other here, not in SQLite
+	read     *sql.DB      // a pool that cannot write
+	Sharing  atomic.Bool  // whether conversations recall each other's memories
 	held     Held
 	arrivals sync.Map // when the waiting messages of this process were delivered, by waitingMessage
 
@@ -86,7 +86,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if s.shared {
 		err = checkExists(path)
 	} else {
-		s.lock, err = prepare(ctx, o.Dir, path)
+		s.unlock, err = prepare(ctx, o.Dir, path)
 	}
 	if err != nil {
 		return nil, err
@@ -171,8 +171,8 @@ func (s *Store) Close() error {
 	if s.write != nil {
 		err = errors.Join(s.read.Close(), s.write.Close())
 	}
-	if s.lock != nil {
-		err = errors.Join(err, s.lock.release())
+	if s.unlock != nil {
+		err = errors.Join(err, s.unlock())
 	}
 	return Fail("close store", err)
 }
@@ -209,35 +209,18 @@ func (s *Store) set(ctx context.Context, tried, query string, args ...any) error
 }
 
 // View runs f on one consistent snapshot of the database.
-func (s *Store) View(ctx context.Context, f func(tx *Tx)) error {
-	return explain(transact(ctx, s.read, toRead, func(tx *Tx) {
+func (s *Store) View(ctx context.Context, f func(tx *Tx)) error { return s.look(ctx, toRead, f) }
+
+func (s *Store) look(ctx context.Context, begin string, f func(tx *Tx)) error {
+	return explain(transact(ctx, s.read, begin, func(tx *Tx) {
 		tx.store = s
 		f(tx)
 	}))
 }
 
-// query calls scan for every row of one query, without a transaction, at half the cost. ctx limits only the wait for a
-// connection.
-func (s *Store) query(ctx context.Context, scan func(*sql.Rows) error, query string, args ...any) error {
-	conn, err := s.read.Conn(ctx)
-	if err != nil {
-		return explain(err)
-	}
-	defer conn.Close() // returns it to the pool
-	rows, err := conn.QueryContext(context.WithoutCancel(ctx), query, args...)
-	if err != nil {
-		return explain(err)
-	}
-	return explain(scanAll(rows, scan))
-}
-
-func (s *Store) row(ctx context.Context, columns []any, query string, args ...any) error {
-	return s.query(ctx, func(rows *sql.Rows) error { return rows.Scan(columns...) }, query, args...)
-}
-
-// selectAlone is List without a transaction, see query.
+// selectAlone is List without a transaction.
 func selectAlone[T any](ctx context.Context, s *Store, scan func(*sql.Rows, *T) error, query string, args ...any) (all []T, err error) {
-	err = s.query(ctx, appendTo(&all, scan), query, args...)
+	err = s.look(ctx, oneRead, func(tx *Tx) { all = List(tx, scan, query, args...) })
 	return all, err
 }
 

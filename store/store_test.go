@@ -150,7 +150,7 @@ func TestLock(t *testing.T) {
 func busyBot(dir string) {
 	c := must(must(store.Open(ctx, store.Options{Dir: dir})).Conversation(ctx, "terminal:general"))
 	for n := 1; ; n++ {
-		receipt := must(c.Inbox().Deliver(ctx, asking(n, fmt.Sprintf("message number %d", n))))
+		receipt := must(c.Inbox().Deliver(ctx, asking(n, fmt.Sprintf("message number %d", n))))[0]
 		fmt.Println(n)
 		if receipt.Seq > 0 {
 			continue // from an earlier process
@@ -158,7 +158,7 @@ func busyBot(dir string) {
 		taken := must(c.Inbox().Dequeue(ctx, store.All, 100, time.Time{}))
 		turn, ok, err := c.Turns().Unanswered(ctx)
 		if must(ok, err) && len(taken) > 0 {
-			must(0, c.Turns().Finish(ctx, store.Outcome{
+			must(c.Turns().Finish(ctx, store.Outcome{
 				Turn: turn.Seq, Reply: fmt.Sprintf("r%d", turn.Seq), To: turn.To, Pieces: []string{"yes"},
 				Messages: []chat.Message{{Seq: taken[len(taken)-1].Seq + 1, Turn: turn.Seq, Role: llm.RoleAssistant, Text: "yes", Time: storetest.Day}},
 			}))

@@ -4,6 +4,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"math"
@@ -57,30 +58,33 @@ func (in Inbox) Dequeue(ctx context.Context, upTo int64, budget int, since time.
 }
 
 func (c *Conversation) dequeue(tx *Tx, upTo int64, budget int, since time.Time) []chat.Message {
-	p := c.newAppender(tx)
-	taken, last := c.oldest(tx, p.next, upTo, budget, since)
+	next := c.nextSeq(tx)
+	taken, last := c.oldest(tx, next, upTo, budget, since)
 	if len(taken) == 0 {
 		return nil
 	}
-	if p.next == 1 {
+	if next == 1 {
 		c.inherit(tx)
 	}
 	turn := int64(0) // the one that will be answered
 	for i := range taken {
 		m := &taken[i]
-		m.Turn = m.Seq
-		var state any = TurnClosed
-		switch {
-		case turn != 0:
-			m.Turn, state = turn, nil
-		case m.Addressed:
-			turn, state = m.Seq, waiting
+		if m.Addressed && turn == 0 {
+			turn = m.Seq
 		}
-		p.write(*m, state)
+		m.Turn = cmp.Or(turn, m.Seq)
 	}
+	c.addMessages(tx, taken, func(m chat.Message) any {
+		switch {
+		case m.Turn != m.Seq:
+			return nil
+		case m.Turn == turn:
+			return waiting
+		}
+		return TurnClosed
+	})
 	tx.Do("DELETE FROM inbox WHERE conversation = ? AND id <= ?", c.id, last)
 	tx.Do("UPDATE conversations SET origin = 'live' WHERE id = ? AND origin <> 'live'", c.id)
-	p.finish()
 	return taken
 }
 
@@ -154,14 +158,11 @@ func (c *Conversation) arrivedSince(m Inbound, then time.Time) bool {
 
 // HangsOn returns, for a thread, the name of its channel and the platform ID of the message it hangs on, if any.
 func (c *Conversation) HangsOn() (channel, message string) {
-	if strings.HasPrefix(c.name, TaskConnector+":") { // its parent sends it what it may know
+	end := max(strings.LastIndexByte(c.name, '/'), 0)
+	if c.IsTask() || !strings.Contains(c.name[:end], "/") { // its parent sends a task what it may know
 		return "", ""
 	}
-	channel, message = c.name[:max(strings.LastIndexByte(c.name, '/'), 0)], c.name[strings.LastIndexByte(c.name, '/')+1:]
-	if !strings.Contains(channel, "/") {
-		return "", ""
-	}
-	return channel, message
+	return c.name[:end], c.name[end+1:]
 }
 
 // inherit copies the channel's applied rows and the message the thread hangs on, when the thread's first message is written.

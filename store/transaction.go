@@ -31,6 +31,10 @@ func transact(ctx context.Context, db *sql.DB, begin string, f func(tx *Tx)) err
 	}
 	defer conn.Close() // returns it to the pool
 	tx := &Tx{ctx: ctx, conn: conn}
+	if begin == oneRead {
+		f(tx)
+		return tx.err
+	}
 	if tx.Do(begin); tx.err != nil {
 		return tx.err
 	}
@@ -47,6 +51,7 @@ func transact(ctx context.Context, db *sql.DB, begin string, f func(tx *Tx)) err
 }
 
 const (
+	oneRead = ""                // a single statement needs no transaction, and takes half the time without one
 	toRead  = "BEGIN"           // one consistent snapshot
 	toWrite = "BEGIN IMMEDIATE" // takes the lock at the start: it never has to restart in the middle
 )
@@ -70,28 +75,16 @@ func (t *Tx) rollBack() {
 // nothing, and nothing is committed. Everything here fails this way.
 func (t *Tx) Fail(err error) { t.err = cmp.Or(t.err, err) }
 
-// queryContext returns the context of a query: one that never ends, because with one that can end,
-// the driver starts a goroutine for each query and checks it for each row. If the transaction's own
-// context has ended, or a statement has failed, it returns one that has ended, so that the query fails.
-func (t *Tx) queryContext() context.Context {
-	if t.err != nil {
-		return ended
-	}
-	if t.ctx.Err() != nil {
-		return t.ctx
-	}
-	return context.Background()
+// live reports whether statements may still run. They run with a context that never ends: with one that can end, the driver
+// starts a goroutine for each of them and checks it for each row.
+func (t *Tx) live() bool {
+	t.Fail(t.ctx.Err())
+	return t.err == nil
 }
-
-var ended = func() context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	return ctx
-}()
 
 // Do runs a statement, and reports whether it changed a row.
 func (t *Tx) Do(query string, args ...any) (changed bool) {
-	if t.Fail(t.ctx.Err()); t.err != nil {
+	if !t.live() {
 		return false
 	}
 	result, err := t.conn.ExecContext(context.Background(), query, args...)
@@ -139,36 +132,30 @@ func (t *Tx) Conversations(rest string, args ...any) []*Conversation {
 
 // Each calls scan for every row of a query.
 func Each(tx *Tx, scan func(*sql.Rows) error, query string, args ...any) {
-	rows, err := tx.conn.QueryContext(tx.queryContext(), query, args...)
-	if err == nil {
-		err = scanAll(rows, scan)
+	if !tx.live() {
+		return
 	}
-	tx.Fail(err)
-}
-
-func scanAll(rows *sql.Rows, scan func(*sql.Rows) error) error {
+	rows, err := tx.conn.QueryContext(context.Background(), query, args...)
+	if err != nil {
+		tx.Fail(err)
+		return
+	}
 	defer rows.Close()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return err
-		}
+	for err == nil && rows.Next() {
+		err = scan(rows)
 	}
-	return rows.Err()
+	tx.Fail(cmp.Or(err, rows.Err()))
 }
 
 // List returns the rows of a query; scan reads one of them.
 func List[T any](tx *Tx, scan func(*sql.Rows, *T) error, query string, args ...any) (all []T) {
-	Each(tx, appendTo(&all, scan), query, args...)
-	return all
-}
-
-func appendTo[T any](all *[]T, scan func(*sql.Rows, *T) error) func(*sql.Rows) error {
-	return func(rows *sql.Rows) error {
+	Each(tx, func(rows *sql.Rows) error {
 		var row T
 		err := scan(rows, &row)
-		*all = append(*all, row)
+		all = append(all, row)
 		return err
-	}
+	}, query, args...)
+	return all
 }
 
 // First returns the first of the rows that were found. Without one the transaction fails with ErrNotFound.
@@ -200,13 +187,12 @@ func Exists(tx *Tx, query string, args ...any) bool {
 
 // Row is the first row of a query.
 type Row struct {
-	tx  *Tx
-	row *sql.Row
+	tx    *Tx
+	query string
+	args  []any
 }
 
-func (t *Tx) Row(query string, args ...any) Row {
-	return Row{t, t.conn.QueryRowContext(t.queryContext(), query, args...)}
-}
+func (t *Tx) Row(query string, args ...any) Row { return Row{t, query, args} }
 
 // Scan reads the columns. Without a row the transaction fails with ErrNotFound.
 func (r Row) Scan(columns ...any) {
@@ -217,7 +203,10 @@ func (r Row) Scan(columns ...any) {
 
 // Found reads the columns, if there is a row, and reports that.
 func (r Row) Found(columns ...any) bool {
-	err := r.row.Scan(columns...)
+	if !r.tx.live() {
+		return false
+	}
+	err := r.tx.conn.QueryRowContext(context.Background(), r.query, r.args...).Scan(columns...)
 	if !errors.Is(err, sql.ErrNoRows) {
 		r.tx.Fail(err)
 	}
@@ -229,26 +218,24 @@ type scanner func(column any) error
 
 func (read scanner) Scan(column any) error { return read(column) }
 
-func stamp(to *time.Time, as func(millis int64) time.Time) sql.Scanner {
+// UTC reads a time for programs; 0 or NULL leaves it alone.
+func UTC(to *time.Time) sql.Scanner {
 	return scanner(func(column any) error {
-		millis, _ := column.(int64) // NULL is like 0
-		*to = as(millis)
+		if millis, _ := column.(int64); millis != 0 {
+			*to = At(millis)
+		}
 		return nil
 	})
 }
 
-// UTC reads a time for programs; 0 or NULL is the zero time.
-func UTC(to *time.Time) sql.Scanner {
-	return stamp(to, func(millis int64) time.Time {
-		if millis == 0 {
-			return time.Time{}
-		}
-		return At(millis)
+// Local reads a time as it is shown, see ShownAt.
+func Local(to *time.Time) sql.Scanner {
+	return scanner(func(column any) error {
+		millis, _ := column.(int64) // NULL is like 0
+		*to = ShownAt(millis)
+		return nil
 	})
 }
-
-// Local reads a time as it is shown, see ShownAt.
-func Local(to *time.Time) sql.Scanner { return stamp(to, ShownAt) }
 
 // JSON reads a value from a column of JSON; empty text leaves it alone.
 func JSON(to any) sql.Scanner {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"cairn/chat"
 	"cairn/transcript"
@@ -81,18 +82,38 @@ func Encode(value any) string {
 	return string(text)
 }
 
-func FromJSON[T any](text string, list *[]T) error {
-	if text == "" {
-		return nil
-	}
-	return json.Unmarshal([]byte(text), list)
-}
-
 // Page returns at most limit messages from seq from on, oldest first, without deleted ones.
 func (tr Transcript) Page(ctx context.Context, from int64, limit int) ([]chat.Message, error) {
 	return View(ctx, tr.c, "read transcript", func(tx *Tx) []chat.Message {
 		return tr.c.In(tx).Messages(from, MaxSeq, "ORDER BY id LIMIT ?", max(limit, 0))
 	})
+}
+
+// Earlier returns the newest messages before a seq (0: of all), at most limit, oldest first, without deleted ones, and whether
+// there are older ones.
+func (tr Transcript) Earlier(ctx context.Context, before int64, limit int) (page []chat.Message, more bool, err error) {
+	if before <= 0 {
+		before = MaxSeq
+	}
+	page, err = View(ctx, tr.c, "read transcript", func(tx *Tx) []chat.Message {
+		return tr.c.In(tx).Messages(1, before-1, "ORDER BY id DESC LIMIT ?", limit+1)
+	})
+	if more = len(page) > limit; more {
+		page = page[:limit]
+	}
+	slices.Reverse(page)
+	return page, more, err
+}
+
+// Page reads the messages between two seqs, at least one and at most limit, without deleted ones. next is the seq of the
+// following one; 0: none.
+func (rs Rows) Page(from, to int64, limit int) (page []chat.Message, next int64) {
+	limit = max(limit, 1)
+	page = rs.Messages(from, to, "ORDER BY id LIMIT ?", limit+1)
+	if len(page) > limit {
+		page, next = page[:limit], page[limit].Seq
+	}
+	return page, next
 }
 
 // Message returns one message. ErrNotFound: there is none, or it was deleted.
@@ -110,42 +131,32 @@ const (
 	TurnClosed = 2 // it will not be answered
 )
 
-// appender writes messages and their index rows inside one transaction.
-type appender struct {
-	c     *Conversation
-	tx    *Tx
-	first int64 // the seq of the first message it may write
-	next  int64 // the seq of the next one
+func (c *Conversation) nextSeq(tx *Tx) int64 {
+	return Get[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", c.id)
 }
 
-func (c *Conversation) newAppender(tx *Tx) *appender {
-	next := Get[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", c.id)
-	return &appender{c: c, tx: tx, first: next, next: next}
-}
-
-// write stores m, whose seq and turn are set. turn is the state of the turn that m begins, nil if it begins none; for a waiting
-// turn, write counts the first attempt.
-func (p *appender) write(m chat.Message, turn any) {
-	if m.Seq < p.next || m.Seq > MaxSeq {
-		p.tx.Fail(fmt.Errorf("message with seq %d, the next one is %d", m.Seq, p.next))
+// addMessages stores messages and their index rows; the first has the conversation's next seq, and all have their turn. state
+// returns the state of the turn that a message begins, nil if it begins none; for a waiting turn, the first attempt is counted.
+func (c *Conversation) addMessages(tx *Tx, messages []chat.Message, state func(chat.Message) any) {
+	if len(messages) == 0 {
+		return
 	}
-	attempts := 0
-	if turn == waiting {
-		attempts = 1
+	next := messages[0].Seq
+	if !tx.Do("UPDATE conversations SET next_seq = ? WHERE id = ? AND next_seq <= ?", messages[len(messages)-1].Seq+1, c.id, next) {
+		tx.Fail(fmt.Errorf("message %d is in the transcript already", next))
 	}
-	p.tx.Do(`INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to, reply_seq, quote,
-		calls, call_id, tool, native, said_at, saved_at, addressed, optional, answered, attempts, tokens, deprived)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		p.c.Row(m.Seq), m.Turn, m.Role, m.ID, m.AuthorID, m.Author, m.Text, toJSON(m.Attachments), m.ReplyTo, m.ReplySeq, m.Quote,
-		toJSON(m.Calls), m.CallID, m.Tool, string(m.Native), m.Time.UnixMilli(), Now(), m.Addressed, m.Optional, turn, attempts, m.Tokens, m.Deprived)
-	p.next = m.Seq + 1
-	p.c.In(p.tx).index(m)
-}
-
-// finish ends the appender: the conversation's next seq is where it stopped.
-func (p *appender) finish() {
-	if !p.tx.Do("UPDATE conversations SET next_seq = ? WHERE id = ? AND next_seq <= ?", p.next, p.c.id, p.first) {
-		p.tx.Fail(fmt.Errorf("message %d is in the transcript already", p.first))
+	for _, m := range messages {
+		if m.Seq < next || m.Seq > MaxSeq {
+			tx.Fail(fmt.Errorf("message with seq %d, the next one is %d", m.Seq, next))
+		}
+		turn := state(m)
+		tx.Do(`INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to, reply_seq, quote,
+			calls, call_id, tool, native, said_at, saved_at, addressed, optional, answered, attempts, tokens, deprived)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			c.Row(m.Seq), m.Turn, m.Role, m.ID, m.AuthorID, m.Author, m.Text, toJSON(m.Attachments), m.ReplyTo, m.ReplySeq, m.Quote,
+			toJSON(m.Calls), m.CallID, m.Tool, string(m.Native), m.Time.UnixMilli(), Now(), m.Addressed, m.Optional, turn, turn == waiting, m.Tokens, m.Deprived)
+		c.In(tx).index(m)
+		next = m.Seq + 1
 	}
 }
 
@@ -190,6 +201,26 @@ func (tr Transcript) Newest(ctx context.Context) (chat.Message, error) {
 	return View(ctx, tr.c, "read the newest message", func(tx *Tx) chat.Message {
 		return First(tx, tr.c.In(tx).Messages(1, MaxSeq, "AND role = 'user' ORDER BY id DESC LIMIT 1"))
 	})
+}
+
+// Known is a message as it was stored.
+type Known struct {
+	ID     string
+	Edited time.Time // by the platform's clock; zero: no edit is known
+}
+
+// Recent returns at most limit of the newest messages of people, in no particular order, sent since a time and stored before
+// another, without deleted ones.
+func (tr Transcript) Recent(ctx context.Context, since, before time.Time, limit int) ([]Known, error) {
+	const reviewed = 500 // rows of the transcript
+	recent, err := selectAlone(ctx, tr.c.store, func(rows *sql.Rows, m *Known) error {
+		return rows.Scan(&m.ID, UTC(&m.Edited))
+	}, fmt.Sprintf(`SELECT platform_id, edited FROM (
+			SELECT platform_id, coalesce(edited_at, 0) AS edited, said_at, received_at AS saved_at FROM inbox WHERE conversation = ?1
+			UNION ALL SELECT * FROM (SELECT platform_id, coalesce(edited_at, 0), said_at, saved_at FROM
+				(SELECT * FROM messages WHERE %s ORDER BY id DESC LIMIT %d) WHERE role = 'user' AND platform_id <> '' AND deleted_at IS NULL)
+		) WHERE said_at >= ?2 AND saved_at <= ?3 ORDER BY said_at DESC LIMIT ?4`, Own, reviewed), tr.c.id, since.UnixMilli(), before.UnixMilli(), limit)
+	return recent, tr.c.Fail("look for recent messages", err)
 }
 
 // pins reads the pinned messages of all sessions, in the order in which they were pinned.

@@ -98,14 +98,8 @@ func (turns Turns) Retry(ctx context.Context, turn int64) (int, error) {
 
 // Finish ends a waiting turn in one transaction: it writes the messages of bot and tools, queues the reply in the outbox, and
 // marks the turn answered, or closed if it failed or the bot stays silent. The messages' seqs must increase, starting at the
-// conversation's next one. ErrNotFound: no such turn is waiting.
-func (turns Turns) Finish(ctx context.Context, o Outcome) error {
-	_, err := turns.Answer(ctx, o)
-	return err
-}
-
-// Answer is Finish, and reports whether the turn's context was stored.
-func (turns Turns) Answer(ctx context.Context, o Outcome) (contextStored bool, err error) {
+// conversation's next one. contextStored: the turn's context was kept. ErrNotFound: no such turn is waiting.
+func (turns Turns) Finish(ctx context.Context, o Outcome) (contextStored bool, err error) {
 	return Update(ctx, turns.c, fmt.Sprintf("finish turn %d", o.Turn), func(tx *Tx) (contextStored bool) {
 		state := answered
 		if o.Failure || o.Reply == "" {
@@ -132,15 +126,13 @@ func (c *Conversation) append(tx *Tx, turn int64, messages []chat.Message, count
 		return
 	}
 	messages = c.withoutDeletedCopies(tx, turn, messages)
-	p := &appender{c: c, tx: tx, first: messages[0].Seq, next: messages[0].Seq}
+	c.addMessages(tx, messages, func(chat.Message) any { return nil })
 	for _, m := range messages {
 		if m.Turn != turn || m.Role == llm.RoleUser {
 			tx.Fail(fmt.Errorf("message %d (%s, turn %d) is no part of the answer", m.Seq, m.Role, m.Turn))
 		}
-		p.write(m, nil)
 		c.keepQuotes(tx, m)
 	}
-	p.finish()
 }
 
 // Piece is one row of the outbox.

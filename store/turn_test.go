@@ -46,13 +46,13 @@ func TestFinishedTurn(t *testing.T) {
 	taken, person := fullAnswer(turn), fullAnswer(turn)
 	taken.Messages[2].Seq, person.Messages[1].Role = turn, llm.RoleUser
 	for _, bad := range []store.Outcome{taken, person} {
-		check.That(t, c.Turns().Finish(ctx, bad) != nil, "%+v was written", bad.Messages)
+		check.That(t, check.ErrorOf(c.Turns().Finish(ctx, bad)) != nil, "%+v was written", bad.Messages)
 	}
 	check.Equal(t, "state after a refused outcome", dump(t, c.Store()), before)
 	check.Len(t, "its usage", check.Must(c.Turns().Usage(ctx))(t), 0)
 	o := fullAnswer(turn)
-	check.NoError(t, c.Turns().Finish(ctx, o))
-	check.Error(t, c.Turns().Finish(ctx, o), store.ErrNotFound)
+	check.Must(c.Turns().Finish(ctx, o))(t)
+	check.Error(t, check.ErrorOf(c.Turns().Finish(ctx, o)), store.ErrNotFound)
 	check.EqualAll(t, "usage", check.Must(c.Turns().Usage(ctx))(t), o.Usage)
 	state := load(t, c)
 	check.That(t, state.Open == 0 && state.Next == 5 && reflect.DeepEqual(state.Messages[1:], o.Messages), "loaded %+v", state)
@@ -67,7 +67,7 @@ func TestFinishedTurn(t *testing.T) {
 	// A retry counts, and a failure closes the turn without an assistant message.
 	turn = deliver(t, c, asking(9, "and now?"))[0].Turn
 	check.Equal(t, "attempt", check.Must(c.Turns().Retry(ctx, turn))(t), 2)
-	check.NoError(t, c.Turns().Finish(ctx, store.Outcome{Turn: turn, Reply: "r2", Pieces: []string{"sorry"}, Failure: true}))
+	check.Must(c.Turns().Finish(ctx, store.Outcome{Turn: turn, Reply: "r2", Pieces: []string{"sorry"}, Failure: true}))(t)
 	check.Error(t, check.ErrorOf(c.Turns().Retry(ctx, turn)), store.ErrNotFound)
 	check.Equal(t, "answered", number(t, c.Store(), "SELECT answered FROM messages WHERE seq = ?", turn), store.TurnClosed)
 	check.That(t, unsent(t, c)[1].Failure, "%+v", unsent(t, c))
@@ -86,7 +86,7 @@ func TestUnfinished(t *testing.T) {
 	deliver(t, asked, asking(1, "hi"))
 	deliverOnly(t, inbox, asking(1, "hi"))
 	wantUnfinished(t, s, "terminal:asked", "terminal:inbox")
-	check.NoError(t, asked.Turns().Finish(ctx, store.Outcome{Turn: 1, Reply: "r", Pieces: []string{"hello"}}))
+	check.Must(asked.Turns().Finish(ctx, store.Outcome{Turn: 1, Reply: "r", Pieces: []string{"hello"}}))(t)
 	deliver(t, inbox)
 	wantUnfinished(t, s, "terminal:asked", "terminal:inbox")
 	check.NoError(t, asked.Outbox().Sent(ctx, 1, "p"))

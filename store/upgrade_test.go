@@ -111,10 +111,10 @@ func TestUpgradeFromEachVersion(t *testing.T) {
 		restore(t, dir, copied)
 		check.Equal(t, "version", check.Must(store.Inspect(ctx, store.File(dir)))(t).Version, last)
 		runScripts(t, dir, "DELETE FROM memory_people; DELETE FROM memory_sources; DELETE FROM memories") // for example: it differs
-		write(t, dir, store.CopyFolder+"1", "left by one that was killed")
+		write(t, dir, store.CopyPart+"1", "left by one that was killed")
 		storetest.OpenStore(t, dir)
 		check.Equal(t, "memories in the copy of the next upgrade", check.Must(store.Inspect(ctx, copied))(t).Memories, 0)
-		for pattern, want := range map[string]int{copied + "*": 1, filepath.Join(dir, store.CopyFolder+"*"): 0} {
+		for pattern, want := range map[string]int{copied + "*": 1, filepath.Join(dir, store.CopyPart+"*"): 0} {
 			check.Len(t, pattern, check.Must(filepath.Glob(pattern))(t), want)
 		}
 	})

@@ -69,7 +69,7 @@ func (u Upkeep) backupDue(ctx context.Context, b Backups, now time.Time) (due bo
 		age := now.Sub(backupMade(made[0]))
 		return age >= b.Every || age < 0, nil
 	}
-	err = u.store.row(ctx, []any{&due}, "SELECT EXISTS (SELECT 1 FROM messages UNION ALL SELECT 1 FROM inbox)")
+	err = u.store.look(ctx, oneRead, func(tx *Tx) { due = Exists(tx, "SELECT 1 FROM messages UNION ALL SELECT 1 FROM inbox") })
 	return due, err
 }
 

@@ -3,8 +3,10 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"slices"
 	"time"
 
 	"cairn/llm"
@@ -79,9 +81,32 @@ func scanUsage(rows *sql.Rows, u *Usage) error {
 	return rows.Scan(&u.Conversation, &u.Day, &u.Kind, &u.Model, &u.Requests, &u.Input, &u.Cached, &u.Written, &u.Output)
 }
 
+// TurnUsage is the usage of the window at the last request of a turn.
+type TurnUsage struct {
+	Seq  int64 // of the answer
+	Time time.Time
+	transcript.Sent
+}
+
+// Usages returns the usage of the window at the turns answered since a time and before the message with a seq (0: all), oldest
+// first: at most the newest limit, 0: all. It is unknown for turns before schema version 8.
+func (turns Turns) Usages(ctx context.Context, since time.Time, before int64, limit int) (all []TurnUsage, err error) {
+	if before <= 0 {
+		before = MaxSeq
+	}
+	low, high := turns.c.RowRange(1, before-1)
+	all, err = selectAlone(ctx, turns.c.store, func(rows *sql.Rows, u *TurnUsage) error {
+		return rows.Scan(&u.Seq, UTC(&u.Time), &u.Window, &u.Used, &u.Counted, &u.Estimated, &u.Context, &u.Factor)
+	}, `SELECT m.seq, m.said_at, u.window, u.used, u.counted, u.estimated, u.context, u.factor
+		FROM turn_usage u JOIN messages m ON m.id = u.id WHERE u.id BETWEEN ? AND ? AND m.said_at >= ?
+		ORDER BY u.id DESC LIMIT ?`, low, high, max(since.UnixMilli(), 0), cmp.Or(limit, -1))
+	slices.Reverse(all)
+	return all, turns.c.Fail("read the usage of turns", err)
+}
+
 // Posted reports whether a reply with that ID was posted in any conversation.
 func (s *Store) Posted(ctx context.Context, reply string) (posted bool, err error) {
-	err = s.row(ctx, []any{&posted}, "SELECT EXISTS (SELECT 1 FROM outbox WHERE reply = ?)", reply)
+	err = s.look(ctx, oneRead, func(tx *Tx) { posted = Exists(tx, "SELECT 1 FROM outbox WHERE reply = ?", reply) })
 	return posted, Fail("look for reply "+reply, err)
 }
 
@@ -89,37 +114,25 @@ func (s *Store) Posted(ctx context.Context, reply string) (posted bool, err erro
 // while a summary was shown, the tokens of the messages it covers, of each at most perMessage, minus its
 // own. Undone summaries do not count.
 func (turns Turns) Saved(ctx context.Context, perMessage int) (int64, error) {
-	type span struct{ from, to, tokens, since, till int64 } // what a summary covers, and from which seq on and before which it was shown
-	return View(ctx, turns.c, "estimate what summaries saved", func(tx *Tx) (saved int64) {
-		end := Get[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", turns.c.id)
-		shown := List(tx, func(rows *sql.Rows, s *span) error { return rows.Scan(&s.from, &s.to, &s.tokens, &s.since, &s.till) },
-			`SELECT k.from_seq, k.to_seq, k.tokens, k.next_seq, min(
-				coalesce((SELECT min(o.next_seq) FROM compactions o WHERE o.conversation = k.conversation AND o.version = k.ended_with), ?1),
-				coalesce((SELECT s.to_seq + 1 FROM sessions s WHERE s.conversation = k.conversation AND k.from_seq BETWEEN s.from_seq AND s.to_seq), ?1))
-			FROM compactions k WHERE k.conversation = ?2 AND k.version IS NOT NULL AND k.next_seq IS NOT NULL
-			AND k.state IN ('applied', 'rolled_up', 'replaced')`, end, turns.c.id)
-		if len(shown) == 0 {
-			return 0
-		}
-		tokens, answers := make([]int64, end+1), make([]int64, end+1) // at seq + 1: of the messages up to seq
-		low, high := turns.c.RowRange(1, end-1)
-		Each(tx, func(rows *sql.Rows) error {
-			var seq, n, answer int64
-			err := rows.Scan(&seq, &n, &answer)
-			tokens[seq+1], answers[seq+1] = n, answer
-			return err
-		}, "SELECT seq, min(tokens, ?), role = 'assistant' FROM messages WHERE id BETWEEN ? AND ?", perMessage, low, high)
-		for seq := range end {
-			tokens[seq+1] += tokens[seq]
-			answers[seq+1] += answers[seq]
-		}
-		between := func(sums []int64, from, to int64) int64 { return sums[min(to, end)] - sums[min(from, end)] }
-		for _, s := range shown {
-			saved += max(between(tokens, s.from, s.to+1)-s.tokens, 0) * max(between(answers, s.since, s.till), 0)
-		}
-		return saved
+	return View(ctx, turns.c, "estimate what summaries saved", func(tx *Tx) int64 {
+		return Get[int64](tx, saved, turns.c.id, perMessage)
 	})
 }
+
+// saved multiplies, for each summary of conversation ?1, the tokens that it saved with the answers from seq since on and before
+// till, while it was shown. upto has the sums at the end of each message.
+const saved = `WITH upto AS MATERIALIZED (
+		SELECT seq, sum(min(tokens, ?2)) OVER (ORDER BY id) AS tokens, sum(role = 'assistant') OVER (ORDER BY id) AS answers
+		FROM messages WHERE ` + Own + `),
+	shown AS (SELECT k.from_seq, k.to_seq, k.tokens, k.next_seq AS since, min(
+			coalesce((SELECT min(o.next_seq) FROM compactions o WHERE o.conversation = ?1 AND o.version = k.ended_with), c.next_seq),
+			coalesce((SELECT s.to_seq + 1 FROM sessions s WHERE s.conversation = ?1 AND k.from_seq BETWEEN s.from_seq AND s.to_seq), c.next_seq)) AS till
+		FROM compactions k JOIN conversations c ON c.id = k.conversation WHERE k.conversation = ?1 AND k.version IS NOT NULL
+			AND k.next_seq IS NOT NULL AND k.state IN ('applied', 'rolled_up', 'replaced'))
+	SELECT coalesce(sum(max(coalesce(t.tokens, 0) - coalesce(f.tokens, 0) - shown.tokens, 0)
+		* max(coalesce(e.answers, 0) - coalesce(b.answers, 0), 0)), 0)
+	FROM shown LEFT JOIN upto f ON f.seq = from_seq - 1 LEFT JOIN upto t ON t.seq = to_seq
+		LEFT JOIN upto b ON b.seq = since - 1 LEFT JOIN upto e ON e.seq = till - 1`
 
 // factTTL is how long a limit or a refusal is trusted: servers get reconfigured, and one request shows whether it still holds.
 const factTTL = 7 * 24 * time.Hour
@@ -132,7 +145,9 @@ func (ms Models) List(ctx context.Context) (map[string]llm.Facts, error) {
 			var name string
 			var f llm.Facts
 			var learned time.Time
-			if err := rows.Scan(&name, &f.Window, &f.Factor, &f.Scale, &f.RefusesTools, &f.RefusesImages, &f.Wire, &f.WantsReasoning, &f.RefusesForced, UTC(&learned)); err != nil {
+			err := rows.Scan(&name, &f.Window, &f.Factor, &f.Scale, &f.RefusesTools, &f.RefusesImages,
+				&f.Wire, &f.WantsReasoning, &f.RefusesForced, UTC(&learned))
+			if err != nil {
 				return err
 			}
 			if time.Since(learned).Abs() > factTTL { // one from the future was learned while the clock was wrong
@@ -152,14 +167,10 @@ func (ms Models) Keep(ctx context.Context, model string, f llm.Facts) error {
 	}
 	// updated_at is the age of the limit and the refusals, not of the factor.
 	return ms.store.set(ctx, "keep "+model, `
-INSERT INTO models (name, window, factor, scale, refuses_tools, refuses_images, wire, wants_reasoning, refuses_forced, updated_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (name) DO UPDATE SET factor = excluded.factor, scale = excluded.scale,
-  window = excluded.window, refuses_tools = excluded.refuses_tools, refuses_images = excluded.refuses_images,
-  wire = excluded.wire, wants_reasoning = excluded.wants_reasoning, refuses_forced = excluded.refuses_forced,
-  updated_at = CASE WHEN (window, refuses_tools, refuses_images, wire, wants_reasoning, refuses_forced)
-    = (excluded.window, excluded.refuses_tools, excluded.refuses_images, excluded.wire, excluded.wants_reasoning, excluded.refuses_forced)
-    AND abs(updated_at - excluded.updated_at) < ? THEN updated_at ELSE excluded.updated_at END`,
+REPLACE INTO models (name, window, factor, scale, refuses_tools, refuses_images, wire, wants_reasoning, refuses_forced, updated_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, coalesce((SELECT updated_at FROM models
+  WHERE (name, window, refuses_tools, refuses_images, wire, wants_reasoning, refuses_forced) = (?1, ?2, ?5, ?6, ?7, ?8, ?9)
+  AND abs(updated_at - ?10) < ?11), ?10))`,
 		model, f.Window, f.Factor, f.Scale, f.RefusesTools, f.RefusesImages, f.Wire, f.WantsReasoning, f.RefusesForced,
 		Now(), factTTL.Milliseconds())
 }

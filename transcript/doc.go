@@ -14,14 +14,14 @@
 // A span is summarized in three steps: Begin adds the job's row to the State, Prepare stores its
 // result (both in steps.go), and Cover (cover.go) applies it: the summary replaces its span. An
 // edit or deletion of a message changes every summary over it, as Summary.Edited and Without say;
-// a job becomes stale, so no operation compares versions. Undo (undo.go) undoes what was applied
+// a job becomes stale, so no operation compares versions. Undo undoes what was applied
 // last.
 //
 // A State holds only what the prompt can show: the messages of the session that no summary
 // covers, the applied summaries, and what is being prepared. What else an operation needs
 // is an argument: see Stretch and Undoable.
 //
-// Head and Snapshot are what a store has of a conversation; render.go has a summary as the prompt
+// Head and Snapshot are what a store has of a conversation; Summary.Render is a summary as the prompt
 // shows it.
 //
 // The package has no I/O, locks, goroutines, globals or clock.

@@ -65,3 +65,90 @@ type Context struct {
 
 // Quotes reports whether the context quotes a message.
 func (c Context) Quotes(seq int64) bool { return slices.Contains(c.Messages, seq) }
+
+// MaxFirst is the most first messages of a session that a Snapshot has.
+const MaxFirst = 20
+
+// Snapshot is what a store has of a conversation, to rebuild its prompt from.
+type Snapshot struct {
+	Head      Head
+	Messages  []chat.Message // of the session, not covered by an applied compaction, by seq: the verbatim messages
+	First     []chat.Message // the first MaxFirst messages of the session addressed to the bot, and the replies of their turns
+	Prepared  []Summary      // rows that are stored but not applied, oldest first
+	Next      int64          // the seq the next message will get
+	Open      int64          // the turn still to be answered; 0: none
+	Addressed bool           // the bot was addressed since a summary was applied
+	Count     Count          // the last count, if it belongs to the current head
+	Contexts  []Context      // turn contexts that are still shown, by seq
+}
+
+// State returns the State of a loaded conversation.
+func (s Snapshot) State() *State {
+	verbatim := make([]Message, len(s.Messages))
+	for i, m := range s.Messages {
+		verbatim[i] = MessageOf(m)
+	}
+	state := NewState(s.Head, verbatim, s.Prepared, s.Next)
+	state.Open = s.Open
+	return state
+}
+
+// NewState returns the State for a head, the verbatim messages on disk, the summaries that are
+// prepared or running, and the seq of the next message. It has neither texts of messages, nor pins,
+// nor summaries that only hide in memory.
+func NewState(head Head, verbatim []Message, jobs []Summary, next int64) *State {
+	s := New()
+	s.Version, s.HeadVersion, s.ClearedTo = head.Version, head.Version, head.ClearedTo
+	s.NextSeq, s.NextSummary, s.SessionStart = next, Unstored, head.Start
+	s.Spared = head.Spared
+	for _, session := range head.Earlier {
+		s.Sessions = append(s.Sessions, Span{From: session.From, To: session.To})
+		s.Summaries = append(s.Summaries, session.Rows...)
+	}
+	for _, row := range head.Stack {
+		if row.ID == 0 {
+			continue
+		}
+		s.Summaries = append(s.Summaries, row)
+		s.InSession += row.Messages
+	}
+	for _, row := range jobs {
+		if row.State == Running {
+			s.Running = append(s.Running, row)
+		} else {
+			s.Prepared = append(s.Prepared, row)
+		}
+	}
+	s.Messages = s.Messages.Append(verbatim...)
+	s.InSession += len(verbatim)
+	return s
+}
+
+// Head returns what the State shows above the verbatim messages, without pins and inherited rows.
+func (s *State) Head() Head {
+	h := Head{Version: s.HeadVersion, ClearedTo: s.ClearedTo, Start: s.SessionStart, Spared: s.Spared}
+	h.Stack = s.covering(Span{s.SessionStart, s.NextSeq})
+	for _, span := range s.Sessions {
+		h.Earlier = append(h.Earlier, Session{From: span.From, To: span.To, Rows: s.covering(span)})
+	}
+	return h
+}
+
+// Count is a provider's token count for a prompt, without the reply.
+type Count struct {
+	Prompt   int    // real tokens; 0: no count
+	Estimate int    // estimate for the same prompt
+	Model    string // its name
+	Version  int64  // of the head
+}
+
+// Sent is the usage of a request, stored with its turn: for the history of a conversation, and to
+// simulate it with the provider's counts. The zero value means no request.
+type Sent struct {
+	Window    int     // tokens
+	Used      int     // tokens of the request, with the reply's reserve
+	Counted   int     // tokens of its prompt, by the provider; 0: it reported none
+	Estimated int     // the same, as estimated
+	Context   int     // tokens of its turn context, estimated; 0: none
+	Factor    float64 // real tokens per estimated token, as learned so far
+}

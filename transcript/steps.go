@@ -2,7 +2,11 @@ package transcript
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"slices"
+
+	"cairn/chat"
 )
 
 // Append adds messages at the end. A message without a Seq gets the next one, and one without a
@@ -71,4 +75,160 @@ func (s *State) Fail(id int64, cause string) Change {
 	row.Error = cause
 	d.put(row)
 	return d.change()
+}
+
+// Truncate hides the verbatim messages of spans behind placeholders, immediately and without a
+// summary. Each of rows gives a span of whole turns of the session, a trigger, and whether a
+// model should repair it. A new placeholder absorbs older ones in its span or next to it. clearTo is like
+// that of Cover. A truncation cannot be undone.
+func (s *State) Truncate(rows []Summary, clearTo int64) Change {
+	d := s.draft()
+	for _, row := range rows {
+		d.hide(row)
+	}
+	d.Spared, d.ClearedTo = Span{}, max(d.ClearedTo, clearTo)
+	return d.headChange()
+}
+
+// hide puts the verbatim messages of a span behind placeholders, one for each gap between summaries.
+func (d *draft) hide(like Summary) {
+	walls := slices.DeleteFunc(slices.Clone(d.covering(like.Span)), func(row Summary) bool { return row.Kind == Placeholder })
+	for _, gap := range like.Gaps(walls) {
+		like.Span = gap
+		d.putPlaceholder(like)
+	}
+}
+
+// putPlaceholder hides the verbatim messages of a span, if there are any, behind one placeholder, which
+// absorbs those in the span or next to it.
+func (d *draft) putPlaceholder(like Summary) {
+	row := Summary{
+		Kind: Placeholder, By: Nobody, State: Applied, Trigger: like.Trigger, Span: like.Span,
+		AwaitsModel: like.AwaitsModel,
+	}
+	for _, m := range d.Messages.In(row.Span) {
+		if row.Messages == 0 {
+			row.FromTime = m.Time
+		}
+		row.Messages, row.ToTime = row.Messages+1, m.Time
+	}
+	if row.Messages == 0 {
+		return
+	}
+	for _, old := range slices.Clone(d.covering(Span{row.From - 1, row.To + 1})) {
+		if old.Kind != Placeholder || old.From < d.SessionStart {
+			continue
+		}
+		if old.From < row.From {
+			row.From, row.FromTime = old.From, old.FromTime
+		}
+		if old.To > row.To {
+			row.To, row.ToTime = old.To, old.ToTime
+		}
+		row.Messages, row.AwaitsModel = row.Messages+old.Messages, row.AwaitsModel || old.AwaitsModel
+		old.State = Replaced
+		d.put(old)
+	}
+	d.add(row)
+}
+
+// Clear marks the tool results up to seq to as cleared.
+func (s *State) Clear(to int64) Change {
+	if to <= s.ClearedTo {
+		return s.none()
+	}
+	d := s.draft()
+	d.ClearedTo = to
+	return d.headChange()
+}
+
+// EndContexts stops showing turn contexts, except that of the open turn.
+func (s *State) EndContexts() Change { return s.draft().headChange() }
+
+// NewSession ends the session: its verbatim messages are hidden behind placeholders, and the next
+// message begins the next session. awaitsModel: a model should repair the placeholders. ErrOpen:
+// a turn is waiting for its answer. ErrEmpty: there is nothing to leave behind.
+func (s *State) NewSession(awaitsModel bool) (Change, error) {
+	switch {
+	case s.Open != 0:
+		return s.none(), ErrOpen
+	case s.InSession == 0:
+		return s.none(), ErrEmpty
+	}
+	d := s.draft()
+	d.hide(Summary{Span: Span{s.SessionStart, s.NextSeq - 1}, Trigger: OnNew, AwaitsModel: awaitsModel})
+	d.Sessions = append(slices.Clip(d.Sessions), Span{s.SessionStart, s.NextSeq - 1})
+	d.SessionStart, d.InSession, d.Spared = s.NextSeq, 0, Span{}
+	return d.headChange(), nil
+}
+
+// The reasons why nothing can be undone.
+var (
+	ErrNothingApplied = errors.New("nothing was summarized that could be undone")
+	ErrChangedSince   = errors.New("what was summarized last has changed since: messages in it were edited or deleted, or it was hidden or replaced")
+	ErrHiddenSince    = errors.New("messages behind what was summarized last were hidden since")
+)
+
+// Undoable is the latest applied compaction of the session, as far as it is in the session. The
+// store has it; a State does not.
+type Undoable struct {
+	Version   int64          // of the current head
+	Why       string         // why nothing can be undone, in words for people; empty: see Undo
+	Rows      []Summary      // the summaries that it made, by From
+	Ended     []Summary      // the summaries that ended with it, by From; includes some of Rows if they were rolled up immediately
+	Freed     []chat.Message // what was verbatim before, by seq
+	ClearedTo int64          // of the state without it
+	Changed   bool           // one of its messages was edited or deleted since
+}
+
+// Undo returns the change of s that undoes it: what it hid is verbatim again, and the summaries that
+// it rolled up or replaced are applied again. Prepared summaries and jobs over the same messages
+// become stale, and what came back is spared. Memories stay. ErrChangedSince, ErrHiddenSince: it
+// cannot be undone.
+func (l Undoable) Undo(s *State) (Change, error) {
+	made := func(id int64) bool { return indexOf(l.Rows, id) >= 0 }
+	gone := func(row Summary) bool { return indexOf(s.Summaries, row.ID) < 0 && indexOf(l.Ended, row.ID) < 0 }
+	if l.Changed || slices.ContainsFunc(l.Rows, gone) {
+		return s.none(), ErrChangedSince
+	}
+	for _, row := range s.Summaries {
+		within := func(other Summary) bool { return row.Within(other.Span) }
+		if len(l.Freed) > 0 && row.From > l.Freed[0].Seq && !made(row.ID) && !slices.ContainsFunc(l.Rows, within) {
+			return s.none(), ErrHiddenSince
+		}
+	}
+	d := s.draft()
+	for _, row := range l.Rows {
+		if i := indexOf(d.Summaries, row.ID); i >= 0 {
+			d.put(d.Summaries[i].retire(Undone))
+		}
+	}
+	for _, row := range l.Ended {
+		if made(row.ID) { // it was rolled up immediately
+			d.put(row.retire(Undone))
+			continue
+		}
+		if row.State == Replaced {
+			d.Spared = d.Spared.hull(row.Span)
+		}
+		row.State = Applied
+		if row.Text == "" { // it repeated text deleted elsewhere
+			row = row.emptied()
+		}
+		d.put(row)
+	}
+	var restored []Message
+	for _, m := range l.Freed {
+		restored = append(restored, MessageOf(m))
+		d.Spared = d.Spared.hull(Span{m.Seq, m.Seq})
+	}
+	for _, row := range slices.Concat(d.Prepared, d.Running) {
+		if slices.ContainsFunc(l.Rows, func(made Summary) bool { return made.Overlaps(row.Span) }) {
+			d.put(row.retire(Stale))
+		}
+	}
+	d.ClearedTo = l.ClearedTo
+	c := d.headChange()
+	c.Restored = restored
+	return c, nil
 }

@@ -23,6 +23,7 @@ import (
 	"cairn/compactor"
 	"cairn/config"
 	"cairn/internal/check"
+	"cairn/internal/observe"
 	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/llmtest"
@@ -101,7 +102,7 @@ func newRig(t *testing.T, o rigOptions) *rig {
 	r.hub = channel.New(channel.Options{
 		Store: r.store, Agent: func(string) channel.Agent { return agent },
 		Connectors: []channel.Connector{channeltest.Silent("terminal"), NewChat(r.events)},
-		Observer:   r.events, After: r.events.Compaction, Remembered: r.events.Remembered, Asked: r.events.Asked, Log: log,
+		Observers:  []observe.Observer{r.events}, After: r.events.Compaction, Remembered: r.events.Remembered, Asked: r.events.Asked, Log: log,
 	})
 	listener := must(net.Listen("tcp", "127.0.0.1:0"))
 	settings := config.Default()

@@ -18,7 +18,6 @@ import (
 	"cairn/compactor"
 	"cairn/config"
 	"cairn/hooks"
-	"cairn/internal/observe"
 	"cairn/internal/otlp"
 	"cairn/llm"
 	"cairn/llm/prices"
@@ -102,7 +101,7 @@ func (b *bot) openHub(ctx context.Context, connectors []channel.Connector) error
 	}
 	o := b.hubOptions(connectors)
 	o.Used = used
-	if o.Observer, err = b.observer(ctx); err != nil {
+	if o.Observers, err = b.observers(ctx); err != nil {
 		return err
 	}
 	if web := b.app.webSide; web != nil { // requests wait until the server runs
@@ -110,7 +109,7 @@ func (b *bot) openHub(ctx context.Context, connectors []channel.Connector) error
 			return fmt.Errorf("web: %w; is another bot running there? listen under [web], or --web, names another address", err)
 		}
 		o.Connectors = append(o.Connectors, web.chat)
-		o.Observer = observe.All{o.Observer, web.events}
+		o.Observers = append(o.Observers, web.events)
 		o.Asked, o.Task = web.events.Asked, web.events.Task
 	}
 	b.hooks = hooks.New(b.log, b.metrics.hook)

@@ -158,11 +158,11 @@ func TestOutputOfHostileText(t *testing.T) {
 	check.Must(memory.Of(conversation).Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "Bo \u202esaid\u202c \u009bit"}, Person: "Bo"}))(t)
 	check.Must(conversation.Inbox().Deliver(t.Context(), store.Inbound{ID: "2", Author: "Bo", Text: "So?", Addressed: true}))(t)
 	check.Must(conversation.Inbox().Dequeue(t.Context(), store.All, 1000, time.Time{}))(t)
-	check.NoError(t, conversation.Turns().Finish(t.Context(), store.Outcome{Turn: 2, Messages: []chat.Message{
+	check.Must(conversation.Turns().Finish(t.Context(), store.Outcome{Turn: 2, Messages: []chat.Message{
 		{Seq: 3, Turn: 2, Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "c", Name: "recall", Arguments: "{}"}}},
 		{Seq: 4, Turn: 2, Role: llm.RoleTool, CallID: "c", Tool: "recall", Text: "nothing"},
 		{Seq: 5, Turn: 2, Role: llm.RoleAssistant},
-	}}))
+	}}))(t)
 	check.NoError(t, db.Close())
 	for _, command := range []string{"transcript", "transcript --json", "recall next", "recall next --json", "memories list", "memories show 1", "context"} {
 		out := p.must("", strings.Fields(command)...)

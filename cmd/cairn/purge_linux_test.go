@@ -34,7 +34,7 @@ func twoServers(t *testing.T) folder {
 		if i == 4 {
 			said[0].AuthorID = "ada"
 		}
-		check.Must(c.Inbox().DeliverAll(ctx, said))(t)
+		check.Must(c.Inbox().Deliver(ctx, said...))(t)
 		check.Must(c.Inbox().Dequeue(ctx, store.All, 10_000, time.Time{}))(t)
 		check.Must(memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "fact", Content: "a xylophone is a gift", Messages: []int64{1}}}))(t)
 	}
@@ -86,11 +86,11 @@ func TestPurgeOfChannels(t *testing.T) {
 	t.Run("nothing of it comes back", func(t *testing.T) {
 		db := p.store()
 		c := check.Must(db.Find(t.Context(), "discord:1/10"))(t)
-		r := check.Must(c.Inbox().Deliver(t.Context(), store.Inbound{ID: "m1", AuthorID: "7", Author: "Ada", Text: "the xylophone"}))(t)
+		r := check.Must(c.Inbox().Deliver(t.Context(), store.Inbound{ID: "m1", AuthorID: "7", Author: "Ada", Text: "the xylophone"}))(t)[0]
 		check.That(t, !r.Fresh, "redelivered: %+v", r)
 		done, _, err := c.Past().ReadBack(t.Context())
 		check.That(t, done && err == nil, "backfill is due: %v, %v", done, err)
-		r = check.Must(c.Inbox().Deliver(t.Context(), store.Inbound{ID: "m9", AuthorID: "7", Author: "Ada", Text: "new"}))(t)
+		r = check.Must(c.Inbox().Deliver(t.Context(), store.Inbound{ID: "m9", AuthorID: "7", Author: "Ada", Text: "new"}))(t)[0]
 		check.That(t, r.Fresh, "%+v", r)
 		taken := check.Must(c.Inbox().Dequeue(t.Context(), store.All, 1000, time.Time{}))(t)
 		check.Len(t, "dequeued", taken, 1)

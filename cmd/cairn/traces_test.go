@@ -159,7 +159,7 @@ func TestInvalidTraceSettings(t *testing.T) {
 				t.Setenv(name, value)
 			}
 			b := &bot{app: new(app), log: slog.New(slog.DiscardHandler)}
-			err := check.ErrorOf(b.observer(t.Context()))
+			err := check.ErrorOf(b.observers(t.Context()))
 			if want == "" {
 				check.NoError(t, err)
 				check.Equal(t, "traces", b.traces, nil)

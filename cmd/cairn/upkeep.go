@@ -217,8 +217,8 @@ func ended(conversation string, e channel.Event) map[string]any {
 	return event
 }
 
-// observer returns the observer of the bot's steps: its metrics, and traces if the environment configures them.
-func (b *bot) observer(ctx context.Context) (_ observe.Observer, err error) {
+// observers returns the observers of the bot's steps: its metrics, and traces if the environment configures them.
+func (b *bot) observers(ctx context.Context) (_ []observe.Observer, err error) {
 	for _, headers := range []string{os.Getenv("OTEL_EXPORTER_OTLP_HEADERS"), os.Getenv("OTEL_EXPORTER_OTLP_TRACES_HEADERS")} {
 		for header := range strings.SplitSeq(headers, ",") {
 			_, value, _ := strings.Cut(header, "=")
@@ -237,8 +237,8 @@ func (b *bot) observer(ctx context.Context) (_ observe.Observer, err error) {
 		return nil, usage(err)
 	}
 	if b.traces == nil {
-		return b.metrics, nil
+		return []observe.Observer{b.metrics}, nil
 	}
 	b.log.Info("traces_sent", "endpoint", config.ShownAddress(b.traces.Endpoint))
-	return observe.All{b.metrics, b.traces}, nil
+	return []observe.Observer{b.metrics, b.traces}, nil
 }

@@ -50,8 +50,8 @@ type Step struct {
 	First time.Duration // from Began to the model's first text; 0: none
 	Err   error         // nil: it succeeded
 
-	ctx      context.Context
-	observer Observer
+	ctx       context.Context
+	observers []Observer
 }
 
 // Context returns the step's context: steps that start in it are parts of this one.
@@ -70,7 +70,7 @@ type Observer interface {
 
 // scope is what observe stores in a context.
 type scope struct {
-	observer     Observer
+	observers    []Observer
 	conversation string
 	step         *Step
 }
@@ -82,18 +82,18 @@ func scopeOf(ctx context.Context) scope {
 	return s
 }
 
-// With returns a context whose steps o observes; a nil o returns ctx.
-func With(ctx context.Context, o Observer) context.Context {
-	if o == nil {
+// With returns a context whose steps are observed by observers, in this order; without any it returns ctx.
+func With(ctx context.Context, observers ...Observer) context.Context {
+	if len(observers) == 0 {
 		return ctx
 	}
-	return context.WithValue(ctx, scopeKey{}, scope{observer: o})
+	return context.WithValue(ctx, scopeKey{}, scope{observers: observers})
 }
 
 // In returns a context whose steps belong to a conversation.
 func In(ctx context.Context, conversation string) context.Context {
 	s := scopeOf(ctx)
-	if s.observer == nil {
+	if s.observers == nil {
 		return ctx
 	}
 	s.conversation = conversation
@@ -103,12 +103,15 @@ func In(ctx context.Context, conversation string) context.Context {
 // Begin starts a step, which must be ended. The step is nil if ctx has no observer.
 func Begin(ctx context.Context, kind Kind) (context.Context, *Step) {
 	in := scopeOf(ctx)
-	if in.observer == nil {
+	if in.observers == nil {
 		return ctx, nil
 	}
-	s := &Step{Kind: kind, Conversation: in.conversation, Parent: in.step, Began: time.Now(), observer: in.observer}
+	s := &Step{Kind: kind, Conversation: in.conversation, Parent: in.step, Began: time.Now(), observers: in.observers}
 	in.step = s
-	s.ctx = in.observer.Begin(context.WithValue(ctx, scopeKey{}, in), s)
+	s.ctx = context.WithValue(ctx, scopeKey{}, in)
+	for _, o := range s.observers {
+		s.ctx = o.Begin(s.ctx, s)
+	}
 	return s.ctx, s
 }
 
@@ -135,15 +138,21 @@ func (s *Step) Fail(err error) {
 
 // Event reports an event. Unlike the other methods it may be called by any goroutine.
 func (s *Step) Event(name string, attrs ...slog.Attr) {
-	if s != nil {
-		s.observer.Event(s, name, attrs)
+	if s == nil {
+		return
+	}
+	for _, o := range s.observers {
+		o.Event(s, name, attrs)
 	}
 }
 
 // End ends the step.
 func (s *Step) End() {
-	if s != nil {
-		s.observer.End(s)
+	if s == nil {
+		return
+	}
+	for _, o := range s.observers {
+		o.End(s)
 	}
 }
 
@@ -160,31 +169,4 @@ func (s *Step) Attr(key string) string {
 func (s *Step) Number(key string) int64 {
 	n, _ := strconv.ParseInt(s.Attr(key), 10, 64)
 	return n
-}
-
-// All is an observer that notifies several.
-type All []Observer
-
-var _ Observer = All(nil)
-
-// Begin calls each, with the context of the one before.
-func (all All) Begin(ctx context.Context, s *Step) context.Context {
-	for _, o := range all {
-		ctx = o.Begin(ctx, s)
-	}
-	return ctx
-}
-
-// Event calls each.
-func (all All) Event(s *Step, name string, attrs []slog.Attr) {
-	for _, o := range all {
-		o.Event(s, name, attrs)
-	}
-}
-
-// End calls each.
-func (all All) End(s *Step) {
-	for _, o := range all {
-		o.End(s)
-	}
 }

@@ -33,7 +33,7 @@ func (r *recorder) End(s *observe.Step) {
 
 func TestStepsAreToldToEachObserverInOrder(t *testing.T) {
 	one, two := &recorder{}, &recorder{}
-	ctx := observe.In(observe.With(t.Context(), observe.All{one, two}), "terminal:x")
+	ctx := observe.In(observe.With(t.Context(), one, two), "terminal:x")
 	ctx, turn := observe.Begin(ctx, observe.Turn)
 	_, request := observe.Begin(ctx, observe.Request)
 	request.Add(slog.String("a", "b"))
@@ -50,7 +50,7 @@ func TestStepsAreToldToEachObserverInOrder(t *testing.T) {
 }
 
 func TestAStepThatNobodyObservesCostsNothing(t *testing.T) {
-	ctx := observe.In(observe.With(t.Context(), nil), "terminal:x")
+	ctx := observe.In(observe.With(t.Context()), "terminal:x")
 	check.Equal(t, "allocations", testing.AllocsPerRun(100, func() {
 		_, step := observe.Begin(ctx, observe.Turn)
 		step.Text()

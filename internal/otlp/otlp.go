@@ -4,7 +4,6 @@ package otlp
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -125,8 +124,9 @@ func (t *Traces) Event(s *observe.Step, name string, attrs []slog.Attr) {
 func (t *Traces) End(s *observe.Step) {
 	span := trace.SpanFromContext(s.Context())
 	if span.IsRecording() { // otherwise it was not sampled
-		span.SetName(nameOf(s))
-		span.SetAttributes(t.attributes(s)...)
+		name, operation := describe(s)
+		span.SetName(name)
+		span.SetAttributes(t.attributes(s, operation)...)
 		if s.Err != nil {
 			span.SetStatus(codes.Error, "")
 		}
@@ -134,17 +134,17 @@ func (t *Traces) End(s *observe.Step) {
 	span.End()
 }
 
-// nameOf names a span by OpenTelemetry's conventions for generative AI, if they have a name.
-func nameOf(s *observe.Step) string {
+// describe names a span and its operation by OpenTelemetry's conventions for generative AI, if they have names.
+func describe(s *observe.Step) (name, operation string) {
 	switch s.Kind {
 	case observe.Request:
-		return "chat " + s.Attr("model")
+		return "chat " + s.Attr("model"), "chat"
 	case observe.Tool:
-		return "execute_tool " + s.Attr("tool")
+		return "execute_tool " + s.Attr("tool"), "execute_tool"
 	case observe.Applied:
-		return "apply compaction"
+		return "apply compaction", ""
 	}
-	return string(s.Kind)
+	return string(s.Kind), ""
 }
 
 // genAI maps attributes to their names in OpenTelemetry's conventions for generative AI. The
@@ -159,12 +159,9 @@ var genAI = map[string]string{
 	"written_tokens": "gen_ai.usage.cache_creation.input_tokens",
 }
 
-func (t *Traces) attributes(s *observe.Step) (all []attribute.KeyValue) {
-	switch s.Kind {
-	case observe.Request:
-		all = append(all, attribute.String("gen_ai.operation.name", "chat"))
-	case observe.Tool:
-		all = append(all, attribute.String("gen_ai.operation.name", "execute_tool"))
+func (t *Traces) attributes(s *observe.Step, operation string) (all []attribute.KeyValue) {
+	if operation != "" {
+		all = append(all, attribute.String("gen_ai.operation.name", operation))
 	}
 	if s.Conversation != "" {
 		all = append(all, attribute.String("gen_ai.conversation.id", s.Conversation))
@@ -285,7 +282,7 @@ func (c *client) post(ctx context.Context, spans []*tracepb.ResourceSpans) error
 	defer resp.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer)) // so that the connection is reused
 	if resp.StatusCode/100 != 2 {
-		return fmt.Errorf("send traces: the collector answers %s", cmp.Or(resp.Status, strconv.Itoa(resp.StatusCode)))
+		return fmt.Errorf("send traces: the collector answers %s", resp.Status)
 	}
 	return nil
 }

@@ -29,14 +29,9 @@ type Ledger struct {
 	rule    Rule
 	seed    maphash.Seed
 	entries map[uint64]time.Time // by the hash of the blocks up to a mark: time of the last use
-	last    measured             // the last request
+	first   *llm.Message         // the first message of the last request
+	blocks  []block              // of that request, behind an empty one
 	at      time.Time            // when it was sent
-}
-
-// measured is a request.
-type measured struct {
-	first  *llm.Message // nil: no messages
-	blocks []block      // behind an empty one
 }
 
 // block is a block of a request, with the hash and the tokens of all blocks up to it.
@@ -48,7 +43,7 @@ type block struct {
 
 // New returns an empty cache.
 func New(rule Rule) *Ledger {
-	return &Ledger{rule: rule, seed: maphash.MakeSeed(), entries: map[uint64]time.Time{}, last: measured{blocks: make([]block, 1)}}
+	return &Ledger{rule: rule, seed: maphash.MakeSeed(), entries: map[uint64]time.Time{}, blocks: make([]block, 1)}
 }
 
 // Priced is a request, in tokens.
@@ -60,32 +55,35 @@ type Priced struct {
 // Price returns which part of a request is read, written, or neither. If keep is set it becomes the last request.
 func (l *Ledger) Price(req llm.Request, now time.Time, keep bool) (p Priced) {
 	maps.DeleteFunc(l.entries, func(_ uint64, used time.Time) bool { return now.Sub(used) >= l.rule.TTL })
-	m, shared := l.measure(req)
-	end, before := len(m.blocks)-1, l.last.blocks
-	known := m.blocks[shared].upTo
+	blocks, shared := l.measure(req)
+	end, before := len(blocks)-1, l.blocks
+	known := blocks[shared].upTo
 	if l.rule.Kind == llm.CachePrefix {
 		if shared < min(end, len(before)-1) {
-			known += tokens.Estimate(commonPrefix(before[shared+1].text, m.blocks[shared+1].text))
+			known += tokens.Estimate(commonPrefix(before[shared+1].text, blocks[shared+1].text))
 		}
 		if now.Sub(l.at) < l.rule.TTL {
 			p.Cached = known
 		}
 	} else {
-		p.Cached = l.readMarked(m.blocks, req.Head, now)
+		p.Cached = l.readMarked(blocks, req.Head, now)
 	}
-	if p.Uncached = m.blocks[end].upTo - p.Cached; l.rule.Kind == llm.CacheBreakpoints {
+	if p.Uncached = blocks[end].upTo - p.Cached; l.rule.Kind == llm.CacheBreakpoints {
 		p.Written, p.Uncached = p.Uncached, 0
 	}
 	p.Rewritten = 2*known <= before[len(before)-1].upTo
 	if keep {
-		l.last, l.at = m, now
+		l.first, l.blocks, l.at = nil, blocks, now
+		if len(req.Messages) > 0 {
+			l.first = &req.Messages[0]
+		}
 	}
 	return p
 }
 
 // readMarked returns how many tokens are read up to a place where an earlier request was marked, and marks this one.
 func (l *Ledger) readMarked(blocks []block, head int, now time.Time) int {
-	end, before, read := len(blocks)-1, len(l.last.blocks)-1, 0
+	end, before, read := len(blocks)-1, len(l.blocks)-1, 0
 	known := func(at int) bool {
 		_, ok := l.entries[blocks[at].prefix]
 		return ok
@@ -121,32 +119,28 @@ func commonPrefix(a, b string) string {
 	return a[:i]
 }
 
-// measure measures a request; shared is the number of leading blocks in common with the last one.
-func (l *Ledger) measure(req llm.Request) (m measured, shared int) {
-	if len(req.Messages) > 0 {
-		m.first = &req.Messages[0]
-	}
-	last := l.last.blocks
-	if n := len(last) - 1; l.Appends && n > 1 && m.first == l.last.first && len(req.Messages) >= n-1 {
-		m.blocks = last
+// measure returns the blocks of a request, behind an empty one; shared is the number of leading blocks in common with the last one.
+func (l *Ledger) measure(req llm.Request) (blocks []block, shared int) {
+	if n := len(l.blocks) - 1; l.Appends && n > 1 && len(req.Messages) >= n-1 && l.first == &req.Messages[0] {
+		blocks = l.blocks
 		for _, message := range req.Messages[n-1:] {
-			m.blocks = l.add(m.blocks, messageBlock(message))
+			blocks = l.add(blocks, messageBlock(message))
 		}
-		return m, n
+		return blocks, n
 	}
-	m.blocks = make([]block, 1)
+	blocks = make([]block, 1)
 	for _, text := range Blocks(req) {
-		m.blocks = l.add(m.blocks, text)
+		blocks = l.add(blocks, text)
 	}
-	for shared+1 < min(len(m.blocks), len(last)) && m.blocks[shared+1].prefix == last[shared+1].prefix {
+	for shared+1 < min(len(blocks), len(l.blocks)) && blocks[shared+1].prefix == l.blocks[shared+1].prefix {
 		shared++
 	}
-	return m, shared
+	return blocks, shared
 }
 
 // add appends a block. What it shares with the last request is not estimated again.
 func (l *Ledger) add(blocks []block, text string) []block {
-	n, before, last := len(blocks), blocks[len(blocks)-1], l.last.blocks
+	n, before, last := len(blocks), blocks[len(blocks)-1], l.blocks
 	b := block{text: text, prefix: maphash.Comparable(l.seed, [2]uint64{before.prefix, maphash.String(l.seed, text)})}
 	if n < len(last) && last[n].prefix == b.prefix {
 		b.upTo = last[n].upTo

@@ -178,7 +178,7 @@ func AnswerWith(t *testing.T, c *store.Conversation, turn, next int64, native st
 		rows[i].Seq, rows[i].Turn = next+int64(i), turn
 		rows[i].Tokens = chat.TokensOf(rows[i])
 	}
-	check.NoError(t, c.Turns().Finish(Ctx, store.Outcome{Turn: turn, Messages: rows}))
+	check.Must(c.Turns().Finish(Ctx, store.Outcome{Turn: turn, Messages: rows}))(t)
 }
 
 func Asking(n int, text string) store.Inbound {
@@ -197,8 +197,8 @@ func DeliverOnly(t testing.TB, c *store.Conversation, messages ...store.Inbound)
 // Finish answers a turn with one message of the bot.
 func Finish(t *testing.T, c *store.Conversation, turn, seq int64, reply string, pieces ...string) {
 	t.Helper()
-	check.NoError(t, c.Turns().Finish(Ctx, store.Outcome{
+	check.Must(c.Turns().Finish(Ctx, store.Outcome{
 		Turn: turn, Reply: reply, Pieces: pieces,
 		Messages: []chat.Message{{Seq: seq, Turn: turn, Role: llm.RoleAssistant, ID: reply, Text: "the answer", Time: Day}},
-	}))
+	}))(t)
 }
