@@ -32,34 +32,26 @@ func replay(ctx context.Context, rec Recording, v Variant, o Options, asked *sea
 // play replays the whole conversation: first imported messages, in an import's batches, then the
 // rest turn by turn.
 func (p *player) play(ctx context.Context) error {
-	n := 0
-	for n < len(p.rec.Messages) && p.rec.Messages[n].Seq <= p.rec.Imported {
-		n++
-	}
-	p.importing = n > 0
-	if err := p.replayImport(ctx, p.rec.Messages[:n]); err != nil {
+	imported := p.rec.said(0, p.rec.Imported)
+	if err := p.replayImport(ctx, imported); err != nil {
 		return err
 	}
-	p.importing = false
-	for n < len(p.rec.Messages) {
+	for left := p.rec.Messages[len(imported):]; len(left) > 0; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		first := p.rec.Messages[n]
-		end := n + 1 // of a turn with an answer, or of a message without one
-		for end < len(p.rec.Messages) && p.rec.Messages[end].Turn == first.Turn {
-			end++
+		end := slices.IndexFunc(left, func(m Message) bool { return m.Turn != left[0].Turn })
+		if end < 0 {
+			end = len(left)
 		}
-		if err := p.take(ctx, p.rec.Messages[n:end]); err != nil {
-			return fmt.Errorf("message %d: %w", first.Seq, err)
+		if err := p.take(ctx, left[:end]); err != nil { // a turn with an answer, or a message without one
+			return fmt.Errorf("message %d: %w", left[0].Seq, err)
 		}
-		n = end
-		p.progress(n)
+		left = left[end:]
+		p.progress(len(p.rec.Messages) - len(left))
 	}
-	if n > 0 {
-		if err := p.act(ctx, p.rec.Messages[n-1].Saved.Add(actionsAfter), p.rec.Messages[n-1].Seq); err != nil {
-			return err
-		}
+	if err := p.act(ctx, p.now.Add(actionsAfter), p.said.Seq); err != nil {
+		return err
 	}
 	return p.settle(ctx)
 }
@@ -69,10 +61,14 @@ const actionsAfter = 1000 * time.Hour
 
 // replayImport adds messages as an import does. Virtual time does not advance.
 func (p *player) replayImport(ctx context.Context, past []Message) error {
-	var done int
+	if len(past) == 0 {
+		return nil
+	}
+	done := 0
 	feed := compactor.Feed[Message]{
 		Engine: p.engine, Window: p.o.Engine.Window,
 		Write: func(batch []Message) ([]chat.Message, error) {
+			done += len(batch)
 			p.progress(done)
 			return p.store(batch)
 		},
@@ -86,10 +82,6 @@ func (p *player) replayImport(ctx context.Context, past []Message) error {
 		if err := feed.Add(m, m.Tokens+2); err != nil {
 			return err
 		}
-		done++
-	}
-	if len(past) == 0 {
-		return nil
 	}
 	return feed.Flush()
 }
@@ -100,7 +92,7 @@ func (p *player) take(ctx context.Context, burst []Message) error {
 	if asked < 0 {
 		asked = len(burst)
 	}
-	question := burst[:asked]
+	question, said := burst[:asked], burst[asked:]
 	if len(question) > 0 {
 		at := question[len(question)-1].Saved
 		if err := p.act(ctx, at, question[0].Seq); err != nil {
@@ -114,37 +106,43 @@ func (p *player) take(ctx context.Context, burst []Message) error {
 		p.engine.History().Append(list...)
 		p.engine.History().Stored()
 	}
-	if !slices.ContainsFunc(question, func(m Message) bool { return m.Addressed }) && asked == len(burst) {
-		p.engine.Check(ctx)
-		p.recordUsage()
-		return nil
+	if len(said) > 0 || slices.ContainsFunc(question, func(m Message) bool { return m.Addressed }) {
+		if err := p.answer(ctx, question, said); err != nil {
+			return err
+		}
 	}
-	return p.answer(ctx, question, burst[asked:])
+	p.engine.Check(ctx)
+	p.recordUsage()
+	return nil
 }
 
 // answer replays the requests of a turn: one before each message of the bot.
 func (p *player) answer(ctx context.Context, question, said []Message) error {
-	history := p.engine.History()
+	history, end := p.engine.History(), len(said)-1
+	var sent compactor.Sent
+	known := false
+	if end >= 0 {
+		sent, known = p.rec.Requests[said[end].Seq]
+	}
 	if len(question) > 0 {
-		history.Begin(p.contextOf(question, said))
+		history.Begin(contextOf(question, sent, known))
 	}
 	for i, m := range said {
-		last := i == len(said)-1
 		if m.Role == llm.RoleAssistant {
 			estimate, err := p.request(ctx, m)
 			if err != nil {
 				return err
 			}
-			if then, known := p.rec.Requests[said[len(said)-1].Seq]; known && !slices.ContainsFunc(said[i+1:], isAnswer) {
-				p.counted(then, estimate)
+			if known && !slices.ContainsFunc(said[i+1:], isAnswer) {
+				p.counted(sent, estimate)
 			}
 		}
 		at := m.Time
-		if last || at.Before(p.now) {
+		if i == end || at.Before(p.now) {
 			at = m.Saved
 		}
 		p.advanceTo(at)
-		if last {
+		if i == end {
 			_, _ = history.Context() // as it is stored with the answer
 		}
 		if err := p.records.Append(m.Message); err != nil {
@@ -157,54 +155,10 @@ func (p *player) answer(ctx context.Context, question, said []Message) error {
 		p.advanceTo(p.now)
 	}
 	history.Answered()
-	p.engine.Check(ctx)
-	p.recordUsage()
 	return nil
 }
 
 func isAnswer(m Message) bool { return m.Role == llm.RoleAssistant }
-
-// counted reports the recorded count for the request just made, scaled by the ratio of the
-// estimates, because other settings show other content.
-func (p *player) counted(then compactor.Sent, estimate int) {
-	if then.Counted > 0 {
-		p.engine.Reported(llm.Usage{Prompt: int(math.Round(float64(then.Counted) * float64(estimate) / float64(then.Estimated)))})
-	}
-	p.knows(p.learnt.Scale(), then.Factor)
-}
-
-// knows sets the model's factor to the recorded one.
-func (p *player) knows(scale int, factor float64) {
-	facts := p.learnt.Facts()
-	facts.Scale, facts.Factor = scale, factor
-	p.learnt = remembering(facts)
-}
-
-// remembering returns facts about a model for this simulation alone.
-func remembering(facts llm.Facts) *llm.Learnt {
-	var n llm.Notebook
-	n.Open(map[string]llm.Facts{"": facts}, nil)
-	return n.Page("")
-}
-
-// contextOf returns the turn context of a question: the stored one; if it ended with its head, one
-// of the recorded length; else one with only time and usage.
-func (p *player) contextOf(question, said []Message) compactor.Context {
-	for _, m := range question {
-		if m.Context != "" {
-			return compactor.Context{Text: m.Context}
-		}
-	}
-	if len(said) > 0 {
-		if then, known := p.rec.Requests[said[len(said)-1].Seq]; known {
-			return compactor.Context{Text: p.filler(then.Context)}
-		}
-	}
-	return compactor.Context{Text: p.filler(usualContext)}
-}
-
-// usualContext is the number of tokens of a turn context with only time and usage.
-const usualContext = 34
 
 // request makes the request that m answered, and returns its estimated tokens.
 func (p *player) request(ctx context.Context, m Message) (estimate int, err error) {
@@ -216,3 +170,28 @@ func (p *player) request(ctx context.Context, m Message) (estimate int, err erro
 	p.result.Turns.add(p.cache.Price(req, p.now, true), m.Tokens)
 	return prompt.Estimate, nil
 }
+
+// counted reports the recorded count for the request just made, scaled by the ratio of the
+// estimates, because other settings show other content.
+func (p *player) counted(sent compactor.Sent, estimate int) {
+	if sent.Counted > 0 {
+		p.engine.Reported(llm.Usage{Prompt: int(math.Round(float64(sent.Counted) * float64(estimate) / float64(sent.Estimated)))})
+	}
+	p.knows(p.learnt.Scale(), sent.Factor)
+}
+
+// contextOf returns the turn context of a question: the stored one; if it ended with its head, one
+// of the recorded length; else one with only time and usage.
+func contextOf(question []Message, sent compactor.Sent, known bool) compactor.Context {
+	i := slices.IndexFunc(question, func(m Message) bool { return m.Context != "" })
+	switch {
+	case i >= 0:
+		return compactor.Context{Text: question[i].Context}
+	case known:
+		return compactor.Context{Text: filler(sent.Context)}
+	}
+	return compactor.Context{Text: filler(usualContext)}
+}
+
+// usualContext is the number of tokens of a turn context with only time and usage.
+const usualContext = 34

@@ -3,7 +3,6 @@ package simulate
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 
 	"cairn/compactor"
@@ -47,7 +46,7 @@ func (r recorded) Summarize(ctx context.Context, m compactor.Material) (made sum
 		return made, errors.New(words)
 	case known:
 		made = summarize.Summary{Text: s.Text, Tokens: s.Tokens, Sources: s.Sources, Model: s.Model}
-	case p.brief:
+	case len(p.rec.Messages) > mostExtracted && len(p.o.Questions) == 0:
 		made.Text = p.asLong(row, m.Target)
 	default:
 		if made, err = m.Extractive(ctx); err != nil {
@@ -62,15 +61,13 @@ func (r recorded) Summarize(ctx context.Context, m compactor.Material) (made sum
 
 // recall returns the recorded outcome of the next attempt to summarize a row.
 func (p *player) recall(row compactor.Compaction) (s Summary, known bool) {
-	key := keyOf(row)
+	key := attemptOf(row)
 	left := p.known[key]
-	i := slices.IndexFunc(left, func(s Summary) bool { return s.By == row.By })
-	if i < 0 {
+	if len(left) == 0 {
 		return s, false
 	}
-	s = left[i]
-	p.known[key] = slices.Delete(slices.Clone(left), i, i+1)
-	return s, true
+	p.known[key] = left[1:]
+	return left[0], true
 }
 
 // mostExtracted is the maximum number of messages in a recording for which extracts are made; an
@@ -86,7 +83,7 @@ func (p *player) asLong(row compactor.Compaction, target int) string {
 	if row.Trigger == compactor.OnRepair && row.Kind == compactor.Leaf { // its target depends on what is read
 		target = min(target, max(p.rec.tokens(row)*p.o.Policy.TargetPct/100, summarize.MinSummary))
 	}
-	return p.filler(target*filled/100 + compactor.ContextTokens(""))
+	return filler(target*filled/100 + compactor.ContextTokens(""))
 }
 
 // material returns roughly how many tokens a worker reads for a summary.
@@ -111,7 +108,7 @@ func (r *Recording) tokens(row compactor.Compaction) (n int) {
 
 // memories returns roughly how many tokens a worker writes in addition to a summary.
 func (p *player) memories() int {
-	if !p.extract {
+	if !p.o.Policy.ExtractMemories {
 		return 0
 	}
 	return min(p.o.Policy.MaxMemories, usualMemories) * tokensOfMemory
