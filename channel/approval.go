@@ -48,9 +48,9 @@ type Approval struct {
 }
 
 // approvable returns the tool, wrapped so that it asks first if its settings say so.
-func (c *conversation) approvable(t Tool) llm.Tool {
+func (c *conversation) approvable(t llm.Tool) llm.Tool {
 	if t.Approve != ApproveFirst && t.Approve != ApproveAlways {
-		return t.Tool
+		return t
 	}
 	run := t.Run
 	t.Run = func(ctx context.Context, arguments json.RawMessage) (string, error) {
@@ -60,19 +60,19 @@ func (c *conversation) approvable(t Tool) llm.Tool {
 		}
 		return run(ctx, arguments)
 	}
-	return t.Tool
+	return t
 }
 
 var errUnattended = errors.New("this call needs approval, and there is no one to ask here. Go on without it")
 
 // approve returns nil once a call is allowed. Its error is for the model.
-func (c *conversation) approve(ctx context.Context, t Tool, arguments json.RawMessage) error {
+func (c *conversation) approve(ctx context.Context, t llm.Tool, arguments json.RawMessage) error {
 	if t.Approve == ApproveFirst {
 		rules, err := c.records.Settings().Tools(ctx)
 		if err != nil {
 			return err
 		}
-		if slices.Contains(rules.Approved, t.definition()) {
+		if slices.Contains(rules.Approved, definition(t)) {
 			return nil
 		}
 	}
@@ -104,7 +104,7 @@ func (c *conversation) approve(ctx context.Context, t Tool, arguments json.RawMe
 			}
 			rules, err := c.records.Settings().Tools(ctx)
 			if err == nil {
-				rules.Approved = append(rules.Approved, t.definition())
+				rules.Approved = append(rules.Approved, definition(t))
 				err = c.records.Settings().SetTools(ctx, rules, "")
 			}
 			return err
@@ -124,7 +124,7 @@ func (c *conversation) attended() bool {
 }
 
 // definition identifies a tool with its description and parameters: a changed tool counts as another one.
-func (t Tool) definition() string {
+func definition(t llm.Tool) string {
 	return fmt.Sprintf("%s@%x", t.Name, sha256.Sum256([]byte(t.Description+"\x00"+string(t.Parameters))))[:len(t.Name)+9]
 }
 

@@ -86,7 +86,7 @@ type StackEntry struct {
 
 // ReadContext reads how full a conversation's window is from the database alone.
 func ReadContext(ctx context.Context, records *store.Conversation, agent Agent) (Context, error) {
-	tools, err := agent.weighedIn(ctx, records)
+	tools, err := agent.tools(ctx, records, memory.ToolOptions{}, nil)
 	if err != nil {
 		return Context{}, err
 	}

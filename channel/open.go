@@ -40,20 +40,14 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 	}
 	s.policy = &policy{file: s.agent.Policy}
 	s.window = newWindow(ctx, s.agent.Model)
-	others, err := s.agent.otherTools(ctx, c.records)
-	if err != nil {
-		return nil, err
-	}
-	var asking []llm.Tool
-	for _, tool := range others {
-		asking = append(asking, c.approvable(tool))
-	}
-	asking = append(asking, spawnTools(s.agent.Spawn, c)...)
-	s.tools = s.agent.toolset(c.records, memory.ToolOptions{
+	s.tools, err = s.agent.tools(ctx, c.records, memory.ToolOptions{
 		Turn:     c.turnSeq,
 		Budget:   func() int { return s.window.last() / searchShare },
 		OnMemory: func(m memory.Memory) { c.remembered(m.ID, m.Kind, m.Content) },
-	}, c.answerContextCall, asking)
+	}, c)
+	if err != nil {
+		return nil, err
+	}
 	o := compactor.Options{
 		Slots: c.hub.slots, Log: c.log, Policy: s.policy.get, Start: c.start,
 		Open:   c.openTasks,

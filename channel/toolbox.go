@@ -14,13 +14,6 @@ import (
 
 // Tools of other programs, and which of them a conversation has.
 
-// Tool is a tool of another program. Its results are data from strangers.
-type Tool struct {
-	llm.Tool
-	Server  string // the id of the server that provides it
-	Approve string // ApproveFirst or ApproveAlways; any other value: no question
-}
-
 // ToolServer is a program with tools.
 type ToolServer struct {
 	ID      string
@@ -31,22 +24,31 @@ type ToolServer struct {
 // Toolbox has the tools that conversations may be given. Only Ready may block.
 type Toolbox interface {
 	Servers() []ToolServer
-	// Tools returns the tools of some servers, as far as they are known.
-	Tools(servers []string) []Tool
+	// Tools returns the tools of some servers, as far as they are known. Their results are data from strangers.
+	Tools(servers []string) []llm.Tool
 	// Ready returns once the tools of some servers are known, or it is not worth waiting, or ctx ends.
 	Ready(ctx context.Context, servers []string)
 }
 
-// otherTools returns the tools of other programs that the agent has in a conversation.
-func (a Agent) otherTools(ctx context.Context, records *store.Conversation) (all []Tool, err error) {
+// tools returns the tools that the model may call in a conversation. Without a conversation they are only measured,
+// without records for no particular one; then nothing can fail.
+func (a Agent) tools(ctx context.Context, records *store.Conversation, o memory.ToolOptions, c *conversation) (all []llm.Tool, err error) {
 	servers, err := a.otherServers(ctx, records)
-	if err != nil || len(servers) == 0 {
-		return nil, err
+	if err == nil && len(servers) > 0 {
+		for _, tool := range a.Toolbox.Tools(servers) {
+			all = append(all, c.approvable(tool))
+		}
 	}
-	return a.Toolbox.Tools(servers), nil
+	return a.toolset(cmp.Or(records, new(store.Conversation)), o, c.answerContextCall, append(all, spawnTools(a.Spawn, c)...)), err
 }
 
-// otherServers returns the ids of their servers: of the settings, and added by /tools. nil records: in no conversation.
+// weighed returns the tools that the model may call in every conversation, to measure them.
+func (a Agent) weighed() []llm.Tool {
+	all, _ := a.tools(context.Background(), nil, memory.ToolOptions{}, nil)
+	return all
+}
+
+// otherServers returns the ids of the servers of other programs: of the settings, and added by /tools.
 func (a Agent) otherServers(ctx context.Context, records *store.Conversation) ([]string, error) {
 	if a.Toolbox == nil {
 		return nil, nil
@@ -68,32 +70,8 @@ func (c *conversation) awaitTools(ctx context.Context) error {
 	return c.renew(c.hub.ctx)
 }
 
-// weighedIn returns the tools that the model may call in a conversation, to measure them. nil records: in none.
-func (a Agent) weighedIn(ctx context.Context, records *store.Conversation) ([]llm.Tool, error) {
-	others, err := a.otherTools(ctx, records)
-	all := spawnTools(a.Spawn, nil)
-	for _, tool := range others {
-		all = append(all, tool.Tool)
-	}
-	return a.toolset(cmp.Or(records, new(store.Conversation)), memory.ToolOptions{}, nil, all), err
-}
-
-// weighed is weighedIn for no particular conversation; it reads nothing, so it cannot fail.
-func (a Agent) weighed() []llm.Tool {
-	all, _ := a.weighedIn(context.Background(), nil)
-	return all
-}
-
 // reread makes the conversation reopen before its next turn. Only the loop calls it.
 func (c *conversation) reread() { c.rules, c.runs.again = nil, true }
-
-// servers returns the servers that offer tools.
-func (a Agent) servers() []ToolServer {
-	if a.Toolbox == nil {
-		return nil
-	}
-	return a.Toolbox.Servers()
-}
 
 // runTools lists the tools of other programs, or gives the conversation those of a server.
 func runTools(ctx context.Context, c *conversation, who Person, args string) (Answer, error) {
@@ -101,16 +79,19 @@ func runTools(ctx context.Context, c *conversation, who Person, args string) (An
 	if err != nil {
 		return Answer{}, err
 	}
+	var servers []ToolServer
+	if agent.Toolbox != nil {
+		servers = agent.Toolbox.Servers()
+	}
 	if verb, id, _ := strings.Cut(args, " "); verb != "" {
 		if !c.trusted(who) {
 			return Answer{}, errDenied("In a direct message, the owners and managers named in my settings file decide which tools I have.")
 		}
-		if err := c.changeTools(ctx, agent, who, strings.ToLower(verb), strings.TrimSpace(id)); err != nil {
+		if err := c.changeTools(ctx, servers, who, strings.ToLower(verb), strings.TrimSpace(id)); err != nil {
 			return Answer{}, err
 		}
 	}
 	rules, err := c.records.Settings().Tools(ctx)
-	servers := agent.servers()
 	if len(servers) == 0 {
 		return Answer{Text: "There are no external tools: my settings file lists none."}, err
 	}
@@ -131,12 +112,12 @@ func runTools(ctx context.Context, c *conversation, who Person, args string) (An
 }
 
 // changeTools adds a server to the conversation's servers, or removes one.
-func (c *conversation) changeTools(ctx context.Context, agent Agent, who Person, verb, id string) error {
+func (c *conversation) changeTools(ctx context.Context, servers []ToolServer, who Person, verb, id string) error {
 	rules, err := c.records.Settings().Tools(ctx)
 	if err != nil {
 		return err
 	}
-	known := slices.ContainsFunc(agent.servers(), func(s ToolServer) bool { return s.ID == id })
+	known := slices.ContainsFunc(servers, func(s ToolServer) bool { return s.ID == id })
 	added := slices.Index(rules.Added, id)
 	switch {
 	case verb == "add" && !known:
