@@ -96,9 +96,10 @@ func TestProgram(t *testing.T) {
 
 func TestOnlyAllowedToolsAreOffered(t *testing.T) {
 	server := newServer()
-	h, log := start(t, Server{ID: "calc", URL: overHTTP(t, server), Allow: []string{"add", "fail", "no_such_tool"}}, Server{ID: "other", URL: overHTTP(t, newServer())})
+	h, log := start(t, Server{ID: "calc", URL: overHTTP(t, server), Approve: "first", Allow: []string{"add", "fail", "no_such_tool"}}, Server{ID: "other", URL: overHTTP(t, newServer())})
 	tools := h.Tools([]string{"calc", "other"})
 	check.EqualAll(t, "tools", names(tools), []string{"calc_add", "calc_fail"})
+	check.Equal(t, "who is asked", tools[0].Approve, "first")
 	n := len(tools[0].Description)
 	check.That(t, n > 0 && n <= 2000, "a description of %d bytes", n)
 	check.Len(t, "tools of an agent without servers", h.Tools(nil), 0)
