@@ -49,7 +49,7 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 		return nil, err
 	}
 	o := compactor.Options{
-		Slots: c.hub.slots, Log: c.log, Policy: s.policy.get, Start: c.start,
+		Records: memory.Of(c.records).Records(), Slots: c.hub.slots, Log: c.log, Policy: s.policy.get, Start: c.start,
 		Open:   c.openTasks,
 		Spend:  func() error { return c.spendOnSummary(true) },
 		Afford: func() bool { return c.spendOnSummary(false) == nil },
@@ -78,7 +78,7 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 		for _, e := range left {
 			c.log.Warn("channel_setting_ignored", "problem", e.Error())
 		}
-		if s.engine, err = s.agent.open(ctx, s.window, memory.Of(c.records).Records(), s.tools, o); err == nil {
+		if s.engine, err = compactor.Open(ctx, s.agent.engine(s.window, s.tools, o)); err == nil {
 			c.service = s
 			c.speaks.Store(&s.agent.Language)
 			c.publish()
