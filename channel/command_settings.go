@@ -199,6 +199,10 @@ func runTools(ctx context.Context, c *conversation, who Person, args string) (An
 	if err != nil {
 		return Answer{}, err
 	}
+	rules, err := c.records.Settings().Tools(ctx)
+	if err != nil {
+		return Answer{}, err
+	}
 	var servers []ToolServer
 	if agent.Toolbox != nil {
 		servers = agent.Toolbox.Servers()
@@ -207,13 +211,12 @@ func runTools(ctx context.Context, c *conversation, who Person, args string) (An
 		if !c.trusted(who) {
 			return Answer{}, errDenied("In a direct message, the owners and managers named in my settings file decide which tools I have.")
 		}
-		if err := c.changeTools(ctx, servers, who, strings.ToLower(verb), strings.TrimSpace(id)); err != nil {
+		if err := c.changeTools(ctx, servers, &rules, who, strings.ToLower(verb), strings.TrimSpace(id)); err != nil {
 			return Answer{}, err
 		}
 	}
-	rules, err := c.records.Settings().Tools(ctx)
 	if len(servers) == 0 {
-		return Answer{Text: "There are no external tools: my settings file lists none."}, err
+		return Answer{Text: "There are no external tools: my settings file lists none."}, nil
 	}
 	answer := Answer{Text: c.spell("External tools. `/tools add NAME` adds them to this conversation, `/tools remove NAME` removes them.")}
 	for _, s := range servers {
@@ -228,15 +231,11 @@ func runTools(ctx context.Context, c *conversation, who Person, args string) (An
 		}
 		answer.Items = append(answer.Items, fmt.Sprintf("%s (%s): %s%s", s.ID, state, strings.Join(s.Tools, ", "), s.Problem))
 	}
-	return answer, err
+	return answer, nil
 }
 
 // changeTools adds a server to the conversation's servers, or removes one.
-func (c *conversation) changeTools(ctx context.Context, servers []ToolServer, who Person, verb, id string) error {
-	rules, err := c.records.Settings().Tools(ctx)
-	if err != nil {
-		return err
-	}
+func (c *conversation) changeTools(ctx context.Context, servers []ToolServer, rules *store.ToolRules, who Person, verb, id string) error {
 	known := slices.ContainsFunc(servers, func(s ToolServer) bool { return s.ID == id })
 	added := slices.Index(rules.Added, id)
 	switch {
@@ -251,7 +250,7 @@ func (c *conversation) changeTools(ctx context.Context, servers []ToolServer, wh
 	case verb != "add":
 		return errPeople(c.spell("Write it as /tools add NAME or /tools remove NAME."))
 	}
-	if err := c.records.Settings().SetTools(ctx, rules, who.Name); err != nil {
+	if err := c.records.Settings().SetTools(ctx, *rules, who.Name); err != nil {
 		return err
 	}
 	c.log.Info("channel_tools_changed", "server", id, "change", verb, "by", who.ID)
