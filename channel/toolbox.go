@@ -37,8 +37,8 @@ type Toolbox interface {
 	Ready(ctx context.Context, servers []string)
 }
 
-// tools returns the tools that the model may call in a conversation. Without a conversation they are only measured,
-// without records for no particular one; then nothing can fail.
+// tools returns the tools that the model may call in a conversation. With c nil they are only measured; with records
+// nil, too, for no particular conversation.
 func (a Agent) tools(ctx context.Context, records *store.Conversation, o memory.ToolOptions, c *conversation) (all []llm.Tool, err error) {
 	servers, err := a.otherServers(ctx, records)
 	if err == nil && len(servers) > 0 {
@@ -46,7 +46,8 @@ func (a Agent) tools(ctx context.Context, records *store.Conversation, o memory.
 			all = append(all, c.approvable(tool))
 		}
 	}
-	return a.toolset(cmp.Or(records, new(store.Conversation)), o, c.answerContextCall, append(all, spawnTools(a.Spawn, c)...)), err
+	all = append(all, spawnTools(a.Spawn, c)...)
+	return a.toolset(cmp.Or(records, new(store.Conversation)), o, c.answerContextCall, all), err
 }
 
 // weighed returns the tools that the model may call in every conversation, to measure them.

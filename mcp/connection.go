@@ -184,7 +184,9 @@ func (c *connection) status() Status {
 	defer c.mu.Unlock()
 	s := Status{ID: c.ID, Connected: c.session != nil, Error: c.why, Tools: names(c.tools), Refused: c.refused}
 	if c.tools != nil {
-		s.Missing = slices.DeleteFunc(slices.Clone(c.Allow), func(name string) bool { return slices.Contains(s.Tools, toolName(c.ID, name)) })
+		s.Missing = slices.DeleteFunc(slices.Clone(c.Allow), func(name string) bool {
+			return slices.Contains(s.Tools, toolName(c.ID, name))
+		})
 	}
 	return s
 }

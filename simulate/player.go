@@ -34,7 +34,7 @@ type player struct {
 	meanDuration time.Duration         // mean duration of a summary
 	actions      []action              // recorded requests of people and the model, by time
 	cache        *promptcache.Ledger
-	said         chat.Message // the newest message
+	said         chat.Message // the newest
 	result       Result
 	sums         sums
 }
@@ -236,7 +236,9 @@ func (p *player) startSession(ctx context.Context) error {
 // filler returns a text that costs n tokens as a turn context.
 func filler(n int) string {
 	const word = " a" // costs less than a token, so some number of them costs n
-	return strings.Repeat(word, sort.Search(2*n, func(i int) bool { return compactor.ContextTokens(strings.Repeat(word, i)) >= n }))
+	return strings.Repeat(word, sort.Search(2*n, func(i int) bool {
+		return compactor.ContextTokens(strings.Repeat(word, i)) >= n
+	}))
 }
 
 // store stores messages, which the engine does not know yet.
