@@ -222,8 +222,8 @@ func (*reader) Servers() []channel.ToolServer { return nil }
 
 func (*reader) Ready(context.Context, []string) {}
 
-func (r *reader) Tools([]string) []channel.Tool {
-	return []channel.Tool{{Server: "book", Tool: llm.Tool{
+func (r *reader) Tools([]string) []llm.Tool {
+	return []llm.Tool{{
 		Name: "book_page", Description: "Read a page.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"page":{"type":"integer"}},"required":["page"]}`),
 		Run: func(context.Context, json.RawMessage) (string, error) {
@@ -232,5 +232,5 @@ func (r *reader) Tools([]string) []channel.Tool {
 			r.read++
 			return page(r.read), nil
 		},
-	}}}
+	}}
 }

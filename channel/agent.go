@@ -51,20 +51,16 @@ func (a Agent) system() string {
 	return a.Instructions + "\n\n" + system
 }
 
-// open loads a conversation's compactor, configured for this agent.
-func (a Agent) open(ctx context.Context, w *window, records compactor.Records, tools []llm.Tool, o compactor.Options) (*compactor.Compactor, error) {
-	o.Records, o.Fallback, o.Prompt = records, a.Fallback, a.WorkerPrompt
-	return compactor.Open(ctx, a.engine(w, tools, o))
-}
-
 // Engine returns the options of this agent's compactor, so that settings can be tried without a hub.
 func (a Agent) Engine(ctx context.Context) compactor.Options {
 	return a.engine(newWindow(ctx, a.Model), a.weighed(), compactor.Options{})
 }
 
+// engine adds to the options of a compactor what this agent decides.
 func (a Agent) engine(w *window, tools []llm.Tool, o compactor.Options) compactor.Options {
 	o.System, o.Language, o.Tools, o.MaxOutput = a.system(), supported(a.Language), tools, a.MaxOutput
-	o.Window, o.Learnt, o.Model, o.CacheTTL, o.Worker = w.last, w.learnt, a.Model.Name(), cacheTTLOf(a.Model), a.Worker
+	o.Window, o.Learnt, o.Model, o.CacheTTL = w.last, w.learnt, a.Model.Name(), cacheTTLOf(a.Model)
+	o.Worker, o.Fallback, o.Prompt = a.Worker, a.Fallback, a.WorkerPrompt
 	return o
 }
 

@@ -86,7 +86,7 @@ type StackEntry struct {
 
 // ReadContext reads how full a conversation's window is from the database alone.
 func ReadContext(ctx context.Context, records *store.Conversation, agent Agent) (Context, error) {
-	tools, err := agent.weighedIn(ctx, records)
+	tools, err := agent.tools(ctx, records, memory.ToolOptions{}, nil)
 	if err != nil {
 		return Context{}, err
 	}
@@ -94,7 +94,9 @@ func ReadContext(ctx context.Context, records *store.Conversation, agent Agent) 
 	if err != nil {
 		return Context{}, err
 	}
-	engine, err := agent.open(ctx, newWindow(ctx, agent.Model), memory.Of(records).Records(), tools, compactor.Options{Policy: func() compactor.Policy { return policy }})
+	engine, err := compactor.Open(ctx, agent.engine(newWindow(ctx, agent.Model), tools, compactor.Options{
+		Records: memory.Of(records).Records(), Policy: func() compactor.Policy { return policy },
+	}))
 	if err != nil {
 		return Context{}, err
 	}

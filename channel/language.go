@@ -82,20 +82,22 @@ func languageIn(ctx context.Context, records *store.Conversation, setting string
 	for _, row := range head.Stack {
 		shown = max(shown, row.To+1)
 	}
-	if shown > 1 {
-		said, _, err := records.Transcript().Earlier(ctx, shown, sampleMessages)
-		code, _ := words.Language(strings.Join(textsOf(said), "\n"))
-		return supported(code), err
-	}
-	said, err := records.Transcript().Page(ctx, 1, sampleMessages)
-	if root := head.Inherited.Root; root != nil {
-		said = append([]chat.Message{*root}, said...)
+	first := shown <= 1
+	var said []chat.Message
+	if !first {
+		said, _, err = records.Transcript().Earlier(ctx, shown, sampleMessages)
+	} else if said, err = records.Transcript().Page(ctx, 1, sampleMessages); head.Inherited.Root != nil {
+		said = append([]chat.Message{*head.Inherited.Root}, said...)
 	}
 	sample := ""
-	for _, text := range textsOf(said) {
-		sample += text + "\n"
-		if code, sure := words.Language(sample); sure {
-			return supported(code), err
+	for i, m := range said {
+		if m.Role == llm.RoleUser {
+			sample += tokens.Beginning(m.Text, sampleTokens) + "\n"
+		}
+		if first || i == len(said)-1 {
+			if found, sure := words.Language(sample); sure || !first {
+				return supported(found), err
+			}
 		}
 	}
 	return DefaultLanguage, err
@@ -106,16 +108,6 @@ func (a Agent) spokenIn(ctx context.Context, records *store.Conversation) (Agent
 	code, err := languageIn(ctx, records, a.Language)
 	a.Language, a.detects = code, a.Language == autoLanguage
 	return a, err
-}
-
-// textsOf returns the texts of people among the messages, long ones shortened.
-func textsOf(messages []chat.Message) (texts []string) {
-	for _, m := range messages {
-		if m.Role == llm.RoleUser && m.Text != "" {
-			texts = append(texts, tokens.Beginning(m.Text, sampleTokens))
-		}
-	}
-	return texts
 }
 
 // redetectLanguage reopens the conversation if its messages now show another language: before its first answers,

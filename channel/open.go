@@ -40,22 +40,16 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 	}
 	s.policy = &policy{file: s.agent.Policy}
 	s.window = newWindow(ctx, s.agent.Model)
-	others, err := s.agent.otherTools(ctx, c.records)
-	if err != nil {
-		return nil, err
-	}
-	var asking []llm.Tool
-	for _, tool := range others {
-		asking = append(asking, c.approvable(tool))
-	}
-	asking = append(asking, spawnTools(s.agent.Spawn, c)...)
-	s.tools = s.agent.toolset(c.records, memory.ToolOptions{
+	s.tools, err = s.agent.tools(ctx, c.records, memory.ToolOptions{
 		Turn:     c.turnSeq,
 		Budget:   func() int { return s.window.last() / searchShare },
 		OnMemory: func(m memory.Memory) { c.remembered(m.ID, m.Kind, m.Content) },
-	}, c.answerContextCall, asking)
+	}, c)
+	if err != nil {
+		return nil, err
+	}
 	o := compactor.Options{
-		Slots: c.hub.slots, Log: c.log, Policy: s.policy.get, Start: c.start,
+		Records: memory.Of(c.records).Records(), Slots: c.hub.slots, Log: c.log, Policy: s.policy.get, Start: c.start,
 		Open:   c.openTasks,
 		Spend:  func() error { return c.spendOnSummary(true) },
 		Afford: func() bool { return c.spendOnSummary(false) == nil },
@@ -84,7 +78,7 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 		for _, e := range left {
 			c.log.Warn("channel_setting_ignored", "problem", e.Error())
 		}
-		if s.engine, err = s.agent.open(ctx, s.window, memory.Of(c.records).Records(), s.tools, o); err == nil {
+		if s.engine, err = compactor.Open(ctx, s.agent.engine(s.window, s.tools, o)); err == nil {
 			c.service = s
 			c.speaks.Store(&s.agent.Language)
 			c.publish()

@@ -255,12 +255,9 @@ func Unanswered(ctx context.Context, h *Hub, name string) (texts []string, err e
 	if records == nil {
 		return nil, err
 	}
-	turn, open, err := records.Turns().Unanswered(ctx)
-	if err != nil {
-		return nil, err
-	}
 	var messages []chat.Message
-	if open {
+	turn, open, err := records.Turns().Unanswered(ctx)
+	if err == nil && open {
 		messages, err = records.Turns().Messages(ctx, turn.Seq)
 	}
 	for _, m := range messages {

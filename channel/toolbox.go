@@ -3,23 +3,23 @@ package channel
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"cairn/chat"
+	"cairn/internal/secrets"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/store"
 )
 
 // Tools of other programs, and which of them a conversation has.
-
-// Tool is a tool of another program. Its results are data from strangers.
-type Tool struct {
-	llm.Tool
-	Server  string // the id of the server that provides it
-	Approve string // ApproveFirst or ApproveAlways; any other value: no question
-}
 
 // ToolServer is a program with tools.
 type ToolServer struct {
@@ -31,22 +31,32 @@ type ToolServer struct {
 // Toolbox has the tools that conversations may be given. Only Ready may block.
 type Toolbox interface {
 	Servers() []ToolServer
-	// Tools returns the tools of some servers, as far as they are known.
-	Tools(servers []string) []Tool
+	// Tools returns the tools of some servers, as far as they are known. Their results are data from strangers.
+	Tools(servers []string) []llm.Tool
 	// Ready returns once the tools of some servers are known, or it is not worth waiting, or ctx ends.
 	Ready(ctx context.Context, servers []string)
 }
 
-// otherTools returns the tools of other programs that the agent has in a conversation.
-func (a Agent) otherTools(ctx context.Context, records *store.Conversation) (all []Tool, err error) {
+// tools returns the tools that the model may call in a conversation. With c nil they are only measured; with records
+// nil, too, for no particular conversation.
+func (a Agent) tools(ctx context.Context, records *store.Conversation, o memory.ToolOptions, c *conversation) (all []llm.Tool, err error) {
 	servers, err := a.otherServers(ctx, records)
-	if err != nil || len(servers) == 0 {
-		return nil, err
+	if err == nil && len(servers) > 0 {
+		for _, tool := range a.Toolbox.Tools(servers) {
+			all = append(all, c.approvable(tool))
+		}
 	}
-	return a.Toolbox.Tools(servers), nil
+	all = append(all, spawnTools(a.Spawn, c)...)
+	return a.toolset(cmp.Or(records, new(store.Conversation)), o, c.answerContextCall, all), err
 }
 
-// otherServers returns the ids of their servers: of the settings, and added by /tools. nil records: in no conversation.
+// weighed returns the tools that the model may call in every conversation, to measure them.
+func (a Agent) weighed() []llm.Tool {
+	all, _ := a.tools(context.Background(), nil, memory.ToolOptions{}, nil)
+	return all
+}
+
+// otherServers returns the ids of the servers of other programs: of the settings, and added by /tools.
 func (a Agent) otherServers(ctx context.Context, records *store.Conversation) ([]string, error) {
 	if a.Toolbox == nil {
 		return nil, nil
@@ -68,93 +78,190 @@ func (c *conversation) awaitTools(ctx context.Context) error {
 	return c.renew(c.hub.ctx)
 }
 
-// weighedIn returns the tools that the model may call in a conversation, to measure them. nil records: in none.
-func (a Agent) weighedIn(ctx context.Context, records *store.Conversation) ([]llm.Tool, error) {
-	others, err := a.otherTools(ctx, records)
-	all := spawnTools(a.Spawn, nil)
-	for _, tool := range others {
-		all = append(all, tool.Tool)
-	}
-	return a.toolset(cmp.Or(records, new(store.Conversation)), memory.ToolOptions{}, nil, all), err
-}
-
-// weighed is weighedIn for no particular conversation; it reads nothing, so it cannot fail.
-func (a Agent) weighed() []llm.Tool {
-	all, _ := a.weighedIn(context.Background(), nil)
-	return all
-}
-
 // reread makes the conversation reopen before its next turn. Only the loop calls it.
 func (c *conversation) reread() { c.rules, c.runs.again = nil, true }
 
-// servers returns the servers that offer tools.
-func (a Agent) servers() []ToolServer {
-	if a.Toolbox == nil {
+// Some tools are called only after a person with the rights has agreed. The question is a notice with the commands
+// /allow and /deny, which connectors show as buttons if they can. The turn waits for the answer; /stop ends it.
+
+// When people are asked before a tool is called.
+const (
+	ApproveNever  = "never"
+	ApproveFirst  = "first"  // once per tool and conversation, and again when the tool's definition changes
+	ApproveAlways = "always" // before each call
+
+	approvalTime      = 5 * time.Minute // how long a call waits for an answer
+	approvalPrefix    = "approve-"      // starts the ids of the notices that ask for approval
+	maxShownArguments = 200             // tokens of a call's arguments that people see
+)
+
+// Attended is implemented by connectors that have conversations where no one answers questions.
+type Attended interface {
+	// Attended reports whether someone can answer there.
+	Attended(conversation string) bool
+}
+
+// Approval is a call that waits for permission.
+type Approval struct {
+	Code      string    `json:"code"` // argument of /allow and /deny
+	Tool      string    `json:"tool"`
+	Arguments string    `json:"arguments"` // JSON, shortened, secrets masked
+	Asked     time.Time `json:"asked"`
+
+	decided chan bool // buffered, capacity 1
+}
+
+// approvable returns the tool, wrapped so that it asks first if its settings say so.
+func (c *conversation) approvable(t llm.Tool) llm.Tool {
+	if t.Approve != ApproveFirst && t.Approve != ApproveAlways {
+		return t
+	}
+	run := t.Run
+	t.Run = func(ctx context.Context, arguments json.RawMessage) (string, error) {
+		if err := c.approve(ctx, t, arguments); err != nil {
+			c.log.Info("tool_call_refused", "tool", t.Name, "reason", err)
+			return "", err
+		}
+		return run(ctx, arguments)
+	}
+	return t
+}
+
+var errUnattended = errors.New("this call needs approval, and there is no one to ask here. Go on without it")
+
+// approve returns nil once a call is allowed. Its error is for the model.
+func (c *conversation) approve(ctx context.Context, t llm.Tool, arguments json.RawMessage) error {
+	if t.Approve == ApproveFirst {
+		rules, err := c.records.Settings().Tools(ctx)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(rules.Approved, definition(t)) {
+			return nil
+		}
+	}
+	if !c.attended() {
+		return errUnattended
+	}
+	asked := &Approval{Code: strings.ToLower(rand.Text()[:5]), Tool: t.Name, Arguments: shownArguments(arguments), Asked: time.Now(), decided: make(chan bool, 1)}
+	turn := c.turn.Load()
+	waits := func(a *Approval) {
+		if turn.approval.Store(a); c.hub.o.Asked != nil {
+			c.hub.o.Asked(c.name)
+		}
+	}
+	waits(asked)
+	defer waits(nil)
+	text := c.sayf("(May I call %s with %s? /allow %s or /deny %s. I wait %d minutes.)", asked.Tool, literal(asked.Arguments), asked.Code, asked.Code, int(approvalTime.Minutes()))
+	if err := c.notify(ctx, approvalPrefix+asked.Code+"."+c.language(), text); err != nil {
+		return err
+	}
+	c.log.Info("tool_approval_asked", "tool", t.Name, "code", asked.Code)
+	for late := time.After(approvalTime); c.attended(); { // people may leave
+		select {
+		case allowed := <-asked.decided:
+			if !allowed {
+				return errors.New("a person who decides here did not allow this call. Do not repeat it; go on without it, or say what you need it for")
+			}
+			if t.Approve == ApproveAlways {
+				return nil
+			}
+			rules, err := c.records.Settings().Tools(ctx)
+			if err == nil {
+				rules.Approved = append(rules.Approved, definition(t))
+				err = c.records.Settings().SetTools(ctx, rules, "")
+			}
+			return err
+		case <-late:
+			return fmt.Errorf("no one allowed this call within %d minutes. Go on without it", int(approvalTime.Minutes()))
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return errUnattended
+}
+
+func (c *conversation) attended() bool {
+	a, knows := c.connector.(Attended)
+	return (!knows || a.Attended(c.name)) && c.hub.respond(c.name) != RespondNever
+}
+
+// definition identifies a tool with its description and parameters: a changed tool counts as another one.
+func definition(t llm.Tool) string {
+	return fmt.Sprintf("%s@%x", t.Name, sha256.Sum256([]byte(t.Description+"\x00"+string(t.Parameters))))[:len(t.Name)+9]
+}
+
+func shownArguments(arguments json.RawMessage) string {
+	text := chat.OneLine(cmp.Or(string(arguments), "{}"))
+	return Clip(secrets.Mask(text), maxShownArguments) // a secret that is cut is not recognized
+}
+
+// literal returns arguments as code: Markdown in them could hide a part, such as the address of a link.
+func literal(arguments string) string {
+	return "`" + strings.ReplaceAll(chat.OneLine(arguments), "`", "'") + "`"
+}
+
+// Button is a command that a connector shows below a message.
+type Button struct {
+	Label string `json:"label"`
+	Line  string `json:"line"` // "/allow k3f9x"
+}
+
+// Buttons returns the buttons below a piece; most pieces have none.
+func Buttons(p Piece) []Button {
+	id, asks := strings.CutPrefix(p.Reply, approvalPrefix)
+	if !asks || p.Part != p.Parts-1 {
 		return nil
 	}
-	return a.Toolbox.Servers()
+	code, language, _ := strings.Cut(id, ".")
+	return []Button{{Translated(language, "Allow"), "/allow " + code}, {Translated(language, "Deny"), "/deny " + code}}
 }
 
-// runTools lists the tools of other programs, or gives the conversation those of a server.
-func runTools(ctx context.Context, c *conversation, who Person, args string) (Answer, error) {
-	agent, err := c.current(ctx)
-	if err != nil {
-		return Answer{}, err
-	}
-	if verb, id, _ := strings.Cut(args, " "); verb != "" {
-		if !c.trusted(who) {
-			return Answer{}, errDenied("In a direct message, the owners and managers named in my settings file decide which tools I have.")
-		}
-		if err := c.changeTools(ctx, agent, who, strings.ToLower(verb), strings.TrimSpace(id)); err != nil {
-			return Answer{}, err
+// Approvals returns the tool calls that wait for permission in a conversation. A turn makes its calls one after the
+// other, so there is at most one.
+func (o Operator) Approvals(name string) (waiting []Approval) {
+	if turn := o.turnIn(name); turn != nil {
+		if asked := turn.approval.Load(); asked != nil {
+			waiting = append(waiting, *asked)
 		}
 	}
-	rules, err := c.records.Settings().Tools(ctx)
-	servers := agent.servers()
-	if len(servers) == 0 {
-		return Answer{Text: "There are no external tools: my settings file lists none."}, err
-	}
-	answer := Answer{Text: c.spell("External tools. `/tools add NAME` adds them to this conversation, `/tools remove NAME` removes them.")}
-	for _, s := range servers {
-		state := "not here"
-		if slices.Contains(agent.ToolServers, s.ID) {
-			state = "by the settings file"
-		} else if slices.Contains(rules.Added, s.ID) {
-			state = "added here"
-		}
-		if s.Problem != "" {
-			s.Problem = "; it cannot be reached: " + s.Problem
-		}
-		answer.Items = append(answer.Items, fmt.Sprintf("%s (%s): %s%s", s.ID, state, strings.Join(s.Tools, ", "), s.Problem))
-	}
-	return answer, err
+	return waiting
 }
 
-// changeTools adds a server to the conversation's servers, or removes one.
-func (c *conversation) changeTools(ctx context.Context, agent Agent, who Person, verb, id string) error {
-	rules, err := c.records.Settings().Tools(ctx)
-	if err != nil {
-		return err
+// turnIn returns the running turn of a conversation; nil if there is none.
+func (o Operator) turnIn(name string) *runningTurn {
+	c, _ := o.hub.find(name, nil)
+	if c == nil {
+		return nil
 	}
-	known := slices.ContainsFunc(agent.servers(), func(s ToolServer) bool { return s.ID == id })
-	added := slices.Index(rules.Added, id)
-	switch {
-	case verb == "add" && !known:
-		return errPeople(c.translated(fmt.Sprintf("There are no tools named %q.", id)) + c.sayf(" /tools lists them."))
-	case verb == "add" && added < 0:
-		rules.Added = append(rules.Added, id)
-	case verb == "remove" && added >= 0:
-		rules.Added = slices.Delete(rules.Added, added, added+1)
-	case verb == "remove":
-		return errPeople(fmt.Sprintf("%q was not added here.", id))
-	case verb != "add":
-		return errPeople(c.spell("Write it as /tools add NAME or /tools remove NAME."))
+	defer o.hub.release(c)
+	return c.turn.Load()
+}
+
+// Approve allows or denies a waiting call; an empty code means the one that waits. words describe the outcome for
+// people; ok is false if the call is not waiting.
+func (o Operator) Approve(name, code, by string, allow bool) (words string, ok bool) {
+	var asked *Approval
+	turn := o.turnIn(name)
+	if turn != nil {
+		asked = turn.approval.Load()
 	}
-	if err := c.records.Settings().SetTools(ctx, rules, who.Name); err != nil {
-		return err
+	if asked == nil || code != "" && !strings.EqualFold(code, asked.Code) || !turn.approval.CompareAndSwap(asked, nil) {
+		return "", false
 	}
-	c.log.Info("channel_tools_changed", "server", id, "change", verb, "by", who.ID)
-	c.inbox.post(c.reread)
-	c.hub.postThreads(c.name, (*conversation).reread)
-	return nil
+	asked.decided <- allow
+	o.hub.o.Log.Info("tool_approval_answered", "conversation", name, "tool", asked.Tool, "code", asked.Code, "allowed", allow, "by", by)
+	outcome := "%s did not allow the call of %s with %s."
+	if allow {
+		outcome = "%s allowed the call of %s with %s."
+	}
+	return fmt.Sprintf(outcome, by, asked.Tool, literal(asked.Arguments)), true
+}
+
+// trusted reports whether a person may decide what costs money or reaches beyond the conversation: in a direct
+// message, where everyone has management rights, only the people named in the settings may.
+func (c *conversation) trusted(who Person) bool {
+	place := ParsePlace(c.name)
+	return !place.Direct() || c.hub.access(place).names(who)
 }

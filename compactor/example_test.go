@@ -20,7 +20,13 @@ func Example() {
 	c, records := wall(200, nil)
 	defer c.Close()
 	head, _, _ := records.Head(context.Background())
-	fmt.Println("summaries applied:", len(records.Applied()), "shown:", len(head.Stack))
+	folded := 0
+	for id := range head.Stack[len(head.Stack)-1].ID {
+		if row, _ := records.Row(id); row.State == compactor.RolledUp {
+			folded++
+		}
+	}
+	fmt.Println("summaries applied:", folded+len(head.Stack), "shown:", len(head.Stack))
 	for _, s := range head.Stack {
 		fmt.Printf("#%d to #%d: %d messages\n", s.From, s.To, s.Messages)
 	}
@@ -37,7 +43,7 @@ func Example() {
 // wall runs a conversation of n messages about the stones of a wall.
 func wall(n int64, strategy func(string) compactor.Strategy) (*compactor.Compactor, *compactor.InMemory) {
 	ctx, day := context.Background(), time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
-	records := compactor.NewInMemory(nil)
+	records := compactor.NewInMemory()
 	var work []func() (finish func()) // slow work that waits for the owner
 	c, err := compactor.Open(ctx, compactor.Options{
 		Records:  records,

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"time"
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
@@ -18,65 +17,28 @@ import (
 // memories, it does not record what a model declines, and nothing in it can be undone. It has no lock: Options.Start must run slow work on
 // the goroutine that owns the conversation.
 type InMemory struct {
-	now      func() time.Time
 	state    *transcript.State
 	messages []chat.Message
-	rows     map[int64]*InMemoryRow
-}
-
-// InMemoryRow is a summary, and when it was applied.
-type InMemoryRow struct {
-	Compaction
-	Version int64     // of the head that first showed it; 0: never shown
-	At      time.Time // the time of that head
-	Newest  int64     // the seq of the newest message at that time
+	rows     map[int64]Compaction
 }
 
 var _ Records = (*InMemory)(nil)
 
-// NewInMemory returns the records of an empty conversation. now is the clock of InMemoryRow.At;
-// nil: it stays zero.
-func NewInMemory(now func() time.Time) *InMemory {
-	if now == nil {
-		now = func() time.Time { return time.Time{} }
-	}
-	return &InMemory{now: now, state: transcript.New(), rows: map[int64]*InMemoryRow{}}
+// NewInMemory returns the records of an empty conversation.
+func NewInMemory() *InMemory {
+	return &InMemory{state: transcript.New(), rows: map[int64]Compaction{}}
 }
 
 // Row returns a summary by its id, whatever its state; ok is false if there is none.
-func (r *InMemory) Row(id int64) (row InMemoryRow, ok bool) {
-	if found := r.rows[id]; found != nil {
-		return *found, true
-	}
-	return InMemoryRow{}, false
-}
-
-// Applied returns the summaries that were applied, in that order, including those replaced since.
-func (r *InMemory) Applied() (all []InMemoryRow) {
-	for _, row := range r.rows {
-		if row.Version > 0 {
-			all = append(all, *row)
-		}
-	}
-	slices.SortFunc(all, func(a, b InMemoryRow) int {
-		return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.From, b.From), cmp.Compare(a.ID, b.ID))
-	})
-	return all
+func (r *InMemory) Row(id int64) (row Compaction, ok bool) {
+	row, ok = r.rows[id]
+	return row, ok
 }
 
 func (r *InMemory) commit(c transcript.Change) {
 	r.state = r.state.With(c)
 	for _, s := range c.Summaries {
-		row := r.rows[s.ID]
-		if row == nil {
-			row = &InMemoryRow{}
-			r.rows[s.ID] = row
-		}
-		fresh := row.Version == 0 && (s.State == Applied || s.State == RolledUp && row.State == Prepared)
-		row.Compaction = s
-		if fresh {
-			row.Version, row.At, row.Newest = c.Marks.HeadVersion, r.now(), c.Marks.NextSeq-1
-		}
+		r.rows[s.ID] = s
 	}
 }
 
@@ -171,8 +133,8 @@ func (r *InMemory) Stretch(_ context.Context, sp Span) (n transcript.Stretch, er
 
 func (r *InMemory) Ended(_ context.Context, rows []int64) (ended []Compaction, err error) {
 	for _, id := range rows {
-		if row := r.rows[id]; row != nil && row.State != Prepared {
-			ended = append(ended, row.Compaction)
+		if row, known := r.rows[id]; known && row.State != Prepared {
+			ended = append(ended, row)
 		}
 	}
 	return ended, nil
@@ -206,13 +168,9 @@ func (j *inMemoryJob) Messages(_ context.Context, spans ...Span) (found []chat.M
 
 // Children returns the rows that a rollup folded, or those that the job's own row is folding.
 func (j *inMemoryJob) Children(_ context.Context, rollup int64) (found []Compaction, err error) {
-	of := j.r.rows[rollup]
-	if of == nil {
-		return nil, nil
-	}
-	for _, id := range of.Children {
-		if child := j.r.rows[id]; child != nil && (rollup == j.row.ID || child.State == RolledUp) {
-			found = append(found, child.Compaction)
+	for _, id := range j.r.rows[rollup].Children {
+		if child, known := j.r.rows[id]; known && (rollup == j.row.ID || child.State == RolledUp) {
+			found = append(found, child)
 		}
 	}
 	slices.SortFunc(found, func(a, b Compaction) int { return cmp.Compare(a.From, b.From) })

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/channel"
 	"cairn/internal/check"
 	"cairn/llm/prices"
 )
@@ -134,6 +135,7 @@ id = "far"
 url = "https://example.com/mcp"
 headers = { Authorization = "env:CALC_KEY" }
 timeout = "5s"
+approve = "always"
 allow = ["x"]
 [[agents]]
 id = "a"
@@ -155,6 +157,7 @@ tools = ["far", "calc"]
 	check.Equal(t, "Authorization", servers[1].Headers["Authorization"], "hush-hush")
 	check.Equal(t, "the timeout", servers[1].Timeout.String(), "5s")
 	check.Equal(t, "the most tokens of a result", servers[0].MaxResultTokens, 4000)
+	check.EqualAll(t, "who is asked", []string{servers[0].Approve, servers[1].Approve}, []string{channel.ApproveNever, channel.ApproveAlways})
 	check.EqualAll(t, "tools of other places", s.ToolsFor("a", "terminal:general"), []string{"calc"})
 	check.EqualAll(t, "tools with the binding", s.ToolsFor("a", "terminal:lab"), []string{"calc", "far"})
 	check.That(t, slices.Contains(s.Secrets(), "hush-hush"), "a secret is not marked as one")

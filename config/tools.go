@@ -55,7 +55,7 @@ func (s *Settings) ToolServers() ([]mcp.Server, error) {
 		}
 		servers = append(servers, mcp.Server{
 			ID: t.ID, Command: t.Command, URL: t.URL, Builtin: t.Builtin, Folder: s.Path(t.Folder), Allow: t.Allow, Env: env, Headers: headers,
-			Timeout: time.Duration(t.Timeout), MaxResultTokens: t.MaxResultTokens,
+			Timeout: time.Duration(t.Timeout), MaxResultTokens: t.MaxResultTokens, Approve: t.Approve,
 		})
 	}
 	return servers, nil

@@ -69,6 +69,9 @@ type Tool struct {
 
 	// Ends means that a successful call of this tool ends the loop.
 	Ends bool
+
+	// Approve says when people are asked before a call, for tools of other programs; "": never.
+	Approve string
 }
 
 // Request is one call of a model.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"golang.org/x/time/rate"
 )
 
 // connectTimeout limits connecting and each listing of tools. A program that is downloaded first is slow.
@@ -43,8 +44,8 @@ type connection struct {
 
 	mu       sync.Mutex // guards everything below
 	session  *sdk.ClientSession
-	why      string // there is no session
-	tools    []Tool // the allowed ones; nil: never read. Replaced only when they change, because requests compare them
+	why      string     // there is no session
+	tools    []llm.Tool // the allowed ones; nil: never read. Replaced only when they change, because requests compare them
 	refused  []string
 	incident llm.Incident
 }
@@ -126,23 +127,22 @@ func (c *connection) connect(ctx context.Context) error {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- session.Wait() }()
-	changed, again := c.changed, (<-chan time.Time)(nil)
-	for {
+	for relist := rate.NewLimiter(rate.Every(relistPause), 1); ; {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case err := <-ended:
 			return cmp.Or(err, errors.New("the server ended the connection"))
-		case <-changed:
+		case <-c.changed:
 			limited, cancel := context.WithTimeout(ctx, connectTimeout)
-			err := c.list(limited, session)
+			err := relist.Wait(limited)
+			if err == nil {
+				err = c.list(limited, session)
+			}
 			cancel()
 			if err != nil {
 				return err
 			}
-			changed, again = nil, time.After(relistPause)
-		case <-again:
-			changed, again = c.changed, nil
 		}
 	}
 }
@@ -184,18 +184,20 @@ func (c *connection) status() Status {
 	defer c.mu.Unlock()
 	s := Status{ID: c.ID, Connected: c.session != nil, Error: c.why, Tools: names(c.tools), Refused: c.refused}
 	if c.tools != nil {
-		s.Missing = slices.DeleteFunc(slices.Clone(c.Allow), func(name string) bool { return slices.Contains(s.Tools, name) })
+		s.Missing = slices.DeleteFunc(slices.Clone(c.Allow), func(name string) bool {
+			return slices.Contains(s.Tools, toolName(c.ID, name))
+		})
 	}
 	return s
 }
 
-func changesOf(before, after []Tool) (changes []string) {
+func changesOf(before, after []llm.Tool) (changes []string) {
 	is := names(after)
 	for _, old := range before {
-		if i := slices.Index(is, old.Original); i < 0 {
-			changes = append(changes, old.Original+" is gone")
+		if i := slices.Index(is, old.Name); i < 0 {
+			changes = append(changes, old.Name+" is gone")
 		} else if old.Description != after[i].Description || !bytes.Equal(old.Parameters, after[i].Parameters) {
-			changes = append(changes, old.Original+" was redefined")
+			changes = append(changes, old.Name+" was redefined")
 		}
 	}
 	for _, name := range is {

@@ -57,13 +57,6 @@ type box struct{ *Host }
 func (box) Servers() []channel.ToolServer   { return nil }
 func (box) Ready(context.Context, []string) {}
 
-func (b box) Tools(servers []string) (all []channel.Tool) {
-	for _, tool := range b.Host.Tools(servers) {
-		all = append(all, channel.Tool{Tool: tool.Tool, Server: tool.Server})
-	}
-	return all
-}
-
 // suite is a bot beside a hostile server.
 type suite struct {
 	channeltest.Program
@@ -105,7 +98,7 @@ func (s *suite) check(tool string, requests []llm.Request) {
 	s.T.Helper()
 	for _, req := range requests {
 		for _, offered := range req.Tools {
-			allowed := slices.ContainsFunc(hostileTools, func(name string) bool { return offered.Name == ToolName("calc", name) })
+			allowed := slices.ContainsFunc(hostileTools, func(name string) bool { return offered.Name == toolName("calc", name) })
 			check.That(s.T, allowed || !strings.HasPrefix(offered.Name, "calc_"), "%s: %s is offered", tool, offered.Name)
 		}
 		for _, m := range req.Messages {
@@ -137,7 +130,7 @@ func TestHostileServers(t *testing.T) {
 			before := memoryInUse()
 			for _, tool := range hostileTools {
 				check.Require(t, check.Soon(s.host.connected), "the server was not reconnected: %+v", s.host.Status())
-				requests := s.say("test:here", "please call "+ToolName("calc", tool))
+				requests := s.say("test:here", "please call "+toolName("calc", tool))
 				if last := requests[len(requests)-1].Messages; tool == "huge" {
 					check.HasPrefix(t, "a huge result", last[len(last)-1].Text, "Error: ")
 				}

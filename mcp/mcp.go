@@ -26,6 +26,7 @@ type Server struct {
 	Env             map[string]string // environment of the program, in addition to PATH, HOME, LANG and TMPDIR; nothing else is inherited
 	Headers         map[string]string // sent with each request to URL
 	Timeout         time.Duration     // limit of a call; 0: DefaultTimeout
+	Approve         string            // as llm.Tool has it
 	MaxResultTokens int               // limit of a result, in estimated tokens; 0: DefaultResultTokens
 }
 
@@ -35,21 +36,14 @@ const (
 	DefaultResultTokens = 4000
 )
 
-// Tool is an allowed tool of a server.
-type Tool struct {
-	llm.Tool        // Name is ToolName(Server, Original)
-	Server   string // its id
-	Original string // its name on the server
-}
-
 // Status is the state of a server.
 type Status struct {
 	ID        string   `json:"id"`
 	Connected bool     `json:"connected"`
 	Error     string   `json:"error,omitempty"`   // why it is not connected
-	Tools     []string `json:"tools"`             // allowed tools, by their names on the server
-	Refused   []string `json:"refused,omitempty"` // tools of the server that the settings do not allow
-	Missing   []string `json:"missing,omitempty"` // allowed tools that the server does not have
+	Tools     []string `json:"tools"`             // allowed tools, by the names the models know
+	Refused   []string `json:"refused,omitempty"` // tools of the server that the settings do not allow, by their names there
+	Missing   []string `json:"missing,omitempty"` // allowed tools that the server does not have, by their names there
 }
 
 // Host manages the connections to all servers. It is safe for concurrent use.
@@ -112,8 +106,7 @@ func (h *Host) all() []*connection {
 
 // Tools returns the allowed tools of some servers, without waiting: none of a server that has not been reached yet.
 // The tools of a lost server stay and return errors: otherwise each broken connection would change the prompt.
-func (h *Host) Tools(ids []string) []Tool {
-	var tools []Tool
+func (h *Host) Tools(ids []string) (tools []llm.Tool) {
 	for _, c := range h.all() {
 		c.mu.Lock()
 		if slices.Contains(ids, c.ID) {

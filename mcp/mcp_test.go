@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"cairn/internal/check"
+	"cairn/llm"
 )
 
 func TestToolsOfBothTransports(t *testing.T) {
@@ -82,7 +83,7 @@ func TestProgram(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	tools := h.Tools([]string{"calc"})
-	i := slices.IndexFunc(tools, func(tool Tool) bool { return tool.Original == "hang" })
+	i := slices.IndexFunc(tools, func(tool llm.Tool) bool { return tool.Name == "calc_hang" })
 	check.Error(t, check.ErrorOf(tools[i].Run(ctx, json.RawMessage(`{"A":1,"B":2}`))), context.Canceled)
 	check.Equal(t, "next call", check.Must(call("add"))(t), "3")
 
@@ -95,10 +96,10 @@ func TestProgram(t *testing.T) {
 
 func TestOnlyAllowedToolsAreOffered(t *testing.T) {
 	server := newServer()
-	h, log := start(t, Server{ID: "calc", URL: overHTTP(t, server), Allow: []string{"add", "fail", "no_such_tool"}}, Server{ID: "other", URL: overHTTP(t, newServer())})
+	h, log := start(t, Server{ID: "calc", URL: overHTTP(t, server), Approve: "first", Allow: []string{"add", "fail", "no_such_tool"}}, Server{ID: "other", URL: overHTTP(t, newServer())})
 	tools := h.Tools([]string{"calc", "other"})
-	check.EqualAll(t, "tools", names(tools), []string{"add", "fail"})
-	check.Equal(t, "name for models", tools[0].Name, "calc_add")
+	check.EqualAll(t, "tools", names(tools), []string{"calc_add", "calc_fail"})
+	check.Equal(t, "who is asked", tools[0].Approve, "first")
 	n := len(tools[0].Description)
 	check.That(t, n > 0 && n <= 2000, "a description of %d bytes", n)
 	check.Len(t, "tools of an agent without servers", h.Tools(nil), 0)
@@ -130,9 +131,9 @@ func TestToolsAreAcceptedByAllProviders(t *testing.T) {
 	}
 	long := strings.Repeat("long", 30)
 	for tool, want := range map[string]string{"add": "calc_add", "add two/numbers!": "calc_add_two_numbers_", "加": "calc__"} {
-		check.Equal(t, tool, ToolName("calc", tool), want)
+		check.Equal(t, tool, toolName("calc", tool), want)
 	}
-	a, b := ToolName("calc", long+"a"), ToolName("calc", long+"b")
+	a, b := toolName("calc", long+"a"), toolName("calc", long+"b")
 	check.That(t, a != b && len(a) == maxName && len(b) == maxName, "got long names %q and %q", a, b)
 }
 
@@ -224,7 +225,7 @@ func start(t *testing.T, servers ...Server) (*Host, *check.Buffer) {
 func (h *Host) run(t *testing.T, tool, arguments string) (string, error) {
 	t.Helper()
 	tools := h.Tools(h.ids())
-	of := slices.IndexFunc(tools, func(one Tool) bool { return one.Name == tool })
+	of := slices.IndexFunc(tools, func(one llm.Tool) bool { return one.Name == tool })
 	check.Require(t, of >= 0, "got no tool %s", tool)
 	return tools[of].Run(t.Context(), json.RawMessage(arguments))
 }

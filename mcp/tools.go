@@ -30,8 +30,8 @@ const (
 
 // readAllowed reads a server's tools. It returns the allowed ones, sorted by name; the names of the others; and
 // problems of allowed tools that cannot be used.
-func (c *connection) readAllowed(ctx context.Context, session *sdk.ClientSession) (allowed []Tool, refused, problems []string, err error) {
-	allowed = []Tool{} // not nil: it was read
+func (c *connection) readAllowed(ctx context.Context, session *sdk.ClientSession) (allowed []llm.Tool, refused, problems []string, err error) {
+	allowed = []llm.Tool{} // not nil: it was read
 	all, more, err := readTools(ctx, session)
 	if more {
 		problems = append(problems, fmt.Sprintf("the server's list has no end after %d tools: the rest is not read", len(all)))
@@ -42,7 +42,7 @@ func (c *connection) readAllowed(ctx context.Context, session *sdk.ClientSession
 			continue
 		}
 		tool, problem := c.toolOf(offered)
-		if problem == "" && slices.ContainsFunc(allowed, func(other Tool) bool { return other.Name == tool.Name }) {
+		if problem == "" && slices.ContainsFunc(allowed, func(other llm.Tool) bool { return other.Name == tool.Name }) {
 			problem = "another tool has the same name, " + tool.Name
 		}
 		if problem != "" {
@@ -51,7 +51,7 @@ func (c *connection) readAllowed(ctx context.Context, session *sdk.ClientSession
 		}
 		allowed = append(allowed, tool)
 	}
-	slices.SortFunc(allowed, func(a, b Tool) int { return strings.Compare(a.Original, b.Original) })
+	slices.SortFunc(allowed, func(a, b llm.Tool) int { return strings.Compare(a.Name, b.Name) })
 	slices.Sort(refused)
 	return allowed, refused, problems, err
 }
@@ -73,7 +73,7 @@ func readTools(ctx context.Context, session *sdk.ClientSession) (all []*sdk.Tool
 }
 
 // toolOf validates a tool's definition and limits its size.
-func (c *connection) toolOf(offered *sdk.Tool) (tool Tool, problem string) {
+func (c *connection) toolOf(offered *sdk.Tool) (tool llm.Tool, problem string) {
 	object, _ := offered.InputSchema.(map[string]any)
 	if object["type"] != "object" {
 		return tool, `its input schema is not of type "object"`
@@ -92,20 +92,20 @@ func (c *connection) toolOf(offered *sdk.Tool) (tool Tool, problem string) {
 		return tool, fmt.Sprintf("its input schema takes %d tokens, and at most %d may", n, maxSchema)
 	}
 	description := strings.ToValidUTF8(strings.TrimSpace(offered.Description), "\uFFFD")
-	return Tool{Server: c.ID, Original: offered.Name, Tool: llm.Tool{
-		Name: ToolName(c.ID, offered.Name), Description: tokens.Clip(description, maxDescription), Parameters: schema,
+	return llm.Tool{
+		Name: toolName(c.ID, offered.Name), Description: tokens.Clip(description, maxDescription), Parameters: schema, Approve: c.Approve,
 		Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
 			return c.call(ctx, offered.Name, arguments)
 		},
-	}}, ""
+	}, ""
 }
 
 // foreign are characters that providers do not accept in a tool's name.
 var foreign = regexp.MustCompile(`[^-_0-9A-Za-z]`)
 
-// ToolName returns the name by which models call a server's tool: "calc_add" for add of calc. Characters that
+// toolName returns the name by which models call a server's tool: "calc_add" for add of calc. Characters that
 // providers refuse become "_", and a long name ends with a hash of the full name.
-func ToolName(server, tool string) string {
+func toolName(server, tool string) string {
 	name := foreign.ReplaceAllString(server+"_"+tool, "_")
 	if len(name) <= maxName {
 		return name
@@ -113,10 +113,10 @@ func ToolName(server, tool string) string {
 	return fmt.Sprintf("%s_%x", name[:maxName-9], sha256.Sum256([]byte(tool)))[:maxName]
 }
 
-func names(tools []Tool) []string {
+func names(tools []llm.Tool) []string {
 	all := make([]string, 0, len(tools))
 	for _, tool := range tools {
-		all = append(all, tool.Original)
+		all = append(all, tool.Name)
 	}
 	return all
 }

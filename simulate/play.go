@@ -2,15 +2,23 @@ package simulate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/compactor/summarize"
+	"cairn/internal/promptcache"
+	"cairn/internal/tokens"
 	"cairn/llm"
+	"cairn/prompts"
 )
+
+// What a player does: it replays messages, and answers for the strategy that would summarize them.
 
 // replay returns the result of a variant; o has its policy and window.
 func replay(ctx context.Context, rec Recording, v Variant, o Options, asked *searched, progress func(done int)) (Result, error) {
@@ -32,34 +40,26 @@ func replay(ctx context.Context, rec Recording, v Variant, o Options, asked *sea
 // play replays the whole conversation: first imported messages, in an import's batches, then the
 // rest turn by turn.
 func (p *player) play(ctx context.Context) error {
-	n := 0
-	for n < len(p.rec.Messages) && p.rec.Messages[n].Seq <= p.rec.Imported {
-		n++
-	}
-	p.importing = n > 0
-	if err := p.replayImport(ctx, p.rec.Messages[:n]); err != nil {
+	imported := p.rec.said(0, p.rec.Imported)
+	if err := p.replayImport(ctx, imported); err != nil {
 		return err
 	}
-	p.importing = false
-	for n < len(p.rec.Messages) {
+	for left := p.rec.Messages[len(imported):]; len(left) > 0; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		first := p.rec.Messages[n]
-		end := n + 1 // of a turn with an answer, or of a message without one
-		for end < len(p.rec.Messages) && p.rec.Messages[end].Turn == first.Turn {
-			end++
+		end := slices.IndexFunc(left, func(m Message) bool { return m.Turn != left[0].Turn })
+		if end < 0 {
+			end = len(left)
 		}
-		if err := p.take(ctx, p.rec.Messages[n:end]); err != nil {
-			return fmt.Errorf("message %d: %w", first.Seq, err)
+		if err := p.take(ctx, left[:end]); err != nil { // a turn with an answer, or a message without one
+			return fmt.Errorf("message %d: %w", left[0].Seq, err)
 		}
-		n = end
-		p.progress(n)
+		left = left[end:]
+		p.progress(len(p.rec.Messages) - len(left))
 	}
-	if n > 0 {
-		if err := p.act(ctx, p.rec.Messages[n-1].Saved.Add(actionsAfter), p.rec.Messages[n-1].Seq); err != nil {
-			return err
-		}
+	if err := p.act(ctx, p.now.Add(actionsAfter), p.said.Seq); err != nil {
+		return err
 	}
 	return p.settle(ctx)
 }
@@ -69,10 +69,14 @@ const actionsAfter = 1000 * time.Hour
 
 // replayImport adds messages as an import does. Virtual time does not advance.
 func (p *player) replayImport(ctx context.Context, past []Message) error {
-	var done int
+	if len(past) == 0 {
+		return nil
+	}
+	done := 0
 	feed := compactor.Feed[Message]{
 		Engine: p.engine, Window: p.o.Engine.Window,
 		Write: func(batch []Message) ([]chat.Message, error) {
+			done += len(batch)
 			p.progress(done)
 			return p.store(batch)
 		},
@@ -86,10 +90,6 @@ func (p *player) replayImport(ctx context.Context, past []Message) error {
 		if err := feed.Add(m, m.Tokens+2); err != nil {
 			return err
 		}
-		done++
-	}
-	if len(past) == 0 {
-		return nil
 	}
 	return feed.Flush()
 }
@@ -100,7 +100,7 @@ func (p *player) take(ctx context.Context, burst []Message) error {
 	if asked < 0 {
 		asked = len(burst)
 	}
-	question := burst[:asked]
+	question, said := burst[:asked], burst[asked:]
 	if len(question) > 0 {
 		at := question[len(question)-1].Saved
 		if err := p.act(ctx, at, question[0].Seq); err != nil {
@@ -114,37 +114,43 @@ func (p *player) take(ctx context.Context, burst []Message) error {
 		p.engine.History().Append(list...)
 		p.engine.History().Stored()
 	}
-	if !slices.ContainsFunc(question, func(m Message) bool { return m.Addressed }) && asked == len(burst) {
-		p.engine.Check(ctx)
-		p.recordUsage()
-		return nil
+	if len(said) > 0 || slices.ContainsFunc(question, func(m Message) bool { return m.Addressed }) {
+		if err := p.answer(ctx, question, said); err != nil {
+			return err
+		}
 	}
-	return p.answer(ctx, question, burst[asked:])
+	p.engine.Check(ctx)
+	p.recordUsage()
+	return nil
 }
 
 // answer replays the requests of a turn: one before each message of the bot.
 func (p *player) answer(ctx context.Context, question, said []Message) error {
-	history := p.engine.History()
+	history, end := p.engine.History(), len(said)-1
+	var sent compactor.Sent
+	known := false
+	if end >= 0 {
+		sent, known = p.rec.Requests[said[end].Seq]
+	}
 	if len(question) > 0 {
-		history.Begin(p.contextOf(question, said))
+		history.Begin(contextOf(question, sent, known))
 	}
 	for i, m := range said {
-		last := i == len(said)-1
 		if m.Role == llm.RoleAssistant {
 			estimate, err := p.request(ctx, m)
 			if err != nil {
 				return err
 			}
-			if then, known := p.rec.Requests[said[len(said)-1].Seq]; known && !slices.ContainsFunc(said[i+1:], isAnswer) {
-				p.counted(then, estimate)
+			if known && !slices.ContainsFunc(said[i+1:], isAnswer) {
+				p.counted(sent, estimate)
 			}
 		}
 		at := m.Time
-		if last || at.Before(p.now) {
+		if i == end || at.Before(p.now) {
 			at = m.Saved
 		}
 		p.advanceTo(at)
-		if last {
+		if i == end {
 			_, _ = history.Context() // as it is stored with the answer
 		}
 		if err := p.records.Append(m.Message); err != nil {
@@ -157,54 +163,10 @@ func (p *player) answer(ctx context.Context, question, said []Message) error {
 		p.advanceTo(p.now)
 	}
 	history.Answered()
-	p.engine.Check(ctx)
-	p.recordUsage()
 	return nil
 }
 
 func isAnswer(m Message) bool { return m.Role == llm.RoleAssistant }
-
-// counted reports the recorded count for the request just made, scaled by the ratio of the
-// estimates, because other settings show other content.
-func (p *player) counted(then compactor.Sent, estimate int) {
-	if then.Counted > 0 {
-		p.engine.Reported(llm.Usage{Prompt: int(math.Round(float64(then.Counted) * float64(estimate) / float64(then.Estimated)))})
-	}
-	p.knows(p.learnt.Scale(), then.Factor)
-}
-
-// knows sets the model's factor to the recorded one.
-func (p *player) knows(scale int, factor float64) {
-	facts := p.learnt.Facts()
-	facts.Scale, facts.Factor = scale, factor
-	p.learnt = remembering(facts)
-}
-
-// remembering returns facts about a model for this simulation alone.
-func remembering(facts llm.Facts) *llm.Learnt {
-	var n llm.Notebook
-	n.Open(map[string]llm.Facts{"": facts}, nil)
-	return n.Page("")
-}
-
-// contextOf returns the turn context of a question: the stored one; if it ended with its head, one
-// of the recorded length; else one with only time and usage.
-func (p *player) contextOf(question, said []Message) compactor.Context {
-	for _, m := range question {
-		if m.Context != "" {
-			return compactor.Context{Text: m.Context}
-		}
-	}
-	if len(said) > 0 {
-		if then, known := p.rec.Requests[said[len(said)-1].Seq]; known {
-			return compactor.Context{Text: p.filler(then.Context)}
-		}
-	}
-	return compactor.Context{Text: p.filler(usualContext)}
-}
-
-// usualContext is the number of tokens of a turn context with only time and usage.
-const usualContext = 34
 
 // request makes the request that m answered, and returns its estimated tokens.
 func (p *player) request(ctx context.Context, m Message) (estimate int, err error) {
@@ -216,3 +178,119 @@ func (p *player) request(ctx context.Context, m Message) (estimate int, err erro
 	p.result.Turns.add(p.cache.Price(req, p.now, true), m.Tokens)
 	return prompt.Estimate, nil
 }
+
+// counted reports the recorded count for the request just made, scaled by the ratio of the
+// estimates, because other settings show other content.
+func (p *player) counted(sent compactor.Sent, estimate int) {
+	if sent.Counted > 0 {
+		p.engine.Reported(llm.Usage{Prompt: int(math.Round(float64(sent.Counted) * float64(estimate) / float64(sent.Estimated)))})
+	}
+	p.knows(p.learnt.Scale(), sent.Factor)
+}
+
+// contextOf returns the turn context of a question: the stored one; if it ended with its head, one
+// of the recorded length; else one with only time and usage.
+func contextOf(question []Message, sent compactor.Sent, known bool) compactor.Context {
+	i := slices.IndexFunc(question, func(m Message) bool { return m.Context != "" })
+	switch {
+	case i >= 0:
+		return compactor.Context{Text: question[i].Context}
+	case known:
+		return compactor.Context{Text: filler(sent.Context)}
+	}
+	return compactor.Context{Text: filler(usualContext)}
+}
+
+// usualContext is the number of tokens of a turn context with only time and usage.
+const usualContext = 34
+
+// recorded is a strategy that uses recorded summaries.
+type recorded struct {
+	compactor.Strategy
+	p *player
+}
+
+func (p *player) strategy(name string) compactor.Strategy {
+	s := compactor.StrategyOf(name)
+	if name == compactor.StrategyWindow {
+		return s // it makes them all again
+	}
+	return recorded{s, p}
+}
+
+// Summarize returns the recorded summary of the span, or an extract.
+func (r recorded) Summarize(ctx context.Context, m compactor.Material) (made summarize.Summary, err error) {
+	p, row := r.p, m.Row
+	byModel := row.By == compactor.ByWorker
+	if byModel {
+		p.took = p.meanDuration
+	}
+	var s Summary // the recorded outcome of the next attempt
+	left := p.known[attemptOf(row)]
+	known := len(left) > 0
+	if known {
+		s, p.known[attemptOf(row)] = left[0], left[1:]
+	}
+	if !s.Ended.IsZero() {
+		p.took = s.Ended.Sub(s.Began)
+	}
+	switch {
+	case known && s.Text == "":
+		words := strings.TrimSuffix(s.Error, "; nothing was lost")
+		if strings.HasPrefix(words, "the model") {
+			return made, summarize.Refusal(words)
+		}
+		return made, errors.New(words)
+	case known:
+		made = summarize.Summary{Text: s.Text, Tokens: s.Tokens, Sources: s.Sources, Model: s.Model}
+	case len(p.rec.Messages) > mostExtracted && len(p.o.Questions) == 0:
+		made.Text = p.asLong(row, m.Target)
+	default:
+		if made, err = m.Extractive(ctx); err != nil {
+			return made, err
+		}
+	}
+	if byModel {
+		memories := 0
+		if p.o.Policy.ExtractMemories {
+			memories = min(p.o.Policy.MaxMemories, usualMemories)
+		}
+		frame := tokens.Estimate(prompts.In(p.o.Engine.Language).Worker) + tokens.Estimate(p.o.Engine.System)
+		p.result.Worker.add(promptcache.Priced{Uncached: frame + p.material(row)}, tokens.Estimate(made.Text)+memories*tokensOfMemory)
+	}
+	return made, nil
+}
+
+// mostExtracted is the maximum number of messages in a recording for which extracts are made; an
+// extract takes half a millisecond per message. For longer ones only the length of a summary is
+// simulated: extracts fill 93 to 99 % of their target (measured).
+const (
+	mostExtracted = 5000
+	filled        = 97 // percent of its target
+)
+
+// asLong returns a text about as long as an extract of row would be.
+func (p *player) asLong(row compactor.Compaction, target int) string {
+	if row.Trigger == compactor.OnRepair && row.Kind == compactor.Leaf { // its target depends on what is read
+		target = min(target, max(p.material(row)*p.o.Policy.TargetPct/100, summarize.MinSummary))
+	}
+	return filler(target*filled/100 + compactor.ContextTokens(""))
+}
+
+// material returns how many tokens a summary is made from.
+func (p *player) material(row compactor.Compaction) (n int) {
+	if row.Kind != compactor.Rollup {
+		for _, m := range p.rec.said(row.From, row.To) {
+			n += m.Tokens
+		}
+		return n
+	}
+	for _, id := range row.Children {
+		child, _ := p.records.Row(id)
+		n += child.Tokens
+	}
+	return n
+}
+
+// What a worker usually writes in addition to a summary.
+const usualMemories, tokensOfMemory = 6, 45

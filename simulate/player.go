@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -29,23 +30,23 @@ type player struct {
 	took  time.Duration // by the summary that was just made
 
 	learnt       *llm.Learnt           // of the model; as recorded, else as known today
-	known        map[spanKey][]Summary // recorded summaries by span, oldest attempt first
-	fillers      map[int]string        // by their tokens
+	known        map[attempt][]Summary // recorded summaries, oldest first
 	meanDuration time.Duration         // mean duration of a summary
 	actions      []action              // recorded requests of people and the model, by time
 	cache        *promptcache.Ledger
+	said         chat.Message // the newest
 	result       Result
 	sums         sums
-	said         chat.Message // the newest message
-	importing    bool
-	brief        bool // only the lengths of summaries matter
-	extract      bool // workers save memories
 }
 
-type spanKey struct {
+// attempt is what attempts to make the same summary have in common.
+type attempt struct {
 	from, to int64
 	rollup   bool
+	by       compactor.By
 }
+
+func attemptOf(s compactor.Compaction) attempt { return attempt{s.From, s.To, s.IsRollup(), s.By} }
 
 // task is the end of a slow operation.
 type task struct {
@@ -61,11 +62,11 @@ type action struct {
 	focus   string
 }
 
-func newPlayer(ctx context.Context, rec *Recording, o Options) (*player, error) {
-	p := &player{rec: rec, o: o, known: map[spanKey][]Summary{}, fillers: map[int]string{}, learnt: new(llm.Learnt)}
-	p.sums.effects = map[int64][2]int{}
-	if o.Engine.Learnt != nil {
-		p.learnt = remembering(o.Engine.Learnt().Facts())
+func newPlayer(ctx context.Context, rec *Recording, o Options) (p *player, err error) {
+	engine := o.Engine
+	p = &player{rec: rec, o: o, known: map[attempt][]Summary{}, learnt: new(llm.Learnt), records: compactor.NewInMemory()}
+	if engine.Learnt != nil {
+		p.learnt.Learn(func(f *llm.Facts) { *f = engine.Learnt().Facts() })
 	}
 	for _, m := range rec.Messages {
 		if then, known := rec.Requests[m.Seq]; known {
@@ -76,33 +77,19 @@ func newPlayer(ctx context.Context, rec *Recording, o Options) (*player, error) 
 	if len(rec.Messages) > 0 {
 		p.now = rec.Messages[0].Saved
 	}
-	p.records = compactor.NewInMemory(func() time.Time { // in an import, time passes with the messages alone
-		if p.importing {
-			return p.said.Time
-		}
-		return p.now
-	})
-	p.brief = len(rec.Messages) > mostExtracted && len(o.Questions) == 0
 	p.remember()
-	engine := o.Engine
+	policy := o.Policy
+	policy.ExtractMemories = false // memories do not change any plan
 	engine.Learnt = func() *llm.Learnt { return p.learnt }
 	engine.Records, engine.Now, engine.Log = p.records, func() time.Time { return p.now }, slog.New(slog.DiscardHandler)
-	engine.Policy = func() compactor.Policy { return p.o.Policy }
-	p.extract, p.o.Policy.ExtractMemories = o.Policy.ExtractMemories, false // memories do not change any plan
-	engine.Start, engine.Strategy = p.start, p.strategy
-	engine.After = func(e compactor.Event) {
-		if e.State == compactor.EventApplied {
-			p.sums.effects[e.ID] = [2]int{e.BeforeTokens, e.AfterTokens}
-			p.point()
-		}
-	}
+	engine.Policy = func() compactor.Policy { return policy }
+	engine.Start, engine.Strategy, engine.After = p.start, p.strategy, p.happened
 	if engine.Worker != nil {
 		engine.Worker = unusedModel{engine.Worker.Name()}
 	}
 	engine.Fallback = nil
-	p.cache = promptcache.New(promptcache.Rule{Kind: o.Cache, TTL: max(o.Policy.CacheTTL.Or(engine.CacheTTL), time.Second)})
+	p.cache = promptcache.New(promptcache.Rule{Kind: o.Cache, TTL: max(policy.CacheTTL.Or(engine.CacheTTL), time.Second)})
 	p.cache.Appends = true
-	var err error
 	p.engine, err = compactor.Open(ctx, engine)
 	return p, err
 }
@@ -118,38 +105,40 @@ func (a unusedModel) Generate(context.Context, llm.Request, func(string)) (llm.R
 	return llm.Response{}, fmt.Errorf("model %s: a simulation asks no model", a.name)
 }
 
+// knows sets the model's factor to the recorded one.
+func (p *player) knows(scale int, factor float64) {
+	p.learnt.Learn(func(f *llm.Facts) { f.Scale, f.Factor = scale, factor })
+}
+
 // remember collects the recorded summaries, their durations, and the requests.
 func (p *player) remember() {
 	var total time.Duration
 	n := 0
+	began := map[int64]time.Time{} // the summary of the session before, by the first seq of a session
 	for _, s := range p.rec.Summaries {
 		if s.Text != "" || s.State == compactor.Failed {
-			p.known[keyOf(s.Summary)] = append(p.known[keyOf(s.Summary)], s)
+			p.known[attemptOf(s.Summary)] = append(p.known[attemptOf(s.Summary)], s)
 		}
 		if !s.Ended.IsZero() && s.State != compactor.Failed && s.By == compactor.ByWorker {
 			total, n = total+s.Ended.Sub(s.Began), n+1
 		}
-		if s.Trigger == compactor.OnManual || s.Trigger == compactor.OnSelf {
+		switch s.Trigger {
+		case compactor.OnManual, compactor.OnSelf:
 			p.actions = append(p.actions, action{at: s.Began, trigger: s.Trigger, focus: s.Focus})
+		case compactor.OnNew:
+			began[s.To+1] = cmp.Or(began[s.To+1], s.Began)
 		}
 	}
 	p.meanDuration = total / time.Duration(max(n, 1))
 	for _, seq := range p.rec.Sessions {
-		began := action{at: p.now, before: seq}
+		at := p.now
 		if said := p.rec.said(1, seq-1); len(said) > 0 {
-			began.at = said[len(said)-1].Saved
+			at = said[len(said)-1].Saved
 		}
-		for _, s := range slices.Backward(p.rec.Summaries) {
-			if s.Trigger == compactor.OnNew && s.To == seq-1 {
-				began.at = s.Began
-			}
-		}
-		p.actions = append(p.actions, began)
+		p.actions = append(p.actions, action{at: cmp.Or(began[seq], at), before: seq})
 	}
 	slices.SortStableFunc(p.actions, func(a, b action) int { return a.at.Compare(b.at) })
 }
-
-func keyOf(s compactor.Compaction) spanKey { return spanKey{s.From, s.To, s.IsRollup()} }
 
 // start runs slow work immediately, and schedules its end for when it would have ended.
 func (p *player) start(slow func() func()) {
@@ -163,18 +152,15 @@ func (p *player) start(slow func() func()) {
 func (p *player) advanceTo(t time.Time) {
 	for {
 		wake := p.engine.Wake()
+		if !wake.IsZero() && !wake.After(p.now) {
+			wake = p.now.Add(time.Millisecond) // the clock must advance
+		}
 		switch {
 		case len(p.tasks) > 0 && !p.tasks[0].at.After(t) && (wake.IsZero() || !wake.Before(p.tasks[0].at)):
 			p.finish()
 		case !wake.IsZero() && !wake.After(t):
 			p.pass(wake)
 			p.engine.Check(context.Background())
-			if again := p.engine.Wake(); !again.After(wake) && !again.IsZero() {
-				p.pass(wake.Add(time.Millisecond)) // the clock must advance
-				if p.now.After(t) {
-					return
-				}
-			}
 		default:
 			p.pass(t)
 			return
@@ -227,29 +213,32 @@ func (p *player) act(ctx context.Context, t time.Time, seq int64) error {
 			p.engine.Compact(compactor.Requested{Trigger: a.trigger, Focus: a.focus})
 			continue
 		}
-		if _, err := p.engine.StartSession(ctx); err != nil {
+		if err := p.startSession(ctx); err != nil {
 			return fmt.Errorf("begin the session of message %d: %w", a.before, err)
 		}
 	}
 	return nil
 }
 
-// filler returns the text of a turn context of n tokens, to replace one that was not stored; "" for
-// 0.
-func (p *player) filler(n int) string {
-	if n == 0 {
-		return ""
-	}
-	text, made := p.fillers[n]
-	if !made {
-		const word = " context"
-		text = strings.Repeat(word, sort.Search(n, func(i int) bool { return compactor.ContextTokens(strings.Repeat(word, i+1)) > n }))
-		for compactor.ContextTokens(text) < n {
-			text += " a"
+// startSession starts a session. There is no event of what covers the old one.
+func (p *player) startSession(ctx context.Context) error {
+	started, err := p.engine.StartSession(ctx)
+	if earlier := p.engine.StatusReader()().Past.Earlier; started && len(earlier) > 0 {
+		for _, row := range earlier[len(earlier)-1].Rows {
+			if row.Trigger == compactor.OnNew {
+				p.applied(compactor.Event{Trigger: row.Trigger, Kind: row.Kind, From: row.From, To: row.To, Messages: row.Messages})
+			}
 		}
-		p.fillers[n] = text
 	}
-	return text
+	return err
+}
+
+// filler returns a text that costs n tokens as a turn context.
+func filler(n int) string {
+	const word = " a" // costs less than a token, so some number of them costs n
+	return strings.Repeat(word, sort.Search(2*n, func(i int) bool {
+		return compactor.ContextTokens(strings.Repeat(word, i)) >= n
+	}))
 }
 
 // store stores messages, which the engine does not know yet.

@@ -87,20 +87,11 @@ func (t *Told) Tells(author, text string) bool {
 		if len(terms) < leastWords {
 			continue
 		}
-		all := 0.0
-		for term := range terms {
-			all += t.rarity[term]
-		}
-		for _, l := range t.lines {
-			there := 0.0
-			for term := range terms {
-				if l.terms[term] {
-					there += t.rarity[term]
-				}
-			}
-			if l.author == author && there >= leastShare*all {
-				return true
-			}
+		all := t.rarity.sum(terms, terms)
+		if slices.ContainsFunc(t.lines, func(l summaryLine) bool {
+			return l.author == author && t.rarity.sum(terms, l.terms) >= leastShare*all
+		}) {
+			return true
 		}
 	}
 	return false
@@ -116,6 +107,16 @@ func SetOf(terms []string) map[string]bool {
 
 // Rarity is the weight of terms: the logarithm of how rare they are among messages.
 type Rarity map[string]float64
+
+// sum returns the weight of the terms that are in a set.
+func (r Rarity) sum(terms, in map[string]bool) (sum float64) {
+	for term := range terms {
+		if in[term] {
+			sum += r[term]
+		}
+	}
+	return sum
+}
 
 // RarityOf returns the weights of the terms of messages.
 func RarityOf(bodies []string) Rarity {
@@ -152,16 +153,17 @@ func (s *Share) Ask(need []string, has func(term string) bool, seqs []int64, the
 	if len(need) > 0 {
 		s.answers++
 	}
-	for _, term := range need {
-		if has(term) {
-			s.Answer += 1 / float64(len(need))
+	s.Answer += shareOf(need, has)
+	s.Evidence += shareOf(seqs, there)
+}
+
+func shareOf[T any](all []T, found func(T) bool) (share float64) {
+	for _, one := range all {
+		if found(one) {
+			share += 1 / float64(len(all))
 		}
 	}
-	for _, seq := range seqs {
-		if there(seq) {
-			s.Evidence += 1 / float64(len(seqs))
-		}
-	}
+	return share
 }
 
 // Add adds the sums of another share.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"slices"
 	"strconv"
 	"time"
 
@@ -76,10 +75,20 @@ type Spent struct {
 	Share float64 `json:"cached_share"` // of the input, 0 to 1
 }
 
+// applied adds a compaction to the result.
+func (p *player) applied(e compactor.Event) {
+	at := p.now
+	if p.said.Seq <= p.rec.Imported { // in an import, time passes with the messages alone
+		at = p.said.Time
+	}
+	p.result.Compactions = append(p.result.Compactions, Compaction{
+		e.Trigger, e.Kind, e.From, e.To, e.Messages, e.BeforeTokens, e.AfterTokens, at, p.said.Seq,
+	})
+}
+
 // sums are the player's running totals beside its result.
 type sums struct {
 	checks, used, head, verbatim int64
-	effects                      map[int64][2]int // tokens used before and after a row was applied, by its id
 }
 
 func (s *Spent) add(p promptcache.Priced, output int) {
@@ -97,7 +106,7 @@ func (p *player) recordUsage() {
 	used, head, verbatim := p.engine.Usage()
 	s.checks++
 	s.used, s.head, s.verbatim = s.used+int64(used), s.head+int64(head), s.verbatim+int64(verbatim)
-	if len(s.effects) > 0 && (verbatim < *least || *least == 0) {
+	if len(p.result.Compactions) > 0 && (verbatim < *least || *least == 0) {
 		*least = verbatim
 	}
 	p.point()
@@ -108,8 +117,24 @@ func (p *player) point() {
 	p.result.Used = append(p.result.Used, chart.Point{At: p.said.Seq, Used: used, Head: head})
 }
 
-// levels are those that can be acted on, in rising order.
-var levels = []compactor.Trigger{"", compactor.OnBackground, compactor.OnAggressive, compactor.OnEmergency}
+// happened records a summary that was applied. Those applied together count once for a level.
+func (p *player) happened(e compactor.Event) {
+	if e.State != compactor.EventApplied {
+		return
+	}
+	p.applied(e)
+	r, level := &p.result, p.o.Policy.Level(e.BeforeTokens, p.o.Engine.Window())
+	switch {
+	case len(e.Set) > 0 && e.Set[0].ID != e.ID:
+	case e.Trigger == compactor.OnEmergency, level == compactor.OnEmergency:
+		r.Levels.Emergency++
+	case level == compactor.OnAggressive:
+		r.Levels.Aggressive++
+	case level == compactor.OnBackground:
+		r.Levels.Background++
+	}
+	p.point()
+}
 
 // finishResult fills in what the end shows.
 func (p *player) finishResult(v Variant) {
@@ -117,27 +142,6 @@ func (p *player) finishResult(v Variant) {
 	r.Name, r.Settings, r.Window, r.policy = v.Name, p.settings(v), p.o.Engine.Window(), p.o.Policy
 	r.Verbatim.Mean = int(s.verbatim / max(s.checks, 1))
 	r.Summaries = float64(s.head) / float64(max(s.used, 1))
-	r.Compactions = []Compaction{}
-	var last int64
-	var level int
-	var acted [4]int // by level
-	for _, row := range p.records.Applied() {
-		effect := s.effects[row.ID]
-		r.Compactions = append(r.Compactions, Compaction{
-			row.Trigger, row.Kind, row.From, row.To, row.Messages, effect[0], effect[1], row.At, row.Newest,
-		})
-		if row.Version != last {
-			acted[level]++
-			last, level = row.Version, 0
-		}
-		reached := r.policy.Level(effect[0], r.Window)
-		if row.Trigger == compactor.OnEmergency {
-			reached = row.Trigger
-		}
-		level = max(level, slices.Index(levels, reached))
-	}
-	acted[level]++
-	r.Levels = Levels{acted[1], acted[2], acted[3]}
 	r.Money = r.money(p.o)
 }
 
@@ -145,7 +149,6 @@ func (p *player) finishResult(v Variant) {
 func (p *player) settings(v Variant) map[string]string {
 	set := map[string]string{WindowKey: strconv.Itoa(p.o.Engine.Window())}
 	built, now := compactor.DefaultPolicy(), p.o.Policy
-	now.ExtractMemories = p.extract
 	for _, key := range compactor.Keys() {
 		if value := now.Value(key); value != built.Value(key) {
 			set[key] = value
@@ -162,12 +165,10 @@ func (v *Result) money(o Options) *float64 {
 		spent Spent
 		price *prices.Price
 	}{{v.Turns, o.Turns}, {v.Worker, o.Worker}} {
-		switch {
-		case part.spent.Requests == 0:
-		case part.price == nil:
-			return nil
-		default:
+		if part.price != nil {
 			sum += part.price.Cost(part.spent.Tokens)
+		} else if part.spent.Requests > 0 {
+			return nil
 		}
 	}
 	return &sum

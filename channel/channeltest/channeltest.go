@@ -154,7 +154,7 @@ func (Silent) Send(_ context.Context, p channel.Piece) (id string, _ error) { re
 
 // Box is a toolbox with one server, calc, whose tool calc_add records its arguments.
 type Box struct {
-	Approve string // an Approve value of channel.Tool
+	Approve string // channel.ApproveFirst, for example
 	About   string // the tool's description
 
 	Connecting chan struct{} // calc is not connected until Connect closes it; nil: it is from the start
@@ -192,21 +192,21 @@ func (b *Box) Ready(ctx context.Context, servers []string) {
 }
 
 // Tools returns calc_add if calc is among servers and connected.
-func (b *Box) Tools(servers []string) []channel.Tool {
+func (b *Box) Tools(servers []string) []llm.Tool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !slices.Contains(servers, "calc") || b.Connecting != nil && !b.connected {
 		return nil
 	}
-	return []channel.Tool{{Server: "calc", Approve: b.Approve, Tool: llm.Tool{
-		Name: "calc_add", Description: b.About, Parameters: json.RawMessage(`{"type":"object","properties":{}}`),
+	return []llm.Tool{{
+		Approve: b.Approve, Name: "calc_add", Description: b.About, Parameters: json.RawMessage(`{"type":"object","properties":{}}`),
 		Run: func(_ context.Context, arguments json.RawMessage) (string, error) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			b.called = append(b.called, string(arguments))
 			return "five", nil
 		},
-	}}}
+	}}
 }
 
 // Called returns the arguments of all calls so far.

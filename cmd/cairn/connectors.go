@@ -20,7 +20,7 @@ import (
 	"cairn/channel"
 	"cairn/config"
 	"cairn/discord"
-	"cairn/mcp"
+	"cairn/llm"
 	"cairn/slack"
 	"cairn/store"
 	"cairn/web"
@@ -240,16 +240,7 @@ func (a *app) remoteAPI(ctx context.Context) (api web.API, answers bool, err err
 // toolbox has the tools of the connected MCP servers in the settings.
 type toolbox struct{ b *bot }
 
-func (t toolbox) Tools(servers []string) (tools []channel.Tool) {
-	approve := map[string]string{}
-	for _, s := range t.b.settings().Tools {
-		approve[s.ID] = s.Approve
-	}
-	for _, tool := range t.b.tools.Tools(servers) {
-		tools = append(tools, channel.Tool{Tool: tool.Tool, Server: tool.Server, Approve: approve[tool.Server]})
-	}
-	return tools
-}
+func (t toolbox) Tools(servers []string) []llm.Tool { return t.b.tools.Tools(servers) }
 
 // toolTimeout is how long after the start turns wait for tool servers.
 const toolTimeout = 15 * time.Second
@@ -264,11 +255,7 @@ func (t toolbox) Ready(ctx context.Context, servers []string) {
 
 func (t toolbox) Servers() (all []channel.ToolServer) {
 	for _, s := range t.b.tools.Status() {
-		one := channel.ToolServer{ID: s.ID, Problem: s.Error}
-		for _, tool := range s.Tools {
-			one.Tools = append(one.Tools, mcp.ToolName(s.ID, tool))
-		}
-		all = append(all, one)
+		all = append(all, channel.ToolServer{ID: s.ID, Tools: s.Tools, Problem: s.Error})
 	}
 	return all
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -183,7 +184,8 @@ func (d *doctor) toolServer(ctx context.Context, s mcp.Server) {
 	defer cancel()
 	tried := host.Tried(limited, []string{s.ID})
 	status := host.Status()[0]
-	fact := fmt.Sprintf("%s: may be called: %s", s.ID, cmp.Or(strings.Join(status.Tools, ", "), "none"))
+	may := slices.DeleteFunc(slices.Sorted(slices.Values(s.Allow)), func(name string) bool { return slices.Contains(status.Missing, name) })
+	fact := fmt.Sprintf("%s: may be called: %s", s.ID, cmp.Or(strings.Join(may, ", "), "none"))
 	if len(status.Refused) > 0 {
 		fact += "; not allowed: " + strings.Join(status.Refused, ", ")
 	}
