@@ -21,7 +21,7 @@ type plain struct {
 	spectator
 	client       // set by Run
 	in           io.Reader
-	out          output
+	out          *output
 	conversation string
 	who          channel.Person
 	prompt       string // before each line, at a terminal that cannot move its cursor; else empty

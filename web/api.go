@@ -105,22 +105,15 @@ func (s *Server) apiRoutes() {
 			serve = s.stream
 		}
 		serve(r.pattern, func(w http.ResponseWriter, req *http.Request) error {
-			q := &request{Request: req, Values: req.URL.Query()}
-			for name := range q.Values { // so that a typo is not ignored
-				of := slices.IndexFunc(r.query, func(p param) bool { return p.name == name })
-				if of < 0 {
-					return bad("There is no parameter %q here: correct its name, or leave it out.", name)
-				}
-				if err := r.query[of].check(q.Get(name)); err != nil {
-					return err
-				}
+			q, err := requestOf(req, r.query)
+			if err != nil {
+				return err
 			}
 			if r.events != nil {
 				return r.events(w, req)
 			}
-			if strings.Contains(r.pattern, "{name}") && !r.fresh {
-				var err error
-				if q.conversation, err = s.find(req.Context(), req.PathValue("name")); err != nil {
+			if name := q.PathValue("name"); name != "" && !r.fresh {
+				if q.conversation, err = s.find(q.Context(), name); err != nil {
 					return err
 				}
 			}

@@ -5,6 +5,7 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -18,6 +19,21 @@ type request struct {
 	url.Values
 	conversation *store.Conversation // the one in the path
 	status       int                 // of the answer; 0: the usual one
+}
+
+// requestOf returns a request whose query has only these parameters, with valid values.
+func requestOf(r *http.Request, params []param) (*request, error) {
+	q := &request{Request: r, Values: r.URL.Query()}
+	for name := range q.Values { // so that a typo is not ignored
+		of := slices.IndexFunc(params, func(p param) bool { return p.name == name })
+		if of < 0 {
+			return nil, bad("There is no parameter %q here: correct its name, or leave it out.", name)
+		}
+		if err := params[of].check(q.Get(name)); err != nil {
+			return nil, err
+		}
+	}
+	return q, nil
 }
 
 func (r *request) number(name string, byDefault int) int {

@@ -144,11 +144,11 @@ func (s *Server) postMessage(r *request, b messageNew) (taken messageTaken, err 
 }
 
 func (s *Server) suggest(w http.ResponseWriter, r *http.Request) error {
-	if !validChatName().MatchString(r.PathValue("name")) {
+	if !validChatName().MatchString(r.PathValue("chat")) {
 		return errName
 	}
 	q := r.URL.Query()
-	choices, err := s.o.Hub.Suggest(r.Context(), config.WebName+":"+r.PathValue("name"), owner, q.Get("command"), q.Get("typed"))
+	choices, err := s.o.Hub.Suggest(r.Context(), config.WebName+":"+r.PathValue("chat"), owner, q.Get("command"), q.Get("typed"))
 	if err == nil {
 		writeJSON(w, http.StatusOK, "application/json", listOf(choices))
 	}

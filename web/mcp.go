@@ -7,11 +7,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -157,17 +155,6 @@ func (m mcpTools) ask(ctx context.Context, method, path string, query url.Values
 		return nil, errors.New("the answer is too long for a model: ask for less with limit")
 	}
 	return text, err
-}
-
-// query builds a query from name-value pairs; zero values are left out.
-func query(pairs ...any) url.Values {
-	q := url.Values{}
-	for i := 0; i < len(pairs); i += 2 {
-		if value := reflect.ValueOf(pairs[i+1]); !value.IsZero() {
-			q.Set(pairs[i].(string), fmt.Sprint(value))
-		}
-	}
-	return q
 }
 
 func (m mcpTools) readers() {

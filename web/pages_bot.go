@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net/url"
 	"strings"
 
 	g "maragu.dev/gomponents"
@@ -45,8 +46,8 @@ func healthPage(v *visit) page {
 }
 
 func usagePage(v *visit) page {
-	by, since := cmp.Or(v.param("by"), channel.UsageKeys[0]), v.param("since")
-	u := ask[usageAnswer](v, "/api/usage", query("by", by, "since", since))
+	by, since := cmp.Or(v.Get("by"), channel.UsageKeys[0]), v.Get("since")
+	u := ask(v, v.s.usage)
 	rows := append(u.Rows, channel.UsageRow{Day: "Total", Expenses: u.Total})
 	columns := []string{strings.ToUpper(by[:1]) + by[1:], "#Requests", "#Input", "#Cached", "#Output", "#Turns cost", "#Summaries cost"}
 	report := table("list", columns, rows, func(r channel.UsageRow) []g.Node {
@@ -60,7 +61,7 @@ func usagePage(v *visit) page {
 	}
 	return page{title: "Usage and cost", content: g.Group{
 		heading("Usage and cost", h.Nav(h.Class("tabs"), h.Aria("label", "Summed by"), g.Map(channel.UsageKeys, func(key string) g.Node {
-			return h.A(h.Href("/usage?"+query("by", key, "since", since).Encode()), current(key == by), g.Text("by "+key))
+			return h.A(h.Href("/usage?"+url.Values{"by": {key}, "since": {since}}.Encode()), current(key == by), g.Text("by "+key))
 		}))),
 		searchForm(
 			hidden("by", by),

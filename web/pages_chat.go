@@ -14,18 +14,19 @@ import (
 )
 
 func chatPage(v *visit) page {
-	name := v.name()
+	name := v.PathValue("chat")
 	if !validChatName().MatchString(name) {
 		v.fail(errName)
 	}
 	conversation := config.WebName + ":" + name
-	list := ask[messageList](v, apiOf(conversation)+"/messages", query("limit", 100))
+	var list messageList
 	var waiting []store.Inbound
-	if !v.unspoken(conversation) && v.err == nil {
-		c, err := v.s.find(v.Context(), conversation)
-		if err == nil {
-			waiting, err = c.Inbox().Oldest(v.Context(), pageSize)
-		}
+	if err := v.enter(conversation); err == nil {
+		v.Set("limit", "100")
+		list = ask(v, v.s.messages)
+		waiting, err = v.conversation.Inbox().Oldest(v.Context(), pageSize)
+		v.fail(err)
+	} else if !unspoken(conversation, err) {
 		v.fail(err)
 	}
 	now, _ := v.s.operator.Activity(conversation)

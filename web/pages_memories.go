@@ -6,8 +6,6 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
-	"net/url"
-	"strconv"
 	"strings"
 
 	g "maragu.dev/gomponents"
@@ -18,10 +16,10 @@ import (
 )
 
 func memoriesPage(v *visit) page {
-	query := v.URL.Query()
-	query.Set("limit", strconv.Itoa(pageSize))
-	list := ask[memoryList](v, "/api/memories", query)
-	v.unspoken(query.Get("conversation")) // has no memories
+	list, err := v.s.listMemories(v.request)
+	if !unspoken(v.Get("conversation"), err) { // which has no memories
+		v.fail(err)
+	}
 	found := g.Node(h.P(g.Text("No memories match. They are saved when messages are summarized, and by /remember.")))
 	if list.Total > 0 {
 		found = g.Group{
@@ -36,11 +34,11 @@ func memoriesPage(v *visit) page {
 	return page{title: "Memories", content: g.Group{
 		heading("Memories"),
 		searchForm(
-			searchBox(query.Get("q"), "Search"),
-			choose("Kind", "kind", h.Option(h.Value(""), g.Text("any")), options(memory.Kinds, query.Get("kind"))),
-			choose("State", "state", options(memory.States, cmp.Or(query.Get("state"), "current"))),
-			h.Label(g.Text("About "), h.Input(h.Name("about"), h.Value(query.Get("about")), g.Attr("size", "10"))),
-			h.Label(g.Text("Conversation "), h.Input(h.Name("conversation"), h.Value(query.Get("conversation")), g.Attr("size", "16"))),
+			searchBox(v.Get("q"), "Search"),
+			choose("Kind", "kind", h.Option(h.Value(""), g.Text("any")), options(memory.Kinds, v.Get("kind"))),
+			choose("State", "state", options(memory.States, cmp.Or(v.Get("state"), "current"))),
+			h.Label(g.Text("About "), h.Input(h.Name("about"), h.Value(v.Get("about")), g.Attr("size", "10"))),
+			h.Label(g.Text("Conversation "), h.Input(h.Name("conversation"), h.Value(v.Get("conversation")), g.Attr("size", "16"))),
 			button("", "Show"),
 		),
 		found,
@@ -69,7 +67,7 @@ func listedMemory(m memory.Memory) g.Node {
 }
 
 func memoryPage(v *visit) page {
-	m := ask[memory.Details](v, "/api/memories/"+url.PathEscape(v.PathValue("id")), nil)
+	m := ask(v, v.s.showMemory)
 	from := g.Node(messageViews(m.Conversation, m.Messages))
 	if len(m.Messages) == 0 {
 		from = faint(g.Text("Its messages are gone, or it was saved by hand."))
