@@ -31,7 +31,7 @@ type editor struct {
 	mu       sync.Mutex   // guards everything below; Update must not take it
 	program  *tea.Program // nil: there is no screen, and rows are written directly
 	replying bool         // a reply is being shown and is not complete
-	queued   []string     // rows that wait for the end of the reply
+	below    below
 
 	left    atomic.Bool  // the person has left
 	waiting atomic.Int64 // number of the newest message that was sent, while it may be answered; 0: none

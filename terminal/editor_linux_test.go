@@ -265,7 +265,7 @@ func TestWaitingTimeIsShownOnceItRuns(t *testing.T) {
 	var waiting atomic.Int64
 	s := newScreen(&history{}, make(chan entry, 1), &waiting)
 	waiting.Store(1) // and the screen does not know yet since when
-	check.Len(t, "rows", s.rowsBelow(), 0)
+	check.Len(t, "rows", s.rowsAboveInput(), 0)
 	s.Update(waitMsg{})
-	check.EqualAll(t, "rows", s.rowsBelow(), []string{styled(dim, "· 0 s")})
+	check.EqualAll(t, "rows", s.rowsAboveInput(), []string{styled(dim, "· 0 s")})
 }

@@ -4,7 +4,6 @@ package terminal
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -32,6 +31,12 @@ func (e *editor) dimmed(text string) string {
 
 var dim = [2]string{"\x1b[2m", "\x1b[22m"}
 
+// below is what the screen shows of the output, in rows.
+type below struct {
+	unfinished string // the incomplete block of the reply
+	queued     string // what waits for the end of the reply
+}
+
 // write prints whole rows above the screen. During a reply they wait for its end and are shown on
 // the screen meanwhile: inside the reply they would look like a part of it.
 func (e *editor) write(rows string) error {
@@ -40,32 +45,24 @@ func (e *editor) write(rows string) error {
 	if !e.replying {
 		return e.putLocked(rows)
 	}
-	e.queued = append(e.queued, rows)
-	e.sendLocked(queuedMsg(strings.Join(e.queued, "")))
+	e.below.queued += rows
+	e.sendLocked(e.below)
 	return nil
 }
 
-// writeReply prints rows of a reply, and after its last row those that waited for it.
-func (e *editor) writeReply(rows string, last bool) error {
+// writeReply prints rows of a reply, and after its last row those that waited for it. The screen shows
+// the block that is not finished.
+func (e *editor) writeReply(rows, unfinished string, more bool) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	err := e.putLocked(rows)
-	e.replying = !last
-	if last {
-		err = errors.Join(err, e.putLocked(strings.Join(e.queued, "")))
-		e.queued = nil
-		e.sendLocked(unfinishedMsg(""))
-		e.sendLocked(queuedMsg(""))
+	e.replying, e.below.unfinished = more, unfinished
+	if !more {
+		rows += e.below.queued
+		e.below.queued = ""
 	}
+	err := e.putLocked(rows)
+	e.sendLocked(e.below)
 	return err
-}
-
-func (e *editor) showUnfinished(text string) {
-	rows := e.markdown(text)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.replying = true
-	e.sendLocked(unfinishedMsg(rows))
 }
 
 // put prints rows above the screen, even during a reply.

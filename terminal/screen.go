@@ -20,12 +20,10 @@ const (
 	tickEvery   = 250 * time.Millisecond
 )
 
-// Messages from the editor.
+// Messages from the editor, besides below.
 type (
-	unfinishedMsg string   // the incomplete block of the reply, in rows
-	queuedMsg     string   // rows that wait for the end of the reply
-	waitMsg       struct{} // an answer is pending
-	quitMsg       struct{} // the screen should close
+	waitMsg struct{} // an answer is pending
+	quitMsg struct{} // the screen should close
 )
 
 type (
@@ -48,12 +46,12 @@ type screen struct {
 	menu          menu
 	pastes        pastes
 
-	unfinished, queued string
-	since              time.Time // when waiting for the next answer started; zero: that is not known yet
-	ticks              int
-	lastStatus         string // result of the last status call
-	note               string // why a key had no effect
-	leaving            bool
+	below      below
+	since      time.Time // when waiting for the next answer started; zero: that is not known yet
+	ticks      int
+	lastStatus string // result of the last status call
+	note       string // why a key had no effect
+	leaving    bool
 }
 
 func newScreen(kept *history, lines chan<- entry, waiting *atomic.Int64) *screen {
@@ -84,13 +82,10 @@ func (s *screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 			s.width, s.height = m.Width, m.Height
 			s.input.SetWidth(m.Width)
 		}
-	case unfinishedMsg:
-		s.unfinished = string(m)
-		if m == "" { // this may be the end of the only answer
+	case below:
+		if s.below = m; m.unfinished == "" { // this may be the end of the only answer
 			s.since = time.Time{}
 		}
-	case queuedMsg:
-		s.queued = string(m)
 	case quitMsg:
 		s.leaving = true
 		return s, tea.Quit
@@ -238,10 +233,10 @@ func (s *screen) View() tea.View {
 	if s.leaving {
 		return tea.NewView("")
 	}
-	below := s.rowsBelow()
+	above := s.rowsAboveInput()
 	input := s.input.View()
-	room := s.height - rowsAtOnce - 1 - strings.Count(input, "\n") - len(below)
-	rows := append(tail(s.unfinished, s.queued, room), below...)
+	room := s.height - rowsAtOnce - 1 - strings.Count(input, "\n") - len(above)
+	rows := append(tail(s.below, room), above...)
 	v := tea.NewView(strings.Join(append(rows, input), "\n"))
 	if v.Cursor = s.input.Cursor(); v.Cursor != nil {
 		v.Cursor.Y += len(rows)
@@ -249,9 +244,9 @@ func (s *screen) View() tea.View {
 	return v
 }
 
-// rowsBelow returns the rows between the reply and the input.
-func (s *screen) rowsBelow() (rows []string) {
-	if s.waiting.Load() > 0 && !s.since.IsZero() && s.unfinished == "" {
+// rowsAboveInput returns the rows between the output and the input.
+func (s *screen) rowsAboveInput() (rows []string) {
+	if s.waiting.Load() > 0 && !s.since.IsZero() && s.below.unfinished == "" {
 		text := fmt.Sprintf("· %d s", int(time.Since(s.since).Seconds()))
 		if s.lastStatus != "" {
 			text += " · " + s.lastStatus
@@ -272,9 +267,9 @@ func (s *screen) dimmed(text string) string {
 	return styled(dim, text)
 }
 
-// tail returns the last rows of the unfinished and the queued output, at most limit.
-func tail(unfinished, queued string, limit int) []string {
-	text := strings.Trim(unfinished+"\n"+queued, "\n")
+// tail returns the last rows of the output, at most limit.
+func tail(output below, limit int) []string {
+	text := strings.Trim(output.unfinished+"\n"+output.queued, "\n")
 	if text == "" || limit < 1 {
 		return nil
 	}

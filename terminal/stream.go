@@ -24,11 +24,12 @@ func (s *stream) Show(text string) {
 		s.Cancel()
 	}
 	done := finishedBlocks(text[len(s.shown):])
+	rows := ""
 	if block := strings.TrimSpace(text[len(s.shown) : len(s.shown)+done]); block != "" {
-		_ = s.editor.writeReply(s.editor.markdown(block)+"\n\n", false)
+		rows = s.editor.markdown(block) + "\n\n"
 	}
 	s.shown = text[:len(s.shown)+done]
-	s.editor.showUnfinished(text[len(s.shown):])
+	_ = s.editor.writeReply(rows, s.editor.markdown(text[len(s.shown):]), true)
 }
 
 func (s *stream) Send(_ context.Context, piece channel.Piece) (string, error) {
@@ -46,7 +47,7 @@ func (s *stream) Send(_ context.Context, piece channel.Piece) (string, error) {
 	if rest := strings.TrimRight(text[len(s.shown):], " \t\n"); rest != "" {
 		rows = s.editor.markdown(rest) + "\n\n"
 	}
-	if err := s.editor.writeReply(rows, true); err != nil {
+	if err := s.editor.writeReply(rows, "", false); err != nil {
 		return "", err
 	}
 	s.shown = ""
@@ -58,7 +59,7 @@ func (s *stream) Cancel() {
 	if s.shown != "" {
 		rows = s.editor.dimmed("[this answer was interrupted]")
 	}
-	_ = s.editor.writeReply(rows, true)
+	_ = s.editor.writeReply(rows, "", false)
 	s.shown = ""
 }
 
