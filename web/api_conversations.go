@@ -167,7 +167,7 @@ type summaryAnswer struct {
 
 func (s *Server) summary(r *request) (a summaryAnswer, err error) {
 	limit, _ := r.page()
-	e, err := r.conversation.Transcript().Expand(r.Context(), r.id(), int64(r.number("from", 1)), limit)
+	e, err := r.conversation.Transcript().Expand(r.Context(), r.id("summary"), int64(r.number("from", 1)), limit)
 	if err != nil {
 		return a, err
 	}

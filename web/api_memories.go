@@ -33,7 +33,7 @@ func (s *Server) listMemories(r *request) (memoryList, error) {
 }
 
 func (s *Server) showMemory(r *request) (memory.Details, error) {
-	return memory.In(s.o.Store).Details(r.Context(), r.id())
+	return memory.In(s.o.Store).Details(r.Context(), r.id("id"))
 }
 
 type memoryNew struct {
@@ -70,7 +70,7 @@ type memoryPatch struct {
 }
 
 func (s *Server) patchMemory(r *request, p memoryPatch) (m memory.Details, err error) {
-	id, memories, change := r.id(), memory.In(s.o.Store), "changed"
+	id, memories, change := r.id("id"), memory.In(s.o.Store), "changed"
 	switch {
 	case p.Content != nil && p.Pinned == nil && p.State == "":
 		err = memories.Edit(r.Context(), id, *p.Content)
@@ -94,7 +94,7 @@ func (s *Server) patchMemory(r *request, p memoryPatch) (m memory.Details, err e
 
 func (s *Server) purgeMemory(r *request) (any, error) {
 	memories := memory.In(s.o.Store)
-	m, err := memories.Details(r.Context(), r.id())
+	m, err := memories.Details(r.Context(), r.id("id"))
 	if err == nil {
 		err = memories.Purge(r.Context(), m.ID)
 	}

@@ -3,10 +3,14 @@
 package web
 
 import (
+	"encoding/json"
+	"errors"
+	"mime"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"cairn/memory"
@@ -25,7 +29,7 @@ type request struct {
 func requestOf(r *http.Request, params []param) (*request, error) {
 	q := &request{Request: r, Values: r.URL.Query()}
 	for name := range q.Values { // so that a typo is not ignored
-		of := slices.IndexFunc(params, func(p param) bool { return p.name == name })
+		of := slices.IndexFunc(params, func(p param) bool { return p.name == name && p.in == "" })
 		if of < 0 {
 			return nil, bad("There is no parameter %q here: correct its name, or leave it out.", name)
 		}
@@ -36,6 +40,31 @@ func requestOf(r *http.Request, params []param) (*request, error) {
 	return q, nil
 }
 
+// decode reads a JSON body. An empty body counts as an empty object.
+func (r *request) decode(into any) error {
+	if r.ContentLength == 0 {
+		return nil
+	}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return problem(http.StatusUnsupportedMediaType, "Send the body as application/json.")
+	}
+	decoder := json.NewDecoder(r.Body)
+	decoder.DisallowUnknownFields()
+	err := decoder.Decode(into)
+	if err == nil && decoder.More() {
+		err = errors.New("there is text after the object")
+	}
+	wrong, unfit := errors.AsType[*json.UnmarshalTypeError](err)
+	_, large := errors.AsType[*http.MaxBytesError](err)
+	switch {
+	case err == nil || large:
+		return err
+	case unfit:
+		return bad("The body cannot be read: a value of type %s is not accepted for %q; GET /api/openapi.json has the types.", wrong.Value, wrong.Field)
+	}
+	return bad("The body cannot be read: %s.", strings.TrimPrefix(err.Error(), "json: "))
+}
+
 func (r *request) number(name string, byDefault int) int {
 	if n, err := strconv.Atoi(r.Get(name)); err == nil {
 		return n
@@ -43,9 +72,9 @@ func (r *request) number(name string, byDefault int) int {
 	return byDefault
 }
 
-// id returns the {id} in the path; 0, which nothing has, if it is none.
-func (r *request) id() int64 {
-	n, _ := strconv.ParseInt(r.PathValue("id"), 10, 64)
+// id returns a number in the path; 0, which nothing has, if it is none.
+func (r *request) id(name string) int64 {
+	n, _ := strconv.ParseInt(r.PathValue(name), 10, 64)
 	return max(n, 0)
 }
 

@@ -33,7 +33,7 @@ func TestEveryRouteIsDescribedAndAnswers(t *testing.T) {
 	for _, route := range r.server.routes() {
 		method, path, _ := strings.Cut(route.pattern, " ")
 		check.That(t, doc.Paths[path][strings.ToLower(method)] != nil, "%s is not described", route.pattern)
-		path = strings.NewReplacer("{name}", garden, "{id}", "1").Replace(path)
+		path = strings.NewReplacer("{conversation}", garden, "{id}", "1", "{summary}", "1").Replace(path)
 		resp := r.request(method, path+"?no_such_parameter=1", "")
 		check.Equal(t, route.pattern+": status", resp.StatusCode, http.StatusBadRequest)
 		check.Equal(t, "Content-Type", resp.Header.Get("Content-Type"), "application/problem+json")

@@ -100,7 +100,7 @@ type messageTaken struct {
 }
 
 func (s *Server) postMessage(r *request, b messageNew) (taken messageTaken, err error) {
-	name := r.PathValue("name")
+	name := r.PathValue("conversation")
 	chat, ours := strings.CutPrefix(name, config.WebName+":")
 	if !ours {
 		return taken, problem(http.StatusConflict, "Messages can only be sent to web conversations, such as %s:general.", config.WebName)

@@ -29,9 +29,9 @@ var pages = []struct {
 }{
 	{"/{$}", "/api/conversations", conversationsPage},
 	{"/c/{name}", "", tab("Overview", overview)},
-	{"/c/{name}/messages", "/api/conversations/{name}/messages", tab("Messages", messages)},
+	{"/c/{name}/messages", "/api/conversations/{conversation}/messages", tab("Messages", messages)},
 	{"/c/{name}/settings", "", tab("Settings", settings)},
-	{"/c/{name}/summaries/{id}", "/api/conversations/{name}/summaries/{id}", summaryPage},
+	{"/c/{name}/summaries/{summary}", "/api/conversations/{conversation}/summaries/{summary}", summaryPage},
 	{"/memories", "/api/memories", memoriesPage},
 	{"/memories/{id}", "", memoryPage},
 	{"/usage", "/api/usage", usagePage},
