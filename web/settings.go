@@ -1,9 +1,11 @@
-// The page of a conversation's settings, and the preview of others.
+// The settings of a conversation: the routes of the API, the page, and the preview of others.
 
 package web
 
 import (
 	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -17,6 +19,47 @@ import (
 	"cairn/config"
 	"cairn/simulate"
 )
+
+type settingsAnswer struct {
+	Settings []channel.Setting `json:"settings"`
+	Ignored  []string          `json:"ignored" jsonschema:"what is set here and does not go with the settings file"`
+}
+
+func (s *Server) showSettings(r *request) (settingsAnswer, error) {
+	all, left, err := s.operator.Settings(r.Context(), r.conversation.Name())
+	return settingsAnswer{all, listOf(left)}, err
+}
+
+func (s *Server) putSettings(r *request, body map[string]json.RawMessage) (a settingsAnswer, err error) {
+	name, values := r.conversation.Name(), make(map[string]*string, len(body))
+	for key, raw := range body {
+		if values[key], err = settingText(raw); err != nil {
+			return a, invalid("%s: must be a number, a text, true, false or null.", key)
+		}
+	}
+	if len(values) == 0 {
+		return a, invalid(`Name at least one setting: {"background_threshold": 0.7}.`)
+	}
+	if err := s.operator.Set(r.Context(), name, values, config.WebOwner); err != nil {
+		return a, err
+	}
+	if now, open := s.operator.Activity(name); open {
+		s.o.Events.publishUsage(name, now.Used, now.Window)
+	}
+	return s.showSettings(r)
+}
+
+// settingText returns a JSON value in the notation of settings; nil for null.
+func settingText(raw json.RawMessage) (text *string, err error) {
+	switch raw[0] {
+	case '{', '[':
+		return nil, errors.New("a list or an object")
+	case '"', 'n':
+		err = json.Unmarshal(raw, &text)
+		return text, err
+	}
+	return new(string(raw)), nil
+}
 
 // settings is a form of all settings. A script shows the effect of what is typed, and applies it.
 func settings(v *visit) page {

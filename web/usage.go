@@ -1,12 +1,17 @@
-// API routes: the usage of a window over time, and of models. Also the cached usage of all windows in a list.
+// Usage: of a window over time, and of models. Also the cached usage of all windows in a list.
 
 package web
 
 import (
 	"cmp"
 	"context"
+	"net/url"
 	"slices"
+	"strings"
 	"time"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
 
 	"cairn/channel"
 	"cairn/store"
@@ -132,4 +137,34 @@ func (s *Server) usage(r *request) (a usageAnswer, err error) {
 	a.Count, a.Budgets = len(a.Rows), listOf(s.operator.Budgets())
 	a.Rows = listOf(cut(r, a.Rows))
 	return a, nil
+}
+
+func usagePage(v *visit) page {
+	by, since := cmp.Or(v.Get("by"), channel.UsageKeys[0]), v.Get("since")
+	u := ask(v, v.s.usage)
+	rows := append(u.Rows, channel.UsageRow{Day: "Total", Expenses: u.Total})
+	columns := []string{strings.ToUpper(by[:1]) + by[1:], "#Requests", "#Input", "#Cached", "#Output", "#Turns cost", "#Summaries cost"}
+	report := table("list", columns, rows, func(r channel.UsageRow) []g.Node {
+		return []g.Node{
+			g.Text(r.Key()), grouped(r.Requests), grouped(r.Input), grouped(r.Cached), grouped(r.Output),
+			g.Textf("%.4f", r.Cost-r.Summaries.Cost), g.Textf("%.4f", r.Summaries.Cost),
+		}
+	})
+	if len(u.Rows) == 0 {
+		report = h.P(g.Text("No model has been used yet."))
+	}
+	return page{title: "Usage and cost", content: g.Group{
+		heading("Usage and cost", h.Nav(h.Class("tabs"), h.Aria("label", "Summed by"), g.Map(channel.UsageKeys, func(key string) g.Node {
+			return h.A(h.Href("/usage?"+url.Values{"by": {key}, "since": {since}}.Encode()), current(key == by), g.Text("by "+key))
+		}))),
+		searchForm(
+			hidden("by", by),
+			h.Label(g.Text("Since "), h.Input(h.Name("since"), h.Value(since), h.Placeholder("30d, or 2026-11-01"), g.Attr("size", "18"))),
+			button("", "Show"),
+		),
+		report,
+		g.Map(u.NoPrice, func(model string) g.Node {
+			return warning("No price for " + model + `: it counts as 0. Set [prices."` + model + `"] in the settings.`)
+		}),
+	}}
 }
