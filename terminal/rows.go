@@ -166,25 +166,15 @@ const tabStop = 8
 
 // expandTabs replaces tabs by spaces: the screen does not support them.
 func expandTabs(text string) string {
-	if !strings.Contains(text, "\t") {
-		return text
-	}
-	var b strings.Builder
-	column := 0
-	for _, r := range text {
-		switch r {
-		case '\t':
-			blanks := tabStop - column%tabStop
-			b.WriteString(strings.Repeat(" ", blanks))
-			column += blanks
-			continue
-		case '\n':
-			column = -1
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		cells := strings.Split(line, "\t") // each begins at a stop
+		for j, cell := range cells[:len(cells)-1] {
+			cells[j] = cell + strings.Repeat(" ", tabStop-utf8.RuneCountInString(cell)%tabStop)
 		}
-		b.WriteRune(r)
-		column++
+		lines[i] = strings.Join(cells, "")
 	}
-	return b.String()
+	return strings.Join(lines, "\n")
 }
 
 // Printable removes characters that could move the cursor, change the terminal's state or reverse

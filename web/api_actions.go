@@ -25,20 +25,13 @@ type compactBody struct {
 
 const maxFocus = 1000
 
+// jobAnswer is a step of a compaction, as in the events about it.
 type jobAnswer struct {
-	State    string `json:"state" jsonschema:"started, scheduled, applied, noop or undone"`
-	Reason   string `json:"reason,omitempty" jsonschema:"why there was nothing to do"`
-	ID       int64  `json:"id,omitempty" jsonschema:"of the summary; events about it have it too"`
-	From     int64  `json:"from_seq,omitempty"`
-	To       int64  `json:"to_seq,omitempty"`
-	Messages int    `json:"messages,omitempty"`
-	Before   int    `json:"before_tokens,omitempty"`
-	After    int    `json:"after_tokens,omitempty"`
+	channel.Event
+	Reason string `json:"reason,omitempty" jsonschema:"why there was nothing to do"`
 }
 
-func jobOf(e channel.Event) jobAnswer {
-	return jobAnswer{string(e.State), e.Error, e.ID, e.From, e.To, e.Messages, e.BeforeTokens, e.AfterTokens}
-}
+func jobOf(e channel.Event) jobAnswer { return jobAnswer{e, e.Error} }
 
 func (s *Server) compact(r *request, b compactBody) (job jobAnswer, err error) {
 	name := r.conversation.Name()

@@ -29,7 +29,7 @@ type usedPoint struct {
 	Time   time.Time `json:"time"`
 	Seq    int64     `json:"seq" jsonschema:"0: before the first message"`
 	Tokens int       `json:"tokens"`
-	Window int       `json:"window" jsonschema:"that of then, as far as it is known"`
+	Window int       `json:"window,omitempty" jsonschema:"that of then; absent: it is not stored, as at the start and at compactions"`
 }
 
 const (
@@ -64,19 +64,11 @@ func (s *Server) history(r *request) (h historyAnswer, err error) {
 	if last := newest[0]; before == 0 && !last.Time.Before(since) {
 		h.Used = append(h.Used, usedPoint{Time: last.Time, Seq: last.Seq, Tokens: now.Used, Window: now.Max})
 	}
-	window := now.Max
-	if len(turns) > 0 {
-		window = turns[0].Window
-	}
-	for i := range h.Used {
-		window = cmp.Or(h.Used[i].Window, window)
-		h.Used[i].Window = window
-	}
 	return h, nil
 }
 
 // measurements returns the usage at the answers, and before and after each compaction from the
-// message with seq from on, in order. The window of a compaction is not stored.
+// message with seq from on, in order.
 func measurements(turns []store.TurnUsage, steps []store.AppliedStep, from int64) (points []usedPoint) {
 	every := len(turns)/historyPoints + 1
 	for i, u := range turns {
