@@ -37,7 +37,7 @@ type editor struct {
 	waiting atomic.Int64 // number of the newest message that was sent, while it may be answered; 0: none
 	sent    int64        // messages so far; only loop uses it
 
-	background sync.WaitGroup // slow commands, and the end of waiting
+	background sync.WaitGroup // the screen, slow commands, and the end of waiting
 }
 
 func newEditor(o Options, in, out *os.File, conversation string, who channel.Person) *editor {
@@ -94,8 +94,7 @@ func (e *editor) loop(ctx context.Context) error {
 			if err := e.say(ctx, entry.shown, line, err); err != nil {
 				return err
 			}
-		case err := <-ended:
-			ended <- err
+		case <-ended:
 			return ctx.Err()
 		case <-ctx.Done():
 			return ctx.Err()
@@ -104,45 +103,46 @@ func (e *editor) loop(ctx context.Context) error {
 }
 
 // start starts the screen and waits until it is drawn: rows printed before that would make it
-// occupy the whole terminal. The channel receives the error with which it ended.
-func (e *editor) start(s *screen) chan error {
+// occupy the whole terminal. The channel is closed when the screen has ended.
+func (e *editor) start(s *screen) <-chan struct{} {
 	e.mu.Lock() // rows of others wait
 	defer e.mu.Unlock()
-	out := &drawSignal{File: e.out, drawn: make(chan struct{})}
-	e.program = tea.NewProgram(s, tea.WithInput(e.in), tea.WithOutput(out), tea.WithoutSignalHandler())
-	ended := make(chan error, 1)
-	go func(program *tea.Program) {
+	drawn, ended := make(chan struct{}), make(chan struct{})
+	out := drawSignal{e.out, sync.OnceFunc(func() { close(drawn) })}
+	program := tea.NewProgram(s, tea.WithInput(e.in), tea.WithOutput(out), tea.WithoutSignalHandler())
+	e.background.Go(func() {
 		_, err := program.Run()
-		out.once.Do(func() { close(out.drawn) })
-		ended <- err
-	}(e.program)
-	<-out.drawn
+		out.drawn()
+		close(ended) // before the log is written to, which may print rows
+		if err != nil {
+			e.log.Error("terminal_ended", "error", err)
+		}
+	})
+	<-drawn
+	e.program = program
 	return ended
 }
 
 // drawSignal is a terminal that signals the first drawing of the screen, which ends by showing the cursor.
 type drawSignal struct {
 	*os.File
-	once  sync.Once
-	drawn chan struct{}
+	drawn func()
 }
 
-func (w *drawSignal) Write(b []byte) (int, error) {
+func (w drawSignal) Write(b []byte) (int, error) {
 	n, err := w.File.Write(b)
 	if err != nil || bytes.Contains(b, []byte("\x1b[?25h")) {
-		w.once.Do(func() { close(w.drawn) })
+		w.drawn()
 	}
 	return n, err
 }
 
 // stop stops the screen. Further rows are written directly.
-func (e *editor) stop(ended chan error) {
+func (e *editor) stop(ended <-chan struct{}) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.program.Send(quitMsg{})
-	if err := <-ended; err != nil {
-		e.log.Error("terminal_ended", "error", err)
-	}
+	<-ended
 	e.program = nil
 }
 

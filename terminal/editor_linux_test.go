@@ -3,6 +3,7 @@ package terminal
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
 	"golang.org/x/sys/unix"
 
 	"cairn/channel"
@@ -244,6 +246,13 @@ func TestEditorEnds(t *testing.T) {
 		check.Error(t, s.connector.Run(ctx, s.hub, s.log), context.Canceled)
 		after := check.Must(unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS))(t)
 		check.Equal(t, "the state of the terminal afterwards", *after, *before)
+	})
+	t.Run("a screen that fails ends the run, and the log, which the terminal shows, says so", func(t *testing.T) {
+		k := sit(t, Options{}, scripted(echo), func(s *session) { s.log = slog.New(slog.NewTextHandler(s.connector.Notes(), nil)) })
+		k.shows(t, "half a line", "> half a line")
+		k.connector.mode.(*editor).program.Send(tea.InterruptMsg{})
+		k.leave(t, "")
+		k.screen.wait(t, "terminal_ended")
 	})
 	t.Run("the arrow key brings back a line of an earlier session", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "history")

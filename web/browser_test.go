@@ -245,7 +245,7 @@ func loginInBrowser(t *testing.T) {
 	b.shows("input[type=password]")
 	b.audited("login")
 
-	var all []*watcher // so many that the server refuses for a while
+	var all []watcher // so many that the server refuses for a while
 	for range maxWatchers {
 		all = append(all, r.events.watch(""))
 	}
