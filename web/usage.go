@@ -35,7 +35,6 @@ type usedPoint struct {
 const (
 	historyTurns       = 10_000
 	historyCompactions = 1000
-	historyPoints      = 1000 // of turns; those of compactions come in addition
 )
 
 func (s *Server) history(r *request) (h historyAnswer, err error) {
@@ -52,37 +51,26 @@ func (s *Server) history(r *request) (h historyAnswer, err error) {
 	if err := cmp.Or(e1, e2, e3, e4, e5); err != nil || len(newest) == 0 {
 		return h, err
 	}
-	steps := store.StepsOf(applied)
-	h.Compactions = listOf(steps)
+	h.Compactions = listOf(store.StepsOf(applied))
 	if len(turns) > historyTurns {
 		turns = turns[1:]
 		h.Before = turns[0].Seq
 	} else if !first[0].Time.Before(since) {
 		h.Used = append(h.Used, usedPoint{Time: first[0].Time, Tokens: now.Parts.Frame + now.Parts.Reserve})
 	}
-	h.Used = append(h.Used, measurements(turns, steps, h.Before)...)
+	for _, u := range turns {
+		h.Used = append(h.Used, usedPoint{u.Time, u.Seq - 1, u.Used, u.Window})
+	}
+	for _, s := range h.Compactions {
+		if s.BeforeTokens > 0 && s.Next >= h.Before {
+			h.Used = append(h.Used, usedPoint{s.Time, s.Next - 1, s.BeforeTokens, 0}, usedPoint{s.Time, s.Next - 1, s.AfterTokens, 0})
+		}
+	}
+	slices.SortStableFunc(h.Used, func(a, b usedPoint) int { return cmp.Or(cmp.Compare(a.Seq, b.Seq), a.Time.Compare(b.Time)) })
 	if last := newest[0]; before == 0 && !last.Time.Before(since) {
 		h.Used = append(h.Used, usedPoint{Time: last.Time, Seq: last.Seq, Tokens: now.Used, Window: now.Max})
 	}
 	return h, nil
-}
-
-// measurements returns the usage at the answers, and before and after each compaction from the
-// message with seq from on, in order.
-func measurements(turns []store.TurnUsage, steps []store.AppliedStep, from int64) (points []usedPoint) {
-	every := len(turns)/historyPoints + 1
-	for i, u := range turns {
-		if i%every == 0 {
-			points = append(points, usedPoint{u.Time, u.Seq - 1, u.Used, u.Window})
-		}
-	}
-	for _, s := range steps {
-		if s.BeforeTokens > 0 && s.Next >= from {
-			points = append(points, usedPoint{s.Time, s.Next - 1, s.BeforeTokens, 0}, usedPoint{s.Time, s.Next - 1, s.AfterTokens, 0})
-		}
-	}
-	slices.SortStableFunc(points, func(a, b usedPoint) int { return cmp.Or(cmp.Compare(a.Seq, b.Seq), a.Time.Compare(b.Time)) })
-	return points
 }
 
 // cachedUsage is the usage of a conversation that is not open. It changes only with its messages and its
