@@ -112,8 +112,8 @@ func (a *app) remoteAPI(ctx context.Context) (api web.API, answers bool, err err
 		return nil, false, usage(err)
 	}
 	// No proxy is used, and no connection is reused, so that a change is never sent twice.
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: (&net.Dialer{Timeout: time.Second}).DialContext}}
-	api = web.Remote(client, "http://"+reachable(address), token)
+	transport := &http.Transport{DisableKeepAlives: true, DialContext: (&net.Dialer{Timeout: time.Second}).DialContext}
+	api = web.Remote(transport, "http://"+reachable(address), token)
 	limited, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	var refused *web.Problem
