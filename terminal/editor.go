@@ -37,7 +37,7 @@ type editor struct {
 	waiting atomic.Int64 // number of the newest message that was sent, while it may be answered; 0: none
 	sent    int64        // messages so far; only loop uses it
 
-	background sync.WaitGroup // the screen, slow commands, and the end of waiting
+	background sync.WaitGroup // slow commands, and the end of waiting
 }
 
 func newEditor(o Options, in, out *os.File, conversation string, who channel.Person) *editor {
@@ -94,7 +94,7 @@ func (e *editor) loop(ctx context.Context) error {
 			if err := e.say(ctx, entry.shown, line, err); err != nil {
 				return err
 			}
-		case <-ended:
+		case <-ended.Done():
 			return ctx.Err()
 		case <-ctx.Done():
 			return ctx.Err()
@@ -103,21 +103,19 @@ func (e *editor) loop(ctx context.Context) error {
 }
 
 // start starts the screen and waits until it is drawn: rows printed before that would make it
-// occupy the whole terminal. The channel is closed when the screen has ended.
-func (e *editor) start(s *screen) <-chan struct{} {
+// occupy the whole terminal. The context ends with the screen, and its cause is why.
+func (e *editor) start(s *screen) context.Context {
 	e.mu.Lock() // rows of others wait
 	defer e.mu.Unlock()
-	drawn, ended := make(chan struct{}), make(chan struct{})
+	drawn := make(chan struct{})
 	out := drawSignal{e.out, sync.OnceFunc(func() { close(drawn) })}
 	program := tea.NewProgram(s, tea.WithInput(e.in), tea.WithOutput(out), tea.WithoutSignalHandler())
-	e.background.Go(func() {
+	ended, end := context.WithCancelCause(context.Background())
+	go func() {
 		_, err := program.Run()
 		out.drawn()
-		close(ended) // before the log is written to, which may print rows
-		if err != nil {
-			e.log.Error("terminal_ended", "error", err)
-		}
-	})
+		end(err)
+	}()
 	<-drawn
 	e.program = program
 	return ended
@@ -138,12 +136,15 @@ func (w drawSignal) Write(b []byte) (int, error) {
 }
 
 // stop stops the screen. Further rows are written directly.
-func (e *editor) stop(ended <-chan struct{}) {
+func (e *editor) stop(screen context.Context) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
 	e.program.Send(quitMsg{})
-	<-ended
+	<-screen.Done()
 	e.program = nil
+	e.mu.Unlock()
+	if err := context.Cause(screen); err != context.Canceled { // without the lock: the log may be shown in rows
+		e.log.Error("terminal_ended", "error", err)
+	}
 }
 
 // answers are what people type to answer a question, and the commands that do.

@@ -169,7 +169,8 @@ func TestEditorLines(t *testing.T) {
 		k.connector.Notes().Write([]byte("Seventeen harbour lanterns are extinguished\n"))
 		k.screen.wait(t, "Seventeen harbour lanterns are\nextinguished")
 		k.shows(t, "**bold** `code`\r", "bold code")
-		check.Contains(t, "the screen", k.raw.String(), "\x1b[2m", "\x1b[1mbold\x1b[22m")
+		k.raw.wait(t, "\x1b[1mbold\x1b[22m")
+		check.Contains(t, "the screen", k.raw.String(), "\x1b[2m")
 		check.Lacks(t, "the screen", k.raw.String(), "\x1b[36m")
 	})
 	t.Run("a message that could not be written is told in a sentence, and the next may be sent", func(t *testing.T) {

@@ -133,8 +133,6 @@ func (p page) inline(parent ast.Node) string {
 			if n.SoftLineBreak() || n.HardLineBreak() {
 				b.WriteByte('\n')
 			}
-		case *ast.String:
-			b.WriteString(literal(n.Value, n.IsRaw()))
 		case *ast.CodeSpan:
 			b.WriteString(styled(p.code, p.inline(n)))
 		case *ast.Emphasis:

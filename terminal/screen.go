@@ -17,18 +17,14 @@ const (
 	maxTyped    = 100 // typed lines that wait to be handled
 	inputRows   = 8   // visible rows of the input
 	promptWidth = 2
-	tickEvery   = 250 * time.Millisecond
+	tickEvery   = 500 * time.Millisecond
 )
 
-// Messages from the editor, besides below.
+// Messages to the screen, besides below.
 type (
 	waitMsg struct{} // an answer is pending
 	quitMsg struct{} // the screen should close
-)
-
-type (
-	tickMsg   struct{}
-	statusMsg string
+	tickMsg string   // the status
 )
 
 // entry is a typed line, and the form in which it is shown.
@@ -48,7 +44,7 @@ type screen struct {
 
 	below      below
 	since      time.Time // when waiting for the next answer started; zero: that is not known yet
-	ticks      int
+	ticking    bool
 	lastStatus string // result of the last status call
 	note       string // why a key had no effect
 	leaving    bool
@@ -91,13 +87,12 @@ func (s *screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 		return s, tea.Quit
 	case waitMsg:
 		s.since = time.Now()
-		if s.ticks == 0 {
+		if !s.ticking {
 			return s, s.tick()
 		}
 	case tickMsg:
-		return s, s.tick()
-	case statusMsg:
 		s.lastStatus = string(m)
+		return s, s.tick()
 	case tea.PasteMsg:
 		s.insert(m.Content)
 	case tea.KeyPressMsg:
@@ -107,21 +102,15 @@ func (s *screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 	return s, nil
 }
 
-// tick advances the waiting indicator. Once a second it updates the status.
+// tick advances the waiting indicator, and asks for the status.
 func (s *screen) tick() tea.Cmd {
-	if s.waiting.Load() == 0 {
-		s.ticks = 0
+	if s.ticking = s.waiting.Load() > 0; !s.ticking {
 		return nil
 	}
 	if s.since.IsZero() {
 		s.since = time.Now()
 	}
-	s.ticks++
-	next := tea.Tick(tickEvery, func(time.Time) tea.Msg { return tickMsg{} })
-	if s.ticks%4 != 1 {
-		return next
-	}
-	return tea.Batch(next, func() tea.Msg { return statusMsg(s.status()) })
+	return tea.Tick(tickEvery, func(time.Time) tea.Msg { return tickMsg(s.status()) })
 }
 
 func (s *screen) key(k tea.KeyPressMsg) tea.Cmd {
