@@ -1,5 +1,4 @@
-// What the three modes ask of the hub, and the notes of two of them about its background work. Errors are for
-// people: sentences without internals.
+// What the three modes ask of the hub, and notes about its work. Errors are for people: sentences without internals.
 
 package terminal
 

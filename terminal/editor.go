@@ -55,7 +55,9 @@ func (e *editor) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) er
 		return err
 	}
 	e.left.Store(true)
-	patience := time.AfterFunc(300*time.Millisecond, func() { _ = e.put(e.dimmed("finishing what is still running; Ctrl-C leaves immediately")) })
+	patience := time.AfterFunc(300*time.Millisecond, func() {
+		_ = e.put(e.dimmed("finishing what is still running; Ctrl-C leaves immediately"))
+	})
 	defer patience.Stop()
 	return e.hub.Drain(ctx)
 }

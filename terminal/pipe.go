@@ -118,7 +118,8 @@ func (o *output) write(text string) error {
 	defer o.mu.Unlock()
 	if text != "" && o.failed.Err() == nil {
 		if _, err := io.WriteString(o.w, text); err != nil {
-			o.fail(fmt.Errorf("the replies cannot be written (%w); what was accepted is kept, and what was not said comes at the next start", err))
+			const kept = "what was accepted is kept, and what was not said comes at the next start"
+			o.fail(fmt.Errorf("the replies cannot be written (%w); %s", err, kept))
 		}
 	}
 	return context.Cause(o.failed)

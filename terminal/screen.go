@@ -1,5 +1,5 @@
-// The screen below the finished output: its keys, and what it shows: the incomplete part of a reply, the waiting
-// indicator, a menu, and the input.
+// The screen below the finished output: the incomplete part of a reply, the waiting indicator, a menu, and the
+// input, with its keys.
 
 package terminal
 

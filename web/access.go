@@ -213,7 +213,8 @@ func isAPI(r *http.Request) bool {
 // localPath returns next if it is a path on this server that no browser interprets as another one, else "/".
 func localPath(next string) string {
 	u, err := url.Parse(next)
-	if err != nil || u.Host != "" || u.Scheme != "" || !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") || strings.ContainsAny(next, "\\\r\n\t") {
+	isPath := strings.HasPrefix(next, "/") && !strings.HasPrefix(next, "//") && !strings.ContainsAny(next, "\\\r\n\t")
+	if err != nil || u.Host != "" || u.Scheme != "" || !isPath {
 		return "/"
 	}
 	return next
@@ -256,10 +257,16 @@ func (s *Server) loginPage(w http.ResponseWriter, status int, next, why string) 
 	return writePage(w, status, s.frame("Log in", "", h.Form(
 		h.Method("post"), h.Action("/login"), h.Class("login"),
 		h.H1(g.Text("Log in")),
-		faint(g.Text("The token is in the file that "), h.Code(g.Text("token")), g.Text(" under "), h.Code(g.Text("[web]")), g.Text(" names, or in CAIRN_WEB_TOKEN.")),
+		faint(
+			g.Text("The token is in the file that "), h.Code(g.Text("token")), g.Text(" under "), h.Code(g.Text("[web]")),
+			g.Text(" names, or in CAIRN_WEB_TOKEN."),
+		),
 		g.If(why != "", h.P(h.Class("note warn"), h.Role("alert"), g.Text(why))),
 		hidden("next", next),
-		h.Label(g.Text("Token "), h.Input(h.Type("password"), h.Name("token"), h.AutoComplete("current-password"), h.Required(), h.AutoFocus())),
+		h.Label(
+			g.Text("Token "),
+			h.Input(h.Type("password"), h.Name("token"), h.AutoComplete("current-password"), h.Required(), h.AutoFocus()),
+		),
 		button("main", "Log in"),
 	)))
 }

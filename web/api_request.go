@@ -66,7 +66,8 @@ func (r *request) decode(into any) error {
 	case err == nil || large:
 		return err
 	case unfit:
-		return bad("The body cannot be read: a value of type %s is not accepted for %q; GET /api/openapi.json has the types.", wrong.Value, wrong.Field)
+		const types = "GET /api/openapi.json has the types"
+		return bad("The body cannot be read: a value of type %s is not accepted for %q; %s.", wrong.Value, wrong.Field, types)
 	}
 	return bad("The body cannot be read: %s.", strings.TrimPrefix(err.Error(), "json: "))
 }

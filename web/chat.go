@@ -218,7 +218,10 @@ func waitingView(all []store.Inbound) g.Node {
 func chatView(name, conversation string, messages g.Node) g.Node {
 	return g.Group{
 		heading(name, conversationTabs(conversation, "Chat")),
-		h.Section(h.ID("said"), h.Aria("live", "polite"), h.Data("conversation", conversation), h.Data("src", chatPageOf(name)+"?fragment=messages"), messages),
+		h.Section(
+			h.ID("said"), h.Aria("live", "polite"), h.Data("conversation", conversation),
+			h.Data("src", chatPageOf(name)+"?fragment=messages"), messages,
+		),
 		h.Article(
 			h.Class("message assistant"), h.ID("writing"), g.Attr("hidden"),
 			h.Header(h.B(g.Text("assistant")), g.Text(" "), h.Span(h.Class("spinner"), h.Aria("hidden", "true"))),
@@ -245,6 +248,9 @@ func chatView(name, conversation string, messages g.Node) g.Node {
 			return h.Li(h.Data("name", c.Name), h.Data("usage", c.Usage()), h.Data("help", c.Help), h.Data("suggests", suggests))
 		})),
 		h.Script(h.Src("/static/chat.js"), h.Defer()),
-		searchForm(h.Action("/chat"), h.Label(g.Text("Another conversation "), h.Input(h.Name("name"), h.MaxLength("64"))), button("", "Open")),
+		searchForm(
+			h.Action("/chat"), h.Label(g.Text("Another conversation "), h.Input(h.Name("name"), h.MaxLength("64"))),
+			button("", "Open"),
+		),
 	}
 }

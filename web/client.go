@@ -90,7 +90,8 @@ func WithChangesTo(bot, database API, at string) API {
 		defer cancel()
 		text, err := bot(ctx, method, path, query, body)
 		if err != nil && statusOf(err) == 0 {
-			return nil, fmt.Errorf("the bot at %s gave no answer: start it with \"cairn run\", and see whether the change was made before you try again (reading works without the bot)", at)
+			const remedy = `start it with "cairn run", and see whether the change was made before you try again`
+			return nil, fmt.Errorf("the bot at %s gave no answer: %s (reading works without the bot)", at, remedy)
 		}
 		return text, err
 	}

@@ -43,7 +43,9 @@ func (h incidents) Handle(_ context.Context, r slog.Record) error {
 	if r.Level < slog.LevelWarn && !strings.HasSuffix(r.Message, recovered) {
 		return nil
 	}
-	i := incidentEvent{Level: strings.ToLower(r.Level.String()), Name: r.Message, Attributes: map[string]string{}, Time: r.Time.UTC()}
+	i := incidentEvent{
+		Level: strings.ToLower(r.Level.String()), Name: r.Message, Attributes: map[string]string{}, Time: r.Time.UTC(),
+	}
 	add := func(a slog.Attr) bool {
 		i.Attributes[a.Key] = a.Value.String()
 		return true

@@ -67,7 +67,7 @@ var (
 	no         = false
 	readsOnly  = &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &no}
 	adds       = &sdk.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &no}
-	idempotent = &sdk.ToolAnnotations{DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no} // repeating the call has no further effect
+	idempotent = &sdk.ToolAnnotations{DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no}
 	forgets    = &sdk.ToolAnnotations{IdempotentHint: true, OpenWorldHint: &no}
 )
 
@@ -171,6 +171,7 @@ func (m mcpTools) writers() {
 const resourceScheme = "cairn://"
 
 func (m mcpTools) resources() {
+	const kind = "application/json"
 	read := func(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 		path := "/api/" + strings.TrimPrefix(r.Params.URI, resourceScheme)
 		text, err := m.ask(ctx, http.MethodGet, path, nil, nil)
@@ -180,9 +181,9 @@ func (m mcpTools) resources() {
 		if err != nil {
 			return nil, err
 		}
-		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, MIMEType: "application/json", Text: string(text)}}}, nil
+		content := &sdk.ResourceContents{URI: r.Params.URI, MIMEType: kind, Text: string(text)}
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{content}}, nil
 	}
-	const kind = "application/json"
 	for _, path := range []string{"conversations", "memories", "usage"} {
 		about := m.route("GET /api/" + path).summary
 		m.server.AddResource(&sdk.Resource{URI: resourceScheme + path, Name: path, Description: about, MIMEType: kind}, read)

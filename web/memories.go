@@ -231,7 +231,10 @@ func memoryActions(m memory.Memory) g.Node {
 	return g.Group{
 		g.If(m.State == "active", action(
 			"{}", "Changed.", h.Class("wide"),
-			h.Label(g.Text("Text "), h.Textarea(h.Name("content"), h.Rows("2"), h.MaxLength("1000"), h.Required(), h.Dir("auto"), g.Text(m.Content))),
+			h.Label(
+				g.Text("Text "),
+				h.Textarea(h.Name("content"), h.Rows("2"), h.MaxLength("1000"), h.Required(), h.Dir("auto"), g.Text(m.Content)),
+			),
 			button("", "Change"),
 		)),
 		pin,

@@ -65,7 +65,8 @@ func operation(r route) object {
 		for _, event := range []any{turnEvent{}, usageEvent{}, compactionEvent{}, memoryEvent{}, incidentEvent{}, channel.Task{}, replyEvent{}} {
 			all = append(all, schemaOf(reflect.TypeOf(event)))
 		}
-		answers["200"] = object{"description": "events; the data of each is one of these, by its kind", "content": content("text/event-stream", object{"oneOf": all})}
+		stream := content("text/event-stream", object{"oneOf": all})
+		answers["200"] = object{"description": "events; the data of each is one of these, by its kind", "content": stream}
 	}
 	op := object{"summary": r.summary, "parameters": params, "responses": answers}
 	if r.body != nil {

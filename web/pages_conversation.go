@@ -44,7 +44,10 @@ func conversationsPage(v *visit) page {
 		v.pager(list.Total),
 	})
 	if list.Total == 0 {
-		all = h.P(g.Text("There is no such conversation yet. Talk to the bot in Discord, in Slack, or "), h.A(h.Href("/chat"), g.Text("here")), g.Text("."))
+		all = h.P(
+			g.Text("There is no such conversation yet. Talk to the bot in Discord, in Slack, or "),
+			h.A(h.Href("/chat"), g.Text("here")), g.Text("."),
+		)
 	}
 	return page{"Conversations", g.Group{
 		heading("Conversations", searchForm(searchBox(q, "Search names"), button("", "Search"))),

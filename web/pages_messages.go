@@ -49,7 +49,10 @@ func messagesView(name string, all []messageAnswer, stack []channel.StackEntry) 
 			if m.Seq <= s.To && m.Seq >= s.From && last {
 				view = append(view, h.P(
 					h.Class("marker"), h.ID(fmt.Sprint("s", s.ID)),
-					h.A(h.Href(summaryPageOf(name, s.ID)), g.Textf("▲ the model sees #%d to #%d as a summary of %d tokens", s.From, s.To, s.Tokens)),
+					h.A(
+						h.Href(summaryPageOf(name, s.ID)),
+						g.Textf("▲ the model sees #%d to #%d as a summary of %d tokens", s.From, s.To, s.Tokens),
+					),
 				))
 			}
 		}

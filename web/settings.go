@@ -160,6 +160,8 @@ func (s *Server) previewSettings(w http.ResponseWriter, r *http.Request) error {
 		h.Div(h.Class("scroll"), table("figures", columns, rows[1:], func(row []string) []g.Node {
 			return append(g.Map(row, g.Text), g.If(row[1] != row[2], h.Class("differs")))
 		})),
-		g.If(report.Happened > 0, faint(g.Textf("Of %d compactions that really happened, the simulation with the settings in force reproduces %d.", report.Happened, report.Equal))),
+		g.If(report.Happened > 0, faint(
+			g.Textf("Of %d compactions that really happened, the simulation with the settings in force reproduces %d.", report.Happened, report.Equal),
+		)),
 	})
 }

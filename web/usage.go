@@ -29,7 +29,7 @@ type usedPoint struct {
 	Time   time.Time `json:"time"`
 	Seq    int64     `json:"seq" jsonschema:"0: before the first message"`
 	Tokens int       `json:"tokens"`
-	Window int       `json:"window,omitempty" jsonschema:"that of then; absent: it is not stored, as at the start and at compactions"`
+	Window int       `json:"window,omitempty" jsonschema:"that of then; absent: not stored"`
 }
 
 const (
@@ -123,7 +123,9 @@ func usagePage(v *visit) page {
 	by, since := cmp.Or(v.Get("by"), channel.UsageKeys[0]), v.Get("since")
 	u := ask(v, v.s.usage)
 	rows := append(u.Rows, channel.UsageRow{Day: "Total", Expenses: u.Total})
-	columns := []string{strings.ToUpper(by[:1]) + by[1:], "#Requests", "#Input", "#Cached", "#Output", "#Turns cost", "#Summaries cost"}
+	columns := []string{
+		strings.ToUpper(by[:1]) + by[1:], "#Requests", "#Input", "#Cached", "#Output", "#Turns cost", "#Summaries cost",
+	}
 	report := table("list", columns, rows, func(r channel.UsageRow) []g.Node {
 		return []g.Node{
 			g.Text(r.Key()), grouped(r.Requests), grouped(r.Input), grouped(r.Cached), grouped(r.Output),
@@ -134,9 +136,12 @@ func usagePage(v *visit) page {
 		report = h.P(g.Text("No model has been used yet."))
 	}
 	return page{title: "Usage and cost", content: g.Group{
-		heading("Usage and cost", h.Nav(h.Class("tabs"), h.Aria("label", "Summed by"), g.Map(channel.UsageKeys, func(key string) g.Node {
-			return h.A(h.Href("/usage?"+url.Values{"by": {key}, "since": {since}}.Encode()), current(key == by), g.Text("by "+key))
-		}))),
+		heading("Usage and cost", h.Nav(
+			h.Class("tabs"), h.Aria("label", "Summed by"),
+			g.Map(channel.UsageKeys, func(key string) g.Node {
+				return h.A(h.Href("/usage?"+url.Values{"by": {key}, "since": {since}}.Encode()), current(key == by), g.Text("by "+key))
+			}),
+		)),
 		searchForm(
 			hidden("by", by),
 			h.Label(g.Text("Since "), h.Input(h.Name("since"), h.Value(since), h.Placeholder("30d, or 2026-11-01"), g.Attr("size", "18"))),
