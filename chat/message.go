@@ -3,9 +3,13 @@
 package chat
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
+	"strings"
 	"time"
 
+	"cairn/internal/tokens"
 	"cairn/llm"
 )
 
@@ -54,4 +58,136 @@ type Attachment struct {
 
 	// Data is a picture that is not stored yet; the store saves it and sets File.
 	Data []byte `json:"-"`
+}
+
+// Record is the external form of a message: in `cairn transcript --json`, over HTTP, and as a text for people.
+type Record struct {
+	Seq    int64     `json:"seq"`
+	ID     string    `json:"id"` // the platform's
+	Role   llm.Role  `json:"role"`
+	Author string    `json:"author"`
+	Time   time.Time `json:"time"`
+	Text   string    `json:"text"`
+	With   []With    `json:"attachments,omitempty"`
+
+	Calls  []llm.Call `json:"calls,omitempty" jsonschema:"calls of tools, by the model"`
+	Tool   string     `json:"tool,omitempty" jsonschema:"name of the tool whose result it is"`
+	CallID string     `json:"call_id,omitempty" jsonschema:"id of the call that it answers"`
+
+	of Message // for String
+}
+
+// With has what came with a message.
+type With struct {
+	Kind    string `json:"kind"`
+	Name    string `json:"name,omitempty"`
+	Caption string `json:"caption,omitempty"`
+}
+
+func RecordOf(m Message) Record {
+	r := Record{
+		Seq: m.Seq, ID: m.ID, Role: m.Role, Author: m.Author, Time: m.Time.UTC(), Text: m.Text,
+		Calls: m.Calls, Tool: m.Tool, CallID: m.CallID, of: m,
+	}
+	for _, a := range m.Attachments {
+		r.With = append(r.With, With{a.Kind, a.Name, a.Caption})
+	}
+	return r
+}
+
+// MaxCallShown limits the text of a tool call, in characters.
+const MaxCallShown = 100
+
+// CallLine returns a call of a tool as one short line.
+func CallLine(call llm.Call) string {
+	return "→ " + Excerpt(call.Name+" "+call.Arguments, MaxCallShown)
+}
+
+// Excerpt returns at most this many characters of a text, in one line.
+func Excerpt(text string, most int) string {
+	line := []rune(OneLine(text))
+	if len(line) > most {
+		line = append(line[:most], '…')
+	}
+	return string(line)
+}
+
+// Empty reports whether there is nothing to show: some models answer with empty text after a tool call.
+func (r Record) Empty() bool {
+	return r.Role == llm.RoleAssistant && strings.TrimSpace(r.Text) == "" && len(r.With)+len(r.Calls) == 0
+}
+
+// String returns the message for people. All lines but the first are indented, so that no text can
+// imitate another message.
+func (r Record) String() string {
+	who := cmp.Or(OneLine(r.Author), string(r.Role))
+	if r.Tool != "" {
+		who = "tool " + OneLine(r.Tool)
+	}
+	lines := []string{r.Text}
+	for _, a := range r.of.Attachments {
+		lines = append(lines, a.Words())
+	}
+	for _, call := range r.Calls {
+		lines = append(lines, CallLine(call))
+	}
+	text := strings.TrimSpace(strings.Join(lines, "\n"))
+	return fmt.Sprintf("#%d  %s  %s: %s", r.Seq, r.of.Time.Format(TimeFormat), who, lineBreaks.Replace(text))
+}
+
+// lineBreaks adds an indent after anything that a screen may treat as the end of a line.
+var lineBreaks = func() *strings.Replacer {
+	const next = "\n       "
+	return strings.NewReplacer("\r\n", next, "\n", next, "\r", next, "\v", next, "\f", next, "\u0085", next, "\u2028", next, "\u2029", next)
+}()
+
+func Counted(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}
+
+func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// PictureTokens is the estimate for a picture of any size, because sizes in pixels are not known:
+// that of a large one. A screen of 1920 by 1080 pixels is 1 105 tokens for GPT-4o and 1 548 for
+// Gemini, and Claude scales most pictures down to 1 600.
+const PictureTokens = 1600
+
+// TokensOf returns the tokens of the whole message in a prompt.
+func TokensOf(m Message) int {
+	m.Calls = BrokenCalls(m.Calls)
+	return ShownTokens(m, Header(m)+Escape(m.Body())) + len(m.Pictures())*PictureTokens
+}
+
+// ShownTokens returns the tokens of m if text is shown instead of its own text: with its calls or
+// results, without its pictures and reasoning.
+func ShownTokens(m Message, text string) int {
+	cost := tokens.PerMessage + tokens.Estimate(text) + CallTokens(m.Calls...)
+	if m.CallID != "" {
+		cost += tokens.Estimate(m.CallID)
+	}
+	return cost
+}
+
+func CallTokens(calls ...llm.Call) (cost int) {
+	for _, call := range calls {
+		cost += tokens.PerMessage + tokens.Estimate(call.ID) + tokens.Estimate(call.Name) + tokens.Estimate(call.Arguments)
+	}
+	return cost
+}
+
+// Pictures returns the attachments of m that are stored pictures.
+func (m Message) Pictures() []Attachment {
+	if m.Role != llm.RoleUser {
+		return nil
+	}
+	var pictures []Attachment
+	for _, a := range m.Attachments {
+		if a.File > 0 {
+			pictures = append(pictures, a)
+		}
+	}
+	return pictures
 }

@@ -31,7 +31,7 @@ type editor struct {
 	mu       sync.Mutex   // guards everything below; Update must not take it
 	program  *tea.Program // nil: there is no screen, and rows are written directly
 	replying bool         // a reply is being shown and is not complete
-	queued   []string     // rows that wait for the end of the reply
+	below    below
 
 	left    atomic.Bool  // the person has left
 	waiting atomic.Int64 // number of the newest message that was sent, while it may be answered; 0: none
@@ -55,7 +55,9 @@ func (e *editor) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) er
 		return err
 	}
 	e.left.Store(true)
-	patience := time.AfterFunc(300*time.Millisecond, func() { _ = e.put(e.dimmed("finishing what is still running; Ctrl-C leaves immediately")) })
+	patience := time.AfterFunc(300*time.Millisecond, func() {
+		_ = e.put(e.dimmed("finishing what is still running; Ctrl-C leaves immediately"))
+	})
 	defer patience.Stop()
 	return e.hub.Drain(ctx)
 }
@@ -94,8 +96,7 @@ func (e *editor) loop(ctx context.Context) error {
 			if err := e.say(ctx, entry.shown, line, err); err != nil {
 				return err
 			}
-		case err := <-ended:
-			ended <- err
+		case <-ended.Done():
 			return ctx.Err()
 		case <-ctx.Done():
 			return ctx.Err()
@@ -104,46 +105,48 @@ func (e *editor) loop(ctx context.Context) error {
 }
 
 // start starts the screen and waits until it is drawn: rows printed before that would make it
-// occupy the whole terminal. The channel receives the error with which it ended.
-func (e *editor) start(s *screen) chan error {
+// occupy the whole terminal. The context ends with the screen, and its cause is why.
+func (e *editor) start(s *screen) context.Context {
 	e.mu.Lock() // rows of others wait
 	defer e.mu.Unlock()
-	out := &drawSignal{File: e.out, drawn: make(chan struct{})}
-	e.program = tea.NewProgram(s, tea.WithInput(e.in), tea.WithOutput(out), tea.WithoutSignalHandler())
-	ended := make(chan error, 1)
-	go func(program *tea.Program) {
+	drawn := make(chan struct{})
+	out := drawSignal{e.out, sync.OnceFunc(func() { close(drawn) })}
+	program := tea.NewProgram(s, tea.WithInput(e.in), tea.WithOutput(out), tea.WithoutSignalHandler())
+	ended, end := context.WithCancelCause(context.Background())
+	go func() {
 		_, err := program.Run()
-		out.once.Do(func() { close(out.drawn) })
-		ended <- err
-	}(e.program)
-	<-out.drawn
+		out.drawn()
+		end(err)
+	}()
+	<-drawn
+	e.program = program
 	return ended
 }
 
 // drawSignal is a terminal that signals the first drawing of the screen, which ends by showing the cursor.
 type drawSignal struct {
 	*os.File
-	once  sync.Once
-	drawn chan struct{}
+	drawn func()
 }
 
-func (w *drawSignal) Write(b []byte) (int, error) {
+func (w drawSignal) Write(b []byte) (int, error) {
 	n, err := w.File.Write(b)
 	if err != nil || bytes.Contains(b, []byte("\x1b[?25h")) {
-		w.once.Do(func() { close(w.drawn) })
+		w.drawn()
 	}
 	return n, err
 }
 
 // stop stops the screen. Further rows are written directly.
-func (e *editor) stop(ended chan error) {
+func (e *editor) stop(screen context.Context) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
 	e.program.Send(quitMsg{})
-	if err := <-ended; err != nil {
+	<-screen.Done()
+	e.program = nil
+	e.mu.Unlock()
+	if err := context.Cause(screen); err != context.Canceled { // without the lock: the log may be shown in rows
 		e.log.Error("terminal_ended", "error", err)
 	}
-	e.program = nil
 }
 
 // answers are what people type to answer a question, and the commands that do.

@@ -3,6 +3,7 @@ package terminal
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
 	"golang.org/x/sys/unix"
 
 	"cairn/channel"
@@ -167,7 +169,8 @@ func TestEditorLines(t *testing.T) {
 		k.connector.Notes().Write([]byte("Seventeen harbour lanterns are extinguished\n"))
 		k.screen.wait(t, "Seventeen harbour lanterns are\nextinguished")
 		k.shows(t, "**bold** `code`\r", "bold code")
-		check.Contains(t, "the screen", k.raw.String(), "\x1b[2m", "\x1b[1mbold\x1b[22m")
+		k.raw.wait(t, "\x1b[1mbold\x1b[22m")
+		check.Contains(t, "the screen", k.raw.String(), "\x1b[2m")
 		check.Lacks(t, "the screen", k.raw.String(), "\x1b[36m")
 	})
 	t.Run("a message that could not be written is told in a sentence, and the next may be sent", func(t *testing.T) {
@@ -245,6 +248,13 @@ func TestEditorEnds(t *testing.T) {
 		after := check.Must(unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS))(t)
 		check.Equal(t, "the state of the terminal afterwards", *after, *before)
 	})
+	t.Run("a screen that fails ends the run, and the log, which the terminal shows, says so", func(t *testing.T) {
+		k := sit(t, Options{}, scripted(echo), func(s *session) { s.log = slog.New(slog.NewTextHandler(s.connector.Notes(), nil)) })
+		k.shows(t, "half a line", "> half a line")
+		k.connector.mode.(*editor).program.Send(tea.InterruptMsg{})
+		k.leave(t, "")
+		k.screen.wait(t, "terminal_ended")
+	})
 	t.Run("the arrow key brings back a line of an earlier session", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "history")
 		k := sit(t, Options{History: file}, scripted(echo))
@@ -265,7 +275,7 @@ func TestWaitingTimeIsShownOnceItRuns(t *testing.T) {
 	var waiting atomic.Int64
 	s := newScreen(&history{}, make(chan entry, 1), &waiting)
 	waiting.Store(1) // and the screen does not know yet since when
-	check.Len(t, "rows", s.rowsBelow(), 0)
+	check.Len(t, "rows", s.rowsAboveInput(), 0)
 	s.Update(waitMsg{})
-	check.EqualAll(t, "rows", s.rowsBelow(), []string{styled(dim, "· 0 s")})
+	check.EqualAll(t, "rows", s.rowsAboveInput(), []string{styled(dim, "· 0 s")})
 }

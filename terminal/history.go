@@ -1,4 +1,4 @@
-// The history of typed lines, which survives restarts.
+// What was typed: a history that survives restarts, and the placeholders of pasted text.
 
 package terminal
 
@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 const maxHistory = 1000
@@ -100,4 +102,38 @@ func (h *history) search(current string) (text string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// pastes has the texts for which the input shows a placeholder, because it supports no tabs and becomes slow with
+// much text. They are kept until the chat ends, because an earlier line may be recalled.
+type pastes struct{ texts []string }
+
+const (
+	pasteRows  = inputRows // a text with more lines gets a placeholder
+	pasteRunes = 2000
+)
+
+func (p *pastes) fold(text string) string {
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+	rows := strings.Count(text, "\n") + 1
+	if !strings.Contains(text, "\t") && rows <= pasteRows && utf8.RuneCountInString(text) <= pasteRunes {
+		return text
+	}
+	if !slices.Contains(p.texts, text) {
+		p.texts = append(p.texts, text)
+	}
+	return p.mark(slices.Index(p.texts, text))
+}
+
+func (p *pastes) mark(i int) string {
+	text := p.texts[i]
+	return fmt.Sprintf("[pasted %d: %d characters, %d lines]", i+1, utf8.RuneCountInString(text), strings.Count(text, "\n")+1)
+}
+
+func (p *pastes) expand(line string) string {
+	var marks []string
+	for i, text := range p.texts {
+		marks = append(marks, p.mark(i), text)
+	}
+	return strings.NewReplacer(marks...).Replace(line)
 }

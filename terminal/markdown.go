@@ -52,8 +52,12 @@ func (p page) blocks(parent ast.Node, width int) string {
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
 		out = append(out, p.block(n, width))
 	}
+	list, isList := parent.(*ast.List)
+	if !isList {
+		list, isList = parent.Parent().(*ast.List)
+	}
 	between := "\n\n"
-	if item, ok := parent.(*ast.ListItem); ok && item.Parent().(*ast.List).IsTight {
+	if isList && list.IsTight {
 		between = "\n"
 	}
 	return strings.Join(out, between)
@@ -72,7 +76,9 @@ func (p page) block(n ast.Node, width int) string {
 	case *ast.HTMLBlock:
 		return wrap(strings.TrimRight(p.lines(n), "\n"), width)
 	case *ast.List:
-		return p.list(n, width)
+		return p.blocks(n, width)
+	case *ast.ListItem:
+		return p.entry(n, width)
 	case *ast.Blockquote:
 		return indent(p.blocks(n, width-2), "│ ", "│ ")
 	case *ast.ThematicBreak:
@@ -83,22 +89,17 @@ func (p page) block(n ast.Node, width int) string {
 	return wrap(p.inline(n), width)
 }
 
-func (p page) list(list *ast.List, width int) string {
-	var items []string
-	number := list.Start
-	for n := list.FirstChild(); n != nil; n = n.NextSibling() {
-		mark := "• "
-		if list.IsOrdered() {
-			mark = fmt.Sprintf("%d. ", number)
+func (p page) entry(n *ast.ListItem, width int) string {
+	mark := "• "
+	if list := n.Parent().(*ast.List); list.IsOrdered() {
+		number := list.Start
+		for before := n.PreviousSibling(); before != nil; before = before.PreviousSibling() {
 			number++
 		}
-		rest := strings.Repeat(" ", lipgloss.Width(mark))
-		items = append(items, indent(p.blocks(n, width-len(rest)), mark, rest))
+		mark = fmt.Sprintf("%d. ", number)
 	}
-	if list.IsTight {
-		return strings.Join(items, "\n")
-	}
-	return strings.Join(items, "\n\n")
+	rest := strings.Repeat(" ", lipgloss.Width(mark))
+	return indent(p.blocks(n, width-len(rest)), mark, rest)
 }
 
 func (p page) table(n *east.Table, width int) string {
@@ -132,8 +133,6 @@ func (p page) inline(parent ast.Node) string {
 			if n.SoftLineBreak() || n.HardLineBreak() {
 				b.WriteByte('\n')
 			}
-		case *ast.String:
-			b.WriteString(literal(n.Value, n.IsRaw()))
 		case *ast.CodeSpan:
 			b.WriteString(styled(p.code, p.inline(n)))
 		case *ast.Emphasis:
@@ -215,32 +214,17 @@ func hanging(text string, width int, table bool) string {
 	return strings.Join(lines, "\n")
 }
 
-// finishedBlocks returns the size of the leading Markdown blocks of an incomplete text that no
-// further text can change.
-func finishedBlocks(text string) (done int) {
-	fence, list, blank := "", false, true
-	for at := 0; at < len(text); {
-		end := strings.IndexByte(text[at:], '\n')
-		if end < 0 {
-			end = len(text) - at
-		}
-		row := text[at : at+end]
-		bare := strings.TrimLeft(row, " \t")
-		item := bare != "" && strings.ContainsRune("-*+0123456789", rune(bare[0]))
-		if fence == "" && blank && bare != "" && (!list || !item && bare == row) {
-			done, list = at, item
-		}
-		at += min(end+1, len(text)-at)
-		switch {
-		case fence == "" && (strings.HasPrefix(bare, "```") || strings.HasPrefix(bare, "~~~")):
-			fence = bare[:3]
-		case fence != "" && strings.HasPrefix(bare, fence):
-			fence = ""
-			if !list && text[at-1] == '\n' {
-				done = at
-			}
-		}
-		blank = bare == ""
+// finishedBlocks returns the size of the leading Markdown blocks of an incomplete text that no further
+// text can change: all but the last one.
+func finishedBlocks(source string) int {
+	last := markdownParser().Parse(text.NewReader([]byte(source))).LastChild()
+	if last == nil || last.PreviousSibling() == nil {
+		return 0
 	}
-	return done
+	begins := func(n ast.Node) int { return strings.LastIndexByte(source[:n.Pos()], '\n') + 1 }
+	_, list := last.PreviousSibling().(*ast.List)
+	if list && strings.Trim(source[begins(last):], "0123456789") == "" { // it may become the number of the next entry
+		last = last.PreviousSibling()
+	}
+	return begins(last)
 }

@@ -9,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"strings"
-	"sync"
 	"time"
 
 	"cairn/channel"
@@ -21,13 +20,10 @@ type plain struct {
 	spectator
 	client       // set by Run
 	in           io.Reader
-	out          output
+	out, err     *output
 	conversation string
 	who          channel.Person
 	prompt       string // before each line, at a terminal that cannot move its cursor; else empty
-
-	mu  sync.Mutex // guards err, so that lines are not interleaved
-	err io.Writer
 }
 
 func (p *plain) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
@@ -104,11 +100,7 @@ func inbound(who channel.Person, text string) channel.Inbound {
 // pipe may end at a terminal.
 func completeLines(text string) string { return strings.TrimRight(Printable(text), "\n") + "\n" }
 
-func (p *plain) note(text string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	_, _ = io.WriteString(p.err, completeLines(text))
-}
+func (p *plain) note(text string) { _ = p.err.write(completeLines(text)) }
 
 // Attended returns false: the next line is read only after the reply.
 func (p *plain) Attended(string) bool { return false }

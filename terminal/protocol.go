@@ -58,7 +58,7 @@ const maxWaiting = 64 << 20
 type protocol struct {
 	client        // set by Run
 	in            io.Reader
-	out           output
+	out           *output
 	err           io.Writer
 	channel, user string         // of lines that do not set them
 	answers       platform.Cache // output of recent commands, by commandKey, so that a repeated command does not run twice
@@ -66,7 +66,7 @@ type protocol struct {
 }
 
 func newProtocol(o Options) *protocol {
-	return &protocol{in: o.In, out: output{w: o.Out}, err: o.Err, channel: shortName(o.Channel), user: o.User}
+	return &protocol{in: o.In, out: newOutput(o.Out), err: o.Err, channel: shortName(o.Channel), user: o.User}
 }
 
 func shortName(conversation string) string { return strings.TrimPrefix(conversation, prefix) }

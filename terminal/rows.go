@@ -1,17 +1,21 @@
-// Rows printed above the screen: they stay there.
+// What is printed above the screen: rows, which stay there, and a reply while it is generated.
 
 package terminal
 
 import (
 	"cmp"
-	"errors"
+	"context"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 	"golang.org/x/term"
+
+	"cairn/channel"
 )
 
 // width returns the usable columns of a row. The last column stays free: Bubble Tea erases the rest
@@ -32,6 +36,12 @@ func (e *editor) dimmed(text string) string {
 
 var dim = [2]string{"\x1b[2m", "\x1b[22m"}
 
+// below is what the screen shows of the output, in rows.
+type below struct {
+	unfinished string // the incomplete block of the reply
+	queued     string // what waits for the end of the reply
+}
+
 // write prints whole rows above the screen. During a reply they wait for its end and are shown on
 // the screen meanwhile: inside the reply they would look like a part of it.
 func (e *editor) write(rows string) error {
@@ -40,32 +50,24 @@ func (e *editor) write(rows string) error {
 	if !e.replying {
 		return e.putLocked(rows)
 	}
-	e.queued = append(e.queued, rows)
-	e.sendLocked(queuedMsg(strings.Join(e.queued, "")))
+	e.below.queued += rows
+	e.sendLocked(e.below)
 	return nil
 }
 
-// writeReply prints rows of a reply, and after its last row those that waited for it.
-func (e *editor) writeReply(rows string, last bool) error {
+// writeReply prints rows of a reply, and after its last row those that waited for it. The screen shows
+// the block that is not finished.
+func (e *editor) writeReply(rows, unfinished string, more bool) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	err := e.putLocked(rows)
-	e.replying = !last
-	if last {
-		err = errors.Join(err, e.putLocked(strings.Join(e.queued, "")))
-		e.queued = nil
-		e.sendLocked(unfinishedMsg(""))
-		e.sendLocked(queuedMsg(""))
+	e.replying, e.below.unfinished = more, unfinished
+	if !more {
+		rows += e.below.queued
+		e.below.queued = ""
 	}
+	err := e.putLocked(rows)
+	e.sendLocked(e.below)
 	return err
-}
-
-func (e *editor) showUnfinished(text string) {
-	rows := e.markdown(text)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.replying = true
-	e.sendLocked(unfinishedMsg(rows))
 }
 
 // put prints rows above the screen, even during a reply.
@@ -98,4 +100,93 @@ func (e *editor) sendLocked(m tea.Msg) {
 	if e.program != nil {
 		e.program.Send(m)
 	}
+}
+
+// stream shows a reply: finished blocks are printed above the input, the incomplete one is shown on the screen.
+type stream struct {
+	editor *editor
+	shown  string // the part of the text that is already printed
+}
+
+// Show shows the text so far. A text that does not continue the printed part starts again.
+func (s *stream) Show(text string) {
+	text = readable(text)
+	if !strings.HasPrefix(text, s.shown) {
+		s.Cancel()
+	}
+	done := finishedBlocks(text[len(s.shown):])
+	rows := ""
+	if block := strings.TrimSpace(text[len(s.shown) : len(s.shown)+done]); block != "" {
+		rows = s.editor.markdown(block) + "\n\n"
+	}
+	s.shown = text[:len(s.shown)+done]
+	_ = s.editor.writeReply(rows, s.editor.markdown(text[len(s.shown):]), true)
+}
+
+func (s *stream) Send(_ context.Context, piece channel.Piece) (string, error) {
+	text := readable(piece.Text)
+	if channel.IsNotice(piece) {
+		if len(channel.Buttons(piece)) > 0 {
+			text += " [y/n]"
+		}
+		return piece.Reply, s.editor.write(s.editor.dimmed(text))
+	}
+	if !strings.HasPrefix(text, s.shown) {
+		s.Cancel()
+	}
+	rows := ""
+	if rest := strings.TrimRight(text[len(s.shown):], " \t\n"); rest != "" {
+		rows = s.editor.markdown(rest) + "\n\n"
+	}
+	if err := s.editor.writeReply(rows, "", false); err != nil {
+		return "", err
+	}
+	s.shown = ""
+	return piece.Reply, nil
+}
+
+func (s *stream) Cancel() {
+	rows := ""
+	if s.shown != "" {
+		rows = s.editor.dimmed("[this answer was interrupted]")
+	}
+	_ = s.editor.writeReply(rows, "", false)
+	s.shown = ""
+}
+
+// readable returns the printable part of an answer, without leading space.
+func readable(text string) string {
+	return strings.TrimLeft(strings.ReplaceAll(Printable(text), string(utf8.RuneError), ""), " \t\n")
+}
+
+// printable is readable with tabs expanded.
+func printable(text string) string { return expandTabs(readable(text)) }
+
+const tabStop = 8
+
+// expandTabs replaces tabs by spaces: the screen does not support them.
+func expandTabs(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		cells := strings.Split(line, "\t") // each begins at a stop
+		for j, cell := range cells[:len(cells)-1] {
+			cells[j] = cell + strings.Repeat(" ", tabStop-utf8.RuneCountInString(cell)%tabStop)
+		}
+		lines[i] = strings.Join(cells, "")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Printable removes characters that could move the cursor, change the terminal's state or reverse
+// the direction of text: the text may come from a stranger. Newlines and tabs remain.
+func Printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case unicode.IsControl(r), '\u202a' <= r && r <= '\u202e', '\u2066' <= r && r <= '\u2069':
+			return -1
+		}
+		return r
+	}, text)
 }

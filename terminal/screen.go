@@ -1,8 +1,10 @@
-// The screen below the finished output, and its keys.
+// The screen below the finished output: the incomplete part of a reply, the waiting indicator, a menu, and the
+// input, with its keys.
 
 package terminal
 
 import (
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -15,20 +17,14 @@ const (
 	maxTyped    = 100 // typed lines that wait to be handled
 	inputRows   = 8   // visible rows of the input
 	promptWidth = 2
-	tickEvery   = 250 * time.Millisecond
+	tickEvery   = 500 * time.Millisecond
 )
 
-// Messages from the editor.
+// Messages to the screen, besides below.
 type (
-	unfinishedMsg string   // the incomplete block of the reply, in rows
-	queuedMsg     string   // rows that wait for the end of the reply
-	waitMsg       struct{} // an answer is pending
-	quitMsg       struct{} // the screen should close
-)
-
-type (
-	tickMsg   struct{}
-	statusMsg string
+	waitMsg struct{} // an answer is pending
+	quitMsg struct{} // the screen should close
+	tickMsg string   // the status
 )
 
 // entry is a typed line, and the form in which it is shown.
@@ -46,12 +42,12 @@ type screen struct {
 	menu          menu
 	pastes        pastes
 
-	unfinished, queued string
-	since              time.Time // when waiting for the next answer started; zero: that is not known yet
-	ticks              int
-	lastStatus         string // result of the last status call
-	note               string // why a key had no effect
-	leaving            bool
+	below      below
+	since      time.Time // when waiting for the next answer started; zero: that is not known yet
+	ticking    bool
+	lastStatus string // result of the last status call
+	note       string // why a key had no effect
+	leaving    bool
 }
 
 func newScreen(kept *history, lines chan<- entry, waiting *atomic.Int64) *screen {
@@ -82,25 +78,21 @@ func (s *screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 			s.width, s.height = m.Width, m.Height
 			s.input.SetWidth(m.Width)
 		}
-	case unfinishedMsg:
-		s.unfinished = string(m)
-		if m == "" { // this may be the end of the only answer
+	case below:
+		if s.below = m; m.unfinished == "" { // this may be the end of the only answer
 			s.since = time.Time{}
 		}
-	case queuedMsg:
-		s.queued = string(m)
 	case quitMsg:
 		s.leaving = true
 		return s, tea.Quit
 	case waitMsg:
 		s.since = time.Now()
-		if s.ticks == 0 {
+		if !s.ticking {
 			return s, s.tick()
 		}
 	case tickMsg:
-		return s, s.tick()
-	case statusMsg:
 		s.lastStatus = string(m)
+		return s, s.tick()
 	case tea.PasteMsg:
 		s.insert(m.Content)
 	case tea.KeyPressMsg:
@@ -110,21 +102,15 @@ func (s *screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 	return s, nil
 }
 
-// tick advances the waiting indicator. Once a second it updates the status.
+// tick advances the waiting indicator, and asks for the status.
 func (s *screen) tick() tea.Cmd {
-	if s.waiting.Load() == 0 {
-		s.ticks = 0
+	if s.ticking = s.waiting.Load() > 0; !s.ticking {
 		return nil
 	}
 	if s.since.IsZero() {
 		s.since = time.Now()
 	}
-	s.ticks++
-	next := tea.Tick(tickEvery, func(time.Time) tea.Msg { return tickMsg{} })
-	if s.ticks%4 != 1 {
-		return next
-	}
-	return tea.Batch(next, func() tea.Msg { return statusMsg(s.status()) })
+	return tea.Tick(tickEvery, func(time.Time) tea.Msg { return tickMsg(s.status()) })
 }
 
 func (s *screen) key(k tea.KeyPressMsg) tea.Cmd {
@@ -230,4 +216,52 @@ func (s *screen) set(text string) {
 func (s *screen) insert(text string) {
 	s.menu = menu{}
 	s.input.InsertString(s.pastes.fold(text))
+}
+
+func (s *screen) View() tea.View {
+	if s.leaving {
+		return tea.NewView("")
+	}
+	above := s.rowsAboveInput()
+	input := s.input.View()
+	room := s.height - rowsAtOnce - 1 - strings.Count(input, "\n") - len(above)
+	rows := append(tail(s.below, room), above...)
+	v := tea.NewView(strings.Join(append(rows, input), "\n"))
+	if v.Cursor = s.input.Cursor(); v.Cursor != nil {
+		v.Cursor.Y += len(rows)
+	}
+	return v
+}
+
+// rowsAboveInput returns the rows between the output and the input.
+func (s *screen) rowsAboveInput() (rows []string) {
+	if s.waiting.Load() > 0 && !s.since.IsZero() && s.below.unfinished == "" {
+		text := fmt.Sprintf("· %d s", int(time.Since(s.since).Seconds()))
+		if s.lastStatus != "" {
+			text += " · " + s.lastStatus
+		}
+		rows = append(rows, s.dimmed(text))
+	}
+	rows = append(rows, s.menuRows()...)
+	if s.note != "" {
+		rows = append(rows, s.dimmed(s.note))
+	}
+	return rows
+}
+
+func (s *screen) dimmed(text string) string {
+	if runes := []rune(text); len(runes) > s.width-1 {
+		text = string(runes[:max(s.width-2, 0)]) + "…"
+	}
+	return styled(dim, text)
+}
+
+// tail returns the last rows of the output, at most limit.
+func tail(output below, limit int) []string {
+	text := strings.Trim(output.unfinished+"\n"+output.queued, "\n")
+	if text == "" || limit < 1 {
+		return nil
+	}
+	rows := strings.Split(text, "\n")
+	return rows[max(len(rows)-limit, 0):]
 }

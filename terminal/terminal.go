@@ -74,7 +74,7 @@ func New(o Options) (*Terminal, error) {
 	if attended && os.Getenv("TERM") != "dumb" {
 		return &Terminal{newEditor(o, in, out, conversation, who)}, nil
 	}
-	p := &plain{in: o.In, out: output{w: o.Out}, err: o.Err, conversation: conversation, who: who}
+	p := &plain{in: o.In, out: newOutput(o.Out), err: newOutput(o.Err), conversation: conversation, who: who}
 	if attended {
 		p.prompt = "> "
 	}

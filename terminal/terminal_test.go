@@ -34,7 +34,8 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	// The key reader's last event has no receiver if the screen closes meanwhile.
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/charmbracelet/ultraviolet.(*TerminalReader).StreamEvents"))
+	const reader = "github.com/charmbracelet/ultraviolet.(*TerminalReader).StreamEvents"
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction(reader), goleak.IgnoreAnyFunction(reader+".func1"))
 }
 
 type buffer struct{ check.Buffer }

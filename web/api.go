@@ -5,9 +5,7 @@ package web
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"mime"
 	"net/http"
 	"reflect"
 	"slices"
@@ -18,6 +16,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"cairn/channel"
+	"cairn/internal/lazy"
 	"cairn/memory"
 	"cairn/store"
 )
@@ -33,9 +32,10 @@ type route struct {
 	slow             bool                        // no time limit
 }
 
-// param is a parameter in the query of a route.
+// param is a parameter of a route.
 type param struct {
 	name, text string
+	in         string   // path or header; "": the query
 	words      []string // one of these; nil: any text
 	least      int
 	most       int // it is a whole number from least to most; 0: a text
@@ -68,6 +68,26 @@ func (p param) schema() *jsonschema.Schema {
 		s.Enum = append(s.Enum, word)
 	}
 	return s
+}
+
+// inPath are the parameters in the paths of routes.
+var inPath = map[string]param{
+	"conversation": {text: "its full name, as terminal:garden; percent-encoded in a path"},
+	"summary":      {text: "its number, as the lists show it", most: maxNumber},
+	"id":           {text: "its number, as the lists show it", most: maxNumber},
+	"code":         {text: "of the call, as the conversation lists it"},
+}
+
+var pathNames = lazy.Pattern(`\{(\w+)\}`)
+
+// params returns the parameters of a route, those in its path first.
+func (r route) params() (all []param) {
+	for _, match := range pathNames().FindAllStringSubmatch(r.pattern, -1) {
+		p := inPath[match[1]]
+		p.name, p.in = match[1], "path"
+		all = append(all, p)
+	}
+	return append(all, r.query...)
 }
 
 // read returns a route that reads a T.
@@ -105,22 +125,15 @@ func (s *Server) apiRoutes() {
 			serve = s.stream
 		}
 		serve(r.pattern, func(w http.ResponseWriter, req *http.Request) error {
-			q := &request{Request: req, Values: req.URL.Query()}
-			for name := range q.Values { // so that a typo is not ignored
-				of := slices.IndexFunc(r.query, func(p param) bool { return p.name == name })
-				if of < 0 {
-					return bad("There is no parameter %q here: correct its name, or leave it out.", name)
-				}
-				if err := r.query[of].check(q.Get(name)); err != nil {
-					return err
-				}
+			q, err := requestOf(req, r.query)
+			if err != nil {
+				return err
 			}
 			if r.events != nil {
 				return r.events(w, req)
 			}
-			if strings.Contains(r.pattern, "{name}") && !r.fresh {
-				var err error
-				if q.conversation, err = s.find(req.Context(), req.PathValue("name")); err != nil {
+			if name := q.PathValue("conversation"); name != "" && !r.fresh {
+				if q.conversation, err = s.find(q.Context(), name); err != nil {
 					return err
 				}
 			}
@@ -136,31 +149,6 @@ func (s *Server) apiRoutes() {
 			return nil
 		})
 	}
-}
-
-// decode reads a JSON body. An empty body counts as an empty object.
-func (r *request) decode(into any) error {
-	if r.ContentLength == 0 {
-		return nil
-	}
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return problem(http.StatusUnsupportedMediaType, "Send the body as application/json.")
-	}
-	decoder := json.NewDecoder(r.Body)
-	decoder.DisallowUnknownFields()
-	err := decoder.Decode(into)
-	if err == nil && decoder.More() {
-		err = errors.New("there is text after the object")
-	}
-	wrong, unfit := errors.AsType[*json.UnmarshalTypeError](err)
-	_, large := errors.AsType[*http.MaxBytesError](err)
-	switch {
-	case err == nil || large:
-		return err
-	case unfit:
-		return bad("The body cannot be read: a value of type %s is not accepted for %q; GET /api/openapi.json has the types.", wrong.Value, wrong.Field)
-	}
-	return bad("The body cannot be read: %s.", strings.TrimPrefix(err.Error(), "json: "))
 }
 
 func (s *Server) find(ctx context.Context, name string) (*store.Conversation, error) {
@@ -179,14 +167,14 @@ var (
 	offsetParam = param{name: "offset", text: "skip this many", most: maxNumber}
 	sinceParam  = param{name: "since", text: "2026-05-08, 2026-05-08T15:00Z, 36h, 7d, 2w (all time)"}
 	beforeParam = param{name: "before", text: "only messages with a smaller seq", least: 1, most: maxNumber}
-	allParam    = param{name: "limit", text: "at most this many (all)", least: 1, most: maxNumber} // of lists that are usually short
+	allParam    = param{name: "limit", text: "at most this many (all; as a tool 50)", least: 1, most: maxNumber} // of lists that are usually short
 	searchParam = param{name: "q", text: "search for these words"}
 )
 
 const simulatePath = "/api/simulate"
 
 func (s *Server) routes() []route {
-	const one, memories, memoryOne = "/api/conversations/{name}", "/api/memories", "/api/memories/{id}"
+	const one, memories, memoryOne = "/api/conversations/{conversation}", "/api/memories", "/api/memories/{id}"
 	const ok, accepted, conflict, unfit = http.StatusOK, http.StatusAccepted, http.StatusConflict, http.StatusUnprocessableEntity
 	post := send("POST "+one+"/messages", "Send a message or a command to a web conversation, web:NAME, which may be new: "+
 		"202 once the message is on disk; 200 with a command's answer", s.postMessage, ok, accepted, http.StatusBadRequest, conflict, unfit)
@@ -203,7 +191,7 @@ func (s *Server) routes() []route {
 		read(one+"/messages", "Messages: the newest page, oldest first; with q the best first", s.messages,
 			beforeParam, searchParam, limitParam),
 		read(one+"/summaries", "The summaries in the prompt, oldest first", s.summaries, allParam, offsetParam),
-		read(one+"/summaries/{id}", "A summary, and the summaries or messages behind it", s.summary,
+		read(one+"/summaries/{summary}", "A summary, and the summaries or messages behind it", s.summary,
 			param{name: "from", text: "seq of the first message to show", least: 1, most: maxNumber}, limitParam),
 		read(one+"/tasks", "The newest tasks that it gave to other agents, oldest first", s.tasks),
 		read(one+"/settings", "The values by which it is compacted, with origins", s.showSettings),
@@ -238,6 +226,7 @@ func (s *Server) routes() []route {
 			param{name: "by", text: "what the rows are of (day)", words: channel.UsageKeys}, sinceParam, allParam, offsetParam),
 		{pattern: "GET /api/events", summary: "Events as they happen, as server-sent events", events: s.watch, query: []param{
 			{name: "conversation", text: "only those of this one, by name"},
+			{name: "Last-Event-ID", in: "header", text: "resume after this event"},
 			{name: "kinds", text: "only these, separated by commas: " + strings.Join(allKinds, ", ")},
 		}},
 		read("/api/openapi.json", "This description", s.openAPI),

@@ -3,8 +3,6 @@
 package web
 
 import (
-	"encoding/json"
-	"errors"
 	"maps"
 	"net/http"
 	"unicode/utf8"
@@ -27,20 +25,13 @@ type compactBody struct {
 
 const maxFocus = 1000
 
+// jobAnswer is a step of a compaction, as in the events about it.
 type jobAnswer struct {
-	State    string `json:"state" jsonschema:"started, scheduled, applied, noop or undone"`
-	Reason   string `json:"reason,omitempty" jsonschema:"why there was nothing to do"`
-	ID       int64  `json:"id,omitempty" jsonschema:"of the summary; events about it have it too"`
-	From     int64  `json:"from_seq,omitempty"`
-	To       int64  `json:"to_seq,omitempty"`
-	Messages int    `json:"messages,omitempty"`
-	Before   int    `json:"before_tokens,omitempty"`
-	After    int    `json:"after_tokens,omitempty"`
+	channel.Event
+	Reason string `json:"reason,omitempty" jsonschema:"why there was nothing to do"`
 }
 
-func jobOf(e channel.Event) jobAnswer {
-	return jobAnswer{string(e.State), e.Error, e.ID, e.From, e.To, e.Messages, e.BeforeTokens, e.AfterTokens}
-}
+func jobOf(e channel.Event) jobAnswer { return jobAnswer{e, e.Error} }
 
 func (s *Server) compact(r *request, b compactBody) (job jobAnswer, err error) {
 	name := r.conversation.Name()
@@ -112,45 +103,4 @@ func (s *Server) resume(r *request) (doneAnswer, error) {
 		a.Reason = "The whole bot is still paused; /resume everywhere ends that."
 	}
 	return a, err
-}
-
-type settingsAnswer struct {
-	Settings []channel.Setting `json:"settings"`
-	Ignored  []string          `json:"ignored" jsonschema:"what is set here and does not go with the settings file"`
-}
-
-func (s *Server) showSettings(r *request) (settingsAnswer, error) {
-	all, left, err := s.operator.Settings(r.Context(), r.conversation.Name())
-	return settingsAnswer{all, listOf(left)}, err
-}
-
-func (s *Server) putSettings(r *request, body map[string]json.RawMessage) (a settingsAnswer, err error) {
-	name, values := r.conversation.Name(), make(map[string]*string, len(body))
-	for key, raw := range body {
-		if values[key], err = settingText(raw); err != nil {
-			return a, invalid("%s: must be a number, a text, true, false or null.", key)
-		}
-	}
-	if len(values) == 0 {
-		return a, invalid(`Name at least one setting: {"background_threshold": 0.7}.`)
-	}
-	if err := s.operator.Set(r.Context(), name, values, config.WebOwner); err != nil {
-		return a, err
-	}
-	if now, open := s.operator.Activity(name); open {
-		s.o.Events.publishUsage(name, now.Used, now.Window)
-	}
-	return s.showSettings(r)
-}
-
-// settingText returns a JSON value in the notation of settings; nil for null.
-func settingText(raw json.RawMessage) (text *string, err error) {
-	switch raw[0] {
-	case '{', '[':
-		return nil, errors.New("a list or an object")
-	case '"', 'n':
-		err = json.Unmarshal(raw, &text)
-		return text, err
-	}
-	return new(string(raw)), nil
 }

@@ -44,7 +44,9 @@ func (s *Server) listConversations(r *request) (list conversationList, err error
 	}
 	list = conversationList{Conversations: []listedConversation{}, Total: total}
 	for _, p := range places {
-		l := listedConversation{Channel: p.Channel, Name: p.Label, Agent: s.agentID(ctx, p.Channel), Messages: p.Next - 1, Last: p.Last, State: "idle"}
+		l := listedConversation{
+			Channel: p.Channel, Name: p.Label, Agent: s.agentID(ctx, p.Channel), Messages: p.Next - 1, Last: p.Last, State: "idle",
+		}
 		now, err := s.activity(ctx, p)
 		if err != nil {
 			return list, err
@@ -167,7 +169,7 @@ type summaryAnswer struct {
 
 func (s *Server) summary(r *request) (a summaryAnswer, err error) {
 	limit, _ := r.page()
-	e, err := r.conversation.Transcript().Expand(r.Context(), r.id(), int64(r.number("from", 1)), limit)
+	e, err := r.conversation.Transcript().Expand(r.Context(), r.id("summary"), int64(r.number("from", 1)), limit)
 	if err != nil {
 		return a, err
 	}
@@ -181,7 +183,7 @@ type simulateBody struct {
 
 type variantBody struct {
 	Name     string                     `json:"name,omitempty" jsonschema:"absent: made of its settings"`
-	Settings map[string]json.RawMessage `json:"settings" jsonschema:"over those in force: {\"background_threshold\": 0.7}; keys of [defaults.compaction], or context_window"`
+	Settings map[string]json.RawMessage `json:"settings" jsonschema:"over those in force; keys of [defaults.compaction], or context_window"`
 }
 
 const maxVariants = 8

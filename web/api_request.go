@@ -1,13 +1,24 @@
-// A request to the API, and what its query says.
+// A request to the API, and the problem that rejects it, in the format of RFC 9457.
 
 package web
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"cairn/channel"
 	"cairn/memory"
 	"cairn/store"
 )
@@ -20,6 +31,47 @@ type request struct {
 	status       int                 // of the answer; 0: the usual one
 }
 
+// requestOf returns a request whose query has only these parameters, with valid values.
+func requestOf(r *http.Request, params []param) (*request, error) {
+	q := &request{Request: r, Values: r.URL.Query()}
+	for name := range q.Values { // so that a typo is not ignored
+		of := slices.IndexFunc(params, func(p param) bool { return p.name == name && p.in == "" })
+		if of < 0 {
+			return nil, bad("There is no parameter %q here: correct its name, or leave it out.", name)
+		}
+		if err := params[of].check(q.Get(name)); err != nil {
+			return nil, err
+		}
+	}
+	return q, nil
+}
+
+// decode reads a JSON body. An empty body counts as an empty object.
+func (r *request) decode(into any) error {
+	if r.ContentLength == 0 {
+		return nil
+	}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return problem(http.StatusUnsupportedMediaType, "Send the body as application/json.")
+	}
+	decoder := json.NewDecoder(r.Body)
+	decoder.DisallowUnknownFields()
+	err := decoder.Decode(into)
+	if err == nil && decoder.More() {
+		err = errors.New("there is text after the object")
+	}
+	wrong, unfit := errors.AsType[*json.UnmarshalTypeError](err)
+	_, large := errors.AsType[*http.MaxBytesError](err)
+	switch {
+	case err == nil || large:
+		return err
+	case unfit:
+		const types = "GET /api/openapi.json has the types"
+		return bad("The body cannot be read: a value of type %s is not accepted for %q; %s.", wrong.Value, wrong.Field, types)
+	}
+	return bad("The body cannot be read: %s.", strings.TrimPrefix(err.Error(), "json: "))
+}
+
 func (r *request) number(name string, byDefault int) int {
 	if n, err := strconv.Atoi(r.Get(name)); err == nil {
 		return n
@@ -27,9 +79,9 @@ func (r *request) number(name string, byDefault int) int {
 	return byDefault
 }
 
-// id returns the {id} in the path; 0, which nothing has, if it is none.
-func (r *request) id() int64 {
-	n, _ := strconv.ParseInt(r.PathValue("id"), 10, 64)
+// id returns a number in the path; 0, which nothing has, if it is none.
+func (r *request) id(name string) int64 {
+	n, _ := strconv.ParseInt(r.PathValue(name), 10, 64)
 	return max(n, 0)
 }
 
@@ -62,3 +114,102 @@ func each[T, U any](list []T, f func(T) U) []U {
 
 // listOf returns a list that is not null in JSON.
 func listOf[T any](list []T) []T { return append([]T{}, list...) }
+
+// Problem is the error of a rejected request (RFC 9457). Its type is "about:blank": the status is
+// all that a program needs.
+type Problem struct {
+	Title  string `json:"title"` // text of the status
+	Status int    `json:"status"`
+	Detail string `json:"detail"` // what happened, and what to do
+
+	retry time.Duration // when to try again; 0: any time
+}
+
+func (p *Problem) Error() string { return p.Detail }
+
+func problem(status int, format string, args ...any) *Problem {
+	return &Problem{Title: http.StatusText(status), Status: status, Detail: fmt.Sprintf(format, args...)}
+}
+
+// bad returns a Problem with status 400: the request cannot be understood.
+func bad(format string, args ...any) *Problem { return problem(http.StatusBadRequest, format, args...) }
+
+// invalid returns a Problem with status 422: a value cannot be accepted.
+func invalid(format string, args ...any) *Problem {
+	return problem(http.StatusUnprocessableEntity, format, args...)
+}
+
+func tooMany(wait time.Duration) *Problem {
+	p := problem(http.StatusTooManyRequests, "Too many requests. Ask again in %v.", wait)
+	p.retry = wait
+	return p
+}
+
+// problemOf returns the part of an error that concerns the client; internal details stay in the log.
+func (s *Server) problemOf(r *http.Request, err error) *Problem {
+	var p *Problem
+	var large *http.MaxBytesError
+	var wrong *memory.ContentError
+	var out *memory.OptedOutError
+	var state *memory.StateError
+	switch {
+	case errors.As(err, &p):
+		return p
+	case errors.As(err, &large):
+		return problem(http.StatusRequestEntityTooLarge, "The body is larger than %d bytes: send less.", large.Limit)
+	case errors.Is(err, store.ErrNotFound):
+		return problem(http.StatusNotFound, "There is nothing with that name or number.")
+	case errors.Is(err, channel.ErrClosed):
+		return problem(http.StatusServiceUnavailable, "The bot is stopping. Try again once it runs.")
+	case errors.Is(err, store.ErrFull):
+		return problem(http.StatusInsufficientStorage, "The disk is full: nothing was changed. Make room and try again.")
+	case errors.As(err, &wrong), errors.As(err, &out):
+		return invalid("It cannot be remembered: %v.", err)
+	case errors.As(err, &state):
+		return problem(http.StatusConflict, "The memory is %s, so it cannot be changed this way.", state.State)
+	case errors.Is(err, memory.ErrSaid):
+		return problem(http.StatusConflict, "Another memory now says the same.")
+	case errors.Is(err, context.DeadlineExceeded):
+		return problem(http.StatusServiceUnavailable, "The answer took too long. Try again, or ask for less.")
+	}
+	if words, ok := channel.Words(err); ok {
+		return invalid("%s", words)
+	}
+	s.o.Log.Warn("web_request_failed", "route", r.Pattern, "error", err)
+	return problem(http.StatusInternalServerError, "The request failed; the log says why.")
+}
+
+// fail responds with a problem, or with nothing if the client is gone.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() != nil && errors.Is(err, context.Canceled) {
+		return
+	}
+	p := s.problemOf(r, err)
+	if p.Status == http.StatusUnauthorized {
+		if wantsPage(r) {
+			http.Redirect(w, r, "/login?next="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
+			return
+		}
+		w.Header().Set("WWW-Authenticate", `Bearer realm="cairn"`)
+	}
+	if p.retry > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(p.retry.Seconds())))
+	}
+	if !wantsPage(r) {
+		writeJSON(w, p.Status, "application/problem+json", p)
+		return
+	}
+	_ = writePage(w, p.Status, s.frame("This did not work", section(r), // only rendering can fail
+		heading("This did not work"), h.P(g.Text(p.Detail)), h.P(h.A(h.Href("/"), g.Text("Conversations"))),
+	))
+}
+
+func writeJSON(w http.ResponseWriter, status int, kind string, v any) {
+	text, err := json.Marshal(v)
+	if err != nil { // a programming error: our own type cannot be encoded
+		panic(err)
+	}
+	w.Header().Set("Content-Type", kind)
+	w.WriteHeader(status)
+	_, _ = w.Write(append(text, '\n')) // the client may be gone
+}

@@ -33,7 +33,7 @@ func TestEveryRouteIsDescribedAndAnswers(t *testing.T) {
 	for _, route := range r.server.routes() {
 		method, path, _ := strings.Cut(route.pattern, " ")
 		check.That(t, doc.Paths[path][strings.ToLower(method)] != nil, "%s is not described", route.pattern)
-		path = strings.NewReplacer("{name}", garden, "{id}", "1").Replace(path)
+		path = strings.NewReplacer("{conversation}", garden, "{id}", "1", "{summary}", "1").Replace(path)
 		resp := r.request(method, path+"?no_such_parameter=1", "")
 		check.Equal(t, route.pattern+": status", resp.StatusCode, http.StatusBadRequest)
 		check.Equal(t, "Content-Type", resp.Header.Get("Content-Type"), "application/problem+json")
@@ -113,13 +113,13 @@ func TestCompactAndUndo(t *testing.T) {
 	now := get[conversationAnswer](r, at(garden, ""))
 	for i, want := range map[int]usedPoint{
 		0:  {Tokens: now.Parts.Frame + now.Parts.Reserve},
-		1:  {Seq: 1, Tokens: 1000 + now.Parts.Reserve}, // the provider's count
-		8:  {Seq: 15, Tokens: h.Used[8].Tokens},
+		1:  {Seq: 1, Tokens: 1000 + now.Parts.Reserve, Window: 8000}, // the provider's count
+		8:  {Seq: 15, Tokens: h.Used[8].Tokens, Window: 8000},
 		9:  {Seq: 16, Tokens: c.BeforeTokens},
 		10: {Seq: 16, Tokens: c.AfterTokens},
-		11: {Seq: 16, Tokens: now.Used},
+		11: {Seq: 16, Tokens: now.Used, Window: 8000},
 	} {
-		want.Time, want.Window = h.Used[i].Time, 8000
+		want.Time = h.Used[i].Time
 		check.Equal(t, fmt.Sprint("point ", i), h.Used[i], want)
 	}
 	check.Equal(t, "place of the mark, at the drop of the line", panelOf(now, h, nil).Marks[0].At, 16)
@@ -177,13 +177,13 @@ func TestActionsWhereTheConnectorIsClosed(t *testing.T) {
 	must(c.Inbox().Deliver(t.Context(), store.Inbound{ID: "new", AuthorID: "ada", Author: "Ada", Time: time.Now(), Text: "Is anybody here?", Addressed: true}))
 	var job jobAnswer
 	r.do(202, &job, "POST", at(name, "/compact"), "")
-	check.That(t, job.State == string(compactor.EventStarted) || job.State == string(compactor.EventScheduled), "compact: %+v", job)
+	check.That(t, job.State == compactor.EventStarted || job.State == compactor.EventScheduled, "compact: %+v", job)
 	check.Require(t, check.Soon(func() bool {
 		d := get[conversationAnswer](r, at(name, ""))
 		return len(d.Stack) > 0 && d.Running == ""
 	}), "got no applied summary")
 	r.do(200, &job, "POST", at(name, "/undo"), "")
-	check.Equal(t, "undo", job.State, string(compactor.EventUndone))
+	check.Equal(t, "undo", job.State, compactor.EventUndone)
 	r.do(202, nil, "POST", at(name, "/new"), "")
 	due := must(c.Inbox().Due(t.Context()))
 	check.That(t, due.Waiting == 1 && due.Session, "got waiting %+v", due)

@@ -38,19 +38,19 @@ func pagesInBrowser(t *testing.T) {
 	b := newBrowser(t, r.url)
 	summary := get[conversationAnswer](r, at(here, "")).Stack[0].ID
 	memory := get[memoryList](r, "/api/memories").Memories[0].ID
-	path := strings.NewReplacer("GET ", "", "{$}", "", "/c/{name}", pageOf(here), "/chat/{name}", "/chat/general",
-		"summaries/{id}", fmt.Sprint("summaries/", summary), "memories/{id}", fmt.Sprint("memories/", memory))
+	path := strings.NewReplacer("{$}", "", "/c/{name}", pageOf(here), "/chat/{chat}", "/chat/general",
+		"summaries/{summary}", fmt.Sprint("summaries/", summary), "memories/{id}", fmt.Sprint("memories/", memory))
 	paths := map[string]string{
 		"hostile":          pageOf("terminal:" + hostile),
 		"hostile messages": pageOf("terminal:"+hostile) + "/messages",
 		"search":           pageOf(here) + "/messages?q=" + url.QueryEscape(hostile),
 	}
-	for pattern := range pages {
-		paths[pattern] = path.Replace(pattern)
+	for _, page := range pages {
+		paths[page.path] = path.Replace(page.path)
 	}
 	for name, path := range paths {
 		b.open(path)
-		b.audited(strings.Trim(strings.NewReplacer("GET ", "", "{", "", "}", "", "$", "list", "/", "_").Replace(name), "_"))
+		b.audited(strings.Trim(strings.NewReplacer("{", "", "}", "", "$", "list", "/", "_").Replace(name), "_"))
 	}
 }
 
@@ -245,7 +245,7 @@ func loginInBrowser(t *testing.T) {
 	b.shows("input[type=password]")
 	b.audited("login")
 
-	var all []*watcher // so many that the server refuses for a while
+	var all []watcher // so many that the server refuses for a while
 	for range maxWatchers {
 		all = append(all, r.events.watch(""))
 	}

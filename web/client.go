@@ -22,38 +22,25 @@ type API func(ctx context.Context, method, path string, query url.Values, body a
 type trusted struct{}
 
 // API returns the API for calls within the process, with full access.
-func (s *Server) API() API {
-	return apiAt("", func(r *http.Request) (int, []byte, error) {
-		reply := &reply{header: http.Header{}, status: http.StatusOK}
-		s.mux.ServeHTTP(reply, r.WithContext(context.WithValue(r.Context(), trusted{}, true)))
-		if reply.body.Len() == 0 { // fail wrote nothing, because nobody waits any more, or there is nothing
-			return reply.status, nil, r.Context().Err()
-		}
-		return reply.status, reply.body.Bytes(), nil
-	})
+func (s *Server) API() API { return Remote(inProcess{s.mux}, "http://localhost", "") }
+
+// inProcess answers requests within the process.
+type inProcess struct{ mux *http.ServeMux }
+
+func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer := &reply{header: http.Header{}, status: http.StatusOK}
+	p.mux.ServeHTTP(answer, r.WithContext(context.WithValue(r.Context(), trusted{}, true)))
+	if answer.body.Len() == 0 && r.Context().Err() != nil { // fail wrote nothing, because nobody waits any more
+		return nil, r.Context().Err()
+	}
+	return &http.Response{StatusCode: answer.status, Header: answer.header, Body: io.NopCloser(&answer.body)}, nil
 }
 
-// maxResponse limits a response that is read over the network, in bytes.
+// maxResponse limits a response, in bytes.
 const maxResponse = 64 << 20
 
 // Remote returns the API of a running bot at base, such as "http://127.0.0.1:8090".
-func Remote(client *http.Client, base, token string) API {
-	return apiAt(base, func(r *http.Request) (int, []byte, error) {
-		if token != "" {
-			r.Header.Set("Authorization", "Bearer "+token)
-		}
-		resp, err := client.Do(r)
-		if err != nil {
-			return 0, nil, err
-		}
-		defer resp.Body.Close()
-		text, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse))
-		return resp.StatusCode, text, err
-	})
-}
-
-// apiAt returns the API at base; do sends a request.
-func apiAt(base string, do func(*http.Request) (status int, text []byte, err error)) API {
+func Remote(transport http.RoundTripper, base, token string) API {
 	return func(ctx context.Context, method, path string, query url.Values, body any) (json.RawMessage, error) {
 		var sent bytes.Buffer
 		if body != nil {
@@ -66,17 +53,25 @@ func apiAt(base string, do func(*http.Request) (status int, text []byte, err err
 			return nil, bad("%v", err)
 		}
 		r.Header.Set("Content-Type", "application/json")
-		status, text, err := do(r)
+		if token != "" {
+			r.Header.Set("Authorization", "Bearer "+token)
+		}
+		resp, err := transport.RoundTrip(r) // which follows no redirects
+		if err != nil {
+			return nil, err
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse))
 		p := &Problem{}
 		switch {
 		case err != nil:
 			return nil, err
-		case status < 300:
+		case resp.StatusCode < 300:
 			return text, nil
-		case status < 400: // a redirect: the path is not clean
+		case resp.StatusCode < 400: // a redirect: the path is not clean
 			return nil, problem(http.StatusNotFound, "There is nothing with that name or number.")
 		case json.Unmarshal(text, p) != nil || p.Detail == "":
-			return nil, errors.New(http.StatusText(status))
+			return nil, errors.New(http.StatusText(resp.StatusCode))
 		}
 		return nil, p
 	}
@@ -95,7 +90,8 @@ func WithChangesTo(bot, database API, at string) API {
 		defer cancel()
 		text, err := bot(ctx, method, path, query, body)
 		if err != nil && statusOf(err) == 0 {
-			return nil, fmt.Errorf("the bot at %s gave no answer: start it with \"cairn run\", and see whether the change was made before you try again (reading works without the bot)", at)
+			const remedy = `start it with "cairn run", and see whether the change was made before you try again`
+			return nil, fmt.Errorf("the bot at %s gave no answer: %s (reading works without the bot)", at, remedy)
 		}
 		return text, err
 	}

@@ -51,19 +51,19 @@ type Events struct {
 	// Mask removes secrets from an attribute of an incident; nil: there are none.
 	Mask func(groups []string, a slog.Attr) slog.Attr
 
-	epoch string // of this process, because the next one restarts the numbers
-
 	mu       sync.Mutex // guards everything below
 	kept     []event    // the newest events, oldest first
 	last     int64      // number of the newest event
-	watchers map[*watcher]bool
+	watchers map[watcher]bool
 }
 
-// watcher is one subscriber. events is closed if it reads too slowly.
-type watcher struct{ events chan event }
+// watcher is one subscriber. It is closed if it reads too slowly.
+type watcher chan event
 
+// NewEvents returns events whose numbers begin with the time of the start, so that those of an earlier process are
+// smaller.
 func NewEvents() *Events {
-	return &Events{epoch: strconv.FormatInt(time.Now().UnixMilli(), 36), watchers: make(map[*watcher]bool)}
+	return &Events{last: time.Now().UnixMicro(), watchers: make(map[watcher]bool)}
 }
 
 // publish sends an event to all watchers, and keeps it for those that reconnect.
@@ -84,32 +84,31 @@ func (e *Events) send(kind, conversation string, data any, keep bool) {
 	}
 	for w := range e.watchers {
 		select {
-		case w.events <- one:
+		case w <- one:
 		default:
 			delete(e.watchers, w)
-			close(w.events)
+			close(w)
 		}
 	}
 }
 
 // watch returns a watcher, which first gets the events it has missed since the event with this id; only
 // a reset if the id is from another process or too old. It returns nil if there are too many watchers.
-func (e *Events) watch(id string) *watcher {
+func (e *Events) watch(id string) watcher {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(e.watchers) >= maxWatchers {
 		return nil
 	}
-	w := &watcher{events: make(chan event, keptEvents+pendingEvents)}
+	w := make(watcher, keptEvents+pendingEvents)
 	e.watchers[w] = true
-	epoch, number, _ := strings.Cut(id, "-")
-	switch seen, err := strconv.ParseInt(number, 10, 64); {
+	switch seen, err := strconv.ParseInt(id, 10, 64); {
 	case id == "":
-	case err != nil || epoch != e.epoch || seen < e.last-int64(len(e.kept)) || seen > e.last:
-		w.events <- event{kind: kindReset, json: []byte("{}"), number: e.last}
+	case err != nil || seen < e.last-int64(len(e.kept)) || seen > e.last:
+		w <- event{kind: kindReset, json: []byte("{}"), number: e.last}
 	default:
 		for _, one := range e.kept[len(e.kept)-int(e.last-seen):] {
-			w.events <- one
+			w <- one
 		}
 	}
 	return w
@@ -127,16 +126,14 @@ func keptOf[T any](e *Events) (all []T) {
 	return all
 }
 
-func (e *Events) unwatch(w *watcher) {
+func (e *Events) unwatch(w watcher) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.watchers[w] {
 		delete(e.watchers, w)
-		close(w.events)
+		close(w)
 	}
 }
-
-func (e *Events) id(number int64) string { return e.epoch + "-" + strconv.FormatInt(number, 10) }
 
 type turnEvent struct {
 	Conversation string    `json:"conversation"`
@@ -252,14 +249,14 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) error {
 			return nil
 		case <-alive.C:
 			text = ": alive\n\n"
-		case e, open := <-watcher.events:
+		case e, open := <-watcher:
 			switch {
 			case !open: // too slow: the client reconnects for the rest
 				return nil
 			case e.kind != kindReset && (conversation != "" && e.conversation != conversation || !slices.Contains(kinds, e.kind)):
 				continue
 			case e.number > 0:
-				text = "id: " + s.o.Events.id(e.number) + "\n"
+				text = fmt.Sprintf("id: %d\n", e.number)
 			}
 			text += fmt.Sprintf("event: %s\ndata: %s\n\n", e.kind, e.json)
 		}

@@ -7,11 +7,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -69,30 +67,25 @@ var (
 	no         = false
 	readsOnly  = &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &no}
 	adds       = &sdk.ToolAnnotations{DestructiveHint: &no, OpenWorldHint: &no}
-	idempotent = &sdk.ToolAnnotations{DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no} // repeating the call has no further effect
+	idempotent = &sdk.ToolAnnotations{DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no}
 	forgets    = &sdk.ToolAnnotations{IdempotentHint: true, OpenWorldHint: &no}
 )
 
-// arguments returns the schemas of the arguments of a call, by name: the names in its path, and the query or
-// the body of its route. None has a default: the SDK would fill it in, and fails if a client sends null
-// instead of no arguments.
-func (r route) arguments(path string, wholeBody bool) map[string]*jsonschema.Schema {
+// toolNames are the names of tools' arguments that have other names in the API.
+var toolNames = map[string]string{"q": "query"}
+
+// arguments returns the schemas of the arguments of a call, by name: the parameters of its route, and the keys of
+// its body. None has a default: the SDK would fill it in, and fails if a client sends null instead of no arguments.
+func (r route) arguments(withBody bool) map[string]*jsonschema.Schema {
 	in := map[string]*jsonschema.Schema{}
-	for _, match := range pathParams().FindAllStringSubmatch(path, -1) {
-		about := param{text: "its number, as the lists show it", most: maxNumber}
-		if match[1] == "conversation" {
-			about = param{text: "its full name, as terminal:general"}
-		}
-		in[match[1]] = about.schema()
+	for _, p := range r.params() {
+		in[cmp.Or(toolNames[p.name], p.name)] = p.schema()
 	}
-	for _, p := range r.query {
-		in[cmp.Or(map[string]string{"q": "query"}[p.name], p.name)] = p.schema()
-	}
-	if r.body != nil && wholeBody {
+	if r.body != nil && withBody {
 		maps.Copy(in, schemaOf(r.body).Properties)
 	}
-	if limit := in["limit"]; limit != nil {
-		limit.Description = "at most so many; 50 if it is missing"
+	if kind := in["kind"]; kind != nil {
+		kind.Enum = param{words: memory.Kinds}.schema().Enum
 	}
 	return in
 }
@@ -100,28 +93,22 @@ func (r route) arguments(path string, wholeBody bool) map[string]*jsonschema.Sch
 // add adds a tool that makes one call to the API. Its arguments, with the default in the query of the call,
 // replace names in the path; the others are the query of a GET, or the body.
 func (m mcpTools) add(hints *sdk.ToolAnnotations, name, call, required, description string) {
+	call, defaults, _ := strings.Cut(call, "?")
+	key, byDefault, _ := strings.Cut(defaults, "=")
 	method, to, _ := strings.Cut(call, " ")
-	to, defaults, _ := strings.Cut(to, "?")
-	pattern := strings.NewReplacer("{conversation}", "{name}", "{summary}", "{id}").Replace(method + " " + to)
-	r := m.route(pattern)
-	in, out := r.arguments(to, defaults == ""), schemaOf(r.answer) // the same as in the OpenAPI document
-	out.Type, out.Types = "object", nil                            // clients require it here
-	if kind := in["kind"]; kind != nil {
-		kind.Enum = param{words: memory.Kinds}.schema().Enum
-	}
-	if variants := in["variants"]; variants != nil {
-		variants.Items = &jsonschema.Schema{Type: "object"}
-		variants.Description = `each a set of values over the settings in force, as {"background_threshold": 0.7}; at most 8`
-	}
+	r := m.route(call)
+	out := schemaOf(r.answer)           // the same as in the OpenAPI document
+	out.Type, out.Types = "object", nil // clients require it here
 	tool := &sdk.Tool{Name: name, Description: description, Annotations: hints, OutputSchema: out, InputSchema: &jsonschema.Schema{
-		Type: "object", Properties: in, Required: strings.Fields(required), AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
+		Type: "object", Properties: r.arguments(defaults == ""), Required: strings.Fields(required),
+		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
 	}}
 	type given = map[string]json.RawMessage
 	sdk.AddTool(m.server, tool, func(ctx context.Context, _ *sdk.CallToolRequest, in given) (*sdk.CallToolResult, any, error) {
 		path, query, body := to, url.Values{}, map[string]any{}
-		if name, value, ok := strings.Cut(defaults, "="); ok {
-			query.Set(name, value)
-			body[name] = value
+		if key != "" {
+			query.Set(key, byDefault)
+			body[key] = byDefault
 		}
 		for name, raw := range in {
 			value, err := settingText(raw)
@@ -133,11 +120,6 @@ func (m mcpTools) add(hints *sdk.ToolAnnotations, name, call, required, descript
 			case err == nil && value != nil && *value != "" && *value != "0": // otherwise as if it were missing
 				query.Set(cmp.Or(map[string]string{"query": "q"}[name], name), *value)
 			}
-		}
-		if raw, ok := in["variants"]; ok { // of a simulation: their settings alone
-			var all []json.RawMessage
-			_ = json.Unmarshal(raw, &all) // it is a list
-			body["variants"] = each(all, func(settings json.RawMessage) any { return map[string]any{"settings": settings} })
 		}
 		var sent any
 		if method != http.MethodGet {
@@ -157,17 +139,6 @@ func (m mcpTools) ask(ctx context.Context, method, path string, query url.Values
 		return nil, errors.New("the answer is too long for a model: ask for less with limit")
 	}
 	return text, err
-}
-
-// query builds a query from name-value pairs; zero values are left out.
-func query(pairs ...any) url.Values {
-	q := url.Values{}
-	for i := 0; i < len(pairs); i += 2 {
-		if value := reflect.ValueOf(pairs[i+1]); !value.IsZero() {
-			q.Set(pairs[i].(string), fmt.Sprint(value))
-		}
-	}
-	return q
 }
 
 func (m mcpTools) readers() {
@@ -200,6 +171,7 @@ func (m mcpTools) writers() {
 const resourceScheme = "cairn://"
 
 func (m mcpTools) resources() {
+	const kind = "application/json"
 	read := func(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 		path := "/api/" + strings.TrimPrefix(r.Params.URI, resourceScheme)
 		text, err := m.ask(ctx, http.MethodGet, path, nil, nil)
@@ -209,15 +181,15 @@ func (m mcpTools) resources() {
 		if err != nil {
 			return nil, err
 		}
-		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, MIMEType: "application/json", Text: string(text)}}}, nil
+		content := &sdk.ResourceContents{URI: r.Params.URI, MIMEType: kind, Text: string(text)}
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{content}}, nil
 	}
-	const kind = "application/json"
 	for _, path := range []string{"conversations", "memories", "usage"} {
 		about := m.route("GET /api/" + path).summary
 		m.server.AddResource(&sdk.Resource{URI: resourceScheme + path, Name: path, Description: about, MIMEType: kind}, read)
 	}
-	const one = "conversations/{name}"
-	for _, path := range []string{one, one + "/messages", one + "/summaries", one + "/summaries/{id}", "memories/{id}"} {
+	const one = "conversations/{conversation}"
+	for _, path := range []string{one, one + "/messages", one + "/summaries", one + "/summaries/{summary}", "memories/{id}"} {
 		about := m.route("GET /api/" + path).summary
 		template := &sdk.ResourceTemplate{URITemplate: resourceScheme + path, Name: path, Description: about, MIMEType: kind}
 		m.server.AddResourceTemplate(template, read)

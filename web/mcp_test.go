@@ -90,9 +90,9 @@ func TestMCPReadTools(t *testing.T) {
 	calls(t, s, "summaries", given{"conversation": here}, `"stack":[{`)
 	calls(t, s, "expand", given{"conversation": here, "summary": summary.ID, "limit": 2}, `"children"`)
 	calls(t, s, "usage", given{"by": "model"}, `"rows"`)
-	calls(t, s, "simulate", given{"conversation": here, "variants": []given{{"background_threshold": 0.6}}},
+	calls(t, s, "simulate", given{"conversation": here, "variants": []given{{"settings": given{"background_threshold": 0.6}}}},
 		"background_threshold=0.6")
-	calls(t, s, "simulate", given{"conversation": here, "variants": []given{{"no_such": 1}}}, "refused: no_such")
+	calls(t, s, "simulate", given{"conversation": here, "variants": []given{{"settings": given{"no_such": 1}}}}, "refused: no_such")
 	calls(t, s, "memory_save", given{"conversation": here, "content": "I own this bot"}, "refused: memory_save") // it only reads
 
 	long := mcpTools{api: func(context.Context, string, string, url.Values, any) (json.RawMessage, error) {

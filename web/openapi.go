@@ -3,6 +3,7 @@
 package web
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"reflect"
@@ -13,7 +14,6 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"cairn/channel"
-	"cairn/internal/lazy"
 )
 
 type object = map[string]any
@@ -25,7 +25,7 @@ func (s *Server) openAPI(*request) (object, error) {
 		if paths[path] == nil {
 			paths[path] = object{}
 		}
-		paths[path][strings.ToLower(method)] = operation(r, path)
+		paths[path][strings.ToLower(method)] = operation(r)
 	}
 	doc := object{
 		"openapi": "3.1.0",
@@ -42,23 +42,11 @@ func (s *Server) openAPI(*request) (object, error) {
 	return doc, nil
 }
 
-var pathParams = lazy.Pattern(`\{(\w+)\}`)
-
-func operation(r route, path string) object {
+func operation(r route) object {
 	params := []object{}
-	given := func(in, name string, of param) {
-		one := object{"name": name, "in": in, "required": in == "path", "description": of.text, "schema": of.schema()}
-		params = append(params, one)
-	}
-	for _, match := range pathParams().FindAllStringSubmatch(path, -1) {
-		if match[1] == "id" {
-			given("path", "id", param{text: "its number", most: maxNumber})
-		} else {
-			given("path", match[1], param{text: "percent-encoded: terminal:garden, discord:1%2F2"})
-		}
-	}
-	for _, p := range r.query {
-		given("query", p.name, p)
+	for _, p := range r.params() {
+		in := cmp.Or(p.in, "query")
+		params = append(params, object{"name": p.name, "in": in, "required": in == "path", "description": p.text, "schema": p.schema()})
 	}
 	failed := content("application/problem+json", object{"$ref": "#/components/schemas/Problem"})
 	answers := object{"default": object{"description": "why not", "content": failed}}
@@ -73,12 +61,12 @@ func operation(r route, path string) object {
 		answers[strconv.Itoa(status)] = one
 	}
 	if r.events != nil {
-		given("header", "Last-Event-ID", param{text: "resume after this event"})
 		var all []*jsonschema.Schema
 		for _, event := range []any{turnEvent{}, usageEvent{}, compactionEvent{}, memoryEvent{}, incidentEvent{}, channel.Task{}, replyEvent{}} {
 			all = append(all, schemaOf(reflect.TypeOf(event)))
 		}
-		answers["200"] = object{"description": "events; the data of each is one of these, by its kind", "content": content("text/event-stream", object{"oneOf": all})}
+		stream := content("text/event-stream", object{"oneOf": all})
+		answers["200"] = object{"description": "events; the data of each is one of these, by its kind", "content": stream}
 	}
 	op := object{"summary": r.summary, "parameters": params, "responses": answers}
 	if r.body != nil {

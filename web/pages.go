@@ -5,7 +5,6 @@ package web
 import (
 	"cmp"
 	"embed"
-	"encoding/json"
 	"io/fs"
 	"net/http"
 	"net/url"
@@ -22,18 +21,22 @@ import (
 //go:embed static
 var files embed.FS
 
-// pages are the pages. The preview, a part of one, is not among them, because it may be slow.
-var pages = map[string]func(*visit) page{
-	"GET /{$}":                     conversationsPage,
-	"GET /c/{name}":                tab("Overview", overview),
-	"GET /c/{name}/messages":       tab("Messages", messages),
-	"GET /c/{name}/settings":       tab("Settings", settings),
-	"GET /c/{name}/summaries/{id}": summaryPage,
-	"GET /memories":                memoriesPage,
-	"GET /memories/{id}":           memoryPage,
-	"GET /usage":                   usagePage,
-	"GET /health":                  healthPage,
-	"GET /chat/{name}":             chatPage,
+// pages are the pages, and the routes of the API whose parameters they have. The preview, a part of a page, is
+// not among them, because it may be slow.
+var pages = []struct {
+	path, of string
+	show     func(*visit) page
+}{
+	{"/{$}", "/api/conversations", conversationsPage},
+	{"/c/{name}", "", tab("Overview", overview)},
+	{"/c/{name}/messages", "/api/conversations/{conversation}/messages", tab("Messages", messages)},
+	{"/c/{name}/settings", "", tab("Settings", settings)},
+	{"/c/{name}/summaries/{summary}", "/api/conversations/{conversation}/summaries/{summary}", summaryPage},
+	{"/memories", "/api/memories", memoriesPage},
+	{"/memories/{id}", "", memoryPage},
+	{"/usage", "/api/usage", usagePage},
+	{"/health", "", healthPage},
+	{"/chat/{chat}", "", chatPage},
 }
 
 // page is what a visitor sees below the navigation.
@@ -45,7 +48,7 @@ type page struct {
 
 // visit is a request for a page.
 type visit struct {
-	*http.Request
+	*request
 	s   *Server
 	err error // the first one; the page is not shown
 }
@@ -58,13 +61,24 @@ func (s *Server) pageRoutes() {
 		_, _ = w.Write([]byte(chart.CSS)) // the client may be gone
 		return nil
 	})
-	for pattern, show := range pages {
-		s.handle(pattern, func(w http.ResponseWriter, r *http.Request) error {
-			v := &visit{Request: r, s: s}
-			switch p := show(v); {
+	routes := s.routes()
+	for _, one := range pages {
+		params := []param{{name: "fragment", text: "only the part of the page that changes"}}
+		for _, r := range routes {
+			if r.pattern == "GET "+one.of {
+				params = append(params, r.query...)
+			}
+		}
+		s.handle("GET "+one.path, func(w http.ResponseWriter, r *http.Request) error {
+			asked, err := requestOf(r, params)
+			if err != nil {
+				return err
+			}
+			v := &visit{request: asked, s: s}
+			switch p := one.show(v); {
 			case v.err != nil:
 				return v.err
-			case !r.URL.Query().Has("fragment"):
+			case !v.Has("fragment"):
 				return writePage(w, http.StatusOK, s.frame(p.title, section(r), p.content))
 			case p.part == nil:
 				return bad("This page has no part that is read alone.")
@@ -78,7 +92,7 @@ func (s *Server) pageRoutes() {
 		http.Redirect(w, r, chatPageOf(cmp.Or(strings.TrimSpace(r.URL.Query().Get("name")), "general")), http.StatusSeeOther)
 		return nil
 	})
-	s.handle("GET /chat/{name}/suggest", s.suggest)
+	s.handle("GET /chat/{chat}/suggest", s.suggest)
 	s.serve("/", func(http.ResponseWriter, *http.Request) error {
 		return problem(http.StatusNotFound, "There is nothing at this path. A \"/\" in a name is written %%2F.")
 	})
@@ -86,34 +100,25 @@ func (s *Server) pageRoutes() {
 
 func (v *visit) fail(err error) { v.err = cmp.Or(v.err, err) }
 
-// ask reads a T from the API, within the process; after an error it is empty.
-func ask[T any](v *visit, path string, query url.Values) (answer T) {
-	text, err := v.s.API()(v.Context(), http.MethodGet, path, query, nil)
-	if err == nil {
-		err = json.Unmarshal(text, &answer)
-	}
+// ask returns what the API answers to the parameters of the page; after an error it is empty.
+func ask[T any](v *visit, read func(*request) (T, error)) T {
+	answer, err := read(v.request)
 	v.fail(err)
 	return answer
 }
 
 func (v *visit) name() string { return v.PathValue("name") }
 
-func (v *visit) param(name string) string { return v.URL.Query().Get(name) }
-
-// offset returns the offset of the current page of a list.
-func (v *visit) offset() int {
-	n, _ := strconv.Atoi(v.param("offset"))
-	return max(n, 0)
+// enter sets the conversation of a page.
+func (v *visit) enter(name string) (err error) {
+	v.conversation, err = v.s.find(v.Context(), name)
+	return err
 }
 
-// unspoken reports whether a page has nothing to show because nobody has written in its chat yet, which is no error.
-func (v *visit) unspoken(name string) bool {
+// unspoken reports whether an error only means that nobody has written in a chat yet.
+func unspoken(name string, err error) bool {
 	chat, isChat := strings.CutPrefix(name, config.WebName+":")
-	if !isChat || !validChatName().MatchString(chat) || statusOf(v.err) != http.StatusNotFound {
-		return false
-	}
-	v.err = nil
-	return true
+	return isChat && validChatName().MatchString(chat) && statusOf(err) == http.StatusNotFound
 }
 
 // section returns the path of the section that a page belongs to.
@@ -126,7 +131,7 @@ func section(r *http.Request) string {
 }
 
 func (v *visit) pager(total int) g.Node {
-	at, to := v.offset(), func(offset int, rel, text string) g.Node {
+	at, to := v.number("offset", 0), func(offset int, rel, text string) g.Node {
 		q := v.URL.Query()
 		q.Del("fragment")
 		q.Set("offset", strconv.Itoa(offset))

@@ -13,7 +13,6 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"cairn/channel"
-	"cairn/compactor"
 	"cairn/config"
 	"cairn/internal/chart"
 	"cairn/simulate"
@@ -22,8 +21,7 @@ import (
 const pageSize = 50
 
 func conversationsPage(v *visit) page {
-	q := v.param("q")
-	list := ask[conversationList](v, "/api/conversations", query("q", q, "offset", v.offset(), "limit", pageSize))
+	q, list := v.Get("q"), ask(v, v.s.listConversations)
 	columns := []string{"Conversation", "Window", "#Messages", "Newest", "State"}
 	all := g.Node(g.Group{
 		table("list", columns, list.Conversations, func(c listedConversation) []g.Node {
@@ -46,7 +44,10 @@ func conversationsPage(v *visit) page {
 		v.pager(list.Total),
 	})
 	if list.Total == 0 {
-		all = h.P(g.Text("There is no such conversation yet. Talk to the bot in Discord, in Slack, or "), h.A(h.Href("/chat"), g.Text("here")), g.Text("."))
+		all = h.P(
+			g.Text("There is no such conversation yet. Talk to the bot in Discord, in Slack, or "),
+			h.A(h.Href("/chat"), g.Text("here")), g.Text("."),
+		)
 	}
 	return page{"Conversations", g.Group{
 		heading("Conversations", searchForm(searchBox(q, "Search names"), button("", "Search"))),
@@ -57,14 +58,14 @@ func conversationsPage(v *visit) page {
 // tab returns a page of a conversation; a chat in which nobody has written yet has an empty one.
 func tab(name string, show func(*visit) page) func(*visit) page {
 	return func(v *visit) page {
-		p, here := show(v), v.name()
-		called := here
-		if v.unspoken(here) {
-			p = page{content: h.P(g.Text("Nobody has said anything here yet."))}
-		} else if c, err := v.s.find(v.Context(), here); err != nil {
-			v.fail(err)
-		} else {
-			called, err = c.Transcript().Called(v.Context())
+		here := v.name()
+		p, called := page{content: h.P(g.Text("Nobody has said anything here yet."))}, here
+		err := v.enter(here)
+		if err == nil {
+			p = show(v)
+			called, err = v.conversation.Transcript().Called(v.Context())
+		}
+		if !unspoken(here, err) {
 			v.fail(err)
 		}
 		head := heading(called, g.If(called != here, h.Span(h.Class("faint"), g.Text(here))), conversationTabs(here, name))
@@ -89,10 +90,9 @@ func conversationTabs(name, here string) g.Node {
 }
 
 func overview(v *visit) page {
-	name, here := v.name(), apiOf(v.name())
-	d, past := ask[conversationAnswer](v, here, nil), ask[historyAnswer](v, here+"/history", nil)
-	tasks := ask[taskList](v, here+"/tasks", nil)
-	policy := v.policy()
+	name, d, past, tasks := v.name(), ask(v, v.s.showConversation), ask(v, v.s.history), ask(v, v.s.tasks)
+	_, policy, err := v.s.policy(v.Context(), v.conversation)
+	v.fail(err)
 	summaries := g.Node(faint(g.Text("Nothing has been summarized yet: the model sees every message verbatim.")))
 	if stack := append(d.Past.Earlier, d.Stack...); len(stack) > 0 {
 		summaries = summariesView(name, stack)
@@ -118,15 +118,6 @@ func overview(v *visit) page {
 		summaries,
 	}
 	return page{content: g.Group{live(name, v.URL.RequestURI(), state), actionsView(name)}, part: state}
-}
-
-func (v *visit) policy() (policy compactor.Policy) {
-	c, err := v.s.find(v.Context(), v.name())
-	if err == nil {
-		_, policy, err = v.s.policy(v.Context(), c)
-	}
-	v.fail(err)
-	return policy
 }
 
 func actionsView(name string) g.Node {

@@ -4,7 +4,6 @@ package web
 
 import (
 	"fmt"
-	"net/url"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -13,11 +12,11 @@ import (
 )
 
 func messages(v *visit) page {
-	here, q, before := pageOf(v.name())+"/messages", v.param("q"), v.param("before")
-	list := ask[messageList](v, apiOf(v.name())+"/messages", query("limit", pageSize, "q", q, "before", before))
+	here, q, before := pageOf(v.name())+"/messages", v.Get("q"), v.Get("before")
+	list := ask(v, v.s.messages)
 	var stack []channel.StackEntry
 	if q == "" {
-		all := ask[summaryList](v, apiOf(v.name())+"/summaries", nil)
+		all := ask(v, v.s.summaries)
 		stack = append(all.Past.Earlier, all.Stack...)
 	}
 	view := g.Node(h.P(g.Text("Nothing found.")))
@@ -50,7 +49,10 @@ func messagesView(name string, all []messageAnswer, stack []channel.StackEntry) 
 			if m.Seq <= s.To && m.Seq >= s.From && last {
 				view = append(view, h.P(
 					h.Class("marker"), h.ID(fmt.Sprint("s", s.ID)),
-					h.A(h.Href(summaryPageOf(name, s.ID)), g.Textf("▲ the model sees #%d to #%d as a summary of %d tokens", s.From, s.To, s.Tokens)),
+					h.A(
+						h.Href(summaryPageOf(name, s.ID)),
+						g.Textf("▲ the model sees #%d to #%d as a summary of %d tokens", s.From, s.To, s.Tokens),
+					),
 				))
 			}
 		}
@@ -86,8 +88,12 @@ func summariesView(name string, all []channel.StackEntry) g.Node {
 }
 
 func summaryPage(v *visit) page {
-	name, from := v.name(), query("limit", pageSize, "from", v.param("from"))
-	a := ask[summaryAnswer](v, apiOf(name)+"/summaries/"+url.PathEscape(v.PathValue("id")), from)
+	name := v.name()
+	if err := v.enter(name); err != nil {
+		v.fail(err)
+		return page{}
+	}
+	a := ask(v, v.s.summary)
 	s, kind := a.Summary, string(a.Summary.Kind)
 	view := g.Group{
 		h.P(tag(kind, kind), g.Textf(" of messages #%d to #%d, by %s, %s tokens", s.From, s.To, s.By, thousands(s.Tokens))),

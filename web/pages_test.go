@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -133,13 +134,13 @@ func TestSimulations(t *testing.T) {
 	check.That(t, early.Verbatim.Mean < inForce.Verbatim.Mean, "verbatim %d and %d", inForce.Verbatim.Mean, early.Verbatim.Mean)
 	check.That(t, len(wide.Compactions) < len(inForce.Compactions), "%d and %d compactions", len(inForce.Compactions), len(wide.Compactions))
 	for query, wants := range map[string][]string{
-		"background_threshold=0.5":  {"<svg", "as it happened", "background_threshold=0.5", "in force", "verbatim tokens, mean"},
-		"":                          {"Nothing to compare yet"},
-		"background_threshold=0.99": {"must be below"},
-		"keep_last_n=%3Cscript%3Ealert(1)%3C/script": {"keep_last_n", "&lt;script&gt;"},
+		"background_threshold=0.5":  {"200", "<svg", "as it happened", "background_threshold=0.5", "in force", "verbatim tokens, mean"},
+		"":                          {"200", "Nothing to compare yet"},
+		"background_threshold=0.99": {"422", "must be below"},
+		"keep_last_n=%3Cscript%3Ealert(1)%3C/script": {"422", "keep_last_n", `\u003cscript`},
 	} {
-		text := r.page(200, pageOf(here)+"/settings/preview?"+query)
-		check.Contains(t, query, text, wants...)
+		text := r.do(must(strconv.Atoi(wants[0])), nil, "GET", pageOf(here)+"/settings/preview?"+query, "")
+		check.Contains(t, query, text, wants[1:]...)
 		check.Lacks(t, query, text, "<script>alert")
 	}
 }

@@ -29,7 +29,7 @@ type Options struct {
 
 	Ready       func(ctx context.Context) (ok bool, parts []Part) // checks the bot's health; may query the database
 	Health      http.Handler                                      // serves GET /healthz, /readyz and /metrics; nil: not served
-	OpenMetrics bool                                              // /metrics requires no token, because it shares its address with the health checks, which require none
+	OpenMetrics bool                                              // /metrics requires no token, as the health checks at the same address
 	Debug       http.Handler                                      // serves /debug/; nil: not served
 	MCPWrites   bool                                              // whether clients of /mcp may change memories and compact
 }

@@ -42,7 +42,10 @@ func (s *Server) frame(title, here string, content ...g.Node) g.Node {
 			h.A(h.Class("skip"), h.Href("#main"), g.Text("Skip to the content")),
 			h.Header(
 				h.Class("top"),
-				h.A(h.Class("brand"), h.Href("/"), h.Img(h.Src("/static/icon.svg"), h.Alt(""), h.Width("22"), h.Height("22")), g.Text(" Cairn")),
+				h.A(
+					h.Class("brand"), h.Href("/"),
+					h.Img(h.Src("/static/icon.svg"), h.Alt(""), h.Width("22"), h.Height("22")), g.Text(" Cairn"),
+				),
 				h.Nav(h.Aria("label", "Pages"), g.If(here != "", nav)),
 				h.Span(h.Class("live"), h.ID("connection"), h.Role("status")),
 				g.If(here != "" && s.auth.needed, h.Form(h.Method("post"), h.Action("/logout"), h.Button(h.Class("quiet"), g.Text("Log out")))),
@@ -177,7 +180,11 @@ func messageView(conversation string, m chat.Record, match string) g.Node {
 		h.Class("message "+string(m.Role)), h.ID(fmt.Sprint("m", m.Seq)),
 		h.Header(
 			h.B(h.Dir("auto"), g.Text(cmp.Or(m.Author, m.Tool, string(m.Role)))), g.Text(" "),
-			h.A(h.Class("faint"), h.Href(messagesBefore(conversation, m.Seq+pageSize/2)+fmt.Sprint("#m", m.Seq)), g.Text(fmt.Sprint("#", m.Seq))), g.Text(" "),
+			h.A(
+				h.Class("faint"), h.Href(messagesBefore(conversation, m.Seq+pageSize/2)+fmt.Sprint("#m", m.Seq)),
+				g.Text(fmt.Sprint("#", m.Seq)),
+			),
+			g.Text(" "),
 			h.Span(h.Class("faint"), timeView(m.Time)),
 		),
 		content,
@@ -244,7 +251,8 @@ func day(t time.Time) string {
 
 // timeView shows a time; hovering over it shows it in full, with its zone.
 func timeView(t time.Time) g.Node {
-	return h.Time(h.DateTime(t.UTC().Format(time.RFC3339)), h.Title(t.Local().Format("Monday, 2 January 2006, 15:04:05 MST")), g.Text(day(t)))
+	const full = "Monday, 2 January 2006, 15:04:05 MST"
+	return h.Time(h.DateTime(t.UTC().Format(time.RFC3339)), h.Title(t.Local().Format(full)), g.Text(day(t)))
 }
 
 func thousands[N int | int64](n N) string {

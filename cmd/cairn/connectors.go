@@ -222,8 +222,8 @@ func (a *app) remoteAPI(ctx context.Context) (api web.API, answers bool, err err
 	}
 	// No proxy is used, and no connection is reused, so that a change is never sent twice.
 	dialer := net.Dialer{Timeout: time.Second}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: dialer.DialContext}}
-	api = web.Remote(client, "http://"+reachable(address), token)
+	transport := &http.Transport{DisableKeepAlives: true, DialContext: dialer.DialContext}
+	api = web.Remote(transport, "http://"+reachable(address), token)
 	limited, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	var refused *web.Problem

@@ -22,8 +22,12 @@ async function simulate() {
   try {
     const answer = await fetch(from, { signal: mine.signal });
     const text = await answer.text();
-    if (answer.ok) preview.innerHTML = text; // made by our own pages, which escape everything
-    else preview.textContent = "The preview failed: " + answer.status;
+    if (answer.ok) {
+      preview.innerHTML = text; // made by our own pages, which escape everything
+    } else {
+      preview.innerHTML = '<p class="note warn"></p>';
+      preview.firstChild.textContent = JSON.parse(text).detail;
+    }
   } catch (error) {
     if (error.name === "AbortError") return;
     preview.textContent = "The bot does not answer.";

@@ -1,8 +1,11 @@
-// The page of a conversation's settings, and the preview of others.
+// The settings of a conversation: the routes of the API, the page, and the preview of others.
 
 package web
 
 import (
+	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -17,10 +20,51 @@ import (
 	"cairn/simulate"
 )
 
+type settingsAnswer struct {
+	Settings []channel.Setting `json:"settings"`
+	Ignored  []string          `json:"ignored" jsonschema:"what is set here and does not go with the settings file"`
+}
+
+func (s *Server) showSettings(r *request) (settingsAnswer, error) {
+	all, left, err := s.operator.Settings(r.Context(), r.conversation.Name())
+	return settingsAnswer{all, listOf(left)}, err
+}
+
+func (s *Server) putSettings(r *request, body map[string]json.RawMessage) (a settingsAnswer, err error) {
+	name, values := r.conversation.Name(), make(map[string]*string, len(body))
+	for key, raw := range body {
+		if values[key], err = settingText(raw); err != nil {
+			return a, invalid("%s: must be a number, a text, true, false or null.", key)
+		}
+	}
+	if len(values) == 0 {
+		return a, invalid(`Name at least one setting: {"background_threshold": 0.7}.`)
+	}
+	if err := s.operator.Set(r.Context(), name, values, config.WebOwner); err != nil {
+		return a, err
+	}
+	if now, open := s.operator.Activity(name); open {
+		s.o.Events.publishUsage(name, now.Used, now.Window)
+	}
+	return s.showSettings(r)
+}
+
+// settingText returns a JSON value in the notation of settings; nil for null.
+func settingText(raw json.RawMessage) (text *string, err error) {
+	switch raw[0] {
+	case '{', '[':
+		return nil, errors.New("a list or an object")
+	case '"', 'n':
+		err = json.Unmarshal(raw, &text)
+		return text, err
+	}
+	return new(string(raw)), nil
+}
+
 // settings is a form of all settings. A script shows the effect of what is typed, and applies it.
 func settings(v *visit) page {
 	here, api := pageOf(v.name())+"/settings", apiOf(v.name())+"/settings"
-	a := ask[settingsAnswer](v, api, nil)
+	a := ask(v, v.s.showSettings)
 	return page{content: g.Group{
 		g.Map(a.Ignored, func(why string) g.Node {
 			return warning("Ignored, because it conflicts with the settings file: " + why)
@@ -84,38 +128,22 @@ func settingControl(s channel.Setting) g.Node {
 	return field(h.MaxLength("500"))
 }
 
-// previewSettings shows the effect that the settings in the query would have had on the conversation, or why
-// it cannot.
+// previewSettings shows the effect that the settings in the query would have had on the conversation.
 func (s *Server) previewSettings(w http.ResponseWriter, r *http.Request) error {
-	v, tried := &visit{Request: r, s: s}, simulate.Variant{Set: compactor.Patch{}}
+	v, tried := &visit{request: &request{Request: r}, s: s}, simulate.Variant{Set: compactor.Patch{}}
 	for key, values := range r.URL.Query() {
 		tried.Set[key] = strings.TrimSpace(values[0])
 	}
-	effect := warning("Nothing to compare yet: move a slider or type another value.")
-	if len(tried.Set) > 0 {
-		effect = v.preview(tried)
+	if len(tried.Set) == 0 {
+		return writePage(w, http.StatusOK, warning("Nothing to compare yet: move a slider or type another value."))
 	}
-	if v.err != nil {
-		p := s.problemOf(r, v.err)
-		if p.Status >= http.StatusInternalServerError || p.Status == http.StatusNotFound {
-			return p
-		}
-		effect = warning(p.Detail)
+	if err := v.enter(v.name()); err != nil {
+		return err
 	}
-	return writePage(w, http.StatusOK, effect)
-}
-
-func (v *visit) preview(tried simulate.Variant) g.Node {
-	d, past := ask[conversationAnswer](v, apiOf(v.name()), nil), ask[historyAnswer](v, apiOf(v.name())+"/history", nil)
-	c, err := v.s.find(v.Context(), v.name())
-	if err != nil {
-		v.fail(err)
-		return nil
-	}
-	report, err := v.s.simulation(v.Context(), c, []simulate.Variant{tried})
-	if err != nil {
-		v.fail(err)
-		return nil
+	d, past := ask(v, s.showConversation), ask(v, s.history)
+	report, err := s.simulation(v.Context(), v.conversation, []simulate.Variant{tried})
+	if err = cmp.Or(v.err, err); err != nil {
+		return err
 	}
 	drawn := report.Chart()
 	drawn.Title, drawn.Desc = "As it happened, and with "+report.Variants[1].Name, "tokens of the next request, over the messages"
@@ -127,11 +155,13 @@ func (v *visit) preview(tried simulate.Variant) g.Node {
 	for _, name := range rows[0][1:] {
 		columns = append(columns, "#"+name)
 	}
-	return g.Group{
+	return writePage(w, http.StatusOK, g.Group{
 		figure(drawn),
 		h.Div(h.Class("scroll"), table("figures", columns, rows[1:], func(row []string) []g.Node {
 			return append(g.Map(row, g.Text), g.If(row[1] != row[2], h.Class("differs")))
 		})),
-		g.If(report.Happened > 0, faint(g.Textf("Of %d compactions that really happened, the simulation with the settings in force reproduces %d.", report.Happened, report.Equal))),
-	}
+		g.If(report.Happened > 0, faint(
+			g.Textf("Of %d compactions that really happened, the simulation with the settings in force reproduces %d.", report.Happened, report.Equal),
+		)),
+	})
 }

@@ -1,13 +1,19 @@
-// Incidents: each warning in the log is an incident, because the log has one warning per incident.
+// The health of the bot. Each warning in the log is an incident, because the log has one warning per incident.
 
 package web
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
 )
 
 type incidentEvent struct {
@@ -37,7 +43,9 @@ func (h incidents) Handle(_ context.Context, r slog.Record) error {
 	if r.Level < slog.LevelWarn && !strings.HasSuffix(r.Message, recovered) {
 		return nil
 	}
-	i := incidentEvent{Level: strings.ToLower(r.Level.String()), Name: r.Message, Attributes: map[string]string{}, Time: r.Time.UTC()}
+	i := incidentEvent{
+		Level: strings.ToLower(r.Level.String()), Name: r.Message, Attributes: map[string]string{}, Time: r.Time.UTC(),
+	}
 	add := func(a slog.Attr) bool {
 		if h.events.Mask != nil {
 			a = h.events.Mask(nil, a)
@@ -67,4 +75,34 @@ func (e *Events) incidents() []incidentEvent {
 	all := keptOf[incidentEvent](e)
 	slices.Reverse(all)
 	return all[:min(len(all), keptIncidents)]
+}
+
+func healthPage(v *visit) page {
+	ok, parts := true, []Part{}
+	if v.s.o.Ready != nil {
+		ok, parts = v.s.o.Ready(v.Context())
+	}
+	class := map[bool]string{true: "good", false: "bad"}
+	state := g.Group{
+		h.P(h.Class("state "+class[ok]), g.Text(map[bool]string{true: "All is well.", false: "Something is wrong."}[ok])),
+		h.Ul(h.Class("parts"), g.Map(parts, func(p Part) g.Node {
+			return h.Li(h.Class(class[p.OK]), h.B(g.Text(p.Part)), g.Text(" "+cmp.Or(p.Why, "well")))
+		})),
+		h.H2(g.Text("Incidents since the start")),
+	}
+	incidents, columns := v.s.o.Events.incidents(), []string{"When", "Where", "What"}
+	list := table("list", columns, incidents, func(i incidentEvent) []g.Node {
+		where, rest := i.Attributes["conversation"], maps.Clone(i.Attributes)
+		delete(rest, "conversation")
+		return []g.Node{
+			timeView(i.Time),
+			g.If(where != "", h.A(h.Href(pageOf(where)), g.Text(where))),
+			h.Div(h.B(g.Text(i.Name)), g.Text(strings.TrimPrefix(fmt.Sprint(" ", rest), " map"))),
+		}
+	})
+	if len(incidents) == 0 {
+		list = faint(g.Text("None."))
+	}
+	state = append(state, list)
+	return page{"Health", g.Group{heading("Health"), live("*", "/health", state)}, state}
 }

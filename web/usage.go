@@ -1,12 +1,17 @@
-// API routes: the usage of a window over time, and of models. Also the cached usage of all windows in a list.
+// Usage: of a window over time, and of models. Also the cached usage of all windows in a list.
 
 package web
 
 import (
 	"cmp"
 	"context"
+	"net/url"
 	"slices"
+	"strings"
 	"time"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
 
 	"cairn/channel"
 	"cairn/store"
@@ -24,13 +29,12 @@ type usedPoint struct {
 	Time   time.Time `json:"time"`
 	Seq    int64     `json:"seq" jsonschema:"0: before the first message"`
 	Tokens int       `json:"tokens"`
-	Window int       `json:"window" jsonschema:"that of then, as far as it is known"`
+	Window int       `json:"window,omitempty" jsonschema:"that of then; absent: not stored"`
 }
 
 const (
 	historyTurns       = 10_000
 	historyCompactions = 1000
-	historyPoints      = 1000 // of turns; those of compactions come in addition
 )
 
 func (s *Server) history(r *request) (h historyAnswer, err error) {
@@ -47,45 +51,26 @@ func (s *Server) history(r *request) (h historyAnswer, err error) {
 	if err := cmp.Or(e1, e2, e3, e4, e5); err != nil || len(newest) == 0 {
 		return h, err
 	}
-	steps := store.StepsOf(applied)
-	h.Compactions = listOf(steps)
+	h.Compactions = listOf(store.StepsOf(applied))
 	if len(turns) > historyTurns {
 		turns = turns[1:]
 		h.Before = turns[0].Seq
 	} else if !first[0].Time.Before(since) {
 		h.Used = append(h.Used, usedPoint{Time: first[0].Time, Tokens: now.Parts.Frame + now.Parts.Reserve})
 	}
-	h.Used = append(h.Used, measurements(turns, steps, h.Before)...)
+	for _, u := range turns {
+		h.Used = append(h.Used, usedPoint{u.Time, u.Seq - 1, u.Used, u.Window})
+	}
+	for _, s := range h.Compactions {
+		if s.BeforeTokens > 0 && s.Next >= h.Before {
+			h.Used = append(h.Used, usedPoint{s.Time, s.Next - 1, s.BeforeTokens, 0}, usedPoint{s.Time, s.Next - 1, s.AfterTokens, 0})
+		}
+	}
+	slices.SortStableFunc(h.Used, func(a, b usedPoint) int { return cmp.Or(cmp.Compare(a.Seq, b.Seq), a.Time.Compare(b.Time)) })
 	if last := newest[0]; before == 0 && !last.Time.Before(since) {
 		h.Used = append(h.Used, usedPoint{Time: last.Time, Seq: last.Seq, Tokens: now.Used, Window: now.Max})
 	}
-	window := now.Max
-	if len(turns) > 0 {
-		window = turns[0].Window
-	}
-	for i := range h.Used {
-		window = cmp.Or(h.Used[i].Window, window)
-		h.Used[i].Window = window
-	}
 	return h, nil
-}
-
-// measurements returns the usage at the answers, and before and after each compaction from the
-// message with seq from on, in order. The window of a compaction is not stored.
-func measurements(turns []store.TurnUsage, steps []store.AppliedStep, from int64) (points []usedPoint) {
-	every := len(turns)/historyPoints + 1
-	for i, u := range turns {
-		if i%every == 0 {
-			points = append(points, usedPoint{u.Time, u.Seq - 1, u.Used, u.Window})
-		}
-	}
-	for _, s := range steps {
-		if s.BeforeTokens > 0 && s.Next >= from {
-			points = append(points, usedPoint{s.Time, s.Next - 1, s.BeforeTokens, 0}, usedPoint{s.Time, s.Next - 1, s.AfterTokens, 0})
-		}
-	}
-	slices.SortStableFunc(points, func(a, b usedPoint) int { return cmp.Or(cmp.Compare(a.Seq, b.Seq), a.Time.Compare(b.Time)) })
-	return points
 }
 
 // cachedUsage is the usage of a conversation that is not open. It changes only with its messages and its
@@ -132,4 +117,39 @@ func (s *Server) usage(r *request) (a usageAnswer, err error) {
 	a.Count, a.Budgets = len(a.Rows), listOf(s.operator.Budgets())
 	a.Rows = listOf(cut(r, a.Rows))
 	return a, nil
+}
+
+func usagePage(v *visit) page {
+	by, since := cmp.Or(v.Get("by"), channel.UsageKeys[0]), v.Get("since")
+	u := ask(v, v.s.usage)
+	rows := append(u.Rows, channel.UsageRow{Day: "Total", Expenses: u.Total})
+	columns := []string{
+		strings.ToUpper(by[:1]) + by[1:], "#Requests", "#Input", "#Cached", "#Output", "#Turns cost", "#Summaries cost",
+	}
+	report := table("list", columns, rows, func(r channel.UsageRow) []g.Node {
+		return []g.Node{
+			g.Text(r.Key()), grouped(r.Requests), grouped(r.Input), grouped(r.Cached), grouped(r.Output),
+			g.Textf("%.4f", r.Cost-r.Summaries.Cost), g.Textf("%.4f", r.Summaries.Cost),
+		}
+	})
+	if len(u.Rows) == 0 {
+		report = h.P(g.Text("No model has been used yet."))
+	}
+	return page{title: "Usage and cost", content: g.Group{
+		heading("Usage and cost", h.Nav(
+			h.Class("tabs"), h.Aria("label", "Summed by"),
+			g.Map(channel.UsageKeys, func(key string) g.Node {
+				return h.A(h.Href("/usage?"+url.Values{"by": {key}, "since": {since}}.Encode()), current(key == by), g.Text("by "+key))
+			}),
+		)),
+		searchForm(
+			hidden("by", by),
+			h.Label(g.Text("Since "), h.Input(h.Name("since"), h.Value(since), h.Placeholder("30d, or 2026-11-01"), g.Attr("size", "18"))),
+			button("", "Show"),
+		),
+		report,
+		g.Map(u.NoPrice, func(model string) g.Node {
+			return warning("No price for " + model + `: it counts as 0. Set [prices."` + model + `"] in the settings.`)
+		}),
+	}}
 }

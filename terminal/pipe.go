@@ -1,16 +1,18 @@
-// Lines of any length from a pipe. Waiting for a line ends with a context.
+// A pipe: lines of any length come from it, and replies are written to it as a whole.
 
 package terminal
 
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"strings"
+	"sync"
 )
 
 // maxLine limits one line of input, in bytes.
@@ -84,4 +86,51 @@ func readLine(in *bufio.Reader) (string, error) {
 			return strings.ToValidUTF8(string(bytes.TrimRight(line, "\r\n")), "\uFFFD"), nil
 		}
 	}
+}
+
+// output is a pipe or a file. A failed write is permanent and ends the run: no further output would be read, and
+// retries would never end.
+type output struct {
+	mu     sync.Mutex // so that writes are not interleaved
+	w      io.Writer
+	failed context.Context // its cause is the first write error
+	fail   context.CancelCauseFunc
+}
+
+func newOutput(w io.Writer) *output {
+	failed, fail := context.WithCancelCause(context.Background())
+	return &output{w: w, failed: failed, fail: fail}
+}
+
+// run calls do with a context that ends when a write fails. Then it returns that error, whatever
+// error resulted from it.
+func (o *output) run(ctx context.Context, do func(context.Context) error) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	defer context.AfterFunc(o.failed, end)()
+	err := do(ctx)
+	return cmp.Or(context.Cause(o.failed), err)
+}
+
+// write writes text as a whole, unless it is empty: writing nothing fails, too, where the disk is full.
+func (o *output) write(text string) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if text != "" && o.failed.Err() == nil {
+		if _, err := io.WriteString(o.w, text); err != nil {
+			const kept = "what was accepted is kept, and what was not said comes at the next start"
+			o.fail(fmt.Errorf("the replies cannot be written (%w); %s", err, kept))
+		}
+	}
+	return context.Cause(o.failed)
+}
+
+// send writes a reply. If that fails, it waits for the end of the run, which is near: the hub would
+// retry until then, and log each error.
+func (o *output) send(ctx context.Context, text string) error {
+	err := o.write(text)
+	if err != nil {
+		<-ctx.Done()
+	}
+	return err
 }

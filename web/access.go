@@ -1,0 +1,272 @@
+// Access: checks of every request before it is routed, and authentication. Full access requires the token: programs
+// send it with each request, browsers once per session.
+
+package web
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/binary"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+)
+
+// contentPolicy allows a page to load only from this server, and forbids inline scripts and styles.
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; " +
+	"manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+var headers = map[string]string{
+	"Content-Security-Policy":      contentPolicy,
+	"X-Content-Type-Options":       "nosniff",
+	"X-Frame-Options":              "DENY",
+	"Referrer-Policy":              "same-origin",
+	"Cross-Origin-Opener-Policy":   "same-origin",
+	"Cross-Origin-Resource-Policy": "same-origin",
+	"Permissions-Policy":           "camera=(), geolocation=(), microphone=()",
+	"Cache-Control":                "no-store",
+}
+
+const maxBody = 1 << 20
+
+// guarded passes a request on to h after all checks that do not depend on the route.
+func (s *Server) guarded(h http.Handler) http.Handler {
+	origin := http.NewCrossOriginProtection()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for name, value := range headers {
+			w.Header().Set(name, value)
+		}
+		defer s.recoverHandler(w, r)
+		if err := s.check(r, origin); err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		h.ServeHTTP(w, r)
+	})
+}
+
+func (s *Server) recoverHandler(w http.ResponseWriter, r *http.Request) {
+	switch p := recover(); p {
+	case nil:
+	case http.ErrAbortHandler:
+		panic(p) // handled by net/http
+	default:
+		s.o.Log.Error("web_panicked", "route", r.Pattern, "panic", p, "stack", string(debug.Stack()))
+		s.fail(w, r, problem(http.StatusInternalServerError, "This is a bug in Cairn; the log has the details."))
+	}
+}
+
+// check rejects requests that come too fast, with a foreign host name, from a foreign page, or with
+// a token where others can read it.
+func (s *Server) check(r *http.Request, origin *http.CrossOriginProtection) error {
+	if !s.limits.of(r).requests.Allow() {
+		return tooMany(time.Second)
+	}
+	// With another name, a page of another site could point its own name at this server (DNS rebinding) and
+	// would count as the same origin. That is impossible with an address.
+	host, isHost := hostName(r.Host), func(name string) bool { return hostName(name) == hostName(r.Host) }
+	if _, err := netip.ParseAddr(host); err != nil && host != "localhost" && !slices.ContainsFunc(s.o.Hosts, isHost) {
+		return problem(http.StatusMisdirectedRequest, "The server does not answer to the name %q. Add it to hosts under [web] if it is yours.", host)
+	}
+	if err := origin.Check(r); err != nil {
+		return problem(http.StatusForbidden, "The request comes from another site: %v.", err)
+	}
+	if site := r.Header.Get("Sec-Fetch-Site"); isAPI(r) && (site == "cross-site" || site == "same-site") {
+		return problem(http.StatusForbidden, "The request comes from a page of another site, which may not use the API.")
+	}
+	query := r.URL.Query()
+	if r.URL.User != nil || query.Has("token") || query.Has("access_token") {
+		return bad("A token in a URL ends up in logs and browser histories. Send it as \"Authorization: Bearer …\".")
+	}
+	return nil
+}
+
+// hostName returns the host of a Host header, without port and trailing dot.
+func hostName(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return strings.TrimSuffix(strings.ToLower(strings.Trim(host, "[]")), ".")
+}
+
+const (
+	guessEvery = 3 * time.Second // wrong tokens of one client
+	guessBurst = 10
+	maxClients = 4096 // that are tracked
+)
+
+// client limits an IP address or an IPv6 network.
+type client struct{ requests, guesses *rate.Limiter }
+
+// limits tracks clients; if there are too many it forgets all.
+type limits struct {
+	mu      sync.Mutex // guards clients
+	clients map[netip.Prefix]client
+}
+
+// of returns the client of a request. A /64 network of IPv6 counts as one client.
+func (l *limits) of(r *http.Request) client {
+	at, _ := netip.ParseAddrPort(r.RemoteAddr)
+	bits := 32
+	if at.Addr().Unmap().Is6() {
+		bits = 64
+	}
+	key, _ := at.Addr().Unmap().Prefix(bits)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c, known := l.clients[key]
+	if !known {
+		if l.clients == nil || len(l.clients) >= maxClients {
+			l.clients = make(map[netip.Prefix]client)
+		}
+		c = client{rate.NewLimiter(50, 300), rate.NewLimiter(rate.Every(guessEvery), guessBurst)}
+		l.clients[key] = c
+	}
+	return c
+}
+
+const (
+	sessionCookie = "cairn_session"
+	sessionTime   = 30 * 24 * time.Hour
+)
+
+// auth stores only a hash of the token.
+type auth struct {
+	needed bool
+	token  [sha256.Size]byte
+	key    [sha256.Size]byte // signs sessions; a new token invalidates them
+}
+
+func newAuth(token string) auth {
+	return auth{needed: token != "", token: sha256.Sum256([]byte(token)), key: sha256.Sum256([]byte("cairn session\x00" + token))}
+}
+
+// session returns the cookie value of a session that ends at until: the time and its signature.
+func (a auth) session(until time.Time) string {
+	end := binary.BigEndian.AppendUint64(nil, uint64(until.Unix()))
+	mac := hmac.New(sha256.New, a.key[:])
+	mac.Write(end)
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(end))
+}
+
+// open reports whether value is the cookie of a session that has not expired.
+func (a auth) open(value string, now time.Time) bool {
+	raw, err := base64.RawURLEncoding.DecodeString(value)
+	if err != nil || len(raw) < 8 {
+		return false
+	}
+	end := time.Unix(int64(binary.BigEndian.Uint64(raw)), 0)
+	return hmac.Equal([]byte(value), []byte(a.session(end))) && now.Before(end)
+}
+
+// authenticate rejects requests without full access. Wrong tokens are rate limited.
+func (s *Server) authenticate(r *http.Request) error {
+	if !s.auth.needed || r.Context().Value(trusted{}) != nil {
+		return nil
+	}
+	if scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
+		return s.guess(r, strings.TrimSpace(token))
+	}
+	if cookie, err := r.Cookie(sessionCookie); err == nil && s.auth.open(cookie.Value, time.Now()) {
+		return nil
+	}
+	return problem(http.StatusUnauthorized, "A token is needed: send \"Authorization: Bearer …\", or log in at /login.")
+}
+
+// guess checks a token. After too many wrong tokens the client has to wait.
+func (s *Server) guess(r *http.Request, token string) error {
+	guesses := s.limits.of(r).guesses
+	if guesses.Tokens() < 1 {
+		return tooMany(guessEvery)
+	}
+	if hash := sha256.Sum256([]byte(token)); subtle.ConstantTimeCompare(hash[:], s.auth.token[:]) == 1 {
+		return nil
+	}
+	guesses.Allow()
+	return problem(http.StatusUnauthorized, "The token is wrong. Use the one in CAIRN_WEB_TOKEN or [web] token.")
+}
+
+// wantsPage reports whether a browser loads a page, as opposed to a script that asks for a part of one,
+// or a program that asks for data.
+func wantsPage(r *http.Request) bool {
+	return !isAPI(r) && strings.Contains(r.Header.Get("Accept"), "text/html") && !r.URL.Query().Has("fragment")
+}
+
+// isAPI reports whether only programs use the path of a request.
+func isAPI(r *http.Request) bool {
+	return strings.HasPrefix(r.URL.Path, "/api/") || r.URL.Path == mcpPath
+}
+
+// localPath returns next if it is a path on this server that no browser interprets as another one, else "/".
+func localPath(next string) string {
+	u, err := url.Parse(next)
+	isPath := strings.HasPrefix(next, "/") && !strings.HasPrefix(next, "//") && !strings.ContainsAny(next, "\\\r\n\t")
+	if err != nil || u.Host != "" || u.Scheme != "" || !isPath {
+		return "/"
+	}
+	return next
+}
+
+func (s *Server) authRoutes() {
+	s.serve("GET /login", func(w http.ResponseWriter, r *http.Request) error {
+		return s.loginPage(w, http.StatusOK, localPath(r.FormValue("next")), "")
+	})
+	s.serve("POST /login", s.login)
+	s.serve("POST /logout", func(w http.ResponseWriter, r *http.Request) error {
+		http.SetCookie(w, cookie(r, "", -1))
+		http.Redirect(w, r, "/login", http.StatusSeeOther)
+		return nil
+	})
+}
+
+func (s *Server) login(w http.ResponseWriter, r *http.Request) error {
+	next := localPath(r.PostFormValue("next"))
+	if s.auth.needed {
+		if err := s.guess(r, strings.TrimSpace(r.PostFormValue("token"))); err != nil {
+			p := s.problemOf(r, err)
+			return s.loginPage(w, p.Status, next, p.Detail)
+		}
+		http.SetCookie(w, cookie(r, s.auth.session(time.Now().Add(sessionTime)), int(sessionTime.Seconds())))
+	}
+	http.Redirect(w, r, next, http.StatusSeeOther)
+	return nil
+}
+
+func cookie(r *http.Request, value string, maxAge int) *http.Cookie {
+	return &http.Cookie{
+		Name: sessionCookie, Value: value, Path: "/", MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Secure: r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https"),
+	}
+}
+
+// loginPage asks for the token; why tells what was wrong with the last one.
+func (s *Server) loginPage(w http.ResponseWriter, status int, next, why string) error {
+	return writePage(w, status, s.frame("Log in", "", h.Form(
+		h.Method("post"), h.Action("/login"), h.Class("login"),
+		h.H1(g.Text("Log in")),
+		faint(
+			g.Text("The token is in the file that "), h.Code(g.Text("token")), g.Text(" under "), h.Code(g.Text("[web]")),
+			g.Text(" names, or in CAIRN_WEB_TOKEN."),
+		),
+		g.If(why != "", h.P(h.Class("note warn"), h.Role("alert"), g.Text(why))),
+		hidden("next", next),
+		h.Label(
+			g.Text("Token "),
+			h.Input(h.Type("password"), h.Name("token"), h.AutoComplete("current-password"), h.Required(), h.AutoFocus()),
+		),
+		button("main", "Log in"),
+	)))
+}

@@ -1,0 +1,243 @@
+// Memories: the routes of the API, among them search, and the pages.
+
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"strings"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"cairn/chat"
+	"cairn/compactor/summarize"
+	"cairn/config"
+	"cairn/memory"
+)
+
+type memoryList struct {
+	Memories []memory.Memory `json:"memories"`
+	Total    int             `json:"total"`
+}
+
+func (s *Server) listMemories(r *request) (memoryList, error) {
+	limit, offset := r.page()
+	f := memory.Filter{
+		Query: r.Get("q"), Conversation: r.Get("conversation"), Kind: r.Get("kind"), About: r.Get("about"), Since: r.since(),
+		State: cmp.Or(r.Get("state"), "current"), Sort: r.Get("sort"), Limit: limit, Offset: offset,
+	}
+	if f.Conversation != "" {
+		if _, err := s.find(r.Context(), f.Conversation); err != nil {
+			return memoryList{}, err
+		}
+	}
+	found, total, err := memory.In(s.o.Store).List(r.Context(), f)
+	return memoryList{listOf(found), total}, err
+}
+
+func (s *Server) showMemory(r *request) (memory.Details, error) {
+	return memory.In(s.o.Store).Details(r.Context(), r.id("id"))
+}
+
+type memoryNew struct {
+	Conversation string  `json:"conversation" jsonschema:"its full name, as terminal:general; required"`
+	Content      string  `json:"content" jsonschema:"one fact in a sentence that stands alone; required"`
+	Kind         string  `json:"kind,omitempty" jsonschema:"what kind of memory; fact, if it is missing"`
+	About        string  `json:"about,omitempty" jsonschema:"whom it is about, by name"`
+	Importance   float64 `json:"importance,omitempty" jsonschema:"0 to 1; 0: as usual for the kind"`
+}
+
+func (s *Server) createMemory(r *request, b memoryNew) (m memory.Details, err error) {
+	c, err := s.find(r.Context(), b.Conversation)
+	if err != nil {
+		return m, err
+	}
+	draft := summarize.MemoryDraft{Kind: cmp.Or(b.Kind, "fact"), Content: b.Content, About: b.About, Importance: b.Importance}
+	saved, err := memory.Of(c).Keep(r.Context(), memory.KeepRequest{MemoryDraft: draft, Person: "owner", PersonID: config.WebOwner})
+	switch {
+	case err != nil:
+		return m, err
+	case saved.Unwanted:
+		return m, problem(http.StatusConflict, "People had this forgotten, as memory %d, so it is not saved again.", saved.ID)
+	case saved.Fresh:
+		r.status = http.StatusCreated
+		s.o.Events.Remembered(b.Conversation, saved.ID, saved.Kind, saved.Content)
+	}
+	return memory.In(s.o.Store).Details(r.Context(), saved.ID)
+}
+
+type memoryPatch struct {
+	Content *string `json:"content,omitempty" jsonschema:"another text; its sources stay"`
+	Pinned  *bool   `json:"pinned,omitempty" jsonschema:"true: it neither expires nor fades"`
+	State   string  `json:"state,omitempty" jsonschema:"forgotten: it is not recalled any more; active: it is again"`
+}
+
+func (s *Server) patchMemory(r *request, p memoryPatch) (m memory.Details, err error) {
+	id, memories, change := r.id("id"), memory.In(s.o.Store), "changed"
+	switch {
+	case p.Content != nil && p.Pinned == nil && p.State == "":
+		err = memories.Edit(r.Context(), id, *p.Content)
+	case p.Content == nil && p.Pinned != nil && p.State == "":
+		err = memories.Pin(r.Context(), id, *p.Pinned)
+	case p.Content == nil && p.Pinned == nil && p.State == "forgotten":
+		change, err = "forgotten", memories.Forget(r.Context(), id)
+	case p.Content == nil && p.Pinned == nil && p.State == "active":
+		change, err = "restored", memories.Restore(r.Context(), id)
+	default:
+		return m, invalid("Change one of content, pinned and state, which is \"forgotten\" or \"active\": {\"pinned\": true}.")
+	}
+	if err != nil {
+		return m, err
+	}
+	if m, err = memories.Details(r.Context(), id); err == nil {
+		s.o.Events.publish(kindMemory, m.Conversation, memoryEvent{m.Conversation, m.ID, change, m.Kind, m.Content})
+	}
+	return m, err
+}
+
+func (s *Server) purgeMemory(r *request) (any, error) {
+	memories := memory.In(s.o.Store)
+	m, err := memories.Details(r.Context(), r.id("id"))
+	if err == nil {
+		err = memories.Purge(r.Context(), m.ID)
+	}
+	if err == nil {
+		s.o.Events.publish(kindMemory, m.Conversation, memoryEvent{Conversation: m.Conversation, ID: m.ID, Change: "purged"})
+	}
+	return nil, err
+}
+
+// recalled has the results of a search, best first.
+type recalled struct {
+	Memories []memory.Memory `json:"memories"`
+	Messages []messageAnswer `json:"messages"`
+}
+
+func (s *Server) recall(r *request) (found recalled, err error) {
+	q, asker, since := r.Get("q"), r.Get("as"), r.since()
+	if strings.TrimSpace(q) == "" || r.Get("conversation") == "" {
+		return found, bad("Name a question and a conversation.")
+	}
+	limit, _ := r.page()
+	c, err := s.find(r.Context(), r.Get("conversation"))
+	if err != nil {
+		return found, err
+	}
+	memories, _, e1 := memory.Of(c).List(r.Context(), memory.Filter{Query: q, Asker: asker, Since: since, Limit: limit})
+	messages, e2 := memory.Of(c).Recall(r.Context(), memory.Question{Text: q, Asker: asker, Since: since, Limit: limit})
+	return recalled{listOf(memories), foundMessages(messages)}, cmp.Or(e1, e2)
+}
+
+func memoriesPage(v *visit) page {
+	list, err := v.s.listMemories(v.request)
+	if !unspoken(v.Get("conversation"), err) { // which has no memories
+		v.fail(err)
+	}
+	found := g.Node(h.P(g.Text("No memories match. They are saved when messages are summarized, and by /remember.")))
+	if list.Total > 0 {
+		found = g.Group{
+			h.Ul(h.Class("memories"), g.Map(list.Memories, listedMemory)),
+			faint(grouped(list.Total), g.Text(" in all")),
+			v.pager(list.Total),
+		}
+	}
+	choose := func(label, name string, choices ...g.Node) g.Node {
+		return h.Label(g.Text(label+" "), h.Select(h.Name(name), h.Aria("label", label), g.Group(choices)))
+	}
+	return page{title: "Memories", content: g.Group{
+		heading("Memories"),
+		searchForm(
+			searchBox(v.Get("q"), "Search"),
+			choose("Kind", "kind", h.Option(h.Value(""), g.Text("any")), options(memory.Kinds, v.Get("kind"))),
+			choose("State", "state", options(memory.States, cmp.Or(v.Get("state"), "current"))),
+			h.Label(g.Text("About "), h.Input(h.Name("about"), h.Value(v.Get("about")), g.Attr("size", "10"))),
+			h.Label(g.Text("Conversation "), h.Input(h.Name("conversation"), h.Value(v.Get("conversation")), g.Attr("size", "16"))),
+			button("", "Show"),
+		),
+		found,
+	}}
+}
+
+func memoryPageOf(id int64) string { return fmt.Sprint("/memories/", id) }
+
+func memoryLink(m memory.Memory) g.Node {
+	return h.A(h.Href(memoryPageOf(m.ID)), h.Dir("auto"), g.Text(m.Content))
+}
+
+func listedMemory(m memory.Memory) g.Node {
+	return h.Li(
+		tag("", m.Kind), g.Text(" "),
+		g.If(m.Pinned, g.Group{tag("warn", "pinned"), g.Text(" ")}),
+		g.If(m.State != "active", g.Group{tag("", m.State), g.Text(" ")}),
+		memoryLink(m),
+		h.Div(
+			h.Class("faint"),
+			g.If(!strings.Contains(m.Content, m.Speaker), g.Group{h.Span(h.Dir("auto"), g.Text(m.Speaker)), g.Text(" · ")}),
+			timeView(m.SaidAt), g.Text(" · "+m.Conversation),
+			g.If(m.Confirmed > 1, g.Textf(" · said %d times", m.Confirmed)),
+		),
+	)
+}
+
+func memoryPage(v *visit) page {
+	m := ask(v, v.s.showMemory)
+	from := g.Node(messageViews(m.Conversation, m.Messages))
+	if len(m.Messages) == 0 {
+		from = faint(g.Text("Its messages are gone, or it was saved by hand."))
+	}
+	title := fmt.Sprint("Memory ", m.ID)
+	return page{title: title, content: g.Group{
+		heading(title, h.A(h.Href("/memories"), g.Text("all memories"))),
+		h.BlockQuote(h.Class("text"), h.Dir("auto"), g.Text(m.Content)),
+		factsView(m.Memory),
+		h.Section(h.Class("actions"), memoryActions(m.Memory)),
+		h.H2(g.Text("Origin")),
+		from,
+		g.If(len(m.Chain) > 0, g.Group{h.H2(g.Text("Versions")), h.Ol(g.Map(m.Chain, func(old memory.Memory) g.Node {
+			return h.Li(memoryLink(old), g.Text(" "), h.Span(h.Class("faint"), g.Text(old.State+", "), timeView(old.SaidAt)))
+		}))}),
+	}}
+}
+
+func factsView(m memory.Memory) g.Node {
+	fact := func(name string, value ...g.Node) g.Node { return g.Group{h.Dt(g.Text(name)), h.Dd(value...)} }
+	return h.Dl(
+		h.Class("facts"),
+		fact("Kind", g.Text(m.Kind)),
+		fact("State", g.Text(m.State), g.If(m.Pinned, g.Text(", pinned"))),
+		fact("Said by", h.Dir("auto"), g.Text(cmp.Or(m.Speaker, "nobody named"))),
+		g.If(m.About != "", fact("About", g.Text(m.About))),
+		fact("Said", timeView(m.SaidAt), g.Text(", "+chat.Counted(m.Confirmed, "time", "times"))),
+		fact("Importance", g.Textf("%.2f", m.Importance)),
+		fact("Saved by", g.Text(m.By)),
+		fact("In", h.A(h.Href(pageOf(m.Conversation)), g.Text(m.Conversation))),
+		g.If(!m.Expires.IsZero(), fact("Ends", timeView(m.Expires))),
+	)
+}
+
+func memoryActions(m memory.Memory) g.Node {
+	action := func(body, done string, content ...g.Node) g.Node {
+		return change(http.MethodPatch, "/api"+memoryPageOf(m.ID), body, done, content...)
+	}
+	if m.State == "forgotten" {
+		return action(`{"state": "active"}`, "Restored.", button("main", "Restore"))
+	}
+	pin := action(`{"pinned": true}`, "Pinned: it neither expires nor fades.", button("", "Pin"))
+	if m.Pinned {
+		pin = action(`{"pinned": false}`, "Unpinned.", button("", "Unpin"))
+	}
+	return g.Group{
+		g.If(m.State == "active", action(
+			"{}", "Changed.", h.Class("wide"),
+			h.Label(
+				g.Text("Text "),
+				h.Textarea(h.Name("content"), h.Rows("2"), h.MaxLength("1000"), h.Required(), h.Dir("auto"), g.Text(m.Content)),
+			),
+			button("", "Change"),
+		)),
+		pin,
+		action(`{"state": "forgotten"}`, "Forgotten. You can restore it here.", button("danger", "Forget")),
+	}
+}
