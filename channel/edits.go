@@ -35,7 +35,7 @@ func (c *conversation) changed(seqs ...int64) {
 func (c *conversation) deleted(seqs []int64) {
 	if turn := c.turn.Load(); turn != nil {
 		turn.sawDeletion = true
-		if open, found, err := c.records.Turns().Unanswered(c.hub.ctx); err == nil && (!found || open.Seq != turn.seq) {
+		if open, found, err := c.records.Turns().Unanswered(c.hub.ctx); err == nil && (!found || open.Seq != turn.Seq) {
 			turn.stop(errDeleted)
 		}
 	}

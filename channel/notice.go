@@ -79,7 +79,7 @@ var noticePrefixes = []string{"shortened-", approvalPrefix, "cutoff-", "landing-
 func (c *conversation) notify(ctx context.Context, id, text string) error {
 	o := store.Outcome{Reply: id, Pieces: c.connector.Split(text), Failure: true}
 	if turn := c.turn.Load(); turn != nil && IsNotice(Piece{Reply: id}) {
-		o.To = turn.to
+		o.To = turn.To
 	}
 	err := c.records.Outbox().Post(ctx, o)
 	if err == nil {
@@ -161,32 +161,20 @@ func (c *conversation) askedByOwner(ctx context.Context, turn store.Turn) (bool,
 
 // What observers are notified of: turns, and applied summaries.
 
-// The outcomes of a turn that returns without an error.
-var (
-	answered = slog.String("outcome", observe.Answered)
-	stopped  = slog.String("outcome", observe.Stopped)
-)
-
 // observed ends the step of a turn; err is why the turn stays open, if it does.
-func (c *conversation) observed(step *observe.Step, turn store.Turn, err error) {
-	if step == nil {
+func (c *conversation) observed(turn *runningTurn, err error) {
+	if turn.step == nil {
 		return
 	}
-	switch {
-	case err != nil:
-		step.Fail(err)
-		step.Add(slog.String("outcome", observe.Interrupted))
-	case step.Attr("outcome") != "":
-	case step.Err != nil:
-		step.Add(slog.String("outcome", observe.Failed))
-	default:
-		step.Add(slog.String("outcome", observe.Passed))
+	if err != nil {
+		turn.step.Fail(err)
+		turn.outcome = observe.Interrupted
 	}
-	step.Add(slog.Int64("turn", turn.Seq), slog.String("agent", c.agent.ID), slog.String("model", c.agent.Model.Name()))
+	turn.step.Add(slog.String("outcome", turn.outcome), slog.Int64("turn", turn.Seq), slog.String("agent", c.agent.ID), slog.String("model", c.agent.Model.Name()))
 	if now, ok := c.activity(); ok {
-		step.Add(slog.Int("used_tokens", now.Used), slog.Int("max_tokens", now.Window))
+		turn.step.Add(slog.Int("used_tokens", now.Used), slog.Int("max_tokens", now.Window))
 	}
-	step.End()
+	turn.step.End()
 }
 
 // observeApplied reports what was applied in one step: as an event of the running turn, or a step of its own.

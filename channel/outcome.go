@@ -44,8 +44,7 @@ func (c *conversation) putOff(ctx context.Context, turn store.Turn, tell bool) e
 	if !tell || turn.Optional || c.paused(ctx) {
 		return c.pass(ctx, turn)
 	}
-	r := &reply{turn: turn, first: c.next(), writer: c.connector.Reply(c.name, turn.To)}
-	return c.fail(ctx, r, c.sayf("One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", c.hub.rules.Load().TurnsPerMinute))
+	return c.fail(ctx, c.newReply(&turn), c.sayf("One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", c.hub.rules.Load().TurnsPerMinute))
 }
 
 // failedPrefix starts the ids of the sentences that close failed turns.
@@ -63,6 +62,7 @@ func (r *reply) outcome(id, text string) store.Outcome {
 }
 
 // finish writes the outcome and hands the reply to the sender. If the disk refuses, the turn stays open and is retried later.
+// If its question was deleted, which closed the turn, there is nothing to write.
 func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) error {
 	text := strings.Join(o.Pieces, "")
 	if o.Reply != "" {
@@ -95,12 +95,15 @@ func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) er
 		if errors.Is(err, store.ErrNotFound) {
 			return nil
 		}
-		c.hub.tellOnce(c.hub.ctx, c.name, err, "I cannot save my answer to disk, so I am holding it back and trying again. Your message is saved.", r.turn.To...)
+		if o.Reply != "" {
+			c.hub.tellOnce(c.hub.ctx, c.name, err, "I cannot save my answer to disk, so I am holding it back and trying again. Your message is saved.", r.turn.To...)
+		}
 		return err
 	}
 	r.stored = true
 	if o.Reply != "" {
 		c.sender.start(c.hub.ctx)
+		c.warnOwner(ctx, *r.turn)
 		if replied := c.hub.o.Replied; replied != nil {
 			replied(c.name, r.turn.To, text, o.Failure)
 		}
@@ -108,7 +111,6 @@ func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) er
 	c.notifyCutOff(ctx, r)
 	c.check()
 	c.keepLearnt(r.learnt)
-	c.warnOwner(ctx, r.turn)
 	return nil
 }
 

@@ -58,10 +58,12 @@ func (s *sender) showHiddenLocked() {
 	}
 }
 
-// cancel withdraws what was shown of a reply.
+// cancel withdraws what was shown of a reply, unless w is nil.
 func (s *sender) cancel(w Writer) {
-	s.locked(func() { s.hidden = nil })
-	w.Cancel()
+	if w != nil {
+		s.locked(func() { s.hidden = nil })
+		w.Cancel()
+	}
 }
 
 // start makes the sender check the outbox.
