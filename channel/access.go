@@ -78,7 +78,7 @@ func (h *Hub) refuse(name string, m Inbound) {
 	if !place.Direct() || m.Bot {
 		return
 	}
-	_, first := h.hints.take(1, 24*time.Hour, place.Connector+":"+m.AuthorID, true)
+	first := h.recent.first("hint "+place.Connector+":"+m.AuthorID, 24*time.Hour)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed || !first {

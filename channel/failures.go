@@ -124,21 +124,24 @@ func (f *failures) end(server *llm.Learnt) bool {
 
 // How a conversation handles a bug in its own code.
 
-// guard runs a step of the loop. After a panic the conversation is reloaded from storage.
+// guard runs a step of the loop.
 func (c *conversation) guard(f func()) {
 	defer func() {
-		p := recover()
-		if p == nil {
-			return
-		}
-		c.log.Error("conversation_panicked", "panic", p, "stack", string(debug.Stack()))
-		c.runs.broken = true
-		c.runs.panics++
-		if c.engine != nil {
-			c.engine.Close()
+		if p := recover(); p != nil {
+			c.panicked(p, debug.Stack())
 		}
 	}()
 	f()
+}
+
+// panicked has the conversation be loaded again from storage. Only the loop calls it.
+func (c *conversation) panicked(p any, stack []byte) {
+	c.log.Error("conversation_panicked", "panic", p, "stack", string(stack))
+	c.runs.broken = true
+	c.runs.panics++
+	if c.engine != nil {
+		c.engine.Close()
+	}
 }
 
 var errPanicked = errors.New("a bug: the conversation panicked, and is loaded again")
@@ -151,14 +154,12 @@ func (c *conversation) workGuarded(ctx context.Context, resume bool) (err error)
 	defer func() {
 		switch p := recover(); p {
 		case nil:
-		case any(ErrClosed):
-			err = ErrClosed
-		case any(errPanicked): // the loop has logged it
-			err = errPanicked
+		case any(ErrClosed), any(errPanicked): // the loop has logged it
+			err = p.(error)
 		default:
 			err = errPanicked
-			c.log.Error("conversation_panicked", "panic", p, "stack", string(debug.Stack()))
-			c.inbox.post(func() { c.runs.broken = true })
+			stack := debug.Stack()
+			c.inbox.post(func() { c.panicked(p, stack) })
 		}
 	}()
 	return c.work(ctx, resume)

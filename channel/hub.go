@@ -61,10 +61,7 @@ type Hub struct {
 	cancel     context.CancelFunc
 	owners     sync.WaitGroup
 
-	turns, calls           recent   // of a person; of a conversation
-	turnNotices, callNotes recent   // to a person, and in the log, that none was left
-	hints                  recent   // to a person, that they may not talk here
-	spentLogged            sync.Map // the budgets logged as spent, by setting and period
+	recent recent // turns of people, model calls in conversations, and what they and the log were told about limits
 
 	mu     sync.Mutex // guards all below, and the users of each conversation
 	stats  Stats      // without what is counted when it is read
@@ -90,7 +87,7 @@ func New(o Options) *Hub {
 	o.Log = cmp.Or(o.Log, slog.Default())
 	h := &Hub{
 		o: o, connectors: make(map[string]Connector), slots: make(chan struct{}, o.Workers),
-		open: make(map[string]*conversation), stuck: make(map[string]bool), told: make(map[string]bool),
+		recent: recent{ends: make(map[string][]time.Time)}, open: make(map[string]*conversation), stuck: make(map[string]bool), told: make(map[string]bool),
 	}
 	for _, u := range o.Used {
 		h.used = addUsed(h.used, u)

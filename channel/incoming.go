@@ -12,6 +12,7 @@ import (
 	"cairn/compactor"
 	"cairn/store"
 
+	"github.com/cenkalti/backoff/v5"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -124,40 +125,28 @@ func (c *conversation) completed(ctx context.Context, messages []Inbound) []Inbo
 	return done
 }
 
+// completeOne returns m with what the connector found out, even if it failed twice, or unchanged.
 func (c *conversation) completeOne(ctx context.Context, m Inbound) Inbound {
+	completer, ok := c.connector.(Completer)
 	if m.Tries >= completeStarts {
 		c.log.Warn("message_given_up", "reason", "each start that fetched its attachments was killed", "message", m.ID, "starts", m.Tries)
-		m.Incomplete = false
-		return m
-	}
-	full, err := c.ask(ctx, m)
-	if err != nil {
-		select {
-		case <-time.After(time.Second):
-		case <-ctx.Done():
-			return m
+	} else if ok {
+		ask := func() (full Inbound, err error) {
+			defer recoverConnector(&err)
+			ctx, cancel := context.WithTimeout(ctx, completeTimeout)
+			defer cancel()
+			return completer.Complete(ctx, c.name, m)
 		}
-		full, err = c.ask(ctx, m)
-	}
-	if full.ID == m.ID { // what the connector found out, even with an error
-		m = full
-	}
-	if err != nil && ctx.Err() == nil {
-		c.log.Warn("fetch_attachments_failed", "message", m.ID, "error", err)
+		full, err := backoff.Retry(ctx, ask, backoff.WithBackOff(backoff.NewConstantBackOff(time.Second)), backoff.WithMaxTries(2))
+		if full.ID == m.ID {
+			m = full
+		}
+		if err != nil && ctx.Err() == nil {
+			c.log.Warn("fetch_attachments_failed", "message", m.ID, "error", err)
+		}
 	}
 	m.Incomplete = false
 	return m
-}
-
-func (c *conversation) ask(ctx context.Context, m Inbound) (full Inbound, err error) {
-	completer, ok := c.connector.(Completer)
-	if !ok {
-		return m, nil // unchanged: no one knows more
-	}
-	defer recoverConnector(&err)
-	ctx, cancel := context.WithTimeout(ctx, completeTimeout)
-	defer cancel()
-	return completer.Complete(ctx, c.name, m)
 }
 
 // recoverConnector converts a panic of the connector into an error.
@@ -190,7 +179,10 @@ func (h *Hub) Import(ctx context.Context, name string, past iter.Seq2[Inbound, e
 	}
 	defer func() { // cancels the summaries that are being written
 		c.engine.Close()
-		_ = c.summarized(context.Background())
+		for c.engine.Busy() {
+			<-c.inbox.signal
+			c.inbox.run(func(event func()) { event() })
+		}
 	}()
 	if c.engine.History().Next() > 1 {
 		err = checkIDs(ctx, c.records, past)
@@ -221,10 +213,7 @@ func (h *Hub) Import(ctx context.Context, name string, past iter.Seq2[Inbound, e
 		}
 		done++
 	}
-	if err = feed.Flush(); err == nil {
-		err = c.summarized(ctx)
-	}
-	return imported, err
+	return imported, feed.Flush()
 }
 
 // checkIDs returns store.ErrOtherMessage if an id in past names another message in the conversation.
@@ -249,33 +238,19 @@ func shownTokens(m Inbound, seq int64) int {
 	})
 }
 
-// summarized does the loop's work until no summary is being written.
-func (c *conversation) summarized(ctx context.Context) error {
-	for c.engine.Busy() {
+// waitImported does the loop's work until no summary is being written or due, also through pauses after a failure:
+// truncating would hide the past.
+func (c *conversation) waitImported(ctx context.Context) error {
+	c.engine.Check(ctx)
+	for c.engine.Busy() || c.engine.StatusReader()().BackingOff {
 		select {
 		case <-c.inbox.signal:
 			c.inbox.run(func(event func()) { event() }) // a panic ends the import
+		case <-time.After(time.Second):
+			c.engine.Check(ctx)
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 	return nil
-}
-
-// waitImported waits until nothing is due, also through pauses after a failure: truncating would hide the past.
-func (c *conversation) waitImported(ctx context.Context) error {
-	for {
-		c.engine.Check(ctx)
-		if err := c.summarized(ctx); err != nil {
-			return err
-		}
-		if !c.engine.StatusReader()().BackingOff {
-			return nil
-		}
-		select {
-		case <-time.After(time.Second):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }

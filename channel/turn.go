@@ -33,7 +33,7 @@ var (
 // reply is one answer in progress.
 type reply struct {
 	turn     *store.Turn
-	first    int64 // seq of the first row that the bot and its tools add
+	first    int64           // seq of the first row that the bot and its tools add
 	writer   Writer          // nil: nothing is shown
 	messages []chat.Message  // messages of the bot and its tools, in order
 	texts    []string        // the texts people see, one per model call
@@ -88,13 +88,13 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn, own compacto
 	made := c.turnContext(ctx, turn, other)
 	c.do(func(e *compactor.Compactor) { e.History().Begin(made) })
 
-	calls, learnt := 0, c.window.learnt()
+	spend, learnt := c.spending(), c.window.learnt()
 	if other != nil {
 		learnt = llm.LearntOf(other.agent.Model, new(llm.Learnt))
 	}
 	for again := true; again; {
 		r := c.newReply(&running.Turn)
-		r.spend, r.learnt = c.spending(&calls), learnt
+		r.spend, r.learnt = spend, learnt
 		again, err = c.attempt(ctx, running, r, other)
 	}
 	return err

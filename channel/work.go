@@ -38,7 +38,7 @@ func (c *conversation) work(ctx context.Context, resume bool) error {
 		if more && err == nil {
 			continue
 		}
-		c.flushUsage(ctx)
+		c.flushUsage()
 		if opens {
 			c.check() // schedules repairs of what an earlier process could not summarize
 		}
