@@ -39,18 +39,19 @@ func (c *conversation) gather(ctx context.Context) (store.Due, error) {
 			return due, nil // no connector call was needed, so nothing arrived in the meantime
 		}
 		if reads {
-			if err := c.fillGap(ctx, historian); err != nil {
-				return due, err
-			}
-			if err := c.readBack(ctx, historian); err != nil {
-				return due, err
-			}
+			err = c.fillGap(ctx, historian)
 		}
-		if err := c.complete(ctx); err != nil {
-			return due, err
+		if reads && err == nil {
+			err = c.readBack(ctx, historian)
+		}
+		if err == nil {
+			err = c.complete(ctx)
 		}
 		was := due.Last
-		if due, err = c.records.Inbox().Due(ctx); due.Last == was {
+		if err == nil {
+			due, err = c.records.Inbox().Due(ctx)
+		}
+		if due.Last == was {
 			break
 		}
 	}
@@ -78,7 +79,6 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 		if len(known) > 0 && newer(after, from) {
 			look.After = from
 		}
-		c.reading(true)
 		page, err := c.page(ctx, h, look)
 		if err == nil && page.More && (page.Last == "" || page.Last == look.After) {
 			err = errors.New("the connector says that there is more, and not where") // otherwise this would loop forever
@@ -121,6 +121,7 @@ func (c *conversation) fill(ctx context.Context, h Historian, known []store.Know
 
 func (c *conversation) page(ctx context.Context, h Historian, look Look) (page Page, err error) {
 	defer recoverConnector(&err)
+	c.do(func(*compactor.Compactor) { c.edits.reading = true })
 	ctx, cancel := context.WithTimeout(ctx, historyTimeout)
 	defer cancel()
 	return h.History(ctx, c.name, look)
@@ -141,7 +142,6 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 		c.pastDone = done
 		return err
 	}
-	c.reading(true)
 	page, err := c.page(ctx, h, Look{Before: first, Limit: historyPage})
 	switch {
 	case ctx.Err() != nil:
@@ -152,14 +152,12 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 	}
 	c.unread.End()
 	past, late := c.unanswered(page.Said)
-	if slices.ContainsFunc(past, func(m Inbound) bool { return m.Incomplete }) {
-		tries, err := c.records.Inbox().TryPast(ctx)
-		if err != nil {
-			return err
-		}
-		for i := range past {
-			past[i].Tries = tries
-		}
+	tries, err := c.records.Inbox().TryPast(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range past {
+		past[i].Tries = tries
 	}
 	added, err := c.records.Past().Backfill(ctx, c.fitting(c.completed(ctx, past)), late)
 	if err != nil {

@@ -132,18 +132,15 @@ func (h *Hub) release(c *conversation) { h.locked(func() { c.users-- }) }
 
 // all yields the open conversations.
 func (h *Hub) all() iter.Seq[*conversation] {
-	h.mu.Lock()
-	names := slices.Collect(maps.Keys(h.open))
-	h.mu.Unlock()
+	var names []string
+	h.locked(func() { names = slices.Collect(maps.Keys(h.open)) })
 	return func(yield func(*conversation) bool) {
 		for _, name := range names {
-			c, _ := h.find(name, nil)
-			if c == nil {
-				continue
-			}
-			more := yield(c)
-			if h.release(c); !more {
-				return
+			if c, _ := h.find(name, nil); c != nil {
+				more := yield(c)
+				if h.release(c); !more {
+					return
+				}
 			}
 		}
 	}

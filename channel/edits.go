@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -84,16 +86,11 @@ func (c *conversation) parentChanged() {
 	}
 }
 
-// reading says whether history is being read, which may lack changes; it returns those since the last call.
-func (c *conversation) reading(on bool) (during []store.Delivery) {
-	c.do(func(*compactor.Compactor) { during, c.edits.during, c.edits.reading = c.edits.during, nil, on })
-	return during
-}
-
-// repeatEdits repeats the edits and deletions that were made during the reading.
-func (c *conversation) repeatEdits(ctx context.Context) error {
-	var err error
-	for _, d := range c.reading(false) {
+// repeatEdits ends the reading of history, and repeats the edits and deletions that were made during it.
+func (c *conversation) repeatEdits(ctx context.Context) (err error) {
+	var during []store.Delivery
+	c.do(func(*compactor.Compactor) { during, c.edits.during, c.edits.reading = c.edits.during, nil, false })
+	for _, d := range during {
 		err = errors.Join(err, c.change(ctx, d))
 	}
 	return err
@@ -120,18 +117,16 @@ func isPlatformID(id string) bool { return id != "" && strings.Trim(id, "0123456
 
 // idBefore returns the id right before another one: reading after it starts with the other.
 func idBefore(id string) string {
-	digits := []byte(id)
-	for i := len(digits) - 1; i >= 0; i-- {
-		switch {
-		case digits[i] == '.':
-		case digits[i] > '0':
-			digits[i]--
-			return strings.TrimLeft(string(digits[:1]), "0") + string(digits[1:])
-		default:
-			digits[i] = '9'
-		}
+	whole, fraction, _ := strings.Cut(id, ".")
+	number, err := strconv.ParseUint(whole+fraction, 10, 64)
+	if err != nil || number == 0 {
+		return id // nothing is before it
 	}
-	return id // nothing is before it
+	before := fmt.Sprintf("%0*d", len(fraction)+1, number-1)
+	if point := len(before) - len(fraction); fraction != "" {
+		return before[:point] + "." + before[point:]
+	}
+	return before
 }
 
 // reviewable returns the messages to compare with a history, and the id after which to read them.

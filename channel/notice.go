@@ -26,8 +26,12 @@ type Reactor interface {
 
 // happened reports a step of a compaction; notify is what people want to see. It must not block.
 func (c *conversation) happened(e compactor.Event, notify string) {
+	c.publish()
 	if e.State == compactor.EventPrepared || e.State == compactor.EventFailed {
 		c.wake() // to save the usage
+	}
+	if e.State == compactor.EventApplied && e.Trigger == compactor.OnRepair {
+		c.hub.threadsChanged(c.name)
 	}
 	if o, ok := c.connector.(Observer); ok {
 		o.Compaction(c.name, e)

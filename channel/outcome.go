@@ -69,7 +69,7 @@ func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) er
 		o.Pieces = c.connector.Split(text)
 	}
 	if o.Reply == "" || o.Failure {
-		c.sender.cancel(r.writer)
+		r.withdraw()
 	} else {
 		c.sender.keep(o.Reply, r.writer) // before a sender can find the row
 	}
@@ -91,7 +91,7 @@ func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) er
 	c.do(func(e *compactor.Compactor) { c.written(e, r, o, contextStored, err) })
 	if err != nil {
 		c.sender.drop(o.Reply)
-		c.sender.cancel(r.writer)
+		r.withdraw()
 		if errors.Is(err, store.ErrNotFound) {
 			return nil
 		}

@@ -55,6 +55,13 @@ func (r *reply) text() string {
 	return strings.TrimSpace(strings.Join(append(slices.Clip(r.texts), strings.TrimSpace(r.current.String())), "\n\n"))
 }
 
+// withdraw removes what was shown.
+func (r *reply) withdraw() {
+	if r.writer != nil {
+		r.writer.Cancel()
+	}
+}
+
 // answer runs a turn: the model and its tools until there is a reply, then one transaction that
 // writes everything, then the reply goes out. own are settings for this turn and the check after it.
 func (c *conversation) answer(ctx context.Context, turn store.Turn, own compactor.Patch) (err error) {
@@ -114,7 +121,7 @@ func (c *conversation) attempt(ctx context.Context, turn *runningTurn, r *reply,
 	}
 	switch cause := context.Cause(ctx); {
 	case err != nil && c.hub.ctx.Err() != nil: // shutting down: the turn waits for the next start
-		c.sender.cancel(r.writer)
+		r.withdraw()
 		return false, c.hub.ctx.Err()
 	case errors.Is(cause, errDeleted):
 		_, err := c.tryAgain(r) // finds that the turn was deleted, too
@@ -186,7 +193,7 @@ func (c *conversation) pass(ctx context.Context, turn store.Turn) error {
 
 // discard drops what an attempt has added and shown.
 func (c *conversation) discard(r *reply) {
-	c.sender.cancel(r.writer)
+	r.withdraw()
 	c.do(func(e *compactor.Compactor) { e.History().Truncate(r.first) })
 }
 
@@ -195,7 +202,7 @@ func (c *conversation) recoverTurn(r *reply, err *error) {
 	switch p := recover(); p {
 	case nil:
 	case any(errPanicked):
-		c.sender.cancel(r.writer)
+		r.withdraw()
 		panic(p)
 	default:
 		c.log.Error("turn_panicked", "turn", r.turn.Seq, "panic", p, "stack", string(debug.Stack()))

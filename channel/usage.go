@@ -77,6 +77,11 @@ func (h *Hub) Stats() Stats {
 	defer h.mu.Unlock()
 	s := h.stats
 	s.Open, s.Stuck = len(h.open), len(h.stuck)
+	for _, c := range h.open {
+		if c.sender.failing.On() {
+			s.Refused++
+		}
+	}
 	return s
 }
 
