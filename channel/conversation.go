@@ -65,7 +65,7 @@ type service struct {
 
 // arrival is what the loop knows about incoming messages.
 type arrival struct {
-	incoming map[string]compactor.Patch // the settings of messages without a place that are observed or bring settings, by id
+	incoming map[string]compactor.Patch // the settings that came with messages without a place, by id
 	awaited  string                     // the newest message that waits for an answer; "": none
 	newest   string                     // the newest message with a place that the platform knows; "": none since the conversation was opened
 }

@@ -40,25 +40,27 @@ func (h *Hub) report(ctx context.Context, d store.Delivery) ([]store.Receipt, er
 
 // applyHeld applies a held delivery. Messages of a disabled connector wait in the inbox until it is back.
 func (h *Hub) applyHeld(ctx context.Context, d store.Delivery) error {
-	if _, known := h.connectors[connectorOf(d.Conversation)]; known {
-		_, err := h.apply(ctx, d)
-		return err
+	if _, known := h.connectors[connectorOf(d.Conversation)]; !known {
+		return privacy.In(h.o.Store).Apply(ctx, d)
 	}
-	return privacy.In(h.o.Store).Apply(ctx, d)
+	_, err := h.apply(ctx, d)
+	return err
 }
 
 func (h *Hub) apply(ctx context.Context, d store.Delivery) ([]store.Receipt, error) {
-	if len(d.Messages) > 0 {
-		return h.deliver(ctx, d.Conversation, d.Messages)
-	}
-	if records, err := h.stored(ctx, d.Conversation); records == nil {
-		return nil, err
+	if len(d.Messages) == 0 {
+		if records, err := h.stored(ctx, d.Conversation); records == nil {
+			return nil, err
+		}
 	}
 	c, err := h.use(ctx, d.Conversation)
 	if err != nil {
 		return nil, err
 	}
 	defer h.release(c)
+	if len(d.Messages) > 0 {
+		return c.deliver(ctx, d.Messages)
+	}
 	c.inbox.post(func() {
 		if c.edits.reading { // what is read may lack it
 			c.edits.during = append(c.edits.during, d)

@@ -148,14 +148,10 @@ func (h *Hub) take(ctx context.Context, name string, messages []Inbound) (receip
 	return h.report(ctx, store.Delivery{Conversation: name, Messages: heard})
 }
 
-func (h *Hub) deliver(ctx context.Context, name string, messages []Inbound) ([]store.Receipt, error) {
-	c, err := h.use(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	defer h.release(c)
+// deliver puts messages into the inbox.
+func (c *conversation) deliver(ctx context.Context, messages []Inbound) ([]store.Receipt, error) {
 	for i := range messages {
-		h.classify(c, &messages[i])
+		c.hub.classify(c, &messages[i])
 	}
 	c.inbox.post(func() { c.coming(messages) })
 	receipts, err := c.records.Inbox().DeliverAll(ctx, messages)

@@ -1,6 +1,7 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -30,21 +31,17 @@ func (c *conversation) work(ctx context.Context, resume bool) error {
 	if opens {
 		c.sender.start(ctx) // with what an earlier process left
 	}
-	for ; ctx.Err() == nil; resume = false {
-		more, err := false, c.sync(ctx, resume)
-		if err == nil {
+	var err error
+	for more := true; more && err == nil && ctx.Err() == nil; resume = false {
+		if err = c.sync(ctx, resume); err == nil {
 			more, err = c.step(ctx)
 		}
-		if more && err == nil {
-			continue
-		}
-		c.flushUsage()
-		if opens {
-			c.check() // schedules repairs of what an earlier process could not summarize
-		}
-		return err
 	}
-	return ctx.Err()
+	c.flushUsage()
+	if opens {
+		c.check() // schedules repairs of what an earlier process could not summarize
+	}
+	return cmp.Or(err, ctx.Err())
 }
 
 // workClosed is work for a connector that is not open: what arrived waits for it.
