@@ -60,8 +60,8 @@ func (c *conversation) gather(ctx context.Context) (store.Due, error) {
 
 // fillGap reads messages posted while the bot was away and, before those, known ones that may have changed.
 func (c *conversation) fillGap(ctx context.Context, h Historian) error {
-	var known []store.Known // known messages still to be compared
-	from := ""              // where that reading continues
+	var known []store.Known  // known messages still to be compared
+	from, ended := "", false // where that reading continues, and whether the last page was the end
 	for {
 		after, open, err := c.records.Past().Gap(ctx) // again for each page: the bot may have been away once more
 		if err != nil || !open || time.Now().Before(c.lookAgain) {
@@ -95,25 +95,27 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 			return nil
 		}
 		c.unread.End()
-		if err := c.fill(ctx, h, known, look, page); err != nil {
+		// A server may return fewer messages than requested: only a second, empty page shows that the rest was deleted.
+		atEnd := ended && !page.More && page.There != nil && len(page.There)+len(page.Said) == 0 && page.Last == ""
+		if known, err = c.review(ctx, known, page, atEnd); err != nil {
 			return err
 		}
-		known = slices.DeleteFunc(known, func(m store.Known) bool { return !newer(m.ID, page.Last) })
-		from = page.Last
+		done := !page.More && (ended || page.There == nil || len(known) == 0)
+		if err := c.fill(ctx, look, page, done); err != nil {
+			return err
+		}
+		from, ended = cmp.Or(page.Last, from), !page.More && !done
 	}
 }
 
-// fill stores the missed messages of a page, and the changes to known ones, with which the page may begin.
-func (c *conversation) fill(ctx context.Context, h Historian, known []store.Known, look Look, page Page) error {
-	if err := c.review(ctx, h, known, look, page); err != nil {
-		return err
-	}
+// fill stores the missed messages of a page, which may begin before them; done: no page follows.
+func (c *conversation) fill(ctx context.Context, look Look, page Page, done bool) error {
 	last, missed := cmp.Or(page.Last, look.Missed), page.Said
-	if look.After != look.Missed { // the page begins before the missed messages
+	if look.After != look.Missed {
 		missed = slices.DeleteFunc(slices.Clone(missed), func(m Inbound) bool { return !newer(m.ID, look.Missed) })
 		last = slices.MaxFunc([]string{last, look.Missed}, compareIDs)
 	}
-	if _, err := c.records.Past().FillGap(ctx, c.classifyPast(missed), last, !page.More); err != nil {
+	if _, err := c.records.Past().FillGap(ctx, c.classifyPast(missed), last, done); err != nil {
 		return err
 	}
 	return c.repeatEdits(ctx)

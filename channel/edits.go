@@ -148,8 +148,9 @@ func (c *conversation) reviewable(ctx context.Context, after string) (known []st
 	return known, from, nil
 }
 
-// review applies the differences of a history page to the conversation.
-func (c *conversation) review(ctx context.Context, h Historian, known []store.Known, look Look, page Page) error {
+// review applies to the conversation how known messages differ from a history page, and returns those behind it. atEnd: no
+// message is behind it, so those are deleted, too.
+func (c *conversation) review(ctx context.Context, known []store.Known, page Page, atEnd bool) (left []store.Known, err error) {
 	var edited []Inbound
 	for _, m := range page.Said {
 		if slices.ContainsFunc(known, func(k store.Known) bool { return k.ID == m.ID && m.Edited.After(k.Edited) }) {
@@ -159,39 +160,26 @@ func (c *conversation) review(ctx context.Context, h Historian, known []store.Kn
 	}
 	for _, m := range c.completed(ctx, edited) {
 		if err := c.change(ctx, store.Delivery{Edited: &m}); err != nil {
-			return err
+			return nil, err
 		}
-	}
-	gone := c.missing(ctx, h, known, look, page)
-	if len(gone) == 0 {
-		return nil
-	}
-	c.log.Info("missed_deletions_applied", "messages", len(gone))
-	return c.change(ctx, store.Delivery{Deleted: gone})
-}
-
-// missing returns the ids of known messages that the page would contain if they still existed: those up to its last
-// message, and those after it if a second request finds nothing there. A server may return fewer messages than requested.
-func (c *conversation) missing(ctx context.Context, h Historian, known []store.Known, look Look, page Page) (gone []string) {
-	if page.There == nil {
-		return nil
-	}
-	there, toTheEnd := page.There, false
-	if !page.More && slices.ContainsFunc(known, func(m store.Known) bool { return newer(m.ID, page.Last) }) {
-		look.After = cmp.Or(page.Last, look.After)
-		rest, err := c.page(ctx, h, look)
-		toTheEnd = err == nil && !rest.More && rest.There != nil && len(rest.There) == 0 && len(rest.Said) == 0 && rest.Last == ""
-		there = slices.Concat(there, rest.There)
 	}
 	newest := page.Last
-	if len(there) > 0 {
-		newest = slices.MaxFunc(there, compareIDs)
+	if len(page.There) > 0 {
+		newest = slices.MaxFunc(page.There, compareIDs)
 	}
+	var gone []string
 	for _, m := range known {
-		covered := toTheEnd || newer(newest, m.ID)
-		if covered && !slices.Contains(there, m.ID) || slices.Contains(page.Gone, m.ID) {
+		covered := page.There != nil && (atEnd || newer(newest, m.ID))
+		switch {
+		case covered && !slices.Contains(page.There, m.ID), slices.Contains(page.Gone, m.ID):
 			gone = append(gone, m.ID)
+		case newer(m.ID, page.Last):
+			left = append(left, m)
 		}
 	}
-	return gone
+	if len(gone) > 0 {
+		c.log.Info("missed_deletions_applied", "messages", len(gone))
+		err = c.change(ctx, store.Delivery{Deleted: gone})
+	}
+	return left, err
 }
