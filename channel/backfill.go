@@ -121,12 +121,9 @@ func (c *conversation) fill(ctx context.Context, look Look, page Page, done bool
 	return c.repeatEdits(ctx)
 }
 
-func (c *conversation) page(ctx context.Context, h Historian, look Look) (page Page, err error) {
-	defer recoverConnector(&err)
+func (c *conversation) page(ctx context.Context, h Historian, look Look) (Page, error) {
 	c.do(func(*compactor.Compactor) { c.edits.reading = true })
-	ctx, cancel := context.WithTimeout(ctx, historyTimeout)
-	defer cancel()
-	return h.History(ctx, c.name, look)
+	return callConnector(ctx, historyTimeout, func(ctx context.Context) (Page, error) { return h.History(ctx, c.name, look) })
 }
 
 // early reports whether messages from before the bot joined may still have to be read.

@@ -128,11 +128,8 @@ func (c *conversation) completeOne(ctx context.Context, m Inbound) Inbound {
 	if m.Tries >= completeStarts {
 		c.log.Warn("message_given_up", "reason", "each start that fetched its attachments was killed", "message", m.ID, "starts", m.Tries)
 	} else if ok {
-		ask := func() (full Inbound, err error) {
-			defer recoverConnector(&err)
-			ctx, cancel := context.WithTimeout(ctx, completeTimeout)
-			defer cancel()
-			return completer.Complete(ctx, c.name, m)
+		ask := func() (Inbound, error) {
+			return callConnector(ctx, completeTimeout, func(ctx context.Context) (Inbound, error) { return completer.Complete(ctx, c.name, m) })
 		}
 		full, err := backoff.Retry(ctx, ask, backoff.WithBackOff(backoff.NewConstantBackOff(time.Second)), backoff.WithMaxTries(2))
 		if full.ID == m.ID {
@@ -144,6 +141,14 @@ func (c *conversation) completeOne(ctx context.Context, m Inbound) Inbound {
 	}
 	m.Incomplete = false
 	return m
+}
+
+// callConnector calls a function of the connector that asks the platform.
+func callConnector[T any](ctx context.Context, limit time.Duration, f func(context.Context) (T, error)) (v T, err error) {
+	defer recoverConnector(&err)
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return f(ctx)
 }
 
 // recoverConnector converts a panic of the connector into an error.

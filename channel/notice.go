@@ -46,7 +46,7 @@ func (c *conversation) happened(e compactor.Event, notify string) {
 }
 
 // announce notifies people of a compaction that made room.
-func (c *conversation) announce(ctx context.Context, e *compactor.Event, newest string) {
+func (c *conversation) announce(ctx context.Context, e *compactor.Event) {
 	if c.hub.respond(c.name) == RespondNever || c.paused(ctx) {
 		return
 	}
@@ -58,21 +58,18 @@ func (c *conversation) announce(ctx context.Context, e *compactor.Event, newest 
 		}
 		c.tryNotify(ctx, fmt.Sprintf("landing-%d", e.ID), line)
 	case compactor.NotifyReaction:
+		newest := ask(c, func(*compactor.Compactor) string { return c.arrivals.newest })
 		if reactor, ok := c.connector.(Reactor); ok && newest != "" {
 			c.hub.owners.Go(func() {
-				if err := c.react(reactor, newest); err != nil {
+				_, err := callConnector(c.hub.ctx, time.Minute, func(ctx context.Context) (any, error) {
+					return nil, reactor.React(ctx, c.name, newest)
+				})
+				if err != nil {
 					c.log.Debug("mark_compaction_failed", "error", err)
 				}
 			})
 		}
 	}
-}
-
-func (c *conversation) react(reactor Reactor, id string) (err error) {
-	defer recoverConnector(&err)
-	ctx, cancel := context.WithTimeout(c.hub.ctx, time.Minute)
-	defer cancel()
-	return reactor.React(ctx, c.name, id)
 }
 
 // noticePrefixes start the ids of the bot's own notices, which answer nothing and report no failure.

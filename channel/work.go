@@ -59,17 +59,16 @@ func (c *conversation) workClosed(ctx context.Context, opened bool) error {
 // sync applies edits and changed settings, announces a compaction, and resumes a turn if asked to.
 func (c *conversation) sync(ctx context.Context, resume bool) (err error) {
 	var made *compactor.Event
-	newest := ""
 	c.do(func(*compactor.Compactor) {
 		if err = c.refresh(ctx); err == nil {
-			made, newest, c.unannounced = c.unannounced, c.arrivals.newest, nil
+			made, c.unannounced = c.unannounced, nil
 		}
 	})
 	if err == nil {
 		err = c.renew(ctx)
 	}
 	if err == nil && made != nil {
-		c.announce(ctx, made, newest)
+		c.announce(ctx, made)
 	}
 	if err == nil && resume {
 		err = c.resume(ctx)
