@@ -2,13 +2,16 @@ package channel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"cairn/compactor"
 	"cairn/internal/observe"
@@ -182,4 +185,47 @@ func (h *Hub) forget(c *conversation) bool {
 	}
 	delete(h.open, c.name)
 	return true
+}
+
+// How a conversation handles a bug in its own code.
+
+// guard runs a step of the loop.
+func (c *conversation) guard(f func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.panicked(p, debug.Stack())
+		}
+	}()
+	f()
+}
+
+// panicked has the conversation be loaded again from storage. Only the loop calls it.
+func (c *conversation) panicked(p any, stack []byte) {
+	c.log.Error("conversation_panicked", "panic", p, "stack", string(stack))
+	c.runs.broken = true
+	c.runs.panics++
+	if c.engine != nil {
+		c.engine.Close()
+	}
+}
+
+var errPanicked = errors.New("a bug: the conversation panicked, and is loaded again")
+
+// delay returns how long to wait before a retry: longer with each panic.
+func (r *runs) delay() time.Duration { return retryDelay << min(max(r.panics-1, 0), 6) }
+
+// workGuarded is work; a panic becomes an error.
+func (c *conversation) workGuarded(ctx context.Context, resume bool) (err error) {
+	defer func() {
+		switch p := recover(); p {
+		case nil:
+		case any(ErrClosed), any(errPanicked): // the loop has logged it
+			err = p.(error)
+		default:
+			err = errPanicked
+			stack := debug.Stack()
+			c.inbox.post(func() { c.panicked(p, stack) })
+		}
+	}()
+	return c.work(ctx, resume)
 }

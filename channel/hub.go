@@ -201,7 +201,7 @@ func (h *Hub) Idle(ctx context.Context, name string) error {
 		return err
 	}
 	defer h.release(c)
-	return c.waitIdle(ctx)
+	return c.until(ctx, c.workDone)
 }
 
 // Drain returns once turns, replies and workers have ended. Open tasks continue at the next start.
@@ -212,15 +212,13 @@ func (h *Hub) Drain(ctx context.Context) error {
 				continue
 			}
 		}
-		err := c.waitIdle(ctx)
-		if err == nil {
-			err = c.until(ctx, func() (bool, error) {
-				if c.engine != nil {
-					c.engine.Drain()
-				}
-				return !c.busy(), nil
-			})
-		}
+		err := c.until(ctx, func() (bool, error) {
+			idle, err := c.workDone()
+			if idle && err == nil && c.engine != nil {
+				c.engine.Drain()
+			}
+			return idle && !c.busy(), err
+		})
 		if err != nil {
 			return err
 		}

@@ -14,6 +14,36 @@ import (
 	"cairn/store"
 )
 
+// Respond says which messages the bot answers.
+type Respond string
+
+// The three ways to respond.
+const (
+	RespondMention Respond = "mention" // messages addressed to the bot
+	RespondAll     Respond = "all"     // all messages; the bot may stay silent on those not addressed to it
+	RespondNever   Respond = "never"   // no messages: the bot only listens
+)
+
+// Rules say who may do what.
+type Rules struct {
+	Respond        func(conversation string) Respond // nil: RespondMention everywhere
+	Access         map[string]Access                 // by connector name
+	TurnsPerMinute int                               // of one person, across all conversations; 0: no limit
+	CallsPerHour   int                               // model calls for one conversation; a quarter is reserved for turns; 0: no limit
+	Money          Money                             // what models cost, and how much may be spent
+	Restricted     []string                          // names of commands that only managers may run; nil: those declared Restricted
+}
+
+// Access says who may use one connector. Ids are the platform's, for servers, channels, threads and
+// people alike; no platform uses an id twice.
+type Access struct {
+	Allow    []string `toml:"allow"`    // if not empty, only people named here, or writing in a place named here, are heard
+	Deny     []string `toml:"deny"`     // people named here, or writing in a place named here, are not heard; overrides Allow
+	Bots     []string `toml:"bots"`     // ids of programs that are heard; all others are not
+	Owners   []string `toml:"owners"`   // ids of people who may do everything
+	Managers []string `toml:"managers"` // ids of people and roles who may run the restricted commands, besides those the platform trusts
+}
+
 // Limits on turns of a person per minute, on model calls per conversation and hour, and per turn: every attempt
 // counts. They are in memory only: a crash loop cannot spend without end, since a turn is tried at most twice.
 

@@ -243,14 +243,12 @@ func (c *conversation) until(ctx context.Context, done func() (bool, error)) err
 	}
 }
 
-// waitIdle returns once all that was requested so far is done and sent, or with what prevents it now.
-func (c *conversation) waitIdle(ctx context.Context) error {
-	return c.until(ctx, func() (bool, error) {
-		if !c.done() {
-			return false, nil
-		}
-		return c.sender.idle(), c.runs.err
-	})
+// workDone reports whether all that was requested so far is done and sent, or what prevents it now.
+func (c *conversation) workDone() (bool, error) {
+	if !c.done() {
+		return false, nil
+	}
+	return c.sender.idle(), c.runs.err
 }
 
 // current returns the agent that answers, once the conversation is open.

@@ -2,6 +2,7 @@ package channel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -194,4 +195,87 @@ func (c *conversation) observeApplied(e compactor.Event) {
 	_, step := observe.Begin(observe.In(c.hub.ctx, c.name), observe.Applied)
 	step.Event(observe.ContextCompaction, attrs...)
 	step.End()
+}
+
+// Conversations that cannot be read or written, as on a full disk, are one incident: however many they are, the log
+// gets one warning, and people are notified once in each.
+
+// Undelivered notifies the author of a message, once per incident, each time that Deliver failed.
+func (h *Hub) Undelivered(ctx context.Context, conversation string, m Inbound, err error) {
+	if m.Addressed && ctx.Err() == nil && !errors.Is(err, ErrRefused) && !errors.Is(err, ErrClosed) {
+		h.tellOnce(ctx, conversation, err, "I cannot store your message right now. I will keep trying, and answer once I have it.", m.ID)
+	}
+}
+
+// tellOnce notifies people, once per incident, of a failure of the database.
+func (h *Hub) tellOnce(ctx context.Context, conversation string, err error, otherwise string, to ...string) {
+	told := false
+	h.locked(func() { told, h.told[conversation] = h.told[conversation], true })
+	if !told {
+		h.say(ctx, conversation, "unwell", databaseWords(err, otherwise), to...)
+	}
+}
+
+// failure returns what to tell the person whose command failed there.
+func (h *Hub) failure(conversation string, err error) string {
+	return Translated(h.languageOf(conversation), databaseWords(err, "That did not work; the reason is in my log. Try again later."))
+}
+
+// Refusal returns what to tell the author of a message that is not stored and not delivered again.
+func (o Operator) Refusal(conversation string, err error) string {
+	return Translated(o.hub.languageOf(conversation), databaseWords(err, "Your message could not be saved, so it was not accepted. Send it again later."))
+}
+
+// databaseWords returns what people read about a failure that an operator must fix; otherwise for others.
+func databaseWords(err error, otherwise string) string {
+	switch {
+	case errors.Is(err, store.ErrReplaced):
+		return "My database was deleted or moved, so I cannot save anything. Ask the bot's operator to put it back."
+	case errors.Is(err, store.ErrFull):
+		return "My disk is full, so I cannot save anything. Ask the bot's operator to make room."
+	case errors.Is(err, store.ErrDamaged):
+		return "My database is damaged, so I cannot answer. Ask the bot's operator to run `cairn doctor`."
+	}
+	return otherwise
+}
+
+// stalled logs that the conversation cannot be read or written. The person who waits for an answer is
+// notified, once per incident: immediately if an operator must act, else if a retry has failed too.
+func (c *conversation) stalled(ctx context.Context, awaited string, again bool, err error) {
+	level := slog.LevelDebug
+	c.hub.locked(func() {
+		if len(c.hub.stuck) == 0 {
+			level = slog.LevelWarn
+		}
+		c.hub.stuck[c.name] = true
+	})
+	c.log.Log(ctx, level, "conversation_stalled", "error", err)
+	if awaited != "" && (again || databaseWords(err, "") != "") {
+		c.hub.tellOnce(ctx, c.name, err, "I cannot read or write my database right now. I will keep trying, and answer when I can.", awaited)
+	}
+}
+
+// continues logs that the last one of the conversations that could not continue does.
+func (c *conversation) continues() {
+	last := false
+	c.hub.locked(func() {
+		last = c.hub.stuck[c.name] && len(c.hub.stuck) == 1
+		delete(c.hub.stuck, c.name)
+		delete(c.hub.told, c.name)
+	})
+	if last {
+		c.log.Info("conversations_recovered")
+	}
+}
+
+// say sends a notice without the outbox, which may not be writable.
+func (h *Hub) say(ctx context.Context, conversation, id, text string, to ...string) {
+	connector, ok := h.connectors[connectorOf(conversation)]
+	if !ok {
+		return
+	}
+	text = Translated(h.languageOf(conversation), text)
+	if _, err := connector.Reply(conversation, to).Send(ctx, Piece{Reply: id, Parts: 1, To: to, Text: text, Failure: true}); err != nil {
+		h.o.Log.Warn("send_notice_failed", "conversation", conversation, "error", err)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -231,4 +232,31 @@ func withoutNoReply(text string, writing bool) string {
 		}
 	}
 	return strings.TrimSpace(strings.Join(kept, "\n"))
+}
+
+// failures tracks which failed turns were logged and reported to people.
+type failures struct {
+	here      llm.Incident // turns fail here, for reasons specific to this conversation
+	covered   bool         // turns failed here while the model's server was down
+	announced bool         // people were notified that the last turn failed
+}
+
+// level returns the log level for a failed turn: a warning once per incident. If the model's server fails for everyone, all
+// conversations share one incident; a conversation that keeps failing once the server works for others is a separate incident.
+func (f *failures) level(err error, server *llm.Learnt) slog.Level {
+	switch {
+	case errors.Is(err, compactor.ErrSpent): // the budget has its own line
+		return slog.LevelDebug
+	case f.here.On() || !llm.OfServer(err) || f.covered && !server.Down.On():
+		return f.here.Begin()
+	}
+	f.covered = true
+	return server.Down.Begin()
+}
+
+// end records that a turn was answered, and reports whether that ends an incident.
+func (f *failures) end(server *llm.Learnt) bool {
+	f.covered, f.announced = false, false
+	here, there := f.here.End(), server.Down.End()
+	return here || there
 }
