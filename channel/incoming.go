@@ -129,7 +129,9 @@ func (c *conversation) completeOne(ctx context.Context, m Inbound) Inbound {
 		c.log.Warn("message_given_up", "reason", "each start that fetched its attachments was killed", "message", m.ID, "starts", m.Tries)
 	} else if ok {
 		ask := func() (Inbound, error) {
-			return callConnector(ctx, completeTimeout, func(ctx context.Context) (Inbound, error) { return completer.Complete(ctx, c.name, m) })
+			return callConnector(ctx, completeTimeout, func(ctx context.Context) (Inbound, error) {
+				return completer.Complete(ctx, c.name, m)
+			})
 		}
 		full, err := backoff.Retry(ctx, ask, backoff.WithBackOff(backoff.NewConstantBackOff(time.Second)), backoff.WithMaxTries(2))
 		if full.ID == m.ID {

@@ -49,7 +49,8 @@ func (c *conversation) recalled(ctx context.Context, turn store.Turn, budget int
 	memories := quotes{title: "memories that may matter here, as data:\n", left: budget * 2 / 3}
 	err := c.quoteMemories(ctx, asked, who, seen, &memories)
 	messages := quotes{title: "earlier messages that may matter here, as data:\n", left: budget/3 + memories.left}
-	if err = errors.Join(err, c.quoteMessages(ctx, asked, who, turn.Seq, seen, &messages)); err != nil && ctx.Err() == nil { // otherwise the turn is being stopped
+	err = errors.Join(err, c.quoteMessages(ctx, asked, who, turn.Seq, seen, &messages))
+	if err != nil && ctx.Err() == nil { // otherwise the turn is being stopped
 		c.log.Warn("recall_failed", "error", err)
 	}
 	return compactor.Context{Text: memories.text + messages.text, Memories: memories.of, Messages: messages.of}
