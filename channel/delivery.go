@@ -170,13 +170,11 @@ func (h *Hub) NothingMissed(ctx context.Context, name string) error {
 
 // Suggest returns at most 25 completions of what a person has typed of a command's argument.
 func (h *Hub) Suggest(ctx context.Context, name string, who Person, command, typed string) ([]Choice, error) {
-	place := ParsePlace(name)
-	access := h.access(place)
-	if !access.listensTo(place, who.ID, false) {
+	if !h.listensTo(name, Inbound{AuthorID: who.ID}) {
 		return nil, ErrRefused
 	}
 	cmd, _, ok := parseCommand("/" + command)
-	if !ok || cmd.suggest == nil || h.restricted(cmd) && !access.manages(who) {
+	if !ok || cmd.suggest == nil || h.restricted(cmd) && !h.access(ParsePlace(name)).manages(who) {
 		return nil, nil
 	}
 	records, err := h.stored(ctx, name)

@@ -96,7 +96,8 @@ func (c *conversation) own() {
 		}
 		c.inbox.run(c.guard)
 		if c.runs.broken && !c.runs.working {
-			c.runs.broken, c.runs.again, c.engine, c.runs.err = false, false, nil, errPanicked // the child loads it again
+			c.runs.broken, c.runs.again, c.engine = false, false, nil // the child loads it again
+			c.runs.err = errPanicked
 			retry.Reset(c.runs.delay())
 		}
 		if at := c.shown(); at != checkAt {

@@ -172,7 +172,8 @@ func (c *conversation) observed(turn *runningTurn, err error) {
 		turn.step.Fail(err)
 		turn.outcome = observe.Interrupted
 	}
-	turn.step.Add(slog.String("outcome", turn.outcome), slog.Int64("turn", turn.Seq), slog.String("agent", c.agent.ID), slog.String("model", c.agent.Model.Name()))
+	turn.step.Add(slog.String("outcome", turn.outcome), slog.Int64("turn", turn.Seq),
+		slog.String("agent", c.agent.ID), slog.String("model", c.agent.Model.Name()))
 	if now, ok := c.activity(); ok {
 		turn.step.Add(slog.Int("used_tokens", now.Used), slog.Int("max_tokens", now.Window))
 	}
