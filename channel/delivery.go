@@ -113,11 +113,11 @@ func (h *Hub) Asked(ctx context.Context, name, id string) (bool, error) {
 
 // SentAs returns the piece sent as a platform message, also by an earlier process; ok is false if none was.
 func (h *Hub) SentAs(ctx context.Context, name, id string) (p Piece, ok bool, err error) {
-	records, err := h.o.Store.Find(ctx, name)
-	if err == nil {
-		p, err = records.Outbox().SentAs(ctx, id)
+	records, err := h.stored(ctx, name)
+	if records == nil {
+		return p, false, err
 	}
-	if errors.Is(err, store.ErrNotFound) {
+	if p, err = records.Outbox().SentAs(ctx, id); errors.Is(err, store.ErrNotFound) {
 		return p, false, nil
 	}
 	return p, err == nil, err

@@ -79,22 +79,24 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 	loop := llm.Loop{
 		Model: h.agent.Model, MaxCalls: handoverCalls,
 		Request: func(_ context.Context, left int) (req llm.Request, err error) {
+			r.current.Reset()
 			if briefing == "" {
 				briefing, err = c.briefing(h, budget>>overflows)
 			}
 			messages := []llm.Message{{Role: llm.RoleSystem, Text: system}, {Role: llm.RoleUser, Text: briefing}}
-			req = llm.Request{Messages: append(messages, steps...), MaxTokens: reserve, Spare: max((window-reserve)/4, 1), Tools: tools, Reasoning: h.agent.Reasoning, Spend: r.spend}
+			req = llm.Request{
+				Messages: append(messages, steps...), MaxTokens: reserve, Spare: max((window-reserve)/4, 1),
+				Tools: tools, Reasoning: h.agent.Reasoning, Spend: r.spend,
+			}
 			if left == 1 {
 				req.Tools = nil
 			}
 			return req, err
 		},
 		Record: func(calls llm.Message, results []llm.Message) {
-			r.current.Reset()
 			steps = append(append(steps, calls), results...)
 		},
 		Retry: func(_ context.Context, failed error) bool {
-			r.current.Reset()
 			switch {
 			case llm.RefusesTools(failed) && tools != nil:
 				r.learnt.NoTools()

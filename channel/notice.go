@@ -130,17 +130,15 @@ func (c *conversation) notifyCutOff(ctx context.Context, r *reply) {
 
 // warnOwner warns an owner who was answered that a budget is nearly spent: once per period, in one conversation.
 func (c *conversation) warnOwner(ctx context.Context, turn store.Turn) {
+	access, ruled := c.hub.rules.Load().Access[connectorOf(c.name)] // only owners use a connector without rules
+	byOwner := func(m chat.Message) bool { return slices.Contains(access.Owners, m.AuthorID) }
 	for _, b := range c.hub.Operator().Budgets() {
-		if b.Spent < nearlySpent*b.Limit {
+		if b.Spent < nearlySpent*b.Limit || ruled && !slices.ContainsFunc(c.askedIn(turn), byOwner) {
 			continue
 		}
 		id := "budget-" + b.key() // of the reply; other conversations and later processes recognize it by this id
 		posted, err := c.hub.o.Store.Posted(ctx, id)
-		byOwner := false
 		if err == nil && !posted {
-			byOwner, err = c.askedByOwner(ctx, turn)
-		}
-		if byOwner && err == nil {
 			text := "(%s is nearly spent: %s of %s. Once all of it is, I stop answering until %s.)"
 			if b.Spent >= b.Limit {
 				text = "(%s is spent: %s of %s. I will answer again from %s on, or once it is raised.)"
@@ -151,14 +149,6 @@ func (c *conversation) warnOwner(ctx context.Context, turn store.Turn) {
 			c.log.Warn("notify_owner_failed", "setting", b.Setting, "error", err)
 		}
 	}
-}
-
-// askedByOwner reports whether an owner asked for a turn: only owners use a connector without rules.
-func (c *conversation) askedByOwner(ctx context.Context, turn store.Turn) (bool, error) {
-	access, ruled := c.hub.rules.Load().Access[ParsePlace(c.name).Connector]
-	said, err := c.records.Turns().Messages(ctx, turn.Seq)
-	byOwner := func(m chat.Message) bool { return m.Addressed && slices.Contains(access.Owners, m.AuthorID) }
-	return !ruled || slices.ContainsFunc(said, byOwner), err
 }
 
 // What observers are notified of: turns, and applied summaries.
@@ -185,17 +175,16 @@ func (c *conversation) observeApplied(e compactor.Event) {
 	if e.State != compactor.EventApplied || len(e.Set) > 0 && e.Set[0].ID != e.ID {
 		return
 	}
-	attrs := []slog.Attr{
-		slog.String("trigger", string(e.Trigger)), slog.Int("before", e.BeforeTokens), slog.Int("after", e.AfterTokens),
-		slog.Int64("id", e.ID), slog.Int("summaries", max(len(e.Set), 1)),
-	}
+	var step *observe.Step
 	if turn := c.turn.Load(); turn != nil {
-		turn.step.Event(observe.ContextCompaction, attrs...)
-		return
+		step = turn.step
+	} else {
+		_, step = observe.Begin(observe.In(c.hub.ctx, c.name), observe.Applied)
+		defer step.End()
 	}
-	_, step := observe.Begin(observe.In(c.hub.ctx, c.name), observe.Applied)
-	step.Event(observe.ContextCompaction, attrs...)
-	step.End()
+	step.Event(observe.ContextCompaction,
+		slog.String("trigger", string(e.Trigger)), slog.Int("before", e.BeforeTokens), slog.Int("after", e.AfterTokens),
+		slog.Int64("id", e.ID), slog.Int("summaries", max(len(e.Set), 1)))
 }
 
 // Conversations that cannot be read or written, as on a full disk, are one incident: however many they are, the log

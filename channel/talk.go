@@ -34,6 +34,7 @@ type talk struct {
 
 // request builds the next request.
 func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
+	t.r.current.Reset()
 	if t.partDone(left) {
 		return llm.Request{}, errPart
 	}
@@ -68,12 +69,7 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 }
 
 // retry reports whether a failed request is worth repeating, and prepares the next one.
-func (t *talk) retry(_ context.Context, err error) (again bool) {
-	defer func() {
-		if again {
-			t.r.current.Reset()
-		}
-	}()
+func (t *talk) retry(_ context.Context, err error) bool {
 	learnt, model := t.window.learnt(), t.agent.Model.Name()
 	failed, _ := errors.AsType[*llm.Error](err)
 	switch kind := llm.KindOf(err); {

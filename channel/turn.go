@@ -252,7 +252,6 @@ func (c *conversation) converse(ctx context.Context, r *reply, other *handover) 
 	resp, err = loop.Run(ctx)
 	if err == nil && r.empty(resp) && t.left > 1 && !c.isTask() { // a second request often gets an answer; the calls of a task are counted
 		loop.MaxCalls = t.left - 1
-		r.current.Reset()
 		resp, err = loop.Run(ctx)
 	}
 	if err == nil && resp.FinishReason != llm.FinishFilter {
