@@ -116,16 +116,16 @@ func (c *conversation) notifyShortened(ctx context.Context, turn store.Turn) {
 }
 
 // notifyCutOff logs and tells people that an answer is not complete: what there is looks like all of it.
-func (c *conversation) notifyCutOff(ctx context.Context, r *reply) {
+func (c *conversation) notifyCutOff(ctx context.Context, turn int64, finish string) {
 	line := map[string]string{
 		llm.FinishLength: "(My answer was cut off at the length limit. Ask me to continue.)",
 		llm.FinishFilter: "(The model provider's filter withheld the rest of my answer.)",
-	}[r.finish]
+	}[finish]
 	if line == "" {
 		return
 	}
-	c.log.Info("answer_cut_off", "finish", r.finish, "turn", r.turn.Seq)
-	c.tryNotify(ctx, fmt.Sprint("cutoff-", r.turn.Seq), line)
+	c.log.Info("answer_cut_off", "finish", finish, "turn", turn)
+	c.tryNotify(ctx, fmt.Sprint("cutoff-", turn), line)
 }
 
 // warnOwner warns an owner who was answered that a budget is nearly spent: once per period, in one conversation.

@@ -109,7 +109,6 @@ func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) er
 			replied(c.name, r.turn.To, text, o.Failure)
 		}
 	}
-	c.notifyCutOff(ctx, r)
 	c.check()
 	c.keepLearnt(r.learnt)
 	return nil

@@ -42,7 +42,6 @@ type reply struct {
 	spend    func() error    // called before each model call; an error stops the call
 	learnt   *llm.Learnt     // of the model that answers; nil: none was asked
 	said     int             // index in messages of the row with the newest of texts
-	finish   string          // why the answer ended; "": there is none
 	stored   bool            // its outcome is on disk
 }
 
@@ -153,11 +152,11 @@ func (c *conversation) succeed(ctx context.Context, turn *runningTurn, r *reply,
 	if c.failures.end(r.learnt) {
 		c.log.Info("turns_recovered")
 	}
-	r.finish = resp.FinishReason
 	err := c.finish(ctx, r, r.answered(c.next(), resp.Message))
 	if r.stored { // otherwise its question was deleted, or it is answered again
 		c.hub.locked(func() { c.hub.stats.Turns, c.hub.stats.Failing = c.hub.stats.Turns+1, 0 })
 		turn.outcome = observe.Answered
+		c.notifyCutOff(ctx, turn.Seq, resp.FinishReason)
 	}
 	return err
 }
