@@ -87,7 +87,8 @@ func New(o Options) *Hub {
 	o.Log = cmp.Or(o.Log, slog.Default())
 	h := &Hub{
 		o: o, connectors: make(map[string]Connector), slots: make(chan struct{}, o.Workers),
-		recent: recent{ends: make(map[string][]time.Time)}, open: make(map[string]*conversation), stuck: make(map[string]bool), told: make(map[string]bool),
+		recent: recent{ends: make(map[string][]time.Time)},
+		open:   make(map[string]*conversation), stuck: make(map[string]bool), told: make(map[string]bool),
 	}
 	for _, u := range o.Used {
 		h.used = addUsed(h.used, u)

@@ -238,7 +238,8 @@ func checkIDs(ctx context.Context, records *store.Conversation, past iter.Seq2[I
 // shownTokens estimates what a message costs in the prompt, as the row seq.
 func shownTokens(m Inbound, seq int64) int {
 	return chat.TokensOf(chat.Message{
-		Role: "user", Seq: seq, Author: m.Author, Text: m.Text, Attachments: m.Attachments, ReplyTo: m.ReplyTo, Quote: m.Quote, Time: m.Time,
+		Role: "user", Seq: seq, Author: m.Author, Text: m.Text, Attachments: m.Attachments,
+		ReplyTo: m.ReplyTo, Quote: m.Quote, Time: m.Time,
 	})
 }
 

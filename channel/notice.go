@@ -36,7 +36,8 @@ func (c *conversation) happened(e compactor.Event, notify string) {
 	}
 	if o, ok := c.connector.(Observer); ok {
 		o.Compaction(c.name, e)
-	} else if notify != compactor.NotifyOff && e.State == compactor.EventApplied && e.ID != 0 && e.Kind != compactor.Rollup && e.Trigger != compactor.OnRepair {
+	} else if notify != compactor.NotifyOff && e.State == compactor.EventApplied && e.ID != 0 &&
+		e.Kind != compactor.Rollup && e.Trigger != compactor.OnRepair {
 		c.unannounced = &e
 		c.wake()
 	}
@@ -143,7 +144,8 @@ func (c *conversation) warnOwner(ctx context.Context, turn store.Turn) {
 			if b.Spent >= b.Limit {
 				text = "(%s is spent: %s of %s. I will answer again from %s on, or once it is raised.)"
 			}
-			err = c.notify(ctx, id, c.sayf(text, b.Setting, prices.Money(b.Spent), prices.Money(b.Limit), b.ends.Format("2006-01-02 15:04 MST")))
+			ends := b.ends.Format("2006-01-02 15:04 MST")
+			err = c.notify(ctx, id, c.sayf(text, b.Setting, prices.Money(b.Spent), prices.Money(b.Limit), ends))
 		}
 		if err != nil {
 			c.log.Warn("notify_owner_failed", "setting", b.Setting, "error", err)

@@ -76,7 +76,8 @@ func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) er
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	defer context.AfterFunc(c.hub.ctx, func() { time.AfterFunc(finishTimeout, cancel) })() // until then it waits: a rewrite of the database takes time
+	// Until then it waits: a rewrite of the database takes time.
+	defer context.AfterFunc(c.hub.ctx, func() { time.AfterFunc(finishTimeout, cancel) })()
 	c.do(func(e *compactor.Compactor) {
 		o.Count, o.Sent = e.Count(), e.Sent()
 		o.Messages = c.storable(o.Messages)
