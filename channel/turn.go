@@ -166,8 +166,8 @@ func (c *conversation) giveUp(ctx context.Context, turn *runningTurn, r *reply, 
 	turn.step.Fail(failed)
 	turn.outcome = observe.Failed
 	c.hub.locked(func() { c.hub.stats.Failed, c.hub.stats.Failing = c.hub.stats.Failed+1, c.hub.stats.Failing+1 })
-	level := max(slog.LevelInfo, c.failures.level(failed, r.learnt))
-	c.log.Log(ctx, level, "turn_failed", append(llm.LogAttrs(failed), "turn", turn.Seq)...)
+	c.log.Log(ctx, max(slog.LevelInfo, c.failures.level(failed, r.learnt)), "turn_failed",
+		append(llm.LogAttrs(failed), "turn", turn.Seq)...)
 	if turn.Optional && c.failures.announced { // no one asked for an answer, and people already know
 		c.discard(r)
 		return c.pass(ctx, turn.Turn)
