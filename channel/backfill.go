@@ -39,18 +39,19 @@ func (c *conversation) gather(ctx context.Context) (store.Due, error) {
 			return due, nil // no connector call was needed, so nothing arrived in the meantime
 		}
 		if reads {
-			if err := c.fillGap(ctx, historian); err != nil {
-				return due, err
-			}
-			if err := c.readBack(ctx, historian); err != nil {
-				return due, err
-			}
+			err = c.fillGap(ctx, historian)
 		}
-		if err := c.complete(ctx); err != nil {
-			return due, err
+		if reads && err == nil {
+			err = c.readBack(ctx, historian)
+		}
+		if err == nil {
+			err = c.complete(ctx)
 		}
 		was := due.Last
-		if due, err = c.records.Inbox().Due(ctx); due.Last == was {
+		if err == nil {
+			due, err = c.records.Inbox().Due(ctx)
+		}
+		if due.Last == was {
 			break
 		}
 	}
@@ -59,8 +60,8 @@ func (c *conversation) gather(ctx context.Context) (store.Due, error) {
 
 // fillGap reads messages posted while the bot was away and, before those, known ones that may have changed.
 func (c *conversation) fillGap(ctx context.Context, h Historian) error {
-	var known []store.Known // known messages still to be compared
-	from := ""              // where that reading continues
+	var known []store.Known  // known messages still to be compared
+	from, ended := "", false // where that reading continues, and whether the last page was the end
 	for {
 		after, open, err := c.records.Past().Gap(ctx) // again for each page: the bot may have been away once more
 		if err != nil || !open || time.Now().Before(c.lookAgain) {
@@ -78,7 +79,6 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 		if len(known) > 0 && newer(after, from) {
 			look.After = from
 		}
-		c.reading(true)
 		page, err := c.page(ctx, h, look)
 		if err == nil && page.More && (page.Last == "" || page.Last == look.After) {
 			err = errors.New("the connector says that there is more, and not where") // otherwise this would loop forever
@@ -95,35 +95,35 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 			return nil
 		}
 		c.unread.End()
-		if err := c.fill(ctx, h, known, look, page); err != nil {
+		// A server may return fewer messages than requested: only a second, empty page shows that the rest was deleted.
+		atEnd := ended && !page.More && page.There != nil && len(page.There)+len(page.Said) == 0 && page.Last == ""
+		if known, err = c.review(ctx, known, page, atEnd); err != nil {
 			return err
 		}
-		known = slices.DeleteFunc(known, func(m store.Known) bool { return !newer(m.ID, page.Last) })
-		from = page.Last
+		done := !page.More && (ended || page.There == nil || len(known) == 0)
+		if err := c.fill(ctx, look, page, done); err != nil {
+			return err
+		}
+		from, ended = cmp.Or(page.Last, from), !page.More && !done
 	}
 }
 
-// fill stores the missed messages of a page, and the changes to known ones, with which the page may begin.
-func (c *conversation) fill(ctx context.Context, h Historian, known []store.Known, look Look, page Page) error {
-	if err := c.review(ctx, h, known, look, page); err != nil {
-		return err
-	}
+// fill stores the missed messages of a page, which may begin before them; done: no page follows.
+func (c *conversation) fill(ctx context.Context, look Look, page Page, done bool) error {
 	last, missed := cmp.Or(page.Last, look.Missed), page.Said
-	if look.After != look.Missed { // the page begins before the missed messages
+	if look.After != look.Missed {
 		missed = slices.DeleteFunc(slices.Clone(missed), func(m Inbound) bool { return !newer(m.ID, look.Missed) })
 		last = slices.MaxFunc([]string{last, look.Missed}, compareIDs)
 	}
-	if _, err := c.records.Past().FillGap(ctx, c.classifyPast(missed), last, !page.More); err != nil {
+	if _, err := c.records.Past().FillGap(ctx, c.classifyPast(missed), last, done); err != nil {
 		return err
 	}
 	return c.repeatEdits(ctx)
 }
 
-func (c *conversation) page(ctx context.Context, h Historian, look Look) (page Page, err error) {
-	defer recoverConnector(&err)
-	ctx, cancel := context.WithTimeout(ctx, historyTimeout)
-	defer cancel()
-	return h.History(ctx, c.name, look)
+func (c *conversation) page(ctx context.Context, h Historian, look Look) (Page, error) {
+	c.do(func(*compactor.Compactor) { c.edits.reading = true })
+	return callConnector(ctx, historyTimeout, func(ctx context.Context) (Page, error) { return h.History(ctx, c.name, look) })
 }
 
 // early reports whether messages from before the bot joined may still have to be read.
@@ -141,7 +141,6 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 		c.pastDone = done
 		return err
 	}
-	c.reading(true)
 	page, err := c.page(ctx, h, Look{Before: first, Limit: historyPage})
 	switch {
 	case ctx.Err() != nil:
@@ -152,14 +151,12 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 	}
 	c.unread.End()
 	past, late := c.unanswered(page.Said)
-	if slices.ContainsFunc(past, func(m Inbound) bool { return m.Incomplete }) {
-		tries, err := c.records.Inbox().TryPast(ctx)
-		if err != nil {
-			return err
-		}
-		for i := range past {
-			past[i].Tries = tries
-		}
+	tries, err := c.records.Inbox().TryPast(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range past {
+		past[i].Tries = tries
 	}
 	added, err := c.records.Past().Backfill(ctx, c.fitting(c.completed(ctx, past)), late)
 	if err != nil {
@@ -203,10 +200,7 @@ func (c *conversation) classifyPast(said []Inbound) (heard []Inbound) {
 func (c *conversation) fitting(said []Inbound) []Inbound {
 	budget := compactor.BurstBudget(c.window.last())
 	var fit []Inbound
-	for _, m := range slices.Backward(said) {
-		if m.ID == "" || !c.hub.listensTo(c.name, m) {
-			continue
-		}
+	for _, m := range slices.Backward(c.classifyPast(said)) {
 		if budget -= shownTokens(m, 0); budget < 0 {
 			break
 		}

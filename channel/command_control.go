@@ -45,7 +45,7 @@ func (c *conversation) answeredHere() []string {
 		return []string{c.name}
 	}
 	place.Thread = ""
-	if turn := c.hub.Operator().turnIn(place.String()); turn == nil || !slices.Contains(turn.to, question) {
+	if turn := c.hub.Operator().turnIn(place.String()); turn == nil || !slices.Contains(turn.To, question) {
 		return []string{c.name}
 	}
 	return []string{c.name, place.String()}

@@ -2,13 +2,16 @@ package channel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"cairn/compactor"
 	"cairn/internal/observe"
@@ -65,17 +68,17 @@ type service struct {
 
 // arrival is what the loop knows about incoming messages.
 type arrival struct {
-	incoming map[string]compactor.Patch // the settings of messages without a place that are observed or bring settings, by id
+	incoming map[string]compactor.Patch // the settings that came with messages without a place, by id
 	awaited  string                     // the newest message that waits for an answer; "": none
 	newest   string                     // the newest message with a place that the platform knows; "": none since the conversation was opened
 }
 
 // runningTurn is a turn while the model answers it.
 type runningTurn struct {
-	seq         int64
-	to          []string // platform ids of the messages it answers
+	store.Turn
 	stop        context.CancelCauseFunc
 	step        *observe.Step // nil: no one observes the turn
+	outcome     string        // one of observe.Outcomes, so far
 	sawDeletion bool          // something was deleted since the turn began; only the loop uses it
 
 	approval atomic.Pointer[Approval] // the tool call that waits for permission; nil: none
@@ -132,18 +135,15 @@ func (h *Hub) release(c *conversation) { h.locked(func() { c.users-- }) }
 
 // all yields the open conversations.
 func (h *Hub) all() iter.Seq[*conversation] {
-	h.mu.Lock()
-	names := slices.Collect(maps.Keys(h.open))
-	h.mu.Unlock()
+	var names []string
+	h.locked(func() { names = slices.Collect(maps.Keys(h.open)) })
 	return func(yield func(*conversation) bool) {
 		for _, name := range names {
-			c, _ := h.find(name, nil)
-			if c == nil {
-				continue
-			}
-			more := yield(c)
-			if h.release(c); !more {
-				return
+			if c, _ := h.find(name, nil); c != nil {
+				more := yield(c)
+				if h.release(c); !more {
+					return
+				}
 			}
 		}
 	}
@@ -185,4 +185,47 @@ func (h *Hub) forget(c *conversation) bool {
 	}
 	delete(h.open, c.name)
 	return true
+}
+
+// How a conversation handles a bug in its own code.
+
+// guard runs a step of the loop.
+func (c *conversation) guard(f func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.panicked(p, debug.Stack())
+		}
+	}()
+	f()
+}
+
+// panicked has the conversation be loaded again from storage. Only the loop calls it.
+func (c *conversation) panicked(p any, stack []byte) {
+	c.log.Error("conversation_panicked", "panic", p, "stack", string(stack))
+	c.runs.broken = true
+	c.runs.panics++
+	if c.engine != nil {
+		c.engine.Close()
+	}
+}
+
+var errPanicked = errors.New("a bug: the conversation panicked, and is loaded again")
+
+// delay returns how long to wait before a retry: longer with each panic.
+func (r *runs) delay() time.Duration { return retryDelay << min(max(r.panics-1, 0), 6) }
+
+// workGuarded is work; a panic becomes an error.
+func (c *conversation) workGuarded(ctx context.Context, resume bool) (err error) {
+	defer func() {
+		switch p := recover(); p {
+		case nil:
+		case any(ErrClosed), any(errPanicked): // the loop has logged it
+			err = p.(error)
+		default:
+			err = errPanicked
+			stack := debug.Stack()
+			c.inbox.post(func() { c.panicked(p, stack) })
+		}
+	}()
+	return c.work(ctx, resume)
 }

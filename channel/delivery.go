@@ -3,6 +3,8 @@ package channel
 import (
 	"context"
 	"errors"
+	"slices"
+	"time"
 
 	"cairn/internal/tokens"
 	"cairn/privacy"
@@ -39,25 +41,27 @@ func (h *Hub) report(ctx context.Context, d store.Delivery) (receipts []store.Re
 
 // applyHeld applies a held delivery. Messages of a disabled connector wait in the inbox until it is back.
 func (h *Hub) applyHeld(ctx context.Context, d store.Delivery) error {
-	if _, known := h.connectors[connectorOf(d.Conversation)]; known {
-		_, err := h.apply(ctx, d)
-		return err
+	if _, known := h.connectors[connectorOf(d.Conversation)]; !known {
+		return privacy.In(h.o.Store).Apply(ctx, d)
 	}
-	return privacy.In(h.o.Store).Apply(ctx, d)
+	_, err := h.apply(ctx, d)
+	return err
 }
 
 func (h *Hub) apply(ctx context.Context, d store.Delivery) ([]store.Receipt, error) {
-	if len(d.Messages) > 0 {
-		return h.deliver(ctx, d.Conversation, d.Messages)
-	}
-	if records, err := h.stored(ctx, d.Conversation); records == nil {
-		return nil, err
+	if len(d.Messages) == 0 {
+		if records, err := h.stored(ctx, d.Conversation); records == nil {
+			return nil, err
+		}
 	}
 	c, err := h.use(ctx, d.Conversation)
 	if err != nil {
 		return nil, err
 	}
 	defer h.release(c)
+	if len(d.Messages) > 0 {
+		return c.deliver(ctx, d.Messages)
+	}
 	c.inbox.post(func() {
 		if c.edits.reading { // what is read may lack it
 			c.edits.during = append(c.edits.during, d)
@@ -108,11 +112,11 @@ func (h *Hub) Asked(ctx context.Context, name, id string) (bool, error) {
 
 // SentAs returns the piece sent as a platform message, also by an earlier process; ok is false if none was.
 func (h *Hub) SentAs(ctx context.Context, name, id string) (p Piece, ok bool, err error) {
-	records, err := h.o.Store.Find(ctx, name)
-	if err == nil {
-		p, err = records.Outbox().SentAs(ctx, id)
+	records, err := h.stored(ctx, name)
+	if records == nil {
+		return p, false, err
 	}
-	if errors.Is(err, store.ErrNotFound) {
+	if p, err = records.Outbox().SentAs(ctx, id); errors.Is(err, store.ErrNotFound) {
 		return p, false, nil
 	}
 	return p, err == nil, err
@@ -165,13 +169,11 @@ func (h *Hub) NothingMissed(ctx context.Context, name string) error {
 
 // Suggest returns at most 25 completions of what a person has typed of a command's argument.
 func (h *Hub) Suggest(ctx context.Context, name string, who Person, command, typed string) ([]Choice, error) {
-	place := ParsePlace(name)
-	access := h.access(place)
-	if !access.listensTo(place, who.ID, false) {
+	if !h.listensTo(name, Inbound{AuthorID: who.ID}) {
 		return nil, ErrRefused
 	}
 	cmd, _, ok := parseCommand("/" + command)
-	if !ok || cmd.suggest == nil || h.restricted(cmd) && !access.manages(who) {
+	if !ok || cmd.suggest == nil || h.restricted(cmd) && !h.access(ParsePlace(name)).manages(who) {
 		return nil, nil
 	}
 	records, err := h.stored(ctx, name)
@@ -194,4 +196,89 @@ func Clip(text string, most int) string { return tokens.Clip(text, most) }
 func (h *Hub) listensTo(name string, m Inbound) bool {
 	place := ParsePlace(name)
 	return h.access(place).listensTo(place, m.AuthorID, m.Bot)
+}
+
+// Access: whose messages are read, which are answered, and who may run which commands.
+
+// maxBotTurns is the most turns in a row that another program may cause: two bots could answer each other for ever.
+const maxBotTurns = 3
+
+// listensTo reports whether the bot listens to this author in a place.
+func (a Access) listensTo(p Place, id string, bot bool) bool {
+	if bot && !slices.Contains(a.Bots, id) {
+		return false
+	}
+	named := func(list []string) bool {
+		return slices.ContainsFunc([]string{id, p.Thread, p.Channel, p.Server}, func(s string) bool {
+			return s != "" && slices.Contains(list, s)
+		})
+	}
+	return !named(a.Deny) && (len(a.Allow) == 0 || named(a.Allow) || slices.Contains(a.Owners, id) || bot)
+}
+
+// manages reports whether a person may run the restricted commands.
+func (a Access) manages(who Person) bool { return who.Manager || a.names(who) }
+
+// names reports whether the settings name a person as owner or manager.
+func (a Access) names(who Person) bool {
+	return slices.Contains(a.Owners, who.ID) || slices.Contains(a.Managers, who.ID) ||
+		slices.ContainsFunc(who.Roles, func(role string) bool { return slices.Contains(a.Managers, role) })
+}
+
+// owns reports whether a person may do everything. If the settings name no owners, people with
+// management rights on the platform may, but not in a direct message: there everyone has them.
+func (a Access) owns(who Person, p Place) bool {
+	return slices.Contains(a.Owners, who.ID) || len(a.Owners) == 0 && who.Manager && !p.Direct()
+}
+
+func (h *Hub) access(p Place) Access { return h.rules.Load().Access[p.Connector] }
+
+func (h *Hub) respond(conversation string) Respond {
+	if respond := h.rules.Load().Respond; respond != nil {
+		return respond(conversation)
+	}
+	return RespondMention
+}
+
+// classify applies the rules to a message that was heard: it decides whether the bot answers it.
+func (h *Hub) classify(c *conversation, m *Inbound) {
+	if ParsePlace(c.name).Direct() {
+		m.Audience = Members // whatever the connector set
+	}
+	respond := h.respond(c.name)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch known := slices.Contains(c.botTurns, m.ID); { // the platform may deliver it again
+	case respond == RespondNever:
+		m.Addressed, m.Thread = false, false
+	case m.Bot:
+		m.Thread, m.Addressed = false, m.Addressed && (known || len(c.botTurns) < maxBotTurns)
+		if m.Addressed && !known {
+			c.botTurns = append(c.botTurns, m.ID)
+		}
+	case respond == RespondAll && !m.Addressed:
+		m.Addressed, m.Optional = true, true
+	}
+	if !m.Bot {
+		c.botTurns = nil
+	}
+}
+
+// refuse rejects a person's message. In a direct message it explains why, once a day: no one else there can.
+func (h *Hub) refuse(name string, m Inbound) {
+	place := ParsePlace(name)
+	if !place.Direct() || m.Bot {
+		return
+	}
+	first := h.recent.first("hint "+place.Connector+":"+m.AuthorID, 24*time.Hour)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed || !first {
+		return
+	}
+	h.owners.Go(func() {
+		ctx, cancel := context.WithTimeout(h.ctx, time.Minute)
+		defer cancel()
+		h.say(ctx, name, "hint-"+m.ID, "I am not set up to talk with you here. Ask the bot's operator.", m.ID)
+	})
 }

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,7 +37,7 @@ func (c *conversation) changed(seqs ...int64) {
 func (c *conversation) deleted(seqs []int64) {
 	if turn := c.turn.Load(); turn != nil {
 		turn.sawDeletion = true
-		if open, found, err := c.records.Turns().Unanswered(c.hub.ctx); err == nil && (!found || open.Seq != turn.seq) {
+		if open, found, err := c.records.Turns().Unanswered(c.hub.ctx); err == nil && (!found || open.Seq != turn.Seq) {
 			turn.stop(errDeleted)
 		}
 	}
@@ -84,16 +86,11 @@ func (c *conversation) parentChanged() {
 	}
 }
 
-// reading says whether history is being read, which may lack changes; it returns those since the last call.
-func (c *conversation) reading(on bool) (during []store.Delivery) {
-	c.do(func(*compactor.Compactor) { during, c.edits.during, c.edits.reading = c.edits.during, nil, on })
-	return during
-}
-
-// repeatEdits repeats the edits and deletions that were made during the reading.
-func (c *conversation) repeatEdits(ctx context.Context) error {
-	var err error
-	for _, d := range c.reading(false) {
+// repeatEdits ends the reading of history, and repeats the edits and deletions that were made during it.
+func (c *conversation) repeatEdits(ctx context.Context) (err error) {
+	var during []store.Delivery
+	c.do(func(*compactor.Compactor) { during, c.edits.during, c.edits.reading = c.edits.during, nil, false })
+	for _, d := range during {
 		err = errors.Join(err, c.change(ctx, d))
 	}
 	return err
@@ -120,18 +117,16 @@ func isPlatformID(id string) bool { return id != "" && strings.Trim(id, "0123456
 
 // idBefore returns the id right before another one: reading after it starts with the other.
 func idBefore(id string) string {
-	digits := []byte(id)
-	for i := len(digits) - 1; i >= 0; i-- {
-		switch {
-		case digits[i] == '.':
-		case digits[i] > '0':
-			digits[i]--
-			return strings.TrimLeft(string(digits[:1]), "0") + string(digits[1:])
-		default:
-			digits[i] = '9'
-		}
+	whole, fraction, _ := strings.Cut(id, ".")
+	number, err := strconv.ParseUint(whole+fraction, 10, 64)
+	if err != nil || number == 0 {
+		return id // nothing is before it
 	}
-	return id // nothing is before it
+	before := fmt.Sprintf("%0*d", len(fraction)+1, number-1)
+	if point := len(before) - len(fraction); fraction != "" {
+		return before[:point] + "." + before[point:]
+	}
+	return before
 }
 
 // reviewable returns the messages to compare with a history, and the id after which to read them.
@@ -153,8 +148,9 @@ func (c *conversation) reviewable(ctx context.Context, after string) (known []st
 	return known, from, nil
 }
 
-// review applies the differences of a history page to the conversation.
-func (c *conversation) review(ctx context.Context, h Historian, known []store.Known, look Look, page Page) error {
+// review applies to the conversation how known messages differ from a history page, and returns those behind it. atEnd: no
+// message is behind it, so those are deleted, too.
+func (c *conversation) review(ctx context.Context, known []store.Known, page Page, atEnd bool) (left []store.Known, err error) {
 	var edited []Inbound
 	for _, m := range page.Said {
 		if slices.ContainsFunc(known, func(k store.Known) bool { return k.ID == m.ID && m.Edited.After(k.Edited) }) {
@@ -164,39 +160,26 @@ func (c *conversation) review(ctx context.Context, h Historian, known []store.Kn
 	}
 	for _, m := range c.completed(ctx, edited) {
 		if err := c.change(ctx, store.Delivery{Edited: &m}); err != nil {
-			return err
+			return nil, err
 		}
-	}
-	gone := c.missing(ctx, h, known, look, page)
-	if len(gone) == 0 {
-		return nil
-	}
-	c.log.Info("missed_deletions_applied", "messages", len(gone))
-	return c.change(ctx, store.Delivery{Deleted: gone})
-}
-
-// missing returns the ids of known messages that the page would contain if they still existed: those up to its last
-// message, and those after it if a second request finds nothing there. A server may return fewer messages than requested.
-func (c *conversation) missing(ctx context.Context, h Historian, known []store.Known, look Look, page Page) (gone []string) {
-	if page.There == nil {
-		return nil
-	}
-	there, toTheEnd := page.There, false
-	if !page.More && slices.ContainsFunc(known, func(m store.Known) bool { return newer(m.ID, page.Last) }) {
-		look.After = cmp.Or(page.Last, look.After)
-		rest, err := c.page(ctx, h, look)
-		toTheEnd = err == nil && !rest.More && rest.There != nil && len(rest.There) == 0 && len(rest.Said) == 0 && rest.Last == ""
-		there = slices.Concat(there, rest.There)
 	}
 	newest := page.Last
-	if len(there) > 0 {
-		newest = slices.MaxFunc(there, compareIDs)
+	if len(page.There) > 0 {
+		newest = slices.MaxFunc(page.There, compareIDs)
 	}
+	var gone []string
 	for _, m := range known {
-		covered := toTheEnd || newer(newest, m.ID)
-		if covered && !slices.Contains(there, m.ID) || slices.Contains(page.Gone, m.ID) {
+		covered := page.There != nil && (atEnd || newer(newest, m.ID))
+		switch {
+		case covered && !slices.Contains(page.There, m.ID), slices.Contains(page.Gone, m.ID):
 			gone = append(gone, m.ID)
+		case newer(m.ID, page.Last):
+			left = append(left, m)
 		}
 	}
-	return gone
+	if len(gone) > 0 {
+		c.log.Info("missed_deletions_applied", "messages", len(gone))
+		err = c.change(ctx, store.Delivery{Deleted: gone})
+	}
+	return left, err
 }

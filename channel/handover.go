@@ -74,37 +74,36 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 	system := strings.TrimSpace(h.agent.Instructions + "\n\n" + prompts.In(c.language()).Handover)
 	tools := c.lookups(window, r.learnt)
 	budget := (window - reserve - compactor.FrameCost(system, tools)) * 6 / 10 // the rest is for what it looks up
-	briefing, err := c.briefing(h, budget)
-	if err != nil {
-		return resp, err
-	}
+	briefing, overflows := "", 0
 	var steps []llm.Message
-	overflows := 0
 	loop := llm.Loop{
 		Model: h.agent.Model, MaxCalls: handoverCalls,
-		Request: func(_ context.Context, left int) (llm.Request, error) {
+		Request: func(_ context.Context, left int) (req llm.Request, err error) {
+			r.current.Reset()
+			if briefing == "" {
+				briefing, err = c.briefing(h, budget>>overflows)
+			}
 			messages := []llm.Message{{Role: llm.RoleSystem, Text: system}, {Role: llm.RoleUser, Text: briefing}}
-			req := llm.Request{Messages: append(messages, steps...), MaxTokens: reserve, Spare: max((window-reserve)/4, 1), Tools: tools, Reasoning: h.agent.Reasoning, Spend: r.spend}
+			req = llm.Request{
+				Messages: append(messages, steps...), MaxTokens: reserve, Spare: max((window-reserve)/4, 1),
+				Tools: tools, Reasoning: h.agent.Reasoning, Spend: r.spend,
+			}
 			if left == 1 {
 				req.Tools = nil
 			}
-			return req, nil
+			return req, err
 		},
 		Record: func(calls llm.Message, results []llm.Message) {
-			r.current.Reset()
 			steps = append(append(steps, calls), results...)
 		},
 		Retry: func(_ context.Context, failed error) bool {
-			r.current.Reset()
 			switch {
 			case llm.RefusesTools(failed) && tools != nil:
 				r.learnt.NoTools()
 				tools = nil
 			case llm.KindOf(failed) == llm.KindOverflow && overflows < 2:
 				overflows++
-				budget, steps = budget/2, nil
-				briefing, err = c.briefing(h, budget)
-				return err == nil
+				briefing, steps = "", nil
 			default:
 				return false
 			}

@@ -61,10 +61,7 @@ type Hub struct {
 	cancel     context.CancelFunc
 	owners     sync.WaitGroup
 
-	turns, calls           recent   // of a person; of a conversation
-	turnNotices, callNotes recent   // to a person, and in the log, that none was left
-	hints                  recent   // to a person, that they may not talk here
-	spentLogged            sync.Map // the budgets logged as spent, by setting and period
+	recent recent // turns of people, model calls in conversations, and what they and the log were told about limits
 
 	mu     sync.Mutex // guards all below, and the users of each conversation
 	stats  Stats      // without what is counted when it is read
@@ -90,7 +87,8 @@ func New(o Options) *Hub {
 	o.Log = cmp.Or(o.Log, slog.Default())
 	h := &Hub{
 		o: o, connectors: make(map[string]Connector), slots: make(chan struct{}, o.Workers),
-		open: make(map[string]*conversation), stuck: make(map[string]bool), told: make(map[string]bool),
+		recent: recent{ends: make(map[string][]time.Time)},
+		open:   make(map[string]*conversation), stuck: make(map[string]bool), told: make(map[string]bool),
 	}
 	for _, u := range o.Used {
 		h.used = addUsed(h.used, u)
@@ -151,14 +149,10 @@ func (h *Hub) take(ctx context.Context, name string, messages []Inbound) (receip
 	return h.report(ctx, store.Delivery{Conversation: name, Messages: heard})
 }
 
-func (h *Hub) deliver(ctx context.Context, name string, messages []Inbound) ([]store.Receipt, error) {
-	c, err := h.use(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	defer h.release(c)
+// deliver puts messages into the inbox.
+func (c *conversation) deliver(ctx context.Context, messages []Inbound) ([]store.Receipt, error) {
 	for i := range messages {
-		h.classify(c, &messages[i])
+		c.hub.classify(c, &messages[i])
 	}
 	c.inbox.post(func() { c.coming(messages) })
 	receipts, err := c.records.Inbox().Deliver(ctx, messages...)
@@ -208,7 +202,7 @@ func (h *Hub) Idle(ctx context.Context, name string) error {
 		return err
 	}
 	defer h.release(c)
-	return c.waitIdle(ctx)
+	return c.until(ctx, c.workDone)
 }
 
 // Drain returns once turns, replies and workers have ended. Open tasks continue at the next start.
@@ -219,15 +213,13 @@ func (h *Hub) Drain(ctx context.Context) error {
 				continue
 			}
 		}
-		err := c.waitIdle(ctx)
-		if err == nil {
-			err = c.until(ctx, func() (bool, error) {
-				if c.engine != nil {
-					c.engine.Drain()
-				}
-				return !c.busy(), nil
-			})
-		}
+		err := c.until(ctx, func() (bool, error) {
+			idle, err := c.workDone()
+			if idle && err == nil && c.engine != nil {
+				c.engine.Drain()
+			}
+			return idle && !c.busy(), err
+		})
 		if err != nil {
 			return err
 		}

@@ -12,19 +12,17 @@ import (
 	"cairn/compactor"
 	"cairn/store"
 
+	"github.com/cenkalti/backoff/v5"
 	"golang.org/x/sync/errgroup"
 )
 
 // coming notes messages before they are stored: the child may take them up before the loop hears of them.
 func (c *conversation) coming(messages []Inbound) {
-	_, observes := c.connector.(Observer)
 	for _, m := range messages {
 		if !m.Addressed {
 			m.Compaction = nil
 		}
-		if observes || len(m.Compaction) > 0 {
-			c.arrivals.incoming[m.ID] = m.Compaction
-		}
+		c.arrivals.incoming[m.ID] = m.Compaction
 	}
 }
 
@@ -124,40 +122,35 @@ func (c *conversation) completed(ctx context.Context, messages []Inbound) []Inbo
 	return done
 }
 
+// completeOne returns m with what the connector found out, even if it failed twice, or unchanged.
 func (c *conversation) completeOne(ctx context.Context, m Inbound) Inbound {
+	completer, ok := c.connector.(Completer)
 	if m.Tries >= completeStarts {
 		c.log.Warn("message_given_up", "reason", "each start that fetched its attachments was killed", "message", m.ID, "starts", m.Tries)
-		m.Incomplete = false
-		return m
-	}
-	full, err := c.ask(ctx, m)
-	if err != nil {
-		select {
-		case <-time.After(time.Second):
-		case <-ctx.Done():
-			return m
+	} else if ok {
+		ask := func() (Inbound, error) {
+			return callConnector(ctx, completeTimeout, func(ctx context.Context) (Inbound, error) {
+				return completer.Complete(ctx, c.name, m)
+			})
 		}
-		full, err = c.ask(ctx, m)
-	}
-	if full.ID == m.ID { // what the connector found out, even with an error
-		m = full
-	}
-	if err != nil && ctx.Err() == nil {
-		c.log.Warn("fetch_attachments_failed", "message", m.ID, "error", err)
+		full, err := backoff.Retry(ctx, ask, backoff.WithBackOff(backoff.NewConstantBackOff(time.Second)), backoff.WithMaxTries(2))
+		if full.ID == m.ID {
+			m = full
+		}
+		if err != nil && ctx.Err() == nil {
+			c.log.Warn("fetch_attachments_failed", "message", m.ID, "error", err)
+		}
 	}
 	m.Incomplete = false
 	return m
 }
 
-func (c *conversation) ask(ctx context.Context, m Inbound) (full Inbound, err error) {
-	completer, ok := c.connector.(Completer)
-	if !ok {
-		return m, nil // unchanged: no one knows more
-	}
+// callConnector calls a function of the connector that asks the platform.
+func callConnector[T any](ctx context.Context, limit time.Duration, f func(context.Context) (T, error)) (v T, err error) {
 	defer recoverConnector(&err)
-	ctx, cancel := context.WithTimeout(ctx, completeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	return completer.Complete(ctx, c.name, m)
+	return f(ctx)
 }
 
 // recoverConnector converts a panic of the connector into an error.
@@ -190,7 +183,10 @@ func (h *Hub) Import(ctx context.Context, name string, past iter.Seq2[Inbound, e
 	}
 	defer func() { // cancels the summaries that are being written
 		c.engine.Close()
-		_ = c.summarized(context.Background())
+		for c.engine.Busy() {
+			<-c.inbox.signal
+			c.inbox.run(func(event func()) { event() })
+		}
 	}()
 	if c.engine.History().Next() > 1 {
 		err = checkIDs(ctx, c.records, past)
@@ -221,10 +217,7 @@ func (h *Hub) Import(ctx context.Context, name string, past iter.Seq2[Inbound, e
 		}
 		done++
 	}
-	if err = feed.Flush(); err == nil {
-		err = c.summarized(ctx)
-	}
-	return imported, err
+	return imported, feed.Flush()
 }
 
 // checkIDs returns store.ErrOtherMessage if an id in past names another message in the conversation.
@@ -245,37 +238,24 @@ func checkIDs(ctx context.Context, records *store.Conversation, past iter.Seq2[I
 // shownTokens estimates what a message costs in the prompt, as the row seq.
 func shownTokens(m Inbound, seq int64) int {
 	return chat.TokensOf(chat.Message{
-		Role: "user", Seq: seq, Author: m.Author, Text: m.Text, Attachments: m.Attachments, ReplyTo: m.ReplyTo, Quote: m.Quote, Time: m.Time,
+		Role: "user", Seq: seq, Author: m.Author, Text: m.Text, Attachments: m.Attachments,
+		ReplyTo: m.ReplyTo, Quote: m.Quote, Time: m.Time,
 	})
 }
 
-// summarized does the loop's work until no summary is being written.
-func (c *conversation) summarized(ctx context.Context) error {
-	for c.engine.Busy() {
+// waitImported does the loop's work until no summary is being written or due, also through pauses after a failure:
+// truncating would hide the past.
+func (c *conversation) waitImported(ctx context.Context) error {
+	c.engine.Check(ctx)
+	for c.engine.Busy() || c.engine.StatusReader()().BackingOff {
 		select {
 		case <-c.inbox.signal:
 			c.inbox.run(func(event func()) { event() }) // a panic ends the import
+		case <-time.After(time.Second):
+			c.engine.Check(ctx)
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 	return nil
-}
-
-// waitImported waits until nothing is due, also through pauses after a failure: truncating would hide the past.
-func (c *conversation) waitImported(ctx context.Context) error {
-	for {
-		c.engine.Check(ctx)
-		if err := c.summarized(ctx); err != nil {
-			return err
-		}
-		if !c.engine.StatusReader()().BackingOff {
-			return nil
-		}
-		select {
-		case <-time.After(time.Second):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }

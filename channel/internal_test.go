@@ -108,7 +108,7 @@ func (*canceled) Send(context.Context, Piece) (string, error) { return "", nil }
 func TestPanicOfTheLoopIsNotTheTurns(t *testing.T) {
 	run := func(p any, w Writer) (again any, err error) {
 		defer func() { again = recover() }()
-		defer (&conversation{log: slog.New(slog.DiscardHandler)}).recoverTurn(&reply{writer: w}, &err)
+		defer (&conversation{log: slog.New(slog.DiscardHandler)}).recoverTurn(&reply{turn: new(store.Turn), writer: w}, &err)
 		panic(p)
 	}
 	w := new(canceled)

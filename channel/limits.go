@@ -14,6 +14,36 @@ import (
 	"cairn/store"
 )
 
+// Respond says which messages the bot answers.
+type Respond string
+
+// The three ways to respond.
+const (
+	RespondMention Respond = "mention" // messages addressed to the bot
+	RespondAll     Respond = "all"     // all messages; the bot may stay silent on those not addressed to it
+	RespondNever   Respond = "never"   // no messages: the bot only listens
+)
+
+// Rules say who may do what.
+type Rules struct {
+	Respond        func(conversation string) Respond // nil: RespondMention everywhere
+	Access         map[string]Access                 // by connector name
+	TurnsPerMinute int                               // of one person, across all conversations; 0: no limit
+	CallsPerHour   int                               // model calls for one conversation; a quarter is reserved for turns; 0: no limit
+	Money          Money                             // what models cost, and how much may be spent
+	Restricted     []string                          // names of commands that only managers may run; nil: those declared Restricted
+}
+
+// Access says who may use one connector. Ids are the platform's, for servers, channels, threads and
+// people alike; no platform uses an id twice.
+type Access struct {
+	Allow    []string `toml:"allow"`    // if not empty, only people named here, or writing in a place named here, are heard
+	Deny     []string `toml:"deny"`     // people named here, or writing in a place named here, are not heard; overrides Allow
+	Bots     []string `toml:"bots"`     // ids of programs that are heard; all others are not
+	Owners   []string `toml:"owners"`   // ids of people who may do everything
+	Managers []string `toml:"managers"` // ids of people and roles who may run the restricted commands, besides those the platform trusts
+}
+
 // Limits on turns of a person per minute, on model calls per conversation and hour, and per turn: every attempt
 // counts. They are in memory only: a crash loop cannot spend without end, since a turn is tried at most twice.
 
@@ -22,47 +52,39 @@ const (
 	turnsShare  = 4            // 1/4 of an hour's calls is for turns only: summaries are then made without a model, and again later
 )
 
-// recent records the latest times of events, by key. It is safe for concurrent use.
+// recent counts the events of the last minute, hour or day, by key. It is safe for concurrent use.
 type recent struct {
 	mu    sync.Mutex             // guards all below
-	times map[string][]time.Time // oldest first
+	ends  map[string][]time.Time // when each event no longer counts, oldest first
 	swept time.Time
 }
 
-// take returns whether there were fewer than most events of a key in the last span, and otherwise how long
-// to wait. If counts is set, it counts one more.
-func (r *recent) take(most int, span time.Duration, key string, counts bool) (wait time.Duration, ok bool) {
+// take returns how many events of a key there were in the last span. If that is fewer than most, there is no need to wait,
+// and counts adds one.
+func (r *recent) take(key string, most int, span time.Duration, counts bool) (n int, wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
-	times := r.withinLocked(span, key, now)
-	if len(times) >= most {
-		return times[len(times)-most].Add(span).Sub(now), false
-	}
-	if counts {
-		r.times[key] = append(times, now)
-	}
-	return 0, true
-}
-
-func (r *recent) count(span time.Duration, key string) int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.withinLocked(span, key, time.Now()))
-}
-
-// withinLocked returns the times of a key within the last span. Once per span it forgets keys without any.
-func (r *recent) withinLocked(span time.Duration, key string, now time.Time) []time.Time {
-	old := func(t time.Time) bool { return now.Sub(t) >= span }
-	if r.times == nil {
-		r.times = make(map[string][]time.Time)
-	}
-	if old(r.swept) {
+	over := func(end time.Time) bool { return !end.After(now) }
+	if now.Sub(r.swept) >= time.Minute {
 		r.swept = now
-		maps.DeleteFunc(r.times, func(_ string, times []time.Time) bool { return len(times) == 0 || old(times[len(times)-1]) })
+		maps.DeleteFunc(r.ends, func(_ string, ends []time.Time) bool { return len(ends) == 0 || over(ends[len(ends)-1]) })
 	}
-	r.times[key] = slices.DeleteFunc(r.times[key], old)
-	return r.times[key]
+	ends := slices.DeleteFunc(r.ends[key], over)
+	n = len(ends)
+	if n >= most {
+		wait = ends[n-most].Sub(now)
+	} else if counts {
+		ends = append(ends, now.Add(span))
+	}
+	r.ends[key] = ends
+	return n, wait
+}
+
+// first counts an event of a key, and reports whether it is the first in a span.
+func (r *recent) first(key string, span time.Duration) bool {
+	n, _ := r.take(key, 1, span, true)
+	return n == 0
 }
 
 // takeTurn counts a turn for each person in who and reports whether at least one had a turn left. tell is
@@ -73,13 +95,12 @@ func (h *Hub) takeTurn(who []string, asked bool) (ok, tell bool) {
 		return true, false
 	}
 	for _, id := range who {
-		_, left := h.turns.take(limit, time.Minute, id, true)
-		ok = ok || left
+		_, wait := h.recent.take("turn of "+id, limit, time.Minute, true)
+		ok = ok || wait == 0
 	}
 	for _, id := range who { // none of them has any left
 		if !ok && asked {
-			_, first := h.turnNotices.take(1, time.Minute, id, true)
-			tell = tell || first
+			tell = h.recent.first("told "+id, time.Minute) || tell
 		}
 	}
 	return ok, tell
@@ -96,16 +117,18 @@ func (c *conversation) spendOn(turn, counts bool) error {
 	if limit <= 0 {
 		return nil
 	}
-	wait, ok := c.hub.calls.take(most, time.Hour, c.account(), counts)
-	if ok {
+	calls, wait := c.hub.recent.take(c.callsKey(), most, time.Hour, counts)
+	if wait == 0 {
 		return nil
 	}
-	if _, first := c.hub.callNotes.take(1, time.Hour, c.account(), true); first {
-		c.log.Warn("calls_per_hour_reached", "effect", "summaries are made without the model; at the limit answers stop",
-			"limit", limit, "calls", c.hub.calls.count(time.Hour, c.account()))
+	if c.hub.recent.first("logged "+c.callsKey(), time.Hour) {
+		c.log.Warn("calls_per_hour_reached", "effect", "summaries are made without the model; at the limit answers stop", "limit", limit, "calls", calls)
 	}
 	return &spentError{"calls_per_hour", fmt.Sprintf("This conversation has reached its hourly limit of model calls, so I cannot answer now. Your message is saved; ask again in %s.", llm.InMinutes(wait))}
 }
+
+// callsKey is the key of the calls that count against an hour's limit.
+func (c *conversation) callsKey() string { return "call in " + c.account() }
 
 func (c *conversation) spendOnSummary(counts bool) error {
 	if c.paused(c.hub.ctx) {
@@ -119,10 +142,10 @@ func (c *conversation) spendOnSummary(counts bool) error {
 
 // spending returns the function called before each model call of a turn; its error stops the call.
 // A turn that has started may finish, even if that spends more than a budget allows.
-func (c *conversation) spending(made *int) func() error {
-	return func() error {
-		var err error
-		switch *made {
+func (c *conversation) spending() func() error {
+	made := 0
+	return func() (err error) {
+		switch made {
 		case 0:
 			err = c.hub.afford()
 		case maxRequests:
@@ -132,7 +155,7 @@ func (c *conversation) spending(made *int) func() error {
 			err = c.spendOn(true, true)
 		}
 		if err == nil {
-			*made++
+			made++
 		}
 		return err
 	}
@@ -230,7 +253,7 @@ func (h *Hub) afford() error {
 			continue
 		}
 		spent = b
-		if _, logged := h.spentLogged.LoadOrStore(b.key(), true); !logged {
+		if h.recent.first("logged "+b.key(), time.Until(b.ends)) {
 			h.o.Log.Warn("budget_spent", "setting", b.Setting, "spent", b.Spent, "limit", b.Limit, "ends", b.ends, "effect", "answers stop, and summaries are made without a model")
 		}
 	}

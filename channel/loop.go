@@ -2,6 +2,7 @@ package channel
 
 import (
 	"context"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -14,6 +15,8 @@ import (
 
 // retryDelay is how long a conversation waits before it retries what the disk refused.
 const retryDelay = 5 * time.Second
+
+const never time.Duration = math.MaxInt64 // until a timer is reset
 
 // inbox queues what others want the loop to run, in order. Posting never blocks.
 type inbox struct {
@@ -57,46 +60,34 @@ type runs struct {
 
 // own runs the conversation until the hub closes, or until it leaves memory because it has been idle for long.
 func (c *conversation) own() {
-	defer c.flushLast()
+	defer c.flushUsage()
 	defer close(c.inbox.ended)
 	silence := time.NewTimer(c.hub.o.Idle)
-	defer silence.Stop()
-	var retry, due <-chan time.Time
-	var dueAt time.Time
+	retry, check := time.AfterFunc(never, c.wake), time.AfterFunc(never, func() { c.inbox.post(c.checkDue) })
+	for _, timer := range []*time.Timer{silence, retry, check} {
+		defer timer.Stop()
+	}
+	var checkAt time.Time
 	stop, worked := c.hub.ctx.Done(), make(chan error)
 	for c.runs.again = true; c.runs.working || stop != nil || c.busy(); {
-		if c.runs.broken && !c.runs.working {
-			c.runs.broken, c.runs.again, c.engine = false, false, nil // the child loads it again
-			c.runs.err = errPanicked
-			retry = time.After(c.runs.delay())
-		}
 		if c.runs.again && !c.runs.working && stop != nil {
-			retry = nil
 			c.goWork(worked)
-		}
-		silent := silence.C
-		if c.runs.working || stop == nil {
-			silent = nil
 		}
 		select {
 		case <-c.inbox.signal:
-		case <-retry:
-			c.runs.again = true
-		case <-silent:
-			idle := c.done() && c.runs.err == nil && time.Until(c.lookAgain) <= 0 && c.sender.idle() && !c.busy()
-			if idle && (c.engine == nil || c.engine.Wake().IsZero()) && c.hub.forget(c) {
+		case <-silence.C:
+			if c.idle() && c.hub.forget(c) {
 				return
 			}
 			c.runs.again = true
 		case err := <-worked:
-			if c.runs.working, c.runs.err = false, err; err != nil {
-				retry = time.After(c.runs.delay())
+			c.runs.working, c.runs.err = false, err
+			if err != nil {
+				retry.Reset(c.runs.delay())
 			} else if rest := time.Until(c.lookAgain); rest > 0 {
-				retry = time.After(rest)
+				retry.Reset(rest)
 			}
 			silence.Reset(c.hub.o.Idle)
-		case <-due:
-			c.guard(func() { c.engine.Check(c.hub.ctx) })
 		case <-stop:
 			stop = nil
 			if c.engine != nil {
@@ -104,12 +95,32 @@ func (c *conversation) own() {
 			}
 		}
 		c.inbox.run(c.guard)
-		if at := c.shown(); at != dueAt {
-			if dueAt, due = at, nil; !at.IsZero() {
-				due = time.After(time.Until(at))
+		if c.runs.broken && !c.runs.working {
+			c.runs.broken, c.runs.again, c.engine = false, false, nil // the child loads it again
+			c.runs.err = errPanicked
+			retry.Reset(c.runs.delay())
+		}
+		if at := c.shown(); at != checkAt {
+			if checkAt = at; at.IsZero() {
+				check.Stop()
+			} else {
+				check.Reset(time.Until(at))
 			}
 		}
 		c.runs.waiters = slices.DeleteFunc(c.runs.waiters, func(w func() bool) bool { return w() })
+	}
+}
+
+// idle reports whether there is nothing to do until a message arrives.
+func (c *conversation) idle() bool {
+	return c.done() && c.runs.err == nil && time.Until(c.lookAgain) <= 0 && c.sender.idle() && !c.busy() &&
+		(c.engine == nil || c.engine.Wake().IsZero())
+}
+
+// checkDue has the engine go on by itself.
+func (c *conversation) checkDue() {
+	if c.engine != nil {
+		c.engine.Check(c.hub.ctx)
 	}
 }
 
@@ -132,9 +143,7 @@ func (c *conversation) goWork(worked chan<- error) {
 	go func() {
 		ctx := observe.In(c.hub.ctx, c.name)
 		err := c.workGuarded(ctx, resume)
-		if err != nil && ctx.Err() == nil {
-			c.stalled(ctx, awaited, again, err)
-		} else if err == nil {
+		if err == nil {
 			c.continues()
 			c.inbox.post(func() {
 				c.runs.panics = 0
@@ -142,6 +151,8 @@ func (c *conversation) goWork(worked chan<- error) {
 					c.arrivals.awaited = ""
 				}
 			})
+		} else if ctx.Err() == nil {
+			c.stalled(ctx, awaited, again, err)
 		}
 		worked <- err
 	}()
@@ -233,14 +244,12 @@ func (c *conversation) until(ctx context.Context, done func() (bool, error)) err
 	}
 }
 
-// waitIdle returns once all that was requested so far is done and sent, or with what prevents it now.
-func (c *conversation) waitIdle(ctx context.Context) error {
-	return c.until(ctx, func() (bool, error) {
-		if !c.done() {
-			return false, nil
-		}
-		return c.sender.idle(), c.runs.err
-	})
+// workDone reports whether all that was requested so far is done and sent, or what prevents it now.
+func (c *conversation) workDone() (bool, error) {
+	if !c.done() {
+		return false, nil
+	}
+	return c.sender.idle(), c.runs.err
 }
 
 // current returns the agent that answers, once the conversation is open.

@@ -2,6 +2,7 @@ package channel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -26,12 +27,17 @@ type Reactor interface {
 
 // happened reports a step of a compaction; notify is what people want to see. It must not block.
 func (c *conversation) happened(e compactor.Event, notify string) {
+	c.publish()
 	if e.State == compactor.EventPrepared || e.State == compactor.EventFailed {
 		c.wake() // to save the usage
 	}
+	if e.State == compactor.EventApplied && e.Trigger == compactor.OnRepair {
+		c.hub.threadsChanged(c.name)
+	}
 	if o, ok := c.connector.(Observer); ok {
 		o.Compaction(c.name, e)
-	} else if notify != compactor.NotifyOff && e.State == compactor.EventApplied && e.ID != 0 && e.Kind != compactor.Rollup && e.Trigger != compactor.OnRepair {
+	} else if notify != compactor.NotifyOff && e.State == compactor.EventApplied && e.ID != 0 &&
+		e.Kind != compactor.Rollup && e.Trigger != compactor.OnRepair {
 		c.unannounced = &e
 		c.wake()
 	}
@@ -42,7 +48,7 @@ func (c *conversation) happened(e compactor.Event, notify string) {
 }
 
 // announce notifies people of a compaction that made room.
-func (c *conversation) announce(ctx context.Context, e *compactor.Event, newest string) {
+func (c *conversation) announce(ctx context.Context, e *compactor.Event) {
 	if c.hub.respond(c.name) == RespondNever || c.paused(ctx) {
 		return
 	}
@@ -54,21 +60,18 @@ func (c *conversation) announce(ctx context.Context, e *compactor.Event, newest 
 		}
 		c.tryNotify(ctx, fmt.Sprintf("landing-%d", e.ID), line)
 	case compactor.NotifyReaction:
+		newest := ask(c, func(*compactor.Compactor) string { return c.arrivals.newest })
 		if reactor, ok := c.connector.(Reactor); ok && newest != "" {
 			c.hub.owners.Go(func() {
-				if err := c.react(reactor, newest); err != nil {
+				_, err := callConnector(c.hub.ctx, time.Minute, func(ctx context.Context) (any, error) {
+					return nil, reactor.React(ctx, c.name, newest)
+				})
+				if err != nil {
 					c.log.Debug("mark_compaction_failed", "error", err)
 				}
 			})
 		}
 	}
-}
-
-func (c *conversation) react(reactor Reactor, id string) (err error) {
-	defer recoverConnector(&err)
-	ctx, cancel := context.WithTimeout(c.hub.ctx, time.Minute)
-	defer cancel()
-	return reactor.React(ctx, c.name, id)
 }
 
 // noticePrefixes start the ids of the bot's own notices, which answer nothing and report no failure.
@@ -79,7 +82,7 @@ var noticePrefixes = []string{"shortened-", approvalPrefix, "cutoff-", "landing-
 func (c *conversation) notify(ctx context.Context, id, text string) error {
 	o := store.Outcome{Reply: id, Pieces: c.connector.Split(text), Failure: true}
 	if turn := c.turn.Load(); turn != nil && IsNotice(Piece{Reply: id}) {
-		o.To = turn.to
+		o.To = turn.To
 	}
 	err := c.records.Outbox().Post(ctx, o)
 	if err == nil {
@@ -114,36 +117,35 @@ func (c *conversation) notifyShortened(ctx context.Context, turn store.Turn) {
 }
 
 // notifyCutOff logs and tells people that an answer is not complete: what there is looks like all of it.
-func (c *conversation) notifyCutOff(ctx context.Context, r *reply) {
+func (c *conversation) notifyCutOff(ctx context.Context, turn int64, finish string) {
 	line := map[string]string{
 		llm.FinishLength: "(My answer was cut off at the length limit. Ask me to continue.)",
 		llm.FinishFilter: "(The model provider's filter withheld the rest of my answer.)",
-	}[r.finish]
+	}[finish]
 	if line == "" {
 		return
 	}
-	c.log.Info("answer_cut_off", "finish", r.finish, "turn", r.turn.Seq)
-	c.tryNotify(ctx, fmt.Sprint("cutoff-", r.turn.Seq), line)
+	c.log.Info("answer_cut_off", "finish", finish, "turn", turn)
+	c.tryNotify(ctx, fmt.Sprint("cutoff-", turn), line)
 }
 
 // warnOwner warns an owner who was answered that a budget is nearly spent: once per period, in one conversation.
 func (c *conversation) warnOwner(ctx context.Context, turn store.Turn) {
+	access, ruled := c.hub.rules.Load().Access[connectorOf(c.name)] // only owners use a connector without rules
+	byOwner := func(m chat.Message) bool { return slices.Contains(access.Owners, m.AuthorID) }
 	for _, b := range c.hub.Operator().Budgets() {
-		if b.Spent < nearlySpent*b.Limit {
+		if b.Spent < nearlySpent*b.Limit || ruled && !slices.ContainsFunc(c.askedIn(turn), byOwner) {
 			continue
 		}
 		id := "budget-" + b.key() // of the reply; other conversations and later processes recognize it by this id
 		posted, err := c.hub.o.Store.Posted(ctx, id)
-		byOwner := false
 		if err == nil && !posted {
-			byOwner, err = c.askedByOwner(ctx, turn)
-		}
-		if byOwner && err == nil {
 			text := "(%s is nearly spent: %s of %s. Once all of it is, I stop answering until %s.)"
 			if b.Spent >= b.Limit {
 				text = "(%s is spent: %s of %s. I will answer again from %s on, or once it is raised.)"
 			}
-			err = c.notify(ctx, id, c.sayf(text, b.Setting, prices.Money(b.Spent), prices.Money(b.Limit), b.ends.Format("2006-01-02 15:04 MST")))
+			ends := b.ends.Format("2006-01-02 15:04 MST")
+			err = c.notify(ctx, id, c.sayf(text, b.Setting, prices.Money(b.Spent), prices.Money(b.Limit), ends))
 		}
 		if err != nil {
 			c.log.Warn("notify_owner_failed", "setting", b.Setting, "error", err)
@@ -151,42 +153,23 @@ func (c *conversation) warnOwner(ctx context.Context, turn store.Turn) {
 	}
 }
 
-// askedByOwner reports whether an owner asked for a turn: only owners use a connector without rules.
-func (c *conversation) askedByOwner(ctx context.Context, turn store.Turn) (bool, error) {
-	access, ruled := c.hub.rules.Load().Access[ParsePlace(c.name).Connector]
-	said, err := c.records.Turns().Messages(ctx, turn.Seq)
-	byOwner := func(m chat.Message) bool { return m.Addressed && slices.Contains(access.Owners, m.AuthorID) }
-	return !ruled || slices.ContainsFunc(said, byOwner), err
-}
-
 // What observers are notified of: turns, and applied summaries.
 
-// The outcomes of a turn that returns without an error.
-var (
-	answered = slog.String("outcome", observe.Answered)
-	stopped  = slog.String("outcome", observe.Stopped)
-)
-
 // observed ends the step of a turn; err is why the turn stays open, if it does.
-func (c *conversation) observed(step *observe.Step, turn store.Turn, err error) {
-	if step == nil {
+func (c *conversation) observed(turn *runningTurn, err error) {
+	if turn.step == nil {
 		return
 	}
-	switch {
-	case err != nil:
-		step.Fail(err)
-		step.Add(slog.String("outcome", observe.Interrupted))
-	case step.Attr("outcome") != "":
-	case step.Err != nil:
-		step.Add(slog.String("outcome", observe.Failed))
-	default:
-		step.Add(slog.String("outcome", observe.Passed))
+	if err != nil {
+		turn.step.Fail(err)
+		turn.outcome = observe.Interrupted
 	}
-	step.Add(slog.Int64("turn", turn.Seq), slog.String("agent", c.agent.ID), slog.String("model", c.agent.Model.Name()))
+	turn.step.Add(slog.String("outcome", turn.outcome), slog.Int64("turn", turn.Seq),
+		slog.String("agent", c.agent.ID), slog.String("model", c.agent.Model.Name()))
 	if now, ok := c.activity(); ok {
-		step.Add(slog.Int("used_tokens", now.Used), slog.Int("max_tokens", now.Window))
+		turn.step.Add(slog.Int("used_tokens", now.Used), slog.Int("max_tokens", now.Window))
 	}
-	step.End()
+	turn.step.End()
 }
 
 // observeApplied reports what was applied in one step: as an event of the running turn, or a step of its own.
@@ -194,15 +177,97 @@ func (c *conversation) observeApplied(e compactor.Event) {
 	if e.State != compactor.EventApplied || len(e.Set) > 0 && e.Set[0].ID != e.ID {
 		return
 	}
-	attrs := []slog.Attr{
-		slog.String("trigger", string(e.Trigger)), slog.Int("before", e.BeforeTokens), slog.Int("after", e.AfterTokens),
-		slog.Int64("id", e.ID), slog.Int("summaries", max(len(e.Set), 1)),
-	}
+	var step *observe.Step
 	if turn := c.turn.Load(); turn != nil {
-		turn.step.Event(observe.ContextCompaction, attrs...)
+		step = turn.step
+	} else {
+		_, step = observe.Begin(observe.In(c.hub.ctx, c.name), observe.Applied)
+		defer step.End()
+	}
+	step.Event(observe.ContextCompaction,
+		slog.String("trigger", string(e.Trigger)), slog.Int("before", e.BeforeTokens), slog.Int("after", e.AfterTokens),
+		slog.Int64("id", e.ID), slog.Int("summaries", max(len(e.Set), 1)))
+}
+
+// Conversations that cannot be read or written, as on a full disk, are one incident: however many they are, the log
+// gets one warning, and people are notified once in each.
+
+// Undelivered notifies the author of a message, once per incident, each time that Deliver failed.
+func (h *Hub) Undelivered(ctx context.Context, conversation string, m Inbound, err error) {
+	if m.Addressed && ctx.Err() == nil && !errors.Is(err, ErrRefused) && !errors.Is(err, ErrClosed) {
+		h.tellOnce(ctx, conversation, err, "I cannot store your message right now. I will keep trying, and answer once I have it.", m.ID)
+	}
+}
+
+// tellOnce notifies people, once per incident, of a failure of the database.
+func (h *Hub) tellOnce(ctx context.Context, conversation string, err error, otherwise string, to ...string) {
+	told := false
+	h.locked(func() { told, h.told[conversation] = h.told[conversation], true })
+	if !told {
+		h.say(ctx, conversation, "unwell", databaseWords(err, otherwise), to...)
+	}
+}
+
+// failure returns what to tell the person whose command failed there.
+func (h *Hub) failure(conversation string, err error) string {
+	return Translated(h.languageOf(conversation), databaseWords(err, "That did not work; the reason is in my log. Try again later."))
+}
+
+// Refusal returns what to tell the author of a message that is not stored and not delivered again.
+func (o Operator) Refusal(conversation string, err error) string {
+	return Translated(o.hub.languageOf(conversation), databaseWords(err, "Your message could not be saved, so it was not accepted. Send it again later."))
+}
+
+// databaseWords returns what people read about a failure that an operator must fix; otherwise for others.
+func databaseWords(err error, otherwise string) string {
+	switch {
+	case errors.Is(err, store.ErrReplaced):
+		return "My database was deleted or moved, so I cannot save anything. Ask the bot's operator to put it back."
+	case errors.Is(err, store.ErrFull):
+		return "My disk is full, so I cannot save anything. Ask the bot's operator to make room."
+	case errors.Is(err, store.ErrDamaged):
+		return "My database is damaged, so I cannot answer. Ask the bot's operator to run `cairn doctor`."
+	}
+	return otherwise
+}
+
+// stalled logs that the conversation cannot be read or written. The person who waits for an answer is
+// notified, once per incident: immediately if an operator must act, else if a retry has failed too.
+func (c *conversation) stalled(ctx context.Context, awaited string, again bool, err error) {
+	level := slog.LevelDebug
+	c.hub.locked(func() {
+		if len(c.hub.stuck) == 0 {
+			level = slog.LevelWarn
+		}
+		c.hub.stuck[c.name] = true
+	})
+	c.log.Log(ctx, level, "conversation_stalled", "error", err)
+	if awaited != "" && (again || databaseWords(err, "") != "") {
+		c.hub.tellOnce(ctx, c.name, err, "I cannot read or write my database right now. I will keep trying, and answer when I can.", awaited)
+	}
+}
+
+// continues logs that the last one of the conversations that could not continue does.
+func (c *conversation) continues() {
+	last := false
+	c.hub.locked(func() {
+		last = c.hub.stuck[c.name] && len(c.hub.stuck) == 1
+		delete(c.hub.stuck, c.name)
+		delete(c.hub.told, c.name)
+	})
+	if last {
+		c.log.Info("conversations_recovered")
+	}
+}
+
+// say sends a notice without the outbox, which may not be writable.
+func (h *Hub) say(ctx context.Context, conversation, id, text string, to ...string) {
+	connector, ok := h.connectors[connectorOf(conversation)]
+	if !ok {
 		return
 	}
-	_, step := observe.Begin(observe.In(c.hub.ctx, c.name), observe.Applied)
-	step.Event(observe.ContextCompaction, attrs...)
-	step.End()
+	text = Translated(h.languageOf(conversation), text)
+	if _, err := connector.Reply(conversation, to).Send(ctx, Piece{Reply: id, Parts: 1, To: to, Text: text, Failure: true}); err != nil {
+		h.o.Log.Warn("send_notice_failed", "conversation", conversation, "error", err)
+	}
 }

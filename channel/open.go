@@ -54,13 +54,7 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 		Spend:  func() error { return c.spendOnSummary(true) },
 		Afford: func() bool { return c.spendOnSummary(false) == nil },
 		Spent:  func(model string, u llm.Usage) { c.count(store.ForSummary, model, u) },
-		After: func(e compactor.Event) {
-			c.publish()
-			c.happened(e, s.policy.get().Notify)
-			if e.State == compactor.EventApplied && e.Trigger == compactor.OnRepair {
-				c.hub.threadsChanged(c.name)
-			}
-		},
+		After:  func(e compactor.Event) { c.happened(e, s.policy.get().Notify) },
 		Saved: func(saved []summarize.MemoryDraft) {
 			for _, m := range saved {
 				c.remembered(m.ID, m.Kind, m.Content)

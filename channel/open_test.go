@@ -255,3 +255,31 @@ func TestIdleConversationIsEvictedAndReloaded(t *testing.T) {
 		check.Len(t, "applied summaries", r.eventsIn(compactor.EventApplied), 1)
 	})
 }
+
+// splitting is a connector whose first calls of Split panic.
+type splitting struct {
+	*connector
+	panicked []time.Time
+}
+
+func (c *splitting) wrap(inner *connector) { c.connector = inner }
+
+func (c *splitting) Split(text string) []string {
+	if len(c.panicked) < 3 {
+		c.panicked = append(c.panicked, time.Now())
+		panic("split")
+	}
+	return c.connector.Split(text)
+}
+
+func TestConversationThatPanicsAgainWaitsLonger(t *testing.T) {
+	inBubble(t, echo, func(t *testing.T, r *rig) {
+		c := new(splitting)
+		r.throughConnector(c)
+		r.say("hello", true)
+		time.Sleep(time.Minute)
+		at := c.panicked
+		check.EqualAll(t, "pauses", []time.Duration{at[1].Sub(at[0]), at[2].Sub(at[1])}, []time.Duration{5 * time.Second, 10 * time.Second})
+		check.Contains(t, "sent after two attempts", r.lastText(), "I was interrupted twice")
+	})
+}

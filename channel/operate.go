@@ -75,7 +75,8 @@ func (o Operator) Context(ctx context.Context, name string) (Context, error) {
 	}
 	now := newContext(ctx, (*c.engineStatus.Load())(), c.records, agent)
 	if most := o.hub.rules.Load().CallsPerHour; most > 0 {
-		now.Calls = fmt.Sprintf("%d of %d in the last hour", o.hub.calls.count(time.Hour, c.account()), most)
+		calls, _ := o.hub.recent.take(c.callsKey(), most, time.Hour, false)
+		now.Calls = fmt.Sprintf("%d of %d in the last hour", calls, most)
 	}
 	return now, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -44,8 +45,7 @@ func (c *conversation) putOff(ctx context.Context, turn store.Turn, tell bool) e
 	if !tell || turn.Optional || c.paused(ctx) {
 		return c.pass(ctx, turn)
 	}
-	r := &reply{turn: turn, first: c.next(), writer: c.connector.Reply(c.name, turn.To)}
-	return c.fail(ctx, r, c.sayf("One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", c.hub.rules.Load().TurnsPerMinute))
+	return c.fail(ctx, c.newReply(&turn), c.sayf("One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", c.hub.rules.Load().TurnsPerMinute))
 }
 
 // failedPrefix starts the ids of the sentences that close failed turns.
@@ -63,19 +63,21 @@ func (r *reply) outcome(id, text string) store.Outcome {
 }
 
 // finish writes the outcome and hands the reply to the sender. If the disk refuses, the turn stays open and is retried later.
+// If its question was deleted, which closed the turn, there is nothing to write.
 func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) error {
 	text := strings.Join(o.Pieces, "")
 	if o.Reply != "" {
 		o.Pieces = c.connector.Split(text)
 	}
 	if o.Reply == "" || o.Failure {
-		c.sender.cancel(r.writer)
+		r.withdraw()
 	} else {
 		c.sender.keep(o.Reply, r.writer) // before a sender can find the row
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	defer context.AfterFunc(c.hub.ctx, func() { time.AfterFunc(finishTimeout, cancel) })() // until then it waits: a rewrite of the database takes time
+	// Until then it waits: a rewrite of the database takes time.
+	defer context.AfterFunc(c.hub.ctx, func() { time.AfterFunc(finishTimeout, cancel) })()
 	c.do(func(e *compactor.Compactor) {
 		o.Count, o.Sent = e.Count(), e.Sent()
 		o.Messages = c.storable(o.Messages)
@@ -91,24 +93,25 @@ func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) er
 	c.do(func(e *compactor.Compactor) { c.written(e, r, o, contextStored, err) })
 	if err != nil {
 		c.sender.drop(o.Reply)
-		c.sender.cancel(r.writer)
+		r.withdraw()
 		if errors.Is(err, store.ErrNotFound) {
 			return nil
 		}
-		c.hub.tellOnce(c.hub.ctx, c.name, err, "I cannot save my answer to disk, so I am holding it back and trying again. Your message is saved.", r.turn.To...)
+		if o.Reply != "" {
+			c.hub.tellOnce(c.hub.ctx, c.name, err, "I cannot save my answer to disk, so I am holding it back and trying again. Your message is saved.", r.turn.To...)
+		}
 		return err
 	}
 	r.stored = true
 	if o.Reply != "" {
 		c.sender.start(c.hub.ctx)
+		c.warnOwner(ctx, *r.turn)
 		if replied := c.hub.o.Replied; replied != nil {
 			replied(c.name, r.turn.To, text, o.Failure)
 		}
 	}
-	c.notifyCutOff(ctx, r)
 	c.check()
 	c.keepLearnt(r.learnt)
-	c.warnOwner(ctx, r.turn)
 	return nil
 }
 
@@ -229,4 +232,31 @@ func withoutNoReply(text string, writing bool) string {
 		}
 	}
 	return strings.TrimSpace(strings.Join(kept, "\n"))
+}
+
+// failures tracks which failed turns were logged and reported to people.
+type failures struct {
+	here      llm.Incident // turns fail here, for reasons specific to this conversation
+	covered   bool         // turns failed here while the model's server was down
+	announced bool         // people were notified that the last turn failed
+}
+
+// level returns the log level for a failed turn: a warning once per incident. If the model's server fails for everyone, all
+// conversations share one incident; a conversation that keeps failing once the server works for others is a separate incident.
+func (f *failures) level(err error, server *llm.Learnt) slog.Level {
+	switch {
+	case errors.Is(err, compactor.ErrSpent): // the budget has its own line
+		return slog.LevelDebug
+	case f.here.On() || !llm.OfServer(err) || f.covered && !server.Down.On():
+		return f.here.Begin()
+	}
+	f.covered = true
+	return server.Down.Begin()
+}
+
+// end records that a turn was answered, and reports whether that ends an incident.
+func (f *failures) end(server *llm.Learnt) bool {
+	f.covered, f.announced = false, false
+	here, there := f.here.End(), server.Down.End()
+	return here || there
 }

@@ -24,8 +24,9 @@ type sender struct {
 	mu      sync.Mutex // guards everything below
 	writers map[string]Writer
 	running bool
-	look    bool   // the outbox may contain something to send
-	hidden  func() // shows a text once the sender is idle; nil: none waits
+	look    bool // the outbox may contain something to send
+
+	failing llm.Incident // the next piece cannot be sent
 }
 
 func (s *sender) locked(f func()) {
@@ -36,32 +37,19 @@ func (s *sender) locked(f func()) {
 
 // keep passes the sender the writer in which a reply was shown, to finish it there.
 func (s *sender) keep(reply string, w Writer) {
-	s.locked(func() { s.writers[reply], s.hidden = w, nil })
+	s.locked(func() { s.writers[reply] = w })
 }
 
 // drop forgets the writer of a reply that is sent, or will not be.
 func (s *sender) drop(reply string) { s.locked(func() { delete(s.writers, reply) }) }
 
-// show displays the text so far of the reply being written, once those ahead of it have been sent.
+// show displays the text so far of the reply being written, unless those ahead of it are still being sent.
 func (s *sender) show(w Writer, text string) {
 	s.locked(func() {
-		if s.hidden = func() { w.Show(text) }; !s.running {
-			s.showHiddenLocked()
+		if !s.running {
+			w.Show(text)
 		}
 	})
-}
-
-func (s *sender) showHiddenLocked() {
-	if s.hidden != nil {
-		s.hidden()
-		s.hidden = nil
-	}
-}
-
-// cancel withdraws what was shown of a reply.
-func (s *sender) cancel(w Writer) {
-	s.locked(func() { s.hidden = nil })
-	w.Cancel()
 }
 
 // start makes the sender check the outbox.
@@ -83,19 +71,13 @@ func (s *sender) start(ctx context.Context) {
 
 func (s *sender) run(ctx context.Context) {
 	for s.more(ctx) {
-		var failing llm.Incident
 		for delay := time.Second; ; delay = min(2*delay, time.Minute) {
 			err := s.sendAll(ctx)
 			if err == nil || ctx.Err() != nil {
-				if failing.End() {
-					s.c.hub.locked(func() { s.c.hub.stats.Refused-- })
-				}
+				s.failing.End()
 				break
 			}
-			if !failing.On() {
-				s.c.hub.locked(func() { s.c.hub.stats.Refused++ })
-			}
-			s.c.log.Log(ctx, failing.Begin(), "send_reply_failed", "error", err)
+			s.c.log.Log(ctx, s.failing.Begin(), "send_reply_failed", "error", err)
 			pause := delay
 			if s.refused > 0 {
 				pause = time.Duration(math.Pow(3, float64(s.refused-1))) * time.Second
@@ -109,15 +91,12 @@ func (s *sender) run(ctx context.Context) {
 }
 
 // more reports whether to check the outbox; if not, the sender is done.
-func (s *sender) more(ctx context.Context) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.running = ctx.Err() == nil && s.look
-	if s.look = false; !s.running && ctx.Err() == nil {
-		defer recoverConnector(new(error)) // a draft is worth no crash
-		s.showHiddenLocked()
-	}
-	return s.running
+func (s *sender) more(ctx context.Context) (more bool) {
+	s.locked(func() {
+		more = s.look && ctx.Err() == nil
+		s.running, s.look = more, false
+	})
+	return more
 }
 
 // sendAll sends what waits in the outbox, in order. A piece that fails stays and blocks those after it.

@@ -149,12 +149,14 @@ type offline struct{ *connector }
 func (offline) Connected() bool { return false }
 
 func TestDraftWaitsForUnsentReplies(t *testing.T) {
-	inBubble(t, echo, func(t *testing.T, r *rig) { // it is shown once they are sent, also if the model pauses
+	inBubble(t, echo, func(t *testing.T, r *rig) { // it is shown with the next words once they are sent
 		r.connector.note(func() { r.connector.delay = time.Minute })
 		r.say("one", true)
 		synctest.Wait()
 		r.agent.Model = streaming{r.model, func(ctx context.Context, show func(string)) (llm.Response, error) {
 			show("wait")
+			time.Sleep(90 * time.Second)
+			show(" here")
 			return blockUntilCanceled(ctx, 0, llm.Request{})
 		}}
 		r.hub.Renew(channel.Rules{})
@@ -162,12 +164,12 @@ func TestDraftWaitsForUnsentReplies(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		r.connector.note(func() {
 			sent := slices.Index(r.connector.seen, "sent answer 1") // whose draft shows unless the sender still looks for earlier ones
-			check.EqualAll(t, "seen before the model goes on", r.connector.seen[max(sent, 0):], []string{"sent answer 1", "shown wait"})
+			check.EqualAll(t, "seen before the model goes on", r.connector.seen[max(sent, 0):], []string{"sent answer 1", "shown wait here"})
 			r.connector.delay = 0
 		})
 		r.wantAnswer("/stop", "Stopped")
 		r.waitForReplies()
-		check.Equal(t, "sent", r.lastText(), "wait")
+		check.Equal(t, "sent", r.lastText(), "wait here")
 	})
 	inBubble(t, nil, func(t *testing.T, r *rig) {
 		r.model.Func = alwaysSay("answer in words")

@@ -25,8 +25,7 @@ type talk struct {
 	completion   int            // tokens of the last answer, including its reasoning; 0: not counted
 	sent         []llm.Message  // the messages of the last request, those withheld included
 	revision     int            // of its prompt
-	suspects     []string       // what the provider's filter may have refused in it; nil: not determined
-	tried        int            // how many of them are withheld
+	suspects     []string       // what is withheld because the provider's filter refused it without saying what
 	pictures     map[int64]bool // the pictures it showed
 	reasoned     bool           // a request was refused because earlier reasoning was missing
 	plainRequest bool           // it had the tools that requests usually have
@@ -35,6 +34,7 @@ type talk struct {
 
 // request builds the next request.
 func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
+	t.r.current.Reset()
 	if t.partDone(left) {
 		return llm.Request{}, errPart
 	}
@@ -69,12 +69,7 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 }
 
 // retry reports whether a failed request is worth repeating, and prepares the next one.
-func (t *talk) retry(_ context.Context, err error) (again bool) {
-	defer func() {
-		if again {
-			t.r.current.Reset()
-		}
-	}()
+func (t *talk) retry(_ context.Context, err error) bool {
 	learnt, model := t.window.learnt(), t.agent.Model.Name()
 	failed, _ := errors.AsType[*llm.Error](err)
 	switch kind := llm.KindOf(err); {
@@ -177,36 +172,32 @@ func (f *promptFilter) apply(messages []llm.Message) []llm.Message {
 
 // accept notes that the filter accepted the last request.
 func (t *talk) accept() {
-	if t.tried > 0 {
-		t.log.Info("messages_withheld", "messages", t.tried, "model", t.agent.Model.Name())
+	if len(t.suspects) > 0 {
+		t.log.Info("messages_withheld", "messages", len(t.suspects), "model", t.agent.Model.Name())
 	}
 	maps.DeleteFunc(t.filter.withheld, func(text string, _ bool) bool { // it has left the prompt
 		return !slices.ContainsFunc(t.sent, func(m llm.Message) bool { return m.Text == text })
 	})
 	t.filter.revision, t.filter.accepted = t.revision, len(t.sent)+1
-	t.suspects, t.tried = nil, 0
+	t.suspects = nil
 }
 
 // withhold has the next request lack more of what the filter may have refused, and reports whether
 // there was more. If not, the question itself is at fault.
 func (t *talk) withhold() bool {
-	if t.suspects == nil {
-		t.suspects = t.suspected()
-	}
-	if t.tried == len(t.suspects) {
-		for _, text := range t.suspects {
-			delete(t.filter.withheld, text)
-		}
-		return false
-	}
-	t.tried = min(4*t.tried+1, len(t.suspects)) // few requests, however long the prompt is
-	for _, text := range t.suspects[:t.tried] {
+	more := t.suspected()
+	more = more[:min(3*len(t.suspects)+1, len(more))] // few requests, however long the prompt is
+	t.suspects = append(t.suspects, more...)
+	for _, text := range t.suspects {
 		t.filter.withheld[text] = true
 	}
-	return true
+	if len(more) == 0 {
+		maps.DeleteFunc(t.filter.withheld, func(text string, _ bool) bool { return slices.Contains(t.suspects, text) })
+	}
+	return len(more) > 0
 }
 
-// suspected returns the texts of the refused request that the filter has not accepted before, without
+// suspected returns the texts of the refused request that the filter has not accepted before, without those withheld and
 // the question: first people's messages that were not answered, the newest first, then all others.
 func (t *talk) suspected() (texts []string) {
 	start := 1 // behind the system prompt

@@ -32,18 +32,21 @@ var (
 
 // reply is one answer in progress.
 type reply struct {
-	turn     store.Turn
-	first    int64 // seq of the first row that the bot and its tools add
-	writer   Writer
+	turn     *store.Turn
+	first    int64           // seq of the first row that the bot and its tools add
+	writer   Writer          // nil: nothing is shown
 	messages []chat.Message  // messages of the bot and its tools, in order
 	texts    []string        // the texts people see, one per model call
 	current  strings.Builder // the text of the running call
 	shown    int             // bytes of the text when it was last shown
 	spend    func() error    // called before each model call; an error stops the call
-	learnt   *llm.Learnt     // of the model that answers
+	learnt   *llm.Learnt     // of the model that answers; nil: none was asked
 	said     int             // index in messages of the row with the newest of texts
-	finish   string          // why the answer ended; "": there is none
 	stored   bool            // its outcome is on disk
+}
+
+func (c *conversation) newReply(turn *store.Turn) *reply {
+	return &reply{turn: turn, first: c.next(), writer: c.connector.Reply(c.name, turn.To)}
 }
 
 // text returns everything that people see of the reply so far.
@@ -51,15 +54,25 @@ func (r *reply) text() string {
 	return strings.TrimSpace(strings.Join(append(slices.Clip(r.texts), strings.TrimSpace(r.current.String())), "\n\n"))
 }
 
+// withdraw removes what was shown.
+func (r *reply) withdraw() {
+	if r.writer != nil {
+		r.writer.Cancel()
+	}
+}
+
 // answer runs a turn: the model and its tools until there is a reply, then one transaction that
 // writes everything, then the reply goes out. own are settings for this turn and the check after it.
 func (c *conversation) answer(ctx context.Context, turn store.Turn, own compactor.Patch) (err error) {
 	ctx, step := observe.Begin(ctx, observe.Turn)
-	defer func() { c.observed(step, turn, err) }()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	c.turn.Store(&runningTurn{seq: turn.Seq, to: turn.To, stop: cancel, step: step})
-	defer c.turn.Store(nil)
+	running := &runningTurn{Turn: turn, stop: cancel, step: step, outcome: observe.Passed}
+	c.turn.Store(running)
+	defer func() {
+		c.turn.Store(nil)
+		c.observed(running, err)
+	}()
 	if c.paused(c.hub.ctx) { // not ctx: /stop cancels that, and this must be written all the same
 		return c.pass(c.hub.ctx, turn)
 	}
@@ -81,24 +94,22 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn, own compacto
 	made := c.turnContext(ctx, turn, other)
 	c.do(func(e *compactor.Compactor) { e.History().Begin(made) })
 
-	calls, learnt := 0, c.window.learnt()
+	spend, learnt := c.spending(), c.window.learnt()
 	if other != nil {
 		learnt = llm.LearntOf(other.agent.Model, new(llm.Learnt))
 	}
 	for again := true; again; {
-		r := &reply{turn: turn, first: c.next(), writer: c.connector.Reply(c.name, turn.To), spend: c.spending(&calls), learnt: learnt}
-		again, err = c.attempt(ctx, &turn, r, other, step)
+		r := c.newReply(&running.Turn)
+		r.spend, r.learnt = spend, learnt
+		again, err = c.attempt(ctx, running, r, other)
 	}
 	return err
 }
 
 // attempt has the model answer once. again: it failed in a way that may pass.
-func (c *conversation) attempt(ctx context.Context, turn *store.Turn, r *reply, other *handover, step *observe.Step) (again bool, err error) {
+func (c *conversation) attempt(ctx context.Context, turn *runningTurn, r *reply, other *handover) (again bool, err error) {
 	if turn.Attempts > maxAttempts {
-		step.Fail(errInterrupted)
-		c.log.Info("turn_failed", "error", errInterrupted, "turn", turn.Seq)
-		_, sentence := failureOf(errInterrupted)
-		return false, c.fail(ctx, r, c.spell(sentence))
+		return false, c.giveUp(ctx, turn, r, errInterrupted)
 	}
 	if w, ok := r.writer.(Indicator); ok {
 		w.Working()
@@ -109,55 +120,57 @@ func (c *conversation) attempt(ctx context.Context, turn *store.Turn, r *reply, 
 	}
 	switch cause := context.Cause(ctx); {
 	case err != nil && c.hub.ctx.Err() != nil: // shutting down: the turn waits for the next start
-		c.sender.cancel(r.writer)
+		r.withdraw()
 		return false, c.hub.ctx.Err()
 	case errors.Is(cause, errDeleted):
-		_, err := c.tryAgain(r, turn) // finds that the turn was deleted, too
+		_, err := c.tryAgain(r) // finds that the turn was deleted, too
 		return false, err
 	case err == nil:
-		return false, c.succeed(ctx, r, step, resp)
+		return false, c.succeed(ctx, turn, r, resp)
 	case c.isTask() && (errors.Is(err, errPart) || errors.Is(cause, errStopped)):
-		step.Add(answered)
+		turn.outcome = observe.Answered
 		err := c.finish(ctx, r, store.Outcome{Turn: turn.Seq, Messages: r.messages})
 		if t, failed := c.records.Tasks().Self(ctx); err == nil && failed == nil {
 			c.hub.reportTask(t)
 		}
 		return false, err
 	case errors.Is(cause, errStopped): // what people saw counts as the answer
-		step.Add(stopped)
+		turn.outcome = observe.Stopped
 		partial := llm.Message{Role: llm.RoleAssistant, Text: withoutNoReply(r.current.String(), true)}
 		return false, c.finish(ctx, r, r.answered(c.next(), partial))
 	}
 	var provider *llm.Error
 	if !errors.As(err, &provider) || !provider.Passes() || turn.Attempts >= maxAttempts {
-		return false, c.giveUp(ctx, r, step, err)
+		return false, c.giveUp(ctx, turn, r, err)
 	}
 	c.log.Debug("turn_retry", "turn", turn.Seq, "error", err)
-	return c.tryAgain(r, turn)
+	return c.tryAgain(r)
 }
 
 // succeed closes a turn with the model's answer.
-func (c *conversation) succeed(ctx context.Context, r *reply, step *observe.Step, resp llm.Response) error {
+func (c *conversation) succeed(ctx context.Context, turn *runningTurn, r *reply, resp llm.Response) error {
 	if c.failures.end(r.learnt) {
 		c.log.Info("turns_recovered")
 	}
-	r.finish = resp.FinishReason
 	err := c.finish(ctx, r, r.answered(c.next(), resp.Message))
 	if r.stored { // otherwise its question was deleted, or it is answered again
 		c.hub.locked(func() { c.hub.stats.Turns, c.hub.stats.Failing = c.hub.stats.Turns+1, 0 })
-		step.Add(answered)
+		turn.outcome = observe.Answered
+		c.notifyCutOff(ctx, turn.Seq, resp.FinishReason)
 	}
 	return err
 }
 
 // giveUp closes a failed turn with a sentence that says why.
-func (c *conversation) giveUp(ctx context.Context, r *reply, step *observe.Step, failed error) error {
-	step.Fail(failed)
+func (c *conversation) giveUp(ctx context.Context, turn *runningTurn, r *reply, failed error) error {
+	turn.step.Fail(failed)
+	turn.outcome = observe.Failed
 	c.hub.locked(func() { c.hub.stats.Failed, c.hub.stats.Failing = c.hub.stats.Failed+1, c.hub.stats.Failing+1 })
-	c.log.Log(ctx, max(slog.LevelInfo, c.failures.level(failed, r.learnt)), "turn_failed", append(llm.LogAttrs(failed), "turn", r.turn.Seq)...)
-	if r.turn.Optional && c.failures.announced { // no one asked for an answer, and people already know
+	c.log.Log(ctx, max(slog.LevelInfo, c.failures.level(failed, r.learnt)), "turn_failed",
+		append(llm.LogAttrs(failed), "turn", turn.Seq)...)
+	if turn.Optional && c.failures.announced { // no one asked for an answer, and people already know
 		c.discard(r)
-		return c.pass(ctx, r.turn)
+		return c.pass(ctx, turn.Turn)
 	}
 	c.failures.announced = true
 	_, sentence := failureOf(failed)
@@ -165,9 +178,9 @@ func (c *conversation) giveUp(ctx context.Context, r *reply, step *observe.Step,
 }
 
 // tryAgain discards what a failed attempt added. again is false if the question was deleted meanwhile.
-func (c *conversation) tryAgain(r *reply, turn *store.Turn) (again bool, err error) {
+func (c *conversation) tryAgain(r *reply) (again bool, err error) {
 	c.discard(r)
-	if again, err = c.countAttempt(c.hub.ctx, turn); err == nil && !again {
+	if again, err = c.countAttempt(c.hub.ctx, r.turn); err == nil && !again {
 		c.do(func(e *compactor.Compactor) { e.History().Answered() })
 	}
 	return again, err
@@ -175,20 +188,12 @@ func (c *conversation) tryAgain(r *reply, turn *store.Turn) (again bool, err err
 
 // pass closes a turn without an answer: its messages are only context.
 func (c *conversation) pass(ctx context.Context, turn store.Turn) error {
-	_, err := c.records.Turns().Finish(ctx, store.Outcome{Turn: turn.Seq, Count: ask(c, (*compactor.Compactor).Count)})
-	if err != nil && !errors.Is(err, store.ErrNotFound) { // not found: the question was deleted, which closed the turn
-		return err
-	}
-	c.do(func(e *compactor.Compactor) {
-		e.History().Answered()
-		e.Check(c.hub.ctx)
-	})
-	return nil
+	return c.finish(ctx, &reply{turn: &turn, first: c.next()}, store.Outcome{Turn: turn.Seq, Failure: true})
 }
 
 // discard drops what an attempt has added and shown.
 func (c *conversation) discard(r *reply) {
-	c.sender.cancel(r.writer)
+	r.withdraw()
 	c.do(func(e *compactor.Compactor) { e.History().Truncate(r.first) })
 }
 
@@ -197,7 +202,7 @@ func (c *conversation) recoverTurn(r *reply, err *error) {
 	switch p := recover(); p {
 	case nil:
 	case any(errPanicked):
-		c.sender.cancel(r.writer)
+		r.withdraw()
 		panic(p)
 	default:
 		c.log.Error("turn_panicked", "turn", r.turn.Seq, "panic", p, "stack", string(debug.Stack()))
@@ -247,7 +252,6 @@ func (c *conversation) converse(ctx context.Context, r *reply, other *handover) 
 	resp, err = loop.Run(ctx)
 	if err == nil && r.empty(resp) && t.left > 1 && !c.isTask() { // a second request often gets an answer; the calls of a task are counted
 		loop.MaxCalls = t.left - 1
-		r.current.Reset()
 		resp, err = loop.Run(ctx)
 	}
 	if err == nil && resp.FinishReason != llm.FinishFilter {
@@ -283,7 +287,7 @@ func (c *conversation) add(r *reply, m llm.Message, completion int) {
 // turnSeq returns the seq of the running turn; 0: none.
 func (c *conversation) turnSeq() int64 {
 	if turn := c.turn.Load(); turn != nil {
-		return turn.seq
+		return turn.Seq
 	}
 	return 0
 }

@@ -45,21 +45,32 @@ func (c *conversation) recalled(ctx context.Context, turn store.Turn, budget int
 		seen.shows = e.History().Shows()
 		seen.messages, seen.memories = e.History().Quoted()
 	})
-	memories, err := c.memoryLines(ctx, asked, who, seen)
-	messages, failed := c.messageLines(ctx, asked, who, turn.Seq, seen)
-	if err = errors.Join(err, failed); err != nil && ctx.Err() == nil { // otherwise the turn is being stopped
+	// Memories help more per token, but may not take the whole budget.
+	memories := quotes{title: "memories that may matter here, as data:\n", left: budget * 2 / 3}
+	err := c.quoteMemories(ctx, asked, who, seen, &memories)
+	messages := quotes{title: "earlier messages that may matter here, as data:\n", left: budget/3 + memories.left}
+	err = errors.Join(err, c.quoteMessages(ctx, asked, who, turn.Seq, seen, &messages))
+	if err != nil && ctx.Err() == nil { // otherwise the turn is being stopped
 		c.log.Warn("recall_failed", "error", err)
 	}
-	// Memories help more per token, but may not take the whole budget.
-	first, of, left := fitting("memories that may matter here, as data:\n", memories, budget*2/3)
-	second, in, _ := fitting("earlier messages that may matter here, as data:\n", messages, budget*1/3+left)
-	return compactor.Context{Text: first + second, Memories: of, Messages: in}
+	return compactor.Context{Text: memories.text + messages.text, Memories: memories.of, Messages: messages.of}
 }
 
-// recalledLine is a recalled line, of a memory or a message.
-type recalledLine struct {
-	of   int64
-	text string
+// quotes are lines of memories or messages below a title, the best first, within a budget of tokens.
+type quotes struct {
+	title, text string
+	of          []int64
+	left        int
+}
+
+// add adds a line if the budget allows; otherwise a shorter one may fit.
+func (q *quotes) add(of int64, line string) {
+	if q.text == "" {
+		line = q.title + line
+	}
+	if cost := tokens.Estimate(line); cost <= q.left {
+		q.text, q.of, q.left = q.text+line, append(q.of, of), q.left-cost
+	}
 }
 
 // visible is what the model already sees.
@@ -68,7 +79,7 @@ type visible struct {
 	messages, memories map[int64]bool       // quoted in earlier turn contexts
 }
 
-func (c *conversation) memoryLines(ctx context.Context, asked, who string, seen visible) (lines []recalledLine, err error) {
+func (c *conversation) quoteMemories(ctx context.Context, asked, who string, seen visible, into *quotes) error {
 	found, _, err := memory.Of(c.records).List(ctx, memory.Filter{Query: asked, Asker: who, Limit: recalledEach})
 	for _, m := range found {
 		if m.Conversation != c.name { // message numbers are meaningful only in their own conversation
@@ -82,43 +93,26 @@ func (c *conversation) memoryLines(ctx context.Context, asked, who string, seen 
 		for _, seq := range m.Sources[:min(len(m.Sources), 3)] {
 			line += fmt.Sprintf(", #%d", seq)
 		}
-		lines = append(lines, recalledLine{m.ID, line + ")\n"})
+		into.add(m.ID, line+")\n")
 	}
-	return lines, err
+	return err
 }
 
-func (c *conversation) messageLines(ctx context.Context, asked, who string, before int64, seen visible) (lines []recalledLine, err error) {
+func (c *conversation) quoteMessages(ctx context.Context, asked, who string, before int64, seen visible, into *quotes) error {
 	// Some of the results are already in the prompt.
 	found, err := memory.Of(c.records).Recall(ctx, memory.Question{Text: asked, Asker: who, Limit: 3 * recalledEach, Before: before})
 	for _, m := range found {
-		if len(lines) == recalledEach {
-			break
-		}
 		text := tokens.Clip(m.Passage(recalledPassage), recalledClip)
-		if seen.messages[m.Seq] || seen.shows(m.Seq) || text == "" {
+		if len(into.of) == recalledEach || seen.messages[m.Seq] || seen.shows(m.Seq) || text == "" {
 			continue
 		}
 		name := m.Name()
 		if m.Role != llm.RoleUser {
 			name = "you"
 		}
-		lines = append(lines, recalledLine{m.Seq, fmt.Sprintf("- #%d, %s on %s: %s\n", m.Seq, name, m.Time.Local().Format("2006-01-02 15:04"), chat.Quoted(text))})
+		into.add(m.Seq, fmt.Sprintf("- #%d, %s on %s: %s\n", m.Seq, name, m.Time.Local().Format("2006-01-02 15:04"), chat.Quoted(text)))
 	}
-	return lines, err
-}
-
-// fitting returns as many lines, best first, as the budget allows, below a title, what they are of, and what is left.
-func fitting(title string, lines []recalledLine, budget int) (text string, of []int64, left int) {
-	left = budget - tokens.Estimate(title)
-	for _, line := range lines {
-		if cost := tokens.Estimate(line.text); cost <= left { // otherwise a shorter one may fit
-			text, of, left = text+line.text, append(of, line.of), left-cost
-		}
-	}
-	if text == "" {
-		return "", nil, budget
-	}
-	return title + text, of, left
+	return err
 }
 
 // turnContext returns what the model sees after the newest message of a turn. It is stored, so it is small.

@@ -45,22 +45,17 @@ func (c *conversation) count(kind, model string, u llm.Usage) {
 }
 
 // flushUsage writes what no answer has written.
-func (c *conversation) flushUsage(ctx context.Context) {
+func (c *conversation) flushUsage() {
 	all := c.takeUsage()
 	if len(all) == 0 {
 		return
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.hub.ctx), 5*time.Second)
+	defer cancel()
 	if err := c.records.Turns().AddUsage(ctx, all); err != nil {
 		c.addUsage(all...) // the next answer writes it
 		c.log.Debug("save_usage_failed", "error", err)
 	}
-}
-
-// flushLast is flushUsage for a conversation that closes.
-func (c *conversation) flushLast() {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.hub.ctx), 5*time.Second)
-	defer cancel()
-	c.flushUsage(ctx)
 }
 
 // Stats are the numbers of a hub. Counters start with the hub.
@@ -82,6 +77,11 @@ func (h *Hub) Stats() Stats {
 	defer h.mu.Unlock()
 	s := h.stats
 	s.Open, s.Stuck = len(h.open), len(h.stuck)
+	for _, c := range h.open {
+		if c.sender.failing.On() {
+			s.Refused++
+		}
+	}
 	return s
 }
 

@@ -1,6 +1,7 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -30,21 +31,17 @@ func (c *conversation) work(ctx context.Context, resume bool) error {
 	if opens {
 		c.sender.start(ctx) // with what an earlier process left
 	}
-	for ; ctx.Err() == nil; resume = false {
-		more, err := false, c.sync(ctx, resume)
-		if err == nil {
+	var err error
+	for more := true; more && err == nil && ctx.Err() == nil; resume = false {
+		if err = c.sync(ctx, resume); err == nil {
 			more, err = c.step(ctx)
 		}
-		if more && err == nil {
-			continue
-		}
-		c.flushUsage(ctx)
-		if opens {
-			c.check() // schedules repairs of what an earlier process could not summarize
-		}
-		return err
 	}
-	return ctx.Err()
+	c.flushUsage()
+	if opens {
+		c.check() // schedules repairs of what an earlier process could not summarize
+	}
+	return cmp.Or(err, ctx.Err())
 }
 
 // workClosed is work for a connector that is not open: what arrived waits for it.
@@ -62,17 +59,16 @@ func (c *conversation) workClosed(ctx context.Context, opened bool) error {
 // sync applies edits and changed settings, announces a compaction, and resumes a turn if asked to.
 func (c *conversation) sync(ctx context.Context, resume bool) (err error) {
 	var made *compactor.Event
-	newest := ""
 	c.do(func(*compactor.Compactor) {
 		if err = c.refresh(ctx); err == nil {
-			made, newest, c.unannounced = c.unannounced, c.arrivals.newest, nil
+			made, c.unannounced = c.unannounced, nil
 		}
 	})
 	if err == nil {
 		err = c.renew(ctx)
 	}
 	if err == nil && made != nil {
-		c.announce(ctx, made, newest)
+		c.announce(ctx, made)
 	}
 	if err == nil && resume {
 		err = c.resume(ctx)
