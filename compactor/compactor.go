@@ -88,8 +88,8 @@ type Compactor struct {
 	systemCost, toolsCost int // of each request, estimated
 	lastRequest           lastRequest
 
-	busy         *work               // nil: nothing is being summarized
-	filling      *work               // nil: no placeholder is being filled
+	busy         *job                // nil: nothing is being summarized
+	filling      *job                // nil: no placeholder is being filled
 	prepared     []Compaction        // prepared summaries, in the order of applying
 	prospect     prospect            // caches the view once all of them are applied
 	terms        map[string][]string // of the texts in the stack, by text: many summaries are made beside the same ones
@@ -124,7 +124,7 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load the conversation: %w", err)
 	}
-	c := &Compactor{o: o, prepared: state.Prepared, retries: retries{vetoes: make(map[Trigger]veto)}, systemCost: FrameCost(o.System, nil), toolsCost: costOfTools(o.Tools)}
+	c := &Compactor{o: o, prepared: state.Prepared, retries: retries{vetoes: map[Trigger]veto{}, repairs: map[int64]backoff{}}, systemCost: FrameCost(o.System, nil), toolsCost: costOfTools(o.Tools)}
 	c.h = newHistory(state, c.shape(c.policy()))
 	c.lastRequest.at = o.Now()
 	for _, m := range state.Messages {

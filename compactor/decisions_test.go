@@ -101,7 +101,7 @@ func TestWhoSummarizes(t *testing.T) {
 		{"after a failure", func(c *Compactor) { c.failures(1) }, false, nobody},
 		{"after as many as failure_limit", func(c *Compactor) { c.failures(3) }, false, extractive},
 		{"after the disk failed", func(c *Compactor) { c.o.Worker = nil; c.retries.extractiveRetryAt = noon.Add(time.Minute) }, false, nobody},
-		{"when the pause is over", func(c *Compactor) { c.retries.failed(noon.Add(-time.Hour)) }, false, model},
+		{"when the pause is over", func(c *Compactor) { c.retries.failed(noon.Add(-time.Hour), 0) }, false, model},
 	} {
 		c := decider()
 		tt.change(c)
@@ -117,7 +117,7 @@ func TestWhoSummarizes(t *testing.T) {
 
 func (c *Compactor) failures(n int) {
 	for range n {
-		c.retries.failed(noon)
+		c.retries.failed(noon, 0)
 	}
 }
 
@@ -150,19 +150,14 @@ func TestRequestRefusals(t *testing.T) {
 	}
 }
 
-func TestDeclinedSpansAreRetried(t *testing.T) {
-	for times, want := range []time.Duration{0, 0, 0, time.Hour / 6, time.Hour, 6 * time.Hour, 0} {
+func TestDeclinedSpansAreGivenUp(t *testing.T) {
+	for times := range 5 {
 		c := decider()
 		row := Compaction{Declined: Declined{Times: times, At: noon, By: "m"}}
-		got := c.retryDeclinedAt(row, noon)
-		check.That(t, times == 6 || want == 0 && got.IsZero() || want > 0 && got.Sub(noon) == want,
-			"declined %d times: got the next attempt at %v, want %v later", times, got, want)
-		check.Equal(t, fmt.Sprintf("declined %d times: given up", times), c.gaveUp(row), times == 6)
+		check.Equal(t, fmt.Sprintf("declined %d times: given up", times), c.gaveUp(row), times >= c.policy().FailureLimit)
 		c.o.Worker = &llmtest.Model{Label: "another"}
 		check.Equal(t, "another model gives it up", c.gaveUp(row), false)
 	}
-	ahead := Compaction{Declined: Declined{Times: 3, At: noon.AddDate(1, 0, 0), By: "m"}} // when the clock was wrong
-	check.That(t, !decider().retryDeclinedAt(ahead, noon).After(noon), "declined by a clock that was a year ahead: it waits")
 }
 
 func TestLevelTargets(t *testing.T) {

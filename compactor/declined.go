@@ -3,23 +3,14 @@ package compactor
 import (
 	"errors"
 	"slices"
-	"time"
 
 	"cairn/compactor/summarize"
 	"cairn/llm"
 )
 
 // What the model declines is summarized by the extractive summarizer, and repairs split it until
-// little of it is declined. For the rest the model is called a few more times, with growing pauses.
-// Then it stays as it is until people use /compact or change its messages, or another model
-// summarizes.
-
-const (
-	laterTries = 3                // attempts to repair what was left to the extractive summarizer
-	firstPause = 10 * time.Minute // before the first of them; each later one is pauseGrowth times as long
-
-	pauseGrowth = 6
-)
+// little of it is declined. The rest stays as it is until people use /compact or change its
+// messages, or another model summarizes.
 
 // modelDeclines reports whether the model refuses this material: its server works, and other spans
 // may succeed.
@@ -38,45 +29,35 @@ func (c *Compactor) declineCount(row Compaction) int {
 
 // gaveUp reports whether no model is called for row any more.
 func (c *Compactor) gaveUp(row Compaction) bool {
-	return c.declineCount(row) >= c.policy().FailureLimit+laterTries
+	return c.declineCount(row) >= c.policy().FailureLimit
 }
 
-// retryDeclinedAt returns the time before which row is not retried. A row that was declined in the
-// future is retried immediately: the clock was wrong then.
-func (c *Compactor) retryDeclinedAt(row Compaction, now time.Time) time.Time {
-	later := c.declineCount(row) - c.policy().FailureLimit
-	if later < 0 || row.Declined.At.After(now) {
-		return time.Time{}
-	}
-	pause := firstPause
-	for range min(later, laterTries) {
-		pause *= pauseGrowth
-	}
-	return row.Declined.At.Add(pause)
-}
-
-// declined records that the worker declined j, after j has failed. If j covered only a part of a
-// row, or was a fold, it returns a job in which the extractive summarizer makes a row of its own
-// for it; else nil.
-func (c *Compactor) declined(j *job) (next *job) {
-	d := Declined{Times: j.declined + 1, At: c.o.Now(), By: c.o.Worker.Name()}
-	c.retries.declined(d.At, j.policy.FailureLimit)
-	if j.repaired.ID == 0 && j.row.Kind == Leaf {
-		c.retries.declinedTo = j.row.To
-		return nil
-	}
-	if j.repaired.ID != 0 && j.row.Span == j.repaired.Span {
-		c.noteDeclined(j.repaired.ID, d)
+// instead returns the job that makes up for j, which failed: the extractive summarizer makes a row of
+// its own for a fold, or for the declined part of a row, and a model repairs it later. nil if the
+// span is summarized again anyway.
+func (c *Compactor) instead(j *job, err error) *job {
+	repair, declined := j.repaired.ID != 0, modelDeclines(err)
+	if j.extractive || j.ctx.Err() != nil || !declined && (repair || j.row.Kind != Rollup) {
 		return nil
 	}
 	apart := *j
-	apart.extractive, apart.modelFollows, apart.row.By, apart.row.Model = true, true, ByExtractive, ""
-	apart.row.AwaitsModel, apart.row.Declined = true, d
-	if j.repaired.ID != 0 {
-		apart.maxTokens = max(j.repaired.Tokens*j.row.Messages/max(j.repaired.Messages, 1), summarize.MinSummary) // its share of the tokens
+	if declined {
+		d := Declined{Times: j.declined + 1, At: c.o.Now(), By: c.o.Worker.Name()}
+		c.retries.failed(d.At, j.policy.FailureLimit-1) // after so many in a row it seems to decline everything
+		switch {
+		case !repair && j.row.Kind == Leaf:
+			c.retries.declinedTo = j.row.To
+			return nil
+		case repair && j.row.Span == j.repaired.Span:
+			c.noteDeclined(j.repaired.ID, d)
+			return nil
+		case repair:
+			apart.maxTokens = max(j.repaired.Tokens*j.row.Messages/max(j.repaired.Messages, 1), summarize.MinSummary) // its share of the tokens
+		}
+		apart.row.Declined = d
 	}
-	apart.allowed = true
-	apart.row.ID, apart.onStart, apart.onEnd = 0, nil, nil
+	apart.extractive, apart.modelFollows, apart.allowed = true, true, true
+	apart.row.ID, apart.row.By, apart.row.Model, apart.row.AwaitsModel = 0, ByExtractive, "", true
 	return &apart
 }
 

@@ -110,9 +110,9 @@ func (c *Compactor) notify(e Event) {
 		c.o.Log.Debug("compaction", "event", e)
 	}
 	if e.State == EventApplied || e.State == EventFailed || e.State == EventNoop {
-		for _, w := range []*work{c.busy, c.filling} {
-			if w != nil && w.row.ID != 0 && w.row.ID == e.ID {
-				defer w.notifyEnd(e)
+		for _, j := range c.running() {
+			if e.ID != 0 && e.ID == j.requestedRow() {
+				defer j.notifyEnd(e)
 			}
 		}
 	}

@@ -17,16 +17,17 @@ import (
 
 // A failed compaction: what is reported and logged, and when the next attempt is made.
 
-func (c *Compactor) fail(w *work, err error) {
-	j := w.making
-	if w.ctx.Err() == nil { // otherwise it was stopped
+func (c *Compactor) fail(j *job, err error) {
+	if j.ctx.Err() == nil { // otherwise it was stopped
 		c.backOff(j, err)
 		c.o.Log.Log(c.ctx, c.logLevelFor(err, !j.extractive), "compaction_failed", append(llm.LogAttrs(err), "trigger", j.row.Trigger, "by", j.row.By)...)
 	}
 	e := j.event(EventFailed)
-	e.Error, e.BeforeTokens, e.AfterTokens = inWords(err), w.before, c.used(c.h.view)
+	e.Error, e.BeforeTokens, e.AfterTokens = inWords(err), j.before, c.used(c.h.view)
 	c.notify(e)
-	j.notifyEnd(e)
+	if j.requested == 0 {
+		j.notifyEnd(e) // it may have failed before it had a row
+	}
 }
 
 // backOff determines when the next attempt is made. A row that cannot be repaired because of its
@@ -37,15 +38,17 @@ func (c *Compactor) backOff(j *job, err error) {
 	now, repair := c.o.Now(), j.repaired.ID != 0
 	switch {
 	case !repair && j.extractive:
-		c.retries.failed(now) // it needs no model, so the disk failed, which must not be retried without pause
+		c.retries.failed(now, 0) // it needs no model, so the disk failed, which must not be retried without pause
 		c.retries.extractiveRetryAt = c.retries.retryAt
 	case !j.extractive && modelDeclines(err):
 		return // declined spans have their own backoff
 	case !repair || down:
-		c.retries.failed(now)
+		c.retries.failed(now, 0)
 	}
 	if repair {
-		c.retries.repairFailed(j.repaired.ID, now, c.h.head.Rows())
+		b := c.retries.repairs[j.repaired.ID]
+		b.failed(now, 0)
+		c.retries.repairs[j.repaired.ID] = b
 	}
 }
 
@@ -69,9 +72,6 @@ func (c *Compactor) worked(j *job) {
 	incident := &c.reports.byModel
 	if j.extractive {
 		incident = &c.reports.byExtractive
-	}
-	if j.degraded {
-		return
 	}
 	ended := incident.End()
 	if !j.extractive {
@@ -126,7 +126,6 @@ type retries struct {
 	useless           int               // consecutive applied compactions that freed next to nothing
 	pausedUntil       time.Time         // no level below emergency starts anything before this time
 	repairs           map[int64]backoff // of rows whose repair failed, by id
-	declines          int               // consecutive times that the model declined
 	declinedTo        int64             // the model declined to summarize messages up to this seq
 	vetoes            map[Trigger]veto
 }
@@ -137,37 +136,17 @@ type backoff struct {
 	retryAt  time.Time // no model is tried before this time
 }
 
-func (b *backoff) failed(now time.Time) {
-	b.retryAt = now.Add(min(time.Minute<<min(b.failures, 10), 30*time.Minute)) // 1, 2, 4, … minutes
+// failed counts a failure. The first free ones in a row cause no pause.
+func (b *backoff) failed(now time.Time, free int) {
+	if b.failures >= free {
+		b.retryAt = now.Add(min(time.Minute<<min(b.failures, 10), 30*time.Minute)) // 1, 2, 4, … minutes
+	}
 	b.failures++
 }
 
 func (r *retries) worked() {
-	r.backoff, r.extractiveRetryAt, r.declines = backoff{}, time.Time{}, 0
-}
-
-// declined records that the model declined something. After limit times in a row it seems to
-// decline everything.
-func (r *retries) declined(now time.Time, limit int) {
-	r.declines++
-	if r.declines >= limit {
-		r.failures = max(r.failures, r.declines-1)
-		r.failed(now)
-	}
-}
-
-// repairFailed sets the backoff for the repair of a row. Entries of rows that are not in stack are
-// removed.
-func (r *retries) repairFailed(id int64, now time.Time, stack []Compaction) {
-	b := r.repairs[id]
-	b.failed(now)
-	kept := map[int64]backoff{id: b}
-	for _, row := range stack {
-		if other, ok := r.repairs[row.ID]; ok && row.ID != id {
-			kept[row.ID] = other
-		}
-	}
-	r.repairs = kept
+	r.backoff, r.extractiveRetryAt = backoff{}, time.Time{}
+	clear(r.repairs)
 }
 
 // freed records how many tokens an applied compaction freed of its span, and whether the window is

@@ -1,12 +1,16 @@
 package compactor
 
 import (
+	"cmp"
+	"context"
 	"slices"
 	"time"
 )
 
 // job is one background job: a row to make, and who makes it.
 type job struct {
+	ctx          context.Context
+	cancel       context.CancelFunc
 	row          Compaction
 	tokens       int        // estimated tokens of the span when it was planned
 	maxTokens    int        // limit of the text in tokens, if below the policy's; 0: the policy's
@@ -15,7 +19,6 @@ type job struct {
 	extractive   bool       // made by the extractive summarizer
 	fills        bool       // fills a placeholder, in parallel with the worker
 	modelFollows bool       // a model will read the span later and extract the memories then
-	degraded     bool       // a fold on the way failed and the extractive summarizer took over
 	policy       Policy
 	window       int                 // of the model
 	budget       int                 // the window in estimated tokens, see Budget
@@ -23,7 +26,9 @@ type job struct {
 	terms        map[string][]string // of the summaries beside it, by their texts; set by the extractive summarizer
 	allowed      bool                // skip Before
 	onStart      func(Event)         // called once when the job starts or is vetoed; nil: no one waits
-	onEnd        func(Event)         // called once when the job ends; nil: no one waits
+	onEnd        func(Event)         // called once when the requested row ends; nil: no one waits
+	requested    int64               // the requested row, if this is a fold that it waits for; 0: the job's own
+	before       int                 // tokens used at the start
 }
 
 // mayWait reports whether j can be left to the next start of the program.
@@ -31,7 +36,9 @@ func (j *job) mayWait() bool {
 	return !j.extractive && (j.repaired.ID != 0 || j.row.Trigger == OnPrepare)
 }
 
-// notifyEnd notifies those who wait for the job to end, once.
+func (j *job) requestedRow() int64 { return cmp.Or(j.requested, j.row.ID) }
+
+// notifyEnd notifies those who wait for the requested row to end, once.
 func (j *job) notifyEnd(e Event) {
 	if notify := j.onEnd; notify != nil {
 		j.onEnd = nil
@@ -71,8 +78,7 @@ func (c *Compactor) next() *job {
 	used, l, shown := c.used(s), c.level(), s
 	s = c.ahead() // prepared spans are not summarized again
 	if shown.crowded(s, p, c.budget()) {
-		if children, byExtractive := c.planFold(s, p, extractive); children != nil {
-			j := c.planRollup(children, p, byExtractive)
+		if j := c.foldIfFull(s, p, extractive); j != nil {
 			j.allowed = true // the summary that waits for it was allowed
 			return j
 		}
@@ -101,9 +107,10 @@ func (c *Compactor) next() *job {
 // planOld plans work on existing summaries: a fold if the stack is too large, a repair, a fold of
 // an earlier session.
 func (c *Compactor) planOld(s view, p Policy, used int, now time.Time, extractive bool) *job {
-	if s.stackCost() > p.stackBudget(c.budget()) && !c.retries.forbids(OnRollup, now) {
-		if children, byExtractive := c.planFold(s, p, extractive); children != nil {
-			return c.planRollup(children, p, byExtractive)
+	folds := !c.retries.forbids(OnRollup, now)
+	if folds {
+		if j := c.foldIfFull(s, p, extractive); j != nil {
+			return j
 		}
 	}
 	if c.draining {
@@ -118,7 +125,7 @@ func (c *Compactor) planOld(s view, p Policy, used int, now time.Time, extractiv
 	unready := func(row Compaction) bool { // it would be summarized twice, or hold up the others
 		return overlaps(c.prepared, row) || row.Kind == Placeholder || !waits && !c.ready(row)
 	}
-	if c.retries.forbids(OnRollup, now) {
+	if !folds {
 		return nil
 	}
 	for _, session := range slices.Backward(s.head.Earlier) { // all of it is covered, so consecutive rows are neighbours

@@ -53,8 +53,7 @@ func (c *Compactor) repairable(s view) (rows []Compaction) {
 // always run.
 func (c *Compactor) planRepair(s view, p Policy, used int, now time.Time) *job {
 	for _, row := range c.repairable(s) {
-		waits := now.Before(c.retries.repairs[row.ID].retryAt) || now.Before(c.retryDeclinedAt(row, now))
-		if waits || overlaps(c.prepared, row) || c.isSpared(row.Span) {
+		if now.Before(c.retries.repairs[row.ID].retryAt) || overlaps(c.prepared, row) || c.isSpared(row.Span) {
 			continue
 		}
 		if j := c.repairOf(row, s, p, used, false); j != nil {
@@ -68,9 +67,18 @@ func (c *Compactor) planRepair(s view, p Policy, used int, now time.Time) *job {
 // maxRepairMessages is the most messages of one repair.
 const maxRepairMessages = 1000
 
-// narrow limits a repair of messages to what one request can contain: the newest whole turns of the
-// row's span, as the worker reads them, with room for their summary. So a large row is repaired
-// piece by piece, and each piece is kept. It returns the row to make.
+// narrowed returns a function that returns the row that j makes. It limits a model's repair of
+// messages to what one request can contain: the newest whole turns of the row's span, as the worker
+// reads them, with room for their summary. So a large row is repaired piece by piece, and each piece
+// is kept.
+func (c *Compactor) narrowed(j *job) func(context.Context) (Compaction, error) {
+	if j.repaired.ID == 0 || j.extractive || j.row.Kind != Leaf {
+		return func(context.Context) (Compaction, error) { return j.row, nil }
+	}
+	w := c.newWorker(j, nil, summarize.MinSummary, summarize.MinSummary)
+	return func(ctx context.Context) (Compaction, error) { return c.narrow(ctx, w) }
+}
+
 func (c *Compactor) narrow(ctx context.Context, w worker) (Compaction, error) {
 	j, row := w.j, w.j.row
 	w, most := w.withModel(ctx, c.o.Worker)
@@ -86,7 +94,7 @@ func (c *Compactor) narrow(ctx context.Context, w worker) (Compaction, error) {
 	if from > row.From && all[len(all)-1].Turn >= from {
 		all = slices.DeleteFunc(all, func(m chat.Message) bool { return m.Turn < from })
 	}
-	if limit := j.policy.FailureLimit; j.declined > 0 && j.declined < limit {
+	if j.declined > 0 {
 		most = min(most, max(summarize.CostOfItems(summarize.ItemsOf(all, summarize.MostOfMessage))/2, minPiece))
 	}
 	n, tokens := len(all), 0
@@ -107,19 +115,24 @@ func (c *Compactor) narrow(ctx context.Context, w worker) (Compaction, error) {
 	return row, nil
 }
 
-// planFold chooses rows to fold, and who folds them. A model folds only rows that no repair will
-// improve, so that it reads summaries and no messages, and it is not paid for folding talk that was
-// not addressed to the bot.
-func (c *Compactor) planFold(s view, p Policy, extractive bool) (children []Compaction, byExtractive bool) {
+// foldIfFull plans a fold if the stack of s exceeds its budget; nil if it does not, or nothing can be
+// folded. A model folds only rows that no repair will improve, so that it reads summaries and no
+// messages, and it is not paid for folding talk that was not addressed to the bot.
+func (c *Compactor) foldIfFull(s view, p Policy, extractive bool) *job {
+	if s.stackCost() <= p.stackBudget(c.budget()) {
+		return nil
+	}
 	if !extractive {
 		only := s
 		only.inWork = slices.Concat(s.inWork, slices.DeleteFunc(slices.Clone(s.head.Stack), c.ready))
-		children = planFold(only, p.RollupFanIn, false)
-		if c.worthModel(children) {
-			return children, false
+		if children := planFold(only, p.RollupFanIn, false); c.worthModel(children) {
+			return c.planRollup(children, p, false)
 		}
 	}
-	return planFold(s, p.RollupFanIn, true), true
+	if children := planFold(s, p.RollupFanIn, true); children != nil {
+		return c.planRollup(children, p, true)
+	}
+	return nil
 }
 
 // worthModel reports whether a model should fold rows: all are ready, and a worker wrote at least
@@ -155,7 +168,6 @@ func (c *Compactor) nextWake() (at time.Time) {
 	sooner(c.retries.vetoes[OnRepair].until)
 	for _, row := range s.head.Rows() {
 		sooner(c.retries.repairs[row.ID].retryAt)
-		sooner(c.retryDeclinedAt(row, now))
 	}
 	if at.IsZero() && c.noModel(p) {
 		at = now.Add(fallbackWake)
