@@ -41,7 +41,8 @@ func (c *Compactor) applyDue(ctx context.Context) {
 	}
 	ahead := slices.ContainsFunc(c.prepared, func(row Compaction) bool { return row.Trigger == OnPrepare })
 	if c.apply(ctx, demand{}) && ahead && l != levelNone {
-		c.tokenDeficit = max(int(p.fraction(l)*float64(s.lineCost))-cutOf(s.lines, c.h.head.Stack).tokens, 0)
+		left := s.lineCost - costOf(uncovered(s.lines, c.h.head.Stack))
+		c.tokenDeficit = max(int(p.fraction(l)*float64(s.lineCost))-left, 0)
 	}
 }
 

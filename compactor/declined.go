@@ -80,5 +80,4 @@ func (c *Compactor) noteDeclined(id int64, d Declined) {
 	for i := range head.Earlier {
 		head.Earlier[i].Rows = note(head.Earlier[i].Rows)
 	}
-	c.prospect = prospect{}
 }

@@ -136,13 +136,11 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp lineSpan) {
 }
 
 func (sp lineSpan) without(stack []Compaction) lineSpan {
-	cut := cutOf(sp.lines, stack)
-	left := cut.of(sp.lines)
+	left := uncovered(sp.lines, stack)
 	if len(left) > 0 && len(left) < len(sp.lines) {
 		sp.Span = Span{From: left[0].Seq, To: left[len(left)-1].Seq}
 	}
-	sp.lines, sp.tokens = left, sp.tokens-cut.tokens
-	return sp
+	return lineSpan{sp.Span, left, costOf(left)}
 }
 
 // flush writes what an emergency could only hide in memory, and the end of contexts that are still

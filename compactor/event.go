@@ -80,6 +80,13 @@ func (c *Compactor) before(ctx context.Context, p Proposal) (focus string, veto 
 	return c.o.Before(ctx, p)
 }
 
+func (c *Compactor) after(e Event) {
+	defer c.recoverCallback("after")
+	if c.o.After != nil {
+		c.o.After(e)
+	}
+}
+
 // vetoed reports a veto. Except for OnManual it pauses the trigger for the cooldown.
 func (c *Compactor) vetoed(j *job, reason error) {
 	if j.row.Trigger != OnManual { // people may ask again
@@ -102,7 +109,8 @@ func (c *Compactor) recoverCallback(hook string) {
 	}
 }
 
-func (c *Compactor) notify(e Event) {
+// notify emits an event, and returns it.
+func (c *Compactor) notify(e Event) Event {
 	c.reports.note(e, c.h.next)
 	if e.State == EventApplied {
 		c.o.Log.Info("compaction_applied", "event", e)
@@ -116,10 +124,8 @@ func (c *Compactor) notify(e Event) {
 			}
 		}
 	}
-	defer c.recoverCallback("after")
-	if c.o.After != nil {
-		c.o.After(e)
-	}
+	c.after(e)
+	return e
 }
 
 // reports keeps the last events, for Status, and the incidents that were logged and must not be

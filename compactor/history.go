@@ -210,8 +210,7 @@ func (h *History) hide(lines []line) {
 func (h *History) newHead() {
 	h.reshapeHead()
 	earlier := Compaction{Span: Span{To: h.head.Start - 1}}
-	cut := cutOf(h.lines, append([]Compaction{earlier}, h.head.Stack...))
-	h.lines, h.lineCost = cut.of(h.lines), h.lineCost-cut.tokens
+	h.setLines(uncovered(h.lines, append([]Compaction{earlier}, h.head.Stack...)))
 	h.view = h.withNewHead()
 	h.dropReasoning()
 	h.changed()

@@ -61,8 +61,8 @@ func (c *Compactor) policyFor(w Requested) Policy {
 }
 
 // Compact summarizes everything older than the newest messages on request. While another job runs,
-// one request of people (OnManual) is queued: it starts when that job ends, and is lost if the
-// process ends first.
+// one request of people (OnManual) is queued, unless that job is what it asks for: it starts when the
+// job ends, and is lost if the process ends first.
 func (c *Compactor) Compact(w Requested) {
 	if w.Trigger == OnManual {
 		c.retries.declinedTo = 0
@@ -75,17 +75,22 @@ func (c *Compactor) Compact(w Requested) {
 		c.startRequest(w)
 		return
 	}
-	if reason := c.whyNotScheduled(w); reason != "" {
-		if e := c.refuse(w, reason); w.Began != nil {
-			w.Began(e)
-		}
+	running := c.busy.row
+	if w.Trigger != OnManual || c.queued != nil || running.Kind == Leaf && running.Trigger != OnRepair && running.Trigger != OnPrepare {
+		w.answer(c.refuse(w, reasonRunning))
 		return
 	}
-	e, began := Event{State: EventScheduled, Trigger: w.Trigger, Kind: Leaf, Window: c.o.Window()}, w.Began
-	w.Began = nil
-	c.queued = &w
-	if c.notify(e); began != nil {
-		began(e)
+	c.queued = &Requested{Trigger: w.Trigger, Focus: w.Focus, With: w.With, Ended: w.Ended}
+	w.answer(c.notify(Event{State: EventScheduled, Trigger: w.Trigger, Kind: Leaf, Window: c.o.Window()}))
+}
+
+// answer calls Began, or Ended if Began was called before.
+func (w Requested) answer(e Event) {
+	switch {
+	case w.Began != nil:
+		w.Began(e)
+	case w.Ended != nil:
+		w.Ended(e)
 	}
 }
 
@@ -95,13 +100,7 @@ func (c *Compactor) startRequest(w Requested) {
 		c.startJob(j)
 		return
 	}
-	notify := w.Began
-	if notify == nil {
-		notify = w.Ended
-	}
-	if e := c.refuse(w, reason); notify != nil {
-		notify(e)
-	}
+	w.answer(c.refuse(w, reason))
 }
 
 // refuse reports why nothing was planned. If prepared summaries are waiting, it applies them and
@@ -111,9 +110,7 @@ func (c *Compactor) refuse(w Requested, reason string) Event {
 	if little && c.apply(c.ctx, demand{share: 1}) {
 		return c.reports.last
 	}
-	e := Event{State: EventNoop, Trigger: w.Trigger, Kind: Leaf, Window: c.o.Window(), Error: reason}
-	c.notify(e)
-	return e
+	return c.notify(Event{State: EventNoop, Trigger: w.Trigger, Kind: Leaf, Window: c.o.Window(), Error: reason})
 }
 
 // planRequest plans a request, or returns why there is nothing to do.
@@ -135,25 +132,6 @@ func (c *Compactor) planRequest(w Requested) (*job, string) {
 	j.onStart, j.onEnd = w.Began, w.Ended
 	j.row.Focus = cmp.Or(w.Focus, j.row.Focus)
 	return j, ""
-}
-
-// whyNotScheduled returns why a request cannot be queued behind the running job: it is a model's,
-// which may ask again, one is queued already, or nothing will be left to do; "" if it can.
-func (c *Compactor) whyNotScheduled(w Requested) string {
-	p, running := c.policyFor(w), c.busy.row
-	switch {
-	case w.Trigger != OnManual, c.queued != nil:
-		return reasonRunning
-	case running.Trigger == OnPrepare:
-		return "" // it applies what is prepared by then, at least
-	}
-	rest := c.h.view.with(append(c.prepared[:len(c.prepared):len(c.prepared)], running))
-	sp := planSpan(rest, rest.lineCost+1, p.tailLimits(c.budget()))
-	reason := c.whyNot(w.Trigger, p, rest.turnSince(c.reports.appliedAt), sp.tokens, c.o.Now())
-	if reason != "" && running.Kind == Leaf && running.Trigger != OnRepair {
-		return reasonRunning
-	}
-	return reason
 }
 
 // whyNot returns why a request is refused; "" if it is not. People may always ask. A model may ask
