@@ -46,8 +46,7 @@ type Event struct {
 	Summary      string     `json:"summary"`
 	Error        string     `json:"error"` // why it failed or why there was nothing to do
 
-	// Set contains the rows applied or undone in one step, this one among them, by From. For
-	// EventStarted it contains the prepared rows that will be applied with this one.
+	// Set contains the rows applied or undone in one step, this one among them, by From.
 	Set []Compaction `json:"-"`
 }
 
@@ -96,11 +95,7 @@ func (c *Compactor) vetoed(j *job, reason error) {
 	e := j.event(EventNoop)
 	e.Error = reason.Error()
 	c.notify(e)
-	if j.onStart != nil {
-		j.onStart(e)
-	} else {
-		j.notifyEnd(e)
-	}
+	j.asked.answer(e)
 }
 
 func (c *Compactor) recoverCallback(hook string) {
@@ -120,7 +115,7 @@ func (c *Compactor) notify(e Event) Event {
 	if e.State == EventApplied || e.State == EventFailed || e.State == EventNoop {
 		for _, j := range c.running() {
 			if e.ID != 0 && e.ID == j.requestedRow() {
-				defer j.notifyEnd(e)
+				defer j.asked.answer(e)
 			}
 		}
 	}

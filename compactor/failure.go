@@ -26,7 +26,7 @@ func (c *Compactor) fail(j *job, err error) {
 	e.Error, e.BeforeTokens, e.AfterTokens = inWords(err), j.before, c.used(c.h.view)
 	c.notify(e)
 	if j.requested == 0 {
-		j.notifyEnd(e) // it may have failed before it had a row
+		j.asked.answer(e) // it may have failed before it had a row
 	}
 }
 

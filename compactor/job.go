@@ -25,8 +25,7 @@ type job struct {
 	children     []Compaction        // of a rollup
 	terms        map[string][]string // of the summaries beside it, by their texts; set by the extractive summarizer
 	allowed      bool                // skip Before
-	onStart      func(Event)         // called once when the job starts or is vetoed; nil: no one waits
-	onEnd        func(Event)         // called once when the requested row ends; nil: no one waits
+	asked        Requested           // who waits for the job; the zero value: no one
 	requested    int64               // the requested row, if this is a fold that it waits for; 0: the job's own
 	before       int                 // tokens used at the start
 }
@@ -37,14 +36,6 @@ func (j *job) mayWait() bool {
 }
 
 func (j *job) requestedRow() int64 { return cmp.Or(j.requested, j.row.ID) }
-
-// notifyEnd notifies those who wait for the requested row to end, once.
-func (j *job) notifyEnd(e Event) {
-	if notify := j.onEnd; notify != nil {
-		j.onEnd = nil
-		notify(e)
-	}
-}
 
 func (j *job) event(state EventState) Event { return eventOf(j.row, state, j.window) }
 

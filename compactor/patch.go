@@ -127,10 +127,6 @@ func (p *Policy) set(key, text string) *FieldError {
 	bad := func(want string) *FieldError { return &FieldError{Key: key, Value: text, Want: want} }
 	field := reflect.ValueOf(p).Elem().Field(i)
 	switch into := field.Addr().Interface().(type) {
-	case *TTL:
-		if into.UnmarshalText([]byte(text)) != nil {
-			return bad(`"auto", or a duration like "90s" or "5m"`)
-		}
 	case encoding.TextUnmarshaler:
 		if into.UnmarshalText([]byte(text)) != nil {
 			return bad(`a duration like "90s" or "5m"`)

@@ -3,7 +3,6 @@ package compactor
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -75,13 +74,27 @@ type Policy struct {
 	Notify string `toml:"notify" json:"notify"` // off, reaction or message: how a channel is notified of an applied compaction
 }
 
-// Duration is a time.Duration that settings write as "5m".
+// Duration is a time.Duration that settings write as "5m", or as "auto" where the model's provider
+// determines it.
 type Duration time.Duration
 
-// UnmarshalText reads "90s", "5m", "1h30m".
+// TTL is how long a cache entry lives.
+type TTL = Duration
+
+// AutoTTL leaves a TTL to the model's provider.
+const AutoTTL TTL = -1
+
+// DefaultTTL is how long a prompt cache lives if the provider does not say.
+const DefaultTTL = 5 * time.Minute
+
+// UnmarshalText reads "90s", "5m", "1h30m" and "auto".
 func (d *Duration) UnmarshalText(text []byte) error {
+	if string(text) == "auto" {
+		*d = AutoTTL
+		return nil
+	}
 	v, err := time.ParseDuration(string(text))
-	if err != nil {
+	if err != nil || Duration(v) == AutoTTL {
 		return fmt.Errorf(`invalid duration %q: use e.g. "90s", "5m" or "1h30m"`, text)
 	}
 	*d = Duration(v)
@@ -89,11 +102,17 @@ func (d *Duration) UnmarshalText(text []byte) error {
 }
 
 // MarshalText writes the format that UnmarshalText reads.
-func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+func (d Duration) MarshalText() ([]byte, error) {
+	if d == AutoTTL {
+		return []byte("auto"), nil
+	}
+	return []byte(time.Duration(d).String()), nil
+}
 
 // String returns "2m" where time.Duration, and MarshalText, have "2m0s".
 func (d Duration) String() string {
-	text, minutes := strings.CutSuffix(time.Duration(d).String(), "m0s")
+	whole, _ := d.MarshalText()
+	text, minutes := strings.CutSuffix(string(whole), "m0s")
 	if !minutes {
 		return text
 	}
@@ -103,42 +122,11 @@ func (d Duration) String() string {
 	return text + "m"
 }
 
-// TTL is how long a cache entry lives. Settings write it as a duration or as "auto".
-type TTL time.Duration
-
-// AutoTTL leaves a TTL to the model's provider.
-const AutoTTL TTL = -1
-
-// DefaultTTL is how long a prompt cache lives if the provider does not say.
-const DefaultTTL = 5 * time.Minute
-
-// UnmarshalText reads "auto" and what Duration reads.
-func (t *TTL) UnmarshalText(text []byte) error {
-	if string(text) == "auto" {
-		*t = AutoTTL
-		return nil
-	}
-	var d Duration
-	if d.UnmarshalText(text) != nil || TTL(d) == AutoTTL {
-		return fmt.Errorf(`invalid duration %q: use "auto", or e.g. "90s" or "5m"`, text)
-	}
-	*t = TTL(d)
-	return nil
-}
-
-// MarshalText writes the format that UnmarshalText reads.
-func (t TTL) MarshalText() ([]byte, error) {
-	if t == AutoTTL {
-		return []byte("auto"), nil
-	}
-	return Duration(t).MarshalText()
-}
-
-// Or returns t; for AutoTTL the result of auto, or DefaultTTL if auto is nil.
-func (t TTL) Or(auto func() time.Duration) time.Duration {
+// Or returns d; for AutoTTL the result of auto, or DefaultTTL if auto is nil.
+func (d Duration) Or(auto func() time.Duration) time.Duration {
 	switch {
-	case t != AutoTTL:
-		return time.Duration(t)
+	case d != AutoTTL:
+		return time.Duration(d)
 	case auto != nil:
 		return auto()
 	}
@@ -214,10 +202,6 @@ func (p Policy) Prepare() float64 {
 
 // Hash returns a short hash of the policy: policies that differ anywhere have different ones.
 func (p Policy) Hash() string {
-	text, err := json.Marshal(p)
-	if err != nil { // only a NaN causes this, and Validate refuses it
-		return "invalid"
-	}
-	sum := sha256.Sum256(text)
+	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", p))
 	return hex.EncodeToString(sum[:6])
 }

@@ -80,17 +80,25 @@ func (c *Compactor) Compact(w Requested) {
 		w.answer(c.refuse(w, reasonRunning))
 		return
 	}
-	c.queued = &Requested{Trigger: w.Trigger, Focus: w.Focus, With: w.With, Ended: w.Ended}
-	w.answer(c.notify(Event{State: EventScheduled, Trigger: w.Trigger, Kind: Leaf, Window: c.o.Window()}))
+	c.queued = &w
+	w.began(c.notify(Event{State: EventScheduled, Trigger: w.Trigger, Kind: Leaf, Window: c.o.Window()}))
 }
 
-// answer calls Began, or Ended if Began was called before.
-func (w Requested) answer(e Event) {
-	switch {
-	case w.Began != nil:
-		w.Began(e)
-	case w.Ended != nil:
-		w.Ended(e)
+// began calls Began, unless it was called before.
+func (w *Requested) began(e Event) {
+	if w.Began != nil {
+		w.answer(e)
+	}
+}
+
+// answer calls Began, or Ended if Began was called before, each once.
+func (w *Requested) answer(e Event) {
+	notify := w.Began
+	if w.Began = nil; notify == nil {
+		notify, w.Ended = w.Ended, nil
+	}
+	if notify != nil {
+		notify(e)
 	}
 }
 
@@ -129,7 +137,7 @@ func (c *Compactor) planRequest(w Requested) (*job, string) {
 		return nil, reason
 	}
 	j := c.planLeaf(sp, w.Trigger, p, c.noModel(p))
-	j.onStart, j.onEnd = w.Began, w.Ended
+	j.asked = w
 	j.row.Focus = cmp.Or(w.Focus, j.row.Focus)
 	return j, ""
 }

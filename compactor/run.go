@@ -56,11 +56,11 @@ func (c *Compactor) startJob(j *job) {
 	*c.lane(j) = j
 	asks := c.o.Before != nil && !j.allowed
 	if !asks || j.row.Trigger == OnSelf { // a turn waits for this answer and must not wait for Before
-		c.began(j)
+		j.asked.began(j.event(EventStarted))
 	}
 	narrow := c.narrowed(j)
-	p := Proposal{Event: j.event(EventStarted), Tokens: j.tokens, Focus: j.row.Focus}
 	j.before = c.used(c.h.view)
+	p := Proposal{Event: j.event(EventStarted), Tokens: j.tokens, Focus: j.row.Focus}
 	p.BeforeTokens = j.before
 	c.o.Start(func() func() {
 		var focus string
@@ -78,22 +78,12 @@ func (c *Compactor) startJob(j *job) {
 				c.end(j, nil)
 				return
 			}
-			c.began(j)
+			j.asked.began(j.event(EventStarted))
 			j.row = row
 			j.row.Focus = cmp.Or(focus, j.row.Focus)
 			c.begin(j, err)
 		}
 	})
-}
-
-// began notifies those who wait for the job to start, once.
-func (c *Compactor) began(j *job) {
-	if notify := j.onStart; notify != nil {
-		j.onStart = nil
-		e := j.event(EventStarted)
-		e.Set = slices.DeleteFunc(slices.Clone(c.prepared), func(row Compaction) bool { return row.Trigger != OnPrepare })
-		notify(e)
-	}
 }
 
 // begin writes j's row and starts its summarizer; err says why the row could not be narrowed.
@@ -238,10 +228,10 @@ func (c *Compactor) end(j, next *job) {
 	j.cancel()
 	*c.lane(j) = nil
 	if next != nil && c.ctx.Err() == nil {
-		next.requested, next.onEnd = j.requestedRow(), j.onEnd
+		next.requested, next.asked = j.requestedRow(), j.asked
 		c.startJob(next)
 	} else if i := slices.Index(transcript.IDs(c.prepared), j.requestedRow()); i >= 0 {
-		j.notifyEnd(eventOf(c.prepared[i], EventPrepared, j.window)) // it is ready but has to wait
+		j.asked.answer(eventOf(c.prepared[i], EventPrepared, j.window)) // it is ready but has to wait
 	}
 	if asked := c.queued; asked != nil && c.busy == nil {
 		c.queued = nil
