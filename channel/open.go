@@ -56,10 +56,9 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 	}, c.answerContextCall, asking)
 	o := compactor.Options{
 		Slots: c.hub.slots, Log: c.log, Policy: s.policy.get, Start: c.start,
-		Open:   c.openTasks,
-		Spend:  func() error { return c.spendOnSummary(true) },
-		Afford: func() bool { return c.spendOnSummary(false) == nil },
-		Spent:  func(model string, u llm.Usage) { c.count(store.ForSummary, model, u) },
+		Open:  c.openTasks,
+		Spend: c.spendOnSummary,
+		Spent: func(model string, u llm.Usage) { c.count(store.ForSummary, model, u) },
 		After: func(e compactor.Event) {
 			c.publish()
 			c.happened(e, s.policy.get().Notify)

@@ -235,8 +235,6 @@ func (t *talk) submit(items []summarize.Item, arguments json.RawMessage) (string
 		return "", fmt.Errorf("the summary has about %d tokens; at most %d are kept: write it shorter", tokens, most)
 	case t.why == summarize.RefusedDeclined: // it would decline again, so the exchange ends
 		return "", nil
-	case t.why == summarize.RefusedEmpty:
-		return "", errors.New("the summary is empty; write it")
 	case t.why != "":
 		return "", fmt.Errorf("%s; write the summary", t.why)
 	}

@@ -97,7 +97,7 @@ func TestWhoSummarizes(t *testing.T) {
 		{"talk with the bot", func(*Compactor) {}, false, model},
 		{"talk among people", func(*Compactor) {}, true, extractive},
 		{"without a model", func(c *Compactor) { c.o.Worker = nil }, false, extractive},
-		{"while the budget is spent", func(c *Compactor) { c.o.Afford = func() bool { return false } }, false, extractive},
+		{"while the budget is spent", func(c *Compactor) { c.o.Spend = func(bool) error { return ErrSpent } }, false, extractive},
 		{"after a failure", func(c *Compactor) { c.failures(1) }, false, nobody},
 		{"after as many as failure_limit", func(c *Compactor) { c.failures(3) }, false, extractive},
 		{"after the disk failed", func(c *Compactor) { c.o.Worker = nil; c.retries.extractiveRetryAt = noon.Add(time.Minute) }, false, nobody},

@@ -92,7 +92,7 @@ func (c *Compactor) vetoed(j *job, reason error) {
 		until := c.o.Now().Add(max(time.Duration(j.policy.Cooldown), minVeto))
 		c.retries.vetoes[j.row.Trigger] = veto{reason.Error(), until}
 	}
-	e := j.event(EventNoop)
+	e := c.event(j.row, EventNoop)
 	e.Error = reason.Error()
 	c.notify(e)
 	j.asked.answer(e)

@@ -33,20 +33,18 @@ type view struct {
 	hidden      []line        // behind a placeholder that exists in memory alone, because the disk refused to write it
 	open        int64         // turn not answered yet, spared from every span; 0: none
 	contexts    []turnContext // by seq
-	contextCost int
-	contextRuns bool  // the last context is the running turn's
-	stored      int64 // messages up to this seq are on disk
-	clearedTo   int64 // as shown: may be ahead of the head's in the running turn
-	resultTo    int64 // no tool result has a larger seq
-	addressed   bool  // the bot was addressed since a summary was applied
-	question    int64 // the newest known message addressed to the bot; 0: none
+	contextRuns bool          // the last context is the running turn's
+	stored      int64         // messages up to this seq are on disk
+	clearedTo   int64         // as shown: may be ahead of the head's in the running turn
+	addressed   bool          // the bot was addressed since a summary was applied
+	question    int64         // the newest known message addressed to the bot; 0: none
 	shape       shape
 	revision    int              // incremented when an existing part changes; an append does not count
 	anchor      transcript.Count // the provider's count for this revision
 	inWork      []Compaction     // rows being made; no fold includes them
 }
 
-func (s view) cost() int { return s.headCost + s.lineCost + s.contextCost }
+func (s view) cost() int { return s.headCost + s.lineCost + s.contextCost() }
 
 func newHistory(state transcript.Snapshot, sh shape) *History {
 	h := &History{next: state.Next, first: state.First, view: view{
@@ -61,9 +59,8 @@ func newHistory(state transcript.Snapshot, sh shape) *History {
 		}
 	}
 	for _, c := range state.Contexts {
-		h.addContext(contextOf(c))
+		h.contexts = append(h.contexts, contextOf(c))
 	}
-	h.resultTo = lastResult(lines, h.next)
 	h.showLines(lines)
 	h.reshapeHead()
 	return h
@@ -83,9 +80,6 @@ func (h *History) Append(messages ...chat.Message) {
 		h.lines = append(h.lines, l)
 		h.lineCost += l.tokens
 		h.next = max(h.next, l.Seq+1)
-		if l.Role == llm.RoleTool {
-			h.resultTo = l.Seq
-		}
 		if isFirst(h.first, m) {
 			h.first = append(h.first, *l.Message)
 			h.copies = duplicates(h.head.Pins, h.first, h.shape)
@@ -218,6 +212,7 @@ func (h *History) newHead() {
 
 // withHidden returns stack with a placeholder over each run of the lines, which are not on disk.
 func withHidden(stack []Compaction, lines []line) []Compaction {
+	stack = slices.Clone(stack)
 	for i := 0; i < len(lines); {
 		row := Compaction{
 			Kind: Placeholder, By: transcript.Nobody, State: Applied, Trigger: OnEmergency,

@@ -142,7 +142,8 @@ func TestFold(t *testing.T) {
 		got := planFold(view{head: Head{Stack: tt.stack}, lines: tt.between}, 4, tt.by)
 		check.EqualAll(t, fmt.Sprintf("extractive %v: %s", tt.by, tt.name), transcript.IDs(got), tt.want)
 	}
-	check.Equal(t, "level of the fold", foldLevel(stackOf(transcript.MaxLevel, transcript.MaxLevel)), transcript.MaxLevel)
+	fold := decider().planRollup(stackOf(transcript.MaxLevel, transcript.MaxLevel), DefaultPolicy(), true)
+	check.Equal(t, "level of the fold", fold.row.Level, transcript.MaxLevel)
 }
 
 func TestPlanAhead(t *testing.T) {

@@ -57,7 +57,6 @@ func (c *Compactor) planRepair(s view, p Policy, used int, now time.Time) *job {
 			continue
 		}
 		if j := c.repairOf(row, s, p, used, false); j != nil {
-			j.declined = c.declineCount(row)
 			return j
 		}
 	}
@@ -94,7 +93,7 @@ func (c *Compactor) narrow(ctx context.Context, w worker) (Compaction, error) {
 	if from > row.From && all[len(all)-1].Turn >= from {
 		all = slices.DeleteFunc(all, func(m chat.Message) bool { return m.Turn < from })
 	}
-	if j.declined > 0 {
+	if c.declineCount(j.repaired) > 0 {
 		most = min(most, max(summarize.CostOfItems(summarize.ItemsOf(all, summarize.MostOfMessage))/2, minPiece))
 	}
 	n, tokens := len(all), 0
@@ -206,9 +205,9 @@ func (c *Compactor) planFill(now time.Time) *job {
 // repairOf returns a job that replaces row; nil if there is no room for its text. fills: the
 // extractive summarizer fills a placeholder.
 func (c *Compactor) repairOf(row Compaction, s view, p Policy, used int, fills bool) *job {
-	j := c.newJob(OnRepair, Leaf, row.Level, 0, p, fills)
+	j := c.newJob(OnRepair, Leaf, 0, p, fills)
 	j.repaired, j.fills = row, fills
-	j.row.Span, j.row.FromTime, j.row.ToTime, j.row.Messages = row.Span, row.FromTime, row.ToTime, row.Messages
+	j.row.Level, j.row.Span, j.row.FromTime, j.row.ToTime, j.row.Messages = row.Level, row.Span, row.FromTime, row.ToTime, row.Messages
 	j.row.Focus = cmp.Or(row.Focus, j.row.Focus)
 	if row.IsRollup() {
 		j.row.Kind, j.row.Children, j.children = Rollup, row.Children, []Compaction{row}
@@ -221,7 +220,7 @@ func (c *Compactor) repairOf(row Compaction, s view, p Policy, used int, fills b
 		j.maxTokens = max(j.maxTokens, tokens.Estimate(row.Text))
 	}
 	// A placeholder gets less text rather than forcing a fold of what a model wrote.
-	if left := p.stackBudget(j.budget) - s.stackCost() + row.Tokens - headingCost; fills && left >= summarize.MinSummary {
+	if left := p.stackBudget(c.budget()) - s.stackCost() + row.Tokens - headingCost; fills && left >= summarize.MinSummary {
 		j.maxTokens = min(j.maxTokens, left)
 	}
 	if j.maxTokens < summarize.MinSummary {

@@ -56,12 +56,11 @@ func (c *Compactor) startJob(j *job) {
 	*c.lane(j) = j
 	asks := c.o.Before != nil && !j.allowed
 	if !asks || j.row.Trigger == OnSelf { // a turn waits for this answer and must not wait for Before
-		j.asked.began(j.event(EventStarted))
+		j.asked.began(c.event(j.row, EventStarted))
 	}
 	narrow := c.narrowed(j)
-	j.before = c.used(c.h.view)
-	p := Proposal{Event: j.event(EventStarted), Tokens: j.tokens, Focus: j.row.Focus}
-	p.BeforeTokens = j.before
+	p := Proposal{Event: c.event(j.row, EventStarted), Tokens: j.tokens, Focus: j.row.Focus}
+	p.BeforeTokens = c.used(c.h.view)
 	c.o.Start(func() func() {
 		var focus string
 		var veto, err error
@@ -78,7 +77,7 @@ func (c *Compactor) startJob(j *job) {
 				c.end(j, nil)
 				return
 			}
-			j.asked.began(j.event(EventStarted))
+			j.asked.began(c.event(j.row, EventStarted))
 			j.row = row
 			j.row.Focus = cmp.Or(focus, j.row.Focus)
 			c.begin(j, err)
@@ -99,7 +98,7 @@ func (c *Compactor) begin(j *job, err error) {
 		return
 	}
 	j.row.ID = record.ID()
-	c.report(j.event(EventStarted))
+	c.report(c.event(j.row, EventStarted))
 	how := c.summarizing(j, record)
 	c.o.Start(func() func() {
 		s, err := c.summarize(j, record, how)
@@ -131,7 +130,7 @@ func (c *Compactor) summarize(j *job, record Job, how func(context.Context) (sum
 		}
 		return s, err
 	})
-	step.Add(j.event(EventStarted).attrs()...)
+	step.Add(c.event(j.row, EventStarted).attrs()...)
 	step.Fail(err)
 	return s, err
 }
@@ -151,9 +150,6 @@ func takeSlot(ctx context.Context, slots chan struct{}) (release func(), err err
 
 // store stores the summarizer's result: the row becomes prepared, and its memories count.
 func (c *Compactor) store(j *job, record Job, summary summarize.Summary, err error) {
-	if j.terms != nil {
-		c.terms = j.terms
-	}
 	row := j.row
 	if err == nil {
 		row.State, row.Text, row.Sources = Prepared, summary.Text, summary.Sources
@@ -166,7 +162,7 @@ func (c *Compactor) store(j *job, record Job, summary summarize.Summary, err err
 			if c.o.Saved != nil {
 				c.o.Saved(saved)
 			}
-			c.report(j.event(EventPrepared))
+			c.report(c.event(j.row, EventPrepared))
 			c.finish(j, nil)
 			return
 		}
@@ -199,7 +195,7 @@ func (c *Compactor) finish(j *job, err error) {
 		c.retries.worked()
 	}
 	if j.repaired.ID == 0 && j.row.Kind == Leaf {
-		full := levelOf(c.used(c.ahead()), j.window, j.policy) != levelNone // it may still wait for a fold
+		full := levelOf(c.used(c.ahead()), c.o.Window(), j.policy) != levelNone // it may still wait for a fold
 		c.retries.freed(j.tokens-j.row.Tokens, j.tokens, full, c.o.Now(), time.Duration(j.policy.Cooldown))
 	}
 	c.end(j, c.foldAfter(j))
@@ -231,7 +227,7 @@ func (c *Compactor) end(j, next *job) {
 		next.requested, next.asked = j.requestedRow(), j.asked
 		c.startJob(next)
 	} else if i := slices.Index(transcript.IDs(c.prepared), j.requestedRow()); i >= 0 {
-		j.asked.answer(eventOf(c.prepared[i], EventPrepared, j.window)) // it is ready but has to wait
+		j.asked.answer(c.event(c.prepared[i], EventPrepared)) // it is ready but has to wait
 	}
 	if asked := c.queued; asked != nil && c.busy == nil {
 		c.queued = nil
