@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sort"
 
 	"cairn/transcript"
 )
@@ -37,7 +36,7 @@ func (p Policy) applied(l level) float64 {
 // in tokenDeficit what the level demands beyond that.
 func (c *Compactor) applyDue(ctx context.Context) {
 	s, p, l := c.h.view, c.policy(), c.level()
-	if len(c.prepared) == 0 || l == levelNone && !slices.ContainsFunc(c.prepared, s.urgent(p, c.budget())) {
+	if len(c.prepared) == 0 || l == levelNone && !slices.ContainsFunc(c.prepared, c.urgent) {
 		return
 	}
 	ahead := slices.ContainsFunc(c.prepared, func(row Compaction) bool { return row.Trigger == OnPrepare })
@@ -61,35 +60,35 @@ func (c *Compactor) applyCold(ctx context.Context) {
 	c.apply(ctx, d)
 }
 
-// urgent returns a function that reports whether a prepared row must not wait: a person or a level
-// requested it, it restores hidden content, the stack is too large without it, or nothing is prepared ahead.
-func (s view) urgent(p Policy, budget int) func(row Compaction) bool {
-	placeholders := slices.DeleteFunc(s.head.Rows(), func(row Compaction) bool { return row.Kind != Placeholder })
-	return func(row Compaction) bool {
-		switch {
-		case overlaps(placeholders, row):
-			return true
-		case row.Trigger == OnPrepare:
-			return false
-		case row.Trigger == OnRepair:
-			return p.Prepare() == 0 || !p.Enabled
-		case row.Trigger == OnRollup:
-			return p.Prepare() == 0 || !p.Enabled || s.stackCost() > p.stackBudget(budget)
-		}
+// urgent reports whether a prepared row must not wait: a person or a level requested it, it restores
+// hidden content, the stack is too large without it, or nothing is prepared ahead.
+func (c *Compactor) urgent(row Compaction) bool {
+	p := c.policy()
+	hidden := func(r Compaction) bool { return r.Kind == Placeholder && r.Overlaps(row.Span) }
+	mayWait := p.Prepare() > 0 && p.Enabled
+	switch {
+	case slices.ContainsFunc(c.h.head.Rows(), hidden):
 		return true
+	case row.Trigger == OnPrepare:
+		return false
+	case row.Trigger == OnRepair:
+		return !mayWait
+	case row.Trigger == OnRollup:
+		return !mayWait || c.h.stackCost() > p.stackBudget(c.budget())
 	}
+	return true
 }
 
 func (c *Compactor) due(d demand) []Compaction {
-	s, p, prepared := c.h.view, c.policy(), c.prepared
+	s, prepared := c.h.view, c.prepared
 	if l := c.level(); l != levelNone {
-		d.share, d.along = max(d.share, p.applied(l)), true
+		d.share, d.along = max(d.share, c.policy().applied(l)), true
 	}
-	rows := s.chosen(prepared, d, s.urgent(p, c.budget()))
+	rows := s.chosen(prepared, d, c.urgent)
 	switch {
-	case d.crowding || !s.waitsForFold(s.with(rows), p, c.budget()):
+	case d.crowding || !c.waitsForFold(s.with(rows)):
 		return rows
-	case !s.waitsForFold(s.with(prepared), p, c.budget()): // rollups of newer rows make room
+	case !c.waitsForFold(s.with(prepared)): // rollups of newer rows make room
 		return prepared
 	}
 	return nil
@@ -135,14 +134,14 @@ func (s view) chosen(prepared []Compaction, d demand, urgent func(Compaction) bo
 // crowded reports whether applying rows, which leads to the view next, takes the stack over its
 // budget: the rows may wait until others are folded. A summary and its folds are prepared together,
 // but the process may end between them.
-func (s view) crowded(next view, p Policy, budget int) bool {
-	most := p.stackBudget(budget)
-	return next.stackCost() > most && s.stackCost() <= most
+func (c *Compactor) crowded(next view) bool {
+	most := c.policy().stackBudget(c.budget())
+	return next.stackCost() > most && c.h.stackCost() <= most
 }
 
 // waitsForFold reports whether the rows that lead to the view next must wait for a fold.
-func (s view) waitsForFold(next view, p Policy, budget int) bool {
-	return s.crowded(next, p, budget) && planFold(next, p.RollupFanIn, true) != nil
+func (c *Compactor) waitsForFold(next view) bool {
+	return c.crowded(next) && planFold(next, c.policy().RollupFanIn, true) != nil
 }
 
 // apply applies what is due, as far as there is room: usage may have risen while the worker ran. It
@@ -284,18 +283,6 @@ func uncovered(lines []line, rows []Compaction) []line {
 		return lines
 	}
 	return slices.DeleteFunc(slices.Clone(lines), func(l line) bool { return covered(rows, l.Seq) })
-}
-
-func (s view) indexOf(seq int64) int {
-	return sort.Search(len(s.lines), func(i int) bool { return s.lines[i].Seq >= seq })
-}
-
-// lineAt returns the line of the message seq; ok is false if it is not verbatim.
-func (s view) lineAt(seq int64) (l line, ok bool) {
-	if i := s.indexOf(seq); i < len(s.lines) && s.lines[i].Seq == seq {
-		return s.lines[i], true
-	}
-	return l, false
 }
 
 // stackCost returns what counts against the stack's budget, in tokens.

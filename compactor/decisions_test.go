@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cairn/internal/check"
+	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/transcript"
 )
@@ -44,7 +45,7 @@ func TestWhichPreparedRowsAreApplied(t *testing.T) {
 		{"a fold waits for its parts", and(fold), demand{share: 0.1, along: true}, []int64{1}},
 	} {
 		s := turns(one(10, 10, 10, 10, 10, 10, 10, 10, 10, 10)...)
-		check.EqualAll(t, tt.claim, transcript.IDs(s.chosen(tt.prepared, tt.d, s.urgent(p, 10_000))), tt.want)
+		check.EqualAll(t, tt.claim, transcript.IDs(s.chosen(tt.prepared, tt.d, decider().urgent)), tt.want)
 	}
 	all, none := Policy{Economy: true}.applied(background), Policy{Economy: true}.applied(levelNone)
 	check.That(t, all == 1 && none == 0, "economy applies %g at a level, and %g below, want all and nothing", all, none)
@@ -71,7 +72,9 @@ func TestUrgentWork(t *testing.T) {
 		{"not a fold that has room", OnRollup, Head{}, DefaultPolicy(), false},
 		{"a fold where the stack is too large", OnRollup, full, DefaultPolicy(), true},
 	} {
-		check.Equal(t, tt.claim, (view{head: tt.head}).urgent(tt.p, 10_000)(ready(1, 1, 2, tt.trigger)), tt.want)
+		c := decider()
+		c.o.Policy, c.h.head = func() Policy { return tt.p }, tt.head
+		check.Equal(t, tt.claim, c.urgent(ready(1, 1, 2, tt.trigger)), tt.want)
 	}
 }
 
@@ -79,7 +82,7 @@ func TestUrgentWork(t *testing.T) {
 func decider() *Compactor {
 	p := DefaultPolicy()
 	return &Compactor{
-		o: Options{Worker: &llmtest.Model{Label: "m"}, Policy: func() Policy { return p }, Window: func() int { return 10_000 }},
+		o: Options{Worker: &llmtest.Model{Label: "m"}, Policy: func() Policy { return p }, Window: func() int { return 10_000 }, Learnt: func() *llm.Learnt { return &llm.Learnt{} }},
 		h: &History{},
 	}
 }

@@ -26,7 +26,6 @@ type (
 	Compaction = transcript.Summary
 	Kind       = transcript.Kind
 	By         = transcript.By
-	RowState   = transcript.Status
 	Trigger    = transcript.Trigger
 	Declined   = transcript.Declined
 	Span       = transcript.Span
@@ -51,7 +50,6 @@ const (
 	Prepared = transcript.Prepared
 	Applied  = transcript.Applied
 	RolledUp = transcript.RolledUp
-	Replaced = transcript.Replaced
 	Undone   = transcript.Undone
 	Failed   = transcript.Failed
 	Stale    = transcript.Stale
@@ -92,7 +90,7 @@ func duplicates(pins []Pin, first []chat.Message, sh shape) []duplicate {
 			return
 		}
 		l := copyOf(m, room)
-		if l.tokens > room || l.tokens < wholeCopy(m) && room < minCopy {
+		if l.tokens > room || l.tokens < copyOf(m, math.MaxInt).tokens && room < minCopy {
 			return
 		}
 		room -= l.tokens
@@ -130,8 +128,6 @@ func copyOf(m chat.Message, most int) line {
 	return l
 }
 
-func wholeCopy(m chat.Message) int { return copyOf(m, math.MaxInt).tokens }
-
 // PinCost is the cost of a pin's copy.
 type PinCost struct {
 	Shown int // tokens in the head; 0: it does not fit
@@ -143,7 +139,7 @@ type PinCost struct {
 func PinCosts(pins []Pin, budget int) (costs []PinCost) {
 	copies := duplicates(pins, nil, shape{maxFirst: budget})
 	for _, p := range pins {
-		cost := PinCost{Whole: wholeCopy(p.Message)}
+		cost := PinCost{Whole: copyOf(p.Message, math.MaxInt).tokens}
 		if i := slices.IndexFunc(copies, func(d duplicate) bool { return d.Seq == p.Seq }); i >= 0 {
 			cost.Shown = copies[i].tokens
 		}
@@ -190,19 +186,18 @@ func shownPast(h Head, sh shape) (p past) {
 		p.entries, p.tokens = append(p.entries, e), p.tokens+e.tokens
 		return whole
 	}
-	for n := range h.Earlier {
-		if n == sh.pastSessions {
+	for n, session := range slices.Backward(h.Earlier) {
+		if len(h.Earlier)-n > sh.pastSessions {
 			return p
 		}
-		for _, row := range slices.Backward(h.Earlier[len(h.Earlier)-1-n].Rows) {
-			line := 0
-			if len(p.entries) == 0 {
-				line = newSessionTokens
+		for _, row := range slices.Backward(session.Rows) {
+			begin := entry{text: newSession, tokens: newSessionTokens}
+			if len(p.entries) > 0 {
+				begin = entry{}
 			}
-			e, whole := entryOf(row, Compaction.Render, sh.maxPast-p.tokens-line)
-			e.own = true
-			if line > 0 && e.tokens > 0 {
-				add(entry{text: newSession, tokens: line}, true)
+			e, whole := entryOf(row, Compaction.Render, sh.maxPast-p.tokens-begin.tokens)
+			if e.own = true; e.tokens > 0 {
+				add(begin, true)
 			}
 			if !add(e, whole) {
 				return p

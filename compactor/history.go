@@ -2,6 +2,7 @@ package compactor
 
 import (
 	"slices"
+	"sort"
 
 	"cairn/chat"
 	"cairn/llm"
@@ -45,6 +46,18 @@ type view struct {
 }
 
 func (s view) cost() int { return s.headCost + s.lineCost + s.contextCost() }
+
+func (s view) indexOf(seq int64) int {
+	return sort.Search(len(s.lines), func(i int) bool { return s.lines[i].Seq >= seq })
+}
+
+// lineAt returns the line of the message seq; ok is false if it is not verbatim.
+func (s view) lineAt(seq int64) (l line, ok bool) {
+	if i := s.indexOf(seq); i < len(s.lines) && s.lines[i].Seq == seq {
+		return s.lines[i], true
+	}
+	return l, false
+}
 
 func newHistory(state transcript.Snapshot, sh shape) *History {
 	h := &History{next: state.Next, first: state.First, view: view{

@@ -21,7 +21,7 @@ type InMemory struct {
 	now      func() time.Time
 	state    *transcript.State
 	messages []chat.Message
-	rows     map[int64]*InMemoryRow
+	rows     map[int64]InMemoryRow
 }
 
 // InMemoryRow is a summary, and when it was applied.
@@ -40,22 +40,20 @@ func NewInMemory(now func() time.Time) *InMemory {
 	if now == nil {
 		now = func() time.Time { return time.Time{} }
 	}
-	return &InMemory{now: now, state: transcript.New(), rows: map[int64]*InMemoryRow{}}
+	return &InMemory{now: now, state: transcript.New(), rows: map[int64]InMemoryRow{}}
 }
 
 // Row returns a summary by its id, whatever its state; ok is false if there is none.
 func (r *InMemory) Row(id int64) (row InMemoryRow, ok bool) {
-	if found := r.rows[id]; found != nil {
-		return *found, true
-	}
-	return InMemoryRow{}, false
+	row, ok = r.rows[id]
+	return row, ok
 }
 
 // Applied returns the summaries that were applied, in that order, including those replaced since.
 func (r *InMemory) Applied() (all []InMemoryRow) {
 	for _, row := range r.rows {
 		if row.Version > 0 {
-			all = append(all, *row)
+			all = append(all, row)
 		}
 	}
 	slices.SortFunc(all, func(a, b InMemoryRow) int {
@@ -68,15 +66,12 @@ func (r *InMemory) commit(c transcript.Change) {
 	r.state = r.state.With(c)
 	for _, s := range c.Summaries {
 		row := r.rows[s.ID]
-		if row == nil {
-			row = &InMemoryRow{}
-			r.rows[s.ID] = row
-		}
 		fresh := row.Version == 0 && (s.State == Applied || s.State == RolledUp && row.State == Prepared)
 		row.Compaction = s
 		if fresh {
 			row.Version, row.At, row.Newest = c.Marks.HeadVersion, r.now(), c.Marks.NextSeq-1
 		}
+		r.rows[s.ID] = row
 	}
 }
 
@@ -171,7 +166,7 @@ func (r *InMemory) Stretch(_ context.Context, sp Span) (n transcript.Stretch, er
 
 func (r *InMemory) Ended(_ context.Context, rows []int64) (ended []Compaction, err error) {
 	for _, id := range rows {
-		if row := r.rows[id]; row != nil && row.State != Prepared {
+		if row, known := r.rows[id]; known && row.State != Prepared {
 			ended = append(ended, row.Compaction)
 		}
 	}
@@ -206,12 +201,8 @@ func (j *inMemoryJob) Messages(_ context.Context, spans ...Span) (found []chat.M
 
 // Children returns the rows that a rollup folded, or those that the job's own row is folding.
 func (j *inMemoryJob) Children(_ context.Context, rollup int64) (found []Compaction, err error) {
-	of := j.r.rows[rollup]
-	if of == nil {
-		return nil, nil
-	}
-	for _, id := range of.Children {
-		if child := j.r.rows[id]; child != nil && (rollup == j.row.ID || child.State == RolledUp) {
+	for _, id := range j.r.rows[rollup].Children {
+		if child, known := j.r.rows[id]; known && (rollup == j.row.ID || child.State == RolledUp) {
 			found = append(found, child.Compaction)
 		}
 	}

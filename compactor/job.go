@@ -61,9 +61,9 @@ func (c *Compactor) next() *job {
 	if !ready {
 		return nil
 	}
-	used, l, shown := c.used(s), c.level(), s
+	used, l := c.used(s), c.level()
 	s = c.ahead() // prepared spans are not summarized again
-	if shown.crowded(s, p, c.budget()) {
+	if c.crowded(s) {
 		if j := c.foldIfFull(s, p, extractive); j != nil {
 			j.allowed = true // the summary that waits for it was allowed
 			return j

@@ -146,29 +146,19 @@ const fallbackWake = 10 * time.Minute
 
 // nextWake returns the time of the next check, when work that waits may start; zero: nothing waits.
 func (c *Compactor) nextWake() (at time.Time) {
-	s, p, now := c.h.view, c.policy(), c.o.Now()
-	if c.draining {
-		return at
+	p, now := c.policy(), c.o.Now()
+	times := []time.Time{c.retries.retryAt, c.retries.vetoes[OnRepair].until}
+	waits := c.hasModel(p) && len(c.repairable(c.h.view)) > 0 || c.level() != levelNone && now.Before(c.retries.retryAt)
+	for _, row := range c.h.head.Rows() {
+		retryAt := c.retries.repairs[row.ID].retryAt
+		times, waits = append(times, retryAt), waits || row.Kind == Placeholder && now.Before(retryAt)
 	}
-	waits := c.hasModel(p) && len(c.repairable(s)) > 0
-	waits = waits || slices.ContainsFunc(s.head.Rows(), func(row Compaction) bool {
-		return row.Kind == Placeholder && now.Before(c.retries.repairs[row.ID].retryAt)
-	})
-	waits = waits || c.level() != levelNone && now.Before(c.retries.retryAt)
-	if !waits {
-		return at
-	}
-	sooner := func(t time.Time) {
-		if t.After(now) && (at.IsZero() || t.Before(at)) {
-			at = t
-		}
-	}
-	sooner(c.retries.retryAt)
-	sooner(c.retries.vetoes[OnRepair].until)
-	for _, row := range s.head.Rows() {
-		sooner(c.retries.repairs[row.ID].retryAt)
-	}
-	if at.IsZero() && c.noModel(p) {
+	later := slices.DeleteFunc(times, func(t time.Time) bool { return !t.After(now) })
+	switch {
+	case c.draining || !waits:
+	case len(later) > 0:
+		at = slices.MinFunc(later, time.Time.Compare)
+	case c.noModel(p):
 		at = now.Add(fallbackWake)
 	}
 	return at
