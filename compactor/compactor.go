@@ -112,6 +112,9 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Strategy == nil {
+		o.Strategy = StrategyOf
+	}
 	if o.Learnt == nil {
 		own := new(llm.Learnt)
 		o.Learnt = func() *llm.Learnt { return own }

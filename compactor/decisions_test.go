@@ -82,7 +82,7 @@ func TestUrgentWork(t *testing.T) {
 func decider() *Compactor {
 	p := DefaultPolicy()
 	return &Compactor{
-		o: Options{Worker: &llmtest.Model{Label: "m"}, Policy: func() Policy { return p }, Window: func() int { return 10_000 }, Learnt: func() *llm.Learnt { return &llm.Learnt{} }},
+		o: Options{Worker: &llmtest.Model{Label: "m"}, Policy: func() Policy { return p }, Window: func() int { return 10_000 }, Learnt: func() *llm.Learnt { return &llm.Learnt{} }, Strategy: StrategyOf},
 		h: &History{},
 	}
 }

@@ -297,6 +297,6 @@ func (c *Compactor) StartSession(ctx context.Context) (started bool, err error) 
 type Past struct {
 	Earlier   []transcript.Session // oldest first: those that may be shown, and older ones that need work
 	Inherited transcript.Inheritance
-	Shown     map[int64]bool // own rows in the view, by id
+	Shown     map[int64]bool // own rows in the view, the stack's included, by id
 	Tokens    int            // of what is in the view
 }

@@ -55,18 +55,26 @@ func Merge(layers ...Patch) Patch {
 // sub-agents.
 func Spawn(parent, definition, call Patch) Patch { return Merge(definition, parent, call) }
 
-// Value returns the value of a setting as a patch writes it; "" for an unknown key.
-func (p Policy) Value(key string) string {
+// Get returns the value of a setting: a bool, an int, a float64 or a text; nil for an unknown key.
+func (p Policy) Get(key string) any {
 	i := slices.Index(keys, key)
 	if i < 0 {
-		return ""
+		return nil
 	}
-	field := reflect.ValueOf(p).Field(i)
-	if v, ok := field.Interface().(encoding.TextMarshaler); ok {
+	value := reflect.ValueOf(p).Field(i).Interface()
+	if v, ok := value.(encoding.TextMarshaler); ok {
 		text, _ := v.MarshalText() // a duration's cannot fail
 		return string(text)
 	}
-	return fmt.Sprint(field.Interface())
+	return value
+}
+
+// Value returns the value of a setting as a patch writes it; "" for an unknown key.
+func (p Policy) Value(key string) string {
+	if value := p.Get(key); value != nil {
+		return fmt.Sprint(value)
+	}
+	return ""
 }
 
 // Over returns base with the patch's values in place of its own. Unknown keys and values that

@@ -67,16 +67,9 @@ func (b builtIn) Summarize(ctx context.Context, m Material) (summarize.Summary, 
 // StrategyOf returns the strategy of that name, as Policy.Strategy names it; nil if there is none.
 func StrategyOf(name string) Strategy { return strategies[name] }
 
-func (c *Compactor) strategy(p Policy) Strategy {
-	if c.o.Strategy != nil {
-		return c.o.Strategy(p.Strategy)
-	}
-	return StrategyOf(p.Strategy)
-}
-
 // hasModel reports whether p lets a model make summaries, though perhaps not right now.
 func (c *Compactor) hasModel(p Policy) bool {
-	return c.o.Worker != nil && c.strategy(p).AsksModel()
+	return c.o.Worker != nil && c.o.Strategy(p.Strategy).AsksModel()
 }
 
 // summarizing returns the function that runs the job's summarizer.
@@ -112,7 +105,7 @@ func (c *Compactor) summarizing(j *job, record Job) func(context.Context) (summa
 			return c.byModel(ctx, w, func(ctx context.Context, most int) ([]summarize.Item, error) { return c.read(ctx, j, record, most) })
 		}
 	}
-	strategy := c.strategy(j.policy)
+	strategy := c.o.Strategy(j.policy.Strategy)
 	return func(ctx context.Context) (summarize.Summary, error) { return strategy.Summarize(ctx, m) }
 }
 

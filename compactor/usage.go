@@ -207,10 +207,8 @@ func (c *Compactor) StatusReader() func() Status {
 		g, now := c.shares(s, known), c.o.Now()
 		g.PinBudget = c.shape(g.Policy).maxFirst
 		g.Past = Past{Earlier: s.head.Earlier, Inherited: s.head.Inherited, Shown: make(map[int64]bool), Tokens: s.past.tokens}
-		for _, e := range s.past.entries {
-			if e.own {
-				g.Past.Shown[e.row.ID] = true
-			}
+		for _, row := range s.shownRows() {
+			g.Past.Shown[row.ID] = true
 		}
 		for _, l := range s.lines {
 			if l.short != nil && l.Role != llm.RoleTool {
