@@ -123,7 +123,10 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load the conversation: %w", err)
 	}
-	c := &Compactor{o: o, prepared: state.Prepared, retries: retries{vetoes: map[Trigger]veto{}, repairs: map[int64]backoff{}}, systemCost: FrameCost(o.System, nil), toolsCost: costOfTools(o.Tools)}
+	c := &Compactor{
+		o: o, prepared: state.Prepared, systemCost: FrameCost(o.System, nil), toolsCost: costOfTools(o.Tools),
+		retries: retries{vetoes: map[Trigger]veto{}, repairs: map[int64]backoff{}},
+	}
 	c.h = newHistory(state, c.shape(c.policy()))
 	c.lastRequest.at = o.Now()
 	for _, m := range state.Messages {

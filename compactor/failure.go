@@ -108,14 +108,14 @@ func reasonFor(err error) string {
 }
 
 // guarded runs a summarizer and converts a panic into an error.
-func (c *Compactor) guarded(ctx context.Context, summarize func(context.Context) (summarize.Summary, error)) (s summarize.Summary, err error) {
+func (c *Compactor) guarded(ctx context.Context, how making) (s summarize.Summary, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.o.Log.Error("worker_panicked", "panic", p, "stack", string(debug.Stack()))
 			err = fmt.Errorf("the worker broke: %v", p)
 		}
 	}()
-	return summarize(ctx)
+	return how(ctx)
 }
 
 // retries determines when automatic work may run: after failures, after the model declined or

@@ -292,11 +292,3 @@ func (c *Compactor) StartSession(ctx context.Context) (started bool, err error) 
 	c.Check(ctx)
 	return true, nil
 }
-
-// Past describes what a conversation has from before its session.
-type Past struct {
-	Earlier   []transcript.Session // oldest first: those that may be shown, and older ones that need work
-	Inherited transcript.Inheritance
-	Shown     map[int64]bool // own rows in the view, the stack's included, by id
-	Tokens    int            // of what is in the view
-}

@@ -107,7 +107,7 @@ func (c *Compactor) begin(j *job, err error) {
 }
 
 // summarize runs a job's summarizer, as soon as it has a slot if it calls a model.
-func (c *Compactor) summarize(j *job, record Job, how func(context.Context) (summarize.Summary, error)) (s summarize.Summary, err error) {
+func (c *Compactor) summarize(j *job, record Job, how making) (s summarize.Summary, err error) {
 	if !j.extractive {
 		release, err := takeSlot(j.ctx, c.o.Slots)
 		if err != nil {

@@ -72,8 +72,11 @@ func (c *Compactor) hasModel(p Policy) bool {
 	return c.o.Worker != nil && c.o.Strategy(p.Strategy).AsksModel()
 }
 
+// making makes a summary.
+type making func(context.Context) (summarize.Summary, error)
+
 // summarizing returns the function that runs the job's summarizer.
-func (c *Compactor) summarizing(j *job, record Job) func(context.Context) (summarize.Summary, error) {
+func (c *Compactor) summarizing(j *job, record Job) making {
 	heading := j.row
 	heading.Text = ""
 	left, beside := c.stackBeside(j)
@@ -256,7 +259,8 @@ const maxChildReads = 64
 // memoriesOf returns how many memories the extractive summarizer may take from messages: none for a
 // fold of summaries, because they were taken when the children were made.
 func memoriesOf(j *job, messages []chat.Message) int {
-	if !j.policy.ExtractMemories || j.modelFollows || j.row.Kind == Rollup && !slices.ContainsFunc(j.children, func(row Compaction) bool { return row.Kind == Placeholder }) {
+	hidden := func(row Compaction) bool { return row.Kind == Placeholder }
+	if !j.policy.ExtractMemories || j.modelFollows || j.row.Kind == Rollup && !slices.ContainsFunc(j.children, hidden) {
 		return 0
 	}
 	return min(j.policy.MaxMemories, (len(messages)+1)/2)

@@ -189,6 +189,14 @@ type Status struct {
 	Policy       Policy
 }
 
+// Past describes what a conversation has from before its session.
+type Past struct {
+	Earlier   []transcript.Session // oldest first: those that may be shown, and older ones that need work
+	Inherited transcript.Inheritance
+	Shown     map[int64]bool // own rows in the view, the stack's included, by id
+	Tokens    int            // of what is in the view
+}
+
 // StatusReader returns a function that returns the current Status. That may be called in any
 // goroutine, at any time.
 func (c *Compactor) StatusReader() func() Status {
