@@ -193,7 +193,7 @@ type Status struct {
 type Past struct {
 	Earlier   []transcript.Session // oldest first: those that may be shown, and older ones that need work
 	Inherited transcript.Inheritance
-	Shown     map[int64]bool // own rows in the view, the stack's included, by id
+	Shown     map[int64]bool // own rows in the view, by id
 	Tokens    int            // of what is in the view
 }
 
@@ -215,8 +215,10 @@ func (c *Compactor) StatusReader() func() Status {
 		g, now := c.shares(s, known), c.o.Now()
 		g.PinBudget = c.shape(g.Policy).maxFirst
 		g.Past = Past{Earlier: s.head.Earlier, Inherited: s.head.Inherited, Shown: make(map[int64]bool), Tokens: s.past.tokens}
-		for _, row := range s.shownRows() {
-			g.Past.Shown[row.ID] = true
+		for _, e := range s.past.entries {
+			if e.own {
+				g.Past.Shown[e.row.ID] = true
+			}
 		}
 		for _, l := range s.lines {
 			if l.short != nil && l.Role != llm.RoleTool {
