@@ -3,7 +3,6 @@ package channel
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -145,13 +144,8 @@ func settingsOf(ctx context.Context, records *store.Conversation, agent Agent) (
 	policy, left := compactor.Patch(store.PatchOf(set)).Fit(agent.Policy())
 	follows := policy.PrepareThreshold < 0
 	policy = shownPolicy(policy)
-	var values map[string]any
-	text, err := json.Marshal(policy)
-	if err == nil {
-		err = json.Unmarshal(text, &values)
-	}
 	for _, key := range compactor.Keys() {
-		s := Setting{Key: key, Value: values[key], Origin: "built in", Settable: !slices.Contains(fileOnly, key), text: policy.Value(key)}
+		s := Setting{Key: key, Value: policy.Get(key), Origin: "built in", Settable: !slices.Contains(fileOnly, key), text: policy.Value(key)}
 		if agent.Origin != nil {
 			s.Origin = cmp.Or(agent.Origin(key), s.Origin)
 		}
@@ -171,7 +165,7 @@ func settingsOf(ctx context.Context, records *store.Conversation, agent Agent) (
 		}
 		all = append(all, s)
 	}
-	return all, left, err
+	return all, left, nil
 }
 
 // shownPolicy returns a policy with the share of the window in place of "follows

@@ -50,11 +50,10 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 	}
 	o := compactor.Options{
 		Records: memory.Of(c.records).Records(), Slots: c.hub.slots, Log: c.log, Policy: s.policy.get, Start: c.start,
-		Open:   c.openTasks,
-		Spend:  func() error { return c.spendOnSummary(true) },
-		Afford: func() bool { return c.spendOnSummary(false) == nil },
-		Spent:  func(model string, u llm.Usage) { c.count(store.ForSummary, model, u) },
-		After:  func(e compactor.Event) { c.happened(e, s.policy.get().Notify) },
+		Open:  c.openTasks,
+		Spend: c.spendOnSummary,
+		Spent: func(model string, u llm.Usage) { c.count(store.ForSummary, model, u) },
+		After: func(e compactor.Event) { c.happened(e, s.policy.get().Notify) },
 		Saved: func(saved []summarize.MemoryDraft) {
 			for _, m := range saved {
 				c.remembered(m.ID, m.Kind, m.Content)

@@ -36,12 +36,13 @@ func (p Policy) applied(l level) float64 {
 // in tokenDeficit what the level demands beyond that.
 func (c *Compactor) applyDue(ctx context.Context) {
 	s, p, l := c.h.view, c.policy(), c.level()
-	if len(c.prepared) == 0 || l == levelNone && !slices.ContainsFunc(c.prepared, s.urgent(p, c.budget())) {
+	if len(c.prepared) == 0 || l == levelNone && !slices.ContainsFunc(c.prepared, c.urgent) {
 		return
 	}
 	ahead := slices.ContainsFunc(c.prepared, func(row Compaction) bool { return row.Trigger == OnPrepare })
 	if c.apply(ctx, demand{}) && ahead && l != levelNone {
-		c.tokenDeficit = max(int(p.fraction(l)*float64(s.lineCost))-cutOf(s.lines, c.h.head.Stack).tokens, 0)
+		left := s.lineCost - costOf(uncovered(s.lines, c.h.head.Stack))
+		c.tokenDeficit = max(int(p.fraction(l)*float64(s.lineCost))-left, 0)
 	}
 }
 
@@ -59,35 +60,35 @@ func (c *Compactor) applyCold(ctx context.Context) {
 	c.apply(ctx, d)
 }
 
-// urgent returns a function that reports whether a prepared row must not wait: a person or a level
-// requested it, it restores hidden content, the stack is too large without it, or nothing is prepared ahead.
-func (s view) urgent(p Policy, budget int) func(row Compaction) bool {
-	placeholders := slices.DeleteFunc(s.head.Rows(), func(row Compaction) bool { return row.Kind != Placeholder })
-	return func(row Compaction) bool {
-		switch {
-		case overlaps(placeholders, row):
-			return true
-		case row.Trigger == OnPrepare:
-			return false
-		case row.Trigger == OnRepair:
-			return p.Prepare() == 0 || !p.Enabled
-		case row.Trigger == OnRollup:
-			return p.Prepare() == 0 || !p.Enabled || s.stackCost() > p.stackBudget(budget)
-		}
+// urgent reports whether a prepared row must not wait: a person or a level requested it, it restores
+// hidden content, the stack is too large without it, or nothing is prepared ahead.
+func (c *Compactor) urgent(row Compaction) bool {
+	p := c.policy()
+	hidden := func(r Compaction) bool { return r.Kind == Placeholder && r.Overlaps(row.Span) }
+	mayWait := p.Prepare() > 0 && p.Enabled
+	switch {
+	case slices.ContainsFunc(c.h.head.Rows(), hidden):
 		return true
+	case row.Trigger == OnPrepare:
+		return false
+	case row.Trigger == OnRepair:
+		return !mayWait
+	case row.Trigger == OnRollup:
+		return !mayWait || c.h.stackCost() > p.stackBudget(c.budget())
 	}
+	return true
 }
 
 func (c *Compactor) due(d demand) []Compaction {
-	s, p, prepared := c.h.view, c.policy(), c.prepared
+	s, prepared := c.h.view, c.prepared
 	if l := c.level(); l != levelNone {
-		d.share, d.along = max(d.share, p.applied(l)), true
+		d.share, d.along = max(d.share, c.policy().applied(l)), true
 	}
-	rows := s.chosen(prepared, d, s.urgent(p, c.budget()))
+	rows := s.chosen(prepared, d, c.urgent)
 	switch {
-	case d.crowding || !s.waitsForFold(s.with(rows), p, c.budget()):
+	case d.crowding || !c.waitsForFold(s.with(rows)):
 		return rows
-	case !s.waitsForFold(s.with(prepared), p, c.budget()): // rollups of newer rows make room
+	case !c.waitsForFold(s.with(prepared)): // rollups of newer rows make room
 		return prepared
 	}
 	return nil
@@ -133,14 +134,14 @@ func (s view) chosen(prepared []Compaction, d demand, urgent func(Compaction) bo
 // crowded reports whether applying rows, which leads to the view next, takes the stack over its
 // budget: the rows may wait until others are folded. A summary and its folds are prepared together,
 // but the process may end between them.
-func (s view) crowded(next view, p Policy, budget int) bool {
-	most := p.stackBudget(budget)
-	return next.stackCost() > most && s.stackCost() <= most
+func (c *Compactor) crowded(next view) bool {
+	most := c.policy().stackBudget(c.budget())
+	return next.stackCost() > most && c.h.stackCost() <= most
 }
 
 // waitsForFold reports whether the rows that lead to the view next must wait for a fold.
-func (s view) waitsForFold(next view, p Policy, budget int) bool {
-	return s.crowded(next, p, budget) && planFold(next, p.RollupFanIn, true) != nil
+func (c *Compactor) waitsForFold(next view) bool {
+	return c.crowded(next) && planFold(next, c.policy().RollupFanIn, true) != nil
 }
 
 // apply applies what is due, as far as there is room: usage may have risen while the worker ran. It
@@ -212,7 +213,7 @@ func (c *Compactor) endPrepared(ctx context.Context, rows []Compaction, before i
 		c.h.addressed = c.h.open != 0 // no model is paid for again until the bot is addressed
 	}
 	for _, row := range ended {
-		e := eventOf(row, EventApplied, c.o.Window())
+		e := c.event(row, EventApplied)
 		e.Set, e.BeforeTokens, e.AfterTokens = applied, before, c.used(c.h.view)
 		if row.State == Stale {
 			e.State, e.Error = EventNoop, reasonStale
@@ -250,3 +251,39 @@ func (c *Compactor) roomFor(rows []Compaction) bool {
 func (c *Compactor) room(used int, p Policy) int {
 	return c.estimated(int(0.95*p.EmergencyThreshold*float64(c.o.Window())) - used)
 }
+
+// ahead returns the view as it will be once all prepared summaries are applied. Plans are made on
+// it, so that nothing is summarized twice.
+func (c *Compactor) ahead() view { return c.h.view.with(c.prepared) }
+
+// with returns the view as it will be once rows are applied. It copies no messages unless rows cover
+// other messages than the oldest.
+func (s view) with(rows []Compaction) view {
+	if len(rows) == 0 {
+		return s
+	}
+	s = s.withNewHead()
+	s.head.Stack = slices.Clone(s.head.Stack)
+	for _, row := range rows {
+		s.head = withRow(s.head, row)
+	}
+	if slices.ContainsFunc(rows, func(row Compaction) bool { return row.From < s.head.Start }) {
+		s.past = shownPast(s.head, s.shape)
+	}
+	s.setLines(uncovered(s.lines, rows))
+	return s
+}
+
+// uncovered returns the lines that no row covers.
+func uncovered(lines []line, rows []Compaction) []line {
+	for len(lines) > 0 && covered(rows, lines[0].Seq) {
+		lines = lines[1:]
+	}
+	if len(lines) == 0 || !slices.ContainsFunc(rows, func(row Compaction) bool { return row.To >= lines[0].Seq }) {
+		return lines
+	}
+	return slices.DeleteFunc(slices.Clone(lines), func(l line) bool { return covered(rows, l.Seq) })
+}
+
+// stackCost returns what counts against the stack's budget, in tokens.
+func (s view) stackCost() int { return stackCost(s.head.Stack) + s.past.tokens }

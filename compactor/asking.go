@@ -235,8 +235,6 @@ func (t *talk) submit(items []summarize.Item, arguments json.RawMessage) (string
 		return "", fmt.Errorf("the summary has about %d tokens; at most %d are kept: write it shorter", tokens, most)
 	case t.why == summarize.RefusedDeclined: // it would decline again, so the exchange ends
 		return "", nil
-	case t.why == summarize.RefusedEmpty:
-		return "", errors.New("the summary is empty; write it")
 	case t.why != "":
 		return "", fmt.Errorf("%s; write the summary", t.why)
 	}
@@ -261,13 +259,6 @@ func (w worker) refuses(text string, items []summarize.Item) summarize.Refusal {
 	return w.judge.Refuses(text, w.prompt+"\n"+w.agent+"\n"+w.ask(items), tokens.Clip(w.around.before, w.around.most), most)
 }
 
-// How a worker's model answered a probe.
-const (
-	ProbeForced = "with a forced tool call"
-	ProbeText   = "in text, without the tool call"
-	ProbePlain  = "in plain text: its server supports no tools"
-)
-
 // Probe has a model summarize two messages as a worker would in its last call, and returns how it
 // answered.
 func Probe(ctx context.Context, model llm.Model, p Policy) (how string, err error) {
@@ -289,9 +280,9 @@ func Probe(ctx context.Context, model llm.Model, p Policy) (how string, err erro
 	case err != nil:
 		return "", err
 	case len(resp.Message.Calls) > 0:
-		return ProbeForced, nil
+		return "with a forced tool call", nil
 	case req.Tools == nil:
-		return ProbePlain, nil
+		return "in plain text: its server supports no tools", nil
 	}
-	return ProbeText, nil
+	return "in text, without the tool call", nil
 }

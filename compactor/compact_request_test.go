@@ -102,6 +102,22 @@ func TestReportedEndBelongsToRequest(t *testing.T) {
 	}
 }
 
+// A requested summary that waits for a fold is reported when it is applied, once.
+func TestRequestIsReportedAfterItsFold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 4000, wordyWorker(filler(150)))
+		for range 12 {
+			r.deliverMany(5, 300)
+			if e, ended := r.want(""); e.State == compactor.EventStarted {
+				r.waitIdle()
+				r.wantOneEvent(ended, compactor.EventApplied)
+			}
+		}
+		folds := r.rows(func(row compactor.Compaction) bool { return row.Kind == compactor.Rollup })
+		check.That(t, len(folds) > 0, "got no fold: the test proves nothing")
+	})
+}
+
 func TestRequestDuringPrepareAppliesIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: goodSummary})

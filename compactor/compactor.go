@@ -41,11 +41,9 @@ type Options struct {
 	Slots    chan struct{} // its capacity limits how many workers run in the process; nil: no limit
 
 	// Spend is called before each request to the worker's or the fallback's model, retries included.
-	// An error, normally ErrSpent, ends the job. nil: no limit.
-	Spend func() error
-	// Afford reports whether Spend would allow a request. While it returns false, the extractive
-	// summarizer takes over. nil: always true.
-	Afford func() bool
+	// An error, normally ErrSpent, ends the job. counts is false if no request follows: while that
+	// returns an error, the extractive summarizer takes over. nil: no limit.
+	Spend func(counts bool) error
 	// Spent receives the usage of each request to the worker's or the fallback's model, with the
 	// model's name, failed attempts included. It must not block; may be nil.
 	Spent func(model string, u llm.Usage)
@@ -88,13 +86,11 @@ type Compactor struct {
 	systemCost, toolsCost int // of each request, estimated
 	lastRequest           lastRequest
 
-	busy         *work               // nil: nothing is being summarized
-	filling      *work               // nil: no placeholder is being filled
-	prepared     []Compaction        // prepared summaries, in the order of applying
-	prospect     prospect            // caches the view once all of them are applied
-	terms        map[string][]string // of the texts in the stack, by text: many summaries are made beside the same ones
-	tokenDeficit int                 // tokens that a level demanded beyond what is prepared
-	queued       *Requested          // a request that starts when the running work ends; nil if none
+	busy         *job         // nil: nothing is being summarized
+	filling      *job         // nil: no placeholder is being filled
+	prepared     []Compaction // prepared summaries, in the order of applying
+	tokenDeficit int          // tokens that a level demanded beyond what is prepared
+	queued       *Requested   // a request that starts when the running work ends; nil if none
 
 	retries    retries
 	wake       time.Time
@@ -107,7 +103,7 @@ func (c *Compactor) policy() Policy { return c.o.Policy().At(c.o.Window()) }
 
 // noModel reports whether p or the budget allows no model to make summaries now.
 func (c *Compactor) noModel(p Policy) bool {
-	return !c.hasModel(p) || c.o.Afford != nil && !c.o.Afford()
+	return !c.hasModel(p) || c.o.Spend != nil && c.o.Spend(false) != nil
 }
 
 // Open loads a conversation and returns its compactor.
@@ -115,6 +111,9 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 	o.Log = cmp.Or(o.Log, slog.Default())
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Strategy == nil {
+		o.Strategy = StrategyOf
 	}
 	if o.Learnt == nil {
 		own := new(llm.Learnt)
@@ -124,7 +123,10 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load the conversation: %w", err)
 	}
-	c := &Compactor{o: o, prepared: state.Prepared, retries: retries{vetoes: make(map[Trigger]veto)}, systemCost: FrameCost(o.System, nil), toolsCost: costOfTools(o.Tools)}
+	c := &Compactor{
+		o: o, prepared: state.Prepared, systemCost: FrameCost(o.System, nil), toolsCost: costOfTools(o.Tools),
+		retries: retries{vetoes: map[Trigger]veto{}, repairs: map[int64]backoff{}},
+	}
 	c.h = newHistory(state, c.shape(c.policy()))
 	c.lastRequest.at = o.Now()
 	for _, m := range state.Messages {

@@ -35,7 +35,7 @@ func (h *History) Begin(ctx Context) {
 		return
 	}
 	ctx.Seq = h.lines[i].Seq
-	h.addContext(contextOf(ctx))
+	h.contexts = append(h.contexts, contextOf(ctx))
 	h.contextRuns = true
 }
 
@@ -68,9 +68,11 @@ func (h *History) Quoted() (messages, memories map[int64]bool) {
 	return messages, memories
 }
 
-func (h *History) addContext(c turnContext) {
-	h.contexts = append(h.contexts, c)
-	h.contextCost += c.tokens
+func (s view) contextCost() (cost int) {
+	for _, c := range s.contexts {
+		cost += c.tokens
+	}
+	return cost
 }
 
 func (h *History) dropRunningContext() {
@@ -92,10 +94,7 @@ func (h *History) dropContexts(gone func(Context) bool) {
 
 // withContexts returns the view with other contexts. Snapshots keep theirs: the next append copies.
 func (s view) withContexts(contexts []turnContext) view {
-	s.contexts, s.contextCost = slices.Clip(contexts), 0
-	for _, c := range contexts {
-		s.contextCost += c.tokens
-	}
+	s.contexts = slices.Clip(contexts)
 	return s
 }
 

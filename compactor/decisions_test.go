@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cairn/internal/check"
+	"cairn/llm"
 	"cairn/llm/llmtest"
 	"cairn/transcript"
 )
@@ -44,7 +45,7 @@ func TestWhichPreparedRowsAreApplied(t *testing.T) {
 		{"a fold waits for its parts", and(fold), demand{share: 0.1, along: true}, []int64{1}},
 	} {
 		s := turns(one(10, 10, 10, 10, 10, 10, 10, 10, 10, 10)...)
-		check.EqualAll(t, tt.claim, transcript.IDs(s.chosen(tt.prepared, tt.d, s.urgent(p, 10_000))), tt.want)
+		check.EqualAll(t, tt.claim, transcript.IDs(s.chosen(tt.prepared, tt.d, decider().urgent)), tt.want)
 	}
 	all, none := Policy{Economy: true}.applied(background), Policy{Economy: true}.applied(levelNone)
 	check.That(t, all == 1 && none == 0, "economy applies %g at a level, and %g below, want all and nothing", all, none)
@@ -71,7 +72,9 @@ func TestUrgentWork(t *testing.T) {
 		{"not a fold that has room", OnRollup, Head{}, DefaultPolicy(), false},
 		{"a fold where the stack is too large", OnRollup, full, DefaultPolicy(), true},
 	} {
-		check.Equal(t, tt.claim, (view{head: tt.head}).urgent(tt.p, 10_000)(ready(1, 1, 2, tt.trigger)), tt.want)
+		c := decider()
+		c.o.Policy, c.h.head = func() Policy { return tt.p }, tt.head
+		check.Equal(t, tt.claim, c.urgent(ready(1, 1, 2, tt.trigger)), tt.want)
 	}
 }
 
@@ -79,7 +82,7 @@ func TestUrgentWork(t *testing.T) {
 func decider() *Compactor {
 	p := DefaultPolicy()
 	return &Compactor{
-		o: Options{Worker: &llmtest.Model{Label: "m"}, Policy: func() Policy { return p }, Window: func() int { return 10_000 }},
+		o: Options{Worker: &llmtest.Model{Label: "m"}, Policy: func() Policy { return p }, Window: func() int { return 10_000 }, Learnt: func() *llm.Learnt { return &llm.Learnt{} }, Strategy: StrategyOf},
 		h: &History{},
 	}
 }
@@ -97,11 +100,11 @@ func TestWhoSummarizes(t *testing.T) {
 		{"talk with the bot", func(*Compactor) {}, false, model},
 		{"talk among people", func(*Compactor) {}, true, extractive},
 		{"without a model", func(c *Compactor) { c.o.Worker = nil }, false, extractive},
-		{"while the budget is spent", func(c *Compactor) { c.o.Afford = func() bool { return false } }, false, extractive},
+		{"while the budget is spent", func(c *Compactor) { c.o.Spend = func(bool) error { return ErrSpent } }, false, extractive},
 		{"after a failure", func(c *Compactor) { c.failures(1) }, false, nobody},
 		{"after as many as failure_limit", func(c *Compactor) { c.failures(3) }, false, extractive},
 		{"after the disk failed", func(c *Compactor) { c.o.Worker = nil; c.retries.extractiveRetryAt = noon.Add(time.Minute) }, false, nobody},
-		{"when the pause is over", func(c *Compactor) { c.retries.failed(noon.Add(-time.Hour)) }, false, model},
+		{"when the pause is over", func(c *Compactor) { c.retries.failed(noon.Add(-time.Hour), 0) }, false, model},
 	} {
 		c := decider()
 		tt.change(c)
@@ -117,7 +120,7 @@ func TestWhoSummarizes(t *testing.T) {
 
 func (c *Compactor) failures(n int) {
 	for range n {
-		c.retries.failed(noon)
+		c.retries.failed(noon, 0)
 	}
 }
 
@@ -150,19 +153,14 @@ func TestRequestRefusals(t *testing.T) {
 	}
 }
 
-func TestDeclinedSpansAreRetried(t *testing.T) {
-	for times, want := range []time.Duration{0, 0, 0, time.Hour / 6, time.Hour, 6 * time.Hour, 0} {
+func TestDeclinedSpansAreGivenUp(t *testing.T) {
+	for times := range 5 {
 		c := decider()
 		row := Compaction{Declined: Declined{Times: times, At: noon, By: "m"}}
-		got := c.retryDeclinedAt(row, noon)
-		check.That(t, times == 6 || want == 0 && got.IsZero() || want > 0 && got.Sub(noon) == want,
-			"declined %d times: got the next attempt at %v, want %v later", times, got, want)
-		check.Equal(t, fmt.Sprintf("declined %d times: given up", times), c.gaveUp(row), times == 6)
+		check.Equal(t, fmt.Sprintf("declined %d times: given up", times), c.gaveUp(row), times >= c.policy().FailureLimit)
 		c.o.Worker = &llmtest.Model{Label: "another"}
 		check.Equal(t, "another model gives it up", c.gaveUp(row), false)
 	}
-	ahead := Compaction{Declined: Declined{Times: 3, At: noon.AddDate(1, 0, 0), By: "m"}} // when the clock was wrong
-	check.That(t, !decider().retryDeclinedAt(ahead, noon).After(noon), "declined by a clock that was a year ahead: it waits")
 }
 
 func TestLevelTargets(t *testing.T) {

@@ -154,7 +154,7 @@ func (c *Compactor) undone(l transcript.Undoable, before int) Event {
 			row = r
 		}
 	}
-	e := eventOf(row, EventUndone, c.o.Window())
+	e := c.event(row, EventUndone)
 	e.Set = l.Rows
 	if e.Kind == Leaf { // the event covers all of them
 		e.Messages = 0
@@ -177,12 +177,12 @@ func (c *Compactor) isSpared(sp Span) bool { return c.h.head.Spared.Overlaps(sp)
 func (c *Compactor) whyNoRoom(head Head, freed []chat.Message) string {
 	s, p, window := c.h.view, c.policy(), c.o.Window()
 	head.Pins, head.Inherited = s.head.Pins, s.head.Inherited
-	if cost, budget := headCost(head, s.shape), p.stackBudget(c.budget()); cost > budget && cost > s.stackCost() {
-		return fmt.Sprintf("the summaries would take %d tokens, and %d is what they may take", cost, budget)
-	}
 	restored := *c.h
 	restored.restorable = freed
 	restored.swap(head)
+	if cost, budget := restored.stackCost(), p.stackBudget(c.budget()); cost > budget && cost > s.stackCost() {
+		return fmt.Sprintf("the summaries would take %d tokens, and %d is what they may take", cost, budget)
+	}
 	if used := c.used(restored.view); float64(used) >= p.AggressiveThreshold*float64(window) {
 		return fmt.Sprintf("%d of %d tokens would be used then, and from %d on the oldest messages must leave again",
 			used, window, int(p.AggressiveThreshold*float64(window)))
@@ -206,6 +206,5 @@ func (h *History) restore() bool {
 	}
 	slices.SortFunc(lines, bySeq)
 	h.setLines(lines)
-	h.resultTo = max(h.resultTo, lastResult(lines, h.next))
 	return true
 }

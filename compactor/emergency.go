@@ -64,7 +64,7 @@ func (c *Compactor) makeRoom(ctx context.Context, trigger Trigger, goal int) {
 }
 
 func (c *Compactor) endContexts(ctx context.Context) {
-	if s := c.h.view; s.withNewHead().contextCost != s.contextCost {
+	if s := c.h.view; len(s.withNewHead().contexts) != len(s.contexts) {
 		c.newHead(ctx)
 	}
 }
@@ -88,26 +88,17 @@ const (
 // hide puts a span behind a placeholder: first its row, then the view. If the disk refuses, the
 // view changes anyway and the row is written later.
 func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp lineSpan) {
-	var hidden Compaction
 	var before view
 	change, err := c.commit(ctx, func(stored *transcript.State) (none transcript.Change, err error) {
 		before = c.h.view
-		sp = sp.without(before.head.Stack)
-		if len(sp.lines) == 0 {
+		if sp = sp.without(before.head.Stack); len(sp.lines) == 0 {
 			return none, nil
 		}
 		row := Compaction{Span: sp.Span, Trigger: trigger, AwaitsModel: before.addressed && c.hasModel(c.o.Policy())}
 		change := stored.Truncate([]Compaction{row}, lastResult(before.lines, before.stored))
-		grown := 0
+		grown := stackCost(stored.With(change).Head().Stack) - stackCost(stored.Head().Stack)
 		if before.headCost == 0 {
-			grown = headFrame
-		}
-		for _, row := range change.Summaries {
-			if row.State == Applied {
-				hidden, grown = row, grown+row.Tokens
-			} else { // it is in the new one
-				grown -= row.Tokens
-			}
+			grown += headFrame
 		}
 		if grown >= sp.tokens { // it would free nothing
 			return none, nil
@@ -122,11 +113,9 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp lineSpan) {
 		c.h.hide(sp.lines)
 		c.o.Log.Warn("save_truncation_failed", "effect", "it holds in memory until the disk takes it", "error", err)
 	}
-	e := eventOf(hidden, EventApplied, c.o.Window())
-	e.BeforeTokens, e.AfterTokens = used, c.used(c.h.view)
-	if i := slices.IndexFunc(c.h.head.Stack, func(row Compaction) bool { return row.Covers(hidden.From) }); i >= 0 {
-		e.ID = c.h.head.Stack[i].ID
-	}
+	i := slices.IndexFunc(c.h.head.Stack, func(row Compaction) bool { return row.Covers(sp.To) })
+	e := c.event(c.h.head.Stack[i], EventApplied)
+	e.Trigger, e.BeforeTokens, e.AfterTokens = trigger, used, c.used(c.h.view)
 	if e.ID != 0 {
 		if err := c.o.Records.Measured(ctx, e.ID, e.BeforeTokens, e.AfterTokens); err != nil {
 			c.o.Log.Warn("save_truncation_numbers_failed", "error", err)
@@ -136,13 +125,11 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp lineSpan) {
 }
 
 func (sp lineSpan) without(stack []Compaction) lineSpan {
-	cut := cutOf(sp.lines, stack)
-	left := cut.of(sp.lines)
+	left := uncovered(sp.lines, stack)
 	if len(left) > 0 && len(left) < len(sp.lines) {
 		sp.Span = Span{From: left[0].Seq, To: left[len(left)-1].Seq}
 	}
-	sp.lines, sp.tokens = left, sp.tokens-cut.tokens
-	return sp
+	return lineSpan{sp.Span, left, costOf(left)}
 }
 
 // flush writes what an emergency could only hide in memory, and the end of contexts that are still
@@ -183,10 +170,7 @@ func (c *Compactor) clearBatch(ctx context.Context, p Policy) {
 // clearsTo returns the seq up to which to clear results if that frees at least want tokens; else 0.
 // What the running turn had to clear is cleared in any case.
 func (s view) clearsTo(p Policy, want int) int64 {
-	to := int64(0)
-	if s.resultTo > s.head.ClearedTo {
-		to = lastResult(s.lines, s.stored)
-	}
+	to := lastResult(s.lines, s.stored)
 	if to <= s.head.ClearedTo {
 		return 0
 	}

@@ -2,7 +2,6 @@ package compactor
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 
 	"cairn/llm"
@@ -15,32 +14,27 @@ func (c *Compactor) Speak() { c.h.addressed = true }
 // Sight returns the current view. Unlike Request it starts no work.
 func (c *Compactor) Sight() []llm.Message { return new(rendering).next(c.o.System, c.h.view) }
 
-// Prospect describes how the planned view, with everything prepared applied, differs from a fresh one; "" if it does not.
+// Prospect describes what is wrong with the planned view, with everything prepared applied; "" if nothing is.
 func (c *Compactor) Prospect() string {
 	s := c.h.view
-	kept, rebuilt := c.ahead(), s.with(c.prepared)
-	seqs := func(s view) (seqs []int64) {
-		for _, l := range s.lines {
+	kept, rest := c.ahead(), slices.DeleteFunc(slices.Clone(s.lines), func(l line) bool { return covered(c.prepared, l.Seq) })
+	seqs := func(lines []line) (seqs []int64) {
+		for _, l := range lines {
 			seqs = append(seqs, l.Seq)
 		}
 		return seqs
 	}
+	past := shownPast(kept.head, kept.shape).tokens
 	switch {
-	case !slices.Equal(seqs(kept), seqs(rebuilt)):
-		return fmt.Sprintf("messages %v, not %v", seqs(kept), seqs(rebuilt))
-	case kept.lineCost != rebuilt.lineCost || kept.stackCost() != rebuilt.stackCost() || kept.contextCost != rebuilt.contextCost:
-		return fmt.Sprintf("%d, %d and %d tokens, not %d, %d and %d", kept.lineCost, kept.stackCost(), kept.contextCost, rebuilt.lineCost, rebuilt.stackCost(), rebuilt.contextCost)
-	case !reflect.DeepEqual(kept.head, rebuilt.head):
-		return fmt.Sprintf("head %+v, not %+v", kept.head, rebuilt.head)
+	case !slices.Equal(seqs(kept.lines), seqs(rest)):
+		return fmt.Sprintf("messages %v, not %v", seqs(kept.lines), seqs(rest))
+	case kept.lineCost != costOf(rest) || kept.past.tokens != past:
+		return fmt.Sprintf("%d and %d tokens, not %d and %d", kept.lineCost, kept.past.tokens, costOf(rest), past)
 	}
-	sum := 0
-	for _, l := range kept.lines {
-		if sum += l.tokens; covered(c.prepared, l.Seq) {
-			return fmt.Sprintf("message %d although it is covered", l.Seq)
+	for _, row := range c.prepared {
+		if row.From >= kept.head.Start && !covered(kept.head.Stack, row.From) {
+			return fmt.Sprintf("no row over %d", row.From)
 		}
-	}
-	if sum != kept.lineCost {
-		return fmt.Sprintf("%d tokens, and its messages have %d", kept.lineCost, sum)
 	}
 	return ""
 }

@@ -17,16 +17,17 @@ import (
 
 // A failed compaction: what is reported and logged, and when the next attempt is made.
 
-func (c *Compactor) fail(w *work, err error) {
-	j := w.making
-	if w.ctx.Err() == nil { // otherwise it was stopped
+func (c *Compactor) fail(j *job, err error) {
+	if j.ctx.Err() == nil { // otherwise it was stopped
 		c.backOff(j, err)
 		c.o.Log.Log(c.ctx, c.logLevelFor(err, !j.extractive), "compaction_failed", append(llm.LogAttrs(err), "trigger", j.row.Trigger, "by", j.row.By)...)
 	}
-	e := j.event(EventFailed)
-	e.Error, e.BeforeTokens, e.AfterTokens = inWords(err), w.before, c.used(c.h.view)
-	c.notify(e)
-	j.notifyEnd(e)
+	e := c.event(j.row, EventFailed)
+	e.Error = inWords(err)
+	c.report(e)
+	if j.requested == 0 {
+		j.asked.answer(e) // it may have failed before it had a row
+	}
 }
 
 // backOff determines when the next attempt is made. A row that cannot be repaired because of its
@@ -37,15 +38,17 @@ func (c *Compactor) backOff(j *job, err error) {
 	now, repair := c.o.Now(), j.repaired.ID != 0
 	switch {
 	case !repair && j.extractive:
-		c.retries.failed(now) // it needs no model, so the disk failed, which must not be retried without pause
+		c.retries.failed(now, 0) // it needs no model, so the disk failed, which must not be retried without pause
 		c.retries.extractiveRetryAt = c.retries.retryAt
 	case !j.extractive && modelDeclines(err):
 		return // declined spans have their own backoff
 	case !repair || down:
-		c.retries.failed(now)
+		c.retries.failed(now, 0)
 	}
 	if repair {
-		c.retries.repairFailed(j.repaired.ID, now, c.h.head.Rows())
+		b := c.retries.repairs[j.repaired.ID]
+		b.failed(now, 0)
+		c.retries.repairs[j.repaired.ID] = b
 	}
 }
 
@@ -69,9 +72,6 @@ func (c *Compactor) worked(j *job) {
 	incident := &c.reports.byModel
 	if j.extractive {
 		incident = &c.reports.byExtractive
-	}
-	if j.degraded {
-		return
 	}
 	ended := incident.End()
 	if !j.extractive {
@@ -108,14 +108,14 @@ func reasonFor(err error) string {
 }
 
 // guarded runs a summarizer and converts a panic into an error.
-func (c *Compactor) guarded(ctx context.Context, summarize func(context.Context) (summarize.Summary, error)) (s summarize.Summary, err error) {
+func (c *Compactor) guarded(ctx context.Context, how making) (s summarize.Summary, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.o.Log.Error("worker_panicked", "panic", p, "stack", string(debug.Stack()))
 			err = fmt.Errorf("the worker broke: %v", p)
 		}
 	}()
-	return summarize(ctx)
+	return how(ctx)
 }
 
 // retries determines when automatic work may run: after failures, after the model declined or
@@ -126,7 +126,6 @@ type retries struct {
 	useless           int               // consecutive applied compactions that freed next to nothing
 	pausedUntil       time.Time         // no level below emergency starts anything before this time
 	repairs           map[int64]backoff // of rows whose repair failed, by id
-	declines          int               // consecutive times that the model declined
 	declinedTo        int64             // the model declined to summarize messages up to this seq
 	vetoes            map[Trigger]veto
 }
@@ -137,37 +136,17 @@ type backoff struct {
 	retryAt  time.Time // no model is tried before this time
 }
 
-func (b *backoff) failed(now time.Time) {
-	b.retryAt = now.Add(min(time.Minute<<min(b.failures, 10), 30*time.Minute)) // 1, 2, 4, … minutes
+// failed counts a failure. The first free ones in a row cause no pause.
+func (b *backoff) failed(now time.Time, free int) {
+	if b.failures >= free {
+		b.retryAt = now.Add(min(time.Minute<<min(b.failures, 10), 30*time.Minute)) // 1, 2, 4, … minutes
+	}
 	b.failures++
 }
 
 func (r *retries) worked() {
-	r.backoff, r.extractiveRetryAt, r.declines = backoff{}, time.Time{}, 0
-}
-
-// declined records that the model declined something. After limit times in a row it seems to
-// decline everything.
-func (r *retries) declined(now time.Time, limit int) {
-	r.declines++
-	if r.declines >= limit {
-		r.failures = max(r.failures, r.declines-1)
-		r.failed(now)
-	}
-}
-
-// repairFailed sets the backoff for the repair of a row. Entries of rows that are not in stack are
-// removed.
-func (r *retries) repairFailed(id int64, now time.Time, stack []Compaction) {
-	b := r.repairs[id]
-	b.failed(now)
-	kept := map[int64]backoff{id: b}
-	for _, row := range stack {
-		if other, ok := r.repairs[row.ID]; ok && row.ID != id {
-			kept[row.ID] = other
-		}
-	}
-	r.repairs = kept
+	r.backoff, r.extractiveRetryAt = backoff{}, time.Time{}
+	clear(r.repairs)
 }
 
 // freed records how many tokens an applied compaction freed of its span, and whether the window is
@@ -213,4 +192,78 @@ func (r *retries) why(now time.Time) string {
 		}
 	}
 	return ""
+}
+
+// What the model declines is summarized by the extractive summarizer, and repairs split it until
+// little of it is declined. The rest stays as it is until people use /compact or change its
+// messages, or another model summarizes.
+
+// modelDeclines reports whether the model refuses this material: its server works, and other spans
+// may succeed.
+func modelDeclines(err error) bool {
+	kind := llm.KindOf(err)
+	return errors.As(err, new(summarize.Refusal)) || kind == llm.KindBadRequest || kind == llm.KindOverflow || kind == llm.KindFiltered
+}
+
+// declineCount returns how often the current worker model declined row's span.
+func (c *Compactor) declineCount(row Compaction) int {
+	if c.o.Worker == nil || row.Declined.By != c.o.Worker.Name() {
+		return 0
+	}
+	return row.Declined.Times
+}
+
+// gaveUp reports whether no model is called for row any more.
+func (c *Compactor) gaveUp(row Compaction) bool {
+	return c.declineCount(row) >= c.policy().FailureLimit
+}
+
+// instead returns the job that makes up for j, which failed: the extractive summarizer makes a row of
+// its own for a fold, or for the declined part of a row, and a model repairs it later. nil if the
+// span is summarized again anyway.
+func (c *Compactor) instead(j *job, err error) *job {
+	repair, declined := j.repaired.ID != 0, modelDeclines(err)
+	if j.extractive || j.ctx.Err() != nil || !declined && (repair || j.row.Kind != Rollup) {
+		return nil
+	}
+	apart := *j
+	if declined {
+		d := Declined{Times: c.declineCount(j.repaired) + 1, At: c.o.Now(), By: c.o.Worker.Name()}
+		c.retries.failed(d.At, j.policy.FailureLimit-1) // after so many in a row it seems to decline everything
+		switch {
+		case !repair && j.row.Kind == Leaf:
+			c.retries.declinedTo = j.row.To
+			return nil
+		case repair && j.row.Span == j.repaired.Span:
+			c.noteDeclined(j.repaired.ID, d)
+			return nil
+		case repair:
+			apart.maxTokens = max(j.repaired.Tokens*j.row.Messages/max(j.repaired.Messages, 1), summarize.MinSummary) // its share of the tokens
+		}
+		apart.row.Declined = d
+	}
+	apart.extractive, apart.modelFollows, apart.allowed = true, true, true
+	apart.row.ID, apart.row.By, apart.row.Model, apart.row.AwaitsModel = 0, ByExtractive, "", true
+	return &apart
+}
+
+// noteDeclined updates Declined of a row on disk, in the view and in plans; id 0: of all rows.
+func (c *Compactor) noteDeclined(id int64, d Declined) {
+	if err := c.o.Records.Declined(c.ctx, id, d); err != nil && c.ctx.Err() == nil {
+		c.o.Log.Warn("save_refusal_failed", "error", err)
+	}
+	note := func(rows []Compaction) []Compaction {
+		rows = slices.Clone(rows)
+		for i := range rows {
+			if id == 0 || rows[i].ID == id {
+				rows[i].Declined = d
+			}
+		}
+		return rows
+	}
+	head := &c.h.head
+	head.Stack, head.Earlier = note(head.Stack), slices.Clone(head.Earlier)
+	for i := range head.Earlier {
+		head.Earlier[i].Rows = note(head.Earlier[i].Rows)
+	}
 }

@@ -2,10 +2,15 @@ package compactor
 
 import (
 	"cmp"
+	"context"
+	"errors"
+	"fmt"
 	"math"
 	"slices"
 
 	"cairn/chat"
+	"cairn/compactor/summarize"
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/transcript"
 )
@@ -21,7 +26,6 @@ type (
 	Compaction = transcript.Summary
 	Kind       = transcript.Kind
 	By         = transcript.By
-	RowState   = transcript.Status
 	Trigger    = transcript.Trigger
 	Declined   = transcript.Declined
 	Span       = transcript.Span
@@ -46,7 +50,6 @@ const (
 	Prepared = transcript.Prepared
 	Applied  = transcript.Applied
 	RolledUp = transcript.RolledUp
-	Replaced = transcript.Replaced
 	Undone   = transcript.Undone
 	Failed   = transcript.Failed
 	Stale    = transcript.Stale
@@ -87,7 +90,7 @@ func duplicates(pins []Pin, first []chat.Message, sh shape) []duplicate {
 			return
 		}
 		l := copyOf(m, room)
-		if l.tokens > room || l.tokens < wholeCopy(m) && room < minCopy {
+		if l.tokens > room || l.tokens < copyOf(m, math.MaxInt).tokens && room < minCopy {
 			return
 		}
 		room -= l.tokens
@@ -125,8 +128,6 @@ func copyOf(m chat.Message, most int) line {
 	return l
 }
 
-func wholeCopy(m chat.Message) int { return copyOf(m, math.MaxInt).tokens }
-
 // PinCost is the cost of a pin's copy.
 type PinCost struct {
 	Shown int // tokens in the head; 0: it does not fit
@@ -138,11 +139,156 @@ type PinCost struct {
 func PinCosts(pins []Pin, budget int) (costs []PinCost) {
 	copies := duplicates(pins, nil, shape{maxFirst: budget})
 	for _, p := range pins {
-		cost := PinCost{Whole: wholeCopy(p.Message)}
+		cost := PinCost{Whole: copyOf(p.Message, math.MaxInt).tokens}
 		if i := slices.IndexFunc(copies, func(d duplicate) bool { return d.Seq == p.Seq }); i >= 0 {
 			cost.Shown = copies[i].tokens
 		}
 		costs = append(costs, cost)
 	}
 	return costs
+}
+
+// Sessions: what lies between two /new of a conversation. The head shows summaries of earlier ones,
+// and of the conversation that a thread belongs to, within half of the stack's budget.
+
+// past is the part of the head from before the session, oldest first.
+type past struct {
+	entries []entry
+	tokens  int
+}
+
+// entry is one text of the head.
+type entry struct {
+	row    Compaction // that it shows; its Kind is "": none
+	own    bool       // row is the conversation's own; otherwise inherited
+	root   bool       // it shows the thread's parent message
+	text   string
+	tokens int
+}
+
+func (p past) shows(row int64) bool {
+	return slices.ContainsFunc(p.entries, func(e entry) bool { return e.own && e.row.ID == row })
+}
+
+// newSession separates earlier sessions from the current one.
+const newSession = "[System: here somebody began anew with /new; what stands above is from before]"
+
+var newSessionTokens = tokens.PerMessage + tokens.Estimate(newSession)
+
+// shownPast chooses what the head shows: the newest rows of the newest sessions, then what the
+// thread inherited, its parent message first, until one does not fit. Of that one it shows what fits.
+func shownPast(h Head, sh shape) (p past) {
+	defer func() { slices.Reverse(p.entries) }()
+	add := func(e entry, whole bool) bool {
+		if e.tokens == 0 || p.tokens+e.tokens > sh.maxPast {
+			return false
+		}
+		p.entries, p.tokens = append(p.entries, e), p.tokens+e.tokens
+		return whole
+	}
+	for n, session := range slices.Backward(h.Earlier) {
+		if len(h.Earlier)-n > sh.pastSessions {
+			return p
+		}
+		for _, row := range slices.Backward(session.Rows) {
+			begin := entry{text: newSession, tokens: newSessionTokens}
+			if len(p.entries) > 0 {
+				begin = entry{}
+			}
+			e, whole := entryOf(row, Compaction.Render, sh.maxPast-p.tokens-begin.tokens)
+			if e.own = true; e.tokens > 0 {
+				add(begin, true)
+			}
+			if !add(e, whole) {
+				return p
+			}
+		}
+	}
+	if root := h.Inherited.Root; root != nil && !add(rootEntry(*root, sh.maxPast/rootShare), true) {
+		return p
+	}
+	for _, row := range slices.Backward(h.Inherited.Stack) {
+		e, whole := entryOf(row, Compaction.RenderInherited, sh.maxPast-p.tokens)
+		if !add(e, whole) {
+			return p
+		}
+	}
+	return p
+}
+
+// entryOf returns a row as render shows it, in at most most tokens: a longer one without its least
+// important sentences. It costs nothing if too little would be left.
+func entryOf(row Compaction, render func(Compaction) string, most int) (e entry, whole bool) {
+	if row.Tokens <= most {
+		return entry{row: row, text: render(row), tokens: row.Tokens}, true
+	}
+	short := row
+	short.Text = ""
+	room := most - tokens.PerMessage - tokens.Estimate(render(short)) - 1 // sums of parts are rounded up
+	if row.Kind == Placeholder || room < summarize.MinSummary {
+		return entry{}, false
+	}
+	short.Text = summarize.ShortenSummary(row.Text, room)
+	text := render(short)
+	return entry{row: row, text: text, tokens: tokens.PerMessage + tokens.Estimate(text)}, false
+}
+
+// rootShare is the part of the past's budget that a thread's parent message may take: 1/2.
+const rootShare = 2
+
+// rootEntry shows a thread's parent message in at most most tokens, unless its heading alone takes
+// more.
+func rootEntry(m chat.Message, most int) entry {
+	who := "you"
+	if m.Role == llm.RoleUser {
+		who = chat.CleanName(m.Author)
+	}
+	if to := chat.RepliedTo(m); to != "" {
+		who += ", replying to " + to
+	}
+	line := fmt.Sprintf("[System: this thread hangs on a message of %s by %s]\n", m.Time.Format(chat.TimeFormat), who)
+	text := line + chat.Escape(m.Body())
+	if tokens.PerMessage+tokens.Estimate(text) > most {
+		if short := chat.Excerpt(m.Quote, shortQuote); short != m.Quote && m.ReplySeq == 0 {
+			m.Quote = short
+			return rootEntry(m, most)
+		}
+		rest := most - tokens.PerMessage - tokens.Estimate(line)
+		text = line + chat.Escape(tokens.Clip(m.Body(), max(rest, 0)))
+	}
+	return entry{root: true, text: text, tokens: tokens.PerMessage + tokens.Estimate(text)}
+}
+
+// withRow returns h with row, in a stack that it may change.
+func withRow(h Head, row Compaction) Head {
+	if row.From >= h.Start {
+		h.Stack = insert(h.Stack, row)
+		return h
+	}
+	h.Earlier = slices.Clone(h.Earlier)
+	for i, s := range h.Earlier {
+		if s.From <= row.From && row.To <= s.To {
+			h.Earlier[i].Rows = insert(slices.Clone(s.Rows), row)
+		}
+	}
+	return h
+}
+
+// StartSession puts the verbatim messages behind a placeholder, which is summarized in the
+// background, and starts a new session. It does not wait for a model. started is false if the
+// current session is empty. Call it on the owner's goroutine, between turns.
+func (c *Compactor) StartSession(ctx context.Context) (started bool, err error) {
+	change, err := c.commit(ctx, func(s *transcript.State) (transcript.Change, error) {
+		change, err := s.NewSession(len(c.h.first) > 0) // talk without the bot is not worth a model
+		if errors.Is(err, transcript.ErrEmpty) {
+			err = nil
+		}
+		return change, err
+	})
+	if err != nil || change.Empty() {
+		return false, err
+	}
+	c.tokenDeficit = 0
+	c.Check(ctx)
+	return true, nil
 }

@@ -2,6 +2,7 @@ package compactor
 
 import (
 	"slices"
+	"sort"
 
 	"cairn/chat"
 	"cairn/llm"
@@ -33,20 +34,30 @@ type view struct {
 	hidden      []line        // behind a placeholder that exists in memory alone, because the disk refused to write it
 	open        int64         // turn not answered yet, spared from every span; 0: none
 	contexts    []turnContext // by seq
-	contextCost int
-	contextRuns bool  // the last context is the running turn's
-	stored      int64 // messages up to this seq are on disk
-	clearedTo   int64 // as shown: may be ahead of the head's in the running turn
-	resultTo    int64 // no tool result has a larger seq
-	addressed   bool  // the bot was addressed since a summary was applied
-	question    int64 // the newest known message addressed to the bot; 0: none
+	contextRuns bool          // the last context is the running turn's
+	stored      int64         // messages up to this seq are on disk
+	clearedTo   int64         // as shown: may be ahead of the head's in the running turn
+	addressed   bool          // the bot was addressed since a summary was applied
+	question    int64         // the newest known message addressed to the bot; 0: none
 	shape       shape
 	revision    int              // incremented when an existing part changes; an append does not count
 	anchor      transcript.Count // the provider's count for this revision
 	inWork      []Compaction     // rows being made; no fold includes them
 }
 
-func (s view) cost() int { return s.headCost + s.lineCost + s.contextCost }
+func (s view) cost() int { return s.headCost + s.lineCost + s.contextCost() }
+
+func (s view) indexOf(seq int64) int {
+	return sort.Search(len(s.lines), func(i int) bool { return s.lines[i].Seq >= seq })
+}
+
+// lineAt returns the line of the message seq; ok is false if it is not verbatim.
+func (s view) lineAt(seq int64) (l line, ok bool) {
+	if i := s.indexOf(seq); i < len(s.lines) && s.lines[i].Seq == seq {
+		return s.lines[i], true
+	}
+	return l, false
+}
 
 func newHistory(state transcript.Snapshot, sh shape) *History {
 	h := &History{next: state.Next, first: state.First, view: view{
@@ -61,9 +72,8 @@ func newHistory(state transcript.Snapshot, sh shape) *History {
 		}
 	}
 	for _, c := range state.Contexts {
-		h.addContext(contextOf(c))
+		h.contexts = append(h.contexts, contextOf(c))
 	}
-	h.resultTo = lastResult(lines, h.next)
 	h.showLines(lines)
 	h.reshapeHead()
 	return h
@@ -83,9 +93,6 @@ func (h *History) Append(messages ...chat.Message) {
 		h.lines = append(h.lines, l)
 		h.lineCost += l.tokens
 		h.next = max(h.next, l.Seq+1)
-		if l.Role == llm.RoleTool {
-			h.resultTo = l.Seq
-		}
 		if isFirst(h.first, m) {
 			h.first = append(h.first, *l.Message)
 			h.copies = duplicates(h.head.Pins, h.first, h.shape)
@@ -210,8 +217,7 @@ func (h *History) hide(lines []line) {
 func (h *History) newHead() {
 	h.reshapeHead()
 	earlier := Compaction{Span: Span{To: h.head.Start - 1}}
-	cut := cutOf(h.lines, append([]Compaction{earlier}, h.head.Stack...))
-	h.lines, h.lineCost = cut.of(h.lines), h.lineCost-cut.tokens
+	h.setLines(uncovered(h.lines, append([]Compaction{earlier}, h.head.Stack...)))
 	h.view = h.withNewHead()
 	h.dropReasoning()
 	h.changed()
@@ -219,6 +225,7 @@ func (h *History) newHead() {
 
 // withHidden returns stack with a placeholder over each run of the lines, which are not on disk.
 func withHidden(stack []Compaction, lines []line) []Compaction {
+	stack = slices.Clone(stack)
 	for i := 0; i < len(lines); {
 		row := Compaction{
 			Kind: Placeholder, By: transcript.Nobody, State: Applied, Trigger: OnEmergency,

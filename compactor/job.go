@@ -1,29 +1,30 @@
 package compactor
 
 import (
+	"cmp"
+	"context"
 	"slices"
 	"time"
+
+	"cairn/transcript"
 )
 
 // job is one background job: a row to make, and who makes it.
 type job struct {
+	ctx          context.Context
+	cancel       context.CancelFunc
 	row          Compaction
 	tokens       int        // estimated tokens of the span when it was planned
 	maxTokens    int        // limit of the text in tokens, if below the policy's; 0: the policy's
 	repaired     Compaction // the row that this replaces, whole or in part; its ID is 0: none
-	declined     int        // how often the model has declined this span
 	extractive   bool       // made by the extractive summarizer
 	fills        bool       // fills a placeholder, in parallel with the worker
 	modelFollows bool       // a model will read the span later and extract the memories then
-	degraded     bool       // a fold on the way failed and the extractive summarizer took over
 	policy       Policy
-	window       int                 // of the model
-	budget       int                 // the window in estimated tokens, see Budget
-	children     []Compaction        // of a rollup
-	terms        map[string][]string // of the summaries beside it, by their texts; set by the extractive summarizer
-	allowed      bool                // skip Before
-	onStart      func(Event)         // called once when the job starts or is vetoed; nil: no one waits
-	onEnd        func(Event)         // called once when the job ends; nil: no one waits
+	children     []Compaction // of a rollup
+	allowed      bool         // skip Before
+	asked        Requested    // who waits for the job; the zero value: no one
+	requested    int64        // the requested row, if this is a fold that it waits for; 0: the job's own
 }
 
 // mayWait reports whether j can be left to the next start of the program.
@@ -31,26 +32,18 @@ func (j *job) mayWait() bool {
 	return !j.extractive && (j.repaired.ID != 0 || j.row.Trigger == OnPrepare)
 }
 
-// notifyEnd notifies those who wait for the job to end, once.
-func (j *job) notifyEnd(e Event) {
-	if notify := j.onEnd; notify != nil {
-		j.onEnd = nil
-		notify(e)
-	}
-}
+func (j *job) requestedRow() int64 { return cmp.Or(j.requested, j.row.ID) }
 
-func (j *job) event(state EventState) Event { return eventOf(j.row, state, j.window) }
-
-func eventOf(row Compaction, state EventState, window int) Event {
+func (c *Compactor) event(row Compaction, state EventState) Event {
 	return Event{
 		ID: row.ID, State: state, Trigger: row.Trigger, Kind: row.Kind, By: row.By,
-		From: row.From, To: row.To, Messages: row.Messages, Window: window, Summary: row.Text, Error: row.Error,
+		From: row.From, To: row.To, Messages: row.Messages, Window: c.o.Window(), Summary: row.Text, Error: row.Error,
 	}
 }
 
-func (c *Compactor) newJob(trigger Trigger, kind Kind, level, tokens int, p Policy, extractive bool) *job {
-	j := &job{tokens: tokens, extractive: extractive, policy: p, window: c.o.Window(), budget: c.budget()}
-	j.row = Compaction{Kind: kind, By: ByWorker, State: Running, Trigger: trigger, Level: level, Focus: p.Focus, PolicyHash: p.Hash()}
+func (c *Compactor) newJob(trigger Trigger, kind Kind, tokens int, p Policy, extractive bool) *job {
+	j := &job{tokens: tokens, extractive: extractive, policy: p}
+	j.row = Compaction{Kind: kind, By: ByWorker, State: Running, Trigger: trigger, Focus: p.Focus, PolicyHash: p.Hash()}
 	if extractive {
 		j.row.By, j.row.AwaitsModel = ByExtractive, c.hasModel(p) && (c.h.addressed || trigger == OnManual)
 	} else {
@@ -68,11 +61,10 @@ func (c *Compactor) next() *job {
 	if !ready {
 		return nil
 	}
-	used, l, shown := c.used(s), c.level(), s
+	used, l := c.used(s), c.level()
 	s = c.ahead() // prepared spans are not summarized again
-	if shown.crowded(s, p, c.budget()) {
-		if children, byExtractive := c.planFold(s, p, extractive); children != nil {
-			j := c.planRollup(children, p, byExtractive)
+	if c.crowded(s) {
+		if j := c.foldIfFull(s, p, extractive); j != nil {
 			j.allowed = true // the summary that waits for it was allowed
 			return j
 		}
@@ -101,9 +93,10 @@ func (c *Compactor) next() *job {
 // planOld plans work on existing summaries: a fold if the stack is too large, a repair, a fold of
 // an earlier session.
 func (c *Compactor) planOld(s view, p Policy, used int, now time.Time, extractive bool) *job {
-	if s.stackCost() > p.stackBudget(c.budget()) && !c.retries.forbids(OnRollup, now) {
-		if children, byExtractive := c.planFold(s, p, extractive); children != nil {
-			return c.planRollup(children, p, byExtractive)
+	folds := !c.retries.forbids(OnRollup, now)
+	if folds {
+		if j := c.foldIfFull(s, p, extractive); j != nil {
+			return j
 		}
 	}
 	if c.draining {
@@ -118,7 +111,7 @@ func (c *Compactor) planOld(s view, p Policy, used int, now time.Time, extractiv
 	unready := func(row Compaction) bool { // it would be summarized twice, or hold up the others
 		return overlaps(c.prepared, row) || row.Kind == Placeholder || !waits && !c.ready(row)
 	}
-	if c.retries.forbids(OnRollup, now) {
+	if !folds {
 		return nil
 	}
 	for _, session := range slices.Backward(s.head.Earlier) { // all of it is covered, so consecutive rows are neighbours
@@ -180,7 +173,7 @@ func (c *Compactor) planLeaf(sp lineSpan, trigger Trigger, p Policy, extractive 
 		return nil
 	}
 	declined := !extractive && sp.From <= c.retries.declinedTo
-	j := c.newJob(trigger, Leaf, 0, sp.tokens, p, extractive || declined)
+	j := c.newJob(trigger, Leaf, sp.tokens, p, extractive || declined)
 	if declined {
 		j.row.AwaitsModel, j.row.Declined = true, Declined{Times: 1, At: c.o.Now(), By: c.o.Worker.Name()}
 	}
@@ -191,12 +184,13 @@ func (c *Compactor) planLeaf(sp lineSpan, trigger Trigger, p Policy, extractive 
 }
 
 func (c *Compactor) planRollup(children []Compaction, p Policy, extractive bool) *job {
-	j := c.newJob(OnRollup, Rollup, foldLevel(children), stackCost(children), p, extractive)
+	j := c.newJob(OnRollup, Rollup, stackCost(children), p, extractive)
 	j.children = slices.Clone(children)
 	first, last := children[0], children[len(children)-1]
 	j.row.From, j.row.FromTime, j.row.To, j.row.ToTime = first.From, first.FromTime, last.To, last.ToTime
 	awaitsModel := false
 	for _, child := range children {
+		j.row.Level = min(max(j.row.Level, child.Level+1), transcript.MaxLevel)
 		j.row.Messages += child.Messages
 		j.row.Children = append(j.row.Children, child.ID)
 		awaitsModel = awaitsModel || child.AwaitsModel || j.row.AwaitsModel && child.By == ByWorker

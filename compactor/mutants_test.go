@@ -25,7 +25,7 @@ type mutant struct {
 
 var mutants = map[string]mutant{
 	"messages leave the view before their summary exists": {"compactor/run.go", `
-	c.report(j.row, EventStarted, j.window)
+	c.report(c.event(j.row, EventStarted))
 `, `OLD	if BUG {
 		c.h.setLines(slices.DeleteFunc(slices.Clone(c.h.lines), func(l line) bool { return j.row.Kind == Leaf && j.row.Covers(l.Seq) }))
 	}

@@ -20,23 +20,20 @@ type Patch map[string]string
 // Keys returns the keys of all settings of a policy, in the order of its fields.
 func Keys() []string { return slices.Clone(keys) }
 
-var keys, fields = declared()
+var keys = declared()
 
-func declared() (keys []string, fields map[string]int) {
-	policy := reflect.TypeFor[Policy]()
-	fields = make(map[string]int)
-	for i := range policy.NumField() {
-		key := policy.Field(i).Tag.Get("toml")
-		keys, fields[key] = append(keys, key), i
+func declared() (keys []string) {
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[Policy]()) {
+		keys = append(keys, field.Tag.Get("toml"))
 	}
-	return keys, fields
+	return keys
 }
 
 // PatchOf returns the patch that sets keys to p's values. Unknown keys are left out.
 func PatchOf(p Policy, keys ...string) Patch {
 	patch := make(Patch, len(keys))
 	for _, key := range keys {
-		if _, known := fields[key]; known {
+		if slices.Contains(keys, key) {
 			patch[key] = p.Value(key)
 		}
 	}
@@ -58,18 +55,26 @@ func Merge(layers ...Patch) Patch {
 // sub-agents.
 func Spawn(parent, definition, call Patch) Patch { return Merge(definition, parent, call) }
 
-// Value returns the value of a setting as a patch writes it; "" for an unknown key.
-func (p Policy) Value(key string) string {
-	i, known := fields[key]
-	if !known {
-		return ""
+// Get returns the value of a setting: a bool, an int, a float64 or a text; nil for an unknown key.
+func (p Policy) Get(key string) any {
+	i := slices.Index(keys, key)
+	if i < 0 {
+		return nil
 	}
-	field := reflect.ValueOf(p).Field(i)
-	if v, ok := field.Interface().(encoding.TextMarshaler); ok {
+	value := reflect.ValueOf(p).Field(i).Interface()
+	if v, ok := value.(encoding.TextMarshaler); ok {
 		text, _ := v.MarshalText() // a duration's cannot fail
 		return string(text)
 	}
-	return fmt.Sprint(field.Interface())
+	return value
+}
+
+// Value returns the value of a setting as a patch writes it; "" for an unknown key.
+func (p Policy) Value(key string) string {
+	if value := p.Get(key); value != nil {
+		return fmt.Sprint(value)
+	}
+	return ""
 }
 
 // Over returns base with the patch's values in place of its own. Unknown keys and values that
@@ -78,8 +83,11 @@ func (p Policy) Value(key string) string {
 func (patch Patch) Over(base Policy) (Policy, []*FieldError) {
 	var wrong []*FieldError
 	for _, key := range slices.Sorted(maps.Keys(patch)) {
-		if err := base.set(key, patch[key]); err != nil {
+		next := base
+		if err := next.set(key, patch[key]); err != nil {
 			wrong = append(wrong, err)
+		} else {
+			base = next
 		}
 	}
 	return base, wrong
@@ -119,46 +127,35 @@ func (patch Patch) Fit(base Policy) (Policy, []*FieldError) {
 	return fitted, wrong
 }
 
+// set sets a field to the value that text stands for. After an error p must not be used.
 func (p *Policy) set(key, text string) *FieldError {
-	i, known := fields[key]
-	if !known {
+	i := slices.Index(keys, key)
+	if i < 0 {
 		return &FieldError{Key: key, Hint: DidYouMean(key, keys)}
 	}
-	bad := func(want string) *FieldError { return &FieldError{Key: key, Value: text, Want: want} }
-	field := reflect.ValueOf(p).Elem().Field(i)
-	switch into := field.Addr().Interface().(type) {
-	case *TTL:
-		if into.UnmarshalText([]byte(text)) != nil {
-			return bad(`"auto", or a duration like "90s" or "5m"`)
-		}
+	var want string
+	var err error
+	switch into := reflect.ValueOf(p).Elem().Field(i).Addr().Interface().(type) {
 	case encoding.TextUnmarshaler:
-		if into.UnmarshalText([]byte(text)) != nil {
-			return bad(`a duration like "90s" or "5m"`)
-		}
+		want, err = `a duration like "90s" or "5m"`, into.UnmarshalText([]byte(text))
 	case *bool:
-		if text != "true" && text != "false" {
-			return bad("true or false")
-		}
-		*into = text == "true"
+		want = "true or false"
+		*into, err = strconv.ParseBool(text)
 	case *int:
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			return bad("a whole number")
-		}
-		*into = n
+		want = "a whole number"
+		*into, err = strconv.Atoi(text)
 	case *float64:
-		f, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			return bad("a number")
-		}
-		if key == prepareKey && f == unset {
+		want = "a number"
+		if *into, err = strconv.ParseFloat(text, 64); key == prepareKey && *into == unset {
 			return PrepareUnset()
 		}
-		*into = f
 	case *string:
 		*into = text
 	default: // a field of a new type; a test tries them all
 		panic("no text can be read into " + key)
+	}
+	if err != nil {
+		return &FieldError{Key: key, Value: text, Want: want}
 	}
 	return nil
 }

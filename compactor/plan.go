@@ -223,26 +223,18 @@ func (s view) adjacent(a, b Compaction) bool {
 	return a.ID != 0 && b.ID != 0 && (i == len(s.lines) || s.lines[i].Seq > b.To)
 }
 
-// insert returns stack with row in place of what it covers. What is left of rows that it overlaps in
-// part becomes placeholders, see transcript.State.Cover.
+// insert puts row into stack, which it changes, in place of what it covers. What is left of rows that
+// it overlaps in part becomes placeholders, see transcript.State.Cover.
 func insert(stack []Compaction, row Compaction) []Compaction {
-	out := append(make([]Compaction, 0, len(stack)+2), row)
-	for _, c := range stack {
-		for _, rest := range c.Gaps([]Compaction{row}) {
-			if rest != c.Span {
-				c.Span, c.Cut, c.Kind, c.Text, c.Tokens = rest, true, Placeholder, "", placeholderCost
-			}
-			out = append(out, c)
+	from := sort.Search(len(stack), func(i int) bool { return stack[i].To >= row.From })
+	to, in := from, []Compaction{row}
+	for ; to < len(stack) && stack[to].From <= row.To; to++ {
+		part := stack[to]
+		part.Cut, part.Kind, part.Text, part.Tokens = true, Placeholder, "", placeholderCost
+		for _, part.Span = range stack[to].Gaps([]Compaction{row}) {
+			in = append(in, part)
 		}
 	}
-	slices.SortFunc(out, func(a, b Compaction) int { return cmp.Compare(a.From, b.From) })
-	return out
-}
-
-func foldLevel(children []Compaction) int {
-	top := 0
-	for _, c := range children {
-		top = max(top, c.Level)
-	}
-	return min(top+1, transcript.MaxLevel)
+	slices.SortFunc(in, func(a, b Compaction) int { return cmp.Compare(a.From, b.From) })
+	return slices.Replace(stack, from, to, in...)
 }

@@ -2,6 +2,7 @@ package compactor
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -141,7 +142,8 @@ func TestFold(t *testing.T) {
 		got := planFold(view{head: Head{Stack: tt.stack}, lines: tt.between}, 4, tt.by)
 		check.EqualAll(t, fmt.Sprintf("extractive %v: %s", tt.by, tt.name), transcript.IDs(got), tt.want)
 	}
-	check.Equal(t, "level of the fold", foldLevel(stackOf(transcript.MaxLevel, transcript.MaxLevel)), transcript.MaxLevel)
+	fold := decider().planRollup(stackOf(transcript.MaxLevel, transcript.MaxLevel), DefaultPolicy(), true)
+	check.Equal(t, "level of the fold", fold.row.Level, transcript.MaxLevel)
 }
 
 func TestPlanAhead(t *testing.T) {
@@ -170,7 +172,7 @@ func TestInsertSplitsWhatItOverlaps(t *testing.T) {
 func TestRetries(t *testing.T) {
 	var r retries
 	for i, want := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute, 30 * time.Minute, 30 * time.Minute} {
-		r.failed(noon)
+		r.failed(noon, 0)
 		check.Equal(t, fmt.Sprintf("pause after %d failures", i+1), r.retryAt.Sub(noon), want)
 	}
 	r.worked()
@@ -184,28 +186,24 @@ func TestRetries(t *testing.T) {
 	later := noon.Add(time.Minute)
 	check.That(t, r.why(noon) != "" && r.why(later) == "", "two useless applied compactions in a row do not pause for the cooldown")
 
-	r.repairFailed(1, noon, nil)
-	r.repairFailed(2, noon, []Compaction{{ID: 1}, {ID: 2}})
-	r.repairFailed(2, noon, []Compaction{{ID: 1}, {ID: 2}})
-	for id, want := range map[int64]time.Time{1: noon.Add(time.Minute), 2: noon.Add(2 * time.Minute), 3: {}} {
-		got := r.repairs[id].retryAt
-		check.That(t, got.Equal(want), "row %d is repaired from %v on, want %v", id, got, want)
-	}
-	r.repairFailed(2, noon, []Compaction{{ID: 2}})
-	check.That(t, len(r.repairs) == 1 && r.retryAt.IsZero(), "known are %v, and a model waits until %v", r.repairs, r.retryAt)
+	r.repairs = map[int64]backoff{1: {failures: 1}}
+	r.worked()
+	check.Len(t, "pauses of repairs after a success", slices.Collect(maps.Keys(r.repairs)), 0)
 
 	r.vetoes = map[Trigger]veto{OnRepair: {"not at night", later.Add(time.Hour)}}
 	check.That(t, r.forbids(OnRepair, later) && !r.forbids(OnRollup, later) && r.why(later) == "repair was forbidden: not at night", "it says %q", r.why(later))
 	later = later.Add(time.Hour)
 	check.That(t, !r.forbids(OnRepair, later) && r.why(later) == "", "an hour later: got %q", r.why(later))
 
-	r.declined(later, 3)
-	r.declined(later, 3)
-	r.worked()
-	r.declined(later, 3)
-	r.declined(later, 3)
-	check.Equal(t, "pause after a few declined spans", r.why(later), "")
-	r.declined(later, 3)
+	for range 2 { // of three that are free
+		r.failed(later, 2)
+		r.failed(later, 2)
+		check.Equal(t, "pause after a few declined spans", r.why(later), "")
+		r.worked()
+	}
+	for range 3 {
+		r.failed(later, 2)
+	}
 	check.Equal(t, "failures after three in a row", r.failures, 3)
 	check.Equal(t, "pause after three in a row", r.why(later), reasonBackoff)
 }

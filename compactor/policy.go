@@ -3,7 +3,6 @@ package compactor
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -15,73 +14,87 @@ import (
 // layer inherits what it does not set. DefaultPolicy has the defaults, Validate the ranges.
 type Policy struct {
 	// Enabled switches the levels below emergency. Emergency always works.
-	Enabled bool `toml:"enabled" json:"enabled"`
+	Enabled bool `toml:"enabled"`
 
 	// The levels, as shares of the window; a negative value is a number of tokens before its end. A
 	// level is reached at >= its threshold.
-	BackgroundThreshold float64 `toml:"background_threshold" json:"background_threshold"`
-	AggressiveThreshold float64 `toml:"aggressive_threshold" json:"aggressive_threshold"`
-	EmergencyThreshold  float64 `toml:"emergency_threshold" json:"emergency_threshold"`
+	BackgroundThreshold float64 `toml:"background_threshold"`
+	AggressiveThreshold float64 `toml:"aggressive_threshold"`
+	EmergencyThreshold  float64 `toml:"emergency_threshold"`
 
 	// At least this share of the verbatim tokens leaves when the level is reached.
-	BackgroundFraction float64 `toml:"background_fraction" json:"background_fraction"`
-	AggressiveFraction float64 `toml:"aggressive_fraction" json:"aggressive_fraction"`
-	EmergencyFraction  float64 `toml:"emergency_fraction" json:"emergency_fraction"`
+	BackgroundFraction float64 `toml:"background_fraction"`
+	AggressiveFraction float64 `toml:"aggressive_fraction"`
+	EmergencyFraction  float64 `toml:"emergency_fraction"`
 
 	// PrepareThreshold is where preparation starts, as a share of the window; 0 is off, negative (the
 	// default) follows the background threshold, see Prepare.
-	PrepareThreshold float64 `toml:"prepare_threshold" json:"prepare_threshold"`
+	PrepareThreshold float64 `toml:"prepare_threshold"`
 	// CompactAtTokens acts like the background level at this many used tokens; 0 is off.
-	CompactAtTokens int `toml:"compact_at_tokens" json:"compact_at_tokens"`
+	CompactAtTokens int `toml:"compact_at_tokens"`
 	// CacheTTL is how long a provider's prompt cache stays warm; AutoTTL: as long as
 	// the model's provider keeps it.
-	CacheTTL TTL `toml:"cache_ttl" json:"cache_ttl"`
+	CacheTTL TTL `toml:"cache_ttl"`
 	// Economy applies everything prepared when a level is reached or the cache is cold, instead of
 	// the level's fraction: fewer tokens are sent, fewer messages stay verbatim.
-	Economy bool `toml:"economy" json:"economy"`
+	Economy bool `toml:"economy"`
 
-	KeepFirst       int `toml:"keep_first" json:"keep_first"`               // first addressed messages copied into the head
-	KeepFirstTurns  int `toml:"keep_first_turns" json:"keep_first_turns"`   // first addressed turns, with their replies, likewise
-	KeepLastN       int `toml:"keep_last_n" json:"keep_last_n"`             // newest messages spared, rounded up to turns
-	KeepLastTurns   int `toml:"keep_last_turns" json:"keep_last_turns"`     // newest turns spared; the larger of both counts
-	PinBudget       int `toml:"pin_budget" json:"pin_budget"`               // most tokens of first messages and pins together
-	TailTokens      int `toml:"tail_tokens" json:"tail_tokens"`             // most tokens that both may spare
-	SpanTokens      int `toml:"span_tokens" json:"span_tokens"`             // tokens of one piece that is prepared
-	TargetPct       int `toml:"target_percentage" json:"target_percentage"` // a summary's length, in percent of its span
-	MaxSummary      int `toml:"max_summary_tokens" json:"max_summary_tokens"`
-	RollupFanIn     int `toml:"rollup_fan_in" json:"rollup_fan_in"`                     // most summaries folded into one
-	EarlierSessions int `toml:"earlier_sessions" json:"earlier_sessions"`               // shown as summaries
-	EarlierTokens   int `toml:"earlier_sessions_tokens" json:"earlier_sessions_tokens"` // most tokens of them; 0: half of the stack's budget
-	MaxTurns        int `toml:"max_turns" json:"max_turns"`                             // most calls of the worker's model per chunk
-	FailureLimit    int `toml:"failure_limit" json:"failure_limit"`                     // failures until the extractive summarizer takes over
-	MaxMemories     int `toml:"max_memories" json:"max_memories"`                       // most memories one compaction saves
+	KeepFirst       int `toml:"keep_first"`        // first addressed messages copied into the head
+	KeepFirstTurns  int `toml:"keep_first_turns"`  // first addressed turns, with their replies, likewise
+	KeepLastN       int `toml:"keep_last_n"`       // newest messages spared, rounded up to turns
+	KeepLastTurns   int `toml:"keep_last_turns"`   // newest turns spared; the larger of both counts
+	PinBudget       int `toml:"pin_budget"`        // most tokens of first messages and pins together
+	TailTokens      int `toml:"tail_tokens"`       // most tokens that both may spare
+	SpanTokens      int `toml:"span_tokens"`       // tokens of one piece that is prepared
+	TargetPct       int `toml:"target_percentage"` // a summary's length, in percent of its span
+	MaxSummary      int `toml:"max_summary_tokens"`
+	RollupFanIn     int `toml:"rollup_fan_in"`           // most summaries folded into one
+	EarlierSessions int `toml:"earlier_sessions"`        // shown as summaries
+	EarlierTokens   int `toml:"earlier_sessions_tokens"` // most tokens of them; 0: half of the stack's budget
+	MaxTurns        int `toml:"max_turns"`               // most calls of the worker's model per chunk
+	FailureLimit    int `toml:"failure_limit"`           // failures until the extractive summarizer takes over
+	MaxMemories     int `toml:"max_memories"`            // most memories one compaction saves
 
-	StackBudget float64 `toml:"stack_budget" json:"stack_budget"` // share of the window that the stack may take
+	StackBudget float64 `toml:"stack_budget"` // share of the window that the stack may take
 
-	Strategy   string   `toml:"strategy" json:"strategy"`                 // the name of the Strategy that makes summaries
-	Model      string   `toml:"model" json:"model"`                       // for the worker; empty: the agent's
-	Reasoning  string   `toml:"worker_reasoning" json:"worker_reasoning"` // reasoning effort of the worker's model, one of llm.ReasoningEfforts; empty: the server's default
-	Focus      string   `toml:"focus" json:"focus"`                       // what every summary should keep
-	PromptFile string   `toml:"prompt_file" json:"prompt_file"`           // the worker's prompt; empty: the one in prompts/
-	Timeout    Duration `toml:"timeout" json:"timeout"`                   // without a byte from the worker's model
-	Cooldown   Duration `toml:"cooldown" json:"cooldown"`                 // pause of the automatic levels after applied compactions that freed little
+	Strategy   string   `toml:"strategy"`         // the name of the Strategy that makes summaries
+	Model      string   `toml:"model"`            // for the worker; empty: the agent's
+	Reasoning  string   `toml:"worker_reasoning"` // reasoning effort of the worker's model, one of llm.ReasoningEfforts; empty: the server's default
+	Focus      string   `toml:"focus"`            // what every summary should keep
+	PromptFile string   `toml:"prompt_file"`      // the worker's prompt; empty: the one in prompts/
+	Timeout    Duration `toml:"timeout"`          // without a byte from the worker's model
+	Cooldown   Duration `toml:"cooldown"`         // pause of the automatic levels after applied compactions that freed little
 
-	ExtractMemories bool `toml:"extract_memories" json:"extract_memories"`
+	ExtractMemories bool `toml:"extract_memories"`
 
-	ToolResultsKept    int `toml:"tool_results_kept" json:"tool_results_kept"`         // newest results that are never cleared
-	ToolResultMinChars int `toml:"tool_result_min_chars" json:"tool_result_min_chars"` // shorter results are never cleared
-	ToolOutputMaxLines int `toml:"tool_output_max_lines" json:"tool_output_max_lines"` // of kept results behind the newest
+	ToolResultsKept    int `toml:"tool_results_kept"`     // newest results that are never cleared
+	ToolResultMinChars int `toml:"tool_result_min_chars"` // shorter results are never cleared
+	ToolOutputMaxLines int `toml:"tool_output_max_lines"` // of kept results behind the newest
 
-	Notify string `toml:"notify" json:"notify"` // off, reaction or message: how a channel is notified of an applied compaction
+	Notify string `toml:"notify"` // off, reaction or message: how a channel is notified of an applied compaction
 }
 
-// Duration is a time.Duration that settings write as "5m".
+// Duration is a time.Duration that settings write as "5m", or as "auto" where the model's provider
+// determines it.
 type Duration time.Duration
 
-// UnmarshalText reads "90s", "5m", "1h30m".
+// TTL is how long a cache entry lives.
+type TTL = Duration
+
+// AutoTTL leaves a TTL to the model's provider.
+const AutoTTL TTL = -1
+
+// DefaultTTL is how long a prompt cache lives if the provider does not say.
+const DefaultTTL = 5 * time.Minute
+
+// UnmarshalText reads "90s", "5m", "1h30m" and "auto".
 func (d *Duration) UnmarshalText(text []byte) error {
+	if string(text) == "auto" {
+		*d = AutoTTL
+		return nil
+	}
 	v, err := time.ParseDuration(string(text))
-	if err != nil {
+	if err != nil || Duration(v) == AutoTTL {
 		return fmt.Errorf(`invalid duration %q: use e.g. "90s", "5m" or "1h30m"`, text)
 	}
 	*d = Duration(v)
@@ -89,11 +102,17 @@ func (d *Duration) UnmarshalText(text []byte) error {
 }
 
 // MarshalText writes the format that UnmarshalText reads.
-func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+func (d Duration) MarshalText() ([]byte, error) {
+	if d == AutoTTL {
+		return []byte("auto"), nil
+	}
+	return []byte(time.Duration(d).String()), nil
+}
 
 // String returns "2m" where time.Duration, and MarshalText, have "2m0s".
 func (d Duration) String() string {
-	text, minutes := strings.CutSuffix(time.Duration(d).String(), "m0s")
+	whole, _ := d.MarshalText()
+	text, minutes := strings.CutSuffix(string(whole), "m0s")
 	if !minutes {
 		return text
 	}
@@ -103,42 +122,11 @@ func (d Duration) String() string {
 	return text + "m"
 }
 
-// TTL is how long a cache entry lives. Settings write it as a duration or as "auto".
-type TTL time.Duration
-
-// AutoTTL leaves a TTL to the model's provider.
-const AutoTTL TTL = -1
-
-// DefaultTTL is how long a prompt cache lives if the provider does not say.
-const DefaultTTL = 5 * time.Minute
-
-// UnmarshalText reads "auto" and what Duration reads.
-func (t *TTL) UnmarshalText(text []byte) error {
-	if string(text) == "auto" {
-		*t = AutoTTL
-		return nil
-	}
-	var d Duration
-	if d.UnmarshalText(text) != nil || TTL(d) == AutoTTL {
-		return fmt.Errorf(`invalid duration %q: use "auto", or e.g. "90s" or "5m"`, text)
-	}
-	*t = TTL(d)
-	return nil
-}
-
-// MarshalText writes the format that UnmarshalText reads.
-func (t TTL) MarshalText() ([]byte, error) {
-	if t == AutoTTL {
-		return []byte("auto"), nil
-	}
-	return Duration(t).MarshalText()
-}
-
-// Or returns t; for AutoTTL the result of auto, or DefaultTTL if auto is nil.
-func (t TTL) Or(auto func() time.Duration) time.Duration {
+// Or returns d; for AutoTTL the result of auto, or DefaultTTL if auto is nil.
+func (d Duration) Or(auto func() time.Duration) time.Duration {
 	switch {
-	case t != AutoTTL:
-		return time.Duration(t)
+	case d != AutoTTL:
+		return time.Duration(d)
 	case auto != nil:
 		return auto()
 	}
@@ -214,10 +202,6 @@ func (p Policy) Prepare() float64 {
 
 // Hash returns a short hash of the policy: policies that differ anywhere have different ones.
 func (p Policy) Hash() string {
-	text, err := json.Marshal(p)
-	if err != nil { // only a NaN causes this, and Validate refuses it
-		return "invalid"
-	}
-	sum := sha256.Sum256(text)
+	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", p))
 	return hex.EncodeToString(sum[:6])
 }

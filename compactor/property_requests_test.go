@@ -38,9 +38,12 @@ type requestEnds struct{ started, ended atomic.Int64 }
 func (l *limits) limit(o *compactor.Options, hook bool) {
 	l.credit.Store(plenty)
 	l.ended = &requestEnds{}
-	o.Afford = func() bool { return l.credit.Load() > 0 }
-	o.Spend = func() error {
-		if l.credit.Add(-1) < 0 {
+	o.Spend = func(counts bool) error {
+		left := l.credit.Load()
+		if counts {
+			left = l.credit.Add(-1) + 1
+		}
+		if left <= 0 {
 			return compactor.ErrSpent
 		}
 		return nil

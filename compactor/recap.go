@@ -32,7 +32,7 @@ const mostOfRecap = 350
 // gives the reason in words for people. The error is the context's.
 func (c *Compactor) Recap(focus string) func(context.Context) (Recap, error) {
 	s, p := c.h.view, c.policy()
-	j := &job{policy: p, window: c.o.Window(), row: Compaction{Kind: Leaf, Focus: cmp.Or(focus, p.Focus)}}
+	j := &job{policy: p, row: Compaction{Kind: Leaf, Focus: cmp.Or(focus, p.Focus)}}
 	w := c.newWorker(j, &inMemoryJob{}, mostOfRecap, mostOfRecap*3/2) // which saves no memories
 	w.prompt, w.textOnly = w.texts.Recap, true
 	return func(ctx context.Context) (Recap, error) { return c.recap(ctx, s, w, focus) }

@@ -67,13 +67,9 @@ func (c *Compactor) transcript() *transcript.State {
 		}
 	}
 	jobs := slices.Clone(c.prepared)
-	for _, w := range []*work{c.busy, c.filling} {
-		if w == nil {
-			continue
-		}
-		jobs = append(jobs, w.rows...)
-		if row := w.making.row; row.ID != 0 && !slices.Contains(transcript.IDs(jobs), row.ID) {
-			jobs = append(jobs, row)
+	for _, j := range c.running() {
+		if j.row.ID != 0 && !slices.Contains(transcript.IDs(jobs), j.row.ID) {
+			jobs = append(jobs, j.row)
 		}
 	}
 	t := transcript.NewState(s.head, verbatim, jobs, s.stored+1)

@@ -53,12 +53,10 @@ func (c *Compactor) repairable(s view) (rows []Compaction) {
 // always run.
 func (c *Compactor) planRepair(s view, p Policy, used int, now time.Time) *job {
 	for _, row := range c.repairable(s) {
-		waits := now.Before(c.retries.repairs[row.ID].retryAt) || now.Before(c.retryDeclinedAt(row, now))
-		if waits || overlaps(c.prepared, row) || c.isSpared(row.Span) {
+		if now.Before(c.retries.repairs[row.ID].retryAt) || overlaps(c.prepared, row) || c.isSpared(row.Span) {
 			continue
 		}
 		if j := c.repairOf(row, s, p, used, false); j != nil {
-			j.declined = c.declineCount(row)
 			return j
 		}
 	}
@@ -68,9 +66,18 @@ func (c *Compactor) planRepair(s view, p Policy, used int, now time.Time) *job {
 // maxRepairMessages is the most messages of one repair.
 const maxRepairMessages = 1000
 
-// narrow limits a repair of messages to what one request can contain: the newest whole turns of the
-// row's span, as the worker reads them, with room for their summary. So a large row is repaired
-// piece by piece, and each piece is kept. It returns the row to make.
+// narrowed returns a function that returns the row that j makes. It limits a model's repair of
+// messages to what one request can contain: the newest whole turns of the row's span, as the worker
+// reads them, with room for their summary. So a large row is repaired piece by piece, and each piece
+// is kept.
+func (c *Compactor) narrowed(j *job) func(context.Context) (Compaction, error) {
+	if j.repaired.ID == 0 || j.extractive || j.row.Kind != Leaf {
+		return func(context.Context) (Compaction, error) { return j.row, nil }
+	}
+	w := c.newWorker(j, nil, summarize.MinSummary, summarize.MinSummary)
+	return func(ctx context.Context) (Compaction, error) { return c.narrow(ctx, w) }
+}
+
 func (c *Compactor) narrow(ctx context.Context, w worker) (Compaction, error) {
 	j, row := w.j, w.j.row
 	w, most := w.withModel(ctx, c.o.Worker)
@@ -86,7 +93,7 @@ func (c *Compactor) narrow(ctx context.Context, w worker) (Compaction, error) {
 	if from > row.From && all[len(all)-1].Turn >= from {
 		all = slices.DeleteFunc(all, func(m chat.Message) bool { return m.Turn < from })
 	}
-	if limit := j.policy.FailureLimit; j.declined > 0 && j.declined < limit {
+	if c.declineCount(j.repaired) > 0 {
 		most = min(most, max(summarize.CostOfItems(summarize.ItemsOf(all, summarize.MostOfMessage))/2, minPiece))
 	}
 	n, tokens := len(all), 0
@@ -107,19 +114,24 @@ func (c *Compactor) narrow(ctx context.Context, w worker) (Compaction, error) {
 	return row, nil
 }
 
-// planFold chooses rows to fold, and who folds them. A model folds only rows that no repair will
-// improve, so that it reads summaries and no messages, and it is not paid for folding talk that was
-// not addressed to the bot.
-func (c *Compactor) planFold(s view, p Policy, extractive bool) (children []Compaction, byExtractive bool) {
+// foldIfFull plans a fold if the stack of s exceeds its budget; nil if it does not, or nothing can be
+// folded. A model folds only rows that no repair will improve, so that it reads summaries and no
+// messages, and it is not paid for folding talk that was not addressed to the bot.
+func (c *Compactor) foldIfFull(s view, p Policy, extractive bool) *job {
+	if s.stackCost() <= p.stackBudget(c.budget()) {
+		return nil
+	}
 	if !extractive {
 		only := s
 		only.inWork = slices.Concat(s.inWork, slices.DeleteFunc(slices.Clone(s.head.Stack), c.ready))
-		children = planFold(only, p.RollupFanIn, false)
-		if c.worthModel(children) {
-			return children, false
+		if children := planFold(only, p.RollupFanIn, false); c.worthModel(children) {
+			return c.planRollup(children, p, false)
 		}
 	}
-	return planFold(s, p.RollupFanIn, true), true
+	if children := planFold(s, p.RollupFanIn, true); children != nil {
+		return c.planRollup(children, p, true)
+	}
+	return nil
 }
 
 // worthModel reports whether a model should fold rows: all are ready, and a worker wrote at least
@@ -134,30 +146,19 @@ const fallbackWake = 10 * time.Minute
 
 // nextWake returns the time of the next check, when work that waits may start; zero: nothing waits.
 func (c *Compactor) nextWake() (at time.Time) {
-	s, p, now := c.h.view, c.policy(), c.o.Now()
-	if c.draining {
-		return at
+	p, now := c.policy(), c.o.Now()
+	times := []time.Time{c.retries.retryAt, c.retries.vetoes[OnRepair].until}
+	waits := c.hasModel(p) && len(c.repairable(c.h.view)) > 0 || c.level() != levelNone && now.Before(c.retries.retryAt)
+	for _, row := range c.h.head.Rows() {
+		retryAt := c.retries.repairs[row.ID].retryAt
+		times, waits = append(times, retryAt), waits || row.Kind == Placeholder && now.Before(retryAt)
 	}
-	waits := c.hasModel(p) && len(c.repairable(s)) > 0
-	waits = waits || slices.ContainsFunc(s.head.Rows(), func(row Compaction) bool {
-		return row.Kind == Placeholder && now.Before(c.retries.repairs[row.ID].retryAt)
-	})
-	waits = waits || c.level() != levelNone && now.Before(c.retries.retryAt)
-	if !waits {
-		return at
-	}
-	sooner := func(t time.Time) {
-		if t.After(now) && (at.IsZero() || t.Before(at)) {
-			at = t
-		}
-	}
-	sooner(c.retries.retryAt)
-	sooner(c.retries.vetoes[OnRepair].until)
-	for _, row := range s.head.Rows() {
-		sooner(c.retries.repairs[row.ID].retryAt)
-		sooner(c.retryDeclinedAt(row, now))
-	}
-	if at.IsZero() && c.noModel(p) {
+	later := slices.DeleteFunc(times, func(t time.Time) bool { return !t.After(now) })
+	switch {
+	case c.draining || !waits:
+	case len(later) > 0:
+		at = slices.MinFunc(later, time.Time.Compare)
+	case c.noModel(p):
 		at = now.Add(fallbackWake)
 	}
 	return at
@@ -194,9 +195,9 @@ func (c *Compactor) planFill(now time.Time) *job {
 // repairOf returns a job that replaces row; nil if there is no room for its text. fills: the
 // extractive summarizer fills a placeholder.
 func (c *Compactor) repairOf(row Compaction, s view, p Policy, used int, fills bool) *job {
-	j := c.newJob(OnRepair, Leaf, row.Level, 0, p, fills)
+	j := c.newJob(OnRepair, Leaf, 0, p, fills)
 	j.repaired, j.fills = row, fills
-	j.row.Span, j.row.FromTime, j.row.ToTime, j.row.Messages = row.Span, row.FromTime, row.ToTime, row.Messages
+	j.row.Level, j.row.Span, j.row.FromTime, j.row.ToTime, j.row.Messages = row.Level, row.Span, row.FromTime, row.ToTime, row.Messages
 	j.row.Focus = cmp.Or(row.Focus, j.row.Focus)
 	if row.IsRollup() {
 		j.row.Kind, j.row.Children, j.children = Rollup, row.Children, []Compaction{row}
@@ -209,7 +210,7 @@ func (c *Compactor) repairOf(row Compaction, s view, p Policy, used int, fills b
 		j.maxTokens = max(j.maxTokens, tokens.Estimate(row.Text))
 	}
 	// A placeholder gets less text rather than forcing a fold of what a model wrote.
-	if left := p.stackBudget(j.budget) - s.stackCost() + row.Tokens - headingCost; fills && left >= summarize.MinSummary {
+	if left := p.stackBudget(c.budget()) - s.stackCost() + row.Tokens - headingCost; fills && left >= summarize.MinSummary {
 		j.maxTokens = min(j.maxTokens, left)
 	}
 	if j.maxTokens < summarize.MinSummary {

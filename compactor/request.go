@@ -2,7 +2,10 @@ package compactor
 
 import (
 	"cmp"
+	"context"
 	"errors"
+	"log/slog"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -61,8 +64,8 @@ func (c *Compactor) policyFor(w Requested) Policy {
 }
 
 // Compact summarizes everything older than the newest messages on request. While another job runs,
-// one request of people (OnManual) is queued: it starts when that job ends, and is lost if the
-// process ends first.
+// one request of people (OnManual) is queued, unless that job is what it asks for: it starts when the
+// job ends, and is lost if the process ends first.
 func (c *Compactor) Compact(w Requested) {
 	if w.Trigger == OnManual {
 		c.retries.declinedTo = 0
@@ -75,17 +78,30 @@ func (c *Compactor) Compact(w Requested) {
 		c.startRequest(w)
 		return
 	}
-	if reason := c.whyNotScheduled(w); reason != "" {
-		if e := c.refuse(w, reason); w.Began != nil {
-			w.Began(e)
-		}
+	running := c.busy.row
+	if w.Trigger != OnManual || c.queued != nil || running.Kind == Leaf && running.Trigger != OnRepair && running.Trigger != OnPrepare {
+		w.answer(c.refuse(w, reasonRunning))
 		return
 	}
-	e, began := Event{State: EventScheduled, Trigger: w.Trigger, Kind: Leaf, Window: c.o.Window()}, w.Began
-	w.Began = nil
 	c.queued = &w
-	if c.notify(e); began != nil {
-		began(e)
+	w.began(c.notify(Event{State: EventScheduled, Trigger: w.Trigger, Kind: Leaf, Window: c.o.Window()}))
+}
+
+// began calls Began, unless it was called before.
+func (w *Requested) began(e Event) {
+	if w.Began != nil {
+		w.answer(e)
+	}
+}
+
+// answer calls Began, or Ended if Began was called before, each once.
+func (w *Requested) answer(e Event) {
+	notify := w.Began
+	if w.Began = nil; notify == nil {
+		notify, w.Ended = w.Ended, nil
+	}
+	if notify != nil {
+		notify(e)
 	}
 }
 
@@ -95,13 +111,7 @@ func (c *Compactor) startRequest(w Requested) {
 		c.startJob(j)
 		return
 	}
-	notify := w.Began
-	if notify == nil {
-		notify = w.Ended
-	}
-	if e := c.refuse(w, reason); notify != nil {
-		notify(e)
-	}
+	w.answer(c.refuse(w, reason))
 }
 
 // refuse reports why nothing was planned. If prepared summaries are waiting, it applies them and
@@ -111,9 +121,7 @@ func (c *Compactor) refuse(w Requested, reason string) Event {
 	if little && c.apply(c.ctx, demand{share: 1}) {
 		return c.reports.last
 	}
-	e := Event{State: EventNoop, Trigger: w.Trigger, Kind: Leaf, Window: c.o.Window(), Error: reason}
-	c.notify(e)
-	return e
+	return c.notify(Event{State: EventNoop, Trigger: w.Trigger, Kind: Leaf, Window: c.o.Window(), Error: reason})
 }
 
 // planRequest plans a request, or returns why there is nothing to do.
@@ -132,28 +140,9 @@ func (c *Compactor) planRequest(w Requested) (*job, string) {
 		return nil, reason
 	}
 	j := c.planLeaf(sp, w.Trigger, p, c.noModel(p))
-	j.onStart, j.onEnd = w.Began, w.Ended
+	j.asked = w
 	j.row.Focus = cmp.Or(w.Focus, j.row.Focus)
 	return j, ""
-}
-
-// whyNotScheduled returns why a request cannot be queued behind the running job: it is a model's,
-// which may ask again, one is queued already, or nothing will be left to do; "" if it can.
-func (c *Compactor) whyNotScheduled(w Requested) string {
-	p, running := c.policyFor(w), c.busy.row
-	switch {
-	case w.Trigger != OnManual, c.queued != nil:
-		return reasonRunning
-	case running.Trigger == OnPrepare:
-		return "" // it applies what is prepared by then, at least
-	}
-	rest := c.h.view.with(append(c.prepared[:len(c.prepared):len(c.prepared)], running))
-	sp := planSpan(rest, rest.lineCost+1, p.tailLimits(c.budget()))
-	reason := c.whyNot(w.Trigger, p, rest.turnSince(c.reports.appliedAt), sp.tokens, c.o.Now())
-	if reason != "" && running.Kind == Leaf && running.Trigger != OnRepair {
-		return reasonRunning
-	}
-	return reason
 }
 
 // whyNot returns why a request is refused; "" if it is not. People may always ask. A model may ask
@@ -173,4 +162,118 @@ func (c *Compactor) whyNot(trigger Trigger, p Policy, turnSince bool, tokens int
 		return reasonLittle
 	}
 	return ""
+}
+
+// EventState says what happened to a compaction.
+type EventState string
+
+// The states of an event.
+const (
+	EventScheduled EventState = "scheduled" // a requested compaction starts when the running one has ended
+	EventStarted   EventState = "started"
+	EventPrepared  EventState = "prepared"
+	EventApplied   EventState = "applied"
+	EventFailed    EventState = "failed"
+	EventNoop      EventState = "noop"
+	EventUndone    EventState = "undone"
+)
+
+// EventStates lists all states.
+var EventStates = []EventState{EventScheduled, EventStarted, EventPrepared, EventApplied, EventFailed, EventNoop, EventUndone}
+
+// Triggers lists all triggers of events.
+var Triggers = []Trigger{OnBackground, OnAggressive, OnEmergency, OnManual, OnSelf, OnReactive, OnRepair, OnRollup, OnPrepare, OnNew}
+
+// Event is one step of a compaction. The same value goes to the log, callbacks, connectors, --json
+// and /context.
+type Event struct {
+	ID           int64      `json:"id"` // the row; 0: none
+	State        EventState `json:"state"`
+	Trigger      Trigger    `json:"trigger"`
+	Kind         Kind       `json:"kind"`
+	By           By         `json:"by"`
+	From         int64      `json:"from_seq"`
+	To           int64      `json:"to_seq"`
+	Messages     int        `json:"messages"`
+	BeforeTokens int        `json:"before_tokens"` // tokens of the next request before, reserve included
+	AfterTokens  int        `json:"after_tokens"`  // the same afterwards; 0 until it is applied
+	Window       int        `json:"window"`        // tokens
+	Summary      string     `json:"summary"`
+	Error        string     `json:"error"` // why it failed or why there was nothing to do
+
+	// Set contains the rows applied or undone in one step, this one among them, by From.
+	Set []Compaction `json:"-"`
+}
+
+func (e Event) attrs() []slog.Attr {
+	return []slog.Attr{
+		slog.Int64("id", e.ID), slog.String("trigger", string(e.Trigger)), slog.String("kind", string(e.Kind)),
+		slog.String("by", string(e.By)), slog.Int64("from_seq", e.From), slog.Int64("to_seq", e.To),
+	}
+}
+
+// LogValue returns the event without the summary: people's words do not belong in the log.
+func (e Event) LogValue() slog.Value {
+	return slog.GroupValue(append(e.attrs(), slog.String("state", string(e.State)),
+		slog.Int("messages", e.Messages), slog.Int("before_tokens", e.BeforeTokens), slog.Int("after_tokens", e.AfterTokens),
+		slog.Int("window", e.Window), slog.String("error", e.Error))...)
+}
+
+// Callbacks: Before may veto a job, After receives the result.
+
+// Proposal is a job that is about to start.
+type Proposal struct {
+	Event         // EventStarted, with ID 0; BeforeTokens is what is used now
+	Tokens int    // estimated tokens of the span; 0: unknown before it is read, as for a repair
+	Focus  string // what the summary should keep, by policy or request; "": nothing special
+}
+
+// before calls Before for a job that is about to start.
+func (c *Compactor) before(ctx context.Context, p Proposal) (focus string, veto error) {
+	defer c.recoverCallback("before") // a panic vetoes nothing
+	return c.o.Before(ctx, p)
+}
+
+func (c *Compactor) after(e Event) {
+	defer c.recoverCallback("after")
+	if c.o.After != nil {
+		c.o.After(e)
+	}
+}
+
+// vetoed reports a veto. Except for OnManual it pauses the trigger for the cooldown.
+func (c *Compactor) vetoed(j *job, reason error) {
+	if j.row.Trigger != OnManual { // people may ask again
+		until := c.o.Now().Add(max(time.Duration(j.policy.Cooldown), minVeto))
+		c.retries.vetoes[j.row.Trigger] = veto{reason.Error(), until}
+	}
+	e := c.event(j.row, EventNoop)
+	e.Error = reason.Error()
+	c.notify(e)
+	j.asked.answer(e)
+}
+
+func (c *Compactor) recoverCallback(hook string) {
+	if p := recover(); p != nil {
+		c.o.Log.Error("callback_panicked", "callback", hook, "panic", p, "stack", string(debug.Stack()))
+	}
+}
+
+// notify emits an event, and returns it.
+func (c *Compactor) notify(e Event) Event {
+	c.reports.note(e, c.h.next)
+	if e.State == EventApplied {
+		c.o.Log.Info("compaction_applied", "event", e)
+	} else {
+		c.o.Log.Debug("compaction", "event", e)
+	}
+	if e.State == EventApplied || e.State == EventFailed || e.State == EventNoop {
+		for _, j := range c.running() {
+			if e.ID != 0 && e.ID == j.requestedRow() {
+				defer j.asked.answer(e)
+			}
+		}
+	}
+	c.after(e)
+	return e
 }

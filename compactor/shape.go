@@ -64,9 +64,7 @@ func (h *History) showLines(lines []line) {
 	h.revision++
 }
 
-func (h *History) setLines(lines []line) {
-	h.lines, h.lineCost = lines, costOf(lines)
-}
+func (s *view) setLines(lines []line) { s.lines, s.lineCost = lines, costOf(lines) }
 
 // clear shows tool results up to seq cleared, and the others whole. The lines are copied only if
 // there are results: snapshots keep what they saw.

@@ -13,8 +13,70 @@ import (
 	"cairn/words"
 )
 
+// Strategy makes the summaries of a conversation. What is planned, stored, applied and undone, and
+// when, is the same with all of them. A strategy is used by many conversations at a time, from any
+// goroutine.
+type Strategy interface {
+	// AsksModel reports whether it needs a model: while none can be called, or it fails too often,
+	// Summarize gets a Material without Worker.
+	AsksModel() bool
+	// Summarize returns a summary of about m.Target tokens, with the memories in it. An error is
+	// logged, and the summary is retried later; meanwhile nothing is lost.
+	Summarize(ctx context.Context, m Material) (summarize.Summary, error)
+}
+
+// Material is what a strategy summarizes.
+type Material struct {
+	Row    Compaction // From and To are its messages, Messages their number, Focus what to keep
+	Target int        // length of the summary in tokens
+
+	// Messages reads the messages without secrets; of a rollup, those its children were made from.
+	Messages func(context.Context) ([]chat.Message, error)
+	// Extractive chooses sentences, without a model.
+	Extractive func(context.Context) (summarize.Summary, error)
+	// Worker has the worker's model summarize; nil: none may be called now.
+	Worker func(context.Context) (summarize.Summary, error)
+}
+
+// The strategies that a policy may name.
+const (
+	StrategyWorker     = "worker"     // a model summarizes; the extractive summarizer takes over if it fails
+	StrategyExtractive = "extractive" // sentences are chosen without a model
+	StrategyWindow     = "window"     // messages leave the window without a summary; they can be searched and expanded
+)
+
+var strategies = map[string]Strategy{
+	StrategyWorker: builtIn(StrategyWorker), StrategyExtractive: builtIn(StrategyExtractive), StrategyWindow: builtIn(StrategyWindow),
+}
+
+// builtIn is one of them, by its name.
+type builtIn string
+
+func (b builtIn) AsksModel() bool { return b == StrategyWorker }
+
+func (b builtIn) Summarize(ctx context.Context, m Material) (summarize.Summary, error) {
+	switch {
+	case b == StrategyWindow:
+		return summarize.Summary{Text: fmt.Sprintf("%d messages have left the window here, without a summary. recall finds them, expand shows them.", m.Row.Messages)}, nil
+	case b == StrategyWorker && m.Worker != nil:
+		return m.Worker(ctx)
+	}
+	return m.Extractive(ctx)
+}
+
+// StrategyOf returns the strategy of that name, as Policy.Strategy names it; nil if there is none.
+func StrategyOf(name string) Strategy { return strategies[name] }
+
+// hasModel reports whether p lets a model make summaries, though perhaps not right now.
+func (c *Compactor) hasModel(p Policy) bool {
+	return c.o.Worker != nil && c.o.Strategy(p.Strategy).AsksModel()
+}
+
+// making makes a summary.
+type making func(context.Context) (summarize.Summary, error)
+
 // summarizing returns the function that runs the job's summarizer.
-func (c *Compactor) summarizing(j *job, record Job) func(context.Context) (summarize.Summary, error) {
+func (c *Compactor) summarizing(j *job, record Job) making {
 	heading := j.row
 	heading.Text = ""
 	left, beside := c.stackBeside(j)
@@ -33,12 +95,11 @@ func (c *Compactor) summarizing(j *job, record Job) func(context.Context) (summa
 	default:
 		target = j.policy.target(j.tokens, limit)
 	}
-	known := c.terms
 	m := Material{
 		Row: j.row, Target: target,
 		Messages: func(ctx context.Context) ([]chat.Message, error) { return messagesFor(ctx, j, record) },
 		Extractive: func(ctx context.Context) (summarize.Summary, error) {
-			return extractive(ctx, j, record, target, known, beside)
+			return extractive(ctx, j, record, target, beside)
 		},
 	}
 	if !j.extractive {
@@ -47,7 +108,7 @@ func (c *Compactor) summarizing(j *job, record Job) func(context.Context) (summa
 			return c.byModel(ctx, w, func(ctx context.Context, most int) ([]summarize.Item, error) { return c.read(ctx, j, record, most) })
 		}
 	}
-	strategy := c.strategy(j.policy)
+	strategy := c.o.Strategy(j.policy.Strategy)
 	return func(ctx context.Context) (summarize.Summary, error) { return strategy.Summarize(ctx, m) }
 }
 
@@ -55,9 +116,9 @@ func (c *Compactor) summarizing(j *job, record Job) func(context.Context) (summa
 // rows: it may take what they leave of the budget. If they leave little they are folded.
 func (c *Compactor) stackBeside(j *job) (room int, texts []string) {
 	planned := c.ahead()
-	left := j.policy.stackBudget(j.budget) - planned.past.tokens
+	left := j.policy.stackBudget(c.budget()) - planned.past.tokens
 	if j.row.From < planned.head.Start { // it is shown among what is from before
-		left = min(left, j.policy.maxPast(j.budget)-newSessionTokens)
+		left = min(left, j.policy.maxPast(c.budget())-newSessionTokens)
 	}
 	if j.row.Kind == Rollup && j.extractive {
 		left = 0 // it folds again and again: no row should take most of the stack
@@ -68,7 +129,7 @@ func (c *Compactor) stackBeside(j *job) (room int, texts []string) {
 			texts = append(texts, other.Text)
 		}
 	}
-	return j.policy.entryCap(j.budget, left), texts
+	return j.policy.entryCap(c.budget(), left), texts
 }
 
 // aim returns the target length, in tokens, for a material that was read: a repair knows its span
@@ -115,19 +176,14 @@ func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context
 	return s, nil
 }
 
-func extractive(ctx context.Context, j *job, record Job, target int, known map[string][]string, beside []string) (s summarize.Summary, err error) {
+func extractive(ctx context.Context, j *job, record Job, target int, beside []string) (s summarize.Summary, err error) {
 	messages, err := messagesFor(ctx, j, record)
 	if err != nil {
 		return s, err
 	}
-	j.terms = make(map[string][]string, len(beside))
 	var others [][]string
 	for _, text := range beside {
-		terms, found := known[text]
-		if !found {
-			terms = words.Content(text)
-		}
-		j.terms[text], others = terms, append(others, terms)
+		others = append(others, words.Content(text))
 	}
 	target = j.aim(target, func() []summarize.Item { return summarize.ItemsOf(messages, summarize.MostOfMessage) })
 	s = summarize.Extract(messages, target, memoriesOf(j, messages), j.row.Focus, others...)
@@ -203,7 +259,8 @@ const maxChildReads = 64
 // memoriesOf returns how many memories the extractive summarizer may take from messages: none for a
 // fold of summaries, because they were taken when the children were made.
 func memoriesOf(j *job, messages []chat.Message) int {
-	if !j.policy.ExtractMemories || j.modelFollows || j.row.Kind == Rollup && !slices.ContainsFunc(j.children, func(row Compaction) bool { return row.Kind == Placeholder }) {
+	hidden := func(row Compaction) bool { return row.Kind == Placeholder }
+	if !j.policy.ExtractMemories || j.modelFollows || j.row.Kind == Rollup && !slices.ContainsFunc(j.children, hidden) {
 		return 0
 	}
 	return min(j.policy.MaxMemories, (len(messages)+1)/2)

@@ -189,6 +189,14 @@ type Status struct {
 	Policy       Policy
 }
 
+// Past describes what a conversation has from before its session.
+type Past struct {
+	Earlier   []transcript.Session // oldest first: those that may be shown, and older ones that need work
+	Inherited transcript.Inheritance
+	Shown     map[int64]bool // own rows in the view, by id
+	Tokens    int            // of what is in the view
+}
+
 // StatusReader returns a function that returns the current Status. That may be called in any
 // goroutine, at any time.
 func (c *Compactor) StatusReader() func() Status {
@@ -196,17 +204,16 @@ func (c *Compactor) StatusReader() func() Status {
 	retries.vetoes = maps.Clone(retries.vetoes)
 	_, ready := c.summarizer(c.policy(), s, c.o.Now())
 	waits := c.busy == nil && !ready
-	last, failed, prepared, scheduled := c.reports.last, c.reports.failed, c.prepared, c.queued != nil
-	var running *Event
+	known := Status{
+		Last: c.reports.last, Failed: c.reports.failed, Prepared: c.prepared, Scheduled: c.queued != nil,
+		Lines: len(s.lines), Stack: s.head.Stack,
+	}
 	if c.busy != nil {
-		event := c.busy.event(EventStarted)
-		running = &event
+		known.Running = new(c.event(c.busy.row, EventStarted))
 	}
 	return func() Status {
-		g, now := c.shares(s), c.o.Now()
-		g.Last, g.Failed, g.Prepared, g.Scheduled, g.Running = last, failed, prepared, scheduled, running
+		g, now := c.shares(s, known), c.o.Now()
 		g.PinBudget = c.shape(g.Policy).maxFirst
-		g.Lines, g.Stack = len(s.lines), s.head.Stack
 		g.Past = Past{Earlier: s.head.Earlier, Inherited: s.head.Inherited, Shown: make(map[int64]bool), Tokens: s.past.tokens}
 		for _, e := range s.past.entries {
 			if e.own {
@@ -234,16 +241,17 @@ func (c *Compactor) StatusReader() func() Status {
 // Usage returns Used, Head and Verbatim of a Status, at a cost independent of the size of the view.
 // Call it on the owner's goroutine.
 func (c *Compactor) Usage() (used, head, verbatim int) {
-	g := c.shares(c.h.view)
+	g := c.shares(c.h.view, Status{})
 	return g.Used, g.Head, g.Verbatim
 }
 
-func (c *Compactor) shares(s view) (g Status) {
+// shares returns g with what takes how much of the window.
+func (c *Compactor) shares(s view, g Status) Status {
 	prompt, frame := c.prompt(s), c.frame()
 	share := func(estimated int) int { return prompt * estimated / max(frame+s.cost(), 1) }
 	g.Window, g.Policy = c.o.Window(), c.policy()
 	g.Reserve = Reserve(c.o.MaxOutput, g.Window)
-	g.Used, g.Frame, g.Head, g.Contexts = prompt+g.Reserve, share(frame), share(s.headCost), share(s.contextCost)
+	g.Used, g.Frame, g.Head, g.Contexts = prompt+g.Reserve, share(frame), share(s.headCost), share(s.contextCost())
 	g.Verbatim = prompt - g.Frame - g.Head
 	return g
 }
@@ -258,4 +266,33 @@ func costOfTools(tools []llm.Tool) (cost int) {
 		cost += tokens.PerMessage + tokens.Estimate(t.Name) + tokens.Estimate(t.Description) + tokens.Estimate(string(t.Parameters))
 	}
 	return cost
+}
+
+// reports keeps the last events, for Status, and the incidents that were logged and must not be
+// logged again.
+type reports struct {
+	last      Event // the last event that ended something
+	failed    Event // the last failure since a summary was applied
+	appliedAt int64 // the next seq when messages were last summarized; 0: not yet
+
+	byModel, byExtractive, byFallback llm.Incident // jobs of a model fail; jobs of the extractive summarizer fail; the fallback does the worker's jobs
+	tooLarge                          llm.Incident // nothing more can be hidden
+}
+
+func (r *reports) note(e Event, next int64) {
+	switch e.State {
+	case EventStarted, EventPrepared, EventScheduled:
+		return
+	case EventFailed:
+		r.failed = e
+	case EventApplied:
+		if e.Kind == Placeholder {
+			break
+		}
+		r.failed = Event{}
+		if e.Kind == Leaf && e.Trigger != OnRepair {
+			r.appliedAt = next
+		}
+	}
+	r.last = e
 }

@@ -74,7 +74,7 @@ func (p Policy) Validate() []*FieldError {
 		errs = append(errs, &FieldError{Key: "compact_at_tokens", Value: p.CompactAtTokens, Want: "0 (off) or at least 2000"})
 	}
 	if p.CacheTTL != AutoTTL && (p.CacheTTL < 0 || p.CacheTTL > TTL(24*time.Hour)) {
-		errs = append(errs, &FieldError{Key: "cache_ttl", Value: Duration(p.CacheTTL), Want: `"auto", or from 0s to 24h`})
+		errs = append(errs, &FieldError{Key: "cache_ttl", Value: p.CacheTTL, Want: `"auto", or from 0s to 24h`})
 	}
 	if p.Notify != NotifyOff && p.Notify != NotifyReaction && p.Notify != NotifyMessage {
 		errs = append(errs, &FieldError{Key: "notify", Value: p.Notify, Want: `"off", "reaction" or "message"`})

@@ -203,7 +203,7 @@ func (w worker) spend() error {
 		return summarize.RefusedCalls
 	}
 	if w.c.o.Spend != nil {
-		if err := w.c.o.Spend(); err != nil {
+		if err := w.c.o.Spend(true); err != nil {
 			return err
 		}
 	}
@@ -222,8 +222,8 @@ func (w worker) count(u llm.Usage) {
 // before gets few calls.
 func (w worker) left() int {
 	most := w.j.policy.MaxTurns
-	if w.j.declined > 0 {
-		most = min(most, max(3-w.j.declined, 1))
+	if declined := w.c.declineCount(w.j.repaired); declined > 0 {
+		most = min(most, max(3-declined, 1))
 	}
 	return most - *w.calls
 }

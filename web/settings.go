@@ -109,6 +109,7 @@ func settingControl(s channel.Setting) g.Node {
 	id, now := "set-"+s.Key, fmt.Sprint(s.Value)
 	field := func(more ...g.Node) g.Node { return h.Input(h.ID(id), h.Name(s.Key), h.Value(now), g.Group(more)) }
 	number, isNumber := s.Value.(float64)
+	_, isCount := s.Value.(int)
 	_, isSwitch := s.Value.(bool)
 	isShare := strings.Contains(s.Key, "threshold") || strings.Contains(s.Key, "fraction") || s.Key == "stack_budget"
 	switch {
@@ -120,7 +121,7 @@ func settingControl(s channel.Setting) g.Node {
 			field(h.Type("range"), h.Min("0"), h.Max("1"), h.Step("0.01")),
 			g.El("output", h.For(id), g.Text(now)),
 		)
-	case isNumber:
+	case isNumber || isCount:
 		return field(h.Type("number"), h.Step("any"))
 	case isSwitch:
 		return h.Select(h.ID(id), h.Name(s.Key), options([]string{"true", "false"}, now))
