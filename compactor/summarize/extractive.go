@@ -5,7 +5,6 @@ package summarize
 
 import (
 	"cmp"
-	"container/heap"
 	"fmt"
 	"math"
 	"slices"
@@ -69,40 +68,42 @@ func choose(sentences []*sentence, target int, others [][]string) *chooser {
 	return c
 }
 
-func (c *chooser) fill(sentences []*sentence) {
-	c.queue = c.queue[:0]
-	for _, s := range sentences {
-		if !s.taken {
-			s.score = c.scoreOf(s)
-			c.queue = append(c.queue, s)
-		}
-	}
-	heap.Init(&c.queue)
-}
-
 // chooser is the state of a choice.
 type chooser struct {
 	rarity   map[string]float64
 	covered  map[string]bool
 	speech   map[speech]bool
 	messages map[int]bool
-	queue    queue
+	queue    []*sentence // best last
 	chosen   []*sentence
 }
+
+func (c *chooser) fill(sentences []*sentence) {
+	c.queue = slices.DeleteFunc(slices.Clone(sentences), func(s *sentence) bool { return s.taken })
+	for _, s := range c.queue {
+		s.score = c.scoreOf(s)
+	}
+	slices.SortFunc(c.queue, byScore)
+}
+
+// byScore sorts the highest score last, and of equal ones the earlier sentence.
+func byScore(a, b *sentence) int { return cmp.Or(cmp.Compare(a.score, b.score), cmp.Compare(b.place, a.place)) }
 
 // take moves sentences from the queue to the choice until room is used up. It reports whether it
 // moved any.
 func (c *chooser) take(room int) (took bool) {
 	for len(c.queue) > 0 && (room > 0 || len(c.chosen) == 0) {
-		// Scores only fall as terms are chosen. So the first of the queue is the best if it is still
-		// first after it is scored again.
-		s := c.queue[0]
+		// Scores only fall as terms are chosen. So the last of the queue is the best if it is still
+		// last after it is scored again.
+		last := len(c.queue) - 1
+		s := c.queue[last]
+		c.queue = c.queue[:last]
 		if score := c.scoreOf(s); score < s.score {
 			s.score = score
-			heap.Fix(&c.queue, 0)
+			at, _ := slices.BinarySearchFunc(c.queue, s, byScore)
+			c.queue = slices.Insert(c.queue, at, s)
 			continue
 		}
-		heap.Pop(&c.queue)
 		cost := s.tokens
 		if !c.speech[s.speech()] {
 			cost += s.label
@@ -160,24 +161,6 @@ func rarities(sentences []*sentence) map[string]float64 {
 		rarity[term] = math.Log(1 + float64(len(sentences))/n)
 	}
 	return rarity
-}
-
-// queue is a heap of sentences: highest score first, then the earlier one.
-type queue []*sentence
-
-func (q queue) Len() int      { return len(q) }
-func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q queue) Less(i, j int) bool {
-	if q[i].score != q[j].score {
-		return q[i].score > q[j].score
-	}
-	return q[i].place < q[j].place
-}
-func (q *queue) Push(x any) { *q = append(*q, x.(*sentence)) }
-func (q *queue) Pop() any {
-	last := (*q)[len(*q)-1]
-	*q = (*q)[:len(*q)-1]
-	return last
 }
 
 // write returns the chosen sentences, which come best first, in their order and under their days.
