@@ -87,7 +87,9 @@ func (c *chooser) fill(sentences []*sentence) {
 }
 
 // byScore sorts the highest score last, and of equal ones the earlier sentence.
-func byScore(a, b *sentence) int { return cmp.Or(cmp.Compare(a.score, b.score), cmp.Compare(b.place, a.place)) }
+func byScore(a, b *sentence) int {
+	return cmp.Or(cmp.Compare(a.score, b.score), cmp.Compare(b.place, a.place))
+}
 
 // take moves sentences from the queue to the choice until room is used up. It reports whether it
 // moved any.

@@ -27,42 +27,21 @@ const (
 
 // judge sets weight, idle, timed and kind of a sentence whose text and terms are set.
 func (s *sentence) judge(names map[string]bool) {
-	proper := strings.Count(s.text, `"`)/2 + strings.Count(s.text, "“") // names and quotations
-	var number, self, you bool
-	for i, word := range strings.FieldsFunc(s.text, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) && r != '\'' && r != '’'
-	}) {
-		lower := strings.ToLower(strings.ReplaceAll(word, "’", "'"))
-		first, _ := utf8.DecodeRuneInString(word)
-		switch {
-		case unicode.IsNumber(first):
-			number = true
-			s.timed = s.timed || len(word) == 4 && (word[:2] == "19" || word[:2] == "20")
-		case timeWords[lower] && word != "may":
-			s.timed = true
-		case selfWords[lower]:
-			self = true
-		case youWords[lower]:
-			you = true
-		case i > 0 && isName(word, lower, first, names):
-			proper++
-		}
-	}
-	s.weight = 1 + nameWeight*float64(min(proper, 2))
-	s.kind = "observation"
-	if number {
+	t := traitsOf(s.text, names)
+	s.weight, s.kind, s.timed = 1+nameWeight*t.named, "observation", t.timed
+	if t.figure {
 		s.weight += numberWeight
 	}
-	if s.timed {
+	if t.timed {
 		s.weight += timeWeight
 	}
-	if self {
+	if t.self {
 		s.weight += selfWeight
-		if s.kind = "fact"; s.timed {
+		if s.kind = "fact"; t.timed {
 			s.kind = "event"
 		}
 	}
-	if you && !self {
+	if t.you && !t.self {
 		s.weight *= youFactor
 	}
 	telling := concrete(s.terms, names)
@@ -80,8 +59,8 @@ func (s *sentence) judge(names map[string]bool) {
 }
 
 // isName reports whether a word within a sentence is the name of something other than a speaker.
-func isName(word, lower string, first rune, speakers map[string]bool) bool {
-	return unicode.IsUpper(first) && !speakers[strings.TrimSuffix(lower, "'s")] && len(words.Content(word)) > 0
+func isName(word string, first rune, speakers map[string]bool) bool {
+	return unicode.IsUpper(first) && !speakers[strings.TrimSuffix(word, "'s")] && len(words.Content(word)) > 0
 }
 
 // concrete returns how many terms are neither small talk nor a speaker.
@@ -134,7 +113,9 @@ func (s *sentence) lasting(names map[string]bool) float64 {
 		}
 		return -1
 	}
-	sum := -5.8 + 1.2*min(t.concrete, 4) + 0.3*min(max(t.concrete-4, 0), 6) - 1.2*min(t.words/10, 2.5)
+	// Terms that are not small talk; names count twice.
+	telling := t.named + float64(concrete(distinct(words.Content(dates().ReplaceAllString(text, ""))), names))
+	sum := -5.8 + 1.2*min(telling, 4) + 0.3*min(max(telling-4, 0), 6) - 1.2*min(t.words/10, 2.5)
 	for _, trait := range []struct {
 		holds  bool
 		weight float64
@@ -144,7 +125,7 @@ func (s *sentence) lasting(names map[string]bool) float64 {
 		{t.tells, 1.3},
 		{t.own && t.tells, -0.8},
 		{t.figure, 1.6},
-		{s.timed && !t.vagueTime, 2.1},
+		{t.dated, 2.1},
 		{kind == "identity", 2.3},
 		{kind == "decision", 2.4},
 		{kind == "todo", 0.8},
@@ -170,42 +151,42 @@ func foreign(text string) bool {
 
 // traits are features of a sentence.
 type traits struct {
-	own       bool // it has I, my or she
-	self      bool // it has I, my or we
-	you       bool
-	tells     bool // something happened
-	figure    bool // it contains a number
-	vagueTime bool // its only time is the present day
-	words     float64
-	concrete  float64 // terms that are not small talk; at most two names count twice
+	own    bool // it has I, my or she
+	self   bool // it has I, my or we
+	you    bool
+	tells  bool    // something happened
+	figure bool    // it contains a number
+	timed  bool    // it mentions a time
+	dated  bool    // one other than the present day
+	words  float64 // their number
+	named  float64 // proper nouns and quotations, two at most
 }
 
 func traitsOf(text string, names map[string]bool) (t traits) {
+	t.words = float64(len(strings.Fields(text)))
 	named := strings.Count(text, `"`)/2 + strings.Count(text, "“")
-	t.vagueTime, t.words = true, float64(len(strings.Fields(text)))
-	text = dates().ReplaceAllString(text, "")
 	start := true
-	for _, field := range strings.Fields(text) {
+	for _, field := range strings.Fields(dates().ReplaceAllString(text, "")) {
 		word := plain(field)
 		first, _ := utf8.DecodeRuneInString(strings.TrimLeft(field, `"'“(*_`))
 		t.self, t.you = t.self || selfWords[word], t.you || youWords[word]
+		year := len(word) == 4 && (strings.HasPrefix(word, "19") || strings.HasPrefix(word, "20"))
+		time := year || timeWords[word] && word != "may"
+		t.timed, t.dated = t.timed || time, t.dated || time && word != "today" && word != "tonight"
 		switch {
 		case strings.HasPrefix(word, "we") && selfWords[word] || word == "us" || word == "our": // often everyone
 		case selfWords[word] || ownWords[word] || nearWords[word]:
 			t.own = true
 		case unicode.IsNumber(first):
-			t.figure, t.vagueTime = true, t.vagueTime && len(word) != 4 // a year
-		case !start && isName(word, word, first, names) && !timeWords[word]:
+			t.figure = true
+		case !start && isName(word, first, names) && !timeWords[word]:
 			named++
 		case pasts[word] || strings.HasSuffix(word, "ed") && len(word) > 4:
 			t.tells, t.own = true, t.own || start // "Got a tattoo"
 		}
-		if timeWords[word] && word != "today" && word != "tonight" {
-			t.vagueTime = false
-		}
 		start = strings.ContainsAny(field[len(field)-1:], ".!?:")
 	}
-	t.concrete = float64(concrete(distinct(words.Content(text)), names) + min(named, 2))
+	t.named = float64(min(named, 2))
 	return t
 }
 
