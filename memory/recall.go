@@ -160,7 +160,19 @@ func (b toolbox) expand(ctx context.Context, arguments json.RawMessage) (string,
 	if a.From < 0 || a.To < 0 || a.Compaction < 0 || a.Compaction == 0 && (a.From == 0 || a.To < a.From) {
 		return "", errors.New(`name a range of messages, {"from": 3, "to": 40}, or a compaction, {"compaction": 12}`)
 	}
-	page, next, last, err := b.page(ctx, a.Compaction, a.From, a.To)
+	var page []chat.Message
+	var next int64 // where the next page starts; 0: there is none
+	err := b.c.Store().View(ctx, func(tx *store.Tx) {
+		if a.Compaction > 0 {
+			row := b.c.In(tx).Compaction(a.Compaction) // in any state: the model may have seen it earlier
+			a.From, a.To = max(a.From, row.From), row.To
+		}
+		const most = 200 // messages on a page
+		page, next = b.c.In(tx).Page(a.From, a.To, most)
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		err = fmt.Errorf("there is no compaction %d in this conversation", a.Compaction)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -191,25 +203,8 @@ func (b toolbox) expand(ctx context.Context, arguments json.RawMessage) (string,
 			full.Next = page[n].Seq
 		}
 		if full.Next != 0 {
-			full.To = last
+			full.To = a.To
 		}
 		return full
 	})
-}
-
-// page reads one page of the messages of a compaction, from from on if that is given, or of [from, to]. next is where the next
-// page starts, 0 if there is none, and last the end of the range.
-func (b toolbox) page(ctx context.Context, compaction, from, to int64) (page []chat.Message, next, last int64, err error) {
-	err = b.c.Store().View(ctx, func(tx *store.Tx) {
-		if compaction > 0 {
-			row := b.c.In(tx).Compaction(compaction) // in any state: the model may have seen it earlier
-			from, to = max(from, row.From), row.To
-		}
-		const most = 200 // messages on a page
-		page, next = b.c.In(tx).Page(from, to, most)
-	})
-	if errors.Is(err, store.ErrNotFound) {
-		err = fmt.Errorf("there is no compaction %d in this conversation", compaction)
-	}
-	return page, next, to, err
 }
