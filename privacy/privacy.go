@@ -21,16 +21,9 @@ type Conversation struct{ c *store.Conversation }
 func Of(c *store.Conversation) Conversation { return Conversation{c} }
 
 // Everyone reaches the people of all conversations, and their pending erasures.
-type Everyone struct{ store Store }
+type Everyone struct{ store *store.Store }
 
-// Store is the part of the database that Everyone needs.
-type Store interface {
-	Conversation(ctx context.Context, name string) (*store.Conversation, error)
-	View(ctx context.Context, f func(*store.Tx)) error
-	Erase(ctx context.Context, f func(*store.Tx)) error
-}
-
-func In(s Store) Everyone { return Everyone{s} }
+func In(s *store.Store) Everyone { return Everyone{s} }
 
 // Apply stores a held delivery, see store.Held.Watch.
 func (ps Everyone) Apply(ctx context.Context, d store.Delivery) error {

@@ -17,14 +17,14 @@ import (
 	"cairn/words"
 )
 
-// Judge decides which texts can be the summary of a span. It belongs to one goroutine.
+// Judge decides which texts can be the summary of a span.
 type Judge struct {
-	items []Item
-	span  vocabulary // read when a text first needs it
+	said string // see saidIn
+	span vocabulary
 }
 
 // JudgeOf returns the judge of the summaries of items.
-func JudgeOf(items []Item) *Judge { return &Judge{items: items} }
+func JudgeOf(items []Item) *Judge { return &Judge{saidIn(items), vocabularyOf(items)} }
 
 // MostOfSummary returns the maximum length of a summary of items, in tokens: one that is hardly
 // shorter than its span frees nothing.
@@ -39,7 +39,7 @@ func (j *Judge) Refuses(text, instructions, before string, most int) Refusal {
 		return RefusedEmpty
 	case toolSyntax().MatchString(text):
 		return refusedTools
-	case repeats(text, instructions), repeats(said, textOf(j.items)), label().MatchString(text),
+	case repeats(text, instructions), repeats(said, j.said), label().MatchString(text),
 		strings.Contains(flat(before), flat(text)) && tokens.Estimate(text) >= leastCopy:
 		return refusedEcho
 	}
@@ -50,13 +50,9 @@ func (j *Judge) Refuses(text, instructions, before string, most int) Refusal {
 	if tokens.Estimate(text) > most {
 		return RefusedLarge
 	}
-	if j.span.keys == nil {
-		j.span = vocabularyOf(j.items)
-	}
-	span := j.span
-	found, all, declined := span.evidence(sentences)
-	least := max(min(span.size/wordsPerEvidence, maxEvidence), 1)
-	share := min(leastShare+max(0.06*math.Log2(span.spaced/100), 0), mostShare)
+	found, all, declined := j.span.evidence(sentences)
+	least := max(min(j.span.size/wordsPerEvidence, maxEvidence), 1)
+	share := min(leastShare+max(0.06*math.Log2(j.span.spaced/100), 0), mostShare)
 	switch {
 	case found >= least && found >= share*all:
 		return ""
@@ -206,9 +202,9 @@ var (
 	speaker = lazy.Pattern(`^[\pL\pM\pN ._-]{1,32}: +`) // before the text
 )
 
-// textOf returns what the messages of a span say; "" if they are so few that a summary may repeat them. A summary among the
+// saidIn returns what the messages of a span say; "" if they are so few that a summary may repeat them. A summary among the
 // items may always be repeated.
-func textOf(items []Item) string {
+func saidIn(items []Item) string {
 	const fewest = 4
 	var said []string
 	for _, it := range items {
