@@ -183,38 +183,31 @@ func write(chosen []*sentence, target int) string {
 // inOrder writes day after day, and groups each day by speaker: a name at every change of speaker
 // would take a quarter of the tokens.
 func inOrder(chosen []*sentence) string {
-	chosen = slices.SortedFunc(slices.Values(chosen), func(a, b *sentence) int { return cmp.Compare(a.place, b.place) })
-	first := map[speech]int{}
-	for i, s := range chosen {
-		if _, found := first[s.speech()]; !found {
-			first[s.speech()] = i
-		}
-	}
-	slices.SortStableFunc(chosen, func(a, b *sentence) int { return cmp.Compare(first[a.speech()], first[b.speech()]) })
-	var b strings.Builder
-	var last *sentence
-	for _, s := range chosen {
-		newDay := last == nil && s.day != "" || last != nil && s.day != last.day
-		if newDay {
-			if last != nil {
-				b.WriteByte('\n')
-			}
-			b.WriteString(dayAfter(s.day, last) + ":")
-		}
+	var order []speech
+	texts := map[speech]string{}
+	for _, s := range slices.SortedFunc(slices.Values(chosen), func(a, b *sentence) int { return cmp.Compare(a.place, b.place) }) {
+		text, said := texts[s.speech()]
 		switch {
-		case newDay || last != nil && s.speaker != last.speaker:
-			b.WriteString("\n" + s.speaker + ": ")
-		case last == nil:
-			b.WriteString(s.speaker + ": ")
-		case endsSentence(last.text):
-			b.WriteByte(' ')
+		case !said:
+			order = append(order, s.speech())
+			text = s.speaker + ": "
+		case endsSentence(text):
+			text += " "
 		default:
-			b.WriteString("; ")
+			text += "; "
 		}
-		b.WriteString(s.text)
-		last = s
+		texts[s.speech()] = text + s.text
 	}
-	return b.String()
+	var lines []string
+	day := ""
+	for _, of := range order {
+		if of.day != day {
+			lines = append(lines, dayAfter(of.day, day)+":")
+			day = of.day
+		}
+		lines = append(lines, texts[of])
+	}
+	return strings.Join(lines, "\n")
 }
 
 // Quoted splits the text of an extractive summary into what each speaker said on each day.
@@ -235,9 +228,9 @@ func Quoted(row transcript.Summary) (all []chat.Message) {
 	return all
 }
 
-// dayAfter returns a day without its year if the day above it has the same.
-func dayAfter(day string, last *sentence) string {
-	if at := strings.LastIndexByte(day, ' '); last != nil && at > 0 && strings.HasSuffix(last.day, day[at:]) {
+// dayAfter returns a day without its year if the day above it, "" for none, has the same.
+func dayAfter(day, last string) string {
+	if at := strings.LastIndexByte(day, ' '); at > 0 && strings.HasSuffix(last, day[at:]) {
 		return day[:at]
 	}
 	return day

@@ -44,28 +44,24 @@ var heading = lazy.Pattern(`(?im)^[ \t]*(?:#{1,6}[ \t]*)?\**(` + strings.Join(sl
 // JoinParts joins the summaries of parts: text without a heading first, then under each heading
 // what all parts have there.
 func JoinParts(texts []string) string {
-	bare, under := []string(nil), make([][]string, len(Headings))
-	add := func(to *[]string, text string) {
-		if text = strings.TrimSpace(text); text != "" {
-			*to = append(*to, text)
-		}
-	}
+	under := make([][]string, 1+len(Headings)) // lines; first those without a heading
 	for _, text := range texts {
-		found := heading().FindAllStringSubmatchIndex(text, -1)
-		end := len(text)
-		for _, at := range slices.Backward(found) {
-			add(&under[headingAt[strings.ToLower(text[at[2]:at[3]])]], text[at[1]:end])
-			end = at[0]
+		at := 0
+		for line := range strings.Lines(text) {
+			if m := heading().FindStringSubmatch(line); m != nil {
+				at = 1 + headingAt[strings.ToLower(m[1])]
+			} else if line = strings.TrimRight(line, " \t\n"); line != "" {
+				under[at] = append(under[at], line)
+			}
 		}
-		add(&bare, text[:end])
 	}
-	parts := bare
-	for i, lines := range under {
+	joined := under[0]
+	for i, lines := range under[1:] {
 		if len(lines) > 0 {
-			parts = append(parts, "## "+Headings[i]+"\n"+strings.Join(lines, "\n"))
+			joined = append(append(joined, "## "+Headings[i]), lines...)
 		}
 	}
-	return strings.Join(parts, "\n")
+	return strings.Join(joined, "\n")
 }
 
 // bullet matches the marker of a list item.
