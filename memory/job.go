@@ -139,7 +139,9 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) ([]summarize
 		}
 		for _, d := range slices.Concat(j.drafts, extractive) {
 			if id := j.save(tx, d); id != 0 {
-				fresh = append(fresh, summarize.MemoryDraft{ID: id, Kind: d.Kind, Content: d.Content, Importance: d.Importance, Messages: seqsOf(d.said), About: d.About})
+				fresh = append(fresh, summarize.MemoryDraft{
+					ID: id, Kind: d.Kind, Content: d.Content, Importance: d.Importance, Messages: seqsOf(d.said), About: d.About,
+				})
 			}
 		}
 		return fresh

@@ -68,12 +68,15 @@ func (s Saved) answer(note string) string {
 func checkSuperseded(c *store.Conversation, tx *store.Tx, d *draft) {
 	if d.supersedes == 0 {
 		if m := closest(c, tx, *d); m.ID != 0 {
-			d.note = fmt.Sprintf(`Memory %d says: %q. If what you saved is newer and takes its place, save it again with "supersedes": %d.`, m.ID, m.Content, m.ID)
+			d.note = fmt.Sprintf(`Memory %d says: %q. If what you saved is newer and takes its place, save it again with "supersedes": %d.`,
+				m.ID, m.Content, m.ID)
 		}
 		return
 	}
 	// What people pinned they want kept.
-	if !store.Exists(tx, "SELECT 1 FROM memories WHERE id = ? AND conversation = ? AND state = 'active' AND NOT pinned", d.supersedes, c.ID()) {
+	fits := store.Exists(tx, "SELECT 1 FROM memories WHERE id = ? AND conversation = ? AND state = 'active' AND NOT pinned",
+		d.supersedes, c.ID())
+	if !fits {
 		d.note = fmt.Sprintf("There is no memory %d in this conversation, or it is pinned, so it supersedes none.", d.supersedes)
 		d.supersedes = 0
 	}

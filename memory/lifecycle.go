@@ -154,7 +154,8 @@ func endOf(text string, said, now time.Time) (end time.Time, err error) {
 	if !isTime {
 		length, isLength := lengthOf(text)
 		if !isLength {
-			return end, fmt.Errorf(`expires is %q: write a day, "2026-05-08", a time, "2026-05-08T15:00Z", or how long it holds from when it was said, "36h", "3d" or "2w"`, text)
+			return end, fmt.Errorf(`expires is %q: write a day, "2026-05-08", a time, "2026-05-08T15:00Z", `+
+				`or how long it holds from when it was said, "36h", "3d" or "2w"`, text)
 		}
 		end = said.Add(length)
 	}
@@ -171,7 +172,8 @@ func endOf(text string, said, now time.Time) (end time.Time, err error) {
 func timeOf(text string) (start, end time.Time, ok bool) {
 	const month = "2006-01"
 	text = strings.Replace(text, " ", "T", 1)
-	for _, form := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04Z07:00", "2006-01-02T15:04", time.DateOnly, month} {
+	forms := []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04Z07:00", "2006-01-02T15:04", time.DateOnly, month}
+	for _, form := range forms {
 		start, err := time.ParseInLocation(form, text, time.Local)
 		switch {
 		case err != nil:

@@ -60,7 +60,8 @@ func (ms Memories) Recall(ctx context.Context, q Question) ([]Found, error) {
 		}
 		if !q.Since.IsZero() {
 			low, high := ms.c.RowRange(1, before-1)
-			from = store.Get[int64](tx, "SELECT coalesce(min(id) & 4294967295, ?) FROM messages WHERE id BETWEEN ? AND ? AND said_at >= ?", before, low, high, q.Since.UnixMilli())
+			from = store.Get[int64](tx, `SELECT coalesce(min(id) & 4294967295, ?) FROM messages
+				WHERE id BETWEEN ? AND ? AND said_at >= ?`, before, low, high, q.Since.UnixMilli())
 		}
 		here := fmt.Sprintf("conversation = %d", ms.c.ID())
 		index := messageIndex{termIndex{
@@ -107,7 +108,8 @@ type weighed struct {
 // ranked selects memories by a query, in the order of f.Sort, or best first; of equally good ones the newer first.
 func ranked(tx *store.Tx, f Filter) []weighed {
 	x := termIndex{tx: tx, in: f.in, table: "memory_terms", document: "memory", spoken: "true"}
-	x.within, x.args = f.in.where("(SELECT reach FROM memories WHERE id = memory)") // what others keep to themselves must not even reveal the spelling of a word
+	// What others keep to themselves must not even reveal the spelling of a word.
+	x.within, x.args = f.in.where("(SELECT reach FROM memories WHERE id = memory)")
 	fitting, args := Filter{State: "current", in: f.in}.where()
 	x.size = store.Get[int](tx, "SELECT count(*) FROM memories WHERE "+fitting, args...)
 	query := search.Parse(f.Query, f.Asker, time.Now())
@@ -124,7 +126,8 @@ func ranked(tx *store.Tx, f Filter) []weighed {
 		m.Add("importance", m.Total*byImportance*is.Importance)
 		m.Add("age", m.Total*byImportance*(is.Decayed(now)-is.Importance)/(1+byImportance*is.Importance))
 		return err
-	}, "SELECT id, said_at, importance, kind, speaker, about, pinned, confirmed FROM memories WHERE id IN (SELECT value FROM json_each(?)) AND "+fitting+" ORDER BY "+orders[cmp.Or(f.Sort, "said")],
+	}, `SELECT id, said_at, importance, kind, speaker, about, pinned, confirmed FROM memories
+		WHERE id IN (SELECT value FROM json_each(?)) AND `+fitting+" ORDER BY "+orders[cmp.Or(f.Sort, "said")],
 		append([]any{jsonList(slices.Collect(maps.Keys(scores)))}, args...)...)
 	if f.Sort == "" {
 		slices.SortStableFunc(chosen, func(x, y weighed) int { return cmp.Compare(y.Total, x.Total) })

@@ -125,7 +125,8 @@ var errUnsaid = errors.New("what it comes from has been deleted: save nothing of
 // and of the person it is about; empty text if unknown.
 const (
 	speakerOf = "coalesce((SELECT min(author_id) FROM memory_people WHERE memory = m.id AND role = 'said'), '')"
-	aboutOf   = "coalesce((SELECT min(author_id) FROM memory_people WHERE memory = m.id AND role = 'about'), iif(m.about = m.speaker, " + speakerOf + ", ''))"
+	aboutOf   = `coalesce((SELECT min(author_id) FROM memory_people WHERE memory = m.id AND role = 'about'),
+		iif(m.about = m.speaker, ` + speakerOf + ", ''))"
 )
 
 // concern finds out whom a draft concerns; named: its maker named whom it is about. Two people with the same name are told apart
@@ -202,7 +203,8 @@ func checkOptOuts(c *store.Conversation, tx *store.Tx, d draft) error {
 const namesOut = `WITH here (id, low, high) AS (SELECT id, id << 32, id << 32 | 4294967295 FROM conversations WHERE name IN (?2, ?3, ?4)),
 	gone (author_id, name, newest) AS (SELECT author_id, name, (SELECT m.author FROM here JOIN messages m INDEXED BY messages_author
 		ON m.author_id = o.author_id AND role = 'user' AND m.id BETWEEN low AND high ORDER BY m.id DESC LIMIT 1) FROM optouts o WHERE connector = ?1)
-	SELECT author_id, name FROM gone WHERE newest IS NOT NULL OR NOT EXISTS (SELECT 1 FROM messages m WHERE m.author_id = gone.author_id AND role = 'user')
+	SELECT author_id, name FROM gone WHERE newest IS NOT NULL
+		OR NOT EXISTS (SELECT 1 FROM messages m WHERE m.author_id = gone.author_id AND role = 'user')
 		AND NOT EXISTS (SELECT 1 FROM members m JOIN here ON m.conversation = here.id WHERE m.name = gone.name COLLATE NOCASE)
 	UNION SELECT author_id, newest FROM gone WHERE newest <> ''`
 

@@ -231,7 +231,8 @@ func saveTool(worker bool, save func(context.Context, draft) (string, error)) ll
 			`"messages":{"type":"array","items":{"type":"integer"},"description":"numbers of the messages it comes from"},`+
 			`"about":{"type":"string","description":"the speaker it is about, by name"},`+
 			`"supersedes":{"type":"integer","description":"id of the memory this one takes the place of"},`+
-			`"expires":{"type":"string","description":"when it will not matter any more: a day as 2026-05-08, a time as 2026-05-08T15:00Z, or a while from when it was said, as 36h, 3d or 2w; leave it out for what lasts"}},"required":[%s]}`,
+			`"expires":{"type":"string","description":"when it will not matter any more: a day as 2026-05-08, a time as 2026-05-08T15:00Z, `+
+			`or a while from when it was said, as 36h, 3d or 2w; leave it out for what lasts"}},"required":[%s]}`,
 			maxContent, kindsJSON(), required)),
 		Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
 			d, err := readDraft(arguments)

@@ -75,7 +75,8 @@ func deleteUnread(c *store.Conversation, tx *store.Tx, id string) {
 
 // said returns the message of a person with a platform ID, if there is one.
 func said(c *store.Conversation, tx *store.Tx, id string) []chat.Message {
-	return c.In(tx).MessagesOf("messages INDEXED BY messages_platform", 1, store.MaxSeq, "AND conversation = ? AND platform_id = ? AND role = 'user'", c.ID(), id)
+	return c.In(tx).MessagesOf("messages INDEXED BY messages_platform", 1, store.MaxSeq,
+		"AND conversation = ? AND platform_id = ? AND role = 'user'", c.ID(), id)
 }
 
 // makeTombstone turns a message into a tombstone, and returns the memories that are deleted with it.

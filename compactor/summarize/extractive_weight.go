@@ -195,12 +195,18 @@ var (
 	dates = lazy.Pattern(`\((?:about |the )?[^()]*\d{4}\)`)
 
 	// passing matches what no longer matters after the conversation.
-	passing = lazy.Pattern(`(?i)\b(?:not (?:gonna|going to)|right now|at the moment|brb|be right back|i'm on my way|gotta (?:go|run)|head(?:ing)? (?:to bed|out|home|off|back)|to bed|to sleep|` +
-		`tonight|this (?:morning|afternoon|evening|weekend)|in a (?:bit|sec|second|minute|moment|few)|see you|talk (?:to you )?(?:soon|later)|catch up|keep (?:you|me) (?:posted|updated)|let me know|` +
-		`(?:i|we)'ll (?:let|keep|try|check|see|be|do|definitely|remember|look|think|make sure)|keep (?:on )?\w+ing|fingers crossed|can't wait|since (?:we|the|our|i) (?:\w+ )?(?:last|talked|spoke)|takes me back|check (?:it|this|that)|mentioned)\b`)
+	passing = lazy.Pattern(`(?i)\b(?:not (?:gonna|going to)|right now|at the moment|brb|be right back|i'm on my way|` +
+		`gotta (?:go|run)|head(?:ing)? (?:to bed|out|home|off|back)|to bed|to sleep|` +
+		`tonight|this (?:morning|afternoon|evening|weekend)|in a (?:bit|sec|second|minute|moment|few)|see you|` +
+		`talk (?:to you )?(?:soon|later)|catch up|keep (?:you|me) (?:posted|updated)|let me know|` +
+		`(?:i|we)'ll (?:let|keep|try|check|see|be|do|definitely|remember|look|think|make sure)|` +
+		`keep (?:on )?\w+ing|fingers crossed|can't wait|since (?:we|the|our|i) (?:\w+ )?(?:last|talked|spoke)|takes me back|check (?:it|this|that)|mentioned)\b`)
 
-	ownWords  = words.Set(`ich mein meine meinen meiner wir unser unsere je j'ai mon ma mes nous notre yo mi mis nosotros nuestra nuestro я мой моя мне мы наш наша`)
+	ownWords = words.Set(`ich mein meine meinen meiner wir unser unsere
+je j'ai mon ma mes nous notre yo mi mis nosotros nuestra nuestro я мой моя мне мы наш наша`)
 	ownSigns  = lazy.Pattern(`私|僕|俺|我|うち|저는|나는|제가|내가|우리`)
 	nearWords = words.Set(`he she his her him hers`)
-	pasts     = words.Set(`went had made took met saw found bought won began came gave left told wrote built lost grew taught became did ran sold read spent brought drove flew sang said heard put set broke cut hurt caught chose held kept led sent spoke stood threw wore swam slept fell ate drew shot grew moved`)
+	pasts     = words.Set(`went had made took met saw found bought won began came gave left told wrote built lost grew taught became
+did ran sold read spent brought drove flew sang said heard put set broke cut hurt caught chose
+held kept led sent spoke stood threw wore swam slept fell ate drew shot grew moved`)
 )
