@@ -51,6 +51,7 @@ type draft struct {
 	said       []chat.Message // the messages it comes from, in order
 	until      string         // when it ends, as a model wrote it; "": never
 	people     []person       // whom it concerns
+	note       string         // for its maker, once it is checked
 }
 
 func draftOf(m summarize.MemoryDraft, by string) draft {
@@ -85,6 +86,7 @@ func checkDraft(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) (
 	}
 	d.concern(named)
 	d.Expires, err = endOf(d.until, d.saidAt(), time.Now())
+	checkSuperseded(c, tx, d)
 	return cmp.Or(checkOptOuts(c, tx, *d), err)
 }
 

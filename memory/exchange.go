@@ -178,7 +178,8 @@ func messagesHere(c *store.Conversation, tx *store.Tx, messages []Source) (found
 			found = append(found, c.In(tx).Messages(m.Seq, m.Seq, "AND said_at = ?", m.Time.UnixMilli())...)
 			continue
 		}
-		found = append(found, c.In(tx).MessagesOf("messages INDEXED BY messages_platform", 1, store.MaxSeq, "AND conversation = ? AND platform_id = ? AND role = 'user'", c.ID(), m.ID)...)
+		found = append(found, c.In(tx).MessagesOf("messages INDEXED BY messages_platform", 1, store.MaxSeq,
+			"AND conversation = ? AND platform_id = ? AND role = 'user'", c.ID(), m.ID)...)
 	}
 	return inOrder(found)
 }

@@ -69,13 +69,15 @@ func (x termIndex) Frequencies(terms []string) map[string]int {
 }
 
 func (x termIndex) Languages() []string {
-	return store.Values[string](x.tx, "SELECT value FROM json_each(?) j WHERE EXISTS (SELECT 1 FROM "+x.table+" WHERE term > j.value || ':' AND term < j.value || ';' AND "+x.spoken+")", jsonList(words.Languages()))
+	return store.Values[string](x.tx, `SELECT value FROM json_each(?) j
+		WHERE EXISTS (SELECT 1 FROM `+x.table+` WHERE term > j.value || ':' AND term < j.value || ';' AND `+x.spoken+")", jsonList(words.Languages()))
 }
 
 // Pairs goes from term to term: it needs no more steps than there are different ones.
 func (x termIndex) Pairs(character string) []string {
 	next := "SELECT min(term) FROM " + x.table + " WHERE " + x.within + " AND term > "
-	return store.Values[string](x.tx, "WITH RECURSIVE known (term) AS ("+next+"'\u0e00' UNION ALL SELECT ("+next+`known.term) FROM known WHERE known.term IS NOT NULL)
+	return store.Values[string](x.tx, "WITH RECURSIVE known (term) AS ("+next+"'\u0e00' UNION ALL SELECT ("+next+`known.term)
+			FROM known WHERE known.term IS NOT NULL)
 		SELECT term FROM known WHERE length(term) = 2 AND instr(term, ?) > 0 LIMIT ?`, slices.Concat(x.args, x.args, []any{character, maxPairs})...)
 }
 
@@ -88,7 +90,8 @@ func (x termIndex) Members(terms []string) map[string]string {
 		err := rows.Scan(&term, &name)
 		named[term] = name
 		return err
-	}, "SELECT term, min(name) FROM members WHERE term IN (SELECT value FROM json_each(?)) AND "+within+" GROUP BY term", append([]any{jsonList(terms)}, args...)...)
+	}, `SELECT term, min(name) FROM members
+		WHERE term IN (SELECT value FROM json_each(?)) AND `+within+" GROUP BY term", append([]any{jsonList(terms)}, args...)...)
 	return named
 }
 

@@ -74,10 +74,8 @@ func (j *job) Kept() int { return len(j.drafts) }
 
 func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err error) {
 	var s Saved
-	var note string
 	err = j.conversation.Store().View(ctx, func(tx *store.Tx) {
 		tx.Fail(checkDraft(j.conversation, tx, &d, j.row.From, j.row.To))
-		note = checkSuperseded(j.conversation, tx, &d)
 		s = sameAs(j.conversation, tx, d)
 		if s.Superseded = d.supersedes; !s.Fresh {
 			s.Memory = readMemory(tx, s.ID)
@@ -92,14 +90,14 @@ func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err 
 	if i := slices.IndexFunc(j.drafts, func(known draft) bool { return known.folded == d.folded }); i >= 0 {
 		known := &j.drafts[i]
 		known.said, known.supersedes = inOrder(slices.Concat(known.said, d.said)), cmp.Or(d.supersedes, known.supersedes)
-		return s.answer(note), nil
+		return s.answer(d.note), nil
 	}
 	if *left <= 0 {
 		return "", errors.New("no more memories can be saved from these messages: go on with the summary")
 	}
 	*left--
 	j.drafts = append(j.drafts, d)
-	return s.answer(note), nil
+	return s.answer(d.note), nil
 }
 
 func (j *job) Fail(ctx context.Context, cause string) error {
@@ -141,7 +139,9 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) ([]summarize
 		}
 		for _, d := range slices.Concat(j.drafts, extractive) {
 			if id := j.save(tx, d); id != 0 {
-				fresh = append(fresh, summarize.MemoryDraft{ID: id, Kind: d.Kind, Content: d.Content, Importance: d.Importance, Messages: seqsOf(d.said), About: d.About})
+				fresh = append(fresh, summarize.MemoryDraft{
+					ID: id, Kind: d.Kind, Content: d.Content, Importance: d.Importance, Messages: seqsOf(d.said), About: d.About,
+				})
 			}
 		}
 		return fresh

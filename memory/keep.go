@@ -34,11 +34,9 @@ func (ms Memories) Keep(ctx context.Context, w KeepRequest) (Saved, error) {
 
 // remember checks and saves a draft immediately. answer is for a model.
 func remember(c *store.Conversation, ctx context.Context, d draft) (s Saved, answer string, err error) {
-	var note string
 	err = c.Store().View(ctx, func(tx *store.Tx) { // the checks may read much, and writers should not wait for them
 		next := store.Get[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", c.ID())
 		tx.Fail(checkDraft(c, tx, &d, 1, next-1))
-		note = checkSuperseded(c, tx, &d)
 	})
 	if err != nil {
 		return s, "", err
@@ -49,7 +47,7 @@ func remember(c *store.Conversation, ctx context.Context, d draft) (s Saved, ans
 			s.Memory = readMemory(tx, s.ID)
 		}
 	})
-	return s, s.answer(note), err
+	return s, s.answer(d.note), err
 }
 
 // answer returns the text that tells a model the outcome of its draft.
@@ -65,22 +63,23 @@ func (s Saved) answer(note string) string {
 	return strings.TrimSpace("Noted. " + note)
 }
 
-// checkSuperseded makes sure that a draft supersedes only what it may. note, for its maker, says if it may not, or shows the
-// memory that a draft which names none may supersede.
-func checkSuperseded(c *store.Conversation, tx *store.Tx, d *draft) (note string) {
+// checkSuperseded makes sure that a draft supersedes only what it may. Its note says if it may not, or shows the memory that a
+// draft which names none may supersede.
+func checkSuperseded(c *store.Conversation, tx *store.Tx, d *draft) {
 	if d.supersedes == 0 {
-		m := closest(c, tx, *d)
-		if m.ID == 0 {
-			return ""
+		if m := closest(c, tx, *d); m.ID != 0 {
+			d.note = fmt.Sprintf(`Memory %d says: %q. If what you saved is newer and takes its place, save it again with "supersedes": %d.`,
+				m.ID, m.Content, m.ID)
 		}
-		return fmt.Sprintf(`Memory %d says: %q. If what you saved is newer and takes its place, save it again with "supersedes": %d.`, m.ID, m.Content, m.ID)
+		return
 	}
-	fits := store.Exists(tx, "SELECT 1 FROM memories WHERE id = ? AND conversation = ? AND state = 'active' AND NOT pinned", d.supersedes, c.ID())
-	if !fits { // what people pinned they want kept
-		note = fmt.Sprintf("There is no memory %d in this conversation, or it is pinned, so it supersedes none.", d.supersedes)
+	// What people pinned they want kept.
+	fits := store.Exists(tx, "SELECT 1 FROM memories WHERE id = ? AND conversation = ? AND state = 'active' AND NOT pinned",
+		d.supersedes, c.ID())
+	if !fits {
+		d.note = fmt.Sprintf("There is no memory %d in this conversation, or it is pinned, so it supersedes none.", d.supersedes)
 		d.supersedes = 0
 	}
-	return note
 }
 
 // weightless words do not change the meaning of a fact and are not compared.

@@ -154,7 +154,8 @@ func endOf(text string, said, now time.Time) (end time.Time, err error) {
 	if !isTime {
 		length, isLength := lengthOf(text)
 		if !isLength {
-			return end, fmt.Errorf(`expires is %q: write a day, "2026-05-08", a time, "2026-05-08T15:00Z", or how long it holds from when it was said, "36h", "3d" or "2w"`, text)
+			return end, fmt.Errorf(`expires is %q: write a day, "2026-05-08", a time, "2026-05-08T15:00Z", `+
+				`or how long it holds from when it was said, "36h", "3d" or "2w"`, text)
 		}
 		end = said.Add(length)
 	}
@@ -167,26 +168,21 @@ func endOf(text string, said, now time.Time) (end time.Time, err error) {
 	return end, nil
 }
 
-// timeForms are the formats of times, and how long these last. Without a zone they are local.
-var timeForms = []struct {
-	form         string
-	months, days int
-}{
-	{time.RFC3339, 0, 0},
-	{"2006-01-02T15:04:05", 0, 0},
-	{"2006-01-02 15:04:05", 0, 0},
-	{"2006-01-02T15:04Z07:00", 0, 0},
-	{"2006-01-02T15:04", 0, 0},
-	{"2006-01-02 15:04", 0, 0},
-	{time.DateOnly, 0, 1},
-	{"2006-01", 1, 0},
-}
-
-// timeOf parses a time, a day or a month, and returns its start and end.
+// timeOf parses a time, a day or a month, and returns its start and end. Without a zone it is local.
 func timeOf(text string) (start, end time.Time, ok bool) {
-	for _, f := range timeForms {
-		if t, err := time.ParseInLocation(f.form, text, time.Local); err == nil {
-			return t, t.AddDate(0, f.months, f.days), true
+	const month = "2006-01"
+	text = strings.Replace(text, " ", "T", 1)
+	forms := []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04Z07:00", "2006-01-02T15:04", time.DateOnly, month}
+	for _, form := range forms {
+		start, err := time.ParseInLocation(form, text, time.Local)
+		switch {
+		case err != nil:
+		case form == time.DateOnly:
+			return start, start.AddDate(0, 0, 1), true
+		case form == month:
+			return start, start.AddDate(0, 1, 0), true
+		default:
+			return start, start, true
 		}
 	}
 	return start, end, false

@@ -114,7 +114,8 @@ func sameAs(c *store.Conversation, tx *store.Tx, d draft) (s Saved) {
 		}
 	}
 	if forgotten != 0 && len(d.said) > 0 {
-		known := store.Get[int](tx, "SELECT count(*) FROM memory_sources WHERE memory = ? AND message IN (SELECT value FROM json_each(?))", forgotten, rowsOf(c, d.said))
+		known := store.Get[int](tx, `SELECT count(*) FROM memory_sources
+			WHERE memory = ? AND message IN (SELECT value FROM json_each(?))`, forgotten, rowsOf(c, d.said))
 		s.ID, s.Unwanted = forgotten, known == len(d.said)
 	}
 	s.Fresh = !s.Unwanted
@@ -132,7 +133,8 @@ func insertMemory(c *store.Conversation, tx *store.Tx, d draft) (id int64) {
 		compaction, said_at, saved_at, expires_at, confirmed, state, forgotten_from)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, 0), ?, ?, nullif(?, 0), ?, ?, ?) RETURNING id`,
 		c.ID(), d.Kind, d.Content, d.folded, d.Importance, d.Pinned, d.Speaker, d.About, cmp.Or(d.Reach, "server"), d.By,
-		d.Compaction, d.saidAt().UnixMilli(), cmp.Or(d.SavedAt, time.Now()).UnixMilli(), millis(d.Expires), max(d.Confirmed, 1), cmp.Or(d.State, "active"), was)
+		d.Compaction, d.saidAt().UnixMilli(), cmp.Or(d.SavedAt, time.Now()).UnixMilli(), millis(d.Expires),
+		max(d.Confirmed, 1), cmp.Or(d.State, "active"), was)
 	addSources(c, tx, id, d.said)
 	store.IndexMemory(tx, id, d.Content, d.About)
 	return id
@@ -163,7 +165,8 @@ func millis(t time.Time) int64 {
 
 // addSources notes the messages a memory comes from, and returns how many are new.
 func addSources(c *store.Conversation, tx *store.Tx, id int64, messages []chat.Message) (added int64) {
-	tx.Do("INSERT INTO memory_sources (memory, message) SELECT ?, value FROM json_each(?) WHERE true ON CONFLICT DO NOTHING", id, rowsOf(c, messages))
+	tx.Do(`INSERT INTO memory_sources (memory, message) SELECT ?, value FROM json_each(?)
+		WHERE true ON CONFLICT DO NOTHING`, id, rowsOf(c, messages))
 	return store.Get[int64](tx, "SELECT changes()")
 }
 

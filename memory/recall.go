@@ -60,7 +60,8 @@ func (ms Memories) Recall(ctx context.Context, q Question) ([]Found, error) {
 		}
 		if !q.Since.IsZero() {
 			low, high := ms.c.RowRange(1, before-1)
-			from = store.Get[int64](tx, "SELECT coalesce(min(id) & 4294967295, ?) FROM messages WHERE id BETWEEN ? AND ? AND said_at >= ?", before, low, high, q.Since.UnixMilli())
+			from = store.Get[int64](tx, `SELECT coalesce(min(id) & 4294967295, ?) FROM messages
+				WHERE id BETWEEN ? AND ? AND said_at >= ?`, before, low, high, q.Since.UnixMilli())
 		}
 		here := fmt.Sprintf("conversation = %d", ms.c.ID())
 		index := messageIndex{termIndex{
@@ -107,7 +108,8 @@ type weighed struct {
 // ranked selects memories by a query, in the order of f.Sort, or best first; of equally good ones the newer first.
 func ranked(tx *store.Tx, f Filter) []weighed {
 	x := termIndex{tx: tx, in: f.in, table: "memory_terms", document: "memory", spoken: "true"}
-	x.within, x.args = f.in.where("(SELECT reach FROM memories WHERE id = memory)") // what others keep to themselves must not even reveal the spelling of a word
+	// What others keep to themselves must not even reveal the spelling of a word.
+	x.within, x.args = f.in.where("(SELECT reach FROM memories WHERE id = memory)")
 	fitting, args := Filter{State: "current", in: f.in}.where()
 	x.size = store.Get[int](tx, "SELECT count(*) FROM memories WHERE "+fitting, args...)
 	query := search.Parse(f.Query, f.Asker, time.Now())
@@ -124,7 +126,8 @@ func ranked(tx *store.Tx, f Filter) []weighed {
 		m.Add("importance", m.Total*byImportance*is.Importance)
 		m.Add("age", m.Total*byImportance*(is.Decayed(now)-is.Importance)/(1+byImportance*is.Importance))
 		return err
-	}, "SELECT id, said_at, importance, kind, speaker, about, pinned, confirmed FROM memories WHERE id IN (SELECT value FROM json_each(?)) AND "+fitting+" ORDER BY "+orders[cmp.Or(f.Sort, "said")],
+	}, `SELECT id, said_at, importance, kind, speaker, about, pinned, confirmed FROM memories
+		WHERE id IN (SELECT value FROM json_each(?)) AND `+fitting+" ORDER BY "+orders[cmp.Or(f.Sort, "said")],
 		append([]any{jsonList(slices.Collect(maps.Keys(scores)))}, args...)...)
 	if f.Sort == "" {
 		slices.SortStableFunc(chosen, func(x, y weighed) int { return cmp.Compare(y.Total, x.Total) })
@@ -160,7 +163,19 @@ func (b toolbox) expand(ctx context.Context, arguments json.RawMessage) (string,
 	if a.From < 0 || a.To < 0 || a.Compaction < 0 || a.Compaction == 0 && (a.From == 0 || a.To < a.From) {
 		return "", errors.New(`name a range of messages, {"from": 3, "to": 40}, or a compaction, {"compaction": 12}`)
 	}
-	page, next, last, err := b.page(ctx, a.Compaction, a.From, a.To)
+	var page []chat.Message
+	var next int64 // where the next page starts; 0: there is none
+	err := b.c.Store().View(ctx, func(tx *store.Tx) {
+		if a.Compaction > 0 {
+			row := b.c.In(tx).Compaction(a.Compaction) // in any state: the model may have seen it earlier
+			a.From, a.To = max(a.From, row.From), row.To
+		}
+		const most = 200 // messages on a page
+		page, next = b.c.In(tx).Page(a.From, a.To, most)
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		err = fmt.Errorf("there is no compaction %d in this conversation", a.Compaction)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -191,25 +206,8 @@ func (b toolbox) expand(ctx context.Context, arguments json.RawMessage) (string,
 			full.Next = page[n].Seq
 		}
 		if full.Next != 0 {
-			full.To = last
+			full.To = a.To
 		}
 		return full
 	})
-}
-
-// page reads one page of the messages of a compaction, from from on if that is given, or of [from, to]. next is where the next
-// page starts, 0 if there is none, and last the end of the range.
-func (b toolbox) page(ctx context.Context, compaction, from, to int64) (page []chat.Message, next, last int64, err error) {
-	err = b.c.Store().View(ctx, func(tx *store.Tx) {
-		if compaction > 0 {
-			row := b.c.In(tx).Compaction(compaction) // in any state: the model may have seen it earlier
-			from, to = max(from, row.From), row.To
-		}
-		const most = 200 // messages on a page
-		page, next = b.c.In(tx).Page(from, to, most)
-	})
-	if errors.Is(err, store.ErrNotFound) {
-		err = fmt.Errorf("there is no compaction %d in this conversation", compaction)
-	}
-	return page, next, to, err
 }

@@ -74,9 +74,12 @@ type searchArguments struct {
 	Query string `json:"query"`
 	Kind  string `json:"kind"`
 	Limit int    `json:"limit"`
+
+	turn  int64  // in which it is asked
+	asker string // the name of the last person who asked in it, because a model repeats their words; empty: no person did
 }
 
-func readSearch(arguments json.RawMessage) (s searchArguments, err error) {
+func (b toolbox) readSearch(ctx context.Context, arguments json.RawMessage) (s searchArguments, err error) {
 	if err := json.Unmarshal(arguments, &s); err != nil {
 		return s, fmt.Errorf("the arguments cannot be read (%w): query and kind are texts, limit is an integer", err)
 	}
@@ -84,19 +87,21 @@ func readSearch(arguments json.RawMessage) (s searchArguments, err error) {
 		return s, fmt.Errorf("limit is %d: it must be from 1 to %d", s.Limit, foundAtMost)
 	}
 	s.Limit = min(cmp.Or(s.Limit, foundByDefault), foundAtMost)
-	return s, nil
+	s.turn = b.Turn()
+	s.asker, err = store.View(ctx, b.c, "look for who asked", func(tx *store.Tx) string {
+		low, high := b.c.RowRange(s.turn, store.MaxSeq)
+		return store.Get[string](tx, `SELECT author FROM messages INDEXED BY messages_addressed
+			WHERE addressed = 1 AND turn = ? AND id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1`, s.turn, low, high)
+	})
+	return s, err
 }
 
 func (b toolbox) search(ctx context.Context, arguments json.RawMessage) (string, error) {
-	s, err := readSearch(arguments)
+	s, err := b.readSearch(ctx, arguments)
 	if err != nil {
 		return "", err
 	}
-	asker, err := b.asker(ctx, b.Turn())
-	if err != nil {
-		return "", err
-	}
-	found, total, err := Of(b.c).List(ctx, Filter{Query: s.Query, Asker: asker, Kind: s.Kind, Limit: s.Limit})
+	found, total, err := Of(b.c).List(ctx, Filter{Query: s.Query, Asker: s.asker, Kind: s.Kind, Limit: s.Limit})
 	if err != nil {
 		return "", err
 	}
@@ -123,26 +128,12 @@ func (b toolbox) search(ctx context.Context, arguments json.RawMessage) (string,
 	return fitting(b.Budget, &answer.Memories, func() any { return answer })
 }
 
-// asker returns the name of the last person who asked in a turn, because a model repeats their words; empty: no person did.
-func (b toolbox) asker(ctx context.Context, turn int64) (string, error) {
-	return store.View(ctx, b.c, "look for who asked", func(tx *store.Tx) string {
-		low, high := b.c.RowRange(turn, store.MaxSeq)
-		return store.Get[string](tx, `SELECT author FROM messages INDEXED BY messages_addressed
-			WHERE addressed = 1 AND turn = ? AND id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1`, turn, low, high)
-	})
-}
-
 func (b toolbox) recall(ctx context.Context, arguments json.RawMessage) (string, error) {
-	s, err := readSearch(arguments)
+	s, err := b.readSearch(ctx, arguments)
 	if err != nil {
 		return "", err
 	}
-	turn := b.Turn()
-	asker, err := b.asker(ctx, turn)
-	if err != nil {
-		return "", err
-	}
-	found, err := Of(b.c).Recall(ctx, Question{Text: s.Query, Asker: asker, Limit: s.Limit, Before: turn})
+	found, err := Of(b.c).Recall(ctx, Question{Text: s.Query, Asker: s.asker, Limit: s.Limit, Before: s.turn})
 	if err != nil {
 		return "", err
 	}
@@ -240,7 +231,8 @@ func saveTool(worker bool, save func(context.Context, draft) (string, error)) ll
 			`"messages":{"type":"array","items":{"type":"integer"},"description":"numbers of the messages it comes from"},`+
 			`"about":{"type":"string","description":"the speaker it is about, by name"},`+
 			`"supersedes":{"type":"integer","description":"id of the memory this one takes the place of"},`+
-			`"expires":{"type":"string","description":"when it will not matter any more: a day as 2026-05-08, a time as 2026-05-08T15:00Z, or a while from when it was said, as 36h, 3d or 2w; leave it out for what lasts"}},"required":[%s]}`,
+			`"expires":{"type":"string","description":"when it will not matter any more: a day as 2026-05-08, a time as 2026-05-08T15:00Z, `+
+			`or a while from when it was said, as 36h, 3d or 2w; leave it out for what lasts"}},"required":[%s]}`,
 			maxContent, kindsJSON(), required)),
 		Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
 			d, err := readDraft(arguments)

@@ -21,16 +21,9 @@ type Conversation struct{ c *store.Conversation }
 func Of(c *store.Conversation) Conversation { return Conversation{c} }
 
 // Everyone reaches the people of all conversations, and their pending erasures.
-type Everyone struct{ store Store }
+type Everyone struct{ store *store.Store }
 
-// Store is the part of the database that Everyone needs.
-type Store interface {
-	Conversation(ctx context.Context, name string) (*store.Conversation, error)
-	View(ctx context.Context, f func(*store.Tx)) error
-	Erase(ctx context.Context, f func(*store.Tx)) error
-}
-
-func In(s Store) Everyone { return Everyone{s} }
+func In(s *store.Store) Everyone { return Everyone{s} }
 
 // Apply stores a held delivery, see store.Held.Watch.
 func (ps Everyone) Apply(ctx context.Context, d store.Delivery) error {
@@ -97,8 +90,10 @@ func traces(c *store.Conversation, tx *store.Tx, author string) Holding {
 	if author == "" {
 		tx.Fail(ErrNobody)
 	}
-	messages := store.Get[int](tx, `SELECT (SELECT count(*) FROM messages INDEXED BY messages_author WHERE author_id = ?2 AND role = 'user' AND `+store.Own+` AND deleted_at IS NULL)
-		+ (SELECT count(*) FROM inbox WHERE conversation = ?1 AND author_id = ?2) + (SELECT count(*) FROM tasks WHERE parent = ?1 AND author = ?2)`,
+	messages := store.Get[int](tx, `SELECT (SELECT count(*) FROM messages INDEXED BY messages_author
+			WHERE author_id = ?2 AND role = 'user' AND `+store.Own+` AND deleted_at IS NULL)
+		+ (SELECT count(*) FROM inbox WHERE conversation = ?1 AND author_id = ?2)
+		+ (SELECT count(*) FROM tasks WHERE parent = ?1 AND author = ?2)`,
 		c.ID(), author)
 	return Holding{c.Name(), messages, memoriesOf(c, tx, author, math.MaxInt64)}
 }
@@ -161,7 +156,8 @@ func (pr Conversation) EraseSome(ctx context.Context, author string) (e Erased, 
 		e.Done = true
 		tx.Do(`DELETE FROM members WHERE conversation = ?1 AND name NOT IN (
 			SELECT author FROM messages WHERE `+store.Own+` AND role = 'user' AND deleted_at IS NULL)`, pr.c.ID())
-		tx.Do("DELETE FROM erasures WHERE conversation = ?1 AND author_id = ?2 AND (SELECT gap IS NULL FROM conversations WHERE id = ?1)", pr.c.ID(), author)
+		tx.Do(`DELETE FROM erasures WHERE conversation = ?1 AND author_id = ?2
+			AND (SELECT gap IS NULL FROM conversations WHERE id = ?1)`, pr.c.ID(), author)
 	})
 	return e, err
 }
@@ -180,7 +176,8 @@ const quotedOf = `WITH names (start) AS (SELECT DISTINCT author || ': ' FROM mes
 func eraseMessages(c *store.Conversation, tx *store.Tx, author string, before int64, e *Erased) (left bool) {
 	low, last := c.RowRange(1, before-1)
 	high := store.Get[int64](tx, `SELECT coalesce((SELECT id FROM messages INDEXED BY messages_author
-		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id LIMIT 1 OFFSET ?), ?)`, author, low, last, erasedAtOnce-1, last)
+		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id LIMIT 1 OFFSET ?), ?)`,
+		author, low, last, erasedAtOnce-1, last)
 	ids := store.Values[string](tx, `SELECT platform_id FROM messages INDEXED BY messages_author
 		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NULL`, author, low, high)
 	quoted := store.Values[string](tx, quotedOf, c.ID(), author, low, high)
@@ -209,7 +206,8 @@ func eraseMemories(c *store.Conversation, tx *store.Tx, author string, upto int6
 	if len(theirs) == erasedAtOnce {
 		return true
 	}
-	tx.Do("DELETE FROM memory_people WHERE author_id = ?2 AND memory IN (SELECT id FROM memories WHERE conversation = ?1 AND id <= ?3)", c.ID(), author, upto)
+	tx.Do(`DELETE FROM memory_people WHERE author_id = ?2
+		AND memory IN (SELECT id FROM memories WHERE conversation = ?1 AND id <= ?3)`, c.ID(), author, upto)
 	return false
 }
 
@@ -220,7 +218,8 @@ func (ps Everyone) Find(ctx context.Context, connector, nameOrID string) (found 
 	err = ps.store.View(ctx, func(tx *store.Tx) {
 		found = store.List(tx, func(rows *sql.Rows, w *Who) error { return rows.Scan(&w.Connector, &w.ID, &w.Name) },
 			`SELECT DISTINCT substr(c.name, 1, instr(c.name, ':') - 1), said.author_id, said.author FROM (
-			SELECT conversation, author_id, author FROM messages WHERE role = 'user' AND author_id <> '' UNION SELECT conversation, author_id, author FROM inbox WHERE author_id <> ''
+			SELECT conversation, author_id, author FROM messages WHERE role = 'user' AND author_id <> ''
+			UNION SELECT conversation, author_id, author FROM inbox WHERE author_id <> ''
 			UNION SELECT conversation, author_id, '' FROM memory_people p JOIN memories k ON k.id = p.memory) said
 			JOIN conversations c ON c.id = said.conversation WHERE ?1 = '' OR c.name >= ?1 || ':' AND c.name < ?1 || ';' ORDER BY 1, 2, 3 DESC`, connector)
 	})

@@ -44,12 +44,15 @@ func (ps Everyone) Holdings(ctx context.Context, name string) (in []*store.Conve
 	return ps.hold(ctx, func(c *store.Conversation, tx *store.Tx) Holding {
 		h := Holding{Channel: c.Name()}
 		tx.Row(`SELECT (SELECT count(*) FROM messages WHERE `+store.Own+` AND deleted_at IS NULL)
-			+ (SELECT count(*) FROM inbox WHERE conversation = ?1), (SELECT count(*) FROM memories WHERE conversation = ?1)`, c.ID()).Scan(&h.Messages, &h.Memories)
+			+ (SELECT count(*) FROM inbox WHERE conversation = ?1),
+			(SELECT count(*) FROM memories WHERE conversation = ?1)`, c.ID()).Scan(&h.Messages, &h.Memories)
 		return h
 	}, which+" ORDER BY id", name)
 }
 
-func (ps Everyone) hold(ctx context.Context, count func(*store.Conversation, *store.Tx) Holding, which string, args ...any) (in []*store.Conversation, held Holdings, err error) {
+func (ps Everyone) hold(
+	ctx context.Context, count func(*store.Conversation, *store.Tx) Holding, which string, args ...any,
+) (in []*store.Conversation, held Holdings, err error) {
 	held = Holdings{}
 	err = ps.store.View(ctx, func(tx *store.Tx) {
 		in = tx.Conversations(which, args...)
@@ -75,12 +78,14 @@ func purge(c *store.Conversation, tx *store.Tx) {
 		purgeTask(tx, t)
 	}
 	// The rows of tasks stay, so that no number is used twice.
-	tx.Do(`UPDATE tasks SET text = '', author = '', above = '{}', own = '{}', state = iif(state = 'open', 'stopped', state), ended_at = coalesce(ended_at, ?)
+	tx.Do(`UPDATE tasks SET text = '', author = '', above = '{}', own = '{}',
+		state = iif(state = 'open', 'stopped', state), ended_at = coalesce(ended_at, ?)
 		WHERE id = ?`, store.Now(), c.ID())
 	tx.Do("DELETE FROM task_sources WHERE task = ?", c.ID())
 	c.In(tx).TouchThreads("true") // they reread what they inherited, and quote nothing of it any more
 	for _, t := range tx.Conversations("WHERE name >= ?1 || '/' AND name < ?1 || '0'", c.Name()) {
-		deleteAll(t, tx, store.Values[string](tx, `WITH quoting (id) AS (SELECT reply_to FROM messages INDEXED BY messages_quotes WHERE conversation = ?2 AND quote <> ''
+		deleteAll(t, tx, store.Values[string](tx, `WITH quoting (id) AS (
+			SELECT reply_to FROM messages INDEXED BY messages_quotes WHERE conversation = ?2 AND quote <> ''
 			UNION SELECT reply_to FROM inbox WHERE conversation = ?2 AND quote <> '')
 			SELECT q.id FROM quoting q WHERE EXISTS (SELECT 1 FROM messages WHERE `+store.Own+` AND platform_id = q.id)
 			OR EXISTS (SELECT 1 FROM outbox INDEXED BY outbox_platform WHERE conversation = ?1 AND platform_id = q.id AND platform_id <> '')`, c.ID(), t.ID()))
@@ -88,7 +93,8 @@ func purge(c *store.Conversation, tx *store.Tx) {
 	c.In(tx).ForgetQuotes(store.Values[int64](tx, "SELECT id FROM memories WHERE conversation = ? ORDER BY id", c.ID()), true)
 	low, high := c.RowRange(1, store.MaxSeq)
 	statements := []string{
-		`INSERT INTO gone (conversation, platform_id) SELECT ?1, platform_id FROM messages WHERE ` + store.Own + ` AND role = 'user' AND platform_id <> '' ON CONFLICT DO NOTHING`,
+		`INSERT INTO gone (conversation, platform_id) SELECT ?1, platform_id FROM messages
+			WHERE ` + store.Own + ` AND role = 'user' AND platform_id <> '' ON CONFLICT DO NOTHING`,
 		`INSERT INTO gone (conversation, platform_id) SELECT ?1, platform_id FROM inbox WHERE conversation = ?1 ON CONFLICT DO NOTHING`,
 		`DELETE FROM memory_people WHERE memory IN (SELECT id FROM memories WHERE conversation = ?1)`,
 		`DELETE FROM memory_sources WHERE memory IN (SELECT id FROM memories WHERE conversation = ?1) OR message BETWEEN ?2 AND ?3`,
@@ -109,7 +115,8 @@ func purge(c *store.Conversation, tx *store.Tx) {
 
 // purged are the tables of whose rows each belongs to one conversation.
 var purged = []string{
-	"memory_terms", "memories", "compactions", "pins", "files", "inbox", "outbox", "message_terms", "members", "sessions", "wanted_sessions", "overrides", "erasures",
+	"memory_terms", "memories", "compactions", "pins", "files", "inbox", "outbox", "message_terms", "members",
+	"sessions", "wanted_sessions", "overrides", "erasures",
 }
 
 // deleteTasksOf deletes what tasks derived from messages: their conversations and their reports here, which it returns, and then

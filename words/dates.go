@@ -238,20 +238,16 @@ func (d *dater) last(unit string) bool {
 
 // ago adds the day, week, month or year n units ago, with a margin, because people round.
 func (d *dater) ago(unit string, n int) bool {
-	switch units[unit] {
-	case 'd':
-		d.addDays(-n, 1)
-	case 'w':
-		d.addDays(-7*n-3, 7)
-	case 'm':
-		d.add(d.day.AddDate(0, -n, -15), d.day.AddDate(0, -n, 16))
-	case 'y':
-		d.add(d.day.AddDate(-n, -6, 0), d.day.AddDate(-n, 6, 1))
-	default:
-		return false
+	is, known := lengths[units[unit]]
+	if known {
+		at := d.day.AddDate(0, -n*is.months, -n*is.days)
+		d.add(at.AddDate(0, 0, -is.margin), at.AddDate(0, 0, is.margin+1))
 	}
-	return true
+	return known
 }
+
+// lengths are those of the units, and the margins in days.
+var lengths = map[int]struct{ months, days, margin int }{'d': {0, 1, 0}, 'w': {0, 7, 3}, 'm': {1, 0, 15}, 'y': {12, 0, 183}}
 
 var (
 	nearDays     = readNumbers("yesterday gestern today heute", -1, -1, 0, 0)

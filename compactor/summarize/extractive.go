@@ -5,7 +5,6 @@ package summarize
 
 import (
 	"cmp"
-	"container/heap"
 	"fmt"
 	"math"
 	"slices"
@@ -69,40 +68,44 @@ func choose(sentences []*sentence, target int, others [][]string) *chooser {
 	return c
 }
 
-func (c *chooser) fill(sentences []*sentence) {
-	c.queue = c.queue[:0]
-	for _, s := range sentences {
-		if !s.taken {
-			s.score = c.scoreOf(s)
-			c.queue = append(c.queue, s)
-		}
-	}
-	heap.Init(&c.queue)
-}
-
 // chooser is the state of a choice.
 type chooser struct {
 	rarity   map[string]float64
 	covered  map[string]bool
 	speech   map[speech]bool
 	messages map[int]bool
-	queue    queue
+	queue    []*sentence // best last
 	chosen   []*sentence
+}
+
+func (c *chooser) fill(sentences []*sentence) {
+	c.queue = slices.DeleteFunc(slices.Clone(sentences), func(s *sentence) bool { return s.taken })
+	for _, s := range c.queue {
+		s.score = c.scoreOf(s)
+	}
+	slices.SortFunc(c.queue, byScore)
+}
+
+// byScore sorts the highest score last, and of equal ones the earlier sentence.
+func byScore(a, b *sentence) int {
+	return cmp.Or(cmp.Compare(a.score, b.score), cmp.Compare(b.place, a.place))
 }
 
 // take moves sentences from the queue to the choice until room is used up. It reports whether it
 // moved any.
 func (c *chooser) take(room int) (took bool) {
 	for len(c.queue) > 0 && (room > 0 || len(c.chosen) == 0) {
-		// Scores only fall as terms are chosen. So the first of the queue is the best if it is still
-		// first after it is scored again.
-		s := c.queue[0]
+		// Scores only fall as terms are chosen. So the last of the queue is the best if it is still
+		// last after it is scored again.
+		last := len(c.queue) - 1
+		s := c.queue[last]
+		c.queue = c.queue[:last]
 		if score := c.scoreOf(s); score < s.score {
 			s.score = score
-			heap.Fix(&c.queue, 0)
+			at, _ := slices.BinarySearchFunc(c.queue, s, byScore)
+			c.queue = slices.Insert(c.queue, at, s)
 			continue
 		}
-		heap.Pop(&c.queue)
 		cost := s.tokens
 		if !c.speech[s.speech()] {
 			cost += s.label
@@ -162,24 +165,6 @@ func rarities(sentences []*sentence) map[string]float64 {
 	return rarity
 }
 
-// queue is a heap of sentences: highest score first, then the earlier one.
-type queue []*sentence
-
-func (q queue) Len() int      { return len(q) }
-func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q queue) Less(i, j int) bool {
-	if q[i].score != q[j].score {
-		return q[i].score > q[j].score
-	}
-	return q[i].place < q[j].place
-}
-func (q *queue) Push(x any) { *q = append(*q, x.(*sentence)) }
-func (q *queue) Pop() any {
-	last := (*q)[len(*q)-1]
-	*q = (*q)[:len(*q)-1]
-	return last
-}
-
 // write returns the chosen sentences, which come best first, in their order and under their days.
 // If they exceed target, the last chosen ones are dropped; a single sentence is clipped.
 func write(chosen []*sentence, target int) string {
@@ -198,38 +183,31 @@ func write(chosen []*sentence, target int) string {
 // inOrder writes day after day, and groups each day by speaker: a name at every change of speaker
 // would take a quarter of the tokens.
 func inOrder(chosen []*sentence) string {
-	chosen = slices.SortedFunc(slices.Values(chosen), func(a, b *sentence) int { return cmp.Compare(a.place, b.place) })
-	first := map[speech]int{}
-	for i, s := range chosen {
-		if _, found := first[s.speech()]; !found {
-			first[s.speech()] = i
-		}
-	}
-	slices.SortStableFunc(chosen, func(a, b *sentence) int { return cmp.Compare(first[a.speech()], first[b.speech()]) })
-	var b strings.Builder
-	var last *sentence
-	for _, s := range chosen {
-		newDay := last == nil && s.day != "" || last != nil && s.day != last.day
-		if newDay {
-			if last != nil {
-				b.WriteByte('\n')
-			}
-			b.WriteString(dayAfter(s.day, last) + ":")
-		}
+	var order []speech
+	texts := map[speech]string{}
+	for _, s := range slices.SortedFunc(slices.Values(chosen), func(a, b *sentence) int { return cmp.Compare(a.place, b.place) }) {
+		text, said := texts[s.speech()]
 		switch {
-		case newDay || last != nil && s.speaker != last.speaker:
-			b.WriteString("\n" + s.speaker + ": ")
-		case last == nil:
-			b.WriteString(s.speaker + ": ")
-		case endsSentence(last.text):
-			b.WriteByte(' ')
+		case !said:
+			order = append(order, s.speech())
+			text = s.speaker + ": "
+		case endsSentence(text):
+			text += " "
 		default:
-			b.WriteString("; ")
+			text += "; "
 		}
-		b.WriteString(s.text)
-		last = s
+		texts[s.speech()] = text + s.text
 	}
-	return b.String()
+	var lines []string
+	day := ""
+	for _, of := range order {
+		if of.day != day {
+			lines = append(lines, dayAfter(of.day, day)+":")
+			day = of.day
+		}
+		lines = append(lines, texts[of])
+	}
+	return strings.Join(lines, "\n")
 }
 
 // Quoted splits the text of an extractive summary into what each speaker said on each day.
@@ -250,9 +228,9 @@ func Quoted(row transcript.Summary) (all []chat.Message) {
 	return all
 }
 
-// dayAfter returns a day without its year if the day above it has the same.
-func dayAfter(day string, last *sentence) string {
-	if at := strings.LastIndexByte(day, ' '); last != nil && at > 0 && strings.HasSuffix(last.day, day[at:]) {
+// dayAfter returns a day without its year if the day above it, "" for none, has the same.
+func dayAfter(day, last string) string {
+	if at := strings.LastIndexByte(day, ' '); at > 0 && strings.HasSuffix(last, day[at:]) {
 		return day[:at]
 	}
 	return day

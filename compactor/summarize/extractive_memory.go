@@ -43,7 +43,8 @@ var cues = []struct {
 	}},
 	{"preference", []string{
 		" i like ", " i love ", " i prefer ", " i enjoy ", " i hate ", " i dislike ", " i can't stand ", " favorite ", " favourite ", " fave ", " fav ",
-		" i'm into ", " a fan of ", " i don't like ", " i'd rather ", " allergic ", " i adore ", " we love ", " we like ", " we enjoy ", " passionate about ", " interested in ", " my hobby ", " my hobbies ",
+		" i'm into ", " a fan of ", " i don't like ", " i'd rather ", " allergic ", " i adore ",
+		" we love ", " we like ", " we enjoy ", " passionate about ", " interested in ", " my hobby ", " my hobbies ",
 		" ich mag ", " j'aime ", " je préfère ", " me gusta ", " prefiero ", " я люблю ", " мне нравится ",
 		"我喜欢", "我爱", "我讨厌", "好きです", "좋아",
 	}},

@@ -193,38 +193,32 @@ func attribute(text string) string {
 
 // Chunks splits items into runs of at most most tokens, never inside a turn unless the turn alone
 // is larger.
-func Chunks(items []Item, most int) [][]Item {
-	var out [][]Item
-	start, tokens := 0, 0
+func Chunks(items []Item, most int) (chunks [][]Item) {
+	tokens := 0 // of the last chunk
 	for i := 0; i < len(items); {
 		j, cost := i, 0
 		for j < len(items) && items[j].Turn == items[i].Turn && (j == i || cost+items[j].Tokens <= most) {
 			cost += items[j].Tokens
 			j++
 		}
-		if i > start && tokens+cost > most {
-			out = append(out, items[start:i])
-			start, tokens = i, 0
+		if i == 0 || tokens+cost > most {
+			chunks, tokens = append(chunks, nil), 0
 		}
+		last := len(chunks) - 1
+		chunks[last] = append(chunks[last], items[i:j]...)
 		tokens += cost
 		i = j
 	}
-	if start < len(items) {
-		out = append(out, items[start:])
-	}
-	return out
+	return chunks
 }
 
 // PlainText returns the material of one request as text.
 func PlainText(items []Item) string {
-	var b strings.Builder
-	b.WriteString("<transcript>\n")
+	lines := []string{"<transcript>"}
 	for _, it := range items {
-		b.WriteString(it.Text)
-		b.WriteByte('\n')
+		lines = append(lines, it.Text)
 	}
-	b.WriteString("</transcript>")
-	return b.String()
+	return strings.Join(append(lines, "</transcript>"), "\n")
 }
 
 func CostOfItems(items []Item) (tokens int) {

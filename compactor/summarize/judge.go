@@ -17,14 +17,14 @@ import (
 	"cairn/words"
 )
 
-// Judge decides which texts can be the summary of a span. It belongs to one goroutine.
+// Judge decides which texts can be the summary of a span.
 type Judge struct {
-	items []Item
-	span  vocabulary // read when a text first needs it
+	said string // see saidIn
+	span vocabulary
 }
 
 // JudgeOf returns the judge of the summaries of items.
-func JudgeOf(items []Item) *Judge { return &Judge{items: items} }
+func JudgeOf(items []Item) *Judge { return &Judge{saidIn(items), vocabularyOf(items)} }
 
 // MostOfSummary returns the maximum length of a summary of items, in tokens: one that is hardly
 // shorter than its span frees nothing.
@@ -39,7 +39,8 @@ func (j *Judge) Refuses(text, instructions, before string, most int) Refusal {
 		return RefusedEmpty
 	case toolSyntax().MatchString(text):
 		return refusedTools
-	case echoes(text, instructions), copies(text, before), label().MatchString(text), repeats(said, j.items):
+	case repeats(text, instructions), repeats(said, j.said), label().MatchString(text),
+		strings.Contains(flat(before), flat(text)) && tokens.Estimate(text) >= leastCopy:
 		return refusedEcho
 	}
 	sentences := words.Sentences(said)
@@ -49,13 +50,9 @@ func (j *Judge) Refuses(text, instructions, before string, most int) Refusal {
 	if tokens.Estimate(text) > most {
 		return RefusedLarge
 	}
-	if j.span.keys == nil {
-		j.span = vocabularyOf(j.items)
-	}
-	span := j.span
-	found, all, declined := span.evidence(sentences)
-	least := max(min(span.size/wordsPerEvidence, maxEvidence), 1)
-	share := min(leastShare+max(0.06*math.Log2(span.spaced/100), 0), mostShare)
+	found, all, declined := j.span.evidence(sentences)
+	least := max(min(j.span.size/wordsPerEvidence, maxEvidence), 1)
+	share := min(leastShare+max(0.06*math.Log2(j.span.spaced/100), 0), mostShare)
 	switch {
 	case found >= least && found >= share*all:
 		return ""
@@ -81,6 +78,10 @@ const (
 	// median of 0.23 for short spans and 0.55 for long ones.
 	leastShare, mostShare = 0.4, 0.55
 
+	// leastCopy is the minimum length, in tokens, of a summary that is not the same as the one before
+	// by coincidence.
+	leastCopy = 50
+
 	// specific is the weight of a name or number relative to a word.
 	specific = 3.0
 )
@@ -97,10 +98,8 @@ func vocabularyOf(items []Item) vocabulary {
 	for _, it := range items {
 		for _, k := range keysOf(it.Text) {
 			if !v.keys[k.short] && !k.number {
-				v.size += k.weight()
-				if !k.pair {
-					v.spaced++
-				}
+				v.size += k.weight
+				v.spaced += math.Floor(k.weight)
 			}
 			v.keys[k.short], v.keys[k.stem] = true, true
 		}
@@ -122,7 +121,7 @@ func (v vocabulary) evidence(sentences []string) (found, all float64, declined b
 				continue
 			}
 			seen[k.short] = true
-			weight, known := k.weight(), v.keys[k.short] || v.keys[k.stem]
+			weight, known := k.weight, v.keys[k.short] || v.keys[k.stem]
 			if k.name || k.number && known && len(k.short) > 1 { // a number not in the span may be a sum or a date
 				weight *= specific
 			}
@@ -141,14 +140,7 @@ type key struct {
 	stem   string
 	name   bool // it is capitalized within a sentence
 	number bool
-	pair   bool // of a script without spaces: two characters
-}
-
-func (k key) weight() float64 {
-	if k.pair {
-		return 0.5
-	}
-	return 1
+	weight float64 // 0.5 for a pair of characters of a script without spaces
 }
 
 // keysOf returns the keys of the meaningful words, in their order.
@@ -157,7 +149,7 @@ func keysOf(text string) (keys []key) {
 	for _, field := range strings.FieldsFunc(text, parts) {
 		capital, _ := utf8.DecodeRuneInString(field)
 		for _, w := range words.Cut(field) {
-			k := key{short: w.Folded, stem: w.Term}
+			k := key{short: w.Folded, stem: w.Term, weight: 1}
 			runes := []rune(w.Folded)
 			switch {
 			case strings.ContainsFunc(w.Folded, unicode.IsDigit):
@@ -165,7 +157,7 @@ func keysOf(text string) (keys []key) {
 				k.short = cmp.Or(strings.TrimLeft(w.Folded, "0"), "0")
 				k.stem = k.short
 			case words.IsUnspaced(runes[0]):
-				k.pair = true
+				k.weight = 0.5
 			default:
 				k.name = unicode.IsUpper(capital) && !first
 				if rest, found := strings.CutPrefix(strings.TrimLeft(w.Folded, "وبلفك"), "ال"); found && len(runes) > 4 { // the Arabic article
@@ -210,32 +202,35 @@ var (
 	speaker = lazy.Pattern(`^[\pL\pM\pN ._-]{1,32}: +`) // before the text
 )
 
-// minRepeated is the minimum number of messages in a span for which repeats checks.
-const minRepeated = 4
-
-// repeats reports whether a text repeats a passage of the span instead of choosing from it.
-func repeats(text string, items []Item) bool {
-	var said strings.Builder
-	messages := 0
+// saidIn returns what the messages of a span say; "" if they are so few that a summary may repeat them. A summary among the
+// items may always be repeated.
+func saidIn(items []Item) string {
+	const fewest = 4
+	var said []string
 	for _, it := range items {
-		if it.From == it.To { // an item that is a summary may be repeated
-			said.WriteString(flat(it.Said.Text) + " ")
-			messages++
+		if it.From == it.To {
+			said = append(said, it.Said.Text)
 		}
 	}
-	if messages < minRepeated {
-		return false
+	if len(said) < fewest {
+		return ""
 	}
-	span, sentences := said.String(), words.Sentences(text)
+	return strings.Join(said, " ")
+}
+
+// repeats reports whether a text repeats passages of another instead of choosing from it.
+func repeats(text, other string) bool {
+	other = flat(other)
+	sentences := words.Sentences(text)
 	for i, sentence := range sentences {
 		sentences[i] = flat(speaker().ReplaceAllString(sentence, ""))
 	}
 	if len(sentences) == 1 {
-		return strings.Contains(span, sentences[0])
+		return strings.Contains(other, sentences[0])
 	}
 	follows := 0
 	for i := 1; i < len(sentences); i++ {
-		if strings.Contains(span, sentences[i-1]+" "+sentences[i]) || strings.Contains(span, sentences[i-1]+sentences[i]) {
+		if strings.Contains(other, sentences[i-1]+" "+sentences[i]) || strings.Contains(other, sentences[i-1]+sentences[i]) {
 			follows++
 		}
 	}
@@ -243,32 +238,6 @@ func repeats(text string, items []Item) bool {
 }
 
 func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
-
-// leastEcho is the minimum length, in bytes, of a sentence whose repetition is not a coincidence.
-const leastEcho = 20
-
-// leastCopy is the minimum length, in tokens, of a summary that is not the same as the one before
-// by coincidence.
-const leastCopy = 50
-
-// copies reports whether a text repeats the summary before its span.
-func copies(text, before string) bool {
-	return strings.Contains(flat(before), flat(text)) && tokens.Estimate(text) >= leastCopy
-}
-
-// echoes reports whether a text mostly repeats its writer's prompt.
-func echoes(text, instructions string) bool {
-	instructions = flat(instructions)
-	all, echoed := 0, 0
-	for _, sentence := range words.Sentences(text) {
-		sentence = flat(sentence)
-		all += len(sentence)
-		if len(sentence) >= leastEcho && strings.Contains(instructions, sentence) {
-			echoed += len(sentence)
-		}
-	}
-	return 2*echoed > all
-}
 
 // MinSummary is the minimum length of a summary, in tokens: below it nothing useful can be said.
 const MinSummary = 40
