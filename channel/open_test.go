@@ -259,27 +259,28 @@ func TestIdleConversationIsEvictedAndReloaded(t *testing.T) {
 // splitting is a connector whose first calls of Split panic.
 type splitting struct {
 	*connector
-	panicked []time.Time
+	panicked chan time.Time
 }
 
 func (c *splitting) wrap(inner *connector) { c.connector = inner }
 
 func (c *splitting) Split(text string) []string {
-	if len(c.panicked) < 3 {
-		c.panicked = append(c.panicked, time.Now())
+	select {
+	case c.panicked <- time.Now():
 		panic("split")
+	default:
+		return c.connector.Split(text)
 	}
-	return c.connector.Split(text)
 }
 
 func TestConversationThatPanicsAgainWaitsLonger(t *testing.T) {
 	inBubble(t, echo, func(t *testing.T, r *rig) {
-		c := new(splitting)
+		c := &splitting{panicked: make(chan time.Time, 3)}
 		r.throughConnector(c)
 		r.say("hello", true)
 		time.Sleep(time.Minute)
-		at := c.panicked
-		check.EqualAll(t, "pauses", []time.Duration{at[1].Sub(at[0]), at[2].Sub(at[1])}, []time.Duration{5 * time.Second, 10 * time.Second})
+		first, second, third := <-c.panicked, <-c.panicked, <-c.panicked
+		check.EqualAll(t, "pauses", []time.Duration{second.Sub(first), third.Sub(second)}, []time.Duration{5 * time.Second, 10 * time.Second})
 		check.Contains(t, "sent after two attempts", r.lastText(), "I was interrupted twice")
 	})
 }

@@ -64,7 +64,7 @@ func (c *Compactor) policyFor(w Requested) Policy {
 }
 
 // Compact summarizes everything older than the newest messages on request. While another job runs,
-// one request of people (OnManual) is queued, unless that job is what it asks for: it starts when the
+// one request of people (OnManual) is queued, unless that job leaves nothing to do: it starts when the
 // job ends, and is lost if the process ends first.
 func (c *Compactor) Compact(w Requested) {
 	if w.Trigger == OnManual {
@@ -78,13 +78,24 @@ func (c *Compactor) Compact(w Requested) {
 		c.startRequest(w)
 		return
 	}
-	running := c.busy.row
-	if w.Trigger != OnManual || c.queued != nil || running.Kind == Leaf && running.Trigger != OnRepair && running.Trigger != OnPrepare {
+	if w.Trigger != OnManual || c.queued != nil || c.coversAll(w) {
 		w.answer(c.refuse(w, reasonRunning))
 		return
 	}
 	c.queued = &w
 	w.began(c.notify(Event{State: EventScheduled, Trigger: w.Trigger, Kind: Leaf, Window: c.o.Window()}))
+}
+
+// coversAll reports whether the running job is for all that w could summarize. What is prepared ahead
+// has to be applied at least.
+func (c *Compactor) coversAll(w Requested) bool {
+	p, running := c.policyFor(w), c.busy.row
+	if running.Kind != Leaf || running.Trigger == OnRepair || running.Trigger == OnPrepare {
+		return false
+	}
+	rest := c.ahead().with([]Compaction{running})
+	sp := planSpan(rest, rest.lineCost+1, p.tailLimits(c.budget()))
+	return c.whyNot(w.Trigger, p, rest.turnSince(c.reports.appliedAt), sp.tokens, c.o.Now()) != ""
 }
 
 // began calls Began, unless it was called before.
