@@ -41,8 +41,7 @@ func (c *Compactor) applyDue(ctx context.Context) {
 	}
 	ahead := slices.ContainsFunc(c.prepared, func(row Compaction) bool { return row.Trigger == OnPrepare })
 	if c.apply(ctx, demand{}) && ahead && l != levelNone {
-		left := s.lineCost - costOf(uncovered(s.lines, c.h.head.Stack))
-		c.tokenDeficit = max(int(p.fraction(l)*float64(s.lineCost))-left, 0)
+		c.tokenDeficit = max(int(p.fraction(l)*float64(s.lineCost))-cutOf(s.lines, c.h.head.Stack).tokens, 0)
 	}
 }
 
@@ -63,20 +62,18 @@ func (c *Compactor) applyCold(ctx context.Context) {
 // urgent reports whether a prepared row must not wait: a person or a level requested it, it restores
 // hidden content, the stack is too large without it, or nothing is prepared ahead.
 func (c *Compactor) urgent(row Compaction) bool {
-	p := c.policy()
 	hidden := func(r Compaction) bool { return r.Kind == Placeholder && r.Overlaps(row.Span) }
-	mayWait := p.Prepare() > 0 && p.Enabled
 	switch {
 	case slices.ContainsFunc(c.h.head.Rows(), hidden):
 		return true
 	case row.Trigger == OnPrepare:
 		return false
-	case row.Trigger == OnRepair:
-		return !mayWait
-	case row.Trigger == OnRollup:
-		return !mayWait || c.h.stackCost() > p.stackBudget(c.budget())
+	case row.Trigger != OnRepair && row.Trigger != OnRollup:
+		return true
 	}
-	return true
+	p := c.policy()
+	mayWait := p.Prepare() > 0 && p.Enabled
+	return !mayWait || row.Trigger == OnRollup && c.h.stackCost() > p.stackBudget(c.budget())
 }
 
 func (c *Compactor) due(d demand) []Compaction {
@@ -251,39 +248,3 @@ func (c *Compactor) roomFor(rows []Compaction) bool {
 func (c *Compactor) room(used int, p Policy) int {
 	return c.estimated(int(0.95*p.EmergencyThreshold*float64(c.o.Window())) - used)
 }
-
-// ahead returns the view as it will be once all prepared summaries are applied. Plans are made on
-// it, so that nothing is summarized twice.
-func (c *Compactor) ahead() view { return c.h.view.with(c.prepared) }
-
-// with returns the view as it will be once rows are applied. It copies no messages unless rows cover
-// other messages than the oldest.
-func (s view) with(rows []Compaction) view {
-	if len(rows) == 0 {
-		return s
-	}
-	s = s.withNewHead()
-	s.head.Stack = slices.Clone(s.head.Stack)
-	for _, row := range rows {
-		s.head = withRow(s.head, row)
-	}
-	if slices.ContainsFunc(rows, func(row Compaction) bool { return row.From < s.head.Start }) {
-		s.past = shownPast(s.head, s.shape)
-	}
-	s.setLines(uncovered(s.lines, rows))
-	return s
-}
-
-// uncovered returns the lines that no row covers.
-func uncovered(lines []line, rows []Compaction) []line {
-	for len(lines) > 0 && covered(rows, lines[0].Seq) {
-		lines = lines[1:]
-	}
-	if len(lines) == 0 || !slices.ContainsFunc(rows, func(row Compaction) bool { return row.To >= lines[0].Seq }) {
-		return lines
-	}
-	return slices.DeleteFunc(slices.Clone(lines), func(l line) bool { return covered(rows, l.Seq) })
-}
-
-// stackCost returns what counts against the stack's budget, in tokens.
-func (s view) stackCost() int { return stackCost(s.head.Stack) + s.past.tokens }

@@ -89,6 +89,7 @@ type Compactor struct {
 	busy         *job         // nil: nothing is being summarized
 	filling      *job         // nil: no placeholder is being filled
 	prepared     []Compaction // prepared summaries, in the order of applying
+	prospect     prospect     // caches the view once all of them are applied
 	tokenDeficit int          // tokens that a level demanded beyond what is prepared
 	queued       *Requested   // a request that starts when the running work ends; nil if none
 

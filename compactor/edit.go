@@ -206,5 +206,6 @@ func (h *History) restore() bool {
 	}
 	slices.SortFunc(lines, bySeq)
 	h.setLines(lines)
+	h.resultTo = max(h.resultTo, lastResult(lines, h.next))
 	return true
 }

@@ -125,11 +125,12 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp lineSpan) {
 }
 
 func (sp lineSpan) without(stack []Compaction) lineSpan {
-	left := uncovered(sp.lines, stack)
+	cut := cutOf(sp.lines, stack)
+	left := cut.of(sp.lines)
 	if len(left) > 0 && len(left) < len(sp.lines) {
 		sp.Span = Span{From: left[0].Seq, To: left[len(left)-1].Seq}
 	}
-	return lineSpan{sp.Span, left, costOf(left)}
+	return lineSpan{sp.Span, left, sp.tokens - cut.tokens}
 }
 
 // flush writes what an emergency could only hide in memory, and the end of contexts that are still
@@ -170,7 +171,10 @@ func (c *Compactor) clearBatch(ctx context.Context, p Policy) {
 // clearsTo returns the seq up to which to clear results if that frees at least want tokens; else 0.
 // What the running turn had to clear is cleared in any case.
 func (s view) clearsTo(p Policy, want int) int64 {
-	to := lastResult(s.lines, s.stored)
+	to := int64(0)
+	if s.resultTo > s.head.ClearedTo {
+		to = lastResult(s.lines, s.stored)
+	}
 	if to <= s.head.ClearedTo {
 		return 0
 	}

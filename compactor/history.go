@@ -37,6 +37,7 @@ type view struct {
 	contextRuns bool          // the last context is the running turn's
 	stored      int64         // messages up to this seq are on disk
 	clearedTo   int64         // as shown: may be ahead of the head's in the running turn
+	resultTo    int64         // no tool result has a larger seq
 	addressed   bool          // the bot was addressed since a summary was applied
 	question    int64         // the newest known message addressed to the bot; 0: none
 	shape       shape
@@ -74,6 +75,7 @@ func newHistory(state transcript.Snapshot, sh shape) *History {
 	for _, c := range state.Contexts {
 		h.contexts = append(h.contexts, contextOf(c))
 	}
+	h.resultTo = lastResult(lines, h.next)
 	h.showLines(lines)
 	h.reshapeHead()
 	return h
@@ -93,6 +95,9 @@ func (h *History) Append(messages ...chat.Message) {
 		h.lines = append(h.lines, l)
 		h.lineCost += l.tokens
 		h.next = max(h.next, l.Seq+1)
+		if l.Role == llm.RoleTool {
+			h.resultTo = l.Seq
+		}
 		if isFirst(h.first, m) {
 			h.first = append(h.first, *l.Message)
 			h.copies = duplicates(h.head.Pins, h.first, h.shape)
@@ -217,7 +222,8 @@ func (h *History) hide(lines []line) {
 func (h *History) newHead() {
 	h.reshapeHead()
 	earlier := Compaction{Span: Span{To: h.head.Start - 1}}
-	h.setLines(uncovered(h.lines, append([]Compaction{earlier}, h.head.Stack...)))
+	cut := cutOf(h.lines, append([]Compaction{earlier}, h.head.Stack...))
+	h.lines, h.lineCost = cut.of(h.lines), h.lineCost-cut.tokens
 	h.view = h.withNewHead()
 	h.dropReasoning()
 	h.changed()

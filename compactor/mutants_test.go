@@ -52,11 +52,11 @@ var mutants = map[string]mutant{
 `, "./store", "TestCoverage"},
 	"a memory is saved when the worker says so, not with the summary": {"memory/job.go", `
 	j.drafts = append(j.drafts, d)
-	return s.answer(note), nil
+	return s.answer(d.note), nil
 `, `
 	if BUG {
 		err = j.conversation.Store().Update(ctx, func(tx *store.Tx) { j.save(tx, d) })
-		return s.answer(note), err
+		return s.answer(d.note), err
 	}OLD`, "./store", "TestCoverage"},
 	"a repair asks for no room": {"compactor/apply.go", `
 	return c.estimated(int(0.95*p.EmergencyThreshold*float64(c.o.Window())) - used)
