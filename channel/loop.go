@@ -253,8 +253,9 @@ func (c *conversation) workDone() (bool, error) {
 }
 
 // current returns the agent that answers, once the conversation is open.
-func (c *conversation) current(ctx context.Context) (agent Agent, err error) {
-	err = c.until(ctx, func() (bool, error) {
+func (c *conversation) current(ctx context.Context) (Agent, error) {
+	var agent Agent // the loop may still set it after ctx has ended
+	err := c.until(ctx, func() (bool, error) {
 		if c.engine == nil {
 			return false, c.runs.err
 		}
