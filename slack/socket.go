@@ -232,7 +232,7 @@ func (s *Slack) edited(ctx context.Context, m message) (store func() error) {
 	}
 	in.Time = timeOf(m.TS) // now.Edited has whole seconds, but someone may edit twice within one
 	// Complete is not called for edits, so names are looked up here; nearly all are cached since the original message.
-	limited, cancel := context.WithTimeout(ctx, time.Second)
+	limited, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	in.Text = s.resolveNames(limited, in.Text)
 	return func() error { return s.Hub.Edit(ctx, place.String(), in) }
