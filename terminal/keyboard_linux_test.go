@@ -114,8 +114,7 @@ func sit(t *testing.T, o Options, model llm.Model, before ...func(*session)) *ke
 		cancel()
 		runs.Wait()
 		_ = k.hub.Close() // a turn may still write to the terminal
-		_ = pty.Close()   // ends what still reads from either end
-		_ = tty.Close()
+		_ = pty.Close()   // ends what still reads from either end; the reader of a failed screen may hold the other one
 		reads.Wait()
 	})
 	k.screen.wait(t, ">")
