@@ -9,6 +9,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/llm"
 	"cairn/memory"
 	"cairn/store"
 )
@@ -115,8 +116,8 @@ func newContext(ctx context.Context, g compactor.Status, records *store.Conversa
 		Stack: stackOf(g.Stack), Past: pastOf(g.Past), Tasks: open,
 	}
 	if n := len(g.Prepared); n > 0 {
-		c.Ready = fmt.Sprintf("%d made ahead, up to #%d; the oldest are applied at the next level, or at the first request after %v of silence",
-			n, g.Prepared[n-1].To, g.Policy.CacheTTL.Or(cacheTTLOf(agent.Model)))
+		c.Ready = fmt.Sprintf("%d made ahead, up to #%d; the oldest are applied at the next level, or at the first request after %s of silence",
+			n, g.Prepared[n-1].To, llm.InMinutes(g.Policy.CacheTTL.Or(cacheTTLOf(agent.Model))))
 	}
 	return c
 }
