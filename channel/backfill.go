@@ -200,7 +200,10 @@ func (c *conversation) classifyPast(said []Inbound) (heard []Inbound) {
 func (c *conversation) fitting(said []Inbound) []Inbound {
 	budget := compactor.BurstBudget(c.window.last())
 	var fit []Inbound
-	for _, m := range slices.Backward(c.classifyPast(said)) {
+	for _, m := range slices.Backward(said) {
+		if m.ID == "" || !c.hub.listensTo(c.name, m) {
+			continue
+		}
 		if budget -= shownTokens(m, 0); budget < 0 {
 			break
 		}

@@ -18,11 +18,14 @@ import (
 
 // coming notes messages before they are stored: the child may take them up before the loop hears of them.
 func (c *conversation) coming(messages []Inbound) {
+	_, observes := c.connector.(Observer)
 	for _, m := range messages {
 		if !m.Addressed {
 			m.Compaction = nil
 		}
-		c.arrivals.incoming[m.ID] = m.Compaction
+		if observes || len(m.Compaction) > 0 {
+			c.arrivals.incoming[m.ID] = m.Compaction
+		}
 	}
 }
 

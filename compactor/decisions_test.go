@@ -4,6 +4,7 @@
 package compactor
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -183,4 +184,19 @@ func TestLevelTargets(t *testing.T) {
 	} {
 		check.Equal(t, fmt.Sprintf("%s may take", what), is[0], is[1])
 	}
+}
+
+// refusals keeps nothing of what a model declines.
+type refusals struct{ Records }
+
+func (refusals) Declined(context.Context, int64, Declined) error { return nil }
+
+func TestPlansKnowWhatWasDeclined(t *testing.T) {
+	c := decider()
+	c.o.Records, c.ctx = refusals{}, t.Context()
+	c.h.head.Stack = []Compaction{{ID: 1, Span: Span{From: 1, To: 9}, Kind: Leaf, State: Applied}}
+	c.prepared = []Compaction{ready(2, 10, 19, OnPrepare)}
+	check.Equal(t, "declined before", c.ahead().head.Stack[0].Declined.Times, 0)
+	c.noteDeclined(1, Declined{Times: 3})
+	check.Equal(t, "declined in plans", c.ahead().head.Stack[0].Declined.Times, 3)
 }

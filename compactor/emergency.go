@@ -114,6 +114,9 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp lineSpan) {
 		c.o.Log.Warn("save_truncation_failed", "effect", "it holds in memory until the disk takes it", "error", err)
 	}
 	i := slices.IndexFunc(c.h.head.Stack, func(row Compaction) bool { return row.Covers(sp.To) })
+	if i < 0 { // all of it was deleted meanwhile
+		return
+	}
 	e := c.event(c.h.head.Stack[i], EventApplied)
 	e.Trigger, e.BeforeTokens, e.AfterTokens = trigger, used, c.used(c.h.view)
 	if e.ID != 0 {

@@ -13,6 +13,7 @@ import (
 
 	"cairn/compactor/summarize"
 	"cairn/llm"
+	"cairn/transcript"
 )
 
 // A failed compaction: what is reported and logged, and when the next attempt is made.
@@ -49,6 +50,8 @@ func (c *Compactor) backOff(j *job, err error) {
 		b := c.retries.repairs[j.repaired.ID]
 		b.failed(now, 0)
 		c.retries.repairs[j.repaired.ID] = b
+		known := transcript.IDs(c.h.head.Rows())
+		maps.DeleteFunc(c.retries.repairs, func(id int64, _ backoff) bool { return !slices.Contains(known, id) })
 	}
 }
 
@@ -146,7 +149,6 @@ func (b *backoff) failed(now time.Time, free int) {
 
 func (r *retries) worked() {
 	r.backoff, r.extractiveRetryAt = backoff{}, time.Time{}
-	clear(r.repairs)
 }
 
 // freed records how many tokens an applied compaction freed of its span, and whether the window is
@@ -266,4 +268,5 @@ func (c *Compactor) noteDeclined(id int64, d Declined) {
 	for i := range head.Earlier {
 		head.Earlier[i].Rows = note(head.Earlier[i].Rows)
 	}
+	c.prospect = prospect{}
 }

@@ -33,8 +33,8 @@ func declared() (keys []string) {
 func PatchOf(p Policy, keys ...string) Patch {
 	patch := make(Patch, len(keys))
 	for _, key := range keys {
-		if slices.Contains(keys, key) {
-			patch[key] = p.Value(key)
+		if value := p.Get(key); value != nil {
+			patch[key] = fmt.Sprint(value)
 		}
 	}
 	return patch

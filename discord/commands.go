@@ -69,6 +69,7 @@ func localized(text string) map[discordgo.Locale]string {
 
 const (
 	tokenTimeout   = 14 * time.Minute // how long an interaction is handled; its token is valid for 15 minutes
+	textTimeout    = time.Hour        // how long a written command is handled
 	suggestTimeout = 2 * time.Second  // of the 3 seconds in which Discord accepts suggestions
 )
 

@@ -124,7 +124,7 @@ func (d *Discord) deliver(ctx context.Context, p place, m message) {
 		in.Label = in.Author
 	}
 	if platform.IsCommand(in) {
-		d.Command(in.ID, name, tokenTimeout, func(ctx context.Context) error { return d.runText(ctx, name, m, in) })
+		d.Command(in.ID, name, textTimeout, func(ctx context.Context) error { return d.runText(ctx, name, m, in) })
 	} else {
 		d.Store(ctx, func() error { return d.Deliver(ctx, name, in) })
 	}

@@ -246,7 +246,7 @@ type limits struct {
 
 func newLimits() *limits {
 	return &limits{
-		all: rate.NewLimiter(perSecond, burst), background: rate.NewLimiter(backgroundPerSecond, 1), until: make(map[string]time.Time),
+		all: rate.NewLimiter(perSecond, burst), background: rate.NewLimiter(backgroundPerSecond, invalidCost), until: make(map[string]time.Time),
 	}
 }
 
@@ -276,7 +276,11 @@ func (l *limits) wait(ctx context.Context, c call) error {
 func (l *limits) learn(c call, r refusal, header http.Header) {
 	limited, shared := r.after > 0, header.Get("X-RateLimit-Scope") == "shared"
 	if r.status == http.StatusUnauthorized || r.status == http.StatusForbidden || limited && !shared {
-		l.all.ReserveN(time.Now(), invalidCost-1)
+		pays := l.all
+		if c.background { // replies do not wait for it
+			pays = l.background
+		}
+		pays.ReserveN(time.Now(), invalidCost-1)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -86,7 +86,6 @@ func checkDraft(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) (
 	}
 	d.concern(named)
 	d.Expires, err = endOf(d.until, d.saidAt(), time.Now())
-	checkSuperseded(c, tx, d)
 	return cmp.Or(checkOptOuts(c, tx, *d), err)
 }
 

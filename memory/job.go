@@ -76,6 +76,7 @@ func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err 
 	var s Saved
 	err = j.conversation.Store().View(ctx, func(tx *store.Tx) {
 		tx.Fail(checkDraft(j.conversation, tx, &d, j.row.From, j.row.To))
+		checkSuperseded(j.conversation, tx, &d)
 		s = sameAs(j.conversation, tx, d)
 		if s.Superseded = d.supersedes; !s.Fresh {
 			s.Memory = readMemory(tx, s.ID)

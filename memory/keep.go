@@ -37,6 +37,7 @@ func remember(c *store.Conversation, ctx context.Context, d draft) (s Saved, ans
 	err = c.Store().View(ctx, func(tx *store.Tx) { // the checks may read much, and writers should not wait for them
 		next := store.Get[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", c.ID())
 		tx.Fail(checkDraft(c, tx, &d, 1, next-1))
+		checkSuperseded(c, tx, &d)
 	})
 	if err != nil {
 		return s, "", err

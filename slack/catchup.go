@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	slackgo "github.com/slack-go/slack"
@@ -90,10 +91,14 @@ const (
 )
 
 // backfill has conversations with a gap read it, the most recently active first, and unknown channels their messages since since.
-// It never blocks. Another backfill follows afterwards, however often sockets die.
+// It never blocks. At most one backfill of each kind follows the running one, however often sockets die.
 func (s *Slack) backfill(gaps []channel.Gap, since time.Time) {
-	slices.SortStableFunc(gaps, func(a, b channel.Gap) int { return cmp.Compare(b.After, a.After) })
-	s.backfills.Add("known", func() { s.catchUp(gaps, since) })
+	if s.known.add(gaps, since) {
+		s.backfills.Add("known", func() { s.catchUp(s.known.take()) })
+	}
+	if !s.unknown.add(gaps, since) {
+		return
+	}
 	s.backfills.Add("unknown", func() {
 		incident := platform.Incident{Log: s.Log, Failed: "list_channels_failed", Recovered: "list_channels_recovered"}
 		pause := platform.Backoff{First: s.times.list, Most: maxListPause}
@@ -104,6 +109,7 @@ func (s *Slack) backfill(gaps []channel.Gap, since time.Time) {
 				return false
 			}
 			incident.End()
+			gaps, since := s.unknown.take()
 			known := func(g channel.Gap) bool {
 				return slices.ContainsFunc(gaps, func(k channel.Gap) bool { return k.Conversation == g.Conversation })
 			}
@@ -111,6 +117,36 @@ func (s *Slack) backfill(gaps []channel.Gap, since time.Time) {
 			return true
 		})
 	})
+}
+
+// waiting is a backfill that has not begun. Those that are added meanwhile become part of it.
+type waiting struct {
+	mu    sync.Mutex // guards the fields below
+	waits bool
+	gaps  []channel.Gap // the most recently active first
+	since time.Time     // the earliest
+}
+
+// add returns true if nothing was waiting.
+func (w *waiting) add(gaps []channel.Gap, since time.Time) (first bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if first = !w.waits; first || since.Before(w.since) {
+		w.since = since
+	}
+	w.waits, w.gaps = true, append(slices.Clip(w.gaps), gaps...)
+	slices.SortStableFunc(w.gaps, func(a, b channel.Gap) int {
+		return cmp.Or(cmp.Compare(b.After, a.After), cmp.Compare(a.Conversation, b.Conversation))
+	})
+	w.gaps = slices.Compact(w.gaps)
+	return first
+}
+
+func (w *waiting) take() (gaps []channel.Gap, since time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	gaps, w.gaps, w.waits = w.gaps, nil, false
+	return gaps, w.since
 }
 
 // catchUp has conversations read their gaps; since is where the gap begins in those that were unknown.

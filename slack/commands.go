@@ -86,7 +86,7 @@ func (s *Slack) onButton(payload json.RawMessage) {
 			Value    string `json:"value"`
 		} `json:"actions"`
 	}
-	if err := json.Unmarshal(payload, &p); err != nil || p.Type != "block_actions" || len(p.Actions) == 0 || p.Channel.ID == "" {
+	if err := platform.Decode(payload, &p); err != nil || p.Type != "block_actions" || len(p.Actions) == 0 || p.Channel.ID == "" {
 		return
 	}
 	var value buttonValue

@@ -44,6 +44,8 @@ type Slack struct {
 	cannotReact atomic.Bool                // the app lacks the scope
 	unread      sync.Map                   // gapPages of histories longer than a page, by place
 	backfills   platform.KeyedQueue[func()]
+	known       waiting       // backfills of conversations with a gap
+	unknown     waiting       // backfills of unknown channels
 	pace        *rate.Limiter // of conversations that are backfilled
 	draining    atomic.Bool   // the latest socket is still read, see socket.drain
 	plain       atomic.Bool   // the server does not support Markdown

@@ -41,6 +41,7 @@ func (k *socket) run(ctx context.Context) (err error) {
 		k.ws, err = platform.Dial(ctx, address, http.Header{"Origin": {"https://api.slack.com"}}, helloTimeout) // as slack-go does
 	}
 	if err != nil {
+		k.s.draining.Store(false) // nothing serves what is missed from now on
 		return explainSocketError(err)
 	}
 	defer func() {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"cairn/channel"
@@ -173,4 +174,20 @@ func TestWhatIsTooLongAsMarkdownIsSentAsPlainText(t *testing.T) {
 		calls := r.w.Calls("chat.postMessage")
 		check.Equal(t, "the next as Markdown", calls[len(calls)-1].Args["markdown_text"], "*More*")
 	})
+}
+
+// However often sockets die while a backfill runs, one follows, for all that was missed.
+func TestBackfillsThatWaitAreOne(t *testing.T) {
+	var w waiting
+	one, two := channel.Gap{Conversation: "slack:T1/C1", After: "1"}, channel.Gap{Conversation: "slack:T1/C2", After: "2"}
+	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	check.Equal(t, "the first", w.add([]channel.Gap{one}, noon), true)
+	check.Equal(t, "another", w.add([]channel.Gap{two, one}, noon.Add(-time.Hour)), false)
+	check.Equal(t, "a later one", w.add(nil, noon.Add(time.Hour)), false)
+	gaps, since := w.take()
+	check.EqualAll(t, "gaps", gaps, []channel.Gap{two, one})
+	check.That(t, since.Equal(noon.Add(-time.Hour)), "got messages since %v", since)
+	check.Equal(t, "the next one", w.add(nil, noon), true)
+	gaps, since = w.take()
+	check.That(t, len(gaps) == 0 && since.Equal(noon), "got %v since %v", gaps, since)
 }

@@ -218,6 +218,9 @@ func saidIn(items []Item) string {
 	return strings.Join(said, " ")
 }
 
+// leastEcho is the least length of a single sentence that counts as repeated, in bytes: a shorter one may stand anywhere.
+const leastEcho = 20
+
 // repeats reports whether a text repeats passages of another instead of choosing from it.
 func repeats(text, other string) bool {
 	other = flat(other)
@@ -226,7 +229,7 @@ func repeats(text, other string) bool {
 		sentences[i] = flat(speaker().ReplaceAllString(sentence, ""))
 	}
 	if len(sentences) == 1 {
-		return strings.Contains(other, sentences[0])
+		return len(sentences[0]) >= leastEcho && strings.Contains(other, sentences[0])
 	}
 	follows := 0
 	for i := 1; i < len(sentences); i++ {
