@@ -188,7 +188,7 @@ func TestRetries(t *testing.T) {
 
 	r.repairs = map[int64]backoff{1: {failures: 1}}
 	r.worked()
-	check.Len(t, "pauses of repairs after a success", slices.Collect(maps.Keys(r.repairs)), 0)
+	check.Len(t, "pauses of repairs after another job's success", slices.Collect(maps.Keys(r.repairs)), 1)
 
 	r.vetoes = map[Trigger]veto{OnRepair: {"not at night", later.Add(time.Hour)}}
 	check.That(t, r.forbids(OnRepair, later) && !r.forbids(OnRollup, later) && r.why(later) == "repair was forbidden: not at night", "it says %q", r.why(later))

@@ -246,7 +246,7 @@ type limits struct {
 
 func newLimits() *limits {
 	return &limits{
-		all: rate.NewLimiter(perSecond, burst), background: rate.NewLimiter(backgroundPerSecond, invalidCost), until: make(map[string]time.Time),
+		all: rate.NewLimiter(perSecond, burst), background: rate.NewLimiter(backgroundPerSecond, 1), until: make(map[string]time.Time),
 	}
 }
 
@@ -280,7 +280,9 @@ func (l *limits) learn(c call, r refusal, header http.Header) {
 		if c.background { // replies do not wait for it
 			pays = l.background
 		}
-		pays.ReserveN(time.Now(), invalidCost-1)
+		for range invalidCost - 1 {
+			pays.Reserve()
+		}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -84,7 +84,8 @@ func TestMetrics(t *testing.T) {
 	address, scraped := p.telling(r), ""
 	p.until(r, "the model that was chosen has metrics", func() bool {
 		_, scraped = get(t, "http://"+address+"/metrics")
-		return strings.Contains(scraped, `cairn_model_cost_total{kind="output",model="test-model",work="turn"} 0`)
+		return strings.Contains(scraped, `cairn_model_cost_total{kind="output",model="test-model",work="turn"} 0`) &&
+			strings.Contains(scraped, "cairn_model_request_duration_seconds_bucket{")
 	})
 	check.Lacks(t, "names of models", scraped, `model="127.0.0.1`)
 	parser := expfmt.NewTextParser(model.UTF8Validation)
