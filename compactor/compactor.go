@@ -17,7 +17,7 @@ import (
 )
 
 // Options configures a conversation's compactor. Policy and Window are called at each check, so
-// that changed settings and learned limits take effect at once.
+// that changed settings and learned limits take effect immediately.
 type Options struct {
 	Records Records
 	Policy  func() Policy

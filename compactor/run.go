@@ -37,8 +37,8 @@ func (c *Compactor) proceed() {
 	c.wake = c.nextWake()
 }
 
-// lane returns where j runs.
-func (c *Compactor) lane(j *job) **job {
+// holder returns the field that holds j while it runs.
+func (c *Compactor) holder(j *job) **job {
 	if j.fills {
 		return &c.filling
 	}
@@ -53,7 +53,7 @@ func (c *Compactor) running() []*job {
 // startJob calls Before and narrows a repair in the background; then begin goes on.
 func (c *Compactor) startJob(j *job) {
 	j.ctx, j.cancel = context.WithCancel(c.ctx)
-	*c.lane(j) = j
+	*c.holder(j) = j
 	asks := c.o.Before != nil && !j.allowed
 	if !asks || j.row.Trigger == OnSelf { // a turn waits for this answer and must not wait for Before
 		j.asked.began(c.event(j.row, EventStarted))
@@ -222,7 +222,7 @@ func (c *Compactor) foldAfter(j *job) *job {
 // due. Who waits for j waits for next.
 func (c *Compactor) end(j, next *job) {
 	j.cancel()
-	*c.lane(j) = nil
+	*c.holder(j) = nil
 	if next != nil && c.ctx.Err() == nil {
 		next.requested, next.asked = j.requestedRow(), j.asked
 		c.startJob(next)

@@ -153,7 +153,7 @@ func (d *decoder) checkBuiltin(path string, t ToolServer) {
 // WebName is the connector name of conversations in the browser.
 const WebName = "web"
 
-// WebOwner is the user id of the person in the browser: whoever may open the dashboard owns the bot.
+// WebOwner is the user id of the person in the browser: everyone who may open the dashboard owns the bot.
 const WebOwner = "owner"
 
 const webTokenVariable = "CAIRN_WEB_TOKEN"

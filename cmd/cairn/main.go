@@ -55,7 +55,7 @@ type signalled struct{ signal syscall.Signal }
 
 func (s signalled) Error() string { return "stopped by a signal: " + s.signal.String() }
 
-// untilSignal returns a context that the first SIGINT or SIGTERM cancels. A second one ends the program at once.
+// untilSignal returns a context that the first SIGINT or SIGTERM cancels. A second one ends the program immediately.
 func untilSignal() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signal.Ignore(syscall.SIGXFSZ) // at a file size limit the write then fails with an error that can be explained

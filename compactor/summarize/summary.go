@@ -31,7 +31,7 @@ type Job interface {
 	// Children returns the rows that a rollup folded, oldest first, or those that the job's own row
 	// is folding, in their current form.
 	Children(ctx context.Context, rollup int64) ([]transcript.Summary, error)
-	// Tools returns memory_save, bound to the job: it checks a draft at once and keeps at most
+	// Tools returns memory_save, bound to the job: it checks a draft immediately and keeps at most
 	// draftLimit drafts, which Store writes.
 	Tools(draftLimit int) []llm.Tool
 	// Mark returns a function that discards the drafts kept since, for work that is retried.
