@@ -101,7 +101,8 @@ func (m *machine) requestAndUndo(rt *rapid.T) {
 	r := m.r
 	r.waitIdle()
 	steps := func() []store.AppliedStep { return check.Must(storetest.Steps(r.conv))(rt) } // on disk, including undone ones
-	applied := len(steps())                                                                // first: a placeholder that is filled from now on is a step of its own
+	// The steps first: a placeholder that is filled from now on is a step of its own.
+	applied := len(steps())
 	before, used := r.render(), r.c.Status().Used
 	if r.c.Compact(compactor.OnManual, "").State != compactor.EventStarted {
 		return
