@@ -61,7 +61,7 @@ func TestChatAnswerForms(t *testing.T) {
 	finish := func(reason string) func(*llmtest.Exchange) {
 		return func(x *llmtest.Exchange) { x.Piece("whole"); x.Finish(reason); x.Done() }
 	}
-	brackets := strings.Repeat(`{"a\": [{\\`, 5000) // which are no parts
+	brackets := strings.Repeat(`{"a\", [{\\`, 5000) // which are no parts
 	for name, c := range map[string]struct {
 		answer func(*llmtest.Exchange)
 		want   string // finish reason and text, or a kind of error

@@ -67,8 +67,7 @@ func (a *responsesAnswer) Add(raw []byte) (done bool, err error) {
 	case api.ResponseStreamEventCompleted, api.ResponseStreamEventIncomplete, api.ResponseStreamEventFailed:
 		return true, a.end(e.Response)
 	}
-	a.CountOther(len(raw)) // not needed, for example the text of reasoning
-	return false, nil
+	return false, nil // others are not needed, for example the text of reasoning
 }
 
 func (a *responsesAnswer) addPiece(e event) error {
@@ -134,9 +133,6 @@ func (a *responsesAnswer) addItem(index int, raw json.RawMessage, complete bool)
 				a.Say(part.Text + part.Refusal)
 			}
 		}
-		if !complete {
-			a.CountOther(len(raw))
-		}
 	case "function_call":
 		call := a.Call(index)
 		if call.Name == "" {
@@ -147,8 +143,6 @@ func (a *responsesAnswer) addItem(index int, raw json.RawMessage, complete bool)
 		}
 	case "reasoning":
 		a.addReasoning(index, raw, it, complete)
-	default:
-		a.CountOther(len(raw))
 	}
 	return nil
 }
@@ -165,10 +159,10 @@ func (a *responsesAnswer) setArguments(call *provider.Call, arguments string) {
 
 // addReasoning keeps an item that the server accepts back: one without content would be looked up, and none is stored.
 func (a *responsesAnswer) addReasoning(index int, raw json.RawMessage, it item, complete bool) {
-	a.CountOther(len(raw))
 	if !complete || it.Encrypted == "" && len(it.Content) == 0 || len(a.native) == maxDetails {
 		return
 	}
+	a.Count(len(raw))
 	kept := nativeItem{Item: slices.Clone(raw)}
 	for _, call := range a.Calls {
 		if call.Index < index {
