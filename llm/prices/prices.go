@@ -2,10 +2,12 @@
 package prices
 
 import (
+	_ "embed"
 	"fmt"
 	"math"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Price is the price of a million tokens of a model, in the currency of its list; the built-in table has US dollars.
@@ -32,6 +34,22 @@ func (p Price) Cost(t Tokens) float64 {
 	return (float64(t.Uncached())*p.Input + float64(t.Cached)*p.Cached + float64(t.Written)*p.Write + float64(t.Output)*p.Output) / 1e6
 }
 
+//go:embed prices.txt
+var listed string // a line for each model: its name and its prices, in the order of Price; other lines are comments
+
+// table returns the built-in table.
+var table = sync.OnceValue(func() map[string]Price {
+	prices := make(map[string]Price)
+	for line := range strings.Lines(listed) {
+		var model string
+		var p Price
+		if n, _ := fmt.Sscan(line, &model, &p.Input, &p.Cached, &p.Write, &p.Output); n == 5 {
+			prices[model] = p
+		}
+	}
+	return prices
+})
+
 // List are prices by model that add to the built-in table or correct it. A nil list is the built-in table alone.
 type List map[string]Price
 
@@ -45,7 +63,7 @@ func (l List) Of(model string) (p Price, ok bool) {
 		last := name[strings.LastIndex(name, "/")+1:]
 		for _, name := range []string{name, last, strings.ReplaceAll(last, ".", "-")} { // OpenRouter writes Claude's versions with dots
 			if p, ok = l[name]; !ok {
-				p, ok = table[name]
+				p, ok = table()[name]
 			}
 			if ok {
 				return p, true

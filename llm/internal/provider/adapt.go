@@ -98,7 +98,7 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, show func(delta 
 		p := Plan{Request: req, Model: model, Author: c.Host + " " + model}
 		for changes := 0; ; changes++ {
 			form := c.compose(&p)
-			p.Answer.limit(show, form.Tokens, c.Options.MaxAnswer)
+			p.Answer.show, p.Answer.maxBytes = show, c.Options.MaxAnswer
 			resp, err := c.exchange(ctx, &form, p)
 			refused, ok := errors.AsType[*llm.Error](err)
 			again := ok && !shown && c.Protocol.Adapt(ctx, &p, refused, form)
