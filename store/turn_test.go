@@ -12,13 +12,15 @@ import (
 	"cairn/internal/check"
 	"cairn/internal/storetest"
 	"cairn/llm"
+	"cairn/llm/prices"
 	"cairn/memory"
 	"cairn/store"
 	"cairn/transcript"
 )
 
 func usageRow(day, kind, model string, n int64) store.Usage {
-	return store.Usage{Conversation: "terminal:general", Day: day, Kind: kind, Model: model, Requests: n, Input: 100 * n, Cached: 50 * n, Written: 10 * n, Output: 5 * n}
+	used := prices.Tokens{Input: 100 * n, Cached: 50 * n, Written: 10 * n, Output: 5 * n}
+	return store.Usage{Conversation: "terminal:general", Day: day, Kind: kind, Model: model, Requests: n, Tokens: used}
 }
 
 func fullAnswer(turn int64) store.Outcome {
