@@ -218,13 +218,12 @@ func TestDeliveriesWaitForBackfill(t *testing.T) {
 
 func TestImport(t *testing.T) {
 	r := newRig(t, echo).withWindow(4000)
-	past := func(n int) func(func(channel.Inbound, error) bool) {
-		return func(yield func(channel.Inbound, error) bool) {
-			for i, more := 0, true; i < n && more; i++ {
-				text := fmt.Sprintf("Ada visited town %d. %s", i, strings.Repeat("word ", 20+i%25/24*2000))
-				more = yield(channel.Inbound{ID: fmt.Sprint("old", i), Author: "Ada", Time: time.Unix(int64(i*60), 0), Text: text}, nil)
-			}
+	past := func(n int) (all []channel.Inbound) {
+		for i := range n {
+			text := fmt.Sprintf("Ada visited town %d. %s", i, strings.Repeat("word ", 20+i%25/24*2000))
+			all = append(all, channel.Inbound{ID: fmt.Sprint("old", i), Author: "Ada", Time: time.Unix(int64(i*60), 0), Text: text})
 		}
+		return all
 	}
 	done := 0
 	check.Equal(t, "imported messages", check.Must(r.hub.Import(t.Context(), place, past(100), func(d int) { done = d }))(t), 100)
