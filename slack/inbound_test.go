@@ -215,11 +215,12 @@ func TestConversationsAreListedByTheirNames(t *testing.T) {
 	want := []string{"#board · slacktest", "#general · slacktest", "bob"}
 	r.eventually("the names", func() bool {
 		var names []string
-		for _, c := range check.Must(r.Store.Listing(t.Context()))(t) {
+		places, _, err := r.Store.Places(t.Context(), "", 10, 0)
+		for _, c := range places {
 			names = append(names, c.Name)
 		}
 		slices.Sort(names)
-		return slices.Equal(names, want)
+		return err == nil && slices.Equal(names, want)
 	})
 }
 
