@@ -70,8 +70,7 @@ func TestListingShowsPlaceNames(t *testing.T) {
 		m.Label = label
 		deliverOnly(t, c, m)
 		all, total, err := c.Store().Places(ctx, "", -1, 0)
-		check.Require(t, err == nil && len(all) == 1 && total == 1 && all[0].Messages == 0, "got %+v, %d, %v", all, total, err)
-		check.Equal(t, fmt.Sprintf("name after message %d", id), all[0].Name, want)
+		check.That(t, err == nil && len(all) == 1 && total == 1 && all[0].Name == want, "after message %d: %+v, %d, %v", id, all, total, err)
 	}
 	say(1, "", "")
 	say(2, "#general · Cozy Corner", "#general · Cozy Corner")
