@@ -158,17 +158,10 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 	for i := range past {
 		past[i].Tries = tries
 	}
-	added, err := c.records.Past().Backfill(ctx, c.fitting(c.completed(ctx, past)), late)
-	if err != nil {
+	if err := c.records.Past().Backfill(ctx, append(c.fitting(c.completed(ctx, past)), late...)); err != nil {
 		return err
 	}
 	c.pastDone = true
-	if len(added) > 0 {
-		c.do(func(e *compactor.Compactor) {
-			c.append(added)
-			e.Check(c.hub.ctx)
-		})
-	}
 	return c.repeatEdits(ctx)
 }
 

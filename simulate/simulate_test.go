@@ -91,11 +91,7 @@ func TestSimulationMatchesImport(t *testing.T) {
 			agent := agentOf(c.window, c.change)
 			db, hub := open(t, t.TempDir(), agent)
 			said := talk(c.messages, uint64(c.window))
-			past := func(yield func(store.Inbound, error) bool) {
-				for i := 0; i < len(said) && yield(said[i], nil); i++ {
-				}
-			}
-			check.Must(hub.Import(t.Context(), name, past, func(int) {}))(t) // like `cairn import`
+			check.Must(hub.Import(t.Context(), name, said, func(int) {}))(t) // like `cairn import`
 			wantEqual(t, agent, recorded(t, db, hub))
 		})
 	}

@@ -21,9 +21,17 @@ type Price struct {
 // Tokens is the usage of a model. Cached and Written are parts of Input.
 type Tokens struct {
 	Input   int64 `json:"input_tokens"`
-	Cached  int64 `json:"cached_tokens"`
-	Written int64 `json:"written_tokens"`
+	Cached  int64 `json:"cached_tokens"`  // read from the provider's cache
+	Written int64 `json:"written_tokens"` // written to the provider's cache
 	Output  int64 `json:"output_tokens"`
+}
+
+// Add adds other tokens.
+func (t *Tokens) Add(other Tokens) {
+	t.Input += other.Input
+	t.Cached += other.Cached
+	t.Written += other.Written
+	t.Output += other.Output
 }
 
 // Uncached returns the input that was neither read from a cache nor written to one.
