@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -12,52 +13,42 @@ import (
 	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
 	"cairn/internal/tokens"
+	"cairn/llm"
 )
 
-// Recap is a summary for a person who asked. It changes and stores nothing.
+// What people and other models are given of the view. None of it changes or stores anything.
+
+// Recap is a summary for a person who asked.
 type Recap struct {
-	Text     string
-	From, To int64 // its span, both ends included; 0: there is nothing to summarize
-	Hidden   int   // messages in the span that no summary covers yet, so neither does this
-	By       By    // ByWorker or ByExtractive
-	Why      string
+	Text   string // "": there is nothing to summarize
+	Hidden int    // messages that no summary covers yet, so neither does this
+	By     By     // ByWorker or ByExtractive
+	Why    string // why no model made it, in words for people; "" if there is none
 }
 
 // mostOfRecap is the length of a recap, in tokens: it fits one message on any platform.
 const mostOfRecap = 350
 
-// Recap returns a function that summarizes the view, summaries and messages, with emphasis on
-// focus; the function may run in any goroutine. It compacts nothing and saves no memories. It takes
-// at most the policy's timeout; if no model can do it, the extractive summarizer does, and Why
-// gives the reason in words for people. The error is the context's.
+// Recap returns a function that summarizes the view, with emphasis on focus; the function may run in
+// any goroutine. It takes at most the policy's timeout. If no model can do it in one request, the
+// summaries and an extract of the messages take its place. The error is the context's.
 func (c *Compactor) Recap(focus string) func(context.Context) (Recap, error) {
 	s, p := c.h.view, c.policy()
-	j := &job{policy: p, row: Compaction{Kind: Leaf, Focus: cmp.Or(focus, p.Focus)}}
-	w := c.newWorker(j, &inMemoryJob{}, mostOfRecap, mostOfRecap*3/2) // which saves no memories
-	w.prompt, w.textOnly = w.texts.Recap, true
-	return func(ctx context.Context) (Recap, error) { return c.recap(ctx, s, w, focus) }
+	w := c.newWorker(&job{policy: p, row: Compaction{Focus: cmp.Or(focus, p.Focus)}}, nil, mostOfRecap, mostOfRecap*3/2)
+	w.prompt = w.texts.Recap
+	return func(ctx context.Context) (Recap, error) { return c.recap(ctx, s, w) }
 }
 
-func (c *Compactor) recap(ctx context.Context, s view, w worker, focus string) (Recap, error) {
-	r := Recap{By: ByExtractive}
-	var seqs []int64
-	for _, row := range s.shownRows() {
-		seqs = append(seqs, row.From, row.To)
-		if row.Kind == Placeholder {
-			r.Hidden += row.Messages
-		}
-	}
-	for _, l := range s.lines {
-		seqs = append(seqs, l.Seq)
-	}
-	if len(seqs) == 0 {
+func (c *Compactor) recap(ctx context.Context, s view, w worker) (r Recap, err error) {
+	items := s.material()
+	if len(items) == 0 {
 		return r, nil
 	}
-	r.From, r.To = slices.Min(seqs), slices.Max(seqs)
+	texts, hidden := s.summaries()
+	r.Hidden = hidden
 	if c.o.Worker != nil {
-		text, err := c.recapByModel(ctx, s, w)
-		if err == nil {
-			r.Text, r.By = text, ByWorker
+		if r.Text, err = c.recapByModel(ctx, w, items); err == nil {
+			r.By = ByWorker
 			if c.reports.byModel.End() {
 				c.o.Log.Info("compactions_recovered", "by", r.By)
 			}
@@ -69,12 +60,14 @@ func (c *Compactor) recap(ctx context.Context, s view, w worker, focus string) (
 		c.o.Log.Log(ctx, c.logLevelFor(err, true), "recap_failed", "effect", "the extractive summarizer makes it", "error", err)
 		r.Why = cmp.Or(reasonFor(err), "the model could not be asked")
 	}
-	said := withoutSecrets(saidIn(itemsOfView(s, quotedItems, summarize.MostOfMessage)))
-	r.Text = secrets.Mask(summarize.Extract(said, mostOfRecap, 0, focus).Text)
+	texts = append(texts, summarize.Extract(saidIn(items), mostOfRecap, 0, w.j.row.Focus).Text)
+	r.Text, r.By = summarize.ShortenSummary(secrets.Mask(strings.Join(texts, "\n\n")), mostOfRecap), ByExtractive
 	return r, nil
 }
 
-func (c *Compactor) recapByModel(ctx context.Context, s view, w worker) (string, error) {
+// recapByModel asks the worker's model once and, if that fails, the fallback: it is mostly the model
+// that answers here, so the view fits its window.
+func (c *Compactor) recapByModel(ctx context.Context, w worker, items []summarize.Item) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(w.j.policy.Timeout))
 	defer cancel()
 	release, err := takeSlot(ctx, c.o.Slots)
@@ -82,65 +75,68 @@ func (c *Compactor) recapByModel(ctx context.Context, s view, w worker) (string,
 		return "", err
 	}
 	defer release()
-	summary, err := c.guarded(ctx, func(ctx context.Context) (summarize.Summary, error) {
-		return c.byModel(ctx, w, func(_ context.Context, most int) ([]summarize.Item, error) {
-			return itemsOfView(s, summarize.ItemsOfRow, most), nil
+	ask := func(model llm.Model) (summarize.Summary, error) {
+		return c.guarded(ctx, func(ctx context.Context) (s summarize.Summary, err error) {
+			w, _ := w.withModel(ctx, model)
+			w.calls, w.judge, w.most, w.alive = new(int), summarize.JudgeOf(items), math.MaxInt, func() {}
+			if w.room(w.messages(items, w.prompt), nil) < w.minAnswer() {
+				return s, &llm.Error{Kind: llm.KindOverflow, Message: "the recap's prompt is too long"}
+			}
+			s.Text, err = w.withoutTools(ctx, items)
+			return s, err
 		})
-	})
-	return summary.Text, err
+	}
+	s, err := ask(c.o.Worker)
+	if err != nil && c.o.Fallback != nil && ctx.Err() == nil {
+		s, err = ask(c.o.Fallback)
+	}
+	return summarize.ShortenSummary(secrets.Mask(s.Text), w.limit), err
 }
 
-// quotedItems is summarize.ItemsOfRow for the extractive summarizer: an extractive row names its
-// speakers, and the assistant wrote none of it.
-func quotedItems(row Compaction, most int) (items []summarize.Item) {
-	if row.By != ByExtractive {
-		return summarize.ItemsOfRow(row, most)
+// summaries returns the texts above the messages, oldest first, and how many messages of the
+// conversation are hidden without one.
+func (s view) summaries() (texts []string, hidden int) {
+	add := func(row Compaction, own bool) {
+		if row.Text != "" {
+			texts = append(texts, row.Text)
+		}
+		if row.Kind == Placeholder && own {
+			hidden += row.Messages
+		}
 	}
-	for _, m := range summarize.Quoted(row) {
-		items = append(items, summarize.Item{Turn: row.From, From: row.From, To: row.To, Said: m})
+	for _, e := range s.past.entries {
+		if add(e.row, e.own); e.root {
+			texts = append(texts, s.head.Inherited.Root.Text)
+		}
+	}
+	for _, row := range s.head.Stack {
+		add(row, true)
+	}
+	return texts, hidden
+}
+
+// material returns the view as other models read it, without secrets: the head, then the messages.
+func (s view) material() (items []summarize.Item) {
+	add := func(text string, m chat.Message) {
+		text = summarize.EscapeLabels(text)
+		items = append(items, summarize.Item{Text: text, Tokens: tokens.PerMessage + tokens.Estimate(text), From: m.Seq, To: m.Seq, Said: m})
+	}
+	if s.headText != "" {
+		text := secrets.Mask(strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(s.headText, headOpen), headClose)))
+		add(text, chat.Message{Seq: 1})
+	}
+	for _, l := range s.lines {
+		m := withoutSecrets([]chat.Message{*l.Message})[0]
+		switch text := secrets.Mask(l.text); {
+		case m.Role == llm.RoleUser: // a quote in its heading may have been cut inside a secret
+			add(lineOf(m, s.shape).text, m)
+		case m.Role == llm.RoleTool:
+			add(fmt.Sprintf("[#%d result of %s] %s", m.Seq, chat.CleanName(m.Tool), text), m)
+		case text != "":
+			add(fmt.Sprintf("[#%d assistant] %s", m.Seq, text), m)
+		}
 	}
 	return items
-}
-
-func itemsOfView(s view, ofRow func(row Compaction, most int) []summarize.Item, most int) []summarize.Item {
-	var items []summarize.Item
-	for _, row := range s.shownRows() {
-		if row.Kind != Placeholder {
-			items = append(items, ofRow(row, most)...)
-		}
-	}
-	messages := make([]chat.Message, len(s.lines))
-	for i, l := range s.lines {
-		messages[i] = *l.Message
-	}
-	items = append(items, summarize.ItemsOf(messages, most)...)
-	slices.SortStableFunc(items, func(a, b summarize.Item) int { return int(a.From - b.From) })
-	var first []summarize.Item // of the channel that a thread belongs to
-	for _, e := range s.past.entries {
-		switch {
-		case e.root:
-			first = append(first, summarize.ItemsOf([]chat.Message{*s.head.Inherited.Root}, most)...)
-		case !e.own && e.row.Kind != "" && e.row.Kind != Placeholder:
-			first = append(first, ofRow(e.row, most)...)
-		}
-	}
-	for i := range first { // its seqs belong to another conversation
-		first[i].Turn, first[i].From, first[i].To = 0, 1, 1
-		if len(items) > 0 {
-			first[i].From, first[i].To = items[0].From, items[0].From
-		}
-	}
-	return append(first, items...)
-}
-
-// shownRows returns the conversation's own rows in the view, those of earlier sessions included.
-func (s view) shownRows() (rows []Compaction) {
-	for _, e := range s.past.entries {
-		if e.own {
-			rows = append(rows, e.row)
-		}
-	}
-	return append(rows, s.head.Stack...)
 }
 
 // What another agent is given of a conversation, to answer one question in it.
