@@ -40,7 +40,10 @@ func (c *Compactor) Recap(focus string) func(context.Context) (Recap, error) {
 }
 
 func (c *Compactor) recap(ctx context.Context, s view, w worker) (r Recap, err error) {
-	items := s.material()
+	head, items := s.material(s.shape.clipTo, 0)
+	if head != "" {
+		items = slices.Insert(items, 0, summarize.Item{Text: head, From: 1, To: 1})
+	}
 	if len(items) == 0 {
 		return r, nil
 	}
@@ -115,93 +118,69 @@ func (s view) summaries() (texts []string, hidden int) {
 	return texts, hidden
 }
 
-// material returns the view as other models read it, without secrets: the head, then the messages.
-func (s view) material() (items []summarize.Item) {
-	add := func(text string, m chat.Message) {
-		text = summarize.EscapeLabels(text)
-		items = append(items, summarize.Item{Text: text, Tokens: tokens.PerMessage + tokens.Estimate(text), From: m.Seq, To: m.Seq, Said: m})
-	}
-	if s.headText != "" {
-		text := secrets.Mask(strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(s.headText, headOpen), headClose)))
-		add(text, chat.Message{Seq: 1})
-	}
-	for _, l := range s.lines {
-		m := withoutSecrets([]chat.Message{*l.Message})[0]
-		switch text := secrets.Mask(l.text); {
-		case m.Role == llm.RoleUser: // a quote in its heading may have been cut inside a secret
-			add(lineOf(m, s.shape).text, m)
-		case m.Role == llm.RoleTool:
-			add(fmt.Sprintf("[#%d result of %s] %s", m.Seq, chat.CleanName(m.Tool), text), m)
-		case text != "":
-			add(fmt.Sprintf("[#%d assistant] %s", m.Seq, text), m)
-		}
-	}
-	return items
-}
-
 // What another agent is given of a conversation, to answer one question in it.
 
 // Shares of a briefing.
 const (
-	headShare     = 3 // the head: at most 1/3
-	questionShare = 4 // the question: at most 1/4
-	summedShare   = 4 // summary of the messages: at most 1/4 of what is left
+	headShare = 3 // the head: at most 1/3
+	eachShare = 4 // the question, and each message: at most 1/4
 )
 
-// Briefing returns a function that renders the view in about tokens tokens: the head, then the
-// messages as far as they fit; older ones are summarized without a model. The question comes last
-// and is not repeated among the messages. Nothing is written. The function may run in any
-// goroutine.
-func (c *Compactor) Briefing(ctx context.Context, tokens int, p Policy, question chat.Message) (func() string, error) {
+// Briefing returns a function that renders the view in about tokens tokens: the head, and the newest
+// messages that fit. The question comes last and is not repeated among the messages. Nothing is
+// written. The function may run in any goroutine.
+func (c *Compactor) Briefing(ctx context.Context, tokens int, question chat.Message) (func() string, error) {
 	if c.reread(ctx); c.h.outdated {
 		return nil, errOutdated
 	}
 	s := c.h.view
-	return func() string { return s.briefing(tokens, p, question) }, nil
+	return func() string { return s.briefing(tokens, question) }, nil
 }
 
-func (s view) briefing(cost int, p Policy, question chat.Message) string {
-	asked := summarize.ClippedItems([]chat.Message{question}, max(cost/questionShare, 0))
-	left := cost - summarize.CostOfItems(asked)
-	var b strings.Builder
-	if s.headText != "" {
-		text, mark, end := tokens.Parts(secrets.Mask(s.headText), max(min(left, cost/headShare), 0))
-		if mark != "" { // the end continues with a whole line: the rest of one may read as a line that nobody wrote
-			_, end, _ = strings.Cut(end, "\n")
-			text += mark + end
-		}
-		left -= tokens.Estimate(text)
-		b.WriteString(text + "\n\n")
+func (s view) briefing(most int, question chat.Message) string {
+	asked := summarize.ClippedItems([]chat.Message{question}, max(most/eachShare, 0))[0]
+	head, items := s.material(most/eachShare, question.Seq)
+	head, mark, end := tokens.Parts(head, min(most-asked.Tokens, most/headShare))
+	if mark != "" { // the end continues with a whole line: the rest of one may read as a line that nobody wrote
+		_, end, _ = strings.Cut(end, "\n")
 	}
-	var said []chat.Message
+	head += mark + end
+	left, older := most-asked.Tokens-tokens.Estimate(head), len(items)
+	for ; older > 0 && items[older-1].Tokens <= left; older-- {
+		left -= items[older-1].Tokens
+	}
+	if older > 0 {
+		head += "\n\n" + Compaction{Kind: Placeholder, Messages: older}.Render()
+	}
+	items = items[older:]
+	if head = strings.TrimSpace(head); head != "" {
+		items = slices.Insert(items, 0, summarize.Item{Text: head})
+	}
+	return summarize.PlainText(items) + "\n\n<question>\n" + asked.Text + "\n</question>"
+}
+
+// material returns the view as other models read it, without secrets: the text of the head, and the
+// messages without one of them, in at most most tokens each.
+func (s view) material(most int, without int64) (head string, items []summarize.Item) {
+	head = strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(s.headText, headOpen), headClose))
 	for _, l := range s.lines {
-		if l.Seq != question.Seq {
-			said = append(said, *l.Message)
+		m := withoutSecrets([]chat.Message{*l.Message})[0]
+		text := lineOf(m, shape{clipTo: most}).text
+		switch {
+		case m.Seq == without || text == "":
+			continue
+		case m.Role == llm.RoleAssistant:
+			text = fmt.Sprintf("[#%d assistant] %s", m.Seq, text)
+		case m.Role == llm.RoleTool:
+			text = lineOf(m, shape{clipTo: min(most, summarize.MostOfResult)}).text
+			if len(l.text) < len(text) { // it is cleared
+				text = secrets.Mask(l.text)
+			}
+			text = fmt.Sprintf("[#%d result of %s] %s", m.Seq, chat.CleanName(m.Tool), text)
 		}
+		text = summarize.EscapeLabels(text)
+		cost := tokens.PerMessage + tokens.Estimate(text)
+		items = append(items, summarize.Item{Text: text, Tokens: cost, From: m.Seq, To: m.Seq, Said: m})
 	}
-	items := summarize.ClippedItems(said, summarize.MostOfMessage)
-	if summarize.CostOfItems(items) > left {
-		summed := min(p.MaxSummary, left/summedShare)
-		n := 0
-		for room := left - summed; n < len(items) && room >= items[len(items)-1-n].Tokens; n++ {
-			room -= items[len(items)-1-n].Tokens
-		}
-		items = items[len(items)-n:]
-		older := said
-		if n > 0 {
-			older = said[:slices.IndexFunc(said, func(m chat.Message) bool { return m.Seq == items[0].From })]
-		}
-		if text := summarize.Extract(withoutSecrets(older), summed, 0, question.Text).Text; text != "" {
-			fmt.Fprintf(&b, "<summary from=\"%d\" to=\"%d\">%s</summary>\n\n", older[0].Seq, older[len(older)-1].Seq, summarize.Content(secrets.Mask(text), summed))
-		}
-	}
-	if len(items) > 0 {
-		b.WriteString(summarize.PlainText(items) + "\n\n")
-	}
-	b.WriteString("<question>\n")
-	for _, it := range asked {
-		b.WriteString(it.Text)
-	}
-	b.WriteString("\n</question>")
-	return b.String()
+	return summarize.EscapeLabels(secrets.Mask(head)), items
 }
