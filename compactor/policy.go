@@ -1,8 +1,6 @@
 package compactor
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strings"
 	"time"
@@ -198,10 +196,4 @@ func (p Policy) Prepare() float64 {
 		return 0.60
 	}
 	return min(0.60, 0.75*p.BackgroundThreshold)
-}
-
-// Hash returns a short hash of the policy: policies that differ anywhere have different ones.
-func (p Policy) Hash() string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", p))
-	return hex.EncodeToString(sum[:6])
 }
