@@ -49,6 +49,8 @@ func TestTooLongAnswerIsRefused(t *testing.T) {
 			}
 		}
 	}
+	hello := hello
+	hello.MaxTokens = 20_000
 	const cut = "longer than 50000 bytes" // a stream may be longer than an answer
 	forEveryProtocol(t, func(t *testing.T, w wire) {
 		for name, c := range map[string]struct {
@@ -82,6 +84,11 @@ func TestTooLongAnswerIsRefused(t *testing.T) {
 			check.Contains(t, name, fmt.Sprint(err), cmp.Or(c.want, "<nil>"))
 			check.Len(t, name+": requests", server.Requests(), 1)
 		}
+		few := hello
+		few.MaxTokens = 500 // on some wires with room for reasoning
+		server := w.open(t, func(x *llmtest.Exchange) { x.Say(long) })
+		err := check.ErrorOf(w.model(t, server, openai.Options{}).Generate(t.Context(), few, nil))
+		check.Error(t, err, llm.ErrTooLong)
 	})
 }
 

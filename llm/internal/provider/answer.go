@@ -11,6 +11,13 @@ import (
 	"cairn/llm"
 )
 
+// A text of n tokens may have bytesPerToken*n bytes, several times the usual, and always leastText: a server that ignores
+// the limit must not flood a channel.
+const (
+	leastText     = 64 << 10
+	bytesPerToken = 32
+)
+
 // Answer accumulates an answer on any wire, and counts the bytes that it keeps: a server that sends without end must not
 // fill memory.
 type Answer struct {
@@ -23,6 +30,7 @@ type Answer struct {
 	show func(string) // may be nil
 
 	bytes, maxBytes int
+	maxText         int   // bytes
 	over            error // the first limit that was exceeded
 
 	text    strings.Builder
@@ -46,7 +54,10 @@ func (a *Answer) exceed(most int, what string) {
 // Say adds a piece. NUL bytes are removed: they break databases and terminals. So is a thought in tags at the start.
 func (a *Answer) Say(piece string) {
 	piece = strings.ReplaceAll(piece, "\x00", "")
-	if a.Count(len(piece)); a.over != nil {
+	if a.Count(len(piece)); a.text.Len()+len(piece) > a.maxText {
+		a.exceed(a.maxText, "bytes")
+	}
+	if a.over != nil {
 		return
 	}
 	piece = a.thought.next(piece)
