@@ -175,7 +175,7 @@ func (b *bot) upkeepOnce() {
 	case err != nil:
 		b.log.Log(b.ctx, b.upkeepFailure.Begin(), "upkeep_failed", "error", err, "effect", "backups and the erasure of deleted text wait; both are retried")
 	case b.upkeepFailure.End():
-		b.log.Info("upkeep_works_again")
+		b.log.Info("upkeep_recovered")
 	}
 }
 
