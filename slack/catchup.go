@@ -13,6 +13,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/internal/observe"
 	"cairn/internal/platform"
 )
 
@@ -118,14 +119,16 @@ func merge(waiting []missed) missed {
 
 // catchUpUnknown backfills the channels that the bot is in and that have no gap.
 func (s *Slack) catchUpUnknown(m missed) {
-	incident := platform.Incident{Log: s.Log, Failed: "list_channels_failed", Recovered: "list_channels_recovered"}
+	var failing observe.Incident
 	platform.Retry(s.Work.Ctx, platform.Backoff{First: s.times.list, Most: maxListPause}, func() (done bool) {
 		unknown, err := s.memberships(s.Work.Ctx)
 		if err != nil {
-			incident.Begin(err)
+			s.Log.Log(s.Work.Ctx, failing.Begin(), "list_channels_failed", "error", err)
 			return false
 		}
-		incident.End()
+		if failing.End() {
+			s.Log.Info("list_channels_recovered")
+		}
 		known := func(g channel.Gap) bool {
 			return slices.ContainsFunc(m.gaps, func(k channel.Gap) bool { return k.Conversation == g.Conversation })
 		}

@@ -118,7 +118,8 @@ func New(o Options) (*Slack, error) {
 	if err != nil {
 		return nil, fmt.Errorf("slack: %w", err)
 	}
-	base := platform.NewBase(Name, o.Log, codeOf)
+	base := platform.NewBase(Name, o.Log)
+	base.Link.Reason = codeOf
 	base.Link.Pause, base.Link.Steady = platform.Backoff{First: time.Second, Most: time.Minute}, 5*time.Second
 	s := &Slack{
 		Base: base, o: o, api: newAPI(o), pace: rate.NewLimiter(rate.Every(pagePause), maxImmediate),

@@ -225,7 +225,7 @@ func (b *bot) observers(ctx context.Context) (_ []observe.Observer, err error) {
 			b.app.secrets.learn(strings.TrimSpace(value))
 		}
 	}
-	var failing llm.Incident
+	var failing observe.Incident
 	b.traces, err = otlp.Open(ctx, otlp.Options{Version: version(), Class: channel.FailureClass, Sent: func(err error) {
 		if err != nil {
 			b.log.Log(ctx, failing.Begin(), "send_traces_failed", "error", err, "effect", "traces are lost until the collector answers")
