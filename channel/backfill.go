@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"cairn/compactor"
-	"cairn/llm"
+	"cairn/internal/observe"
 	"cairn/store"
 )
 
@@ -22,10 +22,10 @@ const (
 
 // backfill is the child's state of reading missed messages, and when it acts although nothing arrived.
 type backfill struct {
-	pastDone  bool         // the messages from before the bot joined have been read
-	unread    llm.Incident // the history cannot be read
-	lookAgain time.Time    // for work; zero: never
-	taskEnds  time.Time    // the time of the task that this conversation is will be over
+	pastDone  bool             // the messages from before the bot joined have been read
+	unread    observe.Incident // the history cannot be read
+	lookAgain time.Time        // for work; zero: never
+	taskEnds  time.Time        // the time of the task that this conversation is will be over
 }
 
 // gather fetches all of that and returns what is due afterwards: messages up to the last before which it has checked
