@@ -86,9 +86,8 @@ func TestTooLongAnswerIsRefused(t *testing.T) {
 		}
 		few := hello
 		few.MaxTokens = 500 // on some wires with room for reasoning
-		server := w.open(t, func(x *llmtest.Exchange) { x.Say(long) })
-		err := check.ErrorOf(w.model(t, server, openai.Options{}).Generate(t.Context(), few, nil))
-		check.Error(t, err, llm.ErrTooLong)
+		model := w.model(t, w.open(t, func(x *llmtest.Exchange) { x.Say(long) }), openai.Options{})
+		check.Error(t, check.ErrorOf(model.Generate(t.Context(), few, nil)), llm.ErrTooLong)
 	})
 }
 
