@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"cairn/chat"
 	"cairn/compactor"
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
@@ -33,7 +31,7 @@ func (r *rig) refuse(t *testing.T, what string) (repair func()) {
 // faultyDisk is a store whose disk fails when a test says so.
 type faultyDisk struct {
 	memory.Records
-	blind   bool // reading the head fails
+	blind   bool // reading what has changed fails
 	refuses bool // changing the head fails
 	silent  bool // an undo succeeds, but its reply is lost
 }
@@ -49,11 +47,11 @@ func (r *rig) faultyDisk() *faultyDisk {
 	return disk
 }
 
-func (f *faultyDisk) Head(ctx context.Context) (compactor.Head, []chat.Message, error) {
+func (f *faultyDisk) Reload(ctx context.Context, known int64) (transcript.Snapshot, error) {
 	if f.blind {
-		return compactor.Head{}, nil, errWorker
+		return transcript.Snapshot{}, errWorker
 	}
-	return f.Compactions.Head(ctx)
+	return f.Compactions.Reload(ctx, known)
 }
 
 func (f *faultyDisk) Commit(ctx context.Context, s *transcript.State, change transcript.Change) (compactor.Head, error) {
@@ -157,7 +155,6 @@ func TestUnnoticedChangesCauseNewDecision(t *testing.T) {
 				r.talk("question 12?", "a result "+filler(60), "another result "+filler(60))
 				change(r)
 				err := do(r)
-				r.apply(slices.Collect(maps.Keys(r.gone))...)
 				r.c.Reread()
 				if r.c.Check(t.Context()); err != nil {
 					check.NoError(t, do(r))

@@ -157,8 +157,8 @@ const (
 // and is not repeated among the messages. Nothing is written. The function may run in any
 // goroutine.
 func (c *Compactor) Briefing(ctx context.Context, tokens int, p Policy, question chat.Message) (func() string, error) {
-	if c.reread(ctx); c.h.outdated {
-		return nil, errOutdated
+	if err := c.Reread(ctx); err != nil {
+		return nil, err
 	}
 	s := c.h.view
 	return func() string { return s.briefing(tokens, p, question) }, nil

@@ -147,11 +147,11 @@ func (r *rig) checkPublishedState() (err error) {
 func sameOnDisk(told *transcript.State, conv *store.Conversation, state transcript.Snapshot) error {
 	var prepared []transcript.Summary // without stale ones, which are noticed when all work is done
 	for _, row := range told.Prepared {
-		ended, err := conv.Compactions().Ended(context.Background(), []int64{row.ID})
+		now, err := conv.Compactions().Rows(context.Background(), []int64{row.ID})
 		if err != nil {
 			return err
 		}
-		if len(ended) == 0 || ended[0].State != transcript.Stale {
+		if now[0].State != transcript.Stale {
 			prepared = append(prepared, row)
 		}
 	}

@@ -49,12 +49,6 @@ func (c *Conversation) current(tx *Tx, s *transcript.State, change transcript.Ch
 	return nil
 }
 
-// Ended returns those of the once prepared rows that are no longer prepared.
-func (cs Compactions) Ended(ctx context.Context, rows []int64) ([]transcript.Summary, error) {
-	ended, err := cs.Rows(ctx, rows)
-	return slices.DeleteFunc(ended, func(row transcript.Summary) bool { return row.State == transcript.Prepared }), err
-}
-
 // Stretch counts the messages of a span, for transcript.State.Cover.
 func (cs Compactions) Stretch(ctx context.Context, sp transcript.Span) (transcript.Stretch, error) {
 	return View(ctx, cs.c, "count messages behind summaries", func(tx *Tx) transcript.Stretch { return cs.c.between(tx, sp) })

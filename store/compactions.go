@@ -87,13 +87,9 @@ func (c *Conversation) head(tx *Tx) (head transcript.Head) {
 	return head
 }
 
-// Head returns the head as last committed, and the current first messages of the session.
-func (cs Compactions) Head(ctx context.Context) (head transcript.Head, first []chat.Message, err error) {
-	err = cs.c.View(ctx, "read the head", func(tx *Tx) {
-		head = cs.c.head(tx)
-		first = cs.c.first(tx, head.Start)
-	})
-	return head, first, err
+// Head returns the head as last committed.
+func (cs Compactions) Head(ctx context.Context) (transcript.Head, error) {
+	return View(ctx, cs.c, "read the head", cs.c.head)
 }
 
 // first reads the first messages of the session from start on that were addressed to the bot, and the replies of
@@ -126,13 +122,32 @@ func (cs Compactions) Load(ctx context.Context) (transcript.Snapshot, error) {
 	return View(ctx, cs.c, "load the state", func(tx *Tx) transcript.Snapshot { return cs.c.In(tx).Load() })
 }
 
+// Reload returns the snapshot, and which messages people edited or deleted since the version known. If that is still the
+// version, it returns only the version and the prepared rows.
+func (cs Compactions) Reload(ctx context.Context, known int64) (transcript.Snapshot, error) {
+	return View(ctx, cs.c, "read what has changed", func(tx *Tx) (now transcript.Snapshot) {
+		tx.Row("SELECT version FROM conversations WHERE id = ?", cs.c.id).Scan(&now.Head.Version)
+		if now.Head.Version == known {
+			now.Prepared = cs.c.In(tx).prepared()
+			return now
+		}
+		now = cs.c.In(tx).Load()
+		now.Changed = Values[int64](tx, "SELECT seq FROM messages INDEXED BY messages_changed WHERE "+Own+" AND changed_with > ?2", cs.c.id, known)
+		return now
+	})
+}
+
+func (rs Rows) prepared() []transcript.Summary {
+	return rs.Compactions("AND state = 'prepared' ORDER BY id")
+}
+
 func (rs Rows) Load() (state transcript.Snapshot) {
 	state.Head = rs.c.head(rs.tx)
 	state.Next = rs.c.nextSeq(rs.tx)
 	for _, gap := range (transcript.Span{From: state.Head.Start, To: MaxSeq}).Gaps(state.Head.Stack) {
 		state.Messages = append(state.Messages, rs.Messages(gap.From, gap.To, "ORDER BY id")...)
 	}
-	state.First, state.Prepared = rs.c.first(rs.tx, state.Head.Start), rs.Compactions("AND state = 'prepared' ORDER BY id")
+	state.First, state.Prepared = rs.c.first(rs.tx, state.Head.Start), rs.prepared()
 	state.Count, state.Contexts = rs.c.count(rs.tx), rs.c.contexts(rs.tx)
 	state.Open, state.Addressed = rs.c.open(rs.tx), rs.c.addressedSince(rs.tx)
 	return state

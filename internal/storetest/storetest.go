@@ -8,7 +8,10 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
+	"reflect"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -135,11 +138,34 @@ func Edit(t check.Tester, c *store.Conversation, n int, text string) (seq int64)
 	return seq
 }
 
-// Remove deletes messages, as Said numbers them.
+// Remove deletes messages, as Said numbers them. It returns the messages that changed, see Changed.
 func Remove(t check.Tester, c *store.Conversation, numbers ...int) []int64 {
 	t.Helper()
-	seqs, err := privacy.Of(c).Delete(Ctx, Map(numbers, func(n int) string { return Said(n, "").ID }))
-	check.That(t, err == nil, "deletion of messages %v: %v", numbers, err)
+	return Changed(t, c, func() {
+		err := privacy.Of(c).Delete(Ctx, Map(numbers, func(n int) string { return Said(n, "").ID }))
+		check.That(t, err == nil, "deletion of messages %v: %v", numbers, err)
+	})
+}
+
+// Changed returns the seqs of the messages that do deletes or changes, other than by a context.
+func Changed(t check.Tester, c *store.Conversation, do func()) (seqs []int64) {
+	t.Helper()
+	read := func() map[int64]chat.Message {
+		found := make(map[int64]chat.Message)
+		for _, m := range check.Must(c.Transcript().Page(Ctx, 1, store.MaxSeq))(t) {
+			m.Context = ""
+			found[m.Seq] = m
+		}
+		return found
+	}
+	before := read()
+	do()
+	after := read()
+	for _, seq := range slices.Sorted(maps.Keys(before)) {
+		if !reflect.DeepEqual(before[seq], after[seq]) {
+			seqs = append(seqs, seq)
+		}
+	}
 	return seqs
 }
 
