@@ -96,6 +96,18 @@ func TestRequestsNeverRepeatDeletedText(t *testing.T) {
 	check.Lacks(t, "view", r.render(), "very first words")
 }
 
+// The running turn's context stays when something else changes, and goes with a message that it quotes.
+func TestRunningContextFollowsChanges(t *testing.T) {
+	r := newRig(t, 8000, nil)
+	r.deliverMany(5, 10)
+	r.begin(r.deliver("and?", true), compactor.Context{Text: "recalled", Messages: []int64{2}})
+	r.edit(3, "another note")
+	r.pin(1)
+	check.Contains(t, "request", r.render(), "another note", "recalled")
+	r.edit(2, "something else")
+	check.Lacks(t, "request", r.render(), "recalled")
+}
+
 // The word of the deleted messages, which is nowhere else.
 const (
 	oddWord   = "Zörblaxing"
