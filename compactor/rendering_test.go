@@ -82,20 +82,20 @@ func (m *renderedHistory) steps() map[string]func(*rapid.T) {
 				m.h.Truncate(rapid.Int64Range(s.lines[0].Seq, m.h.Next()).Draw(t, "seq"))
 			}
 		},
-		"delete": func(t *rapid.T) {
-			gone := rapid.Int64Range(1, m.h.Next()).Draw(t, "seq")
-			m.reload(gone, func(said []chat.Message) []chat.Message {
-				return slices.DeleteFunc(said, func(m chat.Message) bool { return m.Seq == gone })
-			})
-		},
-		"edit": func(t *rapid.T) {
-			if s := m.h.view; len(s.lines) > 0 {
-				i := rapid.IntRange(0, len(s.lines)-1).Draw(t, "line")
-				m.reload(s.lines[i].Seq, func(said []chat.Message) []chat.Message {
-					said[i].Text, said[i].Tokens = said[i].Text+" edited", 0
-					return said
-				})
+		"people edit and delete": func(t *rapid.T) {
+			m.version++
+			now := transcript.Snapshot{Head: m.h.head, Next: m.h.stored + 1}
+			now.Head.Version = m.version
+			for _, l := range m.h.lines[:m.h.indexOf(now.Next)] {
+				one := *l.Message
+				if rapid.IntRange(0, 4).Draw(t, "edited") == 4 {
+					one.Text, one.Tokens = one.Text+" edited", 0
+				}
+				if rapid.IntRange(0, 4).Draw(t, "deleted") < 4 {
+					now.Messages = append(now.Messages, one)
+				}
 			}
+			m.h.reload(now)
 		},
 		"apply": func(t *rapid.T) {
 			s := m.h.view
@@ -117,19 +117,6 @@ func (m *renderedHistory) steps() map[string]func(*rapid.T) {
 			}
 		},
 	}
-}
-
-// reload shows the messages as people changed them. The newest are in memory alone.
-func (m *renderedHistory) reload(changed int64, change func([]chat.Message) []chat.Message) {
-	m.version++
-	s := m.h.view
-	now := transcript.Snapshot{Head: s.head, Next: m.h.stored + 1, Changed: []int64{changed}}
-	now.Head.Version = m.version
-	for _, l := range s.lines {
-		now.Messages = append(now.Messages, *l.Message)
-	}
-	now.Messages = slices.DeleteFunc(change(now.Messages), func(m chat.Message) bool { return m.Seq >= now.Next })
-	m.h.reload(now)
 }
 
 // check compares the incremental rendering with a new one, and checks that no earlier prompt changes.

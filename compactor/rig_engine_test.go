@@ -156,17 +156,10 @@ func (w *owner) Sight() []llm.Message      { return get(w, w.Compactor.Sight) }
 func (w *owner) Prospect() string          { return get(w, w.Compactor.Prospect) }
 func (w *owner) Speak()                    { w.do(w.Compactor.Speak) }
 func (w *owner) Answered()                 { w.do(w.Compactor.History().Answered) }
+func (w *owner) Reread()                   { w.do(w.Compactor.Changed) }
 func (w *owner) Check(ctx context.Context) { w.do(func() { w.Compactor.Check(ctx) }) }
 func (w *owner) Reported(u llm.Usage)      { w.do(func() { w.Compactor.Reported(u) }) }
 func (w *owner) History() ownedHistory     { return ownedHistory{w, w.Compactor.History()} }
-
-// Reread has the engine notice a change on disk.
-func (w *owner) Reread() {
-	w.do(func() {
-		w.Compactor.Changed()
-		_ = w.Compactor.Reread(context.Background())
-	})
-}
 
 func (w *owner) Overflow(ctx context.Context) bool {
 	return get(w, func() bool { return w.Compactor.Overflow(ctx) })

@@ -263,17 +263,13 @@ func TestCopiesOfPurgedAndErasedMemories(t *testing.T) {
 	c := played(t)
 	check.NoError(t, memory.In(c.Store()).Purge(ctx, 1))
 	wantNoSecret(t, c)
-	// Deleting a person's data reports the changes.
+	// Deleting a person's data raises the version.
 	c = played(t)
 	bob := storetest.People["Bob"]
 	check.Must(privacy.In(c.Store()).Erase(ctx, bob, c))(t)
 	before := storetest.Version(t, c)
-	changed := storetest.Changed(t, c, func() {
-		e := check.Must(privacy.Of(c).EraseSome(ctx, bob))(t)
-		check.That(t, e.Messages == 0 && e.Memories == 1, "got %+v", e)
-	})
-	check.EqualAll(t, "changed", changed, []int64{3, 4})
-	check.That(t, storetest.Version(t, c) != before, "the version is the same")
+	e := check.Must(privacy.Of(c).EraseSome(ctx, bob))(t)
+	check.That(t, e.Messages == 0 && e.Memories == 1 && storetest.Version(t, c) > before, "got %+v", e)
 	wantNoSecret(t, c)
 	t.Run("memory_save quoted what may be superseded, and that is gone", func(t *testing.T) {
 		c := newTalk(t)

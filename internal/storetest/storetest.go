@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"maps"
 	"os"
 	"reflect"
 	"slices"
@@ -147,23 +146,15 @@ func Remove(t check.Tester, c *store.Conversation, numbers ...int) []int64 {
 	})
 }
 
-// Changed returns the seqs of the messages that do deletes or changes, other than by a context.
+// Changed returns the seqs of the messages that do deletes or changes.
 func Changed(t check.Tester, c *store.Conversation, do func()) (seqs []int64) {
 	t.Helper()
-	read := func() map[int64]chat.Message {
-		found := make(map[int64]chat.Message)
-		for _, m := range check.Must(c.Transcript().Page(Ctx, 1, store.MaxSeq))(t) {
-			m.Context = ""
-			found[m.Seq] = m
-		}
-		return found
-	}
-	before := read()
+	before := check.Must(c.Transcript().Page(Ctx, 1, store.MaxSeq))(t)
 	do()
-	after := read()
-	for _, seq := range slices.Sorted(maps.Keys(before)) {
-		if !reflect.DeepEqual(before[seq], after[seq]) {
-			seqs = append(seqs, seq)
+	after := check.Must(c.Transcript().Page(Ctx, 1, store.MaxSeq))(t)
+	for _, m := range before {
+		if !slices.ContainsFunc(after, func(now chat.Message) bool { return now.Seq == m.Seq && reflect.DeepEqual(now, m) }) {
+			seqs = append(seqs, m.Seq)
 		}
 	}
 	return seqs
