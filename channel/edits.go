@@ -34,8 +34,7 @@ func (c *conversation) changed() {
 	if c.engine == nil {
 		return // it reads everything when it is opened
 	}
-	c.engine.Changed()
-	if c.engine.Reread(c.hub.ctx) != nil {
+	if c.engine.Changed(c.hub.ctx) != nil {
 		c.runs.again = true // the child tries again, and reports why it fails
 		return
 	}

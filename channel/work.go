@@ -60,7 +60,10 @@ func (c *conversation) workClosed(ctx context.Context, opened bool) error {
 func (c *conversation) sync(ctx context.Context, resume bool) (err error) {
 	var made *compactor.Event
 	c.do(func(e *compactor.Compactor) {
-		if err = e.Reread(ctx); err == nil {
+		if e.History().Outdated() {
+			err = e.Changed(ctx)
+		}
+		if err == nil {
 			made, c.unannounced = c.unannounced, nil
 		}
 	})

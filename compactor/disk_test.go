@@ -106,7 +106,6 @@ func TestFullDiskTruncatesInMemoryFirst(t *testing.T) {
 			deleted = append(deleted[:seq-1:seq-1], seq)
 		}
 		r.remove(deleted...)
-		r.c.Check(t.Context())
 		r.checkShown(t, r.c.Status())
 		disk.refuses = false
 		r.waitIdle()

@@ -13,15 +13,22 @@ import (
 
 // What people edit, delete or pin is on disk already. Here it reaches the view, before the next request.
 
-// Changed notes that the conversation has changed on disk without the compactor.
-func (c *Compactor) Changed() { c.h.outdated = true }
+// Changed reads what has changed on disk without the compactor. After an error Request fails until that can be read, which it
+// and Check try again.
+func (c *Compactor) Changed(ctx context.Context) error {
+	c.h.outdated = true
+	return c.reread(ctx)
+}
+
+// Outdated reports whether what has changed on disk is still to be read.
+func (h *History) Outdated() bool { return h.outdated }
 
 // errOutdated is returned by Request and Undo if changes cannot be read from disk: no request is
 // better than one that repeats a deleted message.
 var errOutdated = errors.New("edits and deletions could not be read")
 
-// Reread rebuilds the view if the conversation has changed on disk since the last time. Request, Check and Undo do so, too.
-func (c *Compactor) Reread(ctx context.Context) error {
+// reread rebuilds the view if the conversation has changed on disk since the last time.
+func (c *Compactor) reread(ctx context.Context) error {
 	if !c.h.outdated {
 		return nil
 	}
@@ -98,7 +105,7 @@ func (h *History) keepContext(c turnContext, changed []int64) {
 // changed.
 func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 	c.h.reshape(c.shape(c.policy()))
-	if err := c.Reread(ctx); err != nil {
+	if err := c.reread(ctx); err != nil {
 		return Event{}, fmt.Errorf("take the latest summary back: %w", err)
 	}
 	c.flush(ctx)

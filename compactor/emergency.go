@@ -125,6 +125,30 @@ func (sp lineSpan) without(stack []Compaction) lineSpan {
 	return lineSpan{sp.Span, left, sp.tokens - cut.tokens}
 }
 
+// hide covers lines in memory alone, because the disk refuses to write the placeholder.
+func (h *History) hide(lines []line) {
+	h.hidden = slices.Concat(h.hidden, lines)
+	h.head.Stack = withHidden(h.head.Stack, h.hidden) // adjacent runs become one placeholder
+	h.newHead()
+}
+
+// withHidden returns stack with a placeholder over each run of the lines, which are not on disk.
+func withHidden(stack []Compaction, lines []line) []Compaction {
+	stack = slices.Clone(stack)
+	for i := 0; i < len(lines); {
+		row := Compaction{
+			Kind: Placeholder, By: transcript.Nobody, State: Applied, Trigger: OnEmergency,
+			Span: Span{From: lines[i].Seq}, FromTime: lines[i].Time,
+		}
+		for first := i; i < len(lines) && lines[i].Seq == row.From+int64(i-first); i++ {
+			row.To, row.ToTime, row.Messages = lines[i].Seq, lines[i].Time, row.Messages+1
+		}
+		row.Tokens = row.Cost()
+		stack = insert(stack, row)
+	}
+	return stack
+}
+
 // flush writes what an emergency could only hide in memory, and the end of contexts that are still
 // on disk.
 func (c *Compactor) flush(ctx context.Context) {

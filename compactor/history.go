@@ -212,13 +212,6 @@ func (h *History) swap(head Head) {
 	}
 }
 
-// hide covers lines in memory alone, because the disk refuses to write the placeholder.
-func (h *History) hide(lines []line) {
-	h.hidden = slices.Concat(h.hidden, lines)
-	h.head.Stack = withHidden(h.head.Stack, h.hidden) // adjacent runs become one placeholder
-	h.newHead()
-}
-
 // newHead shows the head that was just set: covered lines leave, and contexts and reasoning that
 // only the old head needed end.
 func (h *History) newHead() {
@@ -229,23 +222,6 @@ func (h *History) newHead() {
 	h.view = h.withNewHead()
 	h.dropReasoning()
 	h.changed()
-}
-
-// withHidden returns stack with a placeholder over each run of the lines, which are not on disk.
-func withHidden(stack []Compaction, lines []line) []Compaction {
-	stack = slices.Clone(stack)
-	for i := 0; i < len(lines); {
-		row := Compaction{
-			Kind: Placeholder, By: transcript.Nobody, State: Applied, Trigger: OnEmergency,
-			Span: Span{From: lines[i].Seq}, FromTime: lines[i].Time,
-		}
-		for first := i; i < len(lines) && lines[i].Seq == row.From+int64(i-first); i++ {
-			row.To, row.ToTime, row.Messages = lines[i].Seq, lines[i].Time, row.Messages+1
-		}
-		row.Tokens = row.Cost()
-		stack = insert(stack, row)
-	}
-	return stack
 }
 
 // feedBatch is the most messages that one transaction writes.

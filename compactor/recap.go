@@ -157,7 +157,7 @@ const (
 // and is not repeated among the messages. Nothing is written. The function may run in any
 // goroutine.
 func (c *Compactor) Briefing(ctx context.Context, tokens int, p Policy, question chat.Message) (func() string, error) {
-	if err := c.Reread(ctx); err != nil {
+	if err := c.reread(ctx); err != nil {
 		return nil, err
 	}
 	s := c.h.view

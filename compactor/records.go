@@ -98,7 +98,7 @@ func (c *Compactor) commit(ctx context.Context, decide func(*transcript.State) (
 			return change, err
 		}
 		c.h.outdated = true
-		if failed := c.Reread(ctx); failed != nil {
+		if failed := c.reread(ctx); failed != nil {
 			return change, failed
 		}
 	}

@@ -163,8 +163,7 @@ func (c *Compactor) store(j *job, record Job, summary summarize.Summary, err err
 				c.o.Saved(saved)
 			}
 			c.prepared = append(c.prepared, row)
-			c.h.outdated = true // what it has read may have changed since
-			_ = c.Reread(c.ctx) // with an error the next check tries again
+			_ = c.Changed(c.ctx) // what it has read; with an error the next check tries again
 			if slices.Contains(transcript.IDs(c.prepared), row.ID) {
 				c.report(c.event(row, EventPrepared))
 			}

@@ -122,21 +122,6 @@ func (cs Compactions) Load(ctx context.Context) (transcript.Snapshot, error) {
 	return View(ctx, cs.c, "load the state", func(tx *Tx) transcript.Snapshot { return cs.c.In(tx).Load() })
 }
 
-// Reload returns the snapshot, and which messages people edited or deleted since the version known. If that is still the
-// version, it returns only the version and the prepared rows.
-func (cs Compactions) Reload(ctx context.Context, known int64) (transcript.Snapshot, error) {
-	return View(ctx, cs.c, "read what has changed", func(tx *Tx) (now transcript.Snapshot) {
-		tx.Row("SELECT version FROM conversations WHERE id = ?", cs.c.id).Scan(&now.Head.Version)
-		if now.Head.Version == known {
-			now.Prepared = cs.c.In(tx).prepared()
-			return now
-		}
-		now = cs.c.In(tx).Load()
-		now.Changed = Values[int64](tx, "SELECT seq FROM messages INDEXED BY messages_changed WHERE "+Own+" AND changed_with > ?2", cs.c.id, known)
-		return now
-	})
-}
-
 func (rs Rows) prepared() []transcript.Summary {
 	return rs.Compactions("AND state = 'prepared' ORDER BY id")
 }

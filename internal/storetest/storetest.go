@@ -146,14 +146,18 @@ func Remove(t check.Tester, c *store.Conversation, numbers ...int) []int64 {
 	})
 }
 
-// Changed returns the seqs of the messages that do deletes or changes.
+// Changed returns the seqs of the messages that do deletes or changes, other than by a context.
 func Changed(t check.Tester, c *store.Conversation, do func()) (seqs []int64) {
 	t.Helper()
 	before := check.Must(c.Transcript().Page(Ctx, 1, store.MaxSeq))(t)
 	do()
 	after := check.Must(c.Transcript().Page(Ctx, 1, store.MaxSeq))(t)
 	for _, m := range before {
-		if !slices.ContainsFunc(after, func(now chat.Message) bool { return now.Seq == m.Seq && reflect.DeepEqual(now, m) }) {
+		same := func(now chat.Message) bool {
+			now.Context = m.Context
+			return now.Seq == m.Seq && reflect.DeepEqual(now, m)
+		}
+		if !slices.ContainsFunc(after, same) {
 			seqs = append(seqs, m.Seq)
 		}
 	}
