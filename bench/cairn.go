@@ -10,7 +10,6 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
-	"cairn/internal/promptcache"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/prompts"
@@ -38,7 +37,7 @@ type engine struct {
 
 var _ strategy = (*engine)(nil)
 
-func newEngine(ctx context.Context, c *clock, window int, policy compactor.Policy, rule promptcache.Rule) (e *engine, err error) {
+func newEngine(ctx context.Context, c *clock, window int, policy compactor.Policy, rule cacheRule) (e *engine, err error) {
 	e = &engine{clock: c, finished: make(chan func())}
 	e.summarizer = &actor{window: llm.DefaultWindow, gate: &e.gate, meter: newMeter(c, rule), dice: rand.New(rand.NewPCG(0, 0))}
 	if e.store, err = openStore(ctx, ""); err != nil {

@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"cairn/compactor"
-	"cairn/internal/promptcache"
 	"cairn/internal/tokens"
 	"cairn/llm"
 )
@@ -22,7 +21,7 @@ import (
 // costOptions has the flags of `cost`.
 type costOptions struct {
 	turns int
-	cache promptcache.Rule
+	cache cacheRule
 }
 
 const costHelp = `Cost holds one long conversation with each strategy, over virtual time, and adds up what its requests
@@ -41,16 +40,16 @@ as long as it is asked for.
 ` + setHelp
 
 func newCost() *benchmark {
-	p := costOptions{cache: promptcache.Rule{TTL: cacheTTL}}
+	p := costOptions{cache: cacheRule{ttl: cacheTTL}}
 	var b *benchmark
 	b = newBenchmark("cost", "What a long conversation costs, by strategy", costHelp, func(ctx context.Context, s *screen, _ string) (result, error) {
-		if !slices.Contains(promptcache.Kinds, p.cache.Kind) {
-			return nil, wrongFlag(b.Command, "cache", p.cache.Kind, "one of "+strings.Join(promptcache.Kinds, ", "))
+		if !slices.Contains(cacheRules, p.cache.kind) {
+			return nil, wrongFlag(b.Command, "cache", p.cache.kind, "one of "+strings.Join(cacheRules, ", "))
 		}
 		return p.measure(ctx, s)
 	})
 	b.integer(&p.turns, "turns", 2000, 1, 100_000, "`N` turns")
-	b.Flags().StringVar(&p.cache.Kind, "cache", llm.CachePrefix, "`RULE` by which prompts are cached: "+strings.Join(promptcache.Kinds, ", "))
+	b.Flags().StringVar(&p.cache.kind, "cache", llm.CachePrefix, "`RULE` by which prompts are cached: "+strings.Join(cacheRules, ", "))
 	return b
 }
 
@@ -71,14 +70,14 @@ const (
 
 // contenders returns the strategies in the order of the table. tools are the bot's tools; the other
 // strategies send them too.
-func contenders(tools []llm.Tool, rule promptcache.Rule) []contender {
+func contenders(tools []llm.Tool, rule cacheRule) []contender {
 	cairn := func(name string, window int, policy compactor.Policy) contender {
-		policy.CacheTTL = compactor.TTL(rule.TTL)
+		policy.CacheTTL = compactor.TTL(rule.ttl)
 		return contender{name, window, func(ctx context.Context, c *clock, _ *meter) (strategy, error) {
 			return newEngine(ctx, c, window, policy, rule)
 		}}
 	}
-	stays := rule.Kind != llm.CachePrefix
+	stays := rule.kind != llm.CachePrefix
 	return []contender{
 		cairn("Cairn, defaults", fullWindow, compactor.DefaultPolicy()),
 		cairn(economical, fullWindow, policyWith(func(p *compactor.Policy) { p.Economy = true })),
@@ -150,7 +149,7 @@ func (p costOptions) measure(ctx context.Context, s *screen) (r costs, err error
 		return r, err
 	}
 	all := contenders(tools, p.cache)
-	r = costs{Turns: p.turns, Cache: p.cache.Kind, Channels: []channelCost{
+	r = costs{Turns: p.turns, Cache: p.cache.kind, Channels: []channelCost{
 		{Name: "a busy channel"},
 		{Name: "a quarter of the turns follow a pause of 30 minutes"},
 	}}
@@ -184,7 +183,7 @@ func (p costOptions) measure(ctx context.Context, s *screen) (r costs, err error
 var costGoals = map[string][2]float64{llm.CachePrefix: {24, 44}, llm.CacheBreakpoints: {26, 52}}
 
 func (p costOptions) judge(r *costs) {
-	goals, ok := costGoals[p.cache.Kind]
+	goals, ok := costGoals[p.cache.kind]
 	if !ok || p.turns != 2000 {
 		return
 	}
@@ -196,7 +195,7 @@ func (p costOptions) judge(r *costs) {
 }
 
 // price runs one conversation with one strategy.
-func (with contender) price(ctx context.Context, turns []turn, rule promptcache.Rule, progress func()) (r row, err error) {
+func (with contender) price(ctx context.Context, turns []turn, rule cacheRule, progress func()) (r row, err error) {
 	c := &clock{t: time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)}
 	meter := newMeter(c, rule)
 	s, err := with.open(ctx, c, meter)
@@ -214,7 +213,7 @@ func (with contender) price(ctx context.Context, turns []turn, rule promptcache.
 
 // toolsOf returns the bot's tools in a conversation.
 func toolsOf(ctx context.Context) ([]llm.Tool, error) {
-	e, err := newEngine(ctx, &clock{}, fullWindow, compactor.DefaultPolicy(), promptcache.Rule{Kind: llm.CachePrefix, TTL: cacheTTL})
+	e, err := newEngine(ctx, &clock{}, fullWindow, compactor.DefaultPolicy(), cacheRule{kind: llm.CachePrefix, ttl: cacheTTL})
 	if err != nil {
 		return nil, err
 	}

@@ -12,12 +12,11 @@ import (
 
 	"cairn/compactor"
 	"cairn/internal/check"
-	"cairn/internal/promptcache"
 	"cairn/internal/tokens"
 	"cairn/llm"
 )
 
-var byPrefix = promptcache.Rule{Kind: llm.CachePrefix, TTL: cacheTTL}
+var byPrefix = cacheRule{kind: llm.CachePrefix, ttl: cacheTTL}
 
 type observed struct {
 	strategy
@@ -178,7 +177,7 @@ func TestCacheRules(t *testing.T) {
 		{"nothing is read of a request that begins otherwise", llm.CachePrefix, begins, beginsOtherwise, time.Minute, 0, 0, 3},
 	} {
 		clock := &clock{t: time.Unix(0, 0).Add(24 * time.Hour)}
-		till := newMeter(clock, promptcache.Rule{Kind: c.rule, TTL: cacheTTL})
+		till := newMeter(clock, cacheRule{kind: c.rule, ttl: cacheTTL})
 		till.charge(llm.Request{Messages: c.first, Head: 1}, "")
 		before := till.bill
 		clock.pass(c.pause)
@@ -194,7 +193,7 @@ func TestCacheRules(t *testing.T) {
 	check.Equal(t, "input", b.input(), 1450)
 	check.Equal(t, "output", b.output(), 40)
 	// A request that begins otherwise is a rewrite, one that goes on is none.
-	till := newMeter(&clock{t: time.Unix(0, 0).Add(24 * time.Hour)}, promptcache.Rule{Kind: llm.CachePrefix, TTL: cacheTTL})
+	till := newMeter(&clock{t: time.Unix(0, 0).Add(24 * time.Hour)}, cacheRule{kind: llm.CachePrefix, ttl: cacheTTL})
 	for i, messages := range [][]llm.Message{begins, {system, question, answer}, {next, system, question}} {
 		till.charge(llm.Request{Messages: messages}, "yes")
 		check.Equal(t, "rewrites", till.bill.Rewrites, []int{1, 1, 2}[i])
@@ -205,7 +204,7 @@ func TestCacheRules(t *testing.T) {
 // the one before is seen to be cheaper.
 func TestBreakpointsPriceTheEnginesRequests(t *testing.T) {
 	check.SkipUnderRace(t)
-	rule := promptcache.Rule{Kind: llm.CacheBreakpoints, TTL: cacheTTL}
+	rule := cacheRule{kind: llm.CacheBreakpoints, ttl: cacheTTL}
 	turns := talk(15, 0.7, false)
 	requests, _ := measure(turns)
 	for i, with := range contenders(check.Must(toolsOf(t.Context()))(t), rule) {

@@ -10,7 +10,6 @@ import (
 
 	"cairn/compactor"
 	"cairn/internal/chart"
-	"cairn/internal/promptcache"
 	"cairn/llm"
 	"cairn/simulate"
 )
@@ -45,7 +44,7 @@ func newPicture(s *screen) *cobra.Command {
 func (d drawing) draw(ctx context.Context, s *screen) (picture chart.Sawtooth, err error) {
 	defer s.done()
 	c := &clock{t: time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)}
-	rule := promptcache.Rule{Kind: llm.CachePrefix, TTL: cacheTTL}
+	rule := cacheRule{kind: llm.CachePrefix, ttl: cacheTTL}
 	e, err := newEngine(ctx, c, d.window, compactor.DefaultPolicy(), rule)
 	if err != nil {
 		return picture, err

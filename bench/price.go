@@ -5,8 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"cairn/internal/promptcache"
-	"cairn/internal/tokens"
 	"cairn/llm"
 )
 
@@ -45,36 +43,8 @@ func (b bill) input() float64 {
 }
 func (b bill) output() float64 { return outputPrice * float64(b.Output) }
 
-// meter prices the requests of one kind in one conversation.
-type meter struct {
-	clock  *clock
-	ledger *promptcache.Ledger
-	bill   bill
-}
-
-func newMeter(c *clock, rule promptcache.Rule) *meter {
-	return &meter{clock: c, ledger: promptcache.New(rule)}
-}
-
-// charge prices a request and its response.
-func (t *meter) charge(req llm.Request, answer string) {
-	t.add(req, answer, &t.bill, true)
-}
-
-// add prices a request that follows the last charged one, and adds it to to. If keep is true, it
-// becomes the last one.
-func (t *meter) add(req llm.Request, answer string, to *bill, keep bool) {
-	p := t.ledger.Price(req, t.clock.now(), keep)
-	to.Requests++
-	to.Output += tokens.Estimate(answer)
-	to.Cached, to.Written, to.Uncached = to.Cached+p.Cached, to.Written+p.Written, to.Uncached+p.Uncached
-	if p.Rewritten {
-		to.Rewrites++
-	}
-}
-
 // flat returns a request as one text.
-func flat(req llm.Request) string { return strings.Join(promptcache.Blocks(req), "") }
+func flat(req llm.Request) string { return strings.Join(blocksOf(req), "") }
 
 // clock is the virtual time of the conversation.
 type clock struct {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"os"
 	"strings"
 
@@ -91,16 +90,5 @@ func (r *recording) resolve() {
 	}
 	for i := range r.asked {
 		r.asked[i].seqs = r.asked[i].Seqs(place)
-	}
-}
-
-// inOrder returns messages one by one, as an import reads them.
-func inOrder(past []store.Inbound) iter.Seq2[store.Inbound, error] {
-	return func(yield func(store.Inbound, error) bool) {
-		for _, m := range past {
-			if !yield(m, nil) {
-				return
-			}
-		}
 	}
 }

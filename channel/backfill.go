@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"cairn/compactor"
-	"cairn/llm"
+	"cairn/internal/observe"
 	"cairn/store"
 )
 
@@ -22,10 +22,10 @@ const (
 
 // backfill is the child's state of reading missed messages, and when it acts although nothing arrived.
 type backfill struct {
-	pastDone  bool         // the messages from before the bot joined have been read
-	unread    llm.Incident // the history cannot be read
-	lookAgain time.Time    // for work; zero: never
-	taskEnds  time.Time    // the time of the task that this conversation is will be over
+	pastDone  bool             // the messages from before the bot joined have been read
+	unread    observe.Incident // the history cannot be read
+	lookAgain time.Time        // for work; zero: never
+	taskEnds  time.Time        // the time of the task that this conversation is will be over
 }
 
 // gather fetches all of that and returns what is due afterwards: messages up to the last before which it has checked
@@ -158,17 +158,10 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 	for i := range past {
 		past[i].Tries = tries
 	}
-	added, err := c.records.Past().Backfill(ctx, c.fitting(c.completed(ctx, past)), late)
-	if err != nil {
+	if err := c.records.Past().Backfill(ctx, append(c.fitting(c.completed(ctx, past)), late...)); err != nil {
 		return err
 	}
 	c.pastDone = true
-	if len(added) > 0 {
-		c.do(func(e *compactor.Compactor) {
-			c.append(added)
-			e.Check(c.hub.ctx)
-		})
-	}
 	return c.repeatEdits(ctx)
 }
 

@@ -151,13 +151,13 @@ func TestRecapIncludesEarlierSessions(t *testing.T) {
 			return summarizeRequest(ctx, n, req)
 		}
 		asked = textOf(req)
-		return llmtest.Say("You keep a parrot."), nil
+		return llmtest.Say("You keep Coco, a parrot."), nil
 	})
 	r.inThread("and how old is it?")
-	r.says(bo, branch, "/recap", "You keep a parrot.")
+	r.says(bo, branch, "/recap", "You keep Coco, a parrot.")
 	check.Contains(t, "request of a thread", asked, "Coco is a parrot, word by word.", "how old is it?")
 	r.newSession()
-	r.says(bo, place, "/recap", "You keep a parrot.")
+	r.says(bo, place, "/recap", "You keep Coco, a parrot.")
 	check.Contains(t, "request after /new", asked, "Coco is a parrot, word by word.")
 	r.run("/pause everywhere") // no model runs
 	r.says(bo, branch, "/recap", "Coco")

@@ -56,8 +56,10 @@ func TestHistoryBeforeFirstMentionIsContext(t *testing.T) {
 	p := &platform{}
 	for i := range 150 {
 		p.said = append(p.said, pastMessage(fmt.Sprint(100+i), fmt.Sprint("earlier ", i), time.Hour, i%2 == 0))
+		p.said[i].Thread = true // which the bot follows from the question on
 	}
 	p.said = append(p.said, pastMessage("400", "what were we saying?", 0, true))
+	p.said[150].Thread = true
 	r := newRig(t, echo).throughConnector(p)
 	r.post(p.said[149]) // overheard earlier
 	check.Len(t, "history requests", p.asked, 0)
@@ -67,7 +69,7 @@ func TestHistoryBeforeFirstMentionIsContext(t *testing.T) {
 	check.Len(t, "rows", lines, 100+4)
 	check.EqualAll(t, "rows", []string{lines[0], lines[1], lines[99], lines[100]},
 		[]string{"user: earlier 149", "user: earlier 50", "user: earlier 148", "user: what were we saying?"})
-	check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1", "answer 2"})
+	check.Equal(t, "answered, sent", fmt.Sprint(r.connector.sent[0].To, r.connector.texts()), "[400] [answer 1 answer 2]")
 	check.EqualAll(t, "requests", p.asked, []string{"after  before 400"})
 }
 
@@ -218,13 +220,12 @@ func TestDeliveriesWaitForBackfill(t *testing.T) {
 
 func TestImport(t *testing.T) {
 	r := newRig(t, echo).withWindow(4000)
-	past := func(n int) func(func(channel.Inbound, error) bool) {
-		return func(yield func(channel.Inbound, error) bool) {
-			for i, more := 0, true; i < n && more; i++ {
-				text := fmt.Sprintf("Ada visited town %d. %s", i, strings.Repeat("word ", 20+i%25/24*2000))
-				more = yield(channel.Inbound{ID: fmt.Sprint("old", i), Author: "Ada", Time: time.Unix(int64(i*60), 0), Text: text}, nil)
-			}
+	past := func(n int) (all []channel.Inbound) {
+		for i := range n {
+			text := fmt.Sprintf("Ada visited town %d. %s", i, strings.Repeat("word ", 20+i%25/24*2000))
+			all = append(all, channel.Inbound{ID: fmt.Sprint("old", i), Author: "Ada", Time: time.Unix(int64(i*60), 0), Text: text})
 		}
+		return all
 	}
 	done := 0
 	check.Equal(t, "imported messages", check.Must(r.hub.Import(t.Context(), place, past(100), func(d int) { done = d }))(t), 100)

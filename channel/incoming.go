@@ -3,7 +3,6 @@ package channel
 import (
 	"context"
 	"fmt"
-	"iter"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -167,7 +166,7 @@ func recoverConnector(err *error) {
 // compacts along the way and waits for the summaries, so that nothing is truncated. Messages with
 // known ids are skipped. It returns how many were new. store.ErrLive: people have already talked to the
 // bot there. store.ErrOtherMessage: a known id names another message; nothing was imported.
-func (h *Hub) Import(ctx context.Context, name string, past iter.Seq2[Inbound, error], progress func(done int)) (imported int, err error) {
+func (h *Hub) Import(ctx context.Context, name string, past []Inbound, progress func(done int)) (imported int, err error) {
 	connector, known := h.connectors[connectorOf(name)]
 	if !known {
 		return 0, fmt.Errorf("no connector is open for %q", name)
@@ -192,7 +191,7 @@ func (h *Hub) Import(ctx context.Context, name string, past iter.Seq2[Inbound, e
 		}
 	}()
 	if c.engine.History().Next() > 1 {
-		err = checkIDs(ctx, c.records, past)
+		err = records.Past().CheckIDs(ctx, past)
 	}
 	if err != nil {
 		return 0, err
@@ -202,7 +201,7 @@ func (h *Hub) Import(ctx context.Context, name string, past iter.Seq2[Inbound, e
 		Engine: c.engine,
 		Window: func() int { return c.window.lookUp(ctx) },
 		Write: func(batch []Inbound) ([]chat.Message, error) {
-			added, err := c.records.Past().Import(ctx, batch)
+			added, err := records.Past().Import(ctx, batch)
 			if err == nil {
 				imported += len(added)
 				progress(done)
@@ -211,31 +210,13 @@ func (h *Hub) Import(ctx context.Context, name string, past iter.Seq2[Inbound, e
 		},
 		WaitIdle: func() error { return c.waitImported(ctx) },
 	}
-	for m, err := range past {
-		if err == nil {
-			err = feed.Add(m, 2+shownTokens(m, c.engine.History().Next()))
-		}
-		if err != nil {
+	for _, m := range past {
+		if err := feed.Add(m, 2+shownTokens(m, c.engine.History().Next())); err != nil {
 			return imported, err
 		}
 		done++
 	}
 	return imported, feed.Flush()
-}
-
-// checkIDs returns store.ErrOtherMessage if an id in past names another message in the conversation.
-func checkIDs(ctx context.Context, records *store.Conversation, past iter.Seq2[Inbound, error]) error {
-	var page []Inbound
-	for m, err := range past {
-		if page = append(page, m); err == nil && len(page) == 1000 {
-			err = records.Past().CheckIDs(ctx, page)
-			page = page[:0]
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return records.Past().CheckIDs(ctx, page)
 }
 
 // shownTokens estimates what a message costs in the prompt, as the row seq.

@@ -199,10 +199,6 @@ func (b Budget) String() string {
 // MonthStart returns the first day of now's month, in the form of the database rows.
 func MonthStart(now time.Time) string { return now.Local().Format("2006-01") + "-01" }
 
-func tokensOf(u store.Usage) prices.Tokens {
-	return prices.Tokens{Input: u.Input, Cached: u.Cached, Written: u.Written, Output: u.Output}
-}
-
 func monthOf(day string) string { return day[:len("2026-11")] }
 
 // addUsed adds usage to that of its month, which has one entry per day and model; it drops other months.
@@ -211,7 +207,8 @@ func addUsed(used []store.Usage, u store.Usage) []store.Usage {
 	if i < 0 {
 		return append(slices.DeleteFunc(used, func(old store.Usage) bool { return monthOf(old.Day) != monthOf(u.Day) }), u)
 	}
-	used[i].AddAll(u)
+	used[i].Requests += u.Requests
+	used[i].Tokens.Add(u.Tokens)
 	return used
 }
 
@@ -229,7 +226,7 @@ func (m Money) Budgets(used []store.Usage, now time.Time) (all []Budget) {
 		for _, u := range used {
 			if strings.HasPrefix(u.Day, one.Period) {
 				price, _ := m.Prices.Of(u.Model)
-				one.Spent += price.Cost(tokensOf(u))
+				one.Spent += price.Cost(u.Tokens)
 			}
 		}
 		all = append(all, one)

@@ -10,6 +10,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/observe"
 	"cairn/llm"
 	"cairn/store"
 )
@@ -229,9 +230,9 @@ func withoutNoReply(text string, writing bool) string {
 
 // failures tracks which failed turns were logged and reported to people.
 type failures struct {
-	here      llm.Incident // turns fail here, for reasons specific to this conversation
-	covered   bool         // turns failed here while the model's server was down
-	announced bool         // people were notified that the last turn failed
+	here      observe.Incident // turns fail here, for reasons specific to this conversation
+	covered   bool             // turns failed here while the model's server was down
+	announced bool             // people were notified that the last turn failed
 }
 
 // level returns the log level for a failed turn: a warning once per incident. If the model's server fails for everyone, all

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"cairn/llm"
+	"cairn/internal/observe"
 	"cairn/store"
 )
 
@@ -26,7 +26,7 @@ type sender struct {
 	running bool
 	look    bool // the outbox may contain something to send
 
-	failing llm.Incident // the next piece cannot be sent
+	failing observe.Incident // the next piece cannot be sent
 }
 
 func (s *sender) locked(f func()) {

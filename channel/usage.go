@@ -29,8 +29,9 @@ func (c *conversation) takeUsage() (all []store.Usage) {
 
 // count records one model request. It does not block.
 func (c *conversation) count(kind, model string, u llm.Usage) {
-	used := store.Usage{Day: store.Day(time.Now()), Kind: kind, Model: model}
-	used.Add(u)
+	used := store.Usage{Day: store.Day(time.Now()), Kind: kind, Model: model, Requests: 1, Tokens: prices.Tokens{
+		Input: int64(u.Prompt), Cached: int64(u.Cached), Written: int64(u.Written), Output: int64(u.Completion),
+	}}
 	c.addUsage(used)
 	if c.hub.o.Counted != nil {
 		c.hub.o.Counted(used)
@@ -87,23 +88,17 @@ func (h *Hub) Stats() Stats {
 
 // Expense is what model requests used, and what that costs.
 type Expense struct {
-	Requests int64   `json:"requests"`
-	Input    int64   `json:"input_tokens"`
-	Cached   int64   `json:"cached_tokens"`  // of Input: read from the provider's cache
-	Written  int64   `json:"written_tokens"` // of Input: written to the provider's cache
-	Output   int64   `json:"output_tokens"`
-	Cost     float64 `json:"cost"`
+	Requests int64 `json:"requests"`
+	prices.Tokens
+	Cost float64 `json:"cost"`
 }
 
 // Add adds usage. priced is false if the model's price is unknown: then it counts as 0.
 func (e *Expense) Add(u store.Usage, list prices.List) (priced bool) {
 	e.Requests += u.Requests
-	e.Input += u.Input
-	e.Cached += u.Cached
-	e.Written += u.Written
-	e.Output += u.Output
+	e.Tokens.Add(u.Tokens)
 	price, priced := list.Of(u.Model)
-	e.Cost += price.Cost(tokensOf(u))
+	e.Cost += price.Cost(u.Tokens)
 	return priced
 }
 

@@ -21,7 +21,7 @@ import (
 
 func (w worker) attempt(ctx context.Context, items []summarize.Item) (text string, err error) {
 	learnt := learntOf(w.model)
-	noTools := w.textOnly || learnt.WorkPlain.Load() || learnt.Facts().RefusesTools
+	noTools := learnt.WorkPlain.Load() || learnt.Facts().RefusesTools
 	if !noTools {
 		text, err = w.withTools(ctx, items)
 		if !llm.RefusesTools(err) {
@@ -230,7 +230,7 @@ func (t *talk) submit(items []summarize.Item, arguments json.RawMessage) (string
 	t.why = t.w.refuses(text, items)
 	switch {
 	case t.why == summarize.RefusedLarge:
-		tokens, most := tokens.Estimate(text), min(t.w.limit, summarize.MostOfSummary(items))
+		tokens, most := tokens.Estimate(text), min(t.w.limit, t.w.most)
 		t.why = summarize.TooLarge(tokens, most)
 		return "", fmt.Errorf("the summary has about %d tokens; at most %d are kept: write it shorter", tokens, most)
 	case t.why == summarize.RefusedDeclined: // it would decline again, so the exchange ends
@@ -252,11 +252,7 @@ func (w worker) check(resp llm.Response, items []summarize.Item) (string, error)
 
 // refuses returns why a text cannot be a summary of items; "" if it can.
 func (w worker) refuses(text string, items []summarize.Item) summarize.Refusal {
-	most := summarize.MostOfSummary(items)
-	if w.textOnly {
-		most = w.limit
-	}
-	return w.judge.Refuses(text, w.prompt+"\n"+w.agent+"\n"+w.ask(items), tokens.Clip(w.around.before, w.around.most), most)
+	return w.judge.Refuses(text, w.prompt+"\n"+w.agent+"\n"+w.ask(items), tokens.Clip(w.around.before, w.around.most), w.most)
 }
 
 // Probe has a model summarize two messages as a worker would in its last call, and returns how it

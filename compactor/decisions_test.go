@@ -157,7 +157,7 @@ func TestRequestRefusals(t *testing.T) {
 func TestDeclinedSpansAreGivenUp(t *testing.T) {
 	for times := range 5 {
 		c := decider()
-		row := Compaction{Declined: Declined{Times: times, At: noon, By: "m"}}
+		row := Compaction{Declined: Declined{Times: times, By: "m"}}
 		check.Equal(t, fmt.Sprintf("declined %d times: given up", times), c.gaveUp(row), times >= c.policy().FailureLimit)
 		c.o.Worker = &llmtest.Model{Label: "another"}
 		check.Equal(t, "another model gives it up", c.gaveUp(row), false)

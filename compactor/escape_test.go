@@ -141,11 +141,12 @@ func TestWorkerMaterialCannotBeForged(t *testing.T) {
 			said := user(5, text)
 			said.Author, said.AuthorID, said.Quote = text, text, text
 			said.Attachments = []chat.Attachment{{Kind: text, Name: text, Caption: text}, {Kind: "file", Name: text, Text: text}}
-			items := append(summarize.ItemsOf([]chat.Message{
+			messages := []chat.Message{
 				said,
 				{Seq: 6, Turn: 5, Role: llm.RoleAssistant, Text: text},
 				{Seq: 7, Turn: 5, Role: llm.RoleTool, Tool: text, Text: text},
-			}, 3_000), summarize.ItemsOfRow(Compaction{Kind: Leaf, Span: Span{From: 1, To: 4}, Text: text}, 3_000)...)
+			}
+			items := append(summarize.ItemsOf(messages, 3_000), summarize.ItemsOfRow(Compaction{Kind: Leaf, Span: Span{From: 1, To: 4}, Text: text}, 3_000)...)
 			material := summarize.PlainText(items)
 			checkNoRole(t, material)
 			want := []string{"transcript"}
@@ -156,6 +157,10 @@ func TestWorkerMaterialCannotBeForged(t *testing.T) {
 				check.That(t, strings.Count(label, `"`)%2 == 0 && !strings.ContainsAny(label[1:], "<\n\r\u2028\u2029\u0085"), "got invalid label %q", label)
 			}
 			check.EqualAll(t, "labels", tags(material), append(want, "/transcript"))
+			s := view{headText: headOpen + "\n\n" + chat.Escape(text) + "\n" + headClose, lines: linesOf(messages...)}
+			briefing := s.briefing(100_000, user(8, text))
+			checkNoRole(t, briefing)
+			check.EqualAll(t, "labels of a briefing", tags(briefing), []string{"transcript", "/transcript", "question", "message", "/message", "/question"})
 		})
 	}
 }
@@ -170,6 +175,9 @@ func TestQuotedSecretIsMaskedForWorker(t *testing.T) {
 	check.Contains(t, "worker material", got, "masked: OpenAI key")
 	check.Contains(t, "people", chat.Header(m), secret)
 	check.Lacks(t, "extractive summary", fmt.Sprint(withoutSecrets([]chat.Message{m})), secret[:20])
+	s := view{headText: headOpen + "\n\nAda: " + secret + "\n" + headClose, lines: linesOf(m, resultTo("1", strings.Repeat("word ", 500)))}
+	s.lines[1].text = "[Previous: used bash (#4)] Error: " + secret // cleared
+	check.Lacks(t, "briefing", s.briefing(10_000, user(5, "Why?")), secret[:20])
 }
 
 // FuzzView renders arbitrary histories, well-formed or not: a strict provider accepts the view, and

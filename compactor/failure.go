@@ -230,8 +230,8 @@ func (c *Compactor) instead(j *job, err error) *job {
 	}
 	apart := *j
 	if declined {
-		d := Declined{Times: c.declineCount(j.repaired) + 1, At: c.o.Now(), By: c.o.Worker.Name()}
-		c.retries.failed(d.At, j.policy.FailureLimit-1) // after so many in a row it seems to decline everything
+		d := Declined{Times: c.declineCount(j.repaired) + 1, By: c.o.Worker.Name()}
+		c.retries.failed(c.o.Now(), j.policy.FailureLimit-1) // after so many in a row it seems to decline everything
 		switch {
 		case !repair && j.row.Kind == Leaf:
 			c.retries.declinedTo = j.row.To

@@ -43,7 +43,7 @@ func (c *Compactor) event(row Compaction, state EventState) Event {
 
 func (c *Compactor) newJob(trigger Trigger, kind Kind, tokens int, p Policy, extractive bool) *job {
 	j := &job{tokens: tokens, extractive: extractive, policy: p}
-	j.row = Compaction{Kind: kind, By: ByWorker, State: Running, Trigger: trigger, Focus: p.Focus, PolicyHash: p.Hash()}
+	j.row = Compaction{Kind: kind, By: ByWorker, State: Running, Trigger: trigger, Focus: p.Focus}
 	if extractive {
 		j.row.By, j.row.AwaitsModel = ByExtractive, c.hasModel(p) && (c.h.addressed || trigger == OnManual)
 	} else {
@@ -175,7 +175,7 @@ func (c *Compactor) planLeaf(sp lineSpan, trigger Trigger, p Policy, extractive 
 	declined := !extractive && sp.From <= c.retries.declinedTo
 	j := c.newJob(trigger, Leaf, sp.tokens, p, extractive || declined)
 	if declined {
-		j.row.AwaitsModel, j.row.Declined = true, Declined{Times: 1, At: c.o.Now(), By: c.o.Worker.Name()}
+		j.row.AwaitsModel, j.row.Declined = true, Declined{Times: 1, By: c.o.Worker.Name()}
 	}
 	first, last := sp.lines[0], sp.lines[len(sp.lines)-1]
 	j.row.Span, j.row.Messages = sp.Span, len(sp.lines)

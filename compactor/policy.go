@@ -1,8 +1,6 @@
 package compactor
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strings"
 	"time"
@@ -11,7 +9,8 @@ import (
 )
 
 // Policy determines when and how a channel is compacted. Settings are merged field by field: a
-// layer inherits what it does not set. DefaultPolicy has the defaults, Validate the ranges.
+// layer inherits what it does not set. DefaultPolicy has the defaults. Validate checks the ranges, in
+// CheckRange's syntax, and what a tag cannot say.
 type Policy struct {
 	// Enabled switches the levels below emergency. Emergency always works.
 	Enabled bool `toml:"enabled"`
@@ -23,9 +22,9 @@ type Policy struct {
 	EmergencyThreshold  float64 `toml:"emergency_threshold"`
 
 	// At least this share of the verbatim tokens leaves when the level is reached.
-	BackgroundFraction float64 `toml:"background_fraction"`
-	AggressiveFraction float64 `toml:"aggressive_fraction"`
-	EmergencyFraction  float64 `toml:"emergency_fraction"`
+	BackgroundFraction float64 `toml:"background_fraction" range:"0.05 to 0.90"`
+	AggressiveFraction float64 `toml:"aggressive_fraction" range:"0.05 to 0.90"`
+	EmergencyFraction  float64 `toml:"emergency_fraction" range:"0.05 to 0.90"`
 
 	// PrepareThreshold is where preparation starts, as a share of the window; 0 is off, negative (the
 	// default) follows the background threshold, see Prepare.
@@ -39,37 +38,37 @@ type Policy struct {
 	// the level's fraction: fewer tokens are sent, fewer messages stay verbatim.
 	Economy bool `toml:"economy"`
 
-	KeepFirst       int `toml:"keep_first"`        // first addressed messages copied into the head
-	KeepFirstTurns  int `toml:"keep_first_turns"`  // first addressed turns, with their replies, likewise
-	KeepLastN       int `toml:"keep_last_n"`       // newest messages spared, rounded up to turns
-	KeepLastTurns   int `toml:"keep_last_turns"`   // newest turns spared; the larger of both counts
-	PinBudget       int `toml:"pin_budget"`        // most tokens of first messages and pins together
-	TailTokens      int `toml:"tail_tokens"`       // most tokens that both may spare
-	SpanTokens      int `toml:"span_tokens"`       // tokens of one piece that is prepared
-	TargetPct       int `toml:"target_percentage"` // a summary's length, in percent of its span
-	MaxSummary      int `toml:"max_summary_tokens"`
-	RollupFanIn     int `toml:"rollup_fan_in"`           // most summaries folded into one
-	EarlierSessions int `toml:"earlier_sessions"`        // shown as summaries
-	EarlierTokens   int `toml:"earlier_sessions_tokens"` // most tokens of them; 0: half of the stack's budget
-	MaxTurns        int `toml:"max_turns"`               // most calls of the worker's model per chunk
-	FailureLimit    int `toml:"failure_limit"`           // failures until the extractive summarizer takes over
-	MaxMemories     int `toml:"max_memories"`            // most memories one compaction saves
+	KeepFirst       int `toml:"keep_first" range:"0 to 20"`         // first addressed messages copied into the head
+	KeepFirstTurns  int `toml:"keep_first_turns" range:"0 to 20"`   // first addressed turns, with their replies, likewise
+	KeepLastN       int `toml:"keep_last_n" range:"0 to 500"`       // newest messages spared, rounded up to turns
+	KeepLastTurns   int `toml:"keep_last_turns" range:"0 to 500"`   // newest turns spared; the larger of both counts
+	PinBudget       int `toml:"pin_budget" range:"0 to 20000"`      // most tokens of first messages and pins together
+	TailTokens      int `toml:"tail_tokens" range:"500 to 200000"`  // most tokens that both may spare
+	SpanTokens      int `toml:"span_tokens" range:"500 to 200000"`  // tokens of one piece that is prepared
+	TargetPct       int `toml:"target_percentage" range:"10 to 50"` // a summary's length, in percent of its span
+	MaxSummary      int `toml:"max_summary_tokens" range:"200 to 200000"`
+	RollupFanIn     int `toml:"rollup_fan_in" range:"2 to 16"`               // most summaries folded into one
+	EarlierSessions int `toml:"earlier_sessions" range:"0 to 100"`           // shown as summaries
+	EarlierTokens   int `toml:"earlier_sessions_tokens" range:"0 to 100000"` // most tokens of them; 0: half of the stack's budget
+	MaxTurns        int `toml:"max_turns" range:"1 to 100"`                  // most calls of the worker's model per chunk
+	FailureLimit    int `toml:"failure_limit" range:"1 to 100"`              // failures until the extractive summarizer takes over
+	MaxMemories     int `toml:"max_memories" range:"0 to 1000"`              // most memories one compaction saves
 
-	StackBudget float64 `toml:"stack_budget"` // share of the window that the stack may take
+	StackBudget float64 `toml:"stack_budget" range:"0.02 to 0.40"` // share of the window that the stack may take
 
-	Strategy   string   `toml:"strategy"`         // the name of the Strategy that makes summaries
-	Model      string   `toml:"model"`            // for the worker; empty: the agent's
-	Reasoning  string   `toml:"worker_reasoning"` // reasoning effort of the worker's model, one of llm.ReasoningEfforts; empty: the server's default
-	Focus      string   `toml:"focus"`            // what every summary should keep
-	PromptFile string   `toml:"prompt_file"`      // the worker's prompt; empty: the one in prompts/
-	Timeout    Duration `toml:"timeout"`          // without a byte from the worker's model
-	Cooldown   Duration `toml:"cooldown"`         // pause of the automatic levels after applied compactions that freed little
+	Strategy   string   `toml:"strategy"`                   // the name of the Strategy that makes summaries
+	Model      string   `toml:"model"`                      // for the worker; empty: the agent's
+	Reasoning  string   `toml:"worker_reasoning"`           // reasoning effort of the worker's model, one of llm.ReasoningEfforts; empty: the server's default
+	Focus      string   `toml:"focus"`                      // what every summary should keep
+	PromptFile string   `toml:"prompt_file"`                // the worker's prompt; empty: the one in prompts/
+	Timeout    Duration `toml:"timeout" range:"1s to 1h"`   // without a byte from the worker's model
+	Cooldown   Duration `toml:"cooldown" range:"0s to 24h"` // pause of the automatic levels after applied compactions that freed little
 
 	ExtractMemories bool `toml:"extract_memories"`
 
-	ToolResultsKept    int `toml:"tool_results_kept"`     // newest results that are never cleared
-	ToolResultMinChars int `toml:"tool_result_min_chars"` // shorter results are never cleared
-	ToolOutputMaxLines int `toml:"tool_output_max_lines"` // of kept results behind the newest
+	ToolResultsKept    int `toml:"tool_results_kept" range:"0 to 1000"`        // newest results that are never cleared
+	ToolResultMinChars int `toml:"tool_result_min_chars" range:"0 to 1000000"` // shorter results are never cleared
+	ToolOutputMaxLines int `toml:"tool_output_max_lines" range:"1 to 100000"`  // of kept results behind the newest
 
 	Notify string `toml:"notify"` // off, reaction or message: how a channel is notified of an applied compaction
 }
@@ -140,7 +139,7 @@ const (
 	NotifyMessage  = "message"
 )
 
-// MaxKeepFirst is the maximum of KeepFirst and KeepFirstTurns.
+// MaxKeepFirst is the maximum of KeepFirst and KeepFirstTurns, as in the tags of their ranges.
 const MaxKeepFirst = transcript.MaxFirst
 
 // DefaultPolicy returns the policy without any settings.
@@ -198,10 +197,4 @@ func (p Policy) Prepare() float64 {
 		return 0.60
 	}
 	return min(0.60, 0.75*p.BackgroundThreshold)
-}
-
-// Hash returns a short hash of the policy: policies that differ anywhere have different ones.
-func (p Policy) Hash() string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", p))
-	return hex.EncodeToString(sum[:6])
 }

@@ -50,7 +50,6 @@ func TestPatchCoversEveryPolicyField(t *testing.T) {
 			fitted, left := patch.Fit(usual)
 			check.That(t, fitted == got && len(left) == 0, "got conflicts: %v", left)
 			check.Equal(t, "merged", compactor.Merge(compactor.PatchOf(usual, compactor.Keys()...), patch, nil)[key], value)
-			check.That(t, got.Hash() != usual.Hash(), "the hash ignores the setting")
 			if slices.Contains(free, key) {
 				return
 			}
@@ -189,24 +188,21 @@ func TestRunningJobKeepsItsPolicy(t *testing.T) {
 	goOn := make(chan struct{})
 	r := newRig(t, 100_000, held(goOn, goodSummary))
 	r.policy.Focus = "names"
-	hashes := []string{r.policy.Hash()}
 	r.chat(20)
 	r.c.Compact(compactor.OnManual, "")
 	r.set(func(p *compactor.Policy) { p.Focus, p.KeepLastN = "numbers", 7 })
 	r.c.Check(t.Context())
 	close(goOn)
 	r.waitIdle()
-	hashes = append(hashes, r.policy.Hash())
 	r.chat(20)
 	r.compactAndWait()
 	r.policy.Focus = "places" // the policy stored in a row is never used as the policy
-	hashes = append(hashes, r.policy.Hash())
 	r.restart()
 	r.chat(20)
 	r.compactAndWait()
 	stack := r.c.Status().Stack
 	check.Len(t, "rows", stack, 3)
 	for i, focus := range []string{"names", "numbers", "places"} {
-		check.Equal(t, "policy of a row", stack[i].PolicyHash+" "+stack[i].Focus, hashes[i]+" "+focus)
+		check.Equal(t, "policy of a row", stack[i].Focus, focus)
 	}
 }

@@ -94,7 +94,7 @@ func (m *machine) compactOtherwise(rt *rapid.T) {
 
 func (m *machine) brief(rt *rapid.T) {
 	most := one(rt, "tokens", 100, 400, 1500, 20_000)
-	text, err := m.r.c.Briefing(context.Background(), most, m.r.policy, chat.Message{Seq: 1 << 31, Role: "user", Author: "Ada", Text: "question of another"})
+	text, err := m.r.c.Briefing(context.Background(), most, chat.Message{Seq: 1 << 31, Role: "user", Author: "Ada", Text: "question of another"})
 	if err != nil {
 		check.Require(rt, m.refusing || m.disk.dead.Load(), "%v", err)
 		return

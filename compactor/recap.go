@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -12,52 +13,45 @@ import (
 	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
 	"cairn/internal/tokens"
+	"cairn/llm"
 )
 
-// Recap is a summary for a person who asked. It changes and stores nothing.
+// What people and other models are given of the view. None of it changes or stores anything.
+
+// Recap is a summary for a person who asked.
 type Recap struct {
-	Text     string
-	From, To int64 // its span, both ends included; 0: there is nothing to summarize
-	Hidden   int   // messages in the span that no summary covers yet, so neither does this
-	By       By    // ByWorker or ByExtractive
-	Why      string
+	Text   string // "": there is nothing to summarize
+	Hidden int    // messages that no summary covers yet, so neither does this
+	By     By     // ByWorker or ByExtractive
+	Why    string // why no model made it, in words for people; "" if there is none
 }
 
 // mostOfRecap is the length of a recap, in tokens: it fits one message on any platform.
 const mostOfRecap = 350
 
-// Recap returns a function that summarizes the view, summaries and messages, with emphasis on
-// focus; the function may run in any goroutine. It compacts nothing and saves no memories. It takes
-// at most the policy's timeout; if no model can do it, the extractive summarizer does, and Why
-// gives the reason in words for people. The error is the context's.
+// Recap returns a function that summarizes the view, with emphasis on focus; the function may run in
+// any goroutine. It takes at most the policy's timeout. If no model can do it in one request, the
+// summaries and an extract of the messages take its place. The error is the context's.
 func (c *Compactor) Recap(focus string) func(context.Context) (Recap, error) {
 	s, p := c.h.view, c.policy()
-	j := &job{policy: p, row: Compaction{Kind: Leaf, Focus: cmp.Or(focus, p.Focus)}}
-	w := c.newWorker(j, &inMemoryJob{}, mostOfRecap, mostOfRecap*3/2) // which saves no memories
-	w.prompt, w.textOnly = w.texts.Recap, true
-	return func(ctx context.Context) (Recap, error) { return c.recap(ctx, s, w, focus) }
+	w := c.newWorker(&job{policy: p, row: Compaction{Focus: cmp.Or(focus, p.Focus)}}, nil, mostOfRecap, mostOfRecap*3/2)
+	w.prompt = w.texts.Recap
+	return func(ctx context.Context) (Recap, error) { return c.recap(ctx, s, w) }
 }
 
-func (c *Compactor) recap(ctx context.Context, s view, w worker, focus string) (Recap, error) {
-	r := Recap{By: ByExtractive}
-	var seqs []int64
-	for _, row := range s.shownRows() {
-		seqs = append(seqs, row.From, row.To)
-		if row.Kind == Placeholder {
-			r.Hidden += row.Messages
-		}
+func (c *Compactor) recap(ctx context.Context, s view, w worker) (r Recap, err error) {
+	head, items := s.material(s.shape.clipTo, 0)
+	if head != "" {
+		items = slices.Insert(items, 0, summarize.Item{Text: head, From: 1, To: 1})
 	}
-	for _, l := range s.lines {
-		seqs = append(seqs, l.Seq)
-	}
-	if len(seqs) == 0 {
+	if len(items) == 0 {
 		return r, nil
 	}
-	r.From, r.To = slices.Min(seqs), slices.Max(seqs)
+	texts, hidden := s.summaries()
+	r.Hidden = hidden
 	if c.o.Worker != nil {
-		text, err := c.recapByModel(ctx, s, w)
-		if err == nil {
-			r.Text, r.By = text, ByWorker
+		if r.Text, err = c.recapByModel(ctx, w, items); err == nil {
+			r.By = ByWorker
 			if c.reports.byModel.End() {
 				c.o.Log.Info("compactions_recovered", "by", r.By)
 			}
@@ -69,12 +63,14 @@ func (c *Compactor) recap(ctx context.Context, s view, w worker, focus string) (
 		c.o.Log.Log(ctx, c.logLevelFor(err, true), "recap_failed", "effect", "the extractive summarizer makes it", "error", err)
 		r.Why = cmp.Or(reasonFor(err), "the model could not be asked")
 	}
-	said := withoutSecrets(saidIn(itemsOfView(s, quotedItems, summarize.MostOfMessage)))
-	r.Text = secrets.Mask(summarize.Extract(said, mostOfRecap, 0, focus).Text)
+	texts = append(texts, summarize.Extract(saidIn(items), mostOfRecap, 0, w.j.row.Focus).Text)
+	r.Text, r.By = summarize.ShortenSummary(secrets.Mask(strings.Join(texts, "\n\n")), mostOfRecap), ByExtractive
 	return r, nil
 }
 
-func (c *Compactor) recapByModel(ctx context.Context, s view, w worker) (string, error) {
+// recapByModel asks the worker's model once and, if that fails, the fallback: it is mostly the model
+// that answers here, so the view fits its window.
+func (c *Compactor) recapByModel(ctx context.Context, w worker, items []summarize.Item) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(w.j.policy.Timeout))
 	defer cancel()
 	release, err := takeSlot(ctx, c.o.Slots)
@@ -82,130 +78,109 @@ func (c *Compactor) recapByModel(ctx context.Context, s view, w worker) (string,
 		return "", err
 	}
 	defer release()
-	summary, err := c.guarded(ctx, func(ctx context.Context) (summarize.Summary, error) {
-		return c.byModel(ctx, w, func(_ context.Context, most int) ([]summarize.Item, error) {
-			return itemsOfView(s, summarize.ItemsOfRow, most), nil
+	ask := func(model llm.Model) (summarize.Summary, error) {
+		return c.guarded(ctx, func(ctx context.Context) (s summarize.Summary, err error) {
+			w, _ := w.withModel(ctx, model)
+			w.calls, w.judge, w.most, w.alive = new(int), summarize.JudgeOf(items), math.MaxInt, func() {}
+			if w.room(w.messages(items, w.prompt), nil) < w.minAnswer() {
+				return s, &llm.Error{Kind: llm.KindOverflow, Message: "the recap's prompt is too long"}
+			}
+			s.Text, err = w.withoutTools(ctx, items)
+			return s, err
 		})
-	})
-	return summary.Text, err
+	}
+	s, err := ask(c.o.Worker)
+	if err != nil && c.o.Fallback != nil && ctx.Err() == nil {
+		s, err = ask(c.o.Fallback)
+	}
+	return summarize.ShortenSummary(secrets.Mask(s.Text), w.limit), err
 }
 
-// quotedItems is summarize.ItemsOfRow for the extractive summarizer: an extractive row names its
-// speakers, and the assistant wrote none of it.
-func quotedItems(row Compaction, most int) (items []summarize.Item) {
-	if row.By != ByExtractive {
-		return summarize.ItemsOfRow(row, most)
-	}
-	for _, m := range summarize.Quoted(row) {
-		items = append(items, summarize.Item{Turn: row.From, From: row.From, To: row.To, Said: m})
-	}
-	return items
-}
-
-func itemsOfView(s view, ofRow func(row Compaction, most int) []summarize.Item, most int) []summarize.Item {
-	var items []summarize.Item
-	for _, row := range s.shownRows() {
-		if row.Kind != Placeholder {
-			items = append(items, ofRow(row, most)...)
+// summaries returns the texts above the messages, oldest first, and how many messages of the
+// conversation are hidden without one.
+func (s view) summaries() (texts []string, hidden int) {
+	add := func(row Compaction, own bool) {
+		if row.Text != "" {
+			texts = append(texts, row.Text)
+		}
+		if row.Kind == Placeholder && own {
+			hidden += row.Messages
 		}
 	}
-	messages := make([]chat.Message, len(s.lines))
-	for i, l := range s.lines {
-		messages[i] = *l.Message
-	}
-	items = append(items, summarize.ItemsOf(messages, most)...)
-	slices.SortStableFunc(items, func(a, b summarize.Item) int { return int(a.From - b.From) })
-	var first []summarize.Item // of the channel that a thread belongs to
 	for _, e := range s.past.entries {
-		switch {
-		case e.root:
-			first = append(first, summarize.ItemsOf([]chat.Message{*s.head.Inherited.Root}, most)...)
-		case !e.own && e.row.Kind != "" && e.row.Kind != Placeholder:
-			first = append(first, ofRow(e.row, most)...)
+		if add(e.row, e.own); e.root {
+			texts = append(texts, s.head.Inherited.Root.Text)
 		}
 	}
-	for i := range first { // its seqs belong to another conversation
-		first[i].Turn, first[i].From, first[i].To = 0, 1, 1
-		if len(items) > 0 {
-			first[i].From, first[i].To = items[0].From, items[0].From
-		}
+	for _, row := range s.head.Stack {
+		add(row, true)
 	}
-	return append(first, items...)
-}
-
-// shownRows returns the conversation's own rows in the view, those of earlier sessions included.
-func (s view) shownRows() (rows []Compaction) {
-	for _, e := range s.past.entries {
-		if e.own {
-			rows = append(rows, e.row)
-		}
-	}
-	return append(rows, s.head.Stack...)
+	return texts, hidden
 }
 
 // What another agent is given of a conversation, to answer one question in it.
 
 // Shares of a briefing.
 const (
-	headShare     = 3 // the head: at most 1/3
-	questionShare = 4 // the question: at most 1/4
-	summedShare   = 4 // summary of the messages: at most 1/4 of what is left
+	headShare = 3 // the head: at most 1/3
+	eachShare = 4 // the question, and each message: at most 1/4
 )
 
-// Briefing returns a function that renders the view in about tokens tokens: the head, then the
-// messages as far as they fit; older ones are summarized without a model. The question comes last
-// and is not repeated among the messages. Nothing is written. The function may run in any
-// goroutine.
-func (c *Compactor) Briefing(ctx context.Context, tokens int, p Policy, question chat.Message) (func() string, error) {
+// Briefing returns a function that renders the view in about tokens tokens: the head, and the newest
+// messages that fit. The question comes last and is not repeated among the messages. Nothing is
+// written. The function may run in any goroutine.
+func (c *Compactor) Briefing(ctx context.Context, tokens int, question chat.Message) (func() string, error) {
 	if err := c.reread(ctx); err != nil {
 		return nil, err
 	}
 	s := c.h.view
-	return func() string { return s.briefing(tokens, p, question) }, nil
+	return func() string { return s.briefing(tokens, question) }, nil
 }
 
-func (s view) briefing(cost int, p Policy, question chat.Message) string {
-	asked := summarize.ClippedItems([]chat.Message{question}, max(cost/questionShare, 0))
-	left := cost - summarize.CostOfItems(asked)
-	var b strings.Builder
-	if s.headText != "" {
-		text, mark, end := tokens.Parts(secrets.Mask(s.headText), max(min(left, cost/headShare), 0))
-		if mark != "" { // the end continues with a whole line: the rest of one may read as a line that nobody wrote
-			_, end, _ = strings.Cut(end, "\n")
-			text += mark + end
-		}
-		left -= tokens.Estimate(text)
-		b.WriteString(text + "\n\n")
+func (s view) briefing(most int, question chat.Message) string {
+	asked := summarize.ClippedItems([]chat.Message{question}, max(most/eachShare, 0))[0]
+	head, items := s.material(most/eachShare, question.Seq)
+	head, mark, end := tokens.Parts(head, min(most-asked.Tokens, most/headShare))
+	if mark != "" { // the end continues with a whole line: the rest of one may read as a line that nobody wrote
+		_, end, _ = strings.Cut(end, "\n")
 	}
-	var said []chat.Message
+	head += mark + end
+	left, older := most-asked.Tokens-tokens.Estimate(head), len(items)
+	for ; older > 0 && items[older-1].Tokens <= left; older-- {
+		left -= items[older-1].Tokens
+	}
+	if older > 0 {
+		head += "\n\n" + Compaction{Kind: Placeholder, Messages: older}.Render()
+	}
+	items = items[older:]
+	if head = strings.TrimSpace(head); head != "" {
+		items = slices.Insert(items, 0, summarize.Item{Text: head})
+	}
+	return summarize.PlainText(items) + "\n\n<question>\n" + asked.Text + "\n</question>"
+}
+
+// material returns the view as other models read it, without secrets: the text of the head, and the
+// messages without one of them, in at most most tokens each.
+func (s view) material(most int, without int64) (head string, items []summarize.Item) {
+	head = strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(s.headText, headOpen), headClose))
 	for _, l := range s.lines {
-		if l.Seq != question.Seq {
-			said = append(said, *l.Message)
+		m := withoutSecrets([]chat.Message{*l.Message})[0]
+		text := lineOf(m, shape{clipTo: most}).text
+		switch {
+		case m.Seq == without || text == "":
+			continue
+		case m.Role == llm.RoleAssistant:
+			text = fmt.Sprintf("[#%d assistant] %s", m.Seq, text)
+		case m.Role == llm.RoleTool:
+			text = lineOf(m, shape{clipTo: min(most, summarize.MostOfResult)}).text
+			if len(l.text) < len(text) { // it is cleared
+				text = secrets.Mask(l.text)
+			}
+			text = fmt.Sprintf("[#%d result of %s] %s", m.Seq, chat.CleanName(m.Tool), text)
 		}
+		text = summarize.EscapeLabels(text)
+		cost := tokens.PerMessage + tokens.Estimate(text)
+		items = append(items, summarize.Item{Text: text, Tokens: cost, From: m.Seq, To: m.Seq, Said: m})
 	}
-	items := summarize.ClippedItems(said, summarize.MostOfMessage)
-	if summarize.CostOfItems(items) > left {
-		summed := min(p.MaxSummary, left/summedShare)
-		n := 0
-		for room := left - summed; n < len(items) && room >= items[len(items)-1-n].Tokens; n++ {
-			room -= items[len(items)-1-n].Tokens
-		}
-		items = items[len(items)-n:]
-		older := said
-		if n > 0 {
-			older = said[:slices.IndexFunc(said, func(m chat.Message) bool { return m.Seq == items[0].From })]
-		}
-		if text := summarize.Extract(withoutSecrets(older), summed, 0, question.Text).Text; text != "" {
-			fmt.Fprintf(&b, "<summary from=\"%d\" to=\"%d\">%s</summary>\n\n", older[0].Seq, older[len(older)-1].Seq, summarize.Content(secrets.Mask(text), summed))
-		}
-	}
-	if len(items) > 0 {
-		b.WriteString(summarize.PlainText(items) + "\n\n")
-	}
-	b.WriteString("<question>\n")
-	for _, it := range asked {
-		b.WriteString(it.Text)
-	}
-	b.WriteString("\n</question>")
-	return b.String()
+	return summarize.EscapeLabels(secrets.Mask(head)), items
 }

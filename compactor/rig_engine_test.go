@@ -181,9 +181,9 @@ func (w *owner) Recap(ctx context.Context, focus string) (compactor.Recap, error
 	return get(w, func() func(context.Context) (compactor.Recap, error) { return w.Compactor.Recap(focus) })(ctx)
 }
 
-func (w *owner) Briefing(ctx context.Context, tokens int, p compactor.Policy, question chat.Message) (string, error) {
+func (w *owner) Briefing(ctx context.Context, tokens int, question chat.Message) (string, error) {
 	write, err := try(w, ctx, func(ctx context.Context) (func() string, error) {
-		return w.Compactor.Briefing(ctx, tokens, p, question)
+		return w.Compactor.Briefing(ctx, tokens, question)
 	})
 	if err != nil {
 		return "", err

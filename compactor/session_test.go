@@ -119,7 +119,7 @@ func TestRecapCoversPromptAndChangesNothing(t *testing.T) {
 	worker.Func = answers(llmtest.Say("<think>hm</think>Ada asked about prices after note 29; sk-ant-"+strings.Repeat("aB3", 10)), nil)
 	recap := check.Must(r.c.Recap(t.Context(), "the prices"))(t)
 	text := "Ada asked about prices after note 29; [masked: Anthropic key]"
-	check.Equal(t, "recap", recap, compactor.Recap{Text: text, From: 1, To: int64(len(r.said)), By: compactor.ByWorker})
+	check.Equal(t, "recap", recap, compactor.Recap{Text: text, By: compactor.ByWorker})
 	asked := worker.Requests()[n:]
 	check.Require(t, len(asked) == 1 && len(asked[0].Tools) == 0, "%d requests", len(asked))
 	text = asked[0].Messages[1].Text
@@ -169,22 +169,24 @@ func TestRecapMentionsHiddenMessages(t *testing.T) {
 	r.notesUntil(60, func() bool { return len(r.c.Status().Stack) > 0 })
 	hidden := r.c.Status().Stack[0].Messages
 	recap, err := r.c.Recap(t.Context(), "")
-	check.That(t, err == nil && hidden > 0 && recap.Hidden == hidden && recap.From == 1, "%d hidden: got %+v, %v", hidden, recap, err)
+	check.That(t, err == nil && hidden > 0 && recap.Hidden == hidden, "%d hidden: got %+v, %v", hidden, recap, err)
 }
 
-func TestLongRecapUsesChunks(t *testing.T) {
-	r := newRig(t, 100_000, &llmtest.Model{Tokens: 4000, Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
-		check.That(t, material(req) <= 4000, "got a request of %d tokens", material(req))
-		return llmtest.Say("They took notes."), nil
-	}})
+func TestRecapNeedsAWindowForTheWholeView(t *testing.T) {
+	small, large := &llmtest.Model{Tokens: 4000}, &llmtest.Model{Tokens: 100_000, Func: answers(llmtest.Say("They took notes."), nil)}
+	r := newRig(t, 100_000, small, func(o *compactor.Options) { o.Fallback = large })
 	r.chat(120)
 	recap, err := r.c.Recap(t.Context(), "")
-	n := len(r.worker.Requests())
+	check.That(t, err == nil && recap.By == compactor.ByWorker && recap.Text == "They took notes.", "got %+v, %v", recap, err)
+	large.Tokens = 4000
+	recap, err = r.c.Recap(t.Context(), "")
+	check.That(t, err == nil && recap.By == compactor.ByExtractive && strings.Contains(recap.Why, "too large"), "got %+v, %v", recap, err)
+	check.Equal(t, "requests to a model that is too small, and to the other one", fmt.Sprint(len(small.Requests()), len(large.Requests())), "0 1")
+	large.Tokens = 100_000
 	ctx, cancel := context.WithCancel(t.Context())
-	r.worker.Func = func(context.Context, int, llm.Request) (llm.Response, error) {
+	large.Func = func(context.Context, int, llm.Request) (llm.Response, error) {
 		cancel()
 		return llm.Response{}, ctx.Err()
 	}
 	check.Error(t, check.ErrorOf(r.c.Recap(ctx, "")), context.Canceled)
-	check.That(t, err == nil && recap.By == compactor.ByWorker && n >= 3, "got %+v, %v after %d requests", recap, err, n)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cairn/chat"
+	"cairn/internal/observe"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/transcript"
@@ -275,8 +276,8 @@ type reports struct {
 	failed    Event // the last failure since a summary was applied
 	appliedAt int64 // the next seq when messages were last summarized; 0: not yet
 
-	byModel, byExtractive, byFallback llm.Incident // jobs of a model fail; jobs of the extractive summarizer fail; the fallback does the worker's jobs
-	tooLarge                          llm.Incident // nothing more can be hidden
+	byModel, byExtractive, byFallback observe.Incident // jobs of a model fail; jobs of the extractive summarizer fail; the fallback does the worker's jobs
+	tooLarge                          observe.Incident // nothing more can be hidden
 }
 
 func (r *reports) note(e Event, next int64) {

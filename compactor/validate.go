@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,43 +35,44 @@ func (e *FieldError) Error() string {
 	return s
 }
 
-func checkRange[T cmp.Ordered](key string, v, low, high T) *FieldError {
-	if v >= low && v <= high {
+// CheckRange returns what is wrong with a number or Duration; nil if it is in the range, such as
+// "0.05 to 0.90", "1s to 10m" or "0 or 1h to 720h".
+func CheckRange(key string, value any, within string) *FieldError {
+	within, zero := strings.CutPrefix(within, "0 or ")
+	lowest, highest, _ := strings.Cut(within, " to ")
+	low, high := bound(lowest), bound(highest)
+	n := reflect.ValueOf(value).Convert(reflect.TypeFor[float64]()).Float()
+	if n >= low && n <= high || zero && n == 0 { // false for NaN
 		return nil
 	}
-	return &FieldError{Key: key, Value: v, Want: fmt.Sprintf("from %v to %v", low, high)}
+	e := &FieldError{Key: key, Value: value, Want: "from " + within}
+	if n > 1 && high <= 1 && n/100 >= low && n/100 <= high {
+		e.Hint = fmt.Sprintf("a share of 1: write %.2f for %g %%", n/100, n)
+	}
+	return e
+}
+
+// bound reads a bound of a range: a number, or a duration as nanoseconds.
+func bound(text string) float64 {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		duration, _ := time.ParseDuration(text)
+		return float64(duration)
+	}
+	return n
 }
 
 // Validate returns everything that is wrong with the policy.
 func (p Policy) Validate() []*FieldError {
 	errs := append(p.validateLevels(),
-		checkShare("background_fraction", p.BackgroundFraction, 0.05, 0.90),
-		checkShare("aggressive_fraction", p.AggressiveFraction, 0.05, 0.90),
-		checkShare("emergency_fraction", p.EmergencyFraction, 0.05, 0.90),
-		checkRange("keep_first", p.KeepFirst, 0, MaxKeepFirst),
-		checkRange("keep_first_turns", p.KeepFirstTurns, 0, MaxKeepFirst),
-		checkRange("keep_last_n", p.KeepLastN, 0, 500),
-		checkRange("keep_last_turns", p.KeepLastTurns, 0, 500),
-		checkRange("pin_budget", p.PinBudget, 0, 20_000),
-		checkRange("tail_tokens", p.TailTokens, 500, 200_000),
-		checkRange("span_tokens", p.SpanTokens, 500, 200_000),
-		checkRange("target_percentage", p.TargetPct, 10, 50),
-		checkRange("max_summary_tokens", p.MaxSummary, 200, 200_000),
-		checkShare("stack_budget", p.StackBudget, 0.02, 0.40),
-		checkRange("rollup_fan_in", p.RollupFanIn, 2, 16),
-		checkRange("earlier_sessions", p.EarlierSessions, 0, 100),
-		checkRange("earlier_sessions_tokens", p.EarlierTokens, 0, 100_000),
 		checkChoice("strategy", fmt.Sprintf("%q", p.Strategy), p.Strategy, "one of", slices.Sorted(maps.Keys(strategies))),
 		CheckReasoning("worker_reasoning", p.Reasoning),
-		checkRange("timeout", p.Timeout, Duration(time.Second), Duration(time.Hour)),
-		checkRange("max_turns", p.MaxTurns, 1, 100),
-		checkRange("failure_limit", p.FailureLimit, 1, 100),
-		checkRange("cooldown", p.Cooldown, 0, Duration(24*time.Hour)),
-		checkRange("max_memories", p.MaxMemories, 0, 1000),
-		checkRange("tool_results_kept", p.ToolResultsKept, 0, 1000),
-		checkRange("tool_result_min_chars", p.ToolResultMinChars, 0, 1_000_000),
-		checkRange("tool_output_max_lines", p.ToolOutputMaxLines, 1, 100_000),
 	)
+	for field, value := range reflect.ValueOf(p).Fields() {
+		if within := field.Tag.Get("range"); within != "" {
+			errs = append(errs, CheckRange(field.Tag.Get("toml"), value.Interface(), within))
+		}
+	}
 	if p.CompactAtTokens != 0 && p.CompactAtTokens < 2000 {
 		errs = append(errs, &FieldError{Key: "compact_at_tokens", Value: p.CompactAtTokens, Want: "0 (off) or at least 2000"})
 	}
@@ -82,21 +85,9 @@ func (p Policy) Validate() []*FieldError {
 	return slices.DeleteFunc(errs, func(e *FieldError) bool { return e == nil })
 }
 
-// checkShare returns what is wrong with a share of the window; nil if it is valid.
-func checkShare(key string, v, low, high float64) *FieldError {
-	if v >= low && v <= high { // false for NaN
-		return nil
-	}
-	e := &FieldError{Key: key, Value: v, Want: fmt.Sprintf("from %.2f to %.2f", low, high)}
-	if v > 1 && v/100 >= low && v/100 <= high {
-		e.Hint = fmt.Sprintf("a share of 1: write %.2f for %g %%", v/100, v)
-	}
-	return e
-}
-
 func (p Policy) validateLevels() (errs []*FieldError) {
 	level := func(key string, v float64) {
-		e := checkShare(key, v, 0.10, 0.99)
+		e := CheckRange(key, v, "0.10 to 0.99")
 		if v < 0 {
 			e.Want += fmt.Sprintf(", or from -%d to -%d: so many tokens before the window's end", maxHeadroom, minHeadroom)
 		}

@@ -30,7 +30,7 @@ type worker struct {
 	memories int              // most memories that there may be after its part of the span
 	judge    *summarize.Judge // of this chunk's summaries
 	refusal  summarize.Refusal
-	textOnly bool   // asks for plain text without tools, as for a recap: it need not be much shorter
+	most     int    // most tokens of an accepted summary of this chunk
 	calls    *int   // calls of the model for this chunk
 	alive    func() // called when the model sends something
 }
@@ -97,7 +97,7 @@ func (w worker) run(ctx context.Context, items []summarize.Item, most int) (summ
 		return summarize.Summary{}, err
 	}
 	s := summarize.Summary{Text: summarize.ShortenSummary(text, w.limit), Beside: *w.around.read}
-	if !w.textOnly && w.record.Kept() == 0 && w.j.policy.ExtractMemories && w.j.row.Kind != Rollup {
+	if w.record.Kept() == 0 && w.j.policy.ExtractMemories && w.j.row.Kind != Rollup {
 		// The server takes no tools, or the model saved nothing: many small models only
 		// summarize. Memories are extracted without it.
 		messages, err := w.record.Messages(ctx, w.j.row.Span)
@@ -184,7 +184,7 @@ func (w worker) chunk(ctx context.Context, items []summarize.Item) (text string,
 
 // chunkWithRetry retries a refused text once, with the reason and more room for the answer.
 func (w worker) chunkWithRetry(ctx context.Context, items []summarize.Item) (text string, err error) {
-	w.calls, w.judge = new(int), summarize.JudgeOf(items)
+	w.calls, w.judge, w.most = new(int), summarize.JudgeOf(items), summarize.MostOfSummary(items)
 	takeBack := w.record.Mark()
 	text, err = w.attempt(ctx, items)
 	var why summarize.Refusal

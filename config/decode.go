@@ -11,9 +11,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/BurntSushi/toml"
 
@@ -245,11 +243,9 @@ func (d *decoder) wrongType(path, want string, v any) {
 // within reports a value that is not in the range of its field, or none of its choices.
 func (d *decoder) within(tag reflect.StructTag, v reflect.Value, path string) {
 	if within := tag.Get("range"); within != "" {
-		within, zero := strings.CutPrefix(within, "0 or ")
-		low, high, _ := strings.Cut(within, " to ")
-		n := reflect.Indirect(v).Convert(reflect.TypeFor[float64]()).Float() // a NaN is in no range
-		ok := n >= amount(low) && n <= amount(high) || zero && n == 0
-		d.must(ok, path, reflect.Indirect(v).Interface(), "be from "+within)
+		if e := compactor.CheckRange(base(path), reflect.Indirect(v).Interface(), within); e != nil {
+			d.problem(path, e.Error())
+		}
 	}
 	if example := tag.Get("server"); example != "" {
 		d.checkServer(path, v.String(), example)
@@ -262,13 +258,4 @@ func (d *decoder) within(tag reflect.StructTag, v reflect.Value, path string) {
 		want := fmt.Sprintf(`be one of "%s"%s`, strings.Join(choices, `", "`), compactor.DidYouMean(value, choices))
 		d.must(slices.Contains(choices, value) || optional && value == "", path, value, want)
 	}
-}
-
-// amount reads a bound of a range: a number, or a duration as nanoseconds.
-func amount(text string) float64 {
-	if duration, err := time.ParseDuration(text); err == nil {
-		return float64(duration)
-	}
-	n, _ := strconv.ParseFloat(text, 64)
-	return n
 }

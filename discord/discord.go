@@ -82,7 +82,7 @@ func New(o Options) (*Discord, error) {
 		return nil, errors.New(`api_base under [discord] is not a server address: write it as "http://localhost:8080"`)
 	}
 	o.CatchUp = cmp.Or(o.CatchUp, channel.DefaultCatchUp)
-	base := platform.NewBase(Name, o.Log, nil)
+	base := platform.NewBase(Name, o.Log)
 	base.Link.Pause, base.Link.Steady = platform.Backoff{First: time.Second, Most: maxPause}, steadyAfter
 	d := &Discord{
 		Base: base, o: o, rest: newREST(o.APIBase, o.Token), started: time.Now(),

@@ -37,7 +37,7 @@ func TestWhatIsAddressedToTheBotIsAnswered(t *testing.T) {
 	r.answersLast(direct, 1, "echo: between us")
 	said = r.heard("discord:@me/"+direct, 1)
 	check.That(t, said[0].Text == "between us" && said[0].Addressed, "it heard %+v", said[0])
-	check.Contains(t, "the list of conversations", fmt.Sprintf("%+v", check.Must(r.Store.Listing(t.Context()))(t)), " Name:#square · town ", " Name:ann ")
+	check.Contains(t, "the list of conversations", fmt.Sprint(r.Store.Places(t.Context(), "", 10, 0)), " #square · town 0 ", " ann 0 ", " <nil>")
 
 	place := r.Channel(r.guild.ID, "roles").ID
 	role := r.Role(r.guild.ID, "helpers", 0)

@@ -1,6 +1,6 @@
 // Package hooks notifies the owner's programs and addresses of compactions, new memories and replies. A hook called
 // before a compaction may veto it, or set what its summary should keep. No hook delays a turn: one that hangs, fails
-// or floods is stopped after its timeout. The package imports nothing of Cairn.
+// or floods is stopped after its timeout.
 package hooks
 
 import (
@@ -14,6 +14,8 @@ import (
 	"sync"
 	"time"
 	"unicode"
+
+	"cairn/internal/observe"
 )
 
 // Names of hooks, as in settings and payloads.
@@ -72,8 +74,8 @@ type Hooks struct {
 	count   func(hook, outcome string)
 	ctx     context.Context // of all calls
 	cancel  context.CancelFunc
-	workers sync.WaitGroup // one for each hook, so that one that hangs does not delay others
-	failing sync.Map       // hooks whose failure was logged
+	workers sync.WaitGroup               // one for each hook, so that one that hangs does not delay others
+	failing map[string]*observe.Incident // by hook
 
 	mu       sync.Mutex // guards all below
 	settings Settings
@@ -82,11 +84,11 @@ type Hooks struct {
 
 // New returns hooks that call nothing yet. count receives the outcome of each call.
 func New(log *slog.Logger, count func(hook, outcome string)) *Hooks {
-	h := &Hooks{log: log, count: count, waiting: map[string]chan []byte{}}
+	h := &Hooks{log: log, count: count, failing: map[string]*observe.Incident{}, waiting: map[string]chan []byte{}}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	for _, hook := range Names {
 		queue := make(chan []byte, maxWaiting)
-		h.waiting[hook] = queue
+		h.waiting[hook], h.failing[hook] = queue, new(observe.Incident)
 		h.workers.Go(func() { h.work(hook, queue) })
 	}
 	return h
@@ -111,7 +113,7 @@ func (h *Hooks) Tell(hook string, e any) {
 	case h.waiting[hook] <- bodyOf(hook, e):
 	default: // the queue is full, or closed
 		h.count(hook, Dropped)
-		h.log.Log(h.ctx, h.failed(hook), "hook_not_called", "hook", hook, "waiting", len(h.waiting[hook]), "error", "too many events wait")
+		h.log.Log(h.ctx, h.failing[hook].Begin(), "hook_not_called", "hook", hook, "waiting", len(h.waiting[hook]), "error", "too many events wait")
 	}
 }
 
@@ -184,21 +186,11 @@ func (h *Hooks) call(ctx context.Context, hook string, body []byte) Verdict {
 	}
 	h.count(hook, outcome)
 	if outcome == Failed || outcome == Timeout {
-		h.log.Log(h.ctx, h.failed(hook), "hook_failed", "hook", hook, "outcome", outcome, "error", err, "seconds", time.Since(began).Seconds())
-	} else if len(queue) == 0 { // otherwise it may still be too slow
-		if _, failed := h.failing.LoadAndDelete(hook); failed {
-			h.log.Info("hook_recovered", "hook", hook)
-		}
+		h.log.Log(h.ctx, h.failing[hook].Begin(), "hook_failed", "hook", hook, "outcome", outcome, "error", err, "seconds", time.Since(began).Seconds())
+	} else if len(queue) == 0 && h.failing[hook].End() { // while events wait, it may still be too slow
+		h.log.Info("hook_recovered", "hook", hook)
 	}
 	return v
-}
-
-// failed returns the level at which a failure is logged: a warning for the first one until the hook works again.
-func (h *Hooks) failed(hook string) slog.Level {
-	if _, again := h.failing.LoadOrStore(hook, true); again {
-		return slog.LevelDebug
-	}
-	return slog.LevelWarn
 }
 
 // IsURL reports whether a hook is an address and not a program.

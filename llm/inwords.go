@@ -1,4 +1,4 @@
-// Messages in other forms: tool use as text, for a server that refuses a request because of it; neighbours joined.
+// Tool use as text, for a server that refuses a request because of it.
 
 package llm
 
@@ -52,21 +52,4 @@ func inWords(messages []Message, tell func(Message) bool, all bool) (converted [
 		converted = append(converted, m)
 	}
 	return converted, changed
-}
-
-// Joined returns messages with neighbours in user role merged, their texts separated by a blank line, because the
-// templates of some models show only one of them. The argument is not changed.
-func Joined(messages []Message) []Message {
-	joined := make([]Message, 0, len(messages))
-	for len(messages) > 0 {
-		m, n := messages[0], 1
-		texts := []string{m.Text}
-		for ; n < len(messages) && m.Role == RoleUser && messages[n].Role == RoleUser; n++ {
-			texts = append(texts, messages[n].Text) // thousands, where the bot was only listening
-			m.Images = append(slices.Clip(m.Images), messages[n].Images...)
-		}
-		m.Text = strings.Join(texts, "\n\n")
-		joined, messages = append(joined, m), messages[n:]
-	}
-	return joined
 }

@@ -5,11 +5,12 @@ package llm
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"math"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"cairn/internal/observe"
 )
 
 // Facts are what was learned about one model on one server.
@@ -28,8 +29,8 @@ type Facts struct {
 // Learnt is what is known about one model on one server. The zero value knows and saves nothing. It is safe for
 // concurrent use.
 type Learnt struct {
-	Down  Incident // its server fails for every conversation
-	Speed Speed    // measured by the worker; not saved
+	Down  observe.Incident // its server fails for every conversation
+	Speed Speed            // measured by the worker; not saved
 
 	WorkPlain atomic.Bool // the worker offers it no tools, because it accepts none or cannot be forced to call one; not saved
 
@@ -184,24 +185,6 @@ func (n *Notebook) Page(model string) *Learnt {
 	}
 	return page
 }
-
-// Incident spans a series of failures, from the first one to the next success, so that the log contains one line for
-// each end of it. The zero value has no incident. It is safe for concurrent use.
-type Incident struct{ on atomic.Bool }
-
-// Begin records a failure. It returns the level at which to log it: a warning the first time, then debug.
-func (i *Incident) Begin() slog.Level {
-	if i.on.Swap(true) {
-		return slog.LevelDebug
-	}
-	return slog.LevelWarn
-}
-
-// End records a success and reports whether it ended an incident.
-func (i *Incident) End() bool { return i.on.Swap(false) }
-
-// On reports whether an incident has started and not ended.
-func (i *Incident) On() bool { return i.on.Load() }
 
 // Speed is a moving average of how many tokens, prompt and answer together, a model processes per
 // second. The zero value has no measurement. It is safe for concurrent use.

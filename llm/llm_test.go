@@ -6,7 +6,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -52,23 +51,9 @@ func TestUnreasonedInWords(t *testing.T) {
 	check.EqualAll(t, "messages", ids, []string{"user", "assistant", "toola", "user", "assistant", "toolc"})
 }
 
-// Messages are joined, and stored without their pictures.
-func TestJoined(t *testing.T) {
-	said := make([]llm.Message, 1000)
-	for i := range said {
-		said[i] = llm.Message{Role: llm.RoleUser, Text: strconv.Itoa(i)}
-	}
-	said = append(said, llm.Message{Role: llm.RoleAssistant, Text: "yes"}, llm.Message{Role: llm.RoleUser, Text: "and?"})
-	said[1].Images = []llm.Image{{File: 1}}
-	joined := llm.Joined(said)
-	check.Len(t, "joined", joined, 3)
-	check.HasPrefix(t, "text", joined[0].Text, "0\n\n1\n\n2")
-	check.That(t, len(joined[0].Images) == 1 && joined[2].Text == "and?", "got %+v", joined)
-	check.That(t, said[0].Text == "0" && said[0].Images == nil, "the argument changed: %+v", said[0])
+func TestMessagesAreStoredWithoutTheirPictures(t *testing.T) {
 	raw := check.Must(json.Marshal(llm.Message{Role: llm.RoleUser, Text: "look", Images: []llm.Image{{Data: png}}}))(t)
 	check.Lacks(t, "the stored message", strings.ToLower(string(raw)), "image")
-	n := testing.AllocsPerRun(5, func() { llm.Joined(said) })
-	check.That(t, n <= 100, "%.0f allocations for %d messages: each one copies those before it", n, len(said))
 }
 
 var png = []byte("\x89PNG\r\n\x1a\nwhat a picture holds")

@@ -42,7 +42,6 @@ func (o *Offline) Generate(ctx context.Context, req Request, show func(delta str
 	if err := ctx.Err(); err != nil {
 		return Response{}, err
 	}
-	req.Messages = Joined(req.Messages)
 	asked, results := readTurn(req.Messages)
 	if calls := lookUp(req, asked); len(calls) > 0 && len(results) == 0 {
 		return Response{Message: Message{Role: RoleAssistant, Calls: calls}, FinishReason: FinishToolCalls}, nil
@@ -95,10 +94,11 @@ var header = lazy.Pattern(`(?m)^\[#(\d+) \d{4}-\d\d-\d\d \d\d:\d\d [^\]]*\] ?`)
 // attached matches a file with its content, or any other attachment of a message.
 var attached = lazy.Pattern(`(?s)\[file: [^\[\]\n]*\]\n.*?\n\[end of file\]|\[(?:image|file|video|audio|attachment): [^\[\]\n]*\]`)
 
-// readTurn returns the latest message of a person and the tool results after it.
+// readTurn returns the latest message of a person and the tool results after it. The turn context is for models that can
+// read it.
 func readTurn(messages []Message) (asked lastLine, results []Message) {
 	last := len(messages) - 1
-	for last >= 0 && messages[last].Role != RoleUser {
+	for last >= 0 && (messages[last].Role != RoleUser || strings.HasPrefix(messages[last].Text, "<now>\n")) {
 		last--
 	}
 	if last < 0 {

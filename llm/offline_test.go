@@ -63,9 +63,13 @@ const question = "[#41 2023-07-01 10:00 Bob] What is Ada's cat called?"
 
 func TestOfflineModelQuotes(t *testing.T) {
 	// It asks both tools for the person's words alone.
-	said := "<kept>\nold\n</kept>\n\n[#40 2023-07-01 09:59 Eve] hello there\n\n[#41 2023-07-01 10:00 Bob, replying to #12] What is\nAda's cat called?\n\n<now>\ntime: 2023-07-01 10:00 UTC\n</now>"
-	_, asked := talk(t, said, memories, transcript)
-	check.EqualAll(t, "questions", asked, []string{"memory_search: What is Ada's cat called?", "recall: What is Ada's cat called?"})
+	const head, hello, asks = "<kept>\nold\n</kept>", "[#40 2023-07-01 09:59 Eve] hello there", "[#41 2023-07-01 10:00 Bob, replying to #12] What is\nAda's cat called?"
+	const now = "<now>\ntime: 2023-07-01 10:00 UTC\n</now>"
+	_, asked := talk(t, now, memories, transcript, user(head), user(hello), user(asks))
+	_, briefed := talk(t, strings.Join([]string{head, hello, asks, now}, "\n\n"), memories, transcript)
+	for _, questions := range [][]string{asked, briefed} {
+		check.EqualAll(t, "questions", questions, []string{"memory_search: What is Ada's cat called?", "recall: What is Ada's cat called?"})
+	}
 	// It quotes what it found with who, when and where, once, and tells how to set a model the first time.
 	first, _ := talk(t, question, memories, transcript)
 	check.Contains(t, "answer", first, "Ada, 2023-05-08 13:56 (#12, #13): “I adopted a cat named Pixel yesterday (7 May 2023).”", "Bob, 2023-06-01 09:00 (#30)")

@@ -49,35 +49,46 @@ func TestTooLongAnswerIsRefused(t *testing.T) {
 			}
 		}
 	}
+	hello := hello
+	hello.MaxTokens = 20_000
 	const cut = "longer than 50000 bytes" // a stream may be longer than an answer
 	forEveryProtocol(t, func(t *testing.T, w wire) {
 		for name, c := range map[string]struct {
-			answer       func(*llmtest.Exchange)
-			tokens, most int
-			want         string // in the error; "": there is none
+			answer func(*llmtest.Exchange)
+			most   int
+			want   string // in the error; "": there is none
 		}{
-			"text without end":           {endless(func(x *llmtest.Exchange) { x.Piece(flood) }), 0, 50_000, cut},
-			"reasoning without end":      {endless(func(x *llmtest.Exchange) { x.Think(flood) }), 0, 50_000, cut},
-			"unknown events without end": {endless(func(x *llmtest.Exchange) { x.Event("response.new", `{"type":"response.new","novelty":%q}`, flood) }), 0, 50_000, "longer"},
-			"a line without end":         {endless(func(x *llmtest.Exchange) { x.Write("data: {" + flood) }), 0, 50_000, cut},
-			"white space without end":    {endless(func(x *llmtest.Exchange) { x.Write(strings.Repeat(" ", 10_000)) }), 0, 50_000, cut},
-			"one JSON without end":       {endless(func(x *llmtest.Exchange) { x.Write("[[[[[[[[[[[[[[[[[[[[[[[[") }), 0, 50_000, cut},
-			"comments without end":       {endless(func(x *llmtest.Exchange) { x.Write(":" + strings.Repeat("\n:", 25_000)) }), 0, 50_000, "longer"},
+			"text without end":               {endless(func(x *llmtest.Exchange) { x.Piece(flood) }), 50_000, cut},
+			"reasoning without end":          {endless(func(x *llmtest.Exchange) { x.Think(flood) }), 50_000, cut},
+			"unknown events without end":     {endless(func(x *llmtest.Exchange) { x.Event("response.new", `{"type":"response.new","novelty":%q}`, flood) }), 50_000, "longer"},
+			"a line without end":             {endless(func(x *llmtest.Exchange) { x.Write("data: {" + flood) }), 50_000, cut},
+			"white space without end":        {endless(func(x *llmtest.Exchange) { x.Write(strings.Repeat(" ", 10_000)) }), 50_000, cut},
+			"one JSON without end":           {endless(func(x *llmtest.Exchange) { x.Write("[[[[[[[[[[[[[[[[[[[[[[[[") }), 50_000, cut},
+			"comments without end":           {endless(func(x *llmtest.Exchange) { x.Write(":" + strings.Repeat("\n:", 25_000)) }), 50_000, "longer"},
+			"a tool with a name like a book": {func(x *llmtest.Exchange) { x.Use("1", long, "{}") }, 50_000, cut},
+			"an id like a library":           {func(x *llmtest.Exchange) { x.Use(long, "note", "{}") }, 50_000, cut},
+			"too many calls":                 {func(x *llmtest.Exchange) { x.UseAll(many...) }, 0, "128 tool calls"},
 
-			"text beyond the tokens it was allowed":      {func(x *llmtest.Exchange) { x.Say(long) }, 500, 0, "longer"},
-			"text within them":                           {func(x *llmtest.Exchange) { x.Say(long) }, 16_000, 0, ""},
-			"reasoning, which some servers do not count": {func(x *llmtest.Exchange) { x.Think(long); x.Say("fine") }, 500, 0, ""},
-			"too many calls":                             {func(x *llmtest.Exchange) { x.UseAll(many...) }, 500, 0, "128 tool calls"},
-			"a tool with a name like a book":             {func(x *llmtest.Exchange) { x.Use("1", strings.Repeat("note", 300), "{}") }, 8000, 0, "name of a tool"},
-			"an id like a library":                       {func(x *llmtest.Exchange) { x.Use(long, "note", "{}") }, 500, 0, "longer"},
+			"a long text":    {func(x *llmtest.Exchange) { x.Say(long) }, 0, ""},
+			"a long thought": {func(x *llmtest.Exchange) { x.Think(long); x.Say("fine") }, 0, ""},
+			"long events that are not needed": {func(x *llmtest.Exchange) {
+				for range 20 {
+					x.Event("response.new", `{"type":"response.new","novelty":%q}`, flood)
+				}
+				x.Say("fine")
+			}, 50_000, ""},
 		} {
-			server, req := w.open(t, c.answer), hello
-			req.MaxTokens = c.tokens
-			err := check.ErrorOf(w.model(t, server, openai.Options{MaxAnswer: c.most, MaxRetries: 3}).Generate(t.Context(), req, nil))
+			server := w.open(t, c.answer)
+			err := check.ErrorOf(w.model(t, server, openai.Options{MaxAnswer: c.most, MaxRetries: 3}).Generate(t.Context(), hello, nil))
 			check.Equal(t, name+": too long", errors.Is(err, llm.ErrTooLong), c.want != "")
 			check.Contains(t, name, fmt.Sprint(err), cmp.Or(c.want, "<nil>"))
 			check.Len(t, name+": requests", server.Requests(), 1)
 		}
+		few := hello
+		few.MaxTokens = 500 // on some wires with room for reasoning
+		server := w.open(t, func(x *llmtest.Exchange) { x.Say(long) })
+		err := check.ErrorOf(w.model(t, server, openai.Options{}).Generate(t.Context(), few, nil))
+		check.Error(t, err, llm.ErrTooLong)
 	})
 }
 

@@ -259,9 +259,10 @@ func TestManySmallPartsUseLittleMemory(t *testing.T) {
 	many := "[" + strings.Repeat("{},", 300_000) + "{}]"
 	bodies := map[string]map[string]string{
 		llm.WireChat: {
-			"choices":           `{"choices":` + many + `}`,
-			"tool calls":        `{"choices":[{"index":0,"delta":{"tool_calls":` + many + `}}]}`,
-			"reasoning details": `{"choices":[{"index":0,"delta":{"content":"x","reasoning_details":` + many + `}}]}`,
+			"choices":            `{"choices":` + many + `}`,
+			"choices of nothing": `{"choices":` + strings.ReplaceAll(many, "{}", "0") + `}`,
+			"tool calls":         `{"choices":[{"index":0,"delta":{"tool_calls":` + many + `}}]}`,
+			"reasoning details":  `{"choices":[{"index":0,"delta":{"content":"x","reasoning_details":` + many + `}}]}`,
 		},
 		llm.WireResponses: {
 			"items": `{"type":"response.completed","status":"completed","output":` + many + `,"response":{"output":` + many + `}}`,

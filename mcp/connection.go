@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"cairn/internal/observe"
 	"cairn/llm"
 
 	"github.com/cenkalti/backoff/v5"
@@ -47,7 +48,7 @@ type connection struct {
 	why      string     // there is no session
 	tools    []llm.Tool // the allowed ones; nil: never read. Replaced only when they change, because requests compare them
 	refused  []string
-	incident llm.Incident
+	incident observe.Incident
 }
 
 func newConnection(s Server, version string, notify func(), log *slog.Logger) *connection {

@@ -12,7 +12,6 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/compactor/summarize"
-	"cairn/internal/promptcache"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/prompts"
@@ -127,13 +126,13 @@ func (p *player) take(ctx context.Context, burst []Message) error {
 // answer replays the requests of a turn: one before each message of the bot.
 func (p *player) answer(ctx context.Context, question, said []Message) error {
 	history, end := p.engine.History(), len(said)-1
-	var sent compactor.Sent
+	var then compactor.Sent
 	known := false
 	if end >= 0 {
-		sent, known = p.rec.Requests[said[end].Seq]
+		then, known = p.rec.Requests[said[end].Seq]
 	}
 	if len(question) > 0 {
-		history.Begin(contextOf(question, sent, known))
+		history.Begin(contextOf(question, then, known))
 	}
 	for i, m := range said {
 		if m.Role == llm.RoleAssistant {
@@ -142,7 +141,7 @@ func (p *player) answer(ctx context.Context, question, said []Message) error {
 				return err
 			}
 			if known && !slices.ContainsFunc(said[i+1:], isAnswer) {
-				p.counted(sent, estimate)
+				p.counted(then, estimate)
 			}
 		}
 		at := m.Time
@@ -174,8 +173,12 @@ func (p *player) request(ctx context.Context, m Message) (estimate int, err erro
 	if err != nil {
 		return 0, err
 	}
-	req := llm.Request{Messages: prompt.Messages, Tools: p.o.Engine.Tools, Head: prompt.Head}
-	p.result.Turns.add(p.cache.Price(req, p.now, true), m.Tokens)
+	cached, written := p.cached(prompt), 0
+	if p.o.Cache == llm.CacheBreakpoints {
+		written = prompt.Estimate - cached
+	}
+	p.result.Turns.add(prompt.Estimate, cached, written, m.Tokens)
+	p.last = sent{prompt.Revision, prompt.Estimate, m.Tokens, p.now}
 	return prompt.Estimate, nil
 }
 
@@ -256,7 +259,7 @@ func (r recorded) Summarize(ctx context.Context, m compactor.Material) (made sum
 			memories = min(p.o.Policy.MaxMemories, usualMemories)
 		}
 		frame := tokens.Estimate(prompts.In(p.o.Engine.Language).Worker) + tokens.Estimate(p.o.Engine.System)
-		p.result.Worker.add(promptcache.Priced{Uncached: frame + p.material(row)}, tokens.Estimate(made.Text)+memories*tokensOfMemory)
+		p.result.Worker.add(frame+p.material(row), 0, 0, tokens.Estimate(made.Text)+memories*tokensOfMemory)
 	}
 	return made, nil
 }

@@ -12,7 +12,6 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
-	"cairn/internal/promptcache"
 	"cairn/llm"
 )
 
@@ -33,7 +32,8 @@ type player struct {
 	known        map[attempt][]Summary // recorded summaries, oldest first
 	meanDuration time.Duration         // mean duration of a summary
 	actions      []action              // recorded requests of people and the model, by time
-	cache        *promptcache.Ledger
+	cacheTTL     time.Duration
+	last         sent         // the last request
 	said         chat.Message // the newest
 	result       Result
 	sums         sums
@@ -88,8 +88,7 @@ func newPlayer(ctx context.Context, rec *Recording, o Options) (p *player, err e
 		engine.Worker = unusedModel{engine.Worker.Name()}
 	}
 	engine.Fallback = nil
-	p.cache = promptcache.New(promptcache.Rule{Kind: o.Cache, TTL: max(policy.CacheTTL.Or(engine.CacheTTL), time.Second)})
-	p.cache.Appends = true
+	p.cacheTTL = max(policy.CacheTTL.Or(engine.CacheTTL), time.Second)
 	p.engine, err = compactor.Open(ctx, engine)
 	return p, err
 }

@@ -9,7 +9,7 @@ import (
 
 	"cairn/compactor"
 	"cairn/internal/chart"
-	"cairn/internal/promptcache"
+	"cairn/llm"
 	"cairn/llm/prices"
 )
 
@@ -91,13 +91,38 @@ type sums struct {
 	checks, used, head, verbatim int64
 }
 
-func (s *Spent) add(p promptcache.Priced, output int) {
+// add adds a request. cached and written are parts of input.
+func (s *Spent) add(input, cached, written, output int) {
 	s.Requests++
-	s.Input += int64(p.Cached + p.Written + p.Uncached)
-	s.Cached += int64(p.Cached)
-	s.Written += int64(p.Written)
+	s.Input += int64(input)
+	s.Cached += int64(cached)
+	s.Written += int64(written)
 	s.Output += int64(output)
 	s.Share = float64(s.Cached) / float64(max(s.Input, 1))
+}
+
+// sent is a request that was sent, in tokens.
+type sent struct {
+	revision         int // of the prompt
+	estimate, answer int
+	at               time.Time
+}
+
+// cached returns how many tokens of a request the provider reads from its cache: the last request, if this one
+// begins with it. After a change of the head only the system prompt and the tools are read, and only where any common
+// prefix is.
+func (p *player) cached(prompt compactor.Prompt) int {
+	switch {
+	case p.now.Sub(p.last.at) >= p.cacheTTL:
+		return 0
+	case prompt.Revision != p.last.revision && p.o.Cache == llm.CachePrefix:
+		return compactor.FrameCost(p.o.Engine.System, p.o.Engine.Tools)
+	case prompt.Revision != p.last.revision:
+		return 0
+	case p.o.Cache == llm.CacheUnits: // the answer ends a unit
+		return min(p.last.estimate+p.last.answer, prompt.Estimate)
+	}
+	return min(p.last.estimate, prompt.Estimate)
 }
 
 // recordUsage records how full the window is after a message.

@@ -91,11 +91,7 @@ func TestSimulationMatchesImport(t *testing.T) {
 			agent := agentOf(c.window, c.change)
 			db, hub := open(t, t.TempDir(), agent)
 			said := talk(c.messages, uint64(c.window))
-			past := func(yield func(store.Inbound, error) bool) {
-				for i := 0; i < len(said) && yield(said[i], nil); i++ {
-				}
-			}
-			check.Must(hub.Import(t.Context(), name, past, func(int) {}))(t) // like `cairn import`
+			check.Must(hub.Import(t.Context(), name, said, func(int) {}))(t) // like `cairn import`
 			wantEqual(t, agent, recorded(t, db, hub))
 		})
 	}
@@ -222,4 +218,30 @@ func TestANewSessionIsReplayed(t *testing.T) {
 		rec = live(t, dir, agent, talk(30, 11), func(i int) bool { return i%2 == 0 }, true)
 	})
 	wantEqual(t, agent, rec)
+}
+
+// A request that begins with the one before is read from the cache, until the time is up; after a compaction little is.
+func TestCachedShare(t *testing.T) {
+	conversation := func(pause time.Duration) simulate.Recording {
+		said := talk(80, 3)
+		for i := range said {
+			said[i].Author, said[i].Time = []string{"Ada", "helper"}[i%2], said[0].Time.Add(time.Duration(i)*pause)
+		}
+		return simulate.FromFile("talk", said, "helper")
+	}
+	spent := func(rule string, window int, pause time.Duration) simulate.Spent {
+		o := simulate.OptionsOf(t.Context(), agentOf(window, nil), compactor.DefaultPolicy(), nil)
+		o.Cache = rule
+		r := check.Must(simulate.Run(t.Context(), conversation(pause), nil, o))(t)
+		return r.Variants[0].Turns
+	}
+	prefix, marked, units := spent(llm.CachePrefix, 128_000, time.Minute), spent(llm.CacheBreakpoints, 128_000, time.Minute), spent(llm.CacheUnits, 128_000, time.Minute)
+	check.That(t, prefix.Share > 0.8 && prefix.Written == 0, "prefix: %+v", prefix)
+	check.That(t, marked.Cached == prefix.Cached && marked.Cached+marked.Written == marked.Input, "breakpoints: %+v", marked)
+	check.That(t, units.Cached > prefix.Cached && units.Cached < units.Input, "units: %+v", units)
+	for _, rule := range []string{llm.CachePrefix, llm.CacheBreakpoints, llm.CacheUnits} {
+		check.Equal(t, "cached after long pauses, "+rule, spent(rule, 128_000, 2*time.Hour).Cached, 0)
+		small := spent(rule, 4000, time.Minute)
+		check.That(t, small.Share < prefix.Share && small.Cached > 0, "%s, with compactions: %+v", rule, small)
+	}
 }

@@ -8,12 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/internal/observe"
 	"cairn/internal/platform"
 )
 
@@ -90,75 +90,63 @@ const (
 	maxListPause = 10 * time.Minute // between attempts to list the channels
 )
 
+// missed is what a backfill reads.
+type missed struct {
+	gaps  []channel.Gap // of conversations with a gap
+	since time.Time     // when unknown channels may have missed messages first
+}
+
 // backfill has conversations with a gap read it, the most recently active first, and unknown channels their messages since since.
-// It never blocks. At most one backfill of each kind follows the running one, however often sockets die.
+// It never blocks. Those of each kind that wait become one, however often sockets die.
 func (s *Slack) backfill(gaps []channel.Gap, since time.Time) {
-	if s.known.add(gaps, since) {
-		s.backfills.Add("known", func() { s.catchUp(s.known.take()) })
-	}
-	if !s.unknown.add(gaps, since) {
-		return
-	}
-	s.backfills.Add("unknown", func() {
-		incident := platform.Incident{Log: s.Log, Failed: "list_channels_failed", Recovered: "list_channels_recovered"}
-		pause := platform.Backoff{First: s.times.list, Most: maxListPause}
-		platform.Retry(s.Work.Ctx, pause, func() (done bool) {
-			unknown, err := s.memberships(s.Work.Ctx)
-			if err != nil {
-				incident.Begin(err)
-				return false
-			}
-			incident.End()
-			gaps, since := s.unknown.take()
-			known := func(g channel.Gap) bool {
-				return slices.ContainsFunc(gaps, func(k channel.Gap) bool { return k.Conversation == g.Conversation })
-			}
-			s.catchUp(slices.DeleteFunc(unknown, known), since)
-			return true
-		})
-	})
+	s.known.Add("", missed{gaps, since})
+	s.unknown.Add("", missed{gaps, since})
 }
 
-// waiting is a backfill that has not begun. Those that are added meanwhile become part of it.
-type waiting struct {
-	mu    sync.Mutex // guards the fields below
-	waits bool
-	gaps  []channel.Gap // the most recently active first
-	since time.Time     // the earliest
-}
-
-// add returns true if nothing was waiting.
-func (w *waiting) add(gaps []channel.Gap, since time.Time) (first bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if first = !w.waits; first || since.Before(w.since) {
-		w.since = since
+// merge makes one of the backfills that waited.
+func merge(waiting []missed) missed {
+	all := missed{since: waiting[0].since}
+	for _, m := range waiting {
+		all.gaps = append(all.gaps, m.gaps...)
+		all.since = slices.MinFunc([]time.Time{all.since, m.since}, time.Time.Compare)
 	}
-	w.waits, w.gaps = true, append(slices.Clip(w.gaps), gaps...)
-	slices.SortStableFunc(w.gaps, func(a, b channel.Gap) int {
+	slices.SortFunc(all.gaps, func(a, b channel.Gap) int {
 		return cmp.Or(cmp.Compare(b.After, a.After), cmp.Compare(a.Conversation, b.Conversation))
 	})
-	w.gaps = slices.Compact(w.gaps)
-	return first
+	all.gaps = slices.Compact(all.gaps)
+	return all
 }
 
-func (w *waiting) take() (gaps []channel.Gap, since time.Time) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	gaps, w.gaps, w.waits = w.gaps, nil, false
-	return gaps, w.since
+// catchUpUnknown backfills the channels that the bot is in and that have no gap.
+func (s *Slack) catchUpUnknown(m missed) {
+	var failing observe.Incident
+	platform.Retry(s.Work.Ctx, platform.Backoff{First: s.times.list, Most: maxListPause}, func() (done bool) {
+		unknown, err := s.memberships(s.Work.Ctx)
+		if err != nil {
+			s.Log.Log(s.Work.Ctx, failing.Begin(), "list_channels_failed", "error", err)
+			return false
+		}
+		if failing.End() {
+			s.Log.Info("list_channels_recovered")
+		}
+		known := func(g channel.Gap) bool {
+			return slices.ContainsFunc(m.gaps, func(k channel.Gap) bool { return k.Conversation == g.Conversation })
+		}
+		s.catchUp(missed{slices.DeleteFunc(unknown, known), m.since})
+		return true
+	})
 }
 
 // catchUp has conversations read their gaps; since is where the gap begins in those that were unknown.
-func (s *Slack) catchUp(gaps []channel.Gap, since time.Time) {
+func (s *Slack) catchUp(m missed) {
 	ctx := s.Work.Ctx
-	for _, gap := range gaps {
+	for _, gap := range m.gaps {
 		if s.pace.Wait(ctx) != nil {
 			return
 		}
 		after := "" // the gap is stored
 		if gap.After == "" {
-			after = tsOf(since)
+			after = tsOf(m.since)
 		}
 		if err := s.Hub.CatchUp(ctx, gap.Conversation, after); err != nil && ctx.Err() == nil && !errors.Is(err, channel.ErrClosed) {
 			s.Log.Warn("backfill_failed", "conversation", gap.Conversation, "error", err)

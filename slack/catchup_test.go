@@ -179,7 +179,7 @@ func TestWhatSlackDropsInABusyMinuteIsRead(t *testing.T) {
 	r.w.Fail(slacktest.Fault{Of: "users.conversations", Error: "fatal_error", Times: 3}) // channels are listed again until that works
 	r.begin()
 	r.answered(late, "ok")
-	for _, event := range []string{"list_channels_failed", "list_channels_recovered"} {
+	for _, event := range []string{"WARN msg=list_channels_failed", "INFO msg=list_channels_recovered"} {
 		r.eventually(event, func() bool { return strings.Count(r.Log.String(), event) == 1 })
 	}
 }

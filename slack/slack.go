@@ -34,22 +34,21 @@ type Slack struct {
 	api   *api
 	files platform.Files
 
-	queue       platform.KeyedQueue[event] // message events, by channel
-	names       platform.Cache             // of people and channels, by nameKey
-	authors     platform.Cache             // authors of messages, by channel and ts
-	replies     platform.Cache             // threads of messages, by channel and ts
-	claims      platform.Cache             // what the bot's messages belong to, by channel and ts; see writer.claim
-	threads     platform.Cache             // the first message seen in a thread, and the first reply to the bot there: see firstReplyKey
-	deletions   platform.Cache             // deleted messages, by channel and ts
-	cannotReact atomic.Bool                // the app lacks the scope
-	unread      sync.Map                   // gapPages of histories longer than a page, by place
-	backfills   platform.KeyedQueue[func()]
-	known       waiting       // backfills of conversations with a gap
-	unknown     waiting       // backfills of unknown channels
-	pace        *rate.Limiter // of conversations that are backfilled
-	draining    atomic.Bool   // the latest socket is still read, see socket.drain
-	plain       atomic.Bool   // the server does not support Markdown
-	self        self          // set before the group of goroutines is opened
+	queue       platform.KeyedQueue[event]  // message events, by channel
+	names       platform.Cache              // of people and channels, by nameKey
+	authors     platform.Cache              // authors of messages, by channel and ts
+	replies     platform.Cache              // threads of messages, by channel and ts
+	claims      platform.Cache              // what the bot's messages belong to, by channel and ts; see writer.claim
+	threads     platform.Cache              // the first message seen in a thread, and the first reply to the bot there: see firstReplyKey
+	deletions   platform.Cache              // deleted messages, by channel and ts
+	cannotReact atomic.Bool                 // the app lacks the scope
+	unread      sync.Map                    // gapPages of histories longer than a page, by place
+	known       platform.KeyedQueue[missed] // backfills of conversations with a gap
+	unknown     platform.KeyedQueue[missed] // backfills of unknown channels
+	pace        *rate.Limiter               // of conversations that are backfilled
+	draining    atomic.Bool                 // the latest socket is still read, see socket.drain
+	plain       atomic.Bool                 // the server does not support Markdown
+	self        self                        // set before the group of goroutines is opened
 
 	// Used only by the goroutine in Run.
 	lastRead   time.Time // when the last socket last received anything
@@ -119,7 +118,8 @@ func New(o Options) (*Slack, error) {
 	if err != nil {
 		return nil, fmt.Errorf("slack: %w", err)
 	}
-	base := platform.NewBase(Name, o.Log, codeOf)
+	base := platform.NewBase(Name, o.Log)
+	base.Link.Reason = codeOf
 	base.Link.Pause, base.Link.Steady = platform.Backoff{First: time.Second, Most: time.Minute}, 5*time.Second
 	s := &Slack{
 		Base: base, o: o, api: newAPI(o), pace: rate.NewLimiter(rate.Every(pagePause), maxImmediate),
@@ -129,7 +129,8 @@ func New(o Options) (*Slack, error) {
 		},
 	}
 	s.queue = platform.KeyedQueue[event]{Group: s.Work, Do: s.handle}
-	s.backfills = platform.KeyedQueue[func()]{Group: s.Work, Do: platform.CallEach}
+	s.known = platform.KeyedQueue[missed]{Group: s.Work, Do: func(waiting []missed) { s.catchUp(merge(waiting)) }}
+	s.unknown = platform.KeyedQueue[missed]{Group: s.Work, Do: func(waiting []missed) { s.catchUpUnknown(merge(waiting)) }}
 	s.files = platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: s.fetch}
 	return s, nil
 }

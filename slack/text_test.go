@@ -178,16 +178,17 @@ func TestWhatIsTooLongAsMarkdownIsSentAsPlainText(t *testing.T) {
 
 // However often sockets die while a backfill runs, one follows, for all that was missed.
 func TestBackfillsThatWaitAreOne(t *testing.T) {
-	var w waiting
+	s, done, hold := knowing(t), make(chan missed), make(chan struct{})
+	s.known.Do, s.unknown.Do = func(waiting []missed) { done <- merge(waiting); <-hold }, func([]missed) {}
 	one, two := channel.Gap{Conversation: "slack:T1/C1", After: "1"}, channel.Gap{Conversation: "slack:T1/C2", After: "2"}
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	check.Equal(t, "the first", w.add([]channel.Gap{one}, noon), true)
-	check.Equal(t, "another", w.add([]channel.Gap{two, one}, noon.Add(-time.Hour)), false)
-	check.Equal(t, "a later one", w.add(nil, noon.Add(time.Hour)), false)
-	gaps, since := w.take()
-	check.EqualAll(t, "gaps", gaps, []channel.Gap{two, one})
-	check.That(t, since.Equal(noon.Add(-time.Hour)), "got messages since %v", since)
-	check.Equal(t, "the next one", w.add(nil, noon), true)
-	gaps, since = w.take()
-	check.That(t, len(gaps) == 0 && since.Equal(noon), "got %v since %v", gaps, since)
+	s.backfill(nil, noon)
+	m := <-done
+	check.That(t, len(m.gaps) == 0 && m.since.Equal(noon), "got %v since %v", m.gaps, m.since)
+	s.backfill([]channel.Gap{one}, noon)
+	s.backfill([]channel.Gap{two, one}, noon.Add(-time.Hour))
+	s.backfill(nil, noon.Add(time.Hour))
+	close(hold)
+	m = <-done
+	check.That(t, slices.Equal(m.gaps, []channel.Gap{two, one}) && m.since.Equal(noon.Add(-time.Hour)), "then got %v since %v", m.gaps, m.since)
 }

@@ -9,14 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"cairn/chat"
 	"cairn/transcript"
 )
 
 const compactionColumns = `id, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at,
-	messages, children, sources, text, tokens, model, focus, policy_hash, error, owed, tries, tried_at, tried_with`
+	messages, children, sources, text, tokens, model, focus, error, owed, tries, tried_with`
 
 // Compactions reads the conversation's rows that the rest of the query chooses.
 func (rs Rows) Compactions(rest string, args ...any) []transcript.Summary {
@@ -29,14 +28,11 @@ func scanSummary(rows *sql.Rows, row *transcript.Summary, more ...any) error {
 	var children, sources string
 	err := rows.Scan(append([]any{
 		&row.ID, &row.Kind, &row.By, &row.State, &row.Trigger, &row.Level, &row.From, &row.To, Local(&row.FromTime), Local(&row.ToTime),
-		&row.Messages, &children, &sources, &row.Text, &row.Tokens, &row.Model, &row.Focus, &row.PolicyHash, &row.Error,
-		&row.AwaitsModel, &row.Declined.Times, UTC(&row.Declined.At), &row.Declined.By,
+		&row.Messages, &children, &sources, &row.Text, &row.Tokens, &row.Model, &row.Focus, &row.Error,
+		&row.AwaitsModel, &row.Declined.Times, &row.Declined.By,
 	}, more...)...)
 	if err != nil {
 		return err
-	}
-	if row.Declined.Times == 0 {
-		row.Declined.At = time.Time{}
 	}
 	if errors.Join(JSON(&row.Children).Scan(children), JSON(&row.Sources).Scan(sources)) != nil {
 		// It is damaged: it continues to hide its span, says so, and is repaired from its messages.
@@ -62,20 +58,16 @@ func (c *Conversation) activeIn(tx *Tx, s transcript.Span) []transcript.Summary 
 // insert writes a new row and returns it as stored. A row inserted as applied gets the given version.
 func (c *Conversation) insert(tx *Tx, row transcript.Summary, version int64) transcript.Summary {
 	var appliedAt, appliedWith any
-	var triedAt int64
-	if row.Declined.Times > 0 {
-		triedAt = row.Declined.At.UnixMilli()
-	}
 	if row.State == transcript.Applied {
 		appliedAt, appliedWith = Now(), version
 	}
 	var id int64
 	tx.Row(`INSERT INTO compactions (conversation, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at,
-		messages, children, tokens, model, focus, policy_hash, created_at, applied_at, version, owed, tries, tried_at, tried_with, next_seq)
-		SELECT ?1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, next_seq FROM conversations WHERE id = ?1 RETURNING id`,
+		messages, children, tokens, model, focus, created_at, applied_at, version, owed, tries, tried_with, next_seq)
+		SELECT ?1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, next_seq FROM conversations WHERE id = ?1 RETURNING id`,
 		c.id, row.Kind, row.By, row.State, row.Trigger, row.Level, row.From, row.To, row.FromTime.UnixMilli(), row.ToTime.UnixMilli(),
-		row.Messages, toJSON(row.Children), row.Tokens, row.Model, row.Focus, row.PolicyHash, Now(), appliedAt, appliedWith,
-		row.AwaitsModel, row.Declined.Times, triedAt, row.Declined.By).Scan(&id)
+		row.Messages, toJSON(row.Children), row.Tokens, row.Model, row.Focus, Now(), appliedAt, appliedWith,
+		row.AwaitsModel, row.Declined.Times, row.Declined.By).Scan(&id)
 	return c.In(tx).Compaction(id)
 }
 
@@ -214,8 +206,8 @@ func (cs Compactions) Measured(ctx context.Context, row int64, before, after int
 // Declined records that a model declined to summarize what a row covers; row 0: all that were declined.
 func (cs Compactions) Declined(ctx context.Context, row int64, d transcript.Declined) error {
 	return cs.c.set(ctx, fmt.Sprintf("note a refusal of compaction %d", row),
-		"UPDATE compactions SET tries = ?1, tried_at = ?2, tried_with = ?3 WHERE conversation = ?4 AND (id = ?5 OR ?5 = 0 AND tries > 0)",
-		d.Times, d.At.UnixMilli(), d.By, cs.c.id, row)
+		"UPDATE compactions SET tries = ?1, tried_with = ?2 WHERE conversation = ?3 AND (id = ?4 OR ?4 = 0 AND tries > 0)",
+		d.Times, d.By, cs.c.id, row)
 }
 
 // Span returns the messages from..to without deleted ones, oldest first.

@@ -58,11 +58,6 @@ func (s *Store) Unfinished(ctx context.Context) ([]string, error) {
 		ORDER BY id`)
 }
 
-// Known returns the names of all conversations, newest first.
-func (s *Store) Known(ctx context.Context) ([]string, error) {
-	return s.names(ctx, "SELECT name FROM conversations ORDER BY id DESC")
-}
-
 func (s *Store) names(ctx context.Context, query string) ([]string, error) {
 	names, err := selectAlone(ctx, s, scanOne[string], query)
 	return names, Fail("list conversations", err)

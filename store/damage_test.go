@@ -125,10 +125,10 @@ func use(t *testing.T, dir string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	names, err := s.Known(ctx)
+	places, _, err := s.Places(ctx, "", -1, 0)
 	errs := []error{err}
-	for _, name := range append(names, "terminal:new") {
-		c, err := s.Conversation(ctx, name)
+	for _, p := range append(places, store.Place{Channel: "terminal:new"}) {
+		c, err := s.Conversation(ctx, p.Channel)
 		if errs = append(errs, err); err != nil {
 			continue
 		}

@@ -198,7 +198,8 @@ func TestFiles(t *testing.T) {
 			return deliver(t, c)
 		},
 		"read back": func(c *store.Conversation) []chat.Message {
-			return check.Must(c.Past().Backfill(ctx, []store.Inbound{picture}, nil))(t)
+			check.NoError(t, c.Past().Backfill(ctx, []store.Inbound{picture}))
+			return deliver(t, c)
 		},
 		"edited": func(c *store.Conversation) []chat.Message {
 			deliver(t, c, said(1, "before"))

@@ -16,27 +16,9 @@ import (
 	"cairn/transcript"
 )
 
-// Listed is a conversation and how many messages it has.
-type Listed struct {
-	Channel  string    `json:"channel"`
-	Name     string    `json:"name,omitempty"` // what people call it; empty: its platform has not given a name
-	Messages int       `json:"messages"`       // without deleted ones
-	Last     time.Time `json:"last,omitzero"`  // time of the newest of them; zero: there are none
-}
-
 // inUse is true for a conversation c that has messages, waiting ones included, or memories; a purged one has none.
 const inUse = `(EXISTS (SELECT 1 FROM messages WHERE id BETWEEN c.id << 32 AND c.id << 32 | 4294967295 AND deleted_at IS NULL)
 	OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id) OR EXISTS (SELECT 1 FROM memories WHERE conversation = c.id))`
-
-// Listing returns the conversations that are in use, the one with the newest message first.
-func (s *Store) Listing(ctx context.Context) ([]Listed, error) {
-	all, err := selectAlone(ctx, s, func(rows *sql.Rows, l *Listed) error {
-		return rows.Scan(&l.Channel, &l.Name, &l.Messages, UTC(&l.Last))
-	}, `SELECT c.name, c.label, count(m.id), coalesce(max(m.said_at), 0) FROM conversations c
-		LEFT JOIN messages m ON m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295 AND m.deleted_at IS NULL
-		WHERE `+inUse+` GROUP BY c.id ORDER BY 4 DESC, c.name`)
-	return all, Fail("list conversations", err)
-}
 
 // Called returns what people call the place, or else the conversation's name.
 func (tr Transcript) Called(ctx context.Context) (name string, err error) {
@@ -55,25 +37,28 @@ func (c *Conversation) relabel(tx *Tx, label string) {
 
 // Place is a conversation in a list.
 type Place struct {
-	Channel string    // its name
-	Label   string    // what people call it; "": unknown
-	Last    time.Time // when the newest message was sent; zero: none
-	Next    int64     // the seq that the next message gets
-	Version int64     // raised by every change of its head
+	Channel  string    `json:"channel"`        // its name
+	Name     string    `json:"name,omitempty"` // what people call it; empty: its platform has not given a name
+	Messages int       `json:"messages"`       // without deleted ones; counted only in a list of all, because that takes time
+	Last     time.Time `json:"last,omitzero"`  // when the newest of them was sent; zero: there are none
+	Next     int64     `json:"-"`              // the seq that the next message gets
+	Version  int64     `json:"-"`              // raised by every change of its head
 }
 
 // Places returns a page of the conversations in use whose name or label contains some words, newest message first, and how many
-// there are. Its cost does not grow with their messages.
+// there are. Its cost does not grow with their messages, unless limit is -1: all of them, with their Messages.
 func (s *Store) Places(ctx context.Context, words string, limit, offset int) (page []Place, total int, err error) {
 	page, err = selectAlone(ctx, s, func(rows *sql.Rows, p *Place) error {
-		return rows.Scan(&p.Channel, &p.Label, &p.Next, &p.Version, UTC(&p.Last), &total)
-	}, `SELECT name, label, next_seq, version, coalesce((SELECT said_at FROM messages m WHERE m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295
-		ORDER BY m.id DESC LIMIT 1), 0) AS last, count(*) OVER () FROM conversations c
-		WHERE instr(lower(name || ' ' || label), lower(?)) > 0 AND `+inUse+` ORDER BY last DESC, name LIMIT ? OFFSET ?`, words, limit, offset)
+		return rows.Scan(&p.Channel, &p.Name, &p.Next, &p.Version, &p.Messages, UTC(&p.Last), &total)
+	}, `SELECT name, label, next_seq, version,
+		iif(?2 < 0, (SELECT count(*) FROM messages m WHERE m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295 AND deleted_at IS NULL), 0),
+		coalesce((SELECT said_at FROM messages m WHERE m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295
+			AND deleted_at IS NULL ORDER BY m.id DESC LIMIT 1), 0) AS last, count(*) OVER () FROM conversations c
+		WHERE instr(lower(name || ' ' || label), lower(?1)) > 0 AND `+inUse+` ORDER BY last DESC, name LIMIT ?2 OFFSET ?3`, words, limit, offset)
 	if err == nil && len(page) == 0 && offset > 0 { // beyond the end no row has the total
 		_, total, err = s.Places(ctx, words, 1, 0)
 	}
-	return page, total, err
+	return page, total, Fail("list conversations", err)
 }
 
 // CompactionStates are the states that compactions can be listed by.

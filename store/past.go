@@ -157,20 +157,13 @@ func (h Past) ReadBack(ctx context.Context) (done bool, first string, err error)
 	return done, first, err
 }
 
-// Backfill writes messages from before the bot was addressed, oldest first, as turns that are not answered, and returns those
-// that were new. late are messages after them that may need an answer: they are delivered. It notes that the past has been
-// read; if it already has been, or is no longer wanted, Backfill stores nothing.
-func (h Past) Backfill(ctx context.Context, said, late []Inbound) ([]chat.Message, error) {
-	return Update(ctx, h.c, "write earlier messages", func(tx *Tx) []chat.Message {
-		if !tx.Do("UPDATE conversations SET read_back = 1 WHERE id = ? AND NOT read_back", h.c.id) {
-			return nil
+// Backfill delivers messages from before the bot was addressed, as FillGap does, and notes that the past has been read; if it
+// already has been, or is no longer wanted, Backfill stores nothing.
+func (h Past) Backfill(ctx context.Context, said []Inbound) error {
+	return h.c.Update(ctx, "deliver earlier messages", func(tx *Tx) {
+		if tx.Do("UPDATE conversations SET read_back = 1 WHERE id = ? AND NOT read_back", h.c.id) {
+			h.c.deliverPast(tx, said)
 		}
-		h.c.deliverPast(tx, late)
-		added := h.c.writePast(tx, said)
-		if len(added) > 0 {
-			tx.Do("UPDATE conversations SET origin = 'live' WHERE id = ?", h.c.id)
-		}
-		return added
 	})
 }
 

@@ -158,7 +158,7 @@ func TestJobLifecycle(t *testing.T) {
 		c := imported(t, 4)
 		row := transcript.Summary{
 			Kind: transcript.Leaf, By: transcript.Worker, Trigger: transcript.OnManual, Level: 2, Span: transcript.Span{From: 1, To: 4},
-			FromTime: storetest.Day, ToTime: storetest.Day.AddDate(0, 0, 1), Messages: 4, Model: "m", Focus: "names", PolicyHash: "abc",
+			FromTime: storetest.Day, ToTime: storetest.Day.AddDate(0, 0, 1), Messages: 4, Model: "m", Focus: "names",
 		}
 		j := check.Must(memory.Of(c).Records().Begin(ctx, row))(t)
 		check.Must(j.Store(ctx, summarize.Summary{Text: "text", Tokens: 3}))(t)

@@ -115,7 +115,7 @@ CREATE TABLE compactions (
   after_tokens   INTEGER NOT NULL DEFAULT 0,          -- used after
   model          TEXT NOT NULL DEFAULT '',
   focus          TEXT NOT NULL DEFAULT '',
-  policy_hash    TEXT NOT NULL DEFAULT '',
+  policy_hash    TEXT NOT NULL DEFAULT '',            -- no longer written
   error          TEXT NOT NULL DEFAULT '',            -- why it failed, for people
   refused        INTEGER NOT NULL DEFAULT 0,          -- how many memories were refused while it was made
   created_at     INTEGER NOT NULL,
@@ -127,7 +127,7 @@ CREATE TABLE compactions (
   next_seq       INTEGER,                             -- of the conversation, when it was applied
   owed           INTEGER NOT NULL DEFAULT 0,          -- made without a model: one is still to make it better
   tries          INTEGER NOT NULL DEFAULT 0,          -- how often the model declined to
-  tried_at       INTEGER NOT NULL DEFAULT 0,          -- when it did so last
+  tried_at       INTEGER NOT NULL DEFAULT 0,          -- no longer written
   tried_with     TEXT NOT NULL DEFAULT '',            -- which model it was
   kind           TEXT NOT NULL DEFAULT 'leaf' CHECK (kind IN ('leaf', 'rollup', 'placeholder')),
   made_by        TEXT NOT NULL DEFAULT 'worker' CHECK (made_by IN ('worker', 'extractive', 'emergency')),

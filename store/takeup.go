@@ -40,10 +40,10 @@ func (in Inbox) Due(ctx context.Context) (d Due, err error) {
 	return d, err
 }
 
-// Dequeue moves the oldest messages of the inbox to the transcript, at least one and no more than
-// cost budget tokens, and returns them with their seqs. It returns none if none is waiting or the
-// oldest is incomplete: it never goes past an incomplete message, past the row upTo, or past the
-// place where a session ends.
+// Dequeue moves the oldest messages of the inbox to the transcript, at least one, and returns them
+// with their seqs. Those of the turn that waits for its answer, and those before it, cost no more
+// than budget tokens each. It returns none if none is waiting or the oldest is incomplete: it never
+// goes past an incomplete message, past the row upTo, or past the place where a session ends.
 //
 // Each message before the first addressed one is a turn of its own that gets no answer; from
 // there on all are one turn, which now waits for its answer. Messages that arrived before since
@@ -94,6 +94,7 @@ func (c *Conversation) oldest(tx *Tx, next, upTo int64, budget int, since time.T
 	waiting := c.In(tx).Waiting(`AND id <= min(?2, coalesce((SELECT min(after) FROM wanted_sessions WHERE conversation = ?1), ?2))
 		ORDER BY id LIMIT ?3`, upTo, most)
 	places := make(map[string]int64) // of those found so far
+	left, asked := budget, false
 	for _, in := range waiting {
 		if in.Incomplete {
 			break
@@ -106,7 +107,10 @@ func (c *Conversation) oldest(tx *Tx, next, upTo int64, budget int, since time.T
 		m.Addressed = m.Addressed && c.arrivedSince(in, since)
 		m.Optional = m.Optional && m.Addressed
 		c.resolve(tx, &m, places)
-		if budget -= m.Tokens; budget < 0 && len(found) > 0 {
+		if m.Addressed && !asked { // what is only context does not shorten the turn
+			left, asked = budget, true
+		}
+		if left -= m.Tokens; left < 0 && len(found) > 0 {
 			break
 		}
 		found, last = append(found, m), in.row

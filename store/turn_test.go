@@ -12,13 +12,15 @@ import (
 	"cairn/internal/check"
 	"cairn/internal/storetest"
 	"cairn/llm"
+	"cairn/llm/prices"
 	"cairn/memory"
 	"cairn/store"
 	"cairn/transcript"
 )
 
 func usageRow(day, kind, model string, n int64) store.Usage {
-	return store.Usage{Conversation: "terminal:general", Day: day, Kind: kind, Model: model, Requests: n, Input: 100 * n, Cached: 50 * n, Written: 10 * n, Output: 5 * n}
+	used := prices.Tokens{Input: 100 * n, Cached: 50 * n, Written: 10 * n, Output: 5 * n}
+	return store.Usage{Conversation: "terminal:general", Day: day, Kind: kind, Model: model, Requests: n, Tokens: used}
 }
 
 func fullAnswer(turn int64) store.Outcome {
@@ -110,8 +112,8 @@ func TestConversations(t *testing.T) {
 		check.Equal(t, "conversations", *again, *c)
 		check.Equal(t, "name", again.Name(), name)
 	}
-	known := check.Must(s.Known(ctx))(t)
-	slices.Reverse(known)
+	var known []string
+	check.NoError(t, s.View(ctx, func(tx *store.Tx) { known = store.Values[string](tx, "SELECT name FROM conversations ORDER BY id") }))
 	check.EqualAll(t, "known", known, names)
 	for _, name := range []string{"", "\xff", strings.Repeat("n", store.MaxName+1)} {
 		check.That(t, check.ErrorOf(s.Conversation(ctx, name)) != nil, "%q is accepted as a name", name)

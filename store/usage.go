@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cairn/llm"
+	"cairn/llm/prices"
 	"cairn/transcript"
 )
 
@@ -26,22 +27,8 @@ type Usage struct {
 	Kind         string // ForTurn or ForSummary
 	Model        string
 
-	Requests                       int64 // those the server counted
-	Input, Cached, Written, Output int64 // tokens; Cached and Written are parts of Input
-}
-
-// Add adds one request.
-func (u *Usage) Add(one llm.Usage) {
-	u.AddAll(Usage{Requests: 1, Input: int64(one.Prompt), Cached: int64(one.Cached), Written: int64(one.Written), Output: int64(one.Completion)})
-}
-
-// AddAll adds the numbers of another entry.
-func (u *Usage) AddAll(other Usage) {
-	u.Requests += other.Requests
-	u.Input += other.Input
-	u.Cached += other.Cached
-	u.Written += other.Written
-	u.Output += other.Output
+	Requests int64 // those the server counted
+	prices.Tokens
 }
 
 // Day returns the day of a time, as rows name it.

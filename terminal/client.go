@@ -9,18 +9,18 @@ import (
 	"log/slog"
 
 	"cairn/channel"
-	"cairn/internal/platform"
+	"cairn/internal/observe"
 )
 
 // client is a mode's access to the hub while it runs.
 type client struct {
 	hub    *channel.Hub
 	log    *slog.Logger
-	saving *platform.Incident // messages that cannot be saved; every sender gets an error
+	saving *observe.Incident // messages cannot be saved; every sender gets an error
 }
 
 func newClient(hub *channel.Hub, log *slog.Logger) client {
-	return client{hub, log, &platform.Incident{Log: log, Failed: "save_message_failed", Recovered: "writes_recovered"}}
+	return client{hub, log, new(observe.Incident)}
 }
 
 // deliver passes a message to the hub. The error is a sentence for the sender, or the context's
@@ -29,12 +29,14 @@ func (c client) deliver(ctx context.Context, conversation string, m channel.Inbo
 	_, err := c.hub.Deliver(ctx, conversation, m)
 	switch {
 	case err == nil:
-		c.saving.End()
+		if c.saving.End() {
+			c.log.Info("writes_recovered")
+		}
 		return nil
 	case ctx.Err() != nil:
 		return err
 	}
-	c.saving.Begin(err)
+	c.log.Log(ctx, c.saving.Begin(), "save_message_failed", "error", err)
 	return errors.New(c.hub.Operator().Refusal(conversation, err))
 }
 

@@ -86,20 +86,18 @@ type Summary struct {
 	Text   string // empty for a placeholder, whose text is generated when it is rendered
 	Tokens int    // tokens in the prompt
 
-	Model      string // the worker's model; empty for the others
-	Focus      string // what the requester wants to keep, in their own words
-	PolicyHash string // of the policy the job started with
-	Error      string // why it failed, in words for people
+	Model string // the worker's model; empty for the others
+	Focus string // what the requester wants to keep, in their own words
+	Error string // why it failed, in words for people
 
 	AwaitsModel bool     // a model still has to summarize it
 	Declined    Declined // by a model, while the summary awaited one
 	Cut         bool     // the rest of a summary whose other part is replaced, as a plan sees it
 }
 
-// Declined says how often in a row, when last, and which model declined to summarize a span.
+// Declined says how often in a row, and which model declined to summarize a span.
 type Declined struct {
 	Times int
-	At    time.Time
 	By    string
 }
 

@@ -45,7 +45,7 @@ func (s *Server) listConversations(r *request) (list conversationList, err error
 	list = conversationList{Conversations: []listedConversation{}, Total: total}
 	for _, p := range places {
 		l := listedConversation{
-			Channel: p.Channel, Name: p.Label, Agent: s.agentID(ctx, p.Channel), Messages: p.Next - 1, Last: p.Last, State: "idle",
+			Channel: p.Channel, Name: p.Name, Agent: s.agentID(ctx, p.Channel), Messages: p.Next - 1, Last: p.Last, State: "idle",
 		}
 		now, err := s.activity(ctx, p)
 		if err != nil {

@@ -177,12 +177,25 @@ const (
 )
 
 // Language returns the two-letter code of the language of most of text, such as "en", "de" or "ja". Of languages in other scripts
-// it detects Chinese, Japanese and Korean; others are "". sure is false if there is little evidence, or two languages are
-// about equally likely.
+// it detects Chinese and Japanese; others are "". sure is false if there is little evidence, or two languages are about equally
+// likely.
 func Language(text string) (code string, sure bool) {
-	latin, other, script := countScripts(text)
-	if other > latin {
-		return script, script != "" && other-latin >= lead
+	var han, kana, others int
+	for _, r := range normal(text) {
+		switch {
+		case unicode.Is(unicode.Han, r):
+			han++
+		case unicode.In(r, unicode.Hiragana, unicode.Katakana):
+			kana++
+		case unicode.IsLetter(r):
+			others++
+		}
+	}
+	if ahead := han + kana - others/lettersOfWord; ahead > 0 {
+		if code = "zh"; kana*kanaShare > han+kana {
+			code = "ja"
+		}
+		return code, ahead >= lead
 	}
 	at, evidence, ahead := languageOf(text)
 	if evidence == 0 {
@@ -192,38 +205,4 @@ func Language(text string) (code string, sure bool) {
 		code = languages[at].code
 	}
 	return code, ahead >= lead || ahead >= smallLead && evidence >= leastForSmallLead
-}
-
-// countScripts counts the words in Latin letters, as four letters each, and the letters of other scripts. script is the language
-// of the latter; "": unknown.
-func countScripts(text string) (latin, other int, script string) {
-	var han, kana, hangul int
-	for _, r := range normal(text) {
-		switch {
-		case !unicode.IsLetter(r):
-		case unicode.Is(unicode.Latin, r):
-			latin++
-		case unicode.Is(unicode.Han, r):
-			han++
-		case unicode.In(r, unicode.Hiragana, unicode.Katakana):
-			kana++
-		case unicode.Is(unicode.Hangul, r):
-			hangul++
-		default:
-			other++
-		}
-	}
-	latin /= lettersOfWord
-	known := han + kana + hangul
-	switch {
-	case other > known:
-		return latin, other / lettersOfWord, ""
-	case hangul > han+kana:
-		script = "ko"
-	case kana*kanaShare > han+kana:
-		script = "ja"
-	default:
-		script = "zh"
-	}
-	return latin, known, script
 }

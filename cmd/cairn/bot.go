@@ -18,8 +18,8 @@ import (
 	"cairn/compactor"
 	"cairn/config"
 	"cairn/hooks"
+	"cairn/internal/observe"
 	"cairn/internal/otlp"
-	"cairn/llm"
 	"cairn/llm/prices"
 	"cairn/mcp"
 	"cairn/memory"
@@ -37,8 +37,8 @@ type bot struct {
 	current atomic.Pointer[runtimeConfig] // swapped when the settings file is edited
 
 	metrics       *metrics
-	traces        *otlp.Traces // nil: traces are off
-	upkeepFailure llm.Incident // of backups and erasure
+	traces        *otlp.Traces     // nil: traces are off
+	upkeepFailure observe.Incident // of backups and erasure
 
 	models       *modelSet
 	tools        *mcp.Host

@@ -34,14 +34,14 @@ channel's name on Discord or Slack. It works while the bot runs.`,
   cairn channels --json | jq -r .channel`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withSharedStore(cmd.Context(), func(db *store.Store) error {
-				all, err := db.Listing(cmd.Context())
+				all, _, err := db.Places(cmd.Context(), "", -1, 0)
 				if err != nil {
 					return err
 				}
 				if len(all) == 0 {
 					fmt.Fprintln(a.err, "no conversations yet")
 				}
-				return showTable(a, "CHANNEL MESSAGES LAST NAME", all, func(l store.Listed) []string {
+				return showTable(a, "CHANNEL MESSAGES LAST NAME", all, func(l store.Place) []string {
 					last := map[bool]string{true: "-", false: moment(l.Last)}[l.Last.IsZero()]
 					return []string{l.Channel, fmt.Sprint(l.Messages), last, l.Name}
 				})
@@ -56,16 +56,11 @@ const defaultTo = "`NAME` of the channel (the only one there is, else general); 
 // find returns a conversation; if name is empty, the only one with messages, else the terminal's default.
 func find(ctx context.Context, db *store.Store, name string) (*store.Conversation, error) {
 	if name == "" {
-		all, err := db.Listing(ctx)
+		all, _, err := db.Places(ctx, "", -1, 0)
 		if err != nil {
 			return nil, err
 		}
-		var used []string
-		for _, l := range all {
-			if l.Messages > 0 {
-				used = append(used, l.Channel)
-			}
-		}
+		used := namesOf(slices.DeleteFunc(all, func(p store.Place) bool { return p.Messages == 0 }))
 		switch name = defaultChannel; {
 		case len(used) == 1:
 			name = used[0]
@@ -86,15 +81,24 @@ func find(ctx context.Context, db *store.Store, name string) (*store.Conversatio
 
 // notFound returns an error about a name, with some of those that exist.
 func notFound(ctx context.Context, db *store.Store, name string) error {
-	known, err := db.Known(ctx)
-	return cmp.Or(err, fmt.Errorf("%s: %w: %s", name, store.ErrNotFound, listNames(known)))
+	known, _, err := db.Places(ctx, "", namesShown, 0)
+	return cmp.Or(err, fmt.Errorf("%s: %w: %s", name, store.ErrNotFound, listNames(namesOf(known))))
 }
+
+func namesOf(all []store.Place) (names []string) {
+	for _, p := range all {
+		names = append(names, p.Channel)
+	}
+	return names
+}
+
+const namesShown = 10 // in an error
 
 func listNames(known []string) string {
 	if len(known) == 0 {
 		return "there is none yet, talk to the bot first"
 	}
-	return "known: " + strings.Join(known[:min(len(known), 10)], ", ")
+	return "known: " + strings.Join(known[:min(len(known), namesShown)], ", ")
 }
 
 // conversationName returns the full name of a channel; the terminal has those without a connector.

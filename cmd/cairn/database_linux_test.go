@@ -76,7 +76,7 @@ func TestUpkeepFails(t *testing.T) {
 	b.upkeepOnce()
 	check.Len(t, "backups", check.Must(filepath.Glob(filepath.Join(blocked, "cairn-*.db")))(t), 1)
 	check.That(t, !b.upkeepFailure.On(), "a failure is reported still")
-	check.Contains(t, "log", log.String(), "upkeep_works_again")
+	check.Contains(t, "log", log.String(), "upkeep_recovered")
 }
 
 // An unusable database is never overwritten, and the message says what to do.

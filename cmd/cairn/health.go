@@ -21,7 +21,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/singleflight"
 
-	"cairn/llm"
+	"cairn/internal/observe"
 	"cairn/store"
 	"cairn/web"
 )
@@ -45,7 +45,7 @@ type health struct {
 	probes     singleflight.Group // concurrent requests share one check
 	found      sync.Map           // by name, the latest result: state
 
-	readFailure, writeFailure llm.Incident // incidents of the database
+	readFailure, writeFailure observe.Incident // incidents of the database
 
 	vitals atomic.Pointer[store.Vitals] // of the database, when it could last be read; for metrics
 }
@@ -151,7 +151,7 @@ func (h *health) ready(ctx context.Context) state {
 }
 
 // addDatabase adds what an error of the database means, not its content, and logs each incident once.
-func (h *health) addDatabase(ctx context.Context, s *state, i *llm.Incident, err error, what string) {
+func (h *health) addDatabase(ctx context.Context, s *state, i *observe.Incident, err error, what string) {
 	if err != nil {
 		h.bot.log.Log(ctx, i.Begin(), "database_check_failed", "what", what, "error", err)
 	} else if i.End() {

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"log/slog"
 	"os"
 	"reflect"
@@ -74,7 +73,7 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	defer func() { err = errors.Join(err, bot.close()) }()
 
 	show, done := a.progress(len(past))
-	imported, err := bot.hub.Import(ctx, conversation, each(past), show)
+	imported, err := bot.hub.Import(ctx, conversation, past, show)
 	done()
 	if errors.Is(err, store.ErrLive) {
 		return fmt.Errorf("people have talked in the channel %s: name another with --channel: %w", name, store.ErrLive)
@@ -93,16 +92,6 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 // nobody are the options of a terminal connector without a person.
 func nobody() terminal.Options {
 	return terminal.Options{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Channel: defaultChannel, User: "import"}
-}
-
-func each(past []channel.Inbound) iter.Seq2[channel.Inbound, error] {
-	return func(yield func(channel.Inbound, error) bool) {
-		for _, m := range past {
-			if !yield(m, nil) {
-				return
-			}
-		}
-	}
 }
 
 // progress returns a function that shows in one line of a terminal how many are done, and one that removes the line.

@@ -196,36 +196,29 @@ func logEvents(t *testing.T) (rows []string) {
 	return slices.Compact(rows)
 }
 
-// logEvent returns event, level and attributes of a call of a logger, or of a field of a
-// platform.Incident that names an event; empty for anything else, and for debug.
+// logEvent returns event, level and attributes of a call of a logger; empty for anything else, and
+// for debug.
 func logEvent(n ast.Node) string {
-	switch n := n.(type) {
-	case *ast.KeyValueExpr:
-		event, _ := stringOf(n.Value)
-		switch key := types.ExprString(n.Key); {
-		case event != "" && key == "Failed":
-			return event + " | warn | `error`"
-		case event != "" && key == "Recovered":
-			return event + " | info | "
+	call, ok := n.(*ast.CallExpr)
+	if !ok {
+		return ""
+	}
+	method, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || !logger.MatchString(types.ExprString(method.X)) {
+		return ""
+	}
+	level, args := strings.ToLower(method.Sel.Name), call.Args
+	switch {
+	case level == "log" && len(args) > 2: // an incident: a warning, and debug while it lasts
+		level, args = "warn, then debug", args[2:]
+		if strings.HasPrefix(types.ExprString(call.Args[1]), "max(") { // not below info
+			level = "warn, then info"
 		}
-	case *ast.CallExpr:
-		method, ok := n.Fun.(*ast.SelectorExpr)
-		if !ok || !logger.MatchString(types.ExprString(method.X)) {
-			return ""
-		}
-		level, args := strings.ToLower(method.Sel.Name), n.Args
-		switch {
-		case level == "log" && len(args) > 2: // an incident: a warning, and debug while it lasts
-			level, args = "warn, then debug", args[2:]
-			if strings.HasPrefix(types.ExprString(n.Args[1]), "max(") { // not below info
-				level = "warn, then info"
-			}
-		case !slices.Contains([]string{"info", "warn", "error"}, level) || len(args) == 0:
-			return ""
-		}
-		if event, ok := stringOf(args[0]); ok {
-			return event + " | " + level + " | " + strings.Join(attributesOf(args[1:]), ", ")
-		}
+	case !slices.Contains([]string{"info", "warn", "error"}, level) || len(args) == 0:
+		return ""
+	}
+	if event, ok := stringOf(args[0]); ok {
+		return event + " | " + level + " | " + strings.Join(attributesOf(args[1:]), ", ")
 	}
 	return ""
 }

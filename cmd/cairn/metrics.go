@@ -119,9 +119,8 @@ func (m *metrics) add(u store.Usage) {
 	m.requests.WithLabelValues(u.Kind, u.Model).Add(float64(u.Requests))
 	m.requestTime.WithLabelValues(u.Kind, u.Model)
 	price, _ := m.prices().Of(u.Model)
-	all := prices.Tokens{Input: u.Input, Cached: u.Cached, Written: u.Written, Output: u.Output}
 	for i, part := range []prices.Tokens{
-		{Input: all.Uncached()}, {Input: all.Cached, Cached: all.Cached}, {Input: all.Written, Written: all.Written}, {Output: all.Output},
+		{Input: u.Uncached()}, {Input: u.Cached, Cached: u.Cached}, {Input: u.Written, Written: u.Written}, {Output: u.Output},
 	} {
 		m.tokens.WithLabelValues(u.Kind, u.Model, tokenKinds[i]).Add(float64(part.Input + part.Output))
 		m.cost.WithLabelValues(u.Kind, u.Model, tokenKinds[i]).Add(price.Cost(part))

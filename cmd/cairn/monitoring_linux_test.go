@@ -29,8 +29,8 @@ import (
 
 func TestUsageMetrics(t *testing.T) {
 	m := newMetrics(func() prices.List { return prices.List{"m": {Input: 1000, Cached: 100, Write: 2000, Output: 10_000}} })
-	m.add(store.Usage{Kind: store.ForTurn, Model: "m", Requests: 2, Input: 1000, Cached: 400, Written: 100, Output: 10})
-	m.add(store.Usage{Kind: store.ForSummary, Model: "other", Requests: 1, Input: 50, Output: 5})
+	m.add(store.Usage{Kind: store.ForTurn, Model: "m", Requests: 2, Tokens: prices.Tokens{Input: 1000, Cached: 400, Written: 100, Output: 10}})
+	m.add(store.Usage{Kind: store.ForSummary, Model: "other", Requests: 1, Tokens: prices.Tokens{Input: 50, Output: 5}})
 	answer := httptest.NewRecorder()
 	promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
 	for _, line := range []string{

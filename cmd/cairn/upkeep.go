@@ -175,7 +175,7 @@ func (b *bot) upkeepOnce() {
 	case err != nil:
 		b.log.Log(b.ctx, b.upkeepFailure.Begin(), "upkeep_failed", "error", err, "effect", "backups and the erasure of deleted text wait; both are retried")
 	case b.upkeepFailure.End():
-		b.log.Info("upkeep_works_again")
+		b.log.Info("upkeep_recovered")
 	}
 }
 
@@ -225,7 +225,7 @@ func (b *bot) observers(ctx context.Context) (_ []observe.Observer, err error) {
 			b.app.secrets.learn(strings.TrimSpace(value))
 		}
 	}
-	var failing llm.Incident
+	var failing observe.Incident
 	b.traces, err = otlp.Open(ctx, otlp.Options{Version: version(), Class: channel.FailureClass, Sent: func(err error) {
 		if err != nil {
 			b.log.Log(ctx, failing.Begin(), "send_traces_failed", "error", err, "effect", "traces are lost until the collector answers")

@@ -5,16 +5,12 @@ package summarize
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"cairn/chat"
 	"cairn/internal/tokens"
-	"cairn/llm"
-	"cairn/transcript"
 )
 
 // Extract summarizes messages in at most target tokens: under each day and speaker, the most
@@ -208,24 +204,6 @@ func inOrder(chosen []*sentence) string {
 		lines = append(lines, texts[of])
 	}
 	return strings.Join(lines, "\n")
-}
-
-// Quoted splits the text of an extractive summary into what each speaker said on each day.
-func Quoted(row transcript.Summary) (all []chat.Message) {
-	day := row.FromTime
-	for line := range strings.SplitSeq(row.Text, "\n") {
-		if speaker, text, found := strings.Cut(line, ": "); found {
-			all = append(all, chat.Message{Role: llm.RoleUser, Author: speaker, Text: text, Time: day})
-			continue
-		}
-		heading := strings.TrimSuffix(line, ":")
-		for _, date := range []string{heading, fmt.Sprint(heading, " ", day.Year())} { // see dayAfter
-			if at, err := time.Parse(chat.DateFormat, date); err == nil {
-				day = at
-			}
-		}
-	}
-	return all
 }
 
 // dayAfter returns a day without its year if the day above it, "" for none, has the same.

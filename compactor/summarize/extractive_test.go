@@ -12,7 +12,6 @@ import (
 	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
-	"cairn/transcript"
 	"cairn/words"
 	"cairn/words/wordstest"
 )
@@ -53,11 +52,6 @@ var harbour = said(
 	"Paul: I love green tea, and I'm allergic to shellfish, Ines.",
 	"Cairn: The regatta starts at the old lighthouse at 08:30.",
 )
-
-func TestQuotesOfAnExtractAreItsSpeakers(t *testing.T) {
-	text := Extract(harbour, 130, 0, "").Text
-	check.Equal(t, "extract of an extract", Extract(Quoted(transcript.Summary{Text: text}), 130, 0, "").Text, text)
-}
 
 func TestExtractText(t *testing.T) {
 	check.SkipUnderRace(t)

@@ -30,7 +30,7 @@ type Item struct {
 }
 
 const (
-	maxResult     = 300   // most tokens of a tool result that the worker reads
+	MostOfResult  = 300   // most tokens of a tool result that the worker reads
 	labelQuote    = 100   // most characters of a quote: each part of a message repeats it
 	MostOfMessage = 3_000 // most tokens of one part of a message or summary
 )
@@ -106,7 +106,7 @@ func labelOf(m chat.Message) (l labelledText, ok bool) {
 		return labelledText{"message", at, Lean(m.Body())}, true
 	case llm.RoleTool:
 		at += fmt.Sprintf(" tool=\"%s\"", attribute(m.Tool))
-		return labelledText{"tool_result", at, tokens.Clip(Lean(tokens.Clip(m.Text, 10*maxResult)), maxResult)}, !slices.Contains(chat.MemoryTools, m.Tool)
+		return labelledText{"tool_result", at, tokens.Clip(Lean(tokens.Clip(m.Text, 10*MostOfResult)), MostOfResult)}, !slices.Contains(chat.MemoryTools, m.Tool)
 	default:
 		return labelledText{"answer", at, Lean(m.Text)}, m.Text != "" && !llm.SaidOffline(m.Text)
 	}

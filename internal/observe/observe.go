@@ -1,6 +1,7 @@
 // Package observe notifies an observer of the steps of a running bot: turns, requests to models,
 // tools and compactions. The code that takes the steps knows nothing of metrics or traces, and
-// without an observer a step costs nothing. The package imports nothing of Cairn.
+// without an observer a step costs nothing. An Incident has a series of failures logged once. The
+// package imports nothing of Cairn.
 package observe
 
 import (
@@ -8,6 +9,7 @@ import (
 	"log/slog"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 )
 
@@ -170,3 +172,21 @@ func (s *Step) Number(key string) int64 {
 	n, _ := strconv.ParseInt(s.Attr(key), 10, 64)
 	return n
 }
+
+// Incident spans a series of failures, from the first one to the next success, so that the log contains one line for
+// each end of it. The zero value has no incident. It is safe for concurrent use.
+type Incident struct{ on atomic.Bool }
+
+// Begin records a failure. It returns the level at which to log it: a warning the first time, then debug.
+func (i *Incident) Begin() slog.Level {
+	if i.on.Swap(true) {
+		return slog.LevelDebug
+	}
+	return slog.LevelWarn
+}
+
+// End records a success and reports whether it ended an incident. The name of the event to log then ends in _recovered.
+func (i *Incident) End() bool { return i.on.Swap(false) }
+
+// On reports whether an incident has started and not ended.
+func (i *Incident) On() bool { return i.on.Load() }

@@ -61,3 +61,12 @@ func TestAStepThatNobodyObservesCostsNothing(t *testing.T) {
 	step.Event("happened") // and is told to nobody
 	check.That(t, step == nil, "there is a step")
 }
+
+func TestIncidentIsAWarningAndAnEndOnce(t *testing.T) {
+	var i observe.Incident
+	for range 2 {
+		check.That(t, !i.On() && !i.End(), "an incident that has not begun is on, or ends")
+		check.EqualAll(t, "levels", []slog.Level{i.Begin(), i.Begin(), i.Begin()}, []slog.Level{slog.LevelWarn, slog.LevelDebug, slog.LevelDebug})
+		check.That(t, i.On() && i.End(), "it is not on, or does not end")
+	}
+}

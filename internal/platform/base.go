@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/internal/observe"
 )
 
 // Base is the part of a connector that does not depend on its platform.
@@ -24,18 +25,14 @@ type Base struct {
 	Link Link         // to the platform; a connector sets its times
 
 	name    string
-	handled Cache    // commands and button presses already handled, by id
-	unsaved Incident // messages that could not be stored
+	handled Cache            // commands and button presses already handled, by id
+	unsaved observe.Incident // messages could not be stored
 }
 
-// NewBase returns the base of a connector. log may be nil, and so may reason, see Incident.
-func NewBase(name string, log *slog.Logger, reason func(err error) string) *Base {
+// NewBase returns the base of a connector. log may be nil.
+func NewBase(name string, log *slog.Logger) *Base {
 	log = cmp.Or(log, slog.Default()).With("connector", name)
-	return &Base{
-		Log: log, Work: NewGroup(), name: name,
-		Link:    Link{Incident: Incident{Log: log, Failed: "connection_failed", Recovered: "connection_recovered", Reason: reason}},
-		unsaved: Incident{Log: log, Failed: "store_message_failed", Recovered: "store_message_recovered", Reason: reason},
-	}
+	return &Base{Log: log, Work: NewGroup(), Link: Link{Log: log}, name: name}
 }
 
 // Name returns the first part of the names of the connector's conversations.
@@ -74,11 +71,13 @@ func (b *Base) Store(ctx context.Context, call func() error) (stored bool) {
 		stored = err == nil || errors.Is(err, channel.ErrRefused)
 		switch {
 		case err == nil:
-			b.unsaved.End()
+			if b.unsaved.End() {
+				b.Log.Info("store_message_recovered")
+			}
 		case stored, errors.Is(err, channel.ErrClosed), ctx.Err() != nil:
 			return true
 		default:
-			b.unsaved.Begin(err)
+			b.Log.Log(ctx, b.unsaved.Begin(), "store_message_failed", "error", err)
 		}
 		return stored
 	})

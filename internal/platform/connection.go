@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"sync"
@@ -13,6 +14,8 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"cairn/internal/observe"
 )
 
 // SetupError is an error that only a person can fix; its text says how.
@@ -22,10 +25,13 @@ func (e SetupError) Error() string { return string(e) }
 
 // Link keeps a connector connected.
 type Link struct {
-	Incident
-	Pause  Backoff       // before the next connection
-	Steady time.Duration // a connection that lasts this long works: the next one follows without a pause
+	Log    *slog.Logger
+	Reason func(err error) string // an error with another reason than the last is a new incident; nil: none is
+	Pause  Backoff                // before the next connection
+	Steady time.Duration          // a connection that lasts this long works: the next one follows without a pause
 
+	failing   observe.Incident // no connection lasts
+	reason    string           // of the latest incident
 	connected atomic.Bool
 	steady    *time.Timer // ends the incident; nil: the latest connection is not established
 }
@@ -36,7 +42,11 @@ func (l *Link) Connected() bool { return l.connected.Load() }
 // Established reports that the latest connection is established. Only connect may call it, see Keep.
 func (l *Link) Established() {
 	if l.steady == nil {
-		l.steady = time.AfterFunc(l.Steady, l.End)
+		l.steady = time.AfterFunc(l.Steady, func() {
+			if l.failing.End() {
+				l.Log.Info("connection_recovered")
+			}
+		})
 	}
 	l.connected.Store(true)
 }
@@ -60,7 +70,11 @@ func (l *Link) Keep(ctx context.Context, connect func(ctx context.Context) error
 			l.Pause.Reset()
 			continue
 		case !established || l.Pause.next > 0: // a single lost connection is normal
-			l.Begin(err)
+			if l.Reason != nil && l.Reason(err) != l.reason {
+				l.reason = l.Reason(err)
+				l.failing.End()
+			}
+			l.Log.Log(ctx, l.failing.Begin(), "connection_failed", "error", err)
 		}
 		_ = Sleep(ctx, l.Pause.Next()) // its error ends the loop
 	}

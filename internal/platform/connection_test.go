@@ -32,8 +32,8 @@ func TestLinkKeepsConnectedAndLogsIncidentsOnce(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var log check.Buffer
 			l := Link{
-				Incident: Incident{Log: slog.New(slog.NewTextHandler(&log, nil)), Failed: "connection_failed", Recovered: "connection_recovered"},
-				Pause:    Backoff{First: time.Second, Most: time.Minute}, Steady: time.Minute,
+				Log:   slog.New(slog.NewTextHandler(&log, nil)),
+				Pause: Backoff{First: time.Second, Most: time.Minute}, Steady: time.Minute,
 			}
 			var connected time.Duration
 			start, left, lost := time.Now(), append(c.lasting, 0), map[bool]error{true: errors.New("lost"), false: SetupError("wrong token")}

@@ -7,11 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"cairn/channel"
@@ -53,33 +51,6 @@ func (b *Backoff) Reset() { b.next = 0 }
 func Retry(ctx context.Context, b Backoff, try func() (done bool)) {
 	for ctx.Err() == nil && !try() {
 		_ = Sleep(ctx, b.Next()) // its error ends the loop
-	}
-}
-
-// Incident logs a repeated failure once when it starts and once when it ends.
-type Incident struct {
-	Log               *slog.Logger
-	Failed, Recovered string                 // log messages of the start and the end
-	Reason            func(err error) string // an error with a new reason is logged again; nil: all errors count as one
-
-	open atomic.Pointer[string] // the reason of the latest error; nil: no incident
-}
-
-// Begin logs Failed, unless the incident is open for the same reason.
-func (i *Incident) Begin(err error) {
-	reason := ""
-	if i.Reason != nil {
-		reason = i.Reason(err)
-	}
-	if before := i.open.Swap(&reason); before == nil || *before != reason {
-		i.Log.Warn(i.Failed, "error", err)
-	}
-}
-
-// End logs Recovered if the incident is open.
-func (i *Incident) End() {
-	if i.open.Swap(nil) != nil {
-		i.Log.Info(i.Recovered)
 	}
 }
 

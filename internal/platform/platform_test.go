@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,7 +60,7 @@ func TestGroup(t *testing.T) {
 func TestWhatCannotBeStoredIsTriedAgainAndToldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log check.Buffer
-		b := NewBase("discord", slog.New(slog.NewTextHandler(&log, nil)), nil)
+		b := NewBase("discord", slog.New(slog.NewTextHandler(&log, nil)))
 		full := errors.New("the disk is full")
 		for _, c := range []struct {
 			name   string
@@ -101,25 +100,6 @@ func TestAShutdownSaysWhatBecomesOfACommand(t *testing.T) {
 		return ctx.Err()
 	}))
 	check.Equal(t, "it says", shown, "It goes on in the background.")
-}
-
-func TestIncidentLogsItsBeginningAndItsEndOnce(t *testing.T) {
-	var log check.Buffer
-	i := Incident{
-		Log: slog.New(slog.NewTextHandler(&log, nil)), Failed: "send_failed", Recovered: "send_recovered",
-		Reason: func(err error) string { return err.Error() },
-	}
-	i.End()
-	for range 2 {
-		for _, reason := range []string{"busy", "busy", "closed"} {
-			i.Begin(errors.New(reason))
-		}
-		i.End()
-		i.End()
-	}
-	got := regexp.MustCompile(`time=\S+ `).ReplaceAllString(log.String(), "")
-	once := "level=WARN msg=send_failed error=busy\nlevel=WARN msg=send_failed error=closed\nlevel=INFO msg=send_recovered\n"
-	check.Equal(t, "the log", got, once+once)
 }
 
 func TestKeyedQueue(t *testing.T) {

@@ -55,7 +55,7 @@ type piece struct {
 	StopReason string `json:"stop_reason"`
 }
 
-// Add adds one event. Unknown types are ignored, as the interface demands, but count towards the limits.
+// Add adds one event. Unknown types are ignored, as the interface demands.
 func (a *answer) Add(data []byte) (done bool, err error) {
 	var e event
 	if err := json.Unmarshal(data, &e); err != nil {
@@ -87,7 +87,6 @@ func (a *answer) Add(data []byte) (done bool, err error) {
 		if provider.Filled(e.Error) {
 			return false, llm.Refused(0, nil, data)
 		}
-		a.CountOther(len(data))
 	}
 	return false, nil
 }
@@ -120,12 +119,10 @@ func (a *answer) start(index int, raw json.RawMessage) error {
 	case "redacted_thinking":
 		a.Reasoned = true
 		b.raw = slices.Clone(raw)
-		a.CountOther(len(raw))
+		a.Count(len(raw))
 	case "thinking", "text":
 		a.Reasoned = a.Reasoned || c.Type == "thinking"
 		a.grow(b, c)
-	default:
-		a.CountOther(len(raw))
 	}
 	return nil
 }
@@ -134,7 +131,6 @@ func (a *answer) grow(b *growing, p piece) {
 	switch b.kind {
 	case "text":
 		a.Say(p.Text)
-		return
 	case "tool_use":
 		if b.whole && p.Arguments != "" {
 			b.call.Arguments.Reset()
@@ -142,12 +138,11 @@ func (a *answer) grow(b *growing, p piece) {
 		}
 		b.call.Arguments.WriteString(p.Arguments)
 		a.Count(len(p.Arguments))
-		return
 	case "thinking":
 		b.thinking.WriteString(p.Thinking)
 		b.signature.WriteString(p.Signature)
+		a.Count(len(p.Thinking) + len(p.Signature))
 	}
-	a.CountOther(len(p.Text) + len(p.Arguments) + len(p.Thinking) + len(p.Signature))
 }
 
 func (a *answer) end() error {

@@ -102,7 +102,6 @@ const fieldThinking = "thinking.type " // and the kind
 // optional are the optional fields: the kinds of thinking, and the cache marks.
 var optional = []provider.Field{
 	{Name: fieldThinking + adaptive, About: aboutThinking, In: `"thinking":{"type":"` + adaptive},
-	{Name: fieldThinking + budgeted, About: aboutThinking, In: `"thinking":{"type":"` + budgeted},
 	{Name: fieldThinking + disabled, About: aboutThinking, In: `"thinking":{"type":"` + disabled},
 	{Name: "cache_control"},
 }

@@ -18,17 +18,12 @@ type body struct {
 	Model      string            `json:"model"`
 	MaxTokens  int               `json:"max_tokens"`
 	Stream     bool              `json:"stream"`
-	Thinking   *thinking         `json:"thinking,omitempty"`
+	Thinking   map[string]string `json:"thinking,omitempty"`
 	Output     map[string]string `json:"output_config,omitempty"`
 	ToolChoice map[string]string `json:"tool_choice,omitempty"`
 	Tools      []tool            `json:"tools,omitempty"`
 	System     []any             `json:"system,omitempty"`
 	Messages   []message         `json:"messages"`
-}
-
-type thinking struct {
-	Type   string `json:"type"`
-	Budget int    `json:"budget_tokens,omitempty"`
 }
 
 type tool struct {
@@ -81,8 +76,10 @@ func (m *Model) Compose(p provider.Plan) provider.Form {
 		c.Tools = append(c.Tools, tool{Name: t.Name, Description: t.Description, Schema: provider.Schema(t)})
 	}
 	c.think(p)
-	c.limitTokens(p.MaxTokens, p.Longest)
-	if thinks := c.Thinking != nil && c.Thinking.Type != disabled; p.Forced && !thinks {
+	if c.MaxTokens = cmp.Or(max(p.MaxTokens, 0), defaultTokens) + c.room; p.Longest > 0 {
+		c.MaxTokens = min(c.MaxTokens, p.Longest)
+	}
+	if thinks := c.Thinking != nil && c.Thinking["type"] != disabled; p.Forced && !thinks {
 		c.ToolChoice = map[string]string{"type": "tool", "name": p.ForceTool}
 	}
 	if !p.Refused["cache_control"] {
@@ -92,23 +89,6 @@ func (m *Model) Compose(p provider.Plan) provider.Form {
 		Wire: llm.WireMessages, Address: m.Options.BaseURL + "/v1/messages", Body: c.body,
 		Reader: &answer{Answer: p.Answer, author: p.Author},
 		Forced: c.ToolChoice != nil, Effort: c.Output["effort"], Tokens: c.MaxTokens, MayReason: c.Thinking == nil && c.room == 0,
-	}
-}
-
-// limitTokens sets the limit of the answer, thinking included; longest is the most that the model allows, 0: unknown.
-func (c *composed) limitTokens(asked, longest int) {
-	asked = cmp.Or(max(asked, 0), defaultTokens)
-	c.MaxTokens = asked + c.room
-	if longest > 0 && c.MaxTokens > longest {
-		c.MaxTokens = longest
-		c.room = max(c.MaxTokens-asked, 0)
-	}
-	if c.Thinking == nil || c.Thinking.Budget == 0 {
-		return
-	}
-	// The budget must be smaller than the limit, and at least 1024.
-	if c.Thinking.Budget = min(c.Thinking.Budget, c.room); c.Thinking.Budget < leastBudget {
-		c.Thinking = nil
 	}
 }
 

@@ -10,35 +10,30 @@ import (
 	"cairn/llm/internal/provider"
 )
 
-// leastBudget is the smallest budget_tokens that the interface accepts.
-const leastBudget = 1024
-
 // The kinds of thinking, each of which some models refuse.
 const (
 	adaptive = "adaptive"
-	budgeted = "enabled"
 	disabled = "disabled"
 )
 
 // think sets the fields for the requested effort; "" sets nothing.
 func (c *composed) think(p provider.Plan) {
+	if p.Refused[fieldThinking+adaptive] && p.Reasoning != "none" {
+		p.Reasoning, p.Effort = "", "" // it thinks by default or not at all, as models before Claude 4.6
+	}
 	switch {
 	case p.Reasoning == "" && !p.Thinks:
 		return
 	case p.Reasoning == "none" && !p.Refused[fieldThinking+disabled]:
-		c.Thinking = &thinking{Type: disabled}
+		c.Thinking = map[string]string{"type": disabled}
 		return
 	}
 	c.room = p.ReasoningRoom(cmp.Or(p.Effort, p.Reasoning))
 	if p.Effort != "" {
 		c.Output = map[string]string{"effort": p.Effort}
 	}
-	switch {
-	case p.Reasoning == "" || p.Reasoning == "none": // it is the model's default, or cannot be switched off
-	case !p.Refused[fieldThinking+adaptive]:
-		c.Thinking = &thinking{Type: adaptive}
-	case !p.Refused[fieldThinking+budgeted]:
-		c.Thinking = &thinking{Type: budgeted, Budget: c.room}
+	if p.Reasoning != "" && p.Reasoning != "none" { // otherwise it is the model's default, or cannot be switched off
+		c.Thinking = map[string]string{"type": adaptive}
 	}
 }
 

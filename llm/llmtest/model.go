@@ -49,7 +49,7 @@ func (m *Model) Generate(ctx context.Context, req llm.Request, show func(delta s
 		return llm.Response{}, err
 	}
 	m.mu.Lock()
-	req.Messages = llm.Joined(req.Messages) // as a model's template joins them
+	req.Messages = joined(req.Messages)
 	m.requests = append(m.requests, req)
 	n := len(m.requests)
 	m.mu.Unlock()
@@ -107,4 +107,20 @@ func Use(calls ...llm.Call) llm.Response {
 // Call returns a tool call with arguments as JSON. It panics if they cannot be encoded.
 func Call(id, tool string, arguments any) llm.Call {
 	return llm.Call{ID: id, Name: tool, Arguments: encode(arguments)}
+}
+
+// joined returns messages with neighbours in user role merged, their texts separated by a blank line, as wires and
+// templates join them.
+func joined(messages []llm.Message) (all []llm.Message) {
+	for len(messages) > 0 {
+		m, n := messages[0], 1
+		texts := []string{m.Text}
+		for ; n < len(messages) && m.Role == llm.RoleUser && messages[n].Role == llm.RoleUser; n++ {
+			texts = append(texts, messages[n].Text) // thousands, where the bot was only listening
+			m.Images = append(slices.Clip(m.Images), messages[n].Images...)
+		}
+		m.Text = strings.Join(texts, "\n\n")
+		all, messages = append(all, m), messages[n:]
+	}
+	return all
 }

@@ -61,7 +61,7 @@ func TestChatAnswerForms(t *testing.T) {
 	finish := func(reason string) func(*llmtest.Exchange) {
 		return func(x *llmtest.Exchange) { x.Piece("whole"); x.Finish(reason); x.Done() }
 	}
-	brackets := strings.Repeat(`{"a\": [{\\`, 5000) // which are no parts
+	brackets := strings.Repeat(`{"a\", [{\\`, 5000) // which are no parts
 	for name, c := range map[string]struct {
 		answer func(*llmtest.Exchange)
 		want   string // finish reason and text, or a kind of error
@@ -159,7 +159,11 @@ const (
 )
 
 func TestResponsesAnswerForms(t *testing.T) {
-	const called = `tool_calls [{a f {"x":1}}]`
+	const (
+		called = `tool_calls [{a f {"x":1}}]`
+		begun  = `{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","call_id":"a","name":"f","arguments":""}}`
+		piece  = `{"type":"response.function_call_arguments.delta","output_index":0,"delta":"{\"x\""}`
+	)
 	for name, c := range map[string]struct {
 		want   string // finish reason, text and calls; or a kind of error and its text
 		events []string
@@ -170,11 +174,11 @@ func TestResponsesAnswerForms(t *testing.T) {
 		}},
 		"a refusal, which is what the model says": {"stop whole", []string{`{"type":"response.refusal.delta","output_index":0,"delta":"whole"}`, completed}},
 		"a call of one event":                     {called, []string{`{"type":"response.output_item.done","output_index":0,"item":` + wholeCall + `}`, completed}},
-		"a call whose pieces are incomplete": {called, []string{
-			`{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","call_id":"a","name":"f","arguments":""}}`,
-			`{"type":"response.function_call_arguments.delta","output_index":0,"delta":"{\"x\""}`,
-			`{"type":"response.function_call_arguments.done","output_index":0,"arguments":"{\"x\":1}"}`, completed,
-		}},
+		"a call whose pieces are incomplete":      {called, []string{begun, piece, `{"type":"response.output_item.done","output_index":0,"item":` + wholeCall + `}`, completed}},
+		"a call that never ends":                  {"truncated: the answer broke off: a tool call that is not complete", []string{begun, piece, completed}},
+		"a call that the limit cuts off":          {"length [{a f }]", []string{begun, piece, strings.ReplaceAll(completed, "completed", "incomplete")}},
+		"a call that a filter cuts off":           {"truncated", []string{begun, piece, strings.ReplaceAll(completed, `completed"`, `incomplete","incomplete_details":{"reason":"content_filter"}`)}},
+		"pieces of a call that is not there":      {"truncated: the answer broke off: a tool call that is not complete", []string{piece, completed}},
 		"calls out of order": {`tool_calls [{b g {}} {a f {"x":1}}]`, []string{
 			`{"type":"response.output_item.done","output_index":2,"item":` + wholeCall + `}`,
 			`{"type":"response.output_item.done","output_index":1,"item":{"type":"function_call","call_id":"b","name":"g","arguments":"{}"}}`, completed,
@@ -184,7 +188,7 @@ func TestResponsesAnswerForms(t *testing.T) {
 		"failed without words":  {"overloaded: the server gave up", []string{`{"type":"response.failed","response":{"status":"failed","error":null}}`}},
 		"an overflow":           {"overflow: Your input exceeds", []string{`{"type":"error","code":"context_length_exceeded","message":"Your input exceeds the context window of this model."}`}},
 		"an error in an object": {"overloaded: crashed", []string{`{"error":{"message":"crashed","code":502}}`}},
-		"a call without a name": {"truncated: the answer broke off: a tool call without a name", []string{`{"type":"response.function_call_arguments.delta","output_index":0,"delta":"{}"}`, completed}},
+		"a call without a name": {"truncated: the answer broke off: a tool call without a name", []string{`{"type":"response.output_item.done","item":{"type":"function_call","call_id":"a"}}`, completed}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			resp, err := ask(t, onResponses, func(x *llmtest.Exchange) {

@@ -112,7 +112,7 @@ func (a *chatAnswer) addDelta(d delta) error {
 		"reasoning": d.Reasoning, "reasoning_content": d.ReasoningContent,
 		"reasoning_details": d.ReasoningDetails, "extra_content": d.ExtraContent,
 	} {
-		a.CountOther(len(raw))
+		a.Count(len(raw))
 		a.native.add(field, raw)
 	}
 	for _, raw := range d.ToolCalls {
@@ -147,7 +147,7 @@ func (a *chatAnswer) addCall(raw json.RawMessage) error {
 		switch field {
 		case "index", "id", "type", "function":
 		default:
-			a.CountOther(len(value))
+			a.Count(len(value))
 			a.calls[call].add(field, value)
 		}
 	}

@@ -5,6 +5,7 @@ package openai
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	api "github.com/sashabaranov/go-openai"
@@ -23,13 +24,12 @@ type responsesAnswer struct {
 }
 
 type event struct {
-	Type      api.ResponseStreamEventType
-	Index     int             `json:"output_index"`
-	Delta     json.RawMessage // a string in the events that are read
-	Arguments string
-	Item      json.RawMessage
-	Response  finished
-	Error     json.RawMessage
+	Type     api.ResponseStreamEventType
+	Index    int             `json:"output_index"`
+	Delta    json.RawMessage // a string in the events that are read
+	Item     json.RawMessage
+	Response finished
+	Error    json.RawMessage
 }
 
 type item struct {
@@ -59,36 +59,22 @@ func (a *responsesAnswer) Add(raw []byte) (done bool, err error) {
 		return false, llm.Truncated(err)
 	}
 	switch e.Type {
-	case api.ResponseStreamEventOutputTextDelta, api.ResponseStreamEventRefusalDelta,
-		api.ResponseStreamEventFunctionArgumentsDelta, api.ResponseStreamEventFunctionArgumentsDone:
-		return false, a.addPiece(e)
+	case api.ResponseStreamEventOutputTextDelta, api.ResponseStreamEventRefusalDelta:
+		var piece string
+		if err := json.Unmarshal(e.Delta, &piece); err != nil {
+			return false, llm.Truncated(err)
+		}
+		a.texts[e.Index] += len(piece)
+		a.Say(piece)
+	case api.ResponseStreamEventFunctionArgumentsDelta:
+		a.Call(e.Index) // whose complete item has all arguments
+		a.Count(len(e.Delta))
 	case api.ResponseStreamEventOutputItemAdded, api.ResponseStreamEventOutputItemDone:
 		return false, a.addItem(e.Index, e.Item, e.Type == api.ResponseStreamEventOutputItemDone)
 	case api.ResponseStreamEventCompleted, api.ResponseStreamEventIncomplete, api.ResponseStreamEventFailed:
 		return true, a.end(e.Response)
 	}
-	a.CountOther(len(raw)) // not needed, for example the text of reasoning
-	return false, nil
-}
-
-func (a *responsesAnswer) addPiece(e event) error {
-	var piece string
-	if len(e.Delta) > 0 {
-		if err := json.Unmarshal(e.Delta, &piece); err != nil {
-			return llm.Truncated(err)
-		}
-	}
-	switch e.Type {
-	case api.ResponseStreamEventFunctionArgumentsDelta:
-		a.Call(e.Index).Arguments.WriteString(piece)
-		a.Count(len(piece))
-	case api.ResponseStreamEventFunctionArgumentsDone:
-		a.setArguments(a.Call(e.Index), e.Arguments)
-	default:
-		a.texts[e.Index] += len(piece)
-		a.Say(piece)
-	}
-	return nil
+	return false, nil // others are not needed, for example the text of reasoning
 }
 
 func (a *responsesAnswer) end(r finished) error {
@@ -107,6 +93,10 @@ func (a *responsesAnswer) end(r finished) error {
 	case r.Status == api.ResponseStatusIncomplete:
 		a.Finish = llm.FinishLength
 	}
+	open := func(c *provider.Call) bool { return c.Arguments.Len() == 0 }
+	if a.Finish != llm.FinishLength && slices.ContainsFunc(a.Calls, open) { // at the limit the model learns of it
+		return llm.Truncated(errors.New("a tool call that is not complete"))
+	}
 	return nil
 }
 
@@ -124,7 +114,7 @@ func (a *responsesAnswer) addItem(index int, raw json.RawMessage, complete bool)
 	if err := json.Unmarshal(raw, &it); err != nil {
 		return llm.Truncated(err)
 	}
-	switch it.Type {
+	switch it.Type { // others are not needed
 	case "message":
 		said := a.texts[index]
 		a.texts[index] = said // it is a message, if only an empty one
@@ -134,41 +124,24 @@ func (a *responsesAnswer) addItem(index int, raw json.RawMessage, complete bool)
 				a.Say(part.Text + part.Refusal)
 			}
 		}
-		if !complete {
-			a.CountOther(len(raw))
-		}
 	case "function_call":
-		call := a.Call(index)
-		if call.Name == "" {
-			a.Begin(call, it.CallID, it.Name, "")
-		}
+		arguments := "" // until the call is complete
 		if complete {
-			a.setArguments(call, it.Arguments)
+			arguments = cmp.Or(it.Arguments, "{}")
 		}
+		a.Begin(a.Call(index), it.CallID, it.Name, arguments)
 	case "reasoning":
 		a.addReasoning(index, raw, it, complete)
-	default:
-		a.CountOther(len(raw))
 	}
 	return nil
 }
 
-// setArguments sets the complete arguments of a call, which are right even if the pieces are not.
-func (a *responsesAnswer) setArguments(call *provider.Call, arguments string) {
-	if arguments == "" || call.Arguments.String() == arguments {
-		return
-	}
-	a.Count(max(len(arguments)-call.Arguments.Len(), 0))
-	call.Arguments.Reset()
-	call.Arguments.WriteString(arguments)
-}
-
 // addReasoning keeps an item that the server accepts back: one without content would be looked up, and none is stored.
 func (a *responsesAnswer) addReasoning(index int, raw json.RawMessage, it item, complete bool) {
-	a.CountOther(len(raw))
 	if !complete || it.Encrypted == "" && len(it.Content) == 0 || len(a.native) == maxDetails {
 		return
 	}
+	a.Count(len(raw))
 	kept := nativeItem{Item: slices.Clone(raw)}
 	for _, call := range a.Calls {
 		if call.Index < index {

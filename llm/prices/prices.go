@@ -2,10 +2,12 @@
 package prices
 
 import (
+	_ "embed"
 	"fmt"
 	"math"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Price is the price of a million tokens of a model, in the currency of its list; the built-in table has US dollars.
@@ -19,9 +21,17 @@ type Price struct {
 // Tokens is the usage of a model. Cached and Written are parts of Input.
 type Tokens struct {
 	Input   int64 `json:"input_tokens"`
-	Cached  int64 `json:"cached_tokens"`
-	Written int64 `json:"written_tokens"`
+	Cached  int64 `json:"cached_tokens"`  // read from the provider's cache
+	Written int64 `json:"written_tokens"` // written to the provider's cache
 	Output  int64 `json:"output_tokens"`
+}
+
+// Add adds other tokens.
+func (t *Tokens) Add(other Tokens) {
+	t.Input += other.Input
+	t.Cached += other.Cached
+	t.Written += other.Written
+	t.Output += other.Output
 }
 
 // Uncached returns the input that was neither read from a cache nor written to one.
@@ -31,6 +41,22 @@ func (t Tokens) Uncached() int64 { return max(t.Input-t.Cached-t.Written, 0) }
 func (p Price) Cost(t Tokens) float64 {
 	return (float64(t.Uncached())*p.Input + float64(t.Cached)*p.Cached + float64(t.Written)*p.Write + float64(t.Output)*p.Output) / 1e6
 }
+
+//go:embed prices.txt
+var listed string // a line for each model: its name and its prices, in the order of Price; other lines are comments
+
+// table returns the built-in table.
+var table = sync.OnceValue(func() map[string]Price {
+	prices := make(map[string]Price)
+	for line := range strings.Lines(listed) {
+		var model string
+		var p Price
+		if n, _ := fmt.Sscan(line, &model, &p.Input, &p.Cached, &p.Write, &p.Output); n == 5 {
+			prices[model] = p
+		}
+	}
+	return prices
+})
 
 // List are prices by model that add to the built-in table or correct it. A nil list is the built-in table alone.
 type List map[string]Price
@@ -45,7 +71,7 @@ func (l List) Of(model string) (p Price, ok bool) {
 		last := name[strings.LastIndex(name, "/")+1:]
 		for _, name := range []string{name, last, strings.ReplaceAll(last, ".", "-")} { // OpenRouter writes Claude's versions with dots
 			if p, ok = l[name]; !ok {
-				p, ok = table[name]
+				p, ok = table()[name]
 			}
 			if ok {
 				return p, true

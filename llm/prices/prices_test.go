@@ -3,6 +3,7 @@ package prices
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"testing"
 
 	"cairn/internal/check"
@@ -47,7 +48,8 @@ func TestOf(t *testing.T) {
 		p, known := c.list.Of(c.model)
 		check.That(t, p.Input == c.input && known == c.known, "%s: got %+v, %v", name, p, known)
 	}
-	for model, p := range table { // is sane
+	check.Equal(t, "models in the file", len(table()), len(regexp.MustCompile(`(?m)^[^#\n]`).FindAllString(listed, -1)))
+	for model, p := range table() { // is sane
 		sane := p.Input > 0 && p.Output >= p.Input && p.Cached <= p.Input && p.Cached > 0 && p.Write >= p.Input
 		check.That(t, sane || model == "offline", "%s: %+v", model, p)
 	}

@@ -11,13 +11,15 @@ import (
 	"cairn/llm"
 )
 
-// An answer of n tokens may have bytesPerToken*n bytes, several times the usual, and always leastSaid.
+// A text of n tokens may have bytesPerToken*n bytes, several times the usual, and always leastText: a server that ignores
+// the limit must not flood a channel.
 const (
-	leastSaid     = 64 << 10
+	leastText     = 64 << 10
 	bytesPerToken = 32
 )
 
-// Answer accumulates an answer on any wire, and counts its bytes: a server that sends without end must not fill memory.
+// Answer accumulates an answer on any wire, and counts the bytes that it keeps: a server that sends without end must not
+// fill memory.
 type Answer struct {
 	Started  bool   // something of it was received
 	Finish   string // the finish reason, in llm's terms as far as there is one; "": the server has not finished
@@ -27,32 +29,16 @@ type Answer struct {
 
 	show func(string) // may be nil
 
-	maxBytes, maxSaid int
-	bytes, said       int
-	over              error // the first limit that was exceeded
+	bytes, maxBytes int
+	maxText         int   // bytes
+	over            error // the first limit that was exceeded
 
 	text    strings.Builder
 	thought thoughtFilter
 }
 
-// limit prepares for an answer of at most tokens tokens (0: not limited) and maxBytes bytes. show may be nil.
-func (a *Answer) limit(show func(string), tokens, maxBytes int) {
-	a.show, a.maxBytes, a.maxSaid = show, maxBytes, maxBytes
-	if tokens > 0 && tokens <= maxBytes/bytesPerToken {
-		a.maxSaid = min(max(leastSaid, tokens*bytesPerToken), maxBytes)
-	}
-}
-
-// Count counts bytes of text, call ids, names and arguments.
+// Count counts bytes that are kept: of text, calls, reasoning and other fields.
 func (a *Answer) Count(n int) {
-	if a.said += n; a.said > a.maxSaid {
-		a.exceed(a.maxSaid, "bytes")
-	}
-	a.CountOther(n)
-}
-
-// CountOther counts bytes of reasoning and other fields, which some servers do not count as tokens of the answer.
-func (a *Answer) CountOther(n int) {
 	if a.bytes += n; a.bytes > a.maxBytes {
 		a.exceed(a.maxBytes, "bytes")
 	}
@@ -68,7 +54,10 @@ func (a *Answer) exceed(most int, what string) {
 // Say adds a piece. NUL bytes are removed: they break databases and terminals. So is a thought in tags at the start.
 func (a *Answer) Say(piece string) {
 	piece = strings.ReplaceAll(piece, "\x00", "")
-	if a.Count(len(piece)); a.over != nil {
+	if a.Count(len(piece)); a.text.Len()+len(piece) > a.maxText {
+		a.exceed(a.maxText, "bytes")
+	}
+	if a.over != nil {
 		return
 	}
 	piece = a.thought.next(piece)
@@ -96,10 +85,13 @@ func (a *Answer) Call(index int) *Call {
 	return a.AddCall(index)
 }
 
+// maxCalls limits the tool calls of an answer: OpenAI accepts 128 tools.
+const maxCalls = 128
+
 // AddCall adds a call behind the others.
 func (a *Answer) AddCall(index int) *Call {
-	if len(a.Calls) == llm.MaxCalls {
-		a.exceed(llm.MaxCalls, "tool calls")
+	if len(a.Calls) == maxCalls {
+		a.exceed(maxCalls, "tool calls")
 	}
 	c := &Call{Index: index}
 	a.Calls = append(a.Calls, c)
@@ -108,9 +100,6 @@ func (a *Answer) AddCall(index int) *Call {
 
 // Begin sets id and name of a call, unless it has them, and counts them and the arguments that come with them.
 func (a *Answer) Begin(c *Call, id, name, arguments string) {
-	if len(name) > llm.MaxName {
-		a.exceed(llm.MaxName, "bytes in the name of a tool")
-	}
 	c.ID, c.Name = cmp.Or(c.ID, id), cmp.Or(c.Name, name)
 	c.Arguments.WriteString(arguments)
 	a.Count(len(id) + len(name) + len(arguments))

@@ -87,8 +87,8 @@ func (e *events) next() ([]byte, error) {
 // checked makes the checks that are the same on all wires. failed: the event is named error.
 func checked(data []byte, failed bool) ([]byte, error) {
 	switch {
-	case llm.Crowded(data):
-		return nil, llm.TooLong(llm.MaxParts, "parts")
+	case crowded(data):
+		return nil, llm.TooLong(maxParts, "parts")
 	case failed:
 		return nil, llm.Refused(0, nil, data)
 	case !utf8.Valid(data): // otherwise fields that are sent back unchanged would stay invalid
@@ -96,6 +96,13 @@ func checked(data []byte, failed bool) ([]byte, error) {
 	}
 	return data, nil
 }
+
+// maxParts limits the elements of lists in one event: decoded, an empty one takes a hundred times its bytes.
+const maxParts = 50_000
+
+// crowded reports whether JSON may have more elements than maxParts. Commas in its texts count, too: an answer that is
+// no nonsense has fewer.
+func crowded(json []byte) bool { return bytes.Count(json, []byte(",")) > maxParts }
 
 // Filled reports whether a field of an answer has a value.
 func Filled(field json.RawMessage) bool {

@@ -174,8 +174,8 @@ func (a *Answer) readWhole(resp *http.Response, reader io.Reader, form *Form) er
 		return llm.Truncated(err)
 	case len(body) > a.maxBytes:
 		return llm.TooLong(a.maxBytes, "bytes")
-	case llm.Crowded(body):
-		return llm.TooLong(llm.MaxParts, "parts")
+	case crowded(body):
+		return llm.TooLong(maxParts, "parts")
 	}
 	if err := errorIn(resp, body); err != nil {
 		return err
