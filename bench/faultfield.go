@@ -253,7 +253,7 @@ func (f *faultField) check(ctx context.Context, conv *store.Conversation, t *tri
 // one, and returns the stack.
 func (f *faultField) filled(ctx context.Context, conv *store.Conversation) ([]compactor.Compaction, error) {
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		head, _, err := conv.Compactions().Head(ctx)
+		head, err := conv.Compactions().Head(ctx)
 		empty := slices.ContainsFunc(head.Stack, func(row compactor.Compaction) bool { return row.Kind == compactor.Placeholder })
 		if err != nil || !empty || time.Now().After(end) {
 			return head.Stack, err

@@ -98,14 +98,10 @@ func (h *Hub) eraseAll(author string, in ...*store.Conversation) <-chan error {
 }
 
 func (h *Hub) erase(author string, records *store.Conversation) error {
-	defer h.threadsChanged(records.Name())
 	for h.ctx.Err() == nil {
 		some, err := privacy.Of(records).EraseSome(h.ctx, author)
 		if err != nil {
 			return err
-		}
-		if len(some.Seqs) > 0 {
-			h.post(records.Name(), func(c *conversation) { c.deleted(some.Seqs) })
 		}
 		if some.Done {
 			return nil

@@ -115,7 +115,7 @@ func runPin(ctx context.Context, c *conversation, who Person, which string) (Ans
 	if err != nil {
 		return Answer{}, err
 	}
-	head, _, err := c.records.Compactions().Head(ctx)
+	head, err := c.records.Compactions().Head(ctx)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -132,7 +132,7 @@ func runPin(ctx context.Context, c *conversation, who Person, which string) (Ans
 	if cost.Shown < cost.Whole {
 		answer += "\n" + c.sayf("It is clipped to %d of its %d tokens, because pins may take %d in total.", cost.Shown, cost.Whole, budget)
 	}
-	return Answer{Text: answer}, cmp.Or(err, c.repinned())
+	return Answer{Text: answer}, err
 }
 
 // pinnable finds the message to pin: by its number, or the newest message of a person.
@@ -159,13 +159,6 @@ func (c *conversation) pinCosts(pins []compactor.Pin) (costs []compactor.PinCost
 	return compactor.PinCosts(pins, budget), budget
 }
 
-func (c *conversation) repinned() error {
-	return c.tryDo(func(e *compactor.Compactor) {
-		e.Changed(nil, nil)
-		e.Check(c.hub.ctx)
-	})
-}
-
 func runUnpin(ctx context.Context, c *conversation, _ Person, which string) (Answer, error) {
 	seq, ok := numberOf(which)
 	if !ok {
@@ -175,11 +168,11 @@ func runUnpin(ctx context.Context, c *conversation, _ Person, which string) (Ans
 	if errors.Is(err, store.ErrNotFound) {
 		return Answer{}, errPeople(fmt.Sprintf("Message #%d is not pinned.", seq))
 	}
-	return Answer{Text: fmt.Sprintf("Message #%d is no longer pinned.", seq)}, cmp.Or(err, c.repinned())
+	return Answer{Text: fmt.Sprintf("Message #%d is no longer pinned.", seq)}, err
 }
 
 func runPins(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
-	head, _, err := c.records.Compactions().Head(ctx)
+	head, err := c.records.Compactions().Head(ctx)
 	if len(head.Pins) == 0 {
 		return Answer{Text: c.sayf("Nothing is pinned here. /pin pins the newest message, /pin #12 another one.")}, err
 	}

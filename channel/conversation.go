@@ -76,10 +76,10 @@ type arrival struct {
 // runningTurn is a turn while the model answers it.
 type runningTurn struct {
 	store.Turn
-	stop        context.CancelCauseFunc
-	step        *observe.Step // nil: no one observes the turn
-	outcome     string        // one of observe.Outcomes, so far
-	sawDeletion bool          // something was deleted since the turn began; only the loop uses it
+	stop      context.CancelCauseFunc
+	step      *observe.Step // nil: no one observes the turn
+	outcome   string        // one of observe.Outcomes, so far
+	sawChange bool          // something was edited or deleted since the turn began; only the loop uses it
 
 	approval atomic.Pointer[Approval] // the tool call that waits for permission; nil: none
 }

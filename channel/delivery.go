@@ -72,33 +72,14 @@ func (h *Hub) apply(ctx context.Context, d store.Delivery) ([]store.Receipt, err
 
 // change applies an edit or deletions.
 func (c *conversation) change(ctx context.Context, d store.Delivery) error {
-	if d.Edited != nil {
-		seq, changed, err := privacy.Of(c.records).Edit(ctx, *d.Edited)
-		if changed && seq > 0 {
-			c.inbox.post(func() { c.changed(seq) })
-		} else if changed {
-			c.wake() // it may be incomplete now
-		}
-		return err
+	if d.Edited == nil {
+		return privacy.Of(c.records).Delete(ctx, d.Deleted)
 	}
-	seqs, err := privacy.Of(c.records).Delete(ctx, d.Deleted)
-	if err != nil {
-		return err
+	seq, changed, err := privacy.Of(c.records).Edit(ctx, *d.Edited)
+	if changed && seq == 0 { // it waits, and may be incomplete now
+		c.wake()
 	}
-	c.hub.threadsChanged(c.name)
-	if len(seqs) > 0 {
-		c.inbox.post(func() { c.deleted(seqs) })
-	}
-	return nil
-}
-
-// copiesGone makes a conversation refresh messages that show deleted memories of another one.
-func (h *Hub) copiesGone(name string, seqs []int64) {
-	h.post(name, func(c *conversation) {
-		if c.deleted(seqs); c.isTask() { // the task may have ended because of that; otherwise it continues with its next part
-			c.interrupt()
-		}
-	})
+	return err
 }
 
 // Asked reports whether a message with this platform id was addressed to the bot.

@@ -10,80 +10,44 @@ import (
 	"strings"
 	"time"
 
-	"cairn/chat"
 	"cairn/compactor"
 	"cairn/store"
 )
 
 // Edits and deletions are on disk immediately; the loop applies them to the prompt, also during a turn.
 
-// edits is the loop's state of edits and deletions.
+// edits is the loop's state of edits and deletions while the connector reads history, which may still have the old messages.
 type edits struct {
-	seqs []int64 // of messages that could not be read again from disk yet, or are not shown yet
-
-	reading bool             // the connector reads history, which may still have the old messages
+	reading bool
 	during  []store.Delivery // edits and deletions made since
 }
 
-// changed refreshes messages that people edited or deleted.
-func (c *conversation) changed(seqs ...int64) {
-	c.edits.seqs = append(c.edits.seqs, seqs...)
-	if c.engine == nil || c.refresh(c.hub.ctx) != nil {
-		c.runs.again = true // the child tries again, and reports why it fails
-	}
-}
-
-// deleted is changed for deleted messages. A turn whose question was deleted ends.
-func (c *conversation) deleted(seqs []int64) {
+// changed has the engine read what has changed on disk, and repair summaries over it. A turn whose question was deleted ends.
+// Only the loop calls it.
+func (c *conversation) changed() {
 	if turn := c.turn.Load(); turn != nil {
-		turn.sawDeletion = true
+		turn.sawChange = true
 		if open, found, err := c.records.Turns().Unanswered(c.hub.ctx); err == nil && (!found || open.Seq != turn.Seq) {
 			turn.stop(errDeleted)
 		}
 	}
-	c.changed(seqs...)
+	if c.engine == nil {
+		return // it reads everything when it is opened
+	}
+	if c.engine.Changed(c.hub.ctx) != nil {
+		c.runs.again = true // the child tries again, and reports why it fails
+		return
+	}
+	c.engine.Check(c.hub.ctx)
 }
 
-func (c *conversation) sawDeletion() bool {
-	turn := c.turn.Load()
-	return turn != nil && turn.sawDeletion
-}
-
-// refresh rereads messages from disk and schedules repairs of summaries over them. What it cannot read, and what the
-// child has dequeued and not appended yet, is refreshed later. Only the loop calls it.
-func (c *conversation) refresh(ctx context.Context) (failed error) {
-	var edited []chat.Message
-	var gone []int64
-	next := c.engine.History().Next()
-	c.edits.seqs = slices.DeleteFunc(c.edits.seqs, func(seq int64) bool {
-		if seq >= next || failed != nil {
-			return false
+// changed has a conversation in memory read what has changed on disk.
+func (h *Hub) changed(name string) {
+	h.post(name, func(c *conversation) {
+		if c.changed(); c.isTask() { // the task may have ended because of that; otherwise it continues with its next part
+			c.interrupt()
 		}
-		m, err := c.records.Transcript().Message(ctx, seq)
-		switch {
-		case errors.Is(err, store.ErrNotFound):
-			gone = append(gone, seq)
-		case err != nil:
-			failed = err
-		default:
-			edited = append(edited, m)
-		}
-		return failed == nil
 	})
-	if len(edited)+len(gone) > 0 {
-		c.engine.Changed(edited, gone)
-		c.engine.Check(ctx)
-	}
-	return failed
-}
-
-// parentChanged makes a thread reread what it shows of its channel.
-func (c *conversation) parentChanged() {
-	if c.engine != nil {
-		c.engine.Changed(nil, nil)
-		c.changed(c.engine.History().Quoting()...)
-		c.engine.Check(c.hub.ctx)
-	}
 }
 
 // repeatEdits ends the reading of history, and repeats the edits and deletions that were made during it.
@@ -95,9 +59,6 @@ func (c *conversation) repeatEdits(ctx context.Context) (err error) {
 	}
 	return err
 }
-
-// threadsChanged makes the open threads of a channel reread what they show of it.
-func (h *Hub) threadsChanged(channel string) { h.postThreads(channel, (*conversation).parentChanged) }
 
 // Edits and deletions made while the bot was disconnected: history from a little before a gap is compared.
 

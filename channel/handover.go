@@ -131,9 +131,7 @@ func (c *conversation) briefing(h *handover, tokens int) (string, error) {
 	var write func() string
 	var err error
 	c.do(func(e *compactor.Compactor) {
-		if err = c.refresh(c.hub.ctx); err == nil {
-			write, err = e.Briefing(c.hub.ctx, tokens, h.question)
-		}
+		write, err = e.Briefing(c.hub.ctx, tokens, h.question)
 	})
 	if err != nil {
 		return "", err

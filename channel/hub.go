@@ -100,7 +100,7 @@ func New(o Options) *Hub {
 	h.rules.Store(&o.Rules)
 	h.ctx, h.cancel = context.WithCancel(observe.With(context.Background(), o.Observers...))
 	if o.Store != nil {
-		o.Store.WatchCopies(h.copiesGone)
+		o.Store.Watch(h.changed)
 		o.Store.Held().Watch(h.applyHeld)
 	}
 	return h

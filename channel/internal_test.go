@@ -80,8 +80,8 @@ func TestEveryDeliveryIsReported(t *testing.T) {
 // A message may be edited or deleted after it was dequeued, and before the loop shows it.
 func TestChangeBeforeMessageIsShown(t *testing.T) {
 	for want, change := range map[string]func(*conversation){
-		"hello":            func(c *conversation) { c.deleted(storetest.Remove(t, c.records, 2)) },
-		"the code is 0000": func(c *conversation) { c.changed(storetest.Edit(t, c.records, 2, "the code is 0000")) },
+		"hello":            func(c *conversation) { storetest.Remove(t, c.records, 2) },
+		"the code is 0000": func(c *conversation) { storetest.Edit(t, c.records, 2, "the code is 0000") },
 	} {
 		records := storetest.NewConversation(t)
 		storetest.Deliver(t, records, storetest.Said(1, "hello"))
@@ -91,6 +91,7 @@ func TestChangeBeforeMessageIsShown(t *testing.T) {
 		}))(t)
 		dequeued := storetest.Deliver(t, records, storetest.Said(2, "the code is 4711"))
 		change(conv)
+		conv.changed()
 		conv.append(dequeued)
 		prompt := fmt.Sprintf("%+v", check.Must(conv.engine.Request(t.Context()))(t).Messages)
 		check.Lacks(t, "prompt", prompt, "4711")

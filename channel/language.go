@@ -74,7 +74,7 @@ func languageIn(ctx context.Context, records *store.Conversation, setting string
 	if setting != autoLanguage {
 		return supported(setting), nil
 	}
-	head, _, err := records.Compactions().Head(ctx)
+	head, err := records.Compactions().Head(ctx)
 	if err != nil {
 		return "", err
 	}

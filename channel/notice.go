@@ -31,9 +31,6 @@ func (c *conversation) happened(e compactor.Event, notify string) {
 	if e.State == compactor.EventPrepared || e.State == compactor.EventFailed {
 		c.wake() // to save the usage
 	}
-	if e.State == compactor.EventApplied && e.Trigger == compactor.OnRepair {
-		c.hub.threadsChanged(c.name)
-	}
 	if o, ok := c.connector.(Observer); ok {
 		o.Compaction(c.name, e)
 	} else if notify != compactor.NotifyOff && e.State == compactor.EventApplied && e.ID != 0 &&

@@ -126,9 +126,10 @@ func rowOf(m llm.Message, seq, turn int64) chat.Message {
 }
 
 // storable returns the turn's messages as they are stored: with reasoning only if the provider demands it later and
-// it cannot repeat what was deleted during the turn, and with a mark on calls that have lost it.
+// it cannot repeat what was edited or deleted during the turn, and with a mark on calls that have lost it.
 func (c *conversation) storable(messages []chat.Message) []chat.Message {
-	wanted := c.window.learnt().Facts().WantsReasoning && !c.sawDeletion()
+	turn := c.turn.Load()
+	wanted := c.window.learnt().Facts().WantsReasoning && (turn == nil || !turn.sawChange)
 	for i := range messages {
 		if !wanted || len(messages[i].Calls) == 0 {
 			messages[i].Native = nil
@@ -154,15 +155,7 @@ func (c *conversation) written(e *compactor.Compactor, r *reply, o store.Outcome
 	if n := len(o.Messages); n > 0 && o.Messages[n-1].Seq >= history.Next() {
 		history.Append(o.Messages[n-1])
 	}
-	if o.Context.Text != "" && !contextStored { // the head differs on disk, or what it quotes is gone
-		e.Changed(nil, nil)
-	}
 	history.Answered()
-	if c.sawDeletion() { // on disk the answer lacks what it repeats of the deleted text
-		for _, m := range o.Messages {
-			c.changed(m.Seq)
-		}
-	}
 }
 
 var (

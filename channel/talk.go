@@ -42,9 +42,7 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 	var prompt compactor.Prompt
 	var err error
 	t.do(func(e *compactor.Compactor) {
-		if err = t.refresh(t.hub.ctx); err == nil {
-			prompt, err = e.Request(t.hub.ctx) // /stop must not cancel what it writes
-		}
+		prompt, err = e.Request(t.hub.ctx) // /stop must not cancel what it writes
 	})
 	messages := prompt.Messages
 	t.pictures = t.loadPictures(messages)

@@ -59,8 +59,11 @@ func (c *conversation) workClosed(ctx context.Context, opened bool) error {
 // sync applies edits and changed settings, announces a compaction, and resumes a turn if asked to.
 func (c *conversation) sync(ctx context.Context, resume bool) (err error) {
 	var made *compactor.Event
-	c.do(func(*compactor.Compactor) {
-		if err = c.refresh(ctx); err == nil {
+	c.do(func(e *compactor.Compactor) {
+		if e.History().Outdated() {
+			err = e.Changed(ctx)
+		}
+		if err == nil {
 			made, c.unannounced = c.unannounced, nil
 		}
 	})
@@ -135,12 +138,6 @@ func (c *conversation) takeUp(burst []chat.Message) (own compactor.Patch, author
 func (c *conversation) append(messages []chat.Message) {
 	c.engine.History().Append(messages...)
 	c.engine.History().Stored()
-	if messages[0].Seq == 1 { // with which a thread inherits
-		c.engine.Changed(nil, nil)
-	}
-	if len(c.edits.seqs) > 0 { // they may have been changed since they were read
-		c.changed()
-	}
 }
 
 // startSession starts a requested session once all earlier messages are dealt with.

@@ -177,20 +177,6 @@ func (c *Compactor) commitPrepared(ctx context.Context, rows []Compaction) {
 	}
 }
 
-// dropStale drops summaries that are no longer prepared on disk: people edited or deleted their
-// messages, or they were applied and the result was lost.
-func (c *Compactor) dropStale(ctx context.Context) {
-	if len(c.prepared) == 0 {
-		return
-	}
-	rows, err := c.o.Records.Ended(ctx, transcript.IDs(c.prepared))
-	if err == nil {
-		c.endPrepared(ctx, rows, c.used(c.h.view))
-	} else if ctx.Err() == nil {
-		c.o.Log.Warn("drop_stale_summaries_failed", "error", err)
-	}
-}
-
 // endPrepared removes what is among rows from the prepared summaries, and emits events for it.
 // before is the tokens used before.
 func (c *Compactor) endPrepared(ctx context.Context, rows []Compaction, before int) {

@@ -168,7 +168,7 @@ func (c *Compactor) History() *History { return c.h }
 func (c *Compactor) Check(ctx context.Context) {
 	p := c.policy()
 	c.h.reshape(c.shape(p))
-	c.reread(ctx)
+	_ = c.reread(ctx) // with an error the next check tries again, and Request fails
 	c.flush(ctx)
 	c.applyDue(ctx)
 	if c.level() == emergency {

@@ -11,90 +11,92 @@ import (
 	"cairn/transcript"
 )
 
-// Edits and deletions by people. The store has written them already; here they reach the view. The
-// head's summaries and copies are read again before the next request.
+// What people edit, delete or pin is on disk already. Here it reaches the view, before the next request.
 
-// Changed shows messages as people edited them, without those they deleted. The head is read again
-// before the next request: it quotes them, and it also changes on disk without the compactor, for
-// instance when people pin a message.
-func (c *Compactor) Changed(edited []chat.Message, deleted []int64) {
-	for _, m := range edited {
-		c.h.edited(m)
-	}
-	if len(deleted) > 0 {
-		c.h.deleted(deleted)
-	}
+// Changed reads what has changed on disk without the compactor. After an error Request fails until that can be read, which it
+// and Check try again.
+func (c *Compactor) Changed(ctx context.Context) error {
 	c.h.outdated = true
+	return c.reread(ctx)
 }
 
-// Quoting returns the seqs of the verbatim messages that quote a message of another conversation.
-func (h *History) Quoting() (seqs []int64) {
-	for _, l := range h.lines {
-		if l.Quote != "" {
-			seqs = append(seqs, l.Seq)
-		}
-	}
-	return seqs
-}
+// Outdated reports whether what has changed on disk is still to be read.
+func (h *History) Outdated() bool { return h.outdated }
 
-// errOutdated is returned by Request and Undo if deletions cannot be read from disk: no request is
+// errOutdated is returned by Request and Undo if changes cannot be read from disk: no request is
 // better than one that repeats a deleted message.
 var errOutdated = errors.New("edits and deletions could not be read")
 
-// reread loads the head after edits and deletions, and reports whether it could.
-func (c *Compactor) reread(ctx context.Context) bool {
+// reread rebuilds the view if the conversation has changed on disk since the last time.
+func (c *Compactor) reread(ctx context.Context) error {
 	if !c.h.outdated {
-		return true
+		return nil
 	}
-	head, first, err := c.o.Records.Head(ctx)
+	now, err := c.o.Records.Reload(ctx, c.h.head.Version)
 	if err != nil {
 		if ctx.Err() == nil {
 			c.o.Log.Warn("read_edits_failed", "error", err)
 		}
-		return false
+		return errOutdated
 	}
-	c.h.first = first
-	c.h.reshapeHead() // their copies
-	c.h.revision++
-	c.h.swap(head)
-	c.h.restorable = nil
-	c.dropStale(ctx)
 	c.h.outdated = false
-	return true
+	used := c.used(c.h.view)
+	if now.Head.Version != c.h.head.Version {
+		c.h.reload(now)
+	}
+	c.endPrepared(ctx, ended(c.prepared, now), used)
+	return nil
 }
 
-func (h *History) edited(m chat.Message) {
-	if i := slices.IndexFunc(h.restorable, func(old chat.Message) bool { return old.Seq == m.Seq }); i >= 0 {
-		h.restorable[i] = m
+// ended returns those of the once prepared rows that are no longer prepared: people edited or deleted their messages, or they
+// were applied and the result was lost.
+func ended(prepared []Compaction, now transcript.Snapshot) (rows []Compaction) {
+	for _, row := range prepared {
+		row.State = Stale
+		for _, shown := range now.Head.Rows() {
+			if shown.ID == row.ID || slices.Contains(shown.Children, row.ID) {
+				row.State = Applied
+			}
+		}
+		if !slices.Contains(transcript.IDs(now.Prepared), row.ID) {
+			rows = append(rows, row)
+		}
 	}
-	h.dropContexts(func(c Context) bool {
-		runs := h.contextRuns && h.contexts[len(h.contexts)-1].Seq == m.Seq
-		return c.Quotes(m.Seq) || c.Seq == m.Seq && m.Context == "" && !runs
-	})
-	if i := slices.IndexFunc(h.lines, func(old line) bool { return old.Seq == m.Seq }); i >= 0 {
-		lines := slices.Clone(h.lines)
-		m.Deprived = m.Deprived || h.lines[i].Deprived // for the running turn the disk does not have it
-		lines[i] = lineOf(h.shape.stored(m), h.shape)
-		h.setLines(lines)
-	}
-	h.changed()
+	return rows
 }
 
-func (h *History) deleted(seqs []int64) {
-	gone := func(seq int64) bool { return slices.Contains(seqs, seq) }
-	h.restorable = slices.DeleteFunc(h.restorable, func(m chat.Message) bool { return gone(m.Seq) })
-	h.dropContexts(func(c Context) bool { return gone(c.Seq) || slices.ContainsFunc(seqs, c.Quotes) })
-	shown := func(l line) bool { return gone(l.Seq) }
-	if slices.ContainsFunc(h.lines, shown) {
-		h.setLines(slices.DeleteFunc(slices.Clone(h.lines), shown))
+// reload shows a conversation as it is on disk now, with what is in memory alone: messages and context of the running turn,
+// what it had to clear, and what an emergency hides there.
+func (h *History) reload(now transcript.Snapshot) {
+	was := *h
+	*h = *newHistory(now, was.shape)
+	h.revision, h.storedWith = was.revision+1, was.storedWith
+	h.open, h.addressed, h.question = cmp.Or(was.open, h.open), was.addressed, max(was.question, h.question)
+	if n := len(was.hidden); n > 0 {
+		h.hide(h.lines[:h.indexOf(was.hidden[n-1].Seq+1)])
 	}
-	if slices.ContainsFunc(h.hidden, shown) {
-		h.hidden = slices.DeleteFunc(slices.Clone(h.hidden), shown)
-		committed := slices.DeleteFunc(slices.Clone(h.head.Stack), func(row Compaction) bool { return row.ID == 0 })
-		h.head.Stack = withHidden(committed, h.hidden)
-		h.reshapeHead()
+	for _, l := range was.lines[was.indexOf(now.Next):] {
+		h.Append(*l.Message)
 	}
-	h.changed()
+	if was.clearedTo > was.head.ClearedTo {
+		h.clear(max(was.clearedTo, h.clearedTo))
+	}
+	h.dropReasoning()
+	if was.contextRuns {
+		h.keepContext(was.contexts[len(was.contexts)-1], now.Changed)
+	}
+}
+
+// keepContext shows the running turn's context on, unless its message is gone or it quotes one that has changed. It may have
+// been stored since.
+func (h *History) keepContext(c turnContext, changed []int64) {
+	_, shown := h.lineAt(c.Seq)
+	n := len(h.contexts)
+	stored := n > 0 && h.contexts[n-1].Seq == c.Seq
+	h.contextRuns = stored || shown && !slices.ContainsFunc(changed, c.Quotes)
+	if h.contextRuns && !stored {
+		h.contexts = append(h.contexts, c)
+	}
 }
 
 // Undo undoes the summaries that were applied last: what they hid is verbatim again, and the rows
@@ -103,8 +105,8 @@ func (h *History) deleted(seqs []int64) {
 // changed.
 func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 	c.h.reshape(c.shape(c.policy()))
-	if !c.reread(ctx) {
-		return Event{}, fmt.Errorf("take the latest summary back: %w", errOutdated)
+	if err := c.reread(ctx); err != nil {
+		return Event{}, fmt.Errorf("take the latest summary back: %w", err)
 	}
 	c.flush(ctx)
 	var l transcript.Undoable
@@ -126,22 +128,22 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 		if l.Why != "" {
 			return change, nil
 		}
-		before, c.h.restorable = c.used(c.h.view), l.Freed
+		before = c.used(c.h.view)
 		return undo, nil
 	})
 	switch {
 	case errors.Is(err, transcript.ErrStale):
 		return Event{}, errors.New("people change messages faster than the latest summary can be undone: try again")
 	case err != nil:
-		c.h.outdated = true // the disk is read again to see what it did; until then the messages are at hand
+		c.h.outdated = true // the disk is read again to see what it did
 		return Event{}, fmt.Errorf("take the latest summary back: %w", err)
 	}
-	c.h.restorable = nil
 	if l.Why != "" {
 		e := Event{State: EventNoop, Trigger: OnManual, Window: c.o.Window(), Error: l.Why}
 		c.notify(e)
 		return e, nil
 	}
+	c.h.restore(l.Freed)
 	return c.undone(l, before), nil
 }
 
@@ -178,8 +180,8 @@ func (c *Compactor) whyNoRoom(head Head, freed []chat.Message) string {
 	s, p, window := c.h.view, c.policy(), c.o.Window()
 	head.Pins, head.Inherited = s.head.Pins, s.head.Inherited
 	restored := *c.h
-	restored.restorable = freed
 	restored.swap(head)
+	restored.restore(freed)
 	if cost, budget := restored.stackCost(), p.stackBudget(c.budget()); cost > budget && cost > s.stackCost() {
 		return fmt.Sprintf("the summaries would take %d tokens, and %d is what they may take", cost, budget)
 	}
@@ -192,20 +194,13 @@ func (c *Compactor) whyNoRoom(head Head, freed []chat.Message) string {
 
 func bySeq(a, b line) int { return cmp.Compare(a.Seq, b.Seq) }
 
-// restore makes those restorable messages verbatim that no row covers any more, and reports whether
-// there were any. Messages of a session that has ended are not shown.
-func (h *History) restore() bool {
+// restore shows messages that the head has uncovered.
+func (h *History) restore(messages []chat.Message) {
 	lines := slices.Clone(h.lines)
-	for _, m := range h.restorable {
-		if m.Seq >= h.head.Start && !covered(h.head.Stack, m.Seq) {
-			lines = append(lines, lineOf(h.shape.stored(m), h.shape))
-		}
-	}
-	if len(lines) == len(h.lines) {
-		return false
+	for _, m := range messages {
+		lines = append(lines, lineOf(h.shape.stored(m), h.shape))
 	}
 	slices.SortFunc(lines, bySeq)
-	h.setLines(lines)
 	h.resultTo = max(h.resultTo, lastResult(lines, h.next))
-	return true
+	h.showLines(lines)
 }

@@ -96,6 +96,18 @@ func TestRequestsNeverRepeatDeletedText(t *testing.T) {
 	check.Lacks(t, "view", r.render(), "very first words")
 }
 
+// The running turn's context stays when something else changes, and goes with a message that it quotes.
+func TestRunningContextFollowsChanges(t *testing.T) {
+	r := newRig(t, 8000, nil)
+	r.deliverMany(5, 10)
+	r.begin(r.deliver("and?", true), compactor.Context{Text: "recalled", Messages: []int64{2}})
+	r.edit(3, "another note")
+	r.pin(1)
+	check.Contains(t, "request", r.render(), "another note", "recalled")
+	r.edit(2, "something else")
+	check.Lacks(t, "request", r.render(), "recalled")
+}
+
 // The word of the deleted messages, which is nowhere else.
 const (
 	oddWord   = "Zörblaxing"
@@ -209,15 +221,14 @@ func (g *secretRig) summarize() {
 // deleteAll deletes the messages. The summaries are repaired, and files and log do not contain the
 // word, also after a restart.
 func (g *secretRig) deleteAll() {
-	seqs, err := privacy.Of(g.conv).Delete(g.ctx, []string{g.one.ID, g.two.ID, g.three.ID, "w1", "elsewhere"})
-	check.NoError(g.t, err)
+	check.NoError(g.t, privacy.Of(g.conv).Delete(g.ctx, []string{g.one.ID, g.two.ID, g.three.ID, "w1", "elsewhere"}))
 	g.gone = map[int64]bool{g.one.Seq: true, g.two.Seq: true, g.three.Seq: true}
 	for i, m := range g.said { // as the disk has them now
 		if now, err := g.conv.Transcript().Message(g.ctx, m.Seq); err == nil {
 			g.said[i] = now
 		}
 	}
-	g.apply(seqs...)
+	g.c.Reread()
 	check.Lacks(g.t, "view", g.render(), oddWord)
 	check.NoError(g.t, g.store.Upkeep().EraseFiles(g.ctx, store.Backups{}))
 	check.EqualAll(g.t, "copies left while the bot runs", traces(g.t, g.dir), nil)

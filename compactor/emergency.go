@@ -12,20 +12,15 @@ import (
 // goal. What it hides stays on disk and is summarized later.
 
 // makeRoom hides content until used is below goal, in this order: it applies the oldest prepared
-// summaries; ends the contexts of earlier turns if that suffices; hides the span that a worker is
-// reading, then the oldest turns; clears tool results of the running turn; and hides the newest
-// answered turns too if the request would not fit the window at all.
+// summaries; hides the span that a worker is reading, then the oldest turns; and clears tool results of
+// the running turn. If that is not enough it ends the contexts of earlier turns, which each new head
+// ends, and hides the newest answered turns too if the request would not fit the window at all.
 func (c *Compactor) makeRoom(ctx context.Context, trigger Trigger, goal int) {
 	p, window := c.policy(), c.o.Window()
 	before := c.h.cost()
 	for c.used(c.h.view) >= goal && c.apply(ctx, demand{share: p.applied(emergency), crowding: true}) {
 	}
 	c.tokenDeficit = 0 // makeRoom makes the room that a level demanded
-	if s := c.h.view; c.used(s) >= goal && c.excess(s, goal) < 0 {
-		if c.endContexts(ctx); c.used(c.h.view) < goal {
-			return
-		}
-	}
 	if s := c.h.view; c.busy != nil && c.busy.row.Kind == Leaf && c.used(s) >= goal {
 		read := c.busy.row.Span
 		s.lines = s.lines[:s.indexOf(read.To+1)]
@@ -46,8 +41,8 @@ func (c *Compactor) makeRoom(ctx context.Context, trigger Trigger, goal int) {
 		limit /= 2
 		c.h.clearRunning(limit)
 	}
-	if c.used(c.h.view) >= ceiling { // only contexts are left to drop
-		c.endContexts(ctx)
+	if s := c.h.view; c.used(s) >= ceiling && len(s.withNewHead().contexts) < len(s.contexts) {
+		c.newHead(ctx)
 	}
 	if s := c.h.view; c.used(s) > window {
 		c.hide(ctx, trigger, planSpan(s, c.excess(s, window)+placeholderCost, tailLimits{}))
@@ -60,12 +55,6 @@ func (c *Compactor) makeRoom(ctx context.Context, trigger Trigger, goal int) {
 	case used > window && c.reports.tooLarge.Begin() == slog.LevelWarn:
 		c.o.Log.Warn("request_too_large",
 			"used", used, "window", window, "system_and_tools", c.real(c.frame()), "reserve", Reserve(c.o.MaxOutput, window))
-	}
-}
-
-func (c *Compactor) endContexts(ctx context.Context) {
-	if s := c.h.view; len(s.withNewHead().contexts) != len(s.contexts) {
-		c.newHead(ctx)
 	}
 }
 
@@ -134,6 +123,30 @@ func (sp lineSpan) without(stack []Compaction) lineSpan {
 		sp.Span = Span{From: left[0].Seq, To: left[len(left)-1].Seq}
 	}
 	return lineSpan{sp.Span, left, sp.tokens - cut.tokens}
+}
+
+// hide covers lines in memory alone, because the disk refuses to write the placeholder.
+func (h *History) hide(lines []line) {
+	h.hidden = slices.Concat(h.hidden, lines)
+	h.head.Stack = withHidden(h.head.Stack, h.hidden) // adjacent runs become one placeholder
+	h.newHead()
+}
+
+// withHidden returns stack with a placeholder over each run of the lines, which are not on disk.
+func withHidden(stack []Compaction, lines []line) []Compaction {
+	stack = slices.Clone(stack)
+	for i := 0; i < len(lines); {
+		row := Compaction{
+			Kind: Placeholder, By: transcript.Nobody, State: Applied, Trigger: OnEmergency,
+			Span: Span{From: lines[i].Seq}, FromTime: lines[i].Time,
+		}
+		for first := i; i < len(lines) && lines[i].Seq == row.From+int64(i-first); i++ {
+			row.To, row.ToTime, row.Messages = lines[i].Seq, lines[i].Time, row.Messages+1
+		}
+		row.Tokens = row.Cost()
+		stack = insert(stack, row)
+	}
+	return stack
 }
 
 // flush writes what an emergency could only hide in memory, and the end of contexts that are still

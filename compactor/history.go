@@ -15,11 +15,10 @@ type History struct {
 	view
 	first          []chat.Message // see transcript.Snapshot
 	copies         []duplicate    // of them and of pins, for the head
-	restorable     []chat.Message // behind rows whose undo may be on disk: a head read again shows them if it was
 	next           int64
 	contextsOnDisk bool  // contexts that ended in memory are still on disk
 	storedWith     int64 // the version with which the running turn's context is being stored
-	outdated       bool  // people changed what the head was built from
+	outdated       bool  // the disk may differ from what the view was built from
 	squeezed       bool  // the running turn's results are clipped below the shape's bound
 }
 
@@ -91,19 +90,22 @@ func (h *History) Next() int64 {
 // see Stored.
 func (h *History) Append(messages ...chat.Message) {
 	for _, m := range messages {
+		if m.Addressed && m.Role == llm.RoleUser {
+			h.open, h.addressed, h.question = m.Turn, true, m.Seq
+		}
+		if m.Seq < h.next { // it was read from disk already, as it is there now
+			continue
+		}
 		l := lineOf(m, h.shape)
 		h.lines = append(h.lines, l)
 		h.lineCost += l.tokens
-		h.next = max(h.next, l.Seq+1)
+		h.next = l.Seq + 1
 		if l.Role == llm.RoleTool {
 			h.resultTo = l.Seq
 		}
 		if isFirst(h.first, m) {
 			h.first = append(h.first, *l.Message)
 			h.copies = duplicates(h.head.Pins, h.first, h.shape)
-		}
-		if l.Addressed && l.Role == llm.RoleUser {
-			h.open, h.addressed, h.question = l.Turn, true, l.Seq
 		}
 	}
 }
@@ -190,8 +192,8 @@ func (h *History) Truncate(seq int64) {
 	}
 }
 
-// swap adopts a committed head if it is newer than the one in memory: lines it covers leave,
-// restorable messages it uncovers come back, and old tool results are shown as it says.
+// swap adopts a committed head if it is newer than the one in memory: lines it covers leave, and old
+// tool results are shown as it says.
 func (h *History) swap(head Head) {
 	if head.Version <= h.head.Version {
 		return
@@ -205,16 +207,9 @@ func (h *History) swap(head Head) {
 	h.head, h.hidden = head, hidden
 	h.first = slices.DeleteFunc(slices.Clone(h.first), func(m chat.Message) bool { return m.Seq < head.Start })
 	h.newHead()
-	if h.restore() || clearedTo != h.clearedTo {
+	if clearedTo != h.clearedTo {
 		h.clear(clearedTo)
 	}
-}
-
-// hide covers lines in memory alone, because the disk refuses to write the placeholder.
-func (h *History) hide(lines []line) {
-	h.hidden = slices.Concat(h.hidden, lines)
-	h.head.Stack = withHidden(h.head.Stack, h.hidden) // adjacent runs become one placeholder
-	h.newHead()
 }
 
 // newHead shows the head that was just set: covered lines leave, and contexts and reasoning that
@@ -227,23 +222,6 @@ func (h *History) newHead() {
 	h.view = h.withNewHead()
 	h.dropReasoning()
 	h.changed()
-}
-
-// withHidden returns stack with a placeholder over each run of the lines, which are not on disk.
-func withHidden(stack []Compaction, lines []line) []Compaction {
-	stack = slices.Clone(stack)
-	for i := 0; i < len(lines); {
-		row := Compaction{
-			Kind: Placeholder, By: transcript.Nobody, State: Applied, Trigger: OnEmergency,
-			Span: Span{From: lines[i].Seq}, FromTime: lines[i].Time,
-		}
-		for first := i; i < len(lines) && lines[i].Seq == row.From+int64(i-first); i++ {
-			row.To, row.ToTime, row.Messages = lines[i].Seq, lines[i].Time, row.Messages+1
-		}
-		row.Tokens = row.Cost()
-		stack = insert(stack, row)
-	}
-	return stack
 }
 
 // feedBatch is the most messages that one transaction writes.

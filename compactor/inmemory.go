@@ -70,6 +70,11 @@ func (r *InMemory) Load(ctx context.Context) (transcript.Snapshot, error) {
 	return s, err
 }
 
+// Reload returns that nothing has changed: only the compactor changes the head.
+func (r *InMemory) Reload(_ context.Context, known int64) (transcript.Snapshot, error) {
+	return transcript.Snapshot{Head: Head{Version: known}, Prepared: r.state.Prepared}, nil
+}
+
 func (r *InMemory) Head(context.Context) (Head, []chat.Message, error) {
 	var first []chat.Message
 	for _, m := range r.said(r.state.SessionStart, r.state.NextSeq-1) {
@@ -129,15 +134,6 @@ func (r *InMemory) Stretch(_ context.Context, sp Span) (n transcript.Stretch, er
 		n = transcript.Stretch{Messages: len(said), First: said[0].Time, Last: said[len(said)-1].Time}
 	}
 	return n, nil
-}
-
-func (r *InMemory) Ended(_ context.Context, rows []int64) (ended []Compaction, err error) {
-	for _, id := range rows {
-		if row, known := r.rows[id]; known && row.State != Prepared {
-			ended = append(ended, row)
-		}
-	}
-	return ended, nil
 }
 
 // Latest returns why nothing can be undone.

@@ -269,7 +269,7 @@ var acts = map[string]act{
 		before: func(l *killRig) { summedUp(l); pin(l) },
 		steps: []func(*killRig){func(l *killRig) {
 			check.NoError(l.t, check.ErrorOf(l.removeWithoutNotice(2)))
-			l.apply(2)
+			l.c.Reread()
 			l.waitIdle()
 		}, runRepairs},
 		changes: 2,

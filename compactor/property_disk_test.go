@@ -132,10 +132,10 @@ func (d *disk) Load(ctx context.Context) (s transcript.Snapshot, err error) {
 	return s, err
 }
 
-func (d *disk) Head(ctx context.Context) (h compactor.Head, first []chat.Message, err error) {
-	err = d.call(func() error { h, first, err = d.Records.Head(ctx); return err })
-	d.gave(h)
-	return h, first, err
+func (d *disk) Reload(ctx context.Context, known int64) (s transcript.Snapshot, err error) {
+	s, err = result(d, func() (transcript.Snapshot, error) { return d.Records.Reload(ctx, known) })
+	d.gave(s.Head)
+	return s, err
 }
 
 func (d *disk) Begin(ctx context.Context, row compactor.Compaction) (compactor.Job, error) {
@@ -268,7 +268,7 @@ func (m *machine) deleteInChannel(rt *rapid.T) {
 	}
 	c := check.Must(m.f.store.Conversation(context.Background(), m.channel))(rt)
 	n := 1 + below(rt, 9, "message above")
-	_, err := privacy.Of(c).Delete(context.Background(), []string{fmt.Sprint("a", n)})
+	err := privacy.Of(c).Delete(context.Background(), []string{fmt.Sprint("a", n)})
 	if err != nil && m.refusing {
 		return
 	}

@@ -189,7 +189,7 @@ func (m *machine) edit(rt *rapid.T, seq int64) {
 	}
 	check.NoError(r.t, err)
 	m.last = view{}
-	r.apply(seq)
+	r.c.Reread()
 }
 
 func (m *machine) remove(rt *rapid.T, seqs []int64) {
@@ -206,7 +206,7 @@ func (m *machine) remove(rt *rapid.T, seqs []int64) {
 		r.said[seq-1] = emptied
 	}
 	m.last = view{}
-	r.apply(got...)
+	r.c.Reread()
 	m.checkNotShown(rt, beginnings(seqs)...)
 	m.waitForWorker(rt)
 }

@@ -130,8 +130,8 @@ const (
 // messages that fit. The question comes last and is not repeated among the messages. Nothing is
 // written. The function may run in any goroutine.
 func (c *Compactor) Briefing(ctx context.Context, tokens int, question chat.Message) (func() string, error) {
-	if c.reread(ctx); c.h.outdated {
-		return nil, errOutdated
+	if err := c.reread(ctx); err != nil {
+		return nil, err
 	}
 	s := c.h.view
 	return func() string { return s.briefing(tokens, question) }, nil

@@ -17,8 +17,9 @@ type Records interface {
 	// died with the process.
 	Load(ctx context.Context) (transcript.Snapshot, error)
 
-	// Head returns the committed head and the current Snapshot.First, read in one transaction.
-	Head(ctx context.Context) (Head, []chat.Message, error)
+	// Reload returns what the view is rebuilt from, with Snapshot.Changed, if the head is of another version than known.
+	// Otherwise it returns only that version and the prepared rows.
+	Reload(ctx context.Context, known int64) (transcript.Snapshot, error)
 
 	// Begin writes row in state running and returns its job.
 	Begin(ctx context.Context, row Compaction) (Job, error)
@@ -30,9 +31,6 @@ type Records interface {
 
 	// Stretch counts the messages of a span, for transcript.State.Cover.
 	Stretch(ctx context.Context, sp Span) (transcript.Stretch, error)
-
-	// Ended returns those of the rows that are no longer prepared, in their current form.
-	Ended(ctx context.Context, rows []int64) ([]Compaction, error)
 
 	// Latest returns the latest compaction of the session that was not undone yet, without what was
 	// applied with it in earlier sessions. Emergencies do not count.
@@ -82,9 +80,8 @@ func (c *Compactor) transcript() *transcript.State {
 const commitTries = 3
 
 // commit writes the change that decide returns, unless it is empty, and shows the resulting head.
-// If the stored state has changed, its head is read and decide is called again.
-// transcript.ErrStale: it changed too often, or a verbatim message was deleted and Changed was not
-// called yet.
+// If the stored state has changed, it is read and decide is called again.
+// transcript.ErrStale: it changed too often.
 func (c *Compactor) commit(ctx context.Context, decide func(*transcript.State) (transcript.Change, error)) (change transcript.Change, err error) {
 	for range commitTries {
 		s := c.transcript()
@@ -101,8 +98,8 @@ func (c *Compactor) commit(ctx context.Context, decide func(*transcript.State) (
 			return change, err
 		}
 		c.h.outdated = true
-		if !c.reread(ctx) {
-			return change, errOutdated
+		if failed := c.reread(ctx); failed != nil {
+			return change, failed
 		}
 	}
 	return change, err

@@ -82,13 +82,20 @@ func (m *renderedHistory) steps() map[string]func(*rapid.T) {
 				m.h.Truncate(rapid.Int64Range(s.lines[0].Seq, m.h.Next()).Draw(t, "seq"))
 			}
 		},
-		"delete": func(t *rapid.T) { m.h.deleted([]int64{rapid.Int64Range(1, m.h.Next()).Draw(t, "seq")}) },
-		"edit": func(t *rapid.T) {
-			if s := m.h.view; len(s.lines) > 0 {
-				edited := *rapid.SampledFrom(s.lines).Draw(t, "line").Message
-				edited.Text, edited.Tokens = edited.Text+" edited", 0
-				m.h.edited(edited)
+		"people edit and delete": func(t *rapid.T) {
+			m.version++
+			now := transcript.Snapshot{Head: m.h.head, Next: m.h.stored + 1}
+			now.Head.Version = m.version
+			for _, l := range m.h.lines[:m.h.indexOf(now.Next)] {
+				one := *l.Message
+				if rapid.IntRange(0, 4).Draw(t, "edited") == 4 {
+					one.Text, one.Tokens = one.Text+" edited", 0
+				}
+				if rapid.IntRange(0, 4).Draw(t, "deleted") < 4 {
+					now.Messages = append(now.Messages, one)
+				}
 			}
+			m.h.reload(now)
 		},
 		"apply": func(t *rapid.T) {
 			s := m.h.view

@@ -145,17 +145,14 @@ func (r *rig) checkPublishedState() (err error) {
 }
 
 func sameOnDisk(told *transcript.State, conv *store.Conversation, state transcript.Snapshot) error {
-	var prepared []transcript.Summary // without stale ones, which are noticed when all work is done
-	for _, row := range told.Prepared {
-		ended, err := conv.Compactions().Ended(context.Background(), []int64{row.ID})
-		if err != nil {
-			return err
-		}
-		if len(ended) == 0 || ended[0].State != transcript.Stale {
-			prepared = append(prepared, row)
-		}
+	now, err := conv.Compactions().Rows(context.Background(), transcript.IDs(told.Prepared))
+	if err != nil {
+		return err
 	}
-	told.Prepared = prepared
+	stale := func(row transcript.Summary) bool { // stale ones are noticed when all work is done
+		return slices.ContainsFunc(now, func(now transcript.Summary) bool { return now.ID == row.ID && now.State == transcript.Stale })
+	}
+	told.Prepared = slices.DeleteFunc(slices.Clone(told.Prepared), stale)
 	if got, want := describe(told), describe(state.State()); got != want {
 		return fmt.Errorf("the state for decisions differs from the disk:\n%s--- on disk\n%s", got, want)
 	}

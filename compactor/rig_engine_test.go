@@ -156,7 +156,7 @@ func (w *owner) Sight() []llm.Message      { return get(w, w.Compactor.Sight) }
 func (w *owner) Prospect() string          { return get(w, w.Compactor.Prospect) }
 func (w *owner) Speak()                    { w.do(w.Compactor.Speak) }
 func (w *owner) Answered()                 { w.do(w.Compactor.History().Answered) }
-func (w *owner) Reread()                   { w.do(func() { w.Compactor.Changed(nil, nil) }) }
+func (w *owner) Reread()                   { w.do(func() { _ = w.Compactor.Changed(context.Background()) }) }
 func (w *owner) Check(ctx context.Context) { w.do(func() { w.Compactor.Check(ctx) }) }
 func (w *owner) Reported(u llm.Usage)      { w.do(func() { w.Compactor.Reported(u) }) }
 func (w *owner) History() ownedHistory     { return ownedHistory{w, w.Compactor.History()} }

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/check"
+	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/privacy"
 	"cairn/store"
@@ -215,7 +215,7 @@ func (x *turn) endWithoutAnswer() {
 func (r *rig) edit(seq int64, text string) {
 	r.t.Helper()
 	check.NoError(r.t, r.editWithoutNotice(seq, text))
-	r.apply(seq)
+	r.c.Reread()
 }
 
 // editWithoutNotice edits without notifying the engine. Its error may be the disk's.
@@ -234,7 +234,7 @@ func (r *rig) editWithoutNotice(seq int64, text string) error {
 func (r *rig) remove(seqs ...int64) {
 	r.t.Helper()
 	check.EqualAll(r.t, "deleted", check.Must(r.removeWithoutNotice(seqs...))(r.t), seqs)
-	r.apply(seqs...)
+	r.c.Reread()
 }
 
 // removeWithoutNotice deletes without notifying the engine. It returns what the deletion changed;
@@ -244,7 +244,8 @@ func (r *rig) removeWithoutNotice(seqs ...int64) (changed []int64, err error) {
 	for _, seq := range seqs {
 		ids = append(ids, r.said[seq-1].ID)
 	}
-	if changed, err = privacy.Of(r.conv).Delete(context.Background(), ids); err != nil {
+	changed = storetest.Changed(r.t, r.conv, func() { err = privacy.Of(r.conv).Delete(context.Background(), ids) })
+	if err != nil {
 		return nil, err
 	}
 	if r.gone == nil {
@@ -254,19 +255,6 @@ func (r *rig) removeWithoutNotice(seqs ...int64) (changed []int64, err error) {
 		r.gone[seq] = true
 	}
 	return changed, nil
-}
-
-func (r *rig) apply(seqs ...int64) {
-	r.t.Helper()
-	for _, seq := range seqs {
-		m, err := r.conv.Transcript().Message(context.Background(), seq)
-		if errors.Is(err, store.ErrNotFound) {
-			r.c.do(func() { r.c.Compactor.Changed(nil, []int64{seq}) })
-			continue
-		}
-		check.NoError(r.t, err)
-		r.c.do(func() { r.c.Compactor.Changed([]chat.Message{m}, nil) })
-	}
 }
 
 func tokensIn(messages []chat.Message) (n int) {

@@ -243,7 +243,7 @@ func (r *rig) last(state compactor.EventState) compactor.Event {
 
 func (r *rig) storedHead() compactor.Head {
 	r.t.Helper()
-	head, _, err := r.conv.Compactions().Head(context.Background())
+	head, err := r.conv.Compactions().Head(context.Background())
 	check.NoError(r.t, err)
 	return head
 }

@@ -162,7 +162,11 @@ func (c *Compactor) store(j *job, record Job, summary summarize.Summary, err err
 			if c.o.Saved != nil {
 				c.o.Saved(saved)
 			}
-			c.report(c.event(j.row, EventPrepared))
+			c.prepared = append(c.prepared, row)
+			_ = c.Changed(c.ctx) // what it has read; with an error the next check tries again
+			if slices.Contains(transcript.IDs(c.prepared), row.ID) {
+				c.report(c.event(row, EventPrepared))
+			}
 			c.finish(j, nil)
 			return
 		}
@@ -176,13 +180,9 @@ func (c *Compactor) store(j *job, record Job, summary summarize.Summary, err err
 	c.finish(j, err)
 }
 
-// finish keeps what was prepared, applies what is due, and starts the job that this one leads to: the
-// fold that the summary waits for, or, after a failure, the extractive summarizer's attempt.
+// finish applies what is due, and starts the job that this one leads to: the fold that the summary waits
+// for, or, after a failure, the extractive summarizer's attempt.
 func (c *Compactor) finish(j *job, err error) {
-	if err == nil {
-		c.prepared = append(c.prepared, j.row)
-	}
-	c.dropStale(c.ctx)
 	if err != nil {
 		c.applyDue(c.ctx)
 		c.fail(j, err)

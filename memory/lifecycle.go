@@ -17,7 +17,7 @@ import (
 // there is no such memory, or it is another conversation's; a *StateError: its state does not allow it.
 func (ms Memories) Forget(ctx context.Context, id int64) error {
 	return ms.change(ctx, "forget", id, func(tx *store.Tx, c *store.Conversation, m Memory) bool {
-		forgetCopiesOf(tx, c, m.ID, false)
+		c.In(tx).ForgetQuotes([]int64{m.ID}, false)
 		return tx.Do("UPDATE memories SET forgotten_from = state, state = 'forgotten' WHERE id = ? AND state <> 'forgotten'", m.ID)
 	})
 }
@@ -45,7 +45,7 @@ func (ms Memories) Pin(ctx context.Context, id int64, pinned bool) error {
 func (ms Memories) Purge(ctx context.Context, id int64) error {
 	return ms.change(ctx, "purge", id, func(tx *store.Tx, c *store.Conversation, m Memory) bool {
 		DeleteMemory(c, tx, m)
-		forgetCopiesOf(tx, c, id, true)
+		c.In(tx).ForgetQuotes([]int64{id}, true)
 		return true
 	})
 }
@@ -65,7 +65,7 @@ func (ms Memories) Edit(ctx context.Context, id int64, content string) error {
 		}
 		store.UnindexMemory(tx, c.ID(), id, m.Content, m.About)
 		store.IndexMemory(tx, id, d.Content, m.About)
-		forgetCopiesOf(tx, c, id, true)
+		c.In(tx).ForgetQuotes([]int64{id}, true)
 		return edited
 	})
 }
@@ -101,14 +101,6 @@ func (ms Memories) change(ctx context.Context, what string, id int64, do func(tx
 		}
 	})
 	return store.Fail(fmt.Sprintf("%s memory %d", what, id), err)
-}
-
-// forgetCopiesOf deletes the turn contexts that quote a memory and, if answers, what searches found of it.
-func forgetCopiesOf(tx *store.Tx, c *store.Conversation, id int64, answers bool) {
-	if seqs := c.In(tx).ForgetQuotes([]int64{id}, answers); len(seqs) > 0 {
-		tx.CopiesChanged(c.Name(), seqs...) // the memory's own conversation is not reported otherwise
-		c.In(tx).NextVersion()
-	}
 }
 
 // ForgetFrom removes a message from the sources of the memories that lose it; nil: all do. It deletes, and returns, those without

@@ -17,14 +17,13 @@ import (
 // Delete deletes messages by their platform ids. A waiting message is removed. Of a stored one the row stays as a tombstone with
 // its author. Deleted are its text, its index entries and files, quotes of it, copies in tool results, the copies that
 // threads have, and memories that no other message supports or that quote it. Summaries over it become placeholders that are
-// repaired. A waiting turn is closed if no other message addresses the bot. It returns the seqs of the messages that are
-// deleted or, having quoted one, changed. A deleted one stays known, so that it is not delivered again.
-func (pr Conversation) Delete(ctx context.Context, ids []string) (seqs []int64, err error) {
-	err = erase(ctx, pr.c, "delete messages", func(tx *store.Tx) { seqs = deleteAll(pr.c, tx, ids) })
-	return seqs, err
+// repaired. A waiting turn is closed if no other message addresses the bot. A deleted message stays known, so that it is not
+// delivered again.
+func (pr Conversation) Delete(ctx context.Context, ids []string) error {
+	return erase(ctx, pr.c, "delete messages", func(tx *store.Tx) { deleteAll(pr.c, tx, ids) })
 }
 
-func deleteAll(c *store.Conversation, tx *store.Tx, ids []string) (seqs []int64) {
+func deleteAll(c *store.Conversation, tx *store.Tx, ids []string) {
 	var bare, replies []chat.Message // the messages, and those that quote one
 	for _, id := range ids {
 		deleteUnread(c, tx, id)
@@ -33,10 +32,11 @@ func deleteAll(c *store.Conversation, tx *store.Tx, ids []string) (seqs []int64)
 			"AND conversation = ? AND reply_to = ? AND quote <> ''", c.ID(), id)...)
 	}
 	if len(bare)+len(replies) == 0 {
-		return nil
+		return
 	}
 	bare = append(bare, deleteTasksOf(c, tx, bare)...)
 	version := c.In(tx).NextVersion()
+	var seqs []int64 // of the messages that change
 	for _, m := range replies {
 		is := m
 		is.Quote = ""
@@ -49,13 +49,13 @@ func deleteAll(c *store.Conversation, tx *store.Tx, ids []string) (seqs []int64)
 		deleted = append(deleted, m.Seq)
 	}
 	seqs = append(seqs, deleted...)
-	copies := append(forgetCopies(c, tx, bare), c.In(tx).ForgetQuotes(memories, true)...)
+	forgetCopies(c, tx, bare)
+	c.In(tx).ForgetQuotes(memories, true)
 	slices.Sort(seqs)
 	seqs = slices.Compact(seqs)
 	repeating := repeating(c, tx, bare)
 	c.In(tx).Revise(seqs, repeating, version, func(row transcript.Summary) transcript.Summary { return row.Without(deleted) })
 	emptyInherited(c, tx, seqs, deleted, repeating)
-	return append(seqs, copies...)
 }
 
 // deleteUnread deletes a waiting message, the copies of it in threads, and quotes of it: in threads below an answer to it, and in
@@ -111,19 +111,16 @@ func forgetEdited(c *store.Conversation, tx *store.Tx, was, is chat.Message) {
 		delete(removed, word.Term)
 	}
 	gone := memory.ForgetFrom(c, tx, was.Seq, func(m memory.Memory) bool { return 2*len(removed) > before || says(m.Content, removed) })
-	seqs := c.In(tx).ForgetQuotes(gone, true)
+	c.In(tx).ForgetQuotes(gone, true)
 	if len(removed) > 0 {
-		seqs = append(seqs, empty(c, tx, quoting(c, tx, was))...)
-	}
-	if len(seqs) > 0 {
-		tx.CopiesChanged(c.Name(), seqs...)
+		empty(c, tx, quoting(c, tx, was))
 	}
 }
 
 // forgetCopies empties tool results that found deleted messages, and answers without a model that quote these; in the turns of
 // those messages, the arguments of memory tools and what the provider added; and after the first of them all stored
-// reasoning, which may repeat it in any words. It returns the seqs that it changed. No summary is built from any of this.
-func forgetCopies(c *store.Conversation, tx *store.Tx, deleted []chat.Message) (seqs []int64) {
+// reasoning, which may repeat it in any words. No summary is built from any of this.
+func forgetCopies(c *store.Conversation, tx *store.Tx, deleted []chat.Message) {
 	var copies []chat.Message
 	first := int64(store.MaxSeq)
 	for _, m := range deleted {
@@ -132,10 +129,8 @@ func forgetCopies(c *store.Conversation, tx *store.Tx, deleted []chat.Message) (
 		copies = append(copies, quoting(c, tx, m)...)
 	}
 	low, high := c.RowRange(first, store.MaxSeq)
-	seqs = append(empty(c, tx, copies), store.Values[int64](tx, `UPDATE messages INDEXED BY messages_reasoning SET native = ''
-		WHERE id BETWEEN ? AND ? AND native <> '' RETURNING id & 4294967295`, low, high)...)
-	slices.Sort(seqs)
-	return seqs
+	empty(c, tx, copies)
+	tx.Do("UPDATE messages INDEXED BY messages_reasoning SET native = '' WHERE id BETWEEN ? AND ? AND native <> ''", low, high)
 }
 
 // quoting returns the tool results that quote a message, and the answers without a model that quote these.
@@ -147,16 +142,16 @@ func quoting(c *store.Conversation, tx *store.Tx, m chat.Message) (copies []chat
 	return copies
 }
 
-// empty removes copies of other texts from messages, and returns the seqs of those that it changed.
-func empty(c *store.Conversation, tx *store.Tx, copies []chat.Message) (seqs []int64) {
+// empty removes copies of other texts from messages. Some may be there twice.
+func empty(c *store.Conversation, tx *store.Tx, copies []chat.Message) {
+	emptied := make(map[int64]bool)
 	for _, m := range copies {
 		is := store.WithoutCopies(m)
-		if (is.Text != m.Text || len(m.Native) > 0 || !slices.Equal(is.Calls, m.Calls)) && !slices.Contains(seqs, m.Seq) {
+		if (is.Text != m.Text || len(m.Native) > 0 || !slices.Equal(is.Calls, m.Calls)) && !emptied[m.Seq] {
+			emptied[m.Seq] = true
 			c.In(tx).Replace(m, is)
-			seqs = append(seqs, m.Seq)
 		}
 	}
-	return seqs
 }
 
 func textOf(m chat.Message) string {

@@ -35,7 +35,7 @@ func (ps Everyone) Apply(ctx context.Context, d store.Delivery) error {
 		_, _, err = Of(c).Edit(ctx, *d.Edited)
 	}
 	if err == nil && len(d.Deleted) > 0 {
-		_, err = Of(c).Delete(ctx, d.Deleted)
+		err = Of(c).Delete(ctx, d.Deleted)
 	}
 	return err
 }
@@ -62,8 +62,7 @@ type Erasure struct {
 type Erased struct {
 	Messages int
 	Memories int
-	Seqs     []int64 // messages that are deleted or have changed, see Delete
-	Done     bool    // nothing is left
+	Done     bool // nothing is left
 }
 
 // erasedAtOnce limits the messages or memories of one step, for which other writers have to wait.
@@ -187,7 +186,7 @@ func eraseMessages(c *store.Conversation, tx *store.Tx, author string, before in
 			quoted = append(quoted, report.ID)
 		}
 	}
-	e.Seqs = deleteAll(c, tx, append(ids, quoted...))
+	deleteAll(c, tx, append(ids, quoted...))
 	e.Messages = len(ids) + len(tasks)
 	tx.Do(`UPDATE messages INDEXED BY messages_author SET author = '', author_id = ''
 		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NOT NULL`, author, low, high)
@@ -202,7 +201,7 @@ func eraseMemories(c *store.Conversation, tx *store.Tx, author string, upto int6
 		memory.DeleteMemory(c, tx, m)
 		gone = append(gone, m.ID)
 	}
-	e.Seqs = append(e.Seqs, c.In(tx).ForgetQuotes(gone, true)...)
+	c.In(tx).ForgetQuotes(gone, true)
 	if len(theirs) == erasedAtOnce {
 		return true
 	}

@@ -106,11 +106,12 @@ func purge(c *store.Conversation, tx *store.Tx) {
 		statements = append(statements, "DELETE FROM "+table+" WHERE conversation = ?1")
 	}
 	statements = append(statements, `DELETE FROM messages WHERE id BETWEEN ?2 AND ?3`,
-		`UPDATE conversations SET version = version + 1, cleared_to = 0, session_start = next_seq, following = 0, gap = NULL, gap_again = 0,
+		`UPDATE conversations SET cleared_to = 0, session_start = next_seq, following = 0, gap = NULL, gap_again = 0,
 			read_back = 1, spared_from = 0, spared_to = 0, counted = 0, counted_estimate = 0, counted_by = '', counted_with = 0, label = '' WHERE id = ?1`)
 	for _, statement := range statements {
 		tx.Do(statement, c.ID(), low, high)
 	}
+	c.In(tx).NextVersion()
 }
 
 // purged are the tables of whose rows each belongs to one conversation.
@@ -150,7 +151,6 @@ func deleteTask(c *store.Conversation, tx *store.Tx, t store.Task) (report []cha
 // purgeTask deletes everything in a task's conversation, and stops its turn.
 func purgeTask(tx *store.Tx, t store.Task) {
 	for _, child := range tx.Conversations("WHERE name = ?", t.Conversation) {
-		tx.CopiesChanged(t.Conversation, store.Values[int64](tx, "SELECT seq FROM messages WHERE "+store.Own, child.ID())...)
 		purge(child, tx)
 	}
 }

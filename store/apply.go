@@ -1,4 +1,5 @@
-// Commits a change that package transcript computed, unless the stored state has changed since; and what an undo needs.
+// Commits a change that package transcript computed, unless the stored state has changed since; reads what has changed, and what an
+// undo needs.
 
 package store
 
@@ -49,10 +50,19 @@ func (c *Conversation) current(tx *Tx, s *transcript.State, change transcript.Ch
 	return nil
 }
 
-// Ended returns those of the once prepared rows that are no longer prepared.
-func (cs Compactions) Ended(ctx context.Context, rows []int64) ([]transcript.Summary, error) {
-	ended, err := cs.Rows(ctx, rows)
-	return slices.DeleteFunc(ended, func(row transcript.Summary) bool { return row.State == transcript.Prepared }), err
+// Reload returns the snapshot, and which messages people edited or deleted since the version known. If that is still the
+// version, it returns only the version and the prepared rows.
+func (cs Compactions) Reload(ctx context.Context, known int64) (transcript.Snapshot, error) {
+	return View(ctx, cs.c, "read what has changed", func(tx *Tx) (now transcript.Snapshot) {
+		tx.Row("SELECT version FROM conversations WHERE id = ?", cs.c.id).Scan(&now.Head.Version)
+		if now.Head.Version == known {
+			now.Prepared = cs.c.In(tx).prepared()
+			return now
+		}
+		now = cs.c.In(tx).Load()
+		now.Changed = Values[int64](tx, "SELECT seq FROM messages INDEXED BY messages_changed WHERE "+Own+" AND changed_with > ?2", cs.c.id, known)
+		return now
+	})
 }
 
 // Stretch counts the messages of a span, for transcript.State.Cover.

@@ -79,13 +79,9 @@ func (c *Conversation) head(tx *Tx) (head transcript.Head) {
 	return head
 }
 
-// Head returns the head as last committed, and the current first messages of the session.
-func (cs Compactions) Head(ctx context.Context) (head transcript.Head, first []chat.Message, err error) {
-	err = cs.c.View(ctx, "read the head", func(tx *Tx) {
-		head = cs.c.head(tx)
-		first = cs.c.first(tx, head.Start)
-	})
-	return head, first, err
+// Head returns the head as last committed.
+func (cs Compactions) Head(ctx context.Context) (transcript.Head, error) {
+	return View(ctx, cs.c, "read the head", cs.c.head)
 }
 
 // first reads the first messages of the session from start on that were addressed to the bot, and the replies of
@@ -118,13 +114,17 @@ func (cs Compactions) Load(ctx context.Context) (transcript.Snapshot, error) {
 	return View(ctx, cs.c, "load the state", func(tx *Tx) transcript.Snapshot { return cs.c.In(tx).Load() })
 }
 
+func (rs Rows) prepared() []transcript.Summary {
+	return rs.Compactions("AND state = 'prepared' ORDER BY id")
+}
+
 func (rs Rows) Load() (state transcript.Snapshot) {
 	state.Head = rs.c.head(rs.tx)
 	state.Next = rs.c.nextSeq(rs.tx)
 	for _, gap := range (transcript.Span{From: state.Head.Start, To: MaxSeq}).Gaps(state.Head.Stack) {
 		state.Messages = append(state.Messages, rs.Messages(gap.From, gap.To, "ORDER BY id")...)
 	}
-	state.First, state.Prepared = rs.c.first(rs.tx, state.Head.Start), rs.Compactions("AND state = 'prepared' ORDER BY id")
+	state.First, state.Prepared = rs.c.first(rs.tx, state.Head.Start), rs.prepared()
 	state.Count, state.Contexts = rs.c.count(rs.tx), rs.c.contexts(rs.tx)
 	state.Open, state.Addressed = rs.c.open(rs.tx), rs.c.addressedSince(rs.tx)
 	return state

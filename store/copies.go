@@ -134,7 +134,8 @@ func (rs Rows) Replace(was, m chat.Message) {
 	rs.tx.Do("UPDATE messages SET text = ?, calls = ?, native = ?, tokens = ? WHERE id = ?", m.Text, toJSON(m.Calls), string(m.Native), m.Tokens, row)
 }
 
-// withoutDeletedCopies returns an answer that is about to be stored, without what was deleted during its turn.
+// withoutDeletedCopies returns an answer that is about to be stored, without what was deleted during its turn. The prompt still
+// has that, so it gets a new version.
 func (c *Conversation) withoutDeletedCopies(tx *Tx, turn int64, answer []chat.Message) []chat.Message {
 	may := func(m chat.Message) bool { return m.Role == llm.RoleTool || len(m.Calls) > 0 || len(m.Native) > 0 }
 	if !slices.ContainsFunc(answer, may) { // as in most
@@ -144,7 +145,7 @@ func (c *Conversation) withoutDeletedCopies(tx *Tx, turn int64, answer []chat.Me
 	near := Exists(tx, `SELECT 1 FROM messages INDEXED BY messages_changed
 		WHERE id BETWEEN ? AND ? AND changed_with IS NOT NULL AND deleted_at IS NOT NULL AND turn = ?`, low, high, turn)
 	answer = slices.Clone(answer)
-	gone := false
+	gone, changed := false, false
 	for i, m := range answer {
 		messages, memories := quotedBy(m)
 		lost := slices.Contains(messages, unknown) || c.sourcesGone(tx, messages, memories, "") // it may quote what was deleted
@@ -153,7 +154,11 @@ func (c *Conversation) withoutDeletedCopies(tx *Tx, turn int64, answer []chat.Me
 		repeats := m.Role == llm.RoleAssistant || m.Tool != "context" && m.Tool != "memory_save"
 		if near && repeats || lost || gone && quotesFinds(m) {
 			answer[i] = WithoutCopies(m)
+			changed = true
 		}
+	}
+	if changed {
+		c.In(tx).NextVersion()
 	}
 	return answer
 }
@@ -200,9 +205,8 @@ type quote struct {
 }
 
 // ForgetQuotes removes the turn contexts that quote these memories, here and where they were recalled, and, if answers, empties
-// the answers of tools that do. It returns the seqs that it changed here; WatchCopies reports those elsewhere.
-func (rs Rows) ForgetQuotes(memories []int64, answers bool) (seqs []int64) {
-	elsewhere := make(map[string][]int64)
+// the answers of tools that do.
+func (rs Rows) ForgetQuotes(memories []int64, answers bool) {
 	for _, id := range memories {
 		quoting := List(rs.tx, func(rows *sql.Rows, q *quote) error {
 			q.at = &Conversation{store: rs.c.store}
@@ -210,34 +214,23 @@ func (rs Rows) ForgetQuotes(memories []int64, answers bool) (seqs []int64) {
 		}, `SELECT v.id, v.name, q.message & 4294967295, m.role = 'tool' FROM quotes q JOIN conversations v ON v.id = q.message >> 32
 			JOIN messages m ON m.id = q.message WHERE q.kind = 'memory' AND q.source IN (?, 0) AND (? OR m.role <> 'tool') ORDER BY q.message`, id, answers)
 		for _, q := range quoting {
-			changed := q.remove(rs.tx)
-			if q.at.id == rs.c.id {
-				seqs = append(seqs, changed...)
-			} else {
-				elsewhere[q.at.name] = append(elsewhere[q.at.name], changed...)
-			}
+			q.remove(rs.tx)
+			q.at.In(rs.tx).NextVersion()
 		}
 	}
-	for name, seqs := range elsewhere {
-		rs.tx.Do("UPDATE conversations SET version = version + 1 WHERE name = ?", name)
-		rs.tx.CopiesChanged(name, seqs...)
-	}
-	return seqs
 }
 
-func (q quote) remove(tx *Tx) (seqs []int64) {
+func (q quote) remove(tx *Tx) {
 	if !q.tool {
 		row := q.at.Row(q.seq)
 		tx.Do("UPDATE messages SET context = '' WHERE id = ?", row)
 		tx.Do("DELETE FROM quotes WHERE message = ?", row)
-		return []int64{q.seq}
+		return
 	}
 	rs := q.at.In(tx)
 	for _, result := range rs.Messages(q.seq, q.seq, "") {
 		for _, m := range rs.Quoting(result) {
 			rs.Replace(m, WithoutCopies(m))
-			seqs = append(seqs, m.Seq)
 		}
 	}
-	return seqs
 }

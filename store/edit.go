@@ -64,8 +64,10 @@ func (c *Conversation) editTakenUp(tx *Tx, m Inbound, also func(tx *Tx, was, is 
 	return seq, true
 }
 
-// NextVersion increments the version of the conversation and returns it.
+// NextVersion increments the version of the conversation and returns it: whatever is changed of its prompt is changed with a
+// new version, and Watch reports that.
 func (rs Rows) NextVersion() int64 {
+	rs.tx.changed = append(rs.tx.changed, rs.c.name)
 	return Get[int64](rs.tx, "UPDATE conversations SET version = version + 1 WHERE id = ? RETURNING version", rs.c.id)
 }
 

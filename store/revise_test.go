@@ -118,7 +118,7 @@ func TestSummariesOverDeletedMessage(t *testing.T) {
 		storetest.WantNoSecret(t, c)
 		deliver(t, c, storetest.Quoting(10, "I disagree", "m0", "Bob: the "+secret), said(11, "b"))
 		play(t, c, "sum 1-9; sum 10-11: Ann disagrees about the "+secret)
-		check.Must(privacy.Of(c).Delete(ctx, []string{"m0"}))(t)
+		check.NoError(t, privacy.Of(c).Delete(ctx, []string{"m0"}))
 		storetest.WantNoSecret(t, c)
 		check.Equal(t, "stack", stack(t, c), "leaf worker 1-9, placeholder emergency 10-11")
 	})

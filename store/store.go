@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -67,7 +68,7 @@ type Store struct {
 
 	rewritten int64 // the newest deletion that VACUUM has taken out of the database, see EraseFiles
 
-	watch func(conversation string, seqs []int64) // see WatchCopies
+	watch func(conversation string) // see Watch
 }
 
 // Open opens the store in the folder o.Dir. It creates missing folders and files, makes all readable only by their owner, and
@@ -188,18 +189,21 @@ func Fail(tried string, err error) error {
 // Update runs f in one transaction that may write; an error rolls it back. If SQLite gives up the
 // error is ErrDamaged or ErrFull; it is ErrReplaced if the writes would be lost.
 func (s *Store) Update(ctx context.Context, f func(tx *Tx)) error {
-	var after []func()
+	var changed []string
 	err := explain(transact(ctx, s.write, toWrite, func(tx *Tx) {
 		tx.store = s
 		f(tx)
 		tx.Fail(s.inPlace())
-		after = tx.after
+		changed = tx.changed
 	}))
 	if err != nil {
 		return err
 	}
-	for _, do := range after {
-		do()
+	slices.Sort(changed)
+	for _, name := range slices.Compact(changed) {
+		if s.watch != nil {
+			s.watch(name)
+		}
 	}
 	return nil
 }

@@ -177,7 +177,8 @@ func (c *Conversation) inherit(tx *Tx) {
 	if above.id = Get[int64](tx, "SELECT id FROM conversations WHERE name = ?", name); above.id == 0 {
 		return
 	}
-	tx.Do("UPDATE conversations SET parent = ?, version = version + 1 WHERE id = ?", above.id, c.id)
+	tx.Do("UPDATE conversations SET parent = ? WHERE id = ?", above.id, c.id)
+	c.In(tx).NextVersion()
 	for i, row := range above.head(tx).Stack {
 		c.addInherited(tx, above, i+1, row, row.InheritedCost(), chat.Message{Text: row.Text})
 	}
@@ -246,6 +247,8 @@ func (c *Conversation) inheritance(tx *Tx) (in transcript.Inheritance) {
 
 // TouchThreads increments the version of the threads whose copies match the condition.
 func (rs Rows) TouchThreads(where string, args ...any) {
-	rs.tx.Do("UPDATE conversations SET version = version + 1 WHERE id IN (SELECT conversation FROM inherited WHERE parent = ? AND "+where+")",
-		append([]any{rs.c.id}, args...)...)
+	for _, thread := range rs.tx.Conversations("WHERE id IN (SELECT conversation FROM inherited WHERE parent = ? AND "+where+")",
+		append([]any{rs.c.id}, args...)...) {
+		thread.In(rs.tx).NextVersion()
+	}
 }

@@ -18,8 +18,9 @@ type Tx struct {
 	ctx   context.Context
 	conn  *sql.Conn
 	store *Store
-	after []func() // called after the commit
 	err   error
+
+	changed []string // conversations whose version was incremented, by name
 }
 
 // transact runs f in a transaction. begin is one of the following; an error or a panic rolls it back, and so does the
@@ -103,17 +104,9 @@ func (t *Tx) change(query string, args ...any) {
 	}
 }
 
-// WatchCopies sets f, which is called after a deletion for messages that changed in other
-// conversations, where a search had found the deleted text. Call it before the first deletion; f
-// must not block.
-func (s *Store) WatchCopies(f func(conversation string, seqs []int64)) { s.watch = f }
-
-// CopiesChanged reports messages of a conversation that have changed to the function of WatchCopies, after the commit.
-func (t *Tx) CopiesChanged(conversation string, seqs ...int64) {
-	if t.store.watch != nil {
-		t.after = append(t.after, func() { t.store.watch(conversation, seqs) })
-	}
-}
+// Watch sets f, which is called after each commit that incremented a conversation's version without its compactor. Call it
+// before the first such commit; f must not block.
+func (s *Store) Watch(f func(conversation string)) { s.watch = f }
 
 // Conversation returns the conversation with that name; there must be one.
 func (t *Tx) Conversation(name string) *Conversation {

@@ -80,6 +80,7 @@ type Snapshot struct {
 	Addressed bool           // the bot was addressed since a summary was applied
 	Count     Count          // the last count, if it belongs to the current head
 	Contexts  []Context      // turn contexts that are still shown, by seq
+	Changed   []int64        // messages that people edited or deleted since the last snapshot, by seq
 }
 
 // State returns the State of a loaded conversation.

@@ -73,7 +73,7 @@ func WantNoSecret(t *testing.T, c *store.Conversation) {
 // Version returns the conversation's version as stored.
 func Version(t *testing.T, c *store.Conversation) int64 {
 	t.Helper()
-	head, _, err := c.Compactions().Head(Ctx)
+	head, err := c.Compactions().Head(Ctx)
 	check.NoError(t, err)
 	return head.Version
 }

@@ -9,6 +9,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"reflect"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -135,11 +137,30 @@ func Edit(t check.Tester, c *store.Conversation, n int, text string) (seq int64)
 	return seq
 }
 
-// Remove deletes messages, as Said numbers them.
+// Remove deletes messages, as Said numbers them. It returns the messages that changed, see Changed.
 func Remove(t check.Tester, c *store.Conversation, numbers ...int) []int64 {
 	t.Helper()
-	seqs, err := privacy.Of(c).Delete(Ctx, Map(numbers, func(n int) string { return Said(n, "").ID }))
-	check.That(t, err == nil, "deletion of messages %v: %v", numbers, err)
+	return Changed(t, c, func() {
+		err := privacy.Of(c).Delete(Ctx, Map(numbers, func(n int) string { return Said(n, "").ID }))
+		check.That(t, err == nil, "deletion of messages %v: %v", numbers, err)
+	})
+}
+
+// Changed returns the seqs of the messages that do deletes or changes, other than by a context.
+func Changed(t check.Tester, c *store.Conversation, do func()) (seqs []int64) {
+	t.Helper()
+	before := check.Must(c.Transcript().Page(Ctx, 1, store.MaxSeq))(t)
+	do()
+	after := check.Must(c.Transcript().Page(Ctx, 1, store.MaxSeq))(t)
+	for _, m := range before {
+		same := func(now chat.Message) bool {
+			now.Context = m.Context
+			return now.Seq == m.Seq && reflect.DeepEqual(now, m)
+		}
+		if !slices.ContainsFunc(after, same) {
+			seqs = append(seqs, m.Seq)
+		}
+	}
 	return seqs
 }
 
