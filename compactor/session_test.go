@@ -162,6 +162,26 @@ func TestRecapWithoutModel(t *testing.T) {
 	}
 }
 
+func TestRecapOfSummariesAlone(t *testing.T) {
+	worker := &llmtest.Model{Func: summarizeNotes}
+	r := newRig(t, 20_000, worker)
+	r.talk("note-1- asks")
+	r.hearNotes(20)
+	r.compactAndWait()
+	r.startSession()
+	r.waitIdle()
+	text := "They talked of note-1-, note-3- and note-22-."
+	worker.Func = answers(llmtest.Say(text), nil)
+	recap := check.Must(r.c.Recap(t.Context(), ""))(t)
+	check.Equal(t, "recap", recap, compactor.Recap{Text: text, By: compactor.ByWorker})
+	asked := worker.Requests()
+	check.Contains(t, "request", asked[len(asked)-1].Messages[1].Text, fmt.Sprintf("messages #1 to #%d ", len(r.said)))
+	worker.Func = brokenSummaries
+	recap = check.Must(r.c.Recap(t.Context(), ""))(t)
+	check.Equal(t, "recap without a model", recap.Text, strings.TrimSpace(recap.Text))
+	check.Contains(t, "recap without a model", recap.Text, "note-22-")
+}
+
 func TestRecapMentionsHiddenMessages(t *testing.T) {
 	r := newRig(t, 8000, nil)
 	r.policy.Enabled = false      // only emergency
