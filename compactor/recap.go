@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"math"
 	"slices"
 	"strings"
@@ -60,7 +61,11 @@ func (c *Compactor) recap(ctx context.Context, s view, w worker) (r Recap, err e
 		if ctx.Err() != nil {
 			return r, ctx.Err()
 		}
-		c.o.Log.Log(ctx, c.logLevelFor(err, true), "recap_failed", "effect", "the extractive summarizer makes it", "error", err)
+		level := slog.LevelDebug
+		if llm.KindOf(err) != llm.KindOverflow { // which a compaction, in smaller requests, does not meet
+			level = c.logLevelFor(err, true)
+		}
+		c.o.Log.Log(ctx, level, "recap_failed", "effect", "the extractive summarizer makes it", "error", err)
 		r.Why = cmp.Or(reasonFor(err), "the model could not be asked")
 	}
 	texts = append(texts, summarize.Extract(saidIn(items), mostOfRecap, 0, w.j.row.Focus).Text)

@@ -3,6 +3,7 @@ package compactor_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"regexp"
 	"strings"
 	"testing"
@@ -193,14 +194,16 @@ func TestRecapMentionsHiddenMessages(t *testing.T) {
 }
 
 func TestRecapNeedsAWindowForTheWholeView(t *testing.T) {
+	var log check.Buffer
 	small, large := &llmtest.Model{Tokens: 4000}, &llmtest.Model{Tokens: 100_000, Func: answers(llmtest.Say("They took notes."), nil)}
-	r := newRig(t, 100_000, small, func(o *compactor.Options) { o.Fallback = large })
+	r := newRig(t, 100_000, small, func(o *compactor.Options) { o.Fallback, o.Log = large, slog.New(slog.NewTextHandler(&log, nil)) })
 	r.chat(120)
 	recap, err := r.c.Recap(t.Context(), "")
 	check.That(t, err == nil && recap.By == compactor.ByWorker && recap.Text == "They took notes.", "got %+v, %v", recap, err)
 	large.Tokens = 4000
 	recap, err = r.c.Recap(t.Context(), "")
 	check.That(t, err == nil && recap.By == compactor.ByExtractive && strings.Contains(recap.Why, "too large"), "got %+v, %v", recap, err)
+	check.Lacks(t, "log", log.String(), "level=WARN") // compactions do not fail
 	check.Equal(t, "requests to a model that is too small, and to the other one", fmt.Sprint(len(small.Requests()), len(large.Requests())), "0 1")
 	large.Tokens = 100_000
 	ctx, cancel := context.WithCancel(t.Context())
