@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"math"
 	"slices"
 	"strings"
@@ -42,7 +43,7 @@ func (c *Compactor) Recap(focus string) func(context.Context) (Recap, error) {
 func (c *Compactor) recap(ctx context.Context, s view, w worker) (r Recap, err error) {
 	head, items := s.material(s.shape.clipTo, 0)
 	if head != "" {
-		items = slices.Insert(items, 0, summarize.Item{Text: head, From: 1, To: 1})
+		items = slices.Insert(items, 0, summarize.Item{Text: head, From: 1, To: max(s.stored, 1)})
 	}
 	if len(items) == 0 {
 		return r, nil
@@ -60,11 +61,15 @@ func (c *Compactor) recap(ctx context.Context, s view, w worker) (r Recap, err e
 		if ctx.Err() != nil {
 			return r, ctx.Err()
 		}
-		c.o.Log.Log(ctx, c.logLevelFor(err, true), "recap_failed", "effect", "the extractive summarizer makes it", "error", err)
+		level := slog.LevelDebug
+		if llm.KindOf(err) != llm.KindOverflow { // which a compaction, in smaller requests, does not meet
+			level = c.logLevelFor(err, true)
+		}
+		c.o.Log.Log(ctx, level, "recap_failed", "effect", "the extractive summarizer makes it", "error", err)
 		r.Why = cmp.Or(reasonFor(err), "the model could not be asked")
 	}
 	texts = append(texts, summarize.Extract(saidIn(items), mostOfRecap, 0, w.j.row.Focus).Text)
-	r.Text, r.By = summarize.ShortenSummary(secrets.Mask(strings.Join(texts, "\n\n")), mostOfRecap), ByExtractive
+	r.Text, r.By = summarize.ShortenSummary(secrets.Mask(strings.TrimSpace(strings.Join(texts, "\n\n"))), mostOfRecap), ByExtractive
 	return r, nil
 }
 

@@ -3,6 +3,7 @@ package compactor_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"regexp"
 	"strings"
 	"testing"
@@ -162,6 +163,26 @@ func TestRecapWithoutModel(t *testing.T) {
 	}
 }
 
+func TestRecapOfSummariesAlone(t *testing.T) {
+	worker := &llmtest.Model{Func: summarizeNotes}
+	r := newRig(t, 20_000, worker)
+	r.talk("note-1- asks")
+	r.hearNotes(20)
+	r.compactAndWait()
+	r.startSession()
+	r.waitIdle()
+	text := "They talked of note-1-, note-3- and note-22-."
+	worker.Func = answers(llmtest.Say(text), nil)
+	recap := check.Must(r.c.Recap(t.Context(), ""))(t)
+	check.Equal(t, "recap", recap, compactor.Recap{Text: text, By: compactor.ByWorker})
+	asked := worker.Requests()
+	check.Contains(t, "request", asked[len(asked)-1].Messages[1].Text, fmt.Sprintf("messages #1 to #%d ", len(r.said)))
+	worker.Func = brokenSummaries
+	recap = check.Must(r.c.Recap(t.Context(), ""))(t)
+	check.Equal(t, "recap without a model", recap.Text, strings.TrimSpace(recap.Text))
+	check.Contains(t, "recap without a model", recap.Text, "note-22-")
+}
+
 func TestRecapMentionsHiddenMessages(t *testing.T) {
 	r := newRig(t, 8000, nil)
 	r.policy.Enabled = false      // only emergency
@@ -173,14 +194,16 @@ func TestRecapMentionsHiddenMessages(t *testing.T) {
 }
 
 func TestRecapNeedsAWindowForTheWholeView(t *testing.T) {
+	var log check.Buffer
 	small, large := &llmtest.Model{Tokens: 4000}, &llmtest.Model{Tokens: 100_000, Func: answers(llmtest.Say("They took notes."), nil)}
-	r := newRig(t, 100_000, small, func(o *compactor.Options) { o.Fallback = large })
+	r := newRig(t, 100_000, small, func(o *compactor.Options) { o.Fallback, o.Log = large, slog.New(slog.NewTextHandler(&log, nil)) })
 	r.chat(120)
 	recap, err := r.c.Recap(t.Context(), "")
 	check.That(t, err == nil && recap.By == compactor.ByWorker && recap.Text == "They took notes.", "got %+v, %v", recap, err)
 	large.Tokens = 4000
 	recap, err = r.c.Recap(t.Context(), "")
 	check.That(t, err == nil && recap.By == compactor.ByExtractive && strings.Contains(recap.Why, "too large"), "got %+v, %v", recap, err)
+	check.Lacks(t, "log", log.String(), "level=WARN") // compactions do not fail
 	check.Equal(t, "requests to a model that is too small, and to the other one", fmt.Sprint(len(small.Requests()), len(large.Requests())), "0 1")
 	large.Tokens = 100_000
 	ctx, cancel := context.WithCancel(t.Context())

@@ -180,22 +180,27 @@ const (
 // it detects Chinese and Japanese; others are "". sure is false if there is little evidence, or two languages are about equally
 // likely.
 func Language(text string) (code string, sure bool) {
-	var han, kana, others int
+	var han, kana, latin, others int
 	for _, r := range normal(text) {
 		switch {
 		case unicode.Is(unicode.Han, r):
 			han++
 		case unicode.In(r, unicode.Hiragana, unicode.Katakana):
 			kana++
+		case unicode.Is(unicode.Latin, r):
+			latin++
 		case unicode.IsLetter(r):
 			others++
 		}
 	}
-	if ahead := han + kana - others/lettersOfWord; ahead > 0 {
+	if ahead := han + kana - (latin+others)/lettersOfWord; ahead > 0 {
 		if code = "zh"; kana*kanaShare > han+kana {
 			code = "ja"
 		}
 		return code, ahead >= lead
+	}
+	if others > latin { // what it quotes in another language is not its own
+		return "", false
 	}
 	at, evidence, ahead := languageOf(text)
 	if evidence == 0 {

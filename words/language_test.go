@@ -71,6 +71,8 @@ func TestLanguage(t *testing.T) {
 		{"你好，可以帮我报税吗？", "zh", true},
 		{"안녕하세요, 세금 신고를 도와주시겠어요?", "", false},
 		{"大韓民國의 수도는 서울이고, 부산은 항구 도시입니다", "", false},
+		{"안녕하세요, \"das ist nicht der Weg\" 라는 문장이 무슨 뜻인지 알려 주시겠어요? 오늘 배웠는데 잘 이해가 안 돼서 물어봅니다", "", false},
+		{"Как перевести фразу «Ich bin nicht der Chef und das ist auch nicht mein Auto»? Не понимаю, почему отрицание стоит именно здесь, а не в конце", "", false},
 		{"我们明天在 Berlin 见面，用 Docker Compose 部署 staging", "zh", true},
 		{"React の useEffect がどうしても二回呼ばれてしまう", "ja", true},
 		{"Привет, помоги мне с налогами, пожалуйста", "", false},

@@ -163,6 +163,7 @@ func TestResponsesAnswerForms(t *testing.T) {
 		called = `tool_calls [{a f {"x":1}}]`
 		begun  = `{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","call_id":"a","name":"f","arguments":""}}`
 		piece  = `{"type":"response.function_call_arguments.delta","output_index":0,"delta":"{\"x\""}`
+		args   = `{"type":"response.function_call_arguments.done","output_index":0,"arguments":"{\"x\":1}"}`
 	)
 	for name, c := range map[string]struct {
 		want   string // finish reason, text and calls; or a kind of error and its text
@@ -172,13 +173,17 @@ func TestResponsesAnswerForms(t *testing.T) {
 		"pieces without items": {"stop whole", []string{
 			`{"type":"response.output_text.delta","output_index":0,"delta":"who"}`, `{"type":"response.output_text.delta","output_index":0,"delta":"le"}`, completed,
 		}},
-		"a refusal, which is what the model says": {"stop whole", []string{`{"type":"response.refusal.delta","output_index":0,"delta":"whole"}`, completed}},
-		"a call of one event":                     {called, []string{`{"type":"response.output_item.done","output_index":0,"item":` + wholeCall + `}`, completed}},
-		"a call whose pieces are incomplete":      {called, []string{begun, piece, `{"type":"response.output_item.done","output_index":0,"item":` + wholeCall + `}`, completed}},
-		"a call that never ends":                  {"truncated: the answer broke off: a tool call that is not complete", []string{begun, piece, completed}},
-		"a call that the limit cuts off":          {"length [{a f }]", []string{begun, piece, strings.ReplaceAll(completed, "completed", "incomplete")}},
-		"a call that a filter cuts off":           {"truncated", []string{begun, piece, strings.ReplaceAll(completed, `completed"`, `incomplete","incomplete_details":{"reason":"content_filter"}`)}},
-		"pieces of a call that is not there":      {"truncated: the answer broke off: a tool call that is not complete", []string{piece, completed}},
+		"a refusal, which is what the model says":   {"stop whole", []string{`{"type":"response.refusal.delta","output_index":0,"delta":"whole"}`, completed}},
+		"a call of one event":                       {called, []string{`{"type":"response.output_item.done","output_index":0,"item":` + wholeCall + `}`, completed}},
+		"a call whose pieces are incomplete":        {called, []string{begun, piece, `{"type":"response.output_item.done","output_index":0,"item":` + wholeCall + `}`, completed}},
+		"a call whose item never ends, as SGLang's": {called, []string{begun, piece, args, completed}},
+		"a call whose item lacks its arguments":     {called, []string{begun, args, strings.ReplaceAll(begun, "added", "done"), completed}},
+		"a call without arguments":                  {`tool_calls [{a f {}}]`, []string{begun, strings.ReplaceAll(begun, "added", "done"), completed}},
+		"a call that is complete twice":             {called, []string{begun, args, `{"type":"response.output_item.done","output_index":0,"item":` + wholeCall + `}`, `{"type":"response.output_item.done","output_index":0,"item":` + wholeCall + `}`, completed}},
+		"a call that never ends":                    {"truncated: the answer broke off: a tool call that is not complete", []string{begun, piece, completed}},
+		"a call that the limit cuts off":            {"length [{a f }]", []string{begun, piece, strings.ReplaceAll(completed, "completed", "incomplete")}},
+		"a call that a filter cuts off":             {"truncated", []string{begun, piece, strings.ReplaceAll(completed, `completed"`, `incomplete","incomplete_details":{"reason":"content_filter"}`)}},
+		"pieces of a call that is not there":        {"truncated: the answer broke off: a tool call that is not complete", []string{piece, completed}},
 		"calls out of order": {`tool_calls [{b g {}} {a f {"x":1}}]`, []string{
 			`{"type":"response.output_item.done","output_index":2,"item":` + wholeCall + `}`,
 			`{"type":"response.output_item.done","output_index":1,"item":{"type":"function_call","call_id":"b","name":"g","arguments":"{}"}}`, completed,

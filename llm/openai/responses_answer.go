@@ -24,12 +24,13 @@ type responsesAnswer struct {
 }
 
 type event struct {
-	Type     api.ResponseStreamEventType
-	Index    int             `json:"output_index"`
-	Delta    json.RawMessage // a string in the events that are read
-	Item     json.RawMessage
-	Response finished
-	Error    json.RawMessage
+	Type      api.ResponseStreamEventType
+	Index     int             `json:"output_index"`
+	Delta     json.RawMessage // a string in the events that are read
+	Arguments string
+	Item      json.RawMessage
+	Response  finished
+	Error     json.RawMessage
 }
 
 type item struct {
@@ -67,8 +68,10 @@ func (a *responsesAnswer) Add(raw []byte) (done bool, err error) {
 		a.texts[e.Index] += len(piece)
 		a.Say(piece)
 	case api.ResponseStreamEventFunctionArgumentsDelta:
-		a.Call(e.Index) // whose complete item has all arguments
+		a.Call(e.Index) // later events have all arguments
 		a.Count(len(e.Delta))
+	case api.ResponseStreamEventFunctionArgumentsDone:
+		a.complete(a.Call(e.Index), e.Arguments)
 	case api.ResponseStreamEventOutputItemAdded, api.ResponseStreamEventOutputItemDone:
 		return false, a.addItem(e.Index, e.Item, e.Type == api.ResponseStreamEventOutputItemDone)
 	case api.ResponseStreamEventCompleted, api.ResponseStreamEventIncomplete, api.ResponseStreamEventFailed:
@@ -125,15 +128,23 @@ func (a *responsesAnswer) addItem(index int, raw json.RawMessage, complete bool)
 			}
 		}
 	case "function_call":
-		arguments := "" // until the call is complete
-		if complete {
-			arguments = cmp.Or(it.Arguments, "{}")
+		call := a.Call(index)
+		if a.Begin(call, it.CallID, it.Name, ""); complete {
+			a.complete(call, it.Arguments)
 		}
-		a.Begin(a.Call(index), it.CallID, it.Name, arguments)
 	case "reasoning":
 		a.addReasoning(index, raw, it, complete)
 	}
 	return nil
+}
+
+// complete sets all arguments of a call. Two events have them, but SGLang sends only the first, and the second may lack them.
+func (a *responsesAnswer) complete(call *provider.Call, arguments string) {
+	if arguments != "" || call.Arguments.Len() == 0 {
+		call.Arguments.Reset()
+		call.Arguments.WriteString(cmp.Or(arguments, "{}"))
+		a.Count(len(arguments))
+	}
 }
 
 // addReasoning keeps an item that the server accepts back: one without content would be looked up, and none is stored.
