@@ -171,7 +171,9 @@ func (c *conversation) recap(ctx context.Context, focus string) (recap compactor
 	defer cancel()
 	defer context.AfterFunc(c.hub.ctx, cancel)()
 	var write func(context.Context) (compactor.Recap, error)
-	if err := c.tryDo(func(e *compactor.Compactor) { write = e.Recap(focus) }); err != nil {
+	var failed error
+	err = c.tryDo(func(e *compactor.Compactor) { write, failed = e.Recap(c.hub.ctx, focus) })
+	if err = cmp.Or(err, failed); err != nil {
 		return recap, err
 	}
 	return write(ctx)

@@ -88,8 +88,11 @@ func (c *conversation) renew(ctx context.Context) error {
 		return err
 	}
 	opened, err := c.load(ctx)
-	if opened {
+	switch {
+	case opened:
 		c.check()
+	case err == nil: // at least nothing that was deleted is shown on
+		c.do(func(e *compactor.Compactor) { err = e.Changed(c.hub.ctx) })
 	}
 	return err
 }

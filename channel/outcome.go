@@ -156,6 +156,9 @@ func (c *conversation) written(e *compactor.Compactor, r *reply, o store.Outcome
 		history.Append(o.Messages[n-1])
 	}
 	history.Answered()
+	if turn := c.turn.Load(); turn != nil && turn.sawChange { // see storable
+		history.DropReasoning(r.first)
+	}
 }
 
 var (

@@ -156,7 +156,7 @@ func (c *conversation) succeed(ctx context.Context, turn *runningTurn, r *reply,
 	if r.stored { // otherwise its question was deleted, or it is answered again
 		c.hub.locked(func() { c.hub.stats.Turns, c.hub.stats.Failing = c.hub.stats.Turns+1, 0 })
 		turn.outcome = observe.Answered
-		c.notifyCutOff(ctx, turn.Seq, resp.FinishReason)
+		c.notifyCutOff(c.hub.ctx, turn.Seq, resp.FinishReason) // the turn is over, and a change on disk may have canceled ctx since
 	}
 	return err
 }

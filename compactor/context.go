@@ -1,6 +1,7 @@
 package compactor
 
 import (
+	"math"
 	"slices"
 
 	"cairn/chat"
@@ -126,10 +127,14 @@ func (sh shape) stored(m chat.Message) chat.Message {
 
 // dropReasoning drops the reasoning that no request needs any more: that of ended turns, and that
 // of the running turn's steps before the head changed, whose messages become Deprived.
-func (h *History) dropReasoning() {
+func (h *History) dropReasoning() { h.DropReasoning(math.MaxInt64) }
+
+// DropReasoning is dropReasoning, and also drops that of all messages from seq on, because it may
+// repeat what people have deleted.
+func (h *History) DropReasoning(seq int64) {
 	sh := h.shape
 	drop := func(l line) bool {
-		return len(l.Native) > 0 && !sh.keepsReasoning(*l.Message)
+		return len(l.Native) > 0 && (l.Seq >= seq || !sh.keepsReasoning(*l.Message))
 	}
 	if !slices.ContainsFunc(h.lines[lastOfUser(h.lines)+1:], drop) { // earlier turns have none
 		return

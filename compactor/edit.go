@@ -81,19 +81,19 @@ func (h *History) reload(now transcript.Snapshot) {
 	if was.clearedTo > was.head.ClearedTo {
 		h.clear(max(was.clearedTo, h.clearedTo))
 	}
-	h.dropReasoning()
+	h.DropReasoning(now.Next)
 	if was.contextRuns {
 		h.keepContext(was.contexts[len(was.contexts)-1], now.Changed)
 	}
 }
 
-// keepContext shows the running turn's context on, unless its message is gone or it quotes one that has changed. It may have
-// been stored since.
+// keepContext shows the running turn's context on, unless its message is gone or it quotes one that has changed, or a memory,
+// which may have gone with one. It may have been stored since.
 func (h *History) keepContext(c turnContext, changed []int64) {
 	_, shown := h.lineAt(c.Seq)
 	n := len(h.contexts)
 	stored := n > 0 && h.contexts[n-1].Seq == c.Seq
-	h.contextRuns = stored || shown && !slices.ContainsFunc(changed, c.Quotes)
+	h.contextRuns = stored || shown && !slices.ContainsFunc(changed, func(seq int64) bool { return c.Quotes(seq) || len(c.Memories) > 0 })
 	if h.contextRuns && !stored {
 		h.contexts = append(h.contexts, c)
 	}

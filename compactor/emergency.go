@@ -99,7 +99,7 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp lineSpan) {
 	}
 	used := c.used(before)
 	if err != nil {
-		c.h.hide(sp.lines)
+		c.h.hide(c.h.lines[c.h.indexOf(sp.From):c.h.indexOf(sp.To+1)]) // of sp.lines some may be deleted meanwhile
 		c.o.Log.Warn("save_truncation_failed", "effect", "it holds in memory until the disk takes it", "error", err)
 	}
 	i := slices.IndexFunc(c.h.head.Stack, func(row Compaction) bool { return row.Covers(sp.To) })

@@ -32,12 +32,15 @@ const mostOfRecap = 350
 
 // Recap returns a function that summarizes the view, with emphasis on focus; the function may run in
 // any goroutine. It takes at most the policy's timeout. If no model can do it in one request, the
-// summaries and an extract of the messages take its place. The error is the context's.
-func (c *Compactor) Recap(focus string) func(context.Context) (Recap, error) {
+// summaries and an extract of the messages take its place. The function's error is the context's.
+func (c *Compactor) Recap(ctx context.Context, focus string) (func(context.Context) (Recap, error), error) {
+	if err := c.reread(ctx); err != nil {
+		return nil, err
+	}
 	s, p := c.h.view, c.policy()
 	w := c.newWorker(&job{policy: p, row: Compaction{Focus: cmp.Or(focus, p.Focus)}}, nil, mostOfRecap, mostOfRecap*3/2)
 	w.prompt = w.texts.Recap
-	return func(ctx context.Context) (Recap, error) { return c.recap(ctx, s, w) }
+	return func(ctx context.Context) (Recap, error) { return c.recap(ctx, s, w) }, nil
 }
 
 func (c *Compactor) recap(ctx context.Context, s view, w worker) (r Recap, err error) {

@@ -178,7 +178,13 @@ func (w *owner) StartSession(ctx context.Context) (bool, error) {
 }
 
 func (w *owner) Recap(ctx context.Context, focus string) (compactor.Recap, error) {
-	return get(w, func() func(context.Context) (compactor.Recap, error) { return w.Compactor.Recap(focus) })(ctx)
+	recap, err := try(w, ctx, func(ctx context.Context) (func(context.Context) (compactor.Recap, error), error) {
+		return w.Compactor.Recap(ctx, focus)
+	})
+	if err != nil {
+		return compactor.Recap{}, err
+	}
+	return recap(ctx)
 }
 
 func (w *owner) Briefing(ctx context.Context, tokens int, question chat.Message) (string, error) {

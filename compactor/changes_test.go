@@ -1,0 +1,51 @@
+package compactor_test
+
+import (
+	"fmt"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/internal/check"
+)
+
+// A deletion that an emergency notices while the disk takes no placeholder: what is hidden in memory alone lacks the message,
+// so it is written later.
+func TestHiddenInMemoryLacksWhatWasDeletedMeanwhile(t *testing.T) {
+	r := newRig(t, 8000, nil)
+	r.policy.Enabled = false // only emergency
+	for i := 0; r.share() < 0.5; i++ {
+		r.deliverNotes(fmt.Sprintf("note %d %s", i, filler(60)))
+	}
+	check.Must(r.removeWithoutNotice(2))(t)
+	repair := r.refuse(t, "INSERT ON compactions")
+	r.resize(3000)
+	r.c.Overflow(t.Context())
+	check.Contains(t, "view", r.render(), "older messages were truncated")
+	r.c.Reread() // the deletion's notice
+	repair()
+	r.waitIdle()
+	stack := r.storedHead().Stack
+	check.That(t, len(stack) > 0, "what is hidden is not written: the view shows %+v", r.c.Status().Stack)
+	r.checkShown(t, r.c.Status())
+	r.renderAfterRestart()
+}
+
+// A memory may go with the message that it came from, which the running turn's context does not quote.
+func TestRunningContextLosesMemoriesOfDeletedMessage(t *testing.T) {
+	r := newRig(t, 8000, nil)
+	r.deliverMany(5, 10)
+	r.begin(r.deliver("and?", true), compactor.Context{Text: "recalled", Memories: []int64{1}})
+	r.remove(2)
+	check.Lacks(t, "request", r.render(), "recalled")
+}
+
+func TestRecapNeverRepeatsDeletedText(t *testing.T) {
+	r := newRig(t, 8000, nil)
+	disk := r.faultyDisk()
+	r.talk("My very first words are tea.")
+	r.talk("Others are coffee.")
+	disk.blind = true
+	r.remove(1)
+	recap, err := r.c.Recap(t.Context(), "")
+	check.Lacks(t, "recap", fmt.Sprint(recap.Text, err), "very first")
+}
