@@ -136,7 +136,12 @@ func TestTurnMeasuresTheProgram(t *testing.T) {
 }
 
 func TestIdle(t *testing.T) {
-	i, _ := ranAs[idle](t, "idle", "--channels", "50")
+	var i idle
+	for range 3 { // what earlier tests have left may be freed during a measurement
+		if i, _ = ranAs[idle](t, "idle", "--channels", "50"); i.Open > 0 {
+			break
+		}
+	}
 	check.That(t, i.Open >= 2 && i.Open <= 60, "a silent channel takes %v KB", i.Open) // a goroutine alone has 2
 }
 

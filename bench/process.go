@@ -2,7 +2,6 @@ package main
 
 import (
 	"log/slog"
-	"math"
 	"os"
 	"runtime"
 	"runtime/metrics"
@@ -39,17 +38,11 @@ func resident() uint64 {
 // heap returns the size of Go's objects, including those not yet collected, in bytes.
 func heap() uint64 { return metric("/memory/classes/heap/objects:bytes") }
 
-// living returns the size of live objects and stacks, in bytes. Finalizers and pools free more in later runs.
+// living returns the size of live objects and stacks, in bytes.
 func living() uint64 {
-	for size := uint64(math.MaxUint64); ; {
-		runtime.GC()
-		now := heap() + metric("/memory/classes/heap/stacks:bytes")
-		if now > size-size/100 {
-			return now
-		}
-		size = now
-		time.Sleep(10 * time.Millisecond) // finalizers run
-	}
+	runtime.GC()
+	runtime.GC() // the second run frees what finalizers held
+	return heap() + metric("/memory/classes/heap/stacks:bytes")
 }
 
 func metric(name string) uint64 {
