@@ -23,7 +23,7 @@ func (c *Compactor) Changed(ctx context.Context) error {
 // Outdated reports whether what has changed on disk is still to be read.
 func (h *History) Outdated() bool { return h.outdated }
 
-// errOutdated is returned by Request and Undo if changes cannot be read from disk: no request is
+// errOutdated is returned where changes cannot be read from disk: no request is
 // better than one that repeats a deleted message.
 var errOutdated = errors.New("edits and deletions could not be read")
 
@@ -93,7 +93,8 @@ func (h *History) keepContext(c turnContext, changed []int64) {
 	_, shown := h.lineAt(c.Seq)
 	n := len(h.contexts)
 	stored := n > 0 && h.contexts[n-1].Seq == c.Seq
-	h.contextRuns = stored || shown && !slices.ContainsFunc(changed, func(seq int64) bool { return c.Quotes(seq) || len(c.Memories) > 0 })
+	quotes := func(seq int64) bool { return c.Quotes(seq) || len(c.Memories) > 0 }
+	h.contextRuns = stored || shown && !slices.ContainsFunc(changed, quotes)
 	if h.contextRuns && !stored {
 		h.contexts = append(h.contexts, c)
 	}

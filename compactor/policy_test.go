@@ -2,6 +2,7 @@ package compactor_test
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"math"
 	"reflect"
@@ -66,6 +67,12 @@ func TestPatchCoversEveryPolicyField(t *testing.T) {
 }
 
 func TestInvalidPolicies(t *testing.T) {
+	for _, key := range []string{"keep_first", "keep_first_turns"} { // so many are read
+		for n, want := range map[int]int{compactor.MaxKeepFirst: 0, compactor.MaxKeepFirst + 1: 1} {
+			_, wrong := compactor.Patch{key: fmt.Sprint(n)}.Fit(compactor.DefaultPolicy())
+			check.Len(t, fmt.Sprint(key, " = ", n), wrong, want)
+		}
+	}
 	for name, test := range map[string]struct {
 		change func(*compactor.Policy)
 		want   string // "": any range

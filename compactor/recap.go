@@ -45,14 +45,13 @@ func (c *Compactor) Recap(ctx context.Context, focus string) (func(context.Conte
 
 func (c *Compactor) recap(ctx context.Context, s view, w worker) (r Recap, err error) {
 	head, items := s.material(s.shape.clipTo, 0)
+	texts, hidden := s.summaries()
+	if r.Hidden = hidden; len(items)+len(texts) == 0 {
+		return r, nil
+	}
 	if head != "" {
 		items = slices.Insert(items, 0, summarize.Item{Text: head, From: 1, To: max(s.stored, 1)})
 	}
-	if len(items) == 0 {
-		return r, nil
-	}
-	texts, hidden := s.summaries()
-	r.Hidden = hidden
 	if c.o.Worker != nil {
 		if r.Text, err = c.recapByModel(ctx, w, items); err == nil {
 			r.By = ByWorker

@@ -193,6 +193,16 @@ func TestRecapMentionsHiddenMessages(t *testing.T) {
 	check.That(t, err == nil && hidden > 0 && recap.Hidden == hidden, "%d hidden: got %+v, %v", hidden, recap, err)
 }
 
+func TestRecapOfPlaceholdersAloneAsksNoModel(t *testing.T) {
+	worker := &llmtest.Model{Func: summarizeNotes}
+	r := newRig(t, 20_000, worker)
+	r.hearNotes(20)
+	r.startSession() // what fills the placeholder has not ended
+	recap := check.Must(r.c.Recap(t.Context(), ""))(t)
+	check.Equal(t, "recap", recap, compactor.Recap{Hidden: 20})
+	check.Len(t, "requests", worker.Requests(), 0)
+}
+
 func TestRecapNeedsAWindowForTheWholeView(t *testing.T) {
 	var log check.Buffer
 	small, large := &llmtest.Model{Tokens: 4000}, &llmtest.Model{Tokens: 100_000, Func: answers(llmtest.Say("They took notes."), nil)}
