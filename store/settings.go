@@ -102,17 +102,38 @@ func (h Settings) SetTools(ctx context.Context, rules ToolRules, by string) erro
 
 // Pause silences the bot in the conversation named scope, or everywhere if scope is empty. by is who asked for it.
 func (ps Pauses) Pause(ctx context.Context, scope, by string) error {
-	return ps.store.set(ctx, "pause", "INSERT INTO pauses (scope, made_by, made_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", scope, by, Now())
+	return ps.set(ctx, "pause", "INSERT INTO pauses (scope, made_by, made_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", scope, by, Now())
 }
 
 // Resume ends a pause. Other pauses stay.
 func (ps Pauses) Resume(ctx context.Context, scope string) error {
-	return ps.store.set(ctx, "resume", "DELETE FROM pauses WHERE scope = ?", scope)
+	return ps.set(ctx, "resume", "DELETE FROM pauses WHERE scope = ?", scope)
 }
 
-// List returns the scopes of all pauses.
+func (ps Pauses) set(ctx context.Context, tried, query string, args ...any) error {
+	err := ps.store.set(ctx, tried, query, args...)
+	ps.store.pauses.Store(new(pauses)) // even after an error: it may have been written
+	return err
+}
+
+// List returns the scopes of all pauses; the caller must not change them. A turn asks about 30 times, which as queries took a
+// fifth of its CPU time. Nobody but this process changes them, so they are read again only after a change.
 func (ps Pauses) List(ctx context.Context) ([]string, error) {
-	return ps.store.names(ctx, "SELECT scope FROM pauses ORDER BY scope")
+	known := ps.store.pauses.Load()
+	if known != nil && known.read {
+		return known.scopes, nil
+	}
+	scopes, err := ps.store.names(ctx, "SELECT scope FROM pauses ORDER BY scope")
+	if err == nil {
+		ps.store.pauses.CompareAndSwap(known, &pauses{scopes, true}) // unless they have changed meanwhile
+	}
+	return scopes, err
+}
+
+// pauses are the scopes that List read last; each change replaces them by unread ones.
+type pauses struct {
+	scopes []string
+	read   bool
 }
 
 // Follow records whether the bot answers in this thread even when no one addresses it.

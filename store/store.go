@@ -65,6 +65,7 @@ type Store struct {
 	Sharing  atomic.Bool  // whether conversations recall each other's memories
 	held     Held
 	arrivals sync.Map // when the waiting messages of this process were delivered, by waitingMessage
+	pauses   atomic.Pointer[pauses]
 
 	rewritten int64 // the newest deletion that VACUUM has taken out of the database, see EraseFiles
 

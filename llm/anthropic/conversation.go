@@ -26,7 +26,7 @@ func converse(req llm.Request, author string) (c conversation) {
 		case llm.RoleAssistant:
 			var thoughts []thought
 			if i >= loop {
-				thoughts = returned(t.Message, author)
+				thoughts = returned(*t.Message, author)
 			}
 			c.addAnswer(t, thoughts)
 		case llm.RoleTool:

@@ -15,8 +15,8 @@ const Placeholder = "(continued)"
 
 // Turn becomes one message of the request: neighbours of users, or of an assistant up to the first with calls; or one.
 type Turn struct {
-	llm.Message         // the last of them
-	Content     []Piece // of all of them, without empty texts except of tools
+	*llm.Message         // the last of them
+	Content      []Piece // of all of them, without empty texts except of tools
 }
 
 // Piece is a text or a picture.
@@ -31,7 +31,7 @@ type Piece struct {
 func (p Piece) IsPicture() bool { return p.MediaType != "" }
 
 // pieces returns the pictures of a user's message, each after its label, and then the text, unless it is empty.
-func pieces(m llm.Message) (all []Piece) {
+func pieces(m *llm.Message) (all []Piece) {
 	text, images := m.Text, []llm.Image(nil)
 	if m.Role == llm.RoleUser { // only users have pictures
 		text, images = m.Shown()
@@ -53,16 +53,16 @@ func pieces(m llm.Message) (all []Piece) {
 func Turns(messages []llm.Message, head int) []Turn {
 	all := make([]Turn, 0, len(messages)+1)
 	headTurn, headPiece := -1, 0 // the end of the head
-	var before llm.Message
-	at := -1 // its index
-	for i, m := range messages {
+	before, at := new(llm.Message), -1 // and its index
+	for i := range messages {
+		m := &messages[i]
 		joins := m.Role == llm.RoleUser || m.Role == llm.RoleAssistant && len(before.Calls) == 0
 		switch {
 		case m.Role == llm.RoleAssistant && len(m.Calls) == 0 && strings.TrimSpace(m.Text) == "":
 			continue
 		case m.Role == before.Role && joins:
 		case m.Role != llm.RoleUser && m.Role != llm.RoleSystem && (before.Role == "" || before.Role == llm.RoleSystem):
-			all = append(all, Turn{llm.Message{Role: llm.RoleUser}, []Piece{{Text: Placeholder}}}, Turn{})
+			all = append(all, Turn{&llm.Message{Role: llm.RoleUser}, []Piece{{Text: Placeholder}}}, Turn{})
 		default:
 			if at >= head && m.Role == llm.RoleAssistant {
 				markEnd(all)
