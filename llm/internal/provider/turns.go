@@ -52,7 +52,7 @@ func pieces(m *llm.Message) (all []Piece) {
 // earlier request. A request writes only the latest three, and reads from any.
 func Turns(messages []llm.Message, head int) []Turn {
 	all := make([]Turn, 0, len(messages)+1)
-	headTurn, headPiece := -1, 0 // the end of the head
+	headTurn, headPiece := -1, 0       // the end of the head
 	before, at := new(llm.Message), -1 // and its index
 	for i := range messages {
 		m := &messages[i]
