@@ -91,8 +91,10 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn, own compacto
 	c.do(func(*compactor.Compactor) { c.policy.set(c.policy.own, own) })
 	defer c.do(func(*compactor.Compactor) { c.policy.set(c.policy.own, nil) })
 	c.notifyShortened(c.hub.ctx, turn)
-	made := c.turnContext(ctx, turn, other)
-	c.do(func(e *compactor.Compactor) { e.History().Begin(made) })
+	for begun := false; !begun; {
+		made := c.turnContext(ctx, turn, other)
+		begun = ask(c, func(e *compactor.Compactor) bool { return e.History().Begin(made) })
+	}
 
 	spend, learnt := c.spending(), c.window.learnt()
 	if other != nil {

@@ -43,7 +43,7 @@ func (c *conversation) recalled(ctx context.Context, turn store.Turn, budget int
 	var seen visible
 	c.do(func(e *compactor.Compactor) {
 		seen.shows = e.History().Shows()
-		seen.messages, seen.memories = e.History().Quoted()
+		seen.messages, seen.memories, seen.version = e.History().Quoted()
 	})
 	// Memories help more per token, but may not take the whole budget.
 	memories := quotes{title: "memories that may matter here, as data:\n", left: budget * 2 / 3}
@@ -53,7 +53,7 @@ func (c *conversation) recalled(ctx context.Context, turn store.Turn, budget int
 	if err != nil && ctx.Err() == nil { // otherwise the turn is being stopped
 		c.log.Warn("recall_failed", "error", err)
 	}
-	return compactor.Context{Text: memories.text + messages.text, Memories: memories.of, Messages: messages.of}
+	return compactor.Context{Text: memories.text + messages.text, Memories: memories.of, Messages: messages.of, Of: seen.version}
 }
 
 // quotes are lines of memories or messages below a title, the best first, within a budget of tokens.
@@ -77,6 +77,7 @@ func (q *quotes) add(of int64, line string) {
 type visible struct {
 	shows              func(seq int64) bool // reports whether a message is shown word for word
 	messages, memories map[int64]bool       // quoted in earlier turn contexts
+	version            int64                // of the head
 }
 
 func (c *conversation) quoteMemories(ctx context.Context, asked, who string, seen visible, into *quotes) error {

@@ -39,6 +39,22 @@ func TestRunningContextLosesMemoriesOfDeletedMessage(t *testing.T) {
 	check.Lacks(t, "request", r.render(), "recalled")
 }
 
+// TestContextOfEarlierHeadDoesNotBegin: what was recalled may have been edited before the turn begins.
+func TestContextOfEarlierHeadDoesNotBegin(t *testing.T) {
+	r := newRig(t, 8000, nil)
+	r.deliverMany(5, 10)
+	r.pin(1)
+	r.deliver("and?", true)
+	recall := func(text string) compactor.Context {
+		return compactor.Context{Text: text, Messages: []int64{2}, Of: r.c.History().version()}
+	}
+	old := recall("old words")
+	r.edit(2, "something else")
+	check.That(t, !r.c.History().Begin(old), "the old words are shown")
+	check.That(t, r.c.History().Begin(recall("new words")), "the new words are not shown")
+	check.Contains(t, "request", r.render(), "new words")
+}
+
 func TestRecapNeverRepeatsDeletedText(t *testing.T) {
 	r := newRig(t, 8000, nil)
 	disk := r.faultyDisk()

@@ -26,18 +26,21 @@ func ContextTokens(text string) int { return contextOf(Context{Text: text}).toke
 // noVersion is a version that no head has.
 const noVersion = -1
 
-// Begin starts a turn: ctx follows the newest user message until Answered, or until
-// Begin is called again.
-func (h *History) Begin(ctx Context) {
+// Begin starts a turn: ctx follows the newest user message until Answered, or until Begin is called again. It
+// reports false, and starts nothing, if the head is of another version than the one ctx was made of: people may have
+// changed what it quotes.
+func (h *History) Begin(ctx Context) (begun bool) {
+	if ctx.Of != 0 && ctx.Of != h.head.Version {
+		return false
+	}
 	h.dropRunningContext()
 	h.storedWith = noVersion
 	i := lastOfUser(h.lines)
-	if ctx.Text == "" || i < 0 {
-		return
+	if h.contextRuns = ctx.Text != "" && i >= 0; h.contextRuns {
+		ctx.Seq = h.lines[i].Seq
+		h.contexts = append(h.contexts, contextOf(ctx))
 	}
-	ctx.Seq = h.lines[i].Seq
-	h.contexts = append(h.contexts, contextOf(ctx))
-	h.contextRuns = true
+	return true
 }
 
 // Context returns the running turn's context, to be stored with its answer, and the version of the
@@ -55,8 +58,8 @@ func (h *History) ContextNotStored() {
 	h.storedWith = noVersion
 }
 
-// Quoted returns what the visible contexts quote.
-func (h *History) Quoted() (messages, memories map[int64]bool) {
+// Quoted returns what the visible contexts quote, and the version of the head.
+func (h *History) Quoted() (messages, memories map[int64]bool, version int64) {
 	messages, memories = make(map[int64]bool), make(map[int64]bool)
 	for _, c := range h.contexts {
 		for _, seq := range c.Messages {
@@ -66,7 +69,7 @@ func (h *History) Quoted() (messages, memories map[int64]bool) {
 			memories[id] = true
 		}
 	}
-	return messages, memories
+	return messages, memories, h.head.Version
 }
 
 func (s view) contextCost() (cost int) {

@@ -207,8 +207,16 @@ func (h ownedHistory) Next() int64                { return get(h.w, h.h.Next) }
 func (h ownedHistory) Stored()                    { h.w.do(h.h.Stored) }
 func (h ownedHistory) Truncate(seq int64)         { h.w.do(func() { h.h.Truncate(seq) }) }
 func (h ownedHistory) ContextNotStored()          { h.w.do(h.h.ContextNotStored) }
-func (h ownedHistory) Begin(c compactor.Context)  { h.w.do(func() { h.h.Begin(c) }) }
 func (h ownedHistory) Append(all ...chat.Message) { h.w.do(func() { h.h.Append(all...) }) }
+func (h ownedHistory) Begin(c compactor.Context) bool {
+	return get(h.w, func() bool { return h.h.Begin(c) })
+}
+
+func (h ownedHistory) version() (version int64) {
+	h.w.do(func() { _, _, version = h.h.Quoted() })
+	return version
+}
+
 func (h ownedHistory) Deprived(seq int64) bool {
 	return get(h.w, func() bool { return h.h.Deprived(seq) })
 }
