@@ -251,10 +251,10 @@ func (f *faultField) check(ctx context.Context, conv *store.Conversation, t *tri
 
 // filled waits up to ten seconds until the stack has no placeholder, which normally takes at most
 // one, and returns the stack.
-func (f *faultField) filled(ctx context.Context, conv *store.Conversation) ([]compactor.Compaction, error) {
+func (f *faultField) filled(ctx context.Context, conv *store.Conversation) ([]compactor.Summary, error) {
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		head, err := conv.Compactions().Head(ctx)
-		empty := slices.ContainsFunc(head.Stack, func(row compactor.Compaction) bool { return row.Kind == compactor.Placeholder })
+		empty := slices.ContainsFunc(head.Stack, func(row compactor.Summary) bool { return row.Kind == compactor.Placeholder })
 		if err != nil || !empty || time.Now().After(end) {
 			return head.Stack, err
 		}

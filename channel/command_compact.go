@@ -92,7 +92,7 @@ func (c *conversation) messages(n int) string {
 }
 
 // messagesIn returns how many messages were summarized in one step: a fold is of some that are summarized already.
-func messagesIn(rows []compactor.Compaction) (n int) {
+func messagesIn(rows []compactor.Summary) (n int) {
 	for _, row := range rows {
 		if row.Kind == compactor.Leaf {
 			n += row.Messages

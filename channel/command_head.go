@@ -36,12 +36,12 @@ func runSummaries(ctx context.Context, c *conversation, _ Person, _ string) (Ans
 }
 
 // summaryLine describes a compaction in one line for people, and how to see what is behind it.
-func (c *conversation) summaryLine(row compactor.Compaction) string {
+func (c *conversation) summaryLine(row compactor.Summary) string {
 	return summaryWords(row) + c.sayf(": /expand %d", row.ID)
 }
 
 // summaryWords describes a compaction, numbered like a memory.
-func summaryWords(row compactor.Compaction) string {
+func summaryWords(row compactor.Summary) string {
 	by := madeBy(row.By)
 	if row.Model != "" {
 		by += " (" + row.Model + ")"

@@ -133,7 +133,7 @@ func runningWords(g compactor.Status) (words string) {
 }
 
 // StackEntryOf converts a summary to an entry of the stack.
-func StackEntryOf(s compactor.Compaction) StackEntry {
+func StackEntryOf(s compactor.Summary) StackEntry {
 	text := s.Text
 	if s.Kind == compactor.Placeholder {
 		text = s.Render()
@@ -144,7 +144,7 @@ func StackEntryOf(s compactor.Compaction) StackEntry {
 	}
 }
 
-func stackOf(rows []compactor.Compaction) []StackEntry {
+func stackOf(rows []compactor.Summary) []StackEntry {
 	all := make([]StackEntry, len(rows))
 	for i, row := range rows {
 		all[i] = StackEntryOf(row)

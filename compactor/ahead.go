@@ -32,7 +32,7 @@ func (c *Compactor) ahead() view {
 	return s.in(c.prospect)
 }
 
-func (s view) prospect(rows []Compaction) prospect {
+func (s view) prospect(rows []Summary) prospect {
 	p := prospect{revision: s.revision, rows: transcript.IDs(rows), seen: len(s.lines), head: s.head, cut: cutOf(s.lines, rows)}
 	p.head.Stack = slices.Clone(p.head.Stack)
 	for _, row := range rows {
@@ -49,7 +49,7 @@ func (s view) in(p prospect) view {
 	return s
 }
 
-func (s view) with(rows []Compaction) view {
+func (s view) with(rows []Summary) view {
 	if len(rows) == 0 {
 		return s
 	}
@@ -64,12 +64,12 @@ type cut struct {
 	tokens int    // of all lines that leave
 }
 
-func cutOf(lines []line, rows []Compaction) (c cut) {
+func cutOf(lines []line, rows []Summary) (c cut) {
 	for c.skip < len(lines) && covered(rows, lines[c.skip].Seq) {
 		c.tokens += lines[c.skip].tokens
 		c.skip++
 	}
-	if c.skip == len(lines) || !slices.ContainsFunc(rows, func(row Compaction) bool { return row.To >= lines[c.skip].Seq }) {
+	if c.skip == len(lines) || !slices.ContainsFunc(rows, func(row Summary) bool { return row.To >= lines[c.skip].Seq }) {
 		return c
 	}
 	c.rest = make([]line, 0, len(lines)-c.skip)

@@ -58,14 +58,14 @@ func TestUnaddressedTalkCallsNoModel(t *testing.T) {
 	r.waitIdle()
 	check.Equal(t, "model calls", len(r.worker.Requests()), 0)
 	check.That(t, len(r.c.Status().Stack) > 2, "got too few summaries")
-	check.Len(t, "summaries by others", r.rows(func(row compactor.Compaction) bool { return row.By != compactor.ByExtractive }), 0)
+	check.Len(t, "summaries by others", r.rows(func(row compactor.Summary) bool { return row.By != compactor.ByExtractive }), 0)
 	r.talk("and what do you think?")
 	for range 20 {
 		r.waitIdle()
 	}
 	g := r.c.Status()
 	for _, row := range g.Stack[max(len(g.Stack)-2, 0):] { // the text next to the question
-		prepared := slices.ContainsFunc(g.Prepared, func(s compactor.Compaction) bool {
+		prepared := slices.ContainsFunc(g.Prepared, func(s compactor.Summary) bool {
 			return s.By == compactor.ByWorker && s.From <= row.From && row.To <= s.To
 		})
 		check.That(t, prepared || row.By == compactor.ByWorker || row.Kind != compactor.Leaf, "row %d: got summarizer %s although the bot was addressed", row.ID, row.By)
@@ -120,7 +120,7 @@ func prepared(t *testing.T, share float64) *rig {
 }
 
 // tokensOf returns the cost of the messages that summaries cover.
-func (r *rig) tokensOf(rows []compactor.Compaction) (tokens int) {
+func (r *rig) tokensOf(rows []compactor.Summary) (tokens int) {
 	for _, row := range rows {
 		tokens += tokensIn(r.said[row.From-1 : row.To])
 	}

@@ -39,7 +39,7 @@ func (c *Compactor) applyDue(ctx context.Context) {
 	if len(c.prepared) == 0 || l == levelNone && !slices.ContainsFunc(c.prepared, c.urgent) {
 		return
 	}
-	ahead := slices.ContainsFunc(c.prepared, func(row Compaction) bool { return row.Trigger == OnPrepare })
+	ahead := slices.ContainsFunc(c.prepared, func(row Summary) bool { return row.Trigger == OnPrepare })
 	if c.apply(ctx, demand{}) && ahead && l != levelNone {
 		c.tokenDeficit = max(int(p.fraction(l)*float64(s.lineCost))-cutOf(s.lines, c.h.head.Stack).tokens, 0)
 	}
@@ -61,8 +61,8 @@ func (c *Compactor) applyCold(ctx context.Context) {
 
 // urgent reports whether a prepared row must not wait: a person or a level requested it, it restores
 // hidden content, the stack is too large without it, or nothing is prepared ahead.
-func (c *Compactor) urgent(row Compaction) bool {
-	hidden := func(r Compaction) bool { return r.Kind == Placeholder && r.Overlaps(row.Span) }
+func (c *Compactor) urgent(row Summary) bool {
+	hidden := func(r Summary) bool { return r.Kind == Placeholder && r.Overlaps(row.Span) }
 	switch {
 	case slices.ContainsFunc(c.h.head.Rows(), hidden):
 		return true
@@ -76,7 +76,7 @@ func (c *Compactor) urgent(row Compaction) bool {
 	return !mayWait || row.Trigger == OnRollup && c.h.stackCost() > p.stackBudget(c.budget())
 }
 
-func (c *Compactor) due(d demand) []Compaction {
+func (c *Compactor) due(d demand) []Summary {
 	s, prepared := c.h.view, c.prepared
 	if l := c.level(); l != levelNone {
 		d.share, d.along = max(d.share, c.policy().applied(l)), true
@@ -94,11 +94,11 @@ func (c *Compactor) due(d demand) []Compaction {
 // chosen returns the urgent rows; all prepared rows older than one of them; and of the other
 // prepared rows the oldest, until the share of the verbatim tokens has left. Repairs and rollups
 // come along if d asks for it or the head changes anyway.
-func (s view) chosen(prepared []Compaction, d demand, urgent func(Compaction) bool) []Compaction {
+func (s view) chosen(prepared []Summary, d demand, urgent func(Summary) bool) []Summary {
 	if d.share >= 1 {
 		return prepared
 	}
-	var ahead []Compaction
+	var ahead []Summary
 	var reach int64 // prepared rows up to this seq are chosen
 	for _, row := range prepared {
 		if row.Trigger == OnPrepare {
@@ -111,7 +111,7 @@ func (s view) chosen(prepared []Compaction, d demand, urgent func(Compaction) bo
 			}
 		}
 	}
-	slices.SortFunc(ahead, func(a, b Compaction) int { return cmp.Compare(a.From, b.From) })
+	slices.SortFunc(ahead, func(a, b Summary) int { return cmp.Compare(a.From, b.From) })
 	need := d.share * float64(s.lineCost)
 	for _, row := range ahead {
 		if need <= 0 {
@@ -120,7 +120,7 @@ func (s view) chosen(prepared []Compaction, d demand, urgent func(Compaction) bo
 		reach = max(reach, row.From)
 		need -= float64(costOf(s.lines[s.indexOf(row.From):s.indexOf(row.To+1)]))
 	}
-	return leaveOut(prepared, func(row Compaction) bool {
+	return leaveOut(prepared, func(row Summary) bool {
 		if row.Trigger == OnPrepare {
 			return row.From > reach
 		}
@@ -154,9 +154,9 @@ func (c *Compactor) apply(ctx context.Context, d demand) (applied bool) {
 	}
 }
 
-func (c *Compactor) commitPrepared(ctx context.Context, rows []Compaction) {
+func (c *Compactor) commitPrepared(ctx context.Context, rows []Summary) {
 	if !c.roomFor(rows) {
-		rows = leaveOut(rows, func(row Compaction) bool { return row.Trigger == OnRepair }) // a repair may make the view larger
+		rows = leaveOut(rows, func(row Summary) bool { return row.Trigger == OnRepair }) // a repair may make the view larger
 	}
 	if len(rows) == 0 || !c.roomFor(rows) {
 		return
@@ -179,18 +179,18 @@ func (c *Compactor) commitPrepared(ctx context.Context, rows []Compaction) {
 
 // endPrepared removes what is among rows from the prepared summaries, and emits events for it.
 // before is the tokens used before.
-func (c *Compactor) endPrepared(ctx context.Context, rows []Compaction, before int) {
-	var ended []Compaction
-	c.prepared = slices.DeleteFunc(slices.Clone(c.prepared), func(row Compaction) bool {
-		i := slices.IndexFunc(rows, func(now Compaction) bool { return now.ID == row.ID })
+func (c *Compactor) endPrepared(ctx context.Context, rows []Summary, before int) {
+	var ended []Summary
+	c.prepared = slices.DeleteFunc(slices.Clone(c.prepared), func(row Summary) bool {
+		i := slices.IndexFunc(rows, func(now Summary) bool { return now.ID == row.ID })
 		if i >= 0 {
 			ended = append(ended, rows[i])
 		}
 		return i >= 0
 	})
-	applied := slices.DeleteFunc(slices.Clone(ended), func(row Compaction) bool { return row.State == Stale })
-	slices.SortFunc(applied, func(a, b Compaction) int { return cmp.Compare(a.From, b.From) })
-	if slices.ContainsFunc(applied, func(row Compaction) bool {
+	applied := slices.DeleteFunc(slices.Clone(ended), func(row Summary) bool { return row.State == Stale })
+	slices.SortFunc(applied, func(a, b Summary) int { return cmp.Compare(a.From, b.From) })
+	if slices.ContainsFunc(applied, func(row Summary) bool {
 		return row.Kind == Leaf && row.Trigger != OnRepair && row.From >= c.h.head.Start
 	}) {
 		c.h.addressed = c.h.open != 0 // no model is paid for again until the bot is addressed
@@ -208,7 +208,7 @@ func (c *Compactor) endPrepared(ctx context.Context, rows []Compaction, before i
 }
 
 // leaveOut returns the rows without those that match, and without their folds.
-func leaveOut(rows []Compaction, which func(Compaction) bool) (kept []Compaction) {
+func leaveOut(rows []Summary, which func(Summary) bool) (kept []Summary) {
 	var out []int64
 	for _, row := range rows {
 		if which(row) || slices.ContainsFunc(row.Children, func(id int64) bool { return slices.Contains(out, id) }) {
@@ -222,7 +222,7 @@ func leaveOut(rows []Compaction, which func(Compaction) bool) (kept []Compaction
 
 // roomFor reports whether rows may be applied: they do not make the view larger, or leave it well
 // below emergency.
-func (c *Compactor) roomFor(rows []Compaction) bool {
+func (c *Compactor) roomFor(rows []Summary) bool {
 	s := c.h.view
 	next := s.with(rows)
 	growth := next.stackCost() + next.lineCost - s.stackCost() - s.lineCost

@@ -113,7 +113,7 @@ func TestRequestIsReportedAfterItsFold(t *testing.T) {
 				r.wantOneEvent(ended, compactor.EventApplied)
 			}
 		}
-		folds := r.rows(func(row compactor.Compaction) bool { return row.Kind == compactor.Rollup })
+		folds := r.rows(func(row compactor.Summary) bool { return row.Kind == compactor.Rollup })
 		check.That(t, len(folds) > 0, "got no fold: the test proves nothing")
 	})
 }
@@ -152,7 +152,7 @@ func TestQueuedRequestReportsWhyItDoesNotStart(t *testing.T) {
 			r.waitIdle()
 			check.Contains(t, "outcome", r.wantOneEvent(ended, compactor.EventNoop).Error, reason)
 			check.Equal(t, "paused", r.c.Status().Paused, "")
-			started := r.rows(func(row compactor.Compaction) bool { return row.Trigger == compactor.OnManual })
+			started := r.rows(func(row compactor.Summary) bool { return row.Trigger == compactor.OnManual })
 			check.Len(t, "rows of the request", started, 0)
 		})
 	}

@@ -86,12 +86,12 @@ type Compactor struct {
 	systemCost, toolsCost int // of each request, estimated
 	lastRequest           lastRequest
 
-	busy         *job         // nil: nothing is being summarized
-	filling      *job         // nil: no placeholder is being filled
-	prepared     []Compaction // prepared summaries, in the order of applying
-	prospect     prospect     // caches the view once all of them are applied
-	tokenDeficit int          // tokens that a level demanded beyond what is prepared
-	queued       *Requested   // a request that starts when the running work ends; nil if none
+	busy         *job       // nil: nothing is being summarized
+	filling      *job       // nil: no placeholder is being filled
+	prepared     []Summary  // prepared summaries, in the order of applying
+	prospect     prospect   // caches the view once all of them are applied
+	tokenDeficit int        // tokens that a level demanded beyond what is prepared
+	queued       *Requested // a request that starts when the running work ends; nil if none
 
 	retries    retries
 	wake       time.Time

@@ -16,23 +16,23 @@ import (
 	"cairn/transcript"
 )
 
-func ready(id, from, to int64, trigger Trigger) Compaction {
+func ready(id, from, to int64, trigger Trigger) Summary {
 	kind := Leaf
 	if trigger == OnRollup {
 		kind = Rollup
 	}
-	return Compaction{ID: id, Kind: kind, By: ByWorker, State: Prepared, Trigger: trigger, Span: Span{From: from, To: to}, Tokens: 5}
+	return Summary{ID: id, Kind: kind, By: ByWorker, State: Prepared, Trigger: trigger, Span: Span{From: from, To: to}, Tokens: 5}
 }
 
 func TestWhichPreparedRowsAreApplied(t *testing.T) {
-	ahead := []Compaction{ready(1, 1, 2, OnPrepare), ready(2, 3, 4, OnPrepare), ready(3, 5, 6, OnPrepare)}
-	and := func(rows ...Compaction) []Compaction { return append(slices.Clone(ahead), rows...) }
+	ahead := []Summary{ready(1, 1, 2, OnPrepare), ready(2, 3, 4, OnPrepare), ready(3, 5, 6, OnPrepare)}
+	and := func(rows ...Summary) []Summary { return append(slices.Clone(ahead), rows...) }
 	fold := ready(4, 1, 4, OnRollup)
 	fold.Children = []int64{1, 2}
 	p := DefaultPolicy()
 	for _, tt := range []struct {
 		claim    string
-		prepared []Compaction
+		prepared []Summary
 		d        demand
 		want     []int64
 	}{
@@ -55,8 +55,8 @@ func TestWhichPreparedRowsAreApplied(t *testing.T) {
 func TestUrgentWork(t *testing.T) {
 	off := DefaultPolicy()
 	off.Enabled = false
-	placeholder := Head{Stack: []Compaction{{ID: 9, Kind: Placeholder, Span: Span{From: 1, To: 2}}}}
-	full := Head{Stack: []Compaction{oldestSummary(7, 1, 2, 2000)}}
+	placeholder := Head{Stack: []Summary{{ID: 9, Kind: Placeholder, Span: Span{From: 1, To: 2}}}}
+	full := Head{Stack: []Summary{oldestSummary(7, 1, 2, 2000)}}
 	for _, tt := range []struct {
 		claim   string
 		trigger Trigger
@@ -157,7 +157,7 @@ func TestRequestRefusals(t *testing.T) {
 func TestDeclinedSpansAreGivenUp(t *testing.T) {
 	for times := range 5 {
 		c := decider()
-		row := Compaction{Declined: Declined{Times: times, By: "m"}}
+		row := Summary{Declined: Declined{Times: times, By: "m"}}
 		check.Equal(t, fmt.Sprintf("declined %d times: given up", times), c.gaveUp(row), times >= c.policy().FailureLimit)
 		c.o.Worker = &llmtest.Model{Label: "another"}
 		check.Equal(t, "another model gives it up", c.gaveUp(row), false)
@@ -194,8 +194,8 @@ func (refusals) Declined(context.Context, int64, Declined) error { return nil }
 func TestPlansKnowWhatWasDeclined(t *testing.T) {
 	c := decider()
 	c.o.Records, c.ctx = refusals{}, t.Context()
-	c.h.head.Stack = []Compaction{{ID: 1, Span: Span{From: 1, To: 9}, Kind: Leaf, State: Applied}}
-	c.prepared = []Compaction{ready(2, 10, 19, OnPrepare)}
+	c.h.head.Stack = []Summary{{ID: 1, Span: Span{From: 1, To: 9}, Kind: Leaf, State: Applied}}
+	c.prepared = []Summary{ready(2, 10, 19, OnPrepare)}
 	check.Equal(t, "declined before", c.ahead().head.Stack[0].Declined.Times, 0)
 	c.noteDeclined(1, Declined{Times: 3})
 	check.Equal(t, "declined in plans", c.ahead().head.Stack[0].Declined.Times, 3)

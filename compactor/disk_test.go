@@ -59,7 +59,7 @@ func (f *faultyDisk) Commit(ctx context.Context, s *transcript.State, change tra
 		return compactor.Head{}, errWorker
 	}
 	head, err := f.Compactions.Commit(ctx, s, change)
-	if f.silent && slices.ContainsFunc(change.Summaries, func(row compactor.Compaction) bool { return row.State == compactor.Undone }) {
+	if f.silent && slices.ContainsFunc(change.Summaries, func(row compactor.Summary) bool { return row.State == compactor.Undone }) {
 		return compactor.Head{}, cmp.Or(err, errWorker)
 	}
 	return head, err
@@ -177,7 +177,7 @@ func TestPreparedSummaryWaitsAfterRestart(t *testing.T) {
 	}
 	r.deliverMany(10, 400)
 	stack := r.c.Status().Stack
-	row := compactor.Compaction{
+	row := compactor.Summary{
 		Kind: compactor.Leaf, By: compactor.ByWorker, Trigger: compactor.OnManual, Text: filler(650),
 		Span: compactor.Span{From: stack[len(stack)-1].To + 1, To: int64(len(r.said) - 4)},
 	}

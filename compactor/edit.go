@@ -50,7 +50,7 @@ func (c *Compactor) reread(ctx context.Context) error {
 
 // ended returns those of the once prepared rows that are no longer prepared: people edited or deleted their messages, or they
 // were applied and the result was lost.
-func ended(prepared []Compaction, now transcript.Snapshot) (rows []Compaction) {
+func ended(prepared []Summary, now transcript.Snapshot) (rows []Summary) {
 	for _, row := range prepared {
 		row.State = Stale
 		for _, shown := range now.Head.Rows() {
@@ -150,7 +150,7 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 
 func (c *Compactor) undone(l transcript.Undoable, before int) Event {
 	c.undoLifted = false
-	c.prepared = leaveOut(c.prepared, func(row Compaction) bool { return overlaps(l.Rows, row) }) // they are stale now
+	c.prepared = leaveOut(c.prepared, func(row Summary) bool { return overlaps(l.Rows, row) }) // they are stale now
 	row := l.Rows[0]
 	for _, r := range l.Rows { // report the leaf, not the folds that made room for it
 		if r.By != transcript.Nobody && r.ID < row.ID || row.By == transcript.Nobody {

@@ -78,7 +78,7 @@ func TestSummaryOverDeletedMessageIsRepaired(t *testing.T) {
 	for range 5 {
 		r.waitIdle()
 	}
-	check.Len(t, "rows that are not repaired", r.rows(func(row compactor.Compaction) bool {
+	check.Len(t, "rows that are not repaired", r.rows(func(row compactor.Summary) bool {
 		return row.By != compactor.ByWorker || strings.Contains(row.Text, "note 3 ")
 	}), 0)
 	check.Equal(t, "worker calls for the repair", len(r.worker.Requests())-calls, 1)
@@ -237,7 +237,7 @@ func (g *secretRig) deleteAll() {
 	g.verify()
 	g.set(func(p *compactor.Policy) { p.PrepareThreshold = 0 }) // repairs are applied at once
 	g.deliverMany(40, 20, g.waitIdle)
-	check.Len(g.t, "rows that are not repaired", g.rows(func(row compactor.Compaction) bool {
+	check.Len(g.t, "rows that are not repaired", g.rows(func(row compactor.Summary) bool {
 		return row.By != compactor.ByWorker || strings.Contains(row.Text, oddWord)
 	}), 0)
 	kept := g.count("SELECT count(*) FROM memories WHERE content LIKE 'Ada has a machine%'")

@@ -83,8 +83,8 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp lineSpan) {
 		if sp = sp.without(before.head.Stack); len(sp.lines) == 0 {
 			return none, nil
 		}
-		row := Compaction{Span: sp.Span, Trigger: trigger, AwaitsModel: before.addressed && c.hasModel(c.o.Policy())}
-		change := stored.Truncate([]Compaction{row}, lastResult(before.lines, before.stored))
+		row := Summary{Span: sp.Span, Trigger: trigger, AwaitsModel: before.addressed && c.hasModel(c.o.Policy())}
+		change := stored.Truncate([]Summary{row}, lastResult(before.lines, before.stored))
 		grown := stackCost(stored.With(change).Head().Stack) - stackCost(stored.Head().Stack)
 		if before.headCost == 0 {
 			grown += headFrame
@@ -102,7 +102,7 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp lineSpan) {
 		c.h.hide(c.h.lines[c.h.indexOf(sp.From):c.h.indexOf(sp.To+1)]) // of sp.lines some may be deleted meanwhile
 		c.o.Log.Warn("save_truncation_failed", "effect", "it holds in memory until the disk takes it", "error", err)
 	}
-	i := slices.IndexFunc(c.h.head.Stack, func(row Compaction) bool { return row.Covers(sp.To) })
+	i := slices.IndexFunc(c.h.head.Stack, func(row Summary) bool { return row.Covers(sp.To) })
 	if i < 0 { // all of it was deleted meanwhile
 		return
 	}
@@ -116,7 +116,7 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp lineSpan) {
 	c.notify(e)
 }
 
-func (sp lineSpan) without(stack []Compaction) lineSpan {
+func (sp lineSpan) without(stack []Summary) lineSpan {
 	cut := cutOf(sp.lines, stack)
 	left := cut.of(sp.lines)
 	if len(left) > 0 && len(left) < len(sp.lines) {
@@ -133,10 +133,10 @@ func (h *History) hide(lines []line) {
 }
 
 // withHidden returns stack with a placeholder over each run of the lines, which are not on disk.
-func withHidden(stack []Compaction, lines []line) []Compaction {
+func withHidden(stack []Summary, lines []line) []Summary {
 	stack = slices.Clone(stack)
 	for i := 0; i < len(lines); {
-		row := Compaction{
+		row := Summary{
 			Kind: Placeholder, By: transcript.Nobody, State: Applied, Trigger: OnEmergency,
 			Span: Span{From: lines[i].Seq}, FromTime: lines[i].Time,
 		}
@@ -160,7 +160,7 @@ func (c *Compactor) flush(ctx context.Context) {
 	}
 	// With an error the next check tries again.
 	_, _ = c.commit(ctx, func(stored *transcript.State) (none transcript.Change, err error) {
-		placeholders := slices.DeleteFunc(slices.Clone(c.h.head.Stack), func(row Compaction) bool { return row.ID != 0 })
+		placeholders := slices.DeleteFunc(slices.Clone(c.h.head.Stack), func(row Summary) bool { return row.ID != 0 })
 		if len(placeholders) == 0 {
 			return none, nil
 		}

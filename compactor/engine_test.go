@@ -106,7 +106,7 @@ func TestEachStrategyKeepsTheWindow(t *testing.T) {
 		check.Equal(t, name+" asks the model", len(r.worker.Requests()) > 0, name == compactor.StrategyWorker)
 		check.Equal(t, name+" only truncates", strings.Contains(r.head(), "have left the window here, without a summary"), name == compactor.StrategyWindow)
 		r.waitIdle()
-		check.Len(t, name+": rows that await a model", r.rows(func(row compactor.Compaction) bool {
+		check.Len(t, name+": rows that await a model", r.rows(func(row compactor.Summary) bool {
 			return row.AwaitsModel || name == compactor.StrategyWorker && row.NeedsRepair()
 		}), 0)
 		r.renderAfterRestart()

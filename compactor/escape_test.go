@@ -79,7 +79,7 @@ func hostileView(text string) (messages []llm.Message, marks int) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	head, _ := renderHead(
 		[]duplicate{{line: linesOf(user(1, text))[0], earlier: true}}, past{},
-		[]Compaction{{Kind: Leaf, Span: Span{From: 2, To: 3}, FromTime: at, ToTime: at, Text: text}, {Kind: Placeholder, Span: Span{From: 4, To: 4}, Messages: 1}}, 1000)
+		[]Summary{{Kind: Leaf, Span: Span{From: 2, To: 3}, FromTime: at, ToTime: at, Text: text}, {Kind: Placeholder, Span: Span{From: 4, To: 4}, Messages: 1}}, 1000)
 	return rendered("system", head, linesOf(
 		said,
 		chat.Message{Seq: 6, Turn: 5, Role: llm.RoleAssistant, Text: text, Calls: []llm.Call{{ID: "1", Name: "recall", Arguments: string(arguments)}, {ID: "2", Name: "x", Arguments: text}}},
@@ -146,7 +146,7 @@ func TestWorkerMaterialCannotBeForged(t *testing.T) {
 				{Seq: 6, Turn: 5, Role: llm.RoleAssistant, Text: text},
 				{Seq: 7, Turn: 5, Role: llm.RoleTool, Tool: text, Text: text},
 			}
-			items := append(summarize.ItemsOf(messages, 3_000), summarize.ItemsOfRow(Compaction{Kind: Leaf, Span: Span{From: 1, To: 4}, Text: text}, 3_000)...)
+			items := append(summarize.ItemsOf(messages, 3_000), summarize.ItemsOfRow(Summary{Kind: Leaf, Span: Span{From: 1, To: 4}, Text: text}, 3_000)...)
 			material := summarize.PlainText(items)
 			checkNoRole(t, material)
 			want := []string{"transcript"}

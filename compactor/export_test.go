@@ -51,7 +51,7 @@ func (c *Compactor) Transcript() *transcript.State {
 // protocol joins; "" if nothing.
 func Refused(messages []llm.Message) string { return refusedByAStrictProvider(joined(messages)) }
 
-func StackCost(rows []Compaction) int { return stackCost(rows) }
+func StackCost(rows []Summary) int { return stackCost(rows) }
 
 func (c *Compactor) Filling() bool { return c.filling != nil }
 

@@ -208,7 +208,7 @@ func modelDeclines(err error) bool {
 }
 
 // declineCount returns how often the current worker model declined row's span.
-func (c *Compactor) declineCount(row Compaction) int {
+func (c *Compactor) declineCount(row Summary) int {
 	if c.o.Worker == nil || row.Declined.By != c.o.Worker.Name() {
 		return 0
 	}
@@ -216,7 +216,7 @@ func (c *Compactor) declineCount(row Compaction) int {
 }
 
 // gaveUp reports whether no model is called for row any more.
-func (c *Compactor) gaveUp(row Compaction) bool {
+func (c *Compactor) gaveUp(row Summary) bool {
 	return c.declineCount(row) >= c.policy().FailureLimit
 }
 
@@ -254,7 +254,7 @@ func (c *Compactor) noteDeclined(id int64, d Declined) {
 	if err := c.o.Records.Declined(c.ctx, id, d); err != nil && c.ctx.Err() == nil {
 		c.o.Log.Warn("save_refusal_failed", "error", err)
 	}
-	note := func(rows []Compaction) []Compaction {
+	note := func(rows []Summary) []Summary {
 		rows = slices.Clone(rows)
 		for i := range rows {
 			if id == 0 || rows[i].ID == id {

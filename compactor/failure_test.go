@@ -33,7 +33,7 @@ func TestFailedRollupDoesNotRereadHistory(t *testing.T) {
 		r.deliverMany(150, 300, r.waitIdle)
 		refuse.Store(true)
 		built := func() bool {
-			return len(r.rows(func(row compactor.Compaction) bool { return row.By == compactor.ByExtractive })) > 0
+			return len(r.rows(func(row compactor.Summary) bool { return row.By == compactor.ByExtractive })) > 0
 		}
 		for i := 0; !built() && i < 100; i++ {
 			r.deliverNotes(fmt.Sprint("more ", i, " ", filler(150)))
@@ -164,7 +164,7 @@ func TestDeclinedSpanHasFewAttempts(t *testing.T) {
 				}
 			}
 			check.That(t, declined <= 8, "got %d paid attempts", declined)
-			odd := r.rows(func(row compactor.Compaction) bool { return row.NeedsRepair() != row.Covers(1) })
+			odd := r.rows(func(row compactor.Summary) bool { return row.NeedsRepair() != row.Covers(1) })
 			check.Len(t, "rows that need a repair, except the declined one", odd, 0)
 			r.verify()
 			before := declined
@@ -202,7 +202,7 @@ func TestLargePlaceholderIsRepairedInPieces(t *testing.T) {
 			synctest.Wait()
 		}
 		left := 0
-		for _, row := range r.rows(compactor.Compaction.NeedsRepair) {
+		for _, row := range r.rows(compactor.Summary.NeedsRepair) {
 			left += row.Messages
 		}
 		n := len(r.worker.Requests())

@@ -17,18 +17,18 @@ import (
 
 // The head: everything above the verbatim messages.
 
-func covered(stack []Compaction, seq int64) bool {
-	return slices.ContainsFunc(stack, func(row Compaction) bool { return row.Covers(seq) })
+func covered(stack []Summary, seq int64) bool {
+	return slices.ContainsFunc(stack, func(row Summary) bool { return row.Covers(seq) })
 }
 
 // Types of package transcript, under the names of this package.
 type (
-	Compaction = transcript.Summary
-	Kind       = transcript.Kind
-	By         = transcript.By
-	Trigger    = transcript.Trigger
-	Declined   = transcript.Declined
-	Span       = transcript.Span
+	Summary  = transcript.Summary
+	Kind     = transcript.Kind
+	By       = transcript.By
+	Trigger  = transcript.Trigger
+	Declined = transcript.Declined
+	Span     = transcript.Span
 
 	Head    = transcript.Head
 	Pin     = transcript.Pin
@@ -159,9 +159,9 @@ type past struct {
 
 // entry is one text of the head.
 type entry struct {
-	row    Compaction // that it shows; its Kind is "": none
-	own    bool       // row is the conversation's own; otherwise inherited
-	root   bool       // it shows the thread's parent message
+	row    Summary // that it shows; its Kind is "": none
+	own    bool    // row is the conversation's own; otherwise inherited
+	root   bool    // it shows the thread's parent message
 	text   string
 	tokens int
 }
@@ -195,7 +195,7 @@ func shownPast(h Head, sh shape) (p past) {
 			if len(p.entries) > 0 {
 				begin = entry{}
 			}
-			e, whole := entryOf(row, Compaction.Render, sh.maxPast-p.tokens-begin.tokens)
+			e, whole := entryOf(row, Summary.Render, sh.maxPast-p.tokens-begin.tokens)
 			if e.own = true; e.tokens > 0 {
 				add(begin, true)
 			}
@@ -208,7 +208,7 @@ func shownPast(h Head, sh shape) (p past) {
 		return p
 	}
 	for _, row := range slices.Backward(h.Inherited.Stack) {
-		e, whole := entryOf(row, Compaction.RenderInherited, sh.maxPast-p.tokens)
+		e, whole := entryOf(row, Summary.RenderInherited, sh.maxPast-p.tokens)
 		if !add(e, whole) {
 			return p
 		}
@@ -218,7 +218,7 @@ func shownPast(h Head, sh shape) (p past) {
 
 // entryOf returns a row as render shows it, in at most most tokens: a longer one without its least
 // important sentences. It costs nothing if too little would be left.
-func entryOf(row Compaction, render func(Compaction) string, most int) (e entry, whole bool) {
+func entryOf(row Summary, render func(Summary) string, most int) (e entry, whole bool) {
 	if row.Tokens <= most {
 		return entry{row: row, text: render(row), tokens: row.Tokens}, true
 	}
@@ -260,7 +260,7 @@ func rootEntry(m chat.Message, most int) entry {
 }
 
 // withRow returns h with row, in a stack that it may change.
-func withRow(h Head, row Compaction) Head {
+func withRow(h Head, row Summary) Head {
 	if row.From >= h.Start {
 		h.Stack = insert(h.Stack, row)
 		return h

@@ -42,7 +42,7 @@ type view struct {
 	shape       shape
 	revision    int              // incremented when an existing part changes; an append does not count
 	anchor      transcript.Count // the provider's count for this revision
-	inWork      []Compaction     // rows being made; no fold includes them
+	inWork      []Summary        // rows being made; no fold includes them
 }
 
 func (s view) cost() int { return s.headCost + s.lineCost + s.contextCost() }
@@ -216,8 +216,8 @@ func (h *History) swap(head Head) {
 // only the old head needed end.
 func (h *History) newHead() {
 	h.reshapeHead()
-	earlier := Compaction{Span: Span{To: h.head.Start - 1}}
-	cut := cutOf(h.lines, append([]Compaction{earlier}, h.head.Stack...))
+	earlier := Summary{Span: Span{To: h.head.Start - 1}}
+	cut := cutOf(h.lines, append([]Summary{earlier}, h.head.Stack...))
 	h.lines, h.lineCost = cut.of(h.lines), h.lineCost-cut.tokens
 	h.view = h.withNewHead()
 	h.dropReasoning()

@@ -19,18 +19,18 @@ import (
 type InMemory struct {
 	state    *transcript.State
 	messages []chat.Message
-	rows     map[int64]Compaction
+	rows     map[int64]Summary
 }
 
 var _ Records = (*InMemory)(nil)
 
 // NewInMemory returns the records of an empty conversation.
 func NewInMemory() *InMemory {
-	return &InMemory{state: transcript.New(), rows: map[int64]Compaction{}}
+	return &InMemory{state: transcript.New(), rows: map[int64]Summary{}}
 }
 
 // Row returns a summary by its id, whatever its state; ok is false if there is none.
-func (r *InMemory) Row(id int64) (row Compaction, ok bool) {
+func (r *InMemory) Row(id int64) (row Summary, ok bool) {
 	row, ok = r.rows[id]
 	return row, ok
 }
@@ -96,7 +96,7 @@ func (r *InMemory) Span(_ context.Context, from, to int64) ([]chat.Message, erro
 	return slices.Clone(r.said(from, to)), nil
 }
 
-func (r *InMemory) Begin(_ context.Context, sum Compaction) (Job, error) {
+func (r *InMemory) Begin(_ context.Context, sum Summary) (Job, error) {
 	c, err := r.state.Begin(sum)
 	if err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func (r *InMemory) Measured(context.Context, int64, int, int) error { return nil
 // inMemoryJob is the job of one row.
 type inMemoryJob struct {
 	r   *InMemory
-	row Compaction
+	row Summary
 }
 
 func (j *inMemoryJob) ID() int64 { return j.row.ID }
@@ -163,13 +163,13 @@ func (j *inMemoryJob) Messages(_ context.Context, spans ...Span) (found []chat.M
 }
 
 // Children returns the rows that a rollup folded, or those that the job's own row is folding.
-func (j *inMemoryJob) Children(_ context.Context, rollup int64) (found []Compaction, err error) {
+func (j *inMemoryJob) Children(_ context.Context, rollup int64) (found []Summary, err error) {
 	for _, id := range j.r.rows[rollup].Children {
 		if child, known := j.r.rows[id]; known && (rollup == j.row.ID || child.State == RolledUp) {
 			found = append(found, child)
 		}
 	}
-	slices.SortFunc(found, func(a, b Compaction) int { return cmp.Compare(a.From, b.From) })
+	slices.SortFunc(found, func(a, b Summary) int { return cmp.Compare(a.From, b.From) })
 	return found, nil
 }
 

@@ -13,18 +13,18 @@ import (
 type job struct {
 	ctx          context.Context
 	cancel       context.CancelFunc
-	row          Compaction
-	tokens       int        // estimated tokens of the span when it was planned
-	maxTokens    int        // limit of the text in tokens, if below the policy's; 0: the policy's
-	repaired     Compaction // the row that this replaces, whole or in part; its ID is 0: none
-	extractive   bool       // made by the extractive summarizer
-	fills        bool       // fills a placeholder, in parallel with the worker
-	modelFollows bool       // a model will read the span later and extract the memories then
+	row          Summary
+	tokens       int     // estimated tokens of the span when it was planned
+	maxTokens    int     // limit of the text in tokens, if below the policy's; 0: the policy's
+	repaired     Summary // the row that this replaces, whole or in part; its ID is 0: none
+	extractive   bool    // made by the extractive summarizer
+	fills        bool    // fills a placeholder, in parallel with the worker
+	modelFollows bool    // a model will read the span later and extract the memories then
 	policy       Policy
-	children     []Compaction // of a rollup
-	allowed      bool         // skip Before
-	asked        Requested    // who waits for the job; the zero value: no one
-	requested    int64        // the requested row, if this is a fold that it waits for; 0: the job's own
+	children     []Summary // of a rollup
+	allowed      bool      // skip Before
+	asked        Requested // who waits for the job; the zero value: no one
+	requested    int64     // the requested row, if this is a fold that it waits for; 0: the job's own
 }
 
 // mayWait reports whether j can be left to the next start of the program.
@@ -34,7 +34,7 @@ func (j *job) mayWait() bool {
 
 func (j *job) requestedRow() int64 { return cmp.Or(j.requested, j.row.ID) }
 
-func (c *Compactor) event(row Compaction, state EventState) Event {
+func (c *Compactor) event(row Summary, state EventState) Event {
 	return Event{
 		ID: row.ID, State: state, Trigger: row.Trigger, Kind: row.Kind, By: row.By,
 		From: row.From, To: row.To, Messages: row.Messages, Window: c.o.Window(), Summary: row.Text, Error: row.Error,
@@ -43,7 +43,7 @@ func (c *Compactor) event(row Compaction, state EventState) Event {
 
 func (c *Compactor) newJob(trigger Trigger, kind Kind, tokens int, p Policy, extractive bool) *job {
 	j := &job{tokens: tokens, extractive: extractive, policy: p}
-	j.row = Compaction{Kind: kind, By: ByWorker, State: Running, Trigger: trigger, Focus: p.Focus}
+	j.row = Summary{Kind: kind, By: ByWorker, State: Running, Trigger: trigger, Focus: p.Focus}
 	if extractive {
 		j.row.By, j.row.AwaitsModel = ByExtractive, c.hasModel(p) && (c.h.addressed || trigger == OnManual)
 	} else {
@@ -108,7 +108,7 @@ func (c *Compactor) planOld(s view, p Policy, used int, now time.Time, extractiv
 			return j
 		}
 	}
-	unready := func(row Compaction) bool { // it would be summarized twice, or hold up the others
+	unready := func(row Summary) bool { // it would be summarized twice, or hold up the others
 		return overlaps(c.prepared, row) || row.Kind == Placeholder || !waits && !c.ready(row)
 	}
 	if !folds {
@@ -183,7 +183,7 @@ func (c *Compactor) planLeaf(sp lineSpan, trigger Trigger, p Policy, extractive 
 	return j
 }
 
-func (c *Compactor) planRollup(children []Compaction, p Policy, extractive bool) *job {
+func (c *Compactor) planRollup(children []Summary, p Policy, extractive bool) *job {
 	j := c.newJob(OnRollup, Rollup, stackCost(children), p, extractive)
 	j.children = slices.Clone(children)
 	first, last := children[0], children[len(children)-1]
@@ -208,6 +208,6 @@ func (s view) turnSince(seq int64) bool {
 	return n > 0 && s.lines[n-1].Turn >= seq
 }
 
-func overlaps(rows []Compaction, row Compaction) bool {
-	return slices.ContainsFunc(rows, func(r Compaction) bool { return r.Overlaps(row.Span) })
+func overlaps(rows []Summary, row Summary) bool {
+	return slices.ContainsFunc(rows, func(r Summary) bool { return r.Overlaps(row.Span) })
 }

@@ -234,7 +234,7 @@ var acts = map[string]act{
 	"a summary that splits the marker over it": {
 		before: func(l *killRig) {
 			addNotes(12, 60)(l)
-			row := compactor.Compaction{Kind: compactor.Leaf, By: compactor.ByWorker, Trigger: compactor.OnBackground, Span: compactor.Span{From: 4, To: 6}, Messages: 3}
+			row := compactor.Summary{Kind: compactor.Leaf, By: compactor.ByWorker, Trigger: compactor.OnBackground, Span: compactor.Span{From: 4, To: 6}, Messages: 3}
 			j := check.Must(memory.Of(l.conv).Records().Begin(context.Background(), row))(l.t)
 			check.NoError(l.t, check.ErrorOf(j.Store(context.Background(), summarize.Summary{Text: "Four to six.", Tokens: 20})))
 			storetest.Hide(l.t, l.conv, 1, 9)

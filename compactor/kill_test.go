@@ -128,7 +128,7 @@ func (a act) checkAfterKill(t *testing.T, dir string, step int, whole childRepor
 	runRepairs(l)
 	g := l.c.Status()
 	rows := slices.Concat(rowsOf(g.Past.Earlier), g.Stack)
-	check.That(t, len(g.Prepared) == 0 && !slices.ContainsFunc(rows, compactor.Compaction.NeedsRepair),
+	check.That(t, len(g.Prepared) == 0 && !slices.ContainsFunc(rows, compactor.Summary.NeedsRepair),
 		"after all work: got %d prepared rows; rows %+v", len(g.Prepared), rows)
 	l.verify()
 }

@@ -21,7 +21,7 @@ func (c *Compactor) read(ctx context.Context, j *job, record Job, most int) ([]s
 	rows := j.children
 	switch {
 	case j.row.Kind != Rollup:
-		rows = []Compaction{{Kind: Placeholder, Span: Span{From: j.row.From, To: j.row.To}}}
+		rows = []Summary{{Kind: Placeholder, Span: Span{From: j.row.From, To: j.row.To}}}
 	case j.repaired.ID != 0: // the rollup's own text is not read
 		children, err := record.Children(ctx, j.repaired.ID)
 		if err != nil {
@@ -31,7 +31,7 @@ func (c *Compactor) read(ctx context.Context, j *job, record Job, most int) ([]s
 			rows = children
 		}
 	}
-	return collect(ctx, record, rows, func(row Compaction) (items []summarize.Item, known bool, err error) {
+	return collect(ctx, record, rows, func(row Summary) (items []summarize.Item, known bool, err error) {
 		switch {
 		case row.NeedsRepair() && c.gaveUp(row):
 			return []summarize.Item{summarize.Omitted(row)}, true, nil
@@ -45,13 +45,13 @@ func (c *Compactor) read(ctx context.Context, j *job, record Job, most int) ([]s
 // collect returns the material for rows: what of knows of a row, else that of the rows below it, and
 // at the bottom the messages.
 func collect[T any](
-	ctx context.Context, record Job, rows []Compaction,
-	of func(Compaction) (part []T, known bool, err error), messages func([]chat.Message) []T,
+	ctx context.Context, record Job, rows []Summary,
+	of func(Summary) (part []T, known bool, err error), messages func([]chat.Message) []T,
 ) (all []T, err error) {
 	for _, row := range rows {
 		part, known, err := of(row)
 		if err == nil && !known && row.IsRollup() {
-			var children []Compaction
+			var children []Summary
 			children, err = record.Children(ctx, row.ID)
 			if err == nil {
 				part, err = collect(ctx, record, children, of, messages)
@@ -108,7 +108,7 @@ type around struct {
 
 // aroundOf returns what surrounds a row in its session: the nearest summary before it, and what is
 // shown after it; nothing for a row without a span.
-func (c *Compactor) aroundOf(row Compaction) (a around) {
+func (c *Compactor) aroundOf(row Summary) (a around) {
 	a.read = new(summarize.Beside)
 	if row.To == 0 {
 		return a

@@ -258,7 +258,7 @@ func TestCopiesOfFirstMessagesShareTheirBudget(t *testing.T) {
 	long := strings.Repeat("word ", 400)
 	h := newHistory(transcript.Snapshot{
 		First: []chat.Message{picture(1, 1000, 1000), user(2, long), user(3, long)}, Next: 5,
-		Head: Head{Stack: []Compaction{{Span: Span{From: 1, To: 4}, Tokens: 10}}},
+		Head: Head{Stack: []Summary{{Span: Span{From: 1, To: 4}, Tokens: 10}}},
 	}, sh)
 	for _, most := range []int{1000, 300} { // the window has become smaller
 		sh.maxFirst = most
@@ -287,7 +287,7 @@ func TestEverythingSentIsCountedOnce(t *testing.T) {
 		"a call's arguments":  shown(call("look", `{"q":"`+long+`"}`)) - shown(call("look", `{"q":""}`)),
 		"a result":            shown(resultTo("a", long)) - shown(resultTo("a", "")),
 		"reasoning":           shown(chat.Message{Role: llm.RoleAssistant, Text: "so", Native: json.RawMessage(`{"r":"` + long + `"}`)}) - shown(chat.Message{Role: llm.RoleAssistant, Text: "so", Native: json.RawMessage(`{"r":""}`)}),
-		"a summary":           Compaction{Kind: Leaf, Text: long}.Cost() - Compaction{Kind: Leaf}.Cost(),
+		"a summary":           Summary{Kind: Leaf, Text: long}.Cost() - Summary{Kind: Leaf}.Cost(),
 		"the system prompt":   FrameCost(long, nil) - FrameCost("", nil),
 		"a tool's definition": FrameCost("", tool("look", long, "{}")) - FrameCost("", tool("look", "", "{}")),
 		"its parameters":      FrameCost("", tool("look", "", `{"q":"`+long+`"}`)) - FrameCost("", tool("look", "", `{"q":""}`)),

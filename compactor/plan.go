@@ -85,7 +85,7 @@ func planSpan(s view, need int, tail tailLimits) lineSpan {
 	n, tokens := 0, 0
 	for n < end && (n == 0 || tokens < need) {
 		turn := s.lines[n].Turn
-		between := func(row Compaction) bool { return row.From > s.lines[n-1].Seq && row.To < s.lines[n].Seq }
+		between := func(row Summary) bool { return row.From > s.lines[n-1].Seq && row.To < s.lines[n].Seq }
 		if n > 0 && slices.ContainsFunc(s.head.Stack, between) {
 			break // messages beyond another compaction are another span
 		}
@@ -164,7 +164,7 @@ func lastTurn(lines []line) int {
 	return n
 }
 
-func stackCost(stack []Compaction) (tokens int) {
+func stackCost(stack []Summary) (tokens int) {
 	for _, c := range stack {
 		tokens += c.Tokens
 	}
@@ -177,10 +177,10 @@ func stackCost(stack []Compaction) (tokens int) {
 // among the original messages however often it folds, so it takes the pair over the fewest messages
 // at once: that spreads detail evenly over the conversation and keeps the stack full. It leaves
 // rows that a model wrote for last.
-func planFold(s view, fanIn int, extractive bool) []Compaction {
+func planFold(s view, fanIn int, extractive bool) []Summary {
 	stack, adjacent := s.head.Stack, s.adjacent
 	if extractive {
-		own := func(a, b Compaction) bool { return adjacent(a, b) && a.NeedsRepair() && b.NeedsRepair() }
+		own := func(a, b Summary) bool { return adjacent(a, b) && a.NeedsRepair() && b.NeedsRepair() }
 		if pair := lightest(stack, own); pair != nil {
 			return pair
 		}
@@ -201,7 +201,7 @@ func planFold(s view, fanIn int, extractive bool) []Compaction {
 
 // lightest returns the two neighbours over the fewest messages for which may returns true; nil if
 // there are none.
-func lightest(stack []Compaction, may func(a, b Compaction) bool) (pair []Compaction) {
+func lightest(stack []Summary, may func(a, b Summary) bool) (pair []Summary) {
 	least := 0
 	for i := 1; i < len(stack); i++ {
 		a, b := stack[i-1], stack[i]
@@ -215,7 +215,7 @@ func lightest(stack []Compaction, may func(a, b Compaction) bool) (pair []Compac
 // adjacent reports whether two consecutive rows may be folded: no message is between them. A
 // message that was deleted before anything covered it does not separate them. Excluded are rows that
 // are not on disk like this yet, without an id or cut, and rows being worked on.
-func (s view) adjacent(a, b Compaction) bool {
+func (s view) adjacent(a, b Summary) bool {
 	if a.Cut || b.Cut || overlaps(s.inWork, a) || overlaps(s.inWork, b) {
 		return false
 	}
@@ -225,16 +225,16 @@ func (s view) adjacent(a, b Compaction) bool {
 
 // insert puts row into stack, which it changes, in place of what it covers. What is left of rows that
 // it overlaps in part becomes placeholders, see transcript.State.Cover.
-func insert(stack []Compaction, row Compaction) []Compaction {
+func insert(stack []Summary, row Summary) []Summary {
 	from := sort.Search(len(stack), func(i int) bool { return stack[i].To >= row.From })
-	to, in := from, []Compaction{row}
+	to, in := from, []Summary{row}
 	for ; to < len(stack) && stack[to].From <= row.To; to++ {
 		part := stack[to]
 		part.Cut, part.Kind, part.Text, part.Tokens = true, Placeholder, "", placeholderCost
-		for _, part.Span = range stack[to].Gaps([]Compaction{row}) {
+		for _, part.Span = range stack[to].Gaps([]Summary{row}) {
 			in = append(in, part)
 		}
 	}
-	slices.SortFunc(in, func(a, b Compaction) int { return cmp.Compare(a.From, b.From) })
+	slices.SortFunc(in, func(a, b Summary) int { return cmp.Compare(a.From, b.From) })
 	return slices.Replace(stack, from, to, in...)
 }

@@ -84,30 +84,30 @@ func TestSpanReachesItsNeighbors(t *testing.T) {
 	s := turns(one(10, 10, 10, 10, 10, 10)...)
 	lines := s.lines
 	s.lines = append(lines[:2:2], lines[4:]...) // 3 and 4 are summarized, 1 and 2 were undone
-	s.head.Stack = []Compaction{{ID: 1, Span: Span{From: 3, To: 4}}}
+	s.head.Stack = []Summary{{ID: 1, Span: Span{From: 3, To: 4}}}
 	check.Equal(t, "span before a summary", planSpan(s, 1000, tailLimits{}).Span, Span{From: 1, To: 2})
 	s.lines = lines[4:] // 5 and 6; 4 was deleted
-	s.head.Stack = []Compaction{{ID: 1, Span: Span{From: 1, To: 2}}, {ID: 2, Span: Span{From: 3, To: 3}}}
+	s.head.Stack = []Summary{{ID: 1, Span: Span{From: 1, To: 2}}, {ID: 2, Span: Span{From: 3, To: 3}}}
 	check.Equal(t, "span after a deleted message", planSpan(s, 1000, tailLimits{}).Span, Span{From: 4, To: 6})
 }
 
-func stackOf(levels ...int) []Compaction {
-	var stack []Compaction
+func stackOf(levels ...int) []Summary {
+	var stack []Summary
 	for i, l := range levels {
-		stack = append(stack, Compaction{ID: int64(i + 1), Span: Span{From: int64(10*i + 1), To: int64(10*i + 10)}, Level: l, Kind: Leaf, Tokens: 10, Messages: 100 - i})
+		stack = append(stack, Summary{ID: int64(i + 1), Span: Span{From: int64(10*i + 1), To: int64(10*i + 10)}, Level: l, Kind: Leaf, Tokens: 10, Messages: 100 - i})
 	}
 	return stack
 }
 
 func TestFold(t *testing.T) {
-	gap := func(stack []Compaction) []Compaction {
+	gap := func(stack []Summary) []Summary {
 		stack[1].From++
 		return stack
 	}
 	there := []line{{Message: &chat.Message{Seq: 11}}, {Message: &chat.Message{Seq: 31}}}
 	unwritten := stackOf(0, 0)
 	unwritten[1].ID = 0
-	built := func(stack []Compaction, model ...int) []Compaction {
+	built := func(stack []Summary, model ...int) []Summary {
 		for i := range stack {
 			stack[i].By = ByExtractive
 		}
@@ -120,7 +120,7 @@ func TestFold(t *testing.T) {
 	for _, tt := range []struct {
 		by      bool
 		name    string
-		stack   []Compaction
+		stack   []Summary
 		between []line
 		want    []int64
 	}{
@@ -133,7 +133,7 @@ func TestFold(t *testing.T) {
 		{model, "does not fold a single one", stackOf(0), nil, nil},
 		{model, "at the deepest level takes the lightest two", stackOf(transcript.MaxLevel, transcript.MaxLevel, 0), nil, []int64{2, 3}},
 		{extractive, "takes the two over the fewest messages, whatever their levels", built(stackOf(2, 2, 1, 0)), nil, []int64{3, 4}},
-		{extractive, "takes the older of two pairs over as many", built(append(stackOf(0, 0), Compaction{ID: 3, Span: Span{From: 21, To: 30}, Messages: 100})), nil, []int64{1, 2}},
+		{extractive, "takes the older of two pairs over as many", built(append(stackOf(0, 0), Summary{ID: 3, Span: Span{From: 21, To: 30}, Messages: 100})), nil, []int64{1, 2}},
 		{extractive, "spares what a model wrote", built(stackOf(0, 0, 0, 0), 3), nil, []int64{2, 3}},
 		{extractive, "folds what a model wrote if there is nothing else", built(stackOf(0, 0), 0, 1), nil, []int64{1, 2}},
 		{extractive, "never folds across messages", gap(stackOf(0, 0, 0)), there, []int64{2, 3}},
@@ -164,7 +164,7 @@ func TestPlanAhead(t *testing.T) {
 
 // TestInsertSplitsWhatItOverlaps: what is left of a row will be placeholders, whatever it was.
 func TestInsertSplitsWhatItOverlaps(t *testing.T) {
-	got := insert([]Compaction{{ID: 1, Span: Span{From: 1, To: 100}, Kind: Leaf, Text: "long", Tokens: 3000}}, Compaction{ID: 2, Span: Span{From: 30, To: 60}, Tokens: 1500})
+	got := insert([]Summary{{ID: 1, Span: Span{From: 1, To: 100}, Kind: Leaf, Text: "long", Tokens: 3000}}, Summary{ID: 2, Span: Span{From: 30, To: 60}, Tokens: 1500})
 	check.That(t, len(got) == 3 && got[0].To == 29 && got[1].ID == 2 && got[2].Span == Span{From: 61, To: 100}, "insert gave %+v", got)
 	check.That(t, stackCost(got) < 1600 && got[0].Text == "" && got[2].Kind == Placeholder, "the parts cost %d: %+v", stackCost(got), got)
 }

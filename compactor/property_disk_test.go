@@ -138,7 +138,7 @@ func (d *disk) Reload(ctx context.Context, known int64) (s transcript.Snapshot, 
 	return s, err
 }
 
-func (d *disk) Begin(ctx context.Context, row compactor.Compaction) (compactor.Job, error) {
+func (d *disk) Begin(ctx context.Context, row compactor.Summary) (compactor.Job, error) {
 	j, err := result(d, func() (compactor.Job, error) { return d.Records.Begin(ctx, row) })
 	return &diskJob{j, d}, err
 }
@@ -178,8 +178,8 @@ func (j *diskJob) Messages(ctx context.Context, spans ...compactor.Span) ([]chat
 	return result(j.d, func() ([]chat.Message, error) { return j.Job.Messages(ctx, spans...) })
 }
 
-func (j *diskJob) Children(ctx context.Context, rollup int64) ([]compactor.Compaction, error) {
-	return result(j.d, func() ([]compactor.Compaction, error) { return j.Job.Children(ctx, rollup) })
+func (j *diskJob) Children(ctx context.Context, rollup int64) ([]compactor.Summary, error) {
+	return result(j.d, func() ([]compactor.Summary, error) { return j.Job.Children(ctx, rollup) })
 }
 
 func (j *diskJob) Store(ctx context.Context, s summarize.Summary) ([]summarize.MemoryDraft, error) {
@@ -253,7 +253,7 @@ func (m *machine) becomeThread(rt *rapid.T) {
 	}
 	check.NoError(rt, check.ErrorOf(c.Past().Import(ctx, past)))
 	for _, from := range []int64{1, 4} {
-		row := compactor.Compaction{Kind: compactor.Leaf, By: compactor.ByWorker, Span: compactor.Span{From: from, To: from + 2}, Messages: 3}
+		row := compactor.Summary{Kind: compactor.Leaf, By: compactor.ByWorker, Span: compactor.Span{From: from, To: from + 2}, Messages: 3}
 		j := check.Must(memory.Of(c).Records().Begin(ctx, row))(rt)
 		text := fmt.Sprintf("Of above %d said, above %d said and above %d said. %s", from, from+1, from+2, filler(1+below(rt, 80, "summary above")))
 		check.NoError(rt, check.ErrorOf(j.Store(ctx, summarize.Summary{Text: text, Tokens: tokens.Estimate(text)})))

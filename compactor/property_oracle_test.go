@@ -109,11 +109,11 @@ func (m *machine) checkEveryMessageShown(rt *rapid.T, text string, whole bool) {
 	}
 }
 
-func rowOver(rows []compactor.Compaction, seq int64) int {
-	return slices.IndexFunc(rows, func(row compactor.Compaction) bool { return row.Covers(seq) })
+func rowOver(rows []compactor.Summary, seq int64) int {
+	return slices.IndexFunc(rows, func(row compactor.Summary) bool { return row.Covers(seq) })
 }
 
-func rowsOf(sessions []transcript.Session) (rows []compactor.Compaction) {
+func rowsOf(sessions []transcript.Session) (rows []compactor.Summary) {
 	for _, s := range sessions {
 		rows = append(rows, s.Rows...)
 	}
@@ -179,7 +179,7 @@ func (m *machine) checkRecovers(rt *rapid.T) {
 		repaired := row.By == compactor.ByWorker || row.By == compactor.ByExtractive && (r.worker == nil || g.Policy.Strategy != compactor.StrategyWorker || !row.AwaitsModel)
 		// If the newest messages leave no room to grow, a row that is as short as possible waits,
 		// and so does one that is applied with prepared rows and finds no room.
-		goes := slices.ContainsFunc(g.Prepared, func(r compactor.Compaction) bool { return r.From <= row.To && row.From <= r.To })
+		goes := slices.ContainsFunc(g.Prepared, func(r compactor.Summary) bool { return r.From <= row.To && row.From <= r.To })
 		crowded := full && (row.Tokens < 80 || goes)
 		check.Require(rt, repaired || crowded, "%+v is not repaired (used %d of %d, background %.2f)", row, g.Used, g.Window, g.Policy.BackgroundThreshold)
 	}

@@ -38,7 +38,7 @@ func (c *Compactor) Recap(ctx context.Context, focus string) (func(context.Conte
 		return nil, err
 	}
 	s, p := c.h.view, c.policy()
-	w := c.newWorker(&job{policy: p, row: Compaction{Focus: cmp.Or(focus, p.Focus)}}, nil, mostOfRecap, mostOfRecap*3/2)
+	w := c.newWorker(&job{policy: p, row: Summary{Focus: cmp.Or(focus, p.Focus)}}, nil, mostOfRecap, mostOfRecap*3/2)
 	w.prompt = w.texts.Recap
 	return func(ctx context.Context) (Recap, error) { return c.recap(ctx, s, w) }, nil
 }
@@ -106,7 +106,7 @@ func (c *Compactor) recapByModel(ctx context.Context, w worker, items []summariz
 // summaries returns the texts above the messages, oldest first, and how many messages of the
 // conversation are hidden without one.
 func (s view) summaries() (texts []string, hidden int) {
-	add := func(row Compaction, own bool) {
+	add := func(row Summary, own bool) {
 		if row.Text != "" {
 			texts = append(texts, row.Text)
 		}
@@ -157,7 +157,7 @@ func (s view) briefing(most int, question chat.Message) string {
 		left -= items[older-1].Tokens
 	}
 	if older > 0 {
-		head += "\n\n" + Compaction{Kind: Placeholder, Messages: older}.Render()
+		head += "\n\n" + Summary{Kind: Placeholder, Messages: older}.Render()
 	}
 	items = items[older:]
 	if head = strings.TrimSpace(head); head != "" {

@@ -22,7 +22,7 @@ type Records interface {
 	Reload(ctx context.Context, known int64) (transcript.Snapshot, error)
 
 	// Begin writes row in state running and returns its job.
-	Begin(ctx context.Context, row Compaction) (Job, error)
+	Begin(ctx context.Context, row Summary) (Job, error)
 
 	// Commit writes a change that package transcript computed from s, a state made by
 	// transcript.Snapshot.State, and returns the committed head, in which new rows have their ids.

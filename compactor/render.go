@@ -153,7 +153,7 @@ var headFrame = tokens.PerMessage + tokens.Estimate(headOpen) + tokens.Estimate(
 // renderHead returns the user-role block above the messages: copies of messages whose originals are
 // hidden, then the past, then the stack, oldest first. It is empty if there is nothing to show. In
 // a window that became much smaller the oldest rows show as a placeholder until they are folded.
-func renderHead(copies []duplicate, past past, stack []Compaction, most int) (text string, tokens int) {
+func renderHead(copies []duplicate, past past, stack []Summary, most int) (text string, tokens int) {
 	var b strings.Builder
 	add := func(entry string, cost int) {
 		if b.Len() == 0 {
@@ -172,7 +172,7 @@ func renderHead(copies []duplicate, past past, stack []Compaction, most int) (te
 	for _, e := range past.entries {
 		add(e.text, e.tokens)
 	}
-	var hidden Compaction
+	var hidden Summary
 	for cost := past.tokens + stackCost(stack); cost > most && len(stack) > 0; stack = stack[1:] {
 		hidden.Kind, hidden.Messages = Placeholder, hidden.Messages+stack[0].Messages
 		cost -= stack[0].Tokens

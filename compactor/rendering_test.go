@@ -104,14 +104,14 @@ func (m *renderedHistory) steps() map[string]func(*rapid.T) {
 			}
 			m.version++
 			last := rapid.SampledFrom(s.lines).Draw(t, "last")
-			m.h.swap(Head{Version: m.version, Stack: []Compaction{{
+			m.h.swap(Head{Version: m.version, Stack: []Summary{{
 				ID: m.version, Kind: Leaf, Span: Span{From: 1, To: last.Seq}, Text: fmt.Sprint("summary ", rapid.IntRange(1, 3).Draw(t, "text")),
 			}}, ClearedTo: rapid.Int64Range(0, m.h.Next()).Draw(t, "cleared")})
 		},
 		"repair": func(t *rapid.T) { // no line is removed
 			if s := m.h.view; len(s.lines) > 0 && s.lines[0].Seq > 1 {
 				m.version++
-				m.h.swap(Head{Version: m.version, Stack: []Compaction{{
+				m.h.swap(Head{Version: m.version, Stack: []Summary{{
 					ID: m.version, Kind: Leaf, Span: Span{From: 1, To: s.lines[0].Seq - 1}, Text: fmt.Sprint("repaired ", m.version),
 				}}, ClearedTo: s.clearedTo})
 			}
@@ -142,20 +142,20 @@ func (m *renderedHistory) check(t *rapid.T) {
 }
 
 // oldestSummary returns a summary over [from, to] that costs this many tokens.
-func oldestSummary(id, from, to int64, tokens int) Compaction {
-	return Compaction{ID: id, Kind: Leaf, By: ByWorker, State: Applied, Span: Span{From: from, To: to}, Text: "text", Tokens: tokens}
+func oldestSummary(id, from, to int64, tokens int) Summary {
+	return Summary{ID: id, Kind: Leaf, By: ByWorker, State: Applied, Span: Span{From: from, To: to}, Text: "text", Tokens: tokens}
 }
 
 // pastHead returns a head with two earlier sessions, of two rows and of one, and an inheritance of two rows and a message.
 func pastHead() Head {
 	return Head{
-		Start: 31, Stack: []Compaction{oldestSummary(4, 31, 40, 50)},
+		Start: 31, Stack: []Summary{oldestSummary(4, 31, 40, 50)},
 		Earlier: []transcript.Session{
-			{From: 1, To: 20, Rows: []Compaction{oldestSummary(1, 1, 10, 100), oldestSummary(2, 11, 20, 100)}},
-			{From: 21, To: 30, Rows: []Compaction{oldestSummary(3, 21, 30, 100)}},
+			{From: 1, To: 20, Rows: []Summary{oldestSummary(1, 1, 10, 100), oldestSummary(2, 11, 20, 100)}},
+			{From: 21, To: 30, Rows: []Summary{oldestSummary(3, 21, 30, 100)}},
 		},
 		Inherited: transcript.Inheritance{
-			Stack: []Compaction{oldestSummary(1, 1, 5, 100), oldestSummary(2, 6, 9, 100)},
+			Stack: []Summary{oldestSummary(1, 1, 5, 100), oldestSummary(2, 6, 9, 100)},
 			Root:  &chat.Message{Role: "user", Author: "Ada", Text: "shall we?", Time: time.Unix(0, 0)},
 		},
 	}
@@ -217,7 +217,7 @@ func TestLongSummaryOfThePastIsShortened(t *testing.T) {
 	row := oldestSummary(1, 1, 10, 0)
 	row.Text = "## Facts\n" + strings.Repeat("- It rained again in the valley. (#3)\n", 30) + "## Decisions\n- Ada buys the boat. (#7)"
 	row.Tokens = row.Cost()
-	h := Head{Start: 11, Earlier: []transcript.Session{{From: 1, To: 10, Rows: []Compaction{row}}}, Inherited: transcript.Inheritance{Stack: []Compaction{row}}}
+	h := Head{Start: 11, Earlier: []transcript.Session{{From: 1, To: 10, Rows: []Summary{row}}}, Inherited: transcript.Inheritance{Stack: []Summary{row}}}
 	p := shownPast(h, shape{maxPast: 150, pastSessions: 3})
 	check.Len(t, "entries with an earlier session", p.entries, 2)
 	check.Contains(t, "earlier session", p.entries[0].text, "buys the boat. (#7)")

@@ -20,13 +20,13 @@ import (
 const nearQuestion = 2
 
 // ready reports whether row can be folded: no model is going to improve it first.
-func (c *Compactor) ready(row Compaction) bool {
+func (c *Compactor) ready(row Summary) bool {
 	return !row.NeedsRepair() || row.Kind != Placeholder && (!row.AwaitsModel || !c.hasModel(c.o.Policy()) || c.gaveUp(row))
 }
 
 // repairable returns the rows in s that a model should summarize, newest first.
-func (c *Compactor) repairable(s view) (rows []Compaction) {
-	var all []Compaction
+func (c *Compactor) repairable(s view) (rows []Summary) {
+	var all []Summary
 	for _, session := range s.head.Earlier {
 		all = append(all, session.Rows...)
 	}
@@ -70,15 +70,15 @@ const maxRepairMessages = 1000
 // messages to what one request can contain: the newest whole turns of the row's span, as the worker
 // reads them, with room for their summary. So a large row is repaired piece by piece, and each piece
 // is kept.
-func (c *Compactor) narrowed(j *job) func(context.Context) (Compaction, error) {
+func (c *Compactor) narrowed(j *job) func(context.Context) (Summary, error) {
 	if j.repaired.ID == 0 || j.extractive || j.row.Kind != Leaf {
-		return func(context.Context) (Compaction, error) { return j.row, nil }
+		return func(context.Context) (Summary, error) { return j.row, nil }
 	}
 	w := c.newWorker(j, nil, summarize.MinSummary, summarize.MinSummary)
-	return func(ctx context.Context) (Compaction, error) { return c.narrow(ctx, w) }
+	return func(ctx context.Context) (Summary, error) { return c.narrow(ctx, w) }
 }
 
-func (c *Compactor) narrow(ctx context.Context, w worker) (Compaction, error) {
+func (c *Compactor) narrow(ctx context.Context, w worker) (Summary, error) {
 	j, row := w.j, w.j.row
 	w, most := w.withModel(ctx, c.o.Worker)
 	most = min(most, w.piece()) * 100 / (100 + j.policy.TargetPct) // less the summary
@@ -136,9 +136,9 @@ func (c *Compactor) foldIfFull(s view, p Policy, extractive bool) *job {
 
 // worthModel reports whether a model should fold rows: all are ready, and a worker wrote at least
 // one.
-func (c *Compactor) worthModel(rows []Compaction) bool {
-	return !slices.ContainsFunc(rows, func(row Compaction) bool { return !c.ready(row) }) &&
-		slices.ContainsFunc(rows, func(row Compaction) bool { return row.By == ByWorker })
+func (c *Compactor) worthModel(rows []Summary) bool {
+	return !slices.ContainsFunc(rows, func(row Summary) bool { return !c.ready(row) }) &&
+		slices.ContainsFunc(rows, func(row Summary) bool { return row.By == ByWorker })
 }
 
 // fallbackWake is the interval to the next check if nothing else determines it.
@@ -178,7 +178,7 @@ func (c *Compactor) planFill(now time.Time) *job {
 	used := c.used(s)
 	extractive, _ := c.summarizer(p, s, now)
 	for _, row := range s.head.Rows() {
-		filled := func(r Compaction) bool { return row.Within(r.Span) } // a text that was made before the placeholder grew is too short
+		filled := func(r Summary) bool { return row.Within(r.Span) } // a text that was made before the placeholder grew is too short
 		waits := c.isSpared(row.Span) || now.Before(c.retries.repairs[row.ID].retryAt)
 		if waits || row.ID == 0 || row.Kind != Placeholder || slices.ContainsFunc(c.prepared, filled) {
 			continue
@@ -194,13 +194,13 @@ func (c *Compactor) planFill(now time.Time) *job {
 
 // repairOf returns a job that replaces row; nil if there is no room for its text. fills: the
 // extractive summarizer fills a placeholder.
-func (c *Compactor) repairOf(row Compaction, s view, p Policy, used int, fills bool) *job {
+func (c *Compactor) repairOf(row Summary, s view, p Policy, used int, fills bool) *job {
 	j := c.newJob(OnRepair, Leaf, 0, p, fills)
 	j.repaired, j.fills = row, fills
 	j.row.Level, j.row.Span, j.row.FromTime, j.row.ToTime, j.row.Messages = row.Level, row.Span, row.FromTime, row.ToTime, row.Messages
 	j.row.Focus = cmp.Or(row.Focus, j.row.Focus)
 	if row.IsRollup() {
-		j.row.Kind, j.row.Children, j.children = Rollup, row.Children, []Compaction{row}
+		j.row.Kind, j.row.Children, j.children = Rollup, row.Children, []Summary{row}
 	}
 	if row.From < s.head.Start && !s.past.shows(row.ID) {
 		return j // it takes no room

@@ -31,7 +31,7 @@ func TestPlaceholderIsFilledWhileModelHangs(t *testing.T) {
 		synctest.Wait() // all work but the model's is done
 		check.Require(t, r.emergencies() != 0 && r.c.Busy(), "the model does not hang in an emergency: the test proves nothing")
 		check.Require(t, len(r.c.Status().Stack) != 0, "got no placeholder for the hidden messages")
-		check.Len(t, "rows that are not the extractive summarizer's", r.rows(func(row compactor.Compaction) bool {
+		check.Len(t, "rows that are not the extractive summarizer's", r.rows(func(row compactor.Summary) bool {
 			return row.Kind == compactor.Placeholder || row.By != compactor.ByExtractive
 		}), 0)
 		check.That(t, time.Since(started) < time.Second, "it took %v", time.Since(started))
@@ -63,7 +63,7 @@ func TestRepairRunsWithoutMessages(t *testing.T) {
 				r.waitIdle()
 				time.Sleep(10 * time.Second)
 			}
-			check.Require(t, len(r.rows(compactor.Compaction.NeedsRepair)) > 0, "got nothing to repair")
+			check.Require(t, len(r.rows(compactor.Summary.NeedsRepair)) > 0, "got nothing to repair")
 			down.Store(false)
 			wait(r)
 			synctest.Wait()
@@ -164,7 +164,7 @@ func TestModelSummariesOutliveExtractiveRollups(t *testing.T) {
 	r := newRig(t, 4000, worker)
 	r.policy.MaxTurns = 1
 	made := func() int {
-		return len(r.rows(func(row compactor.Compaction) bool { return row.By == compactor.ByWorker }))
+		return len(r.rows(func(row compactor.Summary) bool { return row.By == compactor.ByWorker }))
 	}
 	hear := func(n int, enough func() bool) {
 		for i := 0; i < n && !enough(); i++ {

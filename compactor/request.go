@@ -69,7 +69,7 @@ func (c *Compactor) policyFor(w Requested) Policy {
 func (c *Compactor) Compact(w Requested) {
 	if w.Trigger == OnManual {
 		c.retries.declinedTo = 0
-		if slices.ContainsFunc(c.h.head.Rows(), func(row Compaction) bool { return row.Declined.Times > 0 }) {
+		if slices.ContainsFunc(c.h.head.Rows(), func(row Summary) bool { return row.Declined.Times > 0 }) {
 			c.noteDeclined(0, Declined{})
 		}
 		c.undoLifted = true // even if there is nothing to do, or not now
@@ -93,7 +93,7 @@ func (c *Compactor) coversAll(w Requested) bool {
 	if running.Kind != Leaf || running.Trigger == OnRepair || running.Trigger == OnPrepare {
 		return false
 	}
-	rest := c.ahead().with([]Compaction{running})
+	rest := c.ahead().with([]Summary{running})
 	sp := planSpan(rest, rest.lineCost+1, p.tailLimits(c.budget()))
 	return c.whyNot(w.Trigger, p, rest.turnSince(c.reports.appliedAt), sp.tokens, c.o.Now()) != ""
 }
@@ -213,7 +213,7 @@ type Event struct {
 	Error        string     `json:"error"` // why it failed or why there was nothing to do
 
 	// Set contains the rows applied or undone in one step, this one among them, by From.
-	Set []Compaction `json:"-"`
+	Set []Summary `json:"-"`
 }
 
 func (e Event) attrs() []slog.Attr {

@@ -34,17 +34,17 @@ func (r *rig) verify() {
 // repaired fails if a row in the view still waits for a model.
 func (r *rig) repaired() {
 	r.t.Helper()
-	check.Len(r.t, "rows that wait for a model", r.rows(compactor.Compaction.NeedsRepair), 0)
+	check.Len(r.t, "rows that wait for a model", r.rows(compactor.Summary.NeedsRepair), 0)
 }
 
 func (r *rig) noPlaceholder() {
 	r.t.Helper()
-	check.Len(r.t, "placeholders", r.rows(func(row compactor.Compaction) bool { return row.Kind == compactor.Placeholder }), 0)
+	check.Len(r.t, "placeholders", r.rows(func(row compactor.Summary) bool { return row.Kind == compactor.Placeholder }), 0)
 }
 
 // rows returns the rows in the view for which match returns true.
-func (r *rig) rows(match func(row compactor.Compaction) bool) []compactor.Compaction {
-	return slices.DeleteFunc(slices.Clone(r.c.Status().Stack), func(row compactor.Compaction) bool { return !match(row) })
+func (r *rig) rows(match func(row compactor.Summary) bool) []compactor.Summary {
+	return slices.DeleteFunc(slices.Clone(r.c.Status().Stack), func(row compactor.Summary) bool { return !match(row) })
 }
 
 func (r *rig) onDisk(look func(*store.Conversation, transcript.Snapshot) error) error {
@@ -109,12 +109,12 @@ func (r *rig) checkShown(t check.Tester, g compactor.Status) {
 }
 
 // rowsOf returns all applied rows in order, each in the session where it is in the head.
-func (r *rig) rowsOf(head compactor.Head) (rows []compactor.Compaction) {
+func (r *rig) rowsOf(head compactor.Head) (rows []compactor.Summary) {
 	r.t.Helper()
 	check.Require(r.t, head.Start == r.start() && len(head.Earlier) == len(r.ends),
 		"the session begins at %d behind %d others, and should at %d behind %d", head.Start, len(head.Earlier), r.start(), len(r.ends))
 	last := int64(0)
-	add := func(session int, all []compactor.Compaction) {
+	add := func(session int, all []compactor.Summary) {
 		for _, row := range all {
 			check.Require(r.t, r.session(row.From) == session && r.session(row.To) == session, "row %d, #%d to #%d, is in session %d; they end at %v", row.ID, row.From, row.To, session, r.ends)
 			check.Require(r.t, row.From > last, "row %d begins at %d, inside what ends at %d", row.ID, row.From, last)
@@ -178,8 +178,8 @@ func describe(s *transcript.State) string {
 
 // findRepeatedSpans reports whether two prepared summaries cover the same messages. A fold and its
 // children may both wait, and so may the text for a placeholder, which costs nothing.
-func findRepeatedSpans(prepared []compactor.Compaction) error {
-	prepared = slices.DeleteFunc(slices.Clone(prepared), func(row compactor.Compaction) bool {
+func findRepeatedSpans(prepared []compactor.Summary) error {
+	prepared = slices.DeleteFunc(slices.Clone(prepared), func(row compactor.Summary) bool {
 		return row.By == compactor.ByExtractive && row.Trigger == compactor.OnRepair
 	})
 	for i, a := range prepared {

@@ -27,8 +27,8 @@ type Strategy interface {
 
 // Material is what a strategy summarizes.
 type Material struct {
-	Row    Compaction // From and To are its messages, Messages their number, Focus what to keep
-	Target int        // length of the summary in tokens
+	Row    Summary // From and To are its messages, Messages their number, Focus what to keep
+	Target int     // length of the summary in tokens
 
 	// Messages reads the messages without secrets; of a rollup, those its children were made from.
 	Messages func(context.Context) ([]chat.Message, error)
@@ -200,9 +200,9 @@ func extractive(ctx context.Context, j *job, record Job, target int, beside []st
 func messagesFor(ctx context.Context, j *job, record Job) (messages []chat.Message, err error) {
 	rows := j.children
 	if j.row.Kind != Rollup {
-		rows = []Compaction{{Kind: Placeholder, Span: j.row.Span}}
+		rows = []Summary{{Kind: Placeholder, Span: j.row.Span}}
 	}
-	messages, err = collect(ctx, record, rows, func(row Compaction) (said []chat.Message, known bool, err error) {
+	messages, err = collect(ctx, record, rows, func(row Summary) (said []chat.Message, known bool, err error) {
 		switch {
 		case row.By == ByWorker:
 			said = []chat.Message{summarize.WrittenOf(row)}
@@ -219,20 +219,20 @@ func messagesFor(ctx context.Context, j *job, record Job) (messages []chat.Messa
 // choice returns what a fold chooses among for a row that the extractive summarizer made: the
 // messages that row was chosen from, and the texts of workers it drew on, which are in the rows
 // below it.
-func choice(ctx context.Context, record Job, row Compaction) ([]chat.Message, error) {
+func choice(ctx context.Context, record Job, row Summary) ([]chat.Message, error) {
 	sources := make([]Span, len(row.Sources)) // 0, a worker's text, is no message
 	for i, seq := range row.Sources {
 		sources[i] = Span{From: seq, To: seq}
 	}
 	messages, err := record.Messages(ctx, sources...)
-	below := []Compaction{row}
+	below := []Summary{row}
 	for reads := 0; err == nil && len(below) > 0 && reads < maxChildReads; reads++ {
 		next := below[0]
 		below = below[1:]
 		if !slices.Contains(next.Sources, 0) {
 			continue
 		}
-		var children []Compaction
+		var children []Summary
 		children, err = record.Children(ctx, next.ID)
 		for _, child := range children {
 			if child.By != ByWorker {
@@ -259,7 +259,7 @@ const maxChildReads = 64
 // memoriesOf returns how many memories the extractive summarizer may take from messages: none for a
 // fold of summaries, because they were taken when the children were made.
 func memoriesOf(j *job, messages []chat.Message) int {
-	hidden := func(row Compaction) bool { return row.Kind == Placeholder }
+	hidden := func(row Summary) bool { return row.Kind == Placeholder }
 	if !j.policy.ExtractMemories || j.modelFollows || j.row.Kind == Rollup && !slices.ContainsFunc(j.children, hidden) {
 		return 0
 	}
@@ -274,7 +274,7 @@ func (j *job) renew(ctx context.Context, record Job) error {
 	}
 	now, err := record.Children(ctx, record.ID())
 	for i, child := range j.children {
-		if k := slices.IndexFunc(now, func(row Compaction) bool { return row.ID == child.ID }); k >= 0 {
+		if k := slices.IndexFunc(now, func(row Summary) bool { return row.ID == child.ID }); k >= 0 {
 			span := child.Span // the plan may cover only a part of a row
 			j.children[i] = now[k]
 			j.children[i].Span = span

@@ -176,17 +176,17 @@ type Status struct {
 	PinBudget    int // most tokens of first messages and pins
 	Lines        int // verbatim messages
 	InPart       int // of Lines: messages that are too long and shown in part, without tool results
-	Stack        []Compaction
+	Stack        []Summary
 	Past         Past
-	Prepared     []Compaction // prepared, not applied yet
-	Next         Trigger      // the next level
-	NextAt       int          // tokens used at which it is reached; 0: emergency is reached
-	Running      *Event       // what a worker is doing; nil: nothing
-	Scheduled    bool         // a request is queued and starts when the running job ends
-	Last         Event        // the last event; its State is empty if there is none
-	Failed       Event        // the last failure since which no compaction was applied; its State is empty if there is none
-	BackingOff   bool         // a level is reached, but waits because the last attempt failed
-	Paused       string       // why automatic compaction is paused; "": it is not
+	Prepared     []Summary // prepared, not applied yet
+	Next         Trigger   // the next level
+	NextAt       int       // tokens used at which it is reached; 0: emergency is reached
+	Running      *Event    // what a worker is doing; nil: nothing
+	Scheduled    bool      // a request is queued and starts when the running job ends
+	Last         Event     // the last event; its State is empty if there is none
+	Failed       Event     // the last failure since which no compaction was applied; its State is empty if there is none
+	BackingOff   bool      // a level is reached, but waits because the last attempt failed
+	Paused       string    // why automatic compaction is paused; "": it is not
 	Policy       Policy
 }
 

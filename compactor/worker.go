@@ -144,7 +144,7 @@ func (w worker) summarizeItems(ctx context.Context, items []summarize.Item, most
 	}
 	var joined []summarize.Item
 	for i, t := range texts {
-		row := Compaction{Span: Span{From: parts[i][0].From, To: parts[i][len(parts[i])-1].To}, Text: t}
+		row := Summary{Span: Span{From: parts[i][0].From, To: parts[i][len(parts[i])-1].To}, Text: t}
 		joined = append(joined, summarize.ItemsOfRow(row, most/2)...)
 	}
 	if summarize.CostOfItems(joined) >= summarize.CostOfItems(items) { // no progress: use what is there

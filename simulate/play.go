@@ -273,7 +273,7 @@ const (
 )
 
 // asLong returns a text about as long as an extract of row would be.
-func (p *player) asLong(row compactor.Compaction, target int) string {
+func (p *player) asLong(row compactor.Summary, target int) string {
 	if row.Trigger == compactor.OnRepair && row.Kind == compactor.Leaf { // its target depends on what is read
 		target = min(target, max(p.material(row)*p.o.Policy.TargetPct/100, summarize.MinSummary))
 	}
@@ -281,7 +281,7 @@ func (p *player) asLong(row compactor.Compaction, target int) string {
 }
 
 // material returns how many tokens a summary is made from.
-func (p *player) material(row compactor.Compaction) (n int) {
+func (p *player) material(row compactor.Summary) (n int) {
 	if row.Kind != compactor.Rollup {
 		for _, m := range p.rec.said(row.From, row.To) {
 			n += m.Tokens

@@ -46,7 +46,7 @@ type attempt struct {
 	by       compactor.By
 }
 
-func attemptOf(s compactor.Compaction) attempt { return attempt{s.From, s.To, s.IsRollup(), s.By} }
+func attemptOf(s compactor.Summary) attempt { return attempt{s.From, s.To, s.IsRollup(), s.By} }
 
 // task is the end of a slow operation.
 type task struct {
