@@ -110,7 +110,7 @@ func TestWhoSummarizes(t *testing.T) {
 		c := decider()
 		tt.change(c)
 		got := model
-		if byExtractive, ready := c.summarizer(c.policy(), view{addressed: !tt.silent}, noon); !ready {
+		if byExtractive, ready := c.summarizer(c.policy(), view{addressed: !tt.silent}, &c.retries, noon); !ready {
 			got = nobody
 		} else if byExtractive {
 			got = extractive

@@ -57,7 +57,7 @@ func (c *Compactor) newJob(trigger Trigger, kind Kind, tokens int, p Policy, ext
 // into one row, preparation.
 func (c *Compactor) next() *job {
 	s, p, now := c.h.view, c.policy(), c.o.Now()
-	extractive, ready := c.summarizer(p, s, now)
+	extractive, ready := c.summarizer(p, s, &c.retries, now)
 	if !ready {
 		return nil
 	}
@@ -156,10 +156,10 @@ func (c *Compactor) planFree(s view, p Policy) *job {
 // summarizer reports whether the extractive summarizer makes the next summary, and whether any
 // summarizer may run now. A conversation in which the bot takes no part is not worth the cost of a
 // model.
-func (c *Compactor) summarizer(p Policy, s view, now time.Time) (extractive, ready bool) {
-	switch waiting := now.Before(c.retries.retryAt); {
-	case c.noModel(p), waiting && c.retries.failures >= p.FailureLimit:
-		return true, !now.Before(c.retries.extractiveRetryAt)
+func (c *Compactor) summarizer(p Policy, s view, r *retries, now time.Time) (extractive, ready bool) {
+	switch waiting := now.Before(r.retryAt); {
+	case c.noModel(p), waiting && r.failures >= p.FailureLimit:
+		return true, !now.Before(r.extractiveRetryAt)
 	case waiting:
 		return false, false
 	}

@@ -176,7 +176,7 @@ func (c *Compactor) planFill(now time.Time) *job {
 	}
 	s, p := c.h.view, c.policy()
 	used := c.used(s)
-	extractive, _ := c.summarizer(p, s, now)
+	extractive, _ := c.summarizer(p, s, &c.retries, now)
 	for _, row := range s.head.Rows() {
 		filled := func(r Summary) bool { return row.Within(r.Span) } // a text that was made before the placeholder grew is too short
 		waits := c.isSpared(row.Span) || now.Before(c.retries.repairs[row.ID].retryAt)

@@ -2,7 +2,6 @@ package compactor
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"time"
 
@@ -201,53 +200,67 @@ type Past struct {
 // StatusReader returns a function that returns the current Status. That may be called in any
 // goroutine, at any time.
 func (c *Compactor) StatusReader() func() Status {
-	s, retries, undoLifted := c.h.view, c.retries, c.undoLifted
-	retries.vetoes = maps.Clone(retries.vetoes)
-	_, ready := c.summarizer(c.policy(), s, c.o.Now())
-	waits := c.busy == nil && !ready
-	known := Status{
-		Last: c.reports.last, Failed: c.reports.failed, Prepared: c.prepared, Scheduled: c.queued != nil,
-		Lines: len(s.lines), Stack: s.head.Stack,
+	at := &moment{
+		c: c, view: c.h.view, retries: c.retries, last: c.reports.last, failed: c.reports.failed,
+		prepared: c.prepared, scheduled: c.queued != nil, undoLifted: c.undoLifted,
 	}
 	if c.busy != nil {
-		known.Running = new(c.event(c.busy.row, EventStarted))
+		at.running = new(c.event(c.busy.row, EventStarted))
 	}
-	return func() Status {
-		g, now := c.shares(s, known), c.o.Now()
-		g.PinBudget = c.shape(g.Policy).maxFirst
-		g.Past = Past{Earlier: s.head.Earlier, Inherited: s.head.Inherited, Shown: make(map[int64]bool), Tokens: s.past.tokens}
-		for _, e := range s.past.entries {
-			if e.own {
-				g.Past.Shown[e.row.ID] = true
-			}
+	return at.status
+}
+
+// moment is what a Status is computed from. The loop makes one after each step, so that is cheap.
+type moment struct {
+	c *Compactor
+	view
+	retries
+	last, failed          Event
+	prepared              []Summary
+	running               *Event
+	scheduled, undoLifted bool
+}
+
+func (m *moment) status() Status {
+	c, now := m.c, m.c.o.Now()
+	g := c.shares(m.view)
+	g.Last, g.Failed, g.Running, g.Scheduled, g.Lines = m.last, m.failed, m.running, m.scheduled, len(m.lines)
+	g.Stack, g.Prepared, g.PinBudget = m.head.Stack, m.prepared, c.shape(g.Policy).maxFirst
+	g.Past = Past{Earlier: m.head.Earlier, Inherited: m.head.Inherited, Shown: make(map[int64]bool), Tokens: m.past.tokens}
+	for _, e := range m.past.entries {
+		if e.own {
+			g.Past.Shown[e.row.ID] = true
 		}
-		for _, l := range s.lines {
-			if l.short != nil && l.Role != llm.RoleTool {
-				g.InPart++
-			}
-		}
-		g.Next, g.NextAt = nextLevel(g.Used, g.Window, g.Policy)
-		g.BackingOff = waits && levelOf(g.Used, g.Window, g.Policy) != levelNone
-		g.Paused = retries.why(now)
-		if !g.Policy.Enabled {
-			g.Paused = reasonOff
-		}
-		if g.Paused == "" && s.head.Spared.To >= s.head.Start && !undoLifted {
-			g.Paused = reasonSpared
-		}
-		return g
 	}
+	for _, l := range m.lines {
+		if l.short != nil && l.Role != llm.RoleTool {
+			g.InPart++
+		}
+	}
+	g.Next, g.NextAt = nextLevel(g.Used, g.Window, g.Policy)
+	if m.running == nil && levelOf(g.Used, g.Window, g.Policy) != levelNone {
+		_, ready := c.summarizer(g.Policy, m.view, &m.retries, now)
+		g.BackingOff = !ready
+	}
+	g.Paused = m.why(now)
+	if !g.Policy.Enabled {
+		g.Paused = reasonOff
+	}
+	if g.Paused == "" && m.head.Spared.To >= m.head.Start && !m.undoLifted {
+		g.Paused = reasonSpared
+	}
+	return g
 }
 
 // Usage returns Used, Head and Verbatim of a Status, at a cost independent of the size of the view.
 // Call it on the owner's goroutine.
 func (c *Compactor) Usage() (used, head, verbatim int) {
-	g := c.shares(c.h.view, Status{})
+	g := c.shares(c.h.view)
 	return g.Used, g.Head, g.Verbatim
 }
 
-// shares returns g with what takes how much of the window.
-func (c *Compactor) shares(s view, g Status) Status {
+// shares returns a Status that says what takes how much of the window.
+func (c *Compactor) shares(s view) (g Status) {
 	prompt, frame := c.prompt(s), c.frame()
 	share := func(estimated int) int { return prompt * estimated / max(frame+s.cost(), 1) }
 	g.Window, g.Policy = c.o.Window(), c.policy()
