@@ -126,7 +126,7 @@ func (e *engine) ask(ctx context.Context, m said, now string) error {
 		return err
 	}
 	e.turn, e.rows = taken[0].Seq, nil
-	e.c.History().Begin(compactor.Context{Text: now})
+	e.c.History().Begin(compactor.Context{Text: now}, compactor.AnyVersion)
 	return nil
 }
 

@@ -91,9 +91,11 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn, own compacto
 	c.do(func(*compactor.Compactor) { c.policy.set(c.policy.own, own) })
 	defer c.do(func(*compactor.Compactor) { c.policy.set(c.policy.own, nil) })
 	c.notifyShortened(c.hub.ctx, turn)
-	for begun := false; !begun; {
-		made := c.turnContext(ctx, turn, other)
-		begun = ask(c, func(e *compactor.Compactor) bool { return e.History().Begin(made) })
+	for _, recall := range []int{c.agent.Recall, c.agent.Recall, 0} { // again if the messages may have changed meanwhile
+		made, version := c.turnContext(ctx, turn, other, recall)
+		if ask(c, func(e *compactor.Compactor) bool { return e.History().Begin(made, version) }) {
+			break
+		}
 	}
 
 	spend, learnt := c.spending(), c.window.learnt()

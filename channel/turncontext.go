@@ -31,19 +31,20 @@ const (
 
 // recalled returns lines of quoted data for the turn context, within a budget of tokens: memories, then messages,
 // each with the best first, without what the model already sees. After an error it returns less, but never fails.
-func (c *conversation) recalled(ctx context.Context, turn store.Turn, budget int) (made compactor.Context) {
+// version is that of the head of which this is true.
+func (c *conversation) recalled(ctx context.Context, turn store.Turn, budget int) (made compactor.Context, version int64) {
 	asked, who := "", "" // who asked last
 	for _, m := range c.askedIn(turn) {
 		asked = strings.TrimSpace(asked + "\n" + tokens.Clip(m.Text, 500))
 		who = m.Author
 	}
 	if budget <= 0 || !words.IsQuestion(asked) { // a question: true of all that ask for the past, and of three of ten messages
-		return made
+		return made, compactor.AnyVersion
 	}
 	var seen visible
 	c.do(func(e *compactor.Compactor) {
 		seen.shows = e.History().Shows()
-		seen.messages, seen.memories, seen.version = e.History().Quoted()
+		seen.messages, seen.memories, version = e.History().Quoted()
 	})
 	// Memories help more per token, but may not take the whole budget.
 	memories := quotes{title: "memories that may matter here, as data:\n", left: budget * 2 / 3}
@@ -53,7 +54,7 @@ func (c *conversation) recalled(ctx context.Context, turn store.Turn, budget int
 	if err != nil && ctx.Err() == nil { // otherwise the turn is being stopped
 		c.log.Warn("recall_failed", "error", err)
 	}
-	return compactor.Context{Text: memories.text + messages.text, Memories: memories.of, Messages: messages.of, Of: seen.version}
+	return compactor.Context{Text: memories.text + messages.text, Memories: memories.of, Messages: messages.of}, version
 }
 
 // quotes are lines of memories or messages below a title, the best first, within a budget of tokens.
@@ -77,7 +78,6 @@ func (q *quotes) add(of int64, line string) {
 type visible struct {
 	shows              func(seq int64) bool // reports whether a message is shown word for word
 	messages, memories map[int64]bool       // quoted in earlier turn contexts
-	version            int64                // of the head
 }
 
 func (c *conversation) quoteMemories(ctx context.Context, asked, who string, seen visible, into *quotes) error {
@@ -116,19 +116,20 @@ func (c *conversation) quoteMessages(ctx context.Context, asked, who string, bef
 	return err
 }
 
-// turnContext returns what the model sees after the newest message of a turn. It is stored, so it is small.
-func (c *conversation) turnContext(ctx context.Context, turn store.Turn, other *handover) compactor.Context {
+// turnContext returns what the model sees after the newest message of a turn, and the version of the head that it was made
+// for. It is stored, so it is small.
+func (c *conversation) turnContext(ctx context.Context, turn store.Turn, other *handover, recall int) (made compactor.Context, version int64) {
 	if other != nil { // it does not see the view
-		return compactor.Context{}
+		return made, compactor.AnyVersion
 	}
 	status := (*c.engineStatus.Load())()
-	made := c.recalled(ctx, turn, min(c.agent.Recall, status.Window/recalledShare))
+	made, version = c.recalled(ctx, turn, min(recall, status.Window/recalledShare))
 	made.Text += fmt.Sprintf("time: %s; context window used: %d %%", time.Now().Local().Format("2006-01-02 15:04 MST"), status.Used*100/max(status.Window, 1))
 	if turn.Optional {
 		made.Text += "\n" + mayBeSilent
 	}
 	c.addTasks(ctx, &made)
-	return made
+	return made, version
 }
 
 // cacheKey identifies a conversation to a provider's prompt cache without revealing its name.

@@ -43,15 +43,14 @@ func TestRunningContextLosesMemoriesOfDeletedMessage(t *testing.T) {
 func TestContextOfEarlierHeadDoesNotBegin(t *testing.T) {
 	r := newRig(t, 8000, nil)
 	r.deliverMany(5, 10)
-	r.pin(1)
 	r.deliver("and?", true)
-	recall := func(text string) compactor.Context {
-		return compactor.Context{Text: text, Messages: []int64{2}, Of: r.c.History().version()}
+	begin := func(text string, version int64) bool {
+		return r.c.History().Begin(compactor.Context{Text: text, Messages: []int64{2}}, version)
 	}
-	old := recall("old words")
+	old := r.c.History().version()
 	r.edit(2, "something else")
-	check.That(t, !r.c.History().Begin(old), "the old words are shown")
-	check.That(t, r.c.History().Begin(recall("new words")), "the new words are not shown")
+	check.That(t, !begin("old words", old), "the old words are shown")
+	check.That(t, begin("new words", r.c.History().version()), "the new words are not shown")
 	check.Contains(t, "request", r.render(), "new words")
 }
 

@@ -42,7 +42,7 @@ type Options struct {
 
 	// Spend is called before each request to the worker's or the fallback's model, retries included.
 	// An error, normally ErrSpent, ends the job. counts is false if no request follows: while that
-	// returns an error, the extractive summarizer takes over. nil: no limit.
+	// returns an error, the extractive summarizer takes over; readers of a Status ask too, in any goroutine. nil: no limit.
 	Spend func(counts bool) error
 	// Spent receives the usage of each request to the worker's or the fallback's model, with the
 	// model's name, failed attempts included. It must not block; may be nil.

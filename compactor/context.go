@@ -23,18 +23,18 @@ func contextOf(c Context) turnContext {
 // ContextTokens estimates what the text of a turn context costs in the prompt.
 func ContextTokens(text string) int { return contextOf(Context{Text: text}).tokens }
 
-// noVersion is a version that no head has.
-const noVersion = -1
+// AnyVersion is a version that no head has; Begin compares no head with it.
+const AnyVersion = -1
 
 // Begin starts a turn: ctx follows the newest user message until Answered, or until Begin is called again. It
-// reports false, and starts nothing, if the head is of another version than the one ctx was made of: people may have
-// changed what it quotes.
-func (h *History) Begin(ctx Context) (begun bool) {
-	if ctx.Of != 0 && ctx.Of != h.head.Version {
+// reports false, and starts nothing, if the head is not of that version, which Quoted returned before ctx was made:
+// people may have changed the messages that it quotes.
+func (h *History) Begin(ctx Context, version int64) (begun bool) {
+	if version != AnyVersion && version != h.head.Version {
 		return false
 	}
 	h.dropRunningContext()
-	h.storedWith = noVersion
+	h.storedWith = AnyVersion
 	i := lastOfUser(h.lines)
 	if h.contextRuns = ctx.Text != "" && i >= 0; h.contextRuns {
 		ctx.Seq = h.lines[i].Seq
@@ -55,7 +55,7 @@ func (h *History) Context() (ctx Context, version int64) {
 
 // ContextNotStored notes that what Context returned was not stored: Answered drops it.
 func (h *History) ContextNotStored() {
-	h.storedWith = noVersion
+	h.storedWith = AnyVersion
 }
 
 // Quoted returns what the visible contexts quote, and the version of the head.

@@ -250,7 +250,7 @@ func BenchmarkTurn(b *testing.B) {
 			for b.Loop() {
 				seq := h.Next()
 				h.Append(chat.Message{Seq: seq, Turn: seq, Role: "user", Author: "Ada", Text: "and what about tomorrow?", Addressed: true, Tokens: 24})
-				h.Begin(compactor.Context{Text: "time: now"})
+				h.Begin(compactor.Context{Text: "time: now"}, compactor.AnyVersion)
 				check.NoError(b, check.ErrorOf(r.c.Request(ctx)))
 				h.Append(chat.Message{Seq: seq + 1, Turn: seq, Role: "assistant", Text: "It will rain.", Tokens: 9})
 				r.c.Answered()

@@ -162,7 +162,7 @@ func (h *History) Answered() {
 	if h.storedWith != h.head.Version {
 		h.dropRunningContext()
 	}
-	h.open, h.contextRuns, h.storedWith = 0, false, noVersion
+	h.open, h.contextRuns, h.storedWith = 0, false, AnyVersion
 	h.dropReasoning()
 	h.stored = h.next - 1
 	if squeezed {

@@ -68,7 +68,7 @@ func (m *renderedHistory) steps() map[string]func(*rapid.T) {
 		},
 		"a lost result": func(*rapid.T) { m.say(llm.RoleTool, chat.Message{CallID: "lost", Tool: "look", Text: "found"}) },
 		"begin": func(t *rapid.T) {
-			m.h.Begin(Context{Text: rapid.SampledFrom([]string{"", "time: now"}).Draw(t, "context")})
+			m.h.Begin(Context{Text: rapid.SampledFrom([]string{"", "time: now"}).Draw(t, "context")}, AnyVersion)
 		},
 		"answered": func(t *rapid.T) {
 			if rapid.Bool().Draw(t, "stored") {
@@ -279,7 +279,7 @@ func BenchmarkRenderNextTurn(b *testing.B) {
 		h.Context() // stored with the answer
 		h.Answered()
 		appendOne(h, llm.RoleUser, "and what about tomorrow?")
-		h.Begin(Context{Text: "time: now"})
+		h.Begin(Context{Text: "time: now"}, AnyVersion)
 		r.next("be kind", h.view)
 	}
 }

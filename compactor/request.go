@@ -257,7 +257,7 @@ func (c *Compactor) after(e Event) {
 func (c *Compactor) vetoed(j *job, reason error) {
 	if j.row.Trigger != OnManual { // people may ask again
 		until := c.o.Now().Add(max(time.Duration(j.policy.Cooldown), minVeto))
-		c.retries.vetoes = maps.Clone(c.retries.vetoes) // a moment has the old ones
+		c.retries.vetoes = maps.Clone(c.retries.vetoes) // readers of a Status have the old map
 		c.retries.vetoes[j.row.Trigger] = veto{reason.Error(), until}
 	}
 	e := c.event(j.row, EventNoop)

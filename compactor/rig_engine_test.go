@@ -208,8 +208,8 @@ func (h ownedHistory) Stored()                    { h.w.do(h.h.Stored) }
 func (h ownedHistory) Truncate(seq int64)         { h.w.do(func() { h.h.Truncate(seq) }) }
 func (h ownedHistory) ContextNotStored()          { h.w.do(h.h.ContextNotStored) }
 func (h ownedHistory) Append(all ...chat.Message) { h.w.do(func() { h.h.Append(all...) }) }
-func (h ownedHistory) Begin(c compactor.Context) bool {
-	return get(h.w, func() bool { return h.h.Begin(c) })
+func (h ownedHistory) Begin(c compactor.Context, version int64) bool {
+	return get(h.w, func() bool { return h.h.Begin(c, version) })
 }
 
 func (h ownedHistory) version() (version int64) {

@@ -165,7 +165,7 @@ type turn struct {
 }
 
 func (r *rig) begin(asked chat.Message, with ...compactor.Context) *turn {
-	r.c.History().Begin(append(with, compactor.Context{Text: "time: now"})[0])
+	r.c.History().Begin(append(with, compactor.Context{Text: "time: now"})[0], compactor.AnyVersion)
 	return &turn{r: r, asked: asked}
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"cairn/compactor/summarize"
+	"cairn/internal/tokens"
 	"cairn/llm"
 )
 
@@ -104,6 +105,18 @@ func Reserve(maxOutput, window int) int {
 		return window / reserveShare
 	}
 	return min(maxOutput, window/reserveShare)
+}
+
+// FrameCost returns what the system prompt and the tools take of each request, in estimated tokens.
+func FrameCost(system string, tools []llm.Tool) int {
+	return tokens.PerMessage + tokens.Estimate(system) + costOfTools(tools)
+}
+
+func costOfTools(tools []llm.Tool) (cost int) {
+	for _, t := range tools {
+		cost += tokens.PerMessage + tokens.Estimate(t.Name) + tokens.Estimate(t.Description) + tokens.Estimate(string(t.Parameters))
+	}
+	return cost
 }
 
 // BurstBudget returns how many tokens of the window one message, and the messages of one turn, may

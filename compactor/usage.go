@@ -7,7 +7,6 @@ import (
 
 	"cairn/chat"
 	"cairn/internal/observe"
-	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/transcript"
 )
@@ -197,11 +196,11 @@ type Past struct {
 	Tokens    int            // of what is in the view
 }
 
-// StatusReader returns a function that returns the current Status. That may be called in any
-// goroutine, at any time.
+// StatusReader returns a function that returns the Status of this moment, under the policy, window and budget, and at the
+// time, of the call. That may be called in any goroutine, at any time.
 func (c *Compactor) StatusReader() func() Status {
 	at := &moment{
-		c: c, view: c.h.view, retries: c.retries, last: c.reports.last, failed: c.reports.failed,
+		c: c, s: c.h.view, retries: c.retries, last: c.reports.last, failed: c.reports.failed,
 		prepared: c.prepared, scheduled: c.queued != nil, undoLifted: c.undoLifted,
 	}
 	if c.busy != nil {
@@ -210,11 +209,11 @@ func (c *Compactor) StatusReader() func() Status {
 	return at.status
 }
 
-// moment is what a Status is computed from. The loop makes one after each step, so that is cheap.
+// moment is what a Status is computed from. The loop makes one after each step, so making one must be cheap.
 type moment struct {
-	c *Compactor
-	view
-	retries
+	c                     *Compactor
+	s                     view
+	retries               retries // its map repairs is the loop's, and not to be read
 	last, failed          Event
 	prepared              []Summary
 	running               *Event
@@ -223,30 +222,30 @@ type moment struct {
 
 func (m *moment) status() Status {
 	c, now := m.c, m.c.o.Now()
-	g := c.shares(m.view)
-	g.Last, g.Failed, g.Running, g.Scheduled, g.Lines = m.last, m.failed, m.running, m.scheduled, len(m.lines)
-	g.Stack, g.Prepared, g.PinBudget = m.head.Stack, m.prepared, c.shape(g.Policy).maxFirst
-	g.Past = Past{Earlier: m.head.Earlier, Inherited: m.head.Inherited, Shown: make(map[int64]bool), Tokens: m.past.tokens}
-	for _, e := range m.past.entries {
+	g := c.shares(m.s)
+	g.Last, g.Failed, g.Running, g.Scheduled, g.Lines = m.last, m.failed, m.running, m.scheduled, len(m.s.lines)
+	g.Stack, g.Prepared, g.PinBudget = m.s.head.Stack, m.prepared, c.shape(g.Policy).maxFirst
+	g.Past = Past{Earlier: m.s.head.Earlier, Inherited: m.s.head.Inherited, Shown: make(map[int64]bool), Tokens: m.s.past.tokens}
+	for _, e := range m.s.past.entries {
 		if e.own {
 			g.Past.Shown[e.row.ID] = true
 		}
 	}
-	for _, l := range m.lines {
+	for _, l := range m.s.lines {
 		if l.short != nil && l.Role != llm.RoleTool {
 			g.InPart++
 		}
 	}
 	g.Next, g.NextAt = nextLevel(g.Used, g.Window, g.Policy)
 	if m.running == nil && levelOf(g.Used, g.Window, g.Policy) != levelNone {
-		_, ready := c.summarizer(g.Policy, m.view, &m.retries, now)
+		_, ready := c.summarizer(g.Policy, m.s, &m.retries, now)
 		g.BackingOff = !ready
 	}
-	g.Paused = m.why(now)
+	g.Paused = m.retries.why(now)
 	if !g.Policy.Enabled {
 		g.Paused = reasonOff
 	}
-	if g.Paused == "" && m.head.Spared.To >= m.head.Start && !m.undoLifted {
+	if g.Paused == "" && m.s.head.Spared.To >= m.s.head.Start && !m.undoLifted {
 		g.Paused = reasonSpared
 	}
 	return g
@@ -268,18 +267,6 @@ func (c *Compactor) shares(s view) (g Status) {
 	g.Used, g.Frame, g.Head, g.Contexts = prompt+g.Reserve, share(frame), share(s.headCost), share(s.contextCost())
 	g.Verbatim = prompt - g.Frame - g.Head
 	return g
-}
-
-// FrameCost returns what the system prompt and the tools take of each request, in estimated tokens.
-func FrameCost(system string, tools []llm.Tool) int {
-	return tokens.PerMessage + tokens.Estimate(system) + costOfTools(tools)
-}
-
-func costOfTools(tools []llm.Tool) (cost int) {
-	for _, t := range tools {
-		cost += tokens.PerMessage + tokens.Estimate(t.Name) + tokens.Estimate(t.Description) + tokens.Estimate(string(t.Parameters))
-	}
-	return cost
 }
 
 // reports keeps the last events, for Status, and the incidents that were logged and must not be

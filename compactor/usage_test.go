@@ -49,7 +49,7 @@ func TestUsageIsLastCountPlusAdditions(t *testing.T) {
 		t.Run(fmt.Sprintf("a turn context that is stored, %v, stays counted", stored), func(t *testing.T) {
 			r := openTurn(t, nil)
 			before := prompt(r)
-			r.c.History().Begin(compactor.Context{Text: "memories: " + filler(300)})
+			r.c.History().Begin(compactor.Context{Text: "memories: " + filler(300)}, compactor.AnyVersion)
 			r.request()
 			report(r, prompt(r)+40)
 			with := prompt(r)

@@ -132,7 +132,7 @@ func (p *player) answer(ctx context.Context, question, said []Message) error {
 		then, known = p.rec.Requests[said[end].Seq]
 	}
 	if len(question) > 0 {
-		history.Begin(contextOf(question, then, known))
+		history.Begin(contextOf(question, then, known), compactor.AnyVersion)
 	}
 	for i, m := range said {
 		if m.Role == llm.RoleAssistant {

@@ -61,7 +61,6 @@ type Context struct {
 	Text     string  // without the lines around it
 	Messages []int64 // what it quotes: messages of this conversation, by seq
 	Memories []int64 // ids of quoted memories
-	Of       int64   // the head's version when the quotes were read; 0: it quotes nothing, or is stored
 }
 
 // Quotes reports whether the context quotes a message.

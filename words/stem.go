@@ -31,8 +31,8 @@ func stem(word string) string {
 	return is.stem
 }
 
-// recentStems keeps the stems of about as many words, each in place of an earlier one: people use few words for most of what
-// they say. Without them stemming takes a twentieth of a turn's CPU time and memory.
+// recentStems keeps the stems of up to 4096 words; a new word takes the place of another one with the same hash. People use few
+// words for most of what they say: without them stemming takes a twentieth of a turn's CPU time and memory.
 var recentStems [4096]atomic.Pointer[stemmed]
 
 var seed = maphash.MakeSeed()
@@ -177,10 +177,10 @@ func Respell(word string) []string {
 		return nil
 	}
 	alphabet := alphabets[i]
-	seen := map[string]bool{stem(word): true}
+	seen := map[string]bool{stemOf(word): true} // none of the forms is kept
 	var terms []string
 	add := func(parts ...[]rune) {
-		if term := stem(string(slices.Concat(parts...))); !seen[term] {
+		if term := stemOf(string(slices.Concat(parts...))); !seen[term] {
 			seen[term] = true
 			terms = append(terms, term)
 		}

@@ -15,7 +15,7 @@ const Placeholder = "(continued)"
 
 // Turn becomes one message of the request: neighbours of users, or of an assistant up to the first with calls; or one.
 type Turn struct {
-	*llm.Message         // the last of them
+	*llm.Message         // the last of them, the request's own
 	Content      []Piece // of all of them, without empty texts except of tools
 }
 
