@@ -197,7 +197,8 @@ func TestRecapOfPlaceholdersAloneAsksNoModel(t *testing.T) {
 	worker := &llmtest.Model{Func: summarizeNotes}
 	r := newRig(t, 20_000, worker)
 	r.hearNotes(20)
-	r.startSession() // what fills the placeholder has not ended
+	r.c.Close() // so nothing fills the placeholder
+	r.startSession()
 	recap := check.Must(r.c.Recap(t.Context(), ""))(t)
 	check.Equal(t, "recap", recap, compactor.Recap{Hidden: 20})
 	check.Len(t, "requests", worker.Requests(), 0)
