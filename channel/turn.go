@@ -91,7 +91,7 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn, own compacto
 	c.do(func(*compactor.Compactor) { c.policy.set(c.policy.own, own) })
 	defer c.do(func(*compactor.Compactor) { c.policy.set(c.policy.own, nil) })
 	c.notifyShortened(c.hub.ctx, turn)
-	for _, recall := range []int{c.agent.Recall, c.agent.Recall, 0} { // again if the messages may have changed meanwhile
+	for _, recall := range []int{c.agent.Recall, c.agent.Recall, 0} { // again if messages that it quotes may have changed
 		made, version := c.turnContext(ctx, turn, other, recall)
 		if ask(c, func(e *compactor.Compactor) bool { return e.History().Begin(made, version) }) {
 			break

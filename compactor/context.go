@@ -29,7 +29,7 @@ const AnyVersion = -1
 // Begin starts a turn: ctx follows the newest user message until Answered, or until Begin is called again. It
 // reports false, and starts nothing, if the head is not of that version, which Quoted returned before ctx was made:
 // people may have changed the messages that it quotes.
-func (h *History) Begin(ctx Context, version int64) (begun bool) {
+func (h *History) Begin(ctx Context, version int64) (started bool) {
 	if version != AnyVersion && version != h.head.Version {
 		return false
 	}

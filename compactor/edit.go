@@ -87,8 +87,8 @@ func (h *History) reload(now transcript.Snapshot) {
 	}
 }
 
-// keepContext shows the running turn's context on, unless its message is gone or it quotes one that has changed, or a memory,
-// which may have gone with one. It may have been stored since.
+// keepContext keeps the running turn's context, unless its message was deleted, or it quotes a message that changed, or a memory,
+// which may have been deleted with one. It may have been stored since.
 func (h *History) keepContext(c turnContext, changed []int64) {
 	_, shown := h.lineAt(c.Seq)
 	n := len(h.contexts)

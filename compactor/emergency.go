@@ -99,11 +99,11 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp lineSpan) {
 	}
 	used := c.used(before)
 	if err != nil {
-		c.h.hide(c.h.lines[c.h.indexOf(sp.From):c.h.indexOf(sp.To+1)]) // of sp.lines some may be deleted meanwhile
+		c.h.hide(c.h.lines[c.h.indexOf(sp.From):c.h.indexOf(sp.To+1)]) // of sp.lines some may have been deleted
 		c.o.Log.Warn("save_truncation_failed", "effect", "it holds in memory until the disk takes it", "error", err)
 	}
 	i := slices.IndexFunc(c.h.head.Stack, func(row Summary) bool { return row.Covers(sp.To) })
-	if i < 0 { // all of it was deleted meanwhile
+	if i < 0 { // all of it has been deleted
 		return
 	}
 	e := c.event(c.h.head.Stack[i], EventApplied)

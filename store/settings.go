@@ -126,7 +126,7 @@ func (ps Pauses) List(ctx context.Context) ([]string, error) {
 	}
 	scopes, err := ps.store.names(ctx, "SELECT scope FROM pauses ORDER BY scope")
 	if err == nil {
-		ps.store.pauses.CompareAndSwap(known, &pauses{slices.Clone(scopes), true}) // unless they have changed meanwhile
+		ps.store.pauses.CompareAndSwap(known, &pauses{slices.Clone(scopes), true}) // unless they have changed since
 	}
 	return scopes, err
 }

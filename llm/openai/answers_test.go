@@ -161,7 +161,7 @@ const (
 func TestResponsesAnswerForms(t *testing.T) {
 	const (
 		called = `tool_calls [{a f {"x":1}}]`
-		begun  = `{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","call_id":"a","name":"f","arguments":""}}`
+		added  = `{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","call_id":"a","name":"f","arguments":""}}`
 		piece  = `{"type":"response.function_call_arguments.delta","output_index":0,"delta":"{\"x\""}`
 		args   = `{"type":"response.function_call_arguments.done","output_index":0,"arguments":"{\"x\":1}"}`
 	)
@@ -175,14 +175,14 @@ func TestResponsesAnswerForms(t *testing.T) {
 		}},
 		"a refusal, which is what the model says":   {"stop whole", []string{`{"type":"response.refusal.delta","output_index":0,"delta":"whole"}`, completed}},
 		"a call of one event":                       {called, []string{`{"type":"response.output_item.done","output_index":0,"item":` + wholeCall + `}`, completed}},
-		"a call whose pieces are incomplete":        {called, []string{begun, piece, `{"type":"response.output_item.done","output_index":0,"item":` + wholeCall + `}`, completed}},
-		"a call whose item never ends, as SGLang's": {called, []string{begun, piece, args, completed}},
-		"a call whose item lacks its arguments":     {called, []string{begun, args, strings.ReplaceAll(begun, "added", "done"), completed}},
-		"a call without arguments":                  {`tool_calls [{a f {}}]`, []string{begun, strings.ReplaceAll(begun, "added", "done"), completed}},
-		"a call that is complete twice":             {called, []string{begun, args, `{"type":"response.output_item.done","output_index":0,"item":` + wholeCall + `}`, `{"type":"response.output_item.done","output_index":0,"item":` + wholeCall + `}`, completed}},
-		"a call that never ends":                    {"truncated: the answer broke off: a tool call that is not complete", []string{begun, piece, completed}},
-		"a call that the limit cuts off":            {"length [{a f }]", []string{begun, piece, strings.ReplaceAll(completed, "completed", "incomplete")}},
-		"a call that a filter cuts off":             {"truncated", []string{begun, piece, strings.ReplaceAll(completed, `completed"`, `incomplete","incomplete_details":{"reason":"content_filter"}`)}},
+		"a call whose pieces are incomplete":        {called, []string{added, piece, `{"type":"response.output_item.done","output_index":0,"item":` + wholeCall + `}`, completed}},
+		"a call whose item never ends, as SGLang's": {called, []string{added, piece, args, completed}},
+		"a call whose item lacks its arguments":     {called, []string{added, args, strings.ReplaceAll(added, "added", "done"), completed}},
+		"a call without arguments":                  {`tool_calls [{a f {}}]`, []string{added, strings.ReplaceAll(added, "added", "done"), completed}},
+		"a call that is complete twice":             {called, []string{added, args, `{"type":"response.output_item.done","output_index":0,"item":` + wholeCall + `}`, `{"type":"response.output_item.done","output_index":0,"item":` + wholeCall + `}`, completed}},
+		"a call that never ends":                    {"truncated: the answer broke off: a tool call that is not complete", []string{added, piece, completed}},
+		"a call that the limit cuts off":            {"length [{a f }]", []string{added, piece, strings.ReplaceAll(completed, "completed", "incomplete")}},
+		"a call that a filter cuts off":             {"truncated", []string{added, piece, strings.ReplaceAll(completed, `completed"`, `incomplete","incomplete_details":{"reason":"content_filter"}`)}},
 		"pieces of a call that is not there":        {"truncated: the answer broke off: a tool call that is not complete", []string{piece, completed}},
 		"calls out of order": {`tool_calls [{b g {}} {a f {"x":1}}]`, []string{
 			`{"type":"response.output_item.done","output_index":2,"item":` + wholeCall + `}`,
