@@ -277,6 +277,8 @@ func TestConversationThatPanicsAgainWaitsLonger(t *testing.T) {
 	inBubble(t, echo, func(t *testing.T, r *rig) {
 		c := &splitting{panicked: make(chan time.Time, 3)}
 		r.throughConnector(c)
+		r.say("this opens the conversation: opening takes up work, too", false)
+		r.waitForReplies()
 		r.say("hello", true)
 		time.Sleep(time.Minute)
 		first, second, third := <-c.panicked, <-c.panicked, <-c.panicked
