@@ -1,11 +1,14 @@
 package compactor_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
 	"cairn/compactor"
+	"cairn/compactor/summarize"
 	"cairn/internal/check"
+	"cairn/memory"
 )
 
 // A deletion that an emergency notices while the disk takes no placeholder: what is hidden in memory alone lacks the message,
@@ -37,6 +40,26 @@ func TestRunningContextLosesMemoriesOfDeletedMessage(t *testing.T) {
 	r.begin(r.deliver("and?", true), compactor.Context{Text: "recalled", Memories: []int64{1}})
 	r.remove(2)
 	check.Lacks(t, "request", r.render(), "recalled")
+}
+
+func TestRunningContextLosesChangedMemory(t *testing.T) {
+	for name, change := range map[string]func(memory.Memories, context.Context, int64) error{
+		"forgotten": memory.Memories.Forget, "purged": memory.Memories.Purge,
+		"edited": func(ms memory.Memories, ctx context.Context, id int64) error { return ms.Edit(ctx, id, "The gate opens at nine.") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, 8000, nil)
+			r.deliverMany(5, 10)
+			old := r.c.History().version()
+			kept := check.Must(memory.Of(r.conv).Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Content: "The gate opens at eight.", Kind: "fact"}}))(t)
+			quoted := compactor.Context{Text: "recalled", Memories: []int64{kept.ID}}
+			r.begin(r.deliver("and?", true), quoted)
+			check.NoError(t, change(memory.Of(r.conv), t.Context(), kept.ID))
+			r.c.Reread()
+			check.Lacks(t, "request", r.render(), "recalled")
+			check.That(t, !r.c.History().Begin(quoted, old), "what was recalled before the change is shown")
+		})
+	}
 }
 
 // TestContextOfEarlierHeadDoesNotBegin: what was recalled may have been edited before the turn begins.

@@ -88,13 +88,12 @@ func (h *History) reload(now transcript.Snapshot) {
 }
 
 // keepContext keeps the running turn's context, unless its message was deleted, or it quotes a message that changed, or a memory,
-// which may have been deleted with one. It may have been stored since.
+// which may be what changed. It may have been stored since.
 func (h *History) keepContext(c turnContext, changed []int64) {
 	_, shown := h.lineAt(c.Seq)
 	n := len(h.contexts)
 	stored := n > 0 && h.contexts[n-1].Seq == c.Seq
-	quotes := func(seq int64) bool { return c.Quotes(seq) || len(c.Memories) > 0 }
-	h.contextRuns = stored || shown && !slices.ContainsFunc(changed, quotes)
+	h.contextRuns = stored || shown && len(c.Memories) == 0 && !slices.ContainsFunc(changed, c.Quotes)
 	if h.contextRuns && !stored {
 		h.contexts = append(h.contexts, c)
 	}

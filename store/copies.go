@@ -204,9 +204,12 @@ type quote struct {
 	tool bool // it is the answer of a tool
 }
 
-// ForgetQuotes removes the turn contexts that quote these memories, here and where they were recalled, and, if answers, empties
-// the answers of tools that do.
+// ForgetQuotes removes the turn contexts that quote these memories of the conversation, here and where they were recalled, and,
+// if answers, empties the answers of tools that do. The context of a running turn is not stored yet: a new version ends it.
 func (rs Rows) ForgetQuotes(memories []int64, answers bool) {
+	if len(memories) > 0 {
+		rs.NextVersion()
+	}
 	for _, id := range memories {
 		quoting := List(rs.tx, func(rows *sql.Rows, q *quote) error {
 			q.at = &Conversation{store: rs.c.store}
