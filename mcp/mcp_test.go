@@ -166,7 +166,7 @@ func TestAddressOfServerStaysSecret(t *testing.T) {
 	server.CloseClientConnections()
 	server.Close()
 	_, err := h.run(t, "calc_add", `{"A":1,"B":2}`)
-	check.ErrorContains(t, "what the model reads", err, "connection refused")
+	check.ErrorContains(t, "what the model reads", err, `Post "127.0.0.1:`) // why depends on whether the client has noticed yet
 	dead.Timeout = time.Minute
 	h.Update([]Server{dead})
 	check.NoError(t, h.Tried(t.Context(), []string{"calc"}))
