@@ -49,6 +49,7 @@ func ask(t *testing.T, o openai.Options, answer func(*llmtest.Exchange)) (llm.Re
 func TestChatAnswerForms(t *testing.T) {
 	const (
 		limited    = string(llm.KindRateLimited) + " slow down"
+		again      = `{"object":"chat.completion","choices":[{"index":0,"message":{"content":"whole"},"finish_reason":"stop"}]}`
 		openRouter = `{"id":"gen-1","object":"chat.completion.chunk","error":{"code":429,"message":"slow down"},"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}]}`
 	)
 	chunk := func(text string) string { return `data: {"choices":[{"index":0,"delta":{"content":"` + text + `"}}]}` }
@@ -93,7 +94,8 @@ func TestChatAnswerForms(t *testing.T) {
 			x.Chunk(`{"choices":[{"delta":{"refusal":"whole"},"finish_reason":"stop"}]}`)
 			x.Done()
 		}, "stop whole"},
-		"in one piece of JSON though a stream was asked for": {whole(`{"id":"1","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"whole"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`), "stop whole"},
+		"all of it once more at the end, as MiniMax's":       {func(x *llmtest.Exchange) { x.Piece("whole"); x.Chunk("%s", again); x.Done() }, "stop whole"},
+		"in one piece of JSON though a stream was asked for": {whole(`{"id":"1","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"whole"},"delta":{"role":"assistant","content":""},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`), "stop whole"},
 
 		"length": {finish("length"), "length whole"}, "model_length": {finish("model_length"), "length whole"}, "eos": {finish("eos"), "eos whole"},
 		"max_tokens": {finish("max_tokens"), "length whole"}, "MAX_TOKENS": {finish("MAX_TOKENS"), "length whole"},

@@ -5,6 +5,7 @@ package openai
 import (
 	"encoding/json"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -18,8 +19,9 @@ type chatAnswer struct {
 	*provider.Answer
 	author string
 
-	native gathered
-	calls  map[*provider.Call]*gathered // what the provider added to each call
+	inPieces bool // it has come in deltas
+	native   gathered
+	calls    map[*provider.Call]*gathered // what the provider added to each call
 }
 
 // chunk is an event of the stream, or an answer in one piece. An answer whose usage cannot be read is one nevertheless.
@@ -28,7 +30,7 @@ type chunk struct {
 	Choices []struct {
 		Index        int
 		Delta        delta
-		Message      delta
+		Message      delta  // all of it: in an answer in one piece, and again behind the pieces of MiniMax
 		FinishReason string `json:"finish_reason"`
 	}
 	Usage json.RawMessage
@@ -83,11 +85,12 @@ func (a *chatAnswer) Add(event []byte) (bool, error) {
 		if choice.Index != 0 {
 			continue
 		}
-		a.Started = true
-		for _, d := range []delta{choice.Delta, choice.Message} {
-			if err := a.addDelta(d); err != nil {
-				return false, err
-			}
+		said := choice.Message
+		if a.Started, a.inPieces = true, a.inPieces || !reflect.ValueOf(choice.Delta).IsZero(); a.inPieces {
+			said = choice.Delta
+		}
+		if err := a.addDelta(said); err != nil {
+			return false, err
 		}
 		switch reason := strings.ToLower(choice.FinishReason); {
 		case reason == "":
