@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -94,7 +95,9 @@ func (a *chatAnswer) Add(event []byte) (bool, error) {
 		}
 		switch reason := strings.ToLower(choice.FinishReason); {
 		case reason == "":
-		case strings.Contains(reason, "error"), reason == "insufficient_system_resource": // OpenRouter, DeepSeek
+		case reason == "model_context_window_exceeded": // Zhipu
+			return false, a.Overflow()
+		case isGivenUp.MatchString(reason):
 			return false, gaveUp
 		case strings.Contains(reason, "length"), reason == "max_tokens":
 			a.Finish = llm.FinishLength
@@ -106,6 +109,10 @@ func (a *chatAnswer) Add(event []byte) (bool, error) {
 	}
 	return false, nil
 }
+
+// isGivenUp matches the reasons of answers that are not whole, and may be at the next attempt: of OpenRouter, DeepSeek,
+// vLLM and SGLang, and of Gemini, which calls a tool call that it cannot parse filtered.
+var isGivenUp = regexp.MustCompile("error|insufficient_system_resource|abort|malformed|unexpected_tool_call")
 
 // gaveUp is the error of a server that says nothing more.
 var gaveUp = &llm.Error{Kind: llm.KindOverloaded, Message: "the server gave up in the middle of its answer"}
