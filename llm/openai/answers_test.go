@@ -133,13 +133,15 @@ func TestUsageForms(t *testing.T) {
 		"in a word":                          {`"none"`, llm.Usage{}},
 		"with odd details":                   {`{"prompt_tokens_details":"none"}`, llm.Usage{}},
 	} {
-		resp := check.Must(ask(t, openai.Options{}, func(x *llmtest.Exchange) {
-			x.Chunk(`{"choices":[{"delta":{"content":"hi"},"finish_reason":"stop"}]}`)
-			x.Chunk(`{"choices":[],"usage":%s}`, c.usage)
-			x.Done()
-		}))(t)
-		check.Equal(t, name, resp.Message.Text, "hi")
-		check.Equal(t, name, resp.Usage, c.want)
+		for _, chunk := range []string{`{"choices":[],"usage":%s}`, `{"choices":[{"index":0,"delta":{},"usage":%s}]}`} { // Moonshot's is the second
+			resp := check.Must(ask(t, openai.Options{}, func(x *llmtest.Exchange) {
+				x.Chunk(`{"choices":[{"delta":{"content":"hi"},"finish_reason":"stop"}]}`)
+				x.Chunk(chunk, c.usage)
+				x.Done()
+			}))(t)
+			check.Equal(t, name, resp.Message.Text, "hi")
+			check.Equal(t, name, resp.Usage, c.want)
+		}
 	}
 }
 

@@ -31,8 +31,9 @@ type chunk struct {
 	Choices []struct {
 		Index        int
 		Delta        delta
-		Message      delta  // all of it: in an answer in one piece, and again behind the pieces of MiniMax
-		FinishReason string `json:"finish_reason"`
+		Message      delta           // all of it: in an answer in one piece, and again behind the pieces of MiniMax
+		FinishReason string          `json:"finish_reason"`
+		Usage        json.RawMessage // Moonshot
 	}
 	Usage json.RawMessage
 }
@@ -79,13 +80,12 @@ func (a *chatAnswer) Add(event []byte) (bool, error) {
 	if err != nil {
 		return false, llm.Truncated(err)
 	}
-	if counted, ok := readUsage(c.Usage); ok {
-		a.Usage = counted
-	}
+	readUsage(c.Usage, &a.Usage)
 	for _, choice := range c.Choices {
 		if choice.Index != 0 {
 			continue
 		}
+		readUsage(choice.Usage, &a.Usage)
 		said := choice.Message
 		if a.Started, a.inPieces = true, a.inPieces || !reflect.ValueOf(choice.Delta).IsZero(); a.inPieces {
 			said = choice.Delta
@@ -215,9 +215,9 @@ type details struct {
 	Written provider.Tokens `json:"cache_write_tokens"`
 }
 
-// readUsage parses the usage of either wire; ok is false if there is none.
-func readUsage(raw json.RawMessage) (u llm.Usage, ok bool) {
-	var counted *struct {
+// readUsage reads the usage of either wire into u, if there is one.
+func readUsage(raw json.RawMessage, u *llm.Usage) {
+	var counted struct {
 		Prompt     provider.Tokens `json:"prompt_tokens"`
 		Completion provider.Tokens `json:"completion_tokens"`
 		Details    details         `json:"prompt_tokens_details"`
@@ -232,19 +232,18 @@ func readUsage(raw json.RawMessage) (u llm.Usage, ok bool) {
 	}
 	// A field of another type stays 0.
 	_ = json.Unmarshal(raw, &counted)
-	if counted == nil {
-		return llm.Usage{}, false
-	}
-	u = llm.Usage{
+	read := llm.Usage{
 		Prompt:     int(max(counted.Prompt, counted.Input)),
 		Completion: int(max(counted.Completion, counted.Output)),
 		Cached:     int(max(counted.Details.Cached, counted.InputDetails.Cached, counted.Read, counted.Hit)),
 		Written:    int(max(counted.Details.Written, counted.InputDetails.Written, counted.Written)),
 	}
-	if apart := int(counted.Read + counted.Written); apart > u.Prompt { // counted separately from the prompt
-		u.Prompt += apart
+	if apart := int(counted.Read + counted.Written); apart > read.Prompt { // counted separately from the prompt
+		read.Prompt += apart
 	}
-	u.Cached = min(u.Cached, u.Prompt)
-	u.Written = min(u.Written, u.Prompt-u.Cached)
-	return u, true
+	read.Cached = min(read.Cached, read.Prompt)
+	read.Written = min(read.Written, read.Prompt-read.Cached)
+	if read != (llm.Usage{}) {
+		*u = read
+	}
 }
