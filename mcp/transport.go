@@ -90,6 +90,9 @@ func (b *limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	if resp.StatusCode == http.StatusNotFound && r.Header.Get("Mcp-Session-Id") != "" { // the server has forgotten the session
+		_, resp.Body = resp.Body.Close(), http.NoBody // with an error in it the SDK would keep the session
+	}
 	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") { // event streams are limited per event
 		resp.Body = http.MaxBytesReader(nil, resp.Body, maxAnswer)
 	} else if r.Method == http.MethodGet && r.Header.Get("Last-Event-ID") == "" {

@@ -136,3 +136,24 @@ func TestSessionOutlivesItsStreams(t *testing.T) {
 	check.That(t, check.Soon(func() bool { return streams.Load() >= 8 }), "got %d streams", streams.Load())
 	check.Lacks(t, "log", log.String(), "tool_server_lost")
 }
+
+// A server forgets its sessions when it restarts.
+func TestForgottenSessionIsReplaced(t *testing.T) {
+	t.Parallel()
+	var forgotten atomic.Value // an id
+	own := newServer()
+	h, log := start(t, Server{ID: "calc", Allow: allowed, URL: overHTTP(t, own, func(w http.ResponseWriter, r *http.Request) bool {
+		forgot := r.Header.Get("Mcp-Session-Id") == forgotten.Load()
+		if r.Method == http.MethodGet {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		} else if forgot {
+			http.Error(w, `{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Session not found"}}`, http.StatusNotFound)
+		}
+		return r.Method == http.MethodGet || forgot
+	})})
+	for session := range own.Sessions() {
+		forgotten.Store(session.ID())
+		check.NoError(t, session.Close())
+	}
+	check.That(t, check.Soon(func() bool { got, _ := h.run(t, "calc_add", `{"A":1,"B":2}`); return got == "3" }), "it does not reconnect:\n%s", log)
+}
