@@ -62,14 +62,14 @@ var exceedsMinute = lazy.Pattern(`(?i)tokens per min(?:ute)? \(tpm\): limit ([\d
 // overflowTexts match codes and messages of a prompt that is too long, not "context deadline exceeded", nor a max_tokens
 // that the model does not support.
 var overflowTexts = compileAll(
-	`(?m:^(?:context_length_exceeded|exceed_context_size_error|request_too_large)$)`,                     // OpenAI, llama.cpp, Anthropic
-	`max\w* (?:context|prompt|model) (?:length|window)|max\w* allowed length \(`,                         // OpenAI, vLLM, xAI, Mistral, SGLang and others
-	`(?:exceed|longer than|greater than|only|available)\W?.{0,40}\bcontext (?:window|length|size|limit)`, // OpenAI, Anthropic, Ollama, llama.cpp, SGLang
-	`context (?:window|length|size) (?:of only|(?:was |is |has been )?exceed)`,                           // LM Studio, MiniMax
-	`(?:prompt|input|request body) (?:is )?too (?:long|large)`,                                           // Anthropic, Bedrock, GitHub
-	`(?:input|prompt) tokens? (?:count .{0,60})?exceed|(?:prompt|input) exceeds max`,                     // Gemini, OpenAI, GitHub, Zhipu
-	`reduce the length of the (?:messages|prompt|input)`,                                                 // Groq, Cerebras
-	`\binputs['\x60] .{0,30}must (?:be|have)|input length (?:should|must) be`,                            // Text Generation Inference, DashScope
+	`(?m:^(?:context_length_exceeded|exceed_context_size_error|request_too_large)$)`,                                                  // OpenAI, llama.cpp, Anthropic
+	`max\w* (?:context|prompt|model) (?:length|window)|max\w* allowed (?:length \(|input length)`,                                     // OpenAI, vLLM, xAI, Mistral, SGLang and others
+	`(?:exceed|longer than|greater than|only|available)\W?.{0,40}\bcontext (?:window|length|size|limit)`,                              // OpenAI, Anthropic, Ollama, llama.cpp, SGLang
+	`context (?:window|length|size) (?:of only|(?:was |is |has been )?exceed)|configured context size`,                                // LM Studio, MiniMax
+	`(?:prompt|input|request body) (?:is )?too (?:long|large)`,                                                                        // Anthropic, Bedrock, GitHub
+	`(?:input|prompt) tokens? (?:count .{0,60})?exceed|(?:prompt|input) exceeds max|prompt 超长`,                                        // Gemini, OpenAI, GitHub, Zhipu
+	`reduce the length of the (?:messages|prompt|input)|exceeded model token limit|tokens in request more than max|too many tokens: `, // Groq, Cerebras, Moonshot, Zhipu, Cohere
+	`\binputs['\x60] .{0,30}must (?:be|have)|input length (?:should|must) be`,                                                         // Text Generation Inference, DashScope
 )
 
 // limitTexts capture the numbers of which the smallest that is not the prompt's is the window.
@@ -82,7 +82,7 @@ var limitTexts = compileAll(
 // promptTexts capture how many tokens a prompt had that was too long, without those requested for the answer.
 var promptTexts = compileAll(
 	`\(([\d,]+) in (?:the messages|your prompt|the prompt)`,                                           // OpenAI, vLLM
-	`(?:resulted in|request contains|request has|prompt contains) ([\d,]+)`,                           // OpenAI, xAI, vLLM, Mistral
+	`(?:resulted in|(?:request|prompt) (?:contains|has)) ([\d,]+)`,                                    // OpenAI, xAI, vLLM, Mistral
 	`prompt is too long: ([\d,]+)`,                                                                    // Anthropic
 	`exceeds? context limit: ([\d,]+) \+`,                                                             // Anthropic
 	`(?:count|request|prompt|input)(?: length| of)? \(?([\d,]+)(?: tokens)?\)? (?:exceeds|is longer)`, // Gemini, llama.cpp, SGLang

@@ -236,12 +236,12 @@ func TestPatience(t *testing.T) {
 		}, "whole", 90 * time.Second, 1},
 		"a pause that the server asks for, which is no silence": {openai.Options{MaxRetries: 1, IdleTimeout: 5 * time.Second}, func(x *llmtest.Exchange) {
 			if x.N == 1 {
-				x.Refuse(429, "3", "wait")
+				x.Refuse(429, "30", "wait")
 				return
 			}
 			x.Wait(3 * time.Second)
 			x.Say("fine")
-		}, "fine", 6 * time.Second, 2},
+		}, "fine", 33 * time.Second, 2},
 	} {
 		inBubble(t, c.options, map[string]func(*llmtest.Exchange){name: c.answer}, func(t *testing.T, model llm.Model, server *llmtest.Server) {
 			started := time.Now()

@@ -197,10 +197,15 @@ func TestMain(m *testing.M) {
 
 var allowed = []string{"add", "fail", "hang", "die", "flood", "picture", "secret", "no_such_tool"}
 
-// overHTTP serves s until the test ends.
-func overHTTP(t *testing.T, s *sdk.Server) string {
+// overHTTP serves s until the test ends, except for requests that a proxy before it answers.
+func overHTTP(t *testing.T, s *sdk.Server, proxies ...func(w http.ResponseWriter, r *http.Request) (answers bool)) string {
 	t.Helper()
-	server := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil))
+	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if len(proxies) == 0 || !proxies[0](w, r) {
+			handler.ServeHTTP(w, r)
+		}
+	}))
 	t.Cleanup(server.Close)
 	t.Cleanup(server.CloseClientConnections)
 	return server.URL

@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -67,6 +68,10 @@ func environment(own map[string]string) []string {
 	return env
 }
 
+// ownEvent begins the id of the event put before each stream of notifications, with the milliseconds to the next stream.
+// Servers and proxies end idle streams, and the SDK gives up a session after three without an event that has an id.
+const ownEvent = "cairn-"
+
 // limitedTransport adds headers and limits the size of responses, so that a huge one cannot exhaust memory.
 type limitedTransport struct {
 	headers map[string]string
@@ -78,12 +83,23 @@ func (b *limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	for name, value := range b.headers {
 		r.Header.Set(name, value)
 	}
+	if strings.HasPrefix(r.Header.Get("Last-Event-ID"), ownEvent) {
+		r.Header.Del("Last-Event-ID")
+	}
 	resp, err := b.next.RoundTrip(r)
 	if err != nil {
 		return nil, err
 	}
+	if resp.StatusCode == http.StatusNotFound && r.Header.Get("Mcp-Session-Id") != "" { // the server has forgotten the session
+		_, resp.Body = resp.Body.Close(), http.NoBody // with an error in it the SDK would keep the session
+	}
 	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") { // event streams are limited per event
 		resp.Body = http.MaxBytesReader(nil, resp.Body, maxAnswer)
+	} else if r.Method == http.MethodGet && r.Header.Get("Last-Event-ID") == "" {
+		resp.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.MultiReader(strings.NewReader("id: "+ownEvent+rand.Text()+"\nretry: 5000\n\n"), resp.Body), resp.Body}
 	}
 	return resp, nil
 }

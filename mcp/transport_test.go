@@ -4,8 +4,11 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -115,4 +118,42 @@ func TestChildProcessesEndWithProgram(t *testing.T) {
 		stat, err := os.ReadFile("/proc/" + child + "/stat")
 		return err != nil || strings.Contains(string(stat), ") Z ")
 	}), "its child is still running")
+}
+
+// Proxies end streams on which nothing is sent.
+func TestSessionOutlivesItsStreams(t *testing.T) {
+	t.Parallel()
+	var streams atomic.Int32
+	_, log := start(t, Server{ID: "calc", Allow: allowed, URL: overHTTP(t, newServer(), func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodGet {
+			streams.Add(1)
+			check.Equal(t, "the event to go on after", r.Header.Get("Last-Event-ID"), "")
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, "retry: 1\n\n")
+		}
+		return r.Method == http.MethodGet
+	})})
+	check.That(t, check.Soon(func() bool { return streams.Load() >= 8 }), "got %d streams", streams.Load())
+	check.Lacks(t, "log", log.String(), "tool_server_lost")
+}
+
+// A server forgets its sessions when it restarts.
+func TestForgottenSessionIsReplaced(t *testing.T) {
+	t.Parallel()
+	var forgotten atomic.Value // an id
+	own := newServer()
+	h, log := start(t, Server{ID: "calc", Allow: allowed, URL: overHTTP(t, own, func(w http.ResponseWriter, r *http.Request) bool {
+		forgot := r.Header.Get("Mcp-Session-Id") == forgotten.Load()
+		if r.Method == http.MethodGet {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		} else if forgot {
+			http.Error(w, `{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Session not found"}}`, http.StatusNotFound)
+		}
+		return r.Method == http.MethodGet || forgot
+	})})
+	for session := range own.Sessions() {
+		forgotten.Store(session.ID())
+		check.NoError(t, session.Close())
+	}
+	check.That(t, check.Soon(func() bool { got, _ := h.run(t, "calc_add", `{"A":1,"B":2}`); return got == "3" }), "it does not reconnect:\n%s", log)
 }

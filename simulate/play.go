@@ -57,7 +57,7 @@ func (p *player) play(ctx context.Context) error {
 		left = left[end:]
 		p.progress(len(p.rec.Messages) - len(left))
 	}
-	if err := p.act(ctx, p.now.Add(actionsAfter), p.said.Seq); err != nil {
+	if err := p.act(ctx, p.now.Add(actionsAfter), p.said.Seq+1); err != nil {
 		return err
 	}
 	return p.settle(ctx)

@@ -147,10 +147,7 @@ func (a *answer) grow(b *growing, p piece) {
 
 func (a *answer) end() error {
 	if a.reason == "model_context_window_exceeded" {
-		return &llm.Error{
-			Kind: llm.KindOverflow, Message: "the answer reached the end of the context window",
-			Limit: a.Usage.Prompt + a.Usage.Completion, Prompt: a.Usage.Prompt,
-		}
+		return a.Overflow()
 	}
 	a.Finish = cmp.Or(finishReasons[a.reason], llm.FinishStop)
 	return nil

@@ -49,6 +49,7 @@ func ask(t *testing.T, o openai.Options, answer func(*llmtest.Exchange)) (llm.Re
 func TestChatAnswerForms(t *testing.T) {
 	const (
 		limited    = string(llm.KindRateLimited) + " slow down"
+		again      = `{"object":"chat.completion","choices":[{"index":0,"message":{"content":"whole"},"finish_reason":"stop"}]}`
 		openRouter = `{"id":"gen-1","object":"chat.completion.chunk","error":{"code":429,"message":"slow down"},"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}]}`
 	)
 	chunk := func(text string) string { return `data: {"choices":[{"index":0,"delta":{"content":"` + text + `"}}]}` }
@@ -76,6 +77,9 @@ func TestChatAnswerForms(t *testing.T) {
 		"an error over several lines of data":              {stream("data: {\"error\":\ndata: {\"message\":\"slow down\",\"code\":429}}\n\n"), limited},
 		"a finish_reason of error":                         {finish("error"), "overloaded"},
 		"a finish_reason of DeepSeek's":                    {finish("insufficient_system_resource"), "overloaded"},
+		"a finish_reason of vLLM's":                        {finish("abort"), "overloaded"},
+		"a tool call that Gemini cannot parse":             {finish("function_call_filter: MALFORMED_FUNCTION_CALL"), "overloaded"},
+		"a finish_reason of Zhipu's":                       {finish("model_context_window_exceeded"), "overflow"},
 		"200 with an error":                                {whole(`{"error":{"message":"slow down","code":429}}`), limited},
 		"200 with an error in a string":                    {whole(`{"error":"out of memory"}`), "overloaded"},
 		"200 with an overflow":                             {whole(`{"error":{"message":"maximum context length is 512 tokens"}}`), "overflow"},
@@ -93,7 +97,8 @@ func TestChatAnswerForms(t *testing.T) {
 			x.Chunk(`{"choices":[{"delta":{"refusal":"whole"},"finish_reason":"stop"}]}`)
 			x.Done()
 		}, "stop whole"},
-		"in one piece of JSON though a stream was asked for": {whole(`{"id":"1","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"whole"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`), "stop whole"},
+		"all of it once more at the end, as MiniMax's":       {func(x *llmtest.Exchange) { x.Piece("whole"); x.Chunk("%s", again); x.Done() }, "stop whole"},
+		"in one piece of JSON though a stream was asked for": {whole(`{"id":"1","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"whole"},"delta":{"role":"assistant","content":""},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`), "stop whole"},
 
 		"length": {finish("length"), "length whole"}, "model_length": {finish("model_length"), "length whole"}, "eos": {finish("eos"), "eos whole"},
 		"max_tokens": {finish("max_tokens"), "length whole"}, "MAX_TOKENS": {finish("MAX_TOKENS"), "length whole"},
@@ -128,13 +133,15 @@ func TestUsageForms(t *testing.T) {
 		"in a word":                          {`"none"`, llm.Usage{}},
 		"with odd details":                   {`{"prompt_tokens_details":"none"}`, llm.Usage{}},
 	} {
-		resp := check.Must(ask(t, openai.Options{}, func(x *llmtest.Exchange) {
-			x.Chunk(`{"choices":[{"delta":{"content":"hi"},"finish_reason":"stop"}]}`)
-			x.Chunk(`{"choices":[],"usage":%s}`, c.usage)
-			x.Done()
-		}))(t)
-		check.Equal(t, name, resp.Message.Text, "hi")
-		check.Equal(t, name, resp.Usage, c.want)
+		for _, chunk := range []string{`{"choices":[],"usage":%s}`, `{"choices":[{"index":0,"delta":{},"usage":%s}]}`} { // Moonshot's is the second
+			resp := check.Must(ask(t, openai.Options{}, func(x *llmtest.Exchange) {
+				x.Chunk(`{"choices":[{"delta":{"content":"hi"},"finish_reason":"stop"}]}`)
+				x.Chunk(chunk, c.usage)
+				x.Done()
+			}))(t)
+			check.Equal(t, name, resp.Message.Text, "hi")
+			check.Equal(t, name, resp.Usage, c.want)
+		}
 	}
 }
 

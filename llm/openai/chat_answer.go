@@ -5,6 +5,8 @@ package openai
 import (
 	"encoding/json"
 	"errors"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -18,8 +20,9 @@ type chatAnswer struct {
 	*provider.Answer
 	author string
 
-	native gathered
-	calls  map[*provider.Call]*gathered // what the provider added to each call
+	inPieces bool // it has come in deltas
+	native   gathered
+	calls    map[*provider.Call]*gathered // what the provider added to each call
 }
 
 // chunk is an event of the stream, or an answer in one piece. An answer whose usage cannot be read is one nevertheless.
@@ -28,8 +31,9 @@ type chunk struct {
 	Choices []struct {
 		Index        int
 		Delta        delta
-		Message      delta
-		FinishReason string `json:"finish_reason"`
+		Message      delta           // all of it: in an answer in one piece, and again behind the pieces of MiniMax
+		FinishReason string          `json:"finish_reason"`
+		Usage        json.RawMessage // Moonshot
 	}
 	Usage json.RawMessage
 }
@@ -76,22 +80,24 @@ func (a *chatAnswer) Add(event []byte) (bool, error) {
 	if err != nil {
 		return false, llm.Truncated(err)
 	}
-	if counted, ok := readUsage(c.Usage); ok {
-		a.Usage = counted
-	}
+	readUsage(c.Usage, &a.Usage)
 	for _, choice := range c.Choices {
 		if choice.Index != 0 {
 			continue
 		}
-		a.Started = true
-		for _, d := range []delta{choice.Delta, choice.Message} {
-			if err := a.addDelta(d); err != nil {
-				return false, err
-			}
+		readUsage(choice.Usage, &a.Usage)
+		said := choice.Message
+		if a.Started, a.inPieces = true, a.inPieces || !reflect.ValueOf(choice.Delta).IsZero(); a.inPieces {
+			said = choice.Delta
+		}
+		if err := a.addDelta(said); err != nil {
+			return false, err
 		}
 		switch reason := strings.ToLower(choice.FinishReason); {
 		case reason == "":
-		case strings.Contains(reason, "error"), reason == "insufficient_system_resource": // OpenRouter, DeepSeek
+		case reason == "model_context_window_exceeded": // Zhipu
+			return false, a.Overflow()
+		case isGivenUp.MatchString(reason):
 			return false, gaveUp
 		case strings.Contains(reason, "length"), reason == "max_tokens":
 			a.Finish = llm.FinishLength
@@ -103,6 +109,10 @@ func (a *chatAnswer) Add(event []byte) (bool, error) {
 	}
 	return false, nil
 }
+
+// isGivenUp matches the reasons of answers that are not whole, and may be at the next attempt: of OpenRouter, DeepSeek,
+// vLLM and SGLang, and of Gemini, which calls a tool call that it cannot parse filtered.
+var isGivenUp = regexp.MustCompile("error|insufficient_system_resource|abort|malformed|unexpected_tool_call")
 
 // gaveUp is the error of a server that says nothing more.
 var gaveUp = &llm.Error{Kind: llm.KindOverloaded, Message: "the server gave up in the middle of its answer"}
@@ -205,9 +215,9 @@ type details struct {
 	Written provider.Tokens `json:"cache_write_tokens"`
 }
 
-// readUsage parses the usage of either wire; ok is false if there is none.
-func readUsage(raw json.RawMessage) (u llm.Usage, ok bool) {
-	var counted *struct {
+// readUsage reads the usage of either wire into u, if there is one.
+func readUsage(raw json.RawMessage, u *llm.Usage) {
+	var counted struct {
 		Prompt     provider.Tokens `json:"prompt_tokens"`
 		Completion provider.Tokens `json:"completion_tokens"`
 		Details    details         `json:"prompt_tokens_details"`
@@ -222,19 +232,18 @@ func readUsage(raw json.RawMessage) (u llm.Usage, ok bool) {
 	}
 	// A field of another type stays 0.
 	_ = json.Unmarshal(raw, &counted)
-	if counted == nil {
-		return llm.Usage{}, false
-	}
-	u = llm.Usage{
+	read := llm.Usage{
 		Prompt:     int(max(counted.Prompt, counted.Input)),
 		Completion: int(max(counted.Completion, counted.Output)),
 		Cached:     int(max(counted.Details.Cached, counted.InputDetails.Cached, counted.Read, counted.Hit)),
 		Written:    int(max(counted.Details.Written, counted.InputDetails.Written, counted.Written)),
 	}
-	if apart := int(counted.Read + counted.Written); apart > u.Prompt { // counted separately from the prompt
-		u.Prompt += apart
+	if apart := int(counted.Read + counted.Written); apart > read.Prompt { // counted separately from the prompt
+		read.Prompt += apart
 	}
-	u.Cached = min(u.Cached, u.Prompt)
-	u.Written = min(u.Written, u.Prompt-u.Cached)
-	return u, true
+	read.Cached = min(read.Cached, read.Prompt)
+	read.Written = min(read.Written, read.Prompt-read.Cached)
+	if read != (llm.Usage{}) {
+		*u = read
+	}
 }

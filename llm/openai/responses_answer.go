@@ -81,9 +81,7 @@ func (a *responsesAnswer) Add(raw []byte) (done bool, err error) {
 }
 
 func (a *responsesAnswer) end(r finished) error {
-	if counted, ok := readUsage(r.Usage); ok {
-		a.Usage = counted
-	}
+	readUsage(r.Usage, &a.Usage)
 	a.Started, a.Finish = true, llm.FinishStop
 	slices.SortFunc(a.Calls, func(one, other *provider.Call) int { return cmp.Compare(one.Index, other.Index) })
 	switch failed := r.Status == api.ResponseStatusFailed || r.Status == api.ResponseStatusCancelled; {

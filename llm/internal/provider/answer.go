@@ -105,6 +105,14 @@ func (a *Answer) Begin(c *Call, id, name, arguments string) {
 	a.Count(len(id) + len(name) + len(arguments))
 }
 
+// Overflow returns the error of an answer that reached the end of the window.
+func (a *Answer) Overflow() *llm.Error {
+	return &llm.Error{
+		Kind: llm.KindOverflow, Message: "the answer reached the end of the context window",
+		Limit: a.Usage.Prompt + a.Usage.Completion, Prompt: a.Usage.Prompt,
+	}
+}
+
 // respond returns the whole answer, with an id for each call.
 func (a *Answer) respond(w Reader) (llm.Response, error) {
 	if !a.Started {

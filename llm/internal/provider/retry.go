@@ -32,7 +32,6 @@ func (c *Client) retry(ctx context.Context, req llm.Request, shown *bool, try fu
 			}
 			return llm.Response{}, backoff.Permanent(err)
 		}
-		req.Alive() // the pause before was not the server's silence
 		resp, err := try(limited, req)
 		if failure = err; err == nil {
 			return resp, nil
@@ -53,6 +52,9 @@ func (c *Client) retry(ctx context.Context, req llm.Request, shown *bool, try fu
 		backoff.WithMaxTries(uint(1+max(o.MaxRetries, 0))),
 		backoff.WithNotify(func(_ error, wait time.Duration) {
 			o.Log.Debug("model_retry", "wait", wait, "error", failure)
+			for ; wait > 0; wait -= time.Second {
+				time.AfterFunc(wait, req.Alive) // the pause is not the server's silence
+			}
 		}))
 	switch ended := context.Cause(limited); {
 	case err == nil:
