@@ -107,7 +107,7 @@ func (o option) value() string {
 func (d *Discord) onInteraction(i interaction) {
 	if i.ID != "" && i.Token != "" {
 		where := place{ID: i.ChannelID, Guild: i.GuildID}.conversation()
-		d.Command(i.ID, where, tokenTimeout, func(ctx context.Context) error { return d.handle(ctx, i) })
+		d.Command(i.ID, where, tokenTimeout, nil, func(ctx context.Context) error { return d.handle(ctx, i) })
 	}
 }
 
@@ -128,7 +128,7 @@ func (d *Discord) handle(ctx context.Context, i interaction) error {
 		return err
 	}
 	show := func(ctx context.Context, answer channel.Answer) error { return d.showAnswer(ctx, i, line, n, answer) }
-	return d.RunCommand(ctx, d.locate(ctx, i.ChannelID, i.GuildID).conversation(), i.person(), line, false, show)
+	return d.RunCommand(ctx, d.locate(ctx, i.ChannelID, i.GuildID).conversation(), i.person(), line, nil, show)
 }
 
 func (i interaction) isButton() bool { return i.Type == discordgo.InteractionMessageComponent }

@@ -180,6 +180,19 @@ func TestAWrittenCommandRunsOnceAndIsNoMessage(t *testing.T) {
 	check.Equal(t, "posts, none of them of a second run", r.count("POST /channels/*/messages"), 8)
 }
 
+// A connection that is resumed brings a command and what was said after it at once.
+func TestAWrittenCommandComesBeforeWhatFollowsIt(t *testing.T) {
+	r := newRig(t, discordtest.Options{}, eager).start()
+	direct := r.Direct(r.ann.ID).ID
+	r.Say(direct, r.ann.ID, "before")
+	r.answers(direct, 1)
+	r.Cut()
+	r.Say(direct, r.ann.ID, "/new")
+	r.Say(direct, r.ann.ID, "after")
+	r.answersLast(direct, 3, "echo: after")
+	check.Lacks(t, "the new session", fmt.Sprint(r.Model.Requests()[1].Messages), "[#1 ")
+}
+
 func TestLongListsHavePages(t *testing.T) {
 	r := newRig(t, discordtest.Options{})
 	r.Language = "de"

@@ -124,7 +124,8 @@ func (d *Discord) deliver(ctx context.Context, p place, m message) {
 		in.Label = in.Author
 	}
 	if platform.IsCommand(in) {
-		d.Command(in.ID, name, textTimeout, func(ctx context.Context) error { return d.runText(ctx, name, m, in) })
+		ran := make(chan struct{})
+		d.Command(in.ID, name, textTimeout, ran, func(ctx context.Context) error { return d.runText(ctx, name, m, in, ran) })
 	} else {
 		d.Store(ctx, func() error { return d.Deliver(ctx, name, in) })
 	}

@@ -261,7 +261,7 @@ func (d *Discord) webhookPath(i interaction) string {
 func (d *Discord) originalPath(i interaction) string { return d.webhookPath(i) + "/messages/@original" }
 
 // runText runs a command that was written as a message, and posts the answer as a reply to it.
-func (d *Discord) runText(ctx context.Context, name string, m message, in channel.Inbound) error {
+func (d *Discord) runText(ctx context.Context, name string, m message, in channel.Inbound, ran chan<- struct{}) error {
 	p := channel.ParsePlace(name)
 	who := channel.Person{ID: in.AuthorID, Name: in.Author}
 	if m.Member != nil {
@@ -269,7 +269,7 @@ func (d *Discord) runText(ctx context.Context, name string, m message, in channe
 	}
 	who.Manager = p.Direct() || d.state.guild(p.Server).trusts(in.AuthorID, who.Roles)
 	place, first := channelID(name), "" // the id of the answer's first message
-	return d.RunCommand(ctx, name, who, in.Text, true, func(ctx context.Context, answer channel.Answer) error {
+	return d.RunCommand(ctx, name, who, in.Text, ran, func(ctx context.Context, answer channel.Answer) error {
 		pieces, to, key := d.Split(answer.Fenced().String()), in.ID, in.ID
 		if first != "" {
 			if err := d.editMessage(ctx, place, first, pieces[0], false); err != nil {

@@ -21,7 +21,7 @@ type command struct {
 	who   channel.Person
 	page  int
 
-	written bool // as a message
+	ran chan struct{} // nil: it was not written as a message; see platform.Base.RunCommand
 }
 
 // onSlashCommand runs "/cairn compact prices" as "/compact prices". One may arrive twice.
@@ -41,13 +41,13 @@ const runTimeout = 25 * time.Minute // of a command and the work that it starts:
 
 // start runs and answers a command, once by its id. Admins may manage everything, and everyone their direct messages with the bot.
 func (s *Slack) start(id string, c command, show platform.Show) {
-	s.Command(id, c.place.String(), runTimeout, func(ctx context.Context) error {
+	s.Command(id, c.place.String(), runTimeout, c.ran, func(ctx context.Context) error {
 		name, admin, err := s.lookUpPerson(ctx, c.who.ID)
 		if err != nil {
 			s.Log.Debug("look_up_person_failed", "error", err)
 		}
 		c.who.Name, c.who.Manager = cmp.Or(name, c.who.Name), admin || c.place.Direct()
-		return s.RunCommand(ctx, c.place.String(), c.who, c.line, c.written, show)
+		return s.RunCommand(ctx, c.place.String(), c.who, c.line, c.ran, show)
 	})
 }
 

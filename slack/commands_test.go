@@ -42,6 +42,19 @@ func (r *rig) run(channelID, who, line string) channel.Answer {
 }
 
 // How a request may fail in other ways: TestAFailureWhileItIsShownIsRepaired.
+func TestAWrittenCommandComesBeforeWhatFollowsIt(t *testing.T) {
+	r, _, ann := connectedRig(t, slacktest.Options{}, answerN)
+	dm := r.w.DM(ann)
+	say := func(text string) { r.w.Say(slacktest.Post{Channel: dm, User: ann, Text: text}) }
+	say("before")
+	r.answered(dm, "answer 1")
+	r.w.Fail(slacktest.Fault{Of: "users.info", Delay: 200 * time.Millisecond}) // whether she may run it
+	say("/new")
+	say("after")
+	r.eventually("both are answered", func() bool { return len(r.said(dm)) == 3 })
+	check.Lacks(t, "the new session", fmt.Sprint(r.Model.Requests()[1].Messages), "[#1 ")
+}
+
 func TestAFailedAnswerOfACommandIsGivenOnce(t *testing.T) {
 	r, general, ann := connectedRig(t, slacktest.Options{}, answerN)
 	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "the root"})

@@ -55,7 +55,8 @@ func (s *Slack) History(ctx context.Context, conversation string, request channe
 			p.Gone = append(p.Gone, m.TS)
 		}
 		at := s.placeOf(place.Channel, m)
-		if in, relevant := s.inbound(at, m); relevant && at == place && !platform.IsCommand(in) {
+		m, there := s.current(place.Channel, m)
+		if in, relevant := s.inbound(at, m); relevant && there && at == place && !platform.IsCommand(in) {
 			if m.Edited != nil {
 				in.Edited = timeOf(m.Edited.TS)
 			}

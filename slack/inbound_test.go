@@ -127,6 +127,25 @@ func TestEditsAndDeletions(t *testing.T) {
 	r.stored(name, "user: question 1", "assistant: answer 1", "user: next")
 }
 
+// Slack sends events in any order, and a long gap is read before its pages are stored.
+func TestAChangeMayComeBeforeItsMessage(t *testing.T) {
+	r, general, ann := connectedRig(t, unhelpful(), answerN)
+	said := r.w.Burst(4, slacktest.Post{Channel: general, User: ann, Text: "line", Untold: true})
+	page := func(after string, limit int) channel.Page {
+		return check.Must(r.connector.History(t.Context(), conversation(general), channel.Look{After: after, Limit: limit}))(t)
+	}
+	first := page(tsOf(timeOf(said[0]).Add(-time.Second)), 1)
+	r.w.Edit(general, said[1], "edited")
+	r.w.Delete(general, said[2])
+	r.eventually("the changes are known", r.acknowledged)
+	rest := page(first.Last, 10).Said
+	check.That(t, len(rest) == 2 && rest[0].Text == "edited" && rest[1].Text == "line #4", "what is left of the gap: %+v", rest)
+	for i, ts := range said {
+		r.w.Emit(map[string]any{"type": "message", "channel": general, "user": ann, "ts": ts, "text": fmt.Sprint("line #", i+1)})
+	}
+	r.stored(conversation(general), "user: line #1", "user: edited", "user: line #4")
+}
+
 var png, _ = base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
 
 func TestFiles(t *testing.T) {

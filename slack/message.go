@@ -184,7 +184,7 @@ func (s *Slack) write(ctx context.Context, client *slackgo.Client, channelID, ed
 	if refused || long || s.plain.Load() {
 		var plainErr error
 		ts, plainErr = call(slackgo.MsgOptionText(escape(text), false))
-		if refused && plainErr == nil && !s.plain.Swap(true) {
+		if refused && plainErr == nil && s.o.APIBase != "" && !s.plain.Swap(true) { // Slack itself refused this text only
 			s.Log.Info("markdown_refused", "error", err)
 		}
 		err = plainErr

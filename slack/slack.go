@@ -41,6 +41,7 @@ type Slack struct {
 	claims      platform.Cache              // what the bot's messages belong to, by channel and ts; see writer.claim
 	threads     platform.Cache              // the first message seen in a thread, and the first reply to the bot there: see firstReplyKey
 	deletions   platform.Cache              // deleted messages, by channel and ts
+	edits       platform.Cache              // edited messages, as JSON, by channel and ts
 	cannotReact atomic.Bool                 // the app lacks the scope
 	unread      sync.Map                    // gapPages of histories longer than a page, by place
 	known       platform.KeyedQueue[missed] // backfills of conversations with a gap

@@ -189,14 +189,14 @@ func (s *Slack) next(ctx context.Context, batch []event) (n int, store func() er
 		if e.SubType == changed || e.SubType == deleted || s.placeOf(e.Channel, e.message) != place {
 			break
 		}
-		in, relevant := s.inbound(place, e.message)
-		_, gone := s.deletions.Find(e.Channel + "/" + e.TS)
-		relevant = relevant && !gone
+		m, there := s.current(e.Channel, e.message)
+		in, relevant := s.inbound(place, m)
+		relevant = relevant && there
 		if relevant && platform.IsCommand(in) {
 			if n > 0 {
 				break
 			}
-			c := command{place: place, line: in.Text, who: channel.Person{ID: in.AuthorID, Name: in.Author}, written: true}
+			c := command{place: place, line: in.Text, who: channel.Person{ID: in.AuthorID, Name: in.Author}, ran: make(chan struct{})}
 			s.start(place.Channel+"/"+in.ID, c, s.asMessage(c, in.ID)) // it comes as a message and as a mention
 			return 1, nil
 		}
@@ -231,6 +231,8 @@ func (s *Slack) edited(ctx context.Context, m message) (store func() error) {
 	if !relevant {
 		return nil
 	}
+	encoded, _ := json.Marshal(now) // what was decoded can be encoded
+	s.edits.Set(m.Channel+"/"+now.TS, string(encoded))
 	in.Time = timeOf(m.TS) // now.Edited has whole seconds, but someone may edit twice within one
 	// Complete is not called for edits, so names are looked up here; nearly all are cached since the original message.
 	limited, cancel := context.WithTimeout(ctx, 3*time.Second)
@@ -244,7 +246,20 @@ func sameFiles(a, b []file) bool {
 	return slices.EqualFunc(a, b, func(a, b file) bool { return a.ID == b.ID && a.Mode == b.Mode })
 }
 
-// deletion caches a deletion, so that a late event does not bring the message back: Slack does not guarantee the order.
+// current returns a message as its latest edit left it, and whether it was not deleted: an event may be late, because Slack does not
+// guarantee the order, and so may a page of the history that was read before it was requested.
+func (s *Slack) current(channelID string, m message) (_ message, there bool) {
+	key, now := channelID+"/"+m.TS, message{}
+	latest, _ := s.edits.Find(key) // empty: it was not edited
+	if json.Unmarshal([]byte(latest), &now) == nil &&
+		(m.Edited == nil || now.Edited != nil && !timeOf(m.Edited.TS).After(timeOf(now.Edited.TS))) {
+		m.Text, m.Blocks, m.Attachments, m.Files, m.Edited = now.Text, now.Blocks, now.Attachments, now.Files, now.Edited
+	}
+	_, gone := s.deletions.Find(key)
+	return m, !gone
+}
+
+// deletion caches a deletion, see current.
 func (s *Slack) deletion(ctx context.Context, channelID string, m message) (store func() error) {
 	s.deletions.Set(channelID+"/"+m.TS, "")
 	name := s.placeOf(channelID, m).String()

@@ -154,25 +154,28 @@ func TestSplitCountsAsSlackDoes(t *testing.T) {
 	check.EqualAll(t, "pieces of nothing", messages.Texts("", ""), []string{""})
 }
 
-// Slack counts the blocks that it makes of Markdown, too.
-func TestWhatIsTooLongAsMarkdownIsSentAsPlainText(t *testing.T) {
+// Slack counts and checks the blocks that it makes of Markdown, too.
+func TestWhatSlackRefusesAsMarkdownIsSentAsPlainText(t *testing.T) {
 	both(t, func(t *testing.T, r *rig, inThread bool) {
-		q := r.question(inThread)
-		w := r.reply(q)
-		if inThread { // it is shown before
-			w.Show("Many ")
-			r.shows(q.channel, "Many")
+		r.connector.o.APIBase = "" // as if it was Slack itself
+		for _, code := range []string{"msg_blocks_too_long", "invalid_blocks"} {
+			q := r.question(inThread)
+			w := r.reply(q)
+			if inThread { // it is shown before
+				w.Show("Many ")
+				r.shows(q.channel, "Many")
+			}
+			for _, method := range []string{"chat.postMessage", "chat.update", "chat.stopStream"} {
+				r.w.Fail(slacktest.Fault{Of: method, Error: code})
+			}
+			text := strings.Repeat("Many words. ", 300)
+			r.send(w, piece(text))
+			r.answered(q.channel, text)
+			r.w.Clear()
+			r.send(r.reply(q), channel.Piece{Reply: "r2", Parts: 1, Text: "*More*"})
+			calls := r.w.Calls("chat.postMessage")
+			check.Equal(t, "the next as Markdown", calls[len(calls)-1].Args["markdown_text"], "*More*")
 		}
-		for _, method := range []string{"chat.postMessage", "chat.update", "chat.stopStream"} {
-			r.w.Fail(slacktest.Fault{Of: method, Error: "msg_blocks_too_long"})
-		}
-		text := strings.Repeat("Many words. ", 300)
-		r.send(w, piece(text))
-		r.answered(q.channel, text)
-		r.w.Clear()
-		r.send(r.reply(q), channel.Piece{Reply: "r2", Parts: 1, Text: "*More*"})
-		calls := r.w.Calls("chat.postMessage")
-		check.Equal(t, "the next as Markdown", calls[len(calls)-1].Args["markdown_text"], "*More*")
 	})
 }
 

@@ -140,34 +140,42 @@ func (g *Group) Close() {
 type Show = func(ctx context.Context, answer channel.Answer) error
 
 // Command handles a command or the press of a button in a goroutine of its own, unless one with this id was handled before; an
-// empty id is unknown.
-func (b *Base) Command(id, conversation string, timeout time.Duration, handle func(ctx context.Context) error) {
+// empty id is unknown. It waits for ran, unless that is nil, so that what was written after a command comes after it: see RunCommand.
+func (b *Base) Command(id, conversation string, timeout time.Duration, ran <-chan struct{}, handle func(ctx context.Context) error) {
 	if id != "" && b.handled.Seen(id) {
 		return
 	}
-	b.Work.Start(func(ctx context.Context) {
+	if b.Work.Start(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
 		if err := handle(ctx); err != nil && ctx.Err() == nil {
 			b.Log.Warn("command_failed", "conversation", conversation, "error", err)
 		}
-	})
+	}) && ran != nil {
+		select {
+		case <-ran:
+		case <-time.After(10 * time.Second): // messages must not wait any longer
+		}
+	}
 }
 
 const lastTimeout = 5 * time.Second // of the last answer to a command, for which a shutdown waits
 
 // RunCommand runs a command line such as "/compact prices". It calls show with the answer, which is private if the command
-// fails, and again with the text that replaces it once what the command started has ended, or the connector ends. A written
-// command of a person who is not heard there is not answered, as other messages are not.
-func (b *Base) RunCommand(ctx context.Context, name string, who channel.Person, line string, written bool, show Show) error {
+// fails, and again with the text that replaces it once what the command started has ended, or the connector ends. Of a written
+// command, ran is closed once it has run; that of a person who is not heard there is not answered, as other messages are not.
+func (b *Base) RunCommand(ctx context.Context, name string, who channel.Person, line string, ran chan<- struct{}, show Show) error {
 	answer, known, err := b.Hub.Run(ctx, name, who, line)
+	if ran != nil {
+		close(ran)
+	}
 	if err == nil && !known {
 		answer, _, err = b.Hub.Run(ctx, name, who, "/help")
 		answer = answer.Fenced()
 		answer.Text = channel.Translated(answer.Language, channel.TextUnknown) + "\n" + answer.Text
 	}
 	switch refused := errors.Is(err, channel.ErrRefused); {
-	case refused && written:
+	case refused && ran != nil:
 		return nil
 	case refused:
 		answer, err = channel.Answer{Text: channel.Translated(answer.Language, channel.TextRefused), Private: true}, nil
