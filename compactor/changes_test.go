@@ -45,7 +45,9 @@ func TestRunningContextLosesMemoriesOfDeletedMessage(t *testing.T) {
 func TestRunningContextLosesChangedMemory(t *testing.T) {
 	for name, change := range map[string]func(memory.Memories, context.Context, int64) error{
 		"forgotten": memory.Memories.Forget, "purged": memory.Memories.Purge,
-		"edited": func(ms memory.Memories, ctx context.Context, id int64) error { return ms.Edit(ctx, id, "The gate opens at nine.") },
+		"edited": func(ms memory.Memories, ctx context.Context, id int64) error {
+			return ms.Edit(ctx, id, "The gate opens at nine.")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, 8000, nil)
