@@ -64,6 +64,18 @@ func TestConsult(t *testing.T) {
 	check.Lacks(t, "shown", shown, "|It will")
 }
 
+func TestDeletionDuringConsult(t *testing.T) {
+	r := newRig(t, echo)
+	critic := r.withCritic(nil)
+	critic.Func = inSteps(always(useTool("recall", map[string]any{"query": "swordfish"})), func(context.Context, int, llm.Request) (llm.Response, error) {
+		return useTool("recall", map[string]any{"query": "tea"}), r.hub.Delete(context.Background(), place, "m1")
+	}, alwaysSay("No."))
+	r.overhear("the secret is swordfish")
+	check.Equal(t, "answer", r.ask("@critic what do you think?"), "critic: No.")
+	check.Contains(t, "request 2", textOf(critic.Requests()[1]), "swordfish")
+	check.Lacks(t, "request 3", textOf(critic.Requests()[2]), "swordfish")
+}
+
 func TestConsultableAgents(t *testing.T) {
 	r := newRig(t, echo)
 	critic := r.withCritic(alwaysSay("No."))

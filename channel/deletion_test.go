@@ -141,6 +141,22 @@ func TestForgetMeReachesRunningTurn(t *testing.T) {
 	check.Contains(t, "prompt", asked, "has been deleted")
 }
 
+// What the running turn has found of a message that is then deleted or edited is neither sent again nor stored.
+func TestChangeReachesRunningTurn(t *testing.T) {
+	edited := channel.Inbound{ID: "m1", Text: "it has a name", Time: time.Now().Add(time.Minute)}
+	for name, change := range map[string]func(*rig) error{
+		"deletion": func(r *rig) error { return r.hub.Delete(t.Context(), place, "m1") },
+		"edit":     func(r *rig) error { return r.hub.Edit(t.Context(), place, edited) },
+	} {
+		r, search := newRig(t, nil), useTool("recall", map[string]any{"query": "parrot"})
+		r.model.Func = inSteps(always(search), func(context.Context, int, llm.Request) (llm.Response, error) { return search, change(r) }, alwaysSay("well"))
+		r.overhear("my parrot is called Coco")
+		r.ask("what is its name?")
+		check.Contains(t, name+": request 2", textOf(r.model.Requests()[1]), "Coco")
+		check.Lacks(t, name+": request 3 and transcript", r.lastRequestText()+texts(r.transcript()), "Coco")
+	}
+}
+
 func TestDeletionReachesRecallInOtherConversations(t *testing.T) {
 	const source = "test:server/other"
 	r := newRig(t, inTurn(useTool("memory_search", map[string]any{"query": "pet"}), llmtest.Say("I see.")))

@@ -80,6 +80,11 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 		Model: h.agent.Model, MaxCalls: handoverCalls,
 		Request: func(_ context.Context, left int) (req llm.Request, err error) {
 			r.current.Reset()
+			c.do(func(*compactor.Compactor) {
+				if turn := c.turn.Load(); turn.sawChange { // what it was given, and what it looked up, may have been deleted
+					turn.sawChange, briefing, steps = false, "", nil
+				}
+			})
 			if briefing == "" {
 				briefing, err = c.briefing(h, budget>>overflows)
 			}

@@ -82,8 +82,8 @@ func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) er
 	c.do(func(e *compactor.Compactor) {
 		o.Count, o.Sent = e.Count(), e.Sent()
 		o.Messages = c.storable(o.Messages)
-		if !o.Failure {
-			o.Context, o.Version = e.History().Context()
+		if o.Context, o.Version = e.History().Context(); o.Failure {
+			o.Context = compactor.Context{}
 		}
 	})
 	o.Usage = c.takeUsage()
@@ -134,7 +134,9 @@ func (c *conversation) storable(messages []chat.Message) []chat.Message {
 		if !wanted || len(messages[i].Calls) == 0 {
 			messages[i].Native = nil
 		}
-		messages[i].Deprived = c.engine.History().Deprived(messages[i].Seq)
+		if now := c.engine.History().Message(messages[i].Seq); now != nil { // without what was deleted meanwhile
+			messages[i].Text, messages[i].Calls, messages[i].Tokens, messages[i].Deprived = now.Text, now.Calls, now.Tokens, now.Deprived
+		}
 	}
 	return messages
 }

@@ -203,7 +203,7 @@ func (c *conversation) begin(ctx context.Context, n store.NewTask) (store.Task, 
 	}
 	c.log.Info("task_started", "task", t.Conversation, "agent", t.Agent)
 	c.hub.reportTask(t)
-	return t, c.hub.wake(ctx, t.Conversation)
+	return t, c.hub.wake(context.WithoutCancel(ctx), t.Conversation) // nothing else wakes it, also if /stop ends the turn now
 }
 
 // addTasks adds the open tasks to a turn context.

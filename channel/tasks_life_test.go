@@ -189,6 +189,13 @@ func TestPauseStopsTasks(t *testing.T) {
 	}
 }
 
+func TestStopRightAfterTaskBegan(t *testing.T) {
+	r := newRig(t, startTask(counting))
+	r.opts.Task = func(store.Task) { r.run("/stop") }
+	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: alwaysSay("I counted.")}}})
+	r.sayUntil("go", "I counted.")
+}
+
 // Drain waits for the answer to a result even if no task is open any more, and for the task that such an answer starts.
 func TestDrainWaitsForReplyToLastTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

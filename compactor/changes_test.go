@@ -8,6 +8,8 @@ import (
 	"cairn/compactor"
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
+	"cairn/llm"
+	"cairn/llm/llmtest"
 	"cairn/memory"
 )
 
@@ -88,4 +90,20 @@ func TestRecapNeverRepeatsDeletedText(t *testing.T) {
 	r.remove(1)
 	recap, err := r.c.Recap(t.Context(), "")
 	check.Lacks(t, "recap", fmt.Sprint(recap.Text, err), "very first")
+}
+
+func TestDeletionEndsWorker(t *testing.T) {
+	r := newRig(t, 100_000, new(llmtest.Model))
+	r.worker.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if n > 1 {
+			return goodSummary(ctx, n, req)
+		}
+		r.remove(3)
+		return llmtest.Use(llmtest.Call("1", "memory_save", nil)), nil
+	}
+	r.deliverMany(20, 30)
+	r.compactAndWait()
+	check.Contains(t, "why it ended", r.last(compactor.EventNoop).Error, "its messages have changed")
+	r.compactAndWait()
+	check.Lacks(t, "request after the deletion", inLines(r.worker.Requests()[1].Messages), "note 2 ")
 }

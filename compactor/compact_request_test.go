@@ -231,7 +231,8 @@ func TestVeto(t *testing.T) {
 		check.That(t, asked[compactor.OnEmergency]+asked[compactor.OnReactive] == 0, "got hook calls for %v", asked)
 		r.resize(4000)
 		allows.Store(true)
-		word(time.Duration(r.policy.Cooldown))
+		time.Sleep(time.Duration(r.policy.Cooldown)) // and nobody says a word
+		synctest.Wait()
 		check.Equal(t, "afterwards the last compaction", r.last(compactor.EventApplied).Trigger, compactor.OnRepair)
 	})
 }

@@ -154,10 +154,10 @@ func (h *History) DropReasoning(seq int64) {
 	h.revision++
 }
 
-// Deprived reports whether the reasoning of a message was dropped while its turn ran.
-func (h *History) Deprived(seq int64) bool {
-	l, found := h.lineAt(seq)
-	return found && l.Deprived
+// Message returns a verbatim message as it is now, which the caller must not change; nil if seq is not verbatim.
+func (h *History) Message(seq int64) *chat.Message {
+	l, _ := h.lineAt(seq)
+	return l.Message
 }
 
 // ReasoningOf returns the cost of m's reasoning, in estimated tokens, if the provider counted

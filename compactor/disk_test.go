@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/compactor/summarize"
 	"cairn/internal/check"
@@ -47,11 +48,11 @@ func (r *rig) faultyDisk() *faultyDisk {
 	return disk
 }
 
-func (f *faultyDisk) Reload(ctx context.Context, known int64) (transcript.Snapshot, error) {
+func (f *faultyDisk) Reload(ctx context.Context, known int64, running []chat.Message) (transcript.Snapshot, error) {
 	if f.blind {
 		return transcript.Snapshot{}, errWorker
 	}
-	return f.Compactions.Reload(ctx, known)
+	return f.Compactions.Reload(ctx, known, running)
 }
 
 func (f *faultyDisk) Commit(ctx context.Context, s *transcript.State, change transcript.Change) (compactor.Head, error) {

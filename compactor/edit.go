@@ -32,7 +32,7 @@ func (c *Compactor) reread(ctx context.Context) error {
 	if !c.h.outdated {
 		return nil
 	}
-	now, err := c.o.Records.Reload(ctx, c.h.head.Version)
+	now, err := c.o.Records.Reload(ctx, c.h.head.Version, c.h.running())
 	if err != nil {
 		if ctx.Err() == nil {
 			c.o.Log.Warn("read_edits_failed", "error", err)
@@ -43,6 +43,12 @@ func (c *Compactor) reread(ctx context.Context) error {
 	used := c.used(c.h.view)
 	if now.Head.Version != c.h.head.Version {
 		c.h.reload(now)
+	}
+	for _, j := range c.running() { // its row is stale, and it must not send again what was deleted
+		if j.row.ID != 0 && slices.ContainsFunc(now.Changed, j.row.Covers) {
+			j.outdated = reasonStale
+			j.cancel()
+		}
 	}
 	c.endPrepared(ctx, ended(c.prepared, now), used)
 	return nil
@@ -75,16 +81,23 @@ func (h *History) reload(now transcript.Snapshot) {
 	if n := len(was.hidden); n > 0 {
 		h.hide(h.lines[:h.indexOf(was.hidden[n-1].Seq+1)])
 	}
-	for _, l := range was.lines[was.indexOf(now.Next):] {
-		h.Append(*l.Message)
-	}
+	h.Append(now.Running...)
 	if was.clearedTo > was.head.ClearedTo {
 		h.clear(max(was.clearedTo, h.clearedTo))
 	}
-	h.DropReasoning(now.Next)
 	if was.contextRuns {
 		h.keepContext(was.contexts[len(was.contexts)-1], now.Changed)
 	}
+}
+
+// running returns the messages that are not on disk yet, without their reasoning, which may repeat what has changed.
+func (h *History) running() (all []chat.Message) {
+	for _, l := range h.lines[h.indexOf(h.stored+1):] {
+		m := *l.Message
+		m.Native, m.Deprived = nil, m.Deprived || len(m.Native) > 0
+		all = append(all, m)
+	}
+	return all
 }
 
 // keepContext keeps the running turn's context, unless its message was deleted, or it quotes a message that changed, or a memory,

@@ -23,8 +23,8 @@ func (c *Compactor) fail(j *job, err error) {
 		c.backOff(j, err)
 		c.o.Log.Log(c.ctx, c.logLevelFor(err, !j.extractive), "compaction_failed", append(llm.LogAttrs(err), "trigger", j.row.Trigger, "by", j.row.By)...)
 	}
-	e := c.event(j.row, EventFailed)
-	e.Error = inWords(err)
+	e := c.event(j.row, map[bool]EventState{true: EventFailed, false: EventNoop}[j.outdated == ""])
+	e.Error = cmp.Or(j.outdated, inWords(err))
 	c.report(e)
 	if j.requested == 0 {
 		j.asked.answer(e) // it may have failed before it had a row

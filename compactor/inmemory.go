@@ -71,7 +71,7 @@ func (r *InMemory) Load(ctx context.Context) (transcript.Snapshot, error) {
 }
 
 // Reload returns that nothing has changed: only the compactor changes the head.
-func (r *InMemory) Reload(_ context.Context, known int64) (transcript.Snapshot, error) {
+func (r *InMemory) Reload(_ context.Context, known int64, _ []chat.Message) (transcript.Snapshot, error) {
 	return transcript.Snapshot{Head: Head{Version: known}, Prepared: r.state.Prepared}, nil
 }
 

@@ -13,6 +13,7 @@ import (
 type job struct {
 	ctx          context.Context
 	cancel       context.CancelFunc
+	outdated     string // why its result cannot be used, in words for people; "": it can
 	row          Summary
 	tokens       int     // estimated tokens of the span when it was planned
 	maxTokens    int     // limit of the text in tokens, if below the policy's; 0: the policy's

@@ -132,8 +132,8 @@ func (d *disk) Load(ctx context.Context) (s transcript.Snapshot, err error) {
 	return s, err
 }
 
-func (d *disk) Reload(ctx context.Context, known int64) (s transcript.Snapshot, err error) {
-	s, err = result(d, func() (transcript.Snapshot, error) { return d.Records.Reload(ctx, known) })
+func (d *disk) Reload(ctx context.Context, known int64, running []chat.Message) (s transcript.Snapshot, err error) {
+	s, err = result(d, func() (transcript.Snapshot, error) { return d.Records.Reload(ctx, known, running) })
 	d.gave(s.Head)
 	return s, err
 }

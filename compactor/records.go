@@ -17,9 +17,9 @@ type Records interface {
 	// died with the process.
 	Load(ctx context.Context) (transcript.Snapshot, error)
 
-	// Reload returns what the view is rebuilt from, with Snapshot.Changed, if the head is of another version than known.
-	// Otherwise it returns only that version and the prepared rows.
-	Reload(ctx context.Context, known int64) (transcript.Snapshot, error)
+	// Reload returns what the view is rebuilt from, with Snapshot.Changed, and Snapshot.Running made of running, if the head is of
+	// another version than known. Otherwise it returns only that version and the prepared rows.
+	Reload(ctx context.Context, known int64, running []chat.Message) (transcript.Snapshot, error)
 
 	// Begin writes row in state running and returns its job.
 	Begin(ctx context.Context, row Summary) (Job, error)

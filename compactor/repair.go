@@ -151,7 +151,7 @@ func (c *Compactor) nextWake() (at time.Time) {
 	waits := c.hasModel(p) && len(c.repairable(c.h.view)) > 0 || c.level() != levelNone && now.Before(c.retries.retryAt)
 	for _, row := range c.h.head.Rows() {
 		retryAt := c.retries.repairs[row.ID].retryAt
-		times, waits = append(times, retryAt), waits || row.Kind == Placeholder && now.Before(retryAt)
+		times, waits = append(times, retryAt), waits || row.Kind == Placeholder && (now.Before(retryAt) || c.retries.forbids(OnRepair, now))
 	}
 	later := slices.DeleteFunc(times, func(t time.Time) bool { return !t.After(now) })
 	switch {

@@ -218,7 +218,7 @@ func (h ownedHistory) version() (version int64) {
 }
 
 func (h ownedHistory) Deprived(seq int64) bool {
-	return get(h.w, func() bool { return h.h.Deprived(seq) })
+	return get(h.w, func() bool { m := h.h.Message(seq); return m != nil && m.Deprived })
 }
 
 func (h ownedHistory) Context() (c compactor.Context, version int64) {

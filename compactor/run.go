@@ -174,7 +174,7 @@ func (c *Compactor) store(j *job, record Job, summary summarize.Summary, err err
 	// The row must become failed even if the process is stopping.
 	late, cancel := context.WithTimeout(context.WithoutCancel(j.ctx), 5*time.Second)
 	defer cancel()
-	if failErr := record.Fail(late, inWords(err)); failErr != nil {
+	if failErr := record.Fail(late, cmp.Or(j.outdated, inWords(err))); failErr != nil {
 		err = errors.Join(err, failErr)
 	}
 	c.finish(j, err)

@@ -50,9 +50,9 @@ func (c *Conversation) current(tx *Tx, s *transcript.State, change transcript.Ch
 	return nil
 }
 
-// Reload returns the snapshot, and which messages people edited or deleted since the version known. If that is still the
-// version, it returns only the version and the prepared rows.
-func (cs Compactions) Reload(ctx context.Context, known int64) (transcript.Snapshot, error) {
+// Reload returns the snapshot, which messages people edited or deleted since the version known, and what is left of the running
+// turn's messages. If that is still the version, it returns only the version and the prepared rows.
+func (cs Compactions) Reload(ctx context.Context, known int64, running []chat.Message) (transcript.Snapshot, error) {
 	return View(ctx, cs.c, "read what has changed", func(tx *Tx) (now transcript.Snapshot) {
 		tx.Row("SELECT version FROM conversations WHERE id = ?", cs.c.id).Scan(&now.Head.Version)
 		if now.Head.Version == known {
@@ -61,6 +61,7 @@ func (cs Compactions) Reload(ctx context.Context, known int64) (transcript.Snaps
 		}
 		now = cs.c.In(tx).Load()
 		now.Changed = Values[int64](tx, "SELECT seq FROM messages INDEXED BY messages_changed WHERE "+Own+" AND changed_with > ?2", cs.c.id, known)
+		now.Running, _ = cs.c.withoutChangedCopies(tx, running, known)
 		return now
 	})
 }

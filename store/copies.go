@@ -73,10 +73,11 @@ func (c *Conversation) keepQuotes(tx *Tx, m chat.Message) {
 	c.addQuotes(tx, c.Row(m.Seq), messages, memories)
 }
 
-// sourcesGone reports whether one of the messages was deleted, or one of the memories, or has that state.
-func (c *Conversation) sourcesGone(tx *Tx, messages, memories []int64, state string) bool {
+// sourcesGone reports whether one of the messages was deleted, or edited since a version, or one of the memories was deleted, or
+// has that state.
+func (c *Conversation) sourcesGone(tx *Tx, messages []int64, version int64, memories []int64, state string) bool {
 	return slices.ContainsFunc(messages, func(seq int64) bool {
-		return Exists(tx, "SELECT 1 FROM messages WHERE id = ? AND deleted_at IS NOT NULL", c.Row(seq))
+		return Exists(tx, "SELECT 1 FROM messages WHERE id = ? AND (deleted_at IS NOT NULL OR changed_with > ?)", c.Row(seq), version)
 	}) || slices.ContainsFunc(memories, func(id int64) bool {
 		return !Exists(tx, "SELECT 1 FROM memories WHERE id = ? AND state <> ?", id, state)
 	})
@@ -134,21 +135,22 @@ func (rs Rows) Replace(was, m chat.Message) {
 	rs.tx.Do("UPDATE messages SET text = ?, calls = ?, native = ?, tokens = ? WHERE id = ?", m.Text, toJSON(m.Calls), string(m.Native), m.Tokens, row)
 }
 
-// withoutDeletedCopies returns an answer that is about to be stored, without what was deleted during its turn. The prompt still
-// has that, so it gets a new version.
-func (c *Conversation) withoutDeletedCopies(tx *Tx, turn int64, answer []chat.Message) []chat.Message {
+// withoutChangedCopies returns the messages of a running turn without what was deleted during it, or edited since a version,
+// and whether that changed one.
+func (c *Conversation) withoutChangedCopies(tx *Tx, answer []chat.Message, known int64) (left []chat.Message, changed bool) {
 	may := func(m chat.Message) bool { return m.Role == llm.RoleTool || len(m.Calls) > 0 || len(m.Native) > 0 }
 	if !slices.ContainsFunc(answer, may) { // as in most
-		return answer
+		return answer, false
 	}
+	turn := answer[0].Turn
 	low, high := c.RowRange(turn, c.In(tx).LastOf(turn))
 	near := Exists(tx, `SELECT 1 FROM messages INDEXED BY messages_changed
 		WHERE id BETWEEN ? AND ? AND changed_with IS NOT NULL AND deleted_at IS NOT NULL AND turn = ?`, low, high, turn)
 	answer = slices.Clone(answer)
-	gone, changed := false, false
+	gone := false
 	for i, m := range answer {
 		messages, memories := quotedBy(m)
-		lost := slices.Contains(messages, unknown) || c.sourcesGone(tx, messages, memories, "") // it may quote what was deleted
+		lost := slices.Contains(messages, unknown) || c.sourcesGone(tx, messages, known, memories, "")
 		gone = gone || lost
 		// A result may repeat what it found or, if it is another program's, what it was given.
 		repeats := m.Role == llm.RoleAssistant || m.Tool != "context" && m.Tool != "memory_save"
@@ -157,10 +159,7 @@ func (c *Conversation) withoutDeletedCopies(tx *Tx, turn int64, answer []chat.Me
 			changed = true
 		}
 	}
-	if changed {
-		c.In(tx).NextVersion()
-	}
-	return answer
+	return answer, changed
 }
 
 // contexts returns the contexts that are still shown, by seq.
@@ -177,7 +176,7 @@ func (c *Conversation) contexts(tx *Tx) []transcript.Context {
 // quotes was deleted or forgotten in the meantime, and reports that.
 func (c *Conversation) keepContext(tx *Tx, ctx transcript.Context, version int64) (stored bool) {
 	row := c.Row(ctx.Seq)
-	stored = ctx.Text != "" && !c.sourcesGone(tx, ctx.Messages, ctx.Memories, "forgotten") &&
+	stored = ctx.Text != "" && !c.sourcesGone(tx, ctx.Messages, version, ctx.Memories, "forgotten") &&
 		tx.Do(`UPDATE messages SET context = ? WHERE id = ? AND deleted_at IS NULL
 			AND (SELECT version FROM conversations WHERE id = ?) = ?`, ctx.Text, row, c.id, version)
 	if stored {

@@ -36,7 +36,7 @@ type Outcome struct {
 	Usage    []Usage          // what models were used for since the last outcome
 
 	Context transcript.Context // the context the model got with the turn; its Text is empty if it is not kept
-	Version int64              // of the head at that time: under another one Context is not kept
+	Version int64              // of the head that Context and Messages were made for: under another one Context is not kept
 }
 
 // Unanswered returns the oldest turn waiting for its answer, if any.
@@ -107,7 +107,7 @@ func (turns Turns) Finish(ctx context.Context, o Outcome) (contextStored bool, e
 		}
 		low, high := turns.c.RowRange(o.Turn, o.Turn)
 		tx.change("UPDATE messages SET answered = ? WHERE id BETWEEN ? AND ? AND answered = 0", state, low, high)
-		turns.c.append(tx, o.Turn, o.Messages, o.Count)
+		turns.c.append(tx, o.Turn, o.Messages, o.Version, o.Count)
 		contextStored = turns.c.keepContext(tx, o.Context, o.Version)
 		if n := len(o.Messages); n > 0 && o.Sent.Window > 0 {
 			tx.Do("INSERT INTO turn_usage (id, window, used, counted, estimated, context, factor) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -119,13 +119,16 @@ func (turns Turns) Finish(ctx context.Context, o Outcome) (contextStored bool, e
 	})
 }
 
-func (c *Conversation) append(tx *Tx, turn int64, messages []chat.Message, count transcript.Count) {
+func (c *Conversation) append(tx *Tx, turn int64, messages []chat.Message, version int64, count transcript.Count) {
 	tx.Do("UPDATE conversations SET counted = ?, counted_estimate = ?, counted_by = ?, counted_with = ? WHERE id = ?",
 		count.Prompt, count.Estimate, count.Model, count.Version, c.id)
 	if len(messages) == 0 {
 		return
 	}
-	messages = c.withoutDeletedCopies(tx, turn, messages)
+	messages, changed := c.withoutChangedCopies(tx, messages, version)
+	if changed { // the prompt still has that
+		c.In(tx).NextVersion()
+	}
 	c.addMessages(tx, messages, func(chat.Message) any { return nil })
 	for _, m := range messages {
 		if m.Turn != turn || m.Role == llm.RoleUser {

@@ -81,6 +81,7 @@ type Snapshot struct {
 	Count     Count          // the last count, if it belongs to the current head
 	Contexts  []Context      // turn contexts that are still shown, by seq
 	Changed   []int64        // messages that people edited or deleted since the last snapshot, by seq
+	Running   []chat.Message // of the running turn, not on disk yet, without copies of what is in Changed
 }
 
 // State returns the State of a loaded conversation.
