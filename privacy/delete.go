@@ -113,7 +113,7 @@ func forgetEdited(c *store.Conversation, tx *store.Tx, was, is chat.Message) {
 	gone := memory.ForgetFrom(c, tx, was.Seq, func(m memory.Memory) bool { return 2*len(removed) > before || says(m.Content, removed) })
 	c.In(tx).ForgetQuotes(gone, true)
 	if len(removed) > 0 {
-		empty(c, tx, quoting(c, tx, was))
+		empty(c, tx, c.In(tx).Copying(was.Seq))
 	}
 }
 
@@ -126,20 +126,11 @@ func forgetCopies(c *store.Conversation, tx *store.Tx, deleted []chat.Message) {
 	for _, m := range deleted {
 		first = min(first, m.Seq)
 		copies = append(copies, c.In(tx).Messages(m.Turn, c.In(tx).LastOf(m.Turn), "AND role <> 'user' AND tool NOT IN ('context', 'memory_save')")...)
-		copies = append(copies, quoting(c, tx, m)...)
+		copies = append(copies, c.In(tx).Copying(m.Seq)...)
 	}
 	low, high := c.RowRange(first, store.MaxSeq)
 	empty(c, tx, copies)
 	tx.Do("UPDATE messages INDEXED BY messages_reasoning SET native = '' WHERE id BETWEEN ? AND ? AND native <> ''", low, high)
-}
-
-// quoting returns the tool results that quote a message, and the answers without a model that quote these.
-func quoting(c *store.Conversation, tx *store.Tx, m chat.Message) (copies []chat.Message) {
-	for _, result := range c.In(tx).Messages(1, store.MaxSeq,
-		"AND id IN (SELECT message FROM quotes WHERE kind = 'message' AND source IN (?, ?)) AND role = 'tool'", c.Row(m.Seq), c.Row(0)) {
-		copies = append(copies, c.In(tx).Quoting(result)...)
-	}
-	return copies
 }
 
 // empty removes copies of other texts from messages. Some may be there twice.

@@ -101,8 +101,8 @@ func quotesFinds(m chat.Message) bool {
 	return m.Role == llm.RoleAssistant && strings.Contains(m.Text, "“") && llm.SaidOffline(m.Text)
 }
 
-// Quoting returns a tool's result, and the answer without a model that quotes it, if there is one.
-func (rs Rows) Quoting(result chat.Message) []chat.Message {
+// quoting returns a tool's result, and the answer without a model that quotes it, if there is one.
+func (rs Rows) quoting(result chat.Message) []chat.Message {
 	later := rs.Messages(result.Seq, rs.LastOf(result.Turn), "AND role = 'assistant'")
 	return append([]chat.Message{result}, slices.DeleteFunc(later, func(m chat.Message) bool { return !quotesFinds(m) })...)
 }
@@ -125,7 +125,17 @@ func WithoutCopies(m chat.Message) chat.Message {
 	return m
 }
 
-// Replace writes what WithoutCopies leaves of a message.
+// Copying returns the results of tools that quote a message, and the answers without a model that quote these.
+func (rs Rows) Copying(seq int64) (copies []chat.Message) {
+	for _, result := range rs.Messages(1, MaxSeq,
+		"AND id IN (SELECT message FROM quotes WHERE kind = 'message' AND source IN (?, ?)) AND role = 'tool'", rs.c.Row(seq), rs.c.Row(unknown)) {
+		copies = append(copies, rs.quoting(result)...)
+	}
+	return copies
+}
+
+// Replace writes what WithoutCopies leaves of a message, and does the same to copies of it: a tool may have found what another
+// one found before.
 func (rs Rows) Replace(was, m chat.Message) {
 	row := rs.c.Row(m.Seq)
 	if m.Text != was.Text { // otherwise it is a model's, and so is its index
@@ -133,6 +143,11 @@ func (rs Rows) Replace(was, m chat.Message) {
 		rs.tx.Do("DELETE FROM quotes WHERE message = ?", row)
 	}
 	rs.tx.Do("UPDATE messages SET text = ?, calls = ?, native = ?, tokens = ? WHERE id = ?", m.Text, toJSON(m.Calls), string(m.Native), m.Tokens, row)
+	if m.Text != was.Text || !slices.Equal(m.Calls, was.Calls) {
+		for _, found := range rs.Copying(m.Seq) {
+			rs.Replace(found, WithoutCopies(found))
+		}
+	}
 }
 
 // withoutChangedCopies returns the messages of a running turn without what was deleted during it, or edited since a version,
@@ -231,7 +246,7 @@ func (q quote) remove(tx *Tx) {
 	}
 	rs := q.at.In(tx)
 	for _, result := range rs.Messages(q.seq, q.seq, "") {
-		for _, m := range rs.Quoting(result) {
+		for _, m := range rs.quoting(result) {
 			rs.Replace(m, WithoutCopies(m))
 		}
 	}

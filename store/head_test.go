@@ -128,6 +128,22 @@ func TestDeletionsReachThreads(t *testing.T) {
 	check.That(t, len(rows) == 1 && rows[0].Messages == 4 && rows[0].Kind == transcript.Placeholder, "a copy of a rollup: got %+v", rows)
 }
 
+// An answer without a model quotes what a tool found, and a later tool finds both.
+func TestDeletionsReachCopiesOfAnswers(t *testing.T) {
+	s := storetest.OpenStore(t, t.TempDir())
+	above := find(t, s, general)
+	deliver(t, above, said(1, "my locker is "+secret), asking(2, "where is my locker?"))
+	answer := "This is what I found:\n- Ann: “my locker is " + secret + "”"
+	storetest.AnswerWith(t, above, 2, 3, "", map[string]string{"recall": `{"messages":[{"seq":1,"text":"` + secret + `"}]}`, "reply": answer})
+	deliver(t, above, asking(6, "again?"))
+	found := check.Must(storetest.Call(storetest.ToolsAt(above, 6), "expand", `{"from":3,"to":5}`))(t)
+	check.Contains(t, "found", found, secret)
+	storetest.AnswerWith(t, above, 6, 7, "", map[string]string{"expand": found})
+	storetest.Run(t, s, "UPDATE messages SET calls = '' WHERE role = 'assistant'") // the double's calls repeat it
+	remove(t, above, 1)
+	storetest.WantNoSecret(t, above)
+}
+
 // answerUnder finishes the turn of message asked with a reply and a context, and reports whether the context was stored.
 func answerUnder(t *testing.T, c *store.Conversation, asked int64, ctxOf transcript.Context, version int64) (stored bool) {
 	t.Helper()
