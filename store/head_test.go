@@ -128,13 +128,17 @@ func TestDeletionsReachThreads(t *testing.T) {
 	check.That(t, len(rows) == 1 && rows[0].Messages == 4 && rows[0].Kind == transcript.Placeholder, "a copy of a rollup: got %+v", rows)
 }
 
-// An answer without a model quotes what a tool found, and a later tool finds both.
+// An answer without a model quotes what a tool found; a later tool finds both, threads begin with it, and it may not be sent yet.
 func TestDeletionsReachCopiesOfAnswers(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	above := find(t, s, general)
 	deliver(t, above, said(1, "my locker is "+secret), asking(2, "where is my locker?"))
 	answer := "This is what I found:\n- Ann: “my locker is " + secret + "”"
 	storetest.AnswerWith(t, above, 2, 3, "", map[string]string{"recall": `{"messages":[{"seq":1,"text":"` + secret + `"}]}`, "reply": answer})
+	check.NoError(t, above.Outbox().Post(ctx, store.Outcome{Reply: "reply-2", Pieces: []string{answer}}))
+	storetest.Run(t, s, "UPDATE outbox SET platform_id = 'p1'") // it may have arrived
+	thread(t, s, "m2")
+	thread(t, s, "p1")
 	deliver(t, above, asking(6, "again?"))
 	found := check.Must(storetest.Call(storetest.ToolsAt(above, 6), "expand", `{"from":3,"to":5}`))(t)
 	check.Contains(t, "found", found, secret)
