@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // Held is a small database that accepts deliveries while VACUUM locks the store. Each delivery holds the gate
@@ -23,6 +24,7 @@ type Held struct {
 	only  sync.Mutex   // locked by Vacuum and Deliver, which must not run at the same time; locked before gate
 	gate  sync.RWMutex // guards db
 	db    *sql.DB      // nil: deliveries go to the store itself
+	stuck atomic.Bool  // the oldest held delivery could not be applied
 	apply func(ctx context.Context, d Delivery) error
 }
 
@@ -59,9 +61,13 @@ func (h *Held) open(ctx context.Context) error {
 // Watch sets the function that applies held deliveries. It must be called once, before the store is used.
 func (h *Held) Watch(apply func(ctx context.Context, d Delivery) error) { h.apply = apply }
 
-// Hold stores a delivery durably if the database is being rewritten; it is applied afterwards. Otherwise it calls now, which
-// applies it; rewriting does not start before now returns.
+// Hold stores a delivery durably if the database is being rewritten, or an earlier one could not be applied, whose message it may
+// edit or delete; it is applied afterwards. Otherwise it calls now, which applies it; rewriting does not start before now returns.
 func (h *Held) Hold(ctx context.Context, d Delivery, now func() error) error {
+	if h.stuck.Load() && h.only.TryLock() {
+		_ = h.deliver(ctx) // Deliver reports why it fails
+		h.only.Unlock()
+	}
 	h.gate.RLock()
 	defer h.gate.RUnlock()
 	if h.db == nil {
@@ -101,6 +107,9 @@ func (h *Held) deliver(ctx context.Context) error {
 	if err == nil {
 		err = h.drain(ctx)
 	}
+	if h.stuck.Load() {
+		return err
+	}
 	err = errors.Join(err, h.db.Close())
 	h.db = nil
 	if err != nil {
@@ -127,7 +136,7 @@ func (h *Held) drain(ctx context.Context) error {
 				"keep a copy of the file, move it away, and start again: %w", ErrHeld, id, h.path, err)
 		}
 		err = h.apply(ctx, d)
-		if err == nil {
+		if h.stuck.Store(err != nil); err == nil {
 			_, err = h.db.ExecContext(ctx, "DELETE FROM held WHERE id = ?", id)
 		}
 		if err != nil {

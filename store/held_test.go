@@ -1,6 +1,8 @@
 package store_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -88,6 +90,21 @@ func TestHeldDeliveriesAreAppliedOnce(t *testing.T) {
 		check.ErrorContains(t, "error", err, s.HeldPath())
 		check.NoError(t, check.ErrorOf(os.Stat(s.HeldPath())))
 	}
+}
+
+// The database may be locked by a shell, or its disk full: what follows may edit or delete what still waits.
+func TestDeliveriesWaitBehindOneThatFailed(t *testing.T) {
+	s := storetest.OpenStore(t, t.TempDir())
+	check.NoError(t, s.Rewriting(ctx))
+	failed := errors.New("locked")
+	s.Held().Watch(func(context.Context, store.Delivery) error { return failed })
+	check.Must(hold(s, sent("terminal:new", said(1, "one"), said(2, "two"))))(t)
+	check.Error(t, s.Held().Deliver(ctx), failed)
+	check.Equal(t, "held behind it", check.Must(hold(s, sent("terminal:new", said(3, "three"))))(t), true)
+	s.Held().Watch(privacy.In(s).Apply)
+	check.Must(hold(s, store.Delivery{Conversation: "terminal:new", Deleted: []string{said(1, "").ID}}))(t)
+	check.Equal(t, "held afterwards", check.Must(hold(s, sent("terminal:new", said(4, "four"))))(t), false)
+	check.EqualAll(t, "dequeued", texts(deliver(t, find(t, s, "terminal:new"))), []string{"two", "three", "four"})
 }
 
 // TestKillWithHeldDeliveries kills processes that rewrite their database and accept messages.
