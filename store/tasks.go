@@ -94,6 +94,9 @@ func (ts Tasks) Begin(ctx context.Context, n NewTask) (Task, error) {
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?)`,
 			child.id, ts.c.id, rootID, number, n.Agent, n.Text, n.Began, n.Author, Encode(n.Above), Encode(n.Own), Now())
 		for _, seq := range n.Sources {
+			if len(ts.c.In(tx).Messages(seq, seq, "")) == 0 { // the task repeats it, and nothing would delete that any more
+				tx.Fail(fmt.Errorf("message #%d, which the task comes from, was deleted: begin it again without that", seq))
+			}
 			tx.Do("INSERT INTO task_sources (message, task) VALUES (?, ?) ON CONFLICT DO NOTHING", ts.c.Row(seq), child.id)
 		}
 		child.deliver(tx, taskMessage("", n.Message, TaskID, ts.c.name))

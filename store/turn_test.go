@@ -253,6 +253,10 @@ func TestTasks(t *testing.T) {
 	deliver(t, above, said(4, "Ben lives in Parma"))
 	read := check.Must(begin(t, above, 1, 4).Messages(ctx, transcript.Span{From: 1, To: 4}))(t)
 	check.That(t, read[0].Unremembered && !read[len(read)-1].Unremembered, "got %+v", read)
+	// Its instructions repeat its sources, one of which was deleted while the model wrote them.
+	remove(t, above, 4)
+	_, err := above.Tasks().Begin(ctx, store.NewTask{Task: store.Task{Agent: "one", Text: "greet Ben", Sources: []int64{3, 4}}, Message: "greet Ben", Most: 9})
+	check.ErrorContains(t, "error", err, "#4")
 }
 
 // An import of memories creates conversations of tasks that are not here.
