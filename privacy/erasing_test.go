@@ -97,7 +97,9 @@ func TestErasing(t *testing.T) {
 	t.Run("replies quote nothing of theirs any more, even if the bot never read it", func(t *testing.T) {
 		c := newTalk(t)
 		theirs := "Ann: \"the " + secret + "\""
-		deliver(t, c, saidBy(1, "a", "Ann", "hello"), quoting(2, "before-2", theirs), quoting(3, "before-3", "Anna: \"tea\""))
+		hello := saidBy(1, "a", "Ann", "hello")
+		hello.Label = "Ann" // as in a direct message
+		deliver(t, c, hello, quoting(2, "before-2", theirs), quoting(3, "before-3", "Anna: \"tea\""))
 		deliverOnly(t, c, quoting(4, "before-4", theirs))
 		check.Must(privacy.In(c.Store()).Erase(ctx, "a", c))(t)
 		eraseAll(t, c, "a")
@@ -105,6 +107,7 @@ func TestErasing(t *testing.T) {
 		check.Equal(t, "quote of somebody else", message(t, c, 3).Quote, "Anna: \"tea\"")
 		const names = "SELECT 10 * sum(name = 'Ann') + sum(name = 'Bob') FROM members" // without messages she is no member
 		check.Equal(t, "names", number(t, c.Store(), names), 1)
+		check.Equal(t, "the place is called", check.Must(c.Transcript().Called(ctx))(t), c.Name())
 	})
 	t.Run("a reply that still quotes what the bot has read deletes nothing of others, nor of later", func(t *testing.T) {
 		c := newTalk(t)

@@ -188,6 +188,8 @@ func eraseMessages(c *store.Conversation, tx *store.Tx, author string, before in
 	}
 	deleteAll(c, tx, append(ids, quoted...))
 	e.Messages = len(ids) + len(tasks)
+	tx.Do(`UPDATE conversations SET label = '' WHERE id = ? AND label IN (SELECT author FROM messages INDEXED BY messages_author
+		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ?)`, c.ID(), author, low, high) // a direct message is called by their name
 	tx.Do(`UPDATE messages INDEXED BY messages_author SET author = '', author_id = ''
 		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NOT NULL`, author, low, high)
 	return high < last

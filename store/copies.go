@@ -134,8 +134,7 @@ func (rs Rows) Copying(seq int64) (copies []chat.Message) {
 	return copies
 }
 
-// Replace writes what WithoutCopies leaves of a message, and does the same to copies of it: a tool may have found what another
-// one found before.
+// Replace writes what WithoutCopies leaves of a message, and of the results of tools that found it.
 func (rs Rows) Replace(was, m chat.Message) {
 	row := rs.c.Row(m.Seq)
 	if m.Text != was.Text { // otherwise it is a model's, and so is its index
