@@ -67,6 +67,11 @@ func TestConversationsAPI(t *testing.T) {
 	r.settings.Store(&edited)
 	check.Equal(t, "tokens used in a conversation that is not open, after an edit of the settings",
 		get[conversationList](r, closed).Conversations[0].Used, before+100)
+	cached, _ := r.server.fills.Load("discord:1/2")
+	old := cached.(cachedUsage)
+	old.at, old.activity.Window = old.at.Add(-time.Minute), 128_000 // the model's server did not answer then
+	r.server.fills.Store("discord:1/2", old)
+	check.Equal(t, "the window a minute later", get[conversationList](r, closed).Conversations[0].Max, 8000)
 	check.Equal(t, "a name that is percent-encoded", get[conversationAnswer](r, at(odd, "")).Channel, odd)
 	r.do(404, nil, "GET", "/api/conversations/terminal:a/b", "")
 

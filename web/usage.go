@@ -74,11 +74,12 @@ func (s *Server) history(r *request) (h historyAnswer, err error) {
 	return h, nil
 }
 
-// cachedUsage is the usage of a conversation that is not open. It changes only with its messages, its head
-// and the settings; computing it takes milliseconds.
+// cachedUsage is the usage of a conversation that is not open. It changes with its messages, its head, the
+// settings and what is learned about its model; computing it takes milliseconds.
 type cachedUsage struct {
 	next, version int64
 	settings      *config.Settings // those in force before it was computed
+	at            time.Time
 	activity      channel.Activity
 }
 
@@ -89,13 +90,13 @@ func (s *Server) activity(ctx context.Context, p store.Place) (channel.Activity,
 	}
 	cached, _ := s.fills.Load(p.Channel)
 	settings := s.o.Settings()
-	if known, ok := cached.(cachedUsage); ok && known.next == p.Next && known.version == p.Version && known.settings == settings {
+	if known, ok := cached.(cachedUsage); ok && known.next == p.Next && known.version == p.Version && known.settings == settings && time.Since(known.at) < time.Minute {
 		return known.activity, nil
 	}
 	now, err := s.operator.Context(ctx, p.Channel)
 	activity := channel.Activity{Used: now.Used, Window: now.Max}
 	if err == nil {
-		s.fills.Store(p.Channel, cachedUsage{p.Next, p.Version, settings, activity})
+		s.fills.Store(p.Channel, cachedUsage{p.Next, p.Version, settings, time.Now(), activity})
 	}
 	return activity, err
 }
