@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"cairn/internal/lazy"
 	"cairn/llm"
 )
 
@@ -136,3 +137,23 @@ func (a Attachment) Label(seq int64) string {
 // MemoryTools return what the conversation and the memories contain already: such a result is not
 // searched or remembered, and is never cleared, because the model would call the tool again.
 var MemoryTools = []string{"context", "memory_search", "recall", "expand"}
+
+// nested matches a line of many blocks within blocks.
+var nested = lazy.Pattern(`(?m)^(?:[ \t]*(?:>|(?:[-+*]|\d+[.)])[ \t])){20}`)
+
+// Tangled reports whether a text would take a renderer of Markdown long: its work grows with the square of the
+// number of blocks within blocks, of the marks in a paragraph, and of the cells that a table leaves out.
+func Tangled(text string) bool {
+	const most = 1000 // marks of emphasis and links in a paragraph
+	for part := range strings.SplitSeq(text, "\n\n") {
+		columns := 0
+		for line := range strings.Lines(part) {
+			columns = max(columns, strings.Count(line, "|"))
+		}
+		cells := columns * strings.Count(part, "\n")
+		if strings.Count(part, "*")+strings.Count(part, "_")+strings.Count(part, "[") > most || cells > most+2*len(part) {
+			return true
+		}
+	}
+	return nested().MatchString(text)
+}

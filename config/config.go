@@ -258,7 +258,7 @@ func blank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
 // logged once per edit, and changes nothing.
 func (w *Watcher) read(text []byte, err error, asked bool) {
 	now := w.Current()
-	if err == nil && !asked && blank(text) && !blank(now.text) {
+	if err == nil && blank(text) && !blank(now.text) {
 		err = errEmptied
 	}
 	switch {

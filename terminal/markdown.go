@@ -17,10 +17,14 @@ import (
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
+
+	"cairn/chat"
 )
 
+// markdownParser leaves links by reference as text: they can repeat a long address many times.
 var markdownParser = sync.OnceValue(func() parser.Parser {
-	return goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough)).Parser()
+	p := parser.NewParser(parser.WithBlockParsers(parser.DefaultBlockParsers()...), parser.WithInlineParsers(parser.DefaultInlineParsers()...))
+	return goldmark.New(goldmark.WithParser(p), goldmark.WithExtensions(extension.Table, extension.Strikethrough)).Parser()
 })
 
 // Escape sequences that start and end a style. Each pair can be nested in the others.
@@ -34,6 +38,9 @@ var (
 // renderMarkdown renders source in rows of at most width columns, without a final newline. Only
 // words that do not fit a row are cut. Source must be Printable.
 func renderMarkdown(source string, width int, color bool) string {
+	if chat.Tangled(source) {
+		return wrap(expandTabs(source), width)
+	}
 	p := page{source: []byte(source)}
 	if color {
 		p.code = cyan
@@ -217,6 +224,9 @@ func hanging(text string, width int, table bool) string {
 // finishedBlocks returns the size of the leading Markdown blocks of an incomplete text that no further
 // text can change: all but the last one.
 func finishedBlocks(source string) int {
+	if chat.Tangled(source) {
+		return 0
+	}
 	last := markdownParser().Parse(text.NewReader([]byte(source))).LastChild()
 	if last == nil || last.PreviousSibling() == nil {
 		return 0

@@ -188,6 +188,14 @@ func TestRenderMarkdown(t *testing.T) {
 	} {
 		check.Equal(t, test.name, renderMarkdown(test.text, 60, true), test.want)
 	}
+	// A row of a table has a cell for each column, and a link has the whole address that it refers to.
+	for _, text := range []string{
+		strings.Repeat("|a", 300) + "\n" + strings.Repeat("|-", 300) + "\n" + strings.Repeat("|\n", 300),
+		"[a]: /" + strings.Repeat("x", 3000) + "\n\n" + strings.Repeat("[a]", 900),
+	} {
+		rows := len(renderMarkdown(text, 60, true))
+		check.That(t, rows < 2*len(text), "%.20q: %d bytes of a text of %d", text, rows, len(text))
+	}
 }
 
 func TestListsContinueBehindTheirMark(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/config"
 	"cairn/internal/check"
 	"cairn/memory"
 	"cairn/store"
@@ -59,6 +60,18 @@ func TestConversationsAPI(t *testing.T) {
 	check.That(t, c.Used >= 500 && c.Max == 8000 && c.Messages == 10, "how full it is: %+v", c)
 	one := get[conversationAnswer](r, at(garden, ""))
 	check.That(t, one.Channel == garden && one.Messages == 10 && one.Max == 8000 && one.Settings[0].Origin == "built in", "one: %+v", one)
+	edited := *r.settings.Load()
+	edited.Agents = []config.Agent{{MaxOutputTokens: 600}}
+	closed := "/api/conversations?q=discord:1"
+	before := get[conversationList](r, closed).Conversations[0].Used
+	r.settings.Store(&edited)
+	check.Equal(t, "tokens used in a conversation that is not open, after an edit of the settings",
+		get[conversationList](r, closed).Conversations[0].Used, before+100)
+	cached, _ := r.server.fills.Load("discord:1/2")
+	old := cached.(cachedUsage)
+	old.at, old.activity.Window = old.at.Add(-time.Minute), 128_000 // the model's server did not answer then
+	r.server.fills.Store("discord:1/2", old)
+	check.Equal(t, "the window a minute later", get[conversationList](r, closed).Conversations[0].Max, 8000)
 	check.Equal(t, "a name that is percent-encoded", get[conversationAnswer](r, at(odd, "")).Channel, odd)
 	r.do(404, nil, "GET", "/api/conversations/terminal:a/b", "")
 

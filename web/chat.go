@@ -93,7 +93,7 @@ var owner = channel.Person{ID: config.WebOwner, Name: "owner", Manager: true}
 
 type messageNew struct {
 	Text       string         `json:"text" jsonschema:"a message, or a command as /context; at most 100000 characters"`
-	ID         string         `json:"id" jsonschema:"at most 100 bytes, unique in the conversation: a message with a known id is the same one"`
+	ID         string         `json:"id" jsonschema:"at most 100 bytes, unique in the conversation, not cairn:…; a message with a known id is the same one"`
 	Compaction map[string]any `json:"compaction,omitempty" jsonschema:"settings for the turn that answers it: {\"background_threshold\": 0.7}"`
 }
 
@@ -116,8 +116,8 @@ func (s *Server) postMessage(r *request, b messageNew) (taken messageTaken, err 
 		return taken, bad("Write something first: text is missing or empty.")
 	case utf8.RuneCountInString(b.Text) > maxMessage:
 		return taken, bad("A message has at most %d characters; this one has %d.", maxMessage, utf8.RuneCountInString(b.Text))
-	case b.ID == "" || len(b.ID) > 100:
-		return taken, bad("A message needs an id of at most 100 bytes, unique in its conversation.")
+	case b.ID == "" || len(b.ID) > 100 || strings.HasPrefix(b.ID, "cairn:") || strings.ContainsRune(b.ID, utf8.RuneError): // of a task's result; several would become one
+		return taken, bad(`A message needs an id of at most 100 bytes of valid UTF-8, unique in its conversation, that does not begin with "cairn:".`)
 	}
 	settings, err := channel.PatchOf(b.Compaction)
 	if err != nil {

@@ -70,17 +70,22 @@ func NewEvents() *Events {
 func (e *Events) publish(kind, conversation string, data any) { e.send(kind, conversation, data, true) }
 
 func (e *Events) send(kind, conversation string, data any, keep bool) {
-	text, err := json.Marshal(data)
-	if err != nil { // a programming error: our own type cannot be encoded
-		panic(err)
-	}
-	one := event{kind: kind, conversation: conversation, data: data, json: text}
+	one := event{kind: kind, conversation: conversation, data: data, json: encoded(data)}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if keep {
 		e.last++
 		one.number = e.last
-		e.kept = append(e.kept[max(len(e.kept)-keptEvents+1, 0):], one)
+		kept := one
+		switch d := data.(type) { // a kept event outlives its memory or task
+		case memoryEvent:
+			d.Content = ""
+			kept.data, kept.json = d, encoded(d)
+		case channel.Task:
+			d.Text = ""
+			kept.data, kept.json = d, encoded(d)
+		}
+		e.kept = append(e.kept[max(len(e.kept)-keptEvents+1, 0):], kept)
 	}
 	for w := range e.watchers {
 		select {
@@ -90,6 +95,14 @@ func (e *Events) send(kind, conversation string, data any, keep bool) {
 			close(w)
 		}
 	}
+}
+
+func encoded(data any) []byte {
+	text, err := json.Marshal(data)
+	if err != nil { // a programming error: our own type cannot be encoded
+		panic(err)
+	}
+	return text
 }
 
 // watch returns a watcher, which first gets the events it has missed since the event with this id; only

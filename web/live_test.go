@@ -78,8 +78,13 @@ func TestWatcherResumes(t *testing.T) {
 	w := r.watch("")
 	r.events.publish(kindMemory, "terminal:a", memoryEvent{ID: 1})
 	id := strings.TrimPrefix(w.until(t, "id: "), "id: ")
-	r.events.publish(kindMemory, "terminal:a", memoryEvent{ID: 2})
-	check.Contains(t, "event after the last seen", r.watch("", "Last-Event-ID: "+id).until(t, "data: "), `"id":2`)
+	r.events.publish(kindMemory, "terminal:a", memoryEvent{ID: 2, Content: "a secret"})
+	r.events.Task(channel.Task{Number: 3, Text: "a secret"})
+	check.Contains(t, "events that are watched", w.until(t, `"id":2`)+w.until(t, `"number":3`), `"content":"a secret"`, `"text":"a secret"`)
+	resumed := r.watch("", "Last-Event-ID: "+id)
+	missed := resumed.until(t, "data: ")
+	check.Contains(t, "event after the last seen", missed, `"id":2`)
+	check.Lacks(t, "missed events, whose memory and task may have been deleted", missed+resumed.until(t, `"number":3`), "secret")
 
 	readsAnew := func(what, last string) {
 		t.Helper()

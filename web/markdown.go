@@ -17,7 +17,7 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"cairn/internal/lazy"
+	"cairn/chat"
 )
 
 // Priorities of goldmark's parsers of HTML.
@@ -64,31 +64,9 @@ func (tame) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	}, "</a>"))
 }
 
-// nested matches a line of many blocks within blocks.
-var nested = lazy.Pattern(`(?m)^(?:[ \t]*(?:>|(?:[-+*]|\d+[.)])[ \t])){20}`)
-
-// maxMarks limits the marks of emphasis and links in a paragraph.
-const maxMarks = 1000
-
-// tangled reports whether a text would take the renderer long: its work grows with the square of the
-// number of blocks within blocks, of the marks in a paragraph, and of the cells that a table leaves out.
-func tangled(text string) bool {
-	for part := range strings.SplitSeq(text, "\n\n") {
-		columns := 0
-		for line := range strings.Lines(part) {
-			columns = max(columns, strings.Count(line, "|"))
-		}
-		cells := columns * strings.Count(part, "\n")
-		if strings.Count(part, "*")+strings.Count(part, "_")+strings.Count(part, "[") > maxMarks || cells > maxMarks+2*len(part) {
-			return true
-		}
-	}
-	return nested().MatchString(text)
-}
-
 func markdownView(text string) g.Node {
 	var out strings.Builder
-	if tangled(text) || markdown().Convert([]byte(text), &out) != nil {
+	if chat.Tangled(text) || markdown().Convert([]byte(text), &out) != nil {
 		return longText("", text)
 	}
 	return h.Div(h.Class("markdown"), h.Dir("auto"), g.Raw(out.String())) // the renderer escapes its input

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -62,6 +63,8 @@ type rig struct {
 	server *Server
 	url    string
 	client http.Transport
+
+	settings atomic.Pointer[config.Settings] // in force; of the agent only max_output_tokens counts
 }
 
 type rigOptions struct {
@@ -96,19 +99,25 @@ func newRig(t *testing.T, o rigOptions) *rig {
 	policy := compactor.DefaultPolicy()
 	policy.KeepLastN, policy.KeepFirst = 2, 0
 	agent := channel.Agent{
-		ID: "cairn", Model: &llmtest.Model{Tokens: cmp.Or(o.window, 8000), Func: o.model}, MaxOutput: 500,
+		ID: "cairn", Model: &llmtest.Model{Tokens: cmp.Or(o.window, 8000), Func: o.model},
 		Policy: func() compactor.Policy { return policy }, Toolbox: o.tools, ToolServers: []string{"calc"},
 	}
+	settings := config.Default()
+	settings.Agents[0].MaxOutputTokens = 500
+	r.settings.Store(&settings)
 	r.hub = channel.New(channel.Options{
-		Store: r.store, Agent: func(string) channel.Agent { return agent },
+		Store: r.store, Agent: func(string) channel.Agent {
+			now := agent
+			now.MaxOutput = r.settings.Load().Agents[0].MaxOutputTokens
+			return now
+		},
 		Connectors: []channel.Connector{channeltest.Silent("terminal"), NewChat(r.events)},
 		Observers:  []observe.Observer{r.events}, After: r.events.Compaction, Remembered: r.events.Remembered, Asked: r.events.Asked, Log: log,
 	})
 	listener := must(net.Listen("tcp", "127.0.0.1:0"))
-	settings := config.Default()
 	well := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "well") })
 	r.server = New(Options{
-		Hub: r.hub, Store: r.store, Settings: func() *config.Settings { return &settings },
+		Hub: r.hub, Store: r.store, Settings: r.settings.Load,
 		Events: r.events, Listener: listener, Token: o.token, Hosts: o.hosts, Log: log, Version: "test", MCPWrites: o.mcpWrites,
 		Health: well, Debug: well,
 	})

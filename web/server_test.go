@@ -201,6 +201,8 @@ func TestWhoseMistakeItIs(t *testing.T) {
 		{chat, `{"id": "1"} {}`, "400 there is text after the object"},
 		{chat, `{"id": "1", "text": " "}`, "400 text is missing"},
 		{chat, `{"text": "hello"}`, "400 needs an id"},
+		{chat, `{"id": "cairn:task-1", "text": "hello"}`, `400 does not begin with \"cairn:\"`}, // the result of a task would be lost
+		{chat, "{\"id\": \"\xff\", \"text\": \"hello\"}", "400 valid UTF-8"},                    // one with "\xfe" would be lost
 		{chat, `{"id": "1", "text": "/contxt"}`, "422 context"},
 		{chat, `{"id": "1", "text": "hello", "compaction": {"keep": 1}}`, "422 keep"},
 		{chat, `{"id": "1", "text": "hello", "compaction": {"model": "dear"}}`, "422 settings file only"},

@@ -14,6 +14,7 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"cairn/channel"
+	"cairn/config"
 	"cairn/store"
 )
 
@@ -73,10 +74,12 @@ func (s *Server) history(r *request) (h historyAnswer, err error) {
 	return h, nil
 }
 
-// cachedUsage is the usage of a conversation that is not open. It changes only with its messages and its
-// head; computing it takes milliseconds.
+// cachedUsage is the usage of a conversation that is not open. It changes with its messages, its head, the
+// settings and what is learned about its model; computing it takes milliseconds.
 type cachedUsage struct {
 	next, version int64
+	settings      *config.Settings // those in force before it was computed
+	at            time.Time
 	activity      channel.Activity
 }
 
@@ -86,13 +89,14 @@ func (s *Server) activity(ctx context.Context, p store.Place) (channel.Activity,
 		return now, nil
 	}
 	cached, _ := s.fills.Load(p.Channel)
-	if known, ok := cached.(cachedUsage); ok && known.next == p.Next && known.version == p.Version {
+	settings := s.o.Settings()
+	if known, ok := cached.(cachedUsage); ok && known.next == p.Next && known.version == p.Version && known.settings == settings && time.Since(known.at) < time.Minute {
 		return known.activity, nil
 	}
 	now, err := s.operator.Context(ctx, p.Channel)
 	activity := channel.Activity{Used: now.Used, Window: now.Max}
 	if err == nil {
-		s.fills.Store(p.Channel, cachedUsage{p.Next, p.Version, activity})
+		s.fills.Store(p.Channel, cachedUsage{p.Next, p.Version, settings, time.Now(), activity})
 	}
 	return activity, err
 }

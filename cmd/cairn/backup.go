@@ -161,7 +161,7 @@ func (a *app) purge(ctx context.Context, p purge) error {
 		if p.dryRun {
 			return a.show(a.out, plan)
 		}
-		if err := a.confirm(plan, p.yes); err != nil {
+		if err := a.confirm(ctx, plan, p.yes); err != nil {
 			return err
 		}
 		if err := plan.delete(ctx, db); err != nil {

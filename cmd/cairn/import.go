@@ -215,6 +215,8 @@ func (r record) check() error {
 	switch {
 	case r.ID == "":
 		return errors.New(`"id" is missing: without it a message would be imported twice`)
+	case strings.HasPrefix(r.ID, "cairn:"): // the result of a later task would count as known
+		return errors.New(`"id" begins with "cairn:", as those of results of tasks do: use another`)
 	case strings.TrimSpace(r.Author) == "":
 		return errors.New(`"author" is missing`)
 	case r.Time.IsZero():

@@ -89,6 +89,7 @@ func TestImportMistakes(t *testing.T) {
 		{`{"id":"1","author":"Ada","text":"hello"}`, `past.jsonl:1: "time" is missing`},
 		{`{"id":"1","time":"May","author":"Ada","text":"hello"}`, "past.jsonl:1: a time must look like \"2023-05-08T13:56:00Z\"\n"},
 		{`{"id":"1","time":"2025-03-01T10:00:00Z","author":"Ada"}`, `past.jsonl:1: "text" is missing, and there are no attachments`},
+		{strings.Replace(good, `"1"`, `"cairn:task-1"`, 1), `past.jsonl:1: "id" begins with "cairn:"`},
 		{`{"id":1}`, `past.jsonl:1: "id" must not be a JSON number`},
 		{good + "\n" + strings.Replace(good, "hello", "bye", 1), `past.jsonl:3: the id "1" names another message in past.jsonl:1`},
 		{`{"id":"` + strings.Repeat("x", maxRecord), `past.jsonl:1: `},

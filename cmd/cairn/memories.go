@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/csv"
@@ -170,7 +169,7 @@ func pinned(is bool) func(memory.Memories, context.Context, int64) error {
 
 // confirm asks before something is deleted for good, unless yes is the answer; without a terminal it
 // returns an error.
-func (a *app) confirm(what fmt.Stringer, yes bool) error {
+func (a *app) confirm(ctx context.Context, what fmt.Stringer, yes bool) error {
 	switch {
 	case yes:
 		return nil
@@ -178,11 +177,13 @@ func (a *app) confirm(what fmt.Stringer, yes bool) error {
 		return usage(errors.New("nothing was deleted: without a terminal, confirm with --yes"))
 	}
 	fmt.Fprint(a.err, terminal.Printable(what.String())+"\nThis cannot be undone. Type yes to delete it: ")
-	answer, _ := bufio.NewReader(a.in).ReadString('\n') // the end of the input means no
-	if strings.TrimSpace(answer) != "yes" {
-		return errors.New("nothing was deleted")
+	for answer := range terminal.Lines(ctx, a.in) { // the end of the input means no
+		if strings.TrimSpace(answer.Text) == "yes" {
+			return nil
+		}
+		break
 	}
-	return nil
+	return cmp.Or(ctx.Err(), errors.New("nothing was deleted"))
 }
 
 func newStateChange(a *app, f stateChange) *cobra.Command {
@@ -195,7 +196,7 @@ func newStateChange(a *app, f stateChange) *cobra.Command {
 		Args:    args(1, 1),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			return a.withMemory(cmd, ids[0], func(db *store.Store, m memory.Details) error {
-				err := a.confirm(m.Memory, yes || !f.permanent)
+				err := a.confirm(cmd.Context(), m.Memory, yes || !f.permanent)
 				if err == nil {
 					err = f.do(memory.In(db), cmd.Context(), m.ID)
 				}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -72,6 +73,10 @@ func TestPurgeRefuses(t *testing.T) {
 		return s.end(code)
 	}
 	check.Contains(t, "the screen", ask("y", exitFailed), "To be deleted: 2 messages and 1 memory\n  discord:2/20", "nothing was deleted\n")
+	s := p.atScreen("purge", "--channel", "discord:2/20")
+	s.until("Type yes")
+	check.NoError(t, s.cmd.Process.Signal(syscall.SIGINT))
+	s.end(130)
 	p.has(true, "xylophone of 0", "xylophone of 1", "xylophone of 2", "xylophone of 3", "xylophone of 4", "weather of 3")
 	check.Contains(t, "the screen", ask("yes", 0), "\nDeleted: 2 messages and 1 memory\n")
 	p.has(false, "weather of 3")

@@ -130,6 +130,10 @@ func TestEditOfALinkedFileApplies(t *testing.T) {
 	}
 	l.signal(syscall.SIGHUP)
 	l.logs(`"settings_applied","changed":[]`)
+	p.write("two.toml", "") // which would let anybody in
+	l.logs("it is empty")
+	l.signal(syscall.SIGHUP)
+	eventually(t, "the reload refuses it too", l.errs.String, func() bool { return strings.Count(l.errs.String(), "it is empty") == 2 })
 	l.end()
 }
 
