@@ -44,10 +44,9 @@ func (c *Compactor) reread(ctx context.Context) error {
 	if now.Head.Version != c.h.head.Version {
 		c.h.reload(now)
 	}
-	for _, j := range c.running() { // its row is stale, and it must not send again what was deleted
-		if j.row.ID != 0 && slices.ContainsFunc(now.Changed, j.row.Covers) {
-			j.outdated = reasonStale
-			j.cancel()
+	for _, j := range c.running() {
+		if j.row.ID != 0 && slices.ContainsFunc(now.Changed, j.row.Covers) { // otherwise it reads them later
+			j.outdate()
 		}
 	}
 	c.endPrepared(ctx, ended(c.prepared, now), used)

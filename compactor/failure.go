@@ -19,12 +19,15 @@ import (
 // A failed compaction: what is reported and logged, and when the next attempt is made.
 
 func (c *Compactor) fail(j *job, err error) {
-	if j.ctx.Err() == nil { // otherwise it was stopped
+	changed := errors.Is(err, errChanged)
+	if j.ctx.Err() == nil && !changed { // otherwise it was stopped
 		c.backOff(j, err)
 		c.o.Log.Log(c.ctx, c.logLevelFor(err, !j.extractive), "compaction_failed", append(llm.LogAttrs(err), "trigger", j.row.Trigger, "by", j.row.By)...)
 	}
-	e := c.event(j.row, map[bool]EventState{true: EventFailed, false: EventNoop}[j.outdated == ""])
-	e.Error = cmp.Or(j.outdated, inWords(err))
+	e := c.event(j.row, EventFailed)
+	if e.Error = inWords(err); changed {
+		e.State = EventNoop
+	}
 	c.report(e)
 	if j.requested == 0 {
 		j.asked.answer(e) // it may have failed before it had a row
@@ -87,6 +90,9 @@ func (c *Compactor) worked(j *job) {
 
 // inWords explains a failure to people, without internals.
 func inWords(err error) string {
+	if errors.Is(err, errChanged) {
+		return reasonStale
+	}
 	return cmp.Or(reasonFor(err), "the summary could not be made or stored") + "; nothing was lost"
 }
 
@@ -225,7 +231,7 @@ func (c *Compactor) gaveUp(row Summary) bool {
 // span is summarized again anyway.
 func (c *Compactor) instead(j *job, err error) *job {
 	repair, declined := j.repaired.ID != 0, modelDeclines(err)
-	if j.extractive || j.ctx.Err() != nil || !declined && (repair || j.row.Kind != Rollup) {
+	if j.extractive || j.ctx.Err() != nil || j.unchanged.Err() != nil || !declined && (repair || j.row.Kind != Rollup) {
 		return nil
 	}
 	apart := *j

@@ -13,7 +13,8 @@ import (
 type job struct {
 	ctx          context.Context
 	cancel       context.CancelFunc
-	outdated     string // why its result cannot be used, in words for people; "": it can
+	unchanged    context.Context // ends when people change its messages: then it makes no further request
+	outdate      context.CancelFunc
 	row          Summary
 	tokens       int     // estimated tokens of the span when it was planned
 	maxTokens    int     // limit of the text in tokens, if below the policy's; 0: the policy's

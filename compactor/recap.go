@@ -38,7 +38,7 @@ func (c *Compactor) Recap(ctx context.Context, focus string) (func(context.Conte
 		return nil, err
 	}
 	s, p := c.h.view, c.policy()
-	w := c.newWorker(&job{policy: p, row: Summary{Focus: cmp.Or(focus, p.Focus)}}, nil, mostOfRecap, mostOfRecap*3/2)
+	w := c.newWorker(&job{unchanged: ctx, policy: p, row: Summary{Focus: cmp.Or(focus, p.Focus)}}, nil, mostOfRecap, mostOfRecap*3/2)
 	w.prompt = w.texts.Recap
 	return func(ctx context.Context) (Recap, error) { return c.recap(ctx, s, w) }, nil
 }

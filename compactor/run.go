@@ -53,6 +53,7 @@ func (c *Compactor) running() []*job {
 // startJob calls Before and narrows a repair in the background; then begin goes on.
 func (c *Compactor) startJob(j *job) {
 	j.ctx, j.cancel = context.WithCancel(c.ctx)
+	j.unchanged, j.outdate = context.WithCancel(context.Background())
 	*c.holder(j) = j
 	asks := c.o.Before != nil && !j.allowed
 	if !asks || j.row.Trigger == OnSelf { // a turn waits for this answer and must not wait for Before
@@ -174,7 +175,7 @@ func (c *Compactor) store(j *job, record Job, summary summarize.Summary, err err
 	// The row must become failed even if the process is stopping.
 	late, cancel := context.WithTimeout(context.WithoutCancel(j.ctx), 5*time.Second)
 	defer cancel()
-	if failErr := record.Fail(late, cmp.Or(j.outdated, inWords(err))); failErr != nil {
+	if failErr := record.Fail(late, inWords(err)); failErr != nil {
 		err = errors.Join(err, failErr)
 	}
 	c.finish(j, err)
