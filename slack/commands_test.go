@@ -41,7 +41,6 @@ func (r *rig) run(channelID, who, line string) channel.Answer {
 	return answer
 }
 
-// How a request may fail in other ways: TestAFailureWhileItIsShownIsRepaired.
 func TestAWrittenCommandComesBeforeWhatFollowsIt(t *testing.T) {
 	r, _, ann := connectedRig(t, slacktest.Options{}, answerN)
 	dm := r.w.DM(ann)
@@ -55,6 +54,7 @@ func TestAWrittenCommandComesBeforeWhatFollowsIt(t *testing.T) {
 	check.Lacks(t, "the new session", fmt.Sprint(r.Model.Requests()[1].Messages), "[#1 ")
 }
 
+// How a request may fail in other ways: TestAFailureWhileItIsShownIsRepaired.
 func TestAFailedAnswerOfACommandIsGivenOnce(t *testing.T) {
 	r, general, ann := connectedRig(t, slacktest.Options{}, answerN)
 	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "the root"})
