@@ -124,6 +124,7 @@ func TestChildProcessesEndWithProgram(t *testing.T) {
 func TestSessionOutlivesItsStreams(t *testing.T) {
 	t.Parallel()
 	var streams atomic.Int32
+	began := time.Now()
 	_, log := start(t, Server{ID: "calc", Allow: allowed, URL: overHTTP(t, newServer(), func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Method == http.MethodGet {
 			streams.Add(1)
@@ -134,6 +135,7 @@ func TestSessionOutlivesItsStreams(t *testing.T) {
 		return r.Method == http.MethodGet
 	})})
 	check.That(t, check.Soon(func() bool { return streams.Load() >= 8 }), "got %d streams", streams.Load())
+	check.That(t, time.Since(began) > 500*time.Millisecond, "8 streams in %v", time.Since(began))
 	check.Lacks(t, "log", log.String(), "tool_server_lost")
 }
 

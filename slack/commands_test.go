@@ -41,7 +41,6 @@ func (r *rig) run(channelID, who, line string) channel.Answer {
 	return answer
 }
 
-// How a request may fail in other ways: TestAFailureWhileItIsShownIsRepaired.
 func TestAWrittenCommandComesBeforeWhatFollowsIt(t *testing.T) {
 	r, _, ann := connectedRig(t, slacktest.Options{}, answerN)
 	dm := r.w.DM(ann)
@@ -53,8 +52,15 @@ func TestAWrittenCommandComesBeforeWhatFollowsIt(t *testing.T) {
 	say("after")
 	r.eventually("both are answered", func() bool { return len(r.said(dm)) == 3 })
 	check.Lacks(t, "the new session", fmt.Sprint(r.Model.Requests()[1].Messages), "[#1 ")
+	r.w.Fail(slacktest.Fault{Of: "users.info", RetryAfter: time.Minute})
+	say("/help")
+	r.eventually("all is acknowledged", r.acknowledged)
+	for _, d := range r.w.Deliveries() {
+		check.That(t, d.Acked.Sub(d.Sent) < 4*time.Second, "acknowledged after %v: %s", d.Acked.Sub(d.Sent), d.Payload)
+	}
 }
 
+// How a request may fail in other ways: TestAFailureWhileItIsShownIsRepaired.
 func TestAFailedAnswerOfACommandIsGivenOnce(t *testing.T) {
 	r, general, ann := connectedRig(t, slacktest.Options{}, answerN)
 	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "the root"})

@@ -136,14 +136,18 @@ func TestAChangeMayComeBeforeItsMessage(t *testing.T) {
 	}
 	first := page(tsOf(timeOf(said[0]).Add(-time.Second)), 1)
 	r.w.Edit(general, said[1], "edited")
+	for _, of := range []string{"3", "1"} { // in which second Slack sent it
+		edit := map[string]any{"type": "message", "user": ann, "ts": said[3], "text": "edit " + of, "edited": map[string]any{"ts": "2000000000.000000"}}
+		r.w.Emit(map[string]any{"type": "message", "subtype": "message_changed", "channel": general, "ts": "2000000000.00000" + of, "message": edit})
+	}
 	r.w.Delete(general, said[2])
 	r.eventually("the changes are known", r.acknowledged)
 	rest := page(first.Last, 10).Said
-	check.That(t, len(rest) == 2 && rest[0].Text == "edited" && rest[1].Text == "line #4", "what is left of the gap: %+v", rest)
+	check.That(t, len(rest) == 2 && rest[0].Text == "edited" && rest[1].Text == "edit 3", "what is left of the gap: %+v", rest)
 	for i, ts := range said {
 		r.w.Emit(map[string]any{"type": "message", "channel": general, "user": ann, "ts": ts, "text": fmt.Sprint("line #", i+1)})
 	}
-	r.stored(conversation(general), "user: line #1", "user: edited", "user: line #4")
+	r.stored(conversation(general), "user: line #1", "user: edited", "user: edit 3")
 }
 
 var png, _ = base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")

@@ -191,8 +191,7 @@ func (s *Slack) next(ctx context.Context, batch []event) (n int, store func() er
 		}
 		m, there := s.current(e.Channel, e.message)
 		in, relevant := s.inbound(place, m)
-		relevant = relevant && there
-		if relevant && platform.IsCommand(in) {
+		if relevant = relevant && there; relevant && platform.IsCommand(in) {
 			if n > 0 {
 				break
 			}
@@ -231,9 +230,11 @@ func (s *Slack) edited(ctx context.Context, m message) (store func() error) {
 	if !relevant {
 		return nil
 	}
-	encoded, _ := json.Marshal(now) // what was decoded can be encoded
+	in.Time = timeOf(m.TS)
+	now.Edited = &struct{ TS string }{m.TS} // Slack's has whole seconds, but someone may edit twice within one
+	latest, _ := s.current(m.Channel, *now)
+	encoded, _ := json.Marshal(latest) // what was decoded can be encoded
 	s.edits.Set(m.Channel+"/"+now.TS, string(encoded))
-	in.Time = timeOf(m.TS) // now.Edited has whole seconds, but someone may edit twice within one
 	// Complete is not called for edits, so names are looked up here; nearly all are cached since the original message.
 	limited, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
@@ -251,8 +252,7 @@ func sameFiles(a, b []file) bool {
 func (s *Slack) current(channelID string, m message) (_ message, there bool) {
 	key, now := channelID+"/"+m.TS, message{}
 	latest, _ := s.edits.Find(key) // empty: it was not edited
-	if json.Unmarshal([]byte(latest), &now) == nil &&
-		(m.Edited == nil || now.Edited != nil && !timeOf(m.Edited.TS).After(timeOf(now.Edited.TS))) {
+	if json.Unmarshal([]byte(latest), &now) == nil && (m.Edited == nil || !timeOf(m.Edited.TS).After(timeOf(now.Edited.TS))) {
 		m.Text, m.Blocks, m.Attachments, m.Files, m.Edited = now.Text, now.Blocks, now.Attachments, now.Files, now.Edited
 	}
 	_, gone := s.deletions.Find(key)

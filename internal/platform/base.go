@@ -154,7 +154,7 @@ func (b *Base) Command(id, conversation string, timeout time.Duration, ran <-cha
 	}) && ran != nil {
 		select {
 		case <-ran:
-		case <-time.After(10 * time.Second): // messages must not wait any longer
+		case <-time.After(2 * time.Second): // Slack waits 3 for an acknowledgement
 		}
 	}
 }

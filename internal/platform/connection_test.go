@@ -100,6 +100,7 @@ func TestASocketThatIsClosedDropsWhatWasNotTaken(t *testing.T) {
 	}, func(s *Socket) {
 		before := time.Now()
 		<-s.messages
+		synctest.Wait() // until the time is noted
 		check.Equal(t, "it last read after", s.LastRead().Sub(before), time.Second)
 		s.Goodbye()
 		s.Close()

@@ -98,7 +98,7 @@ func TestChatAnswerForms(t *testing.T) {
 			x.Done()
 		}, "stop whole"},
 		"all of it once more at the end, as MiniMax's":       {func(x *llmtest.Exchange) { x.Piece("whole"); x.Chunk("%s", again); x.Done() }, "stop whole"},
-		"in one piece of JSON though a stream was asked for": {whole(`{"id":"1","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"whole"},"delta":{"role":"assistant","content":""},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`), "stop whole"},
+		"in one piece of JSON though a stream was asked for": {whole(`{"id":"1","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"whole"},"delta":{"role":"assistant","content":"","reasoning_content":null,"tool_calls":[]},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`), "stop whole"},
 
 		"length": {finish("length"), "length whole"}, "model_length": {finish("model_length"), "length whole"}, "eos": {finish("eos"), "eos whole"},
 		"max_tokens": {finish("max_tokens"), "length whole"}, "MAX_TOKENS": {finish("MAX_TOKENS"), "length whole"},

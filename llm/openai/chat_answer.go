@@ -3,9 +3,9 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,7 +20,7 @@ type chatAnswer struct {
 	*provider.Answer
 	author string
 
-	inPieces bool // it has come in deltas
+	inPieces bool // its text or calls have come in deltas
 	native   gathered
 	calls    map[*provider.Call]*gathered // what the provider added to each call
 }
@@ -86,11 +86,11 @@ func (a *chatAnswer) Add(event []byte) (bool, error) {
 			continue
 		}
 		readUsage(choice.Usage, &a.Usage)
-		said := choice.Message
-		if a.Started, a.inPieces = true, a.inPieces || !reflect.ValueOf(choice.Delta).IsZero(); a.inPieces {
-			said = choice.Delta
+		d, whole := choice.Delta, choice.Message
+		if a.Started, a.inPieces = true, a.inPieces || d.Content != "" || d.Refusal != "" || len(d.ToolCalls) > 0; a.inPieces {
+			whole = delta{}
 		}
-		if err := a.addDelta(said); err != nil {
+		if err := cmp.Or(a.addDelta(d), a.addDelta(whole)); err != nil {
 			return false, err
 		}
 		switch reason := strings.ToLower(choice.FinishReason); {
@@ -243,7 +243,5 @@ func readUsage(raw json.RawMessage, u *llm.Usage) {
 	}
 	read.Cached = min(read.Cached, read.Prompt)
 	read.Written = min(read.Written, read.Prompt-read.Cached)
-	if read != (llm.Usage{}) {
-		*u = read
-	}
+	*u = cmp.Or(read, *u)
 }
