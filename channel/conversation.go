@@ -80,8 +80,17 @@ type runningTurn struct {
 	step      *observe.Step // nil: no one observes the turn
 	outcome   string        // one of observe.Outcomes, so far
 	sawChange bool          // something was edited or deleted since the turn began; only the loop uses it
+	outdated  bool          // the same since its tools began to run; of another agent, since its last request
 
 	approval atomic.Pointer[Approval] // the tool call that waits for permission; nil: none
+}
+
+// turnSeq returns the seq of the running turn; 0: none.
+func (c *conversation) turnSeq() int64 {
+	if turn := c.turn.Load(); turn != nil {
+		return turn.Seq
+	}
+	return 0
 }
 
 func newConversation(h *Hub, name string, connector Connector, records *store.Conversation) *conversation {

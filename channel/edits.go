@@ -26,7 +26,7 @@ type edits struct {
 // Only the loop calls it.
 func (c *conversation) changed() {
 	if turn := c.turn.Load(); turn != nil {
-		turn.sawChange = true
+		turn.sawChange, turn.outdated = true, true
 		if open, found, err := c.records.Turns().Unanswered(c.hub.ctx); err == nil && (!found || open.Seq != turn.Seq) {
 			turn.stop(errDeleted)
 		}

@@ -81,8 +81,8 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 		Request: func(_ context.Context, left int) (req llm.Request, err error) {
 			r.current.Reset()
 			c.do(func(*compactor.Compactor) {
-				if turn := c.turn.Load(); turn.sawChange { // what it was given, and what it looked up, may have been deleted
-					turn.sawChange, briefing, steps = false, "", nil
+				if turn := c.turn.Load(); turn.outdated { // what it was given, and what it looked up, may have been deleted
+					turn.outdated, briefing, steps = false, "", nil
 				}
 			})
 			if briefing == "" {

@@ -244,9 +244,11 @@ func (c *conversation) converse(ctx context.Context, r *reply, other *handover) 
 		},
 		Report: func(u llm.Usage) {
 			t.overflows, t.completion = 0, u.Completion
-			if t.plainRequest {
-				c.do(func(e *compactor.Compactor) { e.Reported(u) })
-			}
+			c.do(func(e *compactor.Compactor) {
+				if c.turn.Load().outdated = false; t.plainRequest {
+					e.Reported(u)
+				}
+			})
 		},
 		Show: func(delta string) {
 			r.current.WriteString(delta)
@@ -279,6 +281,9 @@ func (c *conversation) show(r *reply) {
 // add appends a message of the model or a tool; completion is the provider's count of it, 0: unknown.
 func (c *conversation) add(r *reply, m llm.Message, completion int) {
 	c.do(func(e *compactor.Compactor) {
+		if c.turn.Load().outdated && slices.Contains(handoverTools, m.Tool) {
+			m.Text = "Error: what it found may have changed meanwhile. Call it again."
+		}
 		row := rowOf(m, e.History().Next(), r.turn.Seq)
 		if len(row.Native) > 0 {
 			row.Reasoning = e.ReasoningOf(row, completion)
@@ -286,12 +291,4 @@ func (c *conversation) add(r *reply, m llm.Message, completion int) {
 		r.messages = append(r.messages, row)
 		e.History().Append(row)
 	})
-}
-
-// turnSeq returns the seq of the running turn; 0: none.
-func (c *conversation) turnSeq() int64 {
-	if turn := c.turn.Load(); turn != nil {
-		return turn.Seq
-	}
-	return 0
 }

@@ -226,10 +226,8 @@ type quote struct {
 // ForgetQuotes removes the turn contexts that quote these memories of the conversation, here and where they were recalled, and,
 // if answers, empties the answers of tools that do. The context of a running turn is not stored yet: a new version ends it.
 func (rs Rows) ForgetQuotes(memories []int64, answers bool) {
-	if len(memories) > 0 {
-		rs.NextVersion()
-	}
 	for _, id := range memories {
+		rs.NextVersion()
 		quoting := List(rs.tx, func(rows *sql.Rows, q *quote) error {
 			q.at = &Conversation{store: rs.c.store}
 			return rows.Scan(&q.at.id, &q.at.name, &q.seq, &q.tool)

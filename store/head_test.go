@@ -135,7 +135,6 @@ func TestDeletionsReachCopiesOfAnswers(t *testing.T) {
 	deliver(t, above, said(1, "my locker is "+secret), asking(2, "where is my locker?"))
 	answer := "This is what I found:\n- Ann: “my locker is " + secret + "”"
 	storetest.AnswerWith(t, above, 2, 3, "", map[string]string{"recall": `{"messages":[{"seq":1,"text":"` + secret + `"}]}`, "reply": answer})
-	check.NoError(t, above.Outbox().Post(ctx, store.Outcome{Reply: "reply-2", Pieces: []string{answer}}))
 	storetest.Run(t, s, "UPDATE outbox SET platform_id = 'p1'") // it may have arrived
 	thread(t, s, "m2")
 	thread(t, s, "p1")
@@ -143,8 +142,10 @@ func TestDeletionsReachCopiesOfAnswers(t *testing.T) {
 	found := check.Must(storetest.Call(storetest.ToolsAt(above, 6), "expand", `{"from":3,"to":5}`))(t)
 	check.Contains(t, "found", found, secret)
 	storetest.AnswerWith(t, above, 6, 7, "", map[string]string{"expand": found})
-	storetest.Run(t, s, "UPDATE messages SET calls = '' WHERE role = 'assistant'") // the double's calls repeat it
+	deliver(t, above, asking(10, "once more?"))
 	remove(t, above, 1)
+	storetest.AnswerWith(t, above, 10, 11, "", map[string]string{"recall": `{"messages":[{"seq":1,"text":"` + secret + `"}]}`, "reply": answer})
+	storetest.Run(t, s, "UPDATE messages SET calls = '' WHERE role = 'assistant'") // the double's calls repeat it
 	storetest.WantNoSecret(t, above)
 }
 

@@ -24,7 +24,7 @@ type Held struct {
 	only  sync.Mutex   // locked by Vacuum and Deliver, which must not run at the same time; locked before gate
 	gate  sync.RWMutex // guards db
 	db    *sql.DB      // nil: deliveries go to the store itself
-	stuck atomic.Bool  // the oldest held delivery could not be applied
+	stuck atomic.Bool  // the oldest held delivery could not be applied, or not removed
 	apply func(ctx context.Context, d Delivery) error
 }
 
@@ -61,8 +61,8 @@ func (h *Held) open(ctx context.Context) error {
 // Watch sets the function that applies held deliveries. It must be called once, before the store is used.
 func (h *Held) Watch(apply func(ctx context.Context, d Delivery) error) { h.apply = apply }
 
-// Hold stores a delivery durably if the database is being rewritten, or an earlier one could not be applied, whose message it may
-// edit or delete; it is applied afterwards. Otherwise it calls now, which applies it; rewriting does not start before now returns.
+// Hold stores a delivery durably if the database is being rewritten, or while an earlier one, whose message it may edit or delete,
+// is still held; it is applied afterwards. Otherwise it calls now, which applies it; rewriting does not start before now returns.
 func (h *Held) Hold(ctx context.Context, d Delivery, now func() error) error {
 	if h.stuck.Load() && h.only.TryLock() {
 		_ = h.deliver(ctx) // Deliver reports why it fails
@@ -107,7 +107,7 @@ func (h *Held) deliver(ctx context.Context) error {
 	if err == nil {
 		err = h.drain(ctx)
 	}
-	if h.stuck.Load() {
+	if h.stuck.Store(err != nil && !errors.Is(err, ErrHeld)); h.stuck.Load() {
 		return err
 	}
 	err = errors.Join(err, h.db.Close())
@@ -135,8 +135,7 @@ func (h *Held) drain(ctx context.Context) error {
 			return fmt.Errorf("%w: row %d of %s, a message that arrived while the database was rewritten, cannot be read: "+
 				"keep a copy of the file, move it away, and start again: %w", ErrHeld, id, h.path, err)
 		}
-		err = h.apply(ctx, d)
-		if h.stuck.Store(err != nil); err == nil {
+		if err = h.apply(ctx, d); err == nil {
 			_, err = h.db.ExecContext(ctx, "DELETE FROM held WHERE id = ?", id)
 		}
 		if err != nil {

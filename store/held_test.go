@@ -101,10 +101,14 @@ func TestDeliveriesWaitBehindOneThatFailed(t *testing.T) {
 	check.Must(hold(s, sent("terminal:new", said(1, "one"), said(2, "two"))))(t)
 	check.Error(t, s.Held().Deliver(ctx), failed)
 	check.Equal(t, "held behind it", check.Must(hold(s, sent("terminal:new", said(3, "three"))))(t), true)
+	canceled, cancel := context.WithCancel(ctx)
+	s.Held().Watch(func(_ context.Context, d store.Delivery) error { cancel(); return privacy.In(s).Apply(ctx, d) })
+	check.Error(t, s.Held().Deliver(canceled), context.Canceled) // it was applied, and not removed
 	s.Held().Watch(privacy.In(s).Apply)
-	check.Must(hold(s, store.Delivery{Conversation: "terminal:new", Deleted: []string{said(1, "").ID}}))(t)
+	check.Must(hold(s, store.Delivery{Conversation: "terminal:new", Deleted: []string{said(1, "").ID, said(3, "").ID}}))(t)
 	check.Equal(t, "held afterwards", check.Must(hold(s, sent("terminal:new", said(4, "four"))))(t), false)
-	check.EqualAll(t, "dequeued", texts(deliver(t, find(t, s, "terminal:new"))), []string{"two", "three", "four"})
+	check.NoError(t, s.Held().Deliver(ctx))
+	check.EqualAll(t, "dequeued", texts(deliver(t, find(t, s, "terminal:new"))), []string{"two", "four"})
 }
 
 // TestKillWithHeldDeliveries kills processes that rewrite their database and accept messages.

@@ -107,7 +107,7 @@ func (turns Turns) Finish(ctx context.Context, o Outcome) (contextStored bool, e
 		}
 		low, high := turns.c.RowRange(o.Turn, o.Turn)
 		tx.change("UPDATE messages SET answered = ? WHERE id BETWEEN ? AND ? AND answered = 0", state, low, high)
-		turns.c.append(tx, o.Turn, o.Messages, o.Version, o.Count)
+		turns.c.append(tx, &o)
 		contextStored = turns.c.keepContext(tx, o.Context, o.Version)
 		if n := len(o.Messages); n > 0 && o.Sent.Window > 0 {
 			tx.Do("INSERT INTO turn_usage (id, window, used, counted, estimated, context, factor) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -119,20 +119,20 @@ func (turns Turns) Finish(ctx context.Context, o Outcome) (contextStored bool, e
 	})
 }
 
-func (c *Conversation) append(tx *Tx, turn int64, messages []chat.Message, version int64, count transcript.Count) {
+func (c *Conversation) append(tx *Tx, o *Outcome) {
 	tx.Do("UPDATE conversations SET counted = ?, counted_estimate = ?, counted_by = ?, counted_with = ? WHERE id = ?",
-		count.Prompt, count.Estimate, count.Model, count.Version, c.id)
-	if len(messages) == 0 {
-		return
-	}
-	messages, changed := c.withoutChangedCopies(tx, messages, version)
+		o.Count.Prompt, o.Count.Estimate, o.Count.Model, o.Count.Version, c.id)
+	messages, changed := c.withoutChangedCopies(tx, o.Messages, o.Version)
 	if changed { // the prompt still has that
 		c.In(tx).NextVersion()
 	}
 	c.addMessages(tx, messages, func(chat.Message) any { return nil })
-	for _, m := range messages {
-		if m.Turn != turn || m.Role == llm.RoleUser {
+	for i, m := range messages {
+		if m.Turn != o.Turn || m.Role == llm.RoleUser {
 			tx.Fail(fmt.Errorf("message %d (%s, turn %d) is no part of the answer", m.Seq, m.Role, m.Turn))
+		}
+		if m.Role == llm.RoleAssistant && m.Text != o.Messages[i].Text { // an answer without a model, which is all of the reply
+			o.Pieces = []string{m.Text}
 		}
 		c.keepQuotes(tx, m)
 	}

@@ -199,7 +199,11 @@ func AnswerWith(t *testing.T, c *store.Conversation, turn, next int64, native st
 		rows[i].Seq, rows[i].Turn = next+int64(i), turn
 		rows[i].Tokens = chat.TokensOf(rows[i])
 	}
-	check.Must(c.Turns().Finish(Ctx, store.Outcome{Turn: turn, Messages: rows}))(t)
+	o := store.Outcome{Turn: turn, Messages: rows}
+	if reply := results["reply"]; reply != "" {
+		o.Reply, o.Pieces = rows[len(rows)-1].ID, []string{reply}
+	}
+	check.Must(c.Turns().Finish(Ctx, o))(t)
 }
 
 func Asking(n int, text string) store.Inbound {
