@@ -217,6 +217,9 @@ type details struct {
 
 // readUsage reads the usage of either wire into u, if there is one.
 func readUsage(raw json.RawMessage, u *llm.Usage) {
+	if len(raw) == 0 { // as in most events
+		return
+	}
 	var counted struct {
 		Prompt     provider.Tokens `json:"prompt_tokens"`
 		Completion provider.Tokens `json:"completion_tokens"`
