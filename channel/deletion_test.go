@@ -153,7 +153,7 @@ func TestChangeReachesRunningTurn(t *testing.T) {
 		r.overhear("my parrot is called Coco")
 		r.ask("what is its name?")
 		check.Contains(t, name+": request 2", textOf(r.model.Requests()[1]), "Coco")
-		check.Lacks(t, name+": request 3 and transcript", r.lastRequestText()+texts(r.transcript()), "Coco", "Call it again")
+		check.Lacks(t, name+": request 3 and transcript", r.lastRequestText()+texts(r.transcript()), "Coco", "Call the tool again")
 		// It has found it, and another tool still runs.
 		save := llmtest.Call("2", "memory_save", map[string]any{"content": "Ada asked for a name", "kind": "event"})
 		r = newRig(t, inTurn(llmtest.Use(search.Message.Calls[0], save), llmtest.Say("well")))
@@ -161,7 +161,7 @@ func TestChangeReachesRunningTurn(t *testing.T) {
 		r.restart()
 		r.overhear("my parrot is called Coco")
 		r.ask("what is its name?")
-		check.Contains(t, name+": request 2", r.lastRequestText(), "Call it again")
+		check.Contains(t, name+": request 2", r.lastRequestText(), "Call the tool again")
 		check.Lacks(t, name+": request 2 and transcript", r.lastRequestText()+texts(r.transcript()), "Coco")
 	}
 }

@@ -277,7 +277,7 @@ func TestConversationThatPanicsAgainWaitsLonger(t *testing.T) {
 	inBubble(t, echo, func(t *testing.T, r *rig) {
 		c := &splitting{panicked: make(chan time.Time, 3)}
 		r.throughConnector(c)
-		r.say("this opens the conversation: opening takes up work, too", false)
+		r.say("this opens the conversation, which also starts its work", false)
 		r.waitForReplies()
 		r.say("hello", true)
 		time.Sleep(time.Minute)

@@ -134,7 +134,7 @@ func (c *conversation) storable(messages []chat.Message) []chat.Message {
 		if !wanted || len(messages[i].Calls) == 0 {
 			messages[i].Native = nil
 		}
-		if now := c.engine.History().Message(messages[i].Seq); now != nil { // without what was deleted meanwhile
+		if now := c.engine.History().Message(messages[i].Seq); now != nil { // without what was deleted during the turn
 			messages[i].Text, messages[i].Calls, messages[i].Tokens, messages[i].Deprived = now.Text, now.Calls, now.Tokens, now.Deprived
 		}
 	}

@@ -282,7 +282,7 @@ func (c *conversation) show(r *reply) {
 func (c *conversation) add(r *reply, m llm.Message, completion int) {
 	c.do(func(e *compactor.Compactor) {
 		if c.turn.Load().outdated && slices.Contains(handoverTools, m.Tool) {
-			m.Text = "Error: what it found may have changed meanwhile. Call it again."
+			m.Text = "Error: what it found may have changed since. Call the tool again."
 		}
 		row := rowOf(m, e.History().Next(), r.turn.Seq)
 		if len(row.Native) > 0 {

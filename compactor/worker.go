@@ -197,8 +197,8 @@ func (w worker) chunkWithRetry(ctx context.Context, items []summarize.Item) (tex
 	return secrets.Mask(text), err
 }
 
-// errChanged ends a job whose messages people have changed: it must not send again what was deleted. The request that is running
-// is let end, because its usage is known only then.
+// errChanged ends a job whose messages people have changed: it must not send again what was deleted. A running request
+// may finish: its usage is known only then.
 var errChanged = errors.New(reasonStale)
 
 // spend counts a request to the model, retries after failures included: max_turns for a chunk.

@@ -180,7 +180,7 @@ func TestAWrittenCommandRunsOnceAndIsNoMessage(t *testing.T) {
 	check.Equal(t, "posts, none of them of a second run", r.count("POST /channels/*/messages"), 8)
 }
 
-// A connection that is resumed brings a command and what was said after it at once.
+// A resumed connection delivers a command and the message after it together.
 func TestAWrittenCommandComesBeforeWhatFollowsIt(t *testing.T) {
 	r := newRig(t, discordtest.Options{}, eager).start()
 	direct := r.Direct(r.ann.ID).ID

@@ -85,7 +85,7 @@ func (b *limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	if strings.HasPrefix(r.Header.Get("Last-Event-ID"), ownEvent) {
 		r.Header.Del("Last-Event-ID")
-		time.Sleep(100 * time.Millisecond) // the server may ask for a pause of a millisecond, and end each stream at once
+		time.Sleep(100 * time.Millisecond) // the server may ask for a pause of a millisecond, and end each stream immediately
 	}
 	resp, err := b.next.RoundTrip(r)
 	if err != nil {

@@ -261,7 +261,9 @@ func (s *Slack) current(channelID string, m message) (_ message, there bool) {
 
 // deletion caches a deletion, see current.
 func (s *Slack) deletion(ctx context.Context, channelID string, m message) (store func() error) {
-	s.deletions.Set(channelID+"/"+m.TS, "")
+	key := channelID + "/" + m.TS
+	s.deletions.Set(key, "")
+	s.edits.Set(key, "") // not even in memory
 	name := s.placeOf(channelID, m).String()
 	return func() error { return s.Hub.Delete(ctx, name, m.TS) }
 }

@@ -147,7 +147,7 @@ func (rs Rows) Replace(was, m chat.Message) {
 			rs.Replace(found, WithoutCopies(found))
 		}
 	}
-	if m.Text != was.Text && m.Role == llm.RoleAssistant { // an answer without a model: it may not be sent yet, and threads may have begun with it
+	if m.Text != was.Text && m.Role == llm.RoleAssistant { // an answer without a model: it may not be sent yet, and threads may have started with it
 		const began = "kind = '' AND from_seq BETWEEN ? AND ?"
 		rs.tx.Do("UPDATE outbox SET text = ? WHERE conversation = ? AND reply = ? AND "+unsent, m.Text, rs.c.id, m.ID)
 		rs.TouchThreads(began, m.Turn, m.Seq)
