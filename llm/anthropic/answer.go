@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"cairn/llm"
-	"cairn/llm/internal/provider"
+	"cairn/llm/provider"
 )
 
 const maxBlocks = 1024

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"cairn/llm"
-	"cairn/llm/internal/provider"
+	"cairn/llm/provider"
 )
 
 const anthropicHost = "api.anthropic.com"

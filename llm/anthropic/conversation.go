@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"cairn/llm"
-	"cairn/llm/internal/provider"
+	"cairn/llm/provider"
 )
 
 // conversation is a request's messages in the interface's format.

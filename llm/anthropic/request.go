@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 
 	"cairn/llm"
-	"cairn/llm/internal/provider"
+	"cairn/llm/provider"
 )
 
 // defaultTokens limits an answer if the request does not: the interface demands a limit.

@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 
 	"cairn/llm"
-	"cairn/llm/internal/provider"
+	"cairn/llm/provider"
 )
 
 // The kinds of thinking, each of which some models refuse.

@@ -14,7 +14,7 @@ import (
 
 	"cairn/internal/loopback"
 	"cairn/llm"
-	"cairn/llm/internal/provider"
+	"cairn/llm/provider"
 )
 
 // Server is a model server on 127.0.0.1 that speaks every wire. It rejects what a strict provider

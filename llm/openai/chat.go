@@ -8,7 +8,7 @@ import (
 	api "github.com/sashabaranov/go-openai"
 
 	"cairn/llm"
-	"cairn/llm/internal/provider"
+	"cairn/llm/provider"
 )
 
 // chatBody is a request. What rarely changes is first: a later request extends its messages.

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"cairn/llm"
-	"cairn/llm/internal/provider"
+	"cairn/llm/provider"
 )
 
 // chatAnswer accumulates chunks. It is complete with [DONE], or if a finish_reason was received and the body ended

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/llm/internal/provider"
+	"cairn/llm/provider"
 )
 
 type native struct {

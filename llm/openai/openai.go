@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"cairn/llm"
-	"cairn/llm/internal/provider"
+	"cairn/llm/provider"
 )
 
 const openAIHost = "api.openai.com"

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"cairn/llm"
-	"cairn/llm/internal/provider"
+	"cairn/llm/provider"
 )
 
 // plan describes how a request is sent.

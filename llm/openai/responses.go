@@ -6,7 +6,7 @@ import (
 	api "github.com/sashabaranov/go-openai"
 
 	"cairn/llm"
-	"cairn/llm/internal/provider"
+	"cairn/llm/provider"
 )
 
 const leastOutput = 16

@@ -11,7 +11,7 @@ import (
 	api "github.com/sashabaranov/go-openai"
 
 	"cairn/llm"
-	"cairn/llm/internal/provider"
+	"cairn/llm/provider"
 )
 
 // responsesAnswer accumulates events. A stream without the end of a response was cut off.
