@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"cairn/llm"
-	"cairn/llm/llmtest"
+	"cairn/testkit/llmtest"
 )
 
 // actor is a scripted model for one channel: it answers, calls recall now and then, saves memories

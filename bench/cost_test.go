@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"cairn/compactor"
-	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
+	"cairn/testkit/check"
 )
 
 var byPrefix = cacheRule{kind: llm.CachePrefix, ttl: cacheTTL}

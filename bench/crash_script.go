@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"cairn/llm"
-	"cairn/llm/llmtest"
+	"cairn/testkit/llmtest"
 )
 
 // oracle is the model server of a crash run: it answers, calls tools, summarizes, takes its time,

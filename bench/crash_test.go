@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"cairn/chat"
-	"cairn/internal/check"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 func TestCrash(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/store"
+	"cairn/testkit/llmtest"
 )
 
 // faultField is a bot with many conversations, each with its own provider.

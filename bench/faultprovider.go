@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/llm/openai"
+	"cairn/testkit/llmtest"
 )
 
 // Where a fault occurs.

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"cairn/llm/llmtest"
+	"cairn/testkit/llmtest"
 )
 
 const (

@@ -17,7 +17,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"cairn/internal/check"
+	"cairn/testkit/check"
 )
 
 func TestMain(m *testing.M) {

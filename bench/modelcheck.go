@@ -12,7 +12,7 @@ import (
 	"cairn/compactor"
 	"cairn/internal/tokens"
 	"cairn/llm"
-	"cairn/llm/llmtest"
+	"cairn/testkit/llmtest"
 )
 
 // The servers of a trial: they check every request before they answer it.

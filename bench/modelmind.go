@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"cairn/llm"
-	"cairn/llm/llmtest"
+	"cairn/testkit/llmtest"
 )
 
 // serverScript is the script of a strict server: it calls the tools that a question asks for,

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"cairn/llm/llmtest"
 	"cairn/store"
+	"cairn/testkit/llmtest"
 )
 
 // gaugeGoal is the limit of the mean error of the estimated usage, in percent, for models that

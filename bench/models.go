@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"strings"
 
-	"cairn/llm/llmtest"
+	"cairn/testkit/llmtest"
 )
 
 const modelsHelp = `Models holds a long conversation with each of these models, over servers on loopback that are as

@@ -13,9 +13,9 @@ import (
 	"cairn/channel"
 	"cairn/llm"
 	"cairn/llm/anthropic"
-	"cairn/llm/llmtest"
 	"cairn/llm/openai"
 	"cairn/store"
+	"cairn/testkit/llmtest"
 )
 
 const (

@@ -11,12 +11,12 @@ import (
 	"cairn/channel"
 	"cairn/chat"
 	"cairn/compactor"
-	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/simulate"
 	"cairn/store"
+	"cairn/testkit/check"
 	"cairn/words"
 )
 

@@ -13,8 +13,8 @@ import (
 	"cairn/compactor"
 	"cairn/internal/tokens"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/store"
+	"cairn/testkit/llmtest"
 )
 
 const toolsHelp = `Tools has an agent work on one task with many calls of a tool, each with a long answer, in a small

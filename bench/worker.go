@@ -9,8 +9,8 @@ import (
 	"unicode"
 
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/prompts"
+	"cairn/testkit/llmtest"
 )
 
 // memoriesEach is how many memories a worker saves per span.

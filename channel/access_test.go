@@ -10,10 +10,10 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor/summarize"
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/llm"
-	"cairn/llm/llmtest"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
+	"cairn/testkit/storetest"
 )
 
 func (r *rig) withRules(rules channel.Rules) *rig {

@@ -15,9 +15,9 @@ import (
 
 	"cairn/channel"
 	"cairn/chat"
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/storetest"
 
 	_ "github.com/mattn/go-sqlite3"
 )

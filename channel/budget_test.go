@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/llm/openai"
 	"cairn/llm/prices"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
+	"cairn/testkit/storetest"
 )
 
 type journal struct{ check.Buffer }

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/privacy"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
+	"cairn/testkit/storetest"
 )
 
 // What the running turn thought of a message that is then deleted is not sent again, in this turn or later.

@@ -11,8 +11,8 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
-	"cairn/internal/check"
-	"cairn/words/wordstest"
+	"cairn/testkit/check"
+	"cairn/testkit/wordstest"
 )
 
 // setFilePolicy sets the rig's policy as a settings file would; the test may edit it.

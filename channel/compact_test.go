@@ -12,9 +12,9 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
-	"cairn/internal/check"
 	"cairn/llm"
-	"cairn/llm/llmtest"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 // gatedWorker has models from gate write its summaries, and waits for each.

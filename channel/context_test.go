@@ -9,11 +9,11 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
-	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/prompts"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 type call map[string]any

@@ -13,13 +13,13 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/memory"
 	"cairn/privacy"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
+	"cairn/testkit/storetest"
 )
 
 func TestForgetMe(t *testing.T) {

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
+	"cairn/testkit/storetest"
 )
 
 func editMessageAt(r *rig, id, text string, at time.Time) {

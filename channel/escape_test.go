@@ -14,12 +14,12 @@ import (
 
 	"cairn/channel"
 	"cairn/chat"
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/memory"
-	"cairn/words/wordstest"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
+	"cairn/testkit/storetest"
+	"cairn/testkit/wordstest"
 
 	"github.com/yuin/goldmark"
 )

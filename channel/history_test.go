@@ -14,12 +14,12 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/privacy"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
+	"cairn/testkit/storetest"
 )
 
 func pageOf(last string, said ...channel.Inbound) channel.Page {

@@ -17,12 +17,12 @@ import (
 	"time"
 
 	"cairn/compactor"
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/prompts"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/storetest"
 )
 
 // acceptedLog is a connector that records the messages whose arrival is reported.

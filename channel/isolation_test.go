@@ -11,12 +11,12 @@ import (
 	"testing"
 
 	"cairn/channel"
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/memory"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
+	"cairn/testkit/storetest"
 )
 
 // The places of the matrix, and who may read each. Each has a key, to ask for, and a secret, posted under that key.

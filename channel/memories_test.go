@@ -8,12 +8,12 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/compactor/summarize"
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/internal/tokens"
-	"cairn/llm/llmtest"
 	"cairn/memory"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
+	"cairn/testkit/storetest"
 )
 
 // keep stores a memory as a summary's worker does, and returns its number.

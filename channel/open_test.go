@@ -12,11 +12,11 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
+	"cairn/testkit/storetest"
 )
 
 // crashDuringTurn leaves the store as if the process was killed after it took up a message.

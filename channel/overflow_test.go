@@ -12,13 +12,13 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
-	"cairn/internal/check"
 	"cairn/internal/observe"
-	"cairn/internal/storetest"
 	"cairn/internal/tokens"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/memory"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
+	"cairn/testkit/storetest"
 )
 
 // wantPairedCalls fails unless each result follows its call, and each call has one.

@@ -13,9 +13,9 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
-	"cairn/internal/check"
 	"cairn/llm"
-	"cairn/llm/llmtest"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 var randomRuns = flag.Int("random-runs", 2, "how often random acts run, each time with others")

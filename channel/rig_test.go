@@ -16,11 +16,11 @@ import (
 	"cairn/channel"
 	"cairn/chat"
 	"cairn/compactor"
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
+	"cairn/testkit/storetest"
 
 	"go.uber.org/goleak"
 )

@@ -11,11 +11,11 @@ import (
 	"cairn/channel"
 	"cairn/chat"
 	"cairn/compactor"
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
+	"cairn/testkit/storetest"
 )
 
 func TestTasksWithoutResult(t *testing.T) {

@@ -10,12 +10,12 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/memory"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
+	"cairn/testkit/storetest"
 )
 
 type script func(ctx context.Context, n int, req llm.Request) (llm.Response, error)

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/channel/channeltest"
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/llm"
-	"cairn/llm/llmtest"
+	"cairn/testkit/channeltest"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
+	"cairn/testkit/storetest"
 )
 
 func (r *rig) withTools(approve string) *channeltest.Box {

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"cairn/compactor"
-	"cairn/internal/check"
 	"cairn/llm"
-	"cairn/llm/llmtest"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 func ahead(t *testing.T, window int, tune ...func(*compactor.Options)) *rig {

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"cairn/compactor"
-	"cairn/internal/check"
-	"cairn/llm/llmtest"
 	"cairn/memory"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 // BenchmarkThousandConversations measures one compaction in each of a thousand conversations, all

@@ -7,10 +7,10 @@ import (
 
 	"cairn/compactor"
 	"cairn/compactor/summarize"
-	"cairn/internal/check"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/memory"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 // A deletion that an emergency notices while the disk takes no placeholder: what is hidden in memory alone lacks the message,

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"cairn/compactor"
-	"cairn/internal/check"
 	"cairn/llm"
-	"cairn/llm/llmtest"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 // repairing returns a conversation in which a worker repairs a placeholder, which takes a second,

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/check"
 	"cairn/llm"
-	"cairn/llm/llmtest"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 	"cairn/transcript"
 )
 

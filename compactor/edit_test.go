@@ -16,11 +16,11 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
-	"cairn/internal/check"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/privacy"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 // quoted returns the beginning of a message, which shows that a summary covers it.

@@ -11,9 +11,9 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
-	"cairn/internal/check"
 	"cairn/llm"
-	"cairn/words/wordstest"
+	"cairn/testkit/check"
+	"cairn/testkit/wordstest"
 
 	"golang.org/x/text/unicode/norm"
 )

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/anthropic"
-	"cairn/llm/llmtest"
 	"cairn/llm/openai"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 var update = flag.Bool("update", false, "write the golden prompts anew")

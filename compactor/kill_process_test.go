@@ -20,9 +20,9 @@ import (
 
 	"cairn/compactor"
 	"cairn/compactor/summarize"
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/memory"
+	"cairn/testkit/check"
+	"cairn/testkit/storetest"
 
 	"github.com/mattn/go-sqlite3"
 )

@@ -11,11 +11,11 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
-	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
+	"cairn/testkit/check"
+	"cairn/testkit/wordstest"
 	"cairn/transcript"
-	"cairn/words/wordstest"
 )
 
 func user(seq int64, text string) chat.Message {

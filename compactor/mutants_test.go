@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/check"
+	"cairn/testkit/check"
 )
 
 // mutant is a seeded bug: old is replaced by broken in file, where OLD is old and BUG is whether the

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"cairn/chat"
-	"cairn/internal/check"
 	"cairn/llm"
+	"cairn/testkit/check"
 	"cairn/transcript"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
-	"cairn/internal/check"
+	"cairn/testkit/check"
 )
 
 // another returns a value of a setting that differs from the default, and makes a valid policy.

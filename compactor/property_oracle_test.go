@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	"cairn/compactor"
-	"cairn/internal/check"
 	"cairn/llm"
+	"cairn/testkit/check"
 	"cairn/transcript"
 )
 

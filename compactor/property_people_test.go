@@ -6,10 +6,10 @@ import (
 	"slices"
 
 	"cairn/compactor"
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/storetest"
 
 	"pgregory.net/rapid"
 )

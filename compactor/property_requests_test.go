@@ -14,11 +14,11 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
-	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/memory"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 
 	"pgregory.net/rapid"
 )

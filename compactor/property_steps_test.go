@@ -9,9 +9,9 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
-	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/store"
+	"cairn/testkit/check"
 
 	"pgregory.net/rapid"
 )

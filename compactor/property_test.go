@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"cairn/compactor"
-	"cairn/internal/check"
-	"cairn/llm/llmtest"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 
 	"pgregory.net/rapid"
 )

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"cairn/compactor"
-	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
-	"cairn/llm/llmtest"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 
 	"pgregory.net/rapid"
 )

@@ -10,10 +10,10 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
-	"cairn/internal/check"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 // Each request of a turn of many steps fits the window.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"cairn/chat"
-	"cairn/internal/check"
 	"cairn/llm"
+	"cairn/testkit/check"
 	"cairn/transcript"
 
 	"pgregory.net/rapid"

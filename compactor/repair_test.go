@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"cairn/compactor"
-	"cairn/internal/check"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/prompts"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 func TestPlaceholderIsFilledWhileModelHangs(t *testing.T) {

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"cairn/compactor"
-	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/store"
+	"cairn/testkit/check"
 	"cairn/transcript"
 )
 

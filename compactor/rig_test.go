@@ -15,13 +15,13 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/internal/tokens"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/memory"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
+	"cairn/testkit/storetest"
 )
 
 const testConversation = "terminal:test"

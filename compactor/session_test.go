@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"cairn/compactor"
-	"cairn/internal/check"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/prompts"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 // summarizeNotes is a worker whose summary lists the words note-N in its request.

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"cairn/compactor"
-	"cairn/internal/check"
-	"cairn/llm/llmtest"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 func (r *rig) undo() compactor.Event {

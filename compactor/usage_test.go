@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"cairn/compactor"
-	"cairn/internal/check"
 	"cairn/llm"
-	"cairn/llm/llmtest"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 // ask adds a question and returns the request for its answer; the turn stays open.

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"cairn/chat"
-	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
+	"cairn/testkit/check"
 
 	"pgregory.net/rapid"
 )

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/check"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/privacy"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 // facts are messages that must be remembered with any worker.

@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"cairn/compactor"
-	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
-	"cairn/llm/llmtest"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 func TestAgentModelIsWorkerFallback(t *testing.T) {

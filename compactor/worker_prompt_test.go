@@ -9,11 +9,11 @@ import (
 	"testing"
 
 	"cairn/compactor"
-	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/prompts"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 func TestFocusReachesEveryRequest(t *testing.T) {

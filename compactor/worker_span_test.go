@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"cairn/compactor"
-	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 // prefills is a model that reads for a while, during which its server sends keep-alives if beat is

@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"cairn/compactor"
-	"cairn/internal/check"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/prompts"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 type journal struct{ check.Buffer }

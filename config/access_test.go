@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"cairn/channel"
-	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/mcp/builtin"
 	"cairn/slack"
 	"cairn/terminal"
+	"cairn/testkit/check"
 )
 
 func TestConnectorSettings(t *testing.T) {

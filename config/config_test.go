@@ -16,8 +16,8 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/hooks"
-	"cairn/internal/check"
-	"cairn/words/wordstest"
+	"cairn/testkit/check"
+	"cairn/testkit/wordstest"
 )
 
 func writeSettings(t *testing.T, text string) string {

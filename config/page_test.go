@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
-	"cairn/internal/check"
+	"cairn/testkit/check"
 )
 
 var update = flag.Bool("update", false, "write docs/configuration.md anew")

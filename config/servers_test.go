@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"cairn/channel"
-	"cairn/internal/check"
 	"cairn/llm/prices"
+	"cairn/testkit/check"
 )
 
 func environment(t *testing.T, set map[string]string) {

@@ -11,8 +11,8 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
-	"cairn/discord/discordtest"
-	"cairn/internal/check"
+	"cairn/testkit/check"
+	"cairn/testkit/discordtest"
 )
 
 // Discord may send nothing of what was said, or say so little that the connector has to look.

@@ -12,9 +12,9 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
-	"cairn/channel/channeltest"
-	"cairn/discord/discordtest"
-	"cairn/internal/check"
+	"cairn/testkit/channeltest"
+	"cairn/testkit/check"
+	"cairn/testkit/discordtest"
 )
 
 func (r *rig) registered() *rig {

@@ -15,8 +15,8 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
-	"cairn/discord/discordtest"
-	"cairn/internal/check"
+	"cairn/testkit/check"
+	"cairn/testkit/discordtest"
 )
 
 type double struct {

@@ -16,10 +16,10 @@ import (
 	"github.com/bwmarrin/discordgo"
 	"github.com/gorilla/websocket"
 
-	"cairn/discord/discordtest"
-	"cairn/internal/check"
-	"cairn/internal/loopback"
 	"cairn/internal/platform"
+	"cairn/testkit/check"
+	"cairn/testkit/discordtest"
+	"cairn/testkit/loopback"
 )
 
 // eager makes the connector connect again soon, however often it lost the connection.

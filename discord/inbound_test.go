@@ -14,10 +14,10 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
-	"cairn/discord/discordtest"
-	"cairn/internal/check"
 	"cairn/internal/platform"
-	"cairn/words/wordstest"
+	"cairn/testkit/check"
+	"cairn/testkit/discordtest"
+	"cairn/testkit/wordstest"
 )
 
 // bot is a connector that knows a server, and was never opened.

@@ -12,12 +12,12 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
-	"cairn/channel/channeltest"
-	"cairn/discord/discordtest"
-	"cairn/internal/check"
 	"cairn/internal/platform"
-	"cairn/llm/llmtest"
 	"cairn/memory"
+	"cairn/testkit/channeltest"
+	"cairn/testkit/check"
+	"cairn/testkit/discordtest"
+	"cairn/testkit/llmtest"
 )
 
 func TestWhatIsAddressedToTheBotIsAnswered(t *testing.T) {

@@ -19,9 +19,9 @@ import (
 
 	"cairn/channel"
 	"cairn/chat"
-	"cairn/discord/discordtest"
-	"cairn/internal/check"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/discordtest"
 )
 
 // transport answers requests without a network, which would stop a test's own clock; status 0: it fails.

@@ -14,12 +14,12 @@ import (
 	"github.com/bwmarrin/discordgo"
 	"go.uber.org/goleak"
 
-	"cairn/channel/channeltest"
 	"cairn/chat"
-	"cairn/discord/discordtest"
-	"cairn/internal/check"
 	"cairn/llm"
-	"cairn/llm/llmtest"
+	"cairn/testkit/channeltest"
+	"cairn/testkit/check"
+	"cairn/testkit/discordtest"
+	"cairn/testkit/llmtest"
 )
 
 func TestMain(m *testing.M) {

@@ -16,13 +16,13 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/discord/discordtest"
-	"cairn/internal/check"
 	"cairn/internal/platform"
-	"cairn/internal/storetest"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/discordtest"
+	"cairn/testkit/llmtest"
+	"cairn/testkit/storetest"
 )
 
 func slowly(r *rig, words int, delay time.Duration) (text string) {

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/check"
+	"cairn/testkit/check"
 )
 
 // fates are outcomes by hook, and the log.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/check"
 	"cairn/llm"
+	"cairn/testkit/check"
 )
 
 func TestInWords(t *testing.T) {

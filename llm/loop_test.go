@@ -6,9 +6,9 @@ import (
 	"errors"
 	"testing"
 
-	"cairn/internal/check"
 	"cairn/llm"
-	"cairn/llm/llmtest"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 // script answers the n-th request with the n-th response, and later ones with the last.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/check"
 	"cairn/llm"
+	"cairn/testkit/check"
 )
 
 // lookup is a tool that answers like the store's, and records its arguments.

@@ -15,7 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"cairn/internal/check"
+	"cairn/testkit/check"
 )
 
 // table returns the lines of a file in testdata, cut into columns. The last one is the body of a refusal.

@@ -14,10 +14,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"cairn/internal/check"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/llm/openai"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 func TestTruncatedStreamIsError(t *testing.T) {

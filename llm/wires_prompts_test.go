@@ -12,10 +12,10 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/check"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/llm/openai"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 func TestPromptAlternatesRoles(t *testing.T) {

@@ -17,11 +17,11 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/anthropic"
-	"cairn/llm/llmtest"
 	"cairn/llm/openai"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 // wire is one protocol for a model.

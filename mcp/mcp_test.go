@@ -19,8 +19,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
 
-	"cairn/internal/check"
 	"cairn/llm"
+	"cairn/testkit/check"
 )
 
 func TestToolsOfBothTransports(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/check"
+	"cairn/testkit/check"
 )
 
 // serveDeaf is a server that stops reading once its tool "deaf" is called; "flood" also sends

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"cairn/chat"
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/memory"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/storetest"
 )
 
 func export(t *testing.T, s *store.Store) (all []memory.Exported) {

@@ -9,10 +9,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/memory"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/storetest"
 )
 
 func wantStateError(t *testing.T, err error, id int64, state string) {

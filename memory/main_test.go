@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	"cairn/compactor/summarize"
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/storetest"
 )
 
 func TestMain(m *testing.M) { storetest.Main(m) }

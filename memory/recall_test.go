@@ -13,12 +13,12 @@ import (
 	"pgregory.net/rapid"
 
 	"cairn/chat"
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/store"
-	"cairn/words/wordstest"
+	"cairn/testkit/check"
+	"cairn/testkit/storetest"
+	"cairn/testkit/wordstest"
 )
 
 // spoken returns a message by author, sent hours after day.

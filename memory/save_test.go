@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"cairn/compactor/summarize"
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/memory"
 	"cairn/privacy"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/storetest"
 	"cairn/transcript"
 )
 

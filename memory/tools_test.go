@@ -11,13 +11,13 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/prompts"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/storetest"
 )
 
 type page struct {

@@ -8,12 +8,12 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/privacy"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/storetest"
 	"cairn/transcript"
 )
 

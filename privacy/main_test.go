@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"testing"
 
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/memory"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/storetest"
 )
 
 func TestMain(m *testing.M) { storetest.Main(m) }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/check"
+	"cairn/testkit/check"
 	"cairn/words"
 )
 

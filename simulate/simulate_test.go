@@ -15,16 +15,16 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/channel/channeltest"
 	"cairn/compactor"
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/internal/tokens"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/llm/prices"
 	"cairn/simulate"
 	"cairn/store"
+	"cairn/testkit/channeltest"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
+	"cairn/testkit/storetest"
 )
 
 func TestMain(m *testing.M) { storetest.Main(m) }

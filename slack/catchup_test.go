@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/internal/check"
 	"cairn/llm"
-	"cairn/llm/llmtest"
-	"cairn/slack/slacktest"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
+	"cairn/testkit/slacktest"
 )
 
 func ok(context.Context, int, llm.Request) (llm.Response, error) { return llmtest.Say("ok"), nil }

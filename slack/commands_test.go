@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/internal/check"
-	"cairn/slack/slacktest"
+	"cairn/testkit/check"
+	"cairn/testkit/slacktest"
 )
 
 // again sends a command or a press once more, as after a lost acknowledgement.

@@ -16,8 +16,8 @@ import (
 	"github.com/gorilla/websocket"
 	slackgo "github.com/slack-go/slack"
 
-	"cairn/internal/check"
-	"cairn/slack/slacktest"
+	"cairn/testkit/check"
+	"cairn/testkit/slacktest"
 )
 
 type double struct {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/internal/check"
-	"cairn/slack/slacktest"
+	"cairn/testkit/check"
+	"cairn/testkit/slacktest"
 )
 
 // steps are the methods by which a reply is started, goes on and is finished, in a thread and elsewhere.

@@ -17,8 +17,8 @@ import (
 
 	"cairn/channel"
 	"cairn/chat"
-	"cairn/internal/check"
-	"cairn/slack/slacktest"
+	"cairn/testkit/check"
+	"cairn/testkit/slacktest"
 )
 
 func TestOtherMessages(t *testing.T) {

@@ -14,11 +14,11 @@ import (
 
 	"go.uber.org/goleak"
 
-	"cairn/channel/channeltest"
-	"cairn/internal/check"
 	"cairn/llm"
-	"cairn/llm/llmtest"
-	"cairn/slack/slacktest"
+	"cairn/testkit/channeltest"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
+	"cairn/testkit/slacktest"
 )
 
 func TestMain(m *testing.M) {

@@ -17,11 +17,11 @@ import (
 	"unicode/utf8"
 
 	"cairn/channel"
-	"cairn/internal/check"
 	"cairn/internal/platform"
 	"cairn/memory"
-	"cairn/slack/slacktest"
-	"cairn/words/wordstest"
+	"cairn/testkit/check"
+	"cairn/testkit/slacktest"
+	"cairn/testkit/wordstest"
 )
 
 func TestAnswersWhoAddressesIt(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/check"
-	"cairn/slack/slacktest"
+	"cairn/testkit/check"
+	"cairn/testkit/slacktest"
 )
 
 // loseSocket has the bot lose its socket, and get no other until it may come back.

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/check"
 	"cairn/internal/platform"
 	"cairn/llm"
-	"cairn/slack/slacktest"
+	"cairn/testkit/check"
+	"cairn/testkit/slacktest"
 )
 
 // thinking is a bot that answers in threads, and whose model waits until it is let go, once for each answer.

@@ -12,11 +12,11 @@ import (
 	"unicode/utf8"
 
 	"cairn/channel"
-	"cairn/internal/check"
 	"cairn/llm"
-	"cairn/llm/llmtest"
-	"cairn/slack/slacktest"
-	"cairn/words/wordstest"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
+	"cairn/testkit/slacktest"
+	"cairn/testkit/wordstest"
 )
 
 // knowing is a connector that knows ann, bob and general, and itself as cairn.

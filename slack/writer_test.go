@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/channel/channeltest"
-	"cairn/internal/check"
 	"cairn/llm"
-	"cairn/llm/llmtest"
-	"cairn/slack/slacktest"
+	"cairn/testkit/channeltest"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
+	"cairn/testkit/slacktest"
 )
 
 type target struct {

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/storetest"
 )
 
 // restore puts a backup in the place of a database, and returns where that one is.

@@ -10,9 +10,9 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/storetest"
 	"cairn/transcript"
 )
 

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"cairn/chat"
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/storetest"
 )
 
 func changed(t testing.TB, c *store.Conversation, m store.Inbound) bool {

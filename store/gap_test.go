@@ -10,9 +10,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/storetest"
 )
 
 func away(t *testing.T, s *store.Store, connector string) []store.Gap {

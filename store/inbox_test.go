@@ -12,10 +12,10 @@ import (
 	"pgregory.net/rapid"
 
 	"cairn/chat"
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/memory"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/storetest"
 )
 
 func TestDeliver(t *testing.T) {

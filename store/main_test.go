@@ -14,10 +14,10 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/memory"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/storetest"
 	"cairn/transcript"
 )
 

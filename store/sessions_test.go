@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"cairn/compactor/summarize"
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/storetest"
 )
 
 // wantSessions compares earlier sessions, formatted as "1-9 [leaf worker 1-9] settled".

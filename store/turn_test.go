@@ -9,12 +9,12 @@ import (
 	"testing"
 
 	"cairn/chat"
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/llm"
 	"cairn/llm/prices"
 	"cairn/memory"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/storetest"
 	"cairn/transcript"
 )
 

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"cairn/internal/check"
 	"cairn/store"
+	"cairn/testkit/check"
 )
 
 // leaveVersion leaves a file in a folder as a version left it, with rows in all of its tables, and runs more SQL on it.

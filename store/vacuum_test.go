@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"cairn/compactor/summarize"
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/memory"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/storetest"
 )
 
 // scattered returns a folder with a conversation whose messages and memories split pages: every fourth has words with the

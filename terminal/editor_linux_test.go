@@ -16,12 +16,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"cairn/channel"
-	"cairn/channel/channeltest"
 	"cairn/compactor"
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/llm"
-	"cairn/llm/llmtest"
+	"cairn/testkit/channeltest"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
+	"cairn/testkit/storetest"
 )
 
 func TestEditorShowsReplies(t *testing.T) {

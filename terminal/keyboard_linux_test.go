@@ -14,10 +14,10 @@ import (
 	"github.com/hinshun/vt10x"
 	"golang.org/x/sys/unix"
 
-	"cairn/internal/check"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/llm/openai"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 // private are sequences of newer terminals, some of which the emulator misreads.

@@ -12,15 +12,15 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/channel/channeltest"
 	"cairn/chat"
 	"cairn/compactor"
-	"cairn/internal/check"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/llm/prices"
 	"cairn/memory"
 	"cairn/store"
+	"cairn/testkit/channeltest"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 // numbered returns the lines that accept messages with their seq: on a slow machine others with 0 come before.

@@ -16,15 +16,15 @@ import (
 	"pgregory.net/rapid"
 
 	"cairn/channel"
-	"cairn/channel/channeltest"
 	"cairn/chat"
 	"cairn/compactor"
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/store"
-	"cairn/words/wordstest"
+	"cairn/testkit/channeltest"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
+	"cairn/testkit/storetest"
+	"cairn/testkit/wordstest"
 )
 
 func TestMain(m *testing.M) {

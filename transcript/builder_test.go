@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"cairn/chat"
-	"cairn/internal/check"
+	"cairn/testkit/check"
 	"cairn/transcript"
 )
 

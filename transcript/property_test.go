@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"cairn/internal/check"
+	"cairn/testkit/check"
 	"cairn/transcript"
 
 	"pgregory.net/rapid"

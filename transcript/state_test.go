@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/check"
+	"cairn/testkit/check"
 	"cairn/transcript"
 )
 

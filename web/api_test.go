@@ -15,9 +15,9 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/config"
-	"cairn/internal/check"
 	"cairn/memory"
 	"cairn/store"
+	"cairn/testkit/check"
 )
 
 // Each route is in the description, answers, and rejects unknown input.

@@ -13,10 +13,10 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"cairn/channel"
-	"cairn/channel/channeltest"
 	"cairn/llm"
 	"cairn/store"
-	"cairn/words/wordstest"
+	"cairn/testkit/channeltest"
+	"cairn/testkit/wordstest"
 )
 
 // hostileRig returns a rig with a conversation of summaries, memories and text that tries to run as code.

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/channel/channeltest"
-	"cairn/internal/check"
 	"cairn/llm"
+	"cairn/testkit/channeltest"
+	"cairn/testkit/check"
 )
 
 // watching reads a stream of events, for at most a minute.

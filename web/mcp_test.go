@@ -13,8 +13,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"cairn/internal/check"
 	"cairn/memory"
+	"cairn/testkit/check"
 )
 
 // roundTrip sends a request.

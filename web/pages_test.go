@@ -12,13 +12,13 @@ import (
 	g "maragu.dev/gomponents"
 
 	"cairn/channel"
-	"cairn/channel/channeltest"
 	"cairn/chat"
-	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/simulate"
-	"cairn/words/wordstest"
+	"cairn/testkit/channeltest"
+	"cairn/testkit/check"
+	"cairn/testkit/wordstest"
 )
 
 func TestPages(t *testing.T) {

@@ -20,15 +20,15 @@ import (
 	"go.uber.org/goleak"
 
 	"cairn/channel"
-	"cairn/channel/channeltest"
 	"cairn/compactor"
 	"cairn/config"
-	"cairn/internal/check"
 	"cairn/internal/observe"
-	"cairn/internal/storetest"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/store"
+	"cairn/testkit/channeltest"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
+	"cairn/testkit/storetest"
 )
 
 func TestMain(m *testing.M) {

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/internal/check"
 	"cairn/store"
+	"cairn/testkit/check"
 )
 
 const list = "/api/conversations"

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/check"
+	"cairn/testkit/check"
 )
 
 // In each language a sentence with a word, and the word in another form in its own sentence.

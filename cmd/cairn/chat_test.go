@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/check"
-	"cairn/llm/llmtest"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 func TestChatWithoutSettings(t *testing.T) {

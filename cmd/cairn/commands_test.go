@@ -9,9 +9,9 @@ import (
 	"syscall"
 	"testing"
 
-	"cairn/internal/check"
-	"cairn/llm/llmtest"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 func TestUsage(t *testing.T) {

@@ -13,11 +13,11 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
-	"cairn/discord/discordtest"
-	"cairn/internal/check"
 	"cairn/llm"
-	"cairn/llm/llmtest"
-	"cairn/slack/slacktest"
+	"cairn/testkit/check"
+	"cairn/testkit/discordtest"
+	"cairn/testkit/llmtest"
+	"cairn/testkit/slacktest"
 )
 
 // spot is one of the conversations of the test, on either platform.

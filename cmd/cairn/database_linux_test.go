@@ -13,8 +13,8 @@ import (
 
 	"cairn/compactor"
 	"cairn/config"
-	"cairn/internal/check"
 	"cairn/store"
+	"cairn/testkit/check"
 )
 
 func TestBackupAndRestore(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"cairn/internal/check"
-	"cairn/llm/llmtest"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 // breakDisk makes every write of a running program fail, until the returned function is called.

@@ -21,8 +21,8 @@ import (
 	"cairn/compactor"
 	"cairn/compactor/summarize"
 	"cairn/discord"
-	"cairn/internal/check"
 	"cairn/store"
+	"cairn/testkit/check"
 )
 
 func pages(t *testing.T) map[string]string {

@@ -10,9 +10,9 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
-	"cairn/discord/discordtest"
-	"cairn/internal/check"
-	"cairn/llm/llmtest"
+	"cairn/testkit/check"
+	"cairn/testkit/discordtest"
+	"cairn/testkit/llmtest"
 )
 
 func TestDoctor(t *testing.T) {

@@ -20,9 +20,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"cairn/internal/check"
-	"cairn/llm/llmtest"
-	"cairn/slack/slacktest"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
+	"cairn/testkit/slacktest"
 )
 
 // telling returns the address of a program's health checks.

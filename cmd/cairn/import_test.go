@@ -10,10 +10,10 @@ import (
 	"unicode/utf8"
 
 	"cairn/chat"
-	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/simulate"
-	"cairn/words/wordstest"
+	"cairn/testkit/check"
+	"cairn/testkit/wordstest"
 )
 
 func messagesOf(t *testing.T, out string) []chat.Record {

@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"cairn/discord/discordtest"
-	"cairn/internal/check"
-	"cairn/llm/llmtest"
-	"cairn/slack/slacktest"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/discordtest"
+	"cairn/testkit/llmtest"
+	"cairn/testkit/slacktest"
 )
 
 type side struct {

@@ -22,10 +22,10 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
-	"cairn/internal/check"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 // recorder sends messages to the program in a folder, and records the replies.

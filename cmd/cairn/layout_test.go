@@ -20,7 +20,7 @@ import (
 	"sync"
 	"testing"
 
-	"cairn/internal/check"
+	"cairn/testkit/check"
 )
 
 type goFile struct {

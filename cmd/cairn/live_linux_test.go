@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"cairn/internal/check"
+	"cairn/testkit/check"
 )
 
 type live struct {

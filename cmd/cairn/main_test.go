@@ -16,9 +16,9 @@ import (
 	"sync"
 	"testing"
 
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/storetest"
 )
 
 // asProgram makes the test binary run as the program.

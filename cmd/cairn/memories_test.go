@@ -11,10 +11,10 @@ import (
 	"testing"
 
 	"cairn/chat"
-	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/store"
+	"cairn/testkit/check"
 )
 
 type kept struct {

@@ -11,10 +11,10 @@ import (
 
 	"cairn/compactor"
 	"cairn/config"
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/llm"
-	"cairn/llm/llmtest"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
+	"cairn/testkit/storetest"
 )
 
 // failing are failures of a scripted server, which answers every request with one.

@@ -22,9 +22,9 @@ import (
 	"github.com/prometheus/common/model"
 
 	"cairn/channel"
-	"cairn/internal/check"
 	"cairn/llm/prices"
 	"cairn/store"
+	"cairn/testkit/check"
 )
 
 func TestUsageMetrics(t *testing.T) {

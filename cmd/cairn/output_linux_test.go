@@ -14,12 +14,12 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
-	"cairn/internal/check"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/memory"
 	"cairn/store"
-	"cairn/words/wordstest"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
+	"cairn/testkit/wordstest"
 )
 
 func TestTableFits(t *testing.T) {

@@ -9,10 +9,10 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
-	"cairn/discord/discordtest"
-	"cairn/internal/storetest"
-	"cairn/llm/llmtest"
-	"cairn/slack/slacktest"
+	"cairn/testkit/discordtest"
+	"cairn/testkit/llmtest"
+	"cairn/testkit/slacktest"
+	"cairn/testkit/storetest"
 )
 
 // platforms are a Discord and a Slack with a person and the bot.

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"cairn/compactor/summarize"
-	"cairn/internal/check"
 	"cairn/memory"
 	"cairn/store"
+	"cairn/testkit/check"
 )
 
 // twoServers fills a data folder with two servers, a thread and the terminal. Ada writes the secret

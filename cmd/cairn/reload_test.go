@@ -16,9 +16,9 @@ import (
 	"cairn/compactor"
 	"cairn/config"
 	"cairn/hooks"
-	"cairn/internal/check"
-	"cairn/llm/llmtest"
 	"cairn/terminal"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 // runningBot is a bot in this process that follows its settings file, with a terminal connector

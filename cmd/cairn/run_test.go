@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/channel/channeltest"
 	"cairn/compactor"
-	"cairn/discord/discordtest"
-	"cairn/internal/check"
 	"cairn/llm"
-	"cairn/llm/llmtest"
-	"cairn/slack/slacktest"
+	"cairn/testkit/channeltest"
+	"cairn/testkit/check"
+	"cairn/testkit/discordtest"
+	"cairn/testkit/llmtest"
+	"cairn/testkit/slacktest"
 )
 
 func TestRunWithoutTokens(t *testing.T) {

@@ -19,9 +19,9 @@ import (
 	"github.com/bwmarrin/discordgo"
 	"golang.org/x/sys/unix"
 
-	"cairn/discord/discordtest"
-	"cairn/internal/check"
-	"cairn/slack/slacktest"
+	"cairn/testkit/check"
+	"cairn/testkit/discordtest"
+	"cairn/testkit/slacktest"
 )
 
 func tree(t *testing.T, dir string) (all string) {

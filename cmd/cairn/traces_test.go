@@ -17,9 +17,9 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
-	"cairn/internal/check"
 	"cairn/llm"
-	"cairn/llm/llmtest"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 type collector struct {

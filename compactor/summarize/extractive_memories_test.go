@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/check"
+	"cairn/testkit/check"
 )
 
 func TestExtractMemories(t *testing.T) {

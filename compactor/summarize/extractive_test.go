@@ -9,11 +9,11 @@ import (
 	"unicode"
 
 	"cairn/chat"
-	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
+	"cairn/testkit/check"
+	"cairn/testkit/wordstest"
 	"cairn/words"
-	"cairn/words/wordstest"
 )
 
 var monday = time.Date(2024, 3, 4, 9, 30, 0, 0, time.UTC)

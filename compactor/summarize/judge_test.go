@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"cairn/chat"
-	"cairn/internal/check"
+	"cairn/testkit/check"
 	"cairn/words"
 )
 

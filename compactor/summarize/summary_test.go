@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 
 	"cairn/chat"
-	"cairn/internal/check"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/prompts"
+	"cairn/testkit/check"
 	"cairn/transcript"
 	"cairn/words"
 )

@@ -7,8 +7,8 @@ import (
 	"log/slog"
 	"testing"
 
-	"cairn/internal/check"
 	"cairn/internal/observe"
+	"cairn/testkit/check"
 )
 
 // recorder notes what it is told.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"cairn/internal/check"
-	"cairn/internal/loopback"
+	"cairn/testkit/check"
+	"cairn/testkit/loopback"
 )
 
 func TestLinkKeepsConnectedAndLogsIncidentsOnce(t *testing.T) {

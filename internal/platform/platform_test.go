@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/internal/check"
+	"cairn/testkit/check"
 )
 
 func TestBackoffDoublesUpToItsMost(t *testing.T) {

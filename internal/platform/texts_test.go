@@ -16,8 +16,8 @@ import (
 	"golang.org/x/text/encoding/unicode"
 
 	"cairn/channel"
-	"cairn/internal/check"
-	"cairn/words/wordstest"
+	"cairn/testkit/check"
+	"cairn/testkit/wordstest"
 )
 
 func TestSplit(t *testing.T) {

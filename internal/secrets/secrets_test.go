@@ -15,8 +15,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"cairn/internal/check"
-	"cairn/words/wordstest"
+	"cairn/testkit/check"
+	"cairn/testkit/wordstest"
 )
 
 // The secrets of these tests are not real: they are assembled here, so that no scanner reports them.

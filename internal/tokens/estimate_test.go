@@ -8,8 +8,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"cairn/internal/check"
-	"cairn/words/wordstest"
+	"cairn/testkit/check"
+	"cairn/testkit/wordstest"
 
 	"github.com/tiktoken-go/tokenizer"
 )

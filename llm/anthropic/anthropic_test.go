@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/anthropic"
-	"cairn/llm/llmtest"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 func ask(t *testing.T, answer func(*llmtest.Exchange)) (llm.Response, error) {

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/llm/anthropic"
-	"cairn/llm/llmtest"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 var question = llm.Message{Role: llm.RoleUser, Text: "what?"}

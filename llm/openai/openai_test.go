@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/check"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/llm/openai"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 var png = []byte("\x89PNG\x0D\x0A\x1A\x0A and the rest")

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"testing"
 
-	"cairn/internal/check"
+	"cairn/testkit/check"
 )
 
 func TestCost(t *testing.T) {

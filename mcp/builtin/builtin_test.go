@@ -14,7 +14,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"cairn/internal/check"
+	"cairn/testkit/check"
 )
 
 func serve(t *testing.T, handler http.HandlerFunc) string {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/check"
+	"cairn/testkit/check"
 )
 
 func TestSplit(t *testing.T) {

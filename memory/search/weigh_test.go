@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/check"
 	"cairn/memory/search"
+	"cairn/testkit/check"
 )
 
 var day = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"cairn/internal/loopback"
 	"cairn/llm"
+	"cairn/testkit/loopback"
 )
 
 // events are the events of one wire, by what they tell. Each line is one: its name, "-" for none, and the fields of its

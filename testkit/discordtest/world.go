@@ -8,7 +8,7 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
-	"cairn/internal/loopback"
+	"cairn/testkit/loopback"
 )
 
 type world struct {

@@ -12,9 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"cairn/internal/loopback"
 	"cairn/llm"
 	"cairn/llm/provider"
+	"cairn/testkit/loopback"
 )
 
 // Server is a model server on 127.0.0.1 that speaks every wire. It rejects what a strict provider

@@ -14,7 +14,7 @@ import (
 
 	"github.com/slack-go/slack"
 
-	"cairn/internal/loopback"
+	"cairn/testkit/loopback"
 )
 
 // The app and its workspace, the same in every Server.

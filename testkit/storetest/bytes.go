@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/check"
 	"cairn/store"
+	"cairn/testkit/check"
 )
 
 func Run(t testing.TB, s *store.Store, query string, args ...any) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
-	"cairn/internal/loopback"
+	"cairn/testkit/loopback"
 )
 
 const (

@@ -14,7 +14,7 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
-	"cairn/internal/loopback"
+	"cairn/testkit/loopback"
 )
 
 type query struct {

@@ -17,11 +17,11 @@ import (
 	"cairn/channel"
 	"cairn/chat"
 	"cairn/compactor"
-	"cairn/internal/check"
-	"cairn/internal/storetest"
 	"cairn/llm"
-	"cairn/llm/llmtest"
 	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
+	"cairn/testkit/storetest"
 )
 
 // Patience is how long a test waits for what must come, on a busy machine too.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"cairn/internal/loopback"
+	"cairn/testkit/loopback"
 )
 
 // Socket is one open connection of the client.

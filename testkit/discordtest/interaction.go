@@ -16,7 +16,7 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
-	"cairn/internal/loopback"
+	"cairn/testkit/loopback"
 )
 
 // Interaction is one interaction, and the bot's response.

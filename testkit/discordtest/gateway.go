@@ -9,7 +9,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"cairn/internal/loopback"
+	"cairn/testkit/loopback"
 )
 
 // Gateway opcodes (Discord, Opcodes and Status Codes: Gateway Opcodes).

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"cairn/internal/loopback"
 	"cairn/llm"
+	"cairn/testkit/loopback"
 )
 
 // Model is a scripted llm.Model. The zero value answers every request with an error.

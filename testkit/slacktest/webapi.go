@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"cairn/internal/loopback"
+	"cairn/testkit/loopback"
 )
 
 type (

@@ -10,7 +10,7 @@ import (
 
 	"github.com/slack-go/slack"
 
-	"cairn/internal/loopback"
+	"cairn/testkit/loopback"
 )
 
 // responseUses of a response_url, in 30 minutes (interactivity/handling-user-interaction#message_responses).

@@ -18,7 +18,7 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
-	"cairn/internal/loopback"
+	"cairn/testkit/loopback"
 )
 
 // Options configures a Server. The zero value behaves like Discord as documented.

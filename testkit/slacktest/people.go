@@ -10,7 +10,7 @@ import (
 
 	"github.com/slack-go/slack"
 
-	"cairn/internal/loopback"
+	"cairn/testkit/loopback"
 )
 
 // Post is a message of a person or another bot.

@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"cairn/compactor/summarize"
-	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/store"
+	"cairn/testkit/check"
 	"cairn/transcript"
 )
 

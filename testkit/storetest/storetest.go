@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"cairn/chat"
-	"cairn/internal/check"
 	"cairn/llm"
 	"cairn/privacy"
 	"cairn/store"
+	"cairn/testkit/check"
 )
 
 // Main runs the tests of a package: in UTC, with files in memory, and with fewer steps in a property test, each of which
