@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"cairn/channel"
+	"cairn/connector/slack"
+	"cairn/connector/terminal"
 	"cairn/llm"
 	"cairn/mcp/builtin"
-	"cairn/slack"
-	"cairn/terminal"
 	"cairn/testkit/check"
 )
 

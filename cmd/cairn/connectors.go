@@ -19,9 +19,9 @@ import (
 
 	"cairn/channel"
 	"cairn/config"
-	"cairn/discord"
+	"cairn/connector/discord"
+	"cairn/connector/slack"
 	"cairn/llm"
-	"cairn/slack"
 	"cairn/store"
 	"cairn/web"
 )

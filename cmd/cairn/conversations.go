@@ -20,8 +20,8 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/config"
+	"cairn/connector/terminal"
 	"cairn/store"
-	"cairn/terminal"
 )
 
 func newChannels(a *app) *cobra.Command {

@@ -20,7 +20,7 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/compactor/summarize"
-	"cairn/discord"
+	"cairn/connector/discord"
 	"cairn/store"
 	"cairn/testkit/check"
 )

@@ -21,8 +21,8 @@ import (
 	"cairn/channel"
 	"cairn/chat"
 	"cairn/config"
+	"cairn/connector/terminal"
 	"cairn/store"
-	"cairn/terminal"
 )
 
 func newImport(a *app) *cobra.Command {

@@ -14,9 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/connector/terminal"
 	"cairn/memory"
 	"cairn/store"
-	"cairn/terminal"
 )
 
 func newMemories(a *app) *cobra.Command {

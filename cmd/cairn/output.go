@@ -18,8 +18,8 @@ import (
 	"golang.org/x/term"
 
 	"cairn/chat"
+	"cairn/connector/terminal"
 	"cairn/simulate"
-	"cairn/terminal"
 )
 
 // withJSON declares --json of a command, which then prints what.

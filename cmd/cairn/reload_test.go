@@ -15,8 +15,8 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/config"
+	"cairn/connector/terminal"
 	"cairn/hooks"
-	"cairn/terminal"
 	"cairn/testkit/check"
 	"cairn/testkit/llmtest"
 )

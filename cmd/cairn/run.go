@@ -17,7 +17,7 @@ import (
 
 	"cairn/channel"
 	"cairn/config"
-	"cairn/terminal"
+	"cairn/connector/terminal"
 )
 
 // grace is how long running turns may take when the bot is stopped.

@@ -21,7 +21,7 @@ import (
 	"golang.org/x/term"
 
 	"cairn/config"
-	"cairn/terminal"
+	"cairn/connector/terminal"
 )
 
 func newSetup(a *app) *cobra.Command {

@@ -13,8 +13,8 @@ import (
 
 	"cairn/channel"
 	"cairn/config"
-	"cairn/discord"
-	"cairn/slack"
+	"cairn/connector/discord"
+	"cairn/connector/slack"
 )
 
 // otherServer is the choice that asks for an address, and usualServer is the address that it offers.

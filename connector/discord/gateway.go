@@ -16,7 +16,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 	"github.com/gorilla/websocket"
 
-	"cairn/internal/platform"
+	"cairn/connector/platform"
 )
 
 // session starts with IDENTIFY and is resumed on further connections as long as the gateway knows it. discordgo's deadlocks on

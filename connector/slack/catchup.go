@@ -13,8 +13,8 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/connector/platform"
 	"cairn/internal/observe"
-	"cairn/internal/platform"
 )
 
 // overlap is how much history before the newest known message is read again: Slack sends events in any order.

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"cairn/channel"
-	"cairn/internal/platform"
+	"cairn/connector/platform"
 )
 
 // The fields of output lines behind type and channel. The order of keys is documented for scripts.

@@ -9,7 +9,7 @@ import (
 
 	slackgo "github.com/slack-go/slack"
 
-	"cairn/internal/platform"
+	"cairn/connector/platform"
 )
 
 // draft is the message that shows a reply while it is written: a Slack stream where possible, else a message that is

@@ -17,7 +17,7 @@ import (
 	"unicode/utf8"
 
 	"cairn/channel"
-	"cairn/internal/platform"
+	"cairn/connector/platform"
 	"cairn/memory"
 	"cairn/testkit/check"
 	"cairn/testkit/slacktest"

@@ -14,7 +14,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
-	"cairn/internal/platform"
+	"cairn/connector/platform"
 	"cairn/testkit/check"
 	"cairn/testkit/discordtest"
 	"cairn/testkit/wordstest"

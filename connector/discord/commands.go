@@ -14,7 +14,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
-	"cairn/internal/platform"
+	"cairn/connector/platform"
 )
 
 // register replaces the commands known to Discord with those that package channel declares.

@@ -17,7 +17,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
-	"cairn/internal/platform"
+	"cairn/connector/platform"
 )
 
 // Name is the first part of the names of Discord conversations.

@@ -15,7 +15,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
-	"cairn/internal/platform"
+	"cairn/connector/platform"
 )
 
 // message contains the fields of a message, or of an event about one, that the connector uses. slack-go's type cannot be decoded

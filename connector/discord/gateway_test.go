@@ -16,7 +16,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 	"github.com/gorilla/websocket"
 
-	"cairn/internal/platform"
+	"cairn/connector/platform"
 	"cairn/testkit/check"
 	"cairn/testkit/discordtest"
 	"cairn/testkit/loopback"

@@ -14,7 +14,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
-	"cairn/internal/platform"
+	"cairn/connector/platform"
 )
 
 // token matches a control sequence in angle brackets. Slack escapes what people type, so every match comes from Slack.

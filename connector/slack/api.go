@@ -22,7 +22,7 @@ import (
 
 	slackgo "github.com/slack-go/slack"
 
-	"cairn/internal/platform"
+	"cairn/connector/platform"
 )
 
 const (

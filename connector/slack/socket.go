@@ -17,7 +17,7 @@ import (
 	"github.com/slack-go/slack/socketmode"
 
 	"cairn/channel"
-	"cairn/internal/platform"
+	"cairn/connector/platform"
 )
 
 var errReplaced = errors.New("Slack asks for another socket")

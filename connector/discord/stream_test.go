@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/internal/platform"
+	"cairn/connector/platform"
 	"cairn/llm"
 	"cairn/store"
 	"cairn/testkit/check"

@@ -20,7 +20,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"cairn/channel"
-	"cairn/internal/platform"
+	"cairn/connector/platform"
 )
 
 // Name is the first part of the names of Slack conversations.

@@ -14,7 +14,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
-	"cairn/internal/platform"
+	"cairn/connector/platform"
 )
 
 // writer shows that the bot is working on one reply, then the text so far, and sends its pieces. One goroutine calls its methods.

@@ -12,7 +12,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
-	"cairn/internal/platform"
+	"cairn/connector/platform"
 	"cairn/memory"
 	"cairn/testkit/channeltest"
 	"cairn/testkit/check"

@@ -12,7 +12,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
-	"cairn/internal/platform"
+	"cairn/connector/platform"
 )
 
 // kept are the subtypes of messages that people or apps wrote: not joins or topics.

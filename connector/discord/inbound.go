@@ -18,7 +18,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
-	"cairn/internal/platform"
+	"cairn/connector/platform"
 )
 
 // inbound converts a message. ok is false for system messages, the bot's own messages, and messages without readable content.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/platform"
+	"cairn/connector/platform"
 	"cairn/llm"
 	"cairn/testkit/check"
 	"cairn/testkit/slacktest"

@@ -19,7 +19,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
-	"cairn/internal/platform"
+	"cairn/connector/platform"
 )
 
 // post is the JSON of a new message, of an edit, or of the answer to an interaction. discordgo's types have no nonce.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/internal/platform"
+	"cairn/connector/platform"
 )
 
 // event handles one gateway event. The next event waits for it, so it only updates caches and queues work, except for

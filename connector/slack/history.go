@@ -11,7 +11,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
-	"cairn/internal/platform"
+	"cairn/connector/platform"
 )
 
 const (

@@ -22,7 +22,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"cairn/channel"
-	"cairn/internal/platform"
+	"cairn/connector/platform"
 )
 
 const (
