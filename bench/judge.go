@@ -13,8 +13,8 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
+	"cairn/internal/words"
 	"cairn/simulate"
-	"cairn/words"
 )
 
 const judgeHelp = `Judge cuts each recording of DIR into spans of 10, 40 and 160 messages and has good and bad summaries

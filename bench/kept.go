@@ -10,11 +10,11 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/tokens"
+	"cairn/internal/words"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/simulate"
 	"cairn/store"
-	"cairn/words"
 )
 
 // What a conversation shows of its past, compared with what a question needs.

@@ -12,12 +12,12 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/tokens"
+	"cairn/internal/words"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/simulate"
 	"cairn/store"
 	"cairn/testkit/check"
-	"cairn/words"
 )
 
 // Our own conversations hold recall where it is: what gets worse shows here. The

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"cairn/words"
+	"cairn/internal/words"
 )
 
 // misspell adds one typo to a significant word of text: two letters swapped, one missing, doubled,

@@ -13,10 +13,10 @@ import (
 
 	"cairn/chat"
 	"cairn/internal/tokens"
+	"cairn/internal/words"
 	"cairn/llm"
 	"cairn/prompts"
 	"cairn/store"
-	"cairn/words"
 )
 
 // The language of a conversation's prompts, and of the bot's own sentences. Models answer in the question's.

@@ -14,11 +14,11 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/tokens"
+	"cairn/internal/words"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/prompts"
 	"cairn/store"
-	"cairn/words"
 )
 
 const (

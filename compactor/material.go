@@ -9,7 +9,7 @@ import (
 	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
 	"cairn/internal/tokens"
-	"cairn/words"
+	"cairn/internal/words"
 )
 
 // What a summarizer reads from the store.

@@ -9,8 +9,8 @@ import (
 	"cairn/chat"
 	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
+	"cairn/internal/words"
 	"cairn/llm"
-	"cairn/words"
 )
 
 // Strategy makes the summaries of a conversation. What is planned, stored, applied and undone, and

@@ -15,7 +15,7 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
-	"cairn/hooks"
+	"cairn/internal/hooks"
 	"cairn/testkit/check"
 	"cairn/testkit/wordstest"
 )

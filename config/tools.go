@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"cairn/compactor"
-	"cairn/hooks"
+	"cairn/internal/hooks"
 	"cairn/mcp"
 )
 

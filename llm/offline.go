@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"cairn/internal/lazy"
-	"cairn/words"
+	"cairn/internal/words"
 )
 
 // Offline is a Model that needs no server. Equal requests get equal answers.

@@ -19,9 +19,9 @@ import (
 	"cairn/chat"
 	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
+	"cairn/internal/words"
 	"cairn/llm"
 	"cairn/store"
-	"cairn/words"
 )
 
 // The makers of memories.

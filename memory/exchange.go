@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"cairn/chat"
+	"cairn/internal/words"
 	"cairn/store"
-	"cairn/words"
 )
 
 // Exported is a memory in a file, with its messages in a form by which another data folder recognizes them.

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"cairn/internal/words"
 	"cairn/store"
-	"cairn/words"
 )
 
 // Filter chooses memories. What reads by one returns ErrNotFound if there is no such conversation.

@@ -13,10 +13,10 @@ import (
 
 	"cairn/chat"
 	"cairn/internal/tokens"
+	"cairn/internal/words"
 	"cairn/llm"
 	"cairn/memory/search"
 	"cairn/store"
-	"cairn/words"
 )
 
 const (

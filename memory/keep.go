@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"cairn/compactor/summarize"
+	"cairn/internal/words"
 	"cairn/store"
-	"cairn/words"
 )
 
 // KeepRequest is what a person asks the bot to remember.

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"cairn/chat"
+	"cairn/internal/words"
 	"cairn/store"
-	"cairn/words"
 )
 
 // Memory is one fact, preference, decision, … worth keeping beyond the conversation.

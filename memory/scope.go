@@ -12,8 +12,8 @@ import (
 	"unicode"
 
 	"cairn/chat"
+	"cairn/internal/words"
 	"cairn/store"
-	"cairn/words"
 )
 
 // Memories are those that one conversation may recall, which changes only its own, or those of all

@@ -8,10 +8,10 @@ import (
 	"slices"
 
 	"cairn/chat"
+	"cairn/internal/words"
 	"cairn/memory"
 	"cairn/store"
 	"cairn/transcript"
-	"cairn/words"
 )
 
 // Delete deletes messages by their platform ids. A waiting message is removed. Of a stored one the row stays as a tombstone with

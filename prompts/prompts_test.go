@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/words"
 	"cairn/testkit/check"
-	"cairn/words"
 )
 
 // What a translation must keep unchanged. Order counts only for fmt verbs.

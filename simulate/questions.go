@@ -11,10 +11,10 @@ import (
 	"strings"
 
 	"cairn/chat"
+	"cairn/internal/words"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/store"
-	"cairn/words"
 )
 
 // Question is a question about a recording.

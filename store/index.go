@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"cairn/chat"
+	"cairn/internal/words"
 	"cairn/llm"
-	"cairn/words"
 )
 
 // index adds a message to the search index, and its author as a member.

@@ -14,7 +14,7 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
-	"cairn/hooks"
+	"cairn/internal/hooks"
 	"cairn/internal/observe"
 	"cairn/llm/prices"
 	"cairn/store"

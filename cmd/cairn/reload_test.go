@@ -16,7 +16,7 @@ import (
 	"cairn/compactor"
 	"cairn/config"
 	"cairn/connector/terminal"
-	"cairn/hooks"
+	"cairn/internal/hooks"
 	"cairn/testkit/check"
 	"cairn/testkit/llmtest"
 )

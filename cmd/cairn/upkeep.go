@@ -21,7 +21,7 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/config"
-	"cairn/hooks"
+	"cairn/internal/hooks"
 	"cairn/internal/observe"
 	"cairn/internal/otlp"
 	"cairn/llm"

@@ -10,8 +10,8 @@ import (
 	"cairn/chat"
 	"cairn/internal/lazy"
 	"cairn/internal/tokens"
+	"cairn/internal/words"
 	"cairn/llm"
-	"cairn/words"
 )
 
 // sentence is one sentence of a message, or the description of an attachment.

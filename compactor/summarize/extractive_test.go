@@ -10,10 +10,10 @@ import (
 
 	"cairn/chat"
 	"cairn/internal/tokens"
+	"cairn/internal/words"
 	"cairn/llm"
 	"cairn/testkit/check"
 	"cairn/testkit/wordstest"
-	"cairn/words"
 )
 
 var monday = time.Date(2024, 3, 4, 9, 30, 0, 0, time.UTC)

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"cairn/internal/lazy"
-	"cairn/words"
+	"cairn/internal/words"
 )
 
 const (

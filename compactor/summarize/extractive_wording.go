@@ -15,7 +15,7 @@ import (
 
 	"cairn/chat"
 	"cairn/internal/lazy"
-	"cairn/words"
+	"cairn/internal/words"
 )
 
 // tighten removes from a sentence its link to the one before, words of mere emphasis, and articles,

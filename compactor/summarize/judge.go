@@ -13,8 +13,8 @@ import (
 
 	"cairn/internal/lazy"
 	"cairn/internal/tokens"
+	"cairn/internal/words"
 	"cairn/transcript"
-	"cairn/words"
 )
 
 // Judge decides which texts can be the summary of a span.

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"cairn/chat"
+	"cairn/internal/words"
 	"cairn/testkit/check"
-	"cairn/words"
 )
 
 // sample is a span with a good summary.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"cairn/internal/lazy"
-	"cairn/words"
+	"cairn/internal/words"
 )
 
 // The judge's words, one line for each language: en de fr es it pt ru zh ja ko tr ar hi.

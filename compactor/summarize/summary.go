@@ -17,9 +17,9 @@ import (
 	"cairn/chat"
 	"cairn/internal/lazy"
 	"cairn/internal/tokens"
+	"cairn/internal/words"
 	"cairn/llm"
 	"cairn/transcript"
-	"cairn/words"
 )
 
 // Job is one compaction being made.

@@ -8,11 +8,11 @@ import (
 
 	"cairn/chat"
 	"cairn/internal/tokens"
+	"cairn/internal/words"
 	"cairn/llm"
 	"cairn/prompts"
 	"cairn/testkit/check"
 	"cairn/transcript"
-	"cairn/words"
 )
 
 func TestNamesakesAreDistinguished(t *testing.T) {

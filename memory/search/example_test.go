@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"cairn/internal/words"
 	"cairn/memory/search"
-	"cairn/words"
 )
 
 // talk is a transcript in memory: message n has the seq n+1.

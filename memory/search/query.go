@@ -13,7 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"cairn/words"
+	"cairn/internal/words"
 )
 
 // Query is a parsed question.

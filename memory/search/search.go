@@ -11,7 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"cairn/words"
+	"cairn/internal/words"
 )
 
 // Posting is a document in which a term occurs.
