@@ -28,7 +28,7 @@ import (
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	for _, name := range []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"} {
+	for _, name := range []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"} {
 		all[name] = read(t, checkout+"/"+name)
 	}
 	for _, file := range check.Must(filepath.Glob(checkout + "/docs/*.md"))(t) {
@@ -39,7 +39,7 @@ func pages(t *testing.T) map[string]string {
 
 func TestDocsAreShortAndLinkToWhatExists(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	all, most := pages(t), map[string]int{"README.md": 160, "ARCHITECTURE.md": 200}
+	all, most := pages(t), map[string]int{"README.md": 160, "ARCHITECTURE.md": 220}
 	for name, text := range all {
 		n := strings.Count(text, "\n")
 		check.That(t, most[name] == 0 || n <= most[name], "%s has %d lines, want at most %d", name, n, most[name])

@@ -46,8 +46,8 @@ var sources = sync.OnceValues(func() (all []goFile, err error) {
 	})
 })
 
-// of reports whether a file is in a folder whose name ends like this, at any level.
-func (s goFile) of(folder string) bool { return strings.Contains("/"+s.name, folder+"/") }
+// of reports whether a file is in a folder of this name, at any level.
+func (s goFile) of(folder string) bool { return strings.Contains("/"+s.name, "/"+folder+"/") }
 
 func isTestFile(name string) bool { return strings.HasSuffix(name, "_test.go") }
 
@@ -96,6 +96,33 @@ func TestLayout(t *testing.T) {
 	}
 }
 
+// TestImportsRunDown compares the imports with ARCHITECTURE.md's list of folders: a package imports
+// only packages of its own folder and of folders further down.
+func TestImportsRunDown(t *testing.T) {
+	_, list, found := strings.Cut(read(t, checkout+"/ARCHITECTURE.md"), "enforces it.\n\n```\n")
+	check.Require(t, found, "ARCHITECTURE.md has no list of folders")
+	list, _, _ = strings.Cut(list, "\n```")
+	floor := make(map[string]int)
+	for number, line := range strings.Split(list, "\n") {
+		if !strings.HasPrefix(line, " ") { // what is indented belongs to the folder above
+			folder, _, _ := strings.Cut(line, "/")
+			floor[folder] = number + 1
+		}
+	}
+	for _, s := range check.Must(sources())(t) {
+		folder, _, _ := strings.Cut(s.name, "/")
+		check.That(t, floor[folder] != 0, "ARCHITECTURE.md's list lacks the folder of %s", s.name)
+		if isTestFile(s.name) || s.of("testdata") {
+			continue
+		}
+		for _, spec := range s.file.Imports {
+			other, ours := strings.CutPrefix(check.Must(strconv.Unquote(spec.Path.Value))(t), "cairn/")
+			other, _, _ = strings.Cut(other, "/")
+			check.That(t, !ours || floor[other] >= floor[folder], "%s imports %s, which is above it in ARCHITECTURE.md's list", s.name, other)
+		}
+	}
+}
+
 // impure matches what reaches other goroutines, the disk, the network, a clock or the time zone.
 var impure = regexp.MustCompile(`(?m)^\s+"(database/sql|math/rand|math/rand/v2|net|net/http|os|os/exec|sync|sync/atomic)"|^\s+go (func|\w+[.(])|\btime\.(After|AfterFunc|NewTicker|NewTimer|Now|Since|Sleep|Tick|Until)\(|\bcontext\.AfterFunc\(|\btime\.Local\b|\.Local\(\)`)
 
@@ -121,7 +148,7 @@ func TestHandlesAreSmall(t *testing.T) {
 	check.SkipUnderRace(t)
 	methods, fields := make(map[string]int), 0
 	for _, s := range check.Must(sources())(t) {
-		if isTestFile(s.name) || s.of("test") || s.of("testdata") {
+		if isTestFile(s.name) || s.of("testkit") || s.of("testdata") {
 			continue
 		}
 		for _, d := range s.file.Decls {
@@ -180,7 +207,7 @@ func TestLogEventsPage(t *testing.T) {
 func logEvents(t *testing.T) (rows []string) {
 	t.Helper()
 	for _, s := range check.Must(sources())(t) {
-		if isTestFile(s.name) || s.of("test") || s.of("bench") {
+		if isTestFile(s.name) || s.of("testkit") || s.of("bench") {
 			continue
 		}
 		ast.Inspect(s.file, func(n ast.Node) bool {
