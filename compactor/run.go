@@ -154,6 +154,7 @@ func (c *Compactor) store(j *job, record Job, summary summarize.Summary, err err
 	row := j.row
 	if err == nil {
 		row.State, row.Text, row.Sources = Prepared, summary.Text, summary.Sources
+		row.Lines, row.Dropped = summary.Lines, summary.Dropped
 		row.Model = cmp.Or(summary.Model, row.Model)
 		row.Tokens = row.Cost()
 		summary.Tokens = row.Tokens

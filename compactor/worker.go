@@ -97,6 +97,7 @@ func (w worker) run(ctx context.Context, items []summarize.Item, most int) (summ
 		return summarize.Summary{}, err
 	}
 	s := summarize.Summary{Text: summarize.ShortenSummary(text, w.limit), Beside: *w.around.read}
+	s.Lines = summarize.JudgeOf(items).Lines(s.Text)
 	if w.record.Kept() == 0 && w.j.policy.ExtractMemories && w.j.row.Kind != Rollup {
 		// The server takes no tools, or the model saved nothing: many small models only
 		// summarize. Memories are extracted without it.

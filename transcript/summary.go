@@ -86,6 +86,9 @@ type Summary struct {
 	Text   string // empty for a placeholder, whose text is generated when it is rendered
 	Tokens int    // tokens in the prompt
 
+	Lines   []Line // the lines of Text that claim something; nil: not known
+	Dropped int    // how many lines the messages contradicted: they are not in Text
+
 	Model string // the worker's model; empty for the others
 	Focus string // what the requester wants to keep, in their own words
 	Error string // why it failed, in words for people
@@ -94,6 +97,17 @@ type Summary struct {
 	Declined    Declined // by a model, while the summary awaited one
 	Cut         bool     // the rest of a summary whose other part is replaced, as a plan sees it
 }
+
+// Line is a line of a summary that claims something, and what it rests on. Headings, blank lines and what Cairn adds
+// claim nothing.
+type Line struct {
+	At   int     // its index among the lines of Text
+	Seqs []int64 // the messages that say it, in order; empty: none was found, unless a person wrote it
+	By   string  // the name of the person who wrote it; "": the summary's maker
+}
+
+// HasEvidence reports whether the line rests on a message, or on the word of the person who wrote it.
+func (l Line) HasEvidence() bool { return len(l.Seqs) > 0 || l.By != "" }
 
 // Declined says how often in a row, and which model declined to summarize a span.
 type Declined struct {
@@ -147,7 +161,8 @@ func (sum Summary) Without(deleted []int64) Summary {
 // emptied returns the summary without its text: a placeholder, if it is or was shown. A model that
 // declined it has not read what is left.
 func (sum Summary) emptied() Summary {
-	sum.Text, sum.Sources, sum.Declined = "", nil, Declined{}
+	sum.Text, sum.Lines, sum.Dropped = "", nil, 0
+	sum.Sources, sum.Declined = nil, Declined{}
 	switch sum.State {
 	case Applied, RolledUp:
 		sum.AwaitsModel = sum.AwaitsModel || sum.By == Worker
@@ -169,7 +184,8 @@ func (sum Summary) priced() Summary {
 func (sum Summary) retire(as Status) Summary {
 	sum.State = as
 	if as == Stale || as == Failed {
-		sum.Text, sum.Sources = "", nil
+		sum.Text, sum.Lines, sum.Dropped = "", nil, 0
+		sum.Sources = nil
 	}
 	return sum
 }

@@ -48,6 +48,8 @@ type Job interface {
 // Summary is a summarizer's result for a span.
 type Summary struct {
 	Text     string
+	Lines    []transcript.Line
+	Dropped  int           // see transcript.Summary.Dropped
 	Tokens   int           // see transcript.Summary.Cost
 	Model    string        // the model that wrote it, if not the one in the row; else ""
 	Sources  []int64       // of the extractive summarizer, see Extract
