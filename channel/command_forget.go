@@ -54,8 +54,11 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 			"What you say from now on is saved as before; /optout keeps it out of my memories.\nSay %s to confirm.",
 			c.translated(traces.String()), c.translated(where), again)}, nil
 	}
-	if _, err := privacy.In(c.hub.o.Store).Erase(ctx, who.ID, in...); err != nil {
+	if _, err := privacy.In(c.hub.o.Store).Erase(ctx, privacy.Who{ID: who.ID, Name: who.Name}, in...); err != nil {
 		return Answer{}, err
+	}
+	for _, records := range in {
+		c.hub.rereadSettings(records)
 	}
 	end := c.hub.eraseAll(who.ID, in...)
 	return Answer{
