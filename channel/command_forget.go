@@ -54,6 +54,9 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 			"What you say from now on is saved as before; /optout keeps it out of my memories.\nSay %s to confirm.",
 			c.translated(traces.String()), c.translated(where), again)}, nil
 	}
+	for _, records := range in {
+		c.hub.post(records.Name(), (*conversation).forgetFocus)
+	}
 	if _, err := privacy.In(c.hub.o.Store).Erase(ctx, privacy.Who{ID: who.ID, Name: who.Name}, in...); err != nil {
 		return Answer{}, err
 	}
@@ -74,6 +77,12 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 			return c.translated("Not everything is deleted yet; I will continue on my own.")
 		},
 	}, nil
+}
+
+func (c *conversation) forgetFocus() {
+	if c.engine != nil {
+		c.engine.ForgetFocus()
+	}
 }
 
 // eraseAll deletes a person's traces from conversations, in the background and in small steps. The next start continues

@@ -157,6 +157,7 @@ func (pr Conversation) EraseSome(ctx context.Context, author string) (e Erased, 
 			return
 		}
 		e.Done = true
+		tx.Do("UPDATE compactions SET focus = '' WHERE conversation = ? AND focus <> ''", pr.c.ID()) // of a job that began meanwhile
 		tx.Do(`DELETE FROM members WHERE conversation = ?1 AND name NOT IN (
 			SELECT author FROM messages WHERE `+store.Own+` AND role = 'user' AND deleted_at IS NULL)`, pr.c.ID())
 		tx.Do(`DELETE FROM erasures WHERE conversation = ?1 AND author_id = ?2

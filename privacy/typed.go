@@ -25,7 +25,9 @@ func eraseTyped(c *store.Conversation, tx *store.Tx, who Who) {
 		tx.Do("UPDATE "+table+" SET made_by = '' WHERE conversation = ? AND made_by IN (SELECT value FROM json_each(?))", c.ID(), names)
 	}
 	tx.Do("UPDATE pauses SET made_by = '' WHERE scope IN (?, '') AND made_by IN (SELECT value FROM json_each(?))", c.Name(), names)
-	tx.Do("UPDATE compactions SET focus = '', error = '' WHERE conversation = ? AND (focus <> '' OR error <> '')", c.ID())
+	if tx.Do("UPDATE compactions SET focus = '', error = '' WHERE conversation = ? AND (focus <> '' OR error <> '')", c.ID()) {
+		c.In(tx).NextVersion() // summaries in memory are read again: a repair keeps the focus of what it repairs
+	}
 	tx.Do("UPDATE outbox SET error = '' WHERE conversation = ? AND error <> ''", c.ID())
 	tx.Do("UPDATE tasks SET above = json_remove(above, '$."+textSetting+"'), own = json_remove(own, '$."+textSetting+"') WHERE parent = ?", c.ID())
 }
