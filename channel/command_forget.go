@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/compactor"
 	"cairn/privacy"
 	"cairn/store"
 )
@@ -81,7 +82,7 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 
 func (c *conversation) forgetFocus() {
 	if c.engine != nil {
-		c.engine.ForgetFocus()
+		compactor.ForgetFocus(c.engine)
 	}
 }
 

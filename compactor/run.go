@@ -51,7 +51,7 @@ func (c *Compactor) running() []*job {
 }
 
 // ForgetFocus drops the focus of requests and of jobs whose rows are not written yet: somebody wants their words to be forgotten.
-func (c *Compactor) ForgetFocus() {
+func ForgetFocus(c *Compactor) {
 	if c.queued != nil {
 		c.queued.Focus = ""
 	}
