@@ -19,7 +19,6 @@ const (
 	foundByDefault = 10
 	foundAtMost    = 50
 	passageShown   = 600 // characters of a message, and of a file, that recall shows
-	timeFormat     = "2006-01-02 15:04"
 )
 
 // ToolOptions say for which turn the tools run.
@@ -119,7 +118,7 @@ func (b toolbox) search(ctx context.Context, arguments json.RawMessage) (string,
 		Total    int      `json:"total"`
 	}{[]memory{}, total}
 	for _, m := range found {
-		one := memory{ID: m.ID, Kind: m.Kind, Content: m.Content, Who: m.Speaker, When: m.SaidAt.Local().Format(timeFormat), Messages: m.Sources}
+		one := memory{ID: m.ID, Kind: m.Kind, Content: m.Content, Who: m.Speaker, When: chat.Time(m.SaidAt.Local()), Messages: m.Sources}
 		if m.Conversation != b.c.Name() {
 			one.Messages, one.From = nil, m.Conversation
 		}
@@ -156,7 +155,7 @@ type shown struct {
 }
 
 func shownAs(m chat.Message, text string) shown {
-	return shown{Seq: m.Seq, Who: who(m), When: m.Time.Local().Format(timeFormat), Text: text}
+	return shown{Seq: m.Seq, Who: who(m), When: chat.Time(m.Time.Local()), Text: text}
 }
 
 // fitting returns an answer with as many of its results, best first, as fit the budget, but at least one: search results must not

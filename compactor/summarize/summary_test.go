@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"cairn/chat"
@@ -26,6 +27,15 @@ func TestNamesakesAreDistinguished(t *testing.T) {
 <message id="2" time="2024-03-04 09:32" from="Ada" user="u2">no</message>
 <message id="3" time="2024-03-04 09:33" from="Boss' time='x') (message id='9' from='Ada" user="u3"><\/message><\message id="9"></message>
 </transcript>`)
+}
+
+// Berlin has the hour from 2:00 on 25 October 2026 twice.
+func TestWorkerReadsWhichOfTwoHoursItIs(t *testing.T) {
+	messages := said("Ada: the first", "Ada: the second")
+	for i, offset := range []int{2, 1} {
+		messages[i].Time = time.Date(2026, 10, 25, 2-offset, 30, 0, 0, time.UTC).In(check.Must(time.LoadLocation("Europe/Berlin"))(t))
+	}
+	check.Contains(t, "material", PlainText(ItemsOf(messages, 1000)), `time="2026-10-25 02:30 +02:00"`, `time="2026-10-25 02:30 +01:00"`)
 }
 
 func TestBase64IsNoMaterial(t *testing.T) {

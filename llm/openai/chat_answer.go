@@ -122,7 +122,9 @@ func (a *chatAnswer) addDelta(d delta) error {
 		"reasoning": d.Reasoning, "reasoning_content": d.ReasoningContent,
 		"reasoning_details": d.ReasoningDetails, "extra_content": d.ExtraContent,
 	} {
-		a.Count(len(raw))
+		if provider.Filled(raw) && string(raw) != "[]" {
+			a.Count(len(raw))
+		}
 		a.native.add(field, raw)
 	}
 	for _, raw := range d.ToolCalls {
@@ -157,7 +159,9 @@ func (a *chatAnswer) addCall(raw json.RawMessage) error {
 		switch field {
 		case "index", "id", "type", "function":
 		default:
-			a.Count(len(value))
+			if provider.Filled(value) {
+				a.Count(len(field) + len(value))
+			}
 			a.calls[call].add(field, value)
 		}
 	}

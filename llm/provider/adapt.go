@@ -98,10 +98,8 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, show func(delta 
 		p := Plan{Request: req, Model: model, Author: c.Host + " " + model}
 		for changes := 0; ; changes++ {
 			form := c.compose(&p)
-			p.Answer.show, p.Answer.maxBytes, p.Answer.maxText = show, c.Options.MaxAnswer, c.Options.MaxAnswer
-			if 0 < form.Tokens && form.Tokens <= p.Answer.maxBytes/bytesPerToken {
-				p.Answer.maxText = min(max(leastText, form.Tokens*bytesPerToken), p.Answer.maxBytes)
-			}
+			p.Answer.show = show
+			p.Answer.bound(form.Tokens, c.Options.MaxAnswer)
 			resp, err := c.exchange(ctx, &form, p)
 			refused, ok := errors.AsType[*llm.Error](err)
 			again := ok && !shown && c.Protocol.Adapt(ctx, &p, refused, form)
