@@ -27,7 +27,7 @@ type event struct {
 	Type      api.ResponseStreamEventType
 	Index     int             `json:"output_index"`
 	Delta     json.RawMessage // a string in the events that are read
-	Arguments string
+	Arguments provider.Arguments
 	Item      json.RawMessage
 	Response  finished
 	Error     json.RawMessage
@@ -37,7 +37,7 @@ type item struct {
 	Type      string
 	CallID    string `json:"call_id"`
 	Name      string
-	Arguments string
+	Arguments provider.Arguments
 	Content   []struct{ Type, Text, Refusal string }
 	Encrypted string `json:"encrypted_content"`
 }
@@ -137,10 +137,10 @@ func (a *responsesAnswer) addItem(index int, raw json.RawMessage, complete bool)
 }
 
 // complete sets all arguments of a call. Two events have them, but SGLang sends only the first, and the second may lack them.
-func (a *responsesAnswer) complete(call *provider.Call, arguments string) {
+func (a *responsesAnswer) complete(call *provider.Call, arguments provider.Arguments) {
 	if arguments != "" || call.Arguments.Len() == 0 {
 		call.Arguments.Reset()
-		call.Arguments.WriteString(cmp.Or(arguments, "{}"))
+		call.Arguments.WriteString(cmp.Or(string(arguments), "{}"))
 		a.Count(len(arguments))
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"unicode"
 
 	"cairn/llm"
+	"cairn/llm/clean"
 )
 
 // Demands are what a server has turned out to demand. They last until the process ends.
@@ -99,6 +100,7 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, show func(delta 
 		for changes := 0; ; changes++ {
 			form := c.compose(&p)
 			p.Answer.show, p.Answer.maxBytes, p.Answer.maxText = show, c.Options.MaxAnswer, c.Options.MaxAnswer
+			p.Answer.text = clean.Filter{Tools: req.Tools, Quoted: quotedIn(req.Messages)}
 			if 0 < form.Tokens && form.Tokens <= p.Answer.maxBytes/bytesPerToken {
 				p.Answer.maxText = min(max(leastText, form.Tokens*bytesPerToken), p.Answer.maxBytes)
 			}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"cairn/llm"
+	"cairn/llm/clean"
 )
 
 // A text of n tokens may have bytesPerToken*n bytes, several times the usual, and always leastText: a server that ignores
@@ -33,8 +34,7 @@ type Answer struct {
 	maxText         int   // bytes
 	over            error // the first limit that was exceeded
 
-	text    strings.Builder
-	thought thoughtFilter
+	text clean.Filter
 }
 
 // Count counts bytes that are kept: of text, calls, reasoning and other fields.
@@ -51,24 +51,26 @@ func (a *Answer) exceed(most int, what string) {
 	}
 }
 
-// Say adds a piece. NUL bytes are removed: they break databases and terminals. So is a thought in tags at the start.
+// Say adds a piece. NUL bytes are removed: they break databases and terminals. So is what belongs to the model's template.
 func (a *Answer) Say(piece string) {
 	piece = strings.ReplaceAll(piece, "\x00", "")
-	if a.Count(len(piece)); a.text.Len()+len(piece) > a.maxText {
+	if a.Count(len(piece)); a.text.Held()+len(piece) > a.maxText {
 		a.exceed(a.maxText, "bytes")
 	}
 	if a.over != nil {
 		return
 	}
-	piece = a.thought.next(piece)
-	a.text.WriteString(piece)
-	if a.show != nil && piece != "" {
-		a.show(piece)
+	a.display(a.text.Next(piece))
+}
+
+func (a *Answer) display(text string) {
+	if a.show != nil && text != "" {
+		a.show(text)
 	}
 }
 
 // Text returns the text so far.
-func (a *Answer) Text() string { return a.text.String() + a.thought.rest() }
+func (a *Answer) Text() string { return a.text.Text() }
 
 // Call is a tool call that is being received.
 type Call struct {
@@ -118,16 +120,19 @@ func (a *Answer) respond(w Reader) (llm.Response, error) {
 	if !a.Started {
 		return llm.Response{}, llm.Truncated(errors.New("there was nothing in it"))
 	}
-	m := llm.Message{Role: llm.RoleAssistant, Text: withoutThought(a.Text())}
+	m := llm.Message{Role: llm.RoleAssistant, Text: a.text.End()}
+	if a.display(a.text.Rest()); len(a.Calls) == 0 { // a server that reads calls may leave them in the text, too
+		m.Calls = a.text.Calls
+	}
 	for _, call := range a.Calls {
 		if call.Name == "" {
 			return llm.Response{}, llm.Truncated(errors.New("a tool call without a name"))
 		}
-		m.Calls = append(m.Calls, llm.Call{ID: call.ID, Name: call.Name, Arguments: call.Arguments.String()})
+		m.Calls = append(m.Calls, llm.Call{ID: call.ID, Name: call.Name, Arguments: unwrapped(call.Arguments.String())})
 	}
 	llm.NameCalls(m.Calls)
 	m.Native = w.Native(m.Calls)
-	a.Reasoned = a.Reasoned || len(m.Native) > 0 || a.thought.end != ""
+	a.Reasoned = a.Reasoned || len(m.Native) > 0 || a.text.Reasoned
 	if a.Finish = cmp.Or(a.Finish, llm.FinishStop); a.Finish == llm.FinishStop && len(m.Calls) > 0 {
 		a.Finish = llm.FinishToolCalls
 	}
