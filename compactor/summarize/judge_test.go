@@ -9,6 +9,7 @@ import (
 
 	"cairn/chat"
 	"cairn/internal/words"
+	"cairn/llm/clean"
 	"cairn/testkit/check"
 )
 
@@ -35,7 +36,7 @@ func goodSamples(t *testing.T) (all []sample) {
 // judged returns why a text is refused as the summary of messages.
 func judged(text string, messages []chat.Message) error {
 	items := ItemsOf(messages, MostOfMessage)
-	if why := JudgeOf(items).Refuses(StripThoughts(text), "", "", MostOfSummary(items)); why != "" {
+	if why := JudgeOf(items).Refuses(strings.TrimSpace(clean.Text(text)), "", "", MostOfSummary(items)); why != "" {
 		return why
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -174,7 +175,8 @@ func texts() (all []string) {
 	for _, c := range callTexts {
 		all = append(all, c.text)
 	}
-	return append(all, wordstest.Texts()...)
+	const longest = 2000
+	return append(all, slices.DeleteFunc(wordstest.Texts(), func(text string) bool { return len(text) > longest })...)
 }
 
 // inPieces cleans a text in random pieces, and checks that nothing is shown that is taken back later.
@@ -198,7 +200,7 @@ func inPieces(t *testing.T, f *Filter, text string, seed uint64) string {
 func TestPiecesAndWholeTextsGiveTheSame(t *testing.T) {
 	all := texts()
 	random := rand.New(rand.NewPCG(7, 7))
-	for range 400 {
+	for range 150 {
 		all = append(all, all[random.IntN(len(all))]+[]string{"", "\n", " "}[random.IntN(3)]+all[random.IntN(len(all))])
 	}
 	for i, text := range all {
@@ -235,7 +237,7 @@ func FuzzClean(f *testing.F) {
 // Time must not grow faster than the text, whatever the pieces.
 func TestLargeTextsAreCheap(t *testing.T) {
 	check.SkipUnderRace(t)
-	const size = 1 << 20
+	const size = 1 << 18
 	for name, unit := range map[string]string{
 		"words": "The tea is ready. ", "marks": "<", "brackets": "[a", "an open thought": "<think>hm ", "mentions": "a <|im_end|> b\n",
 		"ends of thoughts": "<think> a </think> b ", "backticks": "`a ", "fences": "```\n", "white space": " \n", "objects": `{"name": `,
@@ -253,7 +255,7 @@ func TestLargeTextsAreCheap(t *testing.T) {
 			f.End()
 			took := time.Since(begin)
 			t.Logf("%s in pieces of %d: %v", name, piece, took.Round(time.Millisecond))
-			check.That(t, took < 5*time.Second, "%s in pieces of %d bytes took %v", name, piece, took)
+			check.That(t, took < 2*time.Second, "%s in pieces of %d bytes took %v", name, piece, took)
 		}
 	}
 }

@@ -34,9 +34,9 @@ func unwrapped(arguments string) string {
 		var text string
 		var list []json.RawMessage
 		switch {
-		case json.Unmarshal(raw, &text) == nil && isObject(text):
+		case json.Unmarshal(raw, &text) == nil && begins(text, `{["`) && json.Valid([]byte(text)):
 			arguments = text
-		case json.Unmarshal(raw, &list) == nil && len(list) == 1 && isObject(string(list[0])):
+		case json.Unmarshal(raw, &list) == nil && len(list) == 1 && begins(string(list[0]), "{"):
 			arguments = string(list[0])
 		case string(raw) == "null":
 			return ""
@@ -47,9 +47,10 @@ func unwrapped(arguments string) string {
 	return arguments
 }
 
-func isObject(text string) bool {
+// begins reports whether a text begins with one of chars, behind white space.
+func begins(text, chars string) bool {
 	text = strings.TrimSpace(text)
-	return text != "" && strings.ContainsAny(text[:1], "{\"[") && json.Valid([]byte(text))
+	return text != "" && strings.ContainsAny(text[:1], chars)
 }
 
 // quotedIn returns a function that reports whether a text is in a message of a person or a tool. White space is not
