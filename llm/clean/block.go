@@ -4,15 +4,26 @@ package clean
 
 import (
 	"strings"
+	"unicode"
 )
 
-// blockEnd returns where the block at the front of text ends; -1 if it has no end.
-func (f *Filter) blockEnd(text string) int {
-	at := strings.Index(strings.ToLower(text), "</"+f.block+">")
-	if at < 0 {
-		return -1
+// behindBlocks returns what is behind the blocks at the front of text; "" if that is nothing, or not known yet.
+func (f *Filter) behindBlocks(text string, final bool) string {
+	for name := f.block; ; {
+		_, behind, closed := strings.Cut(text, "</"+name+">")
+		text = strings.TrimLeftFunc(behind, unicode.IsSpace)
+		if !closed || text == "" {
+			return ""
+		}
+		m, more := markAt(text, final)
+		switch {
+		case more, m.kind == turnEnds:
+			return ""
+		case m.kind != block || m.closes:
+			return text
+		}
+		name = m.name
 	}
-	return at + len("</"+f.block+">")
 }
 
 // startBlock holds a block at the start back until its end.

@@ -31,6 +31,16 @@ func (f *Filter) body(final bool) bool {
 		return false
 	}
 	if m.kind == none {
+		if final && f.isCutMark() {
+			f.end()
+			return true
+		}
+		if more, next := f.nextHeader(final); more {
+			return false
+		} else if next {
+			f.end()
+			return true
+		}
 		f.takeRune()
 		return true
 	}
@@ -84,7 +94,7 @@ func (f *Filter) isOwnLine() bool { return !f.inLine && f.solid != ':' }
 // laterThought handles a thought behind some text: it begins a line, or follows a sentence directly.
 func (f *Filter) laterThought(m mark, next following) bool {
 	ended := endsSentence(f.solid) && f.solid != ')' && f.solid != ']' && f.solid != '|' && f.solid != '>' && f.solid != '`'
-	if f.about || !ended || f.inLine && unicode.IsSpace(f.last) || next.goesOn() || m.sure == unlisted || next.end && m.sure != known {
+	if f.about || !ended && !f.Reasoned || f.inLine && unicode.IsSpace(f.last) || next.goesOn() || m.sure == unlisted || next.end && m.sure != known {
 		return f.mention(m)
 	}
 	f.think(m, true)
@@ -112,11 +122,38 @@ func (f *Filter) bareEnd(m mark, next following) bool {
 func (f *Filter) unwrap(m mark, next following) bool {
 	inside := !m.closes && next.blank == 0 && !next.end || m.closes && !unicode.IsSpace(f.last) || !f.inLine
 	if answerTags[m.name] {
-		inside = f.wrapped && m.closes && next.end
+		inside = m.closes && next.end && (f.wrapped || !unicode.IsSpace(f.last))
 	}
 	if f.about || !inside || next.goesOn() && answerTags[m.name] {
 		return f.mention(m)
 	}
 	f.skip(m.size)
 	return true
+}
+
+// isCutMark reports whether raw is the first part of a known token that the end of the answer has cut off.
+func (f *Filter) isCutMark() bool {
+	if len(f.raw) < 3 || f.raw[0] != '<' || !strings.HasPrefix(f.raw[1:], "|") && !strings.HasPrefix(f.raw[1:], "｜") || f.about || f.inline > 0 || !f.isGlued() {
+		return false
+	}
+	for token := range ends {
+		if strings.HasPrefix(token, strings.ToLower(f.raw)) {
+			return true
+		}
+	}
+	return false
+}
+
+// nextHeader reports whether raw is the header of the next message, behind an answer that began with one: the model has
+// written the conversation on.
+func (f *Filter) nextHeader(final bool) (more, found bool) {
+	const longest = 400
+	if !f.headed || f.inLine || f.raw[0] != '[' {
+		return false, false
+	}
+	front := f.raw[:min(len(f.raw), longest)]
+	if ownHeader().MatchString(front) {
+		return false, true
+	}
+	return !final && len(front) < longest && agrees(front, "[#") && !strings.Contains(front, "\n"), false
 }

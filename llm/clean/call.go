@@ -22,8 +22,12 @@ func (f *Filter) plainCall(bool) verdict {
 
 // laterCall holds back what begins like a call behind some text.
 func (f *Filter) laterCall(m mark, next following) bool {
-	starts := !f.inLine || endsSentence(f.solid) || f.solid == ':'
-	if f.textOnly || m.closes || next.goesOn() || next.end && !f.inLine || !starts {
+	if (m.closes || strings.HasSuffix(m.name, "end")) && next.end && !f.about && (!f.inLine || !unicode.IsSpace(f.last)) {
+		f.end() // of a call that the server has read
+		return true
+	}
+	starts := !f.inLine || endsSentence(f.solid) || f.solid == ':' || f.isGlued()
+	if f.textOnly || m.closes || next.goesOn() && !m.open || next.end && !f.inLine || !starts {
 		return f.mention(m)
 	}
 	f.hold(true)
@@ -36,8 +40,11 @@ func (f *Filter) readCalls(held string) bool {
 	p := parser{rest: strings.ReplaceAll(held, minimax, ""), tools: f.Tools, marked: f.marked}
 	text := p.rest
 	p.parse()
-	if f.marked {
-		p.salvage()
+	if p.marked || isUnfinished(p.rest) {
+		p.salvage(text)
+	}
+	if f.marked && !f.inText && len(p.calls) == 0 && !strings.ContainsFunc(withoutMarks(text), unicode.IsLetter) {
+		return true // marks without a call
 	}
 	behind := strings.TrimSpace(p.rest)
 	if p.ended {
@@ -98,13 +105,43 @@ func (p *parser) one() bool {
 		if m, _ := markAt(p.rest, true); m.kind != none && p.mark(m) {
 			return true
 		}
-		return c == '[' && (p.list() || p.words())
+		if c == '[' {
+			return p.list() || p.words()
+		}
+		return p.nested()
 	case c == '{':
 		return p.json()
 	case c == '`':
 		return p.code()
 	}
+	if list, ok := strings.CutPrefix(p.rest, functools); ok { // Phi 4
+		p.rest = list
+		p.marked = true
+		return p.list()
+	}
 	return p.named()
+}
+
+// functools stands before a list of calls.
+const functools = "functools"
+
+// withoutMarks returns a text without the marks of calls in it.
+func withoutMarks(text string) string {
+	var b strings.Builder
+	for text != "" {
+		at := strings.IndexAny(text, "<[")
+		if at < 0 {
+			break
+		}
+		b.WriteString(text[:at])
+		text = text[at:]
+		m, _ := markAt(text, true)
+		if m.kind == none {
+			b.WriteByte(text[0])
+		}
+		text = text[max(m.size, 1):]
+	}
+	return b.String() + text
 }
 
 // mark reads what a mark begins.
@@ -212,21 +249,28 @@ var namedIn = lazy.Pattern(`"(?:name|function|tool|tool_name|function_name|recip
 
 // salvage makes a call of what has marks of one but cannot be parsed, with the arguments as they are: the model learns what
 // is wrong with them.
-func (p *parser) salvage() {
+func (p *parser) salvage(text string) {
 	if len(p.calls) > 0 || p.ended {
 		return
 	}
-	body := p.rest
+	body, token := strings.TrimSpace(text), ""
 	for body != "" {
 		m, _ := markAt(body, true)
-		if m.kind != callMark || strings.ContainsAny(body[:m.size], "=") || m.size < len(body) && body[m.size] == ' ' {
+		if m.kind != callMark || strings.Contains(body[:m.size], "=") || m.open {
 			break
+		}
+		if mark := body[:m.size]; !isTag(mark) && !m.closes {
+			token = wordOf(m.name)
 		}
 		body = strings.TrimSpace(body[m.size:])
 	}
 	at := namedIn().FindStringSubmatch(body)
+	if first := word.FindString(body); at == nil && p.tool(first) != nil {
+		at = []string{"", first, "", "", ""}
+		body = strings.TrimSpace(body[len(first):])
+	}
 	if at == nil {
-		return
+		at = []string{"", token, "", "", ""} // the model learns that there is no such tool
 	}
 	arguments := body
 	for _, key := range argumentKeys {

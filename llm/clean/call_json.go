@@ -5,6 +5,7 @@ package clean
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"slices"
 	"strings"
 	"unicode"
@@ -20,6 +21,18 @@ var (
 // json reads a call, or an object with several.
 func (p *parser) json() bool {
 	raw, ok := valueAt(p.rest)
+	if !ok && isUnfinished(p.rest) { // small models forget the last braces
+		for _, end := range []string{"}", "}}"} {
+			whole := strings.TrimSpace(p.rest) + end
+			if json.Valid([]byte(whole)) && p.object([]byte(whole)) {
+				p.rest = ""
+				return true
+			}
+		}
+	}
+	if !ok && p.marked {
+		return p.looseJSON()
+	}
 	if !ok || !p.object(raw) {
 		return false
 	}
@@ -48,6 +61,27 @@ func (p *parser) array(raw []byte) bool {
 		}
 	}
 	return true
+}
+
+// looseJSON reads a call with the quotation marks of Python.
+func (p *parser) looseJSON() bool {
+	value, rest, _ := looseValue(p.rest, 0)
+	fields, ok := value.(map[string]any)
+	if !ok || !p.object([]byte(encode(fields))) {
+		return false
+	}
+	p.rest = rest
+	return true
+}
+
+// isUnfinished reports whether a text is the beginning of a JSON object.
+func isUnfinished(text string) bool {
+	text = strings.TrimSpace(text)
+	if !strings.HasPrefix(text, "{") {
+		return false
+	}
+	var value json.RawMessage
+	return json.NewDecoder(strings.NewReader(text)).Decode(&value) == io.ErrUnexpectedEOF
 }
 
 // valueAt returns the JSON value at the front of a text, with white space before it.
@@ -140,7 +174,7 @@ func (f *Filter) mayBePlain(front string) bool {
 	case '`':
 		return f.mayBeCode(front)
 	}
-	return f.mayBeNamed(front)
+	return f.mayBeNamed(front) || agrees(front, functools+"[{")
 }
 
 // mayBeJSON reports whether a value that begins with front may be a call or calls as JSON, with no text behind it.

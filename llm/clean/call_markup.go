@@ -20,7 +20,7 @@ func (p *parser) markup(m mark) bool {
 	case m.closes, text == minimax:
 	case strings.Contains(text, "="): // <function=lookup>, <|open|>call tool="lookup"<|sep|>
 		return p.element(text, m.size)
-	case strings.HasPrefix(p.rest[m.size:], " "): // <invoke name="lookup">
+	case m.open: // <invoke name="lookup">
 		end := strings.Index(p.rest, ">") + 1
 		if end == 0 {
 			return false
@@ -39,10 +39,10 @@ var (
 	// <｜DSML｜parameter name="word" string="true">, <|open|>argument key="word" type="string"<|sep|>, <arg_key>word</arg_key>.
 	// Its groups: the name, by form.
 	argumentMark = lazy.Pattern(`<(?:[\w:｜|‖]*[:｜|‖])?param(?:eter)?(?:=|\s+name=)["']?([^"'>\s]+)["']?([^>]*)>|` +
-		`<\|open\|>\s*argument\s+key="([^"]*)"([^<]*)<\|sep\|>|<arg_key(?::\w+)?>\s*([^<]*?)\s*</arg_key(?::\w+)?>\s*<arg_value(?::\w+)?>`)
+		`<\|open\|>\s*argument\s+key="([^"]*)"([^<]*)<\|sep\|>|<(?:longcat_)?arg_key(?::\w+)?>\s*([^<]*?)\s*</(?:longcat_)?arg_key(?::\w+)?>\s*<(?:longcat_)?arg_value(?::\w+)?>`)
 
 	// argumentEnd matches the mark that ends an argument, or begins the next or ends the call if that is missing.
-	argumentEnd = lazy.Pattern(`</(?:[\w:｜|‖]*[:｜|‖])?param(?:eter)?>|<\|close\|>\s*argument\s*<\|sep\|>|</arg_value(?::\w+)?>|` +
+	argumentEnd = lazy.Pattern(`</(?:[\w:｜|‖]*[:｜|‖])?param(?:eter)?>|<\|close\|>\s*argument\s*<\|sep\|>|</(?:longcat_)?arg_value(?::\w+)?>|` +
 		`<parameter=|</function>|</tool_call>|</(?:[\w:｜|‖]*[:｜|‖])?invoke>`)
 
 	// elementEnd matches the mark that ends a call, or begins the next.
@@ -83,6 +83,35 @@ func (p *parser) element(first string, size int) bool {
 }
 
 func atStart(at []int) bool { return at != nil && at[0] == 0 }
+
+// nestedCall matches a call whose name is an element of its own: <name>lookup</name><arguments>…</arguments>.
+var nestedCall = lazy.Pattern(`^<(?:tool_name|function_name|name)>\s*([^<\s]+)\s*</[a-z_]+>\s*(?:<(arguments|parameters|params|args|input)>)?`)
+
+// nested reads such a call.
+func (p *parser) nested() bool {
+	at := nestedCall().FindStringSubmatch(p.rest)
+	if at == nil || !p.marked {
+		return false
+	}
+	name := plainName(at[1])
+	p.rest = p.rest[len(at[0]):]
+	if at[2] == "" {
+		p.add(name, "")
+		return true
+	}
+	inside, after, ok := strings.Cut(p.rest, "</"+at[2]+">")
+	if !ok {
+		return false
+	}
+	if arguments := strings.TrimSpace(inside); !strings.HasPrefix(arguments, "<") {
+		p.add(name, arguments)
+	} else {
+		inner := parser{rest: arguments, tools: p.tools}
+		p.add(name, encode(inner.children(name)))
+	}
+	p.rest = after
+	return true
+}
 
 // close drops the mark that ends a call.
 func (p *parser) close() {

@@ -25,7 +25,7 @@ func (p *parser) named() bool {
 	switch {
 	case strings.HasPrefix(after, "("):
 		return p.program(name, after[1:])
-	case strings.HasPrefix(solid, "<arg_key"):
+	case strings.HasPrefix(solid, "<arg_key"), strings.HasPrefix(solid, "<longcat_arg_key"):
 		p.marked, p.rest = true, solid
 		p.add(name, encode(p.arguments(plainName(name))))
 		return true
@@ -48,7 +48,7 @@ func (p *parser) named() bool {
 // separated reads arguments behind a mark that separates them from the name: lookup[ARGS]{"word":"tea"}.
 func (p *parser) separated(name, rest string) bool {
 	m, _ := markAt(rest, true)
-	if m.kind != callMark {
+	if m.kind != callMark || !p.marked && !strings.HasPrefix(strings.TrimSpace(rest[m.size:]), "{") {
 		return false
 	}
 	p.marked = true
@@ -144,6 +144,13 @@ func (p *parser) program(name, rest string) bool {
 		key := ident.FindString(rest)
 		after := strings.TrimLeftFunc(rest[len(key):], unicode.IsSpace)
 		if key == "" || !strings.HasPrefix(after, "=") {
+			if object, more, ok := looseValue(rest, 0); ok && len(arguments) == 0 { // lookup({"word": "tea"})
+				if whole, isObject := object.(map[string]any); isObject && strings.HasPrefix(strings.TrimSpace(more), ")") {
+					p.add(name, encode(whole))
+					_, p.rest, _ = strings.Cut(more, ")")
+					return true
+				}
+			}
 			var ok bool
 			if key, ok = p.onlyArgument(plainName(name)); !ok || len(arguments) > 0 {
 				return false

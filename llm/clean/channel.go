@@ -57,6 +57,11 @@ func (f *Filter) laterChannel(m mark, next following, final bool) bool {
 		return f.mention(m)
 	}
 	switch {
+	case f.isHolding && f.messageEnded && !inChannel: // what was before has no header: a thought
+		was := f.holding
+		f.takeBack()
+		f.holding, f.mode = was, (*Filter).readHeld
+		f.inText = false
 	case f.isHolding:
 	case f.isThinking:
 		f.inBody = true

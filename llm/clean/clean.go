@@ -41,9 +41,11 @@ type Filter struct {
 	thinking
 	holding
 
-	stripped bool // something was removed at the start
-	wrapped  bool // the answer is in tags that follow a thought
-	channels bool // the answer has come in a channel
+	stripped     bool // something was removed at the start
+	wrapped      bool // the answer is in tags that follow a thought
+	channels     bool // the answer has come in a channel
+	messageEnded bool // the message in a channel has just ended
+	headed       bool // the answer began with a header of Cairn's
 }
 
 // mode decides about the front of raw. It returns false if that needs more; never if final.
@@ -223,7 +225,7 @@ func endsSentence(r rune) bool {
 
 // isGlued reports whether a mark that follows the text directly ends it rather than being mentioned in it.
 func (f *Filter) isGlued() bool {
-	return unicode.IsLetter(f.last) || unicode.IsDigit(f.last) || endsSentence(f.last) || f.closesQuote()
+	return f.closesQuote() || !unicode.IsSpace(f.last) && !strings.ContainsRune("([{<=:,/\\\"'‘“«„", f.last)
 }
 
 // closesQuote reports whether the text ends with a quotation mark that ends a quotation.

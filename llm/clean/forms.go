@@ -72,29 +72,29 @@ var soundsLikeThought = lazy.Pattern(`think|thought|reason|reflect|scratch_?pad|
 
 // ends are the tokens that end a turn.
 var ends = set(
-	"<|im_end|> <|im_stop|>",                                              // ChatML: Qwen, Hermes, MiMo, Kimi
-	"<|eot_id|> <|eom_id|> <|end_of_text|> <|eot|> <|eom|>",               // Llama 3 and 4, Granite
-	"<|endoftext|> <|endofprompt|> <|end_of_turn|> <|end_of_message|>",    // GPT-2 and its heirs
-	"<|end|> <|return|> <|call|>",                                         // Phi, gpt-oss
-	"<|assistant_end|> <|role_end|> <|message_end|>",                      // Apertus, Ling
-	"<|end_of_turn_token|> <|end_response|>",                              // Command
-	"<｜end▁of▁sentence｜> <|end▁of▁sentence|> <|end_of_sentence|>",         // DeepSeek, ERNIE
-	"</s> <eos> <end_of_turn> <turn|> <pad> <|pad|> [/inst]",              // Llama 2, Mistral, Gemma
-	"[|endofturn|] [eos] [pad] [e~[",                                      // EXAONE, Kimi, MiniMax
-	"<|hy_eos|> <|eos|> <|close|>response<|sep|> <|close|>message<|sep|>", // Hunyuan, Kimi K3
+	"<|im_end|> <|im_stop|>",                                                         // ChatML: Qwen, Hermes, MiMo, Kimi
+	"<|eot_id|> <|eom_id|> <|end_of_text|> <|eot|> <|eom|>",                          // Llama 3 and 4, Granite
+	"<|endoftext|> <|endofprompt|> <|end_of_turn|> <|end_of_message|>",               // GPT-2 and its heirs
+	"<|end|> <|return|> <|call|>",                                                    // Phi, gpt-oss
+	"<|assistant_end|> <|role_end|> <|message_end|>",                                 // Apertus, Ling
+	"<|end_of_turn_token|> <|end_response|>",                                         // Command
+	"<｜end▁of▁sentence｜> <|end▁of▁sentence|> <|end_of_sentence|>",                    // DeepSeek, ERNIE
+	"</s> <eos> <end_of_turn> <turn|> <pad> <|pad|> [/inst]",                         // Llama 2, Mistral, Gemma
+	"[|endofturn|] [eos] [pad] [e~[",                                                 // EXAONE, Kimi, MiniMax
+	"<seed:eos> <|hy_eos|> <|eos|> <|close|>response<|sep|> <|close|>message<|sep|>", // Seed-OSS, Hunyuan, Kimi K3
 )
 
 // begins are the tokens that begin a turn, or belong to its header.
 var begins = set(
-	"<|im_start|> <|im_sep|> <|im_user|> <|im_assistant|> <|im_system|> <|im_middle|>",             // ChatML, Kimi
-	"<|start_header_id|> <|end_header_id|> <|header_start|> <|header_end|> <|begin_of_text|>",      // Llama 3 and 4
-	"<|start_of_role|> <|end_of_role|>",                                                            // Granite
-	"<|user|> <|assistant|> <|system|> <|observation|> <|tool|>",                                   // GLM, Phi, Zephyr
-	"<|start_of_turn_token|> <|user_token|> <|chatbot_token|> <|system_token|> <|start_response|>", // Command
-	"<｜user｜> <｜assistant｜> <｜system｜> <｜tool｜> <｜begin▁of▁sentence｜>",                             // DeepSeek
-	"<s> <bos> <start_of_turn> <|turn> [inst] <<sys>> <</sys>> <|bos|> <|startoftext|>",            // Llama 2, Mistral, Gemma
-	"[|assistant|] [|user|] [|system|] ]~b] ]~!b[",                                                 // EXAONE, MiniMax
-	"<|assistant_start|> <|user_start|> <|open|>response<|sep|> <|open|>message<|sep|>",            // Apertus, Kimi K3
+	"<|im_start|> <|im_sep|> <|im_user|> <|im_assistant|> <|im_system|> <|im_middle|>",                   // ChatML, Kimi
+	"<|start_header_id|> <|end_header_id|> <|header_start|> <|header_end|> <|begin_of_text|>",            // Llama 3 and 4
+	"<|start_of_role|> <|end_of_role|>",                                                                  // Granite
+	"<|user|> <|assistant|> <|system|> <|observation|> <|tool|>",                                         // GLM, Phi, Zephyr
+	"<|start_of_turn_token|> <|user_token|> <|chatbot_token|> <|system_token|> <|start_response|>",       // Command
+	"<｜user｜> <｜assistant｜> <｜system｜> <｜tool｜> <｜begin▁of▁sentence｜>",                                   // DeepSeek
+	"<s> <bos> [bos] <seed:bos> <start_of_turn> <|turn> [inst] <<sys>> <</sys>> <|bos|> <|startoftext|>", // Llama 2, Mistral, Gemma
+	"[|assistant|] [|user|] [|system|] ]~b] ]~!b[",                                                       // EXAONE, MiniMax
+	"<|assistant_start|> <|user_start|> <|open|>response<|sep|> <|open|>message<|sep|>",                  // Apertus, Kimi K3
 )
 
 // roles are the words that name a role in the header of a turn; own of them is the model's.

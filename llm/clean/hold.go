@@ -2,11 +2,6 @@
 
 package clean
 
-import (
-	"strings"
-	"unicode"
-)
-
 // holding is what is known of what is held back.
 type holding struct {
 	isHolding bool
@@ -36,7 +31,7 @@ func (f *Filter) readHeld(bool) bool {
 		if !f.mayBePlain(held) {
 			f.letGo()
 		}
-	} else if end := f.blockEnd(held); end >= 0 && strings.TrimSpace(held[end:]) != "" {
+	} else if f.behindBlocks(held, false) != "" {
 		f.release()
 	}
 	return true
@@ -54,9 +49,9 @@ func (f *Filter) release() {
 		f.letGo()
 		return
 	}
-	end := f.blockEnd(held)
+	rest := f.behindBlocks(held, true)
 	switch {
-	case end < 0, strings.TrimSpace(held[end:]) == "":
+	case rest == "":
 		f.holding = holding{}
 		f.end()
 	case f.inText:
@@ -64,7 +59,7 @@ func (f *Filter) release() {
 	default:
 		f.holding = holding{}
 		f.held.Reset()
-		f.raw = strings.TrimLeftFunc(held[end:], unicode.IsSpace) + f.raw
+		f.raw = rest + f.raw
 		f.mode, f.stripped = nil, true
 	}
 }

@@ -15,6 +15,7 @@ type mark struct {
 	size   int    // bytes; 0: there is none
 	sure   certainty
 	closes bool // it is the second of a pair
+	open   bool // attributes follow, up to >
 }
 
 // maxMark limits the size of a mark, in bytes.
@@ -69,8 +70,10 @@ func tagAt(text string, final bool) (m mark, more bool) {
 	for i := 1; i < min(len(text), maxMark); i++ {
 		switch c := text[i]; {
 		case c == last && i > 1:
-			if text[0] == '<' && strings.HasPrefix(text[i+1:], ">") && text[1] == '<' { // <<SYS>>
+			if double := strings.HasPrefix(text, "<<"); double && strings.HasPrefix(text[i+1:], ">") { // <<SYS>>
 				i++
+			} else if double && i+1 == len(text) && !final {
+				return mark{}, true
 			}
 			if m := classify(text[:i+1]); m.kind != none {
 				return joined(text, m, final)
@@ -106,6 +109,7 @@ func attributed(text string, at int, final bool) (m mark, more bool) {
 		return mark{}, false
 	}
 	m.size--
+	m.open = true
 	return m, false
 }
 

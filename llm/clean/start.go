@@ -55,18 +55,23 @@ func (f *Filter) strip(n int) verdict {
 }
 
 // ownHeader matches the header of a message in Cairn's prompt, and the first line of a summary there.
-var ownHeader = lazy.Pattern(`^\[#\d{1,12} \d{4}-\d\d-\d\d [^\[\]\n]{1,300}\][ \t]*\n?|^\[Compaction Summary\] [^\n]{0,200}#\d[^\n]{0,200}\n`)
+var ownHeader = lazy.Pattern(`^\[#\d{1,12} (?:\d{4}-\d\d-\d\d )?\d\d:\d\d[^\[\]\n]{1,300}\]:?[ \t]*\n?|^assistant\n\n|^\[Compaction Summary\] [^\n]{0,200}#\d[^\n]{0,200}\n`)
 
 // ownLine removes headers of messages and summaries. The model continues the prompt, which has them.
 func (f *Filter) ownLine(final bool) verdict {
 	const longest = 420
-	if !strings.HasPrefix(f.raw, "[#") && !strings.HasPrefix(f.raw, summaryMark[:min(len(f.raw), len(summaryMark))]) {
+	lost := "assistant\n\n" // a header whose tokens the server has removed (Llama 3)
+	if !strings.HasPrefix(f.raw, "[#") && !agrees(f.raw, summaryMark) && !agrees(f.raw, lost) {
 		return nothing
 	}
 	if at := ownHeader().FindStringIndex(f.raw[:min(len(f.raw), longest)]); at != nil {
+		if at[1] == len(f.raw) && !final {
+			return unknown
+		}
+		f.headed = true
 		return f.strip(at[1])
 	}
-	if !final && len(f.raw) < longest && !strings.Contains(f.raw, "\n") {
+	if !final && len(f.raw) < longest && (!strings.Contains(f.raw, "\n") || strings.HasPrefix(lost, f.raw)) {
 		return unknown
 	}
 	return nothing
@@ -91,7 +96,7 @@ var bareThoughts = []struct {
 	whole int // bytes with which open can be decided
 	close string
 }{
-	{regexp.MustCompile(`^(?:analysis|commentary)(?:[A-Z]|$)`), 11, "assistantfinal"},       // gpt-oss: analysisThe user …assistantfinalHello
+	{regexp.MustCompile(`^(?:analysis|commentary)(?:[A-Z\n]|$)`), 11, "assistantfinal"},     // gpt-oss: analysisThe user …assistantfinalHello
 	{regexp.MustCompile(`^Here(?:'s| is) my thought process:`), 27, "Here is my response:"}, // Granite 3.2
 }
 
@@ -146,7 +151,7 @@ func (f *Filter) startMark(final bool) verdict {
 	case block:
 		return f.startBlock(m, final)
 	case callMark:
-		if next.goesOn() || m.closes || f.textOnly {
+		if next.goesOn() && !m.open || m.closes || f.textOnly {
 			return nothing
 		}
 		return f.hold(true)
@@ -170,15 +175,15 @@ func (f *Filter) startMark(final bool) verdict {
 
 // startHeader matches the role, and the line break, behind a token that begins a turn.
 var (
-	ownRole   = regexp.MustCompile(`^(?i:` + own + `)[ \t]*(?:\n|$)|^(?i:` + own + `)[ \t]*([<\[])`)
-	otherRole = regexp.MustCompile(`^(?i:` + others + `)[ \t]*(?:[\n<\[]|$)`)
+	ownRole   = regexp.MustCompile(`^ ?(?i:` + own + `)[ \t]*(?:\n|$)|^ ?(?i:` + own + `)[ \t]*([<\[])`)
+	otherRole = regexp.MustCompile(`^ ?(?i:` + others + `)[ \t]*(?:[\n<\[]|$)`)
 )
 
 // startTurn removes a token that begins the model's turn, with the role. Another role's is an example of a template.
 func (f *Filter) startTurn(m mark, next following, final bool) verdict {
 	rest := f.raw[m.size:]
 	front := rest[:min(len(rest), maxRole)]
-	if !final && len(front) < maxRole && !strings.ContainsAny(front, "\n<[") && maybeRole(front) {
+	if !final && len(front) < maxRole && !strings.ContainsAny(front, "\n<[") && maybeRole(strings.TrimPrefix(front, " ")) {
 		return unknown
 	}
 	if at := ownRole.FindStringSubmatchIndex(front); at != nil {
@@ -188,7 +193,7 @@ func (f *Filter) startTurn(m mark, next following, final bool) verdict {
 		}
 		return f.strip(m.size + size)
 	}
-	if otherRole.MatchString(front) || next.goesOn() || m.name == "inst" {
+	if otherRole.MatchString(front) || next.goesOn() || m.name == "inst" || m.name == "s" && !next.newline { // <s> is also HTML
 		return nothing
 	}
 	if next.blank > 0 && !next.newline && !next.end && next.mark.kind == none && unicode.IsLower(next.first) {

@@ -15,6 +15,7 @@ type thinking struct {
 	sure       certainty // what is enough to remove it
 	isOpen     bool      // its first mark is no mention of one
 	inBody     bool      // there is text before it
+	size       int       // bytes so far
 	depth      int       // thoughts inside
 
 	at    context         // in the thought
@@ -41,9 +42,10 @@ func (f *Filter) dropThought(n int) {
 	if text == "" {
 		return
 	}
-	if !f.isOpen || f.sure != known || f.inBody {
+	if !f.isOpen || f.sure != known || f.inBody || f.size <= maxExample {
 		f.all.WriteString(text)
 	}
+	f.size += len(text)
 	if f.ended {
 		f.after.WriteString(text)
 	}
@@ -121,12 +123,20 @@ func (f *Filter) judgeEnd(m mark, final bool) bool {
 		f.dropThought(m.size)
 		f.after.Reset()
 		f.ended = true
-	case f.inBody && next.goesOn(), f.sure == unlisted && (next.end || next.mark.kind == none && next.first == '<'):
+	case (f.inBody || f.isExample()) && next.goesOn(), f.sure == unlisted && (next.end || next.mark.kind == none && next.first == '<'):
 		f.restore()
 	default:
 		f.endThought(m.size)
 	}
 	return true
+}
+
+// maxExample limits what may be in an example of a thought, in bytes: "<think>reasoning</think> comes first."
+const maxExample = 60
+
+// isExample reports whether the thought may be an example: it is short, and no sentence.
+func (f *Filter) isExample() bool {
+	return f.size <= maxExample && f.at.solid != '.' && f.at.solid != '?' && f.at.solid != '!' && !strings.Contains(f.all.String(), "\n")
 }
 
 // endThought drops the thought with the mark of n bytes that ends it.
@@ -143,8 +153,11 @@ func (f *Filter) endThought(n int) {
 
 // skipBlank drops the white space behind something that was removed from the middle.
 func (f *Filter) skipBlank(bool) bool {
-	f.raw = strings.TrimLeftFunc(f.raw, unicode.IsSpace)
-	if f.raw != "" {
+	rest := strings.TrimLeftFunc(f.raw, unicode.IsSpace)
+	if f.solid == f.last { // no white space is before it
+		f.put(f.raw[:len(f.raw)-len(rest)])
+	}
+	if f.raw = rest; rest != "" {
 		f.mode = (*Filter).body
 	}
 	return true

@@ -15,6 +15,7 @@ func (f *Filter) turn(m mark, next following, final bool) bool {
 	}
 	if next.mark.kind == header { // the next message of the same turn (gpt-oss)
 		f.skip(m.size + next.blank)
+		f.messageEnded = true
 		return f.laterChannel(next.mark, following{}, final)
 	}
 	f.end()
@@ -36,7 +37,7 @@ func (f *Filter) endsTurn(m mark, next following) bool {
 		case m.kind == special, f.about:
 			return atEnd
 		case m.kind == turnBegins:
-			return atEnd || next.role || next.blank == 0
+			return (atEnd || next.role || next.blank == 0) && f.last != '}'
 		}
 		return atEnd || next.newline || next.blank == 0 || endsSentence(f.last)
 	}
