@@ -44,6 +44,21 @@ func TestTemplatesAreNotPartOfTheAnswer(t *testing.T) {
 	})
 }
 
+// A thought without its first mark is shown once: then answers wait for its end, until one has none.
+func TestThoughtWithoutItsFirstMarkIsShownOnce(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
+		says := []string{"They greet me.\n</think>\n\nHello", "Again.\n</think>\n\nHello", "They greet.", "And again.\n</think>\n\nHello"}
+		n := 0
+		model := w.model(t, w.open(t, func(x *llmtest.Exchange) { n++; x.Say(letters(says[n-1])...) }), openai.Options{})
+		for i, want := range []string{"They greet me.Hello", "Hello", "They greet.", "And again.Hello"} {
+			shown := ""
+			resp := check.Must(model.Generate(t.Context(), hello, func(delta string) { shown += delta }))(t)
+			check.Equal(t, "shown of "+says[i], shown, want)
+			check.That(t, strings.HasSuffix(says[i], resp.Message.Text), "got %q", resp.Message.Text)
+		}
+	})
+}
+
 func TestCallWrittenAsTextRuns(t *testing.T) {
 	const hermes = "<tool_call>\n{\"name\": \"lookup\", \"arguments\": {\"word\": \"tea\"}}\n</tool_call>"
 	forEveryProtocol(t, func(t *testing.T, w wire) {

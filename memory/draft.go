@@ -92,7 +92,10 @@ func checkDraft(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) (
 
 func checkContent(d *draft) error {
 	content := strings.ToValidUTF8(strings.ReplaceAll(d.Content, "\x00", ""), "\uFFFD") // SQL functions read a text up to a NUL
-	d.Content = secrets.Mask(strings.TrimSpace(clean.Text(content)))
+	if d.By != byPerson {
+		content = clean.Text(content)
+	}
+	d.Content = secrets.Mask(strings.TrimSpace(content))
 	if d.Content == "" {
 		return errors.New("content is empty: write the memory as one sentence that stands alone")
 	}

@@ -21,6 +21,8 @@ type Filter struct {
 
 	// Reasoned means that a thought was removed.
 	Reasoned bool
+	// TakenBack means that a text which Next returned has turned out to be a thought, when its end came.
+	TakenBack bool
 	// Calls are the calls that were written as text, without ids, after End.
 	Calls []llm.Call
 
@@ -34,8 +36,6 @@ type Filter struct {
 	out   strings.Builder // the text so far
 	shown int             // bytes of out that were returned
 	cut   bool            // the answer has ended, and what follows is dropped
-
-	takenBack bool // a text that was shown has turned out to be a thought
 
 	context
 	thinking
@@ -212,7 +212,7 @@ func (f *Filter) end() {
 // takeBack drops the text: it was a thought without a mark at its beginning.
 func (f *Filter) takeBack() {
 	f.Reasoned = f.Reasoned || f.out.Len() > 0
-	f.takenBack = f.takenBack || f.shown > 0
+	f.TakenBack = f.TakenBack || f.shown > 0
 	f.out.Reset()
 	f.shown, f.context = 0, context{}
 	f.stripped, f.mode = true, nil

@@ -203,7 +203,7 @@ func inPieces(t *testing.T, f *Filter, text string, seed uint64) string {
 		rest = rest[n:]
 	}
 	whole := f.End()
-	if !f.takenBack {
+	if !f.TakenBack {
 		check.HasPrefix(t, fmt.Sprintf("%q", text), whole, strings.TrimRightFunc(shown, unicode.IsSpace))
 		check.Equal(t, fmt.Sprintf("shown of %q", text), strings.TrimSpace(shown+f.Rest()), strings.TrimSpace(whole))
 	}

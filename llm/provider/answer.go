@@ -34,7 +34,9 @@ type Answer struct {
 	maxText         int   // bytes
 	over            error // the first limit that was exceeded
 
-	text clean.Filter
+	text    clean.Filter
+	waits   bool // nothing is shown before it is known that it is no thought
+	waiting strings.Builder
 }
 
 // Count counts bytes that are kept: of text, calls, reasoning and other fields.
@@ -63,7 +65,16 @@ func (a *Answer) Say(piece string) {
 	a.display(a.text.Next(piece))
 }
 
+// display shows what is added to the text, once it need not wait.
 func (a *Answer) display(text string) {
+	if a.waits && !a.text.Reasoned {
+		a.waiting.WriteString(text)
+		return
+	}
+	if !a.text.TakenBack {
+		text = a.waiting.String() + text
+	}
+	a.waiting.Reset()
 	if a.show != nil && text != "" {
 		a.show(text)
 	}
@@ -121,6 +132,7 @@ func (a *Answer) respond(w Reader) (llm.Response, error) {
 		return llm.Response{}, llm.Truncated(errors.New("there was nothing in it"))
 	}
 	m := llm.Message{Role: llm.RoleAssistant, Text: a.text.End()}
+	a.waits = false
 	if a.display(a.text.Rest()); len(a.Calls) == 0 { // a server that reads calls may leave them in the text, too
 		m.Calls = a.text.Calls
 	}
