@@ -43,13 +43,13 @@ func (f *Filter) startBlock(m mark, final bool) verdict {
 }
 
 // laterBlock holds a block that begins a line back: it is the end of the answer, or text.
-func (f *Filter) laterBlock(m mark, final bool) bool {
+func (f *Filter) laterBlock(m mark, next following, final bool) bool {
 	inLine, more := f.isInLine(m, final)
 	if more {
 		return false
 	}
-	if inLine || m.closes || f.about || !f.isOwnLine() {
-		return f.mention(m)
+	if inLine || m.closes || f.blockSeen || !f.isOwnLine() {
+		return f.mention(m, next)
 	}
 	f.holdBlock(m)
 	return true

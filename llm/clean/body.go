@@ -49,14 +49,14 @@ func (f *Filter) body(final bool) bool {
 		return false
 	}
 	if code {
-		return f.mention(m)
+		return f.quote(m)
 	}
 	return f.bodyMark(m, final)
 }
 
 // bodyMark decides about a mark outside of code.
 func (f *Filter) bodyMark(m mark, final bool) bool {
-	next, more := follow(f.raw[m.size:], final)
+	next, more := followMark(f.raw, m, final)
 	if more {
 		return false
 	}
@@ -72,20 +72,37 @@ func (f *Filter) bodyMark(m mark, final bool) bool {
 	case callMark:
 		return f.laterCall(m, next)
 	case block:
-		return f.laterBlock(m, final)
+		return f.laterBlock(m, next, final)
 	case around:
 		return f.unwrap(m, next)
 	}
-	return f.mention(m)
+	return f.mention(m, next)
 }
 
-// mention moves a mark into the text that the text is about.
-func (f *Filter) mention(m mark) bool {
+// quote moves a mark into the text: the text is about it.
+func (f *Filter) quote(m mark) bool {
 	f.about = true
-	f.startSeen = f.startSeen || m.kind == turnBegins || m.kind == header
 	f.openSeen = f.openSeen || m.kind == thoughtOpens
+	f.blockSeen = f.blockSeen || m.kind == block
 	f.take(m.size)
 	return true
+}
+
+// inst is the name of [INST] and [/INST], in which a line often has a whole example.
+const inst = "inst"
+
+// mention moves a mark outside of code into the text. It may be a part of an example of a template, up to the next end of a
+// turn.
+func (f *Filter) mention(m mark, next following) bool {
+	switch begins := next.mark.kind == turnBegins; {
+	case m.name == inst && !m.closes, m.kind == header && m.name == "start",
+		m.kind == turnBegins && !next.goesOn() && (next.blank == 0 || next.newline || begins):
+		f.example = m.name
+	case m.kind == turnEnds && m.name != inst:
+		f.example = ""
+	}
+	f.headSeen = f.headSeen || m.kind == header
+	return f.quote(m)
 }
 
 // isOwnLine reports whether a mark at the front of raw begins a line behind a complete sentence or line.
@@ -94,8 +111,8 @@ func (f *Filter) isOwnLine() bool { return !f.inLine && f.solid != ':' }
 // laterThought handles a thought behind some text: it begins a line, or follows a sentence directly.
 func (f *Filter) laterThought(m mark, next following) bool {
 	ended := endsSentence(f.solid) && f.solid != ')' && f.solid != ']' && f.solid != '|' && f.solid != '>' && f.solid != '`'
-	if f.about || !ended && !f.Reasoned || f.inLine && unicode.IsSpace(f.last) || next.goesOn() || m.sure == unlisted || next.end && m.sure != known {
-		return f.mention(m)
+	if f.about || !ended && (!f.Reasoned || f.inLine || f.solid == ':') || f.inLine && unicode.IsSpace(f.last) || next.goesOn() || m.sure == unlisted || next.end && m.sure != known {
+		return f.mention(m, next)
 	}
 	f.think(m, true)
 	return true
@@ -111,7 +128,7 @@ func (f *Filter) bareEnd(m mark, next following) bool {
 	case m.sure != known || f.openSeen || f.solid == ':',
 		f.about && !(alone && strings.Contains(f.raw[m.size:m.size+next.blank], "\n\n")),
 		!alone && !spaced && !glued, next.goesOn(), glued && next.blank > 0 && !next.newline && !next.end:
-		return f.mention(m)
+		return f.mention(m, next)
 	}
 	f.skip(m.size)
 	f.takeBack()
@@ -125,7 +142,7 @@ func (f *Filter) unwrap(m mark, next following) bool {
 		inside = m.closes && next.end && (f.wrapped || !unicode.IsSpace(f.last))
 	}
 	if f.about || !inside || next.goesOn() && answerTags[m.name] {
-		return f.mention(m)
+		return f.mention(m, next)
 	}
 	f.skip(m.size)
 	return true
@@ -148,7 +165,7 @@ func (f *Filter) isCutMark() bool {
 // written the conversation on.
 func (f *Filter) nextHeader(final bool) (more, found bool) {
 	const longest = 400
-	if !f.headed || f.inLine || f.raw[0] != '[' {
+	if !f.headed || f.inLine || f.raw[0] != '[' || f.solid == ':' {
 		return false, false
 	}
 	front := f.raw[:min(len(f.raw), longest)]

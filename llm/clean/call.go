@@ -27,8 +27,8 @@ func (f *Filter) laterCall(m mark, next following) bool {
 		return true
 	}
 	starts := !f.inLine || endsSentence(f.solid) || f.solid == ':' || f.isGlued()
-	if f.textOnly || m.closes || next.goesOn() && !m.open || next.end && !f.inLine || !starts {
-		return f.mention(m)
+	if f.textOnly || m.closes || next.goesOn() || next.end && !f.inLine || !starts {
+		return f.mention(m, next)
 	}
 	f.hold(true)
 	return true

@@ -12,7 +12,7 @@ import (
 // channelHeader parses the header of a message in a channel: <|start|>assistant to=functions.lookup<|channel|>commentary
 // <|constrain|>json<|message|>. Its groups: recipient, channel, recipient.
 var channelHeader = lazy.Pattern(`^(?:<\|start\|>)?\s*(?:assistant)?(?:\s*to=([\w.-]+))?\s*(?:<\|channel\|>\s*(\w+))?(?:\s*to=([\w.-]+))?` +
-	`\s*(?:<\|constrain\|>)?\s*\w*\s*<\|message\|>`)
+	`\s*(?:<\|constrain\|>\s*\w+|json|code|text)?\s*<\|message\|>`)
 
 // maxHeader limits the size of a header, in bytes.
 const maxHeader = 200
@@ -20,14 +20,26 @@ const maxHeader = 200
 // closesMessage are the tokens that end a message in a channel; the last two begin the next one.
 var closesMessage = set("<|end|> <|return|> <|call|> <|eom|> <|eot|> <|start|> <|channel|>")
 
+// headerAt returns the groups of the header at the front of a text; nil if there is none.
+func headerAt(text string, final bool) (at []string, more bool) {
+	front := text[:min(len(text), maxHeader)]
+	if at = channelHeader().FindStringSubmatch(front); at == nil {
+		return nil, !final && len(front) < maxHeader && !strings.Contains(front, "<|message|>") && !strings.Contains(front, "\n\n")
+	}
+	next, more := follow(text[len(at[0]):], final)
+	if next.goesOn() && next.blank > 0 {
+		at = nil
+	}
+	return at, more
+}
+
 // channelHeader handles a header at the front of raw.
 func (f *Filter) channelHeader(final bool) verdict {
-	front := f.raw[:min(len(f.raw), maxHeader)]
-	at := channelHeader().FindStringSubmatch(front)
-	if at == nil {
-		if !final && len(front) < maxHeader && !strings.Contains(front, "<|message|>") && !strings.Contains(front, "\n\n") {
-			return unknown
-		}
+	at, more := headerAt(f.raw, final)
+	switch {
+	case more:
+		return unknown
+	case at == nil:
 		return nothing
 	}
 	to := at[1] + at[3]
@@ -46,15 +58,15 @@ func (f *Filter) channelHeader(final bool) verdict {
 
 // laterChannel handles a message behind some text. The text is a message before it, or, without a header, a thought.
 func (f *Filter) laterChannel(m mark, next following, final bool) bool {
-	if f.inLine && (unicode.IsSpace(f.last) || !f.isGlued()) || f.startSeen || next.goesOn() {
-		return f.mention(m)
+	if f.inLine && (unicode.IsSpace(f.last) || !f.isGlued()) || f.headSeen || next.goesOn() {
+		return f.mention(m, next)
 	}
 	inChannel := f.channels
 	switch f.channelHeader(final) {
 	case unknown:
 		return false
 	case nothing:
-		return f.mention(m)
+		return f.mention(m, next)
 	}
 	switch {
 	case f.isHolding && f.messageEnded && !inChannel: // what was before has no header: a thought

@@ -168,9 +168,11 @@ type context struct {
 	inline int    // backticks that opened code in a line; 0: none
 	fence  string // that opened a block of code; "": none
 
-	about     bool // marks are mentioned: the text is about them
-	startSeen bool // marks that begin a turn are mentioned
-	openSeen  bool // marks that begin a thought are mentioned
+	about     bool   // marks are mentioned: the text is about them
+	example   string // the name of the mark that began a turn in an example of a template; "": none
+	headSeen  bool   // headers of messages in channels are mentioned
+	blockSeen bool   // marks of Cairn's blocks are mentioned
+	openSeen  bool   // marks that begin a thought are mentioned
 }
 
 // put adds to the text.

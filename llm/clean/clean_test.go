@@ -3,16 +3,11 @@ package clean
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
-	"time"
-	"unicode"
 
 	"cairn/llm"
 	"cairn/testkit/check"
-	"cairn/testkit/wordstest"
 )
 
 // removed are texts with what belongs to templates, and what remains of them.
@@ -51,6 +46,7 @@ var removed = map[string]struct{ text, want string }{
 	"gpt-oss without special tokens":    {"analysisThe user greets.assistantfinalHello", "Hello"},
 	"gpt-oss with the role first":       {"<|start|>assistant<|channel|>final<|message|>Hello", "Hello"},
 	"gpt-oss that comments":             {"<|channel|>commentary<|message|>One moment.<|end|><|start|>assistant<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Hello", "One moment.\n\nHello"},
+	"gpt-oss with the next turn":        {"<|channel|>final<|message|>Hello.<|end|><|start|>user<|message|>Thanks<|end|>", "Hello."},
 	"muse":                              {"to=self<|message|>hm<|eom|><|start|>assistant to=user<|message|>Hello<|eot|>", "Hello"},
 	"a name that sounds like a thought": {"<inner_monologue>\nhm\n</inner_monologue>\n\nHello", "Hello"},
 	"tokens that sound like a thought":  {"<|begin_of_reflection|>hm<|end_of_reflection|>Hello", "Hello"},
@@ -117,6 +113,10 @@ var kept = []string{
 	"<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nHello<|im_end|>",
 	"In HTML <s>old</s> is struck through.",
 	"The price is <s>90</s> 80.",
+	"标记是<|im_end|>。", "トークン<|im_end|>はターンの終わりです。", "終わりは</s>です。",
+	"<|channel|>analysis<|message|> begins a thought of gpt-oss.",
+	"<|start|>user<|message|>Hi<|end|>\n<|start|>assistant<|channel|>final<|message|>Hello<|return|>",
+	"<invoke name=\"x\"> is how an old form began.",
 	"<s>Old plan</s> New plan: five.",
 	"<think>reasoning</think> comes before the answer.",
 	"Template: {{ bos_token }}<|start_header_id|>user<|end_header_id|>\n{{ content }}<|eot_id|>",
@@ -171,6 +171,27 @@ func TestTextAboutMarksIsKept(t *testing.T) {
 	}
 }
 
+// What a text is about changes nothing about what is around it.
+func TestTextAboutMarksIsCleanedAroundIt(t *testing.T) {
+	before := []string{"<think>\nThey ask.\n</think>\n\n", "<|im_start|>assistant\n", "[#4 2026-11-28 14:05 Cairn] ", "They ask.\n</think>\n\n",
+		"<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>"}
+	behind := []string{"<|im_end|>", "<|im_end|>\n<|im_start|>user\nThanks<|im_end|>\n", "<|endoftext|>Human: hi", "\n\n<now>\ntime: 14:05\n</now>"}
+	for _, text := range kept {
+		if text != strings.TrimSpace(text) || text == "" {
+			continue
+		}
+		for _, thought := range before {
+			check.Equal(t, fmt.Sprintf("%q behind %q", text, thought), Text(thought+text), text)
+		}
+		isExample := strings.Contains(text, "<|im_start|>user") || strings.Contains(text, "[INST]") || strings.Contains(text, "<|start|>") || strings.Contains(text, "<now>")
+		for _, end := range behind {
+			if strings.HasSuffix(text, ".") && !isExample {
+				check.Equal(t, fmt.Sprintf("%q before %q", text, end), Text(text+end), text)
+			}
+		}
+	}
+}
+
 // tools are offered in tests.
 var tools = []llm.Tool{
 	{Name: "lookup", Parameters: json.RawMessage(`{"type":"object","properties":{"word":{"type":"string"},"limit":{"type":"integer"},"all":{"type":"boolean"},"tags":{"type":"array"}},"required":["word"]}`)},
@@ -178,97 +199,3 @@ var tools = []llm.Tool{
 }
 
 func newFilter() *Filter { return &Filter{Tools: tools} }
-
-// texts are all texts of the tests.
-func texts() (all []string) {
-	for _, c := range removed {
-		all = append(all, c.text)
-	}
-	all = append(all, kept...)
-	for _, c := range callTexts {
-		all = append(all, c.text)
-	}
-	const longest = 2000
-	return append(all, slices.DeleteFunc(wordstest.Texts(), func(text string) bool { return len(text) > longest })...)
-}
-
-// inPieces cleans a text in random pieces, and checks that nothing is shown that is taken back later.
-func inPieces(t *testing.T, f *Filter, text string, seed uint64) string {
-	t.Helper()
-	random := rand.New(rand.NewPCG(seed, 1))
-	shown := ""
-	for rest := text; rest != ""; {
-		n := min(len(rest), 1+random.IntN(1+random.IntN(9)))
-		shown += f.Next(rest[:n])
-		rest = rest[n:]
-	}
-	whole := f.End()
-	if !f.TakenBack {
-		check.HasPrefix(t, fmt.Sprintf("%q", text), whole, strings.TrimRightFunc(shown, unicode.IsSpace))
-		check.Equal(t, fmt.Sprintf("shown of %q", text), strings.TrimSpace(shown+f.Rest()), strings.TrimSpace(whole))
-	}
-	return whole
-}
-
-func TestPiecesAndWholeTextsGiveTheSame(t *testing.T) {
-	all := texts()
-	random := rand.New(rand.NewPCG(7, 7))
-	for range 150 {
-		all = append(all, all[random.IntN(len(all))]+[]string{"", "\n", " "}[random.IntN(3)]+all[random.IntN(len(all))])
-	}
-	for i, text := range all {
-		whole := newFilter()
-		whole.Next(text)
-		want := whole.End()
-		for seed := range uint64(4) {
-			f := newFilter()
-			check.Equal(t, fmt.Sprintf("%q in pieces", text), inPieces(t, f, text, seed+uint64(i)), want)
-			check.EqualAll(t, fmt.Sprintf("calls of %q", text), f.Calls, whole.Calls)
-			check.Equal(t, fmt.Sprintf("reasoning of %q", text), f.Reasoned, whole.Reasoned)
-		}
-	}
-}
-
-func FuzzClean(f *testing.F) {
-	for i, text := range texts() {
-		f.Add(text, uint64(i))
-	}
-	f.Fuzz(func(t *testing.T, text string, seed uint64) {
-		whole := newFilter()
-		whole.Next(text)
-		want := whole.End()
-		check.That(t, len(want) <= len(text)+2*strings.Count(text, "<|message|>"), "%q became longer: %q", text, want)
-		if f := newFilter(); inPieces(t, f, text, seed) != want || len(f.Calls) != len(whole.Calls) {
-			t.Errorf("%q: in pieces %q, whole %q", text, f.Text(), want)
-		}
-		for _, call := range whole.Calls {
-			check.That(t, call.Name != "", "a call of %q has no name", text)
-		}
-	})
-}
-
-// Time must not grow faster than the text, whatever the pieces.
-func TestLargeTextsAreCheap(t *testing.T) {
-	check.SkipUnderRace(t)
-	const size = 1 << 18
-	for name, unit := range map[string]string{
-		"words": "The tea is ready. ", "marks": "<", "brackets": "[a", "an open thought": "<think>hm ", "mentions": "a <|im_end|> b\n",
-		"ends of thoughts": "<think> a </think> b ", "backticks": "`a ", "fences": "```\n", "white space": " \n", "objects": `{"name": `,
-		"blocks": "\n<now>\n", "doubtful thoughts": "A.\n<think> x\n", "calls": "\n<tool_call>", "lists": "[[", "names": "lookup(", "tokens": "<|a|>",
-		"triangles": "◁", "roles": "a.<|im_end|>\nuse", "bare": "analysisX", "headers": "<|start|>assistant ", "closed blocks": "<now>\n</now>\nx\n",
-	} {
-		text := strings.Repeat(unit, size/len(unit))
-		for _, piece := range []int{len(text), 3} {
-			begin, f := time.Now(), newFilter()
-			for rest := text; rest != ""; {
-				n := min(piece, len(rest))
-				f.Next(rest[:n])
-				rest = rest[n:]
-			}
-			f.End()
-			took := time.Since(begin)
-			t.Logf("%s in pieces of %d: %v", name, piece, took.Round(time.Millisecond))
-			check.That(t, took < 2*time.Second, "%s in pieces of %d bytes took %v", name, piece, took)
-		}
-	}
-}

@@ -52,6 +52,24 @@ func follow(rest string, final bool) (f following, more bool) {
 	return f, false
 }
 
+// followMark returns what is behind a mark at the front of a text, and behind its attributes.
+func followMark(text string, m mark, final bool) (f following, more bool) {
+	if !m.open {
+		return follow(text[m.size:], final)
+	}
+	front := text[:min(len(text), maxHeader)]
+	end := strings.IndexByte(front, '>') + 1
+	if end == 0 {
+		return following{end: final}, !final && len(front) < maxHeader
+	}
+	return follow(text[end:], final)
+}
+
+// isUnspaced reports whether r is of a script that has no spaces between words.
+func isUnspaced(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+}
+
 // maybeRole reports whether a line may begin with a role once more of it has arrived.
 func maybeRole(start string) bool {
 	start = strings.ToLower(strings.TrimRight(start, " \t"))
@@ -68,6 +86,6 @@ func (f following) goesOn() bool {
 	if f.end || f.newline || f.mark.kind != none {
 		return false
 	}
-	return f.blank == 0 && strings.ContainsRune(",.;:!?)]}\"'’”»`|/=-–—*", f.first) ||
+	return f.blank == 0 && strings.ContainsRune(",.;:!?)]}\"'’”»`|/=-–—*。，、；：？！）」』", f.first) ||
 		f.blank > 0 && (unicode.IsLower(f.first) || strings.ContainsRune(",.;:)(=-–—→&+/|\"'`“«", f.first))
 }

@@ -77,7 +77,7 @@ func (f *Filter) letGo() {
 	if !was.marked && was.block == "" {
 		return
 	}
-	f.about, f.textOnly = true, f.textOnly || was.marked
+	f.about, f.textOnly, f.blockSeen = true, f.textOnly || was.marked, f.blockSeen || was.block != ""
 	m, _ := markAt(f.raw, true)
 	f.take(m.size)
 }

@@ -140,7 +140,7 @@ func (f *Filter) startMark(final bool) verdict {
 	if m.kind == none {
 		return nothing
 	}
-	next, more := follow(f.raw[m.size:], final)
+	next, more := followMark(f.raw, m, final)
 	if more {
 		return unknown
 	}
@@ -151,14 +151,12 @@ func (f *Filter) startMark(final bool) verdict {
 	case block:
 		return f.startBlock(m, final)
 	case callMark:
-		if next.goesOn() && !m.open || m.closes || f.textOnly {
+		if next.goesOn() || m.closes || f.textOnly {
 			return nothing
 		}
 		return f.hold(true)
 	case header:
-		if v := f.channelHeader(final); v != nothing {
-			return v
-		}
+		return f.channelHeader(final)
 	case around:
 		if answerTags[m.name] && !f.Reasoned {
 			return nothing
@@ -193,7 +191,7 @@ func (f *Filter) startTurn(m mark, next following, final bool) verdict {
 		}
 		return f.strip(m.size + size)
 	}
-	if otherRole.MatchString(front) || next.goesOn() || m.name == "inst" || m.name == "s" && !next.newline { // <s> is also HTML
+	if otherRole.MatchString(front) || next.goesOn() || m.name == inst || m.name == "s" && !next.newline { // <s> is also HTML
 		return nothing
 	}
 	if next.blank > 0 && !next.newline && !next.end && next.mark.kind == none && unicode.IsLower(next.first) {

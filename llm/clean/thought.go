@@ -170,8 +170,9 @@ func (f *Filter) restore() {
 	if !inBody {
 		f.begin()
 	}
-	f.mode, f.about, f.openSeen = (*Filter).body, true, true
+	f.mode = (*Filter).body
 	m, _ := markAt(all, true)
+	f.about, f.openSeen = m.size > 0, m.size > 0
 	f.put(all[:m.size])
 	f.raw = all[m.size:] + f.raw
 }
