@@ -50,7 +50,7 @@ func (w worker) withTools(ctx context.Context, items []summarize.Item) (string, 
 			return text, bad
 		}
 		loop.MaxCalls = min(2, w.left())
-		t.remind(summarize.StripThoughts(resp.Message.Text))
+		t.remind(strings.TrimSpace(resp.Message.Text))
 		resp, err = loop.Run(ctx)
 	}
 	switch {

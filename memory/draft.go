@@ -21,6 +21,7 @@ import (
 	"cairn/internal/secrets"
 	"cairn/internal/words"
 	"cairn/llm"
+	"cairn/llm/clean"
 	"cairn/store"
 )
 
@@ -91,9 +92,15 @@ func checkDraft(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) (
 
 func checkContent(d *draft) error {
 	content := strings.ToValidUTF8(strings.ReplaceAll(d.Content, "\x00", ""), "\uFFFD") // SQL functions read a text up to a NUL
+	if d.By != byPerson {
+		content = clean.Text(content)
+	}
 	d.Content = secrets.Mask(strings.TrimSpace(content))
 	if d.Content == "" {
 		return errors.New("content is empty: write the memory as one sentence that stands alone")
+	}
+	if clean.IsResidue(d.Content) {
+		return errors.New("content is only tags or marks: write the memory as one sentence that stands alone")
 	}
 	if n := utf8.RuneCountInString(d.Content); n > maxContent {
 		return fmt.Errorf("content has %d characters, at most %d can be kept: write one fact in one sentence", n, maxContent)

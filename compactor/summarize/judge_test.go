@@ -9,6 +9,7 @@ import (
 
 	"cairn/chat"
 	"cairn/internal/words"
+	"cairn/llm/clean"
 	"cairn/testkit/check"
 )
 
@@ -35,7 +36,7 @@ func goodSamples(t *testing.T) (all []sample) {
 // judged returns why a text is refused as the summary of messages.
 func judged(text string, messages []chat.Message) error {
 	items := ItemsOf(messages, MostOfMessage)
-	if why := JudgeOf(items).Refuses(StripThoughts(text), "", "", MostOfSummary(items)); why != "" {
+	if why := JudgeOf(items).Refuses(strings.TrimSpace(clean.Text(text)), "", "", MostOfSummary(items)); why != "" {
 		return why
 	}
 	return nil
@@ -148,6 +149,8 @@ func TestSummaryIsTakenOutOfJSON(t *testing.T) {
 	for _, answer := range []string{
 		text, `{"summary": "Zo\u00eb took notes 1 to 9."}`, "```json\n{\"summary\": \"" + text + "\"}\n```",
 		`{"text": "` + text + `"}`, `{"summary": "` + text + `", "from": 1}`, `"` + text + `"`,
+		"<thought>Who is Zoë?</thought>" + text + "<|im_end|>\n<|im_start|>user", "[Compaction Summary] messages #1 to #9, 3 May 2026\n" + text,
+		`{"summary": "[THINK]Who is Zoë?[/THINK]` + text + `<|eot_id|>"}`, text + "\n\n<now>\ntime: 14:05\n</now>",
 		`{"summary": "<think>Who is Zoë?</think>` + text + `"}`, `{"summary": "Who is Zoë?</think>\n` + text + `"}`,
 	} {
 		check.Equal(t, answer, TextOf(answer), text)

@@ -19,6 +19,7 @@ import (
 	"cairn/internal/tokens"
 	"cairn/internal/words"
 	"cairn/llm"
+	"cairn/llm/clean"
 	"cairn/transcript"
 )
 
@@ -131,21 +132,14 @@ func TooLarge(tokens, most int) Refusal {
 }
 
 var (
-	reasoning  = lazy.Pattern(`(?is)<think(?:ing)?>.*?(?:</think(?:ing)?>|\z)|\[thinking\].*?(?:\[/thinking\]|\z)`)
-	thoughtEnd = lazy.Pattern(`(?is)\A.*</think(?:ing)?>`) // some servers drop the opening tag
 	codeBlock  = lazy.Pattern("(?s)\\A```\\w*\n(.*)\n```\\z")
 	toolSyntax = lazy.Pattern(`(?i)<tool_call|<function[=_]|<\|tool|"name"\s*:\s*"(?:summarize|memory_save)"|^\s*(?:summarize|memory_save)\s*\(`)
 )
 
-// StripThoughts removes a model's visible reasoning.
-func StripThoughts(text string) string {
-	return strings.TrimSpace(thoughtEnd().ReplaceAllString(reasoning().ReplaceAllString(text, ""), ""))
-}
-
 // TextOf returns a summary as a model wrote it, without reasoning and outside of JSON: small models
 // write JSON where none is asked for. JSON without a text as its summary gives "".
 func TextOf(written string) string {
-	stripped := StripThoughts(written)
+	stripped := strings.TrimSpace(clean.Text(written))
 	if toolSyntax().MatchString(stripped) {
 		return stripped
 	}
@@ -157,7 +151,7 @@ func TextOf(written string) string {
 		var argument struct{ Summary, Text string }
 		var bare string
 		_, _ = json.Unmarshal(raw, &argument), json.Unmarshal(raw, &bare)
-		return StripThoughts(cmp.Or(argument.Summary, argument.Text, bare))
+		return strings.TrimSpace(clean.Text(cmp.Or(argument.Summary, argument.Text, bare)))
 	}
 	return stripped
 }

@@ -140,7 +140,8 @@ type callPiece struct {
 	Index    *int
 	ID       string
 	Function struct {
-		Name, Arguments string
+		Name      string
+		Arguments provider.Arguments
 	}
 }
 
@@ -151,7 +152,7 @@ func (a *chatAnswer) addCall(raw json.RawMessage) error {
 		return llm.Truncated(err)
 	}
 	call := a.callOf(piece)
-	a.Begin(call, piece.ID, piece.Function.Name, piece.Function.Arguments)
+	a.Begin(call, piece.ID, piece.Function.Name, string(piece.Function.Arguments))
 	if a.calls[call] == nil {
 		a.calls[call] = &gathered{}
 	}
@@ -195,7 +196,7 @@ func continues(call *provider.Call, piece callPiece) bool {
 	case piece.ID != "":
 		return call.ID == "" || piece.ID == call.ID
 	}
-	ended := strings.HasSuffix(call.Arguments.String(), "}") && strings.HasPrefix(piece.Function.Arguments, "{")
+	ended := strings.HasSuffix(call.Arguments.String(), "}") && strings.HasPrefix(string(piece.Function.Arguments), "{")
 	return piece.Function.Name == call.Name && !ended
 }
 

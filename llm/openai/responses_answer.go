@@ -30,7 +30,7 @@ type event struct {
 	Type      api.ResponseStreamEventType
 	Index     int             `json:"output_index"`
 	Delta     json.RawMessage // a string in the events that are read
-	Arguments string
+	Arguments provider.Arguments
 	Item      json.RawMessage
 	Response  finished
 	Error     json.RawMessage
@@ -40,7 +40,7 @@ type item struct {
 	Type      string
 	CallID    string `json:"call_id"`
 	Name      string
-	Arguments string
+	Arguments provider.Arguments
 	Content   []struct{ Type, Text, Refusal string }
 	Encrypted string `json:"encrypted_content"`
 }
@@ -148,9 +148,9 @@ func (a *responsesAnswer) addItem(index int, raw json.RawMessage, complete bool)
 }
 
 // complete sets all arguments of a call. Two events have them, but SGLang sends only the first, and the second may lack them.
-func (a *responsesAnswer) complete(call *provider.Call, arguments string) {
+func (a *responsesAnswer) complete(call *provider.Call, arguments provider.Arguments) {
 	if arguments != "" || call.Arguments.Len() == 0 {
-		a.Complete(call, cmp.Or(arguments, "{}"))
+		a.Complete(call, cmp.Or(string(arguments), "{}"))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"cairn/llm"
+	"cairn/llm/clean"
 )
 
 // Answer accumulates an answer on any wire, within limits.
@@ -23,29 +24,41 @@ type Answer struct {
 
 	limits
 
-	text    strings.Builder
-	thought thoughtFilter
+	text    clean.Filter
+	waits   bool // nothing is shown before it is known that it is no thought
+	waiting strings.Builder
 }
 
-// Say adds a piece. NUL bytes are removed: they break databases and terminals. So is a thought in tags at the start.
+// Say adds a piece. NUL bytes are removed: they break databases and terminals. So is what belongs to the model's template.
 func (a *Answer) Say(piece string) {
 	piece = strings.ReplaceAll(piece, "\x00", "")
 	a.keep(len(piece))
-	if a.text.Len()+len(piece) > a.maxText {
+	if a.text.Held()+len(piece) > a.maxText {
 		a.exceed(a.maxText, "bytes of text")
 	}
 	if a.over != nil {
 		return
 	}
-	piece = a.thought.next(piece)
-	a.text.WriteString(piece)
-	if a.show != nil && piece != "" {
-		a.show(piece)
+	a.display(a.text.Next(piece))
+}
+
+// display shows what is added to the text, once it need not wait.
+func (a *Answer) display(text string) {
+	if a.waits && !a.text.Reasoned {
+		a.waiting.WriteString(text)
+		return
+	}
+	if !a.text.TakenBack {
+		text = a.waiting.String() + text
+	}
+	a.waiting.Reset()
+	if a.show != nil && text != "" {
+		a.show(text)
 	}
 }
 
 // Text returns the text so far.
-func (a *Answer) Text() string { return a.text.String() + a.thought.rest() }
+func (a *Answer) Text() string { return a.text.Text() }
 
 // Call is a tool call that is being received.
 type Call struct {
@@ -120,16 +133,20 @@ func (a *Answer) respond(w Reader) (llm.Response, error) {
 	if !a.Started {
 		return llm.Response{}, llm.Truncated(errors.New("there was nothing in it"))
 	}
-	m := llm.Message{Role: llm.RoleAssistant, Text: withoutThought(a.Text())}
+	m := llm.Message{Role: llm.RoleAssistant, Text: a.text.End()}
+	a.waits = false
+	if a.display(a.text.Rest()); len(a.Calls) == 0 { // a server that reads calls may leave them in the text, too
+		m.Calls = a.text.Calls
+	}
 	for _, call := range a.Calls {
 		if call.Name == "" {
 			return llm.Response{}, llm.Truncated(errors.New("a tool call without a name"))
 		}
-		m.Calls = append(m.Calls, llm.Call{ID: call.ID, Name: call.Name, Arguments: call.Arguments.String()})
+		m.Calls = append(m.Calls, llm.Call{ID: call.ID, Name: call.Name, Arguments: unwrapped(call.Arguments.String())})
 	}
 	llm.NameCalls(m.Calls)
 	m.Native = w.Native(m.Calls)
-	a.Reasoned = a.Reasoned || len(m.Native) > 0 || a.thought.end != ""
+	a.Reasoned = a.Reasoned || len(m.Native) > 0 || a.text.Reasoned
 	a.Finish = llm.Clip(cmp.Or(a.Finish, llm.FinishStop))
 	if a.Finish == llm.FinishStop && len(m.Calls) > 0 {
 		a.Finish = llm.FinishToolCalls

@@ -217,7 +217,7 @@ func firstByte(reader *bufio.Reader, most int) (byte, error) {
 		if err != nil {
 			return 0, err
 		}
-		if !strings.ContainsRune(blanks, rune(next)) {
+		if !strings.ContainsRune(" \t\r\n", rune(next)) {
 			return next, reader.UnreadByte()
 		}
 	}
