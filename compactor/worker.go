@@ -186,13 +186,15 @@ func (w worker) chunk(ctx context.Context, items []summarize.Item) (text string,
 // chunkWithRetry retries a refused text once, with the reason and more room for the answer.
 func (w worker) chunkWithRetry(ctx context.Context, items []summarize.Item) (text string, err error) {
 	w.calls, w.judge, w.most = new(int), summarize.JudgeOf(items), summarize.MostOfSummary(items)
-	takeBack := w.record.Mark()
+	kept := w.record.Kept()
 	text, err = w.attempt(ctx, items)
 	var why summarize.Refusal
 	if errors.As(err, &why) && why.Again(*w.calls) && w.left() > 0 {
 		w.c.o.Log.Debug("summary_refused", "reason", err)
-		takeBack()
 		w.refusal = why
+		if n := w.record.Kept(); n > kept { // the summary was refused, not the memories: it would save them again in other words
+			w.memories = n
+		}
 		text, err = w.attempt(ctx, items)
 	}
 	return secrets.Mask(text), err
@@ -219,6 +221,9 @@ func (w worker) spend() error {
 	w.alive() // a request or a retry starts
 	return nil
 }
+
+// refund takes back the count of a request that the server refused because of its form.
+func (w worker) refund() { *w.calls = max(*w.calls-1, 0) }
 
 func (w worker) count(u llm.Usage) {
 	if w.c.o.Spent != nil {

@@ -84,8 +84,10 @@ func TestInvalidMemoryIsReported(t *testing.T) {
 		fact + `, "expires": "soon"}`:                                 {`expires is "soon"`, "2026-05-08"},
 		fact + `, "supersedes": "tea"}`:                               {`supersedes is "tea"`, "an integer"},
 		`{"content": {"a": 1}, "kind": "fact", "messages": [3]}`:      {"one object"},
-		`[{"content": "x"}, {"content": "y"}]`:                        {"one object"},
-		`"tea"`:                                                       {"one object"},
+		`{}`:      {"one object"},
+		`[7]`:     {"one object"},
+		`[{}, 7]`: {"1. Refused: the arguments cannot be read"},
+		`"tea"`:   {"name in messages"},
 	} {
 		check.ErrorContains(t, arguments, check.ErrorOf(storetest.Call(j.Tools(20), "memory_save", arguments)), wants...)
 	}

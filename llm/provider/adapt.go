@@ -108,6 +108,9 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, show func(delta 
 			resp, err := c.exchange(ctx, &form, p)
 			refused, ok := errors.AsType[*llm.Error](err)
 			again := ok && !shown && c.Protocol.Adapt(ctx, &p, refused, form)
+			if again {
+				req.ReportFormRefused()
+			}
 			if err == nil {
 				c.Demand(func(d *Demands) { d.Unopened = p.Answer.text.TakenBack || d.Unopened && resp.Message.Text == "" })
 				again = form.MayReason && c.lacksRoom(resp, p.Answer.Reasoned) && c.compose(&p).Tokens > form.Tokens
