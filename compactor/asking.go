@@ -226,7 +226,7 @@ var handIn = llm.Tool{
 // submit receives a summary of items. A refused one is sent back with the reason; one that is merely
 // longer than it should be is shortened later.
 func (t *talk) submit(items []summarize.Item, arguments json.RawMessage) (string, error) {
-	text := summarize.TextOf(string(arguments))
+	text := t.w.judge.TextOf(string(arguments))
 	t.why = t.w.refuses(text, items)
 	switch {
 	case t.why == summarize.RefusedLarge:
@@ -243,7 +243,7 @@ func (t *talk) submit(items []summarize.Item, arguments json.RawMessage) (string
 }
 
 func (w worker) check(resp llm.Response, items []summarize.Item) (string, error) {
-	text := summarize.TextOf(resp.Message.Text)
+	text := w.judge.TextOf(resp.Message.Text)
 	if why := cmp.Or(summarize.Broken(resp.FinishReason), w.refuses(text, items)); why != "" {
 		return "", why
 	}

@@ -57,7 +57,7 @@ func TestBadSummariesAreNeverApplied(t *testing.T) {
 		"a text that is filtered":   {ended(llmtest.Say("Ada took notes, and then"), llm.FinishFilter), "filtered"},
 		"a call that is filtered":   {ended(summary("Ada took notes, and then"), llm.FinishFilter), "filtered"},
 		"no more than a nod":        {llmtest.Say("Okay."), "says nothing"},
-		"a call as JSON":            {llmtest.Say(`{"name": "summarize", "arguments": {"summary": "Ada took notes."}}`), "tool syntax"},
+		"a call as JSON":            {llmtest.Say(`{"name": "memory_save", "arguments": {"content": "Ada took notes."}}`), "tool syntax"},
 		"what was said last":        {llmtest.Say(note(7)), "repeated"},
 		"a call that holds nothing": {summary("  "), "empty"},
 		"a refusal":                 {llmtest.Say("I'm sorry, but I can't help with that."), "declined"},

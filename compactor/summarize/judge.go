@@ -19,12 +19,16 @@ import (
 
 // Judge decides which texts can be the summary of a span.
 type Judge struct {
-	said string // see saidIn
-	span vocabulary
+	said     string // see saidIn
+	span     vocabulary
+	items    []Item
+	speakers map[string]bool // keys of their names
 }
 
 // JudgeOf returns the judge of the summaries of items.
-func JudgeOf(items []Item) *Judge { return &Judge{saidIn(items), vocabularyOf(items)} }
+func JudgeOf(items []Item) *Judge {
+	return &Judge{saidIn(items), vocabularyOf(items), items, speakersOf(items)}
+}
 
 // MostOfSummary returns the maximum length of a summary of items, in tokens: one that is hardly
 // shorter than its span frees nothing.

@@ -35,7 +35,8 @@ func goodSamples(t *testing.T) (all []sample) {
 // judged returns why a text is refused as the summary of messages.
 func judged(text string, messages []chat.Message) error {
 	items := ItemsOf(messages, MostOfMessage)
-	if why := JudgeOf(items).Refuses(StripThoughts(text), "", "", MostOfSummary(items)); why != "" {
+	judge := JudgeOf(items)
+	if why := judge.Refuses(judge.TextOf(text), "", "", MostOfSummary(items)); why != "" {
 		return why
 	}
 	return nil
@@ -150,10 +151,10 @@ func TestSummaryIsTakenOutOfJSON(t *testing.T) {
 		`{"text": "` + text + `"}`, `{"summary": "` + text + `", "from": 1}`, `"` + text + `"`,
 		`{"summary": "<think>Who is Zoë?</think>` + text + `"}`, `{"summary": "Who is Zoë?</think>\n` + text + `"}`,
 	} {
-		check.Equal(t, answer, TextOf(answer), text)
+		check.Equal(t, answer, JudgeOf(nil).TextOf(answer), text)
 	}
-	check.Equal(t, "an empty object", TextOf("{}"), "")
-	check.Equal(t, "words in brackets", TextOf("[1 to 9] "+text), "[1 to 9] "+text)
+	check.Equal(t, "an empty object", JudgeOf(nil).TextOf("{}"), "")
+	check.Equal(t, "words in brackets", JudgeOf(nil).TextOf("[1 to 9] "+text), "[1 to 9] "+text)
 }
 
 func TestRefusalsHaveReasons(t *testing.T) {
