@@ -169,7 +169,7 @@ func (w worker) ask(items []summarize.Item) string {
 		ask += " " + fmt.Sprintf(w.texts.AskFocus, summarize.Content(secrets.Mask(w.j.row.Focus), 200))
 	}
 	if w.refusal != "" {
-		ask += " " + fmt.Sprintf(w.texts.AskAgain, w.refusal)
+		ask += " " + fmt.Sprintf(w.texts.AskAgain, w.judge.Advice(w.refusal))
 	}
 	return ask
 }
@@ -227,16 +227,12 @@ var handIn = llm.Tool{
 // longer than it should be is shortened later.
 func (t *talk) submit(items []summarize.Item, arguments json.RawMessage) (string, error) {
 	text := t.w.judge.TextOf(string(arguments))
-	t.why = t.w.refuses(text, items)
+	t.why = t.w.refuses(text, items, cmp.Or(t.why, t.w.refusal))
 	switch {
-	case t.why == summarize.RefusedLarge:
-		tokens, most := tokens.Estimate(text), min(t.w.limit, t.w.most)
-		t.why = summarize.TooLarge(tokens, most)
-		return "", fmt.Errorf("the summary has about %d tokens; at most %d are kept: write it shorter", tokens, most)
 	case t.why == summarize.RefusedDeclined: // it would decline again, so the exchange ends
 		return "", nil
 	case t.why != "":
-		return "", fmt.Errorf("%s; write the summary", t.why)
+		return "", errors.New(t.w.judge.Advice(t.why))
 	}
 	t.summary = text
 	return "stored", nil
@@ -244,15 +240,20 @@ func (t *talk) submit(items []summarize.Item, arguments json.RawMessage) (string
 
 func (w worker) check(resp llm.Response, items []summarize.Item) (string, error) {
 	text := w.judge.TextOf(resp.Message.Text)
-	if why := cmp.Or(summarize.Broken(resp.FinishReason), w.refuses(text, items)); why != "" {
+	if why := cmp.Or(summarize.Broken(resp.FinishReason), w.refuses(text, items, w.refusal)); why != "" {
 		return "", why
 	}
 	return text, nil
 }
 
-// refuses returns why a text cannot be a summary of items; "" if it can.
-func (w worker) refuses(text string, items []summarize.Item) summarize.Refusal {
-	return w.judge.Refuses(text, w.prompt+"\n"+w.agent+"\n"+w.ask(items), tokens.Clip(w.around.before, w.around.most), w.most)
+// refuses returns why a text cannot be a summary of items; "" if it can. A model that was told to write
+// in another language, and does not, cannot: then its summary is accepted if the rest of it is right.
+func (w worker) refuses(text string, items []summarize.Item, told summarize.Refusal) summarize.Refusal {
+	why := w.judge.Refuses(text, w.prompt+"\n"+w.agent+"\n"+w.ask(items), tokens.Clip(w.around.before, w.around.most), w.most)
+	if why.OfLanguage() && told.OfLanguage() && w.judge.Supports(text) {
+		return ""
+	}
+	return why
 }
 
 // Probe has a model summarize two messages as a worker would in its last call, and returns how it

@@ -196,6 +196,11 @@ func ShortenSummary(text string, limit int) string {
 	return withoutMiddle(text, limit)
 }
 
+// withoutHeadings removes headings and list markers from a summary.
+func withoutHeadings(text string) string {
+	return bullet().ReplaceAllString(heading().ReplaceAllString(text, ""), "")
+}
+
 // fitting returns the most valuable entries that fit into limit tokens, in their order.
 func fitting(entries []*entry, limit int) []*entry {
 	rest := slices.SortedStableFunc(slices.Values(entries), func(a, b *entry) int { return cmp.Compare(b.value, a.value) })

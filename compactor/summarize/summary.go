@@ -6,7 +6,6 @@ package summarize
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"cairn/chat"
@@ -92,34 +91,6 @@ var importance = func() map[string]float64 {
 	}
 	return worth
 }()
-
-// Refusal is the reason why a summary must not be applied, in words for people.
-type Refusal string
-
-func (r Refusal) Error() string { return string(r) }
-
-// The reasons why a summary is refused.
-const (
-	RefusedEmpty    Refusal = "the model's summary was empty"
-	refusedCutOff   Refusal = "the model's summary was cut off"
-	RefusedLarge    Refusal = "the model's summary was hardly shorter than the messages"
-	refusedTools    Refusal = "the model wrote tool syntax instead of a summary"
-	RefusedDeclined Refusal = "the model declined to summarize"
-	refusedEcho     Refusal = "the model repeated what it was given instead of a summary"
-	refusedFiltered Refusal = "the model's provider filtered the summary"
-	refusedNothing  Refusal = "the model's summary says nothing, or too little, about the messages"
-	RefusedCalls    Refusal = "the model kept calling tools and wrote no summary"
-)
-
-// Again reports whether the same material is worth another request after calls calls.
-func (r Refusal) Again(calls int) bool {
-	return r != RefusedCalls && r != RefusedDeclined && (r != RefusedEmpty || calls < 2)
-}
-
-// TooLarge returns the refusal of a summary of tokens tokens, with most as the maximum.
-func TooLarge(tokens, most int) Refusal {
-	return Refusal(fmt.Sprintf("the model's summary was too large: %d tokens of at most %d", tokens, most))
-}
 
 var (
 	reasoning  = lazy.Pattern(`(?is)<think(?:ing)?>.*?(?:</think(?:ing)?>|\z)|\[thinking\].*?(?:\[/thinking\]|\z)`)
