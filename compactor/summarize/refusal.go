@@ -82,26 +82,23 @@ func (j *Judge) declines(text string, sentences []string) Refusal {
 		return ""
 	}
 	short := tokens.Estimate(text) <= maxRefusal
-	if short && Declines(sentences[0]) {
-		return RefusedDeclined
-	}
-	share, _ := j.share(sentences[0])
-	ofTask := task().MatchString(sentences[0]) && share < subjectShare && !j.quotes(sentences[0])
-	if ofTask && (thinking().MatchString(strings.Join(sentences[:min(2, len(sentences))], " ")) || j.rambles(sentences)) {
-		if short && len(sentences) < 3 {
-			return RefusedDeclined
-		}
+	first, _ := j.share(sentences[0])
+	whole, _ := j.share(text)
+	ofTask := task().MatchString(sentences[0]) && first < subjectShare && !j.quotes(sentences[0])
+	thinks := ofTask && first < someShare && (thinking().MatchString(strings.Join(sentences[:min(2, len(sentences))], " ")) || j.rambles(sentences))
+	switch {
+	case thinks && (!short || len(sentences) > 2 && whole >= someShare):
 		return refusedReasoning
-	}
-	share, _ = j.share(text)
-	if short && speaks(text) && (share < hardlyShare || ofTask && share < subjectShare) && !j.foreign(text) {
+	case short && (thinks || Declines(sentences[0])):
+		return RefusedDeclined
+	case short && speaks(text) && (whole < hardlyShare || ofTask && whole < subjectShare) && !j.foreign(text):
 		return RefusedDeclined
 	}
 	return ""
 }
 
-// rambles reports whether most sentences of a text, or of one that is cut off a third, say nothing
-// about the span.
+// rambles reports whether most sentences of a text, or half of one that is cut off, say nothing about
+// the span.
 func (j *Judge) rambles(sentences []string) bool {
 	empty := 0
 	for _, sentence := range sentences {
@@ -111,7 +108,8 @@ func (j *Judge) rambles(sentences []string) bool {
 	}
 	last := sentences[len(sentences)-1]
 	cutOff := !endsInMark(last) && !strings.HasSuffix(last, ")")
-	return len(sentences) > 2 && (2*empty > len(sentences) || cutOff && 3*empty >= len(sentences))
+	share, _ := j.share(strings.Join(sentences, "\n"))
+	return share < mostFrame && len(sentences) > 2 && (2*empty > len(sentences) || cutOff && 2*empty >= len(sentences))
 }
 
 // speaks reports whether a text has the words of a sentence.
