@@ -19,14 +19,14 @@ type language struct {
 	known  string // English name; "": not known
 }
 
-// scripts are the scripts that are told apart, each with the language that is most often written in it;
-// "" where many are.
+// scripts are the scripts that are told apart, each with the language that most texts in it have; ""
+// where there are several.
 var scripts = []struct {
 	name, language string
 	table          *unicode.RangeTable
 }{
-	{"Latin", "", unicode.Latin}, {"Cyrillic", "", unicode.Cyrillic}, {"Greek", "Greek", unicode.Greek}, {"Hebrew", "Hebrew", unicode.Hebrew},
-	{"Arabic", "", unicode.Arabic}, {"Devanagari", "Hindi", unicode.Devanagari}, {"Bengali", "Bengali", unicode.Bengali}, {"Tamil", "Tamil", unicode.Tamil},
+	{"Latin", "", unicode.Latin}, {"Cyrillic", "Russian", unicode.Cyrillic}, {"Greek", "Greek", unicode.Greek}, {"Hebrew", "Hebrew", unicode.Hebrew},
+	{"Arabic", "Arabic", unicode.Arabic}, {"Devanagari", "Hindi", unicode.Devanagari}, {"Bengali", "Bengali", unicode.Bengali}, {"Tamil", "Tamil", unicode.Tamil},
 	{"Telugu", "Telugu", unicode.Telugu}, {"Thai", "Thai", unicode.Thai}, {"Hangul", "Korean", unicode.Hangul}, {"Georgian", "Georgian", unicode.Georgian},
 	{"Armenian", "Armenian", unicode.Armenian}, {"Han", "", unicode.Han}, {"Han", "", unicode.Hiragana}, {"Han", "", unicode.Katakana},
 }
@@ -38,10 +38,10 @@ var languageNames = map[string]string{
 }
 
 // byLetter are languages with letters that their neighbours in the same script lack, and that
-// words.Language does not know. More letters come first.
+// words.Language does not know.
 var byLetter = []struct{ script, language, letters string }{
-	{"Cyrillic", "Ukrainian", "їєґ"}, {"Cyrillic", "Belarusian", "ў"}, {"Cyrillic", "Serbian", "ђћљњџј"}, {"Cyrillic", "Russian", "ыэё"}, {"Cyrillic", "Bulgarian", "ъ"},
-	{"Arabic", "Urdu", "ٹڈڑے"}, {"Arabic", "Persian", "پچژگ"}, {"Arabic", "Arabic", "ةىي"},
+	{"Cyrillic", "Belarusian", "ў"}, {"Cyrillic", "Ukrainian", "їєґі"}, {"Cyrillic", "Serbian", "ђћљњџј"}, {"Cyrillic", "Bulgarian", "ъ"},
+	{"Arabic", "Urdu", "ٹڈڑے"}, {"Arabic", "Persian", "پچژگ"},
 	{"Latin", "Polish", "ąęłńśźż"}, {"Latin", "Czech", "ěřů"}, {"Latin", "Vietnamese", "ơưđạảấầẩậắặẹẻếềểễệỉịọỏốồổộớờởợụủứừửữựỳỵỷ"},
 }
 
