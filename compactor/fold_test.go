@@ -13,7 +13,7 @@ import (
 )
 
 // Summaries that a model wrote are folded without it by whole lines, under their headings and with
-// their citations; what was said since comes below, in its own form.
+// their citations.
 func TestFoldWithoutModelKeepsHeadingsAndCitations(t *testing.T) {
 	slow(t)
 	worker := &llmtest.Model{Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
@@ -46,6 +46,6 @@ func TestFoldWithoutModelKeepsHeadingsAndCitations(t *testing.T) {
 	for _, decision := range before {
 		check.Contains(t, "head", head, "\n"+decision+"\n")
 	}
-	check.Contains(t, "head", head, "\n## Decisions\n", "\n## Open questions\n- Who went on as before ", "? (#4)\n", "\n## Messages\n")
+	check.Contains(t, "head", head, "\n## Decisions\n", "\n## Open questions\n- Who went on as before ", "? (#4)\n")
 	check.Lacks(t, "head", head, "assistant:")
 }
