@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"cairn/internal/lazy"
 	"cairn/internal/words"
 	"cairn/transcript"
 )
@@ -53,6 +54,7 @@ func (j *Judge) quotes(text string) bool {
 
 const (
 	hardlyShare = 0.2  // of a text that has a word of the span by coincidence
+	mostClosing = 0.4  // of a line apart from a list, whose numbers may be in the span by coincidence
 	someShare   = 0.34 // of a text that says something about the span
 	mostFrame   = 0.67 // of a line that announces the summary and names its subject
 )
@@ -70,7 +72,7 @@ func (j *Judge) frames(text string, headed bool) bool {
 // withoutFrame cuts a text to its headings. Without headings it drops an announcement at its
 // beginning. Both lose an offer at their end. One line always stays.
 func (j *Judge) withoutFrame(text string) string {
-	lines := strings.Split(text, "\n")
+	lines := strings.Split(j.withoutLabel(inlineHeading().ReplaceAllString(text, "$1\n$2")), "\n")
 	first := slices.IndexFunc(kinds(lines), func(at int) bool { return at >= 0 })
 	headed := first >= 0
 	if headed {
@@ -81,7 +83,7 @@ func (j *Judge) withoutFrame(text string) string {
 		lines = lines[1:]
 	}
 	headings := kinds(lines)
-	for len(lines) > 1 && headings[len(lines)-1] < 0 && (isRule(lines[len(lines)-1]) || j.closes(lines)) {
+	for len(lines) > 1 && headings[len(lines)-1] < 0 && (isRule(lines[len(lines)-1]) || j.closes(lines, headed)) {
 		lines = lines[:len(lines)-1]
 	}
 	last := len(lines) - 1
@@ -91,9 +93,30 @@ func (j *Judge) withoutFrame(text string) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// isRule reports whether a line has no letter and no digit.
+// inlineHeading matches a heading behind an announcement on the same line.
+var inlineHeading = lazy.Pattern(`(?im)^([^#\n]*[:：]\**)[ \t]+(#{1,6}[ \t]*\**(?:` + headingNames + `)\**[:：]?\**)[ \t]*$`)
+
+// leadingLabel matches a label at the beginning of a text: "Summary: ", "**Zusammenfassung:** "
+var leadingLabel = lazy.Pattern(`\A[*_# ]*([^:：\n]{1,60})[*_]*[:：][*_]*[ \t]+`)
+
+// withoutLabel removes a label that only says that the text is a summary.
+func (j *Judge) withoutLabel(text string) string {
+	m := leadingLabel().FindStringSubmatch(text)
+	if m == nil || !task().MatchString(m[1]) || j.namesSpeaker(m[1]) {
+		return text
+	}
+	if _, found := j.share(m[1]); found > 0 {
+		return text
+	}
+	return text[len(m[0]):]
+}
+
+// banner matches a line like === SUMMARY ===.
+var banner = lazy.Pattern(`^[ \t]*(?:[=~*_-]{3,}.*[=~*_-]{3,})[ \t]*$`)
+
+// isRule reports whether a line has no letter and no digit, or is a banner.
 func isRule(line string) bool {
-	return !fence().MatchString(line) && !strings.ContainsFunc(line, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
+	return banner().MatchString(line) && !strings.HasPrefix(strings.TrimSpace(line), "***") || !fence().MatchString(line) && !strings.ContainsFunc(line, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
 }
 
 // announces reports whether the first line of a text without headings announces it: "Sure!", "Here is
@@ -116,18 +139,33 @@ func (j *Judge) announces(line string) bool {
 
 // closes reports whether the last of the lines is no part of the summary: an offer, or a line apart
 // from a list that says nothing about the span.
-func (j *Judge) closes(lines []string) bool {
-	line := lines[len(lines)-1]
+func (j *Judge) closes(lines []string, headed bool) bool {
+	last := len(lines) - 1
+	line, before := lines[last], lines[last-1]
 	if transcript.Citations.MatchString(line) || fence().MatchString(line) {
 		return false
 	}
 	if j.offers(line) {
 		return true
 	}
-	apart := len(lines) > 2 && strings.TrimSpace(lines[len(lines)-2]) == "" && bullet().MatchString(lines[len(lines)-3]) &&
-		!bullet().MatchString(line) && strings.TrimLeft(line, " \t") == line
-	_, found := j.share(line)
-	return apart && found == 0 && !j.namesSpeaker(line)
+	if bullet().MatchString(line) || strings.TrimLeft(line, " \t") != line || j.namesSpeaker(line) && !headed {
+		return false
+	}
+	apart := isRule(before)
+	for last > 1 && isRule(before) {
+		last--
+		before = lines[last-1]
+	}
+	share, found := j.share(line)
+	switch {
+	case !bullet().MatchString(before):
+		return false
+	case apart && headed && offering().MatchString(line):
+		return true
+	case j.namesSpeaker(line):
+		return false
+	}
+	return apart && share < mostClosing || found == 0 && len(strings.Fields(line)) < fewestWords && !strings.ContainsFunc(line, words.IsUnspaced)
 }
 
 // offers reports whether a sentence offers more, or ends the talk about the summary.

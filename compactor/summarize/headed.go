@@ -50,8 +50,11 @@ var headingAt = func() map[string]int {
 	return at
 }()
 
+// headingNames is a pattern of all names in headingAt.
+var headingNames = strings.Join(slices.Sorted(maps.Keys(headingAt)), "|")
+
 // heading matches a line that is a heading, as models write them.
-var heading = lazy.Pattern(`(?im)^[ \t]*(?:#{1,6}[ \t]*)?\**(` + strings.Join(slices.Sorted(maps.Keys(headingAt)), "|") + `)\**[:：]?\**[ \t]*$`)
+var heading = lazy.Pattern(`(?im)^[ \t]*(?:#{1,6}[ \t]*)?\**(` + headingNames + `)\**[:：]?\**[ \t]*$`)
 
 // bullet matches the marker of a list item.
 var bullet = lazy.Pattern(`(?m)^[ \t]*[-*•][ \t]+`)

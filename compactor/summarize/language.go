@@ -25,10 +25,22 @@ var scripts = []struct {
 	name, language string
 	table          *unicode.RangeTable
 }{
-	{"Latin", "", unicode.Latin}, {"Cyrillic", "Russian", unicode.Cyrillic}, {"Greek", "Greek", unicode.Greek}, {"Hebrew", "Hebrew", unicode.Hebrew},
-	{"Arabic", "Arabic", unicode.Arabic}, {"Devanagari", "Hindi", unicode.Devanagari}, {"Bengali", "Bengali", unicode.Bengali}, {"Tamil", "Tamil", unicode.Tamil},
-	{"Telugu", "Telugu", unicode.Telugu}, {"Thai", "Thai", unicode.Thai}, {"Hangul", "Korean", unicode.Hangul}, {"Georgian", "Georgian", unicode.Georgian},
-	{"Armenian", "Armenian", unicode.Armenian}, {"Han", "", unicode.Han}, {"Han", "", unicode.Hiragana}, {"Han", "", unicode.Katakana},
+	{"Latin", "", unicode.Latin},
+	{"Cyrillic", "Russian", unicode.Cyrillic},
+	{"Greek", "Greek", unicode.Greek},
+	{"Hebrew", "Hebrew", unicode.Hebrew},
+	{"Arabic", "Arabic", unicode.Arabic},
+	{"Devanagari", "Hindi", unicode.Devanagari},
+	{"Bengali", "Bengali", unicode.Bengali},
+	{"Tamil", "Tamil", unicode.Tamil},
+	{"Telugu", "Telugu", unicode.Telugu},
+	{"Thai", "Thai", unicode.Thai},
+	{"Hangul", "Korean", unicode.Hangul},
+	{"Georgian", "Georgian", unicode.Georgian},
+	{"Armenian", "Armenian", unicode.Armenian},
+	{"Han", "", unicode.Han},
+	{"Han", "", unicode.Hiragana},
+	{"Han", "", unicode.Katakana},
 }
 
 // languageNames are the languages that words.Language tells apart.
@@ -40,9 +52,15 @@ var languageNames = map[string]string{
 // byLetter are languages with letters that their neighbours in the same script lack, and that
 // words.Language does not know.
 var byLetter = []struct{ script, language, letters string }{
-	{"Cyrillic", "Belarusian", "ў"}, {"Cyrillic", "Ukrainian", "їєґі"}, {"Cyrillic", "Serbian", "ђћљњџј"}, {"Cyrillic", "Bulgarian", "ъ"},
-	{"Arabic", "Urdu", "ٹڈڑے"}, {"Arabic", "Persian", "پچژگ"},
-	{"Latin", "Polish", "ąęłńśźż"}, {"Latin", "Czech", "ěřů"}, {"Latin", "Vietnamese", "ơưđạảấầẩậắặẹẻếềểễệỉịọỏốồổộớờởợụủứừửữựỳỵỷ"},
+	{"Cyrillic", "Belarusian", "ў"},
+	{"Cyrillic", "Ukrainian", "їєґі"},
+	{"Cyrillic", "Serbian", "ђћљњџј"},
+	{"Cyrillic", "Bulgarian", "ъ"},
+	{"Arabic", "Urdu", "ٹڈڑے"},
+	{"Arabic", "Persian", "پچژگ"},
+	{"Latin", "Polish", "ąęłńśźż"},
+	{"Latin", "Czech", "ěřů"},
+	{"Latin", "Vietnamese", "ơưđạảấầẩậắặẹẻếềểễệỉịọỏốồổộớờởợụủứừửữựỳỵỷ"},
 }
 
 const (

@@ -6,6 +6,7 @@ package summarize
 import (
 	"regexp"
 	"strings"
+	"unicode"
 
 	"cairn/internal/lazy"
 )
@@ -17,9 +18,9 @@ const maxWrappers = 10
 // and instructions to its reader. What a message of the span says, and code or JSON within a
 // summary, stays. It returns "" for JSON without a text.
 func (j *Judge) TextOf(written string) string {
-	text := strings.TrimSpace(written)
+	text := trim(written)
 	for range maxWrappers {
-		inner := strings.TrimSpace(j.unwrap(text))
+		inner := trim(j.unwrap(text))
 		if inner == text {
 			break
 		}
@@ -29,6 +30,11 @@ func (j *Judge) TextOf(written string) string {
 		return text
 	}
 	return j.withoutInstructions(j.withoutFrame(text))
+}
+
+// trim removes white space and invisible characters at the edges of a text.
+func trim(text string) string {
+	return strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) })
 }
 
 // unwrap returns a text without its outermost wrapper; the text itself if it has none. Reasoning may
@@ -41,7 +47,7 @@ func (j *Judge) unwrap(text string) string {
 	if toolSyntax().MatchString(text) || label().MatchString(text) {
 		return text // neither is a summary, and the judge says which it is
 	}
-	for _, take := range []func(string) (string, bool){j.outOfFence, outOfElement, j.outOfFinal, outOfQuote, withLines} {
+	for _, take := range []func(string) (string, bool){j.outOfFence, outOfElement, j.outOfFinal, withHeadings, outOfQuote, withLines} {
 		if inner, found := take(text); found {
 			return inner
 		}
@@ -172,11 +178,44 @@ func cutFold(text, separator string) (before, after string, found bool) {
 	return text[:at[0]], text[at[1]:], true
 }
 
-// outOfQuote takes a summary out of a quotation: all of its lines begin with ">", or three quotation
-// marks stand around it.
+// headingTag matches a tag that may stand for a heading: <decisions>, </open_questions>
+var headingTag = lazy.Pattern(`<(/?)([A-Za-z][A-Za-z_-]*)>`)
+
+// withHeadings converts the elements of a text that begins with one into headings, where they have
+// their names.
+func withHeadings(text string) (string, bool) {
+	m := headingTag().FindStringSubmatchIndex(text)
+	if m == nil || m[0] > 0 {
+		return "", false
+	}
+	if _, known := headingOf(submatch(text, m, 2)); !known {
+		return "", false
+	}
+	return headingTag().ReplaceAllStringFunc(text, func(tag string) string {
+		name := strings.Trim(tag, "</>")
+		at, known := headingOf(name)
+		switch {
+		case !known:
+			return tag
+		case strings.HasPrefix(tag, "</"):
+			return "\n"
+		}
+		return "\n## " + Headings[at] + "\n"
+	}), true
+}
+
+// quotationMarks are what models put around a whole summary.
+var quotationMarks = [][2]string{{`"""`, `"""`}, {"'''", "'''"}, {"“", "”"}, {"«", "»"}, {"「", "」"}, {"<<<", ">>>"}, {"<![CDATA[", "]]>"}}
+
+// outOfQuote takes a summary out of a quotation: marks stand around it, or all of its lines begin
+// with ">".
 func outOfQuote(text string) (string, bool) {
-	if inner, found := strings.CutPrefix(text, `"""`); found && strings.HasSuffix(inner, `"""`) {
-		return strings.TrimSuffix(inner, `"""`), true
+	for _, marks := range quotationMarks {
+		inner, found := strings.CutPrefix(text, marks[0])
+		inner, ends := strings.CutSuffix(inner, marks[1])
+		if found && ends && !strings.Contains(inner, marks[1]) {
+			return inner, true
+		}
 	}
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {

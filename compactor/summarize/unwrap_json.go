@@ -30,7 +30,10 @@ func (j *Judge) outOfJSON(text string) (string, bool) {
 		at = found[0]
 	}
 	value, rest, ok := decodeJSON(text[at:])
-	if !ok || isCall(value) {
+	if !ok {
+		return outOfBrokenJSON(text)
+	}
+	if isCall(value) {
 		return "", false
 	}
 	before := strings.TrimSpace(text[:at])
@@ -46,6 +49,20 @@ func (j *Judge) outOfJSON(text string) (string, bool) {
 		return "", false
 	}
 	return inner, true
+}
+
+// brokenJSON matches an object with a summary alone that lacks its end, or has other marks than JSON.
+var brokenJSON = lazy.Pattern(`(?s)\A\{\s*["']?(?:summary|text)["']?\s*[:=]\s*["'](.*?)["']?\s*,?\s*\}?\z`)
+
+func outOfBrokenJSON(text string) (string, bool) {
+	m := brokenJSON().FindStringSubmatch(text)
+	if m == nil {
+		return "", false
+	}
+	if inner, escaped := withLines(m[1]); escaped {
+		return inner, true
+	}
+	return strings.ReplaceAll(m[1], `\"`, `"`), true
 }
 
 // field is a field of a JSON object; objects are decoded as []field, in their order.
@@ -132,7 +149,7 @@ func escapeLines(text string) string {
 }
 
 // summaryFields are the names under which models put a summary, the likeliest first.
-var summaryFields = []string{"summary", "text", "content", "arguments", "parameters", "input", "output", "result", "answer", "response", "message", "final"}
+var summaryFields = []string{"summary", "text", "content", "function", "tool_calls", "arguments", "parameters", "input", "output", "result", "answer", "response", "message", "final"}
 
 // named returns the value of the first field with this name, ignoring case.
 func named(object []field, name string) any {
@@ -150,11 +167,19 @@ func isSummary(value any) bool {
 	return named(object, "summary") != nil || named(object, "name") == "summarize"
 }
 
-// isCall reports whether JSON is the call of a tool other than the one that hands in a summary.
+// isCall reports whether JSON is the call of a tool other than the one that hands in a summary, or a
+// list with one.
 func isCall(value any) bool {
-	object, _ := value.([]field)
+	if list, isList := value.([]any); isList {
+		return slices.ContainsFunc(list, isCall)
+	}
+	object, isObject := value.([]field)
+	if !isObject {
+		return false
+	}
 	name, called := named(object, "name").(string)
-	return called && name != "summarize" && (named(object, "arguments") != nil || named(object, "parameters") != nil)
+	return called && name != "summarize" && firstOf(object, "arguments", "parameters") != nil ||
+		isCall(named(object, "function")) || isCall(named(object, "tool_calls"))
 }
 
 // writtenIn returns the text in a JSON value; "" if it has none.
@@ -194,10 +219,13 @@ func textOfObject(object []field) string {
 			return text + cited(object)
 		}
 	}
-	if len(object) == 1 {
-		return writtenIn(object[0].value)
+	var texts []string
+	for _, f := range object {
+		if text := writtenIn(f.value); text != "" {
+			texts = append(texts, text)
+		}
 	}
-	return ""
+	return strings.Join(texts, ": ")
 }
 
 func firstOf(object []field, names ...string) any {
