@@ -191,7 +191,7 @@ func withHeadings(text string) (string, bool) {
 	if _, known := headingOf(submatch(text, m, 2)); !known {
 		return "", false
 	}
-	return headingTag().ReplaceAllStringFunc(text, func(tag string) string {
+	text = headingTag().ReplaceAllStringFunc(text, func(tag string) string {
 		name := strings.Trim(tag, "</>")
 		at, known := headingOf(name)
 		switch {
@@ -201,7 +201,8 @@ func withHeadings(text string) (string, bool) {
 			return "\n"
 		}
 		return "\n## " + Headings[at] + "\n"
-	}), true
+	})
+	return JoinParts([]string{text}), true // without the empty ones
 }
 
 // quotationMarks are what models put around a whole summary.

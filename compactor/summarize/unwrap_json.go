@@ -149,7 +149,7 @@ func escapeLines(text string) string {
 }
 
 // summaryFields are the names under which models put a summary, the likeliest first.
-var summaryFields = []string{"summary", "text", "content", "function", "tool_calls", "arguments", "parameters", "input", "output", "result", "answer", "response", "message", "final"}
+var summaryFields = []string{"summary", "text", "content", "arguments", "parameters", "function", "tool_calls", "input", "output", "result", "answer", "response", "message", "final"}
 
 // named returns the value of the first field with this name, ignoring case.
 func named(object []field, name string) any {
@@ -177,7 +177,7 @@ func isCall(value any) bool {
 	if !isObject {
 		return false
 	}
-	name, called := named(object, "name").(string)
+	name, called := firstOf(object, "name", "function").(string)
 	return called && name != "summarize" && firstOf(object, "arguments", "parameters") != nil ||
 		isCall(named(object, "function")) || isCall(named(object, "tool_calls"))
 }

@@ -64,6 +64,16 @@ func TestWrappersAreRemoved(t *testing.T) {
 			"a quotation":                          "> " + strings.ReplaceAll(text, "\n", "\n> "),
 			"three quotation marks":                `"""` + "\n" + text + "\n" + `"""`,
 			"reasoning before an element":          "<think>boat?</think><summary>" + text + "</summary>",
+			"JSON that lacks its end":              "{\"summary\": \"" + text,
+			"JSON with a comma too many":           "{\"summary\": \"" + text + "\",}",
+			"JSON with other quotation marks":      "{'summary': '" + text + "'}",
+			"a call by another name":               inJSON(map[string]any{"function": "summarize", "arguments": map[string]string{"summary": text}}),
+			"a call in a call":                     inJSON(map[string]any{"type": "function", "function": map[string]any{"name": "summarize", "arguments": once}}),
+			"CDATA in an element":                  "<?xml version=\"1.0\"?>\n<summary><![CDATA[" + text + "]]></summary>",
+			"typographic quotation marks":          "“" + text + "”",
+			"an invisible character":               "\ufeff\u200b" + text,
+			"banners":                              "=== SUMMARY ===\n" + text + "\n=== END ===",
+			"a label":                              "**Summary:** " + text,
 			"escaped line ends":                    strings.ReplaceAll(strings.ReplaceAll(text, "). ", ").\n"), "\n", `\n`),
 			"escaped line ends, encoded once more": inJSON(map[string]string{"summary": strings.ReplaceAll(strings.ReplaceAll(text, "). ", ").\n"), "\n", `\n`)}),
 		} {
@@ -76,10 +86,11 @@ func TestWrappersAreRemoved(t *testing.T) {
 	}
 }
 
-func TestSummaryByHeadingIsTakenOutOfJSON(t *testing.T) {
+func TestSummaryByHeadingIsUnwrapped(t *testing.T) {
 	for _, written := range []string{
 		`{"summary": {"Decisions": ["Paul quits his job at the bank on 30 June (#6)."], "Facts": ["Ines bought a wooden boat in Lisbon (#3)."]}}`,
 		`{"Goals": [], "decisions": ["Paul quits his job at the bank on 30 June (#6)."], "Facts": "Ines bought a wooden boat in Lisbon (#3).", "open_questions": null}`,
+		"<summary><goals></goals><decisions>- Paul quits his job at the bank on 30 June (#6).</decisions><facts>- Ines bought a wooden boat in Lisbon (#3).</facts></summary>",
 		`{"decisions": [{"text": "Paul quits his job at the bank on 30 June", "messages": [6]}], "facts": [{"text": "Ines bought a wooden boat in Lisbon", "messages": [3]}]}`,
 		`[{"heading": "Decisions", "items": ["Paul quits his job at the bank on 30 June (#6)."]}, {"heading": "Facts", "items": ["- Ines bought a wooden boat in Lisbon (#3)."]}]`,
 		`{"summary": "{\"Decisions\": \"- Paul quits his job at the bank on 30 June (#6).\", \"Facts\": \"- Ines bought a wooden boat in Lisbon (#3).\"}"}`,
@@ -96,6 +107,7 @@ func TestFrameOfSummaryIsCut(t *testing.T) {
 			{"Of course! Here's a summary of the conversation between Ines and Paul:\n\n", "\n\nIs there anything else I can help with?"},
 			{"**Summary**\n\n", "\n\n---\n\nI hope this summary is helpful."},
 			{"# Summary of the conversation\n", "\n---"},
+			{"", "\n\nNote: This summary was written by an AI."},
 			{"Hier ist die Zusammenfassung:\n", "\n\nGib mir Bescheid, wenn du etwas brauchst!"},
 			{"Voici le résumé de la conversation :\n", "\nN'hésitez pas à me demander plus de détails."},
 			{"Oto podsumowanie rozmowy:\n", "\n\nDaj znać, jeśli coś zmienić!"},
