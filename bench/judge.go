@@ -14,7 +14,6 @@ import (
 	"cairn/chat"
 	"cairn/compactor/summarize"
 	"cairn/internal/words"
-	"cairn/llm/clean"
 	"cairn/simulate"
 )
 
@@ -60,7 +59,7 @@ func (v *verdicts) judge(recording, kind string, good bool, text string, items [
 	}
 	k := &v.Kinds[at]
 	k.Texts++
-	if why := judge.Refuses(strings.TrimSpace(clean.Text(text)), "", "", summarize.MostOfSummary(items)); (why == "") != good {
+	if why := judge.Refuses(judge.TextOf(text), "", "", summarize.MostOfSummary(items)); (why == "") != good {
 		k.Wrong++
 		k.Example = fmt.Sprintf("%s, %d messages: %.200q (%v)", recording, len(items), text, why)
 	}

@@ -66,7 +66,7 @@ func (w worker) ask(items []summarize.Item) string {
 		ask += " " + fmt.Sprintf(w.texts.AskFocus, summarize.Content(secrets.Mask(w.j.row.Focus), 200))
 	}
 	if w.refusal != "" {
-		ask += " " + fmt.Sprintf(w.texts.AskAgain, w.refusal)
+		ask += " " + fmt.Sprintf(w.texts.AskAgain, w.judge.Advice(w.refusal))
 	}
 	return ask
 }
@@ -125,16 +125,21 @@ var handIn = llm.Tool{
 }
 
 func (w worker) check(resp llm.Response, items []summarize.Item) (string, error) {
-	text := summarize.TextOf(resp.Message.Text)
-	if why := cmp.Or(summarize.Broken(resp.FinishReason), w.refuses(text, items)); why != "" {
+	text := w.judge.TextOf(resp.Message.Text)
+	if why := cmp.Or(summarize.Broken(resp.FinishReason), w.refuses(text, items, w.refusal)); why != "" {
 		return "", why
 	}
 	return text, nil
 }
 
-// refuses returns why a text cannot be a summary of items; "" if it can.
-func (w worker) refuses(text string, items []summarize.Item) summarize.Refusal {
-	return w.judge.Refuses(text, w.prompt+"\n"+w.agent+"\n"+w.ask(items)+"\n"+w.texts.AskSave, tokens.Clip(w.around.before, w.around.most), w.most)
+// refuses returns why a text cannot be a summary of items; "" if it can. A model that was told to write
+// in another language, and does not, cannot: then its summary is accepted if the rest of it is right.
+func (w worker) refuses(text string, items []summarize.Item, told summarize.Refusal) summarize.Refusal {
+	why := w.judge.Refuses(text, w.prompt+"\n"+w.agent+"\n"+w.ask(items)+"\n"+w.texts.AskSave, tokens.Clip(w.around.before, w.around.most), w.most)
+	if why.OfLanguage() && told.OfLanguage() && w.judge.Supports(text) {
+		return ""
+	}
+	return why
 }
 
 // Probe has a model summarize two messages as a worker would in its last call, and returns how it

@@ -5,12 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"cairn/compactor/summarize"
-	"cairn/internal/tokens"
 	"cairn/llm"
 )
 
@@ -165,17 +163,13 @@ func (t *talk) submit(items []summarize.Item, arguments json.RawMessage) (string
 	if t.summary != "" { // it was asked for memories alone
 		return "stored already", nil
 	}
-	text := summarize.TextOf(string(arguments))
-	t.why = t.w.refuses(text, items)
+	text := t.w.judge.TextOf(string(arguments))
+	t.why = t.w.refuses(text, items, cmp.Or(t.why, t.w.refusal))
 	switch {
-	case t.why == summarize.RefusedLarge:
-		tokens, most := tokens.Estimate(text), min(t.w.limit, t.w.most)
-		t.why = summarize.TooLarge(tokens, most)
-		return "", fmt.Errorf("the summary has about %d tokens; at most %d are kept: write it shorter", tokens, most)
 	case t.why == summarize.RefusedDeclined: // it would decline again, so the exchange ends
 		return "", nil
 	case t.why != "":
-		return "", fmt.Errorf("%s; write the summary", t.why)
+		return "", errors.New(t.w.judge.Advice(t.why))
 	}
 	t.summary = text
 	return "stored", nil

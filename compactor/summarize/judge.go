@@ -19,12 +19,17 @@ import (
 
 // Judge decides which texts can be the summary of a span.
 type Judge struct {
-	said string // see saidIn
-	span vocabulary
+	said     string // see saidIn
+	span     vocabulary
+	items    []Item
+	speakers map[string]bool // keys of their names
+	spoken   language
 }
 
 // JudgeOf returns the judge of the summaries of items.
-func JudgeOf(items []Item) *Judge { return &Judge{saidIn(items), vocabularyOf(items)} }
+func JudgeOf(items []Item) *Judge {
+	return &Judge{said: saidIn(items), span: vocabularyOf(items), items: items, speakers: speakersOf(items), spoken: spokenIn(items)}
+}
 
 // MostOfSummary returns the maximum length of a summary of items, in tokens: one that is hardly
 // shorter than its span frees nothing.
@@ -39,27 +44,27 @@ func (j *Judge) Refuses(text, instructions, before string, most int) Refusal {
 		return RefusedEmpty
 	case toolSyntax().MatchString(text):
 		return refusedTools
-	case repeats(text, instructions), repeats(said, j.said), label().MatchString(text),
-		strings.Contains(flat(before), flat(text)) && tokens.Estimate(text) >= leastCopy:
+	case repeats(text, instructions):
+		return refusedInstructions
+	case repeats(said, j.said), label().MatchString(text):
 		return refusedEcho
+	case strings.Contains(flat(before), flat(text)) && tokens.Estimate(text) >= leastCopy:
+		return refusedBefore
 	}
 	sentences := words.Sentences(said)
-	if len(sentences) > 0 && Declines(sentences[0]) && tokens.Estimate(text) <= maxRefusal {
-		return RefusedDeclined
+	if why := j.declines(text, sentences); why != "" {
+		return why
 	}
-	if tokens.Estimate(text) > most {
-		return RefusedLarge
+	if n := tokens.Estimate(text); n > most {
+		return TooLarge(n, most)
 	}
 	found, all, declined := j.span.evidence(sentences)
 	least := max(min(j.span.size/wordsPerEvidence, maxEvidence), 1)
 	share := min(leastShare+max(0.06*math.Log2(j.span.spaced/100), 0), mostShare)
-	switch {
-	case found >= least && found >= share*all:
+	if found >= least && found >= share*all {
 		return ""
-	case declined || refusing().MatchString(text):
-		return RefusedDeclined
 	}
-	return refusedNothing
+	return j.reason(text, declined)
 }
 
 const (

@@ -9,7 +9,6 @@ import (
 
 	"cairn/chat"
 	"cairn/internal/words"
-	"cairn/llm/clean"
 	"cairn/testkit/check"
 )
 
@@ -33,10 +32,14 @@ func goodSamples(t *testing.T) (all []sample) {
 	return all
 }
 
+// fewSamples is more than the messages of the languages that have one or two samples.
+const fewSamples = 10
+
 // judged returns why a text is refused as the summary of messages.
 func judged(text string, messages []chat.Message) error {
 	items := ItemsOf(messages, MostOfMessage)
-	if why := JudgeOf(items).Refuses(strings.TrimSpace(clean.Text(text)), "", "", MostOfSummary(items)); why != "" {
+	judge := JudgeOf(items)
+	if why := judge.Refuses(judge.TextOf(text), "", "", MostOfSummary(items)); why != "" {
 		return why
 	}
 	return nil
@@ -85,6 +88,9 @@ func TestJudgeRejectsEchoesAndShortTexts(t *testing.T) {
 		whole[s.lang] = append(whole[s.lang], s.messages...)
 	}
 	for lang, messages := range whole {
+		if len(messages) < fewSamples {
+			continue // so few messages may be repeated
+		}
 		var lines, choice []string
 		for i, m := range messages {
 			if lines = append(lines, m.Author+": "+m.Text); i%5 == 2 {
@@ -123,6 +129,9 @@ func TestJudgeIgnoresCitations(t *testing.T) {
 		texts[s.lang] = both
 	}
 	for lang, messages := range spans {
+		if len(messages) < fewSamples {
+			continue
+		}
 		for _, form := range []string{" (#%d, #%d)", "（#%d、#%d）", " [#%d–#%d]"} {
 			cited := func(sentences []string) string {
 				var b strings.Builder
@@ -153,10 +162,10 @@ func TestSummaryIsTakenOutOfJSON(t *testing.T) {
 		`{"summary": "[THINK]Who is Zoë?[/THINK]` + text + `<|eot_id|>"}`, text + "\n\n<now>\ntime: 14:05\n</now>",
 		`{"summary": "<think>Who is Zoë?</think>` + text + `"}`, `{"summary": "Who is Zoë?</think>\n` + text + `"}`,
 	} {
-		check.Equal(t, answer, TextOf(answer), text)
+		check.Equal(t, answer, JudgeOf(nil).TextOf(answer), text)
 	}
-	check.Equal(t, "an empty object", TextOf("{}"), "")
-	check.Equal(t, "words in brackets", TextOf("[1 to 9] "+text), "[1 to 9] "+text)
+	check.Equal(t, "an empty object", JudgeOf(nil).TextOf("{}"), "")
+	check.Equal(t, "words in brackets", JudgeOf(nil).TextOf("[1 to 9] "+text), "[1 to 9] "+text)
 }
 
 func TestRefusalsHaveReasons(t *testing.T) {
