@@ -179,8 +179,7 @@ func (j *Judge) offers(sentence string) bool {
 	case found > 0 || strings.ContainsFunc(sentence, unicode.IsDigit):
 		return false
 	}
-	end := strings.TrimRightFunc(sentence, func(r rune) bool { return !unicode.IsLetter(r) && !strings.ContainsRune("!?！？؟;", r) })
-	return task().MatchString(sentence) || strings.HasSuffix(end, "!") || strings.HasSuffix(end, "！")
+	return task().MatchString(sentence)
 }
 
 // withoutOffer cuts sentences at the end of a line that offer more, unless nothing else is left.
@@ -207,7 +206,7 @@ n['’]hésite[zs]? pas|\bj['’]espère que\b|\bsouhaite[zs]?-(?:vous|tu)\b|\bf
 \b(?:me )?avise\b|\bespero que (?:isso|ajude)\b|\bse (?:precisar|quiser|desejar)\b
 \blaat (?:het )?(?:me|mij) weten\b|\bik hoop dat\b
 \bsäg till\b|\bhör av dig\b|\bhoppas (?:att )?det\b
-\bdaj(?:cie)? (?:mi )?znać\b|\bmam nadzieję\b|\bchętnie\b
+\bdaj(?:cie)? (?:mi )?znać|\bmam nadzieję|\bchętnie\b
 дайте (?:мне )?знать|надеюсь,? (?:это|что)|если (?:вам )?нужно|обращайтесь
 如(?:果|有|需).{0,12}(?:告诉我|请告知|随时)|请随时|希望(?:这|对)
 お知らせください|お気軽に|お役に立て

@@ -144,6 +144,7 @@ func TestInnocentSummariesStay(t *testing.T) {
 		"[1 to 5] Ada and Bob talk about builds.",
 		"<b>Ada</b> runs the server on port 8080.",
 		"Ada's page has\n<details>\n<summary>short</summary>\n</details>\nand Bob ran make.",
+		"Ada and Bob plan the build; they decide later.\nEverybody is happy!",
 		"## Goals\n- Ada wants fast builds.\n\nBob's path is C:\\new.",
 	} {
 		check.Equal(t, "summary", textOf(text, coders), text)
