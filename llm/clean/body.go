@@ -4,7 +4,6 @@ package clean
 
 import (
 	"strings"
-
 	"unicode"
 )
 

@@ -152,7 +152,9 @@ var kept = []string{
 
 func TestTemplatesAreRemoved(t *testing.T) {
 	for name, c := range removed {
-		check.Equal(t, name, strings.TrimSpace(Text(c.text)), strings.TrimSpace(c.want))
+		cleaned := strings.TrimSpace(Text(c.text))
+		check.Equal(t, name, cleaned, strings.TrimSpace(c.want))
+		check.Equal(t, name+", once more", Text(cleaned), cleaned)
 	}
 }
 
@@ -173,8 +175,10 @@ func TestTextAboutMarksIsKept(t *testing.T) {
 
 // What a text is about changes nothing about what is around it.
 func TestTextAboutMarksIsCleanedAroundIt(t *testing.T) {
-	before := []string{"<think>\nThey ask.\n</think>\n\n", "<|im_start|>assistant\n", "[#4 2026-11-28 14:05 Cairn] ", "They ask.\n</think>\n\n",
-		"<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>"}
+	before := []string{
+		"<think>\nThey ask.\n</think>\n\n", "<|im_start|>assistant\n", "[#4 2026-11-28 14:05 Cairn] ", "They ask.\n</think>\n\n",
+		"<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>",
+	}
 	behind := []string{"<|im_end|>", "<|im_end|>\n<|im_start|>user\nThanks<|im_end|>\n", "<|endoftext|>Human: hi", "\n\n<now>\ntime: 14:05\n</now>"}
 	for _, text := range kept {
 		if text != strings.TrimSpace(text) || text == "" {
