@@ -4,7 +4,6 @@ package clean
 
 import (
 	"strings"
-
 	"unicode"
 )
 
@@ -31,27 +30,30 @@ func (f *Filter) body(final bool) bool {
 		return false
 	}
 	if m.kind == none {
-		if final && f.isCutMark() {
-			f.end()
-			return true
-		}
-		if more, next := f.nextHeader(final); more {
-			return false
-		} else if next {
-			f.end()
-			return true
-		}
-		f.takeRune()
-		return true
+		return f.noMark(final)
 	}
 	code, more := f.isCode(m, final)
-	if more {
+	switch {
+	case more:
 		return false
-	}
-	if code {
+	case code:
 		return f.quote(m)
 	}
 	return f.bodyMark(m, final)
+}
+
+// noMark handles what only begins like a mark.
+func (f *Filter) noMark(final bool) bool {
+	next, more := f.nextHeader(final)
+	switch {
+	case more:
+		return false
+	case next, final && f.isCutMark():
+		f.end()
+	default:
+		f.takeRune()
+	}
+	return true
 }
 
 // bodyMark decides about a mark outside of code.
@@ -110,8 +112,10 @@ func (f *Filter) isOwnLine() bool { return !f.inLine && f.solid != ':' }
 
 // laterThought handles a thought behind some text: it begins a line, or follows a sentence directly.
 func (f *Filter) laterThought(m mark, next following) bool {
-	ended := endsSentence(f.solid) && f.solid != ')' && f.solid != ']' && f.solid != '|' && f.solid != '>' && f.solid != '`'
-	if f.about || !ended && (!f.Reasoned || f.inLine || f.solid == ':') || f.inLine && unicode.IsSpace(f.last) || next.goesOn() || m.sure == unlisted || next.end && m.sure != known {
+	ended := endsSentence(f.solid) && !strings.ContainsRune(")]|>`", f.solid)
+	follows := ended && !(f.inLine && unicode.IsSpace(f.last))
+	another := f.Reasoned && f.isOwnLine() // the model writes its thoughts in marks
+	if f.about || !follows && !another || next.goesOn() || m.sure == unlisted || next.end && m.sure != known {
 		return f.mention(m, next)
 	}
 	f.think(m, true)
@@ -139,18 +143,20 @@ func (f *Filter) bareEnd(m mark, next following) bool {
 func (f *Filter) unwrap(m mark, next following) bool {
 	inside := !m.closes && next.blank == 0 && !next.end || m.closes && !unicode.IsSpace(f.last) || !f.inLine
 	if answerTags[m.name] {
-		inside = m.closes && next.end && (f.wrapped || !unicode.IsSpace(f.last))
+		inside = m.closes && (f.wrapped || next.end && !unicode.IsSpace(f.last))
 	}
-	if f.about || !inside || next.goesOn() && answerTags[m.name] {
+	if f.about || !inside {
 		return f.mention(m, next)
 	}
+	f.wrapped = f.wrapped && !answerTags[m.name]
 	f.skip(m.size)
 	return true
 }
 
 // isCutMark reports whether raw is the first part of a known token that the end of the answer has cut off.
 func (f *Filter) isCutMark() bool {
-	if len(f.raw) < 3 || f.raw[0] != '<' || !strings.HasPrefix(f.raw[1:], "|") && !strings.HasPrefix(f.raw[1:], "｜") || f.about || f.inline > 0 || !f.isGlued() {
+	barred := strings.HasPrefix(f.raw, "<|") || strings.HasPrefix(f.raw, "<｜")
+	if !barred || len(f.raw) < 3 || f.about || f.inline > 0 || !f.isGlued() {
 		return false
 	}
 	for token := range ends {
@@ -163,14 +169,14 @@ func (f *Filter) isCutMark() bool {
 
 // nextHeader reports whether raw is the header of the next message, behind an answer that began with one: the model has
 // written the conversation on.
-func (f *Filter) nextHeader(final bool) (more, found bool) {
+func (f *Filter) nextHeader(final bool) (found, more bool) {
 	const longest = 400
 	if !f.headed || f.inLine || f.raw[0] != '[' || f.solid == ':' {
 		return false, false
 	}
 	front := f.raw[:min(len(f.raw), longest)]
 	if ownHeader().MatchString(front) {
-		return false, true
+		return true, false
 	}
-	return !final && len(front) < longest && agrees(front, "[#") && !strings.Contains(front, "\n"), false
+	return false, !final && len(front) < longest && agrees(front, "[#") && !strings.Contains(front, "\n")
 }

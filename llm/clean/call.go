@@ -74,6 +74,7 @@ type parser struct {
 	marked bool // there was a special mark
 	ended  bool // the turn ends in front of rest
 	depth  int  // blocks of code around it
+	inside int  // objects around the one that is read
 }
 
 func (p *parser) tool(name string) *llm.Tool {
@@ -88,7 +89,7 @@ func (p *parser) parse() {
 	for {
 		before := p.rest
 		p.rest = strings.TrimLeftFunc(p.rest, func(r rune) bool { return unicode.IsSpace(r) || r == ',' || r == ';' })
-		if p.rest == "" || p.ended {
+		if p.rest == "" || p.ended || len(p.calls) == maxCalls {
 			return
 		}
 		if !p.one() {

@@ -94,9 +94,13 @@ func valueAt(text string) (raw []byte, ok bool) {
 	return []byte(text[:decoder.InputOffset()]), true
 }
 
+// object reads a call, or an object around calls.
 func (p *parser) object(raw []byte) bool {
+	const most = 4 // objects in each other
+	p.inside++
+	defer func() { p.inside-- }()
 	var fields map[string]json.RawMessage
-	if json.Unmarshal(raw, &fields) != nil {
+	if p.inside > most || json.Unmarshal(raw, &fields) != nil {
 		return false
 	}
 	for _, key := range []string{"tool_calls", "function_call"} {

@@ -38,15 +38,15 @@ var (
 	// argumentMark matches the mark that begins an argument, in all forms: <parameter=word>, <parameter name="word">,
 	// <｜DSML｜parameter name="word" string="true">, <|open|>argument key="word" type="string"<|sep|>, <arg_key>word</arg_key>.
 	// Its groups: the name, by form.
-	argumentMark = lazy.Pattern(`<(?:[\w:｜|‖]*[:｜|‖])?param(?:eter)?(?:=|\s+name=)["']?([^"'>\s]+)["']?([^>]*)>|` +
-		`<\|open\|>\s*argument\s+key="([^"]*)"([^<]*)<\|sep\|>|<(?:longcat_)?arg_key(?::\w+)?>\s*([^<]*?)\s*</(?:longcat_)?arg_key(?::\w+)?>\s*<(?:longcat_)?arg_value(?::\w+)?>`)
+	argumentMark = lazy.Pattern(`^(?:<(?:[\w:｜|‖]*[:｜|‖])?param(?:eter)?(?:=|\s+name=)["']?([^"'>\s]+)["']?([^>]*)>|` +
+		`<\|open\|>\s*argument\s+key="([^"]*)"([^<]*)<\|sep\|>|<(?:longcat_)?arg_key(?::\w+)?>\s*([^<]*?)\s*</(?:longcat_)?arg_key(?::\w+)?>\s*<(?:longcat_)?arg_value(?::\w+)?>)`)
 
 	// argumentEnd matches the mark that ends an argument, or begins the next or ends the call if that is missing.
 	argumentEnd = lazy.Pattern(`</(?:[\w:｜|‖]*[:｜|‖])?param(?:eter)?>|<\|close\|>\s*argument\s*<\|sep\|>|</(?:longcat_)?arg_value(?::\w+)?>|` +
 		`<parameter=|</function>|</tool_call>|</(?:[\w:｜|‖]*[:｜|‖])?invoke>`)
 
 	// elementEnd matches the mark that ends a call, or begins the next.
-	elementEnd = lazy.Pattern(`</function>|</(?:[\w:｜|‖]*[:｜|‖])?invoke>|<\|close\|>\s*call\s*<\|sep\|>|</tool_call(?::\w+)?>|<function=|<tool_call>`)
+	elementEnd = lazy.Pattern(`^(?:</function>|</(?:[\w:｜|‖]*[:｜|‖])?invoke>|<\|close\|>\s*call\s*<\|sep\|>|</tool_call(?::\w+)?>|<function=|<tool_call>)`)
 
 	// childElement matches the first mark of an argument that is an element of its own: <city>Paris</city>.
 	childElement = lazy.Pattern(`^\s*<([A-Za-z_][\w.-]*)>`)
@@ -74,15 +74,13 @@ func (p *parser) element(first string, size int) bool {
 	if len(arguments) == 0 {
 		arguments = p.children(name)
 	}
-	if rest := strings.TrimSpace(p.rest); len(arguments) == 0 && rest != "" && !atStart(elementEnd().FindStringIndex(rest)) {
+	if rest := strings.TrimSpace(p.rest); len(arguments) == 0 && rest != "" && !elementEnd().MatchString(rest) {
 		return false
 	}
 	p.add(name, encode(arguments))
 	p.close()
 	return true
 }
-
-func atStart(at []int) bool { return at != nil && at[0] == 0 }
 
 // nestedCall matches a call whose name is an element of its own: <name>lookup</name><arguments>…</arguments>.
 var nestedCall = lazy.Pattern(`^<(?:tool_name|function_name|name)>\s*([^<\s]+)\s*</[a-z_]+>\s*(?:<(arguments|parameters|params|args|input)>)?`)
@@ -116,7 +114,7 @@ func (p *parser) nested() bool {
 // close drops the mark that ends a call.
 func (p *parser) close() {
 	rest := strings.TrimSpace(p.rest)
-	if at := elementEnd().FindStringIndex(rest); atStart(at) && (rest[1] == '/' || rest[1] == '|') {
+	if at := elementEnd().FindStringIndex(rest); at != nil && (rest[1] == '/' || rest[1] == '|') {
 		rest = rest[at[1]:]
 	}
 	p.rest = rest
@@ -131,7 +129,7 @@ func (p *parser) arguments(tool string) map[string]any {
 		}
 		rest := strings.TrimSpace(p.rest)
 		at := argumentMark().FindStringSubmatchIndex(rest)
-		if !atStart(at[:min(len(at), 2)]) {
+		if at == nil {
 			return all
 		}
 		group := func(n int) string {

@@ -61,15 +61,16 @@ func (f *Filter) laterChannel(m mark, next following, final bool) bool {
 	if f.inLine && (unicode.IsSpace(f.last) || !f.isGlued()) || f.headSeen || next.goesOn() {
 		return f.mention(m, next)
 	}
-	inChannel := f.channels
+	inChannel, ended := f.channels, f.messageEnded
 	switch f.channelHeader(final) {
 	case unknown:
 		return false
 	case nothing:
 		return f.mention(m, next)
 	}
+	f.messageEnded = false
 	switch {
-	case f.isHolding && f.messageEnded && !inChannel: // what was before has no header: a thought
+	case f.isHolding && ended && !inChannel: // what was before has no header: a thought
 		was := f.holding
 		f.takeBack()
 		f.holding, f.mode = was, (*Filter).readHeld

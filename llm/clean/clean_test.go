@@ -112,7 +112,8 @@ var kept = []string{
 	"ChatML looks like this:\n<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nHello<|im_end|>",
 	"<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nHello<|im_end|>",
 	"In HTML <s>old</s> is struck through.",
-	"The price is <s>90</s> 80.",
+	"The price is <s>90</s> 80.", "Old<s>er</s> news.", "[Think](https://x.y) about it.", "[EOS](https://x.y)", "It reads ids[EOS] and arr[pad]",
+	"[think] maybe tea?", "It is vocab[PAD]",
 	"标记是<|im_end|>。", "トークン<|im_end|>はターンの終わりです。", "終わりは</s>です。",
 	"<|channel|>analysis<|message|> begins a thought of gpt-oss.",
 	"<|start|>user<|message|>Hi<|end|>\n<|start|>assistant<|channel|>final<|message|>Hello<|return|>",
@@ -152,7 +153,9 @@ var kept = []string{
 
 func TestTemplatesAreRemoved(t *testing.T) {
 	for name, c := range removed {
-		check.Equal(t, name, strings.TrimSpace(Text(c.text)), strings.TrimSpace(c.want))
+		cleaned := strings.TrimSpace(Text(c.text))
+		check.Equal(t, name, cleaned, strings.TrimSpace(c.want))
+		check.Equal(t, name+", once more", Text(cleaned), cleaned)
 	}
 }
 
@@ -173,8 +176,10 @@ func TestTextAboutMarksIsKept(t *testing.T) {
 
 // What a text is about changes nothing about what is around it.
 func TestTextAboutMarksIsCleanedAroundIt(t *testing.T) {
-	before := []string{"<think>\nThey ask.\n</think>\n\n", "<|im_start|>assistant\n", "[#4 2026-11-28 14:05 Cairn] ", "They ask.\n</think>\n\n",
-		"<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>"}
+	before := []string{
+		"<think>\nThey ask.\n</think>\n\n", "<|im_start|>assistant\n", "[#4 2026-11-28 14:05 Cairn] ", "They ask.\n</think>\n\n",
+		"<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>",
+	}
 	behind := []string{"<|im_end|>", "<|im_end|>\n<|im_start|>user\nThanks<|im_end|>\n", "<|endoftext|>Human: hi", "\n\n<now>\ntime: 14:05\n</now>"}
 	for _, text := range kept {
 		if text != strings.TrimSpace(text) || text == "" {

@@ -75,10 +75,18 @@ func tagAt(text string, final bool) (m mark, more bool) {
 			} else if double && i+1 == len(text) && !final {
 				return mark{}, true
 			}
-			if m := classify(text[:i+1]); m.kind != none {
+			m := classify(text[:i+1])
+			switch rest := text[i+1:]; {
+			case m.kind == none:
+				return mark{}, false
+			case text[0] == '<':
 				return joined(text, m, final)
+			case rest == "" && !final:
+				return mark{}, true
+			case strings.HasPrefix(rest, "("): // a link
+				return mark{}, false
 			}
-			return mark{}, false
+			return m, false
 		case c == ' ':
 			return attributed(text, i, final)
 		case c <= ' ' || c == '<' && i > 1 || c == '[' && text[0] == '[', c == '(' || c == ';' || c == '*':
@@ -140,6 +148,10 @@ func classify(text string) mark {
 	m.closes = strings.HasPrefix(strings.TrimLeft(lower, "<[|｜‖◁"), "/")
 	name, _, _ := strings.Cut(m.name, "=")
 	switch {
+	case text[0] == '[' && isTag(text) && text != strings.ToUpper(text): // a word in brackets, but for [thinking]
+		if thoughtTags[m.name] {
+			m.kind, m.sure = thoughtOpens, paired
+		}
 	case thoughtTokens[lower] != "":
 		m.kind, m.name = thoughtOpens, thoughtTokens[lower]
 	case thoughtEnders[lower]:
@@ -159,8 +171,6 @@ func classify(text string) mark {
 		m.pairedToken()
 	case isTag(text) && text[0] == '<':
 		m.tag()
-	case isTag(text) && thoughtTags[m.name]: // [thinking]
-		m.kind, m.sure = thoughtOpens, paired
 	}
 	if m.kind == thoughtOpens && m.closes {
 		m.kind = thoughtEnds

@@ -67,8 +67,11 @@ func WithoutNoReply(text string, writing bool) string {
 		}
 	}
 	without := strings.TrimSpace(strings.Join(kept, "\n"))
-	if at := lastSentence(without); at >= 0 {
-		without = strings.TrimSpace(without[:at])
+	const repeated = 3 // how often models repeat it at most
+	for range repeated {
+		if at := lastSentence(without); at >= 0 {
+			without = strings.TrimSpace(without[:at])
+		}
 	}
 	if without != text {
 		without = strings.TrimSpace(emptyFence.ReplaceAllString(without, ""))

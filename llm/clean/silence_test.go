@@ -16,6 +16,7 @@ func TestSentinelIsRemovedInEveryWrapping(t *testing.T) {
 		"NO_REPLY: nobody asked me.": "", "NO_REPLY - nothing to add": "", "NO_REPLY (nobody asked)": "", "NO_REPLY. Nobody asked.": "",
 		"Tea it is. NO_REPLY":              "Tea it is.",
 		"Tea it is. **NO_REPLY**.":         "Tea it is.",
+		"Tea it is. NO_REPLY. NO_REPLY":    "Tea it is.",
 		"Tea it is!\nNO_REPLY":             "Tea it is!",
 		"Tea it is.\n\n```\nNO_REPLY\n```": "Tea it is.",
 		"NO_REPLY\n\nTea it is.":           "Tea it is.",
@@ -39,6 +40,20 @@ func TestSentinelIsRemovedInEveryWrapping(t *testing.T) {
 			}
 		}
 	}
+}
+
+func FuzzNoReply(f *testing.F) {
+	for _, text := range append(texts(), "a. **NO_REPLY**", "```\nNO_REPLY\n```\nb", "NO_REPLY: x\ny") {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		without := WithoutNoReply(text, false)
+		check.That(t, len(without) <= len(text) && len(WithoutNoReply(text, true)) <= len(text), "%q became longer: %q", text, without)
+		for line := range strings.SplitSeq(without, "\n") {
+			check.That(t, strings.Trim(line, " `*\"'.") != NoReply, "%q: %q", text, without)
+		}
+		check.That(t, hasSentinel.MatchString(text) || without == strings.TrimSpace(text) || strings.TrimSpace(text) == "NO REPLY", "%q became %q", text, without)
+	})
 }
 
 func TestTextOfMarksIsResidue(t *testing.T) {

@@ -3,6 +3,7 @@
 package clean
 
 import (
+	"strings"
 	"unicode"
 )
 
@@ -30,16 +31,19 @@ func (f *Filter) turn(m mark, next following, final bool) bool {
 	return true
 }
 
+// endsTurn reports whether a token with what follows it is the end of the answer.
 func (f *Filter) endsTurn(m mark, next following) bool {
-	if f.solid == 0 || f.example != "" && (f.example != inst || m.name == inst || m.name == "s") {
+	word := unicode.IsLetter(f.last) || unicode.IsDigit(f.last)
+	switch {
+	case f.solid == 0, f.inExampleOf(m),
+		m.kind == turnBegins && m.name == "s", // HTML
+		word && f.raw[0] == '[' && !strings.HasPrefix(f.raw, "[|") && !strings.HasPrefix(f.raw, "[e~"), // ids[EOS]
+		isUnspaced(f.last) && isUnspaced(next.first) && next.blank == 0:
 		return false
 	}
 	template := next.mark.kind == turnBegins || next.mark.kind == turnEnds || next.mark.kind == special || next.mark.kind == header ||
 		next.role && next.newline
 	atEnd := next.end || template
-	if isUnspaced(f.last) && isUnspaced(next.first) && next.blank == 0 {
-		return false
-	}
 	if f.inLine && !unicode.IsSpace(f.last) {
 		if !f.isGlued() || next.goesOn() {
 			return false
@@ -56,4 +60,9 @@ func (f *Filter) endsTurn(m mark, next following) bool {
 		return false
 	}
 	return atEnd && (!f.inLine || endsSentence(f.solid))
+}
+
+// inExampleOf reports whether a token belongs to an example of a template.
+func (f *Filter) inExampleOf(m mark) bool {
+	return f.example != "" && (f.example != inst || m.name == inst || m.name == "s")
 }
