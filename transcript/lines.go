@@ -11,10 +11,10 @@ import (
 // Line is a line of a summary that claims something, and what it rests on. Headings, blank lines and what Cairn adds
 // claim nothing.
 type Line struct {
-	At   int     // its index among the lines of Text
-	Seqs []int64 // the messages that say it, in order; empty: none was found, unless a person wrote it
-	By   string  // the name of the person who wrote it; "": the summary's maker
-	ByID string  // the platform's id of that person; "": the bot's owner, in the dashboard
+	At   int     `json:"at"`              // its index among the lines of Text
+	Seqs []int64 `json:"seqs,omitempty"`  // the messages that say it, in order; empty: none was found, unless a person wrote it
+	By   string  `json:"by,omitempty"`    // the name of the person who wrote it; "": the summary's maker
+	ByID string  `json:"by_id,omitempty"` // the platform's id of that person; "": the bot's owner, in the dashboard
 }
 
 // HasEvidence reports whether the line rests on a message, or on the word of the person who wrote it.
