@@ -37,6 +37,18 @@ func (sum Summary) Marked() string {
 	return strings.Join(lines, "\n")
 }
 
+// LinesIn returns those of lines that the text has, without messages outside the span.
+func (sum Summary) LinesIn(lines []Line) (own []Line) {
+	text := strings.Split(sum.Text, "\n")
+	for _, l := range lines {
+		if l.At >= 0 && l.At < len(text) && strings.TrimSpace(text[l.At]) != "" {
+			l.Seqs = slices.DeleteFunc(slices.Clone(l.Seqs), func(seq int64) bool { return !sum.Covers(seq) })
+			own = withLine(own, l)
+		}
+	}
+	return own
+}
+
 // WithoutMarks returns a text as it is stored: a model that read marked lines may have copied the marks.
 func WithoutMarks(text string) string {
 	if !strings.Contains(text, NoEvidence) {
