@@ -14,7 +14,7 @@ type Line struct {
 	At   int     `json:"at"`              // its index among the lines of Text
 	Seqs []int64 `json:"seqs,omitempty"`  // the messages that say it, in order; empty: none was found, unless a person wrote it
 	By   string  `json:"by,omitempty"`    // the name of the person who wrote it; "": the summary's maker
-	ByID string  `json:"by_id,omitempty"` // the platform's id of that person; "": the bot's owner, in the dashboard
+	ByID string  `json:"by_id,omitempty"` // the id of that person, on the platform or in the dashboard
 }
 
 // HasEvidence reports whether the line rests on a message, or on the word of the person who wrote it.

@@ -27,7 +27,7 @@ var (
 // Writer is the person who writes a line.
 type Writer struct {
 	Name string // never empty
-	ID   string // the platform's; "": the bot's owner, in the dashboard
+	ID   string // on the platform, or in the dashboard
 }
 
 // Rewrite replaces the text of the line with index at of an applied summary, in a new version of the summary: a row with the
