@@ -30,8 +30,8 @@ type Context struct {
 	Past     Past         `json:"past"`            // from before the session
 	Tasks    []Task       `json:"tasks,omitempty"` // open tasks
 
-	Evidence store.Evidence `json:"evidence"` // of the newest summaries
-	Calls    string       `json:"calls,omitempty"` // model calls in the last hour, if there is a limit; only the running bot knows
+	Evidence store.Evidence `json:"evidence"`        // of the newest summaries
+	Calls    string         `json:"calls,omitempty"` // model calls in the last hour, if there is a limit; only the running bot knows
 
 	Usage *Spending `json:"usage,omitempty"` // of models
 }
@@ -84,8 +84,8 @@ type StackEntry struct {
 	Tokens   int            `json:"tokens"`
 	Text     string         `json:"text"` // as the model sees it
 	Lines    []SummaryLine  `json:"lines"`
-	Without  int            `json:"without_evidence"` // how many lines have no evidence
-	Dropped  int            `json:"dropped"`          // how many further lines the messages contradicted
+	Without  int            `json:"without_evidence"`  // how many lines have no evidence
+	Dropped  int            `json:"dropped"`           // how many further lines the messages contradicted
 	Session  int64          `json:"session,omitempty"` // of an earlier session: its first message
 	Hidden   bool           `json:"hidden,omitempty"`  // not shown: there are newer ones, or there is no room
 }
