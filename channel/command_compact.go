@@ -127,6 +127,9 @@ func runUndo(ctx context.Context, c *conversation, _ Person, _ string) (Answer, 
 	if e.State == compactor.EventNoop {
 		return Answer{Text: c.sayf("Nothing was undone: %s.", c.spell(e.Error))}, err
 	}
+	if len(e.Set) == 1 && e.Set[0].Trigger == compactor.OnRewrite {
+		return Answer{Text: c.sayf("Undone: the summary of messages #%d to #%d is as it was before its line was rewritten.", e.From, e.To)}, err
+	}
 	what := "the summary"
 	if n := len(e.Set); n > 1 {
 		what = fmt.Sprintf("%d summaries", n)

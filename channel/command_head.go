@@ -16,7 +16,10 @@ import (
 	"cairn/store"
 )
 
-func runSummaries(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
+func runSummaries(ctx context.Context, c *conversation, who Person, args string) (Answer, error) {
+	if args != "" {
+		return runLines(ctx, c, who, args)
+	}
 	g := (*c.engineStatus.Load())()
 	answer := Answer{Text: fmt.Sprintf("%d on the stack, oldest first:", len(g.Stack))}
 	for _, session := range g.Past.Earlier {
@@ -32,12 +35,20 @@ func runSummaries(ctx context.Context, c *conversation, _ Person, _ string) (Ans
 	} else if len(g.Stack) == 0 {
 		answer.Text = c.sayf("Nothing has been summarized since the last /new. From before, oldest first:")
 	}
-	return answer, nil
+	evidence, err := c.records.Compactions().Evidence(ctx)
+	if words := evidenceWords(evidence); words != "" {
+		answer.Items = append(answer.Items, c.spell(c.translated(words)))
+	}
+	return answer, err
 }
 
 // summaryLine describes a compaction in one line for people, and how to see what is behind it.
 func (c *conversation) summaryLine(row compactor.Summary) string {
-	return summaryWords(row) + c.sayf(": /expand %d", row.ID)
+	words := summaryWords(row)
+	if claims, known := row.Claims(); known && len(claims) > 0 {
+		words += c.sayf("; %d lines, %d without evidence, %d dropped", len(claims), row.Unsupported(), row.Dropped)
+	}
+	return words + c.sayf(": /expand %d", row.ID)
 }
 
 // summaryWords describes a compaction, numbered like a memory.

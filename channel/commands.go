@@ -68,7 +68,10 @@ var commands = []Command{
 		Name: "new", Help: "start a new session; the old one is summarized, nothing is lost", Public: true, Restricted: true, run: runNew,
 	},
 	{Name: "context", Help: "show how full the context window is and what fills it", run: runContext},
-	{Name: "summaries", Help: "list the summaries, oldest first", opens: true, run: runSummaries},
+	{
+		Name: "summaries", Help: "list the summaries; show one's lines and what they rest on; rewrite a line", opens: true, run: runSummaries,
+		Args: []Arg{{Name: "what", Help: `12 shows the lines of summary 12, "12 3" what line 3 rests on, "edit 12 3 TEXT" rewrites it`}},
+	},
 	{
 		Name: "expand", Help: "show the messages or summaries behind a summary", run: runExpand,
 		Args: []Arg{

@@ -29,7 +29,9 @@ type Context struct {
 	Stack    []StackEntry `json:"stack"`           // oldest first
 	Past     Past         `json:"past"`            // from before the session
 	Tasks    []Task       `json:"tasks,omitempty"` // open tasks
-	Calls    string       `json:"calls,omitempty"` // model calls in the last hour, if there is a limit; only the running bot knows
+
+	Evidence store.Evidence `json:"evidence"`        // of the newest summaries
+	Calls    string         `json:"calls,omitempty"` // model calls in the last hour, if there is a limit; only the running bot knows
 
 	Usage *Spending `json:"usage,omitempty"` // of models
 }
@@ -80,9 +82,34 @@ type StackEntry struct {
 	FromTime time.Time      `json:"from_time"`
 	ToTime   time.Time      `json:"to_time"`
 	Tokens   int            `json:"tokens"`
-	Text     string         `json:"text"`
+	Text     string         `json:"text"` // as the model sees it
+	Lines    []SummaryLine  `json:"lines"`
+	Without  int            `json:"without_evidence"`  // how many lines have no evidence
+	Dropped  int            `json:"dropped"`           // how many further lines the messages contradicted
 	Session  int64          `json:"session,omitempty"` // of an earlier session: its first message
 	Hidden   bool           `json:"hidden,omitempty"`  // not shown: there are newer ones, or there is no room
+}
+
+// SummaryLine is a line of a summary that claims something.
+type SummaryLine struct {
+	Number   int     `json:"number"` // from 1
+	Text     string  `json:"text"`
+	Seqs     []int64 `json:"seqs"`               // the messages that say it
+	Evidence *bool   `json:"evidence,omitempty"` // it has some, or a person wrote it; absent: not known
+	By       string  `json:"by,omitempty"`       // the name of the person who wrote it
+}
+
+// linesOf returns the lines of a summary that claim something, as people count them.
+func linesOf(s compactor.Summary) []SummaryLine {
+	claims, known := s.Claims()
+	lines := make([]SummaryLine, len(claims))
+	for i, claim := range claims {
+		lines[i] = SummaryLine{Number: i + 1, Text: claim.Text, Seqs: append([]int64{}, claim.Seqs...), By: claim.By}
+		if known || claim.By != "" {
+			lines[i].Evidence = new(claim.HasEvidence())
+		}
+	}
+	return lines
 }
 
 // ReadContext reads how full a conversation's window is from the database alone.
@@ -109,11 +136,12 @@ func newContext(ctx context.Context, g compactor.Status, records *store.Conversa
 	window := agent.Model.Window(ctx)
 	counts, _ := records.Transcript().Counts(ctx) // the report has what can be read
 	open, _ := records.Tasks().Open(ctx)
+	evidence, _ := records.Compactions().Evidence(ctx)
 	c := Context{
 		Channel: records.Name(), Agent: agent.ID, Model: agent.Model.Name(), Source: window.Source,
 		Fill: fillOf(g), Parts: Parts{g.Frame, g.Head, g.Verbatim, g.Reserve},
 		Messages: counts.Messages, Verbatim: g.Lines - g.InPart, InPart: g.InPart,
-		Stack: stackOf(g.Stack), Past: pastOf(g.Past), Tasks: open,
+		Stack: stackOf(g.Stack), Past: pastOf(g.Past), Tasks: open, Evidence: evidence,
 	}
 	if n := len(g.Prepared); n > 0 {
 		c.Ready = fmt.Sprintf("%d made ahead, up to #%d; the oldest are applied at the next level, or at the first request after %s of silence",
@@ -134,13 +162,14 @@ func runningWords(g compactor.Status) (words string) {
 
 // StackEntryOf converts a summary to an entry of the stack.
 func StackEntryOf(s compactor.Summary) StackEntry {
-	text := s.Text
+	text := s.Marked()
 	if s.Kind == compactor.Placeholder {
 		text = s.Render()
 	}
 	return StackEntry{
 		ID: s.ID, Level: s.Level, Kind: s.Kind, By: s.By, From: s.From, To: s.To,
 		FromTime: s.FromTime.UTC(), ToTime: s.ToTime.UTC(), Tokens: s.Tokens, Text: text,
+		Lines: linesOf(s), Without: s.Unsupported(), Dropped: s.Dropped,
 	}
 }
 
@@ -245,6 +274,7 @@ func (c Context) String() string {
 	} else {
 		line("stack", "empty")
 	}
+	line("evidence", "%s", evidenceWords(c.Evidence))
 	return strings.Join(lines, "\n")
 }
 

@@ -112,6 +112,11 @@ func (o Operator) Undo(ctx context.Context, name string) (undone Event, err erro
 	return onEngine(ctx, o, name, (*conversation).undo)
 }
 
+// Rewrite replaces a line of a summary of a conversation, which people count from 1; an empty text removes it.
+func (o Operator) Rewrite(ctx context.Context, name string, summary int64, line int, text string, by Person) (rewritten Event, err error) {
+	return onEngine(ctx, o, name, func(c *conversation) (Event, error) { return c.rewrite(summary, line, text, by) })
+}
+
 // onEngine runs do with a conversation, opened if necessary, even if its connector is not open.
 func onEngine[T any](ctx context.Context, o Operator, name string, do func(c *conversation) (T, error)) (v T, err error) {
 	records, err := o.hub.o.Store.Find(ctx, name)

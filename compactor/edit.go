@@ -160,7 +160,7 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 }
 
 func (c *Compactor) undone(l transcript.Undoable, before int) Event {
-	c.undoLifted = false
+	c.undoLifted = c.undoLifted && l.IsRewrite()
 	c.prepared = leaveOut(c.prepared, func(row Summary) bool { return overlaps(l.Rows, row) }) // they are stale now
 	row := l.Rows[0]
 	for _, r := range l.Rows { // report the leaf, not the folds that made room for it

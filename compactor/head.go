@@ -64,6 +64,7 @@ const (
 	OnRollup     = transcript.OnRollup
 	OnPrepare    = transcript.OnPrepare
 	OnNew        = transcript.OnNew
+	OnRewrite    = transcript.OnRewrite
 )
 
 // Copies in the head: messages that stay visible when their originals do not. People pin them, and
@@ -223,12 +224,12 @@ func entryOf(row Summary, render func(Summary) string, most int) (e entry, whole
 		return entry{row: row, text: render(row), tokens: row.Tokens}, true
 	}
 	short := row
-	short.Text = ""
+	short.Text, short.Lines = "", nil
 	room := most - tokens.PerMessage - tokens.Estimate(render(short)) - 1 // sums of parts are rounded up
 	if row.Kind == Placeholder || room < summarize.MinSummary {
 		return entry{}, false
 	}
-	short.Text = summarize.ShortenSummary(row.Text, room)
+	short.Text = summarize.ShortenSummary(row.Marked(), room)
 	text := render(short)
 	return entry{row: row, text: text, tokens: tokens.PerMessage + tokens.Estimate(text)}, false
 }

@@ -40,7 +40,7 @@ func (j *job) requestedRow() int64 { return cmp.Or(j.requested, j.row.ID) }
 func (c *Compactor) event(row Summary, state EventState) Event {
 	return Event{
 		ID: row.ID, State: state, Trigger: row.Trigger, Kind: row.Kind, By: row.By,
-		From: row.From, To: row.To, Messages: row.Messages, Window: c.o.Window(), Summary: row.Text, Error: row.Error,
+		From: row.From, To: row.To, Messages: row.Messages, Window: c.o.Window(), Summary: row.Marked(), Error: row.Error,
 	}
 }
 

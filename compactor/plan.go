@@ -230,11 +230,13 @@ func insert(stack []Summary, row Summary) []Summary {
 	to, in := from, []Summary{row}
 	for ; to < len(stack) && stack[to].From <= row.To; to++ {
 		part := stack[to]
-		part.Cut, part.Kind, part.Text, part.Tokens = true, Placeholder, "", placeholderCost
+		part.Cut, part.Kind, part.Tokens = true, Placeholder, placeholderCost
+		part.Text, part.Lines = "", nil
 		for _, part.Span = range stack[to].Gaps([]Summary{row}) {
 			in = append(in, part)
 		}
 	}
+	in[0] = row.Keeping(stack[from:to]...)
 	slices.SortFunc(in, func(a, b Summary) int { return cmp.Compare(a.From, b.From) })
 	return slices.Replace(stack, from, to, in...)
 }

@@ -48,6 +48,7 @@ type machine struct {
 	preparedBy *owner // the owner of that step: a new one counts from 0
 	before     int    // the usage then
 	lastly     int    // tokens used after what was applied last
+	written    int    // lines of summaries that people wrote
 }
 
 func (m *machine) now() time.Time { return m.clock.Add(time.Duration(m.ticks.Load()) * time.Second) }
@@ -85,6 +86,7 @@ var steps = []operation{
 	{"undo", 2, false, (*machine).undo},
 	{"compact and undo", 1, false, (*machine).requestAndUndo},
 	{"pin", 2, false, (*machine).pin},
+	{"rewrite", 3, false, (*machine).rewrite},
 	{"new session", 1, false, func(m *machine, rt *rapid.T) { m.newSession(rt) }},
 	{"new session while it is summarized", 1, false, func(m *machine, rt *rapid.T) { m.compact(rt); m.newSession(rt) }},
 	{"delete above", 1, false, (*machine).deleteInChannel},
@@ -131,7 +133,9 @@ func (m *machine) step(rt *rapid.T) {
 	s := steps[one(rt, "operation", deck...)]
 	m.advanceClock(20 * time.Second)
 	under := s.fault || m.underFault()
+	before := m.allTheirs()
 	s.do(m, rt)
+	m.checkLinesStay(rt, s.name, before)
 	m.tally.add(1, "steps:", s.name)
 	if under || m.underFault() {
 		m.tally.add(1, "steps under a fault")

@@ -108,7 +108,7 @@ func (c *Compactor) recapByModel(ctx context.Context, w worker, items []summariz
 func (s view) summaries() (texts []string, hidden int) {
 	add := func(row Summary, own bool) {
 		if row.Text != "" {
-			texts = append(texts, row.Text)
+			texts = append(texts, row.Marked())
 		}
 		if row.Kind == Placeholder && own {
 			hidden += row.Messages

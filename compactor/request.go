@@ -188,13 +188,14 @@ const (
 	EventFailed    EventState = "failed"
 	EventNoop      EventState = "noop"
 	EventUndone    EventState = "undone"
+	EventRewritten EventState = "rewritten" // a person rewrote a line of a summary
 )
 
 // EventStates lists all states.
-var EventStates = []EventState{EventScheduled, EventStarted, EventPrepared, EventApplied, EventFailed, EventNoop, EventUndone}
+var EventStates = []EventState{EventScheduled, EventStarted, EventPrepared, EventApplied, EventFailed, EventNoop, EventUndone, EventRewritten}
 
 // Triggers lists all triggers of events.
-var Triggers = []Trigger{OnBackground, OnAggressive, OnEmergency, OnManual, OnSelf, OnReactive, OnRepair, OnRollup, OnPrepare, OnNew}
+var Triggers = []Trigger{OnBackground, OnAggressive, OnEmergency, OnManual, OnSelf, OnReactive, OnRepair, OnRollup, OnPrepare, OnNew, OnRewrite}
 
 // Event is one step of a compaction. The same value goes to the log, callbacks, connectors, --json
 // and /context.

@@ -166,7 +166,9 @@ func takeSlot(ctx context.Context, slots chan struct{}) (release func(), err err
 func (c *Compactor) store(j *job, record Job, summary summarize.Summary, err error) {
 	row := j.row
 	if err == nil {
+		summary.Text = transcript.WithoutMarks(summary.Text)
 		row.State, row.Text, row.Sources = Prepared, summary.Text, summary.Sources
+		summary.Lines = row.LinesIn(summary.Lines)
 		row.Lines, row.Dropped = summary.Lines, summary.Dropped
 		row.Model = cmp.Or(summary.Model, row.Model)
 		row.Tokens = row.Cost()

@@ -79,11 +79,13 @@ type making func(context.Context) (summarize.Summary, error)
 func (c *Compactor) summarizing(j *job, record Job) making {
 	heading := j.row
 	heading.Text = ""
+	kept := peopleCost(c.under(j)...)
 	left, beside := c.stackBeside(j)
 	limit := max(left-heading.Cost()-1, summarize.MinSummary) // sums of parts are rounded up
 	if j.maxTokens > 0 {
 		limit = min(limit, j.maxTokens)
 	}
+	limit = max(limit-kept, summarize.MinSummary) // what people wrote there stays
 	var target int
 	switch {
 	case j.row.Kind == Rollup && j.extractive && j.tokens > 0: // it chooses among messages again, so leaving room gains nothing
@@ -110,6 +112,11 @@ func (c *Compactor) summarizing(j *job, record Job) making {
 	}
 	strategy := c.o.Strategy(j.policy.Strategy)
 	return func(ctx context.Context) (summarize.Summary, error) { return strategy.Summarize(ctx, m) }
+}
+
+// under returns the rows that the job's row takes the place of.
+func (c *Compactor) under(j *job) []Summary {
+	return slices.DeleteFunc(c.ahead().head.Rows(), func(row Summary) bool { return !row.Overlaps(j.row.Span) })
 }
 
 // stackBeside returns how many tokens the job's row may take in the stack, and the texts of the other

@@ -26,7 +26,7 @@ var TextColumns = map[string]map[string]Fate{
 		"platform_id": ByPlatform, "author_id": ByAuthor, "author": ByAuthor, "text": WithMessage, "attachments": WithMessage,
 		"reply_to": ByPlatform, "calls": ByModel, "native": WithSource, "quote": WithSource, "context": WithSource,
 	},
-	"compactions":   {"text": WithSource, "focus": Typed, "error": Typed},
+	"compactions":   {"text": WithSource, "focus": Typed, "error": Typed, "lines": ByAuthor},
 	"memories":      {"content": WithSource, "folded": WithSource, "speaker": WithSource, "about": WithSource},
 	"message_terms": {"term": WithMessage},
 	"memory_terms":  {"term": WithSource},
@@ -40,7 +40,7 @@ var TextColumns = map[string]map[string]Fate{
 	"pins":          {"made_by": Typed},
 	"inherited": {
 		"platform_id": ByPlatform, "author": WithMessage, "reply_to": ByPlatform, "quote": WithSource, "text": WithSource,
-		"attachments": WithMessage,
+		"attachments": WithMessage, "lines": ByAuthor,
 	},
 	"optouts":  {"author_id": ByWish, "name": ByWish},
 	"erasures": {"author_id": ByAuthor},
@@ -56,7 +56,7 @@ var OtherColumns = map[string]string{
 		optional changed_with deprived`,
 	"compactions": `id conversation trigger level from_seq to_seq from_at to_at messages parent children sources tokens before_tokens
 		after_tokens model policy_hash refused created_at ended_at applied_at version ended_with cleared_before next_seq owed tries
-		tried_at tried_with kind made_by state extracted`,
+		tried_at tried_with kind made_by state extracted dropped`,
 	"memories": `id conversation kind importance compaction said_at saved_at confirmed state superseded_by expires_at pinned reach
 		forgotten_from made_by`,
 	"memory_sources":  "memory message",

@@ -180,7 +180,7 @@ func emptyInherited(c *store.Conversation, tx *store.Tx, seqs, deleted []int64, 
 	const over = "from_seq <= ? AND to_seq >= ? AND kind <> ''"
 	empty := func(where string, from, to int64) {
 		c.In(tx).TouchThreads(where, from, to)
-		tx.Do("UPDATE inherited SET kind = ?, text = '' WHERE parent = ? AND "+where, transcript.Placeholder, c.ID(), from, to)
+		tx.Do("UPDATE inherited SET kind = ?, text = '', lines = '' WHERE parent = ? AND "+where, transcript.Placeholder, c.ID(), from, to)
 	}
 	for _, seq := range seqs {
 		empty(over, seq, seq)

@@ -35,6 +35,9 @@ func filled(t *testing.T, dir string) (*store.Store, *store.Conversation) {
 	}))(t)
 	check.Must(j.Store(ctx, summarize.Summary{Text: "all about the " + secret}))(t)
 	storetest.ApplyRows(t, c, j.ID())
+	storetest.Commit(t, c, func(s *transcript.State) (transcript.Change, error) {
+		return s.Rewrite(j.ID(), 0, "Ann has the "+secret, transcript.Writer{Name: ann.Name, ID: ann.ID})
+	})
 	check.NoError(t, c.Compactions().Fail(ctx, storetest.Worker(t, c, 1, 2).ID(), "the "+secret+" was refused"))
 	deliver(t, thread, saidBy(50, "b", "Bob", "what is that?"))
 	storetest.Run(t, s, "UPDATE inherited SET quote = 'x: "+secret+"' WHERE kind = ''")

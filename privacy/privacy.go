@@ -71,8 +71,8 @@ const erasedAtOnce = 40
 // ErrNobody is returned for an empty id, which would match everyone whose connector has no ids.
 var ErrNobody = errors.New("the person's id is empty")
 
-// Traces counts what is stored about a person in the conversation: their messages, with waiting ones and tasks they asked for,
-// and memories that they said first, or that are about them.
+// Traces counts what is stored about a person in the conversation: their messages, with waiting ones, tasks they asked for and
+// summaries in which they wrote a line, and memories that they said first, or that are about them.
 func (pr Conversation) Traces(ctx context.Context, author string) (Holding, error) {
 	return store.View(ctx, pr.c, "count what is stored about a person", func(tx *store.Tx) Holding { return traces(pr.c, tx, author) })
 }
@@ -93,7 +93,7 @@ func traces(c *store.Conversation, tx *store.Tx, author string) Holding {
 			WHERE author_id = ?2 AND role = 'user' AND `+store.Own+` AND deleted_at IS NULL)
 		+ (SELECT count(*) FROM inbox WHERE conversation = ?1 AND author_id = ?2)
 		+ (SELECT count(*) FROM tasks WHERE parent = ?1 AND author = ?2)`,
-		c.ID(), author)
+		c.ID(), author) + len(linesOf(c, tx, author))
 	return Holding{c.Name(), messages, memoriesOf(c, tx, author, math.MaxInt64)}
 }
 
@@ -106,6 +106,7 @@ func (ps Everyone) Everywhere(ctx context.Context, connector, author string) (in
 			UNION SELECT parent FROM tasks WHERE author = ?2
 			UNION SELECT conversation FROM (SELECT conversation, made_by FROM overrides UNION SELECT conversation, made_by FROM pins)
 				WHERE made_by IN (SELECT author FROM messages INDEXED BY messages_author WHERE author_id = ?2 AND role = 'user' AND author <> '')
+			UNION SELECT conversation FROM compactions WHERE `+hasLines+`
 			UNION SELECT k.conversation FROM memory_people p JOIN memories k ON k.id = p.memory WHERE p.author_id = ?2) ORDER BY id`, connector, author)
 }
 
@@ -152,7 +153,7 @@ func (pr Conversation) EraseSome(ctx context.Context, author string) (e Erased, 
 			return
 		}
 		had := memoriesOf(pr.c, tx, author, upto)
-		left := eraseMessages(pr.c, tx, author, before, &e) || eraseMemories(pr.c, tx, author, upto, &e)
+		left := eraseMessages(pr.c, tx, author, before, &e) || eraseMemories(pr.c, tx, author, upto, &e) || eraseLines(pr.c, tx, author, &e)
 		if e.Memories = had - memoriesOf(pr.c, tx, author, upto); left { // those that only the messages said went with them
 			return
 		}

@@ -108,6 +108,10 @@ func (c *Conversation) writeRow(tx *Tx, s *transcript.State, row transcript.Summ
 		fresh.State = transcript.Applied
 		id := c.insert(tx, fresh, version).ID
 		given[row.ID] = id
+		if row.Trigger == transcript.OnRewrite { // it can be undone, and takes over the children
+			tx.Do("UPDATE compactions SET cleared_before = (SELECT cleared_to FROM conversations WHERE id = conversation) WHERE id = ?", id)
+			c.adopt(tx, id, row.Children)
+		}
 		if row.State == transcript.Applied {
 			return
 		}
@@ -128,14 +132,19 @@ func (c *Conversation) writeRow(tx *Tx, s *transcript.State, row transcript.Summ
 	tx.Do("UPDATE compactions SET state = ?, kind = ?, made_by = ?, owed = ?, tokens = ?, ended_with = ?, parent = NULL WHERE id = ? AND conversation = ?",
 		row.State, row.Kind, row.By, row.AwaitsModel, row.Tokens, ended, row.ID, c.id)
 	if slices.Contains(transcript.IDs(s.Prepared), row.ID) {
-		tx.Do(`UPDATE compactions SET messages = ?, children = ?, applied_at = ?, version = ?, cleared_before = c.cleared_to, next_seq = c.next_seq
-			FROM conversations c WHERE compactions.id = ? AND c.id = compactions.conversation`, row.Messages, toJSON(row.Children), Now(), version, row.ID)
+		tx.Do(`UPDATE compactions SET messages = ?, children = ?, text = ?, lines = ?, applied_at = ?, version = ?,
+			cleared_before = c.cleared_to, next_seq = c.next_seq FROM conversations c WHERE compactions.id = ? AND c.id = compactions.conversation`,
+			row.Messages, toJSON(row.Children), row.Text, toJSON(row.Lines), Now(), version, row.ID)
 	}
-	if row.State != transcript.Applied && row.State != transcript.RolledUp {
-		return
+	if row.State == transcript.Applied || row.State == transcript.RolledUp {
+		c.adopt(tx, row.ID, row.Children)
 	}
-	for _, child := range row.Children {
-		tx.Do("UPDATE compactions SET parent = ? WHERE id = ? AND conversation = ? AND state = 'rolled_up'", row.ID, child, c.id)
+}
+
+// adopt makes a row the parent of the rows that it was rolled up from.
+func (c *Conversation) adopt(tx *Tx, parent int64, children []int64) {
+	for _, child := range children {
+		tx.Do("UPDATE compactions SET parent = ? WHERE id = ? AND conversation = ? AND state = 'rolled_up'", parent, child, c.id)
 	}
 }
 
@@ -154,24 +163,26 @@ func (rs Rows) Revise(seqs []int64, others []transcript.Summary, version int64, 
 	for _, was := range over {
 		row := to(was)
 		rs.tx.Do(`UPDATE compactions SET state = ?1, kind = ?2, made_by = ?3, owed = ?4, messages = ?5, text = ?6, sources = ?7, tokens = ?8, model = ?9, tries = ?12,
-			ended_with = iif(state = 'applied' AND ?1 <> state, ?10, ended_with) WHERE id = ?11`,
-			row.State, row.Kind, row.By, row.AwaitsModel, row.Messages, row.Text, toJSON(row.Sources), row.Tokens, row.Model, version, row.ID, row.Declined.Times)
+			lines = ?13, dropped = ?14, ended_with = iif(state = 'applied' AND ?1 <> state, ?10, ended_with) WHERE id = ?11`,
+			row.State, row.Kind, row.By, row.AwaitsModel, row.Messages, row.Text, toJSON(row.Sources), row.Tokens, row.Model, version, row.ID, row.Declined.Times,
+			toJSON(row.Lines), row.Dropped)
 	}
 }
 
 // makeStale ends a running or prepared row that cannot be applied.
 func (c *Conversation) makeStale(tx *Tx, id int64) {
-	tx.Do("UPDATE compactions SET state = 'stale', text = '', sources = '' WHERE id = ? AND conversation = ?", id, c.id)
+	tx.Do("UPDATE compactions SET state = 'stale', text = '', sources = '', lines = '', dropped = 0 WHERE id = ? AND conversation = ?", id, c.id)
 }
 
 const beforeTheStart = "what was summarized last is from before the last /new" // in words for people
 
-// The rows of an applied compaction, none of which begins before a seq. It cleared the tool results
-// of its time, so newer ones were cleared for another reason, and an undo leaves them alone.
+// The rows of an applied compaction, none of which begins before a seq, or of a line that was rewritten since then. It cleared the
+// tool results of its time, so newer ones were cleared for another reason, and an undo leaves them alone.
 const (
-	latestApplied = `SELECT version, (SELECT iif(cleared_to < s.next_seq, s.cleared_before, cleared_to) FROM conversations WHERE id = s.conversation)
-		FROM compactions s INDEXED BY compactions_applied
-		WHERE conversation = ? AND version IS NOT NULL AND cleared_before IS NOT NULL AND state <> 'undone' AND from_seq >= ? ORDER BY version DESC LIMIT 1`
+	latestApplied = `SELECT version, (SELECT iif(cleared_to < s.next_seq, s.cleared_before, cleared_to) FROM conversations WHERE id = s.conversation),
+		trigger = 'rewrite' FROM compactions s INDEXED BY compactions_applied
+		WHERE conversation = ?1 AND version IS NOT NULL AND cleared_before IS NOT NULL AND state <> 'undone'
+		AND (from_seq >= ?2 OR trigger = 'rewrite' AND state = 'applied' AND next_seq >= ?2) ORDER BY version DESC LIMIT 1`
 	madeWith  = "AND version = ? AND from_seq >= ? ORDER BY from_seq, id"
 	endedWith = "AND ended_with = ? AND from_seq >= ? ORDER BY from_seq, id"
 )
@@ -185,12 +196,16 @@ func (cs Compactions) Latest(ctx context.Context) (transcript.Undoable, error) {
 func (c *Conversation) latest(tx *Tx) (l transcript.Undoable) {
 	var start, applied int64
 	tx.Row("SELECT version, session_start FROM conversations WHERE id = ?", c.id).Scan(&l.Version, &start)
-	if !tx.Row(latestApplied, c.id, start).Found(&applied, &l.ClearedTo) {
+	var rewrite bool
+	if !tx.Row(latestApplied, c.id, start).Found(&applied, &l.ClearedTo, &rewrite) {
 		l.Why = transcript.ErrNothingApplied.Error()
 		if Exists(tx, latestApplied, c.id, 1) {
 			l.Why = beforeTheStart
 		}
 		return l
+	}
+	if rewrite { // it may be of an earlier session
+		start = 1
 	}
 	l.Rows, l.Ended = c.In(tx).Compactions(madeWith, applied, start), c.In(tx).Compactions(endedWith, applied, start)
 	l.Changed = slices.ContainsFunc(slices.Concat(l.Rows, l.Ended), func(row transcript.Summary) bool {

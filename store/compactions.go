@@ -16,7 +16,7 @@ import (
 )
 
 const compactionColumns = `id, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at,
-	messages, children, sources, text, tokens, model, focus, error, owed, tries, tried_with`
+	messages, children, sources, text, tokens, model, focus, error, owed, tries, tried_with, lines, dropped`
 
 // Compactions reads the conversation's rows that the rest of the query chooses.
 func (rs Rows) Compactions(rest string, args ...any) []transcript.Summary {
@@ -26,11 +26,11 @@ func (rs Rows) Compactions(rest string, args ...any) []transcript.Summary {
 
 // scanSummary reads compactionColumns, and the columns behind them into more.
 func scanSummary(rows *sql.Rows, row *transcript.Summary, more ...any) error {
-	var children, sources string
+	var children, sources, lines string
 	err := rows.Scan(append([]any{
 		&row.ID, &row.Kind, &row.By, &row.State, &row.Trigger, &row.Level, &row.From, &row.To, Local(&row.FromTime), Local(&row.ToTime),
 		&row.Messages, &children, &sources, &row.Text, &row.Tokens, &row.Model, &row.Focus, &row.Error,
-		&row.AwaitsModel, &row.Declined.Times, &row.Declined.By,
+		&row.AwaitsModel, &row.Declined.Times, &row.Declined.By, &lines, &row.Dropped,
 	}, more...)...)
 	if err != nil {
 		return err
@@ -40,8 +40,18 @@ func scanSummary(rows *sql.Rows, row *transcript.Summary, more ...any) error {
 		row.Kind, row.By, row.Level = transcript.Placeholder, transcript.Nobody, 0
 		row.Text, row.Children, row.Sources = "", nil, nil
 		row.Tokens = row.Cost()
+		return nil
 	}
+	row.Lines = linesOf(lines)
 	return nil
+}
+
+// linesOf decodes what lines of a summary rest on; nil if it is damaged: then that is not known.
+func linesOf(column string) (lines []transcript.Line) {
+	if JSON(&lines).Scan(column) != nil {
+		return nil
+	}
+	return lines
 }
 
 // Compaction reads a row of the conversation; there must be one.
@@ -64,10 +74,11 @@ func (c *Conversation) insert(tx *Tx, row transcript.Summary, version int64) tra
 	}
 	var id int64
 	tx.Row(`INSERT INTO compactions (conversation, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at,
-		messages, children, tokens, model, focus, created_at, applied_at, version, owed, tries, tried_with, next_seq)
-		SELECT ?1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, next_seq FROM conversations WHERE id = ?1 RETURNING id`,
+		messages, children, sources, text, lines, dropped, tokens, model, focus, created_at, applied_at, version, owed, tries, tried_with, next_seq)
+		SELECT ?1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, next_seq FROM conversations WHERE id = ?1 RETURNING id`,
 		c.id, row.Kind, row.By, row.State, row.Trigger, row.Level, row.From, row.To, row.FromTime.UnixMilli(), row.ToTime.UnixMilli(),
-		row.Messages, toJSON(row.Children), row.Tokens, row.Model, row.Focus, Now(), appliedAt, appliedWith,
+		row.Messages, toJSON(row.Children), toJSON(row.Sources), row.Text, toJSON(row.Lines), row.Dropped,
+		row.Tokens, row.Model, row.Focus, Now(), appliedAt, appliedWith,
 		row.AwaitsModel, row.Declined.Times, row.Declined.By).Scan(&id)
 	return c.In(tx).Compaction(id)
 }
@@ -179,7 +190,7 @@ func (cs Compactions) Rows(ctx context.Context, ids []int64) ([]transcript.Summa
 	})
 }
 
-// Prepare writes the text of a running row, with its tokens, sources and, if known, its model, and makes it prepared. Its job
+// Prepare writes the text of a running row, with its lines, tokens, sources and, if known, its model, and makes it prepared. Its job
 // also read other rows and messages. stale: some of what it read was edited, deleted or undone since; then the row is
 // stale, and nothing of its text is written.
 func (rs Rows) Prepare(row transcript.Summary, rows, messages []int64) (stale bool) {
@@ -193,8 +204,9 @@ func (rs Rows) Prepare(row transcript.Summary, rows, messages []int64) (stale bo
 		rs.c.makeStale(rs.tx, row.ID)
 		return true
 	}
-	rs.tx.change(`UPDATE compactions SET state = 'prepared', sources = ?, text = ?, tokens = ?, model = coalesce(nullif(?, ''), model), ended_at = ?
-		WHERE id = ? AND state = 'running'`, toJSON(row.Sources), row.Text, row.Tokens, row.Model, Now(), row.ID)
+	rs.tx.change(`UPDATE compactions SET state = 'prepared', sources = ?, text = ?, lines = ?, dropped = ?, tokens = ?,
+		model = coalesce(nullif(?, ''), model), ended_at = ? WHERE id = ? AND state = 'running'`,
+		toJSON(row.Sources), row.Text, toJSON(row.Lines), row.Dropped, row.Tokens, row.Model, Now(), row.ID)
 	return false
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -56,7 +57,7 @@ func TestCoverage(t *testing.T) {
 		rt.Repeat(map[string]func(*rapid.T){
 			"deliver": m.deliver, "take up": m.takeUp, "begin": m.begin,
 			"begin a fold": m.beginFold, "store": m.store, "apply": m.apply, "undo": m.undo, "emergency": m.emergency,
-			"new": m.newSession, "edit": m.edit, "delete": m.remove, "crash": m.crash, "": m.check,
+			"new": m.newSession, "rewrite": m.rewrite, "edit": m.edit, "delete": m.remove, "crash": m.crash, "": m.check,
 		})
 		checkCoverage(rt, m.c)
 	})
@@ -198,6 +199,28 @@ func (m *coverage) undo(rt *rapid.T) {
 		len(is.Messages) < len(was.Messages) || len(was.Messages) > 0 && !reflect.DeepEqual(is.Messages[:len(was.Messages)], was.Messages) {
 		rt.Fatalf("before the compaction\n%+v\nafter it was undone\n%+v", was, is)
 	}
+}
+
+// rewrite rewrites the first line of a summary of the session.
+func (m *coverage) rewrite(rt *rapid.T) {
+	before := storetest.Peek(rt, m.c)
+	rows := slices.DeleteFunc(slices.Clone(before.Head.Stack), func(row transcript.Summary) bool { return row.Text == "" })
+	if len(rows) == 0 {
+		return
+	}
+	row := rapid.SampledFrom(rows).Draw(rt, "rewritten")
+	text := fmt.Sprint("line ", before.Head.Version)
+	head := storetest.Commit(rt, m.c, func(s *transcript.State) (transcript.Change, error) { return s.Rewrite(row.ID, 0, text, ann) })
+	shown := slices.ContainsFunc(head.Stack, func(now transcript.Summary) bool {
+		return now.Span == row.Span && strings.HasPrefix(now.Text, "- "+text)
+	})
+	check.Require(rt, shown, "the line was not rewritten: %+v", head.Stack)
+	m.appliedSets = append(m.appliedSets, before)
+	over := func(w *coverageJob) bool { return w.from <= row.To && row.From <= w.to }
+	for _, w := range m.jobs {
+		w.touched = w.touched || over(w)
+	}
+	m.prepared = slices.DeleteFunc(m.prepared, over)
 }
 
 func (m *coverage) emergency(rt *rapid.T) {

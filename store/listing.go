@@ -97,6 +97,9 @@ type ListedCompaction struct {
 	Model         string    `json:"model,omitempty"`   // the summarizing model; empty: none
 	Focus         string    `json:"focus,omitempty"`   // what the request asked to keep
 	Error         string    `json:"error,omitempty"`   // why it failed
+	Lines         int       `json:"lines"`             // of its text that claim something; 0: also if that is not known
+	Without       int       `json:"without_evidence"`  // of these
+	Dropped       int       `json:"dropped"`           // further lines, which the messages contradicted
 
 	Version int64 `json:"-"`                  // the same for those that were applied together; 0: it was not applied
 	Next    int64 `json:"next_seq,omitempty"` // it was applied before the message with this seq; 0: it was not applied
@@ -145,14 +148,17 @@ func (s *Store) Compactions(ctx context.Context, f CompactionFilter) (found []Li
 	}
 	found, err = selectAlone(ctx, s, func(rows *sql.Rows, l *ListedCompaction) error {
 		var took int64
+		var lines string
 		err := rows.Scan(&l.ID, &l.Channel, &l.State, &l.Trigger, &l.Kind, &l.From, &l.To, &l.Messages, &l.BeforeTokens, &l.AfterTokens,
-			&l.SummaryTokens, &l.FoldedTokens, UTC(&l.Time), &took, &l.By, &l.Model, &l.Focus, &l.Error, &l.Version, &l.Next, &total)
+			&l.SummaryTokens, &l.FoldedTokens, UTC(&l.Time), &took, &l.By, &l.Model, &l.Focus, &l.Error, &l.Version, &l.Next, &lines, &l.Dropped, &total)
+		known := transcript.Summary{Lines: linesOf(lines)}
+		l.Lines, l.Without = len(known.Lines), known.Unsupported()
 		l.Seconds = float64(took) / 1000
 		return err
 	}, `SELECT k.id, c.name, k.state, k.trigger, k.kind, k.from_seq, k.to_seq, k.messages, k.before_tokens, k.after_tokens,
 		k.tokens, (SELECT coalesce(sum(f.tokens), 0) FROM json_each(nullif(k.children, '')) c JOIN compactions f ON f.id = c.value),
 		coalesce(k.applied_at, k.created_at) AS moment, coalesce(k.ended_at - k.created_at, 0), k.made_by, k.model, k.focus, k.error,
-		coalesce(k.version, 0), coalesce(k.next_seq, 0), count(*) OVER ()
+		coalesce(k.version, 0), coalesce(k.next_seq, 0), k.lines, k.dropped, count(*) OVER ()
 		FROM compactions k JOIN conversations c ON c.id = k.conversation
 		WHERE k.conversation BETWEEN ?1 AND ?2 AND (?3 = '' OR k.state = ?3) AND (?4 = 0 OR k.next_seq <= ?4) AND moment >= ?5
 		AND (NOT ?6 OR k.version IS NOT NULL AND (k.ended_at IS NOT NULL OR k.made_by = 'emergency' AND k.trigger <> 'repair'))
@@ -181,6 +187,31 @@ func (tr Transcript) Expand(ctx context.Context, id, from int64, limit int) (Exp
 			e.Children = tr.c.In(tx).Compactions(childrenOf, id)
 		} else {
 			e.Messages, e.Next = tr.c.In(tx).Page(max(from, e.Row.From), e.Row.To, limit)
+		}
+		return e
+	})
+}
+
+// Evidence counts the lines of the newest summaries of which it is known what they rest on.
+type Evidence struct {
+	Summaries int `json:"summaries"`
+	Lines     int `json:"lines"`
+	Without   int `json:"without_evidence"` // of Lines
+	Dropped   int `json:"dropped"`          // further lines, which the messages contradicted
+}
+
+// evidenceOf is how many of the newest summaries Evidence counts.
+const evidenceOf = 10
+
+// Evidence counts the lines of the newest summaries that were made here, at most ten.
+func (cs Compactions) Evidence(ctx context.Context) (Evidence, error) {
+	return View(ctx, cs.c, "count lines without evidence", func(tx *Tx) (e Evidence) {
+		for _, row := range cs.c.In(tx).Compactions(`AND lines <> '' AND trigger <> 'rewrite'
+			AND state IN ('prepared', 'applied', 'rolled_up', 'replaced') ORDER BY id DESC LIMIT ?`, evidenceOf) {
+			e.Summaries++
+			e.Lines += len(row.Lines)
+			e.Without += row.Unsupported()
+			e.Dropped += row.Dropped
 		}
 		return e
 	})

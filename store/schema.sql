@@ -132,7 +132,9 @@ CREATE TABLE compactions (
   kind           TEXT NOT NULL DEFAULT 'leaf' CHECK (kind IN ('leaf', 'rollup', 'placeholder')),
   made_by        TEXT NOT NULL DEFAULT 'worker' CHECK (made_by IN ('worker', 'extractive', 'emergency')),
   state          TEXT NOT NULL DEFAULT 'running' CHECK (state IN ('running', 'prepared', 'applied', 'rolled_up', 'replaced', 'undone', 'failed', 'stale')),
-  extracted      TEXT NOT NULL DEFAULT '' CHECK (extracted IN ('', 'worker', 'extractive')) -- who saved memories from its messages
+  extracted      TEXT NOT NULL DEFAULT '' CHECK (extracted IN ('', 'worker', 'extractive')), -- who saved memories from its messages
+  lines          TEXT NOT NULL DEFAULT '',            -- what the lines of text rest on: JSON list of {"at", "seqs", "by", "by_id"}; empty: not known
+  dropped        INTEGER NOT NULL DEFAULT 0           -- how many lines the messages contradicted
 ) STRICT;
 CREATE INDEX compactions_parent ON compactions (parent) WHERE parent IS NOT NULL;
 CREATE INDEX compactions_to ON compactions (conversation, to_seq);
@@ -312,6 +314,7 @@ CREATE TABLE inherited (
   text         TEXT NOT NULL,
   attachments  TEXT NOT NULL,    -- JSON list
   tokens       INTEGER NOT NULL, -- what it costs in the prompt
+  lines        TEXT NOT NULL DEFAULT '', -- of a summary, as in compactions
   PRIMARY KEY (conversation, place)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX inherited_rows ON inherited (parent, to_seq);

@@ -205,9 +205,9 @@ func (c *Conversation) inherit(tx *Tx) {
 // addInherited writes a summary, with its text in m, or the message m that the thread hangs on.
 func (c *Conversation) addInherited(tx *Tx, above *Conversation, place int, row transcript.Summary, tokens int, m chat.Message) {
 	tx.Do(`INSERT INTO inherited (conversation, place, parent, from_seq, to_seq, from_at, to_at, kind, messages,
-		platform_id, role, author, reply_to, quote, text, attachments, tokens) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		platform_id, role, author, reply_to, quote, text, attachments, tokens, lines) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		c.id, place, above.id, row.From, row.To, row.FromTime.UnixMilli(), row.ToTime.UnixMilli(), row.Kind, row.Messages,
-		m.ID, m.Role, m.Author, m.ReplyTo, m.Quote, m.Text, toJSON(m.Attachments), tokens)
+		m.ID, m.Role, m.Author, m.ReplyTo, m.Quote, m.Text, toJSON(m.Attachments), tokens, toJSON(row.Lines))
 }
 
 // saidAs finds the message with a platform ID, waiting or not, or the bot's reply that was sent under it.
@@ -228,9 +228,10 @@ func (c *Conversation) inheritance(tx *Tx) (in transcript.Inheritance) {
 	Each(tx, func(rows *sql.Rows) error {
 		var row transcript.Summary
 		var m chat.Message
+		var lines string
 		err := rows.Scan(&row.From, &row.To, Local(&row.FromTime), Local(&row.ToTime), &row.Kind, &row.Messages,
-			&m.ID, &m.Role, &m.Author, &m.ReplyTo, &m.Quote, &row.Text, JSON(&m.Attachments), &row.Tokens)
-		if row.Kind == "" {
+			&m.ID, &m.Role, &m.Author, &m.ReplyTo, &m.Quote, &row.Text, JSON(&m.Attachments), &row.Tokens, &lines)
+		if row.Lines = linesOf(lines); row.Kind == "" {
 			m.Text, m.Time = row.Text, row.FromTime
 			in.Root = &m
 			return err
@@ -240,7 +241,7 @@ func (c *Conversation) inheritance(tx *Tx) (in transcript.Inheritance) {
 		}
 		in.Stack = append(in.Stack, row)
 		return err
-	}, `SELECT from_seq, to_seq, from_at, to_at, kind, messages, platform_id, role, author, reply_to, quote, text, attachments, tokens
+	}, `SELECT from_seq, to_seq, from_at, to_at, kind, messages, platform_id, role, author, reply_to, quote, text, attachments, tokens, lines
 		FROM inherited WHERE conversation = ? ORDER BY place`, c.id)
 	return in
 }

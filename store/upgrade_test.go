@@ -242,7 +242,7 @@ func TestUpgradeErasesSentText(t *testing.T) {
 	leaveVersion(t, dir, 9, "UPDATE outbox SET text = '"+secret+"' WHERE state IN ('sent', 'dropped'); DELETE FROM unscrubbed")
 	check.NoError(t, storetest.OpenStore(t, dir).Upkeep().Run(ctx, store.Backups{}, time.Now().Add(store.EraseWithin)))
 	check.Len(t, "files with the text", storetest.FilesWith(t, dir, secret), 1)
-	check.NoError(t, os.Remove(store.File(dir)+".before-10"))
+	check.NoError(t, os.Remove(fmt.Sprintf("%s.before-%d", store.File(dir), len(store.Migrations))))
 	storetest.WantNoBytes(t, dir, secret)
 }
 

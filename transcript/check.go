@@ -3,6 +3,7 @@ package transcript
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Check returns which invariants the state breaks; nil: none. Each message of the session is
@@ -74,7 +75,7 @@ func (s *State) checkSummaries() error {
 			return fmt.Errorf("summary %d is of level %d", row.ID, row.Level)
 		case row.Kind == Rollup && len(row.Children) == 0 || row.Kind == Leaf && len(row.Children) > 0:
 			return fmt.Errorf("summary %d, a %s, has %d children", row.ID, row.Kind, len(row.Children))
-		case (row.Kind == Placeholder) != (row.By == Nobody) || row.Kind == Placeholder && row.Text != "":
+		case (row.Kind == Placeholder) != (row.By == Nobody) || row.Kind == Placeholder && row.Text != Summary{}.Keeping(row).Text:
 			return fmt.Errorf("summary %d is a %s by %q with the text %q", row.ID, row.Kind, row.By, row.Text)
 		case s.Open != 0 && row.To >= s.Open:
 			return fmt.Errorf("summary %d covers the open turn %d", row.ID, s.Open)
@@ -85,10 +86,28 @@ func (s *State) checkSummaries() error {
 		if !s.inOneSession(row.Span) {
 			return fmt.Errorf("summary %d over %d to %d reaches over the end of a session", row.ID, row.From, row.To)
 		}
+		if err := row.checkLines(); err != nil {
+			return fmt.Errorf("summary %d: %w", row.ID, err)
+		}
 		if ids[row.ID] || row.ID < 1 || row.ID >= s.NextSummary {
 			return fmt.Errorf("summary %d is there twice, or the next one is %d", row.ID, s.NextSummary)
 		}
 		ids[row.ID] = true
+	}
+	return nil
+}
+
+// checkLines checks that what is known of the text's lines belongs to it and to the summary's messages.
+func (sum Summary) checkLines() error {
+	lines, last := strings.Split(sum.Text, "\n"), -1
+	for _, l := range sum.Lines {
+		switch {
+		case l.At <= last || l.At >= len(lines) || strings.TrimSpace(lines[l.At]) == "":
+			return fmt.Errorf("of %d lines, line %d is described after line %d", len(lines), l.At, last)
+		case !slices.IsSorted(l.Seqs) || len(l.Seqs) > 0 && (!sum.Covers(l.Seqs[0]) || !sum.Covers(l.Seqs[len(l.Seqs)-1])):
+			return fmt.Errorf("line %d of a summary of messages %d to %d rests on messages %v", l.At, sum.From, sum.To, l.Seqs)
+		}
+		last = l.At
 	}
 	return nil
 }

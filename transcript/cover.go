@@ -21,7 +21,8 @@ type Stretch struct {
 // if the summaries below it are its children, or placeholders, which it has read from their
 // messages; they are rolled up. A repair of a rollup replaces it and takes over its
 // children, which stay rolled up. What can no longer be applied becomes stale. A summary that would hide messages while older ones are
-// verbatim waits, and so do rollups of it: the prompt stays in order.
+// verbatim waits, and so do rollups of it: the prompt stays in order. A summary keeps the lines that people wrote
+// in those that it takes the place of.
 //
 // clearTo, if greater than ClearedTo, replaces it in the same change. count counts the messages of
 // such a part, which a State does not contain.
@@ -102,6 +103,7 @@ func (d *cover) apply(row Summary) (ok bool) {
 	for _, part := range parts {
 		d.add(part)
 	}
+	row = row.Keeping(below...)
 	row.State = Applied
 	d.put(row)
 	d.applied = true

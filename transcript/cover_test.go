@@ -191,7 +191,8 @@ func (c *conversation) begin(j job) transcript.Summary {
 func (c *conversation) prepare(j job) int64 {
 	c.t.Helper()
 	sum := c.begin(j)
-	sum.Text, sum.Tokens = fmt.Sprintf("what %d to %d say", j.from, j.to), 10
+	sum.Text = fmt.Sprintf("## Facts\n- what %d to %d say (#%d)\n- and a guess", j.from, j.to, j.from)
+	sum.Lines, sum.Tokens = []transcript.Line{{At: 1, Seqs: []int64{j.from}}, {At: 2}}, 10
 	c.must(c.s.Prepare(sum))
 	return sum.ID
 }

@@ -18,11 +18,17 @@ func TestAnyHistory(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := &history{conversation: newConversation(t), rt: rt}
 		h.t = failing{t, rt}
-		steps := []func(){h.hear, h.hear, h.talk, h.prepareNext, h.prepareNext, h.coverSome, h.coverSome, h.rollUp, h.repair, func() { _ = h.undo() }, h.editOne, h.deleteSome, h.truncateSome, h.clear, h.newSession}
+		steps := []func(){h.hear, h.hear, h.talk, h.prepareNext, h.prepareNext, h.coverSome, h.coverSome, h.rollUp, h.repair, h.undoLast, h.editOne, h.deleteSome, h.truncateSome, h.clear, h.newSession, h.rewrite}
 		for range rapid.IntRange(10, 60).Draw(rt, "steps") {
 			frozen, was := h.s, h.shown()
+			h.mayGo = false
 			rapid.SampledFrom(steps).Draw(rt, "step")()
 			after := h.s
+			if now := theirLines(after); !h.mayGo {
+				for _, line := range theirLines(frozen) {
+					check.Require(rt, slices.Contains(now, line), "a step that deletes nothing took %q, and left %q", line, now)
+				}
+			}
 			h.s = frozen
 			check.EqualAll(rt, "the state before a step, which changes only its own", h.shown(), was)
 			h.s = after
@@ -41,7 +47,8 @@ func (f failing) Fatalf(format string, args ...any) { f.rt.Fatalf(format, args..
 
 type history struct {
 	*conversation
-	rt *rapid.T
+	rt    *rapid.T
+	mayGo bool // the step may remove what people wrote
 }
 
 func (h *history) number(low, high int, what string) int {
@@ -195,7 +202,47 @@ func (h *history) editOne() {
 	}
 }
 
+func (h *history) undoLast() {
+	h.mayGo = true
+	_ = h.undo()
+}
+
+// rewrite writes a line that no summary has, the text of another line, or nothing.
+func (h *history) rewrite() {
+	if len(h.s.Summaries) == 0 {
+		return
+	}
+	h.mayGo = true
+	row := rapid.SampledFrom(h.s.Summaries).Draw(h.rt, "rewritten")
+	claims, _ := row.Claims()
+	if len(claims) == 0 {
+		return
+	}
+	at := rapid.SampledFrom(claims).Draw(h.rt, "line").At
+	text := rapid.SampledFrom([]string{fmt.Sprint("as Ann says, ", h.s.NextSummary), "and a guess", ""}).Draw(h.rt, "text")
+	change, err := h.s.Rewrite(row.ID, at, text, transcript.Writer{Name: "Ann", ID: "1"})
+	if err != nil {
+		check.Error(h.rt, err, transcript.ErrOnlyLine)
+		return
+	}
+	h.applyCover(change)
+}
+
+// theirLines returns the lines of the shown summaries that people wrote.
+func theirLines(s *transcript.State) (theirs []string) {
+	for _, row := range s.Summaries {
+		claims, _ := row.Claims()
+		for _, c := range claims {
+			if c.By != "" {
+				theirs = append(theirs, c.Text)
+			}
+		}
+	}
+	return theirs
+}
+
 func (h *history) deleteSome() {
+	h.mayGo = true
 	var seqs []int64
 	for range h.number(1, 6, "deleted") {
 		if m, ok := h.any(); ok && !slices.Contains(seqs, m.Seq) {

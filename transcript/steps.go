@@ -126,6 +126,7 @@ func (d *draft) putPlaceholder(like Summary) {
 			row.To, row.ToTime = old.To, old.ToTime
 		}
 		row.Messages, row.AwaitsModel = row.Messages+old.Messages, row.AwaitsModel || old.AwaitsModel
+		row = row.Keeping(old)
 		old.State = Replaced
 		d.put(old)
 	}
@@ -181,9 +182,12 @@ type Undoable struct {
 	Changed   bool           // one of its messages was edited or deleted since
 }
 
+// IsRewrite reports whether a person rewrote a line of a summary, which is all that happened.
+func (l Undoable) IsRewrite() bool { return len(l.Rows) == 1 && l.Rows[0].Trigger == OnRewrite }
+
 // Undo returns the change of s that undoes it: what it hid is verbatim again, and the summaries that
 // it rolled up or replaced are applied again. Prepared summaries and jobs over the same messages
-// become stale, and what came back is spared. Memories stay. ErrChangedSince, ErrHiddenSince: it
+// become stale, and what came back is spared, unless only a line was rewritten. Memories stay. ErrChangedSince, ErrHiddenSince: it
 // cannot be undone.
 func (l Undoable) Undo(s *State) (Change, error) {
 	made := func(id int64) bool { return indexOf(l.Rows, id) >= 0 }
@@ -208,7 +212,7 @@ func (l Undoable) Undo(s *State) (Change, error) {
 			d.put(row.retire(Undone))
 			continue
 		}
-		if row.State == Replaced {
+		if row.State == Replaced && !l.IsRewrite() {
 			d.Spared = d.Spared.hull(row.Span)
 		}
 		row.State = Applied

@@ -62,6 +62,7 @@ const (
 	OnRollup     Trigger = "rollup"
 	OnPrepare    Trigger = "prepare" // ahead of the level that will need it
 	OnNew        Trigger = "new"     // a user started a new session
+	OnRewrite    Trigger = "rewrite" // a person rewrote a line of the summary
 )
 
 // MaxLevel limits how often a text is summarized again: a leaf or a placeholder has level 0, a
@@ -83,7 +84,7 @@ type Summary struct {
 	Children         []int64   // of a rollup, oldest first
 	Sources          []int64   // for the extractive summarizer: the messages its rollup chooses from; 0 means workers' text below it
 
-	Text   string // empty for a placeholder, whose text is generated when it is rendered
+	Text   string // of a placeholder, which is generated when it is rendered, only the lines of people
 	Tokens int    // tokens in the prompt
 
 	Lines   []Line // the lines of Text that claim something; nil: not known
@@ -98,17 +99,6 @@ type Summary struct {
 	Cut         bool     // the rest of a summary whose other part is replaced, as a plan sees it
 }
 
-// Line is a line of a summary that claims something, and what it rests on. Headings, blank lines and what Cairn adds
-// claim nothing.
-type Line struct {
-	At   int     // its index among the lines of Text
-	Seqs []int64 // the messages that say it, in order; empty: none was found, unless a person wrote it
-	By   string  // the name of the person who wrote it; "": the summary's maker
-}
-
-// HasEvidence reports whether the line rests on a message, or on the word of the person who wrote it.
-func (l Line) HasEvidence() bool { return len(l.Seqs) > 0 || l.By != "" }
-
 // Declined says how often in a row, and which model declined to summarize a span.
 type Declined struct {
 	Times int
@@ -122,8 +112,8 @@ func (sum Summary) NeedsRepair() bool { return sum.By != Worker || sum.AwaitsMod
 func (sum Summary) IsRollup() bool { return sum.Kind == Rollup || len(sum.Children) > 0 }
 
 // Edited returns the summary after an edit of a message that it reads. A job becomes stale. A
-// worker's text stays until it is repaired; the extractive summarizer writes a new one. The store
-// also does this to rows that the State does not hold.
+// worker's text stays until it is repaired; the extractive summarizer writes a new one, and until
+// then only the lines of people are left. The store also does this to rows that the State does not hold.
 func (sum Summary) Edited() Summary {
 	switch {
 	case sum.State == Running || sum.State == Prepared:
@@ -134,12 +124,12 @@ func (sum Summary) Edited() Summary {
 		sum.AwaitsModel, sum.Declined = true, Declined{}
 		return sum
 	}
-	return sum.emptied()
+	return sum.emptied().Keeping(sum)
 }
 
 // Without returns the summary after a deletion of messages that it reads, or of others whose
-// words its text repeats. A job becomes stale, and no row keeps its text: an applied one becomes
-// a placeholder, or ends if it no longer covers any message. A rollup keeps its children. The
+// words its text repeats. A job becomes stale, and no row keeps its text, lines of people included,
+// which may repeat what was deleted: an applied one becomes a placeholder, or ends if it no longer covers any message. A rollup keeps its children. The
 // store also does this to rows that the State does not hold; deleted are the messages that
 // existed until now.
 func (sum Summary) Without(deleted []int64) Summary {
@@ -193,9 +183,17 @@ func (sum Summary) retire(as Status) Summary {
 // Render returns the summary as the prompt shows it.
 func (sum Summary) Render() string {
 	if sum.Kind == Placeholder {
-		return fmt.Sprintf("[System: %d older messages were truncated due to context limits]", sum.Messages)
+		return sum.below(fmt.Sprintf("[System: %d older messages were truncated due to context limits]", sum.Messages))
 	}
-	return fmt.Sprintf("%s messages #%d to #%d, %s\n%s", chat.SummaryMark, sum.From, sum.To, sum.Days(), chat.Escape(sum.Text))
+	return fmt.Sprintf("%s messages #%d to #%d, %s\n%s", chat.SummaryMark, sum.From, sum.To, sum.Days(), chat.Escape(sum.Marked()))
+}
+
+// below returns a placeholder's line with the lines of people under it.
+func (sum Summary) below(line string) string {
+	if sum.Text == "" {
+		return line
+	}
+	return line + "\n" + chat.Escape(sum.Text)
 }
 
 // Cost returns the tokens of the summary in the prompt.
@@ -204,9 +202,9 @@ func (sum Summary) Cost() int { return tokens.PerMessage + tokens.Estimate(sum.R
 // RenderInherited returns a copy of the summary as the prompt of a thread shows it.
 func (sum Summary) RenderInherited() string {
 	if sum.Kind == Placeholder {
-		return fmt.Sprintf("[System: %d older messages of the channel above this thread were truncated]", sum.Messages)
+		return sum.below(fmt.Sprintf("[System: %d older messages of the channel above this thread were truncated]", sum.Messages))
 	}
-	text := Citations.ReplaceAllString(sum.Text, "") // the numbers are the channel's: here they would mean other messages
+	text := Citations.ReplaceAllString(sum.Marked(), "") // the numbers are the channel's: here they would mean other messages
 	return fmt.Sprintf("%s of the channel above this thread, %s\n%s", chat.SummaryMark, sum.Days(), chat.Escape(text))
 }
 

@@ -75,6 +75,7 @@ var inPath = map[string]param{
 	"conversation": {text: "its full name, as terminal:garden; percent-encoded in a path"},
 	"summary":      {text: "its number, as the lists show it", most: maxNumber},
 	"id":           {text: "its number, as the lists show it", most: maxNumber},
+	"line":         {text: "its number, as the summary lists it", least: 1, most: maxNumber},
 	"code":         {text: "of the call, as the conversation lists it"},
 }
 
@@ -193,6 +194,9 @@ func (s *Server) routes() []route {
 		read(one+"/summaries", "The summaries in the prompt, oldest first", s.summaries, allParam, offsetParam),
 		read(one+"/summaries/{summary}", "A summary, and the summaries or messages behind it", s.summary,
 			param{name: "from", text: "seq of the first message to show", least: 1, most: maxNumber}, limitParam),
+		read(one+"/summaries/{summary}/lines/{line}", "A line of a summary, and the messages it rests on", s.summaryLine),
+		send("POST "+one+"/summaries/{summary}/lines/{line}", "Rewrite a line of a summary in the prompt, which gets a new number; "+
+			"a text of \"\" removes it. Undo takes it back", s.rewriteLine, ok, unfit),
 		read(one+"/tasks", "The newest tasks that it gave to other agents, oldest first", s.tasks),
 		read(one+"/settings", "The values by which it is compacted, with origins", s.showSettings),
 		post,

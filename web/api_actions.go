@@ -77,6 +77,23 @@ func (s *Server) undo(r *request) (jobAnswer, error) {
 	return jobOf(undone), err
 }
 
+type lineBody struct {
+	Text *string `json:"text" jsonschema:"one line, at most 500 characters; empty: the line is removed"`
+}
+
+func (s *Server) rewriteLine(r *request, b lineBody) (jobAnswer, error) {
+	if b.Text == nil {
+		return jobAnswer{}, invalid("text: is missing. An empty one removes the line.")
+	}
+	number := int(min(r.id("line"), maxNumber))
+	rewritten, err := s.operator.Rewrite(r.Context(), r.conversation.Name(), r.id("summary"), number, *b.Text, owner)
+	a := jobOf(rewritten)
+	if rewritten.State == compactor.EventNoop {
+		a.Reason = "The line already says that."
+	}
+	return a, err
+}
+
 func (s *Server) newSession(r *request) (doneAnswer, error) {
 	wanted, later, err := s.operator.StartSession(r.Context(), r.conversation.Name())
 	a := doneAnswer{Done: wanted}

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -144,11 +145,13 @@ type summaryList struct {
 	Stack []channel.StackEntry `json:"stack" jsonschema:"of this session, oldest first"`
 	Total int                  `json:"total" jsonschema:"how many the stack has"`
 	Past  channel.Past         `json:"past" jsonschema:"of the time before it"`
+
+	Evidence store.Evidence `json:"evidence" jsonschema:"of the newest summaries"`
 }
 
 func (s *Server) summaries(r *request) (summaryList, error) {
 	now, err := s.operator.Context(r.Context(), r.conversation.Name())
-	return summaryList{listOf(cut(r, now.Stack)), len(now.Stack), now.Past}, err
+	return summaryList{listOf(cut(r, now.Stack)), len(now.Stack), now.Past, now.Evidence}, err
 }
 
 type taskList struct {
@@ -174,6 +177,26 @@ func (s *Server) summary(r *request) (a summaryAnswer, err error) {
 		return a, err
 	}
 	return summaryAnswer{channel.StackEntryOf(e.Row), each(e.Children, channel.StackEntryOf), each(e.Messages, chat.RecordOf), e.Next}, nil
+}
+
+type lineAnswer struct {
+	Line     channel.SummaryLine `json:"line"`
+	Messages []chat.Record       `json:"messages" jsonschema:"it rests on, oldest first; none that was deleted"`
+}
+
+func (s *Server) summaryLine(r *request) (a lineAnswer, err error) {
+	e, err := r.conversation.Transcript().Expand(r.Context(), r.id("summary"), 1, 0)
+	if err != nil {
+		return a, err
+	}
+	lines, number := channel.StackEntryOf(e.Row).Lines, r.id("line")
+	if number < 1 || number > int64(len(lines)) {
+		return a, problem(http.StatusNotFound, "The summary has no line with that number.")
+	}
+	a.Line = lines[number-1]
+	found, err := channel.Evidence(r.Context(), r.conversation, a.Line)
+	a.Messages = listOf(found)
+	return a, err
 }
 
 type simulateBody struct {

@@ -28,6 +28,7 @@ func hostileRig(t *testing.T) *rig {
 	r.say(here, hostile)
 	r.remember("Ada prefers " + hostile)
 	r.remember("Ada prefers green tea")
+	r.linedSummary("terminal:lines")
 	r.drain() // a repair would replace a summary, and so remove its page
 	return r
 }
@@ -43,6 +44,7 @@ func pagesInBrowser(t *testing.T) {
 	paths := map[string]string{
 		"hostile":          pageOf("terminal:" + hostile),
 		"hostile messages": pageOf("terminal:"+hostile) + "/messages",
+		"lines":            summaryPageOf("terminal:lines", r.lined),
 		"search":           pageOf(here) + "/messages?q=" + url.QueryEscape(hostile),
 	}
 	for _, page := range pages {
@@ -89,6 +91,14 @@ func clicksInBrowser(t *testing.T) {
 	r.do(200, nil, "POST", at(here, "/pause"), "") // as in another tab
 	r.say(here, "Hello")
 	b.submits(`form[data-api$="/resume"] button`, "answering here again")
+
+	b.open(summaryPageOf("terminal:lines", r.lined))
+	b.click(".evidence summary")
+	b.shows(".evidence .message")
+	b.click(".rewrite summary")
+	b.keys(".rewrite textarea", " again")
+	b.submits(".rewrite form button", "The line is rewritten, and stays as it is now.")
+	b.sees(".lines", "written by owner")
 
 	b.open(p + "/settings")
 	b.until("move a slider", "(s => (s.value = '0.6', s.dispatchEvent(new Event('input', {bubbles: true}))))(document.getElementById('set-background_threshold'))")

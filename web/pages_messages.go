@@ -97,7 +97,7 @@ func summaryPage(v *visit) page {
 	s, kind := a.Summary, string(a.Summary.Kind)
 	view := g.Group{
 		h.P(tag(kind, kind), g.Textf(" of messages #%d to #%d, by %s, %s tokens", s.From, s.To, s.By, thousands(s.Tokens))),
-		longText("boxed", s.Text),
+		v.linesView(name, s),
 	}
 	if len(a.Children) > 0 {
 		view = append(view, h.H2(g.Text("Made of")), summariesView(name, a.Children))

@@ -63,6 +63,7 @@ type rig struct {
 	server *Server
 	url    string
 	client http.Transport
+	lined  int64 // the summary of linedSummary
 
 	settings atomic.Pointer[config.Settings] // in force; of the agent only max_output_tokens counts
 }

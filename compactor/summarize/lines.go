@@ -10,13 +10,16 @@ import (
 )
 
 // Lines returns the lines of a summary that claim something, with the messages of the span that each
-// of them cites.
+// of them cites; nil if none cites any.
 func (j *Judge) Lines(text string) (lines []transcript.Line) {
 	for at, line := range strings.Split(text, "\n") {
 		if strings.TrimSpace(line) == "" || heading().MatchString(line) {
 			continue
 		}
 		lines = append(lines, transcript.Line{At: at, Seqs: cited(line)})
+	}
+	if !slices.ContainsFunc(lines, transcript.Line.HasEvidence) {
+		return nil
 	}
 	return lines
 }

@@ -70,7 +70,7 @@ func describe(s *transcript.State) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, s.Sessions, s.HeadVersion, s.NextSeq, s.SessionStart, s.InSession, s.ClearedTo, s.Spared)
 	for _, row := range s.Summaries {
-		fmt.Fprintln(&b, row.Kind, row.By, row.Trigger, row.Span, row.FromTime.Unix(), row.ToTime.Unix(), row.Messages, len(row.Children), row.Text, row.Tokens, row.AwaitsModel)
+		fmt.Fprintln(&b, row.Kind, row.By, row.Trigger, row.Span, row.FromTime.Unix(), row.ToTime.Unix(), row.Messages, len(row.Children), row.Text, row.Lines, row.Tokens, row.AwaitsModel)
 	}
 	fmt.Fprintln(&b, transcript.IDs(s.Prepared), transcript.IDs(s.Running))
 	for _, m := range s.Messages.In(transcript.Span{From: s.SessionStart, To: s.NextSeq}) {

@@ -104,11 +104,12 @@ async function change(method, path, body) {
   return said ?? {};
 }
 
-// act sends a form that describes a change, and returns what to tell.
+// act sends a form that describes a change, and returns what to tell, and the page to tell it on.
 async function act(form) {
   const typed = Object.fromEntries([...new FormData(form)].filter(([, value]) => value !== ""));
   const said = await change(form.dataset.method, form.dataset.api, { ...JSON.parse(form.dataset.body), ...typed });
-  return said.reason || form.dataset.done;
+  const page = form.dataset.next && said.id ? form.dataset.next + said.id : location.pathname;
+  return [said.reason || form.dataset.done, page];
 }
 
 // note shows a sentence on this page, noteOn on another one.
@@ -127,7 +128,7 @@ sessionStorage.removeItem("note");
 document.addEventListener("submit", (e) => {
   if (e.defaultPrevented || !e.target.dataset.method) return;
   e.preventDefault();
-  act(e.target).then((text) => noteOn(location.pathname, text), (error) => note(error.message));
+  act(e.target).then(([text, page]) => noteOn(page, text), (error) => note(error.message));
 });
 
 openable(document);

@@ -92,7 +92,7 @@ function finish(done) {
 
 said.addEventListener("submit", (e) => {
   e.preventDefault();
-  finish(act(e.target));
+  finish(act(e.target).then(([text]) => text));
 });
 
 stop.addEventListener("click", () => finish(send("/stop", newID())));

@@ -1,0 +1,179 @@
+package channel
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cairn/chat"
+	"cairn/compactor"
+	"cairn/store"
+	"cairn/transcript"
+)
+
+// The lines of summaries: what each rests on, and how people rewrite one.
+
+// runLines shows the lines of a summary, shows what one of them rests on, or rewrites one.
+func runLines(ctx context.Context, c *conversation, who Person, args string) (Answer, error) {
+	edit, rest := cutWord(args)
+	if !strings.EqualFold(edit, "edit") {
+		edit, rest = "", args
+	}
+	first, rest := cutWord(rest)
+	second, text := cutWord(rest)
+	id, ok := numberOf(first)
+	line, also := numberOf(cmp.Or(second, "1"))
+	if !ok || !also || edit == "" && text != "" || edit != "" && second == "" {
+		return Answer{}, errPeople(c.sayf(`Write it as /summaries 12, /summaries 12 3 for its third line, or /summaries edit 12 3 and the new text; without a text the line is removed.`))
+	}
+	if edit != "" {
+		return c.editLine(who, id, int(line), text)
+	}
+	row, err := c.shownSummary(ctx, id)
+	if err != nil {
+		return Answer{}, err
+	}
+	if second == "" {
+		return c.linesAnswer(row), nil
+	}
+	return c.evidenceAnswer(ctx, row, int(line))
+}
+
+// cutWord splits a text after its first word.
+func cutWord(text string) (word, rest string) {
+	word, rest, _ = strings.Cut(strings.TrimSpace(text), " ")
+	return word, strings.TrimSpace(rest)
+}
+
+func (c *conversation) shownSummary(ctx context.Context, id int64) (row compactor.Summary, err error) {
+	e, err := c.records.Transcript().Expand(ctx, id, 1, 0)
+	if errors.Is(err, store.ErrNotFound) {
+		err = errPeople(c.sayf("There is no summary %d in this conversation; /summaries lists them.", id))
+	}
+	return e.Row, err
+}
+
+func (c *conversation) linesAnswer(row compactor.Summary) Answer {
+	answer := Answer{Text: summaryWords(row)}
+	for _, l := range linesOf(row) {
+		answer.Items = append(answer.Items, fmt.Sprintf("%d. %s%s", l.Number, l.Text, c.restsOn(l)))
+	}
+	if len(answer.Items) == 0 {
+		answer.Items = []string{c.sayf("Nothing is written there yet; /expand %d shows the messages.", row.ID)}
+		return answer
+	}
+	answer.Items = append(answer.Items, c.sayf("/summaries %d 1 shows what line 1 rests on; /summaries edit %d 1 and a text rewrites it.", row.ID, row.ID))
+	return answer
+}
+
+// restsOn says what a line rests on; "" if that is not known.
+func (c *conversation) restsOn(l SummaryLine) string {
+	switch {
+	case l.By != "":
+		return c.sayf(" · written by %s", chat.OneLine(l.By))
+	case len(l.Seqs) > 0:
+		return c.sayf(" · rests on %s", numbered(l.Seqs))
+	case l.Evidence != nil:
+		return c.sayf(" · no evidence")
+	}
+	return ""
+}
+
+// numbered formats the numbers of messages: "#12, #15".
+func numbered(seqs []int64) string {
+	names := make([]string, len(seqs))
+	for i, seq := range seqs {
+		names[i] = "#" + strconv.FormatInt(seq, 10)
+	}
+	return strings.Join(names, ", ")
+}
+
+func (c *conversation) evidenceAnswer(ctx context.Context, row compactor.Summary, number int) (Answer, error) {
+	lines := linesOf(row)
+	if number > len(lines) {
+		return Answer{}, c.lineError(row.ID, number, transcript.ErrNoLine)
+	}
+	l := lines[number-1]
+	answer := Answer{Text: fmt.Sprintf("%d. %s%s", l.Number, l.Text, c.restsOn(l))}
+	messages, err := Evidence(ctx, c.records, l)
+	for _, m := range messages {
+		answer.Items = append(answer.Items, m.String())
+	}
+	if l.Evidence == nil {
+		answer.Items = append(answer.Items, c.sayf("It is not known which messages it rests on; /expand %d shows all of them.", row.ID))
+	}
+	return answer, err
+}
+
+// Evidence returns the messages that a line of a summary rests on, without those that were deleted since.
+func Evidence(ctx context.Context, records *store.Conversation, l SummaryLine) (messages []chat.Record, err error) {
+	for _, seq := range l.Seqs {
+		m, failed := records.Transcript().Message(ctx, seq)
+		if failed == nil {
+			messages = append(messages, chat.RecordOf(m))
+		} else if !errors.Is(failed, store.ErrNotFound) {
+			err = failed
+		}
+	}
+	return messages, err
+}
+
+// editLine rewrites a line for a person, who needs the same right as for /undo.
+func (c *conversation) editLine(who Person, id int64, number int, text string) (Answer, error) {
+	undo := Commands[slices.IndexFunc(Commands, func(command Command) bool { return command.Name == "undo" })]
+	if c.hub.restricted(undo) && !c.hub.access(ParsePlace(c.name)).manages(who) {
+		return Answer{}, errDenied("Only people who manage this place may rewrite a summary. Ask one of them.")
+	}
+	e, err := c.rewrite(id, number, text, who)
+	switch {
+	case err != nil:
+		return Answer{}, err
+	case e.State == compactor.EventNoop:
+		return Answer{Text: c.sayf("Line %d of summary %d already says that.", number, id)}, nil
+	case text == "":
+		return Answer{Text: c.sayf("Line %d of summary %d is removed. It is summary %d now; /undo takes that back.", number, id, e.ID)}, nil
+	}
+	return Answer{Text: c.sayf("Line %d of summary %d is rewritten, and stays as you wrote it. It is summary %d now; /undo takes that back.", number, id, e.ID)}, nil
+}
+
+// rewrite rewrites a line of a summary. An error of people says why it cannot be.
+func (c *conversation) rewrite(id int64, number int, text string, by Person) (event compactor.Event, err error) {
+	writer := transcript.Writer{Name: cmp.Or(chat.CleanName(by.Name), by.ID), ID: by.ID}
+	var failed error
+	err = c.tryDo(func(e *compactor.Compactor) {
+		event, failed = e.Rewrite(c.hub.ctx, id, number, text, writer)
+		e.Check(c.hub.ctx)
+	})
+	return event, cmp.Or(err, c.lineError(id, number, failed))
+}
+
+// lineError explains to people why a line cannot be shown or rewritten.
+func (c *conversation) lineError(id int64, number int, err error) error {
+	noRoom, full := errors.AsType[*compactor.NoRoomError](err)
+	switch {
+	case errors.Is(err, transcript.ErrNotShown):
+		return errPeople(c.sayf("Summary %d is not in the prompt: it was replaced, rolled up or undone, or there is none. /summaries lists those that are.", id))
+	case errors.Is(err, transcript.ErrNoLine):
+		return errPeople(c.sayf("Summary %d has no line %d; /summaries %d lists its lines.", id, number, id))
+	case errors.Is(err, transcript.ErrOnlyLine):
+		return errPeople(c.sayf("It is the only line of summary %d. Rewrite it, or undo the summary with /undo.", id))
+	case errors.Is(err, transcript.ErrLongLine):
+		return errPeople(c.sayf("That line is too long: at most %d characters.", transcript.MostOfLine))
+	case full:
+		return errPeople(c.sayf("There is no room for that line: %s.", c.translated(noRoom.Why)))
+	}
+	return err
+}
+
+// evidenceWords sums up what the lines of the newest summaries rest on; "" if there are none.
+func evidenceWords(e store.Evidence) string {
+	if e.Lines+e.Dropped == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Of the last %d summaries' %d lines, %d have no evidence; %d were dropped because the messages contradicted them.",
+		e.Summaries, e.Lines, e.Without, e.Dropped)
+}

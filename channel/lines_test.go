@@ -1,0 +1,92 @@
+package channel_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"cairn/channel"
+	"cairn/compactor/summarize"
+	"cairn/testkit/check"
+	"cairn/testkit/storetest"
+	"cairn/transcript"
+)
+
+// summarized returns a rig whose first four messages have an applied summary: its second line has no evidence, and two
+// lines were dropped.
+func summarized(t *testing.T) *rig {
+	t.Helper()
+	r := newRig(t, echo)
+	for n := range 6 {
+		r.say(fmt.Sprintf("message-%d", n+1), false)
+	}
+	r.waitForReplies()
+	c := storetest.Find(t, r.store, place)
+	j := storetest.Worker(t, c, 1, 4)
+	text := "## Facts\n- the boat is red (#2, #3)\n- it leaves at nine"
+	lines := []transcript.Line{{At: 1, Seqs: []int64{2, 3}}, {At: 2}}
+	sum := transcript.Summary{Text: text, Lines: lines}
+	check.Must(j.Store(storetest.Ctx, summarize.Summary{Text: text, Lines: lines, Dropped: 2, Tokens: sum.Cost()}))(t)
+	storetest.ApplyRows(t, c, j.ID())
+	r.restart()
+	return r
+}
+
+func TestLinesOfSummaries(t *testing.T) {
+	r := summarized(t)
+	r.wantAnswer("/summaries", "2 lines, 1 without evidence, 2 dropped: /expand 1",
+		"Of the last 1 summaries' 2 lines, 1 have no evidence; 2 were dropped because the messages contradicted them.")
+	r.wantAnswer("/summaries 1", "1. the boat is red (#2, #3) · rests on #2, #3", "2. it leaves at nine · no evidence", "/summaries edit 1 1")
+	evidence := r.wantAnswer("/summaries 1 1", "the boat is red", "message-2", "message-3")
+	check.Lacks(t, "evidence", evidence, "message-1")
+	check.Lacks(t, "evidence of a line without any", r.run("/summaries 1 2"), "message-")
+	check.Contains(t, "prompt", r.promptText(), "it leaves at nine [no evidence]")
+	for line, want := range map[string]string{
+		"/summaries 7": "There is no summary 7", "/summaries 7 1": "There is no summary 7", "/summaries 1 3": "Summary 1 has no line 3",
+		"/summaries x": "Write it as", "/summaries 1 2 3": "Write it as", "/summaries edit": "Write it as", "/summaries edit 1": "Write it as",
+		"/summaries edit 7 1 x": "Summary 7 is not in the prompt", "/summaries edit 1 3 x": "Summary 1 has no line 3",
+		"/summaries edit 1 1 " + strings.Repeat("x", 501): "That line is too long: at most 500 characters.",
+	} {
+		r.wantAnswer(line, want)
+	}
+	context := check.Must(r.hub.Operator().Context(storetest.Ctx, place))(t)
+	row := context.Stack[0]
+	check.That(t, row.Without == 1 && row.Dropped == 2 && len(row.Lines) == 2 && *row.Lines[0].Evidence && !*row.Lines[1].Evidence && context.Evidence.Lines == 2, "%+v", context)
+	check.Contains(t, "/context", r.run("/context"), "Of the last 1 summaries' 2 lines, 1 have no evidence")
+}
+
+func TestRewritingLineOfSummary(t *testing.T) {
+	r := summarized(t)
+	r.wantAnswer("/summaries EDIT 1 2 it  leaves at ten", "Line 2 of summary 1 is rewritten", "It is summary 2 now")
+	r.wantAnswer("/summaries 2", "2. it leaves at ten · written by")
+	check.Contains(t, "prompt", r.promptText(), "- it leaves at ten\n")
+	r.wantAnswer("/summaries edit 1 2 again", "Summary 1 is not in the prompt")
+	r.wantAnswer("/summaries edit 2 2 it leaves at ten", "already says that")
+	r.wantAnswer("/summaries edit 2 1", "Line 1 of summary 2 is removed", "It is summary 3 now")
+	r.wantAnswer("/summaries edit 3 1", "It is the only line of summary 3")
+	r.restart()
+	r.wantAnswer("/undo", "Undone: the summary of messages #1 to #4 is as it was before its line was rewritten.")
+	r.wantAnswer("/undo", "before its line was rewritten")
+	check.Contains(t, "prompt", r.promptText(), "it leaves at nine [no evidence]")
+	r.wantAnswer("/undo", "What was there before is back")
+	t.Run("who may undo may rewrite, and others may look", func(t *testing.T) {
+		r := summarized(t)
+		r.says(ada, place, "/summaries edit 1 2 x", "Only people who manage this place may rewrite a summary")
+		r.says(ada, place, "/summaries 1", "it leaves at nine")
+	})
+	t.Run("secrets are masked", func(t *testing.T) {
+		r := summarized(t)
+		r.run("/summaries edit 1 2 the key is ghp_0123456789abcdefghijABCDEFGHIJ012345")
+		check.Lacks(t, "prompt", r.promptText(), "ghp_0123456789")
+	})
+	t.Run("there is room for a quarter of the stack", func(t *testing.T) {
+		r := summarized(t).withWindow(2000)
+		long := strings.TrimSpace(strings.Repeat("word ", 99))
+		r.wantAnswer("/summaries edit 1 2 "+long, "There is no room for that line: lines that people wrote would take")
+	})
+	t.Run("the owner may do it from outside", func(t *testing.T) {
+		r := summarized(t)
+		e := check.Must(r.hub.Operator().Rewrite(storetest.Ctx, place, 1, 2, "it leaves at ten", channel.Person{ID: "owner", Name: "owner"}))(t)
+		check.That(t, e.ID == 2 && strings.Contains(e.Summary, "it leaves at ten"), "%+v", e)
+	})
+}

@@ -1,0 +1,113 @@
+package compactor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"cairn/internal/secrets"
+	"cairn/internal/tokens"
+	"cairn/transcript"
+)
+
+// What people write in summaries. It stays word for word when a summary is repaired or folded, so its room is limited.
+
+// peopleShare is the part of the stack's budget that lines of people may take: 1/4.
+const peopleShare = 4
+
+// NoRoomError says why there is no room for a line that a person wants to write.
+type NoRoomError struct{ Why string } // in words for people
+
+func (e *NoRoomError) Error() string { return e.Why }
+
+// Rewrite replaces a line of an applied summary, which people count from 1, as transcript.State.Rewrite does, and masks
+// secrets in it. The event says which version was made; its ID is 0 if nothing has changed. transcript.ErrNotShown, ErrNoLine, ErrOnlyLine,
+// ErrLongLine and a NoRoomError say why the line cannot be rewritten; another error means that the disk refused. In either case
+// nothing has changed.
+func (c *Compactor) Rewrite(ctx context.Context, id int64, number int, text string, by transcript.Writer) (Event, error) {
+	c.h.reshape(c.shape(c.policy()))
+	if err := c.reread(ctx); err != nil {
+		return Event{}, fmt.Errorf("rewrite a line of summary %d: %w", id, err)
+	}
+	c.flush(ctx)
+	before := c.used(c.h.view)
+	change, err := c.commit(ctx, func(s *transcript.State) (transcript.Change, error) {
+		at, err := lineOfSummary(s, id, number)
+		if err != nil {
+			return transcript.Change{}, err
+		}
+		change, err := s.Rewrite(id, at, secrets.Mask(text), by)
+		if err == nil && !change.Empty() {
+			err = c.fitsLines(s.With(change).Head())
+		}
+		return change, err
+	})
+	switch {
+	case errors.Is(err, transcript.ErrStale):
+		return Event{}, errors.New("people change messages faster than a line can be rewritten: try again")
+	case err != nil:
+		return Event{}, fmt.Errorf("rewrite a line of summary %d: %w", id, err)
+	case change.Empty():
+		return Event{State: EventNoop, Trigger: OnRewrite, Window: c.o.Window()}, nil
+	}
+	return c.rewritten(change.Summaries[0], before), nil
+}
+
+// lineOfSummary returns the index of a line of an applied summary, which people count from 1.
+func lineOfSummary(s *transcript.State, id int64, number int) (at int, err error) {
+	i := slices.IndexFunc(s.Summaries, func(row Summary) bool { return row.ID == id })
+	if i < 0 {
+		return 0, transcript.ErrNotShown
+	}
+	claims, _ := s.Summaries[i].Claims()
+	if number < 1 || number > len(claims) {
+		return 0, transcript.ErrNoLine
+	}
+	return claims[number-1].At, nil
+}
+
+// fitsLines returns a NoRoomError if another head makes the prompt too large, or has too much text of people.
+func (c *Compactor) fitsLines(head Head) error {
+	most, theirs := c.policy().stackBudget(c.budget())/peopleShare, 0
+	for _, row := range head.Rows() {
+		theirs += peopleCost(row)
+	}
+	if theirs > most {
+		return &NoRoomError{fmt.Sprintf("lines that people wrote would take %d tokens, and %d is what they may take", theirs, most)}
+	}
+	if stackCost(head.Stack) <= stackCost(c.h.head.Stack) {
+		return nil
+	}
+	if why := c.whyNoRoom(head, nil); why != "" {
+		return &NoRoomError{why}
+	}
+	return nil
+}
+
+// peopleCost returns the tokens of the lines that people wrote in rows.
+func peopleCost(rows ...Summary) int {
+	if theirs := (Summary{}).Keeping(rows...).Text; theirs != "" {
+		return tokens.Estimate(theirs) + 1 // for the end of a line
+	}
+	return 0
+}
+
+// rewritten reports the new version of a row. What is made from the old one makes no further request.
+func (c *Compactor) rewritten(old Summary, before int) Event {
+	for _, j := range c.running() {
+		if j.row.Overlaps(old.Span) {
+			j.outdate()
+		}
+	}
+	c.prepared = leaveOut(c.prepared, func(row Summary) bool { return row.Overlaps(old.Span) }) // they are stale now
+	rows := c.h.head.Rows()
+	i := slices.IndexFunc(rows, func(row Summary) bool { return row.Span == old.Span })
+	if i < 0 {
+		return Event{State: EventRewritten, Trigger: OnRewrite}
+	}
+	e := c.event(rows[i], EventRewritten)
+	e.Set = rows[i : i+1]
+	e.BeforeTokens, e.AfterTokens = before, c.used(c.h.view)
+	return c.notify(e)
+}

@@ -1,0 +1,66 @@
+package privacy_test
+
+import (
+	"testing"
+
+	"cairn/compactor/summarize"
+	"cairn/privacy"
+	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/storetest"
+	"cairn/transcript"
+)
+
+// wrote applies a summary of the first messages in which a person then rewrites the only line.
+func wrote(t *testing.T, c *store.Conversation, by transcript.Writer, text string) {
+	t.Helper()
+	j := storetest.Worker(t, c, 1, 4)
+	check.Must(j.Store(ctx, summarize.Summary{Text: "- it rains"}))(t)
+	storetest.ApplyRows(t, c, j.ID())
+	storetest.Commit(t, c, func(s *transcript.State) (transcript.Change, error) { return s.Rewrite(j.ID(), 0, text, by) })
+}
+
+func TestErasingLines(t *testing.T) {
+	t.Run("what a person wrote in a summary is deleted, in every version, also if they said nothing", func(t *testing.T) {
+		c := imported(t, 9)
+		wrote(t, c, transcript.Writer{Name: "Cleo", ID: "c"}, "Ann plays the "+secret)
+		row := storetest.Load(t, c).Head.Stack[0]
+		storetest.Commit(t, c, func(s *transcript.State) (transcript.Change, error) {
+			return s.Rewrite(row.ID, 0, "Bob likes chess", transcript.Writer{Name: "Dan", ID: "d"})
+		})
+		in, held, err := privacy.In(c.Store()).Everywhere(ctx, "terminal", "c")
+		check.That(t, err == nil && len(in) == 1 && held.Total().Messages == 1, "%v, %v", held, err)
+		check.Must(privacy.In(c.Store()).Erase(ctx, privacy.Who{ID: "c"}, in...))(t)
+		check.Equal(t, "erased", eraseAll(t, c, "c").Messages, 1)
+		wantNoSecret(t, c)
+		check.Equal(t, "rows with their name", number(t, c.Store(), "SELECT count(*) FROM compactions WHERE lines LIKE '%Cleo%'"), 0)
+		check.Equal(t, "shown", storetest.Load(t, c).Head.Stack[0].Text, "- Bob likes chess")
+	})
+	t.Run("a rollup that took it in, and a copy in a thread, are emptied, too", func(t *testing.T) {
+		c := imported(t, 9)
+		wrote(t, c, transcript.Writer{Name: "Cleo", ID: "c"}, "Ann plays the "+secret)
+		other := storetest.Worker(t, c, 5, 6)
+		check.Must(other.Store(ctx, summarize.Summary{Text: "- more"}))(t)
+		storetest.ApplyRows(t, c, other.ID())
+		fold := storetest.Begin(t, c, transcript.Rollup, transcript.Worker, 1, 6, transcript.IDs(storetest.Load(t, c).Head.Stack)...)
+		check.Must(fold.Store(ctx, summarize.Summary{Text: "- all of it"}))(t)
+		storetest.ApplyRows(t, c, fold.ID())
+		storetest.Run(t, c.Store(), "UPDATE conversations SET name = 'discord:1/10' WHERE id = ?", c.ID())
+		c = storetest.Find(t, c.Store(), "discord:1/10")
+		thread := storetest.Find(t, c.Store(), "discord:1/10/m2")
+		deliver(t, thread, said(1, "hello"))
+		check.Contains(t, "in the thread", storetest.Load(t, thread).Head.Inherited.Stack[0].Text, secret)
+		check.Must(privacy.In(c.Store()).Erase(ctx, privacy.Who{ID: "c"}, c))(t)
+		eraseAll(t, c, "c")
+		wantNoSecret(t, c)
+		row := storetest.Load(t, c).Head.Stack[0]
+		check.That(t, row.Kind == transcript.Placeholder && row.AwaitsModel && row.Messages == 6, "%+v", row)
+	})
+	t.Run("another person of that name keeps theirs", func(t *testing.T) {
+		c := imported(t, 9)
+		wrote(t, c, transcript.Writer{Name: "Cleo", ID: "c"}, "Ann plays chess")
+		check.Must(privacy.In(c.Store()).Erase(ctx, privacy.Who{ID: "e"}, c))(t)
+		eraseAll(t, c, "e")
+		check.Equal(t, "shown", storetest.Load(t, c).Head.Stack[0].Text, "- Ann plays chess")
+	})
+}

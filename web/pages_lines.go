@@ -1,0 +1,88 @@
+// The lines of a summary: what each rests on, and a form to rewrite it.
+
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"cairn/channel"
+)
+
+// linesView shows a summary's text, and below each line that claims something what it rests on.
+func (v *visit) linesView(name string, s channel.StackEntry) g.Node {
+	if len(s.Lines) == 0 {
+		return longText("boxed", s.Text)
+	}
+	var view g.Group
+	lines := s.Lines
+	for text := range strings.SplitSeq(s.Text, "\n") {
+		if len(lines) > 0 && strings.Contains(text, lines[0].Text) {
+			view = append(view, v.lineView(name, s, lines[0]))
+			lines = lines[1:]
+		} else if text = strings.TrimSpace(strings.TrimLeft(text, "#")); text != "" {
+			view = append(view, h.Div(h.Class("part"), h.Dir("auto"), g.Text(text)))
+		}
+	}
+	return g.Group{
+		h.Div(h.Class("boxed lines"), view),
+		g.If(s.Without+s.Dropped > 0, faint(g.Textf("Of %d lines, %d have no evidence; %d were dropped because the messages contradicted them.",
+			len(s.Lines), s.Without, s.Dropped))),
+	}
+}
+
+func (v *visit) lineView(name string, s channel.StackEntry, l channel.SummaryLine) g.Node {
+	return h.Div(
+		h.Class("line"), h.ID(fmt.Sprintf("s%d-%d", s.ID, l.Number)),
+		h.Div(h.Class("text"), h.Dir("auto"), g.Text(l.Text)),
+		v.evidenceView(name, l),
+		v.rewriteView(name, s.ID, l),
+	)
+}
+
+// evidenceView shows what a line rests on; its messages are in the page, so that it works without a script.
+func (v *visit) evidenceView(name string, l channel.SummaryLine) g.Node {
+	switch {
+	case l.By != "":
+		return h.Span(h.Class("faint"), g.Text("written by "), h.Span(h.Dir("auto"), g.Text(l.By)))
+	case len(l.Seqs) > 0:
+		messages, err := channel.Evidence(v.Context(), v.conversation, l)
+		v.fail(err)
+		return h.Details(h.Class("evidence"), h.Summary(g.Text("rests on "+numbers(l.Seqs))), messageViews(name, messages))
+	case l.Evidence != nil:
+		return tag("unproven", "no evidence")
+	}
+	return nil
+}
+
+func numbers(seqs []int64) string {
+	all := make([]string, len(seqs))
+	for i, seq := range seqs {
+		all[i] = fmt.Sprint("#", seq)
+	}
+	return strings.Join(all, ", ")
+}
+
+// rewriteView is a form, or in the part of another page, which is read again at any time, a link to it.
+func (v *visit) rewriteView(name string, summary int64, l channel.SummaryLine) g.Node {
+	if v.Has("fragment") {
+		return h.A(h.Class("faint"), h.Href(fmt.Sprintf("%s#s%d-%d", summaryPageOf(name, summary), summary, l.Number)), g.Text("rewrite"))
+	}
+	path := fmt.Sprintf("%s/summaries/%d/lines/%d", apiOf(name), summary, l.Number)
+	form := func(body, done string, content ...g.Node) g.Node {
+		return change(http.MethodPost, path, body, done, h.Data("next", pageOf(name)+"/summaries/"), g.Group(content))
+	}
+	return h.Details(
+		h.Class("rewrite"), h.Summary(g.Text("rewrite")),
+		form(
+			"{}", "The line is rewritten, and stays as it is now. Undo takes that back.",
+			h.Textarea(h.Name("text"), h.Aria("label", "The line"), h.Dir("auto"), h.Rows("2"), h.MaxLength("500"), h.Required(), g.Text(l.Text)),
+			button("main", "Save"),
+		),
+		form(`{"text": ""}`, "The line is removed. Undo takes that back.", button("quiet", "Remove the line")),
+	)
+}
