@@ -108,4 +108,3 @@ func TestEvidenceBesideText(t *testing.T) {
 		check.Equal(t, "about", details(t, c.Store(), 1).About, "Bob")
 	})
 }
-

@@ -119,6 +119,10 @@ func dated(n int, content, text string, said []chat.Message) bool {
 	}
 	relative, years := aboutDay().MatchString(strings.ToLower(text)), year().MatchString(text)
 	for _, m := range said {
+		hasDate := year().MatchString(content) || len(words.Dates(content, m.Time)) > 0
+		if hasDate && (n == int(m.Time.Month()) || n == m.Time.Day()) {
+			return true
+		}
 		if n > 31 && !years && max(n-m.Time.Year(), m.Time.Year()-n) <= 1 {
 			return true
 		}
@@ -135,7 +139,7 @@ func dated(n int, content, text string, said []chat.Message) bool {
 				return true
 			}
 		}
-		if relative && (year().MatchString(content) || len(words.Dates(content, m.Time)) > 0) {
+		if relative && hasDate {
 			return true
 		}
 	}
