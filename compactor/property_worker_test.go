@@ -74,7 +74,14 @@ func saves(req llm.Request) (calls []llm.Call) {
 	return calls
 }
 
-func fact(seq int64) string { return fmt.Sprintf("Message %d was said to be kept in mind.", seq) }
+// fact returns a memory of a message. It has no number, which would be another than the message's.
+func fact(seq int64) string {
+	return "Kept in mind: a note, question, word or edited text called " + inLetters(seq) + "."
+}
+
+func inLetters(n int64) string {
+	return strings.Map(func(digit rune) rune { return digit - '0' + 'a' }, fmt.Sprint(n))
+}
 
 // beginnings returns how messages of people may begin, which shows that a view or a summary has them.
 func beginnings(seqs []int64) (texts []string) {

@@ -57,11 +57,13 @@ func summarizing(text string) llm.Call {
 	return llmtest.Call("s", "summarize", map[string]string{"summary": text})
 }
 
+const adaTold = "Ada, of Lisbon and Faro, told "
+
 // TestMemoriesBesideTheSummary: memory_save and summarize in one answer. The model hears once of what could not be read, and corrects it.
 func TestMemoriesBesideTheSummary(t *testing.T) {
 	t.Parallel()
 	save := func(id string, messages string) llm.Call {
-		return llm.Call{ID: id, Name: "memory_save", Arguments: fmt.Sprintf(`{"content": "Ada told %s.", "kind": "fact", "messages": %s}`, id, messages)}
+		return llm.Call{ID: id, Name: "memory_save", Arguments: fmt.Sprintf(`{"content": "%s%s.", "kind": "fact", "messages": %s}`, adaTold, id, messages)}
 	}
 	noJSON, fails := llm.Call{ID: "m", Name: "memory_save", Arguments: `{"content": `}, llm.Response{}
 	one, bad, good := save("one", `"#1"`), save("two", `"the third"`), save("two", "[3]")
@@ -95,7 +97,7 @@ func TestMemoriesBesideTheSummary(t *testing.T) {
 			check.Len(t, "calls", r.worker.Requests(), c.calls)
 			if c.want != "" { // else the extractive summarizer's
 				slices.Sort(got)
-				check.Equal(t, "memories", strings.Join(got, " "), "Ada told "+strings.ReplaceAll(c.want, " ", ". Ada told ")+".")
+				check.Equal(t, "memories", strings.Join(got, " "), adaTold+strings.ReplaceAll(c.want, " ", ". "+adaTold)+".")
 			}
 		})
 	}

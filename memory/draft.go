@@ -49,6 +49,7 @@ type draft struct {
 	until      string         // when it ends, as a model wrote it; "": never
 	people     []person       // whom it concerns
 	note       string         // for its maker, once it is checked
+	read       []string       // the summaries that its maker read in place of messages
 }
 
 func draftOf(m summarize.MemoryDraft, by string) draft {
@@ -69,6 +70,9 @@ func checkDraft(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) (
 		return &ContentError{err}
 	}
 	if d.said, err = sourcesOf(c, tx, d.Sources, from, to); err != nil {
+		return err
+	}
+	if err := checkEvidence(c, tx, d); err != nil {
 		return err
 	}
 	for _, m := range d.said {

@@ -19,6 +19,7 @@ func gathered(t *testing.T) *store.Store {
 	c := newTalk(t)
 	deliver(t, c, said(1, "I have a boat"), said(2, "I have a dog"))
 	sayHello(t, c, 3, "U7", "Özge")
+	storetest.Run(t, c.Store(), "UPDATE messages SET quote = ? WHERE seq = 3", storetest.Attested)
 	keep(t, c, "Bob", "Bob has a boat", 1)
 	keep(t, c, "Ann", "Ann has a dog, 小犬", 2)
 	call(t, toolsAt(c, 3), "memory_save", `{"content": "Özge has a boat", "kind": "goal", "messages": [3], "about": "Özge"}`)

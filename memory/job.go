@@ -74,6 +74,9 @@ func (j *job) Kept() int { return len(j.drafts) }
 func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err error) {
 	var s Saved
 	err = j.conversation.Store().View(ctx, func(tx *store.Tx) {
+		for _, child := range j.row.Children {
+			d.read = append(d.read, j.conversation.In(tx).Compaction(child).Text)
+		}
 		tx.Fail(checkDraft(j.conversation, tx, &d, j.row.From, j.row.To))
 		checkSuperseded(j.conversation, tx, &d)
 		s = sameAs(j.conversation, tx, d)

@@ -124,7 +124,7 @@ func TestExpiry(t *testing.T) {
 		if expires != "" {
 			expires = fmt.Sprintf(`, "expires": %q`, expires)
 		}
-		save(t, tools, fmt.Sprintf("Ann is away for reason %d", reason), message, expires)
+		save(t, tools, fmt.Sprintf("Ann lives for away reason %c", 'A'+rune(reason)), message, expires)
 	}
 	later := time.Now().AddDate(1, 0, 0).UTC()
 	for i, expires := range []string{later.Format(time.DateOnly), later.Format(time.RFC3339), later.Format("2006-01-02T15:04Z07:00"), "3d", "2w", "36h"} {

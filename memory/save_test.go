@@ -78,7 +78,7 @@ func TestWorkerSaves(t *testing.T) {
 
 func TestModelSavesFromRunningTurn(t *testing.T) {
 	c := newTalk(t)
-	turn := deliver(t, c, asking(1, "I moved to Bergen"))[0].Turn
+	turn := deliver(t, c, asking(1, "I moved to Bergen, live there and row"))[0].Turn
 	var told []memory.Memory
 	tools := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return turn }, OnMemory: func(m memory.Memory) { told = append(told, m) }})
 	old := keep(t, c, "Bob", "Bob lives in Oslo")
@@ -106,7 +106,7 @@ func TestPersonByName(t *testing.T) {
 	check.That(t, m.About == "Bob" && m.AboutID == "1" && m.SpeakerID == "0", "%+v", m)
 	sayHello(t, c, 5, "u1", "Cleo")
 	sayHello(t, c, 6, "u2", "Cleo")
-	save(t, toolsAt(c, 6), "Cleo is tall", 2, `, "about": "cleo"`)
+	save(t, toolsAt(c, 6), "Cleo is tall, like Bob", 2, `, "about": "cleo"`)
 	m = details(t, c.Store(), 2)
 	check.That(t, m.About == "Cleo" && m.AboutID == "", "two people with the name: %+v", m)
 }

@@ -33,7 +33,7 @@ func TestScopes(t *testing.T) {
 	for name, audience := range places {
 		c := find(t, s, name)
 		deliver(t, c, storetest.Within(audience, said(1, "we meet at "+name)))
-		save(t, toolsAt(c, 1), fmt.Sprintf("We meet at %d", c.ID()), 1, "")
+		save(t, toolsAt(c, 1), "We meet at "+name, 1, "")
 	}
 	recalls := func(name, query string) []string { // the places of the memories
 		t.Helper()
@@ -115,7 +115,7 @@ func TestModelCannotReachOtherConversations(t *testing.T) {
 		}
 		for _, name := range []string{"discord:1/10", "discord:@me/9", "discord:1/12/5"} {
 			c := find(t, s, name)
-			deliver(t, c, storetest.Within(store.ServerWide, said(1, "hello")), said(2, "what is ripe?"))
+			deliver(t, c, storetest.Within(store.ServerWide, said(1, "hello")), said(2, "what is ripe under the blue sky?"))
 			for foreign, id := range secret {
 				if name == "discord:1/12/5" && foreign == "discord:1/12" { // a thread recalls its channel's memories
 					continue
@@ -163,7 +163,7 @@ func TestThreadReadsChannelMemories(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	channel, thread := find(t, s, "discord:1/12"), find(t, s, "discord:1/12/5")
 	deliver(t, channel, said(1, "the plum is ripe"))
-	deliver(t, thread, said(1, "which one?"))
+	deliver(t, thread, said(1, "which one? the plum?"))
 	saved := keep(t, channel, "Bob", "The plum is ripe", 1)
 	answer := call(t, toolsAt(thread, 1), "memory_search", `{"query": "plum"}`)
 	check.Contains(t, "answer", answer, `"from":"discord:1/12"`)

@@ -273,7 +273,7 @@ func TestCopiesOfPurgedAndErasedMemories(t *testing.T) {
 	wantNoSecret(t, c)
 	t.Run("memory_save quoted what may be superseded, and that is gone", func(t *testing.T) {
 		c := newTalk(t)
-		deliver(t, c, said(1, secret), asking(3, "I moved"))
+		deliver(t, c, said(1, secret), asking(3, "I moved, and play the drum and the flute"))
 		keep(t, c, "Bob", "Bob plays the loud "+secret+" at home", 1)
 		save := func(turn int64, content string) string {
 			return check.Must(storetest.Call(storetest.ToolsAt(c, turn), "memory_save", `{"content":"`+content+`","kind":"fact"}`))(t)
@@ -281,7 +281,7 @@ func TestCopiesOfPurgedAndErasedMemories(t *testing.T) {
 		answer := save(2, "Bob plays the loud drum at home")
 		check.Contains(t, "answer", answer, secret)
 		answerFinding(t, c, 2, 3, "memory_save", answer)
-		deliver(t, c, asking(5, "again"))
+		deliver(t, c, asking(5, "the flute again"))
 		answer = save(6, "Bob plays the loud flute at home")
 		check.EqualAll(t, "changed", remove(t, c, 1), []int64{1, 4, 5})
 		answerFinding(t, c, 6, 7, "memory_save", answer+` Memory 1 says: "`+secret+`"`)

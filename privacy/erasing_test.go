@@ -155,7 +155,7 @@ func TestErasingEverywhere(t *testing.T) {
 
 func TestOptingOut(t *testing.T) {
 	c := newTalk(t)
-	deliver(t, c, saidBy(2, "a", "Ann Lee", "I like tea"), saidBy(1, "b", "Bob", "Ann likes tea"))
+	deliver(t, c, saidBy(2, "a", "Ann Lee", "I like tea"), saidBy(1, "b", "Bob", "Ann likes tea, and I read"))
 	before := remember(t, c, "tea is hot", "", 1)
 	worker := storetest.Worker(t, c, 1, 2)
 	save := func(content string, message int) error {

@@ -95,7 +95,7 @@ type savedMemories struct {
 func (s *savedMemories) draft(t check.Tester, j summarize.Job, seq int64) (content string) {
 	t.Helper()
 	s.drafts++
-	content = fmt.Sprint("fact ", s.drafts)
+	content = fmt.Sprint("fact in text ", s.drafts)
 	check.NoError(t, check.ErrorOf(storetest.Call(j.Tools(20), "memory_save", fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [%d]}`, content, seq))))
 	return content
 }

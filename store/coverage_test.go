@@ -105,7 +105,7 @@ func (m *coverage) preparedIDs() (list []int64) {
 func (m *coverage) deliver(rt *rapid.T) {
 	for range rapid.IntRange(1, 5).Draw(rt, "messages") {
 		m.arrived++
-		deliverOnly(m.t, m.c, said(m.arrived, "text"))
+		deliverOnly(m.t, m.c, said(m.arrived, "text of a fact"))
 	}
 }
 

@@ -51,7 +51,7 @@ func TestRowsOverChangedMessage(t *testing.T) {
 			c := tellRows(t)
 			ids := play(t, c, "leaf 1-6: The "+secret+"."+long+"; leaf 7-9")
 			j := begin(t, c, 1, 6)
-			arguments := `{"content": "Ann bought a ` + secret + `.", "kind": "fact", "messages": [5]}`
+			arguments := `{"content": "Bob bought a ` + secret + `.", "kind": "fact", "messages": [5]}`
 			check.Must(storetest.Call(j.Tools(9), "memory_save", arguments))(t)
 			play(t, c, change)
 			check.EqualAll(t, "prepared", transcript.IDs(peek(t, c).Prepared), ids[1:])
@@ -60,8 +60,8 @@ func TestRowsOverChangedMessage(t *testing.T) {
 			storetest.WantNoSecret(t, c)
 			check.Equal(t, "states", apply(t, c, ids[0], ids[1], j.ID()), "stale prepared stale")
 			// Nothing was saved, so the next worker may save.
-			storetest.Repair(t, c, transcript.Worker, 1, 6, "Ann bought bicycles.", 1)
-			check.EqualAll(t, "memories", storetest.Contents(t, c), []string{"fact: Ann bought bicycles."})
+			storetest.Repair(t, c, transcript.Worker, 1, 6, "Bob bought bicycles.", 1)
+			check.EqualAll(t, "memories", storetest.Contents(t, c), []string{"fact: Bob bought bicycles."})
 			apply(t, c, ids[1])
 			check.Equal(t, "stack", stack(t, c), "leaf worker 1-6, leaf worker 7-9")
 		})
@@ -87,7 +87,7 @@ func TestSummariesOverDeletedMessage(t *testing.T) {
 			check.That(t, reflect.DeepEqual(head.Stack[1], before.Stack[1]), "the neighboring row changed too")
 			storetest.WantNoSecret(t, c)
 			checkCoverage(t, c)
-			storetest.Repair(t, c, transcript.Worker, 1, 6, "Ann bought bicycles.", 1)
+			storetest.Repair(t, c, transcript.Worker, 1, 6, "Bob bought bicycles.", 1)
 			check.Equal(t, "repaired", stack(t, c), "leaf worker 1-6, leaf worker 7-9")
 		})
 	}

@@ -135,7 +135,7 @@ func TestMemoriesShow(t *testing.T) {
 	for _, arguments := range []string{
 		`{"content": "Ada lives in Oslo", "kind": "identity", "messages": [3]}`,
 		`{"content": "Ada lives in Bergen", "kind": "identity", "messages": [5], "supersedes": 1}`,
-		`{"content": "Ada is away", "kind": "event", "messages": [5], "expires": "3000-01-01"}`,
+		`{"content": "Ada is away in Bergen", "kind": "event", "messages": [5], "expires": "3000-01-01"}`,
 	} {
 		check.NoError(t, check.ErrorOf(save.Run(t.Context(), []byte(arguments))))
 	}

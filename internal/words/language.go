@@ -211,3 +211,63 @@ func Language(text string) (code string, sure bool) {
 	}
 	return code, ahead >= lead || ahead >= smallLead && evidence >= leastForSmallLead
 }
+
+// IsFrequent reports whether a folded word is a stop word of English or of one of the supported languages.
+func IsFrequent(folded string) bool { return stopWords[folded] || common()[folded] != 0 }
+
+// Differ reports whether text is surely in another language or script than other. A text that may be in both is not.
+func Differ(text, other string) bool {
+	if a, b := script(text), script(other); a == "" || b == "" || a != b {
+		return a != "" && b != "" // nothing to compare
+	}
+	is, sure := Language(other)
+	if !sure {
+		return false
+	}
+	if at := slices.IndexFunc(languages, func(l language) bool { return l.code == is }); at >= 0 || is == "en" {
+		counts := countWords(text)
+		if at < 0 {
+			at = len(languages)
+		}
+		return counts[at] < slices.Max(counts[:])
+	}
+	code, sure := Language(text)
+	return sure && code != is
+}
+
+// script returns the name of the script of most letters of text; Chinese and Japanese are one. "": it has no letters.
+func script(text string) (most string) {
+	counts := map[string]int{}
+	for _, r := range normal(text) {
+		if !unicode.IsLetter(r) {
+			continue
+		}
+		name := "other"
+		for _, s := range scripts {
+			if unicode.In(r, s.tables...) {
+				name = s.name
+				break
+			}
+		}
+		counts[name]++
+		if counts[name] > counts[most] {
+			most = name
+		}
+	}
+	return most
+}
+
+var scripts = []struct {
+	name   string
+	tables []*unicode.RangeTable
+}{
+	{"latin", []*unicode.RangeTable{unicode.Latin}},
+	{"chinese", []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana}},
+	{"cyrillic", []*unicode.RangeTable{unicode.Cyrillic}},
+	{"arabic", []*unicode.RangeTable{unicode.Arabic}},
+	{"korean", []*unicode.RangeTable{unicode.Hangul}},
+	{"greek", []*unicode.RangeTable{unicode.Greek}},
+	{"hebrew", []*unicode.RangeTable{unicode.Hebrew}},
+	{"devanagari", []*unicode.RangeTable{unicode.Devanagari}},
+	{"thai", []*unicode.RangeTable{unicode.Thai}},
+}

@@ -108,13 +108,18 @@ func Quoting(n int, text, to, quote string) store.Inbound {
 	return m
 }
 
-// Imported fills a new conversation with n messages, each a turn of its own.
+// Attested is a quote with the words of the tests' memories: a model may save only what its sources say.
+const Attested = "Ann, Bob: tea, cats, boats, nuts, allergy, swims, rows, bicycles, music, Oslo, Bergen, Turin, Xanadu, away for a reason, standup in the kitchen at 9 or 10, " +
+	"moves, lives, tall, sky, token, first, second, third, rough, fine, one, two, bought, spoke, parrots, machine, x"
+
+// Imported fills a new conversation with n messages, each a turn of its own. They quote Attested.
 func Imported(t testing.TB, n int) *store.Conversation {
 	t.Helper()
 	c := NewConversation(t)
 	past := make([]store.Inbound, n)
 	for i := range past {
 		past[i] = Said(i+1, fmt.Sprintf("message number %d", i+1))
+		past[i].Quote = Attested
 	}
 	check.Must(c.Past().Import(Ctx, past))(t)
 	return c
