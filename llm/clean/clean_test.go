@@ -112,6 +112,8 @@ var kept = []string{
 	"ChatML looks like this:\n<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nHello<|im_end|>",
 	"<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nHello<|im_end|>",
 	"In HTML <s>old</s> is struck through.",
+	"<doc>\n<reasoning type=\"a\">text</reasoning>\n</doc>", "Match it with (?<think>\\w+) and more.",
+	"<plugin>\n<groupId>org.x</groupId>\n</plugin>", "<function>\n<name>f</name>\n</function>", "<functions>\n<f/>\n</functions>",
 	"The price is <s>90</s> 80.", "Old<s>er</s> news.", "[Think](https://x.y) about it.", "[EOS](https://x.y)", "It reads ids[EOS] and arr[pad]",
 	"[think] maybe tea?", "It is vocab[PAD]",
 	"标记是<|im_end|>。", "トークン<|im_end|>はターンの終わりです。", "終わりは</s>です。",

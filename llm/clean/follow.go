@@ -3,10 +3,11 @@
 package clean
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"cairn/internal/lazy"
 )
 
 // following is what is behind a mark.
@@ -23,7 +24,7 @@ type following struct {
 const maxBlank = 64
 
 // role matches a role that begins a turn in words.
-var role = regexp.MustCompile(`^(?i:` + own + `|` + others + `)(?:[ \t]*\n|:|[ \t]*$)`)
+var role = lazy.Pattern(`^(?i:` + own + `|` + others + `)(?:[ \t]*\n|:|[ \t]*$)`)
 
 // maxRole is the size of the longest role with what must follow it, and some white space.
 const maxRole = 20
@@ -48,7 +49,7 @@ func follow(rest string, final bool) (f following, more bool) {
 	if line := strings.IndexAny(start, "\n:"); !final && line < 0 && len(start) < maxRole && maybeRole(start) {
 		return f, true
 	}
-	f.role = role.MatchString(start) && (final || len(start) == maxRole || strings.ContainsAny(start, "\n:"))
+	f.role = role().MatchString(start) && (final || len(start) == maxRole || strings.ContainsAny(start, "\n:"))
 	return f, false
 }
 
