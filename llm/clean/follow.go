@@ -84,9 +84,16 @@ func maybeRole(start string) bool {
 
 // goesOn reports whether a sentence goes on behind a mark, in the same line: the mark is a word of it.
 func (f following) goesOn() bool {
-	if f.end || f.newline || f.mark.kind != none {
+	switch {
+	case f.end, f.newline, f.mark.kind != none:
 		return false
+	case f.blank == 0:
+		return strings.ContainsRune(",.;:!?)]}\"'”’»`|/=-–—*。，、；：？！）」』", f.first)
 	}
-	return f.blank == 0 && strings.ContainsRune(",.;:!?)]}\"'’”»`|/=-–—*。，、；：？！）」』", f.first) ||
-		f.blank > 0 && (unicode.IsLower(f.first) || strings.ContainsRune(",.;:)(=-–—→&+/|\"'`“«", f.first))
+	return unicode.IsLower(f.first) || strings.ContainsRune(",.;:)(=-–—→&+/|\"'`“«", f.first)
+}
+
+// saysOn is goesOn without what may begin an answer, as a quotation mark.
+func (f following) saysOn() bool {
+	return f.goesOn() && (unicode.IsLower(f.first) || strings.ContainsRune(",.;:)=–—、，。；：）", f.first))
 }

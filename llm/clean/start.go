@@ -152,7 +152,7 @@ func (f *Filter) startMark(final bool) verdict {
 	}
 	switch m.kind {
 	case thoughtOpens:
-		f.think(m, !next.goesOn())
+		f.think(m, !next.saysOn())
 		return handled
 	case block:
 		return f.startBlock(m, final)
