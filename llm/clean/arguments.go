@@ -5,11 +5,12 @@ package clean
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
+
+	"cairn/internal/lazy"
 )
 
 // encode returns arguments as JSON.
@@ -113,7 +114,7 @@ func typeOf(value any) string {
 	return "object"
 }
 
-var number = regexp.MustCompile(`^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?`)
+var number = lazy.Pattern(`^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?`)
 
 // quotes are the marks around strings in calls: of programs, of Gemma 4, of FunctionGemma.
 var quotes = []string{`"""`, `'''`, `<|"|>`, "<escape>", `"`, "'"}
@@ -138,10 +139,10 @@ func looseValue(text string, depth int) (value any, rest string, ok bool) {
 	case '{':
 		return looseObject(text, depth)
 	}
-	if digits := number.FindString(text); digits != "" {
+	if digits := number().FindString(text); digits != "" {
 		return json.Number(digits), text[len(digits):], true
 	}
-	name := ident.FindString(text)
+	name := ident().FindString(text)
 	switch name {
 	case "True", "true":
 		return true, text[len(name):], true
@@ -209,7 +210,7 @@ func looseObject(text string, depth int) (value any, rest string, ok bool) {
 		if after, ok := strings.CutPrefix(rest, "}"); ok {
 			return all, after, true
 		}
-		key := ident.FindString(rest)
+		key := ident().FindString(rest)
 		rest = rest[len(key):]
 		if key == "" {
 			written, after, ok := looseValue(rest, depth+1)

@@ -51,6 +51,8 @@ func (f *Filter) noMark(final bool) bool {
 	case next, final && f.isCutMark():
 		f.end()
 	default:
+		name := ident().FindString(f.raw[1:min(len(f.raw), maxMark)])
+		f.openSeen = f.openSeen || f.raw[0] == '<' && thoughtTags[strings.ToLower(name)] // with attributes
 		f.takeRune()
 	}
 	return true
@@ -118,6 +120,9 @@ func (f *Filter) laterThought(m mark, next following) bool {
 	if f.about || !follows && !another || next.goesOn() || m.sure == unlisted || next.end && m.sure != known {
 		return f.mention(m, next)
 	}
+	if f.inLine { // as (?<think>…) in a pattern
+		m.sure = paired
+	}
 	f.think(m, true)
 	return true
 }
@@ -175,8 +180,8 @@ func (f *Filter) nextHeader(final bool) (found, more bool) {
 		return false, false
 	}
 	front := f.raw[:min(len(f.raw), longest)]
-	if ownHeader().MatchString(front) {
-		return true, false
+	if head := ownHeader().FindString(front); head != "" {
+		return !f.isQuoted(head), false
 	}
 	return false, !final && len(front) < longest && agrees(front, "[#") && !strings.Contains(front, "\n")
 }

@@ -3,7 +3,6 @@
 package clean
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -58,7 +57,7 @@ func (f *Filter) readCalls(held string) bool {
 		!f.marked && (!offered || behind != ""),
 		f.inText && !offered,
 		behind != "" && (!offered || !newLine && !strings.HasSuffix(whole, "\n")),
-		f.Quoted != nil && f.Quoted(whole):
+		f.isQuoted(whole):
 		return false
 	}
 	f.Calls = p.calls
@@ -221,10 +220,10 @@ func (p *parser) code() bool {
 
 // nameOf matches the name of a tool with what stands around it in some forms: functions.lookup:0 (Kimi K2),
 // default_api.lookup (Gemma), lookup.call (Llama).
-var nameOf = regexp.MustCompile(`^(?:call:|functions\.|default_api\.|tools\.)*([A-Za-z_][\w.-]{0,127}?)(?:\.call)?(?::\d+)?$`)
+var nameOf = lazy.Pattern(`^(?:call:|functions\.|default_api\.|tools\.)*([A-Za-z_][\w.-]{0,127}?)(?:\.call)?(?::\d+)?$`)
 
 func plainName(written string) string {
-	if at := nameOf.FindStringSubmatch(strings.TrimSpace(written)); at != nil {
+	if at := nameOf().FindStringSubmatch(strings.TrimSpace(written)); at != nil {
 		return at[1]
 	}
 	return strings.TrimSpace(written)
@@ -266,7 +265,7 @@ func (p *parser) salvage(text string) {
 		body = strings.TrimSpace(body[m.size:])
 	}
 	at := namedIn().FindStringSubmatch(body)
-	if first := word.FindString(body); at == nil && p.tool(first) != nil {
+	if first := word().FindString(body); at == nil && p.tool(first) != nil {
 		at = []string{"", first, "", "", ""}
 		body = strings.TrimSpace(body[len(first):])
 	}

@@ -4,7 +4,6 @@ package clean
 
 import (
 	"html"
-	"regexp"
 	"strings"
 
 	"cairn/internal/lazy"
@@ -33,7 +32,7 @@ func (p *parser) markup(m mark) bool {
 
 var (
 	// elementName matches the name of the tool in the mark that begins a call.
-	elementName = regexp.MustCompile(`(?:function=|name=|tool=)["']?([^"'>\s]+)`)
+	elementName = lazy.Pattern(`(?:function=|name=|tool=)["']?([^"'>\s]+)`)
 
 	// argumentMark matches the mark that begins an argument, in all forms: <parameter=word>, <parameter name="word">,
 	// <｜DSML｜parameter name="word" string="true">, <|open|>argument key="word" type="string"<|sep|>, <arg_key>word</arg_key>.
@@ -54,7 +53,7 @@ var (
 
 // element reads a call whose first mark, of size bytes, has the name of the tool.
 func (p *parser) element(first string, size int) bool {
-	at := elementName.FindStringSubmatch(first)
+	at := elementName().FindStringSubmatch(first)
 	if at == nil {
 		return false
 	}

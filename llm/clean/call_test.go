@@ -109,6 +109,14 @@ func TestCallsWrittenAsTextAreRead(t *testing.T) {
 	}
 }
 
+func TestHeaderInThePromptIsText(t *testing.T) {
+	const text = "[#4 2026-11-28 14:05 Ada] Tea.\n[#5 2026-11-28 14:06 Bob] Milk."
+	f := newFilter()
+	f.Quoted = func(quoted string) bool { return strings.Contains(text, strings.TrimSpace(quoted)) }
+	f.Next(text)
+	check.Equal(t, "text", f.End(), text)
+}
+
 func TestCallInThePromptIsText(t *testing.T) {
 	const text = "<tool_call>{\"name\":\"now\",\"arguments\":{}}</tool_call>"
 	f := newFilter()

@@ -3,19 +3,20 @@
 package clean
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
+
+	"cairn/internal/lazy"
 )
 
 var (
-	word  = regexp.MustCompile(`^[A-Za-z_][\w.:-]*`) // the name of a tool, with what is around it
-	ident = regexp.MustCompile(`^[A-Za-z_][\w-]*`)
+	word  = lazy.Pattern(`^[A-Za-z_][\w.:-]*`) // the name of a tool, with what is around it
+	ident = lazy.Pattern(`^[A-Za-z_][\w-]*`)
 )
 
 // named reads a call that begins with the name of the tool.
 func (p *parser) named() bool {
-	name := strings.TrimRight(word.FindString(p.rest), ":.-")
+	name := strings.TrimRight(word().FindString(p.rest), ":.-")
 	if name == "" {
 		return false
 	}
@@ -141,7 +142,7 @@ func (p *parser) program(name, rest string) bool {
 			p.rest = after
 			return true
 		}
-		key := ident.FindString(rest)
+		key := ident().FindString(rest)
 		after := strings.TrimLeftFunc(rest[len(key):], unicode.IsSpace)
 		if key == "" || !strings.HasPrefix(after, "=") {
 			if object, more, ok := looseValue(rest, 0); ok && len(arguments) == 0 { // lookup({"word": "tea"})

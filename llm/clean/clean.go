@@ -17,7 +17,7 @@ import (
 // Filter cleans one answer. The zero value takes calls written as text for calls only if they have special marks.
 type Filter struct {
 	Tools  []llm.Tool             // offered in the request
-	Quoted func(text string) bool // whether a text is in the prompt, so that a call with it is a quotation; nil: none is
+	Quoted func(text string) bool // whether a text is in the prompt: then a call or a header is a quotation; nil: none is
 
 	// Reasoned means that a thought was removed.
 	Reasoned bool

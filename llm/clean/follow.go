@@ -3,10 +3,11 @@
 package clean
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"cairn/internal/lazy"
 )
 
 // following is what is behind a mark.
@@ -23,7 +24,7 @@ type following struct {
 const maxBlank = 64
 
 // role matches a role that begins a turn in words.
-var role = regexp.MustCompile(`^(?i:` + own + `|` + others + `)(?:[ \t]*\n|:|[ \t]*$)`)
+var role = lazy.Pattern(`^(?i:` + own + `|` + others + `)(?:[ \t]*\n|:|[ \t]*$)`)
 
 // maxRole is the size of the longest role with what must follow it, and some white space.
 const maxRole = 20
@@ -48,7 +49,7 @@ func follow(rest string, final bool) (f following, more bool) {
 	if line := strings.IndexAny(start, "\n:"); !final && line < 0 && len(start) < maxRole && maybeRole(start) {
 		return f, true
 	}
-	f.role = role.MatchString(start) && (final || len(start) == maxRole || strings.ContainsAny(start, "\n:"))
+	f.role = role().MatchString(start) && (final || len(start) == maxRole || strings.ContainsAny(start, "\n:"))
 	return f, false
 }
 
@@ -83,9 +84,16 @@ func maybeRole(start string) bool {
 
 // goesOn reports whether a sentence goes on behind a mark, in the same line: the mark is a word of it.
 func (f following) goesOn() bool {
-	if f.end || f.newline || f.mark.kind != none {
+	switch {
+	case f.end, f.newline, f.mark.kind != none:
 		return false
+	case f.blank == 0:
+		return strings.ContainsRune(",.;:!?)]}\"'”’»`|/=-–—*。，、；：？！）」』", f.first)
 	}
-	return f.blank == 0 && strings.ContainsRune(",.;:!?)]}\"'’”»`|/=-–—*。，、；：？！）」』", f.first) ||
-		f.blank > 0 && (unicode.IsLower(f.first) || strings.ContainsRune(",.;:)(=-–—→&+/|\"'`“«", f.first))
+	return unicode.IsLower(f.first) || strings.ContainsRune(",.;:)(=-–—→&+/|\"'`“«", f.first)
+}
+
+// saysOn is goesOn without what may begin an answer, as a quotation mark.
+func (f following) saysOn() bool {
+	return f.goesOn() && (unicode.IsLower(f.first) || strings.ContainsRune(",.;:)=–—、，。；：）", f.first))
 }

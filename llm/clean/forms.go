@@ -121,10 +121,17 @@ var headers = set("<|start|> <|channel|> <|message|>")
 // <｜tool▁calls▁begin｜> (DeepSeek), <|python_tag|> (Llama), <TOOLCALL> (Nemotron), <|START_ACTION|> (Command),
 // <|tools_prefix|> (Apertus), <|action_start|> (InternLM), [TOOL_CALLS] (Mistral).
 var soundsLikeCall = lazy.Pattern(`(?:^|_)(?:tool_?calls?|function_?calls?|tool_?code|tool_?use|invoke|python_(?:tag|start|end)|` +
-	`(?:start|end)_action|action_(?:start|end)|tools_(?:prefix|suffix)|tool_sep|dsml)(?:_|$)|^plugin$|^functions?$`)
+	`(?:start|end)_action|action_(?:start|end)|tools_(?:prefix|suffix)|tool_sep|dsml)(?:_|$)`)
 
-// callTokens are marks of calls in brackets: Mistral.
-var callTokens = set("[tool_calls] [args] [call_id]")
+// callTokens are other marks of calls.
+var callTokens = set(
+	"[tool_calls] [args] [call_id]", // Mistral
+	"<|plugin|>",                    // InternLM
+)
+
+// callElement is the name of a call's element if it has an attribute: <function=lookup>, <function name="lookup">. Without
+// one it is any XML.
+const callElement = "function"
 
 // blockTags are the names of the blocks of Cairn's prompt, and of tools' results in templates.
 var blockTags = set("now kept tool_result tool_results tool_response function_results function_response")

@@ -98,7 +98,9 @@ func tagAt(text string, final bool) (m mark, more bool) {
 
 // attributed returns a mark with attributes: <invoke name="lookup">. Its size is that of its name.
 func attributed(text string, at int, final bool) (m mark, more bool) {
-	m = classify(text[:at] + ">")
+	if m = classify(text[:at] + ">"); m.name == callElement {
+		m.kind = callMark
+	}
 	rest := strings.TrimLeft(text[at:], " ")
 	switch {
 	case text[0] != '<' || m.kind != callMark && m.kind != block || m.closes:
@@ -164,7 +166,7 @@ func classify(text string) mark {
 		m.kind = header
 	case wrappers[lower]:
 		m.kind, m.closes = around, strings.Contains(lower, "end")
-	case callTokens[lower] && text != lower, text == minimax, text[0] == '<' && soundsLikeCall().MatchString(wordOf(name)):
+	case callTokens[lower], text == minimax, name == callElement && name != m.name, text[0] == '<' && soundsLikeCall().MatchString(wordOf(name)):
 		m.kind = callMark
 	case isToken(lower):
 		m.kind = special

@@ -3,10 +3,11 @@
 package clean
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"cairn/internal/lazy"
 )
 
 // NoReply is what the system prompt asks for from a model that has nothing to add.
@@ -23,22 +24,22 @@ const (
 )
 
 var (
-	hasSentinel = regexp.MustCompile(sentinel)
+	hasSentinel = lazy.Pattern(sentinel)
 
 	// sentinelLine matches a line that is only the sentinel, with a name before it at most: "Answer: **NO_REPLY**".
-	sentinelLine = regexp.MustCompile(`^` + wrapping + `(?:[\pL_]{1,20}` + wrapping + `:` + wrapping + `)?` + sentinel + wrapping + `$`)
+	sentinelLine = lazy.Pattern(`^` + wrapping + `(?:[\pL_]{1,20}` + wrapping + `:` + wrapping + `)?` + sentinel + wrapping + `$`)
 
 	// sentinelFirst matches a line that begins with the sentinel and gives reasons: "NO_REPLY: nobody asked".
-	sentinelFirst = regexp.MustCompile(`^` + wrapping + sentinel + "[`*_\"')\\]]*" + `(?:[.:,;!(]|\s+[-–—(])`)
+	sentinelFirst = lazy.Pattern(`^` + wrapping + sentinel + "[`*_\"')\\]]*" + `(?:[.:,;!(]|\s+[-–—(])`)
 
 	// sentinelLast matches the sentinel behind the last sentence of a text.
-	sentinelLast = regexp.MustCompile(`(^|[\s.!?…。！？])[\pP\pS]*` + sentinel + wrapping + `$`)
+	sentinelLast = lazy.Pattern(`(^|[\s.!?…。！？])[\pP\pS]*` + sentinel + wrapping + `$`)
 
 	// unfinished matches the end of a text that may become the sentinel: behind white space, or directly behind a sentence.
-	unfinished = regexp.MustCompile("(?:(?:^|\\s)(?:`{3,}\\w*\\n)?(?:[\\pP\\pS]|</?\\w+>)*(?:" + beginning + ")?|[.!?…。！？](" + beginning + "))" + wrapping + "(?:</?\\w*)?$")
+	unfinished = lazy.Pattern("(?:(?:^|\\s)(?:`{3,}\\w*\\n)?(?:[\\pP\\pS]|</?\\w+>)*(?:" + beginning + ")?|[.!?…。！？](" + beginning + "))" + wrapping + "(?:</?\\w*)?$")
 
 	// emptyFence matches a block of code without content.
-	emptyFence = regexp.MustCompile("(?m)^[ \\t]*(`{3,}|~{3,})\\w*[ \\t]*\\n(?:[ \\t]*\\n)*[ \\t]*(?:`{3,}|~{3,})[ \\t]*$")
+	emptyFence = lazy.Pattern("(?m)^[ \\t]*(`{3,}|~{3,})\\w*[ \\t]*\\n(?:[ \\t]*\\n)*[ \\t]*(?:`{3,}|~{3,})[ \\t]*$")
 )
 
 // maxUnfinished limits the end of a text that waits, in bytes: the sentinel and its wrapping.
@@ -49,12 +50,12 @@ const maxUnfinished = 64
 func WithoutNoReply(text string, writing bool) string {
 	if writing {
 		from := max(0, len(text)-maxUnfinished)
-		if at := unfinished.FindStringSubmatchIndex(text[from:]); at != nil && (at[0] > 0 || from == 0) {
+		if at := unfinished().FindStringSubmatchIndex(text[from:]); at != nil && (at[0] > 0 || from == 0) {
 			text = text[:from+max(at[0], at[2])]
 		}
 	}
 	text = strings.TrimSpace(text)
-	if !hasSentinel.MatchString(text) {
+	if !hasSentinel().MatchString(text) {
 		if text == "NO REPLY" {
 			return ""
 		}
@@ -62,7 +63,7 @@ func WithoutNoReply(text string, writing bool) string {
 	}
 	var kept []string
 	for line := range strings.SplitSeq(text, "\n") {
-		if !sentinelLine.MatchString(line) && !sentinelFirst.MatchString(line) {
+		if !sentinelLine().MatchString(line) && !sentinelFirst().MatchString(line) {
 			kept = append(kept, line)
 		}
 	}
@@ -74,14 +75,14 @@ func WithoutNoReply(text string, writing bool) string {
 		}
 	}
 	if without != text {
-		without = strings.TrimSpace(emptyFence.ReplaceAllString(without, ""))
+		without = strings.TrimSpace(emptyFence().ReplaceAllString(without, ""))
 	}
 	return without
 }
 
 // lastSentence returns where the sentinel begins that is a sentence of its own at the end of a text; -1 if there is none.
 func lastSentence(text string) int {
-	at := sentinelLast.FindStringSubmatchIndex(text)
+	at := sentinelLast().FindStringSubmatchIndex(text)
 	if at == nil {
 		return -1
 	}
@@ -101,8 +102,8 @@ func IsResidue(text string) bool {
 		case m.kind != none:
 			text = text[m.size:]
 			continue
-		case anyTag.MatchString(text):
-			text = text[len(anyTag.FindString(text)):]
+		case anyTag().MatchString(text):
+			text = text[len(anyTag().FindString(text)):]
 			continue
 		}
 		r, size := utf8.DecodeRuneInString(text)
@@ -115,4 +116,4 @@ func IsResidue(text string) bool {
 }
 
 // anyTag matches a tag.
-var anyTag = regexp.MustCompile(`^</?[A-Za-z][^<>\n]{0,80}>`)
+var anyTag = lazy.Pattern(`^</?[A-Za-z][^<>\n]{0,80}>`)

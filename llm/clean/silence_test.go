@@ -52,7 +52,7 @@ func FuzzNoReply(f *testing.F) {
 		for line := range strings.SplitSeq(without, "\n") {
 			check.That(t, strings.Trim(line, " `*\"'.") != NoReply, "%q: %q", text, without)
 		}
-		check.That(t, hasSentinel.MatchString(text) || without == strings.TrimSpace(text) || strings.TrimSpace(text) == "NO REPLY", "%q became %q", text, without)
+		check.That(t, hasSentinel().MatchString(text) || without == strings.TrimSpace(text) || strings.TrimSpace(text) == "NO REPLY", "%q became %q", text, without)
 	})
 }
 

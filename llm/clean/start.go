@@ -65,8 +65,11 @@ func (f *Filter) ownLine(final bool) verdict {
 		return nothing
 	}
 	if at := ownHeader().FindStringIndex(f.raw[:min(len(f.raw), longest)]); at != nil {
-		if at[1] == len(f.raw) && !final {
+		switch {
+		case at[1] == len(f.raw) && !final:
 			return unknown
+		case f.isQuoted(f.raw[:at[1]]):
+			return nothing
 		}
 		f.headed = true
 		return f.strip(at[1])
@@ -76,6 +79,9 @@ func (f *Filter) ownLine(final bool) verdict {
 	}
 	return nothing
 }
+
+// isQuoted reports whether a text is in the prompt.
+func (f *Filter) isQuoted(text string) bool { return f.Quoted != nil && f.Quoted(text) }
 
 // recipient handles a header that begins with the recipient of the message: to=self<|message|> (Muse Glimmer).
 func (f *Filter) recipient(final bool) verdict {
@@ -92,19 +98,19 @@ func (f *Filter) recipient(final bool) verdict {
 // bareThoughts are thoughts without marks, at the start of an answer. Of each: what begins it, and what ends it, once
 // the special tokens around its words are lost.
 var bareThoughts = []struct {
-	open  *regexp.Regexp
+	open  func() *regexp.Regexp
 	whole int // bytes with which open can be decided
 	close string
 }{
-	{regexp.MustCompile(`^(?:analysis|commentary)(?:[A-Z\n]|$)`), 11, "assistantfinal"},     // gpt-oss: analysisThe user …assistantfinalHello
-	{regexp.MustCompile(`^Here(?:'s| is) my thought process:`), 27, "Here is my response:"}, // Granite 3.2
+	{lazy.Pattern(`^(?:analysis|commentary)(?:[A-Z\n]|$)`), 11, "assistantfinal"},     // gpt-oss: analysisThe user …assistantfinalHello
+	{lazy.Pattern(`^Here(?:'s| is) my thought process:`), 27, "Here is my response:"}, // Granite 3.2
 }
 
 // bareThought holds back what may be a thought without marks: it is one if its end comes.
 func (f *Filter) bareThought(final bool) verdict {
 	for _, b := range bareThoughts {
 		front := f.raw[:min(len(f.raw), b.whole)]
-		if !b.open.MatchString(front) {
+		if !b.open().MatchString(front) {
 			if !final && len(front) < b.whole && maybeBare(front) {
 				return unknown
 			}
@@ -146,7 +152,7 @@ func (f *Filter) startMark(final bool) verdict {
 	}
 	switch m.kind {
 	case thoughtOpens:
-		f.think(m, !next.goesOn())
+		f.think(m, !next.saysOn())
 		return handled
 	case block:
 		return f.startBlock(m, final)
@@ -173,8 +179,8 @@ func (f *Filter) startMark(final bool) verdict {
 
 // startHeader matches the role, and the line break, behind a token that begins a turn.
 var (
-	ownRole   = regexp.MustCompile(`^ ?(?i:` + own + `)[ \t]*(?:\n|$)|^ ?(?i:` + own + `)[ \t]*([<\[])`)
-	otherRole = regexp.MustCompile(`^ ?(?i:` + others + `)[ \t]*(?:[\n<\[]|$)`)
+	ownRole   = lazy.Pattern(`^ ?(?i:` + own + `)[ \t]*(?:\n|$)|^ ?(?i:` + own + `)[ \t]*([<\[])`)
+	otherRole = lazy.Pattern(`^ ?(?i:` + others + `)[ \t]*(?:[\n<\[]|$)`)
 )
 
 // startTurn removes a token that begins the model's turn, with the role. Another role's is an example of a template.
@@ -184,14 +190,14 @@ func (f *Filter) startTurn(m mark, next following, final bool) verdict {
 	if !final && len(front) < maxRole && !strings.ContainsAny(front, "\n<[") && maybeRole(strings.TrimPrefix(front, " ")) {
 		return unknown
 	}
-	if at := ownRole.FindStringSubmatchIndex(front); at != nil {
+	if at := ownRole().FindStringSubmatchIndex(front); at != nil {
 		size := at[1]
 		if at[2] >= 0 { // the mark behind the role remains
 			size = at[2]
 		}
 		return f.strip(m.size + size)
 	}
-	if otherRole.MatchString(front) || next.goesOn() || m.name == inst || m.name == "s" && !next.newline { // <s> is also HTML
+	if otherRole().MatchString(front) || next.goesOn() || m.name == inst || m.name == "s" && !next.newline { // <s> is also HTML
 		return nothing
 	}
 	if next.blank > 0 && !next.newline && !next.end && next.mark.kind == none && unicode.IsLower(next.first) {

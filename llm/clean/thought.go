@@ -26,11 +26,7 @@ type thinking struct {
 
 // think begins a thought at the front of raw. open: its mark is no mention of one.
 func (f *Filter) think(m mark, open bool) {
-	if f.mode == nil {
-		f.thinking = thinking{isThinking: true, name: m.name, sure: m.sure, isOpen: open}
-	} else {
-		f.thinking = thinking{isThinking: true, name: m.name, sure: m.sure, isOpen: open, inBody: true}
-	}
+	f.thinking = thinking{isThinking: true, name: m.name, sure: m.sure, isOpen: open, inBody: f.mode != nil}
 	f.mode = (*Filter).readThought
 	f.dropThought(m.size)
 }
@@ -67,19 +63,8 @@ func (f *Filter) readThought(final bool) bool {
 	if f.dropThought(indexMark(f.raw)); f.raw == "" {
 		return true
 	}
-	if c := f.raw[0]; !opensMark[c] {
-		if c == '`' && !f.at.inLine {
-			if !final && len(f.raw) < 3 && strings.Trim(f.raw, "`") == "" {
-				return false
-			}
-			if strings.HasPrefix(f.raw, "```") {
-				f.at.inline ^= 1 // in a block of code
-				f.dropThought(3)
-				return true
-			}
-		}
-		f.dropThought(1)
-		return true
+	if !opensMark[f.raw[0]] {
+		return f.readTicks(final)
 	}
 	m, more := markAt(f.raw, final)
 	if more {
@@ -105,6 +90,22 @@ func (f *Filter) readThought(final bool) bool {
 	return true
 }
 
+// readTicks reads a line break or a tick, or three ticks that begin or end a block of code.
+func (f *Filter) readTicks(final bool) bool {
+	const fence = "```"
+	switch {
+	case f.at.inLine:
+	case strings.HasPrefix(f.raw, fence):
+		f.at.inline ^= 1
+		f.dropThought(len(fence))
+		return true
+	case !final && strings.HasPrefix(fence, f.raw):
+		return false
+	}
+	f.dropThought(1)
+	return true
+}
+
 // judgeEnd decides whether a mark ends the thought. One in quotation marks does not. One that may be mentioned, or that
 // is another one's, does only if no better one follows.
 func (f *Filter) judgeEnd(m mark, final bool) bool {
@@ -113,17 +114,17 @@ func (f *Filter) judgeEnd(m mark, final bool) bool {
 		return false
 	}
 	quoted := strings.ContainsRune("\"'`“‘«", f.at.last) && next.blank == 0 && strings.ContainsRune("\"'`”’»", next.first)
-	mentioned := f.at.inLine && unicode.IsSpace(f.at.last) && !endsSentence(f.at.solid) && next.goesOn()
+	mentioned := f.at.inLine && unicode.IsSpace(f.at.last) && !endsSentence(f.at.solid) && next.saysOn()
 	inside := f.depth > 0 || f.at.inline > 0
 	f.depth = max(0, f.depth-1)
 	switch {
 	case quoted:
 		f.dropThought(m.size)
-	case mentioned, inside, m.name != f.name, !f.isOpen && next.goesOn():
+	case mentioned, inside, m.name != f.name, !f.isOpen && next.saysOn():
 		f.dropThought(m.size)
 		f.after.Reset()
 		f.ended = true
-	case (f.inBody || f.isExample()) && next.goesOn(), f.sure == unlisted && (next.end || next.mark.kind == none && next.first == '<'):
+	case (f.inBody || f.isExample()) && next.saysOn(), f.sure == unlisted && (next.end || next.mark.kind == none && next.first == '<'):
 		f.restore()
 	default:
 		f.endThought(m.size)
