@@ -96,6 +96,7 @@ func clicksInBrowser(t *testing.T) {
 	b.click(".evidence summary")
 	b.shows(".evidence .message")
 	b.click(".rewrite summary")
+	b.audited("lines_open")
 	b.keys(".rewrite textarea", " again")
 	b.submits(".rewrite form button", "The line is rewritten, and stays as it is now.")
 	b.sees(".lines", "written by owner")

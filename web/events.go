@@ -205,7 +205,7 @@ type compactionEvent struct {
 func (e *Events) Compaction(conversation string, c channel.Event) {
 	c.Summary = ""
 	e.publish("compaction", conversation, compactionEvent{conversation, c, time.Now().UTC()})
-	if c.State == compactor.EventApplied || c.State == compactor.EventUndone {
+	if c.State == compactor.EventApplied || c.State == compactor.EventUndone || c.State == compactor.EventRewritten {
 		e.publishUsage(conversation, c.AfterTokens, c.Window)
 	}
 }

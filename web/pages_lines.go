@@ -11,6 +11,7 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"cairn/channel"
+	"cairn/chat"
 )
 
 // linesView shows a summary's text, and below each line that claims something what it rests on.
@@ -52,7 +53,9 @@ func (v *visit) evidenceView(name string, l channel.SummaryLine) g.Node {
 	case len(l.Seqs) > 0:
 		messages, err := channel.Evidence(v.Context(), v.conversation, l)
 		v.fail(err)
-		return h.Details(h.Class("evidence"), h.Summary(g.Text("rests on "+numbers(l.Seqs))), messageViews(name, messages))
+		return h.Details(h.Class("evidence"), h.Summary(g.Text("rests on "+numbers(l.Seqs))), g.Map(messages, func(m chat.Record) g.Node {
+			return quotedView(name, m, "", nil)
+		}))
 	case l.Evidence != nil:
 		return tag("unproven", "no evidence")
 	}

@@ -162,6 +162,11 @@ func bar(label string, percent float64) g.Node {
 // messageView shows a message, with a link to it among its conversation's messages. match is the part
 // of its text or of a file that a search found: where the text does not contain it, it is shown instead.
 func messageView(conversation string, m chat.Record, match string) g.Node {
+	return quotedView(conversation, m, match, h.ID(fmt.Sprint("m", m.Seq)))
+}
+
+// quotedView is messageView for a message that the page may show twice; id is an attribute.
+func quotedView(conversation string, m chat.Record, match string, id g.Node) g.Node {
 	content := g.Group{
 		g.If(m.Text != "" && m.Role != "assistant", longText("", m.Text)),
 		g.Iff(m.Text != "" && m.Role == "assistant", func() g.Node { return markdownView(m.Text) }),
@@ -177,7 +182,7 @@ func messageView(conversation string, m chat.Record, match string) g.Node {
 		content = g.Group{longText("", match)}
 	}
 	return h.Article(
-		h.Class("message "+string(m.Role)), h.ID(fmt.Sprint("m", m.Seq)),
+		h.Class("message "+string(m.Role)), id,
 		h.Header(
 			h.B(h.Dir("auto"), g.Text(cmp.Or(m.Author, m.Tool, string(m.Role)))), g.Text(" "),
 			h.A(

@@ -33,6 +33,7 @@ type metrics struct {
 	errors                 *prometheus.CounterVec
 	requestTime            *prometheus.HistogramVec
 	compactions, hooks     *prometheus.CounterVec
+	summaryLines           *prometheus.CounterVec
 	summaryTime            *prometheus.HistogramVec
 }
 
@@ -68,6 +69,7 @@ func newMetrics(list func() prices.List) *metrics {
 	m.errors = counter("model_errors_total", "Failed requests to models, retries included, by class of the error.", "work", "class")
 	m.requestTime = timer("model_request_duration", "Time of a request to a model, retries included.", answerTimes, "work", "model")
 	m.compactions = counter("compactions_total", "Steps of compactions.", "state", "trigger")
+	m.summaryLines = counter("summary_lines_total", "Lines of summaries that were applied, by what they rest on, and those that were dropped.", "evidence")
 	m.hooks = counter("hook_calls_total", "Calls of hooks, by outcome.", "hook", "outcome")
 	m.summaryTime = timer("summary_duration", "Time to make a summary, in the background.", summaryTimes, "by")
 	build := prometheus.Labels{"version": version(), "goversion": runtime.Version()}
@@ -92,10 +94,16 @@ func (m *metrics) begin() {
 	create(m.errors, []string{store.ForTurn, store.ForSummary}, channel.FailureClasses())
 	create(m.tools, append(channel.ToolNames(), "unknown"), []string{"ok", "error"})
 	create(m.compactions, compactor.EventStates, compactor.Triggers)
+	for _, evidence := range lineKinds {
+		m.summaryLines.WithLabelValues(evidence)
+	}
 	create(m.hooks, hooks.Names, hooks.Outcomes)
 	m.summaryTime.WithLabelValues(string(compactor.ByWorker))
 	m.summaryTime.WithLabelValues(string(compactor.ByExtractive))
 }
+
+// lineKinds are the values of the label evidence. A dropped line is one that the messages contradicted.
+var lineKinds = []string{"messages", "none", "dropped"}
 
 // create makes the series of all pairs of label values.
 func create[A, B ~string](v *prometheus.CounterVec, first []A, second []B) {
@@ -131,6 +139,24 @@ func (m *metrics) hook(name, outcome string) { m.hooks.WithLabelValues(name, out
 
 func (m *metrics) compaction(e channel.Event) {
 	m.compactions.WithLabelValues(string(e.State), string(e.Trigger)).Inc()
+	for _, row := range e.Set {
+		if row.ID == e.ID && e.State == compactor.EventApplied {
+			m.lines(row)
+		}
+	}
+}
+
+// lines counts the lines of a new summary, without those of people.
+func (m *metrics) lines(row compactor.Summary) {
+	m.summaryLines.WithLabelValues("dropped").Add(float64(row.Dropped))
+	for _, l := range row.Lines {
+		switch {
+		case !l.HasEvidence():
+			m.summaryLines.WithLabelValues("none").Inc()
+		case l.By == "":
+			m.summaryLines.WithLabelValues("messages").Inc()
+		}
+	}
 }
 
 // Begin does nothing: steps are measured when they end.
