@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"math"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -21,10 +22,22 @@ import (
 type Judge struct {
 	said string // see saidIn
 	span vocabulary
+
+	items    []Item
+	evidence func() *evidence // see With
 }
 
 // JudgeOf returns the judge of the summaries of items.
-func JudgeOf(items []Item) *Judge { return &Judge{saidIn(items), vocabularyOf(items)} }
+func JudgeOf(items []Item) *Judge {
+	return (&Judge{said: saidIn(items), span: vocabularyOf(items), items: items}).With("", "")
+}
+
+// With returns the judge of summaries whose writer was also shown the summary before the span, and the prompt of the agent.
+func (j *Judge) With(before, agent string) *Judge {
+	with := *j
+	with.evidence = sync.OnceValue(func() *evidence { return evidenceOf(with.items, before, agent) })
+	return &with
+}
 
 // MostOfSummary returns the maximum length of a summary of items, in tokens: one that is hardly
 // shorter than its span frees nothing.

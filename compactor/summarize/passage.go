@@ -1,0 +1,227 @@
+package summarize
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"cairn/internal/facts"
+	"cairn/internal/words"
+	"cairn/llm"
+	"cairn/transcript"
+)
+
+// passage is what a line of a summary may rest on: a message, or a line of an earlier summary.
+type passage struct {
+	seqs    []int64 // the message, or those that the line rests on
+	author  int     // index into evidence.people; noPerson: unknown
+	at      time.Time
+	text    string
+	keys    map[string]float64 // weights of its words, by every form in which they are compared
+	words   int                // number of different words
+	earlier bool               // a line of an earlier summary
+
+	facts  facts.Text
+	named  []int // people that it mentions
+	isRead bool
+}
+
+// evidence is a span and what was shown beside it, to be searched.
+type evidence struct {
+	passages    []passage       // of the span, in order, then those of the reference
+	own         int             // number of passages of the span
+	reference   map[int64]bool  // messages outside of the span that the reference cites
+	at          map[int64][]int // indexes of passages by message
+	first, last int64
+	people      []person
+	rarity      map[string]float64
+	languages   []string
+	assistant   int // index of the bot among people; noPerson
+	agent       string
+}
+
+// evidenceOf indexes items, and texts that were shown beside them: summaries before the span, and the agent's prompt.
+func evidenceOf(items []Item, before, agent string) *evidence {
+	e := &evidence{at: map[int64][]int{}, reference: map[int64]bool{}, rarity: map[string]float64{}, assistant: noPerson, agent: agent}
+	rows := map[*transcript.Summary]bool{}
+	for _, it := range items {
+		if it.From > 0 && (e.first == 0 || it.From < e.first) {
+			e.first = it.From
+		}
+		e.last = max(e.last, it.To)
+		switch {
+		case it.Said.Seq != 0:
+			e.addMessage(it)
+		case it.Row != nil:
+			if !rows[it.Row] {
+				e.addRow(*it.Row)
+			}
+			rows[it.Row] = true
+		case it.Said.Text == "": // the head of a prompt: summaries and pinned messages
+			e.addText(it.Text)
+		default: // a summary, of which nothing else is known
+			e.addText(it.Said.Text)
+		}
+	}
+	e.own = len(e.passages)
+	e.addText(before)
+	for _, p := range e.passages[e.own:] {
+		for _, seq := range p.seqs {
+			e.reference[seq] = true
+		}
+	}
+	e.addText(agent)
+	e.languages = e.detect()
+	e.index()
+	return e
+}
+
+func (e *evidence) addMessage(it Item) {
+	m := it.Said
+	if known := e.at[m.Seq]; len(known) > 0 { // another part of a long message
+		e.passages[known[0]].text += m.Text
+		return
+	}
+	author := noPerson
+	switch m.Role {
+	case llm.RoleUser:
+		author = e.person(m.Author)
+	case llm.RoleAssistant:
+		author = e.person(m.Author)
+		e.assistant = author
+		e.people[author].bot = true
+	}
+	text := m.Text
+	if m.Quote != "" {
+		text += "\n" + m.Quote
+	}
+	e.at[m.Seq] = []int{len(e.passages)}
+	e.passages = append(e.passages, passage{seqs: []int64{m.Seq}, author: author, at: m.Time, text: text})
+}
+
+// addRow adds the lines of an earlier summary that rest on something.
+func (e *evidence) addRow(row transcript.Summary) {
+	without := map[int]bool{}
+	rests := map[int][]int64{}
+	for _, line := range row.Lines {
+		without[line.At] = !line.HasEvidence()
+		rests[line.At] = line.Seqs
+	}
+	for at, line := range strings.Split(row.Text, "\n") {
+		if !without[at] {
+			e.addLine(line, rests[at], row.ToTime)
+		}
+	}
+}
+
+func (e *evidence) addText(text string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		e.addLine(line, nil, time.Time{})
+	}
+}
+
+func (e *evidence) addLine(line string, seqs []int64, at time.Time) {
+	if strings.TrimSpace(line) == "" || heading().MatchString(line) {
+		return
+	}
+	seqs = slices.Concat(seqs, cited(line))
+	slices.Sort(seqs)
+	seqs = slices.Compact(seqs)
+	for _, seq := range seqs {
+		e.at[seq] = append(e.at[seq], len(e.passages))
+	}
+	e.passages = append(e.passages, passage{seqs: seqs, author: noPerson, at: at, text: transcript.Citations.ReplaceAllString(line, ""), earlier: true})
+}
+
+// detect returns the languages of the span.
+func (e *evidence) detect() []string {
+	var b strings.Builder
+	for _, p := range e.passages {
+		if b.Len() > 1<<14 {
+			break
+		}
+		b.WriteString(p.text + "\n")
+	}
+	return facts.Languages(b.String())
+}
+
+// index counts the words of all passages.
+func (e *evidence) index() {
+	last := time.Time{}
+	for i := range e.passages {
+		p := &e.passages[i]
+		if p.at.IsZero() {
+			p.at = last
+		}
+		last = p.at
+		p.keys = map[string]float64{}
+		for _, k := range keysOf(p.text) {
+			p.words++
+			p.keys[k.short], p.keys[k.stem] = k.weight, k.weight
+		}
+		for k := range p.keys {
+			e.rarity[k]++
+		}
+	}
+	for k, n := range e.rarity {
+		e.rarity[k] = math.Log(1 + float64(len(e.passages))/n)
+	}
+}
+
+// read returns a passage with its facts.
+func (e *evidence) read(i int) *passage {
+	p := &e.passages[i]
+	if !p.isRead {
+		p.isRead = true
+		p.facts = facts.Read(p.text, e.languages)
+		p.named = e.mentioned(p.text, false)
+	}
+	return p
+}
+
+// known reports whether a word is in the span or in what was shown beside it.
+func (e *evidence) known(word string) bool {
+	for _, k := range keysOf("x " + word) {
+		if e.rarity[k.short] > 0 || e.rarity[k.stem] > 0 {
+			return true
+		}
+	}
+	return strings.Contains(words.Fold(e.agent), words.Fold(word))
+}
+
+// near returns the passages of messages, and those around them in the span.
+func (e *evidence) near(passages []int) (all []int) {
+	const before, after = 3, 2
+	for _, i := range passages {
+		if i >= e.own {
+			all = append(all, i)
+			continue
+		}
+		for k := max(i-before, 0); k <= min(i+after, e.own-1); k++ {
+			all = append(all, k)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// overlap is how much a passage says of a line.
+type overlap struct {
+	words  float64 // rarity of the words they share, by weight
+	shared int
+}
+
+func (e *evidence) overlap(c *claim, i int) (o overlap) {
+	p := &e.passages[i]
+	for _, k := range c.keys {
+		weight := max(p.keys[k.short], p.keys[k.stem])
+		if weight == 0 || k.number {
+			continue
+		}
+		o.shared++
+		o.words += weight * cmp.Or(e.rarity[k.short], e.rarity[k.stem])
+	}
+	return o
+}

@@ -1,0 +1,357 @@
+package facts
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// numbers returns the numbers of the text.
+func (r *reader) numbers() (all []Number) {
+	for i := 0; i < len(r.tokens); {
+		n, next := r.numberAt(i)
+		if next == i {
+			i++
+			continue
+		}
+		n.from, n.to = i, next
+		for k := i; k < next; k++ {
+			n.Dated = n.Dated || r.dated[k]
+			n.Text += r.tokens[k].text
+		}
+		all = append(all, n)
+		if n.Unit == Clock && len(n.Values) > 0 && r.apart(i, next) { // 3 h 40 is also a length of time
+			n.Unit, n.Weak = Minutes, true
+			all = append(all, n)
+		}
+		i = next
+	}
+	return all
+}
+
+// numberAt reads the number that starts at a token, and what follows it: a scale, a unit. next is i if there is none.
+func (r *reader) numberAt(i int) (n Number, next int) {
+	switch t := r.token(i); {
+	case t.digits:
+		n, next = r.digitsAt(i)
+	case t.han:
+		n, next = r.hanAt(i)
+	default:
+		n, next = r.wordsAt(i)
+	}
+	if next == i {
+		return n, i
+	}
+	n, next = r.scaled(n, next)
+	n, next = r.halved(n, i, next)
+	n, next = r.united(n, i, next)
+	return n, next
+}
+
+// apart reports whether an hour with minutes is written with an h, as lengths of time are.
+func (r *reader) apart(from, to int) bool {
+	for k := from + 1; k < to; k++ {
+		if value, ok := r.has(k, isUnit); ok && Unit(value) == Hours {
+			return true
+		}
+	}
+	return false
+}
+
+// digitsAt reads digits with their separators: 1,200.50, 1 200, 14:30, 1.2.3.
+func (r *reader) digitsAt(i int) (Number, int) {
+	groups := []string{r.tokens[i].text}
+	separators := ""
+	next := i + 1
+	for next < len(r.tokens) && r.tokens[next].digits && len(groups) < 8 {
+		separator := separatorOf(r.tokens[next].gap)
+		if separator == 0 || separator == ' ' && (len(r.tokens[next].text) != 3 || len(groups[len(groups)-1]) > 3 || strings.Trim(separators, " ") != "") {
+			break
+		}
+		if separators == ":" || separator == ':' && separators != "" {
+			break
+		}
+		groups, separators = append(groups, r.tokens[next].text), separators+string(separator)
+		next++
+	}
+	if len(groups) == 2 && separators == ":" {
+		if values := clock(groups[0], groups[1]); values != nil {
+			return Number{Values: values, Unit: Clock}, next
+		}
+		groups, separators, next = groups[:1], "", i+1
+	}
+	values := decimals(groups, separators)
+	if separators == "." {
+		for _, minutes := range clock(groups[0], groups[1]) { // 8.30
+			values = append(values, minutes/60)
+		}
+	}
+	return Number{Values: values}, next
+}
+
+// separatorOf returns the sign between two runs of digits that may be one number; 0 if they are two.
+func separatorOf(gap string) byte {
+	switch gap {
+	case ".":
+		return '.'
+	case ",", "،", "٫":
+		return ','
+	case "'", "’", "٬", "_":
+		return '\''
+	case " ", "\u00a0", "\u202f", "\u2009":
+		return ' '
+	case ":":
+		return ':'
+	}
+	return 0
+}
+
+func clock(hours, minutes string) []float64 {
+	h, _ := strconv.Atoi(hours)
+	m, _ := strconv.Atoi(minutes)
+	if len(hours) > 2 || len(minutes) != 2 || h > 24 || m > 59 {
+		return nil
+	}
+	return []float64{float64(60*h + m)}
+}
+
+// maxDigits is how many digits a number has at most: longer ones are names of things, and compared as text.
+const maxDigits = 15
+
+// decimals returns what groups of digits may mean; nothing for a version. A single separator before three digits is for
+// thousands in one country and for decimals in another.
+func decimals(groups []string, separators string) []float64 {
+	last := len(groups) - 1
+	if len(strings.Join(groups, "")) > maxDigits {
+		return nil
+	}
+	threes := len(groups[0]) <= 3
+	for _, g := range groups[1:] {
+		threes = threes && len(g) == 3
+	}
+	whole := func(groups []string) float64 {
+		value, _ := strconv.ParseFloat(strings.Join(groups, ""), 64)
+		return value
+	}
+	decimal := func() float64 {
+		value, _ := strconv.ParseFloat(strings.Join(groups[:last], "")+"."+groups[last], 64)
+		return value
+	}
+	same := strings.Count(separators, separators[:min(1, len(separators))]) == len(separators)
+	switch {
+	case last == 0:
+		return []float64{whole(groups)}
+	case last == 1 && threes && separators[0] != ' ' && separators[0] != '\'':
+		return []float64{whole(groups), decimal()}
+	case same && threes, separators[0] == ',' && same && len(groups[last]) == 3 && last > 1: // 1,20,000 in India
+		return []float64{whole(groups)}
+	case last == 1, !same && separators[last-1] != separators[0]:
+		return []float64{decimal()}
+	}
+	return nil
+}
+
+// hanAt reads a number in Chinese characters.
+func (r *reader) hanAt(i int) (n Number, next int) {
+	var total, section, digit float64
+	var positional strings.Builder
+	for next = i; next < len(r.tokens) && r.tokens[next].han && (next == i || r.tokens[next].gap == ""); next += max(r.width[next], 1) {
+		value, ok := r.has(next, isNumber)
+		if !ok {
+			break
+		}
+		switch {
+		case value < 10:
+			if positional.Len() == next-i {
+				positional.WriteString(strconv.Itoa(int(value)))
+			}
+			digit = value
+		case value < 10_000:
+			section, digit = section+max(digit, 1)*value, 0
+		default:
+			total, section, digit = total+max(section+digit, 1)*value, 0, 0
+		}
+	}
+	if next == i {
+		return n, i
+	}
+	value := total + section + digit
+	if positional.Len() == next-i && next-i > 1 {
+		value, _ = strconv.ParseFloat(positional.String(), 64)
+	}
+	_, counted := r.has(next, isCounter)
+	_, measured := r.has(next, isUnit)
+	n = Number{Values: []float64{value}, Weak: !counted && !measured && next-i < 2 || value <= 1}
+	return n, next
+}
+
+// scaled multiplies a number by the words after it: million, 万.
+func (r *reader) scaled(n Number, next int) (Number, int) {
+	for next < len(r.tokens) && len(n.Values) > 0 && n.Unit == None {
+		scale, ok := r.scaleAt(next)
+		if !ok {
+			break
+		}
+		values := make([]float64, len(n.Values))
+		for k, v := range n.Values {
+			values[k] = v * scale
+		}
+		if utf8.RuneCountInString(r.tokens[next].text) == 1 && !r.tokens[next].han { // m is for metres, too
+			values = append(values, n.Values...)
+		}
+		n.Values, n.Weak = values, false
+		next += max(r.width[next], 1)
+		if r.token(next).digits && r.tokens[next].gap == "" { // 1億2千万
+			rest, after := r.digitsAt(next)
+			rest, after = r.scaled(rest, after)
+			if len(rest.Values) > 0 && rest.Values[0] < scale {
+				n.Values, next = []float64{n.Values[0] + rest.Values[0]}, after
+			}
+		}
+	}
+	if _, ok := r.has(next, isDozen); ok && r.near(next) && len(n.Values) > 0 {
+		n.Values = append(slices.Clone(n.Values), 12*n.Values[0])
+		next++
+	}
+	return n, next
+}
+
+// scaleAt returns by how much a word multiplies the number before it.
+func (r *reader) scaleAt(i int) (scale float64, ok bool) {
+	t := r.tokens[i]
+	if t.gap == "" && !t.digits {
+		switch t.text {
+		case "k":
+			return 1e3, true
+		case "m":
+			return 1e6, true
+		}
+	}
+	least := 1000.0
+	if t.han {
+		least = 10
+	}
+	scale, ok = r.has(i, isNumber)
+	return scale, ok && scale >= least && r.near(i) && t.text != "k"
+}
+
+// halved adds a half or a quarter that is written beside a number: eight and a half, halb neun, 8点半.
+func (r *reader) halved(n Number, from, next int) (Number, int) {
+	if len(n.Values) == 0 {
+		return n, next
+	}
+	value := n.Values[0]
+	for k := next; k <= next+2 && k < len(r.tokens); k++ {
+		_, half := r.has(k, isHalf)
+		_, quarter := r.has(k, isQuarter)
+		joined, between := r.has(k, isNumber)
+		_, join := r.has(k, joins)
+		switch {
+		case half && (r.near(k) || r.tokens[k].gap == ""):
+			n.Values = append([]float64{value + 0.5}, n.Values...)
+			n, k = r.scaled(n, k+1)
+			return n, max(k, next)
+		case quarter:
+			n.Values = append(slices.Clone(n.Values), value+0.25, value-0.25, value+0.75)
+			return n, k + 1
+		}
+		if !join && !(between && joined == 1) || !r.near(k) {
+			break
+		}
+	}
+	for k := from - 1; k >= from-3 && k >= 0; k-- {
+		if _, half := r.has(k, isHalf); half {
+			n.Values = append([]float64{value - 0.5, value + 0.5}, n.Values...)
+			break
+		}
+		if _, quarter := r.has(k, isQuarter); quarter {
+			n.Values = append(slices.Clone(n.Values), value+0.25, value-0.25)
+			break
+		}
+		if len(r.tokens[k].text) > 6 || strings.ContainsAny(r.tokens[k+1].gap, ",.;") {
+			break
+		}
+	}
+	return n, next
+}
+
+// united reads the unit of a number, after it or before it.
+func (r *reader) united(n Number, from, next int) (Number, int) {
+	if n.Unit != None || len(n.Values) == 0 {
+		return n, next
+	}
+	after, ok := r.has(next, isUnit)
+	if ok && (r.near(next) || r.tokens[next].gap == "") {
+		return r.unitAfter(n, Unit(after), next)
+	}
+	if r.token(next).digits || !r.ordinalEnding(next) {
+		before, ok := r.has(r.before(from), isUnit)
+		if ok && (Unit(before) == Money && r.near(from) || Unit(before) == Percent && (r.near(from) || r.tokens[from].gap == "") || Unit(before) == Clock && r.near(from)) {
+			n.Unit = Unit(before)
+			if n.Unit == Clock {
+				n = hourOf(n)
+			}
+		}
+		return n, next
+	}
+	n.Ordinal = true
+	return n, next + 1
+}
+
+// ordinalEnding reports whether a token is the ending of a number: 3rd, 3º, 3-го.
+func (r *reader) ordinalEnding(i int) bool {
+	t := r.token(i)
+	return !t.digits && !t.sign && !t.han && len([]rune(t.text)) <= 3 && (t.gap == "" || t.gap == "-") && r.token(i-1).digits
+}
+
+func (r *reader) unitAfter(n Number, unit Unit, next int) (Number, int) {
+	n.Unit = unit
+	end := next + max(r.width[next], 1)
+	switch unit {
+	case Clock, Hours:
+		minutes, after := r.digitsOnly(end)
+		switch {
+		case after > end && minutes < 60 && n.Values[0] <= 24:
+			if value, ok := r.has(after, isUnit); ok && Unit(value) == Minutes {
+				after += max(r.width[after], 1)
+			} else if r.token(after).text == "分" {
+				after++
+			}
+			n.Unit, n.Values = Clock, []float64{60*n.Values[0] + minutes}
+			return n, after
+		case unit == Clock || r.tokens[next].text == "h" && r.tokens[next].gap == "": // 14h may be either
+			if _, half := r.has(end, isHalf); half && r.token(end).han {
+				n.Values[0] += 0.5
+				end++
+			}
+			if unit == Clock {
+				n = hourOf(n)
+			} else {
+				n.Unit = None
+			}
+		}
+	case Percent, Money:
+		n.Weak = false
+	}
+	return n, end
+}
+
+// digitsOnly returns one or two digits that follow directly.
+func (r *reader) digitsOnly(i int) (value float64, next int) {
+	if t := r.token(i); t.digits && len(t.text) <= 2 && (t.gap == "" || t.gap == " ") {
+		value, _ = strconv.ParseFloat(t.text, 64)
+		return value, i + 1
+	}
+	return 0, i
+}
+
+// hourOf returns a time of day from its hour.
+func hourOf(n Number) Number {
+	values := make([]float64, len(n.Values))
+	for i, v := range n.Values {
+		values[i] = 60 * v
+	}
+	n.Values, n.Unit, n.Weak = values, Clock, false
+	return n
+}
