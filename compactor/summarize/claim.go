@@ -18,6 +18,7 @@ type claim struct {
 	keys     []key
 	facts    facts.Text
 	people   []int // those that it mentions, in order; the first is whom it is about
+	leads    bool  // it begins with that person, or nearly
 	unknown  []nameWord
 	invented string // the name of somebody whom nobody knows, and who asks for something or decides it
 	foreign  bool   // it is in another language than the span
@@ -27,12 +28,17 @@ type claim struct {
 func (e *evidence) claimOf(line string, heading int, languages []string) *claim {
 	c := &claim{cited: citedBy(line), heading: heading}
 	c.text = strings.TrimSpace(bullet().ReplaceAllString(transcript.Citations.ReplaceAllString(line, ""), ""))
-	c.foreign = len(languages) > 0 && len(e.languages) > 0 && !slices.Contains(e.languages, languages[0])
-	read := slices.Compact(slices.Sorted(slices.Values(slices.Concat(e.languages, languages[:min(1, len(languages))]))))
+	read := languages
+	if len(read) == 0 || slices.Contains(e.languages, read[0]) {
+		read = e.languages
+	}
+	read = read[:min(1, len(read))]
+	c.foreign = len(read) > 0 && len(e.languages) > 0 && !slices.Contains(e.languages, read[0])
 	c.facts = facts.Read(c.text, read)
 	c.people = e.mentioned(c.text, true)
-	for _, k := range keysOf("x " + c.text) {
-		if !k.number && !slices.ContainsFunc(c.keys, func(known key) bool { return known.short == k.short }) {
+	c.leads = len(e.mentioned(beginning(c.text), true)) > 0
+	for _, k := range evidenceKeys("x " + c.text) {
+		if !k.number && !e.isName(k) && !slices.ContainsFunc(c.keys, func(known key) bool { return known.short == k.short }) {
 			c.keys = append(c.keys, k)
 		}
 	}
@@ -40,12 +46,35 @@ func (e *evidence) claimOf(line string, heading int, languages []string) *claim 
 	return c
 }
 
+// beginning returns the first words of a line: whom a line is about stands there.
+func beginning(text string) string {
+	const most, mostRunes = 4, 10
+	all := strings.Fields(text)
+	if short := strings.Join(all[:min(len(all), most)], " "); len(all) > most {
+		return short
+	}
+	runes := []rune(text)
+	if words.IsUnspaced(runes[0]) {
+		return string(runes[:min(len(runes), mostRunes)])
+	}
+	return text
+}
+
+// isName reports whether a word is the name of an author: what people are called says nothing of what they said.
+func (e *evidence) isName(k key) bool {
+	return slices.ContainsFunc(e.people, func(p person) bool {
+		return slices.ContainsFunc(p.parts, func(part string) bool {
+			return strings.HasPrefix(part, k.short) || words.IsUnspaced(firstRune(part)) && strings.Contains(part, k.short)
+		})
+	})
+}
+
 // findUnknown lists the names in the line that nobody has.
 func (e *evidence) findUnknown(c *claim, languages []string) {
 	german := len(languages) > 0 && slices.Contains(languages, "de")
 	all := wordsIn(c.text)
 	for i, w := range all {
-		if len(w.folded) == 0 || len(e.called(w)) > 0 || e.known(w.text) {
+		if len(w.folded) == 0 || len(e.called(w)) > 0 || e.known(w) {
 			continue
 		}
 		if is := facts.Look(w.folded, languages); is.Known || common()[w.folded] {
@@ -83,20 +112,20 @@ var beforeName = words.Set("weil dass ob wenn laut bittet fragt firma")
 // titledUnspaced returns the names with a title, as in 林さん, that the span does not have.
 func (e *evidence) titledUnspaced(text string, languages []string) (unknown []nameWord) {
 	for _, title := range facts.Titles(languages) {
-		if len([]rune(title)) < 2 {
-			continue
-		}
-		for rest, from := text, 0; ; {
-			at := strings.Index(rest, title)
+		for from := 0; ; {
+			at := strings.Index(text[from:], title)
 			if at < 0 {
 				break
 			}
-			name := lastRun(text[:from+at])
-			if name != "" && len([]rune(name)) <= 4 && !e.says(name) {
-				unknown = append(unknown, nameWord{text: name + title, folded: name})
-			}
+			run := []rune(lastRun(text[:from+at]))
 			from += at + len(title)
-			rest = text[from:]
+			if len(run) == 0 || len([]rune(title)) < 2 || slices.ContainsFunc([]int{1, 2, 3}, func(n int) bool {
+				name := string(run[max(len(run)-n, 0):])
+				return e.says(name+title) || n > 1 && e.says(name)
+			}) {
+				continue
+			}
+			unknown = append(unknown, nameWord{text: string(run[max(len(run)-2, 0):]) + title})
 		}
 	}
 	return unknown

@@ -23,7 +23,10 @@ type Checked struct {
 // messages that say them; none, if a name, number or date is in no message, nor in what else the writer was shown.
 func (j *Judge) Check(text string) (c Checked) {
 	e := j.evidence()
-	languages := facts.Languages(text)
+	var languages []string
+	if len(text) >= sureLength {
+		languages = facts.Languages(text)
+	}
 	under := -1
 	var kept []string
 	for line := range strings.SplitSeq(text, "\n") {
@@ -42,6 +45,9 @@ func (j *Judge) Check(text string) (c Checked) {
 	c.Text = withoutEmptyHeadings(kept, &c)
 	return c
 }
+
+// sureLength is how long a text must be, in bytes, for its language to be certain.
+const sureLength = 240
 
 // mostOfLine is how much of a contradicted line its writer sees again, in tokens.
 const mostOfLine = 60

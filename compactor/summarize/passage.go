@@ -5,10 +5,11 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+	"unicode"
 
 	"cairn/internal/facts"
-	"cairn/internal/words"
 	"cairn/llm"
 	"cairn/transcript"
 )
@@ -38,7 +39,8 @@ type evidence struct {
 	people      []person
 	rarity      map[string]float64
 	languages   []string
-	assistant   int // index of the bot among people; noPerson
+	assistant   int                    // index of the bot among people; noPerson
+	beginnings  func() map[string]bool // see beginningsOf
 	agent       string
 }
 
@@ -75,6 +77,7 @@ func evidenceOf(items []Item, before, agent string) *evidence {
 	e.addText(agent)
 	e.languages = e.detect()
 	e.index()
+	e.beginnings = sync.OnceValue(func() map[string]bool { return beginningsOf(e.passages) })
 	return e
 }
 
@@ -157,8 +160,10 @@ func (e *evidence) index() {
 		}
 		last = p.at
 		p.keys = map[string]float64{}
-		for _, k := range keysOf(p.text) {
-			p.words++
+		for _, k := range evidenceKeys(p.text) {
+			if k.weight > weightOfCharacter {
+				p.words++
+			}
 			p.keys[k.short], p.keys[k.stem] = k.weight, k.weight
 		}
 		for k := range p.keys {
@@ -169,6 +174,20 @@ func (e *evidence) index() {
 		e.rarity[k] = math.Log(1 + float64(len(e.passages))/n)
 	}
 }
+
+// evidenceKeys returns the keys of a text, with single Chinese characters: a summary may join them into other words.
+func evidenceKeys(text string) []key {
+	keys := keysOf(text)
+	for _, r := range text {
+		if unicode.Is(unicode.Han, r) && !strings.ContainsRune("的了是在有不也会说和一这那个们我你他她吗就要到去来", r) {
+			keys = append(keys, key{short: string(r), stem: string(r), weight: weightOfCharacter})
+		}
+	}
+	return keys
+}
+
+// weightOfCharacter is the weight of one character, as against 0.5 for two.
+const weightOfCharacter = 0.2
 
 // read returns a passage with its facts.
 func (e *evidence) read(i int) *passage {
@@ -181,15 +200,42 @@ func (e *evidence) read(i int) *passage {
 	return p
 }
 
-// known reports whether a word is in the span or in what was shown beside it.
-func (e *evidence) known(word string) bool {
-	for _, k := range keysOf("x " + word) {
+// known reports whether a word, in some form, is in the span or in what was shown beside it.
+func (e *evidence) known(word nameWord) bool {
+	for _, k := range keysOf("x " + word.text) {
 		if e.rarity[k.short] > 0 || e.rarity[k.stem] > 0 {
 			return true
 		}
 	}
-	return strings.Contains(words.Fold(e.agent), words.Fold(word))
+	least := 4 // letters that two forms of a name begin with
+	if e.inflects() {
+		least = 3
+	}
+	runes := []rune(word.folded)
+	return len(runes) >= least && e.beginnings()[string(runes[:least])]
 }
+
+// beginningsOf returns how the capitalized words of all passages begin, those in Cyrillic also in Latin letters.
+func beginningsOf(passages []passage) map[string]bool {
+	all := map[string]bool{}
+	for _, p := range passages {
+		for _, w := range wordsIn(p.text) {
+			for _, form := range []string{w.folded, latin.Replace(w.folded)} {
+				runes := []rune(form)
+				for n := 3; n <= min(4, len(runes)); n++ {
+					if w.capital && (n == 4 || !w.first) || form != w.folded {
+						all[string(runes[:n])] = true
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// latin replaces Cyrillic letters.
+var latin = strings.NewReplacer("а", "a", "б", "b", "в", "v", "г", "g", "д", "d", "е", "e", "ж", "zh", "з", "z", "и", "i", "й", "y", "к", "k",
+	"л", "l", "м", "m", "н", "n", "о", "o", "п", "p", "р", "r", "с", "s", "т", "t", "у", "u", "ф", "f", "х", "h", "ц", "ts", "ч", "ch", "ш", "sh", "ы", "y", "э", "e", "ю", "yu", "я", "ya")
 
 // near returns the passages of messages, and those around them in the span.
 func (e *evidence) near(passages []int) (all []int) {

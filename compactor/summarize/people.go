@@ -97,7 +97,11 @@ func (e *evidence) mentioned(text string, line bool) (people []int) {
 		if line && !w.capital && unicode.Is(unicode.Latin, firstRune(w.text)) {
 			continue
 		}
-		people = append(people, e.called(w)...)
+		called := e.called(w)
+		if !w.capital && unicode.Is(unicode.Latin, firstRune(w.text)) && len(w.folded) < 4 {
+			called = slices.DeleteFunc(called, func(p int) bool { return !slices.Contains(e.people[p].parts, w.folded) })
+		}
+		people = append(people, called...)
 	}
 	seen := map[int]bool{}
 	return slices.DeleteFunc(people, func(p int) bool {

@@ -5,10 +5,10 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"cairn/internal/facts"
+	"cairn/internal/words"
 )
 
 // verdict is the result for one line.
@@ -28,12 +28,13 @@ func (e *evidence) judge(c *claim) verdict {
 		return verdict{wrong: fmt.Sprintf("there is no message #%d", missing)}
 	}
 	telling := slices.DeleteFunc(slices.Clone(cited), func(i int) bool { return !e.tells(c, i) })
-	if why := e.wrongSpeaker(c, telling); why != "" {
+	why, found := e.checkSpeaker(c, telling)
+	if why != "" {
 		return verdict{wrong: why}
 	}
-	found := len(c.unknown) == 0
-	for _, check := range []func(*claim, []int) (string, bool){e.checkNumbers, e.checkDates} {
-		why, ok := check(c, telling)
+	found = found && len(c.unknown) == 0
+	for _, check := range []func(c *claim, cited, telling []int) (string, bool){e.checkNumbers, e.checkDates} {
+		why, ok := check(c, cited, telling)
 		if why != "" {
 			return verdict{wrong: why}
 		}
@@ -74,14 +75,11 @@ func (e *evidence) tells(c *claim, i int) bool {
 		return true
 	}
 	p := e.read(i)
-	if i >= e.own || p.words > shortAnswer && !slices.Contains(c.people, p.author) {
+	if i >= e.own || !slices.Contains(c.people, p.author) {
 		return false
 	}
-	shared := 0
-	for k := max(i-2, 0); k <= min(i+1, e.own-1); k++ {
-		o := e.overlap(c, k)
-		shared += o.shared
-		if k != i && o.words >= leastShared && (p.words <= shortAnswer || o.shared >= 2) {
+	for k := max(i-3, 0); k <= min(i+1, e.own-1); k++ {
+		if o := e.overlap(c, k); k != i && o.words >= leastShared && (p.words <= shortAnswer || o.shared >= 2) {
 			return true
 		}
 	}
@@ -197,61 +195,94 @@ func (e *evidence) seqsOf(passages []int, c *claim) (seqs []int64) {
 	return slices.Compact(seqs)
 }
 
-// wrongSpeaker returns why the people of a line cannot be those of the messages that it cites.
-func (e *evidence) wrongSpeaker(c *claim, telling []int) string {
+// checkSpeaker returns why the people of a line cannot be those of the messages that it cites; found is false if they are not
+// among them, though it does not follow that somebody else is meant.
+func (e *evidence) checkSpeaker(c *claim, telling []int) (wrong string, found bool) {
 	if len(c.people) == 0 || len(telling) == 0 {
-		return ""
+		return "", true
 	}
-	other := noPerson
+	other, doubt := noPerson, !c.leads
 	for _, i := range telling {
 		p := e.read(i)
-		if p.author == noPerson || p.facts.You && !p.earlier {
-			return "" // whom it is about is not in its words
+		if p.author == noPerson || slices.Contains(c.people, p.author) || intersect(c.people, e.namedFor(c, i)) {
+			return "", true
 		}
-		if slices.Contains(c.people, p.author) || intersect(c.people, e.namedFor(c, i)) {
-			return ""
-		}
+		doubt = doubt || p.facts.You // whom it is about is not in its words
 		other = p.author
 	}
-	return fmt.Sprintf("#%d is by %s, not by %s", e.passages[telling[0]].seqs[0], e.people[other].shown, e.people[c.people[0]].shown)
+	if doubt {
+		return "", false
+	}
+	return fmt.Sprintf("#%d is by %s, not by %s", e.passages[telling[0]].seqs[0], e.people[other].shown, e.people[c.people[0]].shown), false
 }
 
 // namedFor returns the people whom a message mentions in the sentences that say something of the line; in all of them, if none
 // does.
-func (e *evidence) namedFor(c *claim, i int) []int { return e.read(i).named }
+func (e *evidence) namedFor(c *claim, i int) (named []int) {
+	p := e.read(i)
+	sentences := words.Sentences(p.text)
+	if len(sentences) < 2 {
+		return p.named
+	}
+	said := false
+	for _, sentence := range sentences {
+		for _, k := range keysOf("x " + sentence) {
+			if slices.ContainsFunc(c.keys, func(of key) bool { return of.short == k.short || of.stem == k.stem }) {
+				said = true
+				named = append(named, e.mentioned(sentence, false)...)
+				break
+			}
+		}
+	}
+	if !said {
+		return p.named
+	}
+	return named
+}
 
 func intersect(a, b []int) bool {
 	return slices.ContainsFunc(a, func(x int) bool { return slices.Contains(b, x) })
 }
 
-// checkNumbers looks for each number of the line in the messages that it cites, around them, in what they add up to, and in the
-// other messages that say something of it.
-func (e *evidence) checkNumbers(c *claim, telling []int) (wrong string, found bool) {
-	near := e.near(telling)
+// checkNumbers looks for each number of the line in the messages that it cites and in what they add up to; then, unless they have
+// another number that the line leaves out, in the messages around them and in others that say something of it.
+func (e *evidence) checkNumbers(c *claim, cited, telling []int) (wrong string, found bool) {
+	near := e.near(cited)
 	found = true
-	var unfound []facts.Number
 	for _, n := range c.facts.Numbers {
-		if n.Weak || n.Dated {
+		if n.Weak || n.Dated || e.hasNumber(n, cited) || e.derives(n, cited) {
 			continue
 		}
-		if !e.hasNumber(n, near) && !e.derives(n, c, telling) && !e.elsewhere(c, func(i int) bool { return e.hasNumber(n, []int{i}) }) {
-			unfound = append(unfound, n)
+		if i, other := e.otherNumber(c, n, telling); i >= 0 && !e.hasNumber(n, e.beside(c)) {
+			return fmt.Sprintf("#%d has %s, not %s", e.passages[i].seqs[0], other.Text, n.Text), false
 		}
-	}
-	for _, n := range unfound {
-		for _, i := range telling {
-			for _, m := range e.read(i).facts.Numbers {
-				if m.Weak || m.Dated || m.Ordinal != n.Ordinal || !facts.Comparable(n, m) || e.isIn(c, m) {
-					continue
-				}
-				return fmt.Sprintf("#%d has %s, not %s", e.passages[i].seqs[0], m.Text, n.Text), false
-			}
-		}
-		if !n.Ordinal {
+		if !n.Ordinal && !e.hasNumber(n, near) && !e.elsewhere(c, func(i int) bool { return e.hasNumber(n, []int{i}) }) {
 			found = false
 		}
 	}
 	return "", found
+}
+
+// otherNumber returns a number of the messages that the line should have instead of n, if it has none of them.
+func (e *evidence) otherNumber(c *claim, n facts.Number, telling []int) (passage int, other facts.Number) {
+	for _, i := range telling {
+		for _, m := range e.read(i).facts.Numbers {
+			if !m.Weak && !m.Dated && m.Ordinal == n.Ordinal && facts.Comparable(n, m) && !e.isIn(c, m) {
+				return i, m
+			}
+		}
+	}
+	return -1, other
+}
+
+// beside returns the passages that are no part of the span and say something of a line.
+func (e *evidence) beside(c *claim) (all []int) {
+	for i := e.own; i < len(e.passages); i++ {
+		if e.overlap(c, i).shared > 0 {
+			all = append(all, i)
+		}
+	}
+	return all
 }
 
 // isIn reports whether the line has a number of a message.
@@ -289,7 +320,7 @@ func timeInWords(n facts.Number, said []facts.Number) bool {
 // elsewhere reports whether a message that the line does not cite, but that shares a word with it, has something.
 func (e *evidence) elsewhere(c *claim, has func(int) bool) bool {
 	for i := range e.passages {
-		if (i >= e.own || e.overlap(c, i).shared > 0) && has(i) {
+		if e.overlap(c, i).shared > 0 && has(i) {
 			return true
 		}
 	}
@@ -297,22 +328,30 @@ func (e *evidence) elsewhere(c *claim, has func(int) bool) bool {
 }
 
 // derives reports whether a number is a sum, difference, product, quotient or count of what the cited messages have.
-func (e *evidence) derives(n facts.Number, c *claim, telling []int) bool {
+func (e *evidence) derives(n facts.Number, cited []int) bool {
 	if len(n.Values) == 0 || n.Unit == facts.Clock {
 		return false
 	}
 	var values []float64
-	total := 0.0
-	for _, i := range telling {
+	total, thousands := 0.0, false
+	for _, i := range cited {
 		for _, m := range e.read(i).facts.Numbers {
 			if len(m.Values) == 0 || m.Dated || m.Weak && m.Unit != facts.Minutes {
 				continue
 			}
 			values = append(values, m.Values[0])
 			total += m.Values[0]
+			thousands = thousands || m.Values[0] >= 1000 && math.Mod(m.Values[0], 1000) == 0
 		}
 	}
-	if n.Values[0] == float64(len(telling)) && len(telling) > 1 || len(values) > 1 && n.Values[0] == total {
+	if thousands {
+		for _, v := range values {
+			if v < 1000 {
+				values = append(values, 1000*v) // eighteen thousand, and nine more
+			}
+		}
+	}
+	if n.Values[0] == float64(len(cited)) && len(cited) > 1 || len(values) > 1 && n.Values[0] == total {
 		return true
 	}
 	for _, want := range n.Values {
@@ -332,33 +371,42 @@ func quotient(want, a, b float64) bool {
 	return b > 1 && want != 0 && math.Abs(want-a/b) <= math.Max(0.005, 0.001*want)
 }
 
-// checkDates looks for each date of the line in the messages that it cites and around them.
-func (e *evidence) checkDates(c *claim, telling []int) (wrong string, found bool) {
-	near, found := e.near(telling), true
+// checkDates looks for each date of the line, as checkNumbers does for numbers.
+func (e *evidence) checkDates(c *claim, cited, telling []int) (wrong string, found bool) {
+	found = true
 	for _, d := range c.facts.Dates {
-		if d.Soft || d.Day == 0 && d.Month == 0 && d.Weekday < 0 {
+		if d.Soft || d.IsNear() && !e.fixes(d, telling) || e.hasDate(d, cited) {
 			continue
 		}
-		if e.hasDate(d, near, telling) || e.elsewhere(c, func(i int) bool { return e.hasDate(d, []int{i}, nil) }) {
-			continue
+		if i := e.otherDate(c, telling); i >= 0 && !e.hasDate(d, e.beside(c)) {
+			return fmt.Sprintf("#%d has another date than %s", e.passages[i].seqs[0], dateText(d)), false
 		}
-		for _, i := range telling {
-			p := e.read(i)
-			for _, o := range p.facts.Dates {
-				if o.Soft || slices.ContainsFunc(c.facts.Dates, func(d facts.Date) bool { return !d.Soft && facts.Meet(d, p.at, o, p.at) }) {
-					continue
-				}
-				return fmt.Sprintf("#%d has another date than %s", p.seqs[0], dateText(d)), false
-			}
-		}
-		found = false
+		found = found && (e.hasDate(d, e.near(cited)) || e.elsewhere(c, func(i int) bool { return e.hasDate(d, []int{i}) }))
 	}
 	return "", found
 }
 
+// fixes reports whether it is certain which day a line means by tomorrow or yesterday: all messages are of one day.
+func (e *evidence) fixes(d facts.Date, telling []int) bool {
+	return d.Near != 0 && e.own > 0 && len(telling) > 0 && e.passages[0].at.YearDay() == e.passages[e.own-1].at.YearDay()
+}
+
+// otherDate returns a message that states a date which the line does not have; -1 if there is none.
+func (e *evidence) otherDate(c *claim, telling []int) int {
+	for _, i := range telling {
+		p := e.read(i)
+		for _, o := range p.facts.Dates {
+			if !o.Soft && !slices.ContainsFunc(c.facts.Dates, func(d facts.Date) bool { return !d.Soft && facts.Meet(d, p.at, o, p.at) }) {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
 // hasDate reports whether passages have a date, or the day of the month alone. A message's own day counts if the messages state
 // no other.
-func (e *evidence) hasDate(d facts.Date, passages, telling []int) bool {
+func (e *evidence) hasDate(d facts.Date, passages []int) bool {
 	hard := false
 	for _, i := range passages {
 		p := e.read(i)
@@ -370,7 +418,7 @@ func (e *evidence) hasDate(d facts.Date, passages, telling []int) bool {
 			if o.Soft {
 				continue
 			}
-			hard = hard || slices.Contains(telling, i)
+			hard = true
 			if facts.Meet(d, p.at, o, p.at) {
 				return true
 			}
@@ -423,6 +471,8 @@ func dateText(d facts.Date) string {
 		return time.Month(d.Month).String()
 	case d.Day != 0:
 		return "day " + strconv.Itoa(d.Day)
+	case d.Weekday < 0:
+		return fmt.Sprintf("%d days from then", d.Near)
 	}
-	return strings.TrimSpace(time.Weekday(d.Weekday).String())
+	return time.Weekday(d.Weekday).String()
 }

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"cairn/internal/words"
 )
 
 // Date is a day, month or weekday that a text states.
@@ -15,6 +17,9 @@ type Date struct {
 	From, To         int  // days from that day, without To, of a vague time such as "next week", which is Soft
 	Soft             bool
 }
+
+// IsNear reports whether the date is only a number of days from the day of the message, such as tomorrow.
+func (d Date) IsNear() bool { return !d.Soft && d.Day == 0 && d.Month == 0 && d.Weekday < 0 }
 
 // none is a date of which nothing is known.
 var none = Date{Weekday: -1}
@@ -28,7 +33,7 @@ func (d Date) Spans(at time.Time) (spans []Span) {
 	switch {
 	case d.Soft:
 		return []Span{{today + d.From, today + d.To}}
-	case d.Day == 0 && d.Month == 0 && d.Weekday < 0:
+	case d.IsNear():
 		return []Span{{today + d.Near, today + d.Near + 1}}
 	case d.Day == 0 && d.Month == 0:
 		for n := -nearWeekdays; n <= nearWeekdays; n++ {
@@ -144,22 +149,22 @@ func (r *reader) weekdayAt(i int) (weekday, next int, ok bool) {
 		switch {
 		case r.token(next).text == "feira":
 			next++
-		case !beforeWeekday[r.token(i-1).text] || strings.Contains(r.token(i).gap, "\n"):
+		case counted[r.token(next).text], countsOff[r.token(i-1).text], value == 1 && !beforeWeekday[r.token(i-1).text]:
 			return 0, i, false
 		}
 	}
-	if r.token(next).text == "曜" || r.token(next).text == "日" && r.token(i).han && r.token(next-1).text == "曜" {
-		next++
-	}
-	if r.token(next).text == "日" && r.token(next-1).text == "曜" {
+	for r.token(next).text == "曜" || r.token(next).text == "日" && r.token(next-1).text == "曜" {
 		next++
 	}
 	return int(value), next, true
 }
 
-var beforeWeekday = map[string]bool{
-	"na": true, "ate": true, "de": true, "nesta": true, "essa": true, "proxima": true, "para": true, "pra": true, "a": true, "toda": true, "ou": true, "e": true, "desta": true, "da": true, "quarta": true,
-}
+// What stands around an ordinal that is no weekday in Portuguese, and before segunda-feira in short.
+var (
+	counted       = words.Set("vez parte pessoa edicao rodada etapa versao tentativa linha fase serie")
+	countsOff     = words.Set("pela uma numa")
+	beforeWeekday = words.Set("na ate de nesta proxima para pra toda ou desta da")
+)
 
 // toDay are the words between a weekday and its date.
 var toDay = map[string]bool{
@@ -198,7 +203,7 @@ func (r *reader) dayOfMonthAt(i int) (Date, int) {
 
 // plainDateAt reads a date without its weekday, or a word such as tomorrow.
 func (r *reader) plainDateAt(i int) (Date, int) {
-	if near, ok := r.has(i, isNear); ok {
+	if near, ok := r.has(i, isNear); ok && !r.isMorning(i) {
 		return Date{Weekday: -1, Near: r.further(i, int(near))}, i + max(r.width[i], 1)
 	}
 	if d, next := r.numericAt(i); next > i {
@@ -280,6 +285,12 @@ func (r *reader) yearAt(i int) (year, next int) {
 }
 
 func isYear(value int, text string) bool { return len(text) == 4 && value >= 1900 && value < 2200 }
+
+// isMorning reports whether a word is the morning, not tomorrow: la mañana, am Morgen.
+func (r *reader) isMorning(i int) bool {
+	t, before := r.token(i), r.token(i-1).text
+	return t.text == "manana" && (before == "la" || before == "esta") || t.text == "morgen" && t.capital && (before == "am" || before == "heute" || before == "jeden")
+}
 
 // further returns one day more for "the day after tomorrow", "pasado mañana", "avant-hier".
 func (r *reader) further(i, near int) int {

@@ -35,6 +35,7 @@ type Number struct {
 	Ordinal bool // third, 3rd
 	Weak    bool // it may be no number: an article, or a character that is part of another word
 	Dated   bool // it is part of a date
+	Code    bool // it follows letters: A4, v2
 
 	from, to int // its tokens
 }
@@ -75,6 +76,9 @@ func Read(text string, languages []string) Text {
 // Same reports whether two numbers may be the same: a reading of one equals a reading of the other, in the same unit if both have
 // one. A time of day equals its hour, on either half of the day.
 func Same(a, b Number) bool {
+	if a.Code != b.Code {
+		return false
+	}
 	if len(a.Values) == 0 || len(b.Values) == 0 {
 		return a.Text == b.Text
 	}
@@ -201,7 +205,7 @@ func Look(word string, languages []string) (is Word) {
 			continue
 		}
 		is.Known = is.Known || slices.Contains(l.common, folded)
-		for _, s := range l.senses(folded, true) {
+		for _, s := range l.senses(token{text: folded, accents: folded, capital: true}) {
 			is.Known = true
 			is.Title = is.Title || s.kind == isTitle
 			is.Asks = is.Asks || s.kind == isRequest

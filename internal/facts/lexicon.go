@@ -2,6 +2,7 @@ package facts
 
 import (
 	_ "embed"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -36,7 +37,8 @@ const (
 type sense struct {
 	kind    kind
 	value   float64
-	capital bool // only where the word is capitalized
+	accents string // the word with its accents
+	capital bool   // only where the word is capitalized
 }
 
 // lexicon holds the words of one language.
@@ -83,8 +85,9 @@ var lexicons = sync.OnceValue(func() []*lexicon {
 })
 
 func (l *lexicon) add(word string, is sense) {
-	first, _ := utf8First(word)
+	first := firstOf(word)
 	is.capital = unicode.IsUpper(first)
+	is.accents = withAccents(strings.TrimSuffix(word, "*"))
 	folded := fold(strings.TrimSuffix(word, "*"))
 	to := l.exact
 	if strings.HasSuffix(word, "*") {
@@ -126,10 +129,10 @@ var named = map[string]sense{
 
 func unitSense(u Unit) sense { return sense{kind: isUnit, value: float64(u)} }
 
-// senses returns what a folded word may mean in the language. capital reports whether it is capitalized.
-func (l *lexicon) senses(word string, capital bool) (all []sense) {
-	for _, form := range l.forms(word) {
-		all = l.appendSenses(all, form, capital)
+// senses returns what a word may mean in the language.
+func (l *lexicon) senses(t token) (all []sense) {
+	for _, form := range l.forms(t.text) {
+		all = l.appendSenses(all, form, t)
 		if len(all) > 0 {
 			return all
 		}
@@ -137,9 +140,9 @@ func (l *lexicon) senses(word string, capital bool) (all []sense) {
 	return all
 }
 
-func (l *lexicon) appendSenses(all []sense, word string, capital bool) []sense {
+func (l *lexicon) appendSenses(all []sense, word string, t token) []sense {
 	for _, s := range l.exact[word] {
-		if !s.capital || capital {
+		if (!s.capital || t.capital) && (t.accents == t.text || t.accents == s.accents || l.code == "ar") {
 			all = append(all, s)
 		}
 	}
@@ -147,12 +150,24 @@ func (l *lexicon) appendSenses(all []sense, word string, capital bool) []sense {
 		return all
 	}
 	for n := len(word); n >= 3; n-- {
-		if found := l.prefix[word[:n]]; found != nil {
-			return append(all, found...)
+		for _, s := range l.prefix[word[:n]] {
+			if t.accents == t.text || strings.HasPrefix(t.accents, s.accents) || l.code == "ar" {
+				all = append(all, s)
+			}
+		}
+		if len(all) > 0 {
+			break
 		}
 	}
 	return all
 }
+
+// withAccents returns a word in lower case. People who write accents mean them: mają is not maja.
+func withAccents(word string) string {
+	return lower.Replace(strings.ToLower(word))
+}
+
+var lower = strings.NewReplacer("ё", "е", "\u0307", "", "'", "", ".", "", "-", "")
 
 // forms returns a word, and in Arabic the word without the particles that are written as part of it.
 func (l *lexicon) forms(word string) []string {
@@ -161,7 +176,7 @@ func (l *lexicon) forms(word string) []string {
 	}
 	forms := []string{word}
 	for _, particle := range []string{"و", "ف", "ب", "ل", "ك"} {
-		if rest, found := strings.CutPrefix(word, particle); found && len(rest) > 4 {
+		if rest, found := strings.CutPrefix(word, particle); found && len(rest) >= 4 {
 			forms = append(forms, rest)
 			word = rest
 			break
@@ -212,6 +227,7 @@ func Languages(text string) []string {
 
 const (
 	languageBytes = 1 << 14 // how much of a text tells its language
+	leastShare    = 4       // how much evidence there is at least for a second language
 	kanaShare     = 8       // Japanese has at least one kana among this many characters
 )
 
@@ -221,15 +237,15 @@ func likeliest(counts map[string]int) (codes []string) {
 	for _, n := range counts {
 		most = max(most, n)
 	}
-	for share := 1; share <= 3; share++ {
-		for _, l := range lexicons() {
-			n := counts[l.code]
-			if n > 0 && n*share >= most && (share == 1 || n*(share-1) < most) && len(codes) < 3 {
-				codes = append(codes, l.code)
-			}
+	for _, l := range lexicons() {
+		switch n := counts[l.code]; {
+		case n > 0 && n == most:
+			codes = slices.Insert(codes, 0, l.code)
+		case n > leastShare && 2*n >= most:
+			codes = append(codes, l.code)
 		}
 	}
-	return codes
+	return codes[:min(len(codes), 3)]
 }
 
 // Known returns the codes of the languages whose words are known.

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"cairn/internal/words"
 )
 
 // numbers returns the numbers of the text.
@@ -16,6 +18,8 @@ func (r *reader) numbers() (all []Number) {
 			continue
 		}
 		n.from, n.to = i, next
+		last := r.token(i - 1)
+		n.Code = r.tokens[i].digits && r.tokens[i].gap == "" && i > 0 && !last.han && !last.sign && !last.digits
 		for k := i; k < next; k++ {
 			n.Dated = n.Dated || r.dated[k]
 			n.Text += r.tokens[k].text
@@ -46,6 +50,10 @@ func (r *reader) numberAt(i int) (n Number, next int) {
 	n, next = r.scaled(n, next)
 	n, next = r.halved(n, i, next)
 	n, next = r.united(n, i, next)
+	n, next = r.halvedAfterUnit(n, next)
+	if n.Unit == Clock {
+		n.Ordinal = false
+	}
 	return n, next
 }
 
@@ -154,7 +162,7 @@ func decimals(groups []string, separators string) []float64 {
 
 // hanAt reads a number in Chinese characters.
 func (r *reader) hanAt(i int) (n Number, next int) {
-	var total, section, digit float64
+	var total, section, digit, scale float64
 	var positional strings.Builder
 	for next = i; next < len(r.tokens) && r.tokens[next].han && (next == i || r.tokens[next].gap == ""); next += max(r.width[next], 1) {
 		value, ok := r.has(next, isNumber)
@@ -166,23 +174,31 @@ func (r *reader) hanAt(i int) (n Number, next int) {
 			if positional.Len() == next-i {
 				positional.WriteString(strconv.Itoa(int(value)))
 			}
-			digit = value
+			if digit = value; value == 0 {
+				scale = 0
+			}
 		case value < 10_000:
-			section, digit = section+max(digit, 1)*value, 0
+			section, digit, scale = section+max(digit, 1)*value, 0, value
 		default:
-			total, section, digit = total+max(section+digit, 1)*value, 0, 0
+			total, section, digit, scale = total+max(section+digit, 1)*value, 0, 0, value
 		}
 	}
 	if next == i {
 		return n, i
 	}
 	value := total + section + digit
+	values := []float64{value}
+	if scale >= 100 && digit != 0 { // 一百二 is 120
+		values = []float64{value - digit + digit*scale/10, value}
+	}
 	if positional.Len() == next-i && next-i > 1 {
 		value, _ = strconv.ParseFloat(positional.String(), 64)
+		values = []float64{value}
 	}
 	_, counted := r.has(next, isCounter)
 	_, measured := r.has(next, isUnit)
-	n = Number{Values: []float64{value}, Weak: !counted && !measured && next-i < 2 || value <= 1}
+	n = Number{Values: values, Ordinal: r.token(i-1).text == "第", Weak: !counted && !measured && next-i < 2 || value <= 1}
+	n.Weak = n.Weak || n.Ordinal && value <= 2
 	return n, next
 }
 
@@ -236,44 +252,86 @@ func (r *reader) scaleAt(i int) (scale float64, ok bool) {
 	return scale, ok && scale >= least && r.near(i) && t.text != "k"
 }
 
-// halved adds a half or a quarter that is written beside a number: eight and a half, halb neun, 8点半.
+// halved adds a half or a quarter that is written beside a number: eight and a half, halb neun, quarter to five.
 func (r *reader) halved(n Number, from, next int) (Number, int) {
 	if len(n.Values) == 0 {
 		return n, next
 	}
 	value := n.Values[0]
-	for k := next; k <= next+2 && k < len(r.tokens); k++ {
+	if after, at := r.partAfter(next); after != 0 {
+		n.Values, n.Ordinal = append([]float64{value + after}, n.Values...), false
+		return r.scaled(n, at)
+	}
+	less := false
+	for k := from - 1; k >= max(from-3, 0); k-- {
 		_, half := r.has(k, isHalf)
 		_, quarter := r.has(k, isQuarter)
-		joined, between := r.has(k, isNumber)
-		_, join := r.has(k, joins)
 		switch {
-		case half && (r.near(k) || r.tokens[k].gap == ""):
-			n.Values = append([]float64{value + 0.5}, n.Values...)
-			n, k = r.scaled(n, k+1)
-			return n, max(k, next)
+		case half:
+			n.Values, n.Ordinal = append([]float64{value - 0.5, value + 0.5}, n.Values...), false
+			return n, next
+		case quarter && less:
+			n.Values = append([]float64{value - 0.25}, n.Values...)
+			return n, next
+		case quarter && k == from-1: // Viertel fünf, drei Viertel fünf
+			n.Values = append(slices.Clone(n.Values), value-0.75, value-0.25, value+0.25)
+			return n, next
 		case quarter:
-			n.Values = append(slices.Clone(n.Values), value+0.25, value-0.25, value+0.75)
-			return n, k + 1
+			n.Values = append([]float64{value + 0.25}, n.Values...)
+			return n, next
 		}
-		if !join && !(between && joined == 1) || !r.near(k) {
-			break
-		}
-	}
-	for k := from - 1; k >= from-3 && k >= 0; k-- {
-		if _, half := r.has(k, isHalf); half {
-			n.Values = append([]float64{value - 0.5, value + 0.5}, n.Values...)
-			break
-		}
-		if _, quarter := r.has(k, isQuarter); quarter {
-			n.Values = append(slices.Clone(n.Values), value+0.25, value-0.25)
-			break
-		}
-		if len(r.tokens[k].text) > 6 || strings.ContainsAny(r.tokens[k+1].gap, ",.;") {
+		less = less || isLess[r.tokens[k].text] || isLess[r.token(k-1).text]
+		if len(r.tokens[k].text) > 6 || strings.ContainsAny(r.tokens[k+1].gap, ",.;\n") {
 			break
 		}
 	}
 	return n, next
+}
+
+// isLess are the words for the minutes before an hour.
+var isLess = words.Set("to vor menos moins meno para za без kala var الا")
+
+// partAfter returns the half or quarter that follows a number, negative if it is taken away; 0 if there is none.
+func (r *reader) partAfter(i int) (part float64, next int) {
+	sign := 1.0
+	for k := i; k < min(i+4, len(r.tokens)); k += max(r.width[k], 1) {
+		_, half := r.has(k, isHalf)
+		_, quarter := r.has(k, isQuarter)
+		switch {
+		case strings.ContainsAny(r.tokens[k].gap, ",.;:\n"):
+			return 0, i
+		case half:
+			return sign * 0.5, k + max(r.width[k], 1)
+		case quarter:
+			return sign * 0.25, k + max(r.width[k], 1)
+		}
+		one, number := r.has(k, isNumber)
+		_, join := r.has(k, joins)
+		less := isLess[r.tokens[k].text]
+		if less {
+			sign = -1
+		}
+		if !join && !less && !(number && one == 1) && !(k > i && len(r.tokens[k].text) <= 2) {
+			break
+		}
+	}
+	return 0, i
+}
+
+// halvedAfterUnit adds a half or a quarter after an hour: cinq heures et quart, 三点半.
+func (r *reader) halvedAfterUnit(n Number, next int) (Number, int) {
+	if n.Unit != Clock && n.Unit != Hours || len(n.Values) == 0 {
+		return n, next
+	}
+	part, after := r.partAfter(next)
+	if part == 0 {
+		return n, next
+	}
+	if n.Unit == Clock {
+		part *= 60
+	}
+	n.Values = []float64{n.Values[0] + part}
+	return n, after
 }
 
 // united reads the unit of a number, after it or before it.
@@ -286,17 +344,30 @@ func (r *reader) united(n Number, from, next int) (Number, int) {
 		return r.unitAfter(n, Unit(after), next)
 	}
 	if r.token(next).digits || !r.ordinalEnding(next) {
-		before, ok := r.has(r.before(from), isUnit)
-		if ok && (Unit(before) == Money && r.near(from) || Unit(before) == Percent && (r.near(from) || r.tokens[from].gap == "") || Unit(before) == Clock && r.near(from)) {
-			n.Unit = Unit(before)
-			if n.Unit == Clock {
-				n = hourOf(n)
-			}
-		}
-		return n, next
+		return r.unitBefore(n, from), next
 	}
 	n.Ordinal = true
 	return n, next + 1
+}
+
+// unitBefore reads a unit that stands before its number: $5, %5, saat 5, 百分之五.
+func (r *reader) unitBefore(n Number, from int) Number {
+	at := r.before(from)
+	value, ok := r.has(at, isUnit)
+	if !ok || from == 0 || !r.near(from) {
+		return n
+	}
+	switch unit := Unit(value); unit {
+	case Money, Percent:
+		if r.tokens[at].sign || r.tokens[at].han || r.tokens[at].text == "yuzde" {
+			n.Unit = unit
+		}
+	case Clock, Hours:
+		if !r.token(r.before(at)).digits && n.Values[0] <= 24 {
+			n = hourOf(n)
+		}
+	}
+	return n
 }
 
 // ordinalEnding reports whether a token is the ending of a number: 3rd, 3º, 3-го.
@@ -321,14 +392,8 @@ func (r *reader) unitAfter(n Number, unit Unit, next int) (Number, int) {
 			n.Unit, n.Values = Clock, []float64{60*n.Values[0] + minutes}
 			return n, after
 		case unit == Clock || r.tokens[next].text == "h" && r.tokens[next].gap == "": // 14h may be either
-			if _, half := r.has(end, isHalf); half && r.token(end).han {
-				n.Values[0] += 0.5
-				end++
-			}
-			if unit == Clock {
+			if n.Values[0] <= 24 {
 				n = hourOf(n)
-			} else {
-				n.Unit = None
 			}
 		}
 	case Percent, Money:

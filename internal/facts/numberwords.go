@@ -3,6 +3,7 @@ package facts
 import (
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -11,6 +12,7 @@ type sum struct {
 	total, current float64
 	scale          float64 // the last thousand, million, …
 	empty          bool
+	arabic         bool
 }
 
 // add adds the next word. It reports false if the word belongs to another number. joined reports whether a word such as "and"
@@ -44,6 +46,8 @@ func (s *sum) add(v float64, joined bool) bool {
 		s.current += v
 	case tens == 4 && v == 20: // quatre-vingts
 		s.current += 76
+	case s.arabic && tens > 0 && tens < 10 && v == 10: // خمسة عشر
+		s.current += v
 	case joined && tens < 10 && v >= 20 && int(v)%10 == 0: // fünf und vierzig
 		s.current += v
 	default:
@@ -55,7 +59,7 @@ func (s *sum) add(v float64, joined bool) bool {
 
 // wordsAt reads a number that is written out.
 func (r *reader) wordsAt(i int) (n Number, next int) {
-	s := sum{empty: true}
+	s := sum{empty: true, arabic: unicode.Is(unicode.Arabic, firstOf(r.token(i).text))}
 	next = i
 	weak := false
 	for k := i; k < len(r.tokens); {
@@ -97,7 +101,11 @@ func (r *reader) wordsAt(i int) (n Number, next int) {
 		return n, i
 	}
 	value := s.total + s.current
-	n.Values, n.Weak = []float64{value}, weak || value <= 1 || n.Ordinal && value <= 2
+	n.Values = []float64{value}
+	if s.scale == 1000 && s.total == 1000 && s.current != 0 && r.token(i).text == "тысяч" { // тысяч восемнадцать: about 18 000
+		n.Values = []float64{s.current * 1000, value}
+	}
+	n.Weak = weak || value <= 1 || n.Ordinal && value <= 2
 	return n, next
 }
 
@@ -172,4 +180,9 @@ func inOrder(parts []float64) []float64 {
 		}
 	}
 	return parts
+}
+
+func firstOf(word string) rune {
+	first, _ := utf8.DecodeRuneInString(word)
+	return first
 }

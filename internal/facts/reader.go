@@ -31,7 +31,7 @@ func (r *reader) lookUp() {
 			r.lookUpHan(i)
 		case !t.digits:
 			for _, l := range r.languages {
-				r.senses[i] = append(r.senses[i], l.senses(t.text, t.capital)...)
+				r.senses[i] = append(r.senses[i], l.senses(t)...)
 			}
 		}
 		i += r.width[i]

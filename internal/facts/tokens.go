@@ -13,6 +13,7 @@ import (
 // token is a word, a run of digits, one character of a script without spaces, or a sign.
 type token struct {
 	text    string // folded; of digits: as 0 to 9
+	accents string // of a word: in lower case, with its accents
 	digits  bool
 	sign    bool
 	han     bool // one character of Chinese or Japanese
@@ -45,7 +46,7 @@ func tokensOf(text string) (all []token) {
 				end += n
 			}
 			t.capital = unicode.IsUpper(r)
-			t.text = words.Fold(text[i:end])
+			t.text, t.accents = words.Fold(text[i:end]), withAccents(text[i:end])
 		case unicode.Is(unicode.Sc, r) || strings.ContainsRune("%٪°½¼", r):
 			t.sign, t.text = true, strings.ReplaceAll(string(r), "٪", "%")
 		default:
@@ -90,5 +91,3 @@ func digitOf(r rune) byte {
 	}
 	return 0
 }
-
-func utf8First(word string) (rune, int) { return utf8.DecodeRuneInString(word) }
