@@ -164,9 +164,9 @@ func (of *lineVerdicts) add(text string, checked summarize.Checked) {
 		if of.True {
 			of.Example = strings.Join(checked.Wrong, "; ")
 		}
-	case len(checked.Lines) == 0 || !checked.Lines[0].HasEvidence():
+	case len(checked.Lines) > 0 && !checked.Lines[0].HasEvidence():
 		of.Marked++
-	case strings.Contains(text, "#") && !slices.ContainsFunc(checked.Lines[0].Seqs, func(seq int64) bool { return strings.Contains(text, fmt.Sprintf("#%d", seq)) }):
+	case len(checked.Lines) > 0 && strings.Contains(text, "#") && !slices.ContainsFunc(checked.Lines[0].Seqs, func(seq int64) bool { return strings.Contains(text, fmt.Sprintf("#%d", seq)) }):
 		of.Moved++
 	default:
 		of.Kept++

@@ -45,9 +45,8 @@ func (w worker) withTools(ctx context.Context, items []summarize.Item) (string, 
 		if t.why == summarize.RefusedDeclined {
 			return "", t.why
 		}
-		text, bad := w.check(resp, items)
 		if t.reminded || w.left() <= 0 {
-			return text, bad
+			return w.check(resp, items)
 		}
 		loop.MaxCalls = min(2, w.left())
 		t.remind(summarize.StripThoughts(resp.Message.Text))
@@ -169,7 +168,7 @@ func (w worker) ask(items []summarize.Item) string {
 		ask += " " + fmt.Sprintf(w.texts.AskFocus, summarize.Content(secrets.Mask(w.j.row.Focus), 200))
 	}
 	if w.refusal != "" {
-		ask += " " + fmt.Sprintf(w.texts.AskAgain, w.refusal)
+		ask += " " + fmt.Sprintf(w.texts.AskAgain, cmp.Or(w.wrong, string(w.refusal)))
 	}
 	return ask
 }
@@ -238,8 +237,14 @@ func (t *talk) submit(items []summarize.Item, arguments json.RawMessage) (string
 	case t.why != "":
 		return "", fmt.Errorf("%s; write the summary", t.why)
 	}
+	text, err := t.w.withoutContradictions(text, items)
+	var wrong summarize.Contradicted
+	if errors.As(err, &wrong) {
+		t.why = summarize.Refusal(wrong.Error())
+		return "", fmt.Errorf("%s; correct or leave out these, and hand in the whole summary again", wrong.Reasons())
+	}
 	t.summary = text
-	return "stored", nil
+	return "stored", err
 }
 
 func (w worker) check(resp llm.Response, items []summarize.Item) (string, error) {
@@ -247,7 +252,7 @@ func (w worker) check(resp llm.Response, items []summarize.Item) (string, error)
 	if why := cmp.Or(summarize.Broken(resp.FinishReason), w.refuses(text, items)); why != "" {
 		return "", why
 	}
-	return text, nil
+	return w.withoutContradictions(text, items)
 }
 
 // refuses returns why a text cannot be a summary of items; "" if it can.

@@ -77,13 +77,13 @@ func (e *evidence) findUnknown(c *claim, languages []string) {
 		if len(w.folded) == 0 || len(e.called(w)) > 0 || e.known(w) {
 			continue
 		}
-		if is := facts.Look(w.folded, languages); is.Known || common()[w.folded] {
+		if is := facts.Look(w.folded, languages); is.Known || common()[w.folded] || words.IsFrequent(w.folded) || len(w.folded) < 2 {
 			continue
 		}
 		titled := i > 0 && facts.Look(w.before, languages).Title && w.capital
 		asks := i+1 < len(all) && facts.Look(all[i+1].folded, languages).Asks
 		name := titled || w.capital && !w.first && (!german || namedInGerman(w))
-		if w.capital && (name || w.first) && asks && !isPlural(w.folded) && (c.facts.Asks || c.heading >= 0) {
+		if w.capital && asks && (name || w.first && hasArticles(languages) && !isPlural(w.folded)) {
 			c.invented = w.text
 		}
 		if name {
@@ -91,6 +91,11 @@ func (e *evidence) findUnknown(c *claim, languages []string) {
 		}
 	}
 	c.unknown = append(c.unknown, e.titledUnspaced(c.text, languages)...)
+}
+
+// hasArticles reports whether nouns have articles in a language: one without at the beginning of a line is likely a name.
+func hasArticles(languages []string) bool {
+	return len(languages) > 0 && slices.Contains([]string{"en", "de", "es", "fr", "it", "pt"}, languages[0])
 }
 
 // isPlural reports whether a word may be the plural of a common noun: customers want, Kunden wollen.

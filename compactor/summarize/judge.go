@@ -21,7 +21,7 @@ import (
 // Judge decides which texts can be the summary of a span.
 type Judge struct {
 	said string // see saidIn
-	span vocabulary
+	span func() vocabulary
 
 	items    []Item
 	evidence func() *evidence // see With
@@ -29,7 +29,7 @@ type Judge struct {
 
 // JudgeOf returns the judge of the summaries of items.
 func JudgeOf(items []Item) *Judge {
-	return (&Judge{said: saidIn(items), span: vocabularyOf(items), items: items}).With("", "")
+	return (&Judge{said: saidIn(items), span: sync.OnceValue(func() vocabulary { return vocabularyOf(items) }), items: items}).With("", "")
 }
 
 // With returns the judge of summaries whose writer was also shown the summary before the span, and the prompt of the agent.
@@ -63,9 +63,10 @@ func (j *Judge) Refuses(text, instructions, before string, most int) Refusal {
 	if tokens.Estimate(text) > most {
 		return RefusedLarge
 	}
-	found, all, declined := j.span.evidence(sentences)
-	least := max(min(j.span.size/wordsPerEvidence, maxEvidence), 1)
-	share := min(leastShare+max(0.06*math.Log2(j.span.spaced/100), 0), mostShare)
+	span := j.span()
+	found, all, declined := span.evidence(sentences)
+	least := max(min(span.size/wordsPerEvidence, maxEvidence), 1)
+	share := min(leastShare+max(0.06*math.Log2(span.spaced/100), 0), mostShare)
 	switch {
 	case found >= least && found >= share*all:
 		return ""

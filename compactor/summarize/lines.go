@@ -14,9 +14,9 @@ import (
 
 // Checked is a text whose lines were judged.
 type Checked struct {
-	Text  string // without the lines that the messages contradict
-	Lines []transcript.Line
-	Wrong []string // for each contradicted line, what is wrong with it, for its writer
+	Text  string            // without the lines that the messages contradict
+	Lines []transcript.Line // those that claim something, without what the summary before the span says already
+	Wrong []string          // for each contradicted line, what is wrong with it, for its writer
 }
 
 // Check judges each line of a text by the messages of the span. A line that they contradict is left out. The others keep the
@@ -38,7 +38,9 @@ func (j *Judge) Check(text string) (c Checked) {
 				c.Wrong = append(c.Wrong, fmt.Sprintf("%q: %s", tokens.Clip(strings.TrimSpace(line), mostOfLine), v.wrong))
 				continue
 			}
-			c.Lines = append(c.Lines, transcript.Line{At: len(kept), Seqs: v.seqs})
+			if !v.earlier {
+				c.Lines = append(c.Lines, transcript.Line{At: len(kept), Seqs: v.seqs})
+			}
 		}
 		kept = append(kept, line)
 	}
@@ -113,4 +115,33 @@ func emptyUnder(lines []string) bool {
 		}
 	}
 	return true
+}
+
+// Contradicted is the refusal of a summary with lines that the messages contradict. Its text names none of them, so it may be
+// logged.
+type Contradicted struct{ Lines []string }
+
+func (c Contradicted) Error() string {
+	return fmt.Sprintf("the messages contradict %d lines of the model's summary", len(c.Lines))
+}
+
+// Unwrap returns the refusal as one without details.
+func (c Contradicted) Unwrap() error { return Refusal(c.Error()) }
+
+// Reasons says which lines are wrong, and why, for the model that wrote them.
+func (c Contradicted) Reasons() string {
+	const most = 8
+	text := "these lines contradict the messages: " + strings.Join(c.Lines[:min(len(c.Lines), most)], "; ")
+	if len(c.Lines) > most {
+		text += fmt.Sprintf("; and %d more", len(c.Lines)-most)
+	}
+	return text
+}
+
+// Cite returns a line with the message it comes from; 0: none.
+func Cite(line string, seq int64) string {
+	if seq == 0 {
+		return line
+	}
+	return fmt.Sprintf("%s (#%d)", line, seq)
 }

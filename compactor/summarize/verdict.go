@@ -13,8 +13,9 @@ import (
 
 // verdict is the result for one line.
 type verdict struct {
-	wrong string  // why the messages contradict it; "" if they do not
-	seqs  []int64 // the messages that say it; none: not found
+	wrong   string  // why the messages contradict it; "" if they do not
+	seqs    []int64 // the messages of the span that say it; none: not found
+	earlier bool    // only what was shown beside the span says it
 }
 
 // judge compares a claim with the evidence. It is contradicted only where code can see that a cited message says something else;
@@ -48,7 +49,8 @@ func (e *evidence) judge(c *claim) verdict {
 	} else if !e.covers(c, telling) {
 		telling = nil
 	}
-	return verdict{seqs: e.seqsOf(telling, c)}
+	own := slices.DeleteFunc(slices.Clone(telling), func(i int) bool { return i >= e.own })
+	return verdict{seqs: e.seqsOf(own, c), earlier: len(own) == 0 && len(telling) > 0}
 }
 
 // resolve returns the passages of the messages that a line cites, and the first message that does not exist. A message of the
@@ -140,7 +142,11 @@ func (e *evidence) search(c *claim) (best []int) {
 	var hits []hit
 	sum := 0.0
 	for _, k := range c.keys {
-		sum += k.weight * math.Max(e.rarityOf(k), math.Log(1+float64(len(e.passages))))
+		rarity := e.rarityOf(k)
+		if rarity == 0 { // no message has it
+			rarity = math.Log(1 + float64(len(e.passages)))
+		}
+		sum += k.weight * rarity
 	}
 	for i := range e.passages {
 		o := e.overlap(c, i)
@@ -166,7 +172,7 @@ func (e *evidence) search(c *claim) (best []int) {
 
 const (
 	mostFound  = 3
-	leastFound = 0.2 // share of a line's words, by rarity, in a message on which it rests without citing it
+	leastFound = 0.15 // share of a line's words, by rarity, in a message on which it rests without citing it
 )
 
 func (e *evidence) rarityOf(k key) float64 { return max(e.rarity[k.short], e.rarity[k.stem]) }

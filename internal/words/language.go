@@ -75,6 +75,9 @@ var common = sync.OnceValue(func() map[string]uint32 {
 	return of
 })
 
+// IsFrequent reports whether a folded word is one of the most frequent ones of a language in Latin script.
+func IsFrequent(word string) bool { return stopWords[word] || common()[word] != 0 }
+
 // languageOf returns the language of a text, as an index of languages, by its frequent words and its letters; -1: it is English,
 // or cannot be detected. evidence is what countWords counts for it, and ahead how much more that is than for any other.
 func languageOf(text string) (at, evidence, ahead int) {
