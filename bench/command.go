@@ -25,7 +25,7 @@ type benchmark struct {
 func benchmarks() []*benchmark {
 	return []*benchmark{
 		newLoad(), newTurn(), newIdle(), newStart(), newCrash(), newFaults(), newModels(), newLatency(),
-		newCost(), newTools(), newRecall(), newJudge(), newRetention(),
+		newCost(), newTools(), newRecall(), newJudge(), newRetention(), newPrompts(),
 	}
 }
 

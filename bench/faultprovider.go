@@ -79,7 +79,7 @@ func (p *provider) Generate(ctx context.Context, req llm.Request, show func(stri
 }
 
 // isSummary reports whether the text of a request comes from a worker.
-func isSummary(text []byte) bool { return bytes.Contains(text, []byte("Sum up messages #")) }
+func isSummary(text []byte) bool { return bytes.Contains(text, []byte("Summarize messages #")) }
 
 // meets reports whether a request meets the fault.
 func (p *provider) meets(summary bool) bool {

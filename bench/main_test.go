@@ -53,6 +53,8 @@ func TestCommandLine(t *testing.T) {
 		"models --turns 0", "crash --kills 0", "crash --seed -1", "load --channels 1", "load --minutes NaN", "load --rate 0",
 		"turn --turns 0", "turn --channels 0", "idle --channels 0", "start --messages 1", "retention",
 		"retention testdata --window 100", "retention testdata --window many", "picture --turns 1",
+		"prompts", "prompts testdata", "prompts testdata --model m --languages xx", "prompts testdata --model m --provider x",
+		"prompts testdata --model m --key-env CAIRN_NO_SUCH_KEY", "prompts testdata --model m --span 1",
 	} {
 		_, err := ran(t, strings.Fields(args)...)
 		check.Equal(t, args+": exit code", exitCode(err), exitUsage)

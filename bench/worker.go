@@ -19,7 +19,7 @@ const memoriesEach = 6
 var (
 	askedTokens = regexp.MustCompile(`about (\d+) tokens`)
 	keptTokens  = regexp.MustCompile(`at most (\d+) are kept`)
-	askedSpan   = regexp.MustCompile(`Sum up messages #(\d+) to #(\d+)`)
+	askedSpan   = regexp.MustCompile(`Summarize messages #(\d+) to #(\d+)`)
 )
 
 // workerRequest is what a worker is asked for.

@@ -148,12 +148,13 @@ func runAsk(ctx context.Context, c *conversation, who Person, args string) (Answ
 	if c.isTask() || c.hub.respond(c.name) == RespondNever {
 		return Answer{}, errPeople("I only listen here, so I could not post the result.")
 	}
-	n, err := c.newTask(ctx, spawning{Agent: id, Task: task}, nil)
+	write := func() (store.NewTask, error) { return c.newTask(ctx, spawning{Agent: id, Task: task}, nil) }
+	n, err := write()
 	if err != nil {
 		return Answer{}, err
 	}
 	n.Author = who.ID
-	t, err := c.begin(ctx, n)
+	t, err := c.begin(ctx, n, write)
 	started := c.sayf("Task %d of %s has started; I will post its result here. /tasks shows it.", t.Number, t.Agent)
 	return Answer{Text: strings.TrimSpace(started + " " + c.hub.Operator().WhySilent(ctx, c.name))}, err
 }

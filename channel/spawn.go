@@ -93,8 +93,8 @@ func (c *conversation) spawnAll(ctx context.Context, all []spawning) (string, er
 		}
 	}
 	var started []map[string]any
-	for _, n := range tasks {
-		t, err := c.begin(ctx, n)
+	for i, n := range tasks {
+		t, err := c.begin(ctx, n, func() (store.NewTask, error) { return c.newTask(ctx, all[i], sources) })
 		if err != nil && len(started) == 0 {
 			return "", err
 		}
@@ -192,9 +192,9 @@ func PatchOf(settings map[string]any) (compactor.Patch, error) {
 	return patch, nil
 }
 
-// begin starts a task and wakes it.
-func (c *conversation) begin(ctx context.Context, n store.NewTask) (store.Task, error) {
-	t, err := c.records.Tasks().Begin(ctx, n)
+// begin starts a task and wakes it; see writeTask.
+func (c *conversation) begin(ctx context.Context, n store.NewTask, again func() (store.NewTask, error)) (store.Task, error) {
+	t, err := c.writeTask(ctx, n, again)
 	if errors.Is(err, store.ErrTooManyTasks) {
 		return t, errPeople(fmt.Sprintf("%d tasks are open here, which is the limit. Wait for one, or stop one with /tasks stop.", maxOpenTasks))
 	}
@@ -204,6 +204,24 @@ func (c *conversation) begin(ctx context.Context, n store.NewTask) (store.Task, 
 	c.log.Info("task_started", "task", t.Conversation, "agent", t.Agent)
 	c.hub.reportTask(t)
 	return t, c.hub.wake(context.WithoutCancel(ctx), t.Conversation) // nothing else wakes it, also if /stop ends the turn now
+}
+
+// writeTask stores a task. If a message of its briefing was deleted meanwhile, again writes the task anew, without that
+// message. A task that comes from a deleted message is refused: again has that message among its sources, too.
+func (c *conversation) writeTask(ctx context.Context, n store.NewTask, again func() (store.NewTask, error)) (store.Task, error) {
+	for {
+		t, err := c.records.Tasks().Begin(ctx, n)
+		deleted, ok := errors.AsType[*store.DeletedSourceError](err)
+		if !ok {
+			return t, err
+		}
+		renewed, renewErr := again()
+		if renewErr != nil || slices.Contains(renewed.Sources, deleted.Seq) {
+			return t, err
+		}
+		renewed.Author = n.Author
+		n = renewed
+	}
 }
 
 // addTasks adds the open tasks to a turn context.

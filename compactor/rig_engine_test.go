@@ -240,7 +240,7 @@ var lastRequest = regexp.MustCompile(`messages #\d+ to #\d+`)
 
 func spanOf(req llm.Request) string {
 	text := req.Messages[1].Text
-	return lastRequest.FindString(text[max(strings.LastIndex(text, "Sum up messages"), 0):])
+	return lastRequest.FindString(text[max(strings.LastIndex(text, "Summarize messages"), 0):])
 }
 
 // wordsOf returns enough words of the span for a valid summary.

@@ -145,9 +145,9 @@ func TestPreparedSpanSizeFollowsModelSpeed(t *testing.T) {
 func followsInstructions(asked *[]int) func(context.Context, int, llm.Request) (llm.Response, error) {
 	return func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 		text := req.Messages[1].Text
-		ask := text[strings.LastIndex(text, "Sum up messages"):]
+		ask := text[strings.LastIndex(text, "Summarize messages"):]
 		var first, last, about int
-		if _, err := fmt.Sscanf(ask, "Sum up messages #%d to #%d in about %d tokens", &first, &last, &about); err != nil {
+		if _, err := fmt.Sscanf(ask, "Summarize messages #%d to #%d in about %d tokens", &first, &last, &about); err != nil {
 			return llm.Response{}, err
 		}
 		*asked = append(*asked, about)

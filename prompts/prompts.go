@@ -25,9 +25,11 @@ type Texts struct {
 	WorkerBrief string // the same in fewer words, for small context windows
 	Fold        string // what the worker gets on top when it summarizes summaries
 	Ask         string // what it is asked; verbs: first and last message, tokens of the summary, most tokens
-	AskFocus    string // what is added where something is to be kept; verb: what
-	AskAgain    string // what is added to a second attempt; verb: why the first one was refused
-	Reminder    string // what a worker gets that answered with text instead of a call
+	AskShort    string // added for a summary that is too short for headings
+	AskFocus    string // added where something is to be kept; verb: what
+	AskAgain    string // added to a second attempt; verb: why the first one was refused
+	AskSave     string // added, last, where the worker may save memories
+	Reminder    string // what a worker gets when its summary is due
 	Plain       string // added to the task of a worker whose server takes no tools
 	Recap       string // task of a model that summarizes for a person who asked
 	Task        string // system prompt of an agent that works on a task beside a conversation, likewise
@@ -65,7 +67,7 @@ func read(language string) Texts {
 	ask := strings.Split(file("ask"), "\n")
 	return Texts{
 		System: file("system"), Worker: file("worker"), WorkerBrief: file("worker_brief"), Fold: file("fold"),
-		Ask: ask[0], AskFocus: ask[1], AskAgain: ask[2],
+		Ask: ask[0], AskShort: ask[1], AskFocus: ask[2], AskAgain: ask[3], AskSave: ask[4],
 		Reminder: file("reminder"), Plain: file("plain"), Recap: file("recap"),
 		Task: file("task"), TaskNext: file("task_next"), Handover: file("handover"), Help: topics(file("help")),
 	}

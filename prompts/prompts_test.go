@@ -16,7 +16,7 @@ import (
 // What a translation must keep unchanged. Order counts only for fmt verbs.
 var (
 	verb   = regexp.MustCompile(`%[a-z]`)
-	fixed  = regexp.MustCompile("`[^`]+`|</?[a-z]+>|\\[(?:#|image|end|masked)[^]]*\\]|\\(#[^)]*\\)|[a-z]+=\"[^\"]*\"|\"(?:compact|replying to)\"|\\b[A-Za-z]+_[A-Za-z_]+\\b|/[a-z]{4,}\\b|\\bCairn\\b|\\b(?:op|focus)\\b")
+	fixed  = regexp.MustCompile("`[^`]+`|</?[a-z]+>|\\[(?:#|image|end|masked|no evidence)[^]]*\\]|\\(#[^)]*\\)|[a-z]+=\"[^\"]*\"|\"(?:compact|replying to)\"|\\b[A-Za-z]+_[A-Za-z_]+\\b|/[a-z]{4,}\\b|\\bCairn\\b|\\b(?:op|focus)\\b")
 	header = regexp.MustCompile(`#{1,2} (?:[a-z]+|[A-Z][a-z]+(?: questions)?)`)
 	number = regexp.MustCompile(`[0-9]+(?:[., \x{202f}][0-9]{3})*`)
 	prose  = regexp.MustCompile(`(?m)^(-? ?)[^#\n-].*`)

@@ -70,7 +70,15 @@ func RootOf(name string) (root string, depth int) {
 
 func (c *Conversation) IsTask() bool { return strings.HasPrefix(c.name, TaskConnector+":") }
 
-// Begin begins a task: when it returns, the task's conversation has its first message.
+// DeletedSourceError is the error of a task that repeats a message which was deleted meanwhile.
+type DeletedSourceError struct{ Seq int64 }
+
+func (e *DeletedSourceError) Error() string {
+	return fmt.Sprintf("message #%d, which the task comes from, was deleted: begin it again without that", e.Seq)
+}
+
+// Begin begins a task: when it returns, the task's conversation has its first message. A *DeletedSourceError names a source
+// that was deleted since the task was written.
 func (ts Tasks) Begin(ctx context.Context, n NewTask) (Task, error) {
 	root, _ := RootOf(ts.c.name)
 	return Update(ctx, ts.c, "begin a task", func(tx *Tx) Task {
@@ -95,7 +103,7 @@ func (ts Tasks) Begin(ctx context.Context, n NewTask) (Task, error) {
 			child.id, ts.c.id, rootID, number, n.Agent, n.Text, n.Began, n.Author, Encode(n.Above), Encode(n.Own), Now())
 		for _, seq := range n.Sources {
 			if len(ts.c.In(tx).Messages(seq, seq, "")) == 0 { // the task repeats it, and nothing would delete that any more
-				tx.Fail(fmt.Errorf("message #%d, which the task comes from, was deleted: begin it again without that", seq))
+				tx.Fail(&DeletedSourceError{seq})
 			}
 			tx.Do("INSERT INTO task_sources (message, task) VALUES (?, ?) ON CONFLICT DO NOTHING", ts.c.Row(seq), child.id)
 		}
