@@ -105,7 +105,6 @@ func (c *Compactor) recapByModel(ctx context.Context, w worker, items []summariz
 		return "", err
 	}
 	judged := w.judgeOf(items).Check(summarize.ShortenSummary(secrets.Mask(s.Text), w.limit))
-	println(w.judgeOf(items).Dump())
 	return marked(judged), nil
 }
 
