@@ -47,16 +47,14 @@ func (a around) reference() string {
 	return strings.Join(lines, "\n")
 }
 
-// noEvidence ends a line that rests on no message, where people read it.
+// noEvidence ends a line with a name, number or date that nobody said, in a text that is only shown.
 const noEvidence = "[no evidence]"
 
 // marked returns a judged text for people.
 func marked(c summarize.Checked) string {
 	lines := strings.Split(c.Text, "\n")
-	for _, l := range c.Lines {
-		if !l.HasEvidence() {
-			lines[l.At] = strings.TrimRight(lines[l.At], " \t\r") + " " + noEvidence
-		}
+	for _, at := range c.Unknown {
+		lines[at] = strings.TrimRight(lines[at], " \t\r") + " " + noEvidence
 	}
 	return strings.Join(lines, "\n")
 }

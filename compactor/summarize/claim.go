@@ -27,7 +27,7 @@ type claim struct {
 // claimOf reads a line under a heading.
 func (e *evidence) claimOf(line string, heading int, languages []string) *claim {
 	c := &claim{cited: citedBy(line), heading: heading}
-	c.text = strings.TrimSpace(bullet().ReplaceAllString(transcript.Citations.ReplaceAllString(line, ""), ""))
+	c.text = statement(line)
 	read := languages
 	if len(read) == 0 || slices.Contains(e.languages, read[0]) {
 		read = e.languages
@@ -44,6 +44,11 @@ func (e *evidence) claimOf(line string, heading int, languages []string) *claim 
 	}
 	e.findUnknown(c, read)
 	return c
+}
+
+// statement returns a line without its list marker and citations.
+func statement(line string) string {
+	return strings.TrimSpace(bullet().ReplaceAllString(transcript.Citations.ReplaceAllString(line, ""), ""))
 }
 
 // beginning returns the first words of a line: whom a line is about stands there.

@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"math"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -29,13 +28,13 @@ type Judge struct {
 
 // JudgeOf returns the judge of the summaries of items.
 func JudgeOf(items []Item) *Judge {
-	return (&Judge{said: saidIn(items), span: sync.OnceValue(func() vocabulary { return vocabularyOf(items) }), items: items}).With("", "")
+	return (&Judge{said: saidIn(items), span: lazy.Value(func() vocabulary { return vocabularyOf(items) }), items: items}).With("", "")
 }
 
 // With returns the judge of summaries whose writer was also shown the summary before the span, and the prompt of the agent.
 func (j *Judge) With(before, agent string) *Judge {
 	with := *j
-	with.evidence = sync.OnceValue(func() *evidence { return evidenceOf(with.items, before, agent) })
+	with.evidence = lazy.Value(func() *evidence { return evidenceOf(with.items, before, agent) })
 	return &with
 }
 

@@ -14,9 +14,10 @@ import (
 
 // Checked is a text whose lines were judged.
 type Checked struct {
-	Text  string            // without the lines that the messages contradict
-	Lines []transcript.Line // those that claim something, without what the summary before the span says already
-	Wrong []string          // for each contradicted line, what is wrong with it, for its writer
+	Text    string            // without the lines that the messages contradict
+	Lines   []transcript.Line // those that claim something, without what the summary before the span says already
+	Unknown []int             // indexes of lines of Text with a name, number or date that nothing shown to the writer has
+	Wrong   []string          // for each contradicted line, what is wrong with it, for its writer
 }
 
 // Check judges each line of a text by the messages of the span. A line that they contradict is left out. The others keep the
@@ -38,8 +39,11 @@ func (j *Judge) Check(text string) (c Checked) {
 				c.Wrong = append(c.Wrong, fmt.Sprintf("%q: %s", tokens.Clip(strings.TrimSpace(line), mostOfLine), v.wrong))
 				continue
 			}
+			if v.unknown {
+				c.Unknown = append(c.Unknown, len(kept))
+			}
 			if !v.earlier {
-				c.Lines = append(c.Lines, transcript.Line{At: len(kept), Seqs: v.seqs})
+				c.Lines = append(c.Lines, transcript.Line{At: len(kept), Seqs: v.seqs, By: v.by})
 			}
 		}
 		kept = append(kept, line)
@@ -60,6 +64,13 @@ func claims(line string) bool {
 }
 
 var dayLine = regexp.MustCompile(`^\s*\d{1,2} \pL+(?: \d{4})?:$|^\s*\d{4}-\d\d-\d\d:?$`)
+
+// Supports reports whether the messages may say a text, such as a memory: they contradict no line, and have each name, number and
+// date, or what was shown beside them does.
+func (j *Judge) Supports(text string) bool {
+	c := j.Check(text)
+	return len(c.Wrong) == 0 && len(c.Unknown) == 0
+}
 
 // Lines returns the lines of a text that claim something, with the messages that say it. Nothing is left out.
 func (j *Judge) Lines(text string) (lines []transcript.Line) { return j.Check(text).Lines }
@@ -103,6 +114,9 @@ func withoutEmptyHeadings(lines []string, c *Checked) string {
 	}
 	for i := range c.Lines {
 		c.Lines[i].At = moved[c.Lines[i].At]
+	}
+	for i, at := range c.Unknown {
+		c.Unknown[i] = moved[at]
 	}
 	return strings.Join(kept, "\n")
 }

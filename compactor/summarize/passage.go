@@ -5,11 +5,11 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 
 	"cairn/internal/facts"
+	"cairn/internal/lazy"
 	"cairn/llm"
 	"cairn/transcript"
 )
@@ -23,6 +23,7 @@ type passage struct {
 	keys    map[string]float64 // weights of its words, by every form in which they are compared
 	words   int                // number of different words
 	earlier bool               // a line of an earlier summary
+	by      string             // the person who wrote that line; "": a summarizer
 
 	facts  facts.Text
 	named  []int // people that it mentions
@@ -77,7 +78,7 @@ func evidenceOf(items []Item, before, agent string) *evidence {
 	e.addText(agent)
 	e.languages = e.detect()
 	e.index()
-	e.beginnings = sync.OnceValue(func() map[string]bool { return beginningsOf(e.passages) })
+	e.beginnings = lazy.Value(func() map[string]bool { return beginningsOf(e.passages) })
 	return e
 }
 
@@ -106,15 +107,19 @@ func (e *evidence) addMessage(it Item) {
 
 // addRow adds the lines of an earlier summary that rest on something.
 func (e *evidence) addRow(row transcript.Summary) {
-	without := map[int]bool{}
-	rests := map[int][]int64{}
+	rests := map[int]transcript.Line{}
 	for _, line := range row.Lines {
-		without[line.At] = !line.HasEvidence()
-		rests[line.At] = line.Seqs
+		rests[line.At] = line
 	}
-	for at, line := range strings.Split(row.Text, "\n") {
-		if !without[at] {
-			e.addLine(line, rests[at], row.ToTime)
+	for at, text := range strings.Split(row.Text, "\n") {
+		line, judged := rests[at]
+		if judged && !line.HasEvidence() {
+			continue
+		}
+		before := len(e.passages)
+		e.addLine(text, line.Seqs, row.ToTime)
+		if len(e.passages) > before {
+			e.passages[before].by = line.By
 		}
 	}
 }
