@@ -62,7 +62,7 @@ func (v *verdicts) judge(recording, kind string, good bool, text string, items [
 	}
 	k := &v.Kinds[at]
 	k.Texts++
-	if why := judge.Refuses(summarize.StripThoughts(text), "", "", summarize.MostOfSummary(items)); (why == "") != good {
+	if why := judge.Refuses(judge.TextOf(text), "", "", summarize.MostOfSummary(items)); (why == "") != good {
 		k.Wrong++
 		k.Example = fmt.Sprintf("%s, %d messages: %.200q (%v)", recording, len(items), text, why)
 	}

@@ -67,6 +67,17 @@ func TestRespond(t *testing.T) {
 	check.Equal(t, "reply", r.ask("tea?"), "Tea it is.")
 	check.Lacks(t, "shown", strings.Join(r.connector.shown, "|"), "NO_")
 	check.EqualAll(t, "transcript", r.transcript(), []string{"user: tea?", "assistant: Tea it is."})
+	for _, said := range []string{"Tea it is. **NO_REPLY**", "Tea it is.\n```\nNO_REPLY\n```", "NO_REPLY.\n\nTea it is."} {
+		r = newRig(t, alwaysSay(said))
+		check.Equal(t, said, r.ask("tea?"), "Tea it is.")
+		check.EqualAll(t, "transcript", r.transcript(), []string{"user: tea?", "assistant: Tea it is."})
+	}
+	for _, said := range []string{"`NO_REPLY`", "**NO_REPLY**.", "```\nNO_REPLY\n```", "NO_REPLY: nobody asked", "<answer>NO_REPLY</answer>"} {
+		r = newRig(t, alwaysSay(said)).withRules(respondRules(channel.RespondAll))
+		r.overhear("it rains")
+		check.EqualAll(t, "sent for "+said, r.connector.texts(), nil)
+		check.EqualAll(t, "transcript", r.transcript(), []string{"user: it rains"})
+	}
 	// A failure that nobody asked for is reported once.
 	r = newRig(t, failing(&llm.Error{Kind: llm.KindAuth, Status: 401})).withRules(respondRules(channel.RespondAll))
 	r.overhear("talk among people")

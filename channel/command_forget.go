@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/compactor"
 	"cairn/privacy"
 	"cairn/store"
 )
@@ -54,8 +55,14 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 			"What you say from now on is saved as before; /optout keeps it out of my memories.\nSay %s to confirm.",
 			c.translated(traces.String()), c.translated(where), again)}, nil
 	}
-	if _, err := privacy.In(c.hub.o.Store).Erase(ctx, who.ID, in...); err != nil {
+	for _, records := range in {
+		c.hub.post(records.Name(), (*conversation).forgetFocus)
+	}
+	if _, err := privacy.In(c.hub.o.Store).Erase(ctx, privacy.Who{ID: who.ID, Name: who.Name}, in...); err != nil {
 		return Answer{}, err
+	}
+	for _, records := range in {
+		c.hub.rereadSettings(records)
 	}
 	end := c.hub.eraseAll(who.ID, in...)
 	return Answer{
@@ -71,6 +78,12 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 			return c.translated("Not everything is deleted yet; I will continue on my own.")
 		},
 	}, nil
+}
+
+func (c *conversation) forgetFocus() {
+	if c.engine != nil {
+		compactor.ForgetFocus(c.engine)
+	}
 }
 
 // eraseAll deletes a person's traces from conversations, in the background and in small steps. The next start continues

@@ -108,10 +108,15 @@ func (h *Hub) override(ctx context.Context, records *store.Conversation, file co
 		return nil
 	})
 	if err == nil {
-		h.post(records.Name(), (*conversation).settingsChanged)
-		h.postThreads(records.Name(), (*conversation).settingsChanged)
+		h.rereadSettings(records)
 	}
 	return err
+}
+
+// rereadSettings has a conversation and its threads read what people set for it.
+func (h *Hub) rereadSettings(records *store.Conversation) {
+	h.post(records.Name(), (*conversation).settingsChanged)
+	h.postThreads(records.Name(), (*conversation).settingsChanged)
 }
 
 // Setting is one value that controls how a conversation is compacted.

@@ -141,7 +141,7 @@ func (c *conversation) briefing(h *handover, tokens int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return write() + fmt.Sprintf("\n\n<now>\ntime: %s\n</now>", time.Now().Local().Format("2006-01-02 15:04 MST")), nil
+	return write() + fmt.Sprintf("\n\n<now>\ntime: %s\n</now>", chat.ZonedTime(time.Now().Local())), nil
 }
 
 // lookups returns the other agent's tools: it reads what this conversation remembers, and adds nothing.

@@ -141,7 +141,7 @@ func (c *conversation) warnOwner(ctx context.Context, turn store.Turn) {
 			if b.Spent >= b.Limit {
 				text = "(%s is spent: %s of %s. I will answer again from %s on, or once it is raised.)"
 			}
-			ends := b.ends.Format("2006-01-02 15:04 MST")
+			ends := chat.ZonedTime(b.ends)
 			err = c.notify(ctx, id, c.sayf(text, b.Setting, prices.Money(b.Spent), prices.Money(b.Limit), ends))
 		}
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"cairn/compactor"
 	"cairn/internal/observe"
 	"cairn/llm"
+	"cairn/llm/clean"
 	"cairn/store"
 )
 
@@ -19,15 +20,15 @@ import (
 
 // empty reports whether people who wait would get nothing.
 func (r *reply) empty(resp llm.Response) bool {
-	silent := r.turn.Optional && strings.Contains(resp.Message.Text, noReply)
-	return len(r.texts) == 0 && !silent && withoutNoReply(resp.Message.Text, false) == ""
+	silent := r.turn.Optional && strings.TrimSpace(resp.Message.Text) != ""
+	return len(r.texts) == 0 && !silent && clean.WithoutNoReply(resp.Message.Text, false) == ""
 }
 
 // answered returns the outcome of a turn whose answer ends with m; next is its seq. The row of the last text has the reply's id.
 func (r *reply) answered(next int64, m llm.Message) store.Outcome {
 	id := fmt.Sprintf("reply-%d", next)
 	r.current.Reset()
-	if m.Text = withoutNoReply(m.Text, false); m.Text != "" {
+	if m.Text = clean.WithoutNoReply(m.Text, false); m.Text != "" {
 		r.texts = append(r.texts, m.Text)
 		row := rowOf(m, next, r.turn.Seq)
 		row.ID = id
@@ -208,30 +209,8 @@ func FailureClasses() []string {
 	return append(all, "other")
 }
 
-// noReply is the model's answer when it has nothing to add and no one addressed the bot. No one sees it.
-const noReply = "NO_REPLY"
-
 // mayBeSilent is the line of the turn context that lets the model skip a turn; the system prompt explains it.
-const mayBeSilent = "nobody addressed you: with nothing to add, answer only " + noReply
-
-// withoutNoReply drops NO_REPLY lines of a text and, while the model is still writing, a last line that may become one.
-func withoutNoReply(text string, writing bool) string {
-	at := strings.LastIndexByte(text, '\n') + 1
-	last := strings.TrimSpace(text[at:])
-	if writing && last != "" && strings.HasPrefix(noReply, strings.Trim(last, "`*\"")) {
-		text = text[:at]
-	}
-	if !strings.Contains(text, noReply) {
-		return strings.TrimSpace(text)
-	}
-	var kept []string
-	for line := range strings.SplitSeq(text, "\n") {
-		if strings.Trim(strings.TrimSpace(line), "`*\".") != noReply {
-			kept = append(kept, line)
-		}
-	}
-	return strings.TrimSpace(strings.Join(kept, "\n"))
-}
+const mayBeSilent = "nobody addressed you: with nothing to add, answer only " + clean.NoReply
 
 // failures tracks which failed turns were logged and reported to people.
 type failures struct {

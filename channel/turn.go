@@ -14,6 +14,7 @@ import (
 	"cairn/compactor"
 	"cairn/internal/observe"
 	"cairn/llm"
+	"cairn/llm/clean"
 	"cairn/store"
 )
 
@@ -140,7 +141,7 @@ func (c *conversation) attempt(ctx context.Context, turn *runningTurn, r *reply,
 		return false, err
 	case errors.Is(cause, errStopped): // what people saw counts as the answer
 		turn.outcome = observe.Stopped
-		partial := llm.Message{Role: llm.RoleAssistant, Text: withoutNoReply(r.current.String(), true)}
+		partial := llm.Message{Role: llm.RoleAssistant, Text: clean.WithoutNoReply(r.current.String(), true)}
 		return false, c.finish(ctx, r, r.answered(c.next(), partial))
 	}
 	var provider *llm.Error
@@ -233,8 +234,9 @@ func (c *conversation) converse(ctx context.Context, r *reply, other *handover) 
 		Count: func(u llm.Usage) { c.count(store.ForTurn, c.agent.Model.Name(), u) },
 		Record: func(calls llm.Message, results []llm.Message) {
 			t.accept()
-			if text := withoutNoReply(calls.Text, false); text != "" {
-				r.texts, r.said = append(r.texts, text), len(r.messages)
+			calls.Text = clean.WithoutNoReply(calls.Text, false)
+			if calls.Text != "" {
+				r.texts, r.said = append(r.texts, calls.Text), len(r.messages)
 			}
 			r.current.Reset()
 			c.add(r, calls, t.completion)
@@ -273,7 +275,7 @@ func (c *conversation) show(r *reply) {
 		return
 	}
 	r.shown = n
-	if text := withoutNoReply(r.text(), true); text != "" {
+	if text := clean.WithoutNoReply(r.text(), true); text != "" {
 		c.sender.show(r.writer, text)
 	}
 }

@@ -111,7 +111,7 @@ func (c *conversation) quoteMessages(ctx context.Context, asked, who string, bef
 		if m.Role != llm.RoleUser {
 			name = "you"
 		}
-		into.add(m.Seq, fmt.Sprintf("- #%d, %s on %s: %s\n", m.Seq, name, m.Time.Local().Format("2006-01-02 15:04"), chat.Quoted(text)))
+		into.add(m.Seq, fmt.Sprintf("- #%d, %s on %s: %s\n", m.Seq, name, chat.Time(m.Time.Local()), chat.Quoted(text)))
 	}
 	return err
 }
@@ -124,7 +124,7 @@ func (c *conversation) turnContext(ctx context.Context, turn store.Turn, other *
 	}
 	status := (*c.engineStatus.Load())()
 	made, version = c.recalled(ctx, turn, min(recall, status.Window/recalledShare))
-	made.Text += fmt.Sprintf("time: %s; context window used: %d %%", time.Now().Local().Format("2006-01-02 15:04 MST"), status.Used*100/max(status.Window, 1))
+	made.Text += fmt.Sprintf("time: %s; context window used: %d %%", chat.ZonedTime(time.Now().Local()), status.Used*100/max(status.Window, 1))
 	if turn.Optional {
 		made.Text += "\n" + mayBeSilent
 	}

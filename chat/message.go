@@ -132,7 +132,7 @@ func (r Record) String() string {
 		lines = append(lines, CallLine(call))
 	}
 	text := strings.TrimSpace(strings.Join(lines, "\n"))
-	return fmt.Sprintf("#%d  %s  %s: %s", r.Seq, r.of.Time.Format(TimeFormat), who, lineBreaks.Replace(text))
+	return fmt.Sprintf("#%d  %s  %s: %s", r.Seq, Time(r.of.Time), who, lineBreaks.Replace(text))
 }
 
 // lineBreaks adds an indent after anything that a screen may treat as the end of a line.

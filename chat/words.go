@@ -15,9 +15,6 @@ import (
 )
 
 const (
-	TimeFormat = "2006-01-02 15:04"
-	DateFormat = "2 January 2006"
-
 	SummaryMark = "[Compaction Summary]"
 	FileEnd     = "[end of file]"
 
@@ -34,7 +31,7 @@ func Header(m Message) string {
 	if to := RepliedTo(m); to != "" {
 		reply = ", replying to " + to
 	}
-	return fmt.Sprintf("[#%d %s %s%s] ", m.Seq, m.Time.Format(TimeFormat), m.Name(), reply)
+	return fmt.Sprintf("[#%d %s %s%s] ", m.Seq, Time(m.Time), m.Name(), reply)
 }
 
 // RepliedTo returns which message m replies to: its number, or the start of its text if it is

@@ -246,7 +246,7 @@ func rootEntry(m chat.Message, most int) entry {
 	if to := chat.RepliedTo(m); to != "" {
 		who += ", replying to " + to
 	}
-	line := fmt.Sprintf("[System: this thread hangs on a message of %s by %s]\n", m.Time.Format(chat.TimeFormat), who)
+	line := fmt.Sprintf("[System: this thread hangs on a message of %s by %s]\n", chat.Time(m.Time), who)
 	text := line + chat.Escape(m.Body())
 	if tokens.PerMessage+tokens.Estimate(text) > most {
 		if short := chat.Excerpt(m.Quote, shortQuote); short != m.Quote && m.ReplySeq == 0 {

@@ -25,6 +25,7 @@ type job struct {
 	policy       Policy
 	children     []Summary // of a rollup
 	allowed      bool      // skip Before
+	unfocused    bool      // its focus must not be written any more
 	asked        Requested // who waits for the job; the zero value: no one
 	requested    int64     // the requested row, if this is a fold that it waits for; 0: the job's own
 }

@@ -91,7 +91,7 @@ func shrinkCalls(calls []llm.Call, most int) []llm.Call {
 	shrunk := make([]llm.Call, len(calls))
 	for i, call := range calls {
 		shrunk[i] = call
-		rest := chat.CallTokens(call) - tokens.Estimate(call.Arguments)
+		rest := chat.CallTokens(llm.Call{ID: call.ID, Name: call.Name})
 		shrunk[i].Arguments = shrinkArguments(call.Arguments, max(most/len(calls)-rest, minArguments))
 	}
 	return shrunk
@@ -100,12 +100,12 @@ func shrinkCalls(calls []llm.Call, most int) []llm.Call {
 // shrinkArguments returns a JSON object of at most most tokens: the arguments unchanged, or their
 // beginning and end.
 func shrinkArguments(arguments string, most int) string {
-	if tokens.Estimate(arguments) <= most {
+	if tokens.Fits(arguments, most) {
 		return arguments
 	}
 	for room := most; room >= minArguments/2; room -= max(room/8, 1) {
 		shrunk, err := json.Marshal(map[string]string{"clipped": tokens.Clip(arguments, room)})
-		if err == nil && tokens.Estimate(string(shrunk)) <= most { // quotes inside cost more once they are escaped
+		if err == nil && tokens.Fits(string(shrunk), most) { // quotes inside cost more once they are escaped
 			return string(shrunk)
 		}
 	}

@@ -22,7 +22,7 @@ func (w worker) withoutContradictions(text string, items []summarize.Item) (stri
 		return text, nil
 	}
 	why := summarize.Contradicted{Lines: c.Wrong}
-	left := w.refuses(c.Text, items)
+	left := w.refuses(c.Text, items, w.refusal)
 	if left == "" {
 		w.lines.rest = c.Text
 	}

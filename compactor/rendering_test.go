@@ -226,7 +226,7 @@ func TestLongSummaryOfThePastIsShortened(t *testing.T) {
 	h.Earlier = nil
 	p = shownPast(h, shape{maxPast: 150})
 	check.Len(t, "entries of the channel above a thread", p.entries, 1)
-	check.That(t, p.tokens <= 150 && strings.HasSuffix(p.entries[0].text, "buys the boat."), "of the channel above a thread: got %+v", p)
+	check.That(t, p.tokens <= 150 && strings.Contains(p.entries[0].text, "buys the boat.\n") && strings.HasSuffix(p.entries[0].text, "\n[shortened]"), "of the channel above a thread: got %+v", p)
 }
 
 // fullWindow returns the history of a busy channel that fills a window of 128 000 tokens: three

@@ -50,6 +50,16 @@ func (c *Compactor) running() []*job {
 	return slices.DeleteFunc([]*job{c.busy, c.filling}, func(j *job) bool { return j == nil })
 }
 
+// ForgetFocus drops the focus of requests and of jobs whose rows are not written yet: somebody wants their words to be forgotten.
+func ForgetFocus(c *Compactor) {
+	if c.queued != nil {
+		c.queued.Focus = ""
+	}
+	for _, j := range c.running() {
+		j.unfocused = true // its row may be in use
+	}
+}
+
 // startJob calls Before and narrows a repair in the background; then begin goes on.
 func (c *Compactor) startJob(j *job) {
 	j.ctx, j.cancel = context.WithCancel(c.ctx)
@@ -81,6 +91,9 @@ func (c *Compactor) startJob(j *job) {
 			j.asked.began(c.event(j.row, EventStarted))
 			j.row = row
 			j.row.Focus = cmp.Or(focus, j.row.Focus)
+			if j.unfocused {
+				j.row.Focus = ""
+			}
 			c.begin(j, err)
 		}
 	})
@@ -216,6 +229,9 @@ func (c *Compactor) foldAfter(j *job) *job {
 	fold := c.foldIfFull(next, j.policy, j.extractive && (j.fills || j.row.Declined.Times == 0))
 	if fold != nil {
 		fold.row.Focus, fold.fills, fold.allowed = j.row.Focus, j.fills, true
+		if j.unfocused {
+			fold.row.Focus = ""
+		}
 	}
 	return fold
 }

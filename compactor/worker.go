@@ -191,7 +191,7 @@ func (w worker) chunk(ctx context.Context, items []summarize.Item) (text string,
 // that has only lost its contradicted lines is accepted.
 func (w worker) chunkWithRetry(ctx context.Context, items []summarize.Item) (text string, err error) {
 	w.calls, w.lines, w.judge, w.most = new(int), new(lineCheck), w.judgeOf(items), summarize.MostOfSummary(items)
-	takeBack := w.record.Mark()
+	kept := w.record.Kept()
 	text, err = w.attempt(ctx, items)
 	var contradicted summarize.Contradicted
 	var why summarize.Refusal
@@ -200,8 +200,10 @@ func (w worker) chunkWithRetry(ctx context.Context, items []summarize.Item) (tex
 	}
 	if errors.As(err, &why) && why.Again(*w.calls) && w.left() > 0 && (w.wrong != "" || w.lines.rest == "") {
 		w.c.o.Log.Debug("summary_refused", "reason", err)
-		takeBack()
 		w.refusal = why
+		if n := w.record.Kept(); n > kept { // the summary was refused, not the memories: it would save them again in other words
+			w.memories = n
+		}
 		text, err = w.attempt(ctx, items)
 	}
 	if errors.As(err, &why) && w.lines.rest != "" {
@@ -234,6 +236,9 @@ func (w worker) spend() error {
 	w.alive() // a request or a retry starts
 	return nil
 }
+
+// refund takes back the count of a request that the server refused because of its form.
+func (w worker) refund() { *w.calls = max(*w.calls-1, 0) }
 
 func (w worker) count(u llm.Usage) {
 	if w.c.o.Spent != nil {

@@ -56,8 +56,8 @@ func TestBadSummariesAreNeverApplied(t *testing.T) {
 	}{
 		"a text that is filtered":   {ended(llmtest.Say("Ada took notes, and then"), llm.FinishFilter), "filtered"},
 		"a call that is filtered":   {ended(summary("Ada took notes, and then"), llm.FinishFilter), "filtered"},
-		"no more than a nod":        {llmtest.Say("Okay."), "says nothing"},
-		"a call as JSON":            {llmtest.Say(`{"name": "summarize", "arguments": {"summary": "Ada took notes."}}`), "tool syntax"},
+		"no more than a nod":        {llmtest.Say("Okay."), "says too little"},
+		"a call as JSON":            {llmtest.Say(`{"name": "memory_save", "arguments": {"content": "Ada took notes."}}`), "tool syntax"},
 		"what was said last":        {llmtest.Say(note(7)), "repeated"},
 		"a call that holds nothing": {summary("  "), "empty"},
 		"a refusal":                 {llmtest.Say("I'm sorry, but I can't help with that."), "declined"},
@@ -66,7 +66,7 @@ func TestBadSummariesAreNeverApplied(t *testing.T) {
 		"a call that is cut off":    {ended(summary("Ada took notes, whole by chance"), llm.FinishLength), "cut off"},
 		"tool syntax by call":       {summary(`{"name": "memory_save", "arguments": {}}`), "tool syntax"},
 		"hardly shorter":            {llmtest.Say(filler(2000)), "hardly shorter"},
-		"hardly shorter by call":    {summary(filler(2000)), "too large"},
+		"hardly shorter by call":    {summary(filler(2000)), "hardly shorter"},
 	} {
 		for _, noTools := range []bool{false, true} {
 			if noTools && len(c.bad.Message.Calls) > 0 {

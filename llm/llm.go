@@ -96,6 +96,9 @@ type Request struct {
 	// error ends the attempts: Generate returns it, or, if there was one, the failure before.
 	Spend func() error
 
+	// FormRefused, if not nil, is called when a server refused an attempt that is made again in another form, before Spend.
+	FormRefused func()
+
 	// Failed, if not nil, receives the usage that the server counted for a failed attempt: it is
 	// billed nevertheless. The usage of what Generate returns is not reported here.
 	Failed func(Usage)
@@ -107,6 +110,13 @@ func (r Request) Charge() error {
 		return nil
 	}
 	return r.Spend()
+}
+
+// ReportFormRefused calls FormRefused, if there is one.
+func (r Request) ReportFormRefused() {
+	if r.FormRefused != nil {
+		r.FormRefused()
+	}
 }
 
 // ReportFailed calls Failed, if there is one and anything was counted.

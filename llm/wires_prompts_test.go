@@ -60,7 +60,7 @@ func TestThoughtInTagsIsNotPartOfTheAnswer(t *testing.T) {
 		}{
 			"a thought":                         {[]string{"<think>They greet me.</think>\n\nHello"}, "Hello", true},
 			"a thought in pieces":               {[]string{"<thi", "nk>", "They ", "greet</thi", "nking> me.</th", "ink>", "\n", "\n", "Hello", " ", "\n", "there"}, "Hello \nthere", true},
-			"a thought after white space":       {[]string{"\n", " <thinking>They greet me.</think></thin", "king>", "Hello"}, "\nHello", true},
+			"a thought after white space":       {[]string{"\n", " <thinking>They greet me.</think></thin", "king>", "Hello"}, "Hello", true},
 			"only a thought":                    {[]string{"<think>They greet me.", "</think>", "\n"}, "", true},
 			"an answer about the tag":           {[]string{"Write <think>", "this</think>", " first."}, "Write <think>this</think> first.", true},
 			"an answer that begins like one":    {[]string{"<thi", "s> is no tag"}, "<this> is no tag", true},

@@ -1,17 +1,13 @@
-// Drafts: memories that are checked before they are stored, and the arguments of memory_save. Small models do not follow the
-// schema, and a memory is worth more than its form, so the forms that they often use are accepted; for anything else the error
-// says what to send instead.
+// Drafts: memories that are checked before they are stored. For one that does not pass, the error says what to send instead.
 
 package memory
 
 import (
 	"cmp"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -21,6 +17,7 @@ import (
 	"cairn/internal/secrets"
 	"cairn/internal/words"
 	"cairn/llm"
+	"cairn/llm/clean"
 	"cairn/store"
 )
 
@@ -91,9 +88,15 @@ func checkDraft(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) (
 
 func checkContent(d *draft) error {
 	content := strings.ToValidUTF8(strings.ReplaceAll(d.Content, "\x00", ""), "\uFFFD") // SQL functions read a text up to a NUL
+	if d.By != byPerson {
+		content = clean.Text(content)
+	}
 	d.Content = secrets.Mask(strings.TrimSpace(content))
 	if d.Content == "" {
 		return errors.New("content is empty: write the memory as one sentence that stands alone")
+	}
+	if clean.IsResidue(d.Content) {
+		return errors.New("content is only tags or marks: write the memory as one sentence that stands alone")
 	}
 	if n := utf8.RuneCountInString(d.Content); n > maxContent {
 		return fmt.Errorf("content has %d characters, at most %d can be kept: write one fact in one sentence", n, maxContent)
@@ -176,81 +179,4 @@ func checkAbout(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) e
 		return &ContentError{fmt.Errorf("about is %q, who does not speak here: leave it out", about)}
 	}
 	return nil
-}
-
-// loose is a text that a model may write as a number; null is "".
-type loose string
-
-func (l *loose) UnmarshalJSON(raw []byte) error {
-	var text string
-	if json.Unmarshal(raw, &text) != nil {
-		var number json.Number
-		if err := json.Unmarshal(raw, &number); err != nil {
-			return err
-		}
-		text = number.String()
-	}
-	*l = loose(strings.TrimSpace(text))
-	return nil
-}
-
-// looseList is a list whose only element may stand without the list.
-type looseList []loose
-
-func (l *looseList) UnmarshalJSON(raw []byte) error {
-	var list []loose
-	if json.Unmarshal(raw, &list) == nil {
-		*l = list
-		return nil
-	}
-	*l = make(looseList, 1)
-	return (*l)[0].UnmarshalJSON(raw)
-}
-
-func readDraft(arguments json.RawMessage) (d draft, err error) {
-	var a struct {
-		Content, Kind, Importance, About, Supersedes, Expires loose
-		Messages                                              looseList
-	}
-	if err := json.Unmarshal(arguments, &a); err != nil {
-		return d, errors.New(`the arguments cannot be read: send one object, {"content": "…", "kind": "fact", "messages": [3]}`)
-	}
-	d.By, d.Content, d.Kind, d.until = byWorker, string(a.Content), strings.ToLower(string(a.Kind)), string(a.Expires)
-	if d.Kind == "person" {
-		d.Kind = "identity"
-	}
-	d.About = strings.TrimPrefix(string(a.About), "@")
-	for _, written := range a.Messages {
-		seq, err := strconv.ParseFloat(strings.TrimPrefix(string(written), "#"), 64)
-		if err != nil || seq != float64(int64(seq)) {
-			return d, fmt.Errorf("messages holds %q: send a list of integers, [3, 4]", written)
-		}
-		d.Sources = append(d.Sources, int64(seq))
-	}
-	if d.Importance, err = importanceOf(string(a.Importance)); err != nil {
-		return d, err
-	}
-	if a.Supersedes != "" && a.Supersedes != "none" {
-		if d.supersedes, err = strconv.ParseInt(strings.TrimPrefix(string(a.Supersedes), "#"), 10, 64); err != nil {
-			return d, fmt.Errorf("supersedes is %q: send the id of a memory as an integer, or leave it out", a.Supersedes)
-		}
-	}
-	return d, nil
-}
-
-var importanceWords = map[string]float64{"": 0, "low": 0.3, "medium": 0.5, "high": 0.8}
-
-// importanceOf reads 0.8, 8 (of ten) and "high". 0 means the default of the kind.
-func importanceOf(written string) (float64, error) {
-	if worth, found := importanceWords[strings.ToLower(written)]; found {
-		return worth, nil
-	}
-	n, err := strconv.ParseFloat(written, 64)
-	if err != nil {
-		return 0, fmt.Errorf("importance is %q: send a number from 0 to 1, or leave it out", written)
-	}
-	if n >= 2 { // from 1 to 2 it may be out of one, two or ten
-		n /= 10
-	}
-	return n, nil
 }

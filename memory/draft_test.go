@@ -84,12 +84,33 @@ func TestInvalidMemoryIsReported(t *testing.T) {
 		fact + `, "expires": "soon"}`:                                 {`expires is "soon"`, "2026-05-08"},
 		fact + `, "supersedes": "tea"}`:                               {`supersedes is "tea"`, "an integer"},
 		`{"content": {"a": 1}, "kind": "fact", "messages": [3]}`:      {"one object"},
-		`[{"content": "x"}, {"content": "y"}]`:                        {"one object"},
-		`"tea"`:                                                       {"one object"},
+		`{}`:      {"one object"},
+		`[7]`:     {"one object"},
+		`[{}, 7]`: {"1. Refused: the arguments cannot be read"},
+		`"tea"`:   {"name in messages"},
 	} {
 		check.ErrorContains(t, arguments, check.ErrorOf(storetest.Call(j.Tools(20), "memory_save", arguments)), wants...)
 	}
 	check.Len(t, "saved", finish(t, j), 0)
+}
+
+// A model's template is nothing to remember, nor is its answer that it has nothing to add.
+func TestTemplatesDoNotBecomeMemories(t *testing.T) {
+	c := imported(t, 9)
+	j := worker(t, c, 2, 6)
+	for content, want := range map[string]string{
+		"NO_REPLY": "only tags or marks", "**NO_REPLY**.": "only tags or marks", "<think></think>": "content is empty", "<|im_end|>": "content is empty",
+		"[INST] [/INST]": "only tags or marks", "<tool_call></tool_call>": "only tags or marks", "</kept>": "content is empty", "<think>Bob likes": "content is empty",
+	} {
+		check.ErrorContains(t, content, check.ErrorOf(storetest.Call(j.Tools(20), "memory_save", arguments(content, 3, ""))), want)
+	}
+	save(t, j.Tools(20), "<think>Is that worth it?</think>Bob likes tea<|im_end|>", 3, "")
+	save(t, j.Tools(20), "Bob ends turns with `<|im_end|>`", 5, "")
+	saved := finish(t, j)
+	check.Len(t, "memories", saved, 2)
+	for i, m := range saved {
+		check.Equal(t, "memory", m.Content, []string{"Bob likes tea", "Bob ends turns with `<|im_end|>`"}[i])
+	}
 }
 
 // TestInjectedInstructionsGainNothing: a worker, or the model in conversation, obeys every

@@ -6,7 +6,6 @@ package memory
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -94,7 +93,7 @@ func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err 
 		return s.answer(d.note), nil
 	}
 	if *left <= 0 {
-		return "", errors.New("no more memories can be saved from these messages: go on with the summary")
+		return "", fmt.Errorf("no more memories can be saved from these messages, %d are kept: go on with the summary", len(j.drafts))
 	}
 	*left--
 	j.drafts = append(j.drafts, d)

@@ -164,7 +164,7 @@ func endOf(text string, said, now time.Time) (end time.Time, err error) {
 func timeOf(text string) (start, end time.Time, ok bool) {
 	const month = "2006-01"
 	text = strings.Replace(text, " ", "T", 1)
-	forms := []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04Z07:00", "2006-01-02T15:04", time.DateOnly, month}
+	forms := []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04Z07:00", "2006-01-02T15:04 Z07:00", "2006-01-02T15:04", time.DateOnly, month}
 	for _, form := range forms {
 		start, err := time.ParseInLocation(form, text, time.Local)
 		switch {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"cairn/chat"
@@ -19,7 +20,6 @@ const (
 	foundByDefault = 10
 	foundAtMost    = 50
 	passageShown   = 600 // characters of a message, and of a file, that recall shows
-	timeFormat     = "2006-01-02 15:04"
 )
 
 // ToolOptions say for which turn the tools run.
@@ -119,7 +119,7 @@ func (b toolbox) search(ctx context.Context, arguments json.RawMessage) (string,
 		Total    int      `json:"total"`
 	}{[]memory{}, total}
 	for _, m := range found {
-		one := memory{ID: m.ID, Kind: m.Kind, Content: m.Content, Who: m.Speaker, When: m.SaidAt.Local().Format(timeFormat), Messages: m.Sources}
+		one := memory{ID: m.ID, Kind: m.Kind, Content: m.Content, Who: m.Speaker, When: chat.Time(m.SaidAt.Local()), Messages: m.Sources}
 		if m.Conversation != b.c.Name() {
 			one.Messages, one.From = nil, m.Conversation
 		}
@@ -156,7 +156,7 @@ type shown struct {
 }
 
 func shownAs(m chat.Message, text string) shown {
-	return shown{Seq: m.Seq, Who: who(m), When: m.Time.Local().Format(timeFormat), Text: text}
+	return shown{Seq: m.Seq, Who: who(m), When: chat.Time(m.Time.Local()), Text: text}
 }
 
 // fitting returns an answer with as many of its results, best first, as fit the budget, but at least one: search results must not
@@ -215,33 +215,67 @@ func (b toolbox) save(ctx context.Context, d draft) (string, error) {
 	return answer, err
 }
 
-// saveTool returns memory_save: for the worker, which names the messages it read, or for a conversation.
+// saveTool returns memory_save: for the worker, which names the messages it read, or for a conversation. save saves one memory.
 func saveTool(worker bool, save func(context.Context, draft) (string, error)) llm.Tool {
 	required := `"content","kind"`
 	if worker {
 		required += `,"messages"`
 	}
 	return llm.Tool{
-		Name:        "memory_save",
-		Description: "Keep one fact, preference, decision or plan in mind beyond this conversation's window. Names and dates written out, one memory a call.",
-		Parameters: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{`+
+		Name: "memory_save",
+		Description: "Keep facts, preferences, decisions and plans in mind beyond this conversation's window. Send all of them in one call; " +
+			"each is one fact, with names and dates written out.",
+		Parameters: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{"memories":{"type":"array","items":{"type":"object","properties":{`+
 			`"content":{"type":"string","maxLength":%d,"description":"one sentence that stands alone and names who it is about"},`+
 			`"kind":{"type":"string","enum":%s},`+
 			`"importance":{"type":"number","minimum":0,"maximum":1},`+
-			`"messages":{"type":"array","items":{"type":"integer"},"description":"numbers of the messages it comes from"},`+
+			`"messages":{"type":"array","items":{"type":"integer"},"description":"numbers of the messages that say it"},`+
 			`"about":{"type":"string","description":"the speaker it is about, by name"},`+
 			`"supersedes":{"type":"integer","description":"id of the memory this one takes the place of"},`+
 			`"expires":{"type":"string","description":"when it will not matter any more: a day as 2026-05-08, a time as 2026-05-08T15:00Z, `+
-			`or a while from when it was said, as 36h, 3d or 2w; leave it out for what lasts"}},"required":[%s]}`,
+			`or a while from when it was said, as 36h, 3d or 2w; leave it out for what lasts"}},"required":[%s]}}},"required":["memories"]}`,
 			maxContent, kindsJSON(), required)),
 		Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
-			d, err := readDraft(arguments)
-			if err != nil {
-				return "", err
-			}
-			return save(ctx, d)
+			return saveItems(ctx, readItems(arguments), save)
 		},
 	}
+}
+
+// saveItems saves the memories of a call. The answer says what became of each, by its place in the call; if some were refused it
+// is an error, so that the model corrects these.
+func saveItems(ctx context.Context, items []item, save func(context.Context, draft) (string, error)) (string, error) {
+	var refused []string
+	answers := make([]string, len(items))
+	for i, it := range items {
+		answer, err := "", it.err
+		if err == nil {
+			answer, err = save(ctx, it.draft)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return "", ctx.Err()
+		case err != nil && len(items) == 1:
+			return "", err
+		case err != nil:
+			answer = "Refused: " + err.Error()
+			refused = append(refused, strconv.Itoa(i+1))
+		}
+		answers[i] = answer
+	}
+	switch len(items) {
+	case 0:
+		return "There was no memory in the list, so nothing was saved.", nil
+	case 1:
+		return answers[0], nil
+	}
+	for i := range answers {
+		answers[i] = fmt.Sprintf("%d. %s", i+1, answers[i])
+	}
+	list := strings.Join(answers, "\n")
+	if len(refused) > 0 {
+		return "", fmt.Errorf("not saved: %s of %d. The rest needs no repetition.\n%s", strings.Join(refused, ", "), len(items), list)
+	}
+	return list, nil
 }
 
 func kindsJSON() string { return `["` + strings.Join(Kinds, `","`) + `"]` }

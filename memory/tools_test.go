@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"cairn/chat"
@@ -239,6 +240,25 @@ func TestTools(t *testing.T) {
 	} {
 		check.ErrorContains(t, test.arguments, check.ErrorOf(storetest.Call(tools, test.name, test.arguments)), test.want)
 	}
+}
+
+// In Berlin the hour from 2:00 on 25 October 2026 exists twice.
+func TestToolsSayWhichOfTwoHoursItWas(t *testing.T) {
+	local := time.Local
+	t.Cleanup(func() { time.Local = local })
+	time.Local = check.Must(time.LoadLocation("Europe/Berlin"))(t)
+	c := newTalk(t)
+	deliver(t, c, said(1, "I like tea"), said(2, "I like cake"))
+	for seq, hour := range []int{0, 1} {
+		at := time.Date(2026, 10, 25, hour, 30, 0, 0, time.UTC)
+		storetest.Run(t, c.Store(), "UPDATE messages SET said_at = ? WHERE seq = ?", at.UnixMilli(), seq+1)
+	}
+	check.Must(memory.Of(c).Keep(ctx, memory.KeepRequest{Person: "Bob", MemoryDraft: summarize.MemoryDraft{Kind: "preference", Content: "Bob likes tea", Messages: []int64{1}}}))(t)
+	tools := toolsAt(c, 3)
+	check.Contains(t, "recall", call(t, tools, "recall", `{"query": "like"}`), `"2026-10-25 02:30 +02:00"`, `"2026-10-25 02:30 +01:00"`)
+	check.Contains(t, "memory_search", call(t, tools, "memory_search", `{"query": "tea"}`), `"2026-10-25 02:30 +02:00"`)
+	read := check.Must(memory.Until("2026-10-25 02:30 +01:00", time.Now()))(t)
+	check.That(t, read.Equal(time.Date(2026, 10, 25, 1, 30, 0, 0, time.UTC)), "read back as %s", read)
 }
 
 func TestSearchBudget(t *testing.T) {

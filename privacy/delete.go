@@ -53,7 +53,9 @@ func deleteAll(c *store.Conversation, tx *store.Tx, ids []string) {
 	c.In(tx).ForgetQuotes(memories, true)
 	slices.Sort(seqs)
 	seqs = slices.Compact(seqs)
-	repeating := repeating(c, tx, bare)
+	lost := lostTerms(c, tx, bare)
+	forgetTyped(c, tx, lost)
+	repeating := repeating(c, tx, bare, lost)
 	c.In(tx).Revise(seqs, repeating, version, func(row transcript.Summary) transcript.Summary { return row.Without(deleted) })
 	emptyInherited(c, tx, seqs, deleted, repeating)
 }
@@ -115,6 +117,7 @@ func forgetEdited(c *store.Conversation, tx *store.Tx, was, is chat.Message) {
 	if len(removed) > 0 {
 		empty(c, tx, c.In(tx).Copying(was.Seq))
 	}
+	forgetTyped(c, tx, lostTerms(c, tx, []chat.Message{was}))
 }
 
 // forgetCopies empties tool results that found deleted messages, and answers without a model that quote these; in the turns of
@@ -157,27 +160,9 @@ func says(text string, terms map[string]bool) bool {
 	return slices.ContainsFunc(words.Cut(text), func(w words.Word) bool { return terms[w.Term] })
 }
 
-// lostTerms returns the terms of deleted messages, which are out of the index already, that no other message contains.
-func lostTerms(c *store.Conversation, tx *store.Tx, deleted []chat.Message) map[string]bool {
-	const least = 4 // bytes of a word that gives away deleted text: small numbers occur everywhere
-	lost := make(map[string]bool)
-	for _, m := range deleted {
-		for _, word := range words.Cut(textOf(m)) {
-			if lost[word.Term] || word.Stop || len(word.Folded) < least {
-				continue
-			}
-			if !store.Exists(tx, "SELECT 1 FROM message_terms WHERE conversation = ? AND term = ?", c.ID(), word.Term) {
-				lost[word.Term] = true
-			}
-		}
-	}
-	return lost
-}
-
 // repeating returns the summaries around deleted messages that contain a word which no message contains any more: a worker also
 // reads messages outside a summary's span, for reference.
-func repeating(c *store.Conversation, tx *store.Tx, deleted []chat.Message) []transcript.Summary {
-	lost := lostTerms(c, tx, deleted)
+func repeating(c *store.Conversation, tx *store.Tx, deleted []chat.Message, lost map[string]bool) []transcript.Summary {
 	if len(lost) == 0 {
 		return nil
 	}

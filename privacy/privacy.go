@@ -104,19 +104,23 @@ func (ps Everyone) Everywhere(ctx context.Context, connector, author string) (in
 			SELECT conversation FROM messages INDEXED BY messages_author WHERE author_id = ?2 AND role = 'user'
 			UNION SELECT conversation FROM inbox WHERE author_id = ?2
 			UNION SELECT parent FROM tasks WHERE author = ?2
+			UNION SELECT conversation FROM (SELECT conversation, made_by FROM overrides UNION SELECT conversation, made_by FROM pins)
+				WHERE made_by IN (SELECT author FROM messages INDEXED BY messages_author WHERE author_id = ?2 AND role = 'user' AND author <> '')
 			UNION SELECT k.conversation FROM memory_people p JOIN memories k ON k.id = p.memory WHERE p.author_id = ?2) ORDER BY id`, connector, author)
 }
 
 // Erase notes that a person's traces in these conversations must be deleted, and removes their waiting messages. EraseSome does
-// the rest, step by step; later messages stay. The note survives the process, see Erasures, and lasts while messages that
+// the rest, step by step, after what they typed into commands is deleted here; later messages stay. The note survives the process, see Erasures, and lasts while messages that
 // were missed are still to be read: the person's, from before it, are left out. Messages from before the bot came are not
 // read any more.
-func (ps Everyone) Erase(ctx context.Context, author string, in ...*store.Conversation) (waiting int, err error) {
+func (ps Everyone) Erase(ctx context.Context, who Who, in ...*store.Conversation) (waiting int, err error) {
+	author := who.ID
 	err = ps.store.Erase(ctx, func(tx *store.Tx) {
 		if author == "" {
 			tx.Fail(ErrNobody)
 		}
 		for _, c := range in {
+			eraseTyped(c, tx, who) // first, while their messages have their names
 			for _, m := range c.In(tx).Waiting("AND author_id = ?", author) {
 				deleteUnread(c, tx, m.ID)
 				waiting++
@@ -153,6 +157,7 @@ func (pr Conversation) EraseSome(ctx context.Context, author string) (e Erased, 
 			return
 		}
 		e.Done = true
+		tx.Do("UPDATE compactions SET focus = '' WHERE conversation = ? AND focus <> ''", pr.c.ID()) // of a job that began meanwhile
 		tx.Do(`DELETE FROM members WHERE conversation = ?1 AND name NOT IN (
 			SELECT author FROM messages WHERE `+store.Own+` AND role = 'user' AND deleted_at IS NULL)`, pr.c.ID())
 		tx.Do(`DELETE FROM erasures WHERE conversation = ?1 AND author_id = ?2

@@ -140,7 +140,7 @@ func (h Past) CheckIDs(ctx context.Context, past []Inbound) error {
 			if tx.Row(`SELECT author, said_at FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
 				AND deleted_at IS NULL AND edited_at IS NULL AND (author <> ?3 OR said_at <> ?4 OR text <> ?5)`,
 				h.c.id, in.ID, in.Author, in.Time.UnixMilli(), in.Text).Found(&author, Local(&at)) {
-				other = fmt.Errorf("%w: %q already exists, by %s, of %s", ErrOtherMessage, in.ID, author, at.Format(time.DateTime))
+				other = fmt.Errorf("%w: %q already exists, by %s, of %s", ErrOtherMessage, in.ID, author, at.Format(time.DateTime)+chat.Offset(at))
 				return
 			}
 		}

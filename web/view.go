@@ -244,7 +244,7 @@ func chatPageOf(name string) string { return "/chat/" + url.PathEscape(name) }
 func day(t time.Time) string {
 	t = t.Local()
 	if t.Year() == time.Now().Year() {
-		return t.Format("2 Jan 15:04")
+		return t.Format("2 Jan 15:04") + chat.Offset(t)
 	}
 	return t.Format("2 Jan 2006")
 }

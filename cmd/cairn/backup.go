@@ -224,7 +224,7 @@ func (p *purged) ofUser(ctx context.Context, db *store.Store, who string) error 
 func (p *purged) delete(ctx context.Context, db *store.Store) error {
 	step := func(c *store.Conversation) (done bool, err error) { return true, privacy.Of(c).Purge(ctx) }
 	if p.User != nil {
-		if _, err := privacy.In(db).Erase(ctx, p.User.ID, p.in...); err != nil {
+		if _, err := privacy.In(db).Erase(ctx, *p.User, p.in...); err != nil {
 			return err
 		}
 		step = func(c *store.Conversation) (done bool, err error) {

@@ -138,6 +138,20 @@ func TestPureLayout(t *testing.T) {
 	}
 }
 
+// TestOneFunctionWritesTimes keeps texts from having a time without an offset in an hour that exists twice: chat.Time and its
+// neighbours write times.
+func TestOneFunctionWritesTimes(t *testing.T) {
+	bare := regexp.MustCompile(`\.Format\([^)]*(15:04(:05)?"|TimeFormat|DateTime)\)`)
+	for _, s := range check.Must(sources())(t) {
+		if isTestFile(s.name) || s.of("testkit") || s.of("bench") || s.name == "chat/time.go" {
+			continue
+		}
+		for line := range strings.Lines(read(t, filepath.Join(checkout, s.name))) {
+			check.That(t, !bare.MatchString(line) || strings.Contains(line, "chat.Offset"), "%s writes a time without chat.Time: %s", s.name, line)
+		}
+	}
+}
+
 // mostMethods is the largest number of exported methods of a type, mostFields of fields that the
 // goroutine of a conversation owns.
 const mostMethods, mostFields = 20, 20

@@ -98,7 +98,7 @@ func showTable[T any](a *app, head string, items []T, cells func(T) []string) er
 	return err
 }
 
-func moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
+func moment(t time.Time) string { return chat.Time(t.Local()) }
 
 // unlessZero formats a number for a cell; 0 is empty.
 func unlessZero[T int | int64](n T) string {

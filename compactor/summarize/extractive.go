@@ -19,16 +19,24 @@ import (
 // themselves, decide, plan or state a preference, best first, and at most one for two messages of
 // people.
 //
+// A message without a seq is the text of a summary: its lines stay whole and under their headings,
+// above the sentences, see foldLines.
+//
 // Sources are the seqs of the messages whose sentences were chosen, and of the runners-up: a fold
-// chooses among them again, so its cost does not grow with the past. A message without a seq is a
-// worker's text; 0 represents all of those. Equal arguments give equal results. The text is empty
-// only if the messages have no text or target is below 1; the caller sets Tokens.
+// chooses among them again, so its cost does not grow with the past. 0 represents all texts of
+// summaries. Equal arguments give equal results. The text is empty only if the messages have no text
+// or target is below 1; the caller sets Tokens.
 //
 // The words of others, the summaries beside it, count as little as words that were already chosen.
 func Extract(messages []chat.Message, target, maxMemories int, focus string, others ...[]string) Summary {
+	messages, texts := apart(messages)
 	sentences := sentencesOf(messages, focus)
-	c := choose(sentences, target, others)
-	s := Summary{Text: write(slices.Clone(c.chosen), target), Memories: draftMemories(messages, sentences, maxMemories)}
+	lines := newLines(texts, sentences, target, focus)
+	c := choose(sentences, target-lines.tokens(), others)
+	s := Summary{Text: lines.above(write(slices.Clone(c.chosen), target-lines.tokens()), target), Memories: draftMemories(messages, sentences, maxMemories)}
+	if len(texts) > 0 {
+		s.Sources = []int64{0}
+	}
 	c.fill(sentences)
 	c.take(runnersUp * target)
 	for i, m := range messages {

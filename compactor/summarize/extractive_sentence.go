@@ -74,11 +74,7 @@ func sentencesOf(messages []chat.Message, focus string) []*sentence {
 			all = append(all, &s)
 		}
 		offline := m.Role == llm.RoleAssistant && llm.SaidOffline(m.Text)
-		said := withoutFences(m.Text)
-		if m.Seq == 0 {
-			said = withoutHeadings(said)
-		}
-		for _, text := range words.Sentences(said) {
+		for _, text := range words.Sentences(withoutFences(m.Text)) {
 			text := trimTalk(oneLine(tokens.Clip(text, maxSentence)), names)
 			add(text, tighten(text), func(s *sentence) {
 				if s.judge(names); offline {
@@ -99,9 +95,12 @@ type speech struct{ day, speaker string }
 
 func (s *sentence) speech() speech { return speech{s.day, s.speaker} }
 
+// assistantName is how a summary names the assistant where a message has no name.
+const assistantName = "assistant"
+
 func speakerOf(m chat.Message) string {
 	if m.Author == "" && m.Role == llm.RoleAssistant {
-		return "assistant"
+		return assistantName
 	}
 	if name := strings.TrimSpace(strings.ReplaceAll(m.Name(), ":", "")); name != "" {
 		return name

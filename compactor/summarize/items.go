@@ -97,7 +97,7 @@ func ItemsOfRow(c transcript.Summary, most int) []Item {
 // labelOf returns a message as the worker reads it; ok is false for what it need not read: results
 // that repeat memories and messages, and answers that are empty or of the offline model.
 func labelOf(m chat.Message) (l labelledText, ok bool) {
-	at := fmt.Sprintf(" id=\"%d\" time=\"%s\"", m.Seq, m.Time.Format(chat.TimeFormat))
+	at := fmt.Sprintf(" id=\"%d\" time=\"%s\"", m.Seq, chat.Time(m.Time))
 	switch m.Role {
 	case llm.RoleUser:
 		at += fmt.Sprintf(" from=\"%s\" user=\"%s\"", attribute(chat.CleanName(m.Author)), attribute(m.AuthorID))

@@ -19,16 +19,20 @@ import (
 
 // Judge decides which texts can be the summary of a span.
 type Judge struct {
-	said string // see saidIn
-	span func() vocabulary
-
+	said     string // see saidIn
+	span     func() vocabulary
 	items    []Item
+	speakers map[string]bool // keys of their names
+	spoken   func() language
 	evidence func() *evidence // see With
 }
 
 // JudgeOf returns the judge of the summaries of items.
 func JudgeOf(items []Item) *Judge {
-	return (&Judge{said: saidIn(items), span: lazy.Value(func() vocabulary { return vocabularyOf(items) }), items: items}).With("", "")
+	j := &Judge{said: saidIn(items), items: items, speakers: speakersOf(items)}
+	j.span = lazy.Value(func() vocabulary { return vocabularyOf(items) })
+	j.spoken = lazy.Value(func() language { return spokenIn(items) })
+	return j.With("", "")
 }
 
 // With returns the judge of summaries whose writer was also shown the summary before the span, and the prompt of the agent.
@@ -51,28 +55,28 @@ func (j *Judge) Refuses(text, instructions, before string, most int) Refusal {
 		return RefusedEmpty
 	case toolSyntax().MatchString(text):
 		return refusedTools
-	case repeats(text, instructions), repeats(said, j.said), label().MatchString(text),
-		strings.Contains(flat(before), flat(text)) && tokens.Estimate(text) >= leastCopy:
+	case repeats(text, instructions):
+		return refusedInstructions
+	case repeats(said, j.said), label().MatchString(text):
 		return refusedEcho
+	case strings.Contains(flat(before), flat(text)) && tokens.Estimate(text) >= leastCopy:
+		return refusedBefore
 	}
 	sentences := words.Sentences(said)
-	if len(sentences) > 0 && Declines(sentences[0]) && tokens.Estimate(text) <= maxRefusal {
-		return RefusedDeclined
+	if why := j.declines(text, sentences); why != "" {
+		return why
 	}
-	if tokens.Estimate(text) > most {
-		return RefusedLarge
+	if n := tokens.Estimate(text); n > most {
+		return TooLarge(n, most)
 	}
 	span := j.span()
 	found, all, declined := span.evidence(sentences)
 	least := max(min(span.size/wordsPerEvidence, maxEvidence), 1)
 	share := min(leastShare+max(0.06*math.Log2(span.spaced/100), 0), mostShare)
-	switch {
-	case found >= least && found >= share*all:
+	if found >= least && found >= share*all {
 		return ""
-	case declined || refusing().MatchString(text):
-		return RefusedDeclined
 	}
-	return refusedNothing
+	return j.reason(text, declined)
 }
 
 const (

@@ -32,10 +32,14 @@ func goodSamples(t *testing.T) (all []sample) {
 	return all
 }
 
+// fewSamples is more than the messages of the languages that have one or two samples.
+const fewSamples = 10
+
 // judged returns why a text is refused as the summary of messages.
 func judged(text string, messages []chat.Message) error {
 	items := ItemsOf(messages, MostOfMessage)
-	if why := JudgeOf(items).Refuses(StripThoughts(text), "", "", MostOfSummary(items)); why != "" {
+	judge := JudgeOf(items)
+	if why := judge.Refuses(judge.TextOf(text), "", "", MostOfSummary(items)); why != "" {
 		return why
 	}
 	return nil
@@ -84,6 +88,9 @@ func TestJudgeRejectsEchoesAndShortTexts(t *testing.T) {
 		whole[s.lang] = append(whole[s.lang], s.messages...)
 	}
 	for lang, messages := range whole {
+		if len(messages) < fewSamples {
+			continue // so few messages may be repeated
+		}
 		var lines, choice []string
 		for i, m := range messages {
 			if lines = append(lines, m.Author+": "+m.Text); i%5 == 2 {
@@ -122,6 +129,9 @@ func TestJudgeIgnoresCitations(t *testing.T) {
 		texts[s.lang] = both
 	}
 	for lang, messages := range spans {
+		if len(messages) < fewSamples {
+			continue
+		}
 		for _, form := range []string{" (#%d, #%d)", "（#%d、#%d）", " [#%d–#%d]"} {
 			cited := func(sentences []string) string {
 				var b strings.Builder
@@ -148,12 +158,14 @@ func TestSummaryIsTakenOutOfJSON(t *testing.T) {
 	for _, answer := range []string{
 		text, `{"summary": "Zo\u00eb took notes 1 to 9."}`, "```json\n{\"summary\": \"" + text + "\"}\n```",
 		`{"text": "` + text + `"}`, `{"summary": "` + text + `", "from": 1}`, `"` + text + `"`,
+		"<thought>Who is Zoë?</thought>" + text + "<|im_end|>\n<|im_start|>user", "[Compaction Summary] messages #1 to #9, 3 May 2026\n" + text,
+		`{"summary": "[THINK]Who is Zoë?[/THINK]` + text + `<|eot_id|>"}`, text + "\n\n<now>\ntime: 14:05\n</now>",
 		`{"summary": "<think>Who is Zoë?</think>` + text + `"}`, `{"summary": "Who is Zoë?</think>\n` + text + `"}`,
 	} {
-		check.Equal(t, answer, TextOf(answer), text)
+		check.Equal(t, answer, JudgeOf(nil).TextOf(answer), text)
 	}
-	check.Equal(t, "an empty object", TextOf("{}"), "")
-	check.Equal(t, "words in brackets", TextOf("[1 to 9] "+text), "[1 to 9] "+text)
+	check.Equal(t, "an empty object", JudgeOf(nil).TextOf("{}"), "")
+	check.Equal(t, "words in brackets", JudgeOf(nil).TextOf("[1 to 9] "+text), "[1 to 9] "+text)
 }
 
 func TestRefusalsHaveReasons(t *testing.T) {

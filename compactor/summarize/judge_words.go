@@ -15,7 +15,8 @@ func anyOf(lines string) func() *regexp.Regexp {
 	return lazy.Pattern(`(?i)` + strings.Join(strings.Split(strings.TrimSpace(lines), "\n"), "|"))
 }
 
-// task matches how models refer to their task.
+// task matches how models refer to their task, in more languages than the other lists: pl cs nl sv da fi hu uk ro el vi th id he fa,
+// too. It alone condemns no text.
 var task = anyOf(`
 \b(?:summar(?:y|ies|i[sz])|conversations?\b|transcript|chat logs?\b|messages\b|this request|that request|the text\b)
 zusammen(?:fass|zufass)|gespräch|unterhaltung|\bchat\b|anfrage|\btext\b
@@ -29,7 +30,22 @@ riassu|conversazion
 요약|대화
 özet|konuşma|sohbet|\bmetn?i
 لخيص|ملخص|محادث|النص
-सारांश|बातचीत`)
+सारांश|बातचीत
+podsum|streszcz|rozmow|konwersacj
+shrn(?:u|out|ut)|souhrn|konverzac|rozhovor
+samenvat|gesprek
+sammanfatt|konversation|\bsamtal
+opsummer|oppsummer|sammendrag
+tiivist|yhteenve|keskustelu
+összefoglal|összegez|beszélget
+підсум|узагальн|розмов|листуванн
+rezum|conversați|discuți
+περίληψ|συνοψ|σύνοψ|συνομιλ
+tóm tắt|trò chuyện|hội thoại
+สรุป|สนทนา
+ringkas|rangkum|percakapan
+סיכום|סכם|שיחה
+خلاصه|گفتگو|گفت.?وگو|مکالمه`)
 
 // refusing matches how models say that they cannot, will not, or need something first.
 var refusing = anyOf(`
@@ -61,6 +77,22 @@ modello linguistico
 dil modeli
 نموذجا? لغوي
 भाषा मॉडल`)
+
+// thinking matches how a text tells what its writer is about to do.
+var thinking = anyOf(`
+\b(?:I|we) (?:need|have|want|should|must|will|am going) |\bI['’]ll\b|\blet me\b|\blet['’]s\b|\bthe user (?:wants|asked|has)\b
+\bich (?:muss|soll|werde|sollte|will)\b|\blass(?:en sie)? (?:mich|uns)\b|\bder nutzer\b
+\bje (?:dois|vais)\b|\bil faut\b|\bl['’]utilisateur
+\b(?:debo|tengo que|necesito|voy a)\b|\bel usuario\b
+\b(?:devo|dovrei|sto per)\b|\bl['’]utente
+\b(?:preciso|devo|tenho que|vou)\b|\bo usuário\b
+мне (?:нужно|надо)|я (?:должен|должна)|давайте|пользовател
+我(?:需要|要|得|应该|應該|来|先)|让我|用户
+必要があ|しなければ|しましょう|ユーザー
+해야|하겠|사용자
+gerekiyor|meliyim|kullanıcı
+أحتاج إلى|يجب أن|سأقوم|المستخدم
+मुझे|उपयोगकर्ता`)
 
 // common are words that any text may have, and those of assistants, which appear in good and bad
 // summaries alike.

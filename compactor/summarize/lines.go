@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cairn/internal/facts"
+	"cairn/internal/lazy"
 	"cairn/internal/tokens"
 	"cairn/transcript"
 )
@@ -60,14 +61,15 @@ const mostOfLine = 60
 
 // claims reports whether a line says anything: a line with a day, above the extracts of that day, does not.
 func claims(line string) bool {
-	return strings.TrimSpace(line) != "" && strings.TrimSpace(line) != shortened && !dayLine.MatchString(line)
+	return strings.TrimSpace(line) != "" && strings.TrimSpace(line) != shortened && !dateLine().MatchString(line)
 }
 
-var dayLine = regexp.MustCompile(`^\s*\d{1,2} \pL+(?: \d{4})?:$|^\s*\d{4}-\d\d-\d\d:?$`)
+// dateLine matches a line with a day, whatever language it is in.
+var dateLine = lazy.Pattern(`^\s*\d{1,2} \pL+(?: \d{4})?:$|^\s*\d{4}-\d\d-\d\d:?$`)
 
-// Supports reports whether the messages may say a text, such as a memory: they contradict no line, and have each name, number and
+// Confirms reports whether the messages may say a text, such as a memory: they contradict no line, and have each name, number and
 // date, or what was shown beside them does.
-func (j *Judge) Supports(text string) bool {
+func (j *Judge) Confirms(text string) bool {
 	c := j.Check(text)
 	return len(c.Wrong) == 0 && len(c.Unknown) == 0
 }

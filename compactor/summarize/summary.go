@@ -5,20 +5,13 @@
 package summarize
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
-	"maps"
-	"slices"
-	"sort"
 	"strings"
 
 	"cairn/chat"
 	"cairn/internal/lazy"
-	"cairn/internal/tokens"
-	"cairn/internal/words"
 	"cairn/llm"
+	"cairn/llm/clean"
 	"cairn/transcript"
 )
 
@@ -102,65 +95,10 @@ var importance = func() map[string]float64 {
 	return worth
 }()
 
-// Refusal is the reason why a summary must not be applied, in words for people.
-type Refusal string
+var toolSyntax = lazy.Pattern(`(?i)<tool_call|<function[=_]|<\|tool|"name"\s*:\s*"(?:summarize|memory_save)"|^\s*(?:summarize|memory_save)\s*\(`)
 
-func (r Refusal) Error() string { return string(r) }
-
-// The reasons why a summary is refused.
-const (
-	RefusedEmpty    Refusal = "the model's summary was empty"
-	refusedCutOff   Refusal = "the model's summary was cut off"
-	RefusedLarge    Refusal = "the model's summary was hardly shorter than the messages"
-	refusedTools    Refusal = "the model wrote tool syntax instead of a summary"
-	RefusedDeclined Refusal = "the model declined to summarize"
-	refusedEcho     Refusal = "the model repeated what it was given instead of a summary"
-	refusedFiltered Refusal = "the model's provider filtered the summary"
-	refusedNothing  Refusal = "the model's summary says nothing, or too little, about the messages"
-	RefusedCalls    Refusal = "the model kept calling tools and wrote no summary"
-)
-
-// Again reports whether the same material is worth another request after calls calls.
-func (r Refusal) Again(calls int) bool {
-	return r != RefusedCalls && r != RefusedDeclined && (r != RefusedEmpty || calls < 2)
-}
-
-// TooLarge returns the refusal of a summary of tokens tokens, with most as the maximum.
-func TooLarge(tokens, most int) Refusal {
-	return Refusal(fmt.Sprintf("the model's summary was too large: %d tokens of at most %d", tokens, most))
-}
-
-var (
-	reasoning  = lazy.Pattern(`(?is)<think(?:ing)?>.*?(?:</think(?:ing)?>|\z)|\[thinking\].*?(?:\[/thinking\]|\z)`)
-	thoughtEnd = lazy.Pattern(`(?is)\A.*</think(?:ing)?>`) // some servers drop the opening tag
-	codeBlock  = lazy.Pattern("(?s)\\A```\\w*\n(.*)\n```\\z")
-	toolSyntax = lazy.Pattern(`(?i)<tool_call|<function[=_]|<\|tool|"name"\s*:\s*"(?:summarize|memory_save)"|^\s*(?:summarize|memory_save)\s*\(`)
-)
-
-// StripThoughts removes a model's visible reasoning.
-func StripThoughts(text string) string {
-	return strings.TrimSpace(thoughtEnd().ReplaceAllString(reasoning().ReplaceAllString(text, ""), ""))
-}
-
-// TextOf returns a summary as a model wrote it, without reasoning and outside of JSON: small models
-// write JSON where none is asked for. JSON without a text as its summary gives "".
-func TextOf(written string) string {
-	stripped := StripThoughts(written)
-	if toolSyntax().MatchString(stripped) {
-		return stripped
-	}
-	for _, text := range []string{written, stripped} { // thoughts may be inside of the JSON, or before it
-		raw := []byte(codeBlock().ReplaceAllString(text, "$1"))
-		if !json.Valid(raw) {
-			continue
-		}
-		var argument struct{ Summary, Text string }
-		var bare string
-		_, _ = json.Unmarshal(raw, &argument), json.Unmarshal(raw, &bare)
-		return StripThoughts(cmp.Or(argument.Summary, argument.Text, bare))
-	}
-	return stripped
-}
+// cleaned returns what a model wrote without its reasoning and the marks of its template.
+func cleaned(text string) string { return strings.TrimSpace(clean.Text(text)) }
 
 // Broken returns why an answer with this finish reason cannot be complete; "" if it may be.
 func Broken(finish string) Refusal {
@@ -171,90 +109,4 @@ func Broken(finish string) Refusal {
 		return refusedFiltered
 	}
 	return ""
-}
-
-// Headings are the headings of a summary, in their order; the prompts ask for them.
-var Headings = []string{"Goals", "Decisions", "People", "Preferences", "Facts", "Open questions"}
-
-// translated are the headings that some models write although the prompt asks for English ones,
-// each line in the order of Headings: de es fr pt ja zh.
-const translated = `
-Ziele|Entscheidungen|Personen|Vorlieben|Fakten|Offene Fragen
-Objetivos|Decisiones|Personas|Preferencias|Hechos|Preguntas abiertas
-Objectifs|Décisions|Personnes|Préférences|Faits|Questions ouvertes
-Objetivos|Decisões|Pessoas|Preferências|Fatos|Perguntas em aberto
-目標|決定事項|人物|好み|事実|未解決の質問
-目标|决定|人物|偏好|事实|未解决的问题`
-
-// headingAt maps each name that a heading may have, in lower case, to its index in Headings.
-var headingAt = func() map[string]int {
-	at := map[string]int{}
-	for line := range strings.SplitSeq(strings.Join(Headings, "|")+translated, "\n") {
-		for i, name := range strings.Split(line, "|") {
-			at[strings.ToLower(name)] = i
-		}
-	}
-	return at
-}()
-
-// heading matches a line that is a heading, as models write them.
-var heading = lazy.Pattern(`(?im)^[ \t]*(?:#{1,6}[ \t]*)?\**(` + strings.Join(slices.Sorted(maps.Keys(headingAt)), "|") + `)\**[:：]?\**[ \t]*$`)
-
-// JoinParts joins the summaries of parts: text without a heading first, then under each heading
-// what all parts have there.
-func JoinParts(texts []string) string {
-	under := make([][]string, 1+len(Headings)) // lines; first those without a heading
-	for _, text := range texts {
-		at := 0
-		for line := range strings.Lines(text) {
-			if m := heading().FindStringSubmatch(line); m != nil {
-				at = 1 + headingAt[strings.ToLower(m[1])]
-			} else if line = strings.TrimRight(line, " \t\n"); line != "" {
-				under[at] = append(under[at], line)
-			}
-		}
-	}
-	joined := under[0]
-	for i, lines := range under[1:] {
-		if len(lines) > 0 {
-			joined = append(append(joined, "## "+Headings[i]), lines...)
-		}
-	}
-	return strings.Join(joined, "\n")
-}
-
-// bullet matches the marker of a list item.
-var bullet = lazy.Pattern(`(?m)^[ \t]*[-*•][ \t]+`)
-
-// withoutHeadings removes headings and list markers from a summary.
-func withoutHeadings(text string) string {
-	return bullet().ReplaceAllString(heading().ReplaceAllString(text, ""), "")
-}
-
-// shortened marks where sentences were left out of a summary.
-const shortened = "[shortened]"
-
-// ShortenSummary returns text in at most limit tokens. It leaves out sentences from the middle: goals and decisions are at the
-// beginning, open questions and what is newest at the end. A text of which no sentence fits is clipped.
-func ShortenSummary(text string, limit int) string {
-	if tokens.Estimate(text) <= limit {
-		return text
-	}
-	var sentences []string // with what separates them from the one before
-	for line := range strings.Lines(text) {
-		separator := "\n"
-		for _, sentence := range words.Sentences(line) {
-			sentences = append(sentences, separator+sentence)
-			separator = " "
-		}
-	}
-	without := func(n int) string {
-		at := (len(sentences) - n) / 2
-		return strings.TrimSpace(strings.Join(sentences[:at], "") + "\n" + shortened + strings.Join(sentences[at+n:], ""))
-	}
-	n := sort.Search(len(sentences), func(n int) bool { return tokens.Estimate(without(n)) <= limit })
-	if n == len(sentences) { // nothing would be left
-		return tokens.Clip(text, limit)
-	}
-	return without(n)
 }

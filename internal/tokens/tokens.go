@@ -33,9 +33,14 @@ const (
 // Estimate returns about how many tokens a text costs a language model: within 5 percent for a
 // conversation, and at most 12 percent too few for a long text of one kind. It is 0 only for "". It
 // reads the text once and allocates nothing.
-func Estimate(text string) int {
-	var cost float64
-	for i := 0; i < len(text); {
+func Estimate(text string) int { return int(math.Ceil(costUpTo(text, math.Inf(1)))) }
+
+// Fits reports whether a text costs at most tokens. Of a longer text it reads only the beginning.
+func Fits(text string, tokens int) bool { return costUpTo(text, float64(tokens)) <= float64(tokens) }
+
+// costUpTo returns the cost of a text; if that is above most, of a part of it that is above most, too.
+func costUpTo(text string, most float64) (cost float64) {
+	for i := 0; i < len(text) && cost <= most; {
 		n, c := 0, 0.0
 		switch b := text[i]; {
 		case b >= utf8.RuneSelf:
@@ -52,7 +57,7 @@ func Estimate(text string) int {
 		i += n
 		cost += c
 	}
-	return int(math.Ceil(cost))
+	return cost
 }
 
 func isSpace(b byte) bool { return b == ' ' || b == '\t' || b == '\n' || b == '\r' }
@@ -217,7 +222,7 @@ func Parts(text string, tokens int) (head, mark, tail string) {
 		return "", "", ""
 	}
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	if Estimate(text) <= tokens {
+	if Fits(text, tokens) {
 		return text, "", ""
 	}
 	room := tokens - Estimate(clipMark(len(text)))
@@ -235,7 +240,7 @@ const clipRoom = 12
 
 // Beginning returns the longest prefix of text that costs at most tokens.
 func Beginning(text string, tokens int) string {
-	n := longest(len(text), func(n int) bool { return Estimate(text[:n]) <= tokens })
+	n := longest(len(text), func(n int) bool { return Fits(text[:n], tokens) })
 	for n < len(text) && !utf8.RuneStart(text[n]) {
 		n--
 	}
@@ -244,7 +249,7 @@ func Beginning(text string, tokens int) string {
 
 // ending returns the longest suffix of text that costs at most tokens.
 func ending(text string, tokens int) string {
-	at := len(text) - longest(len(text), func(n int) bool { return Estimate(text[len(text)-n:]) <= tokens })
+	at := len(text) - longest(len(text), func(n int) bool { return Fits(text[len(text)-n:], tokens) })
 	for at < len(text) && !utf8.RuneStart(text[at]) {
 		at++
 	}

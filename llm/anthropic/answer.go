@@ -136,8 +136,7 @@ func (a *answer) grow(b *growing, p piece) {
 			b.call.Arguments.Reset()
 			b.whole = false
 		}
-		b.call.Arguments.WriteString(p.Arguments)
-		a.Count(len(p.Arguments))
+		a.Argue(b.call, p.Arguments)
 	case "thinking":
 		b.thinking.WriteString(p.Thinking)
 		b.signature.WriteString(p.Signature)

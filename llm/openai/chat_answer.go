@@ -122,7 +122,9 @@ func (a *chatAnswer) addDelta(d delta) error {
 		"reasoning": d.Reasoning, "reasoning_content": d.ReasoningContent,
 		"reasoning_details": d.ReasoningDetails, "extra_content": d.ExtraContent,
 	} {
-		a.Count(len(raw))
+		if provider.Filled(raw) && string(raw) != "[]" {
+			a.Count(len(raw))
+		}
 		a.native.add(field, raw)
 	}
 	for _, raw := range d.ToolCalls {
@@ -138,7 +140,8 @@ type callPiece struct {
 	Index    *int
 	ID       string
 	Function struct {
-		Name, Arguments string
+		Name      string
+		Arguments provider.Arguments
 	}
 }
 
@@ -149,7 +152,7 @@ func (a *chatAnswer) addCall(raw json.RawMessage) error {
 		return llm.Truncated(err)
 	}
 	call := a.callOf(piece)
-	a.Begin(call, piece.ID, piece.Function.Name, piece.Function.Arguments)
+	a.Begin(call, piece.ID, piece.Function.Name, string(piece.Function.Arguments))
 	if a.calls[call] == nil {
 		a.calls[call] = &gathered{}
 	}
@@ -157,7 +160,9 @@ func (a *chatAnswer) addCall(raw json.RawMessage) error {
 		switch field {
 		case "index", "id", "type", "function":
 		default:
-			a.Count(len(value))
+			if provider.Filled(value) {
+				a.Count(len(field) + len(value))
+			}
 			a.calls[call].add(field, value)
 		}
 	}
@@ -191,7 +196,7 @@ func continues(call *provider.Call, piece callPiece) bool {
 	case piece.ID != "":
 		return call.ID == "" || piece.ID == call.ID
 	}
-	ended := strings.HasSuffix(call.Arguments.String(), "}") && strings.HasPrefix(piece.Function.Arguments, "{")
+	ended := strings.HasSuffix(call.Arguments.String(), "}") && strings.HasPrefix(string(piece.Function.Arguments), "{")
 	return piece.Function.Name == call.Name && !ended
 }
 

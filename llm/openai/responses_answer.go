@@ -14,6 +14,9 @@ import (
 	"cairn/llm/provider"
 )
 
+// maxTexts limits the messages of an answer: only a broken server sends more.
+const maxTexts = 1024
+
 // responsesAnswer accumulates events. A stream without the end of a response was cut off.
 type responsesAnswer struct {
 	*provider.Answer
@@ -27,7 +30,7 @@ type event struct {
 	Type      api.ResponseStreamEventType
 	Index     int             `json:"output_index"`
 	Delta     json.RawMessage // a string in the events that are read
-	Arguments string
+	Arguments provider.Arguments
 	Item      json.RawMessage
 	Response  finished
 	Error     json.RawMessage
@@ -37,7 +40,7 @@ type item struct {
 	Type      string
 	CallID    string `json:"call_id"`
 	Name      string
-	Arguments string
+	Arguments provider.Arguments
 	Content   []struct{ Type, Text, Refusal string }
 	Encrypted string `json:"encrypted_content"`
 }
@@ -59,6 +62,9 @@ func (a *responsesAnswer) Add(raw []byte) (done bool, err error) {
 	if err != nil {
 		return false, llm.Truncated(err)
 	}
+	if len(a.texts) > maxTexts {
+		return false, llm.TooLong(maxTexts, "texts")
+	}
 	switch e.Type {
 	case api.ResponseStreamEventOutputTextDelta, api.ResponseStreamEventRefusalDelta:
 		var piece string
@@ -68,16 +74,21 @@ func (a *responsesAnswer) Add(raw []byte) (done bool, err error) {
 		a.texts[e.Index] += len(piece)
 		a.Say(piece)
 	case api.ResponseStreamEventFunctionArgumentsDelta:
-		a.Call(e.Index) // later events have all arguments
-		a.Count(len(e.Delta))
+		var piece string
+		_ = json.Unmarshal(e.Delta, &piece) // later events have all arguments
+		a.Announce(a.Call(e.Index), len(piece))
 	case api.ResponseStreamEventFunctionArgumentsDone:
 		a.complete(a.Call(e.Index), e.Arguments)
 	case api.ResponseStreamEventOutputItemAdded, api.ResponseStreamEventOutputItemDone:
 		return false, a.addItem(e.Index, e.Item, e.Type == api.ResponseStreamEventOutputItemDone)
 	case api.ResponseStreamEventCompleted, api.ResponseStreamEventIncomplete, api.ResponseStreamEventFailed:
 		return true, a.end(e.Response)
+	default: // others are not needed, for example the text of reasoning
+		if provider.Filled(e.Delta) {
+			a.Pass(len(e.Delta))
+		}
 	}
-	return false, nil // others are not needed, for example the text of reasoning
+	return false, nil
 }
 
 func (a *responsesAnswer) end(r finished) error {
@@ -137,11 +148,9 @@ func (a *responsesAnswer) addItem(index int, raw json.RawMessage, complete bool)
 }
 
 // complete sets all arguments of a call. Two events have them, but SGLang sends only the first, and the second may lack them.
-func (a *responsesAnswer) complete(call *provider.Call, arguments string) {
+func (a *responsesAnswer) complete(call *provider.Call, arguments provider.Arguments) {
 	if arguments != "" || call.Arguments.Len() == 0 {
-		call.Arguments.Reset()
-		call.Arguments.WriteString(cmp.Or(arguments, "{}"))
-		a.Count(len(arguments))
+		a.Complete(call, cmp.Or(string(arguments), "{}"))
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"unicode"
 
 	"cairn/llm"
+	"cairn/llm/clean"
 )
 
 // Demands are what a server has turned out to demand. They last until the process ends.
@@ -25,6 +26,8 @@ type Demands struct {
 	Efforts []string        // the reasoning efforts that it accepts, as far as known
 	Longest int             // tokens of the longest answer that it allows; 0: not known
 	Thinks  bool            // it reasons by default
+
+	Unopened bool // the last answer began with a thought whose first mark the server did not send
 }
 
 // Demands returns what was learned so far.
@@ -98,14 +101,18 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, show func(delta 
 		p := Plan{Request: req, Model: model, Author: c.Host + " " + model}
 		for changes := 0; ; changes++ {
 			form := c.compose(&p)
-			p.Answer.show, p.Answer.maxBytes, p.Answer.maxText = show, c.Options.MaxAnswer, c.Options.MaxAnswer
-			if 0 < form.Tokens && form.Tokens <= p.Answer.maxBytes/bytesPerToken {
-				p.Answer.maxText = min(max(leastText, form.Tokens*bytesPerToken), p.Answer.maxBytes)
-			}
+			p.Answer.show = show
+			p.Answer.bound(form.Tokens, c.Options.MaxAnswer)
+			p.Answer.text = clean.Filter{Tools: req.Tools, Quoted: quotedIn(req.Messages)}
+			p.Answer.waits = p.Unopened
 			resp, err := c.exchange(ctx, &form, p)
 			refused, ok := errors.AsType[*llm.Error](err)
 			again := ok && !shown && c.Protocol.Adapt(ctx, &p, refused, form)
+			if again {
+				req.ReportFormRefused()
+			}
 			if err == nil {
+				c.Demand(func(d *Demands) { d.Unopened = p.Answer.text.TakenBack || d.Unopened && resp.Message.Text == "" })
 				again = form.MayReason && c.lacksRoom(resp, p.Answer.Reasoned) && c.compose(&p).Tokens > form.Tokens
 			}
 			if !again || changes == maxChanges || req.Charge() != nil {

@@ -9,17 +9,10 @@ import (
 	"strings"
 
 	"cairn/llm"
+	"cairn/llm/clean"
 )
 
-// A text of n tokens may have bytesPerToken*n bytes, several times the usual, and always leastText: a server that ignores
-// the limit must not flood a channel.
-const (
-	leastText     = 64 << 10
-	bytesPerToken = 32
-)
-
-// Answer accumulates an answer on any wire, and counts the bytes that it keeps: a server that sends without end must not
-// fill memory.
+// Answer accumulates an answer on any wire, within limits.
 type Answer struct {
 	Started  bool   // something of it was received
 	Finish   string // the finish reason, in llm's terms as far as there is one; "": the server has not finished
@@ -29,52 +22,51 @@ type Answer struct {
 
 	show func(string) // may be nil
 
-	bytes, maxBytes int
-	maxText         int   // bytes
-	over            error // the first limit that was exceeded
+	limits
 
-	text    strings.Builder
-	thought thoughtFilter
+	text    clean.Filter
+	waits   bool // nothing is shown before it is known that it is no thought
+	waiting strings.Builder
 }
 
-// Count counts bytes that are kept: of text, calls, reasoning and other fields.
-func (a *Answer) Count(n int) {
-	if a.bytes += n; a.bytes > a.maxBytes {
-		a.exceed(a.maxBytes, "bytes")
-	}
-}
-
-// exceed records that a limit was exceeded: the answer is given up after the current event.
-func (a *Answer) exceed(most int, what string) {
-	if a.over == nil {
-		a.over = llm.TooLong(most, what)
-	}
-}
-
-// Say adds a piece. NUL bytes are removed: they break databases and terminals. So is a thought in tags at the start.
+// Say adds a piece. NUL bytes are removed: they break databases and terminals. So is what belongs to the model's template.
 func (a *Answer) Say(piece string) {
 	piece = strings.ReplaceAll(piece, "\x00", "")
-	if a.Count(len(piece)); a.text.Len()+len(piece) > a.maxText {
-		a.exceed(a.maxText, "bytes")
+	a.keep(len(piece))
+	if a.text.Held()+len(piece) > a.maxText {
+		a.exceed(a.maxText, "bytes of text")
 	}
 	if a.over != nil {
 		return
 	}
-	piece = a.thought.next(piece)
-	a.text.WriteString(piece)
-	if a.show != nil && piece != "" {
-		a.show(piece)
+	a.display(a.text.Next(piece))
+}
+
+// display shows what is added to the text, once it need not wait.
+func (a *Answer) display(text string) {
+	if a.waits && !a.text.Reasoned {
+		a.waiting.WriteString(text)
+		return
+	}
+	if !a.text.TakenBack {
+		text = a.waiting.String() + text
+	}
+	a.waiting.Reset()
+	if a.show != nil && text != "" {
+		a.show(text)
 	}
 }
 
 // Text returns the text so far.
-func (a *Answer) Text() string { return a.text.String() + a.thought.rest() }
+func (a *Answer) Text() string { return a.text.Text() }
 
 // Call is a tool call that is being received.
 type Call struct {
 	Index     int // the server's number
 	ID, Name  string
 	Arguments strings.Builder
+
+	counted int // bytes of arguments that were counted
 }
 
 // Call returns the call with an index; it adds one if there is none.
@@ -85,24 +77,47 @@ func (a *Answer) Call(index int) *Call {
 	return a.AddCall(index)
 }
 
-// maxCalls limits the tool calls of an answer: OpenAI accepts 128 tools.
-const maxCalls = 128
-
-// AddCall adds a call behind the others.
+// AddCall adds a call behind the others. Beyond maxCalls it returns the last one, and the answer is given up.
 func (a *Answer) AddCall(index int) *Call {
 	if len(a.Calls) == maxCalls {
 		a.exceed(maxCalls, "tool calls")
+		return a.Calls[maxCalls-1]
 	}
 	c := &Call{Index: index}
 	a.Calls = append(a.Calls, c)
 	return c
 }
 
-// Begin sets id and name of a call, unless it has them, and counts them and the arguments that come with them.
+// Begin sets id and name of a call, unless it has them, and adds the arguments that come with them.
 func (a *Answer) Begin(c *Call, id, name, arguments string) {
-	c.ID, c.Name = cmp.Or(c.ID, id), cmp.Or(c.Name, name)
-	c.Arguments.WriteString(arguments)
-	a.Count(len(id) + len(name) + len(arguments))
+	had := len(c.ID) + len(c.Name)
+	c.ID = cmp.Or(c.ID, id)
+	c.Name = cmp.Or(c.Name, name)
+	a.CountCall(len(c.ID) + len(c.Name) - had)
+	a.Argue(c, arguments)
+}
+
+// Argue adds a piece of the arguments of a call.
+func (a *Answer) Argue(c *Call, piece string) {
+	a.Announce(c, len(piece))
+	if a.over == nil {
+		c.Arguments.WriteString(piece)
+	}
+}
+
+// Announce counts bytes of arguments that a later event contains again, see Complete.
+func (a *Answer) Announce(c *Call, n int) {
+	c.counted += n
+	a.CountCall(n)
+}
+
+// Complete sets all arguments of a call.
+func (a *Answer) Complete(c *Call, arguments string) {
+	c.Arguments.Reset()
+	a.Announce(c, max(len(arguments)-c.counted, 0))
+	if a.over == nil {
+		c.Arguments.WriteString(arguments)
+	}
 }
 
 // Overflow returns the error of an answer that reached the end of the window.
@@ -118,17 +133,22 @@ func (a *Answer) respond(w Reader) (llm.Response, error) {
 	if !a.Started {
 		return llm.Response{}, llm.Truncated(errors.New("there was nothing in it"))
 	}
-	m := llm.Message{Role: llm.RoleAssistant, Text: withoutThought(a.Text())}
+	m := llm.Message{Role: llm.RoleAssistant, Text: a.text.End()}
+	a.waits = false
+	if a.display(a.text.Rest()); len(a.Calls) == 0 { // a server that reads calls may leave them in the text, too
+		m.Calls = a.text.Calls
+	}
 	for _, call := range a.Calls {
 		if call.Name == "" {
 			return llm.Response{}, llm.Truncated(errors.New("a tool call without a name"))
 		}
-		m.Calls = append(m.Calls, llm.Call{ID: call.ID, Name: call.Name, Arguments: call.Arguments.String()})
+		m.Calls = append(m.Calls, llm.Call{ID: call.ID, Name: call.Name, Arguments: unwrapped(call.Arguments.String())})
 	}
 	llm.NameCalls(m.Calls)
 	m.Native = w.Native(m.Calls)
-	a.Reasoned = a.Reasoned || len(m.Native) > 0 || a.thought.end != ""
-	if a.Finish = cmp.Or(a.Finish, llm.FinishStop); a.Finish == llm.FinishStop && len(m.Calls) > 0 {
+	a.Reasoned = a.Reasoned || len(m.Native) > 0 || a.text.Reasoned
+	a.Finish = llm.Clip(cmp.Or(a.Finish, llm.FinishStop))
+	if a.Finish == llm.FinishStop && len(m.Calls) > 0 {
 		a.Finish = llm.FinishToolCalls
 	}
 	return llm.Response{Message: m, FinishReason: a.Finish, Usage: a.Usage}, nil

@@ -20,25 +20,33 @@ const streamPerAnswer = 64
 // events reads the events of a response body. Each is one JSON value.
 type events struct {
 	lines     *bufio.Scanner
-	maxAnswer int    // bytes
+	maxLine   int    // bytes of a line, and of the data of an event
+	maxStream int    // bytes in all
 	taken     int    // bytes read so far
+	idle      int    // lines since the last event
 	data      []byte // data lines that are not yet complete JSON
 	failed    bool   // the current event is named error
 	done      bool   // [DONE] was received
 }
 
-func newEvents(reader io.Reader, maxAnswer int) *events {
+func newEvents(reader io.Reader, l limits) *events {
 	lines := bufio.NewScanner(reader)
-	lines.Buffer(nil, maxAnswer)
-	return &events{lines: lines, maxAnswer: maxAnswer}
+	lines.Buffer(nil, l.maxBytes)
+	kept := min(l.maxText+l.maxCallBytes+l.maxReasoning, l.maxBytes)
+	return &events{lines: lines, maxLine: l.maxBytes, maxStream: streamPerAnswer * kept}
 }
 
 // next returns the next event, valid until the next call, or a server's error in the stream; io.EOF at its end.
 func (e *events) next() ([]byte, error) {
 	for !e.done && e.lines.Scan() {
 		line := bytes.TrimRight(e.lines.Bytes(), "\r")
-		if e.taken += len(line) + 1; e.taken > streamPerAnswer*e.maxAnswer {
-			return nil, llm.TooLong(e.taken, "bytes")
+		e.taken += len(line) + 1
+		e.idle++
+		if e.taken > e.maxStream {
+			return nil, llm.TooLong(e.maxStream, "bytes of events")
+		}
+		if e.idle > maxEmpty {
+			return nil, llm.TooLong(maxEmpty, "lines without an event")
 		}
 		field, value, _ := bytes.Cut(line, []byte(":"))
 		value = bytes.TrimSpace(value)
@@ -51,7 +59,7 @@ func (e *events) next() ([]byte, error) {
 			if !json.Valid(data) {
 				return nil, llm.Truncated(fmt.Errorf("not JSON: %s", llm.Clip(string(data))))
 			}
-			return checked(data, failed)
+			return e.checked(data, failed)
 		case line[0] == '{': // some servers send an error without any framing
 			value = line
 		case string(field) == "error":
@@ -66,16 +74,16 @@ func (e *events) next() ([]byte, error) {
 		case string(value) == "[DONE]":
 			e.done = true
 		case len(e.data) == 0 && json.Valid(value): // not every server sends the empty line
-			return checked(value, e.failed)
-		case len(e.data)+len(value) > e.maxAnswer:
-			return nil, llm.TooLong(e.maxAnswer, "bytes")
+			return e.checked(value, e.failed)
+		case len(e.data)+len(value) > e.maxLine:
+			return nil, llm.TooLong(e.maxLine, "bytes")
 		case len(value) > 0:
 			e.data = append(append(e.data, value...), '\n')
 		}
 	}
 	switch err := e.lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return nil, llm.TooLong(e.maxAnswer, "bytes")
+		return nil, llm.TooLong(e.maxLine, "bytes")
 	case err != nil:
 		return nil, llm.Truncated(err)
 	case !e.done && len(e.data) > 0:
@@ -85,7 +93,8 @@ func (e *events) next() ([]byte, error) {
 }
 
 // checked makes the checks that are the same on all wires. failed: the event is named error.
-func checked(data []byte, failed bool) ([]byte, error) {
+func (e *events) checked(data []byte, failed bool) ([]byte, error) {
+	e.idle = 0
 	switch {
 	case crowded(data):
 		return nil, llm.TooLong(maxParts, "parts")

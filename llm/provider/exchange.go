@@ -43,7 +43,7 @@ func (c *Client) exchange(ctx context.Context, form *Form, p Plan) (whole llm.Re
 	if form.json, err = Marshal(form.Body); err != nil {
 		return llm.Response{}, unsendable(fmt.Errorf("write the request: %w", err))
 	}
-	err = c.send(ctx, p.Alive, http.MethodPost, form.Address, form.json, func(resp *http.Response) (err error) {
+	err = c.send(ctx, p.Answer.whenWorking(p.Alive), http.MethodPost, form.Address, form.json, func(resp *http.Response) (err error) {
 		whole, err = p.Answer.read(resp, form)
 		return err
 	})
@@ -140,9 +140,10 @@ func (a *Answer) read(resp *http.Response, form *Form) (llm.Response, error) {
 	case errors.Is(err, bufio.ErrTooLong):
 		return llm.Response{}, llm.TooLong(a.maxBytes, "bytes")
 	case err == nil && (first == '{' || first == '[' || first == '<'):
+		a.heard = time.Now()
 		err = a.readWhole(resp, reader, form)
 	default: // an error of firstByte recurs when the events are read
-		err = a.readEvents(newEvents(reader, a.maxBytes), form)
+		err = a.readEvents(newEvents(reader, a.limits), form)
 	}
 	if err = cmp.Or(err, a.over); err != nil {
 		return llm.Response{}, err
@@ -161,7 +162,10 @@ func (a *Answer) readEvents(events *events, form *Form) error {
 		case err != nil:
 			return err
 		}
-		if done, err := form.Reader.Add(event); done || err != nil || a.over != nil {
+		before := a.content
+		done, err := form.Reader.Add(event)
+		a.countEvent(before)
+		if done || err != nil || a.over != nil {
 			return err
 		}
 	}
@@ -213,7 +217,7 @@ func firstByte(reader *bufio.Reader, most int) (byte, error) {
 		if err != nil {
 			return 0, err
 		}
-		if !strings.ContainsRune(blanks, rune(next)) {
+		if !strings.ContainsRune(" \t\r\n", rune(next)) {
 			return next, reader.UnreadByte()
 		}
 	}

@@ -22,6 +22,7 @@ type Profile struct {
 	effort   string                 // of reasoning by default; "never": it has none
 	refuses  func(r Request) string // why a valid request is rejected; "": it is not; nil: none is
 	requires reasoningRule
+	bound    bool // it always thinks, and its thinking is bound to what preceded it, see unbound
 	cache    cacheRule
 }
 
@@ -46,6 +47,7 @@ var profiles = []Profile{
 	{Model: "gpt-5.6-terra", wires: onOpenAI, requires: requiresCurrent, effort: "medium", refuses: chatToolsUnthinking, cache: breakpoints},
 	{Model: "gpt-5.1", wires: onOpenAI, requires: requiresCurrent, effort: "none", cache: cacheRule{kind: cachePrefix, minTokens: 1024, step: 128}},
 	{Model: "claude-sonnet-4-6", wires: []string{llm.WireMessages}, requires: requiresCurrent, cache: cacheRule{kind: cacheMarks, minTokens: 1024}},
+	{Model: "claude-fable-5-1", wires: []string{llm.WireMessages}, requires: requiresCurrent, bound: true, cache: cacheRule{kind: cacheMarks, minTokens: 1024}},
 	{Model: "qwen3", wires: onChat, effort: "medium", cache: anyPrefix},
 	{Model: "gemma", wires: onChat, effort: "never", refuses: gemmaTemplate, cache: anyPrefix},
 	{Model: "deepseek-v4", wires: onChat, requires: requiresAll, effort: "medium", cache: cacheRule{kind: cacheUnits, minTokens: 64, step: 64}},
@@ -55,15 +57,15 @@ var profiles = []Profile{
 func (p Profile) thinks(r Request) bool {
 	switch {
 	case r.Wire == llm.WireMessages:
-		return thinksOnMessages(r)
+		return p.bound || thinksOnMessages(r)
 	case p.effort == "never", r.Wire == llm.WireChat && slices.Contains(p.wires, llm.WireResponses):
 		return false
 	}
 	return cmp.Or(effort(r), p.effort) != "none"
 }
 
-// ProfileOf returns the behaviour of a model: gpt-6-astra, gpt-5.6-terra, gpt-5.1, claude-sonnet-4-6, qwen3, gemma or
-// deepseek-v4. The caller may change Window and Thought. It panics for other models.
+// ProfileOf returns the behaviour of a model: gpt-6-astra, gpt-5.6-terra, gpt-5.1, claude-sonnet-4-6, claude-fable-5-1,
+// qwen3, gemma or deepseek-v4. The caller may change Window and Thought. It panics for other models.
 func ProfileOf(model string) Profile {
 	for _, p := range profiles {
 		if p.Model == model {

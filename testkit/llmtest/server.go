@@ -38,7 +38,7 @@ type Server struct {
 // NewServer starts a server that calls script for each valid request, concurrently if requests are concurrent. It must be closed.
 func NewServer(script func(*Exchange)) *Server {
 	s := &Server{
-		script: script, past: past{reasoning: map[string]string{}, caches: map[string]*cache{}, last: map[string][]part{}},
+		script: script, past: past{reasoning: map[string]string{}, preceding: map[string][]part{}, caches: map[string]*cache{}, last: map[string][]part{}},
 		facts: map[string]string{"/v1/models": `{"object":"list","data":[{"id":"test-model","object":"model"}]}`},
 	}
 	s.http = httptest.NewServer(s)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cairn/llm"
+	"cairn/llm/anthropic"
 	"cairn/llm/openai"
 	"cairn/testkit/check"
 	"cairn/testkit/llmtest"
@@ -176,5 +177,34 @@ func TestARequestThatDoesNotExtendIsSeen(t *testing.T) {
 		}
 		check.Must(m.Generate(t.Context(), llm.Request{Messages: messages}, nil))(t)
 		check.That(t, (differs == "") == (c.want == "") && strings.Contains(differs, c.want), "request %d: %q, want %q", i, differs, c.want)
+	}
+}
+
+func TestThinkingIsBoundToWhatPrecedesIt(t *testing.T) {
+	for claim, c := range map[string]struct {
+		change func(req *llm.Request)
+		want   string // in the refusal; "": there is none
+	}{
+		"an exchange may grow":                      {func(*llm.Request) {}, ""},
+		"another choice of a tool changes nothing":  {func(req *llm.Request) { req.MaxTokens++ }, ""},
+		"fewer tools are a change":                  {func(req *llm.Request) { req.Tools = req.Tools[:1] }, "bound to a different conversation"},
+		"another system prompt is":                  {func(req *llm.Request) { req.Messages[0].Text = "other" }, "bound to a different conversation"},
+		"an earlier message with other words is":    {func(req *llm.Request) { req.Messages[1].Text = "other" }, "bound to a different conversation"},
+		"without the thinking nothing is compared":  {func(req *llm.Request) { req.Tools, req.Messages[2].Native = req.Tools[:1], nil }, ""},
+		"a new exchange has no thinking to compare": {func(req *llm.Request) { req.Tools, req.Messages = req.Tools[:1], req.Messages[:2] }, ""},
+	} {
+		server := llmtest.Serve(t, llmtest.Once(func(x *llmtest.Exchange) { x.Use("a", "f", "{}") }))
+		server.Behave(llmtest.ProfileOf("claude-fable-5-1"))
+		m := check.Must(anthropic.New(server.Options(anthropic.Options{Model: "claude-fable-5-1"})))(t)
+		req := llm.Request{
+			Messages: []llm.Message{{Role: llm.RoleSystem, Text: "s"}, {Role: llm.RoleUser, Text: "q"}},
+			Tools:    []llm.Tool{{Name: "f"}, {Name: "g"}}, MaxTokens: 100,
+		}
+		resp := check.Must(m.Generate(t.Context(), req, nil))(t)
+		req.Messages = append(req.Messages, resp.Message, llm.Message{Role: llm.RoleTool, CallID: "a", Tool: "f", Text: "1"})
+		c.change(&req)
+		_, _ = m.Generate(t.Context(), req, nil) // after a refusal the client leaves the thinking out
+		refusals := strings.Join(server.Refusals(), "\n")
+		check.That(t, (refusals == "") == (c.want == "") && strings.Contains(refusals, c.want), "%s: refusals %q", claim, refusals)
 	}
 }

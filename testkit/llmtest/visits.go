@@ -33,6 +33,7 @@ func (s *Server) Counted() Totals {
 type past struct {
 	profiles  []Profile
 	reasoning map[string]string // by model and call id: the reasoning before the call
+	preceding map[string][]part // by model and call id: what preceded that reasoning
 	caches    map[string]*cache // by model
 	last      map[string][]part // by model and key: the last request
 	totals    Totals
@@ -52,6 +53,11 @@ func (s *Server) visit(x *Exchange) *rejection {
 	x.profile, x.parts = p, layout(r, p.effort != "never")
 	if why := cmp.Or(p.judge(r, tokensOf(x.parts)), s.lacksReasoning(r, p.requires)); why != nil {
 		return why
+	}
+	if p.bound {
+		if why := s.unbound(r); why != nil {
+			return why
+		}
 	}
 	x.differs, x.usage = s.compare(r, x.parts), s.cacheOf(p.Model).read(p.cache, x.parts)
 	return nil
@@ -88,6 +94,28 @@ func (s *Server) lacksReasoning(r Request, rule reasoningRule) *rejection {
 		for _, call := range m.ToolCalls {
 			if want := s.reasoning[r.Model+" "+call.ID]; want != "" && reasoningText(m) != want {
 				return missingReasoning(r, i)
+			}
+		}
+	}
+	return nil
+}
+
+// unbound rejects thinking that comes back behind other content than that which it was made from: system prompt, tools or an
+// earlier message has changed, see https://platform.claude.com/docs/build-with-claude/preserved-thinking.
+func (s *Server) unbound(r Request) *rejection {
+	for i, m := range r.Messages {
+		if reasoningText(m) == "" {
+			continue
+		}
+		before := r
+		before.Messages = r.Messages[:i]
+		now := layout(before, true)
+		for _, call := range m.ToolCalls {
+			was, known := s.preceding[r.Model+" "+call.ID]
+			same := slices.EqualFunc(now, was, func(a, b part) bool { return a.role == b.role && a.text == b.text })
+			if known && !same {
+				return refused("messages.%d.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation. "+
+					"Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to \"drop_block\".", i)
 			}
 		}
 	}
@@ -157,6 +185,11 @@ func (s *Server) remember(x *Exchange) {
 	}
 	if x.profile == nil {
 		return
+	}
+	if x.thought.Len() > 0 {
+		for _, call := range x.called {
+			s.preceding[x.Request.Model+" "+call.ID] = layout(x.Request, true)
+		}
 	}
 	answer := x.answer()
 	kept := answer

@@ -1,0 +1,51 @@
+package compactor_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
+)
+
+// Summaries that a model wrote are folded without it by whole lines, under their headings and with
+// their citations.
+func TestFoldWithoutModelKeepsHeadingsAndCitations(t *testing.T) {
+	slow(t)
+	worker := &llmtest.Model{Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+		return summary(fmt.Sprintf("## Decisions\n- Ada keeps the key of vault Zanzibar%d in Lisbon since May 1987 (#2).\n## Facts\n%s- The key in Lisbon was fine (#3).\n## Open questions\n- Who went on as before %d? (#4)",
+			n, strings.Repeat(fmt.Sprintf("- %s (#3).\n", filler(20)), 6), n)), nil
+	}}
+	r := newRig(t, 4000, worker)
+	r.policy.MaxTurns = 1
+	made := func() int {
+		return len(r.rows(func(row compactor.Summary) bool { return row.By == compactor.ByWorker }))
+	}
+	hear := func(n int, enough func() bool) {
+		for i := 0; i < n && !enough(); i++ {
+			r.deliverNotes(fmt.Sprintf("the key in Lisbon was fine since May 1987 and we went on as before %d %s", i, filler(40)))
+			r.waitIdle()
+		}
+	}
+	hear(600, func() bool { return made() >= 2 })
+	var before []string
+	for _, row := range r.rows(func(row compactor.Summary) bool { return row.By == compactor.ByWorker }) {
+		_, text, _ := strings.Cut(row.Text, "\n")
+		decision, _, _ := strings.Cut(text, "\n")
+		before = append(before, decision)
+	}
+	check.Len(t, "summaries by the model", before, 2)
+	r.quiet = true
+	hear(150, func() bool { return made() == 0 })
+	check.Require(t, made() < 2, "got no fold: %+v", r.c.Status().Stack)
+	head := r.head()
+	for _, decision := range before {
+		check.Contains(t, "head", head, "\n"+decision+"\n")
+	}
+	check.Contains(t, "head", head, "\n## Decisions\n", "\n## Open questions\n- Who went on as before ", "? (#4)\n")
+	check.Lacks(t, "head", head, "assistant:")
+}

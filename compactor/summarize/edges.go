@@ -1,0 +1,216 @@
+// What models write before and after a summary, and to its reader within it.
+
+package summarize
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"cairn/internal/lazy"
+	"cairn/internal/words"
+	"cairn/transcript"
+)
+
+// share returns what portion of a text's words and numbers are in the span, without the names of who
+// speaks there, and how many they are. A text about a summary has hardly any, whatever its language.
+func (j *Judge) share(text string) (share, found float64) {
+	all := 0.0
+	seen := map[string]bool{}
+	for _, k := range keysOf(transcript.Citations.ReplaceAllString(text, "")) {
+		if seen[k.short] || j.speakers[k.short] {
+			continue
+		}
+		seen[k.short] = true
+		all += k.weight
+		if j.span().keys[k.short] || j.span().keys[k.stem] {
+			found += k.weight
+		}
+	}
+	return found / max(all, 1), found
+}
+
+// namesSpeaker reports whether a text has the name of who speaks in the span.
+func (j *Judge) namesSpeaker(text string) bool {
+	return slices.ContainsFunc(keysOf("- "+text), func(k key) bool { return j.speakers[k.short] })
+}
+
+// speakersOf returns the keys of the names of who speaks in the messages.
+func speakersOf(items []Item) map[string]bool {
+	names := map[string]bool{}
+	for _, it := range items {
+		for _, k := range keysOf("by " + it.Said.Author) {
+			names[k.short] = true
+		}
+	}
+	return names
+}
+
+// quotes reports whether a message of the span contains the text.
+func (j *Judge) quotes(text string) bool {
+	text = flat(text)
+	return slices.ContainsFunc(j.items, func(it Item) bool { return strings.Contains(flat(it.Said.Text), text) })
+}
+
+const (
+	hardlyShare = 0.2  // of a text that has a word of the span by coincidence
+	mostClosing = 0.4  // of a line apart from a list, whose numbers may be in the span by coincidence
+	someShare   = 0.34 // of a text that says something about the span
+	mostFrame   = 0.67 // of a line that announces the summary and names its subject
+)
+
+// frames reports whether what stands before or after a wrapper says nothing about the span. Beside
+// a summary with headings everything without a citation is a frame.
+func (j *Judge) frames(text string, headed bool) bool {
+	if transcript.Citations.MatchString(text) {
+		return false
+	}
+	share, found := j.share(text)
+	return headed || strings.TrimSpace(text) == "" || found == 0 || share < someShare || task().MatchString(text) && share < mostFrame
+}
+
+// withoutFrame cuts a text to its headings. Without headings it drops an announcement at its
+// beginning. Both lose an offer at their end. One line always stays.
+func (j *Judge) withoutFrame(text string) string {
+	lines := strings.Split(j.withoutLabel(inlineHeading().ReplaceAllString(text, "$1\n$2")), "\n")
+	first := slices.IndexFunc(kinds(lines), func(at int) bool { return at >= 0 })
+	headed := first >= 0
+	if headed {
+		cited := slices.DeleteFunc(slices.Clone(lines[:first]), func(line string) bool { return !transcript.Citations.MatchString(line) })
+		lines = slices.Concat(cited, lines[first:])
+	}
+	for !headed && len(lines) > 1 && (isRule(lines[0]) || j.announces(lines[0])) {
+		lines = lines[1:]
+	}
+	headings := kinds(lines)
+	for len(lines) > 1 && headings[len(lines)-1] < 0 && (isRule(lines[len(lines)-1]) || j.closes(lines, headed)) {
+		lines = lines[:len(lines)-1]
+	}
+	last := len(lines) - 1
+	if !headed {
+		lines[last] = j.withoutOffer(lines[last])
+	}
+	return strings.TrimSpace(strings.Join(lines, "\n"))
+}
+
+// inlineHeading matches a heading behind an announcement on the same line.
+var inlineHeading = lazy.Pattern(`(?im)^([^#\n]*[:：]\**)[ \t]+(#{1,6}[ \t]*\**(?:` + headingNames + `)\**[:：]?\**)[ \t]*$`)
+
+// leadingLabel matches a label at the beginning of a text: "Summary: ", "**Zusammenfassung:** "
+var leadingLabel = lazy.Pattern(`\A[*_# ]*([^:：\n]{1,60})[*_]*[:：][*_]*[ \t]+`)
+
+// withoutLabel removes a label that only says that the text is a summary.
+func (j *Judge) withoutLabel(text string) string {
+	m := leadingLabel().FindStringSubmatch(text)
+	if m == nil || !task().MatchString(m[1]) || j.namesSpeaker(m[1]) {
+		return text
+	}
+	if _, found := j.share(m[1]); found > 0 {
+		return text
+	}
+	return text[len(m[0]):]
+}
+
+// banner matches a line like === SUMMARY ===.
+var banner = lazy.Pattern(`^[ \t]*(?:[=~*_-]{3,}.*[=~*_-]{3,})[ \t]*$`)
+
+// isRule reports whether a line has no letter and no digit, or is a banner.
+func isRule(line string) bool {
+	return banner().MatchString(line) && !strings.HasPrefix(strings.TrimSpace(line), "***") || !fence().MatchString(line) && !strings.ContainsFunc(line, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
+}
+
+// announces reports whether the first line of a text without headings announces it: "Sure!", "Here is
+// the summary:", "# Summary".
+func (j *Judge) announces(line string) bool {
+	if transcript.Citations.MatchString(line) || bullet().MatchString(line) || fence().MatchString(line) {
+		return false
+	}
+	plain := strings.Trim(line, " \t\r#*_")
+	if len(keysOf(plain)) == 0 && !j.namesSpeaker(plain) && !strings.ContainsFunc(plain, unicode.IsDigit) {
+		return true
+	}
+	title := strings.HasPrefix(strings.TrimSpace(line), "#") || strings.HasPrefix(line, "**") && strings.HasSuffix(strings.TrimSpace(line), "**")
+	if !title && !strings.HasSuffix(plain, ":") && !strings.HasSuffix(plain, "：") {
+		return false
+	}
+	share, _ := j.share(plain)
+	return task().MatchString(plain) && share < mostFrame || share < hardlyShare && !j.namesSpeaker(plain)
+}
+
+// closes reports whether the last of the lines is no part of the summary: an offer, or a line apart
+// from a list that says nothing about the span.
+func (j *Judge) closes(lines []string, headed bool) bool {
+	last := len(lines) - 1
+	line, before := lines[last], lines[last-1]
+	if transcript.Citations.MatchString(line) || fence().MatchString(line) {
+		return false
+	}
+	if j.offers(line) {
+		return true
+	}
+	if bullet().MatchString(line) || strings.TrimLeft(line, " \t") != line || j.namesSpeaker(line) && !headed {
+		return false
+	}
+	apart := isRule(before)
+	for last > 1 && isRule(before) {
+		last--
+		before = lines[last-1]
+	}
+	share, found := j.share(line)
+	switch {
+	case !bullet().MatchString(before):
+		return false
+	case apart && headed && offering().MatchString(line):
+		return true
+	case j.namesSpeaker(line):
+		return false
+	}
+	return apart && share < mostClosing || found == 0 && len(strings.Fields(line)) < fewestWords && !strings.ContainsFunc(line, words.IsUnspaced)
+}
+
+// offers reports whether a sentence offers more, or ends the talk about the summary.
+func (j *Judge) offers(sentence string) bool {
+	share, found := j.share(sentence)
+	switch {
+	case j.namesSpeaker(sentence) || transcript.Citations.MatchString(sentence):
+		return false
+	case offering().MatchString(sentence):
+		return share < someShare
+	case found > 0 || strings.ContainsFunc(sentence, unicode.IsDigit):
+		return false
+	}
+	return task().MatchString(sentence)
+}
+
+// withoutOffer cuts sentences at the end of a line that offer more, unless nothing else is left.
+func (j *Judge) withoutOffer(line string) string {
+	sentences := words.Sentences(line)
+	for n := len(sentences); n > 1 && offering().MatchString(sentences[n-1]) && j.offers(sentences[n-1]); n-- {
+		cut, found := strings.CutSuffix(strings.TrimSpace(line), sentences[n-1])
+		if !found {
+			break
+		}
+		line = strings.TrimSpace(cut)
+	}
+	return line
+}
+
+// offering matches how models offer more at the end, one line for each language: en de fr es it pt
+// nl sv pl ru zh ja ko tr ar hi.
+var offering = anyOf(`
+\blet me know\b|\bfeel free to\b|\bi hope (?:this|that)\b|\bhope this\b|\b(?:would|do) you (?:like|want) me to\b|\banything else\b|\bhappy to (?:help|expand|adjust|provide)\b|\bif you(?:'d like|’d like| need| want| would like)\b
+\blass(?:en sie)? (?:es )?mich wissen\b|\bwenn (?:du|sie) (?:weitere|möchte|noch|etwas)|\bsoll ich\b|\bich hoffe\b|\bkann ich (?:noch|sonst)\b|\bgib mir bescheid\b
+n['’]hésite[zs]? pas|\bj['’]espère que\b|\bsouhaite[zs]?-(?:vous|tu)\b|\bfai(?:tes|s)-(?:moi )?(?:le-moi )?savoir
+\bav[ií]sa(?:me|d?me)\b|\bno dud(?:es|e) en\b|\bespero que (?:esto|te|le)\b|\bsi (?:necesitas|quieres|deseas)\b|\bh[aá]gamelo saber\b
+\bfammi sapere\b|\bspero che\b|\bse (?:hai|vuoi|desideri)\b
+\b(?:me )?avise\b|\bespero que (?:isso|ajude)\b|\bse (?:precisar|quiser|desejar)\b
+\blaat (?:het )?(?:me|mij) weten\b|\bik hoop dat\b
+\bsäg till\b|\bhör av dig\b|\bhoppas (?:att )?det\b
+\bdaj(?:cie)? (?:mi )?znać|\bmam nadzieję|\bchętnie\b
+дайте (?:мне )?знать|надеюсь,? (?:это|что)|если (?:вам )?нужно|обращайтесь
+如(?:果|有|需).{0,12}(?:告诉我|请告知|随时)|请随时|希望(?:这|对)
+お知らせください|お気軽に|お役に立て
+알려 ?주세요|도움이 되
+haber ver|yardımcı olmaktan|umarım
+أخبرني|لا تتردد|آمل أن
+बताएँ|बताइए|आशा है`)

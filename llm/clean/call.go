@@ -1,0 +1,293 @@
+// Calls written as text: servers that do not know a model's form of a call leave it in the text.
+
+package clean
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"cairn/internal/lazy"
+	"cairn/llm"
+)
+
+// plainCall holds an answer back that begins like a call without special marks, of a tool that is offered.
+func (f *Filter) plainCall(bool) verdict {
+	if f.textOnly || !f.mayBePlain(f.raw) {
+		return nothing
+	}
+	return f.hold(false)
+}
+
+// laterCall holds back what begins like a call behind some text.
+func (f *Filter) laterCall(m mark, next following) bool {
+	if (m.closes || strings.HasSuffix(m.name, "end")) && next.end && !f.about && (!f.inLine || !unicode.IsSpace(f.last)) {
+		f.end() // of a call that the server has read
+		return true
+	}
+	starts := !f.inLine || endsSentence(f.solid) || f.solid == ':' || f.isGlued()
+	if f.textOnly || m.closes || next.goesOn() || next.end && !f.inLine || !starts {
+		return f.mention(m, next)
+	}
+	f.hold(true)
+	return true
+}
+
+// readCalls reads what was held back as calls, and reports whether it is calls. Behind some text, or before some, only
+// calls of offered tools are: anything else may be an example. A call in the prompt is repeated, not made.
+func (f *Filter) readCalls(held string) bool {
+	p := parser{rest: strings.ReplaceAll(held, minimax, ""), tools: f.Tools, marked: f.marked}
+	text := p.rest
+	p.parse()
+	if p.marked || isUnfinished(p.rest) {
+		p.salvage(text)
+	}
+	if f.marked && !f.inText && len(p.calls) == 0 && !strings.ContainsFunc(withoutMarks(text), unicode.IsLetter) {
+		return true // marks without a call
+	}
+	behind := strings.TrimSpace(p.rest)
+	if p.ended {
+		behind = ""
+	}
+	whole := text[:len(text)-len(p.rest)]
+	offered := !slices.ContainsFunc(p.calls, func(c llm.Call) bool { return p.tool(c.Name) == nil })
+	newLine := strings.Contains(p.rest[:len(p.rest)-len(strings.TrimLeftFunc(p.rest, unicode.IsSpace))], "\n")
+	switch {
+	case len(p.calls) == 0,
+		!f.marked && (!offered || behind != ""),
+		f.inText && !offered,
+		behind != "" && (!offered || !newLine && !strings.HasSuffix(whole, "\n")),
+		f.Quoted != nil && f.Quoted(whole):
+		return false
+	}
+	f.Calls = p.calls
+	return true
+}
+
+// parser reads calls from the front of a text.
+type parser struct {
+	rest  string
+	tools []llm.Tool
+	calls []llm.Call
+
+	marked bool // there was a special mark
+	ended  bool // the turn ends in front of rest
+	depth  int  // blocks of code around it
+	inside int  // objects around the one that is read
+}
+
+func (p *parser) tool(name string) *llm.Tool {
+	if at := slices.IndexFunc(p.tools, func(t llm.Tool) bool { return t.Name == name }); at >= 0 {
+		return &p.tools[at]
+	}
+	return nil
+}
+
+// parse reads as many calls as there are.
+func (p *parser) parse() {
+	for {
+		before := p.rest
+		p.rest = strings.TrimLeftFunc(p.rest, func(r rune) bool { return unicode.IsSpace(r) || r == ',' || r == ';' })
+		if p.rest == "" || p.ended || len(p.calls) == maxCalls {
+			return
+		}
+		if !p.one() {
+			p.rest = before
+			return
+		}
+	}
+}
+
+// one reads a mark or a call.
+func (p *parser) one() bool {
+	switch c := p.rest[0]; {
+	case opensMark[c]:
+		if m, _ := markAt(p.rest, true); m.kind != none && p.mark(m) {
+			return true
+		}
+		if c == '[' {
+			return p.list() || p.words()
+		}
+		return p.nested()
+	case c == '{':
+		return p.json()
+	case c == '`':
+		return p.code()
+	}
+	if list, ok := strings.CutPrefix(p.rest, functools); ok { // Phi 4
+		p.rest = list
+		p.marked = true
+		return p.list()
+	}
+	return p.named()
+}
+
+// functools stands before a list of calls.
+const functools = "functools"
+
+// withoutMarks returns a text without the marks of calls in it.
+func withoutMarks(text string) string {
+	var b strings.Builder
+	for text != "" {
+		at := strings.IndexAny(text, "<[")
+		if at < 0 {
+			break
+		}
+		b.WriteString(text[:at])
+		text = text[at:]
+		m, _ := markAt(text, true)
+		if m.kind == none {
+			b.WriteByte(text[0])
+		}
+		text = text[max(m.size, 1):]
+	}
+	return b.String() + text
+}
+
+// mark reads what a mark begins.
+func (p *parser) mark(m mark) bool {
+	switch m.kind {
+	case turnEnds, turnBegins:
+		p.ended = len(p.calls) > 0
+		if !p.ended {
+			p.rest = p.rest[m.size:]
+		}
+		return true
+	case block:
+		p.ended = len(p.calls) > 0
+		return p.ended
+	case header:
+		return p.channel()
+	case callMark:
+		p.marked = true
+		return p.markup(m)
+	}
+	return false
+}
+
+// channel reads a call in a channel: … to=functions.lookup<|channel|>commentary json<|message|>{"word":"tea"}.
+func (p *parser) channel() bool {
+	at := channelHeader().FindStringSubmatch(p.rest)
+	if at == nil || at[1]+at[3] == "" {
+		return false
+	}
+	p.marked = true
+	body := p.rest[len(at[0]):]
+	end := len(body)
+	for i := 0; i < len(body); i++ {
+		if body[i] == '<' {
+			if m, _ := markAt(body[i:], true); m.kind != none && closesMessage[strings.ToLower(body[i:i+m.size])] {
+				end = i
+				break
+			}
+		}
+	}
+	arguments := strings.TrimSpace(body[:end])
+	p.rest = body[end:]
+	if strings.HasPrefix(arguments, "<") {
+		inner := parser{rest: arguments, tools: p.tools}
+		inner.parse()
+		p.calls = append(p.calls, inner.calls...)
+		return len(inner.calls) > 0
+	}
+	p.add(at[1]+at[3], arguments)
+	return true
+}
+
+// fenceOf matches the first line of a block of code that may contain a call.
+var fenceOf = lazy.Pattern("^(`{3,})(?i:json[5c]?|jsonl|tool_calls?|tool_code|tool_use|python|py|xml|function_calls?|text|plaintext)?[ \t]*\r?\n")
+
+// code reads the calls in a block of code.
+func (p *parser) code() bool {
+	at := fenceOf().FindStringSubmatch(p.rest)
+	if at == nil || p.depth > 0 {
+		return false
+	}
+	inside := p.rest[len(at[0]):]
+	end := strings.Index(inside, "\n"+at[1])
+	if end < 0 {
+		return false
+	}
+	inner := parser{rest: inside[:end], tools: p.tools, depth: 1}
+	inner.parse()
+	if strings.TrimSpace(inner.rest) != "" || len(inner.calls) == 0 {
+		return false
+	}
+	p.calls = append(p.calls, inner.calls...)
+	p.rest = inside[end+1+len(at[1]):]
+	return true
+}
+
+// nameOf matches the name of a tool with what stands around it in some forms: functions.lookup:0 (Kimi K2),
+// default_api.lookup (Gemma), lookup.call (Llama).
+var nameOf = regexp.MustCompile(`^(?:call:|functions\.|default_api\.|tools\.)*([A-Za-z_][\w.-]{0,127}?)(?:\.call)?(?::\d+)?$`)
+
+func plainName(written string) string {
+	if at := nameOf.FindStringSubmatch(strings.TrimSpace(written)); at != nil {
+		return at[1]
+	}
+	return strings.TrimSpace(written)
+}
+
+// maxCalls limits the calls of an answer: OpenAI accepts 128 tools.
+const maxCalls = 128
+
+// add adds a call with arguments as the model wrote them.
+func (p *parser) add(name, arguments string) {
+	if name = plainName(name); name == "" || len(p.calls) == maxCalls {
+		return
+	}
+	if arguments = strings.TrimSpace(arguments); arguments == "" {
+		arguments = "{}"
+	}
+	p.calls = append(p.calls, llm.Call{Name: name, Arguments: arguments})
+}
+
+// namedIn matches the name of a tool in a call that cannot be parsed.
+var namedIn = lazy.Pattern(`"(?:name|function|tool|tool_name|function_name|recipient_name)"\s*:\s*"([^"]{1,128})"|` +
+	`<function=["']?([^>"'\s]{1,128})|(?:name|tool)=["']?([\w.:-]{1,128})|^\W*(?:call:)?([A-Za-z_][\w.-]{0,127})\s*[\[({<]`)
+
+// salvage makes a call of what has marks of one but cannot be parsed, with the arguments as they are: the model learns what
+// is wrong with them.
+func (p *parser) salvage(text string) {
+	if len(p.calls) > 0 || p.ended {
+		return
+	}
+	body, token := strings.TrimSpace(text), ""
+	for body != "" {
+		m, _ := markAt(body, true)
+		if m.kind != callMark || strings.Contains(body[:m.size], "=") || m.open {
+			break
+		}
+		if mark := body[:m.size]; !isTag(mark) && !m.closes {
+			token = wordOf(m.name)
+		}
+		body = strings.TrimSpace(body[m.size:])
+	}
+	at := namedIn().FindStringSubmatch(body)
+	if first := word.FindString(body); at == nil && p.tool(first) != nil {
+		at = []string{"", first, "", "", ""}
+		body = strings.TrimSpace(body[len(first):])
+	}
+	if at == nil {
+		at = []string{"", token, "", "", ""} // the model learns that there is no such tool
+	}
+	arguments := body
+	for _, key := range argumentKeys {
+		if _, after, ok := strings.Cut(body, `"`+key+`"`); ok {
+			arguments = strings.TrimLeft(after, ": \n\t")
+			break
+		}
+	}
+	for i := range len(arguments) {
+		if arguments[i] == '<' || arguments[i] == '[' {
+			if m, _ := markAt(arguments[i:], true); m.kind == callMark && m.closes || m.kind == turnEnds {
+				arguments = arguments[:i]
+				break
+			}
+		}
+	}
+	p.add(at[1]+at[2]+at[3]+at[4], arguments)
+	p.rest = ""
+}

@@ -1,0 +1,119 @@
+package clean
+
+import (
+	"strings"
+	"testing"
+
+	"cairn/llm"
+	"cairn/testkit/check"
+)
+
+// callTexts are calls as models write them into their text.
+var callTexts = map[string]struct {
+	text  string
+	calls string // each as name and arguments, by lines
+	rest  string // the text that remains
+}{
+	"hermes":                {"<tool_call>\n{\"name\": \"lookup\", \"arguments\": {\"word\": \"tea\"}}\n</tool_call>", `lookup {"word": "tea"}`, ""},
+	"hermes without end":    {"<tool_call>{\"name\": \"lookup\", \"arguments\": {\"word\": \"tea\"}}", `lookup {"word": "tea"}`, ""},
+	"hermes twice":          {"<tool_call>{\"name\":\"lookup\",\"arguments\":{\"word\":\"a\"}}</tool_call>\n<tool_call>{\"name\":\"now\",\"arguments\":{}}</tool_call><|im_end|>", "lookup {\"word\":\"a\"}\nnow {}", ""},
+	"behind a thought":      {"<think>I look.</think>\n\n<tool_call>\n{\"name\": \"now\", \"arguments\": {}}\n</tool_call>", "now {}", ""},
+	"behind text":           {"Let me look that up.\n<tool_call>{\"name\":\"lookup\",\"arguments\":{\"word\":\"tea\"}}</tool_call>", `lookup {"word":"tea"}`, "Let me look that up."},
+	"qwen 3 coder":          {"<tool_call>\n<function=lookup>\n<parameter=word>\ngreen tea\n</parameter>\n<parameter=limit>\n3\n</parameter>\n</function>\n</tool_call>", `lookup {"limit":3,"word":"green tea"}`, ""},
+	"a function":            {"<function=lookup>{\"word\": \"tea\"}</function>", `lookup {"word": "tea"}`, ""},
+	"a text for a text":     {"<function=lookup>\n<parameter=word>\n42\n</parameter>\n</function>", `lookup {"word":"42"}`, ""},
+	"mistral":               {"[TOOL_CALLS][{\"name\": \"lookup\", \"arguments\": {\"word\": \"tea\"}}]", `lookup {"word": "tea"}`, ""},
+	"mistral 3":             {"[TOOL_CALLS]lookup[ARGS]{\"word\": \"tea\"}", `lookup {"word": "tea"}`, ""},
+	"mistral 3 twice":       {"[TOOL_CALLS]lookup[CALL_ID]a1b2[ARGS]{\"word\": \"tea\"}[TOOL_CALLS]now[ARGS]{}</s>", "lookup {\"word\": \"tea\"}\nnow {}", ""},
+	"mistral's arguments":   {"lookup[ARGS]{\"word\": \"tea\"}", `lookup {"word": "tea"}`, ""},
+	"fenced":                {"```json\n{\"name\": \"lookup\", \"arguments\": {\"word\": \"tea\"}}\n```", `lookup {"word": "tea"}`, ""},
+	"bare":                  {"{\"name\": \"lookup\", \"parameters\": {\"word\": \"tea\"}}", `lookup {"word": "tea"}`, ""},
+	"bare list":             {"[{\"name\": \"lookup\", \"arguments\": {\"word\": \"tea\"}}, {\"name\": \"now\", \"arguments\": {}}]", "lookup {\"word\": \"tea\"}\nnow {}", ""},
+	"as in the API":         {"{\"type\": \"function\", \"function\": {\"name\": \"lookup\", \"arguments\": \"{\\\"word\\\": \\\"tea\\\"}\"}}", `lookup {"word": "tea"}`, ""},
+	"llama":                 {"<|python_tag|>{\"type\": \"function\", \"name\": \"lookup\", \"parameters\": {\"word\": \"tea\"}}<|eom_id|>", `lookup {"word": "tea"}`, ""},
+	"llama's own tools":     {"<|python_tag|>lookup.call(word=\"tea\")<|eom_id|>", `lookup {"word":"tea"}`, ""},
+	"llama 4":               {"<|python_start|>[lookup(word=\"tea\", limit=3), now()]<|python_end|>", "lookup {\"limit\":3,\"word\":\"tea\"}\nnow {}", ""},
+	"a program":             {"[lookup(word='tea', all=True, tags=[\"a\", \"b\"])]", `lookup {"all":true,"tags":["a","b"],"word":"tea"}`, ""},
+	"deepseek v3":           {"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>lookup\n```json\n{\"word\": \"tea\"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>", `lookup {"word": "tea"}`, ""},
+	"deepseek v3.1":         {"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>lookup<｜tool▁sep｜>{\"word\": \"tea\"}<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>", `lookup {"word": "tea"}`, ""},
+	"deepseek v3.2":         {"<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"lookup\">\n<｜DSML｜parameter name=\"word\" string=\"true\">42</｜DSML｜parameter>\n<｜DSML｜parameter name=\"limit\" string=\"false\">3</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>", `lookup {"limit":3,"word":"42"}`, ""},
+	"glm":                   {"<tool_call>lookup\n<arg_key>word</arg_key>\n<arg_value>tea</arg_value>\n<arg_key>limit</arg_key>\n<arg_value>3</arg_value>\n</tool_call>", `lookup {"limit":3,"word":"tea"}`, ""},
+	"glm without arguments": {"<tool_call>now\n</tool_call>", "now {}", ""},
+	"minimax":               {"<minimax:tool_call>\n<invoke name=\"lookup\">\n<parameter name=\"word\">tea</parameter>\n</invoke>\n</minimax:tool_call>", `lookup {"word":"tea"}`, ""},
+	"minimax m3":            {"]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"lookup\">]<]minimax[>[<word>tea]<]minimax[>[</word>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>", `lookup {"word":"tea"}`, ""},
+	"claude":                {"<function_calls>\n<invoke name=\"lookup\">\n<parameter name=\"word\">tea</parameter>\n<parameter name=\"limit\">3</parameter>\n</invoke>\n</function_calls>", `lookup {"limit":3,"word":"tea"}`, ""},
+	"kimi k2":               {"<|tool_calls_section_begin|><|tool_call_begin|>functions.lookup:0<|tool_call_argument_begin|>{\"word\": \"tea\"}<|tool_call_end|><|tool_calls_section_end|>", `lookup {"word": "tea"}`, ""},
+	"kimi k3":               {"<|open|>tools<|sep|><|open|>call tool=\"lookup\" index=\"1\"<|sep|><|open|>argument key=\"word\" type=\"string\"<|sep|>tea<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>", `lookup {"word":"tea"}`, ""},
+	"gemma 3":               {"```tool_code\nprint(lookup(word=\"tea\"))\n```", `lookup {"word":"tea"}`, ""},
+	"gemma 4":               {"<|tool_call>call:lookup{word:<|\"|>tea<|\"|>,limit:3}<tool_call|>", `lookup {"limit":3,"word":"tea"}`, ""},
+	"function gemma":        {"<start_function_call>call:lookup{word:<escape>tea<escape>}<end_function_call>", `lookup {"word":"tea"}`, ""},
+	"granite":               {"<|tool_call|>[{\"name\": \"lookup\", \"arguments\": {\"word\": \"tea\"}}]", `lookup {"word": "tea"}`, ""},
+	"nemotron":              {"<TOOLCALL>[{\"name\": \"lookup\", \"arguments\": {\"word\": \"tea\"}}]</TOOLCALL>", `lookup {"word": "tea"}`, ""},
+	"command":               {"<|START_ACTION|>[\n    {\"tool_call_id\": \"0\", \"tool_name\": \"lookup\", \"parameters\": {\"word\": \"tea\"}}\n]<|END_ACTION|>", `lookup {"word": "tea"}`, ""},
+	"apertus":               {"<|tools_prefix|>[{\"lookup\": {\"word\": \"tea\"}}]<|tools_suffix|>", `lookup {"word": "tea"}`, ""},
+	"lfm":                   {"<|tool_call_start|>[lookup(word=\"tea\")]<|tool_call_end|>", `lookup {"word":"tea"}`, ""},
+	"internlm":              {"<|action_start|><|plugin|>{\"name\": \"lookup\", \"parameters\": {\"word\": \"tea\"}}<|action_end|>", `lookup {"word": "tea"}`, ""},
+	"hunyuan":               {"<tool_calls>[{\"name\": \"lookup\", \"arguments\": {\"word\": \"tea\"}}]</tool_calls>", `lookup {"word": "tea"}`, ""},
+	"step":                  {"<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"lookup\"><steptml:parameter name=\"word\">tea</steptml:parameter></steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>", `lookup {"word":"tea"}`, ""},
+	"gpt-oss":               {"<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>commentary to=functions.lookup <|constrain|>json<|message|>{\"word\": \"tea\"}<|call|>", `lookup {"word": "tea"}`, ""},
+	"an unknown tool":       {"<tool_call>{\"name\": \"search\", \"arguments\": {\"q\": \"tea\"}}</tool_call>", `search {"q": "tea"}`, ""},
+	"broken":                {"<tool_call>{\"name\": \"lookup\", \"arguments\": {\"word\": \"tea}}</tool_call>", `lookup {"word": "tea}}`, ""},
+	"cut off":               {"<tool_call>\n{\"name\": \"lookup\", \"arguments\": {\"wo", `lookup {"wo`, ""},
+	"a result made up":      {"<tool_call>{\"name\":\"now\",\"arguments\":{}}</tool_call>\n<tool_response>\n14:05\n</tool_response>\nIt is five past two.", "now {}", ""},
+	"no arguments":          {"<tool_call>{\"name\": \"now\"}</tool_call>", "now {}", ""},
+
+	"an element":                     {"<invoke name=\"lookup\"><parameter name=\"word\">a < b && c</parameter></invoke>", `lookup {"word":"a < b && c"}`, ""},
+	"elements for all":               {"<tool_use><name>lookup</name><arguments>{\"word\":\"tea\"}</arguments></tool_use>", `lookup {"word":"tea"}`, ""},
+	"minicpm":                        {"<function name=\"lookup\"><param name=\"word\">tea</param></function>", `lookup {"word":"tea"}`, ""},
+	"longcat":                        {"<longcat_tool_call>lookup\n<longcat_arg_key>word</longcat_arg_key>\n<longcat_arg_value>tea</longcat_arg_value>\n</longcat_tool_call>", `lookup {"word":"tea"}`, ""},
+	"hunyuan's suffix":               {"<tool_calls:6124><tool_call:6124>lookup<arg_key:6124>word</arg_key:6124><arg_value:6124>tea</arg_value:6124></tool_call:6124></tool_calls:6124>", `lookup {"word":"tea"}`, ""},
+	"phi":                            {"functools[{\"name\": \"lookup\", \"arguments\": {\"word\": \"tea\"}}]", `lookup {"word": "tea"}`, ""},
+	"quotation marks of Python":      {"<tool_call>{'name': 'lookup', 'arguments': {'word': 'tea'}}</tool_call>", `lookup {"word":"tea"}`, ""},
+	"a brace is missing":             {"{\"name\": \"lookup\", \"arguments\": {\"word\": \"tea\"}\n", `lookup {"word": "tea"}`, ""},
+	"plain, cut off":                 {"{\"name\": \"lookup\", \"arguments\": {\"wo", `lookup {"wo`, ""},
+	"a program of Python":            {"<|python_tag|>import math\nprint(math.pi)", "python_tag import math\nprint(math.pi)", ""},
+	"marks without a call":           {"<tool_call>\n</tool_call>", "", ""},
+	"a list without calls":           {"<TOOLCALL>[]</TOOLCALL>", "", ""},
+	"an object for a program":        {"lookup({\"word\": \"tea\"})", `lookup {"word":"tea"}`, ""},
+	"a value for a program":          {"lookup(\"tea\")", `lookup {"word":"tea"}`, ""},
+	"glued to text":                  {"I look<tool_call>{\"name\":\"now\",\"arguments\":{}}</tool_call>", "now {}", "I look"},
+	"other bars":                     {"<‖DSML‖tool_calls>\n<‖DSML‖invoke name=\"lookup\">\n<‖DSML‖parameter name=\"word\" string=\"true\">tea</‖DSML‖parameter>\n</‖DSML‖invoke>\n</‖DSML‖tool_calls>", `lookup {"word":"tea"}`, ""},
+	"gpt-oss without its first mark": {"hm<|end|><|start|>assistant<|channel|>commentary to=functions.lookup<|message|>{\"word\": \"tea\"}<|call|>", `lookup {"word": "tea"}`, ""},
+
+	"bare, of no tool":              {"{\"name\": \"search\", \"arguments\": {\"q\": \"tea\"}}", "", "{\"name\": \"search\", \"arguments\": {\"q\": \"tea\"}}"},
+	"fenced, with text":             {"```json\n{\"name\": \"lookup\", \"arguments\": {\"word\": \"tea\"}}\n```\nis such a call.", "", "```json\n{\"name\": \"lookup\", \"arguments\": {\"word\": \"tea\"}}\n```\nis such a call."},
+	"bare behind text":              {"I would call\n{\"name\": \"now\", \"arguments\": {}}", "", "I would call\n{\"name\": \"now\", \"arguments\": {}}"},
+	"another object":                {"{\"name\": \"lookup\", \"age\": 3, \"arguments\": {}}", "", "{\"name\": \"lookup\", \"age\": 3, \"arguments\": {}}"},
+	"an unknown tool behind text":   {"An example:\n<tool_call>{\"name\": \"search\", \"arguments\": {}}</tool_call>", "", "An example:\n<tool_call>{\"name\": \"search\", \"arguments\": {}}</tool_call>"},
+	"a sentence about a call":       {"<tool_call>{\"name\": \"now\", \"arguments\": {}}</tool_call> is how Qwen calls a tool.", "", "<tool_call>{\"name\": \"now\", \"arguments\": {}}</tool_call> is how Qwen calls a tool."},
+	"a sentence about a function":   {"lookup(word) is a function.", "", "lookup(word) is a function."},
+	"a sentence with a tool's name": {"now is the time", "", "now is the time"},
+}
+
+func written(calls []llm.Call) string {
+	var lines []string
+	for _, call := range calls {
+		lines = append(lines, call.Name+" "+call.Arguments)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestCallsWrittenAsTextAreRead(t *testing.T) {
+	for name, c := range callTexts {
+		f := newFilter()
+		shown := f.Next(c.text)
+		rest := f.End()
+		check.Equal(t, name, written(f.Calls), c.calls)
+		check.Equal(t, name+": the text", strings.TrimSpace(rest), c.rest)
+		check.That(t, c.calls == "" || !strings.ContainsAny(shown, "<{["), "%s: %q is shown", name, shown)
+	}
+}
+
+func TestCallInThePromptIsText(t *testing.T) {
+	const text = "<tool_call>{\"name\":\"now\",\"arguments\":{}}</tool_call>"
+	f := newFilter()
+	f.Quoted = func(quoted string) bool { return quoted == text }
+	f.Next(text)
+	check.Equal(t, "text", f.End(), text)
+	check.Len(t, "calls", f.Calls, 0)
+}

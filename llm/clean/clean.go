@@ -1,0 +1,241 @@
+// Package clean removes from a model's output what belongs to the model's template or to Cairn's prompt: thoughts,
+// tokens that end a turn and what follows them, headers, blocks; and it reads tool calls that are written as text.
+// Text about such marks, and code, stays unchanged. It is pure.
+//
+// A Filter reads a text once, from the front, whatever the size of its pieces: it decides about a mark only when what
+// follows suffices, so a text in pieces and the whole text give the same result.
+package clean
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"cairn/llm"
+)
+
+// Filter cleans one answer. The zero value takes calls written as text for calls only if they have special marks.
+type Filter struct {
+	Tools  []llm.Tool             // offered in the request
+	Quoted func(text string) bool // whether a text is in the prompt, so that a call with it is a quotation; nil: none is
+
+	// Reasoned means that a thought was removed.
+	Reasoned bool
+	// TakenBack means that a text which Next returned has turned out to be a thought, when its end came.
+	TakenBack bool
+	// Calls are the calls that were written as text, without ids, after End.
+	Calls []llm.Call
+
+	textOnly bool // no call is read
+
+	raw   string // has arrived, and is not decided
+	tail  string // the first bytes of a rune
+	mode  mode   // nil: at the start
+	lead  strings.Builder
+	held  strings.Builder // may turn out to be calls, or a block of Cairn's
+	out   strings.Builder // the text so far
+	shown int             // bytes of out that were returned
+	cut   bool            // the answer has ended, and what follows is dropped
+
+	context
+	thinking
+	holding
+
+	stripped     bool // something was removed at the start
+	wrapped      bool // the answer is in tags that follow a thought
+	channels     bool // the answer has come in a channel
+	messageEnded bool // the message in a channel has just ended
+	headed       bool // the answer began with a header of Cairn's
+}
+
+// mode decides about the front of raw. It returns false if that needs more; never if final.
+type mode func(f *Filter, final bool) bool
+
+// Text returns a whole text without what belongs to templates. Calls stay in it.
+func Text(text string) string {
+	f := Filter{textOnly: true}
+	f.Next(text)
+	return f.End()
+}
+
+// Next adds a piece, and returns what it adds to the text that can be shown. What was returned is a prefix of the
+// text, unless a thought ends whose beginning had no mark.
+func (f *Filter) Next(piece string) (show string) {
+	if f.cut {
+		return ""
+	}
+	f.raw += f.tail + piece
+	whole := wholeRunes(f.raw)
+	f.raw, f.tail = f.raw[:whole], f.raw[whole:]
+	f.run(false)
+	return f.show(f.out.Len() - f.pending())
+}
+
+// End returns the whole text. What it has that was not returned by Next is in Rest.
+func (f *Filter) End() string {
+	f.raw += f.tail
+	f.tail = ""
+	for f.run(true); f.mode != nil && f.finish(); f.run(true) {
+	}
+	if f.mode == nil && !f.stripped {
+		f.put(f.lead.String())
+		f.lead.Reset()
+	}
+	return f.Text()
+}
+
+// Text returns the text so far.
+func (f *Filter) Text() string {
+	if f.cut {
+		return strings.TrimRightFunc(f.out.String(), unicode.IsSpace)
+	}
+	return f.out.String()
+}
+
+// Rest returns what remains to be shown of the text, after End.
+func (f *Filter) Rest() string { return f.show(len(f.Text())) }
+
+// Held returns the size of what has arrived and is kept, in bytes.
+func (f *Filter) Held() int {
+	return len(f.raw) + f.lead.Len() + f.held.Len() + f.out.Len() + f.all.Len() + f.after.Len()
+}
+
+// wholeRunes returns the size of text without the first bytes of a rune at its end.
+func wholeRunes(text string) int {
+	for i := len(text) - 1; i >= max(0, len(text)-utf8.UTFMax); i-- {
+		if utf8.RuneStart(text[i]) {
+			if utf8.FullRuneInString(text[i:]) {
+				break
+			}
+			return i
+		}
+	}
+	return len(text)
+}
+
+func (f *Filter) show(to int) string {
+	from := min(f.shown, to)
+	f.shown = max(f.shown, to)
+	return f.out.String()[from:to]
+}
+
+func (f *Filter) run(final bool) {
+	for f.raw != "" && !f.cut {
+		next := f.mode
+		if next == nil {
+			next = (*Filter).start
+		}
+		if !next(f, final) {
+			return
+		}
+	}
+}
+
+// finish ends what is open at the end of the answer. It returns true if that leaves something to decide.
+func (f *Filter) finish() bool {
+	switch {
+	case f.isThinking:
+		f.endThinking()
+	case f.isHolding:
+		f.release()
+	default:
+		return false
+	}
+	return true
+}
+
+// maxPending limits the white space that waits for what follows it, in bytes.
+const maxPending = 256
+
+// pending returns the size of the white space at the end of the text that waits for what follows: if that is the end
+// of the turn, the text ends before it. White space between the words of a sentence does not wait.
+func (f *Filter) pending() int {
+	text := f.out.String()[f.shown:]
+	solid := strings.TrimRightFunc(text[max(0, len(text)-maxPending):], unicode.IsSpace)
+	blank := min(len(text), maxPending) - len(solid)
+	if strings.Contains(text[len(text)-blank:], "\n") || endsSentence(f.solid) {
+		return blank
+	}
+	return 0
+}
+
+// context is what decides whether a mark is one, or only mentioned.
+type context struct {
+	last, solid rune // the last rune of the text, and the last that is no white space; 0: none
+	inLine      bool // the current line has more than white space
+	lineAt      int  // where the current line begins in the text
+
+	inline int    // backticks that opened code in a line; 0: none
+	fence  string // that opened a block of code; "": none
+
+	about     bool   // marks are mentioned: the text is about them
+	example   string // the name of the mark that began a turn in an example of a template; "": none
+	headSeen  bool   // headers of messages in channels are mentioned
+	blockSeen bool   // marks of Cairn's blocks are mentioned
+	openSeen  bool   // marks that begin a thought are mentioned
+}
+
+// put adds to the text.
+func (f *Filter) put(text string) {
+	if text == "" {
+		return
+	}
+	if at := strings.LastIndexByte(text, '\n'); at >= 0 {
+		f.lineAt, f.inLine = f.out.Len()+at+1, false
+	}
+	f.out.WriteString(text)
+	f.last, _ = utf8.DecodeLastRuneInString(text)
+	if solid := strings.TrimRightFunc(text, unicode.IsSpace); solid != "" {
+		f.solid, _ = utf8.DecodeLastRuneInString(solid)
+		f.inLine = f.inLine || len(solid) > strings.LastIndexByte(text, '\n')+1
+	}
+}
+
+// take moves n bytes of raw into the text.
+func (f *Filter) take(n int) {
+	f.put(f.raw[:n])
+	f.raw = f.raw[n:]
+}
+
+// takeRune moves one rune of raw into the text.
+func (f *Filter) takeRune() {
+	_, size := utf8.DecodeRuneInString(f.raw)
+	f.take(size)
+}
+
+// skip drops n bytes of raw.
+func (f *Filter) skip(n int) { f.raw = f.raw[n:] }
+
+// end drops the rest of the answer.
+func (f *Filter) end() {
+	f.cut, f.raw = true, ""
+}
+
+// takeBack drops the text: it was a thought without a mark at its beginning.
+func (f *Filter) takeBack() {
+	f.Reasoned = f.Reasoned || f.out.Len() > 0
+	f.TakenBack = f.TakenBack || f.shown > 0
+	f.out.Reset()
+	f.shown, f.context = 0, context{}
+	f.stripped, f.mode = true, nil
+}
+
+// endsSentence reports whether a sentence may end with r.
+func endsSentence(r rune) bool {
+	return strings.ContainsRune(".!?…。！？)]}»”’*_~|>`", r) || unicode.In(r, unicode.So, unicode.Sk, unicode.Mn, unicode.Cf)
+}
+
+// isGlued reports whether a mark that follows the text directly ends it rather than being mentioned in it.
+func (f *Filter) isGlued() bool {
+	return f.closesQuote() || !unicode.IsSpace(f.last) && !strings.ContainsRune("([{<=:,/\\\"'‘“«„", f.last)
+}
+
+// closesQuote reports whether the text ends with a quotation mark that ends a quotation.
+func (f *Filter) closesQuote() bool {
+	text := f.out.String()
+	if f.last != '"' && f.last != '\'' || len(text) < 2 {
+		return false
+	}
+	before, _ := utf8.DecodeLastRuneInString(text[:len(text)-1])
+	return !unicode.IsSpace(before) && !strings.ContainsRune("([{=:", before)
+}

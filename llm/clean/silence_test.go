@@ -1,0 +1,67 @@
+package clean
+
+import (
+	"strings"
+	"testing"
+
+	"cairn/testkit/check"
+)
+
+func TestSentinelIsRemovedInEveryWrapping(t *testing.T) {
+	for text, want := range map[string]string{
+		"NO_REPLY": "", " NO_REPLY\n": "", "**NO_REPLY**": "", "`NO_REPLY`": "", "NO_REPLY.": "", "\"NO_REPLY\"": "", "[NO_REPLY]": "",
+		"```\nNO_REPLY\n```": "", "```text\nNO_REPLY\n```": "", "NO\\_REPLY": "", "no_reply": "", "> NO_REPLY": "", "- NO_REPLY": "",
+		"<answer>NO_REPLY</answer>": "", "<NO_REPLY>": "", "Answer: NO_REPLY": "", "**Response:** `NO_REPLY`": "", "{\"reply\": \"NO_REPLY\"}": "",
+		"（NO_REPLY）": "", "«NO_REPLY»": "", "*NO_REPLY*\n\n": "", "NO_REPLY\nNO_REPLY": "", "NO REPLY": "", "NO_REPLY 🤐": "",
+		"NO_REPLY: nobody asked me.": "", "NO_REPLY - nothing to add": "", "NO_REPLY (nobody asked)": "", "NO_REPLY. Nobody asked.": "",
+		"Tea it is. NO_REPLY":              "Tea it is.",
+		"Tea it is. **NO_REPLY**.":         "Tea it is.",
+		"Tea it is. NO_REPLY. NO_REPLY":    "Tea it is.",
+		"Tea it is!\nNO_REPLY":             "Tea it is!",
+		"Tea it is.\n\n```\nNO_REPLY\n```": "Tea it is.",
+		"NO_REPLY\n\nTea it is.":           "Tea it is.",
+		"お茶です。NO_REPLY":                    "お茶です。",
+		"Nothing to add: NO_REPLY":         "",
+		// Sentences about it stay.
+		"With nothing to add I answer NO_REPLY, and nobody sees it.": "With nothing to add I answer NO_REPLY, and nobody sees it.",
+		"NO_REPLY is what I answer then.":                            "NO_REPLY is what I answer then.",
+		"There is no reply.":                                         "There is no reply.",
+		"no reply":                                                   "no reply",
+		"a\n```\n```\nb":                                             "a\n```\n```\nb",
+	} {
+		if want == "" && strings.HasPrefix(text, "Nothing") {
+			want = "Nothing to add:"
+		}
+		check.Equal(t, text, WithoutNoReply(text, false), want)
+		for end := range len(text) {
+			if part := text[:end]; strings.HasPrefix(strings.ToValidUTF8(part, ""), part) && want != text {
+				shown := WithoutNoReply(part, true)
+				check.Lacks(t, "shown of "+part, shown, "NO_", "NO\\_")
+			}
+		}
+	}
+}
+
+func FuzzNoReply(f *testing.F) {
+	for _, text := range append(texts(), "a. **NO_REPLY**", "```\nNO_REPLY\n```\nb", "NO_REPLY: x\ny") {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		without := WithoutNoReply(text, false)
+		check.That(t, len(without) <= len(text) && len(WithoutNoReply(text, true)) <= len(text), "%q became longer: %q", text, without)
+		for line := range strings.SplitSeq(without, "\n") {
+			check.That(t, strings.Trim(line, " `*\"'.") != NoReply, "%q: %q", text, without)
+		}
+		check.That(t, hasSentinel.MatchString(text) || without == strings.TrimSpace(text) || strings.TrimSpace(text) == "NO REPLY", "%q became %q", text, without)
+	})
+}
+
+func TestTextOfMarksIsResidue(t *testing.T) {
+	for text, want := range map[string]bool{
+		"NO_REPLY": true, "<think></think>": true, "<think>": true, "<|im_end|>": true, "[INST] [/INST]": true, "</kept>": true, "<now>\n</now>": true,
+		"```\n```": true, "**NO_REPLY**": true, "<tool_call></tool_call>": true, "<b></b> -": true, "": true, "<|im_start|> <|im_end|>": true,
+		"Ada likes tea": false, "<b>Ada</b>": false, "7": false, "🍵": false, "`<|im_end|>` ends a turn": false, "茶": false,
+	} {
+		check.Equal(t, text, IsResidue(text), want)
+	}
+}

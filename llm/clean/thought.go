@@ -1,0 +1,215 @@
+// Thoughts: dropped up to the mark that ends them, which the thought itself may mention.
+
+package clean
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// thinking is a thought that is being read.
+type thinking struct {
+	isThinking bool
+	name       string    // of the marks around it
+	sure       certainty // what is enough to remove it
+	isOpen     bool      // its first mark is no mention of one
+	inBody     bool      // there is text before it
+	size       int       // bytes so far
+	depth      int       // thoughts inside
+
+	at    context         // in the thought
+	all   strings.Builder // the thought with its first mark, as long as it may turn out to be text
+	after strings.Builder // what follows the last mark that may be its end
+	ended bool            // there was one
+}
+
+// think begins a thought at the front of raw. open: its mark is no mention of one.
+func (f *Filter) think(m mark, open bool) {
+	if f.mode == nil {
+		f.thinking = thinking{isThinking: true, name: m.name, sure: m.sure, isOpen: open}
+	} else {
+		f.thinking = thinking{isThinking: true, name: m.name, sure: m.sure, isOpen: open, inBody: true}
+	}
+	f.mode = (*Filter).readThought
+	f.dropThought(m.size)
+}
+
+// dropThought drops n bytes of raw, or keeps them as long as they may turn out to be text.
+func (f *Filter) dropThought(n int) {
+	text := f.raw[:n]
+	f.raw = f.raw[n:]
+	if text == "" {
+		return
+	}
+	if !f.isOpen || f.sure != known || f.inBody || f.size <= maxExample {
+		f.all.WriteString(text)
+	}
+	f.size += len(text)
+	if f.ended {
+		f.after.WriteString(text)
+	}
+	if at := strings.LastIndexByte(text, '\n'); at >= 0 {
+		f.at.inLine = false
+	}
+	f.at.last, _ = utf8.DecodeLastRuneInString(text)
+	if solid := strings.TrimRightFunc(text, unicode.IsSpace); solid != "" {
+		f.at.solid, _ = utf8.DecodeLastRuneInString(solid)
+		f.at.inLine = f.at.inLine || len(solid) > strings.LastIndexByte(text, '\n')+1
+	}
+}
+
+// readThought reads up to the next mark in a thought.
+func (f *Filter) readThought(final bool) bool {
+	if isWords(f.name) {
+		return f.readBare(final)
+	}
+	if f.dropThought(indexMark(f.raw)); f.raw == "" {
+		return true
+	}
+	if c := f.raw[0]; !opensMark[c] {
+		if c == '`' && !f.at.inLine {
+			if !final && len(f.raw) < 3 && strings.Trim(f.raw, "`") == "" {
+				return false
+			}
+			if strings.HasPrefix(f.raw, "```") {
+				f.at.inline ^= 1 // in a block of code
+				f.dropThought(3)
+				return true
+			}
+		}
+		f.dropThought(1)
+		return true
+	}
+	m, more := markAt(f.raw, final)
+	if more {
+		return false
+	}
+	switch {
+	case f.name == "<|message|>" && closesMessage[strings.ToLower(f.raw[:m.size])]:
+		if m.kind == header {
+			m.size = 0 // it begins the next message
+		}
+		f.endThought(m.size)
+	case m.kind == thoughtOpens && m.name == f.name:
+		f.depth++
+		f.dropThought(m.size)
+	case m.kind == thoughtEnds:
+		return f.judgeEnd(m, final)
+	case m.kind == none:
+		_, size := utf8.DecodeRuneInString(f.raw)
+		f.dropThought(size)
+	default:
+		f.dropThought(m.size)
+	}
+	return true
+}
+
+// judgeEnd decides whether a mark ends the thought. One in quotation marks does not. One that may be mentioned, or that
+// is another one's, does only if no better one follows.
+func (f *Filter) judgeEnd(m mark, final bool) bool {
+	next, more := follow(f.raw[m.size:], final)
+	if more {
+		return false
+	}
+	quoted := strings.ContainsRune("\"'`“‘«", f.at.last) && next.blank == 0 && strings.ContainsRune("\"'`”’»", next.first)
+	mentioned := f.at.inLine && unicode.IsSpace(f.at.last) && !endsSentence(f.at.solid) && next.goesOn()
+	inside := f.depth > 0 || f.at.inline > 0
+	f.depth = max(0, f.depth-1)
+	switch {
+	case quoted:
+		f.dropThought(m.size)
+	case mentioned, inside, m.name != f.name, !f.isOpen && next.goesOn():
+		f.dropThought(m.size)
+		f.after.Reset()
+		f.ended = true
+	case (f.inBody || f.isExample()) && next.goesOn(), f.sure == unlisted && (next.end || next.mark.kind == none && next.first == '<'):
+		f.restore()
+	default:
+		f.endThought(m.size)
+	}
+	return true
+}
+
+// maxExample limits what may be in an example of a thought, in bytes: "<think>reasoning</think> comes first."
+const maxExample = 60
+
+// isExample reports whether the thought may be an example: it is short, and no sentence.
+func (f *Filter) isExample() bool {
+	return f.size <= maxExample && f.at.solid != '.' && f.at.solid != '?' && f.at.solid != '!' && !strings.Contains(f.all.String(), "\n")
+}
+
+// endThought drops the thought with the mark of n bytes that ends it.
+func (f *Filter) endThought(n int) {
+	f.skip(n)
+	inBody := f.inBody
+	f.Reasoned, f.thinking = true, thinking{}
+	if f.mode = nil; inBody {
+		f.mode = (*Filter).skipBlank
+	} else {
+		f.stripped = true
+	}
+}
+
+// skipBlank drops the white space behind something that was removed from the middle.
+func (f *Filter) skipBlank(bool) bool {
+	rest := strings.TrimLeftFunc(f.raw, unicode.IsSpace)
+	if f.solid == f.last { // no white space is before it
+		f.put(f.raw[:len(f.raw)-len(rest)])
+	}
+	if f.raw = rest; rest != "" {
+		f.mode = (*Filter).body
+	}
+	return true
+}
+
+// restore makes text of what seemed to be a thought: the text is about its marks.
+func (f *Filter) restore() {
+	all, inBody := f.all.String(), f.inBody
+	f.thinking = thinking{}
+	if !inBody {
+		f.begin()
+	}
+	f.mode = (*Filter).body
+	m, _ := markAt(all, true)
+	f.about, f.openSeen = m.size > 0, m.size > 0
+	f.put(all[:m.size])
+	f.raw = all[m.size:] + f.raw
+}
+
+// endThinking ends a thought that the end of the answer has cut off.
+func (f *Filter) endThinking() {
+	switch {
+	case f.isOpen && f.ended && f.sure != unlisted:
+		after := f.after.String()
+		f.endThought(0)
+		f.raw = after
+	case !f.isOpen, f.sure != known:
+		f.restore()
+	default:
+		f.Reasoned, f.thinking, f.stripped = true, thinking{}, true
+		f.mode = (*Filter).body
+	}
+}
+
+// isWords reports whether words, not marks, are around a thought.
+func isWords(name string) bool {
+	return strings.HasPrefix(name, "assistantfinal") || strings.HasPrefix(name, "Here")
+}
+
+// readBare reads a thought that ends with certain words.
+func (f *Filter) readBare(final bool) bool {
+	if at := strings.Index(f.raw, f.name); at >= 0 {
+		f.dropThought(at)
+		f.endThought(len(f.name))
+		return true
+	}
+	if final {
+		f.dropThought(len(f.raw))
+		return true
+	}
+	if n := len(f.raw) - len(f.name); n > 0 {
+		f.dropThought(n)
+	}
+	return false
+}

@@ -1,0 +1,85 @@
+package privacy
+
+// Fate is what an erasure does with the text in a column.
+type Fate string
+
+// The fates. Each applies to a person's erasure and to the deletion of a message; purging a conversation removes all of its rows.
+const (
+	WithMessage Fate = "blanked, or removed with its row, when its message is deleted"
+	WithSource  Fate = "blanked, removed or replaced with the messages and memories that it was made from"
+	ByAuthor    Fate = "blanked, or removed with its row, where the person wrote it"
+	Typed       Fate = "blanked where somebody may have typed it into a command, see typed.go"
+	ByPlatform  Fate = "kept: the platform's id of a message or place, so that nothing is read from the platform again"
+	ByModel     Fate = "kept: a model's own words, unless they are copies"
+	ByWish      Fate = "kept: it keeps the person out of memories"
+)
+
+// TextColumns are the columns of the database that may hold what people wrote, their names or their ids, by table. A new column
+// belongs here or in OtherColumns.
+var TextColumns = map[string]map[string]Fate{
+	"conversations": {"name": ByPlatform, "gap": ByPlatform, "label": ByAuthor},
+	"inbox": {
+		"platform_id": ByPlatform, "author_id": ByAuthor, "author": ByAuthor, "text": WithMessage, "attachments": WithMessage,
+		"reply_to": ByPlatform, "quote": WithSource,
+	},
+	"messages": {
+		"platform_id": ByPlatform, "author_id": ByAuthor, "author": ByAuthor, "text": WithMessage, "attachments": WithMessage,
+		"reply_to": ByPlatform, "calls": ByModel, "native": WithSource, "quote": WithSource, "context": WithSource,
+	},
+	"compactions":   {"text": WithSource, "focus": Typed, "error": Typed},
+	"memories":      {"content": WithSource, "folded": WithSource, "speaker": WithSource, "about": WithSource},
+	"message_terms": {"term": WithMessage},
+	"memory_terms":  {"term": WithSource},
+	"memory_people": {"author_id": ByAuthor},
+	"members":       {"term": ByAuthor, "name": ByAuthor},
+	"files":         {"platform_id": ByPlatform, "data": WithMessage},
+	"gone":          {"platform_id": ByPlatform},
+	"pauses":        {"scope": ByPlatform, "made_by": Typed},
+	"outbox":        {"answers": ByPlatform, "text": ByModel, "platform_id": ByPlatform, "error": Typed},
+	"overrides":     {"value": Typed, "made_by": Typed},
+	"pins":          {"made_by": Typed},
+	"inherited": {
+		"platform_id": ByPlatform, "author": WithMessage, "reply_to": ByPlatform, "quote": WithSource, "text": WithSource,
+		"attachments": WithMessage,
+	},
+	"optouts":  {"author_id": ByWish, "name": ByWish},
+	"erasures": {"author_id": ByAuthor},
+	"tasks":    {"text": WithSource, "author": WithSource, "above": Typed, "own": Typed},
+}
+
+// OtherColumns are all other columns, by table: numbers, ids of rows, and texts that only Cairn or its owner writes.
+var OtherColumns = map[string]string{
+	"conversations": `id parent origin next_seq version cleared_to session_start agent created_at following gap_again read_back counted
+		counted_estimate counted_by counted_with spared_from spared_to audience past_tries`,
+	"inbox": "id conversation said_at received_at addressed optional incomplete edited_at tries",
+	"messages": `id conversation seq turn role call_id tool said_at saved_at addressed answered attempts tokens edited_at deleted_at reply_seq
+		optional changed_with deprived`,
+	"compactions": `id conversation trigger level from_seq to_seq from_at to_at messages parent children sources tokens before_tokens
+		after_tokens model policy_hash refused created_at ended_at applied_at version ended_with cleared_before next_seq owed tries
+		tried_at tried_with kind made_by state extracted`,
+	"memories": `id conversation kind importance compaction said_at saved_at confirmed state superseded_by expires_at pinned reach
+		forgotten_from made_by`,
+	"memory_sources":  "memory message",
+	"message_terms":   "conversation seq tf length",
+	"memory_terms":    "conversation memory tf length",
+	"memory_people":   "memory role",
+	"models":          "name window factor refuses_tools updated_at scale refuses_images wire wants_reasoning refuses_forced",
+	"members":         "conversation",
+	"files":           "id conversation type",
+	"gone":            "conversation",
+	"pauses":          "made_at",
+	"outbox":          "id conversation reply part parts failure state created_at sent_at refusals",
+	"overrides":       "conversation key made_at",
+	"pins":            "conversation seq made_at",
+	"sessions":        "conversation from_seq to_seq settled",
+	"wanted_sessions": "id conversation after wanted_at",
+	"inherited":       "conversation place parent from_seq to_seq from_at to_at kind messages role tokens",
+	"unscrubbed":      "id",
+	"optouts":         "connector made_at",
+	"erasures":        "conversation before upto asked_at",
+	"quotes":          "kind source message",
+	"usage":           "conversation day kind model requests input cached written output",
+	"turn_usage":      "id window used counted estimated context factor",
+	"tasks":           "id parent root number agent began state created_at ended_at",
+	"task_sources":    "message task",
+}

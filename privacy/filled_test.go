@@ -1,0 +1,149 @@
+package privacy_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"cairn/chat"
+	"cairn/compactor/summarize"
+	"cairn/memory"
+	"cairn/privacy"
+	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/storetest"
+	"cairn/transcript"
+)
+
+// ann is a person whose name and id contain the secret, as everything that she writes.
+var ann = privacy.Who{Connector: "discord", ID: "id-" + secret, Name: "Ann " + secret}
+
+// filled returns a store in which each column of privacy.TextColumns that an erasure empties contains the secret, in a channel.
+func filled(t *testing.T, dir string) (*store.Store, *store.Conversation) {
+	t.Helper()
+	s := storetest.OpenStore(t, dir)
+	c := find(t, s, "discord:1/2")
+	first := saidBy(1, ann.ID, ann.Name, "the "+secret+" is mine")
+	first.Label, first.Quote, first.ReplyTo = ann.Name, "somebody: "+secret, "m900"
+	first.Attachments = []chat.Attachment{{Kind: "image", Name: secret, Data: []byte(secret)}}
+	thread := find(t, s, "discord:1/2/m1")
+	deliver(t, c, first, quoting(2, "m901", ann.Name+": the "+secret))
+	j := check.Must(memory.Of(c).Records().Begin(ctx, transcript.Summary{
+		Kind: transcript.Leaf, By: transcript.Worker, Trigger: transcript.OnManual, Span: transcript.Span{From: 1, To: 2},
+		FromTime: storetest.Day, ToTime: storetest.Day, Messages: 2, Focus: "keep the " + secret,
+	}))(t)
+	check.Must(j.Store(ctx, summarize.Summary{Text: "all about the " + secret}))(t)
+	storetest.ApplyRows(t, c, j.ID())
+	check.NoError(t, c.Compactions().Fail(ctx, storetest.Worker(t, c, 1, 2).ID(), "the "+secret+" was refused"))
+	deliver(t, thread, saidBy(50, "b", "Bob", "what is that?"))
+	storetest.Run(t, s, "UPDATE inherited SET quote = 'x: "+secret+"' WHERE kind = ''")
+
+	deliver(t, c, asking(3, "who has it?"))
+	storetest.AnswerWith(t, c, 3, 4, `{"thought":"`+secret+`"}`, map[string]string{"recall": "Ann: the " + secret})
+	storetest.Run(t, s, "UPDATE messages SET calls = '' WHERE role = 'assistant'") // a model's own words stay
+	d := summarize.MemoryDraft{Kind: "fact", Content: "Ann has the " + secret, About: ann.Name, Messages: []int64{1}}
+	check.Must(memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: d}))(t)
+	check.Must(c.Tasks().Begin(ctx, store.NewTask{Message: "find the " + secret, Most: 5, Task: store.Task{
+		Agent: "cairn", Text: "find the " + secret, Author: ann.ID, Began: 2, Sources: []int64{1},
+		Above: map[string]string{"focus": secret}, Own: map[string]string{"focus": secret},
+	}}))(t)
+
+	value, harmless := "always the "+secret, "0.5"
+	allow := func(map[string]string) error { return nil }
+	check.NoError(t, c.Settings().OverrideAll(ctx, map[string]*string{"focus": &value, "background_threshold": &harmless}, ann.Name, allow))
+	check.Must(c.Transcript().Pin(ctx, 2, ann.Name))(t)
+	check.NoError(t, s.Pauses().Pause(ctx, c.Name(), ann.Name))
+	check.NoError(t, s.Pauses().Pause(ctx, "", ann.Name))
+	storetest.Run(t, s, `INSERT INTO outbox (conversation, reply, part, parts, answers, text, failure, state, error, created_at)
+		VALUES (?, 'r', 0, 1, '[]', '', 0, 'dropped', 'the platform refused: `+secret+`', 1)`, c.ID())
+	waiting := saidBy(60, ann.ID, ann.Name, "more "+secret)
+	waiting.Quote, waiting.ReplyTo, waiting.Attachments = "x: "+secret, "m902", []chat.Attachment{{Kind: "file", Name: secret, Text: secret}}
+	deliverOnly(t, c, waiting)
+	storetest.Run(t, s, "UPDATE messages SET context = ? WHERE platform_id = 'm3'", "recalled: the "+secret)
+	storetest.Run(t, s, `INSERT INTO quotes (kind, source, message) SELECT 'message', (SELECT id FROM messages WHERE platform_id = 'm1'), id
+		FROM messages WHERE platform_id = 'm3' OR role = 'tool' ON CONFLICT DO NOTHING`)
+	return s, c
+}
+
+// holding returns the columns with a fate other than to be kept that contain the secret, or that do not.
+func holding(t *testing.T, s *store.Store, has bool) (found []string) {
+	t.Helper()
+	kept := []privacy.Fate{privacy.ByPlatform, privacy.ByModel, privacy.ByWish}
+	for table, columns := range privacy.TextColumns {
+		for column, fate := range columns {
+			query := fmt.Sprintf("SELECT count(*) FROM %s WHERE CAST(%s AS TEXT) LIKE '%%%s%%'", table, column, "xylophon")
+			if !slices.Contains(kept, fate) && (number(t, s, query) > 0) == has {
+				found = append(found, table+"."+column)
+			}
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+func TestErasureReachesEachColumn(t *testing.T) {
+	check.SkipUnderRace(t)
+	erase := func(t *testing.T, s *store.Store, c *store.Conversation) {
+		in, _, err := privacy.In(s).Everywhere(ctx, "discord", ann.ID)
+		check.That(t, err == nil && slices.ContainsFunc(in, func(one *store.Conversation) bool { return one.ID() == c.ID() }), "got %v", err)
+		check.Must(privacy.In(s).Erase(ctx, ann, in...))(t)
+		for _, one := range in {
+			eraseAll(t, one, ann.ID)
+		}
+	}
+	for name, erase := range map[string]func(*testing.T, *store.Store, *store.Conversation){
+		"forget me, or purge --user": erase,
+		"purge --channel": func(t *testing.T, s *store.Store, c *store.Conversation) {
+			for _, one := range []*store.Conversation{c, find(t, s, "discord:1/2/m1")} {
+				check.NoError(t, privacy.Of(one).Purge(ctx))
+			}
+			storetest.Run(t, s, "UPDATE pauses SET made_by = '' WHERE scope = ''") // everywhere: of no conversation
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s, c := filled(t, dir)
+			unfilled := slices.DeleteFunc(holding(t, s, false), func(column string) bool { return column == "erasures.author_id" })
+			check.EqualAll(t, "columns that the test leaves empty", unfilled, nil)
+			erase(t, s, c)
+			check.EqualAll(t, "columns with the secret", holding(t, s, true), nil)
+			check.NoError(t, s.Upkeep().EraseFiles(ctx, store.Backups{}))
+			storetest.WantNoBytes(t, dir, "xylophon")
+		})
+	}
+}
+
+// A deleted or edited message may have been quoted in a command.
+func TestWhatWasTypedGoesWithTheWordsThatItQuotes(t *testing.T) {
+	for name, change := range map[string]func(*store.Conversation){
+		"deleted": func(c *store.Conversation) { remove(t, c, 1) },
+		"edited":  func(c *store.Conversation) { storetest.Edit(t, c, 1, "I said nothing") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newTalk(t)
+			deliver(t, c, saidBy(1, "a", "Ann", "the "+secret+" is mine"), saidBy(2, "b", "Bob", "the launch is on Friday"))
+			for _, focus := range []string{"all about the " + strings.ToUpper(secret), "the launch"} {
+				check.Must(memory.Of(c).Records().Begin(ctx, transcript.Summary{
+					Kind: transcript.Leaf, By: transcript.Worker, Trigger: transcript.OnManual, Span: transcript.Span{From: 1, To: 2},
+					FromTime: storetest.Day, ToTime: storetest.Day, Messages: 2, Focus: focus,
+				}))(t)
+			}
+			value := secret + "s"
+			check.NoError(t, c.Settings().OverrideAll(ctx, map[string]*string{"focus": &value}, "Bob", func(map[string]string) error { return nil }))
+			change(c)
+			wantNoSecret(t, c)
+			check.Equal(t, "another focus stays", number(t, c.Store(), "SELECT count(*) FROM compactions WHERE focus = 'the launch'"), 1)
+		})
+	}
+}
+
+func TestSettingsOfOthersStay(t *testing.T) {
+	c := newTalk(t)
+	deliver(t, c, saidBy(1, "a", "Ann", "hello"), saidBy(2, "b", "Bob", "the launch is on Friday"))
+	value := "the launch"
+	check.NoError(t, c.Settings().OverrideAll(ctx, map[string]*string{"focus": &value}, "Bob", func(map[string]string) error { return nil }))
+	check.Must(privacy.In(c.Store()).Erase(ctx, privacy.Who{ID: "a", Name: "Ann"}, c))(t)
+	eraseAll(t, c, "a")
+	check.Equal(t, "settings", number(t, c.Store(), "SELECT count(*) FROM overrides WHERE value = 'the launch' AND made_by = 'Bob'"), 1)
+}
