@@ -38,7 +38,10 @@ func newJudge() *benchmark {
 
 // verdicts is the result.
 type verdicts struct {
-	Kinds []verdictsOf `json:"kinds"`
+	Kinds           []verdictsOf   `json:"kinds"`
+	TrueLinesMarked float64        `json:"true_lines_marked_percent"`
+	LineClasses     []lineVerdicts `json:"line_classes"`
+	LineLanguages   []lineVerdicts `json:"line_languages"`
 	targets
 }
 

@@ -66,7 +66,7 @@ func (w worker) ask(items []summarize.Item) string {
 		ask += " " + fmt.Sprintf(w.texts.AskFocus, summarize.Content(secrets.Mask(w.j.row.Focus), 200))
 	}
 	if w.refusal != "" {
-		ask += " " + fmt.Sprintf(w.texts.AskAgain, w.judge.Advice(w.refusal))
+		ask += " " + fmt.Sprintf(w.texts.AskAgain, cmp.Or(w.wrong, w.judge.Advice(w.refusal)))
 	}
 	return ask
 }
@@ -129,7 +129,7 @@ func (w worker) check(resp llm.Response, items []summarize.Item) (string, error)
 	if why := cmp.Or(summarize.Broken(resp.FinishReason), w.refuses(text, items, w.refusal)); why != "" {
 		return "", why
 	}
-	return text, nil
+	return w.withoutContradictions(text, items)
 }
 
 // refuses returns why a text cannot be a summary of items; "" if it can. A model that was told to write

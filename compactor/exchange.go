@@ -25,9 +25,8 @@ func (w worker) withTools(ctx context.Context, items []summarize.Item) (string, 
 		if t.why == summarize.RefusedDeclined {
 			return "", t.why
 		}
-		text, bad := w.check(resp, items)
 		if t.reminded || w.left() <= 0 {
-			return text, bad
+			return w.check(resp, items)
 		}
 		loop.MaxCalls = min(2, w.left())
 		t.remind(strings.TrimSpace(resp.Message.Text))
@@ -171,6 +170,12 @@ func (t *talk) submit(items []summarize.Item, arguments json.RawMessage) (string
 	case t.why != "":
 		return "", errors.New(t.w.judge.Advice(t.why))
 	}
+	text, err := t.w.withoutContradictions(text, items)
+	var wrong summarize.Contradicted
+	if errors.As(err, &wrong) {
+		t.why = summarize.Refusal(wrong.Error())
+		return "", errors.New(wrong.Reasons() + "; correct or leave out these, and hand in the whole summary again")
+	}
 	t.summary = text
-	return "stored", nil
+	return "stored", err
 }

@@ -88,7 +88,8 @@ func (c *Compactor) recapByModel(ctx context.Context, w worker, items []summariz
 	ask := func(model llm.Model) (summarize.Summary, error) {
 		return c.guarded(ctx, func(ctx context.Context) (s summarize.Summary, err error) {
 			w, _ := w.withModel(ctx, model)
-			w.calls, w.judge, w.most, w.alive = new(int), summarize.JudgeOf(items), math.MaxInt, func() {}
+			w.calls, w.judge, w.most, w.alive = new(int), w.judgeOf(items), math.MaxInt, func() {}
+			w.lines = &lineCheck{sentBack: true} // there is no second request
 			if w.room(w.messages(items, w.prompt), nil) < w.minAnswer() {
 				return s, &llm.Error{Kind: llm.KindOverflow, Message: "the recap's prompt is too long"}
 			}
@@ -100,7 +101,11 @@ func (c *Compactor) recapByModel(ctx context.Context, w worker, items []summariz
 	if err != nil && c.o.Fallback != nil && ctx.Err() == nil {
 		s, err = ask(c.o.Fallback)
 	}
-	return summarize.ShortenSummary(secrets.Mask(s.Text), w.limit), err
+	if err != nil {
+		return "", err
+	}
+	judged := w.judgeOf(items).Check(summarize.ShortenSummary(secrets.Mask(s.Text), w.limit))
+	return marked(judged), nil
 }
 
 // summaries returns the texts above the messages, oldest first, and how many messages of the

@@ -195,7 +195,8 @@ func extractive(ctx context.Context, j *job, record Job, target int, beside []st
 	target = j.aim(target, func() []summarize.Item { return summarize.ItemsOf(messages, summarize.MostOfMessage) })
 	s = summarize.Extract(messages, target, memoriesOf(j, messages), j.row.Focus, others...)
 	s.Text = secrets.Mask(s.Text) // a secret may have been split across messages
-	s.Lines = summarize.JudgeOf(summarize.ItemsOf(messages, summarize.MostOfMessage)).Lines(s.Text)
+	c := summarize.JudgeOf(summarize.ItemsOf(messages, summarize.MostOfMessage)).Check(s.Text)
+	s.Text, s.Lines, s.Dropped = c.Text, c.Lines, len(c.Wrong)
 	if s.Text == "" {
 		s.Text = fmt.Sprintf("%d messages without words that could be summed up.", j.row.Messages)
 	}

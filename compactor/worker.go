@@ -30,9 +30,12 @@ type worker struct {
 	memories int              // most memories that there may be after its part of the span
 	judge    *summarize.Judge // of this chunk's summaries
 	refusal  summarize.Refusal
-	most     int    // most tokens of an accepted summary of this chunk
-	calls    *int   // calls of the model for this chunk
-	alive    func() // called when the model sends something
+	wrong    string     // which of its lines were contradicted, for the model; "": it was refused for another reason
+	lines    *lineCheck // of this chunk's summaries
+	dropped  *int       // lines left out of the summaries of all chunks
+	most     int        // most tokens of an accepted summary of this chunk
+	calls    *int       // calls of the model for this chunk
+	alive    func()     // called when the model sends something
 }
 
 // newWorker returns a worker for the job. The agent's own prompt is read here, once.
@@ -92,12 +95,13 @@ func (w worker) run(ctx context.Context, items []summarize.Item, most int) (summ
 	if len(items) == 0 {
 		return summarize.Summary{Text: "Nothing was said in words."}, nil
 	}
+	w.dropped = new(int)
 	text, err := w.summarizeItems(ctx, items, most)
 	if err != nil {
 		return summarize.Summary{}, err
 	}
-	s := summarize.Summary{Text: summarize.ShortenSummary(text, w.limit), Beside: *w.around.read}
-	s.Lines = summarize.JudgeOf(items).Lines(s.Text)
+	c := w.judgeOf(items).Check(summarize.ShortenSummary(text, w.limit))
+	s := summarize.Summary{Text: c.Text, Lines: c.Lines, Dropped: *w.dropped + len(c.Wrong), Beside: *w.around.read}
 	if w.record.Kept() == 0 && w.j.policy.ExtractMemories && w.j.row.Kind != Rollup {
 		// The server takes no tools, or the model saved nothing: many small models only
 		// summarize. Memories are extracted without it.
@@ -183,19 +187,30 @@ func (w worker) chunk(ctx context.Context, items []summarize.Item) (text string,
 	return text, err
 }
 
-// chunkWithRetry retries a refused text once, with the reason and more room for the answer.
+// chunkWithRetry retries a refused text once, with the reason and more room for the answer. If there is no better one, a text
+// that has only lost its contradicted lines is accepted.
 func (w worker) chunkWithRetry(ctx context.Context, items []summarize.Item) (text string, err error) {
-	w.calls, w.judge, w.most = new(int), summarize.JudgeOf(items), summarize.MostOfSummary(items)
+	w.calls, w.lines, w.judge, w.most = new(int), new(lineCheck), w.judgeOf(items), summarize.MostOfSummary(items)
 	kept := w.record.Kept()
 	text, err = w.attempt(ctx, items)
+	var contradicted summarize.Contradicted
 	var why summarize.Refusal
-	if errors.As(err, &why) && why.Again(*w.calls) && w.left() > 0 {
+	if errors.As(err, &contradicted) {
+		w.wrong = contradicted.Reasons()
+	}
+	if errors.As(err, &why) && why.Again(*w.calls) && w.left() > 0 && (w.wrong != "" || w.lines.rest == "") {
 		w.c.o.Log.Debug("summary_refused", "reason", err)
 		w.refusal = why
 		if n := w.record.Kept(); n > kept { // the summary was refused, not the memories: it would save them again in other words
 			w.memories = n
 		}
 		text, err = w.attempt(ctx, items)
+	}
+	if errors.As(err, &why) && w.lines.rest != "" {
+		text, err = w.lines.rest, nil
+	}
+	if err == nil {
+		*w.dropped += w.lines.dropped
 	}
 	return secrets.Mask(text), err
 }

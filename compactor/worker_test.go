@@ -177,7 +177,7 @@ func TestEchoOfPreviousSummaryIsRejected(t *testing.T) {
 		before := textBetween(req.Messages[1].Text, "summarized already\">\n", "\n</before>")
 		if before == "" {
 			before = "## Facts\n- Ada counted the gulls over the boats in the harbour towns, and noted how many there were (#3)." +
-				"\n- The harbour towns have boats of their own, in each of the places from 0 to 39, and the gulls are as many as the notes (#4, #9)."
+				"\n- The harbour towns have boats of their own, in each of the places, and the gulls are as many as the notes (#4, #9)."
 		}
 		return summary(before), nil
 	}})

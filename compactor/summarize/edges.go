@@ -23,7 +23,7 @@ func (j *Judge) share(text string) (share, found float64) {
 		}
 		seen[k.short] = true
 		all += k.weight
-		if j.span.keys[k.short] || j.span.keys[k.stem] {
+		if j.span().keys[k.short] || j.span().keys[k.stem] {
 			found += k.weight
 		}
 	}

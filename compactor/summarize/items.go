@@ -26,7 +26,8 @@ type Item struct {
 	Turn   int64 // items of one turn stay together
 	From   int64
 	To     int64
-	Said   chat.Message // its content, without secrets
+	Said   chat.Message        // its content, without secrets
+	Row    *transcript.Summary // the summary that it is, or is a part of; nil for a message
 }
 
 const (
@@ -86,7 +87,11 @@ func ItemsOfRow(c transcript.Summary, most int) []Item {
 	}
 	of := WrittenOf(c)
 	of.Turn = c.From
-	return l.items(most, of, c.From, c.To)
+	items := l.items(most, of, c.From, c.To)
+	for i := range items {
+		items[i].Row = &c
+	}
+	return items
 }
 
 // labelOf returns a message as the worker reads it; ok is false for what it need not read: results

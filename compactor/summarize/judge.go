@@ -20,15 +20,26 @@ import (
 // Judge decides which texts can be the summary of a span.
 type Judge struct {
 	said     string // see saidIn
-	span     vocabulary
+	span     func() vocabulary
 	items    []Item
 	speakers map[string]bool // keys of their names
-	spoken   language
+	spoken   func() language
+	evidence func() *evidence // see With
 }
 
 // JudgeOf returns the judge of the summaries of items.
 func JudgeOf(items []Item) *Judge {
-	return &Judge{said: saidIn(items), span: vocabularyOf(items), items: items, speakers: speakersOf(items), spoken: spokenIn(items)}
+	j := &Judge{said: saidIn(items), items: items, speakers: speakersOf(items)}
+	j.span = lazy.Value(func() vocabulary { return vocabularyOf(items) })
+	j.spoken = lazy.Value(func() language { return spokenIn(items) })
+	return j.With("", "")
+}
+
+// With returns the judge of summaries whose writer was also shown the summary before the span, and the prompt of the agent.
+func (j *Judge) With(before, agent string) *Judge {
+	with := *j
+	with.evidence = lazy.Value(func() *evidence { return evidenceOf(with.items, before, agent) })
+	return &with
 }
 
 // MostOfSummary returns the maximum length of a summary of items, in tokens: one that is hardly
@@ -58,9 +69,10 @@ func (j *Judge) Refuses(text, instructions, before string, most int) Refusal {
 	if n := tokens.Estimate(text); n > most {
 		return TooLarge(n, most)
 	}
-	found, all, declined := j.span.evidence(sentences)
-	least := max(min(j.span.size/wordsPerEvidence, maxEvidence), 1)
-	share := min(leastShare+max(0.06*math.Log2(j.span.spaced/100), 0), mostShare)
+	span := j.span()
+	found, all, declined := span.evidence(sentences)
+	least := max(min(span.size/wordsPerEvidence, maxEvidence), 1)
+	share := min(leastShare+max(0.06*math.Log2(span.spaced/100), 0), mostShare)
 	if found >= least && found >= share*all {
 		return ""
 	}

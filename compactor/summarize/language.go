@@ -136,7 +136,7 @@ const mostRead = 20_000
 // foreign reports whether a text is in another language than the span, and not just a sentence of
 // the model about its task: it has a number, a name or a citation of the span, or it is long.
 func (j *Judge) foreign(text string) bool {
-	spoken, wrote := j.spoken, tell(prose(text))
+	spoken, wrote := j.spoken(), tell(prose(text))
 	differ := spoken.script != "" && wrote.script != "" && spoken.script != wrote.script ||
 		spoken.known != "" && wrote.known != "" && spoken.known != wrote.known
 	if !differ {
@@ -157,7 +157,7 @@ func (j *Judge) inLanguage(text string) Refusal {
 	if wrote == "" {
 		wrote = "another language"
 	}
-	return Refusal(fmt.Sprintf("%s%s, but the messages are in %s", wroteIn, wrote, strings.Replace(j.spoken.name(), "the language of the messages", "another one", 1)))
+	return Refusal(fmt.Sprintf("%s%s, but the messages are in %s", wroteIn, wrote, strings.Replace(j.spoken().name(), "the language of the messages", "another one", 1)))
 }
 
 // support is what of a text can be checked whatever its language.
@@ -179,7 +179,7 @@ func (j *Judge) supportOf(text string) (s support) {
 		}
 	}
 	for _, k := range keysOf(prose(text)) {
-		known := j.span.keys[k.short]
+		known := j.span().keys[k.short]
 		switch {
 		case k.number && known:
 			s.numbers++

@@ -1,40 +1,164 @@
 package summarize
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"cairn/internal/facts"
+	"cairn/internal/lazy"
+	"cairn/internal/tokens"
 	"cairn/transcript"
 )
 
-// Lines returns the lines of a summary that claim something, with the messages of the span that each
-// of them cites; nil if none cites any.
-func (j *Judge) Lines(text string) (lines []transcript.Line) {
-	for at, line := range strings.Split(text, "\n") {
-		if strings.TrimSpace(line) == "" || heading().MatchString(line) {
-			continue
-		}
-		lines = append(lines, transcript.Line{At: at, Seqs: cited(line)})
-	}
-	if !slices.ContainsFunc(lines, transcript.Line.HasEvidence) {
-		return nil
-	}
-	return lines
+// Checked is a text whose lines were judged.
+type Checked struct {
+	Text    string            // without the lines that the messages contradict
+	Lines   []transcript.Line // those that claim something, without what the summary before the span says already
+	Unknown []int             // indexes of lines of Text with a name, number or date that nothing shown to the writer has
+	Wrong   []string          // for each contradicted line, what is wrong with it, for its writer
 }
 
-var seqIn = regexp.MustCompile(`#([0-9]+)`)
+// Check judges each line of a text by the messages of the span. A line that they contradict is left out. The others keep the
+// messages that say them; none, if a name, number or date is in no message, nor in what else the writer was shown.
+func (j *Judge) Check(text string) (c Checked) {
+	e := j.evidence()
+	var languages []string
+	if len(text) >= sureLength {
+		languages = facts.Languages(text)
+	}
+	under := -1
+	var kept []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if m := heading().FindStringSubmatch(line); m != nil {
+			under = headingAt[strings.ToLower(m[1])]
+		} else if claims(line) {
+			v := e.judge(e.claimOf(line, under, languages))
+			if v.wrong != "" {
+				c.Wrong = append(c.Wrong, fmt.Sprintf("%q: %s", tokens.Clip(strings.TrimSpace(line), mostOfLine), v.wrong))
+				continue
+			}
+			if v.unknown {
+				c.Unknown = append(c.Unknown, len(kept))
+			}
+			if !v.earlier {
+				c.Lines = append(c.Lines, transcript.Line{At: len(kept), Seqs: v.seqs, By: v.by})
+			}
+		}
+		kept = append(kept, line)
+	}
+	c.Text = withoutEmptyHeadings(kept, &c)
+	return c
+}
+
+// sureLength is how long a text must be, in bytes, for its language to be certain.
+const sureLength = 240
+
+// mostOfLine is how much of a contradicted line its writer sees again, in tokens.
+const mostOfLine = 60
+
+// claims reports whether a line says anything: a line with a day, above the extracts of that day, does not.
+func claims(line string) bool {
+	trimmed := strings.TrimSpace(line)
+	return trimmed != "" && trimmed != shortened && trimmed != quoted && !dateLine().MatchString(line)
+}
+
+// dateLine matches a line with a day, whatever language it is in.
+var dateLine = lazy.Pattern(`^\s*\d{1,2} \pL+(?: \d{4})?:$|^\s*\d{4}-\d\d-\d\d:?$`)
+
+// Confirms reports whether the messages may say a text, such as a memory: they contradict no line, and have each name, number and
+// date, or what was shown beside them does.
+func (j *Judge) Confirms(text string) bool {
+	c := j.Check(text)
+	return len(c.Wrong) == 0 && len(c.Unknown) == 0
+}
+
+// Lines returns the lines of a text that claim something, with the messages that say it. Nothing is left out.
+func (j *Judge) Lines(text string) (lines []transcript.Line) { return j.Check(text).Lines }
+
+var (
+	seqIn     = regexp.MustCompile(`#([0-9]+)`)
+	seqOrDash = regexp.MustCompile(`[0-9]+|[–-]`)
+)
+
+func seqOf(text string) (seq int64, ok bool) {
+	seq, err := strconv.ParseInt(text, 10, 64)
+	return seq, err == nil
+}
 
 // cited returns the numbers of the messages that a line cites, in order.
 func cited(line string) (seqs []int64) {
 	for _, citation := range transcript.Citations.FindAllString(line, -1) {
 		for _, found := range seqIn.FindAllStringSubmatch(citation, -1) {
-			if seq, err := strconv.ParseInt(found[1], 10, 64); err == nil {
+			if seq, ok := seqOf(found[1]); ok {
 				seqs = append(seqs, seq)
 			}
 		}
 	}
 	slices.Sort(seqs)
 	return slices.Compact(seqs)
+}
+
+// withoutEmptyHeadings joins lines, without headings under which nothing is left, and moves the judged lines along.
+func withoutEmptyHeadings(lines []string, c *Checked) string {
+	if len(c.Wrong) == 0 {
+		return strings.Join(lines, "\n")
+	}
+	var kept []string
+	moved := map[int]int{}
+	for i, line := range lines {
+		if heading().MatchString(line) && emptyUnder(lines[i+1:]) {
+			continue
+		}
+		moved[i] = len(kept)
+		kept = append(kept, line)
+	}
+	for i := range c.Lines {
+		c.Lines[i].At = moved[c.Lines[i].At]
+	}
+	for i, at := range c.Unknown {
+		c.Unknown[i] = moved[at]
+	}
+	return strings.Join(kept, "\n")
+}
+
+// emptyUnder reports whether nothing stands before the next heading.
+func emptyUnder(lines []string) bool {
+	for _, line := range lines {
+		if strings.TrimSpace(line) != "" {
+			return heading().MatchString(line)
+		}
+	}
+	return true
+}
+
+// Contradicted is the refusal of a summary with lines that the messages contradict. Its text names none of them, so it may be
+// logged.
+type Contradicted struct{ Lines []string }
+
+func (c Contradicted) Error() string {
+	return fmt.Sprintf("the messages contradict %d lines of the model's summary", len(c.Lines))
+}
+
+// Unwrap returns the refusal as one without details.
+func (c Contradicted) Unwrap() error { return Refusal(c.Error()) }
+
+// Reasons says which lines are wrong, and why, for the model that wrote them.
+func (c Contradicted) Reasons() string {
+	const most = 8
+	text := "these lines contradict the messages: " + strings.Join(c.Lines[:min(len(c.Lines), most)], "; ")
+	if len(c.Lines) > most {
+		text += fmt.Sprintf("; and %d more", len(c.Lines)-most)
+	}
+	return text
+}
+
+// Cite returns a line with the message it comes from; 0: none.
+func Cite(line string, seq int64) string {
+	if seq == 0 {
+		return line
+	}
+	return fmt.Sprintf("%s (#%d)", line, seq)
 }

@@ -53,7 +53,7 @@ func (j *Judge) Advice(r Refusal) string {
 	todo := "write the summary"
 	switch {
 	case r.OfLanguage():
-		todo = "write it in " + j.spoken.name()
+		todo = "write it in " + j.spoken().name()
 	case strings.HasPrefix(string(r), tooLarge), r == refusedCutOff:
 		todo = "write it shorter"
 	case r == refusedTools:

@@ -16,3 +16,6 @@ func Pattern(expr string) func() *regexp.Regexp {
 func Set(list string, parse func(list string) map[string]bool) func() map[string]bool {
 	return sync.OnceValue(func() map[string]bool { return parse(list) })
 }
+
+// Value returns a function that calls make on its first call, and returns that result ever after.
+func Value[T any](make func() T) func() T { return sync.OnceValue(make) }

@@ -1,0 +1,60 @@
+package compactor
+
+import (
+	"strings"
+
+	"cairn/compactor/summarize"
+)
+
+// lineCheck is the state of judging the lines of one chunk's summaries.
+type lineCheck struct {
+	sentBack bool   // the model has seen the reasons once
+	rest     string // the newest summary without the lines that the messages contradict; "": none was contradicted
+	dropped  int    // lines that are missing in rest, as long as it is the newest summary
+}
+
+// withoutContradictions returns a summary without the lines that the messages contradict. The first one with such lines is
+// refused with the reasons, if the model may still be called.
+func (w worker) withoutContradictions(text string, items []summarize.Item) (string, error) {
+	c := w.judge.Check(text)
+	w.lines.dropped = len(c.Wrong)
+	if len(c.Wrong) == 0 {
+		return text, nil
+	}
+	why := summarize.Contradicted{Lines: c.Wrong}
+	left := w.refuses(c.Text, items, w.refusal)
+	if left == "" {
+		w.lines.rest = c.Text
+	}
+	if left == "" && (w.lines.sentBack || w.left() <= 0) {
+		return c.Text, nil
+	}
+	w.lines.sentBack = true
+	return "", why
+}
+
+// judgeOf returns the judge of a chunk's summaries.
+func (w worker) judgeOf(items []summarize.Item) *summarize.Judge {
+	return summarize.JudgeOf(items).With(w.around.reference(), w.agent)
+}
+
+// reference returns what the worker may read around its span, a line for each message.
+func (a around) reference() string {
+	lines := []string{a.before}
+	for _, m := range a.later {
+		lines = append(lines, summarize.Cite(strings.Join(strings.Fields(m.Author+": "+m.Text), " "), m.Seq))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// noEvidence ends a line with a name, number or date that nobody said, in a text that is only shown.
+const noEvidence = "[no evidence]"
+
+// marked returns a judged text for people.
+func marked(c summarize.Checked) string {
+	lines := strings.Split(c.Text, "\n")
+	for _, at := range c.Unknown {
+		lines[at] = strings.TrimRight(lines[at], " \t\r") + " " + noEvidence
+	}
+	return strings.Join(lines, "\n")
+}

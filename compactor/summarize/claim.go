@@ -1,0 +1,182 @@
+package summarize
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"cairn/internal/facts"
+	"cairn/internal/words"
+	"cairn/transcript"
+)
+
+// claim is what a line of a summary says.
+type claim struct {
+	text     string // without list marker and citations
+	cited    []int64
+	heading  int // index into Headings of the section; -1
+	keys     []key
+	facts    facts.Text
+	people   []int // those that it mentions, in order; the first is whom it is about
+	leads    bool  // it begins with that person, or nearly
+	unknown  []nameWord
+	invented string // the name of somebody whom nobody knows, and who asks for something or decides it
+	foreign  bool   // it is in another language than the span
+}
+
+// claimOf reads a line under a heading.
+func (e *evidence) claimOf(line string, heading int, languages []string) *claim {
+	c := &claim{cited: citedBy(line), heading: heading}
+	c.text = statement(line)
+	read := languages
+	if len(read) == 0 || slices.Contains(e.languages, read[0]) {
+		read = e.languages
+	}
+	read = read[:min(1, len(read))]
+	c.foreign = len(read) > 0 && len(e.languages) > 0 && !slices.Contains(e.languages, read[0])
+	c.facts = facts.Read(c.text, read)
+	c.people = e.mentioned(c.text, true)
+	c.leads = len(e.mentioned(beginning(c.text), true)) > 0
+	for _, k := range evidenceKeys("x " + c.text) {
+		if !k.number && !e.isName(k) && !slices.ContainsFunc(c.keys, func(known key) bool { return known.short == k.short }) {
+			c.keys = append(c.keys, k)
+		}
+	}
+	e.findUnknown(c, read)
+	return c
+}
+
+// statement returns a line without its list marker and citations.
+func statement(line string) string {
+	return strings.TrimSpace(bullet().ReplaceAllString(transcript.Citations.ReplaceAllString(line, ""), ""))
+}
+
+// beginning returns the first words of a line: whom a line is about stands there.
+func beginning(text string) string {
+	const most, mostRunes = 4, 10
+	all := strings.Fields(text)
+	if short := strings.Join(all[:min(len(all), most)], " "); len(all) > most {
+		return short
+	}
+	runes := []rune(text)
+	if words.IsUnspaced(runes[0]) {
+		return string(runes[:min(len(runes), mostRunes)])
+	}
+	return text
+}
+
+// isName reports whether a word is the name of an author: what people are called says nothing of what they said.
+func (e *evidence) isName(k key) bool {
+	return slices.ContainsFunc(e.people, func(p person) bool {
+		return slices.ContainsFunc(p.parts, func(part string) bool {
+			return strings.HasPrefix(part, k.short) || words.IsUnspaced(firstRune(part)) && strings.Contains(part, k.short)
+		})
+	})
+}
+
+// findUnknown lists the names in the line that nobody has.
+func (e *evidence) findUnknown(c *claim, languages []string) {
+	german := len(languages) > 0 && slices.Contains(languages, "de")
+	all := wordsIn(c.text)
+	for i, w := range all {
+		if len(w.folded) == 0 || len(e.called(w)) > 0 || e.known(w) {
+			continue
+		}
+		if is := facts.Look(w.folded, languages); is.Known || common()[w.folded] || words.IsFrequent(w.folded) || len(w.folded) < 2 {
+			continue
+		}
+		titled := i > 0 && facts.Look(w.before, languages).Title && w.capital
+		asks := i+1 < len(all) && facts.Look(all[i+1].folded, languages).Asks
+		name := titled || w.capital && !w.first && (!german || namedInGerman(w))
+		if w.capital && asks && (name || w.first && hasArticles(languages) && !isPlural(w.folded)) {
+			c.invented = w.text
+		}
+		if name {
+			c.unknown = append(c.unknown, w)
+		}
+	}
+	c.unknown = append(c.unknown, e.titledUnspaced(c.text, languages)...)
+}
+
+// hasArticles reports whether nouns have articles in a language: one without at the beginning of a line is likely a name.
+func hasArticles(languages []string) bool {
+	return len(languages) > 0 && slices.Contains([]string{"en", "de", "es", "fr", "it", "pt"}, languages[0])
+}
+
+// isPlural reports whether a word may be the plural of a common noun: customers want, Kunden wollen.
+func isPlural(word string) bool { return strings.HasSuffix(word, "s") || strings.HasSuffix(word, "en") }
+
+// namedInGerman reports whether a capitalized word, within a sentence, is likely a name: nouns are capitalized, too, but seldom
+// follow such words without an article.
+func namedInGerman(w nameWord) bool {
+	for _, ending := range []string{"ung", "heit", "keit", "schaft", "tion", "tat", "ment", "en", "er"} {
+		if strings.HasSuffix(w.folded, ending) {
+			return false
+		}
+	}
+	return beforeName[w.before] && len(w.folded) <= 10
+}
+
+var beforeName = words.Set("weil dass ob wenn laut bittet fragt firma")
+
+// titledUnspaced returns the names with a title, as in 林さん, that the span does not have.
+func (e *evidence) titledUnspaced(text string, languages []string) (unknown []nameWord) {
+	for _, title := range facts.Titles(languages) {
+		for from := 0; ; {
+			at := strings.Index(text[from:], title)
+			if at < 0 {
+				break
+			}
+			run := []rune(lastRun(text[:from+at]))
+			from += at + len(title)
+			if len(run) == 0 || len([]rune(title)) < 2 || slices.ContainsFunc([]int{1, 2, 3}, func(n int) bool {
+				name := string(run[max(len(run)-n, 0):])
+				return e.says(name+title) || n > 1 && e.says(name)
+			}) {
+				continue
+			}
+			unknown = append(unknown, nameWord{text: string(run[max(len(run)-2, 0):]) + title})
+		}
+	}
+	return unknown
+}
+
+// lastRun returns the characters of one script without spaces with which a text ends.
+func lastRun(text string) string {
+	runes := []rune(text)
+	at := len(runes)
+	for at > 0 && unicode.In(runes[at-1], unicode.Han, unicode.Katakana) && (at == len(runes) || unicode.Is(unicode.Han, runes[at-1]) == unicode.Is(unicode.Han, runes[at])) {
+		at--
+	}
+	return string(runes[at:])
+}
+
+// says reports whether the span, or what was shown beside it, contains a text.
+func (e *evidence) says(text string) bool {
+	return strings.Contains(e.agent, text) ||
+		slices.ContainsFunc(e.people, func(p person) bool { return strings.Contains(p.name, words.Fold(text)) }) ||
+		slices.ContainsFunc(e.passages, func(p passage) bool { return strings.Contains(p.text, text) })
+}
+
+// citedBy returns the numbers of the messages that a line cites, with those between the ends of a range.
+func citedBy(line string) (seqs []int64) {
+	const longest = 20
+	for _, citation := range transcript.Citations.FindAllString(line, -1) {
+		last, ranged := int64(0), false
+		for i, found := range seqOrDash.FindAllString(citation, -1) {
+			seq, ok := seqOf(found)
+			if !ok {
+				ranged = i > 0 && found != "#"
+				continue
+			}
+			if ranged && seq > last && seq-last <= longest {
+				for between := last + 1; between < seq; between++ {
+					seqs = append(seqs, between)
+				}
+			}
+			seqs, last, ranged = append(seqs, seq), seq, false
+		}
+	}
+	slices.Sort(seqs)
+	return slices.Compact(seqs)
+}

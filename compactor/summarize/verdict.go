@@ -1,0 +1,214 @@
+package summarize
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"cairn/internal/facts"
+)
+
+// verdict is the result for one line.
+type verdict struct {
+	wrong   string  // why the messages contradict it; "" if they do not
+	seqs    []int64 // the messages of the span that say it; none: not found
+	earlier bool    // only what was shown beside the span says it
+	unknown bool    // it has a name, number or date that nothing has
+	by      string  // who wrote it, if a person did
+}
+
+// judge compares a claim with the evidence. It is contradicted only where code can see that a cited message says something else;
+// in doubt it is merely not found.
+func (e *evidence) judge(c *claim) verdict {
+	if p := e.writtenBy(c); p != nil {
+		return verdict{seqs: p.seqs, by: p.by}
+	}
+	if c.invented != "" {
+		return verdict{wrong: fmt.Sprintf("nobody here is called %s", c.invented)}
+	}
+	cited, missing := e.resolve(c)
+	if missing != 0 {
+		return verdict{wrong: fmt.Sprintf("there is no message #%d", missing)}
+	}
+	telling := slices.DeleteFunc(slices.Clone(cited), func(i int) bool { return !e.tells(c, i) })
+	why, found := e.checkSpeaker(c, telling)
+	if why != "" {
+		return verdict{wrong: why}
+	}
+	found = found && len(c.unknown) == 0
+	for _, check := range []func(c *claim, cited, telling []int) (string, bool){e.checkNumbers, e.checkDates} {
+		why, ok := check(c, cited, telling)
+		if why != "" {
+			return verdict{wrong: why}
+		}
+		found = found && ok
+	}
+	if !found {
+		return verdict{unknown: true}
+	}
+	if len(telling) == 0 {
+		telling = e.search(c)
+	} else if !e.covers(c, telling) {
+		telling = nil
+	}
+	own := slices.DeleteFunc(slices.Clone(telling), func(i int) bool { return i >= e.own })
+	return verdict{seqs: e.seqsOf(own, c), earlier: len(own) == 0 && len(telling) > 0}
+}
+
+// writtenBy returns the line of an earlier summary that a person wrote and that a line repeats; nil if there is none. Nobody
+// judges it.
+func (e *evidence) writtenBy(c *claim) *passage {
+	at := slices.IndexFunc(e.passages, func(p passage) bool { return p.by != "" && statement(p.text) == c.text })
+	if at < 0 {
+		return nil
+	}
+	return &e.passages[at]
+}
+
+// resolve returns the passages of the messages that a line cites, and the first message that does not exist. A message of the
+// span that was not shown is passed over.
+func (e *evidence) resolve(c *claim) (passages []int, missing int64) {
+	for _, seq := range c.cited {
+		at := e.at[seq]
+		if len(at) == 0 && (seq < e.first || seq > e.last) && !e.reference[seq] {
+			return nil, seq
+		}
+		passages = append(passages, at...)
+	}
+	slices.Sort(passages)
+	return slices.Compact(passages), 0
+}
+
+// tells reports whether a cited passage says something of a line: they share a word, number or date; or it is a short answer to
+// one that does.
+func (e *evidence) tells(c *claim, i int) bool {
+	if c.foreign {
+		return true
+	}
+	if own := e.overlap(c, i); own.words >= leastShared || e.sharesFact(c, i) {
+		return true
+	}
+	p := e.read(i)
+	if i >= e.own || !slices.Contains(c.people, p.author) {
+		return false
+	}
+	for k := max(i-3, 0); k <= min(i+1, e.own-1); k++ {
+		if o := e.overlap(c, k); k != i && o.words >= leastShared && (p.words <= shortAnswer || o.shared >= 2) {
+			return true
+		}
+	}
+	return false
+}
+
+const (
+	leastShared = 0.6 // rarity of the words that a line shares with a message that says something of it
+	shortAnswer = 4   // words of a message that only agrees, or answers
+)
+
+// sharesFact reports whether a passage has a number or date of the line.
+func (e *evidence) sharesFact(c *claim, i int) bool {
+	p := e.read(i)
+	for _, n := range c.facts.Numbers {
+		if !n.Weak && !n.Dated && slices.ContainsFunc(p.facts.Numbers, func(m facts.Number) bool { return !m.Weak && facts.Same(n, m) }) {
+			return true
+		}
+	}
+	for _, d := range c.facts.Dates {
+		if !d.Soft && slices.ContainsFunc(p.facts.Dates, func(o facts.Date) bool { return !o.Soft && facts.Meet(d, p.at, o, p.at) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// covers reports whether the passages, with those around them, say enough of a line.
+func (e *evidence) covers(c *claim, passages []int) bool {
+	if c.foreign || len(c.keys) == 0 {
+		return true
+	}
+	all := e.near(passages)
+	found, sum := 0.0, 0.0
+	for _, k := range c.keys {
+		sum += k.weight
+		for _, i := range all {
+			if weight := max(e.passages[i].keys[k.short], e.passages[i].keys[k.stem]); weight > 0 {
+				found += k.weight
+				break
+			}
+		}
+	}
+	return found >= leastCovered*sum || found >= manyWords
+}
+
+const (
+	leastCovered = 0.15 // share of a line's words in the messages that it cites and those around them
+	manyWords    = 3
+)
+
+// search returns the passages that say most of a line which cites none that does; at most mostFound.
+func (e *evidence) search(c *claim) (best []int) {
+	type hit struct {
+		at    int
+		words float64
+	}
+	var hits []hit
+	sum := 0.0
+	for _, k := range c.keys {
+		rarity := e.rarityOf(k)
+		if rarity == 0 { // no message has it
+			rarity = math.Log(1 + float64(len(e.passages)))
+		}
+		sum += k.weight * rarity
+	}
+	for i := range e.passages {
+		o := e.overlap(c, i)
+		if e.passages[i].author != noPerson && slices.Contains(c.people, e.passages[i].author) {
+			o.words *= 1.5
+		}
+		if o.words > 0 || len(c.keys) == 0 {
+			if e.sharesFact(c, i) {
+				o.words += 2
+			}
+			hits = append(hits, hit{i, o.words})
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b hit) int { return cmpFloat(b.words, a.words) })
+	for _, h := range hits[:min(len(hits), mostFound)] {
+		if h.words >= leastFound*sum && h.words >= hits[0].words/2 {
+			best = append(best, h.at)
+		}
+	}
+	slices.Sort(best)
+	return best
+}
+
+const (
+	mostFound  = 3
+	leastFound = 0.15 // share of a line's words, by rarity, in a message on which it rests without citing it
+)
+
+func (e *evidence) rarityOf(k key) float64 { return max(e.rarity[k.short], e.rarity[k.stem]) }
+
+func cmpFloat(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// seqsOf returns the messages of passages: those that a line cites, if it cites any of a passage.
+func (e *evidence) seqsOf(passages []int, c *claim) (seqs []int64) {
+	for _, i := range passages {
+		own := e.passages[i].seqs
+		named := slices.DeleteFunc(slices.Clone(own), func(seq int64) bool { return !slices.Contains(c.cited, seq) })
+		if len(named) > 0 {
+			own = named
+		}
+		seqs = append(seqs, own...)
+	}
+	slices.Sort(seqs)
+	return slices.Compact(seqs)
+}

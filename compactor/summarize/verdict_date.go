@@ -1,0 +1,116 @@
+package summarize
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"cairn/internal/facts"
+)
+
+// checkDates looks for each date of the line, as checkNumbers does for numbers.
+func (e *evidence) checkDates(c *claim, cited, telling []int) (wrong string, found bool) {
+	found = true
+	for _, d := range c.facts.Dates {
+		if d.Soft || d.IsNear() && !e.fixes(d, telling) || e.hasDate(d, cited) {
+			continue
+		}
+		if i := e.otherDate(c, telling); i >= 0 && !e.hasDate(d, e.beside(c)) {
+			return fmt.Sprintf("#%d has another date than %s", e.passages[i].seqs[0], dateText(d)), false
+		}
+		found = found && (e.hasDate(d, e.near(cited)) || e.elsewhere(c, func(i int) bool { return e.hasDate(d, []int{i}) }))
+	}
+	return "", found
+}
+
+// fixes reports whether it is certain which day a line means by tomorrow or yesterday: all messages are of one day.
+func (e *evidence) fixes(d facts.Date, telling []int) bool {
+	return d.Near != 0 && e.own > 0 && len(telling) > 0 && e.passages[0].at.YearDay() == e.passages[e.own-1].at.YearDay()
+}
+
+// otherDate returns a message that states a date which the line does not have; -1 if there is none.
+func (e *evidence) otherDate(c *claim, telling []int) int {
+	for _, i := range telling {
+		p := e.read(i)
+		for _, o := range p.facts.Dates {
+			if !o.Soft && !slices.ContainsFunc(c.facts.Dates, func(d facts.Date) bool { return !d.Soft && facts.Meet(d, p.at, o, p.at) }) {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// hasDate reports whether passages have a date, or the day of the month alone. A message's own day counts if the messages state
+// no other.
+func (e *evidence) hasDate(d facts.Date, passages []int) bool {
+	hard := false
+	for _, i := range passages {
+		p := e.read(i)
+		all := p.facts.Dates
+		for _, n := range p.facts.Numbers {
+			all = append(slices.Clip(all), facts.Counted(n)...)
+		}
+		for _, o := range all {
+			if o.Soft {
+				continue
+			}
+			hard = true
+			if facts.Meet(d, p.at, o, p.at) {
+				return true
+			}
+		}
+		if d.Day != 0 && slices.ContainsFunc(p.facts.Numbers, func(n facts.Number) bool { return isDay(n, d) }) && d.Weekday < 0 {
+			return true
+		}
+	}
+	for _, i := range passages {
+		p := e.read(i)
+		own := facts.Date{Weekday: -1}
+		if !hard && (d.Day != 0 || d.Month != 0) && !p.at.IsZero() && facts.Meet(d, p.at, own, p.at) {
+			return true
+		}
+		if hard {
+			continue
+		}
+		for _, o := range softDates(p) {
+			if facts.Meet(d, p.at, o, p.at) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// softDates returns the vague times that a passage states.
+func softDates(p *passage) (all []facts.Date) {
+	for _, o := range p.facts.Dates {
+		if o.Soft {
+			all = append(all, o)
+		}
+	}
+	for _, n := range p.facts.Numbers {
+		all = append(all, facts.Counted(n)...)
+	}
+	return all
+}
+
+// isDay reports whether a number is the day of a date, and nothing else.
+func isDay(n facts.Number, d facts.Date) bool {
+	return n.Unit == facts.None && !n.Dated && len(n.Values) > 0 && n.Values[0] == float64(d.Day)
+}
+
+func dateText(d facts.Date) string {
+	switch {
+	case d.Day != 0 && d.Month != 0:
+		return strconv.Itoa(d.Day) + " " + time.Month(d.Month).String()
+	case d.Month != 0:
+		return time.Month(d.Month).String()
+	case d.Day != 0:
+		return "day " + strconv.Itoa(d.Day)
+	case d.Weekday < 0:
+		return fmt.Sprintf("%d days from then", d.Near)
+	}
+	return time.Weekday(d.Weekday).String()
+}

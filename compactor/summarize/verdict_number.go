@@ -1,0 +1,136 @@
+package summarize
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"cairn/internal/facts"
+)
+
+// checkNumbers looks for each number of the line in the messages that it cites and in what they add up to; then, unless they have
+// another number that the line leaves out, in the messages around them and in others that say something of it.
+func (e *evidence) checkNumbers(c *claim, cited, telling []int) (wrong string, found bool) {
+	near := e.near(cited)
+	found = true
+	for _, n := range c.facts.Numbers {
+		if n.Weak || n.Dated || e.hasNumber(n, cited) || e.derives(n, cited) {
+			continue
+		}
+		if i, other := e.otherNumber(c, n, telling); i >= 0 && !e.hasNumber(n, e.beside(c)) {
+			return fmt.Sprintf("#%d has %s, not %s", e.passages[i].seqs[0], other.Text, n.Text), false
+		}
+		if !n.Ordinal && !e.hasNumber(n, near) && !e.elsewhere(c, func(i int) bool { return e.hasNumber(n, []int{i}) }) {
+			found = false
+		}
+	}
+	return "", found
+}
+
+// otherNumber returns a number of the messages that the line should have instead of n, if it has none of them.
+func (e *evidence) otherNumber(c *claim, n facts.Number, telling []int) (passage int, other facts.Number) {
+	for _, i := range telling {
+		for _, m := range e.read(i).facts.Numbers {
+			if !m.Weak && !m.Dated && m.Ordinal == n.Ordinal && facts.Comparable(n, m) && !e.isIn(c, m) {
+				return i, m
+			}
+		}
+	}
+	return -1, other
+}
+
+// beside returns the passages that are no part of the span and say something of a line.
+func (e *evidence) beside(c *claim) (all []int) {
+	for i := e.own; i < len(e.passages); i++ {
+		if e.overlap(c, i).shared > 0 {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+// isIn reports whether the line has a number of a message.
+func (e *evidence) isIn(c *claim, m facts.Number) bool {
+	return slices.ContainsFunc(c.facts.Numbers, func(n facts.Number) bool { return facts.Same(n, m) })
+}
+
+func (e *evidence) hasNumber(n facts.Number, passages []int) bool {
+	for _, i := range passages {
+		p := e.read(i)
+		if slices.ContainsFunc(p.facts.Numbers, func(m facts.Number) bool { return facts.Same(n, m) || timeInWords(n, p.facts.Numbers) }) {
+			return true
+		}
+		if len(n.Values) > 0 && n.Values[0] == float64(p.at.Year()) {
+			return true
+		}
+	}
+	return false
+}
+
+// timeInWords reports whether a time of day may be told by an hour and minutes before or after it: ten past three.
+func timeInWords(n facts.Number, said []facts.Number) bool {
+	if n.Unit != facts.Clock || len(n.Values) == 0 {
+		return false
+	}
+	hour, minute := int(n.Values[0])/60%12, int(n.Values[0])%60
+	has := func(value int) bool {
+		return slices.ContainsFunc(said, func(m facts.Number) bool {
+			return len(m.Values) > 0 && (m.Unit == facts.None || m.Unit == facts.Minutes) && m.Values[0] == float64(value)
+		})
+	}
+	return minute != 0 && (has(minute) && (has(hour) || has(hour+12)) || has(60-minute) && (has(hour+1) || has(hour+13)))
+}
+
+// elsewhere reports whether a message that the line does not cite, but that shares a word with it, has something.
+func (e *evidence) elsewhere(c *claim, has func(int) bool) bool {
+	for i := range e.passages {
+		if e.overlap(c, i).shared > 0 && has(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// derives reports whether a number is a sum, difference, product, quotient or count of what the cited messages have.
+func (e *evidence) derives(n facts.Number, cited []int) bool {
+	if len(n.Values) == 0 || n.Unit == facts.Clock {
+		return false
+	}
+	var values []float64
+	total, thousands := 0.0, false
+	for _, i := range cited {
+		for _, m := range e.read(i).facts.Numbers {
+			if len(m.Values) == 0 || m.Dated || m.Weak && m.Unit != facts.Minutes {
+				continue
+			}
+			values = append(values, m.Values[0])
+			total += m.Values[0]
+			thousands = thousands || m.Values[0] >= 1000 && math.Mod(m.Values[0], 1000) == 0
+		}
+	}
+	if thousands {
+		for _, v := range values {
+			if v < 1000 {
+				values = append(values, 1000*v) // eighteen thousand, and nine more
+			}
+		}
+	}
+	if n.Values[0] == float64(len(cited)) && len(cited) > 1 || len(values) > 1 && n.Values[0] == total {
+		return true
+	}
+	for _, want := range n.Values {
+		for i, a := range values {
+			for _, b := range values[i+1:] {
+				if want == a+b || want == math.Abs(a-b) || want == a*b || want == a*b/100 || quotient(want, a, b) || quotient(want, b, a) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// quotient reports whether want is a/b, rounded.
+func quotient(want, a, b float64) bool {
+	return b > 1 && want != 0 && math.Abs(want-a/b) <= math.Max(0.005, 0.001*want)
+}

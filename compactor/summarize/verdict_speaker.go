@@ -1,0 +1,57 @@
+package summarize
+
+import (
+	"fmt"
+	"slices"
+
+	"cairn/internal/words"
+)
+
+// checkSpeaker returns why the people of a line cannot be those of the messages that it cites; found is false if they are not
+// among them, though it does not follow that somebody else is meant.
+func (e *evidence) checkSpeaker(c *claim, telling []int) (wrong string, found bool) {
+	if len(c.people) == 0 || len(telling) == 0 {
+		return "", true
+	}
+	other, doubt := noPerson, !c.leads
+	for _, i := range telling {
+		p := e.read(i)
+		if p.author == noPerson || slices.Contains(c.people, p.author) || intersect(c.people, e.namedFor(c, i)) {
+			return "", true
+		}
+		doubt = doubt || p.facts.You // whom it is about is not in its words
+		other = p.author
+	}
+	if doubt {
+		return "", false
+	}
+	return fmt.Sprintf("#%d is by %s, not by %s", e.passages[telling[0]].seqs[0], e.people[other].shown, e.people[c.people[0]].shown), false
+}
+
+// namedFor returns the people whom a message mentions in the sentences that say something of the line; in all of them, if none
+// does.
+func (e *evidence) namedFor(c *claim, i int) (named []int) {
+	p := e.read(i)
+	sentences := words.Sentences(p.text)
+	if len(sentences) < 2 {
+		return p.named
+	}
+	said := false
+	for _, sentence := range sentences {
+		for _, k := range keysOf("x " + sentence) {
+			if slices.ContainsFunc(c.keys, func(of key) bool { return of.short == k.short || of.stem == k.stem }) {
+				said = true
+				named = append(named, e.mentioned(sentence, false)...)
+				break
+			}
+		}
+	}
+	if !said {
+		return p.named
+	}
+	return named
+}
+
+func intersect(a, b []int) bool {
+	return slices.ContainsFunc(a, func(x int) bool { return slices.Contains(b, x) })
+}

@@ -1,0 +1,150 @@
+package facts
+
+import (
+	"strconv"
+	"strings"
+)
+
+// digitsAt reads digits with their separators: 1,200.50, 1 200, 14:30, 1.2.3.
+func (r *reader) digitsAt(i int) (Number, int) {
+	groups := []string{r.tokens[i].text}
+	separators := ""
+	next := i + 1
+	for next < len(r.tokens) && r.tokens[next].digits && len(groups) < 8 {
+		separator := separatorOf(r.tokens[next].gap)
+		if separator == 0 || separator == ' ' && (len(r.tokens[next].text) != 3 || len(groups[len(groups)-1]) > 3 || strings.Trim(separators, " ") != "") {
+			break
+		}
+		if separators == ":" || separator == ':' && separators != "" {
+			break
+		}
+		groups, separators = append(groups, r.tokens[next].text), separators+string(separator)
+		next++
+	}
+	if len(groups) == 2 && separators == ":" {
+		if values := clock(groups[0], groups[1]); values != nil {
+			return Number{Values: values, Unit: Clock}, next
+		}
+		groups, separators, next = groups[:1], "", i+1
+	}
+	values := decimals(groups, separators)
+	if separators == "." {
+		for _, minutes := range clock(groups[0], groups[1]) { // 8.30
+			values = append(values, minutes/60)
+		}
+	}
+	return Number{Values: values}, next
+}
+
+// separatorOf returns the sign between two runs of digits that may be one number; 0 if they are two.
+func separatorOf(gap string) byte {
+	switch gap {
+	case ".":
+		return '.'
+	case ",", "،", "٫":
+		return ','
+	case "'", "’", "٬", "_":
+		return '\''
+	case " ", "\u00a0", "\u202f", "\u2009":
+		return ' '
+	case ":":
+		return ':'
+	}
+	return 0
+}
+
+func clock(hours, minutes string) []float64 {
+	h, _ := strconv.Atoi(hours)
+	m, _ := strconv.Atoi(minutes)
+	if len(hours) > 2 || len(minutes) != 2 || h > 24 || m > 59 {
+		return nil
+	}
+	return []float64{float64(60*h + m)}
+}
+
+// maxDigits is how many digits a number has at most: longer ones are names of things, and compared as text.
+const maxDigits = 15
+
+// decimals returns what groups of digits may mean; nothing for a version. A single separator before three digits is for
+// thousands in one country and for decimals in another.
+func decimals(groups []string, separators string) []float64 {
+	last := len(groups) - 1
+	if len(strings.Join(groups, "")) > maxDigits {
+		return nil
+	}
+	threes := len(groups[0]) <= 3
+	for _, g := range groups[1:] {
+		threes = threes && len(g) == 3
+	}
+	whole := func(groups []string) float64 {
+		value, _ := strconv.ParseFloat(strings.Join(groups, ""), 64)
+		return value
+	}
+	decimal := func() float64 {
+		value, _ := strconv.ParseFloat(strings.Join(groups[:last], "")+"."+groups[last], 64)
+		return value
+	}
+	same := strings.Count(separators, separators[:min(1, len(separators))]) == len(separators)
+	switch {
+	case last == 0:
+		return []float64{whole(groups)}
+	case last == 1 && threes && separators[0] != ' ' && separators[0] != '\'':
+		return []float64{whole(groups), decimal()}
+	case same && threes, separators[0] == ',' && same && len(groups[last]) == 3 && last > 1: // 1,20,000 in India
+		return []float64{whole(groups)}
+	case last == 1, !same && separators[last-1] != separators[0]:
+		return []float64{decimal()}
+	}
+	return nil
+}
+
+// hanAt reads a number in Chinese characters.
+func (r *reader) hanAt(i int) (n Number, next int) {
+	var total, section, digit, scale float64
+	var positional strings.Builder
+	for next = i; next < len(r.tokens) && r.tokens[next].han && (next == i || r.tokens[next].gap == ""); next += max(r.width[next], 1) {
+		value, ok := r.has(next, isNumber)
+		if !ok {
+			break
+		}
+		switch {
+		case value < 10:
+			if positional.Len() == next-i {
+				positional.WriteString(strconv.Itoa(int(value)))
+			}
+			if digit = value; value == 0 {
+				scale = 0
+			}
+		case value < 10_000:
+			section, digit, scale = section+max(digit, 1)*value, 0, value
+		default:
+			total, section, digit, scale = total+max(section+digit, 1)*value, 0, 0, value
+		}
+	}
+	if next == i {
+		return n, i
+	}
+	value := total + section + digit
+	values := []float64{value}
+	if scale >= 100 && digit != 0 { // 一百二 is 120
+		values = []float64{value - digit + digit*scale/10, value}
+	}
+	if positional.Len() == next-i && next-i > 1 {
+		value, _ = strconv.ParseFloat(positional.String(), 64)
+		values = []float64{value}
+	}
+	_, counted := r.has(next, isCounter)
+	_, measured := r.has(next, isUnit)
+	n = Number{Values: values, Ordinal: r.token(i-1).text == "第", Weak: !counted && !measured && next-i < 2 || value <= 1}
+	n.Weak = n.Weak || n.Ordinal && value <= 2
+	return n, next
+}
+
+// digitsOnly returns one or two digits that follow directly.
+func (r *reader) digitsOnly(i int) (value float64, next int) {
+	if t := r.token(i); t.digits && len(t.text) <= 2 && (t.gap == "" || t.gap == " ") {
+		value, _ = strconv.ParseFloat(t.text, 64)
+		return value, i + 1
+	}
+	return 0, i
+}

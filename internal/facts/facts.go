@@ -1,0 +1,231 @@
+// Package facts reads the numbers and dates that a text states, in any digits and, written out, in twelve languages. It is for
+// comparing two texts, so it returns every reading of what is ambiguous: "1.200" is 1200 and 1.2. All of it is pure and takes
+// linear time; no input makes it fail.
+package facts
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// Unit is what a number counts, as far as texts with different units can be told apart.
+type Unit uint8
+
+// The units. None is also that of all other things.
+const (
+	None Unit = iota
+	Money
+	Percent
+	Clock // a time of day, in minutes after midnight
+	Minutes
+	Hours
+	Days
+	Weeks
+	Months
+	Years
+	weekend
+)
+
+// Number is a number that a text states.
+type Number struct {
+	Text    string    // as written, folded
+	Values  []float64 // what it may be, the likeliest first; none for a version such as 1.2.3
+	Unit    Unit
+	Ordinal bool // third, 3rd
+	Weak    bool // it may be no number: an article, or a character that is part of another word
+	Dated   bool // it is part of a date
+	Code    bool // it follows letters: A4, v2
+
+	from, to int // its tokens
+}
+
+// Text is a text with its facts.
+type Text struct {
+	Numbers []Number
+	Dates   []Date
+	You     bool // it speaks to somebody
+	Bot     bool // it names an assistant or a bot, without its name
+	Asks    bool // it has a word for a request or a decision
+	Halves  bool // it has a word for half or a quarter: its numbers may have parts
+}
+
+// Read returns the facts of a text in any of the languages.
+func Read(text string, languages []string) Text {
+	r := reader{tokens: tokensOf(text)}
+	for _, l := range lexicons() {
+		if slices.Contains(languages, l.code) {
+			r.languages = append(r.languages, l)
+		}
+	}
+	r.lookUp()
+	var found Text
+	found.Dates = r.dates()
+	found.Numbers = r.numbers()
+	for i := range r.tokens {
+		for _, s := range r.senses[i] {
+			found.You = found.You || s.kind == isYou
+			found.Bot = found.Bot || s.kind == isAssistant
+			found.Asks = found.Asks || s.kind == isRequest
+			found.Halves = found.Halves || s.kind == isHalf || s.kind == isQuarter
+		}
+	}
+	return found
+}
+
+// Same reports whether two numbers may be the same: a reading of one equals a reading of the other, in the same unit if both have
+// one. A time of day equals its hour, on either half of the day.
+func Same(a, b Number) bool {
+	if a.Code != b.Code {
+		return false
+	}
+	if len(a.Values) == 0 || len(b.Values) == 0 {
+		return a.Text == b.Text
+	}
+	if a.Unit == Clock || b.Unit == Clock {
+		return sameTime(a, b)
+	}
+	if !Comparable(a, b) {
+		return false
+	}
+	units := base(a.Unit) != 0 && base(b.Unit) != 0
+	for _, x := range a.Values {
+		for _, y := range b.Values {
+			if units {
+				if equal(x*base(a.Unit), y*base(b.Unit)) {
+					return true
+				}
+			} else if equal(x, y) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Comparable reports whether two numbers may count the same thing.
+func Comparable(a, b Number) bool {
+	if (a.Unit == Clock) != (b.Unit == Clock) {
+		hour := a
+		if a.Unit == Clock {
+			hour = b
+		}
+		return hour.Unit == None && len(hour.Values) > 0 && hour.Values[0] <= 24
+	}
+	return a.Unit == b.Unit || a.Unit == None || b.Unit == None || base(a.Unit)*base(b.Unit) > 0
+}
+
+// base returns the length of a unit of time in minutes, or negative, in months; 0 for another unit.
+func base(u Unit) float64 {
+	switch u {
+	case Minutes:
+		return 1
+	case Hours:
+		return 60
+	case Days:
+		return 24 * 60
+	case Weeks:
+		return 7 * 24 * 60
+	case Months:
+		return -1
+	case Years:
+		return -12
+	}
+	return 0
+}
+
+func equal(x, y float64) bool {
+	return math.Abs(x-y) <= 1e-9*math.Max(math.Abs(x), math.Abs(y))
+}
+
+// sameTime compares times of day, of which at least one has minutes: three, half past two and 14:30 are 180, 150 and 870.
+func sameTime(a, b Number) bool {
+	for _, x := range minutes(a) {
+		for _, y := range minutes(b) {
+			if equal(math.Mod(x, 720), math.Mod(y, 720)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func minutes(n Number) (all []float64) {
+	for _, v := range n.Values {
+		switch {
+		case n.Unit == Clock:
+			all = append(all, v)
+		case v >= 0 && v <= 24 && (n.Unit == None || n.Unit == Hours):
+			all = append(all, v*60)
+		}
+	}
+	return all
+}
+
+// day counts days, in UTC, from a fixed one: two times of one date give the same.
+func day(t time.Time) int {
+	return int(time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC).Unix() / 86400)
+}
+
+// Counted returns the dates that a number of days, weeks, months or years may mean: in three days, three days ago.
+func Counted(n Number) (all []Date) {
+	length, margin := 0.0, 0.0
+	switch n.Unit {
+	case Days:
+		length = 1
+	case Weeks:
+		length, margin = 7, 3
+	case Months:
+		length, margin = 30.44, 15
+	case Years:
+		length, margin = 365.25, 183
+	}
+	if length == 0 || len(n.Values) == 0 || n.Values[0] > 1000 {
+		return nil
+	}
+	for _, days := range []float64{n.Values[0] * length, -n.Values[0] * length} {
+		all = append(all, Date{Weekday: -1, Soft: true, From: int(days - margin), To: int(days+margin) + 1})
+	}
+	return all
+}
+
+// Word is what a single word may be.
+type Word struct {
+	Title bool // stands before or after a name: Mrs, さん
+	Asks  bool // asks for something, or decides it: wants, decided
+	Bot   bool // an assistant or a bot
+	Known bool // it is in the table of one of the languages
+}
+
+// Look returns what a word may be in any of the languages.
+func Look(word string, languages []string) (is Word) {
+	folded := fold(word)
+	for _, l := range lexicons() {
+		if !slices.Contains(languages, l.code) || folded == "" {
+			continue
+		}
+		is.Known = is.Known || slices.Contains(l.common, folded)
+		for _, s := range l.senses(token{text: folded, accents: folded, capital: true}) {
+			is.Known = true
+			is.Title = is.Title || s.kind == isTitle
+			is.Asks = is.Asks || s.kind == isRequest
+			is.Bot = is.Bot || s.kind == isAssistant
+		}
+	}
+	return is
+}
+
+// Titles returns the words in one of the languages that stand after a name without a space, such as さん.
+func Titles(languages []string) (all []string) {
+	for _, l := range lexicons() {
+		if l.code != "ja" && l.code != "zh" || !slices.Contains(languages, l.code) {
+			continue
+		}
+		for word, senses := range l.exact {
+			if slices.ContainsFunc(senses, func(s sense) bool { return s.kind == isTitle }) {
+				all = append(all, word)
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,277 @@
+package facts
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"cairn/internal/words"
+)
+
+// numbers returns the numbers of the text.
+func (r *reader) numbers() (all []Number) {
+	for i := 0; i < len(r.tokens); {
+		n, next := r.numberAt(i)
+		if next == i {
+			i++
+			continue
+		}
+		n.from, n.to = i, next
+		last := r.token(i - 1)
+		n.Code = r.tokens[i].digits && r.tokens[i].gap == "" && i > 0 && !last.han && !last.sign && !last.digits
+		for k := i; k < next; k++ {
+			n.Dated = n.Dated || r.dated[k]
+			n.Text += r.tokens[k].text
+		}
+		all = append(all, n)
+		if n.Unit == Clock && len(n.Values) > 0 && r.apart(i, next) { // 3 h 40 is also a length of time
+			n.Unit, n.Weak = Minutes, true
+			all = append(all, n)
+		}
+		i = next
+	}
+	return all
+}
+
+// numberAt reads the number that starts at a token, and what follows it: a scale, a unit. next is i if there is none.
+func (r *reader) numberAt(i int) (n Number, next int) {
+	switch t := r.token(i); {
+	case t.digits:
+		n, next = r.digitsAt(i)
+	case t.han:
+		n, next = r.hanAt(i)
+	default:
+		n, next = r.wordsAt(i)
+	}
+	if next == i {
+		return n, i
+	}
+	n, next = r.scaled(n, next)
+	n, next = r.halved(n, i, next)
+	n, next = r.united(n, i, next)
+	n, next = r.halvedAfterUnit(n, next)
+	if n.Unit == Clock {
+		n.Ordinal = false
+	}
+	return n, next
+}
+
+// apart reports whether an hour with minutes is written with an h, as lengths of time are.
+func (r *reader) apart(from, to int) bool {
+	for k := from + 1; k < to; k++ {
+		if value, ok := r.has(k, isUnit); ok && Unit(value) == Hours {
+			return true
+		}
+	}
+	return false
+}
+
+// scaled multiplies a number by the words after it: million, 万.
+func (r *reader) scaled(n Number, next int) (Number, int) {
+	for next < len(r.tokens) && len(n.Values) > 0 && n.Unit == None {
+		scale, ok := r.scaleAt(next)
+		if !ok {
+			break
+		}
+		values := make([]float64, len(n.Values))
+		for k, v := range n.Values {
+			values[k] = v * scale
+		}
+		if utf8.RuneCountInString(r.tokens[next].text) == 1 && !r.tokens[next].han { // m is for metres, too
+			values = append(values, n.Values...)
+		}
+		n.Values, n.Weak = values, false
+		next += max(r.width[next], 1)
+		if r.token(next).digits && r.tokens[next].gap == "" { // 1億2千万
+			rest, after := r.digitsAt(next)
+			rest, after = r.scaled(rest, after)
+			if len(rest.Values) > 0 && rest.Values[0] < scale {
+				n.Values, next = []float64{n.Values[0] + rest.Values[0]}, after
+			}
+		}
+	}
+	if _, ok := r.has(next, isDozen); ok && r.near(next) && len(n.Values) > 0 {
+		n.Values = append(slices.Clone(n.Values), 12*n.Values[0])
+		next++
+	}
+	return n, next
+}
+
+// scaleAt returns by how much a word multiplies the number before it.
+func (r *reader) scaleAt(i int) (scale float64, ok bool) {
+	t := r.tokens[i]
+	if t.gap == "" && !t.digits {
+		switch t.text {
+		case "k":
+			return 1e3, true
+		case "m":
+			return 1e6, true
+		}
+	}
+	least := 1000.0
+	if t.han {
+		least = 10
+	}
+	scale, ok = r.has(i, isNumber)
+	return scale, ok && scale >= least && r.near(i) && t.text != "k"
+}
+
+// halved adds a half or a quarter that is written beside a number: eight and a half, halb neun, quarter to five.
+func (r *reader) halved(n Number, from, next int) (Number, int) {
+	if len(n.Values) == 0 {
+		return n, next
+	}
+	value := n.Values[0]
+	if after, at := r.partAfter(next); after != 0 {
+		n.Values, n.Ordinal = append([]float64{value + after}, n.Values...), false
+		return r.scaled(n, at)
+	}
+	less := false
+	for k := from - 1; k >= max(from-3, 0); k-- {
+		_, half := r.has(k, isHalf)
+		_, quarter := r.has(k, isQuarter)
+		switch {
+		case half:
+			n.Values, n.Ordinal = append([]float64{value - 0.5, value + 0.5}, n.Values...), false
+			return n, next
+		case quarter && less:
+			n.Values = append([]float64{value - 0.25}, n.Values...)
+			return n, next
+		case quarter && k == from-1: // Viertel fünf, drei Viertel fünf
+			n.Values = append(slices.Clone(n.Values), value-0.75, value-0.25, value+0.25)
+			return n, next
+		case quarter:
+			n.Values = append([]float64{value + 0.25}, n.Values...)
+			return n, next
+		}
+		less = less || isLess[r.tokens[k].text] || isLess[r.token(k-1).text]
+		if len(r.tokens[k].text) > 6 || strings.ContainsAny(r.tokens[k+1].gap, ",.;\n") {
+			break
+		}
+	}
+	return n, next
+}
+
+// isLess are the words for the minutes before an hour.
+var isLess = words.Set("to vor menos moins meno para za без kala var الا")
+
+// partAfter returns the half or quarter that follows a number, negative if it is taken away; 0 if there is none.
+func (r *reader) partAfter(i int) (part float64, next int) {
+	sign := 1.0
+	for k := i; k < min(i+4, len(r.tokens)); k += max(r.width[k], 1) {
+		_, half := r.has(k, isHalf)
+		_, quarter := r.has(k, isQuarter)
+		switch {
+		case strings.ContainsAny(r.tokens[k].gap, ",.;:\n"):
+			return 0, i
+		case half:
+			return sign * 0.5, k + max(r.width[k], 1)
+		case quarter:
+			return sign * 0.25, k + max(r.width[k], 1)
+		}
+		one, number := r.has(k, isNumber)
+		_, join := r.has(k, joins)
+		less := isLess[r.tokens[k].text]
+		if less {
+			sign = -1
+		}
+		if !join && !less && !(number && one == 1) && !(k > i && len(r.tokens[k].text) <= 2) {
+			break
+		}
+	}
+	return 0, i
+}
+
+// halvedAfterUnit adds a half or a quarter after an hour: cinq heures et quart, 三点半.
+func (r *reader) halvedAfterUnit(n Number, next int) (Number, int) {
+	if n.Unit != Clock && n.Unit != Hours || len(n.Values) == 0 {
+		return n, next
+	}
+	part, after := r.partAfter(next)
+	if part == 0 {
+		return n, next
+	}
+	if n.Unit == Clock {
+		part *= 60
+	}
+	n.Values = []float64{n.Values[0] + part}
+	return n, after
+}
+
+// united reads the unit of a number, after it or before it.
+func (r *reader) united(n Number, from, next int) (Number, int) {
+	if n.Unit != None || len(n.Values) == 0 {
+		return n, next
+	}
+	after, ok := r.has(next, isUnit)
+	if ok && (r.near(next) || r.tokens[next].gap == "") {
+		return r.unitAfter(n, Unit(after), next)
+	}
+	if r.token(next).digits || !r.ordinalEnding(next) {
+		return r.unitBefore(n, from), next
+	}
+	n.Ordinal = true
+	return n, next + 1
+}
+
+// unitBefore reads a unit that stands before its number: $5, %5, saat 5, 百分之五.
+func (r *reader) unitBefore(n Number, from int) Number {
+	at := r.before(from)
+	value, ok := r.has(at, isUnit)
+	if !ok || from == 0 || !r.near(from) {
+		return n
+	}
+	switch unit := Unit(value); unit {
+	case Money, Percent:
+		if r.tokens[at].sign || r.tokens[at].han || r.tokens[at].text == "yuzde" {
+			n.Unit = unit
+		}
+	case Clock, Hours:
+		if !r.token(r.before(at)).digits && n.Values[0] <= 24 {
+			n = hourOf(n)
+		}
+	}
+	return n
+}
+
+// ordinalEnding reports whether a token is the ending of a number: 3rd, 3º, 3-го.
+func (r *reader) ordinalEnding(i int) bool {
+	t := r.token(i)
+	return !t.digits && !t.sign && !t.han && len([]rune(t.text)) <= 3 && (t.gap == "" || t.gap == "-") && r.token(i-1).digits
+}
+
+func (r *reader) unitAfter(n Number, unit Unit, next int) (Number, int) {
+	n.Unit = unit
+	end := next + max(r.width[next], 1)
+	switch unit {
+	case Clock, Hours:
+		minutes, after := r.digitsOnly(end)
+		switch {
+		case after > end && minutes < 60 && n.Values[0] <= 24:
+			if value, ok := r.has(after, isUnit); ok && Unit(value) == Minutes {
+				after += max(r.width[after], 1)
+			} else if r.token(after).text == "分" {
+				after++
+			}
+			n.Unit, n.Values = Clock, []float64{60*n.Values[0] + minutes}
+			return n, after
+		case unit == Clock || r.tokens[next].text == "h" && r.tokens[next].gap == "": // 14h may be either
+			if n.Values[0] <= 24 {
+				n = hourOf(n)
+			}
+		}
+	case Percent, Money:
+		n.Weak = false
+	}
+	return n, end
+}
+
+// hourOf returns a time of day from its hour.
+func hourOf(n Number) Number {
+	values := make([]float64, len(n.Values))
+	for i, v := range n.Values {
+		values[i] = 60 * v
+	}
+	n.Values, n.Unit, n.Weak = values, Clock, false
+	return n
+}
