@@ -16,9 +16,13 @@ import (
 // their citations.
 func TestFoldWithoutModelKeepsHeadingsAndCitations(t *testing.T) {
 	slow(t)
-	worker := &llmtest.Model{Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
-		return summary(fmt.Sprintf("## Decisions\n- Ada keeps the key of vault Zanzibar%d in Lisbon since May 1987 (#2).\n## Facts\n%s- The key in Lisbon was fine (#3).\n## Open questions\n- Who went on as before %d? (#4)",
-			n, strings.Repeat(fmt.Sprintf("- %s (#3).\n", filler(20)), 6), n)), nil
+	worker := &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		first := 0
+		if _, err := fmt.Sscanf(spanOf(req), "messages #%d to", &first); err != nil {
+			return llm.Response{}, err
+		}
+		return summary(fmt.Sprintf("## Decisions\n- Ada keeps the key of vault Zanzibar%[1]d in Lisbon since May 1987 (#%[2]d).\n## Facts\n%[3]s- The key in Lisbon was fine (#%[2]d).\n## Open questions\n- Who went on as before? (#%[2]d)",
+			n, first, strings.Repeat(fmt.Sprintf("- %s (#%d).\n", filler(20), first), 6))), nil
 	}}
 	r := newRig(t, 4000, worker)
 	r.policy.MaxTurns = 1
@@ -46,6 +50,6 @@ func TestFoldWithoutModelKeepsHeadingsAndCitations(t *testing.T) {
 	for _, decision := range before {
 		check.Contains(t, "head", head, "\n"+decision+"\n")
 	}
-	check.Contains(t, "head", head, "\n## Decisions\n", "\n## Open questions\n- Who went on as before ", "? (#4)\n")
+	check.Contains(t, "head", head, "\n## Decisions\n", "\n## Open questions\n- Who went on as before? (#")
 	check.Lacks(t, "head", head, "assistant:")
 }

@@ -31,7 +31,7 @@ func (e *evidence) checkNumbers(c *claim, cited, telling []int) (wrong string, f
 func (e *evidence) otherNumber(c *claim, n facts.Number, telling []int) (passage int, other facts.Number) {
 	for _, i := range telling {
 		for _, m := range e.read(i).facts.Numbers {
-			if !m.Weak && !m.Dated && m.Ordinal == n.Ordinal && facts.Comparable(n, m) && !e.isIn(c, m) {
+			if !m.Weak && !m.Dated && m.Ordinal == n.Ordinal && m.Code == n.Code && facts.Comparable(n, m) && !e.isIn(c, m) {
 				return i, m
 			}
 		}

@@ -6,7 +6,9 @@ package facts
 import (
 	"math"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 )
 
 // Unit is what a number counts, as far as texts with different units can be told apart.
@@ -76,7 +78,7 @@ func Read(text string, languages []string) Text {
 // Same reports whether two numbers may be the same: a reading of one equals a reading of the other, in the same unit if both have
 // one. A time of day equals its hour, on either half of the day.
 func Same(a, b Number) bool {
-	if a.Code != b.Code {
+	if a.Code && inWords(b) || b.Code && inWords(a) { // A3 is not three
 		return false
 	}
 	if len(a.Values) == 0 || len(b.Values) == 0 {
@@ -101,6 +103,11 @@ func Same(a, b Number) bool {
 		}
 	}
 	return false
+}
+
+// inWords reports whether a number is written out.
+func inWords(n Number) bool {
+	return !strings.ContainsFunc(n.Text, unicode.IsDigit)
 }
 
 // Comparable reports whether two numbers may count the same thing.
