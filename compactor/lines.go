@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"cairn/compactor/summarize"
+	"cairn/internal/tokens"
+	"cairn/transcript"
 )
 
 // lineCheck is the state of judging the lines of one chunk's summaries.
@@ -38,6 +40,20 @@ func (w worker) judgeOf(items []summarize.Item) *summarize.Judge {
 	return summarize.JudgeOf(items).With(w.around.reference(), w.agent)
 }
 
+// checked returns the judged text within the worker's limit, the marks of lines without evidence included.
+func (w worker) checked(text string, items []summarize.Item) summarize.Checked {
+	judge := w.judgeOf(items)
+	c := judge.Check(summarize.ShortenSummary(text, w.limit))
+	shown := Summary{Text: c.Text, Lines: c.Lines}.Marked()
+	marks := tokens.Estimate(shown) - tokens.Estimate(c.Text)
+	if tokens.Estimate(shown) <= w.limit || marks >= w.limit {
+		return c
+	}
+	shorter := judge.Check(summarize.ShortenSummary(c.Text, w.limit-marks))
+	shorter.Wrong = append(c.Wrong, shorter.Wrong...)
+	return shorter
+}
+
 // reference returns what the worker may read around its span, a line for each message.
 func (a around) reference() string {
 	lines := []string{a.before}
@@ -47,14 +63,11 @@ func (a around) reference() string {
 	return strings.Join(lines, "\n")
 }
 
-// noEvidence ends a line with a name, number or date that nobody said, in a text that is only shown.
-const noEvidence = "[no evidence]"
-
 // marked returns a judged text for people.
 func marked(c summarize.Checked) string {
 	lines := strings.Split(c.Text, "\n")
 	for _, at := range c.Unknown {
-		lines[at] = strings.TrimRight(lines[at], " \t\r") + " " + noEvidence
+		lines[at] = strings.TrimRight(lines[at], " \t\r") + " " + transcript.NoEvidence
 	}
 	return strings.Join(lines, "\n")
 }

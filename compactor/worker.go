@@ -100,7 +100,7 @@ func (w worker) run(ctx context.Context, items []summarize.Item, most int) (summ
 	if err != nil {
 		return summarize.Summary{}, err
 	}
-	c := w.judgeOf(items).Check(summarize.ShortenSummary(text, w.limit))
+	c := w.checked(text, items)
 	s := summarize.Summary{Text: c.Text, Lines: c.Lines, Dropped: *w.dropped + len(c.Wrong), Beside: *w.around.read}
 	if w.record.Kept() == 0 && w.j.policy.ExtractMemories && w.j.row.Kind != Rollup {
 		// The server takes no tools, or the model saved nothing: many small models only
