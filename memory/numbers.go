@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"cairn/chat"
 	"cairn/internal/lazy"
@@ -20,8 +21,9 @@ func strangeNumber(content, own, text string, said []chat.Message) string {
 		return ""
 	}
 	has := append(numbersIn(text), writtenIn(text)...)
+	days := datesOf(content, text, said)
 	for _, n := range numbersIn(content) {
-		if !slices.Contains(has, n) && !derived(n, has, text) && !dated(n, content, text, said) {
+		if !slices.Contains(has, n) && !derived(n, has, text) && !days.has(n) {
 			return strconv.Itoa(n)
 		}
 	}
@@ -112,38 +114,39 @@ func derived(n int, has []int, text string) bool {
 	return n == total || n >= 3 && n == listed
 }
 
-// dated reports whether a number may be of a date that a text gives in other words, or of the day on which it was said.
-func dated(n int, content, text string, said []chat.Message) bool {
-	if n > 31 && (n < 1900 || n >= 2200) {
-		return false
-	}
+// dates are what a text says about days.
+type dates struct {
+	days     []int // the numbers of its dates, and of the days on which it was said
+	relative bool  // it may give any date in other words
+}
+
+func datesOf(content, text string, said []chat.Message) (d dates) {
 	relative, years := aboutDay().MatchString(strings.ToLower(text)), year().MatchString(text)
 	for _, m := range said {
 		hasDate := year().MatchString(content) || len(words.Dates(content, m.Time)) > 0
-		if hasDate && (n == int(m.Time.Month()) || n == m.Time.Day()) {
-			return true
+		d.relative = d.relative || relative && hasDate
+		if hasDate {
+			d.days = append(d.days, int(m.Time.Month()), m.Time.Day())
 		}
-		if n > 31 && !years && max(n-m.Time.Year(), m.Time.Year()-n) <= 1 {
-			return true
+		if !years {
+			d.days = append(d.days, m.Time.Year()-1, m.Time.Year(), m.Time.Year()+1)
 		}
 		for _, span := range words.Dates(text, m.Time) {
-			for _, day := range []int{0, -1} {
-				end := span.To.AddDate(0, 0, day)
-				if slices.Contains([]int{span.From.Year(), int(span.From.Month()), span.From.Day(), end.Year(), int(end.Month()), end.Day()}, n) {
-					return true
-				}
+			for _, day := range []time.Time{span.From, span.To, span.To.AddDate(0, 0, -1)} {
+				d.days = append(d.days, day.Year(), int(day.Month()), day.Day())
 			}
 		}
-		for _, b := range numbersIn(text) {
-			if n > 31 && (n == m.Time.Year()-b || n == m.Time.Year()+b) {
-				return true
-			}
-		}
-		if relative && hasDate {
-			return true
+		for _, n := range numbersIn(text) { // an age, or how long ago
+			d.days = append(d.days, m.Time.Year()-n, m.Time.Year()+n)
 		}
 	}
-	return false
+	return d
+}
+
+// has reports whether a number may be of such a date.
+func (d dates) has(n int) bool {
+	isYear := 1900 <= n && n < 2200
+	return (n <= 31 || isYear) && (d.relative || slices.Contains(d.days, n))
 }
 
 var (
