@@ -188,12 +188,11 @@ func (f *Filter) mayBeJSON(front string) bool {
 	if !known {
 		return false
 	}
+	front = strings.TrimRightFunc(front, unicode.IsSpace) // as at the end of the answer, see isUnfinished
 	decoder := json.NewDecoder(strings.NewReader(front))
 	var value json.RawMessage
-	switch err := decoder.Decode(&value); {
-	case err != nil:
-		_, broken := err.(*json.SyntaxError)
-		return !broken
+	if err := decoder.Decode(&value); err != nil {
+		return err == io.ErrUnexpectedEOF
 	}
 	behind := strings.TrimLeftFunc(front[decoder.InputOffset():], unicode.IsSpace)
 	return behind == "" || strings.ContainsAny(behind[:1], "{[<,;`]")

@@ -70,6 +70,7 @@ var callTexts = map[string]struct {
 	"phi":                            {"functools[{\"name\": \"lookup\", \"arguments\": {\"word\": \"tea\"}}]", `lookup {"word": "tea"}`, ""},
 	"quotation marks of Python":      {"<tool_call>{'name': 'lookup', 'arguments': {'word': 'tea'}}</tool_call>", `lookup {"word":"tea"}`, ""},
 	"a brace is missing":             {"{\"name\": \"lookup\", \"arguments\": {\"word\": \"tea\"}\n", `lookup {"word": "tea"}`, ""},
+	"plain, cut off before a line":   {"{\"name\": \"lookup\", \"arguments\": {\"word\": \"tea\n", `lookup {"word": "tea`, ""},
 	"plain, cut off":                 {"{\"name\": \"lookup\", \"arguments\": {\"wo", `lookup {"wo`, ""},
 	"a program of Python":            {"<|python_tag|>import math\nprint(math.pi)", "python_tag import math\nprint(math.pi)", ""},
 	"marks without a call":           {"<tool_call>\n</tool_call>", "", ""},
