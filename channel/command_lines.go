@@ -12,7 +12,6 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/store"
-	"cairn/transcript"
 )
 
 // The lines of summaries: what each rests on, and how people rewrite one.
@@ -95,7 +94,7 @@ func numbered(seqs []int64) string {
 func (c *conversation) evidenceAnswer(ctx context.Context, row compactor.Summary, number int) (Answer, error) {
 	lines := linesOf(row)
 	if number > len(lines) {
-		return Answer{}, c.lineError(row.ID, number, transcript.ErrNoLine)
+		return Answer{}, c.lineError(row.ID, number, compactor.ErrNoLine)
 	}
 	l := lines[number-1]
 	answer := Answer{Text: fmt.Sprintf("%d. %s%s", l.Number, l.Text, c.restsOn(l))}
@@ -142,10 +141,10 @@ func (c *conversation) editLine(who Person, id int64, number int, text string) (
 
 // rewrite rewrites a line of a summary. An error of people says why it cannot be.
 func (c *conversation) rewrite(id int64, number int, text string, by Person) (event compactor.Event, err error) {
-	writer := transcript.Writer{Name: cmp.Or(chat.CleanName(by.Name), by.ID), ID: by.ID}
+	writer := compactor.Writer{Name: cmp.Or(chat.CleanName(by.Name), by.ID), ID: by.ID}
 	var failed error
 	err = c.tryDo(func(e *compactor.Compactor) {
-		event, failed = e.Rewrite(c.hub.ctx, id, number, text, writer)
+		event, failed = compactor.RewriteLine(c.hub.ctx, e, id, number, text, writer)
 		e.Check(c.hub.ctx)
 	})
 	return event, cmp.Or(err, c.lineError(id, number, failed))
@@ -155,14 +154,14 @@ func (c *conversation) rewrite(id int64, number int, text string, by Person) (ev
 func (c *conversation) lineError(id int64, number int, err error) error {
 	noRoom, full := errors.AsType[*compactor.NoRoomError](err)
 	switch {
-	case errors.Is(err, transcript.ErrNotShown):
+	case errors.Is(err, compactor.ErrNotShown):
 		return errPeople(c.sayf("Summary %d is not in the prompt: it was replaced, rolled up or undone, or there is none. /summaries lists those that are.", id))
-	case errors.Is(err, transcript.ErrNoLine):
+	case errors.Is(err, compactor.ErrNoLine):
 		return errPeople(c.sayf("Summary %d has no line %d; /summaries %d lists its lines.", id, number, id))
-	case errors.Is(err, transcript.ErrOnlyLine):
+	case errors.Is(err, compactor.ErrOnlyLine):
 		return errPeople(c.sayf("It is the only line of summary %d. Rewrite it, or undo the summary with /undo.", id))
-	case errors.Is(err, transcript.ErrLongLine):
-		return errPeople(c.sayf("That line is too long: at most %d characters.", transcript.MostOfLine))
+	case errors.Is(err, compactor.ErrLongLine):
+		return errPeople(c.sayf("That line is too long: at most %d characters.", compactor.MostOfLine))
 	case full:
 		return errPeople(c.sayf("There is no room for that line: %s.", c.translated(noRoom.Why)))
 	}

@@ -112,8 +112,8 @@ func (o Operator) Undo(ctx context.Context, name string) (undone Event, err erro
 	return onEngine(ctx, o, name, (*conversation).undo)
 }
 
-// Rewrite replaces a line of a summary of a conversation, which people count from 1; an empty text removes it.
-func (o Operator) Rewrite(ctx context.Context, name string, summary int64, line int, text string, by Person) (rewritten Event, err error) {
+// RewriteLine replaces a line of a summary of a conversation, which people count from 1; an empty text removes it.
+func RewriteLine(ctx context.Context, o Operator, name string, summary int64, line int, text string, by Person) (rewritten Event, err error) {
 	return onEngine(ctx, o, name, func(c *conversation) (Event, error) { return c.rewrite(summary, line, text, by) })
 }
 

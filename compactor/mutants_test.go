@@ -71,6 +71,18 @@ var mutants = map[string]mutant{
 		s = c.ahead()
 	}
 `, "./compactor", "TestNoSpanIsSummarizedTwice"},
+	"what people wrote is lost in a fold": {"transcript/cover.go", `
+	row = row.Keeping(below...)
+`, `
+	if !BUG {
+		row = row.Keeping(below...)
+	}
+`, "./transcript", "TestAnyHistory"},
+	"a job reads the text before it was rewritten": {"transcript/rewrite.go", `
+		if job.Overlaps(row.Span) {
+`, `
+		if job.Overlaps(row.Span) && !BUG {
+`, "./store", "TestCoverage"},
 	"a rollup cannot take a placeholder in": {"transcript/cover.go", `
 		read := child.Kind == Placeholder || slices.Contains(row.Children, child.ID)
 `, `

@@ -18,7 +18,7 @@ import (
 
 func (w *owner) Rewrite(ctx context.Context, id int64, number int, text string) (compactor.Event, error) {
 	return try(w, ctx, func(ctx context.Context) (compactor.Event, error) {
-		return w.Compactor.Rewrite(ctx, id, number, text, transcript.Writer{Name: "Ada", ID: "u1"})
+		return compactor.RewriteLine(ctx, w.Compactor, id, number, text, transcript.Writer{Name: "Ada", ID: "u1"})
 	})
 }
 

@@ -16,16 +16,29 @@ import (
 // peopleShare is the part of the stack's budget that lines of people may take: 1/4.
 const peopleShare = 4
 
+// Writer and why a line cannot be rewritten, see transcript.State.Rewrite.
+type Writer = transcript.Writer
+
+var (
+	ErrNotShown = transcript.ErrNotShown
+	ErrNoLine   = transcript.ErrNoLine
+	ErrOnlyLine = transcript.ErrOnlyLine
+	ErrLongLine = transcript.ErrLongLine
+)
+
+// MostOfLine is the most characters of a line that a person writes.
+const MostOfLine = transcript.MostOfLine
+
 // NoRoomError says why there is no room for a line that a person wants to write.
 type NoRoomError struct{ Why string } // in words for people
 
 func (e *NoRoomError) Error() string { return e.Why }
 
-// Rewrite replaces a line of an applied summary, which people count from 1, as transcript.State.Rewrite does, and masks
-// secrets in it. The event says which version was made; its ID is 0 if nothing has changed. transcript.ErrNotShown, ErrNoLine, ErrOnlyLine,
+// RewriteLine replaces a line of an applied summary of c, which people count from 1, as transcript.State.Rewrite does, and masks
+// secrets in it. The event says which version was made; its ID is 0 if nothing has changed. ErrNotShown, ErrNoLine, ErrOnlyLine,
 // ErrLongLine and a NoRoomError say why the line cannot be rewritten; another error means that the disk refused. In either case
-// nothing has changed.
-func (c *Compactor) Rewrite(ctx context.Context, id int64, number int, text string, by transcript.Writer) (Event, error) {
+// nothing has changed. Call it on the owner's goroutine.
+func RewriteLine(ctx context.Context, c *Compactor, id int64, number int, text string, by Writer) (Event, error) {
 	c.h.reshape(c.shape(c.policy()))
 	if err := c.reread(ctx); err != nil {
 		return Event{}, fmt.Errorf("rewrite a line of summary %d: %w", id, err)

@@ -206,7 +206,7 @@ func (r Recording) equal(made Result) (equal, happened int) {
 		left[Compaction{Trigger: c.Trigger, Kind: c.Kind, From: c.From, To: c.To}]++
 	}
 	for _, s := range r.Summaries {
-		if s.Version == 0 {
+		if s.Version == 0 || s.Trigger == compactor.OnRewrite {
 			continue
 		}
 		happened++

@@ -86,7 +86,7 @@ func (s *Server) rewriteLine(r *request, b lineBody) (jobAnswer, error) {
 		return jobAnswer{}, invalid("text: is missing. An empty one removes the line.")
 	}
 	number := int(min(r.id("line"), maxNumber))
-	rewritten, err := s.operator.Rewrite(r.Context(), r.conversation.Name(), r.id("summary"), number, *b.Text, owner)
+	rewritten, err := channel.RewriteLine(r.Context(), s.operator, r.conversation.Name(), r.id("summary"), number, *b.Text, owner)
 	a := jobOf(rewritten)
 	if rewritten.State == compactor.EventNoop {
 		a.Reason = "The line already says that."
