@@ -124,7 +124,7 @@ func TestRecapCoversPromptAndChangesNothing(t *testing.T) {
 	asked := worker.Requests()[n:]
 	check.Require(t, len(asked) == 1 && len(asked[0].Tools) == 0, "%d requests", len(asked))
 	text = asked[0].Messages[1].Text
-	check.Contains(t, "request", text, "Summary 1 of", "note-29 ", `<\/transcript> the prices?`, "in detail: the prices", "<agent ")
+	check.Contains(t, "request", text, "Summary 1 of", "note-29 ", `<\/transcript> the prices?`, `in detail: "the prices".`, "<agent ")
 	check.HasPrefix(t, "request", asked[0].Messages[0].Text, prompts.In(prompts.English).Recap)
 	check.Lacks(t, "request", text, "note-3 ")
 	check.Equal(t, "state", r.render(), before)
