@@ -161,7 +161,7 @@ func scripted(window, failing int, counts func(n, estimate int) int) *llmtest.Mo
 				target, _ = strconv.Atoi(found[1])
 			}
 			for i := len(words) / 10; i < len(words) && len(text) < target/2; i += max(len(words)/(target/2+1), 1) {
-				text = append(text, strings.Trim(words[i], "<>"))
+				text = append(text, strings.Trim(words[i], "<>(#"))
 			}
 			usage := resp.Usage
 			resp = llmtest.Use(llmtest.Call(fmt.Sprint("c", n), "summarize", map[string]string{"summary": strings.Join(text, " ")}))

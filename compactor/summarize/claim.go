@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"cairn/internal/facts"
 	"cairn/internal/words"
@@ -88,7 +89,8 @@ func (e *evidence) findUnknown(c *claim, languages []string) {
 		titled := i > 0 && facts.Look(w.before, languages).Title && w.capital
 		asks := i+1 < len(all) && facts.Look(all[i+1].folded, languages).Asks
 		name := titled || w.capital && !w.first && (!german || namedInGerman(w))
-		if w.capital && asks && (name || w.first && hasArticles(languages) && !isPlural(w.folded)) {
+		several := asks && len(languages) > 0 && isPlural(w.folded, all[i+1].folded, languages)
+		if w.capital && asks && (name || w.first && hasArticles(languages) && !several) {
 			c.invented = w.text
 		}
 		if name {
@@ -103,8 +105,14 @@ func hasArticles(languages []string) bool {
 	return len(languages) > 0 && slices.Contains([]string{"en", "de", "es", "fr", "it", "pt"}, languages[0])
 }
 
-// isPlural reports whether a word may be the plural of a common noun: customers want, Kunden wollen.
-func isPlural(word string) bool { return strings.HasSuffix(word, "s") || strings.HasSuffix(word, "en") }
+// isPlural reports whether a word and the verb after it may be a plural: customers want, Kunden wollen, but Thomas wants.
+func isPlural(word, verb string, languages []string) bool {
+	if languages[0] == "en" {
+		return strings.HasSuffix(word, "s") && !strings.HasSuffix(verb, "s")
+	}
+	ending, _ := utf8.DecodeLastRuneInString(verb)
+	return strings.ContainsRune("nmot", ending) && (strings.HasSuffix(word, "s") || strings.HasSuffix(word, "n") || strings.HasSuffix(word, "i") || strings.HasSuffix(word, "e"))
+}
 
 // namedInGerman reports whether a capitalized word, within a sentence, is likely a name: nouns are capitalized, too, but seldom
 // follow such words without an article.

@@ -46,9 +46,12 @@ func (e *evidence) judge(c *claim) verdict {
 	if !found {
 		return verdict{unknown: true}
 	}
-	if len(telling) == 0 {
+	switch {
+	case len(c.keys) == 0 && len(cited) > 0: // it has no words to compare
+		telling = cited
+	case len(telling) == 0:
 		telling = e.search(c)
-	} else if !e.covers(c, telling) {
+	case !e.covers(c, telling):
 		telling = nil
 	}
 	own := slices.DeleteFunc(slices.Clone(telling), func(i int) bool { return i >= e.own })

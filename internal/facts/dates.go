@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
 )
 
 // Date is a day, month or weekday that a text states.

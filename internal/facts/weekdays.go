@@ -46,7 +46,7 @@ func (r *reader) dayAfter(i int) (Date, int) {
 		if d, next := r.plainDateAt(k); next > k {
 			return d, next
 		}
-		if d, next := r.dayOfMonthAt(k); next > k {
+		if d, next := r.dayOfMonthAt(k); next > k && r.tokens[k].gap != "" {
 			return d, next
 		}
 		if !toDay[r.tokens[k].text] {

@@ -1,0 +1,168 @@
+package summarize
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"cairn/chat"
+	"cairn/testkit/check"
+	"cairn/transcript"
+)
+
+func hall() []chat.Message {
+	return said(
+		"Ada: The parish hall costs 48,000 EUR to renovate, says the architect.",
+		"Ben: I talk to the bank on 9 March about the loan.",
+		"Cairn: The permit takes six weeks.",
+		"Cleo: Could we keep the old oak doors? I like them.",
+		"Ada: ok",
+		"Ben: The roof has 3 leaks. The gutter has 12 metres.",
+	)
+}
+
+func TestLinesThatMessagesContradictAreDropped(t *testing.T) {
+	for line, reason := range map[string]string{
+		"- The renovation of the parish hall costs 99,000 EUR (#1).":    "#1 has 48000eur, not 99000eur",
+		"- Ben talks to the bank about the loan on 19 April (#2).":      "#2 has another date than 19 April",
+		"- The parish hall is to be renovated (#9999).":                 "there is no message #9999",
+		"- Cleo says that the roof has leaks (#6).":                     "#6 is by Ben, not by Cleo",
+		"- Ada says that the permit takes six weeks (#3).":              "#3 is by Cairn, not by Ada",
+		"- The roof has five leaks (#6).":                               "not five",
+		"- Zacharias wants to keep the old oak doors (#4).":             "nobody here is called Zacharias",
+		"## Decisions\n- Yolanda decided to sell the parish hall (#1).": "nobody here is called Yolanda",
+	} {
+		t.Run(line, func(t *testing.T) {
+			c := JudgeOf(ItemsOf(hall(), MostOfMessage)).Check("- Ada said ok (#5).\n" + line)
+			check.Len(t, "reasons", c.Wrong, 1)
+			check.Contains(t, "reasons", strings.ToLower(strings.Join(c.Wrong, "")), strings.ToLower(reason))
+			check.That(t, strings.HasPrefix(c.Text, "- Ada said ok (#5)."), "the line before it is left: %q", c.Text)
+			check.Lacks(t, "text", c.Text, "Zacharias", "Yolanda", "99,000", "#9999", "Decisions")
+		})
+	}
+}
+
+func TestLinesThatMessagesSayAreKept(t *testing.T) {
+	for line, seqs := range map[string][]int64{
+		"- The renovation of the parish hall costs forty-eight thousand euros (#1).": {1},
+		"- Ben meets the bank next Saturday about the loan (#2).":                    {2},
+		"- The assistant says the permit takes 42 days (#3).":                        {3},
+		"- Cleo wants to keep the old oak doors; Ada agreed (#4, #5).":               {4, 5},
+		"- The roof has three leaks, and the gutter is 12 m long (#6).":              {6},
+		"- Cleo likes the old oak doors.":                                            {4},
+		"- Cleo likes the old oak doors (#6).":                                       {4}, // the message that it cites says nothing of it
+	} {
+		t.Run(line, func(t *testing.T) {
+			c := JudgeOf(ItemsOf(hall(), MostOfMessage)).Check(line)
+			check.Equal(t, "reasons", fmt.Sprint(c.Wrong), "[]")
+			check.Require(t, len(c.Lines) == 1, "got %+v", c)
+			check.Equal(t, "messages", fmt.Sprint(c.Lines[0].Seqs), fmt.Sprint(seqs))
+			check.Equal(t, "lines with something unknown", fmt.Sprint(c.Unknown), "[]")
+		})
+	}
+}
+
+func TestLinesWithWhatNobodySaidAreMarked(t *testing.T) {
+	judge := JudgeOf(ItemsOf(hall(), MostOfMessage))
+	for _, line := range []string{
+		"- The doors will be restored by Wilhelmina, a carpenter (#4).",
+		"- The parish hall has 250 seats.",
+		"- The parish hall opens on 1 October.",
+	} {
+		t.Run(line, func(t *testing.T) {
+			c := judge.Check("Notes\n" + line)
+			check.Equal(t, "text", c.Text, "Notes\n"+line)
+			check.Equal(t, "lines with something unknown", fmt.Sprint(c.Unknown), fmt.Sprint([]int{1}))
+			check.Equal(t, "has evidence", c.Lines[len(c.Lines)-1].HasEvidence(), false)
+			check.Equal(t, "may be a memory", judge.Confirms(line), false)
+		})
+	}
+	check.Equal(t, "a line that is said may be a memory", judge.Confirms("Cleo likes the old oak doors."), true)
+}
+
+// What the writer was shown beside the span is no invention, but no message of the span says it.
+func TestTheSummaryBeforeAndTheAgentsPromptCount(t *testing.T) {
+	judge := JudgeOf(ItemsOf(hall(), MostOfMessage))
+	line := "- Wilhelmina restores doors for 700 EUR."
+	check.Equal(t, "unknown without them", fmt.Sprint(judge.Check(line).Unknown), fmt.Sprint([]int{0}))
+	for name, with := range map[string]*Judge{
+		"the summary before": judge.With("## Facts\n- Wilhelmina restores doors for 700 EUR (#77).", ""),
+		"the agent's prompt": judge.With("", "Wilhelmina restores doors, for 700 EUR each."),
+	} {
+		c := with.Check(line)
+		check.That(t, c.Text == line && len(c.Wrong)+len(c.Unknown)+len(c.Lines) == 0, "%s: got %+v", name, c)
+	}
+	check.Equal(t, "a citation of the summary before", fmt.Sprint(judge.With("- Wilhelmina restores doors (#77).", "").Check("- Wilhelmina restores doors (#77).").Wrong), "[]")
+}
+
+func TestFoldsAreJudgedByTheirSummaries(t *testing.T) {
+	row := transcript.Summary{
+		Span: transcript.Span{From: 1, To: 40}, FromTime: monday, ToTime: monday,
+		Text:  "## Facts\n- Ben talks to the bank on 9 March (#2).\n- The hall has 250 seats.\n- The doors stay green.",
+		Lines: []transcript.Line{{At: 1, Seqs: []int64{2}}, {At: 2}, {At: 3, By: "cleo"}},
+	}
+	judge := JudgeOf(ItemsOfRow(row, MostOfMessage))
+	c := judge.Check("- Ben talks to the bank on 19 May (#2).\n- Ben meets the bank on 9 March (#2).\n- The hall has 250 seats.\n- The doors stay green.")
+	check.Len(t, "contradicted lines", c.Wrong, 1)
+	check.Contains(t, "contradicted lines", c.Wrong[0], "19 May")
+	check.Equal(t, "lines", fmt.Sprint(c.Lines), fmt.Sprint([]transcript.Line{{At: 0, Seqs: []int64{2}}, {At: 1}, {At: 2, By: "cleo"}}))
+	check.Equal(t, "a line without evidence is no evidence", fmt.Sprint(c.Unknown), fmt.Sprint([]int{1}))
+	check.Len(t, "citations of messages after the span", judge.Check("- Ben talks to the bank (#41).").Wrong, 1)
+	check.Equal(t, "a person's line is judged by nobody", fmt.Sprint(judge.Check("- The doors stay green (#900).").Wrong), "[]")
+}
+
+// A sentence of a message, with its citation, is never dropped, and never without evidence.
+func TestSentencesOfMessagesAreTheirOwnEvidence(t *testing.T) {
+	for _, text := range sentences {
+		messages := said("Ada: Hello everybody, how are you?", "Ben: "+text, "Ada: ok 17")
+		c := JudgeOf(ItemsOf(messages, MostOfMessage)).Check("- " + text + " (#2).")
+		check.That(t, len(c.Wrong) == 0 && len(c.Unknown) == 0 && len(c.Lines) == 1 && slices.Equal(c.Lines[0].Seqs, []int64{2}), "%s: got %+v", text, c)
+	}
+}
+
+var sentences = []string{
+	"I pay 1.200,50 € on 3/4, or 4/3?", "Zwei Drittel der 1200 Leute kamen um halb neun.", "Le 1er mai à 14h12, quatre-vingt-dix-sept euros.",
+	"Mañana por la mañana, a las ocho y media.", "Половина девятого, 25 тыс. рублей, 3-го марта.", "W pierwszy piątek marca zapłacę półtora tysiąca.",
+	"下周三下午三点半，一共四万八千元。", "来週の火曜、午後3時に12万円。", "الخميس القادم في الثامنة والنصف بمبلغ ١٢٠٠ درهم.",
+	"Salı günü yüzde on beş indirimle kırk beş lira.", "v1.2.3 has 3 bugs, A4 has none; see RFC 2119.", "Wilhelmina decided it.", "17", "ok",
+	"Quarta-feira às duas e meia, R$ 1.500.", "Alle nove e mezza del primo aprile.", "In 2019, 5-7 of us went, for 2x3 days.",
+}
+
+func FuzzCheck(f *testing.F) {
+	for _, s := range sentences {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
+		if len(text) > 2000 || text == "" || transcript.Citations.MatchString(text) || heading().MatchString(text) || bullet().MatchString(text) {
+			return
+		}
+		items := ItemsOf(said("Ada: Hello everybody, how are you?", "Ben: "+text, "Ada: ok 17"), MostOfMessage)
+		if len(items) != 3 || items[1].Said.Text != text {
+			return
+		}
+		line := text + " (#2)"
+		c := JudgeOf(items).Check(line)
+		check.That(t, len(c.Wrong) == 0 && len(c.Unknown) == 0, "%q: got %+v", text, c)
+	})
+}
+
+func BenchmarkCheck(b *testing.B) {
+	var lines []string
+	for i := range 1000 {
+		lines = append(lines, fmt.Sprintf("%s: Plot %d was watered on %d May, which took %d minutes and cost %d euros at the pump of the %s.",
+			[]string{"Ada", "Ben", "Cleo"}[i%3], i, i%28+1, i%50+2, i*7, strings.Fields("garden harbour station library museum")[i%5]))
+	}
+	items := ItemsOf(said(lines...), MostOfMessage)
+	var text []string
+	for i := range 120 {
+		text = append(text, fmt.Sprintf("- %s said that plot %d was watered on %d May for %d euros (#%d).", []string{"Ada", "Ben", "Cleo"}[i*8%3], i*8, i*8%28+1, i*56, i*8+1))
+	}
+	summary := strings.Join(text, "\n")
+	for b.Loop() {
+		if c := JudgeOf(items).Check(summary); len(c.Wrong) > 0 {
+			b.Fatal(c.Wrong)
+		}
+	}
+}
