@@ -28,7 +28,6 @@ func hostileRig(t *testing.T) *rig {
 	r.say(here, hostile)
 	r.remember("Ada prefers " + hostile)
 	r.remember("Ada prefers green tea")
-	r.linedSummary("terminal:lines")
 	r.drain() // a repair would replace a summary, and so remove its page
 	return r
 }
@@ -36,6 +35,7 @@ func hostileRig(t *testing.T) *rig {
 // pagesInBrowser opens and audits every page.
 func pagesInBrowser(t *testing.T) {
 	r := hostileRig(t)
+	r.linedSummary("terminal:lines")
 	b := newBrowser(t, r.url)
 	summary := get[conversationAnswer](r, at(here, "")).Stack[0].ID
 	memory := get[memoryList](r, "/api/memories").Memories[0].ID
@@ -58,6 +58,7 @@ func pagesInBrowser(t *testing.T) {
 
 func clicksInBrowser(t *testing.T) {
 	r := hostileRig(t)
+	r.linedSummary("terminal:lines")
 	b := newBrowser(t, r.url)
 	p := pageOf(here)
 	b.open("/")
