@@ -109,7 +109,7 @@ func TestRecap(t *testing.T) {
 	recap("nothing to summarize")
 	r.sendNotes(10)
 	recap("You talked about notes word by word.")
-	check.Contains(t, "request", textOf(worker.Requests()[0]), "note 9 ", "in detail: the prices")
+	check.Contains(t, "request", textOf(worker.Requests()[0]), "note 9 ", `in detail: "the prices"`)
 	r.wantAnswer("/context", "messages  10 in total, 10 of them verbatim", "stack     empty")
 	check.Equal(t, "what others see of it", len(r.connector.sent)+len(r.connector.events)+len(r.connector.memories), 0)
 	worker.Func = failing(&llm.Error{Kind: llm.KindOverloaded, Status: 503})

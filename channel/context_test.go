@@ -115,7 +115,7 @@ func TestModelMayOnlyCompactItself(t *testing.T) {
 	check.Lacks(t, "status", results[len(table)-1], "background_threshold")
 	check.Equal(t, "settings", r.run("/settings"), before)
 	check.Len(t, "worker requests", worker.Requests(), 1)
-	check.Contains(t, "worker request", textOf(worker.Requests()[0]), "in detail: the prices")
+	check.Contains(t, "worker request", textOf(worker.Requests()[0]), `in detail: "the prices"`)
 }
 
 func TestModelSeesCompactionFailure(t *testing.T) {

@@ -51,7 +51,7 @@ func TestFocusReachesEveryRequest(t *testing.T) {
 			for i, req := range r.worker.Requests() {
 				if strings.Contains(req.Messages[0].Text, prompts.In(prompts.English).Fold) || trigger != compactor.OnRollup { // automatic ones between have no focus
 					asked++
-					check.Contains(t, fmt.Sprintf("request %d", i), req.Messages[1].Text, "in detail: the prices")
+					check.Contains(t, fmt.Sprintf("request %d", i), req.Messages[1].Text, `in detail: "the prices"`)
 				}
 			}
 			check.That(t, asked != 0, "got no request")
