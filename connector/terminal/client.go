@@ -94,7 +94,12 @@ func status(event channel.Event) string {
 		return fmt.Sprintf("· compacted %s: %d → %d tokens of %d", span, event.BeforeTokens, event.AfterTokens, event.Window)
 	case "failed": // the error text says that nothing was lost
 		return "· could not compact " + span + ": " + event.Error
+	case "rewritten":
+		return "· rewrote a line of the summary of " + span
 	case "undone":
+		if event.Trigger == "rewrite" {
+			return "· undid the rewriting of a line of the summary of " + span
+		}
 		return "· undid the compaction of " + span
 	}
 	return ""

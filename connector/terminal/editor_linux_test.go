@@ -156,8 +156,8 @@ func TestEditorLines(t *testing.T) {
 		k.shows(t, "\x1b[B\t", "\n> /context")
 		k.screen.until(t, "no menu", func(screen string) bool { return !strings.Contains(screen, "▸") })
 		k.shows(t, "\r", "stack     empty")
-		k.shows(t, "/summ\r", "> /summaries") // Enter completes too
-		k.screen.wait(t, "Nothing has been summarized")
+		k.shows(t, "/und\r", "> /undo") // Enter completes too
+		k.screen.wait(t, "Nothing was undone")
 	})
 	t.Run("an unknown command is refused and not sent", func(t *testing.T) {
 		k.shows(t, "/contxt\r", "did you\nmean /context?")
