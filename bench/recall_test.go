@@ -135,12 +135,15 @@ func TestMisspell(t *testing.T) {
 func TestRetentionFloor(t *testing.T) {
 	check.SkipUnderRace(t)
 	t.Parallel()
-	window := frameOf(t) + 1700
+	frame := frameOf(t)
 	sum := keeping{Name: "all"}
 	for _, r := range check.Must(readRecordings("testdata"))(t) {
-		k := check.Must(retain(t.Context(), r, window))(t)
-		sum.add(k)
-		here := k.mean()
+		of := keeping{Name: r.name}
+		for _, room := range []int{1600, 1700, 1800} { // one window alone gives figures that vary by ten points
+			of.add(check.Must(retain(t.Context(), r, frame+room))(t))
+		}
+		sum.add(of)
+		here := of.mean()
 		check.That(t, here.Questions >= 8, "%s: only %d questions are about what left the window", r.name, here.Questions)
 		check.That(t, here.Context.Evidence >= 0.31 && here.Memories.Evidence >= 0.62 && here.Transcript.Evidence >= 0.94, "%s: too little was kept: %+v", r.name, here)
 	}

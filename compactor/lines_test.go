@@ -81,7 +81,7 @@ func TestFocusIsNoEvidence(t *testing.T) {
 	r.chat(40)
 	e := r.compact("what Wilhelmina needs")
 	check.Require(t, e.State == compactor.EventApplied, "got %+v", e)
-	check.Equal(t, "summary", e.Summary, line)
+	check.Equal(t, "summary", e.Summary, line+" [no evidence]")
 	check.Len(t, "lines", e.Set[0].Lines, 1)
 	check.Equal(t, "has evidence", e.Set[0].Lines[0].HasEvidence(), false)
 }

@@ -105,11 +105,11 @@ func TestTemplatesDoNotBecomeMemories(t *testing.T) {
 		check.ErrorContains(t, content, check.ErrorOf(storetest.Call(j.Tools(20), "memory_save", arguments(content, 3, ""))), want)
 	}
 	save(t, j.Tools(20), "<think>Is that worth it?</think>Bob likes tea<|im_end|>", 3, "")
-	save(t, j.Tools(20), "Bob ends turns with `<|im_end|>`", 5, "")
+	save(t, j.Tools(20), "Bob likes tea and `<|im_end|>`", 5, "")
 	saved := finish(t, j)
 	check.Len(t, "memories", saved, 2)
 	for i, m := range saved {
-		check.Equal(t, "memory", m.Content, []string{"Bob likes tea", "Bob ends turns with `<|im_end|>`"}[i])
+		check.Equal(t, "memory", m.Content, []string{"Bob likes tea", "Bob likes tea and `<|im_end|>`"}[i])
 	}
 }
 

@@ -154,7 +154,9 @@ func scripted(window, failing int, counts func(n, estimate int) int) *llmtest.Mo
 			if attempts++; failing > 0 && attempts%failing == 0 {
 				return llm.Response{}, errors.New("the server is overloaded")
 			}
-			words := strings.Fields(strings.SplitN(req.Messages[1].Text, "</transcript>", 2)[0])
+			_, material, _ := strings.Cut(req.Messages[1].Text, "<transcript>")
+			material, _, _ = strings.Cut(material, "</transcript>")
+			words := strings.Fields(material)
 			var text []string
 			target := 60
 			if found := wanted.FindStringSubmatch(req.Messages[1].Text); found != nil {
