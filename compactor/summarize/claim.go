@@ -80,7 +80,7 @@ func (e *evidence) findUnknown(c *claim, languages []string) {
 	german := len(languages) > 0 && slices.Contains(languages, "de")
 	all := wordsIn(c.text)
 	for i, w := range all {
-		if len(w.folded) == 0 || len(e.called(w)) > 0 || e.known(w) {
+		if len(w.folded) == 0 || len(e.called(w)) > 0 || e.known(w) || e.says(w.text) {
 			continue
 		}
 		if is := facts.Look(w.folded, languages); is.Known || common()[w.folded] || words.IsFrequent(w.folded) || len(w.folded) < 2 {

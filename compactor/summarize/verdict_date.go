@@ -33,6 +33,9 @@ func (e *evidence) fixes(d facts.Date, telling []int) bool {
 func (e *evidence) otherDate(c *claim, telling []int) int {
 	for _, i := range telling {
 		p := e.read(i)
+		if p.facts.Cut {
+			continue
+		}
 		for _, o := range p.facts.Dates {
 			if !o.Soft && !slices.ContainsFunc(c.facts.Dates, func(d facts.Date) bool { return !d.Soft && facts.Meet(d, p.at, o, p.at) }) {
 				return i

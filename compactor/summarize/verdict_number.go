@@ -30,6 +30,9 @@ func (e *evidence) checkNumbers(c *claim, cited, telling []int) (wrong string, f
 // otherNumber returns a number of the messages that the line should have instead of n, if it has none of them.
 func (e *evidence) otherNumber(c *claim, n facts.Number, telling []int) (passage int, other facts.Number) {
 	for _, i := range telling {
+		if e.read(i).facts.Cut {
+			continue
+		}
 		for _, m := range e.read(i).facts.Numbers {
 			if !m.Weak && !m.Dated && m.Ordinal == n.Ordinal && m.Code == n.Code && facts.Comparable(n, m) && !e.isIn(c, m) {
 				return i, m

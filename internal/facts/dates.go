@@ -86,6 +86,9 @@ func weekday(day int) int { return ((day+4)%7 + 7) % 7 } // day 0 is a Thursday
 
 // Meet reports whether two dates, each stated at a time, may be one.
 func Meet(a Date, atA time.Time, b Date, atB time.Time) bool {
+	if a == b && atA.Equal(atB) { // such as 31 April, which is no day
+		return true
+	}
 	for _, x := range a.Spans(atA) {
 		for _, y := range b.Spans(atB) {
 			if x.From < y.To && y.From < x.To {

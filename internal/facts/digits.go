@@ -98,11 +98,14 @@ func decimals(groups []string, separators string) []float64 {
 	return nil
 }
 
+// mostHan is the most Chinese characters of one number.
+const mostHan = 24
+
 // hanAt reads a number in Chinese characters.
 func (r *reader) hanAt(i int) (n Number, next int) {
 	var total, section, digit, scale float64
 	var positional strings.Builder
-	for next = i; next < len(r.tokens) && r.tokens[next].han && (next == i || r.tokens[next].gap == ""); next += max(r.width[next], 1) {
+	for next = i; next < min(i+mostHan, len(r.tokens)) && r.tokens[next].han && (next == i || r.tokens[next].gap == ""); next += max(r.width[next], 1) {
 		value, ok := r.has(next, isNumber)
 		if !ok {
 			break

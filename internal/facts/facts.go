@@ -49,7 +49,7 @@ type Text struct {
 	You     bool // it speaks to somebody
 	Bot     bool // it names an assistant or a bot, without its name
 	Asks    bool // it has a word for a request or a decision
-	Halves  bool // it has a word for half or a quarter: its numbers may have parts
+	Cut     bool // it is longer than what is read of it
 }
 
 // Read returns the facts of a text in any of the languages.
@@ -62,6 +62,7 @@ func Read(text string, languages []string) Text {
 	}
 	r.lookUp()
 	var found Text
+	found.Cut = len(r.tokens) >= maxTokens
 	found.Dates = r.dates()
 	found.Numbers = r.numbers()
 	for i := range r.tokens {
@@ -69,7 +70,6 @@ func Read(text string, languages []string) Text {
 			found.You = found.You || s.kind == isYou
 			found.Bot = found.Bot || s.kind == isAssistant
 			found.Asks = found.Asks || s.kind == isRequest
-			found.Halves = found.Halves || s.kind == isHalf || s.kind == isQuarter
 		}
 	}
 	return found

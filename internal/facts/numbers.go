@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -66,11 +67,19 @@ func (r *reader) apart(from, to int) bool {
 	return false
 }
 
+// mostScales is the most words for thousands, millions and so on in one number.
+const mostScales = 4
+
 // scaled multiplies a number by the words after it: million, 万.
 func (r *reader) scaled(n Number, next int) (Number, int) {
-	for next < len(r.tokens) && len(n.Values) > 0 && n.Unit == None {
+	return r.scaledBelow(n, next, math.Inf(1))
+}
+
+// scaledBelow is scaled with words for less than a limit.
+func (r *reader) scaledBelow(n Number, next int, limit float64) (Number, int) {
+	for rounds := 0; rounds < mostScales && next < len(r.tokens) && len(n.Values) > 0 && n.Unit == None; rounds++ {
 		scale, ok := r.scaleAt(next)
-		if !ok {
+		if !ok || scale >= limit {
 			break
 		}
 		values := make([]float64, len(n.Values))
@@ -84,7 +93,7 @@ func (r *reader) scaled(n Number, next int) (Number, int) {
 		next += max(r.width[next], 1)
 		if r.token(next).digits && r.tokens[next].gap == "" { // 1億2千万
 			rest, after := r.digitsAt(next)
-			rest, after = r.scaled(rest, after)
+			rest, after = r.scaledBelow(rest, after, scale)
 			if len(rest.Values) > 0 && rest.Values[0] < scale {
 				n.Values, next = []float64{n.Values[0] + rest.Values[0]}, after
 			}
@@ -99,6 +108,9 @@ func (r *reader) scaled(n Number, next int) (Number, int) {
 
 // scaleAt returns by how much a word multiplies the number before it.
 func (r *reader) scaleAt(i int) (scale float64, ok bool) {
+	if i >= len(r.tokens) {
+		return 0, false
+	}
 	t := r.tokens[i]
 	if t.gap == "" && !t.digits {
 		switch t.text {

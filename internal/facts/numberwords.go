@@ -130,7 +130,7 @@ func (r *reader) partsAt(i int) (parts []float64, is kind) {
 		}
 	}
 	for _, l := range r.languages {
-		if l.compound && len(word) >= 6 && l.starts[word[:3]] {
+		if l.compound && len(word) >= 6 && len(word) <= longestWord && l.starts[word[:3]] {
 			if parts := l.segments(word, 0); len(parts) > 1 {
 				return inOrder(parts), isNumber
 			}
@@ -138,6 +138,9 @@ func (r *reader) partsAt(i int) (parts []float64, is kind) {
 	}
 	return nil, isNumber
 }
+
+// longestWord and longestPart limit the words that are split into numbers, in bytes.
+const longestWord, longestPart = 80, 24
 
 // segments splits a word such as "fünfundvierzig" into its numbers; nil if it is something else.
 func (l *lexicon) segments(word string, depth int) []float64 {
@@ -152,7 +155,7 @@ func (l *lexicon) segments(word string, depth int) []float64 {
 			return parts
 		}
 	}
-	for n := len(word); n >= 2; n-- {
+	for n := min(len(word), longestPart); n >= 2; n-- {
 		for _, s := range l.exact[word[:n]] {
 			value := s.value
 			if s.kind == isHalf {

@@ -22,7 +22,7 @@ type token struct {
 }
 
 // maxTokens limits what is read of one text.
-const maxTokens = 4096
+const maxTokens = 1 << 15
 
 // tokensOf splits a text. Signs that matter for numbers are tokens; other punctuation is part of the gap before the next token.
 func tokensOf(text string) (all []token) {
