@@ -18,7 +18,7 @@ const memoriesEach = 6
 
 var (
 	askedTokens = regexp.MustCompile(`about (\d+) tokens`)
-	keptTokens  = regexp.MustCompile(`at most (\d+) are kept`)
+	keptTokens  = regexp.MustCompile(`of at most (\d+); write it shorter`)
 	askedSpan   = regexp.MustCompile(`Summarize messages #(\d+) to #(\d+)`)
 )
 

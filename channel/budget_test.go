@@ -232,7 +232,7 @@ func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {
 func TestUsageOfSummariesIsStored(t *testing.T) {
 	r := newRig(t, echo).withWindow(6000)
 	worker := r.withWorker(func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
-		return withBilledTokens(summary(fmt.Sprint("Summary ", n, " of what they said, word by word.")), 1000, 0, 500, 20), nil
+		return withBilledTokens(summary(fmt.Sprint("The tea of the north pier is cold again, as in answer ", n, ".")), 1000, 0, 500, 20), nil
 	})
 	worker.Tokens = 6000
 	r.sendLongNotes(20)

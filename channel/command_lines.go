@@ -173,6 +173,6 @@ func evidenceWords(e store.Evidence) string {
 	if e.Lines+e.Dropped == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Of the last %d summaries' %d lines, %d have no evidence; %d were dropped because the messages contradicted them.",
+	return fmt.Sprintf("Lines of the newest summaries (%d): %d; without evidence: %d; dropped because the messages contradict them: %d.",
 		e.Summaries, e.Lines, e.Without, e.Dropped)
 }

@@ -35,7 +35,7 @@ func summarized(t *testing.T) *rig {
 func TestLinesOfSummaries(t *testing.T) {
 	r := summarized(t)
 	r.wantAnswer("/summaries", "2 lines, 1 without evidence, 2 dropped: /expand 1",
-		"Of the last 1 summaries' 2 lines, 1 have no evidence; 2 were dropped because the messages contradicted them.")
+		"Lines of the newest summaries (1): 2; without evidence: 1; dropped because the messages contradict them: 2.")
 	r.wantAnswer("/summaries 1", "1. the boat is red (#2, #3) · rests on #2, #3", "2. it leaves at nine · no evidence", "/summaries edit 1 1")
 	evidence := r.wantAnswer("/summaries 1 1", "the boat is red", "message-2", "message-3")
 	check.Lacks(t, "evidence", evidence, "message-1")
@@ -52,7 +52,7 @@ func TestLinesOfSummaries(t *testing.T) {
 	context := check.Must(r.hub.Operator().Context(storetest.Ctx, place))(t)
 	row := context.Stack[0]
 	check.That(t, row.Without == 1 && row.Dropped == 2 && len(row.Lines) == 2 && *row.Lines[0].Evidence && !*row.Lines[1].Evidence && context.Evidence.Lines == 2, "%+v", context)
-	check.Contains(t, "/context", r.run("/context"), "Of the last 1 summaries' 2 lines, 1 have no evidence")
+	check.Contains(t, "/context", r.run("/context"), "Lines of the newest summaries (1): 2; without evidence: 1")
 }
 
 func TestRewritingLineOfSummary(t *testing.T) {

@@ -58,7 +58,7 @@ func TestReplyThatReachesLevelIsSentOnce(t *testing.T) {
 	check.Len(t, "requests for 12 questions", r.model.Requests(), 12)
 	sent := texts(r.connector.texts())
 	check.Equal(t, "copies of the long reply", strings.Count(sent, "the long answer word"), 1)
-	check.Lacks(t, "sent", sent, "says summary")
+	check.Lacks(t, "sent", sent, "word by word of message")
 	// An answer about an overflow is none.
 	const words = "error 400: This model's maximum context length is 10 tokens. prompt is too long: 9999 tokens > 10 maximum"
 	r = newRig(t, alwaysSay(words))

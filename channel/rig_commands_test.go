@@ -35,7 +35,7 @@ func summary(text string) llm.Response {
 var summarizeRequest = always(summary("They talked word by word."))
 
 func numberedSummaries(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
-	return summary(fmt.Sprintf("They talked word by word, says summary %d.", n)), nil
+	return summary(fmt.Sprintf("They talked word by word of message-%d.", n)), nil
 }
 
 func (r *rig) eventsIn(state compactor.EventState) (found []compactor.Event) {

@@ -196,7 +196,8 @@ func extractive(ctx context.Context, j *job, record Job, target int, beside []st
 	s = summarize.Extract(messages, target, memoriesOf(j, messages), j.row.Focus, others...)
 	s.Text = secrets.Mask(s.Text) // a secret may have been split across messages
 	c := summarize.JudgeOf(summarize.ItemsOf(messages, summarize.MostOfMessage)).Check(s.Text)
-	s.Text, s.Lines, s.Dropped = c.Text, c.Lines, len(c.Wrong)
+	s.Text, s.Dropped = c.Text, len(c.Wrong)
+	s.Lines = summarize.WithQuoted(c.Text, c.Lines, messages)
 	if s.Text == "" {
 		s.Text = fmt.Sprintf("%d messages without words that could be summed up.", j.row.Messages)
 	}
