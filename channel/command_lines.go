@@ -75,20 +75,27 @@ func (c *conversation) restsOn(l SummaryLine) string {
 	case l.By != "":
 		return c.sayf(" · written by %s", chat.OneLine(l.By))
 	case len(l.Seqs) > 0:
-		return c.sayf(" · rests on %s", numbered(l.Seqs))
+		return c.sayf(" · rests on %s", Numbered(l.Seqs))
 	case l.Evidence != nil:
 		return c.sayf(" · no evidence")
 	}
 	return ""
 }
 
-// numbered formats the numbers of messages: "#12, #15".
-func numbered(seqs []int64) string {
-	names := make([]string, len(seqs))
-	for i, seq := range seqs {
-		names[i] = "#" + strconv.FormatInt(seq, 10)
+// maxShown is how many messages of a line's evidence are shown: a line of an extract may quote a hundred.
+const maxShown = 12
+
+// Numbered formats the numbers of messages, the first maxShown of them and how many there are: "#12, #15", "#1, #2, … (140)".
+func Numbered(seqs []int64) string {
+	names := make([]string, min(len(seqs), maxShown))
+	for i := range names {
+		names[i] = "#" + strconv.FormatInt(seqs[i], 10)
 	}
-	return strings.Join(names, ", ")
+	shown := strings.Join(names, ", ")
+	if len(seqs) > maxShown {
+		shown += fmt.Sprintf(", … (%d)", len(seqs))
+	}
+	return shown
 }
 
 func (c *conversation) evidenceAnswer(ctx context.Context, row compactor.Summary, number int) (Answer, error) {
@@ -108,9 +115,9 @@ func (c *conversation) evidenceAnswer(ctx context.Context, row compactor.Summary
 	return answer, err
 }
 
-// Evidence returns the messages that a line of a summary rests on, without those that were deleted since.
+// Evidence returns the first maxShown messages that a line of a summary rests on, without those that were deleted since.
 func Evidence(ctx context.Context, records *store.Conversation, l SummaryLine) (messages []chat.Record, err error) {
-	for _, seq := range l.Seqs {
+	for _, seq := range l.Seqs[:min(len(l.Seqs), maxShown)] {
 		m, failed := records.Transcript().Message(ctx, seq)
 		if failed == nil {
 			messages = append(messages, chat.RecordOf(m))

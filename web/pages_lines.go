@@ -53,21 +53,13 @@ func (v *visit) evidenceView(name string, l channel.SummaryLine) g.Node {
 	case len(l.Seqs) > 0:
 		messages, err := channel.Evidence(v.Context(), v.conversation, l)
 		v.fail(err)
-		return h.Details(h.Class("evidence"), h.Summary(g.Text("rests on "+numbers(l.Seqs))), g.Map(messages, func(m chat.Record) g.Node {
+		return h.Details(h.Class("evidence"), h.Summary(g.Text("rests on "+channel.Numbered(l.Seqs))), g.Map(messages, func(m chat.Record) g.Node {
 			return quotedView(name, m, "", nil)
 		}))
 	case l.Evidence != nil:
 		return tag("unproven", "no evidence")
 	}
 	return nil
-}
-
-func numbers(seqs []int64) string {
-	all := make([]string, len(seqs))
-	for i, seq := range seqs {
-		all[i] = fmt.Sprint("#", seq)
-	}
-	return strings.Join(all, ", ")
 }
 
 // rewriteView is a form, or in the part of another page, which is read again at any time, a link to it.
