@@ -87,6 +87,13 @@ func Same(a, b Number) bool {
 	if a.Unit == Clock || b.Unit == Clock {
 		return sameTime(a, b)
 	}
+	if a.Unit == Months && b.Unit != Months {
+		a, b = b, a
+	}
+	if b.Unit == Months && (a.Unit == Days || a.Unit == Weeks) { // a month has four weeks, or 30 days
+		days := a.Values[0] * base(a.Unit) / base(Days)
+		return days >= 28*b.Values[0] && days <= 31*b.Values[0]
+	}
 	if !Comparable(a, b) {
 		return false
 	}
@@ -140,6 +147,9 @@ func base(u Unit) float64 {
 	}
 	return 0
 }
+
+// Near reports whether a computed number is another one, rounded.
+func Near(x, y float64) bool { return math.Abs(x-y) <= 0.5 && x >= 50 || math.Abs(x-y) <= 0.005 }
 
 func equal(x, y float64) bool {
 	return math.Abs(x-y) <= 1e-9*math.Max(math.Abs(x), math.Abs(y))

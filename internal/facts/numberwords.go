@@ -91,7 +91,9 @@ func (r *reader) wordsAt(i int) (n Number, next int) {
 		k, next = at+1, at+1
 		if is == isOrdinal {
 			n.Ordinal = true
-			break
+			if parts[0] < 20 || r.unitOrdinal(next) == 0 { // dwudziestego piątego
+				break
+			}
 		}
 		if is == isDozen {
 			break
@@ -107,6 +109,15 @@ func (r *reader) wordsAt(i int) (n Number, next int) {
 	}
 	n.Weak = weak || value <= 1 || n.Ordinal && value <= 2
 	return n, next
+}
+
+// unitOrdinal returns the ordinal from first to ninth at a token; 0 if there is none.
+func (r *reader) unitOrdinal(i int) float64 {
+	value, ok := r.has(i, isOrdinal)
+	if !ok || value > 9 || !r.near(i) {
+		return 0
+	}
+	return value
 }
 
 // partsAt returns the numbers that a word consists of.
