@@ -157,7 +157,7 @@ func (e *evidence) states(c *claim, passages []int) bool {
 		if n.Weak || n.Dated || n.Ordinal {
 			continue
 		}
-		if !e.hasNumber(n, passages) && !e.derives(n, passages) {
+		if !e.hasNumber(n, passages) && !e.derives(n, passages) && !e.halves(n, passages) {
 			return false
 		}
 		some = true

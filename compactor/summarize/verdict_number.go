@@ -14,7 +14,7 @@ func (e *evidence) checkNumbers(c *claim, cited, telling []int) (wrong string, f
 	near := e.near(cited)
 	found = true
 	for _, n := range c.facts.Numbers {
-		if n.Weak || n.Dated || e.hasNumber(n, cited) || e.derives(n, cited) || e.elides(n, cited, near) || e.derivesBeside(n, cited, near) {
+		if n.Weak || n.Dated || e.hasNumber(n, cited) || e.derives(n, cited) || e.halves(n, cited) || e.elides(n, cited, near) || e.derivesBeside(n, cited, near) {
 			continue
 		}
 		if i, other := e.otherNumber(c, n, telling); i >= 0 && !e.hasNumber(n, e.beside(c)) {
@@ -57,7 +57,7 @@ func (e *evidence) derivesBeside(n facts.Number, cited, near []int) bool {
 func (e *evidence) values(passages []int) (values, percents []float64) {
 	for _, i := range passages {
 		for _, m := range e.read(i).facts.Numbers {
-			if len(m.Values) == 0 || m.Dated || m.Weak && m.Unit != facts.Minutes {
+			if len(m.Values) == 0 || m.Dated || m.Weak && m.Unit != facts.Minutes && m.Values[0] == math.Trunc(m.Values[0]) {
 				continue
 			}
 			values = append(values, m.Values[0])
@@ -69,11 +69,20 @@ func (e *evidence) values(passages []int) (values, percents []float64) {
 	return values, percents
 }
 
-// sharesOf reports whether want is a value, raised or reduced by a share, or the share of it.
+// halves reports whether a number is half of one in the passages, if one of them speaks of halves.
+func (e *evidence) halves(n facts.Number, passages []int) bool {
+	if !slices.ContainsFunc(passages, func(i int) bool { return e.read(i).facts.Half }) {
+		return false
+	}
+	values, _ := e.values(passages)
+	return slices.ContainsFunc(values, func(v float64) bool { return slices.Contains(n.Values, v/2) })
+}
+
+// sharesOf reports whether want is a value, raised or reduced by a share, the share of it, or what it is the share of.
 func sharesOf(want float64, values, shares []float64) bool {
 	for _, a := range values {
 		for _, share := range shares {
-			if facts.Near(want, a*share) || facts.Near(want, a*(1-share)) || facts.Near(want, a*(1+share)) {
+			if facts.Near(want, a*share) || facts.Near(want, a/share) || facts.Near(want, a*(1-share)) || facts.Near(want, a*(1+share)) {
 				return true
 			}
 		}
@@ -149,7 +158,8 @@ func timeInWords(n facts.Number, said []facts.Number) bool {
 	hour, minute := int(n.Values[0])/60%12, int(n.Values[0])%60
 	has := func(value int) bool {
 		return slices.ContainsFunc(said, func(m facts.Number) bool {
-			return len(m.Values) > 0 && (m.Unit == facts.None || m.Unit == facts.Minutes) && m.Values[0] == float64(value)
+			return len(m.Values) > 0 && ((m.Unit == facts.None || m.Unit == facts.Minutes) && m.Values[0] == float64(value) ||
+				m.Unit == facts.Clock && m.Values[0] == float64(60*value))
 		})
 	}
 	return minute != 0 && (has(minute) && (has(hour) || has(hour+12)) || has(60-minute) && (has(hour+1) || has(hour+13)))

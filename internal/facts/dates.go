@@ -84,12 +84,12 @@ func (d Date) inMonth(at time.Time, month, dayOfMonth int, spans []Span) []Span 
 
 func weekday(day int) int { return ((day+4)%7 + 7) % 7 } // day 0 is a Thursday
 
-// Meet reports whether two dates, each stated at a time, may be one.
+// Meet reports whether two dates, each stated at a time, may be one. The first may state only the weekday of the second.
 func Meet(a Date, atA time.Time, b Date, atB time.Time) bool {
 	if a == b && atA.Equal(atB) { // such as 31 April, which is no day
 		return true
 	}
-	if a.onWeekday(b, atB) || b.onWeekday(a, atA) {
+	if a.onWeekday(b, atB) {
 		return true
 	}
 	for _, x := range a.Spans(atA) {

@@ -49,6 +49,7 @@ type Text struct {
 	You     bool // it speaks to somebody
 	Bot     bool // it names an assistant or a bot, without its name
 	Asks    bool // it has a word for a request or a decision
+	Half    bool // it has a word for half
 	Cut     bool // it is longer than what is read of it
 }
 
@@ -69,6 +70,7 @@ func Read(text string, languages []string) Text {
 		for _, s := range r.senses[i] {
 			found.You = found.You || s.kind == isYou
 			found.Bot = found.Bot || s.kind == isAssistant
+			found.Half = found.Half || s.kind == isHalf || s.kind == isHalfOf
 			found.Asks = found.Asks || s.kind == isRequest
 		}
 	}

@@ -14,11 +14,17 @@ func (r *reader) halved(n Number, from, next int) (Number, int) {
 	}
 	value := n.Values[0]
 	if after, at := r.partAfter(next); after != 0 {
+		if at > next+1 { // six and a half is not six
+			n.Values = nil
+		}
 		n.Values, n.Ordinal = append([]float64{value + after}, n.Values...), false
 		return r.scaled(n, at)
 	}
 	less := false
 	for k := from - 1; k >= max(from-3, 0); k-- {
+		if strings.ContainsAny(r.tokens[k+1].gap, ",.;\n") {
+			break
+		}
 		_, half := r.has(k, isHalf)
 		_, quarter := r.has(k, isQuarter)
 		beside := k == from-1 || k == from-2 && (isLess[r.tokens[k+1].text] || isMore[r.tokens[k+1].text])
@@ -43,7 +49,7 @@ func (r *reader) halved(n Number, from, next int) (Number, int) {
 			return n, next
 		}
 		less = less || isLess[r.tokens[k].text] || isLess[r.token(k-1).text]
-		if len(r.tokens[k].text) > 6 || strings.ContainsAny(r.tokens[k+1].gap, ",.;\n") {
+		if len(r.tokens[k].text) > 6 {
 			break
 		}
 	}

@@ -19,6 +19,7 @@ const (
 	isOrdinal             // value: its number
 	isDozen               // twelve of something
 	isHalf
+	isHalfOf // half of something, not half an hour or unit
 	isQuarter
 	joins  // stands between the words of a number: forty and five
 	isUnit // value: a Unit
@@ -121,7 +122,7 @@ func senseNamed(name string) sense {
 }
 
 var named = map[string]sense{
-	"dozen": {kind: isDozen, value: 12}, "half": {kind: isHalf}, "quarter": {kind: isQuarter}, "join": {kind: joins},
+	"dozen": {kind: isDozen, value: 12}, "half": {kind: isHalf}, "halfof": {kind: isHalfOf}, "quarter": {kind: isQuarter}, "join": {kind: joins},
 	"counter": {kind: isCounter}, "you": {kind: isYou}, "assistant": {kind: isAssistant}, "request": {kind: isRequest}, "title": {kind: isTitle}, "weak": {kind: isWeak},
 	"percent": unitSense(Percent), "money": unitSense(Money), "minute": unitSense(Minutes), "hour": unitSense(Hours), "clock": unitSense(Clock),
 	"day": unitSense(Days), "week": unitSense(Weeks), "month": unitSense(Months), "year": unitSense(Years), "weekend": unitSense(weekend),
@@ -144,7 +145,7 @@ func (l *lexicon) senses(t token) (all []sense) {
 }
 
 // turkishEndings are those of numbers, hours and days, folded: to nine thousand, at half past seven.
-var turkishEndings = strings.Fields("den dan ten tan lik luk ye ya yi yu de da te ta e a i ı u")
+var turkishEndings = strings.Fields("inde inda unde unda inden indan den dan ten tan lik luk ye ya yi yu de da te ta e a i ı u")
 
 // withoutEnding returns what a Turkish word means without its ending, if it is a number, a unit or a day.
 func (l *lexicon) withoutEnding(t token) (all []sense) {

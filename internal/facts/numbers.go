@@ -5,7 +5,6 @@ import (
 	"slices"
 	"unicode"
 	"unicode/utf8"
-
 )
 
 // numbers returns the numbers of the text.
