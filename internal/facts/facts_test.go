@@ -175,7 +175,7 @@ func TestLanguagesAreDetected(t *testing.T) {
 }
 
 // What sounds alike is not the same.
-func TestNumbersDiffer(t *testing.T) {
+func TestNumbersThatSoundAlikeDiffer(t *testing.T) {
 	for _, pair := range [][3]string{
 		{"de", "um halb acht", "um halb sieben"}, {"en", "quarter to nine", "quarter past nine"}, {"es", "las seis y cuarto", "las seis menos cuarto"},
 		{"it", "le sette e mezza", "le otto e mezza"}, {"pl", "o wpół do piątej", "o wpół do szóstej"}, {"ru", "в половине седьмого", "в половине восьмого"},
