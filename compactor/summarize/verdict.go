@@ -102,10 +102,11 @@ func (e *evidence) tells(c *claim, i int) bool {
 			return true
 		}
 	}
-	return false
+	return p.words <= shortAnswer && len(c.keys) <= fewWords // she agrees
 }
 
 const (
+	fewWords    = 2   // of a line about a short answer
 	leastShared = 0.6 // rarity of the words that a line shares with a message that says something of it
 	shortAnswer = 4   // words of a message that only agrees, or answers
 )
@@ -129,6 +130,9 @@ func (e *evidence) sharesFact(c *claim, i int) bool {
 // covers reports whether the passages, with those around them, say enough of a line.
 func (e *evidence) covers(c *claim, passages []int) bool {
 	if c.foreign || len(c.keys) == 0 {
+		return true
+	}
+	if len(c.keys) <= fewWords && slices.ContainsFunc(passages, func(i int) bool { return slices.Contains(c.people, e.passages[i].author) }) {
 		return true
 	}
 	all := e.near(passages)

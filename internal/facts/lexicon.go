@@ -145,7 +145,7 @@ func (l *lexicon) senses(t token) (all []sense) {
 }
 
 // turkishEndings are those of numbers, hours and days, folded: to nine thousand, at half past seven.
-var turkishEndings = strings.Fields("inde inda unde unda inden indan den dan ten tan lik luk ye ya yi yu de da te ta e a i ı u")
+var turkishEndings = strings.Fields("ser sar inde inda unde unda inden indan den dan ten tan lik luk ye ya yi yu de da te ta e a i ı u")
 
 // withoutEnding returns what a Turkish word means without its ending, if it is a number, a unit or a day.
 func (l *lexicon) withoutEnding(t token) (all []sense) {
