@@ -72,8 +72,15 @@ func TestNumbersAreTheSameInAnyForm(t *testing.T) {
 		{"en", "two weeks", "14 days"},
 		{"de", "12 Mio.", "12.000.000"},
 		{"en", "version 1.2.3", "1.2.3"},
-		{"tr", "dokuz bine tutmuştuk", "9.000"}, {"tr", "yedi buçukta", "19.30'da"}, {"es", "a las seis menos cuarto", "17:45"}, {"it", "una ventina di scatole", "20"},
-		{"fr", "une trentaine de places", "30"}, {"ru", "на 3-м этаже", "3"}, {"en", "12 m²", "12"}, {"en", "two months", "60 days"}, {"es", "un 30 por ciento", "30%"},
+		{"tr", "dokuz bine tutmuştuk", "9.000"},
+		{"tr", "yedi buçukta", "19.30'da"},
+		{"es", "a las seis menos cuarto", "17:45"},
+		{"it", "una ventina di scatole", "20"},
+		{"fr", "une trentaine de places", "30"},
+		{"ru", "на 3-м этаже", "3"},
+		{"en", "12 m²", "12"},
+		{"en", "two months", "60 days"},
+		{"es", "un 30 por ciento", "30%"},
 		{"ru", "1,5 млн", "1500000"},
 		{"en", "१२", "12"},
 		{"en", "the third time", "3rd"},
@@ -177,10 +184,20 @@ func TestLanguagesAreDetected(t *testing.T) {
 // What sounds alike is not the same.
 func TestNumbersThatSoundAlikeDiffer(t *testing.T) {
 	for _, pair := range [][3]string{
-		{"de", "um halb acht", "um halb sieben"}, {"en", "quarter to nine", "quarter past nine"}, {"es", "las seis y cuarto", "las seis menos cuarto"},
-		{"it", "le sette e mezza", "le otto e mezza"}, {"pl", "o wpół do piątej", "o wpół do szóstej"}, {"ru", "в половине седьмого", "в половине восьмого"},
-		{"tr", "yedi buçukta", "sekiz buçukta"}, {"zh", "十五万八", "十八万五"}, {"ja", "八万五千円", "9万5千円"}, {"ar", "ثلاثة آلاف", "6000"},
-		{"en", "forty-eight thousand", "48"}, {"fr", "quatre-vingt-dix", "80"}, {"en", "size A3", "three sizes"}, {"en", "two months", "90 days"},
+		{"de", "um halb acht", "um halb sieben"},
+		{"en", "quarter to nine", "quarter past nine"},
+		{"es", "las seis y cuarto", "las seis menos cuarto"},
+		{"it", "le sette e mezza", "le otto e mezza"},
+		{"pl", "o wpół do piątej", "o wpół do szóstej"},
+		{"ru", "в половине седьмого", "в половине восьмого"},
+		{"tr", "yedi buçukta", "sekiz buçukta"},
+		{"zh", "十五万八", "十八万五"},
+		{"ja", "八万五千円", "9万5千円"},
+		{"ar", "ثلاثة آلاف", "6000"},
+		{"en", "forty-eight thousand", "48"},
+		{"fr", "quatre-vingt-dix", "80"},
+		{"en", "size A3", "three sizes"},
+		{"en", "two months", "90 days"},
 	} {
 		a, b := Read(pair[1], []string{pair[0]}), Read(pair[2], []string{pair[0]})
 		check.That(t, len(a.Numbers) > 0 && len(b.Numbers) > 0, "%s: no number in %q or %q", pair[0], pair[1], pair[2])
