@@ -37,7 +37,7 @@ func (e *evidence) claimOf(line string, heading int, languages []string) *claim 
 	c.foreign = len(read) > 0 && len(e.languages) > 0 && !slices.Contains(e.languages, read[0])
 	c.facts = facts.Read(c.text, read)
 	c.people = e.mentioned(c.text, true)
-	c.leads = len(e.mentioned(beginning(c.text), true)) > 0
+	c.leads = len(e.mentioned(beginning(c.text), true)) > 0 && !e.joinsNickname(beginning(c.text))
 	for _, k := range evidenceKeys("x " + c.text) {
 		if !k.number && !e.isName(k) && !slices.ContainsFunc(c.keys, func(known key) bool { return known.short == k.short }) {
 			c.keys = append(c.keys, k)
@@ -65,6 +65,15 @@ func beginning(text string) string {
 	}
 	return text
 }
+
+// joinsNickname reports whether a text names somebody together with one who is no author: that may be a short form of an author's name.
+func (e *evidence) joinsNickname(text string) bool {
+	return slices.ContainsFunc(wordsIn(text), func(w nameWord) bool {
+		return w.capital && !w.first && and[w.before] && len(e.called(w)) == 0
+	})
+}
+
+var and = words.Set("and und y e et i и ve")
 
 // isName reports whether a word is the name of an author: what people are called says nothing of what they said.
 func (e *evidence) isName(k key) bool {

@@ -169,6 +169,9 @@ func (e *evidence) inflects() bool {
 	return slices.ContainsFunc(e.languages, func(code string) bool { return strings.Contains("pl ru tr", code) })
 }
 
+// diminutives are the endings of short forms.
+var diminutives = []string{"y", "ie", "i"}
+
 // likeName returns how much a word is like a name: the letters that both begin with, if the rest may be an ending or the word
 // is a short form; 0 if they differ. Equal ones are most alike.
 func likeName(word, name string, inflects bool) int {
@@ -199,6 +202,8 @@ func likeName(word, name string, inflects bool) int {
 	case common < 3:
 		return 0
 	case rest == 0: // a short form
+		return common
+	case rest <= 2 && slices.Contains(diminutives, string(a[common:])): // Kathy, Susi
 		return common
 	case lost == 0 && len(b) <= 4 && !inflects:
 		if string(a[common:]) != "s" {

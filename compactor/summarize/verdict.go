@@ -31,7 +31,7 @@ func (e *evidence) judge(c *claim) verdict {
 		return verdict{wrong: fmt.Sprintf("there is no message #%d", missing)}
 	}
 	telling := slices.DeleteFunc(slices.Clone(cited), func(i int) bool { return !e.tells(c, i) })
-	why, found := e.checkSpeaker(c, telling)
+	why, found := e.checkSpeaker(c, cited, telling)
 	if why != "" {
 		return verdict{wrong: why}
 	}
@@ -48,6 +48,8 @@ func (e *evidence) judge(c *claim) verdict {
 	}
 	switch {
 	case len(c.keys) == 0 && len(cited) > 0: // it has no words to compare
+		telling = cited
+	case e.states(c, cited):
 		telling = cited
 	case len(telling) == 0:
 		telling = e.search(c)
@@ -100,10 +102,11 @@ func (e *evidence) tells(c *claim, i int) bool {
 			return true
 		}
 	}
-	return false
+	return p.words <= shortAnswer && len(c.keys) <= fewWords // she agrees
 }
 
 const (
+	fewWords    = 2   // of a line about a short answer
 	leastShared = 0.6 // rarity of the words that a line shares with a message that says something of it
 	shortAnswer = 4   // words of a message that only agrees, or answers
 )
@@ -129,6 +132,9 @@ func (e *evidence) covers(c *claim, passages []int) bool {
 	if c.foreign || len(c.keys) == 0 {
 		return true
 	}
+	if len(c.keys) <= fewWords && slices.ContainsFunc(passages, func(i int) bool { return e.passages[i].words <= shortAnswer && slices.Contains(c.people, e.passages[i].author) }) {
+		return true
+	}
 	all := e.near(passages)
 	found, sum := 0.0, 0.0
 	for _, k := range c.keys {
@@ -147,6 +153,21 @@ const (
 	leastCovered = 0.15 // share of a line's words in the messages that it cites and those around them
 	manyWords    = 3
 )
+
+// states reports whether passages have all numbers of a line that has any, or what they add up to.
+func (e *evidence) states(c *claim, passages []int) bool {
+	some := false
+	for _, n := range c.facts.Numbers {
+		if n.Weak || n.Dated || n.Ordinal {
+			continue
+		}
+		if !e.hasNumber(n, passages) && !e.derives(n, passages) && !e.halves(n, passages) {
+			return false
+		}
+		some = true
+	}
+	return some
+}
 
 // search returns the passages that say most of a line which cites none that does; at most mostFound.
 func (e *evidence) search(c *claim) (best []int) {

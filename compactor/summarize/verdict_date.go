@@ -37,6 +37,9 @@ func (e *evidence) otherDate(c *claim, telling []int) int {
 			continue
 		}
 		for _, o := range p.facts.Dates {
+			if o.Day != 0 && slices.ContainsFunc(c.facts.Numbers, func(n facts.Number) bool { return isDay(n, o) }) {
+				continue
+			}
 			if !o.Soft && !slices.ContainsFunc(c.facts.Dates, func(d facts.Date) bool { return !d.Soft && facts.Meet(d, p.at, o, p.at) }) {
 				return i
 			}

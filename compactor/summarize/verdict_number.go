@@ -14,7 +14,7 @@ func (e *evidence) checkNumbers(c *claim, cited, telling []int) (wrong string, f
 	near := e.near(cited)
 	found = true
 	for _, n := range c.facts.Numbers {
-		if n.Weak || n.Dated || e.hasNumber(n, cited) || e.derives(n, cited) {
+		if n.Weak || n.Dated || e.hasNumber(n, cited) || e.derives(n, cited) || e.halves(n, cited) || e.elides(n, cited, near) || e.derivesBeside(n, cited, near) {
 			continue
 		}
 		if i, other := e.otherNumber(c, n, telling); i >= 0 && !e.hasNumber(n, e.beside(c)) {
@@ -25,6 +25,86 @@ func (e *evidence) checkNumbers(c *claim, cited, telling []int) (wrong string, f
 		}
 	}
 	return "", found
+}
+
+// derivesBeside reports whether a number is the sum or difference of one that a cited message has and one in a message around it,
+// or the share of one that the other tells in percent. Round numbers would be so by chance.
+func (e *evidence) derivesBeside(n facts.Number, cited, near []int) bool {
+	const least = 100
+	if len(n.Values) == 0 || n.Values[0] < least {
+		return false
+	}
+	round := n.Values[0]
+	for round >= least {
+		round /= 10
+	}
+	if math.Mod(round, 5) == 0 {
+		return false
+	}
+	own, ownPercents := e.values(cited)
+	others, percents := e.values(near)
+	for _, a := range own {
+		for _, b := range others {
+			if n.Values[0] == a+b || n.Values[0] == math.Abs(a-b) {
+				return true
+			}
+		}
+	}
+	return sharesOf(n.Values[0], own, percents) || sharesOf(n.Values[0], others, ownPercents)
+}
+
+// values returns the numbers of passages, and those in percent as parts of one.
+func (e *evidence) values(passages []int) (values, percents []float64) {
+	for _, i := range passages {
+		for _, m := range e.read(i).facts.Numbers {
+			if len(m.Values) == 0 || m.Dated || m.Weak && m.Unit != facts.Minutes && m.Values[0] == math.Trunc(m.Values[0]) {
+				continue
+			}
+			values = append(values, m.Values[0])
+			if m.Unit == facts.Percent {
+				percents = append(percents, m.Values[0]/100)
+			}
+		}
+	}
+	return values, percents
+}
+
+// halves reports whether a number is half of one in the passages, if one of them speaks of halves.
+func (e *evidence) halves(n facts.Number, passages []int) bool {
+	if !slices.ContainsFunc(passages, func(i int) bool { return e.read(i).facts.Half }) {
+		return false
+	}
+	values, _ := e.values(passages)
+	return slices.ContainsFunc(values, func(v float64) bool { return slices.Contains(n.Values, v/2) })
+}
+
+// sharesOf reports whether want is a value, raised or reduced by a share, the share of it, or what it is the share of.
+func sharesOf(want float64, values, shares []float64) bool {
+	for _, a := range values {
+		for _, share := range shares {
+			if facts.Near(want, a*share) || facts.Near(want, a/share) || facts.Near(want, a*(1-share)) || facts.Near(want, a*(1+share)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// elides reports whether a message has a number of thousands without saying so, as in an answer to one who does.
+func (e *evidence) elides(n facts.Number, cited, near []int) bool {
+	if len(n.Values) == 0 || n.Values[0] < 1000 || math.Mod(n.Values[0], 1000) != 0 {
+		return false
+	}
+	thousands := slices.ContainsFunc(near, func(i int) bool {
+		return slices.ContainsFunc(e.read(i).facts.Numbers, func(m facts.Number) bool {
+			return !m.Dated && len(m.Values) > 0 && m.Values[0] >= 1000 && math.Mod(m.Values[0], 1000) == 0
+		})
+	})
+	return thousands && slices.ContainsFunc(cited, func(i int) bool {
+		return slices.ContainsFunc(e.read(i).facts.Numbers, func(m facts.Number) bool {
+			return !m.Dated && !m.Weak && (m.Unit == facts.None || m.Unit == facts.Money) && len(m.Values) > 0 && 1000*m.Values[0] == n.Values[0]
+		})
+	})
 }
 
 // otherNumber returns a number of the messages that the line should have instead of n, if it has none of them.
@@ -78,7 +158,8 @@ func timeInWords(n facts.Number, said []facts.Number) bool {
 	hour, minute := int(n.Values[0])/60%12, int(n.Values[0])%60
 	has := func(value int) bool {
 		return slices.ContainsFunc(said, func(m facts.Number) bool {
-			return len(m.Values) > 0 && (m.Unit == facts.None || m.Unit == facts.Minutes) && m.Values[0] == float64(value)
+			return len(m.Values) > 0 && ((m.Unit == facts.None || m.Unit == facts.Minutes) && m.Values[0] == float64(value) ||
+				m.Unit == facts.Clock && m.Values[0] == float64(60*value))
 		})
 	}
 	return minute != 0 && (has(minute) && (has(hour) || has(hour+12)) || has(60-minute) && (has(hour+1) || has(hour+13)))
@@ -99,17 +180,11 @@ func (e *evidence) derives(n facts.Number, cited []int) bool {
 	if len(n.Values) == 0 || n.Unit == facts.Clock {
 		return false
 	}
-	var values []float64
+	values, percents := e.values(cited)
 	total, thousands := 0.0, false
-	for _, i := range cited {
-		for _, m := range e.read(i).facts.Numbers {
-			if len(m.Values) == 0 || m.Dated || m.Weak && m.Unit != facts.Minutes {
-				continue
-			}
-			values = append(values, m.Values[0])
-			total += m.Values[0]
-			thousands = thousands || m.Values[0] >= 1000 && math.Mod(m.Values[0], 1000) == 0
-		}
+	for _, v := range values {
+		total += v
+		thousands = thousands || v >= 1000 && math.Mod(v, 1000) == 0
 	}
 	if thousands {
 		for _, v := range values {
@@ -122,9 +197,12 @@ func (e *evidence) derives(n facts.Number, cited []int) bool {
 		return true
 	}
 	for _, want := range n.Values {
+		if sharesOf(want, values, percents) {
+			return true
+		}
 		for i, a := range values {
 			for _, b := range values[i+1:] {
-				if want == a+b || want == math.Abs(a-b) || want == a*b || want == a*b/100 || quotient(want, a, b) || quotient(want, b, a) {
+				if want == a+b || want == math.Abs(a-b) || want == a*b || quotient(want, a, b) || quotient(want, b, a) {
 					return true
 				}
 			}

@@ -9,8 +9,11 @@ import (
 
 // checkSpeaker returns why the people of a line cannot be those of the messages that it cites; found is false if they are not
 // among them, though it does not follow that somebody else is meant.
-func (e *evidence) checkSpeaker(c *claim, telling []int) (wrong string, found bool) {
+func (e *evidence) checkSpeaker(c *claim, cited, telling []int) (wrong string, found bool) {
 	if len(c.people) == 0 || len(telling) == 0 {
+		return "", true
+	}
+	if slices.ContainsFunc(cited, func(i int) bool { return slices.Contains(c.people, e.passages[i].author) }) {
 		return "", true
 	}
 	other, doubt := noPerson, !c.leads

@@ -84,9 +84,12 @@ func (d Date) inMonth(at time.Time, month, dayOfMonth int, spans []Span) []Span 
 
 func weekday(day int) int { return ((day+4)%7 + 7) % 7 } // day 0 is a Thursday
 
-// Meet reports whether two dates, each stated at a time, may be one.
+// Meet reports whether two dates, each stated at a time, may be one. The first may state only the weekday of the second.
 func Meet(a Date, atA time.Time, b Date, atB time.Time) bool {
 	if a == b && atA.Equal(atB) { // such as 31 April, which is no day
+		return true
+	}
+	if a.onWeekday(b, atB) {
 		return true
 	}
 	for _, x := range a.Spans(atA) {
@@ -98,6 +101,22 @@ func Meet(a Date, atA time.Time, b Date, atB time.Time) bool {
 	}
 	return false
 }
+
+// onWeekday reports whether a date states only the weekday of another one, stated at a time.
+func (d Date) onWeekday(other Date, at time.Time) bool {
+	if d.Soft || d.Weekday < 0 || d.Day != 0 || d.Month != 0 || other.Day == 0 || other.Month == 0 {
+		return false
+	}
+	for _, span := range other.Spans(at) {
+		if near := span.From - day(at); near > -nearYear && near < nearYear && weekday(span.From) == d.Weekday {
+			return true
+		}
+	}
+	return false
+}
+
+// nearYear is how far away a date without its year is likely, in days.
+const nearYear = 183
 
 // dates returns the dates of the text, and marks their tokens.
 func (r *reader) dates() (all []Date) {

@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"math"
 	"strconv"
 	"strings"
 )
@@ -30,7 +31,7 @@ func (r *reader) digitsAt(i int) (Number, int) {
 	values := decimals(groups, separators)
 	if separators == "." {
 		for _, minutes := range clock(groups[0], groups[1]) { // 8.30
-			values = append(values, minutes/60)
+			values = append(values, minutes/60, math.Mod(minutes+720, 1440)/60)
 		}
 	}
 	return Number{Values: values}, next

@@ -49,6 +49,7 @@ type Text struct {
 	You     bool // it speaks to somebody
 	Bot     bool // it names an assistant or a bot, without its name
 	Asks    bool // it has a word for a request or a decision
+	Half    bool // it has a word for half
 	Cut     bool // it is longer than what is read of it
 }
 
@@ -69,6 +70,7 @@ func Read(text string, languages []string) Text {
 		for _, s := range r.senses[i] {
 			found.You = found.You || s.kind == isYou
 			found.Bot = found.Bot || s.kind == isAssistant
+			found.Half = found.Half || s.kind == isHalf || s.kind == isHalfOf
 			found.Asks = found.Asks || s.kind == isRequest
 		}
 	}
@@ -86,6 +88,13 @@ func Same(a, b Number) bool {
 	}
 	if a.Unit == Clock || b.Unit == Clock {
 		return sameTime(a, b)
+	}
+	if a.Unit == Months && b.Unit != Months {
+		a, b = b, a
+	}
+	if b.Unit == Months && (a.Unit == Days || a.Unit == Weeks) { // a month has four weeks, or 30 days
+		days := a.Values[0] * base(a.Unit) / base(Days)
+		return days >= 28*b.Values[0] && days <= 31*b.Values[0]
 	}
 	if !Comparable(a, b) {
 		return false
@@ -140,6 +149,9 @@ func base(u Unit) float64 {
 	}
 	return 0
 }
+
+// Near reports whether a computed number is another one, rounded.
+func Near(x, y float64) bool { return math.Abs(x-y) <= 0.5 && x >= 50 || math.Abs(x-y) <= 0.005 }
 
 func equal(x, y float64) bool {
 	return math.Abs(x-y) <= 1e-9*math.Max(math.Abs(x), math.Abs(y))

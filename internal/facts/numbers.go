@@ -3,10 +3,8 @@ package facts
 import (
 	"math"
 	"slices"
-	"strings"
+	"unicode"
 	"unicode/utf8"
-
-	"cairn/internal/words"
 )
 
 // numbers returns the numbers of the text.
@@ -19,7 +17,10 @@ func (r *reader) numbers() (all []Number) {
 		}
 		n.from, n.to = i, next
 		last := r.token(i - 1)
-		n.Code = r.tokens[i].digits && r.tokens[i].gap == "" && i > 0 && !last.han && !last.sign && !last.digits
+		n.Code = r.tokens[i].digits && r.tokens[i].gap == "" && i > 0 && !last.han && !last.sign && !last.digits && !unicode.Is(unicode.Arabic, firstOf(last.text)) && last.text != "ـ"
+		if _, counted := r.has(next, isCounter); counted && len(n.Values) > 0 && n.Values[0] == 1 { // 1個1,200円: for each
+			n.Weak = true
+		}
 		for k := i; k < next; k++ {
 			n.Dated = n.Dated || r.dated[k]
 			n.Text += r.tokens[k].text
@@ -128,88 +129,6 @@ func (r *reader) scaleAt(i int) (scale float64, ok bool) {
 	return scale, ok && scale >= least && r.near(i) && t.text != "k"
 }
 
-// halved adds a half or a quarter that is written beside a number: eight and a half, halb neun, quarter to five.
-func (r *reader) halved(n Number, from, next int) (Number, int) {
-	if len(n.Values) == 0 {
-		return n, next
-	}
-	value := n.Values[0]
-	if after, at := r.partAfter(next); after != 0 {
-		n.Values, n.Ordinal = append([]float64{value + after}, n.Values...), false
-		return r.scaled(n, at)
-	}
-	less := false
-	for k := from - 1; k >= max(from-3, 0); k-- {
-		_, half := r.has(k, isHalf)
-		_, quarter := r.has(k, isQuarter)
-		switch {
-		case half:
-			n.Values, n.Ordinal = append([]float64{value - 0.5, value + 0.5}, n.Values...), false
-			return n, next
-		case quarter && less:
-			n.Values = append([]float64{value - 0.25}, n.Values...)
-			return n, next
-		case quarter && k == from-1: // Viertel fünf, drei Viertel fünf
-			n.Values = append(slices.Clone(n.Values), value-0.75, value-0.25, value+0.25)
-			return n, next
-		case quarter:
-			n.Values = append([]float64{value + 0.25}, n.Values...)
-			return n, next
-		}
-		less = less || isLess[r.tokens[k].text] || isLess[r.token(k-1).text]
-		if len(r.tokens[k].text) > 6 || strings.ContainsAny(r.tokens[k+1].gap, ",.;\n") {
-			break
-		}
-	}
-	return n, next
-}
-
-// isLess are the words for the minutes before an hour.
-var isLess = words.Set("to vor menos moins meno para za без kala var الا")
-
-// partAfter returns the half or quarter that follows a number, negative if it is taken away; 0 if there is none.
-func (r *reader) partAfter(i int) (part float64, next int) {
-	sign := 1.0
-	for k := i; k < min(i+4, len(r.tokens)); k += max(r.width[k], 1) {
-		_, half := r.has(k, isHalf)
-		_, quarter := r.has(k, isQuarter)
-		switch {
-		case strings.ContainsAny(r.tokens[k].gap, ",.;:\n"):
-			return 0, i
-		case half:
-			return sign * 0.5, k + max(r.width[k], 1)
-		case quarter:
-			return sign * 0.25, k + max(r.width[k], 1)
-		}
-		one, number := r.has(k, isNumber)
-		_, join := r.has(k, joins)
-		less := isLess[r.tokens[k].text]
-		if less {
-			sign = -1
-		}
-		if !join && !less && !(number && one == 1) && !(k > i && len(r.tokens[k].text) <= 2) {
-			break
-		}
-	}
-	return 0, i
-}
-
-// halvedAfterUnit adds a half or a quarter after an hour: cinq heures et quart, 三点半.
-func (r *reader) halvedAfterUnit(n Number, next int) (Number, int) {
-	if n.Unit != Clock && n.Unit != Hours || len(n.Values) == 0 {
-		return n, next
-	}
-	part, after := r.partAfter(next)
-	if part == 0 {
-		return n, next
-	}
-	if n.Unit == Clock {
-		part *= 60
-	}
-	n.Values = []float64{n.Values[0] + part}
-	return n, after
-}
-
 // united reads the unit of a number, after it or before it.
 func (r *reader) united(n Number, from, next int) (Number, int) {
 	if n.Unit != None || len(n.Values) == 0 {
@@ -219,12 +138,23 @@ func (r *reader) united(n Number, from, next int) (Number, int) {
 	if ok && (r.near(next) || r.tokens[next].gap == "") {
 		return r.unitAfter(n, Unit(after), next)
 	}
+	if r.perCent(next) {
+		n.Unit, n.Weak = Percent, false
+		return n, next + 2
+	}
 	if r.token(next).digits || !r.ordinalEnding(next) {
 		return r.unitBefore(n, from), next
 	}
 	n.Ordinal = true
 	return n, next + 1
 }
+
+// perCent reports whether two words mean percent: per cent, por ciento, pour cent.
+func (r *reader) perCent(i int) bool {
+	return perHundred[r.token(i).text+" "+r.token(i+1).text]
+}
+
+var perHundred = map[string]bool{"per cent": true, "por ciento": true, "por cento": true, "per cento": true, "pour cent": true}
 
 // unitBefore reads a unit that stands before its number: $5, %5, saat 5, 百分之五.
 func (r *reader) unitBefore(n Number, from int) Number {

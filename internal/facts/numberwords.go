@@ -62,7 +62,11 @@ func (r *reader) wordsAt(i int) (n Number, next int) {
 	s := sum{empty: true, arabic: unicode.Is(unicode.Arabic, firstOf(r.token(i).text))}
 	next = i
 	weak := false
-	for k := i; k < len(r.tokens); {
+	end := len(r.tokens)
+	if r.token(i-1).text == "без" { // без двадцати девять: the last word is the hour
+		end = r.lastWord(i)
+	}
+	for k := i; k < end; {
 		joined := false
 		at := k
 		if k > i {
@@ -91,7 +95,9 @@ func (r *reader) wordsAt(i int) (n Number, next int) {
 		k, next = at+1, at+1
 		if is == isOrdinal {
 			n.Ordinal = true
-			break
+			if parts[0] < 20 || r.unitOrdinal(next) == 0 { // dwudziestego piątego
+				break
+			}
 		}
 		if is == isDozen {
 			break
@@ -107,6 +113,31 @@ func (r *reader) wordsAt(i int) (n Number, next int) {
 	}
 	n.Weak = weak || value <= 1 || n.Ordinal && value <= 2
 	return n, next
+}
+
+// lastWord returns where the last of the number words that follow one another begins; the end of the text if there is only one.
+func (r *reader) lastWord(i int) int {
+	const most = 3
+	last := i
+	for k := i + 1; k < min(i+most, len(r.tokens)) && r.near(k); k++ {
+		if _, ok := r.has(k, isNumber); !ok {
+			break
+		}
+		last = k
+	}
+	if last == i {
+		return len(r.tokens)
+	}
+	return last
+}
+
+// unitOrdinal returns the ordinal from first to ninth at a token; 0 if there is none.
+func (r *reader) unitOrdinal(i int) float64 {
+	value, ok := r.has(i, isOrdinal)
+	if !ok || value > 9 || !r.near(i) {
+		return 0
+	}
+	return value
 }
 
 // partsAt returns the numbers that a word consists of.

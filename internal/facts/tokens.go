@@ -24,9 +24,11 @@ type token struct {
 // maxTokens limits what is read of one text.
 const maxTokens = 1 << 15
 
+var withoutPowers = strings.NewReplacer("²", "", "³", "") // of metres
+
 // tokensOf splits a text. Signs that matter for numbers are tokens; other punctuation is part of the gap before the next token.
 func tokensOf(text string) (all []token) {
-	text = norm.NFKC.String(strings.ToValidUTF8(text, " "))
+	text = norm.NFKC.String(withoutPowers.Replace(strings.ToValidUTF8(text, " ")))
 	gap := 0 // where the gap before the next token starts
 	for i := 0; i < len(text) && len(all) < maxTokens; {
 		r, n := utf8.DecodeRuneInString(text[i:])

@@ -1,0 +1,111 @@
+package facts
+
+import (
+	"slices"
+	"strings"
+
+	"cairn/internal/words"
+)
+
+// halved adds a half or a quarter that is written beside a number: eight and a half, halb neun, quarter to five.
+func (r *reader) halved(n Number, from, next int) (Number, int) {
+	if len(n.Values) == 0 {
+		return n, next
+	}
+	value := n.Values[0]
+	if after, at := r.partAfter(next); after != 0 {
+		if at > next+1 { // six and a half is not six
+			n.Values = nil
+		}
+		n.Values, n.Ordinal = append([]float64{value + after}, n.Values...), false
+		return r.scaled(n, at)
+	}
+	less := false
+	for k := from - 1; k >= max(from-3, 0); k-- {
+		if strings.ContainsAny(r.tokens[k+1].gap, ",.;\n") {
+			break
+		}
+		_, half := r.has(k, isHalf)
+		_, quarter := r.has(k, isQuarter)
+		beside := k == from-1 || k == from-2 && (isLess[r.tokens[k+1].text] || isMore[r.tokens[k+1].text])
+		if beside && (half || quarter && k < from-1) { // the number is an hour, and nothing else
+			n.Values = nil
+		}
+		switch {
+		case half && r.halfBefore():
+			n.Values, n.Ordinal = append([]float64{value - 0.5}, n.Values...), false
+			return n, next
+		case half:
+			n.Values, n.Ordinal = append([]float64{value + 0.5}, n.Values...), false
+			return n, next
+		case quarter && less:
+			n.Values = append([]float64{value - 0.25}, n.Values...)
+			return n, next
+		case quarter && k == from-1: // Viertel fünf, drei Viertel fünf
+			n.Values = append(slices.Clone(n.Values), value-0.75, value-0.25, value+0.25)
+			return n, next
+		case quarter:
+			n.Values = append([]float64{value + 0.25}, n.Values...)
+			return n, next
+		}
+		less = less || isLess[r.tokens[k].text] || isLess[r.token(k-1).text]
+		if len(r.tokens[k].text) > 6 {
+			break
+		}
+	}
+	return n, next
+}
+
+// halfBefore reports whether half nine is half past eight.
+func (r *reader) halfBefore() bool {
+	return slices.ContainsFunc(r.languages, func(l *lexicon) bool { return l.code == "de" || l.code == "pl" || l.code == "ru" })
+}
+
+// isMore are the words for the minutes after an hour.
+var isMore = words.Set("past after nach po")
+
+// isLess are the words for the minutes before an hour.
+var isLess = words.Set("to vor menos moins meno para za без kala var الا")
+
+// partAfter returns the half or quarter that follows a number, negative if it is taken away; 0 if there is none.
+func (r *reader) partAfter(i int) (part float64, next int) {
+	sign := 1.0
+	for k := i; k < min(i+4, len(r.tokens)); k += max(r.width[k], 1) {
+		_, half := r.has(k, isHalf)
+		_, quarter := r.has(k, isQuarter)
+		switch {
+		case strings.ContainsAny(r.tokens[k].gap, ",.;:\n"):
+			return 0, i
+		case half:
+			return sign * 0.5, k + max(r.width[k], 1)
+		case quarter:
+			return sign * 0.25, k + max(r.width[k], 1)
+		}
+		one, number := r.has(k, isNumber)
+		_, join := r.has(k, joins)
+		less := isLess[r.tokens[k].text]
+		if less {
+			sign = -1
+		}
+		if !join && !less && !(number && one == 1) && !(k > i && len(r.tokens[k].text) <= 2) {
+			break
+		}
+	}
+	return 0, i
+}
+
+// halvedAfterUnit adds a half or a quarter after an hour: cinq heures et quart, 三点半.
+func (r *reader) halvedAfterUnit(n Number, next int) (Number, int) {
+	if n.Unit != Clock && n.Unit != Hours || len(n.Values) == 0 {
+		return n, next
+	}
+	part, after := r.partAfter(next)
+	if part == 0 {
+		return n, next
+	}
+	if n.Unit == Clock {
+		part *= 60
+	}
+	n.Values = []float64{n.Values[0] + part}
+	return n, after
+}
