@@ -3,6 +3,7 @@ package clean
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -209,3 +210,13 @@ var tools = []llm.Tool{
 }
 
 func newFilter() *Filter { return &Filter{Tools: tools} }
+
+// Texts about tags, tokens, templates and code, written by somebody who had not seen this package.
+func TestInnocentTextsStayByteForByte(t *testing.T) {
+	raw := strings.TrimSuffix(string(check.Must(os.ReadFile("testdata/innocent.txt"))(t)), "\n")
+	texts := strings.Split(raw, "\n=====\n")
+	check.That(t, len(texts) >= 200, "got %d texts", len(texts))
+	for _, text := range texts {
+		check.Equal(t, "text", Text(text), text)
+	}
+}
