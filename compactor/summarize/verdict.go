@@ -52,7 +52,9 @@ func (e *evidence) judge(c *claim) verdict {
 	case e.states(c, cited):
 		telling = cited
 	case len(telling) == 0:
-		telling = e.search(c)
+		if telling = e.search(c); len(telling) == 0 {
+			telling = e.answers(c, cited)
+		}
 	case !e.covers(c, telling):
 		telling = nil
 	}
@@ -102,7 +104,7 @@ func (e *evidence) tells(c *claim, i int) bool {
 			return true
 		}
 	}
-	return p.words <= shortAnswer && len(c.keys) <= fewWords // she agrees
+	return false
 }
 
 const (
@@ -132,9 +134,6 @@ func (e *evidence) covers(c *claim, passages []int) bool {
 	if c.foreign || len(c.keys) == 0 {
 		return true
 	}
-	if len(c.keys) <= fewWords && slices.ContainsFunc(passages, func(i int) bool { return e.passages[i].words <= shortAnswer && slices.Contains(c.people, e.passages[i].author) }) {
-		return true
-	}
 	all := e.near(passages)
 	found, sum := 0.0, 0.0
 	for _, k := range c.keys {
@@ -153,6 +152,16 @@ const (
 	leastCovered = 0.15 // share of a line's words in the messages that it cites and those around them
 	manyWords    = 3
 )
+
+// answers returns the cited passages that may be what a short line tells in other words: she agrees.
+func (e *evidence) answers(c *claim, cited []int) []int {
+	if len(c.keys) > fewWords {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(cited), func(i int) bool {
+		return e.passages[i].words > shortAnswer || !slices.Contains(c.people, e.passages[i].author)
+	})
+}
 
 // states reports whether passages have all numbers of a line that has any, or what they add up to.
 func (e *evidence) states(c *claim, passages []int) bool {
