@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"cairn/internal/facts"
 )
@@ -29,6 +30,9 @@ func (e *evidence) judge(c *claim) verdict {
 	cited, missing := e.resolve(c)
 	if missing != 0 {
 		return verdict{wrong: fmt.Sprintf("there is no message #%d", missing)}
+	}
+	if own := e.quoted(c, cited); len(own) > 0 {
+		return verdict{seqs: e.seqsOf(own, c)}
 	}
 	telling := slices.DeleteFunc(slices.Clone(cited), func(i int) bool { return !e.tells(c, i) })
 	why, found := e.checkSpeaker(c, cited, telling)
@@ -70,6 +74,14 @@ func (e *evidence) writtenBy(c *claim) *passage {
 		return nil
 	}
 	return &e.passages[at]
+}
+
+// quoted returns the cited messages of the span that have the very words of a line.
+func (e *evidence) quoted(c *claim, cited []int) []int {
+	words := flat(strings.TrimRight(c.text, " ."))
+	return slices.DeleteFunc(slices.Clone(cited), func(i int) bool {
+		return words == "" || i >= e.own || !strings.Contains(flat(e.passages[i].text), words)
+	})
 }
 
 // resolve returns the passages of the messages that a line cites, and the first message that does not exist. A message of the
