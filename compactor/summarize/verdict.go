@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"cairn/internal/facts"
 )
@@ -30,6 +31,9 @@ func (e *evidence) judge(c *claim) verdict {
 	if missing != 0 {
 		return verdict{wrong: fmt.Sprintf("there is no message #%d", missing)}
 	}
+	if own := e.quoted(c, cited); len(own) > 0 {
+		return verdict{seqs: e.seqsOf(own, c)}
+	}
 	telling := slices.DeleteFunc(slices.Clone(cited), func(i int) bool { return !e.tells(c, i) })
 	why, found := e.checkSpeaker(c, cited, telling)
 	if why != "" {
@@ -52,7 +56,9 @@ func (e *evidence) judge(c *claim) verdict {
 	case e.states(c, cited):
 		telling = cited
 	case len(telling) == 0:
-		telling = e.search(c)
+		if telling = e.search(c); len(telling) == 0 {
+			telling = e.answers(c, cited)
+		}
 	case !e.covers(c, telling):
 		telling = nil
 	}
@@ -68,6 +74,14 @@ func (e *evidence) writtenBy(c *claim) *passage {
 		return nil
 	}
 	return &e.passages[at]
+}
+
+// quoted returns the cited messages of the span that have the very words of a line.
+func (e *evidence) quoted(c *claim, cited []int) []int {
+	words := flat(strings.TrimRight(c.text, " ."))
+	return slices.DeleteFunc(slices.Clone(cited), func(i int) bool {
+		return words == "" || i >= e.own || !strings.Contains(flat(e.passages[i].text), words)
+	})
 }
 
 // resolve returns the passages of the messages that a line cites, and the first message that does not exist. A message of the
@@ -102,7 +116,7 @@ func (e *evidence) tells(c *claim, i int) bool {
 			return true
 		}
 	}
-	return p.words <= shortAnswer && len(c.keys) <= fewWords // she agrees
+	return false
 }
 
 const (
@@ -132,9 +146,6 @@ func (e *evidence) covers(c *claim, passages []int) bool {
 	if c.foreign || len(c.keys) == 0 {
 		return true
 	}
-	if len(c.keys) <= fewWords && slices.ContainsFunc(passages, func(i int) bool { return e.passages[i].words <= shortAnswer && slices.Contains(c.people, e.passages[i].author) }) {
-		return true
-	}
 	all := e.near(passages)
 	found, sum := 0.0, 0.0
 	for _, k := range c.keys {
@@ -153,6 +164,16 @@ const (
 	leastCovered = 0.15 // share of a line's words in the messages that it cites and those around them
 	manyWords    = 3
 )
+
+// answers returns the cited passages that may be what a short line tells in other words: she agrees.
+func (e *evidence) answers(c *claim, cited []int) []int {
+	if len(c.keys) > fewWords {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(cited), func(i int) bool {
+		return e.passages[i].words > shortAnswer || !slices.Contains(c.people, e.passages[i].author)
+	})
+}
 
 // states reports whether passages have all numbers of a line that has any, or what they add up to.
 func (e *evidence) states(c *claim, passages []int) bool {
