@@ -54,7 +54,7 @@ func newProvider(fault llmtest.Fault) (*provider, error) {
 	if p.patient, err = openai.New(options); err != nil {
 		return nil, err
 	}
-	options.IdleTimeout, options.MaxTime = 150*time.Millisecond, 450*time.Millisecond
+	options.IdleTimeout, options.MaxTime = 400*time.Millisecond, 800*time.Millisecond
 	p.impatient, err = openai.New(options)
 	return p, err
 }
