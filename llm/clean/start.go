@@ -102,8 +102,8 @@ var bareThoughts = []struct {
 	whole int // bytes with which open can be decided
 	close string
 }{
-	{lazy.Pattern(`^(?:analysis|commentary)(?:[A-Z\n]|$)`), 11, "assistantfinal"},     // gpt-oss: analysisThe user …assistantfinalHello
-	{lazy.Pattern(`^Here(?:'s| is) my thought process:`), 27, "Here is my response:"}, // Granite 3.2
+	{lazy.Pattern(`^(?:analysis|commentary)(?:[A-Z\n]|$| ?to=f)`), 15, "assistantfinal"}, // gpt-oss: analysisThe user …assistantfinalHello
+	{lazy.Pattern(`^Here(?:'s| is) my thought process:`), 27, "Here is my response:"},    // Granite 3.2
 }
 
 // bareThought holds back what may be a thought without marks: it is one if its end comes.
@@ -126,7 +126,7 @@ func (f *Filter) bareThought(final bool) verdict {
 }
 
 func maybeBare(front string) bool {
-	for _, open := range []string{"analysis", "commentary", "Here's my thought process:", "Here is my thought process:"} {
+	for _, open := range []string{"analysis", "commentary to=f", "commentaryto=f", "Here's my thought process:", "Here is my thought process:"} {
 		if strings.HasPrefix(open, front) {
 			return true
 		}
