@@ -62,12 +62,6 @@ func (f *Filter) laterChannel(m mark, next following, final bool) bool {
 		return f.mention(m, next)
 	}
 	inChannel, ended := f.channels, f.messageEnded
-	if !inChannel && m.name == "message" && strings.TrimSpace(f.out.String()) == "analysis" { // the template has the first mark
-		f.skip(m.size)
-		f.takeBack()
-		f.think(mark{kind: thoughtOpens, name: "<|message|>"}, true)
-		return true
-	}
 	switch f.channelHeader(final) {
 	case unknown:
 		return false

@@ -106,6 +106,9 @@ var removed = map[string]struct{ text, want string }{
 
 // kept are texts about marks, code, and what only looks like marks.
 var kept = []string{
+	"final<|message|> is what comes before the answer.",
+	"<thinking budget=\"100\"/> sets the budget.",
+	"<thinking type=\"deep\"> is how it begins.",
 	"", " ", "Hello", " Hello \n", "a < b and c > d", "<b>bold</b>", "[1] a note", "[link](https://x.y)", "x[0] = y[1]", "`<think>`",
 	"Write <think>this</think> first.",
 	"<this> is no tag", "<think",

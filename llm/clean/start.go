@@ -83,9 +83,24 @@ func (f *Filter) ownLine(final bool) verdict {
 // isQuoted reports whether a text is in the prompt.
 func (f *Filter) isQuoted(text string) bool { return f.Quoted != nil && f.Quoted(text) }
 
-// recipient handles a header that begins with the recipient of the message: to=self<|message|> (Muse Glimmer).
+// recipient handles a header that begins with the recipient of the message: to=self<|message|> (Muse Glimmer), or with the
+// channel, whose mark the template has: analysis<|message|> (gpt-oss).
 func (f *Filter) recipient(final bool) verdict {
 	const first = "to="
+	for _, channel := range []string{"analysis<|message|>", "commentary<|message|>", "final<|message|>"} {
+		switch {
+		case strings.HasPrefix(f.raw, channel):
+			without := f.raw
+			f.raw = "<|channel|>" + without
+			found := f.channelHeader(final)
+			if found != handled {
+				f.raw = without
+			}
+			return found
+		case strings.HasPrefix(channel, f.raw) && !final:
+			return unknown
+		}
+	}
 	switch {
 	case strings.HasPrefix(f.raw, first):
 		return f.channelHeader(final)
