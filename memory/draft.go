@@ -94,6 +94,9 @@ func checkContent(d *draft) error {
 	content := strings.ToValidUTF8(strings.ReplaceAll(d.Content, "\x00", ""), "\uFFFD") // SQL functions read a text up to a NUL
 	if d.By != byPerson {
 		content = clean.Text(content)
+		if without := clean.WithoutNoReply(content, false); without != "" {
+			content = without
+		}
 	}
 	d.Content = secrets.Mask(strings.TrimSpace(content))
 	if d.Content == "" {

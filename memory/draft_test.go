@@ -104,7 +104,7 @@ func TestTemplatesDoNotBecomeMemories(t *testing.T) {
 	} {
 		check.ErrorContains(t, content, check.ErrorOf(storetest.Call(j.Tools(20), "memory_save", arguments(content, 3, ""))), want)
 	}
-	save(t, j.Tools(20), "<think>Is that worth it?</think>Bob likes tea<|im_end|>", 3, "")
+	save(t, j.Tools(20), "<think>Is that worth it?</think>Bob likes tea\nNO_REPLY<|im_end|>", 3, "")
 	save(t, j.Tools(20), "Bob likes tea and `<|im_end|>`", 5, "")
 	saved := finish(t, j)
 	check.Len(t, "memories", saved, 2)

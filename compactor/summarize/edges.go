@@ -9,6 +9,7 @@ import (
 
 	"cairn/internal/lazy"
 	"cairn/internal/words"
+	"cairn/llm/clean"
 	"cairn/transcript"
 )
 
@@ -82,6 +83,9 @@ func (j *Judge) withoutFrame(text string) string {
 	for !headed && len(lines) > 1 && (isRule(lines[0]) || j.announces(lines[0])) {
 		lines = lines[1:]
 	}
+	if !headed {
+		lines = j.withoutEmptyEdges(lines)
+	}
 	headings := kinds(lines)
 	for len(lines) > 1 && headings[len(lines)-1] < 0 && (isRule(lines[len(lines)-1]) || j.closes(lines, headed)) {
 		lines = lines[:len(lines)-1]
@@ -93,16 +97,50 @@ func (j *Judge) withoutFrame(text string) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
+// withoutEmptyEdges drops lines at both ends of a text without headings, as long as the rest cites messages, if nothing
+// in them is of the span: "Understood! Below is the condensed record." A text in another language has few words of it.
+func (j *Judge) withoutEmptyEdges(lines []string) []string {
+	all := lines
+	cited := func(rest []string) bool { return transcript.Citations.MatchString(strings.Join(rest, "\n")) }
+	for j.isEmpty(lines[0]) && cited(lines[1:]) {
+		lines = lines[1:]
+	}
+	for last := len(lines) - 1; j.isEmpty(lines[last]) && cited(lines[:last]); last-- {
+		lines = lines[:last]
+	}
+	if j.foreign(strings.Join(lines, "\n")) {
+		return all
+	}
+	return lines
+}
+
+// isEmpty reports whether a line is blank, the sentinel, or whole sentences without a citation, a number, a name of who
+// speaks and a word of the span.
+func (j *Judge) isEmpty(line string) bool {
+	line = strings.TrimRight(clean.WithoutNoReply(line, false), " \t\r*_")
+	if line == "" {
+		return true
+	}
+	if bullet().MatchString(line) || fence().MatchString(line) || transcript.Citations.MatchString(line) || !endsInMark(line) {
+		return false
+	}
+	_, found := j.share(line)
+	return found == 0 && !j.namesSpeaker(line) && !strings.ContainsFunc(line, unicode.IsDigit)
+}
+
 // inlineHeading matches a heading behind an announcement on the same line.
 var inlineHeading = lazy.Pattern(`(?im)^([^#\n]*[:：]\**)[ \t]+(#{1,6}[ \t]*\**(?:` + headingNames + `)\**[:：]?\**)[ \t]*$`)
 
 // leadingLabel matches a label at the beginning of a text: "Summary: ", "**Zusammenfassung:** "
 var leadingLabel = lazy.Pattern(`\A[*_# ]*([^:：\n]{1,60})[*_]*[:：][*_]*[ \t]+`)
 
-// withoutLabel removes a label that only says that the text is a summary.
+// ownLabel matches a label that names the role of the writer, or that the text is short.
+var ownLabel = lazy.Pattern(`(?i)^[*_ ]*(?:(?:ai )?assistant|assistente?|asistente|asystent|ассистент|助手|アシスタント|tl;?dr)[*_ ]*$`)
+
+// withoutLabel removes a label that only says that the text is a summary, or who wrote it.
 func (j *Judge) withoutLabel(text string) string {
 	m := leadingLabel().FindStringSubmatch(text)
-	if m == nil || !task().MatchString(m[1]) || j.namesSpeaker(m[1]) {
+	if m == nil || !task().MatchString(m[1]) && !ownLabel().MatchString(m[1]) || j.namesSpeaker(m[1]) {
 		return text
 	}
 	if _, found := j.share(m[1]); found > 0 {

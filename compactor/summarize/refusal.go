@@ -8,6 +8,7 @@ import (
 
 	"cairn/internal/tokens"
 	"cairn/internal/words"
+	"cairn/transcript"
 )
 
 // Refusal is the reason why a summary must not be applied, in words for people.
@@ -93,6 +94,8 @@ func (j *Judge) declines(text string, sentences []string) Refusal {
 		return RefusedDeclined
 	case short && speaks(text) && (whole < hardlyShare || ofTask && whole < subjectShare) && !j.foreign(text):
 		return RefusedDeclined
+	case short && ofTask && whole < hardlyShare && !transcript.Citations.MatchString(text) && j.foreign(text):
+		return j.inLanguage(text) // names alone, as in a refusal that names who speaks, are no evidence
 	}
 	return ""
 }

@@ -44,6 +44,20 @@ func TestRefusalsAreKnownWithoutTheirWords(t *testing.T) {
 	}
 }
 
+// Names of who speaks are in every refusal that names them.
+func TestRefusalsInAnotherLanguageThatNameSpeakersAreNoSummary(t *testing.T) {
+	judge := JudgeOf(ItemsOf(harbour, MostOfMessage))
+	for _, text := range []string{
+		"Je refuse de résumer cet échange entre Ines et Paul.",
+		"Nie mogę podsumować rozmowy Ines i Paula o łodzi w Lisbon.",
+		"Не стану подводить итоги: это личный разговор Ines и Paul.",
+	} {
+		why := judge.Refuses(judge.TextOf(text), "", "", 1000)
+		check.That(t, why != "", "%q is a summary", text)
+		check.That(t, !judge.Supports(text), "%q is supported", text)
+	}
+}
+
 func TestThinkingAloudIsNoSummary(t *testing.T) {
 	for _, text := range []string{
 		"Okay, so I need to summarize the conversation. First, Ines bought a wooden sailing boat from her uncle in Lisbon. Then Paul decided to quit his job at the bank, and the last day is June 30. I should mention the regatta on May 12, and that",

@@ -117,7 +117,7 @@ func (f *Filter) laterThought(m mark, next following) bool {
 	ended := endsSentence(f.solid) && !strings.ContainsRune(")]|>`", f.solid)
 	follows := ended && !(f.inLine && unicode.IsSpace(f.last))
 	another := f.Reasoned && f.isOwnLine() // the model writes its thoughts in marks
-	if f.about || !follows && !another || next.goesOn() || m.sure == unlisted || next.end && m.sure != known {
+	if f.about || m.open || !follows && !another || next.goesOn() || m.sure == unlisted || next.end && m.sure != known {
 		return f.mention(m, next)
 	}
 	if f.inLine { // as (?<think>…) in a pattern

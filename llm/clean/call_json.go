@@ -13,9 +13,9 @@ import (
 
 // The keys of a call, as models write them.
 var (
-	nameKeys     = []string{"name", "function", "tool", "tool_name", "function_name", "recipient_name"}
-	argumentKeys = []string{"arguments", "parameters", "args", "input", "tool_input", "params", "kwargs", "action_input"}
-	otherKeys    = []string{"id", "type", "index", "tool_call_id", "call_id", "strict", "tool_calls", "function_call", "thought"}
+	nameKeys     = []string{"name", "function", "tool", "tool_name", "function_name", "recipient_name", "action"}
+	argumentKeys = []string{"arguments", "parameters", "args", "input", "tool_input", "params", "kwargs", "action_input", "tool_arguments"}
+	otherKeys    = []string{"id", "type", "index", "tool_call_id", "call_id", "strict", "tool_calls", "tool_uses", "function_call", "thought"}
 )
 
 // json reads a call, or an object with several.
@@ -103,7 +103,7 @@ func (p *parser) object(raw []byte) bool {
 	if p.inside > most || json.Unmarshal(raw, &fields) != nil {
 		return false
 	}
-	for _, key := range []string{"tool_calls", "function_call"} {
+	for _, key := range []string{"tool_calls", "tool_uses", "function_call"} {
 		if inner := bytes.TrimSpace(fields[key]); len(inner) > 0 {
 			return inner[0] == '[' && p.array(inner) || inner[0] == '{' && p.object(inner)
 		}
@@ -228,7 +228,7 @@ func (f *Filter) mayBeCode(front string) bool {
 		return !whole && len(line) < maxRole
 	}
 	inside, behind, closed := strings.Cut(front[len(at[0]):], "\n"+at[1])
-	if behind = strings.TrimSpace(behind); closed && behind != "" && behind[0] != '`' && behind[0] != '<' {
+	if behind = strings.TrimSpace(behind); closed && behind != "" && behind[0] != '<' && !f.mayBePlain(behind) {
 		return false
 	}
 	inside = strings.TrimLeftFunc(inside, unicode.IsSpace)

@@ -11,7 +11,7 @@ import (
 
 // channelHeader parses the header of a message in a channel: <|start|>assistant to=functions.lookup<|channel|>commentary
 // <|constrain|>json<|message|>. Its groups: recipient, channel, recipient.
-var channelHeader = lazy.Pattern(`^(?:<\|start\|>)?\s*(?:assistant)?(?:\s*to=([\w.-]+))?\s*(?:<\|channel\|>\s*(\w+))?(?:\s*to=([\w.-]+))?` +
+var channelHeader = lazy.Pattern(`^(?i)(?:<\|start\|>)?\s*(?:assistant)?(?:\s*to=([\w.-]+))?\s*(?:<\|channel\|>\s*(\w+))?(?:\s*to=([\w.-]+))?` +
 	`\s*(?:<\|constrain\|>\s*\w+|json|code|text)?\s*<\|message\|>`)
 
 // maxHeader limits the size of a header, in bytes.
@@ -44,7 +44,7 @@ func (f *Filter) channelHeader(final bool) verdict {
 	}
 	to := at[1] + at[3]
 	switch {
-	case at[2] == "analysis", to == "self":
+	case soundsLikeThought().MatchString(strings.ToLower(at[2])), to == "self":
 		f.skip(len(at[0]))
 		f.think(mark{kind: thoughtOpens, name: "<|message|>"}, true)
 	case to != "" && to != "user" && to != "all" && !f.textOnly:

@@ -35,6 +35,11 @@ var removed = map[string]struct{ text, want string }{
 	"minimax m3":                             {"<mm:think>hm</mm:think>Hello", "Hello"},
 	"hunyuan's suffix":                       {"<think:6124c78e>hm</think:6124c78e>Hello", "Hello"},
 	"hunyuan's answer":                       {"<think>\nhm\n</think>\n<answer>\nHello\n</answer>", "\nHello\n"},
+	"attributes":                             {"<thinking type=\"deep\">\nhm\n</thinking>\nHello", "Hello"},
+	"gpt-oss in capitals":                    {"<|Channel|>Analysis<|Message|>hm<|End|><|Start|>Assistant<|Channel|>Final<|Message|>Hello", "Hello"},
+	"gpt-oss with a channel for thinking":    {"<|channel|>thinking<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Hello", "Hello"},
+	"gpt-oss behind a channel's first mark":  {"analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Hello", "Hello"},
+	"smolvlm":                                {"Hello.<end_of_utterance>", "Hello."},
 	"capitals":                               {"<THINK>hm</THINK>Hello", "Hello"},
 	"brackets":                               {"[THINK]hm[/THINK]Hello", "Hello"},
 	"brackets in small letters":              {"[thinking] hm [/thinking] Hello", "Hello"},
@@ -101,6 +106,9 @@ var removed = map[string]struct{ text, want string }{
 
 // kept are texts about marks, code, and what only looks like marks.
 var kept = []string{
+	"final<|message|> is what comes before the answer.",
+	"<thinking budget=\"100\"/> sets the budget.",
+	"<thinking type=\"deep\"> is how it begins.",
 	"", " ", "Hello", " Hello \n", "a < b and c > d", "<b>bold</b>", "[1] a note", "[link](https://x.y)", "x[0] = y[1]", "`<think>`",
 	"Write <think>this</think> first.",
 	"<this> is no tag", "<think",

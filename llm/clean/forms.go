@@ -81,6 +81,7 @@ var ends = set(
 	"<｜end▁of▁sentence｜> <|end▁of▁sentence|> <|end_of_sentence|>",                    // DeepSeek, ERNIE
 	"</s> <eos> <end_of_turn> <turn|> <pad> <|pad|> [/inst]",                         // Llama 2, Mistral, Gemma
 	"[|endofturn|] [eos] [pad] [e~[",                                                 // EXAONE, Kimi, MiniMax
+	"<end_of_utterance> <eoa>",                                                       // SmolVLM, InternLM
 	"<seed:eos> <|hy_eos|> <|eos|> <|close|>response<|sep|> <|close|>message<|sep|>", // Seed-OSS, Hunyuan, Kimi K3
 )
 
@@ -125,8 +126,9 @@ var soundsLikeCall = lazy.Pattern(`(?:^|_)(?:tool_?calls?|function_?calls?|tool_
 
 // callTokens are other marks of calls.
 var callTokens = set(
-	"[tool_calls] [args] [call_id]", // Mistral
-	"<|plugin|>",                    // InternLM
+	"[tool_calls] [args] [call_id]",                              // Mistral
+	"[tool_request] [end_tool_request] [tool_call] [/tool_call]", // LM Studio
+	"<|plugin|>", // InternLM
 )
 
 // callElement is the name of a call's element if it has an attribute: <function=lookup>, <function name="lookup">. Without

@@ -96,14 +96,14 @@ func tagAt(text string, final bool) (m mark, more bool) {
 	return mark{}, !final && len(text) < maxMark
 }
 
-// attributed returns a mark with attributes: <invoke name="lookup">. Its size is that of its name.
+// attributed returns a mark with attributes: <invoke name="lookup">, <thinking type="deep">. Its size is that of its name.
 func attributed(text string, at int, final bool) (m mark, more bool) {
 	if m = classify(text[:at] + ">"); m.name == callElement {
 		m.kind = callMark
 	}
 	rest := strings.TrimLeft(text[at:], " ")
 	switch {
-	case text[0] != '<' || m.kind != callMark && m.kind != block || m.closes:
+	case text[0] != '<' || m.closes || m.kind != callMark && m.kind != block && (m.kind != thoughtOpens || m.sure != known):
 		return mark{}, false
 	case len(rest) == 0:
 		return mark{}, !final && len(text) < maxMark

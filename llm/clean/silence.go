@@ -16,18 +16,21 @@ const NoReply = "NO_REPLY"
 const (
 	sentinel = `(?i:NO\\?_REPLY)`
 
-	// wrapping is what models put around a word: punctuation, Markdown, tags.
-	wrapping = "(?:[\\s\\pP\\pS]|</?\\w+>)*"
+	// wrapping is what models put around a word: punctuation, Markdown, tags, invisible characters.
+	wrapping = "(?:[\\s\\pP\\pS\\p{Cf}]|</?\\w+>)*"
 
 	// beginning is a part of the sentinel.
-	beginning = `(?:NO?|(?i:NO\\?_?(?:_(?:R(?:E(?:P(?:LY?)?)?)?)?)?))`
+	beginning = `(?:NO?(?:[ ＿–-]{1,2}(?:R(?:E(?:P(?:LY?)?)?)?)?)?|(?i:NO\\?_?(?:_(?:R(?:E(?:P(?:LY?)?)?)?)?)?))`
 )
 
 var (
 	hasSentinel = lazy.Pattern(sentinel)
 
-	// sentinelLine matches a line that is only the sentinel, with a name before it at most: "Answer: **NO_REPLY**".
-	sentinelLine = lazy.Pattern(`^` + wrapping + `(?:[\pL_]{1,20}` + wrapping + `:` + wrapping + `)?` + sentinel + wrapping + `$`)
+	// sentinelLine matches a line that is only the sentinel, with a few words before it at most: "Final answer: **NO_REPLY**".
+	sentinelLine = lazy.Pattern(`^` + wrapping + `(?:[\pL_][\pL_ ]{0,30}` + wrapping + `[:：]` + wrapping + `)?(?:` + sentinel + wrapping + `)+$`)
+
+	// misspelt matches a text that is only the sentinel, with another mark between its words.
+	misspelt = lazy.Pattern(`^` + wrapping + `NO[ _＿–-]{0,3}REPLY` + wrapping + `$`)
 
 	// sentinelFirst matches a line that begins with the sentinel and gives reasons: "NO_REPLY: nobody asked".
 	sentinelFirst = lazy.Pattern(`^` + wrapping + sentinel + "[`*_\"')\\]]*" + `(?:[.:,;!(]|\s+[-–—(])`)
@@ -35,8 +38,8 @@ var (
 	// sentinelLast matches the sentinel behind the last sentence of a text.
 	sentinelLast = lazy.Pattern(`(^|[\s.!?…。！？])[\pP\pS]*` + sentinel + wrapping + `$`)
 
-	// unfinished matches the end of a text that may become the sentinel: behind white space, or directly behind a sentence.
-	unfinished = lazy.Pattern("(?:(?:^|\\s)(?:`{3,}\\w*\\n)?(?:[\\pP\\pS]|</?\\w+>)*(?:" + beginning + ")?|[.!?…。！？](" + beginning + "))" + wrapping + "(?:</?\\w*)?$")
+	// unfinished matches the end of a text that may become the sentinel: behind white space, or directly behind a sentence or a colon.
+	unfinished = lazy.Pattern("(?:(?:^|\\s)(?:`{3,}\\w*\\n)?(?:[\\pP\\pS\\p{Cf}]|</?\\w+>)*(?:" + beginning + ")?|[.!?…。！？:：](" + beginning + "))" + wrapping + "(?:</?\\w*)?$")
 
 	// emptyFence matches a block of code without content.
 	emptyFence = lazy.Pattern("(?m)^[ \\t]*(`{3,}|~{3,})\\w*[ \\t]*\\n(?:[ \\t]*\\n)*[ \\t]*(?:`{3,}|~{3,})[ \\t]*$")
@@ -56,7 +59,7 @@ func WithoutNoReply(text string, writing bool) string {
 	}
 	text = strings.TrimSpace(text)
 	if !hasSentinel().MatchString(text) {
-		if text == "NO REPLY" {
+		if misspelt().MatchString(text) {
 			return ""
 		}
 		return text
@@ -74,8 +77,12 @@ func WithoutNoReply(text string, writing bool) string {
 			without = strings.TrimSpace(without[:at])
 		}
 	}
-	if without != text {
-		without = strings.TrimSpace(emptyFence().ReplaceAllString(without, ""))
+	if without == text {
+		return text
+	}
+	without = strings.TrimSpace(emptyFence().ReplaceAllString(without, ""))
+	if IsResidue(without) { // tags in lines of their own
+		return ""
 	}
 	return without
 }

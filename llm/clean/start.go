@@ -83,9 +83,24 @@ func (f *Filter) ownLine(final bool) verdict {
 // isQuoted reports whether a text is in the prompt.
 func (f *Filter) isQuoted(text string) bool { return f.Quoted != nil && f.Quoted(text) }
 
-// recipient handles a header that begins with the recipient of the message: to=self<|message|> (Muse Glimmer).
+// recipient handles a header that begins with the recipient of the message: to=self<|message|> (Muse Glimmer), or with the
+// channel, whose mark the template has: analysis<|message|> (gpt-oss).
 func (f *Filter) recipient(final bool) verdict {
 	const first = "to="
+	for _, channel := range []string{"analysis<|message|>", "commentary<|message|>", "final<|message|>"} {
+		switch {
+		case strings.HasPrefix(f.raw, channel):
+			without := f.raw
+			f.raw = "<|channel|>" + without
+			found := f.channelHeader(final)
+			if found != handled {
+				f.raw = without
+			}
+			return found
+		case strings.HasPrefix(channel, f.raw) && !final:
+			return unknown
+		}
+	}
 	switch {
 	case strings.HasPrefix(f.raw, first):
 		return f.channelHeader(final)
@@ -102,8 +117,8 @@ var bareThoughts = []struct {
 	whole int // bytes with which open can be decided
 	close string
 }{
-	{lazy.Pattern(`^(?:analysis|commentary)(?:[A-Z\n]|$)`), 11, "assistantfinal"},     // gpt-oss: analysisThe user …assistantfinalHello
-	{lazy.Pattern(`^Here(?:'s| is) my thought process:`), 27, "Here is my response:"}, // Granite 3.2
+	{lazy.Pattern(`^(?:analysis|commentary)(?:[A-Z\n]|$| ?to=f)`), 15, "assistantfinal"}, // gpt-oss: analysisThe user …assistantfinalHello
+	{lazy.Pattern(`^Here(?:'s| is) my thought process:`), 27, "Here is my response:"},    // Granite 3.2
 }
 
 // bareThought holds back what may be a thought without marks: it is one if its end comes.
@@ -126,7 +141,7 @@ func (f *Filter) bareThought(final bool) verdict {
 }
 
 func maybeBare(front string) bool {
-	for _, open := range []string{"analysis", "commentary", "Here's my thought process:", "Here is my thought process:"} {
+	for _, open := range []string{"analysis", "commentary to=f", "commentaryto=f", "Here's my thought process:", "Here is my thought process:"} {
 		if strings.HasPrefix(open, front) {
 			return true
 		}

@@ -3,9 +3,12 @@
 package clean
 
 import (
+	"encoding/json"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"cairn/internal/lazy"
 )
 
 // thinking is a thought that is being read.
@@ -185,6 +188,7 @@ func (f *Filter) endThinking() {
 		after := f.after.String()
 		f.endThought(0)
 		f.raw = after
+	case isWords(f.name) && f.callBehindThought():
 	case !f.isOpen, f.sure != known:
 		f.restore()
 	default:
@@ -196,6 +200,25 @@ func (f *Filter) endThinking() {
 // isWords reports whether words, not marks, are around a thought.
 func isWords(name string) bool {
 	return strings.HasPrefix(name, "assistantfinal") || strings.HasPrefix(name, "Here")
+}
+
+// bareCall matches a call whose special tokens are lost: assistantcommentary to=functions.lookup json{"word":"tea"}
+// (gpt-oss). Its groups: the name of the tool, the arguments.
+var bareCall = lazy.Pattern(`(?:^|assistant)commentary ?to=functions\.([\w.-]+) ?(?:json|code)?(\{[^\x00]*)$`)
+
+// callBehindThought reads a call of an offered tool that ends a thought without marks.
+func (f *Filter) callBehindThought() bool {
+	at := bareCall().FindStringSubmatch(f.all.String())
+	p := parser{tools: f.Tools}
+	if f.textOnly || at == nil || p.tool(at[1]) == nil || !json.Valid([]byte(at[2])) || f.isQuoted(at[0]) {
+		return false
+	}
+	p.add(at[1], at[2])
+	f.Calls = p.calls
+	f.Reasoned, f.thinking, f.stripped = at[0] != f.all.String(), thinking{}, true
+	f.end()
+	f.mode = (*Filter).body
+	return true
 }
 
 // readBare reads a thought that ends with certain words.
