@@ -63,6 +63,17 @@ func TestLinesThatMessagesSayAreKept(t *testing.T) {
 	}
 }
 
+func TestMarkedLineSupportsNoOther(t *testing.T) {
+	line := "- Wilhelmina restores doors for 700 EUR."
+	before := "## Facts\n- Ben likes doors.\n" + line
+	judge := JudgeOf(ItemsOf(hall(), MostOfMessage))
+	check.Equal(t, "a line that the summary before says", len(judge.With(before, "").Check(line).Unknown), 0)
+	check.Equal(t, "one that is marked there", len(judge.With(before+" "+transcript.NoEvidence, "").Check(line).Unknown), 1)
+	head := Item{Text: before + " " + transcript.NoEvidence, From: 1, To: 1}
+	recap := JudgeOf(slices.Insert(ItemsOf(hall(), MostOfMessage), 0, head))
+	check.Equal(t, "one that is marked in the head of a prompt", len(recap.Check(line).Unknown), 1)
+}
+
 func TestLinesWithWhatNobodySaidAreMarked(t *testing.T) {
 	judge := JudgeOf(ItemsOf(hall(), MostOfMessage))
 	for _, line := range []string{

@@ -124,8 +124,12 @@ func (e *evidence) addRow(row transcript.Summary) {
 	}
 }
 
+// addText adds the lines of a text, without those that are marked as lines without evidence.
 func (e *evidence) addText(text string) {
 	for line := range strings.SplitSeq(text, "\n") {
+		if strings.HasSuffix(strings.TrimSpace(line), transcript.NoEvidence) {
+			continue
+		}
 		e.addLine(line, nil, time.Time{})
 	}
 }
