@@ -132,7 +132,9 @@ func (e *evidence) covers(c *claim, passages []int) bool {
 	if c.foreign || len(c.keys) == 0 {
 		return true
 	}
-	if len(c.keys) <= fewWords && slices.ContainsFunc(passages, func(i int) bool { return e.passages[i].words <= shortAnswer && slices.Contains(c.people, e.passages[i].author) }) {
+	if len(c.keys) <= fewWords && slices.ContainsFunc(passages, func(i int) bool {
+		return e.passages[i].words <= shortAnswer && slices.Contains(c.people, e.passages[i].author)
+	}) {
 		return true
 	}
 	all := e.near(passages)
