@@ -35,11 +35,7 @@ func runSummaries(ctx context.Context, c *conversation, who Person, args string)
 	} else if len(g.Stack) == 0 {
 		answer.Text = c.sayf("Nothing has been summarized since the last /new. From before, oldest first:")
 	}
-	evidence, err := c.records.Compactions().Evidence(ctx)
-	if words := evidenceWords(evidence); words != "" {
-		answer.Items = append(answer.Items, c.spell(c.translated(words)))
-	}
-	return answer, err
+	return answer, nil
 }
 
 // summaryLine describes a compaction in one line for people, and how to see what is behind it.

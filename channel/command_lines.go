@@ -65,8 +65,20 @@ func (c *conversation) linesAnswer(row compactor.Summary) Answer {
 		answer.Items = []string{c.sayf("Nothing is written there yet; /expand %d shows the messages.", row.ID)}
 		return answer
 	}
-	answer.Items = append(answer.Items, c.sayf("/summaries %d 1 shows what line 1 rests on; /summaries edit %d 1 and a text rewrites it.", row.ID, row.ID))
+	if c.isInPrompt(row.ID) {
+		answer.Items = append(answer.Items, c.sayf("/summaries %d 1 shows what line 1 rests on; /summaries edit %d 1 and a text rewrites it.", row.ID, row.ID))
+	}
 	return answer
+}
+
+// isInPrompt reports whether a summary is one of those that the prompt has, so that its lines can be rewritten.
+func (c *conversation) isInPrompt(id int64) bool {
+	g := (*c.engineStatus.Load())()
+	rows := g.Stack
+	for _, session := range g.Past.Earlier {
+		rows = slices.Concat(rows, session.Rows)
+	}
+	return slices.ContainsFunc(rows, func(row compactor.Summary) bool { return row.ID == id })
 }
 
 // restsOn says what a line rests on; "" if that is not known.

@@ -225,9 +225,10 @@ func FindCommand(name string) (Command, error) {
 	}
 	var names []string
 	for _, c := range Commands {
-		names = append(names, "/"+c.Name)
+		names = append(names, c.Name)
 	}
-	hint := compactor.DidYouMean("/"+strings.ToLower(name), names)
+	hint := compactor.DidYouMean(strings.ToLower(name), names)
+	hint = strings.Replace(hint, "mean ", "mean /", 1)
 	return Command{}, errPeople("There is no command /" + name + cmp.Or(hint, ".") + " /help shows the commands; to send it as text, start with //" + name + ".")
 }
 

@@ -249,3 +249,10 @@ func TestDeletionBeforeTaskIsStored(t *testing.T) {
 		})
 	}
 }
+
+func TestUnknownCommandIsNotGuessedFromItsSlash(t *testing.T) {
+	for name, want := range map[string]string{"contxt": "did you mean /context?", "bogus": "no command /bogus. /help"} {
+		_, err := FindCommand(name)
+		check.Contains(t, name, err.Error(), want)
+	}
+}

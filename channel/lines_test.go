@@ -34,8 +34,7 @@ func summarized(t *testing.T) *rig {
 
 func TestLinesOfSummaries(t *testing.T) {
 	r := summarized(t)
-	r.wantAnswer("/summaries", "2 lines, 1 without evidence, 2 dropped: /expand 1",
-		"Lines of the newest summaries (1): 2; without evidence: 1; dropped because the messages contradict them: 2.")
+	r.wantAnswer("/summaries", "2 lines, 1 without evidence, 2 dropped: /expand 1")
 	r.wantAnswer("/summaries 1", "1. the boat is red (#2, #3) · rests on #2, #3", "2. it leaves at nine · no evidence", "/summaries edit 1 1")
 	evidence := r.wantAnswer("/summaries 1 1", "the boat is red", "message-2", "message-3")
 	check.Lacks(t, "evidence", evidence, "message-1")

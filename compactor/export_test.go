@@ -58,3 +58,6 @@ func (c *Compactor) Filling() bool { return c.filling != nil }
 // HeadLength and Spare belong to the last request.
 func (c *Compactor) HeadLength() int { return c.lastRequest.rendering.headLen }
 func (c *Compactor) Spare() int      { return max(c.lastRequest.spare, 1) }
+
+// EvidenceItems is what the judge of an extract reads.
+var EvidenceItems = evidenceItems

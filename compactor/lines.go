@@ -56,7 +56,7 @@ func (w worker) checked(text string, items []summarize.Item) summarize.Checked {
 
 // reference returns what the worker may read around its span, a line for each message.
 func (a around) reference() string {
-	lines := []string{a.before}
+	lines := []string{a.marked}
 	for _, m := range a.later {
 		lines = append(lines, summarize.Cite(strings.Join(strings.Fields(m.Author+": "+m.Text), " "), m.Seq))
 	}

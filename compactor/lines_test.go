@@ -6,10 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/chat"
 	"cairn/compactor"
+	"cairn/compactor/summarize"
 	"cairn/llm"
 	"cairn/testkit/check"
 	"cairn/testkit/llmtest"
+	"cairn/transcript"
 )
 
 const (
@@ -72,6 +75,31 @@ func TestTextWithContradictedLinesIsRetriedWithTheReasons(t *testing.T) {
 	check.Equal(t, "dropped lines", e.Set[0].Dropped, 1)
 	asked := r.worker.Requests()
 	check.Contains(t, "the last request", fmt.Sprint(asked[len(asked)-1].Messages), "contradict", "note-9000")
+}
+
+func TestLineWithoutEvidenceDoesNotSupportTheNextSummary(t *testing.T) {
+	unseen := "- Ada wrote word after word for Wilhelmina."
+	second := "- Ada wrote word after word in note-39 (#40)."
+	r := newRig(t, 100_000, handsIn(true, rightLine+"\n"+unseen, second+"\n"+unseen))
+	r.set(func(p *compactor.Policy) { p.ExtractMemories = false })
+	for range 2 {
+		r.chat(40)
+		e := r.compact("")
+		check.Require(t, e.State == compactor.EventApplied, "got %+v", e)
+		check.Contains(t, "the summary as it is shown", e.Summary, unseen+" [no evidence]")
+	}
+}
+
+func TestFoldWithoutModelKeepsLinesWithoutEvidence(t *testing.T) {
+	row := compactor.Summary{Span: compactor.Span{From: 1, To: 4}, Text: "- The kiln costs 999 EUR (#3)."}
+	for name, seqs := range map[string][]int64{"a line without evidence": nil, "a line with evidence": {3}} {
+		row.Lines = []transcript.Line{{Seqs: seqs}}
+		items := compactor.EvidenceItems([]chat.Message{summarize.WrittenOf(row)}, []compactor.Summary{row})
+		c := summarize.JudgeOf(items).Check(row.Text)
+		check.Equal(t, "what is wrong with "+name, fmt.Sprint(c.Wrong), "[]")
+		check.Require(t, len(c.Lines) == 1, "%s: %+v", name, c)
+		check.Equal(t, "messages of "+name, fmt.Sprint(c.Lines[0].Seqs), fmt.Sprint(seqs))
+	}
 }
 
 // A focus is an instruction: it is no evidence that anybody said anything.

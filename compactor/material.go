@@ -101,6 +101,7 @@ const (
 // around is what surrounds a span.
 type around struct {
 	before string
+	marked string            // before, with the marks of its lines without evidence, which support no other line
 	later  []chat.Message    // what follows, oldest first; a summary is a message of the assistant
 	most   int               // most tokens shown of each
 	read   *summarize.Beside // what was shown
@@ -126,6 +127,7 @@ func (c *Compactor) aroundOf(row Summary) (a around) {
 	for _, r := range rows {
 		if r.To < row.From && r.Kind != Placeholder {
 			a.before = secrets.Mask(r.Text)
+			a.marked = secrets.Mask(r.Marked())
 			a.read.Rows = []int64{r.ID}
 		}
 	}
@@ -148,6 +150,7 @@ func (c *Compactor) aroundOf(row Summary) (a around) {
 func (a around) of(made string, rest [][]summarize.Item) around {
 	if made != "" {
 		a.before = made
+		a.marked = made
 	}
 	a.later = slices.Concat(saidIn(slices.Concat(rest...)), a.later)
 	a.later = a.later[:min(len(a.later), maxLater)]

@@ -183,6 +183,25 @@ func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context
 	return s, nil
 }
 
+// evidenceItems returns messages as the judge of an extract reads them: those that are the text of a row have its lines, because
+// a line without evidence supports no other.
+func evidenceItems(messages []chat.Message, rows []Summary) []summarize.Item {
+	items := summarize.ItemsOf(messages, summarize.MostOfMessage)
+	for i := range items {
+		it := &items[i]
+		if it.Said.Seq != 0 {
+			continue
+		}
+		at := slices.IndexFunc(rows, func(row Summary) bool { return secrets.Mask(row.Text) == it.Said.Text })
+		if at >= 0 {
+			it.Row = &rows[at]
+			it.From = rows[at].From
+			it.To = rows[at].To
+		}
+	}
+	return items
+}
+
 func extractive(ctx context.Context, j *job, record Job, target int, beside []string) (s summarize.Summary, err error) {
 	messages, err := messagesFor(ctx, j, record)
 	if err != nil {
@@ -195,7 +214,7 @@ func extractive(ctx context.Context, j *job, record Job, target int, beside []st
 	target = j.aim(target, func() []summarize.Item { return summarize.ItemsOf(messages, summarize.MostOfMessage) })
 	s = summarize.Extract(messages, target, memoriesOf(j, messages), j.row.Focus, others...)
 	s.Text = secrets.Mask(s.Text) // a secret may have been split across messages
-	c := summarize.JudgeOf(summarize.ItemsOf(messages, summarize.MostOfMessage)).Check(s.Text)
+	c := summarize.JudgeOf(evidenceItems(messages, j.children)).Check(s.Text)
 	s.Text, s.Dropped = c.Text, len(c.Wrong)
 	s.Lines = summarize.WithQuoted(c.Text, c.Lines, messages)
 	if s.Text == "" {

@@ -43,7 +43,7 @@ func TestLinesOfSummary(t *testing.T) {
 	check.That(t, len(one.Messages) == 2 && one.Messages[0].Text == "The boat is red.", "%+v", one)
 	check.Len(t, "messages of a line without evidence", get[lineAnswer](r, line(s.ID, 3)).Messages, 0)
 	page := r.page(200, summaryPageOf(boat, s.ID))
-	for _, want := range []string{"rests on #2, #3", "Red, yes.", "no evidence</span>", "Of 3 lines, 1 have no evidence; 1 were dropped", `data-next="/c/terminal:boat/summaries/"`} {
+	for _, want := range []string{"rests on #2, #3", "Red, yes.", "no evidence</span>", "Lines: 3; without evidence: 1; dropped because the messages contradict them: 1.", `data-next="/c/terminal:boat/summaries/"`} {
 		check.Contains(t, "page", page, want)
 	}
 	check.Lacks(t, "the part in another page", r.page(200, summaryPageOf(boat, s.ID)+"?fragment=summary"), "<textarea")

@@ -31,7 +31,7 @@ func (v *visit) linesView(name string, s channel.StackEntry) g.Node {
 	}
 	return g.Group{
 		h.Div(h.Class("boxed lines"), view),
-		g.If(s.Without+s.Dropped > 0, faint(g.Textf("Of %d lines, %d have no evidence; %d were dropped because the messages contradicted them.",
+		g.If(s.Without+s.Dropped > 0, faint(g.Textf("Lines: %d; without evidence: %d; dropped because the messages contradict them: %d.",
 			len(s.Lines), s.Without, s.Dropped))),
 	}
 }

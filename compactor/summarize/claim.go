@@ -30,7 +30,7 @@ func (e *evidence) claimOf(line string, heading int, languages []string) *claim 
 	c := &claim{cited: citedBy(line), heading: heading}
 	c.text = statement(line)
 	read := languages
-	if len(read) == 0 || slices.Contains(e.languages, read[0]) {
+	if len(read) == 0 {
 		read = e.languages
 	}
 	read = read[:min(1, len(read))]

@@ -63,6 +63,33 @@ func TestLinesThatMessagesSayAreKept(t *testing.T) {
 	}
 }
 
+func TestLinesAreJudgedInTheLanguageOfPeople(t *testing.T) {
+	english := "Cairn: Noted. I will keep it in mind. I will keep it in mind. I will keep it in mind. I will keep it in mind."
+	messages := said(
+		"Ada: Hallo, ich bin Ada und wohne in Kassel. Ich trinke am liebsten grünen Tee.", english,
+		"Ada: Wir wollen in der alten Scheune am Mühlweg eine Töpferei bauen.", english,
+		"Ada: Bob repariert das Dach bis zum 14. März 2027, das hat er gestern versprochen.", english,
+	)
+	text := "- Ada wohnt in Kassel und trinkt am liebsten grünen Tee (#1).\n- Sie wollen in der alten Scheune am Mühlweg eine Töpferei bauen (#3).\n" +
+		"- Bob repariert das Dach bis zum 14. März 2027, das hat er gestern versprochen (#5).\n- Zebulon hat zugesagt, den Anhänger zu bringen (#3)."
+	c := JudgeOf(ItemsOf(messages, MostOfMessage)).Check(text)
+	check.Require(t, len(c.Lines) == 4, "got %+v", c)
+	for i, want := range []string{"[1]", "[3]", "[5]", "[]"} {
+		check.Equal(t, fmt.Sprint("messages of line ", i+1), fmt.Sprint(c.Lines[i].Seqs), want)
+	}
+}
+
+func TestMarkedLineSupportsNoOther(t *testing.T) {
+	line := "- Wilhelmina restores doors for 700 EUR."
+	before := "## Facts\n- Ben likes doors.\n" + line
+	judge := JudgeOf(ItemsOf(hall(), MostOfMessage))
+	check.Equal(t, "a line that the summary before says", len(judge.With(before, "").Check(line).Unknown), 0)
+	check.Equal(t, "one that is marked there", len(judge.With(before+" "+transcript.NoEvidence, "").Check(line).Unknown), 1)
+	head := Item{Text: before + " " + transcript.NoEvidence, From: 1, To: 1}
+	recap := JudgeOf(slices.Insert(ItemsOf(hall(), MostOfMessage), 0, head))
+	check.Equal(t, "one that is marked in the head of a prompt", len(recap.Check(line).Unknown), 1)
+}
+
 func TestLinesWithWhatNobodySaidAreMarked(t *testing.T) {
 	judge := JudgeOf(ItemsOf(hall(), MostOfMessage))
 	for _, line := range []string{

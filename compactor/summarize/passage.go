@@ -124,8 +124,12 @@ func (e *evidence) addRow(row transcript.Summary) {
 	}
 }
 
+// addText adds the lines of a text, without those that are marked as lines without evidence.
 func (e *evidence) addText(text string) {
 	for line := range strings.SplitSeq(text, "\n") {
+		if strings.HasSuffix(strings.TrimSpace(line), transcript.NoEvidence) {
+			continue
+		}
 		e.addLine(line, nil, time.Time{})
 	}
 }
@@ -143,16 +147,25 @@ func (e *evidence) addLine(line string, seqs []int64, at time.Time) {
 	e.passages = append(e.passages, passage{seqs: seqs, author: noPerson, at: at, text: transcript.Citations.ReplaceAllString(line, ""), earlier: true})
 }
 
-// detect returns the languages of the span.
+// detect returns the languages of the span, those of people first: an assistant may answer in another one.
 func (e *evidence) detect() []string {
-	var b strings.Builder
-	for _, p := range e.passages {
-		if b.Len() > 1<<14 {
+	var people, all strings.Builder
+	for i, p := range e.passages {
+		if all.Len() > 1<<14 {
 			break
 		}
-		b.WriteString(p.text + "\n")
+		all.WriteString(p.text + "\n")
+		if i < e.own && p.author != noPerson && p.author != e.assistant {
+			people.WriteString(p.text + "\n")
+		}
 	}
-	return facts.Languages(b.String())
+	languages := facts.Languages(people.String())
+	for _, code := range facts.Languages(all.String()) {
+		if !slices.Contains(languages, code) {
+			languages = append(languages, code)
+		}
+	}
+	return languages
 }
 
 // index counts the words of all passages.
