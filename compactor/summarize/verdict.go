@@ -6,15 +6,16 @@ import (
 	"slices"
 
 	"cairn/internal/facts"
+	"cairn/transcript"
 )
 
 // verdict is the result for one line.
 type verdict struct {
-	wrong   string  // why the messages contradict it; "" if they do not
-	seqs    []int64 // the messages of the span that say it; none: not found
-	earlier bool    // only what was shown beside the span says it
-	unknown bool    // it has a name, number or date that nothing has
-	by      string  // who wrote it, if a person did
+	wrong   string            // why the messages contradict it; "" if they do not
+	seqs    []int64           // the messages of the span that say it; none: not found
+	earlier bool              // only what was shown beside the span says it
+	unknown bool              // it has a name, number or date that nothing has
+	by      transcript.Writer // who wrote it, if a person did
 }
 
 // judge compares a claim with the evidence. It is contradicted only where code can see that a cited message says something else;
@@ -63,7 +64,7 @@ func (e *evidence) judge(c *claim) verdict {
 // writtenBy returns the line of an earlier summary that a person wrote and that a line repeats; nil if there is none. Nobody
 // judges it.
 func (e *evidence) writtenBy(c *claim) *passage {
-	at := slices.IndexFunc(e.passages, func(p passage) bool { return p.by != "" && statement(p.text) == c.text })
+	at := slices.IndexFunc(e.passages, func(p passage) bool { return p.by.Name != "" && statement(p.text) == c.text })
 	if at < 0 {
 		return nil
 	}
@@ -132,7 +133,9 @@ func (e *evidence) covers(c *claim, passages []int) bool {
 	if c.foreign || len(c.keys) == 0 {
 		return true
 	}
-	if len(c.keys) <= fewWords && slices.ContainsFunc(passages, func(i int) bool { return e.passages[i].words <= shortAnswer && slices.Contains(c.people, e.passages[i].author) }) {
+	if len(c.keys) <= fewWords && slices.ContainsFunc(passages, func(i int) bool {
+		return e.passages[i].words <= shortAnswer && slices.Contains(c.people, e.passages[i].author)
+	}) {
 		return true
 	}
 	all := e.near(passages)
