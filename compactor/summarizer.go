@@ -197,7 +197,7 @@ func extractive(ctx context.Context, j *job, record Job, target int, beside []st
 	s.Text = secrets.Mask(s.Text) // a secret may have been split across messages
 	c := summarize.JudgeOf(summarize.ItemsOf(messages, summarize.MostOfMessage)).Check(s.Text)
 	s.Text, s.Dropped = c.Text, len(c.Wrong)
-	s.Lines = summarize.WithQuoted(c.Text, c.Lines, messages)
+	s.Lines = summarize.WithFolded(c.Text, summarize.WithQuoted(c.Text, c.Lines, messages), j.children)
 	if s.Text == "" {
 		s.Text = fmt.Sprintf("%d messages without words that could be summed up.", j.row.Messages)
 	}
