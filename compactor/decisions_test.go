@@ -200,3 +200,12 @@ func TestPlansKnowWhatWasDeclined(t *testing.T) {
 	c.noteDeclined(1, Declined{Times: 3})
 	check.Equal(t, "declined in plans", c.ahead().head.Stack[0].Declined.Times, 3)
 }
+
+func TestCompactRetriesWhatIsOnlyPrepared(t *testing.T) {
+	c := decider()
+	c.o.Records, c.ctx = refusals{}, t.Context()
+	c.prepared = []Summary{ready(2, 10, 19, OnPrepare)}
+	c.prepared[0].Declined = Declined{Times: 3, By: "m"}
+	c.forgetDeclined()
+	check.Equal(t, "declined", c.prepared[0].Declined.Times, 0)
+}

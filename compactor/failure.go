@@ -274,5 +274,14 @@ func (c *Compactor) noteDeclined(id int64, d Declined) {
 	for i := range head.Earlier {
 		head.Earlier[i].Rows = note(head.Earlier[i].Rows)
 	}
+	c.prepared = note(c.prepared)
 	c.prospect = prospect{}
+}
+
+// forgetDeclined lets the model try again what it declined, also in rows that are not applied yet.
+func (c *Compactor) forgetDeclined() {
+	c.retries.declinedTo = 0
+	if slices.ContainsFunc(slices.Concat(c.h.head.Rows(), c.prepared), func(row Summary) bool { return row.Declined.Times > 0 }) {
+		c.noteDeclined(0, Declined{})
+	}
 }

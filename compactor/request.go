@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"maps"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"cairn/compactor/summarize"
@@ -69,10 +68,7 @@ func (c *Compactor) policyFor(w Requested) Policy {
 // job ends, and is lost if the process ends first.
 func (c *Compactor) Compact(w Requested) {
 	if w.Trigger == OnManual {
-		c.retries.declinedTo = 0
-		if slices.ContainsFunc(c.h.head.Rows(), func(row Summary) bool { return row.Declined.Times > 0 }) {
-			c.noteDeclined(0, Declined{})
-		}
+		c.forgetDeclined()
 		c.undoLifted = true // even if there is nothing to do, or not now
 	}
 	if c.busy == nil {

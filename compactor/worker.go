@@ -101,6 +101,9 @@ func (w worker) run(ctx context.Context, items []summarize.Item, most int) (summ
 		return summarize.Summary{}, err
 	}
 	c := w.checked(text, items)
+	if c.Text == "" { // the parts passed, not what was made of them
+		return summarize.Summary{}, summarize.Contradicted{Lines: c.Wrong}
+	}
 	s := summarize.Summary{Text: c.Text, Lines: c.Lines, Dropped: *w.dropped + len(c.Wrong), Beside: *w.around.read}
 	if w.record.Kept() == 0 && w.j.policy.ExtractMemories && w.j.row.Kind != Rollup {
 		// The server takes no tools, or the model saved nothing: many small models only

@@ -13,15 +13,15 @@ import (
 
 // hasLines selects the summaries with a line by the person ?2: compactions.lines, and inherited.lines with the copies
 // in threads, hold names and ids of people, and the text beside them what they wrote.
-const hasLines = `instr(lines, '"by_id":' || json_quote(?2)) > 0`
+const hasLines = `json_valid(lines) AND EXISTS (SELECT 1 FROM json_each(lines) WHERE value ->> 'by_id' = ?2)`
 
 // linesOf returns the next summaries, in any state, in which a person wrote a line.
 func linesOf(c *store.Conversation, tx *store.Tx, author string) []transcript.Summary {
 	return c.In(tx).Compactions("AND "+hasLines+" ORDER BY id", author)
 }
 
-// eraseLines deletes the text of the next summaries in which the person wrote a line, and of those around them that repeat a word
-// of it which no message has; a model or the extractive summarizer writes them anew. left reports that there may be more.
+// eraseLines deletes the text of the next summaries in which the person wrote a line, of those made from them, and of those around
+// them that repeat a word of it which no message has; a model or the extractive summarizer writes them anew. left reports that there may be more.
 func eraseLines(c *store.Conversation, tx *store.Tx, author string, e *Erased) (left bool) {
 	rows := linesOf(c, tx, author)
 	if len(rows) == 0 {
@@ -39,10 +39,31 @@ func eraseLines(c *store.Conversation, tx *store.Tx, author string, e *Erased) (
 			}
 		}
 	}
+	rows = slices.Concat(rows, madeFrom(c, tx, rows))
 	if len(written) > 0 {
 		rows = slices.Concat(rows, repeating(c, tx, written, lostTerms(c, tx, written)))
 	}
 	c.In(tx).Revise(nil, rows, c.In(tx).NextVersion(), func(row transcript.Summary) transcript.Summary { return row.Without(nil) })
 	emptyInherited(c, tx, nil, nil, rows)
 	return left
+}
+
+// madeFrom returns the rows that may say in other words what rows say: those that fold them, at any level, and those over their
+// messages that are not applied yet.
+func madeFrom(c *store.Conversation, tx *store.Tx, rows []transcript.Summary) (all []transcript.Summary) {
+	seen := transcript.IDs(rows)
+	for next := rows; len(next) > 0; {
+		row := next[0]
+		next = next[1:]
+		for _, above := range c.In(tx).Compactions(`AND (state IN ('running', 'prepared') AND from_seq <= ? AND to_seq >= ?
+			OR json_valid(children) AND EXISTS (SELECT 1 FROM json_each(children) WHERE value = ?))`, row.To, row.From, row.ID) {
+			if slices.Contains(seen, above.ID) {
+				continue
+			}
+			seen = append(seen, above.ID)
+			all = append(all, above)
+			next = append(next, above)
+		}
+	}
+	return all
 }

@@ -56,6 +56,22 @@ func TestErasingLines(t *testing.T) {
 		row := storetest.Load(t, c).Head.Stack[0]
 		check.That(t, row.Kind == transcript.Placeholder && row.AwaitsModel && row.Messages == 6, "%+v", row)
 	})
+	t.Run("a fold that is only prepared, and repeats in other words what they wrote, is not applied", func(t *testing.T) {
+		c := imported(t, 9)
+		wrote(t, c, transcript.Writer{Name: "Cleo", ID: "c"}, "Bob is 42")
+		fold := storetest.Begin(t, c, transcript.Rollup, transcript.Worker, 1, 4, transcript.IDs(storetest.Load(t, c).Head.Stack)...)
+		check.Must(fold.Store(ctx, summarize.Summary{Text: "- Bob is 42, Ann says"}))(t)
+		check.Must(privacy.In(c.Store()).Erase(ctx, privacy.Who{ID: "c"}, c))(t)
+		eraseAll(t, c, "c")
+		check.Equal(t, "rows with the words", number(t, c.Store(), "SELECT count(*) FROM compactions WHERE text LIKE '%42%'"), 0)
+		check.Len(t, "prepared", storetest.Load(t, c).Prepared, 0)
+	})
+	t.Run("an id that JSON escapes is found", func(t *testing.T) {
+		c := imported(t, 9)
+		wrote(t, c, transcript.Writer{Name: "Cleo", ID: "c&<o>"}, "Ann plays chess")
+		in, held, err := privacy.In(c.Store()).Everywhere(ctx, "terminal", "c&<o>")
+		check.That(t, err == nil && len(in) == 1 && held.Total().Messages == 1, "%v, %v", held, err)
+	})
 	t.Run("another person of that name keeps theirs", func(t *testing.T) {
 		c := imported(t, 9)
 		wrote(t, c, transcript.Writer{Name: "Cleo", ID: "c"}, "Ann plays chess")

@@ -3,6 +3,7 @@
 package transcript
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -157,19 +158,28 @@ func (sum Summary) keep(from []string, l Line) Summary {
 	}
 	kept := Line{By: l.By, ByID: l.ByID}
 	kept.At = slices.IndexFunc(lines, func(line string) bool {
-		_, same := cutMarker(line)
-		return same == content
+		_, other := cutMarker(line)
+		return !isHeading(line) && withoutCitations(other) == withoutCitations(content)
 	})
 	if kept.At < 0 {
 		kept.At = endOfPart(lines, headingOf(from, l.At))
 		lines = slices.Insert(lines, kept.At, from[l.At])
 		sum.Lines = moved(sum.Lines, kept.At, 1)
-	} else if i := slices.IndexFunc(sum.Lines, func(old Line) bool { return old.At == kept.At }); i >= 0 {
+	} else {
+		marker, _ := cutMarker(lines[kept.At])
+		lines[kept.At] = marker + content
+	}
+	if i := slices.IndexFunc(sum.Lines, func(old Line) bool { return old.At == kept.At }); i >= 0 {
 		kept.Seqs = sum.Lines[i].Seqs
 	}
 	sum.Text = strings.Join(lines, "\n")
 	sum.Lines = withLine(sum.Lines, kept)
 	return sum
+}
+
+// withoutCitations returns a line as a model that repeats it may have written it without its citations, or with others.
+func withoutCitations(line string) string {
+	return cmp.Or(strings.TrimSpace(Citations.ReplaceAllString(line, "")), line)
 }
 
 // headingOf returns the heading above a line; "" if there is none.

@@ -44,7 +44,7 @@ func (j *Judge) Check(text string) (c Checked) {
 				c.Unknown = append(c.Unknown, len(kept))
 			}
 			if !v.earlier {
-				c.Lines = append(c.Lines, transcript.Line{At: len(kept), Seqs: v.seqs, By: v.by})
+				c.Lines = append(c.Lines, transcript.Line{At: len(kept), Seqs: v.seqs, By: v.by.Name, ByID: v.by.ID})
 			}
 		}
 		kept = append(kept, line)

@@ -127,13 +127,13 @@ func TestFoldsAreJudgedByTheirSummaries(t *testing.T) {
 	row := transcript.Summary{
 		Span: transcript.Span{From: 1, To: 40}, FromTime: monday, ToTime: monday,
 		Text:  "## Facts\n- Ben talks to the bank on 9 March (#2).\n- The hall has 250 seats.\n- The doors stay green.",
-		Lines: []transcript.Line{{At: 1, Seqs: []int64{2}}, {At: 2}, {At: 3, By: "cleo"}},
+		Lines: []transcript.Line{{At: 1, Seqs: []int64{2}}, {At: 2}, {At: 3, By: "cleo", ByID: "c"}},
 	}
 	judge := JudgeOf(ItemsOfRow(row, MostOfMessage))
 	c := judge.Check("- Ben talks to the bank on 19 May (#2).\n- Ben meets the bank on 9 March (#2).\n- The hall has 250 seats.\n- The doors stay green.")
 	check.Len(t, "contradicted lines", c.Wrong, 1)
 	check.Contains(t, "contradicted lines", c.Wrong[0], "19 May")
-	check.Equal(t, "lines", fmt.Sprint(c.Lines), fmt.Sprint([]transcript.Line{{At: 0, Seqs: []int64{2}}, {At: 1}, {At: 2, By: "cleo"}}))
+	check.Equal(t, "lines", fmt.Sprint(c.Lines), fmt.Sprint([]transcript.Line{{At: 0, Seqs: []int64{2}}, {At: 1}, {At: 2, By: "cleo", ByID: "c"}}))
 	check.Equal(t, "a line without evidence is no evidence", fmt.Sprint(c.Unknown), fmt.Sprint([]int{1}))
 	check.Len(t, "citations of messages after the span", judge.Check("- Ben talks to the bank (#41).").Wrong, 1)
 	check.Equal(t, "a person's line is judged by nobody", fmt.Sprint(judge.Check("- The doors stay green (#900).").Wrong), "[]")

@@ -23,7 +23,7 @@ type passage struct {
 	keys    map[string]float64 // weights of its words, by every form in which they are compared
 	words   int                // number of different words
 	earlier bool               // a line of an earlier summary
-	by      string             // the person who wrote that line; "": a summarizer
+	by      transcript.Writer  // the person who wrote that line; the zero value: a summarizer
 
 	facts  facts.Text
 	named  []int // people that it mentions
@@ -119,7 +119,7 @@ func (e *evidence) addRow(row transcript.Summary) {
 		before := len(e.passages)
 		e.addLine(text, line.Seqs, row.ToTime)
 		if len(e.passages) > before {
-			e.passages[before].by = line.By
+			e.passages[before].by = transcript.Writer{Name: line.By, ID: line.ByID}
 		}
 	}
 }

@@ -3,7 +3,9 @@
 package summarize
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"cairn/internal/tokens"
@@ -92,12 +94,18 @@ func (j *Judge) declines(text string, sentences []string) Refusal {
 		return refusedReasoning
 	case short && (thinks || Declines(sentences[0])):
 		return RefusedDeclined
-	case short && speaks(text) && (whole < hardlyShare || ofTask && whole < subjectShare) && !j.foreign(text):
+	case short && speaks(text) && !j.wordless() && (whole < hardlyShare || ofTask && whole < subjectShare) && !j.foreign(text):
 		return RefusedDeclined
 	case short && ofTask && whole < hardlyShare && !transcript.Citations.MatchString(text) && j.foreign(text):
 		return j.inLanguage(text) // names alone, as in a refusal that names who speaks, are no evidence
 	}
 	return ""
+}
+
+// wordless reports whether the span has no words apart from its labels, as a part of a long message that is a row of dashes: then
+// its summary can only say what it looks like, in words of its own.
+func (j *Judge) wordless() bool {
+	return !slices.ContainsFunc(j.items, func(it Item) bool { return len(keysOf(cmp.Or(it.Said.Text, it.Text))) > 0 })
 }
 
 // rambles reports whether most sentences of a text, or half of one that is cut off, say nothing about

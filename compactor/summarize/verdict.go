@@ -7,15 +7,16 @@ import (
 	"strings"
 
 	"cairn/internal/facts"
+	"cairn/transcript"
 )
 
 // verdict is the result for one line.
 type verdict struct {
-	wrong   string  // why the messages contradict it; "" if they do not
-	seqs    []int64 // the messages of the span that say it; none: not found
-	earlier bool    // only what was shown beside the span says it
-	unknown bool    // it has a name, number or date that nothing has
-	by      string  // who wrote it, if a person did
+	wrong   string            // why the messages contradict it; "" if they do not
+	seqs    []int64           // the messages of the span that say it; none: not found
+	earlier bool              // only what was shown beside the span says it
+	unknown bool              // it has a name, number or date that nothing has
+	by      transcript.Writer // who wrote it, if a person did
 }
 
 // judge compares a claim with the evidence. It is contradicted only where code can see that a cited message says something else;
@@ -69,7 +70,7 @@ func (e *evidence) judge(c *claim) verdict {
 // writtenBy returns the line of an earlier summary that a person wrote and that a line repeats; nil if there is none. Nobody
 // judges it.
 func (e *evidence) writtenBy(c *claim) *passage {
-	at := slices.IndexFunc(e.passages, func(p passage) bool { return p.by != "" && statement(p.text) == c.text })
+	at := slices.IndexFunc(e.passages, func(p passage) bool { return p.by.Name != "" && statement(p.text) == c.text })
 	if at < 0 {
 		return nil
 	}
