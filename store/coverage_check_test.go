@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"pgregory.net/rapid"
 
@@ -95,7 +96,8 @@ type savedMemories struct {
 func (s *savedMemories) draft(t check.Tester, j summarize.Job, seq int64) (content string) {
 	t.Helper()
 	s.drafts++
-	content = fmt.Sprint("fact in text ", s.drafts)
+	number := strings.Map(func(digit rune) rune { return digit - '0' + 'a' }, fmt.Sprint(s.drafts)) // the message has no such number
+	content = "fact in text x" + number
 	check.NoError(t, check.ErrorOf(storetest.Call(j.Tools(20), "memory_save", fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [%d]}`, content, seq))))
 	return content
 }
