@@ -55,14 +55,18 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 			"What you say from now on is saved as before; /optout keeps it out of my memories.\nSay %s to confirm.",
 			c.translated(traces.String()), c.translated(where), again)}, nil
 	}
-	for _, records := range in {
-		c.hub.post(records.Name(), (*conversation).forgetFocus)
-	}
-	if _, err := privacy.In(c.hub.o.Store).Erase(ctx, privacy.Who{ID: who.ID, Name: who.Name}, in...); err != nil {
+	typist := privacy.Who{ID: who.ID, Name: who.Name}
+	if _, err := privacy.In(c.hub.o.Store).Erase(ctx, typist, in...); err != nil {
 		return Answer{}, err
 	}
 	for _, records := range in {
 		c.hub.rereadSettings(records)
+		c.hub.post(records.Name(), (*conversation).forgetFocus)
+		c.hub.settle(records.Name())
+	}
+	// A compaction that began meanwhile may have stored their focus once more.
+	if err := privacy.In(c.hub.o.Store).EraseTyped(ctx, typist, in...); err != nil {
+		return Answer{}, err
 	}
 	end := c.hub.eraseAll(who.ID, in...)
 	return Answer{
@@ -78,6 +82,14 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 			return c.translated("Not everything is deleted yet; I will continue on my own.")
 		},
 	}, nil
+}
+
+// settle waits until an open conversation's loop has handled what was posted to it.
+func (h *Hub) settle(name string) {
+	if c, _ := h.find(name, nil); c != nil {
+		_ = c.tryDo(func(*compactor.Compactor) {}) // an error means that the loop has ended
+		h.release(c)
+	}
 }
 
 func (c *conversation) forgetFocus() {

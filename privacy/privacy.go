@@ -134,6 +134,16 @@ func (ps Everyone) Erase(ctx context.Context, who Who, in ...*store.Conversation
 	return waiting, store.Fail("forget a person", err)
 }
 
+// EraseTyped deletes what a person may have typed into commands of these conversations, and nothing else.
+func (ps Everyone) EraseTyped(ctx context.Context, who Who, in ...*store.Conversation) error {
+	err := ps.store.Erase(ctx, func(tx *store.Tx) {
+		for _, c := range in {
+			eraseTyped(c, tx, who)
+		}
+	})
+	return store.Fail("forget what a person typed", err)
+}
+
 // Erasures returns what is still to be erased.
 func (ps Everyone) Erasures(ctx context.Context) (due []Erasure, err error) {
 	err = ps.store.View(ctx, func(tx *store.Tx) {
