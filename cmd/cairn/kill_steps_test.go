@@ -35,8 +35,8 @@ var steps = []step{
 	{name: "a message is being taken up", death: killStep{On: "INSERT ON main.messages", At: atCommit}},
 	{name: "the model has been asked", server: "asked"},
 	{name: "half of the answer has come", server: "half"},
-	{name: "a tool is at work", say: "use memory_save", death: killStep{On: "INSERT ON main.memories", At: atRow}},
-	{name: "a tool has done its work", say: "use memory_save", death: killStep{On: "INSERT ON main.memories", At: after}},
+	{name: "a tool is at work", say: "use memory_save: the gate is green", death: killStep{On: "INSERT ON main.memories", At: atRow}},
+	{name: "a tool has done its work", say: "use memory_save: the gate is green", death: killStep{On: "INSERT ON main.memories", At: after}},
 	{name: "a reply is being written", death: killStep{On: "INSERT ON main.outbox", At: atRow}},
 	{name: "a reply is about to be written", death: killStep{On: "INSERT ON main.outbox", At: atCommit}},
 	{name: "a reply is written", death: killStep{On: "INSERT ON main.outbox", At: after}},
@@ -134,7 +134,7 @@ func (s step) die(t *testing.T, prepared string) {
 	w.examined()
 	w.judge()
 	is := map[bool]int{true: 1}
-	want := fmt.Sprint(0, is[s.scene != ""], is[said == "use memory_save"])
+	want := fmt.Sprint(0, is[s.scene != ""], is[said == "use memory_save: the gate is green"])
 	check.Equal(t, "unfinished compactions, whether something is summarized, memories of the tool", w.ask(
 		"count(*) FROM compactions WHERE state IN ('running', 'prepared') OR state = 'applied' AND kind = 'placeholder'",
 		"count(*) > 0 FROM compactions WHERE state = 'applied'", "count(*) FROM memories WHERE content = 'The gate is green.'"), want)
