@@ -102,8 +102,10 @@ func (t *talk) fits() bool { return t.w.room(t.messages(), t.tools) >= t.w.minAn
 
 // restart begins the exchange anew and asks only for the summary. The memories that were saved are kept.
 func (t *talk) restart() {
-	t.rounds, t.unsaved = nil, false
-	t.reminded, t.anew = true, true
+	t.rounds = nil
+	t.unsaved = false
+	t.reminded = true
+	t.anew = true
 	t.tools = t.tools[len(t.tools)-1:]
 	t.material = slices.Clone(t.material)
 	last := &t.material[len(t.material)-1]

@@ -68,13 +68,6 @@ func claims(line string) bool {
 // dateLine matches a line with a day, whatever language it is in.
 var dateLine = lazy.Pattern(`^\s*\d{1,2} \pL+(?: \d{4})?:$|^\s*\d{4}-\d\d-\d\d:?$`)
 
-// Confirms reports whether the messages may say a text, such as a memory: they contradict no line, and have each name, number and
-// date, or what was shown beside them does.
-func (j *Judge) Confirms(text string) bool {
-	c := j.Check(text)
-	return len(c.Wrong) == 0 && len(c.Unknown) == 0
-}
-
 // Lines returns the lines of a text that claim something, with the messages that say it. Nothing is left out.
 func (j *Judge) Lines(text string) (lines []transcript.Line) { return j.Check(text).Lines }
 

@@ -102,10 +102,8 @@ func TestLinesWithWhatNobodySaidAreMarked(t *testing.T) {
 			check.Equal(t, "text", c.Text, "Notes\n"+line)
 			check.Equal(t, "lines with something unknown", fmt.Sprint(c.Unknown), fmt.Sprint([]int{1}))
 			check.Equal(t, "has evidence", c.Lines[len(c.Lines)-1].HasEvidence(), false)
-			check.Equal(t, "may be a memory", judge.Confirms(line), false)
 		})
 	}
-	check.Equal(t, "a line that is said may be a memory", judge.Confirms("Cleo likes the old oak doors."), true)
 }
 
 // What the writer was shown beside the span is no invention, but no message of the span says it.

@@ -12,7 +12,8 @@ func (f *Filter) body(final bool) bool {
 	if f.fence != "" {
 		return f.fenced(final)
 	}
-	if f.take(indexMark(f.raw)); f.raw == "" {
+	f.take(indexMark(f.raw))
+	if f.raw == "" {
 		return true
 	}
 	switch f.raw[0] {

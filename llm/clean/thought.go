@@ -63,7 +63,8 @@ func (f *Filter) readThought(final bool) bool {
 	if isWords(f.name) {
 		return f.readBare(final)
 	}
-	if f.dropThought(indexMark(f.raw)); f.raw == "" {
+	f.dropThought(indexMark(f.raw))
+	if f.raw == "" {
 		return true
 	}
 	if !opensMark[f.raw[0]] {

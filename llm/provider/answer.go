@@ -135,7 +135,8 @@ func (a *Answer) respond(w Reader) (llm.Response, error) {
 	}
 	m := llm.Message{Role: llm.RoleAssistant, Text: a.text.End()}
 	a.waits = false
-	if a.display(a.text.Rest()); len(a.Calls) == 0 { // a server that reads calls may leave them in the text, too
+	a.display(a.text.Rest())
+	if len(a.Calls) == 0 { // a server that reads calls may leave them in the text, too
 		m.Calls = a.text.Calls
 	}
 	for _, call := range a.Calls {
