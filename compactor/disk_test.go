@@ -119,6 +119,22 @@ func TestFullDiskTruncatesInMemoryFirst(t *testing.T) {
 	}
 }
 
+// A disk that takes the second of two truncations takes the first one with it: the newest messages stay visible.
+func TestDiskTakesTruncationsInOrder(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 8000, nil)
+	r.policy.Enabled = false // only emergency
+	disk := r.faultyDisk()
+	disk.refuses = true
+	r.notesUntil(150, func() bool { return len(r.c.Status().Stack) > 0 })
+	disk.refuses = false
+	r.resize(4000)
+	r.c.Overflow(t.Context())
+	check.NoError(t, r.c.Compactor.Transcript().Check())
+	check.NoError(t, r.check())
+	r.renderAfterRestart()
+}
+
 // A connector stores edits and deletions while the loop works: a decision made before the loop has
 // noticed them is made again.
 func TestUnnoticedChangesCauseNewDecision(t *testing.T) {

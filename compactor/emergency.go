@@ -75,7 +75,8 @@ const (
 )
 
 // hide puts a span behind a placeholder: first its row, then the view. If the disk refuses, the
-// view changes anyway and the row is written later.
+// view changes anyway and the row is written later. What is hidden in memory alone is older, so it is
+// written with the row.
 func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp lineSpan) {
 	var before view
 	change, err := c.commit(ctx, func(stored *transcript.State) (none transcript.Change, err error) {
@@ -84,8 +85,9 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp lineSpan) {
 			return none, nil
 		}
 		row := Summary{Span: sp.Span, Trigger: trigger, AwaitsModel: before.addressed && c.hasModel(c.o.Policy())}
-		change := stored.Truncate([]Summary{row}, lastResult(before.lines, before.stored))
-		grown := stackCost(stored.With(change).Head().Stack) - stackCost(stored.Head().Stack)
+		rows := append(c.unwritten(), row)
+		change := stored.Truncate(rows, lastResult(before.lines, before.stored))
+		grown := stackCost(stored.With(change).Head().Stack) - stackCost(before.head.Stack)
 		if before.headCost == 0 {
 			grown += headFrame
 		}
@@ -160,15 +162,21 @@ func (c *Compactor) flush(ctx context.Context) {
 	}
 	// With an error the next check tries again.
 	_, _ = c.commit(ctx, func(stored *transcript.State) (none transcript.Change, err error) {
-		placeholders := slices.DeleteFunc(slices.Clone(c.h.head.Stack), func(row Summary) bool { return row.ID != 0 })
+		placeholders := c.unwritten()
 		if len(placeholders) == 0 {
 			return none, nil
 		}
-		for i := range placeholders {
-			placeholders[i].AwaitsModel = c.h.addressed && c.hasModel(c.o.Policy())
-		}
 		return stored.Truncate(placeholders, 0), nil
 	})
+}
+
+// unwritten returns the placeholders that are in memory alone.
+func (c *Compactor) unwritten() []Summary {
+	rows := slices.DeleteFunc(slices.Clone(c.h.head.Stack), func(row Summary) bool { return row.ID != 0 })
+	for i := range rows {
+		rows[i].AwaitsModel = c.h.addressed && c.hasModel(c.o.Policy())
+	}
+	return rows
 }
 
 // clearBatch clears old tool results if that frees a quarter of the window: more often would
