@@ -110,9 +110,6 @@ func (f *Filter) mention(m mark, next following) bool {
 	return f.quote(m)
 }
 
-// isOwnLine reports whether a mark at the front of raw begins a line behind a complete sentence or line.
-func (f *Filter) isOwnLine() bool { return !f.inLine && f.solid != ':' }
-
 // laterThought handles a thought behind some text: it begins a line, or follows a sentence directly.
 func (f *Filter) laterThought(m mark, next following) bool {
 	ended := endsSentence(f.solid) && !strings.ContainsRune(")]|>`", f.solid)

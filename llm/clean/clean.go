@@ -28,16 +28,14 @@ type Filter struct {
 
 	textOnly bool // no call is read
 
-	raw   string // has arrived, and is not decided
-	tail  string // the first bytes of a rune
-	mode  mode   // nil: at the start
-	lead  strings.Builder
-	held  strings.Builder // may turn out to be calls, or a block of Cairn's
-	out   strings.Builder // the text so far
-	shown int             // bytes of out that were returned
-	cut   bool            // the answer has ended, and what follows is dropped
+	raw  string // has arrived, and is not decided
+	tail string // the first bytes of a rune
+	mode mode   // nil: at the start
+	lead strings.Builder
+	held strings.Builder // may turn out to be calls, or a block of Cairn's
+	cut  bool            // the answer has ended, and what follows is dropped
 
-	context
+	page
 	thinking
 	holding
 
@@ -113,12 +111,6 @@ func wholeRunes(text string) int {
 	return len(text)
 }
 
-func (f *Filter) show(to int) string {
-	from := min(f.shown, to)
-	f.shown = max(f.shown, to)
-	return f.out.String()[from:to]
-}
-
 func (f *Filter) run(final bool) {
 	for f.raw != "" && !f.cut {
 		next := f.mode
@@ -142,53 +134,6 @@ func (f *Filter) finish() bool {
 		return false
 	}
 	return true
-}
-
-// maxPending limits the white space that waits for what follows it, in bytes.
-const maxPending = 256
-
-// pending returns the size of the white space at the end of the text that waits for what follows: if that is the end
-// of the turn, the text ends before it. White space between the words of a sentence does not wait.
-func (f *Filter) pending() int {
-	text := f.out.String()[f.shown:]
-	solid := strings.TrimRightFunc(text[max(0, len(text)-maxPending):], unicode.IsSpace)
-	blank := min(len(text), maxPending) - len(solid)
-	if strings.Contains(text[len(text)-blank:], "\n") || endsSentence(f.solid) {
-		return blank
-	}
-	return 0
-}
-
-// context is what decides whether a mark is one, or only mentioned.
-type context struct {
-	last, solid rune // the last rune of the text, and the last that is no white space; 0: none
-	inLine      bool // the current line has more than white space
-	lineAt      int  // where the current line begins in the text
-
-	inline int    // backticks that opened code in a line; 0: none
-	fence  string // that opened a block of code; "": none
-
-	about     bool   // marks are mentioned: the text is about them
-	example   string // the name of the mark that began a turn in an example of a template; "": none
-	headSeen  bool   // headers of messages in channels are mentioned
-	blockSeen bool   // marks of Cairn's blocks are mentioned
-	openSeen  bool   // marks that begin a thought are mentioned
-}
-
-// put adds to the text.
-func (f *Filter) put(text string) {
-	if text == "" {
-		return
-	}
-	if at := strings.LastIndexByte(text, '\n'); at >= 0 {
-		f.lineAt, f.inLine = f.out.Len()+at+1, false
-	}
-	f.out.WriteString(text)
-	f.last, _ = utf8.DecodeLastRuneInString(text)
-	if solid := strings.TrimRightFunc(text, unicode.IsSpace); solid != "" {
-		f.solid, _ = utf8.DecodeLastRuneInString(solid)
-		f.inLine = f.inLine || len(solid) > strings.LastIndexByte(text, '\n')+1
-	}
 }
 
 // take moves n bytes of raw into the text.
@@ -215,27 +160,6 @@ func (f *Filter) end() {
 func (f *Filter) takeBack() {
 	f.Reasoned = f.Reasoned || f.out.Len() > 0
 	f.TakenBack = f.TakenBack || f.shown > 0
-	f.out.Reset()
-	f.shown, f.context = 0, context{}
+	f.page = page{}
 	f.stripped, f.mode = true, nil
-}
-
-// endsSentence reports whether a sentence may end with r.
-func endsSentence(r rune) bool {
-	return strings.ContainsRune(".!?…。！？)]}»”’*_~|>`", r) || unicode.In(r, unicode.So, unicode.Sk, unicode.Mn, unicode.Cf)
-}
-
-// isGlued reports whether a mark that follows the text directly ends it rather than being mentioned in it.
-func (f *Filter) isGlued() bool {
-	return f.closesQuote() || !unicode.IsSpace(f.last) && !strings.ContainsRune("([{<=:,/\\\"'‘“«„", f.last)
-}
-
-// closesQuote reports whether the text ends with a quotation mark that ends a quotation.
-func (f *Filter) closesQuote() bool {
-	text := f.out.String()
-	if f.last != '"' && f.last != '\'' || len(text) < 2 {
-		return false
-	}
-	before, _ := utf8.DecodeLastRuneInString(text[:len(text)-1])
-	return !unicode.IsSpace(before) && !strings.ContainsRune("([{=:", before)
 }

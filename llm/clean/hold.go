@@ -28,7 +28,7 @@ func (f *Filter) readHeld(bool) bool {
 	f.judged = f.held.Len()
 	held := f.held.String()
 	if f.block == "" {
-		if !f.mayBePlain(held) {
+		if !offered(f.Tools).mayBePlain(held) {
 			f.letGo()
 		}
 	} else if f.behindBlocks(held, false) != "" {

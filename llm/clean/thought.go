@@ -21,7 +21,8 @@ type thinking struct {
 	size       int       // bytes so far
 	depth      int       // thoughts inside
 
-	at    context         // in the thought
+	at    place           // in the thought
+	code  bool            // a block of code is open in it
 	all   strings.Builder // the thought with its first mark, as long as it may turn out to be text
 	after strings.Builder // what follows the last mark that may be its end
 	ended bool            // there was one
@@ -36,26 +37,20 @@ func (f *Filter) think(m mark, open bool) {
 
 // dropThought drops n bytes of raw, or keeps them as long as they may turn out to be text.
 func (f *Filter) dropThought(n int) {
-	text := f.raw[:n]
-	f.raw = f.raw[n:]
-	if text == "" {
-		return
+	f.thinking.add(f.raw[:n])
+	f.skip(n)
+}
+
+// add adds to the thought.
+func (t *thinking) add(text string) {
+	if !t.isOpen || t.sure != known || t.inBody || t.size <= maxExample {
+		t.all.WriteString(text)
 	}
-	if !f.isOpen || f.sure != known || f.inBody || f.size <= maxExample {
-		f.all.WriteString(text)
+	t.size += len(text)
+	if t.ended {
+		t.after.WriteString(text)
 	}
-	f.size += len(text)
-	if f.ended {
-		f.after.WriteString(text)
-	}
-	if at := strings.LastIndexByte(text, '\n'); at >= 0 {
-		f.at.inLine = false
-	}
-	f.at.last, _ = utf8.DecodeLastRuneInString(text)
-	if solid := strings.TrimRightFunc(text, unicode.IsSpace); solid != "" {
-		f.at.solid, _ = utf8.DecodeLastRuneInString(solid)
-		f.at.inLine = f.at.inLine || len(solid) > strings.LastIndexByte(text, '\n')+1
-	}
+	t.at.pass(text)
 }
 
 // readThought reads up to the next mark in a thought.
@@ -100,7 +95,7 @@ func (f *Filter) readTicks(final bool) bool {
 	switch {
 	case f.at.inLine:
 	case strings.HasPrefix(f.raw, fence):
-		f.at.inline ^= 1
+		f.code = !f.code
 		f.dropThought(len(fence))
 		return true
 	case !final && strings.HasPrefix(fence, f.raw):
@@ -119,7 +114,7 @@ func (f *Filter) judgeEnd(m mark, final bool) bool {
 	}
 	quoted := strings.ContainsRune("\"'`“‘«", f.at.last) && next.blank == 0 && strings.ContainsRune("\"'`”’»", next.first)
 	mentioned := f.at.inLine && unicode.IsSpace(f.at.last) && !endsSentence(f.at.solid) && next.saysOn()
-	inside := f.depth > 0 || f.at.inline > 0
+	inside := f.depth > 0 || f.code
 	f.depth = max(0, f.depth-1)
 	switch {
 	case quoted:
@@ -140,8 +135,8 @@ func (f *Filter) judgeEnd(m mark, final bool) bool {
 const maxExample = 60
 
 // isExample reports whether the thought may be an example: it is short, and no sentence.
-func (f *Filter) isExample() bool {
-	return f.size <= maxExample && f.at.solid != '.' && f.at.solid != '?' && f.at.solid != '!' && !strings.Contains(f.all.String(), "\n")
+func (t *thinking) isExample() bool {
+	return t.size <= maxExample && !strings.ContainsRune(".?!", t.at.solid) && !strings.Contains(t.all.String(), "\n")
 }
 
 // endThought drops the thought with the mark of n bytes that ends it.
@@ -210,7 +205,7 @@ var bareCall = lazy.Pattern(`(?:^|assistant)commentary ?to=functions\.([\w.-]+) 
 // callBehindThought reads a call of an offered tool that ends a thought without marks.
 func (f *Filter) callBehindThought() bool {
 	at := bareCall().FindStringSubmatch(f.all.String())
-	p := parser{tools: f.Tools}
+	p := parser{offered: f.Tools}
 	if f.textOnly || at == nil || p.tool(at[1]) == nil || !json.Valid([]byte(at[2])) || f.isQuoted(at[0]) {
 		return false
 	}

@@ -61,8 +61,3 @@ func (f *Filter) endsTurn(m mark, next following) bool {
 	}
 	return atEnd && (!f.inLine || endsSentence(f.solid))
 }
-
-// inExampleOf reports whether a token belongs to an example of a template.
-func (f *Filter) inExampleOf(m mark) bool {
-	return f.example != "" && (f.example != inst || m.name == inst || m.name == "s")
-}
