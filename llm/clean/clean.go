@@ -28,12 +28,13 @@ type Filter struct {
 
 	textOnly bool // no call is read
 
-	raw  string // has arrived, and is not decided
-	tail string // the first bytes of a rune
-	mode mode   // nil: at the start
-	lead strings.Builder
-	held strings.Builder // may turn out to be calls, or a block of Cairn's
-	cut  bool            // the answer has ended, and what follows is dropped
+	raw   string // has arrived, and is not decided
+	tail  string // the first bytes of a rune
+	scrub scrubber
+	mode  mode // nil: at the start
+	lead  strings.Builder
+	held  strings.Builder // may turn out to be calls, or a block of Cairn's
+	cut   bool            // the answer has ended, and what follows is dropped
 
 	page
 	thinking
@@ -62,16 +63,17 @@ func (f *Filter) Next(piece string) (show string) {
 	if f.cut {
 		return ""
 	}
-	f.raw += f.tail + piece
-	whole := wholeRunes(f.raw)
-	f.raw, f.tail = f.raw[:whole], f.raw[whole:]
+	piece = f.tail + piece
+	whole := wholeRunes(piece)
+	f.tail = piece[whole:]
+	f.raw += f.scrub.next(piece[:whole], false, f.isQuoted)
 	f.run(false)
 	return f.show(f.out.Len() - f.pending())
 }
 
 // End returns the whole text. What it has that was not returned by Next is in Rest.
 func (f *Filter) End() string {
-	f.raw += f.tail
+	f.raw += f.scrub.next(f.tail, true, f.isQuoted)
 	f.tail = ""
 	for f.run(true); f.mode != nil && f.finish(); f.run(true) {
 	}
@@ -95,7 +97,7 @@ func (f *Filter) Rest() string { return f.show(len(f.Text())) }
 
 // Held returns the size of what has arrived and is kept, in bytes.
 func (f *Filter) Held() int {
-	return len(f.raw) + f.lead.Len() + f.held.Len() + f.out.Len() + f.all.Len() + f.after.Len()
+	return len(f.raw) + len(f.scrub.rest) + f.lead.Len() + f.held.Len() + f.out.Len() + f.all.Len() + f.after.Len()
 }
 
 // wholeRunes returns the size of text without the first bytes of a rune at its end.

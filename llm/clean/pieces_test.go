@@ -18,6 +18,9 @@ func texts() (all []string) {
 	for _, c := range removed {
 		all = append(all, c.text)
 	}
+	for text := range unreadable {
+		all = append(all, text)
+	}
 	all = append(all, kept...)
 	for _, c := range callTexts {
 		all = append(all, c.text)
