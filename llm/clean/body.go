@@ -101,7 +101,7 @@ const inst = "inst"
 func (f *Filter) mention(m mark, next following) bool {
 	switch begins := next.mark.kind == turnBegins; {
 	case m.name == inst && !m.closes, m.kind == header && m.name == "start",
-		m.kind == turnBegins && !next.goesOn() && (next.blank == 0 || next.newline || begins):
+		m.kind == turnBegins && !next.goesOn() && (next.blank == 0 || next.newline || begins || f.isAboutTemplates()):
 		f.example = m.name
 	case m.kind == turnEnds && m.name != inst:
 		f.example = ""

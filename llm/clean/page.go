@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"cairn/internal/lazy"
 )
 
 // page is the text so far.
@@ -84,6 +86,21 @@ func (p *page) pending() int {
 
 // isOwnLine reports whether a mark at the front of raw begins a line behind a complete sentence or line.
 func (p *page) isOwnLine() bool { return !p.inLine && p.solid != ':' }
+
+// saysInLine reports whether the current line has a letter: it is more than the number of an item in a list.
+func (p *page) saysInLine() bool {
+	return strings.ContainsFunc(p.out.String()[p.lineAt:], unicode.IsLetter)
+}
+
+// ofTemplates matches words of texts about templates.
+var ofTemplates = lazy.Pattern(`(?i)chatml|templat|\btokens?\b|plantilla|jeton|шаблон|токен|模板|令牌|标记|テンプレート|トークン|템플릿|토큰`)
+
+// isAboutTemplates reports whether the end of the text has a word of those about templates.
+func (p *page) isAboutTemplates() bool {
+	const behind = 1000 // bytes
+	text := p.out.String()
+	return ofTemplates().MatchString(text[max(0, len(text)-behind):])
+}
 
 // inExampleOf reports whether a token belongs to an example of a template.
 func (p *page) inExampleOf(m mark) bool {
