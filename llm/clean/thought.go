@@ -3,23 +3,22 @@
 package clean
 
 import (
-	"encoding/json"
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"cairn/internal/lazy"
 )
 
 // thinking is a thought that is being read.
 type thinking struct {
 	isThinking bool
-	name       string    // of the marks around it
-	sure       certainty // what is enough to remove it
-	isOpen     bool      // its first mark is no mention of one
-	inBody     bool      // there is text before it
-	size       int       // bytes so far
-	depth      int       // thoughts inside
+	name       string     // of the marks around it
+	words      *announced // what is around it instead; nil: marks
+	emphasis   string     // around each of its marks
+	sure       certainty  // what is enough to remove it
+	isOpen     bool       // its first mark is no mention of one
+	inBody     bool       // there is text before it
+	size       int        // bytes so far
+	depth      int        // thoughts inside
 
 	at    place           // in the thought
 	code  bool            // a block of code is open in it
@@ -55,8 +54,8 @@ func (t *thinking) add(text string) {
 
 // readThought reads up to the next mark in a thought.
 func (f *Filter) readThought(final bool) bool {
-	if isWords(f.name) {
-		return f.readBare(final)
+	if f.words != nil {
+		return f.readAnnounced(final)
 	}
 	f.dropThought(indexMark(f.raw))
 	if f.raw == "" {
@@ -108,6 +107,12 @@ func (f *Filter) readTicks(final bool) bool {
 // judgeEnd decides whether a mark ends the thought. One in quotation marks does not. One that may be mentioned, or that
 // is another one's, does only if no better one follows.
 func (f *Filter) judgeEnd(m mark, final bool) bool {
+	switch rest := f.raw[m.size:]; {
+	case strings.HasPrefix(rest, f.emphasis):
+		m.size += len(f.emphasis)
+	case !final && strings.HasPrefix(f.emphasis, rest):
+		return false
+	}
 	next, more := follow(f.raw[m.size:], final)
 	if more {
 		return false
@@ -165,14 +170,15 @@ func (f *Filter) skipBlank(bool) bool {
 
 // restore makes text of what seemed to be a thought: the text is about its marks.
 func (f *Filter) restore() {
-	all, inBody := f.all.String(), f.inBody
+	all, inBody, emphasized := f.all.String(), f.inBody, f.emphasis != ""
 	f.thinking = thinking{}
 	if !inBody {
 		f.begin()
 	}
 	f.mode = (*Filter).body
 	m, _ := markAt(all, true)
-	f.about, f.openSeen = m.size > 0, m.size > 0
+	f.about = m.size > 0 || emphasized
+	f.openSeen = f.about
 	f.put(all[:m.size])
 	f.raw = all[m.size:] + f.raw
 }
@@ -184,52 +190,11 @@ func (f *Filter) endThinking() {
 		after := f.after.String()
 		f.endThought(0)
 		f.raw = after
-	case isWords(f.name) && f.callBehindThought():
+	case f.words != nil && f.callBehindThought():
 	case !f.isOpen, f.sure != known:
 		f.restore()
 	default:
 		f.Reasoned, f.thinking, f.stripped = true, thinking{}, true
 		f.mode = (*Filter).body
 	}
-}
-
-// isWords reports whether words, not marks, are around a thought.
-func isWords(name string) bool {
-	return strings.HasPrefix(name, "assistantfinal") || strings.HasPrefix(name, "Here")
-}
-
-// bareCall matches a call whose special tokens are lost: assistantcommentary to=functions.lookup json{"word":"tea"}
-// (gpt-oss). Its groups: the name of the tool, the arguments.
-var bareCall = lazy.Pattern(`(?:^|assistant)commentary ?to=functions\.([\w.-]+) ?(?:json|code)?(\{[^\x00]*)$`)
-
-// callBehindThought reads a call of an offered tool that ends a thought without marks.
-func (f *Filter) callBehindThought() bool {
-	at := bareCall().FindStringSubmatch(f.all.String())
-	p := parser{offered: f.Tools}
-	if f.textOnly || at == nil || p.tool(at[1]) == nil || !json.Valid([]byte(at[2])) || f.isQuoted(at[0]) {
-		return false
-	}
-	p.add(at[1], at[2])
-	f.Calls = p.calls
-	f.Reasoned, f.thinking, f.stripped = at[0] != f.all.String(), thinking{}, true
-	f.end()
-	f.mode = (*Filter).body
-	return true
-}
-
-// readBare reads a thought that ends with certain words.
-func (f *Filter) readBare(final bool) bool {
-	if at := strings.Index(f.raw, f.name); at >= 0 {
-		f.dropThought(at)
-		f.endThought(len(f.name))
-		return true
-	}
-	if final {
-		f.dropThought(len(f.raw))
-		return true
-	}
-	if n := len(f.raw) - len(f.name); n > 0 {
-		f.dropThought(n)
-	}
-	return false
 }
