@@ -150,7 +150,11 @@ func (f *Filter) readLines(final bool) bool {
 		}
 		line = line[:min(len(line), longest)]
 		if f.words.never != nil && f.words.never().MatchString(line) {
-			f.restore()
+			if offered(f.Tools).mayBeAction(f.raw) {
+				f.endThought(0)
+			} else {
+				f.restore()
+			}
 			return true
 		}
 		if at := f.words.line().FindString(line); at != "" {

@@ -12,6 +12,9 @@ func (f *Filter) body(final bool) bool {
 	if f.fence != "" {
 		return f.fenced(final)
 	}
+	if f.last == '\n' && !f.about && f.raw[0] == 'A' && f.laterPlain(offered.mayBeAction) {
+		return true
+	}
 	f.take(indexMark(f.raw))
 	if f.raw == "" {
 		return true
@@ -49,6 +52,7 @@ func (f *Filter) noMark(final bool) bool {
 	switch {
 	case more:
 		return false
+	case f.raw[0] == '<' && !f.about && (!f.inLine || endsSentence(f.solid) || f.solid == ':') && f.laterPlain(offered.mayBeElement):
 	case next, final && f.isCutMark():
 		f.end()
 	default:

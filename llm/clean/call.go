@@ -19,6 +19,17 @@ func (f *Filter) plainCall(bool) verdict {
 	return f.hold(false)
 }
 
+// laterPlain holds back what may be a call without special marks behind some text.
+func (f *Filter) laterPlain(mayBe func(o offered, front string) bool) bool {
+	const most = 8 // what is held back may be all that follows
+	if f.textOnly || len(f.Tools) == 0 || f.inline > 0 || f.plainHeld == most || !mayBe(f.Tools, f.raw) {
+		return false
+	}
+	f.plainHeld++
+	f.hold(false)
+	return true
+}
+
 // laterCall holds back what begins like a call behind some text.
 func (f *Filter) laterCall(m mark, next following) bool {
 	if (m.closes || strings.HasSuffix(m.name, "end")) && next.end && !f.about && (!f.inLine || !unicode.IsSpace(f.last)) {
@@ -102,7 +113,7 @@ func (p *parser) one() bool {
 		if c == '[' {
 			return p.list() || p.words()
 		}
-		return p.nested()
+		return p.nested() || p.toolElement()
 	case c == '{':
 		return p.json()
 	case c == '`':
@@ -113,7 +124,7 @@ func (p *parser) one() bool {
 		p.marked = true
 		return p.list()
 	}
-	return p.named()
+	return p.react() || p.named()
 }
 
 // functools stands before a list of calls.

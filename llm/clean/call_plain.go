@@ -37,8 +37,10 @@ func (o offered) mayBePlain(front string) bool {
 		return inside == "" || inside[0] == '{' && mayBeJSON(front) || o.mayBeNamed(inside)
 	case '`':
 		return o.mayBeCode(front)
+	case '<':
+		return o.mayBeElement(front)
 	}
-	return o.mayBeNamed(front) || agrees(front, functools+"[{")
+	return o.mayBeAction(front) || o.mayBeNamed(front) || agrees(front, functools+"[{")
 }
 
 // mayBeJSON reports whether a value that begins with front may be a call or calls as JSON, with no text behind it.

@@ -44,6 +44,7 @@ type Filter struct {
 	wrapped      bool // the answer is in tags that follow a thought
 	channels     bool // the answer has come in a channel
 	messageEnded bool // the message in a channel has just ended
+	plainHeld    int  // how often something behind text was held back that has no mark
 	headed       bool // the answer began with a header of Cairn's
 }
 

@@ -75,6 +75,9 @@ func (f *Filter) letGo() {
 	}
 	f.mode = (*Filter).body
 	if !was.marked && was.block == "" {
+		if was.inText { // what begins it is looked at only once
+			f.takeRune()
+		}
 		return
 	}
 	f.about, f.textOnly, f.blockSeen = true, f.textOnly || was.marked, f.blockSeen || was.block != ""

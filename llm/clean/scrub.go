@@ -11,8 +11,9 @@ import (
 
 // scrubber removes unreadable characters from a text in pieces.
 type scrubber struct {
-	rest string // has arrived, and is not decided
-	last rune   // the last rune that was kept; 0: none
+	rest    string // has arrived, and is not decided
+	last    rune   // the last rune that was kept; 0: none
+	dropped bool   // a part of a run of broken characters was removed, and it may go on
 }
 
 // next adds whole runes, and returns what is decided of the text. quoted reports whether a text is in the prompt.
@@ -33,7 +34,7 @@ func (s *scrubber) next(piece string, final bool, quoted func(string) bool) stri
 		case isEscape(r):
 			size = escapeSize(text, size, final)
 		case r == utf8.RuneError:
-			size, write = brokenRun(text, final, quoted)
+			size, write = s.brokenRun(text, final, quoted)
 		case r == '\r' && len(text) == 1 && !final:
 			size = 0
 		default:
@@ -98,8 +99,8 @@ func isFlagTag(r rune) bool { return '\U000e0000' <= r && r <= '\U000e007f' }
 // brokenRun returns the size of the replacement characters and broken bytes at the front of a text, and what remains of
 // them. Two and more are the parts of one character that a server has sent apart, unless the prompt has such characters.
 // size is 0 if that needs more text.
-func brokenRun(text string, final bool, quoted func(string) bool) (size int, write string) {
-	const longest = 4096
+func (s *scrubber) brokenRun(text string, final bool, quoted func(string) bool) (size int, write string) {
+	const longest = 64
 	count := 0
 	for size < min(len(text), longest) {
 		r, n := utf8.DecodeRuneInString(text[size:])
@@ -114,9 +115,10 @@ func brokenRun(text string, final bool, quoted func(string) bool) (size int, wri
 		return 0, ""
 	case size == len(text) && size < longest && !final:
 		return 0, ""
-	case count == 1, quoted(string(utf8.RuneError)):
+	case count == 1 && !s.dropped, quoted(string(utf8.RuneError)):
 		write = text[:size]
 	}
+	s.dropped = size >= longest
 	return size, write
 }
 
