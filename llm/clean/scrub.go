@@ -21,6 +21,7 @@ func (s *scrubber) next(piece string, final bool, quoted func(string) bool) stri
 	if s.rest == "" && isPlain(piece) {
 		if piece != "" {
 			s.last = rune(piece[len(piece)-1])
+			s.dropped = false
 		}
 		return piece
 	}
@@ -38,6 +39,7 @@ func (s *scrubber) next(piece string, final bool, quoted func(string) bool) stri
 		case r == '\r' && len(text) == 1 && !final:
 			size = 0
 		default:
+			s.dropped = false
 			write = s.readable(r, text, size)
 		}
 		if size == 0 {
