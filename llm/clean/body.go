@@ -12,6 +12,13 @@ func (f *Filter) body(final bool) bool {
 	if f.fence != "" {
 		return f.fenced(final)
 	}
+	switch next, more := f.nextLabel(final); {
+	case more:
+		return false
+	case next:
+		f.end()
+		return true
+	}
 	if f.last == '\n' && !f.about && f.raw[0] == 'A' && f.laterPlain(offered.mayBeAction) {
 		return true
 	}

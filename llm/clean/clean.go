@@ -16,6 +16,7 @@ import (
 
 // Filter cleans one answer. The zero value takes calls written as text for calls only if they have special marks.
 type Filter struct {
+	Name   string                 // under which people know the model; "": unknown
 	Tools  []llm.Tool             // offered in the request
 	Quoted func(text string) bool // whether a text is in the prompt: then a call or a header is a quotation; nil: none is
 
@@ -45,6 +46,7 @@ type Filter struct {
 	channels     bool // the answer has come in a channel
 	messageEnded bool // the message in a channel has just ended
 	plainHeld    int  // how often something behind text was held back that has no mark
+	labelled     bool // the answer began with the model's name or role
 	headed       bool // the answer began with a header of Cairn's
 }
 
