@@ -13,10 +13,21 @@ import (
 
 // plainCall holds an answer back that begins like a call without special marks, of a tool that is offered.
 func (f *Filter) plainCall(bool) verdict {
-	if f.textOnly || !f.mayBePlain(f.raw) {
+	if f.textOnly || !offered(f.Tools).mayBePlain(f.raw) {
 		return nothing
 	}
 	return f.hold(false)
+}
+
+// laterPlain holds back what may be a call without special marks behind some text.
+func (f *Filter) laterPlain(mayBe func(o offered, front string) bool) bool {
+	const most = 8 // what is held back may be all that follows
+	if f.textOnly || len(f.Tools) == 0 || f.inline > 0 || f.plainHeld == most || !mayBe(f.Tools, f.raw) {
+		return false
+	}
+	f.plainHeld++
+	f.hold(false)
+	return true
 }
 
 // laterCall holds back what begins like a call behind some text.
@@ -36,7 +47,7 @@ func (f *Filter) laterCall(m mark, next following) bool {
 // readCalls reads what was held back as calls, and reports whether it is calls. Behind some text, or before some, only
 // calls of offered tools are: anything else may be an example. A call in the prompt is repeated, not made.
 func (f *Filter) readCalls(held string) bool {
-	p := parser{rest: strings.ReplaceAll(held, minimax, ""), tools: f.Tools, marked: f.marked}
+	p := parser{rest: strings.ReplaceAll(held, minimax, ""), offered: f.Tools, marked: f.marked}
 	text := p.rest
 	p.parse()
 	if p.marked || isUnfinished(p.rest) {
@@ -66,21 +77,15 @@ func (f *Filter) readCalls(held string) bool {
 
 // parser reads calls from the front of a text.
 type parser struct {
+	offered
+
 	rest  string
-	tools []llm.Tool
 	calls []llm.Call
 
 	marked bool // there was a special mark
 	ended  bool // the turn ends in front of rest
 	depth  int  // blocks of code around it
 	inside int  // objects around the one that is read
-}
-
-func (p *parser) tool(name string) *llm.Tool {
-	if at := slices.IndexFunc(p.tools, func(t llm.Tool) bool { return t.Name == name }); at >= 0 {
-		return &p.tools[at]
-	}
-	return nil
 }
 
 // parse reads as many calls as there are.
@@ -108,7 +113,7 @@ func (p *parser) one() bool {
 		if c == '[' {
 			return p.list() || p.words()
 		}
-		return p.nested()
+		return p.nested() || p.toolElement()
 	case c == '{':
 		return p.json()
 	case c == '`':
@@ -119,7 +124,7 @@ func (p *parser) one() bool {
 		p.marked = true
 		return p.list()
 	}
-	return p.named()
+	return p.react() || p.named()
 }
 
 // functools stands before a list of calls.
@@ -185,7 +190,7 @@ func (p *parser) channel() bool {
 	arguments := strings.TrimSpace(body[:end])
 	p.rest = body[end:]
 	if strings.HasPrefix(arguments, "<") {
-		inner := parser{rest: arguments, tools: p.tools}
+		inner := parser{rest: arguments, offered: p.offered}
 		inner.parse()
 		p.calls = append(p.calls, inner.calls...)
 		return len(inner.calls) > 0
@@ -208,7 +213,7 @@ func (p *parser) code() bool {
 	if end < 0 {
 		return false
 	}
-	inner := parser{rest: inside[:end], tools: p.tools, depth: 1}
+	inner := parser{rest: inside[:end], offered: p.offered, depth: 1}
 	inner.parse()
 	if strings.TrimSpace(inner.rest) != "" || len(inner.calls) == 0 {
 		return false

@@ -21,7 +21,7 @@ type mark struct {
 // maxMark limits the size of a mark, in bytes.
 const maxMark = 80
 
-// opensMark has the bytes that a mark may begin with; 0xE2 is the first of ◁.
+// opensMark has the bytes that a mark may begin with; 0xE2 is the first of ◁ and ✿.
 var opensMark = [256]bool{'<': true, '[': true, ']': true, 0xE2: true}
 
 // indexMark returns where the next mark, line or code may begin; the length of text if nowhere.
@@ -46,7 +46,7 @@ func markAt(text string, final bool) (m mark, more bool) {
 }
 
 // literals are the marks that have no brackets around them.
-var literals = []string{"]~b]", "]~!b[", "]<]minimax[>[", "◁think▷", "◁/think▷"}
+var literals = []string{"]~b]", "]~!b[", "]<]minimax[>[", "◁think▷", "◁/think▷", "✿FUNCTION✿: ", "✿ARGS✿: ", "✿RESULT✿: ", "✿RETURN✿: "}
 
 func literalAt(text string, final bool) (m mark, more bool) {
 	for _, literal := range literals {
@@ -144,7 +144,7 @@ func joined(text string, m mark, final bool) (mark, bool) {
 
 // classify returns what a mark is for, by the tables.
 func classify(text string) mark {
-	lower := strings.ToLower(text)
+	lower := strings.ToLower(strings.TrimSpace(text))
 	m := mark{size: len(text)}
 	m.name = strings.Trim(lower, "<>[]|｜‖/◁▷ ")
 	m.closes = strings.HasPrefix(strings.TrimLeft(lower, "<[|｜‖◁"), "/")

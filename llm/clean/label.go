@@ -1,0 +1,80 @@
+// The name of its role, or its own name, with which a model begins an answer: "Assistant: Hello", "**Cairn:** Hello".
+
+package clean
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"cairn/internal/lazy"
+)
+
+// roleNames are the names of a model's role in transcripts.
+var roleNames = []string{"AI Assistant", "Assistant", "AI", "Chatbot", "Bot", "Model"}
+
+// labelEnd matches what follows the name in a label.
+var labelEnd = lazy.Pattern(`^(?:[*_\])]{0,3}：[*_]{0,3}\s*|(?:[*_\])]{0,3}:[*_]{0,3}|>:?)[ \t]*(?:[ \t]|\n\s*|$))`)
+
+const (
+	labelStart = "*_[(<" // characters before the name in a label
+	labelAfter = "*_])>:： \t\n"
+	maxLabel   = 100 // bytes
+)
+
+// ownLabel removes such a label. A word that is explained is no label: its explanation begins with a small letter, or people
+// have written the word.
+func (f *Filter) ownLabel(final bool) verdict {
+	if f.textOnly {
+		return nothing
+	}
+	front := f.raw[:min(len(f.raw), maxLabel)]
+	bare := strings.TrimLeft(front, labelStart)
+	if len(front)-len(bare) > 3 {
+		return nothing
+	}
+	for _, name := range append([]string{f.Name, "Cairn"}, roleNames...) {
+		if name == "" {
+			continue
+		}
+		size := min(len(name), len(bare))
+		if !strings.EqualFold(bare[:size], name[:size]) {
+			continue
+		}
+		rest := bare[size:]
+		solid := strings.TrimLeft(rest, labelAfter)
+		if solid == "" && len(front) < maxLabel && !final {
+			return unknown
+		}
+		end := labelEnd().FindString(rest)
+		next, _ := utf8.DecodeRuneInString(rest[len(end):])
+		if size < len(name) || end == "" || unicode.IsLower(next) || f.isExplained(name) {
+			continue
+		}
+		f.labelled = true
+		return f.strip(len(front) - len(rest) + len(end))
+	}
+	return nothing
+}
+
+// isExplained reports whether a name is that of a role which people have written.
+func (f *Filter) isExplained(name string) bool {
+	return name != f.Name && name != "Cairn" && (f.isQuoted(name) || f.isQuoted(strings.ToLower(name)))
+}
+
+// userLabel matches how the turn of a person begins behind an answer that began with a label.
+var userLabel = lazy.Pattern(`^(?:[*_]{0,2})(?:User|Human)[*_]{0,2}[:：]`)
+
+// nextLabel reports whether a line begins the turn of a person, which the model has made up.
+func (f *Filter) nextLabel(final bool) (found, more bool) {
+	const longest = 12
+	if !f.labelled || f.last != '\n' {
+		return false, false
+	}
+	front := f.raw[:min(len(f.raw), longest)]
+	if userLabel().MatchString(front) {
+		return true, false
+	}
+	bare := strings.TrimLeft(front, "*_")
+	return false, !final && len(front) < longest && (agrees(bare, "User") || agrees(bare, "Human")) && !strings.ContainsAny(bare, "\n ")
+}
