@@ -17,7 +17,7 @@ func (r *reader) halved(n Number, from, next int) (Number, int) {
 		if at > next+1 { // six and a half is not six
 			n.Values = nil
 		}
-		n.Values, n.Ordinal = append([]float64{value + after}, n.Values...), false
+		n.Values, n.Ordinal, n.Weak = append([]float64{value + after}, n.Values...), false, false
 		return r.scaled(n, at)
 	}
 	less := false
@@ -27,13 +27,19 @@ func (r *reader) halved(n Number, from, next int) (Number, int) {
 		}
 		_, half := r.has(k, isHalf)
 		_, quarter := r.has(k, isQuarter)
+		if half && value >= 100 { // half a million
+			if k == from-1 || r.isOne(k+1) {
+				n.Values = []float64{value / 2}
+			}
+			return n, next
+		}
 		beside := k == from-1 || k == from-2 && (isLess[r.tokens[k+1].text] || isMore[r.tokens[k+1].text])
 		if beside && (half || quarter && k < from-1) { // the number is an hour, and nothing else
 			n.Values = nil
 		}
 		switch {
 		case half && r.halfBefore():
-			n.Values, n.Ordinal = append([]float64{value - 0.5}, n.Values...), false
+			n.Values, n.Ordinal, n.Weak = append([]float64{value - 0.5}, n.Values...), false, false
 			return n, next
 		case half:
 			n.Values, n.Ordinal = append([]float64{value + 0.5}, n.Values...), false
@@ -54,6 +60,15 @@ func (r *reader) halved(n Number, from, next int) (Number, int) {
 		}
 	}
 	return n, next
+}
+
+// withHalf are the words between a number and its half that join no two numbers.
+var withHalf = words.Set("i z с и ve")
+
+// isOne reports whether a word is the article, or the number one.
+func (r *reader) isOne(i int) bool {
+	value, ok := r.has(i, isNumber)
+	return ok && value == 1
 }
 
 // halfBefore reports whether half nine is half past eight.
@@ -87,7 +102,7 @@ func (r *reader) partAfter(i int) (part float64, next int) {
 		if less {
 			sign = -1
 		}
-		if !join && !less && !(number && one == 1) && !(k > i && len(r.tokens[k].text) <= 2) {
+		if !join && !less && !(number && one == 1) && !withHalf[r.tokens[k].text] && !(k > i && len(r.tokens[k].text) <= 2) {
 			break
 		}
 	}

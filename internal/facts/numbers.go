@@ -25,6 +25,9 @@ func (r *reader) numbers() (all []Number) {
 			n.Dated = n.Dated || r.dated[k]
 			n.Text += r.tokens[k].text
 		}
+		if n.Unit == None && !n.Ordinal {
+			n.Of = r.things(next)
+		}
 		all = append(all, n)
 		if n.Unit == Clock && len(n.Values) > 0 && r.apart(i, next) { // 3 h 40 is also a length of time
 			n.Unit, n.Weak = Minutes, true
@@ -32,6 +35,7 @@ func (r *reader) numbers() (all []Number) {
 		}
 		i = next
 	}
+	r.spell(all)
 	return all
 }
 
@@ -202,10 +206,33 @@ func (r *reader) unitAfter(n Number, unit Unit, next int) (Number, int) {
 				n = hourOf(n)
 			}
 		}
-	case Percent, Money:
+	case Percent, Money, Cents:
 		n.Weak = false
 	}
+	if minor := r.minorAt(end); unit == Money && minor > 0 {
+		n.Values = append([]float64{n.Values[0] + minor/100}, n.Values...)
+	}
 	return n, end
+}
+
+// minorAt returns the cents that follow an amount without their unit: three euros fifty; 0 if there are none.
+func (r *reader) minorAt(i int) float64 {
+	if _, join := r.has(i, joins); join {
+		i++
+	}
+	if !r.near(i) {
+		return 0
+	}
+	n, next := Number{}, i
+	if t := r.token(i); t.digits && len(t.text) == 2 {
+		n, next = r.digitsAt(i)
+	} else if !t.digits && !t.han {
+		n, next = r.wordsAt(i)
+	}
+	if next == i || len(n.Values) == 0 || n.Values[0] < 10 || n.Values[0] > 99 {
+		return 0
+	}
+	return n.Values[0]
 }
 
 // hourOf returns a time of day from its hour.
