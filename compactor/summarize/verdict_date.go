@@ -13,7 +13,13 @@ import (
 func (e *evidence) checkDates(c *claim, cited, telling []int) (wrong string, found bool) {
 	found = true
 	for _, d := range c.facts.Dates {
-		if d.Soft || d.Loose || d.IsNear() && !e.fixes(d, telling) || e.hasDate(d, cited) {
+		if d.Soft || d.Loose || d.IsNear() && !e.fixes(d, telling) {
+			continue
+		}
+		if e.hasDate(d, cited) {
+			if i := e.dateOfAnother(c, d, cited); i >= 0 {
+				return fmt.Sprintf("#%d says %s of something else", e.passages[i].seqs[0], dateText(d)), false
+			}
 			continue
 		}
 		if i := e.otherDate(c, telling); i >= 0 && !e.besideSays(c, i, func(k int) bool { return e.hasDate(d, []int{k}) }) {

@@ -18,7 +18,13 @@ func (e *evidence) checkNumbers(c *claim, cited, telling []int) (wrong string, f
 			continue
 		}
 		i, other := e.rival(c, n, cited)
-		if i < 0 && e.hasNumber(n, cited) || e.derives(c, n, cited, i >= 0) || e.halves(n, cited) || e.elides(n, cited, near) || e.derivesBeside(c, n, cited, near, i >= 0) {
+		if i < 0 && e.hasNumber(n, cited) {
+			if i := e.numberOfAnother(c, n, cited); i >= 0 {
+				return fmt.Sprintf("#%d says %s of something else", e.passages[i].seqs[0], n.Text), false
+			}
+			continue
+		}
+		if e.derives(c, n, cited, i >= 0) || e.halves(n, cited) || e.elides(n, cited, near) || e.derivesBeside(c, n, cited, near, i >= 0) {
 			continue
 		}
 		if i < 0 {
@@ -241,7 +247,7 @@ func (e *evidence) derives(c *claim, n facts.Number, cited []int, hasRival bool)
 		}
 		for i, a := range values {
 			for _, b := range values[i+1:] {
-				if facts.Equal(want, a*b) || quotient(want, a, b) || quotient(want, b, a) {
+				if facts.Equal(want, a*b) || !hasRival && (quotient(want, a, b) || quotient(want, b, a)) {
 					return true
 				}
 			}

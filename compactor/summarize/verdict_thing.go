@@ -19,9 +19,9 @@ func (e *evidence) rival(c *claim, n facts.Number, cited []int) (passage int, ot
 		}
 		for _, m := range e.passages[i].facts.Numbers {
 			switch {
-			case facts.Same(n, m) && counts(m) && (len(m.Of) == 0 || m.Unit == n.Unit):
+			case facts.Same(n, m) && counts(m) && (len(m.Of) == 0 || facts.SameThing(n, m)):
 				return -1, other
-			case passage < 0 && counts(m) && !m.Weak && m.Ordinal == n.Ordinal && facts.SameThing(n, m) && !e.isIn(c, m):
+			case passage < 0 && counts(m) && !m.Weak && m.Ordinal == n.Ordinal && facts.CountAlike(n, m) && !e.isIn(c, m):
 				passage, other = i, m
 			}
 		}

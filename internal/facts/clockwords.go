@@ -63,9 +63,10 @@ func (r *reader) spelled(a, b Number) (time float64, ok bool) {
 		return 60*(hourB-1) + minutesA, isHourB && areMinutesA
 	case b.from == a.to && strings.HasPrefix(r.token(b.to).text, "gec"):
 		return 60*hourA + minutesB, isHourA && areMinutesB
-	case b.from == a.to && (r.token(b.to).text == "var" || r.token(b.to).text == "kala"):
+	case b.from == a.to && lessLast[r.token(b.to).text]:
 		return 60*hourA - minutesB, isHourA && areMinutesB
 	}
+	joined = joined || b.from == a.to && (a.Unit == Hours || a.Unit == Clock) || strings.HasPrefix(r.tokens[b.from].text, "و")
 	return 60*hourA + minutesB, joined && isHourA && areMinutesB && !r.tokens[a.from].digits && !r.tokens[b.from].digits
 }
 

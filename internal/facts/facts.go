@@ -73,7 +73,7 @@ func Read(text string, languages []string) Text {
 		for _, s := range r.senses[i] {
 			found.You = found.You || s.kind == isYou
 			found.Bot = found.Bot || s.kind == isAssistant
-			found.Half = found.Half || s.kind == isHalf || s.kind == isHalfOf
+			found.Half = found.Half || s.kind == isHalfOf || s.kind == isHalf && !r.inNumber[i]
 			found.Asks = found.Asks || s.kind == isRequest
 		}
 	}

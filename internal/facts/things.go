@@ -68,7 +68,12 @@ func (r *reader) onlyNames(i int) bool {
 	})
 }
 
-// SameThing reports whether two numbers count the same, as far as the words after them tell.
+// CountAlike reports whether the same word follows two numbers directly.
+func CountAlike(a, b Number) bool {
+	return len(a.Of) > 0 && len(b.Of) > 0 && sameWord(a.Of[0], b.Of[0])
+}
+
+// SameThing reports whether two numbers may count the same, as far as the words after them tell.
 func SameThing(a, b Number) bool {
 	return slices.ContainsFunc(a.Of, func(x string) bool {
 		return slices.ContainsFunc(b.Of, func(y string) bool { return sameWord(x, y) })
