@@ -25,9 +25,10 @@ type passage struct {
 	earlier bool               // a line of an earlier summary
 	by      transcript.Writer  // the person who wrote that line; the zero value: a summarizer
 
-	facts  facts.Text
-	named  []int // people that it mentions
-	isRead bool
+	facts   facts.Text
+	named   []int // people that it mentions
+	clauses []clause
+	isRead  bool
 }
 
 // evidence is a span and what was shown beside it, to be searched.

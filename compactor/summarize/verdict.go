@@ -59,12 +59,22 @@ func (e *evidence) judge(c *claim) verdict {
 	case len(telling) == 0:
 		if telling = e.search(c); len(telling) == 0 {
 			telling = e.answers(c, cited)
+		} else if len(cited) > 0 && !e.saidByLeader(c, telling) {
+			return verdict{unknown: true}
 		}
 	case !e.covers(c, telling):
 		telling = nil
 	}
 	own := slices.DeleteFunc(slices.Clone(telling), func(i int) bool { return i >= e.own })
 	return verdict{seqs: e.seqsOf(own, c), earlier: len(own) == 0 && len(telling) > 0}
+}
+
+// saidByLeader reports whether one of the passages is by the person with whom the line begins, or mentions that person; true if it
+// begins with nobody.
+func (e *evidence) saidByLeader(c *claim, passages []int) bool {
+	return !c.leads || len(c.people) == 0 || slices.ContainsFunc(passages, func(i int) bool {
+		return i >= e.own || e.passages[i].author == c.people[0] || slices.Contains(e.read(i).named, c.people[0])
+	})
 }
 
 // writtenBy returns the line of an earlier summary that a person wrote and that a line repeats; nil if there is none. Nobody
@@ -183,7 +193,7 @@ func (e *evidence) states(c *claim, passages []int) bool {
 		if n.Weak || n.Dated || n.Ordinal {
 			continue
 		}
-		if !e.hasNumber(n, passages) && !e.derives(n, passages) && !e.halves(n, passages) {
+		if !e.hasNumber(n, passages) && !e.derives(c, n, passages, false) && !e.halves(n, passages) {
 			return false
 		}
 		some = true

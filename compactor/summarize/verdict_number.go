@@ -14,13 +14,26 @@ func (e *evidence) checkNumbers(c *claim, cited, telling []int) (wrong string, f
 	near := e.near(cited)
 	found = true
 	for _, n := range c.facts.Numbers {
-		if n.Weak || n.Dated || e.hasNumber(n, cited) || e.derives(n, cited) || e.halves(n, cited) || e.elides(n, cited, near) || e.derivesBeside(n, cited, near) {
+		if n.Weak || n.Dated {
 			continue
 		}
-		if i, other := e.otherNumber(c, n, telling); i >= 0 && !e.hasNumber(n, e.beside(c)) {
+		i, other := e.rival(c, n, cited)
+		if i < 0 && e.hasNumber(n, cited) {
+			if i := e.numberOfAnother(c, n, cited); i >= 0 {
+				return fmt.Sprintf("#%d says %s of something else", e.passages[i].seqs[0], n.Text), false
+			}
+			continue
+		}
+		if e.derives(c, n, cited, i >= 0) || e.halves(n, cited) || e.elides(n, cited, near) || e.derivesBeside(c, n, cited, near, i >= 0) {
+			continue
+		}
+		if i < 0 {
+			i, other = e.otherNumber(c, n, telling)
+		}
+		if i >= 0 && !e.besideSays(c, i, func(k int) bool { return e.hasNumber(n, []int{k}) }) {
 			return fmt.Sprintf("#%d has %s, not %s", e.passages[i].seqs[0], other.Text, n.Text), false
 		}
-		if !n.Ordinal && !e.hasNumber(n, near) && !e.elsewhere(c, func(i int) bool { return e.hasNumber(n, []int{i}) }) {
+		if !n.Ordinal && !e.hasNumber(n, near) && !e.elsewhere(c, e.differs(c, n, cited), func(i int) bool { return e.hasNumber(n, []int{i}) }) {
 			found = false
 		}
 	}
@@ -29,9 +42,9 @@ func (e *evidence) checkNumbers(c *claim, cited, telling []int) (wrong string, f
 
 // derivesBeside reports whether a number is the sum or difference of one that a cited message has and one in a message around it,
 // or the share of one that the other tells in percent. Round numbers would be so by chance.
-func (e *evidence) derivesBeside(n facts.Number, cited, near []int) bool {
+func (e *evidence) derivesBeside(c *claim, n facts.Number, cited, near []int, hasRival bool) bool {
 	const least = 100
-	if len(n.Values) == 0 || n.Values[0] < least {
+	if len(n.Values) == 0 || n.Values[0] < least || n.Unit == facts.Clock {
 		return false
 	}
 	round := n.Values[0]
@@ -43,8 +56,8 @@ func (e *evidence) derivesBeside(n facts.Number, cited, near []int) bool {
 	}
 	own, ownPercents := e.values(cited)
 	others, percents := e.values(near)
-	for _, a := range own {
-		for _, b := range others {
+	for _, a := range e.addends(c, n, cited, hasRival) {
+		for _, b := range e.addends(c, n, near, hasRival) {
 			if n.Values[0] == a+b || n.Values[0] == math.Abs(a-b) {
 				return true
 			}
@@ -57,16 +70,34 @@ func (e *evidence) derivesBeside(n facts.Number, cited, near []int) bool {
 func (e *evidence) values(passages []int) (values, percents []float64) {
 	for _, i := range passages {
 		for _, m := range e.read(i).facts.Numbers {
-			if len(m.Values) == 0 || m.Dated || m.Weak && m.Unit != facts.Minutes && m.Values[0] == math.Trunc(m.Values[0]) {
+			if !isValue(m) {
 				continue
 			}
-			values = append(values, m.Values[0])
+			values = append(values, m.Amount())
 			if m.Unit == facts.Percent {
 				percents = append(percents, m.Values[0]/100)
 			}
 		}
 	}
 	return values, percents
+}
+
+// isValue reports whether a number can be part of a sum.
+func isValue(m facts.Number) bool {
+	return len(m.Values) > 0 && !m.Dated && (!m.Weak || m.Unit >= facts.Minutes || m.Values[0] != math.Trunc(m.Values[0]))
+}
+
+// addends returns the numbers of passages that may add up to n. If the passages count the same thing otherwise, these are of that
+// thing, of one that the line names, or of none that is known.
+func (e *evidence) addends(c *claim, n facts.Number, passages []int, hasRival bool) (values []float64) {
+	for _, i := range passages {
+		for _, m := range e.read(i).facts.Numbers {
+			if isValue(m) && (!hasRival || m.Unit == facts.None && (len(m.Of) == 0 || facts.SameThing(n, m) || c.names(m))) {
+				values = append(values, m.Amount())
+			}
+		}
+	}
+	return values
 }
 
 // halves reports whether a number is half of one in the passages, if one of them speaks of halves.
@@ -140,7 +171,7 @@ func (e *evidence) isIn(c *claim, m facts.Number) bool {
 func (e *evidence) hasNumber(n facts.Number, passages []int) bool {
 	for _, i := range passages {
 		p := e.read(i)
-		if slices.ContainsFunc(p.facts.Numbers, func(m facts.Number) bool { return facts.Same(n, m) || timeInWords(n, p.facts.Numbers) }) {
+		if slices.ContainsFunc(p.facts.Numbers, func(m facts.Number) bool { return facts.Same(n, m) }) {
 			return true
 		}
 		if len(n.Values) > 0 && n.Values[0] == float64(p.at.Year()) {
@@ -150,24 +181,25 @@ func (e *evidence) hasNumber(n facts.Number, passages []int) bool {
 	return false
 }
 
-// timeInWords reports whether a time of day may be told by an hour and minutes before or after it: ten past three.
-func timeInWords(n facts.Number, said []facts.Number) bool {
-	if n.Unit != facts.Clock || len(n.Values) == 0 {
-		return false
-	}
-	hour, minute := int(n.Values[0])/60%12, int(n.Values[0])%60
-	has := func(value int) bool {
-		return slices.ContainsFunc(said, func(m facts.Number) bool {
-			return len(m.Values) > 0 && ((m.Unit == facts.None || m.Unit == facts.Minutes) && m.Values[0] == float64(value) ||
-				m.Unit == facts.Clock && m.Values[0] == float64(60*value))
-		})
-	}
-	return minute != 0 && (has(minute) && (has(hour) || has(hour+12)) || has(60-minute) && (has(hour+1) || has(hour+13)))
+// differs reports whether a message of the span that the line cites has a number that may be meant by n, and is another one.
+func (e *evidence) differs(c *claim, n facts.Number, cited []int) bool {
+	i, _ := e.otherNumber(c, n, e.inSpan(cited))
+	return i >= 0
 }
 
-// elsewhere reports whether a message that the line does not cite, but that shares a word with it, has something.
-func (e *evidence) elsewhere(c *claim, has func(int) bool) bool {
-	for i := range e.passages {
+// inSpan returns those of the passages that are of the span.
+func (e *evidence) inSpan(passages []int) []int {
+	return slices.DeleteFunc(slices.Clone(passages), func(i int) bool { return i >= e.own })
+}
+
+// elsewhere reports whether a message that the line does not cite, but that shares a word with it, has something. What was shown
+// beside the span counts unless only messages do.
+func (e *evidence) elsewhere(c *claim, onlyMessages bool, has func(int) bool) bool {
+	all := e.passages
+	if onlyMessages {
+		all = all[:e.own]
+	}
+	for i := range all {
 		if e.overlap(c, i).shared > 0 && has(i) {
 			return true
 		}
@@ -176,11 +208,12 @@ func (e *evidence) elsewhere(c *claim, has func(int) bool) bool {
 }
 
 // derives reports whether a number is a sum, difference, product, quotient or count of what the cited messages have.
-func (e *evidence) derives(n facts.Number, cited []int) bool {
+func (e *evidence) derives(c *claim, n facts.Number, cited []int, hasRival bool) bool {
 	if len(n.Values) == 0 || n.Unit == facts.Clock {
 		return false
 	}
 	values, percents := e.values(cited)
+	addends := e.addends(c, n, cited, hasRival)
 	total, thousands := 0.0, false
 	for _, v := range values {
 		total += v
@@ -190,19 +223,31 @@ func (e *evidence) derives(n facts.Number, cited []int) bool {
 		for _, v := range values {
 			if v < 1000 {
 				values = append(values, 1000*v) // eighteen thousand, and nine more
+				addends = append(addends, 1000*v)
 			}
 		}
 	}
-	if n.Values[0] == float64(len(cited)) && len(cited) > 1 || len(values) > 1 && n.Values[0] == total {
+	if !hasRival && n.Values[0] == float64(len(cited)) && len(cited) > 1 || len(values) > 1 && n.Values[0] == total {
 		return true
 	}
-	for _, want := range n.Values {
+	wanted := slices.Clone(n.Values)
+	if n.Unit == facts.Cents {
+		wanted = []float64{n.Amount()}
+	}
+	for _, want := range wanted {
+		for i, a := range addends {
+			for _, b := range addends[i+1:] {
+				if facts.Equal(want, a+b) || facts.Equal(want, math.Abs(a-b)) {
+					return true
+				}
+			}
+		}
 		if sharesOf(want, values, percents) {
 			return true
 		}
 		for i, a := range values {
 			for _, b := range values[i+1:] {
-				if want == a+b || want == math.Abs(a-b) || want == a*b || quotient(want, a, b) || quotient(want, b, a) {
+				if facts.Equal(want, a*b) || !hasRival && (quotient(want, a, b) || quotient(want, b, a)) {
 					return true
 				}
 			}

@@ -134,7 +134,7 @@ func TestDatesMeet(t *testing.T) {
 		{"en", "next sunday", "Sunday, March 8, 2026", true},
 		{"de", "Übermorgen", "am 5. März 2026", true},
 		{"de", "gestern Abend", "am 8. März", false},
-		{"de", "am 22. dann", "Sonntag, den 22. März", false},
+		{"de", "am 22. dann", "Sonntag, den 22. März", true},
 		{"de", "erst ab Juni", "ab Juli", false},
 		{"de", "bis 9.3. fertig", "9. März", true},
 		{"es", "pasado mañana", "el 5 de marzo de 2026", true},

@@ -13,6 +13,8 @@ type sum struct {
 	scale          float64 // the last thousand, million, …
 	empty          bool
 	arabic         bool
+	unitsFirst     bool // five and forty is 45
+	slavic         bool
 }
 
 // add adds the next word. It reports false if the word belongs to another number. joined reports whether a word such as "and"
@@ -60,6 +62,8 @@ func (s *sum) add(v float64, joined bool) bool {
 // wordsAt reads a number that is written out.
 func (r *reader) wordsAt(i int) (n Number, next int) {
 	s := sum{empty: true, arabic: unicode.Is(unicode.Arabic, firstOf(r.token(i).text))}
+	s.slavic = slices.ContainsFunc(r.languages, func(l *lexicon) bool { return l.code == "pl" || l.code == "ru" })
+	s.unitsFirst = s.arabic || slices.ContainsFunc(r.languages, func(l *lexicon) bool { return l.code == "de" })
 	next = i
 	weak := false
 	end := len(r.tokens)
@@ -82,9 +86,12 @@ func (r *reader) wordsAt(i int) (n Number, next int) {
 		if len(parts) == 0 {
 			break
 		}
+		if is == isOrdinal && s.current == 10 && s.slavic { // dziesięć siódma: ten to seven
+			break
+		}
 		before, ok := s, true
 		for j, part := range parts {
-			ok = ok && s.add(part, joined || j > 0)
+			ok = ok && s.add(part, joined && s.unitsFirst || j > 0)
 		}
 		if !ok {
 			s = before
@@ -95,6 +102,13 @@ func (r *reader) wordsAt(i int) (n Number, next int) {
 		k, next = at+1, at+1
 		if is == isOrdinal {
 			n.Ordinal = true
+			if ten, ok := r.has(next, isNumber); ok && ten == 10 && s.arabic && r.near(next) { // الثانية عشرة
+				if parts[0] < 10 {
+					s.add(ten, false)
+				}
+				next++
+				break
+			}
 			if parts[0] < 20 || r.unitOrdinal(next) == 0 { // dwudziestego piątego
 				break
 			}
