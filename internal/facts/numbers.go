@@ -1,8 +1,10 @@
 package facts
 
 import (
+	"cmp"
 	"math"
 	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -23,6 +25,9 @@ func (r *reader) numbers() (all []Number) {
 		}
 		for k := i; k < next; k++ {
 			n.Dated = n.Dated || r.dated[k]
+			if gap := r.tokens[k].gap; k > i && gap != "" {
+				n.Text += cmp.Or(strings.Join(strings.Fields(gap), " "), " ")
+			}
 			n.Text += r.tokens[k].text
 		}
 		all = append(all, n)
