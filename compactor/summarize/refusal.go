@@ -100,7 +100,7 @@ func (j *Judge) declines(text string, sentences []string) Refusal {
 	case short && (thinks || Declines(sentences[0])):
 		return RefusedDeclined
 	case short && speaks(text) && !j.wordless() && (whole < hardlyShare || ofTask && whole < subjectShare) && !j.foreign(text):
-		if ofTask || refusing().MatchString(text) {
+		if refusing().MatchString(text) {
 			return RefusedDeclined
 		}
 		return refusedVague
