@@ -88,7 +88,7 @@ func (o Operator) WhySilent(ctx context.Context, conversation string) (words str
 func runPause(ctx context.Context, c *conversation, who Person, where string) (Answer, error) {
 	scope, err := c.scope(who, where)
 	if err == nil {
-		err = c.hub.Operator().Pause(ctx, scope, who.Name)
+		err = c.hub.Operator().Pause(ctx, scope, who)
 	}
 	if scope == everywhere {
 		return Answer{Text: c.sayf("I am paused everywhere until /resume everywhere. I keep listening.")}, err

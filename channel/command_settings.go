@@ -56,7 +56,7 @@ func runSettings(ctx context.Context, c *conversation, who Person, args string) 
 		if strings.EqualFold(value, resetValue) {
 			to = nil
 		}
-		if err := c.hub.override(ctx, c.records, agent.Policy(), map[string]*string{key: to}, who.Name); err != nil {
+		if err := c.hub.override(ctx, c.records, agent.Policy(), map[string]*string{key: to}, who); err != nil {
 			return Answer{}, err
 		}
 		c.log.Info("channel_setting_changed", "setting", settingsTable+key, "taken_back", to == nil, "by", who.ID)
@@ -83,7 +83,7 @@ func unknownSetting(key string) string {
 }
 
 // override sets or removes values for a conversation: all of them or, if the policy became invalid, none.
-func (h *Hub) override(ctx context.Context, records *store.Conversation, file compactor.Policy, values map[string]*string, by string) error {
+func (h *Hub) override(ctx context.Context, records *store.Conversation, file compactor.Policy, values map[string]*string, by Person) error {
 	for key, value := range values {
 		switch {
 		case !slices.Contains(compactor.Keys(), key):
@@ -94,7 +94,7 @@ func (h *Hub) override(ctx context.Context, records *store.Conversation, file co
 			return errPeople(fmt.Sprintf("%s: must be at most %d characters", key, maxValue))
 		}
 	}
-	err := records.Settings().OverrideAll(ctx, values, by, func(set map[string]string) error {
+	err := records.Settings().OverrideAll(ctx, values, by.typist(), func(set map[string]string) error {
 		others := maps.Clone(set)
 		maps.DeleteFunc(others, func(key, _ string) bool { _, changes := values[key]; return changes })
 		_, left := compactor.Patch(others).Fit(file) // these are ignored at the moment, and must not block the change
@@ -249,7 +249,7 @@ func (c *conversation) changeTools(ctx context.Context, servers []ToolServer, ru
 	case verb != "add":
 		return errPeople(c.spell("Write it as /tools add NAME or /tools remove NAME."))
 	}
-	if err := c.records.Settings().SetTools(ctx, *rules, who.Name); err != nil {
+	if err := c.records.Settings().SetTools(ctx, *rules, who.typist()); err != nil {
 		return err
 	}
 	c.log.Info("channel_tools_changed", "server", id, "change", verb, "by", who.ID)

@@ -156,8 +156,8 @@ func (o Operator) Agent(ctx context.Context, records *store.Conversation) (Agent
 }
 
 // Pause stops a conversation, or with "" the whole bot, from calling any model until Resume.
-func (o Operator) Pause(ctx context.Context, name, by string) error {
-	if err := o.hub.o.Store.Pauses().Pause(ctx, name, by); err != nil {
+func (o Operator) Pause(ctx context.Context, name string, by Person) error {
+	if err := o.hub.o.Store.Pauses().Pause(ctx, name, by.typist()); err != nil {
 		return err
 	}
 	o.inScope(name, (*conversation).interrupt)
@@ -202,7 +202,7 @@ func (o Operator) Settings(ctx context.Context, name string) (all []Setting, lef
 }
 
 // Set sets values for a conversation, and removes those that are nil: all or, if one is invalid, none.
-func (o Operator) Set(ctx context.Context, name string, values map[string]*string, by string) error {
+func (o Operator) Set(ctx context.Context, name string, values map[string]*string, by Person) error {
 	records, agent, err := o.find(ctx, name)
 	if err != nil {
 		return err
@@ -210,7 +210,7 @@ func (o Operator) Set(ctx context.Context, name string, values map[string]*strin
 	if err := o.hub.override(ctx, records, agent.Policy(), values, by); err != nil {
 		return err
 	}
-	o.hub.o.Log.Info("channel_settings_changed", "conversation", name, "settings", len(values), "by", by)
+	o.hub.o.Log.Info("channel_settings_changed", "conversation", name, "settings", len(values), "by", by.ID)
 	return nil
 }
 

@@ -34,10 +34,10 @@ var TextColumns = map[string]map[string]Fate{
 	"members":       {"term": ByAuthor, "name": ByAuthor},
 	"files":         {"platform_id": ByPlatform, "data": WithMessage},
 	"gone":          {"platform_id": ByPlatform},
-	"pauses":        {"scope": ByPlatform, "made_by": Typed},
+	"pauses":        {"scope": ByPlatform, "made_by": Typed, "made_by_id": Typed},
 	"outbox":        {"answers": ByPlatform, "text": ByModel, "platform_id": ByPlatform, "error": Typed},
-	"overrides":     {"value": Typed, "made_by": Typed},
-	"pins":          {"made_by": Typed},
+	"overrides":     {"value": Typed, "made_by": Typed, "made_by_id": Typed},
+	"pins":          {"made_by": Typed, "made_by_id": Typed},
 	"inherited": {
 		"platform_id": ByPlatform, "author": WithMessage, "reply_to": ByPlatform, "quote": WithSource, "text": WithSource,
 		"attachments": WithMessage, "lines": ByAuthor,

@@ -28,7 +28,7 @@ func TestErasingLines(t *testing.T) {
 		storetest.Commit(t, c, func(s *transcript.State) (transcript.Change, error) {
 			return s.Rewrite(row.ID, 0, "Bob likes chess", transcript.Writer{Name: "Dan", ID: "d"})
 		})
-		in, held, err := privacy.In(c.Store()).Everywhere(ctx, "terminal", "c")
+		in, held, err := privacy.In(c.Store()).Everywhere(ctx, privacy.Who{Connector: "terminal", ID: "c"})
 		check.That(t, err == nil && len(in) == 1 && held.Total().Messages == 1, "%v, %v", held, err)
 		check.Must(privacy.In(c.Store()).Erase(ctx, privacy.Who{ID: "c"}, in...))(t)
 		check.Equal(t, "erased", eraseAll(t, c, "c").Messages, 1)
@@ -69,7 +69,7 @@ func TestErasingLines(t *testing.T) {
 	t.Run("an id that JSON escapes is found", func(t *testing.T) {
 		c := imported(t, 9)
 		wrote(t, c, transcript.Writer{Name: "Cleo", ID: "c&<o>"}, "Ann plays chess")
-		in, held, err := privacy.In(c.Store()).Everywhere(ctx, "terminal", "c&<o>")
+		in, held, err := privacy.In(c.Store()).Everywhere(ctx, privacy.Who{Connector: "terminal", ID: "c&<o>"})
 		check.That(t, err == nil && len(in) == 1 && held.Total().Messages == 1, "%v, %v", held, err)
 	})
 	t.Run("another person of that name keeps theirs", func(t *testing.T) {

@@ -232,7 +232,8 @@ CREATE TABLE gone (
 CREATE TABLE pauses (
   scope   TEXT PRIMARY KEY, -- a conversation's name; '': everywhere
   made_by TEXT NOT NULL,    -- who paused it
-  made_at INTEGER NOT NULL
+  made_at INTEGER NOT NULL,
+  made_by_id TEXT NOT NULL DEFAULT '' -- their platform id; '' in rows of older versions
 ) STRICT, WITHOUT ROWID;
 
 -- Pieces of replies, to be sent in this order.
@@ -263,6 +264,7 @@ CREATE TABLE overrides (
   value        TEXT NOT NULL,                   -- as people write it
   made_by      TEXT NOT NULL,                   -- the name of who set it
   made_at      INTEGER NOT NULL,
+  made_by_id   TEXT NOT NULL DEFAULT '',        -- their platform id; '' in rows of older versions
   PRIMARY KEY (conversation, key)
 ) STRICT, WITHOUT ROWID;
 
@@ -272,6 +274,7 @@ CREATE TABLE pins (
   seq          INTEGER NOT NULL CHECK (seq > 0),
   made_by      TEXT NOT NULL, -- who pinned it
   made_at      INTEGER NOT NULL,
+  made_by_id   TEXT NOT NULL DEFAULT '', -- their platform id; '' in rows of older versions
   PRIMARY KEY (conversation, seq)
 ) STRICT, WITHOUT ROWID;
 

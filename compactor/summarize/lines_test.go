@@ -24,7 +24,7 @@ func hall() []chat.Message {
 
 func TestLinesThatMessagesContradictAreDropped(t *testing.T) {
 	for line, reason := range map[string]string{
-		"- The renovation of the parish hall costs 99,000 EUR (#1).":    "#1 has 48000eur, not 99000eur",
+		"- The renovation of the parish hall costs 99,000 EUR (#1).":    "#1 has 48,000 eur, not 99,000 eur",
 		"- Ben talks to the bank about the loan on 19 April (#2).":      "#2 has another date than 19 April",
 		"- The parish hall is to be renovated (#9999).":                 "there is no message #9999",
 		"- Cleo says that the roof has leaks (#6).":                     "#6 is by Ben, not by Cleo",

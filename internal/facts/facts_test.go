@@ -96,6 +96,23 @@ func TestNumbersAreTheSameInAnyForm(t *testing.T) {
 	}
 }
 
+// A reason for people quotes a number.
+func TestNumberIsQuotedAsWritten(t *testing.T) {
+	for text, want := range map[string]string{
+		"It costs 1,450 Euro.":         "1,450 euro",
+		"It costs 1450 euro":           "1450 euro",
+		"about 3.5 million dollars":    "3.5 million dollars",
+		"version 1.2.3 is out":         "1.2.3",
+		"twenty-five percent of it":    "twenty-five percent",
+		"価格は1万5千円です。":                  "1万5千円",
+		"wir treffen uns um 15:30 Uhr": "15:30",
+	} {
+		found := Read(text, []string{"en", "de", "ja"}).Numbers
+		quoted := slices.ContainsFunc(found, func(n Number) bool { return n.Text == want })
+		check.That(t, quoted, "%q: got %+v, want %q", text, found, want)
+	}
+}
+
 func TestNumbersDiffer(t *testing.T) {
 	for _, pair := range [][3]string{
 		{"en", "£54", "£45"},

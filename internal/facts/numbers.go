@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -26,6 +27,9 @@ func (r *reader) numbers() (all []Number) {
 		}
 		for k := i; k < next; k++ {
 			n.Dated = n.Dated || r.dated[k]
+			if gap := r.tokens[k].gap; k > i && gap != "" {
+				n.Text += cmp.Or(strings.Join(strings.Fields(gap), " "), " ")
+			}
 			n.Text += r.tokens[k].text
 			r.inNumber[k] = true
 		}
