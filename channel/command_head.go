@@ -41,8 +41,8 @@ func runSummaries(ctx context.Context, c *conversation, who Person, args string)
 // summaryLine describes a compaction in one line for people, and how to see what is behind it.
 func (c *conversation) summaryLine(row compactor.Summary) string {
 	words := summaryWords(row)
-	if claims, known := row.Claims(); known && len(claims) > 0 {
-		words += c.sayf("; %d lines, %d without evidence, %d dropped", len(claims), row.Unsupported(), row.Dropped)
+	if len(row.Lines) > 0 {
+		words += c.sayf("; %d lines, %d without evidence, %d dropped", len(row.Claims()), row.Unsupported(), row.Dropped)
 	}
 	return words + c.sayf(": /expand %d", row.ID)
 }

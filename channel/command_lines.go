@@ -86,8 +86,14 @@ func (c *conversation) restsOn(l SummaryLine) string {
 	switch {
 	case l.By != "":
 		return c.sayf(" · written by %s", chat.OneLine(l.By))
+	case l.Earlier != 0 && len(l.Seqs) > 0:
+		return c.sayf(" · rests on summary %d (%s)", l.Earlier, Numbered(l.Seqs))
+	case l.Earlier != 0:
+		return c.sayf(" · rests on summary %d", l.Earlier)
 	case len(l.Seqs) > 0:
 		return c.sayf(" · rests on %s", Numbered(l.Seqs))
+	case l.Beside:
+		return c.sayf(" · rests on what was shown beside these messages")
 	case l.Evidence != nil:
 		return c.sayf(" · no evidence")
 	}

@@ -95,17 +95,22 @@ type SummaryLine struct {
 	Number   int     `json:"number"` // from 1
 	Text     string  `json:"text"`
 	Seqs     []int64 `json:"seqs"`               // the messages that say it
+	Beside   bool    `json:"beside,omitempty"`   // no message of the summary's says it, but what its writer was shown beside them
+	Earlier  int64   `json:"earlier,omitempty"`  // if beside: the summary that says it; absent: it is none, or not known
 	Evidence *bool   `json:"evidence,omitempty"` // it has some, or a person wrote it; absent: not known
 	By       string  `json:"by,omitempty"`       // the name of the person who wrote it
+	At       int     `json:"-"`                  // its index among the lines of StackEntry.Text
 }
 
 // linesOf returns the lines of a summary that claim something, as people count them.
 func linesOf(s compactor.Summary) []SummaryLine {
-	claims, known := s.Claims()
+	claims := s.Claims()
 	lines := make([]SummaryLine, len(claims))
 	for i, claim := range claims {
-		lines[i] = SummaryLine{Number: i + 1, Text: claim.Text, Seqs: append([]int64{}, claim.Seqs...), By: claim.By}
-		if known || claim.By != "" {
+		lines[i] = SummaryLine{
+			Number: i + 1, Text: claim.Text, Seqs: append([]int64{}, claim.Seqs...), Beside: claim.Beside, Earlier: claim.Earlier, By: claim.By, At: claim.At,
+		}
+		if claim.Known {
 			lines[i].Evidence = new(claim.HasEvidence())
 		}
 	}
@@ -162,14 +167,17 @@ func runningWords(g compactor.Status) (words string) {
 
 // StackEntryOf converts a summary to an entry of the stack.
 func StackEntryOf(s compactor.Summary) StackEntry {
-	text := s.Marked()
+	text, lines := s.Marked(), linesOf(s)
 	if s.Kind == compactor.Placeholder {
 		text = s.Render()
+		for i := range lines {
+			lines[i].At++ // they stand under the placeholder's own line
+		}
 	}
 	return StackEntry{
 		ID: s.ID, Level: s.Level, Kind: s.Kind, By: s.By, From: s.From, To: s.To,
 		FromTime: s.FromTime.UTC(), ToTime: s.ToTime.UTC(), Tokens: s.Tokens, Text: text,
-		Lines: linesOf(s), Without: s.Unsupported(), Dropped: s.Dropped,
+		Lines: lines, Without: s.Unsupported(), Dropped: s.Dropped,
 	}
 }
 

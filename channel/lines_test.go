@@ -54,6 +54,21 @@ func TestLinesOfSummaries(t *testing.T) {
 	check.Contains(t, "/context", r.run("/context"), "Lines of the newest summaries (1): 2; without evidence: 1")
 }
 
+func TestLineThatRestsOnAnEarlierSummary(t *testing.T) {
+	r := summarized(t)
+	for _, line := range []struct{ lines, want string }{
+		{`[{"at": 2, "seqs": [2], "beside": true, "earlier": 1}]`, "2. it leaves at nine · rests on summary 1 (#2)"},
+		{`[{"at": 2, "beside": true, "earlier": 1}]`, "2. it leaves at nine · rests on summary 1"},
+		{`[{"at": 2, "beside": true}]`, "2. it leaves at nine · rests on what was shown beside these messages"},
+	} {
+		storetest.Run(t, r.store, "UPDATE compactions SET lines = ?", line.lines)
+		r.wantAnswer("/summaries 1", line.want)
+	}
+	r.restart()
+	check.Lacks(t, "prompt", r.promptText(), "nine [no evidence]")
+	r.wantAnswer("/summaries edit 1 2 it leaves at ten", "Line 2 of summary 1 is rewritten")
+}
+
 func TestRewritingLineOfSummary(t *testing.T) {
 	r := summarized(t)
 	r.wantAnswer("/summaries EDIT 1 2 it  leaves at ten", "Line 2 of summary 1 is rewritten", "It is summary 2 now")

@@ -37,7 +37,7 @@ func (w worker) withoutContradictions(text string, items []summarize.Item) (stri
 
 // judgeOf returns the judge of a chunk's summaries.
 func (w worker) judgeOf(items []summarize.Item) *summarize.Judge {
-	return summarize.JudgeOf(items).With(w.around.reference(), w.agent)
+	return summarize.JudgeOf(items).With(w.around.after(), w.agent, w.around.before)
 }
 
 // checked returns the judged text within the worker's limit, the marks of lines without evidence included.
@@ -54,9 +54,9 @@ func (w worker) checked(text string, items []summarize.Item) summarize.Checked {
 	return shorter
 }
 
-// reference returns what the worker may read around its span, a line for each message.
-func (a around) reference() string {
-	lines := []string{a.marked}
+// after returns what the worker may read of what follows its span, a line for each message.
+func (a around) after() string {
+	var lines []string
 	for _, m := range a.later {
 		lines = append(lines, summarize.Cite(strings.Join(strings.Fields(m.Author+": "+m.Text), " "), m.Seq))
 	}

@@ -100,8 +100,7 @@ const (
 
 // around is what surrounds a span.
 type around struct {
-	before string
-	marked string            // before, with the marks of its lines without evidence, which support no other line
+	before Summary           // the nearest one, or the one of the part before, of which the text alone is known
 	later  []chat.Message    // what follows, oldest first; a summary is a message of the assistant
 	most   int               // most tokens shown of each
 	read   *summarize.Beside // what was shown
@@ -126,8 +125,8 @@ func (c *Compactor) aroundOf(row Summary) (a around) {
 	}
 	for _, r := range rows {
 		if r.To < row.From && r.Kind != Placeholder {
-			a.before = secrets.Mask(r.Text)
-			a.marked = secrets.Mask(r.Marked())
+			a.before = r
+			a.before.Text = secrets.Mask(r.Text)
 			a.read.Rows = []int64{r.ID}
 		}
 	}
@@ -149,8 +148,7 @@ func (c *Compactor) aroundOf(row Summary) (a around) {
 // parts after it.
 func (a around) of(made string, rest [][]summarize.Item) around {
 	if made != "" {
-		a.before = made
-		a.marked = made
+		a.before = Summary{Text: made}
 	}
 	a.later = slices.Concat(saidIn(slices.Concat(rest...)), a.later)
 	a.later = a.later[:min(len(a.later), maxLater)]
@@ -161,7 +159,7 @@ func (a around) of(made string, rest [][]summarize.Item) around {
 // are most relevant to the span's questions, if it has any.
 func (a around) labelled(items []summarize.Item) string {
 	var b strings.Builder
-	if text := tokens.Clip(a.before, a.most); text != "" {
+	if text := tokens.Clip(a.before.Text, a.most); text != "" {
 		b.WriteString("<before note=\"for reference, summarized already\">\n" + summarize.EscapeLabels(text) + "\n</before>\n")
 	}
 	var after summarize.Summary

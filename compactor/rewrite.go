@@ -73,7 +73,7 @@ func lineOfSummary(s *transcript.State, id int64, number int) (at int, err error
 	if i < 0 {
 		return 0, transcript.ErrNotShown
 	}
-	claims, _ := s.Summaries[i].Claims()
+	claims := s.Summaries[i].Claims()
 	if number < 1 || number > len(claims) {
 		return 0, transcript.ErrNoLine
 	}

@@ -82,7 +82,7 @@ const requestCost = 4*tokens.PerMessage + 250
 
 // frame returns the tokens of a request without its material, answer included.
 func (w worker) frame() int {
-	beside := min(tokens.Estimate(w.around.before), w.around.most)
+	beside := min(tokens.Estimate(w.around.before.Text), w.around.most)
 	if len(w.around.later) > 0 {
 		beside += w.around.most
 	}

@@ -214,7 +214,7 @@ func (h *history) rewrite() {
 	}
 	h.mayGo = true
 	row := rapid.SampledFrom(h.s.Summaries).Draw(h.rt, "rewritten")
-	claims, _ := row.Claims()
+	claims := row.Claims()
 	if len(claims) == 0 {
 		return
 	}
@@ -231,7 +231,7 @@ func (h *history) rewrite() {
 // theirLines returns the lines of the shown summaries that people wrote.
 func theirLines(s *transcript.State) (theirs []string) {
 	for _, row := range s.Summaries {
-		claims, _ := row.Claims()
+		claims := row.Claims()
 		for _, c := range claims {
 			if c.By != "" {
 				theirs = append(theirs, c.Text)

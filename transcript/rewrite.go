@@ -59,12 +59,12 @@ func (s *State) Rewrite(id int64, at int, text string, by Writer) (Change, error
 }
 
 func (l Line) equals(other Line) bool {
-	return l.At == other.At && l.By == other.By && l.ByID == other.ByID && slices.Equal(l.Seqs, other.Seqs)
+	return l.At == other.At && l.Beside == other.Beside && l.Earlier == other.Earlier && l.By == other.By && l.ByID == other.ByID && slices.Equal(l.Seqs, other.Seqs)
 }
 
 // rewritten returns the summary with another text in one of its lines.
 func (sum Summary) rewritten(at int, text string, by Writer) (Summary, error) {
-	claims, _ := sum.Claims()
+	claims := sum.Claims()
 	if !slices.ContainsFunc(claims, func(c Claim) bool { return c.At == at }) {
 		return sum, ErrNoLine
 	}

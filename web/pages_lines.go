@@ -21,8 +21,8 @@ func (v *visit) linesView(name string, s channel.StackEntry) g.Node {
 	}
 	var view g.Group
 	lines := s.Lines
-	for text := range strings.SplitSeq(s.Text, "\n") {
-		if len(lines) > 0 && strings.Contains(text, lines[0].Text) {
+	for i, text := range strings.Split(s.Text, "\n") {
+		if len(lines) > 0 && lines[0].At == i {
 			view = append(view, v.lineView(name, s, lines[0]))
 			lines = lines[1:]
 		} else if text = strings.TrimSpace(strings.TrimLeft(text, "#")); text != "" {
@@ -47,15 +47,26 @@ func (v *visit) lineView(name string, s channel.StackEntry, l channel.SummaryLin
 
 // evidenceView shows what a line rests on; its messages are in the page, so that it works without a script.
 func (v *visit) evidenceView(name string, l channel.SummaryLine) g.Node {
+	on := "rests on what was shown beside these messages"
+	if l.Earlier != 0 {
+		on = fmt.Sprintf("rests on summary %d", l.Earlier)
+	}
 	switch {
 	case l.By != "":
 		return h.Span(h.Class("faint"), g.Text("written by "), h.Span(h.Dir("auto"), g.Text(l.By)))
 	case len(l.Seqs) > 0:
+		if l.Earlier != 0 {
+			on += " (" + channel.Numbered(l.Seqs) + ")"
+		} else {
+			on = "rests on " + channel.Numbered(l.Seqs)
+		}
 		messages, err := channel.Evidence(v.Context(), v.conversation, l)
 		v.fail(err)
-		return h.Details(h.Class("evidence"), h.Summary(g.Text("rests on "+channel.Numbered(l.Seqs))), g.Map(messages, func(m chat.Record) g.Node {
+		return h.Details(h.Class("evidence"), h.Summary(g.Text(on)), g.Map(messages, func(m chat.Record) g.Node {
 			return quotedView(name, m, "", nil)
 		}))
+	case l.Beside:
+		return h.Span(h.Class("faint"), g.Text(on))
 	case l.Evidence != nil:
 		return tag("unproven", "no evidence")
 	}

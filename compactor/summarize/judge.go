@@ -35,10 +35,11 @@ func JudgeOf(items []Item) *Judge {
 	return j.With("", "")
 }
 
-// With returns the judge of summaries whose writer was also shown the summary before the span, and the prompt of the agent.
-func (j *Judge) With(before, agent string) *Judge {
+// With returns the judge of summaries whose writer was also shown a text beside the span, the prompt of the agent, and
+// summaries of what is before the span.
+func (j *Judge) With(beside, agent string, earlier ...transcript.Summary) *Judge {
 	with := *j
-	with.evidence = lazy.Value(func() *evidence { return evidenceOf(with.items, before, agent) })
+	with.evidence = lazy.Value(func() *evidence { return evidenceOf(with.items, beside, agent, earlier) })
 	return &with
 }
 

@@ -1,6 +1,7 @@
 package summarize
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -16,13 +17,13 @@ import (
 // Checked is a text whose lines were judged.
 type Checked struct {
 	Text    string            // without the lines that the messages contradict
-	Lines   []transcript.Line // those that claim something, without what the summary before the span says already
+	Lines   []transcript.Line // those that claim something
 	Unknown []int             // indexes of lines of Text with a name, number or date that nothing shown to the writer has
 	Wrong   []string          // for each contradicted line, what is wrong with it, for its writer
 }
 
-// Check judges each line of a text by the messages of the span. A line that they contradict is left out. The others keep the
-// messages that say them; none, if a name, number or date is in no message, nor in what else the writer was shown.
+// Check judges each line of a text by the messages of the span. A line that they contradict is left out. The others keep what
+// says them: messages, or what else the writer was shown; nothing, if a name, number or date is in neither.
 func (j *Judge) Check(text string) (c Checked) {
 	e := j.evidence()
 	var languages []string
@@ -43,14 +44,25 @@ func (j *Judge) Check(text string) (c Checked) {
 			if v.unknown {
 				c.Unknown = append(c.Unknown, len(kept))
 			}
-			if !v.earlier {
-				c.Lines = append(c.Lines, transcript.Line{At: len(kept), Seqs: v.seqs, By: v.by.Name, ByID: v.by.ID})
-			}
+			c.Lines = append(c.Lines, e.lineOf(v, len(kept)))
 		}
 		kept = append(kept, line)
 	}
 	c.Text = withoutEmptyHeadings(kept, &c)
 	return c
+}
+
+// lineOf returns what the line at an index rests on.
+func (e *evidence) lineOf(v verdict, at int) transcript.Line {
+	l := transcript.Line{At: at, Seqs: v.seqs, By: v.by.Name, ByID: v.by.ID}
+	if len(v.on) == 0 || slices.ContainsFunc(v.on, func(i int) bool { return !e.passages[i].beside }) {
+		return l
+	}
+	l.Beside = true
+	for _, i := range v.on {
+		l.Earlier = cmp.Or(l.Earlier, e.passages[i].row)
+	}
+	return l
 }
 
 // sureLength is how long a text must be, in bytes, for its language to be certain.

@@ -106,21 +106,6 @@ func TestLinesWithWhatNobodySaidAreMarked(t *testing.T) {
 	}
 }
 
-// What the writer was shown beside the span is no invention, but no message of the span says it.
-func TestTheSummaryBeforeAndTheAgentsPromptCount(t *testing.T) {
-	judge := JudgeOf(ItemsOf(hall(), MostOfMessage))
-	line := "- Wilhelmina restores doors for 700 EUR."
-	check.Equal(t, "unknown without them", fmt.Sprint(judge.Check(line).Unknown), fmt.Sprint([]int{0}))
-	for name, with := range map[string]*Judge{
-		"the summary before": judge.With("## Facts\n- Wilhelmina restores doors for 700 EUR (#77).", ""),
-		"the agent's prompt": judge.With("", "Wilhelmina restores doors, for 700 EUR each."),
-	} {
-		c := with.Check(line)
-		check.That(t, c.Text == line && len(c.Wrong)+len(c.Unknown)+len(c.Lines) == 0, "%s: got %+v", name, c)
-	}
-	check.Equal(t, "a citation of the summary before", fmt.Sprint(judge.With("- Wilhelmina restores doors (#77).", "").Check("- Wilhelmina restores doors (#77).").Wrong), "[]")
-}
-
 func TestFoldsAreJudgedByTheirSummaries(t *testing.T) {
 	row := transcript.Summary{
 		Span: transcript.Span{From: 1, To: 40}, FromTime: monday, ToTime: monday,

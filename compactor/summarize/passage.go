@@ -23,6 +23,8 @@ type passage struct {
 	keys    map[string]float64 // weights of its words, by every form in which they are compared
 	words   int                // number of different words
 	earlier bool               // a line of an earlier summary
+	beside  bool               // no message of the span says it, see transcript.Line
+	row     int64              // the summary that says it, if beside; 0: none, or not known
 	by      transcript.Writer  // the person who wrote that line; the zero value: a summarizer
 
 	facts   facts.Text
@@ -46,8 +48,8 @@ type evidence struct {
 	agent       string
 }
 
-// evidenceOf indexes items, and texts that were shown beside them: summaries before the span, and the agent's prompt.
-func evidenceOf(items []Item, before, agent string) *evidence {
+// evidenceOf indexes items, and what was shown beside them: a text, the agent's prompt, and summaries.
+func evidenceOf(items []Item, beside, agent string, summaries []transcript.Summary) *evidence {
 	e := &evidence{at: map[int64][]int{}, reference: map[int64]bool{}, rarity: map[string]float64{}, assistant: noPerson, agent: agent}
 	rows := map[*transcript.Summary]bool{}
 	for _, it := range items {
@@ -70,17 +72,33 @@ func evidenceOf(items []Item, before, agent string) *evidence {
 		}
 	}
 	e.own = len(e.passages)
-	e.addText(before)
+	e.addBeside(beside, summaries)
+	e.addText(agent)
+	for i := range e.passages[e.own:] {
+		e.passages[e.own+i].beside = true
+	}
+	e.languages = e.detect()
+	e.index()
+	e.beginnings = lazy.Value(func() map[string]bool { return beginningsOf(e.passages) })
+	return e
+}
+
+// addBeside adds what was shown beside the span. A line that a person wrote there is not theirs where another summary says it.
+func (e *evidence) addBeside(text string, summaries []transcript.Summary) {
+	for _, row := range summaries {
+		before := len(e.passages)
+		e.addRow(row)
+		for i := range e.passages[before:] {
+			p := &e.passages[before+i]
+			p.by, p.row = transcript.Writer{}, row.ID
+		}
+	}
+	e.addText(text)
 	for _, p := range e.passages[e.own:] {
 		for _, seq := range p.seqs {
 			e.reference[seq] = true
 		}
 	}
-	e.addText(agent)
-	e.languages = e.detect()
-	e.index()
-	e.beginnings = lazy.Value(func() map[string]bool { return beginningsOf(e.passages) })
-	return e
 }
 
 func (e *evidence) addMessage(it Item) {
@@ -119,8 +137,14 @@ func (e *evidence) addRow(row transcript.Summary) {
 		}
 		before := len(e.passages)
 		e.addLine(text, line.Seqs, row.ToTime)
-		if len(e.passages) > before {
-			e.passages[before].by = transcript.Writer{Name: line.By, ID: line.ByID}
+		if len(e.passages) == before {
+			continue
+		}
+		p := &e.passages[before]
+		p.by = transcript.Writer{Name: line.By, ID: line.ByID}
+		p.beside, p.row = line.Beside, line.Earlier
+		if !judged && len(p.seqs) == 0 {
+			p.beside, p.row = true, row.ID
 		}
 	}
 }

@@ -13,8 +13,8 @@ import (
 // verdict is the result for one line.
 type verdict struct {
 	wrong   string            // why the messages contradict it; "" if they do not
-	seqs    []int64           // the messages of the span that say it; none: not found
-	earlier bool              // only what was shown beside the span says it
+	seqs    []int64           // the messages that say it, of the span if any of its does; none: not found
+	on      []int             // the passages that say it
 	unknown bool              // it has a name, number or date that nothing has
 	by      transcript.Writer // who wrote it, if a person did
 }
@@ -33,7 +33,7 @@ func (e *evidence) judge(c *claim) verdict {
 		return verdict{wrong: fmt.Sprintf("there is no message #%d", missing)}
 	}
 	if own := e.quoted(c, cited); len(own) > 0 {
-		return verdict{seqs: e.seqsOf(own, c)}
+		return verdict{seqs: e.seqsOf(own, c), on: own}
 	}
 	telling := slices.DeleteFunc(slices.Clone(cited), func(i int) bool { return !e.tells(c, i) })
 	why, found := e.checkSpeaker(c, cited, telling)
@@ -66,7 +66,10 @@ func (e *evidence) judge(c *claim) verdict {
 		telling = nil
 	}
 	own := slices.DeleteFunc(slices.Clone(telling), func(i int) bool { return i >= e.own })
-	return verdict{seqs: e.seqsOf(own, c), earlier: len(own) == 0 && len(telling) > 0}
+	if len(own) > 0 {
+		telling = own
+	}
+	return verdict{seqs: e.seqsOf(telling, c), on: telling}
 }
 
 // saidByLeader reports whether one of the passages is by the person with whom the line begins, or mentions that person; true if it
