@@ -34,7 +34,7 @@ type worker struct {
 	lines    *lineCheck // of this chunk's summaries
 	dropped  *int       // lines left out of the summaries of all chunks
 	most     int        // most tokens of an accepted summary of this chunk
-	calls    *int       // calls of the model for this chunk
+	calls    *callCount // of the model for this chunk
 	alive    func()     // called when the model sends something
 }
 
@@ -193,7 +193,7 @@ func (w worker) chunk(ctx context.Context, items []summarize.Item) (text string,
 // chunkWithRetry retries a refused text once, with the reason and more room for the answer. If there is no better one, a text
 // that has only lost its contradicted lines is accepted.
 func (w worker) chunkWithRetry(ctx context.Context, items []summarize.Item) (text string, err error) {
-	w.calls, w.lines, w.judge, w.most = new(int), new(lineCheck), w.judgeOf(items), summarize.MostOfSummary(items)
+	w.calls, w.lines, w.judge, w.most = new(callCount), new(lineCheck), w.judgeOf(items), summarize.MostOfSummary(items)
 	kept := w.record.Kept()
 	text, err = w.attempt(ctx, items)
 	var contradicted summarize.Contradicted
@@ -201,7 +201,7 @@ func (w worker) chunkWithRetry(ctx context.Context, items []summarize.Item) (tex
 	if errors.As(err, &contradicted) {
 		w.wrong = contradicted.Reasons()
 	}
-	if errors.As(err, &why) && why.Again(*w.calls) && w.left() > 0 && (w.wrong != "" || w.lines.rest == "") {
+	if errors.As(err, &why) && why.Again(w.calls.made) && w.left() > 0 && (w.wrong != "" || w.lines.rest == "") {
 		w.c.o.Log.Debug("summary_refused", "reason", err)
 		w.refusal = why
 		if n := w.record.Kept(); n > kept { // the summary was refused, not the memories: it would save them again in other words
@@ -216,47 +216,6 @@ func (w worker) chunkWithRetry(ctx context.Context, items []summarize.Item) (tex
 		*w.dropped += w.lines.dropped
 	}
 	return secrets.Mask(text), err
-}
-
-// errChanged ends a job whose messages people have changed: it must not send again what was deleted. A running request
-// may finish: its usage is known only then.
-var errChanged = errors.New(reasonStale)
-
-// spend counts a request to the model, retries after failures included: max_turns for a chunk.
-func (w worker) spend() error {
-	if w.j.unchanged.Err() != nil {
-		return errChanged
-	}
-	if w.left() <= 0 {
-		return summarize.RefusedCalls
-	}
-	if w.c.o.Spend != nil {
-		if err := w.c.o.Spend(true); err != nil {
-			return err
-		}
-	}
-	*w.calls++
-	w.alive() // a request or a retry starts
-	return nil
-}
-
-// refund takes back the count of a request that the server refused because of its form.
-func (w worker) refund() { *w.calls = max(*w.calls-1, 0) }
-
-func (w worker) count(u llm.Usage) {
-	if w.c.o.Spent != nil {
-		w.c.o.Spent(w.model.Name(), u)
-	}
-}
-
-// left returns how often the model may still be called for this chunk. Material that was declined
-// before gets few calls.
-func (w worker) left() int {
-	most := w.j.policy.MaxTurns
-	if declined := w.c.declineCount(w.j.repaired); declined > 0 {
-		most = min(most, max(3-declined, 1))
-	}
-	return most - *w.calls
 }
 
 // How long the worker waits for its model, and how much material it sends at once.

@@ -108,7 +108,7 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, show func(delta 
 			resp, err := c.exchange(ctx, &form, p)
 			refused, ok := errors.AsType[*llm.Error](err)
 			again := ok && !shown && c.Protocol.Adapt(ctx, &p, refused, form)
-			if again {
+			if again && changes < maxChanges {
 				req.ReportFormRefused()
 			}
 			if err == nil {
