@@ -20,6 +20,7 @@ import (
 // Judge decides which texts can be the summary of a span.
 type Judge struct {
 	said     string // see saidIn
+	agent    string // the prompt of the chat's model
 	span     func() vocabulary
 	items    []Item
 	speakers map[string]bool // keys of their names
@@ -38,6 +39,7 @@ func JudgeOf(items []Item) *Judge {
 // With returns the judge of summaries whose writer was also shown the summary before the span, and the prompt of the agent.
 func (j *Judge) With(before, agent string) *Judge {
 	with := *j
+	with.agent = agent
 	with.evidence = lazy.Value(func() *evidence { return evidenceOf(with.items, before, agent) })
 	return &with
 }
@@ -61,6 +63,9 @@ func (j *Judge) Refuses(text, instructions, before string, most int) Refusal {
 		return refusedEcho
 	case strings.Contains(flat(before), flat(text)) && tokens.Estimate(text) >= leastCopy:
 		return refusedBefore
+	}
+	if j.plans(text) {
+		return refusedReasoning
 	}
 	sentences := words.Sentences(said)
 	if why := j.declines(text, sentences); why != "" {
