@@ -49,6 +49,13 @@ func startsAs(openings ...string) func(front string) bool {
 	}
 }
 
+// startsLike reports whether a line with a front may begin with one of the openings, in capitals or not.
+func startsLike(front string, openings ...string) bool {
+	front, _, whole := strings.Cut(strings.ToLower(front), "\n")
+	front = strings.TrimRight(front, " \t")
+	return !whole && startsAs(openings...)(front)
+}
+
 var announcedThoughts = []announced{
 	{ // gpt-oss without its special tokens: analysisThe user …assistantfinalHello
 		open:  lazy.Pattern(`^(?:analysis|commentary)(?:[A-Z\n]|$| ?to=f)`),
@@ -82,6 +89,13 @@ var announcedThoughts = []announced{
 		may:   startsAs("Thought: "),
 		whole: 9, line: lazy.Pattern(`^Final Answer:[ \t]*`),
 		never: lazy.Pattern(`^(?:Action|Observation)(?: Input)?:`),
+	},
+	{ // the same with labels in lines of their own
+		open: lazy.Pattern(`^(?i:thinking|thoughts|thought process|internal monologue|chain of thought):[ \t]*\n`),
+		may: func(front string) bool {
+			return startsLike(front, "thinking:", "thoughts:", "thought process:", "internal monologue:", "chain of thought:")
+		},
+		whole: 30, line: lazy.Pattern(`^(?i:(?:final )?(?:answer|response|reply)):[ \t]*`),
 	},
 	{ // **Thinking:** … **Answer:** …, ### Reasoning … ### Answer …
 		open: marked(thoughtName),

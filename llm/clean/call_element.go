@@ -87,6 +87,7 @@ func (p *parser) inElement(tool, inside string) bool {
 }
 
 // action matches a call of ReAct: github.com/langchain-ai/langchain, the prompt hwchase17/react. Its group: the tool.
+// Command R has a block of code behind Action: huggingface.co/CohereForAI/c4ai-command-r-v01.
 var action = lazy.Pattern("^Action:[ \\t]*[`*\"]?([A-Za-z_][\\w.-]*)[`*\"]?[ \\t]*\\n+(?:Action )?Input:[ \\t]*")
 
 // mayBeAction reports whether a text that begins with front may be such a call of an offered tool.
@@ -97,6 +98,12 @@ func (o offered) mayBeAction(front string) bool {
 	}
 	if !strings.HasPrefix(front, begin) {
 		return len(o) > 0 && strings.HasPrefix(begin, front)
+	}
+	switch behind := strings.TrimSpace(front[len(begin):]); {
+	case behind == "" && len(front) < maxMark:
+		return true
+	case strings.HasPrefix(behind, "`") && agrees(behind, "```"):
+		return o.mayBeCode(strings.TrimLeftFunc(front[len(begin):], unicode.IsSpace))
 	}
 	name, input, next := strings.Cut(strings.TrimLeft(front[len(begin):], " \t`*\""), "\n")
 	if !next {
@@ -109,6 +116,15 @@ func (o offered) mayBeAction(front string) bool {
 
 // react reads such a call. What follows is what the model has made up.
 func (p *parser) react() bool {
+	if code, found := strings.CutPrefix(p.rest, "Action:"); found && strings.HasPrefix(strings.TrimSpace(code), "```") {
+		inner := parser{rest: strings.Replace(strings.TrimSpace(code), "]```", "]\n```", 1), offered: p.offered}
+		if !inner.code() {
+			return false
+		}
+		p.calls = append(p.calls, inner.calls...)
+		p.rest = inner.rest
+		return true
+	}
 	at := action().FindStringSubmatch(p.rest)
 	if at == nil || p.tool(at[1]) == nil {
 		return false
