@@ -11,13 +11,13 @@ import (
 )
 
 // roleNames are the names of a model's role in transcripts.
-var roleNames = []string{"AI Assistant", "Assistant", "AI", "Chatbot", "Bot", "Model"}
+var roleNames = []string{"AI Assistant", "Assistant", "AI", "Bot"}
 
 // labelEnd matches what follows the name in a label.
 var labelEnd = lazy.Pattern(`^(?:[*_\])]{0,3}：[*_]{0,3}\s*|(?:[*_\])]{0,3}:[*_]{0,3}|>:?)[ \t]*(?:[ \t]|\n\s*|$))`)
 
 const (
-	labelStart = "*_[(<" // characters before the name in a label
+	labelStart = "*_[(<# " // characters before the name in a label
 	labelAfter = "*_])>:： \t\n"
 	maxLabel   = 100 // bytes
 )
@@ -30,10 +30,14 @@ func (f *Filter) ownLabel(final bool) verdict {
 	}
 	front := f.raw[:min(len(f.raw), maxLabel)]
 	bare := strings.TrimLeft(front, labelStart)
-	if len(front)-len(bare) > 3 {
+	names := append([]string{f.Name, "Cairn"}, roleNames...)
+	switch before := front[:len(front)-len(bare)]; {
+	case before == "###", before == "### ":
+		names = []string{"Assistant", "Response"} // of Vicuna and Alpaca
+	case len(before) > 3, strings.Contains(before, "#") && bare != "":
 		return nothing
 	}
-	for _, name := range append([]string{f.Name, "Cairn"}, roleNames...) {
+	for _, name := range names {
 		if name == "" {
 			continue
 		}
