@@ -20,6 +20,7 @@ import (
 // Judge decides which texts can be the summary of a span.
 type Judge struct {
 	said     string // see saidIn
+	agent    string // the prompt of the chat's model
 	span     func() vocabulary
 	items    []Item
 	speakers map[string]bool // keys of their names
@@ -39,6 +40,7 @@ func JudgeOf(items []Item) *Judge {
 // summaries of what is before the span.
 func (j *Judge) With(beside, agent string, earlier ...transcript.Summary) *Judge {
 	with := *j
+	with.agent = agent
 	with.evidence = lazy.Value(func() *evidence { return evidenceOf(with.items, beside, agent, earlier) })
 	return &with
 }
@@ -62,6 +64,9 @@ func (j *Judge) Refuses(text, instructions, before string, most int) Refusal {
 		return refusedEcho
 	case strings.Contains(flat(before), flat(text)) && tokens.Estimate(text) >= leastCopy:
 		return refusedBefore
+	}
+	if j.plans(text) {
+		return refusedReasoning
 	}
 	sentences := words.Sentences(said)
 	if why := j.declines(text, sentences); why != "" {

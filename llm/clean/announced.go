@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"cairn/internal/lazy"
 )
@@ -18,6 +20,7 @@ type announced struct {
 	whole int                     // bytes with which open can be decided, at most
 	close string                  // ends it, anywhere; "": a line that closes matches does
 	line  func() *regexp.Regexp   // matches the beginning of that line
+	label func() *regexp.Regexp   // matches what ends it within a line; nil: nothing does
 	never func() *regexp.Regexp   // matches the beginning of a line that no thought has; nil: none
 }
 
@@ -28,13 +31,14 @@ const (
 		`мысли|рассуждени[ея]|размышлени[ея]|思考(?:过程|過程)?|推理(?:过程|過程)?|推論|생각|사고 ?과정|추론)`
 	answerName = `(?:(?:my |the )?(?:final )?(?:answer|response|reply)|(?:endgültige |finale )?antwort|réponse(?: finale)?|respuesta(?: final)?|` +
 		`risposta(?: finale)?|resposta(?: final)?|(?:окончательный |итоговый )?ответ|(?:最终|最終)?(?:答案|回答|答复|回复)|答え|(?:최종 ?)?(?:답변|대답))`
-	headingOf = `#{1,6}[ \t]+[*_]{0,3}%[:：]?[*_]{0,3}[:：]?[ \t]*(?:\n|$)`
-	labelOf   = `[*_]{1,3}%(?:\.{3}|…)?(?:[:：][*_]{1,3}|[*_]{1,3}[:：]|[*_]{1,3}[ \t]*(?:\n|$))`
+	symbol    = `(?:\p{So}\x{fe0f}?[ \t]*)?`
+	headingOf = `#{1,6}[ \t]+` + symbol + `[*_]{0,3}%[:：]?[*_]{0,3}[:：]?[ \t]*(?:\n|$)`
+	labelOf   = `[*_]{1,3}` + symbol + `%(?:\.{3}|…)?(?:[:：][*_]{1,3}|[*_]{1,3}[:：]|[*_]{1,3}[ \t]*(?:\n|$))`
 )
 
 // marked returns a pattern of a name in a heading or a label in bold or italics.
 func marked(name string) func() *regexp.Regexp {
-	return lazy.Pattern(`^(?i:` + strings.ReplaceAll(headingOf+"|"+labelOf, "%", name) + `)`)
+	return lazy.Pattern(`^(?i:` + symbol + `(?:` + strings.ReplaceAll(headingOf+"|"+labelOf, "%", name) + `))`)
 }
 
 // startsAs returns a function that reports whether a text with a front may begin with one of the openings.
@@ -47,6 +51,13 @@ func startsAs(openings ...string) func(front string) bool {
 		}
 		return false
 	}
+}
+
+// startsLike reports whether a line with a front may begin with one of the openings, in capitals or not.
+func startsLike(front string, openings ...string) bool {
+	front, _, whole := strings.Cut(strings.ToLower(front), "\n")
+	front = strings.TrimRight(front, " \t")
+	return !whole && startsAs(openings...)(front)
 }
 
 var announcedThoughts = []announced{
@@ -80,15 +91,24 @@ var announcedThoughts = []announced{
 	{ // ReAct (github.com/ysymyth/ReAct) without an action: Thought: I know it. Final Answer: Hello
 		open:  lazy.Pattern(`^Thought:[ \t\n]`),
 		may:   startsAs("Thought: "),
-		whole: 9, line: lazy.Pattern(`^Final Answer:[ \t]*`),
+		whole: 9, line: lazy.Pattern(`^(?:Final Answer|AI):[ \t]*`),
 		never: lazy.Pattern(`^(?:Action|Observation)(?: Input)?:`),
+	},
+	{ // the same with labels in lines of their own
+		open: lazy.Pattern(`^(?i:thinking|thoughts|thought process|internal monologue|chain of thought):[ \t]*\n`),
+		may: func(front string) bool {
+			return startsLike(front, "thinking:", "thoughts:", "thought process:", "internal monologue:", "chain of thought:")
+		},
+		whole: 30, line: lazy.Pattern(`^(?i:(?:final )?(?:answer|response|reply)):[ \t]*`),
 	},
 	{ // **Thinking:** … **Answer:** …, ### Reasoning … ### Answer …
 		open: marked(thoughtName),
 		may: func(front string) bool {
-			return front != "" && strings.ContainsAny(front[:1], "#*_") && !strings.Contains(front, "\n")
+			first, _ := utf8.DecodeRuneInString(front)
+			return (strings.ContainsRune("#*_", first) || unicode.Is(unicode.So, first)) && !strings.Contains(front, "\n")
 		},
 		whole: 60, line: marked(answerName),
+		label: lazy.Pattern(`(?i)\s[*_]{2,3}` + answerName + `(?:[:：][*_]{2,3}|[*_]{2,3}[:：])(?:\s|$)`),
 	},
 }
 
@@ -142,32 +162,57 @@ func (f *Filter) readAnnounced(final bool) bool {
 
 // readLines reads up to the end of the line, or ends the thought in front of it.
 func (f *Filter) readLines(final bool) bool {
-	const longest = 80 // bytes of a line with which it can be decided whether it ends the thought
+	const (
+		longest = 80   // bytes of a line with which it can be decided whether it ends the thought
+		most    = 2000 // bytes of a line that are looked at together
+	)
 	line, _, whole := strings.Cut(f.raw, "\n")
+	if !whole && !final && len(line) < most {
+		return false
+	}
+	size := min(len(line), most)
+	end := size
+	if whole && size == len(line) {
+		end++
+	}
+	line = line[:size]
 	if f.at.last == '\n' {
-		if !whole && !final && len(line) < longest {
+		switch ends, more := f.lineEnds(line[:min(size, longest)], final); {
+		case more:
 			return false
-		}
-		line = line[:min(len(line), longest)]
-		if f.words.never != nil && f.words.never().MatchString(line) {
-			if offered(f.Tools).mayBeAction(f.raw) {
-				f.endThought(0)
-			} else {
-				f.restore()
-			}
-			return true
-		}
-		if at := f.words.line().FindString(line); at != "" {
-			f.endThought(len(at))
+		case ends:
 			return true
 		}
 	}
-	end := strings.IndexByte(f.raw, '\n') + 1
-	if end == 0 {
-		end = len(f.raw)
+	if f.words.label != nil {
+		if at := f.words.label().FindStringIndex(line); at != nil {
+			f.dropThought(at[0])
+			f.endThought(at[1] - at[0])
+			return true
+		}
 	}
 	f.dropThought(end)
 	return true
+}
+
+// lineEnds ends or restores the thought if the beginning of a line says so.
+func (f *Filter) lineEnds(line string, final bool) (ends, more bool) {
+	if f.words.never != nil && f.words.never().MatchString(line) {
+		switch action, more := offered(f.Tools).mayBeAction(f.raw); {
+		case more && !final:
+			return false, true
+		case action:
+			f.endThought(0)
+		default:
+			f.restore()
+		}
+		return true, false
+	}
+	at := f.words.line().FindString(line)
+	if at != "" {
+		f.endThought(len(at))
+	}
+	return at != "", false
 }
 
 // emphasizedThought handles a thought whose marks are in bold or italics: _<think>_ … _</think>_.

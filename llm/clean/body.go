@@ -19,8 +19,8 @@ func (f *Filter) body(final bool) bool {
 		f.end()
 		return true
 	}
-	if f.last == '\n' && !f.about && f.raw[0] == 'A' && f.laterPlain(offered.mayBeAction) {
-		return true
+	if holds, more := f.laterAction(final); holds || more {
+		return holds
 	}
 	f.take(indexMark(f.raw))
 	if f.raw == "" {
@@ -55,11 +55,13 @@ func (f *Filter) body(final bool) bool {
 
 // noMark handles what only begins like a mark.
 func (f *Filter) noMark(final bool) bool {
+	if holds, more := f.laterElement(final); holds || more {
+		return holds
+	}
 	next, more := f.nextHeader(final)
 	switch {
 	case more:
 		return false
-	case f.raw[0] == '<' && !f.about && (!f.inLine || endsSentence(f.solid) || f.solid == ':') && f.laterPlain(offered.mayBeElement):
 	case next, final && f.isCutMark():
 		f.end()
 	default:

@@ -19,17 +19,6 @@ func (f *Filter) plainCall(bool) verdict {
 	return f.hold(false)
 }
 
-// laterPlain holds back what may be a call without special marks behind some text.
-func (f *Filter) laterPlain(mayBe func(o offered, front string) bool) bool {
-	const most = 8 // what is held back may be all that follows
-	if f.textOnly || len(f.Tools) == 0 || f.inline > 0 || f.plainHeld == most || !mayBe(f.Tools, f.raw) {
-		return false
-	}
-	f.plainHeld++
-	f.hold(false)
-	return true
-}
-
 // laterCall holds back what begins like a call behind some text.
 func (f *Filter) laterCall(m mark, next following) bool {
 	if (m.closes || strings.HasSuffix(m.name, "end")) && next.end && !f.about && (!f.inLine || !unicode.IsSpace(f.last)) {
@@ -273,6 +262,9 @@ func (p *parser) salvage(text string) {
 	if first := word().FindString(body); at == nil && p.tool(first) != nil {
 		at = []string{"", first, "", "", ""}
 		body = strings.TrimSpace(body[len(first):])
+		if m, _ := markAt(body+" ", true); m.kind == callMark && !m.closes { // between the name and the arguments
+			body = body[min(m.size, len(body)):]
+		}
 	}
 	if at == nil {
 		at = []string{"", token, "", "", ""} // the model learns that there is no such tool

@@ -4,6 +4,7 @@ package clean
 
 import (
 	"encoding/json"
+	"html"
 	"slices"
 	"strings"
 	"unicode"
@@ -11,22 +12,59 @@ import (
 	"cairn/internal/lazy"
 )
 
+// elementHead matches the first tag of an element. Its groups: the name, the attributes, / if it is all of the element.
+var elementHead = lazy.Pattern(`^<([A-Za-z_][\w.-]*)((?:\s+[\w.-]+\s*=\s*"[^"]*")*)\s*(/?)>`)
+
+// elementAttribute matches an attribute.
+var elementAttribute = lazy.Pattern(`([\w.-]+)\s*=\s*"([^"]*)"`)
+
+// maxElementHead limits the size of such a tag, in bytes.
+const maxElementHead = 400
+
 // mayBeElement reports whether a text that begins with front may be an element with a call, and nothing behind it but
-// another one: <lookup>{"word": "tea"}</lookup>, <lookup><word>tea</word></lookup> (Cline: its system prompt),
-// <tools>{"name": "lookup", …}.
-func (o offered) mayBeElement(front string) bool {
-	name, behind, whole := strings.Cut(front[1:], ">")
-	if !whole {
-		begins := func(of string) bool { return strings.HasPrefix(of, name) }
-		return len(name) < maxMark && (slices.ContainsFunc(callWrappers, begins) || slices.ContainsFunc(o.names(), begins))
+// another one: <lookup>{"word": "tea"}</lookup>, <lookup><word>tea</word></lookup> (Cline: its system prompt), <lookup word="tea"/>,
+// <tools>{"name": "lookup", …}. head: the first tag is whole.
+func (o offered) mayBeElement(front string) (may, head bool) {
+	at := elementHead().FindStringSubmatch(front[:min(len(front), maxElementHead)])
+	if at == nil {
+		name := word().FindString(front[1:])
+		behind := front[1+len(name):]
+		if behind == "" {
+			begins := func(of string) bool { return strings.HasPrefix(of, name) }
+			return slices.ContainsFunc(callWrappers, begins) || slices.ContainsFunc(o.names(), begins), false
+		}
+		return o.tool(name) != nil && len(front) < maxElementHead && strings.ContainsAny(behind[:1], " \t\n/"), false
 	}
+	name, attributes, alone := at[1], at[2], at[3] != ""
+	behind := front[len(at[0]):]
 	if o.tool(name) == nil {
 		inside := strings.TrimLeftFunc(behind, unicode.IsSpace)
-		return slices.Contains(callWrappers, name) && (inside == "" || strings.ContainsAny(inside[:1], "{[") && mayBeJSON(strings.TrimRight(inside, "</>abcdefghijklmnopqrstuvwxyz- \n")))
+		isJSON := inside == "" || strings.ContainsAny(inside[:1], "{[") && mayBeJSON(strings.TrimRight(inside, "</>abcdefghijklmnopqrstuvwxyz- \n"))
+		return slices.Contains(callWrappers, name) && attributes == "" && !alone && isJSON, true
 	}
-	_, after, closed := strings.Cut(behind, "</"+name+">")
+	after, closed := behind, alone
+	if !alone {
+		_, after, closed = strings.Cut(behind, "</"+name+">")
+	}
 	after = strings.TrimSpace(after)
-	return !closed || after == "" || after[0] == '<'
+	return !closed || after == "" || after[0] == '<', true
+}
+
+// laterElement holds back what begins like such an element behind some text.
+func (f *Filter) laterElement(final bool) (holds, more bool) {
+	begins := !f.inLine || endsSentence(f.solid) || f.solid == ':'
+	if f.raw[0] != '<' || f.about || f.textOnly || !begins {
+		return false, false
+	}
+	may, head := offered(f.Tools).mayBeElement(f.raw)
+	if !head {
+		return false, may && !final
+	}
+	at := elementHead().FindStringSubmatch(f.raw[:min(len(f.raw), maxElementHead)])
+	if !slices.Contains(callWrappers, at[1]) && offered(f.Tools).tool(at[1]) == nil {
+		return false, false
+	}
+	return f.laterPlain(may), false
 }
 
 // names returns the names of the tools.
@@ -42,10 +80,24 @@ var wrapperEnd = lazy.Pattern(`^\s*</[a-z_-]*>?`)
 
 // toolElement reads an element with a call.
 func (p *parser) toolElement() bool {
-	name, inside, whole := strings.Cut(p.rest[1:], ">")
-	switch {
-	case !whole:
+	at := elementHead().FindStringSubmatch(p.rest[:min(len(p.rest), maxElementHead)])
+	if at == nil {
 		return false
+	}
+	name, attributes, alone := at[1], at[2], at[3] != ""
+	inside := p.rest[len(at[0]):]
+	switch {
+	case p.tool(name) != nil && (attributes != "" || alone):
+		if !alone {
+			empty, behind, closed := strings.Cut(inside, "</"+name+">")
+			if !closed || strings.TrimSpace(empty) != "" {
+				return false
+			}
+			inside = behind
+		}
+		p.add(name, encode(p.attributes(name, attributes)))
+		p.rest = inside
+		return true
 	case p.tool(name) != nil:
 		inside, p.rest, _ = strings.Cut(inside, "</"+name+">")
 		return p.inElement(name, strings.TrimSpace(inside))
@@ -54,6 +106,9 @@ func (p *parser) toolElement() bool {
 	}
 	inner := parser{rest: inside, offered: p.offered}
 	inner.parse()
+	if isUnfinished(inner.rest) {
+		inner.salvage(inside)
+	}
 	if len(inner.calls) == 0 {
 		return false
 	}
@@ -62,9 +117,22 @@ func (p *parser) toolElement() bool {
 	return true
 }
 
+// attributes returns the arguments in the attributes of an element.
+func (p *parser) attributes(tool, text string) map[string]any {
+	all := make(map[string]any)
+	for _, at := range elementAttribute().FindAllStringSubmatch(text, maxCalls) {
+		all[at[1]] = p.typed(tool, at[1], html.UnescapeString(at[2]))
+	}
+	return all
+}
+
 // inElement reads the arguments of a call: an object, an element each, or the value of the only one.
 func (p *parser) inElement(tool, inside string) bool {
 	if inside == "" || inside[0] == '{' {
+		value, behind, ok := looseValue(inside, 0)
+		if object, isObject := value.(map[string]any); ok && isObject && behind == "" && !json.Valid([]byte(inside)) {
+			inside = encode(object)
+		}
 		p.add(tool, unwrapped(json.RawMessage(inside)))
 		return true
 	}
@@ -83,48 +151,5 @@ func (p *parser) inElement(tool, inside string) bool {
 		arguments[key] = p.typed(tool, key, inside)
 	}
 	p.add(tool, encode(arguments))
-	return true
-}
-
-// action matches a call of ReAct: github.com/langchain-ai/langchain, the prompt hwchase17/react. Its group: the tool.
-var action = lazy.Pattern("^Action:[ \\t]*[`*\"]?([A-Za-z_][\\w.-]*)[`*\"]?[ \\t]*\\n+(?:Action )?Input:[ \\t]*")
-
-// mayBeAction reports whether a text that begins with front may be such a call of an offered tool.
-func (o offered) mayBeAction(front string) bool {
-	const begin, longest = "Action:", 200
-	if at := action().FindStringSubmatch(front); at != nil {
-		return o.tool(at[1]) != nil
-	}
-	if !strings.HasPrefix(front, begin) {
-		return len(o) > 0 && strings.HasPrefix(begin, front)
-	}
-	name, input, next := strings.Cut(strings.TrimLeft(front[len(begin):], " \t`*\""), "\n")
-	if !next {
-		name = strings.TrimRight(name, " \t`*\"")
-		return slices.ContainsFunc(o.names(), func(of string) bool { return strings.HasPrefix(of, name) })
-	}
-	input = strings.TrimLeft(input, "\n")
-	return o.tool(strings.TrimRight(name, " \t`*\"")) != nil && len(front) < longest && (agrees(input, "Action Input:") || agrees(input, "Input:"))
-}
-
-// react reads such a call. What follows is what the model has made up.
-func (p *parser) react() bool {
-	at := action().FindStringSubmatch(p.rest)
-	if at == nil || p.tool(at[1]) == nil {
-		return false
-	}
-	input, observed, found := strings.Cut(p.rest[len(at[0]):], "\nObservation:")
-	if raw, ok := valueAt(input); ok && strings.HasPrefix(strings.TrimSpace(input), "{") {
-		observed = input[len(raw):] + observed
-		found = found || strings.HasPrefix(strings.TrimSpace(observed), "Thought:")
-		input = string(raw)
-	}
-	if input = strings.TrimSpace(input); !p.inElement(at[1], input) {
-		return false
-	}
-	if p.rest = ""; !found {
-		p.rest = observed
-	}
-	p.ended = found
 	return true
 }

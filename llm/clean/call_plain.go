@@ -38,16 +38,17 @@ func (o offered) mayBePlain(front string) bool {
 	case '`':
 		return o.mayBeCode(front)
 	case '<':
-		return o.mayBeElement(front)
+		element, _ := o.mayBeElement(front)
+		return element
 	}
-	return o.mayBeAction(front) || o.mayBeNamed(front) || agrees(front, functools+"[{")
+	action, _ := o.mayBeAction(front)
+	return action || o.mayBeNamed(front) || agrees(front, functools+"[{")
 }
 
 // mayBeJSON reports whether a value that begins with front may be a call or calls as JSON, with no text behind it.
 func mayBeJSON(front string) bool {
 	key := strings.TrimLeft(front, "[{ \t\r\n")
-	known := slices.ContainsFunc(slices.Concat(nameKeys, argumentKeys, otherKeys), func(k string) bool { return agrees(key, `"`+k+`"`) })
-	if !known {
+	if !startsCall(key) {
 		return false
 	}
 	front = strings.TrimRightFunc(front, unicode.IsSpace) // as at the end of the answer, see isUnfinished
@@ -58,6 +59,11 @@ func mayBeJSON(front string) bool {
 	}
 	behind := strings.TrimLeftFunc(front[decoder.InputOffset():], unicode.IsSpace)
 	return behind == "" || strings.ContainsAny(behind[:1], "{[<,;`]")
+}
+
+// startsCall reports whether what begins with front may begin with a key of a call.
+func startsCall(front string) bool {
+	return slices.ContainsFunc(slices.Concat(nameKeys, argumentKeys, otherKeys), func(k string) bool { return agrees(front, `"`+k+`"`) })
 }
 
 // agrees reports whether text begins with whole, or is its beginning.
@@ -98,4 +104,18 @@ func (o offered) mayBeCode(front string) bool {
 		return true
 	}
 	return inside[0] != '`' && o.mayBePlain(inside)
+}
+
+// laterPlain holds back what may be a call without special marks behind some text. What only looks like one at first counts,
+// too: that must not depend on the size of pieces.
+func (f *Filter) laterPlain(mayBe bool) bool {
+	const most = 8 // what is held back may be all that follows
+	if f.textOnly || len(f.Tools) == 0 || f.inline > 0 || f.plainHeld == most {
+		return false
+	}
+	f.plainHeld++
+	if mayBe {
+		f.hold(false)
+	}
+	return mayBe
 }

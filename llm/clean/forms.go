@@ -130,8 +130,9 @@ var soundsLikeCall = lazy.Pattern(`(?:^|_)(?:tool_?calls?|function_?calls?|tool_
 var callTokens = set(
 	"[tool_calls] [args] [call_id]",                              // Mistral
 	"[tool_request] [end_tool_request] [tool_call] [/tool_call]", // LM Studio
-	"<|plugin|>",          // InternLM
-	"✿function✿: ✿args✿:", // Qwen-Agent: qwen_agent/llm/fncall_prompts/qwen_fncall_prompt.py
+	"<|plugin|>", // InternLM
+	"<|functioncallbegin|> <|functioncallend|>", // Doubao
+	"✿function✿: ✿args✿:",                       // Qwen-Agent: qwen_agent/llm/fncall_prompts/qwen_fncall_prompt.py
 )
 
 // callElement is the name of a call's element if it has an attribute: <function=lookup>, <function name="lookup">. Without

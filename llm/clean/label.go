@@ -11,13 +11,13 @@ import (
 )
 
 // roleNames are the names of a model's role in transcripts.
-var roleNames = []string{"AI Assistant", "Assistant", "AI", "Chatbot", "Bot", "Model"}
+var roleNames = []string{"AI Assistant", "Assistant", "AI", "Bot"}
 
 // labelEnd matches what follows the name in a label.
 var labelEnd = lazy.Pattern(`^(?:[*_\])]{0,3}：[*_]{0,3}\s*|(?:[*_\])]{0,3}:[*_]{0,3}|>:?)[ \t]*(?:[ \t]|\n\s*|$))`)
 
 const (
-	labelStart = "*_[(<" // characters before the name in a label
+	labelStart = "*_[(<# " // characters before the name in a label
 	labelAfter = "*_])>:： \t\n"
 	maxLabel   = 100 // bytes
 )
@@ -30,10 +30,14 @@ func (f *Filter) ownLabel(final bool) verdict {
 	}
 	front := f.raw[:min(len(f.raw), maxLabel)]
 	bare := strings.TrimLeft(front, labelStart)
-	if len(front)-len(bare) > 3 {
+	names := append([]string{f.Name, "Cairn"}, roleNames...)
+	switch before := front[:len(front)-len(bare)]; {
+	case before == "###", before == "### ":
+		names = []string{"Assistant", "Response"} // of Vicuna and Alpaca
+	case len(before) > 3, strings.Contains(before, "#") && bare != "":
 		return nothing
 	}
-	for _, name := range append([]string{f.Name, "Cairn"}, roleNames...) {
+	for _, name := range names {
 		if name == "" {
 			continue
 		}
@@ -62,19 +66,29 @@ func (f *Filter) isExplained(name string) bool {
 	return name != f.Name && name != "Cairn" && (f.isQuoted(name) || f.isQuoted(strings.ToLower(name)))
 }
 
-// userLabel matches how the turn of a person begins behind an answer that began with a label.
-var userLabel = lazy.Pattern(`^(?:[*_]{0,2})(?:User|Human)[*_]{0,2}[:：]`)
+var (
+	// userLabel matches how the turn of a person begins behind an answer that began with a label.
+	userLabel = lazy.Pattern(`^(?:[*_]{0,2})(?:User|Human)[*_]{0,2}[:：]`)
+
+	// userHeading matches how it begins in the formats of Vicuna, Guanaco and Alpaca: github.com/lm-sys/FastChat
+	// (fastchat/conversation.py), github.com/tatsu-lab/stanford_alpaca.
+	userHeading = lazy.Pattern(`^### ?(?:Human|User|Instruction):`)
+)
 
 // nextLabel reports whether a line begins the turn of a person, which the model has made up.
 func (f *Filter) nextLabel(final bool) (found, more bool) {
-	const longest = 12
-	if !f.labelled || f.last != '\n' {
+	const longest = 16
+	front := f.raw[:min(len(f.raw), longest)]
+	if f.last != '\n' || f.solid == ':' || front == "" || !strings.ContainsAny(front[:1], "#*_UH") {
 		return false, false
 	}
-	front := f.raw[:min(len(f.raw), longest)]
-	if userLabel().MatchString(front) {
+	if f.labelled && userLabel().MatchString(front) {
 		return true, false
 	}
-	bare := strings.TrimLeft(front, "*_")
-	return false, !final && len(front) < longest && (agrees(bare, "User") || agrees(bare, "Human")) && !strings.ContainsAny(bare, "\n ")
+	if at := userHeading().FindString(front); at != "" {
+		return f.solid != 0 && !f.hasHeadings() && !f.isAboutTemplates() && !f.isQuoted(at), false
+	}
+	bare := strings.TrimLeft(front, "#*_ ")
+	names := bare == "" || agrees(bare, "User") || agrees(bare, "Human") || agrees(bare, "Instruction")
+	return false, !final && len(front) < longest && names && !strings.ContainsAny(bare, "\n ")
 }

@@ -11,7 +11,7 @@ import (
 var labels = map[string]string{
 	"Assistant: Hello": "Hello", "AI: Hello": "Hello", "**Assistant:** Hello": "Hello", "__Bot__: Hello": "Hello", "Cairn: Hello": "Hello", "cairn: Hello": "Hello",
 	"**Cairn**: Hello": "Hello", "[Cairn]: Hello": "Hello", "<Cairn> Hello": "Hello", "Robin: Hello": "Hello", "Robin：你好": "你好", "Robin： 你好": "你好", "Assistant:\n\nHello": "Hello",
-	"AI assistant: Hello": "Hello", "<think>hm</think>\nAssistant: Hello": "Hello", "ASSISTANT: Hello": "Hello", "Assistant:": "",
+	"AI assistant: Hello": "Hello", "<think>hm</think>\nAssistant: Hello": "Hello", "ASSISTANT: Hello": "Hello", "Assistant:": "", "### Assistant: Hello": "Hello", "### Response:\nHello": "Hello", "# AI: The Future": "# AI: The Future", "### AI: The Future": "### AI: The Future", "### Response times\nare good.": "### Response times\nare good.", "Response: none": "Response: none",
 	"Assistant: Hello.\nUser: Thanks!\nAssistant: Bye.": "Hello.", "AI: Hello.\n\n**Human:** Thanks!": "Hello.",
 
 	"assistant: is the role name in lower case.": "assistant: is the role name in lower case.", "AI: the new electricity": "AI: the new electricity",

@@ -46,12 +46,18 @@ func markAt(text string, final bool) (m mark, more bool) {
 }
 
 // literals are the marks that have no brackets around them.
-var literals = []string{"]~b]", "]~!b[", "]<]minimax[>[", "◁think▷", "◁/think▷", "✿FUNCTION✿: ", "✿ARGS✿: ", "✿RESULT✿: ", "✿RETURN✿: "}
+var literals = []string{"]~b]", "]~!b[", "]<]minimax[>[", "◁think▷", "◁/think▷", "✿FUNCTION✿:", "✿ARGS✿:", "✿RESULT✿:", "✿RETURN✿:"}
 
 func literalAt(text string, final bool) (m mark, more bool) {
 	for _, literal := range literals {
 		if strings.HasPrefix(text, literal) {
-			return classify(literal), false
+			m := classify(literal)
+			if strings.HasSuffix(literal, ":") { // with the spaces behind it
+				rest := strings.TrimLeft(text[len(literal):], " ")
+				m.size = len(text) - len(rest)
+				more = rest == "" && !final && m.size < maxMark
+			}
+			return m, more
 		}
 		more = more || !final && strings.HasPrefix(literal, text)
 	}
@@ -144,7 +150,7 @@ func joined(text string, m mark, final bool) (mark, bool) {
 
 // classify returns what a mark is for, by the tables.
 func classify(text string) mark {
-	lower := strings.ToLower(strings.TrimSpace(text))
+	lower := strings.ToLower(text)
 	m := mark{size: len(text)}
 	m.name = strings.Trim(lower, "<>[]|｜‖/◁▷ ")
 	m.closes = strings.HasPrefix(strings.TrimLeft(lower, "<[|｜‖◁"), "/")

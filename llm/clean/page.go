@@ -92,8 +92,14 @@ func (p *page) saysInLine() bool {
 	return strings.ContainsFunc(p.out.String()[p.lineAt:], unicode.IsLetter)
 }
 
+// hasHeadings reports whether a line of the text may be a heading.
+func (p *page) hasHeadings() bool {
+	text := p.out.String()
+	return strings.HasPrefix(text, "#") || strings.Contains(text, "\n#")
+}
+
 // ofTemplates matches words of texts about templates.
-var ofTemplates = lazy.Pattern(`(?i)chatml|templat|\btokens?\b|plantilla|jeton|шаблон|токен|模板|令牌|标记|テンプレート|トークン|템플릿|토큰`)
+var ofTemplates = lazy.Pattern(`(?i)chatml|alpaca|vicuna|templat|\btokens?\b|plantilla|jeton|шаблон|токен|模板|令牌|标记|テンプレート|トークン|템플릿|토큰`)
 
 // isAboutTemplates reports whether the end of the text has a word of those about templates.
 func (p *page) isAboutTemplates() bool {
