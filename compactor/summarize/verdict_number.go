@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"cairn/internal/facts"
+	"cairn/internal/words"
 )
 
 // checkNumbers looks for each number of the line in the messages that it cites and in what they add up to; then, unless they have
@@ -18,26 +19,36 @@ func (e *evidence) checkNumbers(c *claim, cited, telling []int) (wrong string, f
 			continue
 		}
 		i, other := e.rival(c, n, cited)
-		if i < 0 && e.hasNumber(n, cited) {
-			if i := e.numberOfAnother(c, n, cited); i >= 0 {
-				return fmt.Sprintf("#%d says %s of something else", e.passages[i].seqs[0], n.Text), false
-			}
+		has := e.hasNumber(n, cited)
+		if i < 0 && has {
+			found = found && e.numberOfAnother(c, n, cited) < 0
 			continue
 		}
-		if e.derives(c, n, cited, i >= 0) || e.halves(n, cited) || e.elides(n, cited, near) || e.derivesBeside(c, n, cited, near, i >= 0) {
+		repeats := e.repeats(c, cited)
+		if e.elides(n, cited, near) || e.halves(n, cited) || !repeats && e.adds(c, n, cited, near, i >= 0) {
 			continue
 		}
+		sure := !has && !(repeats && e.adds(c, n, cited, near, i >= 0))
 		if i < 0 {
 			i, other = e.otherNumber(c, n, telling)
+			sure = sure && i >= 0 && (rivals(n, other) || c.counts() == 1 && e.onlyNumber(i))
 		}
 		if i >= 0 && !e.besideSays(c, i, func(k int) bool { return e.hasNumber(n, []int{k}) }) {
-			return fmt.Sprintf("#%d has %s, not %s", e.passages[i].seqs[0], other.Text, n.Text), false
+			if sure {
+				return fmt.Sprintf("#%d has %s, not %s", e.passages[i].seqs[0], other.Text, n.Text), false
+			}
+			found = false
 		}
 		if !n.Ordinal && !e.hasNumber(n, near) && !e.elsewhere(c, e.differs(c, n, cited), func(i int) bool { return e.hasNumber(n, []int{i}) }) {
 			found = false
 		}
 	}
 	return "", found
+}
+
+// adds reports whether a number follows from those of the cited messages, or of one of them and one beside it.
+func (e *evidence) adds(c *claim, n facts.Number, cited, near []int, hasRival bool) bool {
+	return e.derives(c, n, cited, hasRival) || e.derivesBeside(c, n, cited, near, hasRival)
 }
 
 // derivesBeside reports whether a number is the sum or difference of one that a cited message has and one in a message around it,
@@ -92,7 +103,7 @@ func isValue(m facts.Number) bool {
 func (e *evidence) addends(c *claim, n facts.Number, passages []int, hasRival bool) (values []float64) {
 	for _, i := range passages {
 		for _, m := range e.read(i).facts.Numbers {
-			if isValue(m) && (!hasRival || m.Unit == facts.None && (len(m.Of) == 0 || facts.SameThing(n, m) || c.names(m))) {
+			if isValue(m) && m.Unit != facts.Clock && len(m.Part) == 0 && (!hasRival || m.Unit == facts.None && (len(m.Of) == 0 || facts.SameThing(n, m) || c.names(m))) {
 				values = append(values, m.Amount())
 			}
 		}
@@ -123,7 +134,7 @@ func sharesOf(want float64, values, shares []float64) bool {
 
 // elides reports whether a message has a number of thousands without saying so, as in an answer to one who does.
 func (e *evidence) elides(n facts.Number, cited, near []int) bool {
-	if len(n.Values) == 0 || n.Values[0] < 1000 || math.Mod(n.Values[0], 1000) != 0 {
+	if len(n.Values) == 0 || n.Values[0] < 1000 || math.Mod(n.Values[0], 100) != 0 {
 		return false
 	}
 	thousands := slices.ContainsFunc(near, func(i int) bool {
@@ -138,19 +149,31 @@ func (e *evidence) elides(n facts.Number, cited, near []int) bool {
 	})
 }
 
-// otherNumber returns a number of the messages that the line should have instead of n, if it has none of them.
+// otherNumber returns a number of the messages that the line should have instead of n, if it has none of them: the one most like n.
 func (e *evidence) otherNumber(c *claim, n facts.Number, telling []int) (passage int, other facts.Number) {
+	passage = -1
 	for _, i := range telling {
 		if e.read(i).facts.Cut {
 			continue
 		}
 		for _, m := range e.read(i).facts.Numbers {
-			if !m.Weak && !m.Dated && m.Ordinal == n.Ordinal && m.Code == n.Code && facts.Comparable(n, m) && !e.isIn(c, m) {
-				return i, m
+			if !m.Weak && !m.Dated && !(m.Day && (n.Unit != facts.None || len(n.Of) > 0)) && m.Ordinal == n.Ordinal && m.Code == n.Code && facts.Comparable(n, m) && !e.isIn(c, m) && (passage < 0 || rivals(n, m) && !rivals(n, other)) {
+				passage, other = i, m
 			}
 		}
 	}
-	return -1, other
+	return passage, other
+}
+
+// onlyNumber reports whether a message has only one number.
+func (e *evidence) onlyNumber(i int) bool {
+	n := 0
+	for _, m := range e.read(i).facts.Numbers {
+		if !m.Dated {
+			n++
+		}
+	}
+	return n == 1
 }
 
 // beside returns the passages that are no part of the span and say something of a line.
@@ -165,7 +188,9 @@ func (e *evidence) beside(c *claim) (all []int) {
 
 // isIn reports whether the line has a number of a message.
 func (e *evidence) isIn(c *claim, m facts.Number) bool {
-	return slices.ContainsFunc(c.facts.Numbers, func(n facts.Number) bool { return facts.Same(n, m) })
+	return slices.ContainsFunc(c.facts.Numbers, func(n facts.Number) bool {
+		return facts.Same(n, m) && !(n.Weak && words.IsUnspaced(firstRune(n.Text))) // a character of a name
+	})
 }
 
 func (e *evidence) hasNumber(n facts.Number, passages []int) bool {
@@ -227,10 +252,10 @@ func (e *evidence) derives(c *claim, n facts.Number, cited []int, hasRival bool)
 			}
 		}
 	}
-	if !hasRival && n.Values[0] == float64(len(cited)) && len(cited) > 1 || len(values) > 1 && n.Values[0] == total {
+	if !hasRival && n.Values[0] == float64(len(cited)) && len(cited) > 1 || len(values) > 1 && (len(values) > 2 || !hasRival) && n.Values[0] == total {
 		return true
 	}
-	wanted := slices.Clone(n.Values)
+	wanted := append(slices.Clone(n.Values), e.inUnits(n, cited)...)
 	if n.Unit == facts.Cents {
 		wanted = []float64{n.Amount()}
 	}
@@ -254,6 +279,18 @@ func (e *evidence) derives(c *claim, n facts.Number, cited []int, hasRival bool)
 		}
 	}
 	return false
+}
+
+// inUnits returns a length of time in the units of those that passages have.
+func (e *evidence) inUnits(n facts.Number, passages []int) (values []float64) {
+	for _, i := range passages {
+		for _, m := range e.read(i).facts.Numbers {
+			if value, ok := n.In(m.Unit); ok && m.Unit != n.Unit {
+				values = append(values, value)
+			}
+		}
+	}
+	return values
 }
 
 // quotient reports whether want is a/b, rounded.

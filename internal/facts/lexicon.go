@@ -21,6 +21,7 @@ const (
 	isHalf
 	isHalfOf // half of something, not half an hour or unit
 	isQuarter
+	isNoon // noon or midnight
 	joins  // stands between the words of a number: forty and five
 	isUnit // value: a Unit
 	isMonth
@@ -122,7 +123,7 @@ func senseNamed(name string) sense {
 }
 
 var named = map[string]sense{
-	"dozen": {kind: isDozen, value: 12}, "half": {kind: isHalf}, "halfof": {kind: isHalfOf}, "quarter": {kind: isQuarter}, "join": {kind: joins},
+	"dozen": {kind: isDozen, value: 12}, "half": {kind: isHalf}, "halfof": {kind: isHalfOf}, "quarter": {kind: isQuarter}, "noon": {kind: isNoon}, "join": {kind: joins},
 	"counter": {kind: isCounter}, "you": {kind: isYou}, "assistant": {kind: isAssistant}, "request": {kind: isRequest}, "title": {kind: isTitle}, "weak": {kind: isWeak},
 	"percent": unitSense(Percent), "money": unitSense(Money), "cent": unitSense(Cents), "minute": unitSense(Minutes), "hour": unitSense(Hours), "clock": unitSense(Clock),
 	"day": unitSense(Days), "week": unitSense(Weeks), "month": unitSense(Months), "year": unitSense(Years), "weekend": unitSense(weekend),

@@ -26,6 +26,7 @@ func (r *reader) numbers() (all []Number) {
 		}
 		for k := i; k < next; k++ {
 			n.Dated = n.Dated || r.dated[k]
+			n.Day = n.Day || r.days[k]
 			n.Text += r.tokens[k].text
 			r.inNumber[k] = true
 		}
@@ -40,6 +41,7 @@ func (r *reader) numbers() (all []Number) {
 		i = next
 	}
 	all = r.joinLengths(all)
+	r.shareUnits(all)
 	r.spell(all)
 	return all
 }
@@ -47,7 +49,7 @@ func (r *reader) numbers() (all []Number) {
 // numberAt reads the number that starts at a token, and what follows it: a scale, a unit. next is i if there is none.
 func (r *reader) numberAt(i int) (n Number, next int) {
 	if n, next, ok := r.partOfUnit(i); ok {
-		return n, next
+		return r.halvedAfterUnit(n, next)
 	}
 	switch t := r.token(i); {
 	case t.digits:
@@ -56,6 +58,7 @@ func (r *reader) numberAt(i int) (n Number, next int) {
 		n, next = r.hanAt(i)
 	default:
 		n, next = r.wordsAt(i)
+		n.Unit = duals[r.token(i).text]
 	}
 	if next == i {
 		return n, i
@@ -73,6 +76,12 @@ func (r *reader) numberAt(i int) (n Number, next int) {
 		n.Ordinal = false
 	}
 	return n, next
+}
+
+// duals are the Arabic words for two of a unit of time.
+var duals = map[string]Unit{
+	"ساعتين": Hours, "ساعتان": Hours, "دقيقتين": Minutes, "دقيقتان": Minutes, "يومين": Days, "يومان": Days, "اسبوعين": Weeks, "اسبوعان": Weeks,
+	"شهرين": Months, "شهران": Months, "سنتين": Years, "سنتان": Years, "عامين": Years,
 }
 
 // apart reports whether an hour with minutes is written with an h, as lengths of time are.

@@ -102,7 +102,7 @@ func (r *reader) wordsAt(i int) (n Number, next int) {
 		k, next = at+1, at+1
 		if is == isOrdinal {
 			n.Ordinal = true
-			if ten, ok := r.has(next, isNumber); ok && ten == 10 && s.arabic && r.near(next) { // الثانية عشرة
+			if ten, ok := r.has(next, isNumber); ok && ten == 10 && s.arabic && r.near(next) && !strings.HasPrefix(r.token(next).text, "و") { // الثانية عشرة
 				if parts[0] < 10 {
 					s.add(ten, false)
 				}
