@@ -44,6 +44,7 @@ type Number struct {
 	Part    []float64 // times of day of which it may be a part: ten past three; in minutes after midnight
 
 	from, to int // its tokens
+	part     int // how many tokens before it a half stands that it contains; 0: none
 }
 
 // Text is a text with its facts.

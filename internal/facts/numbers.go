@@ -24,6 +24,9 @@ func (r *reader) numbers() (all []Number) {
 		if _, counted := r.has(next, isCounter); counted && len(n.Values) > 0 && n.Values[0] == 1 { // 1個1,200円: for each
 			n.Weak = true
 		}
+		if n.part > 0 {
+			r.inNumber[i-n.part] = true
+		}
 		for k := i; k < next; k++ {
 			n.Dated = n.Dated || r.dated[k]
 			n.Day = n.Day || r.days[k]
