@@ -41,6 +41,9 @@ func rivals(n, m facts.Number) bool {
 	case n.Unit == facts.None && m.Unit == facts.None && len(n.Of) > 0:
 		return facts.SameThing(n, m)
 	}
+	if slices.ContainsFunc([]facts.Number{n, m}, func(of facts.Number) bool { return of.Unit > facts.Clock || of.Unit == facts.Percent }) {
+		return false
+	}
 	return len(n.Of) == 0 && len(m.Of) == 0 && len(n.Part) == 0 && len(m.Part) == 0 && (n.Unit == facts.None || m.Unit == facts.None)
 }
 
