@@ -136,6 +136,9 @@ func (r *reader) partAfter(i int) (part float64, next int) {
 			return sign * 0.5, k + max(r.width[k], 1)
 		case quarter:
 			end := k + max(r.width[k], 1)
+			if _, hour := r.has(end, isNumber); hour && k == i && r.halfBefore() && r.near(end) { // drei Viertel fünf
+				return 0, i
+			}
 			if lessLast[r.token(end).text] { // sekize çeyrek kala
 				return -0.25, end + 1
 			}
