@@ -8,7 +8,7 @@ import (
 	"cairn/testkit/check"
 )
 
-// A file for each language: the messages of a span, then lines about it that begin with + if they are true, with - if a cited
+// Files for each of 12 languages: the messages of a span, then lines about it that begin with + if they are true, with - if a cited
 // message says something else.
 //
 //go:embed testdata/lines
@@ -17,7 +17,7 @@ var kindsOfLines embed.FS
 // Whatever the language: counts and what they count, days without their month, times in words, sums, corrections.
 func TestLinesOfEachKind(t *testing.T) {
 	files := check.Must(kindsOfLines.ReadDir("testdata/lines"))(t)
-	check.Len(t, "languages", files, 12)
+	check.Len(t, "files", files, 29)
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(file.Name(), ".txt"), func(t *testing.T) {
 			text := string(check.Must(kindsOfLines.ReadFile("testdata/lines/" + file.Name()))(t))

@@ -40,35 +40,44 @@ func clausesOf(text string) (all []string) {
 	return append(all, text[start:])
 }
 
-// isOfAnother reports whether the only message that a line cites has a fact of it only in clauses that say nothing else of the line,
-// and another fact of its kind in a clause that says a lot of it. It returns that message; -1 if it is not so.
+// isOfAnother reports whether the only message that a line cites has a fact of it in a clause that shares no word with the line which
+// another clause, with another fact of its kind, does not share, while that one shares some alone: two words, or one if the line
+// adds none to those of the message. It returns that message; -1 if it is not so.
 func (e *evidence) isOfAnother(c *claim, cited []int, has, other func(i int, f facts.Text) bool) (passage int) {
-	const most, least = 0.4, 2
-	if c.foreign || len(cited) != 1 {
+	if c.foreign || len(cited) != 1 || c.adds() {
 		return -1
 	}
-	found, rival := false, false
-	for _, clause := range e.clauses(cited[0]) {
-		shared := clause.shared(c)
-		if has(cited[0], clause.facts) {
-			if shared > most {
-				return -1
-			}
-			found = true
-			continue
-		}
-		rival = rival || shared >= least && other(cited[0], clause.facts)
+	least := 2.0
+	if e.addsNothing(c, cited[0]) {
+		least = 0.9
 	}
-	if !found || !rival {
+	var ofFact, ofOther []clause
+	for _, clause := range e.clauses(cited[0]) {
+		switch {
+		case has(cited[0], clause.facts):
+			ofFact = append(ofFact, clause)
+		case other(cited[0], clause.facts):
+			ofOther = append(ofOther, clause)
+		}
+	}
+	if len(ofFact) == 0 || !slices.ContainsFunc(ofOther, func(of clause) bool {
+		return c.sharedBut(ofFact, []clause{of}) <= mostOfFact && c.sharedBut([]clause{of}, ofFact) >= least
+	}) {
 		return -1
 	}
 	return cited[0]
 }
 
-// shared is the weight of the words that a clause shares with a line.
-func (cl *clause) shared(c *claim) (weight float64) {
+// mostOfFact is the weight of the words that a line may share with the clause of a fact though it is about another clause.
+const mostOfFact = 0.4
+
+// sharedBut is the weight of the words that a line shares with clauses but not with others.
+func (c *claim) sharedBut(clauses, others []clause) (weight float64) {
 	for _, of := range c.keys {
-		if at := slices.IndexFunc(cl.keys, func(k key) bool { return of.short == k.short || of.stem == k.stem }); at >= 0 && !of.number {
+		has := func(cl clause) bool {
+			return slices.ContainsFunc(cl.keys, func(k key) bool { return of.short == k.short || of.stem == k.stem })
+		}
+		if !of.number && !c.tellsNothing(of) && slices.ContainsFunc(clauses, has) && !slices.ContainsFunc(others, has) {
 			weight += of.weight
 		}
 	}

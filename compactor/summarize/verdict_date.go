@@ -17,9 +17,7 @@ func (e *evidence) checkDates(c *claim, cited, telling []int) (wrong string, fou
 			continue
 		}
 		if e.hasDate(d, cited) {
-			if i := e.dateOfAnother(c, d, cited); i >= 0 {
-				return fmt.Sprintf("#%d says %s of something else", e.passages[i].seqs[0], dateText(d)), false
-			}
+			found = found && e.dateOfAnother(c, d, cited) < 0
 			continue
 		}
 		if i := e.otherDate(c, telling); i >= 0 && !e.besideSays(c, i, func(k int) bool { return e.hasDate(d, []int{k}) }) {

@@ -110,3 +110,26 @@ func sameSpelled(a, b Number) (same, known bool) {
 	}
 	return same, same || len(a.Part) > 0 && len(b.Part) > 0
 }
+
+// sameLength reports whether a length of time is that of hours and minutes in words: due ore e dieci.
+func sameLength(length, part Number) bool {
+	minutes, ok := length.In(Minutes)
+	if !ok {
+		return false
+	}
+	for _, time := range part.Part {
+		if Equal(time, minutes) {
+			return true
+		}
+	}
+	return false
+}
+
+// halfDayApart reports whether two numbers may be one hour, as in seven and 19.
+func halfDayApart(a, b Number) bool {
+	if a.Unit != None || b.Unit != None || len(a.Of)+len(b.Of) > 0 || a.Ordinal || b.Ordinal || a.Code || b.Code {
+		return false
+	}
+	x, y := max(a.Values[0], b.Values[0]), min(a.Values[0], b.Values[0])
+	return x <= 24 && y >= 1 && x-y == 12
+}

@@ -38,11 +38,13 @@ type Number struct {
 	Ordinal bool      // third, 3rd
 	Weak    bool      // it may be no number: an article, or a character that is part of another word
 	Dated   bool      // it is part of a date
+	Day     bool      // it may be a day of the month
 	Code    bool      // it follows letters: A4, v2
 	Of      []string  // words after it that may say what it counts, folded
 	Part    []float64 // times of day of which it may be a part: ten past three; in minutes after midnight
 
 	from, to int // its tokens
+	part     int // how many tokens before it a half stands that it contains; 0: none
 }
 
 // Text is a text with its facts.
@@ -91,6 +93,9 @@ func Same(a, b Number) bool {
 	}
 	if same, known := sameSpelled(a, b); known {
 		return same
+	}
+	if sameLength(a, b) || sameLength(b, a) || halfDayApart(a, b) {
+		return true
 	}
 	if a.Unit == Clock || b.Unit == Clock {
 		return sameTime(a, b)
@@ -152,6 +157,14 @@ func (n Number) Amount() float64 {
 		return n.Values[0] / 100
 	}
 	return n.Values[0]
+}
+
+// In returns the likeliest value of a length of time in another unit; ok is false for what has no common measure.
+func (n Number) In(unit Unit) (value float64, ok bool) {
+	if len(n.Values) == 0 || base(n.Unit)*base(unit) <= 0 {
+		return 0, false
+	}
+	return n.Values[0] * base(n.Unit) / base(unit), true
 }
 
 // base returns the length of a unit of time in minutes, or negative, in months; 0 for another unit.

@@ -20,61 +20,81 @@ func (r *reader) halved(n Number, from, next int) (Number, int) {
 		n.Values, n.Ordinal, n.Weak = append([]float64{value + after}, n.Values...), false, false
 		return r.scaled(n, at)
 	}
+	return r.partBefore(n, from), next
+}
+
+// partBefore adds the half or quarter that stands before a number, and takes it away where half nine is half past eight.
+func (r *reader) partBefore(n Number, from int) Number {
 	less := false
 	for k := from - 1; k >= max(from-3, 0); k-- {
-		if strings.ContainsAny(r.tokens[k+1].gap, ",.;\n") {
+		if strings.ContainsAny(r.tokens[k+1].gap, ",.;\n") || r.inNumber[k] {
 			break
 		}
 		_, half := r.has(k, isHalf)
 		_, quarter := r.has(k, isQuarter)
 		between := r.tokens[k+1].text
 		beside := k == from-1 || k == from-2 && (isLess[between] || isMore[between] || beforeHour[between])
-		if half && k < from-1 && !beside && !r.isOne(k+1) {
-			break
-		}
-		r.inNumber[k] = r.inNumber[k] || half
-		if half && value >= 100 { // half a million
-			if k == from-1 || r.isOne(k+1) {
-				n.Values = []float64{value / 2}
-			}
-			return n, next
-		}
-		if beside && (half || quarter && k < from-1) { // the number is an hour, and nothing else
-			n.Values = nil
-		}
 		switch {
-		case half && r.halfBefore():
-			n.Values, n.Ordinal, n.Weak = append([]float64{value - 0.5}, n.Values...), false, false
-			return n, next
+		case half && !beside && !r.isOne(k+1):
+			return n
 		case half:
-			n.Values, n.Ordinal = append([]float64{value + 0.5}, n.Values...), false
-			return n, next
-		case quarter && less:
-			n.Values = append([]float64{value - 0.25}, n.Values...)
-			return n, next
-		case quarter && k == from-1 && (lessFirst[r.token(k-1).text] || minutesTo[r.token(k-1).text]): // без четверти три
-			n.Values = []float64{value - 0.25}
-			return n, next
-		case quarter && k == from-1 && r.halfBefore(): // Viertel fünf, drei Viertel fünf, четверть пятого
-			part := value - 0.75
-			if three, ok := r.has(k-1, isNumber); ok && three == 3 {
-				part = value - 0.25
-			}
-			n.Values, n.Ordinal, n.Weak = []float64{part}, false, false
-			return n, next
-		case quarter && k == from-1:
-			n.Values = append(slices.Clone(n.Values), value-0.75, value-0.25, value+0.25)
-			return n, next
+			n.part = from - k
+			return r.withHalfBefore(n, beside)
 		case quarter:
-			n.Values = append([]float64{value + 0.25}, n.Values...)
-			return n, next
+			return r.withQuarterBefore(n, k, from, less)
 		}
 		less = less || isLess[r.tokens[k].text] || isLess[r.token(k-1).text]
 		if len(r.tokens[k].text) > 6 {
 			break
 		}
 	}
-	return n, next
+	return n
+}
+
+// withHalfBefore adds the half before a number. Directly beside, the number is an hour, and nothing else; of thousands and more it is
+// one half.
+func (r *reader) withHalfBefore(n Number, beside bool) Number {
+	value, others := n.Values[0], n.Values
+	if value >= 100 {
+		n.Values = []float64{value / 2}
+		return n
+	}
+	if beside {
+		others = nil
+	}
+	n.Ordinal = false
+	if !r.halfBefore() {
+		n.Values = append([]float64{value + 0.5}, others...)
+		return n
+	}
+	n.Values, n.Weak = append([]float64{value - 0.5}, others...), false
+	return n
+}
+
+// withQuarterBefore adds the quarter at k before a number; less tells that a word such as "to" stands between.
+func (r *reader) withQuarterBefore(n Number, k, from int, less bool) Number {
+	value, others := n.Values[0], n.Values
+	between := r.tokens[k+1].text
+	if k == from-2 && (isLess[between] || isMore[between] || beforeHour[between]) { // the number is an hour
+		others = nil
+	}
+	switch {
+	case less:
+		n.Values = append([]float64{value - 0.25}, others...)
+	case k < from-1:
+		n.Values = append([]float64{value + 0.25}, others...)
+	case lessFirst[r.token(k-1).text] || minutesTo[r.token(k-1).text]: // без четверти три
+		n.Values = []float64{value - 0.25}
+	case r.halfBefore(): // Viertel fünf, drei Viertel fünf, четверть пятого
+		part := value - 0.75
+		if three, ok := r.has(k-1, isNumber); ok && three == 3 {
+			part = value - 0.25
+		}
+		n.Values, n.Ordinal, n.Weak = []float64{part}, false, false
+	default:
+		n.Values = append(slices.Clone(others), value-0.75, value-0.25, value+0.25)
+	}
+	return n
 }
 
 // beforeHour are the words between a half and its hour: wpół do trzeciej.
@@ -116,6 +136,9 @@ func (r *reader) partAfter(i int) (part float64, next int) {
 			return sign * 0.5, k + max(r.width[k], 1)
 		case quarter:
 			end := k + max(r.width[k], 1)
+			if _, hour := r.has(end, isNumber); hour && k == i && r.halfBefore() && r.near(end) { // drei Viertel fünf
+				return 0, i
+			}
 			if lessLast[r.token(end).text] { // sekize çeyrek kala
 				return -0.25, end + 1
 			}

@@ -15,6 +15,7 @@ func (r *reader) loose() (all []Date) {
 			continue
 		}
 		if value := r.looseAt(i); value != 0 {
+			r.days[i] = true
 			all = append(all, Date{Weekday: -1, Day: value, Loose: true})
 		}
 	}

@@ -25,8 +25,12 @@ func (r *reader) numbers() (all []Number) {
 		if _, counted := r.has(next, isCounter); counted && len(n.Values) > 0 && n.Values[0] == 1 { // 1個1,200円: for each
 			n.Weak = true
 		}
+		if n.part > 0 {
+			r.inNumber[i-n.part] = true
+		}
 		for k := i; k < next; k++ {
 			n.Dated = n.Dated || r.dated[k]
+			n.Day = n.Day || r.days[k]
 			if gap := r.tokens[k].gap; k > i && gap != "" {
 				n.Text += cmp.Or(strings.Join(strings.Fields(gap), " "), " ")
 			}
@@ -44,6 +48,7 @@ func (r *reader) numbers() (all []Number) {
 		i = next
 	}
 	all = r.joinLengths(all)
+	r.shareUnits(all)
 	r.spell(all)
 	return all
 }
@@ -51,7 +56,7 @@ func (r *reader) numbers() (all []Number) {
 // numberAt reads the number that starts at a token, and what follows it: a scale, a unit. next is i if there is none.
 func (r *reader) numberAt(i int) (n Number, next int) {
 	if n, next, ok := r.partOfUnit(i); ok {
-		return n, next
+		return r.halvedAfterUnit(n, next)
 	}
 	switch t := r.token(i); {
 	case t.digits:
@@ -60,6 +65,7 @@ func (r *reader) numberAt(i int) (n Number, next int) {
 		n, next = r.hanAt(i)
 	default:
 		n, next = r.wordsAt(i)
+		n.Unit = duals[r.token(i).text]
 	}
 	if next == i {
 		return n, i
@@ -77,6 +83,12 @@ func (r *reader) numberAt(i int) (n Number, next int) {
 		n.Ordinal = false
 	}
 	return n, next
+}
+
+// duals are the Arabic words for two of a unit of time.
+var duals = map[string]Unit{
+	"ساعتين": Hours, "ساعتان": Hours, "دقيقتين": Minutes, "دقيقتان": Minutes, "يومين": Days, "يومان": Days, "اسبوعين": Weeks, "اسبوعان": Weeks,
+	"شهرين": Months, "شهران": Months, "سنتين": Years, "سنتان": Years, "عامين": Years,
 }
 
 // apart reports whether an hour with minutes is written with an h, as lengths of time are.

@@ -59,11 +59,26 @@ func (s *sum) add(v float64, joined bool) bool {
 	return true
 }
 
+// newSum returns a sum for the number that starts at a token.
+func (r *reader) newSum(i int) sum {
+	s := sum{empty: true, arabic: unicode.Is(unicode.Arabic, firstOf(r.token(i).text))}
+	s.unitsFirst = s.arabic
+	for _, l := range r.languages {
+		s.slavic = s.slavic || l.code == "pl" || l.code == "ru"
+		s.unitsFirst = s.unitsFirst || l.code == "de"
+	}
+	return s
+}
+
+// isTeen reports whether a word makes the Arabic ordinal before it one of more than ten: الثانية عشرة.
+func (r *reader) isTeen(i int) bool {
+	ten, ok := r.has(i, isNumber)
+	return ok && ten == 10 && r.near(i) && !strings.HasPrefix(r.token(i).text, "و")
+}
+
 // wordsAt reads a number that is written out.
 func (r *reader) wordsAt(i int) (n Number, next int) {
-	s := sum{empty: true, arabic: unicode.Is(unicode.Arabic, firstOf(r.token(i).text))}
-	s.slavic = slices.ContainsFunc(r.languages, func(l *lexicon) bool { return l.code == "pl" || l.code == "ru" })
-	s.unitsFirst = s.arabic || slices.ContainsFunc(r.languages, func(l *lexicon) bool { return l.code == "de" })
+	s := r.newSum(i)
 	next = i
 	weak := false
 	end := len(r.tokens)
@@ -102,9 +117,9 @@ func (r *reader) wordsAt(i int) (n Number, next int) {
 		k, next = at+1, at+1
 		if is == isOrdinal {
 			n.Ordinal = true
-			if ten, ok := r.has(next, isNumber); ok && ten == 10 && s.arabic && r.near(next) { // الثانية عشرة
+			if s.arabic && r.isTeen(next) {
 				if parts[0] < 10 {
-					s.add(ten, false)
+					s.add(10, false)
 				}
 				next++
 				break

@@ -55,6 +55,17 @@ func (r *reader) partOfUnit(i int) (n Number, next int, ok bool) {
 	if one, is := r.has(k, isNumber); is && one == 1 && r.near(k+1) { // eine halbe Stunde
 		k++
 	}
+	if unit, is := r.has(k, isUnit); is && Unit(unit) == Hours && i == k { // dura hora y media
+		if half, after := r.partAfter(k + 1); half > 0 && after == k+3 {
+			return Number{Values: []float64{1 + half}, Unit: Hours}, after, true
+		}
+	}
+	if r.token(k).text == "meio" && r.token(k+1).text == "dia" || r.token(k).text == "meia" && r.token(k+1).text == "noite" {
+		return Number{Values: []float64{12 * 60}, Unit: Clock, Weak: true}, k + 2, true
+	}
+	if _, noon := r.has(k, isNoon); noon {
+		return Number{Values: []float64{12 * 60}, Unit: Clock, Weak: true}, k + 1, true
+	}
 	if hours := partsOfHour[r.token(k).text]; hours != 0 {
 		return Number{Values: []float64{hours}, Unit: Hours}, k + 1, true
 	}
@@ -141,3 +152,27 @@ func (r *reader) adjoins(a, b Number) bool {
 	_, join := r.has(a.to, joins)
 	return x > y && (b.from == a.to || join || beforeMinor[r.tokens[a.to].text] || strings.HasPrefix(r.tokens[b.from].text, "و"))
 }
+
+// shareUnits gives the first number of a range the unit of the second: from 20 to 23 Uhr, five to six euros.
+func (r *reader) shareUnits(all []Number) {
+	for i := 1; i < len(all); i++ {
+		a, b := &all[i-1], all[i]
+		if a.Unit != None || a.Dated || a.Ordinal || len(a.Values) == 0 || b.Unit != Clock && b.Unit != Money && b.Unit != Percent {
+			continue
+		}
+		dash := b.from == a.to && strings.Trim(r.token(b.from).gap, " -–—~〜") == "" && r.token(b.from).gap != "" && r.token(b.from).gap != " "
+		if !dash && !(b.from == a.to+1 && until[r.token(a.to).text]) {
+			continue
+		}
+		switch {
+		case b.Unit != Clock:
+			a.Unit, a.Of = b.Unit, nil
+		case a.Values[0] <= 24:
+			*a = hourOf(*a)
+			a.Of = nil
+		}
+	}
+}
+
+// until are the words between the ends of a range.
+var until = words.Set("to till until bis a al до do 到 至 الى")
