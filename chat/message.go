@@ -3,7 +3,6 @@
 package chat
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -119,10 +118,16 @@ func (r Record) Empty() bool {
 
 // String returns the message for people. All lines but the first are indented, so that no text can
 // imitate another message.
-func (r Record) String() string {
-	who := cmp.Or(OneLine(r.Author), string(r.Role))
+func (r Record) String() string { return r.Words(func(role string) string { return role }) }
+
+// Words is String with translated names of roles: assistant, tool.
+func (r Record) Words(name func(role string) string) string {
+	who := OneLine(r.Author)
+	if who == "" {
+		who = name(string(r.Role))
+	}
 	if r.Tool != "" {
-		who = "tool " + OneLine(r.Tool)
+		who = name("tool") + " " + OneLine(r.Tool)
 	}
 	lines := []string{r.Text}
 	for _, a := range r.of.Attachments {

@@ -210,6 +210,9 @@ type Event struct {
 	Summary      string     `json:"summary"`
 	Error        string     `json:"error"` // why it failed or why there was nothing to do
 
+	// Stopped says that a failed one was stopped from outside, as by the end of the program, and is made later.
+	Stopped bool `json:"-"`
+
 	// Set contains the rows applied or undone in one step, this one among them, by From.
 	Set []Summary `json:"-"`
 }
