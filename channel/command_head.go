@@ -179,5 +179,5 @@ func (c *conversation) excerpt(m chat.Message) string { return chat.Excerpt(c.re
 
 // record returns a message for people.
 func (c *conversation) record(m chat.Message) string {
-	return chat.RecordOf(m).Words(func(role string) string { return c.word("role", role) })
+	return chat.RecordOf(m).Words(func(word string) string { return c.word("record", word) })
 }

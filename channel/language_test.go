@@ -43,6 +43,9 @@ func spoken(t *testing.T, language string, worker script) (lines, answers []stri
 	r.agent.Spawn = []string{"marvin"}
 	r.opts.Rules = channel.Rules{CallsPerHour: 500, Money: channel.Money{PerDay: 1000, PerMonth: 9000, Prices: priced}}
 	r.withWorker(worker)
+	picture := r.inbound("note", false)
+	picture.Attachments = []channel.Attachment{{Kind: "image", Name: "note.png"}, {Name: "note"}}
+	r.post(picture)
 	r.sendNotes(40)
 	r.ask("what is tea?")
 	for _, by := range everyCommand {
@@ -108,7 +111,7 @@ func argumentNames() (all string) {
 }
 
 // names are words of the test that are no sentences of the bot: of messages, people, models, files and values of settings.
-var names = strings.Fields("note word answer what is tea ada bo boss marvin worker scripted wor low off yes extractive config toml server test general utc")
+var names = strings.Fields("note word answer what is tea ada bo boss png marvin worker scripted wor low off yes extractive config toml server test general utc")
 
 func wordsOf(texts ...string) (all []string) {
 	for _, word := range englishWord.FindAllString(strings.ToLower(strings.Join(texts, " ")), -1) {

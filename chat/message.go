@@ -118,10 +118,10 @@ func (r Record) Empty() bool {
 
 // String returns the message for people. All lines but the first are indented, so that no text can
 // imitate another message.
-func (r Record) String() string { return r.Words(func(role string) string { return role }) }
+func (r Record) String() string { return r.Words(func(word string) string { return word }) }
 
-// Words is String with translated names of roles: assistant, tool.
-func (r Record) Words(name func(role string) string) string {
+// Words is String with translated names of roles and of kinds of attachments: assistant, tool, image.
+func (r Record) Words(name func(word string) string) string {
 	who := OneLine(r.Author)
 	if who == "" {
 		who = name(string(r.Role))
@@ -131,7 +131,7 @@ func (r Record) Words(name func(role string) string) string {
 	}
 	lines := []string{r.Text}
 	for _, a := range r.of.Attachments {
-		lines = append(lines, a.Words())
+		lines = append(lines, a.words(name))
 	}
 	for _, call := range r.Calls {
 		lines = append(lines, CallLine(call))
