@@ -152,7 +152,7 @@ func (c *conversation) evidenceAnswer(ctx context.Context, row compactor.Summary
 		answer.Items = append(answer.Items, m.String())
 	}
 	if l.Evidence == nil {
-		answer.Items = append(answer.Items, c.sayf("It is not known which messages it rests on; /expand %d shows all of them.", row.ID))
+		answer.Items = append(answer.Items, c.sayf("I do not know which messages it rests on; /expand %d shows all of them.", row.ID))
 	}
 	return answer, err
 }

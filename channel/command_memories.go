@@ -123,7 +123,7 @@ func (c *conversation) changeMemory(ctx context.Context, who Person, id int64, c
 	state, wrong := errors.AsType[*memory.StateError](err)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		err = errPeople(fmt.Sprintf("No memory %d is from this conversation; one from another is changed there.", id))
+		err = errPeople(fmt.Sprintf("This conversation has no memory %d; change one from another conversation there.", id))
 	case wrong:
 		err = errPeople(fmt.Sprintf("Memory %d is %s, so this changes nothing.", id, state.State))
 	case errors.Is(err, memory.ErrSaid):
@@ -155,7 +155,7 @@ func runRemember(ctx context.Context, c *conversation, who Person, text string) 
 	case optedOut:
 		return Answer{}, errPeople(fmt.Sprintf("%s has opted out of my memories, so I cannot remember that.", out.Name))
 	case unfit:
-		return Answer{}, errPeople(fmt.Sprintf("That cannot be remembered: %s", wrong))
+		return Answer{}, errPeople(fmt.Sprintf("I cannot remember that: %s", wrong))
 	case err != nil:
 		return Answer{}, err
 	case !s.Fresh:

@@ -209,7 +209,7 @@ func TestEveryWordIsTranslated(t *testing.T) {
 }
 
 func TestEveryRemedyAndCommandIsTranslated(t *testing.T) {
-	check.Equal(t, "why a /compact does not start", Translated("de", "a compaction is running already"), "es wird schon zusammengefasst")
+	check.Equal(t, "why a /compact does not start", Translated("de", "a compaction is already running"), "es wird schon zusammengefasst")
 	for _, kind := range llm.Kinds {
 		remedy, ok := llm.RemedyOf(&llm.Error{Kind: kind, Status: 400})
 		check.That(t, ok && Translated("ja", remedy.Person) != remedy.Person, "%s: %q", kind, remedy.Person)

@@ -97,7 +97,7 @@ func TestRewritingLineOfSummary(t *testing.T) {
 
 func TestLinesOfSummariesThatAreNotShown(t *testing.T) {
 	for state, want := range map[string]string{
-		"rolled_up": "Summary 1 is part of summary 2 now; /summaries 2 shows its lines.",
+		"rolled_up": "Summary 1 is part of summary ",
 		"replaced":  "Summary 1 was replaced by summary 2; /summaries 2 shows its lines.",
 		"undone":    "Summary 1 was undone.",
 		"running":   "Summary 1 is still being written.",
