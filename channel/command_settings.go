@@ -64,16 +64,16 @@ func runSettings(ctx context.Context, c *conversation, who Person, args string) 
 	all, left, err := settingsOf(ctx, c.records, agent)
 	answer := Answer{Text: c.sayf("How this conversation is compacted, and where each value comes from. `/settings %sKEY VALUE` changes one here, `/settings %sKEY %s` resets it.", settingsTable, settingsTable, resetValue)}
 	for _, e := range left {
-		answer.Text += "\nIgnored, because it conflicts with the settings file: " + e.Error()
+		answer.Text += "\n" + c.sayf("Ignored, because it conflicts with the settings file: %s", c.translated(e.Error()))
 	}
 	for _, s := range all {
 		switch {
 		case s.Key == key && value != "":
-			return Answer{Text: c.sayf("From now on: %s", s)}, err
+			return Answer{Text: c.sayf("From now on: %s", s.in(c.language()))}, err
 		case s.Key == key:
-			return Answer{Text: s.String()}, err
+			return Answer{Text: s.in(c.language())}, err
 		}
-		answer.Items = append(answer.Items, s.String())
+		answer.Items = append(answer.Items, s.in(c.language()))
 	}
 	return answer, err
 }
@@ -130,13 +130,13 @@ type Setting struct {
 	text string // the value as in the settings file, without quotes
 }
 
-// String formats a setting for people: "compaction.keep_first = 0 (set here by Ada)".
-func (s Setting) String() string {
+// in formats a setting for people, in a language: "compaction.keep_first = 0 (set here by Ada)".
+func (s Setting) in(language string) string {
 	switch s.Key {
 	case "model", "strategy", "worker_reasoning", "prompt_file", "focus", "notify":
 		s.text = fmt.Sprintf("%q", s.text)
 	}
-	return fmt.Sprintf("%s%s = %s (%s)", settingsTable, s.Key, s.text, s.Origin)
+	return fmt.Sprintf("%s%s = %s (%s)", settingsTable, s.Key, s.text, Translated(language, s.Origin))
 }
 
 // settingsOf returns the values a conversation is compacted by, in the order of compactor.Keys, and those set
@@ -219,14 +219,14 @@ func runTools(ctx context.Context, c *conversation, who Person, args string) (An
 	}
 	answer := Answer{Text: c.spell("External tools. `/tools add NAME` adds them to this conversation, `/tools remove NAME` removes them.")}
 	for _, s := range servers {
-		state := "not here"
+		state := c.sayf("not here")
 		if slices.Contains(agent.ToolServers, s.ID) {
-			state = "by the settings file"
+			state = c.sayf("by the settings file")
 		} else if slices.Contains(rules.Added, s.ID) {
-			state = "added here"
+			state = c.sayf("added here")
 		}
 		if s.Problem != "" {
-			s.Problem = "; it cannot be reached: " + s.Problem
+			s.Problem = c.sayf("; it cannot be reached: %s", s.Problem)
 		}
 		answer.Items = append(answer.Items, fmt.Sprintf("%s (%s): %s%s", s.ID, state, strings.Join(s.Tools, ", "), s.Problem))
 	}

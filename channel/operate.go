@@ -57,6 +57,11 @@ func (o Operator) Fullest() (share float64) {
 // Context returns what /context shows, without model usage: the live state of an open conversation, or the stored
 // state of another one. ErrNotFound means that there is no such conversation.
 func (o Operator) Context(ctx context.Context, name string) (Context, error) {
+	return o.contextIn(ctx, name, DefaultLanguage)
+}
+
+// contextIn is Context with sentences in a language, if the conversation is open.
+func (o Operator) contextIn(ctx context.Context, name, language string) (Context, error) {
 	c, err := o.hub.find(name, nil)
 	if err != nil {
 		return Context{}, err
@@ -73,7 +78,7 @@ func (o Operator) Context(ctx context.Context, name string) (Context, error) {
 	if err != nil {
 		return Context{}, err
 	}
-	now := newContext(ctx, (*c.engineStatus.Load())(), c.records, agent)
+	now := newContext(ctx, (*c.engineStatus.Load())(), c.records, agent, language)
 	if most := o.hub.rules.Load().CallsPerHour; most > 0 {
 		calls, _ := o.hub.recent.take(c.callsKey(), most, time.Hour, false)
 		now.Calls = fmt.Sprintf("%d of %d in the last hour", calls, most)

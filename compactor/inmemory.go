@@ -138,7 +138,7 @@ func (r *InMemory) Stretch(_ context.Context, sp Span) (n transcript.Stretch, er
 
 // Latest returns why nothing can be undone.
 func (r *InMemory) Latest(context.Context) (transcript.Undoable, error) {
-	return transcript.Undoable{Version: r.state.HeadVersion, Why: "what was summarized in memory alone cannot be undone"}, nil
+	return transcript.Undoable{Version: r.state.HeadVersion, Why: "a summary that is only in memory cannot be undone"}, nil
 }
 
 // Declined does nothing: the compactor knows it until the head changes.

@@ -64,7 +64,7 @@ func TestUndoRestoresEarlierPrompt(t *testing.T) {
 			check.That(t, round != 2 || len(view) == len(views[2]) && r.c.Status().Used == used[2], "got %d tokens used, want %v", r.c.Status().Used, used)
 			r.renderAfterRestart()
 		}
-		r.refused("nothing was summarized")
+		r.refused("there is no summary to undo")
 	}
 }
 

@@ -174,7 +174,7 @@ func (c *Conversation) makeStale(tx *Tx, id int64) {
 	tx.Do("UPDATE compactions SET state = 'stale', text = '', sources = '', lines = '', dropped = 0 WHERE id = ? AND conversation = ?", id, c.id)
 }
 
-const beforeTheStart = "what was summarized last is from before the last /new" // in words for people
+const beforeTheStart = "the last summary is from before the last /new" // in words for people
 
 // The rows of an applied compaction, none of which begins before a seq, or of a line that was rewritten since then. It cleared the
 // tool results of its time, so newer ones were cleared for another reason, and an undo leaves them alone.

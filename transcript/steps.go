@@ -165,9 +165,9 @@ func (s *State) NewSession(awaitsModel bool) (Change, error) {
 
 // The reasons why nothing can be undone.
 var (
-	ErrNothingApplied = errors.New("nothing was summarized that could be undone")
-	ErrChangedSince   = errors.New("what was summarized last has changed since: messages in it were edited or deleted, or it was hidden or replaced")
-	ErrHiddenSince    = errors.New("messages behind what was summarized last were hidden since")
+	ErrNothingApplied = errors.New("there is no summary to undo")
+	ErrChangedSince   = errors.New("the last summary has changed since: messages in it were edited or deleted, or it was hidden or replaced")
+	ErrHiddenSince    = errors.New("messages after the last summary have been hidden since")
 )
 
 // Undoable is the latest applied compaction of the session, as far as it is in the session. The

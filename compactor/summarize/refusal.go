@@ -41,7 +41,7 @@ const (
 
 // TooLarge returns the refusal of a summary of tokens tokens, with most as the maximum.
 func TooLarge(tokens, most int) Refusal {
-	return Refusal(fmt.Sprintf("%s%d tokens of at most %d", tooLarge, tokens, most))
+	return Refusal(fmt.Sprintf(tooLarge+"%d tokens of at most %d", tokens, most))
 }
 
 // Again reports whether the same material is worth another request after calls calls.
