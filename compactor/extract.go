@@ -25,8 +25,9 @@ func extractive(ctx context.Context, j *job, record Job, target int, beside []st
 	target = j.aim(target, func() []summarize.Item { return summarize.ItemsOf(messages, summarize.MostOfMessage) })
 	s = summarize.Extract(messages, target, memoriesOf(j, messages), j.row.Focus, others...)
 	s.Text = secrets.Mask(s.Text) // a secret may have been split across messages
-	c := summarize.JudgeOf(evidenceItems(messages, j.children)).Check(s.Text)
-	s.Text, s.Dropped = c.Text, len(c.Wrong)
+	c := summarize.JudgeOf(evidenceItems(messages, j.children)).Without(j.removed).Check(s.Text)
+	s.Text = c.Text
+	s = withDropped(s, c.Wrong)
 	s.Lines = summarize.WithFolded(c.Text, summarize.WithQuoted(c.Text, c.Lines, messages), j.children)
 	if s.Text == "" {
 		s.Text = fmt.Sprintf("%d messages without words that could be summed up.", j.row.Messages)

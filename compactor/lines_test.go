@@ -73,6 +73,7 @@ func TestTextWithContradictedLinesIsRetriedWithTheReasons(t *testing.T) {
 	check.Require(t, e.State == compactor.EventApplied, "got %+v", e)
 	check.Equal(t, "summary", e.Summary, rightLine)
 	check.Equal(t, "dropped lines", e.Set[0].Dropped, 1)
+	check.Equal(t, "the dropped line, and why", fmt.Sprint(e.Set[0].DroppedLines), `["Ada wrote word after word in note-9000 (#4).": #4 has 3, not 9000]`)
 	asked := r.worker.Requests()
 	check.Contains(t, "the last request", fmt.Sprint(asked[len(asked)-1].Messages), "contradict", "note-9000")
 }

@@ -10,6 +10,7 @@ import (
 	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
 	"cairn/llm"
+	"cairn/transcript"
 )
 
 // Strategy makes the summaries of a conversation. What is planned, stored, applied and undone, and
@@ -78,7 +79,9 @@ type making func(context.Context) (summarize.Summary, error)
 func (c *Compactor) summarizing(j *job, record Job) making {
 	heading := j.row
 	heading.Text = ""
-	kept := peopleCost(c.under(j)...)
+	under := c.under(j)
+	kept := peopleCost(under...)
+	j.removed = transcript.Removed(under...)
 	left, beside := c.stackBeside(j)
 	limit := max(left-heading.Cost()-1, summarize.MinSummary) // sums of parts are rounded up
 	if j.maxTokens > 0 {

@@ -171,8 +171,10 @@ func repeating(c *store.Conversation, tx *store.Tx, deleted []chat.Message, lost
 	for _, m := range deleted {
 		first, last = min(first, m.Seq), max(last, m.Seq)
 	}
-	rows := c.In(tx).Compactions("AND to_seq >= ? AND from_seq <= ? AND text <> ''", first-reach, last+reach)
-	return slices.DeleteFunc(rows, func(row transcript.Summary) bool { return !says(row.Text, lost) })
+	rows := c.In(tx).Compactions("AND to_seq >= ? AND from_seq <= ? AND (text <> '' OR dropped_lines <> '')", first-reach, last+reach)
+	return slices.DeleteFunc(rows, func(row transcript.Summary) bool {
+		return !says(row.Text, lost) && !slices.ContainsFunc(row.DroppedLines, func(l transcript.DroppedLine) bool { return says(l.Text+" "+l.Why, lost) })
+	})
 }
 
 // emptyInherited turns copies of rows that cover deleted messages, or repeated them, into placeholders.

@@ -72,7 +72,7 @@ const erasedAtOnce = 40
 var ErrNobody = errors.New("the person's id is empty")
 
 // Traces counts what is stored about a person in the conversation: their messages, with waiting ones, tasks they asked for and
-// summaries in which they wrote a line, and memories that they said first, or that are about them.
+// summaries in which they wrote or removed a line, and memories that they said first, or that are about them.
 func (pr Conversation) Traces(ctx context.Context, author string) (Holding, error) {
 	return store.View(ctx, pr.c, "count what is stored about a person", func(tx *store.Tx) Holding { return traces(pr.c, tx, author) })
 }
