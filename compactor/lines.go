@@ -39,7 +39,7 @@ func (w worker) withoutContradictions(text string, items []summarize.Item) (stri
 
 // judgeOf returns the judge of a chunk's summaries.
 func (w worker) judgeOf(items []summarize.Item) *summarize.Judge {
-	return summarize.JudgeOf(items).With(w.around.after(), w.agent, w.around.before).Without(w.j.removed)
+	return summarize.JudgeOf(items).With(w.around.after(), w.agent, slices.Concat(w.around.rows, []Summary{w.around.before})...).Without(w.j.removed)
 }
 
 // checked returns the judged text within the worker's limit, the marks of lines without evidence included.
@@ -67,10 +67,13 @@ func withDropped(s summarize.Summary, lines []transcript.DroppedLine) summarize.
 	return s
 }
 
-// after returns what the worker may read of what follows its span, a line for each message.
+// after returns what the worker may read of the messages that follow its span, a line for each.
 func (a around) after() string {
 	var lines []string
 	for _, m := range a.later {
+		if m.Seq == 0 { // it is in rows
+			continue
+		}
 		lines = append(lines, summarize.Cite(strings.Join(strings.Fields(m.Author+": "+m.Text), " "), m.Seq))
 	}
 	return strings.Join(lines, "\n")

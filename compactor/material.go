@@ -114,6 +114,7 @@ type around struct {
 	theirs []string          // what people wrote in the summaries of the span
 	before Summary           // the nearest one, or the one of the part before, of which the text alone is known
 	later  []chat.Message    // what follows, oldest first; a summary is a message of the assistant
+	rows   []Summary         // the summaries in later
 	most   int               // most tokens shown of each
 	read   *summarize.Beside // what was shown
 }
@@ -148,6 +149,7 @@ func (c *Compactor) aroundOf(row Summary) (a around) {
 	for _, r := range rows {
 		if r.From > row.To && r.Kind != Placeholder {
 			a.later = append(a.later, summarize.WrittenOf(r))
+			a.rows = append(a.rows, r)
 			a.read.Rows = append(a.read.Rows, r.ID)
 		}
 	}
@@ -188,7 +190,14 @@ func (a around) of(made string, rest [][]summarize.Item) around {
 	if made != "" {
 		a.before = Summary{Text: made}
 	}
-	a.later = slices.Concat(saidIn(slices.Concat(rest...)), a.later)
+	items := slices.Concat(rest...)
+	a.rows = slices.Clone(a.rows)
+	for i, it := range items {
+		if it.Row != nil && (i == 0 || items[i-1].Row != it.Row) { // else another part of it
+			a.rows = append(a.rows, *it.Row)
+		}
+	}
+	a.later = slices.Concat(saidIn(items), a.later)
 	a.later = a.later[:min(len(a.later), maxLater)]
 	return a
 }
