@@ -53,6 +53,9 @@ func (j *Judge) Check(text string) (c Checked) {
 		}
 		kept = append(kept, line)
 	}
+	if len(c.Lines) == 0 && len(c.Wrong) > 0 && !slices.ContainsFunc(c.Wrong, isJudged) { // a summary of nothing is no summary
+		return j.Without(nil).Check(text)
+	}
 	c.Text = withoutEmptyHeadings(kept, &c)
 	return c
 }
@@ -69,6 +72,9 @@ func (e *evidence) lineOf(v verdict, at int) transcript.Line {
 	}
 	return l
 }
+
+// isJudged reports whether the messages contradict a dropped line; otherwise a person removed it.
+func isJudged(l transcript.DroppedLine) bool { return l.By == "" }
 
 // sureLength is how long a text must be, in bytes, for its language to be certain.
 const sureLength = 240

@@ -45,6 +45,8 @@ func TestRemovedLinesAreLeftOutAgain(t *testing.T) {
 			}
 		})
 	}
+	all := JudgeOf(ItemsOf(hall(), MostOfMessage)).Without(removed("Ben likes doors")).Check("## Facts\n- Ben likes doors")
+	check.That(t, all.Text == "## Facts\n- Ben likes doors" && len(all.Wrong) == 0, "a summary of which nothing else is left stays: %+v", all)
 	for _, line := range []string{"- ", "* (#3)", "(#3, #4)", "-\t"} {
 		check.Equal(t, line+" says nothing", fmt.Sprintf("%+v", JudgeOf(ItemsOf(hall(), MostOfMessage)).Check(line).Lines), "[]")
 	}
