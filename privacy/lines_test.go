@@ -102,6 +102,25 @@ func TestErasingLines(t *testing.T) {
 	})
 }
 
+// A line may say what a message before its span says, without any of its words.
+func TestDeletionReachesLinesThatRestBesideTheirSpan(t *testing.T) {
+	c := imported(t, 9)
+	for from, sum := range map[int64]summarize.Summary{
+		1: {Text: "- they met (#1)"},
+		5: {Text: "- it rains\n- they know of the " + secret, Lines: []transcript.Line{{At: 0, Seqs: []int64{5}}, {At: 1, Seqs: []int64{2}, Beside: true, Earlier: 1}}},
+	} {
+		j := storetest.Worker(t, c, from, from+3)
+		check.Must(j.Store(ctx, sum))(t)
+	}
+	storetest.ApplyRows(t, c, transcript.IDs(storetest.Load(t, c).Prepared)...)
+	check.NoError(t, privacy.Of(c).Delete(ctx, []string{"m9"}))
+	check.Contains(t, "after another message was deleted", storetest.Load(t, c).Head.Stack[1].Text, secret)
+	check.NoError(t, privacy.Of(c).Delete(ctx, []string{"m2"}))
+	wantNoSecret(t, c)
+	row := storetest.Load(t, c).Head.Stack[1]
+	check.That(t, row.Kind == transcript.Placeholder && row.AwaitsModel && row.Messages == 4, "%+v", row)
+}
+
 // The worker also reads messages outside a summary's span, so a dropped line may repeat one of them.
 func TestDeletionReachesDroppedLines(t *testing.T) {
 	for name, line := range map[string]transcript.DroppedLine{
