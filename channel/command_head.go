@@ -40,8 +40,9 @@ func runSummaries(ctx context.Context, c *conversation, who Person, args string)
 // summaryLine describes a compaction in one line for people, and how to see what is behind it.
 func (c *conversation) summaryLine(row compactor.Summary) string {
 	words := c.summaryWords(row)
-	if len(row.Lines) > 0 {
-		words += c.sayf("; %d lines, %d without evidence, %d dropped", len(row.Claims()), row.Unsupported(), row.Dropped)
+	lines := linesOf(row)
+	if slices.ContainsFunc(lines, func(l SummaryLine) bool { return l.Evidence != nil && l.By == "" }) {
+		words += c.sayf("; %d lines, %d without evidence, %d dropped", len(lines), row.Unsupported(), row.Dropped)
 	}
 	return words + c.sayf(": /expand %d", row.ID)
 }

@@ -89,8 +89,12 @@ func (c *conversation) linesAnswer(ctx context.Context, row compactor.Summary) A
 	for _, l := range linesOf(row) {
 		answer.Items = append(answer.Items, fmt.Sprintf("%d. %s%s", l.Number, l.Text, c.restsOn(l)))
 	}
-	if len(answer.Items) == 0 {
-		answer.Items = []string{c.sayf("Nothing is written there yet; /expand %d shows the messages.", row.ID)}
+	written := len(answer.Items) > 0
+	for _, l := range row.DroppedLines {
+		answer.Items = append(answer.Items, c.droppedWords(l.Text, l.Why, l.By))
+	}
+	if !written {
+		answer.Items = append(answer.Items, c.sayf("Nothing is written there yet; /expand %d shows the messages.", row.ID))
 		return answer
 	}
 	if c.isInPrompt(row.ID) {
@@ -99,6 +103,14 @@ func (c *conversation) linesAnswer(ctx context.Context, row compactor.Summary) A
 		answer.Items = append(answer.Items, c.partOf(row.ID, fate.In))
 	}
 	return answer
+}
+
+// droppedWords describes a line that is not in a summary; by is the person who removed it, if one did.
+func (c *conversation) droppedWords(text, why, by string) string {
+	if by != "" {
+		return c.sayf("Removed or rewritten by %s: %s", chat.OneLine(by), chat.OneLine(text))
+	}
+	return c.sayf("Dropped: %s (%s)", chat.OneLine(text), chat.OneLine(why))
 }
 
 // isInPrompt reports whether a summary is one of those that the prompt has, so that its lines can be rewritten.

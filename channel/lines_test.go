@@ -26,7 +26,8 @@ func summarized(t *testing.T) *rig {
 	text := "## Facts\n- the boat is red (#2, #3)\n- it leaves at nine"
 	lines := []transcript.Line{{At: 1, Seqs: []int64{2, 3}}, {At: 2}}
 	sum := transcript.Summary{Text: text, Lines: lines}
-	check.Must(j.Store(storetest.Ctx, summarize.Summary{Text: text, Lines: lines, Dropped: 2, Tokens: sum.Cost()}))(t)
+	lost := []transcript.DroppedLine{{Text: "the boat is blue (#2)", Why: "#2 has red"}}
+	check.Must(j.Store(storetest.Ctx, summarize.Summary{Text: text, Lines: lines, Dropped: 2, DroppedLines: lost, Tokens: sum.Cost()}))(t)
 	storetest.ApplyRows(t, c, j.ID())
 	r.restart()
 	return r
@@ -35,7 +36,8 @@ func summarized(t *testing.T) *rig {
 func TestLinesOfSummaries(t *testing.T) {
 	r := summarized(t)
 	r.wantAnswer("/summaries", "2 lines, 1 without evidence, 2 dropped: /expand 1")
-	r.wantAnswer("/summaries 1", "1. the boat is red (#2, #3) · rests on #2, #3", "2. it leaves at nine · no evidence", "/summaries edit 1 1")
+	r.wantAnswer("/summaries 1", "1. the boat is red (#2, #3) · rests on #2, #3", "2. it leaves at nine · no evidence", "Dropped: the boat is blue (#2) (#2 has red)", "/summaries edit 1 1")
+	check.Lacks(t, "prompt", r.promptText(), "blue")
 	evidence := r.wantAnswer("/summaries 1 1", "the boat is red", "message-2", "message-3")
 	check.Lacks(t, "evidence", evidence, "message-1")
 	check.Lacks(t, "evidence of a line without any", r.run("/summaries 1 2"), "message-")
@@ -72,7 +74,8 @@ func TestLineThatRestsOnAnEarlierSummary(t *testing.T) {
 func TestRewritingLineOfSummary(t *testing.T) {
 	r := summarized(t)
 	r.wantAnswer("/summaries EDIT 1 2 it  leaves at ten", "Line 2 of summary 1 is rewritten", "It is summary 2 now")
-	r.wantAnswer("/summaries 2", "2. it leaves at ten · written by")
+	r.wantAnswer("/summaries 2", "2. it leaves at ten · written by", "Removed or rewritten by", ": it leaves at nine")
+	check.Lacks(t, "prompt", r.promptText(), "it leaves at nine")
 	check.Contains(t, "prompt", r.promptText(), "- it leaves at ten\n")
 	for _, line := range []string{"/summaries 1", "/summaries 1 2", "/summaries edit 1 2 again", "/expand 1"} {
 		r.wantAnswer(line, "Summary 1 was replaced by summary 2; /summaries 2 shows its lines.")

@@ -26,7 +26,7 @@ var TextColumns = map[string]map[string]Fate{
 		"platform_id": ByPlatform, "author_id": ByAuthor, "author": ByAuthor, "text": WithMessage, "attachments": WithMessage,
 		"reply_to": ByPlatform, "calls": ByModel, "native": WithSource, "quote": WithSource, "context": WithSource,
 	},
-	"compactions":   {"text": WithSource, "focus": Typed, "error": Typed, "lines": ByAuthor},
+	"compactions":   {"text": WithSource, "focus": Typed, "error": Typed, "lines": ByAuthor, "dropped_lines": WithSource},
 	"memories":      {"content": WithSource, "folded": WithSource, "speaker": WithSource, "about": WithSource},
 	"message_terms": {"term": WithMessage},
 	"memory_terms":  {"term": WithSource},

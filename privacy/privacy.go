@@ -72,7 +72,7 @@ const erasedAtOnce = 40
 var ErrNobody = errors.New("the person's id is empty")
 
 // Traces counts what is stored about a person in the conversation. Messages are theirs, with waiting ones, tasks that they asked
-// for, summaries in which they wrote a line, and settings, pins and pauses that they made. Memories are those that they said first,
+// for, summaries in which they wrote or removed a line, and settings, pins and pauses that they made. Memories are those that they said first,
 // or that are about them.
 func (pr Conversation) Traces(ctx context.Context, who Who) (Holding, error) {
 	return store.View(ctx, pr.c, "count what is stored about a person", func(tx *store.Tx) Holding { return traces(pr.c, tx, who) })

@@ -151,7 +151,7 @@ func (s *Store) Compactions(ctx context.Context, f CompactionFilter) (found []Li
 		var lines string
 		err := rows.Scan(&l.ID, &l.Channel, &l.State, &l.Trigger, &l.Kind, &l.From, &l.To, &l.Messages, &l.BeforeTokens, &l.AfterTokens,
 			&l.SummaryTokens, &l.FoldedTokens, UTC(&l.Time), &took, &l.By, &l.Model, &l.Focus, &l.Error, &l.Version, &l.Next, &lines, &l.Dropped, &total)
-		known := transcript.Summary{Lines: linesOf(lines)}
+		known := transcript.Summary{Lines: linesOf[transcript.Line](lines)}
 		l.Lines, l.Without = len(known.Lines), known.Unsupported()
 		l.Seconds = float64(took) / 1000
 		return err

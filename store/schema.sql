@@ -133,8 +133,9 @@ CREATE TABLE compactions (
   made_by        TEXT NOT NULL DEFAULT 'worker' CHECK (made_by IN ('worker', 'extractive', 'emergency')),
   state          TEXT NOT NULL DEFAULT 'running' CHECK (state IN ('running', 'prepared', 'applied', 'rolled_up', 'replaced', 'undone', 'failed', 'stale')),
   extracted      TEXT NOT NULL DEFAULT '' CHECK (extracted IN ('', 'worker', 'extractive')), -- who saved memories from its messages
-  lines          TEXT NOT NULL DEFAULT '',            -- what the lines of text rest on: JSON list of {"at", "seqs", "by", "by_id"}; empty: not known
-  dropped        INTEGER NOT NULL DEFAULT 0           -- how many lines the messages contradicted
+  lines          TEXT NOT NULL DEFAULT '',            -- what the lines of text rest on: JSON list of {"at", "seqs", "beside", "earlier", "by", "by_id"}; empty: not known
+  dropped        INTEGER NOT NULL DEFAULT 0,          -- how many lines the messages contradicted
+  dropped_lines  TEXT NOT NULL DEFAULT ''             -- some of these, and those that people removed: JSON list of {"text", "why", "by", "by_id"}
 ) STRICT;
 CREATE INDEX compactions_parent ON compactions (parent) WHERE parent IS NOT NULL;
 CREATE INDEX compactions_to ON compactions (conversation, to_seq);

@@ -126,7 +126,7 @@ func (d *draft) putPlaceholder(like Summary) {
 			row.To, row.ToTime = old.To, old.ToTime
 		}
 		row.Messages, row.AwaitsModel = row.Messages+old.Messages, row.AwaitsModel || old.AwaitsModel
-		row = row.Keeping(old)
+		row = row.Keeping(old).Dropping(Removed(old)...)
 		old.State = Replaced
 		d.put(old)
 	}

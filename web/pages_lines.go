@@ -16,7 +16,7 @@ import (
 
 // linesView shows a summary's text, and below each line that claims something what it rests on.
 func (v *visit) linesView(name string, s channel.StackEntry) g.Node {
-	if len(s.Lines) == 0 {
+	if len(s.Lines)+len(s.DroppedLines) == 0 {
 		return longText("boxed", s.Text)
 	}
 	var view g.Group
@@ -31,9 +31,15 @@ func (v *visit) linesView(name string, s channel.StackEntry) g.Node {
 	}
 	return g.Group{
 		h.Div(h.Class("boxed lines"), view),
+		g.If(len(s.DroppedLines) > 0, h.Details(h.Class("evidence"), h.Summary(g.Textf("Lines that are not in it (%d)", len(s.DroppedLines))), g.Map(s.DroppedLines, droppedView))),
 		g.If(s.Without+s.Dropped > 0, faint(g.Textf("Lines: %d; without evidence: %d; dropped because the messages contradict them: %d.",
 			len(s.Lines), s.Without, s.Dropped))),
 	}
+}
+
+// droppedView shows a line that is not in a summary, and why.
+func droppedView(l channel.DroppedLine) g.Node {
+	return h.Div(h.Class("line"), h.Div(h.Class("text"), h.Dir("auto"), g.Text(l.Text)), h.Span(h.Class("faint"), h.Dir("auto"), g.Text(l.Why)))
 }
 
 func (v *visit) lineView(name string, s channel.StackEntry, l channel.SummaryLine) g.Node {

@@ -26,6 +26,7 @@ type Judge struct {
 	speakers map[string]bool // keys of their names
 	spoken   func() language
 	evidence func() *evidence // see With
+	removed  []transcript.DroppedLine
 }
 
 // JudgeOf returns the judge of the summaries of items.

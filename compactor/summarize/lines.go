@@ -16,10 +16,10 @@ import (
 
 // Checked is a text whose lines were judged.
 type Checked struct {
-	Text    string            // without the lines that the messages contradict
-	Lines   []transcript.Line // those that claim something
-	Unknown []int             // indexes of lines of Text with a name, number or date that nothing shown to the writer has
-	Wrong   []string          // for each contradicted line, what is wrong with it, for its writer
+	Text    string                   // without the lines that the messages contradict, or that say what a person removed
+	Lines   []transcript.Line        // those that claim something
+	Unknown []int                    // indexes of lines of Text with a name, number or date that nothing shown to the writer has
+	Wrong   []transcript.DroppedLine // those that are not in Text, and why
 }
 
 // Check judges each line of a text by the messages of the span. A line that they contradict is left out. The others keep what
@@ -36,9 +36,14 @@ func (j *Judge) Check(text string) (c Checked) {
 		if m := heading().FindStringSubmatch(line); m != nil {
 			under = headingAt[strings.ToLower(m[1])]
 		} else if claims(line) {
+			clipped := tokens.Clip(bullet().ReplaceAllString(strings.TrimSpace(line), ""), mostOfLine)
+			if by := j.removal(line); by != nil {
+				c.Wrong = append(c.Wrong, transcript.DroppedLine{Text: clipped, Why: by.Why, By: by.By, ByID: by.ByID})
+				continue
+			}
 			v := e.judge(e.claimOf(line, under, languages))
 			if v.wrong != "" {
-				c.Wrong = append(c.Wrong, fmt.Sprintf("%q: %s", tokens.Clip(strings.TrimSpace(line), mostOfLine), v.wrong))
+				c.Wrong = append(c.Wrong, transcript.DroppedLine{Text: clipped, Why: v.wrong})
 				continue
 			}
 			if v.unknown {
@@ -47,6 +52,9 @@ func (j *Judge) Check(text string) (c Checked) {
 			c.Lines = append(c.Lines, e.lineOf(v, len(kept)))
 		}
 		kept = append(kept, line)
+	}
+	if len(c.Lines) == 0 && len(c.Wrong) > 0 && !slices.ContainsFunc(c.Wrong, isJudged) { // a summary of nothing is no summary
+		return j.Without(nil).Check(text)
 	}
 	c.Text = withoutEmptyHeadings(kept, &c)
 	return c
@@ -65,16 +73,19 @@ func (e *evidence) lineOf(v verdict, at int) transcript.Line {
 	return l
 }
 
+// isJudged reports whether the messages contradict a dropped line; otherwise a person removed it.
+func isJudged(l transcript.DroppedLine) bool { return l.By == "" }
+
 // sureLength is how long a text must be, in bytes, for its language to be certain.
 const sureLength = 240
 
 // mostOfLine is how much of a contradicted line its writer sees again, in tokens.
 const mostOfLine = 60
 
-// claims reports whether a line says anything: a line with a day, above the extracts of that day, does not.
+// claims reports whether a line says anything: a line with a day, above the extracts of that day, does not, nor does a citation alone.
 func claims(line string) bool {
 	trimmed := strings.TrimSpace(line)
-	return trimmed != "" && trimmed != shortened && trimmed != quoted && !dateLine().MatchString(line)
+	return strings.Trim(statement(line), "-*•") != "" && trimmed != shortened && trimmed != quoted && !dateLine().MatchString(line)
 }
 
 // dateLine matches a line with a day, whatever language it is in.
@@ -141,7 +152,7 @@ func emptyUnder(lines []string) bool {
 
 // Contradicted is the refusal of a summary with lines that the messages contradict. Its text names none of them, so it may be
 // logged.
-type Contradicted struct{ Lines []string }
+type Contradicted struct{ Lines []transcript.DroppedLine }
 
 func (c Contradicted) Error() string {
 	return fmt.Sprintf("the messages contradict %d lines of the model's summary", len(c.Lines))
@@ -153,7 +164,11 @@ func (c Contradicted) Unwrap() error { return Refusal(c.Error()) }
 // Reasons says which lines are wrong, and why, for the model that wrote them.
 func (c Contradicted) Reasons() string {
 	const most = 8
-	text := "these lines contradict the messages: " + strings.Join(c.Lines[:min(len(c.Lines), most)], "; ")
+	var reasons []string
+	for _, l := range c.Lines[:min(len(c.Lines), most)] {
+		reasons = append(reasons, l.String())
+	}
+	text := "these lines contradict the messages: " + strings.Join(reasons, "; ")
 	if len(c.Lines) > most {
 		text += fmt.Sprintf("; and %d more", len(c.Lines)-most)
 	}
