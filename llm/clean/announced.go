@@ -27,9 +27,9 @@ type announced struct {
 
 // The names of thoughts and answers in headings and labels: en de fr es it pt ru zh ja ko.
 const (
-	thoughtName = `(?:(?:my |internal |inner |step-by-step )?(?:thinking|thoughts?|reasoning)(?: process)?|chain of thought|(?:internal |inner )monologue|scratchpad|` +
-		`gedanken(?:gang)?|überlegung(?:en)?|denkprozess|réflexions?|raisonnement|razonamiento|pensamientos?|ragionamento|pensieri|raciocínio|` +
-		`мысли|рассуждени[ея]|размышлени[ея]|思考(?:过程|過程)?|推理(?:过程|過程)?|推論|생각|사고 ?과정|추론)`
+	thoughtName = `(?:(?:my |internal |inner |step-by-step )?(?:thinking|thought|reasoning)(?: process)?|(?:internal|inner) thoughts|chain of thought|(?:internal |inner )monologue|scratchpad|` +
+		`gedankengang|überlegung|denkprozess|réflexion|raisonnement|razonamiento|pensamiento|ragionamento|raciocínio|` +
+		`рассуждени[ея]|размышлени[ея]|思考(?:过程|過程)?|推理(?:过程|過程)?|推論|생각|사고 ?과정|추론)`
 	answerName = `(?:(?:my |the )?(?:final )?(?:answer|response|reply)|(?:endgültige |finale )?antwort|réponse(?: finale)?|respuesta(?: final)?|` +
 		`risposta(?: finale)?|resposta(?: final)?|(?:окончательный |итоговый )?ответ|(?:最终|最終)?(?:答案|回答|答复|回复)|答え|(?:최종 ?)?(?:답변|대답))`
 	symbol      = `(?:\p{So}\x{fe0f}?[ \t]*)?`

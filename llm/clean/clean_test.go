@@ -264,5 +264,10 @@ func TestInnocentTextsStayByteForByte(t *testing.T) {
 	check.That(t, len(texts) >= 200, "got %d texts", len(texts))
 	for _, text := range texts {
 		check.Equal(t, "text", Text(text), text)
+		f := newFilter()
+		f.Name = "cairn"
+		f.Next(text)
+		check.Equal(t, "text where tools are offered", f.End(), text)
+		check.Len(t, "calls", f.Calls, 0)
 	}
 }
