@@ -31,13 +31,18 @@ func TestTemplatesAreNotPartOfTheAnswer(t *testing.T) {
 			"<thought>hm</thought>\nHello": "Hello",
 			"[THINK]hm[/THINK]Hello":       "Hello",
 			"<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Hello": "Hello",
+			"**Thinking:** They greet.\n\n**Answer:** Hello":                                            "Hello",
+			"Hello.\n<|user|>\nThanks":                                                                  "Hello.",
+			"Robin: \x1b[31mHel\ufefflo\x1b[0m\x00":                                                     "Hello",
 			"Hello.<|im_end|>\n<|im_start|>user\nThanks":                                                "Hello.",
 			"[#4 2026-11-28 14:05 Cairn] Hello.\n\n<now>\ntime: 14:05\n</now>":                          "Hello.",
 			"Qwen writes <|im_end|> at the end of a turn.":                                              "Qwen writes <|im_end|> at the end of a turn.",
 		} {
 			shown := ""
 			model := w.model(t, w.open(t, func(x *llmtest.Exchange) { x.Say(letters(text)...) }), openai.Options{})
-			resp := check.Must(model.Generate(t.Context(), hello, func(delta string) { shown += delta }))(t)
+			req := hello
+			req.Speaker = "robin"
+			resp := check.Must(model.Generate(t.Context(), req, func(delta string) { shown += delta }))(t)
 			check.Equal(t, text, resp.Message.Text, want)
 			check.Equal(t, "shown of "+text, shown, want)
 		}

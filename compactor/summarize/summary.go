@@ -96,10 +96,10 @@ var importance = func() map[string]float64 {
 	return worth
 }()
 
-var toolSyntax = lazy.Pattern(`(?i)<tool_call|<function[=_]|<\|tool|"name"\s*:\s*"(?:summarize|memory_save)"|^\s*(?:summarize|memory_save)\s*\(`)
+var toolSyntax = lazy.Pattern(`(?i)<tool_call|<function[=_]|<\|tool|"name"\s*:\s*"(?:summarize|memory_save)"|^\s*(?:summarize|memory_save)\s*\(|✿FUNCTION✿:\s*(?:summarize|memory_save)|^\s*(?:\*\*)?Action(?: \d+)?:(?:\*\*)?\s*(?:summarize|memory_save)\b`)
 
 // cleaned returns what a model wrote without its reasoning and the marks of its template.
-func cleaned(text string) string { return strings.TrimSpace(clean.Text(text)) }
+func cleaned(text string) string { return strings.TrimSpace(clean.Summary(text)) }
 
 // Broken returns why an answer with this finish reason cannot be complete; "" if it may be.
 func Broken(finish string) Refusal {

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"cairn/internal/lazy"
+	"cairn/llm/clean"
 )
 
 // maxWrappers is how many wrappers are taken off a summary, one inside the other.
@@ -28,6 +29,9 @@ func (j *Judge) TextOf(written string) string {
 	}
 	if text == "" || toolSyntax().MatchString(text) || label().MatchString(text) {
 		return text
+	}
+	if !j.says(clean.NoReply) {
+		text = clean.WithoutNoReply(text, false)
 	}
 	return j.withoutInstructions(j.withoutFrame(text))
 }

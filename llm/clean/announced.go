@@ -15,25 +15,27 @@ import (
 
 // announced is a form of such thoughts.
 type announced struct {
-	open  func() *regexp.Regexp   // matches its beginning
-	may   func(front string) bool // whether a text that begins with front may match open
-	whole int                     // bytes with which open can be decided, at most
-	close string                  // ends it, anywhere; "": a line that closes matches does
-	line  func() *regexp.Regexp   // matches the beginning of that line
-	label func() *regexp.Regexp   // matches what ends it within a line; nil: nothing does
-	never func() *regexp.Regexp   // matches the beginning of a line that no thought has; nil: none
+	open    func() *regexp.Regexp   // matches its beginning
+	may     func(front string) bool // whether a text that begins with front may match open
+	whole   int                     // bytes with which open can be decided, at most
+	close   string                  // ends it, anywhere; "": a line that closes matches does
+	line    func() *regexp.Regexp   // matches the beginning of that line
+	label   func() *regexp.Regexp   // matches what ends it within a line; nil: nothing does
+	summary bool                    // ends before a summary
+	never   func() *regexp.Regexp   // matches the beginning of a line that no thought has; nil: none
 }
 
 // The names of thoughts and answers in headings and labels: en de fr es it pt ru zh ja ko.
 const (
-	thoughtName = `(?:(?:my |internal |inner |step-by-step )?(?:thinking|thoughts?|reasoning)(?: process)?|chain of thought|(?:internal |inner )monologue|scratchpad|` +
-		`gedanken(?:gang)?|überlegung(?:en)?|denkprozess|réflexions?|raisonnement|razonamiento|pensamientos?|ragionamento|pensieri|raciocínio|` +
-		`мысли|рассуждени[ея]|размышлени[ея]|思考(?:过程|過程)?|推理(?:过程|過程)?|推論|생각|사고 ?과정|추론)`
+	thoughtName = `(?:(?:my |internal |inner |step-by-step )?(?:thinking|thought|reasoning)(?: process)?|(?:internal|inner) thoughts|chain of thought|(?:internal |inner )monologue|scratchpad|` +
+		`gedankengang|überlegung|denkprozess|réflexion|raisonnement|razonamiento|pensamiento|ragionamento|raciocínio|` +
+		`рассуждени[ея]|размышлени[ея]|思考(?:过程|過程)?|推理(?:过程|過程)?|推論|생각|사고 ?과정|추론)`
 	answerName = `(?:(?:my |the )?(?:final )?(?:answer|response|reply)|(?:endgültige |finale )?antwort|réponse(?: finale)?|respuesta(?: final)?|` +
 		`risposta(?: finale)?|resposta(?: final)?|(?:окончательный |итоговый )?ответ|(?:最终|最終)?(?:答案|回答|答复|回复)|答え|(?:최종 ?)?(?:답변|대답))`
-	symbol    = `(?:\p{So}\x{fe0f}?[ \t]*)?`
-	headingOf = `#{1,6}[ \t]+` + symbol + `[*_]{0,3}%[:：]?[*_]{0,3}[:：]?[ \t]*(?:\n|$)`
-	labelOf   = `[*_]{1,3}` + symbol + `%(?:\.{3}|…)?(?:[:：][*_]{1,3}|[*_]{1,3}[:：]|[*_]{1,3}[ \t]*(?:\n|$))`
+	symbol      = `(?:\p{So}\x{fe0f}?[ \t]*)?`
+	summaryName = `(?:(?:final )?summary|zusammenfassung|résumé|resumen|riassunto|resumo|резюме|摘要|总结|總結|要約|요약)`
+	headingOf   = `#{1,6}[ \t]+` + symbol + `[*_]{0,3}%[:：]?[*_]{0,3}[:：]?[ \t]*(?:\n|$)`
+	labelOf     = `[*_]{1,3}` + symbol + `%(?:\.{3}|…)?(?:[:：][*_]{1,3}|[*_]{1,3}[:：]|[*_]{1,3}[ \t]*(?:\n|$))`
 )
 
 // marked returns a pattern of a name in a heading or a label in bold or italics.
@@ -101,15 +103,22 @@ var announcedThoughts = []announced{
 		},
 		whole: 30, line: lazy.Pattern(`^(?i:(?:final )?(?:answer|response|reply)):[ \t]*`),
 	},
-	{ // **Thinking:** … **Answer:** …, ### Reasoning … ### Answer …
+	markedThought(`(?:`+answerName+`|`+summaryName+`)`, true),
+	markedThought(answerName, false),
+}
+
+// markedThought returns the form **Thinking:** … **Answer:** …, or ### Reasoning … ### Answer …, with the names of what follows.
+func markedThought(names string, summary bool) announced {
+	return announced{
 		open: marked(thoughtName),
 		may: func(front string) bool {
 			first, _ := utf8.DecodeRuneInString(front)
 			return (strings.ContainsRune("#*_", first) || unicode.Is(unicode.So, first)) && !strings.Contains(front, "\n")
 		},
-		whole: 60, line: marked(answerName),
-		label: lazy.Pattern(`(?i)\s[*_]{2,3}` + answerName + `(?:[:：][*_]{2,3}|[*_]{2,3}[:：])(?:\s|$)`),
-	},
+		whole: 60, summary: summary,
+		line:  marked(names),
+		label: lazy.Pattern(`(?i)\s[*_]{2,3}` + names + `(?:[:：][*_]{2,3}|[*_]{2,3}[:：])(?:\s|$)`),
+	}
 }
 
 // announcedThought holds back what may be such a thought.
@@ -117,6 +126,9 @@ func (f *Filter) announcedThought(final bool) verdict {
 	waits := false
 	for i := range announcedThoughts {
 		form := &announcedThoughts[i]
+		if form.summary && !f.summary {
+			continue
+		}
 		front := f.raw[:min(len(f.raw), form.whole)]
 		early := !final && len(front) < form.whole
 		at := form.open().FindString(front)

@@ -28,6 +28,7 @@ type Filter struct {
 	Calls []llm.Call
 
 	textOnly bool // no call is read
+	summary  bool // the text is a summary
 
 	raw   string // has arrived, and is not decided
 	tail  string // the first bytes of a rune
@@ -56,6 +57,13 @@ type mode func(f *Filter, final bool) bool
 // Text returns a whole text without what belongs to templates. Calls stay in it.
 func Text(text string) string {
 	f := Filter{textOnly: true}
+	f.Next(text)
+	return f.End()
+}
+
+// Summary is Text for a summary: its heading ends a thought, too.
+func Summary(text string) string {
+	f := Filter{textOnly: true, summary: true}
 	f.Next(text)
 	return f.End()
 }

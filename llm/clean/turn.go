@@ -68,9 +68,14 @@ func (f *Filter) endsBehindSpace(m mark, next following, template bool) bool {
 	if next.end && m.kind != turnBegins {
 		return true
 	}
-	if next.goesOn() || f.isAboutTemplates() || f.isQuoted(f.raw[:m.size]) {
+	if next.goesOn() || f.isAboutTemplates() {
 		return false
 	}
+	if m.kind == turnBegins || !template { // one that the prompt has may be in a new example of it
+		if f.isQuoted(f.raw[:m.size]) {
+			return false
+		}
+	}
 	begun := next.end || template || next.newline || next.blank == 0
-	return begun || m.kind == turnBegins && !f.inLine && endsSentence(f.solid)
+	return begun || m.kind == turnBegins && endsSentence(f.solid)
 }
