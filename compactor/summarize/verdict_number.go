@@ -33,7 +33,7 @@ func (e *evidence) checkNumbers(c *claim, cited, telling []int) (wrong string, f
 			sure = sure && i >= 0 && (rivals(n, other) || c.counts() == 1 && e.onlyNumber(i))
 		}
 		if i >= 0 && !e.besideSays(c, i, func(k int) bool { return e.hasNumber(n, []int{k}) }) {
-			if sure {
+			if sure && !c.divides() && !e.otherRates(c, i) {
 				return fmt.Sprintf("#%d has %s, not %s", e.passages[i].seqs[0], other.Text, n.Text), false
 			}
 			found = false
