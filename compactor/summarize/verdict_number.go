@@ -14,6 +14,10 @@ func (e *evidence) checkNumbers(c *claim, cited, telling []int) (wrong string, f
 	near := e.near(cited)
 	found = true
 	for _, n := range c.facts.Numbers {
+		if n.Weak && !n.Dated && n.Amount() > 1 && !e.hasNumber(n, cited) { // sei biglietti, which is six, but sei is also "you are"
+			i, _ := e.rival(c, n, cited)
+			found = found && i < 0
+		}
 		if n.Weak || n.Dated {
 			continue
 		}

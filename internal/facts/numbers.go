@@ -80,6 +80,8 @@ func (r *reader) numberAt(i int) (n Number, next int) {
 	}
 	if n.Unit == Clock {
 		n.Ordinal = false
+	} else if n.Unit != None { // €8.50 is no time
+		n.Part = nil
 	}
 	return n, next
 }
