@@ -89,10 +89,10 @@ func (e *evidence) findUnknown(c *claim, languages []string) {
 	german := len(languages) > 0 && slices.Contains(languages, "de")
 	all := wordsIn(c.text)
 	for i, w := range all {
-		if len(w.folded) == 0 || len(e.called(w)) > 0 || e.known(w) || e.says(w.text) {
+		if len(w.folded) == 0 || len(e.called(w)) > 0 || e.known(w) {
 			continue
 		}
-		if is := facts.Look(w.folded, languages); is.Known || common()[w.folded] || words.IsFrequent(w.folded) || len(w.folded) < 2 {
+		if is := facts.Look(w.folded, languages); is.Known || common()[w.folded] || words.IsFrequent(w.folded) || len(w.folded) < 2 || e.says(w.text) {
 			continue
 		}
 		titled := i > 0 && facts.Look(w.before, languages).Title && w.capital

@@ -17,7 +17,7 @@ var kindsOfLines embed.FS
 // Whatever the language: counts and what they count, days without their month, times in words, sums, corrections.
 func TestLinesOfEachKind(t *testing.T) {
 	files := check.Must(kindsOfLines.ReadDir("testdata/lines"))(t)
-	check.Len(t, "files", files, 29)
+	check.Len(t, "files", files, 40)
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(file.Name(), ".txt"), func(t *testing.T) {
 			text := string(check.Must(kindsOfLines.ReadFile("testdata/lines/" + file.Name()))(t))

@@ -149,6 +149,9 @@ func (p person) unspacedAt(text string) int {
 // called returns the people whom a word may name: those whose names are most like it.
 func (e *evidence) called(w nameWord) (people []int) {
 	best := 0
+	if facts.Look(w.folded, e.languages).Known || words.IsFrequent(w.folded) { // "the" is no short form of Theo
+		best = equalNames
+	}
 	for i, p := range e.people {
 		for _, part := range p.parts {
 			like := likeName(w.folded, part, e.inflects())
@@ -172,16 +175,19 @@ func (e *evidence) inflects() bool {
 // diminutives are the endings of short forms.
 var diminutives = []string{"y", "ie", "i"}
 
+// equalNames is how much a word is like a name that it equals.
+const equalNames = 100
+
 // likeName returns how much a word is like a name: the letters that both begin with, if the rest may be an ending or the word
 // is a short form; 0 if they differ. Equal ones are most alike.
 func likeName(word, name string, inflects bool) int {
 	if word == name {
-		return 100
+		return equalNames
 	}
 	if firstRune(name) >= 0x600 && firstRune(name) < 0x700 { // Arabic particles are part of the word
 		for _, particle := range []string{"و", "ل", "ب", "ف", "ك"} {
 			if word == particle+name {
-				return 100
+				return equalNames
 			}
 		}
 		return 0

@@ -13,7 +13,7 @@ import (
 func (e *evidence) checkDates(c *claim, cited, telling []int) (wrong string, found bool) {
 	found = true
 	for _, d := range c.facts.Dates {
-		if d.Soft || d.Loose || d.IsNear() && !e.fixes(d, telling) {
+		if d.Soft || d.Loose || e.isNamed(d) || d.IsNear() && !e.fixes(d, telling) {
 			continue
 		}
 		if e.hasDate(d, cited) {
@@ -31,6 +31,13 @@ func (e *evidence) checkDates(c *claim, cited, telling []int) (wrong string, fou
 		found = found && (e.hasDate(d, e.near(cited)) || e.elsewhere(c, differs, func(i int) bool { return e.hasDate(d, []int{i}) }))
 	}
 	return "", found
+}
+
+// isNamed reports whether the month of a date may be the name of somebody, such as Jun or April.
+func (e *evidence) isNamed(d facts.Date) bool {
+	return d.Month != 0 && d.Day == 0 && d.Year == 0 && slices.ContainsFunc(e.people, func(p person) bool {
+		return slices.Contains(facts.Read(p.shown, e.languages).Dates, d)
+	})
 }
 
 // fixes reports whether it is certain which day a line means by tomorrow or yesterday: all messages are of one day.

@@ -14,6 +14,10 @@ func (e *evidence) checkNumbers(c *claim, cited, telling []int) (wrong string, f
 	near := e.near(cited)
 	found = true
 	for _, n := range c.facts.Numbers {
+		if n.Weak && !n.Dated && n.Amount() > 1 && !e.hasNumber(n, cited) { // sei biglietti, which is six, but sei is also "you are"
+			i, _ := e.rival(c, n, cited)
+			found = found && i < 0
+		}
 		if n.Weak || n.Dated {
 			continue
 		}
@@ -33,7 +37,7 @@ func (e *evidence) checkNumbers(c *claim, cited, telling []int) (wrong string, f
 			sure = sure && i >= 0 && (rivals(n, other) || c.counts() == 1 && e.onlyNumber(i))
 		}
 		if i >= 0 && !e.besideSays(c, i, func(k int) bool { return e.hasNumber(n, []int{k}) }) {
-			if sure {
+			if sure && !c.divides() && !e.otherRates(c, i) {
 				return fmt.Sprintf("#%d has %s, not %s", e.passages[i].seqs[0], other.Text, n.Text), false
 			}
 			found = false

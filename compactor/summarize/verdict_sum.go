@@ -67,6 +67,9 @@ func (e *evidence) addends(c *claim, n facts.Number, passages []int, hasRival bo
 			if !isValue(m) || m.Unit == facts.Clock || len(m.Part) > 0 {
 				continue
 			}
+			if n.Unit == facts.None && (m.Unit == facts.Percent || m.Unit >= facts.Minutes) {
+				continue
+			}
 			if hasRival && (m.Unit != facts.None || len(m.Of) > 0 && !facts.SameThing(n, m) && !c.names(m)) {
 				continue
 			}

@@ -81,7 +81,26 @@ func (e *evidence) repeats(c *claim, cited []int) bool {
 
 // adds reports whether a line may state a sum, a difference or a multiple: it has a word of these, or several numbers.
 func (c *claim) adds() bool {
-	return c.counts() > 1 || strings.ContainsAny(c.text, signsOfSums) || slices.ContainsFunc(wordsIn(c.text), func(w nameWord) bool { return ofSums[w.folded] })
+	return c.counts() > 1 || c.sums()
+}
+
+// sums reports whether a line has a word of sums, differences or multiples.
+func (c *claim) sums() bool {
+	return strings.ContainsAny(c.text, signsOfSums) || slices.ContainsFunc(wordsIn(c.text), func(w nameWord) bool { return ofSums[w.folded] })
+}
+
+// divides reports whether a line has a word of totals or of what is for each: the number is computed of some that may not be read.
+func (c *claim) divides() bool {
+	return strings.ContainsAny(c.text, "每各共合総") || slices.ContainsFunc(wordsIn(c.text), func(w nameWord) bool { return ofTotals[w.folded] })
+}
+
+var ofTotals = words.Set(words.Fold(`each per together altogether total jeder jede jedes zusammen insgesamt pro cada juntos chaque ensemble ogni insieme totale
+każdy każda razem łącznie каждый каждая вместе итого toplam her birlikte الواحد الواحدة لكل معا المجموع`))
+
+// otherRates reports whether a line states something for another time than a message does: a year instead of a month.
+func (e *evidence) otherRates(c *claim, i int) bool {
+	of := e.read(i).facts.Rates
+	return len(of) > 0 && slices.ContainsFunc(c.facts.Rates, func(u facts.Unit) bool { return !slices.Contains(of, u) })
 }
 
 // clausesNamed returns how many clauses of a message have a number and a word of the line that no other one has: the line may be of
@@ -133,7 +152,7 @@ func (e *evidence) addsNothing(c *claim, i int) bool {
 }
 
 // ofSums are words of sums and differences that are too frequent to be compared; signsOfSums are those of Chinese and Japanese.
-var ofSums = words.Set(words.Fold(`twice double half before earlier previous previously all both more less fewer still left each per total
+var ofSums = words.Set(words.Fold(`twice double half before earlier previous previously all both more less fewer still left each per together altogether total
 doppelt doppelte hälfte bisher vorher früher alle beide mehr weniger noch je pro insgesamt zusammen
 doble mitad antes anterior todos todas ambos más menos aún todavía cada por total
 double moitié avant ancien ancienne tous toutes plus moins encore chaque par total

@@ -51,11 +51,12 @@ type Number struct {
 type Text struct {
 	Numbers []Number
 	Dates   []Date
-	You     bool // it speaks to somebody
-	Bot     bool // it names an assistant or a bot, without its name
-	Asks    bool // it has a word for a request or a decision
-	Half    bool // it has a word for half
-	Cut     bool // it is longer than what is read of it
+	You     bool   // it speaks to somebody
+	Bot     bool   // it names an assistant or a bot, without its name
+	Asks    bool   // it has a word for a request or a decision
+	Half    bool   // it has a word for half
+	Rates   []Unit // units of time without a number: a month, im Jahr
+	Cut     bool   // it is longer than what is read of it
 }
 
 // Read returns the facts of a text in any of the languages.
@@ -76,6 +77,9 @@ func Read(text string, languages []string) Text {
 			found.You = found.You || s.kind == isYou
 			found.Bot = found.Bot || s.kind == isAssistant
 			found.Half = found.Half || s.kind == isHalfOf || s.kind == isHalf && !r.inNumber[i]
+			if s.kind == isUnit && Unit(s.value) >= Days && Unit(s.value) <= Years && !r.inNumber[i] && !slices.Contains(found.Rates, Unit(s.value)) {
+				found.Rates = append(found.Rates, Unit(s.value))
+			}
 			found.Asks = found.Asks || s.kind == isRequest
 		}
 	}

@@ -163,6 +163,9 @@ func (r *reader) halvedAfterUnit(n Number, next int) (Number, int) {
 		return n, next
 	}
 	part, after := r.partAfter(next)
+	if quarters, at := r.hanAt(next); part == 0 && at == next+1 && r.token(at).text == "刻" && quarters.Values[0] <= 3 { // 七点三刻
+		part, after = quarters.Values[0]/4, at+1
+	}
 	if part == 0 {
 		return n, next
 	}
