@@ -55,7 +55,8 @@ func TestLinesIn(t *testing.T) {
 		{At: 1, Seqs: []int64{12}, Beside: true, Earlier: 7},
 		{At: 2, Seqs: []int64{5, 6}, Beside: true, Earlier: 7}, // of a summary that this one folds
 		{At: 3, Beside: true},
-		{At: 4, Seqs: []int64{5}}, {At: 9},
+		{At: 4, Seqs: []int64{5}},
+		{At: 9},
 	})
 	check.Equal(t, "lines", fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", []transcript.Line{
 		{At: 0, Seqs: []int64{5}}, {At: 1, Seqs: []int64{12}, Beside: true, Earlier: 7}, {At: 2, Seqs: []int64{5, 6}}, {At: 3, Beside: true},
