@@ -40,15 +40,20 @@ func (sum Summary) Marked() string {
 	return strings.Join(lines, "\n")
 }
 
-// LinesIn returns those of lines that the text has, without messages outside the span where the span should say them.
+// LinesIn returns those of lines that the text has, without messages outside the span where the span should say them. What was
+// beside the span of a part is in that of the whole.
 func (sum Summary) LinesIn(lines []Line) (own []Line) {
 	text := strings.Split(sum.Text, "\n")
 	for _, l := range lines {
 		if l.At < 0 || l.At >= len(text) || strings.TrimSpace(text[l.At]) == "" {
 			continue
 		}
+		covered := slices.DeleteFunc(slices.Clone(l.Seqs), func(seq int64) bool { return !sum.Covers(seq) })
+		if len(covered) > 0 && len(covered) == len(l.Seqs) {
+			l.Beside, l.Earlier = false, 0
+		}
 		if !l.Beside {
-			l.Seqs = slices.DeleteFunc(slices.Clone(l.Seqs), func(seq int64) bool { return !sum.Covers(seq) })
+			l.Seqs = covered
 		}
 		own = withLine(own, l)
 	}

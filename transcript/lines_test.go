@@ -47,3 +47,18 @@ func TestLinesThatClaimNothingHaveNoNumber(t *testing.T) {
 	row.Lines = []transcript.Line{{At: 0, Seqs: []int64{1}}}
 	check.Equal(t, "one that was judged", numbered(row)[0], "Facts:")
 }
+
+func TestLinesIn(t *testing.T) {
+	row := transcript.Summary{Span: transcript.Span{From: 1, To: 9}, Text: "- a\n- b\n- c\n- d\n"}
+	got := row.LinesIn([]transcript.Line{
+		{At: 0, Seqs: []int64{5, 12}},
+		{At: 1, Seqs: []int64{12}, Beside: true, Earlier: 7},
+		{At: 2, Seqs: []int64{5, 6}, Beside: true, Earlier: 7}, // of a summary that this one folds
+		{At: 3, Beside: true},
+		{At: 4, Seqs: []int64{5}},
+		{At: 9},
+	})
+	check.Equal(t, "lines", fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", []transcript.Line{
+		{At: 0, Seqs: []int64{5}}, {At: 1, Seqs: []int64{12}, Beside: true, Earlier: 7}, {At: 2, Seqs: []int64{5, 6}}, {At: 3, Beside: true},
+	}))
+}
