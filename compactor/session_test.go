@@ -213,7 +213,7 @@ func TestRecapNeedsAWindowForTheWholeView(t *testing.T) {
 	check.That(t, err == nil && recap.By == compactor.ByWorker && recap.Text == "They took notes.", "got %+v, %v", recap, err)
 	large.Tokens = 4000
 	recap, err = r.c.Recap(t.Context(), "")
-	check.That(t, err == nil && recap.By == compactor.ByExtractive && strings.Contains(recap.Why, "too large"), "got %+v, %v", recap, err)
+	check.That(t, err == nil && recap.By == compactor.ByExtractive && strings.Contains(recap.Why, "too long"), "got %+v, %v", recap, err)
 	check.Lacks(t, "log", log.String(), "level=WARN") // compactions do not fail
 	check.Equal(t, "requests to a model that is too small, and to the other one", fmt.Sprint(len(small.Requests()), len(large.Requests())), "0 1")
 	large.Tokens = 100_000

@@ -181,7 +181,7 @@ func TestWorkerSeesNeighboringText(t *testing.T) {
 	for _, window := range []int{8192, 16_384} {
 		t.Run(fmt.Sprint(window), func(t *testing.T) {
 			worker := &llmtest.Model{Tokens: window, Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-				return summary(fmt.Sprintf("## Decisions\n- Ada took note number %d (#1). %s", n, filler(30))), nil
+				return summary(fmt.Sprintf("## Decisions\n- Ada took notes of the harbour (#1). %s", filler(30+n))), nil
 			}}
 			r := newRig(t, 100_000, worker)
 			r.policy.KeepLastN = 40
@@ -204,7 +204,7 @@ func TestWorkerSeesNeighboringText(t *testing.T) {
 			for i, req := range worker.Requests()[n:] {
 				text := req.Messages[1].Text
 				before, after, material := textBetween(text, "<before note=", "\n</before>"), textBetween(text, "<after note=", "\n</after>"), textBetween(text, "<transcript>", "</transcript>")
-				check.Contains(t, "text before the span", before, "note number")
+				check.Contains(t, "text before the span", before, "notes of the harbour")
 				check.That(t, i > 0 || strings.Contains(after, "Dora pays"), "got %q after the span", after)
 				cost := tokens.Estimate(before) + tokens.Estimate(after)
 				check.That(t, cost <= 2*min(400, window/24)+60, "got %d tokens of neighboring text", cost)

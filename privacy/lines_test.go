@@ -87,6 +87,9 @@ func TestErasingLines(t *testing.T) {
 		check.That(t, row.Text == "- the boat is blue" && len(row.DroppedLines) == 1 && row.DroppedLines[0].By == "Dan", "%+v", row)
 		check.Equal(t, "rows with their name", number(t, c.Store(), "SELECT count(*) FROM compactions WHERE dropped_lines LIKE '%Cleo%'"), 0)
 	})
+}
+
+func TestErasingLinesOfUnusualIDs(t *testing.T) {
 	t.Run("an id that JSON escapes is found", func(t *testing.T) {
 		c := imported(t, 9)
 		wrote(t, c, transcript.Writer{Name: "Cleo", ID: "c&<o>"}, "Ann plays chess")
