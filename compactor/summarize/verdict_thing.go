@@ -67,9 +67,13 @@ func (e *evidence) byLeader(c *claim, passages []int) []int {
 }
 
 // besideSays reports whether what was shown beside the span says a fact of the line, though a message of the span that it cites
-// has another one: it says as much of the line as that message does.
+// has another one: it says as much of the line as that message does. Of a message outside of the span only some is known, so that
+// anything beside the span counts.
 func (e *evidence) besideSays(c *claim, passage int, has func(int) bool) bool {
-	least := e.overlap(c, passage).words
+	least := 0.0
+	if passage < e.own {
+		least = e.overlap(c, passage).words
+	}
 	return slices.ContainsFunc(e.beside(c), func(i int) bool { return e.overlap(c, i).words >= least && has(i) })
 }
 
