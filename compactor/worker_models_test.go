@@ -131,7 +131,7 @@ func TestWorkerRequestsFitWindow(t *testing.T) {
 		var calls []llm.Call
 		for k := range 4 {
 			calls = append(calls, llmtest.Call(fmt.Sprintf("call_%d_%d", n, k), "memory_save", map[string]any{
-				"content": fmt.Sprintf("Ada decided in her note that she will buy the word called %s for Bob, who prefers it in blue because of the old house near the sea.", inLetters(int64(10*n+k))),
+				"content": fmt.Sprintf("Ada decided in her note that she will buy the word called %s for herself, and prefers it in blue because of the old house near the sea.", inLetters(int64(10*n+k))),
 				"kind":    "decision", "messages": []int{seq},
 			}))
 		}

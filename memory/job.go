@@ -21,6 +21,7 @@ import (
 type job struct {
 	conversation *store.Conversation
 	row          transcript.Summary // as it was when the job started
+	prompt       string             // see Records
 	offered      bool               // the summarizer could save memories itself
 	drafts       []draft
 }
@@ -31,7 +32,7 @@ func (r Records) Begin(ctx context.Context, row transcript.Summary) (summarize.J
 	if err != nil {
 		return nil, err
 	}
-	return &job{conversation: r.c, row: row}, nil
+	return &job{conversation: r.c, row: row, prompt: r.Prompt}, nil
 }
 
 func (j *job) ID() int64 { return j.row.ID }
@@ -73,9 +74,10 @@ func (j *job) Kept() int { return len(j.drafts) }
 
 func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err error) {
 	var s Saved
+	d.shown = j.prompt
 	err = j.conversation.Store().View(ctx, func(tx *store.Tx) {
 		for _, child := range j.row.Children {
-			d.read = append(d.read, j.conversation.In(tx).Compaction(child).Text)
+			d.read = append(d.read, j.conversation.In(tx).Compaction(child))
 		}
 		tx.Fail(checkDraft(j.conversation, tx, &d, j.row.From, j.row.To))
 		checkSuperseded(j.conversation, tx, &d)

@@ -106,7 +106,8 @@ func TestPersonByName(t *testing.T) {
 	check.That(t, m.About == "Bob" && m.AboutID == "1" && m.SpeakerID == "0", "%+v", m)
 	sayHello(t, c, 5, "u1", "Cleo")
 	sayHello(t, c, 6, "u2", "Cleo")
-	save(t, toolsAt(c, 6), "Cleo is tall, like Bob", 2, `, "about": "cleo"`)
+	deliver(t, c, said(8, "Cleo is tall too"))
+	save(t, toolsAt(c, 7), "Cleo is tall, like Bob", 7, `, "about": "cleo"`)
 	m = details(t, c.Store(), 2)
 	check.That(t, m.About == "Cleo" && m.AboutID == "", "two people with the name: %+v", m)
 }

@@ -22,14 +22,15 @@ type Judge struct {
 	said     string // see saidIn
 	span     func() vocabulary
 	items    []Item
+	people   []string        // names of people who may be mentioned beside those who speak
 	speakers map[string]bool // keys of their names
 	spoken   func() language
 	evidence func() *evidence // see With
 }
 
-// JudgeOf returns the judge of the summaries of items.
-func JudgeOf(items []Item) *Judge {
-	j := &Judge{said: saidIn(items), items: items, speakers: speakersOf(items)}
+// JudgeOf returns the judge of the summaries of items. They may also mention people, by name.
+func JudgeOf(items []Item, people ...string) *Judge {
+	j := &Judge{said: saidIn(items), items: items, people: people, speakers: speakersOf(items)}
 	j.span = lazy.Value(func() vocabulary { return vocabularyOf(items) })
 	j.spoken = lazy.Value(func() language { return spokenIn(items) })
 	return j.With("", "")
@@ -38,7 +39,7 @@ func JudgeOf(items []Item) *Judge {
 // With returns the judge of summaries whose writer was also shown the summary before the span, and the prompt of the agent.
 func (j *Judge) With(before, agent string) *Judge {
 	with := *j
-	with.evidence = lazy.Value(func() *evidence { return evidenceOf(with.items, before, agent) })
+	with.evidence = lazy.Value(func() *evidence { return evidenceOf(with.items, with.people, before, agent) })
 	return &with
 }
 

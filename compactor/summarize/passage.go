@@ -25,6 +25,8 @@ type passage struct {
 	earlier bool               // a line of an earlier summary
 	by      transcript.Writer  // the person who wrote that line; the zero value: a summarizer
 
+	repliesTo int64 // the message that it replies to; 0: none
+
 	facts  facts.Text
 	named  []int // people that it mentions
 	isRead bool
@@ -45,8 +47,9 @@ type evidence struct {
 	agent       string
 }
 
-// evidenceOf indexes items, and texts that were shown beside them: summaries before the span, and the agent's prompt.
-func evidenceOf(items []Item, before, agent string) *evidence {
+// evidenceOf indexes items, the names of people, and texts that were shown beside them: summaries before the span, and the agent's
+// prompt.
+func evidenceOf(items []Item, people []string, before, agent string) *evidence {
 	e := &evidence{at: map[int64][]int{}, reference: map[int64]bool{}, rarity: map[string]float64{}, assistant: noPerson, agent: agent}
 	rows := map[*transcript.Summary]bool{}
 	for _, it := range items {
@@ -76,6 +79,9 @@ func evidenceOf(items []Item, before, agent string) *evidence {
 		}
 	}
 	e.addText(agent)
+	for _, name := range people {
+		e.person(name)
+	}
 	e.languages = e.detect()
 	e.index()
 	e.beginnings = lazy.Value(func() map[string]bool { return beginningsOf(e.passages) })
@@ -102,7 +108,7 @@ func (e *evidence) addMessage(it Item) {
 		text += "\n" + m.Quote
 	}
 	e.at[m.Seq] = []int{len(e.passages)}
-	e.passages = append(e.passages, passage{seqs: []int64{m.Seq}, author: author, at: m.Time, text: text})
+	e.passages = append(e.passages, passage{seqs: []int64{m.Seq}, author: author, at: m.Time, text: text, repliesTo: m.ReplySeq})
 }
 
 // addRow adds the lines of an earlier summary that rest on something.
