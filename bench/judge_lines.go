@@ -162,7 +162,7 @@ func (of *lineVerdicts) add(text string, checked summarize.Checked) {
 	case len(checked.Wrong) > 0:
 		of.Dropped++
 		if of.True {
-			of.Example = strings.Join(checked.Wrong, "; ")
+			of.Example = fmt.Sprint(checked.Wrong)
 		}
 	case len(checked.Lines) > 0 && !checked.Lines[0].HasEvidence():
 		of.Marked++

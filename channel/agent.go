@@ -1,6 +1,7 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -144,6 +145,9 @@ type Person struct {
 	Roles   []string // role ids, assigned by the platform
 	Manager bool     // the platform gives them management rights here: they may run restricted commands
 }
+
+// typist returns who is noted beside what the person types.
+func (p Person) typist() store.Person { return store.Person{ID: p.ID, Name: cmp.Or(p.Name, p.ID)} }
 
 // Small requests like those of a turn, to find problems before anyone waits for an answer.
 

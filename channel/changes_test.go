@@ -53,6 +53,31 @@ func TestPurgeElsewhereDuringSummary(t *testing.T) {
 	check.NoError(t, r.hub.Drain(t.Context()))
 }
 
+// A focus that another process erases is not used, or stored again, by the summary being written, the next one or the settings.
+func TestFocusPurgedElsewhereDuringSummary(t *testing.T) {
+	gate := make(chan script)
+	r := newRig(t, echo)
+	worker := r.withWorker(gatedWorker(gate))
+	r.sendNotes(20)
+	r.run("/settings focus parrots")
+	r.run("/compact")
+	r.sendNotes(20)
+	r.wantAnswer("/compact parrots", "Scheduled")
+	other := check.Must(store.Open(t.Context(), store.Options{Dir: r.dir, Shared: true}))(t)
+	check.Must(privacy.In(other).Erase(t.Context(), privacy.Who{Connector: "test", ID: ada.ID}, storetest.Find(t, other, place)))(t)
+	check.NoError(t, other.Close())
+	r.ask("and now?")
+	for range 2 {
+		gate <- numberedSummaries
+	}
+	check.NoError(t, r.hub.Drain(t.Context()))
+	check.Lacks(t, "settings", r.run("/settings focus"), "parrots")
+	check.Equal(t, "summaries with the focus", storetest.Number(t, r.store, "SELECT count(*) FROM compactions WHERE focus = 'parrots'"), 0)
+	for _, req := range worker.Requests()[1:] {
+		check.Lacks(t, "request", textOf(req), "parrots")
+	}
+}
+
 // An ordinary turn, with tools and summaries, raises no version but by its own commits.
 func TestOwnCommitsAreNotReported(t *testing.T) {
 	r := newRig(t, inTurn(useTool("memory_search", map[string]any{"query": "pet"}), useTool("memory_save", map[string]any{"content": "Ada likes parrots", "kind": "preference"}), llmtest.Say("ok")))

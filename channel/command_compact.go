@@ -56,7 +56,7 @@ func (c *conversation) outcomeWords(began, e compactor.Event, focus string) stri
 	case compactor.EventApplied:
 		return c.appliedWords(e, focus)
 	case compactor.EventFailed:
-		return c.sayf("The summary of messages #%d to #%d failed: %s. /compact tries again.", e.From, e.To, e.Error)
+		return c.sayf("The summary of messages #%d to #%d failed: %s. /compact tries again.", e.From, e.To, c.translated(e.Error))
 	case compactor.EventPrepared:
 		return c.sayf("The summary of messages #%d to #%d is ready and will replace them as soon as there is room.", e.From, e.To)
 	}

@@ -88,7 +88,7 @@ func (o Operator) WhySilent(ctx context.Context, conversation string) (words str
 func runPause(ctx context.Context, c *conversation, who Person, where string) (Answer, error) {
 	scope, err := c.scope(who, where)
 	if err == nil {
-		err = c.hub.Operator().Pause(ctx, scope, who.Name)
+		err = c.hub.Operator().Pause(ctx, scope, who)
 	}
 	if scope == everywhere {
 		return Answer{Text: c.sayf("I am paused everywhere until /resume everywhere. I keep listening.")}, err
@@ -124,7 +124,7 @@ func answersApproval(allow bool) func(context.Context, *conversation, Person, st
 			return Answer{}, errDenied("In a direct message, the owners and managers named in my settings file decide which tools I may call.")
 		}
 		for _, name := range c.answeredHere() {
-			if words, ok := c.hub.Operator().Approve(name, code, cmp.Or(who.Name, "Somebody"), allow); ok {
+			if words, ok := c.hub.Operator().Approve(name, code, cmp.Or(who.Name, c.sayf("Somebody")), allow); ok {
 				return Answer{Text: words}, nil
 			}
 		}
@@ -173,8 +173,9 @@ func runTasks(ctx context.Context, c *conversation, who Person, args string) (An
 	var lines []string
 	for _, t := range slices.Backward(all) {
 		took := cmp.Or(t.Ended, time.Now()).Sub(t.Created)
-		text := cmp.Or(chat.OneLine(t.Text), "(deleted)")
-		lines = append(lines, fmt.Sprintf("%3d  %-8s %-12s %8s  %4d messages  %7d tokens  %s", t.Number, t.State, t.Agent, took.Round(time.Second), t.Messages, t.Tokens, tokens.Clip(text, 20)))
+		text := cmp.Or(chat.OneLine(t.Text), c.sayf("(deleted)"))
+		used := c.sayf("%s messages  %s tokens", fmt.Sprintf("%4d", t.Messages), fmt.Sprintf("%7d", t.Tokens))
+		lines = append(lines, fmt.Sprintf("%3d  %s %-12s %8s  %s  %s", t.Number, padded(c.word("task", string(t.State)), 8), t.Agent, took.Round(time.Second), used, tokens.Clip(text, 20)))
 	}
 	return Answer{Text: strings.Join(lines, "\n"), Aligned: true}, nil
 }

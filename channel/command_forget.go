@@ -37,11 +37,12 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 		return Answer{}, err
 	}
 	in, where, again := []*store.Conversation{c.records}, "in this conversation", c.sayf("/forget me yes")
-	traces, err := privacy.Of(c.records).Traces(ctx, who.ID)
+	typist := privacy.Who{Connector: ParsePlace(c.name).Connector, ID: who.ID, Name: who.Name}
+	traces, err := privacy.Of(c.records).Traces(ctx, typist)
 	if everywhere {
 		var each privacy.Holdings
 		where, again = "across all our conversations", c.sayf("/forget me everywhere yes")
-		in, each, err = privacy.In(c.hub.o.Store).Everywhere(ctx, ParsePlace(c.name).Connector, who.ID)
+		in, each, err = privacy.In(c.hub.o.Store).Everywhere(ctx, typist)
 		traces = each.Total()
 	}
 	switch {
@@ -55,7 +56,6 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 			"What you say from now on is saved as before; /optout keeps it out of my memories.\nSay %s to confirm.",
 			c.translated(traces.String()), c.translated(where), again)}, nil
 	}
-	typist := privacy.Who{ID: who.ID, Name: who.Name}
 	if _, err := privacy.In(c.hub.o.Store).Erase(ctx, typist, in...); err != nil {
 		return Answer{}, err
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"cairn/chat"
 	"cairn/compactor"
@@ -40,38 +39,23 @@ func runSummaries(ctx context.Context, c *conversation, who Person, args string)
 
 // summaryLine describes a compaction in one line for people, and how to see what is behind it.
 func (c *conversation) summaryLine(row compactor.Summary) string {
-	words := summaryWords(row)
-	if claims, known := row.Claims(); known && len(claims) > 0 {
-		words += c.sayf("; %d lines, %d without evidence, %d dropped", len(claims), row.Unsupported(), row.Dropped)
+	words := c.summaryWords(row)
+	lines := linesOf(row)
+	if slices.ContainsFunc(lines, func(l SummaryLine) bool { return l.Evidence != nil && l.By == "" }) {
+		words += c.sayf("; %d lines, %d without evidence, %d dropped", len(lines), row.Unsupported(), row.Dropped)
 	}
 	return words + c.sayf(": /expand %d", row.ID)
 }
 
 // summaryWords describes a compaction, numbered like a memory.
-func summaryWords(row compactor.Summary) string {
-	by := madeBy(row.By)
+func (c *conversation) summaryWords(row compactor.Summary) string {
+	language := c.language()
+	by := madeBy(row.By, language)
 	if row.Model != "" {
 		by += " (" + row.Model + ")"
 	}
-	return fmt.Sprintf("(%d) %s, level %d: #%d to #%d, %s, %s in %d tokens, %s", row.ID, row.Kind, row.Level, row.From, row.To,
-		days(row.FromTime, row.ToTime), chat.Counted(row.Messages, "message", "messages"), row.Tokens, by)
-}
-
-// madeBy describes who wrote a summary; no one has written what a placeholder stands for.
-func madeBy(by compactor.By) string {
-	if by == compactor.ByNobody {
-		return "to be summarized"
-	}
-	return "by " + string(by)
-}
-
-// days formats a range of days, or a single day.
-func days(from, to time.Time) string {
-	first, last := from.Local().Format(time.DateOnly), to.Local().Format(time.DateOnly)
-	if first == last {
-		return first
-	}
-	return first + " to " + last
+	return c.sayf("(%d) %s, level %d: #%d to #%d, %s, %s in %d tokens, %s", row.ID, c.word("kind", string(row.Kind)), row.Level, row.From, row.To,
+		days(row.FromTime, row.ToTime, language), c.messages(row.Messages), row.Tokens, by)
 }
 
 const (
@@ -88,14 +72,14 @@ func runExpand(ctx context.Context, c *conversation, _ Person, args string) (Ans
 	}
 	e, err := c.records.Transcript().Expand(ctx, id, from, expandShown)
 	if errors.Is(err, store.ErrNotFound) {
-		err = errPeople(c.sayf("There is no summary %d in this conversation; /summaries lists them.", id))
+		err = c.fateError(ctx, id)
 	}
-	answer := Answer{Text: summaryWords(e.Row)}
+	answer := Answer{Text: c.summaryWords(e.Row)}
 	for _, child := range e.Children {
 		answer.Items = append(answer.Items, c.summaryLine(child))
 	}
 	for _, m := range e.Messages {
-		answer.Items = append(answer.Items, chat.RecordOf(m).String())
+		answer.Items = append(answer.Items, c.record(m))
 	}
 	if e.Next != 0 {
 		answer.Items = append(answer.Items, c.sayf("There is more: /expand %d %d", id, e.Next))
@@ -104,11 +88,12 @@ func runExpand(ctx context.Context, c *conversation, _ Person, args string) (Ans
 }
 
 func runContext(ctx context.Context, c *conversation, _ Person, _ string) (Answer, error) {
-	now, err := c.hub.Operator().Context(ctx, c.name)
+	language := c.language()
+	now, err := c.hub.Operator().contextIn(ctx, c.name, language)
 	if err == nil {
 		now.Usage, err = c.hub.Operator().Spending(ctx, c.name)
 	}
-	return Answer{Text: c.spell(now.String()), Aligned: true}, err
+	return Answer{Text: c.hub.spell(c.name, now.in(language)), Aligned: true}, err
 }
 
 // numberOf parses a number the way people write it, "12" or "#12".
@@ -134,8 +119,8 @@ func runPin(ctx context.Context, c *conversation, who Person, which string) (Ans
 	if cost.Shown == 0 {
 		return Answer{}, errPeople(c.sayf("Message #%d does not fit: pins may take %d tokens in total, and it needs %d. /unpin another one, or set a larger pin_budget.", m.Seq, budget, cost.Whole))
 	}
-	_, err = c.records.Transcript().Pin(ctx, m.Seq, cmp.Or(who.Name, who.ID))
-	answer := c.sayf("Message #%d is pinned, and stays in the prompt when older messages are summarized: %s", m.Seq, excerpt(m))
+	_, err = c.records.Transcript().Pin(ctx, m.Seq, who.typist())
+	answer := c.sayf("Message #%d is pinned, and stays in the prompt when older messages are summarized: %s", m.Seq, c.excerpt(m))
 	if cost.Shown < cost.Whole {
 		answer += "\n" + c.sayf("It is clipped to %d of its %d tokens, because pins may take %d in total.", cost.Shown, cost.Whole, budget)
 	}
@@ -186,11 +171,14 @@ func runPins(ctx context.Context, c *conversation, _ Person, _ string) (Answer, 
 	costs, budget := c.pinCosts(head.Pins)
 	answer := Answer{Text: fmt.Sprintf("Pins may take %d tokens in total:", budget)}
 	for i, p := range head.Pins {
-		answer.Items = append(answer.Items, fmt.Sprintf("%s (pinned by %s, %d of %d tokens shown)", excerpt(p.Message), chat.OneLine(p.By), costs[i].Shown, costs[i].Whole))
+		answer.Items = append(answer.Items, c.sayf("%s (pinned by %s, %d of %d tokens shown)", c.excerpt(p.Message), chat.OneLine(p.By), costs[i].Shown, costs[i].Whole))
 	}
 	return answer, err
 }
 
-func excerpt(m chat.Message) string {
-	return chat.Excerpt(chat.RecordOf(m).String(), maxExcerpt)
+func (c *conversation) excerpt(m chat.Message) string { return chat.Excerpt(c.record(m), maxExcerpt) }
+
+// record returns a message for people.
+func (c *conversation) record(m chat.Message) string {
+	return chat.RecordOf(m).Words(func(word string) string { return c.word("record", word) })
 }

@@ -37,7 +37,7 @@ func runLines(ctx context.Context, c *conversation, who Person, args string) (An
 		return Answer{}, err
 	}
 	if second == "" {
-		return c.linesAnswer(row), nil
+		return c.linesAnswer(ctx, row), nil
 	}
 	return c.evidenceAnswer(ctx, row, int(line))
 }
@@ -51,24 +51,66 @@ func cutWord(text string) (word, rest string) {
 func (c *conversation) shownSummary(ctx context.Context, id int64) (row compactor.Summary, err error) {
 	e, err := c.records.Transcript().Expand(ctx, id, 1, 0)
 	if errors.Is(err, store.ErrNotFound) {
-		err = errPeople(c.sayf("There is no summary %d in this conversation; /summaries lists them.", id))
+		err = c.fateError(ctx, id)
 	}
 	return e.Row, err
 }
 
-func (c *conversation) linesAnswer(row compactor.Summary) Answer {
-	answer := Answer{Text: summaryWords(row)}
+// fateError explains to people why a summary cannot be shown or changed: what became of it.
+func (c *conversation) fateError(ctx context.Context, id int64) error {
+	fate, err := c.records.Compactions().Fate(ctx, id)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return errPeople(c.sayf("There is no summary %d in this conversation; /summaries lists them.", id))
+	case err != nil:
+		return err
+	case fate.State == compactor.Running:
+		return errPeople(c.sayf("Summary %d is still being written.", id))
+	case fate.State == compactor.Prepared:
+		return errPeople(c.sayf("Summary %d is ready and will be shown as soon as there is room.", id))
+	case fate.State == compactor.Undone:
+		return errPeople(c.sayf("Summary %d was undone.", id))
+	case fate.State == compactor.Failed, fate.State == compactor.Stale:
+		return errPeople(c.sayf("Summary %d was never shown: it failed, or its messages changed before it was ready.", id))
+	case fate.In != 0 && fate.In != id && fate.State == compactor.RolledUp:
+		return errPeople(c.partOf(id, fate.In))
+	case fate.In != 0 && fate.In != id:
+		return errPeople(c.sayf("Summary %d was replaced by summary %d; /summaries %d shows its lines.", id, fate.In, fate.In))
+	}
+	return errPeople(c.sayf("Summary %d is not in the prompt.", id))
+}
+
+func (c *conversation) partOf(id, whole int64) string {
+	return c.sayf("Summary %d is part of summary %d now; /summaries %d shows its lines.", id, whole, whole)
+}
+
+func (c *conversation) linesAnswer(ctx context.Context, row compactor.Summary) Answer {
+	answer := Answer{Text: c.summaryWords(row)}
 	for _, l := range linesOf(row) {
 		answer.Items = append(answer.Items, fmt.Sprintf("%d. %s%s", l.Number, l.Text, c.restsOn(l)))
 	}
-	if len(answer.Items) == 0 {
-		answer.Items = []string{c.sayf("Nothing is written there yet; /expand %d shows the messages.", row.ID)}
+	written := len(answer.Items) > 0
+	for _, l := range row.DroppedLines {
+		answer.Items = append(answer.Items, c.droppedWords(l.Text, l.Why, l.By))
+	}
+	if !written {
+		answer.Items = append(answer.Items, c.sayf("Nothing is written there yet; /expand %d shows the messages.", row.ID))
 		return answer
 	}
 	if c.isInPrompt(row.ID) {
 		answer.Items = append(answer.Items, c.sayf("/summaries %d 1 shows what line 1 rests on; /summaries edit %d 1 and a text rewrites it.", row.ID, row.ID))
+	} else if fate, err := c.records.Compactions().Fate(ctx, row.ID); err == nil && fate.In != 0 && fate.In != row.ID {
+		answer.Items = append(answer.Items, c.partOf(row.ID, fate.In))
 	}
 	return answer
+}
+
+// droppedWords describes a line that is not in a summary; by is the person who removed it, if one did.
+func (c *conversation) droppedWords(text, why, by string) string {
+	if by != "" {
+		return c.sayf("Removed or rewritten by %s: %s", chat.OneLine(by), chat.OneLine(text))
+	}
+	return c.sayf("Dropped: %s (%s)", chat.OneLine(text), chat.OneLine(why))
 }
 
 // isInPrompt reports whether a summary is one of those that the prompt has, so that its lines can be rewritten.
@@ -86,8 +128,14 @@ func (c *conversation) restsOn(l SummaryLine) string {
 	switch {
 	case l.By != "":
 		return c.sayf(" · written by %s", chat.OneLine(l.By))
+	case l.Earlier != 0 && len(l.Seqs) > 0:
+		return c.sayf(" · rests on summary %d (%s)", l.Earlier, Numbered(l.Seqs))
+	case l.Earlier != 0:
+		return c.sayf(" · rests on summary %d", l.Earlier)
 	case len(l.Seqs) > 0:
 		return c.sayf(" · rests on %s", Numbered(l.Seqs))
+	case l.Beside:
+		return c.sayf(" · rests on what was shown beside these messages")
 	case l.Evidence != nil:
 		return c.sayf(" · no evidence")
 	}
@@ -122,7 +170,7 @@ func (c *conversation) evidenceAnswer(ctx context.Context, row compactor.Summary
 		answer.Items = append(answer.Items, m.String())
 	}
 	if l.Evidence == nil {
-		answer.Items = append(answer.Items, c.sayf("It is not known which messages it rests on; /expand %d shows all of them.", row.ID))
+		answer.Items = append(answer.Items, c.sayf("I do not know which messages it rests on; /expand %d shows all of them.", row.ID))
 	}
 	return answer, err
 }
@@ -174,7 +222,7 @@ func (c *conversation) lineError(id int64, number int, err error) error {
 	noRoom, full := errors.AsType[*compactor.NoRoomError](err)
 	switch {
 	case errors.Is(err, compactor.ErrNotShown):
-		return errPeople(c.sayf("Summary %d is not in the prompt: it was replaced, rolled up or undone, or there is none. /summaries lists those that are.", id))
+		return c.fateError(c.hub.ctx, id)
 	case errors.Is(err, compactor.ErrNoLine):
 		return errPeople(c.sayf("Summary %d has no line %d; /summaries %d lists its lines.", id, number, id))
 	case errors.Is(err, compactor.ErrOnlyLine):
@@ -185,13 +233,4 @@ func (c *conversation) lineError(id int64, number int, err error) error {
 		return errPeople(c.sayf("There is no room for that line: %s.", c.translated(noRoom.Why)))
 	}
 	return err
-}
-
-// evidenceWords sums up what the lines of the newest summaries rest on; "" if there are none.
-func evidenceWords(e store.Evidence) string {
-	if e.Lines+e.Dropped == 0 {
-		return ""
-	}
-	return fmt.Sprintf("Lines of the newest summaries (%d): %d; without evidence: %d; dropped because the messages contradict them: %d.",
-		e.Summaries, e.Lines, e.Without, e.Dropped)
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
@@ -51,10 +51,14 @@ func (c *conversation) listMemories(ctx context.Context, who Person, query strin
 		option, value, set := strings.Cut(strings.ToLower(word), ":")
 		n, _ := strconv.Atoi(value)
 		switch {
-		case option == "kind" && f.Kind == "" && slices.Contains(memory.Kinds, value):
-			f.Kind = value
+		case option == "kind" && f.Kind == "" && c.memoryKind(value) != "":
+			f.Kind = c.memoryKind(value)
 		case option == "kind" && f.Kind == "" && set:
-			return Answer{}, errPeople(fmt.Sprintf("There is no kind of memory called %q. Use one of %s.", value, strings.Join(memory.Kinds, ", ")))
+			var kinds []string
+			for _, kind := range memory.Kinds {
+				kinds = append(kinds, c.word("memory", kind))
+			}
+			return Answer{}, errPeople(fmt.Sprintf("There is no kind of memory called %q. Use one of %s.", value, strings.Join(kinds, ", ")))
 		case option == "page" && f.Offset == 0 && n > 0 && n < 1e6:
 			f.Offset = (n - 1) * memoriesShown
 		default:
@@ -77,13 +81,32 @@ func (c *conversation) listMemories(ctx context.Context, who Person, query strin
 		}
 	}
 	for _, m := range found {
-		line := m.String()
+		line := c.memoryWords(m)
 		if m.Conversation != c.name {
-			line += " from " + m.Conversation
+			line += c.sayf(" from %s", m.Conversation)
 		}
 		answer.Items = append(answer.Items, line)
 	}
 	return answer, nil
+}
+
+// memoryWords describes a memory for people.
+func (c *conversation) memoryWords(m memory.Memory) string {
+	dates := chat.DateFormat
+	if c.language() != DefaultLanguage {
+		dates = time.DateOnly // without the name of a month
+	}
+	return m.Words(c.word("memory", m.Kind), dates, c.sayf)
+}
+
+// memoryKind returns the kind of memories with a name in English or in the conversation's language; "" if there is none.
+func (c *conversation) memoryKind(name string) string {
+	for _, kind := range memory.Kinds {
+		if strings.EqualFold(name, kind) || strings.EqualFold(name, c.word("memory", kind)) {
+			return kind
+		}
+	}
+	return ""
 }
 
 // changeMemory changes a memory that a person may decide about: who said it, whom it is about, and managers may.
@@ -100,7 +123,7 @@ func (c *conversation) changeMemory(ctx context.Context, who Person, id int64, c
 	state, wrong := errors.AsType[*memory.StateError](err)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		err = errPeople(fmt.Sprintf("No memory %d is from this conversation; one from another is changed there.", id))
+		err = errPeople(fmt.Sprintf("This conversation has no memory %d; change one from another conversation there.", id))
 	case wrong:
 		err = errPeople(fmt.Sprintf("Memory %d is %s, so this changes nothing.", id, state.State))
 	case errors.Is(err, memory.ErrSaid):
@@ -132,7 +155,7 @@ func runRemember(ctx context.Context, c *conversation, who Person, text string) 
 	case optedOut:
 		return Answer{}, errPeople(fmt.Sprintf("%s has opted out of my memories, so I cannot remember that.", out.Name))
 	case unfit:
-		return Answer{}, errPeople(fmt.Sprintf("That cannot be remembered: %s", wrong))
+		return Answer{}, errPeople(fmt.Sprintf("I cannot remember that: %s", wrong))
 	case err != nil:
 		return Answer{}, err
 	case !s.Fresh:
@@ -187,11 +210,11 @@ func runRecall(ctx context.Context, c *conversation, who Person, question string
 	}
 	var answer Answer
 	for _, m := range memories {
-		answer.Items = append(answer.Items, "memory "+m.String())
+		answer.Items = append(answer.Items, c.word("result", "memory")+" "+c.memoryWords(m))
 	}
 	for _, m := range messages {
 		m.Text, m.Attachments = m.Passage(recallPassage), nil
-		answer.Items = append(answer.Items, chat.OneLine(chat.RecordOf(m.Message).String()))
+		answer.Items = append(answer.Items, chat.OneLine(c.record(m.Message)))
 	}
 	return answer, err
 }

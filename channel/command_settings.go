@@ -56,7 +56,7 @@ func runSettings(ctx context.Context, c *conversation, who Person, args string) 
 		if strings.EqualFold(value, resetValue) {
 			to = nil
 		}
-		if err := c.hub.override(ctx, c.records, agent.Policy(), map[string]*string{key: to}, who.Name); err != nil {
+		if err := c.hub.override(ctx, c.records, agent.Policy(), map[string]*string{key: to}, who); err != nil {
 			return Answer{}, err
 		}
 		c.log.Info("channel_setting_changed", "setting", settingsTable+key, "taken_back", to == nil, "by", who.ID)
@@ -64,16 +64,16 @@ func runSettings(ctx context.Context, c *conversation, who Person, args string) 
 	all, left, err := settingsOf(ctx, c.records, agent)
 	answer := Answer{Text: c.sayf("How this conversation is compacted, and where each value comes from. `/settings %sKEY VALUE` changes one here, `/settings %sKEY %s` resets it.", settingsTable, settingsTable, resetValue)}
 	for _, e := range left {
-		answer.Text += "\nIgnored, because it conflicts with the settings file: " + e.Error()
+		answer.Text += "\n" + c.sayf("Ignored, because it conflicts with the settings file: %s", c.translated(e.Error()))
 	}
 	for _, s := range all {
 		switch {
 		case s.Key == key && value != "":
-			return Answer{Text: c.sayf("From now on: %s", s)}, err
+			return Answer{Text: c.sayf("From now on: %s", s.in(c.language()))}, err
 		case s.Key == key:
-			return Answer{Text: s.String()}, err
+			return Answer{Text: s.in(c.language())}, err
 		}
-		answer.Items = append(answer.Items, s.String())
+		answer.Items = append(answer.Items, s.in(c.language()))
 	}
 	return answer, err
 }
@@ -83,7 +83,7 @@ func unknownSetting(key string) string {
 }
 
 // override sets or removes values for a conversation: all of them or, if the policy became invalid, none.
-func (h *Hub) override(ctx context.Context, records *store.Conversation, file compactor.Policy, values map[string]*string, by string) error {
+func (h *Hub) override(ctx context.Context, records *store.Conversation, file compactor.Policy, values map[string]*string, by Person) error {
 	for key, value := range values {
 		switch {
 		case !slices.Contains(compactor.Keys(), key):
@@ -94,7 +94,7 @@ func (h *Hub) override(ctx context.Context, records *store.Conversation, file co
 			return errPeople(fmt.Sprintf("%s: must be at most %d characters", key, maxValue))
 		}
 	}
-	err := records.Settings().OverrideAll(ctx, values, by, func(set map[string]string) error {
+	err := records.Settings().OverrideAll(ctx, values, by.typist(), func(set map[string]string) error {
 		others := maps.Clone(set)
 		maps.DeleteFunc(others, func(key, _ string) bool { _, changes := values[key]; return changes })
 		_, left := compactor.Patch(others).Fit(file) // these are ignored at the moment, and must not block the change
@@ -130,13 +130,13 @@ type Setting struct {
 	text string // the value as in the settings file, without quotes
 }
 
-// String formats a setting for people: "compaction.keep_first = 0 (set here by Ada)".
-func (s Setting) String() string {
+// in formats a setting for people, in a language: "compaction.keep_first = 0 (set here by Ada)".
+func (s Setting) in(language string) string {
 	switch s.Key {
 	case "model", "strategy", "worker_reasoning", "prompt_file", "focus", "notify":
 		s.text = fmt.Sprintf("%q", s.text)
 	}
-	return fmt.Sprintf("%s%s = %s (%s)", settingsTable, s.Key, s.text, s.Origin)
+	return fmt.Sprintf("%s%s = %s (%s)", settingsTable, s.Key, s.text, Translated(language, s.Origin))
 }
 
 // settingsOf returns the values a conversation is compacted by, in the order of compactor.Keys, and those set
@@ -219,14 +219,14 @@ func runTools(ctx context.Context, c *conversation, who Person, args string) (An
 	}
 	answer := Answer{Text: c.spell("External tools. `/tools add NAME` adds them to this conversation, `/tools remove NAME` removes them.")}
 	for _, s := range servers {
-		state := "not here"
+		state := c.sayf("not here")
 		if slices.Contains(agent.ToolServers, s.ID) {
-			state = "by the settings file"
+			state = c.sayf("by the settings file")
 		} else if slices.Contains(rules.Added, s.ID) {
-			state = "added here"
+			state = c.sayf("added here")
 		}
 		if s.Problem != "" {
-			s.Problem = "; it cannot be reached: " + s.Problem
+			s.Problem = c.sayf("; it cannot be reached: %s", s.Problem)
 		}
 		answer.Items = append(answer.Items, fmt.Sprintf("%s (%s): %s%s", s.ID, state, strings.Join(s.Tools, ", "), s.Problem))
 	}
@@ -249,7 +249,7 @@ func (c *conversation) changeTools(ctx context.Context, servers []ToolServer, ru
 	case verb != "add":
 		return errPeople(c.spell("Write it as /tools add NAME or /tools remove NAME."))
 	}
-	if err := c.records.Settings().SetTools(ctx, *rules, who.Name); err != nil {
+	if err := c.records.Settings().SetTools(ctx, *rules, who.typist()); err != nil {
 		return err
 	}
 	c.log.Info("channel_tools_changed", "server", id, "change", verb, "by", who.ID)

@@ -1,7 +1,6 @@
 package channel
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -227,9 +226,11 @@ func FindCommand(name string) (Command, error) {
 	for _, c := range Commands {
 		names = append(names, c.Name)
 	}
-	hint := compactor.DidYouMean(strings.ToLower(name), names)
-	hint = strings.Replace(hint, "mean ", "mean /", 1)
-	return Command{}, errPeople("There is no command /" + name + cmp.Or(hint, ".") + " /help shows the commands; to send it as text, start with //" + name + ".")
+	meant := strings.TrimSuffix(strings.TrimPrefix(compactor.DidYouMean(strings.ToLower(name), names), ", did you mean "), "?")
+	if meant != "" {
+		return Command{}, errPeople(fmt.Sprintf("There is no command /%s. Did you mean /%s? /help shows the commands; to send it as text, start with //%s.", name, meant, name))
+	}
+	return Command{}, errPeople(fmt.Sprintf("There is no command /%s. /help shows the commands; to send it as text, start with //%s.", name, name))
 }
 
 func runHelp(_ context.Context, c *conversation, _ Person, _ string) (Answer, error) {

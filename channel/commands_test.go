@@ -229,7 +229,7 @@ func TestCommands(t *testing.T) {
 		"/memories":  "No memories from this conversation yet",
 		"/remember":  "Say what to remember",
 		"/forget":    "by its number",
-		"/forget 99": "No memory 99 is from this conversation",
+		"/forget 99": "This conversation has no memory 99",
 		"/HELP":      "/help",
 		"/undo 3":    "/undo takes no argument. Write it alone.",
 	} {

@@ -43,7 +43,7 @@ func TestCompactDuringLevelCompaction(t *testing.T) {
 		}
 		answer := r.runAsManager("/compact the prices")
 		check.Require(t, strings.HasPrefix(answer.Text, "Scheduled") && answer.Then != nil, "got answer %q", answer.Text)
-		r.wantAnswer("/compact the dates", "running already")
+		r.wantAnswer("/compact the dates", "already running")
 		r.wantAnswer("/context", "a /compact is scheduled after it")
 		if how == "shutdown" {
 			r.stop()
@@ -188,7 +188,7 @@ func TestCompactAndUndo(t *testing.T) {
 	}
 	r.withWorker(while(func(int) { <-release }, numberedSummaries))
 	r.askTurns(10, 30)
-	r.wantAnswer("/undo", "Nothing was undone: nothing was summarized")
+	r.wantAnswer("/undo", "Nothing was undone: there is no summary to undo")
 	r.wantAnswer("/context", " %\n", "of 128000 tokens", "next      background at 80 % (102400 tokens)", "messages  20 in total, 20 of them verbatim",
 		"running   nothing", "stack     empty")
 	r.wantAnswer("/compact", "No compaction was started: not today.")
@@ -213,7 +213,7 @@ func TestCompactAndUndo(t *testing.T) {
 	view = r.promptText()
 	check.Contains(t, "prompt", view, "message-1 ")
 	check.Lacks(t, "prompt", view, "word by word of message")
-	r.wantAnswer("/undo", "nothing was summarized")
+	r.wantAnswer("/undo", "there is no summary to undo")
 	e := r.waitForEvent(compactor.EventUndone)
 	check.That(t, e.From == 1 && e.AfterTokens > e.BeforeTokens, "got event %+v", e)
 	r.compact()

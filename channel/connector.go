@@ -269,7 +269,7 @@ func (c *conversation) spell(text string) string { return c.hub.spell(c.name, c.
 
 // sayf is fmt.Sprintf with format translated and its commands spelled; args stay unchanged.
 func (c *conversation) sayf(format string, args ...any) string {
-	return fmt.Sprintf(c.hub.spell(c.name, c.translatedFormat(format)), args...)
+	return fmt.Sprintf(c.hub.spell(c.name, translatedFormat(c.language(), format)), args...)
 }
 
 // peopleError carries a message for the person who asked; it is not a program error.

@@ -1,20 +1,15 @@
 package channel
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"strings"
-	"time"
 
-	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/store"
 )
 
-// Context is what /context and `cairn context` show.
+// Context is what /context and `cairn context` show. Its sentences are English, except for /context.
 type Context struct {
 	Channel string `json:"channel"`
 	Agent   string `json:"agent"`
@@ -47,10 +42,10 @@ type Fill struct {
 	Paused  string  `json:"paused,omitempty"`
 }
 
-func fillOf(g compactor.Status) Fill {
+func fillOf(g compactor.Status, language string) Fill {
 	return Fill{
 		Used: g.Used, Max: g.Window, UsedPct: float64(g.Used*1000/max(g.Window, 1)) / 10,
-		Next: nextLevel(g), Running: runningWords(g), Last: lastWords(g.Last), Paused: g.Paused,
+		Next: nextLevel(g, language), Running: runningWords(g, language), Last: lastWords(g.Last, language), Paused: Translated(language, g.Paused),
 	}
 }
 
@@ -71,47 +66,6 @@ type Past struct {
 	Sessions int          `json:"sessions"`       // how many earlier sessions Earlier covers
 }
 
-// StackEntry is one entry of the stack.
-type StackEntry struct {
-	ID       int64          `json:"id"`
-	Level    int            `json:"level"`
-	Kind     compactor.Kind `json:"kind"`
-	By       compactor.By   `json:"by"`
-	From     int64          `json:"from_seq"`
-	To       int64          `json:"to_seq"`
-	FromTime time.Time      `json:"from_time"`
-	ToTime   time.Time      `json:"to_time"`
-	Tokens   int            `json:"tokens"`
-	Text     string         `json:"text"` // as the model sees it
-	Lines    []SummaryLine  `json:"lines"`
-	Without  int            `json:"without_evidence"`  // how many lines have no evidence
-	Dropped  int            `json:"dropped"`           // how many further lines the messages contradicted
-	Session  int64          `json:"session,omitempty"` // of an earlier session: its first message
-	Hidden   bool           `json:"hidden,omitempty"`  // not shown: there are newer ones, or there is no room
-}
-
-// SummaryLine is a line of a summary that claims something.
-type SummaryLine struct {
-	Number   int     `json:"number"` // from 1
-	Text     string  `json:"text"`
-	Seqs     []int64 `json:"seqs"`               // the messages that say it
-	Evidence *bool   `json:"evidence,omitempty"` // it has some, or a person wrote it; absent: not known
-	By       string  `json:"by,omitempty"`       // the name of the person who wrote it
-}
-
-// linesOf returns the lines of a summary that claim something, as people count them.
-func linesOf(s compactor.Summary) []SummaryLine {
-	claims, known := s.Claims()
-	lines := make([]SummaryLine, len(claims))
-	for i, claim := range claims {
-		lines[i] = SummaryLine{Number: i + 1, Text: claim.Text, Seqs: append([]int64{}, claim.Seqs...), By: claim.By}
-		if known || claim.By != "" {
-			lines[i].Evidence = new(claim.HasEvidence())
-		}
-	}
-	return lines
-}
-
 // ReadContext reads how full a conversation's window is from the database alone.
 func ReadContext(ctx context.Context, records *store.Conversation, agent Agent) (Context, error) {
 	tools, err := agent.tools(ctx, records, memory.ToolOptions{}, nil)
@@ -129,56 +83,26 @@ func ReadContext(ctx context.Context, records *store.Conversation, agent Agent) 
 		return Context{}, err
 	}
 	defer engine.Close()
-	return newContext(ctx, engine.StatusReader()(), records, agent), nil
+	return newContext(ctx, engine.StatusReader()(), records, agent, DefaultLanguage), nil
 }
 
-func newContext(ctx context.Context, g compactor.Status, records *store.Conversation, agent Agent) Context {
+// newContext returns the report, with its sentences in a language.
+func newContext(ctx context.Context, g compactor.Status, records *store.Conversation, agent Agent, language string) Context {
 	window := agent.Model.Window(ctx)
 	counts, _ := records.Transcript().Counts(ctx) // the report has what can be read
 	open, _ := records.Tasks().Open(ctx)
 	evidence, _ := records.Compactions().Evidence(ctx)
 	c := Context{
 		Channel: records.Name(), Agent: agent.ID, Model: agent.Model.Name(), Source: window.Source,
-		Fill: fillOf(g), Parts: Parts{g.Frame, g.Head, g.Verbatim, g.Reserve},
+		Fill: fillOf(g, language), Parts: Parts{g.Frame, g.Head, g.Verbatim, g.Reserve},
 		Messages: counts.Messages, Verbatim: g.Lines - g.InPart, InPart: g.InPart,
 		Stack: stackOf(g.Stack), Past: pastOf(g.Past), Tasks: open, Evidence: evidence,
 	}
 	if n := len(g.Prepared); n > 0 {
-		c.Ready = fmt.Sprintf("%d made ahead, up to #%d; the oldest are applied at the next level, or at the first request after %s of silence",
-			n, g.Prepared[n-1].To, llm.InMinutes(g.Policy.CacheTTL.Or(cacheTTLOf(agent.Model))))
+		c.Ready = Sayf(language, "%d made ahead, up to #%d; the oldest are applied at the next level, or at the first request after %s of silence",
+			n, g.Prepared[n-1].To, Translated(language, llm.InMinutes(g.Policy.CacheTTL.Or(cacheTTLOf(agent.Model)))))
 	}
 	return c
-}
-
-func runningWords(g compactor.Status) (words string) {
-	if e := g.Running; e != nil {
-		words = fmt.Sprintf("summarizing %s, #%d to #%d (%s)", chat.Counted(e.Messages, "message", "messages"), e.From, e.To, e.Trigger)
-		if g.Scheduled {
-			words += "; a /compact is scheduled after it"
-		}
-	}
-	return words
-}
-
-// StackEntryOf converts a summary to an entry of the stack.
-func StackEntryOf(s compactor.Summary) StackEntry {
-	text := s.Marked()
-	if s.Kind == compactor.Placeholder {
-		text = s.Render()
-	}
-	return StackEntry{
-		ID: s.ID, Level: s.Level, Kind: s.Kind, By: s.By, From: s.From, To: s.To,
-		FromTime: s.FromTime.UTC(), ToTime: s.ToTime.UTC(), Tokens: s.Tokens, Text: text,
-		Lines: linesOf(s), Without: s.Unsupported(), Dropped: s.Dropped,
-	}
-}
-
-func stackOf(rows []compactor.Summary) []StackEntry {
-	all := make([]StackEntry, len(rows))
-	for i, row := range rows {
-		all[i] = StackEntryOf(row)
-	}
-	return all
 }
 
 func pastOf(g compactor.Past) Past {
@@ -193,98 +117,4 @@ func pastOf(g compactor.Past) Past {
 		p.Root = g.Inherited.Root.Text
 	}
 	return p
-}
-
-// nextLevel describes which level comes next, and at how many tokens, according to the engine.
-func nextLevel(g compactor.Status) string {
-	if g.NextAt == 0 {
-		return "emergency is reached"
-	}
-	return fmt.Sprintf("%s at %.0f %% (%d tokens)", g.Next, 100*float64(g.NextAt)/float64(max(g.Window, 1)), g.NextAt)
-}
-
-func lastWords(e compactor.Event) string {
-	switch e.State {
-	case compactor.EventApplied:
-		if e.AfterTokens >= e.BeforeTokens { // it fills a placeholder
-			return fmt.Sprintf("%s by %s, messages #%d to #%d", e.Kind, e.By, e.From, e.To)
-		}
-		return fmt.Sprintf("%s by %s, messages #%d to #%d: %d → %d tokens", e.Kind, e.By, e.From, e.To, e.BeforeTokens, e.AfterTokens)
-	case compactor.EventUndone:
-		return fmt.Sprintf("undone: %s of messages #%d to #%d: %d → %d tokens", e.Kind, e.From, e.To, e.BeforeTokens, e.AfterTokens)
-	case compactor.EventFailed:
-		return "failed: " + e.Error
-	case compactor.EventNoop:
-		return "nothing was done: " + e.Error
-	}
-	return ""
-}
-
-const (
-	barWidth = 20 // of the bar, in characters: its line fits a narrow terminal, and a phone
-	notShown = ", not shown"
-)
-
-// String shows it to people.
-func (c Context) String() string {
-	filled := min(c.Used*barWidth/max(c.Max, 1), barWidth)
-	lines := []string{fmt.Sprintf("[%s%s] %.1f %%", strings.Repeat("█", filled), strings.Repeat("░", barWidth-filled), c.UsedPct)}
-	if c.Used > c.Max {
-		lines[0] += " (over)"
-	}
-	line := func(label, format string, values ...any) {
-		if text := fmt.Sprintf(format, values...); text != "" {
-			lines = append(lines, fmt.Sprintf("%-10s%s", label, text))
-		}
-	}
-	line("used", "%d of %d tokens (window: %s)", c.Used, c.Max, c.Source)
-	line("of which", "%d system prompt and tools, %d head, %d messages, %d reserved for the reply", c.Parts.Frame, c.Parts.Head, c.Parts.Verbatim, c.Parts.Reserve)
-	line("model", "%s", c.Model)
-	line("calls", "%s", c.Calls)
-	c.Usage.write(line)
-	line("next", "%s", c.Next)
-	inPart := ""
-	if c.InPart > 0 {
-		inPart = ", " + chat.Counted(c.InPart, "message", "messages") + " shown in part"
-	}
-	line("messages", "%d in total, %d of them verbatim%s", c.Messages, c.Verbatim, inPart)
-	line("running", "%s", cmp.Or(c.Running, "nothing"))
-	label := "tasks"
-	for _, t := range c.Tasks {
-		line(label, "%d by %s: %s, %d tokens so far", t.Number, t.Agent, chat.Counted(int(t.Messages), "message", "messages"), t.Tokens)
-		label = ""
-	}
-	line("ready", "%s", c.Ready)
-	line("last", "%s", c.Last)
-	line("paused", "%s", c.Paused)
-	root := ""
-	if c.Past.Root != "" {
-		root = ", and the message it belongs to"
-	}
-	if len(c.Past.Channel) > 0 || root != "" {
-		line("channel", "summaries the thread began with: %d%s", len(c.Past.Channel), root)
-	}
-	if c.Past.Sessions > 0 {
-		rows := rowLines(c.Past.Earlier)
-		line("earlier", "sessions before the last /new: %d; rows shown: %d of %d, %d tokens:%s", c.Past.Sessions,
-			len(c.Past.Earlier)-strings.Count(rows, notShown), len(c.Past.Earlier), c.Past.Tokens, rows)
-	}
-	if len(c.Stack) > 0 {
-		line("stack", "%d, oldest first:%s", len(c.Stack), rowLines(c.Stack))
-	} else {
-		line("stack", "empty")
-	}
-	line("evidence", "%s", evidenceWords(c.Evidence))
-	return strings.Join(lines, "\n")
-}
-
-func rowLines(rows []StackEntry) (lines string) {
-	for _, s := range rows {
-		lines += fmt.Sprintf("\n  %4d  %-6s level %d  #%d to #%d  %s  %d tokens, %s", s.ID, s.Kind, s.Level, s.From, s.To,
-			days(s.FromTime, s.ToTime), s.Tokens, madeBy(s.By))
-		if s.Hidden {
-			lines += notShown
-		}
-	}
-	return lines
 }

@@ -64,6 +64,7 @@ type service struct {
 	filter  promptFilter
 
 	elsewhere int64 // see store.Upkeep.WrittenElsewhere
+	seen      int64 // the same, of the last change while a summary was being written
 }
 
 // arrival is what the loop knows about incoming messages.

@@ -91,7 +91,7 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 			messages := []llm.Message{{Role: llm.RoleSystem, Text: system}, {Role: llm.RoleUser, Text: briefing}}
 			req = llm.Request{
 				Messages: append(messages, steps...), MaxTokens: reserve, Spare: max((window-reserve)/4, 1),
-				Tools: tools, Reasoning: h.agent.Reasoning, Spend: r.spend,
+				Tools: tools, Speaker: h.agent.ID, Reasoning: h.agent.Reasoning, Spend: r.spend,
 			}
 			if left == 1 {
 				req.Tools = nil

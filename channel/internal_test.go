@@ -145,7 +145,10 @@ func TestEverySentenceIsTranslated(t *testing.T) {
 // sourceOf returns the code that has sentences for people, each as one text, with %s for what is not constant.
 func sourceOf(t *testing.T) string {
 	var all strings.Builder
-	for _, pattern := range []string{"*.go", "../llm/remedy.go", "../compactor/request.go", "../transcript/steps.go", "../store/apply.go", "../memory/filter.go", "../store/tasks.go"} {
+	for _, pattern := range []string{
+		"*.go", "../llm/*.go", "../llm/*/*.go", "../connector/terminal/*.go", "../compactor/*.go", "../compactor/summarize/*.go", "../transcript/*.go",
+		"../store/*.go", "../memory/*.go", "../chat/*.go", "../connector/platform/*.go",
+	} {
 		for _, name := range check.Must(filepath.Glob(pattern))(t) {
 			if !strings.HasSuffix(name, "_test.go") {
 				all.Write(check.Must(os.ReadFile(name))(t))
@@ -153,35 +156,64 @@ func sourceOf(t *testing.T) string {
 		}
 	}
 	text := strings.ReplaceAll(all.String(), "messageKept", `"Your message is saved; "`)
-	// Two functions are for the terminal and for programs, which speak English.
-	text = regexp.MustCompile(`(?s)\nfunc (\([^)]*\) )?(FindCommand|PatchOf)\(.*?\n}\n`).ReplaceAllString(text, "\n")
+	text = strings.NewReplacer("tooLarge+", `"the model's summary was hardly shorter than the messages: "+`).Replace(text)
+	// One function is for programs, which speak English.
+	text = regexp.MustCompile(`(?s)\nfunc (\([^)]*\) )?PatchOf\(.*?\n}\n`).ReplaceAllString(text, "\n")
 	text = regexp.MustCompile(`"\s*\+\s*"`).ReplaceAllString(text, "")
 	return regexp.MustCompile(`"\s*\+\s*[\w.]+(\([^"()]*\))?\s*\+\s*"`).ReplaceAllString(text, "%s")
 }
 
+// composed matches the sentences that no single text in the code has: numbers of things, words by their group, settings, who made a summary.
+var composed = regexp.MustCompile(`^(1|%d) (message|memor|summar|request)|^by |^%s: there is no such setting|^from %s to %s|^did you mean|one of %s$|^%s = %s: must be |^such that |^set (here|in the channel) by |^the model wrote in`)
+
 // Every sentence that people see is translated, and every translation is of a sentence in the code.
 func TestTranslationsAreOfSentencesInTheCode(t *testing.T) {
 	code, german := sourceOf(t), translationsInto("de").whole
-	shows := regexp.MustCompile(`(?:\b(?:sayf|spell|translated|errPeople|errDenied)\(\s*|\bAnswer\{[^{}]*?\bText:\s+)(?:fmt\.Sprintf\()?("(?:[^"\\]|\\.)*"|\x60[^\x60]*\x60)`)
+	shows := regexp.MustCompile(`(?:\b(?:sayf|spell|translated|errPeople|errDenied|say|says)\(\s*|\bSayf\([\w.]+, |\baddf\("?[\w ]+"?, |\bAnswer\{[^{}]*?\bText:\s+|\b[rR]efus\w+\s+Refusal = |\breason[A-Z]\w+\s+= |\bWant: )(?:fmt\.Sprintf\()?("(?:[^"\\]|\\.)*"|\x60[^\x60]*\x60)`)
 	names := regexp.MustCompile(`/[a-z]+( me| everywhere| yes)*`) // commands, which are the same in each language
 	for _, found := range shows.FindAllStringSubmatch(code, -1) {
 		sentence := check.Must(strconv.Unquote(found[1]))(t)
 		words := regexp.MustCompile(`[a-z]{2}`).MatchString(names.ReplaceAllString(sentence, ""))
-		check.That(t, german[sentence] != "" || !words, "no translation of %q", sentence)
+		composes := strings.HasPrefix(found[0], "Want: ") && strings.HasSuffix(sentence, " ") // of several parts
+		check.That(t, german[sentence] != "" || !words || composes, "no translation of %q", sentence)
 	}
-	counts := regexp.MustCompile(`^(1|%d) (message|memor|summar)`)
 	for sentence := range german {
-		sentence = strings.TrimPrefix(sentence, "command: ")
+		if _, word, ok := strings.Cut(sentence, ": "); ok && strings.Contains(code, strconv.Quote(word)) {
+			continue // a Word, or a command's name
+		}
 		there := strings.Contains(code, strconv.Quote(sentence)) || strings.Contains(code, "`"+sentence+"`")
-		check.That(t, there || counts.MatchString(sentence), "%q is not in the code", sentence)
+		check.That(t, there || composed.MatchString(sentence), "%q is not in the code", sentence)
+	}
+}
+
+// A Word has a translation for each of its values.
+func TestEveryWordIsTranslated(t *testing.T) {
+	named := map[string][]string{"memory": memory.Kinds, "kind": {string(compactor.Leaf), string(compactor.Rollup), string(compactor.Placeholder)}}
+	for _, trigger := range compactor.Triggers {
+		named["trigger"] = append(named["trigger"], string(trigger))
+	}
+	for _, state := range []store.TaskState{store.TaskOpen, store.TaskDone, store.TaskFailed, store.TaskStopped, store.TaskExpired} {
+		named["task"] = append(named["task"], string(state))
+	}
+	for _, language := range prompts.Languages[1:] {
+		there := translationsInto(language).whole
+		for of, words := range named {
+			for _, word := range words {
+				check.That(t, there[of+": "+word] != "", "%s: no translation of the %s %q", language, of, word)
+			}
+		}
+		for _, by := range []compactor.By{compactor.ByWorker, compactor.ByExtractive, compactor.ByNobody} {
+			check.Lacks(t, language, madeBy(by, language), "by ", "to be ")
+		}
 	}
 }
 
 func TestEveryRemedyAndCommandIsTranslated(t *testing.T) {
-	check.Equal(t, "why a /compact does not start", Translated("de", "a compaction is running already"), "es wird schon zusammengefasst")
+	check.Equal(t, "why a /compact does not start", Translated("de", "a compaction is already running"), "es wird schon zusammengefasst")
 	for _, kind := range llm.Kinds {
 		remedy, ok := llm.RemedyOf(&llm.Error{Kind: kind, Status: 400})
 		check.That(t, ok && Translated("ja", remedy.Person) != remedy.Person, "%s: %q", kind, remedy.Person)
+		check.That(t, Translated("ja", remedy.Reason) != remedy.Reason, "%s: %q", kind, remedy.Reason)
 	}
 	for _, language := range prompts.Languages[1:] {
 		names := map[string]string{}
@@ -251,7 +283,7 @@ func TestDeletionBeforeTaskIsStored(t *testing.T) {
 }
 
 func TestUnknownCommandIsNotGuessedFromItsSlash(t *testing.T) {
-	for name, want := range map[string]string{"contxt": "did you mean /context?", "bogus": "no command /bogus. /help"} {
+	for name, want := range map[string]string{"contxt": "Did you mean /context?", "bogus": "no command /bogus. /help"} {
 		_, err := FindCommand(name)
 		check.Contains(t, name, err.Error(), want)
 	}

@@ -1,6 +1,7 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"encoding/json"
@@ -49,6 +50,9 @@ func (c *conversation) detectLanguage(ctx context.Context) {
 		c.speaks.CompareAndSwap(nil, &code)
 	}
 }
+
+// SpokenIn returns the language in which the bot speaks in a conversation, one of Languages.
+func SpokenIn(h *Hub, conversation string) string { return h.languageOf(conversation) }
 
 // languageOf returns the language of a conversation that may not be open.
 func (h *Hub) languageOf(name string) string {
@@ -125,7 +129,7 @@ func (c *conversation) redetectLanguage(ctx context.Context) error {
 
 // The bot's own sentences are English in the code, and translated when they go out. sentences/ has a file for each
 // language, from the English sentences, with verbs for values, to their translations; "command: compact" is
-// Discord's name for /compact. A sentence that is not in the file stays English.
+// Discord's name for /compact, and "kind: leaf" a Word. A sentence that is not in the file stays English.
 
 //go:embed sentences/*.json
 var sentenceFiles embed.FS
@@ -170,7 +174,9 @@ func readTranslations(language string) (t translations) {
 	if err != nil {
 		panic(err)
 	}
-	for _, english := range slices.Sorted(maps.Keys(t.whole)) {
+	letters := func(english string) int { return len(verb.ReplaceAllString(english, "")) }
+	byLetters := func(a, b string) int { return cmp.Or(cmp.Compare(letters(b), letters(a)), cmp.Compare(a, b)) }
+	for _, english := range slices.SortedFunc(maps.Keys(t.whole), byLetters) { // a text may match several: the closest pattern counts
 		expression := verb.ReplaceAllStringFunc(regexp.QuoteMeta(english), func(v string) string {
 			return map[string]string{"%d": `(\d+)`, "%q": `(".*")`, "%s": `(.+?)`}[v]
 		})
@@ -204,9 +210,31 @@ func Translated(language, text string) string {
 
 func (c *conversation) translated(text string) string { return Translated(c.language(), text) }
 
+// Sayf is fmt.Sprintf with format translated into a language; args stay unchanged.
+func Sayf(language, format string, args ...any) string {
+	return fmt.Sprintf(translatedFormat(language, format), args...)
+}
+
+// Word translates one of Cairn's own words, such as a kind of summaries: one word may need different translations. What has
+// no translation stays as it is.
+func Word(language, of, name string) string {
+	key := of + ": " + name
+	if there := Translated(language, key); there != key {
+		return there
+	}
+	return name
+}
+
+func (c *conversation) word(of, name string) string { return Word(c.language(), of, name) }
+
+// count translates a number of things.
+func count(language string, n int, one, more string) string {
+	return Translated(language, chat.Counted(n, one, more))
+}
+
 // translatedFormat translates a format. The verbs of a translation are %s, here they become fit for any value.
-func (c *conversation) translatedFormat(format string) string {
-	there, ok := translationsInto(c.language()).whole[format]
+func translatedFormat(language, format string) string {
+	there, ok := translationsInto(language).whole[format]
 	if !ok || strings.Contains(format, "%q") {
 		return format
 	}

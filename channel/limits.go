@@ -189,11 +189,11 @@ const (
 
 // String returns the budget in short: "0.81 of 1.00 today".
 func (b Budget) String() string {
-	when := "today"
+	format := "%s of %s today"
 	if b.Setting == budgetPerMonth {
-		when = "this month"
+		format = "%s of %s this month"
 	}
-	return fmt.Sprintf("%s of %s %s", prices.Money(b.Spent), prices.Money(b.Limit), when)
+	return fmt.Sprintf(format, prices.Money(b.Spent), prices.Money(b.Limit))
 }
 
 // MonthStart returns the first day of now's month, in the form of the database rows.

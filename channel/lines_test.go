@@ -26,7 +26,8 @@ func summarized(t *testing.T) *rig {
 	text := "## Facts\n- the boat is red (#2, #3)\n- it leaves at nine"
 	lines := []transcript.Line{{At: 1, Seqs: []int64{2, 3}}, {At: 2}}
 	sum := transcript.Summary{Text: text, Lines: lines}
-	check.Must(j.Store(storetest.Ctx, summarize.Summary{Text: text, Lines: lines, Dropped: 2, Tokens: sum.Cost()}))(t)
+	lost := []transcript.DroppedLine{{Text: "the boat is blue (#2)", Why: "#2 has red"}}
+	check.Must(j.Store(storetest.Ctx, summarize.Summary{Text: text, Lines: lines, Dropped: 2, DroppedLines: lost, Tokens: sum.Cost()}))(t)
 	storetest.ApplyRows(t, c, j.ID())
 	r.restart()
 	return r
@@ -35,7 +36,8 @@ func summarized(t *testing.T) *rig {
 func TestLinesOfSummaries(t *testing.T) {
 	r := summarized(t)
 	r.wantAnswer("/summaries", "2 lines, 1 without evidence, 2 dropped: /expand 1")
-	r.wantAnswer("/summaries 1", "1. the boat is red (#2, #3) · rests on #2, #3", "2. it leaves at nine · no evidence", "/summaries edit 1 1")
+	r.wantAnswer("/summaries 1", "1. the boat is red (#2, #3) · rests on #2, #3", "2. it leaves at nine · no evidence", "Dropped: the boat is blue (#2) (#2 has red)", "/summaries edit 1 1")
+	check.Lacks(t, "prompt", r.promptText(), "blue")
 	evidence := r.wantAnswer("/summaries 1 1", "the boat is red", "message-2", "message-3")
 	check.Lacks(t, "evidence", evidence, "message-1")
 	check.Lacks(t, "evidence of a line without any", r.run("/summaries 1 2"), "message-")
@@ -43,7 +45,7 @@ func TestLinesOfSummaries(t *testing.T) {
 	for line, want := range map[string]string{
 		"/summaries 7": "There is no summary 7", "/summaries 7 1": "There is no summary 7", "/summaries 1 3": "Summary 1 has no line 3",
 		"/summaries x": "Write it as", "/summaries 1 2 3": "Write it as", "/summaries edit": "Write it as", "/summaries edit 1": "Write it as",
-		"/summaries edit 7 1 x": "Summary 7 is not in the prompt", "/summaries edit 1 3 x": "Summary 1 has no line 3",
+		"/summaries edit 7 1 x": "There is no summary 7", "/summaries edit 1 3 x": "Summary 1 has no line 3",
 		"/summaries edit 1 1 " + strings.Repeat("x", 501): "That line is too long: at most 500 characters.",
 	} {
 		r.wantAnswer(line, want)
@@ -54,18 +56,39 @@ func TestLinesOfSummaries(t *testing.T) {
 	check.Contains(t, "/context", r.run("/context"), "Lines of the newest summaries (1): 2; without evidence: 1")
 }
 
+func TestLineThatRestsOnAnEarlierSummary(t *testing.T) {
+	r := summarized(t)
+	for _, line := range []struct{ lines, want string }{
+		{`[{"at": 2, "seqs": [2], "beside": true, "earlier": 1}]`, "2. it leaves at nine · rests on summary 1 (#2)"},
+		{`[{"at": 2, "beside": true, "earlier": 1}]`, "2. it leaves at nine · rests on summary 1"},
+		{`[{"at": 2, "beside": true}]`, "2. it leaves at nine · rests on what was shown beside these messages"},
+	} {
+		storetest.Run(t, r.store, "UPDATE compactions SET lines = ?", line.lines)
+		r.wantAnswer("/summaries 1", line.want)
+	}
+	r.restart()
+	check.Lacks(t, "prompt", r.promptText(), "nine [no evidence]")
+	r.wantAnswer("/summaries edit 1 2 it leaves at ten", "Line 2 of summary 1 is rewritten")
+}
+
 func TestRewritingLineOfSummary(t *testing.T) {
 	r := summarized(t)
 	r.wantAnswer("/summaries EDIT 1 2 it  leaves at ten", "Line 2 of summary 1 is rewritten", "It is summary 2 now")
-	r.wantAnswer("/summaries 2", "2. it leaves at ten · written by")
+	r.wantAnswer("/summaries 2", "2. it leaves at ten · written by", "Removed or rewritten by", ": it leaves at nine")
+	check.Lacks(t, "prompt", r.promptText(), "it leaves at nine")
 	check.Contains(t, "prompt", r.promptText(), "- it leaves at ten\n")
-	r.wantAnswer("/summaries edit 1 2 again", "Summary 1 is not in the prompt")
+	for _, line := range []string{"/summaries 1", "/summaries 1 2", "/summaries edit 1 2 again", "/expand 1"} {
+		r.wantAnswer(line, "Summary 1 was replaced by summary 2; /summaries 2 shows its lines.")
+	}
+	check.Contains(t, "/context", r.run("/context"), "Lines of the newest summaries (1): 2; without evidence: 0")
 	r.wantAnswer("/summaries edit 2 2 it leaves at ten", "already says that")
 	r.wantAnswer("/summaries edit 2 1", "Line 1 of summary 2 is removed", "It is summary 3 now")
 	r.wantAnswer("/summaries edit 3 1", "It is the only line of summary 3")
 	r.restart()
 	r.wantAnswer("/undo", "Undone: the summary of messages #1 to #4 is as it was before its line was rewritten.")
 	r.wantAnswer("/undo", "before its line was rewritten")
+	r.wantAnswer("/summaries 3", "Summary 3 was undone.")
+	check.Contains(t, "/context", r.run("/context"), "Lines of the newest summaries (1): 2; without evidence: 1")
 	check.Contains(t, "prompt", r.promptText(), "it leaves at nine [no evidence]")
 	r.wantAnswer("/undo", "What was there before is back")
 	t.Run("who may undo may rewrite, and others may look", func(t *testing.T) {
@@ -88,4 +111,27 @@ func TestRewritingLineOfSummary(t *testing.T) {
 		e := check.Must(channel.RewriteLine(storetest.Ctx, r.hub.Operator(), place, 1, 2, "it leaves at ten", channel.Person{ID: "owner", Name: "owner"}))(t)
 		check.That(t, e.ID == 2 && strings.Contains(e.Summary, "it leaves at ten"), "%+v", e)
 	})
+}
+
+func TestLinesOfSummariesThatAreNotShown(t *testing.T) {
+	for state, want := range map[string]string{
+		"rolled_up": "Summary 1 is part of summary ",
+		"replaced":  "Summary 1 was replaced by summary 2; /summaries 2 shows its lines.",
+		"undone":    "Summary 1 was undone.",
+		"running":   "Summary 1 is still being written.",
+		"prepared":  "Summary 1 is ready and will be shown as soon as there is room.",
+		"stale":     "Summary 1 was never shown: it failed, or its messages changed before it was ready.",
+	} {
+		t.Run(state, func(t *testing.T) {
+			r := summarized(t)
+			r.run("/summaries")
+			const over = `INSERT INTO compactions (conversation, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at, messages, text, tokens, created_at, children)
+					SELECT conversation, 'rollup', made_by, 'applied', trigger, 1, from_seq, to_seq, from_at, to_at, messages, text, tokens, created_at, '1' FROM compactions WHERE id = 1;`
+			r.execute(over + "UPDATE compactions SET state = '" + state + "' WHERE id = 1")
+			if state == "rolled_up" {
+				r.restart() // the prompt has the other one
+			}
+			r.wantAnswer("/summaries 1", want)
+		})
+	}
 }

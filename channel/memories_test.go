@@ -60,9 +60,9 @@ func TestForgetCommand(t *testing.T) {
 		{ada, place, "/forget bicycles", []string{"no memories like that"}},
 		{ada, place, "/forget 2", []string{"Memory 2 is forgotten: Ada drinks green tea"}},
 		// A memory of another conversation is not found.
-		{boss, other, "/forget 4", []string{"is from this conversation"}},
-		{boss, other, "/memories pin 4", []string{"is from this conversation"}},
-		{boss, other, "/memories restore 2", []string{"is from this conversation"}},
+		{boss, other, "/forget 4", []string{"This conversation has no memory"}},
+		{boss, other, "/memories pin 4", []string{"This conversation has no memory"}},
+		{boss, other, "/memories restore 2", []string{"This conversation has no memory"}},
 		{boss, other, "/forget garden", []string{"no memories"}},
 		// Others may forget what somebody said about them.
 		{fake, place, "/forget 6", []string{"neither came from you"}},
@@ -135,7 +135,7 @@ func TestRememberForServer(t *testing.T) {
 		{direct, "/memories cupboard", "no memories"},
 		{other, "/memories cake", "no memories"},
 		{other, "/forget keys", "from " + place},
-		{other, "/forget 3", "No memory 3 is from this conversation; one from another is changed there"},
+		{other, "/forget 3", "This conversation has no memory 3; change one from another conversation there"},
 		// Repeated for the server, a memory is shared.
 		{place, "/remember server: the cake is in the red cupboard", "already remember that"},
 		{other, "/memories cake", "red cupboard"},

@@ -137,7 +137,7 @@ func (c *conversation) warnOwner(ctx context.Context, turn store.Turn) {
 		id := "budget-" + b.key() // of the reply; other conversations and later processes recognize it by this id
 		posted, err := c.hub.o.Store.Posted(ctx, id)
 		if err == nil && !posted {
-			text := "(%s is nearly spent: %s of %s. Once all of it is, I stop answering until %s.)"
+			text := "(%s is nearly spent: %s of %s. Once all of it is spent, I stop answering until %s.)"
 			if b.Spent >= b.Limit {
 				text = "(%s is spent: %s of %s. I will answer again from %s on, or once it is raised.)"
 			}

@@ -1,6 +1,7 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 	"sync/atomic"
 
@@ -95,9 +96,20 @@ func (c *conversation) renew(ctx context.Context) error {
 	case opened:
 		c.check()
 	case err == nil: // at least nothing that was deleted is shown on
-		c.do(func(e *compactor.Compactor) { err = e.Changed(c.hub.ctx) })
+		c.do(func(e *compactor.Compactor) { err = c.changedElsewhere(e, elsewhere) })
 	}
 	return err
+}
+
+// changedElsewhere rereads what another process has changed while a summary is being written. Only the loop calls it. The process
+// may have erased what somebody typed, so a focus that is in memory alone is dropped, once per change.
+func (c *conversation) changedElsewhere(e *compactor.Compactor, version int64) error {
+	if c.seen != version {
+		c.seen = version
+		compactor.ForgetFocus(e)
+	}
+	_, err := c.policy.read(c.hub.ctx, c.records)
+	return cmp.Or(err, e.Changed(c.hub.ctx))
 }
 
 // policy is what a conversation is compacted by: the settings file, overridden with /settings and, above that, by

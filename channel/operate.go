@@ -57,6 +57,11 @@ func (o Operator) Fullest() (share float64) {
 // Context returns what /context shows, without model usage: the live state of an open conversation, or the stored
 // state of another one. ErrNotFound means that there is no such conversation.
 func (o Operator) Context(ctx context.Context, name string) (Context, error) {
+	return o.contextIn(ctx, name, DefaultLanguage)
+}
+
+// contextIn is Context with sentences in a language, if the conversation is open.
+func (o Operator) contextIn(ctx context.Context, name, language string) (Context, error) {
 	c, err := o.hub.find(name, nil)
 	if err != nil {
 		return Context{}, err
@@ -73,7 +78,7 @@ func (o Operator) Context(ctx context.Context, name string) (Context, error) {
 	if err != nil {
 		return Context{}, err
 	}
-	now := newContext(ctx, (*c.engineStatus.Load())(), c.records, agent)
+	now := newContext(ctx, (*c.engineStatus.Load())(), c.records, agent, language)
 	if most := o.hub.rules.Load().CallsPerHour; most > 0 {
 		calls, _ := o.hub.recent.take(c.callsKey(), most, time.Hour, false)
 		now.Calls = fmt.Sprintf("%d of %d in the last hour", calls, most)
@@ -156,8 +161,8 @@ func (o Operator) Agent(ctx context.Context, records *store.Conversation) (Agent
 }
 
 // Pause stops a conversation, or with "" the whole bot, from calling any model until Resume.
-func (o Operator) Pause(ctx context.Context, name, by string) error {
-	if err := o.hub.o.Store.Pauses().Pause(ctx, name, by); err != nil {
+func (o Operator) Pause(ctx context.Context, name string, by Person) error {
+	if err := o.hub.o.Store.Pauses().Pause(ctx, name, by.typist()); err != nil {
 		return err
 	}
 	o.inScope(name, (*conversation).interrupt)
@@ -202,7 +207,7 @@ func (o Operator) Settings(ctx context.Context, name string) (all []Setting, lef
 }
 
 // Set sets values for a conversation, and removes those that are nil: all or, if one is invalid, none.
-func (o Operator) Set(ctx context.Context, name string, values map[string]*string, by string) error {
+func (o Operator) Set(ctx context.Context, name string, values map[string]*string, by Person) error {
 	records, agent, err := o.find(ctx, name)
 	if err != nil {
 		return err
@@ -210,7 +215,7 @@ func (o Operator) Set(ctx context.Context, name string, values map[string]*strin
 	if err := o.hub.override(ctx, records, agent.Policy(), values, by); err != nil {
 		return err
 	}
-	o.hub.o.Log.Info("channel_settings_changed", "conversation", name, "settings", len(values), "by", by)
+	o.hub.o.Log.Info("channel_settings_changed", "conversation", name, "settings", len(values), "by", by.ID)
 	return nil
 }
 

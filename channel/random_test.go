@@ -93,7 +93,7 @@ func (s *scene) act() {
 		check.NoError(s.t, s.hub.Operator().Resume(s.t.Context(), at))
 		s.paused[at] = false
 	case k == 20:
-		check.NoError(s.t, s.hub.Operator().Pause(s.t.Context(), at, "Ada"))
+		check.NoError(s.t, s.hub.Operator().Pause(s.t.Context(), at, ada))
 		s.paused[at] = true
 	case k == 21:
 		s.restart()

@@ -55,7 +55,7 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 	t.sent, t.revision, t.left = messages, prompt.Revision, left
 	req := llm.Request{
 		Messages: t.filter.apply(messages), Head: prompt.Head, CacheKey: cacheKey(t.name),
-		MaxTokens: prompt.MaxTokens, Spare: prompt.Spare, Tools: t.tools, Reasoning: t.agent.Reasoning, Spend: t.r.spend,
+		MaxTokens: prompt.MaxTokens, Spare: prompt.Spare, Tools: t.tools, Speaker: t.agent.ID, Reasoning: t.agent.Reasoning, Spend: t.r.spend,
 	}
 	noTools, last := facts.RefusesTools, left == 1 || t.isTask() && t.callsLeft(left) == 1
 	t.plainRequest = (!last || noTools) && !t.inWords && len(t.filter.withheld) == 0 // otherwise the count is for a different prompt

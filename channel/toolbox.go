@@ -169,7 +169,7 @@ func (c *conversation) approve(ctx context.Context, t llm.Tool, arguments json.R
 			rules, err := c.records.Settings().Tools(ctx)
 			if err == nil {
 				rules.Approved = append(rules.Approved, definition(t))
-				err = c.records.Settings().SetTools(ctx, rules, "")
+				err = c.records.Settings().SetTools(ctx, rules, store.Person{})
 			}
 			return err
 		case <-late:

@@ -241,7 +241,7 @@ func (c *conversation) self(ctx context.Context) (self, error) {
 	g := (*c.engineStatus.Load())()
 	s := self{
 		Agent: c.agent.ID, Provider: c.agent.Provider, Model: c.agent.Model.Name(), Reasoning: c.agent.Reasoning, MaxOutput: c.agent.MaxOutput,
-		Fill: fillOf(g), Summaries: len(g.Stack), Policy: []string{},
+		Fill: fillOf(g, DefaultLanguage), Summaries: len(g.Stack), Policy: []string{},
 	}
 	if f := g.Failed; f.State != "" {
 		s.Failed = fmt.Sprintf("messages #%d to #%d (%s): %s", f.From, f.To, f.Trigger, f.Error)
@@ -255,7 +255,7 @@ func (c *conversation) self(ctx context.Context) (self, error) {
 	builtIn := shownPolicy(compactor.DefaultPolicy())
 	for _, set := range all {
 		if set.text != builtIn.Value(set.Key) {
-			s.Policy = append(s.Policy, strings.TrimPrefix(chat.OneLine(tokens.Clip(set.String(), selfClip)), settingsTable))
+			s.Policy = append(s.Policy, strings.TrimPrefix(chat.OneLine(tokens.Clip(set.in(DefaultLanguage), selfClip)), settingsTable))
 		}
 	}
 	if more := len(s.Policy) - selfSettings; more > 0 {

@@ -3,11 +3,9 @@ package channel
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
-	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/prices"
@@ -102,11 +100,6 @@ func (e *Expense) Add(u store.Usage, list prices.List) (priced bool) {
 	return priced
 }
 
-// String describes the expense in words.
-func (e Expense) String() string {
-	return fmt.Sprintf("%s, %d tokens in (%d cached, %d written), %d out: %s", chat.Counted(int(e.Requests), "request", "requests"), e.Input, e.Cached, e.Written, e.Output, prices.Money(e.Cost))
-}
-
 // Spending is a conversation's model usage and its cost.
 type Spending struct {
 	Today       Expense  `json:"today"`
@@ -137,30 +130,6 @@ func ReadSpending(ctx context.Context, records *store.Conversation, model llm.Mo
 	price, _ := m.Prices.Of(model.Name())
 	s.Saved = price.Cost(prices.Tokens{Input: s.SavedTokens, Cached: s.SavedTokens})
 	return s, err
-}
-
-// write writes it as lines of /context.
-func (s *Spending) write(line func(label, format string, values ...any)) {
-	if s == nil {
-		return
-	}
-	if s.Total.Requests > 0 {
-		line("today", "%s", s.Today)
-		line("in total", "%s", s.Total)
-	}
-	if s.Summaries.Requests > 0 || s.SavedTokens > 0 {
-		line("summaries", "%s; they saved about %d tokens of cached input: %s", s.Summaries, s.SavedTokens, prices.Money(s.Saved))
-	}
-	budgets := ""
-	for _, one := range s.Budgets {
-		budgets += one.String() + ", "
-	}
-	if budgets != "" {
-		line("budget", "%sin all conversations", budgets)
-	}
-	for _, model := range s.NoPrice {
-		line("no price", "for %s: it counts as 0; set [prices.%q]", model, model)
-	}
 }
 
 // UsageKeys are the keys by which a report can group its rows.

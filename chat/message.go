@@ -3,7 +3,6 @@
 package chat
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -119,14 +118,20 @@ func (r Record) Empty() bool {
 
 // String returns the message for people. All lines but the first are indented, so that no text can
 // imitate another message.
-func (r Record) String() string {
-	who := cmp.Or(OneLine(r.Author), string(r.Role))
+func (r Record) String() string { return r.Words(func(word string) string { return word }) }
+
+// Words is String with translated names of roles and of kinds of attachments: assistant, tool, image.
+func (r Record) Words(name func(word string) string) string {
+	who := OneLine(r.Author)
+	if who == "" {
+		who = name(string(r.Role))
+	}
 	if r.Tool != "" {
-		who = "tool " + OneLine(r.Tool)
+		who = name("tool") + " " + OneLine(r.Tool)
 	}
 	lines := []string{r.Text}
 	for _, a := range r.of.Attachments {
-		lines = append(lines, a.Words())
+		lines = append(lines, a.words(name))
 	}
 	for _, call := range r.Calls {
 		lines = append(lines, CallLine(call))

@@ -70,14 +70,17 @@ func (m Message) Body() string {
 }
 
 // Words describes an attachment in a text: "[image: cat.png, image/png, 120 kB, a cat on a mat]".
-func (a Attachment) Words() string {
+func (a Attachment) Words() string { return a.words(func(kind string) string { return kind }) }
+
+// words is Words with another name of its kind.
+func (a Attachment) words(name func(kind string) string) string {
 	media := CleanLine(a.Type, 50)
 	if a.Text != "" {
 		media = ""
 	}
 	about := []string{CleanLine(a.Name, 100), media, sizeWords(a.Size), CleanLine(a.Caption, 500)}
 	about = slices.DeleteFunc(about, func(s string) bool { return s == "" })
-	return "[" + cmp.Or(CleanLine(a.Kind, 30), "attachment") + ": " + strings.Join(about, ", ") + "]"
+	return "[" + name(cmp.Or(CleanLine(a.Kind, 30), "attachment")) + ": " + strings.Join(about, ", ") + "]"
 }
 
 func sizeWords(bytes int64) string {

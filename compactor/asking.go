@@ -141,7 +141,7 @@ func (w worker) check(resp llm.Response, items []summarize.Item) (string, error)
 // refuses returns why a text cannot be a summary of items; "" if it can. A model that was told to write
 // in another language, and does not, cannot: then its summary is accepted if the rest of it is right.
 func (w worker) refuses(text string, items []summarize.Item, told summarize.Refusal) summarize.Refusal {
-	why := w.judge.Refuses(text, w.prompt+"\n"+w.agent+"\n"+w.ask(items)+"\n"+w.texts.AskSave, tokens.Clip(w.around.before, w.around.most), w.most)
+	why := w.judge.Refuses(text, w.prompt+"\n"+w.agent+"\n"+w.ask(items)+"\n"+w.texts.AskSave, tokens.Clip(w.around.before.Text, w.around.most), w.most)
 	if why.OfLanguage() && told.OfLanguage() && w.judge.Supports(text) {
 		return ""
 	}

@@ -68,7 +68,7 @@ func TestRequestIsQueuedBehindRepair(t *testing.T) {
 		check.That(t, r.c.Status().Scheduled, "the status does not show the request")
 		second, _ := r.want("the dates")
 		check.That(t, second.State == compactor.EventNoop, "got %+v", second)
-		check.Contains(t, "refusal of the model's request", r.refusal(compactor.OnSelf), "running already")
+		check.Contains(t, "refusal of the model's request", r.refusal(compactor.OnSelf), "already running")
 		check.Len(t, "outcomes before the start", *ended, 0)
 		r.waitIdle()
 		applied := r.wantOneEvent(ended, compactor.EventApplied)
@@ -166,7 +166,7 @@ func TestManualCompactionReplacesLevelCompaction(t *testing.T) {
 		r.resize(10_000) // now a level is reached, but not yet checked
 		check.Equal(t, "outcome", r.c.Compact(compactor.OnManual, "").State, compactor.EventStarted)
 		e, ended := r.want("the prices") // of the same span
-		check.That(t, e.State == compactor.EventNoop && strings.Contains(e.Error, "running already") && len(*ended) == 0, "got %+v, %+v", e, *ended)
+		check.That(t, e.State == compactor.EventNoop && strings.Contains(e.Error, "already running") && len(*ended) == 0, "got %+v, %+v", e, *ended)
 		r.c.Check(t.Context())
 		r.waitIdle()
 		n, asked := r.seen(compactor.EventApplied), len(r.worker.Requests())

@@ -158,7 +158,9 @@ func TestUnnoticedChangesCauseNewDecision(t *testing.T) {
 	}
 	changes := map[string]func(r *rig){
 		"a deletion": func(r *rig) { check.NoError(r.t, check.ErrorOf(r.removeWithoutNotice(2, 3))) },
-		"a pin":      func(r *rig) { check.NoError(r.t, check.ErrorOf(r.conv.Transcript().Pin(t.Context(), 4, "Ada"))) },
+		"a pin": func(r *rig) {
+			check.NoError(r.t, check.ErrorOf(r.conv.Transcript().Pin(t.Context(), 4, store.Person{Name: "Ada"})))
+		},
 	}
 	for step, do := range steps {
 		for what, change := range changes {

@@ -195,7 +195,7 @@ func (c *Compactor) whyNoRoom(head Head, freed []chat.Message) string {
 	restored.swap(head)
 	restored.restore(freed)
 	if cost, budget := restored.stackCost(), p.stackBudget(c.budget()); cost > budget && cost > s.stackCost() {
-		return fmt.Sprintf("the summaries would take %d tokens, and %d is what they may take", cost, budget)
+		return fmt.Sprintf("the summaries would take %d tokens, but may take at most %d", cost, budget)
 	}
 	if used := c.used(restored.view); float64(used) >= p.AggressiveThreshold*float64(window) {
 		return fmt.Sprintf("%d of %d tokens would be used then, and from %d on the oldest messages must leave again",

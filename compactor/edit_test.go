@@ -165,7 +165,7 @@ func (g *secretRig) saySecretFirst() {
 	g.answer(g.one)
 	g.deliverNotes("and another machine " + filler(30))
 	g.edit(g.one.Seq, "I had a "+oddWord+", edited")
-	check.NoError(g.t, check.ErrorOf(g.conv.Transcript().Pin(g.ctx, g.one.Seq, "Ada")))
+	check.NoError(g.t, check.ErrorOf(g.conv.Transcript().Pin(g.ctx, g.one.Seq, store.Person{Name: "Ada"})))
 	g.c.Reread()
 	g.thread(g.one.ID)
 	x := g.begin(g.deliver("what did I have?", true))

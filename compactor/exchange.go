@@ -22,7 +22,7 @@ func (w worker) withTools(ctx context.Context, items []summarize.Item) (string, 
 	loop := llm.Loop{Model: w.model, MaxCalls: w.left(), Show: w.show, Count: w.count, Request: t.request, Record: t.record, Retry: t.retry}
 	resp, err := loop.Run(ctx)
 	for err == nil && t.summary == "" {
-		if t.why == summarize.RefusedDeclined {
+		if t.why.Declines() {
 			return "", t.why
 		}
 		if t.reminded || w.left() <= 0 {
@@ -168,7 +168,7 @@ func (t *talk) submit(items []summarize.Item, arguments json.RawMessage) (string
 	text := t.w.judge.TextOf(string(arguments))
 	t.why = t.w.refuses(text, items, cmp.Or(t.why, t.w.refusal))
 	switch {
-	case t.why == summarize.RefusedDeclined: // it would decline again, so the exchange ends
+	case t.why.Declines(): // it would decline again, so the exchange ends
 		return "", nil
 	case t.why != "":
 		return "", errors.New(t.w.judge.Advice(t.why))

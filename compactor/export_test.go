@@ -1,9 +1,11 @@
 package compactor
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
+	"cairn/compactor/summarize"
 	"cairn/llm"
 	"cairn/transcript"
 )
@@ -59,5 +61,21 @@ func (c *Compactor) Filling() bool { return c.filling != nil }
 func (c *Compactor) HeadLength() int { return c.lastRequest.rendering.headLen }
 func (c *Compactor) Spare() int      { return max(c.lastRequest.spare, 1) }
 
-// EvidenceItems is what the judge of an extract reads.
-var EvidenceItems = evidenceItems
+// ExtractOf makes an extract of a row: in a fold of it, or in a repair that takes its place.
+func ExtractOf(ctx context.Context, record Job, repaired bool, row Summary) (summarize.Summary, error) {
+	j := &job{row: row, children: []Summary{row}}
+	j.row.ID, j.row.Kind = row.ID+100, Rollup
+	if repaired {
+		j.repaired = row
+	}
+	return extractive(ctx, j, record, 1000, nil)
+}
+
+// JudgeBeside returns the judge of a worker that was shown rows before and after its span.
+func JudgeBeside(items []summarize.Item, before Summary, later ...Summary) *summarize.Judge {
+	w := worker{j: &job{}, around: around{before: before, rows: later}}
+	for _, row := range later {
+		w.around.later = append(w.around.later, summarize.WrittenOf(row))
+	}
+	return w.judgeOf(items)
+}

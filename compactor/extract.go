@@ -13,11 +13,36 @@ import (
 
 // How the extractive summarizer is run: what it chooses from, and what its lines rest on.
 
+// source is what the extractive summarizer chooses from: a message, or a worker's text as a message.
+type source struct {
+	said chat.Message
+	row  *Summary // whose text it is; nil: it is a message
+}
+
+func sourcesOf(said []chat.Message) (all []source) {
+	for _, m := range said {
+		all = append(all, source{said: m})
+	}
+	return all
+}
+
+func written(row Summary) source { return source{summarize.WrittenOf(row), &row} }
+
+// messagesIn returns sources as messages, without secrets.
+func messagesIn(sources []source) []chat.Message {
+	messages := make([]chat.Message, len(sources))
+	for i, s := range sources {
+		messages[i] = s.said
+	}
+	return withoutSecrets(messages)
+}
+
 func extractive(ctx context.Context, j *job, record Job, target int, beside []string) (s summarize.Summary, err error) {
-	messages, err := messagesFor(ctx, j, record)
+	sources, err := sourcesFor(ctx, j, record)
 	if err != nil {
 		return s, err
 	}
+	messages := messagesIn(sources)
 	var others [][]string
 	for _, text := range beside {
 		others = append(others, words.Content(text))
@@ -25,46 +50,64 @@ func extractive(ctx context.Context, j *job, record Job, target int, beside []st
 	target = j.aim(target, func() []summarize.Item { return summarize.ItemsOf(messages, summarize.MostOfMessage) })
 	s = summarize.Extract(messages, target, memoriesOf(j, messages), j.row.Focus, others...)
 	s.Text = secrets.Mask(s.Text) // a secret may have been split across messages
-	c := summarize.JudgeOf(evidenceItems(messages, j.children)).Check(s.Text)
-	s.Text, s.Dropped = c.Text, len(c.Wrong)
-	s.Lines = summarize.WithFolded(c.Text, summarize.WithQuoted(c.Text, c.Lines, messages), j.children)
+	items, rows := evidenceOf(sources, messages)
+	c := summarize.JudgeOf(items).Without(j.removed).Check(s.Text)
+	s.Text = c.Text
+	s = withDropped(s, c.Wrong)
+	s.Lines = summarize.WithFolded(c.Text, summarize.WithQuoted(c.Text, c.Lines, messages), rows)
 	if s.Text == "" {
 		s.Text = fmt.Sprintf("%d messages without words that could be summed up.", j.row.Messages)
 	}
 	return s, nil
 }
 
-// messagesFor returns what the job's summary is made from: the messages of the span, or, for a
+// evidenceOf returns sources, and their messages without secrets, as the judge of an extract reads them, and the rows among them: texts of
+// rows have their lines, because a line without evidence supports no other, in whatever row below it stands.
+func evidenceOf(sources []source, messages []chat.Message) (items []summarize.Item, rows []Summary) {
+	for i, s := range sources {
+		if s.row == nil {
+			items = append(items, summarize.ItemsOf(messages[i:i+1], summarize.MostOfMessage)...)
+			continue
+		}
+		row := *s.row
+		row.Text = messages[i].Text
+		rows = append(rows, row)
+		items = append(items, summarize.ItemsOfRow(row, summarize.MostOfMessage)...)
+	}
+	return items, rows
+}
+
+// sourcesFor returns what the job's summary is made from: the messages of the span, or, for a
 // fold, those its children were chosen from. The extractive summarizer never chooses from its own
 // output; a worker's text counts like a message.
-func messagesFor(ctx context.Context, j *job, record Job) (messages []chat.Message, err error) {
+func sourcesFor(ctx context.Context, j *job, record Job) ([]source, error) {
 	rows := j.children
 	if j.row.Kind != Rollup {
 		rows = []Summary{{Kind: Placeholder, Span: j.row.Span}}
 	}
-	messages, err = collect(ctx, record, rows, func(row Summary) (said []chat.Message, known bool, err error) {
+	return collect(ctx, record, rows, func(row Summary) (from []source, known bool, err error) {
 		switch {
 		case row.By == ByWorker:
-			said = []chat.Message{summarize.WrittenOf(row)}
+			from = []source{written(row)}
 		case row.Kind != Placeholder:
-			said, err = choice(ctx, record, row)
+			from, err = choice(ctx, record, row)
 		default:
 			return nil, false, nil
 		}
-		return said, true, err
-	}, func(said []chat.Message) []chat.Message { return said })
-	return withoutSecrets(messages), err
+		return from, true, err
+	}, sourcesOf)
 }
 
 // choice returns what a fold chooses among for a row that the extractive summarizer made: the
 // messages that row was chosen from, and the texts of workers it drew on, which are in the rows
 // below it.
-func choice(ctx context.Context, record Job, row Summary) ([]chat.Message, error) {
-	sources := make([]Span, len(row.Sources)) // 0, a worker's text, is no message
+func choice(ctx context.Context, record Job, row Summary) ([]source, error) {
+	spans := make([]Span, len(row.Sources)) // 0, a worker's text, is no message
 	for i, seq := range row.Sources {
-		sources[i] = Span{From: seq, To: seq}
+		spans[i] = Span{From: seq, To: seq}
 	}
-	messages, err := record.Messages(ctx, sources...)
+	messages, err := record.Messages(ctx, spans...)
+	sources := sourcesOf(messages)
 	below := []Summary{row}
 	for reads := 0; err == nil && len(below) > 0 && reads < maxChildReads; reads++ {
 		next := below[0]
@@ -79,17 +122,17 @@ func choice(ctx context.Context, record Job, row Summary) ([]chat.Message, error
 				below = append(below, child)
 				continue
 			}
-			at := slices.IndexFunc(messages, func(m chat.Message) bool { return m.Seq >= child.From })
+			at := slices.IndexFunc(sources, func(s source) bool { return s.said.Seq >= child.From })
 			if at < 0 {
-				at = len(messages)
+				at = len(sources)
 			}
-			messages = slices.Insert(messages, at, summarize.WrittenOf(child))
+			sources = slices.Insert(sources, at, written(child))
 		}
 	}
-	if err == nil && len(messages) == 0 && slices.Contains(row.Sources, 0) { // a copy, which has no rows below it
-		messages = []chat.Message{summarize.WrittenOf(row)}
+	if err == nil && len(sources) == 0 && slices.Contains(row.Sources, 0) { // a copy, which has no rows below it
+		sources = []source{written(row)}
 	}
-	return messages, err
+	return sources, err
 }
 
 // maxChildReads limits how many rows' children a fold reads: a worker's text is about as many folds

@@ -25,6 +25,7 @@ func (c *Compactor) fail(j *job, err error) {
 		c.o.Log.Log(c.ctx, c.logLevelFor(err, !j.extractive), "compaction_failed", append(llm.LogAttrs(err), "trigger", j.row.Trigger, "by", j.row.By)...)
 	}
 	e := c.event(j.row, EventFailed)
+	e.Stopped = j.ctx.Err() != nil
 	if e.Error = inWords(err); changed {
 		e.State = EventNoop
 	}
@@ -93,7 +94,7 @@ func inWords(err error) string {
 	if errors.Is(err, errChanged) {
 		return reasonStale
 	}
-	return cmp.Or(reasonFor(err), "the summary could not be made or stored") + "; nothing was lost"
+	return fmt.Sprintf("%s; nothing was lost", cmp.Or(reasonFor(err), "the summary could not be made or stored"))
 }
 
 // reasonFor returns why no summary was made, in words for people; "" if the reason is of no use to

@@ -210,3 +210,18 @@ func TestLargePlaceholderIsRepairedInPieces(t *testing.T) {
 			"after %d requests, %d of them declined: %d of 150 messages are not summarized by the model", n, declined, left)
 	})
 }
+
+// What the end of the program stops is made at the next start, and is no failure to report.
+func TestStoppedSummaryIsMarked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 4000, &llmtest.Model{Func: func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+			<-ctx.Done()
+			return llm.Response{}, ctx.Err()
+		}})
+		r.notesUntil(100, func() bool { return r.seen(compactor.EventStarted) > 0 })
+		r.close()
+		synctest.Wait()
+		e := r.last(compactor.EventFailed)
+		check.That(t, e.Stopped && strings.Contains(e.Error, "stopped before the summary was ready"), "got %+v", e)
+	})
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"cairn/compactor"
 	"cairn/llm"
@@ -53,4 +54,35 @@ func TestFoldWithoutModelKeepsHeadingsAndCitations(t *testing.T) {
 	}
 	check.Contains(t, "head", head, "\n## Decisions\n", "\n## Open questions\n- Who went on as before? (#")
 	check.Lacks(t, "head", head, "assistant:")
+}
+
+// A summary that was made for a larger window is folded alone: it has no neighbour.
+func TestOnlySummaryFitsSmallerWindow(t *testing.T) {
+	for name, worker := range map[string]*llmtest.Model{"with a model": {Func: fullSummary}, "without one": nil} {
+		onClock(t, name, func(t *testing.T) {
+			r := newRig(t, 20_000, worker)
+			r.chat(60)
+			r.compactAndWait()
+			check.Len(t, "summaries", r.c.Status().Stack, 1)
+			r.resize(3000)
+			budget := func() int { return int(r.policy.StackBudget * 3000) }
+			check.Require(t, r.c.Status().Stack[0].Cost() > budget(), "it fits before")
+			for range 5 {
+				r.c.Check(t.Context())
+				r.waitIdle()
+				time.Sleep(time.Hour)
+			}
+			rest := 0
+			for _, row := range r.c.Status().Stack {
+				rest += row.Cost()
+			}
+			check.Require(t, rest <= budget(), "got %d tokens, budget %d: %+v", rest, budget(), r.c.Status().Stack)
+			check.NoError(t, r.check())
+			acts := len(r.rows(func(compactor.Summary) bool { return true }))
+			time.Sleep(24 * time.Hour)
+			r.c.Check(t.Context())
+			r.waitIdle()
+			check.Len(t, "summaries made", r.rows(func(compactor.Summary) bool { return true }), acts)
+		})
+	}
 }

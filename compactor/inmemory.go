@@ -138,7 +138,7 @@ func (r *InMemory) Stretch(_ context.Context, sp Span) (n transcript.Stretch, er
 
 // Latest returns why nothing can be undone.
 func (r *InMemory) Latest(context.Context) (transcript.Undoable, error) {
-	return transcript.Undoable{Version: r.state.HeadVersion, Why: "what was summarized in memory alone cannot be undone"}, nil
+	return transcript.Undoable{Version: r.state.HeadVersion, Why: "a summary that is only in memory cannot be undone"}, nil
 }
 
 // Declined does nothing: the compactor knows it until the head changes.
@@ -180,7 +180,7 @@ func (j *inMemoryJob) Kept() int { return 0 }
 func (j *inMemoryJob) Store(_ context.Context, s summarize.Summary) ([]summarize.MemoryDraft, error) {
 	sum := j.row
 	sum.Text, sum.Tokens, sum.Sources = s.Text, s.Tokens, s.Sources
-	sum.Lines, sum.Dropped = s.Lines, s.Dropped
+	sum.Lines, sum.Dropped, sum.DroppedLines = s.Lines, s.Dropped, s.DroppedLines
 	c, err := j.r.state.Prepare(sum)
 	if err != nil {
 		return nil, err

@@ -21,6 +21,7 @@ import (
 	"cairn/compactor"
 	"cairn/compactor/summarize"
 	"cairn/memory"
+	"cairn/store"
 	"cairn/testkit/check"
 	"cairn/testkit/storetest"
 
@@ -292,7 +293,7 @@ var acts = map[string]act{
 }
 
 func pin(l *killRig) {
-	check.NoError(l.t, check.ErrorOf(l.conv.Transcript().Pin(context.Background(), 2, "Ada")))
+	check.NoError(l.t, check.ErrorOf(l.conv.Transcript().Pin(context.Background(), 2, store.Person{Name: "Ada"})))
 	l.c.Reread()
 	l.c.Check(context.Background())
 }

@@ -1,6 +1,7 @@
 package compactor
 
 import (
+	"slices"
 	"strings"
 
 	"cairn/compactor/summarize"
@@ -10,16 +11,16 @@ import (
 
 // lineCheck is the state of judging the lines of one chunk's summaries.
 type lineCheck struct {
-	sentBack bool   // the model has seen the reasons once
-	rest     string // the newest summary without the lines that the messages contradict; "": none was contradicted
-	dropped  int    // lines that are missing in rest, as long as it is the newest summary
+	sentBack bool                     // the model has seen the reasons once
+	rest     string                   // the newest summary without the lines that the messages contradict; "": none was contradicted
+	dropped  []transcript.DroppedLine // lines of the newest summary that are missing in rest
 }
 
-// withoutContradictions returns a summary without the lines that the messages contradict. The first one with such lines is
-// refused with the reasons, if the model may still be called.
+// withoutContradictions returns a summary without the lines that the messages contradict, and those that people removed. The first
+// one with contradicted lines is refused with the reasons, if the model may still be called.
 func (w worker) withoutContradictions(text string, items []summarize.Item) (string, error) {
 	c := w.judge.Check(text)
-	w.lines.dropped = len(c.Wrong)
+	w.lines.dropped = c.Wrong
 	if len(c.Wrong) == 0 {
 		return text, nil
 	}
@@ -28,7 +29,8 @@ func (w worker) withoutContradictions(text string, items []summarize.Item) (stri
 	if left == "" {
 		w.lines.rest = c.Text
 	}
-	if left == "" && (w.lines.sentBack || w.left() <= 0) {
+	judged := slices.ContainsFunc(c.Wrong, func(l transcript.DroppedLine) bool { return l.By == "" })
+	if left == "" && (!judged || w.lines.sentBack || w.left() <= 0) {
 		return c.Text, nil
 	}
 	w.lines.sentBack = true
@@ -37,7 +39,7 @@ func (w worker) withoutContradictions(text string, items []summarize.Item) (stri
 
 // judgeOf returns the judge of a chunk's summaries.
 func (w worker) judgeOf(items []summarize.Item) *summarize.Judge {
-	return summarize.JudgeOf(items).With(w.around.reference(), w.agent)
+	return summarize.JudgeOf(items).With(w.around.after(), w.agent, slices.Concat(w.around.rows, []Summary{w.around.before})...).Without(w.j.removed)
 }
 
 // checked returns the judged text within the worker's limit, the marks of lines without evidence included.
@@ -54,10 +56,24 @@ func (w worker) checked(text string, items []summarize.Item) summarize.Checked {
 	return shorter
 }
 
-// reference returns what the worker may read around its span, a line for each message.
-func (a around) reference() string {
-	lines := []string{a.marked}
+// withDropped returns a summary with the lines that were left out of its text.
+func withDropped(s summarize.Summary, lines []transcript.DroppedLine) summarize.Summary {
+	s.DroppedLines = lines
+	for _, l := range lines {
+		if l.By == "" {
+			s.Dropped++
+		}
+	}
+	return s
+}
+
+// after returns what the worker may read of the messages that follow its span, a line for each.
+func (a around) after() string {
+	var lines []string
 	for _, m := range a.later {
+		if m.Seq == 0 { // it is in rows
+			continue
+		}
 		lines = append(lines, summarize.Cite(strings.Join(strings.Fields(m.Author+": "+m.Text), " "), m.Seq))
 	}
 	return strings.Join(lines, "\n")

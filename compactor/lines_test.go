@@ -6,9 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/chat"
 	"cairn/compactor"
-	"cairn/compactor/summarize"
 	"cairn/llm"
 	"cairn/testkit/check"
 	"cairn/testkit/llmtest"
@@ -73,6 +71,7 @@ func TestTextWithContradictedLinesIsRetriedWithTheReasons(t *testing.T) {
 	check.Require(t, e.State == compactor.EventApplied, "got %+v", e)
 	check.Equal(t, "summary", e.Summary, rightLine)
 	check.Equal(t, "dropped lines", e.Set[0].Dropped, 1)
+	check.Equal(t, "the dropped line, and why", fmt.Sprint(e.Set[0].DroppedLines), `["Ada wrote word after word in note-9000 (#4).": #4 has 3, not 9000]`)
 	asked := r.worker.Requests()
 	check.Contains(t, "the last request", fmt.Sprint(asked[len(asked)-1].Messages), "contradict", "note-9000")
 }
@@ -90,16 +89,25 @@ func TestLineWithoutEvidenceDoesNotSupportTheNextSummary(t *testing.T) {
 	}
 }
 
-func TestFoldWithoutModelKeepsLinesWithoutEvidence(t *testing.T) {
-	row := compactor.Summary{Span: compactor.Span{From: 1, To: 4}, Text: "- The kiln costs 999 EUR (#3)."}
-	for name, seqs := range map[string][]int64{"a line without evidence": nil, "a line with evidence": {3}} {
-		row.Lines = []transcript.Line{{Seqs: seqs}}
-		items := compactor.EvidenceItems([]chat.Message{summarize.WrittenOf(row)}, []compactor.Summary{row})
-		c := summarize.JudgeOf(items).Check(row.Text)
-		check.Equal(t, "what is wrong with "+name, fmt.Sprint(c.Wrong), "[]")
-		check.Require(t, len(c.Lines) == 1, "%s: %+v", name, c)
-		check.Equal(t, "messages of "+name, fmt.Sprint(c.Lines[0].Seqs), fmt.Sprint(seqs))
+// The worker reads the summary before its span for reference, and small models repeat lines of it.
+func TestLineOfTheSummaryBefore(t *testing.T) {
+	const barn, second = "- Wilhelmina restores barn doors.", "- Ada wrote word after word in note-39"
+	r := newRig(t, 100_000, handsIn(true, rightLine+"\n"+barn, second+"\n"+barn))
+	r.set(func(p *compactor.Policy) { p.ExtractMemories = false })
+	seq := r.deliver("Wilhelmina restores barn doors.", false).Seq
+	var rows []compactor.Summary
+	for range 2 {
+		r.chat(40)
+		e := r.compact("")
+		check.Require(t, e.State == compactor.EventApplied, "got %+v", e)
+		rows = append(rows, e.Set...)
 	}
+	check.Require(t, len(rows) == 2 && len(rows[1].Lines) == 2, "got %+v", rows)
+	check.Equal(t, "the line rests on", fmt.Sprintf("%+v", rows[1].Lines[1]),
+		fmt.Sprintf("%+v", transcript.Line{At: 1, Seqs: []int64{seq}, Beside: true, Earlier: rows[0].ID}))
+	check.Lacks(t, "prompt", r.render(), barn+" "+transcript.NoEvidence)
+	e := check.Must(r.c.Rewrite(t.Context(), rows[1].ID, 2, "She moved on"))(t)
+	check.Equal(t, "rewritten", e.Summary, second+"\n- She moved on")
 }
 
 // A focus is an instruction: it is no evidence that anybody said anything.

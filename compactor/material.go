@@ -2,6 +2,7 @@ package compactor
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 	"cairn/internal/secrets"
 	"cairn/internal/tokens"
 	"cairn/internal/words"
+	"cairn/transcript"
 )
 
 // What a summarizer reads from the store.
@@ -86,9 +88,18 @@ func withoutSecrets(messages []chat.Message) []chat.Message {
 	return masked
 }
 
+// withoutSecretsIn returns copies of dropped lines with the secrets in them masked.
+func withoutSecretsIn(lines []transcript.DroppedLine) []transcript.DroppedLine {
+	lines = slices.Clone(lines)
+	for i := range lines {
+		lines[i].Text, lines[i].Why = secrets.Mask(lines[i].Text), secrets.Mask(lines[i].Why)
+	}
+	return lines
+}
+
 // What the worker reads around its span, for reference: the summary before it, and an extract of
 // what follows. So it can resolve references, and does not list a question as open that was
-// answered later.
+// answered later. It also reads what people wrote in the summaries that it makes anew.
 
 const (
 	maxAroundTokens = 400 // tokens of what precedes the span, and of what follows it
@@ -100,9 +111,10 @@ const (
 
 // around is what surrounds a span.
 type around struct {
-	before string
-	marked string            // before, with the marks of its lines without evidence, which support no other line
+	theirs []string          // what people wrote in the summaries of the span
+	before Summary           // the nearest one, or the one of the part before, of which the text alone is known
 	later  []chat.Message    // what follows, oldest first; a summary is a message of the assistant
+	rows   []Summary         // the summaries in later
 	most   int               // most tokens shown of each
 	read   *summarize.Beside // what was shown
 }
@@ -125,15 +137,19 @@ func (c *Compactor) aroundOf(row Summary) (a around) {
 		}
 	}
 	for _, r := range rows {
+		if r.Overlaps(row.Span) {
+			a.theirs = append(a.theirs, correctionsIn(r)...)
+		}
 		if r.To < row.From && r.Kind != Placeholder {
-			a.before = secrets.Mask(r.Text)
-			a.marked = secrets.Mask(r.Marked())
+			a.before = r
+			a.before.Text = secrets.Mask(r.Text)
 			a.read.Rows = []int64{r.ID}
 		}
 	}
 	for _, r := range rows {
 		if r.From > row.To && r.Kind != Placeholder {
 			a.later = append(a.later, summarize.WrittenOf(r))
+			a.rows = append(a.rows, r)
 			a.read.Rows = append(a.read.Rows, r.ID)
 		}
 	}
@@ -145,14 +161,43 @@ func (c *Compactor) aroundOf(row Summary) (a around) {
 	return a
 }
 
+// correctionsIn returns the lines of people in a summary, and who wrote them.
+func correctionsIn(row Summary) (lines []string) {
+	for _, l := range row.Claims() {
+		if l.By != "" {
+			lines = append(lines, fmt.Sprintf("%s corrected: %s", chat.CleanName(l.By), secrets.Mask(l.Text)))
+		}
+	}
+	return lines
+}
+
+// corrections returns what people wrote, a line for each, in at most a.most tokens: the newest.
+func (a around) corrections() string {
+	text := ""
+	for _, line := range slices.Backward(a.theirs) {
+		with := strings.TrimSuffix(line+"\n"+text, "\n")
+		if tokens.Estimate(with) > a.most {
+			break
+		}
+		text = with
+	}
+	return text
+}
+
 // of returns what surrounds one part of a span: made, the summary of the part before it, and the
 // parts after it.
 func (a around) of(made string, rest [][]summarize.Item) around {
 	if made != "" {
-		a.before = made
-		a.marked = made
+		a.before = Summary{Text: made}
 	}
-	a.later = slices.Concat(saidIn(slices.Concat(rest...)), a.later)
+	items := slices.Concat(rest...)
+	a.rows = slices.Clone(a.rows)
+	for i, it := range items {
+		if it.Row != nil && (i == 0 || items[i-1].Row != it.Row) { // else another part of it
+			a.rows = append(a.rows, *it.Row)
+		}
+	}
+	a.later = slices.Concat(saidIn(items), a.later)
 	a.later = a.later[:min(len(a.later), maxLater)]
 	return a
 }
@@ -161,8 +206,11 @@ func (a around) of(made string, rest [][]summarize.Item) around {
 // are most relevant to the span's questions, if it has any.
 func (a around) labelled(items []summarize.Item) string {
 	var b strings.Builder
-	if text := tokens.Clip(a.before, a.most); text != "" {
+	if text := tokens.Clip(a.before.Text, a.most); text != "" {
 		b.WriteString("<before note=\"for reference, summarized already\">\n" + summarize.EscapeLabels(text) + "\n</before>\n")
+	}
+	if text := a.corrections(); text != "" {
+		b.WriteString("<corrections note=\"people wrote these lines about the transcript, and they stay in its summary: contradict and repeat none\">\n" + summarize.EscapeLabels(text) + "\n</corrections>\n")
 	}
 	var after summarize.Summary
 	if questions := questionsIn(items); questions != "" {

@@ -87,6 +87,13 @@ var mutants = map[string]mutant{
 		row = row.Keeping(below...)
 	}
 `, "./transcript", "TestAnyHistory"},
+	"what people removed comes back in a fold": {"transcript/cover.go", `
+	row = row.Dropping(Removed(below...)...)
+`, `
+	if !BUG {
+		row = row.Dropping(Removed(below...)...)
+	}
+`, "./transcript", "TestAnyHistory"},
 	"a job reads the text before it was rewritten": {"transcript/rewrite.go", `
 		if job.Overlaps(row.Span) {
 `, `

@@ -199,6 +199,21 @@ func planFold(s view, fanIn int, extractive bool) []Summary {
 	return lightest(stack, adjacent)
 }
 
+// tooLarge returns the only summary of a stack if it has more than most tokens, as one of a larger
+// window may; else nil. It is folded alone, but not again and again.
+func (s view) tooLarge(most int) []Summary {
+	stack := s.head.Stack
+	if len(stack) != 1 {
+		return nil
+	}
+	only := stack[0]
+	foldable := only.ID != 0 && !only.Cut && only.Kind != Placeholder && only.Level < transcript.MaxLevel
+	if !foldable || only.Tokens <= most || overlaps(s.inWork, only) {
+		return nil
+	}
+	return stack
+}
+
 // lightest returns the two neighbours over the fewest messages for which may returns true; nil if
 // there are none.
 func lightest(stack []Summary, may func(a, b Summary) bool) (pair []Summary) {

@@ -186,12 +186,8 @@ func (j *diskJob) Store(ctx context.Context, s summarize.Summary) ([]summarize.M
 	return result(j.d, func() ([]summarize.MemoryDraft, error) { return j.Job.Store(ctx, s) })
 }
 
-func (j *diskJob) Fail(ctx context.Context, cause string) (saved []summarize.MemoryDraft, err error) {
-	err = j.d.call(func() error {
-		saved, err = j.Job.Fail(ctx, cause)
-		return err
-	})
-	return saved, err
+func (j *diskJob) Fail(ctx context.Context, cause string) ([]summarize.MemoryDraft, error) {
+	return result(j.d, func() ([]summarize.MemoryDraft, error) { return j.Job.Fail(ctx, cause) })
 }
 
 // restart ends the process in order, possibly during a job, and starts it again.

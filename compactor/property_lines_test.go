@@ -31,7 +31,7 @@ func (m *machine) rewrite(rt *rapid.T) {
 		return
 	}
 	row := rows[below(rt, len(rows), "rewritten")]
-	claims, _ := row.Claims()
+	claims := row.Claims()
 	if len(claims) == 0 || row.ID == 0 {
 		return
 	}
@@ -70,7 +70,7 @@ func (m *machine) rewrite(rt *rapid.T) {
 
 // theirs returns the lines that people wrote in a summary.
 func theirs(row compactor.Summary) (texts []string) {
-	claims, _ := row.Claims()
+	claims := row.Claims()
 	for _, c := range claims {
 		if c.By != "" {
 			texts = append(texts, c.Text)

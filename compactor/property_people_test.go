@@ -139,7 +139,7 @@ func (m *machine) pin(rt *rapid.T) {
 		return
 	}
 	seq := left[below(rt, len(left), "pinned")].Seq
-	fresh, err := r.conv.Transcript().Pin(context.Background(), seq, "Ada")
+	fresh, err := r.conv.Transcript().Pin(context.Background(), seq, store.Person{Name: "Ada"})
 	if err == nil && !fresh {
 		err = r.conv.Transcript().Unpin(context.Background(), seq)
 	}

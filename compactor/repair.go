@@ -128,7 +128,11 @@ func (c *Compactor) foldIfFull(s view, p Policy, extractive bool) *job {
 			return c.planRollup(children, p, false)
 		}
 	}
-	if children := planFold(s, p.RollupFanIn, true); children != nil {
+	children := planFold(s, p.RollupFanIn, true)
+	if children == nil {
+		children = s.tooLarge(p.entryCap(c.budget(), 0))
+	}
+	if children != nil {
 		return c.planRollup(children, p, true)
 	}
 	return nil

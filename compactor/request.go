@@ -17,17 +17,17 @@ import (
 // Reasons why there is nothing to compact, in words for people.
 const (
 	reasonShort   = "there is nothing old enough to summarize; the newest messages always stay as they are"
-	reasonLittle  = "what is older than the newest messages is too short; its summary would be no shorter"
-	reasonRunning = "a compaction is running already"
-	reasonEnd     = "the program is about to end: ask again when it is back"
+	reasonLittle  = "the messages before the newest ones are too short; a summary would be no shorter"
+	reasonRunning = "a compaction is already running"
+	reasonEnd     = "the program is shutting down: ask again when it is back"
 	reasonJust    = "it was just compacted, and nothing new can be summarized"
 	reasonSelfOff = "compaction is switched off here; only people may ask for it"
 	reasonCooling = "the last attempts achieved nothing, so it is cooling down"
 	reasonOff     = "automatic compaction is switched off"
 	reasonSpared  = "the last compaction was undone; its messages stay as they are until the aggressive level or /compact"
 	reasonPaused  = "the last compactions freed too little, so automatic ones pause for a while"
-	reasonBackoff = "the last attempt failed; the next one comes a little later"
-	reasonStale   = "its messages have changed or been summarized another way since"
+	reasonBackoff = "the last attempt failed; the next one follows shortly"
+	reasonStale   = "its messages have since changed, or been summarized in another way"
 )
 
 // ErrSpent means that no model may be called for now, because it would cost too much, say.
@@ -209,6 +209,9 @@ type Event struct {
 	Window       int        `json:"window"`        // tokens
 	Summary      string     `json:"summary"`
 	Error        string     `json:"error"` // why it failed or why there was nothing to do
+
+	// Stopped says that a failed one was stopped from outside, as by the end of the program, and is made later.
+	Stopped bool `json:"-"`
 
 	// Set contains the rows applied or undone in one step, this one among them, by From.
 	Set []Summary `json:"-"`

@@ -73,7 +73,7 @@ func lineOfSummary(s *transcript.State, id int64, number int) (at int, err error
 	if i < 0 {
 		return 0, transcript.ErrNotShown
 	}
-	claims, _ := s.Summaries[i].Claims()
+	claims := s.Summaries[i].Claims()
 	if number < 1 || number > len(claims) {
 		return 0, transcript.ErrNoLine
 	}
@@ -87,7 +87,7 @@ func (c *Compactor) fitsLines(head Head) error {
 		theirs += peopleCost(row)
 	}
 	if theirs > most {
-		return &NoRoomError{fmt.Sprintf("lines that people wrote would take %d tokens, and %d is what they may take", theirs, most)}
+		return &NoRoomError{fmt.Sprintf("lines that people wrote would take %d tokens, but may take at most %d", theirs, most)}
 	}
 	if stackCost(head.Stack) <= stackCost(c.h.head.Stack) {
 		return nil

@@ -170,6 +170,8 @@ func (c *Compactor) store(j *job, record Job, summary summarize.Summary, err err
 		row.State, row.Text, row.Sources = Prepared, summary.Text, summary.Sources
 		summary.Lines = row.LinesIn(summary.Lines)
 		row.Lines, row.Dropped = summary.Lines, summary.Dropped
+		row = row.Dropping(withoutSecretsIn(summary.DroppedLines)...)
+		summary.DroppedLines = row.DroppedLines
 		row.Model = cmp.Or(summary.Model, row.Model)
 		row.Tokens = row.Cost()
 		summary.Tokens = row.Tokens

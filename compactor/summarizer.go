@@ -8,8 +8,8 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
-	"cairn/internal/secrets"
 	"cairn/llm"
+	"cairn/transcript"
 )
 
 // Strategy makes the summaries of a conversation. What is planned, stored, applied and undone, and
@@ -78,7 +78,9 @@ type making func(context.Context) (summarize.Summary, error)
 func (c *Compactor) summarizing(j *job, record Job) making {
 	heading := j.row
 	heading.Text = ""
-	kept := peopleCost(c.under(j)...)
+	under := c.under(j)
+	kept := peopleCost(under...)
+	j.removed = transcript.Removed(under...)
 	left, beside := c.stackBeside(j)
 	limit := max(left-heading.Cost()-1, summarize.MinSummary) // sums of parts are rounded up
 	if j.maxTokens > 0 {
@@ -98,7 +100,10 @@ func (c *Compactor) summarizing(j *job, record Job) making {
 	}
 	m := Material{
 		Row: j.row, Target: target,
-		Messages: func(ctx context.Context) ([]chat.Message, error) { return messagesFor(ctx, j, record) },
+		Messages: func(ctx context.Context) ([]chat.Message, error) {
+			sources, err := sourcesFor(ctx, j, record)
+			return messagesIn(sources), err
+		},
 		Extractive: func(ctx context.Context) (summarize.Summary, error) {
 			return extractive(ctx, j, record, target, beside)
 		},
@@ -178,25 +183,6 @@ func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context
 	c.o.Log.Log(ctx, c.reports.byFallback.Begin(), "worker_model_failed",
 		append([]any{"worker", c.o.Worker.Name(), "instead", s.Model}, llm.LogAttrs(why)...)...)
 	return s, nil
-}
-
-// evidenceItems returns messages as the judge of an extract reads them: those that are the text of a row have its lines, because
-// a line without evidence supports no other.
-func evidenceItems(messages []chat.Message, rows []Summary) []summarize.Item {
-	items := summarize.ItemsOf(messages, summarize.MostOfMessage)
-	for i := range items {
-		it := &items[i]
-		if it.Said.Seq != 0 {
-			continue
-		}
-		at := slices.IndexFunc(rows, func(row Summary) bool { return secrets.Mask(row.Text) == it.Said.Text })
-		if at >= 0 {
-			it.Row = &rows[at]
-			it.From = rows[at].From
-			it.To = rows[at].To
-		}
-	}
-	return items
 }
 
 // renew rereads the rows that a rollup summarizes: people may have edited or deleted messages since

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/store"
 	"cairn/testkit/check"
 	"cairn/testkit/llmtest"
 )
@@ -63,7 +64,7 @@ func TestUndoRestoresEarlierPrompt(t *testing.T) {
 			check.That(t, round != 2 || len(view) == len(views[2]) && r.c.Status().Used == used[2], "got %d tokens used, want %v", r.c.Status().Used, used)
 			r.renderAfterRestart()
 		}
-		r.refused("nothing was summarized")
+		r.refused("there is no summary to undo")
 	}
 }
 
@@ -172,7 +173,7 @@ func TestLostUndoReply(t *testing.T) {
 
 func (r *rig) pin(seq int64) {
 	r.t.Helper()
-	fresh := check.Must(r.conv.Transcript().Pin(r.t.Context(), seq, "Ada"))(r.t)
+	fresh := check.Must(r.conv.Transcript().Pin(r.t.Context(), seq, store.Person{Name: "Ada"}))(r.t)
 	check.Require(r.t, fresh, "message %d is pinned already", seq)
 	r.c.Reread()
 }

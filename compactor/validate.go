@@ -28,11 +28,11 @@ func (e *FieldError) Error() string {
 	if e.Want == "" {
 		return e.Key + ": there is no such setting" + e.Hint
 	}
-	s := fmt.Sprintf("%s = %v: must be %s", e.Key, e.Value, e.Want)
+	value := fmt.Sprint(e.Value)
 	if e.Hint != "" {
-		s += " (" + e.Hint + ")"
+		return fmt.Sprintf("%s = %s: must be %s (%s)", e.Key, value, e.Want, e.Hint)
 	}
-	return s
+	return fmt.Sprintf("%s = %s: must be %s", e.Key, value, e.Want)
 }
 
 // CheckRange returns what is wrong with a number or Duration; nil if it is in the range, such as
@@ -47,7 +47,7 @@ func CheckRange(key string, value any, within string) *FieldError {
 	}
 	e := &FieldError{Key: key, Value: value, Want: "from " + within}
 	if n > 1 && high <= 1 && n/100 >= low && n/100 <= high {
-		e.Hint = fmt.Sprintf("a share of 1: write %.2f for %g %%", n/100, n)
+		e.Hint = fmt.Sprintf("a share of 1: write %s for %s", fmt.Sprintf("%.2f", n/100), fmt.Sprintf("%g %%", n))
 	}
 	return e
 }
@@ -102,11 +102,11 @@ func (p Policy) validateLevels() (errs []*FieldError) {
 	if b, a, e := p.BackgroundThreshold, p.AggressiveThreshold, p.EmergencyThreshold; len(errs) == 0 && (crossed(b, a) || crossed(a, e) || crossed(b, e)) {
 		errs = append(errs, &FieldError{
 			Key: "background_threshold", Value: b,
-			Want: fmt.Sprintf("below aggressive_threshold (%g), which must be below emergency_threshold (%g)", a, e),
+			Want: fmt.Sprintf("below aggressive_threshold (%s), which must be below emergency_threshold (%s)", fmt.Sprint(a), fmt.Sprint(e)),
 		})
 	}
 	if p.PrepareThreshold != -1 && !(p.PrepareThreshold >= 0 && p.PrepareThreshold < 1 && (p.BackgroundThreshold < 0 || p.PrepareThreshold < p.BackgroundThreshold)) {
-		errs = append(errs, &FieldError{Key: "prepare_threshold", Value: p.PrepareThreshold, Want: fmt.Sprintf("0 (off) or below background_threshold (%g)", p.BackgroundThreshold)})
+		errs = append(errs, &FieldError{Key: "prepare_threshold", Value: p.PrepareThreshold, Want: fmt.Sprintf("0 (off) or below background_threshold (%s)", fmt.Sprint(p.BackgroundThreshold))})
 	}
 	return errs
 }

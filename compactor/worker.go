@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/prompts"
+	"cairn/transcript"
 )
 
 // worker makes one summary with a model.
@@ -31,12 +33,12 @@ type worker struct {
 	savedTo  *int64           // the last message of what memories were saved from: those before it are not offered again
 	judge    *summarize.Judge // of this chunk's summaries
 	refusal  summarize.Refusal
-	wrong    string     // which of its lines were contradicted, for the model; "": it was refused for another reason
-	lines    *lineCheck // of this chunk's summaries
-	dropped  *int       // lines left out of the summaries of all chunks
-	most     int        // most tokens of an accepted summary of this chunk
-	calls    *callCount // of the model for this chunk
-	alive    func()     // called when the model sends something
+	wrong    string                    // which of its lines were contradicted, for the model; "": it was refused for another reason
+	lines    *lineCheck                // of this chunk's summaries
+	dropped  *[]transcript.DroppedLine // lines left out of the summaries of all chunks
+	most     int                       // most tokens of an accepted summary of this chunk
+	calls    *callCount                // calls of the model for this chunk
+	alive    func()                    // called when the model sends something
 }
 
 // newWorker returns a worker for the job. The agent's own prompt is read here, once.
@@ -83,7 +85,7 @@ const requestCost = 4*tokens.PerMessage + 250
 
 // frame returns the tokens of a request without its material, answer included.
 func (w worker) frame() int {
-	beside := min(tokens.Estimate(w.around.before), w.around.most)
+	beside := min(tokens.Estimate(w.around.before.Text), w.around.most) + tokens.Estimate(w.around.corrections())
 	if len(w.around.later) > 0 {
 		beside += w.around.most
 	}
@@ -96,7 +98,7 @@ func (w worker) run(ctx context.Context, items []summarize.Item, most int) (summ
 	if len(items) == 0 {
 		return summarize.Summary{Text: "Nothing was said in words."}, nil
 	}
-	w.dropped = new(int)
+	w.dropped = new([]transcript.DroppedLine)
 	text, err := w.summarizeItems(ctx, items, most)
 	if err != nil {
 		return summarize.Summary{}, err
@@ -105,7 +107,8 @@ func (w worker) run(ctx context.Context, items []summarize.Item, most int) (summ
 	if c.Text == "" { // the parts passed, not what was made of them
 		return summarize.Summary{}, summarize.Contradicted{Lines: c.Wrong}
 	}
-	s := summarize.Summary{Text: c.Text, Lines: c.Lines, Dropped: *w.dropped + len(c.Wrong), Beside: *w.around.read}
+	s := summarize.Summary{Text: c.Text, Lines: c.Lines, Beside: *w.around.read}
+	s = withDropped(s, slices.Concat(*w.dropped, c.Wrong))
 	if w.record.Kept() == 0 && w.j.policy.ExtractMemories && w.j.row.Kind != Rollup {
 		// The server takes no tools, or the model saved nothing: many small models only
 		// summarize. Memories are extracted without it.
@@ -208,7 +211,7 @@ func (w worker) chunkWithRetry(ctx context.Context, items []summarize.Item) (tex
 		text, err = w.lines.rest, nil
 	}
 	if err == nil {
-		*w.dropped += w.lines.dropped
+		*w.dropped = append(*w.dropped, w.lines.dropped...)
 	}
 	return secrets.Mask(text), err
 }

@@ -81,6 +81,7 @@ type Request struct {
 	ForceTool string // the name of the tool that must be called; "": free choice
 	MaxTokens int    // of the answer without its reasoning; 0: the server's own limit
 	Spare     int    // tokens of the window beyond prompt and MaxTokens, for reasoning; 0: unknown; negative: none
+	Speaker   string // the name under which people know the model; "": unknown
 	Reasoning string // one of ReasoningEfforts; "": the server's default
 
 	// Head is how many of the first Messages stay the same until the head changes: system prompt, pins, summaries.

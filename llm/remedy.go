@@ -91,17 +91,17 @@ var causes = []cause{
 		"set model to one that the server has: {offered}",
 	},
 	{
-		ofKind(KindWrongAddress), "there is no model's server at the address",
+		ofKind(KindWrongAddress), "there is no model server at the address",
 		"There is no model at the address I am set to use. " + messageKept + "the bot's operator must correct base_url.",
 		"correct base_url ({address}); most servers have their API under /v1, as http://localhost:11434/v1, those that speak Anthropic's Messages without it",
 	},
 	{
-		func(e *Error) bool { return RefusesTools(e) }, "the model's server takes no tools",
+		func(e *Error) bool { return RefusesTools(e) }, "the model's server does not accept tools",
 		"The model's server does not let the model call tools. " + messageKept + "the log tells the bot's operator why.",
 		"choose a model that can call tools, or start the server so that it allows them (vLLM: --enable-auto-tool-choice; llama.cpp: --jinja)",
 	},
 	{
-		ofKind(KindOverflow), "the span is too large for the worker's model",
+		ofKind(KindOverflow), "the messages are too long for the summarizing model",
 		"The conversation is too long for the model even after making room. " + messageKept + "try /compact, or /new to start over.",
 		"set context_window to what the server has; most local servers can be started with a larger one",
 	},

@@ -42,29 +42,32 @@ type Memory struct {
 }
 
 // String returns the memory in one line for people. The number is in parentheses: Markdown would renumber "7.".
-func (m Memory) String() string {
+func (m Memory) String() string { return m.Words(m.Kind, chat.DateFormat, fmt.Sprintf) }
+
+// Words is String with the name of its kind, the layout of dates, and what else is said of it, in another language.
+func (m Memory) Words(kind, dates string, say func(format string, args ...any) string) string {
 	var notes []string
 	if m.Speaker != "" {
 		notes = append(notes, chat.OneLine(m.Speaker))
 	}
 	if m.About != "" && m.About != m.Speaker {
-		notes = append(notes, "about "+chat.OneLine(m.About))
+		notes = append(notes, say("about %s", chat.OneLine(m.About)))
 	}
-	notes = append(notes, m.SaidAt.Local().Format(chat.DateFormat))
+	notes = append(notes, m.SaidAt.Local().Format(dates))
 	if m.Pinned {
-		notes = append(notes, "pinned")
+		notes = append(notes, say("pinned"))
 	}
 	switch {
 	case m.State == "expired":
-		notes = append(notes, "expired on "+m.Expires.Local().Format(chat.DateFormat))
+		notes = append(notes, say("expired on %s", m.Expires.Local().Format(dates)))
 	case m.State == "superseded" && m.SupersededBy != 0:
-		notes = append(notes, fmt.Sprintf("superseded by %d", m.SupersededBy))
+		notes = append(notes, say("superseded by %d", m.SupersededBy))
 	case m.State != "active":
-		notes = append(notes, m.State)
+		notes = append(notes, say(m.State))
 	case !m.Expires.IsZero() && !m.Pinned:
-		notes = append(notes, "until "+m.Expires.Local().Format(chat.DateFormat+" 15:04 MST"))
+		notes = append(notes, say("until %s", m.Expires.Local().Format(dates+" 15:04 MST")))
 	}
-	return fmt.Sprintf("(%d) %s: %s (%s)", m.ID, m.Kind, chat.OneLine(m.Content), strings.Join(notes, ", "))
+	return fmt.Sprintf("(%d) %s: %s (%s)", m.ID, kind, chat.OneLine(m.Content), strings.Join(notes, ", "))
 }
 
 // Saved is the outcome of saving a memory.

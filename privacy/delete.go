@@ -55,7 +55,7 @@ func deleteAll(c *store.Conversation, tx *store.Tx, ids []string) {
 	seqs = slices.Compact(seqs)
 	lost := lostTerms(c, tx, bare)
 	forgetTyped(c, tx, lost)
-	repeating := repeating(c, tx, bare, lost)
+	repeating := slices.Concat(repeating(c, tx, bare, lost), restingOn(c, tx, deleted))
 	c.In(tx).Revise(seqs, repeating, version, func(row transcript.Summary) transcript.Summary { return row.Without(deleted) })
 	emptyInherited(c, tx, seqs, deleted, repeating)
 }
@@ -160,19 +160,36 @@ func says(text string, terms map[string]bool) bool {
 	return slices.ContainsFunc(words.Cut(text), func(w words.Word) bool { return terms[w.Term] })
 }
 
+// reach is how far from a message summaries may repeat it, in messages: what one repeats, the next may repeat again.
+const reach = 3000
+
+// restingOn returns the summaries around deleted messages with a line that rests on one of them which its span does not have.
+func restingOn(c *store.Conversation, tx *store.Tx, deleted []int64) []transcript.Summary {
+	if len(deleted) == 0 {
+		return nil
+	}
+	rows := c.In(tx).Compactions(`AND to_seq >= ? AND from_seq <= ? AND lines LIKE '%"beside"%'`, slices.Min(deleted)-reach, slices.Max(deleted)+reach)
+	return slices.DeleteFunc(rows, func(row transcript.Summary) bool {
+		return !slices.ContainsFunc(row.Lines, func(l transcript.Line) bool {
+			return slices.ContainsFunc(l.Seqs, func(seq int64) bool { return slices.Contains(deleted, seq) })
+		})
+	})
+}
+
 // repeating returns the summaries around deleted messages that contain a word which no message contains any more: a worker also
 // reads messages outside a summary's span, for reference.
 func repeating(c *store.Conversation, tx *store.Tx, deleted []chat.Message, lost map[string]bool) []transcript.Summary {
 	if len(lost) == 0 {
 		return nil
 	}
-	const reach = 3000 // messages: what one summary repeats, the next may repeat again
 	first, last := deleted[0].Seq, deleted[0].Seq
 	for _, m := range deleted {
 		first, last = min(first, m.Seq), max(last, m.Seq)
 	}
-	rows := c.In(tx).Compactions("AND to_seq >= ? AND from_seq <= ? AND text <> ''", first-reach, last+reach)
-	return slices.DeleteFunc(rows, func(row transcript.Summary) bool { return !says(row.Text, lost) })
+	rows := c.In(tx).Compactions("AND to_seq >= ? AND from_seq <= ? AND (text <> '' OR dropped_lines <> '')", first-reach, last+reach)
+	return slices.DeleteFunc(rows, func(row transcript.Summary) bool {
+		return !says(row.Text, lost) && !slices.ContainsFunc(row.DroppedLines, func(l transcript.DroppedLine) bool { return says(l.Text+" "+l.Why, lost) })
+	})
 }
 
 // emptyInherited turns copies of rows that cover deleted messages, or repeated them, into placeholders.

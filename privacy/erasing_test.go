@@ -56,7 +56,7 @@ func TestErasing(t *testing.T) {
 		check.Must(j.Store(ctx, summarize.Summary{Text: "all about the " + secret}))(t)
 		storetest.ApplyRows(t, c, j.ID())
 		deliverOnly(t, c, saidBy(201, "a", "Ann", secret), saidBy(202, "b", "Ann", "I wait"))
-		check.Equal(t, "held", check.Must(privacy.Of(c).Traces(ctx, "a"))(t), privacy.Holding{Channel: c.Name(), Messages: 101})
+		check.Equal(t, "held", check.Must(privacy.Of(c).Traces(ctx, privacy.Who{ID: "a"}))(t), privacy.Holding{Channel: c.Name(), Messages: 101})
 		check.Equal(t, "waited", check.Must(privacy.In(c.Store()).Erase(ctx, privacy.Who{ID: "a"}, c))(t), 1)
 		deliver(t, c, saidBy(203, "a", "Ann", "hello again"))
 		check.Equal(t, "messages", eraseAll(t, c, "a").Messages, 100)
@@ -84,7 +84,7 @@ func TestErasing(t *testing.T) {
 		remember(t, c, "the office moves", "", 1)
 		draft := summarize.MemoryDraft{Kind: "fact", Content: "the standup is at nine"}
 		asked := check.Must(memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: draft, Person: "Ann", PersonID: "a"}))(t).ID
-		check.Equal(t, "held", check.Must(privacy.Of(c).Traces(ctx, "a"))(t), privacy.Holding{Channel: c.Name(), Messages: 1, Memories: 4})
+		check.Equal(t, "held", check.Must(privacy.Of(c).Traces(ctx, privacy.Who{ID: "a"}))(t), privacy.Holding{Channel: c.Name(), Messages: 1, Memories: 4})
 		check.Must(privacy.In(c.Store()).Erase(ctx, privacy.Who{ID: "a"}, c))(t)
 		later := remember(t, c, "Ann likes coffee", "Ann", 3)
 		check.Equal(t, "memories counted", eraseAll(t, c, "a").Memories, 4)
@@ -130,7 +130,7 @@ func TestErasingEverywhere(t *testing.T) {
 			id := map[bool]string{true: "b", false: "a"}[name == "discord:1/5"]
 			deliver(t, find(t, s, name), saidBy(1, id, "Ann", "x"), saidBy(2, "b", "Bob", "y"))
 		}
-		in, all, err := privacy.In(s).Everywhere(ctx, "discord", "a")
+		in, all, err := privacy.In(s).Everywhere(ctx, privacy.Who{Connector: "discord", ID: "a"})
 		check.Require(t, err == nil && len(in) == 3 && len(all) == 3 && all.Total() == privacy.Holding{Messages: 3}, "%v, %+v, %v", in, all, err)
 		check.Must(privacy.In(s).Erase(ctx, privacy.Who{ID: "a"}, in...))(t)
 		check.NoError(t, s.Close())

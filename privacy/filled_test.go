@@ -54,10 +54,11 @@ func filled(t *testing.T, dir string) (*store.Store, *store.Conversation) {
 
 	value, harmless := "always the "+secret, "0.5"
 	allow := func(map[string]string) error { return nil }
-	check.NoError(t, c.Settings().OverrideAll(ctx, map[string]*string{"focus": &value, "background_threshold": &harmless}, ann.Name, allow))
-	check.Must(c.Transcript().Pin(ctx, 2, ann.Name))(t)
-	check.NoError(t, s.Pauses().Pause(ctx, c.Name(), ann.Name))
-	check.NoError(t, s.Pauses().Pause(ctx, "", ann.Name))
+	typist := store.Person{ID: ann.ID, Name: ann.Name}
+	check.NoError(t, c.Settings().OverrideAll(ctx, map[string]*string{"focus": &value, "background_threshold": &harmless}, typist, allow))
+	check.Must(c.Transcript().Pin(ctx, 2, typist))(t)
+	check.NoError(t, s.Pauses().Pause(ctx, c.Name(), typist))
+	check.NoError(t, s.Pauses().Pause(ctx, "", typist))
 	storetest.Run(t, s, `INSERT INTO outbox (conversation, reply, part, parts, answers, text, failure, state, error, created_at)
 		VALUES (?, 'r', 0, 1, '[]', '', 0, 'dropped', 'the platform refused: `+secret+`', 1)`, c.ID())
 	waiting := saidBy(60, ann.ID, ann.Name, "more "+secret)
@@ -88,7 +89,7 @@ func holding(t *testing.T, s *store.Store, has bool) (found []string) {
 func TestErasureReachesEachColumn(t *testing.T) {
 	check.SkipUnderRace(t)
 	erase := func(t *testing.T, s *store.Store, c *store.Conversation) {
-		in, _, err := privacy.In(s).Everywhere(ctx, "discord", ann.ID)
+		in, _, err := privacy.In(s).Everywhere(ctx, ann)
 		check.That(t, err == nil && slices.ContainsFunc(in, func(one *store.Conversation) bool { return one.ID() == c.ID() }), "got %v", err)
 		check.Must(privacy.In(s).Erase(ctx, ann, in...))(t)
 		for _, one := range in {
@@ -101,7 +102,7 @@ func TestErasureReachesEachColumn(t *testing.T) {
 			for _, one := range []*store.Conversation{c, find(t, s, "discord:1/2/m1")} {
 				check.NoError(t, privacy.Of(one).Purge(ctx))
 			}
-			storetest.Run(t, s, "UPDATE pauses SET made_by = '' WHERE scope = ''") // everywhere: of no conversation
+			storetest.Run(t, s, "UPDATE pauses SET made_by = '', made_by_id = '' WHERE scope = ''") // everywhere: of no conversation
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -133,7 +134,7 @@ func TestWhatWasTypedGoesWithTheWordsThatItQuotes(t *testing.T) {
 				}))(t)
 			}
 			value := secret + "s"
-			check.NoError(t, c.Settings().OverrideAll(ctx, map[string]*string{"focus": &value}, "Bob", func(map[string]string) error { return nil }))
+			check.NoError(t, c.Settings().OverrideAll(ctx, map[string]*string{"focus": &value}, store.Person{ID: "b", Name: "Bob"}, func(map[string]string) error { return nil }))
 			change(c)
 			wantNoSecret(t, c)
 			check.Equal(t, "another focus stays", number(t, c.Store(), "SELECT count(*) FROM compactions WHERE focus = 'the launch'"), 1)
@@ -145,7 +146,7 @@ func TestSettingsOfOthersStay(t *testing.T) {
 	c := newTalk(t)
 	deliver(t, c, saidBy(1, "a", "Ann", "hello"), saidBy(2, "b", "Bob", "the launch is on Friday"))
 	value := "the launch"
-	check.NoError(t, c.Settings().OverrideAll(ctx, map[string]*string{"focus": &value}, "Bob", func(map[string]string) error { return nil }))
+	check.NoError(t, c.Settings().OverrideAll(ctx, map[string]*string{"focus": &value}, store.Person{ID: "b", Name: "Bob"}, func(map[string]string) error { return nil }))
 	check.Must(privacy.In(c.Store()).Erase(ctx, privacy.Who{ID: "a", Name: "Ann"}, c))(t)
 	eraseAll(t, c, "a")
 	check.Equal(t, "settings", number(t, c.Store(), "SELECT count(*) FROM overrides WHERE value = 'the launch' AND made_by = 'Bob'"), 1)

@@ -1,4 +1,4 @@
-// Lines of summaries that a person wrote.
+// Lines of summaries that a person wrote, removed or rewrote.
 
 package privacy
 
@@ -11,17 +11,19 @@ import (
 	"cairn/transcript"
 )
 
-// hasLines selects the summaries with a line by the person ?2: compactions.lines, and inherited.lines with the copies
-// in threads, hold names and ids of people, and the text beside them what they wrote.
-const hasLines = `json_valid(lines) AND EXISTS (SELECT 1 FROM json_each(lines) WHERE value ->> 'by_id' = ?2)`
+// hasLines selects the summaries with a line that the person ?2 wrote, removed or rewrote: compactions.lines, inherited.lines with
+// the copies in threads, and compactions.dropped_lines hold names and ids of people, and the text beside them what they wrote.
+const hasLines = `(json_valid(lines) AND EXISTS (SELECT 1 FROM json_each(lines) WHERE value ->> 'by_id' = ?2)
+	OR json_valid(dropped_lines) AND EXISTS (SELECT 1 FROM json_each(dropped_lines) WHERE value ->> 'by_id' = ?2))`
 
-// linesOf returns the next summaries, in any state, in which a person wrote a line.
+// linesOf returns the next summaries, in any state, in which a person wrote, removed or rewrote a line.
 func linesOf(c *store.Conversation, tx *store.Tx, author string) []transcript.Summary {
 	return c.In(tx).Compactions("AND "+hasLines+" ORDER BY id", author)
 }
 
 // eraseLines deletes the text of the next summaries in which the person wrote a line, of those made from them, and of those around
-// them that repeat a word of it which no message has; a model or the extractive summarizer writes them anew. left reports that there may be more.
+// them that repeat a word of it which no message has; a model or the extractive summarizer writes them anew. Where the person only
+// removed a line, the summary stays and forgets it. left reports that there may be more.
 func eraseLines(c *store.Conversation, tx *store.Tx, author string, e *Erased) (left bool) {
 	rows := linesOf(c, tx, author)
 	if len(rows) == 0 {
@@ -30,6 +32,10 @@ func eraseLines(c *store.Conversation, tx *store.Tx, author string, e *Erased) (
 	left = len(rows) > erasedAtOnce
 	rows = rows[:min(len(rows), erasedAtOnce)]
 	e.Messages += len(rows)
+	forgetRemoved(c, tx, author, rows)
+	rows = slices.DeleteFunc(rows, func(row transcript.Summary) bool {
+		return !slices.ContainsFunc(row.Lines, func(l transcript.Line) bool { return l.ByID == author })
+	})
 	var written []chat.Message
 	for _, row := range rows {
 		text := strings.Split(row.Text, "\n")
@@ -46,6 +52,14 @@ func eraseLines(c *store.Conversation, tx *store.Tx, author string, e *Erased) (
 	c.In(tx).Revise(nil, rows, c.In(tx).NextVersion(), func(row transcript.Summary) transcript.Summary { return row.Without(nil) })
 	emptyInherited(c, tx, nil, nil, rows)
 	return left
+}
+
+// forgetRemoved deletes from rows which lines the person removed or rewrote.
+func forgetRemoved(c *store.Conversation, tx *store.Tx, author string, rows []transcript.Summary) {
+	c.In(tx).Revise(nil, rows, c.In(tx).NextVersion(), func(row transcript.Summary) transcript.Summary {
+		row.DroppedLines = slices.DeleteFunc(row.DroppedLines, func(l transcript.DroppedLine) bool { return l.ByID == author })
+		return row
+	})
 }
 
 // madeFrom returns the rows that may say in other words what rows say: those that fold them, at any level, and those over their

@@ -71,10 +71,11 @@ const erasedAtOnce = 40
 // ErrNobody is returned for an empty id, which would match everyone whose connector has no ids.
 var ErrNobody = errors.New("the person's id is empty")
 
-// Traces counts what is stored about a person in the conversation: their messages, with waiting ones, tasks they asked for and
-// summaries in which they wrote a line, and memories that they said first, or that are about them.
-func (pr Conversation) Traces(ctx context.Context, author string) (Holding, error) {
-	return store.View(ctx, pr.c, "count what is stored about a person", func(tx *store.Tx) Holding { return traces(pr.c, tx, author) })
+// Traces counts what is stored about a person in the conversation. Messages are theirs, with waiting ones, tasks that they asked
+// for, summaries in which they wrote or removed a line, and settings, pins and pauses that they made. Memories are those that they said first,
+// or that are about them.
+func (pr Conversation) Traces(ctx context.Context, who Who) (Holding, error) {
+	return store.View(ctx, pr.c, "count what is stored about a person", func(tx *store.Tx) Holding { return traces(pr.c, tx, who) })
 }
 
 // concerning selects the memories of conversation ?1 that person ?2 said first, or that are about them, up to number ?3.
@@ -85,7 +86,8 @@ func memoriesOf(c *store.Conversation, tx *store.Tx, author string, upto int64) 
 	return store.Get[int](tx, "SELECT count(*) FROM ("+concerning+")", c.ID(), author, upto)
 }
 
-func traces(c *store.Conversation, tx *store.Tx, author string) Holding {
+func traces(c *store.Conversation, tx *store.Tx, who Who) Holding {
+	author := who.ID
 	if author == "" {
 		tx.Fail(ErrNobody)
 	}
@@ -93,21 +95,22 @@ func traces(c *store.Conversation, tx *store.Tx, author string) Holding {
 			WHERE author_id = ?2 AND role = 'user' AND `+store.Own+` AND deleted_at IS NULL)
 		+ (SELECT count(*) FROM inbox WHERE conversation = ?1 AND author_id = ?2)
 		+ (SELECT count(*) FROM tasks WHERE parent = ?1 AND author = ?2)`,
-		c.ID(), author) + len(linesOf(c, tx, author))
+		c.ID(), author) + len(linesOf(c, tx, author)) + typedIn(c, tx, who)
 	return Holding{c.Name(), messages, memoriesOf(c, tx, author, math.MaxInt64)}
 }
 
-// Everywhere returns the conversations of a connector in which something about a person is stored, and how much in each.
-func (ps Everyone) Everywhere(ctx context.Context, connector, author string) (in []*store.Conversation, held Holdings, err error) {
-	return ps.hold(ctx, func(c *store.Conversation, tx *store.Tx) Holding { return traces(c, tx, author) },
+// Everywhere returns the conversations of a person's connector in which something about them is stored, and how much in each.
+func (ps Everyone) Everywhere(ctx context.Context, who Who) (in []*store.Conversation, held Holdings, err error) {
+	return ps.hold(ctx, func(c *store.Conversation, tx *store.Tx) Holding { return traces(c, tx, who) },
 		`WHERE name >= ?1 || ':' AND name < ?1 || ';' AND id IN (
 			SELECT conversation FROM messages INDEXED BY messages_author WHERE author_id = ?2 AND role = 'user'
 			UNION SELECT conversation FROM inbox WHERE author_id = ?2
 			UNION SELECT parent FROM tasks WHERE author = ?2
-			UNION SELECT conversation FROM (SELECT conversation, made_by FROM overrides UNION SELECT conversation, made_by FROM pins)
-				WHERE made_by IN (SELECT author FROM messages INDEXED BY messages_author WHERE author_id = ?2 AND role = 'user' AND author <> '')
+			UNION SELECT conversation FROM overrides WHERE `+typedBy+`
+			UNION SELECT conversation FROM pins WHERE `+typedBy+`
+			UNION SELECT id FROM pauses JOIN conversations ON name = scope WHERE `+typedBy+`
 			UNION SELECT conversation FROM compactions WHERE `+hasLines+`
-			UNION SELECT k.conversation FROM memory_people p JOIN memories k ON k.id = p.memory WHERE p.author_id = ?2) ORDER BY id`, connector, author)
+			UNION SELECT k.conversation FROM memory_people p JOIN memories k ON k.id = p.memory WHERE p.author_id = ?2) ORDER BY id`, who.Connector, who.ID, who.Name)
 }
 
 // Erase notes that a person's traces in these conversations must be deleted, and removes their waiting messages. EraseSome does
@@ -228,8 +231,8 @@ func eraseMemories(c *store.Conversation, tx *store.Tx, author string, upto int6
 	return false
 }
 
-// Find returns the people with that id, or that name in any case, who have spoken in the conversations of a connector, or of any
-// if it is empty, or about whom something is remembered. If there are none, the text may have the connector in front:
+// Find returns the people with that id, or that name in any case, who have spoken or typed commands in the conversations of a
+// connector, or of any if it is empty, or about whom something is remembered. If there are none, the text may have the connector in front:
 // discord:ID.
 func (ps Everyone) Find(ctx context.Context, connector, nameOrID string) (found []Who, err error) {
 	err = ps.store.View(ctx, func(tx *store.Tx) {
@@ -237,6 +240,9 @@ func (ps Everyone) Find(ctx context.Context, connector, nameOrID string) (found 
 			`SELECT DISTINCT substr(c.name, 1, instr(c.name, ':') - 1), said.author_id, said.author FROM (
 			SELECT conversation, author_id, author FROM messages WHERE role = 'user' AND author_id <> ''
 			UNION SELECT conversation, author_id, author FROM inbox WHERE author_id <> ''
+			UNION SELECT conversation, made_by_id, made_by FROM overrides WHERE made_by_id <> ''
+			UNION SELECT conversation, made_by_id, made_by FROM pins WHERE made_by_id <> ''
+			UNION SELECT id, made_by_id, made_by FROM pauses JOIN conversations ON name = scope WHERE made_by_id <> ''
 			UNION SELECT conversation, author_id, '' FROM memory_people p JOIN memories k ON k.id = p.memory) said
 			JOIN conversations c ON c.id = said.conversation WHERE ?1 = '' OR c.name >= ?1 || ':' AND c.name < ?1 || ';' ORDER BY 1, 2, 3 DESC`, connector)
 	})

@@ -82,7 +82,7 @@ func purge(c *store.Conversation, tx *store.Tx) {
 		state = iif(state = 'open', 'stopped', state), ended_at = coalesce(ended_at, ?)
 		WHERE id = ?`, store.Now(), c.ID())
 	tx.Do("DELETE FROM task_sources WHERE task = ?", c.ID())
-	tx.Do("UPDATE pauses SET made_by = '' WHERE scope = ?", c.Name())
+	tx.Do("UPDATE pauses SET made_by = '', made_by_id = '' WHERE scope = ?", c.Name())
 	c.In(tx).TouchThreads("true") // they reread what they inherited, and quote nothing of it any more
 	for _, t := range tx.Conversations("WHERE name >= ?1 || '/' AND name < ?1 || '0'", c.Name()) {
 		deleteAll(t, tx, store.Values[string](tx, `WITH quoting (id) AS (

@@ -1,11 +1,10 @@
-// What people type into commands, which is stored beside messages: the focus of a compaction or of a setting. Only settings and
-// pins know who it was, and only by name.
+// What people type into commands, which is stored beside messages: the focus of a compaction or of a setting. Settings, pins and
+// pauses know who it was.
 
 package privacy
 
 import (
 	"database/sql"
-	"encoding/json"
 
 	"cairn/chat"
 	"cairn/internal/words"
@@ -15,16 +14,22 @@ import (
 // textSetting is the setting whose value people write in words of their own; those of others are numbers and names.
 const textSetting = "focus"
 
-// eraseTyped deletes what a person may have typed into commands of the conversation: settings in words that somebody of their
-// name made, and the focus of each compaction and task, of which nobody knows who asked for it. It also removes their name from
-// settings, pins and pauses.
+// namesOf selects the names under which the bot knows person ?2, whose name may be ?3 too.
+const namesOf = `SELECT author FROM messages INDEXED BY messages_author WHERE author_id = ?2 AND role = 'user'
+	UNION SELECT author FROM inbox WHERE author_id = ?2 UNION SELECT name FROM optouts WHERE author_id = ?2 UNION SELECT ?2 UNION SELECT ?3`
+
+// typedBy selects the rows that person ?2 made. Older versions stored only a name, which several people may have, or the id of
+// who had none.
+const typedBy = `(made_by_id = ?2 OR made_by_id = '' AND made_by <> '' AND made_by IN (` + namesOf + `))`
+
+// eraseTyped deletes what a person typed into commands of the conversation: settings in words, and the focus of each compaction
+// and task, of which nobody knows who asked for it. It also removes their name from settings, pins and pauses.
 func eraseTyped(c *store.Conversation, tx *store.Tx, who Who) {
-	names := namesOf(tx, who)
-	tx.Do("DELETE FROM overrides WHERE conversation = ? AND key = ? AND made_by IN (SELECT value FROM json_each(?))", c.ID(), textSetting, names)
+	tx.Do("DELETE FROM overrides WHERE conversation = ?1 AND key = ?4 AND "+typedBy, c.ID(), who.ID, who.Name, textSetting)
 	for _, table := range []string{"overrides", "pins"} {
-		tx.Do("UPDATE "+table+" SET made_by = '' WHERE conversation = ? AND made_by IN (SELECT value FROM json_each(?))", c.ID(), names)
+		tx.Do("UPDATE "+table+" SET made_by = '', made_by_id = '' WHERE conversation = ?1 AND "+typedBy, c.ID(), who.ID, who.Name)
 	}
-	tx.Do("UPDATE pauses SET made_by = '' WHERE scope IN (?, '') AND made_by IN (SELECT value FROM json_each(?))", c.Name(), names)
+	tx.Do("UPDATE pauses SET made_by = '', made_by_id = '' WHERE scope IN (?1, '') AND "+typedBy, c.Name(), who.ID, who.Name)
 	if tx.Do("UPDATE compactions SET focus = '', error = '' WHERE conversation = ? AND (focus <> '' OR error <> '')", c.ID()) {
 		c.In(tx).NextVersion() // summaries in memory are read again: a repair keeps the focus of what it repairs
 	}
@@ -32,16 +37,11 @@ func eraseTyped(c *store.Conversation, tx *store.Tx, who Who) {
 	tx.Do("UPDATE tasks SET above = json_remove(above, '$."+textSetting+"'), own = json_remove(own, '$."+textSetting+"') WHERE parent = ?", c.ID())
 }
 
-// namesOf returns the names under which a person is known, as a JSON list, with their id: who has no name is noted by it.
-func namesOf(tx *store.Tx, who Who) string {
-	names := store.Values[string](tx, `SELECT author FROM messages INDEXED BY messages_author WHERE author_id = ?1 AND role = 'user' AND author <> ''
-		UNION SELECT author FROM inbox WHERE author_id = ?1 AND author <> '' UNION SELECT name FROM optouts WHERE author_id = ?1 AND name <> ''`, who.ID)
-	names = append(names, who.ID)
-	if who.Name != "" {
-		names = append(names, who.Name)
-	}
-	list, _ := json.Marshal(names) // strings can always be encoded
-	return string(list)
+// typedIn counts the settings, pins and pauses of the conversation that a person made.
+func typedIn(c *store.Conversation, tx *store.Tx, who Who) int {
+	return store.Get[int](tx, `SELECT (SELECT count(*) FROM overrides WHERE conversation = ?1 AND `+typedBy+`)
+		+ (SELECT count(*) FROM pins WHERE conversation = ?1 AND `+typedBy+`)
+		+ (SELECT count(*) FROM pauses WHERE scope = ?4 AND `+typedBy+`)`, c.ID(), who.ID, who.Name, c.Name())
 }
 
 // forgetTyped deletes what was typed into commands if it contains a word that no message contains any more: it quotes what

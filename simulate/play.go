@@ -245,7 +245,7 @@ func (r recorded) Summarize(ctx context.Context, m compactor.Material) (made sum
 		}
 		return made, errors.New(words)
 	case known:
-		made = summarize.Summary{Text: s.Text, Tokens: s.Tokens, Sources: s.Sources, Lines: s.Lines, Dropped: s.Dropped, Model: s.Model}
+		made = summarize.Summary{Text: s.Text, Tokens: s.Tokens, Sources: s.Sources, Lines: s.Lines, Dropped: s.Dropped, DroppedLines: s.DroppedLines, Model: s.Model}
 	case len(p.rec.Messages) > mostExtracted && len(p.o.Questions) == 0:
 		made.Text = p.asLong(row, m.Target)
 	default:

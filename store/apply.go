@@ -132,9 +132,9 @@ func (c *Conversation) writeRow(tx *Tx, s *transcript.State, row transcript.Summ
 	tx.Do("UPDATE compactions SET state = ?, kind = ?, made_by = ?, owed = ?, tokens = ?, ended_with = ?, parent = NULL WHERE id = ? AND conversation = ?",
 		row.State, row.Kind, row.By, row.AwaitsModel, row.Tokens, ended, row.ID, c.id)
 	if slices.Contains(transcript.IDs(s.Prepared), row.ID) {
-		tx.Do(`UPDATE compactions SET messages = ?, children = ?, text = ?, lines = ?, applied_at = ?, version = ?,
+		tx.Do(`UPDATE compactions SET messages = ?, children = ?, text = ?, lines = ?, dropped_lines = ?, applied_at = ?, version = ?,
 			cleared_before = c.cleared_to, next_seq = c.next_seq FROM conversations c WHERE compactions.id = ? AND c.id = compactions.conversation`,
-			row.Messages, toJSON(row.Children), row.Text, toJSON(row.Lines), Now(), version, row.ID)
+			row.Messages, toJSON(row.Children), row.Text, toJSON(row.Lines), toJSON(row.DroppedLines), Now(), version, row.ID)
 	}
 	if row.State == transcript.Applied || row.State == transcript.RolledUp {
 		c.adopt(tx, row.ID, row.Children)
@@ -163,18 +163,18 @@ func (rs Rows) Revise(seqs []int64, others []transcript.Summary, version int64, 
 	for _, was := range over {
 		row := to(was)
 		rs.tx.Do(`UPDATE compactions SET state = ?1, kind = ?2, made_by = ?3, owed = ?4, messages = ?5, text = ?6, sources = ?7, tokens = ?8, model = ?9, tries = ?12,
-			lines = ?13, dropped = ?14, ended_with = iif(state = 'applied' AND ?1 <> state, ?10, ended_with) WHERE id = ?11`,
+			lines = ?13, dropped = ?14, dropped_lines = ?15, ended_with = iif(state = 'applied' AND ?1 <> state, ?10, ended_with) WHERE id = ?11`,
 			row.State, row.Kind, row.By, row.AwaitsModel, row.Messages, row.Text, toJSON(row.Sources), row.Tokens, row.Model, version, row.ID, row.Declined.Times,
-			toJSON(row.Lines), row.Dropped)
+			toJSON(row.Lines), row.Dropped, toJSON(row.DroppedLines))
 	}
 }
 
 // makeStale ends a running or prepared row that cannot be applied.
 func (c *Conversation) makeStale(tx *Tx, id int64) {
-	tx.Do("UPDATE compactions SET state = 'stale', text = '', sources = '', lines = '', dropped = 0 WHERE id = ? AND conversation = ?", id, c.id)
+	tx.Do("UPDATE compactions SET state = 'stale', text = '', sources = '', lines = '', dropped = 0, dropped_lines = '' WHERE id = ? AND conversation = ?", id, c.id)
 }
 
-const beforeTheStart = "what was summarized last is from before the last /new" // in words for people
+const beforeTheStart = "the last summary is from before the last /new" // in words for people
 
 // The rows of an applied compaction, none of which begins before a seq, or of a line that was rewritten since then. It cleared the
 // tool results of its time, so newer ones were cleared for another reason, and an undo leaves them alone.

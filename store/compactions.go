@@ -16,7 +16,7 @@ import (
 )
 
 const compactionColumns = `id, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at,
-	messages, children, sources, text, tokens, model, focus, error, owed, tries, tried_with, lines, dropped`
+	messages, children, sources, text, tokens, model, focus, error, owed, tries, tried_with, lines, dropped, dropped_lines`
 
 // Compactions reads the conversation's rows that the rest of the query chooses.
 func (rs Rows) Compactions(rest string, args ...any) []transcript.Summary {
@@ -26,11 +26,11 @@ func (rs Rows) Compactions(rest string, args ...any) []transcript.Summary {
 
 // scanSummary reads compactionColumns, and the columns behind them into more.
 func scanSummary(rows *sql.Rows, row *transcript.Summary, more ...any) error {
-	var children, sources, lines string
+	var children, sources, lines, dropped string
 	err := rows.Scan(append([]any{
 		&row.ID, &row.Kind, &row.By, &row.State, &row.Trigger, &row.Level, &row.From, &row.To, Local(&row.FromTime), Local(&row.ToTime),
 		&row.Messages, &children, &sources, &row.Text, &row.Tokens, &row.Model, &row.Focus, &row.Error,
-		&row.AwaitsModel, &row.Declined.Times, &row.Declined.By, &lines, &row.Dropped,
+		&row.AwaitsModel, &row.Declined.Times, &row.Declined.By, &lines, &row.Dropped, &dropped,
 	}, more...)...)
 	if err != nil {
 		return err
@@ -42,12 +42,12 @@ func scanSummary(rows *sql.Rows, row *transcript.Summary, more ...any) error {
 		row.Tokens = row.Cost()
 		return nil
 	}
-	row.Lines = linesOf(lines)
+	row.Lines, row.DroppedLines = linesOf[transcript.Line](lines), linesOf[transcript.DroppedLine](dropped)
 	return nil
 }
 
-// linesOf decodes what lines of a summary rest on; nil if it is damaged: then that is not known.
-func linesOf(column string) (lines []transcript.Line) {
+// linesOf decodes what is known of lines of a summary; nil if it is damaged: then nothing is known.
+func linesOf[T transcript.Line | transcript.DroppedLine](column string) (lines []T) {
 	if JSON(&lines).Scan(column) != nil {
 		return nil
 	}
@@ -74,10 +74,10 @@ func (c *Conversation) insert(tx *Tx, row transcript.Summary, version int64) tra
 	}
 	var id int64
 	tx.Row(`INSERT INTO compactions (conversation, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at,
-		messages, children, sources, text, lines, dropped, tokens, model, focus, created_at, applied_at, version, owed, tries, tried_with, next_seq)
-		SELECT ?1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, next_seq FROM conversations WHERE id = ?1 RETURNING id`,
+		messages, children, sources, text, lines, dropped, dropped_lines, tokens, model, focus, created_at, applied_at, version, owed, tries, tried_with, next_seq)
+		SELECT ?1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, next_seq FROM conversations WHERE id = ?1 RETURNING id`,
 		c.id, row.Kind, row.By, row.State, row.Trigger, row.Level, row.From, row.To, row.FromTime.UnixMilli(), row.ToTime.UnixMilli(),
-		row.Messages, toJSON(row.Children), toJSON(row.Sources), row.Text, toJSON(row.Lines), row.Dropped,
+		row.Messages, toJSON(row.Children), toJSON(row.Sources), row.Text, toJSON(row.Lines), row.Dropped, toJSON(row.DroppedLines),
 		row.Tokens, row.Model, row.Focus, Now(), appliedAt, appliedWith,
 		row.AwaitsModel, row.Declined.Times, row.Declined.By).Scan(&id)
 	return c.In(tx).Compaction(id)
@@ -209,9 +209,9 @@ func (rs Rows) Prepare(row transcript.Summary, rows, messages []int64) (stale bo
 		rs.c.makeStale(rs.tx, row.ID)
 		return true
 	}
-	rs.tx.change(`UPDATE compactions SET state = 'prepared', sources = ?, text = ?, lines = ?, dropped = ?, tokens = ?,
+	rs.tx.change(`UPDATE compactions SET state = 'prepared', sources = ?, text = ?, lines = ?, dropped = ?, dropped_lines = ?, tokens = ?,
 		model = coalesce(nullif(?, ''), model), ended_at = ? WHERE id = ? AND state = 'running'`,
-		toJSON(row.Sources), row.Text, toJSON(row.Lines), row.Dropped, row.Tokens, row.Model, Now(), row.ID)
+		toJSON(row.Sources), row.Text, toJSON(row.Lines), row.Dropped, toJSON(row.DroppedLines), row.Tokens, row.Model, Now(), row.ID)
 	return false
 }
 

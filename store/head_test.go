@@ -259,14 +259,14 @@ func TestPins(t *testing.T) {
 	}
 	pin := func(seq int64, fresh bool, pins ...int64) {
 		t.Helper()
-		check.Equal(t, "pinned", check.Must(c.Transcript().Pin(ctx, seq, "Ann"))(t), fresh)
+		check.Equal(t, "pinned", check.Must(c.Transcript().Pin(ctx, seq, store.Person{Name: "Ann"}))(t), fresh)
 		want(fmt.Sprint("pin ", seq), fresh, pins...)
 	}
 	pin(7, true, 7)
 	storetest.Run(t, c.Store(), "UPDATE pins SET made_at = 1")
 	pin(2, true, 7, 2)
 	pin(7, false, 7, 2)
-	check.Error(t, check.ErrorOf(c.Transcript().Pin(ctx, 99, "Ann")), store.ErrNotFound)
+	check.Error(t, check.ErrorOf(c.Transcript().Pin(ctx, 99, store.Person{Name: "Ann"})), store.ErrNotFound)
 	edit(t, c, 7, "other words")
 	check.Equal(t, "text", want("after an edit", true, 7, 2)[0].Text, "other words")
 	storetest.Run(t, c.Store(), "UPDATE conversations SET session_start = 5")
@@ -275,7 +275,7 @@ func TestPins(t *testing.T) {
 	storetest.Run(t, c.Store(), "UPDATE conversations SET session_start = 1")
 	remove(t, c, 7)
 	want("after a deletion", true, 2)
-	check.Error(t, check.ErrorOf(c.Transcript().Pin(ctx, 7, "Ann")), store.ErrNotFound)
+	check.Error(t, check.ErrorOf(c.Transcript().Pin(ctx, 7, store.Person{Name: "Ann"})), store.ErrNotFound)
 	check.NoError(t, c.Transcript().Unpin(ctx, 2))
 	want("without the last", true)
 	check.Error(t, c.Transcript().Unpin(ctx, 2), store.ErrNotFound)

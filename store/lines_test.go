@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 
 	"cairn/compactor/summarize"
@@ -20,7 +21,8 @@ func withLines(t *testing.T, c *store.Conversation, by transcript.By) transcript
 	t.Helper()
 	j := storetest.Begin(t, c, transcript.Leaf, by, 1, 4)
 	lines := []transcript.Line{{At: 1, Seqs: []int64{2}}, {At: 2}}
-	check.Must(j.Store(ctx, summarize.Summary{Text: facts, Tokens: 20, Lines: lines, Dropped: 3}))(t)
+	lost := []transcript.DroppedLine{{Text: "the boat is blue", Why: "#2 has red"}, {Text: "it is old", Why: "Bob removed it", By: "Bob", ByID: "9"}}
+	check.Must(j.Store(ctx, summarize.Summary{Text: facts, Tokens: 20, Lines: lines, Dropped: 3, DroppedLines: lost}))(t)
 	storetest.ApplyRows(t, c, j.ID())
 	return load(t, c).Head.Stack[0]
 }
@@ -41,20 +43,20 @@ func rewrite(t *testing.T, c *store.Conversation, id int64, at int, text string)
 func TestLinesAreStored(t *testing.T) {
 	c := imported(t, 9)
 	row := withLines(t, c, transcript.Worker)
-	check.That(t, reflect.DeepEqual(row.Lines, []transcript.Line{{At: 1, Seqs: []int64{2}}, {At: 2}}) && row.Dropped == 3, "%+v", row)
+	check.That(t, reflect.DeepEqual(row.Lines, []transcript.Line{{At: 1, Seqs: []int64{2}}, {At: 2}}) && row.Dropped == 3 && len(row.DroppedLines) == 2 && row.DroppedLines[0].ByID == "9", "%+v", row)
 	t.Run("they go with the text when a message is edited or deleted", func(t *testing.T) {
 		for _, change := range []string{"edit 2", "delete 2"} {
 			c := imported(t, 9)
 			withLines(t, c, transcript.Extractive)
 			play(t, c, change)
-			check.Equal(t, change, number(t, c.Store(), "SELECT count(*) FROM compactions WHERE text = '' AND lines = '' AND dropped = 0"), 1)
+			check.Equal(t, change, number(t, c.Store(), "SELECT count(*) FROM compactions WHERE text = '' AND lines = '' AND dropped = 0 AND dropped_lines = ''"), 1)
 		}
 	})
 	t.Run("those that are damaged are not known, and the text stays", func(t *testing.T) {
 		for _, damaged := range []string{"{", `[{"at": "x"}]`, "\x00"} {
-			storetest.Run(t, c.Store(), "UPDATE compactions SET lines = ?", damaged)
+			storetest.Run(t, c.Store(), "UPDATE compactions SET lines = ?, dropped_lines = ?", damaged, strings.Replace(damaged, `"at"`, `"why"`, 1)+"]")
 			row := load(t, c).Head.Stack[0]
-			check.That(t, row.Text == facts && row.Lines == nil && row.Kind == transcript.Leaf, "%q: %+v", damaged, row)
+			check.That(t, row.Text == facts && row.Lines == nil && row.DroppedLines == nil && row.Kind == transcript.Leaf, "%q: %+v", damaged, row)
 		}
 	})
 	t.Run("a thread gets a copy, which a deletion empties", func(t *testing.T) {

@@ -151,7 +151,7 @@ func (s *Store) Compactions(ctx context.Context, f CompactionFilter) (found []Li
 		var lines string
 		err := rows.Scan(&l.ID, &l.Channel, &l.State, &l.Trigger, &l.Kind, &l.From, &l.To, &l.Messages, &l.BeforeTokens, &l.AfterTokens,
 			&l.SummaryTokens, &l.FoldedTokens, UTC(&l.Time), &took, &l.By, &l.Model, &l.Focus, &l.Error, &l.Version, &l.Next, &lines, &l.Dropped, &total)
-		known := transcript.Summary{Lines: linesOf(lines)}
+		known := transcript.Summary{Lines: linesOf[transcript.Line](lines)}
 		l.Lines, l.Without = len(known.Lines), known.Unsupported()
 		l.Seconds = float64(took) / 1000
 		return err
@@ -192,6 +192,24 @@ func (tr Transcript) Expand(ctx context.Context, id, from int64, limit int) (Exp
 	})
 }
 
+// Fate is what became of a summary.
+type Fate struct {
+	State transcript.Status
+	In    int64 // the number of the summary that covers its messages now, which may be the same; 0: none
+}
+
+// Fate returns what became of a summary, whatever its state. ErrNotFound: there never was one of this number here.
+func (cs Compactions) Fate(ctx context.Context, id int64) (Fate, error) {
+	return View(ctx, cs.c, fmt.Sprintf("look for summary %d", id), func(tx *Tx) (f Fate) {
+		row := First(tx, cs.c.In(tx).Compactions("AND id = ?", id))
+		f.State = row.State
+		for _, over := range cs.c.In(tx).Compactions("AND state = 'applied' AND from_seq <= ? AND to_seq >= ?", row.From, row.To) {
+			f.In = over.ID
+		}
+		return f
+	})
+}
+
 // Evidence counts the lines of the newest summaries of which it is known what they rest on.
 type Evidence struct {
 	Summaries int `json:"summaries"`
@@ -203,11 +221,13 @@ type Evidence struct {
 // evidenceOf is how many of the newest summaries Evidence counts.
 const evidenceOf = 10
 
-// Evidence counts the lines of the newest summaries that were made here, at most ten.
+// Evidence counts the lines of the newest summaries that were made here, at most ten, each as people last rewrote it.
 func (cs Compactions) Evidence(ctx context.Context) (Evidence, error) {
 	return View(ctx, cs.c, "count lines without evidence", func(tx *Tx) (e Evidence) {
-		for _, row := range cs.c.In(tx).Compactions(`AND lines <> '' AND trigger <> 'rewrite'
-			AND state IN ('prepared', 'applied', 'rolled_up', 'replaced') ORDER BY id DESC LIMIT ?`, evidenceOf) {
+		for _, row := range cs.c.In(tx).Compactions(`AND lines <> '' AND state IN ('prepared', 'applied', 'rolled_up', 'replaced')
+			AND NOT EXISTS (SELECT 1 FROM compactions r WHERE r.conversation = compactions.conversation AND r.trigger = 'rewrite' AND r.state <> 'undone'
+				AND r.id > compactions.id AND r.level = compactions.level AND r.from_seq = compactions.from_seq AND r.to_seq = compactions.to_seq)
+			ORDER BY id DESC LIMIT ?`, evidenceOf) {
 			e.Summaries++
 			e.Lines += len(row.Lines)
 			e.Without += row.Unsupported()

@@ -117,7 +117,7 @@ func play(t *testing.T, c *store.Conversation, steps string) (ids []int64) {
 		case "delete":
 			remove(t, c, int(sp.From))
 		case "pin":
-			check.Must(c.Transcript().Pin(ctx, sp.From, "Ada"))(t)
+			check.Must(c.Transcript().Pin(ctx, sp.From, store.Person{Name: "Ada"}))(t)
 		case "leaf", "sum", "roll", "begin":
 			j := storetest.Begin(t, c, kind, by, sp.From, sp.To, children...)
 			if ids = append(ids, j.ID()); do != "begin" {

@@ -133,8 +133,9 @@ CREATE TABLE compactions (
   made_by        TEXT NOT NULL DEFAULT 'worker' CHECK (made_by IN ('worker', 'extractive', 'emergency')),
   state          TEXT NOT NULL DEFAULT 'running' CHECK (state IN ('running', 'prepared', 'applied', 'rolled_up', 'replaced', 'undone', 'failed', 'stale')),
   extracted      TEXT NOT NULL DEFAULT '' CHECK (extracted IN ('', 'worker', 'extractive')), -- who saved memories from its messages
-  lines          TEXT NOT NULL DEFAULT '',            -- what the lines of text rest on: JSON list of {"at", "seqs", "by", "by_id"}; empty: not known
-  dropped        INTEGER NOT NULL DEFAULT 0           -- how many lines the messages contradicted
+  lines          TEXT NOT NULL DEFAULT '',            -- what the lines of text rest on: JSON list of {"at", "seqs", "beside", "earlier", "by", "by_id"}; empty: not known
+  dropped        INTEGER NOT NULL DEFAULT 0,          -- how many lines the messages contradicted
+  dropped_lines  TEXT NOT NULL DEFAULT ''             -- some of these, and those that people removed: JSON list of {"text", "why", "by", "by_id"}
 ) STRICT;
 CREATE INDEX compactions_parent ON compactions (parent) WHERE parent IS NOT NULL;
 CREATE INDEX compactions_to ON compactions (conversation, to_seq);
@@ -232,7 +233,8 @@ CREATE TABLE gone (
 CREATE TABLE pauses (
   scope   TEXT PRIMARY KEY, -- a conversation's name; '': everywhere
   made_by TEXT NOT NULL,    -- who paused it
-  made_at INTEGER NOT NULL
+  made_at INTEGER NOT NULL,
+  made_by_id TEXT NOT NULL DEFAULT '' -- their platform id; '' in rows of older versions
 ) STRICT, WITHOUT ROWID;
 
 -- Pieces of replies, to be sent in this order.
@@ -263,6 +265,7 @@ CREATE TABLE overrides (
   value        TEXT NOT NULL,                   -- as people write it
   made_by      TEXT NOT NULL,                   -- the name of who set it
   made_at      INTEGER NOT NULL,
+  made_by_id   TEXT NOT NULL DEFAULT '',        -- their platform id; '' in rows of older versions
   PRIMARY KEY (conversation, key)
 ) STRICT, WITHOUT ROWID;
 
@@ -272,6 +275,7 @@ CREATE TABLE pins (
   seq          INTEGER NOT NULL CHECK (seq > 0),
   made_by      TEXT NOT NULL, -- who pinned it
   made_at      INTEGER NOT NULL,
+  made_by_id   TEXT NOT NULL DEFAULT '', -- their platform id; '' in rows of older versions
   PRIMARY KEY (conversation, seq)
 ) STRICT, WITHOUT ROWID;
 

@@ -10,6 +10,12 @@ import (
 	"strings"
 )
 
+// Person is someone who typed a command.
+type Person struct {
+	ID   string // on the platform, or in the dashboard
+	Name string
+}
+
 // Override is one value that a user set.
 type Override struct {
 	Key, Value string
@@ -24,7 +30,7 @@ func (h Settings) Set(ctx context.Context) ([]Override, error) {
 
 // OverrideAll sets values, and removes those that are nil: all of them, or none if allow, which gets everything that would then
 // be in effect, returns an error. OverrideAll returns that unchanged. allow must be quick.
-func (h Settings) OverrideAll(ctx context.Context, values map[string]*string, by string, allow func(map[string]string) error) error {
+func (h Settings) OverrideAll(ctx context.Context, values map[string]*string, by Person, allow func(map[string]string) error) error {
 	var refused error
 	err := h.c.store.Update(ctx, func(tx *Tx) {
 		for key, value := range values {
@@ -45,8 +51,8 @@ func (h Settings) OverrideAll(ctx context.Context, values map[string]*string, by
 	return h.c.Fail("change the settings", err)
 }
 
-func (c *Conversation) setOverride(tx *Tx, key, value, by string) {
-	tx.Do("REPLACE INTO overrides (conversation, key, value, made_by, made_at) VALUES (?, ?, ?, ?, ?)", c.id, key, value, by, Now())
+func (c *Conversation) setOverride(tx *Tx, key, value string, by Person) {
+	tx.Do("REPLACE INTO overrides (conversation, key, value, made_by, made_by_id, made_at) VALUES (?, ?, ?, ?, ?, ?)", c.id, key, value, by.Name, by.ID, Now())
 }
 
 // PatchOf returns overrides as a layer of a policy.
@@ -89,8 +95,8 @@ func (h Settings) Tools(ctx context.Context) (ToolRules, error) {
 	})
 }
 
-// SetTools replaces those decisions of users that change; by is the name of the user who did.
-func (h Settings) SetTools(ctx context.Context, rules ToolRules, by string) error {
+// SetTools replaces those decisions of users that change; by is the user who did, if it was one.
+func (h Settings) SetTools(ctx context.Context, rules ToolRules, by Person) error {
 	return h.c.Update(ctx, "change which tools it has", func(tx *Tx) {
 		was := PatchOf(h.c.overrides(tx, toolKeys))
 		for key, names := range map[string][]string{addedKey: rules.Added, approvedKey: rules.Approved} {
@@ -102,8 +108,8 @@ func (h Settings) SetTools(ctx context.Context, rules ToolRules, by string) erro
 }
 
 // Pause silences the bot in the conversation named scope, or everywhere if scope is empty. by is who asked for it.
-func (ps Pauses) Pause(ctx context.Context, scope, by string) error {
-	return ps.set(ctx, "pause", "INSERT INTO pauses (scope, made_by, made_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", scope, by, Now())
+func (ps Pauses) Pause(ctx context.Context, scope string, by Person) error {
+	return ps.set(ctx, "pause", "INSERT INTO pauses (scope, made_by, made_by_id, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", scope, by.Name, by.ID, Now())
 }
 
 // Resume ends a pause. Other pauses stay.

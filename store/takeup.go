@@ -231,7 +231,7 @@ func (c *Conversation) inheritance(tx *Tx) (in transcript.Inheritance) {
 		var lines string
 		err := rows.Scan(&row.From, &row.To, Local(&row.FromTime), Local(&row.ToTime), &row.Kind, &row.Messages,
 			&m.ID, &m.Role, &m.Author, &m.ReplyTo, &m.Quote, &row.Text, JSON(&m.Attachments), &row.Tokens, &lines)
-		if row.Lines = linesOf(lines); row.Kind == "" {
+		if row.Lines = linesOf[transcript.Line](lines); row.Kind == "" {
 			m.Text, m.Time = row.Text, row.FromTime
 			in.Root = &m
 			return err

@@ -177,10 +177,10 @@ func (tr Transcript) Counts(ctx context.Context) (n Counts, err error) {
 }
 
 // Pin pins a message; fresh is false if it was already pinned. ErrNotFound: there is no such message, or it was deleted.
-func (tr Transcript) Pin(ctx context.Context, seq int64, by string) (fresh bool, err error) {
+func (tr Transcript) Pin(ctx context.Context, seq int64, by Person) (fresh bool, err error) {
 	err = tr.c.Update(ctx, fmt.Sprintf("pin message %d", seq), func(tx *Tx) {
 		tr.c.In(tx).Message(seq)
-		fresh = tx.Do("INSERT INTO pins (conversation, seq, made_by, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", tr.c.id, seq, by, Now())
+		fresh = tx.Do("INSERT INTO pins (conversation, seq, made_by, made_by_id, made_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", tr.c.id, seq, by.Name, by.ID, Now())
 		if fresh {
 			tr.c.In(tx).NextVersion()
 		}

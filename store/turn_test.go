@@ -171,9 +171,9 @@ func TestPauses(t *testing.T) {
 		check.NoError(t, err)
 		check.EqualAll(t, "pauses", check.Must(p.List(ctx))(t), want)
 	}
-	want(p.Pause(ctx, "slack:1/2", "Ann"), "slack:1/2")
-	want(p.Pause(ctx, "", "Bob"), "", "slack:1/2")
-	want(p.Pause(ctx, "", "Ann"), "", "slack:1/2")
+	want(p.Pause(ctx, "slack:1/2", store.Person{Name: "Ann"}), "slack:1/2")
+	want(p.Pause(ctx, "", store.Person{Name: "Bob"}), "", "slack:1/2")
+	want(p.Pause(ctx, "", store.Person{Name: "Ann"}), "", "slack:1/2")
 	want(p.Resume(ctx, ""), "slack:1/2")
 	want(p.Resume(ctx, "slack:9/9"), "slack:1/2")
 	storetest.Run(t, s, "DELETE FROM pauses")
@@ -201,7 +201,7 @@ func TestOverrides(t *testing.T) {
 		key, value, isSet := strings.Cut(step.set, "=")
 		refused := map[string]error{"refused": errBroken}[key]
 		values := map[string]*string{key: map[bool]*string{true: &value}[isSet]}
-		err := of[step.where].Settings().OverrideAll(ctx, values, "Ann", func(seen map[string]string) error {
+		err := of[step.where].Settings().OverrideAll(ctx, values, store.Person{Name: "Ann"}, func(seen map[string]string) error {
 			check.Equal(t, step.set+": what is checked", fmt.Sprint(seen), step.seen)
 			return refused
 		})

@@ -104,7 +104,7 @@ func (sum Summary) checkLines() error {
 		switch {
 		case l.At <= last || l.At >= len(lines) || strings.TrimSpace(lines[l.At]) == "":
 			return fmt.Errorf("of %d lines, line %d is described after line %d", len(lines), l.At, last)
-		case !slices.IsSorted(l.Seqs) || len(l.Seqs) > 0 && (!sum.Covers(l.Seqs[0]) || !sum.Covers(l.Seqs[len(l.Seqs)-1])):
+		case !slices.IsSorted(l.Seqs) || len(l.Seqs) > 0 && !l.Beside && (!sum.Covers(l.Seqs[0]) || !sum.Covers(l.Seqs[len(l.Seqs)-1])):
 			return fmt.Errorf("line %d of a summary of messages %d to %d rests on messages %v", l.At, sum.From, sum.To, l.Seqs)
 		}
 		last = l.At

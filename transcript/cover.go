@@ -22,7 +22,7 @@ type Stretch struct {
 // messages; they are rolled up. A repair of a rollup replaces it and takes over its
 // children, which stay rolled up. What can no longer be applied becomes stale. A summary that would hide messages while older ones are
 // verbatim waits, and so do rollups of it: the prompt stays in order. A summary keeps the lines that people wrote
-// in those that it takes the place of.
+// in those that it takes the place of, and which they removed.
 //
 // clearTo, if greater than ClearedTo, replaces it in the same change. count counts the messages of
 // such a part, which a State does not contain.
@@ -104,6 +104,7 @@ func (d *cover) apply(row Summary) (ok bool) {
 		d.add(part)
 	}
 	row = row.Keeping(below...)
+	row = row.Dropping(Removed(below...)...)
 	row.State = Applied
 	d.put(row)
 	d.applied = true
@@ -151,7 +152,7 @@ func (sum Summary) replaces(below []Summary, verbatim int, count func(Span) Stre
 			sum.Messages -= in.Messages
 			parts = append(parts, Summary{
 				Kind: Placeholder, By: Nobody, State: Applied, Trigger: OnRepair, Span: gap, FromTime: in.First, ToTime: in.Last,
-				Messages: in.Messages, AwaitsModel: old.AwaitsModel, Declined: old.Declined,
+				Messages: in.Messages, AwaitsModel: old.AwaitsModel, Declined: old.Declined, DroppedLines: Removed(old),
 			})
 		}
 	}

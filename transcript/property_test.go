@@ -22,11 +22,18 @@ func TestAnyHistory(t *testing.T) {
 		for range rapid.IntRange(10, 60).Draw(rt, "steps") {
 			frozen, was := h.s, h.shown()
 			h.mayGo = false
+			h.edits = false
 			rapid.SampledFrom(steps).Draw(rt, "step")()
 			after := h.s
 			if now := theirLines(after); !h.mayGo {
 				for _, line := range theirLines(frozen) {
 					check.Require(rt, slices.Contains(now, line), "a step that deletes nothing took %q, and left %q", line, now)
+				}
+			}
+			if now, full := removedLines(after); !h.mayGo && !h.edits && !full {
+				known, _ := removedLines(frozen)
+				for _, line := range known {
+					check.Require(rt, slices.Contains(now, line), "a step that deletes nothing forgot that %q was removed, and knows %q", line, now)
 				}
 			}
 			h.s = frozen
@@ -49,6 +56,7 @@ type history struct {
 	*conversation
 	rt    *rapid.T
 	mayGo bool // the step may remove what people wrote
+	edits bool // the step edits a message
 }
 
 func (h *history) number(low, high int, what string) int {
@@ -197,6 +205,7 @@ func (h *history) any() (m transcript.Message, ok bool) {
 }
 
 func (h *history) editOne() {
+	h.edits = true
 	if m, ok := h.any(); ok {
 		h.edit(m.Seq)
 	}
@@ -214,7 +223,7 @@ func (h *history) rewrite() {
 	}
 	h.mayGo = true
 	row := rapid.SampledFrom(h.s.Summaries).Draw(h.rt, "rewritten")
-	claims, _ := row.Claims()
+	claims := row.Claims()
 	if len(claims) == 0 {
 		return
 	}
@@ -231,7 +240,7 @@ func (h *history) rewrite() {
 // theirLines returns the lines of the shown summaries that people wrote.
 func theirLines(s *transcript.State) (theirs []string) {
 	for _, row := range s.Summaries {
-		claims, _ := row.Claims()
+		claims := row.Claims()
 		for _, c := range claims {
 			if c.By != "" {
 				theirs = append(theirs, c.Text)
@@ -239,6 +248,18 @@ func theirLines(s *transcript.State) (theirs []string) {
 		}
 	}
 	return theirs
+}
+
+// removedLines returns the lines that people removed from the shown summaries; full: a summary has as many as it keeps.
+func removedLines(s *transcript.State) (texts []string, full bool) {
+	for _, row := range s.Summaries {
+		removed := transcript.Removed(row)
+		full = full || len(removed) == transcript.MostDropped
+		for _, l := range removed {
+			texts = append(texts, l.Text)
+		}
+	}
+	return texts, full
 }
 
 func (h *history) deleteSome() {

@@ -59,12 +59,12 @@ func (s *State) Rewrite(id int64, at int, text string, by Writer) (Change, error
 }
 
 func (l Line) equals(other Line) bool {
-	return l.At == other.At && l.By == other.By && l.ByID == other.ByID && slices.Equal(l.Seqs, other.Seqs)
+	return l.At == other.At && l.Beside == other.Beside && l.Earlier == other.Earlier && l.By == other.By && l.ByID == other.ByID && slices.Equal(l.Seqs, other.Seqs)
 }
 
 // rewritten returns the summary with another text in one of its lines.
 func (sum Summary) rewritten(at int, text string, by Writer) (Summary, error) {
-	claims, _ := sum.Claims()
+	claims := sum.Claims()
 	if !slices.ContainsFunc(claims, func(c Claim) bool { return c.At == at }) {
 		return sum, ErrNoLine
 	}
@@ -74,6 +74,7 @@ func (sum Summary) rewritten(at int, text string, by Writer) (Summary, error) {
 	case utf8.RuneCountInString(content) > MostOfLine:
 		return sum, ErrLongLine
 	case content != "":
+		sum = sum.rewroteLine(at, content, by)
 		marker, _ := cutMarker(lines[at])
 		if strings.TrimSpace(marker) == "" {
 			marker = "- " // what people write is no heading
@@ -83,6 +84,7 @@ func (sum Summary) rewritten(at int, text string, by Writer) (Summary, error) {
 	case len(claims) == 1 && sum.Kind != Placeholder:
 		return sum, ErrOnlyLine
 	default:
+		sum = sum.rewroteLine(at, "", by)
 		lines = slices.Delete(lines, at, at+1)
 		sum.Lines = slices.DeleteFunc(slices.Clone(sum.Lines), func(l Line) bool { return l.At == at })
 		sum.Lines = moved(sum.Lines, at+1, -1)
@@ -90,6 +92,21 @@ func (sum Summary) rewritten(at int, text string, by Writer) (Summary, error) {
 	sum.Text = strings.Join(lines, "\n")
 	sum.Tokens = sum.Cost()
 	return sum, nil
+}
+
+// rewroteLine returns the summary with what a line said among its dropped lines, unless a person wrote that. What is written now is not among them.
+func (sum Summary) rewroteLine(at int, now string, by Writer) Summary {
+	i := slices.IndexFunc(sum.Lines, func(l Line) bool { return l.At == at })
+	_, was := cutMarker(strings.Split(sum.Text, "\n")[at])
+	if (i < 0 || !sum.Lines[i].isPersons()) && withoutCitations(was) != withoutCitations(now) {
+		why := by.Name + " rewrote it"
+		if now == "" {
+			why = by.Name + " removed it"
+		}
+		sum = sum.Dropping(DroppedLine{Text: was, Why: why, By: by.Name, ByID: by.ID})
+	}
+	sum.DroppedLines = slices.DeleteFunc(slices.Clone(sum.DroppedLines), func(l DroppedLine) bool { return withoutCitations(l.Text) == withoutCitations(now) })
+	return sum
 }
 
 // oneLine returns a text on one line, without characters that control a terminal.

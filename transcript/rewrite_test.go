@@ -63,16 +63,15 @@ func TestLinesWithoutEvidenceAreMarked(t *testing.T) {
 
 func TestClaims(t *testing.T) {
 	_, row := with(t, transcript.Worker, facts, linesOfFacts()...)
-	claims, known := row.Claims()
-	check.That(t, known && len(claims) == 3 && claims[1].Text == "the boat is red (#2)" && claims[2].At == 5, "%+v", claims)
+	claims := row.Claims()
+	check.That(t, len(claims) == 3 && claims[1].Text == "the boat is red (#2)" && claims[1].Known && claims[2].At == 5, "%+v", claims)
 	row.Lines = nil
-	claims, known = row.Claims()
-	check.That(t, !known && len(claims) == 3 && claims[0].Text == "sail to Elba (#1)", "of a row of which nothing is known: %+v", claims)
+	claims = row.Claims()
+	check.That(t, len(claims) == 3 && claims[0].Text == "sail to Elba (#1)" && !claims[0].Known, "of a row of which nothing is known: %+v", claims)
 	row.Lines = []transcript.Line{{At: 4, By: "Ann"}}
-	claims, known = row.Claims()
-	check.That(t, !known && len(claims) == 3 && claims[1].By == "Ann", "and of which a person wrote a line: %+v", claims)
-	claims, _ = transcript.Summary{Kind: transcript.Placeholder}.Claims()
-	check.Len(t, "of a placeholder", claims, 0)
+	claims = row.Claims()
+	check.That(t, len(claims) == 3 && claims[1].By == "Ann" && claims[1].Known && !claims[2].Known, "and of which a person wrote a line: %+v", claims)
+	check.Len(t, "of a placeholder", transcript.Summary{Kind: transcript.Placeholder}.Claims(), 0)
 }
 
 func TestRewrite(t *testing.T) {
@@ -95,7 +94,7 @@ func TestRewrite(t *testing.T) {
 		c, old := with(t, transcript.Worker, facts, linesOfFacts()...)
 		row := c.rewrites(old.ID, 1, " ")
 		check.Equal(t, "text", row.Text, strings.Replace(facts, "- sail to Elba (#1)\n", "", 1))
-		claims, _ := row.Claims()
+		claims := row.Claims()
 		check.That(t, len(claims) == 2 && claims[0].Text == "the boat is red (#2)" && claims[0].Seqs[0] == 2, "%+v", claims)
 	})
 	t.Run("what people write is neither a heading nor marked", func(t *testing.T) {
@@ -202,7 +201,7 @@ func FuzzRewrite(f *testing.F) {
 		c := said(t, 4)
 		sum := c.begin(job{from: 1, to: 4})
 		sum.Text = transcript.WithoutMarks(text)
-		claims, _ := sum.Claims()
+		claims := sum.Claims()
 		for _, claim := range claims {
 			sum.Lines = append(sum.Lines, claim.Line)
 		}

@@ -126,7 +126,7 @@ func (d *draft) putPlaceholder(like Summary) {
 			row.To, row.ToTime = old.To, old.ToTime
 		}
 		row.Messages, row.AwaitsModel = row.Messages+old.Messages, row.AwaitsModel || old.AwaitsModel
-		row = row.Keeping(old)
+		row = row.Keeping(old).Dropping(Removed(old)...)
 		old.State = Replaced
 		d.put(old)
 	}
@@ -165,9 +165,9 @@ func (s *State) NewSession(awaitsModel bool) (Change, error) {
 
 // The reasons why nothing can be undone.
 var (
-	ErrNothingApplied = errors.New("nothing was summarized that could be undone")
-	ErrChangedSince   = errors.New("what was summarized last has changed since: messages in it were edited or deleted, or it was hidden or replaced")
-	ErrHiddenSince    = errors.New("messages behind what was summarized last were hidden since")
+	ErrNothingApplied = errors.New("there is no summary to undo")
+	ErrChangedSince   = errors.New("the last summary has changed since: messages in it were edited or deleted, or it was hidden or replaced")
+	ErrHiddenSince    = errors.New("messages after the last summary have been hidden since")
 )
 
 // Undoable is the latest applied compaction of the session, as far as it is in the session. The

@@ -90,6 +90,8 @@ type Summary struct {
 	Lines   []Line // the lines of Text that claim something; nil: not known
 	Dropped int    // how many lines the messages contradicted: they are not in Text
 
+	DroppedLines []DroppedLine // some of these, and those that people removed or rewrote
+
 	Model string // the worker's model; empty for the others
 	Focus string // what the requester wants to keep, in their own words
 	Error string // why it failed, in words for people
@@ -122,6 +124,7 @@ func (sum Summary) Edited() Summary {
 		return sum
 	case sum.By == Worker:
 		sum.AwaitsModel, sum.Declined = true, Declined{}
+		sum.DroppedLines = nil // they may have the old words, and a repair would keep those of people
 		return sum
 	}
 	return sum.emptied().Keeping(sum)
@@ -151,8 +154,8 @@ func (sum Summary) Without(deleted []int64) Summary {
 // emptied returns the summary without its text: a placeholder, if it is or was shown. A model that
 // declined it has not read what is left.
 func (sum Summary) emptied() Summary {
-	sum.Text, sum.Lines, sum.Dropped = "", nil, 0
-	sum.Sources, sum.Declined = nil, Declined{}
+	sum = sum.withoutText()
+	sum.Declined = Declined{}
 	switch sum.State {
 	case Applied, RolledUp:
 		sum.AwaitsModel = sum.AwaitsModel || sum.By == Worker
@@ -174,9 +177,14 @@ func (sum Summary) priced() Summary {
 func (sum Summary) retire(as Status) Summary {
 	sum.State = as
 	if as == Stale || as == Failed {
-		sum.Text, sum.Lines, sum.Dropped = "", nil, 0
-		sum.Sources = nil
+		sum = sum.withoutText()
 	}
+	return sum
+}
+
+func (sum Summary) withoutText() Summary {
+	sum.Text, sum.Sources = "", nil
+	sum.Lines, sum.Dropped, sum.DroppedLines = nil, 0, nil
 	return sum
 }
 

@@ -107,7 +107,7 @@ func (s *Server) newSession(r *request) (doneAnswer, error) {
 }
 
 func (s *Server) pause(r *request) (doneAnswer, error) {
-	return doneAnswer{Done: true}, s.operator.Pause(r.Context(), r.conversation.Name(), config.WebOwner)
+	return doneAnswer{Done: true}, s.operator.Pause(r.Context(), r.conversation.Name(), owner)
 }
 
 func (s *Server) resume(r *request) (doneAnswer, error) {

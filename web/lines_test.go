@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"cairn/channel"
 	"cairn/compactor/summarize"
 	"cairn/memory"
 	"cairn/testkit/check"
@@ -24,7 +25,7 @@ func (r *rig) linedSummary(conversation string) {
 	j := must(memory.Of(c).Records().Begin(ctx, row))
 	row.Text = "## Goals\n- sail to Elba (#1)\n\n## Facts\n- the boat is red (#2, #3)\n- it leaves at nine"
 	row.Lines = []transcript.Line{{At: 1, Seqs: []int64{1}}, {At: 4, Seqs: []int64{2, 3}}, {At: 5}}
-	must(j.Store(ctx, summarize.Summary{Text: row.Text, Lines: row.Lines, Dropped: 1, Tokens: row.Cost()}))
+	must(j.Store(ctx, summarize.Summary{Text: row.Text, Lines: row.Lines, Dropped: 1, DroppedLines: []transcript.DroppedLine{{Text: "the boat is blue", Why: "#2 has red"}}, Tokens: row.Cost()}))
 	storetest.ApplyRows(r.t, c, j.ID())
 	r.lined = j.ID()
 }
@@ -35,7 +36,7 @@ func TestLinesOfSummary(t *testing.T) {
 	r.linedSummary(boat)
 	list := get[summaryList](r, at(boat, "/summaries"))
 	s := list.Stack[0]
-	check.That(t, len(s.Lines) == 3 && s.Without == 1 && s.Dropped == 1 && list.Evidence.Lines == 3 && list.Evidence.Without == 1, "%+v", list)
+	check.That(t, len(s.Lines) == 3 && s.Without == 1 && s.Dropped == 1 && s.DroppedLines[0] == channel.DroppedLine{Text: "the boat is blue", Why: "#2 has red"} && list.Evidence.Lines == 3 && list.Evidence.Without == 1, "%+v", list)
 	check.That(t, s.Lines[1].Text == "the boat is red (#2, #3)" && *s.Lines[1].Evidence && !*s.Lines[2].Evidence, "%+v", s.Lines)
 	check.Contains(t, "text, as the model sees it", s.Text, "- it leaves at nine [no evidence]")
 	line := func(id int64, number int) string { return at(boat, fmt.Sprintf("/summaries/%d/lines/%d", id, number)) }
@@ -43,7 +44,7 @@ func TestLinesOfSummary(t *testing.T) {
 	check.That(t, len(one.Messages) == 2 && one.Messages[0].Text == "The boat is red.", "%+v", one)
 	check.Len(t, "messages of a line without evidence", get[lineAnswer](r, line(s.ID, 3)).Messages, 0)
 	page := r.page(200, summaryPageOf(boat, s.ID))
-	for _, want := range []string{"rests on #2, #3", "Red, yes.", "no evidence</span>", "Lines: 3; without evidence: 1; dropped because the messages contradict them: 1.", `data-next="/c/terminal:boat/summaries/"`} {
+	for _, want := range []string{"rests on #2, #3", "Red, yes.", "no evidence</span>", "Lines that are not in it (1)", "the boat is blue", "#2 has red", "Lines: 3; without evidence: 1; dropped because the messages contradict them: 1.", `data-next="/c/terminal:boat/summaries/"`} {
 		check.Contains(t, "page", page, want)
 	}
 	check.Lacks(t, "the part in another page", r.page(200, summaryPageOf(boat, s.ID)+"?fragment=summary"), "<textarea")

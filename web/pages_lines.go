@@ -16,13 +16,13 @@ import (
 
 // linesView shows a summary's text, and below each line that claims something what it rests on.
 func (v *visit) linesView(name string, s channel.StackEntry) g.Node {
-	if len(s.Lines) == 0 {
+	if len(s.Lines)+len(s.DroppedLines) == 0 {
 		return longText("boxed", s.Text)
 	}
 	var view g.Group
 	lines := s.Lines
-	for text := range strings.SplitSeq(s.Text, "\n") {
-		if len(lines) > 0 && strings.Contains(text, lines[0].Text) {
+	for i, text := range strings.Split(s.Text, "\n") {
+		if len(lines) > 0 && lines[0].At == i {
 			view = append(view, v.lineView(name, s, lines[0]))
 			lines = lines[1:]
 		} else if text = strings.TrimSpace(strings.TrimLeft(text, "#")); text != "" {
@@ -31,9 +31,15 @@ func (v *visit) linesView(name string, s channel.StackEntry) g.Node {
 	}
 	return g.Group{
 		h.Div(h.Class("boxed lines"), view),
+		g.If(len(s.DroppedLines) > 0, h.Details(h.Class("evidence"), h.Summary(g.Textf("Lines that are not in it (%d)", len(s.DroppedLines))), g.Map(s.DroppedLines, droppedView))),
 		g.If(s.Without+s.Dropped > 0, faint(g.Textf("Lines: %d; without evidence: %d; dropped because the messages contradict them: %d.",
 			len(s.Lines), s.Without, s.Dropped))),
 	}
+}
+
+// droppedView shows a line that is not in a summary, and why.
+func droppedView(l channel.DroppedLine) g.Node {
+	return h.Div(h.Class("line"), h.Div(h.Class("text"), h.Dir("auto"), g.Text(l.Text)), h.Span(h.Class("faint"), h.Dir("auto"), g.Text(l.Why)))
 }
 
 func (v *visit) lineView(name string, s channel.StackEntry, l channel.SummaryLine) g.Node {
@@ -47,15 +53,26 @@ func (v *visit) lineView(name string, s channel.StackEntry, l channel.SummaryLin
 
 // evidenceView shows what a line rests on; its messages are in the page, so that it works without a script.
 func (v *visit) evidenceView(name string, l channel.SummaryLine) g.Node {
+	on := "rests on what was shown beside these messages"
+	if l.Earlier != 0 {
+		on = fmt.Sprintf("rests on summary %d", l.Earlier)
+	}
 	switch {
 	case l.By != "":
 		return h.Span(h.Class("faint"), g.Text("written by "), h.Span(h.Dir("auto"), g.Text(l.By)))
 	case len(l.Seqs) > 0:
+		if l.Earlier != 0 {
+			on += " (" + channel.Numbered(l.Seqs) + ")"
+		} else {
+			on = "rests on " + channel.Numbered(l.Seqs)
+		}
 		messages, err := channel.Evidence(v.Context(), v.conversation, l)
 		v.fail(err)
-		return h.Details(h.Class("evidence"), h.Summary(g.Text("rests on "+channel.Numbered(l.Seqs))), g.Map(messages, func(m chat.Record) g.Node {
+		return h.Details(h.Class("evidence"), h.Summary(g.Text(on)), g.Map(messages, func(m chat.Record) g.Node {
 			return quotedView(name, m, "", nil)
 		}))
+	case l.Beside:
+		return h.Span(h.Class("faint"), g.Text(on))
 	case l.Evidence != nil:
 		return tag("unproven", "no evidence")
 	}

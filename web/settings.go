@@ -40,7 +40,7 @@ func (s *Server) putSettings(r *request, body map[string]json.RawMessage) (a set
 	if len(values) == 0 {
 		return a, invalid(`Name at least one setting: {"background_threshold": 0.7}.`)
 	}
-	if err := s.operator.Set(r.Context(), name, values, config.WebOwner); err != nil {
+	if err := s.operator.Set(r.Context(), name, values, owner); err != nil {
 		return a, err
 	}
 	if now, open := s.operator.Activity(name); open {

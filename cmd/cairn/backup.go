@@ -217,7 +217,7 @@ func (p *purged) ofUser(ctx context.Context, db *store.Store, who string) error 
 		return usage(fmt.Errorf("%q may be several people, %s: name one by its id, e.g. --user %s:%s", who, strings.Join(all, ", "), people[0].Connector, people[0].ID))
 	}
 	p.User = &people[0]
-	p.in, p.Channels, err = privacy.In(db).Everywhere(ctx, p.User.Connector, p.User.ID)
+	p.in, p.Channels, err = privacy.In(db).Everywhere(ctx, *p.User)
 	return err
 }
 

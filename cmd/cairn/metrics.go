@@ -103,7 +103,7 @@ func (m *metrics) begin() {
 }
 
 // lineKinds are the values of the label evidence. A dropped line is one that the messages contradicted.
-var lineKinds = []string{"messages", "none", "dropped"}
+var lineKinds = []string{"messages", "beside", "none", "dropped"}
 
 // create makes the series of all pairs of label values.
 func create[A, B ~string](v *prometheus.CounterVec, first []A, second []B) {
@@ -153,6 +153,8 @@ func (m *metrics) lines(row compactor.Summary) {
 		switch {
 		case !l.HasEvidence():
 			m.summaryLines.WithLabelValues("none").Inc()
+		case l.By == "" && l.Beside:
+			m.summaryLines.WithLabelValues("beside").Inc()
 		case l.By == "":
 			m.summaryLines.WithLabelValues("messages").Inc()
 		}

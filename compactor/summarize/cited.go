@@ -45,7 +45,7 @@ func (j *Judge) Support(statement, about string, seqs []int64) (s Support) {
 	})
 	s.Wrong = e.refute(c, telling)
 	if !c.foreign || tell(c.text).script == tell(said).script { // in another script names are spelled in other ways
-		s.Names = c.names()
+		s.Names = c.strangeNames()
 	}
 	return s
 }
@@ -171,8 +171,8 @@ func (e *evidence) textOf(passages []int) string {
 	return text.String()
 }
 
-// names returns the names in a claim that nobody has; none if it writes most words like names.
-func (c *claim) names() (names []string) {
+// strangeNames returns the names in a claim that nobody has; none if it writes most words like names.
+func (c *claim) strangeNames() (names []string) {
 	const least, short = 3, 3
 	long := slices.DeleteFunc(wordsIn(c.text), func(w nameWord) bool { return utf8.RuneCountInString(w.text) <= short })
 	if len(long) >= least && !slices.ContainsFunc(long, func(w nameWord) bool { return !w.capital }) {

@@ -9,6 +9,7 @@ import (
 
 	"cairn/internal/lazy"
 	"cairn/internal/words"
+	"cairn/llm"
 	"cairn/llm/clean"
 	"cairn/transcript"
 )
@@ -132,21 +133,56 @@ func (j *Judge) isEmpty(line string) bool {
 var inlineHeading = lazy.Pattern(`(?im)^([^#\n]*[:：]\**)[ \t]+(#{1,6}[ \t]*\**(?:` + headingNames + `)\**[:：]?\**)[ \t]*$`)
 
 // leadingLabel matches a label at the beginning of a text: "Summary: ", "**Zusammenfassung:** "
-var leadingLabel = lazy.Pattern(`\A[*_# ]*([^:：\n]{1,60})[*_]*[:：][*_]*[ \t]+`)
+var leadingLabel = lazy.Pattern(`\A[*_# ]*([^:：\n]{1,60})[*_]*(?::[*_]*[ \t]+|：[*_]*[ \t]*)`)
 
 // ownLabel matches a label that names the role of the writer, or that the text is short.
-var ownLabel = lazy.Pattern(`(?i)^[*_ ]*(?:(?:ai )?assistant|assistente?|asistente|asystent|ассистент|助手|アシスタント|tl;?dr)[*_ ]*$`)
+var ownLabel = lazy.Pattern(`(?i)^[*_ ]*(?:(?:ai )?assistant|ai|(?:chat)?bot|model|cairn|assistente?|asistente|asystent|ассистент|助手|アシスタント|tl;?dr)[*_ ]*$`)
 
 // withoutLabel removes a label that only says that the text is a summary, or who wrote it.
 func (j *Judge) withoutLabel(text string) string {
 	m := leadingLabel().FindStringSubmatch(text)
-	if m == nil || !task().MatchString(m[1]) && !ownLabel().MatchString(m[1]) || j.namesSpeaker(m[1]) {
+	if m == nil {
 		return text
 	}
-	if _, found := j.share(m[1]); found > 0 {
+	rest := text[len(m[0]):]
+	name := strings.Trim(m[1], "*_# ")
+	switch _, found := j.share(name); {
+	case j.isWriter(name):
+		return j.unlessSaid(text, rest)
+	case j.namesSpeaker(name), found > 0, !task().MatchString(name) && !ownLabel().MatchString(name):
 		return text
 	}
-	return text[len(m[0]):]
+	return rest
+}
+
+// isWriter reports whether a label is the name of the assistant: its messages have it, or the first words of the prompt of the
+// chat's model, as "You are Robin", but no message does.
+func (j *Judge) isWriter(name string) bool {
+	if slices.ContainsFunc(j.items, func(it Item) bool { return it.Said.Role == llm.RoleUser && strings.EqualFold(it.Said.Name(), name) }) {
+		return false
+	}
+	if slices.ContainsFunc(j.items, func(it Item) bool { return it.Said.Role == llm.RoleAssistant && it.Said.Author == name }) {
+		return true
+	}
+	const most = 100 // bytes of the prompt in which it introduces its reader
+	first := j.agent[:min(len(j.agent), most)]
+	word := []rune(name)
+	return len(word) > 2 && unicode.IsUpper(word[0]) && !strings.Contains(name, " ") && strings.Contains(first, name) &&
+		!strings.Contains(first, strings.ToLower(name)) && !j.says(name)
+}
+
+// unlessSaid returns a text without the assistant's name before it, unless it says what the assistant has said.
+func (j *Judge) unlessSaid(text, rest string) string {
+	var own []Item
+	for _, it := range j.items {
+		if it.Said.Role == llm.RoleAssistant && it.From == it.To {
+			own = append(own, it)
+		}
+	}
+	if sentences := words.Sentences(rest); len(sentences) > 0 && vocabularyOf(own).shareOf(sentences[0]) >= subjectShare {
+		return text
+	}
+	return rest
 }
 
 // banner matches a line like === SUMMARY ===.

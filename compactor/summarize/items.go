@@ -167,7 +167,7 @@ func Omitted(c transcript.Summary) Item {
 }
 
 // labels are all labels that the worker and other agents read.
-var labels = slices.Concat(chat.Attributed, chat.Blocks, []string{"transcript", "before", "after", "question"})
+var labels = slices.Concat(chat.Attributed, chat.Blocks, []string{"transcript", "before", "after", "corrections", "question"})
 
 // EscapeLabels escapes a text for use between labels.
 func EscapeLabels(text string) string { return chat.EscapeTags(chat.BreakRoles(text), labels) }

@@ -20,12 +20,14 @@ import (
 // Judge decides which texts can be the summary of a span.
 type Judge struct {
 	said     string // see saidIn
+	agent    string // the prompt of the chat's model
 	span     func() vocabulary
 	items    []Item
 	people   []string        // names of people who may be mentioned beside those who speak
 	speakers map[string]bool // keys of their names
 	spoken   func() language
 	evidence func() *evidence // see With
+	removed  []transcript.DroppedLine
 }
 
 // JudgeOf returns the judge of the summaries of items. They may also mention people, by name.
@@ -36,10 +38,12 @@ func JudgeOf(items []Item, people ...string) *Judge {
 	return j.With("", "")
 }
 
-// With returns the judge of summaries whose writer was also shown the summary before the span, and the prompt of the agent.
-func (j *Judge) With(before, agent string) *Judge {
+// With returns the judge of summaries whose writer was also shown a text beside the span, the prompt of the agent, and
+// summaries of what is before the span.
+func (j *Judge) With(beside, agent string, earlier ...transcript.Summary) *Judge {
 	with := *j
-	with.evidence = lazy.Value(func() *evidence { return evidenceOf(with.items, with.people, before, agent) })
+	with.agent = agent
+	with.evidence = lazy.Value(func() *evidence { return evidenceOf(with.items, with.people, beside, agent, earlier) })
 	return &with
 }
 
@@ -62,6 +66,9 @@ func (j *Judge) Refuses(text, instructions, before string, most int) Refusal {
 		return refusedEcho
 	case strings.Contains(flat(before), flat(text)) && tokens.Estimate(text) >= leastCopy:
 		return refusedBefore
+	}
+	if j.plans(text) {
+		return refusedReasoning
 	}
 	sentences := words.Sentences(said)
 	if why := j.declines(text, sentences); why != "" {

@@ -78,7 +78,7 @@ dil modeli
 نموذجا? لغوي
 भाषा मॉडल`)
 
-// thinking matches how a text tells what its writer is about to do.
+// thinking matches how a text tells what its writer is about to do; in pl cs nl sv uk vi, too.
 var thinking = anyOf(`
 \b(?:I|we) (?:need|have|want|should|must|will|am going) |\bI['’]ll\b|\blet me\b|\blet['’]s\b|\bthe user (?:wants|asked|has)\b
 \bich (?:muss|soll|werde|sollte|will)\b|\blass(?:en sie)? (?:mich|uns)\b|\bder nutzer\b
@@ -92,7 +92,13 @@ var thinking = anyOf(`
 해야|하겠|사용자
 gerekiyor|meliyim|kullanıcı
 أحتاج إلى|يجب أن|سأقوم|المستخدم
-मुझे|उपयोगकर्ता`)
+मुझे|उपयोगकर्ता
+użytkowni|\b(?:muszę|powin(?:ienem|nam))\b
+uživatel|\b(?:musím|měl[a]? bych)\b
+\bgebruiker|\bik (?:moet|zal|ga)\b
+användare|\bjag (?:bör|måste|ska)\b
+користувач|\bя (?:маю|мушу)|мені (?:треба|потрібно)
+người dùng|mình phải|tôi (?:cần|phải|nên)`)
 
 // common are words that any text may have, and those of assistants, which appear in good and bad
 // summaries alike.

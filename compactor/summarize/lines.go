@@ -1,6 +1,7 @@
 package summarize
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -15,14 +16,14 @@ import (
 
 // Checked is a text whose lines were judged.
 type Checked struct {
-	Text    string            // without the lines that the messages contradict
-	Lines   []transcript.Line // those that claim something, without what the summary before the span says already
-	Unknown []int             // indexes of lines of Text with a name, number or date that nothing shown to the writer has
-	Wrong   []string          // for each contradicted line, what is wrong with it, for its writer
+	Text    string                   // without the lines that the messages contradict, or that say what a person removed
+	Lines   []transcript.Line        // those that claim something
+	Unknown []int                    // indexes of lines of Text with a name, number or date that nothing shown to the writer has
+	Wrong   []transcript.DroppedLine // those that are not in Text, and why
 }
 
-// Check judges each line of a text by the messages of the span. A line that they contradict is left out. The others keep the
-// messages that say them; none, if a name, number or date is in no message, nor in what else the writer was shown.
+// Check judges each line of a text by the messages of the span. A line that they contradict is left out. The others keep what
+// says them: messages, or what else the writer was shown; nothing, if a name, number or date is in neither.
 func (j *Judge) Check(text string) (c Checked) {
 	e := j.evidence()
 	var languages []string
@@ -35,23 +36,45 @@ func (j *Judge) Check(text string) (c Checked) {
 		if m := heading().FindStringSubmatch(line); m != nil {
 			under = headingAt[strings.ToLower(m[1])]
 		} else if claims(line) {
+			clipped := tokens.Clip(bullet().ReplaceAllString(strings.TrimSpace(line), ""), mostOfLine)
+			if by := j.removal(line); by != nil {
+				c.Wrong = append(c.Wrong, transcript.DroppedLine{Text: clipped, Why: by.Why, By: by.By, ByID: by.ByID})
+				continue
+			}
 			v := e.judge(e.claimOf(line, under, languages))
 			if v.wrong != "" {
-				c.Wrong = append(c.Wrong, fmt.Sprintf("%q: %s", tokens.Clip(strings.TrimSpace(line), mostOfLine), v.wrong))
+				c.Wrong = append(c.Wrong, transcript.DroppedLine{Text: clipped, Why: v.wrong})
 				continue
 			}
 			if v.unknown {
 				c.Unknown = append(c.Unknown, len(kept))
 			}
-			if !v.earlier {
-				c.Lines = append(c.Lines, transcript.Line{At: len(kept), Seqs: v.seqs, By: v.by.Name, ByID: v.by.ID})
-			}
+			c.Lines = append(c.Lines, e.lineOf(v, len(kept)))
 		}
 		kept = append(kept, line)
+	}
+	if len(c.Lines) == 0 && len(c.Wrong) > 0 && !slices.ContainsFunc(c.Wrong, isJudged) { // a summary of nothing is no summary
+		return j.Without(nil).Check(text)
 	}
 	c.Text = withoutEmptyHeadings(kept, &c)
 	return c
 }
+
+// lineOf returns what the line at an index rests on.
+func (e *evidence) lineOf(v verdict, at int) transcript.Line {
+	l := transcript.Line{At: at, Seqs: v.seqs, By: v.by.Name, ByID: v.by.ID}
+	if len(v.on) == 0 || slices.ContainsFunc(v.on, func(i int) bool { return !e.passages[i].beside }) {
+		return l
+	}
+	l.Beside = true
+	for _, i := range v.on {
+		l.Earlier = cmp.Or(l.Earlier, e.passages[i].row)
+	}
+	return l
+}
+
+// isJudged reports whether the messages contradict a dropped line; otherwise a person removed it.
+func isJudged(l transcript.DroppedLine) bool { return l.By == "" }
 
 // sureLength is how long a text must be, in bytes, for its language to be certain.
 const sureLength = 240
@@ -59,10 +82,10 @@ const sureLength = 240
 // mostOfLine is how much of a contradicted line its writer sees again, in tokens.
 const mostOfLine = 60
 
-// claims reports whether a line says anything: a line with a day, above the extracts of that day, does not.
+// claims reports whether a line says anything: a line with a day, above the extracts of that day, does not, nor does a citation alone.
 func claims(line string) bool {
 	trimmed := strings.TrimSpace(line)
-	return trimmed != "" && trimmed != shortened && trimmed != quoted && !dateLine().MatchString(line)
+	return strings.Trim(statement(line), "-*•") != "" && trimmed != shortened && trimmed != quoted && !dateLine().MatchString(line)
 }
 
 // dateLine matches a line with a day, whatever language it is in.
@@ -129,7 +152,7 @@ func emptyUnder(lines []string) bool {
 
 // Contradicted is the refusal of a summary with lines that the messages contradict. Its text names none of them, so it may be
 // logged.
-type Contradicted struct{ Lines []string }
+type Contradicted struct{ Lines []transcript.DroppedLine }
 
 func (c Contradicted) Error() string {
 	return fmt.Sprintf("the messages contradict %d lines of the model's summary", len(c.Lines))
@@ -141,7 +164,11 @@ func (c Contradicted) Unwrap() error { return Refusal(c.Error()) }
 // Reasons says which lines are wrong, and why, for the model that wrote them.
 func (c Contradicted) Reasons() string {
 	const most = 8
-	text := "these lines contradict the messages: " + strings.Join(c.Lines[:min(len(c.Lines), most)], "; ")
+	var reasons []string
+	for _, l := range c.Lines[:min(len(c.Lines), most)] {
+		reasons = append(reasons, l.String())
+	}
+	text := "these lines contradict the messages: " + strings.Join(reasons, "; ")
 	if len(c.Lines) > most {
 		text += fmt.Sprintf("; and %d more", len(c.Lines)-most)
 	}

@@ -24,7 +24,7 @@ func hall() []chat.Message {
 
 func TestLinesThatMessagesContradictAreDropped(t *testing.T) {
 	for line, reason := range map[string]string{
-		"- The renovation of the parish hall costs 99,000 EUR (#1).":    "#1 has 48000eur, not 99000eur",
+		"- The renovation of the parish hall costs 99,000 EUR (#1).":    "#1 has 48,000 eur, not 99,000 eur",
 		"- Ben talks to the bank about the loan on 19 April (#2).":      "#2 has another date than 19 April",
 		"- The parish hall is to be renovated (#9999).":                 "there is no message #9999",
 		"- Cleo says that the roof has leaks (#6).":                     "#6 is by Ben, not by Cleo",
@@ -36,7 +36,7 @@ func TestLinesThatMessagesContradictAreDropped(t *testing.T) {
 		t.Run(line, func(t *testing.T) {
 			c := JudgeOf(ItemsOf(hall(), MostOfMessage)).Check("- Ada said ok (#5).\n" + line)
 			check.Len(t, "reasons", c.Wrong, 1)
-			check.Contains(t, "reasons", strings.ToLower(strings.Join(c.Wrong, "")), strings.ToLower(reason))
+			check.Contains(t, "reasons", strings.ToLower(fmt.Sprint(c.Wrong)), strings.ToLower(reason))
 			check.That(t, strings.HasPrefix(c.Text, "- Ada said ok (#5)."), "the line before it is left: %q", c.Text)
 			check.Lacks(t, "text", c.Text, "Zacharias", "Yolanda", "99,000", "#9999", "Decisions")
 		})
@@ -106,21 +106,6 @@ func TestLinesWithWhatNobodySaidAreMarked(t *testing.T) {
 	}
 }
 
-// What the writer was shown beside the span is no invention, but no message of the span says it.
-func TestTheSummaryBeforeAndTheAgentsPromptCount(t *testing.T) {
-	judge := JudgeOf(ItemsOf(hall(), MostOfMessage))
-	line := "- Wilhelmina restores doors for 700 EUR."
-	check.Equal(t, "unknown without them", fmt.Sprint(judge.Check(line).Unknown), fmt.Sprint([]int{0}))
-	for name, with := range map[string]*Judge{
-		"the summary before": judge.With("## Facts\n- Wilhelmina restores doors for 700 EUR (#77).", ""),
-		"the agent's prompt": judge.With("", "Wilhelmina restores doors, for 700 EUR each."),
-	} {
-		c := with.Check(line)
-		check.That(t, c.Text == line && len(c.Wrong)+len(c.Unknown)+len(c.Lines) == 0, "%s: got %+v", name, c)
-	}
-	check.Equal(t, "a citation of the summary before", fmt.Sprint(judge.With("- Wilhelmina restores doors (#77).", "").Check("- Wilhelmina restores doors (#77).").Wrong), "[]")
-}
-
 func TestFoldsAreJudgedByTheirSummaries(t *testing.T) {
 	row := transcript.Summary{
 		Span: transcript.Span{From: 1, To: 40}, FromTime: monday, ToTime: monday,
@@ -130,7 +115,7 @@ func TestFoldsAreJudgedByTheirSummaries(t *testing.T) {
 	judge := JudgeOf(ItemsOfRow(row, MostOfMessage))
 	c := judge.Check("- Ben talks to the bank on 19 May (#2).\n- Ben meets the bank on 9 March (#2).\n- The hall has 250 seats.\n- The doors stay green.")
 	check.Len(t, "contradicted lines", c.Wrong, 1)
-	check.Contains(t, "contradicted lines", c.Wrong[0], "19 May")
+	check.Contains(t, "contradicted lines", c.Wrong[0].String(), "19 May")
 	check.Equal(t, "lines", fmt.Sprint(c.Lines), fmt.Sprint([]transcript.Line{{At: 0, Seqs: []int64{2}}, {At: 1}, {At: 2, By: "cleo", ByID: "c"}}))
 	check.Equal(t, "a line without evidence is no evidence", fmt.Sprint(c.Unknown), fmt.Sprint([]int{1}))
 	check.Len(t, "citations of messages after the span", judge.Check("- Ben talks to the bank (#41).").Wrong, 1)

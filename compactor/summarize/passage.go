@@ -1,7 +1,6 @@
 package summarize
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -23,13 +22,16 @@ type passage struct {
 	keys    map[string]float64 // weights of its words, by every form in which they are compared
 	words   int                // number of different words
 	earlier bool               // a line of an earlier summary
+	beside  bool               // no message of the span says it, see transcript.Line
+	row     int64              // the summary that says it, if beside; 0: none, or not known
 	by      transcript.Writer  // the person who wrote that line; the zero value: a summarizer
 
 	repliesTo int64 // the message that it replies to; 0: none
 
-	facts  facts.Text
-	named  []int // people that it mentions
-	isRead bool
+	facts   facts.Text
+	named   []int // people that it mentions
+	clauses []clause
+	isRead  bool
 }
 
 // evidence is a span and what was shown beside it, to be searched.
@@ -47,9 +49,8 @@ type evidence struct {
 	agent       string
 }
 
-// evidenceOf indexes items, the names of people, and texts that were shown beside them: summaries before the span, and the agent's
-// prompt.
-func evidenceOf(items []Item, people []string, before, agent string) *evidence {
+// evidenceOf indexes items, the names of people, and what was shown beside them: a text, the agent's prompt, and summaries.
+func evidenceOf(items []Item, people []string, beside, agent string, summaries []transcript.Summary) *evidence {
 	e := &evidence{at: map[int64][]int{}, reference: map[int64]bool{}, rarity: map[string]float64{}, assistant: noPerson, agent: agent}
 	rows := map[*transcript.Summary]bool{}
 	for _, it := range items {
@@ -72,13 +73,11 @@ func evidenceOf(items []Item, people []string, before, agent string) *evidence {
 		}
 	}
 	e.own = len(e.passages)
-	e.addText(before)
-	for _, p := range e.passages[e.own:] {
-		for _, seq := range p.seqs {
-			e.reference[seq] = true
-		}
-	}
+	e.addBeside(beside, summaries)
 	e.addText(agent)
+	for i := range e.passages[e.own:] {
+		e.passages[e.own+i].beside = true
+	}
 	for _, name := range people {
 		e.person(name)
 	}
@@ -86,6 +85,24 @@ func evidenceOf(items []Item, people []string, before, agent string) *evidence {
 	e.index()
 	e.beginnings = lazy.Value(func() map[string]bool { return beginningsOf(e.passages) })
 	return e
+}
+
+// addBeside adds what was shown beside the span. A line that a person wrote there is not theirs where another summary says it.
+func (e *evidence) addBeside(text string, summaries []transcript.Summary) {
+	for _, row := range summaries {
+		before := len(e.passages)
+		e.addRow(row)
+		for i := range e.passages[before:] {
+			p := &e.passages[before+i]
+			p.by, p.row = transcript.Writer{}, row.ID
+		}
+	}
+	e.addText(text)
+	for _, p := range e.passages[e.own:] {
+		for _, seq := range p.seqs {
+			e.reference[seq] = true
+		}
+	}
 }
 
 func (e *evidence) addMessage(it Item) {
@@ -124,8 +141,14 @@ func (e *evidence) addRow(row transcript.Summary) {
 		}
 		before := len(e.passages)
 		e.addLine(text, line.Seqs, row.ToTime)
-		if len(e.passages) > before {
-			e.passages[before].by = transcript.Writer{Name: line.By, ID: line.ByID}
+		if len(e.passages) == before {
+			continue
+		}
+		p := &e.passages[before]
+		p.by = transcript.Writer{Name: line.By, ID: line.ByID}
+		p.beside, p.row = line.Beside, line.Earlier
+		if !judged && len(p.seqs) == 0 {
+			p.beside, p.row = true, row.ID
 		}
 	}
 }
@@ -260,38 +283,3 @@ func beginningsOf(passages []passage) map[string]bool {
 // latin replaces Cyrillic letters.
 var latin = strings.NewReplacer("а", "a", "б", "b", "в", "v", "г", "g", "д", "d", "е", "e", "ж", "zh", "з", "z", "и", "i", "й", "y", "к", "k",
 	"л", "l", "м", "m", "н", "n", "о", "o", "п", "p", "р", "r", "с", "s", "т", "t", "у", "u", "ф", "f", "х", "h", "ц", "ts", "ч", "ch", "ш", "sh", "ы", "y", "э", "e", "ю", "yu", "я", "ya")
-
-// near returns the passages of messages, and those around them in the span.
-func (e *evidence) near(passages []int) (all []int) {
-	const before, after = 3, 2
-	for _, i := range passages {
-		if i >= e.own {
-			all = append(all, i)
-			continue
-		}
-		for k := max(i-before, 0); k <= min(i+after, e.own-1); k++ {
-			all = append(all, k)
-		}
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// overlap is how much a passage says of a line.
-type overlap struct {
-	words  float64 // rarity of the words they share, by weight
-	shared int
-}
-
-func (e *evidence) overlap(c *claim, i int) (o overlap) {
-	p := &e.passages[i]
-	for _, k := range c.keys {
-		weight := max(p.keys[k.short], p.keys[k.stem])
-		if weight == 0 || k.number {
-			continue
-		}
-		o.shared++
-		o.words += weight * cmp.Or(e.rarity[k.short], e.rarity[k.stem])
-	}
-	return o
-}

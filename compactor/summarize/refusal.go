@@ -24,6 +24,7 @@ const (
 	refusedCutOff       Refusal = "the model's summary was cut off at its output limit"
 	refusedTools        Refusal = "the model wrote tool syntax instead of a summary"
 	RefusedDeclined     Refusal = "the model declined to summarize"
+	refusedVague        Refusal = "the model's answer says hardly anything of the messages"
 	refusedReasoning    Refusal = "the model thought aloud instead of writing the summary"
 	refusedInstructions Refusal = "the model repeated its instructions instead of summarizing"
 	refusedEcho         Refusal = "the model repeated the messages instead of summarizing them"
@@ -40,13 +41,17 @@ const (
 
 // TooLarge returns the refusal of a summary of tokens tokens, with most as the maximum.
 func TooLarge(tokens, most int) Refusal {
-	return Refusal(fmt.Sprintf("%s%d tokens of at most %d", tooLarge, tokens, most))
+	return Refusal(fmt.Sprintf(tooLarge+"%d tokens of at most %d", tokens, most))
 }
 
 // Again reports whether the same material is worth another request after calls calls.
 func (r Refusal) Again(calls int) bool {
-	return r != RefusedCalls && r != RefusedDeclined && (r != RefusedEmpty || calls < 2)
+	return r != RefusedCalls && !r.Declines() && (r != RefusedEmpty || calls < 2)
 }
+
+// Declines reports whether the model declined to summarize, or may have, in words that nobody can know to be a refusal: it would
+// do so again.
+func (r Refusal) Declines() bool { return r == RefusedDeclined || r == refusedVague }
 
 // OfLanguage reports whether a summary was refused because it is not in the language of the messages.
 func (r Refusal) OfLanguage() bool { return strings.HasPrefix(string(r), wroteIn) }
@@ -95,7 +100,10 @@ func (j *Judge) declines(text string, sentences []string) Refusal {
 	case short && (thinks || Declines(sentences[0])):
 		return RefusedDeclined
 	case short && speaks(text) && !j.wordless() && (whole < hardlyShare || ofTask && whole < subjectShare) && !j.foreign(text):
-		return RefusedDeclined
+		if refusing().MatchString(text) {
+			return RefusedDeclined
+		}
+		return refusedVague
 	case short && ofTask && whole < hardlyShare && !transcript.Citations.MatchString(text) && j.foreign(text):
 		return j.inLanguage(text) // names alone, as in a refusal that names who speaks, are no evidence
 	}
@@ -143,7 +151,7 @@ func (j *Judge) reason(text string, declined bool) Refusal {
 		return RefusedDeclined
 	case tokens.Estimate(text) <= maxRefusal && !hasHeadings(text) && speaks(text):
 		if share, _ := j.share(text); share < someShare {
-			return RefusedDeclined
+			return refusedVague
 		}
 	}
 	return refusedNothing

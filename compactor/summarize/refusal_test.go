@@ -38,10 +38,15 @@ func TestRefusalsAreKnownWithoutTheirWords(t *testing.T) {
 					continue
 				}
 				err := judged(text, messages)
-				check.That(t, err == RefusedDeclined || err == refusedReasoning || strings.HasSuffix(text, ":") && err != nil, "%s, a span %s: %q: got %v", lang, of, text, err)
+				check.That(t, declines(err) || err == refusedReasoning || strings.HasSuffix(text, ":") && err != nil, "%s, a span %s: %q: got %v", lang, of, text, err)
 			}
 		}
 	}
+}
+
+func declines(err error) bool {
+	refusal, ok := err.(Refusal)
+	return ok && refusal.Declines()
 }
 
 // Names of who speaks are in every refusal that names them.
@@ -58,6 +63,18 @@ func TestRefusalsInAnotherLanguageThatNameSpeakersAreNoSummary(t *testing.T) {
 	}
 }
 
+// A recap of a few words is no refusal, and people must not read that the model refused.
+func TestShortSummariesAreNotCalledRefusals(t *testing.T) {
+	for _, text := range []string{
+		"Two friends caught up with each other after a while.",
+		"They exchanged personal news.",
+		"A pleasant chat between acquaintances, nothing more.",
+	} {
+		err := judged(text, harbour)
+		check.That(t, err == refusedVague || err == refusedNothing, "%q: got %v", text, err)
+	}
+}
+
 func TestThinkingAloudIsNoSummary(t *testing.T) {
 	for _, text := range []string{
 		"Okay, so I need to summarize the conversation. First, Ines bought a wooden sailing boat from her uncle in Lisbon. Then Paul decided to quit his job at the bank, and the last day is June 30. I should mention the regatta on May 12, and that",
@@ -67,7 +84,7 @@ func TestThinkingAloudIsNoSummary(t *testing.T) {
 		"Dobrze, muszę podsumować rozmowę. Najpierw przeczytam wiadomości. Ines kupiła boat w Lisbon. Potem Paul. Powinienem",
 	} {
 		err := judged(text, harbour)
-		check.That(t, err == refusedReasoning || err == RefusedDeclined && len(text) < 200, "%q: got %v", text, err)
+		check.That(t, err == refusedReasoning || declines(err) && len(text) < 200, "%q: got %v", text, err)
 	}
 	for _, text := range []string{
 		"In this conversation Ines and Paul talk about a wooden sailing boat. Ines bought it from her uncle in Lisbon. Paul quits his job at the bank on June 30.",

@@ -39,14 +39,15 @@ type Job interface {
 
 // Summary is a summarizer's result for a span.
 type Summary struct {
-	Text     string
-	Lines    []transcript.Line
-	Dropped  int           // see transcript.Summary.Dropped
-	Tokens   int           // see transcript.Summary.Cost
-	Model    string        // the model that wrote it, if not the one in the row; else ""
-	Sources  []int64       // of the extractive summarizer, see Extract
-	Memories []MemoryDraft // of the extractive summarizer; a worker saves through its job's tool
-	Beside   Beside        // what a worker read around the span, for reference
+	Text         string
+	Lines        []transcript.Line
+	Dropped      int // see transcript.Summary.Dropped
+	DroppedLines []transcript.DroppedLine
+	Tokens       int           // see transcript.Summary.Cost
+	Model        string        // the model that wrote it, if not the one in the row; else ""
+	Sources      []int64       // of the extractive summarizer, see Extract
+	Memories     []MemoryDraft // of the extractive summarizer; a worker saves through its job's tool
+	Beside       Beside        // what a worker read around the span, for reference
 }
 
 // Beside lists what was read around a span.

@@ -181,6 +181,11 @@ func TestSentencesAboutTheSummaryAreRemoved(t *testing.T) {
 		"assistant: " + plainText,
 		"**Assistant:** " + plainText,
 		"TL;DR: " + plainText,
+		"Cairn: " + plainText, // its author in the span
+		"**Cairn:** " + plainText,
+		"AI: " + plainText,
+		"**Bot**: " + plainText,
+		"助手：" + plainText,
 		plainText + "\n\nNote: I left out small talk, as asked.",
 		plainText + "\n\nShall I make it shorter?",
 		plainText + "\n\nNO_REPLY",
@@ -192,12 +197,21 @@ func TestSentencesAboutTheSummaryAreRemoved(t *testing.T) {
 		"Paul was there, too.\n\n" + plainText,
 		"They will meet at 10.\n\n" + plainText,
 		"Understood: " + plainText,
+		"Cairn: the regatta starts at the old lighthouse at 08:30. " + plainText,
+		"Robin: " + plainText,
 		"Nobody else was invited.\nEverything remains a secret.",
 		plainText + "\n- Somebody else joins them.",
 		"Все подробности держат в секрете.\n\nИнес выкупила лодку у дяди в Лиссабоне (#3). Павел уходит из банка 30 июня (#6).",
 	} {
 		check.Equal(t, text, textOf(text, harbour), text)
 	}
+}
+
+func TestNameOfTheAgentBeforeASummaryIsRemoved(t *testing.T) {
+	judge := JudgeOf(ItemsOf(harbour, MostOfMessage)).With("", "You are Robin, who helps Ines.")
+	check.Equal(t, "the agent's name", judge.TextOf("Robin: "+plainText), plainText)
+	check.Equal(t, "a speaker's name in the agent's prompt", judge.TextOf("Ines: "+plainText), "Ines: "+plainText)
+	check.Equal(t, "another name", judge.TextOf("Marina: "+plainText), "Marina: "+plainText)
 }
 
 func FuzzTextOf(f *testing.F) {

@@ -13,8 +13,8 @@ import (
 // verdict is the result for one line.
 type verdict struct {
 	wrong   string            // why the messages contradict it; "" if they do not
-	seqs    []int64           // the messages of the span that say it; none: not found
-	earlier bool              // only what was shown beside the span says it
+	seqs    []int64           // the messages that say it, of the span if any of its does; none: not found
+	on      []int             // the passages that say it
 	unknown bool              // it has a name, number or date that nothing has
 	by      transcript.Writer // who wrote it, if a person did
 }
@@ -33,7 +33,7 @@ func (e *evidence) judge(c *claim) verdict {
 		return verdict{wrong: fmt.Sprintf("there is no message #%d", missing)}
 	}
 	if own := e.quoted(c, cited); len(own) > 0 {
-		return verdict{seqs: e.seqsOf(own, c)}
+		return verdict{seqs: e.seqsOf(own, c), on: own}
 	}
 	telling := slices.DeleteFunc(slices.Clone(cited), func(i int) bool { return !e.tells(c, i) })
 	why, found := e.checkSpeaker(c, cited, telling)
@@ -59,12 +59,25 @@ func (e *evidence) judge(c *claim) verdict {
 	case len(telling) == 0:
 		if telling = e.search(c); len(telling) == 0 {
 			telling = e.answers(c, cited)
+		} else if len(cited) > 0 && !e.saidByLeader(c, telling) {
+			return verdict{unknown: true}
 		}
 	case !e.covers(c, telling):
 		telling = nil
 	}
 	own := slices.DeleteFunc(slices.Clone(telling), func(i int) bool { return i >= e.own })
-	return verdict{seqs: e.seqsOf(own, c), earlier: len(own) == 0 && len(telling) > 0}
+	if len(own) > 0 {
+		telling = own
+	}
+	return verdict{seqs: e.seqsOf(telling, c), on: telling}
+}
+
+// saidByLeader reports whether one of the passages is by the person with whom the line begins, or mentions that person; true if it
+// begins with nobody.
+func (e *evidence) saidByLeader(c *claim, passages []int) bool {
+	return !c.leads || len(c.people) == 0 || slices.ContainsFunc(passages, func(i int) bool {
+		return i >= e.own || e.passages[i].author == c.people[0] || slices.Contains(e.read(i).named, c.people[0])
+	})
 }
 
 // writtenBy returns the line of an earlier summary that a person wrote and that a line repeats; nil if there is none. Nobody
@@ -183,7 +196,7 @@ func (e *evidence) states(c *claim, passages []int) bool {
 		if n.Weak || n.Dated || n.Ordinal {
 			continue
 		}
-		if !e.hasNumber(n, passages) && !e.derives(n, passages) && !e.halves(n, passages) {
+		if !e.hasNumber(n, passages) && !e.derives(c, n, passages, false) && !e.halves(n, passages) {
 			return false
 		}
 		some = true

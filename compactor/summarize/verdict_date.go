@@ -13,13 +13,22 @@ import (
 func (e *evidence) checkDates(c *claim, cited, telling []int) (wrong string, found bool) {
 	found = true
 	for _, d := range c.facts.Dates {
-		if d.Soft || d.IsNear() && !e.fixes(d, telling) || e.hasDate(d, cited) || e.counts(c, d, cited) {
+		if d.Soft || d.Loose || d.IsNear() && !e.fixes(d, telling) || e.counts(c, d, cited) {
 			continue
 		}
-		if i := e.otherDate(c, telling); i >= 0 && !e.hasDate(d, e.beside(c)) {
+		if e.hasDate(d, cited) {
+			found = found && e.dateOfAnother(c, d, cited) < 0
+			continue
+		}
+		if i := e.otherDate(c, telling); i >= 0 && !e.besideSays(c, i, func(k int) bool { return e.hasDate(d, []int{k}) }) {
 			return fmt.Sprintf("#%d has another date than %s", e.passages[i].seqs[0], dateText(d)), false
 		}
-		found = found && (e.hasDate(d, e.near(cited)) || e.elsewhere(c, func(i int) bool { return e.hasDate(d, []int{i}) }))
+		differs := e.otherDate(c, e.inSpan(cited)) >= 0
+		if differs && e.otherDate(c, e.inSpan(e.byLeader(c, cited))) >= 0 { // whom the line is about says another date
+			found = false
+			continue
+		}
+		found = found && (e.hasDate(d, e.near(cited)) || e.elsewhere(c, differs, func(i int) bool { return e.hasDate(d, []int{i}) }))
 	}
 	return "", found
 }
@@ -73,12 +82,13 @@ func (e *evidence) hasDate(d facts.Date, passages []int) bool {
 			if o.Soft {
 				continue
 			}
-			hard = true
-			if facts.Meet(d, p.at, o, p.at) {
+			hard = hard || !o.Loose
+			if facts.Meet(d, p.at, o, p.at) && !(o.Day == 0 && o.Month != 0 && d.Day != 0 && hasLoose(p)) {
 				return true
 			}
 		}
-		if d.Day != 0 && slices.ContainsFunc(p.facts.Numbers, func(n facts.Number) bool { return isDay(n, d) }) && d.Weekday < 0 {
+		alone := facts.Date{Weekday: -1, Day: d.Day}
+		if d.Day != 0 && slices.ContainsFunc(p.facts.Numbers, func(n facts.Number) bool { return isDay(n, d) }) && (d.Weekday < 0 || facts.Meet(d, p.at, alone, p.at)) {
 			return true
 		}
 	}
@@ -98,6 +108,11 @@ func (e *evidence) hasDate(d facts.Date, passages []int) bool {
 		}
 	}
 	return false
+}
+
+// hasLoose reports whether a passage has a day without its month: a month that it names, too, is that of the day.
+func hasLoose(p *passage) bool {
+	return slices.ContainsFunc(p.facts.Dates, func(d facts.Date) bool { return d.Loose })
 }
 
 // softDates returns the vague times that a passage states.

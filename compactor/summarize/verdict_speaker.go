@@ -20,7 +20,7 @@ func (e *evidence) checkSpeaker(c *claim, cited, telling []int) (wrong string, f
 	for _, i := range telling {
 		p := e.read(i)
 		if p.author == noPerson || slices.Contains(c.people, p.author) || intersect(c.people, e.namedFor(c, i)) {
-			return "", true
+			return "", len(telling) > 1 || !c.leads || p.author == noPerson || slices.Contains(c.people, p.author) || slices.Contains(e.namedFor(c, i), c.people[0])
 		}
 		doubt = doubt || p.facts.You // whom it is about is not in its words
 		other = p.author

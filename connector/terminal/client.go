@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 
 	"cairn/channel"
 	"cairn/internal/observe"
@@ -52,66 +53,108 @@ func (c client) command(ctx context.Context, conversation string, who channel.Pe
 }
 
 // drain waits until all requests are done, including tasks.
-func (c client) drain(ctx context.Context, match func(conversation string) bool, note func(text string)) error {
+func (c client) drain(ctx context.Context, match func(conversation string) bool, language string, note func(text string)) error {
 	if err := c.hub.Drain(ctx); err != nil {
 		return err
 	}
 	return c.hub.Operator().DrainTasks(ctx, match, func(open int) {
-		what := "a task"
+		text := "waiting for a task; Ctrl-C leaves, and the next start resumes"
 		if open > 1 {
-			what = fmt.Sprintf("%d tasks", open)
+			text = fmt.Sprintf("waiting for %d tasks; Ctrl-C leaves, and the next start resumes", open)
 		}
-		note(fmt.Sprintf("cairn: waiting for %s; Ctrl-C leaves, and the next start resumes\n", what))
+		note("cairn: " + channel.Translated(language, text) + "\n")
 	})
 }
 
 // spectator prints notes about background work that matter to people.
-type spectator struct{ print func(text string) }
+type spectator struct {
+	print    func(text string)
+	language func(conversation string) string // set by Run
 
-func (s spectator) Accepted(string, string, int64)               {}
-func (s spectator) Compaction(_ string, event channel.Event)     { s.note(status(event)) }
-func (s spectator) Remembered(string, int64, string, string)     {}
-func (s spectator) Used(string, string, string, channel.Expense) {} // people use /usage
-func (s spectator) Task(_ string, t channel.Task)                { s.note(taskStatus(t)) }
+	mu     sync.Mutex        // guards failed
+	failed map[string]string // why the last compaction of a conversation failed, unless a model has made one since
+}
 
-func (s spectator) note(text string) {
+func (s *spectator) Accepted(string, string, int64)               {}
+func (s *spectator) Remembered(string, int64, string, string)     {}
+func (s *spectator) Used(string, string, string, channel.Expense) {} // people use /usage
+
+func (s *spectator) Compaction(name string, event channel.Event) {
+	if !s.repeats(name, event) {
+		s.note(status(s.language(name), event))
+	}
+}
+
+func (s *spectator) Task(name string, t channel.Task) { s.note(taskStatus(s.language(name), t)) }
+
+func (s *spectator) note(text string) {
 	if text != "" {
 		s.print(text)
 	}
 }
 
-// status returns a line about event, or "" if it should not be shown: of a compaction that no
-// person requested only the start and the end are.
-func status(event channel.Event) string {
-	span := fmt.Sprintf("messages %d to %d", event.From, event.To)
+// repeats reports whether an event says nothing new after a failure: that one starts which nobody asked for, or that it failed for
+// the same reason.
+func (s *spectator) repeats(name string, event channel.Event) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was, known := s.failed[name]
 	switch event.State {
 	case "started":
-		return "· compacting " + span
+		return known && event.Trigger != "manual"
+	case "failed":
+		if event.Stopped {
+			return false
+		}
+		if s.failed == nil {
+			s.failed = make(map[string]string)
+		}
+		s.failed[name] = event.Error
+		return known && was == event.Error && event.Trigger != "manual"
+	case "applied", "prepared":
+		if event.By == "worker" {
+			delete(s.failed, name)
+		}
+	}
+	return false
+}
+
+// status returns a line about event in a language, or "" if it should not be shown: of a compaction that no
+// person requested only the start and the end are.
+func status(language string, event channel.Event) string {
+	say := func(format string, args ...any) string { return "· " + channel.Sayf(language, format, args...) }
+	switch event.State {
+	case "started":
+		return say("compacting messages %d to %d", event.From, event.To)
 	case "applied":
 		if event.AfterTokens >= event.BeforeTokens { // it says more than the placeholder that it replaces
-			return "· summarized " + span
+			return say("summarized messages %d to %d", event.From, event.To)
 		}
-		return fmt.Sprintf("· compacted %s: %d → %d tokens of %d", span, event.BeforeTokens, event.AfterTokens, event.Window)
+		return say("compacted messages %d to %d: %d → %d tokens of %d", event.From, event.To, event.BeforeTokens, event.AfterTokens, event.Window)
 	case "failed": // the error text says that nothing was lost
-		return "· could not compact " + span + ": " + event.Error
+		if event.Stopped {
+			return ""
+		}
+		return say("could not compact messages %d to %d: %s", event.From, event.To, channel.Translated(language, event.Error))
 	case "rewritten":
-		return "· rewrote a line of the summary of " + span
+		return say("rewrote a line of the summary of messages %d to %d", event.From, event.To)
 	case "undone":
 		if event.Trigger == "rewrite" {
-			return "· undid the rewriting of a line of the summary of " + span
+			return say("undid the rewriting of a line of the summary of messages %d to %d", event.From, event.To)
 		}
-		return "· undid the compaction of " + span
+		return say("undid the compaction of messages %d to %d", event.From, event.To)
 	}
 	return ""
 }
 
-// taskStatus returns a line about the start or the end of a task; "" for steps in between.
-func taskStatus(t channel.Task) string {
+// taskStatus returns a line about the start or the end of a task in a language; "" for steps in between.
+func taskStatus(language string, t channel.Task) string {
+	say := func(format string, args ...any) string { return "· " + channel.Sayf(language, format, args...) }
 	switch {
 	case !t.Ended.IsZero():
-		return fmt.Sprintf("· task %d of %s: %s after %d messages", t.Number, t.Agent, t.State, t.Messages)
+		return say("task %d of %s: %s after %d messages", t.Number, t.Agent, channel.Word(language, "task", string(t.State)), t.Messages)
 	case t.Messages == 0:
-		return fmt.Sprintf("· task %d of %s has started; /tasks lists tasks", t.Number, t.Agent)
+		return say("task %d of %s has started; /tasks lists tasks", t.Number, t.Agent)
 	}
 	return ""
 }

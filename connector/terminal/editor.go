@@ -42,12 +42,13 @@ type editor struct {
 
 func newEditor(o Options, in, out *os.File, conversation string, who channel.Person) *editor {
 	e := &editor{in: in, out: out, conversation: conversation, who: who, history: o.History, color: os.Getenv("NO_COLOR") == ""}
-	e.spectator = spectator{e.note}
+	e.print = e.note
 	return e
 }
 
 func (e *editor) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
 	e.client = newClient(hub, log)
+	e.language = func(conversation string) string { return channel.SpokenIn(hub, conversation) }
 	ctx, cancel := context.WithCancel(ctx)
 	defer e.background.Wait()
 	defer cancel() // cancels slow commands
@@ -56,7 +57,7 @@ func (e *editor) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) er
 	}
 	e.left.Store(true)
 	patience := time.AfterFunc(300*time.Millisecond, func() {
-		_ = e.put(e.dimmed("finishing what is still running; Ctrl-C leaves immediately"))
+		_ = e.put(e.dimmed(e.says("finishing what is still running; Ctrl-C leaves immediately")))
 	})
 	defer patience.Stop()
 	return e.hub.Drain(ctx)
@@ -72,8 +73,9 @@ func (e *editor) loop(ctx context.Context) error {
 	defer kept.file.Close() // which does nothing to a missing file
 	lines := make(chan entry, maxTyped)
 	screen := newScreen(kept, lines, &e.waiting)
+	screen.says = e.says
 	screen.status = func() string { return e.status(ctx) }
-	e.note("Cairn · #" + shortName(e.conversation) + " · / for commands, Ctrl-D to quit")
+	e.note("Cairn · #" + shortName(e.conversation) + " · " + e.says("/ for commands, Ctrl-D to quit"))
 	ended := e.start(screen)
 	defer e.stop(ended)
 	waiting, err := channel.Unanswered(ctx, e.hub, e.conversation)
@@ -185,7 +187,7 @@ func (e *editor) say(ctx context.Context, shown string, line typed, parseErr err
 	}
 	if answer.Forgets && e.history != "" {
 		if err := os.Truncate(e.history, 0); err != nil {
-			e.note("what you typed is not deleted: " + err.Error())
+			e.note(channel.Sayf(e.language(e.conversation), "what you typed is not deleted: %s", err))
 		}
 	}
 	err = e.write(hanging(printable(answer.String()), e.width(), answer.Aligned) + "\n")
@@ -227,7 +229,7 @@ func (e *editor) report(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	e.note(err.Error())
+	e.note(e.says(err.Error()))
 	return nil
 }
 
@@ -243,3 +245,8 @@ func (e *editor) status(ctx context.Context) string {
 func (e *editor) note(text string)                      { _ = e.write(e.dimmed(text)) }
 func (e *editor) Attended(string) bool                  { return !e.left.Load() }
 func (e *editor) Reply(string, []string) channel.Writer { return &stream{editor: e} }
+
+// says translates a sentence into the conversation's language.
+func (e *editor) says(text string) string {
+	return channel.Translated(e.language(e.conversation), text)
+}

@@ -160,7 +160,7 @@ func TestEditorLines(t *testing.T) {
 		k.screen.wait(t, "Nothing was undone")
 	})
 	t.Run("an unknown command is refused and not sent", func(t *testing.T) {
-		k.shows(t, "/contxt\r", "did you\nmean /context?")
+		k.shows(t, "/contxt\r", "Did you\nmean /context?")
 		check.Len(t, "requests", model.Requests(), 0)
 	})
 	t.Run("no row breaks within a word, inside a reply or outside of it", func(t *testing.T) {

@@ -82,10 +82,10 @@ func (s *screen) menuRows() (rows []string) {
 		if from+i == selected {
 			mark = "▸ "
 		}
-		rows = append(rows, s.dimmed(fmt.Sprintf("%s/%-*s  %s", mark, width, c.Usage(), c.Help)))
+		rows = append(rows, s.dimmed(fmt.Sprintf("%s/%-*s  %s", mark, width, c.Usage(), s.says(c.Help))))
 	}
 	if more := len(found) - size; more > 0 {
-		rows = append(rows, s.dimmed(fmt.Sprintf("  … %d more; the arrow keys choose, Enter takes one, Esc closes", more)))
+		rows = append(rows, s.dimmed("  "+s.says(fmt.Sprintf("… %d more; the arrow keys choose, Enter takes one, Esc closes", more))))
 	}
 	return rows
 }

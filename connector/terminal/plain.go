@@ -28,6 +28,7 @@ type plain struct {
 
 func (p *plain) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
 	p.client = newClient(hub, log)
+	p.language = func(conversation string) string { return channel.SpokenIn(hub, conversation) }
 	return p.out.run(ctx, p.loop)
 }
 
@@ -40,7 +41,7 @@ func (p *plain) loop(ctx context.Context) error {
 		return err
 	}
 	if p.prompt != "" {
-		p.note("Cairn · #" + shortName(p.conversation) + " · /help for commands, Ctrl-D to quit")
+		p.note("Cairn · #" + shortName(p.conversation) + " · " + p.says("/help for commands, Ctrl-D to quit"))
 	}
 	_ = p.out.write(p.prompt) // a failed write ends the run, see output
 	for line := range Lines(ctx, p.in) {
@@ -49,7 +50,7 @@ func (p *plain) loop(ctx context.Context) error {
 		}
 		typed, err := parseTyped(line.Text)
 		if err = cmp.Or(line.Err, err); err != nil {
-			p.note("cairn: " + err.Error())
+			p.note("cairn: " + p.says(err.Error()))
 		} else if typed.quit {
 			break
 		} else if err := p.say(ctx, typed); err != nil {
@@ -60,7 +61,7 @@ func (p *plain) loop(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return p.drain(ctx, here, p.note)
+	return p.drain(ctx, here, p.language(p.conversation), p.note)
 }
 
 func (p *plain) say(ctx context.Context, line typed) error {
@@ -120,3 +121,6 @@ func (r plainReply) Send(ctx context.Context, piece channel.Piece) (string, erro
 
 func (plainReply) Show(string) {}
 func (plainReply) Cancel()     {}
+
+// says translates a sentence into the conversation's language.
+func (p *plain) says(text string) string { return channel.Translated(p.language(p.conversation), text) }

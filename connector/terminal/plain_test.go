@@ -34,7 +34,7 @@ func TestPlain(t *testing.T) {
 		check.HasPrefix(t, "output", out, "you said one\nyou said /usr/bin is full\nyou said /contxt\nyou said Ada moved to Turin in May.\n")
 		inOrder(t, out, "you said Ada moved", "Ada moved to Turin", "Made without a model", "/compact [focus] ")
 		check.Lacks(t, "output", out, "never read", "one moment")
-		check.HasPrefix(t, "the error stream", s.err.String(), "cairn: There is no command /contxt, did you mean /context?")
+		check.HasPrefix(t, "the error stream", s.err.String(), "cairn: There is no command /contxt. Did you mean /context?")
 	})
 	s := talk(t, Options{}, "hello\n", says("\x1b]52;c;x\x07red \u009b2J\u202eok\tend"))
 	check.Equal(t, "what a stranger wrote, for a terminal behind the pipe", s.out.String(), "]52;c;xred 2Jok\tend\n")
@@ -102,7 +102,7 @@ func TestStatus(t *testing.T) {
 		t.Helper()
 		event := compactor.Event{State: state, From: 1, To: 9, BeforeTokens: 3400, AfterTokens: after, Window: 4000}
 		event.Error = "the model is away; nothing was lost"
-		check.Equal(t, string(state), status(event), want)
+		check.Equal(t, string(state), status("en", event), want)
 	}
 	shows(compactor.EventStarted, 0, "· compacting messages 1 to 9")
 	shows(compactor.EventApplied, 1200, "· compacted messages 1 to 9: 3400 → 1200 tokens of 4000")
@@ -110,6 +110,44 @@ func TestStatus(t *testing.T) {
 	shows(compactor.EventFailed, 0, "· could not compact messages 1 to 9: the model is away; nothing was lost")
 	shows(compactor.EventNoop, 0, "")
 	shows(compactor.EventPrepared, 0, "")
+	stopped := compactor.Event{State: compactor.EventFailed, From: 1, To: 9, Error: "stopped before the summary was ready; nothing was lost", Stopped: true}
+	check.Equal(t, "a summary that the end of the program stops", status("en", stopped), "")
+	check.Equal(t, "in German", status("de", compactor.Event{State: compactor.EventFailed, From: 1, To: 9, Error: "the model is overloaded; nothing was lost"}),
+		"· Nachrichten 1 bis 9 ließen sich nicht zusammenfassen: das Modell ist überlastet; nichts ist verloren")
+}
+
+// People read once why compactions fail, until a model makes a summary again.
+func TestFailuresAreNotRepeated(t *testing.T) {
+	event := func(state compactor.EventState, trigger compactor.Trigger, by compactor.By, err string) compactor.Event {
+		return compactor.Event{State: state, Trigger: trigger, By: by, From: 1, To: 9, Error: err}
+	}
+	const auto, asked = compactor.OnBackground, compactor.OnManual
+	var notes []string
+	s := spectator{print: func(text string) { notes = append(notes, text) }, language: func(string) string { return "en" }}
+	for _, step := range []struct {
+		is    string
+		event compactor.Event
+		shown int
+	}{
+		{"the first start", event(compactor.EventStarted, auto, compactor.ByWorker, ""), 1},
+		{"the first failure", event(compactor.EventFailed, auto, compactor.ByWorker, "overloaded"), 1},
+		{"another attempt", event(compactor.EventStarted, auto, compactor.ByWorker, ""), 0},
+		{"which fails too", event(compactor.EventFailed, auto, compactor.ByWorker, "overloaded"), 0},
+		{"an extract", event(compactor.EventApplied, auto, compactor.ByExtractive, ""), 1},
+		{"the same failure afterwards", event(compactor.EventFailed, auto, compactor.ByWorker, "overloaded"), 0},
+		{"another cause", event(compactor.EventFailed, auto, compactor.ByWorker, "refused"), 1},
+		{"what a person asked for", event(compactor.EventStarted, asked, compactor.ByWorker, ""), 1},
+		{"and that it fails", event(compactor.EventFailed, asked, compactor.ByWorker, "refused"), 1},
+		{"a summary of a model", event(compactor.EventApplied, auto, compactor.ByWorker, ""), 1},
+		{"a failure after it", event(compactor.EventFailed, auto, compactor.ByWorker, "refused"), 1},
+	} {
+		notes = nil
+		s.Compaction("terminal:general", step.event)
+		check.Len(t, step.is, notes, step.shown)
+	}
+	notes = nil
+	s.Compaction("terminal:other", event(compactor.EventFailed, auto, compactor.ByWorker, "refused"))
+	check.Len(t, "the same failure in another conversation", notes, 1)
 }
 
 func TestNames(t *testing.T) {

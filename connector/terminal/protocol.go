@@ -115,7 +115,7 @@ func (p *protocol) loop(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return p.drain(ctx, ours, p.note)
+	return p.drain(ctx, ours, channel.DefaultLanguage, p.note)
 }
 
 // handle handles one line after the earlier lines of its channel. A command waits until they are answered.

@@ -260,7 +260,7 @@ func TestProtocolRefusals(t *testing.T) {
 		{"a user that cannot be named", `{"text":"a","user":"\u001b"}`, `the name of the user`},
 		{"an id that is too long", `{"text":"a","id":"` + strings.Repeat("i", 101) + `"}`, `line 1: id has more than 100 bytes`},
 		{"a line that is too long", `{"text":"` + strings.Repeat("a", maxLine) + `"}`, `"channel":"general","to":[],"text":"line 1: a line of more than 4 MB`},
-		{"an unknown command", `{"id":"7","text":"/contxt"}`, `"to":["7"],"text":"line 1: There is no command /contxt, did you mean /context?`},
+		{"an unknown command", `{"id":"7","text":"/contxt"}`, `"to":["7"],"text":"line 1: There is no command /contxt. Did you mean /context?`},
 		{"the wish to leave", `{"id":"7","text":"/quit"}`, `close the input`},
 	}
 	var input []string

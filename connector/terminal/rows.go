@@ -148,7 +148,7 @@ func (s *stream) Send(_ context.Context, piece channel.Piece) (string, error) {
 func (s *stream) Cancel() {
 	rows := ""
 	if s.shown != "" {
-		rows = s.editor.dimmed("[this answer was interrupted]")
+		rows = s.editor.dimmed("[" + s.editor.says("this answer was interrupted") + "]")
 	}
 	_ = s.editor.writeReply(rows, "", false)
 	s.shown = ""

@@ -34,7 +34,8 @@ type entry struct{ text, shown string }
 type screen struct {
 	lines   chan<- entry // typed lines
 	waiting *atomic.Int64
-	status  func() string // may be slow
+	status  func() string            // may be slow
+	says    func(text string) string // translates it
 
 	input         textarea.Model
 	width, height int
@@ -52,6 +53,7 @@ type screen struct {
 
 func newScreen(kept *history, lines chan<- entry, waiting *atomic.Int64) *screen {
 	s := &screen{lines: lines, waiting: waiting, history: kept, width: 80, height: 24}
+	s.says = func(text string) string { return text }
 	s.input = textarea.New()
 	s.input.SetStyles(textarea.Styles{})
 	s.input.ShowLineNumbers, s.input.CharLimit, s.input.MaxWidth = false, 0, 0
@@ -130,7 +132,7 @@ func (s *screen) key(k tea.KeyPressMsg) tea.Cmd {
 	case "ctrl+r":
 		text, ok := s.history.search(s.input.Value())
 		if !ok {
-			s.note = "No older line contains this."
+			s.note = s.says("No older line contains this.")
 			return nil
 		}
 		s.set(text)
@@ -193,7 +195,7 @@ func (s *screen) submit(line entry) bool {
 	case s.lines <- line:
 		return true
 	default:
-		s.note = "Too many lines wait. Press Enter again in a moment."
+		s.note = s.says("Too many lines wait. Press Enter again in a moment.")
 		return false
 	}
 }

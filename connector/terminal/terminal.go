@@ -78,7 +78,7 @@ func New(o Options) (*Terminal, error) {
 	if attended {
 		p.prompt = "> "
 	}
-	p.spectator = spectator{p.note}
+	p.print = p.note
 	return &Terminal{p}, nil
 }
 

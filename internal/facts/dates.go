@@ -15,6 +15,7 @@ type Date struct {
 	Near             int  // days from the day of the message, if From and To are equal and nothing else is stated
 	From, To         int  // days from that day, without To, of a vague time such as "next week", which is Soft
 	Soft             bool
+	Loose            bool // a day without its month, or something else: the 18th
 }
 
 // IsNear reports whether the date is only a number of days from the day of the message, such as tomorrow.
@@ -60,11 +61,18 @@ func (d Date) Spans(at time.Time) (spans []Span) {
 // nearWeekdays is how far away a weekday is that a text states without a date, in days.
 const nearWeekdays = 14
 
-// days appends the days of a date that states only the day of the month.
+// days appends the days of a date that states only the day of the month: the last and the next such day, or those of some months
+// if it states the weekday, too.
 func (d Date) days(at time.Time, spans []Span) []Span {
+	const longest = 31
+	today := day(at)
 	for n := -2; n <= 2; n++ {
 		month := time.Date(at.Year(), at.Month()+time.Month(n), 1, 0, 0, 0, 0, time.UTC)
-		spans = d.inMonth(month, int(month.Month()), d.Day, spans)
+		for _, span := range d.inMonth(month, int(month.Month()), d.Day, nil) {
+			if d.Weekday >= 0 || span.From >= today-longest && span.From <= today+longest {
+				spans = append(spans, span)
+			}
+		}
 	}
 	return spans
 }
@@ -141,7 +149,7 @@ func (r *reader) dates() (all []Date) {
 		}
 		i = next
 	}
-	return append(all, r.vague()...)
+	return slices.Concat(all, r.vague(), r.loose())
 }
 
 // dateAt reads the date that starts at a token, with its weekday before or after it.

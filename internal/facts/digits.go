@@ -33,6 +33,7 @@ func (r *reader) digitsAt(i int) (Number, int) {
 		for _, minutes := range clock(groups[0], groups[1]) { // 8.30
 			values = append(values, minutes/60, math.Mod(minutes+720, 1440)/60)
 		}
+		return Number{Values: values, Part: clock(groups[0], groups[1])}, next
 	}
 	return Number{Values: values}, next
 }

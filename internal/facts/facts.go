@@ -18,6 +18,7 @@ type Unit uint8
 const (
 	None Unit = iota
 	Money
+	Cents // a hundredth of Money
 	Percent
 	Clock // a time of day, in minutes after midnight
 	Minutes
@@ -34,12 +35,16 @@ type Number struct {
 	Text    string    // as written, folded
 	Values  []float64 // what it may be, the likeliest first; none for a version such as 1.2.3
 	Unit    Unit
-	Ordinal bool // third, 3rd
-	Weak    bool // it may be no number: an article, or a character that is part of another word
-	Dated   bool // it is part of a date
-	Code    bool // it follows letters: A4, v2
+	Ordinal bool      // third, 3rd
+	Weak    bool      // it may be no number: an article, or a character that is part of another word
+	Dated   bool      // it is part of a date
+	Day     bool      // it may be a day of the month
+	Code    bool      // it follows letters: A4, v2
+	Of      []string  // words after it that may say what it counts, folded
+	Part    []float64 // times of day of which it may be a part: ten past three; in minutes after midnight
 
 	from, to int // its tokens
+	part     int // how many tokens before it a half stands that it contains; 0: none
 }
 
 // Text is a text with its facts.
@@ -70,7 +75,7 @@ func Read(text string, languages []string) Text {
 		for _, s := range r.senses[i] {
 			found.You = found.You || s.kind == isYou
 			found.Bot = found.Bot || s.kind == isAssistant
-			found.Half = found.Half || s.kind == isHalf || s.kind == isHalfOf
+			found.Half = found.Half || s.kind == isHalfOf || s.kind == isHalf && !r.inNumber[i]
 			found.Asks = found.Asks || s.kind == isRequest
 		}
 	}
@@ -86,6 +91,12 @@ func Same(a, b Number) bool {
 	if len(a.Values) == 0 || len(b.Values) == 0 {
 		return a.Text == b.Text
 	}
+	if same, known := sameSpelled(a, b); known {
+		return same
+	}
+	if sameLength(a, b) || sameLength(b, a) || halfDayApart(a, b) {
+		return true
+	}
 	if a.Unit == Clock || b.Unit == Clock {
 		return sameTime(a, b)
 	}
@@ -99,14 +110,17 @@ func Same(a, b Number) bool {
 	if !Comparable(a, b) {
 		return false
 	}
+	if a.Unit+b.Unit == Money+Cents {
+		return slices.ContainsFunc(b.Values, func(y float64) bool { return Equal(a.Amount(), Number{Values: []float64{y}, Unit: b.Unit}.Amount()) })
+	}
 	units := base(a.Unit) != 0 && base(b.Unit) != 0
 	for _, x := range a.Values {
 		for _, y := range b.Values {
 			if units {
-				if equal(x*base(a.Unit), y*base(b.Unit)) {
+				if Equal(x*base(a.Unit), y*base(b.Unit)) {
 					return true
 				}
-			} else if equal(x, y) {
+			} else if Equal(x, y) {
 				return true
 			}
 		}
@@ -128,7 +142,29 @@ func Comparable(a, b Number) bool {
 		}
 		return hour.Unit == None && len(hour.Values) > 0 && hour.Values[0] <= 24
 	}
+	if a.Unit+b.Unit == Money+Cents && a.Unit != None && b.Unit != None {
+		return true
+	}
 	return a.Unit == b.Unit || a.Unit == None || b.Unit == None || base(a.Unit)*base(b.Unit) > 0
+}
+
+// Amount returns the likeliest value, of cents as hundredths; 0 if there is none.
+func (n Number) Amount() float64 {
+	if len(n.Values) == 0 {
+		return 0
+	}
+	if n.Unit == Cents {
+		return n.Values[0] / 100
+	}
+	return n.Values[0]
+}
+
+// In returns the likeliest value of a length of time in another unit; ok is false for what has no common measure.
+func (n Number) In(unit Unit) (value float64, ok bool) {
+	if len(n.Values) == 0 || base(n.Unit)*base(unit) <= 0 {
+		return 0, false
+	}
+	return n.Values[0] * base(n.Unit) / base(unit), true
 }
 
 // base returns the length of a unit of time in minutes, or negative, in months; 0 for another unit.
@@ -153,7 +189,8 @@ func base(u Unit) float64 {
 // Near reports whether a computed number is another one, rounded.
 func Near(x, y float64) bool { return math.Abs(x-y) <= 0.5 && x >= 50 || math.Abs(x-y) <= 0.005 }
 
-func equal(x, y float64) bool {
+// Equal reports whether two values are equal but for the error of computing.
+func Equal(x, y float64) bool {
 	return math.Abs(x-y) <= 1e-9*math.Max(math.Abs(x), math.Abs(y))
 }
 
@@ -161,7 +198,7 @@ func equal(x, y float64) bool {
 func sameTime(a, b Number) bool {
 	for _, x := range minutes(a) {
 		for _, y := range minutes(b) {
-			if equal(math.Mod(x, 720), math.Mod(y, 720)) {
+			if Equal(math.Mod(x, 720), math.Mod(y, 720)) {
 				return true
 			}
 		}

@@ -85,14 +85,52 @@ var sameNumbers = [][3]string{
 	{"en", "a dozen eggs", "12"},
 }
 
+// Times, parts of hours and lengths, which one text writes out and another one in digits.
+var sameTimes = [][3]string{
+	{"en", "at ten past three", "15:10"}, {"en", "ten to four", "3:50"}, {"en", "an hour and ten minutes", "70 minutes"},
+	{"en", "three quarters of an hour", "45 min"}, {"en", "half an hour", "30 minutes"}, {"en", "half a million", "500,000"},
+	{"en", "tickets at 50p", "£0.50"}, {"en", "until midnight", "24:00"}, {"en", "from eight to ten pm", "20:00"},
+	{"de", "zehn vor sieben", "18:50 Uhr"}, {"de", "eine Viertelstunde", "15 Minuten"}, {"de", "drei Viertel fünf", "16:45"},
+	{"de", "von acht bis elf", "20 bis 23 Uhr"}, {"de", "drei Euro fünfzig", "3,50 €"},
+	{"es", "las doce y veinte", "12:20"}, {"es", "dura hora y media", "90 minutos"}, {"es", "las siete y veinte", "19:20"},
+	{"es", "diecinueve euros con cincuenta", "19,50 €"}, {"fr", "dix heures moins vingt", "9h40"}, {"fr", "un quart d'heure", "15 min"},
+	{"fr", "midi et quart", "12h15"}, {"fr", "sept heures vingt", "19:20"}, {"fr", "trois mètres cinquante", "3,50 m"},
+	{"it", "le otto meno dieci", "7:50"}, {"it", "due ore e dieci", "130 minuti"}, {"it", "20 centesimi", "0,20 euro"},
+	{"pt", "dez para as três", "14:50"}, {"pt", "até o meio-dia", "12h"}, {"pl", "za dziesięć siódma", "6:50"},
+	{"pl", "kwadrans po trzeciej", "15:15"}, {"pl", "godzinę i kwadrans", "75 minut"}, {"pl", "czternaście i pół tysiąca", "14 500"},
+	{"ru", "без двадцати девять", "8:40"}, {"ru", "в четверть двенадцатого", "11:15"}, {"ru", "десять минут четвёртого", "15:10"},
+	{"ru", "четырнадцать с половиной тысяч", "14500"}, {"ru", "два часа двадцать минут", "140 минут"},
+	{"tr", "sekize çeyrek kala", "7.45"}, {"tr", "üçü on geçe", "15:10"}, {"tr", "on beşti", "15"},
+	{"zh", "七点一刻", "7:15"}, {"zh", "十二点二十", "12:20"}, {"zh", "四个半小时", "4.5小时"}, {"zh", "五成", "50%"},
+	{"ja", "七時十五分", "7:15"}, {"ja", "二割", "20%"}, {"ja", "午後一時二十分", "13:20"},
+	{"ar", "السابعة إلا ربعا", "6:45"}, {"ar", "الثانية عشرة وعشرين دقيقة", "12:20"}, {"ar", "ألف ومئتين ريال", "1,200 ريال"}, {"ar", "ساعتين ونصف", "150 دقيقة"},
+}
+
 // Two texts state the same number, whatever the language writes it in.
 func TestNumbersAreTheSameInAnyForm(t *testing.T) {
-	for _, pair := range sameNumbers {
+	for _, pair := range slices.Concat(sameNumbers, sameTimes) {
 		a, b := Read(pair[1], []string{pair[0]}), Read(pair[2], []string{pair[0]})
 		same := slices.ContainsFunc(a.Numbers, func(x Number) bool {
 			return slices.ContainsFunc(b.Numbers, func(y Number) bool { return Same(x, y) })
 		})
 		check.That(t, same, "%s: %q is not %q: %v, %v", pair[0], pair[1], pair[2], a.Numbers, b.Numbers)
+	}
+}
+
+// A reason for people quotes a number.
+func TestNumberIsQuotedAsWritten(t *testing.T) {
+	for text, want := range map[string]string{
+		"It costs 1,450 Euro.":         "1,450 euro",
+		"It costs 1450 euro":           "1450 euro",
+		"about 3.5 million dollars":    "3.5 million dollars",
+		"version 1.2.3 is out":         "1.2.3",
+		"twenty-five percent of it":    "twenty-five percent",
+		"価格は1万5千円です。":                  "1万5千円",
+		"wir treffen uns um 15:30 Uhr": "15:30",
+	} {
+		found := Read(text, []string{"en", "de", "ja"}).Numbers
+		quoted := slices.ContainsFunc(found, func(n Number) bool { return n.Text == want })
+		check.That(t, quoted, "%q: got %+v, want %q", text, found, want)
 	}
 }
 
@@ -134,7 +172,7 @@ func TestDatesMeet(t *testing.T) {
 		{"en", "next sunday", "Sunday, March 8, 2026", true},
 		{"de", "Übermorgen", "am 5. März 2026", true},
 		{"de", "gestern Abend", "am 8. März", false},
-		{"de", "am 22. dann", "Sonntag, den 22. März", false},
+		{"de", "am 22. dann", "Sonntag, den 22. März", true},
 		{"de", "erst ab Juni", "ab Juli", false},
 		{"de", "bis 9.3. fertig", "9. März", true},
 		{"es", "pasado mañana", "el 5 de marzo de 2026", true},
@@ -161,6 +199,21 @@ func TestDatesMeet(t *testing.T) {
 		{"ja", "明後日", "3月5日", true},
 		{"ja", "来週の金曜日", "3月13日", true},
 		{"ja", "木曜に", "水曜日", false},
+		{"en", "on the 18th", "18 March", true},
+		{"en", "on the 18th", "25 March", false},
+		{"en", "on the 18th", "18 May", false},
+		{"de", "bis zum 17. frei", "17. März", true},
+		{"es", "hasta el 13", "15 de marzo", false},
+		{"es", "hasta el 13", "viernes 13 de marzo", true},
+		{"fr", "jusqu'au 13", "13 mars", true},
+		{"it", "entro il 19", "29 marzo", false},
+		{"ru", "двадцать пятого", "25 марта", true},
+		{"ru", "к 15-му, нет, до 16-го", "16 марта", true},
+		{"pl", "do 15-go", "15 marca", true},
+		{"tr", "ayın 21'inde", "21 Mart", true},
+		{"ar", "يوم 21", "12 مارس", false},
+		{"en", "the 3rd floor", "3 March", false},
+		{"pl", "od piątku, 23 czerwone", "23 marca", false},
 		{"ar", "غدا", "4 مارس 2026", true},
 		{"ar", "يوم الجمعة", "6 مارس", true},
 		{"ar", "الخميس", "الأربعاء", false},
@@ -200,6 +253,12 @@ func TestNumbersThatSoundAlikeDiffer(t *testing.T) {
 		{"fr", "quatre-vingt-dix", "80"},
 		{"en", "size A3", "three sizes"},
 		{"en", "two months", "90 days"},
+		{"en", "ten past three", "2:50"}, {"en", "half an hour", "90 minutes"}, {"en", "50 cents", "50 euros"},
+		{"de", "zehn nach sieben", "6:50"}, {"de", "Viertel fünf", "16:45"}, {"es", "las siete y veinte", "27"},
+		{"fr", "dix heures moins vingt", "10h20"}, {"it", "le otto meno dieci", "8:10"}, {"pl", "za dziesięć siódma", "7:10"},
+		{"pl", "za kwadrans trzecia", "15:15"}, {"ru", "без двадцати девять", "9:20"}, {"ru", "четверть двенадцатого", "12:15"},
+		{"tr", "sekizi çeyrek geçe", "7.45"}, {"zh", "七点一刻", "7:45"}, {"zh", "七成", "九成"}, {"ja", "二割", "三割"},
+		{"ar", "السابعة والربع", "6:45"},
 	} {
 		a, b := Read(pair[1], []string{pair[0]}), Read(pair[2], []string{pair[0]})
 		check.That(t, len(a.Numbers) > 0 && len(b.Numbers) > 0, "%s: no number in %q or %q", pair[0], pair[1], pair[2])
@@ -208,6 +267,26 @@ func TestNumbersThatSoundAlikeDiffer(t *testing.T) {
 				check.That(t, x.Weak || y.Weak || !Same(x, y), "%s: %q is %q: %v, %v", pair[0], pair[1], pair[2], x, y)
 			}
 		}
+	}
+}
+
+// What a number counts is the same in any form, and not what another one counts.
+func TestThingsThatNumbersCount(t *testing.T) {
+	for _, c := range []struct {
+		language, a, b string
+		alike          bool
+	}{
+		{"en", "three tenors", "five tenors still missing", true}, {"en", "two boxes", "12 box", true}, {"en", "3 tables", "12 chairs", false},
+		{"de", "drei Notenständer", "zwei Notenständern", true}, {"de", "drei Leute", "drei Notenständer", false},
+		{"es", "tres personas", "cuatro personas", true}, {"fr", "cinq gâteaux", "trois thermos", false},
+		{"it", "otto sedie", "dieci sedie", true}, {"pl", "trzy testy", "pięć testów", true}, {"pt", "seis enxadas", "duas mangueiras", false},
+		{"ru", "две доски", "22 доска", true}, {"ru", "пять банок", "пять дней", false}, {"tr", "iki termos", "üç termos", true},
+		{"zh", "三箱水", "两箱", true}, {"zh", "三个帐篷", "三个苹果", false}, {"ja", "五人", "3名", true}, {"ja", "五枚", "五台", false},
+		{"ar", "250 نسخة", "280 نسخة", true}, {"ar", "خمسة أطفال", "3 خيام", false}, {"en", "3 of the tables", "4 tables", false},
+	} {
+		a, b := Read(c.a, []string{c.language}).Numbers, Read(c.b, []string{c.language}).Numbers
+		check.Require(t, len(a) > 0 && len(b) > 0, "%s: no number in %q or %q", c.language, c.a, c.b)
+		check.That(t, CountAlike(a[0], b[0]) == c.alike, "%s: %q and %q: %v, %v", c.language, c.a, c.b, a[0], b[0])
 	}
 }
 

@@ -14,46 +14,102 @@ func (r *reader) halved(n Number, from, next int) (Number, int) {
 	}
 	value := n.Values[0]
 	if after, at := r.partAfter(next); after != 0 {
-		if at > next+1 { // six and a half is not six
+		if at > next+1 || strings.HasPrefix(r.tokens[next].text, "bucuk") { // six and a half is not six
 			n.Values = nil
 		}
-		n.Values, n.Ordinal = append([]float64{value + after}, n.Values...), false
+		n.Values, n.Ordinal, n.Weak = append([]float64{value + after}, n.Values...), false, false
 		return r.scaled(n, at)
 	}
+	return r.partBefore(n, from), next
+}
+
+// partBefore adds the half or quarter that stands before a number, and takes it away where half nine is half past eight.
+func (r *reader) partBefore(n Number, from int) Number {
 	less := false
 	for k := from - 1; k >= max(from-3, 0); k-- {
-		if strings.ContainsAny(r.tokens[k+1].gap, ",.;\n") {
+		if strings.ContainsAny(r.tokens[k+1].gap, ",.;\n") || r.inNumber[k] {
 			break
 		}
 		_, half := r.has(k, isHalf)
 		_, quarter := r.has(k, isQuarter)
-		beside := k == from-1 || k == from-2 && (isLess[r.tokens[k+1].text] || isMore[r.tokens[k+1].text])
-		if beside && (half || quarter && k < from-1) { // the number is an hour, and nothing else
-			n.Values = nil
-		}
+		between := r.tokens[k+1].text
+		beside := k == from-1 || k == from-2 && (isLess[between] || isMore[between] || beforeHour[between])
 		switch {
-		case half && r.halfBefore():
-			n.Values, n.Ordinal = append([]float64{value - 0.5}, n.Values...), false
-			return n, next
+		case half && !beside && !r.isOne(k+1):
+			return n
 		case half:
-			n.Values, n.Ordinal = append([]float64{value + 0.5}, n.Values...), false
-			return n, next
-		case quarter && less:
-			n.Values = append([]float64{value - 0.25}, n.Values...)
-			return n, next
-		case quarter && k == from-1: // Viertel fünf, drei Viertel fünf
-			n.Values = append(slices.Clone(n.Values), value-0.75, value-0.25, value+0.25)
-			return n, next
+			n.part = from - k
+			return r.withHalfBefore(n, beside)
 		case quarter:
-			n.Values = append([]float64{value + 0.25}, n.Values...)
-			return n, next
+			return r.withQuarterBefore(n, k, from, less)
 		}
 		less = less || isLess[r.tokens[k].text] || isLess[r.token(k-1).text]
 		if len(r.tokens[k].text) > 6 {
 			break
 		}
 	}
-	return n, next
+	return n
+}
+
+// withHalfBefore adds the half before a number. Directly beside, the number is an hour, and nothing else; of thousands and more it is
+// one half.
+func (r *reader) withHalfBefore(n Number, beside bool) Number {
+	value, others := n.Values[0], n.Values
+	if value >= 100 {
+		n.Values = []float64{value / 2}
+		return n
+	}
+	if beside {
+		others = nil
+	}
+	n.Ordinal = false
+	if !r.halfBefore() {
+		n.Values = append([]float64{value + 0.5}, others...)
+		return n
+	}
+	n.Values, n.Weak = append([]float64{value - 0.5}, others...), false
+	return n
+}
+
+// withQuarterBefore adds the quarter at k before a number; less tells that a word such as "to" stands between.
+func (r *reader) withQuarterBefore(n Number, k, from int, less bool) Number {
+	value, others := n.Values[0], n.Values
+	between := r.tokens[k+1].text
+	if k == from-2 && (isLess[between] || isMore[between] || beforeHour[between]) { // the number is an hour
+		others = nil
+	}
+	switch {
+	case less:
+		n.Values = append([]float64{value - 0.25}, others...)
+	case k < from-1:
+		n.Values = append([]float64{value + 0.25}, others...)
+	case lessFirst[r.token(k-1).text] || minutesTo[r.token(k-1).text]: // без четверти три
+		n.Values = []float64{value - 0.25}
+	case r.halfBefore(): // Viertel fünf, drei Viertel fünf, четверть пятого
+		part := value - 0.75
+		if three, ok := r.has(k-1, isNumber); ok && three == 3 {
+			part = value - 0.25
+		}
+		n.Values, n.Ordinal, n.Weak = []float64{part}, false, false
+	default:
+		n.Values = append(slices.Clone(others), value-0.75, value-0.25, value+0.25)
+	}
+	return n
+}
+
+// beforeHour are the words between a half and its hour: wpół do trzeciej.
+var beforeHour = words.Set("do na на")
+
+// withHalf are the words between a number and its half that join no two numbers.
+var withHalf = words.Set("i z с и ve 个 個")
+
+// lessLast are the Turkish words for the minutes before an hour.
+var lessLast = words.Set("kala var")
+
+// isOne reports whether a word is the article, or the number one.
+func (r *reader) isOne(i int) bool {
+	value, ok := r.has(i, isNumber)
+	return ok && value == 1
 }
 
 // halfBefore reports whether half nine is half past eight.
@@ -79,7 +135,14 @@ func (r *reader) partAfter(i int) (part float64, next int) {
 		case half:
 			return sign * 0.5, k + max(r.width[k], 1)
 		case quarter:
-			return sign * 0.25, k + max(r.width[k], 1)
+			end := k + max(r.width[k], 1)
+			if _, hour := r.has(end, isNumber); hour && k == i && r.halfBefore() && r.near(end) { // drei Viertel fünf
+				return 0, i
+			}
+			if lessLast[r.token(end).text] { // sekize çeyrek kala
+				return -0.25, end + 1
+			}
+			return sign * 0.25, end
 		}
 		one, number := r.has(k, isNumber)
 		_, join := r.has(k, joins)
@@ -87,7 +150,7 @@ func (r *reader) partAfter(i int) (part float64, next int) {
 		if less {
 			sign = -1
 		}
-		if !join && !less && !(number && one == 1) && !(k > i && len(r.tokens[k].text) <= 2) {
+		if !join && !less && !(number && one == 1) && !withHalf[r.tokens[k].text] && !(k > i && len(r.tokens[k].text) <= 2) {
 			break
 		}
 	}
@@ -106,6 +169,6 @@ func (r *reader) halvedAfterUnit(n Number, next int) (Number, int) {
 	if n.Unit == Clock {
 		part *= 60
 	}
-	n.Values = []float64{n.Values[0] + part}
+	n.Values, n.Weak = []float64{n.Values[0] + part}, false
 	return n, after
 }

@@ -21,6 +21,7 @@ const (
 	isHalf
 	isHalfOf // half of something, not half an hour or unit
 	isQuarter
+	isNoon // noon or midnight
 	joins  // stands between the words of a number: forty and five
 	isUnit // value: a Unit
 	isMonth
@@ -122,9 +123,9 @@ func senseNamed(name string) sense {
 }
 
 var named = map[string]sense{
-	"dozen": {kind: isDozen, value: 12}, "half": {kind: isHalf}, "halfof": {kind: isHalfOf}, "quarter": {kind: isQuarter}, "join": {kind: joins},
+	"dozen": {kind: isDozen, value: 12}, "half": {kind: isHalf}, "halfof": {kind: isHalfOf}, "quarter": {kind: isQuarter}, "noon": {kind: isNoon}, "join": {kind: joins},
 	"counter": {kind: isCounter}, "you": {kind: isYou}, "assistant": {kind: isAssistant}, "request": {kind: isRequest}, "title": {kind: isTitle}, "weak": {kind: isWeak},
-	"percent": unitSense(Percent), "money": unitSense(Money), "minute": unitSense(Minutes), "hour": unitSense(Hours), "clock": unitSense(Clock),
+	"percent": unitSense(Percent), "money": unitSense(Money), "cent": unitSense(Cents), "minute": unitSense(Minutes), "hour": unitSense(Hours), "clock": unitSense(Clock),
 	"day": unitSense(Days), "week": unitSense(Weeks), "month": unitSense(Months), "year": unitSense(Years), "weekend": unitSense(weekend),
 }
 
@@ -142,31 +143,6 @@ func (l *lexicon) senses(t token) (all []sense) {
 		return l.withoutEnding(t)
 	}
 	return all
-}
-
-// turkishEndings are those of numbers, hours and days, folded: to nine thousand, at half past seven.
-var turkishEndings = strings.Fields("ser sar inde inda unde unda inden indan den dan ten tan lik luk ye ya yi yu de da te ta e a i ı u")
-
-// withoutEnding returns what a Turkish word means without its ending, if it is a number, a unit or a day.
-func (l *lexicon) withoutEnding(t token) (all []sense) {
-	for _, ending := range turkishEndings {
-		stem, found := strings.CutSuffix(t.text, ending)
-		if !found || len(stem) < 3 || stem == "yuz" { // yüz is also a face, and "bu yüzden" is "therefore"
-			continue
-		}
-		accents := []rune(t.accents)
-		accents = accents[:max(len(accents)-len([]rune(ending)), 0)]
-		for _, s := range l.appendSenses(nil, stem, token{text: stem, accents: string(accents), capital: t.capital}) {
-			switch s.kind {
-			case isNumber, isHalf, isUnit, isMonth, isWeekday, isOrdinal:
-				all = append(all, s)
-			}
-		}
-		if len(all) > 0 {
-			return all
-		}
-	}
-	return nil
 }
 
 func (l *lexicon) appendSenses(all []sense, word string, t token) []sense {

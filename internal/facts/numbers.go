@@ -1,10 +1,14 @@
 package facts
 
 import (
+	"cmp"
 	"math"
 	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"cairn/internal/words"
 )
 
 // numbers returns the numbers of the text.
@@ -21,9 +25,20 @@ func (r *reader) numbers() (all []Number) {
 		if _, counted := r.has(next, isCounter); counted && len(n.Values) > 0 && n.Values[0] == 1 { // 1個1,200円: for each
 			n.Weak = true
 		}
+		if n.part > 0 {
+			r.inNumber[i-n.part] = true
+		}
 		for k := i; k < next; k++ {
 			n.Dated = n.Dated || r.dated[k]
+			n.Day = n.Day || r.days[k]
+			if gap := r.tokens[k].gap; k > i && gap != "" {
+				n.Text += cmp.Or(strings.Join(strings.Fields(gap), " "), " ")
+			}
 			n.Text += r.tokens[k].text
+			r.inNumber[k] = true
+		}
+		if n.Unit == None && !n.Ordinal {
+			n.Of = r.things(next)
 		}
 		all = append(all, n)
 		if n.Unit == Clock && len(n.Values) > 0 && r.apart(i, next) { // 3 h 40 is also a length of time
@@ -32,11 +47,17 @@ func (r *reader) numbers() (all []Number) {
 		}
 		i = next
 	}
+	all = r.joinLengths(all)
+	r.shareUnits(all)
+	r.spell(all)
 	return all
 }
 
 // numberAt reads the number that starts at a token, and what follows it: a scale, a unit. next is i if there is none.
 func (r *reader) numberAt(i int) (n Number, next int) {
+	if n, next, ok := r.partOfUnit(i); ok {
+		return r.halvedAfterUnit(n, next)
+	}
 	switch t := r.token(i); {
 	case t.digits:
 		n, next = r.digitsAt(i)
@@ -44,6 +65,7 @@ func (r *reader) numberAt(i int) (n Number, next int) {
 		n, next = r.hanAt(i)
 	default:
 		n, next = r.wordsAt(i)
+		n.Unit = duals[r.token(i).text]
 	}
 	if next == i {
 		return n, i
@@ -52,10 +74,21 @@ func (r *reader) numberAt(i int) (n Number, next int) {
 	n, next = r.halved(n, i, next)
 	n, next = r.united(n, i, next)
 	n, next = r.halvedAfterUnit(n, next)
+	if n.Unit == None && len(n.Values) > 0 && metres[r.token(next).text] { // trois mètres cinquante
+		if whole, end := r.withMinor(n, next+1); end > next+1 {
+			n, next = whole, end
+		}
+	}
 	if n.Unit == Clock {
 		n.Ordinal = false
 	}
 	return n, next
+}
+
+// duals are the Arabic words for two of a unit of time.
+var duals = map[string]Unit{
+	"ساعتين": Hours, "ساعتان": Hours, "دقيقتين": Minutes, "دقيقتان": Minutes, "يومين": Days, "يومان": Days, "اسبوعين": Weeks, "اسبوعان": Weeks,
+	"شهرين": Months, "شهران": Months, "سنتين": Years, "سنتان": Years, "عامين": Years,
 }
 
 // apart reports whether an hour with minutes is written with an h, as lengths of time are.
@@ -135,8 +168,14 @@ func (r *reader) united(n Number, from, next int) (Number, int) {
 		return n, next
 	}
 	after, ok := r.has(next, isUnit)
+	if strings.HasPrefix(r.token(next).text, "الساع") { // "the hour" stands before its number
+		ok = false
+	}
 	if ok && (r.near(next) || r.tokens[next].gap == "") {
 		return r.unitAfter(n, Unit(after), next)
+	}
+	if tenths[r.token(next).text] && r.token(next).gap == "" && !notTenths[r.token(next+1).text] && n.Values[0] <= 10 {
+		return Number{Values: []float64{10 * n.Values[0]}, Unit: Percent}, next + 1
 	}
 	if r.perCent(next) {
 		n.Unit, n.Weak = Percent, false
@@ -148,6 +187,12 @@ func (r *reader) united(n Number, from, next int) (Number, int) {
 	n.Ordinal = true
 	return n, next + 1
 }
+
+// Characters for tenths, and those after one that is part of a word.
+var (
+	tenths    = words.Set("割 成")
+	notTenths = words.Set("员 員 功 本 为 為 年 交 果 立 人")
+)
 
 // perCent reports whether two words mean percent: per cent, por ciento, pour cent.
 func (r *reader) perCent(i int) bool {
@@ -169,7 +214,8 @@ func (r *reader) unitBefore(n Number, from int) Number {
 			n.Unit = unit
 		}
 	case Clock, Hours:
-		if !r.token(r.before(at)).digits && n.Values[0] <= 24 {
+		_, after := r.has(r.before(at), isNumber)
+		if !after && !r.token(r.before(at)).digits && n.Values[0] <= 24 {
 			n = hourOf(n)
 		}
 	}
@@ -187,7 +233,7 @@ func (r *reader) unitAfter(n Number, unit Unit, next int) (Number, int) {
 	end := next + max(r.width[next], 1)
 	switch unit {
 	case Clock, Hours:
-		minutes, after := r.digitsOnly(end)
+		minutes, after := r.minutesAt(end)
 		switch {
 		case after > end && minutes < 60 && n.Values[0] <= 24:
 			if value, ok := r.has(after, isUnit); ok && Unit(value) == Minutes {
@@ -202,8 +248,11 @@ func (r *reader) unitAfter(n Number, unit Unit, next int) (Number, int) {
 				n = hourOf(n)
 			}
 		}
-	case Percent, Money:
-		n.Weak = false
+	default:
+		n.Weak = n.Weak && n.Values[0] <= 1
+	}
+	if unit == Money {
+		return r.withMinor(n, end)
 	}
 	return n, end
 }

@@ -13,6 +13,8 @@ type sum struct {
 	scale          float64 // the last thousand, million, …
 	empty          bool
 	arabic         bool
+	unitsFirst     bool // five and forty is 45
+	slavic         bool
 }
 
 // add adds the next word. It reports false if the word belongs to another number. joined reports whether a word such as "and"
@@ -57,9 +59,26 @@ func (s *sum) add(v float64, joined bool) bool {
 	return true
 }
 
+// newSum returns a sum for the number that starts at a token.
+func (r *reader) newSum(i int) sum {
+	s := sum{empty: true, arabic: unicode.Is(unicode.Arabic, firstOf(r.token(i).text))}
+	s.unitsFirst = s.arabic
+	for _, l := range r.languages {
+		s.slavic = s.slavic || l.code == "pl" || l.code == "ru"
+		s.unitsFirst = s.unitsFirst || l.code == "de"
+	}
+	return s
+}
+
+// isTeen reports whether a word makes the Arabic ordinal before it one of more than ten: الثانية عشرة.
+func (r *reader) isTeen(i int) bool {
+	ten, ok := r.has(i, isNumber)
+	return ok && ten == 10 && r.near(i) && !strings.HasPrefix(r.token(i).text, "و")
+}
+
 // wordsAt reads a number that is written out.
 func (r *reader) wordsAt(i int) (n Number, next int) {
-	s := sum{empty: true, arabic: unicode.Is(unicode.Arabic, firstOf(r.token(i).text))}
+	s := r.newSum(i)
 	next = i
 	weak := false
 	end := len(r.tokens)
@@ -82,9 +101,12 @@ func (r *reader) wordsAt(i int) (n Number, next int) {
 		if len(parts) == 0 {
 			break
 		}
+		if is == isOrdinal && s.current == 10 && s.slavic { // dziesięć siódma: ten to seven
+			break
+		}
 		before, ok := s, true
 		for j, part := range parts {
-			ok = ok && s.add(part, joined || j > 0)
+			ok = ok && s.add(part, joined && s.unitsFirst || j > 0)
 		}
 		if !ok {
 			s = before
@@ -95,6 +117,13 @@ func (r *reader) wordsAt(i int) (n Number, next int) {
 		k, next = at+1, at+1
 		if is == isOrdinal {
 			n.Ordinal = true
+			if s.arabic && r.isTeen(next) {
+				if parts[0] < 10 {
+					s.add(10, false)
+				}
+				next++
+				break
+			}
 			if parts[0] < 20 || r.unitOrdinal(next) == 0 { // dwudziestego piątego
 				break
 			}

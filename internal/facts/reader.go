@@ -11,6 +11,8 @@ type reader struct {
 	senses    [][]sense
 	width     []int  // tokens of the word that starts here; 0: inside of one
 	dated     []bool // part of a date
+	days      []bool // may be a day of the month
+	inNumber  []bool // part of a number
 }
 
 // lookUp finds what each word may mean. Words of scripts without spaces are the longest known ones.
@@ -18,6 +20,8 @@ func (r *reader) lookUp() {
 	r.senses = make([][]sense, len(r.tokens))
 	r.width = make([]int, len(r.tokens))
 	r.dated = make([]bool, len(r.tokens))
+	r.days = make([]bool, len(r.tokens))
+	r.inNumber = make([]bool, len(r.tokens))
 	for i := 0; i < len(r.tokens); {
 		t := r.tokens[i]
 		r.width[i] = 1

@@ -46,7 +46,7 @@ func (r *reader) dayAfter(i int) (Date, int) {
 		if d, next := r.plainDateAt(k); next > k {
 			return d, next
 		}
-		if d, next := r.dayOfMonthAt(k); next > k && r.tokens[k].gap != "" {
+		if d, next := r.dayOfMonthAt(k); next > k && r.tokens[k].gap != "" && (!strings.HasPrefix(r.tokens[k].gap, ",") || len(r.things(next)) == 0) { // not: on Friday, 23 tests
 			return d, next
 		}
 		if !toDay[r.tokens[k].text] {

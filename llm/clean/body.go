@@ -12,6 +12,16 @@ func (f *Filter) body(final bool) bool {
 	if f.fence != "" {
 		return f.fenced(final)
 	}
+	switch next, more := f.nextLabel(final); {
+	case more:
+		return false
+	case next:
+		f.end()
+		return true
+	}
+	if holds, more := f.laterAction(final); holds || more {
+		return holds
+	}
 	f.take(indexMark(f.raw))
 	if f.raw == "" {
 		return true
@@ -45,6 +55,9 @@ func (f *Filter) body(final bool) bool {
 
 // noMark handles what only begins like a mark.
 func (f *Filter) noMark(final bool) bool {
+	if holds, more := f.laterElement(final); holds || more {
+		return holds
+	}
 	next, more := f.nextHeader(final)
 	switch {
 	case more:
@@ -101,7 +114,7 @@ const inst = "inst"
 func (f *Filter) mention(m mark, next following) bool {
 	switch begins := next.mark.kind == turnBegins; {
 	case m.name == inst && !m.closes, m.kind == header && m.name == "start",
-		m.kind == turnBegins && !next.goesOn() && (next.blank == 0 || next.newline || begins):
+		m.kind == turnBegins && !next.goesOn() && (next.blank == 0 || next.newline || begins || f.isAboutTemplates()):
 		f.example = m.name
 	case m.kind == turnEnds && m.name != inst:
 		f.example = ""
@@ -109,9 +122,6 @@ func (f *Filter) mention(m mark, next following) bool {
 	f.headSeen = f.headSeen || m.kind == header
 	return f.quote(m)
 }
-
-// isOwnLine reports whether a mark at the front of raw begins a line behind a complete sentence or line.
-func (f *Filter) isOwnLine() bool { return !f.inLine && f.solid != ':' }
 
 // laterThought handles a thought behind some text: it begins a line, or follows a sentence directly.
 func (f *Filter) laterThought(m mark, next following) bool {

@@ -13,7 +13,7 @@ import (
 
 // plainCall holds an answer back that begins like a call without special marks, of a tool that is offered.
 func (f *Filter) plainCall(bool) verdict {
-	if f.textOnly || !f.mayBePlain(f.raw) {
+	if f.textOnly || !offered(f.Tools).mayBePlain(f.raw) {
 		return nothing
 	}
 	return f.hold(false)
@@ -36,7 +36,7 @@ func (f *Filter) laterCall(m mark, next following) bool {
 // readCalls reads what was held back as calls, and reports whether it is calls. Behind some text, or before some, only
 // calls of offered tools are: anything else may be an example. A call in the prompt is repeated, not made.
 func (f *Filter) readCalls(held string) bool {
-	p := parser{rest: strings.ReplaceAll(held, minimax, ""), tools: f.Tools, marked: f.marked}
+	p := parser{rest: strings.ReplaceAll(held, minimax, ""), offered: f.Tools, marked: f.marked}
 	text := p.rest
 	p.parse()
 	if p.marked || isUnfinished(p.rest) {
@@ -66,21 +66,15 @@ func (f *Filter) readCalls(held string) bool {
 
 // parser reads calls from the front of a text.
 type parser struct {
+	offered
+
 	rest  string
-	tools []llm.Tool
 	calls []llm.Call
 
 	marked bool // there was a special mark
 	ended  bool // the turn ends in front of rest
 	depth  int  // blocks of code around it
 	inside int  // objects around the one that is read
-}
-
-func (p *parser) tool(name string) *llm.Tool {
-	if at := slices.IndexFunc(p.tools, func(t llm.Tool) bool { return t.Name == name }); at >= 0 {
-		return &p.tools[at]
-	}
-	return nil
 }
 
 // parse reads as many calls as there are.
@@ -108,7 +102,7 @@ func (p *parser) one() bool {
 		if c == '[' {
 			return p.list() || p.words()
 		}
-		return p.nested()
+		return p.nested() || p.toolElement()
 	case c == '{':
 		return p.json()
 	case c == '`':
@@ -119,7 +113,7 @@ func (p *parser) one() bool {
 		p.marked = true
 		return p.list()
 	}
-	return p.named()
+	return p.react() || p.named()
 }
 
 // functools stands before a list of calls.
@@ -185,7 +179,7 @@ func (p *parser) channel() bool {
 	arguments := strings.TrimSpace(body[:end])
 	p.rest = body[end:]
 	if strings.HasPrefix(arguments, "<") {
-		inner := parser{rest: arguments, tools: p.tools}
+		inner := parser{rest: arguments, offered: p.offered}
 		inner.parse()
 		p.calls = append(p.calls, inner.calls...)
 		return len(inner.calls) > 0
@@ -208,7 +202,7 @@ func (p *parser) code() bool {
 	if end < 0 {
 		return false
 	}
-	inner := parser{rest: inside[:end], tools: p.tools, depth: 1}
+	inner := parser{rest: inside[:end], offered: p.offered, depth: 1}
 	inner.parse()
 	if strings.TrimSpace(inner.rest) != "" || len(inner.calls) == 0 {
 		return false
@@ -268,6 +262,9 @@ func (p *parser) salvage(text string) {
 	if first := word().FindString(body); at == nil && p.tool(first) != nil {
 		at = []string{"", first, "", "", ""}
 		body = strings.TrimSpace(body[len(first):])
+		if m, _ := markAt(body+" ", true); m.kind == callMark && !m.closes { // between the name and the arguments
+			body = body[min(m.size, len(body)):]
+		}
 	}
 	if at == nil {
 		at = []string{"", token, "", "", ""} // the model learns that there is no such tool

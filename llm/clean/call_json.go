@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode"
 )
 
 // The keys of a call, as models write them.
@@ -139,7 +138,7 @@ func (p *parser) keyed(fields map[string]json.RawMessage) bool {
 			return false
 		}
 	}
-	for _, t := range p.tools {
+	for _, t := range p.offered {
 		if arguments, ok := fields[t.Name]; ok {
 			p.add(t.Name, string(arguments))
 		}
@@ -161,79 +160,4 @@ func unwrapped(arguments json.RawMessage) string {
 		return "{}"
 	}
 	return text
-}
-
-// mayBePlain reports whether an answer that begins with front may be a call without special marks.
-func (f *Filter) mayBePlain(front string) bool {
-	front = strings.TrimLeftFunc(front, unicode.IsSpace)
-	if len(f.Tools) == 0 || front == "" {
-		return false
-	}
-	switch front[0] {
-	case '{':
-		return f.mayBeJSON(front)
-	case '[':
-		inside := strings.TrimLeftFunc(front[1:], unicode.IsSpace)
-		return inside == "" || inside[0] == '{' && f.mayBeJSON(front) || f.mayBeNamed(inside)
-	case '`':
-		return f.mayBeCode(front)
-	}
-	return f.mayBeNamed(front) || agrees(front, functools+"[{")
-}
-
-// mayBeJSON reports whether a value that begins with front may be a call or calls as JSON, with no text behind it.
-func (f *Filter) mayBeJSON(front string) bool {
-	key := strings.TrimLeft(front, "[{ \t\r\n")
-	known := slices.ContainsFunc(slices.Concat(nameKeys, argumentKeys, otherKeys), func(k string) bool { return agrees(key, `"`+k+`"`) })
-	if !known {
-		return false
-	}
-	front = strings.TrimRightFunc(front, unicode.IsSpace) // as at the end of the answer, see isUnfinished
-	decoder := json.NewDecoder(strings.NewReader(front))
-	var value json.RawMessage
-	if err := decoder.Decode(&value); err != nil {
-		return err == io.ErrUnexpectedEOF
-	}
-	behind := strings.TrimLeftFunc(front[decoder.InputOffset():], unicode.IsSpace)
-	return behind == "" || strings.ContainsAny(behind[:1], "{[<,;`]")
-}
-
-// agrees reports whether text begins with whole, or is its beginning.
-func agrees(text, whole string) bool {
-	return strings.HasPrefix(text, whole) || strings.HasPrefix(whole, text)
-}
-
-// mayBeNamed reports whether a text that begins with front may be calls in the form of a program: lookup(word="tea").
-func (f *Filter) mayBeNamed(front string) bool {
-	for _, t := range f.Tools {
-		for _, before := range []string{"", "functions.", "default_api.", "print(", "print(default_api.", "call:"} {
-			name := before + t.Name
-			if !agrees(front, name) {
-				continue
-			}
-			behind := strings.TrimLeft(front[min(len(front), len(name)):], " \n")
-			if behind == "" || strings.ContainsAny(behind[:1], "([{:.<") {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// mayBeCode reports whether a text that begins with front may be a block of code with calls, and nothing behind it.
-func (f *Filter) mayBeCode(front string) bool {
-	at := fenceOf().FindStringSubmatch(front)
-	if at == nil {
-		line, _, whole := strings.Cut(front, "\n")
-		return !whole && len(line) < maxRole
-	}
-	inside, behind, closed := strings.Cut(front[len(at[0]):], "\n"+at[1])
-	if behind = strings.TrimSpace(behind); closed && behind != "" && behind[0] != '<' && !f.mayBePlain(behind) {
-		return false
-	}
-	inside = strings.TrimLeftFunc(inside, unicode.IsSpace)
-	if inside == "" || inside[0] == '<' {
-		return true
-	}
-	return inside[0] != '`' && f.mayBePlain(inside)
 }

@@ -103,7 +103,7 @@ func (p *parser) nested() bool {
 	if arguments := strings.TrimSpace(inside); !strings.HasPrefix(arguments, "<") {
 		p.add(name, arguments)
 	} else {
-		inner := parser{rest: arguments, tools: p.tools}
+		inner := parser{rest: arguments, offered: p.offered}
 		p.add(name, encode(inner.children(name)))
 	}
 	p.rest = after

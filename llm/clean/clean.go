@@ -16,6 +16,7 @@ import (
 
 // Filter cleans one answer. The zero value takes calls written as text for calls only if they have special marks.
 type Filter struct {
+	Name   string                 // under which people know the model; "": unknown
 	Tools  []llm.Tool             // offered in the request
 	Quoted func(text string) bool // whether a text is in the prompt: then a call or a header is a quotation; nil: none is
 
@@ -30,14 +31,13 @@ type Filter struct {
 
 	raw   string // has arrived, and is not decided
 	tail  string // the first bytes of a rune
-	mode  mode   // nil: at the start
+	scrub scrubber
+	mode  mode // nil: at the start
 	lead  strings.Builder
 	held  strings.Builder // may turn out to be calls, or a block of Cairn's
-	out   strings.Builder // the text so far
-	shown int             // bytes of out that were returned
 	cut   bool            // the answer has ended, and what follows is dropped
 
-	context
+	page
 	thinking
 	holding
 
@@ -45,6 +45,8 @@ type Filter struct {
 	wrapped      bool // the answer is in tags that follow a thought
 	channels     bool // the answer has come in a channel
 	messageEnded bool // the message in a channel has just ended
+	plainHeld    int  // how often something behind text was held back that has no mark
+	labelled     bool // the answer began with the model's name or role
 	headed       bool // the answer began with a header of Cairn's
 }
 
@@ -64,16 +66,17 @@ func (f *Filter) Next(piece string) (show string) {
 	if f.cut {
 		return ""
 	}
-	f.raw += f.tail + piece
-	whole := wholeRunes(f.raw)
-	f.raw, f.tail = f.raw[:whole], f.raw[whole:]
+	piece = f.tail + piece
+	whole := wholeRunes(piece)
+	f.tail = piece[whole:]
+	f.raw += f.scrub.next(piece[:whole], false, f.isQuoted)
 	f.run(false)
 	return f.show(f.out.Len() - f.pending())
 }
 
 // End returns the whole text. What it has that was not returned by Next is in Rest.
 func (f *Filter) End() string {
-	f.raw += f.tail
+	f.raw += f.scrub.next(f.tail, true, f.isQuoted)
 	f.tail = ""
 	for f.run(true); f.mode != nil && f.finish(); f.run(true) {
 	}
@@ -97,7 +100,7 @@ func (f *Filter) Rest() string { return f.show(len(f.Text())) }
 
 // Held returns the size of what has arrived and is kept, in bytes.
 func (f *Filter) Held() int {
-	return len(f.raw) + f.lead.Len() + f.held.Len() + f.out.Len() + f.all.Len() + f.after.Len()
+	return len(f.raw) + len(f.scrub.rest) + f.lead.Len() + f.held.Len() + f.out.Len() + f.all.Len() + f.after.Len()
 }
 
 // wholeRunes returns the size of text without the first bytes of a rune at its end.
@@ -111,12 +114,6 @@ func wholeRunes(text string) int {
 		}
 	}
 	return len(text)
-}
-
-func (f *Filter) show(to int) string {
-	from := min(f.shown, to)
-	f.shown = max(f.shown, to)
-	return f.out.String()[from:to]
 }
 
 func (f *Filter) run(final bool) {
@@ -144,53 +141,6 @@ func (f *Filter) finish() bool {
 	return true
 }
 
-// maxPending limits the white space that waits for what follows it, in bytes.
-const maxPending = 256
-
-// pending returns the size of the white space at the end of the text that waits for what follows: if that is the end
-// of the turn, the text ends before it. White space between the words of a sentence does not wait.
-func (f *Filter) pending() int {
-	text := f.out.String()[f.shown:]
-	solid := strings.TrimRightFunc(text[max(0, len(text)-maxPending):], unicode.IsSpace)
-	blank := min(len(text), maxPending) - len(solid)
-	if strings.Contains(text[len(text)-blank:], "\n") || endsSentence(f.solid) {
-		return blank
-	}
-	return 0
-}
-
-// context is what decides whether a mark is one, or only mentioned.
-type context struct {
-	last, solid rune // the last rune of the text, and the last that is no white space; 0: none
-	inLine      bool // the current line has more than white space
-	lineAt      int  // where the current line begins in the text
-
-	inline int    // backticks that opened code in a line; 0: none
-	fence  string // that opened a block of code; "": none
-
-	about     bool   // marks are mentioned: the text is about them
-	example   string // the name of the mark that began a turn in an example of a template; "": none
-	headSeen  bool   // headers of messages in channels are mentioned
-	blockSeen bool   // marks of Cairn's blocks are mentioned
-	openSeen  bool   // marks that begin a thought are mentioned
-}
-
-// put adds to the text.
-func (f *Filter) put(text string) {
-	if text == "" {
-		return
-	}
-	if at := strings.LastIndexByte(text, '\n'); at >= 0 {
-		f.lineAt, f.inLine = f.out.Len()+at+1, false
-	}
-	f.out.WriteString(text)
-	f.last, _ = utf8.DecodeLastRuneInString(text)
-	if solid := strings.TrimRightFunc(text, unicode.IsSpace); solid != "" {
-		f.solid, _ = utf8.DecodeLastRuneInString(solid)
-		f.inLine = f.inLine || len(solid) > strings.LastIndexByte(text, '\n')+1
-	}
-}
-
 // take moves n bytes of raw into the text.
 func (f *Filter) take(n int) {
 	f.put(f.raw[:n])
@@ -215,27 +165,6 @@ func (f *Filter) end() {
 func (f *Filter) takeBack() {
 	f.Reasoned = f.Reasoned || f.out.Len() > 0
 	f.TakenBack = f.TakenBack || f.shown > 0
-	f.out.Reset()
-	f.shown, f.context = 0, context{}
+	f.page = page{}
 	f.stripped, f.mode = true, nil
-}
-
-// endsSentence reports whether a sentence may end with r.
-func endsSentence(r rune) bool {
-	return strings.ContainsRune(".!?…。！？)]}»”’*_~|>`", r) || unicode.In(r, unicode.So, unicode.Sk, unicode.Mn, unicode.Cf)
-}
-
-// isGlued reports whether a mark that follows the text directly ends it rather than being mentioned in it.
-func (f *Filter) isGlued() bool {
-	return f.closesQuote() || !unicode.IsSpace(f.last) && !strings.ContainsRune("([{<=:,/\\\"'‘“«„", f.last)
-}
-
-// closesQuote reports whether the text ends with a quotation mark that ends a quotation.
-func (f *Filter) closesQuote() bool {
-	text := f.out.String()
-	if f.last != '"' && f.last != '\'' || len(text) < 2 {
-		return false
-	}
-	before, _ := utf8.DecodeLastRuneInString(text[:len(text)-1])
-	return !unicode.IsSpace(before) && !strings.ContainsRune("([{=:", before)
 }

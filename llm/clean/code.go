@@ -99,13 +99,3 @@ func (f *Filter) isCode(m mark, final bool) (code, more bool) {
 	}
 	return false, !final
 }
-
-// isIndented reports whether the current line is indented like code, and begins no item of a list.
-func (f *Filter) isIndented() bool {
-	line := f.out.String()[f.lineAt:]
-	if !strings.HasPrefix(line, "    ") && !strings.HasPrefix(line, "\t") {
-		return false
-	}
-	item := strings.TrimLeft(line[:min(len(line), maxMark)], " \t")
-	return item == "" || !strings.ContainsAny(item[:1], "-*+0123456789•")
-}

@@ -82,6 +82,7 @@ var ends = set(
 	"</s> <eos> <end_of_turn> <turn|> <pad> <|pad|> [/inst]",                         // Llama 2, Mistral, Gemma
 	"[|endofturn|] [eos] [pad] [e~[",                                                 // EXAONE, Kimi, MiniMax
 	"<end_of_utterance> <eoa>",                                                       // SmolVLM, InternLM
+	"✿result✿:",                                                                      // Qwen-Agent: what the tool returns begins
 	"<seed:eos> <|hy_eos|> <|eos|> <|close|>response<|sep|> <|close|>message<|sep|>", // Seed-OSS, Hunyuan, Kimi K3
 )
 
@@ -108,6 +109,7 @@ const (
 var wrappers = set(
 	"<|begin_of_box|> <|end_of_box|>",           // GLM-V: <|begin_of_box|>42<|end_of_box|>
 	"<|begin_of_solution|> <|end_of_solution|>", // Sky-T1, OpenThinker
+	"✿return✿:", // Qwen-Agent: the answer behind calls begins
 )
 
 // answerTags are the names of tags around the answer behind a thought: Hunyuan, ERNIE, GLM-V.
@@ -129,11 +131,17 @@ var callTokens = set(
 	"[tool_calls] [args] [call_id]",                              // Mistral
 	"[tool_request] [end_tool_request] [tool_call] [/tool_call]", // LM Studio
 	"<|plugin|>", // InternLM
+	"<|functioncallbegin|> <|functioncallend|>", // Doubao
+	"✿function✿: ✿args✿:",                       // Qwen-Agent: qwen_agent/llm/fncall_prompts/qwen_fncall_prompt.py
 )
 
 // callElement is the name of a call's element if it has an attribute: <function=lookup>, <function name="lookup">. Without
 // one it is any XML.
 const callElement = "function"
+
+// callWrappers are the names of elements in which Qwen 2.5 Coder puts calls as JSON instead of <tool_call>, whose end is often
+// missing or misspelt: github.com/ardanlabs/kronk/issues/944. Any XML may have such elements.
+var callWrappers = []string{"tools", "function", "function-call", "functions"}
 
 // blockTags are the names of the blocks of Cairn's prompt, and of tools' results in templates.
 var blockTags = set("now kept tool_result tool_results tool_response function_results function_response")

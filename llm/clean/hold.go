@@ -28,7 +28,7 @@ func (f *Filter) readHeld(bool) bool {
 	f.judged = f.held.Len()
 	held := f.held.String()
 	if f.block == "" {
-		if !f.mayBePlain(held) {
+		if !offered(f.Tools).mayBePlain(held) {
 			f.letGo()
 		}
 	} else if f.behindBlocks(held, false) != "" {
@@ -75,6 +75,9 @@ func (f *Filter) letGo() {
 	}
 	f.mode = (*Filter).body
 	if !was.marked && was.block == "" {
+		if was.inText { // what begins it is looked at only once
+			f.takeRune()
+		}
 		return
 	}
 	f.about, f.textOnly, f.blockSeen = true, f.textOnly || was.marked, f.blockSeen || was.block != ""

@@ -21,7 +21,7 @@ type mark struct {
 // maxMark limits the size of a mark, in bytes.
 const maxMark = 80
 
-// opensMark has the bytes that a mark may begin with; 0xE2 is the first of ◁.
+// opensMark has the bytes that a mark may begin with; 0xE2 is the first of ◁ and ✿.
 var opensMark = [256]bool{'<': true, '[': true, ']': true, 0xE2: true}
 
 // indexMark returns where the next mark, line or code may begin; the length of text if nowhere.
@@ -46,12 +46,18 @@ func markAt(text string, final bool) (m mark, more bool) {
 }
 
 // literals are the marks that have no brackets around them.
-var literals = []string{"]~b]", "]~!b[", "]<]minimax[>[", "◁think▷", "◁/think▷"}
+var literals = []string{"]~b]", "]~!b[", "]<]minimax[>[", "◁think▷", "◁/think▷", "✿FUNCTION✿:", "✿ARGS✿:", "✿RESULT✿:", "✿RETURN✿:"}
 
 func literalAt(text string, final bool) (m mark, more bool) {
 	for _, literal := range literals {
 		if strings.HasPrefix(text, literal) {
-			return classify(literal), false
+			m := classify(literal)
+			if strings.HasSuffix(literal, ":") { // with the spaces behind it
+				rest := strings.TrimLeft(text[len(literal):], " ")
+				m.size = len(text) - len(rest)
+				more = rest == "" && !final && m.size < maxMark
+			}
+			return m, more
 		}
 		more = more || !final && strings.HasPrefix(literal, text)
 	}

@@ -18,6 +18,9 @@ func texts() (all []string) {
 	for _, c := range removed {
 		all = append(all, c.text)
 	}
+	for text := range unreadable {
+		all = append(all, text)
+	}
 	all = append(all, kept...)
 	for _, c := range callTexts {
 		all = append(all, c.text)
@@ -90,7 +93,9 @@ func TestLargeTextsAreCheap(t *testing.T) {
 		"ends of thoughts": "<think> a </think> b ", "backticks": "`a ", "fences": "```\n", "white space": " \n", "objects": `{"name": `,
 		"blocks": "\n<now>\n", "doubtful thoughts": "A.\n<think> x\n", "calls": "\n<tool_call>", "lists": "[[", "names": "lookup(", "tokens": "<|a|>",
 		"triangles": "◁", "elements": "<invoke name=\"a\">", "arguments": "<function=lookup><parameter=a>b", "arg keys": "<tool_call>lookup<arg_key>a</arg_key><arg_value>b",
-		"nested objects": `{"function":`, "lists of calls": `[{"tool_calls":`, "Python": "[lookup(word=[", "roles": "a.<|im_end|>\nuse", "bare": "analysisX", "headers": "<|start|>assistant ", "closed blocks": "<now>\n</now>\nx\n",
+		"nested objects": `{"function":`, "lists of calls": `[{"tool_calls":`, "Python": "[lookup(word=[", "roles": "a.<|im_end|>\nuse", "bare": "analysisX", "headers": "<|start|>assistant ", "elements of a tool": "A.\n<lookup>x", "actions": "A.\nAction: lookup\nAction Input: x\n", "flowers": "✿FUNCTION✿: now ", "closed elements": "<lookup>x</lookup>",
+		"announced thoughts": "**Thinking:** x\n", "broken characters": "\xff", "escapes": "\x1b[", "roles of turns": "a.\n<|user|> B",
+		"closed blocks": "<now>\n</now>\nx\n",
 	} {
 		text := strings.Repeat(unit, size/len(unit))
 		for _, piece := range []int{len(text), 3} {

@@ -39,7 +39,7 @@ var (
 	sentinelLast = lazy.Pattern(`(^|[\s.!?…。！？])[\pP\pS]*` + sentinel + wrapping + `$`)
 
 	// unfinished matches the end of a text that may become the sentinel: behind white space, or directly behind a sentence or a colon.
-	unfinished = lazy.Pattern("(?:(?:^|\\s)(?:`{3,}\\w*\\n)?(?:[\\pP\\pS\\p{Cf}]|</?\\w+>)*(?:" + beginning + ")?|[.!?…。！？:：](" + beginning + "))" + wrapping + "(?:</?\\w*)?$")
+	unfinished = lazy.Pattern("(?:(?:^|\\s)(?:`{3,}\\w*\\n)?(?:[\\pP\\pS\\p{Cf}]|</?\\w+>)*(?:" + beginning + ")?|[.!?…。！？:：,;，；、–—\\p{Han}\\p{Hiragana}\\p{Katakana}\\p{Thai}](" + beginning + "))" + wrapping + "(?:</?\\w*)?$")
 
 	// emptyFence matches a block of code without content.
 	emptyFence = lazy.Pattern("(?m)^[ \\t]*(`{3,}|~{3,})\\w*[ \\t]*\\n(?:[ \\t]*\\n)*[ \\t]*(?:`{3,}|~{3,})[ \\t]*$")
@@ -48,8 +48,8 @@ var (
 // maxUnfinished limits the end of a text that waits, in bytes: the sentinel and its wrapping.
 const maxUnfinished = 64
 
-// WithoutNoReply removes the sentinel from a text, and white space around the text. A sentence that mentions the sentinel
-// stays. writing: the model is still writing, and what may become the sentinel at the end is removed, too.
+// WithoutNoReply removes the sentinel from a text, with the sentence that it is in, and white space around the text. In
+// code, and as a part of another word, it is mentioned, and stays. writing: the model is still writing, and what may become the sentinel at the end is removed, too.
 func WithoutNoReply(text string, writing bool) string {
 	if writing {
 		from := max(0, len(text)-maxUnfinished)
@@ -70,7 +70,7 @@ func WithoutNoReply(text string, writing bool) string {
 			kept = append(kept, line)
 		}
 	}
-	without := strings.TrimSpace(strings.Join(kept, "\n"))
+	without := withoutSentences(strings.TrimSpace(strings.Join(kept, "\n")))
 	const repeated = 3 // how often models repeat it at most
 	for range repeated {
 		if at := lastSentence(without); at >= 0 {
@@ -85,6 +85,104 @@ func WithoutNoReply(text string, writing bool) string {
 		return ""
 	}
 	return without
+}
+
+// withoutSentences drops the sentences that have the sentinel outside of code.
+func withoutSentences(text string) string {
+	lines := strings.Split(text, "\n")
+	kept := lines[:0]
+	fence := ""
+	for _, line := range lines {
+		mark := fenceMark().FindString(line)
+		switch {
+		case fence == "":
+			fence = mark
+		case strings.HasPrefix(mark, fence):
+			fence = ""
+		}
+		if mark == "" && fence == "" {
+			without := withoutSentencesOf(line)
+			if without != line && strings.Trim(without, " \t-*+>•") == "" {
+				continue
+			}
+			line = without
+		}
+		kept = append(kept, line)
+	}
+	return strings.TrimSpace(strings.Join(kept, "\n"))
+}
+
+// fenceMark matches the mark that begins or ends a block of code.
+var fenceMark = lazy.Pattern("^[ \\t]*(?:`{3,}|~{3,})")
+
+// withoutSentencesOf is withoutSentences for a line.
+func withoutSentencesOf(line string) string {
+	var kept strings.Builder
+	begin := 0 // of the sentence
+	drop := false
+	code := false
+	for at := 0; at < len(line); {
+		r, size := utf8.DecodeRuneInString(line[at:])
+		if r == '`' {
+			code = !code
+		}
+		if found := sentinelAt(line[at:]); found > 0 && !code {
+			drop = drop || isWord(line[:at], line[at+found:])
+			size = found
+		}
+		at += size
+		if at == len(line) || endsHere(r, line[at:]) {
+			if !drop {
+				kept.WriteString(line[begin:at])
+			}
+			begin = at
+			drop = false
+		}
+	}
+	return strings.TrimRight(kept.String(), " \t")
+}
+
+// sentinelAt returns the size of the sentinel, as the prompt writes it, at the front of a text; 0 if it is not there.
+func sentinelAt(text string) int {
+	for _, written := range []string{NoReply, `NO\_REPLY`} {
+		if strings.HasPrefix(text, written) {
+			return len(written)
+		}
+	}
+	return 0
+}
+
+// endsHere reports whether a sentence ends with r, before rest.
+func endsHere(r rune, rest string) bool {
+	if strings.ContainsRune("。！？", r) {
+		return true
+	}
+	next, _ := utf8.DecodeRuneInString(rest)
+	return strings.ContainsRune(".!?…", r) && unicode.IsSpace(next)
+}
+
+// isWord reports whether what is between two texts is a word of its own, rather than a part of a name, an address or a program.
+func isWord(before, after string) bool {
+	last, _ := utf8.DecodeLastRuneInString(before)
+	next, _ := utf8.DecodeRuneInString(after)
+	const joins = "_@/=+-\\$#&"
+	if isASCIIWord(last) || isASCIIWord(next) || strings.ContainsRune(joins, last) || strings.ContainsRune("_@/=+(", next) {
+		return false
+	}
+	if next == '.' || next == '-' {
+		if behind, _ := utf8.DecodeRuneInString(after[1:]); isASCIIWord(behind) {
+			return false
+		}
+	}
+	if last != '"' && last != '\'' {
+		return true
+	}
+	before = strings.TrimRight(before[:len(before)-1], " ")
+	return before == "" || !strings.ContainsAny(before[len(before)-1:], "=([{+")
+}
+
+func isASCIIWord(r rune) bool {
+	return r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
 // lastSentence returns where the sentinel begins that is a sentence of its own at the end of a text; -1 if there is none.

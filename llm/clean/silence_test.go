@@ -31,12 +31,30 @@ func TestSentinelIsRemovedInEveryWrapping(t *testing.T) {
 		"**NO REPLY**":                     "",
 		"NO＿REPLY":                         "",
 		"Tea it is: no-reply addresses":    "Tea it is: no-reply addresses",
-		// Sentences about it stay.
-		"With nothing to add I answer NO_REPLY, and nobody sees it.": "With nothing to add I answer NO_REPLY, and nobody sees it.",
-		"NO_REPLY is what I answer then.":                            "NO_REPLY is what I answer then.",
-		"There is no reply.":                                         "There is no reply.",
-		"no reply":                                                   "no reply",
-		"a\n```\n```\nb":                                             "a\n```\n```\nb",
+		// So are the sentences that have it.
+		"With nothing to add I answer NO_REPLY, and nobody sees it.": "",
+		"NO_REPLY is what I answer then.":                            "",
+		"Tea it is. So I say NO_REPLY here. Milk, too.":              "Tea it is. Milk, too.",
+		"Nobody asked me, so \"NO_REPLY\".":                          "",
+		"Nothing to add—NO_REPLY":                                    "",
+		"Nobody asked me, therefore NO_REPLY!":                       "",
+		"NO_REPLY, since nobody asked.\nTea it is.":                  "Tea it is.",
+		"- Tea it is.\n- For Bob: NO_REPLY, as he asked nothing.":    "- Tea it is.",
+		"没有人问我，所以我回答NO_REPLY。茶好了。":                                   "茶好了。",
+		"My answer is **NO_REPLY** for now.":                         "",
+		"(NO_REPLY because nobody asked)":                            "",
+		"…NO_REPLY…":                                                 "",
+		"!NO_REPLY?":                                                 "",
+		"Okay NO\\_REPLY it is. Tea.":                                "Tea.",
+		// In code, and as a part of a name, it is mentioned.
+		"What does `NO_REPLY` mean? It is a sentinel.":                                    "What does `NO_REPLY` mean? It is a sentinel.",
+		"Write to NO_REPLY@EXAMPLE.ORG, or set NO_REPLY=1.":                               "Write to NO_REPLY@EXAMPLE.ORG, or set NO_REPLY=1.",
+		"const noReply = \"NO_REPLY\"":                                                    "const noReply = \"NO_REPLY\"",
+		"```go\nif answer == \"NO_REPLY\" {\n\treturn nil // NO_REPLY is silence\n}\n```": "```go\nif answer == \"NO_REPLY\" {\n\treturn nil // NO_REPLY is silence\n}\n```",
+		"See NO_REPLY.md and MY_NO_REPLY_FLAG.":                                           "See NO_REPLY.md and MY_NO_REPLY_FLAG.",
+		"There is no reply.":                                                              "There is no reply.",
+		"no reply":                                                                        "no reply",
+		"a\n```\n```\nb":                                                                  "a\n```\n```\nb",
 	} {
 		check.Equal(t, text, WithoutNoReply(text, false), want)
 		for end := range len(text) {

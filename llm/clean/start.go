@@ -3,7 +3,6 @@
 package clean
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 
@@ -26,7 +25,7 @@ func (f *Filter) start(final bool) bool {
 	if f.raw = rest; rest == "" {
 		return true
 	}
-	for _, check := range []func(*Filter, bool) verdict{(*Filter).ownLine, (*Filter).recipient, (*Filter).bareThought, (*Filter).startMark, (*Filter).plainCall} {
+	for _, check := range []func(*Filter, bool) verdict{(*Filter).ownLine, (*Filter).ownLabel, (*Filter).recipient, (*Filter).announcedThought, (*Filter).emphasizedThought, (*Filter).startMark, (*Filter).plainCall} {
 		switch check(f, final) {
 		case unknown:
 			return false
@@ -108,45 +107,6 @@ func (f *Filter) recipient(final bool) verdict {
 		return unknown
 	}
 	return nothing
-}
-
-// bareThoughts are thoughts without marks, at the start of an answer. Of each: what begins it, and what ends it, once
-// the special tokens around its words are lost.
-var bareThoughts = []struct {
-	open  func() *regexp.Regexp
-	whole int // bytes with which open can be decided
-	close string
-}{
-	{lazy.Pattern(`^(?:analysis|commentary)(?:[A-Z\n]|$| ?to=f)`), 15, "assistantfinal"}, // gpt-oss: analysisThe user …assistantfinalHello
-	{lazy.Pattern(`^Here(?:'s| is) my thought process:`), 27, "Here is my response:"},    // Granite 3.2
-}
-
-// bareThought holds back what may be a thought without marks: it is one if its end comes.
-func (f *Filter) bareThought(final bool) verdict {
-	for _, b := range bareThoughts {
-		front := f.raw[:min(len(f.raw), b.whole)]
-		if !b.open().MatchString(front) {
-			if !final && len(front) < b.whole && maybeBare(front) {
-				return unknown
-			}
-			continue
-		}
-		if !final && len(front) < b.whole {
-			return unknown
-		}
-		f.think(mark{kind: thoughtOpens, name: b.close, sure: paired}, true)
-		return handled
-	}
-	return nothing
-}
-
-func maybeBare(front string) bool {
-	for _, open := range []string{"analysis", "commentary to=f", "commentaryto=f", "Here's my thought process:", "Here is my thought process:"} {
-		if strings.HasPrefix(open, front) {
-			return true
-		}
-	}
-	return false
 }
 
 // startMark handles a mark at the start.

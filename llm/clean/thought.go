@@ -3,25 +3,25 @@
 package clean
 
 import (
-	"encoding/json"
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"cairn/internal/lazy"
 )
 
 // thinking is a thought that is being read.
 type thinking struct {
 	isThinking bool
-	name       string    // of the marks around it
-	sure       certainty // what is enough to remove it
-	isOpen     bool      // its first mark is no mention of one
-	inBody     bool      // there is text before it
-	size       int       // bytes so far
-	depth      int       // thoughts inside
+	name       string     // of the marks around it
+	words      *announced // what is around it instead; nil: marks
+	emphasis   string     // around each of its marks
+	sure       certainty  // what is enough to remove it
+	isOpen     bool       // its first mark is no mention of one
+	inBody     bool       // there is text before it
+	size       int        // bytes so far
+	depth      int        // thoughts inside
 
-	at    context         // in the thought
+	at    place           // in the thought
+	code  bool            // a block of code is open in it
 	all   strings.Builder // the thought with its first mark, as long as it may turn out to be text
 	after strings.Builder // what follows the last mark that may be its end
 	ended bool            // there was one
@@ -36,32 +36,26 @@ func (f *Filter) think(m mark, open bool) {
 
 // dropThought drops n bytes of raw, or keeps them as long as they may turn out to be text.
 func (f *Filter) dropThought(n int) {
-	text := f.raw[:n]
-	f.raw = f.raw[n:]
-	if text == "" {
-		return
+	f.thinking.add(f.raw[:n])
+	f.skip(n)
+}
+
+// add adds to the thought.
+func (t *thinking) add(text string) {
+	if !t.isOpen || t.sure != known || t.inBody || t.size <= maxExample {
+		t.all.WriteString(text)
 	}
-	if !f.isOpen || f.sure != known || f.inBody || f.size <= maxExample {
-		f.all.WriteString(text)
+	t.size += len(text)
+	if t.ended {
+		t.after.WriteString(text)
 	}
-	f.size += len(text)
-	if f.ended {
-		f.after.WriteString(text)
-	}
-	if at := strings.LastIndexByte(text, '\n'); at >= 0 {
-		f.at.inLine = false
-	}
-	f.at.last, _ = utf8.DecodeLastRuneInString(text)
-	if solid := strings.TrimRightFunc(text, unicode.IsSpace); solid != "" {
-		f.at.solid, _ = utf8.DecodeLastRuneInString(solid)
-		f.at.inLine = f.at.inLine || len(solid) > strings.LastIndexByte(text, '\n')+1
-	}
+	t.at.pass(text)
 }
 
 // readThought reads up to the next mark in a thought.
 func (f *Filter) readThought(final bool) bool {
-	if isWords(f.name) {
-		return f.readBare(final)
+	if f.words != nil {
+		return f.readAnnounced(final)
 	}
 	f.dropThought(indexMark(f.raw))
 	if f.raw == "" {
@@ -100,7 +94,7 @@ func (f *Filter) readTicks(final bool) bool {
 	switch {
 	case f.at.inLine:
 	case strings.HasPrefix(f.raw, fence):
-		f.at.inline ^= 1
+		f.code = !f.code
 		f.dropThought(len(fence))
 		return true
 	case !final && strings.HasPrefix(fence, f.raw):
@@ -113,13 +107,19 @@ func (f *Filter) readTicks(final bool) bool {
 // judgeEnd decides whether a mark ends the thought. One in quotation marks does not. One that may be mentioned, or that
 // is another one's, does only if no better one follows.
 func (f *Filter) judgeEnd(m mark, final bool) bool {
+	switch rest := f.raw[m.size:]; {
+	case strings.HasPrefix(rest, f.emphasis):
+		m.size += len(f.emphasis)
+	case !final && strings.HasPrefix(f.emphasis, rest):
+		return false
+	}
 	next, more := follow(f.raw[m.size:], final)
 	if more {
 		return false
 	}
 	quoted := strings.ContainsRune("\"'`“‘«", f.at.last) && next.blank == 0 && strings.ContainsRune("\"'`”’»", next.first)
 	mentioned := f.at.inLine && unicode.IsSpace(f.at.last) && !endsSentence(f.at.solid) && next.saysOn()
-	inside := f.depth > 0 || f.at.inline > 0
+	inside := f.depth > 0 || f.code
 	f.depth = max(0, f.depth-1)
 	switch {
 	case quoted:
@@ -140,8 +140,8 @@ func (f *Filter) judgeEnd(m mark, final bool) bool {
 const maxExample = 60
 
 // isExample reports whether the thought may be an example: it is short, and no sentence.
-func (f *Filter) isExample() bool {
-	return f.size <= maxExample && f.at.solid != '.' && f.at.solid != '?' && f.at.solid != '!' && !strings.Contains(f.all.String(), "\n")
+func (t *thinking) isExample() bool {
+	return t.size <= maxExample && !strings.ContainsRune(".?!", t.at.solid) && !strings.Contains(t.all.String(), "\n")
 }
 
 // endThought drops the thought with the mark of n bytes that ends it.
@@ -170,14 +170,15 @@ func (f *Filter) skipBlank(bool) bool {
 
 // restore makes text of what seemed to be a thought: the text is about its marks.
 func (f *Filter) restore() {
-	all, inBody := f.all.String(), f.inBody
+	all, inBody, emphasized := f.all.String(), f.inBody, f.emphasis != ""
 	f.thinking = thinking{}
 	if !inBody {
 		f.begin()
 	}
 	f.mode = (*Filter).body
 	m, _ := markAt(all, true)
-	f.about, f.openSeen = m.size > 0, m.size > 0
+	f.about = m.size > 0 || emphasized
+	f.openSeen = f.about
 	f.put(all[:m.size])
 	f.raw = all[m.size:] + f.raw
 }
@@ -189,52 +190,11 @@ func (f *Filter) endThinking() {
 		after := f.after.String()
 		f.endThought(0)
 		f.raw = after
-	case isWords(f.name) && f.callBehindThought():
+	case f.words != nil && f.callBehindThought():
 	case !f.isOpen, f.sure != known:
 		f.restore()
 	default:
 		f.Reasoned, f.thinking, f.stripped = true, thinking{}, true
 		f.mode = (*Filter).body
 	}
-}
-
-// isWords reports whether words, not marks, are around a thought.
-func isWords(name string) bool {
-	return strings.HasPrefix(name, "assistantfinal") || strings.HasPrefix(name, "Here")
-}
-
-// bareCall matches a call whose special tokens are lost: assistantcommentary to=functions.lookup json{"word":"tea"}
-// (gpt-oss). Its groups: the name of the tool, the arguments.
-var bareCall = lazy.Pattern(`(?:^|assistant)commentary ?to=functions\.([\w.-]+) ?(?:json|code)?(\{[^\x00]*)$`)
-
-// callBehindThought reads a call of an offered tool that ends a thought without marks.
-func (f *Filter) callBehindThought() bool {
-	at := bareCall().FindStringSubmatch(f.all.String())
-	p := parser{tools: f.Tools}
-	if f.textOnly || at == nil || p.tool(at[1]) == nil || !json.Valid([]byte(at[2])) || f.isQuoted(at[0]) {
-		return false
-	}
-	p.add(at[1], at[2])
-	f.Calls = p.calls
-	f.Reasoned, f.thinking, f.stripped = at[0] != f.all.String(), thinking{}, true
-	f.end()
-	f.mode = (*Filter).body
-	return true
-}
-
-// readBare reads a thought that ends with certain words.
-func (f *Filter) readBare(final bool) bool {
-	if at := strings.Index(f.raw, f.name); at >= 0 {
-		f.dropThought(at)
-		f.endThought(len(f.name))
-		return true
-	}
-	if final {
-		f.dropThought(len(f.raw))
-		return true
-	}
-	if n := len(f.raw) - len(f.name); n > 0 {
-		f.dropThought(n)
-	}
-	return false
 }

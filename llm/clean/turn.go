@@ -44,25 +44,33 @@ func (f *Filter) endsTurn(m mark, next following) bool {
 	template := next.mark.kind == turnBegins || next.mark.kind == turnEnds || next.mark.kind == special || next.mark.kind == header ||
 		next.role && next.newline
 	atEnd := next.end || template
-	if f.inLine && !unicode.IsSpace(f.last) {
-		if !f.isGlued() || next.goesOn() {
-			return false
-		}
-		switch {
-		case m.kind == special, f.about:
-			return atEnd || next.role && next.blank == 0
-		case m.kind == turnBegins:
-			return (atEnd || next.role || next.blank == 0) && f.last != '}'
-		}
-		return atEnd || next.newline || next.blank == 0 || endsSentence(f.last)
+	if !f.inLine || unicode.IsSpace(f.last) {
+		return f.endsBehindSpace(m, next, template)
 	}
-	if m.kind == turnBegins || f.about || f.solid == ':' {
+	if !f.isGlued() || next.goesOn() {
 		return false
 	}
-	return atEnd && (!f.inLine || endsSentence(f.solid))
+	switch {
+	case m.kind == special, f.about:
+		return atEnd || next.role && next.blank == 0
+	case m.kind == turnBegins:
+		return (atEnd || next.role || next.blank == 0) && f.last != '}'
+	}
+	return atEnd || next.newline || next.blank == 0 || endsSentence(f.last)
 }
 
-// inExampleOf reports whether a token belongs to an example of a template.
-func (f *Filter) inExampleOf(m mark) bool {
-	return f.example != "" && (f.example != inst || m.name == inst || m.name == "s")
+// endsBehindSpace is endsTurn for a token that begins a line, or follows a sentence and a space. template: what follows it
+// belongs to a template, too.
+func (f *Filter) endsBehindSpace(m mark, next following, template bool) bool {
+	if f.about || f.solid == ':' || f.inLine && !(endsSentence(f.solid) && f.saysInLine()) {
+		return false
+	}
+	if next.end && m.kind != turnBegins {
+		return true
+	}
+	if next.goesOn() || f.isAboutTemplates() || f.isQuoted(f.raw[:m.size]) {
+		return false
+	}
+	begun := next.end || template || next.newline || next.blank == 0
+	return begun || m.kind == turnBegins && !f.inLine && endsSentence(f.solid)
 }

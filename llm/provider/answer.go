@@ -29,9 +29,8 @@ type Answer struct {
 	waiting strings.Builder
 }
 
-// Say adds a piece. NUL bytes are removed: they break databases and terminals. So is what belongs to the model's template.
+// Say adds a piece. What belongs to the model's template is removed, and what nobody can read, as NUL bytes.
 func (a *Answer) Say(piece string) {
-	piece = strings.ReplaceAll(piece, "\x00", "")
 	a.keep(len(piece))
 	if a.text.Held()+len(piece) > a.maxText {
 		a.exceed(a.maxText, "bytes of text")

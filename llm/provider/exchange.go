@@ -135,10 +135,10 @@ func drain(body io.Reader, cancel func()) {
 // a response with status 200 is a refusal.
 func (a *Answer) read(resp *http.Response, form *Form) (llm.Response, error) {
 	reader := bufio.NewReader(resp.Body)
-	first, err := firstByte(reader, a.maxBytes)
+	first, err := firstByte(reader, a.all.most)
 	switch {
 	case errors.Is(err, bufio.ErrTooLong):
-		return llm.Response{}, llm.TooLong(a.maxBytes, "bytes")
+		return llm.Response{}, llm.TooLong(a.all.most, "bytes")
 	case err == nil && (first == '{' || first == '[' || first == '<'):
 		a.heard = time.Now()
 		err = a.readWhole(resp, reader, form)
@@ -172,12 +172,12 @@ func (a *Answer) readEvents(events *events, form *Form) error {
 }
 
 func (a *Answer) readWhole(resp *http.Response, reader io.Reader, form *Form) error {
-	body, err := io.ReadAll(io.LimitReader(reader, int64(a.maxBytes)+1))
+	body, err := io.ReadAll(io.LimitReader(reader, int64(a.all.most)+1))
 	switch {
 	case err != nil:
 		return llm.Truncated(err)
-	case len(body) > a.maxBytes:
-		return llm.TooLong(a.maxBytes, "bytes")
+	case len(body) > a.all.most:
+		return llm.TooLong(a.all.most, "bytes")
 	case crowded(body):
 		return llm.TooLong(maxParts, "parts")
 	}

@@ -27,18 +27,24 @@ const maxEmpty = 200_000
 // longestQuiet limits how long such events show that the server is still working; after that they are silence.
 const longestQuiet = 5 * time.Minute
 
-// limits bound one answer, in bytes, and count what has arrived.
+// limits bound one answer, and count what has arrived.
 type limits struct {
-	maxBytes, bytes         int // of everything that is kept
-	maxText                 int
-	maxCallBytes, callBytes int
-	maxReasoning, reasoning int // and other fields of the provider
+	all       quota // everything that is kept
+	calls     quota // tool calls: ids, names and arguments
+	reasoning quota // and fields of the provider's own
+	skipped   quota // reasoning that is not kept
+	maxText   int   // bytes
 
-	passed  int       // bytes of reasoning that are not kept
 	content int       // bytes of content, kept or not
 	empty   int       // events without content
 	heard   time.Time // when content arrived
 	over    error     // the first limit that was exceeded
+}
+
+// quota counts bytes up to a maximum.
+type quota struct {
+	what       string // the bytes, in an error message
+	most, used int
 }
 
 // bound sets the limits of an answer of at most this many tokens, 0 for no such limit, and most bytes.
@@ -49,43 +55,42 @@ func (l *limits) bound(tokens, most int) {
 		}
 		return min(max(least, tokens*bytesPerToken), most)
 	}
-	l.maxBytes, l.maxText, l.maxCallBytes, l.maxReasoning = most, share(leastText), share(leastText), share(leastReasoning)
+	l.maxText = share(leastText)
+	l.all = quota{what: "bytes", most: most}
+	l.calls = quota{what: "bytes of tool calls", most: share(leastText)}
+	l.reasoning = quota{what: "bytes of reasoning", most: share(leastReasoning)}
+	l.skipped = l.reasoning
 	l.heard = time.Now()
 }
 
 // Count counts bytes of reasoning, and of fields of the provider's own.
 func (l *limits) Count(n int) {
-	l.reasoning += n
-	if l.reasoning > l.maxReasoning {
-		l.exceed(l.maxReasoning, "bytes of reasoning")
-	}
+	l.take(&l.reasoning, n)
 	l.keep(n)
 }
 
 // Pass counts bytes of reasoning that are not kept.
 func (l *limits) Pass(n int) {
+	l.take(&l.skipped, n)
 	l.content += n
-	l.passed += n
-	if l.passed > l.maxReasoning {
-		l.exceed(l.maxReasoning, "bytes of reasoning")
-	}
 }
 
 // CountCall counts bytes of tool calls: ids, names and arguments.
 func (l *limits) CountCall(n int) {
-	l.callBytes += n
-	if l.callBytes > l.maxCallBytes {
-		l.exceed(l.maxCallBytes, "bytes of tool calls")
-	}
+	l.take(&l.calls, n)
 	l.keep(n)
 }
 
 // keep counts bytes that are kept, whatever they are.
 func (l *limits) keep(n int) {
+	l.take(&l.all, n)
 	l.content += n
-	l.bytes += n
-	if l.bytes > l.maxBytes {
-		l.exceed(l.maxBytes, "bytes")
+}
+
+func (l *limits) take(q *quota, n int) {
+	q.used += n
+	if q.used > q.most {
+		l.exceed(q.most, q.what)
 	}
 }
 

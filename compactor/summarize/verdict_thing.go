@@ -1,0 +1,147 @@
+package summarize
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"cairn/internal/facts"
+	"cairn/internal/words"
+)
+
+// rival returns a number of the cited messages that counts the same thing as n in the line, where the line should have it: they
+// do not say n of that thing, and the line does not have their number.
+func (e *evidence) rival(c *claim, n facts.Number, cited []int) (passage int, other facts.Number) {
+	if len(n.Of) == 0 {
+		return -1, other
+	}
+	passage = -1
+	for _, i := range cited {
+		if e.read(i).facts.Cut {
+			return -1, other
+		}
+		for _, m := range e.passages[i].facts.Numbers {
+			switch {
+			case facts.Same(n, m) && counts(m) && (len(m.Of) == 0 || facts.SameThing(n, m)):
+				return -1, other
+			case passage < 0 && counts(m) && !m.Weak && m.Ordinal == n.Ordinal && facts.CountAlike(n, m) && !e.isIn(c, m):
+				passage, other = i, m
+			}
+		}
+	}
+	return passage, other
+}
+
+// rivals reports whether it is certain that two different numbers cannot both be true: they have the same unit, count the same, or
+// nothing says what they count.
+func rivals(n, m facts.Number) bool {
+	switch {
+	case n.Unit == m.Unit && n.Unit != facts.None:
+		return true
+	case n.Unit == facts.None && m.Unit == facts.None && len(n.Of) > 0:
+		return facts.SameThing(n, m)
+	}
+	if slices.ContainsFunc([]facts.Number{n, m}, func(of facts.Number) bool { return of.Unit > facts.Clock || of.Unit == facts.Percent }) {
+		return false
+	}
+	return len(n.Of) == 0 && len(m.Of) == 0 && len(n.Part) == 0 && len(m.Part) == 0 && (n.Unit == facts.None || m.Unit == facts.None)
+}
+
+// counts reports whether a number counts things: it is no part of a date or name.
+func counts(n facts.Number) bool { return !n.Dated && !n.Code && n.Unit == facts.None }
+
+// names reports whether the line has a word for what a number counts.
+func (c *claim) names(n facts.Number) bool {
+	return slices.ContainsFunc(n.Of, func(thing string) bool {
+		return slices.ContainsFunc(evidenceKeys("x "+thing), func(k key) bool {
+			return slices.ContainsFunc(c.keys, func(of key) bool { return of.short == k.short || of.stem == k.stem })
+		})
+	})
+}
+
+// byLeader returns those of the passages whose author the line begins with.
+func (e *evidence) byLeader(c *claim, passages []int) []int {
+	return slices.DeleteFunc(slices.Clone(passages), func(i int) bool {
+		return !c.leads || len(c.people) == 0 || e.passages[i].author != c.people[0]
+	})
+}
+
+// besideSays reports whether what was shown beside the span says a fact of the line, though a message of the span that it cites
+// has another one: it says as much of the line as that message does.
+func (e *evidence) besideSays(c *claim, passage int, has func(int) bool) bool {
+	least := e.overlap(c, passage).words
+	return slices.ContainsFunc(e.beside(c), func(i int) bool { return e.overlap(c, i).words >= least && has(i) })
+}
+
+// repeats reports whether a line with one number repeats the one message that it cites and adds no word, so its number is that of
+// the message, and no sum.
+func (e *evidence) repeats(c *claim, cited []int) bool {
+	return len(cited) == 1 && e.addsNothing(c, cited[0]) && e.clausesNamed(c, cited[0]) < 2 && !c.adds()
+}
+
+// adds reports whether a line may state a sum, a difference or a multiple: it has a word of these, or several numbers.
+func (c *claim) adds() bool {
+	return c.counts() > 1 || strings.ContainsAny(c.text, signsOfSums) || slices.ContainsFunc(wordsIn(c.text), func(w nameWord) bool { return ofSums[w.folded] })
+}
+
+// clausesNamed returns how many clauses of a message have a number and a word of the line that no other one has: the line may be of
+// their sum.
+func (e *evidence) clausesNamed(c *claim, i int) (n int) {
+	all := e.clauses(i)
+	for k := range all {
+		others := slices.Concat(all[:k], all[k+1:])
+		if slices.ContainsFunc(all[k].facts.Numbers, isValue) && c.sharedBut(all[k:k+1], others) >= 0.9 {
+			n++
+		}
+	}
+	return n
+}
+
+// tellsNothing reports whether a word of the line is one of its numbers, or part of it, or an ending of Japanese.
+func (c *claim) tellsNothing(k key) bool {
+	return strings.ContainsFunc(k.short, func(r rune) bool { return unicode.Is(unicode.Hiragana, r) }) || strings.ContainsAny(k.short, numerals) || slices.ContainsFunc(c.facts.Numbers, func(n facts.Number) bool {
+		return !n.Weak && strings.Contains(n.Text, k.short)
+	})
+}
+
+const numerals = "一二三四五六七八九十百千万两半"
+
+// counts returns how many numbers a line states.
+func (c *claim) counts() (n int) {
+	for _, number := range c.facts.Numbers {
+		if !number.Weak && !number.Dated {
+			n++
+		}
+	}
+	return n
+}
+
+// addsNothing reports whether a message has nearly all words of a line.
+func (e *evidence) addsNothing(c *claim, i int) bool {
+	const nearly = 0.85
+	found, sum := 0.0, 0.0
+	for _, k := range c.keys {
+		if c.tellsNothing(k) {
+			continue
+		}
+		sum += k.weight
+		if p := &e.passages[i]; p.keys[k.short] > 0 || p.keys[k.stem] > 0 {
+			found += k.weight
+		}
+	}
+	return sum > 0 && found >= nearly*sum
+}
+
+// ofSums are words of sums and differences that are too frequent to be compared; signsOfSums are those of Chinese and Japanese.
+var ofSums = words.Set(words.Fold(`twice double half before earlier previous previously all both more less fewer still left each per total
+doppelt doppelte hälfte bisher vorher früher alle beide mehr weniger noch je pro insgesamt zusammen
+doble mitad antes anterior todos todas ambos más menos aún todavía cada por total
+double moitié avant ancien ancienne tous toutes plus moins encore chaque par total
+doppio metà prima precedente tutti tutte più meno ancora ogni per totale
+dobro metade todas mais ainda total
+połowa połowę dwukrotnie wcześniej poprzednio wszystkie więcej mniej jeszcze każdy każda po razem
+вдвое половина половину раньше прежде все всего больше меньше еще каждый каждая по итого вместе
+yarısı önce önceki daha hala toplam her
+سابقا قبل ضعف نصف كل اكثر اقل المجموع معا`))
+
+const signsOfSums = "共总總多少还還剩每各合計计倍残全前比余餘差"

@@ -1,0 +1,155 @@
+// Calls of offered tools in forms that also stand in other texts: elements with the name of a tool, and lines of ReAct.
+
+package clean
+
+import (
+	"encoding/json"
+	"html"
+	"slices"
+	"strings"
+	"unicode"
+
+	"cairn/internal/lazy"
+)
+
+// elementHead matches the first tag of an element. Its groups: the name, the attributes, / if it is all of the element.
+var elementHead = lazy.Pattern(`^<([A-Za-z_][\w.-]*)((?:\s+[\w.-]+\s*=\s*"[^"]*")*)\s*(/?)>`)
+
+// elementAttribute matches an attribute.
+var elementAttribute = lazy.Pattern(`([\w.-]+)\s*=\s*"([^"]*)"`)
+
+// maxElementHead limits the size of such a tag, in bytes.
+const maxElementHead = 400
+
+// mayBeElement reports whether a text that begins with front may be an element with a call, and nothing behind it but
+// another one: <lookup>{"word": "tea"}</lookup>, <lookup><word>tea</word></lookup> (Cline: its system prompt), <lookup word="tea"/>,
+// <tools>{"name": "lookup", …}. head: the first tag is whole.
+func (o offered) mayBeElement(front string) (may, head bool) {
+	at := elementHead().FindStringSubmatch(front[:min(len(front), maxElementHead)])
+	if at == nil {
+		name := word().FindString(front[1:])
+		behind := front[1+len(name):]
+		if behind == "" {
+			begins := func(of string) bool { return strings.HasPrefix(of, name) }
+			return slices.ContainsFunc(callWrappers, begins) || slices.ContainsFunc(o.names(), begins), false
+		}
+		return o.tool(name) != nil && len(front) < maxElementHead && strings.ContainsAny(behind[:1], " \t\n/"), false
+	}
+	name, attributes, alone := at[1], at[2], at[3] != ""
+	behind := front[len(at[0]):]
+	if o.tool(name) == nil {
+		inside := strings.TrimLeftFunc(behind, unicode.IsSpace)
+		isJSON := inside == "" || strings.ContainsAny(inside[:1], "{[") && mayBeJSON(strings.TrimRight(inside, "</>abcdefghijklmnopqrstuvwxyz- \n"))
+		return slices.Contains(callWrappers, name) && attributes == "" && !alone && isJSON, true
+	}
+	after, closed := behind, alone
+	if !alone {
+		_, after, closed = strings.Cut(behind, "</"+name+">")
+	}
+	after = strings.TrimSpace(after)
+	return !closed || after == "" || after[0] == '<', true
+}
+
+// laterElement holds back what begins like such an element behind some text.
+func (f *Filter) laterElement(final bool) (holds, more bool) {
+	begins := !f.inLine || endsSentence(f.solid) || f.solid == ':'
+	if f.raw[0] != '<' || f.about || f.textOnly || !begins {
+		return false, false
+	}
+	may, head := offered(f.Tools).mayBeElement(f.raw)
+	if !head {
+		return false, may && !final
+	}
+	at := elementHead().FindStringSubmatch(f.raw[:min(len(f.raw), maxElementHead)])
+	if !slices.Contains(callWrappers, at[1]) && offered(f.Tools).tool(at[1]) == nil {
+		return false, false
+	}
+	return f.laterPlain(may), false
+}
+
+// names returns the names of the tools.
+func (o offered) names() (all []string) {
+	for _, t := range o {
+		all = append(all, t.Name)
+	}
+	return all
+}
+
+// wrapperEnd matches the end of an element around calls, however it is spelt.
+var wrapperEnd = lazy.Pattern(`^\s*</[a-z_-]*>?`)
+
+// toolElement reads an element with a call.
+func (p *parser) toolElement() bool {
+	at := elementHead().FindStringSubmatch(p.rest[:min(len(p.rest), maxElementHead)])
+	if at == nil {
+		return false
+	}
+	name, attributes, alone := at[1], at[2], at[3] != ""
+	inside := p.rest[len(at[0]):]
+	switch {
+	case p.tool(name) != nil && (attributes != "" || alone):
+		if !alone {
+			empty, behind, closed := strings.Cut(inside, "</"+name+">")
+			if !closed || strings.TrimSpace(empty) != "" {
+				return false
+			}
+			inside = behind
+		}
+		p.add(name, encode(p.attributes(name, attributes)))
+		p.rest = inside
+		return true
+	case p.tool(name) != nil:
+		inside, p.rest, _ = strings.Cut(inside, "</"+name+">")
+		return p.inElement(name, strings.TrimSpace(inside))
+	case !slices.Contains(callWrappers, name):
+		return false
+	}
+	inner := parser{rest: inside, offered: p.offered}
+	inner.parse()
+	if isUnfinished(inner.rest) {
+		inner.salvage(inside)
+	}
+	if len(inner.calls) == 0 {
+		return false
+	}
+	p.calls = append(p.calls, inner.calls...)
+	p.rest = inner.rest[len(wrapperEnd().FindString(inner.rest)):]
+	return true
+}
+
+// attributes returns the arguments in the attributes of an element.
+func (p *parser) attributes(tool, text string) map[string]any {
+	all := make(map[string]any)
+	for _, at := range elementAttribute().FindAllStringSubmatch(text, maxCalls) {
+		all[at[1]] = p.typed(tool, at[1], html.UnescapeString(at[2]))
+	}
+	return all
+}
+
+// inElement reads the arguments of a call: an object, an element each, or the value of the only one.
+func (p *parser) inElement(tool, inside string) bool {
+	if inside == "" || inside[0] == '{' {
+		value, behind, ok := looseValue(inside, 0)
+		if object, isObject := value.(map[string]any); ok && isObject && behind == "" && !json.Valid([]byte(inside)) {
+			inside = encode(object)
+		}
+		p.add(tool, unwrapped(json.RawMessage(inside)))
+		return true
+	}
+	arguments := make(map[string]any)
+	if inside[0] == '<' {
+		inner := parser{rest: inside, offered: p.offered}
+		arguments = inner.children(tool)
+		if strings.TrimSpace(inner.rest) != "" {
+			return false
+		}
+	} else {
+		key, ok := p.onlyArgument(tool)
+		if !ok {
+			return false
+		}
+		arguments[key] = p.typed(tool, key, inside)
+	}
+	p.add(tool, encode(arguments))
+	return true
+}

@@ -1,0 +1,94 @@
+// The name of its role, or its own name, with which a model begins an answer: "Assistant: Hello", "**Cairn:** Hello".
+
+package clean
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"cairn/internal/lazy"
+)
+
+// roleNames are the names of a model's role in transcripts.
+var roleNames = []string{"AI Assistant", "Assistant", "AI", "Bot"}
+
+// labelEnd matches what follows the name in a label.
+var labelEnd = lazy.Pattern(`^(?:[*_\])]{0,3}：[*_]{0,3}\s*|(?:[*_\])]{0,3}:[*_]{0,3}|>:?)[ \t]*(?:[ \t]|\n\s*|$))`)
+
+const (
+	labelStart = "*_[(<# " // characters before the name in a label
+	labelAfter = "*_])>:： \t\n"
+	maxLabel   = 100 // bytes
+)
+
+// ownLabel removes such a label. A word that is explained is no label: its explanation begins with a small letter, or people
+// have written the word.
+func (f *Filter) ownLabel(final bool) verdict {
+	if f.textOnly {
+		return nothing
+	}
+	front := f.raw[:min(len(f.raw), maxLabel)]
+	bare := strings.TrimLeft(front, labelStart)
+	names := append([]string{f.Name, "Cairn"}, roleNames...)
+	switch before := front[:len(front)-len(bare)]; {
+	case before == "###", before == "### ":
+		names = []string{"Assistant", "Response"} // of Vicuna and Alpaca
+	case len(before) > 3, strings.Contains(before, "#") && bare != "":
+		return nothing
+	}
+	for _, name := range names {
+		if name == "" {
+			continue
+		}
+		size := min(len(name), len(bare))
+		if !strings.EqualFold(bare[:size], name[:size]) {
+			continue
+		}
+		rest := bare[size:]
+		solid := strings.TrimLeft(rest, labelAfter)
+		if solid == "" && len(front) < maxLabel && !final {
+			return unknown
+		}
+		end := labelEnd().FindString(rest)
+		next, _ := utf8.DecodeRuneInString(rest[len(end):])
+		if size < len(name) || end == "" || unicode.IsLower(next) || f.isExplained(name) {
+			continue
+		}
+		f.labelled = true
+		return f.strip(len(front) - len(rest) + len(end))
+	}
+	return nothing
+}
+
+// isExplained reports whether a name is that of a role which people have written.
+func (f *Filter) isExplained(name string) bool {
+	return name != f.Name && name != "Cairn" && (f.isQuoted(name) || f.isQuoted(strings.ToLower(name)))
+}
+
+var (
+	// userLabel matches how the turn of a person begins behind an answer that began with a label.
+	userLabel = lazy.Pattern(`^(?:[*_]{0,2})(?:User|Human)[*_]{0,2}[:：]`)
+
+	// userHeading matches how it begins in the formats of Vicuna, Guanaco and Alpaca: github.com/lm-sys/FastChat
+	// (fastchat/conversation.py), github.com/tatsu-lab/stanford_alpaca.
+	userHeading = lazy.Pattern(`^### ?(?:Human|User|Instruction):`)
+)
+
+// nextLabel reports whether a line begins the turn of a person, which the model has made up.
+func (f *Filter) nextLabel(final bool) (found, more bool) {
+	const longest = 16
+	front := f.raw[:min(len(f.raw), longest)]
+	if f.last != '\n' || f.solid == ':' || front == "" || !strings.ContainsAny(front[:1], "#*_UH") {
+		return false, false
+	}
+	if f.labelled && userLabel().MatchString(front) {
+		return true, false
+	}
+	if at := userHeading().FindString(front); at != "" {
+		return f.solid != 0 && !f.hasHeadings() && !f.isAboutTemplates() && !f.isQuoted(at), false
+	}
+	bare := strings.TrimLeft(front, "#*_ ")
+	names := bare == "" || agrees(bare, "User") || agrees(bare, "Human") || agrees(bare, "Instruction")
+	return false, !final && len(front) < longest && names && !strings.ContainsAny(bare, "\n ")
+}

@@ -1,0 +1,144 @@
+// The text so far, and what is around the next mark in it.
+
+package clean
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"cairn/internal/lazy"
+)
+
+// page is the text so far.
+type page struct {
+	out   strings.Builder
+	shown int // bytes of out that were returned
+
+	context
+}
+
+// context is what decides whether a mark is one, or only mentioned.
+type context struct {
+	place
+	lineAt int // where the current line begins in the text
+
+	inline int    // backticks that opened code in a line; 0: none
+	fence  string // that opened a block of code; "": none
+
+	about     bool   // marks are mentioned: the text is about them
+	example   string // the name of the mark that began a turn in an example of a template; "": none
+	headSeen  bool   // headers of messages in channels are mentioned
+	blockSeen bool   // marks of Cairn's blocks are mentioned
+	openSeen  bool   // marks that begin a thought are mentioned
+}
+
+// put adds to the text.
+func (p *page) put(text string) {
+	if at := strings.LastIndexByte(text, '\n'); at >= 0 {
+		p.lineAt = p.out.Len() + at + 1
+	}
+	p.out.WriteString(text)
+	p.pass(text)
+}
+
+// place is the end of what was read of a text.
+type place struct {
+	last, solid rune // the last rune, and the last that is no white space; 0: none
+	inLine      bool // the current line has more than white space
+}
+
+// pass moves the place behind a piece of text.
+func (p *place) pass(text string) {
+	if text == "" {
+		return
+	}
+	line := strings.LastIndexByte(text, '\n')
+	p.inLine = p.inLine && line < 0
+	p.last, _ = utf8.DecodeLastRuneInString(text)
+	if solid := strings.TrimRightFunc(text, unicode.IsSpace); solid != "" {
+		p.solid, _ = utf8.DecodeLastRuneInString(solid)
+		p.inLine = p.inLine || len(solid) > line+1
+	}
+}
+
+// show returns what is not shown yet of the first bytes of the text, up to a size.
+func (p *page) show(to int) string {
+	from := min(p.shown, to)
+	p.shown = max(p.shown, to)
+	return p.out.String()[from:to]
+}
+
+// maxPending limits the white space that waits for what follows it, in bytes.
+const maxPending = 256
+
+// pending returns the size of the white space at the end of the text that waits for what follows: if that is the end
+// of the turn, the text ends before it. White space between the words of a sentence does not wait.
+func (p *page) pending() int {
+	text := p.out.String()[p.shown:]
+	solid := strings.TrimRightFunc(text[max(0, len(text)-maxPending):], unicode.IsSpace)
+	blank := min(len(text), maxPending) - len(solid)
+	if strings.Contains(text[len(text)-blank:], "\n") || endsSentence(p.solid) {
+		return blank
+	}
+	return 0
+}
+
+// isOwnLine reports whether a mark at the front of raw begins a line behind a complete sentence or line.
+func (p *page) isOwnLine() bool { return !p.inLine && p.solid != ':' }
+
+// saysInLine reports whether the current line has a letter: it is more than the number of an item in a list.
+func (p *page) saysInLine() bool {
+	return strings.ContainsFunc(p.out.String()[p.lineAt:], unicode.IsLetter)
+}
+
+// hasHeadings reports whether a line of the text may be a heading.
+func (p *page) hasHeadings() bool {
+	text := p.out.String()
+	return strings.HasPrefix(text, "#") || strings.Contains(text, "\n#")
+}
+
+// ofTemplates matches words of texts about templates.
+var ofTemplates = lazy.Pattern(`(?i)chatml|alpaca|vicuna|templat|\btokens?\b|plantilla|jeton|шаблон|токен|模板|令牌|标记|テンプレート|トークン|템플릿|토큰`)
+
+// isAboutTemplates reports whether the end of the text has a word of those about templates.
+func (p *page) isAboutTemplates() bool {
+	const behind = 1000 // bytes
+	text := p.out.String()
+	return ofTemplates().MatchString(text[max(0, len(text)-behind):])
+}
+
+// inExampleOf reports whether a token belongs to an example of a template.
+func (p *page) inExampleOf(m mark) bool {
+	return p.example != "" && (p.example != inst || m.name == inst || m.name == "s")
+}
+
+// isIndented reports whether the current line is indented like code, and begins no item of a list.
+func (p *page) isIndented() bool {
+	line := p.out.String()[p.lineAt:]
+	if !strings.HasPrefix(line, "    ") && !strings.HasPrefix(line, "\t") {
+		return false
+	}
+	item := strings.TrimLeft(line[:min(len(line), maxMark)], " \t")
+	return item == "" || !strings.ContainsAny(item[:1], "-*+0123456789•")
+}
+
+// endsSentence reports whether a sentence may end with r.
+func endsSentence(r rune) bool {
+	return strings.ContainsRune(".!?…。！？)]}»”’*_~|>`", r) || unicode.In(r, unicode.So, unicode.Sk, unicode.Mn, unicode.Cf)
+}
+
+// isGlued reports whether a mark that follows the text directly ends it rather than being mentioned in it.
+func (p *page) isGlued() bool {
+	return p.closesQuote() || !unicode.IsSpace(p.last) && !strings.ContainsRune("([{<=:,/\\\"'‘“«„", p.last)
+}
+
+// closesQuote reports whether the text ends with a quotation mark that ends a quotation.
+func (p *page) closesQuote() bool {
+	text := p.out.String()
+	if p.last != '"' && p.last != '\'' || len(text) < 2 {
+		return false
+	}
+	before, _ := utf8.DecodeLastRuneInString(text[:len(text)-1])
+	return !unicode.IsSpace(before) && !strings.ContainsRune("([{=:", before)
+}
