@@ -27,7 +27,6 @@ type actor struct {
 
 	mu      sync.Mutex // guards everything below
 	dice    *rand.Rand
-	saved   int
 	asked   int           // requests so far
 	elapsed time.Duration // time spent on answers since the last takeElapsed
 	meter   *meter        // is charged for every request; nil: none is
@@ -100,7 +99,7 @@ func (a *actor) answer(req llm.Request) (llm.Response, error) {
 		if err != nil {
 			return llm.Response{}, err
 		}
-		resp := want.answer(a.dice, &a.saved, a.asked)
+		resp := want.answer(a.dice, a.asked)
 		if a.meter != nil {
 			answer := ""
 			for _, c := range resp.Message.Calls {

@@ -14,7 +14,6 @@ import (
 // answers, and summarizes.
 type serverScript struct {
 	words *rand.Rand
-	saved int // memories
 	calls int
 }
 
@@ -77,8 +76,7 @@ func (m *serverScript) requestedCalls(question string) []llm.Call {
 	case asksSearch:
 		return []llm.Call{m.call("memory_search", `{"query":%q}`, topic), m.call("recall", `{"query":%q,"limit":2}`, topic)}
 	case asksSave:
-		m.saved++
-		return []llm.Call{m.call("memory_save", `{"content":%q,"kind":"fact","importance":0.5}`, fact(m.words, m.saved))}
+		return []llm.Call{m.call("memory_save", `{"content":%q,"kind":"fact","importance":0.5}`, text(m.words, 20))}
 	}
 	return nil
 }
@@ -102,5 +100,5 @@ func (m *serverScript) summarize(x *llmtest.Exchange) {
 		return
 	}
 	m.calls++
-	x.UseAll(want.answer(m.words, &m.saved, m.calls).Message.Calls...)
+	x.UseAll(want.answer(m.words, m.calls).Message.Calls...)
 }

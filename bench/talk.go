@@ -116,6 +116,3 @@ func past(n int, begin time.Time, text func() string) []store.Inbound {
 	}
 	return all
 }
-
-// fact returns a generated memory, a different one for each n.
-func fact(r *rand.Rand, n int) string { return fmt.Sprintf("Fact %d: %s", n, text(r, 20)) }

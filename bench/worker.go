@@ -47,16 +47,15 @@ func wantedOf(req llm.Request) (w workerRequest, err error) {
 	return w, err
 }
 
-// answer saves generated memories, of which *saved exist, or summarizes. request makes the ids of
+// answer saves generated memories, or summarizes. request makes the ids of
 // its calls unique.
-func (w workerRequest) answer(words *rand.Rand, saved *int, request int) llm.Response {
+func (w workerRequest) answer(words *rand.Rand, request int) llm.Response {
 	if !w.memories {
 		return summarized(w.summary(words), request)
 	}
 	var calls []llm.Call
 	for n := range memoriesEach {
-		*saved++
-		arguments := fmt.Sprintf(`{"content":%q,"kind":"fact","importance":0.5,"messages":[%s]}`, fact(words, *saved), w.from)
+		arguments := fmt.Sprintf(`{"content":%q,"kind":"fact","importance":0.5,"messages":[%s]}`, text(words, 20), w.from)
 		calls = append(calls, llm.Call{ID: fmt.Sprintf("call_%d_%d", request, n), Name: "memory_save", Arguments: arguments})
 	}
 	return llmtest.Use(calls...)

@@ -44,13 +44,16 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 	s.tools, err = s.agent.tools(ctx, c.records, memory.ToolOptions{
 		Turn:     c.turnSeq,
 		Budget:   func() int { return s.window.last() / searchShare },
+		Shown:    c.shownToModel,
 		OnMemory: func(m memory.Memory) { c.remembered(m.ID, m.Kind, m.Content) },
 	}, c)
 	if err != nil {
 		return nil, err
 	}
+	records := memory.Of(c.records).Records()
+	records.Prompt = s.agent.system()
 	o := compactor.Options{
-		Records: memory.Of(c.records).Records(), Slots: c.hub.slots, Log: c.log, Policy: s.policy.get, Start: c.start,
+		Records: records, Slots: c.hub.slots, Log: c.log, Policy: s.policy.get, Start: c.start,
 		Open:  c.openTasks,
 		Spend: c.spendOnSummary,
 		Spent: func(model string, u llm.Usage) { c.count(store.ForSummary, model, u) },

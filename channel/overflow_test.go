@@ -75,6 +75,7 @@ func TestOverflowDuringTurnRunsNoToolTwice(t *testing.T) {
 	r := newRig(t, nil)
 	r.opts.Observers = []observe.Observer{&w}
 	r.reopen()
+	likes := []string{"Ada likes tea.", "Ada likes cake."}
 	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		wantPairedCalls(t, req.Messages)
 		step, second := (n-before+1)/2, (n-before)%2 == 0
@@ -86,17 +87,17 @@ func TestOverflowDuringTurnRunsNoToolTwice(t *testing.T) {
 		case step > 2:
 			return llmtest.Say("Noted."), nil
 		}
-		return llmtest.Use(llmtest.Call(fmt.Sprint("c", step), "memory_save", map[string]any{"content": fmt.Sprintf("Ada likes tea number %d.", step), "kind": "preference"})), nil
+		return llmtest.Use(llmtest.Call(fmt.Sprint("c", step), "memory_save", map[string]any{"content": likes[step-1], "kind": "preference"})), nil
 	}
 	r.askTurns(before, 400)
-	check.Equal(t, "answer", r.ask("I like tea"), "Noted.")
+	check.Equal(t, "answer", r.ask("I like tea and cake"), "Noted.")
 	lines := strings.Split(w.String(), "\n")
 	at := slices.IndexFunc(lines, func(line string) bool { // the prepared summary, or the one that makes room now
 		return strings.HasPrefix(line, "context.compaction in turn of test:server/general: trigger=")
 	})
 	check.That(t, at >= 0 && slices.Contains(lines[at:], "turn answered"), "got steps %q", lines)
-	check.EqualAll(t, "memories saved by the tool", r.connector.memories, []string{"Ada likes tea number 1.", "Ada likes tea number 2."})
-	check.Equal(t, "copies of the question in the transcript", strings.Count(texts(r.transcript()), "user: I like tea"), 1)
+	check.EqualAll(t, "memories saved by the tool", r.connector.memories, likes)
+	check.Equal(t, "copies of the question in the transcript", strings.Count(texts(r.transcript()), "user: I like tea and cake"), 1)
 }
 
 // A turn that was stopped during an open call is summarized like any other.

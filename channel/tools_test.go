@@ -174,6 +174,26 @@ func TestTools(t *testing.T) {
 	r.wantAnswer("/memories tea", "Ada likes tea.")
 }
 
+// A memory may name whom the result of a tool or the prompt names, and nobody whom only the model names.
+func TestMemoryNamesOnlyWhomAnybodyNames(t *testing.T) {
+	save := func(content string) llm.Response {
+		return useTool("memory_save", map[string]any{"content": content, "kind": "fact"})
+	}
+	r := newRig(t, nil)
+	b := r.withTools("")
+	b.Result = "The owner is Marta Quiroga."
+	r.agent.Instructions = "You work for Zenobia."
+	made := save("Ada asked Ferdinand for the owner of the cafe.")
+	r.model.Func = inTurn(useTool("calc_add", map[string]any{}), save("Ada asked for the owner of the cafe, Marta Quiroga."),
+		save("Ada asked Zenobia for the owner of the cafe."), made, made, llmtest.Say("Noted."), made, llmtest.Say("Noted."))
+	r.restart()
+	r.ask("who is the owner of the cafe?")
+	check.EqualAll(t, "memories", r.connector.memories, []string{"Ada asked for the owner of the cafe, Marta Quiroga.", "Ada asked Zenobia for the owner of the cafe."})
+	check.Contains(t, "refusal", texts(r.transcript()), "no message mentions Ferdinand")
+	r.ask("and the owner of the bar?")
+	check.Len(t, "memories", r.connector.memories, 2)
+}
+
 // A server of tools may still be connecting when a turn starts.
 func TestTurnWaitsForTools(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, r *rig) {

@@ -29,6 +29,21 @@ const (
 	recalledPassage = 300 // the same in characters
 )
 
+// shownToModel returns what the model was shown in a turn that is not on disk: its prompt, and the results of tools, without those of
+// memory_save, which repeat what the model wrote.
+func (c *conversation) shownToModel() string {
+	texts := []string{c.agent.system()}
+	c.do(func(e *compactor.Compactor) {
+		for seq := c.turnSeq(); seq < e.History().Next(); seq++ {
+			m := e.History().Message(seq)
+			if m != nil && m.Role == llm.RoleTool && m.Tool != "memory_save" {
+				texts = append(texts, m.Text)
+			}
+		}
+	})
+	return strings.Join(texts, "\n")
+}
+
 // recalled returns lines of quoted data for the turn context, within a budget of tokens: memories, then messages,
 // each with the best first, without what the model already sees. After an error it returns less, but never fails.
 // version is that of the head of which this is true.

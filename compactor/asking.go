@@ -17,6 +17,12 @@ import (
 // How a worker asks its model for one summary, and receives it.
 
 func (w worker) attempt(ctx context.Context, items []summarize.Item) (text string, err error) {
+	kept := w.record.Kept()
+	defer func() {
+		if w.record.Kept() > kept { // whatever becomes of the summary
+			*w.savedTo = max(*w.savedTo, items[len(items)-1].To)
+		}
+	}()
 	learnt := learntOf(w.model)
 	noTools := learnt.WorkPlain.Load() || learnt.Facts().RefusesTools
 	if !noTools {

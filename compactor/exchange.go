@@ -67,11 +67,12 @@ type talk struct {
 	why     summarize.Refusal // why its last summary was refused
 }
 
-// talkAbout begins an exchange. memory_save is offered if there is a call to use it in, and a memory
-// may still be saved.
+// talkAbout begins an exchange. memory_save is offered if there is a call to use it in, a memory may still be saved, and none was
+// saved from these messages: a model would save them again in other words.
 func (w worker) talkAbout(items []summarize.Item) *talk {
 	t := &talk{w: w, material: w.messages(items, w.prompt)}
-	if most := w.memories - w.record.Kept(); w.j.policy.ExtractMemories && most > 0 && w.left() > 1 {
+	most := w.memories - w.record.Kept()
+	if w.j.policy.ExtractMemories && most > 0 && w.left() > 1 && items[len(items)-1].To > *w.savedTo {
 		t.tools = w.record.Tools(most)
 		if w.j.row.Kind != Rollup { // the memories of a fold are saved already
 			t.material[len(t.material)-1].Text += t.askSave()

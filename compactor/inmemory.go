@@ -175,8 +175,6 @@ func (j *inMemoryJob) Children(_ context.Context, rollup int64) (found []Summary
 
 func (j *inMemoryJob) Tools(int) []llm.Tool { return nil }
 
-func (j *inMemoryJob) Mark() func() { return func() {} }
-
 func (j *inMemoryJob) Kept() int { return 0 }
 
 func (j *inMemoryJob) Store(_ context.Context, s summarize.Summary) ([]summarize.MemoryDraft, error) {
@@ -191,7 +189,7 @@ func (j *inMemoryJob) Store(_ context.Context, s summarize.Summary) ([]summarize
 	return nil, nil
 }
 
-func (j *inMemoryJob) Fail(_ context.Context, cause string) error {
+func (j *inMemoryJob) Fail(_ context.Context, cause string) ([]summarize.MemoryDraft, error) {
 	j.r.commit(j.r.state.Fail(j.row.ID, cause))
-	return nil
+	return nil, nil
 }

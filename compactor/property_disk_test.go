@@ -186,8 +186,8 @@ func (j *diskJob) Store(ctx context.Context, s summarize.Summary) ([]summarize.M
 	return result(j.d, func() ([]summarize.MemoryDraft, error) { return j.Job.Store(ctx, s) })
 }
 
-func (j *diskJob) Fail(ctx context.Context, cause string) error {
-	return j.d.call(func() error { return j.Job.Fail(ctx, cause) })
+func (j *diskJob) Fail(ctx context.Context, cause string) ([]summarize.MemoryDraft, error) {
+	return result(j.d, func() ([]summarize.MemoryDraft, error) { return j.Job.Fail(ctx, cause) })
 }
 
 // restart ends the process in order, possibly during a job, and starts it again.

@@ -41,9 +41,15 @@ var moods = []func(ctx context.Context, n int, req llm.Request) (llm.Response, e
 	answers(llmtest.Say(""), nil),
 	answers(llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: "A summary that ends in the mid"}, FinishReason: llm.FinishLength}, nil),
 	answers(llm.Response{}, context.DeadlineExceeded),
+	func(_ context.Context, _ int, req llm.Request) (llm.Response, error) { // saves memories, and then fails
+		if calls := saves(req); len(calls) > 0 && len(req.Messages) == 2 {
+			return llmtest.Use(calls...), nil
+		}
+		return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503}
+	},
 }
 
-const faultyMoods = 8
+const faultyMoods = 9
 
 // fullSummary is a worker whose summaries are as long as they may be.
 func fullSummary(_ context.Context, n int, req llm.Request) (llm.Response, error) {

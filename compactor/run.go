@@ -193,8 +193,12 @@ func (c *Compactor) store(j *job, record Job, summary summarize.Summary, err err
 	// The row must become failed even if the process is stopping.
 	late, cancel := context.WithTimeout(context.WithoutCancel(j.ctx), 5*time.Second)
 	defer cancel()
-	if failErr := record.Fail(late, inWords(err)); failErr != nil {
+	saved, failErr := record.Fail(late, inWords(err))
+	if failErr != nil {
 		err = errors.Join(err, failErr)
+	}
+	if c.o.Saved != nil && len(saved) > 0 {
+		c.o.Saved(saved)
 	}
 	c.finish(j, err)
 }

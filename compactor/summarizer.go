@@ -166,7 +166,6 @@ func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context
 		w, most = w.withModel(ctx, model) // a short summary leaves more room for material
 		return w.run(ctx, items, min(most, w.piece()))
 	}
-	takeBack := w.record.Mark()
 	s, err := work(c.o.Worker)
 	failed := llm.KindOf(err) != "" || errors.Is(err, context.DeadlineExceeded)
 	if c.o.Fallback == nil || !failed || ctx.Err() != nil {
@@ -175,7 +174,6 @@ func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context
 		}
 		return s, err
 	}
-	takeBack()
 	why := err
 	s, err = work(c.o.Fallback)
 	if err != nil {

@@ -30,6 +30,7 @@ type worker struct {
 	target   int              // tokens the summary should have
 	limit    int              // tokens it may have
 	memories int              // most memories that there may be after its part of the span
+	savedTo  *int64           // the last message of what memories were saved from: those before it are not offered again
 	judge    *summarize.Judge // of this chunk's summaries
 	refusal  summarize.Refusal
 	wrong    string                    // which of its lines were contradicted, for the model; "": it was refused for another reason
@@ -42,7 +43,7 @@ type worker struct {
 
 // newWorker returns a worker for the job. The agent's own prompt is read here, once.
 func (c *Compactor) newWorker(j *job, record Job, target, limit int) worker {
-	w := worker{c: c, j: j, record: record, target: target, limit: limit, memories: j.policy.MaxMemories, texts: prompts.In(c.o.Language), agent: secrets.Mask(c.o.System), around: c.aroundOf(j.row)}
+	w := worker{c: c, j: j, record: record, target: target, limit: limit, memories: j.policy.MaxMemories, savedTo: new(int64), texts: prompts.In(c.o.Language), agent: secrets.Mask(c.o.System), around: c.aroundOf(j.row)}
 	w.prompt = w.texts.Worker
 	if c.o.Prompt != nil {
 		if own := c.o.Prompt(); strings.TrimSpace(own) != "" {
@@ -138,10 +139,8 @@ func (w worker) summarizeItems(ctx context.Context, items []summarize.Item, most
 			share.limit = min(2*share.target, w.limit)
 			share.memories = kept + ((w.memories-kept)*read+all-1)/all
 		}
-		takeBack := w.record.Mark()
 		t, err := share.chunk(ctx, part)
 		if llm.KindOf(err) == llm.KindOverflow && len(part) > 1 && most > minChunk {
-			takeBack()
 			t, err = share.summarizeItems(ctx, part, max(summarize.CostOfItems(part)/2, minChunk))
 		}
 		if err != nil {
@@ -197,7 +196,6 @@ func (w worker) chunk(ctx context.Context, items []summarize.Item) (text string,
 // that has only lost its contradicted lines is accepted.
 func (w worker) chunkWithRetry(ctx context.Context, items []summarize.Item) (text string, err error) {
 	w.calls, w.lines, w.judge, w.most = new(callCount), new(lineCheck), w.judgeOf(items), summarize.MostOfSummary(items)
-	kept := w.record.Kept()
 	text, err = w.attempt(ctx, items)
 	var contradicted summarize.Contradicted
 	var why summarize.Refusal
@@ -207,9 +205,6 @@ func (w worker) chunkWithRetry(ctx context.Context, items []summarize.Item) (tex
 	if errors.As(err, &why) && why.Again(w.calls.made) && w.left() > 0 && (w.wrong != "" || w.lines.rest == "") {
 		w.c.o.Log.Debug("summary_refused", "reason", err)
 		w.refusal = why
-		if n := w.record.Kept(); n > kept { // the summary was refused, not the memories: it would save them again in other words
-			w.memories = n
-		}
 		text, err = w.attempt(ctx, items)
 	}
 	if errors.As(err, &why) && w.lines.rest != "" {

@@ -66,7 +66,7 @@ func TestMemoriesBesideTheSummary(t *testing.T) {
 		return llm.Call{ID: id, Name: "memory_save", Arguments: fmt.Sprintf(`{"content": "%s%s.", "kind": "fact", "messages": %s}`, adaTold, id, messages)}
 	}
 	noJSON, fails := llm.Call{ID: "m", Name: "memory_save", Arguments: `{"content": `}, llm.Response{}
-	one, bad, good := save("one", `"#1"`), save("two", `"the third"`), save("two", "[3]")
+	one, bad, good := save("calm", `"#1"`), save("loud", `"the third"`), save("loud", "[3]")
 	for name, c := range map[string]struct {
 		turns  int
 		first  []llm.Call
@@ -74,12 +74,12 @@ func TestMemoriesBesideTheSummary(t *testing.T) {
 		want   string
 		calls  int
 	}{
-		"what could not be read is corrected":               {10, []llm.Call{one, bad}, llmtest.Use(good), "one two", 2},
-		"arguments that are no JSON are corrected too":      {10, []llm.Call{noJSON}, llmtest.Use(good), "two", 2},
-		"once, not until it is right":                       {10, []llm.Call{one, bad}, llmtest.Use(bad), "one", 2},
+		"what could not be read is corrected":               {10, []llm.Call{one, bad}, llmtest.Use(good), "calm loud", 2},
+		"arguments that are no JSON are corrected too":      {10, []llm.Call{noJSON}, llmtest.Use(good), "loud", 2},
+		"once, not until it is right":                       {10, []llm.Call{one, bad}, llmtest.Use(bad), "calm", 2},
 		"where no call is left, what could be read is kept": {1, []llm.Call{one, bad}, fails, "", 1},
-		"a model that fails then has handed in its summary": {10, []llm.Call{one, bad}, fails, "one", 2},
-		"where all could be read nothing is asked":          {10, []llm.Call{one, save("two", `["3"]`)}, fails, "one two", 1},
+		"a model that fails then has handed in its summary": {10, []llm.Call{one, bad}, fails, "calm", 2},
+		"where all could be read nothing is asked":          {10, []llm.Call{one, save("loud", `["3"]`)}, fails, "calm loud", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, 100_000, &llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {

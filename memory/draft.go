@@ -19,6 +19,7 @@ import (
 	"cairn/llm"
 	"cairn/llm/clean"
 	"cairn/store"
+	"cairn/transcript"
 )
 
 // The makers of memories.
@@ -42,14 +43,15 @@ const maxContent = 1000
 
 // draft is a memory that is not written yet. What its maker leaves out is zero: Reach is "server", SavedAt now.
 type draft struct {
-	Memory                    // Sources: the messages that its maker names
-	supersedes int64          // the memory it supersedes; 0: none
-	folded     string         // see words.Fold
-	said       []chat.Message // the messages it comes from, in order
-	until      string         // when it ends, as a model wrote it; "": never
-	people     []person       // whom it concerns
-	note       string         // for its maker, once it is checked
-	read       []string       // the summaries that its maker read in place of messages
+	Memory                          // Sources: the messages that its maker names
+	supersedes int64                // the memory it supersedes; 0: none
+	folded     string               // see words.Fold
+	said       []chat.Message       // the messages it comes from, in order
+	until      string               // when it ends, as a model wrote it; "": never
+	people     []person             // whom it concerns
+	note       string               // for its maker, once it is checked
+	read       []transcript.Summary // what its maker read in place of messages
+	shown      string               // what its maker was shown that no message has: its system prompt
 }
 
 func draftOf(m summarize.MemoryDraft, by string) draft {

@@ -21,6 +21,7 @@ import (
 type job struct {
 	conversation *store.Conversation
 	row          transcript.Summary // as it was when the job started
+	prompt       string             // see Records
 	offered      bool               // the summarizer could save memories itself
 	drafts       []draft
 }
@@ -31,7 +32,7 @@ func (r Records) Begin(ctx context.Context, row transcript.Summary) (summarize.J
 	if err != nil {
 		return nil, err
 	}
-	return &job{conversation: r.c, row: row}, nil
+	return &job{conversation: r.c, row: row, prompt: r.Prompt}, nil
 }
 
 func (j *job) ID() int64 { return j.row.ID }
@@ -64,18 +65,14 @@ func (j *job) Tools(draftLimit int) []llm.Tool {
 	return []llm.Tool{saveTool(true, func(ctx context.Context, d draft) (string, error) { return j.keep(ctx, d, &left) })}
 }
 
-func (j *job) Mark() (takeBack func()) {
-	kept := slices.Clone(j.drafts)
-	return func() { j.drafts = slices.Clone(kept) }
-}
-
 func (j *job) Kept() int { return len(j.drafts) }
 
 func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err error) {
 	var s Saved
+	d.shown = j.prompt
 	err = j.conversation.Store().View(ctx, func(tx *store.Tx) {
 		for _, child := range j.row.Children {
-			d.read = append(d.read, j.conversation.In(tx).Compaction(child).Text)
+			d.read = append(d.read, j.conversation.In(tx).Compaction(child))
 		}
 		tx.Fail(checkDraft(j.conversation, tx, &d, j.row.From, j.row.To))
 		checkSuperseded(j.conversation, tx, &d)
@@ -103,8 +100,13 @@ func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err 
 	return s.answer(d.note), nil
 }
 
-func (j *job) Fail(ctx context.Context, cause string) error {
-	return j.conversation.Compactions().Fail(ctx, j.row.ID, cause)
+// Fail makes the row failed, and writes the memories that the worker kept, unless messages that it read have changed since.
+func (j *job) Fail(ctx context.Context, cause string) (fresh []summarize.MemoryDraft, err error) {
+	err = j.conversation.Compactions().Fail(ctx, j.row.ID, cause, func(tx *store.Tx) { fresh = j.saveAll(tx, j.drafts) })
+	if err != nil {
+		return nil, err
+	}
+	return fresh, nil
 }
 
 func (j *job) trying(what string) string { return fmt.Sprintf("%s of compaction %d", what, j.row.ID) }
@@ -119,7 +121,7 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) ([]summarize
 	row := j.row
 	row.Text, row.Tokens, row.Model, row.Sources = summary.Text, summary.Tokens, summary.Model, summary.Sources
 	row.Lines, row.Dropped, row.DroppedLines = summary.Lines, summary.Dropped, summary.DroppedLines
-	return store.Update(ctx, c, j.trying("store the summary"), func(tx *store.Tx) (fresh []summarize.MemoryDraft) {
+	return store.Update(ctx, c, j.trying("store the summary"), func(tx *store.Tx) []summarize.MemoryDraft {
 		if c.In(tx).Prepare(row, summary.Beside.Rows, summary.Beside.Messages) {
 			return nil
 		}
@@ -141,26 +143,34 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) ([]summarize
 		if extracted == byWorker && len(j.drafts) > 0 { // if it saved nothing it has nothing better
 			j.retireReplaced(tx)
 		}
-		for _, d := range slices.Concat(j.drafts, extractive) {
-			if id := j.save(tx, d); id != 0 {
-				fresh = append(fresh, summarize.MemoryDraft{
-					ID: id, Kind: d.Kind, Content: d.Content, Importance: d.Importance, Messages: seqsOf(d.said), About: d.About,
-				})
-			}
-		}
-		return fresh
+		return j.saveAll(tx, slices.Concat(j.drafts, extractive))
 	})
 }
 
-// wasRead finds a row other than ?2 with which memories were saved from message ?3: by a worker, or, if ?4, by either summarizer.
+// wasRead finds a row other than ?2 with which memories were saved from message ?3, which is ?5 in the database: by a worker, or, if
+// ?4, by either summarizer. Of a failed row, which may have been read in part, it finds the memories.
 const wasRead = `SELECT 1 FROM compactions WHERE conversation = ?1 AND id <> ?2
-	AND from_seq <= ?3 AND to_seq >= ?3 AND (extracted = 'worker' OR extracted <> '' AND ?4)`
+	AND from_seq <= ?3 AND to_seq >= ?3 AND (extracted = 'worker' OR extracted <> '' AND ?4)
+	UNION ALL SELECT 1 FROM memory_sources s JOIN memories m ON m.id = s.memory JOIN compactions f ON f.id = m.compaction
+	WHERE s.message = ?5 AND f.id <> ?2 AND f.state = 'failed'`
+
+// saveAll writes drafts and returns those that are new.
+func (j *job) saveAll(tx *store.Tx, drafts []draft) (fresh []summarize.MemoryDraft) {
+	for _, d := range drafts {
+		if id := j.save(tx, d); id != 0 {
+			fresh = append(fresh, summarize.MemoryDraft{
+				ID: id, Kind: d.Kind, Content: d.Content, Importance: d.Importance, Messages: seqsOf(d.said), About: d.About,
+			})
+		}
+	}
+	return fresh
+}
 
 // save writes one draft with those of its messages that it may be saved from, and returns the memory's ID, 0 if it is not new.
 func (j *job) save(tx *store.Tx, d draft) int64 {
 	c := j.conversation
 	unread := slices.DeleteFunc(slices.Clone(d.said), func(m chat.Message) bool {
-		return store.Exists(tx, wasRead, c.ID(), j.row.ID, m.Seq, d.By == byExtractive)
+		return store.Exists(tx, wasRead, c.ID(), j.row.ID, m.Seq, d.By == byExtractive, c.Row(m.Seq))
 	})
 	if len(unread) == 0 {
 		return 0

@@ -56,23 +56,25 @@ func TestWorkerSaves(t *testing.T) {
 		wantContents(t, c, "The standup meets at 10 in the kitchen", "Ann has a boat", "Bob swims")
 		check.EqualAll(t, "sources", details(t, c.Store(), 2).Sources, []int64{2, 3})
 	})
-	t.Run("a summary that cannot be stored saves no memory either, and has read nothing", func(t *testing.T) {
+	t.Run("a summary that fails saves its memories, and nobody saves from their messages again", func(t *testing.T) {
 		c := imported(t, 9)
 		j := worker(t, c, 1, 5)
 		save(t, j.Tools(20), "Ann rows", 1, "")
-		check.NoError(t, j.Fail(ctx, "cancelled"))
+		check.Len(t, "saved", check.Must(j.Fail(ctx, "cancelled"))(t), 1)
 		check.That(t, check.ErrorOf(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2})) != nil, "it was stored")
-		wantContents(t, c)
-		j = worker(t, c, 1, 5) // a repetition takes back what was saved since, and nothing else
-		save(t, j.Tools(5), "first", 1, "")
-		takeBack := j.Mark()
-		save(t, j.Tools(5), "second", 2, "")
-		save(t, j.Tools(5), "first", 3, "") // which gives the first one another source
-		takeBack()
-		save(t, j.Tools(5), "third", 4, "")
+		j = worker(t, c, 1, 5)
+		save(t, j.Tools(5), "Ann rows boats", 1, "")
+		save(t, j.Tools(5), "Ann swims", 2, "") // which was not saved before
 		finish(t, j)
-		wantContents(t, c, "first", "third")
-		check.EqualAll(t, "sources", details(t, c.Store(), 1).Sources, []int64{1})
+		wantContents(t, c, "Ann rows", "Ann swims")
+	})
+	t.Run("one that fails after what it read was edited saves none", func(t *testing.T) {
+		c := imported(t, 9)
+		j := worker(t, c, 1, 5)
+		save(t, j.Tools(20), "Ann rows", 1, "")
+		storetest.Edit(t, c, 3, "something else")
+		check.Len(t, "saved", check.Must(j.Fail(ctx, "cancelled"))(t), 0)
+		wantContents(t, c)
 	})
 }
 
@@ -106,7 +108,8 @@ func TestPersonByName(t *testing.T) {
 	check.That(t, m.About == "Bob" && m.AboutID == "1" && m.SpeakerID == "0", "%+v", m)
 	sayHello(t, c, 5, "u1", "Cleo")
 	sayHello(t, c, 6, "u2", "Cleo")
-	save(t, toolsAt(c, 6), "Cleo is tall, like Bob", 2, `, "about": "cleo"`)
+	deliver(t, c, said(8, "Cleo is tall too"))
+	save(t, toolsAt(c, 7), "Cleo is tall, like Bob", 7, `, "about": "cleo"`)
 	m = details(t, c.Store(), 2)
 	check.That(t, m.About == "Cleo" && m.AboutID == "", "two people with the name: %+v", m)
 }
@@ -173,7 +176,7 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 // The queries of each compaction do not get slower as compactions accumulate.
 func TestOldConversationsSaveAsFast(t *testing.T) {
 	s := newTalk(t).Store()
-	storetest.WantPlan(t, s, memory.WasRead, "compactions_to (", 1, 2, 3, 4)
+	storetest.WantPlan(t, s, memory.WasRead, "compactions_to (", 1, 2, 3, 4, 5)
 	storetest.WantPlan(t, s, memory.Retire, "INTEGER PRIMARY KEY", 1, 2, 3)
 	for _, by := range []string{"memories_fact (conversation=? AND folded=?)", "memories_newest (conversation=? AND state=? AND said_at=?"} {
 		storetest.WantPlan(t, s, memory.IsHere, by, 1, "words", 3, "active", 5) // of each memory that is imported

@@ -32,10 +32,11 @@ func In(s *store.Store) Memories { return Memories{store: s} }
 // Records are what a conversation's compactor needs: its summaries, and jobs that save memories.
 type Records struct {
 	store.Compactions
-	c *store.Conversation
+	Prompt string // of the conversation's model: memories may name whom it names
+	c      *store.Conversation
 }
 
-func (ms Memories) Records() Records { return Records{ms.c.Compactions(), ms.c} }
+func (ms Memories) Records() Records { return Records{Compactions: ms.c.Compactions(), c: ms.c} }
 
 // Shared reports whether memories are shared at all, and whether this conversation shares them.
 func (ms Memories) Shared(ctx context.Context) (on, here bool, err error) {

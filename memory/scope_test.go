@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"cairn/compactor/summarize"
@@ -146,7 +147,7 @@ func wantOutOfReach(t *testing.T, c, foreign *store.Conversation, id int64) {
 	} {
 		check.That(t, check.ErrorOf(storetest.Call(tools, refused.tool, refused.arguments)) != nil, "%+v is answered", refused)
 	}
-	over := fmt.Sprintf(`{"content": "The sky over number %d is blue", "kind": "fact", "supersedes": %[1]d}`, id)
+	over := fmt.Sprintf(`{"content": "The sky is %sblue", "kind": "fact", "supersedes": %d}`, strings.Repeat("so ", int(id)), id)
 	check.Contains(t, "memory_save", call(t, tools, "memory_save", over), "supersedes none")
 	for what, err := range map[string]error{
 		"forget": memory.Of(c).Forget(ctx, id), "restore": memory.Of(c).Restore(ctx, id), "pin": memory.Of(c).Pin(ctx, id, true),

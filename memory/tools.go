@@ -24,9 +24,10 @@ const (
 
 // ToolOptions say for which turn the tools run.
 type ToolOptions struct {
-	Turn     func() int64 // seq of the running turn; called at each tool call
-	Budget   func() int   // most tokens of a search's answer; nil: no limit
-	OnMemory func(Memory) // called for each new memory; may be nil
+	Turn     func() int64  // seq of the running turn; called at each tool call
+	Budget   func() int    // most tokens of a search's answer; nil: no limit
+	Shown    func() string // what the model was shown that no message on disk has: memories may name whom it names; nil: nothing
+	OnMemory func(Memory)  // called for each new memory; may be nil
 }
 
 // toolbox has the tools of a conversation.
@@ -199,6 +200,9 @@ func plainJSON(value any) (string, error) {
 // save immediately saves what the model wants to keep while it talks, by default from people's messages in the turn.
 func (b toolbox) save(ctx context.Context, d draft) (string, error) {
 	d.By = byAssistant
+	if b.Shown != nil {
+		d.shown = b.Shown()
+	}
 	if len(d.Sources) == 0 {
 		said, err := b.c.Turns().Messages(ctx, b.Turn())
 		if err != nil {

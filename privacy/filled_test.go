@@ -38,7 +38,7 @@ func filled(t *testing.T, dir string) (*store.Store, *store.Conversation) {
 	storetest.Commit(t, c, func(s *transcript.State) (transcript.Change, error) {
 		return s.Rewrite(j.ID(), 0, "Ann has the "+secret, transcript.Writer{Name: ann.Name, ID: ann.ID})
 	})
-	check.NoError(t, c.Compactions().Fail(ctx, storetest.Worker(t, c, 1, 2).ID(), "the "+secret+" was refused"))
+	check.NoError(t, c.Compactions().Fail(ctx, storetest.Worker(t, c, 1, 2).ID(), "the "+secret+" was refused", nil))
 	deliver(t, thread, saidBy(50, "b", "Bob", "what is that?"))
 	storetest.Run(t, s, "UPDATE inherited SET quote = 'x: "+secret+"' WHERE kind = ''")
 

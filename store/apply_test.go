@@ -146,7 +146,7 @@ func TestUndo(t *testing.T) {
 	check.Equal(t, "stack", storetest.Shape(head.Stack), "placeholder emergency 1-5")
 	check.Equal(t, "tokens of the first row", head.Stack[0].Tokens, head.Stack[0].Cost())
 	check.Must(over.Store(ctx, summarize.Summary{Text: "late", Tokens: 7}))(t)
-	check.NoError(t, failing.Fail(ctx, "too slow"))
+	check.NoError(t, check.ErrorOf(failing.Fail(ctx, "too slow")))
 	check.Must(beside.Store(ctx, summarize.Summary{Text: "beside", Tokens: 7}))(t)
 	check.Equal(t, "states", apply(t, c, over.ID(), failing.ID(), beside.ID()), "stale failed applied")
 	check.Equal(t, "texts of stale rows", number(t, c.Store(), "SELECT count(*) FROM compactions WHERE state = 'stale' AND text <> ''"), 0)

@@ -166,11 +166,16 @@ func (cs Compactions) Begin(ctx context.Context, row transcript.Summary) (transc
 	})
 }
 
-// Fail marks a row as failed, unless it is finished or stale; cause is in words for people.
-func (cs Compactions) Fail(ctx context.Context, id int64, cause string) error {
-	return cs.c.change(ctx, fmt.Sprintf("note the failure of compaction %d", id),
-		`UPDATE compactions SET state = 'failed', error = ?, ended_at = ?
-		WHERE id = ? AND conversation = ? AND state IN ('running', 'failed', 'stale')`, cause, Now(), id, cs.c.id)
+// Fail marks a row as failed, unless it is finished; cause is in words for people. If the row was running, and not stale, it also calls
+// also, which may be nil, in the same transaction.
+func (cs Compactions) Fail(ctx context.Context, id int64, cause string, also func(tx *Tx)) error {
+	return cs.c.Update(ctx, fmt.Sprintf("note the failure of compaction %d", id), func(tx *Tx) {
+		if also != nil && Exists(tx, "SELECT 1 FROM compactions WHERE id = ? AND state = 'running'", id) {
+			also(tx)
+		}
+		tx.change(`UPDATE compactions SET state = 'failed', error = ?, ended_at = ?
+			WHERE id = ? AND conversation = ? AND state IN ('running', 'failed', 'stale')`, cause, Now(), id, cs.c.id)
+	})
 }
 
 // Children returns the rows that a rollup folded, oldest first.

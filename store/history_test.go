@@ -111,7 +111,7 @@ func TestCompactionListMatchesView(t *testing.T) {
 	c := imported(t, 9)
 	s := c.Store()
 	check.NoError(t, c.Compactions().Measured(ctx, play(t, c, "sum 1-3")[0], 900, 400))
-	check.NoError(t, begin(t, c, 4, 5).Fail(ctx, "no model"))
+	check.NoError(t, check.ErrorOf(begin(t, c, 4, 5).Fail(ctx, "no model")))
 	play(t, c, "sum 4-6 extractive; undo; leaf 7-8")
 	play(t, find(t, s, "terminal:other"), "say 1; sum 1-1 extractive")
 	all, total, err := s.Compactions(ctx, store.CompactionFilter{})

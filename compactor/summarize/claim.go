@@ -60,7 +60,7 @@ func beginning(text string) string {
 		return short
 	}
 	runes := []rune(text)
-	if words.IsUnspaced(runes[0]) {
+	if words.IsUnspaced(firstRune(text)) {
 		return string(runes[:min(len(runes), mostRunes)])
 	}
 	return text

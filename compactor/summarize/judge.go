@@ -23,15 +23,16 @@ type Judge struct {
 	agent    string // the prompt of the chat's model
 	span     func() vocabulary
 	items    []Item
+	people   []string        // names of people who may be mentioned beside those who speak
 	speakers map[string]bool // keys of their names
 	spoken   func() language
 	evidence func() *evidence // see With
 	removed  []transcript.DroppedLine
 }
 
-// JudgeOf returns the judge of the summaries of items.
-func JudgeOf(items []Item) *Judge {
-	j := &Judge{said: saidIn(items), items: items, speakers: speakersOf(items)}
+// JudgeOf returns the judge of the summaries of items. They may also mention people, by name.
+func JudgeOf(items []Item, people ...string) *Judge {
+	j := &Judge{said: saidIn(items), items: items, people: people, speakers: speakersOf(items)}
 	j.span = lazy.Value(func() vocabulary { return vocabularyOf(items) })
 	j.spoken = lazy.Value(func() language { return spokenIn(items) })
 	return j.With("", "")
@@ -42,7 +43,7 @@ func JudgeOf(items []Item) *Judge {
 func (j *Judge) With(beside, agent string, earlier ...transcript.Summary) *Judge {
 	with := *j
 	with.agent = agent
-	with.evidence = lazy.Value(func() *evidence { return evidenceOf(with.items, beside, agent, earlier) })
+	with.evidence = lazy.Value(func() *evidence { return evidenceOf(with.items, with.people, beside, agent, earlier) })
 	return &with
 }
 

@@ -1,7 +1,6 @@
 package summarize
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -27,6 +26,8 @@ type passage struct {
 	row     int64              // the summary that says it, if beside; 0: none, or not known
 	by      transcript.Writer  // the person who wrote that line; the zero value: a summarizer
 
+	repliesTo int64 // the message that it replies to; 0: none
+
 	facts   facts.Text
 	named   []int // people that it mentions
 	clauses []clause
@@ -48,8 +49,8 @@ type evidence struct {
 	agent       string
 }
 
-// evidenceOf indexes items, and what was shown beside them: a text, the agent's prompt, and summaries.
-func evidenceOf(items []Item, beside, agent string, summaries []transcript.Summary) *evidence {
+// evidenceOf indexes items, the names of people, and what was shown beside them: a text, the agent's prompt, and summaries.
+func evidenceOf(items []Item, people []string, beside, agent string, summaries []transcript.Summary) *evidence {
 	e := &evidence{at: map[int64][]int{}, reference: map[int64]bool{}, rarity: map[string]float64{}, assistant: noPerson, agent: agent}
 	rows := map[*transcript.Summary]bool{}
 	for _, it := range items {
@@ -76,6 +77,9 @@ func evidenceOf(items []Item, beside, agent string, summaries []transcript.Summa
 	e.addText(agent)
 	for i := range e.passages[e.own:] {
 		e.passages[e.own+i].beside = true
+	}
+	for _, name := range people {
+		e.person(name)
 	}
 	e.languages = e.detect()
 	e.index()
@@ -121,7 +125,7 @@ func (e *evidence) addMessage(it Item) {
 		text += "\n" + m.Quote
 	}
 	e.at[m.Seq] = []int{len(e.passages)}
-	e.passages = append(e.passages, passage{seqs: []int64{m.Seq}, author: author, at: m.Time, text: text})
+	e.passages = append(e.passages, passage{seqs: []int64{m.Seq}, author: author, at: m.Time, text: text, repliesTo: m.ReplySeq})
 }
 
 // addRow adds the lines of an earlier summary that rest on something.
@@ -279,38 +283,3 @@ func beginningsOf(passages []passage) map[string]bool {
 // latin replaces Cyrillic letters.
 var latin = strings.NewReplacer("а", "a", "б", "b", "в", "v", "г", "g", "д", "d", "е", "e", "ж", "zh", "з", "z", "и", "i", "й", "y", "к", "k",
 	"л", "l", "м", "m", "н", "n", "о", "o", "п", "p", "р", "r", "с", "s", "т", "t", "у", "u", "ф", "f", "х", "h", "ц", "ts", "ч", "ch", "ш", "sh", "ы", "y", "э", "e", "ю", "yu", "я", "ya")
-
-// near returns the passages of messages, and those around them in the span.
-func (e *evidence) near(passages []int) (all []int) {
-	const before, after = 3, 2
-	for _, i := range passages {
-		if i >= e.own {
-			all = append(all, i)
-			continue
-		}
-		for k := max(i-before, 0); k <= min(i+after, e.own-1); k++ {
-			all = append(all, k)
-		}
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// overlap is how much a passage says of a line.
-type overlap struct {
-	words  float64 // rarity of the words they share, by weight
-	shared int
-}
-
-func (e *evidence) overlap(c *claim, i int) (o overlap) {
-	p := &e.passages[i]
-	for _, k := range c.keys {
-		weight := max(p.keys[k.short], p.keys[k.stem])
-		if weight == 0 || k.number {
-			continue
-		}
-		o.shared++
-		o.words += weight * cmp.Or(e.rarity[k.short], e.rarity[k.stem])
-	}
-	return o
-}

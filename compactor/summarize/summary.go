@@ -27,15 +27,14 @@ type Job interface {
 	// Tools returns memory_save, bound to the job: it checks a draft immediately and keeps at most
 	// draftLimit drafts, which Store writes.
 	Tools(draftLimit int) []llm.Tool
-	// Mark returns a function that discards the drafts kept since, for work that is retried.
-	Mark() (takeBack func())
-	// Kept returns the number of drafts that Store would write.
+	// Kept returns the number of drafts that Store or Fail would write.
 	Kept() int
 	// Store writes summary and memories and makes the row prepared, in one transaction. It returns
 	// the memories that are new.
 	Store(ctx context.Context, summary Summary) ([]MemoryDraft, error)
-	// Fail makes the row failed, with the cause in words for people.
-	Fail(ctx context.Context, cause string) error
+	// Fail makes the row failed, with the cause in words for people, and writes the drafts that were kept: they passed their own
+	// checks. It returns the memories that are new.
+	Fail(ctx context.Context, cause string) ([]MemoryDraft, error)
 }
 
 // Summary is a summarizer's result for a span.

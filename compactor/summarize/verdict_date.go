@@ -13,7 +13,7 @@ import (
 func (e *evidence) checkDates(c *claim, cited, telling []int) (wrong string, found bool) {
 	found = true
 	for _, d := range c.facts.Dates {
-		if d.Soft || d.Loose || e.isNamed(d) || d.IsNear() && !e.fixes(d, telling) {
+		if d.Soft || d.Loose || e.isNamed(d) || d.IsNear() && !e.fixes(d, telling) || e.counts(c, d, cited) {
 			continue
 		}
 		if e.hasDate(d, cited) {
@@ -38,6 +38,17 @@ func (e *evidence) isNamed(d facts.Date) bool {
 	return d.Month != 0 && d.Day == 0 && d.Year == 0 && slices.ContainsFunc(e.people, func(p person) bool {
 		return slices.Contains(facts.Read(p.shown, e.languages).Dates, d)
 	})
+}
+
+// counts reports whether the line counts from a date, which is the day of a cited message, to another one that the messages have: the
+// Friday before 15 July.
+func (e *evidence) counts(c *claim, d facts.Date, cited []int) bool {
+	today := facts.Date{Weekday: -1}
+	written := slices.ContainsFunc(cited, func(i int) bool {
+		at := e.passages[i].at
+		return facts.Meet(d, at, today, at)
+	})
+	return written && d.Day != 0 && d.Month != 0 && slices.ContainsFunc(c.facts.Dates, func(o facts.Date) bool { return o != d && e.hasDate(o, cited) })
 }
 
 // fixes reports whether it is certain which day a line means by tomorrow or yesterday: all messages are of one day.

@@ -3,6 +3,8 @@ package summarize
 import (
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"cairn/internal/facts"
 	"cairn/internal/words"
@@ -42,7 +44,7 @@ func (e *evidence) checkNumbers(c *claim, cited, telling []int) (wrong string, f
 			}
 			found = false
 		}
-		if !n.Ordinal && !e.hasNumber(n, near) && !e.elsewhere(c, e.differs(c, n, cited), func(i int) bool { return e.hasNumber(n, []int{i}) }) {
+		if !n.Ordinal && !e.hasNumber(n, near) && !e.elsewhere(c, e.differs(c, n, cited), func(i int) bool { return e.hasNumber(n, []int{i}) }) && !e.lists(n, cited) {
 			found = false
 		}
 	}
@@ -99,11 +101,33 @@ func (e *evidence) hasNumber(n facts.Number, passages []int) bool {
 		if slices.ContainsFunc(p.facts.Numbers, func(m facts.Number) bool { return facts.Same(n, m) }) {
 			return true
 		}
-		if len(n.Values) > 0 && n.Values[0] == float64(p.at.Year()) {
+		if len(n.Values) > 0 && n.Values[0] == float64(p.at.Year()) || meansYear(p, n) {
 			return true
 		}
 	}
 	return false
+}
+
+// lists reports whether a passage lists as many things, with or without a word such as "and" before the last one.
+func (e *evidence) lists(n facts.Number, passages []int) bool {
+	const fewest, most = 3, 12
+	return len(n.Values) > 0 && n.Values[0] >= fewest && n.Values[0] <= most && slices.ContainsFunc(passages, func(i int) bool {
+		text := e.passages[i].text
+		apart := float64(strings.Count(text, ",") + strings.Count(text, "、") + strings.Count(text, "，") + 1)
+		return n.Values[0] == apart || n.Values[0] == apart+1
+	})
+}
+
+// meansYear reports whether a number may be the year of a time that a passage states without it: last year, two years ago.
+func meansYear(p *passage, n facts.Number) bool {
+	if n.Unit != facts.None || n.Ordinal || len(n.Values) == 0 {
+		return false
+	}
+	from := time.Date(int(n.Values[0]), 1, 1, 0, 0, 0, 0, time.UTC)
+	year := facts.DaysFrom(from, from.AddDate(1, 0, 0))
+	return slices.ContainsFunc(softDates(p), func(o facts.Date) bool {
+		return slices.ContainsFunc(o.Spans(p.at), year.Meets)
+	})
 }
 
 // differs reports whether a message of the span that the line cites has a number that may be meant by n, and is another one.

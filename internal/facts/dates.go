@@ -27,6 +27,12 @@ var none = Date{Weekday: -1}
 // Span is a range of days, without To, counted as day does.
 type Span struct{ From, To int }
 
+// DaysFrom returns the days from a time until another one.
+func DaysFrom(from, to time.Time) Span { return Span{day(from), day(to)} }
+
+// Meets reports whether two spans have a day in common.
+func (s Span) Meets(o Span) bool { return s.From < o.To && o.From < s.To }
+
 // Spans returns the days that the date may be if it is stated at a time. Of what repeats, such as weekdays, they are those near.
 func (d Date) Spans(at time.Time) (spans []Span) {
 	today := day(at)
@@ -102,10 +108,8 @@ func Meet(a Date, atA time.Time, b Date, atB time.Time) bool {
 		return true
 	}
 	for _, x := range a.Spans(atA) {
-		for _, y := range b.Spans(atB) {
-			if x.From < y.To && y.From < x.To {
-				return true
-			}
+		if slices.ContainsFunc(b.Spans(atB), x.Meets) {
+			return true
 		}
 	}
 	return false
@@ -271,27 +275,4 @@ func (r *reader) further(i, near int) int {
 		return -2
 	}
 	return near
-}
-
-// vague returns the times that words such as "next week" and "in three days" may mean.
-func (r *reader) vague() (all []Date) {
-	for i := range r.tokens {
-		value, ok := r.has(i, isUnit)
-		if !ok {
-			continue
-		}
-		soft := Date{Weekday: -1, Soft: true}
-		switch Unit(value) {
-		case Weeks:
-			soft.From, soft.To = -14, 22
-		case weekend:
-			soft.From, soft.To = -8, 15
-		case Months:
-			soft.From, soft.To = -62, 93
-		default:
-			continue
-		}
-		all = append(all, soft)
-	}
-	return all
 }

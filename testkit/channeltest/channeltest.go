@@ -3,6 +3,7 @@
 package channeltest
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -156,6 +157,7 @@ func (Silent) Send(_ context.Context, p channel.Piece) (id string, _ error) { re
 type Box struct {
 	Approve string // channel.ApproveFirst, for example
 	About   string // the tool's description
+	Result  string // what the tool returns; "": five
 
 	Connecting chan struct{} // calc is not connected until Connect closes it; nil: it is from the start
 
@@ -204,7 +206,7 @@ func (b *Box) Tools(servers []string) []llm.Tool {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			b.called = append(b.called, string(arguments))
-			return "five", nil
+			return cmp.Or(b.Result, "five"), nil
 		},
 	}}
 }

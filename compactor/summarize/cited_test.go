@@ -1,0 +1,42 @@
+package summarize
+
+import (
+	"testing"
+	"time"
+
+	"cairn/chat"
+	"cairn/internal/words"
+	"cairn/llm"
+	"cairn/testkit/check"
+	"cairn/testkit/wordstest"
+)
+
+func TestLineOfACitationAloneIsJudged(t *testing.T) {
+	judge := JudgeOf(ItemsOf(said("Ann: I moved to Bergen"), MostOfMessage))
+	check.Equal(t, "text", judge.Check("- (#1)\n- Ann moved to Bergen (#1).").Text, "- (#1)\n- Ann moved to Bergen (#1).")
+}
+
+// FuzzSupport: no text breaks the comparison, and a message says what it says.
+func FuzzSupport(f *testing.F) {
+	for _, text := range append(wordstest.Texts(), "5k, 1,200.50 and 12 # 3", "#12 １２", "x", "last Friday, 6 March 2026") {
+		f.Add(text, "Ann lives in Bergen since 2019")
+	}
+	f.Fuzz(func(t *testing.T, statement, other string) {
+		const most = 1000 // of a memory
+		statement = statement[:min(len(statement), most)]
+		at := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+		saying := func(seq int64, text string) chat.Message {
+			return chat.Message{Seq: seq, Role: llm.RoleUser, Author: "Ann", AuthorID: "0", Text: text, Time: at}
+		}
+		items := ItemsOf([]chat.Message{saying(1, other), saying(2, statement)}, MostOfMessage)
+		name := chat.CleanName(other)
+		JudgeOf(items, "Bob", name).With("", other).Support(statement, name, []int64{1, 3})
+		own := JudgeOf(items).Support(statement, "", []int64{2})
+		if len(words.Content(statement)) > 0 && Lean(statement) == statement && len(own.Seqs) == 0 {
+			t.Errorf("%q says nothing of itself", statement)
+		}
+		if own.Wrong != "" || len(own.Names) > 0 {
+			t.Errorf("%q does not support itself: %+v", statement, own)
+		}
+	})
+}

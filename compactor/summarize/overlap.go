@@ -1,0 +1,41 @@
+package summarize
+
+import (
+	"cmp"
+	"slices"
+)
+
+// near returns the passages of messages, and those around them in the span.
+func (e *evidence) near(passages []int) (all []int) {
+	const before, after = 3, 2
+	for _, i := range passages {
+		if i >= e.own {
+			all = append(all, i)
+			continue
+		}
+		for k := max(i-before, 0); k <= min(i+after, e.own-1); k++ {
+			all = append(all, k)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// overlap is how much a passage says of a line.
+type overlap struct {
+	words  float64 // rarity of the words they share, by weight
+	shared int
+}
+
+func (e *evidence) overlap(c *claim, i int) (o overlap) {
+	p := &e.passages[i]
+	for _, k := range c.keys {
+		weight := max(p.keys[k.short], p.keys[k.stem])
+		if weight == 0 || k.number {
+			continue
+		}
+		o.shared++
+		o.words += weight * cmp.Or(e.rarity[k.short], e.rarity[k.stem])
+	}
+	return o
+}
