@@ -264,7 +264,7 @@ func (m *coverage) edit(rt *rapid.T) {
 	}
 	n := rapid.Int64Range(1, m.taken).Draw(rt, "message")
 	m.edits++
-	now := said(int(n), fmt.Sprint("text ", m.edits))
+	now := said(int(n), fmt.Sprint("text of a fact, edited ", m.edits))
 	now.Time = now.Time.AddDate(0, 0, m.edits)
 	seq, changed, err := m.c.Transcript().Edit(ctx, now, nil)
 	right := err == nil && changed != m.gone[n] && (!changed || seq == n)

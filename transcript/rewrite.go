@@ -88,6 +88,9 @@ func (sum Summary) rewritten(at int, text string, by Writer) (Summary, error) {
 		lines = slices.Delete(lines, at, at+1)
 		sum.Lines = slices.DeleteFunc(slices.Clone(sum.Lines), func(l Line) bool { return l.At == at })
 		sum.Lines = moved(sum.Lines, at+1, -1)
+		if len(sum.Lines) == 0 {
+			sum.Lines = nil // as it is read from the store
+		}
 	}
 	sum.Text = strings.Join(lines, "\n")
 	sum.Tokens = sum.Cost()
