@@ -41,6 +41,7 @@ type view struct {
 	question    int64         // the newest known message addressed to the bot; 0: none
 	shape       shape
 	revision    int              // incremented when an existing part changes; an append does not count
+	asked       int              // revision of the last request
 	anchor      transcript.Count // the provider's count for this revision
 	inWork      []Summary        // rows being made; no fold includes them
 }
@@ -87,7 +88,7 @@ func (h *History) Next() int64 {
 
 // Append adds messages at the end. A turn with an addressed message is spared from every span from
 // now on until Answered. Messages of the bot and its tools are appended before they are on disk;
-// see Stored.
+// see Stored. They lack the reasoning of an answer to a request that the view no longer begins with.
 func (h *History) Append(messages ...chat.Message) {
 	for _, m := range messages {
 		if m.Addressed && m.Role == llm.RoleUser {
@@ -95,6 +96,9 @@ func (h *History) Append(messages ...chat.Message) {
 		}
 		if m.Seq < h.next { // it was read from disk already, as it is there now
 			continue
+		}
+		if len(m.Native) > 0 && h.asked != h.revision && !h.shape.keepsReasoning(m) {
+			m.Native, m.Deprived = nil, true
 		}
 		l := lineOf(m, h.shape)
 		h.lines = append(h.lines, l)

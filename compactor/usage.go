@@ -90,6 +90,7 @@ func learntOf(model llm.Model) *llm.Learnt { return llm.LearntOf(model, new(llm.
 func (c *Compactor) budget() int { return c.o.Window() * 100 / c.o.Learnt().Scale() }
 
 func (c *Compactor) ask(s view) {
+	c.h.asked = s.revision
 	estimate := c.frame() + s.cost()
 	uncertain := c.real(max(estimate-s.anchor.Estimate, 0))/uncertaintyShare + minUncertainty
 	c.lastRequest.measured = measured{revision: s.revision, estimate: estimate, reserve: Reserve(c.o.MaxOutput, c.o.Window()), spare: c.o.Window() - c.used(s) - uncertain}

@@ -206,6 +206,21 @@ func TestReasoningIsHiddenFromOtherModels(t *testing.T) {
 	hidden("after an undo")
 }
 
+// Reasoning of an answer to a request before the head changed is bound to the old head.
+func TestHeadChangeDuringRequestEndsReasoning(t *testing.T) {
+	r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary})
+	r.chat(30)
+	x := r.begin(r.deliver("look at it", true))
+	r.request()
+	r.applied()
+	x.look("a", "one", "so")
+	view := r.request()
+	check.Equal(t, "reasonings", reasonings(view), 0)
+	check.That(t, view[len(view)-2].Deprived, "the call is not marked: %+v", view[len(view)-2])
+	x.look("b", "one", "so")
+	check.Equal(t, "reasonings of a later answer", reasonings(r.request()), 1)
+}
+
 // Calls whose reasoning went with the head are marked, after the turn and a restart too.
 func TestHeadChangeEndsReasoning(t *testing.T) {
 	for name, change := range map[string]func(r *rig){
@@ -222,6 +237,7 @@ func TestHeadChangeEndsReasoning(t *testing.T) {
 			r.request()
 			x.look("a", "one", "so")
 			change(r)
+			r.request()
 			x.look("b", "one", "so")
 			view := r.request()
 			check.HasPrefix(t, "head", view[1].Text, "<kept>")
