@@ -71,7 +71,7 @@ func TestLinesAreJudgedInTheLanguageOfPeople(t *testing.T) {
 		"Ada: Bob repariert das Dach bis zum 14. März 2027, das hat er gestern versprochen.", english,
 	)
 	text := "- Ada wohnt in Kassel und trinkt am liebsten grünen Tee (#1).\n- Sie wollen in der alten Scheune am Mühlweg eine Töpferei bauen (#3).\n" +
-		"- Bob repariert das Dach bis zum 14. März 2027, das hat er gestern versprochen (#5).\n- Zebulon hat zugesagt, den Anhänger zu bringen (#3)."
+		"- Bob repariert das Dach bis zum 14. März 2027, das hat er gestern versprochen (#5).\n- Zebulon hat einen Anhänger geliehen (#3)."
 	c := JudgeOf(ItemsOf(messages, MostOfMessage)).Check(text)
 	check.Require(t, len(c.Lines) == 4, "got %+v", c)
 	for i, want := range []string{"[1]", "[3]", "[5]", "[]"} {

@@ -2,6 +2,7 @@ package summarize
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"cairn/internal/facts"
@@ -28,7 +29,7 @@ func (e *evidence) checkNumbers(c *claim, cited, telling []int) (wrong string, f
 			continue
 		}
 		repeats := e.repeats(c, cited)
-		if e.elides(n, cited, near) || e.halves(n, cited) || !repeats && e.adds(c, n, cited, near, i >= 0) {
+		if e.elides(n, cited, near) || e.halves(n, cited) || e.isRate(n, cited) || !repeats && e.adds(c, n, cited, near, i >= 0) {
 			continue
 		}
 		sure := !has && !(repeats && e.adds(c, n, cited, near, i >= 0))
@@ -99,11 +100,17 @@ func (e *evidence) hasNumber(n facts.Number, passages []int) bool {
 		if slices.ContainsFunc(p.facts.Numbers, func(m facts.Number) bool { return facts.Same(n, m) }) {
 			return true
 		}
-		if len(n.Values) > 0 && n.Values[0] == float64(p.at.Year()) {
+		if len(n.Values) > 0 && p.mayBeYear(n.Values[0]) {
 			return true
 		}
 	}
 	return false
+}
+
+// mayBeYear reports whether a number is the year of a message, or the one before or after it and the message speaks of a year.
+func (p *passage) mayBeYear(value float64) bool {
+	from := math.Abs(value - float64(p.at.Year()))
+	return from == 0 || from == 1 && slices.Contains(p.facts.Rates, facts.Years)
 }
 
 // differs reports whether a message of the span that the line cites has a number that may be meant by n, and is another one.
