@@ -96,12 +96,12 @@ func (e *evidence) findUnknown(c *claim, languages []string) {
 		}
 		titled := i > 0 && facts.Look(w.before, languages).Title && w.capital
 		asks := asksAfter(all[i+1:], languages)
-		name := titled || w.capital && !w.first && (!german || namedInGerman(w))
+		name := titled || w.capital && !w.first && (!german || namedInGerman(w) || i+1 < len(all) && e.isFullName(c.text, w, all[i+1], languages))
 		several := asks && len(languages) > 0 && isPlural(w.folded, all[i+1].folded, languages)
 		if w.capital && asks && (name || w.first && hasArticles(languages) && !several) {
 			c.invented = w.text
 		}
-		if name {
+		if name || several && w.capital && w.first && hasArticles(languages) { // James asked, or customers did
 			c.unknown = append(c.unknown, w)
 		}
 	}
@@ -146,6 +146,13 @@ func namedInGerman(w nameWord) bool {
 		}
 	}
 	return beforeName[w.before] && len(w.folded) <= 10
+}
+
+// isFullName reports whether two capitalized words of German, which nobody knows and nothing separates, are a name: two nouns in a row
+// seldom are none.
+func (e *evidence) isFullName(text string, first, last nameWord, languages []string) bool {
+	return last.capital && !last.first && strings.Contains(text, first.text+" "+last.text) && len(e.called(last)) == 0 && !e.known(last) &&
+		!facts.Look(last.folded, languages).Known && !words.IsFrequent(last.folded) && !e.says(last.text)
 }
 
 var beforeName = words.Set("weil dass ob wenn laut bittet fragt firma")
