@@ -110,7 +110,7 @@ func (c *conversation) droppedWords(text, why, by string) string {
 	if by != "" {
 		return c.sayf("Removed or rewritten by %s: %s", chat.OneLine(by), chat.OneLine(text))
 	}
-	return c.sayf("Dropped: %s (%s)", chat.OneLine(text), chat.OneLine(why))
+	return c.sayf("Dropped: %s (%s)", chat.OneLine(text), chat.OneLine(c.translated(why)))
 }
 
 // isInPrompt reports whether a summary is one of those that the prompt has, so that its lines can be rewritten.

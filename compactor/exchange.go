@@ -22,7 +22,7 @@ func (w worker) withTools(ctx context.Context, items []summarize.Item) (string, 
 	loop := llm.Loop{Model: w.model, MaxCalls: w.left(), Show: w.show, Count: w.count, Request: t.request, Record: t.record, Retry: t.retry}
 	resp, err := loop.Run(ctx)
 	for err == nil && t.summary == "" {
-		if t.why.Declines() {
+		if t.why.Declines() || t.repeats {
 			return "", t.why
 		}
 		if t.reminded || w.left() <= 0 {
@@ -65,6 +65,8 @@ type talk struct {
 
 	summary string            // what the model has handed in
 	why     summarize.Refusal // why its last summary was refused
+	refused string            // that summary
+	repeats bool              // the model handed it in again as it was
 }
 
 // talkAbout begins an exchange. memory_save is offered if there is a call to use it in, a memory may still be saved, and none was
@@ -167,8 +169,10 @@ func (t *talk) submit(items []summarize.Item, arguments json.RawMessage) (string
 	}
 	text := t.w.judge.TextOf(string(arguments))
 	t.why = t.w.refuses(text, items, cmp.Or(t.why, t.w.refusal))
+	t.repeats = text != "" && text == t.refused
+	t.refused = text
 	switch {
-	case t.why.Declines(): // it would decline again, so the exchange ends
+	case t.why.Declines(), t.why != "" && t.repeats: // it would do so again, so the exchange ends
 		return "", nil
 	case t.why != "":
 		return "", errors.New(t.w.judge.Advice(t.why))

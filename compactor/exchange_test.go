@@ -144,3 +144,18 @@ func TestRefusedSummaryKeepsMemories(t *testing.T) {
 	check.Equal(t, "outcome", r.compact("").State, compactor.EventApplied)
 	check.Len(t, "memories", r.memories(""), 2)
 }
+
+// TestRepeatedSummaryEndsExchange: a model that ignores the reason would hand in the refused summary until max_turns.
+func TestRepeatedSummaryEndsExchange(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 100_000, &llmtest.Model{Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+		if n == 1 {
+			return llmtest.Use(saving("a", 1, 2)), nil
+		}
+		return llmtest.Use(summarizing("## Facts\n- Somebody likes harbours, gulls and boats.\n## Goals\n- They travel to Lisbon in winter.")), nil
+	}})
+	r.policy.MaxTurns = 10
+	r.chat(12)
+	check.Equal(t, "outcome", r.compact("").State, compactor.EventFailed)
+	check.That(t, len(r.worker.Requests()) <= 5, "%d requests", len(r.worker.Requests()))
+}

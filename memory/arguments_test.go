@@ -60,7 +60,7 @@ func TestEachMemoryHasItsAnswer(t *testing.T) {
 		{"content": "Bob likes TEA", "kind": "preference"%[1]s}, {"content": "Bob lives in Bergen", "kind": "fact", "supersedes": %[2]d%[1]s},
 		{"content": "Bob likes the rain", "kind": "preference"%[1]s}]}`
 	wants := []string{
-		"not saved: 2, 3 of 6", "1. Noted", `2. Refused: there is no kind "gossip"`, "3. Refused: ", "5. Noted; it supersedes memory 1", "6. This was already known, as memory 2",
+		"of 6 memories, these are not saved: number 2, number 3.", "1. Noted", `2. Refused: there is no kind "gossip"`, "3. Refused: ", "5. Noted; it supersedes memory 1", "6. This was already known, as memory 2",
 	}
 	const told = "I like tea and the rain, and moved to Bergen"
 	t.Run("in conversation, where each new one is reported", func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestEachMemoryHasItsAnswer(t *testing.T) {
 		j := worker(t, c, 1, 1)
 		err := check.ErrorOf(storetest.Call(j.Tools(1), "memory_save",
 			`[{"content": "Bob likes tea", "kind": "preference", "messages": [1]}, {"content": "Bob lives in Bergen", "kind": "fact", "messages": [1]}]`))
-		check.ErrorContains(t, "answer", err, "not saved: 2 of 2", "1. Noted.", "2. Refused: no more memories", "1 are kept")
+		check.ErrorContains(t, "answer", err, "of 2 memories, these are not saved: number 2.", "1. Noted.", "2. Refused: no more memories", "1 are kept")
 		check.Equal(t, "kept", j.Kept(), 1)
 	})
 }

@@ -277,7 +277,7 @@ func saveItems(ctx context.Context, items []item, save func(context.Context, dra
 	}
 	list := strings.Join(answers, "\n")
 	if len(refused) > 0 {
-		return "", fmt.Errorf("not saved: %s of %d. The rest needs no repetition.\n%s", strings.Join(refused, ", "), len(items), list)
+		return "", fmt.Errorf("of %d memories, these are not saved: number %s. The rest needs no repetition.\n%s", len(items), strings.Join(refused, ", number "), list)
 	}
 	return list, nil
 }

@@ -151,6 +151,7 @@ func (p folder) must(input string, args ...string) string {
 	p.t.Helper()
 	r := p.run(input, args...)
 	check.Require(p.t, r.code == 0, "cairn %s: exit code %d, %s", strings.Join(args, " "), r.code, r.err)
+	check.Lacks(p.t, "errors of cairn "+strings.Join(args, " "), r.err, "panicked")
 	return r.out
 }
 

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"cairn/internal/facts"
 	"cairn/internal/words"
@@ -96,18 +95,30 @@ func (e *evidence) findUnknown(c *claim, languages []string) {
 			continue
 		}
 		titled := i > 0 && facts.Look(w.before, languages).Title && w.capital
-		asks := i+1 < len(all) && facts.Look(all[i+1].folded, languages).Asks
-		name := titled || w.capital && !w.first && (!german || namedInGerman(w))
+		asks := asksAfter(all[i+1:], languages)
+		name := titled || w.capital && !w.first && (!german || namedInGerman(w) || i+1 < len(all) && e.isFullName(c.text, w, all[i+1], languages))
 		several := asks && len(languages) > 0 && isPlural(w.folded, all[i+1].folded, languages)
 		if w.capital && asks && (name || w.first && hasArticles(languages) && !several) {
 			c.invented = w.text
 		}
-		if name {
+		if name || several && w.capital && w.first && hasArticles(languages) { // James asked, or customers did
 			c.unknown = append(c.unknown, w)
 		}
 	}
 	c.unknown = append(c.unknown, e.titledUnspaced(c.text, languages)...)
 }
+
+// asksAfter reports whether the words after a name say that its owner asks for something or decides it: wants, has asked, hat … gebeten.
+func asksAfter(all []nameWord, languages []string) bool {
+	is := func(i int) bool { return i < len(all) && facts.Look(all[i].folded, languages).Asks }
+	if len(all) == 0 || !hasDone[all[0].folded] {
+		return is(0)
+	}
+	return is(1) || slices.Contains(languages, "de") && is(len(all)-1)
+}
+
+// hasDone are the words before a participle.
+var hasDone = words.Set("has had hat hatte ha había a avait aveva tem tinha foi")
 
 // hasArticles reports whether nouns have articles in a language: one without at the beginning of a line is likely a name.
 func hasArticles(languages []string) bool {
@@ -119,9 +130,12 @@ func isPlural(word, verb string, languages []string) bool {
 	if languages[0] == "en" {
 		return strings.HasSuffix(word, "s") && !strings.HasSuffix(verb, "s")
 	}
-	ending, _ := utf8.DecodeLastRuneInString(verb)
-	return strings.ContainsRune("nmot", ending) && (strings.HasSuffix(word, "s") || strings.HasSuffix(word, "n") || strings.HasSuffix(word, "i") || strings.HasSuffix(word, "e"))
+	ending, known := pluralEnding[languages[0]]
+	return known && strings.HasSuffix(verb, ending) && (strings.HasSuffix(word, "s") || strings.HasSuffix(word, "n") || strings.HasSuffix(word, "i") || strings.HasSuffix(word, "e"))
 }
+
+// pluralEnding are the endings of verbs in the plural.
+var pluralEnding = map[string]string{"de": "n", "es": "n", "fr": "nt", "it": "no", "pt": "m"}
 
 // namedInGerman reports whether a capitalized word, within a sentence, is likely a name: nouns are capitalized, too, but seldom
 // follow such words without an article.
@@ -132,6 +146,13 @@ func namedInGerman(w nameWord) bool {
 		}
 	}
 	return beforeName[w.before] && len(w.folded) <= 10
+}
+
+// isFullName reports whether two capitalized words of German, which nobody knows and nothing separates, are a name: two nouns in a row
+// seldom are none.
+func (e *evidence) isFullName(text string, first, last nameWord, languages []string) bool {
+	return last.capital && !last.first && strings.Contains(text, first.text+" "+last.text) && len(e.called(last)) == 0 && !e.known(last) &&
+		!facts.Look(last.folded, languages).Known && !words.IsFrequent(last.folded) && !e.says(last.text)
 }
 
 var beforeName = words.Set("weil dass ob wenn laut bittet fragt firma")

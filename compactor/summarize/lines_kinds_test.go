@@ -14,10 +14,10 @@ import (
 //go:embed testdata/lines
 var kindsOfLines embed.FS
 
-// Whatever the language: counts and what they count, days without their month, times in words, sums, corrections.
+// Whatever the language: counts and what they count, days without their month, times in words, sums, corrections, rounded numbers.
 func TestLinesOfEachKind(t *testing.T) {
 	files := check.Must(kindsOfLines.ReadDir("testdata/lines"))(t)
-	check.Len(t, "files", files, 40)
+	check.Len(t, "files", files, 52)
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(file.Name(), ".txt"), func(t *testing.T) {
 			text := string(check.Must(kindsOfLines.ReadFile("testdata/lines/" + file.Name()))(t))

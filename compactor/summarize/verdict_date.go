@@ -3,8 +3,6 @@ package summarize
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"time"
 
 	"cairn/internal/facts"
 )
@@ -21,7 +19,7 @@ func (e *evidence) checkDates(c *claim, cited, telling []int) (wrong string, fou
 			continue
 		}
 		if i := e.otherDate(c, telling); i >= 0 && !e.besideSays(c, i, func(k int) bool { return e.hasDate(d, []int{k}) }) {
-			return fmt.Sprintf("#%d has another date than %s", e.passages[i].seqs[0], dateText(d)), false
+			return fmt.Sprintf("#%d has another date", e.passages[i].seqs[0]), false
 		}
 		differs := e.otherDate(c, e.inSpan(cited)) >= 0
 		if differs && e.otherDate(c, e.inSpan(e.byLeader(c, cited))) >= 0 { // whom the line is about says another date
@@ -138,18 +136,4 @@ func softDates(p *passage) (all []facts.Date) {
 // isDay reports whether a number is the day of a date, and nothing else.
 func isDay(n facts.Number, d facts.Date) bool {
 	return n.Unit == facts.None && !n.Dated && len(n.Values) > 0 && n.Values[0] == float64(d.Day)
-}
-
-func dateText(d facts.Date) string {
-	switch {
-	case d.Day != 0 && d.Month != 0:
-		return strconv.Itoa(d.Day) + " " + time.Month(d.Month).String()
-	case d.Month != 0:
-		return time.Month(d.Month).String()
-	case d.Day != 0:
-		return "day " + strconv.Itoa(d.Day)
-	case d.Weekday < 0:
-		return fmt.Sprintf("%d days from then", d.Near)
-	}
-	return time.Weekday(d.Weekday).String()
 }

@@ -2,6 +2,7 @@ package summarize
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -30,7 +31,7 @@ func (e *evidence) checkNumbers(c *claim, cited, telling []int) (wrong string, f
 			continue
 		}
 		repeats := e.repeats(c, cited)
-		if e.elides(n, cited, near) || e.halves(n, cited) || !repeats && e.adds(c, n, cited, near, i >= 0) {
+		if e.elides(n, cited, near) || e.halves(n, cited) || e.isRate(n, cited) || !repeats && e.adds(c, n, cited, near, i >= 0) {
 			continue
 		}
 		sure := !has && !(repeats && e.adds(c, n, cited, near, i >= 0))
@@ -101,7 +102,7 @@ func (e *evidence) hasNumber(n facts.Number, passages []int) bool {
 		if slices.ContainsFunc(p.facts.Numbers, func(m facts.Number) bool { return facts.Same(n, m) }) {
 			return true
 		}
-		if len(n.Values) > 0 && n.Values[0] == float64(p.at.Year()) || meansYear(p, n) {
+		if meansYear(p, n) {
 			return true
 		}
 	}
@@ -118,9 +119,16 @@ func (e *evidence) lists(n facts.Number, passages []int) bool {
 	})
 }
 
-// meansYear reports whether a number may be the year of a time that a passage states without it: last year, two years ago.
+// meansYear reports whether a number may be the year in which a passage was written, or of a time that it states without the year:
+// last year, two years ago.
 func meansYear(p *passage, n facts.Number) bool {
-	if n.Unit != facts.None || n.Ordinal || len(n.Values) == 0 {
+	if len(n.Values) == 0 {
+		return false
+	}
+	switch away := math.Abs(n.Values[0] - float64(p.at.Year())); {
+	case away == 0, away == 1 && slices.Contains(p.facts.Rates, facts.Years):
+		return true
+	case n.Unit != facts.None, n.Ordinal:
 		return false
 	}
 	from := time.Date(int(n.Values[0]), 1, 1, 0, 0, 0, 0, time.UTC)

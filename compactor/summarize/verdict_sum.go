@@ -224,6 +224,19 @@ func isQuotient(want float64, values []float64) bool {
 	return false
 }
 
+// isRate reports whether a number of percent is the share of one value of the passages in another one, rounded: 62 of 95 are 65 %.
+func (e *evidence) isRate(n facts.Number, passages []int) bool {
+	if n.Unit != facts.Percent || len(n.Values) == 0 {
+		return false
+	}
+	values, _ := e.values(passages)
+	return slices.ContainsFunc(values, func(part float64) bool {
+		return slices.ContainsFunc(values, func(whole float64) bool {
+			return part > 0 && part < whole && math.Abs(n.Values[0]-100*part/whole) <= 0.5
+		})
+	})
+}
+
 // inUnits returns a length of time in the units of those that passages have.
 func (e *evidence) inUnits(n facts.Number, passages []int) (values []float64) {
 	for _, i := range passages {

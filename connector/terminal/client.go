@@ -68,11 +68,29 @@ func (c client) drain(ctx context.Context, match func(conversation string) bool,
 
 // spectator prints notes about background work that matter to people.
 type spectator struct {
-	print    func(text string)
-	language func(conversation string) string // set by Run
+	print func(text string)
 
-	mu     sync.Mutex        // guards failed
-	failed map[string]string // why the last compaction of a conversation failed, unless a model has made one since
+	mu     sync.Mutex                       // guards speaks and failed
+	speaks func(conversation string) string // the language of a conversation; nil before Run: an import does not run the connector
+	failed map[string]string                // why the last compaction of a conversation failed, unless a model has made one since
+}
+
+// speakAs sets the function that returns the language of a conversation.
+func (s *spectator) speakAs(speaks func(conversation string) string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.speaks = speaks
+}
+
+// language returns the language of a conversation.
+func (s *spectator) language(conversation string) string {
+	s.mu.Lock()
+	speaks := s.speaks
+	s.mu.Unlock()
+	if speaks == nil {
+		return "en"
+	}
+	return speaks(conversation)
 }
 
 func (s *spectator) Accepted(string, string, int64)               {}

@@ -123,7 +123,7 @@ func TestFailuresAreNotRepeated(t *testing.T) {
 	}
 	const auto, asked = compactor.OnBackground, compactor.OnManual
 	var notes []string
-	s := spectator{print: func(text string) { notes = append(notes, text) }, language: func(string) string { return "en" }}
+	s := spectator{print: func(text string) { notes = append(notes, text) }}
 	for _, step := range []struct {
 		is    string
 		event compactor.Event
@@ -148,6 +148,14 @@ func TestFailuresAreNotRepeated(t *testing.T) {
 	notes = nil
 	s.Compaction("terminal:other", event(compactor.EventFailed, auto, compactor.ByWorker, "refused"))
 	check.Len(t, "the same failure in another conversation", notes, 1)
+}
+
+// An import does not run the connector, which observes its compactions all the same.
+func TestNotesOfAConnectorThatDoesNotRun(t *testing.T) {
+	var notes strings.Builder
+	connector := check.Must(New(Options{In: strings.NewReader(""), Out: io.Discard, Err: &notes, Channel: "general", User: "Ada"}))(t)
+	connector.Compaction("terminal:past", compactor.Event{State: compactor.EventStarted, From: 1, To: 9})
+	check.Equal(t, "notes", notes.String(), "· compacting messages 1 to 9\n")
 }
 
 func TestNames(t *testing.T) {

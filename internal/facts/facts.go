@@ -40,6 +40,7 @@ type Number struct {
 	Dated   bool      // it is part of a date
 	Day     bool      // it may be a day of the month
 	Code    bool      // it follows letters: A4, v2
+	Rounded bool      // a word says so: about, nearly, over
 	Of      []string  // words after it that may say what it counts, folded
 	Part    []float64 // times of day of which it may be a part: ten past three; in minutes after midnight
 
@@ -87,13 +88,16 @@ func Read(text string, languages []string) Text {
 }
 
 // Same reports whether two numbers may be the same: a reading of one equals a reading of the other, in the same unit if both have
-// one. A time of day equals its hour, on either half of the day.
+// one. A time of day equals its hour, on either half of the day. The first may be the second, rounded, if a word says so.
 func Same(a, b Number) bool {
 	if a.Code && inWords(b) || b.Code && inWords(a) { // A3 is not three
 		return false
 	}
 	if len(a.Values) == 0 || len(b.Values) == 0 {
 		return a.Text == b.Text
+	}
+	if a.rounds(b) {
+		return true
 	}
 	if same, known := sameSpelled(a, b); known {
 		return same

@@ -33,6 +33,7 @@ const (
 	isRequest   // asks for something, or decides it
 	isTitle     // stands before or after a name
 	isWeak      // is a number, and often something else
+	isAbout     // says that a number is rounded
 )
 
 // sense is one meaning of a word.
@@ -124,7 +125,7 @@ func senseNamed(name string) sense {
 
 var named = map[string]sense{
 	"dozen": {kind: isDozen, value: 12}, "half": {kind: isHalf}, "halfof": {kind: isHalfOf}, "quarter": {kind: isQuarter}, "noon": {kind: isNoon}, "join": {kind: joins},
-	"counter": {kind: isCounter}, "you": {kind: isYou}, "assistant": {kind: isAssistant}, "request": {kind: isRequest}, "title": {kind: isTitle}, "weak": {kind: isWeak},
+	"counter": {kind: isCounter}, "you": {kind: isYou}, "assistant": {kind: isAssistant}, "request": {kind: isRequest}, "title": {kind: isTitle}, "weak": {kind: isWeak}, "about": {kind: isAbout},
 	"percent": unitSense(Percent), "money": unitSense(Money), "cent": unitSense(Cents), "minute": unitSense(Minutes), "hour": unitSense(Hours), "clock": unitSense(Clock),
 	"day": unitSense(Days), "week": unitSense(Weeks), "month": unitSense(Months), "year": unitSense(Years), "weekend": unitSense(weekend),
 }

@@ -37,6 +37,7 @@ func (r *reader) numbers() (all []Number) {
 			n.Text += r.tokens[k].text
 			r.inNumber[k] = true
 		}
+		n.Rounded = r.rounded(i, next)
 		if n.Unit == None && !n.Ordinal {
 			n.Of = r.things(next)
 		}

@@ -79,14 +79,51 @@ func abbreviated(sentence, word, rest string) bool {
 		return true
 	case maybeLast[lower]:
 		return goesOn(rest)
-	case allDigits(word): // "1. Buy milk"
-		return strings.TrimSpace(sentence) == word
+	case allDigits(word): // "1. Buy milk", "am 17. Oktober"
+		return strings.TrimSpace(sentence) == word || endsOrdinal(sentence, word, rest)
 	case utf8.RuneCountInString(word) == 1: // J. Smith, but not "So do I."
 		r, _ := utf8.DecodeRuneInString(word)
 		return unicode.IsUpper(r) && word != "I" && strings.TrimSpace(sentence) != ""
 	}
 	return lettersWithPoints().MatchString(word)
 }
+
+// endsOrdinal reports whether the point after a number makes an ordinal of it, as in German and its neighbours: am 17. Oktober, im 3. Stock,
+// bis zum 19. frei.
+func endsOrdinal(sentence, number, rest string) bool {
+	const mostDigits = 2
+	if len(number) > mostDigits || strings.HasPrefix(strings.TrimLeft(rest, " "), "\n") {
+		return false
+	}
+	if monthsAfterDay[Fold(firstWord(rest))] {
+		return true
+	}
+	before := strings.Fields(strings.TrimSuffix(sentence, number))
+	if len(before) == 0 {
+		return false
+	}
+	last := strings.ToLower(before[len(before)-1])
+	return articlesOfOrdinals[last] || beforeDays[last] && goesOn(rest)
+}
+
+func firstWord(text string) string {
+	text = strings.TrimLeftFunc(text, unicode.IsSpace)
+	if end := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsLetter(r) }); end >= 0 {
+		return text[:end]
+	}
+	return text
+}
+
+// monthsAfterDay are the names of months, capitalized or not, in languages that write a point after the day.
+var monthsAfterDay = Set(`januar janner jan februar feber feb marz mar april apr mai juni jun juli jul august aug september sept sep oktober okt november nov
+dezember dez marts maj december dec mars desember oktobar`)
+
+// articlesOfOrdinals are the German words between which and a noun an ordinal stands; a day of the month, after one of beforeDays,
+// may also end a sentence.
+var (
+	articlesOfOrdinals = Set(`der die das dem den des im beim ins`)
+	beforeDays         = Set(`am zum vom bis ab seit`)
+)
 
 // goesOn reports whether the next word starts with a lower-case letter or a digit.
 func goesOn(rest string) bool {

@@ -1,0 +1,65 @@
+package facts
+
+import "math"
+
+// rounded reports whether a word before a number, or right after it, says that it is rounded: about 1,600, more than £12k, 20分ほど.
+func (r *reader) rounded(from, next int) bool {
+	at := r.before(from)
+	if at < from && r.token(at).sign {
+		from, at = at, r.before(at)
+	}
+	for range 2 { // cerca de, more than
+		if from == 0 || !r.near(from) && r.token(from).gap != ". " {
+			break
+		}
+		if _, ok := r.has(at, isAbout); ok {
+			return true
+		}
+		from, at = at, r.before(at)
+	}
+	for range 2 { // 20分ほど
+		if _, ok := r.has(next, isAbout); ok && r.near(next) {
+			return true
+		}
+		if !r.token(next).han {
+			break
+		}
+		next += max(r.width[next], 1)
+	}
+	return false
+}
+
+const (
+	farthest     = 0.1 // of a number: how much a rounded one may differ from it
+	farthestTime = 15  // minutes, of a time of day
+)
+
+// rounds reports whether a number that is said to be rounded may be another one, which is more exact.
+func (n Number) rounds(exact Number) bool {
+	if !n.Rounded || exact.Weak || n.Ordinal != exact.Ordinal || !Comparable(n, exact) || isMeasure(n.Unit) != isMeasure(exact.Unit) {
+		return false
+	}
+	x, y := n.Amount(), exact.Amount()
+	if n.Unit == Clock || exact.Unit == Clock {
+		return n.Unit == exact.Unit && math.Mod(x, farthestTime) == 0 && math.Abs(x-y) <= farthestTime
+	}
+	if in, ok := exact.In(n.Unit); ok && exact.Unit != n.Unit {
+		y = in
+	}
+	step := lastDigit(x)
+	return step > lastDigit(y) && math.Abs(x-y) < step && math.Abs(x-y) <= farthest*y
+}
+
+// isMeasure reports whether numbers with a unit differ from those without: 80 % is no rounded 86.
+func isMeasure(u Unit) bool { return u != None && u != Money && u != Cents }
+
+// lastDigit returns the value of the last digit of a number that is not zero: 100 of 1,600, and 0.1 of 7.4.
+func lastDigit(x float64) float64 {
+	const most, least = 1e12, 1e-3
+	for step := most; step > least; step /= 10 {
+		if whole := x / step; math.Round(whole) != 0 && math.Abs(whole-math.Round(whole)) < 1e-9 {
+			return step
+		}
+	}
+	return least
+}
