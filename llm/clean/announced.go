@@ -272,7 +272,7 @@ func (f *Filter) emphasizedThought(final bool) verdict {
 
 // bareCall matches a call whose special tokens are lost: assistantcommentary to=functions.lookup json{"word":"tea"}
 // (gpt-oss). Its groups: the name of the tool, the arguments.
-var bareCall = lazy.Pattern(`(?:^|assistant)commentary ?to=(?:functions\.)?([\w.-]+) ?(?:json|code)?(\{[^\x00]*)$`)
+var bareCall = lazy.Pattern(`(?:^|assistant)commentary ?to=(?:functions\.)?([\w.-]+)\s*(?:<\|constrain\|>)?\s*(?:json|code)?\s*(\{[^\x00]*)$`)
 
 // callBehindThought reads a call of an offered tool that ends a thought without marks.
 func (f *Filter) callBehindThought() bool {

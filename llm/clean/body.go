@@ -191,14 +191,14 @@ func (f *Filter) isCutMark() bool {
 // nobody has said. Behind an answer that began without a header, the prompt must not have such a message.
 func (f *Filter) nextHeader(final bool) (found, more bool) {
 	const longest = 400
-	if f.inLine || f.raw[0] != '[' || f.solid == ':' || f.solid == 0 || f.inline > 0 {
+	if f.inLine || f.raw[0] != '[' || f.solid == ':' || f.solid == 0 || f.inline > 0 || f.isIndented() {
 		return false, false
 	}
 	front := f.raw[:min(len(f.raw), longest)]
 	if head := ownHeader().FindString(front); head != "" {
 		number, _, isMessage := strings.Cut(head, " ")
 		isMessage = isMessage && strings.HasPrefix(number, "[#")
-		isNew := f.headed || endsSentence(f.solid) && !f.isAboutTemplates() && !(isMessage && f.isQuoted(number))
+		isNew := f.headed || (endsSentence(f.solid) || strings.HasSuffix(f.out.String(), "\n\n")) && !f.isAboutTemplates() && !(isMessage && f.isQuoted(number))
 		return isNew && !f.isQuoted(head), false
 	}
 	return false, !final && len(front) < longest && (agrees(front, "[#") || agrees(front, summaryMark)) && !strings.Contains(front, "\n")

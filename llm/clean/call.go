@@ -58,7 +58,7 @@ func (f *Filter) readCalls(held string) bool {
 		!f.marked && (!offered || behind != ""),
 		f.inText && !offered,
 		behind != "" && (!offered || !newLine && !strings.HasSuffix(whole, "\n")),
-		f.isQuoted(whole):
+		f.isRepeated(whole, p.calls):
 		return false
 	}
 	f.Calls = p.calls

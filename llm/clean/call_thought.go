@@ -22,7 +22,7 @@ func (f *Filter) callsInThought() {
 		p.parse()
 		unknown := slices.ContainsFunc(p.calls, func(c llm.Call) bool { return p.tool(c.Name) == nil })
 		whole := text[:len(text)-len(p.rest)]
-		if len(p.calls) > 0 && !unknown && (p.ended || strings.TrimSpace(p.rest) == "") && !f.isQuoted(whole) {
+		if len(p.calls) > 0 && !unknown && (p.ended || strings.TrimSpace(p.rest) == "") && !f.isRepeated(whole, p.calls) {
 			f.Calls = p.calls
 			return
 		}
@@ -30,6 +30,17 @@ func (f *Filter) callsInThought() {
 			return
 		}
 	}
+}
+
+// isRepeated reports whether calls are only repeated from the prompt: it has their text, or the name and the arguments of each in
+// another form.
+func (f *Filter) isRepeated(text string, calls []llm.Call) bool {
+	if f.isQuoted(text) {
+		return true
+	}
+	return !slices.ContainsFunc(calls, func(c llm.Call) bool {
+		return c.Arguments == "{}" || !f.isQuoted(c.Name) || !f.isQuoted(c.Arguments)
+	})
 }
 
 // nextCallMark returns a text from the second mark on that may begin a call; "" if there is none.

@@ -44,6 +44,13 @@ var leftovers = map[string]struct{ text, calls, want string }{
 	"a label in Chinese":                        {"助手：你好。", "", "你好。"},
 	"a label in Russian":                        {"Ассистент: Привет.", "", "Привет."},
 	"a label in French":                         {"Assistant : Bonjour.", "", "Bonjour."},
+	"a header with an answer, without a number": {"[2026-11-28 14:05 Robin, replying to #3] Hello", "", "Hello"},
+	"a header of Cairn before another name":     {"[14:05] Cairn: Hello", "", "Hello"},
+	"a badge behind a name in bold":             {"**Robin** (bot): Hello", "", "Hello"},
+	"a result of Gemma 4 made up":               {"<|tool_call>call:now{}<tool_call|><|tool_response>response:now{value:5}<tool_response|>It is five.", "now {}", ""},
+	"gpt-oss with one mark left":                {"analysisI look.assistantcommentary to=functions.lookup <|constrain|>json{\"word\":\"tea\"}", `lookup {"word":"tea"}`, ""},
+	"a summary made up":                         {"Hello.\n\n[Compaction Summary] messages #1 to #9, 3 to 4 May 2026\n## Goals\n- tea", "", "Hello."},
+	"a message made up behind a list":           {"- tea\n- milk\n\n[#5 2026-11-28 14:06 Ada] Thanks!", "", "- tea\n- milk"},
 	"a message that a person has not written":   {"Hello.\n[#5 2026-11-28 14:06 Ada] Thanks!\n[#6 2026-11-28 14:06 Robin] Bye.", "", "Hello."},
 }
 

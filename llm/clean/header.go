@@ -3,7 +3,6 @@
 package clean
 
 import (
-	"cmp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -40,7 +39,7 @@ func (f *Filter) partOfHeader(final bool) verdict {
 		if size == 0 || labelEnd().FindString(label[size:]) == "" {
 			return nothing
 		}
-	} else if f.ownName(name) != len(name) || unicode.IsLower(first) {
+	} else if size := f.ownName(name); size == 0 || size < len(name) && name[size] != ',' || unicode.IsLower(first) {
 		return nothing
 	}
 	if f.isQuoted(at[0]) {
@@ -50,11 +49,24 @@ func (f *Filter) partOfHeader(final bool) verdict {
 	return f.strip(len(at[0]))
 }
 
+// isAboutHeader reports whether a sentence goes on behind a header at the start, in its line: it is about the message.
+func isAboutHeader(header, behind string) (about, more bool) {
+	if !strings.HasSuffix(strings.TrimRight(header, " "), "]") {
+		return false, false
+	}
+	for _, verb := range []string{"is ", "was ", "says ", "said ", "has ", "ist ", "est ", "es ", "は", "是"} {
+		about = about || strings.HasPrefix(behind, verb)
+		more = more || strings.HasPrefix(verb, behind)
+	}
+	return about, more && !about
+}
+
 // ownName returns the size of the bot's name at the front of a text; 0 if it is not there.
 func (f *Filter) ownName(text string) int {
-	name := cmp.Or(f.Name, "Cairn")
-	if len(text) < len(name) || !strings.EqualFold(text[:len(name)], name) {
-		return 0
+	for _, name := range []string{f.Name, "Cairn"} {
+		if name != "" && len(text) >= len(name) && strings.EqualFold(text[:len(name)], name) {
+			return len(name)
+		}
 	}
-	return len(name)
+	return 0
 }

@@ -20,10 +20,10 @@ var roleNames = []string{
 var labelEnd = lazy.Pattern(`^(?:` + badge + `)?[ \x{a0}\x{202f}]?(?:[*_\])]{0,3}：[*_]{0,3}\s*|(?:[*_\])]{0,3}:[*_]{0,3}|>:?)[ \t]*(?:[ \t]|\n\s*|$))`)
 
 // badge says behind a name that it is a bot's: "Robin (AI): Hello".
-const badge = ` ?[(\[](?i:ai|bot|app|assistant)[)\]]`
+const badge = `[*_]{0,2} ?[(\[](?i:ai|bot|app|assistant)[)\]]`
 
 // badgePart matches the beginning of a label's end with a badge.
-var badgePart = lazy.Pattern(`^[ \x{a0}\x{202f}]?(?:[(\[][A-Za-z]{0,9}(?:[)\]][ *_:]{0,5})?)?$`)
+var badgePart = lazy.Pattern(`^[*_]{0,2}[ \x{a0}\x{202f}]?(?:[(\[][A-Za-z]{0,9}(?:[)\]][ *_:]{0,5})?)?$`)
 
 const (
 	labelStart = "*_[(<# " // characters before the name in a label

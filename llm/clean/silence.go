@@ -218,7 +218,7 @@ func lastSentence(text string) int {
 	if at == nil {
 		return -1
 	}
-	if tail := text[at[3]:]; strings.Contains(tail, "}") && !strings.Contains(tail, "{") { // the end of a block in a program
+	if tail := text[at[3]:]; strings.Contains(tail, "}") && !strings.Contains(tail, "{") || strings.Contains(tail, "=") { // a program
 		return -1
 	}
 	before := strings.TrimRightFunc(text[:at[3]], unicode.IsSpace)

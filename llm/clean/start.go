@@ -70,6 +70,12 @@ func (f *Filter) ownLine(final bool) verdict {
 		case f.isQuoted(f.raw[:at[1]]):
 			return nothing
 		}
+		switch about, more := isAboutHeader(f.raw[:at[1]], f.raw[at[1]:]); {
+		case more && !final:
+			return unknown
+		case about:
+			return nothing
+		}
 		f.headed = true
 		return f.strip(at[1])
 	}

@@ -54,7 +54,7 @@ func (f *Filter) endsTurn(m mark, next following) bool {
 	case m.kind == special, f.about:
 		return atEnd || next.role && next.blank == 0
 	case m.kind == turnBegins:
-		return (atEnd || next.role || next.blank == 0) && f.last != '}'
+		return (atEnd || next.role || next.blank == 0 && !isUnspaced(f.last)) && f.last != '}'
 	}
 	return atEnd || next.newline || next.blank == 0 || endsSentence(f.last)
 }
