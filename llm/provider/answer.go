@@ -26,7 +26,7 @@ type Answer struct {
 
 	text    clean.Filter
 	thought clean.Filter // of reasoning that the server sends apart, for a call in it
-	waits   bool // nothing is shown before it is known that it is no thought
+	waits   bool         // nothing is shown before it is known that it is no thought
 	waiting strings.Builder
 }
 
