@@ -160,8 +160,7 @@ func (f *Filter) unwrap(m mark, next following) bool {
 	inside := !m.closes && next.blank == 0 && !next.end || m.closes && !unicode.IsSpace(f.last) || !f.inLine
 	switch {
 	case answerTags[m.name]:
-		attributed := strings.Contains(strings.ToLower(f.out.String()), "<"+m.name+" ")
-		inside = m.closes && (f.wrapped || next.end && !unicode.IsSpace(f.last) && !attributed)
+		inside = m.closes && (f.wrapped || next.end && !unicode.IsSpace(f.last) && !strings.Contains(f.out.String(), "<"+m.name+" "))
 	case !m.closes && (strings.ContainsRune(",;:)", next.first) || !f.isGlued() && !unicode.IsSpace(f.last)):
 		inside = false
 	}

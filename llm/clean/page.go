@@ -103,14 +103,16 @@ var ofTemplates = lazy.Pattern(`(?i)chatml|alpaca|vicuna|modelfile|jinja|llama-c
 
 // isAboutTemplates reports whether the end of the text has a word of those about templates.
 func (p *page) isAboutTemplates() bool {
-	const behind = 1000 // bytes
 	text := p.out.String()
-	return ofTemplates().MatchString(text[max(0, len(text)-behind):])
+	return ofTemplates().MatchString(text[max(0, len(text)-maxBehind):])
 }
 
-// hasPlaceholder reports whether the current line has a placeholder, as in the source of a template: {{ .Prompt }}.
+// maxBehind limits how much of the text is looked at again at each mark, in bytes.
+const maxBehind = 1000
+
+// hasPlaceholder reports whether the end of the current line has a placeholder, as in the source of a template: {{ .Prompt }}.
 func (p *page) hasPlaceholder() bool {
-	line := p.out.String()[p.lineAt:]
+	line := p.out.String()[max(p.lineAt, p.out.Len()-maxBehind):]
 	return strings.Contains(line, "{{") && strings.Contains(line, "}}") || strings.Contains(line, "{%") && strings.Contains(line, "%}")
 }
 
