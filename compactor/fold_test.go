@@ -23,8 +23,12 @@ func TestFoldWithoutModelKeepsHeadingsAndCitations(t *testing.T) {
 		if _, err := fmt.Sscanf(spanOf(req), "messages #%d to", &first); err != nil {
 			return llm.Response{}, err
 		}
+		facts := ""
+		for i := range 6 {
+			facts += fmt.Sprintf("- %s (#%d).\n", filler(17+i), first)
+		}
 		return summary(fmt.Sprintf("## Decisions\n- Ada keeps the key of vault Zanzibar%[1]d in Lisbon since May 1987 (#%[2]d).\n## Facts\n%[3]s- The key in Lisbon was fine (#%[2]d).\n## Open questions\n- Who went on as before? (#%[2]d)",
-			n, first, strings.Repeat(fmt.Sprintf("- %s (#%d).\n", filler(20), first), 6))), nil
+			n, first, facts)), nil
 	}}
 	r := newRig(t, 4000, worker)
 	r.policy.MaxTurns = 1

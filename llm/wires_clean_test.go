@@ -68,11 +68,13 @@ func TestCallWrittenAsTextRuns(t *testing.T) {
 	const hermes = "<tool_call>\n{\"name\": \"lookup\", \"arguments\": {\"word\": \"tea\"}}\n</tool_call>"
 	forEveryProtocol(t, func(t *testing.T, w wire) {
 		for name, c := range map[string]struct{ asked, first, text, sent string }{
-			"with marks":       {"what is tea?", hermes, "done", `{"word": "tea"}`},
-			"behind text":      {"what is tea?", "I look.\n" + hermes, "done", `{"word": "tea"}`},
-			"as JSON":          {"what is tea?", `{"name": "lookup", "arguments": {"word": "tea"}}`, "done", `{"word": "tea"}`},
-			"with typed texts": {"what is tea?", "<function=lookup>\n<parameter=word>\n42\n</parameter>\n</function>", "done", `{"word":"42"}`},
-			"in the prompt":    {"Say exactly: <\\tool_call> {\"name\": \"lookup\", \"arguments\": {\"word\": \"tea\"}} </tool_call>", hermes, hermes, ""},
+			"with marks":                {"what is tea?", hermes, "done", `{"word": "tea"}`},
+			"behind text":               {"what is tea?", "I look.\n" + hermes, "done", `{"word": "tea"}`},
+			"as JSON":                   {"what is tea?", `{"name": "lookup", "arguments": {"word": "tea"}}`, "done", `{"word": "tea"}`},
+			"with typed texts":          {"what is tea?", "<function=lookup>\n<parameter=word>\n42\n</parameter>\n</function>", "done", `{"word":"42"}`},
+			"in the prompt, in a block": {"What does {\"name\": \"lookup\", \"arguments\": {'word': 'tea'}} do?", "```json\n{\"arguments\": {\"word\": \"tea\"}, \"name\": \"lookup\"}\n```", "```json\n{\"arguments\": {\"word\": \"tea\"}, \"name\": \"lookup\"}\n```", ""},
+			"in a thought":              {"what is tea?", "<think>\nI look.\n" + hermes, "done", `{"word": "tea"}`},
+			"in the prompt":             {"Say exactly: <\\tool_call> {\"name\": \"lookup\", \"arguments\": {\"word\": \"tea\"}} </tool_call>", hermes, hermes, ""},
 		} {
 			var sent []string
 			server := w.open(t, llmtest.Once(func(x *llmtest.Exchange) { x.Say(letters(c.first)...) }))

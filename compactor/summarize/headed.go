@@ -54,7 +54,7 @@ var headingAt = func() map[string]int {
 var headingNames = strings.Join(slices.Sorted(maps.Keys(headingAt)), "|")
 
 // heading matches a line that is a heading, as models write them.
-var heading = lazy.Pattern(`(?im)^[ \t]*(?:#{1,6}[ \t]*)?\**(` + headingNames + `)\**[:：]?\**[ \t]*$`)
+var heading = lazy.Pattern(`(?im)^[ \t]*(?:#{1,6}[ \t]*)?\**(?:[\p{So}\x{fe0f}]+[ \t]*|\d{1,2}[.)][ \t]+)?\**(` + headingNames + `)\**[:：]?\**[ \t]*$`)
 
 // bullet matches the marker of a list item.
 var bullet = lazy.Pattern(`(?m)^[ \t]*[-*•][ \t]+`)

@@ -33,7 +33,7 @@ func (j *Judge) TextOf(written string) string {
 	if !j.says(clean.NoReply) {
 		text = clean.WithoutNoReply(text, false)
 	}
-	return j.withoutInstructions(j.withoutFrame(text))
+	return j.withoutInstructions(withoutRepeats(j.withoutFrame(text)))
 }
 
 // trim removes white space and invisible characters at the edges of a text.
@@ -51,7 +51,7 @@ func (j *Judge) unwrap(text string) string {
 	if toolSyntax().MatchString(text) || label().MatchString(text) {
 		return text // neither is a summary, and the judge says which it is
 	}
-	for _, take := range []func(string) (string, bool){j.outOfFence, outOfElement, j.outOfFinal, withHeadings, outOfQuote, withLines} {
+	for _, take := range []func(string) (string, bool){j.outOfFence, withHeadings, outOfElement, j.outOfFinal, outOfQuote, withLines} {
 		if inner, found := take(text); found {
 			return inner
 		}
@@ -212,6 +212,9 @@ func withHeadings(text string) (string, bool) {
 // quotationMarks are what models put around a whole summary.
 var quotationMarks = [][2]string{{`"""`, `"""`}, {"'''", "'''"}, {"“", "”"}, {"«", "»"}, {"「", "」"}, {"<<<", ">>>"}, {"<![CDATA[", "]]>"}}
 
+// boxed matches a text in the box in which models that are trained on mathematics put their answer.
+var boxed = lazy.Pattern(`(?s)\A\$*\s*\\boxed\{(.*)\}\s*\$*\z`)
+
 // outOfQuote takes a summary out of a quotation: marks stand around it, or all of its lines begin
 // with ">".
 func outOfQuote(text string) (string, bool) {
@@ -221,6 +224,9 @@ func outOfQuote(text string) (string, bool) {
 		if found && ends && !strings.Contains(inner, marks[1]) {
 			return inner, true
 		}
+	}
+	if m := boxed().FindStringSubmatch(text); m != nil {
+		return m[1], true
 	}
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {

@@ -64,9 +64,9 @@ func startsLike(front string, openings ...string) bool {
 
 var announcedThoughts = []announced{
 	{ // gpt-oss without its special tokens: analysisThe user …assistantfinalHello
-		open:  lazy.Pattern(`^(?:analysis|commentary)(?:[A-Z\n]|$| ?to=f)`),
-		may:   startsAs("analysis", "commentary to=f", "commentaryto=f"),
-		whole: 15, close: "assistantfinal",
+		open:  lazy.Pattern(`^(?:assistant)?(?:analysis|commentary)(?:[A-Z\n]|$| ?to=[A-Za-z])`),
+		may:   startsAs("analysis", "commentary to=", "commentaryto=", "assistantanalysis", "assistantcommentary to=", "assistantcommentaryto="),
+		whole: 24, close: "assistantfinal",
 	},
 	{ // Granite 3.2: huggingface.co/ibm-granite/granite-3.2-8b-instruct
 		open:  lazy.Pattern(`^Here(?:'s| is) my thought process:`),
@@ -272,7 +272,7 @@ func (f *Filter) emphasizedThought(final bool) verdict {
 
 // bareCall matches a call whose special tokens are lost: assistantcommentary to=functions.lookup json{"word":"tea"}
 // (gpt-oss). Its groups: the name of the tool, the arguments.
-var bareCall = lazy.Pattern(`(?:^|assistant)commentary ?to=functions\.([\w.-]+) ?(?:json|code)?(\{[^\x00]*)$`)
+var bareCall = lazy.Pattern(`(?:^|assistant)commentary ?to=(?:functions\.)?([\w.-]+)\s*(?:<\|constrain\|>)?\s*(?:json|code)?\s*(\{[^\x00]*)$`)
 
 // callBehindThought reads a call of an offered tool that ends a thought without marks.
 func (f *Filter) callBehindThought() bool {

@@ -125,7 +125,7 @@ func (f *Filter) mention(m mark, next following) bool {
 
 // laterThought handles a thought behind some text: it begins a line, or follows a sentence directly.
 func (f *Filter) laterThought(m mark, next following) bool {
-	ended := endsSentence(f.solid) && !strings.ContainsRune(")]|>`", f.solid)
+	ended := endsSentence(f.solid) && !strings.ContainsRune(")]}|>`", f.solid)
 	follows := ended && !(f.inLine && unicode.IsSpace(f.last))
 	another := f.Reasoned && f.isOwnLine() // the model writes its thoughts in marks
 	if f.about || m.open || !follows && !another || next.goesOn() || m.sure == unlisted || next.end && m.sure != known {
@@ -158,8 +158,11 @@ func (f *Filter) bareEnd(m mark, next following) bool {
 // unwrap removes marks that are around the answer or a part of it.
 func (f *Filter) unwrap(m mark, next following) bool {
 	inside := !m.closes && next.blank == 0 && !next.end || m.closes && !unicode.IsSpace(f.last) || !f.inLine
-	if answerTags[m.name] {
-		inside = m.closes && (f.wrapped || next.end && !unicode.IsSpace(f.last))
+	switch {
+	case answerTags[m.name]:
+		inside = m.closes && (f.wrapped || next.end && !unicode.IsSpace(f.last) && !strings.Contains(f.out.String(), "<"+m.name+" "))
+	case !m.closes && (strings.ContainsRune(",;:)", next.first) || !f.isGlued() && !unicode.IsSpace(f.last)):
+		inside = false
 	}
 	if f.about || !inside {
 		return f.mention(m, next)
@@ -183,16 +186,19 @@ func (f *Filter) isCutMark() bool {
 	return false
 }
 
-// nextHeader reports whether raw is the header of the next message, behind an answer that began with one: the model has
-// written the conversation on.
+// nextHeader reports whether raw is the header of the next message: the model has written the conversation on, with what
+// nobody has said. Behind an answer that began without a header, the prompt must not have such a message.
 func (f *Filter) nextHeader(final bool) (found, more bool) {
 	const longest = 400
-	if !f.headed || f.inLine || f.raw[0] != '[' || f.solid == ':' {
+	if f.inLine || f.raw[0] != '[' || f.solid == ':' || f.solid == 0 || f.inline > 0 || f.isIndented() {
 		return false, false
 	}
 	front := f.raw[:min(len(f.raw), longest)]
 	if head := ownHeader().FindString(front); head != "" {
-		return !f.isQuoted(head), false
+		number, _, isMessage := strings.Cut(head, " ")
+		isMessage = isMessage && strings.HasPrefix(number, "[#")
+		isNew := f.headed || (endsSentence(f.solid) || strings.HasSuffix(f.out.String(), "\n\n")) && !f.isAboutTemplates() && !(isMessage && f.isQuoted(number))
+		return isNew && !f.isQuoted(head), false
 	}
-	return false, !final && len(front) < longest && agrees(front, "[#") && !strings.Contains(front, "\n")
+	return false, !final && len(front) < longest && (agrees(front, "[#") || agrees(front, summaryMark)) && !strings.Contains(front, "\n")
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"cairn/internal/lazy"
 	"cairn/llm"
@@ -51,17 +52,24 @@ func (f *Filter) readCalls(held string) bool {
 	}
 	whole := text[:len(text)-len(p.rest)]
 	offered := !slices.ContainsFunc(p.calls, func(c llm.Call) bool { return p.tool(c.Name) == nil })
-	newLine := strings.Contains(p.rest[:len(p.rest)-len(strings.TrimLeftFunc(p.rest, unicode.IsSpace))], "\n")
+	newLine := strings.Contains(p.rest[:len(p.rest)-len(strings.TrimLeftFunc(p.rest, unicode.IsSpace))], "\n") || isGluedTo(whole, p.rest)
 	switch {
 	case len(p.calls) == 0,
 		!f.marked && (!offered || behind != ""),
 		f.inText && !offered,
 		behind != "" && (!offered || !newLine && !strings.HasSuffix(whole, "\n")),
-		f.isQuoted(whole):
+		f.isRepeated(whole, p.calls):
 		return false
 	}
 	f.Calls = p.calls
 	return true
+}
+
+// isGluedTo reports whether a remark follows the last token of calls directly, as in answers of LFM2:
+// huggingface.co/LiquidAI/LFM2-1.2B, "Tool use".
+func isGluedTo(calls, behind string) bool {
+	first, _ := utf8.DecodeRuneInString(behind)
+	return strings.HasSuffix(calls, "|>") && unicode.IsLetter(first) && !unicode.IsLower(first)
 }
 
 // parser reads calls from the front of a text.
@@ -147,7 +155,7 @@ func (p *parser) mark(m mark) bool {
 			p.rest = p.rest[m.size:]
 		}
 		return true
-	case block:
+	case block, special: // a result that the model has made up
 		p.ended = len(p.calls) > 0
 		return p.ended
 	case header:
@@ -209,6 +217,7 @@ func (p *parser) code() bool {
 	}
 	p.calls = append(p.calls, inner.calls...)
 	p.rest = inside[end+1+len(at[1]):]
+	p.ended = strings.HasPrefix(strings.TrimSpace(p.rest), resultFence)
 	return true
 }
 

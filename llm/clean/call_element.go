@@ -53,7 +53,7 @@ func (o offered) mayBeElement(front string) (may, head bool) {
 // laterElement holds back what begins like such an element behind some text.
 func (f *Filter) laterElement(final bool) (holds, more bool) {
 	begins := !f.inLine || endsSentence(f.solid) || f.solid == ':'
-	if f.raw[0] != '<' || f.about || f.textOnly || !begins {
+	if f.raw[0] != '<' || f.about || f.textOnly || !begins || f.plainHeld == maxPlainHeld {
 		return false, false
 	}
 	may, head := offered(f.Tools).mayBeElement(f.raw)
@@ -99,8 +99,18 @@ func (p *parser) toolElement() bool {
 		p.rest = inside
 		return true
 	case p.tool(name) != nil:
-		inside, p.rest, _ = strings.Cut(inside, "</"+name+">")
-		return p.inElement(name, strings.TrimSpace(inside))
+		before := p.rest
+		value, behind, closed := strings.Cut(inside, "</"+name+">")
+		value = strings.TrimSpace(value)
+		if !closed && !strings.HasPrefix(value, "{") && !strings.HasPrefix(value, "<") {
+			return false // a sentence about the tag
+		}
+		p.rest = behind
+		if !p.inElement(name, value) {
+			p.rest = before
+			return false
+		}
+		return true
 	case !slices.Contains(callWrappers, name):
 		return false
 	}

@@ -88,6 +88,9 @@ func (o offered) mayBeNamed(front string) bool {
 	return false
 }
 
+// resultFence begins a block of code with a result: Gemma 3 makes them up.
+const resultFence = "```tool_output"
+
 // mayBeCode reports whether a text that begins with front may be a block of code with calls, and nothing behind it.
 func (o offered) mayBeCode(front string) bool {
 	at := fenceOf().FindStringSubmatch(front)
@@ -96,7 +99,7 @@ func (o offered) mayBeCode(front string) bool {
 		return !whole && len(line) < maxRole
 	}
 	inside, behind, closed := strings.Cut(front[len(at[0]):], "\n"+at[1])
-	if behind = strings.TrimSpace(behind); closed && behind != "" && behind[0] != '<' && !o.mayBePlain(behind) {
+	if behind = strings.TrimSpace(behind); closed && behind != "" && behind[0] != '<' && !agrees(behind, resultFence) && !o.mayBePlain(behind) {
 		return false
 	}
 	inside = strings.TrimLeftFunc(inside, unicode.IsSpace)
@@ -106,11 +109,13 @@ func (o offered) mayBeCode(front string) bool {
 	return inside[0] != '`' && o.mayBePlain(inside)
 }
 
+// maxPlainHeld limits how often that happens: what is held back may be all that follows.
+const maxPlainHeld = 8
+
 // laterPlain holds back what may be a call without special marks behind some text. What only looks like one at first counts,
 // too: that must not depend on the size of pieces.
 func (f *Filter) laterPlain(mayBe bool) bool {
-	const most = 8 // what is held back may be all that follows
-	if f.textOnly || len(f.Tools) == 0 || f.inline > 0 || f.plainHeld == most {
+	if f.textOnly || len(f.Tools) == 0 || f.inline > 0 || f.plainHeld == maxPlainHeld {
 		return false
 	}
 	f.plainHeld++

@@ -49,6 +49,8 @@ type Filter struct {
 	plainHeld    int  // how often something behind text was held back that has no mark
 	labelled     bool // the answer began with the model's name or role
 	headed       bool // the answer began with a header of Cairn's
+
+	inThought string // the last thought from the first mark of a call on; "": it has none
 }
 
 // mode decides about the front of raw. It returns false if that needs more; never if final.
@@ -88,6 +90,7 @@ func (f *Filter) End() string {
 	f.tail = ""
 	for f.run(true); f.mode != nil && f.finish(); f.run(true) {
 	}
+	f.callsInThought()
 	if f.mode == nil && !f.stripped {
 		f.put(f.lead.String())
 		f.lead.Reset()
@@ -108,7 +111,7 @@ func (f *Filter) Rest() string { return f.show(len(f.Text())) }
 
 // Held returns the size of what has arrived and is kept, in bytes.
 func (f *Filter) Held() int {
-	return len(f.raw) + len(f.scrub.rest) + f.lead.Len() + f.held.Len() + f.out.Len() + f.all.Len() + f.after.Len()
+	return len(f.raw) + len(f.scrub.rest) + f.lead.Len() + f.held.Len() + f.out.Len() + f.all.Len() + f.after.Len() + f.call.Len() + len(f.inThought)
 }
 
 // wholeRunes returns the size of text without the first bytes of a rune at its end.

@@ -4,10 +4,15 @@ package clean
 
 import (
 	"strings"
+
+	"cairn/internal/lazy"
 )
 
 // maxCode limits how far the end of code in a line is looked for, in bytes. Behind that, all is code.
 const maxCode = 2048
+
+// callFence matches the language of a block of code that is for calls: of Gemma 3, and of other models that were told so.
+var callFence = lazy.Pattern(`^(?:tool_calls?|tool_code|tool_use|function_calls?)[ \t\r]*$`)
 
 // ticks handles backticks and tildes, which may begin or end code.
 func (f *Filter) ticks(final bool) bool {
@@ -21,6 +26,9 @@ func (f *Filter) ticks(final bool) bool {
 		line, _, whole := strings.Cut(f.raw[n:], "\n")
 		if !whole && !final && len(line) < longest {
 			return false
+		}
+		if c == "`" && callFence().MatchString(line) && f.laterPlain(true) {
+			return true
 		}
 		if c == "~" || !strings.Contains(line, "`") {
 			f.fence, f.inline = f.raw[:n], 0

@@ -93,6 +93,11 @@ func (f following) goesOn() bool {
 	return unicode.IsLower(f.first) || strings.ContainsRune(",.;:)(=-–—→&+/|\"'`“«", f.first)
 }
 
+// namesOn reports whether a mark is a part of a longer word: <thinking>-style, <think>'s.
+func (f following) namesOn() bool {
+	return !f.end && f.blank == 0 && strings.ContainsRune("-'’/+|", f.first)
+}
+
 // saysOn is goesOn without what may begin an answer, as a quotation mark.
 func (f following) saysOn() bool {
 	return f.goesOn() && (unicode.IsLower(f.first) || strings.ContainsRune(",.;:)=–—、，。；：）", f.first))

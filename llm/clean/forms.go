@@ -82,9 +82,12 @@ var ends = set(
 	"</s> <eos> <end_of_turn> <turn|> <pad> <|pad|> [/inst]",                         // Llama 2, Mistral, Gemma
 	"[|endofturn|] [eos] [pad] [e~[",                                                 // EXAONE, Kimi, MiniMax
 	"<end_of_utterance> <eoa>",                                                       // SmolVLM, InternLM
-	"✿result✿:",                                                                      // Qwen-Agent: what the tool returns begins
+	"✿result✿: [tool_results] <|tool_response>",                                      // Qwen-Agent, Mistral, Gemma 4: what the tool returns begins
 	"<seed:eos> <|hy_eos|> <|eos|> <|close|>response<|sep|> <|close|>message<|sep|>", // Seed-OSS, Hunyuan, Kimi K3
 )
+
+// filler matches tokens of a vocabulary that have no use. Broken models fill the end of an answer with them.
+var filler = lazy.Pattern(`^<(?:unused|SPECIAL_)\d{1,4}>$`) // Gemma, Nemotron
 
 // begins are the tokens that begin a turn, or belong to its header.
 var begins = set(
@@ -110,6 +113,7 @@ var wrappers = set(
 	"<|begin_of_box|> <|end_of_box|>",           // GLM-V: <|begin_of_box|>42<|end_of_box|>
 	"<|begin_of_solution|> <|end_of_solution|>", // Sky-T1, OpenThinker
 	"✿return✿:", // Qwen-Agent: the answer behind calls begins
+	"<|object_ref_start|> <|object_ref_end|> <|box_start|> <|box_end|> <|quad_start|> <|quad_end|>", // Qwen-VL: what is where in a picture
 )
 
 // answerTags are the names of tags around the answer behind a thought: Hunyuan, ERNIE, GLM-V.
@@ -144,7 +148,7 @@ const callElement = "function"
 var callWrappers = []string{"tools", "function", "function-call", "functions"}
 
 // blockTags are the names of the blocks of Cairn's prompt, and of tools' results in templates.
-var blockTags = set("now kept tool_result tool_results tool_response function_results function_response")
+var blockTags = set("now kept tool_result tool_results tool_response tool_output function_results function_response")
 
 // summaryMark begins a summary in Cairn's prompt.
 const summaryMark = "[Compaction Summary]"

@@ -11,10 +11,19 @@ import (
 )
 
 // roleNames are the names of a model's role in transcripts.
-var roleNames = []string{"AI Assistant", "Assistant", "AI", "Bot"}
+var roleNames = []string{
+	"AI Assistant", "Assistant", "AI", "Bot",
+	"Assistent", "Assistente", "Asistente", "Ассистент", "アシスタント", "助手", "助理", "어시스턴트",
+}
 
 // labelEnd matches what follows the name in a label.
-var labelEnd = lazy.Pattern(`^(?:[*_\])]{0,3}：[*_]{0,3}\s*|(?:[*_\])]{0,3}:[*_]{0,3}|>:?)[ \t]*(?:[ \t]|\n\s*|$))`)
+var labelEnd = lazy.Pattern(`^(?:` + badge + `)?[ \x{a0}\x{202f}]?(?:[*_\])]{0,3}：[*_]{0,3}\s*|(?:[*_\])]{0,3}:[*_]{0,3}|>:?)[ \t]*(?:[ \t]|\n\s*|$))`)
+
+// badge says behind a name that it is a bot's: "Robin (AI): Hello".
+const badge = `[*_]{0,2} ?[(\[](?i:ai|bot|app|assistant)[)\]]`
+
+// badgePart matches the beginning of a label's end with a badge.
+var badgePart = lazy.Pattern(`^[*_]{0,2}[ \x{a0}\x{202f}]?(?:[(\[][A-Za-z]{0,9}(?:[)\]][ *_:]{0,5})?)?$`)
 
 const (
 	labelStart = "*_[(<# " // characters before the name in a label
@@ -47,7 +56,7 @@ func (f *Filter) ownLabel(final bool) verdict {
 		}
 		rest := bare[size:]
 		solid := strings.TrimLeft(rest, labelAfter)
-		if solid == "" && len(front) < maxLabel && !final {
+		if (solid == "" || badgePart().MatchString(rest)) && len(front) < maxLabel && !final {
 			return unknown
 		}
 		end := labelEnd().FindString(rest)

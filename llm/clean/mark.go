@@ -164,7 +164,7 @@ func classify(text string) mark {
 		m.kind, m.name = thoughtOpens, thoughtTokens[lower]
 	case thoughtEnders[lower]:
 		m.kind, m.name, m.closes = thoughtEnds, lower, true
-	case ends[lower]:
+	case ends[lower], filler().MatchString(text):
 		m.kind = turnEnds
 	case begins[lower]:
 		m.kind = turnBegins

@@ -99,13 +99,21 @@ func (p *page) hasHeadings() bool {
 }
 
 // ofTemplates matches words of texts about templates.
-var ofTemplates = lazy.Pattern(`(?i)chatml|alpaca|vicuna|templat|\btokens?\b|plantilla|jeton|шаблон|токен|模板|令牌|标记|テンプレート|トークン|템플릿|토큰`)
+var ofTemplates = lazy.Pattern(`(?i)chatml|alpaca|vicuna|modelfile|jinja|llama-cli|llama\.cpp|ollama|vllm|templat|\btokens?\b|\bheaders?\b|kopfzeile|en-tête|encabezado|заголов|ヘッダ|标头|헤더|plantilla|jeton|шаблон|токен|模板|令牌|标记|テンプレート|トークン|템플릿|토큰`)
 
 // isAboutTemplates reports whether the end of the text has a word of those about templates.
 func (p *page) isAboutTemplates() bool {
-	const behind = 1000 // bytes
 	text := p.out.String()
-	return ofTemplates().MatchString(text[max(0, len(text)-behind):])
+	return ofTemplates().MatchString(text[max(0, len(text)-maxBehind):])
+}
+
+// maxBehind limits how much of the text is looked at again at each mark, in bytes.
+const maxBehind = 1000
+
+// hasPlaceholder reports whether the end of the current line has a placeholder, as in the source of a template: {{ .Prompt }}.
+func (p *page) hasPlaceholder() bool {
+	line := p.out.String()[max(p.lineAt, p.out.Len()-maxBehind):]
+	return strings.Contains(line, "{{") && strings.Contains(line, "}}") || strings.Contains(line, "{%") && strings.Contains(line, "%}")
 }
 
 // inExampleOf reports whether a token belongs to an example of a template.

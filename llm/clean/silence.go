@@ -29,8 +29,8 @@ var (
 	// sentinelLine matches a line that is only the sentinel, with a few words before it at most: "Final answer: **NO_REPLY**".
 	sentinelLine = lazy.Pattern(`^` + wrapping + `(?:[\pL_][\pL_ ]{0,30}` + wrapping + `[:：]` + wrapping + `)?(?:` + sentinel + wrapping + `)+$`)
 
-	// misspelt matches a text that is only the sentinel, with another mark between its words.
-	misspelt = lazy.Pattern(`^` + wrapping + `NO[ _＿–-]{0,3}REPLY` + wrapping + `$`)
+	// misspeltNoReply matches a text that is only the sentinel, with another mark between its words.
+	misspeltNoReply = lazy.Pattern(`^` + wrapping + `NO[ _＿–-]{0,3}REPLY` + wrapping + `$`)
 
 	// sentinelFirst matches a line that begins with the sentinel and gives reasons: "NO_REPLY: nobody asked".
 	sentinelFirst = lazy.Pattern(`^` + wrapping + sentinel + "[`*_\"')\\]]*" + `(?:[.:,;!(]|\s+[-–—(])`)
@@ -59,18 +59,21 @@ func WithoutNoReply(text string, writing bool) string {
 	}
 	text = strings.TrimSpace(text)
 	if !hasSentinel().MatchString(text) {
-		if misspelt().MatchString(text) {
+		if misspeltNoReply().MatchString(text) {
 			return ""
 		}
 		return text
 	}
 	var kept []string
 	for line := range strings.SplitSeq(text, "\n") {
-		if !sentinelLine().MatchString(line) && !sentinelFirst().MatchString(line) {
+		if !isSentinelLine(line) && !sentinelFirst().MatchString(line) {
 			kept = append(kept, line)
 		}
 	}
 	without := withoutSentences(strings.TrimSpace(strings.Join(kept, "\n")))
+	if first, _, _ := strings.Cut(text, "\n"); isSentinelLine(first) && isAside(without, writing) {
+		return ""
+	}
 	const repeated = 3 // how often models repeat it at most
 	for range repeated {
 		if at := lastSentence(without); at >= 0 {
@@ -85,6 +88,27 @@ func WithoutNoReply(text string, writing bool) string {
 		return ""
 	}
 	return without
+}
+
+// isSentinelLine reports whether a line is only the sentinel, rather than a line of a program.
+func isSentinelLine(line string) bool {
+	return sentinelLine().MatchString(line) && !strings.Contains(line, "=")
+}
+
+// isAside reports whether a text is only a remark in parentheses, with which models explain why they are silent. writing: its
+// end may follow.
+func isAside(text string, writing bool) bool {
+	bare := strings.Trim(text, "*_")
+	if strings.Contains(bare, "\n") {
+		return false
+	}
+	for _, around := range []string{"()", "[]", "（）"} {
+		marks := []rune(around)
+		if strings.HasPrefix(bare, string(marks[0])) && (writing || strings.HasSuffix(bare, string(marks[1]))) {
+			return true
+		}
+	}
+	return false
 }
 
 // withoutSentences drops the sentences that have the sentinel outside of code.
@@ -174,6 +198,9 @@ func isWord(before, after string) bool {
 			return false
 		}
 	}
+	if next := strings.TrimLeft(after, " "); next != "" && strings.ContainsAny(next[:1], "={}|&") || strings.HasSuffix(strings.TrimRight(before, " "), "=") {
+		return false // a program
+	}
 	if last != '"' && last != '\'' {
 		return true
 	}
@@ -189,6 +216,9 @@ func isASCIIWord(r rune) bool {
 func lastSentence(text string) int {
 	at := sentinelLast().FindStringSubmatchIndex(text)
 	if at == nil {
+		return -1
+	}
+	if tail := text[at[3]:]; strings.Contains(tail, "}") && !strings.Contains(tail, "{") || strings.Contains(tail, "=") { // a program
 		return -1
 	}
 	before := strings.TrimRightFunc(text[:at[3]], unicode.IsSpace)

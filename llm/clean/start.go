@@ -25,7 +25,7 @@ func (f *Filter) start(final bool) bool {
 	if f.raw = rest; rest == "" {
 		return true
 	}
-	for _, check := range []func(*Filter, bool) verdict{(*Filter).ownLine, (*Filter).ownLabel, (*Filter).recipient, (*Filter).announcedThought, (*Filter).emphasizedThought, (*Filter).startMark, (*Filter).plainCall} {
+	for _, check := range []func(*Filter, bool) verdict{(*Filter).ownLine, (*Filter).partOfHeader, (*Filter).ownLabel, (*Filter).recipient, (*Filter).announcedThought, (*Filter).emphasizedThought, (*Filter).startMark, (*Filter).plainCall} {
 		switch check(f, final) {
 		case unknown:
 			return false
@@ -68,6 +68,12 @@ func (f *Filter) ownLine(final bool) verdict {
 		case at[1] == len(f.raw) && !final:
 			return unknown
 		case f.isQuoted(f.raw[:at[1]]):
+			return nothing
+		}
+		switch about, more := isAboutHeader(f.raw[:at[1]], f.raw[at[1]:]); {
+		case more && !final:
+			return unknown
+		case about:
 			return nothing
 		}
 		f.headed = true
@@ -127,7 +133,7 @@ func (f *Filter) startMark(final bool) verdict {
 	}
 	switch m.kind {
 	case thoughtOpens:
-		f.think(m, !next.saysOn())
+		f.think(m, !next.saysOn() && !next.namesOn())
 		return handled
 	case block:
 		return f.startBlock(m, final)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"cairn/internal/lazy"
 )
 
 // thinking is a thought that is being read.
@@ -25,6 +27,9 @@ type thinking struct {
 	all   strings.Builder // the thought with its first mark, as long as it may turn out to be text
 	after strings.Builder // what follows the last mark that may be its end
 	ended bool            // there was one
+
+	hasCall bool            // a mark in it may begin a call
+	call    strings.Builder // from that mark on
 }
 
 // think begins a thought at the front of raw. open: its mark is no mention of one.
@@ -48,6 +53,9 @@ func (t *thinking) add(text string) {
 	t.size += len(text)
 	if t.ended {
 		t.after.WriteString(text)
+	}
+	if t.hasCall {
+		t.call.WriteString(text)
 	}
 	t.at.pass(text)
 }
@@ -79,11 +87,41 @@ func (f *Filter) readThought(final bool) bool {
 		f.dropThought(m.size)
 	case m.kind == thoughtEnds:
 		return f.judgeEnd(m, final)
+	case m.kind == none && f.raw[0] == '<':
+		return f.misspeltEnd(final)
 	case m.kind == none:
 		_, size := utf8.DecodeRuneInString(f.raw)
 		f.dropThought(size)
 	default:
+		f.hasCall = f.hasCall || m.kind == callMark && !m.closes && !f.code
 		f.dropThought(m.size)
+	}
+	return true
+}
+
+// misspelt matches a mark that was meant to end a thought: </ think>, <\think>, <think/>.
+var misspelt = lazy.Pattern(`^<[\\/ ]{0,3}([a-z][a-z_:]*)[ /]{0,2}>`)
+
+// misspeltEnd reads such a mark. One that is all of its line ends the thought if no right one follows.
+func (f *Filter) misspeltEnd(final bool) bool {
+	front := f.raw[:min(len(f.raw), maxMark)]
+	at := misspelt().FindStringSubmatch(front)
+	if at == nil {
+		if !final && len(front) < maxMark && !strings.ContainsAny(front[1:], "<>\n") {
+			return false
+		}
+		f.dropThought(1)
+		return true
+	}
+	next, more := follow(f.raw[len(at[0]):], final)
+	if more {
+		return false
+	}
+	ends := at[1] == f.name && !f.at.inLine && !f.code && next.newline
+	f.dropThought(len(at[0]))
+	if ends {
+		f.after.Reset()
+		f.ended = true
 	}
 	return true
 }
@@ -148,6 +186,7 @@ func (t *thinking) isExample() bool {
 func (f *Filter) endThought(n int) {
 	f.skip(n)
 	inBody := f.inBody
+	f.inThought = f.call.String()
 	f.Reasoned, f.thinking = true, thinking{}
 	if f.mode = nil; inBody {
 		f.mode = (*Filter).skipBlank
@@ -194,6 +233,7 @@ func (f *Filter) endThinking() {
 	case !f.isOpen, f.sure != known:
 		f.restore()
 	default:
+		f.inThought = f.call.String()
 		f.Reasoned, f.thinking, f.stripped = true, thinking{}, true
 		f.mode = (*Filter).body
 	}

@@ -35,7 +35,7 @@ func (f *Filter) turn(m mark, next following, final bool) bool {
 func (f *Filter) endsTurn(m mark, next following) bool {
 	word := unicode.IsLetter(f.last) || unicode.IsDigit(f.last)
 	switch {
-	case f.solid == 0, f.inExampleOf(m),
+	case f.solid == 0, f.inExampleOf(m), f.hasPlaceholder(),
 		m.kind == turnBegins && m.name == "s", // HTML
 		word && f.raw[0] == '[' && !strings.HasPrefix(f.raw, "[|") && !strings.HasPrefix(f.raw, "[e~"), // ids[EOS]
 		isUnspaced(f.last) && isUnspaced(next.first) && next.blank == 0:
@@ -54,7 +54,7 @@ func (f *Filter) endsTurn(m mark, next following) bool {
 	case m.kind == special, f.about:
 		return atEnd || next.role && next.blank == 0
 	case m.kind == turnBegins:
-		return (atEnd || next.role || next.blank == 0) && f.last != '}'
+		return (atEnd || next.role || next.blank == 0 && !isUnspaced(f.last)) && f.last != '}'
 	}
 	return atEnd || next.newline || next.blank == 0 || endsSentence(f.last)
 }

@@ -127,6 +127,7 @@ func (a *chatAnswer) addDelta(d delta) error {
 		}
 		a.native.add(field, raw)
 	}
+	a.Reason(cmp.Or(textOf(d.ReasoningContent), textOf(d.Reasoning)))
 	for _, raw := range d.ToolCalls {
 		if err := a.addCall(raw); err != nil {
 			return err
@@ -134,6 +135,14 @@ func (a *chatAnswer) addDelta(d delta) error {
 	}
 	a.Say(string(d.Content) + d.Refusal)
 	return nil
+}
+
+// textOf returns a JSON string; "" for anything else.
+func textOf(raw json.RawMessage) (text string) {
+	if json.Unmarshal(raw, &text) != nil {
+		return ""
+	}
+	return text
 }
 
 type callPiece struct {

@@ -104,6 +104,7 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, show func(delta 
 			p.Answer.show = show
 			p.Answer.bound(form.Tokens, c.Options.MaxAnswer)
 			p.Answer.text = clean.Filter{Name: req.Speaker, Tools: req.Tools, Quoted: quotedIn(req.Messages)}
+			p.Answer.thought = clean.Filter{Tools: req.Tools, Quoted: p.Answer.text.Quoted}
 			p.Answer.waits = p.Unopened
 			resp, err := c.exchange(ctx, &form, p)
 			refused, ok := errors.AsType[*llm.Error](err)

@@ -25,7 +25,8 @@ type Answer struct {
 	limits
 
 	text    clean.Filter
-	waits   bool // nothing is shown before it is known that it is no thought
+	thought clean.Filter // of reasoning that the server sends apart, for a call in it
+	waits   bool         // nothing is shown before it is known that it is no thought
 	waiting strings.Builder
 }
 
@@ -39,6 +40,20 @@ func (a *Answer) Say(piece string) {
 		return
 	}
 	a.display(a.text.Next(piece))
+}
+
+// Reason adds a piece of reasoning that the server sends apart. A model that forgets to end its thought calls a tool in it,
+// and the server takes the call for reasoning.
+func (a *Answer) Reason(piece string) {
+	if piece == "" {
+		return
+	}
+	if a.thought.Held() == 0 {
+		piece = "<think>\n" + piece
+	}
+	if a.thought.Held()+len(piece) <= a.maxText {
+		a.thought.Next(piece)
+	}
 }
 
 // display shows what is added to the text, once it need not wait.
@@ -137,6 +152,10 @@ func (a *Answer) respond(w Reader) (llm.Response, error) {
 	a.display(a.text.Rest())
 	if len(a.Calls) == 0 { // a server that reads calls may leave them in the text, too
 		m.Calls = a.text.Calls
+	}
+	if len(a.Calls)+len(m.Calls) == 0 && m.Text == "" {
+		a.thought.End()
+		m.Calls = a.thought.Calls
 	}
 	for _, call := range a.Calls {
 		if call.Name == "" {

@@ -54,7 +54,7 @@ func begins(text, chars string) bool {
 }
 
 // quotedIn returns a function that reports whether a text is in a message of a person or a tool. White space is not
-// compared, nor are the backslashes with which the prompt breaks marks of roles.
+// compared, nor are quotation marks, and the backslashes with which the prompt breaks marks of roles.
 func quotedIn(messages []llm.Message) func(text string) bool {
 	return func(text string) bool {
 		text = squashed(text)
@@ -69,7 +69,7 @@ func quotedIn(messages []llm.Message) func(text string) bool {
 
 func squashed(text string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || r == '\\' {
+		if unicode.IsSpace(r) || strings.ContainsRune(`\"'`, r) {
 			return -1
 		}
 		return r
