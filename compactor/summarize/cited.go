@@ -149,8 +149,11 @@ func (e *evidence) refute(c *claim, telling []int) string {
 	return wrong
 }
 
-// personNamed returns the index of the person with a name; noPerson if there is none.
+// personNamed returns the index of the person with a name; noPerson if there is none. Messages of the assistant may have no name.
 func (e *evidence) personNamed(name string) int {
+	if name == "" {
+		return noPerson
+	}
 	return slices.IndexFunc(e.people, func(p person) bool { return p.name == words.Fold(name) })
 }
 

@@ -16,6 +16,14 @@ func TestLineOfACitationAloneIsJudged(t *testing.T) {
 	check.Equal(t, "text", judge.Check("- (#1)\n- Ann moved to Bergen (#1).").Text, "- (#1)\n- Ann moved to Bergen (#1).")
 }
 
+// The assistant may have no name: a statement about nobody is not about it.
+func TestStatementAboutNobodyIsSupported(t *testing.T) {
+	messages := said("Ann: The gate is green")
+	messages = append(messages, chat.Message{Seq: messages[0].Seq + 1, Role: llm.RoleAssistant, Text: "Noted."})
+	s := JudgeOf(ItemsOf(messages, MostOfMessage)).Support("The gate is green.", "", []int64{messages[0].Seq})
+	check.That(t, len(s.Seqs) == 1 && s.Wrong == "", "got %+v", s)
+}
+
 // FuzzSupport: no text breaks the comparison, and a message says what it says.
 func FuzzSupport(f *testing.F) {
 	for _, text := range append(wordstest.Texts(), "5k, 1,200.50 and 12 # 3", "#12 １２", "x", "last Friday, 6 March 2026") {
