@@ -54,7 +54,8 @@ func newProvider(fault llmtest.Fault) (*provider, error) {
 	if p.patient, err = openai.New(options); err != nil {
 		return nil, err
 	}
-	options.IdleTimeout, options.MaxTime = 400*time.Millisecond, 800*time.Millisecond
+	options.IdleTimeout = 400 * time.Millisecond
+	options.MaxTime = 800 * time.Millisecond
 	p.impatient, err = openai.New(options)
 	return p, err
 }

@@ -20,7 +20,8 @@ import (
 func runLines(ctx context.Context, c *conversation, who Person, args string) (Answer, error) {
 	edit, rest := cutWord(args)
 	if !strings.EqualFold(edit, "edit") {
-		edit, rest = "", args
+		edit = ""
+		rest = args
 	}
 	first, rest := cutWord(rest)
 	second, text := cutWord(rest)

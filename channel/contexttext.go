@@ -172,7 +172,7 @@ func rowLines(rows []StackEntry, language string) (lines string) {
 	return lines
 }
 
-// madeBy describes who wrote a summary; no one has written what a placeholder stands for.
+// madeBy describes who wrote a summary; nobody writes a placeholder.
 func madeBy(by compactor.By, language string) string {
 	if by == compactor.ByNobody {
 		return Sayf(language, "to be summarized")
@@ -182,14 +182,15 @@ func madeBy(by compactor.By, language string) string {
 
 // days formats a range of days, or a single day.
 func days(from, to time.Time, language string) string {
-	first, last := from.Local().Format(time.DateOnly), to.Local().Format(time.DateOnly)
+	first := from.Local().Format(time.DateOnly)
+	last := to.Local().Format(time.DateOnly)
 	if first == last {
 		return first
 	}
 	return first + " " + Word(language, "between days", "to") + " " + last
 }
 
-// evidenceWords sums up what the lines of the newest summaries rest on; "" if there are none.
+// evidenceWords says what the lines of the newest summaries rest on; "" if there are none.
 func evidenceWords(e store.Evidence, language string) string {
 	if e.Lines+e.Dropped == 0 {
 		return ""

@@ -64,7 +64,8 @@ func linesOf(s compactor.Summary) []SummaryLine {
 
 // StackEntryOf converts a summary to an entry of the stack.
 func StackEntryOf(s compactor.Summary) StackEntry {
-	text, lines := s.Marked(), linesOf(s)
+	text := s.Marked()
+	lines := linesOf(s)
 	if s.Kind == compactor.Placeholder {
 		text = s.Render()
 		for i := range lines {

@@ -56,7 +56,7 @@ func extractive(ctx context.Context, j *job, record Job, target int, beside []st
 	s = withDropped(s, c.Wrong)
 	s.Lines = summarize.WithFolded(c.Text, summarize.WithQuoted(c.Text, c.Lines, messages), rows)
 	if s.Text == "" {
-		s.Text = fmt.Sprintf("%d messages without words that could be summed up.", j.row.Messages)
+		s.Text = fmt.Sprintf("%d messages without words to summarize.", j.row.Messages)
 	}
 	return s, nil
 }

@@ -224,7 +224,8 @@ func entryOf(row Summary, render func(Summary) string, most int) (e entry, whole
 		return entry{row: row, text: render(row), tokens: row.Tokens}, true
 	}
 	short := row
-	short.Text, short.Lines = "", nil
+	short.Text = ""
+	short.Lines = nil
 	room := most - tokens.PerMessage - tokens.Estimate(render(short)) - 1 // sums of parts are rounded up
 	if row.Kind == Placeholder || room < summarize.MinSummary {
 		return entry{}, false

@@ -98,7 +98,8 @@ func (h *History) Append(messages ...chat.Message) {
 			continue
 		}
 		if len(m.Native) > 0 && h.asked != h.revision && !h.shape.keepsReasoning(m) {
-			m.Native, m.Deprived = nil, true
+			m.Native = nil
+			m.Deprived = true
 		}
 		l := lineOf(m, h.shape)
 		h.lines = append(h.lines, l)

@@ -180,7 +180,9 @@ func (j *inMemoryJob) Kept() int { return 0 }
 func (j *inMemoryJob) Store(_ context.Context, s summarize.Summary) ([]summarize.MemoryDraft, error) {
 	sum := j.row
 	sum.Text, sum.Tokens, sum.Sources = s.Text, s.Tokens, s.Sources
-	sum.Lines, sum.Dropped, sum.DroppedLines = s.Lines, s.Dropped, s.DroppedLines
+	sum.Lines = s.Lines
+	sum.Dropped = s.Dropped
+	sum.DroppedLines = s.DroppedLines
 	c, err := j.r.state.Prepare(sum)
 	if err != nil {
 		return nil, err

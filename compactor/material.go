@@ -92,7 +92,8 @@ func withoutSecrets(messages []chat.Message) []chat.Message {
 func withoutSecretsIn(lines []transcript.DroppedLine) []transcript.DroppedLine {
 	lines = slices.Clone(lines)
 	for i := range lines {
-		lines[i].Text, lines[i].Why = secrets.Mask(lines[i].Text), secrets.Mask(lines[i].Why)
+		lines[i].Text = secrets.Mask(lines[i].Text)
+		lines[i].Why = secrets.Mask(lines[i].Why)
 	}
 	return lines
 }

@@ -245,8 +245,11 @@ func insert(stack []Summary, row Summary) []Summary {
 	to, in := from, []Summary{row}
 	for ; to < len(stack) && stack[to].From <= row.To; to++ {
 		part := stack[to]
-		part.Cut, part.Kind, part.Tokens = true, Placeholder, placeholderCost
-		part.Text, part.Lines = "", nil
+		part.Cut = true
+		part.Kind = Placeholder
+		part.Tokens = placeholderCost
+		part.Text = ""
+		part.Lines = nil
 		for _, part.Span = range stack[to].Gaps([]Summary{row}) {
 			in = append(in, part)
 		}

@@ -88,7 +88,10 @@ func (c *Compactor) recapByModel(ctx context.Context, w worker, items []summariz
 	ask := func(model llm.Model) (summarize.Summary, error) {
 		return c.guarded(ctx, func(ctx context.Context) (s summarize.Summary, err error) {
 			w, _ := w.withModel(ctx, model)
-			w.calls, w.judge, w.most, w.alive = new(callCount), w.judgeOf(items), math.MaxInt, func() {}
+			w.calls = new(callCount)
+			w.judge = w.judgeOf(items)
+			w.most = math.MaxInt
+			w.alive = func() {}
 			w.lines = &lineCheck{sentBack: true} // there is no second request
 			if w.room(w.messages(items, w.prompt), nil) < w.minAnswer() {
 				return s, &llm.Error{Kind: llm.KindOverflow, Message: "the recap's prompt is too long"}

@@ -82,7 +82,8 @@ func lineOfSummary(s *transcript.State, id int64, number int) (at int, err error
 
 // fitsLines returns a NoRoomError if another head makes the prompt too large, or has too much text of people.
 func (c *Compactor) fitsLines(head Head) error {
-	most, theirs := c.policy().stackBudget(c.budget())/peopleShare, 0
+	most := c.policy().stackBudget(c.budget()) / peopleShare
+	theirs := 0
 	for _, row := range head.Rows() {
 		theirs += peopleCost(row)
 	}
@@ -121,6 +122,7 @@ func (c *Compactor) rewritten(old Summary, before int) Event {
 	}
 	e := c.event(rows[i], EventRewritten)
 	e.Set = rows[i : i+1]
-	e.BeforeTokens, e.AfterTokens = before, c.used(c.h.view)
+	e.BeforeTokens = before
+	e.AfterTokens = c.used(c.h.view)
 	return c.notify(e)
 }

@@ -195,7 +195,10 @@ func (w worker) chunk(ctx context.Context, items []summarize.Item) (text string,
 // chunkWithRetry retries a refused text once, with the reason and more room for the answer. If there is no better one, a text
 // that has only lost its contradicted lines is accepted.
 func (w worker) chunkWithRetry(ctx context.Context, items []summarize.Item) (text string, err error) {
-	w.calls, w.lines, w.judge, w.most = new(callCount), new(lineCheck), w.judgeOf(items), summarize.MostOfSummary(items)
+	w.calls = new(callCount)
+	w.lines = new(lineCheck)
+	w.judge = w.judgeOf(items)
+	w.most = summarize.MostOfSummary(items)
 	text, err = w.attempt(ctx, items)
 	var contradicted summarize.Contradicted
 	var why summarize.Refusal

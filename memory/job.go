@@ -120,7 +120,9 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) ([]summarize
 	c := j.conversation
 	row := j.row
 	row.Text, row.Tokens, row.Model, row.Sources = summary.Text, summary.Tokens, summary.Model, summary.Sources
-	row.Lines, row.Dropped, row.DroppedLines = summary.Lines, summary.Dropped, summary.DroppedLines
+	row.Lines = summary.Lines
+	row.Dropped = summary.Dropped
+	row.DroppedLines = summary.DroppedLines
 	return store.Update(ctx, c, j.trying("store the summary"), func(tx *store.Tx) []summarize.MemoryDraft {
 		if c.In(tx).Prepare(row, summary.Beside.Rows, summary.Beside.Messages) {
 			return nil

@@ -42,16 +42,9 @@ func scanSummary(rows *sql.Rows, row *transcript.Summary, more ...any) error {
 		row.Tokens = row.Cost()
 		return nil
 	}
-	row.Lines, row.DroppedLines = linesOf[transcript.Line](lines), linesOf[transcript.DroppedLine](dropped)
+	row.Lines = linesOf[transcript.Line](lines)
+	row.DroppedLines = linesOf[transcript.DroppedLine](dropped)
 	return nil
-}
-
-// linesOf decodes what is known of lines of a summary; nil if it is damaged: then nothing is known.
-func linesOf[T transcript.Line | transcript.DroppedLine](column string) (lines []T) {
-	if JSON(&lines).Scan(column) != nil {
-		return nil
-	}
-	return lines
 }
 
 // Compaction reads a row of the conversation; there must be one.

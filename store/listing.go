@@ -152,7 +152,8 @@ func (s *Store) Compactions(ctx context.Context, f CompactionFilter) (found []Li
 		err := rows.Scan(&l.ID, &l.Channel, &l.State, &l.Trigger, &l.Kind, &l.From, &l.To, &l.Messages, &l.BeforeTokens, &l.AfterTokens,
 			&l.SummaryTokens, &l.FoldedTokens, UTC(&l.Time), &took, &l.By, &l.Model, &l.Focus, &l.Error, &l.Version, &l.Next, &lines, &l.Dropped, &total)
 		known := transcript.Summary{Lines: linesOf[transcript.Line](lines)}
-		l.Lines, l.Without = len(known.Lines), known.Unsupported()
+		l.Lines = len(known.Lines)
+		l.Without = known.Unsupported()
 		l.Seconds = float64(took) / 1000
 		return err
 	}, `SELECT k.id, c.name, k.state, k.trigger, k.kind, k.from_seq, k.to_seq, k.messages, k.before_tokens, k.after_tokens,
@@ -269,4 +270,12 @@ func (cs Compactions) Recorded(ctx context.Context) (all []RecordedSummary, sess
 		sessions = Values[int64](tx, "SELECT to_seq + 1 FROM sessions WHERE conversation = ? ORDER BY to_seq", cs.c.id)
 	})
 	return all, sessions, err
+}
+
+// linesOf decodes what is known of lines of a summary; nil if it is damaged: then nothing is known.
+func linesOf[T transcript.Line | transcript.DroppedLine](column string) (lines []T) {
+	if JSON(&lines).Scan(column) != nil {
+		return nil
+	}
+	return lines
 }

@@ -99,7 +99,8 @@ func (s *State) checkSummaries() error {
 
 // checkLines checks that what is known of the text's lines belongs to it and to the summary's messages.
 func (sum Summary) checkLines() error {
-	lines, last := strings.Split(sum.Text, "\n"), -1
+	lines := strings.Split(sum.Text, "\n")
+	last := -1
 	for _, l := range sum.Lines {
 		switch {
 		case l.At <= last || l.At >= len(lines) || strings.TrimSpace(lines[l.At]) == "":

@@ -31,7 +31,8 @@ const (
 func (sum Summary) Dropping(lines ...DroppedLine) Summary {
 	all := slices.Clone(sum.DroppedLines)
 	for _, l := range lines {
-		l.Text, l.Why = chat.Excerpt(l.Text, MostOfLine), chat.Excerpt(l.Why, mostOfReason)
+		l.Text = chat.Excerpt(l.Text, MostOfLine)
+		l.Why = chat.Excerpt(l.Why, mostOfReason)
 		same := func(old DroppedLine) bool { return old.Text == l.Text }
 		if l.By != "" {
 			all = slices.DeleteFunc(all, same)

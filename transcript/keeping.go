@@ -20,7 +20,8 @@ func (sum Summary) Keeping(below ...Summary) Summary {
 		lines := strings.Split(row.Text, "\n")
 		for _, l := range row.Lines {
 			if l.isPersons() && l.At < len(lines) {
-				sum, kept = sum.keep(lines, l), true
+				sum = sum.keep(lines, l)
+				kept = true
 			}
 		}
 	}
@@ -52,7 +53,9 @@ func (sum Summary) keep(from []string, l Line) Summary {
 	}
 	if i := slices.IndexFunc(sum.Lines, func(old Line) bool { return old.At == kept.At }); i >= 0 {
 		old := sum.Lines[i]
-		kept.Seqs, kept.Beside, kept.Earlier = old.Seqs, old.Beside, old.Earlier
+		kept.Seqs = old.Seqs
+		kept.Beside = old.Beside
+		kept.Earlier = old.Earlier
 	}
 	sum.Text = strings.Join(lines, "\n")
 	sum.Lines = withLine(sum.Lines, kept)

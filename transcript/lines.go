@@ -50,7 +50,8 @@ func (sum Summary) LinesIn(lines []Line) (own []Line) {
 		}
 		covered := slices.DeleteFunc(slices.Clone(l.Seqs), func(seq int64) bool { return !sum.Covers(seq) })
 		if len(covered) > 0 && len(covered) == len(l.Seqs) {
-			l.Beside, l.Earlier = false, 0
+			l.Beside = false
+			l.Earlier = 0
 		}
 		if !l.Beside {
 			l.Seqs = covered

@@ -45,7 +45,8 @@ func (s *State) Rewrite(id int64, at int, text string, by Writer) (Change, error
 	if err != nil || row.Text == old.Text && slices.EqualFunc(row.Lines, old.Lines, Line.equals) {
 		return s.none(), err
 	}
-	row.Trigger, row.Error = OnRewrite, ""
+	row.Trigger = OnRewrite
+	row.Error = ""
 	d := s.draft()
 	old.State = Replaced
 	d.put(old)

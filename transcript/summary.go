@@ -183,8 +183,11 @@ func (sum Summary) retire(as Status) Summary {
 }
 
 func (sum Summary) withoutText() Summary {
-	sum.Text, sum.Sources = "", nil
-	sum.Lines, sum.Dropped, sum.DroppedLines = nil, 0, nil
+	sum.Text = ""
+	sum.Sources = nil
+	sum.Lines = nil
+	sum.Dropped = 0
+	sum.DroppedLines = nil
 	return sum
 }
 

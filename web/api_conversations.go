@@ -189,7 +189,8 @@ func (s *Server) summaryLine(r *request) (a lineAnswer, err error) {
 	if err != nil {
 		return a, err
 	}
-	lines, number := channel.StackEntryOf(e.Row).Lines, r.id("line")
+	lines := channel.StackEntryOf(e.Row).Lines
+	number := r.id("line")
 	if number < 1 || number > int64(len(lines)) {
 		return a, problem(http.StatusNotFound, "The summary has no line with that number.")
 	}

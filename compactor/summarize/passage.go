@@ -94,7 +94,8 @@ func (e *evidence) addBeside(text string, summaries []transcript.Summary) {
 		e.addRow(row)
 		for i := range e.passages[before:] {
 			p := &e.passages[before+i]
-			p.by, p.row = transcript.Writer{}, row.ID
+			p.by = transcript.Writer{}
+			p.row = row.ID
 		}
 	}
 	e.addText(text)
@@ -146,9 +147,11 @@ func (e *evidence) addRow(row transcript.Summary) {
 		}
 		p := &e.passages[before]
 		p.by = transcript.Writer{Name: line.By, ID: line.ByID}
-		p.beside, p.row = line.Beside, line.Earlier
+		p.beside = line.Beside
+		p.row = line.Earlier
 		if !judged && len(p.seqs) == 0 {
-			p.beside, p.row = true, row.ID
+			p.beside = true
+			p.row = row.ID
 		}
 	}
 }

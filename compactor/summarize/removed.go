@@ -40,8 +40,10 @@ func (j *Judge) repeatsLine(a, b string) bool {
 	if strings.ContainsFunc(a+b, words.IsUnspaced) { // a denial may be one character of many
 		return false
 	}
-	inA, inB := wordsOfLine(a), wordsOfLine(b)
-	aInB, bInA := sharedWords(inA, inB), sharedWords(inB, inA)
+	inA := wordsOfLine(a)
+	inB := wordsOfLine(b)
+	aInB := sharedWords(inA, inB)
+	bInA := sharedWords(inB, inA)
 	if max(aInB, bInA) < 1 || min(aInB, bInA) < leastRepeated || denials(a) != denials(b) {
 		return false
 	}
@@ -85,7 +87,8 @@ func (w lineWord) isFormOf(other lineWord) bool {
 	if w.Folded == other.Folded || w.Term == other.Term {
 		return true
 	}
-	a, b := []rune(w.Folded), []rune(other.Folded)
+	a := []rune(w.Folded)
+	b := []rune(other.Folded)
 	common := 0
 	for common < min(len(a), len(b)) && a[common] == b[common] {
 		common++

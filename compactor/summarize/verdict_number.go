@@ -61,7 +61,8 @@ func (e *evidence) otherNumber(c *claim, n facts.Number, telling []int) (passage
 		}
 		for _, m := range e.read(i).facts.Numbers {
 			if !m.Weak && !m.Dated && !(m.Day && (n.Unit != facts.None || len(n.Of) > 0)) && m.Ordinal == n.Ordinal && m.Code == n.Code && facts.Comparable(n, m) && !e.isIn(c, m) && (passage < 0 || rivals(n, m) && !rivals(n, other)) {
-				passage, other = i, m
+				passage = i
+				other = m
 			}
 		}
 	}

@@ -133,7 +133,8 @@ func (e *evidence) derives(c *claim, n facts.Number, cited []int, hasRival bool)
 	}
 	addends := e.addends(c, n, cited, hasRival)
 	if slices.ContainsFunc(values, func(v float64) bool { return v >= 1000 && math.Mod(v, 1000) == 0 }) { // eighteen thousand, and nine more
-		plain, addends = withThousands(plain), withThousands(addends)
+		plain = withThousands(plain)
+		addends = withThousands(addends)
 	}
 	if !hasRival && n.Values[0] == float64(len(cited)) && len(cited) > 1 || isTotal(n, plain, hasRival) {
 		return true

@@ -25,7 +25,8 @@ func (e *evidence) rival(c *claim, n facts.Number, cited []int) (passage int, ot
 			case facts.Same(n, m) && counts(m) && (len(m.Of) == 0 || facts.SameThing(n, m)):
 				return -1, other
 			case passage < 0 && counts(m) && !m.Weak && m.Ordinal == n.Ordinal && facts.CountAlike(n, m) && !e.isIn(c, m):
-				passage, other = i, m
+				passage = i
+				other = m
 			}
 		}
 	}
@@ -142,7 +143,8 @@ func (c *claim) counts() (n int) {
 // addsNothing reports whether a message has nearly all words of a line.
 func (e *evidence) addsNothing(c *claim, i int) bool {
 	const nearly = 0.85
-	found, sum := 0.0, 0.0
+	found := 0.0
+	sum := 0.0
 	for _, k := range c.keys {
 		if c.tellsNothing(k) {
 			continue

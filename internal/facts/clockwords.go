@@ -19,9 +19,11 @@ var (
 // Each of them may be something else, so they stay, and know the time of which they may be part.
 func (r *reader) spell(all []Number) {
 	for i := 1; i < len(all); i++ {
-		a, b := &all[i-1], &all[i]
+		a := &all[i-1]
+		b := &all[i]
 		if time, ok := r.spelled(*a, *b); ok {
-			a.Part, b.Part = append(a.Part, time), append(b.Part, time)
+			a.Part = append(a.Part, time)
+			b.Part = append(b.Part, time)
 		}
 	}
 }
@@ -32,7 +34,8 @@ func (r *reader) spelled(a, b Number) (time float64, ok bool) {
 	if b.from-a.to > mostBetween || b.from < a.to || len(a.Values) == 0 || len(b.Values) == 0 || a.Dated || b.Dated {
 		return 0, false
 	}
-	between, joined := "", b.from == a.to
+	between := ""
+	joined := b.from == a.to
 	for k := a.to; k <= b.from; k++ {
 		if !r.near(k) {
 			return 0, false
@@ -47,7 +50,8 @@ func (r *reader) spelled(a, b Number) (time float64, ok bool) {
 	}
 	hourA, isHourA := hourIn(a)
 	hourB, isHourB := hourIn(b)
-	minutesA, minutesB := a.Values[0], b.Values[0]
+	minutesA := a.Values[0]
+	minutesB := b.Values[0]
 	areMinutesA := minuteIn(a)
 	areMinutesB := minuteIn(b)
 	switch {
@@ -99,7 +103,8 @@ func (n Number) times() []float64 {
 
 // sameSpelled reports whether two numbers state a time in any form; known is false unless one of them is part of one.
 func sameSpelled(a, b Number) (same, known bool) {
-	x, y := a.times(), b.times()
+	x := a.times()
+	y := b.times()
 	if len(a.Part)+len(b.Part) == 0 || len(x) == 0 || len(y) == 0 {
 		return false, false
 	}
@@ -130,6 +135,7 @@ func halfDayApart(a, b Number) bool {
 	if a.Unit != None || b.Unit != None || len(a.Of)+len(b.Of) > 0 || a.Ordinal || b.Ordinal || a.Code || b.Code {
 		return false
 	}
-	x, y := max(a.Values[0], b.Values[0]), min(a.Values[0], b.Values[0])
+	x := max(a.Values[0], b.Values[0])
+	y := min(a.Values[0], b.Values[0])
 	return x <= 24 && y >= 1 && x-y == 12
 }

@@ -17,7 +17,9 @@ func (r *reader) halved(n Number, from, next int) (Number, int) {
 		if at > next+1 || strings.HasPrefix(r.tokens[next].text, "bucuk") { // six and a half is not six
 			n.Values = nil
 		}
-		n.Values, n.Ordinal, n.Weak = append([]float64{value + after}, n.Values...), false, false
+		n.Values = append([]float64{value + after}, n.Values...)
+		n.Ordinal = false
+		n.Weak = false
 		return r.scaled(n, at)
 	}
 	return r.partBefore(n, from), next
@@ -54,7 +56,8 @@ func (r *reader) partBefore(n Number, from int) Number {
 // withHalfBefore adds the half before a number. Directly beside, the number is an hour, and nothing else; of thousands and more it is
 // one half.
 func (r *reader) withHalfBefore(n Number, beside bool) Number {
-	value, others := n.Values[0], n.Values
+	value := n.Values[0]
+	others := n.Values
 	if value >= 100 {
 		n.Values = []float64{value / 2}
 		return n
@@ -67,13 +70,15 @@ func (r *reader) withHalfBefore(n Number, beside bool) Number {
 		n.Values = append([]float64{value + 0.5}, others...)
 		return n
 	}
-	n.Values, n.Weak = append([]float64{value - 0.5}, others...), false
+	n.Values = append([]float64{value - 0.5}, others...)
+	n.Weak = false
 	return n
 }
 
 // withQuarterBefore adds the quarter at k before a number; less tells that a word such as "to" stands between.
 func (r *reader) withQuarterBefore(n Number, k, from int, less bool) Number {
-	value, others := n.Values[0], n.Values
+	value := n.Values[0]
+	others := n.Values
 	between := r.tokens[k+1].text
 	if k == from-2 && (isLess[between] || isMore[between] || beforeHour[between]) { // the number is an hour
 		others = nil
@@ -90,7 +95,9 @@ func (r *reader) withQuarterBefore(n Number, k, from int, less bool) Number {
 		if three, ok := r.has(k-1, isNumber); ok && three == 3 {
 			part = value - 0.25
 		}
-		n.Values, n.Ordinal, n.Weak = []float64{part}, false, false
+		n.Values = []float64{part}
+		n.Ordinal = false
+		n.Weak = false
 	default:
 		n.Values = append(slices.Clone(others), value-0.75, value-0.25, value+0.25)
 	}
@@ -164,7 +171,8 @@ func (r *reader) halvedAfterUnit(n Number, next int) (Number, int) {
 	}
 	part, after := r.partAfter(next)
 	if quarters, at := r.hanAt(next); part == 0 && at == next+1 && r.token(at).text == "刻" && quarters.Values[0] <= 3 { // 七点三刻
-		part, after = quarters.Values[0]/4, at+1
+		part = quarters.Values[0] / 4
+		after = at + 1
 	}
 	if part == 0 {
 		return n, next
@@ -172,6 +180,7 @@ func (r *reader) halvedAfterUnit(n Number, next int) (Number, int) {
 	if n.Unit == Clock {
 		part *= 60
 	}
-	n.Values, n.Weak = []float64{n.Values[0] + part}, false
+	n.Values = []float64{n.Values[0] + part}
+	n.Weak = false
 	return n, after
 }

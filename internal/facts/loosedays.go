@@ -32,7 +32,8 @@ func (r *reader) looseAt(i int) int {
 	if value < 1 || value > 31 || len(t.text) > 2 {
 		return 0
 	}
-	next, before := r.token(i+1), r.token(i-1)
+	next := r.token(i + 1)
+	before := r.token(i - 1)
 	if next.digits && separatorOf(next.gap) != 0 || next.sign || next.han {
 		return 0
 	}

@@ -76,11 +76,13 @@ func (r *reader) numberAt(i int) (n Number, next int) {
 	n, next = r.united(n, i, next)
 	n, next = r.halvedAfterUnit(n, next)
 	if r.token(next).text == "度" && r.token(next+1).digits && r.token(next+2).text == "分" && len(n.Values) > 0 && len(r.token(next+1).text) == 1 { // 39度8分
-		n.Values, next = []float64{n.Values[0] + float64(r.token(next + 1).text[0]-'0')/10}, next+3
+		n.Values = []float64{n.Values[0] + float64(r.token(next + 1).text[0]-'0')/10}
+		next = next + 3
 	}
 	if n.Unit == None && len(n.Values) > 0 && metres[r.token(next).text] { // trois mètres cinquante
 		if whole, end := r.withMinor(n, next+1); end > next+1 {
-			n, next = whole, end
+			n = whole
+			next = end
 		}
 	}
 	if n.Unit == Clock {

@@ -76,6 +76,20 @@ func (r *reader) isTeen(i int) bool {
 	return ok && ten == 10 && r.near(i) && !strings.HasPrefix(r.token(i).text, "و")
 }
 
+// afterJoin returns where the word behind an "and" at k begins, k if there is none, and whether there is one. A number does not begin
+// with it.
+func (r *reader) afterJoin(k int, inside bool) (at int, joined bool) {
+	if !inside {
+		return k, false
+	}
+	at = k
+	if _, ok := r.has(k, joins); ok && r.near(k) {
+		joined = true
+		at = k + 1
+	}
+	return at, joined || strings.HasPrefix(r.token(at).text, "و") // the Arabic and
+}
+
 // wordsAt reads a number that is written out.
 func (r *reader) wordsAt(i int) (n Number, next int) {
 	s := r.newSum(i)
@@ -86,16 +100,9 @@ func (r *reader) wordsAt(i int) (n Number, next int) {
 		end = r.lastWord(i)
 	}
 	for k := i; k < end; {
-		joined := false
-		at := k
-		if k > i {
-			if _, ok := r.has(k, joins); ok && r.near(k) {
-				joined, at = true, k+1
-			}
-			joined = joined || strings.HasPrefix(r.token(at).text, "و") // the Arabic and
-			if !r.near(at) {
-				break
-			}
+		at, joined := r.afterJoin(k, k > i)
+		if k > i && !r.near(at) {
+			break
 		}
 		parts, is := r.partsAt(at)
 		if len(parts) == 0 {

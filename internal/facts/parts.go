@@ -17,7 +17,8 @@ func (r *reader) withMinor(n Number, end int) (Number, int) {
 	if !r.near(i) || len(n.Values) == 0 {
 		return n, end
 	}
-	minor, next := Number{}, i
+	minor := Number{}
+	next := i
 	switch t := r.token(i); {
 	case t.digits && len(t.text) == 2:
 		minor, next = r.digitsAt(i)
@@ -129,7 +130,8 @@ func (r *reader) minutesAt(i int) (minutes float64, next int) {
 // joinLengths joins what states one length of time: an hour and ten minutes.
 func (r *reader) joinLengths(all []Number) []Number {
 	for i := 1; i < len(all); i++ {
-		a, b := all[i-1], all[i]
+		a := all[i-1]
+		b := all[i]
 		if !r.adjoins(a, b) {
 			continue
 		}
@@ -145,9 +147,11 @@ func (r *reader) adjoins(a, b Number) bool {
 	if a.Dated || b.Dated || len(a.Values) == 0 || len(b.Values) == 0 || base(a.Unit)*base(b.Unit) <= 0 || b.from < a.to || b.from > a.to+1 || !r.near(b.from) || !r.near(a.to) {
 		return false
 	}
-	x, y := base(a.Unit), base(b.Unit)
+	x := base(a.Unit)
+	y := base(b.Unit)
 	if x < 0 {
-		x, y = -x, -y
+		x = -x
+		y = -y
 	}
 	_, join := r.has(a.to, joins)
 	return x > y && (b.from == a.to || join || beforeMinor[r.tokens[a.to].text] || strings.HasPrefix(r.tokens[b.from].text, "و"))
@@ -156,7 +160,8 @@ func (r *reader) adjoins(a, b Number) bool {
 // shareUnits gives the first number of a range the unit of the second: from 20 to 23 Uhr, five to six euros.
 func (r *reader) shareUnits(all []Number) {
 	for i := 1; i < len(all); i++ {
-		a, b := &all[i-1], all[i]
+		a := &all[i-1]
+		b := all[i]
 		if a.Unit != None || a.Dated || a.Ordinal || len(a.Values) == 0 || b.Unit != Clock && b.Unit != Money && b.Unit != Percent {
 			continue
 		}
@@ -166,7 +171,8 @@ func (r *reader) shareUnits(all []Number) {
 		}
 		switch {
 		case b.Unit != Clock:
-			a.Unit, a.Of = b.Unit, nil
+			a.Unit = b.Unit
+			a.Of = nil
 		case a.Values[0] <= 24:
 			*a = hourOf(*a)
 			a.Of = nil

@@ -6,7 +6,8 @@ import "math"
 func (r *reader) rounded(from, next int) bool {
 	at := r.before(from)
 	if at < from && r.token(at).sign {
-		from, at = at, r.before(at)
+		from = at
+		at = r.before(at)
 	}
 	for range 2 { // cerca de, more than
 		if from == 0 || !r.near(from) && r.token(from).gap != ". " {
@@ -15,7 +16,8 @@ func (r *reader) rounded(from, next int) bool {
 		if _, ok := r.has(at, isAbout); ok {
 			return true
 		}
-		from, at = at, r.before(at)
+		from = at
+		at = r.before(at)
 	}
 	for range 2 { // 20分ほど
 		if _, ok := r.has(next, isAbout); ok && r.near(next) {
@@ -39,7 +41,8 @@ func (n Number) rounds(exact Number) bool {
 	if !n.Rounded || exact.Weak || n.Ordinal != exact.Ordinal || !Comparable(n, exact) || isMeasure(n.Unit) != isMeasure(exact.Unit) {
 		return false
 	}
-	x, y := n.Amount(), exact.Amount()
+	x := n.Amount()
+	y := exact.Amount()
 	if n.Unit == Clock || exact.Unit == Clock {
 		return n.Unit == exact.Unit && math.Mod(x, farthestTime) == 0 && math.Abs(x-y) <= farthestTime
 	}

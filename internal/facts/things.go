@@ -83,11 +83,13 @@ func SameThing(a, b Number) bool {
 // sameWord reports whether two words are likely forms of one: box and boxes, testy and testów.
 func sameWord(a, b string) bool {
 	const least, mostEnding = 3, 3
-	x, y := []rune(a), []rune(b)
+	x := []rune(a)
+	y := []rune(b)
 	common := 0
 	for common < min(len(x), len(y)) && x[common] == y[common] {
 		common++
 	}
-	rest, lost := len(x)-common, len(y)-common
+	rest := len(x) - common
+	lost := len(y) - common
 	return a == b || common >= least && max(rest, lost) <= mostEnding && (min(rest, lost) == 0 || common > least)
 }

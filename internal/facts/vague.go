@@ -10,16 +10,20 @@ func (r *reader) vague() (all []Date) {
 		soft := Date{Weekday: -1, Soft: true}
 		switch Unit(value) {
 		case Weeks:
-			soft.From, soft.To = -14, 22
+			soft.From = -14
+			soft.To = 22
 		case weekend:
-			soft.From, soft.To = -8, 15
+			soft.From = -8
+			soft.To = 15
 		case Months:
-			soft.From, soft.To = -62, 93
+			soft.From = -62
+			soft.To = 93
 		case Years:
 			if r.counts(i) {
 				continue
 			}
-			soft.From, soft.To = -730, 731
+			soft.From = -730
+			soft.To = 731
 		default:
 			continue
 		}

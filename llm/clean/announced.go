@@ -234,7 +234,8 @@ func (f *Filter) emphasizedThought(final bool) verdict {
 		return nothing
 	}
 	size := len(f.raw) - len(strings.TrimLeft(f.raw, f.raw[:1]))
-	emphasis, behind := f.raw[:size], f.raw[size:]
+	emphasis := f.raw[:size]
+	behind := f.raw[size:]
 	switch {
 	case size > most:
 		return nothing
@@ -283,7 +284,9 @@ func (f *Filter) callBehindThought() bool {
 	}
 	p.add(at[1], at[2])
 	f.Calls = p.calls
-	f.Reasoned, f.thinking, f.stripped = at[0] != f.all.String(), thinking{}, true
+	f.Reasoned = at[0] != f.all.String()
+	f.thinking = thinking{}
+	f.stripped = true
 	f.end()
 	f.mode = (*Filter).body
 	return true

@@ -35,14 +35,17 @@ func (o offered) mayBeElement(front string) (may, head bool) {
 		}
 		return o.tool(name) != nil && len(front) < maxElementHead && strings.ContainsAny(behind[:1], " \t\n/"), false
 	}
-	name, attributes, alone := at[1], at[2], at[3] != ""
+	name := at[1]
+	attributes := at[2]
+	alone := at[3] != ""
 	behind := front[len(at[0]):]
 	if o.tool(name) == nil {
 		inside := strings.TrimLeftFunc(behind, unicode.IsSpace)
 		isJSON := inside == "" || strings.ContainsAny(inside[:1], "{[") && mayBeJSON(strings.TrimRight(inside, "</>abcdefghijklmnopqrstuvwxyz- \n"))
 		return slices.Contains(callWrappers, name) && attributes == "" && !alone && isJSON, true
 	}
-	after, closed := behind, alone
+	after := behind
+	closed := alone
 	if !alone {
 		_, after, closed = strings.Cut(behind, "</"+name+">")
 	}
@@ -84,7 +87,9 @@ func (p *parser) toolElement() bool {
 	if at == nil {
 		return false
 	}
-	name, attributes, alone := at[1], at[2], at[3] != ""
+	name := at[1]
+	attributes := at[2]
+	alone := at[3] != ""
 	inside := p.rest[len(at[0]):]
 	switch {
 	case p.tool(name) != nil && (attributes != "" || alone):

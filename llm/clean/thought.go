@@ -209,7 +209,9 @@ func (f *Filter) skipBlank(bool) bool {
 
 // restore makes text of what seemed to be a thought: the text is about its marks.
 func (f *Filter) restore() {
-	all, inBody, emphasized := f.all.String(), f.inBody, f.emphasis != ""
+	all := f.all.String()
+	inBody := f.inBody
+	emphasized := f.emphasis != ""
 	f.thinking = thinking{}
 	if !inBody {
 		f.begin()
