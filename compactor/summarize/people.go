@@ -60,9 +60,14 @@ func wordsIn(text string) (all []nameWord) {
 		before = w.folded
 		start, gap = -1, i
 	}
+	unspaced := false
 	for i, r := range text {
 		switch {
 		case unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsNumber(r):
+			if start >= 0 && words.IsUnspaced(r) != unspaced && unicode.IsLetter(r) { // Mia認為
+				end(i)
+			}
+			unspaced = words.IsUnspaced(r)
 			if start < 0 {
 				start = i
 			}

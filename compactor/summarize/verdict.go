@@ -59,7 +59,7 @@ func (e *evidence) judge(c *claim) verdict {
 	case len(telling) == 0:
 		if telling = e.search(c); len(telling) == 0 {
 			telling = e.answers(c, cited)
-		} else if len(cited) > 0 && !e.saidByLeader(c, telling) {
+		} else if !e.saidByLeader(c, telling) {
 			return verdict{unknown: true}
 		}
 	case !e.covers(c, telling):

@@ -27,20 +27,20 @@ func (e *evidence) checkNumbers(c *claim, cited, telling []int) (wrong string, f
 		i, other := e.rival(c, n, cited)
 		has := e.hasNumber(n, cited)
 		if i < 0 && has {
-			found = found && e.numberOfAnother(c, n, cited) < 0
+			found = found && e.numberOfAnother(c, n, cited) < 0 && !e.isReplaced(c, n, cited) && !e.isDenied(c, n, cited)
 			continue
 		}
 		repeats := e.repeats(c, cited)
 		if e.elides(n, cited, near) || e.halves(n, cited) || e.isRate(n, cited) || !repeats && e.adds(c, n, cited, near, i >= 0) {
 			continue
 		}
-		sure := !has && !(repeats && e.adds(c, n, cited, near, i >= 0))
+		certain := !has && !e.mayCompute(c, n, cited, near)
 		if i < 0 {
 			i, other = e.otherNumber(c, n, telling)
-			sure = sure && i >= 0 && (rivals(n, other) || c.counts() == 1 && e.onlyNumber(i))
+			certain = certain && i >= 0 && (rivals(n, other) || c.counts() == 1 && e.onlyNumber(i))
 		}
 		if i >= 0 && !e.besideSays(c, i, func(k int) bool { return e.hasNumber(n, []int{k}) }) {
-			if sure && !c.divides() && !e.otherRates(c, i) {
+			if certain && !e.otherRates(c, i) {
 				return fmt.Sprintf("#%d has %s, not %s", e.passages[i].seqs[0], other.Text, n.Text), false
 			}
 			found = false
@@ -50,6 +50,42 @@ func (e *evidence) checkNumbers(c *claim, cited, telling []int) (wrong string, f
 		}
 	}
 	return "", found
+}
+
+// isReplaced reports whether the last cited message that counts the same has another number than the line, which has that of an
+// earlier one: a hundred shirts, and then sixty.
+func (e *evidence) isReplaced(c *claim, n facts.Number, cited []int) bool {
+	if len(cited) < 2 || n.Denied || c.sums() {
+		return false
+	}
+	last := cited[len(cited)-1]
+	if e.hasNumber(n, []int{last}) {
+		return false
+	}
+	return slices.ContainsFunc(e.read(last).facts.Numbers, func(m facts.Number) bool {
+		return isValue(m) && m.Unit == n.Unit && !m.Ordinal && !e.isIn(c, m) && (n.Unit != facts.None || len(m.Of) == 0 || facts.SameThing(n, m))
+	})
+}
+
+// isDenied reports whether the cited messages have a number of the line only after a word for not: 64, not 46.
+func (e *evidence) isDenied(c *claim, n facts.Number, cited []int) bool {
+	if c.counts() > 1 { // it may deny it, too
+		return false
+	}
+	denied := false
+	for _, i := range cited {
+		p := e.read(i)
+		for _, m := range p.facts.Numbers {
+			if !facts.Same(n, m) {
+				continue
+			}
+			if !m.Denied {
+				return false
+			}
+			denied = true
+		}
+	}
+	return denied
 }
 
 // otherNumber returns a number of the messages that the line should have instead of n, if it has none of them: the one most like n.

@@ -3,6 +3,7 @@ package summarize
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"cairn/internal/words"
 )
@@ -16,7 +17,7 @@ func (e *evidence) checkSpeaker(c *claim, cited, telling []int) (wrong string, f
 	if slices.ContainsFunc(cited, func(i int) bool { return slices.Contains(c.people, e.passages[i].author) }) {
 		return "", true
 	}
-	other, doubt := noPerson, !c.leads
+	other, doubt := noPerson, !c.leads || e.isAfterOther(c)
 	for _, i := range telling {
 		p := e.read(i)
 		if p.author == noPerson || slices.Contains(c.people, p.author) || intersect(c.people, e.namedFor(c, i)) {
@@ -29,6 +30,14 @@ func (e *evidence) checkSpeaker(c *claim, cited, telling []int) (wrong string, f
 		return "", false
 	}
 	return fmt.Sprintf("#%d is by %s, not by %s", e.passages[telling[0]].seqs[0], e.people[other].shown, e.people[c.people[0]].shown), false
+}
+
+// isAfterOther reports whether two words or more stand before the name with which a line begins: one of them may be a name that nobody
+// knows, such as a nickname.
+func (e *evidence) isAfterOther(c *claim) bool {
+	const before = 2
+	all := strings.Fields(c.text)
+	return len(all) > before && len(e.mentioned(strings.Join(all[:before], " "), true)) == 0
 }
 
 // namedFor returns the people whom a message mentions in the sentences that say something of the line; in all of them, if none

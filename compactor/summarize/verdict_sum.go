@@ -12,6 +12,28 @@ func (e *evidence) adds(c *claim, n facts.Number, cited, near []int, hasRival bo
 	return e.derives(c, n, cited, hasRival) || e.derivesBeside(c, n, cited, near, hasRival)
 }
 
+// mayCompute reports whether a number may be computed in a way that code does not follow, so that another number in the messages does
+// not refute it: the line has a word of sums or rates, it cites several messages with numbers, or some numbers there give it by chance.
+func (e *evidence) mayCompute(c *claim, n facts.Number, cited, near []int) bool {
+	if c.sums() || c.divides() || e.adds(c, n, cited, near, false) {
+		return true
+	}
+	counting := 0
+	for _, i := range cited {
+		if slices.ContainsFunc(e.read(i).facts.Numbers, isValue) {
+			counting++
+		}
+		if e.read(i).facts.Half {
+			return true
+		}
+	}
+	values, _ := e.values(cited)
+	return counting > 1 || isProduct(n.Amount(), values, calendar)
+}
+
+// calendar is how many hours, days, weeks or months there are in longer times.
+var calendar = []float64{24, 7, 30, 52, 12}
+
 // derivesBeside reports whether a number is the sum or difference of one that a cited message has and one in a message around it,
 // or the share of one that the other tells in percent. Round numbers would be so by chance.
 func (e *evidence) derivesBeside(c *claim, n facts.Number, cited, near []int, hasRival bool) bool {
@@ -56,7 +78,7 @@ func (e *evidence) values(passages []int) (values, percents []float64) {
 
 // isValue reports whether a number can be part of a sum.
 func isValue(m facts.Number) bool {
-	return len(m.Values) > 0 && !m.Dated && (!m.Weak || m.Unit >= facts.Minutes || m.Values[0] != math.Trunc(m.Values[0]))
+	return len(m.Values) > 0 && !m.Dated && !m.Day && (!m.Weak || m.Unit >= facts.Minutes || m.Values[0] != math.Trunc(m.Values[0]))
 }
 
 // addends returns the numbers of passages that may add up to n, in its unit. If the passages count the same thing otherwise, these are

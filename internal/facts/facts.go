@@ -41,6 +41,7 @@ type Number struct {
 	Day     bool      // it may be a day of the month
 	Code    bool      // it follows letters: A4, v2
 	Rounded bool      // a word says so: about, nearly, over
+	Denied  bool      // a word for not stands before it: 64, not 46
 	Of      []string  // words after it that may say what it counts, folded
 	Part    []float64 // times of day of which it may be a part: ten past three; in minutes after midnight
 

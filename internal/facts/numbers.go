@@ -38,6 +38,7 @@ func (r *reader) numbers() (all []Number) {
 			r.inNumber[k] = true
 		}
 		n.Rounded = r.rounded(i, next)
+		n.Denied = r.denied(i)
 		if n.Unit == None && !n.Ordinal {
 			n.Of = r.things(next)
 		}

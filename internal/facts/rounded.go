@@ -1,6 +1,10 @@
 package facts
 
-import "math"
+import (
+	"math"
+
+	"cairn/internal/words"
+)
 
 // rounded reports whether a word before a number, or right after it, says that it is rounded: about 1,600, more than £12k, 20分ほど.
 func (r *reader) rounded(from, next int) bool {
@@ -66,3 +70,15 @@ func lastDigit(x float64) float64 {
 	}
 	return least
 }
+
+// denied reports whether a word for not stands before a token.
+func (r *reader) denied(i int) bool {
+	before := r.token(i - 1)
+	if before.text == "是" {
+		return r.token(i-2).text == "不"
+	}
+	return not[before.text] && r.near(i)
+}
+
+// not are the words for not that stand before a number. Those that are an answer, too, are no such words: no 7:40.
+var not = words.Set(words.Fold("not nicht pas non não nie не مو مش ليس وليس ومش"))
