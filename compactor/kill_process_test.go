@@ -265,6 +265,7 @@ var acts = map[string]act{
 			l.edit(2, "edited 1 it is otherwise") // until it is repaired the summary keeps its words
 			l.waitIdle()
 		}, runRepairs},
+		changes: 2, // the edit shows in the pin, and the new summary's line no longer rests on message 2
 	},
 	"a deletion, and what it makes be done anew": {
 		before: func(l *killRig) { summedUp(l); pin(l) },
