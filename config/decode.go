@@ -172,6 +172,9 @@ func (d *decoder) value(dst reflect.Value, v any, path string) {
 	case src.Kind() == reflect.Int64 && (dst.Kind() == reflect.Int || dst.Kind() == reflect.Float64),
 		src.Kind() == dst.Kind() && src.CanConvert(dst.Type()): // a date is a struct, too
 		dst.Set(src.Convert(dst.Type()))
+		if dst.Kind() == reflect.String {
+			d.checkSecretFile(path, dst.String())
+		}
 	default:
 		d.wrongType(path, kindWords[dst.Kind()], v)
 	}
