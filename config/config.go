@@ -216,7 +216,7 @@ type Watcher struct {
 	File string // empty: DefaultFile
 	Log  *slog.Logger
 
-	// Current returns the settings in force.
+	// Current returns the current settings.
 	Current func() *Settings
 	// Apply puts new settings into force, and rereads the files that they name, such as keys. After an
 	// error nothing is changed.

@@ -20,7 +20,7 @@ import (
 type Options struct {
 	Hub      *channel.Hub
 	Store    *store.Store
-	Settings func() *config.Settings // the settings in force
+	Settings func() *config.Settings // the current settings
 	Events   *Events
 	Listener net.Listener   // the server closes it
 	Token    string         // the token that clients must send; "": none, allowed only on loopback
