@@ -172,6 +172,14 @@ notice or error. Channels run in parallel. A message with a known id is not proc
 	return cmd
 }
 
+// withoutTurnLimit returns the rules of the settings without a limit of turns a minute: whoever can start the program needs none,
+// and piped lines arrive fast.
+func withoutTurnLimit(s *config.Settings) channel.Rules {
+	rules := s.Rules()
+	rules.TurnsPerMinute = 0
+	return rules
+}
+
 func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 	if _, err := terminalChannel(o.Channel); err != nil { // else `cairn context` with this name would show another one
 		return err
@@ -193,12 +201,7 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 		}
 	}
 	log := a.logger(logTo, level)
-	rules := func(s *config.Settings) channel.Rules {
-		rules := s.Rules()
-		rules.TurnsPerMinute = 0 // whoever can start the program needs no limit, and piped lines arrive fast
-		return rules
-	}
-	bot, err := a.start(cmd.Context(), log, rules, connector)
+	bot, err := a.start(cmd.Context(), log, withoutTurnLimit, connector)
 	if err != nil {
 		return err
 	}

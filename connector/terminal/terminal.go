@@ -29,11 +29,12 @@ type Options struct {
 	Channel  string // a conversation's short name: "general"
 	User     string // name of the person who talks
 	JSON     bool   // JSON Lines for input and output
+	Question string // the only message; nothing is read from In
 	History  string // file of the typed lines; empty: they are not stored
 }
 
-// Terminal is the connector. It has three modes: a line editor if input and output are terminals,
-// plain lines if they are not, and JSON Lines.
+// Terminal is the connector. It has four modes: a line editor if input and output are terminals,
+// plain lines if they are not, JSON Lines, and one question.
 type Terminal struct{ mode }
 
 type mode interface {
@@ -68,6 +69,9 @@ func New(o Options) (*Terminal, error) {
 		return &Terminal{newProtocol(o)}, nil
 	}
 	who := channel.Person{ID: o.User, Name: o.User, Manager: true}
+	if o.Question != "" {
+		return &Terminal{newAsker(o, conversation, who)}, nil
+	}
 	in, inOK := o.In.(*os.File)
 	out, outOK := o.Out.(*os.File)
 	attended := inOK && outOK && term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd()))
