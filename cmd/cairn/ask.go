@@ -29,7 +29,7 @@ Standard output has the answer and nothing else. Exit code 1: there is no answer
 says why. Tasks that the bot gives to other agents, and compactions, go on at the next start.`,
 		Example: `  cairn ask "When do we meet?"
   git diff | cairn ask --channel reviews "What does this change?" -`,
-		Args: cobra.MinimumNArgs(1),
+		Args: args(1, -1),
 		RunE: func(cmd *cobra.Command, words []string) error { return a.ask(cmd, o, words) },
 	}
 	cmd.Flags().StringVar(&o.Channel, "channel", defaultChannel, "`NAME` of the channel")
@@ -49,6 +49,7 @@ func (a *app) ask(cmd *cobra.Command, o terminal.Options, words []string) (err e
 	if err != nil {
 		return usage(err)
 	}
+	a.terminal.Store(connector)
 	bot, err := a.start(cmd.Context(), a.logger(a.err, slog.LevelError), withoutTurnLimit, connector)
 	if err != nil {
 		return err

@@ -49,6 +49,8 @@ func (a *asker) ask(ctx context.Context) error {
 	}
 	question := inbound(a.who, asked.text)
 	a.id = question.ID
+	a.waiting.Store(true)
+	defer a.waiting.Store(false)
 	if err := a.deliver(ctx, a.conversation, question); err != nil {
 		return err
 	}
@@ -62,6 +64,15 @@ func (a *asker) ask(ctx context.Context) error {
 		return errors.New(cmp.Or(a.hub.Operator().WhySilent(ctx, a.conversation), "the question was not answered"))
 	}
 	return nil
+}
+
+// Interrupt stops the answer; a second one ends the program.
+func (a *asker) Interrupt() bool {
+	waited := a.waiting.CompareAndSwap(true, false)
+	if waited {
+		a.stop()
+	}
+	return waited
 }
 
 func (a *asker) Reply(_ string, to []string) channel.Writer {

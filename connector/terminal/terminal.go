@@ -29,6 +29,7 @@ type Options struct {
 	Channel  string // a conversation's short name: "general"
 	User     string // name of the person who talks
 	JSON     bool   // JSON Lines for input and output
+	Plain    bool   // no line editor, colour or movement of the cursor, even at a terminal
 	Question string // the only message; nothing is read from In
 	History  string // file of the typed lines; empty: they are not stored
 }
@@ -46,6 +47,8 @@ type mode interface {
 	// Details that people should not see go to log.
 	Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error
 	Reply(conversation string, to []string) channel.Writer
+	// Interrupt reports whether a SIGINT meant an answer, which it stops, and not the program.
+	Interrupt() bool
 	note(text string)
 }
 
@@ -75,7 +78,7 @@ func New(o Options) (*Terminal, error) {
 	in, inOK := o.In.(*os.File)
 	out, outOK := o.Out.(*os.File)
 	attended := inOK && outOK && term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd()))
-	if attended && os.Getenv("TERM") != "dumb" {
+	if attended && !o.Plain {
 		return &Terminal{newEditor(o, in, out, conversation, who)}, nil
 	}
 	p := &plain{in: o.In, out: newOutput(o.Out), err: newOutput(o.Err), conversation: conversation, who: who}
