@@ -134,7 +134,7 @@ func runUndo(ctx context.Context, c *conversation, _ Person, _ string) (Answer, 
 	if n := len(e.Set); n > 1 {
 		what = fmt.Sprintf("%d summaries", n)
 	}
-	return Answer{Text: c.sayf("Undone: %s of messages #%d to #%d. What was there before is back: %d → %d tokens of %d. Memories stay. I leave it alone until the window is fuller, or until /compact.",
+	return Answer{Text: c.sayf("Undone: %s of messages #%d to #%d. What was there before is back: %d → %d tokens of %d. Memories stay. I will not compact these messages again before the aggressive level or /compact.",
 		c.translated(what), e.From, e.To, e.BeforeTokens, e.AfterTokens, e.Window)}, err
 }
 

@@ -30,7 +30,7 @@ func runSummaries(ctx context.Context, c *conversation, who Person, args string)
 		answer.Items = append(answer.Items, c.summaryLine(row))
 	}
 	if len(answer.Items) == 0 {
-		answer.Text = "Nothing has been summarized here: I see every message word for word."
+		answer.Text = "Nothing has been summarized here: I see every message verbatim."
 	} else if len(g.Stack) == 0 {
 		answer.Text = c.sayf("Nothing has been summarized since the last /new. From before, oldest first:")
 	}

@@ -99,7 +99,7 @@ func newContext(ctx context.Context, g compactor.Status, records *store.Conversa
 		Stack: stackOf(g.Stack), Past: pastOf(g.Past), Tasks: open, Evidence: evidence,
 	}
 	if n := len(g.Prepared); n > 0 {
-		c.Ready = Sayf(language, "%d made ahead, up to #%d; the oldest are applied at the next level, or at the first request after %s of silence",
+		c.Ready = Sayf(language, "%d summaries ready, up to #%d; the oldest are applied at the next level, or at the first request after %s of silence",
 			n, g.Prepared[n-1].To, Translated(language, llm.InMinutes(g.Policy.CacheTTL.Or(cacheTTLOf(agent.Model)))))
 	}
 	return c

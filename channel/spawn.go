@@ -182,7 +182,7 @@ func PatchOf(settings map[string]any) (compactor.Patch, error) {
 	}
 	alone, wrong := patch.Over(compactor.DefaultPolicy())
 	for _, e := range alone.Validate() {
-		if _, ours := patch[e.Key]; ours && !strings.Contains(e.Want, "_threshold") { // with the other settings in force it may be valid
+		if _, ours := patch[e.Key]; ours && !strings.Contains(e.Want, "_threshold") { // with the other settings it may be valid
 			wrong = append(wrong, e)
 		}
 	}

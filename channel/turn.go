@@ -218,6 +218,7 @@ func (c *conversation) recoverTurn(r *reply, err *error) {
 // converse lets the model answer, with tools, or the other agent that was called.
 func (c *conversation) converse(ctx context.Context, r *reply, other *handover) (resp llm.Response, err error) {
 	defer c.recoverTurn(r, &err)
+	ctx = llm.WithCallKeys(ctx, fmt.Sprintf("%s#%d", c.name, r.turn.Seq))
 	if other != nil {
 		return c.handOver(ctx, r, other)
 	}

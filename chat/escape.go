@@ -28,7 +28,7 @@ func forgeable(r rune) bool {
 }
 
 // Reserved are the prefixes of lines that only Cairn writes.
-var Reserved = []string{"[#", SummaryMark, "[System:", "<kept", "</kept", "<now", "</now", "<tool_result", "</tool_result"}
+var Reserved = []string{"[#", "[Compaction Summary", "[Previous:", "[System:", "<kept", "</kept", "<now", "</now", "<tool_result", "</tool_result"}
 
 // InFile are the reserved prefixes inside a file, which must also not contain the line that ends it.
 var InFile = append([]string{FileEnd}, Reserved...)

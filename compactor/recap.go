@@ -133,7 +133,7 @@ func (s view) summaries() (texts []string, hidden int) {
 	return texts, hidden
 }
 
-// What another agent is given of a conversation, to answer one question in it.
+// The briefing of another agent, which answers one question in a conversation.
 
 // Shares of a briefing.
 const (

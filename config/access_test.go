@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -139,6 +141,25 @@ func TestChoices(t *testing.T) {
 	check.EqualAll(t, "approve", choices(ToolServer{}, "Approve"), []string{channel.ApproveNever, channel.ApproveFirst, channel.ApproveAlways})
 	check.EqualAll(t, "builtin", choices(ToolServer{}, "Builtin"), builtin.Names)
 	check.That(t, terminalName == terminal.Name, "got terminal name %q", terminal.Name)
+}
+
+func TestPermissionsOfFiles(t *testing.T) {
+	for mode, warns := range map[os.FileMode]bool{0o600: false, 0o640: false, 0o660: false, 0o604: true, 0o602: true, 0o644: true} {
+		file := writeSettings(t, "[llm]\nmodel = \"m\"\napi_key = \"file:key\"\n")
+		key := filepath.Join(filepath.Dir(file), "key")
+		check.NoError(t, os.WriteFile(key, []byte("k"), 0o600))
+		check.NoError(t, os.Chmod(key, mode))
+		var want []Problem
+		if warns {
+			want = []Problem{{Line: 3, Table: "[llm]", Text: "api_key: every user of this machine may read or write the file: chmod o-rw " + key}}
+		}
+		check.Equal(t, fmt.Sprintf("warnings of a key with %v", mode), fmt.Sprint(check.Must(Load(file))(t).Warnings), fmt.Sprint(want))
+	}
+	for mode, warns := range map[os.FileMode]bool{0o600: false, 0o644: false, 0o664: false, 0o646: true, 0o666: true} {
+		file := writeSettings(t, "")
+		check.NoError(t, os.Chmod(file, mode))
+		check.Equal(t, fmt.Sprintf("warnings of a settings file with %v", mode), len(check.Must(Load(file))(t).Warnings) > 0, warns)
+	}
 }
 
 func TestWarnings(t *testing.T) {

@@ -87,7 +87,8 @@ type Web struct {
 	Hosts  []string `toml:"hosts"`  // host names, besides IP addresses and localhost, that browsers may use
 	Debug  bool     `toml:"debug"`
 
-	MCPWrites bool `toml:"mcp_writes"` // whether clients of /mcp may change memories and compact
+	Proxies   []string `toml:"proxies"`    // addresses or networks of reverse proxies
+	MCPWrites bool     `toml:"mcp_writes"` // whether clients of /mcp may change memories and compact
 }
 
 // LLM is [llm]: the default model and its server. Settings.Target completes it from the environment.
@@ -215,7 +216,7 @@ type Watcher struct {
 	File string // empty: DefaultFile
 	Log  *slog.Logger
 
-	// Current returns the settings in force.
+	// Current returns the current settings.
 	Current func() *Settings
 	// Apply puts new settings into force, and rereads the files that they name, such as keys. After an
 	// error nothing is changed.

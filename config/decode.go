@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -36,6 +37,11 @@ func Load(file string) (Settings, error) {
 	return Parse(cmp.Or(file, DefaultFile), text)
 }
 
+const backslashHint = `in "quotes" a backslash starts an escape: write a Windows path in 'single quotes', or with /`
+
+// escapedByMistake matches a text with control characters, which "D:\bots" and "C:\temp" have, because \b and \t are escapes.
+var escapedByMistake = regexp.MustCompile(`[\x00-\x08\x0b-\x1f]|^[A-Za-z]:[\t\n]`)
+
 // Parse parses text, the content of file.
 func Parse(file string, text []byte) (Settings, error) {
 	s := Default()
@@ -48,7 +54,11 @@ func Parse(file string, text []byte) (Settings, error) {
 	if _, err := toml.Decode(string(text), &raw); err != nil {
 		wrong := Problem{Text: err.Error()}
 		if at, ok := errors.AsType[toml.ParseError](err); ok {
-			wrong = Problem{Line: at.Position.Line, Text: fmt.Sprintf(`this is not valid TOML (%s): texts need "quotes"`, strings.TrimSuffix(at.Message, "."))}
+			hint := `texts need "quotes"`
+			if strings.Contains(at.Message, `\`) { // an escape that TOML does not have, or an incomplete one
+				hint = backslashHint
+			}
+			wrong = Problem{Line: at.Position.Line, Text: fmt.Sprintf("this is not valid TOML (%s): %s", strings.TrimSuffix(at.Message, "."), hint)}
 		}
 		return s, newError(file, []Problem{wrong})
 	}
@@ -172,9 +182,20 @@ func (d *decoder) value(dst reflect.Value, v any, path string) {
 	case src.Kind() == reflect.Int64 && (dst.Kind() == reflect.Int || dst.Kind() == reflect.Float64),
 		src.Kind() == dst.Kind() && src.CanConvert(dst.Type()): // a date is a struct, too
 		dst.Set(src.Convert(dst.Type()))
+		if dst.Kind() == reflect.String {
+			d.checkText(path, dst.String())
+		}
 	default:
 		d.wrongType(path, kindWords[dst.Kind()], v)
 	}
+}
+
+// checkText checks a text, whatever it is for.
+func (d *decoder) checkText(path, text string) {
+	if escapedByMistake.MatchString(text) {
+		d.problem(path, fmt.Sprintf("%s: has a control character: %s", base(path), backslashHint))
+	}
+	d.checkSecretFile(path, text)
 }
 
 // entries sets a map of named tables or texts, without those that are wrong; an empty one becomes nil.

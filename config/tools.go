@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"os/exec"
@@ -180,6 +181,26 @@ func CheckWeb(address, token string) error {
 	return nil
 }
 
+// ProxyNetworks returns the addresses of reverse proxies as networks.
+func (w Web) ProxyNetworks() (all []netip.Prefix) {
+	for _, text := range w.Proxies {
+		if prefix, err := network(text); err == nil { // others were reported when the settings were read
+			all = append(all, prefix)
+		}
+	}
+	return all
+}
+
+// network reads an address, as a network of one, or a network.
+func network(text string) (netip.Prefix, error) {
+	if address, err := netip.ParseAddr(text); err == nil {
+		address = address.Unmap()
+		return netip.PrefixFrom(address, address.BitLen()), nil
+	}
+	prefix, err := netip.ParsePrefix(text)
+	return prefix.Masked(), err
+}
+
 func (d *decoder) checkWeb() {
 	token, tokenErr := d.s.WebToken() // an unreadable one is reported below
 	if _, err := checkAddress("listen", d.s.Web.Listen); err != nil {
@@ -191,6 +212,11 @@ func (d *decoder) checkWeb() {
 	for _, host := range d.s.Web.Hosts {
 		if host == "" || strings.ContainsAny(host, "/:@* ") {
 			d.problem("web.hosts", fmt.Sprintf(`hosts: %q must be a name without scheme, port or wildcard, e.g. "cairn.example.com"`, host))
+		}
+	}
+	for _, text := range d.s.Web.Proxies {
+		if _, err := network(text); err != nil {
+			d.problem("web.proxies", fmt.Sprintf(`proxies: %q must be an address or a network, e.g. "10.0.0.5" or "10.0.0.0/8"`, text))
 		}
 	}
 }

@@ -190,7 +190,7 @@ func runTool(ctx context.Context, tools []Tool, call Call) (text string, ends bo
 	if !json.Valid([]byte(arguments)) {
 		return toolError + "the arguments are not valid JSON. Call the tool again with a JSON object.", false
 	}
-	text, err := tools[at].Run(ctx, json.RawMessage(arguments))
+	text, err := tools[at].Run(withCallKey(ctx, call.Name, json.RawMessage(arguments)), json.RawMessage(arguments))
 	if err != nil {
 		return toolError + err.Error(), false
 	}

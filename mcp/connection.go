@@ -26,8 +26,17 @@ const connectTimeout = 2 * time.Minute
 
 // Pauses, which tests shorten.
 var (
-	relistPause = 3 * time.Second        // the minimum between two listings of tools
+	relistPause = time.Minute            // between two listings of tools, after relistBurst of them
 	retryPause  = 500 * time.Millisecond // before the first attempt to reconnect; it grows with each attempt
+)
+
+const (
+	relistBurst = 3
+
+	// Messages a second that a server may send without being asked, after messageBurst of them. A server that sends more
+	// is disconnected: reading them would keep a core busy.
+	messageRate  = 100
+	messageBurst = 5000
 )
 
 // connection keeps a session with one server.
@@ -106,6 +115,8 @@ func (c *connection) connect(ctx context.Context) error {
 	})
 	first, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
+	flooded := make(chan struct{})
+	client.AddReceivingMiddleware(floodGuard(flooded))
 	transport, stop, err := c.transport(ctx)
 	if err != nil {
 		return err
@@ -128,22 +139,42 @@ func (c *connection) connect(ctx context.Context) error {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- session.Wait() }()
-	for relist := rate.NewLimiter(rate.Every(relistPause), 1); ; {
+	relist := rate.NewLimiter(rate.Every(relistPause), relistBurst)
+	var due <-chan time.Time // when the list is read again; nil: it has not changed
+	for {
 		select {
+		case <-flooded:
+			return fmt.Errorf("it sent more than %d messages that nobody asked for", messageBurst)
 		case <-ctx.Done():
 			return ctx.Err()
 		case err := <-ended:
 			return cmp.Or(err, errors.New("the server ended the connection"))
 		case <-c.changed:
-			limited, cancel := context.WithTimeout(ctx, connectTimeout)
-			err := relist.Wait(limited)
-			if err == nil {
-				err = c.list(limited, session)
+			if due == nil {
+				due = time.After(relist.Reserve().Delay())
 			}
+		case <-due:
+			due = nil
+			limited, cancel := context.WithTimeout(ctx, connectTimeout)
+			err := c.list(limited, session)
 			cancel()
 			if err != nil {
 				return err
 			}
+		}
+	}
+}
+
+// floodGuard returns a middleware that counts what a server sends without being asked, and closes flooded if it is too much.
+func floodGuard(flooded chan struct{}) sdk.Middleware {
+	limit := rate.NewLimiter(messageRate, messageBurst)
+	var once sync.Once
+	return func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+			if !limit.Allow() {
+				once.Do(func() { close(flooded) })
+			}
+			return next(ctx, method, r)
 		}
 	}
 }

@@ -62,7 +62,9 @@ func newServer() *sdk.Server {
 			noteCall(name)
 			content := []sdk.Content{&sdk.TextContent{Text: run(ctx, r)}}
 			if name == "picture" {
-				content = append([]sdk.Content{&sdk.ImageContent{Data: []byte("grey"), MIMEType: "image/png"}}, content...)
+				link := &sdk.ResourceLink{Name: "large", URI: "https://example.com/square.png", MIMEType: "image/png", Description: "the same"}
+				sound := &sdk.AudioContent{Data: []byte("beep"), MIMEType: "audio/wav"}
+				content = append([]sdk.Content{&sdk.ImageContent{Data: []byte("grey"), MIMEType: "image/png"}, link, sound}, content...)
 			}
 			return &sdk.CallToolResult{Content: content}, nil
 		})
@@ -70,6 +72,9 @@ func newServer() *sdk.Server {
 	for name, text := range results {
 		add(name, func(context.Context, *sdk.CallToolRequest) string { return text })
 	}
+	add("key", func(_ context.Context, r *sdk.CallToolRequest) string {
+		return fmt.Sprint(r.Params.Meta["cairn/idempotency-key"])
+	})
 	add("huge", func(context.Context, *sdk.CallToolRequest) string { return strings.Repeat("flood ", hugeResult/6) })
 	add("hang", func(ctx context.Context, _ *sdk.CallToolRequest) string {
 		<-ctx.Done()

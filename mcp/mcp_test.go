@@ -21,6 +21,7 @@ import (
 
 	"cairn/llm"
 	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 func TestToolsOfBothTransports(t *testing.T) {
@@ -35,7 +36,7 @@ func TestToolsOfBothTransports(t *testing.T) {
 				{"calc_add", `{"A":1,"B":2}`, "result: 3"},
 				{"calc_add", `{"A":"one"}`, "type"},
 				{"calc_fail", `{"A":1,"B":2}`, "error: division by zero"},
-				{"calc_picture", `{"A":1,"B":2}`, "result: [an image, image/png, 4 bytes, which is not shown]\na [31mred square"},
+				{"calc_picture", `{"A":1,"B":2}`, "result: [an image, image/png, 4 bytes, which is not shown]\n[link: large, https://example.com/square.png, image/png: the same]\n[a sound, audio/wav, 4 bytes, which cannot be heard]\na [31mred square"},
 				{"calc_flood", `{"A":1,"B":2}`, "characters left out"},
 			} {
 				got, err := h.run(t, c.tool, c.arguments)
@@ -176,6 +177,29 @@ func TestAddressOfServerStaysSecret(t *testing.T) {
 
 // serverVariable makes the test binary an MCP server over standard input and output.
 const serverVariable = "CAIRN_TEST_MCP_SERVER"
+
+func TestCallsHaveKeys(t *testing.T) {
+	t.Parallel()
+	server := programOf(t, "stdio")
+	server.Allow = []string{"key"}
+	h, _ := start(t, server)
+	call := func(turn string) string {
+		model := &llmtest.Model{Tokens: 32_000, Func: obey}
+		loop := llm.Loop{Model: model, MaxCalls: 1, Request: func(context.Context, int) (llm.Request, error) {
+			return llm.Request{Tools: h.Tools(h.ids()), Messages: []llm.Message{{Role: llm.RoleUser, Text: "please call calc_key"}}}, nil
+		}}
+		key := ""
+		loop.Record = func(_ llm.Message, results []llm.Message) {
+			key = results[0].Text
+		}
+		_, _ = loop.Run(llm.WithCallKeys(t.Context(), turn)) // the model may call once, and does not answer
+		return key
+	}
+	key := call("turn 7")
+	check.Equal(t, "length of a key", len(key), 32)
+	check.Equal(t, "key of the same turn", call("turn 7") == key, true)
+	check.Equal(t, "key of another turn", call("turn 8") == key, false)
+}
 
 func TestMain(m *testing.M) {
 	switch mode := os.Getenv(serverVariable); {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,55 +22,69 @@ import (
 
 // Limits of a server's tools: they are part of every prompt.
 const (
-	maxOffered     = 1000 // tools that are read from one server
-	maxPages       = 100  // pages of its list
-	maxDescription = 300  // estimated tokens
-	maxSchema      = 1500 // estimated tokens
-	maxName        = 64   // characters, a limit of the providers
+	maxOffered     = 1000   // tools that are read from one server
+	maxSearched    = 10_000 // tools that are read while an allowed one is missing
+	maxPages       = 100    // pages of its list
+	maxDescription = 300    // estimated tokens
+	maxSchema      = 1500   // estimated tokens
+	maxName        = 64     // characters, a limit of the providers
 )
 
 // readAllowed reads a server's tools. It returns the allowed ones, sorted by name; the names of the others; and
 // problems of allowed tools that cannot be used.
 func (c *connection) readAllowed(ctx context.Context, session *sdk.ClientSession) (allowed []llm.Tool, refused, problems []string, err error) {
 	allowed = []llm.Tool{} // not nil: it was read
-	all, more, err := readTools(ctx, session)
-	if more {
-		problems = append(problems, fmt.Sprintf("the server's list has no end after %d tools: the rest is not read", len(all)))
-	}
-	for _, offered := range all {
-		if !slices.Contains(c.Allow, offered.Name) {
-			refused = append(refused, tokens.Clip(offered.Name, maxName))
-			continue
+	found, refused, problems, err := c.readTools(ctx, session)
+	for _, name := range c.Allow {
+		if err == nil && found[name] == nil {
+			problems = append(problems, name+": the server does not have it")
 		}
-		tool, problem := c.toolOf(offered)
+	}
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		tool, problem := c.toolOf(found[name])
 		if problem == "" && slices.ContainsFunc(allowed, func(other llm.Tool) bool { return other.Name == tool.Name }) {
 			problem = "another tool has the same name, " + tool.Name
 		}
 		if problem != "" {
-			problems = append(problems, offered.Name+": "+problem)
+			problems = append(problems, name+": "+problem)
 			continue
 		}
 		allowed = append(allowed, tool)
 	}
 	slices.SortFunc(allowed, func(a, b llm.Tool) int { return strings.Compare(a.Name, b.Name) })
-	slices.Sort(refused)
 	return allowed, refused, problems, err
 }
 
-// readTools reads a server's list of tools within the limits; more reports that the list continues.
-func readTools(ctx context.Context, session *sdk.ClientSession) (all []*sdk.Tool, more bool, err error) {
+// readTools reads a server's list of tools within the limits: the allowed ones, by name, and the sorted names of others.
+func (c *connection) readTools(ctx context.Context, session *sdk.ClientSession) (allowed map[string]*sdk.Tool, refused, problems []string, err error) {
+	allowed = map[string]*sdk.Tool{}
+	read := 0
 	var page sdk.ListToolsParams
 	for range maxPages {
 		result, err := session.ListTools(ctx, &page)
 		if err != nil {
-			return nil, false, err
+			return nil, nil, nil, err
 		}
-		all = append(all, result.Tools...)
-		if page.Cursor = result.NextCursor; page.Cursor == "" || len(all) > maxOffered {
+		for _, tool := range result.Tools {
+			if slices.Contains(c.Allow, tool.Name) {
+				allowed[tool.Name] = tool
+			} else if len(refused) < maxOffered {
+				refused = append(refused, tokens.Clip(tool.Name, maxName))
+			}
+		}
+		read += len(result.Tools)
+		page.Cursor = result.NextCursor
+		complete := page.Cursor == ""
+		enough := read >= maxOffered && len(allowed) == len(c.Allow)
+		if complete || enough || read >= maxSearched {
 			break
 		}
 	}
-	return all[:min(len(all), maxOffered)], page.Cursor != "" || len(all) > maxOffered, nil
+	if page.Cursor != "" {
+		problems = append(problems, fmt.Sprintf("the server's list goes on after %d tools: the rest is not read", read))
+	}
+	slices.Sort(refused)
+	return allowed, refused, problems, nil
 }
 
 // toolOf validates a tool's definition and limits its size.
@@ -121,6 +136,9 @@ func names(tools []llm.Tool) []string {
 	return all
 }
 
+// idempotencyKey is the field of a call's _meta with a key that is the same if the call is repeated after a crash.
+const idempotencyKey = "cairn/idempotency-key"
+
 // call calls a tool. Its errors are read by the model.
 func (c *connection) call(ctx context.Context, tool string, arguments json.RawMessage) (string, error) {
 	c.mu.Lock()
@@ -131,7 +149,11 @@ func (c *connection) call(ctx context.Context, tool string, arguments json.RawMe
 	}
 	limited, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	result, err := session.CallTool(limited, &sdk.CallToolParams{Name: tool, Arguments: arguments})
+	params := sdk.CallToolParams{Name: tool, Arguments: arguments}
+	if key := llm.CallKey(ctx); key != "" {
+		params.Meta = sdk.Meta{idempotencyKey: key}
+	}
+	result, err := session.CallTool(limited, &params)
 	switch {
 	case ctx.Err() != nil:
 		return "", ctx.Err()
@@ -155,12 +177,16 @@ func (c *connection) call(ctx context.Context, tool string, arguments json.RawMe
 func resultText(result *sdk.CallToolResult) string {
 	var parts []string
 	for _, content := range result.Content {
-		shown := "[a file, a sound or a link, which is not shown]"
+		shown := "[a file, which is not shown]"
 		switch part := content.(type) {
 		case *sdk.TextContent:
 			shown = part.Text
 		case *sdk.ImageContent:
 			shown = fmt.Sprintf("[an image, %s, %d bytes, which is not shown]", part.MIMEType, len(part.Data))
+		case *sdk.AudioContent:
+			shown = fmt.Sprintf("[a sound, %s, %d bytes, which cannot be heard]", part.MIMEType, len(part.Data))
+		case *sdk.ResourceLink:
+			shown = linkText(part)
 		case *sdk.EmbeddedResource:
 			if part.Resource != nil {
 				shown = cmp.Or(part.Resource.Text, shown)
@@ -174,6 +200,17 @@ func resultText(result *sdk.CallToolResult) string {
 		}
 	}
 	return cmp.Or(strings.TrimSpace(printable(strings.Join(parts, "\n"))), "The tool returned nothing.")
+}
+
+// linkText returns a link as text: "[link: Report, https://example.com/r.pdf, application/pdf: figures of May]".
+func linkText(link *sdk.ResourceLink) string {
+	parts := []string{cmp.Or(link.Title, link.Name), link.URI, link.MIMEType}
+	parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
+	text := "[link: " + strings.Join(parts, ", ")
+	if link.Description != "" {
+		text += ": " + link.Description
+	}
+	return text + "]"
 }
 
 // printable removes broken UTF-8 and control characters.

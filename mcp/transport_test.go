@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -17,7 +18,8 @@ import (
 
 // serveDeaf is a server that stops reading once its tool "deaf" is called; "flood" also sends
 // endless requests to the client. "floods the list" keeps reporting changed tools and redefining
-// them; "lists for ever" always has one more empty page of tools.
+// them; "lists for ever" always has one more empty page of tools, "lists many" pages of 1 000 others and one with
+// "hear" as the last; "notifies" sends notifications without end.
 func serveDeaf(mode string) {
 	out := bufio.NewWriter(os.Stdout)
 	say := func(format string, values ...any) {
@@ -29,7 +31,7 @@ func serveDeaf(mode string) {
 		var m struct {
 			ID     json.RawMessage
 			Method string
-			Params struct{ Name, ProtocolVersion string }
+			Params struct{ Name, ProtocolVersion, Cursor string }
 		}
 		_ = json.Unmarshal(lines.Bytes(), &m)
 		switch {
@@ -37,12 +39,25 @@ func serveDeaf(mode string) {
 			say(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":%q,"capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"x","version":"1"}}}`, m.ID, m.Params.ProtocolVersion)
 		case m.Method == "tools/list" && mode == "lists for ever":
 			say(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[],"nextCursor":"more"}}`, m.ID)
+		case m.Method == "tools/list" && mode == "lists many":
+			page, _ := strconv.Atoi(m.Params.Cursor)
+			tools := make([]string, 1000)
+			for i := range tools {
+				tools[i] = fmt.Sprintf(`{"name":"other%d","inputSchema":{"type":"object"}}`, page*1000+i)
+			}
+			if page == 4 {
+				tools[999] = `{"name":"hear","inputSchema":{"type":"object"}}`
+			}
+			say(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s],"nextCursor":"%d"}}`, m.ID, strings.Join(tools, ","), page+1)
 		case m.Method == "tools/list":
 			lists++
 			tool := `{"name":%q,"description":"version %d","inputSchema":{"type":"object"}}`
 			say(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[`+tool+","+tool+","+tool+`,{"name":"bare","inputSchema":{}}]}}`, m.ID, "deaf", lists, "flood", lists, "hear", lists)
 			if mode == "floods the list" {
 				say(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+			}
+			for mode == "notifies" {
+				say(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}`)
 			}
 		case m.Params.Name == "deaf":
 			time.Sleep(time.Hour)
@@ -100,9 +115,26 @@ func TestListsWithoutEndAreBounded(t *testing.T) {
 	h, log = start(t, deaf(t, "floods the list"))
 	time.Sleep(relistPause + relistPause/2)
 	n := strings.Count(log.String(), "tools_changed")
-	check.That(t, n >= 1 && n <= 2, "the list was read %d times\n%s", n, log)
+	check.That(t, n > relistBurst && n <= relistBurst+2, "the list was read %d times\n%s", n, log)
 	check.Equal(t, "warnings about a tool without a schema", strings.Count(log.String(), "tool_ignored"), 1)
 	check.Equal(t, "call during it", check.Must(h.run(t, "calc_hear", `{}`))(t), "heard")
+}
+
+func TestAllowedToolsAreFoundAmongMany(t *testing.T) {
+	t.Parallel()
+	h, log := start(t, deaf(t, "lists many"))
+	s := h.Status()[0]
+	check.EqualAll(t, "tools", s.Tools, []string{"calc_hear"})
+	check.EqualAll(t, "missing tools", s.Missing, []string{"deaf", "flood", "bare"})
+	check.Len(t, "names of other tools", s.Refused, maxOffered)
+	check.Contains(t, "log", log.String(), "deaf: the server does not have it", "list goes on after 10000 tools")
+}
+
+func TestServerThatFloodsIsDisconnected(t *testing.T) {
+	t.Parallel()
+	h, log := start(t, deaf(t, "notifies"))
+	check.That(t, check.Soon(func() bool { return !h.connected() }), "it is connected:\n%.3000s", log)
+	check.Contains(t, "why", h.Status()[0].Error, "messages that nobody asked for")
 }
 
 func TestChildProcessesEndWithProgram(t *testing.T) {

@@ -18,8 +18,8 @@ type Report struct {
 	Name     string   `json:"name"`
 	Messages int      `json:"messages"`
 	Happened int      `json:"happened"` // applied compactions in the recording
-	Equal    int      `json:"equal"`    // of them, those that the settings in force reproduce: same trigger, kind and span
-	Variants []Result `json:"variants"` // the settings in force first
+	Equal    int      `json:"equal"`    // of them, those that the current settings reproduce: same trigger, kind and span
+	Variants []Result `json:"variants"` // the current settings first
 }
 
 // Result is the outcome of a variant.

@@ -48,7 +48,7 @@ type Summary = store.RecordedSummary
 // Variant is a set of settings to try.
 type Variant struct {
 	Name string
-	Set  compactor.Patch // over the settings in force; it may also have WindowKey
+	Set  compactor.Patch // over the current settings; it may also have WindowKey
 }
 
 // WindowKey is a variant's setting that is not part of a policy.
@@ -62,7 +62,7 @@ type Options struct {
 	// Engine is the agent's engine: System, Tools, MaxOutput, Model, Window, Learnt, CacheTTL. Its
 	// Worker is never called: whether it is nil says only whether there is one.
 	Engine compactor.Options
-	Policy compactor.Policy // in force
+	Policy compactor.Policy // the current one
 	Cache  string           // one of the llm.Cache rules; "": llm.CachePrefix
 
 	Turns, Worker *prices.Price // of the models; nil: unknown
@@ -97,10 +97,10 @@ func (o Options) with(v Variant) (Options, error) {
 	return o, nil
 }
 
-// InForce is the name of the first variant: the settings in force.
-const InForce = "in force"
+// Current is the name of the first variant: the current settings.
+const Current = "current"
 
-// Run simulates a recording under the settings in force and under each variant. The error is about
+// Run simulates a recording under the current settings and under each variant. The error is about
 // a variant or the recording, or the context's.
 func Run(ctx context.Context, rec Recording, variants []Variant, o Options) (Report, error) {
 	o.Cache = cmp.Or(o.Cache, llm.CachePrefix)
@@ -109,7 +109,7 @@ func Run(ctx context.Context, rec Recording, variants []Variant, o Options) (Rep
 	if err != nil {
 		return report, fmt.Errorf("search the recording: %w", err)
 	}
-	all := append([]Variant{{Name: InForce}}, variants...)
+	all := append([]Variant{{Name: Current}}, variants...)
 	for i, v := range all {
 		v.Name = cmp.Or(v.Name, nameOf(v))
 		made, err := o.with(v)
@@ -133,7 +133,7 @@ func Run(ctx context.Context, rec Recording, variants []Variant, o Options) (Rep
 
 func nameOf(v Variant) string {
 	if len(v.Set) == 0 {
-		return "as in force"
+		return "as now"
 	}
 	var parts []string
 	for _, key := range slices.Sorted(maps.Keys(v.Set)) {

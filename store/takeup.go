@@ -30,7 +30,7 @@ type Due struct {
 
 // Due checks what there is to do, in one statement because every turn calls it.
 func (in Inbox) Due(ctx context.Context) (d Due, err error) {
-	err = in.c.row(ctx, "look what there is to do", []any{&d.Waiting, &d.Last, &d.Incomplete, &d.Gap, &d.Session},
+	err = in.c.row(ctx, "read what waits in the inbox", []any{&d.Waiting, &d.Last, &d.Incomplete, &d.Gap, &d.Session},
 		`SELECT (SELECT count(*) FROM inbox WHERE conversation = ?1),
 		coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0),
 		EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND incomplete),

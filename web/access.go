@@ -72,7 +72,7 @@ func (s *Server) recoverHandler(w http.ResponseWriter, r *http.Request) {
 // check rejects requests that come too fast, with a foreign host name, from a foreign page, or with
 // a token where others can read it.
 func (s *Server) check(r *http.Request, origin *http.CrossOriginProtection) error {
-	if !s.limits.of(r).requests.Allow() {
+	if !s.limits.of(s.clientOf(r)).requests.Allow() {
 		return tooMany(time.Second)
 	}
 	// With another name, a page of another site could point its own name at this server (DNS rebinding) and
@@ -103,7 +103,7 @@ func hostName(host string) string {
 }
 
 const (
-	guessEvery = 3 * time.Second // wrong tokens of one client
+	guessEvery = 3 * time.Second // a wrong token of one client
 	guessBurst = 10
 	maxClients = 4096 // that are tracked
 )
@@ -117,14 +117,35 @@ type limits struct {
 	clients map[netip.Prefix]client
 }
 
-// of returns the client of a request. A /64 network of IPv6 counts as one client.
-func (l *limits) of(r *http.Request) client {
-	at, _ := netip.ParseAddrPort(r.RemoteAddr)
+// clientOf returns the address of a request's client: the other end of the connection or, if that is a proxy of the
+// owner's, the last address of X-Forwarded-For that is none. Anybody can write the addresses before it.
+func (s *Server) clientOf(r *http.Request) netip.Addr {
+	end, _ := netip.ParseAddrPort(r.RemoteAddr)
+	at := end.Addr().Unmap()
+	isProxy := func(a netip.Addr) bool {
+		return slices.ContainsFunc(s.o.Proxies, func(p netip.Prefix) bool { return p.Contains(a) })
+	}
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for _, hop := range slices.Backward(hops) {
+		if !isProxy(at) {
+			break
+		}
+		before, err := netip.ParseAddr(strings.TrimSpace(hop))
+		if err != nil {
+			break
+		}
+		at = before.Unmap()
+	}
+	return at
+}
+
+// of returns the client at an address. A /64 network of IPv6 counts as one client.
+func (l *limits) of(at netip.Addr) client {
 	bits := 32
-	if at.Addr().Unmap().Is6() {
+	if at.Is6() {
 		bits = 64
 	}
-	key, _ := at.Addr().Unmap().Prefix(bits)
+	key, _ := at.Prefix(bits)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c, known := l.clients[key]
@@ -186,16 +207,15 @@ func (s *Server) authenticate(r *http.Request) error {
 	return problem(http.StatusUnauthorized, "A token is needed: send \"Authorization: Bearer …\", or log in at /login.")
 }
 
-// guess checks a token. After too many wrong tokens the client has to wait.
+// guess checks a token. The right one is always accepted: behind a proxy all clients have one
+// address, and another's wrong tokens must not lock the owner out. Wrong ones are counted.
 func (s *Server) guess(r *http.Request, token string) error {
-	guesses := s.limits.of(r).guesses
-	if guesses.Tokens() < 1 {
-		return tooMany(guessEvery)
-	}
 	if hash := sha256.Sum256([]byte(token)); subtle.ConstantTimeCompare(hash[:], s.auth.token[:]) == 1 {
 		return nil
 	}
-	guesses.Allow()
+	if !s.limits.of(s.clientOf(r)).guesses.Allow() {
+		return tooMany(guessEvery)
+	}
 	return problem(http.StatusUnauthorized, "The token is wrong. Use the one in CAIRN_WEB_TOKEN or [web] token.")
 }
 

@@ -181,7 +181,7 @@ func (s *Server) routes() []route {
 		"202 once the message is on disk; 200 with a command's answer", s.postMessage, ok, accepted, http.StatusBadRequest, conflict, unfit)
 	post.fresh = true
 	simulation := send("POST "+simulatePath, "What other settings would have done with a conversation, without a model; "+
-		"the settings in force come first. One runs at a time, others wait", s.simulate, ok, unfit)
+		"the current settings come first. One runs at a time, others wait", s.simulate, ok, unfit)
 	simulation.slow = true
 	return []route{
 		read("/api/conversations", "List conversations, the one with the newest message first", s.listConversations,

@@ -202,12 +202,12 @@ func (s *Server) summaryLine(r *request) (a lineAnswer, err error) {
 
 type simulateBody struct {
 	Conversation string        `json:"conversation"`
-	Variants     []variantBody `json:"variants" jsonschema:"at most 8; none: the settings in force alone"`
+	Variants     []variantBody `json:"variants" jsonschema:"at most 8; none: the current settings alone"`
 }
 
 type variantBody struct {
 	Name     string                     `json:"name,omitempty" jsonschema:"absent: made of its settings"`
-	Settings map[string]json.RawMessage `json:"settings" jsonschema:"over those in force; keys of [defaults.compaction], or context_window"`
+	Settings map[string]json.RawMessage `json:"settings" jsonschema:"over the current ones; keys of [defaults.compaction], or context_window"`
 }
 
 const maxVariants = 8

@@ -142,7 +142,7 @@ func cardsView(d conversationAnswer) g.Node {
 		return h.Div(h.Class("card"), h.Span(h.Class("faint"), g.Text(name)), value, g.Group(more))
 	}
 	next, _, _ := strings.Cut(d.Next, " ")
-	messages := thousands(d.Verbatim) + " word for word"
+	messages := thousands(d.Verbatim) + " verbatim"
 	if d.InPart > 0 {
 		messages += fmt.Sprintf(", %d shortened", d.InPart)
 	}

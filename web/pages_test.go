@@ -129,12 +129,12 @@ func TestSimulations(t *testing.T) {
 	r.do(200, &report, "POST", "/api/simulate", `{"conversation":"`+here+`","variants":[{"settings":{"background_threshold":0.5,"economy":true}},{"name":"wide","settings":{"context_window":32000}}]}`)
 	check.Require(t, len(report.Variants) == 3 && report.Messages != 0, "got %+v", report)
 	inForce, early, wide := report.Variants[0], report.Variants[1], report.Variants[2]
-	check.Equal(t, "variants", inForce.Name+", "+early.Name+", "+wide.Name, simulate.InForce+", background_threshold=0.5 economy=true, wide")
+	check.Equal(t, "variants", inForce.Name+", "+early.Name+", "+wide.Name, simulate.Current+", background_threshold=0.5 economy=true, wide")
 	check.Equal(t, "window", wide.Window, 32000)
 	check.That(t, early.Verbatim.Mean < inForce.Verbatim.Mean, "verbatim %d and %d", inForce.Verbatim.Mean, early.Verbatim.Mean)
 	check.That(t, len(wide.Compactions) < len(inForce.Compactions), "%d and %d compactions", len(inForce.Compactions), len(wide.Compactions))
 	for query, wants := range map[string][]string{
-		"background_threshold=0.5":  {"200", "<svg", "as it happened", "background_threshold=0.5", "in force", "verbatim tokens, mean"},
+		"background_threshold=0.5":  {"200", "<svg", "as it happened", "background_threshold=0.5", "current", "verbatim tokens, mean"},
 		"":                          {"200", "Nothing to compare yet"},
 		"background_threshold=0.99": {"422", "must be below"},
 		"keep_last_n=%3Cscript%3Ealert(1)%3C/script": {"422", "keep_last_n", `\u003cscript`},

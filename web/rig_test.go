@@ -65,7 +65,7 @@ type rig struct {
 	client http.Transport
 	lined  int64 // the summary of linedSummary
 
-	settings atomic.Pointer[config.Settings] // in force; of the agent only max_output_tokens counts
+	settings atomic.Pointer[config.Settings] // current ones; of the agent only max_output_tokens counts
 }
 
 type rigOptions struct {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -19,11 +20,12 @@ import (
 type Options struct {
 	Hub      *channel.Hub
 	Store    *store.Store
-	Settings func() *config.Settings // the settings in force
+	Settings func() *config.Settings // the current settings
 	Events   *Events
-	Listener net.Listener // the server closes it
-	Token    string       // the token that clients must send; "": none, allowed only on loopback
-	Hosts    []string     // host names that browsers may use, besides localhost and IP addresses
+	Listener net.Listener   // the server closes it
+	Token    string         // the token that clients must send; "": none, allowed only on loopback
+	Hosts    []string       // host names that browsers may use, besides localhost and IP addresses
+	Proxies  []netip.Prefix // reverse proxies, whose X-Forwarded-For names the client
 	Log      *slog.Logger
 	Version  string
 

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -112,11 +113,32 @@ func TestLogin(t *testing.T) {
 		resp, _ := login("guess", "/")
 		check.Equal(t, "a wrong token", resp.StatusCode, 401)
 	}
-	resp, _ = login("correct-horse-battery", "/")
+	resp, _ = login("guess", "/")
 	check.Equal(t, "status after wrong tokens", resp.StatusCode, 429)
-	resp = r.request("GET", list, "", "Authorization: Bearer correct-horse-battery")
+	resp = r.request("GET", list, "", "Authorization: Bearer guess")
 	check.That(t, resp.StatusCode == 429 && resp.Header.Get("Retry-After") != "", "%s %v", resp.Status, resp.Header)
+	resp, _ = login("correct-horse-battery", "/")
+	check.Equal(t, "the right token after wrong ones", resp.StatusCode, 303)
+	r.do(200, nil, "GET", list, "", "Authorization: Bearer correct-horse-battery")
 	r.do(200, nil, "GET", list, "", session)
+}
+
+func TestClientBehindProxies(t *testing.T) {
+	networks := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+	s := &Server{o: Options{Proxies: networks}}
+	for _, c := range []struct{ end, forwarded, want string }{
+		{"203.0.113.9:1", "", "203.0.113.9"},
+		{"203.0.113.9:1", "198.51.100.1", "203.0.113.9"}, // the client's own header
+		{"10.0.0.5:1", "198.51.100.1", "198.51.100.1"},
+		{"10.0.0.5:1", "192.0.2.7, 198.51.100.1, 10.0.0.6", "198.51.100.1"}, // two proxies; the client wrote the first
+		{"10.0.0.5:1", "", "10.0.0.5"},
+		{"10.0.0.5:1", "198.51.100.1, unknown", "10.0.0.5"},
+		{"[::ffff:10.0.0.5]:1", "2001:db8::1", "2001:db8::1"},
+		{"[::1]:1", "::ffff:198.51.100.1", "198.51.100.1"},
+	} {
+		r := &http.Request{RemoteAddr: c.end, Header: http.Header{"X-Forwarded-For": {c.forwarded}}}
+		check.Equal(t, c.end+" for "+c.forwarded, s.clientOf(r).String(), c.want)
+	}
 }
 
 func TestGuard(t *testing.T) {
@@ -153,7 +175,7 @@ func TestGuard(t *testing.T) {
 
 // limits returns the limits of the rig's client. Without a rate they allow a burst, however slow the machine is.
 func (r *rig) limits() client {
-	return r.server.limits.of(&http.Request{RemoteAddr: "127.0.0.1:1"})
+	return r.server.limits.of(netip.MustParseAddr("127.0.0.1"))
 }
 
 func FuzzLocalPath(f *testing.F) {

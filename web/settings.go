@@ -162,7 +162,7 @@ func (s *Server) previewSettings(w http.ResponseWriter, r *http.Request) error {
 			return append(g.Map(row, g.Text), g.If(row[1] != row[2], h.Class("differs")))
 		})),
 		g.If(report.Happened > 0, faint(
-			g.Textf("Of %d compactions that really happened, the simulation with the settings in force reproduces %d.", report.Happened, report.Equal),
+			g.Textf("Of %d compactions that really happened, the simulation with the current settings reproduces %d.", report.Happened, report.Equal),
 		)),
 	})
 }

@@ -78,7 +78,7 @@ func (s *Server) history(r *request) (h historyAnswer, err error) {
 // settings and what is learned about its model; computing it takes milliseconds.
 type cachedUsage struct {
 	next, version int64
-	settings      *config.Settings // those in force before it was computed
+	settings      *config.Settings // those current before it was computed
 	at            time.Time
 	activity      channel.Activity
 }

@@ -115,7 +115,7 @@ func (a *app) openWeb() error {
 func (b *bot) newWeb(health *health) *web.Server {
 	w := b.app.webSide
 	o := web.Options{
-		Hub: b.hub, Store: b.store, Events: w.events, Listener: w.listener, Token: w.token, Hosts: b.app.settings.Web.Hosts,
+		Hub: b.hub, Store: b.store, Events: w.events, Listener: w.listener, Token: w.token, Hosts: b.app.settings.Web.Hosts, Proxies: b.app.settings.Web.ProxyNetworks(),
 		Settings: b.settings,
 		Log:      b.log, Version: version(), Health: health.handler, OpenMetrics: b.app.settings.Health == b.app.settings.Web.Listen,
 		MCPWrites: b.app.settings.Web.MCPWrites,

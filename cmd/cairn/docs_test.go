@@ -208,7 +208,7 @@ func TestDocsShowWhatCommandsPrint(t *testing.T) {
 		"context": "quickstart.md", "recall who_keeps_bees? --limit 2": "quickstart.md", "memories show 16": "memories.md",
 		"purge --user Ines --dry-run": "privacy.md", "doctor": "troubleshooting.md",
 	} {
-		out := p.must("", strings.Fields(strings.ReplaceAll(command, "_", " "))...)
+		out := p.run("", strings.Fields(strings.ReplaceAll(command, "_", " "))...).out
 		check.Contains(t, page, times.ReplaceAllString(read(t, checkout+"/docs/"+page), "$1"), times.ReplaceAllString(out, "$1"))
 	}
 	documentedQueries(t, p)

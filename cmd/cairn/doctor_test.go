@@ -16,7 +16,7 @@ import (
 )
 
 func TestDoctor(t *testing.T) {
-	newFolder(t).doctorSays(0, "ok     settings  no file, the defaults\n", "ok     data      data: there is none yet\n", "ok     model     offline, of agent cairn: answered in ", "ok     platforms no tokens are set")
+	newFolder(t).doctorSays(exitFailed, "ok     settings  no file, the defaults\n", "ok     data      data: there is none yet\n", "WRONG  model     agent cairn has no model", "ok     platforms no tokens are set")
 	p := newPlatforms(t).folder("", modelAt(llmtest.Serve(t, saying("yes")))...)
 	p.must("I like tea\n", "chat")
 	p.doctorSays(0, "every page can be read", "model     m, of agent cairn: answered in ", "discord   Message Content Intent is on", "slack     both tokens are good")
@@ -38,7 +38,7 @@ func TestDoctorFindsDamage(t *testing.T) {
 	p.damage("message_terms")
 	p.doctorSays(exitFailed, "run `cairn restore "+newest+"`, the newest backup")
 	p.must("", "restore", newest)
-	p.doctorSays(0, "1 backup, the newest is "+newest)
+	p.doctorSays(exitFailed, "ok     data      1 backup, the newest is "+newest, "WRONG  model     agent cairn has no model") // and nothing else is wrong
 	check.Equal(t, "the transcript", p.must("", "transcript", "--json"), was)
 	check.NoError(t, os.Remove(filepath.Join(p.dir, newest)))
 	p.damage("messages")

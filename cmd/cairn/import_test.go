@@ -182,11 +182,11 @@ func TestSimulate(t *testing.T) {
 		before := p.read("data/cairn.db")
 		r := try("--channel garden")
 		check.Len(t, "variants", r.Variants, 1)
-		check.Equal(t, "variant", r.Variants[0].Name, simulate.InForce)
+		check.Equal(t, "variant", r.Variants[0].Name, simulate.Current)
 		check.That(t, r.Happened > 0 && r.Equal == r.Happened && len(r.Variants[0].Compactions) == r.Happened, "got %d of %d compactions equal", r.Equal, r.Happened)
 		check.Equal(t, "database", p.read("data/cairn.db"), before)
 		out := p.must("", "simulate", "--channel", "garden", "--vs", "--set", "economy=true")
-		check.Contains(t, "the table", out, "in force  economy=true", "\n  rollups ", "verbatim tokens, mean", "compactions that really happened", "used tokens over messages", "▇")
+		check.Contains(t, "the table", out, "current  economy=true", "\n  rollups ", "verbatim tokens, mean", "compactions that really happened", "used tokens over messages", "▇")
 	})
 	t.Run("each --vs begins a variant, and --set is of the last one", func(t *testing.T) {
 		r := try("talk.jsonl --vs --set background_threshold=0.5 --vs --set context_window=3000 --set keep_last_n=2 --svg out.svg --html out.html")

@@ -30,9 +30,10 @@ import (
 )
 
 func main() {
-	ctx, stop := untilSignal()
+	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr}
+	ctx, stop := untilSignal(a.interrupted)
 	defer stop()
-	os.Exit(execute(ctx, &app{in: os.Stdin, out: os.Stdout, err: os.Stderr}, os.Args[1:]))
+	os.Exit(execute(ctx, a, os.Args[1:]))
 }
 
 func execute(ctx context.Context, a *app, args []string) int {
@@ -55,19 +56,22 @@ type signalled struct{ signal syscall.Signal }
 
 func (s signalled) Error() string { return "stopped by a signal: " + s.signal.String() }
 
-// untilSignal returns a context that the first SIGINT or SIGTERM cancels. A second one ends the program immediately.
-func untilSignal() (ctx context.Context, stop func()) {
+// untilSignal returns a context that the first SIGINT or SIGTERM cancels, unless interrupted says that a SIGINT was for
+// something else. A second one ends the program immediately.
+func untilSignal(interrupted func() bool) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signal.Ignore(syscall.SIGXFSZ) // at a file size limit the write then fails with an error that can be explained
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	go func() {
-		s, ok := <-signals
-		if !ok {
+		for s := range signals {
+			if s == syscall.SIGINT && interrupted() {
+				continue
+			}
+			signal.Stop(signals)
+			cancel(signalled{s.(syscall.Signal)})
 			return
 		}
-		signal.Stop(signals)
-		cancel(signalled{s.(syscall.Signal)})
 	}()
 	return ctx, func() {
 		signal.Stop(signals)
@@ -88,7 +92,7 @@ const (
 
 const exitHelp = `Exit codes:
   0  done
-  1  the command failed; standard error says why. A failed turn does not change the exit code
+  1  the command failed; standard error says why. A failed turn is a failure of ask only
   2  the program crashed, which is a bug; the next start answers the accepted messages
   3  in use: another cairn uses the data folder, or people talk in the channel
   4  not found: no such channel, memory, file or data folder; a missing settings file is 64

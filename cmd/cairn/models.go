@@ -159,17 +159,15 @@ func (d *doctor) turn(ctx context.Context, agent channel.Agent) bool {
 		d.report("model", explained(name, err))
 		return false
 	}
-	fact = fmt.Sprintf("%s: %s (%s)", name, fact, agent.Model.Window(ctx).Source)
 	m, remote := agent.Model.(*located)
-	if remote {
-		fact += fmt.Sprintf("; wire %s, at %s", m.Wire(), m.where.Address)
+	if !remote {
+		d.report("model", fmt.Errorf("agent %s has no model, so it can only search and quote what was said: set OPENAI_API_KEY, ANTHROPIC_API_KEY or base_url "+
+			"under [llm], or run `cairn setup`", agent.ID))
+		return true
 	}
-	d.report("model", nil, fact)
+	d.report("model", nil, fmt.Sprintf("%s: %s (%s); wire %s, at %s", name, fact, agent.Model.Window(ctx).Source, m.Wire(), m.where.Address))
 	if problem := agent.ValidateWindow(ctx); problem != "" {
 		d.report("model", nil, name+": warning: "+problem)
-	}
-	if !remote {
-		return true
 	}
 	d.report("model", nil, name+": "+d.cache(ctx, agent, m))
 	if sees, err := d.acceptsPictures(ctx, agent, m); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 	"unicode"
@@ -126,6 +127,36 @@ func TestFailureAtATerminal(t *testing.T) {
 		check.Equal(t, level+" shows the log", strings.Contains(text, "turn_failed"), logs)
 		check.That(t, logs || !strings.Contains(text, "WRN"), "got %s", text)
 	}
+}
+
+// Ctrl-C stops an answer, and leaves when nothing is being answered.
+func TestCtrlCOfPlainLines(t *testing.T) {
+	asked := make(chan struct{}, 2)
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
+		if !strings.Contains(x.Request.Last().Text(), "hello") {
+			asked <- struct{}{}
+			x.Wait(time.Minute)
+			return
+		}
+		x.Say("I am here.")
+	})
+	p := newFolder(t)
+	writeServerSettings(p, server)
+	s := p.atScreen("chat", "--plain")
+	s.answer("\n> ", "think")
+	<-asked
+	check.NoError(t, s.cmd.Process.Signal(syscall.SIGINT))
+	s.answer("\n> ", "hello")
+	s.until("I am here.")
+	s.until("> ")
+	check.NoError(t, s.cmd.Process.Signal(syscall.SIGINT))
+	s.end(exitSignal + int(syscall.SIGINT))
+
+	s = p.atScreen("ask", "--channel", "other", "think")
+	<-asked
+	check.NoError(t, s.cmd.Process.Signal(syscall.SIGINT))
+	s.end(exitFailed)
+	check.Equal(t, "what the next start resumes", p.must("", "chat", "--channel", "other"), "")
 }
 
 // TestOutputIsEscaped: JSON does not escape C1 control characters; an entry of a list is one line.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"sync/atomic"
 	"time"
 	_ "time/tzdata" // small images have none
 
@@ -19,6 +20,7 @@ import (
 
 	"cairn/compactor"
 	"cairn/config"
+	"cairn/connector/terminal"
 	"cairn/memory"
 	"cairn/store"
 )
@@ -36,6 +38,13 @@ type app struct {
 	settings config.Settings
 	secrets  redactor // secrets to mask in logs and errors
 	webSide  *webSide // nil: no web server
+	terminal atomic.Pointer[terminal.Terminal]
+}
+
+// interrupted reports whether a SIGINT stopped an answer at the terminal, so that the program goes on.
+func (a *app) interrupted() bool {
+	at := a.terminal.Load()
+	return at != nil && at.Interrupt()
 }
 
 // helpWriter writes help to standard output, and keeps the error, which cobra only prints.
@@ -54,7 +63,7 @@ func (w *helpWriter) Write(text []byte) (int, error) {
 
 func newRoot(a *app) *cobra.Command {
 	configured := []*cobra.Command{
-		newChat(a), newImport(a), newSimulate(a), newChannels(a), newContext(a), newUsage(a), newTranscript(a), newCompactions(a),
+		newChat(a), newAsk(a), newImport(a), newSimulate(a), newChannels(a), newContext(a), newUsage(a), newTranscript(a), newCompactions(a),
 		newMemories(a), newRecall(a), newBackup(a), newRestore(a), newPurge(a), newModels(a), newRun(a), newHealth(a), newMCP(a),
 	}
 	for _, cmd := range configured {

@@ -144,7 +144,7 @@ const defaultChannel = "general"
 func newChat(a *app) *cobra.Command {
 	o := terminal.Options{}
 	cmd := &cobra.Command{
-		Use:   "chat [--channel NAME] [--user NAME] [--json] [--web ADDRESS]",
+		Use:   "chat [--channel NAME] [--user NAME] [--plain] [--json] [--web ADDRESS]",
 		Short: "Chat with the bot",
 		Long: `Chat with the bot in one of the terminal's channels. The conversation continues where it
 stopped. Edits of the settings file apply from the next turn on.
@@ -168,8 +168,17 @@ notice or error. Channels run in parallel. A message with a known id is not proc
 	cmd.Flags().StringVar(&o.Channel, "channel", defaultChannel, "`NAME` of the channel")
 	cmd.Flags().StringVar(&o.User, "user", cmp.Or(os.Getenv("USER"), "you"), "`NAME` of the person who talks")
 	cmd.Flags().BoolVar(&o.JSON, "json", false, "read and write JSON Lines")
+	cmd.Flags().BoolVar(&o.Plain, "plain", false, "plain lines, for screen readers and simple terminals")
 	a.addWebFlag(cmd)
 	return cmd
+}
+
+// withoutTurnLimit returns the rules of the settings without a limit of turns a minute: whoever can start the program needs none,
+// and piped lines arrive fast.
+func withoutTurnLimit(s *config.Settings) channel.Rules {
+	rules := s.Rules()
+	rules.TurnsPerMinute = 0
+	return rules
 }
 
 func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
@@ -179,12 +188,14 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 	if err := a.openWeb(); err != nil {
 		return err
 	}
+	o.Plain = o.Plain || os.Getenv("TERM") == "dumb"
 	o.In, o.Out, o.Err = a.in, a.out, a.err
 	o.History = filepath.Join(a.settings.DataDir, "history")
 	connector, err := terminal.New(o)
 	if err != nil {
 		return usage(err)
 	}
+	a.terminal.Store(connector)
 	logTo, level := a.err, slog.LevelWarn
 	if isTerminal(a.err) {
 		logTo = connector.Notes() // prints around the line that is being typed
@@ -193,12 +204,7 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 		}
 	}
 	log := a.logger(logTo, level)
-	rules := func(s *config.Settings) channel.Rules {
-		rules := s.Rules()
-		rules.TurnsPerMinute = 0 // whoever can start the program needs no limit, and piped lines arrive fast
-		return rules
-	}
-	bot, err := a.start(cmd.Context(), log, rules, connector)
+	bot, err := a.start(cmd.Context(), log, withoutTurnLimit, connector)
 	if err != nil {
 		return err
 	}

@@ -237,7 +237,7 @@ func (s simulated) String() string {
 }
 
 func (s simulated) reproduced() string {
-	return fmt.Sprintf("Of %s that really happened, the settings in force reproduce %d", counted(s.Happened, "compaction", "compactions"), s.Equal)
+	return fmt.Sprintf("Of %s that really happened, the current settings reproduce %d", counted(s.Happened, "compaction", "compactions"), s.Equal)
 }
 
 const simulationCSS = `:root { color-scheme: light dark; }

@@ -242,6 +242,8 @@ func (e *editor) status(ctx context.Context) string {
 	return fmt.Sprintf("%s · window %.0f %% full", Printable(now.Model), now.UsedPct)
 }
 
+// Interrupt returns false: the editor reads Ctrl-C as a key.
+func (e *editor) Interrupt() bool                       { return false }
 func (e *editor) note(text string)                      { _ = e.write(e.dimmed(text)) }
 func (e *editor) Attended(string) bool                  { return !e.left.Load() }
 func (e *editor) Reply(string, []string) channel.Writer { return &stream{editor: e} }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"cairn/channel"
@@ -23,7 +24,8 @@ type plain struct {
 	out, err     *output
 	conversation string
 	who          channel.Person
-	prompt       string // before each line, at a terminal that cannot move its cursor; else empty
+	prompt       string      // before each line, at a terminal that cannot move its cursor; else empty
+	waiting      atomic.Bool // for an answer, which Ctrl-C stops
 }
 
 func (p *plain) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
@@ -75,6 +77,8 @@ func (p *plain) say(ctx context.Context, line typed) error {
 		}
 		return p.out.write(completeLines(complete(ctx, answer)))
 	}
+	p.waiting.Store(true)
+	defer p.waiting.Store(false)
 	if err := p.deliver(ctx, p.conversation, inbound(p.who, line.text)); err != nil {
 		return err
 	}
@@ -82,6 +86,24 @@ func (p *plain) say(ctx context.Context, line typed) error {
 		p.note(why)
 	}
 	return p.hub.Idle(ctx, p.conversation)
+}
+
+// Interrupt stops the answer that a person waits for.
+func (p *plain) Interrupt() bool {
+	if p.prompt == "" || !p.waiting.CompareAndSwap(true, false) {
+		return false
+	}
+	p.stop()
+	return true
+}
+
+// stop stops the running turn, beside the loop, which waits for it.
+func (p *plain) stop() {
+	go func() {
+		if _, err := p.command(context.Background(), p.conversation, p.who, "/stop"); err != nil {
+			p.note("cairn: " + p.says(err.Error()))
+		}
+	}()
 }
 
 // complete returns the whole output of a command, and waits for a slow one if the output is awaited.

@@ -182,6 +182,9 @@ func lineOf(kind, channel string, fields any) (string, error) {
 	return strings.Replace(b.String(), "}\n{", ",", 1), nil // one object
 }
 
+// Interrupt returns false: programs stop an answer with a command.
+func (p *protocol) Interrupt() bool { return false }
+
 func (p *protocol) note(text string) { _, _ = io.WriteString(p.err, text) }
 
 func (p *protocol) Accepted(name, id string, seq int64) {

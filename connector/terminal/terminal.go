@@ -29,11 +29,13 @@ type Options struct {
 	Channel  string // a conversation's short name: "general"
 	User     string // name of the person who talks
 	JSON     bool   // JSON Lines for input and output
+	Plain    bool   // no line editor, colour or movement of the cursor, even at a terminal
+	Question string // the only message; nothing is read from In
 	History  string // file of the typed lines; empty: they are not stored
 }
 
-// Terminal is the connector. It has three modes: a line editor if input and output are terminals,
-// plain lines if they are not, and JSON Lines.
+// Terminal is the connector. It has four modes: a line editor if input and output are terminals,
+// plain lines if they are not, JSON Lines, and one question.
 type Terminal struct{ mode }
 
 type mode interface {
@@ -45,6 +47,8 @@ type mode interface {
 	// Details that people should not see go to log.
 	Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error
 	Reply(conversation string, to []string) channel.Writer
+	// Interrupt reports whether a SIGINT meant an answer, which it stops, and not the program.
+	Interrupt() bool
 	note(text string)
 }
 
@@ -68,10 +72,13 @@ func New(o Options) (*Terminal, error) {
 		return &Terminal{newProtocol(o)}, nil
 	}
 	who := channel.Person{ID: o.User, Name: o.User, Manager: true}
+	if o.Question != "" {
+		return &Terminal{newAsker(o, conversation, who)}, nil
+	}
 	in, inOK := o.In.(*os.File)
 	out, outOK := o.Out.(*os.File)
 	attended := inOK && outOK && term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd()))
-	if attended && os.Getenv("TERM") != "dumb" {
+	if attended && !o.Plain {
 		return &Terminal{newEditor(o, in, out, conversation, who)}, nil
 	}
 	p := &plain{in: o.In, out: newOutput(o.Out), err: newOutput(o.Err), conversation: conversation, who: who}

@@ -14,7 +14,7 @@ import (
 )
 
 var panel = Panel{
-	Name: "in force", Window: 64_000, Points: []Point{{1, 4000, 0, 4000}, {40, 60_900, 900, 90_000}, {40, 20_000, 4000, 90_000}},
+	Name: "current", Window: 64_000, Points: []Point{{1, 4000, 0, 4000}, {40, 60_900, 900, 90_000}, {40, 20_000, 4000, 90_000}},
 	Levels: []Level{{"background", "background", 51_200}, {"aggressive", "aggressive", 54_400}, {"emergency", "emergency", 60_800}},
 	Marks:  []Mark{{2, "background", "#1 to #80"}, {7, "aggressive", ""}, {40, "emergency", ""}, {40, "manual", ""}},
 }

@@ -24,15 +24,8 @@ import (
 func Mask(text string) string {
 	for range maxPasses {
 		was := text
-		folded := strings.ToLower(text)
-		for _, r := range rules() {
-			if !slices.ContainsFunc(r.Keywords, func(k string) bool { return strings.Contains(folded, k) }) {
-				continue
-			}
-			if masked := r.mask(text); masked != text {
-				text, folded = masked, strings.ToLower(masked)
-			}
-		}
+		text = maskBroken(text)
+		forRulesOf(text, func(r *rule) { text = replaced(text, r.secrets(text)) })
 		if text == was {
 			break
 		}
@@ -43,6 +36,33 @@ func Mask(text string) string {
 // maxPasses limits how often a text is scanned: of two secrets with one character between them, a
 // rule finds only the first.
 const maxPasses = 8
+
+// forRulesOf calls f with each rule that may match text.
+func forRulesOf(text string, f func(*rule)) {
+	folded := strings.ToLower(text)
+	for _, r := range rules() {
+		if slices.ContainsFunc(r.Keywords, func(k string) bool { return strings.Contains(folded, k) }) {
+			f(r)
+		}
+	}
+}
+
+// secret is a part of a text that is to be masked.
+type secret struct {
+	from, to int
+	kind     string
+}
+
+// replaced returns text with these secrets masked. They are ordered and do not overlap.
+func replaced(text string, all []secret) string {
+	var b strings.Builder
+	done := 0
+	for _, s := range all {
+		b.WriteString(text[done:s.from] + "[masked: " + strings.ReplaceAll(s.kind, "-", " ") + "]")
+		done = s.to
+	}
+	return b.String() + text[done:]
+}
 
 // own are rules besides gitleaks' that come before them. If two may match the same text, the more
 // specific one is first.
@@ -61,6 +81,21 @@ var own = []*rule{
 	ownRule("Groq key", "gsk_", `gsk_[A-Za-z0-9]{40,}`, nil),
 	ownRule("Replicate token", "r8_", `r8_[A-Za-z0-9]{30,}`, nil),
 	ownRule("xAI key", "xai-", `xai-[A-Za-z0-9]{60,}`, nil),
+	ownRule("Cerebras key", "csk-", `csk-[A-Za-z0-9]{40,}`, nil),
+	ownRule("ElevenLabs key", "sk_", `sk_[0-9a-f]{48}\b`, nil),
+	ownRule("Figma token", "figd_", `figd_[A-Za-z0-9_-]{30,}`, nil),
+	ownRule("Firecrawl key", "fc-", `fc-[0-9a-f]{32}\b`, nil),
+	ownRule("Fireworks key", "fw_", `fw_[A-Za-z0-9]{20,}`, hasDigitAndLetter),
+	ownRule("Jina key", "jina_", `jina_[A-Za-z0-9_-]{40,}`, nil),
+	ownRule("Langfuse key", "k-lf-", `[sp]k-lf-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`, nil),
+	ownRule("LangSmith key", "lsv2_", `lsv2_(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}\b`, nil),
+	ownRule("Pinecone key", "pcsk_", `pcsk_[A-Za-z0-9]{4,8}_[A-Za-z0-9]{40,}`, nil),
+	ownRule("Resend key", "re_", `re_[A-Za-z0-9]{8}_[A-Za-z0-9]{20,}`, hasDigitAndLetter),
+	ownRule("RunPod key", "rpa_", `rpa_[A-Za-z0-9]{40,}`, nil),
+	ownRule("Supabase key", "sb", `(?:sbp_[0-9a-f]{40}|sb_secret_[A-Za-z0-9_-]{24,})`, nil),
+	ownRule("Tavily key", "tvly-", `tvly-(?:dev-|prod-)?[A-Za-z0-9]{24,}`, nil),
+	ownRule("Together key", "tgp_", `tgp_v[0-9]_[A-Za-z0-9_-]{30,}`, nil),
+	ownRule("Voyage key", "pa-", `pa-[A-Za-z0-9_-]{40,}`, hasLongRun),
 	ownRule("NVIDIA key", "nvapi-", `nvapi-[A-Za-z0-9_-]{40,}`, nil),
 	ownRule("Tailscale key", "tskey-", `tskey-[a-z]+-[A-Za-z0-9]+-[A-Za-z0-9]{16,}`, nil),
 	ownRule("Docker token", "dckr_", `dckr_(?:pat|oat)_[A-Za-z0-9_-]{20,}`, nil),
@@ -69,6 +104,7 @@ var own = []*rule{
 	ownRule("web token", "eyJ", `eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){2,4}`, nil),
 	ownRule("password", "://", `://[^\s/:@?<>"'`+"`"+`]*:([^\s/?<>"'`+"`"+`]+)@`, nil),
 	ownRule("bearer token", "bearer", `\b(?i:bearer)\s{1,3}([A-Za-z0-9._~+/-]{15,}[A-Za-z0-9_-]=*)`, hasDigitAndLetter),
+	ownRule("basic credentials", "basic", `\b(?i:authorization)["']?\s{0,3}[:=]\s{0,3}["']?(?i:basic)\s{1,3}([A-Za-z0-9+/_-]{6,}={0,2})`, nil),
 	ownRule("password", "=", `[A-Z0-9]_(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|(?:API|SECRET|PRIVATE|ACCESS)_?KEY)=(?:"([^"\s$]{6,})"|'([^'\s$]{6,})'|([^\s"'$<{*%\[][^\s"'`+"`"+`]{4,}[^\s"'`+"`"+`.,;:)>\]}。]))`, isNoPlaceholder),
 }
 
@@ -80,8 +116,8 @@ const cutKey = `-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----(?:[A-Za-z
 // fast, searching for an id is not.
 const botTokens = "Discord token"
 
-func (r *rule) mask(text string) string {
-	var b strings.Builder
+// secrets returns the secrets that a rule finds in text.
+func (r *rule) secrets(text string) (found []secret) {
 	done := 0
 	for _, at := range r.form().FindAllStringSubmatchIndex(text, -1) {
 		begins := at[0]
@@ -94,13 +130,13 @@ func (r *rule) mask(text string) string {
 		}
 		// A match that continues a run of letters or digits is part of something else.
 		continues := r.own && begins == from && begins > 0 && alphanumeric(text[begins]) && alphanumeric(text[begins-1])
-		if secret := text[from:to]; continues || r.real != nil && !r.real(secret) || entropy(secret) <= r.Entropy || r.allows(text, at, secret) {
+		if match := text[from:to]; continues || r.real != nil && !r.real(match) || entropy(match) <= r.Entropy || r.allows(text, at, match) {
 			continue
 		}
-		b.WriteString(text[done:from] + "[masked: " + strings.ReplaceAll(r.ID, "-", " ") + "]")
+		found = append(found, secret{from, to, r.ID})
 		done = to
 	}
-	return b.String() + text[done:]
+	return found
 }
 
 func alphanumeric(c byte) bool {

@@ -55,6 +55,25 @@ func TestMaskInPart(t *testing.T) {
 	}
 }
 
+func TestBrokenKeysAreMasked(t *testing.T) {
+	key := "sk-ant-" + alnum[:60]
+	for name, c := range map[string][2]string{
+		"a zero-width space":          {"use " + key[:20] + "\u200b" + key[20:] + " now", "use [masked: Anthropic key] now"},
+		"in the prefix":               {"use s\u200bk-ant-" + alnum[:60] + " now", "use [masked: Anthropic key] now"},
+		"a soft hyphen":               {key[:30] + "\u00ad" + key[30:], "[masked: Anthropic key]"},
+		"several":                     {strings.Join(strings.Split(key, ""), "\u2060"), "[masked: Anthropic key]"},
+		"a line break":                {"the key:\n" + key[:40] + "\n" + key[40:] + "\nthanks", "the key:\n[masked: Anthropic key]\nthanks"},
+		"line breaks of Windows":      {key[:20] + "\r\n" + key[20:40] + "\r\n" + key[40:], "[masked: Anthropic key]"},
+		"a web token over lines":      {webToken[:30] + "\n" + webToken[30:60] + "\n" + webToken[60:], "[masked: web token]"},
+		"a key before a word":         {key + "\nthanks", "[masked: Anthropic key]\nthanks"},
+		"a key before a name":         {key + "\nservice-account-1", "[masked: Anthropic key]\nservice-account-1"},
+		"zero-width without a secret": {"a\u200bword and\nsk8ter-b01", "a\u200bword and\nsk8ter-b01"},
+		"emoji of several characters": {"👩\u200d💻 " + key, "👩\u200d💻 [masked: Anthropic key]"},
+	} {
+		check.Equal(t, name, Mask(c[0]), c[1])
+	}
+}
+
 func TestMaskLeavesAlone(t *testing.T) {
 	r := newRandom(t, 7)
 	texts := append(slices.Repeat([]string{"{sentence}"}, 600), r.texts["innocent"]...)
@@ -77,6 +96,8 @@ func TestMaskTakesTimeInProportion(t *testing.T) {
 		"openings":            "sk-xoxb-ghp_eyJAKIA",
 		"long runs":           "M" + alnum[:25] + ".",
 		"blanks after a name": "aws_secret_access_key   ",
+		"broken lines":        alnum[:30] + "\n",
+		"hidden characters":   "sk-\u200b",
 	} {
 		mask := func(size int) time.Duration {
 			text := strings.Repeat(piece, size/len(piece))
@@ -100,7 +121,7 @@ func busy(t *testing.T) time.Duration {
 func TestMaskIsSteady(t *testing.T) {
 	pieces := []string{
 		"sk-", "sk-ant-", "xoxb-", "xapp-1-", "ghp_", "github_pat_", "AKIA", "eyJ", ".", "-", "_", "://", "a://b:", "@", ":", " ", "\n", "\\n", `"`, "/",
-		alnum[:8], alnum[:40], alnum[:100], ofBot, webToken, keyOpens, "RSA PRIVATE KEY-----", keyCloses, "-----", pemBody, "[masked: password]", "é", "\xff", "鍵",
+		alnum[:8], alnum[:40], alnum[:100], ofBot, webToken, keyOpens, "RSA PRIVATE KEY-----", keyCloses, "-----", pemBody, "[masked: password]", "\u200b", "\r\n", "é", "\xff", "鍵",
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		holdMask(t, strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 12).Draw(t, "pieces"), ""))

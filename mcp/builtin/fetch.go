@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"syscall"
@@ -31,7 +32,12 @@ const (
 
 // publicOnly rejects connections to addresses that are not public, and to ports other than 80 and 443. It checks the
 // address after name resolution, and again for each redirect, so it rejects a name that resolves to a local address.
-var publicOnly = ssrf.New(ssrf.WithNetworks("tcp4", "tcp6")).Safe
+var publicOnly = ssrf.New(ssrf.WithNetworks("tcp4", "tcp6"), ssrf.WithDeniedV4Prefixes(azureHost)).Safe
+
+// azureHost is a public address at which each virtual machine in Azure reaches its own host, which hands out the
+// machine's settings: https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16. Other clouds
+// use addresses that are not public.
+var azureHost = netip.MustParsePrefix("168.63.129.16/32")
 
 // newClient returns an HTTP client. control can reject its connections.
 func newClient(control func(network, address string, c syscall.RawConn) error) *http.Client {

@@ -4,7 +4,7 @@
 
 const settings = document.getElementById("settings");
 const preview = document.getElementById("preview");
-const shown = new URLSearchParams(new FormData(settings)); // the values in force, by key
+const shown = new URLSearchParams(new FormData(settings)); // the current values, by key
 let wait = 0;
 let running = null;
 

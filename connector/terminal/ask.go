@@ -1,0 +1,102 @@
+// One question, for scripts: its answer is all that is written to the output.
+
+package terminal
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+
+	"cairn/channel"
+)
+
+// asker asks one question. Answers to earlier messages, which an interrupted run left, and notices go to err.
+type asker struct {
+	plain
+	question string
+	id       string // of the question
+	answered bool
+	failure  string // the sentence that people read instead of the answer
+}
+
+func newAsker(o Options, conversation string, who channel.Person) *asker {
+	a := &asker{question: o.Question, plain: plain{out: newOutput(o.Out), err: newOutput(o.Err), conversation: conversation, who: who}}
+	a.print = func(string) {} // nobody waits for a compaction
+	return a
+}
+
+func (a *asker) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
+	a.client = newClient(hub, log)
+	a.speakAs(func(conversation string) string { return channel.SpokenIn(hub, conversation) })
+	return a.out.run(ctx, a.ask)
+}
+
+func (a *asker) ask(ctx context.Context) error {
+	if err := a.hub.Recover(ctx, func(name string) bool { return name == a.conversation }); err != nil {
+		return err
+	}
+	if err := a.hub.Idle(ctx, a.conversation); err != nil {
+		return err
+	}
+	asked, err := parseTyped(a.question)
+	if err != nil {
+		return err
+	}
+	if asked.command != "" || asked.quit {
+		return a.say(ctx, asked)
+	}
+	question := inbound(a.who, asked.text)
+	a.id = question.ID
+	a.waiting.Store(true)
+	defer a.waiting.Store(false)
+	if err := a.deliver(ctx, a.conversation, question); err != nil {
+		return err
+	}
+	if err := a.hub.Idle(ctx, a.conversation); err != nil {
+		return err
+	}
+	switch {
+	case a.failure != "":
+		return errors.New(a.failure)
+	case !a.answered:
+		return errors.New(cmp.Or(a.hub.Operator().WhySilent(ctx, a.conversation), "the question was not answered"))
+	}
+	return nil
+}
+
+// Interrupt stops the answer; a second one ends the program.
+func (a *asker) Interrupt() bool {
+	waited := a.waiting.CompareAndSwap(true, false)
+	if waited {
+		a.stop()
+	}
+	return waited
+}
+
+func (a *asker) Reply(_ string, to []string) channel.Writer {
+	return askedReply{a, a.id != "" && slices.Contains(to, a.id)}
+}
+
+// askedReply writes an answer when it is complete.
+type askedReply struct {
+	a     *asker
+	asked bool // it answers the question
+}
+
+func (r askedReply) Send(ctx context.Context, piece channel.Piece) (string, error) {
+	switch {
+	case !r.asked || channel.IsNotice(piece):
+		r.a.note(piece.Text)
+		return piece.Reply, nil
+	case piece.Failure:
+		r.a.failure = piece.Text
+		return piece.Reply, nil
+	}
+	r.a.answered = true
+	return piece.Reply, r.a.out.send(ctx, completeLines(piece.Text))
+}
+
+func (askedReply) Show(string) {}
+func (askedReply) Cancel()     {}
