@@ -96,6 +96,8 @@ type LLM struct {
 	BaseURL string `toml:"base_url" server:"http://localhost:11434/v1"`
 	Model   string `toml:"model"`   // with a provider: "provider/model"
 	APIKey  string `toml:"api_key"` // "file:PATH", "env:NAME", or the key itself, which causes a warning
+
+	StreamIdle compactor.Duration `toml:"stream_idle" range:"1s to 10m"`
 }
 
 // Defaults is what all agents inherit.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"cairn/channel"
 	"cairn/llm/prices"
@@ -119,6 +120,25 @@ func TestSettingsOverrideEnvironment(t *testing.T) {
 			check.Equal(t, "worker", aim(at, true), test.worker)
 			check.NoError(t, err)
 		})
+	}
+}
+
+func TestStreamIdleIsOfAServer(t *testing.T) {
+	environment(t, nil)
+	file := "[[providers]]\nid = \"slow\"\nbase_url = \"http://p.test/v1\"\nstream_idle = \"5m\"\n[[providers]]\nid = \"p\"\nbase_url = \"http://p.test/v1\"\n"
+	for text, want := range map[string]time.Duration{
+		"[llm]\nbase_url = \"http://s.test/v1\"\n":                                                    time.Minute,
+		"[llm]\nbase_url = \"http://s.test/v1\"\nstream_idle = \"20s\"\n":                             20 * time.Second,
+		"[llm]\nmodel = \"slow/m\"\nstream_idle = \"20s\"\n" + file:                                   5 * time.Minute,
+		"[llm]\nmodel = \"p/m\"\nstream_idle = \"20s\"\n" + file:                                      20 * time.Second,
+		"[llm]\nbase_url = \"http://s.test/v1\"\n[[agents]]\nid = \"a\"\nmodel = \"slow/m\"\n" + file: 5 * time.Minute,
+	} {
+		s := check.Must(Load(writeSettings(t, text)))(t)
+		at, ok, err := s.Target(s.Agents[0])
+		check.That(t, ok && err == nil && at.StreamIdle == want, "%s: got %v, %v, %v, want %v", text, at.StreamIdle, ok, err, want)
+	}
+	for _, wrong := range []string{"[llm]\nstream_idle = \"0s\"\n", "[llm]\nstream_idle = \"11m\"\n"} {
+		check.ErrorContains(t, wrong, check.ErrorOf(Load(writeSettings(t, wrong))), "stream_idle", "1s to 10m")
 	}
 }
 

@@ -146,7 +146,7 @@ func (m *modelSet) model(t config.Target, window int, ttl compactor.TTL) (*locat
 		return made, nil
 	}
 	o := openai.Options{
-		BaseURL: t.BaseURL, APIKey: t.Key, Model: t.Model, Wire: t.Wire, Window: window, CacheTTL: time.Duration(max(ttl, 0)),
+		BaseURL: t.BaseURL, APIKey: t.Key, Model: t.Model, Wire: t.Wire, Window: window, CacheTTL: time.Duration(max(ttl, 0)), StreamIdle: t.StreamIdle,
 		Notebook: m.notebook, Log: m.log,
 	}
 	var model provider
