@@ -27,7 +27,9 @@ func (c *conversation) takeUsage() (all []store.Usage) {
 
 // count records one model request. It does not block.
 func (c *conversation) count(kind, model string, u llm.Usage) {
-	used := store.Usage{Day: store.Day(time.Now()), Kind: kind, Model: model, Requests: 1, Tokens: prices.Tokens{
+	money := c.hub.rules.Load().Money
+	price, priced := money.Prices.Of(model)
+	used := store.Usage{Day: store.Day(time.Now()), Kind: kind, Model: model, Long: price.IsLong(int64(u.Prompt)), Requests: 1, Tokens: prices.Tokens{
 		Input: int64(u.Prompt), Cached: int64(u.Cached), Written: int64(u.Written), Output: int64(u.Completion),
 	}}
 	c.addUsage(used)
@@ -36,10 +38,13 @@ func (c *conversation) count(kind, model string, u llm.Usage) {
 	}
 	if o, ok := c.connector.(Observer); ok && u != (llm.Usage{}) {
 		var e Expense
-		e.Add(used, c.hub.rules.Load().Money.Prices)
+		e.Add(used, money.Prices)
 		o.Used(c.name, kind, model, e)
 	}
 	c.hub.locked(func() { c.hub.used = addUsed(c.hub.used, used) })
+	if !priced && money.Limited() && c.hub.recent.first("no price for "+model, 24*time.Hour) {
+		c.hub.o.Log.Warn("model_without_price", "model", model, "effect", Unlimited, "hint", SetPrice(model))
+	}
 	_ = c.hub.afford() // logs the budgets that this spent
 }
 
@@ -96,7 +101,7 @@ func (e *Expense) Add(u store.Usage, list prices.List) (priced bool) {
 	e.Requests += u.Requests
 	e.Tokens.Add(u.Tokens)
 	price, priced := list.Of(u.Model)
-	e.Cost += price.Cost(u.Tokens)
+	e.Cost += price.Cost(u.Tokens, u.Long)
 	return priced
 }
 
@@ -128,7 +133,7 @@ func ReadSpending(ctx context.Context, records *store.Conversation, model llm.Mo
 	}
 	s.SavedTokens, err = records.Turns().Saved(ctx, compactor.BurstBudget(model.Window(ctx).Tokens))
 	price, _ := m.Prices.Of(model.Name())
-	s.Saved = price.Cost(prices.Tokens{Input: s.SavedTokens, Cached: s.SavedTokens})
+	s.Saved = price.Cost(prices.Tokens{Input: s.SavedTokens, Cached: s.SavedTokens}, false)
 	return s, err
 }
 
