@@ -67,6 +67,22 @@ func TestOf(t *testing.T) {
 	}
 }
 
+func TestListedBands(t *testing.T) {
+	for model, want := range map[string]Price{
+		"gpt-6-sol":              {Rates{2, 0.2, 2.5, 10}, 272_000, Rates{4, 0.4, 5, 15}},
+		"openai/gpt-5.4":         {Rates{2.5, 0.25, 2.5, 15}, 272_000, Rates{5, 0.5, 5, 22.5}},
+		"anthropic/haiku":        {},
+		"claude-haiku-5.5":       {Rates{0.1, 0.01, 0.125, 0.5}, 100_000, Rates{0.5, 0.05, 0.625, 2.5}},
+		"claude-fable-5-2":       {Rates: Rates{8, 0.2, 10, 40}},
+		"gemini-3.1-pro-preview": {Rates{2, 0.2, 2, 12}, 200_000, Rates{4, 0.4, 4, 18}},
+		"x-ai/grok-4.7":          {Rates{2, 0.5, 2, 6}, 200_000, Rates{4, 1, 4, 12}},
+		"mistral-small-latest":   {Rates: Rates{0.15, 0.015, 0.15, 0.6}},
+	} {
+		got, _ := List(nil).Of(model)
+		check.Equal(t, model, got, want)
+	}
+}
+
 func TestMoney(t *testing.T) {
 	for amount, want := range map[float64]string{0: "$0.00", 12.345: "$12.35", 0.5: "$0.50", 0.012345: "$0.012", 0.00012345: "$0.00012", 0.0000001: "$0.000000", 1234567.891: "$1234567.89"} {
 		check.Equal(t, fmt.Sprintf("Money(%v )", amount), Money(amount), want)
