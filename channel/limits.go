@@ -178,14 +178,16 @@ func (m Money) Limited() bool { return m.PerDay > 0 || m.PerMonth > 0 }
 const Unlimited = "it counts as 0, so no budget limits it"
 
 // SetPrice says where the price of a model is set.
-func SetPrice(model string) string { return fmt.Sprintf("set [prices.%q] in the settings, to 0 if it costs nothing", model) }
+func SetPrice(model string) string {
+	return fmt.Sprintf("set [prices.%q] in the settings, to 0 if it costs nothing", model)
+}
 
 // Budget is a limit and how much of it is spent.
 type Budget struct {
 	Setting string  `json:"setting"`
 	Period  string  `json:"period"` // 2026-11-22 or 2026-11
-	Limit   float64 `json:"limit"`
-	Spent   float64 `json:"spent"`
+	Limit   float64 `json:"limit" jsonschema:"in US dollars"`
+	Spent   float64 `json:"spent" jsonschema:"in US dollars"`
 
 	ends time.Time // end of the period
 }
@@ -212,7 +214,9 @@ func monthOf(day string) string { return day[:len("2026-11")] }
 
 // addUsed adds usage to that of its month, which has an entry per day, model and length of prompts; it drops other months.
 func addUsed(used []store.Usage, u store.Usage) []store.Usage {
-	i := slices.IndexFunc(used, func(known store.Usage) bool { return known.Day == u.Day && known.Model == u.Model && known.Long == u.Long })
+	i := slices.IndexFunc(used, func(known store.Usage) bool {
+		return known.Day == u.Day && known.Model == u.Model && known.Long == u.Long
+	})
 	if i < 0 {
 		return append(slices.DeleteFunc(used, func(old store.Usage) bool { return monthOf(old.Day) != monthOf(u.Day) }), u)
 	}
@@ -260,7 +264,7 @@ func (h *Hub) afford() error {
 		}
 		spent = b
 		if h.recent.first("logged "+b.key(), time.Until(b.ends)) {
-			h.o.Log.Warn("budget_spent", "setting", b.Setting, "spent", b.Spent, "limit", b.Limit, "ends", b.ends, "effect", "answers stop, and summaries are made without a model")
+			h.o.Log.Warn("budget_spent", "setting", b.Setting, "spent", prices.Money(b.Spent), "limit", prices.Money(b.Limit), "ends", b.ends, "effect", "answers stop, and summaries are made without a model")
 		}
 	}
 	if spent.Setting == "" {

@@ -93,7 +93,7 @@ func (h *Hub) Stats() Stats {
 type Expense struct {
 	Requests int64 `json:"requests"`
 	prices.Tokens
-	Cost float64 `json:"cost"`
+	Cost float64 `json:"cost" jsonschema:"in US dollars"`
 }
 
 // Add adds usage. priced is false if the model's price is unknown: then it counts as 0.
@@ -109,11 +109,11 @@ func (e *Expense) Add(u store.Usage, list prices.List) (priced bool) {
 type Spending struct {
 	Today       Expense  `json:"today"`
 	Total       Expense  `json:"total"`
-	Summaries   Expense  `json:"summaries"`    // part of Total
-	SavedTokens int64    `json:"saved_tokens"` // tokens that summaries kept out of the requests of turns, approximately
-	Saved       float64  `json:"saved"`        // what these would cost as cached input of the current model
-	Budgets     []Budget `json:"budgets"`      // of the whole bot; those that are set
-	NoPrice     []string `json:"no_price"`     // models that count as 0 because their price is unknown
+	Summaries   Expense  `json:"summaries"`                        // part of Total
+	SavedTokens int64    `json:"saved_tokens"`                     // tokens that summaries kept out of the requests of turns, approximately
+	Saved       float64  `json:"saved" jsonschema:"in US dollars"` // what these would cost as cached input of the current model
+	Budgets     []Budget `json:"budgets"`                          // of the whole bot; those that are set
+	NoPrice     []string `json:"no_price"`                         // models that count as 0 because their price is unknown
 }
 
 // ReadSpending reads what a conversation's models were used for; model is the one that answers in it, all are the budgets
