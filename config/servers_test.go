@@ -192,7 +192,7 @@ func TestPricesAndBudgetsInTheSettings(t *testing.T) {
 	check.Equal(t, "budgets", fmt.Sprint(m.PerDay, m.PerMonth), "3 0")
 	base, long := "[prices.m]\ninput = 1\ncached = 0.1\noutput = 5\n", prices.Price{Rates: prices.Rates{Input: 1, Cached: 0.1, Write: 1, Output: 5}, Above: 1000}
 	for set, want := range map[string]prices.Rates{ // of long prompts
-		"long_input = 2\nlong_output = 8": {Input: 2, Cached: 2, Write: 2, Output: 8},
+		"long_input = 2\nlong_output = 8":                   {Input: 2, Cached: 2, Write: 2, Output: 8},
 		"long_input = 2\nlong_cached = 0.2\nlong_write = 3": {Input: 2, Cached: 0.2, Write: 3, Output: 5},
 		"": {Input: 1, Cached: 0.1, Write: 1, Output: 5},
 	} {
