@@ -68,6 +68,17 @@ func (t *trial) fail(format string, args ...any) {
 // internals matches what a sentence for people must not contain.
 var internals = regexp.MustCompile(`(?i)\bhttp\b|json|127\.0\.0\.1|10\.0\.0|\bEOF\b|dial|tcp|goroutine|nginx|engine crashed|invalid_|HALF OF`)
 
+// brokeOff begins the sentence that ends half an answer.
+const brokeOff = "(My answer broke off here: "
+
+// withoutHalf returns a text without the half of an answer that it marks; marked is false if it marks none.
+func withoutHalf(text string) (sentence string, marked bool) {
+	if at := strings.Index(text, brokeOff); at >= 0 {
+		return text[at:], true
+	}
+	return text, false
+}
+
 // run exposes one conversation to the fault, and then checks that it continues.
 func (f *faultField) run(ctx context.Context, name string, t *trial) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
@@ -132,10 +143,12 @@ func (f *faultField) turn(ctx context.Context, name string, p *provider, t *tria
 		requests -= 1 // without the request that called the tool
 	}
 	p.on("")
-	if t.notified, t.answered = piece.Failure, !piece.Failure; t.answered != t.fault.Answered {
+	sentence, marked := withoutHalf(piece.Text)
+	t.notified = piece.Failure || marked
+	if t.answered = !t.notified; t.answered != t.fault.Answered {
 		t.fail("people got %.60q", piece.Text)
 	}
-	if internals.MatchString(piece.Text) && t.notified || strings.Count(piece.Text, "\n") > 0 && t.notified || piece.Text == "" {
+	if internals.MatchString(sentence) && t.notified || strings.Count(sentence, "\n") > 0 && t.notified || piece.Text == "" {
 		t.fail("people were told %.120q", piece.Text)
 	}
 	most := t.fault.Most
@@ -220,7 +233,8 @@ func (f *faultField) check(ctx context.Context, conv *store.Conversation, t *tri
 		if m.Role == llm.RoleUser {
 			people++
 		}
-		if bad(m.Text) || bad(string(m.Native)) || m.Role == llm.RoleAssistant && internals.MatchString(m.Text) && !t.fault.Answered {
+		text, _ := withoutHalf(m.Text)
+		if bad(text) || bad(string(m.Native)) || m.Role == llm.RoleAssistant && internals.MatchString(text) && !t.fault.Answered {
 			t.fail("the transcript has %.80q", m.Text)
 		}
 	}

@@ -21,8 +21,8 @@ const faultsHelp = `Faults runs conversations whose provider fails in every way 
 a tool call, and in a summary. The provider is a real server on loopback, asked by the real client.
 
 Promised for each: people get an answer or one plain sentence; no message is lost; the next question
-is answered and the next summary written; half an answer is never stored; the number of requests is
-bounded; the log has one warning and its end; and all together use less than %d MiB of heap.`
+is answered and the next summary written; half an answer is stored only with a mark; the number of
+requests is bounded; the log has one warning and its end; and all together use less than %d MiB of heap.`
 
 func newFaults() *benchmark {
 	var seeds int

@@ -114,13 +114,13 @@ func TestOwnerBudgetNotices(t *testing.T) {
 		from("boss")
 		from("boss") // 60 %
 		from("u1")   // 90 %, but no owner
-		from("boss", "(budget_per_day ist aufgebraucht: 120.00 von 100.00. Ab 2000-01-02 00:00 UTC antworte ich wieder, oder sobald es erhöht wird.)")
+		from("boss", "(budget_per_day ist aufgebraucht: $120.00 von $100.00. Ab 2000-01-02 00:00 UTC antworte ich wieder, oder sobald es erhöht wird.)")
 		r.restartCounting()
 		from("boss")
 		time.Sleep(24 * time.Hour)
 		from("boss")
 		from("boss")
-		from("boss", "(budget_per_day ist fast aufgebraucht: 90.00 von 100.00. Ist alles aufgebraucht, antworte ich nicht mehr bis 2000-01-03 00:00 UTC.)")
+		from("boss", "(budget_per_day ist fast aufgebraucht: $90.00 von $100.00. Ist alles aufgebraucht, antworte ich nicht mehr bis 2000-01-03 00:00 UTC.)")
 	})
 }
 
@@ -196,7 +196,7 @@ func TestUsageOfTurnsIsStored(t *testing.T) {
 	var counted []store.Usage
 	r.opts.Counted = func(u store.Usage) { counted = append(counted, u) }
 	// An answer that is already paid for is not thrown away.
-	r.withRules(channel.Rules{Money: channel.Money{Prices: prices.List{"scripted": {Input: 1e6}}, PerDay: 150}})
+	r.withRules(channel.Rules{Money: channel.Money{Prices: prices.List{"scripted": {Rates: prices.Rates{Input: 1e6}}}, PerDay: 150}})
 	check.Equal(t, "answer, with the budget spent before it", r.ask("where is the tea?"), "here")
 	r.wantUsage("after a turn", "turn scripted 3 600 110 5 8")
 	r.hub.Renew(channel.Rules{})
@@ -246,7 +246,7 @@ func TestUsageOfSummariesIsStored(t *testing.T) {
 	n := len(worker.Requests())
 	check.Require(t, n != 0, "got no summary")
 	summaries(n, 1000*n, 500*n, 20*n)
-	shown := r.wantAnswer("/context", fmt.Sprintf("%d tokens in (0 cached, %d written), %d out: 0.00; they saved about ", 1000*n, 500*n, 20*n))
+	shown := r.wantAnswer("/context", fmt.Sprintf("%d tokens in (0 cached, %d written), %d out: $0.00; they saved about ", 1000*n, 500*n, 20*n))
 	check.Lacks(t, "/context", shown, "saved about 0 tokens", "by extractive")
 	worker.Func = cutOff(10)
 	r.finished(r.runAsManager("/recap"))
@@ -265,9 +265,9 @@ func TestContextShowsSpending(t *testing.T) {
 	r := newRig(t, always(withBilledTokens(llmtest.Say("yes"), 100_000, 50_000, 0, 1000)))
 	check.Lacks(t, "answer before any spending", r.run("/context"), "today", "no price")
 	r.ask("hello")
-	r.wantAnswer("/context", "today     1 request, 100000 tokens in (50000 cached, 0 written), 1000 out: 0.00\n", `no price  for scripted: it counts as 0; set [prices."scripted"]`)
+	r.wantAnswer("/context", "today     1 request, 100000 tokens in (50000 cached, 0 written), 1000 out: $0.00\n", `no price  for scripted: it counts as 0; set [prices."scripted"]`)
 	// A change of the prices counts immediately, including for earlier usage.
-	r.hub.Renew(channel.Rules{Money: channel.Money{Prices: prices.List{"scripted": {Input: 2, Cached: 1, Output: 10}}, PerMonth: 10}})
-	shown := r.wantAnswer("/context", "in total  1 request, 100000 tokens in (50000 cached, 0 written), 1000 out: 0.16\n", "budget    0.16 of 10.00 this month, in all conversations\n")
+	r.hub.Renew(channel.Rules{Money: channel.Money{Prices: prices.List{"scripted": {Rates: prices.Rates{Input: 2, Cached: 1, Output: 10}}}, PerMonth: 10}})
+	shown := r.wantAnswer("/context", "in total  1 request, 100000 tokens in (50000 cached, 0 written), 1000 out: $0.16\n", "budget    $0.16 of $10.00 this month, in all conversations\n")
 	check.Lacks(t, "answer with a price", shown, "no price")
 }

@@ -81,6 +81,7 @@ type runningTurn struct {
 	step      *observe.Step // nil: no one observes the turn
 	outcome   string        // one of observe.Outcomes, so far
 	sawChange bool          // something was edited or deleted since the turn began; only the loop uses it
+	half      string        // what an attempt that failed had written; "": nothing
 	outdated  bool          // the same since its tools began to run; of another agent, since its last request
 
 	approval atomic.Pointer[Approval] // the tool call that waits for permission; nil: none

@@ -161,8 +161,8 @@ func (c *conversation) spending() func() error {
 	}
 }
 
-// The bot's spending limits per day and per month, in the currency of the prices. Only tokens are stored, so a
-// corrected price also applies to what is already spent.
+// The bot's spending limits per day and per month, in US dollars. Only tokens are stored, so a corrected price also
+// applies to what is already spent.
 
 // Money says what tokens cost, and how much may be spent.
 type Money struct {
@@ -171,12 +171,23 @@ type Money struct {
 	PerMonth float64     // budget_per_month; 0: no limit
 }
 
+// Limited reports whether a budget is set.
+func (m Money) Limited() bool { return m.PerDay > 0 || m.PerMonth > 0 }
+
+// Unlimited says what a missing price does.
+const Unlimited = "it counts as 0, so no budget limits it"
+
+// SetPrice says where the price of a model is set.
+func SetPrice(model string) string {
+	return fmt.Sprintf("set [prices.%q] in the settings, to 0 if it costs nothing", model)
+}
+
 // Budget is a limit and how much of it is spent.
 type Budget struct {
 	Setting string  `json:"setting"`
 	Period  string  `json:"period"` // 2026-11-22 or 2026-11
-	Limit   float64 `json:"limit"`
-	Spent   float64 `json:"spent"`
+	Limit   float64 `json:"limit" jsonschema:"in US dollars"`
+	Spent   float64 `json:"spent" jsonschema:"in US dollars"`
 
 	ends time.Time // end of the period
 }
@@ -187,7 +198,7 @@ const (
 	nearlySpent    = 0.8 // the share of a budget at which owners are warned
 )
 
-// String returns the budget in short: "0.81 of 1.00 today".
+// String returns the budget in short: "$0.81 of $1.00 today".
 func (b Budget) String() string {
 	format := "%s of %s today"
 	if b.Setting == budgetPerMonth {
@@ -201,9 +212,11 @@ func MonthStart(now time.Time) string { return now.Local().Format("2006-01") + "
 
 func monthOf(day string) string { return day[:len("2026-11")] }
 
-// addUsed adds usage to that of its month, which has one entry per day and model; it drops other months.
+// addUsed adds usage to that of its month, which has an entry per day, model and length of prompts; it drops other months.
 func addUsed(used []store.Usage, u store.Usage) []store.Usage {
-	i := slices.IndexFunc(used, func(known store.Usage) bool { return known.Day == u.Day && known.Model == u.Model })
+	i := slices.IndexFunc(used, func(known store.Usage) bool {
+		return known.Day == u.Day && known.Model == u.Model && known.Long == u.Long
+	})
 	if i < 0 {
 		return append(slices.DeleteFunc(used, func(old store.Usage) bool { return monthOf(old.Day) != monthOf(u.Day) }), u)
 	}
@@ -226,7 +239,7 @@ func (m Money) Budgets(used []store.Usage, now time.Time) (all []Budget) {
 		for _, u := range used {
 			if strings.HasPrefix(u.Day, one.Period) {
 				price, _ := m.Prices.Of(u.Model)
-				one.Spent += price.Cost(u.Tokens)
+				one.Spent += price.Cost(u.Tokens, u.Long)
 			}
 		}
 		all = append(all, one)
@@ -251,7 +264,7 @@ func (h *Hub) afford() error {
 		}
 		spent = b
 		if h.recent.first("logged "+b.key(), time.Until(b.ends)) {
-			h.o.Log.Warn("budget_spent", "setting", b.Setting, "spent", b.Spent, "limit", b.Limit, "ends", b.ends, "effect", "answers stop, and summaries are made without a model")
+			h.o.Log.Warn("budget_spent", "setting", b.Setting, "spent", prices.Money(b.Spent), "limit", prices.Money(b.Limit), "ends", b.ends, "effect", "answers stop, and summaries are made without a model")
 		}
 	}
 	if spent.Setting == "" {

@@ -238,7 +238,7 @@ func cutOff(tokens int) script {
 }
 
 // priced charges 1 per input token: 1,000,000 per million.
-var priced = prices.List{"scripted": {Input: 1e6, Cached: 1e5, Write: 2e6, Output: 0}, "worker": {Input: 1e6, Cached: 1e5, Write: 2e6}}
+var priced = prices.List{"scripted": {Rates: prices.Rates{Input: 1e6, Cached: 1e5, Write: 2e6, Output: 0}}, "worker": {Rates: prices.Rates{Input: 1e6, Cached: 1e5, Write: 2e6}}}
 
 // usageRows returns the stored rows as "day kind model requests input cached written output".
 func (r *rig) usageRows() []string {

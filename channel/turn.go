@@ -145,9 +145,11 @@ func (c *conversation) attempt(ctx context.Context, turn *runningTurn, r *reply,
 		return false, c.finish(ctx, r, r.answered(c.next(), partial))
 	}
 	var provider *llm.Error
-	if !errors.As(err, &provider) || !provider.Passes() || turn.Attempts >= maxAttempts {
+	stalled := errors.Is(err, llm.ErrStalled) && r.half(err) != "" // people have waited, and have something to read
+	if !errors.As(err, &provider) || !provider.Passes() || stalled || turn.Attempts >= maxAttempts {
 		return false, c.giveUp(ctx, turn, r, err)
 	}
+	turn.rememberHalf(r, err)
 	c.log.Debug("turn_retry", "turn", turn.Seq, "error", err)
 	return c.tryAgain(r)
 }
@@ -166,7 +168,7 @@ func (c *conversation) succeed(ctx context.Context, turn *runningTurn, r *reply,
 	return err
 }
 
-// giveUp closes a failed turn with a sentence that says why.
+// giveUp closes a failed turn with what arrived of the answer, else with a sentence that says why there is none.
 func (c *conversation) giveUp(ctx context.Context, turn *runningTurn, r *reply, failed error) error {
 	turn.step.Fail(failed)
 	turn.outcome = observe.Failed
@@ -178,6 +180,9 @@ func (c *conversation) giveUp(ctx context.Context, turn *runningTurn, r *reply, 
 		return c.pass(ctx, turn.Turn)
 	}
 	c.failures.announced = true
+	if partial, ok := c.brokenOff(turn, r, failed); ok {
+		return c.finish(ctx, r, r.answered(c.next(), partial))
+	}
 	_, sentence := failureOf(failed)
 	return c.fail(ctx, r, c.spell(sentence))
 }

@@ -27,7 +27,9 @@ func (c *conversation) takeUsage() (all []store.Usage) {
 
 // count records one model request. It does not block.
 func (c *conversation) count(kind, model string, u llm.Usage) {
-	used := store.Usage{Day: store.Day(time.Now()), Kind: kind, Model: model, Requests: 1, Tokens: prices.Tokens{
+	money := c.hub.rules.Load().Money
+	price, priced := money.Prices.Of(model)
+	used := store.Usage{Day: store.Day(time.Now()), Kind: kind, Model: model, Long: price.IsLong(int64(u.Prompt)), Requests: 1, Tokens: prices.Tokens{
 		Input: int64(u.Prompt), Cached: int64(u.Cached), Written: int64(u.Written), Output: int64(u.Completion),
 	}}
 	c.addUsage(used)
@@ -36,10 +38,13 @@ func (c *conversation) count(kind, model string, u llm.Usage) {
 	}
 	if o, ok := c.connector.(Observer); ok && u != (llm.Usage{}) {
 		var e Expense
-		e.Add(used, c.hub.rules.Load().Money.Prices)
+		e.Add(used, money.Prices)
 		o.Used(c.name, kind, model, e)
 	}
 	c.hub.locked(func() { c.hub.used = addUsed(c.hub.used, used) })
+	if !priced && money.Limited() && c.hub.recent.first("no price for "+model, 24*time.Hour) {
+		c.hub.o.Log.Warn("model_without_price", "model", model, "effect", Unlimited, "hint", SetPrice(model))
+	}
 	_ = c.hub.afford() // logs the budgets that this spent
 }
 
@@ -88,7 +93,7 @@ func (h *Hub) Stats() Stats {
 type Expense struct {
 	Requests int64 `json:"requests"`
 	prices.Tokens
-	Cost float64 `json:"cost"`
+	Cost float64 `json:"cost" jsonschema:"in US dollars"`
 }
 
 // Add adds usage. priced is false if the model's price is unknown: then it counts as 0.
@@ -96,7 +101,7 @@ func (e *Expense) Add(u store.Usage, list prices.List) (priced bool) {
 	e.Requests += u.Requests
 	e.Tokens.Add(u.Tokens)
 	price, priced := list.Of(u.Model)
-	e.Cost += price.Cost(u.Tokens)
+	e.Cost += price.Cost(u.Tokens, u.Long)
 	return priced
 }
 
@@ -104,11 +109,11 @@ func (e *Expense) Add(u store.Usage, list prices.List) (priced bool) {
 type Spending struct {
 	Today       Expense  `json:"today"`
 	Total       Expense  `json:"total"`
-	Summaries   Expense  `json:"summaries"`    // part of Total
-	SavedTokens int64    `json:"saved_tokens"` // tokens that summaries kept out of the requests of turns, approximately
-	Saved       float64  `json:"saved"`        // what these would cost as cached input of the current model
-	Budgets     []Budget `json:"budgets"`      // of the whole bot; those that are set
-	NoPrice     []string `json:"no_price"`     // models that count as 0 because their price is unknown
+	Summaries   Expense  `json:"summaries"`                        // part of Total
+	SavedTokens int64    `json:"saved_tokens"`                     // tokens that summaries kept out of the requests of turns, approximately
+	Saved       float64  `json:"saved" jsonschema:"in US dollars"` // what these would cost as cached input of the current model
+	Budgets     []Budget `json:"budgets"`                          // of the whole bot; those that are set
+	NoPrice     []string `json:"no_price"`                         // models that count as 0 because their price is unknown
 }
 
 // ReadSpending reads what a conversation's models were used for; model is the one that answers in it, all are the budgets
@@ -128,7 +133,7 @@ func ReadSpending(ctx context.Context, records *store.Conversation, model llm.Mo
 	}
 	s.SavedTokens, err = records.Turns().Saved(ctx, compactor.BurstBudget(model.Window(ctx).Tokens))
 	price, _ := m.Prices.Of(model.Name())
-	s.Saved = price.Cost(prices.Tokens{Input: s.SavedTokens, Cached: s.SavedTokens})
+	s.Saved = price.Cost(prices.Tokens{Input: s.SavedTokens, Cached: s.SavedTokens}, false)
 	return s, err
 }
 

@@ -257,5 +257,10 @@ func (d *decoder) checkPrices() {
 				d.problem(path, key+": is missing; a price has input and output, and may have cached and write, per million tokens")
 			}
 		}
+		for _, key := range []string{"long_input", "long_cached", "long_write", "long_output"} {
+			if path := "prices." + model + "."; d.isSet(path+key) && d.s.Prices[model].LongAbove == 0 {
+				d.problem(path+key, key+": has no effect without long_above, the length of a prompt from which it counts")
+			}
+		}
 	}
 }

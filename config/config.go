@@ -97,6 +97,8 @@ type LLM struct {
 	BaseURL string `toml:"base_url" server:"http://localhost:11434/v1"`
 	Model   string `toml:"model"`   // with a provider: "provider/model"
 	APIKey  string `toml:"api_key"` // "file:PATH", "env:NAME", or the key itself, which causes a warning
+
+	StreamIdle compactor.Duration `toml:"stream_idle" range:"1s to 10m"`
 }
 
 // Defaults is what all agents inherit.
@@ -123,12 +125,19 @@ type Agent struct {
 	Compaction      compactor.Policy   `toml:"compaction"`
 }
 
-// Price is [prices."MODEL"], per million tokens. It replaces the built-in price.
+// Price is [prices."MODEL"], in US dollars per million tokens. It replaces the built-in price.
 type Price struct {
 	Input  *float64 `toml:"input" range:"0 to 100000"`
 	Cached *float64 `toml:"cached" range:"0 to 100000"` // nil: as input
 	Write  *float64 `toml:"write" range:"0 to 100000"`  // nil: as input
 	Output *float64 `toml:"output" range:"0 to 100000"`
+
+	// Of requests with longer prompts; nil: as those above, LongCached and LongWrite as LongInput if that is set.
+	LongAbove  int      `toml:"long_above" range:"0 to 100000000"` // tokens; 0: no prompt is long
+	LongInput  *float64 `toml:"long_input" range:"0 to 100000"`
+	LongCached *float64 `toml:"long_cached" range:"0 to 100000"`
+	LongWrite  *float64 `toml:"long_write" range:"0 to 100000"`
+	LongOutput *float64 `toml:"long_output" range:"0 to 100000"`
 }
 
 // Money returns the prices of tokens and the budgets.
@@ -136,7 +145,15 @@ func (s *Settings) Money() channel.Money {
 	m := channel.Money{PerDay: s.BudgetPerDay, PerMonth: s.BudgetPerMonth, Prices: prices.List{}}
 	for model, p := range s.Prices {
 		input, output := cmp.Or(p.Input, new(0.0)), cmp.Or(p.Output, new(0.0))
-		m.Prices[model] = prices.Price{Input: *input, Cached: *cmp.Or(p.Cached, input), Write: *cmp.Or(p.Write, input), Output: *output}
+		price := prices.Price{Rates: prices.Rates{Input: *input, Cached: *cmp.Or(p.Cached, input), Write: *cmp.Or(p.Write, input), Output: *output}}
+		if price.Above = int64(p.LongAbove); price.Above > 0 {
+			long := cmp.Or(p.LongInput, input)
+			price.Long = prices.Rates{
+				Input: *long, Cached: *cmp.Or(p.LongCached, p.LongInput, p.Cached, input),
+				Write: *cmp.Or(p.LongWrite, p.LongInput, p.Write, input), Output: *cmp.Or(p.LongOutput, output),
+			}
+		}
+		m.Prices[model] = price
 	}
 	return m
 }

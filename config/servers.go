@@ -9,7 +9,9 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
+	"cairn/compactor"
 	"cairn/llm"
 )
 
@@ -19,6 +21,8 @@ type Provider struct {
 	Wire    string `toml:"wire" one:"- auto chat responses messages"` // empty: "auto"
 	BaseURL string `toml:"base_url" server:"http://localhost:11434/v1"`
 	APIKey  string `toml:"api_key"` // "file:PATH", "env:NAME", or the key itself; empty: for OpenAI and Anthropic the environment's, else none
+
+	StreamIdle compactor.Duration `toml:"stream_idle" range:"0 or 1s to 10m"` // 0: [llm]'s
 }
 
 // wireAuto means that the wire depends on the address and on what the server refuses.
@@ -54,7 +58,10 @@ type Server struct {
 	Wire     string // empty: determined by the model
 	Key      string
 	KeyName  string // where the key comes from or should come from: "OPENAI_API_KEY"
-	model    string // from the environment, if no setting names a model
+
+	StreamIdle time.Duration // silence after which an answer has broken off
+
+	model string // from the environment, if no setting names a model
 }
 
 // Target is a model on a server; an empty model is chosen from the server's list.
@@ -106,7 +113,10 @@ func (s *Settings) providerOf(model string) (p Provider, name string, found bool
 
 // provider returns the server of one of [[providers]], with the agent's wire if it is set.
 func (s *Settings) provider(p Provider, wire string) (Server, error) {
-	at := Server{Provider: p.ID, BaseURL: p.BaseURL, Wire: wireFor(p.BaseURL, cmp.Or(wire, p.Wire)), KeyName: fmt.Sprintf("api_key of provider %q", p.ID)}
+	at := Server{
+		Provider: p.ID, BaseURL: p.BaseURL, Wire: wireFor(p.BaseURL, cmp.Or(wire, p.Wire)), KeyName: fmt.Sprintf("api_key of provider %q", p.ID),
+		StreamIdle: time.Duration(cmp.Or(p.StreamIdle, s.LLM.StreamIdle)),
+	}
 	key, _, err := s.Resolve(p.APIKey)
 	if at.Key = key; p.APIKey != "" || err != nil {
 		return at, err
@@ -131,7 +141,7 @@ func (s *Settings) server(baseURL, wire string) (at Server, ok bool, err error) 
 	if baseURL == "" && key == "" && !v.selects() {
 		return Server{}, false, err
 	}
-	at = Server{Key: key, KeyName: "api_key under [llm]", model: fromEnvironment(v.Model)}
+	at = Server{Key: key, KeyName: "api_key under [llm]", StreamIdle: time.Duration(s.LLM.StreamIdle), model: fromEnvironment(v.Model)}
 	if key == "" {
 		at.Key, at.KeyName = fromEnvironment(v.Key), v.Key
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"cairn/channel"
 	"cairn/llm/prices"
@@ -122,6 +123,25 @@ func TestSettingsOverrideEnvironment(t *testing.T) {
 	}
 }
 
+func TestStreamIdleIsOfAServer(t *testing.T) {
+	environment(t, nil)
+	file := "[[providers]]\nid = \"slow\"\nbase_url = \"http://p.test/v1\"\nstream_idle = \"5m\"\n[[providers]]\nid = \"p\"\nbase_url = \"http://p.test/v1\"\n"
+	for text, want := range map[string]time.Duration{
+		"[llm]\nbase_url = \"http://s.test/v1\"\n":                                                    time.Minute,
+		"[llm]\nbase_url = \"http://s.test/v1\"\nstream_idle = \"20s\"\n":                             20 * time.Second,
+		"[llm]\nmodel = \"slow/m\"\nstream_idle = \"20s\"\n" + file:                                   5 * time.Minute,
+		"[llm]\nmodel = \"p/m\"\nstream_idle = \"20s\"\n" + file:                                      20 * time.Second,
+		"[llm]\nbase_url = \"http://s.test/v1\"\n[[agents]]\nid = \"a\"\nmodel = \"slow/m\"\n" + file: 5 * time.Minute,
+	} {
+		s := check.Must(Load(writeSettings(t, text)))(t)
+		at, ok, err := s.Target(s.Agents[0])
+		check.That(t, ok && err == nil && at.StreamIdle == want, "%s: got %v, %v, %v, want %v", text, at.StreamIdle, ok, err, want)
+	}
+	for _, wrong := range []string{"[llm]\nstream_idle = \"0s\"\n", "[llm]\nstream_idle = \"11m\"\n"} {
+		check.ErrorContains(t, wrong, check.ErrorOf(Load(writeSettings(t, wrong))), "stream_idle", "1s to 10m")
+	}
+}
+
 func TestToolServers(t *testing.T) {
 	t.Setenv("CALC_KEY", "hush-hush")
 	s := check.Must(Parse("f", []byte(`
@@ -167,9 +187,20 @@ tools = ["far", "calc"]
 func TestPricesAndBudgetsInTheSettings(t *testing.T) {
 	s := check.Must(Load(writeSettings(t, "budget_per_day = 3\n[prices.\"gpt-4.1\"]\ninput = 2\noutput = 8.5\n[prices.m]\ninput = 1\ncached = 0\nwrite = 4\noutput = 5\n")))(t)
 	m := s.Money() // what is left out follows input
-	check.Equal(t, "gpt-4.1", m.Prices["gpt-4.1"], prices.Price{Input: 2, Cached: 2, Write: 2, Output: 8.5})
-	check.Equal(t, "m", m.Prices["m"], prices.Price{Input: 1, Write: 4, Output: 5})
+	check.Equal(t, "gpt-4.1", m.Prices["gpt-4.1"], prices.Price{Rates: prices.Rates{Input: 2, Cached: 2, Write: 2, Output: 8.5}})
+	check.Equal(t, "m", m.Prices["m"], prices.Price{Rates: prices.Rates{Input: 1, Write: 4, Output: 5}})
 	check.Equal(t, "budgets", fmt.Sprint(m.PerDay, m.PerMonth), "3 0")
+	base, long := "[prices.m]\ninput = 1\ncached = 0.1\noutput = 5\n", prices.Price{Rates: prices.Rates{Input: 1, Cached: 0.1, Write: 1, Output: 5}, Above: 1000}
+	for set, want := range map[string]prices.Rates{ // of long prompts
+		"long_input = 2\nlong_output = 8":                   {Input: 2, Cached: 2, Write: 2, Output: 8},
+		"long_input = 2\nlong_cached = 0.2\nlong_write = 3": {Input: 2, Cached: 0.2, Write: 3, Output: 5},
+		"": {Input: 1, Cached: 0.1, Write: 1, Output: 5},
+	} {
+		s := check.Must(Load(writeSettings(t, base+"long_above = 1000\n"+set)))(t)
+		long.Long = want
+		check.Equal(t, set, s.Money().Prices["m"], long)
+	}
+	check.ErrorContains(t, "no length", check.ErrorOf(Load(writeSettings(t, base+"long_input = 2"))), "[prices.\"m\"]", "long_above")
 	text := check.Must(os.ReadFile("../config.toml"))(t) // which shows a price in comments
 	_, example, found := strings.Cut(string(text), "\n# [prices.")
 	example, _, _ = strings.Cut("# [prices."+example, "\n\n")

@@ -88,6 +88,9 @@ var (
 	ErrLate   = fmt.Errorf("the model took too long: %w", context.DeadlineExceeded)
 )
 
+// ErrStalled is the cause of KindTruncated if the server went on with the connection, but not with the answer.
+var ErrStalled = errors.New("the server sent no more of it")
+
 // WatchWork returns a context that ends if alive is not called for idle, because of ErrSilent, or after longest, because
 // of ErrLate. It is for work of one or more requests, whose Request.Alive is alive. stop must be called.
 func WatchWork(ctx context.Context, idle, longest time.Duration) (_ context.Context, alive, stop func()) {

@@ -90,7 +90,8 @@ type Request struct {
 	CacheKey string // the same for all requests that share a prefix; at most 64 characters; "": none
 
 	// Alive, if not nil, is called by any goroutine whenever bytes of an answer arrive, and in pauses between attempts.
-	// The caller then limits silence and total time through ctx; the limits of the model do not apply.
+	// The caller then limits silence and total time through ctx; the limits of the model do not apply, except that an answer
+	// that begins and then stalls has broken off.
 	Alive func()
 
 	// Spend, if not nil, is called before each attempt that costs something, retries included. An

@@ -111,6 +111,7 @@ func TestEveryFailureHasARemedy(t *testing.T) {
 		{"too late", &Error{Kind: KindUnreachable, Message: "no whole answer", Err: ErrLate}, KindUnreachable, "took too long", "smaller model"},
 		{"nothing listens", &Error{Kind: KindUnreachable, Message: "dial tcp: connection refused"}, KindUnreachable, "cannot reach the model", "start the server at http://there.test/v1"},
 		{"half an answer", &Error{Kind: KindTruncated, Message: "EOF"}, KindTruncated, "answer was incomplete", "closed the connection"},
+		{"an answer that stalls", Truncated(ErrStalled), KindTruncated, "answer was incomplete", "raise stream_idle"},
 		{"a filtered answer", Located(filtered, Where{Model: where.Model, Address: where.Address}), KindFiltered, "provider's filter", "change the content filter"},
 		{"no key", Located(refused(t, "401", `{"error":{"message":"You didn't provide an API key."}}`), keyless), KindAuth, "requires an API key and I have none, so I cannot answer. Your message is saved; the bot's operator must set TEST_KEY.", "set TEST_KEY"},
 	}

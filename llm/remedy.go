@@ -66,6 +66,11 @@ var causes = []cause{
 		"start the server at {address}, or correct base_url; check the network and DNS",
 	},
 	{
+		func(e *Error) bool { return errors.Is(e.Err, ErrStalled) }, "the model's answer broke off",
+		"The model's answer was incomplete. " + messageKept + "ask again in a minute.",
+		"the server stopped in the middle of an answer: look at its log and its load; if it only pauses that long, raise stream_idle",
+	},
+	{
 		ofKind(KindTruncated), "the model's answer broke off",
 		"The model's answer was incomplete. " + messageKept + "ask again in a minute.",
 		"the server closed the connection before the end of the answer, or sent one that cannot be read: look at its log, and at proxies before it",

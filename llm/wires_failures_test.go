@@ -217,7 +217,7 @@ func TestPatience(t *testing.T) {
 		requests int
 	}{
 		"silence before the answer":  {idle, func(x *llmtest.Exchange) { x.Wait(time.Hour) }, "unreachable", time.Minute, 1},
-		"silence in the middle":      {idle, func(x *llmtest.Exchange) { x.Piece("half "); x.Wait(time.Hour) }, "unreachable", time.Minute, 1},
+		"silence in the middle":      {idle, func(x *llmtest.Exchange) { x.Piece("half "); x.Wait(time.Hour) }, "truncated", time.Minute, 1},
 		"silence within a refusal":   {idle, func(x *llmtest.Exchange) { x.Refuse(200, "", `{"error"`); x.Write(" "); x.Wait(time.Hour) }, "unreachable", time.Minute, 1},
 		"a wait that takes too long": {late, func(x *llmtest.Exchange) { x.Refuse(429, "50", "later") }, "unreachable", 30 * time.Second, 1},
 		"an answer that comes too slowly": {late, func(x *llmtest.Exchange) {

@@ -78,7 +78,7 @@ var OtherColumns = map[string]string{
 	"optouts":         "connector made_at",
 	"erasures":        "conversation before upto asked_at",
 	"quotes":          "kind source message",
-	"usage":           "conversation day kind model requests input cached written output",
+	"usage":           "conversation day kind model long requests input cached written output",
 	"turn_usage":      "id window used counted estimated context factor",
 	"tasks":           "id parent root number agent began state created_at ended_at",
 	"task_sources":    "message task",

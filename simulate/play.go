@@ -177,7 +177,7 @@ func (p *player) request(ctx context.Context, m Message) (estimate int, err erro
 	if p.o.Cache == llm.CacheBreakpoints {
 		written = prompt.Estimate - cached
 	}
-	p.result.Turns.add(prompt.Estimate, cached, written, m.Tokens)
+	p.result.Turns.add(p.o.Turns, prompt.Estimate, cached, written, m.Tokens)
 	p.last = sent{prompt.Revision, prompt.Estimate, m.Tokens, p.now}
 	return prompt.Estimate, nil
 }
@@ -259,7 +259,7 @@ func (r recorded) Summarize(ctx context.Context, m compactor.Material) (made sum
 			memories = min(p.o.Policy.MaxMemories, usualMemories)
 		}
 		frame := tokens.Estimate(prompts.In(p.o.Engine.Language).Worker) + tokens.Estimate(p.o.Engine.System)
-		p.result.Worker.add(frame+p.material(row), 0, 0, tokens.Estimate(made.Text)+memories*tokensOfMemory)
+		p.result.Worker.add(p.o.Worker, frame+p.material(row), 0, 0, tokens.Estimate(made.Text)+memories*tokensOfMemory)
 	}
 	return made, nil
 }

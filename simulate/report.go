@@ -73,6 +73,8 @@ type Spent struct {
 	Requests int `json:"requests"`
 	prices.Tokens
 	Share float64 `json:"cached_share"` // of the input, 0 to 1
+
+	cost float64 // at the price of the model; 0: unknown
 }
 
 // applied adds a compaction to the result.
@@ -91,13 +93,14 @@ type sums struct {
 	checks, used, head, verbatim int64
 }
 
-// add adds a request. cached and written are parts of input.
-func (s *Spent) add(input, cached, written, output int) {
+// add adds a request to a model of this price, nil if unknown. cached and written are parts of input.
+func (s *Spent) add(price *prices.Price, input, cached, written, output int) {
+	request := prices.Tokens{Input: int64(input), Cached: int64(cached), Written: int64(written), Output: int64(output)}
 	s.Requests++
-	s.Input += int64(input)
-	s.Cached += int64(cached)
-	s.Written += int64(written)
-	s.Output += int64(output)
+	s.Tokens.Add(request)
+	if price != nil {
+		s.cost += price.Cost(request, price.IsLong(request.Input))
+	}
 	s.Share = float64(s.Cached) / float64(max(s.Input, 1))
 }
 
@@ -191,7 +194,7 @@ func (v *Result) money(o Options) *float64 {
 		price *prices.Price
 	}{{v.Turns, o.Turns}, {v.Worker, o.Worker}} {
 		if part.price != nil {
-			sum += part.price.Cost(part.spent.Tokens)
+			sum += part.spent.cost
 		} else if part.spent.Requests > 0 {
 			return nil
 		}

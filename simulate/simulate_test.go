@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"regexp"
 	"slices"
@@ -247,4 +248,20 @@ func TestCachedShare(t *testing.T) {
 		small := spent(rule, 4000, time.Minute)
 		check.That(t, small.Share < prefix.Share && small.Cached > 0, "%s, with compactions: %+v", rule, small)
 	}
+}
+
+// TestMoneyOfLongPrompts: each request is priced by the length of its prompt.
+func TestMoneyOfLongPrompts(t *testing.T) {
+	said := talk(80, 3)
+	for i := range said {
+		said[i].Author = []string{"Ada", "helper"}[i%2]
+	}
+	cost := func(above int64) float64 {
+		o := simulate.OptionsOf(t.Context(), agentOf(128_000, nil), compactor.DefaultPolicy(), nil)
+		o.Turns = &prices.Price{Rates: prices.Rates{Input: 1, Cached: 1}, Above: above, Long: prices.Rates{Input: 3, Cached: 3}}
+		return *check.Must(simulate.Run(t.Context(), simulate.FromFile("talk", said, "helper"), nil, o))(t).Variants[0].Money
+	}
+	short, long, both := cost(1_000_000), cost(1), cost(2500)
+	check.That(t, math.Abs(long-3*short) < 1e-9, "all long: %v, all short: %v", long, short)
+	check.That(t, short < both && both < long, "some long: %v, between %v and %v", both, short, long)
 }

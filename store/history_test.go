@@ -163,15 +163,18 @@ func TestUsage(t *testing.T) {
 	check.NoError(t, add(c, usageRow(day, store.ForTurn, "m", 1), usageRow(day, store.ForSummary, "m", 2)))
 	check.NoError(t, add(c, usageRow(day, store.ForTurn, "m", 3)))
 	check.NoError(t, add(c, usageRow(next, store.ForTurn, "other", 1)))
+	long := usageRow(next, store.ForTurn, "other", 2)
+	long.Long = true
+	check.NoError(t, add(c, long))
 	check.NoError(t, add(c))
 	theirs := usageRow(next, store.ForTurn, "m", 1)
 	theirs.Conversation = other.Name()
 	check.NoError(t, add(other, theirs))
 	bad := add(c, usageRow(day, store.ForTurn, "m", 1), usageRow("today", store.ForTurn, "m", 1))
 	check.That(t, bad != nil, "an invalid row is accepted")
-	mine := []store.Usage{usageRow(day, store.ForTurn, "m", 4), usageRow(day, store.ForSummary, "m", 2), usageRow(next, store.ForTurn, "other", 1)}
-	check.EqualAll(t, "what is added twice is one row, by day, kind and model", check.Must(c.Turns().Usage(ctx))(t), mine)
-	for since, want := range map[string][]store.Usage{"": append(mine[:3:3], theirs), next: {mine[2], theirs}, "2026-03-30": nil} {
+	mine := []store.Usage{usageRow(day, store.ForTurn, "m", 4), usageRow(day, store.ForSummary, "m", 2), usageRow(next, store.ForTurn, "other", 1), long}
+	check.EqualAll(t, "what is added twice is one row, by day, kind, model and length of the prompt", check.Must(c.Turns().Usage(ctx))(t), mine)
+	for since, want := range map[string][]store.Usage{"": append(mine[:4:4], theirs), next: {mine[2], long, theirs}, "2026-03-30": nil} {
 		check.EqualAll(t, fmt.Sprintf("of all since %q, oldest first", since), check.Must(c.Store().Usage(ctx, since))(t), want)
 	}
 }

@@ -26,6 +26,7 @@ type Usage struct {
 	Day          string // 2026-11-22, in the zone of the settings
 	Kind         string // ForTurn or ForSummary
 	Model        string
+	Long         bool // the prompts were so long that the model cost more, see prices.Price
 
 	Requests int64 // those the server counted
 	prices.Tokens
@@ -41,31 +42,31 @@ func (turns Turns) AddUsage(ctx context.Context, all []Usage) error {
 
 func (c *Conversation) addUsage(tx *Tx, all []Usage) {
 	for _, u := range all {
-		tx.Do(`INSERT INTO usage (conversation, day, kind, model, requests, input, cached, written, output)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+		tx.Do(`INSERT INTO usage (conversation, day, kind, model, long, requests, input, cached, written, output)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT DO UPDATE SET requests = requests + excluded.requests, input = input + excluded.input,
 			cached = cached + excluded.cached, written = written + excluded.written, output = output + excluded.output`,
-			c.id, u.Day, u.Kind, u.Model, u.Requests, u.Input, u.Cached, u.Written, u.Output)
+			c.id, u.Day, u.Kind, u.Model, u.Long, u.Requests, u.Input, u.Cached, u.Written, u.Output)
 	}
 }
 
-const usageRows = `SELECT c.name, u.day, u.kind, u.model, u.requests, u.input, u.cached, u.written, u.output
+const usageRows = `SELECT c.name, u.day, u.kind, u.model, u.long, u.requests, u.input, u.cached, u.written, u.output
 	FROM usage u JOIN conversations c ON c.id = u.conversation `
 
 // Usage returns the use of models since a day, inclusive, oldest first; if since is empty, of all time.
 func (s *Store) Usage(ctx context.Context, since string) ([]Usage, error) {
-	all, err := selectAlone(ctx, s, scanUsage, usageRows+"WHERE u.day >= ? ORDER BY u.day, c.name, u.kind DESC, u.model", since)
+	all, err := selectAlone(ctx, s, scanUsage, usageRows+"WHERE u.day >= ? ORDER BY u.day, c.name, u.kind DESC, u.model, u.long", since)
 	return all, Fail("read usage", err)
 }
 
 // Usage returns the use of the conversation's models, oldest first.
 func (turns Turns) Usage(ctx context.Context) ([]Usage, error) {
-	all, err := selectAlone(ctx, turns.c.store, scanUsage, usageRows+"WHERE u.conversation = ? ORDER BY u.day, u.kind DESC, u.model", turns.c.id)
+	all, err := selectAlone(ctx, turns.c.store, scanUsage, usageRows+"WHERE u.conversation = ? ORDER BY u.day, u.kind DESC, u.model, u.long", turns.c.id)
 	return all, turns.c.Fail("read usage", err)
 }
 
 func scanUsage(rows *sql.Rows, u *Usage) error {
-	return rows.Scan(&u.Conversation, &u.Day, &u.Kind, &u.Model, &u.Requests, &u.Input, &u.Cached, &u.Written, &u.Output)
+	return rows.Scan(&u.Conversation, &u.Day, &u.Kind, &u.Model, &u.Long, &u.Requests, &u.Input, &u.Cached, &u.Written, &u.Output)
 }
 
 // TurnUsage is the usage of the window at the last request of a turn.

@@ -15,6 +15,7 @@ import (
 	"cairn/channel"
 	"cairn/config"
 	"cairn/internal/chart"
+	"cairn/llm/prices"
 	"cairn/simulate"
 )
 
@@ -148,7 +149,7 @@ func cardsView(d conversationAnswer) g.Node {
 	}
 	model := "agent " + d.Agent
 	if d.Usage != nil {
-		model += fmt.Sprintf(", %.4f so far", d.Usage.Total.Cost)
+		model += fmt.Sprintf(", %s so far", prices.Exact(d.Usage.Total.Cost))
 	}
 	return h.Div(
 		h.Class("cards"),

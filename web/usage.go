@@ -15,6 +15,7 @@ import (
 
 	"cairn/channel"
 	"cairn/config"
+	"cairn/llm/prices"
 	"cairn/store"
 )
 
@@ -133,7 +134,7 @@ func usagePage(v *visit) page {
 	report := table("list", columns, rows, func(r channel.UsageRow) []g.Node {
 		return []g.Node{
 			g.Text(r.Key()), grouped(r.Requests), grouped(r.Input), grouped(r.Cached), grouped(r.Output),
-			g.Textf("%.4f", r.Cost-r.Summaries.Cost), g.Textf("%.4f", r.Summaries.Cost),
+			g.Text(prices.Exact(r.Cost - r.Summaries.Cost)), g.Text(prices.Exact(r.Summaries.Cost)),
 		}
 	})
 	if len(u.Rows) == 0 {

@@ -167,15 +167,15 @@ func TestUsageCommand(t *testing.T) {
 		"conversation": {unpriced, `"conversation":"terminal:garden","requests":2,"input_tokens":2000,"cached_tokens":800,"written_tokens":200,"output_tokens":20,"cost":0.00018`},
 		"model":        {unpriced, `"model":"qwen3:8b","requests":1,"input_tokens":1000,"cached_tokens":400,"written_tokens":100,"output_tokens":10,"cost":0,`},
 	})
-	check.Equal(t, "output", p.must("", "usage", "--by", "model"), `MODEL            REQUESTS  INPUT  CACHED  WRITTEN  OUTPUT    COST  SUMMARIES
-test/gpt-5-mini         2   2000     800      200      20  0.0004     0.0000
-qwen3:8b                1   1000     400      100      10  0.0000     0.0000
-total                   3   3000    1200      300      30  0.0004     0.0000
-no price for qwen3:8b: it counts as 0; set [prices."qwen3:8b"] in the settings
+	check.Equal(t, "output", p.must("", "usage", "--by", "model"), `MODEL            REQUESTS  INPUT  CACHED  WRITTEN  OUTPUT     COST  SUMMARIES
+test/gpt-5-mini         2   2000     800      200      20  $0.0004    $0.0000
+qwen3:8b                1   1000     400      100      10  $0.0000    $0.0000
+total                   3   3000    1200      300      30  $0.0004    $0.0000
+no price for qwen3:8b: it counts as 0; set [prices."qwen3:8b"] in the settings, to 0 if it costs nothing
 `)
 	p.write("priced.toml", fmt.Sprintf("budget_per_day = 1\n[llm]\nbase_url = %q\nmodel = \"gpt-5-mini\"\n[prices.\"qwen3:8b\"]\ninput = 1000\noutput = 0\n", server.URL))
 	check.Contains(t, "context", p.must("", "--config", "priced.toml", "context", "--channel", "garden"),
-		"today     2 requests, 2000 tokens in (800 cached, 200 written), 20 out: 1.00\n", "budget    1.00 of 1.00 today, in all conversations\n")
+		"today     2 requests, 2000 tokens in (800 cached, 200 written), 20 out: $1.00\n", "budget    $1.00 of $1.00 today, in all conversations\n")
 	check.Contains(t, "context as JSON", p.must("", "context", "--channel", "garden", "--json"), `"usage":{"today":{"requests":2,`, `"no_price":["qwen3:8b"]`)
 	check.Contains(t, "answer", p.run("hello\n", "--config", "priced.toml", "chat", "--channel", "garden").err, "The budget for today is used up")
 	p.refuses(exitUsage, "usage", map[string]string{"--by week": `"week" for "--by" flag: must be one of day, conversation, model`, "--since May": "invalid time"})

@@ -65,7 +65,7 @@ func newMetrics(list func() prices.List) *metrics {
 	m.tools = counter("tool_calls_total", "Calls of tools by the model that answers.", "tool", "result")
 	m.requests = counter("model_requests_total", "Requests that models answered, or counted and failed.", "work", "model")
 	m.tokens = counter("model_tokens_total", "Tokens of these, as the provider counts them; none is of two kinds.", "work", "model", "kind")
-	m.cost = counter("model_cost_total", "What these tokens cost, in the currency of the prices.", "work", "model", "kind")
+	m.cost = counter("model_cost_total", "What these tokens cost, in US dollars.", "work", "model", "kind")
 	m.errors = counter("model_errors_total", "Failed requests to models, retries included, by class of the error.", "work", "class")
 	m.requestTime = timer("model_request_duration", "Time of a request to a model, retries included.", answerTimes, "work", "model")
 	m.compactions = counter("compactions_total", "Steps of compactions.", "state", "trigger")
@@ -131,7 +131,7 @@ func (m *metrics) add(u store.Usage) {
 		{Input: u.Uncached()}, {Input: u.Cached, Cached: u.Cached}, {Input: u.Written, Written: u.Written}, {Output: u.Output},
 	} {
 		m.tokens.WithLabelValues(u.Kind, u.Model, tokenKinds[i]).Add(float64(part.Input + part.Output))
-		m.cost.WithLabelValues(u.Kind, u.Model, tokenKinds[i]).Add(price.Cost(part))
+		m.cost.WithLabelValues(u.Kind, u.Model, tokenKinds[i]).Add(price.Cost(part, u.Long))
 	}
 }
 
@@ -237,7 +237,7 @@ func (h *health) Collect(all chan<- prometheus.Metric) {
 		budgets[b.Setting] = b
 	}
 	for period, setting := range map[string]string{"day": "budget_per_day", "month": "budget_per_month"} {
-		gaugeOf("budget_limit", "What may be spent, in the currency of the prices; 0: no budget.", budgets[setting].Limit, "period", period)
+		gaugeOf("budget_limit", "What may be spent, in US dollars; 0: no budget.", budgets[setting].Limit, "period", period)
 		gaugeOf("budget_spent", "What was spent of it; 0: no budget.", budgets[setting].Spent, "period", period)
 	}
 	gauge("upkeep_failing", "1 while backups or the erasure of deleted text fail.", boolean[h.bot.upkeepFailure.On()])

@@ -139,6 +139,9 @@ func (d *doctor) models(ctx context.Context) {
 			d.worker(ctx, agent)
 		}
 	}
+	for _, model := range unpriced(&d.app.settings, agents) {
+		d.report("model", nil, fmt.Sprintf("%s: warning: it has no price: %s; %s", model, channel.Unlimited, channel.SetPrice(model)))
+	}
 }
 
 // answered sends the agent's model a request, and returns what it shows about the model.

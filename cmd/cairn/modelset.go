@@ -146,7 +146,7 @@ func (m *modelSet) model(t config.Target, window int, ttl compactor.TTL) (*locat
 		return made, nil
 	}
 	o := openai.Options{
-		BaseURL: t.BaseURL, APIKey: t.Key, Model: t.Model, Wire: t.Wire, Window: window, CacheTTL: time.Duration(max(ttl, 0)),
+		BaseURL: t.BaseURL, APIKey: t.Key, Model: t.Model, Wire: t.Wire, Window: window, CacheTTL: time.Duration(max(ttl, 0)), StreamIdle: t.StreamIdle,
 		Notebook: m.notebook, Log: m.log,
 	}
 	var model provider
@@ -160,6 +160,9 @@ func (m *modelSet) model(t config.Target, window int, ttl compactor.TTL) (*locat
 		return nil, usage(err)
 	}
 	made := &located{provider: model, unnamed: t.Model == "", where: llm.Where{Address: config.ShownAddress(t.BaseURL), Key: t.KeyName, NoKey: t.Key == ""}}
+	if made.unnamed {
+		made.host = model.Name()
+	}
 	if t.Provider != "" {
 		made.prefix = t.Provider + "/"
 	}
@@ -184,6 +187,7 @@ type located struct {
 	where   llm.Where
 	prefix  string      // prefix of its name in the settings: "openrouter/"
 	unnamed bool        // no setting names it: it was chosen from the server's list
+	host    string      // of its server, which is its name until it is chosen
 	used    atomic.Bool // it has been sent a request
 	checked atomic.Bool // the start check is done with it
 }

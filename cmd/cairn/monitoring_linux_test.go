@@ -28,7 +28,9 @@ import (
 )
 
 func TestUsageMetrics(t *testing.T) {
-	m := newMetrics(func() prices.List { return prices.List{"m": {Input: 1000, Cached: 100, Write: 2000, Output: 10_000}} })
+	m := newMetrics(func() prices.List {
+		return prices.List{"m": {Rates: prices.Rates{Input: 1000, Cached: 100, Write: 2000, Output: 10_000}}}
+	})
 	m.add(store.Usage{Kind: store.ForTurn, Model: "m", Requests: 2, Tokens: prices.Tokens{Input: 1000, Cached: 400, Written: 100, Output: 10}})
 	m.add(store.Usage{Kind: store.ForSummary, Model: "other", Requests: 1, Tokens: prices.Tokens{Input: 50, Output: 5}})
 	answer := httptest.NewRecorder()

@@ -89,7 +89,8 @@ func (b *bot) apply(s config.Settings) error {
 }
 
 // checkWindows finds the window of each agent's model, which chooses a model where none is named. It
-// warns about windows whose levels an empty conversation reaches, and creates the models' metrics.
+// warns about windows whose levels an empty conversation reaches and about models that no budget limits, and creates the
+// models' metrics.
 func (b *bot) checkWindows() {
 	now := b.current.Load()
 	b.tasks.Go(func() { // a request to the server may be needed
@@ -98,6 +99,9 @@ func (b *bot) checkWindows() {
 				b.log.Warn("window_too_small", "agent", id, "problem", problem)
 			}
 			b.metrics.expect(now.agents[id])
+		}
+		for _, model := range unpriced(&now.settings, now.agents) {
+			b.log.Warn("model_without_price", "model", model, "effect", channel.Unlimited, "hint", channel.SetPrice(model))
 		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/channel"
+	"cairn/llm/prices"
 	"cairn/store"
 )
 
@@ -61,7 +62,7 @@ func (r report) String() string {
 	}
 	text := strings.TrimSuffix(append(t, columns("total", r.Total)).aligned("lr"), "\n")
 	for _, model := range r.NoPrice {
-		text += fmt.Sprintf("\nno price for %s: it counts as 0; set [prices.%q] in the settings", model, model)
+		text += fmt.Sprintf("\nno price for %s: it counts as 0; %s", model, channel.SetPrice(model))
 	}
 	return text
 }
@@ -71,5 +72,5 @@ func columns(name string, e channel.Expenses) []string {
 	for _, n := range []int64{e.Requests, e.Input, e.Cached, e.Written, e.Output} {
 		cells = append(cells, fmt.Sprint(n))
 	}
-	return append(cells, fmt.Sprintf("%.4f", e.Cost), fmt.Sprintf("%.4f", e.Summaries.Cost))
+	return append(cells, prices.Exact(e.Cost), prices.Exact(e.Summaries.Cost))
 }

@@ -118,10 +118,14 @@ func (a *answer) start(index int, raw json.RawMessage) error {
 		a.Begin(b.call, c.ID, c.Name, string(c.Input))
 	case "redacted_thinking":
 		a.Reasoned = true
+		a.Reasons()
 		b.raw = slices.Clone(raw)
 		a.Count(len(raw))
 	case "thinking", "text":
-		a.Reasoned = a.Reasoned || c.Type == "thinking"
+		if c.Type == "thinking" {
+			a.Reasoned = true
+			a.Reasons()
+		}
 		a.grow(b, c)
 	}
 	return nil
@@ -141,6 +145,7 @@ func (a *answer) grow(b *growing, p piece) {
 		b.thinking.WriteString(p.Thinking)
 		b.signature.WriteString(p.Signature)
 		a.Count(len(p.Thinking) + len(p.Signature))
+		a.Reasons()
 	}
 }
 

@@ -21,6 +21,13 @@ func TestProtocolIsLearnedFromRefusal(t *testing.T) {
 	onChat := func(text string) func(*llmtest.Exchange) {
 		return llmtest.Refusing(text, func(r llmtest.Request) bool { return r.Wire == llm.WireChat })
 	}
+	gone := func(x *llmtest.Exchange) { // xAI, for some accounts
+		if x.Request.Wire == llm.WireChat {
+			x.Reject(http.StatusGone, "gone", "This endpoint is deprecated.")
+			return
+		}
+		x.Say("ok")
+	}
 	for name, c := range map[string]struct {
 		answer  func(*llmtest.Exchange)
 		options openai.Options
@@ -33,6 +40,7 @@ func TestProtocolIsLearnedFromRefusal(t *testing.T) {
 		"a chat that names the path":                  {onChat(useResponses), openai.Options{}, nil, "", "chat responses responses", 1, ""},
 		"a chat that names the interface":             {onChat("This model requires the Responses API."), openai.Options{}, nil, "", "chat responses responses", 1, ""},
 		"a chat that refuses tools":                   {onChat("Function tools with reasoning_effort are not supported."), openai.Options{}, nil, "", "chat responses responses", 1, ""},
+		"a chat that is gone":                         {gone, openai.Options{}, nil, "", "chat responses responses", 1, ""},
 		"a server without Responses is asked on chat": {ok, openai.Options{}, []string{llm.WireChat}, llm.WireResponses, "chat chat", 1, ""},
 		"back again, and no further":                  {onChat(useResponses), openai.Options{MaxRetries: 3}, []string{llm.WireChat}, llm.WireChat, "chat chat chat chat", 4, llm.KindBadRequest},
 		"not from the protocol that is set":           {onChat(useResponses), openai.Options{Wire: llm.WireChat}, []string{llm.WireChat}, llm.WireChat, "chat chat", 0, llm.KindBadRequest},
@@ -154,6 +162,26 @@ func TestRefusedFieldIsOmitted(t *testing.T) {
 	model := connect(t, llmtest.Serve(t, llmtest.Refusing(demand, func(llmtest.Request) bool { return true })), openai.Options{})
 	err := check.ErrorOf(model.Generate(t.Context(), hello, nil))
 	check.That(t, llm.WantsReasoning(err) && model.Learnt().Facts().WantsReasoning, "got %v, %+v", err, model.Learnt().Facts())
+}
+
+// TestRefusedCacheKeyIsOmitted: it goes to every server, and servers refuse a field in many words.
+func TestRefusedCacheKeyIsOmitted(t *testing.T) {
+	for refusal, requests := range map[string]int{
+		`Invalid JSON payload received. Unknown name "prompt_cache_key": Cannot find field.`:                                             3, // Gemini
+		"property 'prompt_cache_key' is unsupported":                                                                                     3, // Groq
+		`{"detail":[{"type":"extra_forbidden","loc":["body","prompt_cache_key"],"msg":"Extra inputs are not permitted","input":"key"}]}`: 3, // FastAPI
+		"Unrecognized request argument supplied: prompt_cache_key":                                                                       3,
+		"The request has unknown fields.":                                                                                                3,
+		"Unknown field: 'temperature'":                                                                                                   2, // not this one
+	} {
+		server := llmtest.Serve(t, llmtest.Refusing(refusal, func(r llmtest.Request) bool { return r.Body["prompt_cache_key"] != nil }))
+		model, req := connect(t, server, openai.Options{}), conversation(1)
+		for range 2 {
+			err := check.ErrorOf(model.Generate(t.Context(), req, nil))
+			check.Equal(t, refusal+": refused", err != nil, requests == 2)
+		}
+		check.Len(t, refusal+": requests", server.Requests(), requests)
+	}
 }
 
 // TestReasoningHasExtraTokens: providers count it as answer.

@@ -124,6 +124,7 @@ func (a *chatAnswer) addDelta(d delta) error {
 	} {
 		if provider.Filled(raw) && string(raw) != "[]" {
 			a.Count(len(raw))
+			a.Reasons()
 		}
 		a.native.add(field, raw)
 	}

@@ -15,7 +15,11 @@ import (
 	"cairn/llm/provider"
 )
 
-const openAIHost = "api.openai.com"
+// Hosts whose servers prefer Responses: OpenAI's, and xAI's, where chat completions are deprecated.
+const (
+	openAIHost = "api.openai.com"
+	xAIHost    = "api.x.ai"
+)
 
 // preferred are OpenAI's small chat models if none is set, best choice first, as of November 2026.
 var preferred = []string{"gpt-6-luna", "gpt-5.6-luna", "gpt-5.4-mini", "gpt-5-mini", "gpt-4.1-mini", "gpt-4o-mini"}
@@ -44,7 +48,7 @@ func New(options Options) (*Model, error) {
 }
 
 // Wire returns the wire of the next request: the setting, else the one the server demanded, else Responses for OpenAI
-// and chat completions for all others.
+// and xAI, and chat completions for all others.
 func (o *Model) Wire() string {
 	if o.Options.Wire != "" {
 		return o.Options.Wire
@@ -52,7 +56,7 @@ func (o *Model) Wire() string {
 	switch wire := o.Learnt().Facts().Wire; {
 	case wire == llm.WireChat || wire == llm.WireResponses:
 		return wire
-	case o.Host == openAIHost:
+	case o.Host == openAIHost, o.Host == xAIHost, strings.HasSuffix(o.Host, "."+xAIHost): // which has regional ones
 		return llm.WireResponses
 	}
 	return llm.WireChat
@@ -79,7 +83,7 @@ func (o *Model) Adapt(ctx context.Context, p *provider.Plan, refused *llm.Error,
 		return false
 	case routeMissing(refused):
 		return p.Wires == 0 && o.findsBase(ctx, form) || o.switchWire(p, form, llm.WireResponses, llm.WireChat)
-	case refused.Kind == llm.KindBadRequest && wantsResponses.MatchString(refused.Message) && o.switchWire(p, form, llm.WireChat, llm.WireResponses):
+	case refused.Kind == llm.KindBadRequest && (refused.Status == http.StatusGone || wantsResponses.MatchString(refused.Message)) && o.switchWire(p, form, llm.WireChat, llm.WireResponses):
 		return true
 	case llm.WantsReasoning(refused):
 		o.Learnt().Learn(func(f *llm.Facts) { f.WantsReasoning = true })
@@ -113,16 +117,19 @@ func (o *Model) switchWire(p *provider.Plan, sent provider.Form, from, to string
 	return true
 }
 
+// unnamedField matches the end of a refusal of a field that the server does not know and does not name.
+const unnamedField = `(?:unknown|unrecogni[sz]ed|unexpected|additional|extra) (?:request )?(?:fields?|parameters?|arguments?|propert(?:y|ies)|inputs?|keys?)\b[^'"\x60:(]*$`
+
 // optional are the optional fields. OpenAI refuses include, for models that do not reason, with words about encrypted
 // content; its message about content that it cannot read is different.
 var optional = []provider.Field{
 	{Name: "stream_options"},
-	{Name: "prompt_cache_key"},
 	{Name: "prompt_cache_retention"},
 	{Name: "prompt_cache_breakpoint"},
 	{Name: "cache_control"},
 	{Name: "include", About: regexp.MustCompile("(?i)encrypted content is not supported")},
 	{Name: "max_tokens", About: regexp.MustCompile("(?i)max_completion_tokens")}, // which is sent instead
+	{Name: "prompt_cache_key", About: regexp.MustCompile("(?i)prompt_cache_key|" + unnamedField)},
 }
 
 // Models lists what the server offers. If there is nothing at its address, but under /v1, it keeps that address.

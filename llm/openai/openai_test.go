@@ -43,7 +43,7 @@ func TestRequests(t *testing.T) {
 		var want map[string]json.RawMessage
 		check.NoError(t, json.Compact(&file, check.Must(os.ReadFile("testdata/"+wire+".json"))(t)))
 		check.NoError(t, json.Unmarshal(file.Bytes(), &want))
-		check.Equal(t, wire+": fields", len(got.Body), len(want)) // the key of a cache is only OpenAI's
+		check.Equal(t, wire+": fields", len(got.Body), len(want))
 		for name, value := range want {
 			check.Equal(t, wire+": "+name, string(got.Body[name]), string(value))
 		}
@@ -170,8 +170,9 @@ func TestCacheFields(t *testing.T) {
 	type fields map[string]string
 	keyed, retained := fields{"prompt_cache_key": `"conversation-1"`}, fields{"prompt_cache_key": `"conversation-1"`, "prompt_cache_retention": `"24h"`}
 	chat := fields{"prompt_cache_key": `"conversation-1"`, "prompt_cache_retention": `"24h"`, "max_completion_tokens": "100"}
-	marked := fields{"max_tokens": "100", "cache_control": `{"type":"ephemeral"}`}
-	longer := fields{"max_tokens": "100", "cache_control": `{"ttl":"1h","type":"ephemeral"}`}
+	other := fields{"prompt_cache_key": `"conversation-1"`, "max_tokens": "100"}
+	marked := fields{"prompt_cache_key": `"conversation-1"`, "max_tokens": "100", "cache_control": `{"type":"ephemeral"}`}
+	longer := fields{"prompt_cache_key": `"conversation-1"`, "max_tokens": "100", "cache_control": `{"ttl":"1h","type":"ephemeral"}`}
 	for name, c := range map[string]struct {
 		options openai.Options
 		wire    string
@@ -189,8 +190,11 @@ func TestCacheFields(t *testing.T) {
 		"OpenAI on chat":                        {openai.Options{BaseURL: atOpenAI, Model: "gpt-5.1", Wire: llm.WireChat}, llm.WireChat, false, chat, 24 * time.Hour, llm.CachePrefix},
 		"Claude behind OpenRouter":              {openai.Options{BaseURL: openRouter, Model: claude}, llm.WireChat, false, marked, short, llm.CachePrefix},
 		"Claude behind OpenRouter for an hour":  {openai.Options{BaseURL: openRouter, Model: claude, CacheTTL: time.Hour}, llm.WireChat, false, longer, time.Hour, llm.CachePrefix},
-		"a model of such a name somewhere else": {openai.Options{BaseURL: "https://example.org/v1", Model: claude}, llm.WireChat, false, fields{"max_tokens": "100"}, short, llm.CachePrefix},
-		"a provider that caches whole requests": {openai.Options{BaseURL: "https://api.deepseek.com/v1"}, llm.WireChat, false, fields{"max_tokens": "100"}, short, llm.CacheUnits},
+		"a model of such a name somewhere else": {openai.Options{BaseURL: "https://example.org/v1", Model: claude}, llm.WireChat, false, other, short, llm.CachePrefix},
+		"Mistral":                               {openai.Options{BaseURL: "https://api.mistral.ai/v1"}, llm.WireChat, false, other, short, llm.CachePrefix},
+		"xAI":                                   {openai.Options{BaseURL: "https://api.x.ai/v1", Model: "grok-4.7"}, llm.WireResponses, false, keyed, short, llm.CachePrefix},
+		"xAI in Europe":                         {openai.Options{BaseURL: "https://eu-west-1.api.x.ai/v1", Model: "grok-4.7"}, llm.WireResponses, false, keyed, short, llm.CachePrefix},
+		"a provider that caches whole requests": {openai.Options{BaseURL: "https://api.deepseek.com/v1"}, llm.WireChat, false, other, short, llm.CacheUnits},
 	} {
 		req, marked := conversation(1), ""
 		if req.MaxTokens = 100; c.marked {

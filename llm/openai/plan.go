@@ -24,7 +24,7 @@ type plan struct {
 	cacheControl map[string]string // the cache of a Claude model behind OpenRouter
 }
 
-// cacheFields are the fields of OpenAI's prompt cache, which no other server supports.
+// cacheFields are the fields of OpenAI's prompt cache. Other servers use the key, too, ignore it, or refuse it once.
 type cacheFields struct {
 	Key       string `json:"prompt_cache_key,omitempty"`
 	Retention string `json:"prompt_cache_retention,omitempty"`
@@ -40,7 +40,7 @@ func (o *Model) plan(of provider.Plan) plan {
 	if p.Longest > 0 {
 		p.limit = min(p.limit, p.Longest)
 	}
-	if p.openAI && !p.Refused["prompt_cache_key"] {
+	if !p.Refused["prompt_cache_key"] {
 		p.Key = p.CacheKey
 	}
 	rule, ttl := o.caching()

@@ -86,6 +86,7 @@ func (a *responsesAnswer) Add(raw []byte) (done bool, err error) {
 	default: // others are not needed, for example the text of reasoning
 		if provider.Filled(e.Delta) {
 			a.Pass(len(e.Delta))
+			a.Reasons()
 		}
 	}
 	return false, nil
@@ -142,6 +143,7 @@ func (a *responsesAnswer) addItem(index int, raw json.RawMessage, complete bool)
 			a.complete(call, it.Arguments)
 		}
 	case "reasoning":
+		a.Reasons()
 		a.addReasoning(index, raw, it, complete)
 	}
 	return nil

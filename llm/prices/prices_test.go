@@ -10,7 +10,7 @@ import (
 )
 
 func TestCost(t *testing.T) {
-	p := Price{Input: 2, Cached: 0.2, Write: 2.5, Output: 10}
+	p := Price{Rates: Rates{Input: 2, Cached: 0.2, Write: 2.5, Output: 10}, Above: 200_000, Long: Rates{Input: 4, Cached: 0.4, Write: 5, Output: 15}}
 	for name, c := range map[string]struct {
 		tokens Tokens
 		want   float64
@@ -19,13 +19,21 @@ func TestCost(t *testing.T) {
 		"parts that exceed the whole leave no input below nothing": {Tokens{Input: 10, Cached: 1_000_000}, 0.2},
 		"nothing costs nothing":                                    {Tokens{}, 0},
 	} {
-		got := p.Cost(c.tokens)
+		got := p.Cost(c.tokens, false)
 		check.That(t, math.Abs(got-c.want) <= 1e-12, "%s: got %v, want %v", name, got, c.want)
 	}
+	all := Tokens{Input: 1_000_000, Cached: 500_000, Written: 200_000, Output: 100_000}
+	check.Equal(t, "long prompts", p.Cost(all, true), 1.2+0.2+1+1.5)
+	for prompt, long := range map[int64]bool{0: false, 200_000: false, 200_001: true} {
+		check.Equal(t, fmt.Sprint("long: ", prompt), p.IsLong(prompt), long)
+	}
+	p.Above = 0 // the list has changed since
+	check.Equal(t, "all prompts cost the same", p.Cost(all, true), p.Cost(all, false))
+	check.Equal(t, "and none is long", p.IsLong(1_000_000), false)
 }
 
 func TestOf(t *testing.T) {
-	own := List{"qwen3:8b": {Input: 7}, "gpt-5-mini": {Input: 1, Output: 2}, "openai/gpt-5-nano": {Input: 3}}
+	own := List{"qwen3:8b": {Rates: Rates{Input: 7}}, "gpt-5-mini": {Rates: Rates{Input: 1, Output: 2}}, "openai/gpt-5-nano": {Rates: Rates{Input: 3}}}
 	for name, c := range map[string]struct {
 		list  List
 		model string
@@ -50,13 +58,33 @@ func TestOf(t *testing.T) {
 	}
 	check.Equal(t, "models in the file", len(table()), len(regexp.MustCompile(`(?m)^[^#\n]`).FindAllString(listed, -1)))
 	for model, p := range table() { // is sane
-		sane := p.Input > 0 && p.Output >= p.Input && p.Cached <= p.Input && p.Cached > 0 && p.Write >= p.Input
-		check.That(t, sane || model == "offline", "%s: %+v", model, p)
+		sane := func(r Rates) bool {
+			return r.Input > 0 && r.Output >= r.Input && r.Cached <= r.Input && r.Cached > 0 && r.Write >= r.Input
+		}
+		more := p.Above >= 32_000 && sane(p.Long) && p.Long.Input > p.Input && p.Long.Cached > p.Cached && p.Long.Output > p.Output
+		check.That(t, sane(p.Rates) || model == "offline", "%s: %+v", model, p)
+		check.That(t, more || p.Above == 0 && p.Long == Rates{}, "long prompts of %s: %+v", model, p)
+	}
+}
+
+func TestListedBands(t *testing.T) {
+	for model, want := range map[string]Price{
+		"gpt-6-sol":              {Rates{2, 0.2, 2.5, 10}, 272_000, Rates{4, 0.4, 5, 15}},
+		"openai/gpt-5.4":         {Rates{2.5, 0.25, 2.5, 15}, 272_000, Rates{5, 0.5, 5, 22.5}},
+		"anthropic/haiku":        {},
+		"claude-haiku-5.5":       {Rates{0.1, 0.01, 0.125, 0.5}, 100_000, Rates{0.5, 0.05, 0.625, 2.5}},
+		"claude-fable-5-2":       {Rates: Rates{8, 0.2, 10, 40}},
+		"gemini-3.1-pro-preview": {Rates{2, 0.2, 2, 12}, 200_000, Rates{4, 0.4, 4, 18}},
+		"x-ai/grok-4.7":          {Rates{2, 0.5, 2, 6}, 200_000, Rates{4, 1, 4, 12}},
+		"mistral-small-latest":   {Rates: Rates{0.15, 0.015, 0.15, 0.6}},
+	} {
+		got, _ := List(nil).Of(model)
+		check.Equal(t, model, got, want)
 	}
 }
 
 func TestMoney(t *testing.T) {
-	for amount, want := range map[float64]string{0: "0.00", 12.345: "12.35", 0.5: "0.50", 0.012345: "0.012", 0.00012345: "0.00012", 0.0000001: "0.000000", 1234567.891: "1234567.89"} {
+	for amount, want := range map[float64]string{0: "$0.00", 12.345: "$12.35", 0.5: "$0.50", 0.012345: "$0.012", 0.00012345: "$0.00012", 0.0000001: "$0.000000", 1234567.891: "$1234567.89"} {
 		check.Equal(t, fmt.Sprintf("Money(%v )", amount), Money(amount), want)
 	}
 }

@@ -23,6 +23,7 @@ type Answer struct {
 	show func(string) // may be nil
 
 	limits
+	watchdog watchdog
 
 	text    clean.Filter
 	thought clean.Filter // of reasoning that the server sends apart, for a call in it
@@ -39,6 +40,9 @@ func (a *Answer) Say(piece string) {
 	if a.over != nil {
 		return
 	}
+	if strings.TrimSpace(piece) != "" {
+		a.watchdog.sawText()
+	}
 	a.display(a.text.Next(piece))
 }
 
@@ -48,6 +52,7 @@ func (a *Answer) Reason(piece string) {
 	if piece == "" {
 		return
 	}
+	a.Reasons()
 	if a.thought.Held() == 0 {
 		piece = "<think>\n" + piece
 	}
@@ -55,6 +60,9 @@ func (a *Answer) Reason(piece string) {
 		a.thought.Next(piece)
 	}
 }
+
+// Reasons records that the model reasons now: it may take its time until the next text.
+func (a *Answer) Reasons() { a.watchdog.sawReasoning() }
 
 // display shows what is added to the text, once it need not wait.
 func (a *Answer) display(text string) {
@@ -107,7 +115,10 @@ func (a *Answer) Begin(c *Call, id, name, arguments string) {
 	had := len(c.ID) + len(c.Name)
 	c.ID = cmp.Or(c.ID, id)
 	c.Name = cmp.Or(c.Name, name)
-	a.CountCall(len(c.ID) + len(c.Name) - had)
+	if added := len(c.ID) + len(c.Name) - had; added > 0 {
+		a.watchdog.sawCall()
+		a.CountCall(added)
+	}
 	a.Argue(c, arguments)
 }
 
@@ -123,6 +134,9 @@ func (a *Answer) Argue(c *Call, piece string) {
 func (a *Answer) Announce(c *Call, n int) {
 	c.counted += n
 	a.CountCall(n)
+	if n > 0 {
+		a.watchdog.sawCall()
+	}
 }
 
 // Complete sets all arguments of a call.

@@ -43,11 +43,13 @@ func (c *Client) exchange(ctx context.Context, form *Form, p Plan) (whole llm.Re
 	if form.json, err = Marshal(form.Body); err != nil {
 		return llm.Response{}, unsendable(fmt.Errorf("write the request: %w", err))
 	}
-	err = c.send(ctx, p.Answer.whenWorking(p.Alive), http.MethodPost, form.Address, form.json, func(resp *http.Response) (err error) {
+	reading, stop := p.Answer.watchdog.start(ctx, c.Options.StreamIdle, c.Options.IdleTimeout)
+	defer stop()
+	err = c.send(reading, p.Answer.whenWorking(p.Alive), http.MethodPost, form.Address, form.json, func(resp *http.Response) (err error) {
 		whole, err = p.Answer.read(resp, form)
 		return err
 	})
-	if err != nil {
+	if err = p.Answer.watchdog.explain(ctx, err); err != nil {
 		return llm.Response{Usage: p.Answer.Usage}, err
 	}
 	return whole, nil
@@ -156,6 +158,8 @@ func (a *Answer) readEvents(events *events, form *Form) error {
 		event, err := events.next()
 		switch {
 		case err == io.EOF && (a.Finish != "" || form.Whole != "" && events.done): // not errors.Is: the connection may be broken
+			return nil
+		case a.Finish != "" && a.watchdog.stalled.Load(): // whole, but the server left the stream open
 			return nil
 		case err == io.EOF:
 			return llm.Truncated(io.ErrUnexpectedEOF)

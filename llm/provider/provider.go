@@ -29,6 +29,7 @@ type Options struct {
 	MaxRetries  int           // retries after a temporary failure; 0: 3; negative: none
 	RetryDelay  time.Duration // before the first retry, then growing; 0: 500 ms
 	IdleTimeout time.Duration // a server that is silent this long has failed; 0: 5 minutes
+	StreamIdle  time.Duration // an answer has broken off if no more text comes for this long after the first; 0: 1 minute
 	MaxTime     time.Duration // for one answer, retries and keep-alives included; 0: 10 minutes
 	MaxAnswer   int           // bytes of an answer with its reasoning; a longer one is an error; 0: 4 MiB
 
@@ -92,6 +93,7 @@ func New(o Options, d Defaults) (*Client, error) {
 	o.MaxRetries = cmp.Or(o.MaxRetries, 3)
 	o.RetryDelay = cmp.Or(max(o.RetryDelay, 0), 500*time.Millisecond)
 	o.IdleTimeout = cmp.Or(max(o.IdleTimeout, 0), 5*time.Minute) // models may reason, and local ones read, that long without a word
+	o.StreamIdle = cmp.Or(max(o.StreamIdle, 0), time.Minute)
 	o.MaxTime = cmp.Or(max(o.MaxTime, 0), 10*time.Minute)
 	o.MaxAnswer = cmp.Or(max(o.MaxAnswer, 0), 4<<20)
 	own := *cmp.Or(o.HTTPClient, &http.Client{})

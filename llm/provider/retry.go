@@ -14,7 +14,7 @@ import (
 )
 
 // retry calls try until it succeeds. It retries temporary failures with growing pauses, or after the delay that the
-// provider asks for, but only while no text was shown. Each attempt is first charged. Unless req.Alive is set, a server
+// provider asks for, but only while no text was shown, and not after an answer that stalled. Each attempt is first charged. Unless req.Alive is set, a server
 // that is silent for Options.IdleTimeout, or an answer that takes longer than Options.MaxTime, is KindUnreachable. If ctx
 // ends, the error is ctx's. The usage that a failed try returns is passed to req.Failed.
 func (c *Client) retry(ctx context.Context, req llm.Request, shown *bool, try func(ctx context.Context, req llm.Request) (llm.Response, error)) (llm.Response, error) {
@@ -38,7 +38,7 @@ func (c *Client) retry(ctx context.Context, req llm.Request, shown *bool, try fu
 		}
 		req.ReportFailed(resp.Usage)
 		switch e, ok := errors.AsType[*llm.Error](err); {
-		case *shown || !ok || !e.Passes():
+		case *shown || !ok || !e.Passes() || errors.Is(err, llm.ErrStalled): // another attempt would take as long
 			return resp, backoff.Permanent(err)
 		case e.RetryAfter > 0: // jitter spreads the many conversations to which the provider says the same
 			return resp, &backoff.RetryAfterError{Duration: e.RetryAfter + rand.N(max(o.RetryDelay, 1))}
@@ -61,6 +61,8 @@ func (c *Client) retry(ctx context.Context, req llm.Request, shown *bool, try fu
 		return resp, nil
 	case ctx.Err() != nil:
 		return llm.Response{}, ctx.Err()
+	case errors.Is(failure, llm.ErrStalled):
+		return llm.Response{}, failure
 	case ended == llm.ErrSilent || ended == llm.ErrLate:
 		return llm.Response{}, &llm.Error{Kind: llm.KindUnreachable, Message: ended.Error(), Err: ended}
 	}

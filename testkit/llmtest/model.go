@@ -21,7 +21,7 @@ type Model struct {
 	Tokens int    // Window; 0: llm.DefaultWindow
 
 	// Func responds to the n-th request, counted from 1. It must be safe for concurrent use if the
-	// model is used concurrently. Usage returned with an error is that of a failed attempt.
+	// model is used concurrently. Usage returned with an error is that of a failed attempt, and text is shown before it.
 	Func func(ctx context.Context, n int, req llm.Request) (llm.Response, error)
 	// Delay is waited before the response, and again between the pieces in which it is shown.
 	Delay time.Duration
@@ -66,7 +66,7 @@ func (m *Model) Generate(ctx context.Context, req llm.Request, show func(delta s
 	if err != nil {
 		req.ReportFailed(resp.Usage)
 	}
-	if err != nil || show == nil {
+	if show == nil {
 		return resp, err
 	}
 	if alive := req.Alive; alive != nil {
@@ -84,7 +84,7 @@ func (m *Model) Generate(ctx context.Context, req llm.Request, show func(delta s
 			show(piece)
 		}
 	}
-	return resp, nil
+	return resp, err
 }
 
 // Requests returns the requests so far, oldest first, with consecutive user messages joined.
