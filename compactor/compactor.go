@@ -210,7 +210,7 @@ func (c *Compactor) Request(ctx context.Context) (Prompt, error) {
 			c.ask(c.h.view)
 			messages := c.lastRequest.rendering.next(c.o.System, c.h.view)
 			return Prompt{
-				Messages: messages, Head: c.lastRequest.rendering.headLen, MaxTokens: Reserve(c.o.MaxOutput, window),
+				Messages: messages, Head: c.lastRequest.rendering.headLen, MaxTokens: c.lastRequest.answer,
 				Estimate: c.lastRequest.estimate, Revision: c.h.revision, Spare: max(c.lastRequest.spare, 1),
 			}, nil
 		}
@@ -231,7 +231,7 @@ func (c *Compactor) Overflow(ctx context.Context) bool {
 	used := c.used(s)
 	goal := int(p.BackgroundThreshold * float64(window))
 	c.makeRoom(ctx, OnReactive, min(goal, used-used/8))
-	return c.h.cost() < s.cost() || Reserve(c.o.MaxOutput, window) < c.lastRequest.reserve
+	return c.h.cost() < s.cost() || Reserve(c.o.MaxOutput, window) < c.lastRequest.answer
 }
 
 // Drain starts no more work that can wait for the next start of the program: repairs and

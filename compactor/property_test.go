@@ -184,6 +184,9 @@ func drawVariant(rt *rapid.T, p *compactor.Policy) {
 		if chance(rt, 2, "levels by headroom") {
 			p.AggressiveThreshold, p.EmergencyThreshold = -1200, -600
 		}
+		if chance(rt, 2, "a lower limit") {
+			p.CompactAtTokens = 2000 + 100*below(rt, 20, "compact_at_tokens")
+		}
 	}
 }
 

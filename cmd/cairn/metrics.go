@@ -232,6 +232,7 @@ func (h *health) Collect(all chan<- prometheus.Metric) {
 	gauge("conversations_refused", "Conversations whose next reply was refused and is retried.", float64(stats.Refused))
 	gauge("turns_failing", "Turns that failed since the last answer.", float64(stats.Failing))
 	gauge("window_fill_ratio", "How full the fullest window is; 1: full.", h.bot.hub.Operator().Fullest())
+	gauge("compactions_paused", "Open conversations in which automatic compaction pauses; /context says why.", float64(h.bot.hub.Operator().CompactionsPaused()))
 	budgets := map[string]channel.Budget{}
 	for _, b := range h.bot.hub.Operator().Budgets() {
 		budgets[b.Setting] = b
