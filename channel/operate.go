@@ -46,23 +46,17 @@ func (c *conversation) activity() (g Activity, ok bool) {
 	return Activity{Used: now.Used, Window: now.Window, Answering: c.turn.Load() != nil, Summarizing: now.Running != nil, Paused: now.Paused != "" && now.Policy.Enabled}, true
 }
 
-// CompactionsPaused returns in how many of the open conversations automatic compaction pauses, without waiting.
-func (o Operator) CompactionsPaused() (n int) {
-	for c := range o.hub.all() {
-		if g, _ := c.activity(); g.Paused {
-			n++
-		}
-	}
-	return n
-}
-
-// Fullest returns the share to which the fullest window of the open conversations is filled, without waiting.
-func (o Operator) Fullest() (share float64) {
+// Windows returns the share to which the fullest window of the open conversations is filled, and in how many of them automatic
+// compaction pauses, without waiting.
+func (o Operator) Windows() (fullest float64, paused int) {
 	for c := range o.hub.all() {
 		g, _ := c.activity()
-		share = max(share, float64(g.Used)/float64(max(g.Window, 1)))
+		fullest = max(fullest, float64(g.Used)/float64(max(g.Window, 1)))
+		if g.Paused {
+			paused++
+		}
 	}
-	return share
+	return fullest, paused
 }
 
 // Context returns what /context shows, without model usage: the live state of an open conversation, or the stored

@@ -77,7 +77,7 @@ func (p Policy) Validate() []*FieldError {
 		}
 	}
 	if p.CompactAtTokens != 0 && p.CompactAtTokens < LeastLimit {
-		errs = append(errs, &FieldError{Key: "compact_at_tokens", Value: p.CompactAtTokens, Want: fmt.Sprintf("0 (off) or at least %d", LeastLimit)})
+		errs = append(errs, &FieldError{Key: "compact_at_tokens", Value: p.CompactAtTokens, Want: "0 (off) or at least 2000"})
 	}
 	if p.CacheTTL != AutoTTL && (p.CacheTTL < 0 || p.CacheTTL > TTL(24*time.Hour)) {
 		errs = append(errs, &FieldError{Key: "cache_ttl", Value: p.CacheTTL, Want: `"auto", or from 0s to 24h`})
