@@ -223,14 +223,18 @@ const requestTries = 3
 
 // Overflow is called after the provider has refused the last request as too long; what the refusal
 // revealed about the window must already be known to Window. It hides the oldest turns and reports
-// whether the next request will be smaller, in its prompt or in the reply it reserves.
-func (c *Compactor) Overflow(ctx context.Context) bool {
+// whether the next request will be smaller, in its prompt or in the reply it reserves. times counts the refusals of this turn:
+// the second one means that the window is far from what Window says, so half of the prompt leaves.
+func (c *Compactor) Overflow(ctx context.Context, times int) bool {
 	p, window := c.policy(), c.o.Window()
 	c.h.reshape(c.shape(p))
 	s := c.h.view
 	used := c.used(s)
-	goal := int(p.BackgroundThreshold * float64(window))
-	c.makeRoom(ctx, OnReactive, min(goal, used-used/8))
+	goal := min(int(p.BackgroundThreshold*float64(window)), used-used/8)
+	if times > 1 {
+		goal = min(goal, used/2)
+	}
+	c.makeRoom(ctx, OnReactive, goal)
 	return c.h.cost() < s.cost() || Reserve(c.o.MaxOutput, window) < c.lastRequest.answer
 }
 
