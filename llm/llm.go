@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"cairn/internal/lazy"
-	"cairn/internal/tokens"
 )
 
 // Role is the author of a message.
@@ -104,20 +103,6 @@ type Request struct {
 	// Failed, if not nil, receives the usage that the server counted for a failed attempt: it is
 	// billed nevertheless. The usage of what Generate returns is not reported here.
 	Failed func(Usage)
-}
-
-// Estimate returns the estimated tokens of the prompt, without pictures.
-func (r Request) Estimate() (cost int) {
-	for _, m := range r.Messages {
-		cost += tokens.PerMessage + tokens.Estimate(m.Text) + tokens.Estimate(string(m.Native))
-		for _, call := range m.Calls {
-			cost += tokens.Estimate(call.Name) + tokens.Estimate(call.Arguments)
-		}
-	}
-	for _, t := range r.Tools {
-		cost += tokens.PerMessage + tokens.Estimate(t.Name) + tokens.Estimate(t.Description) + tokens.Estimate(string(t.Parameters))
-	}
-	return cost
 }
 
 // Charge calls Spend, if there is one, before another attempt.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/internal/tokens"
 	"cairn/llm"
 )
 
@@ -77,10 +78,10 @@ func (c *Client) suspected(req llm.Request) string {
 // maySuspect reports whether the prompt of a request that just failed may be too long. If one as long was answered
 // before, the server probably fails for another reason: only the next failure counts.
 func (c *Client) maySuspect(req llm.Request) bool {
-	size := c.promptTokens(req)
 	if c.suspected(req) == "" || !c.canBeTooLong(req) {
 		return false
 	}
+	size := c.promptTokens(req)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	before := c.longest >= size
@@ -153,7 +154,17 @@ func (c *Client) learnLimit(req llm.Request, refused *llm.Error) {
 	}
 }
 
-// promptTokens estimates the tokens of a prompt, by the model's own factor.
+// promptTokens estimates the tokens of a prompt without its pictures, by the model's own factor.
 func (c *Client) promptTokens(req llm.Request) int {
-	return int(math.Round(float64(req.Estimate()) * c.Learnt().Factor()))
+	cost := 0
+	for _, m := range req.Messages {
+		cost += tokens.PerMessage + tokens.Estimate(m.Text) + tokens.Estimate(string(m.Native))
+		for _, call := range m.Calls {
+			cost += tokens.Estimate(call.Name) + tokens.Estimate(call.Arguments)
+		}
+	}
+	for _, t := range req.Tools {
+		cost += tokens.PerMessage + tokens.Estimate(t.Name) + tokens.Estimate(t.Description) + tokens.Estimate(string(t.Parameters))
+	}
+	return int(math.Round(float64(cost) * c.Learnt().Factor()))
 }
