@@ -47,7 +47,9 @@ func TestUnstatedWindowIsFound(t *testing.T) {
 				server.Speak(wire)
 				r := newRig(t, nil)
 				notebook := new(llm.Notebook)
-				notebook.Open(nil, func(ctx context.Context, model string, f llm.Facts) error { return r.store.Models().Keep(ctx, model, f) })
+				notebook.Open(nil, func(ctx context.Context, model string, f llm.Facts) error {
+					return r.store.Models().Keep(ctx, model, f)
+				})
 				model := check.Must(connect(server.Options(provider.Options{
 					Model: "small", Window: 100_000, RetryDelay: time.Microsecond, Notebook: notebook,
 				})))(t)
