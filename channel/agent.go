@@ -104,9 +104,6 @@ func (w *window) lookUp(ctx context.Context) int {
 
 func (w *window) last() int { return int(w.tokens.Load()) }
 
-// burst returns how many estimated tokens the messages of one turn may take.
-func (w *window) burst() int { return compactor.BurstBudget(w.last() * 100 / w.learnt().Scale()) }
-
 // keepLearnt saves what the turn taught us about the models, after the reply has gone out.
 func (c *conversation) keepLearnt(answering *llm.Learnt) {
 	for _, l := range []*llm.Learnt{c.window.learnt(), llm.LearntOf(c.agent.Worker, new(llm.Learnt)), answering} {

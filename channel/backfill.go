@@ -191,7 +191,7 @@ func (c *conversation) classifyPast(said []Inbound) (heard []Inbound) {
 
 // fitting returns the newest messages that fit a burst, without those of authors the bot ignores.
 func (c *conversation) fitting(said []Inbound) []Inbound {
-	budget := compactor.BurstBudget(c.window.last())
+	budget := c.burst()
 	var fit []Inbound
 	for _, m := range slices.Backward(said) {
 		if m.ID == "" || !c.hub.listensTo(c.name, m) {

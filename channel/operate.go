@@ -24,6 +24,7 @@ type Activity struct {
 	Used, Window int  // tokens; Used includes the reply's reserve
 	Answering    bool // a turn is running
 	Summarizing  bool // a compaction is running
+	Paused       bool // automatic compaction is enabled but pauses; /context says why
 }
 
 // Activity returns what an open conversation is doing, without blocking; ok is false if it is not open.
@@ -42,16 +43,20 @@ func (c *conversation) activity() (g Activity, ok bool) {
 		return g, false
 	}
 	now := (*status)()
-	return Activity{Used: now.Used, Window: now.Window, Answering: c.turn.Load() != nil, Summarizing: now.Running != nil}, true
+	return Activity{Used: now.Used, Window: now.Window, Answering: c.turn.Load() != nil, Summarizing: now.Running != nil, Paused: now.Paused != "" && now.Policy.Enabled}, true
 }
 
-// Fullest returns the share to which the fullest window of the open conversations is filled, without waiting.
-func (o Operator) Fullest() (share float64) {
+// Windows returns the share to which the fullest window of the open conversations is filled, and in how many of them automatic
+// compaction pauses, without waiting.
+func (o Operator) Windows() (fullest float64, paused int) {
 	for c := range o.hub.all() {
 		g, _ := c.activity()
-		share = max(share, float64(g.Used)/float64(max(g.Window, 1)))
+		fullest = max(fullest, float64(g.Used)/float64(max(g.Window, 1)))
+		if g.Paused {
+			paused++
+		}
 	}
-	return share
+	return fullest, paused
 }
 
 // Context returns what /context shows, without model usage: the live state of an open conversation, or the stored
@@ -102,7 +107,7 @@ func (o Operator) Spending(ctx context.Context, name string) (*Spending, error) 
 	if err != nil {
 		return nil, err
 	}
-	return ReadSpending(ctx, records, agent.Model, o.hub.rules.Load().Money, o.Budgets()...)
+	return ReadSpending(ctx, records, agent, o.hub.rules.Load().Money, o.Budgets()...)
 }
 
 // Compact requests a compaction that keeps what focus asks for, with a policy; the result shows how it starts.

@@ -91,7 +91,7 @@ func (t *talk) retry(_ context.Context, err error) bool {
 			t.log.Info("tools_refused", "effect", "earlier tool use is sent as text", "model", model, "error", err)
 		}
 		return t.inWords
-	case kind != llm.KindOverflow || t.overflows >= 2:
+	case kind != llm.KindOverflow || t.overflows >= mostOverflows(failed):
 		return false
 	}
 	t.overflows++
@@ -100,8 +100,17 @@ func (t *talk) retry(_ context.Context, err error) bool {
 		if t.plainRequest {
 			e.Reported(llm.Usage{Prompt: llm.PromptOf(err)})
 		}
-		return e.Overflow(t.hub.ctx)
+		return e.Overflow(t.hub.ctx, t.overflows)
 	})
+}
+
+// mostOverflows returns how many requests of a turn may be repeated because they were too long: more if the server does
+// not say how long they may be, because the window is then searched for.
+func mostOverflows(refused *llm.Error) int {
+	if refused.Limit > 0 {
+		return 2
+	}
+	return 6
 }
 
 // loadPictures loads the pictures of a request, and returns which; others are described in words.

@@ -138,7 +138,7 @@ func (c *conversation) turnContext(ctx context.Context, turn store.Turn, other *
 		return made, compactor.AnyVersion
 	}
 	status := (*c.engineStatus.Load())()
-	made, version = c.recalled(ctx, turn, min(recall, status.Window/recalledShare))
+	made, version = c.recalled(ctx, turn, min(recall, status.Effective/recalledShare))
 	made.Text += fmt.Sprintf("time: %s; context window used: %d %%", chat.ZonedTime(time.Now().Local()), status.Used*100/max(status.Window, 1))
 	if turn.Optional {
 		made.Text += "\n" + mayBeSilent
@@ -246,7 +246,7 @@ func (c *conversation) self(ctx context.Context) (self, error) {
 	if f := g.Failed; f.State != "" {
 		s.Failed = fmt.Sprintf("messages #%d to #%d (%s): %s", f.From, f.To, f.Trigger, f.Error)
 	}
-	spent, err := ReadSpending(ctx, c.records, c.agent.Model, c.hub.rules.Load().Money)
+	spent, err := ReadSpending(ctx, c.records, c.agent, c.hub.rules.Load().Money)
 	if err != nil {
 		return s, err
 	}

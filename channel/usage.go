@@ -116,9 +116,9 @@ type Spending struct {
 	NoPrice     []string `json:"no_price"`                         // models that count as 0 because their price is unknown
 }
 
-// ReadSpending reads what a conversation's models were used for; model is the one that answers in it, all are the budgets
-// of the bot.
-func ReadSpending(ctx context.Context, records *store.Conversation, model llm.Model, m Money, all ...Budget) (*Spending, error) {
+// ReadSpending reads what a conversation's models were used for; agent is the one that answers in it, all are the
+// budgets of the bot.
+func ReadSpending(ctx context.Context, records *store.Conversation, agent Agent, m Money, all ...Budget) (*Spending, error) {
 	used, err := records.Turns().Usage(ctx)
 	if err != nil {
 		return nil, err
@@ -131,8 +131,13 @@ func ReadSpending(ctx context.Context, records *store.Conversation, model llm.Mo
 			s.Today = row.Expense
 		}
 	}
-	s.SavedTokens, err = records.Turns().Saved(ctx, compactor.BurstBudget(model.Window(ctx).Tokens))
-	price, _ := m.Prices.Of(model.Name())
+	policy, err := agent.PolicyOf(ctx, records)
+	if err != nil {
+		return nil, err
+	}
+	window := policy.Window(agent.Model.Window(ctx).Tokens)
+	s.SavedTokens, err = records.Turns().Saved(ctx, compactor.BurstBudget(window))
+	price, _ := m.Prices.Of(agent.Model.Name())
 	s.Saved = price.Cost(prices.Tokens{Input: s.SavedTokens, Cached: s.SavedTokens}, false)
 	return s, err
 }

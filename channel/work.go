@@ -79,6 +79,12 @@ func (c *conversation) sync(ctx context.Context, resume bool) (err error) {
 	return err
 }
 
+// burst returns how many estimated tokens the messages of one turn may take.
+func (c *conversation) burst() int {
+	window := c.policy.get().Window(c.window.last())
+	return compactor.BurstBudget(window * 100 / c.window.learnt().Scale())
+}
+
 // step takes up what waits, and answers it if anyone asked; if nothing does, it starts a requested session.
 func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	due, err := c.gather(ctx)
@@ -88,7 +94,7 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	var burst []chat.Message
 	if due.Last != 0 { // otherwise nothing waits, and nothing is written
 		c.window.lookUp(ctx)
-		burst, err = c.records.Inbox().Dequeue(ctx, due.Last, c.window.burst(), c.stale())
+		burst, err = c.records.Inbox().Dequeue(ctx, due.Last, c.burst(), c.stale())
 	}
 	switch {
 	case err != nil:

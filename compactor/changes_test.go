@@ -24,7 +24,7 @@ func TestHiddenInMemoryLacksWhatWasDeletedMeanwhile(t *testing.T) {
 	check.Must(r.removeWithoutNotice(2))(t)
 	repair := r.refuse(t, "INSERT ON compactions")
 	r.resize(3000)
-	r.c.Overflow(t.Context())
+	r.c.Overflow(t.Context(), 1)
 	check.Contains(t, "view", r.render(), "older messages were truncated")
 	r.c.Reread() // the deletion's notice
 	repair()

@@ -210,7 +210,7 @@ func (c *Compactor) Request(ctx context.Context) (Prompt, error) {
 			c.ask(c.h.view)
 			messages := c.lastRequest.rendering.next(c.o.System, c.h.view)
 			return Prompt{
-				Messages: messages, Head: c.lastRequest.rendering.headLen, MaxTokens: Reserve(c.o.MaxOutput, window),
+				Messages: messages, Head: c.lastRequest.rendering.headLen, MaxTokens: c.lastRequest.answer,
 				Estimate: c.lastRequest.estimate, Revision: c.h.revision, Spare: max(c.lastRequest.spare, 1),
 			}, nil
 		}
@@ -223,15 +223,19 @@ const requestTries = 3
 
 // Overflow is called after the provider has refused the last request as too long; what the refusal
 // revealed about the window must already be known to Window. It hides the oldest turns and reports
-// whether the next request will be smaller, in its prompt or in the reply it reserves.
-func (c *Compactor) Overflow(ctx context.Context) bool {
+// whether the next request will be smaller, in its prompt or in the reply it reserves. times counts the refusals of this turn:
+// the second one means that the window is far from what Window says, so half of the prompt leaves.
+func (c *Compactor) Overflow(ctx context.Context, times int) bool {
 	p, window := c.policy(), c.o.Window()
 	c.h.reshape(c.shape(p))
 	s := c.h.view
 	used := c.used(s)
-	goal := int(p.BackgroundThreshold * float64(window))
-	c.makeRoom(ctx, OnReactive, min(goal, used-used/8))
-	return c.h.cost() < s.cost() || Reserve(c.o.MaxOutput, window) < c.lastRequest.reserve
+	goal := min(int(p.BackgroundThreshold*float64(window)), used-used/8)
+	if times > 1 {
+		goal = min(goal, used/2)
+	}
+	c.makeRoom(ctx, OnReactive, goal)
+	return c.h.cost() < s.cost() || Reserve(c.o.MaxOutput, window) < c.lastRequest.answer
 }
 
 // Drain starts no more work that can wait for the next start of the program: repairs and

@@ -129,7 +129,7 @@ func TestDiskTakesTruncationsInOrder(t *testing.T) {
 	r.notesUntil(150, func() bool { return len(r.c.Status().Stack) > 0 })
 	disk.refuses = false
 	r.resize(4000)
-	r.c.Overflow(t.Context())
+	r.c.Overflow(t.Context(), 1)
 	check.NoError(t, r.c.Compactor.Transcript().Check())
 	check.NoError(t, r.check())
 	r.renderAfterRestart()
@@ -142,7 +142,7 @@ func TestUnnoticedChangesCauseNewDecision(t *testing.T) {
 	steps := map[string]func(r *rig) error{
 		"an emergency": func(r *rig) error {
 			r.resize(1100)
-			r.c.Overflow(t.Context()) // only takes its steps
+			r.c.Overflow(t.Context(), 1) // only takes its steps
 			check.That(r.t, len(r.c.Status().Stack) != 0, "got no hidden messages")
 			return nil
 		},

@@ -54,7 +54,7 @@ func (c *Compactor) makeRoom(ctx context.Context, trigger Trigger, goal int) {
 		c.reports.tooLarge.End()
 	case used > window && c.reports.tooLarge.Begin() == slog.LevelWarn:
 		c.o.Log.Warn("request_too_large",
-			"used", used, "window", window, "system_and_tools", c.real(c.frame()), "reserve", Reserve(c.o.MaxOutput, window))
+			"used", used, "window", window, "system_and_tools", c.real(c.frame()), "reserve", c.reserve())
 	}
 }
 

@@ -93,6 +93,19 @@ func TestWindowFullOfToolsDoesNotCompactEachMessage(t *testing.T) {
 	}
 }
 
+// The first compactions after such a change leave the window above its limit.
+func TestLoweredLimitIsReachedWithoutPause(t *testing.T) {
+	slow(t)
+	r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary})
+	r.policy.AggressiveFraction = 0.3
+	r.notesUntil(300, func() bool { return r.c.Status().Used > 60_000 })
+	r.waitIdle()
+	r.policy.CompactAtTokens = 10_000
+	r.waitIdle()
+	g := r.c.Status()
+	check.That(t, g.Used <= 10_000 && g.Paused == "", "got %d tokens used, paused %q", g.Used, g.Paused)
+}
+
 func TestRetriedTurnShowsWholeResults(t *testing.T) {
 	r := newRig(t, 4000, nil)
 	x := r.begin(r.deliver("look at everything", true))

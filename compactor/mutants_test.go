@@ -36,6 +36,12 @@ var mutants = map[string]mutant{
 		below = nil
 	}
 `, "./transcript", "TestAnyHistory"},
+	"budgets ignore compact_at_tokens": {"compactor/policy.go", `
+	return min(window, int(float64(p.CompactAtTokens)/p.shares(window).BackgroundThreshold))
+`, `
+	if BUG {
+		return window
+	}OLD`, "./compactor", "TestCompactAtTokensScalesLevels"},
 	"a cut ignores that calls and results belong together": {"compactor/plan.go", `
 		for n < end && s.lines[n].Turn == turn {
 `, `

@@ -37,7 +37,7 @@ func levelOf(used, window int, p Policy) level {
 		return levelNone
 	case share >= p.AggressiveThreshold:
 		return aggressive
-	case share >= p.BackgroundThreshold || p.CompactAtTokens > 0 && used >= p.CompactAtTokens:
+	case share >= p.BackgroundThreshold:
 		return background
 	}
 	return levelNone

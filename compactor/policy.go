@@ -29,7 +29,8 @@ type Policy struct {
 	// PrepareThreshold is where preparation starts, as a share of the window; 0 is off, negative (the
 	// default) follows the background threshold, see Prepare.
 	PrepareThreshold float64 `toml:"prepare_threshold"`
-	// CompactAtTokens acts like the background level at this many used tokens; 0 is off.
+	// CompactAtTokens lowers the background level to this many used tokens, and with it every budget that is a
+	// share of the window, see Window; 0 is off.
 	CompactAtTokens int `toml:"compact_at_tokens"`
 	// CacheTTL is how long a provider's prompt cache stays warm; AutoTTL: as long as
 	// the model's provider keeps it.
@@ -159,10 +160,33 @@ func DefaultPolicy() Policy {
 	}
 }
 
-// At returns the policy with all levels as shares of a window. A level in tokens before the
-// window's end leaves at most half of the window free. Where levels of both kinds cross, the higher
-// level pulls the lower one down.
+// Window returns the window that budgets are shares of: the model's, or, if it is smaller, the one whose
+// background level is compact_at_tokens. p is a policy as it is set, not one that At returned.
+func (p Policy) Window(window int) int {
+	if p.CompactAtTokens == 0 || !p.Enabled {
+		return window
+	}
+	return min(window, int(float64(p.CompactAtTokens)/p.shares(window).BackgroundThreshold))
+}
+
+// At returns the policy with all levels as shares of the model's window. compact_at_tokens lowers background,
+// and with it aggressive and prepare; emergency, which needs no more room than the model has, stays.
 func (p Policy) At(window int) Policy {
+	p = p.shares(window)
+	at := float64(p.CompactAtTokens) / float64(max(window, 1))
+	if p.CompactAtTokens == 0 || !p.Enabled || at >= p.BackgroundThreshold {
+		return p
+	}
+	p.PrepareThreshold = p.Prepare() * at / p.BackgroundThreshold
+	p.AggressiveThreshold *= at / p.BackgroundThreshold
+	p.BackgroundThreshold = at
+	return p
+}
+
+// shares returns the policy with levels that are tokens before the window's end as shares of it. Such a
+// level leaves at most half of the window free. Where levels of both kinds cross, the higher level pulls
+// the lower one down.
+func (p Policy) shares(window int) Policy {
 	share := func(threshold float64) float64 {
 		if threshold < 0 {
 			return min(max(1+threshold/float64(max(window, 1)), 0.50), 0.99)

@@ -213,3 +213,34 @@ func TestRunningJobKeepsItsPolicy(t *testing.T) {
 		check.Equal(t, "policy of a row", stack[i].Focus, focus)
 	}
 }
+
+// The levels and the effective window in tokens.
+func TestCompactAtTokensScalesLevels(t *testing.T) {
+	for name, c := range map[string]struct {
+		window int
+		change func(*compactor.Policy)
+		want   string
+	}{
+		"unset":                       {100_000, func(p *compactor.Policy) { p.CompactAtTokens = 0 }, "100000: prepare 60000 background 80000 aggressive 85000 emergency 95000"},
+		"a tenth of the window":       {100_000, nil, "12500: prepare 7500 background 10000 aggressive 10625 emergency 95000"},
+		"of a million":                {1_000_000, nil, "12500: prepare 7500 background 10000 aggressive 10625 emergency 950000"},
+		"above the window":            {8_000, nil, "8000: prepare 4800 background 6400 aggressive 6800 emergency 7600"},
+		"compaction is off":           {100_000, func(p *compactor.Policy) { p.Enabled = false }, "100000: prepare 60000 background 80000 aggressive 85000 emergency 95000"},
+		"another prepare_threshold":   {100_000, func(p *compactor.Policy) { p.PrepareThreshold = 0.4 }, "12500: prepare 5000 background 10000 aggressive 10625 emergency 95000"},
+		"levels before the end":       {100_000, func(p *compactor.Policy) { p.BackgroundThreshold, p.AggressiveThreshold = -20_000, -10_000 }, "12500: prepare 7500 background 10000 aggressive 11250 emergency 95000"},
+		"emergency before background": {16_000, func(p *compactor.Policy) { p.EmergencyThreshold = -8_000 }, "16000: prepare 5880 background 7840 aggressive 7920 emergency 8000"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := compactor.DefaultPolicy()
+			p.CompactAtTokens = 10_000
+			if c.change != nil {
+				c.change(&p)
+			}
+			at := p.At(c.window)
+			of := func(share float64) int { return int(math.Round(share * float64(c.window))) }
+			check.Equal(t, "levels", fmt.Sprintf("%d: prepare %d background %d aggressive %d emergency %d", p.Window(c.window),
+				of(at.Prepare()), of(at.BackgroundThreshold), of(at.AggressiveThreshold), of(at.EmergencyThreshold)), c.want)
+			check.Equal(t, "applied twice", at.At(c.window), at)
+		})
+	}
+}

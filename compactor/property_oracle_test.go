@@ -126,7 +126,7 @@ func (m *machine) checkStatus(rt *rapid.T) {
 	check.Require(rt, g.Used == g.Frame+g.Head+g.Verbatim+g.Reserve, "the status's parts do not add up: %+v", g)
 	check.Equal(rt, "how the planned view differs from the next one", m.r.c.Prospect(), "")
 	check.Require(rt, len(g.Past.Shown) == 0 || g.Policy.EarlierSessions > 0, "got %d rows of earlier sessions", len(g.Past.Shown))
-	most := int(g.Policy.StackBudget*float64(g.Window)) / 2
+	most := int(g.Policy.StackBudget*float64(g.Effective)) / 2
 	check.Require(rt, g.Past.Tokens <= most, "got %d tokens of earlier sessions, budget %d", g.Past.Tokens, most)
 	last := int64(0)
 	for _, row := range slices.Concat(rowsOf(g.Past.Earlier), g.Stack) {
@@ -183,7 +183,7 @@ func (m *machine) checkRecovers(rt *rapid.T) {
 		crowded := full && (row.Tokens < 80 || goes)
 		check.Require(rt, repaired || crowded, "%+v is not repaired (used %d of %d, background %.2f)", row, g.Used, g.Window, g.Policy.BackgroundThreshold)
 	}
-	check.Require(rt, stack <= int(g.Policy.StackBudget*float64(g.Window)), "the stack has %d tokens of %d; %d from before, and %+v", stack, g.Window, g.Past.Tokens, g.Stack)
+	check.Require(rt, stack <= int(g.Policy.StackBudget*float64(g.Effective)), "the stack has %d tokens of %d; %d from before, and %+v", stack, g.Effective, g.Past.Tokens, g.Stack)
 	e := r.c.Compact(compactor.OnManual, "")
 	check.Require(rt, e.State != compactor.EventStarted || float64(g.Used) < g.Policy.BackgroundThreshold*float64(g.Window),
 		"%d of %d tokens are used, background is at %.2f, and %d to %d could have left", g.Used, g.Window, g.Policy.BackgroundThreshold, e.From, e.To)

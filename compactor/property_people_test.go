@@ -119,7 +119,7 @@ func (m *machine) requestAndUndo(rt *rapid.T) {
 	}
 	e := check.Must(r.c.Undo(context.Background()))(rt)
 	if e.State != compactor.EventUndone {
-		check.Require(rt, r.size != 0 || float64(used) >= r.policy.AggressiveThreshold*float64(r.window), // a count may differ from the current estimate
+		check.Require(rt, r.size != 0 || float64(used) >= r.policy.At(r.window).AggressiveThreshold*float64(r.window), // a count may differ from the current estimate
 			"with %d of %d tokens used the undo is refused: %s", used, r.window, e.Error)
 		return
 	}

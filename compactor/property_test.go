@@ -181,8 +181,11 @@ func drawVariant(rt *rapid.T, p *compactor.Policy) {
 	default:
 		p.KeepFirstTurns, p.KeepLastTurns = below(rt, 4, "keep_first_turns"), below(rt, 8, "keep_last_turns")
 		p.EarlierTokens = 100 * below(rt, 8, "earlier_sessions_tokens")
-		if chance(rt, 2, "levels by headroom") {
+		switch { // without a draw of its own, which would change the steps of all histories
+		case chance(rt, 2, "levels by headroom"):
 			p.AggressiveThreshold, p.EmergencyThreshold = -1200, -600
+		case p.KeepLastTurns%2 == 0:
+			p.CompactAtTokens = 2000 + 100*p.KeepLastN
 		}
 	}
 }

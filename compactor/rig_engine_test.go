@@ -161,8 +161,8 @@ func (w *owner) Check(ctx context.Context) { w.do(func() { w.Compactor.Check(ctx
 func (w *owner) Reported(u llm.Usage)      { w.do(func() { w.Compactor.Reported(u) }) }
 func (w *owner) History() ownedHistory     { return ownedHistory{w, w.Compactor.History()} }
 
-func (w *owner) Overflow(ctx context.Context) bool {
-	return get(w, func() bool { return w.Compactor.Overflow(ctx) })
+func (w *owner) Overflow(ctx context.Context, times int) bool {
+	return get(w, func() bool { return w.Compactor.Overflow(ctx, times) })
 }
 
 func (w *owner) Request(ctx context.Context) (compactor.Prompt, error) {

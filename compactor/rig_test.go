@@ -201,7 +201,7 @@ func (r *rig) fitting(answered func(refused bool)) ([]llm.Message, error) {
 		if !refused {
 			return messages, nil
 		}
-		r.c.Overflow(ctx)
+		r.c.Overflow(ctx, 1)
 	}
 }
 

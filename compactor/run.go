@@ -218,8 +218,7 @@ func (c *Compactor) finish(j *job, err error) {
 		c.retries.worked()
 	}
 	if j.repaired.ID == 0 && j.row.Kind == Leaf {
-		full := levelOf(c.used(c.ahead()), c.o.Window(), j.policy) != levelNone // it may still wait for a fold
-		c.retries.freed(j.tokens-j.row.Tokens, j.tokens, full, c.o.Now(), time.Duration(j.policy.Cooldown))
+		c.noteFreed(j)
 	}
 	c.end(j, c.foldAfter(j))
 }

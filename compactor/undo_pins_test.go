@@ -96,7 +96,7 @@ func TestUndoneSpanIsKeptUntilAggressive(t *testing.T) {
 		r.notesUntil(100, func() bool { return r.share() >= 0.7 })
 		r.applied()
 		r.undo()
-		for _, tokens := range []int{0, 2000} {
+		for _, tokens := range []int{0, 6300} { // aggressive is at 6694 then
 			r.policy.CompactAtTokens = tokens
 			r.notesUntil(20, func() bool { return r.share() >= 0.82 })
 			r.waitIdle()

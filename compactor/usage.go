@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"cairn/chat"
-	"cairn/internal/observe"
 	"cairn/llm"
 	"cairn/transcript"
 )
@@ -30,13 +29,14 @@ type measured struct {
 	counted  int // tokens, as the provider counted; 0: it reported none
 	context  int // tokens of the turn context
 	pictures int // of estimate: tokens of pictures
-	reserve  int // tokens reserved for the reply
+	reserve  int // tokens that counted as used for the reply
+	answer   int // tokens that the reply may take
 	spare    int // tokens of the window left
 }
 
 // used returns what the next request costs, including the reply's reserve.
 func (c *Compactor) used(s view) int {
-	return c.prompt(s) + Reserve(c.o.MaxOutput, c.o.Window())
+	return c.prompt(s) + c.reserve()
 }
 
 func (c *Compactor) level() level { return levelOf(c.used(c.h.view), c.o.Window(), c.policy()) }
@@ -64,7 +64,7 @@ const (
 // excess returns how many estimated tokens must leave to bring used down to goal. Removing anything
 // also drops the anchor and the contexts of earlier turns.
 func (c *Compactor) excess(s view, goal int) int {
-	return c.frame() + s.withNewHead().cost() - c.estimated(goal-Reserve(c.o.MaxOutput, c.o.Window()))
+	return c.frame() + s.withNewHead().cost() - c.estimated(goal-c.reserve())
 }
 
 func (c *Compactor) frame() int {
@@ -85,15 +85,32 @@ func (c *Compactor) estimated(real int) int {
 // learntOf returns what is known about the worker's model, or about the fallback.
 func learntOf(model llm.Model) *llm.Learnt { return llm.LearntOf(model, new(llm.Learnt)) }
 
-// budget returns about the window in estimated tokens; it rarely changes. The shares of the window
+// effectiveWindow returns the tokens that budgets are shares of.
+func (c *Compactor) effectiveWindow() int { return c.o.Policy().Window(c.o.Window()) }
+
+// budget returns about the effective window in estimated tokens; it rarely changes. The shares of the window
 // that single parts may take are shares of this.
-func (c *Compactor) budget() int { return c.o.Window() * 100 / c.o.Learnt().Scale() }
+func (c *Compactor) budget() int { return c.effectiveWindow() * 100 / c.o.Learnt().Scale() }
+
+// reserve returns the tokens that count as used because the reply will take them.
+func (c *Compactor) reserve() int { return Reserve(c.o.MaxOutput, c.effectiveWindow()) }
+
+// maxTokens returns how many tokens the reply to s may take: what the model's window allows. A lower effective
+// window limits what a conversation keeps, not what the model may write once.
+func (c *Compactor) maxTokens(s view) int {
+	window := c.o.Window()
+	return min(Reserve(c.o.MaxOutput, window), window-c.prompt(s))
+}
 
 func (c *Compactor) ask(s view) {
 	c.h.asked = s.revision
 	estimate := c.frame() + s.cost()
 	uncertain := c.real(max(estimate-s.anchor.Estimate, 0))/uncertaintyShare + minUncertainty
-	c.lastRequest.measured = measured{revision: s.revision, estimate: estimate, reserve: Reserve(c.o.MaxOutput, c.o.Window()), spare: c.o.Window() - c.used(s) - uncertain}
+	answer := c.maxTokens(s)
+	c.lastRequest.measured = measured{
+		revision: s.revision, estimate: estimate, reserve: c.reserve(), answer: answer,
+		spare: c.o.Window() - c.prompt(s) - answer - uncertain,
+	}
 	if c.h.contextRuns {
 		c.lastRequest.context = c.h.contexts[len(c.h.contexts)-1].tokens
 	}
@@ -162,139 +179,4 @@ func (h *History) counted(revision int, count transcript.Count) {
 func (h *History) changed() {
 	h.revision++
 	h.anchor = transcript.Count{}
-}
-
-// Status describes how full a conversation's window is, and with what.
-type Status struct {
-	Used, Window int // tokens; used counts the prompt of the next request and the reply's reserve
-	Frame        int // of Used: system prompt and tools
-	Head         int // of Used: first messages and the stack
-	Verbatim     int // of Used: messages and turn contexts
-	Contexts     int // of Verbatim: turn contexts
-	Reserve      int // of Used: kept free for the reply
-	PinBudget    int // most tokens of first messages and pins
-	Lines        int // verbatim messages
-	InPart       int // of Lines: messages that are too long and shown in part, without tool results
-	Stack        []Summary
-	Past         Past
-	Prepared     []Summary // prepared, not applied yet
-	Next         Trigger   // the next level
-	NextAt       int       // tokens used at which it is reached; 0: emergency is reached
-	Running      *Event    // what a worker is doing; nil: nothing
-	Scheduled    bool      // a request is queued and starts when the running job ends
-	Last         Event     // the last event; its State is empty if there is none
-	Failed       Event     // the last failure since which no compaction was applied; its State is empty if there is none
-	BackingOff   bool      // a level is reached, but waits because the last attempt failed
-	Paused       string    // why automatic compaction is paused; "": it is not
-	Policy       Policy
-}
-
-// Past describes what a conversation has from before its session.
-type Past struct {
-	Earlier   []transcript.Session // oldest first: those that may be shown, and older ones that need work
-	Inherited transcript.Inheritance
-	Shown     map[int64]bool // own rows in the view, by id
-	Tokens    int            // of what is in the view
-}
-
-// StatusReader returns a function that returns the Status of this moment, under the policy, window and budget, and at the
-// time, of the call. That may be called in any goroutine, at any time.
-func (c *Compactor) StatusReader() func() Status {
-	at := &moment{
-		c: c, s: c.h.view, retries: c.retries, last: c.reports.last, failed: c.reports.failed,
-		prepared: c.prepared, scheduled: c.queued != nil, undoLifted: c.undoLifted,
-	}
-	if c.busy != nil {
-		at.running = new(c.event(c.busy.row, EventStarted))
-	}
-	return at.status
-}
-
-// moment is what a Status is computed from. The loop makes one after each step, so making one must be cheap.
-type moment struct {
-	c                     *Compactor
-	s                     view
-	retries               retries // its map repairs is the loop's, and not to be read
-	last, failed          Event
-	prepared              []Summary
-	running               *Event
-	scheduled, undoLifted bool
-}
-
-func (m *moment) status() Status {
-	c, now := m.c, m.c.o.Now()
-	g := c.shares(m.s)
-	g.Last, g.Failed, g.Running, g.Scheduled, g.Lines = m.last, m.failed, m.running, m.scheduled, len(m.s.lines)
-	g.Stack, g.Prepared, g.PinBudget = m.s.head.Stack, m.prepared, c.shape(g.Policy).maxFirst
-	g.Past = Past{Earlier: m.s.head.Earlier, Inherited: m.s.head.Inherited, Shown: make(map[int64]bool), Tokens: m.s.past.tokens}
-	for _, e := range m.s.past.entries {
-		if e.own {
-			g.Past.Shown[e.row.ID] = true
-		}
-	}
-	for _, l := range m.s.lines {
-		if l.short != nil && l.Role != llm.RoleTool {
-			g.InPart++
-		}
-	}
-	g.Next, g.NextAt = nextLevel(g.Used, g.Window, g.Policy)
-	if m.running == nil && levelOf(g.Used, g.Window, g.Policy) != levelNone {
-		_, ready := c.summarizer(g.Policy, m.s, &m.retries, now)
-		g.BackingOff = !ready
-	}
-	g.Paused = m.retries.why(now)
-	if !g.Policy.Enabled {
-		g.Paused = reasonOff
-	}
-	if g.Paused == "" && m.s.head.Spared.To >= m.s.head.Start && !m.undoLifted {
-		g.Paused = reasonSpared
-	}
-	return g
-}
-
-// Usage returns Used, Head and Verbatim of a Status, at a cost independent of the size of the view.
-// Call it on the owner's goroutine.
-func (c *Compactor) Usage() (used, head, verbatim int) {
-	g := c.shares(c.h.view)
-	return g.Used, g.Head, g.Verbatim
-}
-
-// shares returns a Status that says what takes how much of the window.
-func (c *Compactor) shares(s view) (g Status) {
-	prompt, frame := c.prompt(s), c.frame()
-	share := func(estimated int) int { return prompt * estimated / max(frame+s.cost(), 1) }
-	g.Window, g.Policy = c.o.Window(), c.policy()
-	g.Reserve = Reserve(c.o.MaxOutput, g.Window)
-	g.Used, g.Frame, g.Head, g.Contexts = prompt+g.Reserve, share(frame), share(s.headCost), share(s.contextCost())
-	g.Verbatim = prompt - g.Frame - g.Head
-	return g
-}
-
-// reports keeps the last events, for Status, and the incidents that were logged and must not be
-// logged again.
-type reports struct {
-	last      Event // the last event that ended something
-	failed    Event // the last failure since a summary was applied
-	appliedAt int64 // the next seq when messages were last summarized; 0: not yet
-
-	byModel, byExtractive, byFallback observe.Incident // jobs of a model fail; jobs of the extractive summarizer fail; the fallback does the worker's jobs
-	tooLarge                          observe.Incident // nothing more can be hidden
-}
-
-func (r *reports) note(e Event, next int64) {
-	switch e.State {
-	case EventStarted, EventPrepared, EventScheduled:
-		return
-	case EventFailed:
-		r.failed = e
-	case EventApplied:
-		if e.Kind == Placeholder {
-			break
-		}
-		r.failed = Event{}
-		if e.Kind == Leaf && e.Trigger != OnRepair {
-			r.appliedAt = next
-		}
-	}
-	r.last = e
 }

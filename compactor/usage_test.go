@@ -227,7 +227,7 @@ func TestHeadChangeEndsReasoning(t *testing.T) {
 		"a summary": func(r *rig) { r.applied() },
 		"a truncation that the disk refuses": func(r *rig) {
 			r.refuse(t, "INSERT ON compactions")
-			r.c.Overflow(t.Context())
+			r.c.Overflow(t.Context(), 1)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -16,6 +16,9 @@ import (
 	"cairn/llm"
 )
 
+// LeastLimit is the smallest compact_at_tokens.
+const LeastLimit = 2000
+
 // FieldError is one invalid setting.
 type FieldError struct {
 	Key   string // as the settings file spells it
@@ -73,7 +76,7 @@ func (p Policy) Validate() []*FieldError {
 			errs = append(errs, CheckRange(field.Tag.Get("toml"), value.Interface(), within))
 		}
 	}
-	if p.CompactAtTokens != 0 && p.CompactAtTokens < 2000 {
+	if p.CompactAtTokens != 0 && p.CompactAtTokens < LeastLimit {
 		errs = append(errs, &FieldError{Key: "compact_at_tokens", Value: p.CompactAtTokens, Want: "0 (off) or at least 2000"})
 	}
 	if p.CacheTTL != AutoTTL && (p.CacheTTL < 0 || p.CacheTTL > TTL(24*time.Hour)) {
@@ -141,7 +144,7 @@ type Meaning struct {
 
 // Explain returns what the settings mean for a window, largest first.
 func (p Policy) Explain(system string, tools []llm.Tool, maxOutput, window int) []Meaning {
-	given := p
+	given, shared := p, p.Window(window)
 	p = p.At(window)
 	of := func(share float64) int { return int(math.Round(share * float64(window))) }
 	all := []Meaning{
@@ -150,22 +153,22 @@ func (p Policy) Explain(system string, tools []llm.Tool, maxOutput, window int) 
 		{"aggressive_threshold", "", of(p.AggressiveThreshold), fmt.Sprintf("from here on, summaries replace the oldest %.0f %% of the messages", 100*p.AggressiveFraction), ""},
 		{"background_threshold", "", of(p.BackgroundThreshold), fmt.Sprintf("from here on, summaries replace the oldest %.0f %% of the messages", 100*p.BackgroundFraction), p.movesOfBackground()},
 		{"prepare_threshold", "", of(p.Prepare()), "from here on, summaries are prepared", ""},
-		{"stack_budget", "", p.stackBudget(window), "all summaries together; beyond it they are rolled up", fmt.Sprintf("one summary may have %d, earlier sessions %d", p.entryCap(window, p.stackBudget(window)), p.maxPast(window))},
-		{"tail_tokens", "", p.tail(window), fmt.Sprintf("the newest %s stay verbatim, up to this many tokens%s", p.newest(), limited(p.TailTokens, p.tail(window), "a quarter of the window")), ""},
-		{"span_tokens", "", p.spanTokens(window), "messages that one prepared summary covers" + limited(p.SpanTokens, p.spanTokens(window), "15 % of the window"), fmt.Sprintf("its summary has about %d (target_percentage = %d)", p.target(p.spanTokens(window), p.entryCap(window, p.stackBudget(window))), p.TargetPct)},
-		{"pin_budget", "", min(p.PinBudget, window/firstShare), "first messages and pins" + limited(p.PinBudget, window/firstShare, "a tenth of the window"), ""},
-		{"max_output_tokens", fmt.Sprint(maxOutput), Reserve(maxOutput, window), "reserved for the reply; counts as used" + limited(maxOutput, Reserve(maxOutput, window), "an eighth of the window"), "all levels: less room is left for messages"},
+		{"stack_budget", "", p.stackBudget(shared), "all summaries together; beyond it they are rolled up", fmt.Sprintf("one summary may have %d, earlier sessions %d", p.entryCap(shared, p.stackBudget(shared)), p.maxPast(shared))},
+		{"tail_tokens", "", p.tail(shared), fmt.Sprintf("the newest %s stay verbatim, up to this many tokens%s", p.newest(), limited(p.TailTokens, p.tail(shared), "a quarter of the window")), ""},
+		{"span_tokens", "", p.spanTokens(shared), "messages that one prepared summary covers" + limited(p.SpanTokens, p.spanTokens(shared), "15 % of the window"), fmt.Sprintf("its summary has about %d (target_percentage = %d)", p.target(p.spanTokens(shared), p.entryCap(shared, p.stackBudget(shared))), p.TargetPct)},
+		{"pin_budget", "", min(p.PinBudget, shared/firstShare), "first messages and pins" + limited(p.PinBudget, shared/firstShare, "a tenth of the window"), ""},
+		{"max_output_tokens", fmt.Sprint(maxOutput), Reserve(maxOutput, shared), "reserved for the reply; counts as used" + limited(maxOutput, Reserve(maxOutput, shared), "an eighth of the window"), "all levels: less room is left for messages"},
 		{"instructions", "", FrameCost(system, tools), "system prompt and tools; they count as used", "all levels: less room is left for messages"},
 	}
 	if p.CompactAtTokens > 0 {
-		all = append(all, Meaning{"compact_at_tokens", "", p.CompactAtTokens, "acts like background_threshold", "the lower of the two applies"})
+		all = append(all, Meaning{"compact_at_tokens", "", p.CompactAtTokens, "the background level, if that is lower", fmt.Sprintf("all other levels but emergency, and all budgets, as if the window had %d tokens", shared)})
 	}
 	if !p.Enabled {
 		all = append(all, Meaning{"enabled", "", 0, "only emergency_threshold works", "background_threshold, aggressive_threshold, prepare_threshold, compact_at_tokens"})
 	}
 	for i, m := range all {
 		all[i].Value = cmp.Or(m.Value, given.Value(m.Key))
-		if m.Key == "prepare_threshold" && p.PrepareThreshold < 0 {
+		if m.Key == "prepare_threshold" && given.PrepareThreshold < 0 {
 			all[i].Value = fmt.Sprintf("%.4g", p.Prepare())
 			all[i].Means += "; by default the smaller of 0.6 and 0.75 × background_threshold"
 		}
@@ -207,7 +210,8 @@ func limited(set, is int, by string) string {
 func (p Policy) ValidateWindow(system string, tools []llm.Tool, maxOutput, window int) string {
 	given := p
 	p = p.At(window)
-	frame, reserve, pins := FrameCost(system, tools), Reserve(maxOutput, window), min(p.PinBudget, window/firstShare)
+	shared := given.Window(window)
+	frame, reserve, pins := FrameCost(system, tools), Reserve(maxOutput, shared), min(p.PinBudget, shared/firstShare)
 	need := frame + reserve + pins
 	var low []string
 	level := func(key string, tokens int, counts bool) {
@@ -216,13 +220,34 @@ func (p Policy) ValidateWindow(system string, tools []llm.Tool, maxOutput, windo
 		}
 	}
 	share := func(threshold float64) int { return int(threshold * float64(window)) }
-	level("background_threshold", share(p.BackgroundThreshold), p.Enabled)
-	level("aggressive_threshold", share(p.AggressiveThreshold), p.Enabled)
+	level("background_threshold", share(p.BackgroundThreshold), p.Enabled && shared == window)
+	level("aggressive_threshold", share(p.AggressiveThreshold), p.Enabled && shared == window)
 	level("emergency_threshold", share(p.EmergencyThreshold), true)
-	level("compact_at_tokens", p.CompactAtTokens, p.Enabled && p.CompactAtTokens > 0)
+	level("compact_at_tokens", p.CompactAtTokens, shared < window)
 	if len(low) == 0 {
 		return ""
 	}
 	return fmt.Sprintf("%s: reached before the first message. Of a window of %d tokens, %d are needed for system prompt and tools, %d for the reply, %d for pins: %d in all. Set a larger context_window or threshold, or a smaller max_output_tokens or pin_budget",
 		strings.Join(low, ", "), window, frame, reserve, pins, need)
+}
+
+// ValidateLimit checks whether a conversation can stay below compact_at_tokens in a window, if system prompt and tools
+// take frame tokens. fault: it cannot, even without summaries. doubt says why it may not always; "" if it can.
+func (p Policy) ValidateLimit(frame, maxOutput, window int) (fault *FieldError, doubt string) {
+	shared, most := p.Window(window), p.CompactAtTokens
+	if shared == window {
+		return nil, ""
+	}
+	reserve, tail, head := Reserve(maxOutput, shared), p.tail(shared), min(p.PinBudget, shared/firstShare)+p.stackBudget(shared)
+	need := fmt.Sprintf("%d tokens for system prompt and tools, %d for the reply, %d for the newest messages", frame, reserve, tail)
+	switch least := frame + reserve + tail; {
+	case least > most:
+		return &FieldError{
+			Key: "compact_at_tokens", Value: most, Want: "0 (off) or more than what compaction never removes: " + need,
+			Hint: "lower max_output_tokens or tail_tokens, or shorten the instructions, if it must be that small",
+		}, ""
+	case least+head > most:
+		return nil, fmt.Sprintf("compact_at_tokens = %d: a conversation with many pins and summaries may stay above it, which needs %s and %d for pins and summaries; raise it, or lower stack_budget, pin_budget or tail_tokens", most, need, head)
+	}
+	return nil, ""
 }

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"net"
 	"net/url"
 	"regexp"
@@ -52,6 +53,7 @@ func (d *decoder) checkAgents() {
 		d.checkAgentModel(path, agent)
 		d.checkWindow(path+".context_window", agent)
 		d.checkPolicy(path+".compaction", agent.Compaction, inherited)
+		d.checkLimit(path, agent)
 	}
 	known := slices.Sorted(maps.Keys(ids))
 	for i, agent := range d.s.Agents {
@@ -77,9 +79,30 @@ func unaddressable(r rune) bool {
 	return !unicode.In(r, unicode.L, unicode.M, unicode.N) && !strings.ContainsRune("-_.", r)
 }
 
+// frameOf returns the tokens of system prompt, instructions and own tools.
+func (d *decoder) frameOf(a Agent) int {
+	return channel.Agent{Instructions: a.Instructions, Language: cmp.Or(a.Language, d.s.Language), Spawn: a.Spawn}.Frame()
+}
+
+// checkLimit reports a compact_at_tokens below which no conversation can stay. The window may not be known yet.
+func (d *decoder) checkLimit(path string, a Agent) {
+	key := path + ".compaction.compact_at_tokens"
+	if !d.isSet(key) {
+		key = "defaults.compaction.compact_at_tokens"
+	}
+	fault, doubt := a.Compaction.ValidateLimit(d.frameOf(a), a.MaxOutputTokens, cmp.Or(a.ContextWindow, math.MaxInt))
+	switch {
+	case a.Compaction.CompactAtTokens < compactor.LeastLimit: // reported already
+	case fault != nil:
+		d.problem(key, fault.Error())
+	case doubt != "":
+		d.warn(key, doubt)
+	}
+}
+
 // checkWindow reports a window that has no room for a message.
 func (d *decoder) checkWindow(path string, a Agent) {
-	frame := channel.Agent{Instructions: a.Instructions, Language: cmp.Or(a.Language, d.s.Language), Spawn: a.Spawn}.Frame()
+	frame := d.frameOf(a)
 	d.must(a.ContextWindow < 1000 || a.ContextWindow > frame, path, a.ContextWindow,
 		fmt.Sprintf("be larger than the %d tokens of system prompt, instructions and tools", frame))
 }

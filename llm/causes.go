@@ -62,14 +62,17 @@ var exceedsMinute = lazy.Pattern(`(?i)tokens per min(?:ute)? \(tpm\): limit ([\d
 // overflowTexts match codes and messages of a prompt that is too long, not "context deadline exceeded", nor a max_tokens
 // that the model does not support.
 var overflowTexts = compileAll(
-	`(?m:^(?:context_length_exceeded|exceed_context_size_error|request_too_large)$)`,                                                  // OpenAI, llama.cpp, Anthropic
-	`max\w* (?:context|prompt|model) (?:length|window)|max\w* allowed (?:length \(|input length)`,                                     // OpenAI, vLLM, xAI, Mistral, SGLang and others
-	`(?:exceed|longer than|greater than|only|available)\W?.{0,40}\bcontext (?:window|length|size|limit)`,                              // OpenAI, Anthropic, Ollama, llama.cpp, SGLang
-	`context (?:window|length|size) (?:of only|(?:was |is |has been )?exceed)|configured context size`,                                // LM Studio, MiniMax
-	`(?:prompt|input|request body) (?:is )?too (?:long|large)`,                                                                        // Anthropic, Bedrock, GitHub
-	`(?:input|prompt) tokens? (?:count .{0,60})?exceed|(?:prompt|input) exceeds max|prompt 超长`,                                        // Gemini, OpenAI, GitHub, Zhipu
-	`reduce the length of the (?:messages|prompt|input)|exceeded model token limit|tokens in request more than max|too many tokens: `, // Groq, Cerebras, Moonshot, Zhipu, Cohere
-	`\binputs['\x60] .{0,30}must (?:be|have)|input length (?:should|must) be`,                                                         // Text Generation Inference, DashScope
+	`(?m:^(?:context_length_exceeded|exceed_context_size_error|request_too_large)$)`,                                                      // OpenAI, llama.cpp, Anthropic
+	`max\w* (?:context|prompt|model|input) (?:length|window)|max\w* allowed (?:length \(|input length)`,                                   // OpenAI, vLLM, xAI, Mistral, SGLang and others
+	`(?:exceed|longer than|greater than|only|available)\W?.{0,40}\bcontext (?:window|length|size|limit)`,                                  // OpenAI, Anthropic, Ollama, llama.cpp, SGLang
+	`context (?:window|length|size) (?:of only|(?:was |is |has been )?exceed)|configured context size`,                                    // LM Studio, MiniMax
+	`(?:prompt|input|request body) (?:is )?too (?:long|large)`,                                                                            // Anthropic, Bedrock, GitHub
+	`(?:input|prompt) tokens? (?:count .{0,60})?exceed|(?:prompt|input) exceeds max|prompt 超长`,                                            // Gemini, OpenAI, GitHub, Zhipu
+	`reduce the length of the (?:messages|prompt|input)|exceeded model token limit|tokens in request more than max|too many tokens: `,     // Groq, Cerebras, Moonshot, Zhipu, Cohere
+	`input \([\d,]+ tokens\) is too large|too big compared to kv|(?:greater than|exceeds?) (?:the )?(?:max )?(?:max_seq_len|session_len)`, // llama.cpp, llama-box, TabbyAPI, LMDeploy
+	`larger than the model input|input token count is [\d,]+ but|input tokens [\d,]+ cannot exceed`,                                       // MLC, Vertex, watsonx
+	`prompt tokens too long|exceed max message tokens`,                                                                                    // Baidu, Volcano Engine
+	`\binputs['\x60] .{0,30}must (?:be|have)|input length (?:should|must) be`,                                                             // Text Generation Inference, DashScope
 )
 
 // limitTexts capture the numbers of which the smallest that is not the prompt's is the window.
@@ -77,15 +80,17 @@ var limitTexts = compileAll(
 	`(?:length|size|window|allowed)(?: (?:is|of|only)){0,2}[ :(]+([\d,]+)`,
 	`(?:limit(?: (?:is|of))?|<=|>|less than):? ([\d,]+)`,
 	`with ([\d,]+) max`, // Mistral
+	`(?:window limit|session_len) \(([\d,]+)|max_seq_len ([\d,]+)|supports up to ([\d,]+)`, // Cloudflare, LMDeploy, TabbyAPI, Vertex
 )
 
 // promptTexts capture how many tokens a prompt had that was too long, without those requested for the answer.
 var promptTexts = compileAll(
-	`\(([\d,]+) in (?:the messages|your prompt|the prompt)`,                                           // OpenAI, vLLM
-	`(?:resulted in|(?:request|prompt) (?:contains|has)) ([\d,]+)`,                                    // OpenAI, xAI, vLLM, Mistral
-	`prompt is too long: ([\d,]+)`,                                                                    // Anthropic
-	`exceeds? context limit: ([\d,]+) \+`,                                                             // Anthropic
-	`(?:count|request|prompt|input)(?: length| of)? \(?([\d,]+)(?: tokens)?\)? (?:exceeds|is longer)`, // Gemini, llama.cpp, SGLang
+	`\(([\d,]+) in (?:the messages|your prompt|the prompt)`,                                                                 // OpenAI, vLLM
+	`(?:resulted in|(?:request|prompt) (?:contains|has)) ([\d,]+)`,                                                          // OpenAI, xAI, vLLM, Mistral
+	`prompt is too long: ([\d,]+)`,                                                                                          // Anthropic
+	`exceeds? context limit: ([\d,]+) \+`,                                                                                   // Anthropic
+	`\(([\d,]+) of text input|input tokens ([\d,]+) cannot|token count is ([\d,]+)|requested tokens \(([\d,]+)\)`,           // OpenRouter, watsonx, Vertex, llama-cpp-python
+	`(?:count|request|prompt|input)(?: length| of)? \(?([\d,]+)(?: tokens)?\)? (?:exceeds|is (?:longer|greater|too large))`, // Gemini, llama.cpp, SGLang
 )
 
 // compileAll compiles patterns on first use: most runs of the program never see a refusal.
@@ -103,7 +108,7 @@ func compileAll(patterns ...string) func() []*regexp.Regexp {
 func leastNumber(patterns []*regexp.Regexp, text string, except int) (least int) {
 	for _, pattern := range patterns {
 		for _, found := range pattern.FindAllStringSubmatch(text, -1) {
-			n, err := strconv.Atoi(strings.ReplaceAll(found[1], ",", ""))
+			n, err := strconv.Atoi(strings.ReplaceAll(strings.Join(found[1:], ""), ",", "")) // one alternative captured it
 			if err == nil && n > 0 && n != except && (least == 0 || n < least) {
 				least = n
 			}

@@ -15,7 +15,7 @@ import (
 
 // Facts are what was learned about one model on one server.
 type Facts struct {
-	Window        int     // the smallest limit in an overflow, in tokens; 0: none
+	Window        int     // the smallest limit in an overflow, or prompt that was too long, in tokens; 0: none
 	Factor        float64 // real tokens per estimated token, 0.5 to 2.5; 0: not measured, read as 1
 	Scale         int     // the factor in percent and coarse steps, see scaleOf; 0: read as 100
 	RefusesTools  bool
@@ -36,9 +36,10 @@ type Learnt struct {
 
 	keep func(ctx context.Context, f Facts) error // nil: nothing is saved
 
-	mu    sync.Mutex // guards the fields below
-	facts Facts
-	kept  Facts // as last passed to keep
+	mu      sync.Mutex // guards the fields below
+	facts   Facts
+	guessed time.Time // since when facts.Window is a guess, or a limit of an earlier start; zero: the server stated it
+	kept    Facts     // as last passed to keep
 }
 
 // Learner is a Model that remembers what is learned about it.
@@ -58,6 +59,9 @@ func LearntOf(m Model, own *Learnt) *Learnt {
 func (l *Learnt) Facts() Facts {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if !l.guessed.IsZero() && time.Since(l.guessed) > boundTTL {
+		l.facts.Window, l.guessed = 0, time.Time{}
+	}
 	return l.facts
 }
 
@@ -106,15 +110,30 @@ func scaleOf(scale int, factor float64) int {
 }
 
 // Limit records a window stated in an overflow, in tokens. It never grows.
-func (l *Learnt) Limit(tokens int) {
-	if tokens <= 0 {
-		return
+func (l *Learnt) Limit(tokens int) { l.lower(tokens, time.Time{}) }
+
+// Bound records the tokens of a prompt that was too long, if the server did not state its window. It is forgotten
+// after boundTTL, and when a longer prompt fits: the server may have failed for another reason.
+func (l *Learnt) Bound(tokens int) { l.lower(tokens, time.Now()) }
+
+// boundTTL is how long a limit is trusted that no server has stated since the start. If it is right, one request shows it.
+const boundTTL = 24 * time.Hour
+
+func (l *Learnt) lower(tokens int, guessed time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if tokens > 0 && (l.facts.Window == 0 || tokens < l.facts.Window || tokens == l.facts.Window && guessed.IsZero()) {
+		l.facts.Window, l.guessed = tokens, guessed
 	}
-	l.Learn(func(f *Facts) {
-		if f.Window == 0 || tokens < f.Window {
-			f.Window = tokens
-		}
-	})
+}
+
+// Fits records that a prompt of so many tokens, as the server counted, was answered.
+func (l *Learnt) Fits(tokens int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.guessed.IsZero() && tokens > l.facts.Window {
+		l.facts.Window, l.guessed = 0, time.Time{}
+	}
 }
 
 // NoTools records that the model, or its server, accepts no tools.
@@ -174,7 +193,7 @@ func (n *Notebook) Page(model string) *Learnt {
 	defer n.mu.Unlock()
 	page := n.pages[model]
 	if page == nil {
-		page = &Learnt{facts: n.known[model], kept: n.known[model]}
+		page = &Learnt{facts: n.known[model], kept: n.known[model], guessed: time.Now()}
 		if keep := n.keep; keep != nil {
 			page.keep = func(ctx context.Context, f Facts) error { return keep(ctx, model, f) }
 		}

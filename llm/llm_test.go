@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"cairn/llm"
 	"cairn/testkit/check"
@@ -82,6 +84,40 @@ func TestFactor(t *testing.T) {
 		last = l.Scale()
 	}
 	check.That(t, changes <= 1, "%d changes", changes)
+}
+
+// A limit that no server stated may be wrong.
+func TestGuessedLimitIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stored := map[string]llm.Facts{}
+		open := func() *llm.Learnt {
+			n := new(llm.Notebook)
+			n.Open(stored, func(_ context.Context, model string, f llm.Facts) error { stored[model] = f; return nil })
+			return n.Page("m")
+		}
+		page := open()
+		want := func(claim string, window int) { t.Helper(); check.Equal(t, claim, page.Facts().Window, window) }
+		page.Bound(8000)
+		page.Bound(9000)
+		want("the smallest prompt that was refused", 8000)
+		page.Fits(8000)
+		want("a prompt of that length fits", 8000)
+		page.Fits(8001)
+		want("a longer prompt fits", 0)
+		page.Bound(7000)
+		check.NoError(t, page.Keep(t.Context()))
+		page = open()
+		want("after a restart", 7000)
+		time.Sleep(25 * time.Hour)
+		want("a day later", 0)
+		check.NoError(t, page.Keep(t.Context()))
+		check.Equal(t, "stored", stored["m"].Window, 0)
+		page.Bound(7000)
+		page.Limit(7000)
+		time.Sleep(25 * time.Hour)
+		page.Fits(9000)
+		want("the server has stated it", 7000)
+	})
 }
 
 func TestNotebook(t *testing.T) {

@@ -30,8 +30,7 @@ func Refused(status int, header http.Header, body []byte) *Error {
 	over := exceedsMinute().MatchString(text) || matchesAny(overflowTexts(), strings.Join(append(said.codes, text), "\n"))
 	e := &Error{Status: status, Message: cmp.Or(Clip(text), http.StatusText(status)), RetryAfter: retryAfter(header, time.Now())}
 	switch e.Kind = kindOf(status, said.codes); {
-	case over && e.Kind == KindBadRequest,
-		over && e.Kind == KindOverloaded && status < 300, // its code was of no use
+	case over && (e.Kind == KindBadRequest || e.Kind == KindOverloaded), // llama.cpp and gateways send it with 5xx
 		e.Kind == KindRateLimited && exceedsMinute().MatchString(text),
 		status == http.StatusRequestEntityTooLarge:
 		e.Kind = KindOverflow

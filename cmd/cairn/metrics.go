@@ -231,7 +231,9 @@ func (h *health) Collect(all chan<- prometheus.Metric) {
 	gauge("conversations_stuck", "Conversations that cannot continue; the log says why.", float64(stats.Stuck))
 	gauge("conversations_refused", "Conversations whose next reply was refused and is retried.", float64(stats.Refused))
 	gauge("turns_failing", "Turns that failed since the last answer.", float64(stats.Failing))
-	gauge("window_fill_ratio", "How full the fullest window is; 1: full.", h.bot.hub.Operator().Fullest())
+	fullest, paused := h.bot.hub.Operator().Windows()
+	gauge("window_fill_ratio", "How full the fullest window is; 1: full.", fullest)
+	gauge("compactions_paused", "Open conversations in which automatic compaction pauses; /context says why.", float64(paused))
 	budgets := map[string]channel.Budget{}
 	for _, b := range h.bot.hub.Operator().Budgets() {
 		budgets[b.Setting] = b

@@ -93,7 +93,23 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, show func(delta 
 			showTo(delta)
 		}
 	}
-	resp, err := c.retry(ctx, req, &shown, func(ctx context.Context, req llm.Request) (llm.Response, error) {
+	resp, err := c.attempt(ctx, req, &shown, 1+c.Options.MaxRetries, show)
+	if !shown && c.maySuspect(req) {
+		resp, err = c.confirmOverflow(ctx, req, resp, err, show)
+	}
+	if err == nil {
+		c.answered(req, resp)
+		return resp, nil
+	}
+	if refused, ok := errors.AsType[*llm.Error](err); ok && refused.Kind == llm.KindOverflow {
+		c.learnLimit(req, refused)
+	}
+	return llm.Response{}, err
+}
+
+// attempt answers req in at most tries attempts.
+func (c *Client) attempt(ctx context.Context, req llm.Request, shown *bool, tries int, show func(delta string)) (llm.Response, error) {
+	return c.retry(ctx, req, shown, tries, func(ctx context.Context, req llm.Request) (llm.Response, error) {
 		model, err := c.modelID(ctx)
 		if err != nil {
 			return llm.Response{}, err
@@ -108,7 +124,7 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, show func(delta 
 			p.Answer.waits = p.Unopened
 			resp, err := c.exchange(ctx, &form, p)
 			refused, ok := errors.AsType[*llm.Error](err)
-			again := ok && !shown && c.Protocol.Adapt(ctx, &p, refused, form)
+			again := ok && !*shown && c.Protocol.Adapt(ctx, &p, refused, form)
 			if again && changes < maxChanges {
 				req.ReportFormRefused()
 			}
@@ -117,19 +133,12 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, show func(delta 
 				again = form.MayReason && c.lacksRoom(resp, p.Answer.Reasoned) && c.compose(&p).Tokens > form.Tokens
 			}
 			if !again || changes == maxChanges || req.Charge() != nil {
+				c.noteOutcome(req, unexplained(resp, err, p.Answer.content))
 				return resp, err
 			}
 			req.ReportFailed(resp.Usage)
 		}
 	})
-	if err == nil {
-		c.answered()
-		return resp, nil
-	}
-	if refused, ok := errors.AsType[*llm.Error](err); ok && refused.Kind == llm.KindOverflow {
-		c.Learnt().Limit(refused.Limit)
-	}
-	return llm.Response{}, err
 }
 
 // compose returns the form of a request, after what was learned so far.

@@ -77,6 +77,9 @@ type Client struct {
 	mu      sync.Mutex // guards the fields below
 	demands Demands
 	found   discovered
+
+	suspicions map[string]suspicion // of prompts that are too long, by Request.CacheKey
+	longest    int                  // tokens of the longest prompt that was answered lately
 }
 
 // New returns a client that has sent nothing yet, and has no Protocol. It fails if the base URL is no web address.
@@ -110,7 +113,7 @@ func New(o Options, d Defaults) (*Client, error) {
 	return &Client{
 		Options: o, Host: base.Host, Header: http.Header{}, server: base.Host + base.Path, defaults: d, assumed: assumed,
 		asking: semaphore.NewWeighted(1), found: discovered{model: o.Model},
-		demands: Demands{Refused: map[string]bool{}, Efforts: d.Efforts},
+		demands: Demands{Refused: map[string]bool{}, Efforts: d.Efforts}, suspicions: map[string]suspicion{},
 	}, nil
 }
 

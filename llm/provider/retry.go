@@ -13,11 +13,12 @@ import (
 	"cairn/llm"
 )
 
-// retry calls try until it succeeds. It retries temporary failures with growing pauses, or after the delay that the
-// provider asks for, but only while no text was shown, and not after an answer that stalled. Each attempt is first charged. Unless req.Alive is set, a server
+// retry calls try until it succeeds, tries times at most. It retries temporary failures with growing pauses, or after the
+// delay that the provider asks for, but only while no text was shown, and not after an answer that stalled. Each attempt is
+// first charged. Unless req.Alive is set, a server
 // that is silent for Options.IdleTimeout, or an answer that takes longer than Options.MaxTime, is KindUnreachable. If ctx
 // ends, the error is ctx's. The usage that a failed try returns is passed to req.Failed.
-func (c *Client) retry(ctx context.Context, req llm.Request, shown *bool, try func(ctx context.Context, req llm.Request) (llm.Response, error)) (llm.Response, error) {
+func (c *Client) retry(ctx context.Context, req llm.Request, shown *bool, tries int, try func(ctx context.Context, req llm.Request) (llm.Response, error)) (llm.Response, error) {
 	o, limited := c.Options, ctx
 	if req.Alive == nil {
 		var stop func()
@@ -49,7 +50,7 @@ func (c *Client) retry(ctx context.Context, req llm.Request, shown *bool, try fu
 	pause.InitialInterval, pause.Multiplier, pause.MaxInterval = o.RetryDelay, 2, llm.LongestWait
 	resp, err := backoff.Retry(limited, attempt,
 		backoff.WithBackOff(pause),
-		backoff.WithMaxTries(uint(1+max(o.MaxRetries, 0))),
+		backoff.WithMaxTries(uint(max(tries, 1))),
 		backoff.WithNotify(func(_ error, wait time.Duration) {
 			o.Log.Debug("model_retry", "wait", wait, "error", failure)
 			for ; wait > 0; wait -= time.Second {

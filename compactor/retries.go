@@ -1,0 +1,101 @@
+// When automatic work is tried again.
+
+package compactor
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// retries determines when automatic work may run: after failures, after the model declined or
+// Before vetoed, and after compactions that freed nothing.
+type retries struct {
+	backoff
+	extractiveRetryAt time.Time         // the extractive summarizer is not tried before this time
+	useless           int               // consecutive applied compactions that freed next to nothing
+	pausedUntil       time.Time         // no level below emergency starts anything before this time
+	repairs           map[int64]backoff // of rows whose repair failed, by id
+	declinedTo        int64             // the model declined to summarize messages up to this seq
+	vetoes            map[Trigger]veto
+}
+
+// backoff counts consecutive failures.
+type backoff struct {
+	failures int       // in a row
+	retryAt  time.Time // no model is tried before this time
+}
+
+// failed counts a failure. The first free ones in a row cause no pause.
+func (b *backoff) failed(now time.Time, free int) {
+	if b.failures >= free {
+		b.retryAt = now.Add(min(time.Minute<<min(b.failures, 10), 30*time.Minute)) // 1, 2, 4, … minutes
+	}
+	b.failures++
+}
+
+func (r *retries) worked() {
+	r.backoff, r.extractiveRetryAt = backoff{}, time.Time{}
+}
+
+// freed records how many tokens an applied compaction freed of its span, and whether the window is still full though
+// nothing more may leave. Two in a row that free less than a twentieth, or too little, pause the levels below
+// emergency: then compaction cannot move what fills the window.
+func (r *retries) freed(tokens, ofSpan int, stuck bool, now time.Time, cooldown time.Duration) (paused bool) {
+	if tokens*20 >= ofSpan && !stuck {
+		r.useless = 0
+		return false
+	}
+	r.useless++
+	if r.useless < 2 {
+		return false
+	}
+	r.useless, r.pausedUntil = 0, now.Add(cooldown)
+	return true
+}
+
+// noteFreed records what j freed, and logs a pause.
+func (c *Compactor) noteFreed(j *job) {
+	next := c.ahead() // it may still wait for a fold
+	full := levelOf(c.used(next), c.o.Window(), c.policy()) != levelNone
+	stuck := full && len(planSpan(next, 1, j.policy.tailLimits(c.budget())).lines) == 0
+	switch paused := c.retries.freed(j.tokens-j.row.Tokens, j.tokens, stuck, c.o.Now(), time.Duration(j.policy.Cooldown)); {
+	case paused:
+		c.o.Log.Log(c.ctx, c.reports.paused.Begin(), "compaction_paused",
+			"reason", reasonPaused, "until", c.retries.pausedUntil, "used", c.used(next), "window", c.o.Window())
+	case c.retries.useless == 0:
+		c.reports.paused.End()
+	}
+}
+
+// veto is Before's refusal of the jobs of one trigger.
+type veto struct {
+	reason string
+	until  time.Time
+}
+
+// minVeto is the shortest duration of a veto, so that a hook is not called at each message.
+const minVeto = time.Minute
+
+func (r *retries) forbids(t Trigger, now time.Time) bool { return now.Before(r.vetoes[t].until) }
+
+// reason returns why jobs of a trigger are forbidden, in words for people.
+func (r *retries) reason(t Trigger) string {
+	return fmt.Sprintf("%s was forbidden: %s", t, r.vetoes[t].reason)
+}
+
+func (r *retries) why(now time.Time) string {
+	switch {
+	case now.Before(r.pausedUntil):
+		return reasonPaused
+	case now.Before(r.retryAt):
+		return reasonBackoff
+	}
+	for _, t := range slices.Sorted(maps.Keys(r.vetoes)) {
+		if r.forbids(t, now) {
+			return r.reason(t)
+		}
+	}
+	return ""
+}

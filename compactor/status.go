@@ -1,0 +1,146 @@
+// What is known about a conversation's window at one moment.
+
+package compactor
+
+import (
+	"cairn/internal/observe"
+	"cairn/llm"
+	"cairn/transcript"
+)
+
+// Status describes how full a conversation's window is, and with what.
+type Status struct {
+	Used, Window int // tokens; used counts the prompt of the next request and the reply's reserve
+	Effective    int // the window that budgets are shares of, see Policy.Window
+	Frame        int // of Used: system prompt and tools
+	Head         int // of Used: first messages and the stack
+	Verbatim     int // of Used: messages and turn contexts
+	Contexts     int // of Verbatim: turn contexts
+	Reserve      int // of Used: kept free for the reply
+	PinBudget    int // most tokens of first messages and pins
+	Lines        int // verbatim messages
+	InPart       int // of Lines: messages that are too long and shown in part, without tool results
+	Stack        []Summary
+	Past         Past
+	Prepared     []Summary // prepared, not applied yet
+	Next         Trigger   // the next level
+	NextAt       int       // tokens used at which it is reached; 0: emergency is reached
+	Running      *Event    // what a worker is doing; nil: nothing
+	Scheduled    bool      // a request is queued and starts when the running job ends
+	Last         Event     // the last event; its State is empty if there is none
+	Failed       Event     // the last failure since which no compaction was applied; its State is empty if there is none
+	BackingOff   bool      // a level is reached, but waits because the last attempt failed
+	Paused       string    // why automatic compaction is paused; "": it is not
+	Policy       Policy
+}
+
+// Past describes what a conversation has from before its session.
+type Past struct {
+	Earlier   []transcript.Session // oldest first: those that may be shown, and older ones that need work
+	Inherited transcript.Inheritance
+	Shown     map[int64]bool // own rows in the view, by id
+	Tokens    int            // of what is in the view
+}
+
+// StatusReader returns a function that returns the Status of this moment, under the policy, window and budget, and at the
+// time, of the call. That may be called in any goroutine, at any time.
+func (c *Compactor) StatusReader() func() Status {
+	at := &moment{
+		c: c, s: c.h.view, retries: c.retries, last: c.reports.last, failed: c.reports.failed,
+		prepared: c.prepared, scheduled: c.queued != nil, undoLifted: c.undoLifted,
+	}
+	if c.busy != nil {
+		at.running = new(c.event(c.busy.row, EventStarted))
+	}
+	return at.status
+}
+
+// moment is what a Status is computed from. The loop makes one after each step, so making one must be cheap.
+type moment struct {
+	c                     *Compactor
+	s                     view
+	retries               retries // its map repairs is the loop's, and not to be read
+	last, failed          Event
+	prepared              []Summary
+	running               *Event
+	scheduled, undoLifted bool
+}
+
+func (m *moment) status() Status {
+	c, now := m.c, m.c.o.Now()
+	g := c.shares(m.s)
+	g.Last, g.Failed, g.Running, g.Scheduled, g.Lines = m.last, m.failed, m.running, m.scheduled, len(m.s.lines)
+	g.Stack, g.Prepared, g.PinBudget = m.s.head.Stack, m.prepared, c.shape(g.Policy).maxFirst
+	g.Past = Past{Earlier: m.s.head.Earlier, Inherited: m.s.head.Inherited, Shown: make(map[int64]bool), Tokens: m.s.past.tokens}
+	for _, e := range m.s.past.entries {
+		if e.own {
+			g.Past.Shown[e.row.ID] = true
+		}
+	}
+	for _, l := range m.s.lines {
+		if l.short != nil && l.Role != llm.RoleTool {
+			g.InPart++
+		}
+	}
+	g.Next, g.NextAt = nextLevel(g.Used, g.Window, g.Policy)
+	if m.running == nil && levelOf(g.Used, g.Window, g.Policy) != levelNone {
+		_, ready := c.summarizer(g.Policy, m.s, &m.retries, now)
+		g.BackingOff = !ready
+	}
+	g.Paused = m.retries.why(now)
+	if !g.Policy.Enabled {
+		g.Paused = reasonOff
+	}
+	if g.Paused == "" && m.s.head.Spared.To >= m.s.head.Start && !m.undoLifted {
+		g.Paused = reasonSpared
+	}
+	return g
+}
+
+// Usage returns Used, Head and Verbatim of a Status, at a cost independent of the size of the view.
+// Call it on the owner's goroutine.
+func (c *Compactor) Usage() (used, head, verbatim int) {
+	g := c.shares(c.h.view)
+	return g.Used, g.Head, g.Verbatim
+}
+
+// shares returns a Status that says what takes how much of the window.
+func (c *Compactor) shares(s view) (g Status) {
+	prompt, frame := c.prompt(s), c.frame()
+	share := func(estimated int) int { return prompt * estimated / max(frame+s.cost(), 1) }
+	g.Window, g.Effective, g.Policy = c.o.Window(), c.effectiveWindow(), c.policy()
+	g.Reserve = c.reserve()
+	g.Used, g.Frame, g.Head, g.Contexts = prompt+g.Reserve, share(frame), share(s.headCost), share(s.contextCost())
+	g.Verbatim = prompt - g.Frame - g.Head
+	return g
+}
+
+// reports keeps the last events, for Status, and the incidents that were logged and must not be
+// logged again.
+type reports struct {
+	last      Event // the last event that ended something
+	failed    Event // the last failure since a summary was applied
+	appliedAt int64 // the next seq when messages were last summarized; 0: not yet
+
+	byModel, byExtractive, byFallback observe.Incident // jobs of a model fail; jobs of the extractive summarizer fail; the fallback does the worker's jobs
+	tooLarge                          observe.Incident // nothing more can be hidden
+	paused                            observe.Incident // compactions free too little
+}
+
+func (r *reports) note(e Event, next int64) {
+	switch e.State {
+	case EventStarted, EventPrepared, EventScheduled:
+		return
+	case EventFailed:
+		r.failed = e
+	case EventApplied:
+		if e.Kind == Placeholder {
+			break
+		}
+		r.failed = Event{}
+		if e.Kind == Leaf && e.Trigger != OnRepair {
+			r.appliedAt = next
+		}
+	}
+	r.last = e
+}

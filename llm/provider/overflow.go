@@ -1,0 +1,170 @@
+// Finds out whether a server that fails without a reason does so because the prompt is too long: llama.cpp, LM Studio and
+// proxies may report that as a failure of their own, or as an answer without content.
+
+package provider
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+
+	"cairn/internal/tokens"
+	"cairn/llm"
+)
+
+// suspicion counts failures of one conversation in a row that have no reason and are alike.
+type suspicion struct {
+	class string
+	count int
+}
+
+const (
+	likeFailures    = 2    // so many raise the suspicion
+	leastRefused    = 1000 // tokens of the smallest prompt that may be too long: no model has a smaller window
+	mostSuspicions  = 1000 // conversations
+	probeTokens     = 256  // of the answer to a short request
+	probeQuestion   = "Answer with one word: are you there?"
+	failureOfServer = "failure of the server"
+	withoutContent  = "answer without content"
+)
+
+// unexplained returns the class of an outcome without a reason; "" for any other. content is the number of bytes that the
+// answer had.
+func unexplained(resp llm.Response, err error, content int) string {
+	refused, isRefused := errors.AsType[*llm.Error](err)
+	waits := []int{http.StatusRequestTimeout, http.StatusTooEarly, http.StatusGatewayTimeout, 529} // a reason
+	switch {
+	case err == nil && content == 0 && resp.Usage.Completion <= 1 && resp.FinishReason != llm.FinishFilter,
+		isRefused && refused.Kind == llm.KindTruncated && content == 0:
+		return withoutContent
+	case isRefused && refused.Kind == llm.KindOverloaded && refused.RetryAfter == 0 && !slices.Contains(waits, refused.Status):
+		return failureOfServer
+	}
+	return ""
+}
+
+// noteOutcome counts failures of a class; "": it was another outcome.
+func (c *Client) noteOutcome(req llm.Request, class string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.suspicions[req.CacheKey]
+	switch {
+	case class == "":
+		delete(c.suspicions, req.CacheKey)
+		return
+	case s.class != class:
+		s = suspicion{class: class}
+	}
+	if len(c.suspicions) >= mostSuspicions {
+		clear(c.suspicions)
+	}
+	s.count++
+	c.suspicions[req.CacheKey] = s
+}
+
+// suspected returns the class of the failures that raise the suspicion; "" if there are none.
+func (c *Client) suspected(req llm.Request) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s := c.suspicions[req.CacheKey]; s.count >= likeFailures {
+		return s.class
+	}
+	return ""
+}
+
+// maySuspect reports whether the prompt of a request that just failed may be too long. If one as long was answered
+// before, the server probably fails for another reason: only the next failure counts.
+func (c *Client) maySuspect(req llm.Request) bool {
+	if c.suspected(req) == "" || !c.canBeTooLong(req) {
+		return false
+	}
+	size := c.promptTokens(req)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before := c.longest >= size
+	if before {
+		c.longest = 0
+	}
+	return !before
+}
+
+// canBeTooLong reports whether much of a prompt is conversation: with less, system prompt and tools would not fit either.
+func (c *Client) canBeTooLong(req llm.Request) bool {
+	size := c.promptTokens(req)
+	return size >= leastRefused && size >= 2*c.promptTokens(short(req))
+}
+
+// short returns a short request of the same form.
+func short(req llm.Request) llm.Request {
+	question := llm.Message{Role: llm.RoleUser, Text: probeQuestion}
+	head := req.Messages[:min(1, len(req.Messages))]
+	if len(head) == 0 || head[0].Role != llm.RoleSystem {
+		head = nil
+	}
+	req.Messages = append(slices.Clone(head), question)
+	req.Head, req.CacheKey, req.MaxTokens = len(head), "cairn-short", probeTokens
+	return req
+}
+
+// confirmOverflow asks a short request, and then the failed one once more. If only the short one is answered, the
+// prompt is too long.
+func (c *Client) confirmOverflow(ctx context.Context, req llm.Request, failed llm.Response, failure error, show func(string)) (llm.Response, error) {
+	shown := false
+	probe, err := c.attempt(ctx, short(req), &shown, 1, nil)
+	req.ReportFailed(probe.Usage)
+	silent := strings.TrimSpace(probe.Message.Text) == "" && len(probe.Message.Calls) == 0 && probe.Usage.Completion == 0
+	if err != nil || silent {
+		return failed, failure
+	}
+	if failure == nil {
+		req.ReportFailed(failed.Usage)
+	}
+	again, failure := c.attempt(ctx, req, &shown, 1, show)
+	class := c.suspected(req)
+	if class == "" || shown {
+		return again, failure
+	}
+	if failure == nil {
+		req.ReportFailed(again.Usage)
+	}
+	c.mu.Lock()
+	c.suspicions[req.CacheKey] = suspicion{class, likeFailures - 1} // the window may be much smaller
+	c.mu.Unlock()
+	overflow := &llm.Error{
+		Kind: llm.KindOverflow, Err: failure,
+		Message: "two times " + class + " for a long prompt, while a short one is answered",
+	}
+	c.Options.Log.Warn("overflow_inferred", "effect", "the length of the prompt counts as the limit for a day",
+		"model", c.Model(), "tokens", c.promptTokens(req), "class", class, "error", failure)
+	return llm.Response{}, overflow
+}
+
+// learnLimit learns the window from an overflow: the number that the server stated, else the length of the prompt,
+// unless pictures, whose tokens are unknown here, or the system prompt may be the reason.
+func (c *Client) learnLimit(req llm.Request, refused *llm.Error) {
+	pictures := slices.ContainsFunc(req.Messages, func(m llm.Message) bool { return len(m.Images) > 0 })
+	switch {
+	case refused.Limit > 0:
+		c.Learnt().Limit(refused.Limit)
+	case !pictures && c.canBeTooLong(req):
+		c.Learnt().Bound(c.promptTokens(req))
+	}
+}
+
+// promptTokens estimates the tokens of a prompt without its pictures, by the model's own factor.
+func (c *Client) promptTokens(req llm.Request) int {
+	cost := 0
+	for _, m := range req.Messages {
+		cost += tokens.PerMessage + tokens.Estimate(m.Text) + tokens.Estimate(string(m.Native))
+		for _, call := range m.Calls {
+			cost += tokens.Estimate(call.Name) + tokens.Estimate(call.Arguments)
+		}
+	}
+	for _, t := range req.Tools {
+		cost += tokens.PerMessage + tokens.Estimate(t.Name) + tokens.Estimate(t.Description) + tokens.Estimate(string(t.Parameters))
+	}
+	return int(math.Round(float64(cost) * c.Learnt().Factor()))
+}
