@@ -24,13 +24,13 @@ import (
 func Mask(text string) string {
 	for range maxPasses {
 		was := text
-		folded := strings.ToLower(text)
-		for _, r := range rules() {
-			if !slices.ContainsFunc(r.Keywords, func(k string) bool { return strings.Contains(folded, k) }) {
+		present := keywords().in(text)
+		for i, r := range rules() {
+			if !present[i] {
 				continue
 			}
 			if masked := r.mask(text); masked != text {
-				text, folded = masked, strings.ToLower(masked)
+				text, present = masked, keywords().in(masked)
 			}
 		}
 		if text == was {
