@@ -47,10 +47,11 @@ func (s *Store) Find(ctx context.Context, name string) (*Conversation, error) {
 }
 
 // Unfinished returns the names of the conversations with work to do: messages in the inbox, a session to start, a turn to
-// answer, an unsent reply, or messages that a model has yet to summarize.
+// answer, an unsent reply, messages of an import to read, or messages that a model has yet to summarize.
 func (s *Store) Unfinished(ctx context.Context) ([]string, error) {
 	return s.names(ctx, `SELECT name FROM conversations
-		WHERE id IN (SELECT conversation FROM inbox)
+		WHERE unread_from > 0
+		OR id IN (SELECT conversation FROM inbox)
 		OR id IN (SELECT conversation FROM wanted_sessions)
 		OR id IN (SELECT conversation FROM messages INDEXED BY messages_waiting WHERE answered = 0)
 		OR id IN (SELECT conversation FROM outbox INDEXED BY outbox_unsent WHERE state IN ('waiting', 'sending'))
