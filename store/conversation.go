@@ -47,16 +47,20 @@ func (s *Store) Find(ctx context.Context, name string) (*Conversation, error) {
 }
 
 // Unfinished returns the names of the conversations with work to do: messages in the inbox, a session to start, a turn to
-// answer, an unsent reply, messages of an import to read, or messages that a model has yet to summarize.
+// answer, an unsent reply, or messages that a model has yet to summarize.
 func (s *Store) Unfinished(ctx context.Context) ([]string, error) {
 	return s.names(ctx, `SELECT name FROM conversations
-		WHERE unread_from > 0
-		OR id IN (SELECT conversation FROM inbox)
+		WHERE id IN (SELECT conversation FROM inbox)
 		OR id IN (SELECT conversation FROM wanted_sessions)
 		OR id IN (SELECT conversation FROM messages INDEXED BY messages_waiting WHERE answered = 0)
 		OR id IN (SELECT conversation FROM outbox INDEXED BY outbox_unsent WHERE state IN ('waiting', 'sending'))
 		OR id IN (SELECT conversation FROM compactions INDEXED BY compactions_owed WHERE state = 'applied' AND (owed = 1 OR kind = 'placeholder'))
 		ORDER BY id`)
+}
+
+// Importing returns the names of the conversations with messages of an import that their compactor has not read.
+func (s *Store) Importing(ctx context.Context) ([]string, error) {
+	return s.names(ctx, "SELECT name FROM conversations WHERE unread_from > 0 ORDER BY id")
 }
 
 func (s *Store) names(ctx context.Context, query string) ([]string, error) {
