@@ -1,15 +1,15 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
+	"time"
 )
 
-// Messages for `import`.
-
-// importText writes messages from a seed. Words follow Zipf's law, as those of real talk do; one sentence in three begins
-// as sentences do that are worth a memory.
+// importText writes messages from a seed. One sentence in three begins as sentences do that are worth a memory, and one in six
+// ends with a number or a day.
 type importText struct {
 	dice  *rand.Rand
 	words func() string
@@ -21,7 +21,7 @@ var memorable = []string{
 	"My favourite thing is", "I was born in", "We have to", "I hope to",
 }
 
-// realLike returns text with a vocabulary that keeps growing.
+// realLike returns text whose words follow Zipf's law, as those of real talk do, so that its vocabulary keeps growing.
 func realLike(seed uint64) importText {
 	dice := rand.New(rand.NewPCG(seed, 1))
 	ranks := rand.NewZipf(dice, 1.1, 8, 60_000)
@@ -64,6 +64,9 @@ func (t importText) message() string {
 				b.WriteByte(' ')
 			}
 			b.WriteString(t.words())
+		}
+		if t.dice.IntN(6) == 0 {
+			fmt.Fprintf(&b, " on %d %s", 1+t.dice.IntN(28), time.Month(1+t.dice.IntN(12)))
 		}
 		b.WriteString(". ")
 		left -= n
