@@ -144,7 +144,7 @@ func TestFold(t *testing.T) {
 		{extractive, "spares what a model wrote", built(stackOf(0, 0, 0, 0), 3), nil, []int64{2, 3}},
 		{extractive, "folds what a model wrote if there is nothing else", built(stackOf(0, 0), 0, 1), nil, []int64{1, 2}},
 		{extractive, "does not have a large one take up one small one after the other", of(2000, 1500, 45), nil, []int64{1, 2}},
-		{extractive, "takes the two over the fewest messages if no two are about as large", of(2000, 500, 45), nil, []int64{2, 3}},
+		{extractive, "takes the two over the fewest messages if no two are about as large", of(40_000, 2000, 45), nil, []int64{2, 3}},
 		{extractive, "never folds across messages", gap(stackOf(0, 0, 0)), there, []int64{2, 3}},
 		{extractive, "never folds what is not on disk", unwritten, nil, nil},
 	} {
