@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
+	"cairn/internal/lazy"
 	"cairn/internal/words"
 	"cairn/llm"
 	"cairn/transcript"
@@ -145,7 +145,7 @@ func (c *Compactor) stackBeside(j *job) (room int, others []termsOf) {
 			left -= other.Tokens
 			terms := c.terms[other.Text]
 			if terms == nil {
-				terms = sync.OnceValue(func() []string { return words.Content(other.Text) })
+				terms = lazy.Value(func() []string { return words.Content(other.Text) })
 			}
 			known[other.Text] = terms
 			others = append(others, terms)

@@ -19,7 +19,9 @@ func TestImportProgress(t *testing.T) {
 		}, p
 	}
 	stored := func(n int) channel.ImportProgress { return channel.ImportProgress{Total: 4000, Stored: n} }
-	left := func(n int) channel.ImportProgress { return channel.ImportProgress{Total: 4000, Stored: 4000, Unread: n} }
+	left := func(n int) channel.ImportProgress {
+		return channel.ImportProgress{Total: 4000, Stored: 4000, Unread: n}
+	}
 	t.Run("at a terminal one line shows what is done, how many per second, and the rest", func(t *testing.T) {
 		out, show, p := shows(true)
 		show(0, stored(1000))
