@@ -159,7 +159,7 @@ func TestImport(t *testing.T) {
 	check.SkipUnderRace(t)
 	t.Parallel()
 	r, _ := ranAs[imported](t, "import", "--messages", "200,400", "--kills", "1")
-	check.Require(t, len(r.Imports) == 4 && len(r.Kills) == 2 && len(r.Targets) == 12, "%+v", r)
+	check.Require(t, len(r.Imports) == 4 && len(r.Kills) == 2 && len(r.Targets) == 10, "%+v", r)
 	for _, c := range r.Imports {
 		check.That(t, c.Stored > 0 && c.All > c.Stored && c.Memories > 0 && c.Summaries > 0, "%+v", c)
 	}
