@@ -31,8 +31,8 @@ const (
 	importMany     = 100_000
 	importGrowth   = 1.3
 	importFilled   = 10_000 // messages from which on the window and the stack of summaries are full
-	importKilled   = 2000 // messages of an import that is killed
-	importAgent    = "bench:import/"
+	importKilled   = 2000   // messages of an import that is killed
+	importPlace    = "bench:import/1"
 	importWindow   = fullWindow
 	perMinuteInMS  = 60_000.0
 	messagesPerDay = 24 * 60
@@ -134,7 +134,7 @@ func measureImport(ctx context.Context, s *screen, n int, text importText) (c im
 	defer func() { err = errors.Join(err, b.close()) }()
 	said := past(n, time.Now().Add(-time.Duration(n+messagesPerDay)*time.Minute), text.message)
 	begun, cpu, stored := time.Now(), cpuTime(), time.Duration(0)
-	_, err = b.hub.Import(ctx, importAgent+"1", said, func(now channel.ImportProgress) {
+	_, err = b.hub.Import(ctx, importPlace, said, func(now channel.ImportProgress) {
 		if now.Stored == n && stored == 0 {
 			stored = cpuTime() - cpu
 		}
