@@ -24,7 +24,7 @@ type benchmark struct {
 // benchmarks returns all benchmarks.
 func benchmarks() []*benchmark {
 	return []*benchmark{
-		newLoad(), newTurn(), newIdle(), newStart(), newCrash(), newFaults(), newModels(), newLatency(),
+		newLoad(), newTurn(), newIdle(), newStart(), newImport(), newCrash(), newFaults(), newModels(), newLatency(),
 		newCost(), newTools(), newRecall(), newJudge(), newRetention(), newPrompts(),
 	}
 }

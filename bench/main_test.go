@@ -51,7 +51,7 @@ func TestCommandLine(t *testing.T) {
 		"nothing", "cost more", "cost --turns 0", "cost --turns many", "latency --turns -1", "latency --slow",
 		"latency --summary 0s", "faults --seeds 0", "recall", "recall testdata --rows 7", "recall testdata --rows many",
 		"models --turns 0", "crash --kills 0", "crash --seed -1", "load --channels 1", "load --minutes NaN", "load --rate 0",
-		"turn --turns 0", "turn --channels 0", "idle --channels 0", "start --messages 1", "retention",
+		"import --messages 9", "import --kills -1", "turn --turns 0", "turn --channels 0", "idle --channels 0", "start --messages 1", "retention",
 		"retention testdata --window 100", "retention testdata --window many", "picture --turns 1",
 		"prompts", "prompts testdata", "prompts testdata --model m --languages xx", "prompts testdata --model m --provider x",
 		"prompts testdata --model m --key-env CAIRN_NO_SUCH_KEY", "prompts testdata --model m --span 1",
@@ -153,6 +153,19 @@ func TestStart(t *testing.T) {
 	starts = 1
 	r, _ := ranAs[started](t, "start", "--messages", "300")
 	check.That(t, len(r.Shapes) == 3 && r.Shapes[0].Median > 0 && r.Shapes[1].Median > 0 && r.Shapes[2].CPU > 0, "%+v", r)
+}
+
+func TestImport(t *testing.T) {
+	check.SkipUnderRace(t)
+	t.Parallel()
+	r, _ := ranAs[imported](t, "import", "--messages", "200,400", "--kills", "1")
+	check.Require(t, len(r.Imports) == 4 && len(r.Kills) == 2 && len(r.Targets) == 10, "%+v", r)
+	for _, c := range r.Imports {
+		check.That(t, c.Stored > 0 && c.All > c.Stored && c.Memories > 0 && c.Summaries > 0, "%+v", c)
+	}
+	for _, k := range r.Kills {
+		check.That(t, k.Kills == 1 && k.Runs == 2 && k.Wrong == 0, "%+v", k)
+	}
 }
 
 func TestTools(t *testing.T) {

@@ -209,7 +209,9 @@ func (b *trialRun) learnPast(ctx context.Context, s *screen) error {
 	for _, u := range b.recording.said {
 		b.imported = append(b.imported, u.ID)
 	}
-	n, err := b.hub.Import(ctx, modelsPlace, b.recording.said, func(n int) { s.progress("%s: %d of %d messages imported", b.name, n, len(b.recording.said)) })
+	n, err := b.hub.Import(ctx, modelsPlace, b.recording.said, func(now channel.ImportProgress) {
+		s.progress("%s: %d of %d messages imported", b.name, now.Stored-now.Unread, now.Total)
+	})
 	if err == nil && n != len(b.recording.said) {
 		err = fmt.Errorf("%d of %d messages were imported", n, len(b.recording.said))
 	}

@@ -98,8 +98,8 @@ func fillChannels(ctx context.Context, s *screen, dir string, channels, each int
 	for n := range channels {
 		begin := time.Now().Add(-time.Duration(each+60) * time.Minute)
 		said := past(each, begin, func() string { return text(words, 4+words.IntN(36)) })
-		_, err := hub.Import(ctx, fmt.Sprintf("terminal:c%d", n), said, func(done int) {
-			s.progress("%s of %s messages are written", thousands(n*each+done), thousands(channels*each))
+		_, err := hub.Import(ctx, fmt.Sprintf("terminal:c%d", n), said, func(now channel.ImportProgress) {
+			s.progress("%s of %s messages are written", thousands(n*each+now.Stored-now.Unread), thousands(channels*each))
 		})
 		if err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/observe"
 	"cairn/store"
@@ -187,6 +188,14 @@ func (c *conversation) classifyPast(said []Inbound) (heard []Inbound) {
 		heard = append(heard, m)
 	}
 	return heard
+}
+
+// shownTokens estimates what a message costs in the prompt, as the row seq.
+func shownTokens(m Inbound, seq int64) int {
+	return chat.TokensOf(chat.Message{
+		Role: "user", Seq: seq, Author: m.Author, Text: m.Text, Attachments: m.Attachments,
+		ReplyTo: m.ReplyTo, Quote: m.Quote, Time: m.Time,
+	})
 }
 
 // fitting returns the newest messages that fit a burst, without those of authors the bot ignores.

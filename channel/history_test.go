@@ -227,18 +227,18 @@ func TestImport(t *testing.T) {
 		}
 		return all
 	}
-	done := 0
-	check.Equal(t, "imported messages", check.Must(r.hub.Import(t.Context(), place, past(100), func(d int) { done = d }))(t), 100)
+	done, ignore := 0, func(channel.ImportProgress) {}
+	check.Equal(t, "imported messages", check.Must(r.hub.Import(t.Context(), place, past(100), func(p channel.ImportProgress) { done = p.Stored - p.Unread }))(t), 100)
 	check.Equal(t, "progress", done, 100)
 	for _, e := range r.connector.events {
 		check.That(t, e.Trigger != compactor.OnEmergency && e.BeforeTokens <= e.Window, "an emergency while importing: %+v", e)
 	}
 	applied := len(r.eventsIn(compactor.EventApplied))
 	check.That(t, applied >= 3, "got %d applied compactions", applied)
-	check.Equal(t, "messages imported by the second import", check.Must(r.hub.Import(t.Context(), place, past(110), func(int) {}))(t), 10)
+	check.Equal(t, "messages imported by the second import", check.Must(r.hub.Import(t.Context(), place, past(110), ignore))(t), 10)
 	check.Len(t, "model calls", r.model.Requests(), 0)
 	r.ask("hello")
-	check.Error(t, check.ErrorOf(r.hub.Import(t.Context(), place, past(120), func(int) {})), store.ErrLive)
+	check.Error(t, check.ErrorOf(r.hub.Import(t.Context(), place, past(120), ignore)), store.ErrLive)
 }
 
 func TestNew(t *testing.T) {

@@ -161,7 +161,7 @@ func (c *conversation) deliver(ctx context.Context, messages []Inbound) ([]store
 }
 
 // Recover takes up what an earlier process left, in conversations that match and whose connector is open, and in
-// their tasks: messages in the inbox, unanswered turns, unsent replies, open tasks.
+// their tasks: messages in the inbox, unanswered turns, unsent replies, open tasks. Imports are read without their connector.
 func (h *Hub) Recover(ctx context.Context, match func(conversation string) bool) error {
 	if err := h.o.Store.Held().Deliver(ctx); err != nil {
 		return err
@@ -172,11 +172,29 @@ func (h *Hub) Recover(ctx context.Context, match func(conversation string) bool)
 	return h.resumeErasures(ctx, match)
 }
 
+// wakeImporting opens the matching conversations that have messages of an import to read, also without their connector.
+func (h *Hub) wakeImporting(ctx context.Context, match func(conversation string) bool) error {
+	names, err := h.o.Store.Importing(ctx)
+	for _, name := range slices.DeleteFunc(names, func(name string) bool { return !match(name) }) {
+		records, err := h.o.Store.Find(ctx, name)
+		if err != nil {
+			return err
+		}
+		c, err := h.find(name, newConversation(h, name, h.connectors[connectorOf(name)], records))
+		if err != nil {
+			return err
+		}
+		c.wake()
+		h.release(c)
+	}
+	return err
+}
+
 // wakeUnfinished wakes the matching conversations that have something left to do, and returns their names.
 func (h *Hub) wakeUnfinished(ctx context.Context, match func(conversation string) bool) ([]string, error) {
 	names, err := h.o.Store.Unfinished(ctx)
 	tasks, failed := h.o.Store.OpenTasks(ctx)
-	if err = errors.Join(err, failed); err != nil {
+	if err = errors.Join(err, failed, h.wakeImporting(ctx, match)); err != nil {
 		return nil, fmt.Errorf("look for unfinished conversations: %w", err)
 	}
 	for _, t := range tasks {

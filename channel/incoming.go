@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"cairn/chat"
 	"cairn/compactor"
 	"cairn/store"
 
@@ -160,86 +159,4 @@ func recoverConnector(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("the connector panicked: %v\n%s", p, debug.Stack())
 	}
-}
-
-// Import adds earlier messages to a conversation, in the given order, without answering them. It
-// compacts along the way and waits for the summaries, so that nothing is truncated. Messages with
-// known ids are skipped. It returns how many were new. store.ErrLive: people have already talked to the
-// bot there. store.ErrOtherMessage: a known id names another message; nothing was imported.
-func (h *Hub) Import(ctx context.Context, name string, past []Inbound, progress func(done int)) (imported int, err error) {
-	connector, known := h.connectors[connectorOf(name)]
-	if !known {
-		return 0, fmt.Errorf("no connector is open for %q", name)
-	}
-	records, err := h.o.Store.Conversation(ctx, name)
-	if err != nil {
-		return 0, err
-	}
-	c := newConversation(h, name, connector, records) // without its loop: this goroutine owns it
-	open, err := c.opening(ctx)
-	if err == nil {
-		err = open()
-	}
-	if err != nil {
-		return 0, err
-	}
-	defer func() { // cancels the summaries that are being written
-		c.engine.Close()
-		for c.engine.Busy() {
-			<-c.inbox.signal
-			c.inbox.run(func(event func()) { event() })
-		}
-	}()
-	if c.engine.History().Next() > 1 {
-		err = records.Past().CheckIDs(ctx, past)
-	}
-	if err != nil {
-		return 0, err
-	}
-	done := 0 // messages read
-	feed := compactor.Feed[Inbound]{
-		Engine: c.engine,
-		Window: func() int { return c.window.lookUp(ctx) },
-		Write: func(batch []Inbound) ([]chat.Message, error) {
-			added, err := records.Past().Import(ctx, batch)
-			if err == nil {
-				imported += len(added)
-				progress(done)
-			}
-			return added, err
-		},
-		WaitIdle: func() error { return c.waitImported(ctx) },
-	}
-	for _, m := range past {
-		if err := feed.Add(m, 2+shownTokens(m, c.engine.History().Next())); err != nil {
-			return imported, err
-		}
-		done++
-	}
-	return imported, feed.Flush()
-}
-
-// shownTokens estimates what a message costs in the prompt, as the row seq.
-func shownTokens(m Inbound, seq int64) int {
-	return chat.TokensOf(chat.Message{
-		Role: "user", Seq: seq, Author: m.Author, Text: m.Text, Attachments: m.Attachments,
-		ReplyTo: m.ReplyTo, Quote: m.Quote, Time: m.Time,
-	})
-}
-
-// waitImported does the loop's work until no summary is being written or due, also through pauses after a failure:
-// truncating would hide the past.
-func (c *conversation) waitImported(ctx context.Context) error {
-	c.engine.Check(ctx)
-	for c.engine.Busy() || c.engine.StatusReader()().BackingOff {
-		select {
-		case <-c.inbox.signal:
-			c.inbox.run(func(event func()) { event() }) // a panic ends the import
-		case <-time.After(time.Second):
-			c.engine.Check(ctx)
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
 }

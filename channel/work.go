@@ -24,6 +24,13 @@ func (c *conversation) work(ctx context.Context, resume bool) error {
 		if _, err := c.load(ctx); err != nil {
 			return err
 		}
+		c.importUnread.Store(true)
+	}
+	if c.importUnread.Swap(false) {
+		if err := c.readImported(ctx); err != nil {
+			c.importUnread.Store(true)
+			return err
+		}
 	}
 	if c.connector == nil {
 		return c.workClosed(ctx, opens)

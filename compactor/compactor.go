@@ -93,6 +93,8 @@ type Compactor struct {
 	tokenDeficit int        // tokens that a level demanded beyond what is prepared
 	queued       *Requested // a request that starts when the running work ends; nil if none
 
+	terms map[string]termsOf // of the stack's texts, which job after job reads; nil while nothing is due
+
 	retries    retries
 	wake       time.Time
 	draining   bool // work that can wait is left to the next start

@@ -8,7 +8,6 @@ import (
 	"cairn/chat"
 	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
-	"cairn/internal/words"
 )
 
 // How the extractive summarizer is run: what it chooses from, and what its lines rest on.
@@ -37,15 +36,15 @@ func messagesIn(sources []source) []chat.Message {
 	return withoutSecrets(messages)
 }
 
-func extractive(ctx context.Context, j *job, record Job, target int, beside []string) (s summarize.Summary, err error) {
+func extractive(ctx context.Context, j *job, record Job, target int, beside []termsOf) (s summarize.Summary, err error) {
 	sources, err := sourcesFor(ctx, j, record)
 	if err != nil {
 		return s, err
 	}
 	messages := messagesIn(sources)
 	var others [][]string
-	for _, text := range beside {
-		others = append(others, words.Content(text))
+	for _, terms := range beside {
+		others = append(others, terms())
 	}
 	target = j.aim(target, func() []summarize.Item { return summarize.ItemsOf(messages, summarize.MostOfMessage) })
 	s = summarize.Extract(messages, target, memoriesOf(j, messages), j.row.Focus, others...)

@@ -175,16 +175,16 @@ func stackCost(stack []Summary) (tokens int) {
 // takes the oldest run of two to fanIn rows of one level, else the pair over the fewest messages,
 // so that the oldest text is not summarized again and again. The extractive summarizer chooses
 // among the original messages however often it folds, so it takes the pair over the fewest messages
-// at once: that spreads detail evenly over the conversation and keeps the stack full. It leaves
-// rows that a model wrote for last.
+// at once, see balanced: that spreads detail over the conversation and keeps the stack full. It
+// leaves rows that a model wrote for last.
 func planFold(s view, fanIn int, extractive bool) []Summary {
 	stack, adjacent := s.head.Stack, s.adjacent
 	if extractive {
 		own := func(a, b Summary) bool { return adjacent(a, b) && a.NeedsRepair() && b.NeedsRepair() }
-		if pair := lightest(stack, own); pair != nil {
+		if pair := balanced(stack, own); pair != nil {
 			return pair
 		}
-		return lightest(stack, adjacent)
+		return balanced(stack, adjacent)
 	}
 	for i := 0; i < len(stack); {
 		j := i + 1

@@ -116,6 +116,13 @@ func TestFold(t *testing.T) {
 		}
 		return stack
 	}
+	of := func(messages ...int) []Summary {
+		stack := built(stackOf(make([]int, len(messages))...))
+		for i, n := range messages {
+			stack[i].Messages = n
+		}
+		return stack
+	}
 	const model, extractive = false, true
 	for _, tt := range []struct {
 		by      bool
@@ -136,6 +143,8 @@ func TestFold(t *testing.T) {
 		{extractive, "takes the older of two pairs over as many", built(append(stackOf(0, 0), Summary{ID: 3, Span: Span{From: 21, To: 30}, Messages: 100})), nil, []int64{1, 2}},
 		{extractive, "spares what a model wrote", built(stackOf(0, 0, 0, 0), 3), nil, []int64{2, 3}},
 		{extractive, "folds what a model wrote if there is nothing else", built(stackOf(0, 0), 0, 1), nil, []int64{1, 2}},
+		{extractive, "does not have a large one take up one small one after the other", of(2000, 1500, 45), nil, []int64{1, 2}},
+		{extractive, "takes the two over the fewest messages if no two are about as large", of(40_000, 2000, 45), nil, []int64{2, 3}},
 		{extractive, "never folds across messages", gap(stackOf(0, 0, 0)), there, []int64{2, 3}},
 		{extractive, "never folds what is not on disk", unwritten, nil, nil},
 	} {

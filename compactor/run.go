@@ -34,6 +34,7 @@ func (c *Compactor) proceed() {
 		c.startJob(j)
 		return
 	}
+	c.terms = nil
 	c.wake = c.nextWake()
 }
 

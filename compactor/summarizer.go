@@ -8,6 +8,8 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
+	"cairn/internal/lazy"
+	"cairn/internal/words"
 	"cairn/llm"
 	"cairn/transcript"
 )
@@ -123,9 +125,12 @@ func (c *Compactor) under(j *job) []Summary {
 	return slices.DeleteFunc(c.ahead().head.Rows(), func(row Summary) bool { return !row.Overlaps(j.row.Span) })
 }
 
-// stackBeside returns how many tokens the job's row may take in the stack, and the texts of the other
+// termsOf returns the words of a text.
+type termsOf func() []string
+
+// stackBeside returns how many tokens the job's row may take in the stack, and the words of the other
 // rows: it may take what they leave of the budget. If they leave little they are folded.
-func (c *Compactor) stackBeside(j *job) (room int, texts []string) {
+func (c *Compactor) stackBeside(j *job) (room int, others []termsOf) {
 	planned := c.ahead()
 	left := j.policy.stackBudget(c.budget()) - planned.past.tokens
 	if j.row.From < planned.head.Start { // it is shown among what is from before
@@ -134,13 +139,20 @@ func (c *Compactor) stackBeside(j *job) (room int, texts []string) {
 	if j.row.Kind == Rollup && j.extractive {
 		left = 0 // it folds again and again: no row should take most of the stack
 	}
+	known := make(map[string]termsOf, len(planned.head.Stack))
 	for _, other := range planned.head.Stack {
 		if !other.Overlaps(j.row.Span) {
 			left -= other.Tokens
-			texts = append(texts, other.Text)
+			terms := c.terms[other.Text]
+			if terms == nil {
+				terms = lazy.Value(func() []string { return words.Content(other.Text) })
+			}
+			known[other.Text] = terms
+			others = append(others, terms)
 		}
 	}
-	return j.policy.entryCap(c.budget(), left), texts
+	c.terms = known
+	return j.policy.entryCap(c.budget(), left), others
 }
 
 // aim returns the target length, in tokens, for a material that was read: a repair knows its span

@@ -22,6 +22,13 @@ var (
 	SameFact  = sameFact
 )
 
+// Closest returns the id of the memory that is most like a content, said by somebody; 0: none is.
+func Closest(c *store.Conversation, tx *store.Tx, content, by string) int64 {
+	d := draftOf(summarize.MemoryDraft{Kind: "fact", Content: content}, byAssistant)
+	d.Speaker, d.About = by, by
+	return closest(c, tx, d).ID
+}
+
 // CheckDraft checks a draft of the assistant from messages up to seq. The result checks it once more.
 func CheckDraft(c *store.Conversation, tx *store.Tx, m summarize.MemoryDraft, seq int64) (again func(tx *store.Tx)) {
 	d := draftOf(m, byAssistant)

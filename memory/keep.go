@@ -4,13 +4,15 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 
 	"cairn/compactor/summarize"
-	"cairn/internal/words"
 	"cairn/store"
 )
 
@@ -83,28 +85,56 @@ func checkSuperseded(c *store.Conversation, tx *store.Tx, d *draft) {
 	}
 }
 
-// weightless words do not change the meaning of a fact and are not compared.
-var weightless = strings.Fields("a an the that of at in on to for and is are am be do does also really very")
-
-func factWords(content string) []string {
-	return slices.DeleteFunc(strings.Fields(words.Fold(content)), func(word string) bool { return slices.Contains(weightless, word) })
-}
-
-// sameFact reports whether two facts have the same words that count, in the same order, so numbers, names, negations,
-// tenses and who does what to whom are the same.
+// sameFact reports whether two facts have the same words that count, in the same order.
 func sameFact(a, b string) bool {
-	is := factWords(a)
-	return len(is) > 0 && slices.Equal(is, factWords(b))
+	is := store.FactWords(a)
+	return len(is) > 0 && slices.Equal(is, store.FactWords(b))
 }
 
-// similar finds memories in one of the states, about the same person as a draft, that have at least a given
-// share of its terms, oldest first.
-func similar(c *store.Conversation, tx *store.Tx, d draft, share float64, states ...string) []Memory {
+// sayingTheSame finds the active and forgotten memories about the same person that say what a draft says, oldest first.
+func sayingTheSame(c *store.Conversation, tx *store.Tx, d draft) []Memory {
+	fact := store.FactOf(d.Content)
+	if fact == 0 {
+		return nil
+	}
+	found := ReadMemories(tx, `WHERE m.conversation = ? AND m.fact = ? AND m.fact <> 0 AND m.state IN ('active', 'forgotten') AND `+aboutSame+` ORDER BY m.id`,
+		c.ID(), fact, d.About, d.AboutID)
+	return slices.DeleteFunc(found, func(m Memory) bool { return !sameFact(d.Content, m.Content) }) // two hashes may be equal
+}
+
+// aboutSame selects memories about a person.
+const aboutSame = "m.about = ? COLLATE NOCASE AND " + aboutOf + " IN ('', ?)"
+
+// Limits of a search for similar memories: where people use few words, a draft shares one with nearly all of them.
+const (
+	mostPostings = 6000 // entries of the index that are read, of all terms together
+	mostCompared = 300  // memories
+)
+
+// similar finds active memories about the same person as a draft that have at least a given share of its terms, oldest first.
+// It reads the index of the draft's rarest terms, the newest entries if there are many, and compares the memories that have
+// most of these terms.
+func similar(c *store.Conversation, tx *store.Tx, d draft, share float64) []Memory {
 	terms := termsOf(d.Content)
-	return ReadMemories(tx, `WHERE id IN (SELECT memory FROM memory_terms
-			WHERE term IN (SELECT value FROM json_each(?)) AND conversation = ? GROUP BY memory HAVING count(*) >= ?)
-		AND m.state IN (SELECT value FROM json_each(?)) AND m.about = ? COLLATE NOCASE AND `+aboutOf+` IN ('', ?) ORDER BY id`,
-		jsonList(terms), c.ID(), share*float64(len(terms)), jsonList(states), d.About, d.AboutID)
+	if len(terms) == 0 {
+		return nil
+	}
+	least := max(int(math.Ceil(share*float64(len(terms)))), 1)
+	most := mostPostings / len(terms)
+	rarest := store.Values[string](tx, `SELECT value FROM json_each(?1) ORDER BY (SELECT count(*) FROM
+			(SELECT 1 FROM memory_terms WHERE term = value AND conversation = ?2 LIMIT ?3)), value LIMIT ?4`,
+		jsonList(terms), c.ID(), most, len(terms)-least+1) // what has at least so many terms has one of these
+	shared := make(map[int64]int)
+	for _, term := range rarest {
+		for _, id := range store.Values[int64](tx, "SELECT memory FROM memory_terms WHERE term = ? AND conversation = ? ORDER BY memory DESC LIMIT ?", term, c.ID(), most) {
+			shared[id]++
+		}
+	}
+	ids := slices.SortedFunc(maps.Keys(shared), func(a, b int64) int { return cmp.Or(shared[b]-shared[a], cmp.Compare(b, a)) })
+	return ReadMemories(tx, `WHERE m.id IN (SELECT memory FROM memory_terms WHERE term IN (SELECT value FROM json_each(?)) AND conversation = ?
+			AND memory IN (SELECT value FROM json_each(?)) GROUP BY memory HAVING count(*) >= ?)
+		AND m.state = 'active' AND `+aboutSame+` ORDER BY m.id`,
+		jsonList(terms), c.ID(), jsonList(ids[:min(len(ids), mostCompared)]), least, d.About, d.AboutID)
 }
 
 func termsOf(content string) []string {
@@ -118,7 +148,7 @@ func termsOf(content string) []string {
 func closest(c *store.Conversation, tx *store.Tx, d draft) (most Memory) {
 	const minSimilarity = 0.5 // the share of common words at which one fact may supersede another
 	is, best := termsOf(d.Content), minSimilarity
-	for _, m := range similar(c, tx, d, minSimilarity, "active") {
+	for _, m := range similar(c, tx, d, minSimilarity) {
 		says := termsOf(m.Content)
 		all := len(termsOf(d.Content + "\n" + m.Content))
 		if share := float64(len(is)+len(says)-all) / float64(all); share >= best {

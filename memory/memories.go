@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"cairn/chat"
-	"cairn/internal/words"
 	"cairn/store"
 )
 
@@ -106,9 +105,9 @@ func sameAs(c *store.Conversation, tx *store.Tx, d draft) (s Saved) {
 		return s
 	}
 	forgotten := int64(0)
-	for _, m := range similar(c, tx, d, 1, "active", "forgotten") { // weightless words are not terms
+	for _, m := range sayingTheSame(c, tx, d) {
 		switch {
-		case m.ID == d.supersedes || words.Fold(m.Content) != d.folded && !sameFact(d.Content, m.Content):
+		case m.ID == d.supersedes:
 		case m.State != "forgotten":
 			s.ID = m.ID
 			return s

@@ -73,7 +73,7 @@ func (p *player) replayImport(ctx context.Context, past []Message) error {
 	}
 	done := 0
 	feed := compactor.Feed[Message]{
-		Engine: p.engine, Window: p.o.Engine.Window,
+		Do: func(f func(*compactor.Compactor)) { f(p.engine) }, Window: p.o.Engine.Window,
 		Write: func(batch []Message) ([]chat.Message, error) {
 			done += len(batch)
 			p.progress(done)

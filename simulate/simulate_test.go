@@ -93,7 +93,7 @@ func TestSimulationMatchesImport(t *testing.T) {
 			agent := agentOf(c.window, c.change)
 			db, hub := open(t, t.TempDir(), agent)
 			said := talk(c.messages, uint64(c.window))
-			check.Must(hub.Import(t.Context(), name, said, func(int) {}))(t) // like `cairn import`
+			check.Must(hub.Import(t.Context(), name, said, func(channel.ImportProgress) {}))(t) // like `cairn import`
 			wantEqual(t, agent, recorded(t, db, hub))
 		})
 	}

@@ -68,7 +68,7 @@ func (c *Conversation) insert(tx *Tx, row transcript.Summary, version int64) tra
 	var id int64
 	tx.Row(`INSERT INTO compactions (conversation, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at,
 		messages, children, sources, text, lines, dropped, dropped_lines, tokens, model, focus, created_at, applied_at, version, owed, tries, tried_with, next_seq)
-		SELECT ?1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, next_seq FROM conversations WHERE id = ?1 RETURNING id`,
+		SELECT ?1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, `+readTo+` FROM conversations WHERE id = ?1 RETURNING id`,
 		c.id, row.Kind, row.By, row.State, row.Trigger, row.Level, row.From, row.To, row.FromTime.UnixMilli(), row.ToTime.UnixMilli(),
 		row.Messages, toJSON(row.Children), toJSON(row.Sources), row.Text, toJSON(row.Lines), row.Dropped, toJSON(row.DroppedLines),
 		row.Tokens, row.Model, row.Focus, Now(), appliedAt, appliedWith,
@@ -125,8 +125,8 @@ func (rs Rows) prepared() []transcript.Summary {
 
 func (rs Rows) Load() (state transcript.Snapshot) {
 	state.Head = rs.c.head(rs.tx)
-	state.Next = rs.c.nextSeq(rs.tx)
-	for _, gap := range (transcript.Span{From: state.Head.Start, To: MaxSeq}).Gaps(state.Head.Stack) {
+	state.Next = Get[int64](rs.tx, "SELECT "+readTo+" FROM conversations WHERE id = ?", rs.c.id)
+	for _, gap := range (transcript.Span{From: state.Head.Start, To: state.Next - 1}).Gaps(state.Head.Stack) {
 		state.Messages = append(state.Messages, rs.Messages(gap.From, gap.To, "ORDER BY id")...)
 	}
 	state.First, state.Prepared = rs.c.first(rs.tx, state.Head.Start), rs.prepared()

@@ -58,6 +58,11 @@ func (s *Store) Unfinished(ctx context.Context) ([]string, error) {
 		ORDER BY id`)
 }
 
+// Importing returns the names of the conversations with messages of an import that their compactor has not read.
+func (s *Store) Importing(ctx context.Context) ([]string, error) {
+	return s.names(ctx, "SELECT name FROM conversations WHERE unread_from > 0 ORDER BY id")
+}
+
 func (s *Store) names(ctx context.Context, query string) ([]string, error) {
 	names, err := selectAlone(ctx, s, scanOne[string], query)
 	return names, Fail("list conversations", err)

@@ -4,7 +4,10 @@ package store
 
 import (
 	"database/sql"
+	"fmt"
+	"hash/fnv"
 	"slices"
+	"strings"
 
 	"cairn/chat"
 	"cairn/internal/words"
@@ -63,7 +66,13 @@ func CountTerms(terms []string, stems ...string) (counts map[string]int, length 
 	return counts, len(terms)
 }
 
+// IndexMemory adds a memory to the search index, and to the index of facts.
 func IndexMemory(tx *Tx, id int64, content, about string) {
+	indexTermsOf(tx, id, content, about)
+	tx.Do("UPDATE memories SET fact = ? WHERE id = ?", FactOf(content), id)
+}
+
+func indexTermsOf(tx *Tx, id int64, content, about string) {
 	counts, length := indexedMemory(content, about)
 	tx.Do(`INSERT INTO memory_terms (term, conversation, memory, tf, length)
 		SELECT key, conversation, m.id, value, ? FROM memories m, json_each(?) WHERE m.id = ?`, length, Encode(counts), id)
@@ -81,6 +90,28 @@ func indexedMemory(content, about string) (counts map[string]int, length int) {
 
 // MemoryTerms returns the words of a memory.
 func MemoryTerms(content, about string) []string { return words.Content(content + " " + about) }
+
+// weightless words do not change the meaning of a fact.
+var weightless = strings.Fields("a an the that of at in on to for and is are am be do does also really very")
+
+// FactWords returns the words of a fact that count, in order. Two facts with the same ones say the same: numbers, names,
+// negations, tenses and who does what to whom are the same.
+func FactWords(content string) []string {
+	return slices.DeleteFunc(strings.Fields(words.Fold(content)), func(word string) bool { return slices.Contains(weightless, word) })
+}
+
+// FactOf returns a hash of the words that count; 0: there are none.
+func FactOf(content string) int64 {
+	counting := FactWords(content)
+	if len(counting) == 0 {
+		return 0
+	}
+	sum := fnv.New64a()
+	for _, word := range counting {
+		fmt.Fprintln(sum, word)
+	}
+	return max(int64(sum.Sum64()>>1), 1)
+}
 
 // derived lists the tables derived from others: the search index, and who speaks where.
 var derived = []string{"message_terms", "memory_terms", "members"}
@@ -101,9 +132,20 @@ func reindex(tx *Tx) {
 		var id int64
 		var content, about string
 		err := rows.Scan(&id, &content, &about)
-		IndexMemory(tx, id, content, about)
+		indexTermsOf(tx, id, content, about)
 		return err
 	}, "SELECT id, content, about FROM memories")
+}
+
+// fillFacts adds all memories to the index of facts.
+func fillFacts(tx *Tx) {
+	Each(tx, func(rows *sql.Rows) error {
+		var id int64
+		var content string
+		err := rows.Scan(&id, &content)
+		tx.Do("UPDATE memories SET fact = ? WHERE id = ?", FactOf(content), id)
+		return err
+	}, "SELECT id, content FROM memories")
 }
 
 // indexAll indexes every message of a conversation, page by page, and drops the reasoning stored with it.

@@ -114,25 +114,60 @@ func (c *Conversation) reorder(tx *Tx) {
 // Import appends messages of the past, which are not answered, in one transaction, and returns those that were new. ErrLive:
 // people have talked to the bot here.
 func (h Past) Import(ctx context.Context, past []Inbound) ([]chat.Message, error) {
-	return Update(ctx, h.c, "import messages", func(tx *Tx) []chat.Message {
-		if Get[bool](tx, `SELECT origin = 'live' OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id)
-			FROM conversations c WHERE id = ?`, h.c.id) {
-			tx.Fail(ErrLive)
-			return nil
-		}
-		added := h.c.writePast(tx, past)
+	return Update(ctx, h.c, "import messages", func(tx *Tx) []chat.Message { return h.c.importPast(tx, past) })
+}
+
+func (c *Conversation) importPast(tx *Tx, past []Inbound) []chat.Message {
+	if Get[bool](tx, `SELECT origin = 'live' OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id)
+		FROM conversations c WHERE id = ?`, c.id) {
+		tx.Fail(ErrLive)
+		return nil
+	}
+	added := c.writePast(tx, past)
+	if len(added) > 0 {
+		tx.Do("UPDATE conversations SET origin = 'imported', read_back = 1 WHERE id = ?", c.id)
+	}
+	return added
+}
+
+// ImportUnread is Import for more messages than a compactor can take at once: they are stored and searchable, and Load returns
+// them only once ReadTo has read them. It returns how many were new.
+func (h Past) ImportUnread(ctx context.Context, past []Inbound) (fresh int, err error) {
+	return Update(ctx, h.c, "import messages", func(tx *Tx) int {
+		added := h.c.importPast(tx, past)
 		if len(added) > 0 {
-			tx.Do("UPDATE conversations SET origin = 'imported', read_back = 1 WHERE id = ?", h.c.id)
+			tx.Do("UPDATE conversations SET unread_from = ? WHERE id = ? AND unread_from = 0", added[0].Seq, h.c.id)
 		}
-		return added
+		return len(added)
 	})
 }
+
+// Unread returns how many messages of an import the compactor has not read yet; deleted ones count.
+func (h Past) Unread(ctx context.Context) (n int, err error) {
+	err = h.c.row(ctx, "look for unread messages", []any{&n},
+		"SELECT iif(unread_from > 0, next_seq - unread_from, 0) FROM conversations WHERE id = ?", h.c.id)
+	return n, err
+}
+
+// ReadTo returns the messages between two seqs, as they are now, and marks those up to the second as read.
+func (h Past) ReadTo(ctx context.Context, from, to int64) ([]chat.Message, error) {
+	return Update(ctx, h.c, "read imported messages", func(tx *Tx) []chat.Message {
+		tx.Do("UPDATE conversations SET unread_from = iif(?1 < next_seq, ?1, 0) WHERE id = ?2 AND unread_from BETWEEN 1 AND ?1", to+1, h.c.id)
+		return h.c.In(tx).Messages(from, to, "ORDER BY id")
+	})
+}
+
+// readTo is SQL for the seq after the last message that the compactor has read.
+const readTo = "iif(unread_from > 0, unread_from, next_seq)"
 
 // CheckIDs returns ErrOtherMessage if one of the messages has the id of a message here that somebody else wrote, or at another
 // time, or in other words, unless people have edited or deleted that one.
 func (h Past) CheckIDs(ctx context.Context, past []Inbound) error {
 	var other error // for the operator, who need not know what was tried
 	err := h.c.View(ctx, "look for known ids", func(tx *Tx) {
+		if h.c.nextSeq(tx) == 1 {
+			return
+		}
 		for _, in := range past {
 			in = clean(in)
 			var author string

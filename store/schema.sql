@@ -27,7 +27,8 @@ CREATE TABLE conversations (
   spared_to        INTEGER NOT NULL DEFAULT 0,
   audience         TEXT NOT NULL DEFAULT '' CHECK (audience IN ('', 'channel', 'server')), -- who may read it beside its members: those of a thread's channel, or everybody
   past_tries       INTEGER NOT NULL DEFAULT 0,            -- attempts to read what people said before the bot joined: one may have killed the process
-  label            TEXT NOT NULL DEFAULT ''               -- what people call the place: "#general · Cozy Corner"
+  label            TEXT NOT NULL DEFAULT '',              -- what people call the place: "#general · Cozy Corner"
+  unread_from      INTEGER NOT NULL DEFAULT 0             -- first seq of an import that the compactor has not read; 0: it has read all
 ) STRICT;
 
 -- What was delivered and not yet taken up. A row moves to messages and gets its seq.
@@ -164,9 +165,11 @@ CREATE TABLE memories (
   pinned         INTEGER NOT NULL DEFAULT 0,          -- it neither expires nor fades
   reach          TEXT NOT NULL DEFAULT 'server' CHECK (reach IN ('channel', 'server')), -- 'server': it may be shared where memories are
   forgotten_from TEXT NOT NULL DEFAULT '' CHECK (forgotten_from IN ('', 'active', 'superseded', 'replaced')), -- its state before
-  made_by        TEXT NOT NULL DEFAULT 'worker' CHECK (made_by IN ('worker', 'extractive', 'assistant', 'person'))
+  made_by        TEXT NOT NULL DEFAULT 'worker' CHECK (made_by IN ('worker', 'extractive', 'assistant', 'person')),
+  fact           INTEGER NOT NULL DEFAULT 0           -- hash of the words that count; 0: it has none
 ) STRICT;
 CREATE UNIQUE INDEX memories_fact ON memories (conversation, folded) WHERE state = 'active';
+CREATE INDEX memories_same ON memories (conversation, fact) WHERE fact <> 0;
 CREATE INDEX memories_newest ON memories (conversation, state, said_at);
 CREATE INDEX memories_superseded ON memories (superseded_by) WHERE superseded_by IS NOT NULL;
 

@@ -96,6 +96,8 @@ func TestUpgradeFromEachVersion(t *testing.T) {
 			wantSound(t, s)
 			s.Close()
 			wantRows(t, "upgraded", dir, store.File(dir), columns, before)
+			_, hashes := selected(t, store.File(dir), map[string][]string{"memories": {"fact = 0"}})
+			check.That(t, !slices.Contains(hashes["memories"], "1"), "memories without a hash of their words: %q", hashes)
 			copied := fmt.Sprintf("%s.before-%d", store.File(dir), len(store.Migrations))
 			check.Equal(t, "version of the copy", check.Must(store.Inspect(ctx, copied))(t).Version, version)
 			wantRows(t, "the copy", dir, copied, columns, before)

@@ -47,6 +47,7 @@ type bot struct {
 	say          func(line string) // prints a line for the person at the terminal; nil: it goes to the log
 	ctx          context.Context   // of the background tasks
 	cancel       context.CancelFunc
+	trim         *time.Timer // then the heap gets less room; nil: GOGC says how much it gets
 	tasks        sync.WaitGroup
 }
 
@@ -73,7 +74,7 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 	}
 	b.checkWindows()
 	if os.Getenv("GOGC") == "" {
-		time.AfterFunc(settled, func() { debug.SetGCPercent(gcPercent) })
+		b.trim = time.AfterFunc(settled, func() { debug.SetGCPercent(gcPercent) })
 	}
 	return b, nil
 }
@@ -85,6 +86,13 @@ const (
 	gcPercent = 30
 	settled   = 2 * time.Second
 )
+
+// keepRoom leaves the heap the room that Go gives it: a command that works and ends needs time rather than memory.
+func (b *bot) keepRoom() {
+	if b.trim != nil {
+		b.trim.Stop()
+	}
+}
 
 // openHub starts the hub with what the database knows about models, the tool servers and the hooks.
 func (b *bot) openHub(ctx context.Context, connectors []channel.Connector) error {

@@ -38,7 +38,9 @@ Each line of a file is a JSON object, oldest first; unknown keys are ignored:
   {"id":"D1:1","time":"2023-05-08T13:56:00Z","author":"Ada","text":"Hello!",
    "attachments":[{"kind":"image","caption":"a dog in the snow"}]}
 
-All files are checked first. Importing a file again is harmless: known messages are skipped,
+All files are checked first. Then all messages are stored, and can be searched from then on;
+summaries and memories of them follow. If it is stopped or killed, the same command continues, or
+the next start of the bot. Importing a file again is harmless: known messages are skipped,
 including deleted ones. The bot must be stopped.`,
 		Example: `  cairn import --channel garden garden-2023.jsonl garden-2024.jsonl
   zcat garden.jsonl.gz | cairn import --channel garden -`,
@@ -72,9 +74,14 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	}
 	defer func() { err = errors.Join(err, bot.close()) }()
 
-	show, done := a.progress(len(past))
-	imported, err := bot.hub.Import(ctx, conversation, past, show)
-	done()
+	bot.keepRoom()
+	progress := a.importProgress()
+	imported, err := bot.hub.Import(ctx, conversation, past, progress.show)
+	progress.done()
+	if ctx.Err() != nil {
+		fmt.Fprintln(a.err, "cairn:", progress.stopped(name))
+		return ctx.Err()
+	}
 	if errors.Is(err, store.ErrLive) {
 		return fmt.Errorf("people have talked in the channel %s: name another with --channel: %w", name, store.ErrLive)
 	}

@@ -41,7 +41,7 @@ func (j *Judge) Support(statement, about string, seqs []int64) (s Support) {
 	}
 	s.Seqs = e.seqsOf(telling, c)
 	s.About = subject != noPerson && slices.ContainsFunc(telling, func(i int) bool {
-		return e.passages[i].author == subject || slices.Contains(e.read(i).named, subject)
+		return e.passages[i].author == subject || slices.Contains(e.namedIn(i), subject)
 	})
 	s.Wrong = e.refute(c, telling)
 	if !c.foreign || tell(c.text).script == tell(said).script { // in another script names are spelled in other ways

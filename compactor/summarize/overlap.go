@@ -27,6 +27,33 @@ type overlap struct {
 	shared int
 }
 
+// overlaps returns what overlap does, for all passages: it reads those that have a word of the line, not all words of all.
+func (e *evidence) overlaps(c *claim) []overlap {
+	all := make([]overlap, len(e.passages))
+	weights := make([]float64, len(e.passages)) // of one word
+	for _, k := range c.keys {
+		if k.number {
+			continue
+		}
+		for _, form := range []string{k.short, k.stem} {
+			for _, i := range e.holding[form] {
+				weights[i] = max(weights[i], e.passages[i].keys[form])
+			}
+		}
+		rarity := cmp.Or(e.rarity[k.short], e.rarity[k.stem])
+		for _, form := range []string{k.short, k.stem} {
+			for _, i := range e.holding[form] {
+				if weights[i] > 0 {
+					all[i].shared++
+					all[i].words += weights[i] * rarity
+					weights[i] = 0
+				}
+			}
+		}
+	}
+	return all
+}
+
 func (e *evidence) overlap(c *claim, i int) (o overlap) {
 	p := &e.passages[i]
 	for _, k := range c.keys {

@@ -29,7 +29,6 @@ type passage struct {
 	repliesTo int64 // the message that it replies to; 0: none
 
 	facts   facts.Text
-	named   []int // people that it mentions
 	clauses []clause
 	isRead  bool
 }
@@ -43,6 +42,7 @@ type evidence struct {
 	first, last int64
 	people      []person
 	rarity      map[string]float64
+	holding     map[string][]int // indexes of passages by word, in every form in which words are compared
 	languages   []string
 	assistant   int                    // index of the bot among people; noPerson
 	beginnings  func() map[string]bool // see beginningsOf
@@ -51,7 +51,7 @@ type evidence struct {
 
 // evidenceOf indexes items, the names of people, and what was shown beside them: a text, the agent's prompt, and summaries.
 func evidenceOf(items []Item, people []string, beside, agent string, summaries []transcript.Summary) *evidence {
-	e := &evidence{at: map[int64][]int{}, reference: map[int64]bool{}, rarity: map[string]float64{}, assistant: noPerson, agent: agent}
+	e := &evidence{at: map[int64][]int{}, reference: map[int64]bool{}, rarity: map[string]float64{}, holding: map[string][]int{}, assistant: noPerson, agent: agent}
 	rows := map[*transcript.Summary]bool{}
 	for _, it := range items {
 		if it.From > 0 && (e.first == 0 || it.From < e.first) {
@@ -192,6 +192,9 @@ func (e *evidence) detect() []string {
 		}
 	}
 	languages := facts.Languages(people.String())
+	if people.String() == all.String() {
+		return languages
+	}
 	for _, code := range facts.Languages(all.String()) {
 		if !slices.Contains(languages, code) {
 			languages = append(languages, code)
@@ -218,6 +221,7 @@ func (e *evidence) index() {
 		}
 		for k := range p.keys {
 			e.rarity[k]++
+			e.holding[k] = append(e.holding[k], i)
 		}
 	}
 	for k, n := range e.rarity {
@@ -245,10 +249,12 @@ func (e *evidence) read(i int) *passage {
 	if !p.isRead {
 		p.isRead = true
 		p.facts = facts.Read(p.text, e.languages)
-		p.named = e.mentioned(p.text, false)
 	}
 	return p
 }
+
+// namedIn returns the people that a passage mentions.
+func (e *evidence) namedIn(i int) []int { return e.mentioned(e.passages[i].text, false) }
 
 // known reports whether a word, in some form, is in the span or in what was shown beside it.
 func (e *evidence) known(word nameWord) bool {

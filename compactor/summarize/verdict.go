@@ -76,7 +76,7 @@ func (e *evidence) judge(c *claim) verdict {
 // begins with nobody.
 func (e *evidence) saidByLeader(c *claim, passages []int) bool {
 	return !c.leads || len(c.people) == 0 || slices.ContainsFunc(passages, func(i int) bool {
-		return i >= e.own || e.passages[i].author == c.people[0] || slices.Contains(e.read(i).named, c.people[0])
+		return i >= e.own || e.passages[i].author == c.people[0] || slices.Contains(e.namedIn(i), c.people[0])
 	})
 }
 
@@ -141,6 +141,9 @@ const (
 
 // sharesFact reports whether a passage has a number or date of the line.
 func (e *evidence) sharesFact(c *claim, i int) bool {
+	if !c.hasFacts() {
+		return false // so the passage need not be read
+	}
 	p := e.read(i)
 	for _, n := range c.facts.Numbers {
 		if !n.Weak && !n.Dated && slices.ContainsFunc(p.facts.Numbers, func(m facts.Number) bool { return !m.Weak && facts.Same(n, m) }) {
@@ -153,6 +156,12 @@ func (e *evidence) sharesFact(c *claim, i int) bool {
 		}
 	}
 	return false
+}
+
+// hasFacts reports whether a line has a number or date that distinguishes it.
+func (c *claim) hasFacts() bool {
+	return slices.ContainsFunc(c.facts.Numbers, func(n facts.Number) bool { return !n.Weak && !n.Dated }) ||
+		slices.ContainsFunc(c.facts.Dates, func(d facts.Date) bool { return !d.Soft })
 }
 
 // covers reports whether the passages, with those around them, say enough of a line.
@@ -219,8 +228,7 @@ func (e *evidence) search(c *claim) (best []int) {
 		}
 		sum += k.weight * rarity
 	}
-	for i := range e.passages {
-		o := e.overlap(c, i)
+	for i, o := range e.overlaps(c) {
 		if e.passages[i].author != noPerson && slices.Contains(c.people, e.passages[i].author) {
 			o.words *= 1.5
 		}

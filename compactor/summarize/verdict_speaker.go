@@ -43,10 +43,9 @@ func (e *evidence) isAfterOther(c *claim) bool {
 // namedFor returns the people whom a message mentions in the sentences that say something of the line; in all of them, if none
 // does.
 func (e *evidence) namedFor(c *claim, i int) (named []int) {
-	p := e.read(i)
-	sentences := words.Sentences(p.text)
+	sentences := words.Sentences(e.passages[i].text)
 	if len(sentences) < 2 {
-		return p.named
+		return e.namedIn(i)
 	}
 	said := false
 	for _, sentence := range sentences {
@@ -59,7 +58,7 @@ func (e *evidence) namedFor(c *claim, i int) (named []int) {
 		}
 	}
 	if !said {
-		return p.named
+		return e.namedIn(i)
 	}
 	return named
 }

@@ -39,9 +39,9 @@ const maxPasses = 8
 
 // forRulesOf calls f with each rule that may match text.
 func forRulesOf(text string, f func(*rule)) {
-	folded := strings.ToLower(text)
-	for _, r := range rules() {
-		if slices.ContainsFunc(r.Keywords, func(k string) bool { return strings.Contains(folded, k) }) {
+	present := keywords().in(text)
+	for i, r := range rules() {
+		if present[i] {
 			f(r)
 		}
 	}

@@ -1,0 +1,96 @@
+// The progress of cairn import: one line at a terminal, a line now and then elsewhere.
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"cairn/channel"
+)
+
+const (
+	redrawEvery = 200 * time.Millisecond // at a terminal
+	reportEvery = 10 * time.Second       // elsewhere
+)
+
+// importProgress shows how far an import is.
+type importProgress struct {
+	out      io.Writer
+	terminal bool // one line is drawn again and again
+	now      func() time.Time
+
+	state channel.ImportProgress
+	toDo  int // messages to summarize, once all are stored
+	begun time.Time
+	from  int // done when begun
+	next  time.Time
+}
+
+func (a *app) importProgress() *importProgress {
+	return &importProgress{out: a.err, terminal: isTerminal(a.err), now: time.Now}
+}
+
+// show notes how far the import is, and writes it if it is time.
+func (p *importProgress) show(state channel.ImportProgress) {
+	now := p.now()
+	summarizes := state.Unread > p.toDo
+	if p.begun.IsZero() || summarizes {
+		p.toDo = max(p.toDo, state.Unread)
+		p.begun, p.from = now, 0
+		if !summarizes {
+			p.from = state.Stored
+		}
+		p.next = now
+		if !p.terminal {
+			p.next = now.Add(reportEvery)
+		}
+	}
+	p.state = state
+	if now.Before(p.next) {
+		return
+	}
+	if p.terminal {
+		p.next = now.Add(redrawEvery)
+		fmt.Fprintf(p.out, "\r\x1b[K%s", p.line(now))
+		return
+	}
+	p.next = now.Add(reportEvery)
+	fmt.Fprintln(p.out, p.line(now))
+}
+
+// line says how many messages are done, how many per second, and how long the rest takes.
+func (p *importProgress) line(now time.Time) string {
+	done, all, what := p.state.Stored, p.state.Total, "stored"
+	if p.toDo > 0 {
+		done, all, what = p.toDo-p.state.Unread, p.toDo, "summarized"
+	}
+	text := fmt.Sprintf("%d of %s %s", done, counted(all, "message", "messages"), what)
+	if took := now.Sub(p.begun); took >= redrawEvery && done > p.from {
+		rate := float64(done-p.from) / took.Seconds()
+		left := time.Duration(float64(all-done) / rate * float64(time.Second))
+		text += fmt.Sprintf(", %.0f per second, %s left", rate, left.Round(time.Second))
+	}
+	return text
+}
+
+// done removes the line from a terminal.
+func (p *importProgress) done() {
+	if p.terminal {
+		fmt.Fprint(p.out, "\r\x1b[K")
+	}
+}
+
+// stopped says what an import that was stopped has done, and what does the rest.
+func (p *importProgress) stopped(channel string) string {
+	switch s := p.state; {
+	case s.Stored < s.Total:
+		return fmt.Sprintf("stopped: %d of %s are stored in %s and can be searched; the same command does the rest",
+			s.Stored, counted(s.Total, "message", "messages"), channel)
+	case s.Unread > 0:
+		return fmt.Sprintf("stopped: all messages are stored in %s and can be searched; %d are not summarized yet, which the same command does, or the next start of the bot",
+			channel, s.Unread)
+	}
+	return "stopped: all messages are stored in " + channel + " and summarized"
+}

@@ -1,0 +1,42 @@
+package store_test
+
+import (
+	"testing"
+
+	"cairn/store"
+	"cairn/testkit/check"
+)
+
+// TestUnreadImport: what an import has stored and its compactor not read is found in the transcript, and not in the state that the
+// compactor loads; it is read in order, and what is
+// left is read by the next process.
+func TestUnreadImport(t *testing.T) {
+	c := newTalk(t)
+	loaded := func(next int64, want ...string) {
+		t.Helper()
+		state := check.Must(c.Compactions().Load(ctx))(t)
+		check.EqualAll(t, "loaded", ids(state.Messages), want)
+		check.Equal(t, "next", state.Next, next)
+	}
+	unread := func(want int) {
+		t.Helper()
+		check.Equal(t, "unread", check.Must(c.Past().Unread(ctx))(t), want)
+	}
+	past := []store.Inbound{said(1, "a"), said(2, "b"), said(3, "c"), said(4, "d")}
+	check.Equal(t, "imported", check.Must(c.Past().ImportUnread(ctx, past[:2]))(t), 2)
+	check.Equal(t, "imported", check.Must(c.Past().ImportUnread(ctx, past))(t), 2)
+	unread(4)
+	loaded(1)
+	check.Len(t, "stored", check.Must(c.Transcript().Page(ctx, 1, 10))(t), 4)
+	check.EqualAll(t, "importing", check.Must(c.Store().Importing(ctx))(t), []string{c.Name()})
+	check.EqualAll(t, "read", ids(check.Must(c.Past().ReadTo(ctx, 1, 2))(t)), []string{"m1", "m2"})
+	c = reopen(t, c)
+	unread(2)
+	loaded(3, "m1", "m2")
+	check.EqualAll(t, "read again", ids(check.Must(c.Past().ReadTo(ctx, 1, 2))(t)), []string{"m1", "m2"})
+	unread(2)
+	check.EqualAll(t, "read", ids(check.Must(c.Past().ReadTo(ctx, 3, store.MaxSeq))(t)), []string{"m3", "m4"})
+	unread(0)
+	loaded(5, "m1", "m2", "m3", "m4")
+	check.Len(t, "importing", check.Must(c.Store().Importing(ctx))(t), 0)
+}
