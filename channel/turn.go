@@ -20,7 +20,8 @@ import (
 
 const (
 	maxCalls    = 16 // model calls in one turn; the last offers no tools
-	maxAttempts = 2  // of a turn; then a plain sentence closes it
+	maxFailures = 2  // attempts at a turn that ended with an answer or a refusal; then a plain sentence closes it
+	maxStarts   = 5  // of a turn, or of what else may kill the process; those that were killed count, too
 
 	finishTimeout = 30 * time.Second // for writing the outcome once the hub closes
 )
@@ -113,12 +114,13 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn, own compacto
 
 // attempt has the model answer once. again: it failed in a way that may pass.
 func (c *conversation) attempt(ctx context.Context, turn *runningTurn, r *reply, other *handover) (again bool, err error) {
-	if turn.Attempts > maxAttempts {
+	if c.failures.of(turn.Seq) >= maxFailures || turn.Starts > maxStarts {
 		return false, c.giveUp(ctx, turn, r, errInterrupted)
 	}
 	if w, ok := r.writer.(Indicator); ok {
 		w.Working()
 	}
+	c.failures.begin(turn.Seq)
 	resp, err := c.converse(ctx, r, other)
 	if err == nil && r.empty(resp) {
 		err = fmt.Errorf("%w, finish reason %q", errEmpty, resp.FinishReason)
@@ -145,7 +147,7 @@ func (c *conversation) attempt(ctx context.Context, turn *runningTurn, r *reply,
 		return false, c.finish(ctx, r, r.answered(c.next(), partial))
 	}
 	var provider *llm.Error
-	if !errors.As(err, &provider) || !provider.Passes() || turn.Attempts >= maxAttempts {
+	if !errors.As(err, &provider) || !provider.Passes() || c.failures.of(turn.Seq) >= maxFailures || turn.Starts >= maxStarts {
 		return false, c.giveUp(ctx, turn, r, err)
 	}
 	c.log.Debug("turn_retry", "turn", turn.Seq, "error", err)
