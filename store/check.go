@@ -124,9 +124,6 @@ func (s *Store) inPlace() error {
 	case err != nil || !os.SameFile(now, s.file):
 		return fmt.Errorf("%w: put it back, or stop the bot and run `cairn restore FILE`", ErrReplaced)
 	}
-	if now = fileOf(s.path + "-wal"); s.logFile != nil && (now == nil || !os.SameFile(now, s.logFile)) {
-		return fmt.Errorf("%w: its log %s-wal is missing: start the bot again", ErrReplaced, databaseName)
-	}
 	return nil
 }
 

@@ -31,6 +31,9 @@ func (l *lossReason) get() error {
 func (u Upkeep) Intact(ctx context.Context) error {
 	s := u.store
 	err := s.inPlace()
+	if now := fileOf(s.path + "-wal"); err == nil && s.logFile != nil && (now == nil || !os.SameFile(now, s.logFile)) {
+		err = fmt.Errorf("%w: its log %s-wal is missing: start the bot again", ErrReplaced, databaseName)
+	}
 	if err == nil {
 		err = s.readAnew(ctx)
 	}
