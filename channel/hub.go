@@ -205,11 +205,6 @@ func (h *Hub) Idle(ctx context.Context, name string) error {
 	return h.whileStored(ctx, func(ctx context.Context) error { return c.until(ctx, c.workDone) })
 }
 
-// Settle returns once turns and replies have ended. Summaries that are being written, and open tasks, continue at the next start.
-func (h *Hub) Settle(ctx context.Context) error {
-	return h.whileStored(ctx, func(ctx context.Context) error { return h.waitAll(ctx, false) })
-}
-
 // Drain returns once turns, replies and workers have ended. Open tasks continue at the next start.
 func (h *Hub) Drain(ctx context.Context) error {
 	return h.whileStored(ctx, func(ctx context.Context) error { return h.waitAll(ctx, true) })
