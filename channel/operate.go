@@ -223,8 +223,8 @@ func (o Operator) Set(ctx context.Context, name string, values map[string]*strin
 const taskPoll = 100 * time.Millisecond
 
 // Settle returns once turns and replies have ended. Summaries that are being written, and open tasks, continue at the next start.
-func (o Operator) Settle(ctx context.Context) error {
-	return o.hub.whileStored(ctx, func(ctx context.Context) error { return o.hub.waitAll(ctx, false) })
+func Settle(ctx context.Context, h *Hub) error {
+	return h.whileStored(ctx, func(ctx context.Context) error { return h.waitAll(ctx, false) })
 }
 
 // DrainTasks returns once the tasks of the matching conversations have ended, including tasks they started, and their

@@ -128,7 +128,7 @@ func serve(ctx context.Context, hub *channel.Hub, connectors []runner, grace tim
 		case <-leave.Done():
 		}
 	}
-	err := hub.Operator().Settle(leave)
+	err := channel.Settle(leave, hub)
 	if errors.Is(err, context.DeadlineExceeded) {
 		log.Warn("stopped_unfinished", "effect", "the next start continues")
 		err = nil
