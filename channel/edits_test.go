@@ -209,7 +209,7 @@ func TestMessageThatCrashesProcessIsGivenUp(t *testing.T) {
 	c := check.Must(r.store.Conversation(t.Context(), place))(t)
 	bad, innocent, other := lacking("2", 3*time.Minute, false), lacking("3", 2*time.Minute, false), lacking("4", time.Minute, true)
 	storetest.DeliverOnly(t, c, bad, innocent, other)
-	for _, tried := range [][]store.Inbound{{bad, innocent, other}, {bad}} { // all three together, then the bad one alone
+	for _, tried := range [][]store.Inbound{{bad, innocent, other}, {bad}, {bad}, {bad}, {bad}} { // all three together, then the bad one alone
 		check.NoError(t, c.Inbox().Try(t.Context(), tried))
 		check.Must(c.Inbox().TryPast(t.Context()))(t)
 	}

@@ -220,11 +220,16 @@ func (h *Hub) Idle(ctx context.Context, name string) error {
 		return err
 	}
 	defer h.release(c)
-	return c.until(ctx, c.workDone)
+	return h.whileStored(ctx, func(ctx context.Context) error { return c.until(ctx, c.workDone) })
 }
 
 // Drain returns once turns, replies and workers have ended. Open tasks continue at the next start.
 func (h *Hub) Drain(ctx context.Context) error {
+	return h.whileStored(ctx, func(ctx context.Context) error { return h.waitAll(ctx, true) })
+}
+
+// waitAll waits for turns and replies, and for the workers if wanted.
+func (h *Hub) waitAll(ctx context.Context, workers bool) error {
 	for c := range h.all() {
 		if c.isTask() {
 			if t, err := c.records.Tasks().Self(ctx); err != nil || t.State == store.TaskOpen {
@@ -233,6 +238,9 @@ func (h *Hub) Drain(ctx context.Context) error {
 		}
 		err := c.until(ctx, func() (bool, error) {
 			idle, err := c.workDone()
+			if !workers {
+				return idle, err
+			}
 			if idle && err == nil && c.engine != nil {
 				c.engine.Drain()
 			}
@@ -244,6 +252,37 @@ func (h *Hub) Drain(ctx context.Context) error {
 	}
 	return nil
 }
+
+// whileStored waits by wait; when the database is gone it ends that and returns why. Work that cannot be stored is retried for ever.
+func (h *Hub) whileStored(ctx context.Context, wait func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	gone := make(chan error, 1)
+	go func() {
+		defer cancel()
+		for ctx.Err() == nil {
+			err := h.o.Store.Upkeep().InPlace()
+			if errors.Is(err, store.ErrReplaced) || errors.Is(err, store.ErrDamaged) {
+				gone <- err
+				return
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(storedCheck):
+			}
+		}
+	}()
+	err := wait(ctx)
+	cancel()
+	select {
+	case lost := <-gone:
+		return lost
+	default:
+		return err
+	}
+}
+
+// storedCheck is how often waiting checks that the database is in place.
+const storedCheck = time.Second
 
 // Close cancels what still runs and waits for it. The next start resumes a turn that was cut short.
 func (h *Hub) Close() error {

@@ -77,7 +77,6 @@ const (
 	ackDelay        = time.Second      // how long a message may wait to be taken up before the connector hears that it is on disk
 	completeTimeout = 20 * time.Second // for one message
 	completeAtOnce  = 8                // messages
-	completeStarts  = 2                // then the bot gives up on a message: its content may kill the process
 )
 
 // complete has the connector fill in what the waiting messages lack. Each try is on disk before it is made; a message
@@ -126,7 +125,7 @@ func (c *conversation) completed(ctx context.Context, messages []Inbound) []Inbo
 // completeOne returns m with what the connector found out, even if it failed twice, or unchanged.
 func (c *conversation) completeOne(ctx context.Context, m Inbound) Inbound {
 	completer, ok := c.connector.(Completer)
-	if m.Tries >= completeStarts {
+	if m.Tries >= maxStarts {
 		c.log.Warn("message_given_up", "reason", "each start that fetched its attachments was killed", "message", m.ID, "starts", m.Tries)
 	} else if ok {
 		ask := func() (Inbound, error) {

@@ -227,6 +227,11 @@ func (o Operator) Set(ctx context.Context, name string, values map[string]*strin
 // taskPoll is how often a waiter checks whether the tasks have ended; each takes at least one request.
 const taskPoll = 100 * time.Millisecond
 
+// Settle returns once turns and replies have ended. Summaries that are being written, and open tasks, continue at the next start.
+func Settle(ctx context.Context, h *Hub) error {
+	return h.whileStored(ctx, func(ctx context.Context) error { return h.waitAll(ctx, false) })
+}
+
 // DrainTasks returns once the tasks of the matching conversations have ended, including tasks they started, and their
 // results are answered. It calls waits once, with the number of open tasks, and does not wait for those of a paused bot.
 func (o Operator) DrainTasks(ctx context.Context, match func(conversation string) bool, waits func(open int)) error {

@@ -178,7 +178,7 @@ func failureOf(err error) (class, sentence string) {
 	case errors.Is(err, compactor.ErrTooLarge):
 		return "too_large", "I cannot fit this into the model's context window. Your message is saved; try /compact or /new, or ask the bot's operator for a larger context_window."
 	case errors.Is(err, errInterrupted):
-		return "interrupted", "I was interrupted twice while answering this. Your message is saved; ask again if it still matters."
+		return "interrupted", "I was interrupted again and again while answering this. Your message is saved; ask again if it still matters."
 	case errors.Is(err, llm.ErrTooManyCalls), errors.Is(err, llm.ErrTooLong), errors.Is(err, errEmpty):
 		return "no_answer", "The model gave no answer. Your message is saved; ask again, perhaps in other words."
 	}
@@ -217,6 +217,23 @@ type failures struct {
 	here      observe.Incident // turns fail here, for reasons specific to this conversation
 	covered   bool             // turns failed here while the model's server was down
 	announced bool             // people were notified that the last turn failed
+
+	turn     int64 // the turn that was last asked in this process
+	attempts int   // at it, in this process: one that a kill ended is not among them
+}
+
+// begin counts an attempt at a turn.
+func (f *failures) begin(turn int64) {
+	f.attempts = f.of(turn) + 1
+	f.turn = turn
+}
+
+// of returns how often this process has attempted a turn. While none runs, all of these have failed.
+func (f *failures) of(turn int64) int {
+	if f.turn != turn {
+		return 0
+	}
+	return f.attempts
 }
 
 // level returns the log level for a failed turn: a warning once per incident. If the model's server fails for everyone, all
@@ -237,4 +254,16 @@ func (f *failures) end(server *llm.Learnt) bool {
 	f.covered, f.announced = false, false
 	here, there := f.here.End(), server.Down.End()
 	return here || there
+}
+
+// show displays the reply so far, in larger steps the longer it is: each costs time in proportion.
+func (c *conversation) show(r *reply) {
+	n := r.current.Len()
+	if n > r.shown && n-r.shown < n/256 {
+		return
+	}
+	r.shown = n
+	if text := clean.WithoutNoReply(r.text(), true); text != "" {
+		c.sender.show(r.writer, text)
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"cairn/chat"
 	"cairn/compactor"
@@ -91,6 +92,7 @@ func (c *conversation) spawnAll(ctx context.Context, all []spawning) (string, er
 		if tasks[i], err = c.newTask(ctx, one, sources); err != nil {
 			return "", err
 		}
+		tasks[i].Turn = c.turnSeq()
 	}
 	var started []map[string]any
 	for i, n := range tasks {
@@ -112,7 +114,9 @@ func (c *conversation) newTask(ctx context.Context, s spawning, sources []chat.M
 	var spawn []string
 	var above compactor.Patch // the set layers of this conversation's policy
 	var next int64
+	var chain int
 	if err := c.tryDo(func(e *compactor.Compactor) {
+		chain = c.agent.tasksPerMessage()
 		spawn, above, next = c.agent.Spawn, compactor.Merge(c.agent.layers(), c.policy.own), e.History().Next()
 	}); err != nil {
 		return n, err
@@ -140,7 +144,7 @@ func (c *conversation) newTask(ctx context.Context, s spawning, sources []chat.M
 	}
 	return store.NewTask{
 		Task:    store.Task{Agent: s.Agent, Text: s.Task, Own: own, Above: above, Began: next - 1, Sources: quoted},
-		Message: fmt.Sprintf("<task>\n%s\n</task>%s", s.Task, briefing), Most: maxOpenTasks,
+		Message: fmt.Sprintf("<task>\n%s\n</task>%s", s.Task, briefing), Most: maxOpenTasks, Chain: chain,
 	}, nil
 }
 
@@ -198,6 +202,12 @@ func (c *conversation) begin(ctx context.Context, n store.NewTask, again func() 
 	if errors.Is(err, store.ErrTooManyTasks) {
 		return t, errPeople(fmt.Sprintf("%d tasks are open here, which is the limit. Wait for one, or stop one with /tasks stop.", maxOpenTasks))
 	}
+	if errors.Is(err, store.ErrChainSpent) {
+		if c.hub.recent.first("tasks of "+c.account(), time.Hour) {
+			c.log.Warn("tasks_per_message_reached", "effect", "its results start no more tasks", "limit", n.Chain, "turn", n.Turn)
+		}
+		return t, errPeople(fmt.Sprintf("One message has led to %d tasks, which is the limit (tasks_per_message): no more can start. Tell people what you have found, and what is left; when somebody writes, tasks can start again.", n.Chain))
+	}
 	if err != nil {
 		return t, err
 	}
@@ -219,7 +229,7 @@ func (c *conversation) writeTask(ctx context.Context, n store.NewTask, again fun
 		if renewErr != nil || slices.Contains(renewed.Sources, deleted.Seq) {
 			return t, err
 		}
-		renewed.Author = n.Author
+		renewed.Author, renewed.Turn = n.Author, n.Turn
 		n = renewed
 	}
 }

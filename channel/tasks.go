@@ -21,6 +21,7 @@ import (
 const (
 	DefaultTaskCalls = 100 // if the agent sets none, like the next
 	DefaultTaskTime  = 30 * time.Minute
+	DefaultTasks     = 8 // that one message may set off
 
 	maxTaskDepth      = 3           // depth of tasks that start tasks
 	maxOpenTasks      = 4           // below one conversation of people
@@ -118,6 +119,7 @@ func (c *conversation) continueTask(ctx context.Context) (more bool, err error) 
 
 func (a Agent) taskCalls() int          { return cmp.Or(a.TaskCalls, DefaultTaskCalls) }
 func (a Agent) taskTime() time.Duration { return cmp.Or(a.TaskTime, DefaultTaskTime) }
+func (a Agent) tasksPerMessage() int    { return cmp.Or(a.TasksPerMessage, DefaultTasks) }
 
 // endTask ends a task without a result, and reports why to the conversation that started it.
 func (h *Hub) endTask(ctx context.Context, records *store.Conversation, t store.Task, state store.TaskState, why string) error {

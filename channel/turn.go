@@ -20,7 +20,8 @@ import (
 
 const (
 	maxCalls    = 16 // model calls in one turn; the last offers no tools
-	maxAttempts = 2  // of a turn; then a plain sentence closes it
+	maxFailures = 2  // attempts at a turn that ended with an answer or a refusal; then a plain sentence closes it
+	maxStarts   = 5  // of a turn, or of what else may kill the process; those that were killed count, too
 
 	finishTimeout = 30 * time.Second // for writing the outcome once the hub closes
 )
@@ -113,12 +114,13 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn, own compacto
 
 // attempt has the model answer once. again: it failed in a way that may pass.
 func (c *conversation) attempt(ctx context.Context, turn *runningTurn, r *reply, other *handover) (again bool, err error) {
-	if turn.Attempts > maxAttempts {
+	if c.failures.of(turn.Seq) >= maxFailures || turn.Starts > maxStarts {
 		return false, c.giveUp(ctx, turn, r, errInterrupted)
 	}
 	if w, ok := r.writer.(Indicator); ok {
 		w.Working()
 	}
+	c.failures.begin(turn.Seq)
 	resp, err := c.converse(ctx, r, other)
 	if err == nil && r.empty(resp) {
 		err = fmt.Errorf("%w, finish reason %q", errEmpty, resp.FinishReason)
@@ -146,7 +148,8 @@ func (c *conversation) attempt(ctx context.Context, turn *runningTurn, r *reply,
 	}
 	var provider *llm.Error
 	stalled := errors.Is(err, llm.ErrStalled) && r.half(err) != "" // people have waited, and have something to read
-	if !errors.As(err, &provider) || !provider.Passes() || stalled || turn.Attempts >= maxAttempts {
+	last := stalled || c.failures.of(turn.Seq) >= maxFailures || turn.Starts >= maxStarts
+	if !errors.As(err, &provider) || !provider.Passes() || last {
 		return false, c.giveUp(ctx, turn, r, err)
 	}
 	turn.rememberHalf(r, err)
@@ -272,18 +275,6 @@ func (c *conversation) converse(ctx context.Context, r *reply, other *handover) 
 		t.accept()
 	}
 	return resp, err
-}
-
-// show displays the reply so far, in larger steps the longer it is: each costs time in proportion.
-func (c *conversation) show(r *reply) {
-	n := r.current.Len()
-	if n > r.shown && n-r.shown < n/256 {
-		return
-	}
-	r.shown = n
-	if text := clean.WithoutNoReply(r.text(), true); text != "" {
-		c.sender.show(r.writer, text)
-	}
 }
 
 // add appends a message of the model or a tool; completion is the provider's count of it, 0: unknown.

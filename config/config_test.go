@@ -37,7 +37,8 @@ func TestShippedSettings(t *testing.T) {
 	for name, is := range map[string]bool{ // of packages that also work without settings
 		"catch_up": time.Duration(s.CatchUp) == channel.DefaultCatchUp, "workers": s.Workers == channel.DefaultWorkers,
 		"language": s.Language == channel.DefaultLanguage, "hooks.timeout": time.Duration(s.Hooks.Timeout) == hooks.DefaultTimeout,
-		"task_calls": agent.TaskCalls == channel.DefaultTaskCalls, "task_time": time.Duration(agent.TaskTime) == channel.DefaultTaskTime,
+		"tasks_per_message": agent.TasksPerMessage == channel.DefaultTasks,
+		"task_calls":        agent.TaskCalls == channel.DefaultTaskCalls, "task_time": time.Duration(agent.TaskTime) == channel.DefaultTaskTime,
 	} {
 		check.That(t, is, "%s has another default", name)
 	}

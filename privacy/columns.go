@@ -80,6 +80,6 @@ var OtherColumns = map[string]string{
 	"quotes":          "kind source message",
 	"usage":           "conversation day kind model long requests input cached written output",
 	"turn_usage":      "id window used counted estimated context factor",
-	"tasks":           "id parent root number agent began state created_at ended_at",
+	"tasks":           "id parent root number agent began state created_at ended_at chain",
 	"task_sources":    "message task",
 }

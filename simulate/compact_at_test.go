@@ -56,7 +56,7 @@ func promptOf(req llm.Request) (cost int) {
 func TestCompactAtTokensHoldsInAnImport(t *testing.T) {
 	forEachLimit(t, func(t *testing.T, agent channel.Agent, most int) {
 		db, hub := open(t, t.TempDir(), agent)
-		check.Must(hub.Import(t.Context(), name, talk(419, 7), func(int) {}))(t)
+		check.Must(hub.Import(t.Context(), name, talk(419, 7), func(channel.ImportProgress) {}))(t)
 		check.NoError(t, hub.Close())
 		wantAtMost(t, db, agent, most)
 		check.NoError(t, db.Close())

@@ -120,7 +120,7 @@ func TestDequeue(t *testing.T) {
 	got := load(t, c)
 	check.That(t, got.Open == 3 && got.Next == 6 && reflect.DeepEqual(got.Messages, taken), "loaded %+v", got)
 	turn, ok, err := c.Turns().Unanswered(ctx)
-	want := store.Turn{Seq: 3, Attempts: 1, Since: turn.Since, To: []string{"m3", "m5"}}
+	want := store.Turn{Seq: 3, Starts: 1, Since: turn.Since, To: []string{"m3", "m5"}}
 	check.That(t, err == nil && ok && reflect.DeepEqual(turn, want), "%+v, %v, %v", turn, ok, err)
 	age := time.Since(turn.Since)
 	check.That(t, age >= 0 && age < time.Minute, "got a dequeue %v ago", age)

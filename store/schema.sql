@@ -420,9 +420,11 @@ CREATE TABLE tasks (
   state      TEXT NOT NULL CHECK (state IN ('open', 'done', 'failed', 'stopped', 'expired')),
   created_at INTEGER NOT NULL,
   ended_at   INTEGER,
+  chain      INTEGER NOT NULL DEFAULT 0, -- what set it off: messages.id of a message from outside, or tasks.id of the task that a command began; 0: dropped
   UNIQUE (parent, number)
 ) STRICT;
 CREATE INDEX tasks_open ON tasks (root) WHERE state = 'open';
+CREATE INDEX tasks_chain ON tasks (chain);
 
 -- The messages of its parent that a task was made from: it is deleted with any of them.
 CREATE TABLE task_sources (

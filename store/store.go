@@ -57,6 +57,8 @@ type Options struct {
 type Store struct {
 	path     string      // path of the file
 	file     fs.FileInfo // identifies the file that was opened
+	logFile  fs.FileInfo // the same of its write-ahead log; nil: it had none
+	lost     lossReason
 	shared   bool
 	log      *slog.Logger
 	unlock   func() error // of the folder; nil when shared
@@ -115,6 +117,7 @@ func (s *Store) connect(ctx context.Context, path string) error {
 	err := ready(ctx)
 	if err == nil {
 		s.file, err = os.Stat(path)
+		s.logFile = fileOf(path + "-wal")
 	}
 	return err
 }
@@ -190,6 +193,9 @@ func Fail(tried string, err error) error {
 // Update runs f in one transaction that may write; an error rolls it back. If SQLite gives up the
 // error is ErrDamaged or ErrFull; it is ErrReplaced if the writes would be lost.
 func (s *Store) Update(ctx context.Context, f func(tx *Tx)) error {
+	if err := s.lost.get(); err != nil {
+		return err
+	}
 	var changed []string
 	err := explain(transact(ctx, s.write, toWrite, func(tx *Tx) {
 		tx.store = s
@@ -217,6 +223,9 @@ func (s *Store) set(ctx context.Context, tried, query string, args ...any) error
 func (s *Store) View(ctx context.Context, f func(tx *Tx)) error { return s.look(ctx, toRead, f) }
 
 func (s *Store) look(ctx context.Context, begin string, f func(tx *Tx)) error {
+	if err := s.lost.get(); err != nil {
+		return err
+	}
 	return explain(transact(ctx, s.read, begin, func(tx *Tx) {
 		tx.store = s
 		f(tx)

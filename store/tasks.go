@@ -4,6 +4,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -53,11 +54,16 @@ type Task struct {
 type NewTask struct {
 	Task           // its Agent, Text, Author, Above, Own, Began and Sources
 	Message string // the first message to the sub-agent, derived from Sources, too
+	Turn    int64  // the parent's turn that begins it; 0: a person's command does
 	Most    int    // the most tasks that may be open below the root conversation
+	Chain   int    // the most tasks that one message from outside may set off, see chainOf
 }
 
-// ErrTooManyTasks is returned by Begin when too many tasks are open: this one must wait.
-var ErrTooManyTasks = errors.New("too many tasks are open")
+// Errors of Begin.
+var (
+	ErrTooManyTasks = errors.New("too many tasks are open") // this one must wait
+	ErrChainSpent   = errors.New("one message has set off too many tasks")
+)
 
 // RootOf returns the conversation of people above a task's, and how deep the task is below it: 0 if it is none.
 func RootOf(name string) (root string, depth int) {
@@ -90,6 +96,11 @@ func (ts Tasks) Begin(ctx context.Context, n NewTask) (Task, error) {
 			tx.Fail(ErrTooManyTasks)
 			return Task{}
 		}
+		chain := ts.c.chainOf(tx, n.Turn)
+		if chain != 0 && Get[int](tx, "SELECT count(*) FROM tasks WHERE chain = ?", chain) >= n.Chain {
+			tx.Fail(ErrChainSpent)
+			return Task{}
+		}
 		child := &Conversation{store: ts.c.store}
 		for child.id == 0 && tx.err == nil { // memories imported from a task elsewhere may have taken the name
 			number++
@@ -98,9 +109,9 @@ func (ts Tasks) Begin(ctx context.Context, n NewTask) (Task, error) {
 			}
 			child.id = Get[int64](tx, "INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING id", child.name, Now())
 		}
-		tx.Do(`INSERT INTO tasks (id, parent, root, number, agent, text, began, author, above, own, state, created_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?)`,
-			child.id, ts.c.id, rootID, number, n.Agent, n.Text, n.Began, n.Author, Encode(n.Above), Encode(n.Own), Now())
+		tx.Do(`INSERT INTO tasks (id, parent, root, number, agent, text, began, author, above, own, state, created_at, chain)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?)`,
+			child.id, ts.c.id, rootID, number, n.Agent, n.Text, n.Began, n.Author, Encode(n.Above), Encode(n.Own), Now(), cmp.Or(chain, child.id))
 		for _, seq := range n.Sources {
 			if len(ts.c.In(tx).Messages(seq, seq, "")) == 0 { // the task repeats it, and nothing would delete that any more
 				tx.Fail(&DeletedSourceError{seq})
@@ -110,6 +121,26 @@ func (ts Tasks) Begin(ctx context.Context, n NewTask) (Task, error) {
 		child.deliver(tx, taskMessage("", n.Message, TaskID, ts.c.name))
 		return child.task(tx)
 	})
+}
+
+// chainOf returns what set off the tasks that a turn begins, see tasks.chain: the newest message in it that is not a task's
+// result; for results alone, what set off the newest of their tasks; in a task, what set off that. 0: the turn begins a chain.
+// The model could otherwise answer each result with another task, for ever.
+func (c *Conversation) chainOf(tx *Tx, turn int64) (chain int64) {
+	switch {
+	case c.IsTask():
+		return Get[int64](tx, "SELECT chain FROM tasks WHERE id = ?", c.id)
+	case turn == 0:
+		return 0
+	}
+	low, high := c.RowRange(turn, MaxSeq)
+	const asked = " FROM messages m INDEXED BY messages_addressed WHERE m.id BETWEEN ?1 AND ?2 AND m.addressed = 1 AND m.turn = ?3 AND m.platform_id "
+	chain = Get[int64](tx, "SELECT coalesce(max(m.id), 0)"+asked+"NOT LIKE ?4 || '-%'", low, high, turn, TaskID)
+	if chain == 0 {
+		chain = Get[int64](tx, "SELECT coalesce(max((SELECT chain FROM tasks t JOIN conversations k USING (id) WHERE k.name = m.author_id)), 0)"+
+			asked+"LIKE ?4 || '-%'", low, high, turn, TaskID)
+	}
+	return chain
 }
 
 // taskMessage returns a message between a task and its parent, which asks for a turn. Its author's ID is a conversation's name,
@@ -154,7 +185,10 @@ func (ts Tasks) Drop(ctx context.Context, began int64) ([]Task, error) {
 	return Update(ctx, ts.c, "drop tasks", func(tx *Tx) []Task {
 		open := tx.Tasks("t.parent = ? AND t.state = 'open' AND t.author = '' AND t.began >= ?", ts.c.id, began)
 		for i := range open {
-			tx.Conversation(open[i].Conversation).endBelow(tx, TaskStopped)
+			dropped := tx.Conversation(open[i].Conversation)
+			dropped.endBelow(tx, TaskStopped)
+			tx.Do(`WITH RECURSIVE below (id) AS (SELECT ?1 UNION SELECT t.id FROM tasks t JOIN below b ON t.parent = b.id)
+				UPDATE tasks SET chain = 0 WHERE id IN below`, dropped.id) // the turn begins them again
 			open[i].State = TaskStopped
 		}
 		return open

@@ -17,7 +17,7 @@ import (
 // Turn is an unanswered turn, found at start.
 type Turn struct {
 	Seq      int64     // of its first message
-	Attempts int       // number of attempts, this one included
+	Starts   int       // how often it started, this time included
 	Since    time.Time // when it was taken up
 	To       []string  // the platform ids of its addressed messages, see Turns.Of
 	Optional bool      // no one addressed the bot: it may stay silent
@@ -46,7 +46,7 @@ func (turns Turns) Unanswered(ctx context.Context) (turn Turn, ok bool, err erro
 			return
 		}
 		ok = true
-		tx.Row("SELECT attempts, saved_at FROM messages WHERE id = ?", turns.c.Row(turn.Seq)).Scan(&turn.Attempts, UTC(&turn.Since))
+		tx.Row("SELECT attempts, saved_at FROM messages WHERE id = ?", turns.c.Row(turn.Seq)).Scan(&turn.Starts, UTC(&turn.Since))
 		of := turns.Of(turns.c.In(tx).Messages(turn.Seq, MaxSeq, "AND turn = ? ORDER BY id", turn.Seq))
 		turn.To, turn.Optional = of.To, of.Optional
 	})
@@ -56,7 +56,7 @@ func (turns Turns) Unanswered(ctx context.Context) (turn Turn, ok bool, err erro
 // Of returns the turn that answers the addressed ones of the messages; its Seq is 0 if there is none. To contains only ids that
 // the platform knows: for nothing but results of tasks, the message that asked for the last one. A task knows all of its own.
 func (turns Turns) Of(said []chat.Message) (turn Turn) {
-	turn.Attempts, turn.Optional = 1, true
+	turn.Starts, turn.Optional = 1, true
 	asked := ""
 	for _, m := range said {
 		if !m.Addressed {
@@ -87,12 +87,12 @@ func (c *Conversation) open(tx *Tx) (seq int64) {
 	return Get[int64](tx, "SELECT seq FROM messages INDEXED BY messages_waiting WHERE "+Own+" AND answered = 0 ORDER BY id LIMIT 1", c.id)
 }
 
-// Retry records another attempt at a waiting turn and returns how many there were. ErrNotFound: no such turn is waiting.
+// Retry records another start of a waiting turn and returns how many there were. ErrNotFound: no such turn is waiting.
 func (turns Turns) Retry(ctx context.Context, turn int64) (int, error) {
 	low, high := turns.c.RowRange(turn, turn)
-	return Update(ctx, turns.c, fmt.Sprintf("retry turn %d", turn), func(tx *Tx) (attempts int) {
-		tx.Row("UPDATE messages SET attempts = attempts + 1 WHERE id BETWEEN ? AND ? AND answered = 0 RETURNING attempts", low, high).Scan(&attempts)
-		return attempts
+	return Update(ctx, turns.c, fmt.Sprintf("retry turn %d", turn), func(tx *Tx) (starts int) {
+		tx.Row("UPDATE messages SET attempts = attempts + 1 WHERE id BETWEEN ? AND ? AND answered = 0 RETURNING attempts", low, high).Scan(&starts)
+		return starts
 	})
 }
 

@@ -36,9 +36,10 @@ type bot struct {
 
 	current atomic.Pointer[runtimeConfig] // swapped when the settings file is edited
 
-	metrics       *metrics
-	traces        *otlp.Traces     // nil: traces are off
-	upkeepFailure observe.Incident // of backups and erasure
+	metrics         *metrics
+	traces          *otlp.Traces     // nil: traces are off
+	upkeepFailure   observe.Incident // of backups and erasure
+	databaseFailure observe.Incident // the database file cannot be checked
 
 	models       *modelSet
 	tools        *mcp.Host

@@ -42,7 +42,7 @@ func newModelSet(log *slog.Logger) *modelSet {
 func (m *modelSet) agent(s *config.Settings, chosen config.Agent) (channel.Agent, error) {
 	agent := channel.Agent{
 		ID: chosen.ID, Instructions: chosen.Instructions, Language: cmp.Or(chosen.Language, s.Language), MaxOutput: chosen.MaxOutputTokens,
-		Recall: s.RecallTokens, Reasoning: chosen.Reasoning, Spawn: chosen.Spawn, TaskCalls: chosen.TaskCalls, TaskTime: time.Duration(chosen.TaskTime),
+		Recall: s.RecallTokens, Reasoning: chosen.Reasoning, Spawn: chosen.Spawn, TasksPerMessage: chosen.TasksPerMessage, TaskCalls: chosen.TaskCalls, TaskTime: time.Duration(chosen.TaskTime),
 		Policy: func() compactor.Policy { return chosen.Compaction },
 		Origin: func(key string) string { return s.Origin(chosen.ID, key) },
 	}

@@ -73,6 +73,7 @@ func (a *app) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, bot.close()) }()
+	ctx = bot.watchDatabase(ctx)
 	health, err := bot.startHealth(ctx, connectors)
 	if err != nil {
 		return err
@@ -127,7 +128,7 @@ func serve(ctx context.Context, hub *channel.Hub, connectors []runner, grace tim
 		case <-leave.Done():
 		}
 	}
-	err := hub.Drain(leave)
+	err := channel.Settle(leave, hub)
 	if errors.Is(err, context.DeadlineExceeded) {
 		log.Warn("stopped_unfinished", "effect", "the next start continues")
 		err = nil
@@ -223,5 +224,9 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 			}
 		})
 	}
-	return connector.Run(cmd.Context(), bot.hub, log)
+	ctx := bot.watchDatabase(cmd.Context())
+	if err := connector.Run(ctx, bot.hub, log); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return context.Cause(ctx)
 }

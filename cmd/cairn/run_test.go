@@ -85,14 +85,14 @@ func TestFileThatCrashesProgram(t *testing.T) {
 		Content: "<@" + p.discord.Bot.ID + "> what is in it?",
 		Files:   []discordtest.File{{Name: "notes.txt", ContentType: "text/plain", Data: []byte("the plan")}},
 	})
-	for start := range 2 {
+	for start := range 5 {
 		p.until(r, "the file is asked for", func() bool { return len(p.discord.Requests(files)) > start })
 		r.signal(syscall.SIGKILL)
 		<-r.ended
 		r = f.start("run")
 	}
 	p.wait(r, p.onDiscord, "Here I am.")
-	check.Len(t, "requests for the file", p.discord.Requests(files), 2)
+	check.Len(t, "requests for the file", p.discord.Requests(files), 5)
 	check.Contains(t, "the log", r.errs.String(), "message_given_up")
 	r.stop()
 }

@@ -148,6 +148,36 @@ func (b *bot) checkModel(agent channel.Agent, m *located) {
 	}
 }
 
+// databaseEvery is how often the bot checks that its database is still the file it opened: it takes a millisecond.
+const databaseEvery = time.Minute
+
+// watchDatabase returns a context that also ends when the database is damaged or gone, with that as its cause.
+func (b *bot) watchDatabase(ctx context.Context) context.Context {
+	ctx, lose := context.WithCancelCause(ctx)
+	b.tasks.Go(func() {
+		for {
+			select {
+			case <-time.After(databaseEvery):
+			case <-b.ctx.Done():
+				return
+			}
+			err := b.store.Upkeep().Intact(b.ctx)
+			switch {
+			case b.ctx.Err() != nil:
+			case errors.Is(err, store.ErrDamaged), errors.Is(err, store.ErrReplaced):
+				b.log.Error("database_lost", "error", err, "effect", "the bot stops")
+				lose(err)
+				return
+			case err != nil:
+				b.log.Log(b.ctx, b.databaseFailure.Begin(), "check_database_file_failed", "error", err, "effect", "the next start may fail")
+			case b.databaseFailure.End():
+				b.log.Info("database_file_recovered")
+			}
+		}
+	})
+	return ctx
+}
+
 // upkeepEvery is how often the bot checks whether upkeep is due: several times in the quietest hour.
 const upkeepEvery = 5 * time.Minute
 

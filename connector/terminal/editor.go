@@ -60,7 +60,7 @@ func (e *editor) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) er
 		_ = e.put(e.dimmed(e.says("finishing what is still running; Ctrl-C leaves immediately")))
 	})
 	defer patience.Stop()
-	return e.hub.Drain(ctx)
+	return channel.Settle(ctx, e.hub)
 }
 
 // loop handles typed lines until the person leaves. It restores the terminal before it returns, so

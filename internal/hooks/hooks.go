@@ -179,6 +179,8 @@ func (h *Hooks) call(ctx context.Context, hook string, body []byte) Verdict {
 		v.Focus = answer.Focus
 	case hook == Before && errors.Is(err, errVeto):
 		v, outcome = Verdict{Veto: true, Reason: cmp.Or(answer.Reason, "a hook refused it")}, Vetoed
+	case ctx.Err() != nil: // the bot stops, or nobody wants the answer any more
+		return Verdict{}
 	case limited.Err() != nil:
 		outcome = Timeout
 	default:

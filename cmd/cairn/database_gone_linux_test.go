@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
+)
+
+// slowSummaries starts a bot whose model is writing a summary, and does not finish it.
+func slowSummaries(t *testing.T) (p folder, l *live) {
+	asked := make(chan struct{}, 99)
+	p = newFolder(t)
+	writeServerSettings(p, llmtest.Serve(t, func(x *llmtest.Exchange) {
+		if isWorker(x) {
+			asked <- struct{}{}
+			x.Wait(time.Minute) // until the client is gone
+			return
+		}
+		x.Say("Understood. " + strings.Repeat("The garden has roses. ", 30))
+	}))
+	l = p.start("chat", "--json")
+	for range 12 {
+		l.ask(`{"text":"`+strings.Repeat("we talk about the garden ", 30)+`"}`, `"reply"`)
+	}
+	l.say(`{"text":"/compact"}`)
+	<-asked
+	return p, l
+}
+
+// The summary can never be stored: nothing is worth waiting for.
+func TestEndOfInputWithoutDatabase(t *testing.T) {
+	p, l := slowSummaries(t)
+	began := time.Now()
+	check.NoError(t, os.Remove(filepath.Join(p.dir, "data", "cairn.db")))
+	check.NoError(t, l.in.Close())
+	l.exits(exitDamaged)
+	check.That(t, time.Since(began) < 20*time.Second, "it took %v", time.Since(began))
+	check.Contains(t, "standard error", l.errs.String(), "was deleted, moved or replaced")
+}
+
+func TestStopDoesNotWaitForSummary(t *testing.T) {
+	_, l := slowSummaries(t)
+	began := time.Now()
+	l.signal(syscall.SIGTERM)
+	l.exits(exitSignal + int(syscall.SIGTERM))
+	check.That(t, time.Since(began) < 10*time.Second, "it took %v", time.Since(began))
+}
+
+// The context of a run ends within a minute with why.
+func TestWatchDatabase(t *testing.T) {
+	p := newFolder(t)
+	p.must("I like tea\n", "chat")
+	path := filepath.Join(p.dir, "data", "cairn.db")
+	synctest.Test(t, func(t *testing.T) {
+		data := check.Must(store.Open(t.Context(), store.Options{Dir: filepath.Dir(path)}))(t)
+		defer data.Close()
+		var log check.Buffer
+		b := &bot{log: slog.New(slog.NewTextHandler(&log, nil)), store: data}
+		b.ctx, b.cancel = context.WithCancel(t.Context())
+		defer b.tasks.Wait()
+		defer b.cancel()
+		ctx := b.watchDatabase(t.Context())
+		time.Sleep(10 * databaseEvery)
+		check.NoError(t, context.Cause(ctx))
+		check.NoError(t, os.WriteFile(path, []byte(strings.Repeat("hello ", 20_000)), 0o600))
+		time.Sleep(databaseEvery + time.Second)
+		check.Error(t, context.Cause(ctx), store.ErrDamaged)
+		check.Equal(t, "exit code", exitCode(context.Cause(ctx)), exitDamaged)
+		check.Equal(t, "log lines", strings.Count(log.String(), "database_lost"), 1)
+	})
+}

@@ -1,0 +1,99 @@
+// Whether the file that the store has open is still the database: its connections have pages in memory, and would not notice.
+
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+
+	"github.com/mattn/go-sqlite3"
+)
+
+// sampledMessages is how many messages Intact reads, spread over all of them.
+const sampledMessages = 20
+
+// lossReason is why the store can no longer be used.
+type lossReason struct{ err atomic.Pointer[error] }
+
+func (l *lossReason) get() error {
+	if err := l.err.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// Intact reads the schema and some pages with a new connection, as the next start would. ErrDamaged: the file was overwritten;
+// ErrReplaced: it or its log was deleted, moved or replaced. After these two the store refuses everything. It takes milliseconds.
+func (u Upkeep) Intact(ctx context.Context) error {
+	s := u.store
+	err := s.inPlace()
+	if now := fileOf(s.path + "-wal"); err == nil && s.logFile != nil && (now == nil || !os.SameFile(now, s.logFile)) {
+		err = fmt.Errorf("%w: its log %s-wal is missing: start the bot again", ErrReplaced, databaseName)
+	}
+	if err == nil {
+		err = s.readAnew(ctx)
+	}
+	if errors.Is(err, ErrReplaced) || errors.Is(err, ErrDamaged) {
+		s.lost.err.CompareAndSwap(nil, &err)
+	}
+	return Fail("check the database file", err)
+}
+
+// InPlace returns ErrDamaged or ErrReplaced if the store cannot be used any more. It reads nothing.
+func (u Upkeep) InPlace() error {
+	if err := u.store.lost.get(); err != nil {
+		return err
+	}
+	return u.store.inPlace()
+}
+
+func (s *Store) readAnew(ctx context.Context) error {
+	if err := s.readStart(ctx); err != nil {
+		return err
+	}
+	db := open(s.path, readerPragmas)
+	defer db.Close()
+	return explain(transact(ctx, db, toRead, func(tx *Tx) {
+		versionOf(tx)
+		for _, table := range Values[string](tx, "SELECT name FROM sqlite_schema WHERE type = 'table'") {
+			Get[int](tx, `SELECT 1 FROM "`+strings.ReplaceAll(table, `"`, `""`)+`" LIMIT 1`)
+		}
+		for range sampledMessages {
+			Get[string](tx, `SELECT text FROM messages WHERE id >= (SELECT min(id) + abs(random() % (max(id) - min(id) + 1)) FROM messages) ORDER BY id LIMIT 1`)
+		}
+	}))
+}
+
+// readStart reads the first page from the file itself, because others may find it in the log. SQLite must open the file:
+// closing one that another library opened would drop SQLite's locks.
+func (s *Store) readStart(ctx context.Context) error {
+	db := open(s.path, "immutable=1")
+	defer db.Close()
+	var version int
+	err := explain(db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version))
+	switch {
+	case isNotDatabase(err), err == nil && version == 0:
+		return fmt.Errorf("%w: another program has overwritten it: run `cairn restore FILE`", ErrDamaged)
+	case errors.Is(err, ErrDamaged): // a checkpoint that a reader interrupted may leave the file shorter than its first page says
+		return nil
+	}
+	return err
+}
+
+func isNotDatabase(err error) bool {
+	var e sqlite3.Error
+	return errors.As(err, &e) && e.Code == sqlite3.ErrNotADB
+}
+
+// fileOf returns what identifies a file, nil if there is none.
+func fileOf(path string) os.FileInfo {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil
+	}
+	return info
+}
