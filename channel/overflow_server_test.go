@@ -3,12 +3,10 @@ package channel_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"cairn/channel"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/anthropic"
@@ -79,7 +77,8 @@ func TestUnstatedWindowIsFound(t *testing.T) {
 	}
 }
 
-// The prompt may be many times as long as the window when the server is asked for the first time.
+// The prompt may be many times as long as the window when the server is asked for the first time. How many turns fail until
+// the window is found depends on what the worker, which asks beside them, finds out.
 func TestMuchSmallerWindowIsFound(t *testing.T) {
 	check.SkipUnderRace(t)
 	for name, refuse := range overfull {
@@ -94,12 +93,15 @@ func TestMuchSmallerWindowIsFound(t *testing.T) {
 				r.say(fmt.Sprintf("message-%d %s", i, strings.Repeat("word ", 1000)), false)
 			}
 			r.waitForReplies()
-			for range 3 {
+			const turns, found = 6, 4
+			for range turns {
 				r.ask("and what now?")
 			}
 			sent := r.connector.sent
-			failures := slices.DeleteFunc(slices.Clone(sent), func(p channel.Piece) bool { return !p.Failure })
-			check.That(t, len(sent) == 3 && len(failures) <= 1 && !sent[2].Failure, "got %d failures: %+v", len(failures), sent)
+			check.Len(t, "replies", sent, turns)
+			for _, piece := range sent[found:] {
+				check.Equal(t, "whether a late turn fails", piece.Failure, false)
+			}
 		})
 	}
 }
