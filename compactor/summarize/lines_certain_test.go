@@ -41,3 +41,9 @@ func TestLinesWithoutCitationsRestOnTheirSpeaker(t *testing.T) {
 	check.Equal(t, "somebody else's words", len(judge.Check("- Ada likes the old oak doors and wants to keep them.").Unknown), 1)
 	check.Equal(t, "their own", len(judge.Check("- Cleo likes the old oak doors and wants to keep them.").Unknown), 0)
 }
+
+// A syllable of a name is no nickname: けんちゃん is not りん.
+func TestNicknamesInKana(t *testing.T) {
+	judge := JudgeOf(ItemsOf(said("りん: 譜面台足りなくない?部室に15本しかないよ", "健太: うちから4本持ってく", "りん: けんちゃん神"), MostOfMessage))
+	check.Len(t, "reasons", judge.Check("- けんちゃんが譜面台を4本持ってくる(#2)").Wrong, 0)
+}

@@ -134,6 +134,9 @@ func (p person) unspacedAt(text string) int {
 		}
 		if len(runes) <= 3 {
 			for _, r := range runes {
+				if !unicode.Is(unicode.Han, r) { // a syllable, which many names have
+					continue
+				}
 				for _, kind := range []string{"小", "老", "阿"} {
 					forms = append(forms, kind+string(r))
 				}

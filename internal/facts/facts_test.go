@@ -171,6 +171,8 @@ func TestDatesMeet(t *testing.T) {
 		{"ru", "в пятницу", "в четверг", false},
 		{"tr", "yarın", "4 Mart 2026", true},
 		{"tr", "Cuma'ya kadar", "6 Mart Cuma", true},
+		{"tr", "yarın", "4 Mart'ta", true},
+		{"tr", "yarın 14:30da", "4 Mart'ta", true},
 		{"tr", "perşembeye", "çarşamba günü", false},
 		{"zh", "后天", "2026年3月5日", true},
 		{"zh", "下周五", "3月13号", true},
