@@ -148,7 +148,7 @@ func TestReadOnlyFolder(t *testing.T) {
 	}{
 		{[]string{"chat"}, exitFailed, []string{"lock data folder: check who may read and write it"}},
 		{[]string{"backup", filepath.Join(p.dir, "covered", "b.db")}, exitFailed, []string{"check who may read and write it and its folder"}},
-		{[]string{"doctor"}, exitFailed, []string{"every page can be read", "is not writable for the user who runs this", "1 thing is wrong"}},
+		{[]string{"doctor"}, exitFailed, []string{"every page can be read", "is not writable for the user who runs this", "2 things are wrong"}},
 		{[]string{"transcript"}, 0, []string{"I like tea"}},
 		{[]string{"memories", "list"}, 0, []string{"no memories found"}},
 	} {

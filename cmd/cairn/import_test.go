@@ -158,7 +158,7 @@ func TestImportOfHostileText(t *testing.T) {
 	p.must("", "memories", "export", "all.jsonl")
 	p.must("", "memories", "export", "--format", "markdown", "all.md")
 	p.must("", "memories", "import", "all.jsonl")
-	p.must("", "doctor")
+	p.hasSoundData()
 }
 
 func TestSimulate(t *testing.T) {

@@ -40,7 +40,7 @@ func (p folder) wantImported() {
 	} {
 		check.Equal(p.t, query, p.count(query), want)
 	}
-	p.must("", "doctor")
+	p.hasSoundData()
 }
 
 // TestKillAnImport kills `cairn import` with SIGKILL at each step. The same command finishes it, or, once all messages are

@@ -244,6 +244,14 @@ func (p folder) doctorSays(code int, parts ...string) {
 	check.Contains(p.t, "cairn doctor", r.out, parts...)
 }
 
+// hasSoundData runs cairn doctor, which finds nothing wrong with the data.
+func (p folder) hasSoundData(args ...string) {
+	p.t.Helper()
+	out := p.run("", append([]string{"doctor"}, args...)...).out
+	check.Contains(p.t, "cairn doctor", out, "every page can be read")
+	check.Lacks(p.t, "cairn doctor", out, "WRONG  data")
+}
+
 func (p folder) write(name, text string) string {
 	p.t.Helper()
 	check.NoError(p.t, os.WriteFile(filepath.Join(p.dir, name), []byte(text), 0o600))
