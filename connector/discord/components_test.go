@@ -46,7 +46,7 @@ func TestWhatAppsBuildIsReadAsPeopleSeeIt(t *testing.T) {
 
 func TestAnAppsComponentsArriveThroughTheGateway(t *testing.T) {
 	r := newRig(t, discordtest.Options{})
-	ci := r.Bot("ci")
+	ci := r.OtherBot("ci")
 	r.Rules.Access = map[string]channel.Access{Name: {Bots: []string{ci.ID}}}
 	r.start()
 	r.Post(r.square, ci.ID, discordtest.Post{Embeds: []*discordgo.MessageEmbed{{

@@ -165,7 +165,7 @@ func (d *Discord) React(ctx context.Context, conversation, id string) error {
 }
 
 // messages splits replies at 2000 UTF-16 units, the strictest reading of Discord's "2000 characters" (Message: Create Message).
-var messages = platform.Splitter{Limit: 2000}
+var messages = platform.Splitter{Limit: 2000, Spoilers: true}
 
 // Split splits a reply into messages.
 func (d *Discord) Split(text string) []string {

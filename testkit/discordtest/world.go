@@ -68,8 +68,8 @@ func (s *Server) User(name string) (u *discordgo.User) {
 	return u
 }
 
-// Bot adds another app's bot.
-func (s *Server) Bot(name string) *discordgo.User {
+// OtherBot adds another app's bot.
+func (s *Server) OtherBot(name string) *discordgo.User {
 	u := s.User(name)
 	s.do(func(*world) { u.Bot = true })
 	return u
