@@ -119,7 +119,7 @@ func (c *inlineScan) code(at, end int) int {
 
 var (
 	inlineLink  = regexp.MustCompile(`^\[(?:[^\[\]\n\\]|\\.|\[[^\[\]\n]*\])*\]\((?:[^()\s\\]|\\.|\([^()\s]*\))*(?: +"[^"\n]*")?\)`)
-	angleLink   = regexp.MustCompile(`^<(?:[a-zA-Z][a-zA-Z0-9+.-]*:|[@#!:/])[^<>\s]*>`)
+	angleLink   = regexp.MustCompile(`^<(?:[a-zA-Z][a-zA-Z0-9+.-]*:|[@#!:]|/[^<>\s]*:)[^<>\s]*>`)
 	bareAddress = regexp.MustCompile(`^https?://[^\s<>|*"]+`)
 )
 
