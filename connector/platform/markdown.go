@@ -18,11 +18,10 @@ type Markdown struct {
 // Convert returns a text as the platform can show it.
 func (m Markdown) Convert(text string) string {
 	lines := strings.SplitAfter(text, "\n")
-	var b strings.Builder
-	plain := "" // the lines before the current one that are no code and no table
+	var b, plain strings.Builder // plain: the lines before the current one that are no code and no table
 	flush := func() {
-		b.WriteString(m.inline(plain))
-		plain = ""
+		b.WriteString(m.inline(plain.String()))
+		plain.Reset()
 	}
 	fence := ""
 	for i := 0; i < len(lines); i++ {
@@ -39,7 +38,7 @@ func (m Markdown) Convert(text string) string {
 			i += n - 1
 			continue
 		}
-		plain += m.line(lines[i])
+		plain.WriteString(m.line(lines[i]))
 	}
 	flush()
 	return b.String()
@@ -84,9 +83,13 @@ var (
 func (m Markdown) inline(text string) string {
 	spans := Splitter{Limit: len(text)}.inlineSpans(text)
 	lower := strings.ToLower(text)
+	known := map[string]bool{}
 	paired := func(name string) bool { // a tag without its other half is text
-		opened := strings.Contains(lower, "<"+name+">") || strings.Contains(lower, "<"+name+" ")
-		return opened && strings.Contains(lower, "</"+name+">")
+		if _, found := known[name]; !found {
+			opened := strings.Contains(lower, "<"+name+">") || strings.Contains(lower, "<"+name+" ")
+			known[name] = opened && strings.Contains(lower, "</"+name+">")
+		}
+		return known[name]
 	}
 	var b strings.Builder
 	at := 0

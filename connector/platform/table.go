@@ -95,11 +95,11 @@ func (t table) render(m Markdown) string {
 	for _, w := range widths {
 		rule = append(rule, strings.Repeat("─", max(w, 1)))
 	}
-	b := "```\n" + t.aligned(t.header, widths) + strings.Join(rule, "─┼─") + "\n"
+	lines := []string{"```\n", t.aligned(t.header, widths), strings.Join(rule, "─┼─"), "\n"}
 	for _, row := range t.rows {
-		b += t.aligned(row, widths)
+		lines = append(lines, t.aligned(row, widths))
 	}
-	return b + "```\n"
+	return strings.Join(append(lines, "```\n"), "")
 }
 
 func (t table) aligned(row []string, widths []int) string {

@@ -75,8 +75,10 @@ func TestEachBlockIsReadAsPeopleSeeIt(t *testing.T) {
 func TestWhatAppsAttachIsReadInWholeAndOnce(t *testing.T) {
 	s := knowing(t)
 	for _, c := range []struct{ claim, message, want string }{
-		{"all its parts", `{"text":"Alert","bot_id":"B1","attachments":[{"fallback":"Disk","pretext":"From prod","author_name":"Monitor","title":"Disk full","title_link":"https://x.dev","text":"of db1","fields":[{"title":"Free","value":"1 %","short":true}],"actions":[{"name":"ack","text":"Ack","type":"button"}],"image_url":"https://x.dev/a.png","footer":"Ops"}]}`,
-			"Alert\nFrom prod\nMonitor\nDisk full (https://x.dev)\nof db1\nFree: 1 %\n[buttons: Ack]\nOps"},
+		{
+			"all its parts", `{"text":"Alert","bot_id":"B1","attachments":[{"fallback":"Disk","pretext":"From prod","author_name":"Monitor","title":"Disk full","title_link":"https://x.dev","text":"of db1","fields":[{"title":"Free","value":"1 %","short":true}],"actions":[{"name":"ack","text":"Ack","type":"button"}],"image_url":"https://x.dev/a.png","footer":"Ops"}]}`,
+			"Alert\nFrom prod\nMonitor\nDisk full (https://x.dev)\nof db1\nFree: 1 %\n[buttons: Ack]\nOps",
+		},
 		{"its blocks", `{"text":"","bot_id":"B1","attachments":[{"fallback":"[no preview available]","blocks":[{"type":"section","text":{"type":"mrkdwn","text":"in blocks"}}]}]}`, "in blocks"},
 		{"its fallback if it has nothing else", `{"text":"","bot_id":"B1","attachments":[{"fallback":"only this"}]}`, "only this"},
 		{"not what the text says", `{"text":"Disk full","bot_id":"B1","attachments":[{"text":"disk full!"}]}`, "Disk full"},
