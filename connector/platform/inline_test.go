@@ -132,6 +132,7 @@ func unbalanced(piece string) string {
 }
 
 func TestEachPieceOfAReplyIsBalanced(t *testing.T) {
+	check.SkipUnderRace(t)
 	plain := func(text string) string {
 		return strings.ReplaceAll(allMarks.ReplaceAllString(text, ""), "go", "")
 	}

@@ -55,8 +55,8 @@ func withBlocks(text string, blocks []any) string {
 	return rendered
 }
 
-// labeledMention matches a mention with the name that somebody had when it was written.
-var labeledMention = regexp.MustCompile(`<([@#]\w+)\|[^<>]*>`)
+// labeledMention matches a mention with the name that somebody, or a group, had when it was written.
+var labeledMention = regexp.MustCompile(`<([@#!](?:subteam\^)?\w+)\|[^<>]*>`)
 
 // holds reports whether a text has the words of another one.
 func holds(text, other string) bool {

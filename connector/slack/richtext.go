@@ -57,7 +57,10 @@ func richText(list any) string {
 		case "link":
 			text = link(platform.StringIn(e, "url"), text)
 		case "emoji":
-			text = ":" + platform.StringIn(e, "name") + ":"
+			text = ":" + literal(platform.StringIn(e, "name")) + ":"
+			if tone := platform.StringIn(e, "skin_tone"); tone != "" {
+				text += ":skin-tone-" + literal(tone) + ":"
+			}
 		case "user", "canvas_user_mention":
 			text = "<@" + literal(platform.StringIn(e, "user_id")) + ">"
 		case "channel":
