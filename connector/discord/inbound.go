@@ -109,7 +109,7 @@ func (d *Discord) fetch(ctx context.Context, address string) ([]byte, error) {
 var markup = regexp.MustCompile(`<(@!?|@&|#)(\d+)>|<a?(:\w+:)\d+>|<t:(-?\d+)(?::[a-zA-Z])?>|<(/[^:<>]+):\d+>`)
 
 // textOf returns a message as plain text: the title of a forum's post, its content with names instead of ids, then in
-// brackets its stickers, poll, embeds and the messages it forwards. Only a program's embeds count.
+// brackets its stickers, poll and the messages it forwards, and then what an app built it of.
 func (d *Discord) textOf(m message, guild string, me self, program bool) string {
 	said, title := d.replaceIDs(d.stripMentions(m.text(), guild, me), m, guild, me), ""
 	if post := d.state.place(m.ID); m.ID == m.ChannelID && post.Name != "" && !channel.IsCommand(said) { // the first message of a post has the post's id
@@ -129,10 +129,8 @@ func (d *Discord) textOf(m message, guild string, me self, program bool) string 
 		}
 		parts = append(parts, fmt.Sprintf("[poll: %s — %s]", p.Question.Text, strings.Join(answers, " / ")))
 	}
-	for _, e := range m.Embeds {
-		if program && (e.Type == "rich" || e.Type == "") { // those of people are link previews
-			parts = append(parts, e.text())
-		}
+	if program { // the embeds of people are previews of links
+		parts = append(parts, d.replaceIDs(withoutRepetition(said, appParts(m)), m, guild, me))
 	}
 	return lines(parts)
 }
@@ -143,17 +141,6 @@ func lines(texts []string) string {
 		texts[i] = strings.TrimSpace(t)
 	}
 	return strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), "\n")
-}
-
-func (e embed) text() string {
-	parts := []string{e.Title, e.Description}
-	for _, f := range e.Fields {
-		parts = append(parts, f.Name+": "+f.Value)
-	}
-	if text := lines(parts); text != "" {
-		return "[embed: " + text + "]"
-	}
-	return ""
 }
 
 var leadingMention = regexp.MustCompile(`^<@(!?|&)(\d+)>[ ,:\n]*`)

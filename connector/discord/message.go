@@ -37,6 +37,7 @@ type message struct {
 	Roles       []string     `json:"mention_roles"`
 	Attachments []attachment // nil: missing
 	Embeds      []embed
+	Components  []any
 	Stickers    []struct{ Name string } `json:"sticker_items"`
 	Poll        *poll
 	Reference   *discordgo.MessageReference `json:"message_reference"`
@@ -81,11 +82,6 @@ type attachment struct {
 	Filename, Description, URL string
 	ContentType                string `json:"content_type"`
 	Size                       int64
-}
-
-type embed struct {
-	Type, Title, Description string
-	Fields                   []struct{ Name, Value string }
 }
 
 type poll struct {

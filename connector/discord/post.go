@@ -165,11 +165,14 @@ func (d *Discord) React(ctx context.Context, conversation, id string) error {
 }
 
 // messages splits replies at 2000 UTF-16 units, the strictest reading of Discord's "2000 characters" (Message: Create Message).
-var messages = platform.Splitter{Limit: 2000}
+var messages = platform.Splitter{Limit: 2000, Spoilers: true}
+
+// markdown is what Discord knows of it (Discord, Markdown Text 101).
+var markdown = platform.Markdown{Underline: true}
 
 // Split splits a reply into messages.
 func (d *Discord) Split(text string) []string {
-	pieces := messages.Texts(text, "…") // Discord rejects empty messages
+	pieces := messages.Texts(markdown.Convert(text), "…") // Discord rejects empty messages
 	for i, p := range pieces {
 		pieces[i] = strings.TrimRightFunc(p, unicode.IsSpace)
 	}

@@ -227,3 +227,15 @@ func TestResultOfATaskIsAnswered(t *testing.T) {
 	}
 	check.EqualAll(t, "answers", r.answers(place, 4), []string{"started", "started", "they say 0", "they say 1"})
 }
+
+// Discord knows no tables and underlines __bold__ text.
+func TestWhatDiscordDoesNotKnowOfMarkdownIsConverted(t *testing.T) {
+	const text = "__Prices__\n\n| Item | EUR |\n|---|--:|\n| Pen | 3 |\n\n#### Open\n- [ ] order"
+	r := newRig(t, discordtest.Options{}).start()
+	w := r.connector.Reply(r.place(r.square), nil)
+	for i, piece := range r.connector.Split(text) {
+		_, err := w.Send(t.Context(), channel.Piece{Reply: "r", Part: i, Parts: 1, Text: piece})
+		check.NoError(t, err)
+	}
+	check.EqualAll(t, "what is posted", r.contents(r.square), []string{"**Prices**\n\n```\nItem │ EUR\n─────┼────\nPen  │   3\n```\n\n**Open**\n- ☐ order"})
+}

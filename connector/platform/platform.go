@@ -1,5 +1,5 @@
 // Package platform contains what the connectors to chat platforms share: connections, goroutines and queues, commands, streams
-// and splitting of replies, retries with backoff, log incidents, a small cache, and attached files.
+// of replies, their splitting and Markdown, the form of apps' messages, retries with backoff, log incidents, a small cache, and attached files.
 package platform
 
 import (

@@ -42,7 +42,8 @@ func TestSplit(t *testing.T) {
 		"marks within a line open nothing":      {"```inline``` " + strings.Repeat("z ", 1200), "```inline```…z", "z…z"},
 		"space without end is no piece":         {"a" + strings.Repeat("\n", 5000) + "b", "a…a", "b…b"},
 		"a long line of marks opens nothing":    {strings.Repeat("`", 2500), "```…```", "```…```"},
-		"a long line after marks is text":       {"```" + strings.Repeat("y ", 1200), "```y…y", "y…y"},
+		"a long line after marks is code":       {"```" + strings.Repeat("y ", 1200), "```y…```", "```y…y"},
+		"a first line that fills a message":     {"```go " + strings.Repeat("title ", 400) + "\n" + code[:900] + "```\nafter", "```go…```", "```go…after"},
 		"a long description of code is cut":     {"```go title=\"internal/platform/split_test.go\" lines\n" + code + "```\n" + para, "```go title…```", "```go…word"},
 		"a code block that is never closed is":  {"```py\n" + strings.Repeat("pass\n", 500), "```py…```", "```py…pass"},
 	} {
@@ -112,7 +113,7 @@ func (s Splitter) cutsMarks(text string) bool {
 	return false
 }
 
-// visible is a text without space, and without the begins and ends of code blocks, of which an empty one may be left out.
+// visible is a text without space and marks, and without the begins and ends of code blocks, of which an empty one may be left out.
 func visible(text string) string {
 	var kept strings.Builder
 	fence := ""
@@ -122,7 +123,7 @@ func visible(text string) string {
 			fence = after
 			continue
 		}
-		kept.WriteString(strings.Join(strings.Fields(line), ""))
+		kept.WriteString(allMarks.ReplaceAllString(strings.Join(strings.Fields(line), ""), ""))
 	}
 	return kept.String()
 }
@@ -148,6 +149,7 @@ func FuzzSplit(f *testing.F) {
 	} {
 		f.Add(text, 1, 2000)
 		f.Add(text, 2, 300)
+		f.Add("> **"+text+"** *a **b** `c` [d](https://e.dev)* ||f|| _g_", 9, 300)
 	}
 	for _, text := range wordstest.Texts() {
 		f.Add(text, 40, 300)
@@ -155,7 +157,7 @@ func FuzzSplit(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, times, limit int) {
 		text = strings.Repeat(text, min(max(times, 1), 1+20_000/(len(text)+1)))
 		limit = max(300, limit%5000)
-		for _, s := range []Splitter{{Limit: limit}, {Limit: limit, Cost: escapedCost}} {
+		for _, s := range []Splitter{{Limit: limit, Spoilers: true}, {Limit: limit, Cost: escapedCost}} {
 			check.NoError(t, checkPieces(s, text))
 		}
 	})

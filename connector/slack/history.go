@@ -118,8 +118,8 @@ func (s *Slack) readAfter(ctx context.Context, place channel.Place, missed strin
 				gap.complete = true
 				continue
 			}
-			if m.Text != "" {
-				m.Blocks = nil // saves memory; they are read only if there is no text
+			if withBlocks(m.Text, m.Blocks) == m.Text {
+				m.Blocks = nil // saves memory: they say nothing else
 			}
 			gap.messages = append(gap.messages, m)
 		}

@@ -128,46 +128,6 @@ func (s *Slack) authorName(m message) string {
 	return cmp.Or(s.nameOf(m.User), m.User, m.BotID)
 }
 
-// withForwarded returns the text of a message, followed by the texts of the messages it forwards, and of
-// what an app attached to its own; previews of links do not count. Some apps post blocks without a text.
-func withForwarded(m message) string {
-	text := m.Text
-	for _, block := range m.Blocks {
-		if m.Text == "" {
-			text = strings.TrimSpace(text + "\n" + strings.Join(textsIn(block), " "))
-		}
-	}
-	for _, a := range m.Attachments {
-		if quoted := cmp.Or(a.Text, a.Fallback); (a.Shared || a.Preview == "" && m.BotID != "") && quoted != "" && !strings.Contains(text, quoted) {
-			if a.Author != "" {
-				quoted = a.Author + ": " + quoted
-			}
-			text = strings.TrimPrefix(text+"\n"+quoted, "\n")
-		}
-	}
-	return text
-}
-
-// textsIn returns the texts in a part of a block, but not those of buttons.
-func textsIn(part any) (texts []string) {
-	switch part := part.(type) {
-	case []any:
-		for _, p := range part {
-			texts = append(texts, textsIn(p)...)
-		}
-	case string:
-		texts = append(texts, part)
-	case map[string]any:
-		if part["type"] == "actions" {
-			return nil
-		}
-		for _, key := range []string{"text", "fields", "elements"} {
-			texts = append(texts, textsIn(part[key])...)
-		}
-	}
-	return texts
-}
-
 // attachments describes the files of a message by the fields of its event.
 func attachments(files []file) []channel.Attachment {
 	var all []channel.Attachment

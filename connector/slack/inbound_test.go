@@ -54,13 +54,13 @@ func TestOtherMessages(t *testing.T) {
 	var blocks any
 	check.NoError(t, json.Unmarshal([]byte(`[{"type":"header","text":{"type":"plain_text","text":"Deploy &amp; test"}},
 		{"type":"section","text":{"type":"mrkdwn","text":"of <@`+ann+`>"},"fields":[{"type":"plain_text","text":"failed"}]},
-		{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"text","text":"at"},{"type":"text","text":"noon"}]}]},
+		{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"text","text":"at "},{"type":"text","text":"noon"}]}]},
 		{"type":"actions","elements":[{"type":"button","action_id":"a","text":{"type":"plain_text","text":"Retry"}}]}]`), &blocks))
 	version := func(blocks any) map[string]any {
 		return map[string]any{"type": "message", "subtype": "bot_message", "bot_id": bot, "ts": ts, "username": "ci", "text": "", "blocks": blocks}
 	}
 	emit("bot_message", version(blocks))
-	said("user: Deploy & test\nof @ann failed\nat noon")
+	said("user: Deploy & test\nof @ann\nfailed\nat noon\n[buttons: Retry]")
 	emit("message_changed", map[string]any{"message": version(blocks.([]any)[:1]), "previous_message": version(blocks)})
 	said("user: Deploy & test")
 	// An app's preview of a link is no edit.

@@ -49,14 +49,6 @@ type message struct {
 	DeletedTS string   `json:"deleted_ts"`
 }
 
-// forwarded is a message that another one forwards, or what an app attached to its own.
-type forwarded struct {
-	Text, Fallback string
-	Author         string `json:"author_name"`
-	Shared         bool   `json:"is_share"`
-	Preview        string `json:"from_url"` // of this link
-}
-
 type file struct {
 	ID, Mode, Name, Title, Mimetype string
 	Size                            int64

@@ -110,8 +110,11 @@ var (
 	section  = platform.Splitter{Limit: 3_000, Cost: cost} // a section
 )
 
+// markdown is what Slack knows of it (reference/block-kit/blocks/markdown-block).
+var markdown = platform.Markdown{Tables: true, Headings: true, Tasks: true}
+
 // Split splits a reply into messages that Slack accepts.
-func (s *Slack) Split(text string) []string { return messages.Texts(text, "") }
+func (s *Slack) Split(text string) []string { return messages.Texts(markdown.Convert(text), "") }
 
 // cost returns the most units that a character takes when it is sent: see escape and defuseMentions.
 func cost(r rune) int {

@@ -195,3 +195,11 @@ func TestBackfillsThatWaitAreOne(t *testing.T) {
 	m = <-done
 	check.That(t, slices.Equal(m.gaps, []channel.Gap{two, one}) && m.since.Equal(noon.Add(-time.Hour)), "then got %v since %v", m.gaps, m.since)
 }
+
+// Slack knows tables, headings and tasks, but neither HTML nor footnotes.
+func TestWhatSlackDoesNotKnowOfMarkdownIsConverted(t *testing.T) {
+	known := "__Prices__\n\n| Item | EUR |\n|---|--:|\n| Pen | 3 |\n\n#### Open\n- [ ] order"
+	s := knowing(t)
+	check.EqualAll(t, "what it knows", s.Split(known), []string{known})
+	check.EqualAll(t, "what it does not know", s.Split("<b>a</b><br>b[^1]"), []string{"**a**\nb[1]"})
+}

@@ -27,6 +27,25 @@ type Post struct {
 	ReplyTo string // id of a message in the same channel
 	Files   []File
 	Type    discordgo.MessageType // that of a reply if ReplyTo is set
+
+	Embeds     []*discordgo.MessageEmbed // of an app
+	Components []json.RawMessage         // of an app: those of version 2, which allow no content
+}
+
+// checkBuilt panics on what Discord refuses of an app's message: more than 10 embeds (Discord, Message: Embed Limits), content or
+// embeds beside components of version 2, and components that are none (Discord, Components: Component Reference).
+func (p Post) checkBuilt() {
+	if len(p.Embeds) > 10 || len(p.Components) > 40 {
+		panic("discordtest: too many embeds or components")
+	}
+	if len(p.Components) > 0 && (p.Content != "" || len(p.Embeds) > 0) {
+		panic("discordtest: components of version 2 allow no content and no embeds")
+	}
+	for _, c := range p.Components {
+		if _, err := discordgo.MessageComponentFromJSON(c); err != nil {
+			panic("discordtest: no component: " + err.Error())
+		}
+	}
 }
 
 // Say posts a person's message.
@@ -39,6 +58,11 @@ func (s *Server) Post(channel, user string, p Post) (m Message) {
 	s.do(func(w *world) {
 		n := w.newMessage(w.channel(channel), w.user(user), p.Content)
 		n.Type = p.Type
+		p.checkBuilt()
+		n.Embeds = append(n.Embeds, p.Embeds...)
+		if n.Components = append(n.Components, p.Components...); len(p.Components) > 0 {
+			n.Flags |= discordgo.MessageFlagsIsComponentsV2
+		}
 		if p.ReplyTo != "" {
 			n.reply(w.message(channel, p.ReplyTo))
 		}

@@ -68,6 +68,13 @@ func (s *Server) User(name string) (u *discordgo.User) {
 	return u
 }
 
+// OtherBot adds another app's bot.
+func (s *Server) OtherBot(name string) *discordgo.User {
+	u := s.User(name)
+	s.do(func(*world) { u.Bot = true })
+	return u
+}
+
 // Guild adds a guild with these members and the bot, and dispatches GUILD_CREATE. The first member owns it.
 func (s *Server) Guild(name string, members ...*discordgo.User) (g discordgo.Guild) {
 	s.do(func(w *world) {

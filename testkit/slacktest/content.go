@@ -3,6 +3,7 @@
 package slacktest
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -100,6 +101,39 @@ func checkBlock(b slack.Block) string {
 		return ""
 	}
 	return "unsupported type: " + string(b.BlockType())
+}
+
+// knownBlocks returns the blocks of another app. It panics if one is of a kind that Slack does not document (reference/block-kit/blocks),
+// or too long or too many for a message.
+func knownBlocks(raw json.RawMessage) json.RawMessage {
+	if raw == nil {
+		return nil
+	}
+	var blocks slack.Blocks
+	if err := json.Unmarshal(raw, &blocks); err != nil || len(raw) > maxBytes || len(blocks.BlockSet) > maxBlocks {
+		panic(fmt.Sprintf("slacktest: no blocks of a message: %s, %v", raw, err))
+	}
+	for _, b := range blocks.BlockSet {
+		if _, unknown := b.(*slack.UnknownBlock); unknown {
+			panic("slacktest: unknown block: " + string(b.BlockType()))
+		}
+	}
+	return raw
+}
+
+// knownAttachments returns the attachments of another app. It panics if they have other fields than Slack documents
+// (reference/messaging/attachments).
+func knownAttachments(raw json.RawMessage) json.RawMessage {
+	if raw == nil {
+		return nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.DisallowUnknownFields()
+	var attachments []slack.Attachment
+	if err := decoder.Decode(&attachments); err != nil {
+		panic(fmt.Sprintf("slacktest: no attachments: %s, %v", raw, err))
+	}
+	return raw
 }
 
 // checkText returns what is wrong with a text object (reference/block-kit/composition-objects/text-object); "" if nothing is.

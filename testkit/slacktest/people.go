@@ -3,6 +3,7 @@
 package slacktest
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,6 +22,8 @@ type Post struct {
 	Thread  string // TS of the parent; empty: no reply
 	Files   []File
 	Untold  bool // its events are lost and not redelivered
+
+	Blocks, Attachments json.RawMessage // of an app
 }
 
 // Say posts a message and returns its TS. The app gets a `message` event if it is in the channel, and also an
@@ -36,6 +39,7 @@ func (s *Server) Say(p Post) string {
 	} else {
 		m.BotID = s.mustUserLocked(p.User).Profile.BotID
 	}
+	m.Blocks, m.Attachments = knownBlocks(p.Blocks), knownAttachments(p.Attachments)
 	if p.Thread != "" && c.find(p.Thread) == nil {
 		panic("slacktest: no message " + p.Thread)
 	}

@@ -24,21 +24,22 @@ type place struct{ channel, ts string }
 
 // Message is the current state of one message.
 type Message struct {
-	Channel   string
-	TS        string
-	Thread    string // the parent's TS; empty unless it is a reply
-	User      string
-	BotID     string
-	Text      string // text or markdown_text
-	Blocks    json.RawMessage
-	Metadata  json.RawMessage
-	Files     []string // ids
-	Reactions []string // emoji of the app
-	OnlyFor   string   // the person who sees an ephemeral message
-	Edits     int
-	Streamed  bool // started with chat.startStream; its blocks are shown below its text
-	Streaming bool // not stopped yet
-	Deleted   bool
+	Channel     string
+	TS          string
+	Thread      string // the parent's TS; empty unless it is a reply
+	User        string
+	BotID       string
+	Text        string // text or markdown_text
+	Blocks      json.RawMessage
+	Attachments json.RawMessage // of other apps
+	Metadata    json.RawMessage
+	Files       []string // ids
+	Reactions   []string // emoji of the app
+	OnlyFor     string   // the person who sees an ephemeral message
+	Edits       int
+	Streamed    bool // started with chat.startStream; its blocks are shown below its text
+	Streaming   bool // not stopped yet
+	Deleted     bool
 
 	edited  string // timestamp of the last edit
 	tomb    bool   // deleted, but it has replies
@@ -175,6 +176,9 @@ func (s *Server) objectLocked(m *Message, metadata bool) map[string]any {
 	if m.Blocks != nil {
 		o["blocks"] = m.Blocks
 	}
+	if m.Attachments != nil {
+		o["attachments"] = m.Attachments
+	}
 	if metadata && m.Metadata != nil {
 		o["metadata"] = m.Metadata
 	}
@@ -205,7 +209,7 @@ func blocksText(raw json.RawMessage) string {
 	_ = json.Unmarshal(raw, &blocks) // nothing, or validated when it was posted
 	var lines []string
 	for _, b := range blocks.BlockSet {
-		if section, ok := b.(*slack.SectionBlock); ok {
+		if section, ok := b.(*slack.SectionBlock); ok && section.Text != nil {
 			lines = append(lines, section.Text.Text)
 		}
 	}

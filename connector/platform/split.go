@@ -1,14 +1,10 @@
-// Replies: a stream shows one while it is written, and a splitter makes messages of it.
+// A splitter makes messages of a reply.
 
 package platform
 
 import (
 	"cmp"
-	"context"
 	"strings"
-	"sync"
-	"sync/atomic"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -16,31 +12,43 @@ import (
 )
 
 // Splitter splits replies into messages: between paragraphs, else lines, else words. A code block is closed and reopened with
-// its language. Apart from these fences, and from empty lines at the splits, the messages add up to the text.
+// its language; so are marks such as those of bold text, and quotes. Links stay whole. Apart from these fences and marks, and from space at the splits,
+// the messages add up to the text.
 type Splitter struct {
 	Limit int            // the most that a message may cost; at least 300, which leaves room for the longest fence
 	Cost  func(rune) int // cost of a character; nil: its length in UTF-16
+
+	Spoilers bool // || hides text, as on Discord
 }
 
 // Texts splits a text; for a blank one it returns just empty.
 func (s Splitter) Texts(text, empty string) (all []string) {
-	text = cutEmptyLines(strings.ToValidUTF8(text, "\uFFFD"))
-	for fence := ""; text != ""; {
-		opening, closing := "", ""
+	text = cutEmptyLines(s.moveLongInfo(strings.ToValidUTF8(text, "\uFFFD")))
+	spans := s.inlineSpans(text)
+	fence, resume := "", "" // what is open at the start of the rest: a code block, or a quote and marks that are opened again
+	for at := 0; at < len(text); {
+		opening := resume
 		if fence != "" {
 			opening = fence + "\n"
 		}
-		end, next := s.fit(text, fence, s.Limit-s.CostOf(opening))
-		visible, part := hasContent(text[:end], fence), text[:end]
-		if text, fence = text[end:], next; fence != "" {
-			closing = fenceMarks(fence)
-			if !strings.HasSuffix(part, "\n") {
+		c := s.cut(text, at, fence, spans, s.Limit-s.CostOf(opening))
+		part, closing := text[at:c.end], c.closing
+		visible := hasContent(part, fence)
+		if fence = c.fence; fence != "" {
+			if closing = fenceMarks(fence); !strings.HasSuffix(part, "\n") {
 				closing = "\n" + closing
 			}
-		} else {
-			text = cutEmptyLines(text)
 		}
-		if visible || len(all) == 0 && text == "" && strings.TrimSpace(part) != "" {
+		last := c.next + len(text[c.next:]) - len(cutEmptyLines(text[c.next:]))
+		if fence == "" {
+			resume, at = c.resume, last
+		} else {
+			resume, at = "", c.next
+		}
+		if visible || len(all) == 0 && at == len(text) && strings.TrimSpace(part) != "" {
+			if c.closing != "" {
+				part = strings.TrimRightFunc(part, unicode.IsSpace)
+			}
 			all = append(all, opening+part+closing)
 		}
 	}
@@ -166,6 +174,37 @@ func fenceAfter(line, fence string) string {
 	return m
 }
 
+// moveLongInfo moves what follows the language in a long first line of a code block to a line of its own. Such a line could
+// fill a message, and its code block would begin in another one.
+func (s Splitter) moveLongInfo(text string) string {
+	if !strings.Contains(text, "```") && !strings.Contains(text, "~~~") {
+		return text
+	}
+	var b strings.Builder
+	fence := ""
+	for line := range strings.Lines(text) {
+		trimmed := strings.TrimSpace(line)
+		m := fenceMarks(trimmed)
+		info := strings.TrimSpace(trimmed[len(m):])
+		long := len(trimmed) > maxFenceLine || s.CostOf(line) > s.Limit/4
+		if fence == "" && m != "" && len(m) <= maxFence && long && !strings.Contains(info, "`") {
+			if language, more, _ := strings.Cut(info, " "); len(m)+len(language) <= maxFence {
+				b.WriteString(m + language + "\n")
+				line = strings.TrimLeft(more, " ")
+			} else {
+				b.WriteString(m + "\n")
+				line = info
+			}
+			b.WriteString(line + "\n")
+			fence = m
+			continue
+		}
+		fence = fenceAfter(line, fence)
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
 // fenceMarks returns the run of three or more ` or ~ with which a line opens or closes a code block.
 func fenceMarks(line string) string {
 	for _, c := range []string{"`", "~"} {
@@ -199,98 +238,4 @@ func (s Splitter) cost(r rune) int {
 		return 2
 	}
 	return 1
-}
-
-// Stream shows a reply until it is sent: one goroutine shows that the bot is working, another the latest text. They wait until
-// the group is opened: a reply may resume before the connector runs. One goroutine calls its methods, apart from those about edits.
-type Stream struct {
-	Live context.Context // canceled when the stream ends; for work that may be abandoned
-
-	group    *Group
-	working  func(ctx context.Context)
-	first    time.Duration // from the first text until it is shown
-	show     ShowText
-	showing  bool
-	end      context.CancelFunc
-	running  sync.WaitGroup
-	text     atomic.Pointer[string] // the latest
-	changed  chan struct{}          // has a token while there is a text that is not shown yet
-	nextEdit time.Time              // used by the goroutine that shows the text, until it has ended
-}
-
-// ShowText shows a text. It returns the delay until the next call (0: after the next change); more is false if further calls are
-// pointless.
-type ShowText func(ctx context.Context, text string) (delay time.Duration, more bool)
-
-// NewStream returns a stream that does nothing before Working or Show is called. The requests that working and show
-// make should not be canceled with Live: a canceled one may still take effect after the reply is sent.
-func NewStream(g *Group, working func(ctx context.Context), first time.Duration, show ShowText) *Stream {
-	s := &Stream{group: g, working: working, first: first, show: show, changed: make(chan struct{}, 1)}
-	s.Live, s.end = context.WithCancel(g.Ctx)
-	return s
-}
-
-// Working starts showing that the bot is working.
-func (s *Stream) Working() { s.start(s.working) }
-
-// Show sets the latest text, and starts showing it.
-func (s *Stream) Show(text string) {
-	s.text.Store(&text)
-	select {
-	case s.changed <- struct{}{}:
-	default:
-	}
-	if !s.showing {
-		s.showing = true
-		s.start(s.follow)
-	}
-}
-
-func (s *Stream) start(do func(ctx context.Context)) {
-	if s.Live.Err() != nil {
-		return
-	}
-	s.running.Add(1)
-	if !s.group.Start(func(ctx context.Context) {
-		defer s.running.Done()
-		if s.group.Wait(s.Live) == nil {
-			do(ctx)
-		}
-	}) {
-		s.running.Done()
-	}
-}
-
-// NoteEdit allows no further edit for a pause.
-func (s *Stream) NoteEdit(pause time.Duration) { s.nextEdit = time.Now().Add(pause) }
-
-// UntilEdit returns how long to wait before the next edit.
-func (s *Stream) UntilEdit() time.Duration { return time.Until(s.nextEdit) }
-
-// follow shows the latest text after each change, the first one after a pause, and none before the next edit is allowed.
-func (s *Stream) follow(ctx context.Context) {
-	delay, more := time.Duration(0), true
-	for first := s.first; more; first = 0 {
-		if delay == 0 {
-			select {
-			case <-s.changed:
-			case <-s.Live.Done():
-			}
-			delay = max(first, s.UntilEdit())
-		}
-		if Sleep(s.Live, delay) != nil {
-			return
-		}
-		select {
-		case <-s.changed: // the text came during the pause, and is shown now
-		default:
-		}
-		delay, more = s.show(ctx, *s.text.Load())
-	}
-}
-
-// Stop ends the stream and waits for its last request, which must not take effect after a later one.
-func (s *Stream) Stop() {
-	s.end()
-	s.running.Wait()
 }
