@@ -60,15 +60,24 @@ func TestALongConversationStaysSmall(t *testing.T) {
 	svg := w.SVG()
 	safe(t, svg)
 	check.That(t, len(svg) <= 150_000, "%d bytes", len(svg))
-	s := w.scale()
+	s := w.scale().of(*p)
 	s.high = aloneHigh
 	highest := slices.MaxFunc(thin(p.Points, s), func(a, b Point) int { return a.Used - b.Used })
 	check.Equal(t, "highest remaining point", highest.Used, 99)
 }
 
-func TestPanelsHaveOneScale(t *testing.T) {
-	s := Sawtooth{Panels: []Panel{{Points: []Point{{At: 1}, {At: 2}}}, {Points: []Point{{At: 1}, {At: 9, Used: 200}}}}}.scale()
-	check.That(t, s.first == 1 && s.last == 9 && s.most >= 200, "scale %+v", s)
+// Panels share the messages, and each is in percent of its own window: 60 of 100 stand as high as 600 of 1000.
+func TestPanelsAreInPercentOfTheirWindows(t *testing.T) {
+	small := Panel{Window: 100, Points: []Point{{At: 1}, {At: 2, Used: 60}}}
+	large := Panel{Window: 1000, Points: []Point{{At: 1}, {At: 9, Used: 600}}}
+	over := Panel{Window: 100, Points: []Point{{At: 1, Used: 150}}}
+	s := Sawtooth{Panels: []Panel{small, large, over}}.scale()
+	s.high = 100
+	check.That(t, s.first == 1 && s.last == 9, "scale %+v", s)
+	check.Equal(t, "height in the large window", s.of(large).y(600), s.of(small).y(60))
+	check.That(t, s.of(over).most >= 150, "scale of a panel that overflows: %+v", s.of(over))
+	svg := Sawtooth{Panels: []Panel{small, over}}.SVG()
+	check.Contains(t, "axes", svg, ">50 %</text>", ">100 %</text>")
 }
 
 func TestShort(t *testing.T) {

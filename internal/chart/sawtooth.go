@@ -9,10 +9,11 @@ import (
 	"strings"
 )
 
-// Panel is one chart of used tokens over a conversation. Panels that are drawn together share a scale.
+// Panel is one chart of used tokens over a conversation, in percent of the window. Panels that are drawn together
+// share the messages, so that windows of different sizes can be compared.
 type Panel struct {
 	Name   string  // above the panel; may be empty
-	Window int     // tokens; 0: no line for it
+	Window int     // tokens; 0: unknown, then the most that is used counts as the window
 	Levels []Level // lines across the panel
 	Points []Point // by At
 	Marks  []Mark  // by At
@@ -59,8 +60,9 @@ const (
 // scale converts messages and tokens to coordinates of a panel.
 type scale struct {
 	first, last int64
-	most        float64 // tokens at the top of a panel
-	high        float64 // of a panel
+	window      float64 // tokens that are 100 %
+	most        float64 // tokens at the top of the panel
+	high        float64 // of the panel
 }
 
 func (s scale) x(at int64) float64 {
@@ -81,7 +83,7 @@ func (d *drawing) draw(w Sawtooth) (height int) {
 	y := float64(sawTop)
 	for i, p := range w.Panels {
 		d.printf(`<svg y="%s" height="%s">`+"\n", num(y+nameHeight), num(s.high))
-		d.panel(p, s)
+		d.panel(p, s.of(p))
 		if i == len(w.Panels)-1 {
 			d.axis(s)
 		}
@@ -91,17 +93,11 @@ func (d *drawing) draw(w Sawtooth) (height int) {
 	return d.legend(y+sawBottom, explained(w.Panels, s))
 }
 
-// scale returns the common scale of all panels: the first and the last message, and the most tokens
-// that any of them shows.
+// scale returns what all panels share: the first and the last message.
 func (w Sawtooth) scale() scale {
-	s := scale{first: math.MaxInt64, most: 1}
+	s := scale{first: math.MaxInt64}
 	for _, p := range w.Panels {
-		s.most = max(s.most, headroom*float64(p.Window))
-		for _, l := range p.Levels {
-			s.most = max(s.most, headroom*float64(l.Tokens))
-		}
 		for _, pt := range p.Points {
-			s.most = max(s.most, headroom*float64(pt.Used))
 			s.first, s.last = min(s.first, pt.At), max(s.last, pt.At)
 		}
 	}
@@ -109,14 +105,28 @@ func (w Sawtooth) scale() scale {
 	return s
 }
 
+// of returns the scale of a panel: all of its window and of what it shows fits.
+func (s scale) of(p Panel) scale {
+	most := max(p.Window, 1)
+	for _, l := range p.Levels {
+		most = max(most, l.Tokens)
+	}
+	for _, pt := range p.Points {
+		most = max(most, pt.Used)
+	}
+	s.window = float64(cmp.Or(p.Window, most))
+	s.most = headroom * float64(most)
+	return s
+}
+
 func (d *drawing) panel(p Panel, s scale) {
 	if p.Name != "" {
 		d.words("0", -7, "chart-faint", "start", p.Name)
 	}
-	for _, at := range steps(s.most, int(s.high)/30) {
-		y := s.y(int(at))
+	for _, percent := range steps(100*s.most/s.window, int(s.high)/25) {
+		y := s.y(int(percent / 100 * s.window))
 		d.printf(`<line class="chart-grid" x2="100%%" y1="%[1]s" y2="%[1]s"/>`+"\n", num(y))
-		d.words("-6", y+4, "chart-tick", "end", Short(at))
+		d.words("-6", y+4, "chart-tick", "end", Short(percent)+" %")
 	}
 	if points := thin(p.Points, s); len(points) > 0 {
 		d.printf(`<svg viewBox="0 0 %d %s" preserveAspectRatio="none">`+"\n", units, num(s.high))
