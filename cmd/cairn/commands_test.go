@@ -57,7 +57,7 @@ func TestConfigCheck(t *testing.T) {
 	check.Equal(t, "output", p.must("", "config", "check", file), "ok: good.toml\n  workers\n")
 	check.Equal(t, "output", p.must("", "config", "check", "--json", "--config", file), `{"ok":true,"file":"good.toml","changed":["workers"],"faults":[]}`+"\n")
 	r := p.fails(exitUsage, "", "config", "check", p.write("bad.toml", "\nworkers = 0"), "--json")
-	check.Equal(t, "output", r.out, `{"ok":false,"file":"bad.toml","changed":[],"faults":[{"line":2,"table":"","text":"workers = 0: must be from 1 to 64"}]}`+"\n")
+	check.Equal(t, "output", r.out, `{"ok":false,"file":"bad.toml","changed":[],"faults":[{"file":"bad.toml","line":2,"table":"","text":"workers = 0: must be from 1 to 64"}]}`+"\n")
 	check.Equal(t, "errors", r.err, "cairn: bad.toml:2: workers = 0: must be from 1 to 64\n")
 	p.write("config.toml", "[defaults.compaction]\nbackground_threshold = 0.7\n\n[[agents]]\nid = \"small\"\ncontext_window = 8000\nmax_output_tokens = 500\n")
 	out, last := p.must("", "config", "check", "--explain", "--json"), 8000
