@@ -93,6 +93,7 @@ func TestMistakesNameTheirFile(t *testing.T) {
 	for name, test := range map[string]struct{ main, local, want string }{
 		"values in both":              {"workers = 0\n", "\ncall_per_hour = 3\n", "M:1: workers = 0: \nL:2: call_per_hour: "},
 		"no TOML in both":             {"workers = x\n", "[llm\n", "M:1: this is not valid TOML\nL:2: this is not valid TOML"},
+		"a line that ends too soon":   {"", "[llm\n", "L:2: this is not valid TOML (expected '.' or ']' to end table name, but got '\\n' instead): texts need"},
 		"a corrected value":           {"workers = 0\n", "workers = 1\n", ""},
 		"a table against a list":      {"[[agents]]\nid = \"a\"\n", "[agents]\nid = \"a\"\n", "L:1: agents: must be tables"},
 		"a part of a price":           {"", "[prices.m]\ninput = 1\n", "L:1: [prices.\"m\"]: output: is missing"},

@@ -92,7 +92,7 @@ func (s source) decode() (c content, wrong *Problem) {
 		wrong = &Problem{File: s.file, Text: err.Error()}
 		if at, ok := errors.AsType[toml.ParseError](err); ok {
 			hint := `texts need "quotes"`
-			if strings.Contains(at.Message, `\`) { // an escape that TOML does not have, or an incomplete one
+			if strings.Contains(strings.ReplaceAll(at.Message, `'\n'`, ""), `\`) { // an escape that TOML does not have, or an incomplete one
 				hint = backslashHint
 			}
 			wrong.Line = at.Position.Line
