@@ -4,7 +4,7 @@
 //
 // Load and Parse report all mistakes as one *Error, each Problem with its file and line, its table
 // and the allowed values. Reference describes every setting. A Watcher rereads the files after an
-// edit; a file with mistakes changes nothing. Settings.Edit changes single lines of the local file.
+// edit; a file with mistakes changes nothing. Edit changes single lines of the local file.
 //
 // The package imports channel, compactor and llm, because settings are decoded into their types.
 // The program and the dashboard import it; nothing below does.

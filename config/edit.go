@@ -5,7 +5,9 @@ package config
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"reflect"
 	"regexp"
 	"slices"
@@ -28,16 +30,22 @@ type Edited struct {
 	Changed []string // the settings that File had, with another value
 }
 
-// Edit sets values in the local file of loaded settings, as far as the settings differ from them. All other
-// lines stay as they are. The error is an *Error if a settings file is not valid TOML.
-func (s *Settings) Edit(values ...Value) (Edited, error) {
-	local := contentOf(s.sources, LocalFile(s.file))
-	e := Edited{File: local.file, Before: string(local.text), Text: string(local.text)}
-	if _, err := decodeAll(s.sources); err != nil {
+// Edit sets values in the local file of a settings file, as far as the settings differ from them. All other
+// lines stay as they are. Nothing is written. The error is an *Error if one of the two is not valid TOML.
+func Edit(file string, values ...Value) (Edited, error) {
+	e := Edited{File: LocalFile(file)}
+	sources, err := readSources(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return e, err
 	}
+	if _, err := decodeAll(sources); err != nil {
+		return e, err
+	}
+	local := contentOf(sources, e.File)
+	e.Before, e.Text = string(local.text), string(local.text)
+	s, _ := parse(file, sources) // a value that is wrong is replaced, or somebody else's
 	own, _ := local.decode()
-	current := flatten(s)
+	current := flatten(&s)
 	for _, v := range values {
 		before := cmp.Or(current[v.Path], reflect.Zero(reflect.TypeOf(v.Value)).Interface()) // flatten leaves out zeros
 		if before == v.Value {

@@ -45,8 +45,7 @@ func TestEdit(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := check.Must(Load(bothFiles(t, main, test.before)))(t)
-			edited := check.Must(s.Edit(test.values...))(t)
+			edited := check.Must(Edit(bothFiles(t, main, test.before), test.values...))(t)
 			check.Equal(t, "text", edited.Text, test.after)
 			check.EqualAll(t, "changed", edited.Changed, test.changed)
 		})
@@ -58,19 +57,16 @@ func TestEdit(t *testing.T) {
 		"a key of one like a header": "[llm]\n\"model\" = '''old'''\n",
 	} {
 		t.Run("is refused for "+name, func(t *testing.T) {
-			s, _ := Load(bothFiles(t, main, before))
-			check.ErrorContains(t, "edit", check.ErrorOf(s.Edit(Value{"llm.model", "new"})), `in a form that setup cannot edit: set llm.model = "new" there by hand`)
+			check.ErrorContains(t, "edit", check.ErrorOf(Edit(bothFiles(t, main, before), Value{"llm.model", "new"})), `in a form that setup cannot edit: set llm.model = "new" there by hand`)
 		})
 	}
 	t.Run("is refused for files that are not valid", func(t *testing.T) {
 		file := bothFiles(t, "[llm\n", "[slack\n")
-		s, _ := Load(file)
-		beginsWith(t, file, check.ErrorOf(s.Edit()), "M:2: this is not valid\nL:2: this is not valid")
+		beginsWith(t, file, check.ErrorOf(Edit(file)), "M:2: this is not valid\nL:2: this is not valid")
 	})
 	t.Run("repairs a value that has a mistake", func(t *testing.T) {
 		file := bothFiles(t, "", "[llm]\nbase_url = 5\napi_key = \"file:gone\" # a file\n")
-		s, _ := Load(file)
-		edited := check.Must(s.Edit(Value{"llm.base_url", "http://a.test/v1"}, Value{"llm.api_key", ""}))(t)
+		edited := check.Must(Edit(file, Value{"llm.base_url", "http://a.test/v1"}, Value{"llm.api_key", ""}))(t)
 		check.NoError(t, os.WriteFile(LocalFile(file), []byte(edited.Text), 0o600))
 		check.NoError(t, check.ErrorOf(Load(file)))
 		check.Contains(t, "text", edited.Text, "api_key = \"\" # a file")
