@@ -60,7 +60,7 @@ func TestSetupByAScript(t *testing.T) {
 			discord + "file:empty":               {exitUsage, "--discord-token: the file it names is empty"},
 			discord + "file:none":                {exitUsage, "no such file"},
 			"--model gpt --platform terminal":    {exitUsage, "the model must be openai, anthropic, none, or an address"},
-			"--model http://u:pw-4711@127.0.0.1:1/v1 --platform terminal":   {exitUsage, "the model must be"},
+			"--model http://u:pw-4711@127.0.0.1:1/v1 --platform terminal":   {exitUsage, "the server's address must look like"},
 			"--model http://127.0.0.1:1/v1 --platform terminal":             {exitFailed, "nothing listens at http://127.0.0.1:1/v1: start the server, or correct the address"},
 			"--model " + broken + " --model-name x --platform terminal":     {exitFailed, "does not have the model"},
 			"--model openai --model-key none --platform terminal":           {exitUsage, "a key is required"},

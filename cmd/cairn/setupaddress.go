@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -25,7 +26,7 @@ var endpoints = []string{"/chat/completions", "/completions", "/responses", "/mo
 // addressTimeout limits the wait for a server at one address.
 const addressTimeout = 10 * time.Second
 
-var errNoAddress = errors.New(`the model must be openai, anthropic, none, or an address like "` + usualServer + `", without a user, "?" or "#"`)
+var errNoAddress = errors.New(`the server's address must look like "` + usualServer + `", without a user name, "?" or "#"`)
 
 // addresses returns what a person may have meant by an address, most likely first: with the scheme and
 // the /v1 that are missing, without the path of a request.
@@ -136,7 +137,6 @@ func (s *setup) modelErrorAt(address string, err error) error {
 func networkError(address string, err error) error {
 	var dns *net.DNSError
 	var op *net.OpError
-	var plain tls.RecordHeaderError
 	var certificate *tls.CertificateVerificationError
 	var failed net.Error
 	switch {
@@ -150,7 +150,7 @@ func networkError(address string, err error) error {
 		return fmt.Errorf("nothing listens at %s: start the server, or correct the address", address)
 	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
 		return fmt.Errorf("there is no way to %s: check the network, or correct the address", address)
-	case errors.As(err, &plain):
+	case errors.Is(err, http.ErrSchemeMismatch):
 		return fmt.Errorf("the server at %s speaks HTTP, not HTTPS: write http:// if the way to it is safe", address)
 	case errors.As(err, &certificate):
 		return fmt.Errorf("the certificate of %s is not valid for this machine: %w; correct the address, or install the certificate", address, certificate.Err)
