@@ -58,8 +58,9 @@ type Settings struct {
 	Tools            []ToolServer       `toml:"tools"`
 	Agents           []Agent            `toml:"agents"` // at least one; the last field, because agents inherit from Defaults
 
+	Files    string              // those that were read, "config.toml, config.local.toml"; empty: none
 	Warnings []Problem           // settings that work but should be changed
-	file     string              // as it was asked for; empty: no file was read
+	file     string              // the first of them, which need not exist: paths are relative to it
 	sources  []source            // what was read
 	set      map[string]position // the keys that a file sets, "agents.0.compaction.keep_first", and where
 }
@@ -150,15 +151,6 @@ var shippedSettings = sync.OnceValue(func() Settings {
 	s.set = nil
 	return s
 })
-
-// Files returns the settings files that were read, in words: "config.toml, config.local.toml"; "" if none was.
-func (s *Settings) Files() string {
-	var names []string
-	for _, source := range s.sources {
-		names = append(names, source.file)
-	}
-	return strings.Join(names, ", ")
-}
 
 // Path resolves a path of the settings file, relative to that file.
 func (s *Settings) Path(p string) string {

@@ -47,6 +47,11 @@ func Parse(file string, text []byte) (Settings, error) { return parse(file, []so
 func parse(file string, sources []source) (Settings, error) {
 	s := Default()
 	s.file, s.sources = cmp.Or(file, DefaultFile), sources
+	var names []string
+	for _, one := range sources {
+		names = append(names, one.file)
+	}
+	s.Files = strings.Join(names, ", ")
 	all, err := decodeAll(sources)
 	if err != nil {
 		return s, err

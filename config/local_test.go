@@ -64,14 +64,14 @@ id = "c"
 		check.EqualAll(t, "a list", s.Restricted, []string{"new"})
 		check.That(t, len(s.Agents) == 1 && s.Agents[0].ID == "c", "tables with ids: got %+v", s.Agents)
 		check.Equal(t, "positions", s.Position("c", "keep_last_n")+" "+s.Position("c", "keep_first")+" "+s.Position("c", "pin_budget"), "config.local.toml:6 config.toml:9 ")
-		check.Equal(t, "files", s.Files(), file+", "+LocalFile(file))
+		check.Equal(t, "files", s.Files, file+", "+LocalFile(file))
 	})
 	t.Run("works without the settings file, and its paths are relative to the same folder", func(t *testing.T) {
 		file := bothFiles(t, "", "data_dir = \"d\"\n")
 		check.NoError(t, os.Remove(file))
 		s := check.Must(Load(file))(t)
 		check.Equal(t, "data folder", s.DataDir, filepath.Join(filepath.Dir(file), "d"))
-		check.Equal(t, "files", s.Files(), LocalFile(file))
+		check.Equal(t, "files", s.Files, LocalFile(file))
 	})
 }
 
@@ -162,9 +162,9 @@ func TestWatcherReadsBothFiles(t *testing.T) {
 		w.becomes("workers = 2\n", "workers = 3\n", 3, "")
 		w.becomes("workers = 4\n", "workers = 3\ncalls_per_hour = 7\n", 3, "")
 		check.Equal(t, "calls per hour", w.current.CallsPerHour, 7)
-		w.becomes("workers = 4\n", "", 3, "config.local.toml is empty; if that is intended")
+		w.becomes("workers = 4\n", "", 3, "config.local.toml: it is empty; if that is intended")
 		w.becomes("workers = 4\n", "workers = 0\n", 3, "config.local.toml:1: workers = 0")
-		w.becomes("", "workers = 5\n", 3, "config.toml is empty; if that is intended")
+		w.becomes("", "workers = 5\n", 3, "config.toml: it is empty; if that is intended")
 		w.becomes("workers = 4\n", "-", 4, "")
 		w.becomes("-", "workers = 6\n", 6, "")
 		w.becomes("-", "-", 6, "read_settings_failed")

@@ -59,7 +59,7 @@ func (w *Watcher) Run(ctx context.Context, reload <-chan os.Signal) {
 func emptied(before, now []source) error {
 	for _, file := range now {
 		if old := contentOf(before, file.file); file.blank() && !old.blank() {
-			return fmt.Errorf("%s is empty; if that is intended, put a comment in it", file.file)
+			return fmt.Errorf("%s: it is empty; if that is intended, put a comment in it", file.file)
 		}
 	}
 	return nil

@@ -71,7 +71,7 @@ func (v checkResult) String() string {
 
 func (a *app) checkConfig() error {
 	s, err := config.Load(a.config)
-	v := checkResult{OK: err == nil, File: s.Files(), Changed: []string{}, Faults: []config.Problem{}, Warnings: s.Warnings}
+	v := checkResult{OK: err == nil, File: s.Files, Changed: []string{}, Faults: []config.Problem{}, Warnings: s.Warnings}
 	if err == nil {
 		v.Changed = append(v.Changed, s.Changed()...)
 		return a.show(a.out, v)

@@ -80,7 +80,7 @@ func (d *doctor) examine(ctx context.Context) error {
 		d.report("settings", err)
 		*s = d.app.withFlags(config.Default()) // the flags may name the data folder
 	} else {
-		d.report("settings", nil, cmp.Or(s.Files(), "no file, the defaults"))
+		d.report("settings", nil, cmp.Or(s.Files, "no file, the defaults"))
 	}
 	for _, w := range s.Warnings {
 		d.report("settings", nil, "warning: "+w.String())

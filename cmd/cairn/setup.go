@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -132,6 +133,9 @@ func (s *setup) prepare() error {
 	if _, err := config.Edit(s.target); err != nil {
 		return usage(fmt.Errorf("%w\ncorrect this first; setup keeps what is in the file", err))
 	}
+	if _, err := config.Load(s.target); s.tty != nil && err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.say("The settings have mistakes. Setup replaces values that it asks for; correct\nthe others yourself:\n%v\n", err)
+	}
 	return nil
 }
 
@@ -176,9 +180,8 @@ func (s *setup) confirm(ctx context.Context) (err error) {
 	if len(s.edited.Changed) == 0 || s.force {
 		return nil
 	}
-	names := strings.Join(s.edited.Changed, ", ")
-	answer, err := s.line(ctx, "--force to change "+names+" in "+s.edited.File,
-		fmt.Sprintf("%s sets %s. Change this?\nThe old file is kept. [y/N] ", s.edited.File, names))
+	answer, err := s.line(ctx, "--force to change "+strings.Join(s.edited.Changed, ", ")+" in "+s.edited.File,
+		fmt.Sprintf("%s has other values of\n  %s\nChange them? The old file is kept. [y/N] ", s.edited.File, strings.Join(s.edited.Changed, "\n  ")))
 	if err != nil {
 		return err
 	}

@@ -143,7 +143,7 @@ func networkError(address string, err error) error {
 	case errors.As(err, &op) && op.Op == "proxyconnect":
 		return errors.New("the proxy that HTTP_PROXY or HTTPS_PROXY names does not answer: start it, or unset the variable")
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return fmt.Errorf("there is no host named %s: correct the address", dns.Name)
+		return fmt.Errorf("there is no host named %s: correct the address, or check the network and DNS", dns.Name)
 	case errors.As(err, &dns):
 		return fmt.Errorf("the address of %s cannot be looked up now: check the network and DNS", dns.Name)
 	case errors.Is(err, syscall.ECONNREFUSED):

@@ -59,9 +59,10 @@ func TestSetupGoesBackAndRepairsAddresses(t *testing.T) {
 		{name, ""},
 		{"✓ test-model answered in "},
 		{platform, "terminal"},
-		{"config.local.toml sets llm.model. Change this?", "back"},
+		{"config.local.toml has other values of\r\n  llm.model\r\n"},
+		{"Change them? The old file is kept. [y/N] ", "back"},
 		{platform, "3"},
-		{"config.local.toml sets llm.model. Change this?", "y"},
+		{"Change them? The old file is kept. [y/N] ", "y"},
 		{"Written: secrets/model-key"},
 		{"Kept: config.local.toml.2"},
 		{"Written: config.local.toml"},
@@ -75,7 +76,7 @@ func TestSetupStopsUnconfirmed(t *testing.T) {
 	p := newFolder(t)
 	p.write("config.local.toml", "[llm]\nmodel = \"old\" # mine\n")
 	s := p.atScreen("setup", "--model", "none", "--platform", "terminal")
-	s.answer("config.local.toml sets llm.model. Change this?", "")
+	s.answer("Change them? The old file is kept. [y/N] ", "")
 	check.Contains(t, "the screen", s.end(exitFailed), "stopped: nothing was written")
 	check.Equal(t, "settings", p.read("config.local.toml"), "[llm]\nmodel = \"old\" # mine\n")
 }
