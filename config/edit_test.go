@@ -16,23 +16,27 @@ func TestEdit(t *testing.T) {
 	}{
 		"a new file": {
 			"", "[llm]\nbase_url = \"http://a.test/v1\"\n\n[discord]\nmessage_content = false\n",
-			[]Value{{"llm.base_url", "http://a.test/v1"}, {"llm.model", "main"}, {"discord.message_content", false}, {"discord.api_base", ""}}, nil,
+			[]Value{{"llm.base_url", "http://a.test/v1"}, {"llm.model", "main"}, {"discord.message_content", false}, {"discord.api_base", ""}},
+			nil,
 		},
 		"values in their lines, with the comments": {
 			"# mine\n[llm] # the model\n  model   = 'old' # of \"Ada\"\n\n# the rest\n[slack]\nreply_in = \"thread\"\n",
 			"# mine\n[llm] # the model\n  model   = \"new # \\\"1\\\"\" # of \"Ada\"\n\n# the rest\n[slack]\nreply_in = \"thread\"\n",
-			[]Value{{"llm.model", `new # "1"`}}, []string{"llm.model"},
+			[]Value{{"llm.model", `new # "1"`}},
+			[]string{"llm.model"},
 		},
 		"a key under the header of its table, before its comments": {
 			"[llm]\n# my own\nmodel = \"old\"\n", "[llm]\nbase_url = \"http://a.test/v1\"\n# my own\nmodel = \"old\"\n",
-			[]Value{{"llm.base_url", "http://a.test/v1"}}, nil,
+			[]Value{{"llm.base_url", "http://a.test/v1"}},
+			nil,
 		},
 		"a value that the settings file would set again": {
 			"", "[llm]\nwire = \"auto\"\n", []Value{{"llm.wire", "auto"}}, nil,
 		},
 		"a key at the top, under the head": {
 			"# head\n\n[llm]\nmodel = \"old\"\n", "# head\ndata_dir = \"/d\"\n\n[llm]\nmodel = \"old\"\n",
-			[]Value{{"data_dir", "/d"}}, nil,
+			[]Value{{"data_dir", "/d"}},
+			nil,
 		},
 		"a key with a dot": {
 			"llm.model = \"old\"\r\nworkers = 2\r\n", "llm.model = \"new\"\r\nworkers = 2\r\n", []Value{{"llm.model", "new"}}, []string{"llm.model"},

@@ -129,11 +129,9 @@ func TestAbortedSetupChangesNothing(t *testing.T) {
 	check.Len(t, "files", check.Must(os.ReadDir(p.dir))(t), 0)
 }
 
-func TestSetupForDiscord(t *testing.T) {
-	check.SkipUnderRace(t)
-	const token, key = "discord-token-0815", "hush-hush-4711"
-	on := platformsOf(t, discordtest.Options{Token: token})
-	bot := on.discord.Bot.Username
+// serverWithKey is a model server that requires a key, and answers "Here I am.".
+func serverWithKey(t *testing.T, key string) (address string) {
+	t.Helper()
 	behind := check.Must(url.Parse(strings.TrimSuffix(modelServer(t, saying("Here I am.")).URL, "/v1")))(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer "+key {
@@ -143,7 +141,15 @@ func TestSetupForDiscord(t *testing.T) {
 		httputil.NewSingleHostReverseProxy(behind).ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	model := server.URL + "/v1"
+	return server.URL + "/v1"
+}
+
+func TestSetupForDiscord(t *testing.T) {
+	check.SkipUnderRace(t)
+	const token, key = "discord-token-0815", "hush-hush-4711"
+	on := platformsOf(t, discordtest.Options{Token: token})
+	bot := on.discord.Bot.Username
+	model := serverWithKey(t, key)
 	p := newFolder(t).with("workers = 2\n")
 	s := p.atScreen("setup", "--api-base", on.discord.URL)
 	for _, step := range [][]string{ // a question and the answer to it; or what is shown

@@ -99,6 +99,24 @@ func TestSetupForSlackGoesBack(t *testing.T) {
 	s.end(0)
 }
 
+func TestSetupAsksForTheKeyThatAServerRequires(t *testing.T) {
+	check.SkipUnderRace(t)
+	s := newFolder(t).atScreen("setup", "--model", serverWithKey(t, "hush-hush-4711"), "--model-key", "none", "--model-name", "test-model", "--platform", "terminal", "--no-run")
+	s.hold([][]string{
+		{"✗ the model's server requires an API key"},
+		{"(hidden; Enter: none): ", "hush-hush-4711"},
+		{"✓ test-model answered in "},
+		{"Written: config.local.toml"},
+	})
+	s.end(0)
+	refusing := modelServer(t, failing["a wrong key"].do).URL // it lists its models without one
+	s = newFolder(t).atScreen("setup", "--model", refusing, "--model-name", "test-model")
+	s.answer("(hidden; Enter: none): ", "wrong-key-1234")
+	s.until("✗ the model's server rejected the API key")
+	s.answer("\"back\" returns to the key", "back")
+	s.until("(hidden; Enter: none): ")
+}
+
 func TestAddresses(t *testing.T) {
 	for typed, want := range map[string]string{
 		"localhost:28100":                  "http://localhost:28100/v1 http://localhost:28100 https://localhost:28100/v1 https://localhost:28100",

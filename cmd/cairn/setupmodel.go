@@ -84,7 +84,7 @@ func (s *setup) enterKey(ctx context.Context) (err error) {
 	}
 	required := from.variable != ""
 	s.at.APIKey = ""
-	if from.given != "none" && (required || from.given != "" || s.tty != nil) {
+	if (from.given != "none" || s.again) && (required || from.given != "" || s.tty != nil) {
 		if s.at.APIKey, err = s.secret(ctx, from, prompt); err != nil {
 			return err
 		}
@@ -149,6 +149,9 @@ func (s *setup) chooseName(ctx context.Context) (err error) {
 	limited, cancel := context.WithTimeout(ctx, modelTimeout)
 	defer cancel()
 	fact, err := answered(limited, agent, false)
+	if llm.KindOf(err) == llm.KindAuth && s.tty != nil {
+		return fmt.Errorf("%w; \"back\" returns to the key", s.modelError(err))
+	}
 	if err != nil {
 		return s.modelError(err)
 	}
