@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -156,11 +157,8 @@ func networkError(address string, err error) error {
 		return fmt.Errorf("the certificate of %s is not valid for this machine: %w; correct the address, or install the certificate", address, certificate.Err)
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &failed) && failed.Timeout():
 		return fmt.Errorf("%s does not answer in time: look at the load of the server, or correct the address", address)
-	case errors.As(err, &op):
-		return fmt.Errorf("the connection to %s broke off: check that a model server runs there", address)
-	}
-	if e, ok := errors.AsType[*llm.Error](err); ok && e.Kind == llm.KindUnreachable && e.Status == 0 {
-		return fmt.Errorf("%s closed the connection without an answer: check that it is a model server, or correct the address", address)
+	case op != nil, errors.Is(err, io.EOF):
+		return fmt.Errorf("%s closed the connection without an answer: check that the right server runs there, or correct the address", address)
 	}
 	return nil
 }
