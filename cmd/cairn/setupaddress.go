@@ -8,7 +8,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -140,6 +139,7 @@ func networkError(address string, err error) error {
 	var op *net.OpError
 	var certificate *tls.CertificateVerificationError
 	var failed net.Error
+	var request *url.Error
 	switch {
 	case errors.As(err, &op) && op.Op == "proxyconnect":
 		return errors.New("the proxy that HTTP_PROXY or HTTPS_PROXY names does not answer: start it, or unset the variable")
@@ -157,8 +157,8 @@ func networkError(address string, err error) error {
 		return fmt.Errorf("the certificate of %s is not valid for this machine: %w; correct the address, or install the certificate", address, certificate.Err)
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &failed) && failed.Timeout():
 		return fmt.Errorf("%s does not answer in time: look at the load of the server, or correct the address", address)
-	case op != nil, errors.Is(err, io.EOF):
-		return fmt.Errorf("%s closed the connection without an answer: check that the right server runs there, or correct the address", address)
+	case op != nil, errors.As(err, &request) && request.Op != "parse" && !errors.Is(err, context.Canceled):
+		return fmt.Errorf("%s gives no answer that can be read: check that the right server runs there, or correct the address", address)
 	}
 	return nil
 }
