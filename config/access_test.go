@@ -151,7 +151,7 @@ func TestPermissionsOfFiles(t *testing.T) {
 		check.NoError(t, os.Chmod(key, mode))
 		var want []Problem
 		if warns {
-			want = []Problem{{Line: 3, Table: "[llm]", Text: "api_key: every user of this machine may read or write the file: chmod o-rw " + key}}
+			want = []Problem{{File: file, Line: 3, Table: "[llm]", Text: "api_key: every user of this machine may read or write the file: chmod o-rw " + key}}
 		}
 		check.Equal(t, fmt.Sprintf("warnings of a key with %v", mode), fmt.Sprint(check.Must(Load(file))(t).Warnings), fmt.Sprint(want))
 	}

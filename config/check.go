@@ -34,7 +34,7 @@ func (d *decoder) check() {
 	d.checkTools()
 	d.checkHooks()
 	d.checkConnectors()
-	d.checkFile()
+	d.checkFiles()
 	for i, b := range d.s.Bindings {
 		d.checkBinding(fmt.Sprintf("bindings.%d", i), b)
 	}

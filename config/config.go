@@ -1,28 +1,22 @@
-// Package config reads the settings file: it decodes config.toml over the defaults, validates every
-// value, lets agents inherit the common policy, and follows edits of the file.
+// Package config reads the settings files: it decodes config.toml, with config.local.toml read over
+// it, over the defaults, validates every value, lets agents inherit the common policy, and follows
+// edits of the files.
 //
-// Load and Parse report all mistakes of a file as one *Error, each Problem with its line, its table
-// and the allowed values. Reference describes every setting. A Watcher rereads the file after an
-// edit; a file with mistakes changes nothing.
+// Load and Parse report all mistakes as one *Error, each Problem with its file and line, its table
+// and the allowed values. Reference describes every setting. A Watcher rereads the files after an
+// edit; a file with mistakes changes nothing. Edit changes single lines of the local file.
 //
 // The package imports channel, compactor and llm, because settings are decoded into their types.
 // The program and the dashboard import it; nothing below does.
 package config
 
 import (
-	"bytes"
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"log/slog"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/BurntSushi/toml"
 
@@ -31,14 +25,11 @@ import (
 	"cairn/llm/prices"
 )
 
-// DefaultFile is read, if it exists, when no other file is named.
-const DefaultFile = "config.toml"
-
 // Settings are the settings of a file, with defaults for what it leaves out. config.toml describes each. The
 // tags say what decoder.within checks: range; one, the values of a text, "-" among them if it may be empty;
 // server, an address, as in the example.
 type Settings struct {
-	DataDir          string             `toml:"data_dir"` // in the file: relative to the file
+	DataDir          string             `toml:"data_dir"` // in a file: relative to the file
 	CatchUp          compactor.Duration `toml:"catch_up" range:"1s to 168h"`
 	TimeZone         string             `toml:"time_zone"`
 	Workers          int                `toml:"workers" range:"1 to 64"`
@@ -67,10 +58,11 @@ type Settings struct {
 	Tools            []ToolServer       `toml:"tools"`
 	Agents           []Agent            `toml:"agents"` // at least one; the last field, because agents inherit from Defaults
 
-	File     string         // empty: no file was read
-	Warnings []Problem      // settings that work but should be changed
-	text     []byte         // the content of File
-	set      map[string]int // the keys that File sets, "agents.0.compaction.keep_first", with their lines
+	Files    string              // those that were read, "config.toml, config.local.toml"; empty: none
+	Warnings []Problem           // settings that work but should be changed
+	file     string              // the first of them, which need not exist: paths are relative to it
+	sources  []source            // what was read
+	set      map[string]position // the keys that a file sets, "agents.0.compaction.keep_first", and where
 }
 
 // Backup configures automatic backups.
@@ -183,7 +175,7 @@ func (s *Settings) Path(p string) string {
 	if p == "" || filepath.IsAbs(p) {
 		return p
 	}
-	return filepath.Join(filepath.Dir(s.File), p)
+	return filepath.Join(filepath.Dir(s.file), p)
 }
 
 // Origin returns the table that sets a key of an agent's policy; "" if none does.
@@ -197,15 +189,19 @@ func (s *Settings) Origin(agent, key string) string {
 	return fmt.Sprintf("[agents.%s.compaction]", agent)
 }
 
-// Line returns the line that sets a key of an agent's policy, or of the agent; 0 if none does.
-func (s *Settings) Line(agent, key string) int {
-	return s.set[cmp.Or(s.setAt(agent, "compaction."+key), s.setAt(agent, key))]
+// Position returns where a key of an agent's policy, or of the agent, is set: "config.toml:12"; "" if nowhere.
+func (s *Settings) Position(agent, key string) string {
+	at, set := s.set[cmp.Or(s.setAt(agent, "compaction."+key), s.setAt(agent, key))]
+	if !set {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", filepath.Base(at.file), at.line)
 }
 
-// setAt returns the path in the file that sets a key for an agent; "" if none does.
+// setAt returns the path in the files that sets a key for an agent; "" if none does.
 func (s *Settings) setAt(agent, key string) string {
 	for _, path := range []string{agentPath(s.agent(agent)) + "." + key, "defaults." + key} {
-		if s.set[path] > 0 {
+		if _, set := s.set[path]; set {
 			return path
 		}
 	}
@@ -224,80 +220,3 @@ const (
 	ShareChannel = "channel" // with none
 	ShareServer  = "server"  // with the other public channels of its server
 )
-
-// pollInterval is how often the file is read. Editors write in several steps: an edit counts once
-// two reads in a row have found the same.
-const pollInterval = 200 * time.Millisecond
-
-// A Watcher rereads the settings file after each edit. It is not safe for concurrent use.
-type Watcher struct {
-	File string // empty: DefaultFile
-	Log  *slog.Logger
-
-	// Current returns the current settings.
-	Current func() *Settings
-	// Apply puts new settings into force, and rereads the files that they name, such as keys. After an
-	// error nothing is changed.
-	Apply func(s Settings) error
-
-	lastText []byte // the content that was last applied, or has mistakes; nil: the file cannot be read
-}
-
-// Run applies each edit, and rereads the file after each signal on reload, until ctx ends.
-func (w *Watcher) Run(ctx context.Context, reload <-chan os.Signal) {
-	w.File = cmp.Or(w.File, DefaultFile)
-	w.lastText = w.Current().text
-	poll := time.NewTicker(pollInterval)
-	defer poll.Stop()
-	seen := w.lastText
-	for {
-		asked := false
-		select {
-		case <-poll.C:
-		case <-reload:
-			asked = true
-		case <-ctx.Done():
-			return
-		}
-		text, err := ReadFile(w.File)
-		if asked || bytes.Equal(text, seen) {
-			w.read(text, err, asked)
-		}
-		seen = text
-	}
-}
-
-// errEmptied rejects an empty file where there was content before: an editor leaves one on a full
-// disk, and it would admit everyone whom an access list excludes.
-var errEmptied = errors.New("it is empty; if that is intended, put a comment in it")
-
-func blank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
-
-// read applies the content of the settings file if it has changed, or if asked is true. A mistake is
-// logged once per edit, and changes nothing.
-func (w *Watcher) read(text []byte, err error, asked bool) {
-	now := w.Current()
-	if err == nil && blank(text) && !blank(now.text) {
-		err = errEmptied
-	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && now.File == "":
-		return // there was never a file
-	case err != nil:
-		if w.lastText != nil || asked {
-			w.Log.Error("read_settings_failed", "file", w.File, "error", err, "effect", "the settings stay as they were")
-		}
-		w.lastText = nil // what comes back is applied
-		return
-	case bytes.Equal(text, w.lastText) && !asked:
-		return
-	}
-	w.lastText = text
-	s, err := Parse(w.File, text)
-	if err == nil {
-		err = w.Apply(s)
-	}
-	if err != nil {
-		w.Log.Error("settings_have_mistakes", "mistakes", strings.Split(err.Error(), "\n"), "effect", "the settings stay as they were")
-	}
-}

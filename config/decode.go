@@ -1,4 +1,4 @@
-// Load and Parse decode a file over the values that it overrides, and collect all mistakes.
+// Load and Parse decode files over the values that they override, and collect all mistakes.
 
 package config
 
@@ -14,17 +14,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/BurntSushi/toml"
-
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/mcp"
 )
 
-// Load reads file. An empty name means DefaultFile if it exists, otherwise the defaults. The error
-// is an *Error if the file is readable but contains mistakes.
+// Load reads file, and its LocalFile over it. An empty name means DefaultFile; if neither of its files
+// exists, the defaults. The error is an *Error if the files are readable but contain mistakes.
 func Load(file string) (Settings, error) {
-	text, err := ReadFile(cmp.Or(file, DefaultFile))
+	found, err := readSources(file)
 	if errors.Is(err, fs.ErrNotExist) && file == "" {
 		return Default(), nil
 	}
@@ -34,7 +32,7 @@ func Load(file string) (Settings, error) {
 	if err != nil {
 		return Default(), fmt.Errorf("read the settings: %w", err)
 	}
-	return Parse(cmp.Or(file, DefaultFile), text)
+	return parse(file, found)
 }
 
 const backslashHint = `in "quotes" a backslash starts an escape: write a Windows path in 'single quotes', or with /`
@@ -43,35 +41,31 @@ const backslashHint = `in "quotes" a backslash starts an escape: write a Windows
 var escapedByMistake = regexp.MustCompile(`[\x00-\x08\x0b-\x1f]|^[A-Za-z]:[\t\n]`)
 
 // Parse parses text, the content of file.
-func Parse(file string, text []byte) (Settings, error) {
+func Parse(file string, text []byte) (Settings, error) { return parse(file, []source{{file, text}}) }
+
+// parse parses the files that were found for file.
+func parse(file string, sources []source) (Settings, error) {
 	s := Default()
-	s.File, s.text = file, text
-	lines, tooDeep := keyLines(string(text))
-	if tooDeep > 0 {
-		return s, newError(file, []Problem{{Line: tooDeep, Text: fmt.Sprintf("this is nested deeper than %d levels, and no setting is", maxDepth)}})
+	s.file, s.sources = cmp.Or(file, DefaultFile), sources
+	var names []string
+	for _, one := range sources {
+		names = append(names, one.file)
 	}
-	var raw map[string]any
-	if _, err := toml.Decode(string(text), &raw); err != nil {
-		wrong := Problem{Text: err.Error()}
-		if at, ok := errors.AsType[toml.ParseError](err); ok {
-			hint := `texts need "quotes"`
-			if strings.Contains(at.Message, `\`) { // an escape that TOML does not have, or an incomplete one
-				hint = backslashHint
-			}
-			wrong = Problem{Line: at.Position.Line, Text: fmt.Sprintf("this is not valid TOML (%s): %s", strings.TrimSuffix(at.Message, "."), hint)}
-		}
-		return s, newError(file, []Problem{wrong})
+	s.Files = strings.Join(names, ", ")
+	all, err := decodeAll(sources)
+	if err != nil {
+		return s, err
 	}
-	d := decoder{s: &s, lines: lines}
-	d.settings(raw)
+	d := decoder{s: &s, lines: all.lines}
+	d.settings(all.values)
 	d.check()
 	s.Warnings = d.warnings
-	return s, newError(file, d.problems)
+	return s, newError(sources, d.problems)
 }
 
-// settings decodes the file over the defaults.
+// settings decodes what the files set over the defaults.
 func (d *decoder) settings(raw map[string]any) {
-	d.s.set = map[string]int{}
+	d.s.set = map[string]position{}
 	if len(d.s.Agents) > 0 {
 		d.agent = d.s.Agents[0]
 	}
@@ -89,12 +83,12 @@ func (d *decoder) settings(raw map[string]any) {
 	}
 }
 
-// decoder decodes one file, and collects its problems.
+// decoder decodes what the files set, and collects its problems.
 type decoder struct {
 	s        *Settings
-	lines    map[string]int   // see keyLines
-	agent    Agent            // what an agent of the file overrides, with the defaults that the file sets
-	agents   []map[string]any // the agents as the file has them
+	lines    map[string]position // of every table and key
+	agent    Agent               // what an agent of the files overrides, with the defaults that they set
+	agents   []map[string]any    // the agents as the files have them
 	problems []Problem
 	warnings []Problem // settings that work but should be changed
 }
@@ -128,7 +122,7 @@ func (d *decoder) table(into any, src map[string]any, path string) {
 	}
 	for _, key := range known {
 		if value, set := src[key]; set {
-			d.s.set[below+key] = d.line(below + key)
+			d.s.set[below+key] = d.position(below + key)
 			field, before := dst.FieldByIndex(fields[key].Index), len(d.problems)
 			if d.value(field, value, below+key); len(d.problems) == before {
 				d.within(fields[key].Tag, field, below+key)
@@ -203,7 +197,7 @@ func (d *decoder) entries(dst reflect.Value, src map[string]any, path string) {
 	all := reflect.MakeMap(dst.Type())
 	for _, name := range slices.Sorted(maps.Keys(src)) {
 		at, one, known := path+"."+name, reflect.New(dst.Type().Elem()).Elem(), len(d.problems)
-		d.s.set[at] = d.line(at)
+		d.s.set[at] = d.position(at)
 		if d.value(one, src[name], at); len(d.problems) == known {
 			all.SetMapIndex(reflect.ValueOf(name), one)
 		}

@@ -19,10 +19,13 @@ const (
 // mountedSecrets are folders in which Docker and Kubernetes place secrets, readable for everybody in the container.
 var mountedSecrets = []string{"/run/secrets", "/var/run/secrets"}
 
-// checkFile warns of a settings file that others may write, because it names programs that Cairn starts.
-func (d *decoder) checkFile() {
-	if permissions(d.s.File)&othersWrite != 0 {
-		d.warn("", fmt.Sprintf("every user of this machine may write this file, which names programs to start: chmod o-w %s", d.s.File))
+// checkFiles warns of a settings file that others may write, because it names programs that Cairn starts.
+func (d *decoder) checkFiles() {
+	for _, s := range d.s.sources {
+		if permissions(s.file)&othersWrite != 0 {
+			text := "every user of this machine may write this file, which names programs to start: chmod o-w " + s.file
+			d.warnings = append(d.warnings, Problem{File: s.file, Text: text})
+		}
 	}
 }
 

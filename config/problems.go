@@ -1,4 +1,4 @@
-// Mistakes in a settings file, with their lines.
+// Mistakes in the settings files, with their lines.
 
 package config
 
@@ -13,36 +13,40 @@ import (
 
 // Problem is one mistake in a settings file.
 type Problem struct {
+	File  string `json:"file"`
 	Line  int    `json:"line"`  // 0: the whole file
 	Table string `json:"table"` // "[agents.small.compaction]"; empty: outside tables
 	Text  string `json:"text"`  // names the key, its value and the allowed values
 }
 
-// Error has all mistakes of a file, in the order of their lines.
-type Error struct {
-	file     string
-	Problems []Problem
-}
+// Error has all mistakes of the settings files, in the order of their lines.
+type Error struct{ Problems []Problem }
 
 // newError returns nil if there are no problems.
-func newError(file string, problems []Problem) error {
+func newError(sources []source, problems []Problem) error {
 	if len(problems) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(problems, func(a, b Problem) int { return cmp.Compare(a.Line, b.Line) })
-	return &Error{file, problems}
+	number := func(p Problem) int {
+		return slices.IndexFunc(sources, func(s source) bool { return s.file == p.File })
+	}
+	slices.SortStableFunc(problems, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(number(a), number(b)), cmp.Compare(a.Line, b.Line))
+	})
+	return &Error{problems}
 }
 
 func (e *Error) Error() string {
 	lines := make([]string, 0, len(e.Problems))
 	for _, p := range e.Problems {
-		lines = append(lines, p.In(e.file))
+		lines = append(lines, p.String())
 	}
 	return strings.Join(lines, "\n")
 }
 
-// In formats the problem with its position in file.
-func (p Problem) In(file string) string {
+// String formats the problem with its position.
+func (p Problem) String() string {
+	file := p.File
 	if p.Line > 0 {
 		file += ":" + strconv.Itoa(p.Line)
 	}
@@ -73,15 +77,21 @@ func (d *decoder) problem(path, text string) {
 func (d *decoder) warn(path, text string) { d.warnings = append(d.warnings, d.at(path, text)) }
 
 func (d *decoder) at(path, text string) Problem {
-	return Problem{Line: d.line(path), Table: d.tableName(parent(path)), Text: text}
+	at := d.position(path)
+	return Problem{File: at.file, Line: at.line, Table: d.tableName(parent(path)), Text: text}
 }
 
-// line returns the line of the setting at path, or of the table that lacks it.
-func (d *decoder) line(path string) (line int) {
-	for ; path != "" && line == 0; path = parent(path) {
-		line = d.lines[path]
+// position returns where the setting at path is, or the table that lacks it; else the first file.
+func (d *decoder) position(path string) position {
+	for ; path != ""; path = parent(path) {
+		if at, known := d.lines[path]; known {
+			return at
+		}
 	}
-	return line
+	if len(d.s.sources) == 0 {
+		return position{}
+	}
+	return position{file: d.s.sources[0].file}
 }
 
 // tableName returns the name of the table at path, for people.

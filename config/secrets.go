@@ -63,7 +63,7 @@ func (s *Settings) secretFile(name string) (string, error) {
 		err = at.Err // without the path: it may be the secret itself, in the wrong place
 	}
 	beside := ""
-	if s.File != "" {
+	if s.file != "" {
 		beside = ", relative to this one"
 	}
 	if err != nil {

@@ -181,7 +181,7 @@ const bothProviders = `OPENAI_… and ANTHROPIC_… are both in the environment:
 
 func (b *bot) warn(s *config.Settings) {
 	for _, w := range s.Warnings {
-		b.log.Warn("setting_should_change", "setting", w.In(s.File))
+		b.log.Warn("setting_should_change", "setting", w.String())
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -57,7 +58,7 @@ func TestConfigCheck(t *testing.T) {
 	check.Equal(t, "output", p.must("", "config", "check", file), "ok: good.toml\n  workers\n")
 	check.Equal(t, "output", p.must("", "config", "check", "--json", "--config", file), `{"ok":true,"file":"good.toml","changed":["workers"],"faults":[]}`+"\n")
 	r := p.fails(exitUsage, "", "config", "check", p.write("bad.toml", "\nworkers = 0"), "--json")
-	check.Equal(t, "output", r.out, `{"ok":false,"file":"bad.toml","changed":[],"faults":[{"line":2,"table":"","text":"workers = 0: must be from 1 to 64"}]}`+"\n")
+	check.Equal(t, "output", r.out, `{"ok":false,"file":"bad.toml","changed":[],"faults":[{"file":"bad.toml","line":2,"table":"","text":"workers = 0: must be from 1 to 64"}]}`+"\n")
 	check.Equal(t, "errors", r.err, "cairn: bad.toml:2: workers = 0: must be from 1 to 64\n")
 	p.write("config.toml", "[defaults.compaction]\nbackground_threshold = 0.7\n\n[[agents]]\nid = \"small\"\ncontext_window = 8000\nmax_output_tokens = 500\n")
 	out, last := p.must("", "config", "check", "--explain", "--json"), 8000
@@ -179,4 +180,20 @@ no price for qwen3:8b: it counts as 0; set [prices."qwen3:8b"] in the settings, 
 	check.Contains(t, "context as JSON", p.must("", "context", "--channel", "garden", "--json"), `"usage":{"today":{"requests":2,`, `"no_price":["qwen3:8b"]`)
 	check.Contains(t, "answer", p.run("hello\n", "--config", "priced.toml", "chat", "--channel", "garden").err, "The budget for today is used up")
 	p.refuses(exitUsage, "usage", map[string]string{"--by week": `"week" for "--by" flag: must be one of day, conversation, model`, "--since May": "invalid time"})
+}
+
+// The commands that show settings name the file of each.
+func TestCommandsReadTheLocalFile(t *testing.T) {
+	p := newFolder(t).with("workers = 2\n[defaults.compaction]\ntail_tokens = 9000\n")
+	p.write("config.local.toml", "[llm]\nmodel = \"m\"\n[defaults.compaction]\npin_budget = 900\n")
+	check.Equal(t, "config check", p.must("", "config", "check"),
+		"ok: config.toml, config.local.toml\n  agents.cairn.compaction.pin_budget\n  agents.cairn.compaction.tail_tokens\n  defaults.compaction.pin_budget\n  defaults.compaction.tail_tokens\n  llm.model\n  workers\n")
+	check.Contains(t, "config check --explain", p.must("", "config", "check", "--explain"), "config.local.toml:4", "config.toml:3")
+	p.doctorSays(exitFailed, "ok     settings  config.toml, config.local.toml")
+	check.NoError(t, os.Chmod(filepath.Join(p.dir, "config.local.toml"), 0o602))
+	p.doctorSays(exitFailed, "ok     settings  warning: config.local.toml: every user of this machine may write this file")
+	p.write("config.local.toml", "[llm]\nmodell = \"m\"\n")
+	p.doctorSays(exitFailed, "WRONG  settings  config.local.toml:2: [llm]: modell: there is no such setting")
+	check.NoError(t, os.Remove(filepath.Join(p.dir, "config.toml")))
+	p.fails(exitUsage, "config.local.toml:2: [llm]: modell", "chat")
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -23,10 +22,11 @@ func newConfigCheck(a *app) *cobra.Command {
 	explain, name := false, ""
 	cmd := a.withJSON("one JSON object", &cobra.Command{
 		Use:   "check [FILE]",
-		Short: "Show the mistakes in a settings file, or what it changes",
-		Long: `Print all mistakes of a settings file, config.toml by default, with their lines; if there are none,
-the settings that differ from the defaults. --explain prints what the compaction settings mean in
-tokens for each agent's window, or in a channel, where each is set, and what changing it affects.`,
+		Short: "Show the mistakes in the settings, or what they change",
+		Long: `Print all mistakes of a settings file, config.toml by default, and of its local file, which is
+config.local.toml, with their lines; if there are none, the settings that differ from the defaults.
+--explain prints what the compaction settings mean in tokens for each agent's window, or in a
+channel, where each is set, and what changing it affects.`,
 		Example: `  cairn config check
   cairn config check /etc/cairn/config.toml --json
   cairn config check --explain --channel garden`,
@@ -51,7 +51,7 @@ tokens for each agent's window, or in a channel, where each is set, and what cha
 
 type checkResult struct {
 	OK      bool             `json:"ok"`
-	File    string           `json:"file"`    // empty: no settings file
+	File    string           `json:"file"`    // those that were read, "a.toml, a.local.toml"; empty: none
 	Changed []string         `json:"changed"` // the settings that differ from the defaults
 	Faults  []config.Problem `json:"faults"`
 
@@ -64,14 +64,14 @@ func (v checkResult) String() string {
 		lines = append(lines, "  "+c)
 	}
 	for _, w := range v.Warnings {
-		lines = append(lines, "warning: "+w.In(v.File))
+		lines = append(lines, "warning: "+w.String())
 	}
 	return strings.Join(lines, "\n")
 }
 
 func (a *app) checkConfig() error {
 	s, err := config.Load(a.config)
-	v := checkResult{OK: err == nil, File: s.File, Changed: []string{}, Faults: []config.Problem{}, Warnings: s.Warnings}
+	v := checkResult{OK: err == nil, File: s.Files, Changed: []string{}, Faults: []config.Problem{}, Warnings: s.Warnings}
 	if err == nil {
 		v.Changed = append(v.Changed, s.Changed()...)
 		return a.show(a.out, v)
@@ -148,12 +148,12 @@ func (a *app) explain(ctx context.Context, name string) error {
 func (a *app) explainAgent(ctx context.Context, agent channel.Agent, policy compactor.Policy, own []store.Override, of string) explainedAgent {
 	e := explainedAgent{Agent: agent.ID, Channel: of, Model: agent.Model.Name(), Window: agent.Model.Window(ctx).Source}
 	for _, m := range agent.Explain(ctx, policy) {
-		origin, line := "default", a.settings.Line(agent.ID, m.Key)
+		origin, at := "default", a.settings.Position(agent.ID, m.Key)
 		switch {
 		case slices.ContainsFunc(own, func(o store.Override) bool { return o.Key == m.Key }):
 			origin = "channel"
-		case line > 0:
-			origin = fmt.Sprintf("%s:%d", filepath.Base(a.settings.File), line)
+		case at != "":
+			origin = at
 		case m.Key == "context_window":
 			origin = "model"
 		}

@@ -80,10 +80,10 @@ func (d *doctor) examine(ctx context.Context) error {
 		d.report("settings", err)
 		*s = d.app.withFlags(config.Default()) // the flags may name the data folder
 	} else {
-		d.report("settings", nil, cmp.Or(s.File, "no file, the defaults"))
+		d.report("settings", nil, cmp.Or(s.Files, "no file, the defaults"))
 	}
 	for _, w := range s.Warnings {
-		d.report("settings", nil, "warning: "+w.In(s.File))
+		d.report("settings", nil, "warning: "+w.String())
 	}
 	if s.Ambiguous() {
 		d.report("settings", nil, "warning: "+bothProviders)

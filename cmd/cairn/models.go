@@ -245,8 +245,14 @@ func explained(name string, err error) error {
 		return fmt.Errorf("%s: no answer within %v: look at the load of its server", name, compactor.Duration(modelTimeout))
 	}
 	var e *llm.Error
+	located := errors.As(err, &e) && e.Where.Address != ""
+	if located {
+		if inWords := networkError(e.Where.Address, err); inWords != nil {
+			return fmt.Errorf("%s: %w", name, inWords)
+		}
+	}
 	text := fmt.Sprintf("%s: %v", name, err)
-	if errors.As(err, &e) && e.Where.Address != "" {
+	if located {
 		text += ", from " + e.Where.Address
 	}
 	if remedy, ok := llm.RemedyOf(err); ok {

@@ -214,8 +214,8 @@ func TestModelsLists(t *testing.T) {
 
 	p := newFolder(t, "OPENAI_BASE_URL="+local.URL, "ANTHROPIC_API_KEY=a-key-a-key", "ANTHROPIC_BASE_URL="+strings.TrimSuffix(claude.URL, "/v1"))
 	p.write("config.toml", fmt.Sprintf("[[providers]]\nid = \"or\"\nbase_url = %q\n[[providers]]\nid = \"down\"\nbase_url = %q\n[[agents]]\nid = \"a\"\n[agents.compaction]\nmodel = \"or/acme/small\"\n[[agents]]\nid = \"b\"\nmodel = \"hidden\"\n", router.URL, down+"/v1"))
-	r := p.fails(0, "down: model: unreachable", "models", "--json")
-	check.Contains(t, "errors", r.err, "start the server at "+down)
+	r := p.fails(0, "down: nothing listens at "+down, "models", "--json")
+	check.Contains(t, "errors", r.err, "start the server, or correct the address")
 	listed := storetest.Map(parse[offeredModel](t, r.out), func(m offeredModel) string { return strings.Join(m.cells(), "\t") })
 	check.EqualAll(t, "output", listed, []string{
 		"text-embedding-3\tchat\t\t\t\t" + local.URL + "\t",
@@ -229,7 +229,7 @@ func TestModelsLists(t *testing.T) {
 	check.Lacks(t, "output for a pipe", p.must("", "models"), "MODEL")
 	check.Contains(t, "output on a terminal", p.atScreen("models").end(0), "MODEL  ", "USED", "or/acme/large")
 	t.Run("it fails only if no server answers", func(t *testing.T) {
-		newFolder(t, "OPENAI_BASE_URL="+down+"/v1").fails(exitFailed, "start the server at "+down, "models")
+		newFolder(t, "OPENAI_BASE_URL="+down+"/v1").fails(exitFailed, "nothing listens at "+down, "models")
 		newFolder(t).fails(exitUsage, "OPENAI_API_KEY", "models")
 	})
 }

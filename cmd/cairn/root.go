@@ -81,8 +81,8 @@ model's context window, it summarizes the oldest part in the background and save
 memories. The database keeps every message.
 
 It uses OpenAI, Anthropic, or any server with one of their APIs. Set OPENAI_API_KEY or
-ANTHROPIC_API_KEY; for another server OPENAI_BASE_URL and OPENAI_MODEL, or [llm] in config.toml.
-Without a model it stores, summarizes and quotes messages.
+ANTHROPIC_API_KEY; for another server OPENAI_BASE_URL and OPENAI_MODEL, or [llm] in
+config.local.toml. Without a model it stores, summarizes and quotes messages.
 
 ` + exitHelp
 	root.Example = `  cairn setup                                 set up a model and a platform
@@ -110,7 +110,7 @@ Without a model it stores, summarizes and quotes messages.
 	root.SetFlagErrorFunc(wrongUse)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.config, "config", "", "settings `FILE` (config.toml, if it exists)")
+	flags.StringVar(&a.config, "config", "", "settings `FILE` (config.toml, if it exists); config.local.toml beside it is read over it")
 	flags.StringVar(&a.data, "data", "", "folder `DIR` of the database (data)")
 	flags.Func("log-level", "lowest `LEVEL` of the log: debug, info, warn, error (warn; for run: info; for chat at a terminal: error)", func(text string) error {
 		a.logLevel = new(slog.Level)

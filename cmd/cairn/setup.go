@@ -1,45 +1,45 @@
-// cairn setup: configure a bot and start it; the questions that it asks at a terminal.
+// cairn setup: configure a bot and start it.
 
 package main
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/BurntSushi/toml"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"cairn/config"
+	"cairn/connector/discord"
 	"cairn/connector/terminal"
+	"cairn/llm"
 )
 
 func newSetup(a *app) *cobra.Command {
 	s := &setup{
-		app: a, file: settingsTable{}, modelKey: source{flag: "--model-key"}, discordToken: source{flag: "--discord-token", variable: "DISCORD_TOKEN"},
+		app: a, modelKey: source{flag: "--model-key"}, discordToken: source{flag: "--discord-token", variable: "DISCORD_TOKEN"},
 		slackBot: source{flag: "--slack-bot-token", variable: "SLACK_BOT_TOKEN"}, slackApp: source{flag: "--slack-app-token", variable: "SLACK_APP_TOKEN"},
 	}
 	cmd := &cobra.Command{
 		Use:   "setup [--model KIND] [--platform NAME] [--no-run]",
 		Short: "Set up a model and a platform, and start the bot",
-		Long: `Ask for a model, a platform and its tokens, check each against its server, write config.toml
-and the secrets (each to a file that only you can read, in the folder secrets beside it), and
-start the bot. Nothing is written until everything is checked. A config.toml that changes a
-setting is replaced only if you confirm, or with --force; the old one is kept beside it.
+		Long: `Ask for a model, a platform and its tokens, check each against its server, write the settings to
+config.local.toml and the secrets to files that only you can read, in the folder secrets beside it,
+and start the bot. Nothing is written until everything is checked. config.toml is not touched:
+config.local.toml is read over it. If that exists, its other settings and its comments stay, the old
+one is kept beside it, and a setting in it is changed only if you confirm, or with --force.
 
-Setup asks what no flag answers, but only at a terminal. Pass secrets as "file:PATH" or
-"env:NAME": other users of the machine can see arguments. Without a flag, setup uses
-OPENAI_API_KEY, ANTHROPIC_API_KEY, DISCORD_TOKEN, SLACK_BOT_TOKEN and SLACK_APP_TOKEN.`,
+Setup asks what no flag answers, but only at a terminal; the answer "back" returns to the question
+before. Pass secrets as "file:PATH" or "env:NAME": other users of the machine can see arguments.
+Without a flag, setup uses OPENAI_API_KEY, ANTHROPIC_API_KEY, DISCORD_TOKEN, SLACK_BOT_TOKEN and
+SLACK_APP_TOKEN.`,
 		Example: `  cairn setup
   cairn setup --model http://localhost:11434/v1 --model-name qwen3 --platform terminal
   DISCORD_TOKEN=… cairn setup --model openai --model-key env:KEY --platform discord --no-run`,
@@ -55,24 +55,33 @@ OPENAI_API_KEY, ANTHROPIC_API_KEY, DISCORD_TOKEN, SLACK_BOT_TOKEN and SLACK_APP_
 	f.StringVar(&s.slackBot.given, "slack-bot-token", "", "where the token xoxb-… is: file:PATH or env:NAME")
 	f.StringVar(&s.slackApp.given, "slack-app-token", "", "where the token xapp-… is: file:PATH or env:NAME")
 	f.StringVar(&s.apiBase, "api-base", "", "`ADDRESS` of a server compatible with the platform (the platform itself)")
-	f.BoolVar(&s.force, "force", false, "replace an existing config.toml; the old one is kept beside it")
+	f.BoolVar(&s.force, "force", false, "change settings that config.local.toml has; the old file is kept beside it")
 	f.BoolVar(&s.noRun, "no-run", false, "do not start the bot")
 	return cmd
 }
 
 type setup struct {
-	app   *app
-	tty   *os.File // the terminal; nil: there is none, so nothing is asked
-	in    *bufio.Reader
-	again bool // a step failed and is repeated: flags and the environment answer nothing
+	app    *app
+	target string // the settings file; its local file is written
+	dialogue
 
+	// What the flags say.
 	model, modelName, platform, apiBase        string
 	modelKey, discordToken, slackBot, slackApp source
 	withoutContent, force, noRun               bool
 
-	file    settingsTable
-	secrets []secretFile
-	hello   string // what to write to the bot once it is running
+	// What was answered and checked.
+	kind     string        // one of modelChoices
+	address  string        // that --model names, as it was written
+	at       config.LLM    // the model and its server, with the key itself
+	offered  []llm.Offered // what the server lists; nil: nothing
+	chosen   string        // one of platformChoices
+	discord  discord.Application
+	token    string // of Discord
+	botToken string // of Slack
+	appToken string
+	hello    string // what to write to the bot once it is running
+	edited   config.Edited
 }
 
 // source is where a secret comes from: its flag, else an environment variable, else a question.
@@ -81,196 +90,201 @@ type source struct{ flag, given, variable string }
 var errAborted = errors.New("stopped: nothing was written")
 
 func (s *setup) run(cmd *cobra.Command) error {
-	ctx, target := cmd.Context(), cmp.Or(s.app.config, config.DefaultFile)
+	ctx := cmd.Context()
+	s.target = cmp.Or(s.app.config, config.DefaultFile)
+	s.out = func(text string) { fmt.Fprint(s.app.out, terminal.Printable(s.app.secrets.mask(text))) }
 	if isTerminal(s.app.in) {
 		s.tty = s.app.in.(*os.File)
 		s.in = bufio.NewReader(s.tty)
 	}
-	_, absent := os.Lstat(target)
-	settings, err := config.Load(target) // that of the source sets only defaults
-	if changed := absent == nil && (err != nil || len(settings.Changed()) > 0); changed && !s.force {
-		answer, err := s.line(ctx, "--force to replace "+target, fmt.Sprintf("%s exists. Replace it? The old one is kept. [y/N] ", target))
-		if err != nil {
-			return err
-		}
-		if answer = strings.ToLower(answer); answer != "y" && answer != "yes" {
-			return errAborted
-		}
+	if err := s.prepare(); err != nil {
+		return err
 	}
 	if s.tty != nil {
-		s.say("Choose a model and a platform; then the bot starts.\nCtrl-C quits. Nothing is written until everything is checked.")
+		s.say("Choose a model and a platform; then the bot starts. Nothing is written until\neverything is checked. \"back\" returns to the question before; Ctrl-C quits.")
 	}
-	write := func(context.Context) error { return s.write(target) }
-	for _, step := range []func(context.Context) error{s.chooseModel, s.choosePlatform, write} {
-		if err := step(ctx); err != nil {
-			return err
+	always := func() bool { return true }
+	err := s.hold(ctx, []question{
+		{always, s.chooseModel},
+		{func() bool { return s.kind == otherServer }, s.enterAddress},
+		{func() bool { return s.kind != noModel }, s.enterKey},
+		{func() bool { return s.kind != noModel }, s.chooseName},
+		{always, s.choosePlatform},
+		{func() bool { return s.chosen == onDiscord }, s.enterDiscordToken},
+		{func() bool { return s.chosen == onDiscord && s.lacksContent() }, s.awaitContentIntent},
+		{func() bool { return s.chosen == onSlack }, s.enterSlackBotToken},
+		{func() bool { return s.chosen == onSlack }, s.enterSlackAppToken},
+		{always, s.confirm},
+	})
+	if err == nil {
+		err = s.write()
+	}
+	if err != nil {
+		return err
+	}
+	return s.start(cmd)
+}
+
+// prepare reports what would prevent writing the settings, before anything is asked.
+func (s *setup) prepare() error {
+	if _, err := os.Stat(filepath.Dir(s.target)); err != nil {
+		return fmt.Errorf("the folder of --config: %w: create it first", err)
+	}
+	if _, err := config.Edit(s.target); err != nil {
+		return usage(fmt.Errorf("%w\ncorrect this first; setup keeps what is in the file", err))
+	}
+	if _, err := config.Load(s.target); s.tty != nil && err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.say("The settings have mistakes. Setup replaces values that it asks for; correct\nthe others yourself:\n%v\n", err)
+	}
+	return nil
+}
+
+// start starts the bot with the written settings, or says how to.
+func (s *setup) start(cmd *cobra.Command) error {
+	if err := s.app.load(); err != nil {
+		return err
+	}
+	for _, agent := range s.app.settings.Agents {
+		if own := cmp.Or(agent.Model, agent.BaseURL); own != "" && s.kind != noModel {
+			s.say("The agent %s keeps a model of its own, from [[agents]]: %s.", agent.ID, config.ShownAddress(own))
 		}
 	}
-	command := map[bool]string{true: "chat", false: "run"}[s.platform == "terminal"]
+	command := map[bool]string{true: "chat", false: "run"}[s.chosen == inTerminal]
 	full := "cairn " + command + s.app.sameFolder()
 	if s.noRun {
 		s.say("Start the bot with `%s`. %s", full, s.hello)
 		return nil
 	}
 	s.say("Starting the bot; next time, start it with `%s`.\n%s\n", full, s.hello)
-	if err := s.app.load(); err != nil {
-		return err
-	}
 	if command == "run" {
-		return s.app.run(ctx)
+		return s.app.run(cmd.Context())
 	}
 	return s.app.chat(cmd, terminal.Options{Channel: defaultChannel, User: cmp.Or(os.Getenv("USER"), "you")})
 }
 
-// say prints a line, without secrets and control characters.
-func (s *setup) say(format string, args ...any) {
-	fmt.Fprintln(s.app.out, terminal.Printable(s.app.secrets.mask(fmt.Sprintf(format, args...))))
-}
+const settingsHead = "# Written by `cairn setup`, and read over config.toml. All settings and their defaults:\n" +
+	"# docs/configuration.md. Edits apply while the bot runs; `cairn config check` finds mistakes.\n\n"
 
-// retry tries a step, and at a terminal again until it succeeds.
-func (s *setup) retry(ctx context.Context, do func() error) error {
-	defer func() { s.again = false }()
-	for {
-		err := do()
-		if err == nil || s.tty == nil || ctx.Err() != nil || errors.Is(err, errAborted) {
-			return err
-		}
-		s.say("✗ %v", err)
-		s.again = true
+// confirm asks whether settings that the local file has may change.
+func (s *setup) confirm(ctx context.Context) (err error) {
+	values, err := s.values()
+	if err == nil {
+		s.edited, err = config.Edit(s.target, values...)
 	}
-}
-
-// secret reads a secret and registers it for masking; "" if there is none.
-func (s *setup) secret(ctx context.Context, from source, prompt string) (value string, err error) {
-	value = strings.TrimSpace(os.Getenv(from.variable))
-	switch {
-	case from.given != "" && !s.again:
-		var plain bool
-		if value, plain, err = new(config.Settings).Resolve(from.given); plain {
-			err = errors.New(`pass a secret as "file:PATH" or "env:NAME": the list of processes shows arguments`)
-		}
-		if err != nil {
-			err = usage(fmt.Errorf("%s: %w", from.flag, err))
-		}
-	case value != "" && !s.again:
-		s.say("Using %s.", from.variable)
-	default:
-		if from.variable != "" {
-			from.flag += ", or set " + from.variable
-		}
-		value, err = s.hidden(ctx, from.flag, prompt)
-	}
-	s.app.secrets.learn(value)
-	return value, err
-}
-
-// line asks for a line and trims it. At the end of the input it returns errAborted, and without a
-// terminal the name of the flag that answers.
-func (s *setup) line(ctx context.Context, flag, prompt string) (string, error) {
-	return s.ask(ctx, flag, prompt, func() (string, error) { return s.in.ReadString('\n') })
-}
-
-// hidden is line, but the terminal does not show the answer.
-func (s *setup) hidden(ctx context.Context, flag, prompt string) (string, error) {
-	return s.ask(ctx, flag, prompt, func() (string, error) {
-		text, err := term.ReadPassword(int(s.tty.Fd()))
-		fmt.Fprintln(s.app.out) // the Enter key was not echoed either
-		return string(text), err
-	})
-}
-
-// ask runs read until ctx ends. A read cannot be interrupted: its goroutine ends with the program.
-func (s *setup) ask(ctx context.Context, flag, prompt string, read func() (string, error)) (string, error) {
-	if s.tty == nil {
-		return "", usage(fmt.Errorf("standard input is not a terminal, so setup cannot ask: pass %s", flag))
-	}
-	fmt.Fprint(s.app.out, prompt)
-	before, err := term.GetState(int(s.tty.Fd()))
 	if err != nil {
-		return "", err
+		return fmt.Errorf("%w\n%w", err, errAborted)
 	}
-	text, answered := "", make(chan error, 1)
-	go func() {
-		var err error
-		text, err = read()
-		answered <- err
-	}()
-	select {
-	case <-ctx.Done():
-		fmt.Fprintln(s.app.out)
-		return "", errors.Join(context.Cause(ctx), term.Restore(int(s.tty.Fd()), before))
-	case err := <-answered:
-		if errors.Is(err, io.EOF) {
-			return "", errAborted
-		}
-		return strings.TrimSpace(text), err
+	if s.edited.Before == "" && s.edited.Text != "" {
+		s.edited.Text = settingsHead + s.edited.Text
 	}
+	if len(s.edited.Changed) == 0 || s.force {
+		return nil
+	}
+	answer, err := s.line(ctx, "--force to change "+strings.Join(s.edited.Changed, ", ")+" in "+s.edited.File,
+		fmt.Sprintf("%s has other values of\n  %s\nChange them? The old file is kept. [y/N] ", s.edited.File, strings.Join(s.edited.Changed, "\n  ")))
+	if err != nil {
+		return err
+	}
+	if answer = strings.ToLower(answer); answer != "y" && answer != "yes" {
+		return errAborted
+	}
+	return nil
 }
 
-// option is one answer among several.
-type option struct{ name, help string }
+const secretsFolder = "secrets"
 
-// choose asks for one of the choices, by number or name, until the answer is valid.
-func (s *setup) choose(ctx context.Context, flag, question string, choices []option) (string, error) {
-	prompt := "\n" + question + "\n"
-	for i, c := range choices {
-		prompt += fmt.Sprintf("  %d  %-10s %s\n", i+1, c.name, c.help)
+// The files of secrets.
+const (
+	modelKeyFile     = "model-key"
+	discordTokenFile = "discord-token"
+	slackBotFile     = "slack-bot-token"
+	slackAppFile     = "slack-app-token"
+)
+
+// secrets returns the secrets to write, by file.
+func (s *setup) secrets() map[string]string {
+	all := map[string]string{}
+	if s.kind != noModel {
+		all[modelKeyFile] = s.at.APIKey
 	}
-	prompt += "> "
-	for {
-		text, err := s.line(ctx, flag, prompt)
-		if err != nil {
-			return "", err
-		}
-		for i, c := range choices {
-			if text == strconv.Itoa(i+1) || strings.EqualFold(text, c.name) {
-				return c.name, nil
-			}
-		}
-		prompt = fmt.Sprintf("Enter a number from 1 to %d: ", len(choices))
+	switch s.chosen {
+	case onDiscord:
+		all[discordTokenFile] = s.token
+	case onSlack:
+		all[slackBotFile], all[slackAppFile] = s.botToken, s.appToken
 	}
+	return all
 }
 
-const settingsHead = "# Written by `cairn setup`. All settings and their defaults: docs/configuration.md.\n" +
-	"# Edits apply while the bot runs; `cairn config check` finds mistakes.\n\n"
-
-// write writes the secrets, and then the settings that name them.
-func (s *setup) write(target string) error {
+// values returns the settings to write.
+func (s *setup) values() (all []config.Value, err error) {
+	set := func(path string, value any) { all = append(all, config.Value{Path: path, Value: value}) }
 	if s.app.data != "" {
 		dir, err := filepath.Abs(s.app.data)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		s.file.set("data_dir", dir)
+		set("data_dir", dir)
 	}
-	text := bytes.NewBufferString(settingsHead)
-	enc := toml.NewEncoder(text)
-	enc.Indent = ""
-	if err := enc.Encode(s.file); err != nil {
-		return err
+	secrets := s.secrets()
+	file := func(name string) string {
+		if secrets[name] == "" {
+			return ""
+		}
+		return "file:" + secretsFolder + "/" + name
 	}
-	folder := filepath.Join(filepath.Dir(target), secretsFolder)
-	if len(s.secrets) > 0 {
+	set("llm.wire", "auto") // with which the model was tested
+	set("llm.base_url", s.at.BaseURL)
+	set("llm.model", s.at.Model)
+	set("llm.api_key", file(modelKeyFile))
+	switch s.chosen {
+	case onDiscord:
+		set("discord.token", file(discordTokenFile))
+		set("discord.api_base", s.apiBase)
+		set("discord.message_content", !s.withoutContent)
+	case onSlack:
+		set("slack.bot_token", file(slackBotFile))
+		set("slack.app_token", file(slackAppFile))
+		set("slack.api_base", s.apiBase)
+	}
+	return all, nil
+}
+
+// write writes the secrets, and then the settings that name them.
+func (s *setup) write() error {
+	folder := filepath.Join(filepath.Dir(s.target), secretsFolder)
+	for _, name := range []string{modelKeyFile, discordTokenFile, slackBotFile, slackAppFile} {
+		secret := s.secrets()[name]
+		if secret == "" {
+			continue
+		}
 		if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 			return err
 		}
-	}
-	for _, secret := range s.secrets {
-		if err := s.replace(filepath.Join(folder, secret.name), secret.value+"\n"); err != nil {
+		if err := s.replace(filepath.Join(folder, name), secret+"\n"); err != nil {
 			return err
 		}
 	}
-	return s.replace(target, text.String())
+	if s.edited.Text == s.edited.Before {
+		s.say("%s needs no change.", s.edited.File)
+		return nil
+	}
+	return s.replace(s.edited.File, s.edited.Text)
 }
 
 // replace writes a file that only its owner may read. An existing one is kept under a name with the time.
 func (s *setup) replace(path, text string) error {
+	before, err := os.ReadFile(path)
+	if err == nil && string(before) == text {
+		s.say("Unchanged: %s", path)
+		return nil
+	}
 	if _, err := os.Lstat(path); err == nil {
-		before := path + time.Now().Format(".20060102T150405.000")
-		if err := os.Rename(path, before); err != nil {
+		kept := path + time.Now().Format(".20060102T150405.000")
+		if err := os.Rename(path, kept); err != nil {
 			return err
 		}
-		s.say("Kept: %s", before)
+		s.say("Kept: %s", kept)
 	}
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return err

@@ -60,9 +60,9 @@ func TestSetupByAScript(t *testing.T) {
 			discord + "file:empty":               {exitUsage, "--discord-token: the file it names is empty"},
 			discord + "file:none":                {exitUsage, "no such file"},
 			"--model gpt --platform terminal":    {exitUsage, "the model must be openai, anthropic, none, or an address"},
-			"--model http://u:pw-4711@127.0.0.1:1/v1 --platform terminal":   {exitUsage, "the model must be"},
-			"--model http://127.0.0.1:1/v1 --platform terminal":             {exitFailed, "connect"},
-			"--model " + broken + " --model-name x --platform terminal":     {exitFailed, "unknown model"},
+			"--model http://u:pw-4711@127.0.0.1:1/v1 --platform terminal":   {exitUsage, "the server's address must look like"},
+			"--model http://127.0.0.1:1/v1 --platform terminal":             {exitFailed, "nothing listens at http://127.0.0.1:1/v1: start the server, or correct the address"},
+			"--model " + broken + " --model-name x --platform terminal":     {exitFailed, "does not have the model"},
 			"--model openai --model-key none --platform terminal":           {exitUsage, "a key is required"},
 			"--model none --platform terminal --config nowhere/config.toml": {exitNotFound, "no such file"},
 			"--model none --platform terminal extra":                        {exitUsage, "is one argument too many"},
@@ -77,21 +77,35 @@ func TestSetupByAScript(t *testing.T) {
 		p.write("app", slacktest.AppToken)
 		out := p.must("", "setup", "--model", model, "--model-key", "env:KEY", "--platform", "slack", "--slack-app-token", "file:app", "--api-base", on.slack.APIURL, "--no-run", "--data", "elsewhere")
 		check.Contains(t, "output", out, "✓ test-model answered", "Using SLACK_BOT_TOKEN.", "Start the bot with `cairn run --data \"elsewhere\"`. In a Slack channel")
-		check.Contains(t, "settings", p.read("config.toml"), `model = "test-model"`, `api_key = "file:secrets/model-key"`, `bot_token = "file:secrets/slack-bot-token"`, "data_dir = \""+filepath.Join(p.dir, "elsewhere")+`"`)
+		check.Contains(t, "settings", p.read("config.local.toml"), `model = "test-model"`, `api_key = "file:secrets/model-key"`, `bot_token = "file:secrets/slack-bot-token"`, "data_dir = \""+filepath.Join(p.dir, "elsewhere")+`"`)
 		p.doctorSays(0, "ok     slack     both tokens are good")
 	})
-	t.Run("settings that exist are replaced only by force, and kept", func(t *testing.T) {
-		p := newFolder(t).with("workers = 2\n")
-		args := []string{"setup", "--model", "none", "--platform", "terminal", "--no-run"}
-		p.fails(exitUsage, "pass --force to replace config.toml", args...)
-		check.Equal(t, "settings", p.read("config.toml"), "workers = 2\n")
-		check.Contains(t, "output", p.must("", append(args, "--force")...), "Kept: config.toml.")
-		kept := check.Must(filepath.Glob(filepath.Join(p.dir, "config.toml.*")))(t)
+	t.Run("config.toml stays, and a local file that sets the same changes only by force, its comments kept", func(t *testing.T) {
+		shipped := read(t, checkout+"/config.toml")
+		p := newFolder(t).with(shipped)
+		args := []string{"setup", "--model", model, "--platform", "terminal", "--no-run"}
+		check.Contains(t, "output", p.must("", args...), "Written: config.local.toml")
+		check.Equal(t, "config.toml", p.read("config.toml"), shipped)
+		check.Contains(t, "output of a second time", p.must("", args...), "config.local.toml needs no change.")
+		const mine = "# mine\n\n[llm]\n# at home\nmodel = \"old\" # a good one\n\n[[agents]]\nid = \"ada\"\nmodel = \"other\"\n"
+		p.write("config.local.toml", mine)
+		p.fails(exitUsage, "pass --force to change llm.model in config.local.toml", args...)
+		check.Equal(t, "settings", p.read("config.local.toml"), mine)
+		check.Contains(t, "output", p.must("", append(args, "--force")...), "Kept: config.local.toml.", "The agent ada keeps a model of its own, from [[agents]]: other.")
+		want := strings.Replace(strings.Replace(mine, `"old"`, `"test-model"`, 1), "[llm]\n", "[llm]\nbase_url = \""+model+"\"\n", 1)
+		check.Equal(t, "the local file", p.read("config.local.toml"), want)
+		kept := check.Must(filepath.Glob(filepath.Join(p.dir, "config.local.toml.*")))(t)
 		check.Len(t, "kept", kept, 1)
-		check.Equal(t, "kept file", read(t, kept[0]), "workers = 2\n")
+		check.Equal(t, "kept file", read(t, kept[0]), mine)
 		p.must("", "config", "check")
-		p.write("config.toml", read(t, checkout+"/config.toml")) // of a clone of the source, which changes nothing
-		check.Contains(t, "output, unasked", p.must("", args...), "Kept: config.toml.")
+	})
+	t.Run("files with mistakes", func(t *testing.T) {
+		p := newFolder(t).with("workers = 0\n")
+		args := []string{"setup", "--model", "none", "--platform", "terminal", "--no-run"}
+		p.fails(exitUsage, "config.toml:1: workers = 0", args...)
+		p.write("config.local.toml", "[llm")
+		p.fails(exitUsage, "config.local.toml:1: this is not valid TOML", args...)
+		check.Equal(t, "the local file", p.read("config.local.toml"), "[llm")
 	})
 	t.Run("with the terminal as its platform the bot talks there", func(t *testing.T) {
 		out := newFolder(t).run("hello\n", "setup", "--model", model, "--platform", "terminal").out
@@ -115,11 +129,9 @@ func TestAbortedSetupChangesNothing(t *testing.T) {
 	check.Len(t, "files", check.Must(os.ReadDir(p.dir))(t), 0)
 }
 
-func TestSetupForDiscord(t *testing.T) {
-	check.SkipUnderRace(t)
-	const token, key = "discord-token-0815", "hush-hush-4711"
-	on := platformsOf(t, discordtest.Options{Token: token})
-	bot := on.discord.Bot.Username
+// serverWithKey is a model server that requires a key, and answers "Here I am.".
+func serverWithKey(t *testing.T, key string) (address string) {
+	t.Helper()
 	behind := check.Must(url.Parse(strings.TrimSuffix(modelServer(t, saying("Here I am.")).URL, "/v1")))(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer "+key {
@@ -129,18 +141,23 @@ func TestSetupForDiscord(t *testing.T) {
 		httputil.NewSingleHostReverseProxy(behind).ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	model := server.URL + "/v1"
+	return server.URL + "/v1"
+}
+
+func TestSetupForDiscord(t *testing.T) {
+	check.SkipUnderRace(t)
+	const token, key = "discord-token-0815", "hush-hush-4711"
+	on := platformsOf(t, discordtest.Options{Token: token})
+	bot := on.discord.Bot.Username
+	model := serverWithKey(t, key)
 	p := newFolder(t).with("workers = 2\n")
 	s := p.atScreen("setup", "--api-base", on.discord.URL)
 	for _, step := range [][]string{ // a question and the answer to it; or what is shown
-		{"config.toml exists. Replace it?", "y"},
 		{"Which model should answer?", "nobody"},
 		{"Enter a number from 1 to 4: ", "3"},
 		{"The server's address [http://localhost:11434/v1]: ", model},
 		{"(hidden; Enter: none): ", "wrong-key-1234"},
-		{"✗ "},
-		{"Which model should answer?", "server"},
-		{"The server's address [http://localhost:11434/v1]: ", model},
+		{"✗ the model's server rejected the API key"},
 		{"(hidden; Enter: none): ", key},
 		{"Which model? [", ""},
 		{"✓ test-model answered in "},
@@ -153,8 +170,7 @@ func TestSetupForDiscord(t *testing.T) {
 		{"/oauth2/authorize?client_id="},
 		{"Written: secrets/model-key"},
 		{"Written: secrets/discord-token"},
-		{"Kept: config.toml.2"},
-		{"Written: config.toml"},
+		{"Written: config.local.toml"},
 		{"@" + bot + " hello"},
 	} {
 		if len(step) == 1 {
@@ -173,7 +189,7 @@ func TestSetupForDiscord(t *testing.T) {
 	for name, secret := range map[string]string{"model-key": key, "discord-token": token} { // which only their owner can read
 		info := check.Must(os.Stat(filepath.Join(p.dir, "secrets", name)))(t)
 		check.Equal(t, name, fmt.Sprint(info.Mode().Perm(), strings.TrimSpace(p.read("secrets/"+name))), fmt.Sprint(fs.FileMode(0o600), secret))
-		check.Lacks(t, "the screen and config.toml", text+p.read("config.toml"), secret)
+		check.Lacks(t, "the screen and the settings", text+p.read("config.local.toml"), secret)
 	}
 	check.Equal(t, "the folder", check.Must(os.Stat(filepath.Join(p.dir, "secrets")))(t).Mode().Perm(), 0o700)
 	p.must("", "config", "check")
@@ -190,7 +206,7 @@ func TestSetupForDiscordWithoutIntent(t *testing.T) {
 	args := []string{"setup", "--model", "none", "--platform", "discord", "--api-base", on.discord.URL, "--no-run"}
 	check.Contains(t, "errors", p.fails(exitFailed, "Message Content Intent", args...).err, "--without-message-content")
 	p.must("", append(args, "--without-message-content")...)
-	check.Contains(t, "settings", p.read("config.toml"), "message_content = false")
+	check.Contains(t, "settings", p.read("config.local.toml"), "message_content = false")
 	t.Run("at a terminal it waits until the intent is on", func(t *testing.T) {
 		s := newFolder(t, "DISCORD_TOKEN=token").atScreen(args...)
 		s.until("switch on Message Content Intent")
@@ -198,7 +214,7 @@ func TestSetupForDiscordWithoutIntent(t *testing.T) {
 		s.until("✗ the bot may not read messages")
 		on.discord.EnableIntents(discordgo.IntentMessageContent)
 		s.answer("Press Enter when it is on: ", "")
-		s.until("Written: config.toml")
+		s.until("Written: config.local.toml")
 		s.end(0)
 	})
 }

@@ -51,8 +51,8 @@ func (b *bot) configured(s config.Settings) (*runtimeConfig, error) {
 // settings returns the current settings.
 func (b *bot) settings() *config.Settings { return &b.current.Load().settings }
 
-// watchSettings applies edits of the settings file until the bot is closed. If hup is true, SIGHUP
-// rereads the file, with the keys and prompts that it names.
+// watchSettings applies edits of the settings files until the bot is closed. If hup is true, SIGHUP
+// rereads them, with the keys and prompts that it names.
 func (b *bot) watchSettings(hup bool) {
 	signals := make(chan os.Signal, 1)
 	if hup {
