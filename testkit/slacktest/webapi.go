@@ -45,6 +45,7 @@ var methods = map[string]struct {
 	"conversations.replies":       {(*Server).conversationReplies, ":history"},
 	"users.conversations":         {(*Server).conversationsLocked, ":read"},
 	"users.info":                  {(*Server).userInfo, "users:read"},
+	"users.list":                  {(*Server).usersLocked, "users:read"},
 	"reactions.add":               {(*Server).addReaction, "reactions:write"},
 	"reactions.remove":            {(*Server).removeReaction, "reactions:write"},
 }
@@ -93,6 +94,7 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 		do := methods[name].do
 		refuseIf(do == nil, "unknown_method")
 		checkToken(name, token)
+		s.checkLimitLocked(name)
 		s.checkScopeLocked(name, methods[name].scope, a)
 		body := answer{"ok": true}
 		maps.Copy(body, do(s, a))

@@ -72,6 +72,7 @@ func (s *Server) AddBot(name string) string {
 
 // addUserLocked adds a person, or a bot if it has a bot_id.
 func (s *Server) addUserLocked(id, name, botID string) string {
+	s.people = append(s.people, id)
 	profile := slack.UserProfile{DisplayName: name, RealName: name, BotID: botID}
 	s.users[id] = &slack.User{ID: id, TeamID: TeamID, Name: name, RealName: name, IsBot: botID != "", TZ: "Etc/UTC", Profile: profile}
 	return id
