@@ -39,6 +39,7 @@ func (c *conversation) gather(ctx context.Context) (store.Due, error) {
 		if !reads && !due.Incomplete {
 			return due, nil // no connector call was needed, so nothing arrived in the meantime
 		}
+		ctx := c.withAwaited(ctx, due.Asked)
 		if reads {
 			err = c.fillGap(ctx, historian)
 		}

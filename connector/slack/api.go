@@ -34,16 +34,18 @@ const (
 // server or the connection; write does not, because the request may have taken effect.
 type api struct {
 	read, write *slackgo.Client
-	once        *slackgo.Client // never retries
+	once        *slackgo.Client // never retries, never waits
 	http        *http.Client
+	gates       *gates
 }
 
 func newAPI(o Options) *api {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 16
 	caller := &http.Client{Transport: decodingTransport{platform.Bounded{Transport: transport}}, Timeout: callTimeout, CheckRedirect: sameHost}
+	gates := &gates{window: gateWindow}
 	options := []slackgo.Option{
-		slackgo.OptionHTTPClient(caller), slackgo.OptionAPIURL(cmp.Or(o.APIBase, slackgo.APIURL)), slackgo.OptionAppLevelToken(o.AppToken),
+		slackgo.OptionHTTPClient(gatedClient{Client: caller, gates: gates}), slackgo.OptionAPIURL(cmp.Or(o.APIBase, slackgo.APIURL)), slackgo.OptionAppLevelToken(o.AppToken),
 		slackgo.OptionLog(log.New(io.Discard, "", 0)),
 	}
 	retry := slackgo.RetryConfig{
@@ -53,7 +55,8 @@ func newAPI(o Options) *api {
 	client := func(more ...slackgo.Option) *slackgo.Client {
 		return slackgo.New(o.BotToken, slices.Concat(options, more)...)
 	}
-	a := &api{http: caller, once: client(), write: client(slackgo.OptionRetryConfig(retry))} // by default only after rate limits
+	impatient := slackgo.OptionHTTPClient(gatedClient{Client: caller, gates: gates, impatient: true})
+	a := &api{http: caller, gates: gates, once: client(impatient), write: client(slackgo.OptionRetryConfig(retry))} // by default only after rate limits
 	retry.Handlers = append(slackgo.AllBuiltinRetryHandlers(retry), slackgo.NewServerErrorRetryHandler(retry))
 	a.read = client(slackgo.OptionRetryConfig(retry))
 	return a

@@ -44,6 +44,7 @@ func (s *Slack) handleHello(ctx context.Context) error {
 		return fmt.Errorf("note what may have been missed: %w", err)
 	}
 	s.Log.Info("connected", "as", s.self.name)
+	s.readPeople()
 	for _, gap := range gaps {
 		// The next reply in a known thread does not count as the first: people may have told the bot to stop there.
 		if place := channel.ParsePlace(gap.Conversation); place.Thread != "" {
@@ -80,12 +81,12 @@ func (s *Slack) missedSince(now time.Time) time.Time {
 	return slices.MaxFunc([]time.Time{now.Add(-s.o.CatchUp), s.lastRead.Add(-time.Minute), s.firstHello}, time.Time.Compare)
 }
 
-// maxImmediate is how many conversations are backfilled without a pause. Slack lets an app read some 50 pages a
-// minute, so the others follow at that rate; one that receives a message reads its gap first.
-const maxImmediate = 50
+// maxImmediate is how many conversations are backfilled without a pause. Slack lets an app read some 50 pages a minute, half of
+// them in the background, so the others follow at that rate; one that receives a message reads its gap first.
+const maxImmediate = 25
 
 const (
-	pagePause    = 1200 * time.Millisecond
+	pagePause    = 2400 * time.Millisecond
 	listTimeout  = 2 * time.Minute  // for the list of channels, including waits for rate limits
 	maxListPause = 10 * time.Minute // between attempts to list the channels
 )
@@ -158,7 +159,7 @@ var kinds = []string{"public_channel", "private_channel", "mpim", "im"}
 
 // memberships returns the channels that the bot is in, as gaps that begin nowhere.
 func (s *Slack) memberships(ctx context.Context) (all []channel.Gap, err error) {
-	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	ctx, cancel := context.WithTimeout(background(ctx, nil), listTimeout)
 	defer cancel()
 	for cursor := ""; ; {
 		page, next, err := s.api.read.GetConversationsForUserContext(ctx, &slackgo.GetConversationsForUserParameters{
@@ -169,6 +170,9 @@ func (s *Slack) memberships(ctx context.Context) (all []channel.Gap, err error) 
 		}
 		for _, c := range page {
 			all = append(all, channel.Gap{Conversation: s.place(c.ID, "").String()})
+			if c.Name != "" {
+				s.names.set(c.ID, c.Name)
+			}
 		}
 		if next == "" || next == cursor {
 			return all, nil

@@ -35,7 +35,7 @@ type Slack struct {
 	files platform.Files
 
 	queue       platform.KeyedQueue[event]  // message events, by channel
-	names       platform.Cache              // of people and channels, by nameKey
+	names       names                       // of people and channels
 	authors     platform.Cache              // authors of messages, by channel and ts
 	replies     platform.Cache              // threads of messages, by channel and ts
 	claims      platform.Cache              // what the bot's messages belong to, by channel and ts; see writer.claim
