@@ -19,10 +19,10 @@ import (
 
 const (
 	maxNames      = 50_000
-	nameLifetime  = time.Hour        // at most, because people change their names
-	peoplePage    = 500              // people per page of the list
-	peoplePause   = 2 * time.Minute  // between two readings of the list
-	lookupTimeout = 5 * time.Second  // of one person
+	nameLifetime  = time.Hour       // at most, because people change their names
+	peoplePage    = 500             // people per page of the list
+	peoplePause   = 2 * time.Minute // between two readings of the list
+	lookupTimeout = 5 * time.Second // of one person
 )
 
 // names is a cache of names by id. They expire at different times, so that they are not all looked up again together.
