@@ -39,10 +39,10 @@ type api struct {
 	gates       *gates
 }
 
-func newAPI(o Options) *api {
+func newAPI(o Options, clock *platform.Clock) *api {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 16
-	caller := &http.Client{Transport: decodingTransport{platform.Bounded{Transport: transport}}, Timeout: callTimeout, CheckRedirect: sameHost}
+	caller := &http.Client{Transport: decodingTransport{platform.Bounded{Transport: transport, Clock: clock}}, Timeout: callTimeout, CheckRedirect: sameHost}
 	gates := &gates{window: gateWindow}
 	options := []slackgo.Option{
 		slackgo.OptionHTTPClient(gatedClient{Client: caller, gates: gates}), slackgo.OptionAPIURL(cmp.Or(o.APIBase, slackgo.APIURL)), slackgo.OptionAppLevelToken(o.AppToken),
@@ -80,7 +80,7 @@ func (s *Slack) probeBot(ctx context.Context) error {
 	if who.UserID == "" {
 		return errors.New("auth.test: the answer says nothing")
 	}
-	s.self = self{team: who.TeamID, workspace: who.Team, user: who.UserID, bot: who.BotID, name: who.User, since: time.Now()}
+	s.self = self{team: who.TeamID, workspace: who.Team, user: who.UserID, bot: who.BotID, name: who.User, since: s.Clock.Now()}
 	return s.checkScopes(who.Header)
 }
 
@@ -138,7 +138,8 @@ func (s *Slack) Check(ctx context.Context) (facts []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return []string{fmt.Sprintf("both tokens are good: the app is %s in workspace %s", s.self.name, s.self.team)}, nil
+	fact := fmt.Sprintf("both tokens are good: the app is %s in workspace %s", s.self.name, s.self.team)
+	return append([]string{fact}, s.ClockFacts()...), nil
 }
 
 // CheckBotToken asks Slack, or the server at apiBase, for the names of a token's app and workspace. Errors are those of Check.

@@ -39,11 +39,12 @@ func gapAfter(since time.Time) func(newest, first string) string {
 
 // handleHello stores which conversations may have a gap before the first event of a socket, and has them backfilled.
 func (s *Slack) handleHello(ctx context.Context) error {
-	gaps, err := s.Hub.Away(ctx, Name, gapAfter(time.Now()))
+	gaps, err := s.Hub.Away(ctx, Name, gapAfter(s.Clock.Now()))
 	if err != nil {
 		return fmt.Errorf("note what may have been missed: %w", err)
 	}
 	s.Log.Info("connected", "as", s.self.name)
+	s.CheckClock()
 	s.readPeople()
 	for _, gap := range gaps {
 		// The next reply in a known thread does not count as the first: people may have told the bot to stop there.
@@ -52,10 +53,10 @@ func (s *Slack) handleHello(ctx context.Context) error {
 		}
 	}
 	if len(gaps) == 0 && s.lastRead.IsZero() { // the first start: the bot was in no conversation before
-		s.firstHello = time.Now()
+		s.firstHello = s.Clock.Now()
 		return nil
 	}
-	s.backfill(gaps, s.missedSince(time.Now()))
+	s.backfill(gaps, s.missedSince(s.Clock.Now()))
 	return nil
 }
 
@@ -76,7 +77,7 @@ func (s *Slack) noteDropped(since time.Time) {
 	})
 }
 
-// missedSince returns since when unknown channels may have missed messages.
+// missedSince returns since when unknown channels may have missed messages. All times are by Slack's clock.
 func (s *Slack) missedSince(now time.Time) time.Time {
 	return slices.MaxFunc([]time.Time{now.Add(-s.o.CatchUp), s.lastRead.Add(-time.Minute), s.firstHello}, time.Time.Compare)
 }

@@ -34,6 +34,7 @@ type Options struct {
 	PingEvery       time.Duration   // between two PINGs on a socket; 10 s (judgement: clients consider a socket dead after 30 s); negative: none
 	WarnFor         time.Duration   // from a disconnect envelope with the reason "warning" (apis/events-api/using-socket-mode#disconnect) to the end of the socket; 10 s (judgement)
 	Scopes          []string        // of the bot token; they also determine which events are sent; nil: all supported ones (reference/scopes)
+	Ahead           time.Duration   // by how much Slack's clock is ahead of this machine's, in timestamps and Date headers
 	Minute          time.Duration   // the window of the rate limits; 1 min (apis/web-api/rate-limits)
 	IgnoresMarkdown bool            // like compatible servers that predate markdown_text: they post the other fields, which may be empty
 

@@ -86,6 +86,7 @@ func jsonReply(v any) reply {
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("method")
 	a, token, wrong := arguments(r)
+	w.Header().Set("Date", time.Now().Add(s.opt.Ahead).UTC().Format(http.TimeFormat))
 	w.Header().Set("X-OAuth-Scopes", strings.Join(s.opt.Scopes, ","))
 	s.serve(w, r, name, a, func() reply {
 		refuseIf(wrong != "", wrong)

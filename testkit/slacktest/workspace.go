@@ -140,7 +140,7 @@ func (s *Server) idLocked(prefix string) string {
 
 // tsLocked returns a new, unique timestamp in seconds and microseconds; they always increase.
 func (s *Server) tsLocked() string {
-	now := time.Now().Truncate(time.Microsecond)
+	now := time.Now().Add(s.opt.Ahead).Truncate(time.Microsecond)
 	if !now.After(s.lastTS) {
 		now = s.lastTS.Add(time.Microsecond)
 	}
