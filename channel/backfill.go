@@ -39,6 +39,7 @@ func (c *conversation) gather(ctx context.Context) (store.Due, error) {
 		if !reads && !due.Incomplete {
 			return due, nil // no connector call was needed, so nothing arrived in the meantime
 		}
+		ctx := c.withAwaited(ctx, due.Asked)
 		if reads {
 			err = c.fillGap(ctx, historian)
 		}
@@ -166,10 +167,25 @@ func (c *conversation) readBack(ctx context.Context, h Historian) error {
 	return c.repeatEdits(ctx)
 }
 
+// Timekeeper is implemented by connectors whose platform has a clock of its own, by which messages have their times.
+type Timekeeper interface {
+	// PlatformTime returns what the platform's clock shows when this machine's shows host.
+	PlatformTime(host time.Time) time.Time
+}
+
+// platformNow returns the time with which to compare those of messages: this machine's clock may be wrong.
+func (c *conversation) platformNow() time.Time {
+	now := time.Now()
+	if keeper, ok := c.connector.(Timekeeper); ok {
+		return keeper.PlatformTime(now)
+	}
+	return now
+}
+
 // unanswered splits earlier messages at the first that may still need an answer: its event may arrive late.
 func (c *conversation) unanswered(said []Inbound) (past, late []Inbound) {
 	for i, m := range said {
-		if m.Addressed && !m.Bot && time.Since(m.Time) <= c.hub.o.CatchUp {
+		if m.Addressed && !m.Bot && c.platformNow().Sub(m.Time) <= c.hub.o.CatchUp {
 			return said[:i], c.classifyPast(said[i:])
 		}
 	}
@@ -182,7 +198,7 @@ func (c *conversation) classifyPast(said []Inbound) (heard []Inbound) {
 		if m.ID == "" || !c.hub.listensTo(c.name, m) {
 			continue
 		}
-		if c.hub.classify(c, &m); time.Since(m.Time) > c.hub.o.CatchUp {
+		if c.hub.classify(c, &m); c.platformNow().Sub(m.Time) > c.hub.o.CatchUp {
 			m.Addressed, m.Thread = false, false // too old to be answered
 		}
 		heard = append(heard, m)

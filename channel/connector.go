@@ -83,6 +83,13 @@ type Completer interface {
 	Complete(ctx context.Context, conversation string, m Inbound) (Inbound, error)
 }
 
+// Awaited returns, within a call of Complete or History, a channel that is closed once someone waits for an answer in that
+// conversation: from then on the call should not leave the platform's limits to others. It is nil outside of such a call.
+func Awaited(ctx context.Context) <-chan struct{} {
+	awaited, _ := ctx.Value(awaitedKey{}).(chan struct{})
+	return awaited
+}
+
 // Historian is implemented by connectors that can read what was posted while the bot was away or not there.
 type Historian interface {
 	// History returns messages of a conversation, oldest first. An error for which errors.Is(err,

@@ -74,6 +74,7 @@ type service struct {
 type arrival struct {
 	incoming map[string]compactor.Patch // the settings that came with messages without a place, by id
 	awaited  string                     // the newest message that waits for an answer; "": none
+	asked    chan struct{}              // closed while a message waits for an answer, see Awaited
 	newest   string                     // the newest message with a place that the platform knows; "": none since the conversation was opened
 }
 
@@ -102,7 +103,7 @@ func newConversation(h *Hub, name string, connector Connector, records *store.Co
 	c := &conversation{
 		hub: h, name: name, connector: connector, records: records, log: h.o.Log.With("conversation", name),
 		inbox:    inbox{signal: make(chan struct{}, 1), ended: make(chan struct{})},
-		arrivals: arrival{incoming: make(map[string]compactor.Patch)},
+		arrivals: arrival{incoming: make(map[string]compactor.Patch), asked: make(chan struct{})},
 	}
 	c.sender = sender{c: c, writers: make(map[string]Writer)}
 	return c

@@ -92,8 +92,8 @@ func idBefore(id string) string {
 
 // reviewable returns the messages to compare with a history, and the id after which to read them.
 func (c *conversation) reviewable(ctx context.Context, after string) (known []store.Known, from string, err error) {
-	now := time.Now()
-	recent, err := c.records.Transcript().Recent(ctx, now.Add(-reviewBack), now.Add(-reviewAge), reviewMessages)
+	said, saved := c.platformNow().Add(-reviewBack), time.Now().Add(-reviewAge)
+	recent, err := c.records.Transcript().Recent(ctx, said, saved, reviewMessages)
 	if err != nil {
 		return nil, "", err
 	}

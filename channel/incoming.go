@@ -43,6 +43,7 @@ func (c *conversation) arrived(messages []Inbound, receipts []store.Receipt, fai
 	for i, m := range messages {
 		if m.Addressed {
 			c.arrivals.awaited = m.ID
+			c.arrivals.ask()
 		}
 		waits := func() bool { _, waits := c.arrivals.incoming[m.ID]; return waits }
 		switch receipt := receipts[i]; {
@@ -59,6 +60,27 @@ func (c *conversation) arrived(messages []Inbound, receipts []store.Receipt, fai
 			o.Accepted(c.name, m.ID, receipt.Seq)
 		}
 	}
+}
+
+// ask closes asked.
+func (a *arrival) ask() {
+	select {
+	case <-a.asked:
+	default:
+		close(a.asked)
+	}
+}
+
+type awaitedKey struct{}
+
+// withAwaited returns a context for calls of the connector, see Awaited. asked: a message waits for an answer already.
+func (c *conversation) withAwaited(ctx context.Context, asked bool) context.Context {
+	return context.WithValue(ctx, awaitedKey{}, ask(c, func(*compactor.Compactor) chan struct{} {
+		if asked {
+			c.arrivals.ask()
+		}
+		return c.arrivals.asked
+	}))
 }
 
 // accepted notifies the connector of a message's place, and returns the settings that came with it.

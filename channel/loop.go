@@ -148,7 +148,7 @@ func (c *conversation) goWork(worked chan<- error) {
 			c.inbox.post(func() {
 				c.runs.panics = 0
 				if c.arrivals.awaited == awaited {
-					c.arrivals.awaited = ""
+					c.arrivals.awaited, c.arrivals.asked = "", make(chan struct{})
 				}
 			})
 		} else if ctx.Err() == nil {

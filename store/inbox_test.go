@@ -192,6 +192,10 @@ func TestDue(t *testing.T) {
 	check.NoError(t, c.Past().CloseGap(ctx, "m1"))
 	deliver(t, c)
 	want("with the first taken up", store.Due{Waiting: 1, Last: 4, Incomplete: true, Session: true})
+	question := said(5, "are you there?")
+	question.Addressed = true
+	deliverOnly(t, c, question)
+	want("with a question", store.Due{Waiting: 2, Last: 5, Asked: true, Incomplete: true, Session: true})
 }
 
 func TestReplies(t *testing.T) {

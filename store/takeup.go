@@ -23,6 +23,7 @@ const All = math.MaxInt64
 type Due struct {
 	Waiting    int   // messages in the inbox
 	Last       int64 // row of the message delivered last: later ones come after it; 0: none is waiting
+	Asked      bool  // a waiting message is addressed to the bot
 	Incomplete bool  // the connector can find out more about a waiting message
 	Gap        bool  // messages may have been missed
 	Session    bool  // a new one is wanted
@@ -30,9 +31,10 @@ type Due struct {
 
 // Due checks what there is to do, in one statement because every turn calls it.
 func (in Inbox) Due(ctx context.Context) (d Due, err error) {
-	err = in.c.row(ctx, "read what waits in the inbox", []any{&d.Waiting, &d.Last, &d.Incomplete, &d.Gap, &d.Session},
+	err = in.c.row(ctx, "read what waits in the inbox", []any{&d.Waiting, &d.Last, &d.Asked, &d.Incomplete, &d.Gap, &d.Session},
 		`SELECT (SELECT count(*) FROM inbox WHERE conversation = ?1),
 		coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0),
+		EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND addressed),
 		EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND incomplete),
 		gap IS NOT NULL,
 		EXISTS (SELECT 1 FROM wanted_sessions WHERE conversation = ?1)

@@ -85,7 +85,7 @@ func New(o Options) (*Discord, error) {
 	base := platform.NewBase(Name, o.Log)
 	base.Link.Pause, base.Link.Steady = platform.Backoff{First: time.Second, Most: maxPause}, steadyAfter
 	d := &Discord{
-		Base: base, o: o, rest: newREST(o.APIBase, o.Token), started: time.Now(),
+		Base: base, o: o, rest: newREST(o.APIBase, o.Token, &base.Clock), started: time.Now(),
 		pauses: pauses{
 			identify: 5500 * time.Millisecond, open: 20 * time.Second, firstPost: 700 * time.Millisecond,
 			edit: 1200 * time.Millisecond, typing: 8 * time.Second, review: 24 * time.Hour,
@@ -159,6 +159,7 @@ func (d *Discord) Application(ctx context.Context) (found Application, err error
 // Check asks Discord what the token allows, and returns its findings, one sentence each. Errors are those of Application.
 func (d *Discord) Check(ctx context.Context) (facts []string, err error) {
 	app, err := d.Application(ctx)
+	facts = d.ClockFacts()
 	if app.Bot != "" {
 		facts = append(facts, fmt.Sprintf("the token is good: the bot is %s", app.Bot))
 	}

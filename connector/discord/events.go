@@ -216,6 +216,7 @@ func (d *Discord) onReady(data json.RawMessage) error {
 	d.notFirstStart, d.hadSession = d.hadSession || len(all) > 0, true
 	d.Link.Established()
 	d.Log.Info("connected", "as", r.User.Username)
+	d.CheckClock()
 	for _, gap := range all { // the gateway announces a direct message channel only with its next message
 		if p := channel.ParsePlace(gap.Conversation); p.Direct() {
 			d.queue.Add(p.Channel, func() { d.fillGap(gap.Conversation, "", false) })
@@ -259,9 +260,9 @@ func (d *Discord) fillGap(name, last string, missed bool) {
 		return
 	}
 	after, _ := gap.(string)
-	joined, horizon := d.state.guild(channel.ParsePlace(name).Server).joined(), idAt(time.Now().Add(-d.o.CatchUp))
+	joined, horizon := d.state.guild(channel.ParsePlace(name).Server).joined(), idAt(d.Clock.Now().Add(-d.o.CatchUp))
 	absent := after != "" && newer(joined, after)
-	quiet := after != "" && last != "" && !newer(last, after) && time.Since(timeOf(after)) > d.pauses.review
+	quiet := after != "" && last != "" && !newer(last, after) && d.Clock.Now().Sub(timeOf(after)) > d.pauses.review
 	ctx, since := d.Work.Ctx, slices.MaxFunc([]string{cmp.Or(after, horizon), joined}, byAge)
 	if absent || quiet {
 		d.Store(ctx, func() error { return d.Hub.NothingMissed(ctx, name) })

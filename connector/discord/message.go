@@ -177,7 +177,7 @@ func (d *Discord) History(ctx context.Context, conversation string, request chan
 // readable reports whether the bot may read a channel whose history came back empty, as it does without the permission (Discord,
 // Message: Get Channel Messages). A single message is reported as unknown only if the bot may read the channel.
 func (d *Discord) readable(ctx context.Context, id string, background bool) bool {
-	_, err := d.messageByID(ctx, id, idAt(time.Now()), background)
+	_, err := d.messageByID(ctx, id, idAt(d.Clock.Now()), background)
 	return err == nil || refusalIn(err).code == codeUnknownMessage
 }
 

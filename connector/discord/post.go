@@ -98,7 +98,7 @@ func (d *Discord) findStarted(ctx context.Context, conversation, reply string, t
 		switch {
 		case len(pieces) == 0 && !m.repliesTo(to):
 			return false
-		case len(pieces) > 0 && (m.Reference != nil || m.Type != 0 || !timeOf(m.ID).Before(d.started)): // it belongs to another reply
+		case len(pieces) > 0 && (m.Reference != nil || m.Type != 0 || !timeOf(m.ID).Before(d.Clock.At(d.started))): // it belongs to another reply
 			return true
 		}
 		pieces = append(pieces, m)

@@ -39,11 +39,11 @@ type rest struct {
 	limits *limits
 }
 
-func newREST(base, token string) *rest {
+func newREST(base, token string, clock *platform.Clock) *rest {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 16
 	last := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // the API does not redirect
-	client := &http.Client{Transport: platform.Bounded{Transport: transport}, CheckRedirect: last}
+	client := &http.Client{Transport: platform.Bounded{Transport: transport, Clock: clock}, CheckRedirect: last}
 	return &rest{base: base, token: token, client: client, limits: newLimits()}
 }
 

@@ -19,14 +19,16 @@ import (
 
 // Base is the part of a connector that does not depend on its platform.
 type Base struct {
-	Log  *slog.Logger
-	Hub  *channel.Hub // set by Serve, before anything that uses it starts
-	Work *Group       // all goroutines
-	Link Link         // to the platform; a connector sets its times
+	Log   *slog.Logger
+	Hub   *channel.Hub // set by Serve, before anything that uses it starts
+	Work  *Group       // all goroutines
+	Link  Link         // to the platform; a connector sets its times
+	Clock Clock        // of the platform
 
 	name    string
 	handled Cache            // commands and button presses already handled, by id
 	unsaved observe.Incident // messages could not be stored
+	wrong   observe.Incident // this machine's clock
 }
 
 // NewBase returns the base of a connector. log may be nil.
@@ -40,6 +42,28 @@ func (b *Base) Name() string { return b.name }
 
 // Connected reports whether the connection to the platform is up.
 func (b *Base) Connected() bool { return b.Link.Connected() }
+
+// PlatformTime returns what the platform's clock shows when this machine's shows host; see channel.Timekeeper.
+func (b *Base) PlatformTime(host time.Time) time.Time { return b.Clock.At(host) }
+
+// CheckClock logs when this machine's clock turns out to be wrong, and when it is right again.
+func (b *Base) CheckClock() {
+	warning := b.Clock.Warning()
+	switch {
+	case warning != "":
+		b.Log.Log(b.Work.Ctx, b.wrong.Begin(), "clock_wrong", "problem", warning)
+	case b.wrong.End():
+		b.Log.Info("clock_recovered")
+	}
+}
+
+// ClockFacts returns what Check reports of this machine's clock: nothing if it is right.
+func (b *Base) ClockFacts() []string {
+	if warning := b.Clock.Warning(); warning != "" {
+		return []string{"warning: " + warning}
+	}
+	return nil
+}
 
 // Serve calls supervise, which returns when ctx is done, or with an error to fix. All goroutines end before it returns.
 func (b *Base) Serve(ctx context.Context, hub *channel.Hub, client *http.Client, supervise func(ctx context.Context) error) error {

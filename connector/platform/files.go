@@ -12,6 +12,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"golang.org/x/net/html/charset"
@@ -123,17 +124,22 @@ func TooLong(err error) bool {
 	return tooLong
 }
 
-// Bounded is a transport that limits the size of response bodies, after decompression.
-type Bounded struct{ *http.Transport }
+// Bounded is a transport that limits the size of response bodies, after decompression. It also reads the platform's clock.
+type Bounded struct {
+	*http.Transport
+	Clock *Clock
+}
 
 func (b Bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	sent := time.Now()
 	resp, err := b.Transport.RoundTrip(r)
 	if err != nil {
 		return nil, err
 	}
 	limit, set := r.Context().Value(limitKey{}).(int64)
-	if !set {
+	if !set { // not a file, which may be on another server
 		limit = MaxAnswer
+		b.Clock.note(resp.Header, sent, time.Now())
 	}
 	resp.Body = http.MaxBytesReader(nil, resp.Body, limit)
 	return resp, nil

@@ -34,16 +34,18 @@ const (
 // server or the connection; write does not, because the request may have taken effect.
 type api struct {
 	read, write *slackgo.Client
-	once        *slackgo.Client // never retries
+	once        *slackgo.Client // never retries, never waits
 	http        *http.Client
+	gates       *gates
 }
 
-func newAPI(o Options) *api {
+func newAPI(o Options, clock *platform.Clock) *api {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 16
-	caller := &http.Client{Transport: decodingTransport{platform.Bounded{Transport: transport}}, Timeout: callTimeout, CheckRedirect: sameHost}
+	caller := &http.Client{Transport: decodingTransport{platform.Bounded{Transport: transport, Clock: clock}}, Timeout: callTimeout, CheckRedirect: sameHost}
+	gates := &gates{window: gateWindow}
 	options := []slackgo.Option{
-		slackgo.OptionHTTPClient(caller), slackgo.OptionAPIURL(cmp.Or(o.APIBase, slackgo.APIURL)), slackgo.OptionAppLevelToken(o.AppToken),
+		slackgo.OptionHTTPClient(gatedClient{Client: caller, gates: gates}), slackgo.OptionAPIURL(cmp.Or(o.APIBase, slackgo.APIURL)), slackgo.OptionAppLevelToken(o.AppToken),
 		slackgo.OptionLog(log.New(io.Discard, "", 0)),
 	}
 	retry := slackgo.RetryConfig{
@@ -53,7 +55,8 @@ func newAPI(o Options) *api {
 	client := func(more ...slackgo.Option) *slackgo.Client {
 		return slackgo.New(o.BotToken, slices.Concat(options, more)...)
 	}
-	a := &api{http: caller, once: client(), write: client(slackgo.OptionRetryConfig(retry))} // by default only after rate limits
+	impatient := slackgo.OptionHTTPClient(gatedClient{Client: caller, gates: gates, impatient: true})
+	a := &api{http: caller, gates: gates, once: client(impatient), write: client(slackgo.OptionRetryConfig(retry))} // by default only after rate limits
 	retry.Handlers = append(slackgo.AllBuiltinRetryHandlers(retry), slackgo.NewServerErrorRetryHandler(retry))
 	a.read = client(slackgo.OptionRetryConfig(retry))
 	return a
@@ -77,7 +80,7 @@ func (s *Slack) probeBot(ctx context.Context) error {
 	if who.UserID == "" {
 		return errors.New("auth.test: the answer says nothing")
 	}
-	s.self = self{team: who.TeamID, workspace: who.Team, user: who.UserID, bot: who.BotID, name: who.User, since: time.Now()}
+	s.self = self{team: who.TeamID, workspace: who.Team, user: who.UserID, bot: who.BotID, name: who.User, since: s.Clock.Now()}
 	return s.checkScopes(who.Header)
 }
 
@@ -135,7 +138,8 @@ func (s *Slack) Check(ctx context.Context) (facts []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return []string{fmt.Sprintf("both tokens are good: the app is %s in workspace %s", s.self.name, s.self.team)}, nil
+	fact := fmt.Sprintf("both tokens are good: the app is %s in workspace %s", s.self.name, s.self.team)
+	return append([]string{fact}, s.ClockFacts()...), nil
 }
 
 // CheckBotToken asks Slack, or the server at apiBase, for the names of a token's app and workspace. Errors are those of Check.

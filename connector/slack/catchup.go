@@ -39,11 +39,13 @@ func gapAfter(since time.Time) func(newest, first string) string {
 
 // handleHello stores which conversations may have a gap before the first event of a socket, and has them backfilled.
 func (s *Slack) handleHello(ctx context.Context) error {
-	gaps, err := s.Hub.Away(ctx, Name, gapAfter(time.Now()))
+	gaps, err := s.Hub.Away(ctx, Name, gapAfter(s.Clock.Now()))
 	if err != nil {
 		return fmt.Errorf("note what may have been missed: %w", err)
 	}
 	s.Log.Info("connected", "as", s.self.name)
+	s.CheckClock()
+	s.readPeople()
 	for _, gap := range gaps {
 		// The next reply in a known thread does not count as the first: people may have told the bot to stop there.
 		if place := channel.ParsePlace(gap.Conversation); place.Thread != "" {
@@ -51,10 +53,10 @@ func (s *Slack) handleHello(ctx context.Context) error {
 		}
 	}
 	if len(gaps) == 0 && s.lastRead.IsZero() { // the first start: the bot was in no conversation before
-		s.firstHello = time.Now()
+		s.firstHello = s.Clock.Now()
 		return nil
 	}
-	s.backfill(gaps, s.missedSince(time.Now()))
+	s.backfill(gaps, s.missedSince(s.Clock.Now()))
 	return nil
 }
 
@@ -75,17 +77,17 @@ func (s *Slack) noteDropped(since time.Time) {
 	})
 }
 
-// missedSince returns since when unknown channels may have missed messages.
+// missedSince returns since when unknown channels may have missed messages. All times are by Slack's clock.
 func (s *Slack) missedSince(now time.Time) time.Time {
 	return slices.MaxFunc([]time.Time{now.Add(-s.o.CatchUp), s.lastRead.Add(-time.Minute), s.firstHello}, time.Time.Compare)
 }
 
-// maxImmediate is how many conversations are backfilled without a pause. Slack lets an app read some 50 pages a
-// minute, so the others follow at that rate; one that receives a message reads its gap first.
-const maxImmediate = 50
+// maxImmediate is how many conversations are backfilled without a pause. Slack lets an app read some 50 pages a minute, half of
+// them in the background, so the others follow at that rate; one that receives a message reads its gap first.
+const maxImmediate = 25
 
 const (
-	pagePause    = 1200 * time.Millisecond
+	pagePause    = 2400 * time.Millisecond
 	listTimeout  = 2 * time.Minute  // for the list of channels, including waits for rate limits
 	maxListPause = 10 * time.Minute // between attempts to list the channels
 )
@@ -158,7 +160,7 @@ var kinds = []string{"public_channel", "private_channel", "mpim", "im"}
 
 // memberships returns the channels that the bot is in, as gaps that begin nowhere.
 func (s *Slack) memberships(ctx context.Context) (all []channel.Gap, err error) {
-	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	ctx, cancel := context.WithTimeout(background(ctx, nil), listTimeout)
 	defer cancel()
 	for cursor := ""; ; {
 		page, next, err := s.api.read.GetConversationsForUserContext(ctx, &slackgo.GetConversationsForUserParameters{
@@ -169,6 +171,9 @@ func (s *Slack) memberships(ctx context.Context) (all []channel.Gap, err error) 
 		}
 		for _, c := range page {
 			all = append(all, channel.Gap{Conversation: s.place(c.ID, "").String()})
+			if c.Name != "" {
+				s.names.set(c.ID, c.Name)
+			}
 		}
 		if next == "" || next == cursor {
 			return all, nil

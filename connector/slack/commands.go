@@ -42,7 +42,7 @@ const runTimeout = 25 * time.Minute // of a command and the work that it starts:
 // start runs and answers a command, once by its id. Admins may manage everything, and everyone their direct messages with the bot.
 func (s *Slack) start(id string, c command, show platform.Show) {
 	s.Command(id, c.place.String(), runTimeout, c.ran, func(ctx context.Context) error {
-		name, admin, err := s.lookUpPerson(ctx, c.who.ID)
+		name, admin, err := s.lookUpPerson(ctx, s.api.read, c.who.ID)
 		if err != nil {
 			s.Log.Debug("look_up_person_failed", "error", err)
 		}

@@ -27,6 +27,7 @@ func (s *Slack) History(ctx context.Context, conversation string, request channe
 	if edge := cmp.Or(request.After, request.Before); edge != "" && timeOf(edge).IsZero() { // an imported message's, which Slack does not know
 		return p, fmt.Errorf("read the history: %w: %q is no ts", channel.ErrGone, edge)
 	}
+	ctx = background(ctx, channel.Awaited(ctx))
 	place := channel.ParsePlace(conversation)
 	var found pages
 	switch {

@@ -230,7 +230,7 @@ var tooLongCodes = []string{"msg_too_long", "msg_blocks_too_long"}
 // messagesSince returns the bot's messages after the ts answers, oldest first; those of the last hour if that is none.
 func (s *Slack) messagesSince(ctx context.Context, place channel.Place, answers string) ([]message, error) {
 	if !isTS(answers) {
-		answers = tsOf(time.Now().Add(-time.Hour))
+		answers = tsOf(s.Clock.Now().Add(-time.Hour))
 	}
 	var own []message
 	p := span{Oldest: answers, IncludeAllMetadata: true}

@@ -35,7 +35,7 @@ type Slack struct {
 	files platform.Files
 
 	queue       platform.KeyedQueue[event]  // message events, by channel
-	names       platform.Cache              // of people and channels, by nameKey
+	names       names                       // of people and channels
 	authors     platform.Cache              // authors of messages, by channel and ts
 	replies     platform.Cache              // threads of messages, by channel and ts
 	claims      platform.Cache              // what the bot's messages belong to, by channel and ts; see writer.claim
@@ -52,14 +52,14 @@ type Slack struct {
 	self        self                        // set before the group of goroutines is opened
 
 	// Used only by the goroutine in Run.
-	lastRead   time.Time // when the last socket last received anything
-	firstHello time.Time // when a bot without earlier conversations first connected
+	lastRead   time.Time // when the last socket last received anything, by Slack's clock
+	firstHello time.Time // when a bot without earlier conversations first connected, by Slack's clock
 }
 
 type self struct {
 	team, user, bot, name string
 	workspace             string    // name of the team
-	since                 time.Time // when this process authenticated
+	since                 time.Time // when this process authenticated, by Slack's clock
 }
 
 // times are the connector's waits and timeouts. Tests set shorter ones.
@@ -123,7 +123,7 @@ func New(o Options) (*Slack, error) {
 	base.Link.Reason = codeOf
 	base.Link.Pause, base.Link.Steady = platform.Backoff{First: time.Second, Most: time.Minute}, 5*time.Second
 	s := &Slack{
-		Base: base, o: o, api: newAPI(o), pace: rate.NewLimiter(rate.Every(pagePause), maxImmediate),
+		Base: base, o: o, api: newAPI(o, &base.Clock), pace: rate.NewLimiter(rate.Every(pagePause), maxImmediate),
 		times: times{
 			edit: 1200 * time.Millisecond, status: 90 * time.Second, dropped: time.Minute, silence: 30 * time.Second, answer: time.Second,
 			list: time.Minute, retry: 5 * time.Second, complete: 10 * time.Second,

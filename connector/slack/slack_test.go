@@ -83,7 +83,7 @@ func TestAFileIsReadUpToItsLimit(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	s := &Slack{api: newAPI(Options{BotToken: "xoxb-1", APIBase: server.URL + "/api/"})}
+	s := &Slack{api: newAPI(Options{BotToken: "xoxb-1", APIBase: server.URL + "/api/"}, &platform.Clock{})}
 	defer s.api.http.CloseIdleConnections()
 	data, err := s.fetch(platform.AtMost(t.Context(), platform.MaxText), server.URL+"/files-pri/a.txt")
 	check.That(t, platform.TooLong(err), "got %v", err)

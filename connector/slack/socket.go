@@ -46,7 +46,7 @@ func (k *socket) run(ctx context.Context) (err error) {
 	}
 	defer func() {
 		if k.greeted {
-			k.s.lastRead = k.ws.LastRead()
+			k.s.lastRead = k.s.Clock.At(k.ws.LastRead())
 		}
 		replaced := errors.Is(err, errReplaced)
 		k.s.draining.Store(replaced && k.greeted)

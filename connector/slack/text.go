@@ -9,9 +9,6 @@ import (
 	"context"
 	"regexp"
 	"strings"
-	"time"
-
-	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
 	"cairn/connector/platform"
@@ -129,54 +126,6 @@ func cost(r rune) int {
 	return 1
 }
 
-// nameKey returns the key of a name in the cache, which counts until the end of the hour: people may take another one.
-func nameKey(id string) string { return id + time.Now().Format("/2006-01-02 15") }
-
-// nameOf returns the name of a person or a channel; empty if it is not cached.
-func (s *Slack) nameOf(id string) string {
-	if id == s.self.user {
-		return s.self.name
-	}
-	name, _ := s.names.Find(nameKey(id))
-	return name
-}
-
-const lookupTimeout = 5 * time.Second // of one person
-
-// lookUp returns the name of a person or a channel from the cache or from Slack; the id if it cannot be found.
-func (s *Slack) lookUp(ctx context.Context, id string) string {
-	name := s.nameOf(id)
-	if name != "" {
-		return name
-	}
-	var err error
-	if id != "" && strings.Contains("CGD", id[:1]) {
-		var c *slackgo.Channel
-		if c, err = s.api.read.GetConversationInfoContext(ctx, &slackgo.GetConversationInfoInput{ChannelID: id}); err == nil {
-			name = c.Name
-		}
-	} else {
-		name, _, err = s.lookUpPerson(ctx, id)
-	}
-	if err != nil && !isRefused(err) {
-		return id // it is looked up again for the next message
-	}
-	name = cmp.Or(name, id)
-	s.names.Set(nameKey(id), name)
-	return name
-}
-
-// lookUpPerson returns the name of a person, and whether they are an admin or owner of the workspace.
-func (s *Slack) lookUpPerson(ctx context.Context, id string) (name string, admin bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
-	defer cancel()
-	u, err := s.api.read.GetUserInfoContext(ctx, id)
-	if err != nil {
-		return "", false, err
-	}
-	return cmp.Or(u.Profile.DisplayName, u.RealName, u.Profile.RealName, u.Name), u.IsAdmin || u.IsOwner || u.IsPrimaryOwner, nil
-}
-
 // label returns the display name of a place, from the cache: that of the author in direct messages; empty if unknown.
 func (s *Slack) label(place channel.Place, author string) string {
 	if place.Direct() {
@@ -202,6 +151,11 @@ func (s *Slack) Complete(ctx context.Context, conversation string, m channel.Inb
 	}
 	limited, cancel := context.WithTimeout(ctx, s.times.complete)
 	defer cancel()
+	awaited := limited // nobody waits for what is overheard, unless somebody asks something after it
+	if !m.Addressed {
+		awaited = background(limited, channel.Awaited(ctx))
+		limited = background(limited, nil)
+	}
 	place := channel.ParsePlace(conversation)
 	if isNameless(m) {
 		m.Author = s.lookUp(limited, m.AuthorID)
@@ -214,7 +168,7 @@ func (s *Slack) Complete(ctx context.Context, conversation string, m channel.Inb
 		m.Label = s.label(place, m.Author)
 	}
 	if m.Quote == "" && m.ReplyTo != "" && m.ReplyTo == place.Thread {
-		m.Quote = s.quote(limited, place)
+		m.Quote = s.quote(awaited, place)
 	}
 	var err error
 	if m.Attachments, err = s.files.Complete(limited, m.Attachments); err != nil { // files without contents stay described

@@ -24,8 +24,8 @@ func knowing(t testing.TB) *Slack {
 	t.Helper()
 	s := check.Must(New(Options{BotToken: "xoxb-1", AppToken: "xapp-1", Log: slog.New(slog.DiscardHandler)}))(t)
 	s.self = self{team: "T1", user: "UBOT", bot: "BBOT", name: "cairn"}
-	s.names.Set(nameKey("U1"), "Ann")
-	s.names.Set(nameKey("C1"), "general")
+	s.names.set("U1", "Ann")
+	s.names.set("C1", "general")
 	return s
 }
 

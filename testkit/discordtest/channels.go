@@ -107,7 +107,7 @@ func (w *world) change(m *Message, p payload) {
 		next.Components = p.Components
 	}
 	if p.Content != nil {
-		next.edit(*p.Content)
+		next.edit(*p.Content, w.now())
 		next.mention(w, p.allow)
 	}
 	refuseIf(next.Content == "" && len(next.Embeds)+len(next.Components)+len(next.Attachments) == 0, errEmpty)

@@ -80,7 +80,7 @@ func (s *Server) Post(channel, user string, p Post) (m Message) {
 func (s *Server) Edit(channel, message, content string) {
 	s.do(func(w *world) {
 		m := w.message(channel, message)
-		m.edit(content)
+		m.edit(content, w.now())
 		m.mention(w, allowAll)
 		w.dispatchMessage("MESSAGE_UPDATE", m)
 	})
@@ -125,7 +125,7 @@ func (w *world) find(channel, id string) *Message {
 
 func (w *world) newMessage(c *discordgo.Channel, author *discordgo.User, content string) *Message {
 	m := &Message{Components: []json.RawMessage{}}
-	m.ID, m.ChannelID, m.Author, m.Content, m.Timestamp = w.newID(), c.ID, author, content, time.Now().UTC()
+	m.ID, m.ChannelID, m.Author, m.Content, m.Timestamp = w.newID(), c.ID, author, content, w.now()
 	m.Attachments, m.Embeds = []*discordgo.MessageAttachment{}, []*discordgo.MessageEmbed{}
 	return m
 }
@@ -161,9 +161,8 @@ func (m *Message) reply(to *Message) {
 	m.MessageReference = &discordgo.MessageReference{MessageID: to.ID, ChannelID: to.ChannelID}
 }
 
-func (m *Message) edit(content string) {
-	now := time.Now().UTC()
-	m.Content, m.EditedTimestamp = content, &now
+func (m *Message) edit(content string, at time.Time) {
+	m.Content, m.EditedTimestamp = content, &at
 }
 
 // visibleTo returns the message as a bot with or without access to content sees it: without, only its own messages,

@@ -85,7 +85,10 @@ func (s *Server) serve(rw http.ResponseWriter, r *http.Request, authorized bool,
 }
 
 func (s *Server) exchange(rw http.ResponseWriter, r *http.Request, record Request, respond func(*world) answer) {
-	s.do(func(w *world) { w.requests = append(w.requests, record) })
+	s.do(func(w *world) {
+		w.requests = append(w.requests, record)
+		rw.Header().Set("Date", w.now().Format(http.TimeFormat))
+	})
 	s.Exchange(rw, r, record.String(), s.life.Done(), func() (a answer) {
 		s.do(func(w *world) { a = respond(w) })
 		return a

@@ -32,6 +32,7 @@ type Options struct {
 	IdentifyEvery   time.Duration // minimum time between two IDENTIFYs, 5 s on Discord; 0: not enforced, so that tests need not wait
 	IdentifyLimit   int           // IDENTIFYs until the token is reset; 0: 1000
 	GlobalPerSecond int           // REST requests per second; 0: 50
+	Ahead           time.Duration // by how much Discord's clock is ahead of this machine's, in ids, timestamps of messages and Date headers
 
 	// Forbidden are the privileged intents that are disabled in the developer portal. Requesting one
 	// closes with 4014; without IntentMessageContent REST responses hide content too.

@@ -52,10 +52,13 @@ func newWorld(o Options) world {
 	return w
 }
 
+// now returns the time by Discord's clock.
+func (w *world) now() time.Time { return time.Now().Add(w.options.Ahead).UTC() }
+
 // newID returns a snowflake: milliseconds since 2015 in the upper 42 bits (Discord, Reference: Snowflakes).
 func (w *world) newID() string {
 	const epoch = 1420070400000
-	w.lastID = max(w.lastID+1, uint64(time.Now().UnixMilli()-epoch)<<22)
+	w.lastID = max(w.lastID+1, uint64(w.now().UnixMilli()-epoch)<<22)
 	return strconv.FormatUint(w.lastID, 10)
 }
 
@@ -82,7 +85,7 @@ func (s *Server) Guild(name string, members ...*discordgo.User) (g discordgo.Gui
 		n := &discordgo.Guild{ID: w.newID(), Name: name, OwnerID: members[0].ID}
 		n.Roles = []*discordgo.Role{{ID: n.ID, Name: "@everyone"}}
 		for _, u := range members {
-			n.Members = append(n.Members, &discordgo.Member{User: u, Roles: []string{}, JoinedAt: time.Now().UTC()})
+			n.Members = append(n.Members, &discordgo.Member{User: u, Roles: []string{}, JoinedAt: w.now()})
 		}
 		w.guilds[n.ID] = n
 		w.dispatch(event{name: "GUILD_CREATE", intent: discordgo.IntentGuilds, data: w.guildCreate(n)})
@@ -93,7 +96,7 @@ func (s *Server) Guild(name string, members ...*discordgo.User) (g discordgo.Gui
 
 // Rejoin has the bot join a guild now. The messages of before stay.
 func (s *Server) Rejoin(guild string) {
-	s.do(func(w *world) { w.guild(guild).JoinedAt = time.Now().UTC() })
+	s.do(func(w *world) { w.guild(guild).JoinedAt = w.now() })
 }
 
 // member returns a user as a member of a guild, or nil.

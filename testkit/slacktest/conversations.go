@@ -7,13 +7,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/slack-go/slack"
 )
 
 const (
 	historyDefault = 100  // messages per page (reference/methods/conversations.history)
 	historyMax     = 999  // same page
 	repliesDefault = 1000 // reference/methods/conversations.replies
-	listMax        = 999  // reference/methods/users.conversations
+	listMax        = 999  // reference/methods/users.conversations, apis/web-api/pagination
+	peopleMost     = 1000 // of a workspace that is listed without a limit (judgement: "large teams", reference/methods/users.list)
 )
 
 func (s *Server) channelObjectLocked(c *channel) map[string]any {
@@ -148,4 +151,15 @@ func (s *Server) userInfo(a args) answer {
 	u := s.users[a["user"]]
 	refuseIf(u == nil, "user_not_found")
 	return answer{"user": u}
+}
+
+// usersLocked lists everybody in the workspace (reference/methods/users.list).
+func (s *Server) usersLocked(a args) answer {
+	refuseIf((a["limit"] == "" || a["limit"] == "0") && len(s.people) > peopleMost, "limit_required")
+	from, to, more := a.page(len(s.people), peopleMost, listMax)
+	members := []*slack.User{}
+	for _, id := range s.people[from:to] {
+		members = append(members, s.users[id])
+	}
+	return answer{"members": members, "response_metadata": more}
 }

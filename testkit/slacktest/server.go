@@ -34,6 +34,8 @@ type Options struct {
 	PingEvery       time.Duration   // between two PINGs on a socket; 10 s (judgement: clients consider a socket dead after 30 s); negative: none
 	WarnFor         time.Duration   // from a disconnect envelope with the reason "warning" (apis/events-api/using-socket-mode#disconnect) to the end of the socket; 10 s (judgement)
 	Scopes          []string        // of the bot token; they also determine which events are sent; nil: all supported ones (reference/scopes)
+	Ahead           time.Duration   // by how much Slack's clock is ahead of this machine's, in timestamps and Date headers
+	Minute          time.Duration   // the window of the rate limits; 1 min (apis/web-api/rate-limits)
 	IgnoresMarkdown bool            // like compatible servers that predate markdown_text: they post the other fields, which may be empty
 
 	Histories func(message map[string]any) // changes the messages of histories, as of servers that say less or in another form; nil: none
@@ -43,6 +45,7 @@ func (o *Options) fill() {
 	o.AckWithin = cmp.Or(o.AckWithin, 3*time.Second)
 	o.PingEvery = cmp.Or(o.PingEvery, 10*time.Second)
 	o.WarnFor = cmp.Or(o.WarnFor, 10*time.Second)
+	o.Minute = cmp.Or(o.Minute, time.Minute)
 	if o.Scopes == nil {
 		o.Scopes = allScopes
 	}
@@ -67,6 +70,7 @@ type Server struct {
 	lastTS time.Time  // the newest timestamp so far
 
 	users    map[string]*slack.User
+	people   []string // ids of users, in order of creation
 	channels map[string]*channel
 	order    []string // ids of channels, in order of creation
 	files    map[string]*file
@@ -79,7 +83,9 @@ type Server struct {
 	connected  int       // number of sockets so far
 	turn       int       // for taking turns among the open sockets
 
-	seen       map[string]int // number of requests, by method
+	seen       map[string]int         // number of requests, by method
+	served     map[string][]time.Time // requests of the last minute that met the rate limit, by method
+	limited    map[string]int         // requests beyond the rate limit, by method
 	calls      []Call
 	deliveries []*Delivery
 	envelopes  map[string]*Delivery
@@ -95,6 +101,7 @@ func New(o Options) *Server {
 		replies:  make(map[string]*responseURL),
 		statuses: make(map[place]string), tickets: make(map[string]bool),
 		envelopes: make(map[string]*Delivery), seen: make(map[string]int),
+		served: make(map[string][]time.Time), limited: make(map[string]int),
 	}
 	s.life, s.end = context.WithCancel(context.Background())
 	s.addUserLocked(BotUserID, "app", BotID)

@@ -45,6 +45,7 @@ var methods = map[string]struct {
 	"conversations.replies":       {(*Server).conversationReplies, ":history"},
 	"users.conversations":         {(*Server).conversationsLocked, ":read"},
 	"users.info":                  {(*Server).userInfo, "users:read"},
+	"users.list":                  {(*Server).usersLocked, "users:read"},
 	"reactions.add":               {(*Server).addReaction, "reactions:write"},
 	"reactions.remove":            {(*Server).removeReaction, "reactions:write"},
 }
@@ -85,6 +86,7 @@ func jsonReply(v any) reply {
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("method")
 	a, token, wrong := arguments(r)
+	w.Header().Set("Date", time.Now().Add(s.opt.Ahead).UTC().Format(http.TimeFormat))
 	w.Header().Set("X-OAuth-Scopes", strings.Join(s.opt.Scopes, ","))
 	s.serve(w, r, name, a, func() reply {
 		refuseIf(wrong != "", wrong)
@@ -93,6 +95,7 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 		do := methods[name].do
 		refuseIf(do == nil, "unknown_method")
 		checkToken(name, token)
+		s.checkLimitLocked(name)
 		s.checkScopeLocked(name, methods[name].scope, a)
 		body := answer{"ok": true}
 		maps.Copy(body, do(s, a))

@@ -73,6 +73,7 @@ func (s *Server) AddBot(name string) string {
 
 // addUserLocked adds a person, or a bot if it has a bot_id.
 func (s *Server) addUserLocked(id, name, botID string) string {
+	s.people = append(s.people, id)
 	profile := slack.UserProfile{DisplayName: name, RealName: name, BotID: botID}
 	s.users[id] = &slack.User{ID: id, TeamID: TeamID, Name: name, RealName: name, IsBot: botID != "", TZ: "Etc/UTC", Profile: profile}
 	return id
@@ -140,7 +141,7 @@ func (s *Server) idLocked(prefix string) string {
 
 // tsLocked returns a new, unique timestamp in seconds and microseconds; they always increase.
 func (s *Server) tsLocked() string {
-	now := time.Now().Truncate(time.Microsecond)
+	now := time.Now().Add(s.opt.Ahead).Truncate(time.Microsecond)
 	if !now.After(s.lastTS) {
 		now = s.lastTS.Add(time.Microsecond)
 	}

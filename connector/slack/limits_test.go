@@ -1,0 +1,175 @@
+// The limits of the Web API, and that people do not wait for what the bot reads in the background.
+
+package slack
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	slackgo "github.com/slack-go/slack"
+
+	"cairn/testkit/check"
+	"cairn/testkit/slacktest"
+)
+
+func TestTheDoubleRefusesRequestsBeyondTheDocumentedLimits(t *testing.T) {
+	d := newDouble(t, slacktest.Options{})
+	list := func() error { return check.ErrorOf(d.api.GetUsersPaginated().Next(t.Context())) }
+	for range 20 { // users.list is of tier 2
+		check.NoError(t, list())
+	}
+	limited, is := errors.AsType[*slackgo.RateLimitedError](list())
+	check.Require(t, is, "a request beyond the limit is served")
+	check.That(t, limited.RetryAfter > 0 && limited.RetryAfter <= time.Minute, "retry after %s", limited.RetryAfter)
+	check.Equal(t, "refused requests", d.Limited("users.list"), 1)
+	_, err := d.api.GetUserInfoContext(t.Context(), d.ann)
+	check.NoError(t, err) // each method has a limit of its own
+}
+
+func TestAGateKeepsHalfForThoseWhoWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gate{limit: 10, window: time.Minute}
+		start := time.Now()
+		in, asking := background(t.Context(), nil), make(chan struct{})
+		for range 5 {
+			check.NoError(t, g.wait(in))
+		}
+		for range 5 {
+			check.NoError(t, g.wait(t.Context()))
+		}
+		check.Equal(t, "the first ten waited", time.Since(start), 0)
+		check.NoError(t, g.wait(in))
+		check.Equal(t, "the sixth in the background waited", time.Since(start), time.Minute)
+
+		g, start = &gate{limit: 10, window: time.Minute}, time.Now()
+		for range 5 {
+			check.NoError(t, g.wait(in))
+		}
+		time.AfterFunc(time.Second, func() { close(asking) })
+		check.NoError(t, g.wait(background(t.Context(), asking)))
+		check.Equal(t, "the sixth waited until somebody asked", time.Since(start), time.Second)
+
+		g, start = &gate{limit: 10, window: time.Minute}, time.Now()
+		g.closeFor(30 * time.Second)
+		check.NoError(t, g.wait(t.Context()))
+		check.Equal(t, "after a 429 a request waited", time.Since(start), 30*time.Second)
+		g.closeFor(30 * time.Second)
+		check.NoError(t, g.wait(in))
+		check.Equal(t, "and one in the background longer", time.Since(start), time.Minute+yieldTime)
+
+		g.closeFor(time.Hour)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		check.Error(t, g.wait(ctx), context.DeadlineExceeded)
+	})
+}
+
+func TestNamesExpireAtDifferentTimes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := knowing(t)
+		for n := range 1000 {
+			s.names.set(fmt.Sprint("U", n), "somebody")
+		}
+		expired := func() (count int) {
+			for n := range 1000 {
+				if s.nameOf(fmt.Sprint("U", n)) == "" {
+					count++
+				}
+			}
+			return count
+		}
+		most, before := 0, expired()
+		for range 60 {
+			time.Sleep(time.Minute)
+			now := expired()
+			most, before = max(most, now-before), now
+		}
+		check.Equal(t, "expired after an hour", before, 1000)
+		check.That(t, most < 100, "%d of 1000 names expire in one minute", most)
+	})
+}
+
+var manyChannels = flag.Int("channels", 400, "of TestAQuestionDoesNotWaitForTheBackfill")
+
+func TestAQuestionDoesNotWaitForTheBackfill(t *testing.T) {
+	r, _, ann := town(t, unhelpful(), ok)
+	var all []string
+	for n := range *manyChannels {
+		all = append(all, r.w.AddChannel(fmt.Sprint("channel-", n), ann))
+	}
+	r.begin()
+	for _, id := range all {
+		r.w.Say(slacktest.Post{Channel: id, User: ann, Text: "before"})
+	}
+	r.eventually("what came is kept", r.acknowledged)
+	back := r.loseSocket()
+	for _, id := range all {
+		r.w.Say(slacktest.Post{Channel: id, User: ann, Text: "missed"})
+	}
+	back()
+	r.eventually("the background has used its share", func() bool { return r.w.Seen("conversations.history") >= tiers["conversations.history"]/2 })
+	asked := time.Now()
+	r.w.Say(slacktest.Post{Channel: all[0], User: ann, Text: mention + "are you there?"}) // the last to be backfilled
+	r.answered(all[0], "ok")
+	t.Logf("%d channels: answered after %s", len(all), time.Since(asked))
+	check.That(t, time.Since(asked) < 5*time.Second, "answered after %s", time.Since(asked))
+	r.stored(conversation(all[0]), "user: before", "user: missed", "user: are you there?", "assistant: ok")
+	check.Equal(t, "refused requests", r.w.Limited("conversations.history"), 0)
+}
+
+// crowd adds people whom nobody knows yet.
+func (r *rig) crowd(n int) (ids []string) {
+	for i := range n {
+		ids = append(ids, r.w.AddUser(fmt.Sprint("person-", i)))
+	}
+	return ids
+}
+
+func TestOverheardPeopleCostTheAskerNothing(t *testing.T) {
+	r, general, _ := town(t, slacktest.Options{}, ok)
+	known := r.crowd(480)
+	r.begin()
+	for _, who := range known {
+		r.w.Say(slacktest.Post{Channel: general, User: who, Text: "hello"})
+	}
+	r.askerIsKnown(general, known[0])
+	for _, m := range r.Transcript(conversation(general)) {
+		check.That(t, m.Role != "user" || strings.HasPrefix(m.Author, "person-"), "stored as %s", m.Author)
+	}
+	// They came after the list was read.
+	for _, who := range r.crowd(480) {
+		r.w.Say(slacktest.Post{Channel: general, User: who, Text: "hello"})
+	}
+	r.askerIsKnown(general, "")
+	for _, method := range []string{"users.info", "users.list"} {
+		check.Equal(t, "refused requests of "+method, r.w.Limited(method), 0)
+		t.Logf("%s: %d requests", method, len(r.w.Calls(method)))
+	}
+}
+
+// askerIsKnown has somebody, a newcomer if it is "", ask something and be answered soon, and by name.
+func (r *rig) askerIsKnown(channelID, who string) {
+	r.T.Helper()
+	name := "person-0"
+	if who == "" {
+		name = "newcomer"
+		who = r.w.AddUser(name)
+	}
+	answers := len(r.said(channelID))
+	asked := time.Now()
+	r.w.Say(slacktest.Post{Channel: channelID, User: who, Text: mention + "are you there?"})
+	r.eventually("an answer", func() bool { return len(r.said(channelID)) > answers })
+	r.T.Logf("%s was answered after %s", name, time.Since(asked))
+	check.That(r.T, time.Since(asked) < 2*time.Second, "answered after %s", time.Since(asked))
+	for _, m := range r.Transcript(conversation(channelID)) {
+		if m.AuthorID == who {
+			check.Equal(r.T, "stored as", m.Author, name)
+		}
+	}
+}

@@ -1,0 +1,182 @@
+// Names of people and channels, which Slack's events leave out. One that somebody waits for is looked up alone, the others are
+// read in pages that list everybody.
+
+package slack
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+
+	slackgo "github.com/slack-go/slack"
+
+	"cairn/channel"
+)
+
+const (
+	maxNames      = 50_000
+	nameLifetime  = time.Hour       // at most, because people change their names
+	peoplePage    = 500             // people per page of the list
+	peoplePause   = 2 * time.Minute // between two readings of the list
+	lookupTimeout = 5 * time.Second // of one person
+)
+
+// names is a cache of names by id. They expire at different times, so that they are not all looked up again together.
+type names struct {
+	mu      sync.Mutex // guards everything below
+	known   map[string]name
+	reading chan struct{} // closed at the end of each page of the list of people; nil: it is not being read
+	began   time.Time     // when it was last read
+}
+
+type name struct {
+	text  string
+	until time.Time
+}
+
+func (n *names) set(id, text string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.setLocked(id, text)
+}
+
+func (n *names) setLocked(id, text string) {
+	if n.known == nil {
+		n.known = make(map[string]name)
+	}
+	now := time.Now()
+	if len(n.known) >= maxNames {
+		maps.DeleteFunc(n.known, func(_ string, old name) bool { return now.After(old.until) })
+	}
+	if _, known := n.known[id]; known || len(n.known) < maxNames {
+		n.known[id] = name{text, now.Add(nameLifetime/2 + rand.N(nameLifetime/2))}
+	}
+}
+
+// find returns the name of an id, and whether it has not expired; "" if it is unknown.
+func (n *names) find(id string) (text string, current bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	found := n.known[id]
+	return found.text, time.Now().Before(found.until)
+}
+
+// nameOf returns the name of a person or a channel; empty if it is not cached.
+func (s *Slack) nameOf(id string) string {
+	if id == s.self.user {
+		return s.self.name
+	}
+	if text, current := s.names.find(id); current {
+		return text
+	}
+	return ""
+}
+
+// lookUp returns the name of a person or a channel from the cache or from Slack; if it cannot be found, the last known one or the id.
+func (s *Slack) lookUp(ctx context.Context, id string) string {
+	if found := s.nameOf(id); found != "" {
+		return found
+	}
+	client := s.api.read
+	if isBackground(ctx) {
+		client = s.api.once
+	}
+	var found string
+	var err error
+	isPerson := id == "" || !strings.Contains("CGD", id[:1])
+	if isPerson {
+		found, _, err = s.lookUpPerson(ctx, client, id)
+	} else {
+		var c *slackgo.Channel
+		if c, err = client.GetConversationInfoContext(ctx, &slackgo.GetConversationInfoInput{ChannelID: id}); err == nil {
+			found = c.Name
+		}
+	}
+	switch _, limited := rateLimit(err); {
+	case limited && isPerson && isBackground(ctx): // many are unknown
+		found = s.awaitListed(ctx, id)
+		fallthrough
+	case err != nil && !isRefused(err): // it is looked up again for the next message
+		old, _ := s.names.find(id)
+		return cmp.Or(found, old, id)
+	}
+	found = cmp.Or(found, id)
+	s.names.set(id, found)
+	return found
+}
+
+// lookUpPerson returns the name of a person, and whether they are an admin or owner of the workspace.
+func (s *Slack) lookUpPerson(ctx context.Context, client *slackgo.Client, id string) (name string, admin bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
+	u, err := client.GetUserInfoContext(ctx, id)
+	if err != nil {
+		return "", false, err
+	}
+	return displayName(*u), u.IsAdmin || u.IsOwner || u.IsPrimaryOwner, nil
+}
+
+func displayName(u slackgo.User) string {
+	return cmp.Or(u.Profile.DisplayName, u.RealName, u.Profile.RealName, u.Name)
+}
+
+// awaitListed returns the name of a person once the list of people has it; empty if it does not, or if ctx ends or somebody
+// waits for an answer in the conversation before that.
+func (s *Slack) awaitListed(ctx context.Context, id string) string {
+	for {
+		page := s.readPeople()
+		if found := s.nameOf(id); found != "" || page == nil {
+			return found
+		}
+		select {
+		case <-page:
+		case <-channel.Awaited(ctx):
+			return ""
+		case <-ctx.Done():
+			return ""
+		}
+	}
+}
+
+// readPeople has the list of people read in the background, unless that was done lately. It returns a channel that is closed
+// at the end of the page that is being read; nil if none is.
+func (s *Slack) readPeople() (page <-chan struct{}) {
+	s.names.mu.Lock()
+	defer s.names.mu.Unlock()
+	if s.names.reading == nil && (s.names.began.IsZero() || time.Since(s.names.began) >= peoplePause) && s.Work.Start(s.listPeople) {
+		s.names.reading, s.names.began = make(chan struct{}), time.Now()
+	}
+	return s.names.reading
+}
+
+// listPeople stores the names of everybody in the workspace.
+func (s *Slack) listPeople(ctx context.Context) {
+	list := s.api.read.GetUsersPaginated(slackgo.GetUsersOptionLimit(peoplePage), slackgo.GetUsersOptionIncludeLocale(false))
+	for more := true; more; {
+		page, err := list.Next(background(ctx, nil))
+		if err != nil && ctx.Err() == nil {
+			s.Log.Debug("list_people_failed", "error", err)
+		}
+		more = err == nil && page.Cursor != "" && page.Cursor != list.Cursor
+		s.names.pageRead(page.Users, more)
+		list = page
+	}
+}
+
+// pageRead stores the names of a page of the list; more: another page follows.
+func (n *names) pageRead(people []slackgo.User, more bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, u := range people {
+		n.setLocked(u.ID, cmp.Or(displayName(u), u.ID))
+	}
+	close(n.reading)
+	n.reading = nil
+	if more {
+		n.reading = make(chan struct{})
+	}
+}
