@@ -121,7 +121,7 @@ func New(o Options) (*Slack, error) {
 	}
 	base := platform.NewBase(Name, o.Log)
 	base.Link.Reason = codeOf
-	base.Link.Pause, base.Link.Steady = platform.Backoff{First: time.Second, Most: time.Minute}, 5*time.Second
+	base.Link.Pause, base.Link.Steady = platform.Backoff{First: time.Second, Most: maxPause}, 5*time.Second
 	s := &Slack{
 		Base: base, o: o, api: newAPI(o), pace: rate.NewLimiter(rate.Every(pagePause), maxImmediate),
 		times: times{

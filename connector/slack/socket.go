@@ -25,6 +25,7 @@ var errReplaced = errors.New("Slack asks for another socket")
 const (
 	drainTime    = 30 * time.Second // how long a socket is read after Slack asked for another one; Slack closes it after some 10 s
 	helloTimeout = 45 * time.Second // how long a new socket waits for hello
+	maxPause     = 8 * time.Second  // between two attempts to get a socket: people wait, and Slack's rate limits are obeyed apart from this
 )
 
 // socket is one connection of Socket Mode. Apart from acknowledgements, only the goroutine in run uses it.
