@@ -47,13 +47,19 @@ func (s *Server) Say(p Post) string {
 		return m.TS
 	}
 	s.addMessageLocked(c, m)
-	if c.kind != "im" && strings.Contains(p.Text, "<@"+BotUserID+">") {
-		mention := s.objectLocked(m, false)
-		mention["type"], mention["channel"], mention["event_ts"] = "app_mention", c.id, m.TS
-		delete(mention, "subtype")
-		s.eventLocked(c, mention)
-	}
+	s.mentionLocked(c, m, m.TS)
 	return m.TS
+}
+
+// mentionLocked sends the app_mention event of a message that mentions the app.
+func (s *Server) mentionLocked(c *channel, m *Message, at string) {
+	if c.kind == "im" || m.own() || !strings.Contains(m.Text, "<@"+BotUserID+">") {
+		return
+	}
+	mention := s.objectLocked(m, false)
+	mention["type"], mention["channel"], mention["event_ts"] = "app_mention", c.id, at
+	delete(mention, "subtype")
+	s.eventLocked(c, mention)
 }
 
 // Burst posts n messages in a row, with " #1" to " #n" appended to the text. It returns their timestamps.
@@ -77,9 +83,13 @@ func (s *Server) addMessageLocked(c *channel, m *Message) {
 	s.eventLocked(c, event)
 }
 
-// Edit changes the text of a message: a message_changed event (reference/events/message/message_changed).
+// Edit changes the text of a message: a message_changed event (reference/events/message/message_changed) and, if the text then
+// mentions the app, an app_mention event with the same ts and the field edited (no document says so; seen by slackapi/bolt-js#960).
 func (s *Server) Edit(channelID, ts, text string) {
-	s.act(channelID, ts, func(c *channel, m *Message) { s.changeLocked(c, m, func() { m.Text = text }) })
+	s.act(channelID, ts, func(c *channel, m *Message) {
+		s.changeLocked(c, m, func() { m.Text = text })
+		s.mentionLocked(c, m, m.edited)
+	})
 }
 
 // Unfurl sends the event of a change without a new text: a link got a preview.
