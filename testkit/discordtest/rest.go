@@ -8,6 +8,7 @@ import (
 	"math"
 	"mime"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -104,11 +105,13 @@ func refused(f Fault) answer {
 	return (&apiError{status: f.Status, code: f.Code, message: http.StatusText(f.Status)}).answer()
 }
 
+var userAgent = regexp.MustCompile(`^DiscordBot \(https?://[^ ,()]+, [^ ,()]+\)`)
+
 // checkRequest: Discord, Reference: API Versioning, Authentication, User Agent, HTTP API.
 func (w *world) checkRequest(q query, authorized bool) {
 	v := q.PathValue("version")
 	refuseIf(v != "v9" && v != "v10", &apiError{status: http.StatusBadRequest, code: 50041, message: "Invalid API version"})
-	refuseIf(!strings.HasPrefix(q.UserAgent(), "DiscordBot ("), &apiError{status: http.StatusForbidden, code: 40333, message: "internal network error"})
+	refuseIf(!userAgent.MatchString(q.UserAgent()), &apiError{status: http.StatusForbidden, code: 40333, message: "internal network error"})
 	unauthorized := authorized && (w.tokenReset || q.Header.Get("Authorization") != "Bot "+w.options.Token)
 	refuseIf(unauthorized, &apiError{status: http.StatusUnauthorized, message: "401: Unauthorized"})
 	kind, _, _ := mime.ParseMediaType(q.Header.Get("Content-Type")) // empty if it is invalid
