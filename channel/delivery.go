@@ -247,10 +247,12 @@ func (h *Hub) classify(c *conversation, m *Inbound) {
 	}
 }
 
-// refuse rejects a person's message. In a direct message it explains why, once a day: no one else there can.
+// refuse rejects a person's message. Once a day it explains why to a person who wants an answer, and to nobody else.
 func (h *Hub) refuse(name string, m Inbound) {
 	place := ParsePlace(name)
-	if !place.Direct() || m.Bot {
+	whisperer, whispers := h.connectors[place.Connector].(Whisperer)
+	whispers = whispers && m.Addressed && h.respond(name) != RespondNever
+	if m.Bot || !place.Direct() && !whispers {
 		return
 	}
 	first := h.recent.first("hint "+place.Connector+":"+m.AuthorID, 24*time.Hour)
@@ -262,6 +264,11 @@ func (h *Hub) refuse(name string, m Inbound) {
 	h.owners.Go(func() {
 		ctx, cancel := context.WithTimeout(h.ctx, time.Minute)
 		defer cancel()
-		h.say(ctx, name, "hint-"+m.ID, "I am not set up to talk with you here. Ask the bot's operator.", m.ID)
+		const text = "I am not set up to talk with you here. Ask the bot's operator."
+		if place.Direct() {
+			h.say(ctx, name, "hint-"+m.ID, text, m.ID)
+		} else if err := whisperer.Whisper(ctx, name, m.AuthorID, Translated(h.languageOf(name), text)); err != nil {
+			h.o.Log.Debug("whisper_failed", "conversation", name, "error", err)
+		}
 	})
 }

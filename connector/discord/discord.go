@@ -49,6 +49,7 @@ var (
 	_ channel.Completer = (*Discord)(nil)
 	_ channel.Historian = (*Discord)(nil)
 	_ channel.Reactor   = (*Discord)(nil)
+	_ channel.Whisperer = (*Discord)(nil)
 )
 
 // pauses are the connector's waits and timeouts. Tests set shorter ones.

@@ -80,6 +80,7 @@ var (
 	_ channel.Completer = (*Slack)(nil)
 	_ channel.Historian = (*Slack)(nil)
 	_ channel.Reactor   = (*Slack)(nil)
+	_ channel.Whisperer = (*Slack)(nil)
 	_ channel.Speller   = (*Slack)(nil)
 )
 

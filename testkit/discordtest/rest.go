@@ -36,6 +36,7 @@ func (s *Server) routes() http.Handler {
 	route("GET /gateway/bot", (*world).getGatewayBot)
 	route("GET /users/@me", func(w *world, _ query) any { return w.bot })
 	route("GET /users/@me/guilds", (*world).getGuilds)
+	route("POST /users/@me/channels", (*world).createDirect)
 	route("GET /applications/@me", (*world).getApplication)
 	route("GET /channels/{channel}", func(w *world, q query) any { return w.channelOf(q) })
 	route("GET /channels/{channel}/messages", (*world).getMessages)
