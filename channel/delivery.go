@@ -16,9 +16,11 @@ import (
 // ErrRefused says that an author is not heard there, and that nothing was stored.
 var ErrRefused = errors.New("not heard here")
 
-// Edit replaces the text of a message; it starts no turn, and a message that still waits is answered as edited. Of
-// m only ID, Text, Attachments and Time (of the edit) matter. A message that was never delivered is ignored.
+// Edit replaces the text of a message; m.Time is the time of the edit. A message that still waits is answered as edited. One that
+// is first addressed to the bot by its edit is answered as if it had been sent then; otherwise an edit starts no turn, only ID,
+// Text, Attachments and Time of m matter, and a message that was never delivered is ignored.
 func (h *Hub) Edit(ctx context.Context, name string, m Inbound) error {
+	m.Addressed = h.asksByEdit(name, m)
 	_, err := h.report(ctx, store.Delivery{Conversation: name, Edited: &m})
 	return err
 }
@@ -49,7 +51,7 @@ func (h *Hub) applyHeld(ctx context.Context, d store.Delivery) error {
 }
 
 func (h *Hub) apply(ctx context.Context, d store.Delivery) ([]store.Receipt, error) {
-	if len(d.Messages) == 0 {
+	if asks := d.Edited != nil && d.Edited.Addressed; len(d.Messages) == 0 && !asks {
 		if records, err := h.stored(ctx, d.Conversation); records == nil {
 			return nil, err
 		}
@@ -245,10 +247,12 @@ func (h *Hub) classify(c *conversation, m *Inbound) {
 	}
 }
 
-// refuse rejects a person's message. In a direct message it explains why, once a day: no one else there can.
+// refuse rejects a person's message. Once a day it explains why to a person who wants an answer, and to nobody else.
 func (h *Hub) refuse(name string, m Inbound) {
 	place := ParsePlace(name)
-	if !place.Direct() || m.Bot {
+	whisperer, whispers := h.connectors[place.Connector].(Whisperer)
+	whispers = whispers && m.Addressed && h.respond(name) != RespondNever
+	if m.Bot || !place.Direct() && !whispers {
 		return
 	}
 	first := h.recent.first("hint "+place.Connector+":"+m.AuthorID, 24*time.Hour)
@@ -260,6 +264,11 @@ func (h *Hub) refuse(name string, m Inbound) {
 	h.owners.Go(func() {
 		ctx, cancel := context.WithTimeout(h.ctx, time.Minute)
 		defer cancel()
-		h.say(ctx, name, "hint-"+m.ID, "I am not set up to talk with you here. Ask the bot's operator.", m.ID)
+		const text = "I am not set up to talk with you here. Ask the bot's operator."
+		if place.Direct() {
+			h.say(ctx, name, "hint-"+m.ID, text, m.ID)
+		} else if err := whisperer.Whisper(ctx, name, m.AuthorID, Translated(h.languageOf(name), text)); err != nil {
+			h.o.Log.Debug("whisper_failed", "conversation", name, "error", err)
+		}
 	})
 }

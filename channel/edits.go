@@ -50,6 +50,13 @@ func (h *Hub) changed(name string) {
 	})
 }
 
+// asksByEdit reports whether a person addresses the bot by an edit, whose time m has, so that it may be answered. Programs stream
+// their messages by edits, and a platform may repeat an old edit.
+func (h *Hub) asksByEdit(name string, m Inbound) bool {
+	return m.Addressed && !m.Bot && !IsCommand(m.Text) && h.listensTo(name, m) && h.respond(name) != RespondNever &&
+		time.Since(m.Time) <= h.o.CatchUp
+}
+
 // repeatEdits ends the reading of history, and repeats the edits and deletions that were made during it.
 func (c *conversation) repeatEdits(ctx context.Context) (err error) {
 	var during []store.Delivery
@@ -116,6 +123,7 @@ func (c *conversation) review(ctx context.Context, known []store.Known, page Pag
 	for _, m := range page.Said {
 		if slices.ContainsFunc(known, func(k store.Known) bool { return k.ID == m.ID && m.Edited.After(k.Edited) }) {
 			m.Time = m.Edited
+			m.Addressed = c.hub.asksByEdit(c.name, m)
 			edited = append(edited, m)
 		}
 	}

@@ -25,6 +25,12 @@ type Reactor interface {
 	React(ctx context.Context, conversation, id string) error
 }
 
+// Whisperer is implemented by connectors that can write to one person about a place where others read, too.
+type Whisperer interface {
+	// Whisper shows a text to a person alone, who wrote in a conversation. It may ask the platform, and ends when ctx does.
+	Whisper(ctx context.Context, conversation, person, text string) error
+}
+
 // happened reports a step of a compaction; notify is what people want to see. It must not block.
 func (c *conversation) happened(e compactor.Event, notify string) {
 	c.publish()

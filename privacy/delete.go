@@ -97,7 +97,15 @@ func makeTombstone(c *store.Conversation, tx *store.Tx, m chat.Message, version 
 
 // Edit is store.Transcript.Edit. Memories that only the old text supports are deleted: no other
 // message does, and they contain a removed word, or most words were removed. So are copies in tool results that contain one.
+// An edit that addresses the bot, in a message that it need not answer so far, makes it a new question: it leaves its place and
+// waits as if it had been sent now.
 func (pr Conversation) Edit(ctx context.Context, m store.Inbound) (seq int64, changed bool, err error) {
+	if m.Addressed {
+		changed, err = pr.c.Transcript().AskByEdit(ctx, m, func(tx *store.Tx) { deleteAll(pr.c, tx, []string{m.ID}) })
+		if changed || err != nil {
+			return 0, changed, err
+		}
+	}
 	return pr.c.Transcript().Edit(ctx, m, func(tx *store.Tx, was, is chat.Message) { forgetEdited(pr.c, tx, was, is) })
 }
 

@@ -13,7 +13,8 @@ import (
 
 // Edit replaces text and attachments of a message by those of m; m.Time is the time of the edit. A waiting message also gets
 // m's Incomplete. It returns the message's seq, 0 if it is waiting, and whether the message has changed: not if the
-// content is the same, if a later edit is known, or if the message is unknown. also, if not nil, is called in the
+// content is the same, if a later edit is known, or if the message is unknown. A waiting message that m addresses to the bot is
+// addressed from then on. also, if not nil, is called in the
 // transaction that changes a message of the transcript.
 func (tr Transcript) Edit(ctx context.Context, m Inbound, also func(tx *Tx, was, is chat.Message)) (seq int64, changed bool, err error) {
 	m = clean(m)
@@ -37,10 +38,43 @@ func (c *Conversation) editWaiting(tx *Tx, m Inbound) (edited bool) {
 		return false
 	}
 	attachments := carryOver(was[0].Attachments, m.Attachments)
-	edited = !sameContent(was[0].Text, m.Text, was[0].Attachments, attachments)
+	asks := m.Addressed && (!was[0].Addressed || was[0].Optional)
+	edited = asks || !sameContent(was[0].Text, m.Text, was[0].Attachments, attachments)
 	tx.Do(`UPDATE inbox SET text = ?, attachments = ?, edited_at = ?, incomplete = iif(?4, ?5, incomplete), tries = iif(?4, 0, tries)
 		WHERE conversation = ? AND platform_id = ?`, m.Text, c.keepFiles(tx, m.ID, attachments), m.Time.UnixMilli(), edited, m.Incomplete, c.id, m.ID)
+	if asks {
+		c.deliver(tx, m)
+	}
 	return edited
+}
+
+// AskByEdit makes a question of a message that m, an edit of it, addresses to the bot: the message leaves its place, by remove, and
+// is delivered as if it had been sent now. asked is false, and nothing has changed, if the message waits, if it was addressed to
+// the bot before and it did not choose to stay silent, if it was deleted, or if a later edit is known. An unknown one is new.
+func (tr Transcript) AskByEdit(ctx context.Context, m Inbound, remove func(tx *Tx)) (asked bool, err error) {
+	m = clean(m)
+	err = tr.c.Update(ctx, "ask with edited message "+m.ID, func(tx *Tx) {
+		if asked = tr.c.unasked(tx, m); !asked {
+			return
+		}
+		remove(tx)
+		tx.Do("UPDATE messages SET platform_id = 'moved-' || seq WHERE conversation = ? AND platform_id = ? AND role = 'user'", tr.c.id, m.ID)
+		tr.c.deliver(tx, m)
+		tx.Do("UPDATE inbox SET edited_at = ? WHERE conversation = ? AND platform_id = ?", m.Time.UnixMilli(), tr.c.id, m.ID)
+		noteErasure(tx)
+	})
+	return asked, err
+}
+
+func (c *Conversation) unasked(tx *Tx, m Inbound) bool {
+	is := c.delivery(tx, m.ID)
+	if is.waits || !is.left {
+		return !is.waits
+	}
+	return Exists(tx, `SELECT 1 FROM messages m WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
+		AND deleted_at IS NULL AND coalesce(edited_at, 0) <= ?3
+		AND (addressed = 0 OR optional = 1 AND EXISTS (SELECT 1 FROM messages WHERE id = ?1 << 32 | m.turn AND answered = ?4))`,
+		c.id, m.ID, m.Time.UnixMilli(), TurnClosed)
 }
 
 func (c *Conversation) editTakenUp(tx *Tx, m Inbound, also func(tx *Tx, was, is chat.Message)) (seq int64, edited bool) {

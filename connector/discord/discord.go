@@ -32,9 +32,10 @@ type Discord struct {
 	state           stateCache
 	queue           platform.KeyedQueue[func()] // work on events, by channel
 	gaps            sync.Map                    // unchecked gaps since the last session, by conversation: the id after which the gap begins, or "" if unknown
-	notFirstStart   bool                        // this process or an earlier one had a session or conversations; used only by the goroutine in Run, like the next two
+	notFirstStart   bool                        // this process or an earlier one had a session or conversations; used only by the goroutine in Run, like the next three
 	hadSession      bool                        // this process had a session
 	lastIdentify    time.Time                   // when the latest session began
+	nextIdentify    time.Time                   // when the next session may begin
 	own             platform.Cache              // the bot's own messages
 	reactionRefused platform.Cache              // channels in which Discord refuses reactions
 	started         time.Time                   // an earlier process may have started answering messages older than this
@@ -48,11 +49,13 @@ var (
 	_ channel.Completer = (*Discord)(nil)
 	_ channel.Historian = (*Discord)(nil)
 	_ channel.Reactor   = (*Discord)(nil)
+	_ channel.Whisperer = (*Discord)(nil)
 )
 
 // pauses are the connector's waits and timeouts. Tests set shorter ones.
 type pauses struct {
-	identify  time.Duration // between two new sessions: Discord's 5 s (Gateway: Rate Limiting) and some margin
+	identify platform.Backoff // between two new sessions; First: Discord's 5 s (Gateway: Rate Limiting) and some margin
+
 	open      time.Duration // from the dial to READY
 	firstPost time.Duration // from the first text of a reply to its first message, so that a short reply is posted whole
 	edit      time.Duration // between two edits of a reply; Discord documents no limit, but starts refusing edits below this
@@ -87,7 +90,7 @@ func New(o Options) (*Discord, error) {
 	d := &Discord{
 		Base: base, o: o, rest: newREST(o.APIBase, o.Token, &base.Clock), started: time.Now(),
 		pauses: pauses{
-			identify: 5500 * time.Millisecond, open: 20 * time.Second, firstPost: 700 * time.Millisecond,
+			identify: platform.Backoff{First: 5500 * time.Millisecond, Most: maxIdentifyPause}, open: 20 * time.Second, firstPost: 700 * time.Millisecond,
 			edit: 1200 * time.Millisecond, typing: 8 * time.Second, review: 24 * time.Hour,
 		},
 		queue: platform.KeyedQueue[func()]{Group: base.Work, Do: platform.CallEach},

@@ -202,8 +202,9 @@ func (s *session) send(op int, data any) error {
 }
 
 const (
-	maxPause    = 2 * time.Minute // between two connections, so that the 1000 new sessions a day suffice
-	steadyAfter = time.Minute     // a connection that lasted this long resets the backoff
+	maxPause         = 8 * time.Second // between two connections: RESUME has no daily limit, and people wait
+	maxIdentifyPause = 2 * time.Minute // between two new sessions, so that Discord's 1000 a day suffice (Gateway: Session Start Limit)
+	steadyAfter      = 5 * time.Second // a connection that lasted this long after READY or RESUMED resets the backoff
 )
 
 // fatalMessages say what to do, by close code (Discord, Opcodes and Status Codes: Gateway Close Event Codes).
@@ -241,11 +242,20 @@ func (d *Discord) supervise(ctx context.Context) error {
 		if err == nil {
 			err = s.connect(ctx)
 			if fresh && !s.identified.IsZero() {
-				d.lastIdentify = s.identified
+				d.noteIdentify(s.identified)
 			}
 		}
 		return cmp.Or(fatal(err), err)
 	})
+}
+
+// noteIdentify sets when the next session may start. New sessions that follow each other soon get longer and longer pauses.
+func (d *Discord) noteIdentify(at time.Time) {
+	pause := &d.pauses.identify
+	if at.Sub(d.lastIdentify) > 2*maxIdentifyPause {
+		pause.Reset()
+	}
+	d.lastIdentify, d.nextIdentify = at, at.Add(max(pause.First, pause.Next())) // Next may be shorter than First
 }
 
 // newSession waits until Discord accepts a new session (Discord, Gateway: Rate Limiting; Session Start Limit).
@@ -261,7 +271,7 @@ func (d *Discord) newSession(ctx context.Context) (*session, error) {
 	if refusalIn(err).status == http.StatusNotFound { // a compatible server may know only the other path
 		err = d.rest.do(ctx, call{method: http.MethodGet, path: "/gateway", into: &found})
 	}
-	wait := time.Until(d.lastIdentify.Add(d.pauses.identify))
+	wait := time.Until(d.nextIdentify)
 	switch {
 	case err != nil:
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -136,8 +137,12 @@ func (r *rest) send(ctx context.Context, c call) (*http.Response, error) {
 	return r.client.Do(q)
 }
 
-// userAgent has the form that Discord requires (Reference: User Agent).
-const userAgent = "DiscordBot (https://github.com/bwmarrin/discordgo, " + discordgo.VERSION + ") cairn"
+// userAgent has the form that Discord requires (Reference: User Agent): the address of the program's module, and its version.
+var userAgent = func() string {
+	build, _ := debug.ReadBuildInfo()
+	main := cmp.Or(build, new(debug.BuildInfo)).Main
+	return fmt.Sprintf("DiscordBot (https://%s, %s)", cmp.Or(main.Path, "cairn"), cmp.Or(strings.Trim(main.Version, "()"), "devel"))
+}()
 
 // route returns the key of a rate limit: each method per channel, whichever the message (Discord, Rate Limits).
 func (c call) route() string {

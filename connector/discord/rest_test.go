@@ -241,3 +241,8 @@ func TestWhatPeopleWaitForGoesBeforeTheHistoryOfManyChannels(t *testing.T) {
 		check.That(t, took >= 3900*time.Millisecond && took <= 5*time.Second, "the histories took %v", took)
 	})
 }
+
+func TestTheUserAgentNamesCairn(t *testing.T) {
+	check.HasPrefix(t, "the user agent", userAgent, "DiscordBot (https://cairn")
+	check.Lacks(t, "the user agent", userAgent, "discordgo")
+}

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"cairn/chat"
+	"cairn/connector/platform"
 	"cairn/llm"
 	"cairn/testkit/channeltest"
 	"cairn/testkit/check"
@@ -96,7 +97,7 @@ func (r *rig) newConnector() *Discord {
 	r.T.Helper()
 	r.opts.Token, r.opts.APIBase, r.opts.Log = token, r.URL, r.Logger()
 	d := check.Must(New(r.opts))(r.T)
-	d.pauses.identify, d.Link.Pause.First, d.Link.Steady = 0, 100*time.Millisecond, 300*time.Millisecond
+	d.pauses.identify, d.Link.Pause.First, d.Link.Steady = platform.Backoff{}, 100*time.Millisecond, 300*time.Millisecond
 	for _, f := range r.tune {
 		f(d)
 	}

@@ -261,3 +261,14 @@ func replyTarget(part int, to []string) string {
 	}
 	return slices.MaxFunc(append([]string{""}, to...), byAge)
 }
+
+// Whisper writes a direct message, which names the place it is about: only a command can be answered in a place to one person alone.
+func (d *Discord) Whisper(ctx context.Context, conversation, person, text string) error {
+	var direct place
+	err := d.rest.do(ctx, call{method: http.MethodPost, path: "/users/@me/channels", body: map[string]string{"recipient_id": person}, into: &direct})
+	if err == nil {
+		about := channelID(conversation)
+		_, err = d.create(ctx, direct.ID, newPost(direct.ID, "<#"+about+"> "+text, "", nonce("whisper", about, person)), false)
+	}
+	return err
+}

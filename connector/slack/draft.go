@@ -46,8 +46,9 @@ func (d *draft) show(ctx context.Context, w *writer, text string) error {
 			return err
 		}
 		d.streaming = false
-		if codeOf(err) == "stopped_by_user" {
-			return err // the reader stopped the stream, so nothing more is shown before the final text
+		if codeOf(err) == codeStopped {
+			w.stopped()
+			return err // nothing more is shown
 		}
 	}
 	_, err := w.s.write(ctx, w.s.api.once, w.place.Channel, d.ts, text)

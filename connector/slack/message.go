@@ -47,6 +47,8 @@ type message struct {
 	Now       *message `json:"message"`      // after an edit
 	Before    *message `json:"previous_message"`
 	DeletedTS string   `json:"deleted_ts"`
+	Streams   []string `json:"streaming_message_ts"` // the ts of what Slack stopped, see onStop
+	EventTS   string   `json:"event_ts"`
 }
 
 type file struct {

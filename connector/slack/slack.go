@@ -80,6 +80,7 @@ var (
 	_ channel.Completer = (*Slack)(nil)
 	_ channel.Historian = (*Slack)(nil)
 	_ channel.Reactor   = (*Slack)(nil)
+	_ channel.Whisperer = (*Slack)(nil)
 	_ channel.Speller   = (*Slack)(nil)
 )
 
@@ -121,7 +122,7 @@ func New(o Options) (*Slack, error) {
 	}
 	base := platform.NewBase(Name, o.Log)
 	base.Link.Reason = codeOf
-	base.Link.Pause, base.Link.Steady = platform.Backoff{First: time.Second, Most: time.Minute}, 5*time.Second
+	base.Link.Pause, base.Link.Steady = platform.Backoff{First: time.Second, Most: maxPause}, 5*time.Second
 	s := &Slack{
 		Base: base, o: o, api: newAPI(o, &base.Clock), pace: rate.NewLimiter(rate.Every(pagePause), maxImmediate),
 		times: times{

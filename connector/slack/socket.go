@@ -25,6 +25,7 @@ var errReplaced = errors.New("Slack asks for another socket")
 const (
 	drainTime    = 30 * time.Second // how long a socket is read after Slack asked for another one; Slack closes it after some 10 s
 	helloTimeout = 45 * time.Second // how long a new socket waits for hello
+	maxPause     = 8 * time.Second  // between two attempts to get a socket: people wait, and Slack's rate limits are obeyed apart from this
 )
 
 // socket is one connection of Socket Mode. Apart from acknowledgements, only the goroutine in run uses it.
@@ -143,6 +144,9 @@ func (s *Slack) queueEvent(payload json.RawMessage, ack func()) {
 	e := readEvent(payload)
 	if e.ack = ack; e.dropped > 0 {
 		s.noteDropped(time.Unix(e.dropped, 0))
+	}
+	if e.Channel != "" && e.Type == "agent_session_stopped" {
+		s.onStop(e.message)
 	}
 	if e.Channel == "" || e.Type != slackgo.TYPE_MESSAGE && e.Type != "app_mention" {
 		ack()

@@ -174,3 +174,14 @@ func (w *writer) findSent(ctx context.Context, unsure bool) ([]message, error) {
 func (w *writer) mayHaveStarted() bool {
 	return isTS(w.answers) && timeOf(w.answers).Before(w.s.self.since.Add(5*time.Second))
 }
+
+// Whisper posts a message that one person sees until the next reload.
+func (s *Slack) Whisper(ctx context.Context, conversation, person, text string) error {
+	place := channel.ParsePlace(conversation)
+	options := optionsOf(escape(text), nil)
+	if place.Thread != "" {
+		options = append(options, slackgo.MsgOptionTS(place.Thread))
+	}
+	_, err := s.api.write.PostEphemeralContext(ctx, place.Channel, person, options...)
+	return err
+}

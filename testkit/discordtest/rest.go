@@ -8,6 +8,7 @@ import (
 	"math"
 	"mime"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -35,6 +36,7 @@ func (s *Server) routes() http.Handler {
 	route("GET /gateway/bot", (*world).getGatewayBot)
 	route("GET /users/@me", func(w *world, _ query) any { return w.bot })
 	route("GET /users/@me/guilds", (*world).getGuilds)
+	route("POST /users/@me/channels", (*world).createDirect)
 	route("GET /applications/@me", (*world).getApplication)
 	route("GET /channels/{channel}", func(w *world, q query) any { return w.channelOf(q) })
 	route("GET /channels/{channel}/messages", (*world).getMessages)
@@ -107,11 +109,13 @@ func refused(f Fault) answer {
 	return (&apiError{status: f.Status, code: f.Code, message: http.StatusText(f.Status)}).answer()
 }
 
+var userAgent = regexp.MustCompile(`^DiscordBot \(https?://[^ ,()]+, [^ ,()]+\)`)
+
 // checkRequest: Discord, Reference: API Versioning, Authentication, User Agent, HTTP API.
 func (w *world) checkRequest(q query, authorized bool) {
 	v := q.PathValue("version")
 	refuseIf(v != "v9" && v != "v10", &apiError{status: http.StatusBadRequest, code: 50041, message: "Invalid API version"})
-	refuseIf(!strings.HasPrefix(q.UserAgent(), "DiscordBot ("), &apiError{status: http.StatusForbidden, code: 40333, message: "internal network error"})
+	refuseIf(!userAgent.MatchString(q.UserAgent()), &apiError{status: http.StatusForbidden, code: 40333, message: "internal network error"})
 	unauthorized := authorized && (w.tokenReset || q.Header.Get("Authorization") != "Bot "+w.options.Token)
 	refuseIf(unauthorized, &apiError{status: http.StatusUnauthorized, message: "401: Unauthorized"})
 	kind, _, _ := mime.ParseMediaType(q.Header.Get("Content-Type")) // empty if it is invalid

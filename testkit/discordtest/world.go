@@ -3,6 +3,8 @@
 package discordtest
 
 import (
+	"encoding/json"
+	"net/http"
 	"strconv"
 	"time"
 
@@ -118,18 +120,31 @@ func (s *Server) Channel(guild, name string) discordgo.Channel {
 
 // Direct returns a direct message channel, of which the bot learns by its messages (Discord, Gateway Events: Channel Create).
 func (s *Server) Direct(user string) (c discordgo.Channel) {
-	s.do(func(w *world) {
-		u := w.user(user)
-		c = discordgo.Channel{ID: w.newID(), Type: discordgo.ChannelTypeDM, Recipients: []*discordgo.User{u}}
-		for _, known := range w.channels {
-			if known.Type == discordgo.ChannelTypeDM && known.Recipients[0] == u {
-				c = *known
-			}
-		}
-		n := c
-		w.channels[c.ID] = &n
-	})
+	s.do(func(w *world) { c = *w.direct(w.user(user)) })
 	return c
+}
+
+// direct returns the direct message channel with a user, and opens it if there is none.
+func (w *world) direct(u *discordgo.User) *discordgo.Channel {
+	for _, known := range w.channels {
+		if known.Type == discordgo.ChannelTypeDM && known.Recipients[0] == u {
+			return known
+		}
+	}
+	c := &discordgo.Channel{ID: w.newID(), Type: discordgo.ChannelTypeDM, Recipients: []*discordgo.User{u}}
+	w.channels[c.ID] = c
+	return c
+}
+
+// createDirect opens a direct message channel (Discord, User: Create DM). The error is that of other unknown users (judgement).
+func (w *world) createDirect(q query) any {
+	var asked struct {
+		Recipient string `json:"recipient_id"`
+	}
+	_ = json.Unmarshal(q.body, &asked) // checkRequest has read it
+	u := w.users[asked.Recipient]
+	refuseIf(u == nil || u.Bot, &apiError{status: http.StatusBadRequest, code: 50033, message: "Invalid Recipient(s)"})
+	return w.direct(u)
 }
 
 func (s *Server) addChannel(announce string, make func(*world) *discordgo.Channel) (c discordgo.Channel) {

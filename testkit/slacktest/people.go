@@ -51,13 +51,19 @@ func (s *Server) Say(p Post) string {
 		return m.TS
 	}
 	s.addMessageLocked(c, m)
-	if c.kind != "im" && strings.Contains(p.Text, "<@"+BotUserID+">") {
-		mention := s.objectLocked(m, false)
-		mention["type"], mention["channel"], mention["event_ts"] = "app_mention", c.id, m.TS
-		delete(mention, "subtype")
-		s.eventLocked(c, mention)
-	}
+	s.mentionLocked(c, m, m.TS)
 	return m.TS
+}
+
+// mentionLocked sends the app_mention event of a message that mentions the app.
+func (s *Server) mentionLocked(c *channel, m *Message, at string) {
+	if c.kind == "im" || m.own() || !strings.Contains(m.Text, "<@"+BotUserID+">") {
+		return
+	}
+	mention := s.objectLocked(m, false)
+	mention["type"], mention["channel"], mention["event_ts"] = "app_mention", c.id, at
+	delete(mention, "subtype")
+	s.eventLocked(c, mention)
 }
 
 // Burst posts n messages in a row, with " #1" to " #n" appended to the text. It returns their timestamps.
@@ -81,9 +87,13 @@ func (s *Server) addMessageLocked(c *channel, m *Message) {
 	s.eventLocked(c, event)
 }
 
-// Edit changes the text of a message: a message_changed event (reference/events/message/message_changed).
+// Edit changes the text of a message: a message_changed event (reference/events/message/message_changed) and, if the text then
+// mentions the app, an app_mention event with the same ts and the field edited (no document says so; seen by slackapi/bolt-js#960).
 func (s *Server) Edit(channelID, ts, text string) {
-	s.act(channelID, ts, func(c *channel, m *Message) { s.changeLocked(c, m, func() { m.Text = text }) })
+	s.act(channelID, ts, func(c *channel, m *Message) {
+		s.changeLocked(c, m, func() { m.Text = text })
+		s.mentionLocked(c, m, m.edited)
+	})
 }
 
 // Unfurl sends the event of a change without a new text: a link got a preview.
@@ -132,6 +142,25 @@ func (s *Server) deleteLocked(c *channel, m *Message) {
 // StopStream is a person's click on the stop button of a streamed message: it accepts no more text.
 func (s *Server) StopStream(channelID, ts string) {
 	s.act(channelID, ts, func(_ *channel, m *Message) { m.Streaming, m.stopped = false, true })
+}
+
+// StopSession is a person's click on the stop button of the app's session in a thread: its streams accept no more text, and the app
+// gets an agent_session_stopped event (reference/events/agent_session_stopped).
+func (s *Server) StopSession(channelID, thread, person string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.mustChannelLocked(channelID)
+	streams := []string{}
+	for _, m := range c.thread(thread) {
+		if m.Streaming {
+			m.Streaming, m.stopped = false, true
+			streams = append(streams, m.TS)
+		}
+	}
+	s.emitLocked(map[string]any{
+		"type": "agent_session_stopped", "channel": c.id, "thread_ts": thread, "user": person,
+		"streaming_message_ts": streams, "event_ts": s.tsLocked(),
+	})
 }
 
 // EndStream: Slack ends one open for 5 min or 30 s without text (observed by others on Slack in 2026; no document says so).

@@ -1,0 +1,40 @@
+// Slack's stop button, which is /stop: Slack reports a click on it by an event, if the app is declared as an agent and subscribed
+// (reference/events/agent_session_stopped), and by refusing more text for the stream.
+
+package slack
+
+import (
+	"context"
+	"strings"
+
+	"cairn/channel"
+)
+
+// codeStopped is the error of a stream that a person has stopped.
+const codeStopped = "stopped_by_user"
+
+// onStop handles the event of a click.
+func (s *Slack) onStop(e message) {
+	click := e.EventTS
+	if len(e.Streams) > 0 {
+		click = e.Streams[0]
+	}
+	s.stop(e.Channel+"/"+click, s.place(e.Channel, e.Thread), e.User)
+}
+
+// stopped handles the refusal of more text. Slack does not say who clicked; a stream is shown to the author of the question.
+func (w *writer) stopped() {
+	author, _ := w.s.authors.Find(w.place.Channel + "/" + w.answers)
+	person, _, _ := strings.Cut(author, "/")
+	w.s.stop(w.place.Channel+"/"+w.draft.ts, w.place, person)
+}
+
+// stop runs /stop for a person, once for a click. Only that person sees what came of it.
+func (s *Slack) stop(click string, place channel.Place, person string) {
+	c := command{place: place, line: "/stop", who: channel.Person{ID: person}}
+	show := s.asMessage(c, "stop-"+click)
+	s.start("stop/"+click, c, func(ctx context.Context, a channel.Answer) error {
+		a.Private = true
+		return show(ctx, a)
+	})
+}
