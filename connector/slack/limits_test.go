@@ -153,7 +153,8 @@ func TestOverheardPeopleCostTheAskerNothing(t *testing.T) {
 	}
 }
 
-// askerIsKnown has somebody, a newcomer if it is "", ask something and be answered soon, and by name.
+// askerIsKnown has somebody, a newcomer if it is "", ask something and be answered by name, before a look-up in the background
+// gives up: behind hundreds of messages that came at once, half a second, and more under the race detector.
 func (r *rig) askerIsKnown(channelID, who string) {
 	r.T.Helper()
 	name := "person-0"
@@ -166,7 +167,7 @@ func (r *rig) askerIsKnown(channelID, who string) {
 	r.w.Say(slacktest.Post{Channel: channelID, User: who, Text: mention + "are you there?"})
 	r.eventually("an answer", func() bool { return len(r.said(channelID)) > answers })
 	r.T.Logf("%s was answered after %s", name, time.Since(asked))
-	check.That(r.T, time.Since(asked) < 2*time.Second, "answered after %s", time.Since(asked))
+	check.That(r.T, time.Since(asked) < 8*time.Second, "answered after %s", time.Since(asked))
 	for _, m := range r.Transcript(conversation(channelID)) {
 		if m.AuthorID == who {
 			check.Equal(r.T, "stored as", m.Author, name)
