@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"cairn/chat"
@@ -27,6 +28,8 @@ type backfill struct {
 	unread    observe.Incident // the history cannot be read
 	lookAgain time.Time        // for work; zero: never
 	taskEnds  time.Time        // the time of the task that this conversation is will be over
+
+	importUnread atomic.Bool // there may be messages of an import that the engine has not read; any goroutine may set it
 }
 
 // gather fetches all of that and returns what is due afterwards: messages up to the last before which it has checked

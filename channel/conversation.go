@@ -35,19 +35,16 @@ type conversation struct {
 	sender   sender                      // of replies
 	turn     atomic.Pointer[runningTurn] // nil: no turn is running
 
-	importUnread atomic.Bool // there may be messages of an import that the engine has not read; the child clears it
-
 	// The loop writes these, and any goroutine may read them.
 	engineStatus atomic.Pointer[func() compactor.Status]
 	speaks       atomic.Pointer[string] // code of the language; nil until the conversation has been opened
 
 	// Only the loop uses these fields.
-	service              // who answers; zero until the conversation has been opened
-	runs         runs    // of the child
-	arrivals     arrival // messages that wait or came last
-	edits        edits
-	unannounced  *compactor.Event // the last compaction that people have not heard of
-	onImportRead func(left int)   // receives how many messages of an import are not read yet; nil: nobody waits
+	service             // who answers; zero until the conversation has been opened
+	runs        runs    // of the child
+	arrivals    arrival // messages that wait or came last
+	edits       edits
+	unannounced *compactor.Event // the last compaction that people have not heard of
 
 	// Only the child uses these fields.
 	backfill

@@ -51,8 +51,8 @@ func (h *Hub) Import(ctx context.Context, name string, past []Inbound, progress 
 	}
 	defer h.release(c)
 	c.importUnread.Store(true)
-	c.inbox.post(func() { c.onImportRead = func(n int) { now.Unread = n; progress(now) } })
-	defer c.inbox.post(func() { c.onImportRead = nil })
+	c.inbox.post(func() { c.runs.onImportRead = func(n int) { now.Unread = n; progress(now) } })
+	defer c.inbox.post(func() { c.runs.onImportRead = nil })
 	c.wake()
 	return imported, c.until(ctx, func() (bool, error) {
 		done, err := c.workDone()
@@ -116,8 +116,8 @@ func (c *conversation) untilIdle(ctx context.Context) error {
 	}
 	c.do(func(e *compactor.Compactor) {
 		e.Check(c.hub.ctx)
-		if c.onImportRead != nil {
-			c.onImportRead(left)
+		if c.runs.onImportRead != nil {
+			c.runs.onImportRead(left)
 		}
 	})
 	return c.until(ctx, func() (bool, error) {

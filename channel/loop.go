@@ -56,6 +56,8 @@ type runs struct {
 	panics  int           // since the child last succeeded
 	broken  bool          // something panicked: the engine is reloaded once the child has ended
 	waiters []func() bool // called after each step, until they return true
+
+	onImportRead func(left int) // receives how many messages of an import are not read yet; nil: nobody waits
 }
 
 // own runs the conversation until the hub closes, or until it leaves memory because it has been idle for long.
