@@ -10,7 +10,7 @@ import (
 	"cairn/llm"
 )
 
-// watchdog runs from the first text or tool call of an answer on. Comments and empty events do not impress it. Some servers
+// watchdog runs from the first text or tool call of an answer on. Comments and empty events do not count. Some servers
 // send the arguments of a call in one piece, and models reason after text, too: both may take as long as the first text.
 type watchdog struct {
 	idle     time.Duration // how long the next text may take; 0: there is no watchdog
