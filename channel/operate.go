@@ -236,6 +236,7 @@ func Settle(ctx context.Context, h *Hub) error {
 // results are answered. It calls waits once, with the number of open tasks, and does not wait for those of a paused bot.
 func (o Operator) DrainTasks(ctx context.Context, match func(conversation string) bool, waits func(open int)) error {
 	var before []string // unfinished since no task has been open
+	var newest int64    // the task that had begun last then
 	for announced := false; ; {
 		open, err := o.openTasks(ctx, match)
 		if err != nil || ctx.Err() != nil {
@@ -250,24 +251,19 @@ func (o Operator) DrainTasks(ctx context.Context, match func(conversation string
 			continue
 		}
 		unfinished, err := o.hub.wakeUnfinished(ctx, match)
-		if err != nil || len(unfinished) == 0 || slices.Equal(unfinished, before) { // what is left cannot be done now
+		if err != nil || len(unfinished) == 0 {
+			return err
+		}
+		last, err := o.hub.o.Store.NewestTask(ctx)
+		if err != nil || slices.Equal(unfinished, before) && last == newest { // what is left cannot be done now
 			return err
 		}
 		if err := o.hub.Drain(ctx); err != nil {
 			return err
 		}
-		before = unfinished // an answer may have started more tasks
+		before = unfinished // an answer may have started more tasks, which may be over already
+		newest = last
 	}
-}
-
-// openTasks returns the open tasks of the matching conversations that are not paused.
-func (o Operator) openTasks(ctx context.Context, match func(conversation string) bool) ([]store.Task, error) {
-	open, err := o.hub.o.Store.OpenTasks(ctx)
-	return slices.DeleteFunc(open, func(t store.Task) bool {
-		root, _ := store.RootOf(t.Conversation)
-		here, all, _ := o.Paused(ctx, root)
-		return !match(root) || here || all
-	}), err
 }
 
 // Unanswered returns the texts of the messages to the bot that wait for an answer in a conversation, oldest first.

@@ -258,3 +258,13 @@ func (c *conversation) openTasks(ctx context.Context, from, to int64) (string, e
 	}
 	return strings.Join(lines, "\n"), err
 }
+
+// openTasks returns the open tasks of the matching conversations that are not paused.
+func (o Operator) openTasks(ctx context.Context, match func(conversation string) bool) ([]store.Task, error) {
+	open, err := o.hub.o.Store.OpenTasks(ctx)
+	return slices.DeleteFunc(open, func(t store.Task) bool {
+		root, _ := store.RootOf(t.Conversation)
+		here, all, _ := o.Paused(ctx, root)
+		return !match(root) || here || all
+	}), err
+}

@@ -236,6 +236,12 @@ func (s *Store) OpenTasks(ctx context.Context) (found []Task, err error) {
 	return found, Fail("look for open tasks", err)
 }
 
+// NewestTask returns the id of the task that began last; 0 if there never was one.
+func (s *Store) NewestTask(ctx context.Context) (id int64, err error) {
+	err = s.View(ctx, func(tx *Tx) { tx.Row("SELECT coalesce(max(id), 0) FROM tasks").Scan(&id) })
+	return id, Fail("look for the newest task", err)
+}
+
 // Tasks reads the tasks that a condition selects.
 func (t *Tx) Tasks(where string, args ...any) []Task {
 	return List(t, func(rows *sql.Rows, t *Task) error {

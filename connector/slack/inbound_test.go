@@ -220,6 +220,7 @@ func TestNamesThatCannotBeLookedUp(t *testing.T) {
 		r.w.Clear()
 		fault.Of, fault.Times = "users.info", -1
 		r.w.Fail(fault)
+		r.w.Fail(slacktest.Fault{Of: "users.list", Times: -1, Error: "missing_scope"})
 		general, ann := r.place()
 		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "ask <@U9> in <#" + general + ">"})
 		r.answered(general, fmt.Sprint("answer ", i+1))
