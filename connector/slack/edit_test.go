@@ -19,7 +19,7 @@ func TestAnEditThatAddsTheMentionIsAnsweredOnce(t *testing.T) {
 	r.stored(name, "user: who knows?", "user: what was it?", "assistant: answer 1")
 	r.w.Unfurl(general, m)
 	r.end()
-	r.launch()
+	r.begin()
 	r.w.Edit(general, m, mention+"what is it then?")
 	r.stored(name, "user: who knows?", "user: what is it then?", "assistant: answer 1")
 	r.answered(general, "answer 1")
