@@ -145,7 +145,8 @@ func (f *faultField) turn(ctx context.Context, name string, p *provider, t *tria
 	p.on("")
 	sentence, marked := withoutHalf(piece.Text)
 	t.notified = piece.Failure || marked
-	if t.answered = !t.notified; t.answered != t.fault.Answered {
+	t.answered = !t.notified
+	if t.answered != t.fault.Answered {
 		t.fail("people got %.60q", piece.Text)
 	}
 	if internals.MatchString(sentence) && t.notified || strings.Count(sentence, "\n") > 0 && t.notified || piece.Text == "" {

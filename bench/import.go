@@ -133,7 +133,9 @@ func measureImport(ctx context.Context, s *screen, n int, text importText) (c im
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
 	said := past(n, time.Now().Add(-time.Duration(n+messagesPerDay)*time.Minute), text.message)
-	begun, cpu, stored := time.Now(), cpuTime(), time.Duration(0)
+	start := time.Now()
+	cpu := cpuTime()
+	var stored time.Duration
 	_, err = b.hub.Import(ctx, importPlace, said, func(now channel.ImportProgress) {
 		if now.Stored == n && stored == 0 {
 			stored = cpuTime() - cpu
@@ -144,7 +146,7 @@ func measureImport(ctx context.Context, s *screen, n int, text importText) (c im
 		return c, err
 	}
 	each := func(d time.Duration) float64 { return ms(d) / float64(n) }
-	c = importCost{Messages: n, Stored: each(stored), All: each(cpuTime() - cpu), Seconds: time.Since(begun).Seconds()}
+	c = importCost{Messages: n, Stored: each(stored), All: each(cpuTime() - cpu), Seconds: time.Since(start).Seconds()}
 	statistics, err := memory.In(b.store.Store).Statistics(ctx, memory.Filter{State: "all"})
 	if err != nil {
 		return c, err

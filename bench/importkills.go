@@ -32,11 +32,12 @@ func killImports(ctx context.Context, s *screen, program program, kind string, t
 		return r, err
 	}
 	r = importKills{Kind: kind}
-	begun := time.Now()
+	start := time.Now()
 	if err := importInto(ctx, program, file, 0); err != nil {
 		return r, err
 	}
-	whole, dice := time.Since(begun), rand.New(rand.NewPCG(1, 3))
+	whole := time.Since(start)
+	dice := rand.New(rand.NewPCG(1, 3))
 	for r.Kills < kills {
 		s.progress("%s: %d of %d imports were killed", kind, r.Kills, kills)
 		if err := os.RemoveAll(data); err != nil {

@@ -194,7 +194,8 @@ func (h *Hub) wakeImporting(ctx context.Context, match func(conversation string)
 func (h *Hub) wakeUnfinished(ctx context.Context, match func(conversation string) bool) ([]string, error) {
 	names, err := h.o.Store.Unfinished(ctx)
 	tasks, failed := h.o.Store.OpenTasks(ctx)
-	if err = errors.Join(err, failed, h.wakeImporting(ctx, match)); err != nil {
+	err = errors.Join(err, failed, h.wakeImporting(ctx, match))
+	if err != nil {
 		return nil, fmt.Errorf("look for unfinished conversations: %w", err)
 	}
 	for _, t := range tasks {

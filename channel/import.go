@@ -41,7 +41,8 @@ func (h *Hub) Import(ctx context.Context, name string, past []Inbound, progress 
 		now.Stored += len(batch)
 		progress(now)
 	}
-	if now.Unread, err = records.Past().Unread(ctx); err != nil {
+	now.Unread, err = records.Past().Unread(ctx)
+	if err != nil {
 		return imported, err
 	}
 	progress(now)

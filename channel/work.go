@@ -191,7 +191,8 @@ func (c *conversation) resume(ctx context.Context) error {
 // countAttempt counts another start of a turn, and drops the tasks that an earlier one began. open is false
 // if the question was deleted.
 func (c *conversation) countAttempt(ctx context.Context, turn *store.Turn) (open bool, err error) {
-	if turn.Starts, err = c.records.Turns().Retry(ctx, turn.Seq); errors.Is(err, store.ErrNotFound) {
+	turn.Starts, err = c.records.Turns().Retry(ctx, turn.Seq)
+	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
 	}
 	var dropped []store.Task

@@ -15,7 +15,8 @@ func balanced(stack []Summary, may func(a, b Summary) bool) (pair []Summary) {
 	alike := func(a, b Summary) bool {
 		return may(a, b) && max(a.Messages, b.Messages) <= mostLopsided*min(a.Messages, b.Messages)
 	}
-	if pair = lightest(stack, alike); pair != nil {
+	pair = lightest(stack, alike)
+	if pair != nil {
 		return pair
 	}
 	return lightest(stack, may)

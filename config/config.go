@@ -139,7 +139,8 @@ func (s *Settings) Money() channel.Money {
 	for model, p := range s.Prices {
 		input, output := cmp.Or(p.Input, new(0.0)), cmp.Or(p.Output, new(0.0))
 		price := prices.Price{Rates: prices.Rates{Input: *input, Cached: *cmp.Or(p.Cached, input), Write: *cmp.Or(p.Write, input), Output: *output}}
-		if price.Above = int64(p.LongAbove); price.Above > 0 {
+		price.Above = int64(p.LongAbove)
+		if price.Above > 0 {
 			long := cmp.Or(p.LongInput, input)
 			price.Long = prices.Rates{
 				Input: *long, Cached: *cmp.Or(p.LongCached, p.LongInput, p.Cached, input),

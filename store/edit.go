@@ -54,7 +54,8 @@ func (c *Conversation) editWaiting(tx *Tx, m Inbound) (edited bool) {
 func (tr Transcript) AskByEdit(ctx context.Context, m Inbound, remove func(tx *Tx)) (asked bool, err error) {
 	m = clean(m)
 	err = tr.c.Update(ctx, "ask with edited message "+m.ID, func(tx *Tx) {
-		if asked = tr.c.unasked(tx, m); !asked {
+		asked = tr.c.unasked(tx, m)
+		if !asked {
 			return
 		}
 		remove(tx)

@@ -41,7 +41,8 @@ says why. Tasks that the bot gives to other agents, and compactions, go on at th
 const maxQuestion = 4 << 20
 
 func (a *app) ask(cmd *cobra.Command, o terminal.Options, words []string) (err error) {
-	if o.Question, err = a.question(words); err != nil {
+	o.Question, err = a.question(words)
+	if err != nil {
 		return err
 	}
 	o.Out, o.Err = a.out, a.err

@@ -185,7 +185,8 @@ func (s *setup) confirm(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if answer = strings.ToLower(answer); answer != "y" && answer != "yes" {
+	answer = strings.ToLower(answer)
+	if answer != "y" && answer != "yes" {
 		return errAborted
 	}
 	return nil

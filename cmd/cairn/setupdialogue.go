@@ -151,7 +151,8 @@ func (s *setup) secret(ctx context.Context, from source, prompt string) (value s
 	switch {
 	case from.given != "" && !s.again:
 		var plain bool
-		if value, plain, err = new(config.Settings).Resolve(from.given); plain {
+		value, plain, err = new(config.Settings).Resolve(from.given)
+		if plain {
 			err = errors.New(`pass a secret as "file:PATH" or "env:NAME": the list of processes shows arguments`)
 		}
 		if err != nil {

@@ -34,7 +34,8 @@ var modelChoices = []option{
 func (s *setup) chooseModel(ctx context.Context) (err error) {
 	s.kind, s.address = s.model, ""
 	if s.kind == "" || s.again {
-		if s.kind, err = s.choose(ctx, "--model", "Which model should answer?", modelChoices); err != nil {
+		s.kind, err = s.choose(ctx, "--model", "Which model should answer?", modelChoices)
+		if err != nil {
 			return err
 		}
 	}
@@ -57,12 +58,14 @@ func (s *setup) chooseModel(ctx context.Context) (err error) {
 func (s *setup) enterAddress(ctx context.Context) (err error) {
 	typed := s.address
 	if typed == "" || s.again {
-		if typed, err = s.line(ctx, "--model with the server's address", "The server's address ["+usualServer+"]: "); err != nil {
+		typed, err = s.line(ctx, "--model with the server's address", "The server's address ["+usualServer+"]: ")
+		if err != nil {
 			return err
 		}
 	}
 	typed = cmp.Or(typed, usualServer)
-	if s.at.BaseURL, err = s.findServer(ctx, typed); err != nil {
+	s.at.BaseURL, err = s.findServer(ctx, typed)
+	if err != nil {
 		return err
 	}
 	if s.at.BaseURL != typed {
@@ -85,7 +88,8 @@ func (s *setup) enterKey(ctx context.Context) (err error) {
 	required := from.variable != ""
 	s.at.APIKey = ""
 	if (from.given != "none" || s.again) && (required || from.given != "" || s.tty != nil) {
-		if s.at.APIKey, err = s.secret(ctx, from, prompt); err != nil {
+		s.at.APIKey, err = s.secret(ctx, from, prompt)
+		if err != nil {
 			return err
 		}
 	}
@@ -138,7 +142,8 @@ func (s *setup) chooseName(ctx context.Context) (err error) {
 		s.at.Model = s.modelName
 	}
 	if s.at.Model == "" {
-		if s.at.Model, err = s.nameOfModel(ctx); err != nil {
+		s.at.Model, err = s.nameOfModel(ctx)
+		if err != nil {
 			return err
 		}
 	}
@@ -190,7 +195,8 @@ func (s *setup) nameOfModel(ctx context.Context) (string, error) {
 func agentOf(at config.LLM) (agent channel.Agent, model *located, err error) {
 	settings := config.Default()
 	settings.LLM = at
-	if agent, err = newModelSet(slog.New(slog.DiscardHandler)).agent(&settings, settings.Agents[0]); err != nil {
+	agent, err = newModelSet(slog.New(slog.DiscardHandler)).agent(&settings, settings.Agents[0])
+	if err != nil {
 		return agent, nil, err
 	}
 	model, ok := agent.Model.(*located)

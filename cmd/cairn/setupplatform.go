@@ -27,7 +27,8 @@ var platformChoices = []option{
 func (s *setup) choosePlatform(ctx context.Context) (err error) {
 	s.chosen = s.platform
 	if s.chosen == "" || s.again {
-		if s.chosen, err = s.choose(ctx, "--platform", "Where will people talk to the bot?", platformChoices); err != nil {
+		s.chosen, err = s.choose(ctx, "--platform", "Where will people talk to the bot?", platformChoices)
+		if err != nil {
 			return err
 		}
 	}
@@ -47,7 +48,8 @@ func (s *setup) enterDiscordToken(ctx context.Context) (err error) {
 			"2. Under Bot switch on Message Content Intent, and save.\n" +
 			"3. There press Reset Token, and copy the token.")
 	}
-	if s.token, err = s.secret(ctx, s.discordToken, "The token (hidden): "); err != nil {
+	s.token, err = s.secret(ctx, s.discordToken, "The token (hidden): ")
+	if err != nil {
 		return err
 	}
 	if err := s.lookAtDiscord(ctx); err != nil {
@@ -111,7 +113,8 @@ func (s *setup) enterSlackBotToken(ctx context.Context) (err error) {
 		s.say("\n1. Create the app with this link: choose the workspace and confirm.\n\n  %s\n\n"+
 			"2. Under OAuth & Permissions press Install to Workspace, and copy the Bot\n   User OAuth Token.", slack.CreateURL())
 	}
-	if s.botToken, err = s.secret(ctx, s.slackBot, "The token xoxb-… (hidden): "); err != nil {
+	s.botToken, err = s.secret(ctx, s.slackBot, "The token xoxb-… (hidden): ")
+	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, serverTimeout)
@@ -129,7 +132,8 @@ func (s *setup) enterSlackAppToken(ctx context.Context) (err error) {
 	if s.slackApp.given == "" && s.tty != nil && !s.again {
 		s.say("3. Under Basic Information, App-Level Tokens, press Generate Token and Scopes,\n   add connections:write, and copy the token.")
 	}
-	if s.appToken, err = s.secret(ctx, s.slackApp, "The token xapp-… (hidden): "); err != nil {
+	s.appToken, err = s.secret(ctx, s.slackApp, "The token xapp-… (hidden): ")
+	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, serverTimeout)

@@ -108,7 +108,8 @@ func (c *inlineScan) code(at, end int) int {
 		}
 		i += open
 		run := len(rest[i:]) - len(strings.TrimLeft(rest[i:], "`"))
-		if i += run; run == n {
+		i += run
+		if run == n {
 			c.spans = append(c.spans, inlineSpan{at, at + i, rest[:n]})
 			return at + i
 		}

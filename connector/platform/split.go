@@ -34,8 +34,10 @@ func (s Splitter) Texts(text, empty string) (all []string) {
 		c := s.cut(text, at, fence, spans, s.Limit-s.CostOf(opening))
 		part, closing := text[at:c.end], c.closing
 		visible := hasContent(part, fence)
-		if fence = c.fence; fence != "" {
-			if closing = fenceMarks(fence); !strings.HasSuffix(part, "\n") {
+		fence = c.fence
+		if fence != "" {
+			closing = fenceMarks(fence)
+			if !strings.HasSuffix(part, "\n") {
 				closing = "\n" + closing
 			}
 		}

@@ -198,7 +198,8 @@ func buttonLabels(list any) (labels []string) {
 		for _, o := range platform.ObjectsIn(e["options"]) {
 			options = append(options, textOf(o["text"]))
 		}
-		if label = platform.JoinField(label, strings.Join(options, ", ")); label != "" {
+		label = platform.JoinField(label, strings.Join(options, ", "))
+		if label != "" {
 			labels = append(labels, label)
 		}
 		for _, inner := range []string{"positive_button", "negative_button"} {

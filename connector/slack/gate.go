@@ -80,7 +80,8 @@ func (g *gate) take(inBackground bool) (wait time.Duration) {
 	if inBackground && len(g.background) >= g.limit/2 {
 		opens = later(opens, g.background[0].Add(g.window))
 	}
-	if wait = opens.Sub(now); wait > 0 {
+	wait = opens.Sub(now)
+	if wait > 0 {
 		return wait
 	}
 	g.sent = append(g.sent, now)

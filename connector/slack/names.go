@@ -92,7 +92,8 @@ func (s *Slack) lookUp(ctx context.Context, id string) string {
 		found, _, err = s.lookUpPerson(ctx, client, id)
 	} else {
 		var c *slackgo.Channel
-		if c, err = client.GetConversationInfoContext(ctx, &slackgo.GetConversationInfoInput{ChannelID: id}); err == nil {
+		c, err = client.GetConversationInfoContext(ctx, &slackgo.GetConversationInfoInput{ChannelID: id})
+		if err == nil {
 			found = c.Name
 		}
 	}

@@ -49,7 +49,8 @@ func (c *Client) exchange(ctx context.Context, form *Form, p Plan) (whole llm.Re
 		whole, err = p.Answer.read(resp, form)
 		return err
 	})
-	if err = p.Answer.watchdog.explain(ctx, err); err != nil {
+	err = p.Answer.watchdog.explain(ctx, err)
+	if err != nil {
 		return llm.Response{Usage: p.Answer.Usage}, err
 	}
 	return whole, nil

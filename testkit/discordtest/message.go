@@ -60,7 +60,8 @@ func (s *Server) Post(channel, user string, p Post) (m Message) {
 		n.Type = p.Type
 		p.checkBuilt()
 		n.Embeds = append(n.Embeds, p.Embeds...)
-		if n.Components = append(n.Components, p.Components...); len(p.Components) > 0 {
+		n.Components = append(n.Components, p.Components...)
+		if len(p.Components) > 0 {
 			n.Flags |= discordgo.MessageFlagsIsComponentsV2
 		}
 		if p.ReplyTo != "" {
