@@ -20,8 +20,9 @@ type claim struct {
 	people   []int // those that it mentions, in order; the first is whom it is about
 	leads    bool  // it begins with that person, or nearly
 	unknown  []nameWord
-	invented string // the name of somebody whom nobody knows, and who asks for something or decides it
-	foreign  bool   // it is in another language than the span
+	invented string    // the name of somebody whom nobody knows, and who asks for something or decides it
+	foreign  bool      // it is in another language than the span
+	overlaps []overlap // with each passage, once they are asked for
 }
 
 // claimOf reads a line under a heading.

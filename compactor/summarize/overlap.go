@@ -27,9 +27,13 @@ type overlap struct {
 	shared int
 }
 
-// overlaps returns what overlap does, for all passages: it reads those that have a word of the line, not all words of all.
+// overlaps returns what overlap does, for all passages: it reads those that have a word of the line, not all words of all, and once.
 func (e *evidence) overlaps(c *claim) []overlap {
+	if c.overlaps != nil {
+		return c.overlaps
+	}
 	all := make([]overlap, len(e.passages))
+	c.overlaps = all
 	weights := make([]float64, len(e.passages)) // of one word
 	for _, k := range c.keys {
 		if k.number {

@@ -118,8 +118,8 @@ func (e *evidence) onlyNumber(i int) bool {
 
 // beside returns the passages that are no part of the span and say something of a line.
 func (e *evidence) beside(c *claim) (all []int) {
-	for i := e.own; i < len(e.passages); i++ {
-		if e.overlap(c, i).shared > 0 {
+	for i, o := range e.overlaps(c) {
+		if i >= e.own && o.shared > 0 {
 			all = append(all, i)
 		}
 	}
@@ -189,12 +189,12 @@ func (e *evidence) inSpan(passages []int) []int {
 // elsewhere reports whether a message that the line does not cite, but that shares a word with it, has something. What was shown
 // beside the span counts unless only messages do.
 func (e *evidence) elsewhere(c *claim, onlyMessages bool, has func(int) bool) bool {
-	all := e.passages
+	all := e.overlaps(c)
 	if onlyMessages {
 		all = all[:e.own]
 	}
-	for i := range all {
-		if e.overlap(c, i).shared > 0 && has(i) {
+	for i, o := range all {
+		if o.shared > 0 && has(i) {
 			return true
 		}
 	}

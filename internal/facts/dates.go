@@ -51,9 +51,9 @@ func (d Date) Spans(at time.Time) (spans []Span) {
 	case d.Month == 0:
 		return d.days(at, spans)
 	}
-	spans = d.inMonth(at, d.Month, d.Day, spans)
+	spans = d.inMonth(at, time.Month(d.Month), d.Day, spans)
 	if d.Swapped && d.Day <= 12 {
-		spans = d.inMonth(at, d.Day, d.Month, spans)
+		spans = d.inMonth(at, time.Month(d.Day), d.Month, spans)
 	}
 	return spans
 }
@@ -68,7 +68,7 @@ func (d Date) days(at time.Time, spans []Span) []Span {
 	today := day(at)
 	for n := -2; n <= 2; n++ {
 		month := time.Date(at.Year(), at.Month()+time.Month(n), 1, 0, 0, 0, 0, time.UTC)
-		for _, span := range d.inMonth(month, int(month.Month()), d.Day, nil) {
+		for _, span := range d.inMonth(month, month.Month(), d.Day, nil) {
 			if d.Weekday >= 0 || span.From >= today-longest && span.From <= today+longest {
 				spans = append(spans, span)
 			}
@@ -78,21 +78,21 @@ func (d Date) days(at time.Time, spans []Span) []Span {
 }
 
 // inMonth appends a day of a month, or the month, in the years around a time if the date states none.
-func (d Date) inMonth(at time.Time, month, dayOfMonth int, spans []Span) []Span {
+func (d Date) inMonth(at time.Time, month time.Month, dayOfMonth int, spans []Span) []Span {
 	first, last := at.Year()-1, at.Year()+1
 	if d.Year != 0 {
 		first, last = d.Year, d.Year
 	}
 	for year := first; year <= last; year++ {
-		from := time.Date(year, time.Month(month), max(dayOfMonth, 1), 0, 0, 0, 0, time.UTC)
-		to := from.AddDate(0, 0, 1)
+		from, next := dayOf(year, month, max(dayOfMonth, 1)), dayOf(year, month+1, 1)
+		to := from + 1
 		if dayOfMonth == 0 {
-			to = from.AddDate(0, 1, 0)
+			to = next
 		}
-		if from.Month() != time.Month(month) || d.Weekday >= 0 && dayOfMonth != 0 && int(from.Weekday()) != d.Weekday {
+		if from >= next || d.Weekday >= 0 && dayOfMonth != 0 && weekday(from) != d.Weekday { // such as 31 April
 			continue
 		}
-		spans = append(spans, Span{day(from), day(to)})
+		spans = append(spans, Span{from, to})
 	}
 	return spans
 }
@@ -107,12 +107,8 @@ func Meet(a Date, atA time.Time, b Date, atB time.Time) bool {
 	if a.onWeekday(b, atB) {
 		return true
 	}
-	for _, x := range a.Spans(atA) {
-		if slices.ContainsFunc(b.Spans(atB), x.Meets) {
-			return true
-		}
-	}
-	return false
+	others := b.Spans(atB)
+	return slices.ContainsFunc(a.Spans(atA), func(x Span) bool { return slices.ContainsFunc(others, x.Meets) })
 }
 
 // onWeekday reports whether a date states only the weekday of another one, stated at a time.

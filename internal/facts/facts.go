@@ -228,8 +228,11 @@ func minutes(n Number) (all []float64) {
 }
 
 // day counts days, in UTC, from a fixed one: two times of one date give the same.
-func day(t time.Time) int {
-	return int(time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC).Unix() / 86400)
+func day(t time.Time) int { return dayOf(t.Date()) }
+
+func dayOf(year int, month time.Month, dayOfMonth int) int {
+	const seconds = 24 * 60 * 60
+	return int(time.Date(year, month, dayOfMonth, 0, 0, 0, 0, time.UTC).Unix() / seconds)
 }
 
 // Counted returns the dates that a number of days, weeks, months or years may mean: in three days, three days ago.

@@ -12,6 +12,9 @@ import (
 // maskBroken masks secrets with characters in them that do not show, and those that a terminal or
 // a mail program broke over lines.
 func maskBroken(text string) string {
+	if !strings.ContainsFunc(text, func(r rune) bool { return r == '\n' || hidden(r) }) {
+		return text // as most texts are: they cost nothing more
+	}
 	whole, at := joined(text)
 	if len(whole) == len(text) {
 		return text
