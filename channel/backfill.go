@@ -63,10 +63,12 @@ func (c *conversation) gather(ctx context.Context) (store.Due, error) {
 	return due, err
 }
 
-// fillGap reads messages posted while the bot was away and, before those, known ones that may have changed.
+// fillGap reads messages posted while the bot was away and, before those, known ones that may have changed. If the history lacks
+// known ones that are young, the gap stays open, and it is read once more when they are no longer that.
 func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 	var known []store.Known  // known messages still to be compared
 	from, ended := "", false // where that reading continues, and whether the last page was the end
+	unsure := false          // a page lacked young messages
 	for {
 		after, open, err := c.records.Past().Gap(ctx) // again for each page: the bot may have been away once more
 		if err != nil || !open || time.Now().Before(c.lookAgain) {
@@ -102,12 +104,17 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 		c.unread.End()
 		// A server may return fewer messages than requested: only a second, empty page shows that the rest was deleted.
 		atEnd := ended && !page.More && page.There != nil && len(page.There)+len(page.Said) == 0 && page.Last == ""
-		if known, err = c.review(ctx, known, page, atEnd); err != nil {
+		left, lacks, err := c.review(ctx, known, page, atEnd)
+		if err != nil {
 			return err
 		}
+		known, unsure = left, unsure || lacks
 		done := !page.More && (ended || page.There == nil || len(known) == 0)
-		if err := c.fill(ctx, look, page, done); err != nil {
+		if err := c.fill(ctx, look, page, done && !unsure); err != nil {
 			return err
+		}
+		if done && unsure {
+			c.lookAgain = time.Now().Add(reviewAge)
 		}
 		from, ended = cmp.Or(page.Last, from), !page.More && !done
 	}

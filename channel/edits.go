@@ -72,7 +72,7 @@ func (c *conversation) repeatEdits(ctx context.Context) (err error) {
 const (
 	reviewMessages = historyPage / 2    // before the gap, so that there is room for what was missed
 	reviewBack     = 7 * 24 * time.Hour // older ones may be gone because the platform no longer keeps them
-	reviewAge      = time.Minute        // since they were stored: a history may lack the newest messages
+	reviewAge      = time.Minute        // since they were stored, before they are deleted: a history may lack the newest messages
 )
 
 // newer compares ids in the platforms' order.
@@ -99,8 +99,7 @@ func idBefore(id string) string {
 
 // reviewable returns the messages to compare with a history, and the id after which to read them.
 func (c *conversation) reviewable(ctx context.Context, after string) (known []store.Known, from string, err error) {
-	said, saved := c.platformNow().Add(-reviewBack), time.Now().Add(-reviewAge)
-	recent, err := c.records.Transcript().Recent(ctx, said, saved, reviewMessages)
+	recent, err := c.records.Transcript().Recent(ctx, c.platformNow().Add(-reviewBack), reviewMessages)
 	if err != nil {
 		return nil, "", err
 	}
@@ -116,9 +115,9 @@ func (c *conversation) reviewable(ctx context.Context, after string) (known []st
 	return known, from, nil
 }
 
-// review applies to the conversation how known messages differ from a history page, and returns those behind it. atEnd: no
-// message is behind it, so those are deleted, too.
-func (c *conversation) review(ctx context.Context, known []store.Known, page Page, atEnd bool) (left []store.Known, err error) {
+// review applies to the conversation how known messages differ from a history page, and returns those behind it, and whether
+// the page lacks some that are too young to be deleted. atEnd: no message is behind it, so those are deleted, too.
+func (c *conversation) review(ctx context.Context, known []store.Known, page Page, atEnd bool) (left []store.Known, unsure bool, err error) {
 	var edited []Inbound
 	for _, m := range page.Said {
 		if slices.ContainsFunc(known, func(k store.Known) bool { return k.ID == m.ID && m.Edited.After(k.Edited) }) {
@@ -129,7 +128,7 @@ func (c *conversation) review(ctx context.Context, known []store.Known, page Pag
 	}
 	for _, m := range c.completed(ctx, edited) {
 		if err := c.change(ctx, store.Delivery{Edited: &m}); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
 	newest := page.Last
@@ -139,9 +138,12 @@ func (c *conversation) review(ctx context.Context, known []store.Known, page Pag
 	var gone []string
 	for _, m := range known {
 		covered := page.There != nil && (atEnd || newer(newest, m.ID))
-		switch {
-		case covered && !slices.Contains(page.There, m.ID), slices.Contains(page.Gone, m.ID):
+		young := time.Since(m.Saved).Abs() < reviewAge // a clock that was set back makes no message young
+		switch missing := covered && !slices.Contains(page.There, m.ID); {
+		case slices.Contains(page.Gone, m.ID), missing && !young:
 			gone = append(gone, m.ID)
+		case missing:
+			unsure = true
 		case newer(m.ID, page.Last):
 			left = append(left, m)
 		}
@@ -150,5 +152,5 @@ func (c *conversation) review(ctx context.Context, known []store.Known, page Pag
 		c.log.Info("missed_deletions_applied", "messages", len(gone))
 		err = c.change(ctx, store.Delivery{Deleted: gone})
 	}
-	return left, err
+	return left, unsure, err
 }

@@ -174,6 +174,37 @@ func TestMissedEditsAndDeletions(t *testing.T) {
 	})
 }
 
+// A history may lack what was said a moment ago, so it is read once more before a message younger than a minute is deleted.
+func TestMissedChangesOfYoungMessages(t *testing.T) {
+	for claim, meanwhile := range map[string]func(r *rig){
+		"the bot stays": func(*rig) {},
+		"it is started once more, and nothing was missed since": func(r *rig) { r.restart(); r.away(); r.catchUp() },
+	} {
+		withPlatform(t, 1, func(r *rig, p *platform) {
+			for _, m := range []channel.Inbound{pastMessage("1005", "teh plan", 0, false), pastMessage("1006", "a secret", 0, false)} {
+				p.said = append(p.said, m)
+				r.post(m)
+			}
+			r.post(pastMessage("1007", "just now", 0, false))
+			time.Sleep(time.Second)
+			p.edit("1005", "the plan")
+			p.remove("1006")
+			r.restart()
+			r.away()
+			r.catchUp()
+			check.Equal(t, claim+": at once", texts(r.transcript()), "user: message 1 | user: the plan | user: a secret | user: just now")
+			p.note(func() { p.said = append(p.said, pastMessage("1007", "just now", 0, false)) })
+			meanwhile(r)
+			time.Sleep(2 * time.Minute)
+			r.waitForReplies()
+			check.Equal(t, claim+": once they are old enough", texts(r.transcript()), "user: message 1 | user: the plan | user: just now")
+			read := len(p.asked)
+			time.Sleep(time.Hour)
+			check.Len(t, claim+": pages read", p.asked, read)
+		})
+	}
+}
+
 func withPlatform(t *testing.T, n int, f func(r *rig, p *platform)) {
 	inBubble(t, echo, func(t *testing.T, r *rig) {
 		p := &platform{}

@@ -194,7 +194,7 @@ func TestDeliveriesWaitForBackfill(t *testing.T) {
 			[]string{"user: two", "user: three", "user: one", "user: bot, hello", "assistant: answer 1"},
 		},
 		"a message after an older gap": {
-			channel.Look{After: "3"},
+			channel.Look{After: "1"}, // from before the known messages
 			pastMessage("5", "five", time.Second, false),
 			func(r *rig) { r.away(); r.deliverMessage(pastMessage("6", "six", 0, false)) },
 			[]string{"user: two", "user: three", "user: five", "user: six"},

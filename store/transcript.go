@@ -207,19 +207,20 @@ func (tr Transcript) Newest(ctx context.Context) (chat.Message, error) {
 type Known struct {
 	ID     string
 	Edited time.Time // by the platform's clock; zero: no edit is known
+	Saved  time.Time // by this machine's clock
 }
 
-// Recent returns at most limit of the newest messages of people, in no particular order, sent since a time and stored before
-// another, without deleted ones.
-func (tr Transcript) Recent(ctx context.Context, since, before time.Time, limit int) ([]Known, error) {
+// Recent returns at most limit of the newest messages of people, in no particular order, sent since a time, without deleted
+// ones.
+func (tr Transcript) Recent(ctx context.Context, since time.Time, limit int) ([]Known, error) {
 	const reviewed = 500 // rows of the transcript
 	recent, err := selectAlone(ctx, tr.c.store, func(rows *sql.Rows, m *Known) error {
-		return rows.Scan(&m.ID, UTC(&m.Edited))
-	}, fmt.Sprintf(`SELECT platform_id, edited FROM (
+		return rows.Scan(&m.ID, UTC(&m.Edited), UTC(&m.Saved))
+	}, fmt.Sprintf(`SELECT platform_id, edited, saved_at FROM (
 			SELECT platform_id, coalesce(edited_at, 0) AS edited, said_at, received_at AS saved_at FROM inbox WHERE conversation = ?1
 			UNION ALL SELECT * FROM (SELECT platform_id, coalesce(edited_at, 0), said_at, saved_at FROM
 				(SELECT * FROM messages WHERE %s ORDER BY id DESC LIMIT %d) WHERE role = 'user' AND platform_id <> '' AND deleted_at IS NULL)
-		) WHERE said_at >= ?2 AND saved_at <= ?3 ORDER BY said_at DESC LIMIT ?4`, Own, reviewed), tr.c.id, since.UnixMilli(), before.UnixMilli(), limit)
+		) WHERE said_at >= ?2 ORDER BY said_at DESC LIMIT ?3`, Own, reviewed), tr.c.id, since.UnixMilli(), limit)
 	return recent, tr.c.Fail("look for recent messages", err)
 }
 
