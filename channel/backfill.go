@@ -27,6 +27,8 @@ type backfill struct {
 	pastDone  bool             // the messages from before the bot joined have been read
 	unread    observe.Incident // the history cannot be read
 	lookAgain time.Time        // for work; zero: never
+	reviewAt  time.Time        // when known messages are compared with the history once more; zero: never
+	reviewed  string           // the newest of them
 	taskEnds  time.Time        // the time of the task that this conversation is will be over
 
 	importUnread atomic.Bool // there may be messages of an import that the engine has not read; any goroutine may set it
@@ -35,6 +37,12 @@ type backfill struct {
 // gather fetches all of that and returns what is due afterwards: messages up to the last before which it has checked
 // what to read. A failure is logged and costs only what could not be read; a gap is read later.
 func (c *conversation) gather(ctx context.Context) (store.Due, error) {
+	if !c.reviewAt.IsZero() && !time.Now().Before(c.reviewAt) {
+		if err := c.records.Past().SetGap(ctx, c.reviewed); err != nil {
+			return store.Due{}, err
+		}
+		c.reviewAt = time.Time{}
+	}
 	due, err := c.records.Inbox().Due(ctx)
 	for err == nil {
 		historian, reads := c.connector.(Historian)
@@ -64,7 +72,7 @@ func (c *conversation) gather(ctx context.Context) (store.Due, error) {
 }
 
 // fillGap reads messages posted while the bot was away and, before those, known ones that may have changed. If the history lacks
-// known ones that are young, the gap stays open, and it is read once more when they are no longer that.
+// known ones that are young, it is read once more when they are no longer that.
 func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 	var known []store.Known  // known messages still to be compared
 	from, ended := "", false // where that reading continues, and whether the last page was the end
@@ -110,14 +118,23 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 		}
 		known, unsure = left, unsure || lacks
 		done := !page.More && (ended || page.There == nil || len(known) == 0)
-		if err := c.fill(ctx, look, page, done && !unsure); err != nil {
+		if err := c.fill(ctx, look, page, done); err != nil {
 			return err
 		}
 		if done && unsure {
-			c.lookAgain = time.Now().Add(reviewAge)
+			c.reviewAt, c.reviewed = time.Now().Add(reviewAge), after
 		}
 		from, ended = cmp.Or(page.Last, from), !page.More && !done
 	}
+}
+
+// rest returns how long there is nothing to look for; 0 or less: until something arrives.
+func (b *backfill) rest() time.Duration {
+	rest := time.Until(b.lookAgain)
+	if !b.reviewAt.IsZero() && (rest <= 0 || b.reviewAt.Before(b.lookAgain)) {
+		rest = max(time.Until(b.reviewAt), time.Millisecond)
+	}
+	return rest
 }
 
 // fill stores the missed messages of a page, which may begin before them; done: no page follows.

@@ -122,6 +122,12 @@ func (h *Hub) Away(ctx context.Context, connector string, earlier func(newest, f
 	return h.o.Store.Away(ctx, connector, earlier)
 }
 
+// Lately returns the conversations of a connector that were active lately, at most limit, and where each may have missed something:
+// after returns that from its newest message and its first, or "" for one that was not active.
+func (h *Hub) Lately(ctx context.Context, connector string, limit int, after func(newest, first string) string) ([]Gap, error) {
+	return h.o.Store.Lately(ctx, connector, limit, after)
+}
+
 // CatchUp has a conversation read its gap before it takes up anything else, without waiting for that. after is where
 // the gap begins if none is noted: the platform id of a message, or of where one would be; empty adds no gap.
 func (h *Hub) CatchUp(ctx context.Context, name, after string) error {

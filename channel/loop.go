@@ -86,7 +86,7 @@ func (c *conversation) own() {
 			c.runs.working, c.runs.err = false, err
 			if err != nil {
 				retry.Reset(c.runs.delay())
-			} else if rest := time.Until(c.lookAgain); rest > 0 {
+			} else if rest := c.rest(); rest > 0 {
 				retry.Reset(rest)
 			}
 			silence.Reset(c.hub.o.Idle)
@@ -115,7 +115,7 @@ func (c *conversation) own() {
 
 // idle reports whether there is nothing to do until a message arrives.
 func (c *conversation) idle() bool {
-	return c.done() && c.runs.err == nil && time.Until(c.lookAgain) <= 0 && c.sender.idle() && !c.busy() &&
+	return c.done() && c.runs.err == nil && c.rest() <= 0 && c.sender.idle() && !c.busy() &&
 		(c.engine == nil || c.engine.Wake().IsZero())
 }
 

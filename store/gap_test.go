@@ -62,6 +62,13 @@ func TestAway(t *testing.T) {
 	gaps := check.Must(s.Away(ctx, "slack", func(newest, first string) string { return first + "<" + newest }))(t)
 	check.EqualAll(t, "gaps", gaps, []store.Gap{{"slack:1/2", "1<3"}, {"slack:1/3", "4<5"}, {"slack:1/4", ""}})
 	wantGap(t, taken2, "1<3", true)
+	check.EqualAll(t, "the newest, where the last message allows it", check.Must(s.Lately(ctx, "slack", 1, func(newest, first string) string { return newest }))(t), []store.Gap{{"slack:1/3", "5"}})
+	check.EqualAll(t, "of the others", check.Must(s.Lately(ctx, "slack", 9, func(newest, first string) string {
+		if newest == "5" {
+			return ""
+		}
+		return first
+	}))(t), []store.Gap{{"slack:1/2", "1"}})
 	wantGap(t, reopen(t, waiting), "2", true)
 	t.Run("another connector's conversations have none, whatever the names are", func(t *testing.T) {
 		s := storetest.OpenStore(t, t.TempDir())

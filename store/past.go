@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"cairn/chat"
@@ -35,6 +36,27 @@ func (s *Store) Away(ctx context.Context, connector string, earlier func(newest,
 		}
 	})
 	return gaps, Fail("note that "+connector+" was away", err)
+}
+
+// Lately returns the conversations of a connector, at most limit, for whose newest message and first one after returns where
+// something may have been missed, and that, the newest first. "" leaves a conversation out.
+func (s *Store) Lately(ctx context.Context, connector string, limit int, after func(newest, first string) string) (gaps []Gap, err error) {
+	err = s.View(ctx, func(tx *Tx) {
+		for _, c := range tx.Conversations("WHERE name >= ? AND name < ?", connector+":", connector+";") {
+			newest := c.outermost(tx, "DESC")
+			if newest == "" {
+				continue
+			}
+			if from := after(newest, c.outermost(tx, "ASC")); from != "" {
+				gaps = append(gaps, Gap{c.name, from})
+			}
+		}
+	})
+	slices.SortFunc(gaps, func(a, b Gap) int { // ids of Discord and Slack increase
+		return cmp.Or(cmp.Compare(len(b.After), len(a.After)), cmp.Compare(b.After, a.After))
+	})
+	gaps = gaps[:min(len(gaps), limit)]
+	return gaps, Fail("find the active conversations of "+connector, err)
 }
 
 // platformKnows holds for ids that the platform itself counts up. Others belong to imported messages

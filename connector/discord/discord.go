@@ -95,6 +95,12 @@ func New(o Options) (*Discord, error) {
 		},
 		queue: platform.KeyedQueue[func()]{Group: base.Work, Do: platform.CallEach},
 	}
+	d.MissedAfter = func(newest, _ string, since time.Time) string {
+		if timeOf(newest).Before(since) {
+			return ""
+		}
+		return newest // Discord delivers events in order
+	}
 	d.files = platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: d.fetch}
 	return d, nil
 }

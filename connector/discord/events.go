@@ -23,11 +23,13 @@ func (d *Discord) event(name string, data json.RawMessage) error {
 			d.Log.Error("handle_event_failed", "event", name, "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
+	d.Heard()
 	switch name {
 	case "READY":
 		return d.onReady(data)
 	case "RESUMED":
 		d.Link.Established()
+		d.LookAgain()
 	case "MESSAGE_CREATE":
 		d.onMessageCreate(read[message](data))
 	case "MESSAGE_UPDATE":

@@ -133,6 +133,12 @@ func New(o Options) (*Slack, error) {
 	s.queue = platform.KeyedQueue[event]{Group: s.Work, Do: s.handle}
 	s.known = platform.KeyedQueue[missed]{Group: s.Work, Do: func(waiting []missed) { s.catchUp(merge(waiting)) }}
 	s.unknown = platform.KeyedQueue[missed]{Group: s.Work, Do: func(waiting []missed) { s.catchUpUnknown(merge(waiting)) }}
+	s.MissedAfter = func(newest, first string, since time.Time) string {
+		if timeOf(newest).Before(since) {
+			return ""
+		}
+		return gapAfter(s.Clock.Now())(newest, first)
+	}
 	s.files = platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: s.fetch}
 	return s, nil
 }

@@ -78,6 +78,7 @@ func (k *socket) receive(ctx context.Context, message []byte) error {
 	if json.Unmarshal(message, &r) != nil {
 		return nil // not an envelope, so it needs no acknowledgement
 	}
+	k.s.Heard()
 	switch r.Type {
 	case socketmode.RequestTypeHello:
 		if !k.s.draining.Load() { // otherwise nothing was missed in between

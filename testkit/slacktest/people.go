@@ -184,6 +184,9 @@ func (s *Server) Leave(channel, person string) {
 	})
 }
 
+// Lose has Slack lose the next n events of channels.
+func (s *Server) Lose(n int) { s.do(func() { s.lose += n }) }
+
 // Emit sends the app an event of any type and returns its event_id.
 func (s *Server) Emit(event map[string]any) string {
 	return locked(s, func() string { return s.emitLocked(event) })
@@ -192,6 +195,10 @@ func (s *Server) Emit(event map[string]any) string {
 // eventLocked sends an event of a channel, if the app is a member and has the required scope.
 func (s *Server) eventLocked(c *channel, event map[string]any) {
 	kind, _ := event["type"].(string)
+	if s.lose > 0 {
+		s.lose--
+		return
+	}
 	if c.has(BotUserID) && s.receives(c, kind) {
 		s.emitLocked(event)
 	}

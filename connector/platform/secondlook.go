@@ -1,0 +1,74 @@
+package platform
+
+import (
+	"context"
+	"time"
+
+	"cairn/channel"
+)
+
+// A platform may lose an event, and a socket may answer each PING and deliver nothing. So the places that were active lately are
+// compared with the platform's history when nothing has arrived for some minutes, and after a resumed session.
+
+const (
+	quietAfter   = 5 * time.Minute // without an event, until a second look
+	activeLately = time.Hour       // since the newest message of a place that is looked at
+	maxLooks     = 20              // places of one second look: each costs a request
+)
+
+// secondLook says when to look again. The zero value never does.
+type secondLook struct {
+	quiet time.Duration
+	heard chan struct{} // holds a value if an event has arrived
+	wish  chan struct{} // holds a value if LookAgain was called
+}
+
+func newSecondLook() secondLook {
+	return secondLook{quiet: quietAfter, heard: make(chan struct{}, 1), wish: make(chan struct{}, 1)}
+}
+
+// Heard reports that an event has arrived.
+func (b *Base) Heard() { signal(b.looks.heard) }
+
+// LookAgain has the places that were active lately look for what they missed. It does not wait for that.
+func (b *Base) LookAgain() { signal(b.looks.wish) }
+
+// SetQuiet sets how long nothing arrives before a second look. Tests set a shorter time.
+func (b *Base) SetQuiet(quiet time.Duration) { b.looks.quiet = quiet }
+
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default: // it holds a value already
+	}
+}
+
+// keepLooking looks again whenever it is time, at most once in a fifth of the quiet time, until ctx ends.
+func (b *Base) keepLooking(ctx context.Context) {
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-b.looks.heard:
+			continue
+		case <-b.looks.wish:
+		case <-time.After(b.looks.quiet):
+		}
+		if b.Connected() {
+			b.lookAgain(ctx)
+			_ = Sleep(ctx, b.looks.quiet/5) // its error ends the loop
+		}
+	}
+}
+
+func (b *Base) lookAgain(ctx context.Context) {
+	since := b.Clock.Now().Add(-activeLately)
+	var active []channel.Gap
+	b.Store(ctx, func() (err error) {
+		active, err = b.Hub.Lately(ctx, b.name, maxLooks, func(newest, first string) string { return b.MissedAfter(newest, first, since) })
+		return err
+	})
+	for _, place := range active {
+		b.Store(ctx, func() error { return b.Hub.CatchUp(ctx, place.Conversation, place.After) })
+	}
+}
