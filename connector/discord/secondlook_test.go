@@ -9,7 +9,7 @@ import (
 
 func TestEventsThatDiscordLostAreNoticed(t *testing.T) {
 	t.Run("while nothing else arrives", func(t *testing.T) {
-		r := newRig(t, discordtest.Options{}, func(d *Discord) { d.SetQuiet(300 * time.Millisecond) }).start()
+		r := newRig(t, discordtest.Options{}, func(d *Discord) { d.LookAfter(200*time.Millisecond, 100*time.Millisecond) }).start()
 		r.converse(r.square, "hello", 1)
 		r.Drop(1)
 		r.ask(r.square, "lost")
@@ -17,7 +17,7 @@ func TestEventsThatDiscordLostAreNoticed(t *testing.T) {
 		r.converse(r.square, "once more", 3)
 	})
 	t.Run("before a session is resumed", func(t *testing.T) {
-		r := newRig(t, discordtest.Options{}).start()
+		r := newRig(t, discordtest.Options{}, func(d *Discord) { d.LookAfter(time.Hour, 100*time.Millisecond) }).start()
 		r.converse(r.square, "hello", 1)
 		r.Drop(1)
 		r.ask(r.square, "lost")

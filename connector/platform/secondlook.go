@@ -12,6 +12,7 @@ import (
 
 const (
 	quietAfter   = 5 * time.Minute // without an event, until a second look
+	againAfter   = time.Minute     // until a second look that a connector asks for, when its events have been handled; and between two
 	activeLately = time.Hour       // since the newest message of a place that is looked at
 	maxLooks     = 20              // places of one second look: each costs a request
 )
@@ -19,22 +20,26 @@ const (
 // secondLook says when to look again. The zero value never does.
 type secondLook struct {
 	quiet time.Duration
+	again time.Duration
 	heard chan struct{} // holds a value if an event has arrived
 	wish  chan struct{} // holds a value if LookAgain was called
 }
 
 func newSecondLook() secondLook {
-	return secondLook{quiet: quietAfter, heard: make(chan struct{}, 1), wish: make(chan struct{}, 1)}
+	return secondLook{quiet: quietAfter, again: againAfter, heard: make(chan struct{}, 1), wish: make(chan struct{}, 1)}
 }
 
 // Heard reports that an event has arrived.
 func (b *Base) Heard() { signal(b.looks.heard) }
 
-// LookAgain has the places that were active lately look for what they missed. It does not wait for that.
+// LookAgain has the places that were active lately look for what they missed, in a minute.
 func (b *Base) LookAgain() { signal(b.looks.wish) }
 
-// SetQuiet sets how long nothing arrives before a second look. Tests set a shorter time.
-func (b *Base) SetQuiet(quiet time.Duration) { b.looks.quiet = quiet }
+// LookAfter sets how long nothing arrives before a second look, and how long LookAgain waits. Tests set shorter times.
+func (b *Base) LookAfter(quiet, again time.Duration) {
+	b.looks.quiet = quiet
+	b.looks.again = again
+}
 
 func signal(c chan<- struct{}) {
 	select {
@@ -43,7 +48,7 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// keepLooking looks again whenever it is time, at most once in a fifth of the quiet time, until ctx ends.
+// keepLooking looks again whenever it is time, until ctx ends.
 func (b *Base) keepLooking(ctx context.Context) {
 	for ctx.Err() == nil {
 		select {
@@ -54,9 +59,8 @@ func (b *Base) keepLooking(ctx context.Context) {
 		case <-b.looks.wish:
 		case <-time.After(b.looks.quiet):
 		}
-		if b.Connected() {
+		if Sleep(ctx, b.looks.again) == nil && b.Connected() {
 			b.lookAgain(ctx)
-			_ = Sleep(ctx, b.looks.quiet/5) // its error ends the loop
 		}
 	}
 }
