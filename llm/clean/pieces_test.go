@@ -13,7 +13,7 @@ import (
 	"cairn/testkit/wordstest"
 )
 
-// texts are all texts of the tests.
+// texts are all texts of the tests, in the same order each time.
 func texts() (all []string) {
 	for _, c := range removed {
 		all = append(all, c.text)
@@ -26,7 +26,9 @@ func texts() (all []string) {
 		all = append(all, c.text)
 	}
 	const longest = 2000
-	return append(all, slices.DeleteFunc(wordstest.Texts(), func(text string) bool { return len(text) > longest })...)
+	all = append(all, slices.DeleteFunc(wordstest.Texts(), func(text string) bool { return len(text) > longest })...)
+	slices.Sort(all) // some of them are in maps
+	return all
 }
 
 // inPieces cleans a text in random pieces, and checks that nothing is shown that is taken back later.
