@@ -98,7 +98,7 @@ func TestLargeTextsAreCheap(t *testing.T) {
 		"nested objects": `{"function":`, "lists of calls": `[{"tool_calls":`, "Python": "[lookup(word=[", "roles": "a.<|im_end|>\nuse", "bare": "analysisX", "headers": "<|start|>assistant ", "elements of a tool": "A.\n<lookup>x", "actions": "A.\nAction: lookup\nAction Input: x\n", "flowers": "✿FUNCTION✿: now ", "closed elements": "<lookup>x</lookup>",
 		"announced thoughts": "**Thinking:** x\n", "broken characters": "\xff", "escapes": "\x1b[", "roles of turns": "a.\n<|user|> B",
 		"ends of answers": "<p>a</answer>", "tokens in a line": "a.<|im_end|> b {", "headers of messages": "a.\n[#1 14:05 Ada] b\n", "misspelt ends": "<think>\n</ think>\n", "calls in a thought": "<think>\n<tool_call>{\n",
-		"closed blocks": "<now>\n</now>\nx\n",
+		"citations": "<co>x ", "closed blocks": "<now>\n</now>\nx\n",
 	} {
 		text := strings.Repeat(unit, size/len(unit))
 		for _, piece := range []int{len(text), 3} {
