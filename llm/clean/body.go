@@ -93,6 +93,8 @@ func (f *Filter) bodyMark(m mark, final bool) bool {
 		return f.laterBlock(m, next, final)
 	case around:
 		return f.unwrap(m, next)
+	case citation:
+		return f.dropCitation(m, next)
 	}
 	return f.mention(m, next)
 }

@@ -132,6 +132,8 @@ var callTexts = map[string]struct {
 	"an unknown tool behind text":   {"An example:\n<tool_call>{\"name\": \"search\", \"arguments\": {}}</tool_call>", "", "An example:\n<tool_call>{\"name\": \"search\", \"arguments\": {}}</tool_call>"},
 	"a sentence about a call":       {"<tool_call>{\"name\": \"now\", \"arguments\": {}}</tool_call> is how Qwen calls a tool.", "", "<tool_call>{\"name\": \"now\", \"arguments\": {}}</tool_call> is how Qwen calls a tool."},
 	"a sentence about a function":   {"lookup(word) is a function.", "", "lookup(word) is a function."},
+	"calls in two forms":            {"{\"action\": \"lookup\", \"action_input\": {\"word\": \"tea\"}}lookup(\"tea\")", "", "{\"action\": \"lookup\", \"action_input\": {\"word\": \"tea\"}}lookup(\"tea\")"},
+	"an element and a call":         {"<lookup>{\"word\": \"tea\"}</lookup>\nlookup({\"word\": \"tea\"})", "", "<lookup>{\"word\": \"tea\"}</lookup>\nlookup({\"word\": \"tea\"})"},
 	"a sentence with a tool's name": {"now is the time", "", "now is the time"},
 }
 

@@ -52,6 +52,12 @@ var leftovers = map[string]struct{ text, calls, want string }{
 	"a summary made up":                         {"Hello.\n\n[Compaction Summary] messages #1 to #9, 3 to 4 May 2026\n## Goals\n- tea", "", "Hello."},
 	"a message made up behind a list":           {"- tea\n- milk\n\n[#5 2026-11-28 14:06 Ada] Thanks!", "", "- tea\n- milk"},
 	"a message that a person has not written":   {"Hello.\n[#5 2026-11-28 14:06 Ada] Thanks!\n[#6 2026-11-28 14:06 Robin] Bye.", "", "Hello."},
+	"citations of Command R":                    {"The <co: 0>Emperor Penguin</co: 0> is the <co: 0,1>tallest</co: 0,1>.", "", "The Emperor Penguin is the tallest."},
+	"citations of Command A":                    {"<co>Emperor penguins</co: 0:[0]> live in <co>Antarctica</co: 0:[1,2],1:[0]>.", "", "Emperor penguins live in Antarctica."},
+	"citations without a space":                 {"It is <co:3>Paris</co:3>.", "", "It is Paris."},
+	"a citation in bold":                        {"It is **<co: 0>Paris</co: 0>**.", "", "It is **Paris**."},
+	"a citation that is cut off":                {"It is <co: 0>Paris", "", "It is Paris"},
+	"a citation behind a thought":               {"<|START_THINKING|>Hm.<|END_THINKING|><|START_RESPONSE|><co>Paris</co: 0:[1]>.<|END_RESPONSE|>", "", "Paris."},
 }
 
 func TestLeftoversOfModelFamiliesAreRemoved(t *testing.T) {

@@ -23,6 +23,7 @@ const (
 	around            // around an answer or a part of it
 	callMark          // around a tool call
 	block             // a block of Cairn's prompt, or a tool's result
+	citation          // around what a document says (Command)
 )
 
 // certainty says what is enough to remove a thought.

@@ -41,7 +41,8 @@ func (f *Filter) readHeld(bool) bool {
 func (f *Filter) release() {
 	held := f.held.String()
 	if f.block == "" {
-		if f.readCalls(held) {
+		mayBeCalls := f.marked || offered(f.Tools).mayBePlain(held) // which more of it may have changed since the last look
+		if mayBeCalls && f.readCalls(held) {
 			f.holding = holding{}
 			f.end()
 			return

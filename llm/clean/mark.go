@@ -36,6 +36,12 @@ func indexMark(text string) int {
 
 // markAt returns the mark at the front of a text. more: it takes more text to know, which never is if final.
 func markAt(text string, final bool) (m mark, more bool) {
+	switch {
+	case agrees(text, "<co:"), agrees(text, bareCitation), agrees(text, "</co:"):
+		if m, more = citationAt(text, final); m.kind != none || more {
+			return m, more
+		}
+	}
 	switch text[0] {
 	case '<', '[':
 		return tagAt(text, final)

@@ -13,7 +13,7 @@ import (
 	"cairn/testkit/wordstest"
 )
 
-// texts are all texts of the tests.
+// texts are all texts of the tests, in the same order each time.
 func texts() (all []string) {
 	for _, c := range removed {
 		all = append(all, c.text)
@@ -26,7 +26,9 @@ func texts() (all []string) {
 		all = append(all, c.text)
 	}
 	const longest = 2000
-	return append(all, slices.DeleteFunc(wordstest.Texts(), func(text string) bool { return len(text) > longest })...)
+	all = append(all, slices.DeleteFunc(wordstest.Texts(), func(text string) bool { return len(text) > longest })...)
+	slices.Sort(all) // some of them are in maps
+	return all
 }
 
 // inPieces cleans a text in random pieces, and checks that nothing is shown that is taken back later.
@@ -96,7 +98,7 @@ func TestLargeTextsAreCheap(t *testing.T) {
 		"nested objects": `{"function":`, "lists of calls": `[{"tool_calls":`, "Python": "[lookup(word=[", "roles": "a.<|im_end|>\nuse", "bare": "analysisX", "headers": "<|start|>assistant ", "elements of a tool": "A.\n<lookup>x", "actions": "A.\nAction: lookup\nAction Input: x\n", "flowers": "✿FUNCTION✿: now ", "closed elements": "<lookup>x</lookup>",
 		"announced thoughts": "**Thinking:** x\n", "broken characters": "\xff", "escapes": "\x1b[", "roles of turns": "a.\n<|user|> B",
 		"ends of answers": "<p>a</answer>", "tokens in a line": "a.<|im_end|> b {", "headers of messages": "a.\n[#1 14:05 Ada] b\n", "misspelt ends": "<think>\n</ think>\n", "calls in a thought": "<think>\n<tool_call>{\n",
-		"closed blocks": "<now>\n</now>\nx\n",
+		"citations": "<co>x ", "closed blocks": "<now>\n</now>\nx\n",
 	} {
 		text := strings.Repeat(unit, size/len(unit))
 		for _, piece := range []int{len(text), 3} {

@@ -124,7 +124,7 @@ func (f *Filter) startMark(final bool) verdict {
 	if more {
 		return unknown
 	}
-	if m.kind == none {
+	if m.kind == none || m.kind == citation {
 		return nothing
 	}
 	next, more := followMark(f.raw, m, final)

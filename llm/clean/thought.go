@@ -224,6 +224,18 @@ func (f *Filter) restore() {
 	f.raw = all[m.size:] + f.raw
 }
 
+// planning matches what models say in thoughts, and hardly anyone in a text about their marks.
+var planning = lazy.Pattern(`(?i)\bthe user\b|\blet me\b|\bI (?:need to|should|have to|will|must)\b|^\W*(?:okay|ok|hmm|alright)\b|` +
+	`\b(?:der nutzer|die nutzerin|der benutzer)\b|l'utilisat|\b(?:el usuario|o usuário|l'utente)\b|пользовател|用户|用戶|ユーザー|사용자`)
+
+// isAloud reports whether a thought whose marks are in emphasis is one, though it never ends.
+func isAloud(all string) bool {
+	_, said, _ := strings.Cut(all, ">")
+	said = strings.TrimLeft(said, "*_ \n")
+	said = said[:min(len(said), maxBehind)]
+	return planning().MatchString(said) && !ofTemplates().MatchString(said)
+}
+
 // endThinking ends a thought that the end of the answer has cut off.
 func (f *Filter) endThinking() {
 	switch {
@@ -232,6 +244,8 @@ func (f *Filter) endThinking() {
 		f.endThought(0)
 		f.raw = after
 	case f.words != nil && f.callBehindThought():
+	case f.emphasis != "" && isAloud(f.all.String()):
+		f.endThought(0)
 	case !f.isOpen, f.sure != known:
 		f.restore()
 	default:
