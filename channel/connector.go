@@ -213,6 +213,7 @@ func (a Answer) Page(n int) string {
 const (
 	TextRefused  = "I do not answer here."
 	TextUnknown  = "There is no such command. These are the ones I know:"
+	TextNoButton = "This button no longer works: what it was about is gone, or another version of me made it. Write the command instead."
 	TextDone     = "Done."
 	TextPrevious = "Previous" // page
 	TextNext     = "Next"     // page

@@ -113,22 +113,31 @@ func (d *Discord) onInteraction(i interaction) {
 
 // handle defers the response to an interaction, runs its command for the person who caused it, and shows the answer.
 func (d *Discord) handle(ctx context.Context, i interaction) error {
-	line, n, ok := parseCustomID(i.Data.CustomID)
+	line, n, known := parseCustomID(i.Data.CustomID)
 	deferral, data := discordgo.InteractionResponseDeferredMessageUpdate, any(nil)
-	switch {
-	case i.Type == discordgo.InteractionApplicationCommandAutocomplete:
+	switch i.Type {
+	case discordgo.InteractionApplicationCommandAutocomplete:
 		return d.suggest(ctx, i)
-	case i.Type == discordgo.InteractionApplicationCommand:
-		line, deferral = i.line(), discordgo.InteractionResponseDeferredChannelMessageWithSource
+	case discordgo.InteractionMessageComponent:
+		known = known && platform.KnowsButton(line)
+	case discordgo.InteractionApplicationCommand:
+		line, known = i.line(), true
+		fallthrough
+	case discordgo.InteractionModalSubmit: // the bot opens none
+		deferral = discordgo.InteractionResponseDeferredChannelMessageWithSource
 		data = map[string]any{"flags": i.flags()}
-	case !i.isButton() || !ok: // of another version
+	default:
 		return nil
 	}
 	if err := d.callback(ctx, i, deferral, data); err != nil {
 		return err
 	}
 	show := func(ctx context.Context, answer channel.Answer) error { return d.showAnswer(ctx, i, line, n, answer) }
-	return d.RunCommand(ctx, d.locate(ctx, i.ChannelID, i.GuildID).conversation(), i.person(), line, nil, show)
+	name := d.locate(ctx, i.ChannelID, i.GuildID).conversation()
+	if !known {
+		return d.RefuseButton(ctx, name, show)
+	}
+	return d.RunCommand(ctx, name, i.person(), line, nil, show)
 }
 
 func (i interaction) isButton() bool { return i.Type == discordgo.InteractionMessageComponent }

@@ -1,4 +1,4 @@
-// Slash commands, buttons, suggestions, commands that are written as messages, and marks of compactions.
+// Slash commands, suggestions, commands that are written as messages, and marks of compactions.
 
 package discord
 
@@ -12,7 +12,6 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
-	"cairn/testkit/channeltest"
 	"cairn/testkit/check"
 	"cairn/testkit/discordtest"
 )
@@ -225,27 +224,6 @@ func TestLongListsHavePages(t *testing.T) {
 			all += m.Content
 		}
 		return strings.Count(all, "fact number") == 25
-	})
-}
-
-func TestAToolIsAllowedByAButton(t *testing.T) {
-	r := newRig(t, discordtest.Options{})
-	box := &channeltest.Box{Approve: channel.ApproveAlways}
-	r.Tools, r.Model.Func = box, channeltest.Add
-	bob := r.User("bob")
-	r.Rules.Access = map[string]channel.Access{"discord": {Owners: []string{r.ann.ID}}}
-	r.start().registered()
-	r.ask(r.square, "please add")
-	check.Contains(t, "the question", r.answers(r.square, 1)[0], "May I call calc_add")
-	question := r.sent(r.square)[0]
-	_, rest, _ := strings.Cut(string(check.Must(json.Marshal(question.Components))(t)), `"custom_id":"`)
-	allow, _, _ := strings.Cut(rest, `"`)
-	check.Contains(t, "what a stranger reads", r.privately(r.Click(r.square, bob.ID, question.ID, allow)), "people who manage this place")
-	check.Len(t, "calls that a stranger allowed", box.Called(), 0)
-	r.Click(r.square, r.ann.ID, question.ID, allow)
-	r.until("the answer", func() bool {
-		all := r.sent(r.square)
-		return strings.Contains(all[len(all)-1].Content, "The tool says: five") && strings.Contains(all[0].Content, "ann allowed the call of calc_add") && len(all[0].Components) == 0
 	})
 }
 

@@ -40,6 +40,7 @@ type Discord struct {
 	reactionRefused platform.Cache              // channels in which Discord refuses reactions
 	started         time.Time                   // an earlier process may have started answering messages older than this
 	registered      atomic.Bool                 // the commands are registered, or being registered
+	servers         servers                     // used only by the goroutine in Run
 	pauses          pauses
 }
 
@@ -150,7 +151,11 @@ func (d *Discord) Application(ctx context.Context) (found Application, err error
 		return found, err
 	}
 	found.ID, found.Bot = self.ID, self.Username
-	var app discordgo.Application
+	var app struct {
+		ID      string
+		Flags   int
+		Servers int `json:"approximate_guild_count"`
+	}
 	err = get("/applications/@me", &app)
 	switch {
 	case refusalIn(err).status == http.StatusNotFound: // a compatible server may not know this
@@ -160,8 +165,8 @@ func (d *Discord) Application(ctx context.Context) (found Application, err error
 		found.ID, found.NoContent = cmp.Or(app.ID, found.ID), app.Flags&contentFlags == 0
 	}
 	var guilds []discordgo.UserGuild
-	err = get("/users/@me/guilds", &guilds)
-	found.Servers = len(guilds)
+	err = get("/users/@me/guilds", &guilds) // the first page of them
+	found.Servers = max(len(guilds), app.Servers)
 	return found, err
 }
 
@@ -185,5 +190,10 @@ func (d *Discord) Check(ctx context.Context) (facts []string, err error) {
 	if app.Servers == 0 {
 		return facts, errors.New("the bot is in no server: invite it with " + InviteURL(app.ID))
 	}
-	return append(facts, fmt.Sprintf("servers that it is in: %d", app.Servers)), nil
+	facts = append(facts, fmt.Sprintf("servers that it is in: %d", app.Servers))
+	if app.Servers >= manyServers {
+		found, _ := d.findGateway(ctx) // its number only completes the warning
+		facts = append(facts, "warning: "+crowded(app.Servers, found.Shards))
+	}
+	return facts, nil
 }

@@ -48,6 +48,7 @@ func (d *Discord) updateState(name string, data json.RawMessage) {
 	switch name {
 	case "GUILD_CREATE":
 		if g := read[guild](data); !g.Unavailable { // at the start of a session, after an outage, or when the bot joins
+			d.noteServers(g.ID)
 			for _, p := range d.state.addGuild(g) {
 				d.backfillIfMissed(p, false)
 			}
@@ -59,6 +60,7 @@ func (d *Discord) updateState(name string, data json.RawMessage) {
 		if g := read[guild](data); g.Unavailable { // it comes back
 			d.noteGaps()
 		} else {
+			delete(d.servers.ids, g.ID)
 			d.state.removeGuild(g.ID)
 		}
 	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_UPDATE":
@@ -209,6 +211,7 @@ func (d *Discord) onReady(data json.RawMessage) error {
 	r := read[struct {
 		User        user
 		Application struct{ ID string }
+		Guilds      []struct{ ID string }
 	}](data)
 	d.state.bot.Store(&self{r.User, cmp.Or(r.Application.ID, r.User.ID)})
 	all, err := d.noteGaps()
@@ -219,6 +222,11 @@ func (d *Discord) onReady(data json.RawMessage) error {
 	d.Link.Established()
 	d.Log.Info("connected", "as", r.User.Username)
 	d.CheckClock()
+	d.servers.ids = map[string]bool{}
+	for _, g := range r.Guilds {
+		d.servers.ids[g.ID] = true
+	}
+	d.noteServers()
 	for _, gap := range all { // the gateway announces a direct message channel only with its next message
 		if p := channel.ParsePlace(gap.Conversation); p.Direct() {
 			d.queue.Add(p.Channel, func() { d.fillGap(gap.Conversation, "", false) })

@@ -211,7 +211,7 @@ const (
 var fatalMessages = map[int]string{
 	4004: "the token is refused; check DISCORD_TOKEN: https://discord.com/developers/applications → your application → Bot → Reset Token",
 	4010: outdated,
-	4011: "the bot is in more servers than one connection may serve (code 4011); remove it from some: it cannot be split over several connections yet",
+	4011: "the bot is in too many servers (code 4011): " + oneConnection + ". To go on, remove the bot from some servers, or " + divide,
 	4012: outdated,
 	4013: outdated,
 	4014: "the bot may not read messages: switch on Message Content Intent at https://discord.com/developers/applications → your application → Bot → Privileged Gateway Intents, or set message_content = false under [discord] to answer only what is addressed to it",
@@ -260,17 +260,7 @@ func (d *Discord) noteIdentify(at time.Time) {
 
 // newSession waits until Discord accepts a new session (Discord, Gateway: Rate Limiting; Session Start Limit).
 func (d *Discord) newSession(ctx context.Context) (*session, error) {
-	var found struct {
-		URL   string
-		Start *struct {
-			Remaining  int   `json:"remaining"`
-			ResetAfter int64 `json:"reset_after"` // ms
-		} `json:"session_start_limit"`
-	}
-	err := d.rest.do(ctx, call{method: http.MethodGet, path: "/gateway/bot", into: &found})
-	if refusalIn(err).status == http.StatusNotFound { // a compatible server may know only the other path
-		err = d.rest.do(ctx, call{method: http.MethodGet, path: "/gateway", into: &found})
-	}
+	found, err := d.findGateway(ctx)
 	wait := time.Until(d.nextIdentify)
 	switch {
 	case err != nil:
@@ -281,6 +271,7 @@ func (d *Discord) newSession(ctx context.Context) (*session, error) {
 		wait = max(wait, time.Duration(found.Start.ResetAfter)*time.Millisecond)
 		d.Log.Warn("session_limit_reached", "wait", wait.Round(time.Second))
 	}
+	d.servers.recommended = found.Shards
 	if err := platform.Sleep(ctx, wait); err != nil {
 		return nil, err
 	}

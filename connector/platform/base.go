@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -218,6 +219,18 @@ func (b *Base) RunCommand(ctx context.Context, name string, who channel.Person, 
 		return err
 	}
 	return showEnd(ctx, answer.Then, show)
+}
+
+// KnowsButton reports whether a button's command line has a command of this version.
+func KnowsButton(line string) bool {
+	_, err := channel.FindCommand(strings.TrimPrefix(line, "/"))
+	return strings.HasPrefix(line, "/") && err == nil
+}
+
+// RefuseButton answers who pressed an unknown button: of another version, or of another program with the bot's token.
+func (b *Base) RefuseButton(ctx context.Context, conversation string, show Show) error {
+	text := channel.Translated(channel.SpokenIn(b.Hub, conversation), channel.TextNoButton)
+	return show(ctx, channel.Answer{Text: text, Private: true})
 }
 
 // showEnd shows what a command has come to, or, when ctx ends before that, what becomes of it.

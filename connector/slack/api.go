@@ -107,7 +107,7 @@ func (s *Slack) checkScopes(header http.Header) error {
 
 // manifestJSON describes the app to Slack: its scopes, events and command.
 //
-//go:generate cp manifest.json ../deploy/slack-manifest.json
+//go:generate cp manifest.json ../../deploy/slack-manifest.json
 //go:embed manifest.json
 var manifestJSON []byte
 

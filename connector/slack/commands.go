@@ -86,19 +86,22 @@ func (s *Slack) onButton(payload json.RawMessage) {
 			Value    string `json:"value"`
 		} `json:"actions"`
 	}
-	if err := platform.Decode(payload, &p); err != nil || p.Type != "block_actions" || len(p.Actions) == 0 || p.Channel.ID == "" {
-		return
+	if err := platform.Decode(payload, &p); err != nil || p.Channel.ID == "" || p.URL == "" {
+		return // there is nowhere to answer
 	}
 	var value buttonValue
-	own := strings.HasPrefix(p.Actions[0].ActionID, actionPrefix) && json.Unmarshal([]byte(p.Actions[0].Value), &value) == nil
-	if !own {
-		return
-	}
+	own := p.Type == "block_actions" && len(p.Actions) > 0 && strings.HasPrefix(p.Actions[0].ActionID, actionPrefix)
+	known := own && json.Unmarshal([]byte(p.Actions[0].Value), &value) == nil && platform.KnowsButton(value.Line)
 	place := s.place(p.Channel.ID, value.Thread)
 	thread := s.placeOf(p.Channel.ID, p.Message).Thread
 	who := channel.Person{ID: p.User.ID, Name: cmp.Or(p.User.Name, p.User.Username)}
 	c := command{place: place, line: value.Line, who: who, page: value.Page}
-	s.start(p.Trigger+p.URL, c, s.overURL(c, p.URL, thread, false, true))
+	show := s.overURL(c, p.URL, thread, false, true)
+	if !known {
+		s.Command(p.Trigger+p.URL, place.String(), runTimeout, nil, func(ctx context.Context) error { return s.RefuseButton(ctx, place.String(), show) })
+		return
+	}
+	s.start(p.Trigger+p.URL, c, show)
 }
 
 // overURL answers over a response_url. Only the sender sees the answer, unless it is public. The answer may replace the

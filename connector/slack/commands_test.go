@@ -3,6 +3,7 @@
 package slack
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -170,6 +171,29 @@ func TestCommandsAreMessagesOrSpelledAsSlackHasThem(t *testing.T) {
 	check.Len(t, "what all read", r.own(general), 4)
 	dm := r.w.DM(ann) // alone with the bot everybody manages the place
 	check.Contains(t, "the result", r.command(dm, ann, "unpin 1"), "not pinned")
+}
+
+func TestAnUnknownButtonIsAnsweredInWords(t *testing.T) {
+	r, general, ann := town(t, slacktest.Options{}, answerN)
+	r.Language = "ja"
+	r.begin()
+	want := channel.Translated("ja", channel.TextNoButton)
+	check.That(t, want != channel.TextNoButton, "it has no translation")
+	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "the root"})
+	for n, action := range []string{
+		`"action_id":"memories_next","value":"2"`,                                               // of no version
+		`"action_id":"` + actionPrefix + `next","value":"memories 2"`,                           // of an older one
+		`"action_id":"` + actionPrefix + `next","value":"{\"line\":\"/dance now\",\"page\":1}"`, // of a command that is gone
+	} {
+		blocks := `[{"type":"actions","block_id":"b","elements":[{"type":"button","text":{"type":"plain_text","text":"Next"},` + action + `}]}]`
+		list := r.w.Say(slacktest.Post{Channel: general, User: slacktest.BotUserID, Text: "a list", Thread: root, Blocks: json.RawMessage(blocks)})
+		id, _, _ := strings.Cut(strings.TrimPrefix(action, `"action_id":"`), `"`)
+		r.w.Press(general, list, ann, id)
+		m := r.told(general, ann, n+1)
+		check.That(t, m.Shown() == want && m.Thread == root, "%s is answered with %+v", action, m)
+	}
+	r.eventually("all is acknowledged", r.acknowledged)
+	check.Lacks(t, "the log", r.Log.String(), "command_failed")
 }
 
 func TestListsHavePages(t *testing.T) {

@@ -24,6 +24,7 @@ type draft struct {
 
 // show updates the draft to show text, as far as a stream allows.
 func (d *draft) show(ctx context.Context, w *writer, text string) error {
+	ctx = background(ctx, nil) // people wait for the finished text
 	if d.ts == "" {
 		return d.start(ctx, w, text)
 	}
@@ -91,6 +92,7 @@ func (d *draft) startStream(ctx context.Context, w *writer, text string) (starte
 	_, d.ts, err = w.s.api.once.StartStreamContext(ctx, w.place.Channel,
 		slackgo.MsgOptionTS(w.place.Thread), slackgo.MsgOptionRecipientUserID(person), slackgo.MsgOptionRecipientTeamID(team),
 		slackgo.MsgOptionMarkdownText(defuseMentions(text)))
+	_, limited := rateLimit(err)
 	switch {
 	case err == nil:
 		w.s.noteOwnMessage(w.place, d.ts)
@@ -98,7 +100,7 @@ func (d *draft) startStream(ctx context.Context, w *writer, text string) (starte
 			d.ts = "" // another answer found it before this one knew its ts
 		}
 		return d.streaming, nil
-	case isRefused(err):
+	case isRefused(err), limited: // a message can be edited instead
 		return false, nil
 	}
 	return false, err

@@ -1,5 +1,6 @@
-// Rate limits of the Web API: each method that the bot also calls in the background has a gate. It lets no more requests
-// through than Slack documents, keeps half of them for requests that a person waits for, and obeys a 429.
+// Rate limits of the Web API: each method that the bot also calls in the background, or to show a reply while it is written, has a
+// gate. It lets no more requests through than Slack documents, keeps half of them for requests that a person waits for, and
+// obeys a 429.
 
 package slack
 
@@ -14,14 +15,25 @@ import (
 	slackgo "github.com/slack-go/slack"
 )
 
-// tiers are the requests per minute that Slack allows at least, from the Facts of each method's page.
-var tiers = map[string]int{
-	"conversations.history": 50,
-	"conversations.info":    50,
-	"conversations.replies": 50,
-	"users.conversations":   50,
-	"users.info":            100,
-	"users.list":            20,
+// tier is the limit of a method.
+type tier struct {
+	limit      int  // requests per minute that Slack allows at least
+	background int  // those of them that nobody waits for
+	spread     bool // the second half of the latter is spread over the minute
+}
+
+// tiers are from the Facts of each method's page: tier 2 (20 and more), 3 (50 and more) or 4 (100 and more). In a text that
+// grows people see a pause, so its requests are spread; of a stream it is the only one to call its methods.
+var tiers = map[string]tier{
+	"chat.appendStream":     {limit: 100, background: 100, spread: true},
+	"chat.startStream":      {limit: 20, background: 20},
+	"chat.update":           {limit: 50, background: 25, spread: true},
+	"conversations.history": {limit: 50, background: 25},
+	"conversations.info":    {limit: 50, background: 25},
+	"conversations.replies": {limit: 50, background: 25},
+	"users.conversations":   {limit: 50, background: 25},
+	"users.info":            {limit: 100, background: 50},
+	"users.list":            {limit: 20, background: 10},
 }
 
 const (
@@ -38,7 +50,7 @@ type gates struct {
 
 // of returns the gate of a method; nil if it has none.
 func (g *gates) of(method string) *gate {
-	limit, limited := tiers[method]
+	t, limited := tiers[method]
 	if !limited {
 		return nil
 	}
@@ -48,20 +60,20 @@ func (g *gates) of(method string) *gate {
 		g.all = make(map[string]*gate)
 	}
 	if g.all[method] == nil {
-		g.all[method] = &gate{limit: limit, window: g.window}
+		g.all[method] = &gate{tier: t, window: g.window}
 	}
 	return g.all[method]
 }
 
 // gate counts the requests of one method.
 type gate struct {
-	limit  int           // requests per window
+	tier                 // its minute is the window
 	window time.Duration // see gateWindow
 
-	mu         sync.Mutex  // guards everything below
-	sent       []time.Time // requests within the window, oldest first
-	background []time.Time // those of them that nobody waited for
-	closed     time.Time   // until then Slack refuses requests
+	mu        sync.Mutex  // guards everything below
+	sent      []time.Time // requests within the window, oldest first
+	unawaited []time.Time // those of them that nobody waited for
+	closed    time.Time   // until then Slack refuses requests
 }
 
 // take lets a request through and returns 0, or returns after which time to try again.
@@ -69,7 +81,7 @@ func (g *gate) take(inBackground bool) (wait time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
-	g.sent, g.background = g.recent(g.sent, now), g.recent(g.background, now)
+	g.sent, g.unawaited = g.recent(g.sent, now), g.recent(g.unawaited, now)
 	opens := g.closed
 	if inBackground && !opens.IsZero() {
 		opens = opens.Add(yieldTime)
@@ -77,8 +89,8 @@ func (g *gate) take(inBackground bool) (wait time.Duration) {
 	if len(g.sent) >= g.limit {
 		opens = later(opens, g.sent[0].Add(g.window))
 	}
-	if inBackground && len(g.background) >= g.limit/2 {
-		opens = later(opens, g.background[0].Add(g.window))
+	if inBackground {
+		opens = later(opens, g.due())
 	}
 	wait = opens.Sub(now)
 	if wait > 0 {
@@ -86,9 +98,23 @@ func (g *gate) take(inBackground bool) (wait time.Duration) {
 	}
 	g.sent = append(g.sent, now)
 	if inBackground {
-		g.background = append(g.background, now)
+		g.unawaited = append(g.unawaited, now)
 	}
 	return 0
+}
+
+// due returns when the background may make its next request; zero: at once.
+func (g *gate) due() (at time.Time) {
+	used := len(g.unawaited)
+	switch {
+	case used >= g.background:
+		return g.unawaited[0].Add(g.window)
+	case g.spread && 2*used >= g.background:
+		last := g.unawaited[used-1]
+		left := g.unawaited[0].Add(g.window).Sub(last)
+		return last.Add(left / time.Duration(g.background-used+1))
+	}
+	return at
 }
 
 // recent returns the requests that are still within the window.

@@ -14,6 +14,7 @@ import (
 
 	slackgo "github.com/slack-go/slack"
 
+	"cairn/channel"
 	"cairn/testkit/check"
 	"cairn/testkit/slacktest"
 )
@@ -34,7 +35,7 @@ func TestTheDoubleRefusesRequestsBeyondTheDocumentedLimits(t *testing.T) {
 
 func TestAGateKeepsHalfForThoseWhoWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := &gate{limit: 10, window: time.Minute}
+		g := &gate{tier: tier{limit: 10, background: 5}, window: time.Minute}
 		start := time.Now()
 		in, asking := background(t.Context(), nil), make(chan struct{})
 		for range 5 {
@@ -47,7 +48,7 @@ func TestAGateKeepsHalfForThoseWhoWait(t *testing.T) {
 		check.NoError(t, g.wait(in))
 		check.Equal(t, "the sixth in the background waited", time.Since(start), time.Minute)
 
-		g, start = &gate{limit: 10, window: time.Minute}, time.Now()
+		g, start = &gate{tier: tier{limit: 10, background: 5}, window: time.Minute}, time.Now()
 		for range 5 {
 			check.NoError(t, g.wait(in))
 		}
@@ -55,7 +56,7 @@ func TestAGateKeepsHalfForThoseWhoWait(t *testing.T) {
 		check.NoError(t, g.wait(background(t.Context(), asking)))
 		check.Equal(t, "the sixth waited until somebody asked", time.Since(start), time.Second)
 
-		g, start = &gate{limit: 10, window: time.Minute}, time.Now()
+		g, start = &gate{tier: tier{limit: 10, background: 5}, window: time.Minute}, time.Now()
 		g.closeFor(30 * time.Second)
 		check.NoError(t, g.wait(t.Context()))
 		check.Equal(t, "after a 429 a request waited", time.Since(start), 30*time.Second)
@@ -68,6 +69,68 @@ func TestAGateKeepsHalfForThoseWhoWait(t *testing.T) {
 		defer cancel()
 		check.Error(t, g.wait(ctx), context.DeadlineExceeded)
 	})
+}
+
+func TestAGrowingTextHasNoLongPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gate{tier: tiers["chat.update"], window: gateWindow}
+		in := background(t.Context(), nil)
+		start, last, longest := time.Now(), time.Now(), time.Duration(0)
+		var edits []time.Duration
+		for time.Since(start) < 3*time.Minute {
+			time.Sleep(1200 * time.Millisecond)
+			check.NoError(t, g.wait(in))
+			longest, last = max(longest, time.Since(last)), time.Now()
+			edits = append(edits, time.Since(start))
+		}
+		check.That(t, edits[11] == 12*1200*time.Millisecond, "a short text is slowed down: %v", edits[:12])
+		check.That(t, longest < 5*time.Second, "%d edits with a pause of %v", len(edits), longest)
+		t.Logf("%d edits in 3 minutes, the longest pause %v", len(edits), longest)
+		for range tiers["chat.update"].limit - 25 {
+			check.NoError(t, g.wait(t.Context()))
+		}
+		check.That(t, time.Since(last) == 0, "who waited for a finished text did so for %v", time.Since(last))
+	})
+}
+
+func TestDraftsCostTheFinishedTextNothing(t *testing.T) {
+	const minute = time.Second // a short one
+	r, _, _ := town(t, slacktest.Options{Minute: minute}, nil)
+	r.tune = func(s *Slack) { s.api.gates.window = minute + 100*time.Millisecond }
+	r.begin()
+	var all []channel.Writer
+	var questions []target
+	for range 10 {
+		q := r.question(false)
+		questions, all = append(questions, q), append(all, r.replying(q))
+	}
+	text := "One "
+	r.eventually("the drafts have used their share three times", func() bool {
+		text += "more "
+		for _, w := range all {
+			w.Show(text)
+		}
+		return r.w.Seen("chat.update") >= 3*tiers["chat.update"].background
+	})
+	start := time.Now()
+	for i, w := range all {
+		r.send(w, piece("One and all."))
+		r.answered(questions[i].channel, "One and all.")
+	}
+	t.Logf("10 texts were finished in %v, after %d edits", time.Since(start), r.w.Seen("chat.update"))
+	check.Equal(t, "refused requests", r.w.Limited("chat.update"), 0)
+}
+
+func TestWhereNoMoreStreamsMayStartAMessageIsEdited(t *testing.T) {
+	r := idle(t)
+	q := r.question(true)
+	r.w.Fail(slacktest.Fault{Of: "chat.startStream", RetryAfter: time.Minute})
+	w := r.replying(q)
+	w.Show("One two ")
+	r.shows(q.channel, "One two")
+	r.send(w, piece("One two three."))
+	r.answered(q.channel, "One two three.")
+	check.That(t, !r.own(q.channel)[0].Streamed && len(r.w.Calls("chat.startStream")) == 1, "there stands %+v", r.own(q.channel)[0])
 }
 
 func TestNamesExpireAtDifferentTimes(t *testing.T) {
@@ -113,7 +176,7 @@ func TestAQuestionDoesNotWaitForTheBackfill(t *testing.T) {
 		r.w.Say(slacktest.Post{Channel: id, User: ann, Text: "missed"})
 	}
 	back()
-	r.eventually("the background has used its share", func() bool { return r.w.Seen("conversations.history") >= tiers["conversations.history"]/2 })
+	r.eventually("the background has used its share", func() bool { return r.w.Seen("conversations.history") >= tiers["conversations.history"].background })
 	asked := time.Now()
 	r.w.Say(slacktest.Post{Channel: all[0], User: ann, Text: mention + "are you there?"}) // the last to be backfilled
 	r.answered(all[0], "ok")

@@ -6,6 +6,7 @@ package slack
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"maps"
 	"math/rand/v2"
 	"strings"
@@ -15,11 +16,12 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/connector/platform"
 )
 
 const (
 	maxNames      = 50_000
-	nameLifetime  = time.Hour       // at most, because people change their names
+	nameLifetime  = time.Hour       // at most, because people change their names, and events about that may be missing
 	peoplePage    = 500             // people per page of the list
 	peoplePause   = 2 * time.Minute // between two readings of the list
 	lookupTimeout = 5 * time.Second // of one person
@@ -63,6 +65,32 @@ func (n *names) find(id string) (text string, current bool) {
 	defer n.mu.Unlock()
 	found := n.known[id]
 	return found.text, time.Now().Before(found.until)
+}
+
+// rename changes the name of an id, if it is cached.
+func (n *names) rename(id, text string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if _, known := n.known[id]; known && text != "" {
+		n.setLocked(id, text)
+	}
+}
+
+// renames are the types of events about a person or a channel who may have a new name. The first one also comes when somebody's
+// status changes: the manifest subscribes to the second one.
+var renames = []string{"user_change", "user_profile_changed", "channel_rename", "group_rename"}
+
+// noteRename handles such an event.
+func (s *Slack) noteRename(payload json.RawMessage) {
+	var outer struct {
+		Event struct {
+			User    slackgo.User
+			Channel struct{ ID, Name string }
+		}
+	}
+	_ = platform.Decode(payload, &outer) // fields in an unknown form stay empty
+	s.names.rename(outer.Event.User.ID, displayName(outer.Event.User))
+	s.names.rename(outer.Event.Channel.ID, outer.Event.Channel.Name)
 }
 
 // nameOf returns the name of a person or a channel; empty if it is not cached.

@@ -126,7 +126,7 @@ func (r *rig) begin() {
 func (r *rig) launch() {
 	r.T.Helper()
 	r.connector = check.Must(New(r.opts))(r.T)
-	r.connector.times.answer, r.connector.times.edit, r.connector.times.retry = 50*time.Millisecond, 20*time.Millisecond, 100*time.Millisecond
+	r.connector.times.answer, r.connector.times.edit, r.connector.times.retry.Most = 50*time.Millisecond, 20*time.Millisecond, 100*time.Millisecond
 	r.connector.Link.Pause.First, r.connector.Link.Steady = 50*time.Millisecond, 300*time.Millisecond
 	if r.tune != nil {
 		r.tune(r.connector)

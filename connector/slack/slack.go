@@ -70,8 +70,9 @@ type times struct {
 	silence  time.Duration // after which a socket counts as dead; a third of it is between two PINGs
 	answer   time.Duration // before the answer to a command is tried again
 	list     time.Duration // before the second attempt to list the channels; it doubles
-	retry    time.Duration // before showing a reply is tried again
 	complete time.Duration // for looking up the names and files of one message
+
+	retry platform.Backoff // before showing a reply is tried again
 }
 
 var (
@@ -127,7 +128,7 @@ func New(o Options) (*Slack, error) {
 		Base: base, o: o, api: newAPI(o, &base.Clock), pace: rate.NewLimiter(rate.Every(pagePause), maxImmediate),
 		times: times{
 			edit: 1200 * time.Millisecond, status: 90 * time.Second, dropped: time.Minute, silence: 30 * time.Second, answer: time.Second,
-			list: time.Minute, retry: 5 * time.Second, complete: 10 * time.Second,
+			list: time.Minute, complete: 10 * time.Second, retry: platform.Backoff{First: 500 * time.Millisecond, Most: 5 * time.Second},
 		},
 	}
 	s.queue = platform.KeyedQueue[event]{Group: s.Work, Do: s.handle}

@@ -149,6 +149,9 @@ func (s *Slack) queueEvent(payload json.RawMessage, ack func()) {
 	if e.Channel != "" && e.Type == "agent_session_stopped" {
 		s.onStop(e.message)
 	}
+	if slices.Contains(renames, e.Type) {
+		s.noteRename(payload)
+	}
 	if e.Channel == "" || e.Type != slackgo.TYPE_MESSAGE && e.Type != "app_mention" {
 		ack()
 		return

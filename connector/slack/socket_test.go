@@ -160,14 +160,14 @@ func TestTheManifestSwitchesOnWhatIsNeededAndIsTheOneOfTheLink(t *testing.T) {
 	var compact bytes.Buffer
 	check.NoError(t, errors.Join(json.Unmarshal(manifestJSON, &m), json.Compact(&compact, manifestJSON)))
 	check.Contains(t, "the manifest", compact.String(),
-		`"bot_events":["app_mention","message.channels","message.groups","message.im","message.mpim"]`, // of every kind of channel
+		`"bot_events":["app_mention","channel_rename","group_rename","message.channels","message.groups","message.im","message.mpim","user_profile_changed"]`, // of every kind of channel
 		`"socket_mode_enabled":true`, `"interactivity":{"is_enabled":true`, `"messages_tab_enabled":true`, `"messages_tab_read_only_enabled":false`,
 		`"slash_commands":[{"command":"/cairn",`, `"should_escape":false}]`)
 	for text, limits := range map[string][2]int{m.Display.Name: {1, 35}, m.Display.Description: {1, 140}, m.Display.Long: {174, 4000}} { // Slack's
 		check.That(t, len(text) >= limits[0] && len(text) <= limits[1], "%q has %d characters", text, len(text))
 	}
 	deployed, page := check.Must(os.ReadFile("../../deploy/slack-manifest.json"))(t), check.Must(os.ReadFile("../../docs/slack.md"))(t)
-	check.Equal(t, "deploy/slack-manifest.json (run go generate ./slack)", string(deployed), string(manifestJSON))
+	check.Equal(t, "deploy/slack-manifest.json (run go generate ./connector/slack)", string(deployed), string(manifestJSON))
 	query := check.Must(url.Parse(CreateURL()))(t).Query()
 	check.That(t, query.Get("manifest_json") == compact.String() && query.Get("new_app") == "1", "the link makes another app: %v", query)
 	check.Contains(t, "docs/slack.md", string(page), "[create]: "+CreateURL()+"\n")

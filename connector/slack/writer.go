@@ -21,16 +21,17 @@ import (
 type writer struct {
 	*platform.Stream
 	s            *Slack
-	conversation channel.Place  // where the answered messages are
-	place        channel.Place  // where the reply is posted: in the conversation, or in a thread under the answered message
-	answers      string         // ts of the last answered message
-	draft        draft          // used only by the goroutine in showDraft, until it has ended
+	conversation channel.Place // where the answered messages are
+	place        channel.Place // where the reply is posted: in the conversation, or in a thread under the answered message
+	answers      string        // ts of the last answered message
+	draft        draft         // used only by the goroutine in showDraft, until it has ended; so is the next one
+	retry        platform.Backoff
 	removed      sync.WaitGroup // of what shows that the bot is working
 }
 
 // Reply returns the writer of one reply.
 func (s *Slack) Reply(conversation string, to []string) channel.Writer {
-	w := &writer{s: s, conversation: channel.ParsePlace(conversation)}
+	w := &writer{s: s, conversation: channel.ParsePlace(conversation), retry: s.times.retry}
 	w.Stream = platform.NewStream(s.Work, w.working, 0, w.showDraft)
 	if len(to) > 0 {
 		w.answers = to[len(to)-1]
@@ -69,13 +70,14 @@ func (w *writer) showDraft(ctx context.Context, text string) (delay time.Duratio
 	wait, limited := rateLimit(err)
 	switch {
 	case err == nil, isPermanent(err):
+		w.retry.Reset()
 		return 0, err == nil
 	case limited:
 		return wait, true // shows the text that is the latest by then
 	case w.Live.Err() == nil:
 		w.s.Log.Debug("show_draft_failed", "error", err)
 	}
-	return w.s.times.retry, !w.draft.lost // otherwise there might be two drafts
+	return w.retry.Next(), !w.draft.lost // otherwise there might be two drafts
 }
 
 // trimPendingMention removes the ASCII characters after the last space, which may still become a mention of everyone.

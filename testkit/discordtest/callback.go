@@ -34,6 +34,7 @@ func (w *world) callback(q query) any {
 // callbackFor has the types of responses that the double supports: it has no messages that are no deferrals.
 var callbackFor = map[discordgo.InteractionType]discordgo.InteractionResponseType{
 	discordgo.InteractionApplicationCommand:             discordgo.InteractionResponseDeferredChannelMessageWithSource,
+	discordgo.InteractionModalSubmit:                    discordgo.InteractionResponseDeferredChannelMessageWithSource,
 	discordgo.InteractionMessageComponent:               discordgo.InteractionResponseDeferredMessageUpdate,
 	discordgo.InteractionApplicationCommandAutocomplete: discordgo.InteractionApplicationCommandAutocompleteResult,
 }

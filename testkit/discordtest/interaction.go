@@ -61,6 +61,13 @@ func (s *Server) Click(channel, user, message, customID string) Interaction {
 	})
 }
 
+// SubmitForm makes a person submit a form that the bot has opened (Discord, Receiving and Responding: Interaction Data).
+func (s *Server) SubmitForm(channel, user, customID string) Interaction {
+	return s.interact(channel, user, discordgo.InteractionModalSubmit, func(*world, *Interaction) any {
+		return map[string]any{"custom_id": customID, "components": []any{}}
+	})
+}
+
 // use returns the data of a command's use (Discord, Receiving and Responding: Application Command Data Structure).
 func (w *world) use(name string, options []Option) any {
 	n := slices.IndexFunc(w.commands, func(c *discordgo.ApplicationCommand) bool { return c.Name == name })

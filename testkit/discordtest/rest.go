@@ -202,7 +202,7 @@ func (w *world) getGatewayBot(query) any {
 		"total": w.options.IdentifyLimit, "remaining": max(0, w.options.IdentifyLimit-w.identifies),
 		"reset_after": 14_400_000, "max_concurrency": 1,
 	}
-	return map[string]any{"url": w.gatewayURL(), "shards": 1, "session_start_limit": limit}
+	return map[string]any{"url": w.gatewayURL(), "shards": 1 + len(w.guilds)/1000, "session_start_limit": limit} // one per 1000 servers: judgement
 }
 
 func (w *world) getApplication(query) any {
@@ -210,13 +210,18 @@ func (w *world) getApplication(query) any {
 	if w.options.Forbidden&discordgo.IntentMessageContent != 0 {
 		flags = 0
 	}
-	return map[string]any{"id": w.bot.ID, "name": w.bot.Username, "description": "", "flags": flags, "bot": w.bot}
+	return map[string]any{
+		"id": w.bot.ID, "name": w.bot.Username, "description": "", "flags": flags, "bot": w.bot, "approximate_guild_count": len(w.guilds),
+	}
 }
 
+// getGuilds returns the first page (Discord, User: Get Current User Guilds; at most 200 in a page).
 func (w *world) getGuilds(query) any {
 	all := []discordgo.UserGuild{}
 	for _, g := range w.guilds {
-		all = append(all, discordgo.UserGuild{ID: g.ID, Name: g.Name})
+		if len(all) < 200 {
+			all = append(all, discordgo.UserGuild{ID: g.ID, Name: g.Name})
+		}
 	}
 	return all
 }

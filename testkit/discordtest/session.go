@@ -181,6 +181,9 @@ func (w *world) identified(c *connection, data json.RawMessage) int {
 	if done, code := c.playHandshake(); done {
 		return code
 	}
+	if len(w.guilds) > 2500 && id.Shard == nil { // Discord, Gateway: Sharding
+		return 4011 // sharding required
+	}
 	if soon { // Discord, Gateway: Max Concurrency: IDENTIFYs per 5 s, here one; op 9 is judgement
 		c.Send(packet(opInvalidSession, false))
 		return 0

@@ -7,6 +7,9 @@ import "time"
 // tiers are the methods whose documented limit is enforced, with the requests per minute of their tier: 2 (20+), 3 (50+) and
 // 4 (100+), as in the Facts of each method's page. The "+" is not granted, because nobody can rely on it.
 var tiers = map[string]int{
+	"chat.appendStream":     100,
+	"chat.startStream":      20,
+	"chat.update":           50,
 	"conversations.history": 50,
 	"conversations.info":    50,
 	"conversations.replies": 50,

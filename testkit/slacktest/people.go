@@ -187,6 +187,25 @@ func (s *Server) Leave(channel, person string) {
 // Lose has Slack lose the next n events of channels.
 func (s *Server) Lose(n int) { s.do(func() { s.lose += n }) }
 
+// RenameUser changes a person's display name (reference/events/user_profile_changed).
+func (s *Server) RenameUser(id, name string) {
+	s.do(func() {
+		u := s.mustUserLocked(id)
+		u.Profile.DisplayName = name
+		s.emitLocked(map[string]any{"type": "user_profile_changed", "user": u, "event_ts": s.tsLocked()})
+	})
+}
+
+// RenameChannel changes a channel's name (reference/events/channel_rename, reference/events/group_rename).
+func (s *Server) RenameChannel(id, name string) {
+	s.do(func() {
+		c := s.mustChannelLocked(id)
+		c.name = name
+		kind := map[bool]string{true: "channel_rename", false: "group_rename"}[c.kind == "channel"]
+		s.emitLocked(map[string]any{"type": kind, "channel": map[string]any{"id": id, "name": name, "created": 1360782804}, "event_ts": s.tsLocked()})
+	})
+}
+
 // Emit sends the app an event of any type and returns its event_id.
 func (s *Server) Emit(event map[string]any) string {
 	return locked(s, func() string { return s.emitLocked(event) })

@@ -1,0 +1,53 @@
+// Buttons: unknown ones, and those of a question about a tool.
+
+package discord
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"cairn/channel"
+	"cairn/testkit/channeltest"
+	"cairn/testkit/check"
+	"cairn/testkit/discordtest"
+)
+
+func TestAnUnknownButtonIsAnsweredInWords(t *testing.T) {
+	r := newRig(t, discordtest.Options{})
+	r.Language = "de"
+	r.start().registered()
+	want := channel.Translated("de", channel.TextNoButton)
+	check.That(t, want != channel.TextNoButton, "it has no translation")
+	for _, id := range []string{"memories:2", "page x /memories", "page 1 /dance now"} { // of no version, of an older one, of a command that is gone
+		row := fmt.Sprintf(`{"type":1,"components":[{"type":2,"style":2,"label":"Next","custom_id":%q}]}`, id)
+		list := r.Post(r.square, r.Bot.ID, discordtest.Post{Components: []json.RawMessage{[]byte(row)}})
+		check.Equal(t, id, r.privately(r.Click(r.square, r.ann.ID, list.ID, id)), want)
+	}
+	check.EqualAll(t, "the messages with the buttons", r.contents(r.square), []string{"", "", ""})
+	form := r.answered(r.SubmitForm(r.square, r.ann.ID, "form"))
+	check.That(t, form.Answer.Content == want && ephemeral(form.Answer), "a form is answered with %+v", form.Answer)
+	check.Lacks(t, "the log", r.Log.String(), "command_failed")
+}
+
+func TestAToolIsAllowedByAButton(t *testing.T) {
+	r := newRig(t, discordtest.Options{})
+	box := &channeltest.Box{Approve: channel.ApproveAlways}
+	r.Tools, r.Model.Func = box, channeltest.Add
+	bob := r.User("bob")
+	r.Rules.Access = map[string]channel.Access{"discord": {Owners: []string{r.ann.ID}}}
+	r.start().registered()
+	r.ask(r.square, "please add")
+	check.Contains(t, "the question", r.answers(r.square, 1)[0], "May I call calc_add")
+	question := r.sent(r.square)[0]
+	_, rest, _ := strings.Cut(string(check.Must(json.Marshal(question.Components))(t)), `"custom_id":"`)
+	allow, _, _ := strings.Cut(rest, `"`)
+	check.Contains(t, "what a stranger reads", r.privately(r.Click(r.square, bob.ID, question.ID, allow)), "people who manage this place")
+	check.Len(t, "calls that a stranger allowed", box.Called(), 0)
+	r.Click(r.square, r.ann.ID, question.ID, allow)
+	r.until("the answer", func() bool {
+		all := r.sent(r.square)
+		return strings.Contains(all[len(all)-1].Content, "The tool says: five") && strings.Contains(all[0].Content, "ann allowed the call of calc_add") && len(all[0].Components) == 0
+	})
+}

@@ -1,0 +1,49 @@
+// One connection may serve 2500 servers: the owner is warned before, and told what to do when there are more.
+
+package discord
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"cairn/connector/platform"
+	"cairn/testkit/check"
+	"cairn/testkit/discordtest"
+)
+
+func TestManyServersAreWarnedOf(t *testing.T) {
+	r := newRig(t, discordtest.Options{})
+	for n := range manyServers - 2 { // and the rig's
+		r.Guild(fmt.Sprint("town ", n))
+	}
+	r.start()
+	r.converse(r.square, "there?", 1)
+	check.Lacks(t, "the log", r.Log.String(), "many_servers")
+	facts := strings.Join(check.Must(r.newConnector().Check(t.Context()))(t), "\n")
+	check.Contains(t, "what doctor shows", facts, "servers that it is in: 1999") // more than a page of the list has
+	check.Lacks(t, "what doctor shows", facts, "warning")
+
+	r.Guild("joined")
+	r.Guild("joined too")
+	r.until("a warning", func() bool { return strings.Contains(r.Log.String(), "many_servers") })
+	r.converse(r.square, "still there?", 2)
+	check.Equal(t, "warnings", strings.Count(r.Log.String(), "many_servers"), 1)
+	check.Contains(t, "the log", r.Log.String(), "servers=2000 most=2500", "the bot is in 2000 servers", "another application")
+	facts = strings.Join(check.Must(r.newConnector().Check(t.Context()))(t), "\n")
+	check.Contains(t, "what doctor shows", facts, "warning: the bot is in 2001 servers: Discord lets one connection serve at most 2500", "recommends 3 connections")
+
+	r.restart()
+	check.Equal(t, "warnings of two sessions", strings.Count(r.Log.String(), "many_servers"), 2)
+}
+
+func TestTooManyServersEndRun(t *testing.T) {
+	r := newRig(t, discordtest.Options{})
+	for n := range maxServers {
+		r.Guild(fmt.Sprint("town ", n))
+	}
+	err := r.newConnector().Run(r.ctx, nil)
+	check.Error(t, err, platform.SetupError(fatalMessages[4011]))
+	check.ErrorContains(t, "the error", err, "at most 2500 servers, and Cairn has only one", "remove the bot from some servers", "another application")
+	check.Equal(t, "connections", len(r.Connections()), 1)
+}

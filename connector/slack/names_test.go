@@ -1,0 +1,38 @@
+// New names of people and channels.
+
+package slack
+
+import (
+	"testing"
+
+	"cairn/testkit/check"
+	"cairn/testkit/slacktest"
+)
+
+func TestANewNameShowsAtOnce(t *testing.T) {
+	r, general, ann := town(t, slacktest.Options{}, ok)
+	secret := r.w.AddPrivateChannel("secret", ann)
+	r.begin()
+	for _, id := range []string{general, secret} {
+		r.w.Say(slacktest.Post{Channel: id, User: ann, Text: mention + "hello"})
+		r.answered(id, "ok")
+		check.Equal(t, "the author", r.Transcript(conversation(id))[0].Author, "ann")
+	}
+	r.w.RenameUser(ann, "anna")
+	r.w.RenameChannel(general, "lobby")
+	r.w.RenameChannel(secret, "hidden")
+	r.w.Emit(map[string]any{"type": "user_profile_changed", "user": ann}) // events in another form change nothing
+	r.w.Emit(map[string]any{"type": "channel_rename", "channel": general})
+	r.eventually("the events are handled", r.acknowledged)
+	for _, id := range []string{general, secret} {
+		r.w.Say(slacktest.Post{Channel: id, User: ann, Text: mention + "hello"})
+		r.answered(id, "ok", "ok")
+		last := r.Transcript(conversation(id))
+		check.Equal(t, "the author", last[len(last)-2].Author, "anna")
+	}
+	for name, want := range map[string]string{ann: "anna", general: "lobby", secret: "hidden"} {
+		check.Equal(t, "the name of "+name, r.connector.nameOf(name), want)
+	}
+	label := r.connector.label(r.connector.place(general, ""), "")
+	check.Contains(t, "the label of the channel", label, "lobby")
+}
