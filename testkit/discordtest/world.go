@@ -46,7 +46,7 @@ func newWorld(o Options) world {
 		options: o, users: map[string]*discordgo.User{}, guilds: map[string]*discordgo.Guild{}, channels: map[string]*discordgo.Channel{},
 		messages: map[string][]*Message{}, files: map[string]File{},
 		interactions: map[string]*Interaction{},
-		sessions: map[string]*session{}, open: map[*connection]struct{}{},
+		sessions:     map[string]*session{}, open: map[*connection]struct{}{},
 	}
 	w.bot = &discordgo.User{ID: w.newID(), Username: "bot", Discriminator: "0000", Bot: true}
 	w.users[w.bot.ID] = w.bot
