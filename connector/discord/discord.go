@@ -50,6 +50,8 @@ var (
 	_ channel.Historian = (*Discord)(nil)
 	_ channel.Reactor   = (*Discord)(nil)
 	_ channel.Whisperer = (*Discord)(nil)
+
+	_ channel.WriteChecker = (*Discord)(nil)
 )
 
 // pauses are the connector's waits and timeouts. Tests set shorter ones.
@@ -125,7 +127,8 @@ type Application struct {
 	ID        string // for InviteURL
 	Bot       string // the bot's name
 	NoContent bool   // the bot may not read messages that are not addressed to it
-	Servers   int    // number of servers that the bot is in
+	User      string // id of the bot's user
+	Servers   []discordgo.UserGuild
 }
 
 // ErrContentIntent is returned if Message Content Intent is needed but off. Its text says what to do.
@@ -143,7 +146,7 @@ func (d *Discord) Application(ctx context.Context) (found Application, err error
 	if err := get("/users/@me", &self); err != nil {
 		return found, err
 	}
-	found.ID, found.Bot = self.ID, self.Username
+	found.ID, found.User, found.Bot = self.ID, self.ID, self.Username
 	var app discordgo.Application
 	err = get("/applications/@me", &app)
 	switch {
@@ -153,9 +156,7 @@ func (d *Discord) Application(ctx context.Context) (found Application, err error
 	default:
 		found.ID, found.NoContent = cmp.Or(app.ID, found.ID), app.Flags&contentFlags == 0
 	}
-	var guilds []discordgo.UserGuild
-	err = get("/users/@me/guilds", &guilds)
-	found.Servers = len(guilds)
+	err = get("/users/@me/guilds", &found.Servers)
 	return found, err
 }
 
@@ -176,8 +177,13 @@ func (d *Discord) Check(ctx context.Context) (facts []string, err error) {
 	default:
 		facts = append(facts, "Message Content Intent is on")
 	}
-	if app.Servers == 0 {
+	if len(app.Servers) == 0 {
 		return facts, errors.New("the bot is in no server: invite it with " + InviteURL(app.ID))
 	}
-	return append(facts, fmt.Sprintf("servers that it is in: %d", app.Servers)), nil
+	facts = append(facts, fmt.Sprintf("servers that it is in: %d", len(app.Servers)))
+	unwritable, checked := d.readUnwritable(ctx, app.Servers, user{ID: app.User})
+	if checked == maxChecked {
+		facts = append(facts, fmt.Sprintf("where it may not write was checked in the first %d", checked))
+	}
+	return append(facts, platform.UnwritableFacts(unwritable)...), nil
 }
