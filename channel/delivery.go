@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"cairn/internal/tokens"
 	"cairn/privacy"
@@ -261,15 +260,7 @@ func (h *Hub) refuse(name string, m Inbound) {
 	if m.Bot || !place.Direct() && !whispers {
 		return
 	}
-	first := h.recent.first("hint "+place.Connector+":"+m.AuthorID, 24*time.Hour)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.closed || !first {
-		return
-	}
-	h.owners.Go(func() {
-		ctx, cancel := context.WithTimeout(h.ctx, time.Minute)
-		defer cancel()
+	h.onceADay("hint "+place.Connector+":"+m.AuthorID, func(ctx context.Context) {
 		const text = "I am not set up to talk with you here. Ask the bot's operator."
 		if place.Direct() {
 			h.say(ctx, name, "hint-"+m.ID, text, m.ID)

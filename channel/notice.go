@@ -22,8 +22,17 @@ import (
 // Reactor is implemented by connectors that can put a reaction on a message.
 type Reactor interface {
 	// React puts a reaction on a message, by its platform id. It may ask the platform, and ends when ctx does.
-	React(ctx context.Context, conversation, id string) error
+	React(ctx context.Context, conversation, id string, reaction Reaction) error
 }
+
+// Reaction is what a reaction means; connectors choose the emoji.
+type Reaction string
+
+// The reactions.
+const (
+	ReactionSummarized Reaction = "summarized" // the messages before this one were summarized
+	ReactionUnanswered Reaction = "unanswered" // the bot may not write here
+)
 
 // Whisperer is implemented by connectors that can write to one person about a place where others read, too.
 type Whisperer interface {
@@ -67,7 +76,7 @@ func (c *conversation) announce(ctx context.Context, e *compactor.Event) {
 		if reactor, ok := c.connector.(Reactor); ok && newest != "" {
 			c.hub.owners.Go(func() {
 				_, err := callConnector(c.hub.ctx, time.Minute, func(ctx context.Context) (any, error) {
-					return nil, reactor.React(ctx, c.name, newest)
+					return nil, reactor.React(ctx, c.name, newest, ReactionSummarized)
 				})
 				if err != nil {
 					c.log.Debug("mark_compaction_failed", "error", err)
@@ -81,8 +90,11 @@ func (c *conversation) announce(ctx context.Context, e *compactor.Event) {
 var noticePrefixes = []string{"shortened-", approvalPrefix, "cutoff-", "landing-", "budget-"}
 
 // notify posts a notice, which is not the assistant's words; its id keeps it from being posted twice. During a turn
-// it goes where the answer goes, such as to a thread.
+// it goes where the answer goes, such as to a thread. Where the bot may not write, there is none.
 func (c *conversation) notify(ctx context.Context, id, text string) error {
+	if c.hub.cannotWrite(c.name) != "" {
+		return nil
+	}
 	o := store.Outcome{Reply: id, Pieces: c.connector.Split(text), Failure: true}
 	if turn := c.turn.Load(); turn != nil && IsNotice(Piece{Reply: id}) {
 		o.To = turn.To

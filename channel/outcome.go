@@ -44,7 +44,7 @@ func (r *reply) answered(next int64, m llm.Message) store.Outcome {
 
 // putOff closes a turn of people who have no turns left in this minute, and notifies them, once.
 func (c *conversation) putOff(ctx context.Context, turn store.Turn, tell bool) error {
-	if !tell || turn.Optional || c.paused(ctx) {
+	if !tell || turn.Optional || c.paused(ctx) || c.hub.cannotWrite(c.name) != "" {
 		return c.pass(ctx, turn)
 	}
 	return c.fail(ctx, c.newReply(&turn), c.sayf("One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", c.hub.rules.Load().TurnsPerMinute))

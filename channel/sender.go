@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"sync"
 	"time"
@@ -181,16 +182,26 @@ func (s *sender) failed(ctx context.Context, piece store.Piece, failed error) er
 	return s.dropPiece(ctx, piece, fmt.Sprintf("unsent-%d", piece.Row), failed)
 }
 
-// dropPiece drops a piece, unless it is a notice after saying so under an id: a crash in between changes nothing.
+// dropPiece drops a piece, unless it is a notice after saying so under an id: a crash in between changes nothing. Where the bot may
+// not write it tells the people who asked.
 func (s *sender) dropPiece(ctx context.Context, piece store.Piece, id string, failed error) error {
 	ctx = context.WithoutCancel(ctx)
-	if !piece.Failure {
+	level, why := slog.LevelWarn, s.c.hub.cannotWrite(s.c.name)
+	switch {
+	case why != "": // the connector has logged it
+		level = slog.LevelDebug
+		asked, err := s.c.records.Transcript().Asked(ctx, piece.To)
+		if err != nil {
+			return err
+		}
+		s.c.hub.explain(s.c.name, why, asked)
+	case !piece.Failure:
 		text := s.c.spell("I could not send an answer here, or a part of it: the platform rejected it. It is kept in my history; ask again, perhaps in other words.")
 		if err := s.c.notify(ctx, id, text); err != nil {
 			return err
 		}
 	}
-	s.c.log.Warn("reply_dropped", "reply", piece.Reply, "part", piece.Part, "error", failed)
+	s.c.log.Log(ctx, level, "reply_dropped", "reply", piece.Reply, "part", piece.Part, "error", failed)
 	err := s.c.records.Outbox().Drop(ctx, piece.Row, failed.Error())
 	if err == nil {
 		s.c.hub.locked(func() { s.c.hub.stats.Dropped++ })

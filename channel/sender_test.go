@@ -197,7 +197,7 @@ type silentConnector struct {
 
 func (d *silentConnector) wrap(inner *connector) { d.Connector, d.inner = inner, inner }
 
-func (d *silentConnector) React(_ context.Context, conversation, id string) error {
+func (d *silentConnector) React(_ context.Context, conversation, id string, _ channel.Reaction) error {
 	d.inner.note(func() { d.marks = append(d.marks, conversation+" "+id) })
 	return nil
 }

@@ -78,6 +78,9 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn, own compacto
 	if c.paused(c.hub.ctx) { // not ctx: /stop cancels that, and this must be written all the same
 		return c.pass(c.hub.ctx, turn)
 	}
+	if closed, err := c.unanswerable(c.hub.ctx, running); closed {
+		return err
+	}
 	if c.isTask() {
 		if _, open := c.openTask(ctx); !open {
 			return c.pass(c.hub.ctx, turn)

@@ -203,6 +203,13 @@ func (tr Transcript) Newest(ctx context.Context) (chat.Message, error) {
 	})
 }
 
+// Asked returns those of the messages with these platform ids whose authors asked for an answer.
+func (tr Transcript) Asked(ctx context.Context, ids []string) ([]chat.Message, error) {
+	return View(ctx, tr.c, "look who asked", func(tx *Tx) []chat.Message {
+		return tr.c.In(tx).Messages(1, MaxSeq, "AND role = 'user' AND addressed AND NOT optional AND platform_id IN (SELECT value FROM json_each(?))", Encode(ids))
+	})
+}
+
 // Known is a message as it was stored.
 type Known struct {
 	ID     string

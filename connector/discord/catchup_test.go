@@ -156,7 +156,10 @@ func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 			change()
 		}
 		r.Delete(lonely, only)
-		r.Deny(hidden, discordgo.PermissionReadMessageHistory)
+		for _, open := range []string{r.square, quiet, lonely} {
+			r.Allow(open, discordgo.PermissionReadMessageHistory)
+		}
+		r.SetRole(r.guild.ID, r.guild.ID, discordgo.PermissionViewChannel|discordgo.PermissionSendMessages)
 		r.Say(r.square, r.ann.ID, "meanwhile")
 	})
 	for place, want := range map[string]string{

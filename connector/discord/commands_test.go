@@ -257,7 +257,7 @@ func TestACompactionIsMarkedOnTheNewestMessage(t *testing.T) {
 	check.HasPrefix(t, "the result", r.tell("/compact").Then(r.ctx), "Summarized")
 	r.until("the mark", func() bool { return len(r.marks(newest)) > 0 && r.count(reactions) > 2 })
 	r.restart() // waits for what still asks
-	check.EqualAll(t, "the marks", r.marks(newest), []string{summarizedReaction + "1"})
+	check.EqualAll(t, "the marks", r.marks(newest), []string{emoji[channel.ReactionSummarized] + "1"})
 	check.Equal(t, "requests", r.count(reactions), 3)
 	check.Equal(t, "the bot has said things", len(r.sent(r.square)), 1)
 
@@ -265,7 +265,7 @@ func TestACompactionIsMarkedOnTheNewestMessage(t *testing.T) {
 	r.Deny(place, discordgo.PermissionAddReactions)
 	m := r.Say(place, r.ann.ID, "hello")
 	for range 3 { // it says once that it may not
-		check.NoError(t, r.connector.React(r.ctx, r.place(place), m.ID))
+		check.NoError(t, r.connector.React(r.ctx, r.place(place), m.ID, channel.ReactionSummarized))
 	}
 	check.Equal(t, "refusals logged", strings.Count(r.Log.String(), "reaction_refused"), 1)
 	check.Contains(t, "the log", r.Log.String(), "level=WARN msg=reaction_refused", "Add Reactions", place)

@@ -51,6 +51,8 @@ var (
 	_ channel.Historian = (*Discord)(nil)
 	_ channel.Reactor   = (*Discord)(nil)
 	_ channel.Whisperer = (*Discord)(nil)
+
+	_ channel.WriteChecker = (*Discord)(nil)
 )
 
 // pauses are the connector's waits and timeouts. Tests set shorter ones.
@@ -129,10 +131,12 @@ func InviteURL(application string) string {
 
 // Application is what Discord reports about a token.
 type Application struct {
-	ID        string // for InviteURL
-	Bot       string // the bot's name
-	NoContent bool   // the bot may not read messages that are not addressed to it
-	Servers   int    // number of servers that the bot is in
+	ID        string                // for InviteURL
+	Bot       string                // the bot's name
+	NoContent bool                  // the bot may not read messages that are not addressed to it
+	User      string                // id of the bot's user
+	Servers   []discordgo.UserGuild // the first of them
+	Count     int                   // of all servers, about
 }
 
 // ErrContentIntent is returned if Message Content Intent is needed but off. Its text says what to do.
@@ -150,11 +154,11 @@ func (d *Discord) Application(ctx context.Context) (found Application, err error
 	if err := get("/users/@me", &self); err != nil {
 		return found, err
 	}
-	found.ID, found.Bot = self.ID, self.Username
+	found.ID, found.User, found.Bot = self.ID, self.ID, self.Username
 	var app struct {
-		ID      string
-		Flags   int
-		Servers int `json:"approximate_guild_count"`
+		ID    string
+		Flags int
+		Count int `json:"approximate_guild_count"`
 	}
 	err = get("/applications/@me", &app)
 	switch {
@@ -164,9 +168,8 @@ func (d *Discord) Application(ctx context.Context) (found Application, err error
 	default:
 		found.ID, found.NoContent = cmp.Or(app.ID, found.ID), app.Flags&contentFlags == 0
 	}
-	var guilds []discordgo.UserGuild
-	err = get("/users/@me/guilds", &guilds) // the first page of them
-	found.Servers = max(len(guilds), app.Servers)
+	err = get("/users/@me/guilds", &found.Servers) // the first page of them
+	found.Count = max(len(found.Servers), app.Count)
 	return found, err
 }
 
@@ -187,13 +190,17 @@ func (d *Discord) Check(ctx context.Context) (facts []string, err error) {
 	default:
 		facts = append(facts, "Message Content Intent is on")
 	}
-	if app.Servers == 0 {
+	if len(app.Servers) == 0 {
 		return facts, errors.New("the bot is in no server: invite it with " + InviteURL(app.ID))
 	}
-	facts = append(facts, fmt.Sprintf("servers that it is in: %d", app.Servers))
-	if app.Servers >= manyServers {
+	facts = append(facts, fmt.Sprintf("servers that it is in: %d", app.Count))
+	if app.Count >= manyServers {
 		found, _ := d.findGateway(ctx) // its number only completes the warning
-		facts = append(facts, "warning: "+crowded(app.Servers, found.Shards))
+		facts = append(facts, "warning: "+crowded(app.Count, found.Shards))
 	}
-	return facts, nil
+	unwritable, checked := d.readUnwritable(ctx, app.Servers, user{ID: app.User})
+	if checked == maxChecked {
+		facts = append(facts, fmt.Sprintf("where it may not write was checked in the first %d", checked))
+	}
+	return append(facts, platform.UnwritableFacts(unwritable)...), nil
 }

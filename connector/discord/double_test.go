@@ -167,6 +167,36 @@ func TestWhatTheBotMayNotDo(t *testing.T) {
 	v.refused(v.ask("GET", "/channels/"+thread, ""), 403, 50001)
 }
 
+func TestPermissionsAreComputed(t *testing.T) {
+	t.Parallel()
+	v := newDouble(t, discordtest.Options{GlobalPerSecond: 1000})
+	guild := v.Guild("village", v.person)
+	v.channel = v.Channel(guild.ID, "well").ID
+	locked := v.Thread(v.channel, v.person.ID, "aside").ID
+	v.Archive(locked, true)
+	const path, hello = "/channels/{channel}/messages", `{"content":"x"}`
+	const send, all = discordgo.PermissionSendMessages, discordgo.PermissionViewChannel | discordgo.PermissionSendMessages
+	helper := v.Role(guild.ID, "helper", discordgo.PermissionManageThreads|all)
+	v.SetRole(guild.ID, guild.ID, discordgo.PermissionViewChannel)
+	v.refused(v.ask("POST", path, hello), 403, 50013) // everyone lacks it
+	v.Permit(guild.ID, v.Bot.ID, "", 0, helper.ID)
+	v.post(v.channel, hello)
+	v.Deny(v.channel, send) // the bot's own overwrite is above its roles
+	v.refused(v.ask("POST", path, hello), 403, 50013)
+	v.Allow(v.channel, send|discordgo.PermissionSendMessagesInThreads)
+	v.post(v.channel, hello)
+	v.post(locked, hello) // with Manage Threads
+	v.Deny(v.channel, discordgo.PermissionSendMessagesInThreads)
+	v.refused(v.ask("POST", "/channels/"+locked+"/messages", hello), 403, 50013)
+	v.TimeOut(guild.ID, time.Now().Add(time.Hour))
+	v.refused(v.ask("POST", path, hello), 403, 50013)
+	v.TimeOut(guild.ID, time.Now().Add(-time.Hour))
+	v.post(v.channel, hello)
+	check.Contains(t, "the guild's roles", string(v.ask("GET", "/guilds/"+guild.ID, "").body), helper.ID)
+	check.Contains(t, "the guild's channels", string(v.ask("GET", "/guilds/"+guild.ID+"/channels", "").body), v.channel)
+	check.Contains(t, "the bot's roles", string(v.ask("GET", "/guilds/"+guild.ID+"/members/"+v.Bot.ID, "").body), helper.ID)
+}
+
 func TestCommandsAreJudged(t *testing.T) {
 	t.Parallel()
 	v := newDouble(t, discordtest.Options{})

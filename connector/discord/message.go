@@ -58,6 +58,13 @@ type member struct {
 	Nick        string
 	Roles       []string
 	Permissions bitset // in interactions only
+	TimedOut    string `json:"communication_disabled_until"`
+}
+
+// timedOut returns until when the member may only read; zero: it may do more.
+func (m member) timedOut() (until time.Time) {
+	until, _ = time.Parse(time.RFC3339, m.TimedOut) // a missing time means never
+	return until
 }
 
 // bitset is a set of permissions. In JSON it is a number, quoted or not, or null.

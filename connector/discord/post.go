@@ -148,12 +148,13 @@ func nonceOf(conversation string, p channel.Piece) string {
 	return nonce(conversation, p.Reply, p.Part)
 }
 
-const summarizedReaction = "📚" // marks messages that were summarized
+// emoji are the reactions as Discord shows them.
+var emoji = map[channel.Reaction]string{channel.ReactionSummarized: "📚", channel.ReactionUnanswered: "🔇"}
 
-// React adds the reaction to a message. If the bot lacks the permission, it logs that once per channel and returns nil.
-func (d *Discord) React(ctx context.Context, conversation, id string) error {
+// React adds a reaction to a message. If the bot lacks the permission, it logs that once per channel and returns nil.
+func (d *Discord) React(ctx context.Context, conversation, id string, reaction channel.Reaction) error {
 	place := channelID(conversation)
-	path := "/channels/" + place + "/messages/" + id + "/reactions/" + url.PathEscape(summarizedReaction) + "/@me"
+	path := "/channels/" + place + "/messages/" + id + "/reactions/" + url.PathEscape(emoji[reaction]) + "/@me"
 	err := d.rest.do(ctx, call{method: http.MethodPut, path: path, background: true})
 	if refusalIn(err).code != codeNotPermitted {
 		return err
@@ -272,7 +273,7 @@ func (d *Discord) runText(ctx context.Context, name string, m message, in channe
 	}
 	who.Manager = p.Direct() || d.state.guild(p.Server).trusts(in.AuthorID, who.Roles)
 	place, first := channelID(name), "" // the id of the answer's first message
-	return d.RunCommand(ctx, name, who, in.Text, ran, func(ctx context.Context, answer channel.Answer) error {
+	show := func(ctx context.Context, answer channel.Answer) error {
 		pieces, to, key := d.Split(answer.Fenced().String()), in.ID, in.ID
 		if first != "" {
 			if err := d.editMessage(ctx, place, first, pieces[0], false); err != nil {
@@ -288,5 +289,6 @@ func (d *Discord) runText(ctx context.Context, name string, m message, in channe
 			first, to = cmp.Or(first, made.ID), ""
 		}
 		return nil
-	})
+	}
+	return d.RunCommand(ctx, name, who, in.Text, ran, platform.Reaching(d, name, who, show))
 }

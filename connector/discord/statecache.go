@@ -62,6 +62,7 @@ func (s *stateCache) addGuild(g guild) (channels []place) {
 	for _, m := range g.Members {
 		if m.User != nil && m.User.ID == me {
 			g.botRoles = append(g.botRoles, m.Roles...)
+			g.botKnown, g.timedOut = true, m.timedOut()
 		}
 	}
 	channels = slices.Concat(g.Channels, g.Threads)
@@ -139,17 +140,18 @@ func (s *stateCache) audience(id string) channel.Audience {
 func (s *stateCache) hidden(id string) bool {
 	p := s.place(id)
 	g := s.guild(p.Guild)
-	can := p.changed(p.changed(p.changed(toRead, p.Guild), g.botRoles...), s.self().ID)
+	can := s.overwritten(toRead, p, g)
 	return g.permissions(g.botRoles)&discordgo.PermissionAdministrator == 0 && can&toRead != toRead
 }
 
 type place struct {
 	ID, Name   string
 	Type       discordgo.ChannelType
-	Guild      string      `json:"guild_id"`
-	Parent     string      `json:"parent_id"` // in the state cache only of threads: the channel
-	Last       string      `json:"last_message_id"`
-	Overwrites []overwrite `json:"permission_overwrites"` // nil: unknown
+	Guild      string                `json:"guild_id"`
+	Parent     string                `json:"parent_id"` // in the state cache only of threads: the channel
+	Last       string                `json:"last_message_id"`
+	Overwrites []overwrite           `json:"permission_overwrites"` // nil: unknown
+	Thread     struct{ Locked bool } `json:"thread_metadata"`
 }
 
 type overwrite struct {
@@ -168,7 +170,9 @@ type guild struct {
 	Channels, Threads []place
 	Members           []member
 
-	botRoles []string // ids of the bot's roles
+	botRoles []string  // ids of the bot's roles
+	botKnown bool      // these are all of them
+	timedOut time.Time // until when the bot may only read
 }
 
 type role struct {

@@ -262,13 +262,15 @@ func replyTarget(part int, to []string) string {
 	return slices.MaxFunc(append([]string{""}, to...), byAge)
 }
 
-// Whisper writes a direct message, which names the place it is about: only a command can be answered in a place to one person alone.
+// Whisper writes a direct message, which names the place it is about: only a command of Discord's own can be answered in a place to
+// one person alone.
 func (d *Discord) Whisper(ctx context.Context, conversation, person, text string) error {
 	var direct place
 	err := d.rest.do(ctx, call{method: http.MethodPost, path: "/users/@me/channels", body: map[string]string{"recipient_id": person}, into: &direct})
 	if err == nil {
 		about := channelID(conversation)
-		_, err = d.create(ctx, direct.ID, newPost(direct.ID, "<#"+about+"> "+text, "", nonce("whisper", about, person)), false)
+		text = messages.Fit("<#" + about + "> " + text)
+		_, err = d.create(ctx, direct.ID, newPost(direct.ID, text, "", nonce("whisper", person, text)), false)
 	}
 	return err
 }

@@ -35,6 +35,8 @@ type Base struct {
 	handled Cache            // commands and button presses already handled, by id
 	unsaved observe.Incident // messages could not be stored
 	wrong   observe.Incident // this machine's clock
+
+	unwritable unwritable
 }
 
 // NewBase returns the base of a connector. log may be nil.

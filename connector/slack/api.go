@@ -139,7 +139,8 @@ func (s *Slack) Check(ctx context.Context) (facts []string, err error) {
 		return nil, err
 	}
 	fact := fmt.Sprintf("both tokens are good: the app is %s in workspace %s", s.self.name, s.self.team)
-	return append([]string{fact}, s.ClockFacts()...), nil
+	facts = append([]string{fact}, s.ClockFacts()...)
+	return append(facts, platform.UnwritableFacts(s.readOnly(ctx))...), nil
 }
 
 // CheckBotToken asks Slack, or the server at apiBase, for the names of a token's app and workspace. Errors are those of Check.

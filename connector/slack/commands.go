@@ -47,6 +47,9 @@ func (s *Slack) start(id string, c command, show platform.Show) {
 			s.Log.Debug("look_up_person_failed", "error", err)
 		}
 		c.who.Name, c.who.Manager = cmp.Or(name, c.who.Name), admin || c.place.Direct()
+		if c.ran != nil {
+			show = platform.Reaching(s, c.place.String(), c.who, show)
+		}
 		return s.RunCommand(ctx, c.place.String(), c.who, c.line, c.ran, show)
 	})
 }
@@ -161,6 +164,7 @@ func (s *Slack) asMessage(c command, written string) platform.Show {
 			if _, ts, err = write.PostMessageContext(ctx, place.Channel, append(options, m.option())...); err == nil {
 				s.claims.Set(place.Channel+"/"+ts, finished)
 			}
+			s.notePost(place, err)
 			return err
 		})
 	}

@@ -72,7 +72,7 @@ func TestAFailedAnswerOfACommandIsGivenOnce(t *testing.T) {
 	}{
 		{slacktest.Fault{Of: "chat.postMessage", Status: 502, Body: "<html>"}, 2, 1},
 		{slacktest.Fault{Of: "chat.postMessage", Status: 502, Body: "<html>", Done: true}, 1, 1},
-		{slacktest.Fault{Of: "chat.postMessage", Error: "restricted_action"}, 1, 0}, // for good
+		{slacktest.Fault{Of: "chat.postMessage", Error: "msg_too_long"}, 1, 0}, // for good
 		{slacktest.Fault{Of: "response_url", RetryAfter: time.Second}, 2, 1},
 		{slacktest.Fault{Of: "response_url", Status: 502, Body: "<html>"}, 2, 1},
 		{slacktest.Fault{Of: "response_url", Status: 502, Body: "<html>", Done: true}, 2, 1},

@@ -96,6 +96,31 @@ func TestPostingIsAsStrictAsSlack(t *testing.T) {
 	}
 }
 
+func TestRestrictedChannelsRefuseAsSlackDoes(t *testing.T) {
+	d := newDouble(t, slacktest.Options{})
+	top := d.Say(slacktest.Post{Channel: d.general, User: d.ann, Text: "a question"})
+	text, reply := slackgo.MsgOptionText("x", false), slackgo.MsgOptionTS(top)
+	alone := slackgo.MsgOptionPostEphemeral(d.ann)
+	for code, want := range map[string]string{ // a post, a reply, a message for one person
+		"is_archived":                              "is_archived is_archived is_archived",
+		"restricted_action":                        "restricted_action restricted_action restricted_action",
+		"restricted_action_read_only_channel":      "restricted_action_read_only_channel restricted_action_read_only_channel " + taken,
+		"restricted_action_thread_only_channel":    "restricted_action_thread_only_channel " + taken + " " + taken,
+		"restricted_action_thread_locked":          taken + " restricted_action_thread_locked " + taken,
+		"restricted_action_non_threadable_channel": taken + " restricted_action_non_threadable_channel " + taken,
+	} {
+		d.Restrict(d.general, code)
+		check.Equal(t, code, d.send(d.general, text)+" "+d.send(d.general, text, reply)+" "+d.send(d.general, text, alone), want)
+	}
+	d.Restrict(d.general, "")
+	check.Equal(t, "nothing", d.send(d.general, text), taken)
+	check.Equal(t, "a direct message", d.send(d.ann, text), taken)
+	check.Len(t, "messages there", d.Messages(d.DM(d.ann)), 1)
+	private := d.AddPrivateChannel("private", d.ann)
+	d.Leave(private, slacktest.BotUserID)
+	check.Equal(t, "a private channel without the app", d.send(private, text), "channel_not_found")
+}
+
 // That tokens and other scopes are checked the tests of the bot show.
 func TestArgumentsAndScopes(t *testing.T) {
 	d := newDouble(t, slacktest.Options{Scopes: []string{"chat:write", "channels:read"}})

@@ -96,6 +96,7 @@ func (d *draft) startStream(ctx context.Context, w *writer, text string) (starte
 	switch {
 	case err == nil:
 		w.s.noteOwnMessage(w.place, d.ts)
+		w.s.notePost(w.place, nil)
 		if d.streaming = d.ts != "" && w.claim(d.ts); !d.streaming {
 			d.ts = "" // another answer found it before this one knew its ts
 		}

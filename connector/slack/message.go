@@ -212,6 +212,7 @@ func (s *Slack) post(ctx context.Context, client *slackgo.Client, place channel.
 	if err == nil {
 		s.noteOwnMessage(place, ts)
 	}
+	s.notePost(place, err)
 	return ts, err
 }
 
@@ -255,15 +256,16 @@ func (s *Slack) messagesSince(ctx context.Context, place channel.Place, answers 
 	return own, nil
 }
 
-const summarizedReaction = "books" // marks messages that were summarized
+// emoji are the reactions as Slack names them.
+var emoji = map[channel.Reaction]string{channel.ReactionSummarized: "books", channel.ReactionUnanswered: "mute"}
 
-// React adds the reaction to a message. If the app lacks the scope, it logs that once and returns nil.
-func (s *Slack) React(ctx context.Context, conversation, id string) error {
+// React adds a reaction to a message. If the app lacks the scope, it logs that once and returns nil.
+func (s *Slack) React(ctx context.Context, conversation, id string, reaction channel.Reaction) error {
 	if s.cannotReact.Load() {
 		return nil
 	}
 	message := slackgo.NewRefToMessage(channel.ParsePlace(conversation).Channel, id)
-	err := s.api.write.AddReactionContext(ctx, summarizedReaction, message)
+	err := s.api.write.AddReactionContext(ctx, emoji[reaction], message)
 	switch codeOf(err) {
 	case "already_reacted":
 		return nil

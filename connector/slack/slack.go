@@ -83,6 +83,8 @@ var (
 	_ channel.Reactor   = (*Slack)(nil)
 	_ channel.Whisperer = (*Slack)(nil)
 	_ channel.Speller   = (*Slack)(nil)
+
+	_ channel.WriteChecker = (*Slack)(nil)
 )
 
 // Options are the settings of the connector.

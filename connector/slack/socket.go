@@ -146,6 +146,7 @@ func (s *Slack) queueEvent(payload json.RawMessage, ack func()) {
 	if e.ack = ack; e.dropped > 0 {
 		s.noteDropped(time.Unix(e.dropped, 0))
 	}
+	s.notePermissions(e.message)
 	if e.Channel != "" && e.Type == "agent_session_stopped" {
 		s.onStop(e.message)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/channel"
 	"cairn/connector/platform"
 	"cairn/llm"
 	"cairn/testkit/check"
@@ -178,12 +179,12 @@ func TestATalkGoesOnInTheThreadOfAnAnswer(t *testing.T) {
 }
 
 func TestACompactionIsMarkedOnAMessage(t *testing.T) {
-	for scope, want := range map[string][]string{"": {summarizedReaction}, "reactions:write": nil} {
+	for scope, want := range map[string][]string{"": {emoji[channel.ReactionSummarized]}, "reactions:write": nil} {
 		t.Run("without the scope "+scope, func(t *testing.T) {
 			r, _, _ := connectedRig(t, slacktest.Options{Scopes: without(scope)}, nil)
 			q := r.question(false)
 			for range 3 { // it may have been marked so
-				check.Error(t, r.connector.React(t.Context(), q.name, q.to[0]), nil)
+				check.Error(t, r.connector.React(t.Context(), q.name, q.to[0], channel.ReactionSummarized), nil)
 			}
 			check.EqualAll(t, "the marks", r.reactions(q.channel, q.to[0]), want)
 			if want == nil {

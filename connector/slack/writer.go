@@ -177,7 +177,7 @@ func (w *writer) mayHaveStarted() bool {
 	return isTS(w.answers) && timeOf(w.answers).Before(w.s.self.since.Add(5*time.Second))
 }
 
-// Whisper posts a message that one person sees until the next reload.
+// Whisper posts a message that one person sees until the next reload, or where that is refused, a direct message.
 func (s *Slack) Whisper(ctx context.Context, conversation, person, text string) error {
 	place := channel.ParsePlace(conversation)
 	options := optionsOf(escape(text), nil)
@@ -185,5 +185,8 @@ func (s *Slack) Whisper(ctx context.Context, conversation, person, text string) 
 		options = append(options, slackgo.MsgOptionTS(place.Thread))
 	}
 	_, err := s.api.write.PostEphemeralContext(ctx, place.Channel, person, options...)
+	if isPermanent(err) {
+		_, _, err = s.api.write.PostMessageContext(ctx, person, optionsOf("<#"+place.Channel+"> "+escape(text), nil)...)
+	}
 	return err
 }

@@ -43,7 +43,7 @@ func (w *world) createMessage(q query) any {
 	p := w.parsePayload(q, false, allowAll)
 	refuseIf(p.empty(), errEmpty)
 	w.sendable(c, p)
-	writable(c, false)
+	w.writable(c, false)
 	if m := w.sameNonce(c, p); m != nil {
 		return w.shown(m)
 	}
@@ -117,7 +117,7 @@ func (w *world) change(m *Message, p payload) {
 func (w *world) editMessage(q query) any {
 	m := w.messageOf(q)
 	refuseIf(m.Author.ID != w.bot.ID, &apiError{status: http.StatusForbidden, code: 50005, message: "Cannot edit a message authored by another user"})
-	writable(w.channel(m.ChannelID), true)
+	w.writable(w.channel(m.ChannelID), true)
 	p := w.parsePayload(q, true, allowAll)
 	w.change(m, p)
 	w.dispatchMessage("MESSAGE_UPDATE", m)
@@ -186,7 +186,7 @@ func (w *world) addReaction(q query) any {
 		needed |= discordgo.PermissionAddReactions
 	}
 	refuseIf(!w.may(c, needed), errPermission)
-	writable(c, true)
+	w.writable(c, true)
 	if i < 0 {
 		full := len(m.Reactions) == maxReactions
 		refuseIf(full, &apiError{status: http.StatusBadRequest, code: 30010, message: "Maximum number of reactions reached (20)"})

@@ -1,51 +1,83 @@
-// What the bot may send, and what it may do in a channel: permissions, of which denied ones also hide events, and threads,
-// which can be archived and locked.
+// What the bot may do in a channel: permissions, of which denied ones also hide events, and threads, which can be archived and locked.
 
 package discordtest
 
 import (
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
-	"unicode/utf16"
 
 	"github.com/bwmarrin/discordgo"
 )
 
-// defaultPermissions are the initial permissions of the bot in each channel.
+// defaultPermissions are what everyone may do in a guild, and so the bot in each of its channels.
 const defaultPermissions = discordgo.PermissionAddReactions | discordgo.PermissionViewChannel | discordgo.PermissionSendMessages |
 	discordgo.PermissionReadMessageHistory | discordgo.PermissionSendMessagesInThreads
 
-// Deny removes permissions of the bot in a channel and its threads.
-func (s *Server) Deny(channel string, permissions int64) {
+// Deny denies the bot permissions in a channel and its threads; see Allow.
+func (s *Server) Deny(channel string, permissions int64) { s.overwrite(channel, 0, permissions) }
+
+// Allow gives the bot permissions in a channel and its threads.
+func (s *Server) Allow(channel string, permissions int64) { s.overwrite(channel, permissions, 0) }
+
+// overwrite changes the bot's own overwrite of a channel, and dispatches CHANNEL_UPDATE, also of a channel that the bot may not
+// see (judgement, as in guildCreate).
+func (s *Server) overwrite(channel string, allow, deny int64) {
 	s.do(func(w *world) {
-		c := w.channel(channel)
+		c := *w.channel(channel)
 		if c.Type != discordgo.ChannelTypeGuildText {
 			panic("discordtest: only a channel of a guild has permissions: " + channel)
 		}
-		w.permissions[c.ID] = w.permissionsIn(c) &^ permissions
+		own := discordgo.PermissionOverwrite{ID: w.bot.ID, Type: discordgo.PermissionOverwriteTypeMember}
+		others := []*discordgo.PermissionOverwrite{}
+		for _, o := range c.PermissionOverwrites {
+			if o.ID == own.ID {
+				own = *o
+			} else {
+				others = append(others, o)
+			}
+		}
+		own.Allow, own.Deny = own.Allow&^deny|allow, own.Deny&^allow|deny
+		c.PermissionOverwrites = append(others, &own)
+		w.channels[c.ID] = &c
+		w.dispatch(event{name: "CHANNEL_UPDATE", intent: discordgo.IntentGuilds, data: &c})
 	})
 }
 
-// permissionsIn: threads have those of their parent (Discord, Permissions: Inherited Permissions (Threads)).
+// permissionsIn computes the bot's permissions (Discord, Permissions: Permission Overwrites). Threads have those of their parent
+// (Inherited Permissions (Threads)). While it is timed out it may only read (Permissions For Timed Out Members).
 func (w *world) permissionsIn(c *discordgo.Channel) int64 {
-	at := c.ID
-	if c.IsThread() {
-		at = c.ParentID
+	switch {
+	case c.Type == discordgo.ChannelTypeDM:
+		return discordgo.PermissionAll
+	case c.IsThread():
+		c = w.channel(c.ParentID)
 	}
-	if has, ok := w.permissions[at]; ok {
-		return has
+	g := w.guild(c.GuildID)
+	bot := member(g, w.bot.ID)
+	can := rolePermissions(g, bot)
+	if can&discordgo.PermissionAdministrator != 0 {
+		return discordgo.PermissionAll
 	}
-	return defaultPermissions
+	for _, whose := range [][]string{{g.ID}, bot.Roles, {w.bot.ID}} {
+		var allow, deny int64
+		for _, o := range c.PermissionOverwrites {
+			if slices.Contains(whose, o.ID) {
+				allow, deny = allow|o.Allow, deny|o.Deny
+			}
+		}
+		can = can&^deny | allow
+	}
+	if until := bot.CommunicationDisabledUntil; until != nil && until.After(w.now()) {
+		can &= discordgo.PermissionViewChannel | discordgo.PermissionReadMessageHistory
+	}
+	return can
 }
 
 // may: without VIEW_CHANNEL there are none, in direct messages all (Discord, Permissions: Implicit Permissions).
 func (w *world) may(c *discordgo.Channel, permission int64) bool {
 	has := w.permissionsIn(c)
-	return c.Type == discordgo.ChannelTypeDM || has&discordgo.PermissionViewChannel != 0 && has&permission == permission
+	return has&discordgo.PermissionViewChannel != 0 && has&permission == permission
 }
 
 // errPermission is the error for a missing permission other than VIEW_CHANNEL, for which it is 50001 (Discord,
@@ -95,6 +127,21 @@ func (s *Server) Role(guild, name string, permissions int64) (r discordgo.Role) 
 	return r
 }
 
+// SetRole changes the permissions of a role; everyone has the role with the guild's id.
+func (s *Server) SetRole(guild, role string, permissions int64) {
+	s.do(func(w *world) {
+		g := w.guild(guild)
+		for i, old := range g.Roles {
+			if old.ID == role {
+				changed := *old
+				changed.Permissions = permissions
+				g.Roles[i] = &changed
+				w.dispatch(event{name: "GUILD_ROLE_UPDATE", intent: discordgo.IntentGuilds, data: map[string]any{"guild_id": g.ID, "role": changed}})
+			}
+		}
+	})
+}
+
 // rolePermissions returns the combined permissions of a member's roles (Discord, Permissions: Permission Overwrites).
 // Owners get no permissions automatically (judgement), so that tests state who is trusted.
 func rolePermissions(g *discordgo.Guild, m *discordgo.Member) (all int64) {
@@ -117,14 +164,27 @@ func (s *Server) Permit(guild, user, nick string, permissions int64, roles ...st
 	s.do(func(w *world) {
 		m := member(w.guild(guild), user)
 		m.Nick, m.Permissions, m.Roles = nick, permissions, append([]string{}, roles...)
-		e := event{name: "GUILD_MEMBER_UPDATE", intent: discordgo.IntentGuildMembers, data: discordgo.Member{
-			GuildID: guild, User: m.User, Nick: nick, Roles: m.Roles, JoinedAt: m.JoinedAt,
-		}}
-		if user == w.bot.ID {
-			e.intent = 0
-		}
-		w.dispatch(e)
+		w.memberChanged(guild, m)
 	})
+}
+
+// TimeOut times the bot out in a guild until a moment (Discord, Guild: Guild Member Object, communication_disabled_until).
+func (s *Server) TimeOut(guild string, until time.Time) {
+	s.do(func(w *world) {
+		m := member(w.guild(guild), w.bot.ID)
+		m.CommunicationDisabledUntil = &until
+		w.memberChanged(guild, m)
+	})
+}
+
+func (w *world) memberChanged(guild string, m *discordgo.Member) {
+	e := event{name: "GUILD_MEMBER_UPDATE", intent: discordgo.IntentGuildMembers, data: discordgo.Member{
+		GuildID: guild, User: m.User, Nick: m.Nick, Roles: m.Roles, JoinedAt: m.JoinedAt, CommunicationDisabledUntil: m.CommunicationDisabledUntil,
+	}}
+	if m.User.ID == w.bot.ID {
+		e.intent = 0
+	}
+	w.dispatch(e)
 }
 
 // Thread adds a public thread under a channel, started by a user.
@@ -151,116 +211,10 @@ func (w *world) archive(c *discordgo.Channel, archived, locked bool) {
 }
 
 // writable: Discord, Threads: Locked Threads; Opcodes and Status Codes: JSON Error Codes.
-func writable(c *discordgo.Channel, edit bool) {
+func (w *world) writable(c *discordgo.Channel, edit bool) {
 	if !c.IsThread() {
 		return
 	}
-	refuseIf(c.ThreadMetadata.Locked, &apiError{status: http.StatusBadRequest, code: 160005, message: "Thread is locked"})
+	refuseIf(c.ThreadMetadata.Locked && !w.may(c, discordgo.PermissionManageThreads), &apiError{status: http.StatusBadRequest, code: 160005, message: "Thread is locked"})
 	refuseIf(c.ThreadMetadata.Archived && edit, &apiError{status: http.StatusBadRequest, code: 50083, message: "Thread is archived"})
-}
-
-type payload struct {
-	Content    *string                     `json:"content"`
-	Nonce      json.RawMessage             `json:"nonce"`
-	Enforce    bool                        `json:"enforce_nonce"`
-	Allowed    json.RawMessage             `json:"allowed_mentions"`
-	Reference  *discordgo.MessageReference `json:"message_reference"`
-	Components []json.RawMessage           `json:"components"`
-	Flags      discordgo.MessageFlags      `json:"flags"`
-
-	allow discordgo.MessageAllowedMentions
-}
-
-// The defaults without allowed_mentions (Discord, Message: Default Settings for Allowed Mentions).
-var (
-	// That a reply notifies the author of the message it answers is judgement.
-	allowAll   = discordgo.MessageAllowedMentions{Parse: []discordgo.AllowedMentionType{"users", "roles", "everyone"}, RepliedUser: true}
-	allowUsers = discordgo.MessageAllowedMentions{Parse: []discordgo.AllowedMentionType{"users"}, RepliedUser: true}
-)
-
-// parsePayload decodes a body and rejects what Discord rejects. An edit may omit or null fields that it does not change.
-func (w *world) parsePayload(q query, edit bool, fallback discordgo.MessageAllowedMentions) (p payload) {
-	q.decode(&p)
-	// Discord, Message: Create Message: up to 2000 characters. The page does not define characters;
-	// UTF-16 units are the strictest interpretation.
-	if p.Content != nil {
-		n := len(utf16.Encode([]rune(*p.Content)))
-		refuseIf(n > 2000, invalid("content", "BASE_TYPE_MAX_LENGTH", fmt.Sprintf("Must be 2000 or fewer in length (has %d).", n)))
-		trimmed := strings.TrimSpace(*p.Content) // judgement: documented for embeds only
-		p.Content = &trimmed
-	}
-	checkComponents(p.Components)
-	checkNonce(p.Nonce)
-	w.checkMentions(&p, edit, fallback)
-	return p
-}
-
-func (p *payload) empty() bool {
-	text := p.Content != nil && *p.Content != ""
-	return !text && len(p.Components) == 0
-}
-
-// errEmpty is Discord's error for an empty message.
-var errEmpty = &apiError{status: http.StatusBadRequest, code: 50006, message: "Cannot send an empty message"}
-
-// errPings is the error of Options.RefusePings.
-var errPings = invalid("allowed_mentions", "PINGS_REFUSED", "This test wants allowed_mentions with parse [].")
-
-// checkNonce: a string or integer of up to 25 characters (Discord, Message: Create Message).
-func checkNonce(nonce json.RawMessage) {
-	n := strings.Trim(string(nonce), `"`)
-	refuseIf(n != "null" && len(n) > 25, invalid("nonce", "NONCE_TYPE_TOO_LONG", "Must be 25 or fewer in length."))
-}
-
-// checkMentions rejects null instead of a list, and contradictions (Discord, Message: Allowed Mentions Examples).
-func (w *world) checkMentions(p *payload, edit bool, fallback discordgo.MessageAllowedMentions) {
-	p.allow = fallback
-	given := p.Allowed != nil && (!edit || string(p.Allowed) != "null")
-	if !given {
-		refuseIf(w.options.RefusePings && p.Content != nil && *p.Content != "", errPings)
-		return
-	}
-	var fields map[string]json.RawMessage
-	refuseIf(json.Unmarshal(p.Allowed, &fields) != nil || fields == nil, invalid("allowed_mentions", "DICT_TYPE_CONVERT", "Only dictionaries may be used in a DictType."))
-	refuseIf(string(fields["parse"]) == "null", invalid("allowed_mentions", "BASE_TYPE_REQUIRED", "parse: This field is required"))
-	var a discordgo.MessageAllowedMentions
-	refuseIf(json.Unmarshal(p.Allowed, &a) != nil, invalid("allowed_mentions", "DICT_TYPE_CONVERT", "Lists of strings are expected."))
-	for _, kind := range a.Parse {
-		refuseIf(!slices.Contains(allowAll.Parse, kind), invalid("allowed_mentions", "BASE_TYPE_CHOICES", "Value must be one of ('roles', 'users', 'everyone')."))
-	}
-	both := slices.Contains(a.Parse, "users") && len(a.Users) > 0 || slices.Contains(a.Parse, "roles") && len(a.Roles) > 0
-	refuseIf(both, invalid("allowed_mentions", "MESSAGE_ALLOWED_MENTIONS_PARSE_EXCLUSIVE", "parse and an id list exclude each other."))
-	refuseIf(max(len(a.Users), len(a.Roles)) > 100, invalid("allowed_mentions", "BASE_TYPE_MAX_LENGTH", "Must be 100 or fewer in length."))
-	refuseIf(w.options.RefusePings && (len(a.Parse)+len(a.Users)+len(a.Roles) > 0 || a.RepliedUser), errPings)
-	p.allow = a
-}
-
-type component struct {
-	Type       discordgo.ComponentType `json:"type"`
-	Style      discordgo.ButtonStyle   `json:"style"`
-	Label      string                  `json:"label"`
-	CustomID   string                  `json:"custom_id"`
-	URL        string                  `json:"url"`
-	Components []component             `json:"components"`
-}
-
-// checkComponents: Discord, Components: Action Row, Button, Custom ID, Legacy Message Component Behavior.
-func checkComponents(raw []json.RawMessage) {
-	wrong := func(reason string) *apiError { return invalid("components", "COMPONENT_VALIDATION_FAILED", reason) }
-	refuseIf(len(raw) > 5, wrong("Must be 5 or fewer rows."))
-	seen := map[string]bool{}
-	for _, r := range raw {
-		var row component
-		refuseIf(json.Unmarshal(r, &row) != nil || row.Type != discordgo.ActionsRowComponent, wrong("The first level must be action rows."))
-		n := len(row.Components)
-		refuseIf(n < 1 || n > 5, wrong("A row has 1 to 5 components."))
-		for _, b := range row.Components {
-			link := b.Type == discordgo.ButtonComponent && b.Style == discordgo.LinkButton
-			refuseIf(len([]rune(b.Label)) > 80, wrong("A label has at most 80 characters."))
-			identified := link == (b.URL != "") && link != (b.CustomID != "") && len(b.CustomID) <= 100
-			refuseIf(!identified, wrong("A component has a custom_id of 1 to 100 characters, or is a link."))
-			refuseIf(!link && seen[b.CustomID], wrong("Component custom id cannot be duplicated."))
-			seen[b.CustomID] = true
-		}
-	}
 }

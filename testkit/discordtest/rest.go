@@ -36,6 +36,9 @@ func (s *Server) routes() http.Handler {
 	route("GET /gateway/bot", (*world).getGatewayBot)
 	route("GET /users/@me", func(w *world, _ query) any { return w.bot })
 	route("GET /users/@me/guilds", (*world).getGuilds)
+	route("GET /guilds/{guild}", func(w *world, q query) any { return w.guildOf(q) })
+	route("GET /guilds/{guild}/channels", (*world).getChannels)
+	route("GET /guilds/{guild}/members/{user}", (*world).getMember)
 	route("POST /users/@me/channels", (*world).createDirect)
 	route("GET /applications/@me", (*world).getApplication)
 	route("GET /channels/{channel}", func(w *world, q query) any { return w.channelOf(q) })
@@ -125,7 +128,7 @@ func (w *world) checkRequest(q query, authorized bool) {
 		refuseIf(kind != "application/json", invalid("_", "CONTENT_TYPE_INVALID", `Expected "Content-Type" header to be one of {'application/json'}.`))
 		refuseIf(!json.Valid(q.body), &apiError{status: http.StatusBadRequest, code: 50109, message: "The request body contains invalid JSON."})
 	}
-	for _, name := range []string{"channel", "message", "app", "interaction"} {
+	for _, name := range []string{"channel", "message", "app", "interaction", "guild", "user"} {
 		id := q.PathValue(name)
 		isID := id == "" || id[0] == '@' || strings.Trim(id, "0123456789") == ""
 		refuseIf(!isID, invalid(name+"_id", "NUMBER_TYPE_COERCE", "Value "+id+" is not snowflake."))
@@ -224,4 +227,31 @@ func (w *world) getGuilds(query) any {
 		}
 	}
 	return all
+}
+
+// guildOf: Discord, Guild: Get Guild, which has no channels and no members. The error is judgement.
+func (w *world) guildOf(q query) discordgo.Guild {
+	g := w.guilds[q.PathValue("guild")]
+	refuseIf(g == nil, &apiError{status: http.StatusForbidden, code: 50001, message: "Missing Access"})
+	found := *g
+	found.Members, found.Channels = nil, nil
+	return found
+}
+
+// getChannels: Discord, Guild: Get Guild Channels, "does not include threads".
+func (w *world) getChannels(q query) any {
+	all := []*discordgo.Channel{}
+	for _, c := range w.channels {
+		if c.GuildID == w.guildOf(q).ID && !c.IsThread() {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// getMember: Discord, Guild: Get Guild Member.
+func (w *world) getMember(q query) any {
+	m := member(w.guild(w.guildOf(q).ID), q.PathValue("user"))
+	refuseIf(m == nil, unknown(10007, "Member"))
+	return m
 }

@@ -26,7 +26,6 @@ type world struct {
 	files        map[string]File       // by path
 	commands     []*discordgo.ApplicationCommand
 	interactions map[string]*Interaction
-	permissions  map[string]int64 // of the bot, by channel, where they differ from the default
 
 	sessions    map[string]*session
 	open        map[*connection]struct{}
@@ -46,8 +45,8 @@ func newWorld(o Options) world {
 	w := world{
 		options: o, users: map[string]*discordgo.User{}, guilds: map[string]*discordgo.Guild{}, channels: map[string]*discordgo.Channel{},
 		messages: map[string][]*Message{}, files: map[string]File{},
-		interactions: map[string]*Interaction{}, permissions: map[string]int64{},
-		sessions: map[string]*session{}, open: map[*connection]struct{}{},
+		interactions: map[string]*Interaction{},
+		sessions:     map[string]*session{}, open: map[*connection]struct{}{},
 	}
 	w.bot = &discordgo.User{ID: w.newID(), Username: "bot", Discriminator: "0000", Bot: true}
 	w.users[w.bot.ID] = w.bot
@@ -85,7 +84,7 @@ func (s *Server) Guild(name string, members ...*discordgo.User) (g discordgo.Gui
 	s.do(func(w *world) {
 		members = append(members, w.bot)
 		n := &discordgo.Guild{ID: w.newID(), Name: name, OwnerID: members[0].ID}
-		n.Roles = []*discordgo.Role{{ID: n.ID, Name: "@everyone"}}
+		n.Roles = []*discordgo.Role{{ID: n.ID, Name: "@everyone", Permissions: defaultPermissions}}
 		for _, u := range members {
 			n.Members = append(n.Members, &discordgo.Member{User: u, Roles: []string{}, JoinedAt: w.now()})
 		}
@@ -114,7 +113,9 @@ func member(g *discordgo.Guild, user string) *discordgo.Member {
 // Channel adds a text channel to a guild, with the default permissions for the bot; see Deny.
 func (s *Server) Channel(guild, name string) discordgo.Channel {
 	return s.addChannel("CHANNEL_CREATE", func(w *world) *discordgo.Channel {
-		return &discordgo.Channel{Type: discordgo.ChannelTypeGuildText, GuildID: w.guild(guild).ID, Name: name}
+		return &discordgo.Channel{
+			Type: discordgo.ChannelTypeGuildText, GuildID: w.guild(guild).ID, Name: name, PermissionOverwrites: []*discordgo.PermissionOverwrite{},
+		}
 	})
 }
 

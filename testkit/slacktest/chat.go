@@ -10,9 +10,42 @@ import (
 
 func (s *Server) postableLocked(id string) *channel {
 	c := s.channels[id]
-	refuseIf(c == nil, "channel_not_found")
+	refuseIf(c == nil || !c.visible(), "channel_not_found")
 	refuseIf(!c.has(BotUserID), "not_in_channel")
 	return c
+}
+
+// Restrict makes a channel refuse the app's posts with a code: is_archived, restricted_action or one of those that begin with it
+// (Errors of reference/methods/chat.postMessage and chat.startStream); "" ends that. A change of who may post, and of the archive,
+// comes as a message (reference/events/message/channel_archive and its neighbours).
+func (s *Server) Restrict(channelID, code string) {
+	s.do(func() {
+		c := s.mustChannelLocked(channelID)
+		told := "channel_posting_permissions"
+		switch "is_archived" {
+		case code:
+			told = "channel_archive"
+		case c.restriction:
+			told = "channel_unarchive"
+		}
+		c.restriction = code
+		s.systemMessageLocked(c, told, "U000000000")
+	})
+}
+
+// refuseRestricted refuses a post to a place. The page of chat.postEphemeral names neither read-only nor thread-only channels
+// (Errors of reference/methods/chat.postEphemeral), so there such a message is accepted.
+func (c *channel) refuseRestricted(thread string, ephemeral bool) {
+	switch c.restriction {
+	case "restricted_action_read_only_channel":
+		refuseIf(!ephemeral, c.restriction)
+	case "restricted_action_thread_only_channel":
+		refuseIf(!ephemeral && thread == "", c.restriction)
+	case "restricted_action_thread_locked", "restricted_action_non_threadable_channel":
+		refuseIf(!ephemeral && thread != "", c.restriction)
+	default:
+		refuseIf(c.restriction != "", c.restriction)
+	}
 }
 
 // threadLocked returns the thread of a reply: its parent's TS. The error is that of conversations.replies (judgement: the pages
@@ -30,15 +63,20 @@ func (s *Server) threadLocked(c *channel, ts string) string {
 	return ts
 }
 
-func (s *Server) writtenLocked(a args) (*channel, *Message) {
+func (s *Server) writtenLocked(a args, ephemeral bool) (*channel, *Message) {
 	c := s.postableLocked(a["channel"])
+	c.refuseRestricted(a["thread_ts"], ephemeral)
 	said := s.contentLocked(a)
 	thread := s.threadLocked(c, a["thread_ts"])
 	return c, s.ownMessageLocked(c, thread, said)
 }
 
+// postMessage opens a direct message if the channel is a person (reference/methods/chat.postMessage, Channels).
 func (s *Server) postMessage(a args) answer {
-	c, m := s.writtenLocked(a)
+	if s.users[a["channel"]] != nil {
+		a["channel"] = s.dmLocked(a["channel"])
+	}
+	c, m := s.writtenLocked(a, false)
 	s.addMessageLocked(c, m)
 	return answer{"channel": c.id, "ts": m.TS, "message": s.objectLocked(m, true)}
 }
@@ -84,7 +122,7 @@ func (s *Server) deleteMessage(a args) answer {
 // postEphemeral shows a message to one person. It is not part of the history and cannot be edited.
 func (s *Server) postEphemeral(a args) answer {
 	a.need("user")
-	c, m := s.writtenLocked(a)
+	c, m := s.writtenLocked(a, true)
 	refuseIf(!c.has(a["user"]), "user_not_in_channel")
 	m.OnlyFor = a["user"]
 	c.messages = append(c.messages, m)
@@ -96,6 +134,7 @@ func (s *Server) postEphemeral(a args) answer {
 func (s *Server) startStream(a args) answer {
 	c := s.postableLocked(a["channel"])
 	a.need("thread_ts")
+	c.refuseRestricted(a["thread_ts"], false)
 	thread := s.threadLocked(c, a["thread_ts"])
 	if c.kind != "im" || a["recipient_user_id"] != "" {
 		refuseIf(a["recipient_user_id"] == "", "missing_recipient_user_id")

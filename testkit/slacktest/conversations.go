@@ -30,6 +30,8 @@ func (s *Server) channelObjectLocked(c *channel) map[string]any {
 	}
 	o["name"], o["name_normalized"] = c.name, c.name
 	o["is_member"], o["num_members"] = c.has(BotUserID), len(c.members)
+	// "can't be written to by the user performing the API call" (reference/objects/conversation-object)
+	o["is_archived"], o["is_read_only"] = c.restriction == "is_archived", c.restriction == "restricted_action_read_only_channel"
 	return o
 }
 
@@ -136,7 +138,9 @@ func (s *Server) conversationsLocked(a args) answer {
 	refuseIf(slices.Contains(kinds, ""), "invalid_types")
 	found := []map[string]any{}
 	for _, id := range s.order {
-		if c := s.channels[id]; slices.Contains(kinds, c.kind) && c.has(BotUserID) {
+		c := s.channels[id]
+		hidden := a["exclude_archived"] == "true" && c.restriction == "is_archived"
+		if slices.Contains(kinds, c.kind) && c.has(BotUserID) && !hidden {
 			found = append(found, s.channelObjectLocked(c))
 		}
 	}

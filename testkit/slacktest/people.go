@@ -168,11 +168,23 @@ func (s *Server) EndStream(channelID, ts string) {
 	s.act(channelID, ts, func(_ *channel, m *Message) { m.Streaming = false })
 }
 
-// Join adds a person, or the app, to a channel.
+// Join adds a person, or the app, to a channel. A message tells the app that it was added (reference/events/message/channel_join);
+// the double sends none about others.
 func (s *Server) Join(channel, person string) {
 	s.do(func() {
 		c := s.mustChannelLocked(channel)
 		c.members = append(c.members, person)
+		if person == BotUserID {
+			s.systemMessageLocked(c, "channel_join", person)
+		}
+	})
+}
+
+// systemMessageLocked sends the event of a message that no one wrote. The double's histories lack such messages.
+func (s *Server) systemMessageLocked(c *channel, subtype, person string) {
+	at := s.tsLocked()
+	s.eventLocked(c, map[string]any{
+		"type": "message", "subtype": subtype, "channel": c.id, "channel_type": c.kind, "user": person, "ts": at, "event_ts": at,
 	})
 }
 

@@ -18,6 +18,8 @@ type channel struct {
 	with     string // of an im: the person
 	members  []string
 	messages []*Message // oldest first, including deleted ones
+
+	restriction string // the error of a post; see Restrict
 }
 
 type place struct{ channel, ts string }
@@ -94,8 +96,10 @@ func (s *Server) AddGroupDM(people ...string) string { return s.addChannel("mpim
 
 // DM returns the id of the direct message conversation of a person and the app.
 func (s *Server) DM(person string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	return locked(s, func() string { return s.dmLocked(person) })
+}
+
+func (s *Server) dmLocked(person string) string {
 	for _, c := range s.channels {
 		if c.with == person {
 			return c.id

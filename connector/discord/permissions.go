@@ -1,0 +1,104 @@
+// The bot's permissions, and where it may not write.
+
+package discord
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"cairn/channel"
+	"cairn/connector/platform"
+)
+
+// CannotWrite returns why the bot may not write in a conversation; see channel.WriteChecker.
+func (d *Discord) CannotWrite(conversation string) (why string) {
+	why = d.state.cannotWrite(channelID(conversation), d.Clock.Now())
+	d.NoteWritable(conversation, why)
+	return why
+}
+
+// cannotWrite returns why the bot may not write in a place (Discord, Permissions: Implicit Permissions, Inherited Permissions
+// (Threads), Permissions For Timed Out Members; Threads: Locked Threads); "" if it may, or that is unknown.
+func (s *stateCache) cannotWrite(id string, now time.Time) (why string) {
+	p := s.place(id)
+	can, known := s.granted(p)
+	lacks := func(permission bitset) bool { return can&permission == 0 }
+	switch {
+	case !known:
+		return ""
+	case lacks(discordgo.PermissionViewChannel):
+		return channel.NoViewChannel
+	case lacks(discordgo.PermissionAdministrator) && now.Before(s.guild(p.Guild).timedOut):
+		return channel.TimedOut
+	case p.Parent == "" && lacks(discordgo.PermissionSendMessages):
+		return channel.NoSendMessages
+	case p.Parent != "" && lacks(discordgo.PermissionSendMessagesInThreads):
+		return channel.NoSendInThreads
+	case p.Thread.Locked && lacks(discordgo.PermissionManageThreads):
+		return channel.ThreadLocked
+	}
+	return ""
+}
+
+// granted returns the bot's permissions in a channel, or in a thread, which inherits them (Discord, Permissions: Permission
+// Overwrites). known is false if that cannot be computed: in a direct message, and of what no event has described.
+func (s *stateCache) granted(p place) (can bitset, known bool) {
+	if p.Parent != "" {
+		p = s.place(p.Parent)
+	}
+	g := s.guild(p.Guild)
+	everyone := g.role(g.ID)
+	if g.ID == "" || everyone.ID == "" || !g.botKnown || p.Overwrites == nil {
+		return 0, false
+	}
+	can = everyone.Permissions | g.permissions(g.botRoles)
+	if can&discordgo.PermissionAdministrator != 0 || g.OwnerID == s.self().ID {
+		return -1, true
+	}
+	return s.overwritten(can, p, g), true
+}
+
+// overwritten applies a channel's overwrites to permissions of the bot.
+func (s *stateCache) overwritten(can bitset, p place, g guild) bitset {
+	return p.changed(p.changed(p.changed(can, p.Guild), g.botRoles...), s.self().ID)
+}
+
+// unwritable returns the places in which the bot may read but not write.
+func (s *stateCache) unwritable(now time.Time) (all []channel.Unwritable) {
+	s.places.Range(func(_, known any) bool {
+		p := known.(place)
+		why := s.cannotWrite(p.ID, now)
+		if why != "" && why != channel.NoViewChannel && p.hasMessages() {
+			all = append(all, channel.Unwritable{Conversation: p.conversation(), Label: s.label(p.ID), Why: why})
+		}
+		return true
+	})
+	platform.SortUnwritable(all)
+	return all
+}
+
+const maxChecked = 20 // servers whose channels Check looks at
+
+// readUnwritable reads the channels of some servers, and returns those in which the bot may read but not write. checked is how many
+// servers it could read.
+func (d *Discord) readUnwritable(ctx context.Context, servers []discordgo.UserGuild, bot user) (all []channel.Unwritable, checked int) {
+	var found stateCache
+	found.bot.Store(&self{user: bot})
+	get := func(path string, into any) error {
+		return d.rest.do(ctx, call{method: http.MethodGet, path: path, into: into})
+	}
+	for _, server := range servers[:min(len(servers), maxChecked)] {
+		var g guild
+		var me member
+		path := "/guilds/" + server.ID
+		if get(path, &g) == nil && get(path+"/channels", &g.Channels) == nil && get(path+"/members/"+bot.ID, &me) == nil {
+			g.Members = []member{me}
+			found.addGuild(g)
+			checked++
+		}
+	}
+	return found.unwritable(d.Clock.Now()), checked
+}

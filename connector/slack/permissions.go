@@ -1,0 +1,100 @@
+// Where the bot may not write: Slack says so only when it refuses a post.
+
+package slack
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	slackgo "github.com/slack-go/slack"
+
+	"cairn/channel"
+)
+
+// refusedFor is how long a refused post counts, unless an event ends that: not all changes are told by one.
+const refusedFor = time.Hour
+
+// refusals are why the bot may not write, by the error code of a post (Slack, chat.postMessage and chat.startStream: Errors). A
+// missing chat:write ends Run, see stopIfSetupError.
+var refusals = map[string]string{
+	"not_in_channel":                        channel.NotInChannel,
+	"channel_not_found":                     channel.NotInChannel, // a private channel that the bot has left
+	"no_permission":                         channel.NotInChannel,
+	"is_archived":                           channel.ChannelArchived,
+	"restricted_action_read_only_channel":   channel.ChannelReadOnly,
+	"restricted_action_thread_only_channel": channel.ThreadsOnly,
+	"restricted_action_thread_locked":       channel.ThreadLocked,
+	"restricted_action":                     channel.PostingRestricted,
+	"ekm_access_denied":                     channel.PostingRestricted,
+}
+
+// CannotWrite returns why the bot may not write in a conversation; see channel.WriteChecker.
+func (s *Slack) CannotWrite(conversation string) (why string) {
+	place := channel.ParsePlace(conversation)
+	why = s.WritingRefused(above(place), refusedFor)
+	if why == channel.ThreadsOnly && (place.Thread != "" || s.repliesInThreads(place)) {
+		why = ""
+	}
+	if why == "" && place.Thread != "" {
+		why = s.WritingRefused(conversation, refusedFor)
+	}
+	return why
+}
+
+// above returns the name of a channel's conversation, for a place in the channel.
+func above(place channel.Place) string {
+	place.Thread = ""
+	return place.String()
+}
+
+// notePost notes what a post says about the permissions in its place: it was refused, or err is nil.
+func (s *Slack) notePost(place channel.Place, err error) {
+	why, refused := refusals[codeOf(err)]
+	switch {
+	case place.Direct():
+	case refused && why == channel.ThreadLocked:
+		s.NoteWritable(place.String(), why)
+	case refused:
+		s.NoteWritable(above(place), why)
+	case err == nil:
+		s.NoteWritable(place.String(), "")
+		if s.WritingRefused(above(place), refusedFor) != channel.ThreadsOnly {
+			s.NoteWritable(above(place), "")
+		}
+	}
+}
+
+// permissionEvents are the events, and the subtypes of messages, that tell of a change of who may post in a channel.
+var permissionEvents = []string{
+	slackgo.MsgSubTypeChannelJoin, slackgo.MsgSubTypeGroupJoin, "member_joined_channel",
+	slackgo.MsgSubTypeChannelUnarchive, slackgo.MsgSubTypeGroupUnarchive, slackgo.MsgSubTypeChannelPostingPermissions,
+}
+
+// notePermissions forgets why the bot may not write in a channel if an event says that this may have changed.
+func (s *Slack) notePermissions(m message) {
+	joins := slices.Contains(permissionEvents[:3], m.SubType) || slices.Contains(permissionEvents[:3], m.Type)
+	changes := slices.Contains(permissionEvents, m.SubType) || slices.Contains(permissionEvents, m.Type)
+	if m.Channel != "" && changes && (!joins || m.User == s.self.user) {
+		s.NoteWritable(s.place(m.Channel, "").String(), "")
+	}
+}
+
+// readOnly returns the channels that the bot is in and may not write in, as far as Slack lists them and says so (Conversation
+// object: is_read_only).
+func (s *Slack) readOnly(ctx context.Context) (all []channel.Unwritable) {
+	for cursor := ""; ; {
+		page, next, err := s.api.read.GetConversationsForUserContext(ctx, &slackgo.GetConversationsForUserParameters{
+			Cursor: cursor, Types: kinds[:2], Limit: pageSize, ExcludeArchived: true,
+		})
+		for _, c := range page {
+			if c.IsReadOnly {
+				all = append(all, channel.Unwritable{Conversation: s.place(c.ID, "").String(), Label: channel.Label("", c.Name, ""), Why: channel.ChannelReadOnly})
+			}
+		}
+		if err != nil || next == "" || next == cursor {
+			return all
+		}
+		cursor = next
+	}
+}
