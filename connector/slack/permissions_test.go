@@ -49,7 +49,8 @@ func TestAWrittenCommandIsAnsweredWhereTheBotMayNotWrite(t *testing.T) {
 }
 
 func TestDoctorNamesChannelsThatAreReadOnly(t *testing.T) {
-	r, general, _ := connectedRig(t, slacktest.Options{}, nil)
+	r, general, _ := town(t, slacktest.Options{}, nil)
+	r.connector = check.Must(New(r.opts))(t) // as doctor does: nothing else uses it
 	facts := check.Must(r.connector.Check(t.Context()))(t)
 	check.Lacks(t, "the facts", strings.Join(facts, "\n"), "I cannot answer here")
 	r.w.Restrict(general, "restricted_action_read_only_channel")
