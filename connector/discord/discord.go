@@ -96,7 +96,8 @@ func New(o Options) (*Discord, error) {
 			identify: platform.Backoff{First: 5500 * time.Millisecond, Most: maxIdentifyPause}, open: 20 * time.Second, firstPost: 700 * time.Millisecond,
 			edit: 1200 * time.Millisecond, typing: 8 * time.Second, review: 24 * time.Hour,
 		},
-		queue: platform.KeyedQueue[func()]{Group: base.Work, Do: platform.CallEach},
+		servers: servers{ids: make(map[string]bool)},
+		queue:   platform.KeyedQueue[func()]{Group: base.Work, Do: platform.CallEach},
 	}
 	d.MissedAfter = func(newest, _ string, since time.Time) string {
 		if timeOf(newest).Before(since) {
