@@ -134,7 +134,7 @@ func New(o Options) (*Slack, error) {
 	s.queue = platform.KeyedQueue[event]{Group: s.Work, Do: s.handle}
 	s.known = platform.KeyedQueue[missed]{Group: s.Work, Do: func(waiting []missed) { s.catchUp(merge(waiting)) }}
 	s.unknown = platform.KeyedQueue[missed]{Group: s.Work, Do: func(waiting []missed) { s.catchUpUnknown(merge(waiting)) }}
-	s.files = platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: s.fetch}
+	s.files = platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: s.fetch, Convert: s.fileText}
 	return s, nil
 }
 
