@@ -94,7 +94,8 @@ func New(o Options) (*Discord, error) {
 			identify: platform.Backoff{First: 5500 * time.Millisecond, Most: maxIdentifyPause}, open: 20 * time.Second, firstPost: 700 * time.Millisecond,
 			edit: 1200 * time.Millisecond, typing: 8 * time.Second, review: 24 * time.Hour,
 		},
-		queue: platform.KeyedQueue[func()]{Group: base.Work, Do: platform.CallEach},
+		queue:   platform.KeyedQueue[func()]{Group: base.Work, Do: platform.CallEach},
+		servers: servers{ids: map[string]bool{}},
 	}
 	d.files = platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: d.fetch}
 	return d, nil
