@@ -181,7 +181,7 @@ func (h *Hub) execute(ctx context.Context, name string, who Person, command Comm
 	defer h.release(c)
 	c.detectLanguage(ctx)
 	switch {
-	case h.restricted(command) && !h.access(ParsePlace(name)).manages(who) && (command.own == nil || !command.own(args)):
+	case !h.mayRun(name, who, command) && (command.own == nil || !command.own(args)):
 		err = errDenied(c.spell(fmt.Sprintf("/%s is only for people who manage this place. Ask one of them.", command.Name)))
 	case args != "" && len(command.Args) == 0:
 		err = errDenied(c.spell(fmt.Sprintf("/%s takes no argument. Write it alone.", command.Name)))
@@ -202,6 +202,10 @@ func (h *Hub) execute(ctx context.Context, name string, who Person, command Comm
 func (h *Hub) restricted(c Command) bool {
 	restricted := h.rules.Load().Restricted
 	return c.Guarded || restricted == nil && c.Restricted || slices.Contains(restricted, c.Name)
+}
+
+func (h *Hub) mayRun(name string, who Person, command Command) bool {
+	return !h.restricted(command) || h.access(ParsePlace(name)).manages(who)
 }
 
 // parseCommand splits a line into command and arguments. "/unknown" is an ordinary message: people write paths.
@@ -233,15 +237,26 @@ func FindCommand(name string) (Command, error) {
 	return Command{}, errPeople(fmt.Sprintf("There is no command /%s. /help shows the commands; to send it as text, start with //%s.", name, name))
 }
 
-func runHelp(_ context.Context, c *conversation, _ Person, _ string) (Answer, error) {
+// runHelp lists the commands of which the person may use at least a part.
+func runHelp(_ context.Context, c *conversation, who Person, _ string) (Answer, error) {
 	var text strings.Builder
 	columns := tabwriter.NewWriter(&text, 30, 0, 2, ' ', 0)
+	more := false
 	for _, command := range Commands {
+		if command.own == nil && !c.hub.mayRun(c.name, who, command) {
+			more = true
+			continue
+		}
 		fmt.Fprintf(columns, "%s\t%s\n", c.spell("/"+command.Usage()), c.spell(command.Help))
 	}
 	err := columns.Flush()
+	if more {
+		text.WriteString("\n" + c.translated(textMoreCommands))
+	}
 	return Answer{Text: strings.TrimSpace(text.String()), Aligned: true}, err
 }
+
+const textMoreCommands = "People who manage this place have more commands."
 
 // maxChoices is the most choices that Discord shows.
 const maxChoices = 25

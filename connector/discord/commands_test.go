@@ -103,7 +103,7 @@ func TestASlashCommandIsAnsweredAtOnceForWhoeverAsked(t *testing.T) {
 	check.That(t, !ephemeral(i.Answer) && i.Answer.Content == "There is nothing to stop.", "/stop, which concerns all: %+v, %+v", i, i.Answer)
 	gate := make(chan struct{})
 	r.connector.queue.Add(r.square, func() { <-gate }) // also while the channel's queue is busy
-	check.Contains(t, "it answered", r.slash(r.square, r.ann.ID, "help"), "/compact")
+	check.Contains(t, "it answered", r.slash(r.square, r.ann.ID, "help"), "/recap")
 	close(gate)
 
 	direct := r.Direct(r.ann.ID).ID // alone with the bot she manages the place

@@ -222,7 +222,7 @@ func (d *Discord) onReady(data json.RawMessage) error {
 	d.Link.Established()
 	d.Log.Info("connected", "as", r.User.Username)
 	d.CheckClock()
-	d.servers.ids = map[string]bool{}
+	clear(d.servers.ids)
 	for _, g := range r.Guilds {
 		d.servers.ids[g.ID] = true
 	}

@@ -33,6 +33,7 @@ var pictureTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"
 var textTypes = []string{
 	"application/json", "application/xml", "application/yaml", "application/x-yaml", "application/toml", "application/javascript",
 	"application/typescript", "application/x-httpd-php", "application/x-sh", "application/sql", "application/x-ndjson",
+	"application/vnd.slack-docs", // a canvas, see Files.Convert
 	".txt", ".md", ".log", ".csv", ".tsv", ".json", ".jsonl", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", ".xml", ".html", ".css",
 	".go", ".py", ".js", ".ts", ".tsx", ".java", ".kt", ".c", ".h", ".cpp", ".hpp", ".cs", ".rs", ".rb", ".php", ".sh", ".sql", ".diff", ".patch", ".tex",
 }
@@ -44,6 +45,9 @@ type Files struct {
 
 	// Fetch reads a file, up to the limit that AtMost has set. It returns no bytes and no error if the file is not available.
 	Fetch func(ctx context.Context, url string) ([]byte, error)
+
+	// Convert converts the content of a text file, by its media type; nil: it stays as it is.
+	Convert func(mediaType, content string) string
 }
 
 // KindOf returns what people call a file of a media type.
@@ -93,7 +97,11 @@ func (f Files) Complete(ctx context.Context, all []channel.Attachment) (_ []chan
 		case err != nil && !TooLong(err):
 			failed = fmt.Errorf("fetch %s: %w", a.Name, WithoutURL(err))
 		case text:
-			if content := decodeText(data); !strings.ContainsRune(content, 0) {
+			content := decodeText(data)
+			if f.Convert != nil {
+				content = f.Convert(a.Type, content)
+			}
+			if !strings.ContainsRune(content, 0) {
 				a.Text = channel.Clip(content, f.Tokens/texts)
 			}
 		case len(data) <= MaxPicture && slices.Contains(pictureTypes, detected):

@@ -29,6 +29,9 @@ type forwarded struct {
 // withForwarded returns the text of a message, followed by what it forwards, and by what an app attached to it; previews of links
 // do not count.
 func withForwarded(m message) string {
+	if m.isHuddle() {
+		return m.Room.text()
+	}
 	text := withBlocks(m.Text, m.Blocks)
 	for _, a := range m.Attachments {
 		if !a.Shared && (a.Preview != "" || m.BotID == "") {

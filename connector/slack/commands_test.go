@@ -148,7 +148,7 @@ func TestCommandsAreMessagesOrSpelledAsSlackHasThem(t *testing.T) {
 	tell := func(text string) string { return r.command(general, ann, text) }
 	tell("remember the note says /stop and /cairn")
 	for text, want := range map[string]string{
-		"help": "/cairn compact [focus]", "forget": "/cairn forget me deletes", "optout": "/cairn optout off reverts this",
+		"help": "/cairn recap [focus]", "forget": "/cairn forget me deletes", "optout": "/cairn optout off reverts this",
 		"settings": "/cairn settings is only for people", "memories": "the note says /stop and /cairn",
 	} {
 		got := tell(text)

@@ -21,6 +21,11 @@ var kept = []string{
 	slackgo.MsgSubTypeMeMessage, slackgo.MsgSubTypeBotMessage,
 }
 
+// isKept reports whether a message is one that people or apps wrote, or the note of a huddle.
+func (m message) isKept() bool {
+	return m.isHuddle() || slices.Contains(kept, m.SubType) && (m.User != "" || m.BotID != "")
+}
+
 // inbound converts a message of a place. relevant is false for what the bot ignores, such as its own messages. It makes
 // no requests; what is not cached is left to Complete.
 func (s *Slack) inbound(place channel.Place, m message) (in channel.Inbound, relevant bool) {
@@ -31,8 +36,11 @@ func (s *Slack) inbound(place channel.Place, m message) (in channel.Inbound, rel
 	case s.isOwn(m):
 		s.noteOwnMessage(place, m.TS)
 		return in, false
-	case !slices.Contains(kept, m.SubType) || m.User == "" && m.BotID == "":
+	case !m.isKept():
 		return in, false
+	}
+	if m.isHuddle() {
+		m.User = cmp.Or(m.Room.Creator, m.User) // otherwise Slackbot
 	}
 	in = channel.Inbound{
 		ID: m.TS, AuthorID: cmp.Or(m.User, m.BotID), Time: timeOf(m.TS),
@@ -45,7 +53,7 @@ func (s *Slack) inbound(place channel.Place, m message) (in channel.Inbound, rel
 		s.authors.Set(place.Channel+"/"+in.ID, m.User+"/"+cmp.Or(m.Team, s.self.team))
 	}
 	// Only the message's own text counts here: a forwarded one addresses no one.
-	in.Addressed = s.mentionsBot(m.Text) || place.Direct() || s.repliesToBot(place, m)
+	in.Addressed = !m.isHuddle() && (s.mentionsBot(m.Text) || place.Direct() || s.repliesToBot(place, m))
 	in.Text, in.Author = s.plainText(s.withoutMention(withForwarded(m))), s.authorName(m)
 	in.Attachments = attachments(m.Files)
 	if in.Text == "" && len(in.Attachments) == 0 {
@@ -136,10 +144,14 @@ func attachments(files []file) []channel.Attachment {
 			all = append(all, channel.Attachment{Kind: "file", Caption: "no longer there"})
 			continue
 		}
-		all = append(all, channel.Attachment{
+		a := channel.Attachment{
 			Kind: platform.KindOf(f.Mimetype), Name: cmp.Or(f.Name, f.Title), Type: f.Mimetype, Size: f.Size,
 			URL: cmp.Or(f.Download, f.URL), Caption: f.AltText,
-		})
+		}
+		if f.Mimetype == canvasType {
+			a.Kind, a.Name = "canvas", cmp.Or(f.Title, f.Name) // the name is made of the title
+		}
+		all = append(all, a)
 	}
 	return all
 }

@@ -32,6 +32,7 @@ type message struct {
 	Blocks                 []any
 	Attachments            []forwarded
 	Files                  []file
+	Room                   *room // of a huddle
 	Metadata               struct {
 		Type string `json:"event_type"`
 		Mark mark   `json:"event_payload"`

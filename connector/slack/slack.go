@@ -142,7 +142,7 @@ func New(o Options) (*Slack, error) {
 		}
 		return gapAfter(s.Clock.Now())(newest, first)
 	}
-	s.files = platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: s.fetch}
+	s.files = platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: s.fetch, Convert: s.fileText}
 	return s, nil
 }
 

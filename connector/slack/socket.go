@@ -231,6 +231,7 @@ func (s *Slack) edited(ctx context.Context, m message) (store func() error) {
 		return nil
 	case now.SubType == "tombstone":
 		return s.deletion(ctx, m.Channel, *now)
+	case now.isHuddle(): // it has ended; what was before says so, too
 	case before != nil && withForwarded(*before) == withForwarded(*now) && sameFiles(before.Files, now.Files) || before == nil && now.Edited == nil:
 		return nil
 	}
@@ -262,7 +263,7 @@ func (s *Slack) current(channelID string, m message) (_ message, there bool) {
 	key, now := channelID+"/"+m.TS, message{}
 	latest, _ := s.edits.Find(key) // empty: it was not edited
 	if json.Unmarshal([]byte(latest), &now) == nil && (m.Edited == nil || !timeOf(m.Edited.TS).After(timeOf(now.Edited.TS))) {
-		m.Text, m.Blocks, m.Attachments, m.Files, m.Edited = now.Text, now.Blocks, now.Attachments, now.Files, now.Edited
+		m.Text, m.Blocks, m.Attachments, m.Files, m.Room, m.Edited = now.Text, now.Blocks, now.Attachments, now.Files, now.Room, now.Edited
 	}
 	_, gone := s.deletions.Find(key)
 	return m, !gone

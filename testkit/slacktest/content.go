@@ -173,9 +173,13 @@ type file struct {
 func (s *Server) addFileLocked(f File, owner string) string {
 	id := s.idLocked("F")
 	url := s.http.URL + "/files-pri/" + id + "/" + f.Name
+	mode, kind := "hosted", strings.TrimPrefix(path.Ext(f.Name), ".")
+	if f.Mimetype == "application/vnd.slack-docs" { // a canvas, as in answers of files.list and files.info that others recorded in 2026
+		mode, kind = "quip", "quip"
+	}
 	s.files[id] = &file{slack.File{
 		ID: id, Name: f.Name, Title: f.Name, Mimetype: f.Mimetype, Size: len(f.Content), User: owner,
-		Filetype: strings.TrimPrefix(path.Ext(f.Name), "."), Mode: "hosted", URLPrivate: url, URLPrivateDownload: url,
+		Filetype: kind, Mode: mode, URLPrivate: url, URLPrivateDownload: url,
 	}, f.Content}
 	return id
 }
@@ -195,6 +199,9 @@ func (s *Server) serveDownload(w http.ResponseWriter, r *http.Request) {
 			return a
 		case f == nil:
 			return newReply(http.StatusNotFound, "text/html", []byte("<html>not found</html>"))
+		}
+		if f.Filetype == "quip" {
+			return newReply(http.StatusOK, "text/html; charset=utf-8", f.content)
 		}
 		return newReply(http.StatusOK, f.Mimetype, f.content)
 	})

@@ -199,6 +199,29 @@ func (s *Server) Leave(channel, person string) {
 // Lose has Slack lose the next n events of channels.
 func (s *Server) Lose(n int) { s.do(func() { s.lose += n }) }
 
+// StartHuddle starts a huddle in a channel, and returns the TS of its message (no document describes it; as seen in events of 2025).
+func (s *Server) StartHuddle(channel, person string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := &Message{Channel: channel, TS: s.tsLocked(), User: "USLACKBOT"}
+	m.room = map[string]any{
+		"call_family": "huddle", "created_by": person, "date_start": time.Now().Unix(), "date_end": 0, "has_ended": false,
+		"participants": []string{person}, "participant_history": []string{person}, "thread_root_ts": m.TS,
+	}
+	s.addMessageLocked(s.mustChannelLocked(channel), m)
+	return m.TS
+}
+
+// EndHuddle ends it after a time, in which others took part. The event shows the new room in both versions of the message.
+func (s *Server) EndHuddle(channelID, ts string, after time.Duration, others ...string) {
+	s.act(channelID, ts, func(c *channel, m *Message) {
+		began, _ := m.room["date_start"].(int64)
+		m.room["date_end"], m.room["has_ended"], m.room["participants"] = began+int64(after/time.Second), true, []string{}
+		m.room["participant_history"] = append(m.room["participant_history"].([]string), others...)
+		s.changeLocked(c, m, func() {})
+	})
+}
+
 // RenameUser changes a person's display name (reference/events/user_profile_changed).
 func (s *Server) RenameUser(id, name string) {
 	s.do(func() {

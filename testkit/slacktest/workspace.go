@@ -43,9 +43,10 @@ type Message struct {
 	Streaming   bool // not stopped yet
 	Deleted     bool
 
-	edited  string // timestamp of the last edit
-	tomb    bool   // deleted, but it has replies
-	stopped bool   // a person has stopped the stream
+	edited  string         // timestamp of the last edit
+	tomb    bool           // deleted, but it has replies
+	stopped bool           // a person has stopped the stream
+	room    map[string]any // of a huddle
 }
 
 // Shown returns the text that people see: the text of the blocks if they have any.
@@ -186,6 +187,9 @@ func (s *Server) objectLocked(m *Message, metadata bool) map[string]any {
 	}
 	if metadata && m.Metadata != nil {
 		o["metadata"] = m.Metadata
+	}
+	if m.room != nil {
+		o["subtype"], o["room"] = "huddle_thread", m.room
 	}
 	if m.tomb {
 		o["subtype"], o["hidden"] = "tombstone", true
