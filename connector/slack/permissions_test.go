@@ -43,7 +43,7 @@ func TestAWrittenCommandIsAnsweredWhereTheBotMayNotWrite(t *testing.T) {
 	r.w.Restrict(general, "restricted_action_read_only_channel")
 	for n := range 2 {
 		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "/help"})
-		check.Contains(t, "the answer", r.told(general, ann, n+1).Text, "/cairn compact")
+		check.Contains(t, "the answer", r.told(general, ann, n+1).Text, "/cairn context")
 	}
 	check.Len(t, "what all see", r.own(general), 0)
 }
