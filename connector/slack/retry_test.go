@@ -38,7 +38,8 @@ func TestAReplyThatCouldNotBeShownIsShownSoonAfter(t *testing.T) {
 	r.tune = func(s *Slack) { s.times.retry = check.Must(New(r.opts))(t).times.retry }
 	r.begin()
 	q := r.question(false)
-	w := r.replying(q).(*writer)
+	w := r.reply(q).(*writer)
+	check.Len(t, "delays", delays(t, w, "One ", 1), 0)
 	r.w.Fail(slacktest.Fault{Of: "chat.update", Status: 503, Body: "busy", Times: 6})
 	got := delays(t, w, "One two ", 10)
 	check.Len(t, "delays", got, 6)
