@@ -123,8 +123,8 @@ func (h *Hub) Away(ctx context.Context, connector string, earlier func(newest, f
 
 // Lately returns the conversations of a connector that were active lately, at most limit, and where each may have missed something:
 // after returns that from its newest message and its first, or "" for one that was not active.
-func (h *Hub) Lately(ctx context.Context, connector string, limit int, after func(newest, first string) string) ([]Gap, error) {
-	return h.o.Store.Lately(ctx, connector, limit, after)
+func Lately(ctx context.Context, h *Hub, connector string, limit int, after func(newest, first string) string) ([]Gap, error) {
+	return store.Lately(ctx, h.o.Store, connector, limit, after)
 }
 
 // CatchUp has a conversation read its gap before it takes up anything else, without waiting for that. after is where

@@ -40,7 +40,7 @@ func (s *Store) Away(ctx context.Context, connector string, earlier func(newest,
 
 // Lately returns the conversations of a connector, at most limit, for whose newest message and first one after returns where
 // something may have been missed, and that, the newest first. "" leaves a conversation out.
-func (s *Store) Lately(ctx context.Context, connector string, limit int, after func(newest, first string) string) (gaps []Gap, err error) {
+func Lately(ctx context.Context, s *Store, connector string, limit int, after func(newest, first string) string) (gaps []Gap, err error) {
 	err = s.View(ctx, func(tx *Tx) {
 		for _, c := range tx.Conversations("WHERE name >= ? AND name < ?", connector+":", connector+";") {
 			newest := c.outermost(tx, "DESC")

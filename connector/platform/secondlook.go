@@ -69,7 +69,7 @@ func (b *Base) lookAgain(ctx context.Context) {
 	since := b.Clock.Now().Add(-activeLately)
 	var active []channel.Gap
 	b.Store(ctx, func() (err error) {
-		active, err = b.Hub.Lately(ctx, b.name, maxLooks, func(newest, first string) string { return b.MissedAfter(newest, first, since) })
+		active, err = channel.Lately(ctx, b.Hub, b.name, maxLooks, func(newest, first string) string { return b.MissedAfter(newest, first, since) })
 		return err
 	})
 	for _, place := range active {
