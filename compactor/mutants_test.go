@@ -165,7 +165,7 @@ func buildMutants(t *testing.T, root, dir string) {
 
 func (m mutant) run(t *testing.T, root, name, binary string) {
 	tests := exec.CommandContext(t.Context(), binary, "-test.run", "^"+m.caught+"$", "-test.timeout", "3m",
-		"-rapid.checks", "1000", "-rapid.nofailfile", "-rapid.shrinktime", "1ms")
+		"-rapid.checks", "4000", "-rapid.nofailfile", "-rapid.shrinktime", "1ms")
 	tests.Dir = filepath.Join(root, m.room)
 	tests.Env = append(os.Environ(), bugEnv+"="+name)
 	out, err := tests.CombinedOutput()
