@@ -19,21 +19,9 @@ const (
 <table><tr><td><p class="line">pens</p></td><td><p class="line">3 EUR</p></td></tr><tr><td><p class="line">ink</p></td><td><p class="line">9 EUR</p></td></tr></table>
 <blockquote>as Bob said</blockquote><pre>make all
   make test</pre><p class="line">see <a href="https://x.dev/doc">the page</a>, <a href="https://x.dev">https://x.dev/</a> <control><img alt="wave"></img></control><img src="x.png" alt="a map"></p><script>alert(1)</script></div>`
-	planText = `# Launch plan
-We ship on Friday, says @ann.
-Not <later>.
-- pack
-- test
-  - again
-1. go
-2. rest
-
-## Costs
-pens | 3 EUR
-ink | 9 EUR
-> as Bob said
-` + "```\nmake all\n  make test\n```" + `
-see the page (https://x.dev/doc), https://x.dev/ :wave:[image: a map]`
+	planText = "# Launch plan\n\nWe ship on **Friday**, says @ann.  \nNot &lt;later&gt;.\n\n- pack\n- test\n  \n  - again\n\n1. go\n2. rest\n\n" +
+		"## Costs\n\n|      |       |\n|------|-------|\n| pens | 3 EUR |\n| ink  | 9 EUR |\n\n> as Bob said\n\n```\nmake all\n  make test\n```\n\n" +
+		"see [the page](https://x.dev/doc), [https://x.dev/](https://x.dev) :wave:[image: a map]"
 )
 
 func TestACanvasBecomesMarkdown(t *testing.T) {
@@ -57,7 +45,7 @@ func TestASharedCanvasIsRead(t *testing.T) {
 	r.awaitAnswers(general, 1)
 	got := r.Transcript(conversation(general))[0].Attachments
 	check.Len(t, "files", got, 1)
-	check.That(t, got[0].Kind == "canvas" && got[0].Name == "Plan" && got[0].Text == "# Plan\nWe ship on Friday.", "what is read: %+v", got[0])
+	check.That(t, got[0].Kind == "canvas" && got[0].Name == "Plan" && got[0].Text == "# Plan\n\nWe ship on Friday.", "what is read: %+v", got[0])
 }
 
 func FuzzCanvas(f *testing.F) {
