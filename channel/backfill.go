@@ -116,13 +116,15 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 		if err != nil {
 			return err
 		}
-		known, unsure = left, unsure || lacks
+		known = left
+		unsure = unsure || lacks
 		done := !page.More && (ended || page.There == nil || len(known) == 0)
 		if err := c.fill(ctx, look, page, done); err != nil {
 			return err
 		}
 		if done && unsure {
-			c.reviewAt, c.reviewed = time.Now().Add(reviewAge), after
+			c.reviewAt = time.Now().Add(reviewAge)
+			c.reviewed = after
 		}
 		from, ended = cmp.Or(page.Last, from), !page.More && !done
 	}

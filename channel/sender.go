@@ -186,7 +186,8 @@ func (s *sender) failed(ctx context.Context, piece store.Piece, failed error) er
 // not write it tells the people who asked.
 func (s *sender) dropPiece(ctx context.Context, piece store.Piece, id string, failed error) error {
 	ctx = context.WithoutCancel(ctx)
-	level, why := slog.LevelWarn, s.c.hub.cannotWrite(s.c.name)
+	level := slog.LevelWarn
+	why := s.c.hub.cannotWrite(s.c.name)
 	switch {
 	case why != "": // the connector has logged it
 		level = slog.LevelDebug

@@ -121,7 +121,8 @@ func (d *Discord) handle(ctx context.Context, i interaction) error {
 	case discordgo.InteractionMessageComponent:
 		known = known && platform.KnowsButton(line)
 	case discordgo.InteractionApplicationCommand:
-		line, known = i.line(), true
+		line = i.line()
+		known = true
 		fallthrough
 	case discordgo.InteractionModalSubmit: // the bot opens none
 		deferral = discordgo.InteractionResponseDeferredChannelMessageWithSource

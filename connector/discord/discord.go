@@ -155,7 +155,9 @@ func (d *Discord) Application(ctx context.Context) (found Application, err error
 	if err := get("/users/@me", &self); err != nil {
 		return found, err
 	}
-	found.ID, found.User, found.Bot = self.ID, self.ID, self.Username
+	found.ID = self.ID
+	found.User = self.ID
+	found.Bot = self.Username
 	var app struct {
 		ID    string
 		Flags int

@@ -86,7 +86,7 @@ func (d *Discord) updateState(name string, data json.RawMessage) {
 	case "GUILD_MEMBER_UPDATE":
 		m := read[member](data)
 		if me := d.state.self(); m.User != nil && m.User.ID == me.ID {
-			d.state.updateGuild(m.GuildID, func(g *guild) { g.botRoles, g.botKnown, g.timedOut = m.Roles, true, m.timedOut() })
+			d.state.updateGuild(m.GuildID, func(g *guild) { g.noteBot(m) })
 		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
-	"cairn/connector/platform"
 )
 
 // CannotWrite returns why the bot may not write in a conversation; see channel.WriteChecker.
@@ -76,7 +75,6 @@ func (s *stateCache) unwritable(now time.Time) (all []channel.Unwritable) {
 		}
 		return true
 	})
-	platform.SortUnwritable(all)
 	return all
 }
 

@@ -61,8 +61,8 @@ func (s *stateCache) addGuild(g guild) (channels []place) {
 	}
 	for _, m := range g.Members {
 		if m.User != nil && m.User.ID == me {
-			g.botRoles = append(g.botRoles, m.Roles...)
-			g.botKnown, g.timedOut = true, m.timedOut()
+			m.Roles = slices.Concat(g.botRoles, m.Roles)
+			g.noteBot(m)
 		}
 	}
 	channels = slices.Concat(g.Channels, g.Threads)
@@ -173,6 +173,13 @@ type guild struct {
 	botRoles []string  // ids of the bot's roles
 	botKnown bool      // these are all of them
 	timedOut time.Time // until when the bot may only read
+}
+
+// noteBot notes what the bot is in the server.
+func (g *guild) noteBot(m member) {
+	g.botRoles = m.Roles
+	g.botKnown = true
+	g.timedOut = m.timedOut()
 }
 
 type role struct {

@@ -83,9 +83,11 @@ func Reaching(connector teller, name string, who channel.Person, show Show) Show
 
 const maxUnwritable = 10 // places that Check names
 
-// UnwritableFacts returns what Check reports of places in which the bot may not write; it sorts them.
+// UnwritableFacts returns what Check reports of places in which the bot may not write; it sorts them by what people call them.
 func UnwritableFacts(all []channel.Unwritable) (facts []string) {
-	SortUnwritable(all)
+	slices.SortFunc(all, func(a, b channel.Unwritable) int {
+		return cmp.Or(cmp.Compare(a.Label, b.Label), cmp.Compare(a.Conversation, b.Conversation))
+	})
 	for _, u := range all[:min(len(all), maxUnwritable)] {
 		facts = append(facts, fmt.Sprintf("warning: in %s: %s", cmp.Or(u.Label, u.Conversation), u.Why))
 	}
@@ -93,11 +95,4 @@ func UnwritableFacts(all []channel.Unwritable) (facts []string) {
 		facts = append(facts, fmt.Sprintf("warning: the bot may not write in %d more places", more))
 	}
 	return facts
-}
-
-// SortUnwritable sorts places by what people call them.
-func SortUnwritable(all []channel.Unwritable) {
-	slices.SortFunc(all, func(a, b channel.Unwritable) int {
-		return cmp.Or(cmp.Compare(a.Label, b.Label), cmp.Compare(a.Conversation, b.Conversation))
-	})
 }

@@ -81,7 +81,8 @@ func (g *gate) take(inBackground bool) (wait time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
-	g.sent, g.unawaited = g.recent(g.sent, now), g.recent(g.unawaited, now)
+	g.sent = g.recent(g.sent, now)
+	g.unawaited = g.recent(g.unawaited, now)
 	opens := g.closed
 	if inBackground && !opens.IsZero() {
 		opens = opens.Add(yieldTime)
@@ -103,7 +104,7 @@ func (g *gate) take(inBackground bool) (wait time.Duration) {
 	return 0
 }
 
-// due returns when the background may make its next request; zero: at once.
+// due returns when the background may make its next request; zero: now.
 func (g *gate) due() (at time.Time) {
 	used := len(g.unawaited)
 	switch {

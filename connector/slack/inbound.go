@@ -149,7 +149,8 @@ func attachments(files []file) []channel.Attachment {
 			URL: cmp.Or(f.Download, f.URL), Caption: f.AltText,
 		}
 		if f.Mimetype == canvasType {
-			a.Kind, a.Name = "canvas", cmp.Or(f.Title, f.Name) // the name is made of the title
+			a.Kind = "canvas"
+			a.Name = cmp.Or(f.Title, f.Name) // the name is made of the title
 		}
 		all = append(all, a)
 	}

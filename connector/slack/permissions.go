@@ -65,17 +65,17 @@ func (s *Slack) notePost(place channel.Place, err error) {
 	}
 }
 
-// permissionEvents are the events, and the subtypes of messages, that tell of a change of who may post in a channel.
-var permissionEvents = []string{
-	slackgo.MsgSubTypeChannelJoin, slackgo.MsgSubTypeGroupJoin, "member_joined_channel",
-	slackgo.MsgSubTypeChannelUnarchive, slackgo.MsgSubTypeGroupUnarchive, slackgo.MsgSubTypeChannelPostingPermissions,
-}
+// joins and openings are the events, and the subtypes of messages, after which the bot may be able to post in a channel: somebody,
+// perhaps the bot, has joined it; it is no longer archived, or others may post.
+var (
+	joins    = []string{slackgo.MsgSubTypeChannelJoin, slackgo.MsgSubTypeGroupJoin, "member_joined_channel"}
+	openings = []string{slackgo.MsgSubTypeChannelUnarchive, slackgo.MsgSubTypeGroupUnarchive, slackgo.MsgSubTypeChannelPostingPermissions}
+)
 
 // notePermissions forgets why the bot may not write in a channel if an event says that this may have changed.
 func (s *Slack) notePermissions(m message) {
-	joins := slices.Contains(permissionEvents[:3], m.SubType) || slices.Contains(permissionEvents[:3], m.Type)
-	changes := slices.Contains(permissionEvents, m.SubType) || slices.Contains(permissionEvents, m.Type)
-	if m.Channel != "" && changes && (!joins || m.User == s.self.user) {
+	is := func(kinds []string) bool { return slices.Contains(kinds, m.SubType) || slices.Contains(kinds, m.Type) }
+	if m.Channel != "" && (is(openings) || is(joins) && m.User == s.self.user) {
 		s.NoteWritable(s.place(m.Channel, "").String(), "")
 	}
 }

@@ -263,7 +263,12 @@ func (s *Slack) current(channelID string, m message) (_ message, there bool) {
 	key, now := channelID+"/"+m.TS, message{}
 	latest, _ := s.edits.Find(key) // empty: it was not edited
 	if json.Unmarshal([]byte(latest), &now) == nil && (m.Edited == nil || !timeOf(m.Edited.TS).After(timeOf(now.Edited.TS))) {
-		m.Text, m.Blocks, m.Attachments, m.Files, m.Room, m.Edited = now.Text, now.Blocks, now.Attachments, now.Files, now.Room, now.Edited
+		m.Text = now.Text
+		m.Blocks = now.Blocks
+		m.Attachments = now.Attachments
+		m.Files = now.Files
+		m.Room = now.Room
+		m.Edited = now.Edited
 	}
 	_, gone := s.deletions.Find(key)
 	return m, !gone

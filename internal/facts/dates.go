@@ -84,7 +84,8 @@ func (d Date) inMonth(at time.Time, month time.Month, dayOfMonth int, spans []Sp
 		first, last = d.Year, d.Year
 	}
 	for year := first; year <= last; year++ {
-		from, next := dayOf(year, month, max(dayOfMonth, 1)), dayOf(year, month+1, 1)
+		from := dayOf(year, month, max(dayOfMonth, 1))
+		next := dayOf(year, month+1, 1)
 		to := from + 1
 		if dayOfMonth == 0 {
 			to = next
