@@ -54,7 +54,9 @@ func extractive(ctx context.Context, j *job, record Job, target int, beside []te
 		s.Lines = nil
 	}
 	s.Text = masked
-	if items, rows := evidenceOf(sources, messages); len(rows) > 0 || len(j.removed) > 0 || s.Lines == nil {
+	fold := slices.ContainsFunc(sources, func(s source) bool { return s.row != nil })
+	if fold || len(j.removed) > 0 || s.Lines == nil {
+		items, rows := evidenceOf(sources, messages)
 		c := summarize.JudgeOf(items).Without(j.removed).Knowing(s.Lines).Check(s.Text)
 		s.Text = c.Text
 		s = withDropped(s, c.Wrong)
