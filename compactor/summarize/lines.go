@@ -47,7 +47,8 @@ func (j *Judge) Check(text string) (c Checked) {
 				continue
 			}
 			e := j.evidence()
-			v := e.judge(e.claimOf(line, under, languages))
+			x := &comparison{e, e.claimOf(line, under, languages)}
+			v := x.judge()
 			if v.wrong != "" {
 				c.Wrong = append(c.Wrong, transcript.DroppedLine{Text: clipped, Why: v.wrong})
 				continue
