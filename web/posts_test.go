@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 
 	"cairn/testkit/check"
@@ -29,6 +30,9 @@ func TestPostsPerHour(t *testing.T) {
 	for i := range 3 {
 		check.Contains(t, "the answer to a program", r.post(429, pane, fmt.Sprint("more ", i)), "posts_per_hour")
 	}
+	refused := r.request("POST", at(pane, "/messages"), `{"id": "once more", "text": "report"}`)
+	wait, err := strconv.Atoi(refused.Header.Get("Retry-After"))
+	check.That(t, err == nil && wait > 600 && wait <= 1201, "refusals, which do not count, end in %d seconds, %v", wait, err)
 	r.post(202, "web:other", "another conversation has its own hour")
 	r.post(202, pane, "a person writes on a page", "Origin: "+r.url)
 	r.do(200, nil, "POST", at(pane, "/messages"), `{"id": "command", "text": "/context"}`)
