@@ -45,7 +45,7 @@ func (s *Store) backup(ctx context.Context, path string) (c Copied, err error) {
 	db := open(s.path, "_busy_timeout=5000") // those of the pool may not write at all
 	_, err = db.ExecContext(ctx, "VACUUM INTO ?", part.Name())
 	if err = errors.Join(err, db.Close(), part.Close()); err != nil {
-		return c, fmt.Errorf("back up to %s: %w", path, explain(err))
+		return c, fmt.Errorf("back up to %s: %w", path, s.explain(err))
 	}
 	if c, err = Inspect(ctx, part.Name()); err != nil {
 		return c, fmt.Errorf("check the backup: %w", err)

@@ -212,7 +212,7 @@ func (u Upkeep) EraseFiles(ctx context.Context, b Backups) error {
 		err = s.emptyLog(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("rewrite the database: %w", explain(err))
+		return fmt.Errorf("rewrite the database: %w", s.explain(err))
 	}
 	now := time.Now()
 	if b.Keep = 1; b.Every == 0 { // the backups made before it hold deleted text
@@ -225,7 +225,7 @@ func (u Upkeep) EraseFiles(ctx context.Context, b Backups) error {
 	}
 	s.rewritten = 0 // the next deletion has a smaller id if the clock is set back
 	_, err = s.write.ExecContext(ctx, "DELETE FROM unscrubbed WHERE id <= ?", newest)
-	return explain(err)
+	return s.explain(err)
 }
 
 // Vacuum rewrites the database. The log still has the earlier pages.

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -124,4 +126,28 @@ func TestWatchDatabase(t *testing.T) {
 		check.Equal(t, "exit code", exitCode(context.Cause(ctx)), exitDamaged)
 		check.Equal(t, "log lines", strings.Count(log.String(), "database_lost"), 1)
 	})
+}
+
+// A page that cannot be read shows at /readyz at once, not only with the check of every minute.
+func TestReadyzAfterDamage(t *testing.T) {
+	s := startBot(t, noBackups)
+	h := s.newHealth(t.Context(), nil)
+	ready := func(code int, words string) {
+		t.Helper()
+		h.found.Clear() // of the second before
+		w := httptest.NewRecorder()
+		h.handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/readyz", nil))
+		check.Equal(t, "status", w.Code, code)
+		check.Contains(t, "what /readyz says", w.Body.String(), words)
+	}
+	ready(200, `{"part":"database","ok":true}`)
+	check.NoError(t, check.ErrorOf(database(t, s.app.settings.DataDir).Exec("PRAGMA wal_checkpoint(TRUNCATE)")))
+	file := check.Must(os.OpenFile(store.File(s.app.settings.DataDir), os.O_WRONLY, 0))(t)
+	check.NoError(t, errors.Join(check.ErrorOf(file.WriteAt(bytes.Repeat([]byte("hello "), 100_000), 8192)), file.Close()))
+	check.NoError(t, s.store.Upkeep().Writable(t.Context()))
+	_, err := s.store.Upkeep().Check(t.Context())
+	check.Error(t, err, store.ErrDamaged)
+	ready(503, `{"part":"database","ok":false,"why":"is damaged; the log says why"}`)
+	ready(503, `{"part":"database","ok":false,"why":"is damaged; the log says why"}`)
+	check.Equal(t, "log lines", strings.Count(s.log.String(), "database_check_failed"), 1)
 }

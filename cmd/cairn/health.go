@@ -137,7 +137,14 @@ func (h *health) ready(ctx context.Context) state {
 	for _, connector := range h.connectors {
 		s.add(connector.Name(), !connector.Connected(), "not connected")
 	}
-	h.addDatabase(ctx, &s, &h.writeFailure, h.bot.store.Upkeep().Writable(ctx), "cannot be written")
+	database := h.bot.store.Upkeep()
+	err := database.Damage()
+	what := "is damaged"
+	if err == nil {
+		err = database.Writable(ctx)
+		what = "cannot be written"
+	}
+	h.addDatabase(ctx, &s, &h.writeFailure, err, what)
 	s.add("conversations", stats.Stuck > 0, counted(stats.Stuck, "conversation", "conversations")+" cannot continue; the log says why")
 	s.add("replies", stats.Refused > 0, counted(stats.Refused, "conversation", "conversations")+" cannot send a reply; the log says why")
 	if stats.Refused == 0 && stats.Dropped > 0 { // a dropped one delays nothing, and is only mentioned
@@ -167,7 +174,7 @@ func newHealth(a *app) *cobra.Command {
 		Short: "Check the health of the running bot",
 		Long: `Ask the running bot over HTTP, at its health ADDRESS (or its [web] address), whether it is alive;
 with --ready, whether it would answer a message now: its connectors are connected, the database can be
-written, and the model answered recently. Exit code 1: it is not, and standard output says why, or
+written and is not damaged, and the model answered recently. Exit code 1: it is not, and standard output says why, or
 nothing answers there.`,
 		Example: `  cairn health
   cairn health --ready`,
