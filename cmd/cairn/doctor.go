@@ -16,6 +16,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/config"
+	"cairn/connector/discord"
+	"cairn/connector/slack"
+	"cairn/internal/network"
 	"cairn/mcp"
 	"cairn/store"
 )
@@ -165,7 +168,9 @@ func (d *doctor) connectors(ctx context.Context) {
 		limited, cancel := context.WithTimeout(ctx, serverTimeout)
 		facts, err := connector.Check(limited)
 		cancel()
-		d.report(connector.Name(), err, facts...)
+		address := map[string]string{discord.Name: d.app.settings.Discord.APIBase, slack.Name: d.app.settings.Slack.APIBase}[connector.Name()]
+		inWords := network.Explain(cmp.Or(address, connector.Name()), err)
+		d.report(connector.Name(), cmp.Or(inWords, err), facts...)
 	}
 }
 

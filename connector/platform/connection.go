@@ -9,12 +9,15 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/gorilla/websocket"
 
+	"cairn/internal/network"
 	"cairn/internal/observe"
 )
 
@@ -131,9 +134,14 @@ func Dial(ctx context.Context, address string, header http.Header, timeout time.
 	case err == nil:
 		return NewSocket(ws, timeout), nil
 	case resp != nil:
-		err = fmt.Errorf("the server answered HTTP %d", resp.StatusCode)
+		return nil, fmt.Errorf("the server answered HTTP %d", resp.StatusCode)
 	}
-	return nil, err
+	target, wrong := url.Parse(address)
+	if wrong != nil {
+		return nil, err
+	}
+	target.Scheme = strings.Replace(target.Scheme, "ws", "http", 1) // by which the library chooses the proxy
+	return nil, network.OfProxy(target, err)
 }
 
 // NewSocket reads from a connection that is open already, as Dial does.
