@@ -102,12 +102,12 @@ func backupMade(file string) time.Time {
 func (s *Store) backUp(ctx context.Context, b Backups, now time.Time) error {
 	info, err := os.Stat(s.path)
 	if err = cmp.Or(err, os.MkdirAll(b.Dir, 0o700)); err == nil {
+		s.makeRoom(b.Dir)
 		err = checkRoom(b.Dir, info.Size())
 	}
 	if err != nil {
 		return fmt.Errorf("make a backup: %w", err)
 	}
-	s.removeParts(b.Dir)
 	file := filepath.Join(b.Dir, now.UTC().Format(backupName))
 	if _, err := s.backup(ctx, file); err != nil { // it replaces one of the same second
 		return err
