@@ -37,7 +37,9 @@ func startBot(t *testing.T, text string) *runningBot {
 	a := &app{config: s.file, data: filepath.Join(p.dir, "data"), in: strings.NewReader(""), out: io.Discard, err: io.Discard}
 	check.NoError(t, a.load())
 	connector := check.Must(terminal.New(nobody()))(t)
-	s.bot = check.Must(a.start(t.Context(), slog.New(slog.NewTextHandler(s.log, nil)), (*config.Settings).Rules, connector))(t)
+	var err error
+	_, s.bot, err = a.start(t.Context(), slog.New(slog.NewTextHandler(s.log, nil)), (*config.Settings).Rules, connector)
+	check.NoError(t, err)
 	t.Cleanup(func() { check.NoError(t, s.close()) })
 	s.watchSettings(false)
 	return s
