@@ -20,7 +20,13 @@ type crashProcess struct {
 
 // start starts the program and passes its output to the clients.
 func (h *crashRun) start(ctx context.Context) (*crashProcess, error) {
-	p, err := chatWith(h.command(ctx, "chat", "--json"))
+	cmd := h.command(ctx, "chat", "--json")
+	if h.people != nil {
+		cmd = h.command(ctx, "run")
+		cmd.Env = append(cmd.Env, h.people.environment()...)
+		h.people.connected = h.people.connections()
+	}
+	p, err := chatWith(cmd)
 	if err != nil {
 		return nil, err
 	}
@@ -67,6 +73,20 @@ func (v *crashProcess) sendAll(lines []string, next func() string) {
 			case <-v.ended:
 				return
 			case <-time.After(time.Duration(v.pace.IntN(90)) * time.Millisecond):
+			}
+		}
+	})
+}
+
+// actAll has people do something now and then until the process has ended.
+func (v *crashProcess) actAll(act func()) {
+	v.talks.Go(func() {
+		for {
+			select {
+			case <-v.ended:
+				return
+			case <-time.After(time.Duration(v.pace.IntN(400)) * time.Millisecond):
+				act()
 			}
 		}
 	})
