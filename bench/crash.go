@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -155,19 +154,6 @@ func (h *crashRun) close() error {
 	return os.RemoveAll(h.dir)
 }
 
-// lifetime returns how long a process may live. One in five dies while it is starting, some at
-// once; the others are log-uniform from 0.03 to 2.5 s, on a platform from 0.1 to 8 s.
-func (h *crashRun) lifetime() time.Duration {
-	starts, low, high := 60*time.Millisecond, math.Log(0.03), math.Log(2.5)
-	if h.people != nil {
-		starts, low, high = 300*time.Millisecond, math.Log(0.1), math.Log(8)
-	}
-	if h.random.IntN(5) == 0 {
-		return time.Duration(h.random.Int64N(int64(starts)))
-	}
-	return time.Duration(math.Exp(low+h.random.Float64()*(high-low)) * float64(time.Second))
-}
-
 // kill starts a process, kills it, and examines what it leaves.
 func (h *crashRun) kill(ctx context.Context) error {
 	p, err := h.start(ctx)
@@ -188,16 +174,20 @@ func (h *crashRun) kill(ctx context.Context) error {
 		return err
 	}
 	h.kills++
-	if h.people != nil {
-		for range h.random.IntN(whileDead) {
-			h.people.act()
-		}
-	}
 	h.clients.mu.Lock()
 	defer h.clients.mu.Unlock()
 	found, err := h.examiner.examine(ctx, filepath.Join(h.dir, "data"), filepath.Join(h.dir, "copy"))
 	if err != nil {
 		return fmt.Errorf("after kill %d: %w", h.kills, err)
+	}
+	if h.people != nil {
+		shown, err := h.afterKillLocked(ctx)
+		if err != nil {
+			return fmt.Errorf("after kill %d: %w", h.kills, err)
+		}
+		if shown {
+			found = append(found, "an answer was shown in part, or sent and not noted")
+		}
 	}
 	if !up {
 		h.at[starting]++
@@ -216,25 +206,6 @@ func (h *crashRun) kill(ctx context.Context) error {
 		h.at["nothing was going on"]++
 	}
 	return nil
-}
-
-// talk has people talk to a process until it ends.
-func (h *crashRun) talk(p *crashProcess) {
-	if h.people == nil {
-		p.sendAll(h.clients.unaccepted(), h.clients.next)
-		return
-	}
-	p.actAll(h.people.act)
-}
-
-// up reports whether the process has written a line, or has a connection to its platform.
-func (h *crashRun) up() bool {
-	if h.people != nil {
-		return h.people.connections() > h.people.connected
-	}
-	h.clients.mu.Lock()
-	defer h.clients.mu.Unlock()
-	return h.clients.heard > 0
 }
 
 // starting describes kills of processes that had not written anything yet.

@@ -27,6 +27,10 @@ func (p *people) garden() string { return path.Base(p.places()[1]) }
 func (p *people) act() {
 	p.clients.mu.Lock()
 	defer p.clients.mu.Unlock()
+	p.actLocked()
+}
+
+func (p *people) actLocked() {
 	random := p.clients.random
 	at := random.IntN(4)
 	recent := p.recentLocked(p.places()[at])
@@ -35,7 +39,7 @@ func (p *people) act() {
 		p.sayLocked(at, random)
 		return
 	}
-	u := recent[random.IntN(len(recent))]
+	u := recent[random.IntN(len(recent))*random.IntN(2)] // mostly the newest, which is being answered
 	if kind < 16 {
 		u.earlier = append(u.earlier, u.text)
 		u.text += " again"

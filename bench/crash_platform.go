@@ -71,7 +71,7 @@ func (h *crashRun) compare(ctx context.Context) error {
 	if _, err := h.examiner.examine(ctx, filepath.Join(h.dir, "data"), filepath.Join(h.dir, "copy")); err != nil {
 		return err
 	}
-	return h.differLocked(ctx, func(what string) { h.clients.violationLocked("at rest %s", what) })
+	return h.differLocked(ctx, "data", func(what string) { h.clients.violationLocked("at rest %s", what) })
 }
 
 // settle waits until nothing differs from the platform, or records what does.
@@ -80,7 +80,7 @@ func (h *crashRun) settle(ctx context.Context, p *crashProcess) error {
 	for {
 		var all []string
 		h.clients.mu.Lock()
-		err := h.differLocked(ctx, func(what string) { all = append(all, what) })
+		err := h.differLocked(ctx, "data", func(what string) { all = append(all, what) })
 		h.clients.mu.Unlock()
 		switch {
 		case ctx.Err() != nil:
@@ -113,9 +113,9 @@ func (h *crashRun) acceptAll() {
 	}
 }
 
-// differLocked reports what differs between the database, which a process may be using, and the platform.
-func (h *crashRun) differLocked(ctx context.Context, report func(what string)) error {
-	db, err := sql.Open("sqlite3", store.File(filepath.Join(h.dir, "data"))+"?_query_only=1")
+// differLocked reports what differs between the database in a folder, which a process may be using, and the platform.
+func (h *crashRun) differLocked(ctx context.Context, folder string, report func(what string)) error {
+	db, err := sql.Open("sqlite3", store.File(filepath.Join(h.dir, folder))+"?_query_only=1")
 	if err != nil {
 		return err
 	}
@@ -128,6 +128,18 @@ func (h *crashRun) differLocked(ctx context.Context, report func(what string)) e
 	d := difference{h.people, tx, report}
 	return errors.Join(d.pending(), d.transcript(), d.answers())
 }
+
+// afterKillLocked has people do something before the next process, and returns whether a reply is on the platform that the copy of
+// the database does not know: part of it, or one that was sent and not noted.
+func (h *crashRun) afterKillLocked(ctx context.Context) (shown bool, err error) {
+	err = h.differLocked(ctx, "copy", func(what string) { shown = shown || strings.Contains(what, unknownAnswer) })
+	for range h.random.IntN(whileDead) {
+		h.people.actLocked()
+	}
+	return shown, err
+}
+
+const unknownAnswer = "is on the platform, and Cairn does not know it"
 
 // difference is what the database and the platform differ in.
 type difference struct {
@@ -240,7 +252,7 @@ func (d difference) answers() error {
 		}
 	}
 	for id, text := range posted {
-		d.report(fmt.Sprintf("%s is on the platform, and Cairn does not know it: %.60q", id, text))
+		d.report(fmt.Sprintf("%s %s: %.60q", id, unknownAnswer, text))
 	}
 	for _, u := range d.clients.said {
 		switch {

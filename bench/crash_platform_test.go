@@ -23,7 +23,7 @@ func TestDifferencesFromThePlatform(t *testing.T) {
 		"a message that is lost":          {sql: "DELETE FROM messages WHERE seq = 1", want: "is lost"},
 		"a message in other words":        {sql: "UPDATE messages SET text = 'other' WHERE seq = 1", want: "says \"other\" in the transcript"},
 		"a message that nobody said":      {sql: "UPDATE messages SET platform_id = '7' WHERE seq = 1", want: "7 is in the transcript, and nobody said it"},
-		"an answer that nobody knows":     {sql: "DELETE FROM outbox", want: "Cairn does not know it"},
+		"an answer that nobody knows":     {sql: "DELETE FROM outbox", want: unknownAnswer},
 		"a question without an answer":    {sql: "DELETE FROM outbox", want: "has no answer"},
 		"a question answered twice":       {sql: "INSERT INTO outbox (conversation, reply, part, parts, answers, text, failure, state, platform_id, created_at) SELECT conversation, 'reply-9', 0, 1, answers, '', 0, 'sent', platform_id || '9', 1 FROM outbox", want: "was answered by reply-2, reply-9"},
 		"an answer that is not there":     {do: func(d *discordtest.Server, said, sent string) { d.Delete(said, sent) }, want: "is not on the platform"},
@@ -55,7 +55,7 @@ func TestDifferencesFromThePlatform(t *testing.T) {
 			}
 			answered(t, filepath.Join(h.dir, "data"), "discord:"+u.channel, u, fmt.Sprintf("UPDATE outbox SET platform_id = '%s'; %s", sent, sql))
 			var found []string
-			check.NoError(t, h.differLocked(t.Context(), func(what string) { found = append(found, what) }))
+			check.NoError(t, h.differLocked(t.Context(), "data", func(what string) { found = append(found, what) }))
 			got := strings.Join(found, "; ")
 			check.That(t, strings.Contains(got, test.want) && (got == "") == (test.want == ""), "found %q, want %q", got, test.want)
 		})

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -44,6 +45,38 @@ func (h *crashRun) start(ctx context.Context) (*crashProcess, error) {
 		v.log(h.dir)
 	}()
 	return v, nil
+}
+
+// lifetime returns how long a process may live. One in five dies while it is starting, some at
+// once; the others are log-uniform from 0.03 to 2.5 s, on a platform from 0.1 to 8 s.
+func (h *crashRun) lifetime() time.Duration {
+	starts, low, high := 60*time.Millisecond, math.Log(0.03), math.Log(2.5)
+	if h.people != nil {
+		starts, low, high = 300*time.Millisecond, math.Log(0.1), math.Log(8)
+	}
+	if h.random.IntN(5) == 0 {
+		return time.Duration(h.random.Int64N(int64(starts)))
+	}
+	return time.Duration(math.Exp(low+h.random.Float64()*(high-low)) * float64(time.Second))
+}
+
+// talk has people talk to a process until it ends.
+func (h *crashRun) talk(p *crashProcess) {
+	if h.people == nil {
+		p.sendAll(h.clients.unaccepted(), h.clients.next)
+		return
+	}
+	p.actAll(h.people.act)
+}
+
+// up reports whether the process has written a line, or has a connection to its platform.
+func (h *crashRun) up() bool {
+	if h.people != nil {
+		return h.people.connections() > h.people.connected
+	}
+	h.clients.mu.Lock()
+	defer h.clients.mu.Unlock()
+	return h.clients.heard > 0
 }
 
 // log appends the process's standard error to a file, for debugging failures.
