@@ -83,6 +83,46 @@ func (on halfSide) die(t *testing.T, before bool) {
 	f.examined()
 }
 
+// TestHalfAnAnswerToAQuestionDeletedUnnoticed loses the deletion of a question before half of the answer is posted, which then
+// refers to no message. The next process finishes it.
+func TestHalfAnAnswerToAQuestionDeletedUnnoticed(t *testing.T) {
+	check.SkipUnderRace(t)
+	skipIfShort(t, "it starts programs and platforms")
+	var asked atomic.Int32
+	deleted := make(chan struct{})
+	p := newPlatforms(t)
+	f := p.folder("", modelAt(llmtest.Serve(t, func(x *llmtest.Exchange) {
+		if !strings.Contains(x.Request.Last().Text(), "Where do we stand?") || asked.Add(1) > 1 {
+			x.Say(begin, end)
+			return
+		}
+		<-deleted
+		x.Piece(begin)
+		x.Wait(time.Minute) // until the client is gone
+	}))...)
+	r := f.start("run")
+	p.open(r)
+	p.sayOnDiscord("Hello.")
+	p.until(r, "the first answer", func() bool { return slices.Equal(p.onDiscord(), []string{begin + end}) && f.waiting() == 0 })
+	p.sayOnDiscord("Where do we stand?")
+	p.until(r, "the question to the model", func() bool { return asked.Load() == 1 })
+	p.discord.Drop(1)
+	p.deleteOnDiscord()
+	close(deleted)
+	p.until(r, "half of the answer", func() bool { return len(p.onDiscord()) > 1 })
+	_ = r.cmd.Process.Kill() // the exit code shows it
+	r.killed()
+
+	r = f.start("run")
+	p.until(r, "the answer", func() bool {
+		return len(p.onDiscord()) > 1 && strings.HasSuffix(p.onDiscord()[len(p.onDiscord())-1], end)
+	})
+	p.sayOnDiscord("And now?")
+	p.until(r, "the next answer", func() bool { return f.waiting() == 0 && len(p.onDiscord()) > 2 })
+	r.stop()
+	check.EqualAll(t, "messages of the bot", p.onDiscord(), []string{begin + end, begin + end, begin + end})
+}
+
 func (p *platforms) deleteOnDiscord() {
 	said := slices.DeleteFunc(p.discord.Messages(p.square), func(m discordtest.Message) bool { return m.Author.ID != p.ann.ID })
 	p.discord.Delete(p.square, said[len(said)-1].ID)
