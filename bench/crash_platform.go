@@ -85,7 +85,7 @@ func (h *crashRun) settle(ctx context.Context, p *crashProcess) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case err == nil && len(all) == 0:
+		case err == nil && len(all) == 0 && h.up(): // before that, SIGTERM would kill it
 			h.acceptAll()
 			return nil
 		case time.Now().After(end) && err != nil:
