@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -20,21 +19,35 @@ the same folder; what was not accepted is sent again. It checks, after each kill
   every accepted message is in the transcript, once
   every message to the bot has one answer
   the database is sound (as cairn doctor checks it)
-If anything is wrong, the run stops and its folder is kept.`
+If anything is wrong, the run stops and its folder is kept.
+
+With --on discord or --on slack the shipped program runs against a double of that platform, where people
+also edit and delete messages, while it runs and while it is dead. At the end, and every %d kills, nothing
+may differ from what the platform has: every message is in the transcript, in order and in its last words,
+unless it was deleted, and every message of the bot is an answer that it knows.`
 
 func newCrash() *benchmark {
 	var kills int
 	var seed uint64
-	b := newBenchmark("crash", "Whether anything is lost when the program is killed", crashHelp, func(ctx context.Context, s *screen, _ string) (result, error) {
-		return measureCrash(ctx, s, kills, seed)
+	var on string
+	help := fmt.Sprintf(crashHelp, restEvery)
+	b := newBenchmark("crash", "Whether anything is lost when the program is killed", help, func(ctx context.Context, s *screen, _ string) (result, error) {
+		return measureCrash(ctx, s, on, kills, seed)
+	})
+	b.Flags().StringVar(&on, "on", "terminal", "where people talk: `PLATFORM` is terminal, discord or slack")
+	b.checks = append(b.checks, func() error {
+		if on == "terminal" || sides[on] != nil {
+			return nil
+		}
+		return wrongFlag(b.Command, "on", on, "terminal, discord or slack")
 	})
 	b.integer(&kills, "kills", 500, 1, 1_000_000, "kill it `N` times")
 	b.Flags().Uint64Var(&seed, "seed", 1, "`N` from which moments and messages are drawn")
 	return b
 }
 
-func measureCrash(ctx context.Context, s *screen, kills int, seed uint64) (r crashes, err error) {
-	h, err := newHavoc(ctx, seed)
+func measureCrash(ctx context.Context, s *screen, on string, kills int, seed uint64) (r crashes, err error) {
+	h, err := newHavoc(ctx, on, seed)
 	if err != nil {
 		return r, err
 	}
@@ -44,6 +57,12 @@ func measureCrash(ctx context.Context, s *screen, kills int, seed uint64) (r cra
 		s.progress("kill %d of %d, %d messages so far, %d things wrong", n+1, kills, len(h.clients.said), len(h.clients.violations))
 		if err := h.kill(ctx); err != nil {
 			return r, err
+		}
+		if h.people != nil && h.kills%restEvery == 0 {
+			s.progress("%d kills, and a process that comes to rest", h.kills)
+			if err := h.compare(ctx); err != nil {
+				return r, err
+			}
 		}
 		if len(h.clients.violations) > 0 {
 			break
@@ -63,6 +82,7 @@ type crashRun struct {
 	program
 	random   *rand.Rand
 	clients  *clients
+	people   *people // on a platform; nil: the clients talk
 	oracle   *oracle
 	examiner examiner
 	kills    int
@@ -93,18 +113,30 @@ max_output_tokens = 300
 [agents.compaction]
 prepare_threshold = 0
 [[bindings]]
-connector = "terminal"
-channel = "garden"
+connector = %q
+channel = %q
 agent = "at-once"
 `
 
-func newHavoc(ctx context.Context, seed uint64) (h *crashRun, err error) {
+func newHavoc(ctx context.Context, on string, seed uint64) (h *crashRun, err error) {
 	h = &crashRun{random: rand.New(rand.NewPCG(seed, 0)), clients: newClients(seed), oracle: newOracle(seed), at: map[string]int{}}
-	h.examiner.clients = h.clients
+	h.examiner = examiner{clients: h.clients, connector: on}
+	settings := fmt.Sprintf(crashSettings, h.oracle.server.URL, on, "garden")
+	if open := sides[on]; open != nil {
+		h.people = newPeople(h.clients, open())
+		h.oracle.pause = slowly
+		settings = fmt.Sprintf(crashSettings, h.oracle.server.URL, on, h.people.garden()) + h.people.settings()
+	}
 	if h.dir, err = os.MkdirTemp("", "cairn-crash-"); err != nil {
 		return nil, errors.Join(err, h.close())
 	}
-	if h.program, err = buildCairn(ctx, h.dir, fmt.Sprintf(crashSettings, h.oracle.server.URL)); err != nil {
+	if h.program, err = buildCairn(ctx, h.dir, settings); err != nil {
+		return nil, errors.Join(err, h.close())
+	}
+	if h.people != nil {
+		err = h.begin(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(err, h.close())
 	}
 	return h, nil
@@ -113,20 +145,13 @@ func newHavoc(ctx context.Context, seed uint64) (h *crashRun, err error) {
 // close removes the folder, unless it contains evidence of a violation.
 func (h *crashRun) close() error {
 	h.oracle.server.Close()
+	if h.people != nil {
+		h.people.Close()
+	}
 	if len(h.clients.violations) > 0 {
 		return nil
 	}
 	return os.RemoveAll(h.dir)
-}
-
-// lifetime returns how long a process may live. One in five dies while it is starting, some at
-// once; the others are log-uniform from 0.03 to 2.5 s.
-func (h *crashRun) lifetime() time.Duration {
-	if h.random.IntN(5) == 0 {
-		return time.Duration(h.random.Int64N(int64(60 * time.Millisecond)))
-	}
-	low, high := math.Log(0.03), math.Log(2.5)
-	return time.Duration(math.Exp(low+h.random.Float64()*(high-low)) * float64(time.Second))
 }
 
 // kill starts a process, kills it, and examines what it leaves.
@@ -135,7 +160,7 @@ func (h *crashRun) kill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.sendAll(h.clients.unaccepted(), h.clients.next)
+	h.talk(p)
 	select {
 	case <-time.After(h.lifetime()):
 	case <-p.ended:
@@ -143,6 +168,7 @@ func (h *crashRun) kill(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	answering, atWork := h.oracle.answering.Load(), h.oracle.atWork.Load()
+	up := h.up()
 	p.crash()
 	if err := ctx.Err(); err != nil {
 		return err
@@ -154,7 +180,16 @@ func (h *crashRun) kill(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("after kill %d: %w", h.kills, err)
 	}
-	if h.clients.heard == 0 {
+	if h.people != nil {
+		shown, err := h.afterKillLocked(ctx)
+		if err != nil {
+			return fmt.Errorf("after kill %d: %w", h.kills, err)
+		}
+		if shown {
+			found = append(found, "an answer was shown in part, or sent and not noted")
+		}
+	}
+	if !up {
 		h.at[starting]++
 		return nil
 	}
@@ -181,6 +216,9 @@ const restTimeout = 3 * time.Minute
 
 // rest runs a process until everything is done, and examines everything.
 func (h *crashRun) rest(ctx context.Context) error {
+	if h.people != nil {
+		return h.compare(ctx)
+	}
 	limited, cancel := context.WithTimeout(ctx, restTimeout)
 	defer cancel()
 	h.oracle.healthy.Store(true)

@@ -31,7 +31,8 @@ type remark struct {
 	accepted                  bool
 	seq                       int64    // 0: unknown
 	answers                   []string // ids of replies, texts of notices
-	forgotten                 bool     // its author has asked for deletion
+	forgotten                 bool     // its author has asked for deletion, or has deleted it
+	earlier                   []string // its texts before edits
 }
 
 func newClients(seed uint64) *clients {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"cairn/store"
@@ -14,8 +15,9 @@ import (
 // examiner examines what a process left on disk. It works on a copy, so that the next process still
 // recovers from the log that SQLite left behind.
 type examiner struct {
-	db      *sql.DB
-	clients *clients
+	db        *sql.DB
+	clients   *clients
+	connector string // of all conversations
 }
 
 // moments are states of the database at which a process can die, with the query that detects each.
@@ -114,13 +116,13 @@ func (l *examiner) messages() error {
 		}
 		u := l.clients.byID[id]
 		switch {
-		case u == nil || channel != "terminal:"+u.channel:
+		case u == nil || channel != l.connector+":"+u.channel:
 			l.clients.violationLocked("%s stands in %s, where nobody said it", id, channel)
 		case there[id]:
 			l.clients.violationLocked("%s is there twice", id)
 		case deleted && !u.forgotten:
 			l.clients.violationLocked("%s was deleted, and nobody wanted that", id)
-		case !deleted && text != u.text:
+		case !deleted && text != u.text && !slices.Contains(u.earlier, text):
 			l.clients.violationLocked("%s says %.60q, not %.60q", id, text, u.text)
 		case seq != 0 && u.seq != 0 && seq != u.seq:
 			l.clients.violationLocked("%s is #%d, and was accepted as #%d", id, seq, u.seq)
@@ -150,7 +152,7 @@ func (l *examiner) replies() error {
 	}
 	known := map[string]bool{}
 	err := l.each("SELECT (SELECT name FROM conversations WHERE id = conversation) || ' ' || reply FROM outbox", func(reply string) {
-		known[strings.TrimPrefix(reply, "terminal:")] = true
+		known[strings.TrimPrefix(reply, l.connector+":")] = true
 	})
 	for key := range l.clients.replies {
 		if _, id, _ := strings.Cut(key, " "); strings.HasPrefix(id, "reply-") && !known[key] {

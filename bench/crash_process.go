@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -20,7 +21,13 @@ type crashProcess struct {
 
 // start starts the program and passes its output to the clients.
 func (h *crashRun) start(ctx context.Context) (*crashProcess, error) {
-	p, err := chatWith(h.command(ctx, "chat", "--json"))
+	cmd := h.command(ctx, "chat", "--json")
+	if h.people != nil {
+		cmd = h.command(ctx, "run")
+		cmd.Env = append(cmd.Env, h.people.environment()...)
+		h.people.connected = h.people.connections()
+	}
+	p, err := chatWith(cmd)
 	if err != nil {
 		return nil, err
 	}
@@ -38,6 +45,38 @@ func (h *crashRun) start(ctx context.Context) (*crashProcess, error) {
 		v.log(h.dir)
 	}()
 	return v, nil
+}
+
+// lifetime returns how long a process may live. One in five dies while it is starting, some at
+// once; the others are log-uniform from 0.03 to 2.5 s, on a platform from 0.1 to 8 s.
+func (h *crashRun) lifetime() time.Duration {
+	starts, low, high := 60*time.Millisecond, math.Log(0.03), math.Log(2.5)
+	if h.people != nil {
+		starts, low, high = 300*time.Millisecond, math.Log(0.1), math.Log(8)
+	}
+	if h.random.IntN(5) == 0 {
+		return time.Duration(h.random.Int64N(int64(starts)))
+	}
+	return time.Duration(math.Exp(low+h.random.Float64()*(high-low)) * float64(time.Second))
+}
+
+// talk has people talk to a process until it ends.
+func (h *crashRun) talk(p *crashProcess) {
+	if h.people == nil {
+		p.sendAll(h.clients.unaccepted(), h.clients.next)
+		return
+	}
+	p.actAll(h.people.act)
+}
+
+// up reports whether the process has written a line, or has a connection to its platform.
+func (h *crashRun) up() bool {
+	if h.people != nil {
+		return h.people.connections() > h.people.connected
+	}
+	h.clients.mu.Lock()
+	defer h.clients.mu.Unlock()
+	return h.clients.heard > 0
 }
 
 // log appends the process's standard error to a file, for debugging failures.
@@ -67,6 +106,20 @@ func (v *crashProcess) sendAll(lines []string, next func() string) {
 			case <-v.ended:
 				return
 			case <-time.After(time.Duration(v.pace.IntN(90)) * time.Millisecond):
+			}
+		}
+	})
+}
+
+// actAll has people do something now and then until the process has ended.
+func (v *crashProcess) actAll(act func()) {
+	v.talks.Go(func() {
+		for {
+			select {
+			case <-v.ended:
+				return
+			case <-time.After(time.Duration(v.pace.IntN(400)) * time.Millisecond):
+				act()
 			}
 		}
 	})

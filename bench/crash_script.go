@@ -19,6 +19,7 @@ type oracle struct {
 	server            *llmtest.Server
 	healthy           atomic.Bool  // it no longer fails
 	answering, atWork atomic.Int64 // current requests: for replies, and for summaries
+	pause             int          // ms at most between two pieces of a reply
 
 	random *rand.Rand // for concurrent use
 }
@@ -36,7 +37,7 @@ func (s *lockedSource) Uint64() uint64 {
 }
 
 func newOracle(seed uint64) *oracle {
-	o := &oracle{random: rand.New(&lockedSource{source: rand.NewPCG(seed, 2)})}
+	o := &oracle{pause: 15, random: rand.New(&lockedSource{source: rand.NewPCG(seed, 2)})}
 	o.server = llmtest.NewServer(o.serve)
 	return o
 }
@@ -106,7 +107,7 @@ func (o *oracle) answer(x *llmtest.Exchange) {
 	}
 	for piece := range slices.Chunk([]byte("Noted: "+text(o.random, 5+o.random.IntN(60))), 80) {
 		x.Piece(string(piece))
-		if !o.wait(x, 15) {
+		if !o.wait(x, o.pause) {
 			return
 		}
 	}

@@ -22,8 +22,13 @@ func TestCrash(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program and kills it")
 	}
-	r, _ := ranAs[crashes](t, "crash", "--kills", "2", "--seed", fmt.Sprint(time.Now().UnixNano()))
-	check.That(t, len(r.Wrong) == 0 && r.Kills == 2 && r.Accepted >= len(crashChannels) && r.Accepted == r.Said && r.Addressed > 0 && len(r.At) > 0, "%+v", r)
+	for _, on := range []string{"terminal", "discord", "slack"} {
+		t.Run(on, func(t *testing.T) {
+			t.Parallel()
+			r, _ := ranAs[crashes](t, "crash", "--on", on, "--kills", "2", "--seed", fmt.Sprint(time.Now().UnixNano()))
+			check.That(t, len(r.Wrong) == 0 && r.Kills == 2 && r.Accepted >= len(crashChannels) && r.Accepted == r.Said && r.Addressed > 0 && len(r.At) > 0, "%+v", r)
+		})
+	}
 }
 
 // TestCrashIsFoundOut shows the clients and the lookout what must not be.
@@ -51,11 +56,11 @@ func TestCrashIsFoundOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := &crashRun{program: program{t.TempDir()}, clients: newClients(1), oracle: newOracle(1)}
 			defer h.oracle.server.Close()
-			h.examiner.clients = h.clients
+			h.examiner = examiner{clients: h.clients, connector: "terminal"}
 			data := filepath.Join(h.dir, "data")
 			u := &remark{channel: "general", author: "Ann", addressed: true}
 			h.clients.sayLocked(u, "", 5)
-			answered(t, data, u, test.sql)
+			answered(t, data, "terminal:"+u.channel, u, test.sql)
 			for _, line := range append([]string{
 				`{"type":"accepted","channel":"general","id":"m1","seq":1}`,
 				`{"type":"reply","channel":"general","id":"reply-2","to":["m1"],"text":"Yes."}`,
@@ -70,10 +75,10 @@ func TestCrashIsFoundOut(t *testing.T) {
 }
 
 // answered leaves a database in which a message was answered, and a statement was run.
-func answered(t *testing.T, dir string, u *remark, statement string) {
+func answered(t *testing.T, dir, conversation string, u *remark, statement string) {
 	t.Helper()
 	data := check.Must(store.Open(t.Context(), store.Options{Dir: dir}))(t)
-	conv := check.Must(data.Conversation(t.Context(), "terminal:"+u.channel))(t)
+	conv := check.Must(data.Conversation(t.Context(), conversation))(t)
 	check.Must(conv.Inbox().Deliver(t.Context(), store.Inbound{ID: u.id, AuthorID: u.author, Author: u.author, Text: u.text, Time: time.Now(), Addressed: true}))(t)
 	check.Must(conv.Inbox().Dequeue(t.Context(), store.All, 1000, time.Time{}))(t)
 	reply := []chat.Message{{Seq: 2, Turn: 1, ID: "reply-2", Role: llm.RoleAssistant, Text: "Yes.", Time: time.Now()}}

@@ -30,6 +30,7 @@ type backfill struct {
 	reviewAt  time.Time        // when known messages are compared with the history once more; zero: never
 	reviewed  string           // the newest of them
 	taskEnds  time.Time        // the time of the task that this conversation is will be over
+	tidy      bool             // what an earlier process showed of withdrawn answers has been removed, see removeHalves
 
 	importUnread atomic.Bool // there may be messages of an import that the engine has not read; any goroutine may set it
 }

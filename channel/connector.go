@@ -47,7 +47,7 @@ type Writer interface {
 	// arrived before a crash and must not be posted twice. An error means that a retry is worthwhile, unless errors.Is(err,
 	// ErrGone): then nothing can ever be posted there again.
 	Send(ctx context.Context, piece Piece) (id string, err error)
-	// Cancel removes what was shown but will not be sent. It may wait for the network, for a few
+	// Cancel removes what was shown, also by an earlier process, and will not be sent. It may wait for the network, for a few
 	// seconds, so that the next writer of the same answer finds nothing of it.
 	Cancel()
 }

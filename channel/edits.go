@@ -150,6 +150,7 @@ func (c *conversation) review(ctx context.Context, known []store.Known, page Pag
 	}
 	if len(gone) > 0 {
 		c.log.Info("missed_deletions_applied", "messages", len(gone))
+		c.tidy = false
 		err = c.change(ctx, store.Delivery{Deleted: gone})
 	}
 	return left, unsure, err

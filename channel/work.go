@@ -95,6 +95,9 @@ func (c *conversation) burst() int {
 // step takes up what waits, and answers it if anyone asked; if nothing does, it starts a requested session.
 func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	due, err := c.gather(ctx)
+	if err == nil {
+		err = c.removeHalves(ctx)
+	}
 	if err != nil {
 		return false, err
 	}

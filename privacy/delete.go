@@ -18,9 +18,15 @@ import (
 // its author. Deleted are its text, its index entries and files, quotes of it, copies in tool results, the copies that
 // threads have, and memories that no other message supports or that quote it. Summaries over it become placeholders that are
 // repaired. A waiting turn is closed if no other message addresses the bot. A deleted message stays known, so that it is not
-// delivered again.
+// delivered again; one that was not known is known from then on.
 func (pr Conversation) Delete(ctx context.Context, ids []string) error {
-	return erase(ctx, pr.c, "delete messages", func(tx *store.Tx) { deleteAll(pr.c, tx, ids) })
+	return erase(ctx, pr.c, "delete messages", func(tx *store.Tx) {
+		deleteAll(pr.c, tx, ids)
+		for _, id := range ids {
+			tx.Do(`INSERT INTO gone (conversation, platform_id) SELECT ?1, ?2 WHERE ?2 <> ''
+				AND NOT EXISTS (SELECT 1 FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user') ON CONFLICT DO NOTHING`, pr.c.ID(), id)
+		}
+	})
 }
 
 func deleteAll(c *store.Conversation, tx *store.Tx, ids []string) {

@@ -226,7 +226,7 @@ CREATE TABLE files (
 ) STRICT;
 CREATE INDEX files_message ON files (conversation, platform_id);
 
--- Messages that were deleted while they waited in the inbox: they may be delivered again.
+-- Messages that were deleted before they were taken up, also unknown ones: they may be delivered again.
 CREATE TABLE gone (
   conversation INTEGER NOT NULL REFERENCES conversations (id),
   platform_id  TEXT NOT NULL,

@@ -75,6 +75,17 @@ func (turns Turns) Of(said []chat.Message) (turn Turn) {
 	return turn
 }
 
+// Withdrawn returns the platform ids of the questions that were deleted since then, and that no reply answers, in order.
+func (turns Turns) Withdrawn(ctx context.Context, since time.Time) ([]string, error) {
+	return View(ctx, turns.c, "look for deleted questions", func(tx *Tx) []string {
+		return List(tx, func(rows *sql.Rows, id *string) error { return rows.Scan(id) },
+			`SELECT platform_id FROM messages m INDEXED BY messages_changed
+				WHERE `+Own+` AND changed_with IS NOT NULL AND role = 'user' AND addressed = 1 AND deleted_at >= ?2
+				AND NOT EXISTS (SELECT 1 FROM outbox WHERE conversation = ?1 AND instr(answers, '"' || m.platform_id || '"') > 0)
+				ORDER BY id`, turns.c.id, since.UnixMilli())
+	})
+}
+
 // Messages returns the messages of people in a turn, in order.
 func (turns Turns) Messages(ctx context.Context, turn int64) ([]chat.Message, error) {
 	return View(ctx, turns.c, fmt.Sprintf("read turn %d", turn), func(tx *Tx) []chat.Message {

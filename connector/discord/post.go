@@ -91,22 +91,6 @@ func (d *Discord) findSent(ctx context.Context, conversation string, piece chann
 	})
 }
 
-// findStarted returns the messages in which an earlier process started the reply to the messages to: the one that
-// references any of them, and those that follow without a reference. reply is its id, once it has one.
-func (d *Discord) findStarted(ctx context.Context, conversation, reply string, to []string) (pieces []message, err error) {
-	_, err = d.find(ctx, conversation, reply, to, func(m message) bool {
-		switch {
-		case len(pieces) == 0 && !m.repliesTo(to):
-			return false
-		case len(pieces) > 0 && (m.Reference != nil || m.Type != 0 || !timeOf(m.ID).Before(d.Clock.At(d.started))): // it belongs to another reply
-			return true
-		}
-		pieces = append(pieces, m)
-		return false
-	})
-	return pieces, err
-}
-
 func (m message) repliesTo(to []string) bool {
 	return m.Reference != nil && slices.Contains(to, m.Reference.MessageID)
 }

@@ -229,9 +229,19 @@ func (w *writer) existing(ctx context.Context, piece channel.Piece) (*streamedPi
 	return p, nil
 }
 
-// Cancel deletes the streamed messages. It waits for that, or the next writer of the same answer would take them over.
+// Cancel deletes the streamed messages, also those of an earlier process. It waits for that, or the next writer of the same answer
+// would take them over.
 func (w *writer) Cancel() {
 	w.Stop()
+	ctx, cancel := context.WithTimeout(w.d.Work.Ctx, deleteTimeout)
+	defer cancel()
+	err := w.d.Work.Wait(ctx)
+	if err == nil {
+		err = w.adopt(ctx, "")
+	}
+	if err != nil {
+		w.d.Log.Debug("delete_draft_failed", "error", err)
+	}
 	w.deleteStreamed(w.d.Work.Ctx, 0)
 }
 

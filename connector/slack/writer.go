@@ -86,17 +86,46 @@ func trimPendingMention(text string) string {
 	return strings.TrimRight(text, " \n\t")
 }
 
-// Cancel deletes the draft. It waits for that, or the next writer of the same answer would take it over.
+// Cancel deletes the draft, also that of an earlier process. It waits for that, or the next writer of the same answer would take it
+// over.
 func (w *writer) Cancel() {
 	w.Stop()
 	ctx, cancel := context.WithTimeout(w.s.Work.Ctx, callTimeout)
 	defer cancel()
+	if err := w.adoptUnsent(ctx); err != nil {
+		w.s.Log.Debug("delete_draft_failed", "error", err)
+	}
 	w.deleteDraft(ctx)
 	w.removed.Wait()
 }
 
+// adoptUnsent takes over the draft of an earlier process, if this answer has none, but nothing that the hub knows to be sent.
+func (w *writer) adoptUnsent(ctx context.Context) error {
+	if err := w.s.Work.Wait(ctx); err != nil || w.draft.ts != "" || !w.mayHaveStarted() {
+		return err
+	}
+	own, err := w.findSent(ctx, false)
+	if err != nil {
+		return err
+	}
+	above := w.s.place(w.place.Channel, "")
+	for _, m := range own {
+		_, sent, err := w.s.Hub.SentAs(ctx, w.place.String(), m.TS)
+		if err == nil && !sent {
+			_, sent, err = w.s.Hub.SentAs(ctx, above.String(), m.TS)
+		}
+		if err != nil {
+			return err
+		}
+		if w.draft.ts == "" && !sent && timeOf(m.TS).Before(w.s.self.since) {
+			w.draft.adopt([]message{m}, w)
+		}
+	}
+	return nil
+}
+
 func (w *writer) deleteDraft(ctx context.Context) {
-	if w.draft.streaming {
+	if w.draft.streaming || w.draft.unsure { // one of an earlier process may be a stream
 		_ = w.draft.stopStream(ctx, w) // an unfinished stream cannot be deleted
 	}
 	if w.draft.ts != "" {
