@@ -30,10 +30,14 @@ type Link struct {
 	Pause  Backoff                // before the next connection
 	Steady time.Duration          // a connection that lasts this long works: the next one follows without a pause
 
+	mu  sync.Mutex              // guards end
+	end context.CancelCauseFunc // of the latest connection; nil: there was none
+
 	failing   observe.Incident // no connection lasts
 	reason    string           // of the latest incident
 	connected atomic.Bool
-	steady    *time.Timer // ends the incident; nil: the latest connection is not established
+	since     atomic.Pointer[time.Time] // when the latest connection was established; nil: none was yet
+	steady    *time.Timer               // ends the incident; nil: the latest connection is not established
 }
 
 // Connected reports whether the latest connection is established.
@@ -48,7 +52,27 @@ func (l *Link) Established() {
 			}
 		})
 	}
+	now := time.Now()
+	l.since.Store(&now)
 	l.connected.Store(true)
+}
+
+// Connection returns a context for one connection. It ends with ctx, when done is called, and when End is.
+func (l *Link) Connection(ctx context.Context) (connection context.Context, done func()) {
+	connection, end := context.WithCancelCause(ctx)
+	l.mu.Lock()
+	l.end = end
+	l.mu.Unlock()
+	return connection, func() { end(nil) }
+}
+
+// End ends the latest connection, so that another one follows. why is the cause of its context.
+func (l *Link) End(why error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.end != nil {
+		l.end(why)
+	}
 }
 
 // Keep calls connect, which returns when a connection has ended, again and again until ctx ends. It returns only a SetupError.
@@ -175,7 +199,7 @@ func (s *Socket) Serve(ctx context.Context, ticks <-chan time.Time, tick func() 
 	for err == nil {
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return context.Cause(ctx)
 		case <-ticks:
 			err = tick()
 		case message, ok := <-s.messages:
