@@ -50,6 +50,7 @@ type Slack struct {
 	draining    atomic.Bool                 // the latest socket is still read, see socket.drain
 	plain       atomic.Bool                 // the server does not support Markdown
 	self        self                        // set before the group of goroutines is opened
+	renamed     atomic.Pointer[string]      // the bot's name since an event changed it; nil: self has it
 
 	// Used only by the goroutine in Run.
 	lastRead   time.Time // when the last socket last received anything, by Slack's clock
