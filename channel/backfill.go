@@ -147,10 +147,22 @@ func (c *conversation) fill(ctx context.Context, look Look, page Page, done bool
 		missed = slices.DeleteFunc(slices.Clone(missed), func(m Inbound) bool { return !newer(m.ID, look.Missed) })
 		last = slices.MaxFunc([]string{last, look.Missed}, compareIDs)
 	}
-	if _, err := c.records.Past().FillGap(ctx, c.classifyPast(missed), last, done); err != nil {
+	missed = c.classifyPast(missed)
+	fresh, err := c.records.Past().FillGap(ctx, missed, last, done)
+	if err != nil {
 		return err
 	}
+	if misser, ok := c.connector.(Misser); ok && fresh > 0 {
+		newest := slices.MaxFunc(missed, func(a, b Inbound) int { return a.Time.Compare(b.Time) })
+		misser.Missed(c.name, newest.Time)
+	}
 	return c.repeatEdits(ctx)
+}
+
+// Misser is implemented by connectors that want to know when a history had messages that they had not delivered.
+type Misser interface {
+	// Missed reports that a conversation read such messages, the newest of which has this time.
+	Missed(conversation string, newest time.Time)
 }
 
 func (c *conversation) page(ctx context.Context, h Historian, look Look) (Page, error) {

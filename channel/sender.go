@@ -70,9 +70,13 @@ func (s *sender) start(ctx context.Context) {
 	})
 }
 
+// firstRetry is how long a piece waits that failed for the first time, as the text that was shown before it does. The next pauses
+// are twice as long each; those after more rejections are 3 s, 9 s and so on.
+const firstRetry = 500 * time.Millisecond
+
 func (s *sender) run(ctx context.Context) {
 	for s.more(ctx) {
-		for delay := time.Second; ; delay = min(2*delay, time.Minute) {
+		for delay := firstRetry; ; delay = min(2*delay, time.Minute) {
 			err := s.sendAll(ctx)
 			if err == nil || ctx.Err() != nil {
 				s.failing.End()
@@ -80,7 +84,7 @@ func (s *sender) run(ctx context.Context) {
 			}
 			s.c.log.Log(ctx, s.failing.Begin(), "send_reply_failed", "error", err)
 			pause := delay
-			if s.refused > 0 {
+			if s.refused > 1 {
 				pause = time.Duration(math.Pow(3, float64(s.refused-1))) * time.Second
 			}
 			select {

@@ -49,7 +49,7 @@ func TestReplyIsSentOnceWhileTheDiskRefuses(t *testing.T) {
 		r.say("hello", true)
 		time.Sleep(10 * time.Second)
 		check.EqualAll(t, "sent while the disk refuses", r.connector.texts(), []string{"answer 1"})
-		check.EqualAll(t, "tries and warnings", []int{log.count("send_reply_failed"), log.count("level=WARN")}, []int{4, 1})
+		check.EqualAll(t, "tries and warnings", []int{log.count("send_reply_failed"), log.count("level=WARN")}, []int{5, 1})
 		r.execute("DROP TRIGGER refuse")
 		r.waitForReplies()
 		r.restart()
@@ -66,6 +66,20 @@ func TestReplyIsSentOnceWhileTheDiskRefuses(t *testing.T) {
 		check.NoError(t, privacy.Of(storetest.Find(t, r.store, place)).Purge(t.Context()))
 		r.waitForReplies()
 		check.Equal(t, "failures in the log", j.count("send_reply_failed"), 0)
+	})
+}
+
+func TestFailedReplyIsSentAgainSoon(t *testing.T) {
+	inBubble(t, echo, func(t *testing.T, r *rig) {
+		r.connector.failures = 1
+		asked := time.Now()
+		r.ask("hello")
+		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
+		check.Equal(t, "sent after", time.Since(asked), 500*time.Millisecond)
+		r.connector.failures = 3
+		asked = time.Now()
+		r.ask("and now?")
+		check.Equal(t, "sent after three failures", time.Since(asked), 500*time.Millisecond+3*time.Second+9*time.Second)
 	})
 }
 

@@ -191,9 +191,16 @@ func TestPauseStopsTasks(t *testing.T) {
 
 func TestStopRightAfterTaskBegan(t *testing.T) {
 	r := newRig(t, startTask(counting))
-	r.opts.Task = func(store.Task) { r.run("/stop") }
+	began := 0
+	r.opts.Task = func(task store.Task) { // of its end, too: then /stop may meet the answer to the result, or the end of the test
+		if task.State == store.TaskOpen && task.Messages == 0 {
+			began++
+			r.run("/stop")
+		}
+	}
 	r.withTasks(map[string]channel.Agent{"one": {Model: &llmtest.Model{Func: alwaysSay("I counted.")}}})
 	r.sayUntil("go", "I counted.")
+	check.Equal(t, "tasks stopped as they began", began, 1)
 }
 
 // Drain waits for the answer to a result even if no task is open any more, and for the task that such an answer starts.

@@ -47,6 +47,9 @@ func (h *Hub) cannotWrite(name string) (why string) {
 	return why
 }
 
+// CannotWrite returns why the bot may not write in a conversation, one of the sentences above; "" if it may, or if nobody knows.
+func CannotWrite(h *Hub, conversation string) (why string) { return h.cannotWrite(conversation) }
+
 // unanswerable closes a turn without asking a model if the bot may not write here; closed is false if it may.
 func (c *conversation) unanswerable(ctx context.Context, turn *runningTurn) (closed bool, err error) {
 	why := c.hub.cannotWrite(c.name)
@@ -82,7 +85,7 @@ func (h *Hub) explain(name, why string, asked []chat.Message) {
 	}
 }
 
-// onceADay runs do in the background, unless it did so for key in the last 24 hours.
+// onceADay runs do in the background, unless it did so for key in the last 24 hours since the start: a restart forgets that.
 func (h *Hub) onceADay(key string, do func(ctx context.Context)) {
 	first := h.recent.first(key, 24*time.Hour)
 	h.mu.Lock()

@@ -39,6 +39,7 @@ type Learnt struct {
 	mu      sync.Mutex // guards the fields below
 	facts   Facts
 	guessed time.Time // since when facts.Window is a guess, or a limit of an earlier start; zero: the server stated it
+	refused []int     // longer prompts that were too long, falling: what is guessed next if facts.Window turns out to be wrong
 	kept    Facts     // as last passed to keep
 }
 
@@ -60,9 +61,15 @@ func (l *Learnt) Facts() Facts {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.guessed.IsZero() && time.Since(l.guessed) > boundTTL {
-		l.facts.Window, l.guessed = 0, time.Time{}
+		l.forgetWindow()
 	}
 	return l.facts
+}
+
+func (l *Learnt) forgetWindow() {
+	l.facts.Window = 0
+	l.guessed = time.Time{}
+	l.refused = nil
 }
 
 // Factor returns the number of real tokens per estimated token, 0.5 to 2.5.
@@ -113,7 +120,8 @@ func scaleOf(scale int, factor float64) int {
 func (l *Learnt) Limit(tokens int) { l.lower(tokens, time.Time{}) }
 
 // Bound records the tokens of a prompt that was too long, if the server did not state its window. It is forgotten
-// after boundTTL, and when a longer prompt fits: the server may have failed for another reason.
+// after boundTTL, and when a longer prompt fits: the estimate was too low, or the server failed for another reason. Then
+// the next longer prompt that was too long is the limit.
 func (l *Learnt) Bound(tokens int) { l.lower(tokens, time.Now()) }
 
 // boundTTL is how long a limit is trusted that no server has stated since the start. If it is right, one request shows it.
@@ -122,17 +130,36 @@ const boundTTL = 24 * time.Hour
 func (l *Learnt) lower(tokens int, guessed time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if tokens > 0 && (l.facts.Window == 0 || tokens < l.facts.Window || tokens == l.facts.Window && guessed.IsZero()) {
-		l.facts.Window, l.guessed = tokens, guessed
+	known := l.facts.Window
+	switch {
+	case tokens <= 0 || known > 0 && tokens > known:
+		return
+	case tokens == known && !guessed.IsZero():
+		return
+	case guessed.IsZero():
+		l.refused = nil
+	case known > 0 && len(l.refused) < mostRefused:
+		l.refused = append(l.refused, known)
 	}
+	l.facts.Window = tokens
+	l.guessed = guessed
 }
+
+// mostRefused limits how many longer prompts that were too long are remembered: a search halves the prompt each time.
+const mostRefused = 32
 
 // Fits records that a prompt of so many tokens, as the server counted, was answered.
 func (l *Learnt) Fits(tokens int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.guessed.IsZero() && tokens > l.facts.Window {
-		l.facts.Window, l.guessed = 0, time.Time{}
+	for !l.guessed.IsZero() && tokens > l.facts.Window {
+		longer := len(l.refused) - 1
+		if longer < 0 {
+			l.forgetWindow()
+			return
+		}
+		l.facts.Window = l.refused[longer]
+		l.refused = l.refused[:longer]
 	}
 }
 

@@ -143,3 +143,21 @@ func TestOverflowWithoutNumberTeachesBound(t *testing.T) {
 		check.Len(t, "requests", server.Requests(), 2)
 	})
 }
+
+// A server may count more tokens than the estimate, so its count of an answered prompt says nothing about another's estimate.
+func TestAnsweredPromptIsComparedByLength(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
+		server := w.open(t, func(x *llmtest.Exchange) {
+			if x.Request.Tokens() > 4500 {
+				silences["HTTP 500"](x)
+				return
+			}
+			x.Counted.Prompt = x.Request.Tokens() * 2
+			x.Say("yes")
+		})
+		model := w.model(t, server, openai.Options{MaxRetries: 1, RetryDelay: time.Microsecond, Window: 128_000})
+		check.NoError(t, check.ErrorOf(model.Generate(t.Context(), long(3000), nil)))
+		err := check.ErrorOf(model.Generate(t.Context(), long(5000), nil))
+		check.Equal(t, "kind", llm.KindOf(err), llm.KindOverflow)
+	})
+}

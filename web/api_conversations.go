@@ -33,6 +33,8 @@ type listedConversation struct {
 	State    string    `json:"state" jsonschema:"answering, summarizing, idle or paused"`
 	Used     int       `json:"used_tokens" jsonschema:"of the next request, the reply's reserve included"`
 	Max      int       `json:"max_tokens" jsonschema:"the window; 0: not known"`
+
+	CannotWrite string `json:"cannot_write,omitempty" jsonschema:"why the bot may not write there; absent: it may, or nobody knows"`
 }
 
 func (s *Server) listConversations(r *request) (list conversationList, err error) {
@@ -47,6 +49,7 @@ func (s *Server) listConversations(r *request) (list conversationList, err error
 	for _, p := range places {
 		l := listedConversation{
 			Channel: p.Channel, Name: p.Name, Agent: s.agentID(ctx, p.Channel), Messages: p.Next - 1, Last: p.Last, State: "idle",
+			CannotWrite: channel.CannotWrite(s.o.Hub, p.Channel),
 		}
 		now, err := s.activity(ctx, p)
 		if err != nil {
@@ -85,6 +88,8 @@ type conversationAnswer struct {
 	Answering bool              `json:"answering"`
 
 	Approvals []channel.Approval `json:"approvals,omitempty" jsonschema:"calls of tools that wait to be allowed"`
+
+	CannotWrite string `json:"cannot_write,omitempty" jsonschema:"why the bot may not write there; absent: it may, or nobody knows"`
 }
 
 func (s *Server) showConversation(r *request) (a conversationAnswer, _ error) {
@@ -95,6 +100,7 @@ func (s *Server) showConversation(r *request) (a conversationAnswer, _ error) {
 	here, all, e3 := s.operator.Paused(r.Context(), name)
 	now, _ := s.operator.Activity(name)
 	a.Silent, a.Answering, a.Approvals = here || all, now.Answering, s.operator.Approvals(name)
+	a.CannotWrite = channel.CannotWrite(s.o.Hub, name)
 	return a, cmp.Or(e1, e2, e3)
 }
 

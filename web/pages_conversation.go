@@ -38,7 +38,10 @@ func conversationsPage(v *visit) page {
 				h.Span(h.Class("fill"), bar("how full the window is", full), g.Textf(" %.0f %%", full)),
 				grouped(c.Messages),
 				newest,
-				g.If(c.State != "idle", tag(map[string]string{"paused": "warn"}[c.State], c.State)),
+				g.Group{
+					g.If(c.State != "idle", tag(map[string]string{"paused": "warn"}[c.State], c.State)),
+					g.If(c.CannotWrite != "", h.Span(h.Title(c.CannotWrite), tag("warn", "may not write"))),
+				},
 			}
 		}),
 		faint(grouped(list.Total), g.Text(" in all")),
@@ -101,6 +104,7 @@ func overview(v *visit) page {
 	state := g.Group{
 		cardsView(d),
 		v.pausedView(name),
+		g.If(d.CannotWrite != "", warning(d.CannotWrite)),
 		g.Iff(d.Running != "", func() g.Node {
 			return note(h.Span(h.Class("spinner"), h.Aria("hidden", "true")), g.Text(" "+d.Running))
 		}),

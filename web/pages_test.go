@@ -197,3 +197,29 @@ func TestMarkdownIsRenderedFastAndStaysSmall(t *testing.T) {
 	check.Contains(t, "page", rendered(t, markdownView("|a|b|c|\n|-|-|-|\n"+strings.Repeat("|1|2|3|\n", 500))), "<table>")
 	check.Contains(t, "a reference", rendered(t, markdownView("See [1].\n\n[1]: https://example.com")), "See [1].", "[1]: https://example.com")
 }
+
+// mute is a connector that may not write in the garden.
+type mute struct{ channeltest.Silent }
+
+func (mute) CannotWrite(conversation string) string {
+	if conversation == garden {
+		return channel.ThreadLocked
+	}
+	return ""
+}
+
+func TestPagesShowWhereTheBotMayNotWrite(t *testing.T) {
+	r := newRig(t, rigOptions{terminal: mute{"terminal"}})
+	r.say(garden, "hello?")
+	r.say(here, "hello!")
+	cannot := map[string]string{}
+	for _, c := range get[conversationList](r, "/api/conversations").Conversations {
+		cannot[c.Channel] = c.CannotWrite
+	}
+	check.Equal(t, "why, in the list", cannot[garden], channel.ThreadLocked)
+	check.Equal(t, "why, of another", cannot[here], "")
+	check.Equal(t, "why, of one", get[conversationAnswer](r, at(garden, "")).CannotWrite, channel.ThreadLocked)
+	check.Equal(t, "marks in the list", strings.Count(r.page(200, "/"), "may not write"), 1)
+	check.Contains(t, "its page", r.page(200, pageOf(garden)), channel.ThreadLocked)
+	check.Lacks(t, "the other's page", r.page(200, pageOf(here)), channel.ThreadLocked)
+}

@@ -76,7 +76,8 @@ type rigOptions struct {
 	mcpWrites bool
 	says      string // the model; empty: "Noted."
 	model     func(ctx context.Context, n int, req llm.Request) (llm.Response, error)
-	before    func(r *rig) // called before the server runs
+	before    func(r *rig)      // called before the server runs
+	terminal  channel.Connector // nil: a silent one
 	replied   func(conversation string, to []string, text string, failure bool)
 }
 
@@ -113,7 +114,7 @@ func newRig(t *testing.T, o rigOptions) *rig {
 			now.MaxOutput = r.settings.Load().Agents[0].MaxOutputTokens
 			return now
 		},
-		Connectors: []channel.Connector{channeltest.Silent("terminal"), NewChat(r.events)},
+		Connectors: []channel.Connector{cmp.Or[channel.Connector](o.terminal, channeltest.Silent("terminal")), NewChat(r.events)},
 		Observers:  []observe.Observer{r.events}, After: r.events.Compaction, Remembered: r.events.Remembered, Asked: r.events.Asked, Replied: o.replied, Log: log,
 	})
 	listener := must(net.Listen("tcp", "127.0.0.1:0"))

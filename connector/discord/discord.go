@@ -206,8 +206,8 @@ func (d *Discord) Check(ctx context.Context) (facts []string, err error) {
 		facts = append(facts, "warning: "+crowded(app.Count, found.Shards))
 	}
 	unwritable, checked := d.readUnwritable(ctx, app.Servers, user{ID: app.User})
-	if checked == maxChecked {
-		facts = append(facts, fmt.Sprintf("where it may not write was checked in the first %d", checked))
+	if more := app.Count - checked; more > 0 {
+		facts = append(facts, fmt.Sprintf("where it may not write was checked in %d of them, and not in %d more", checked, more))
 	}
 	return append(facts, platform.UnwritableFacts(unwritable)...), nil
 }

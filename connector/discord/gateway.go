@@ -60,7 +60,7 @@ func (s *session) connect(ctx context.Context) error {
 	if ctx.Err() == nil {
 		s.noteEnd(err)
 	}
-	return cmp.Or(ctx.Err(), err)
+	return cmp.Or(context.Cause(ctx), err)
 }
 
 // noteEnd updates the session from the way its connection ended.
@@ -245,7 +245,12 @@ func (d *Discord) supervise(ctx context.Context) error {
 			s, err = d.newSession(ctx)
 		}
 		if err == nil {
-			err = s.connect(ctx)
+			connection, done := d.Link.Connection(ctx)
+			err = s.connect(connection)
+			done()
+			if errors.Is(err, platform.ErrDeaf) { // the session may be what delivers nothing
+				s.id = ""
+			}
 			if fresh && !s.identified.IsZero() {
 				d.noteIdentify(s.identified)
 			}

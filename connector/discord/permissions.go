@@ -10,6 +10,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
+	"cairn/connector/platform"
 )
 
 // CannotWrite returns why the bot may not write in a conversation; see channel.WriteChecker.
@@ -83,6 +84,8 @@ const maxChecked = 20 // servers whose channels Check looks at
 // readUnwritable reads the channels of some servers, and returns those in which the bot may read but not write. checked is how many
 // servers it could read.
 func (d *Discord) readUnwritable(ctx context.Context, servers []discordgo.UserGuild, bot user) (all []channel.Unwritable, checked int) {
+	ctx, cancel := context.WithTimeout(ctx, platform.CheckTime)
+	defer cancel()
 	var found stateCache
 	found.bot.Store(&self{user: bot})
 	get := func(path string, into any) error {

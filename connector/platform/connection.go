@@ -36,10 +36,14 @@ type Link struct {
 	Patience time.Duration // how long each step of a connection may take, see Await; 0: 10 seconds
 	Hint     string        // what to check when the platform does not answer
 
+	mu  sync.Mutex              // guards end
+	end context.CancelCauseFunc // of the latest connection; nil: there was none
+
 	failing   observe.Incident       // no connection lasts
 	reason    atomic.Pointer[string] // of the latest incident; nil: it has none
 	connected atomic.Bool
-	steady    *time.Timer // ends the incident; nil: the latest connection is not established
+	since     atomic.Pointer[time.Time] // when the latest connection was established; nil: none was yet
+	steady    *time.Timer               // ends the incident; nil: the latest connection is not established
 	silence   silence
 }
 
@@ -67,8 +71,28 @@ func (l *Link) Established() {
 			}
 		})
 	}
+	now := time.Now()
+	l.since.Store(&now)
 	l.connected.Store(true)
 	l.answered()
+}
+
+// Connection returns a context for one connection. It ends with ctx, when done is called, and when End is.
+func (l *Link) Connection(ctx context.Context) (connection context.Context, done func()) {
+	connection, end := context.WithCancelCause(ctx)
+	l.mu.Lock()
+	l.end = end
+	l.mu.Unlock()
+	return connection, func() { end(nil) }
+}
+
+// End ends the latest connection, so that another one follows. why is the cause of its context.
+func (l *Link) End(why error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.end != nil {
+		l.end(why)
+	}
 }
 
 // Keep calls connect, which returns when a connection has ended, again and again until ctx ends. It returns only a SetupError.
@@ -205,7 +229,7 @@ func (s *Socket) Serve(ctx context.Context, ticks <-chan time.Time, tick func() 
 	for err == nil {
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return context.Cause(ctx)
 		case <-ticks:
 			err = tick()
 		case message, ok := <-s.messages:

@@ -2,6 +2,9 @@ package platform
 
 import (
 	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"cairn/channel"
@@ -15,7 +18,11 @@ const (
 	againAfter   = time.Minute     // until a second look that a connector asks for, when its events have been handled; and between two
 	activeLately = time.Hour       // since the newest message of a place that is looked at
 	maxLooks     = 20              // places of one second look: each costs a request
+	clockMargin  = 5 * time.Second // by which the platform's clock may differ from what Clock knows of it
 )
+
+// ErrDeaf is why a connection ends that delivers nothing.
+var ErrDeaf = errors.New("the connection delivers no events")
 
 // secondLook says when to look again. The zero value never does.
 type secondLook struct {
@@ -23,14 +30,73 @@ type secondLook struct {
 	again time.Duration
 	heard chan struct{} // holds a value if an event has arrived
 	wish  chan struct{} // holds a value if LookAgain was called
+
+	last  atomic.Pointer[time.Time] // when an event arrived last; nil: none has
+	renew deafness
 }
 
+// deafness says when a connection may end because it delivers nothing. The history may also have messages for which the platform
+// never sends an event, whatever the connection, so the pauses between two such ends grow.
+type deafness struct {
+	mu    sync.Mutex // guards the fields below
+	pause Backoff
+	next  time.Time // when a connection may be ended again
+}
+
+const (
+	renewAgain     = 5 * time.Minute // until the next end of a connection that delivers nothing
+	mostRenewAgain = 6 * time.Hour
+)
+
 func newSecondLook() secondLook {
-	return secondLook{quiet: quietAfter, again: againAfter, heard: make(chan struct{}, 1), wish: make(chan struct{}, 1)}
+	return secondLook{
+		quiet: quietAfter, again: againAfter, heard: make(chan struct{}, 1), wish: make(chan struct{}, 1),
+		renew: deafness{pause: Backoff{First: renewAgain, Most: mostRenewAgain}},
+	}
 }
 
 // Heard reports that an event has arrived.
-func (b *Base) Heard() { signal(b.looks.heard) }
+func (b *Base) Heard() {
+	now := time.Now()
+	b.looks.last.Store(&now)
+	signal(b.looks.heard)
+}
+
+// Missed ends a connection that is proven deaf: a message was written while it was established and, though no event has arrived
+// since then and it would be late by now, was found in the history alone.
+func (b *Base) Missed(conversation string, newest time.Time) {
+	since := b.Link.since.Load()
+	if !b.Connected() || since == nil {
+		return
+	}
+	quietSince := *since
+	if last := b.looks.last.Load(); last != nil && last.After(quietSince) {
+		quietSince = *last
+	}
+	margin := min(clockMargin, b.looks.again)
+	late := b.Clock.Now().Sub(newest) >= b.looks.again
+	if !late || newest.Sub(b.Clock.At(quietSince)) <= margin || !b.looks.renew.take() {
+		return
+	}
+	b.Log.Warn("connection_deaf", "conversation", conversation, "quiet", time.Since(quietSince).Round(time.Second), "effect", "a new connection")
+	b.Link.End(ErrDeaf)
+}
+
+// take reports whether a connection may be ended, and has the next one wait.
+func (d *deafness) take() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := time.Now()
+	if now.Before(d.next) {
+		return false
+	}
+	if now.Sub(d.next) > 2*d.pause.Most {
+		d.pause.Reset()
+	}
+	pause := d.pause.Next()
+	d.next = now.Add(max(d.pause.First, pause))
+	return true
+}
 
 // LookAgain has the places that were active lately look for what they missed, in a minute.
 func (b *Base) LookAgain() { signal(b.looks.wish) }

@@ -81,6 +81,9 @@ func Reaching(connector teller, name string, who channel.Person, show Show) Show
 	}
 }
 
+// CheckTime limits how long Check looks for places in which the bot may not write.
+const CheckTime = 10 * time.Second
+
 const maxUnwritable = 10 // places that Check names
 
 // UnwritableFacts returns what Check reports of places in which the bot may not write; it sorts them by what people call them.

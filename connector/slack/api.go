@@ -140,7 +140,11 @@ func (s *Slack) Check(ctx context.Context) (facts []string, err error) {
 	}
 	fact := fmt.Sprintf("both tokens are good: the app is %s in workspace %s", s.self.name, s.self.team)
 	facts = append([]string{fact}, s.ClockFacts()...)
-	return append(facts, platform.UnwritableFacts(s.readOnly(ctx))...), nil
+	unwritable, checked, more := s.readOnly(ctx)
+	if more { // how many there are, Slack does not say
+		facts = append(facts, fmt.Sprintf("where it may not write was checked in %d channels, and not in the others: there are too many, or Slack does not answer in time", checked))
+	}
+	return append(facts, platform.UnwritableFacts(unwritable)...), nil
 }
 
 // CheckBotToken asks Slack, or the server at apiBase, for the names of a token's app and workspace. Errors are those of Check.

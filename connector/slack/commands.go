@@ -64,7 +64,7 @@ func (s *Slack) Spell(conversation, line string) string {
 	name := "Cairn"
 	select {
 	case <-s.Work.Opened:
-		name = cmp.Or(s.self.name, name)
+		name = cmp.Or(s.ownName(), name)
 	default: // not authenticated yet
 	}
 	return "@" + name + " " + line

@@ -23,10 +23,14 @@ type tier struct {
 }
 
 // tiers are from the Facts of each method's page: tier 2 (20 and more), 3 (50 and more) or 4 (100 and more). In a text that
-// grows people see a pause, so its requests are spread; of a stream it is the only one to call its methods.
+// grows people see a pause, so its requests are spread; of a stream it is the only one to start and grow it, and who stops it
+// waits. chat.postMessage has a tier of its own: several hundred messages a minute, with one a second in a channel, of which
+// Slack allows bursts.
 var tiers = map[string]tier{
 	"chat.appendStream":     {limit: 100, background: 100, spread: true},
 	"chat.startStream":      {limit: 20, background: 20},
+	"chat.postMessage":      {limit: 200, background: 100},
+	"chat.stopStream":       {limit: 20, background: 10},
 	"chat.update":           {limit: 50, background: 25, spread: true},
 	"conversations.history": {limit: 50, background: 25},
 	"conversations.info":    {limit: 50, background: 25},

@@ -127,7 +127,7 @@ func (s *Slack) noteOwnMessage(place channel.Place, ts string) {
 func (s *Slack) authorName(m message) string {
 	switch {
 	case s.isOwn(m):
-		return s.self.name
+		return s.ownName()
 	case m.Username != "":
 		return m.Username
 	case (m.User == "" || m.BotID != "") && m.BotProfile.Name != "":

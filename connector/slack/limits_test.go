@@ -121,6 +121,30 @@ func TestDraftsCostTheFinishedTextNothing(t *testing.T) {
 	check.Equal(t, "refused requests", r.w.Limited("chat.update"), 0)
 }
 
+func TestFinishedTextsObeyTheLimits(t *testing.T) {
+	r := idle(t)
+	general := r.question(false).channel
+	most := map[string]int{"chat.stopStream": 20, "chat.postMessage": 200}
+	for method, call := range map[string]func() error{
+		"chat.stopStream": func() error {
+			_, _, err := r.connector.api.write.StopStreamContext(t.Context(), general, "1700000000.000100")
+			return err
+		},
+		"chat.postMessage": func() error {
+			_, _, err := r.connector.api.write.PostMessageContext(t.Context(), general, slackgo.MsgOptionText("hello", false))
+			return err
+		},
+	} {
+		asked := len(r.w.Calls(method))
+		for range most[method] + 5 {
+			_, limited := rateLimit(call())
+			check.Equal(t, method+" is refused", limited, false)
+		}
+		check.Equal(t, "requests of "+method, len(r.w.Calls(method))-asked, most[method]+5)
+		check.Equal(t, "refused requests of "+method, r.w.Limited(method), 0)
+	}
+}
+
 func TestWhereNoMoreStreamsMayStartAMessageIsEdited(t *testing.T) {
 	r := idle(t)
 	q := r.question(true)

@@ -89,14 +89,27 @@ func (s *Slack) noteRename(payload json.RawMessage) {
 		}
 	}
 	_ = platform.Decode(payload, &outer) // fields in an unknown form stay empty
-	s.names.rename(outer.Event.User.ID, displayName(outer.Event.User))
+	person := outer.Event.User
+	called := displayName(person)
+	if person.ID == s.self.user && called != "" {
+		s.renamed.Store(&called)
+	}
+	s.names.rename(person.ID, called)
 	s.names.rename(outer.Event.Channel.ID, outer.Event.Channel.Name)
+}
+
+// ownName returns what people call the bot.
+func (s *Slack) ownName() string {
+	if called := s.renamed.Load(); called != nil {
+		return *called
+	}
+	return s.self.name
 }
 
 // nameOf returns the name of a person or a channel; empty if it is not cached.
 func (s *Slack) nameOf(id string) string {
 	if id == s.self.user {
-		return s.self.name
+		return s.ownName()
 	}
 	if text, current := s.names.find(id); current {
 		return text

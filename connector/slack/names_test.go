@@ -36,3 +36,19 @@ func TestANewNameShowsAtOnce(t *testing.T) {
 	label := r.connector.label(r.connector.place(general, ""), "")
 	check.Contains(t, "the label of the channel", label, "lobby")
 }
+
+func TestTheBotIsCalledByItsNewName(t *testing.T) {
+	r, general, ann := connectedRig(t, slacktest.Options{}, ok)
+	r.w.Emit(map[string]any{"type": "user_profile_changed", "user": map[string]any{
+		"id": slacktest.BotUserID, "name": "cairn", "profile": map[string]any{"display_name": "Milestone"},
+	}})
+	r.eventually("the event is handled", r.acknowledged)
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "ask " + mention + "about it"})
+	r.answered(general, "ok")
+	check.Contains(t, "what the model reads", r.Transcript(conversation(general))[0].Text, "@Milestone")
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
+	r.answered(general, "ok", "ok")
+	place := r.connector.place(general, "")
+	place.Thread = "1700000000.000100"
+	check.HasPrefix(t, "how to write a command in a thread", r.connector.Spell(place.String(), "/stop"), "@Milestone")
+}

@@ -80,21 +80,32 @@ func (s *Slack) notePermissions(m message) {
 	}
 }
 
+// checkedPages is how many pages of its channels Check reads: a workspace may have thousands.
+const checkedPages = 5
+
 // readOnly returns the channels that the bot is in and may not write in, as far as Slack lists them and says so (Conversation
-// object: is_read_only).
-func (s *Slack) readOnly(ctx context.Context) (all []channel.Unwritable) {
-	for cursor := ""; ; {
+// object: is_read_only). checked is how many channels it could read, and more whether there are others.
+func (s *Slack) readOnly(ctx context.Context) (all []channel.Unwritable, checked int, more bool) {
+	ctx, cancel := context.WithTimeout(ctx, s.times.check)
+	defer cancel()
+	cursor := ""
+	for range checkedPages {
 		page, next, err := s.api.read.GetConversationsForUserContext(ctx, &slackgo.GetConversationsForUserParameters{
 			Cursor: cursor, Types: kinds[:2], Limit: pageSize, ExcludeArchived: true,
 		})
+		if err != nil {
+			return all, checked, true
+		}
+		checked += len(page)
 		for _, c := range page {
 			if c.IsReadOnly {
 				all = append(all, channel.Unwritable{Conversation: s.place(c.ID, "").String(), Label: channel.Label("", c.Name, ""), Why: channel.ChannelReadOnly})
 			}
 		}
-		if err != nil || next == "" || next == cursor {
-			return all
+		if next == "" || next == cursor {
+			return all, checked, false
 		}
 		cursor = next
 	}
+	return all, checked, true
 }

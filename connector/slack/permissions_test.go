@@ -1,8 +1,10 @@
 package slack
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	slackgo "github.com/slack-go/slack"
 
@@ -56,6 +58,24 @@ func TestDoctorNamesChannelsThatAreReadOnly(t *testing.T) {
 	r.w.Restrict(general, "restricted_action_read_only_channel")
 	facts = check.Must(r.connector.Check(t.Context()))(t)
 	check.Contains(t, "the facts", strings.Join(facts, "\n"), "warning: in #general: "+channel.ChannelReadOnly)
+}
+
+func TestDoctorReadsFewPagesOfChannels(t *testing.T) {
+	r, general, _ := town(t, slacktest.Options{}, nil)
+	r.w.Restrict(general, "restricted_action_read_only_channel")
+	const most = checkedPages * pageSize
+	for n := range most {
+		r.w.AddChannel(fmt.Sprint("channel-", n))
+	}
+	facts := func(within time.Duration) string {
+		r.connector = check.Must(New(r.opts))(t)
+		r.connector.times.check = within
+		return strings.Join(check.Must(r.connector.Check(t.Context()))(t), "\n")
+	}
+	check.Contains(t, "of too many: the facts", facts(soon), fmt.Sprintf("was checked in %d channels, and not in the others", most), "warning: in #general")
+	check.Len(t, "requests", r.w.Calls("users.conversations"), checkedPages)
+	r.w.Fail(slacktest.Fault{Of: "users.conversations", RetryAfter: time.Minute, Times: -1})
+	check.Contains(t, "of a server that asks to wait: the facts", facts(200*time.Millisecond), "was checked in 0 channels, and not in the others")
 }
 
 func TestWhyAPostWasRefused(t *testing.T) {

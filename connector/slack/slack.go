@@ -50,6 +50,7 @@ type Slack struct {
 	draining    atomic.Bool                 // the latest socket is still read, see socket.drain
 	plain       atomic.Bool                 // the server does not support Markdown
 	self        self                        // set before the group of goroutines is opened
+	renamed     atomic.Pointer[string]      // the bot's name since an event changed it; nil: self has it
 
 	// Used only by the goroutine in Run.
 	lastRead   time.Time // when the last socket last received anything, by Slack's clock
@@ -71,6 +72,7 @@ type times struct {
 	answer   time.Duration // before the answer to a command is tried again
 	list     time.Duration // before the second attempt to list the channels; it doubles
 	complete time.Duration // for looking up the names and files of one message
+	check    time.Duration // for what Check reads of the channels
 
 	retry platform.Backoff // before showing a reply is tried again
 }
@@ -131,7 +133,7 @@ func New(o Options) (*Slack, error) {
 		Base: base, o: o, api: newAPI(o, &base.Clock), pace: rate.NewLimiter(rate.Every(pagePause), maxImmediate),
 		times: times{
 			edit: 1200 * time.Millisecond, status: 90 * time.Second, dropped: time.Minute, silence: 30 * time.Second, answer: time.Second,
-			list: time.Minute, complete: 10 * time.Second, retry: platform.Backoff{First: 500 * time.Millisecond, Most: 5 * time.Second},
+			list: time.Minute, complete: 10 * time.Second, check: platform.CheckTime, retry: platform.Backoff{First: 500 * time.Millisecond, Most: 5 * time.Second},
 		},
 	}
 	s.queue = platform.KeyedQueue[event]{Group: s.Work, Do: s.handle}

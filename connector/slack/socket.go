@@ -135,7 +135,9 @@ func (s *Slack) supervise(ctx context.Context) error {
 			}
 			s.Work.Open(ctx)
 		}
-		err := (&socket{s: s}).run(s.Work.Ctx)
+		connection, done := s.Link.Connection(s.Work.Ctx)
+		err := (&socket{s: s}).run(connection)
+		done()
 		if broken, ok := errors.AsType[platform.SetupError](context.Cause(s.Work.Ctx)); ok { // see stopIfSetupError
 			return broken
 		}

@@ -23,7 +23,10 @@ type target struct {
 }
 
 func idle(t *testing.T) *rig {
-	r, _, _ := connectedRig(t, slacktest.Options{}, nil)
+	const minute = time.Second // a short one: a test may stop more streams than Slack allows in a long one
+	r, _, _ := town(t, slacktest.Options{Minute: minute}, nil)
+	r.tune = func(s *Slack) { s.api.gates.window = minute + 100*time.Millisecond }
+	r.begin()
 	return r
 }
 

@@ -77,10 +77,7 @@ func (c *Client) Window(ctx context.Context) llm.Window {
 // answered records that the server answered a request, so it is running and its model is loaded.
 func (c *Client) answered(req llm.Request, resp llm.Response) {
 	c.Learnt().Fits(resp.Usage.Prompt)
-	size := resp.Usage.Prompt
-	if size == 0 { // few servers do not count
-		size = c.promptTokens(req)
-	}
+	size := promptBytes(req)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, without := c.suspicions[req.CacheKey]; !without { // content

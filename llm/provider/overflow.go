@@ -81,7 +81,7 @@ func (c *Client) maySuspect(req llm.Request) bool {
 	if c.suspected(req) == "" || !c.canBeTooLong(req) {
 		return false
 	}
-	size := c.promptTokens(req)
+	size := promptBytes(req)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	before := c.longest >= size
@@ -152,6 +152,21 @@ func (c *Client) learnLimit(req llm.Request, refused *llm.Error) {
 	case !pictures && c.canBeTooLong(req):
 		c.Learnt().Bound(c.promptTokens(req))
 	}
+}
+
+// promptBytes returns the length of a prompt without its pictures. Lengths compare two prompts; tokens cannot, since the server's
+// counts and estimates by a factor that is still being learned differ.
+func promptBytes(req llm.Request) (size int) {
+	for _, m := range req.Messages {
+		size += len(m.Text) + len(m.Native)
+		for _, call := range m.Calls {
+			size += len(call.Name) + len(call.Arguments)
+		}
+	}
+	for _, t := range req.Tools {
+		size += len(t.Name) + len(t.Description) + len(t.Parameters)
+	}
+	return size
 }
 
 // promptTokens estimates the tokens of a prompt without its pictures, by the model's own factor.

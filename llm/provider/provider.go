@@ -79,7 +79,7 @@ type Client struct {
 	found   discovered
 
 	suspicions map[string]suspicion // of prompts that are too long, by Request.CacheKey
-	longest    int                  // tokens of the longest prompt that was answered lately
+	longest    int                  // bytes of the longest prompt that was answered lately
 }
 
 // New returns a client that has sent nothing yet, and has no Protocol. It fails if the base URL is no web address.

@@ -4,11 +4,17 @@ package slacktest
 
 import "time"
 
+// postsMost is of chat.postMessage: "several hundred messages per minute" in a workspace (reference/methods/chat.postMessage). Its
+// limit of one message per second in a channel is not enforced: bursts are allowed.
+const postsMost = 200
+
 // tiers are the methods whose documented limit is enforced, with the requests per minute of their tier: 2 (20+), 3 (50+) and
 // 4 (100+), as in the Facts of each method's page. The "+" is not granted, because nobody can rely on it.
 var tiers = map[string]int{
 	"chat.appendStream":     100,
 	"chat.startStream":      20,
+	"chat.postMessage":      postsMost,
+	"chat.stopStream":       20,
 	"chat.update":           50,
 	"conversations.history": 50,
 	"conversations.info":    50,

@@ -21,6 +21,7 @@ type Socket struct {
 
 	server *Server
 	out    *loopback.Socket
+	deaf   bool // see Deafen; guarded by server.mu
 }
 
 // openConnection returns a URL that can be used once (judgement: Slack calls it temporary, and clients request new ones).
@@ -114,6 +115,10 @@ func (k *Socket) Cut() { _ = k.out.Close() } // it may already be closed
 // Freeze makes the socket half-open: nothing is sent, and what comes is lost. Slack does not notice, and still sends events there.
 func (k *Socket) Freeze() { k.out.Frozen.Store(true) }
 
+// Deafen makes the socket deliver nothing, though it answers PINGs: what Slack sends there is lost on the way. Slack takes it for
+// acknowledged (judgement: no document describes it).
+func (k *Socket) Deafen() { k.server.do(func() { k.deaf = true }) }
+
 // SendRaw sends any text, such as an envelope of an unknown type, or invalid JSON.
 func (k *Socket) SendRaw(text string) { k.out.Send([]byte(text)) }
 
@@ -172,6 +177,10 @@ func (s *Server) attemptLocked(d Delivery) *Delivery {
 	s.turn++
 	k := s.sockets[s.turn%len(s.sockets)]
 	d.Socket = k.ID
+	if k.deaf {
+		close(d.acked)
+		return &d
+	}
 	k.send(map[string]any{
 		"type": d.Kind, "envelope_id": d.EnvelopeID, "payload": d.Payload, "retry_attempt": d.Attempt,
 		"accepts_response_payload": d.Kind != kindEvent, // a response payload of events is not supported
