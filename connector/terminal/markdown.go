@@ -109,8 +109,16 @@ func (p page) entry(n *ast.ListItem, width int) string {
 	return indent(p.blocks(n, width-len(rest)), mark, rest)
 }
 
+// positions are where the text of a column begins.
+var positions = map[east.Alignment]lipgloss.Position{
+	east.AlignNone: lipgloss.Left, east.AlignLeft: lipgloss.Left, east.AlignCenter: lipgloss.Center, east.AlignRight: lipgloss.Right,
+}
+
 func (p page) table(n *east.Table, width int) string {
-	t := table.New().Wrap(true)
+	align := func(_, column int) lipgloss.Style {
+		return lipgloss.NewStyle().Align(positions[n.Alignments[column]])
+	}
+	t := table.New().Wrap(true).StyleFunc(align)
 	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
 		var cells []string
 		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {

@@ -182,6 +182,10 @@ func TestRenderMarkdown(t *testing.T) {
 		{"tabs in code reach their stops", "```\n\ta\té\tb\nc\n\t\td\n```", "  \x1b[36m        a       é       b\x1b[39m\n  \x1b[36mc\x1b[39m\n  \x1b[36m                d\x1b[39m"},
 		{"a quotation", "> a\n> b", "│ a\n│ b"},
 		{"a nested list", "1. a\n   - b\n2. c", "1. a\n   • b\n2. c"},
+		{
+			"a table is aligned as it says, wide characters too", "|a|b|c|\n|:-|-:|:-:|\n|東京|7|x|\n|I|1200|🐈 é|",
+			"┌────┬────┬────┐\n│a   │   b│ c  │\n├────┼────┼────┤\n│東京│   7│ x  │\n│I   │1200│🐈 é│\n└────┴────┴────┘",
+		},
 		{"HTML stays", "<b>a</b>", "<b>a</b>"},
 		{"escapes", "1 \\* 2 &lt; 3", "1 * 2 < 3"},
 		{"no character reference reaches the terminal", "&#27;[2J&#x9b;2J&#x202e;a", "[2J2Ja"},
