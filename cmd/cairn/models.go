@@ -70,7 +70,8 @@ func (a *app) models(ctx context.Context) error {
 	for _, at := range servers {
 		found, err := a.offered(ctx, at)
 		if err != nil {
-			fmt.Fprintln(a.err, a.secrets.mask(explained(cmp.Or(at.Provider, config.ShownAddress(at.BaseURL)), err).Error()))
+			text := a.secrets.mask(explained(cmp.Or(at.Provider, config.ShownAddress(at.BaseURL)), err).Error())
+			fmt.Fprintln(a.err, wrapped(a.err, text))
 			continue
 		}
 		answered++

@@ -35,9 +35,24 @@ func (a *app) show(w io.Writer, v fmt.Stringer) error {
 	if a.json {
 		return printJSON(w, v)
 	}
-	_, err := fmt.Fprintln(w, terminal.Printable(v.String()))
+	_, err := fmt.Fprintln(w, wrapped(a.out, terminal.Printable(v.String())))
 	return err
 }
+
+// wrapped breaks the lines of a text between words, if w is a terminal.
+func wrapped(w io.Writer, text string) string {
+	if !isTerminal(w) {
+		return text
+	}
+	width, _, err := term.GetSize(int(w.(*os.File).Fd()))
+	if err != nil || width < leastColumns {
+		return text
+	}
+	return terminal.Wrap(text, width)
+}
+
+// leastColumns is the narrowest terminal for which lines are broken; less means an unknown width.
+const leastColumns = 10
 
 func printJSON(w io.Writer, v any) error {
 	var line bytes.Buffer

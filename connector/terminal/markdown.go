@@ -4,7 +4,6 @@ package terminal
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"sync"
 
@@ -201,32 +200,6 @@ func styled(style [2]string, text string) string {
 // indent inserts first before the first row of text, and rest before the others.
 func indent(text, first, rest string) string {
 	return first + strings.ReplaceAll(text, "\n", "\n"+rest)
-}
-
-// wrap breaks the lines of text between words; a word that is wider than a row is cut.
-func wrap(text string, width int) string { return lipgloss.Wrap(text, max(width, 1), " ") }
-
-// mark matches the mark of an entry of a list, and column the first column of a table.
-var (
-	mark   = regexp.MustCompile(`^ *(?:[-•·]|\(\d+\)|#\d+:?|\d+[.)]) `)
-	column = regexp.MustCompile(`^\S.*? {2,}`)
-)
-
-// hanging is wrap for a list, or for a table of two columns: a line continues behind its mark or its first column.
-func hanging(text string, width int, table bool) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		head := mark.FindString(line)
-		if table {
-			head = column.FindString(line)
-		}
-		rest := lipgloss.Width(head)
-		if rest > width/2 { // there is no room for columns
-			head, line, rest = "", strings.TrimRight(head, " ")+"  "+line[len(head):], 4
-		}
-		lines[i] = head + indent(wrap(line[len(head):], width-rest), "", strings.Repeat(" ", rest))
-	}
-	return strings.Join(lines, "\n")
 }
 
 // finishedBlocks returns the size of the leading Markdown blocks of an incomplete text that no further

@@ -259,3 +259,20 @@ func TestHistory(t *testing.T) {
 	check.Equal(t, "newest and oldest", again.lines[maxHistory-1]+", "+again.lines[0], "line 1004, line 5")
 	check.Equal(t, "file", strings.Count(string(check.Must(os.ReadFile(file))(t)), "\n"), maxHistory)
 }
+
+func TestWrapBreaksBetweenWords(t *testing.T) {
+	for _, test := range []struct{ text, want string }{
+		{"it fits", "it fits"},
+		{"one two three four five", "one two three four\nfive"},
+		{"pass --model-name to it", "pass --model-name\nto it"},
+		{"(1) fact: tea is at five", "(1) fact: tea is at\n    five"},
+		{"ok     tea  is at five o'clock", "ok     tea  is at\n       five o'clock"},
+		{"  --as NAME       the asking one", "  --as NAME\n  the asking one"},
+		{"see\n  https://example.org/a-long/address", "see\n  https://example.org/a-long/address"},
+		{"東京 東京 東京 東京 東京", "東京 東京 東京 東京\n東京"},
+		{"Which model do you want? ", "Which model do you\nwant? "},
+	} {
+		check.Equal(t, test.text, Wrap(test.text, 19), test.want)
+	}
+	check.Equal(t, "filled", Fill("one\ntwo\n\nthree:\n  four\n  five\nsix"), "one two\n\nthree:\n  four\n  five\nsix")
+}
