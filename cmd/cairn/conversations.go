@@ -278,7 +278,7 @@ func (a *app) showCompactions(cmd *cobra.Command, db *store.Store, f store.Compa
 			channel = c.Channel
 		}
 		if c.Seconds > 0 {
-			seconds = strconv.FormatFloat(c.Seconds, 'f', 1, 64)
+			seconds = secondsOf(c.Seconds)
 		}
 		if c.FoldedTokens > 0 { // what was applied with it freed the rest
 			before, after = c.FoldedTokens, c.SummaryTokens

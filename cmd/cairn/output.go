@@ -10,6 +10,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -115,6 +116,14 @@ func showTable[T any](a *app, head string, items []T, cells func(T) []string) er
 
 func moment(t time.Time) string { return chat.Time(t.Local()) }
 
+// secondsOf formats seconds for a cell: to a tenth, or to a hundredth if they are fewer, at least one.
+func secondsOf(n float64) string {
+	if n >= 0.05 {
+		return strconv.FormatFloat(n, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(max(n, 0.01), 'f', 2, 64)
+}
+
 // unlessZero formats a number for a cell; 0 is empty.
 func unlessZero[T int | int64](n T) string {
 	if n == 0 {
@@ -173,7 +182,7 @@ func (t table) widths() []int {
 }
 
 // minCell is how many characters of a long cell remain in the narrowest table.
-const minCell = 6
+const minCell = 5
 
 // fit cuts the widest text cells, to minCell at least, until a line has at most width characters; 0: it cuts nothing.
 func (t table) fit(width int, align string) {
