@@ -105,11 +105,8 @@ func (w Sawtooth) scale() scale {
 			s.first, s.last = min(s.first, pt.At), max(s.last, pt.At)
 		}
 	}
-	s.first = max(min(s.first, s.last), w.First) // there may be no points
-	if w.Last > 0 {
-		s.last = min(s.last, w.Last)
-	}
-	s.last = max(s.first, s.last)
+	s.first = cmp.Or(w.First, min(s.first, s.last)) // there may be no points
+	s.last = max(s.first, cmp.Or(w.Last, s.last))
 	return s
 }
 
