@@ -175,7 +175,7 @@ func runTasks(ctx context.Context, c *conversation, who Person, args string) (An
 		took := cmp.Or(t.Ended, time.Now()).Sub(t.Created)
 		text := cmp.Or(chat.OneLine(t.Text), c.sayf("(deleted)"))
 		used := c.sayf("%s messages  %s tokens", fmt.Sprintf("%4d", t.Messages), fmt.Sprintf("%7d", t.Tokens))
-		lines = append(lines, fmt.Sprintf("%3d  %s %-12s %8s  %s  %s", t.Number, padded(c.word("task", string(t.State)), 8), t.Agent, took.Round(time.Second), used, tokens.Clip(text, 20)))
+		lines = append(lines, fmt.Sprintf("%3d  %s %-12s %8s  %s  %s", t.Number, padded(c.word("task", string(t.State)), 8), t.Agent, chat.Lasting(took), used, tokens.Clip(text, 20)))
 	}
 	return Answer{Text: strings.Join(lines, "\n"), Aligned: true}, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/llm"
 	"cairn/store"
 )
 
@@ -163,6 +164,14 @@ func (o Operator) AgentID(conversation string) string {
 // Agent returns the agent that answers in a conversation.
 func (o Operator) Agent(ctx context.Context, records *store.Conversation) (Agent, error) {
 	return o.hub.agents().Of(ctx, records)
+}
+
+// ModelIn returns the name and the window of the model that answers in a conversation of people, which need not exist
+// yet. It may ask the model's server.
+func ModelIn(ctx context.Context, h *Hub, conversation string) (name string, window llm.Window) {
+	model := h.o.Agent(conversation).Model
+	window = model.Window(ctx) // before the name: if none is set, it chooses a model
+	return model.Name(), window
 }
 
 // Pause stops a conversation, or with "" the whole bot, from calling any model until Resume.

@@ -13,6 +13,15 @@ const (
 // clocks go back, it ends with the offset: "2026-10-25 02:30 +02:00".
 func Time(t time.Time) string { return t.Format(TimeFormat) + Offset(t) }
 
+// Lasting returns a duration to the second, "3s" or "1m20s"; less than half of one is "< 1 s", not nothing.
+func Lasting(d time.Duration) string {
+	d = d.Round(time.Second)
+	if d < time.Second {
+		return "< 1 s"
+	}
+	return d.String()
+}
+
 // ZonedTime is Time, with the name of the zone where there is no offset: "2026-11-28 19:05 CET".
 func ZonedTime(t time.Time) string {
 	if Offset(t) != "" {

@@ -68,3 +68,11 @@ func TestNoTwoMinutesLookTheSame(t *testing.T) {
 		check.Equal(t, "different minutes of "+zone, len(written), len(all))
 	}
 }
+
+func TestLasting(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "< 1 s", 400 * time.Millisecond: "< 1 s", 700 * time.Millisecond: "1s", 80*time.Second + 1: "1m20s",
+	} {
+		check.Equal(t, d.String(), chat.Lasting(d), want)
+	}
+}

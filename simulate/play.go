@@ -51,6 +51,7 @@ func (p *player) play(ctx context.Context) error {
 		if end < 0 {
 			end = len(left)
 		}
+		p.enter(left[end-1].Seq)
 		if err := p.take(ctx, left[:end]); err != nil { // a turn with an answer, or a message without one
 			return fmt.Errorf("message %d: %w", left[0].Seq, err)
 		}
@@ -77,6 +78,7 @@ func (p *player) replayImport(ctx context.Context, past []Message) error {
 		Write: func(batch []Message) ([]chat.Message, error) {
 			done += len(batch)
 			p.progress(done)
+			p.enter(batch[len(batch)-1].Seq)
 			return p.store(batch)
 		},
 		WaitIdle: func() error {

@@ -35,6 +35,7 @@ type player struct {
 	cacheTTL     time.Duration
 	last         sent         // the last request
 	said         chat.Message // the newest
+	entered      bool         // it has reached the range
 	result       Result
 	sums         sums
 }

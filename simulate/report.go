@@ -1,9 +1,8 @@
 package simulate
 
 import (
-	"fmt"
 	"maps"
-	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -16,7 +15,9 @@ import (
 // Report is the result of a simulation.
 type Report struct {
 	Name     string   `json:"name"`
-	Messages int      `json:"messages"`
+	Messages int      `json:"messages"` // simulated and counted: of the range
+	From     int64    `json:"from_seq"` // the first of them
+	To       int64    `json:"to_seq"`   // the last of them
 	Happened int      `json:"happened"` // applied compactions in the recording
 	Equal    int      `json:"equal"`    // of them, those that the current settings reproduce: same trigger, kind and span
 	Variants []Result `json:"variants"` // the current settings first
@@ -28,6 +29,7 @@ type Result struct {
 	Settings    map[string]string `json:"settings"` // those that differ from the defaults
 	Window      int               `json:"window"`   // tokens
 	Compactions []Compaction      `json:"compactions"`
+	Reasons     map[string]int    `json:"compactions_by_reason"` // how many of them, by one of the Reasons; the sum is all
 	Levels      Levels            `json:"levels"`
 	Verbatim    Verbatim          `json:"verbatim"`
 	Summaries   float64           `json:"summaries"` // mean share of summaries in the used tokens, 0 to 1
@@ -40,7 +42,7 @@ type Result struct {
 	policy compactor.Policy
 }
 
-// Compaction is an applied summary.
+// Compaction is an applied summary. Each counts for one reason.
 type Compaction struct {
 	Trigger  compactor.Trigger `json:"trigger"`
 	Kind     compactor.Kind    `json:"kind"`
@@ -50,6 +52,8 @@ type Compaction struct {
 	Before   int               `json:"before_tokens"` // tokens of the next request
 	After    int               `json:"after_tokens"`
 	Time     time.Time         `json:"time"` // when it was applied; in an import, the time of the newest message then
+
+	Reason string `json:"reason"` // one of Reasons
 
 	at int64 // the newest message at that time
 }
@@ -65,7 +69,7 @@ type Levels struct {
 // Verbatim is the number of tokens of verbatim messages in the prompt.
 type Verbatim struct {
 	Mean  int `json:"mean"`
-	Least int `json:"least"` // minimum since the first compaction; 0: there was none
+	Least int `json:"least"` // minimum since the first compaction of the range; 0: there was none
 }
 
 // Spent is the cost of requests, in tokens.
@@ -84,8 +88,41 @@ func (p *player) applied(e compactor.Event) {
 		at = p.said.Time
 	}
 	p.result.Compactions = append(p.result.Compactions, Compaction{
-		e.Trigger, e.Kind, e.From, e.To, e.Messages, e.BeforeTokens, e.AfterTokens, at, p.said.Seq,
+		e.Trigger, e.Kind, e.From, e.To, e.Messages, e.BeforeTokens, e.AfterTokens, at, p.reason(e), p.said.Seq,
 	})
+}
+
+// coldCache is the reason of a summary that was prepared, and applied below the levels because the provider's cache had
+// expired.
+const coldCache = "cold cache"
+
+// Reasons say why a summary was applied: a level that was reached, else a trigger.
+var Reasons = append([]string{
+	string(compactor.OnBackground), string(compactor.OnAggressive), string(compactor.OnEmergency), string(compactor.OnRollup), coldCache,
+}, without(compactor.Triggers, compactor.OnBackground, compactor.OnAggressive, compactor.OnEmergency, compactor.OnRollup, compactor.OnPrepare)...)
+
+func without(all []compactor.Trigger, left ...compactor.Trigger) (names []string) {
+	for _, one := range all {
+		if !slices.Contains(left, one) {
+			names = append(names, string(one))
+		}
+	}
+	return names
+}
+
+// reason returns why a summary was applied.
+func (p *player) reason(e compactor.Event) string {
+	level := p.o.Policy.Level(e.BeforeTokens, p.o.Engine.Window())
+	byLevel := slices.Contains([]compactor.Trigger{compactor.OnBackground, compactor.OnAggressive, compactor.OnPrepare}, e.Trigger)
+	switch {
+	case e.Kind == compactor.Rollup:
+		return string(compactor.OnRollup)
+	case byLevel && level != "":
+		return string(level)
+	case e.Trigger == compactor.OnPrepare:
+		return coldCache
+	}
+	return string(e.Trigger)
 }
 
 // sums are the player's running totals beside its result.
@@ -171,6 +208,10 @@ func (p *player) finishResult(v Variant) {
 	r.Verbatim.Mean = int(s.verbatim / max(s.checks, 1))
 	r.Summaries = float64(s.head) / float64(max(s.used, 1))
 	r.Money = r.money(p.o)
+	r.Reasons = map[string]int{}
+	for _, c := range r.Compactions {
+		r.Reasons[c.Reason]++
+	}
 }
 
 // settings returns those that differ from the defaults.
@@ -209,7 +250,7 @@ func (r Recording) equal(made Result) (equal, happened int) {
 		left[Compaction{Trigger: c.Trigger, Kind: c.Kind, From: c.From, To: c.To}]++
 	}
 	for _, s := range r.Summaries {
-		if s.Version == 0 || s.Trigger == compactor.OnRewrite {
+		if s.Version == 0 || s.Trigger == compactor.OnRewrite || !r.counts(s.Applied) {
 			continue
 		}
 		happened++
@@ -220,75 +261,3 @@ func (r Recording) equal(made Result) (equal, happened int) {
 	}
 	return equal, happened
 }
-
-// Chart returns used tokens over messages, one panel for each variant.
-func (r Report) Chart() chart.Sawtooth {
-	w := chart.Sawtooth{Title: r.Name, Desc: "Tokens of the next request over messages, simulated for each variant of the settings, with the levels and the compactions."}
-	for _, v := range r.Variants {
-		p := chart.Panel{Name: v.Name, Window: v.Window, Levels: LevelsOf(v.policy, v.Window), Points: v.Used}
-		for _, c := range v.Compactions {
-			kind := string(c.Trigger)
-			if l := string(v.policy.Level(c.Before, v.Window)); l != "" && c.Trigger == compactor.OnPrepare {
-				kind = l
-			}
-			p.Marks = append(p.Marks, chart.Mark{At: c.at, Kind: kind, Tip: fmt.Sprintf("%s %s of #%d to #%d: %s → %s tokens",
-				c.Trigger, c.Kind, c.From, c.To, chart.Short(float64(c.Before)), chart.Short(float64(c.After)))})
-		}
-		w.Panels = append(w.Panels, p)
-	}
-	return w
-}
-
-// LevelsOf returns the levels of a window, as lines of a chart.
-func LevelsOf(p compactor.Policy, window int) (lines []chart.Level) {
-	p = p.At(window)
-	for _, l := range []struct {
-		kind  string
-		share float64
-	}{{"prepare", p.Prepare()}, {"background", p.BackgroundThreshold}, {"aggressive", p.AggressiveThreshold}, {"emergency", p.EmergencyThreshold}} {
-		if l.share > 0 {
-			lines = append(lines, chart.Level{Name: fmt.Sprintf("%s %g %%,", l.kind, math.Round(1000*l.share)/10), Kind: l.kind, Tokens: int(l.share * float64(window))})
-		}
-	}
-	return lines
-}
-
-// Rows returns the figures as a table: the first row has the names of the variants, each following
-// row one figure.
-func (r Report) Rows() (rows [][]string) {
-	for _, name := range []string{
-		"", "window", "compactions", "  rollups", "  at background", "  at aggressive", "  emergencies",
-		"verbatim tokens, mean", "verbatim tokens, least", "summaries, of what is used",
-		"turn requests", "  input tokens", "  output tokens", "  input from cache",
-		"worker requests", "  input tokens", "  output tokens", "money", "questions", "  found in context", "  found with recall too",
-	} {
-		rows = append(rows, []string{name})
-	}
-	for _, v := range r.Variants {
-		rollups, money := 0, "no price"
-		for _, c := range v.Compactions {
-			if c.Kind == compactor.Rollup {
-				rollups++
-			}
-		}
-		if v.Money != nil {
-			money = prices.Money(*v.Money)
-		}
-		column := []any{
-			v.Name, v.Window, len(v.Compactions), rollups, v.Levels.Background, v.Levels.Aggressive, v.Levels.Emergency,
-			v.Verbatim.Mean, v.Verbatim.Least, percent(v.Summaries),
-			v.Turns.Requests, v.Turns.Input, v.Turns.Output, percent(v.Turns.Share),
-			v.Worker.Requests, v.Worker.Input, v.Worker.Output, money,
-		}
-		if f := v.Found; f != nil {
-			column = append(column, f.Questions, percent(f.Context.Evidence), percent(f.Recall.Evidence))
-		}
-		rows = rows[:len(column)] // without questions there are no rows about them
-		for i, value := range column {
-			rows[i] = append(rows[i], fmt.Sprint(value))
-		}
-	}
-	return rows
-}
-
-func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }

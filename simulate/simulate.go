@@ -29,6 +29,8 @@ type Recording struct {
 	Sessions  []int64                  // the first seqs of the sessions that /new started
 	Requests  map[int64]compactor.Sent // the measured last request of a turn, by the seq of its answer
 	Imported  int64                    // messages up to this seq were imported: written in batches, without answers
+
+	began, ended time.Time // what happened between them counts; zero: no limit
 }
 
 func (r *Recording) said(from, to int64) []Message {
@@ -67,6 +69,8 @@ type Options struct {
 
 	Turns, Worker *prices.Price // of the models; nil: unknown
 
+	From int64 // the first message that counts; those before it are replayed, but nothing of them is in the report. 0: all count
+
 	Questions []Question // about the recording, asked at its end
 
 	Progress func(done, total int) // messages of all variants; may be nil
@@ -104,7 +108,10 @@ const Current = "current"
 // a variant or the recording, or the context's.
 func Run(ctx context.Context, rec Recording, variants []Variant, o Options) (Report, error) {
 	o.Cache = cmp.Or(o.Cache, llm.CachePrefix)
-	report := Report{Name: rec.Name, Messages: len(rec.Messages)}
+	report := Report{Name: rec.Name}
+	if err := rec.count(o.From, &report); err != nil {
+		return report, err
+	}
 	asked, err := search(ctx, rec, o.Questions)
 	if err != nil {
 		return report, fmt.Errorf("search the recording: %w", err)

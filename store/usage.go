@@ -92,6 +92,21 @@ func (turns Turns) Usages(ctx context.Context, since time.Time, before int64, li
 	return all, turns.c.Fail("read the usage of turns", err)
 }
 
+// LastModel returns the name of the model that answered last, and the usage of its window. The name is "" if it is unknown:
+// no model answered last, or its provider counts no tokens.
+func (turns Turns) LastModel(ctx context.Context) (name string, last TurnUsage, err error) {
+	answered, err := turns.Usages(ctx, time.Time{}, 0, 1)
+	if err != nil || len(answered) == 0 || answered[0].Counted == 0 {
+		return "", last, err
+	}
+	name, err = View(ctx, turns.c, "read who answered last", func(tx *Tx) string {
+		return Get[string](tx, `SELECT coalesce(nullif(c.counted_by, ''),
+				(SELECT model FROM usage WHERE conversation = c.id AND kind = 'turn' ORDER BY day DESC, requests DESC LIMIT 1), '')
+			FROM conversations c WHERE c.id = ?`, turns.c.id)
+	})
+	return name, answered[0], err
+}
+
 // Posted reports whether a reply with that ID was posted in any conversation.
 func (s *Store) Posted(ctx context.Context, reply string) (posted bool, err error) {
 	err = s.look(ctx, oneRead, func(tx *Tx) { posted = Exists(tx, "SELECT 1 FROM outbox WHERE reply = ?", reply) })

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -209,6 +210,7 @@ func (s *Server) summaryLine(r *request) (a lineAnswer, err error) {
 type simulateBody struct {
 	Conversation string        `json:"conversation"`
 	Variants     []variantBody `json:"variants" jsonschema:"at most 8; none: the current settings alone"`
+	messageRange
 }
 
 type variantBody struct {
@@ -238,7 +240,7 @@ func (s *Server) simulate(r *request, b simulateBody) (report simulate.Report, e
 		}
 		variants = append(variants, made)
 	}
-	return s.simulation(r.Context(), c, variants)
+	return s.simulation(r.Context(), c, variants, b.messageRange)
 }
 
 func (s *Server) policy(ctx context.Context, c *store.Conversation) (agent channel.Agent, policy compactor.Policy, err error) {
@@ -250,12 +252,16 @@ func (s *Server) policy(ctx context.Context, c *store.Conversation) (agent chann
 
 // simulation simulates variants on a conversation. Only one runs at a time, because it occupies a
 // CPU and keeps the conversation in memory.
-func (s *Server) simulation(ctx context.Context, c *store.Conversation, variants []simulate.Variant) (report simulate.Report, err error) {
+func (s *Server) simulation(ctx context.Context, c *store.Conversation, variants []simulate.Variant, of messageRange) (report simulate.Report, err error) {
 	agent, policy, err := s.policy(ctx, c)
 	if err != nil {
 		return report, err
 	}
 	o := simulate.OptionsOf(ctx, agent, policy, s.o.Settings().Money().Prices)
+	o.From = of.From
+	if err := of.check(); err != nil {
+		return report, err
+	}
 	for _, v := range variants {
 		if err := o.Check(v); err != nil {
 			return report, invalid("%v.", err)
@@ -271,5 +277,9 @@ func (s *Server) simulation(ctx context.Context, c *store.Conversation, variants
 	if err != nil {
 		return report, err
 	}
-	return simulate.Run(ctx, rec, variants, o)
+	report, err = simulate.Run(ctx, rec.Until(of.To), variants, o)
+	if errors.Is(err, simulate.ErrNoMessages) {
+		err = invalid("%v.", err)
+	}
+	return report, err
 }

@@ -137,6 +137,10 @@ func TestCompactAndUndo(t *testing.T) {
 	}
 	check.Equal(t, "place of the mark, at the drop of the line", panelOf(now, h, nil).Marks[0].At, 16)
 	check.Len(t, "usage points before message 10", get[historyAnswer](r, at(garden, "/history?before=10")).Used, 1+4)
+	check.Len(t, "usage points of messages 4 to 9", get[historyAnswer](r, at(garden, "/history?from=4&to=9")).Used, 1+3)
+	check.Len(t, "compactions before message 16", get[historyAnswer](r, at(garden, "/history?to=15")).Compactions, 0)
+	check.Len(t, "compactions from message 16 on", get[historyAnswer](r, at(garden, "/history?from=16")).Compactions, 1)
+	r.do(422, nil, "GET", at(garden, "/history?from=9&to=4"), "")
 	since := time.Now().Add(time.Hour).UTC().Format("2006-01-02T15:04:05Z")
 	check.Len(t, "usage points since then", get[historyAnswer](r, at(garden, "/history?since="+since)).Used, 0)
 

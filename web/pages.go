@@ -28,7 +28,7 @@ var pages = []struct {
 	show     func(*visit) page
 }{
 	{"/{$}", "/api/conversations", conversationsPage},
-	{"/c/{name}", "", tab("Overview", overview)},
+	{"/c/{name}", "/api/conversations/{conversation}/history", tab("Overview", overview)},
 	{"/c/{name}/messages", "/api/conversations/{conversation}/messages", tab("Messages", messages)},
 	{"/c/{name}/settings", "", tab("Settings", settings)},
 	{"/c/{name}/summaries/{summary}", "/api/conversations/{conversation}/summaries/{summary}", summaryPage},

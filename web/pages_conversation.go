@@ -5,7 +5,9 @@ package web
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,10 +15,12 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/config"
 	"cairn/internal/chart"
 	"cairn/llm/prices"
 	"cairn/simulate"
+	"cairn/store"
 )
 
 const pageSize = 50
@@ -94,6 +98,7 @@ func conversationTabs(name, here string) g.Node {
 }
 
 func overview(v *visit) page {
+	shown := rangeOf(v.Values)
 	name, d, past, tasks := v.name(), ask(v, v.s.showConversation), ask(v, v.s.history), ask(v, v.s.tasks)
 	_, policy, err := v.s.policy(v.Context(), v.conversation)
 	v.fail(err)
@@ -114,15 +119,41 @@ func overview(v *visit) page {
 		g.If(d.Ready != "", note(g.Text("Ready: "+d.Ready))),
 		figure(chart.Sawtooth{
 			Title:  "Tokens of the next request, over the messages",
+			First:  shown.From,
+			Last:   shown.To,
 			Panels: []chart.Panel{panelOf(d, past, simulate.LevelsOf(policy, d.Max))},
-			Desc:   fmt.Sprintf("%d of %d tokens are used now; %d compactions made room", d.Used, d.Max, len(past.Compactions)),
+			Desc:   fmt.Sprintf("%d of %d tokens are used now; summaries were applied %s", d.Used, d.Max, stepsIn(past.Compactions, shown)),
 		}),
+		g.If(len(past.Compactions) > 0, faint(g.Text("Summaries were applied "+stepsIn(past.Compactions, shown)+"."))),
 		composition(d),
 		tasksView(tasks.Tasks),
 		h.H2(g.Text("Summaries at the top of the prompt")),
 		summaries,
 	}
-	return page{content: g.Group{live(name, v.URL.RequestURI(), state), actionsView(name)}, part: state}
+	ofChart := searchForm(rangeFields(shown), button("", "Show in the chart"))
+	return page{content: g.Group{live(name, v.URL.RequestURI(), state), ofChart, actionsView(name)}, part: state}
+}
+
+// stepsIn says how often summaries were applied in a range, by what caused it: the parts add up.
+func stepsIn(all []store.AppliedStep, shown messageRange) string {
+	total := 0
+	by := map[string]int{}
+	for _, step := range all {
+		if !shown.has(step.Next - 1) {
+			continue
+		}
+		total++
+		by[step.Trigger]++
+	}
+	text := chat.Counted(total, "time", "times")
+	var parts []string
+	for _, trigger := range slices.Sorted(maps.Keys(by)) {
+		parts = append(parts, fmt.Sprintf("%d %s", by[trigger], trigger))
+	}
+	if len(parts) > 0 {
+		text += ": " + strings.Join(parts, " + ")
+	}
+	return text
 }
 
 func actionsView(name string) g.Node {

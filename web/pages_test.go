@@ -16,6 +16,7 @@ import (
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/simulate"
+	"cairn/store"
 	"cairn/testkit/channeltest"
 	"cairn/testkit/check"
 	"cairn/testkit/wordstest"
@@ -134,15 +135,36 @@ func TestSimulations(t *testing.T) {
 	check.That(t, early.Verbatim.Mean < inForce.Verbatim.Mean, "verbatim %d and %d", inForce.Verbatim.Mean, early.Verbatim.Mean)
 	check.That(t, len(wide.Compactions) < len(inForce.Compactions), "%d and %d compactions", len(inForce.Compactions), len(wide.Compactions))
 	for query, wants := range map[string][]string{
-		"background_threshold=0.5":  {"200", "<svg", "as it happened", "background_threshold=0.5", "current", "verbatim tokens, mean"},
-		"":                          {"200", "Nothing to compare yet"},
-		"background_threshold=0.99": {"422", "must be below"},
+		"background_threshold=0.5":                   {"200", "<svg", "as it happened", "background_threshold=0.5", "current", "verbatim tokens, mean"},
+		"":                                           {"200", "Nothing to compare yet"},
+		"background_threshold=0.99":                  {"422", "must be below"},
+		"background_threshold=0.5&from=10&to=30":     {"200", "<svg", "as it happened", ">30</text>", "at background"},
+		"background_threshold=0.5&from=900":          {"422", "there are no messages"},
+		"background_threshold=0.5&from=30&to=10":     {"422", "no range of messages"},
 		"keep_last_n=%3Cscript%3Ealert(1)%3C/script": {"422", "keep_last_n", `\u003cscript`},
 	} {
 		text := r.do(must(strconv.Atoi(wants[0])), nil, "GET", pageOf(here)+"/settings/preview?"+query, "")
 		check.Contains(t, query, text, wants[1:]...)
 		check.Lacks(t, query, text, "<script>alert")
 	}
+}
+
+func TestOverviewOfARange(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	r.past(here, plots(60)...)
+	whole := r.page(200, pageOf(here))
+	check.Contains(t, "the overview", whole, `name="from"`, `name="to"`)
+	step := func(trigger string, next int64) store.AppliedStep {
+		return store.AppliedStep{ListedCompaction: store.ListedCompaction{Trigger: trigger, Next: next}}
+	}
+	steps := []store.AppliedStep{step("manual", 5), step("background", 15), step("rollup", 16), step("background", 30)}
+	check.Equal(t, "all", stepsIn(steps, messageRange{}), "4 times: 2 background + 1 manual + 1 rollup")
+	check.Equal(t, "those of a range", stepsIn(steps, messageRange{10, 20}), "2 times: 1 background + 1 rollup")
+	check.Equal(t, "none", stepsIn(nil, messageRange{}), "0 times")
+	ranged := r.page(200, pageOf(here)+"?from=10&to=20")
+	check.Contains(t, "the overview of a range", ranged, `value="10"`, `value="20"`, ">12</text>")
+	check.Lacks(t, "the overview of a range", ranged, ">30</text>")
+	r.page(422, pageOf(here)+"?from=20&to=10")
 }
 
 func TestMemoryNamesItsSpeakerOnce(t *testing.T) {

@@ -79,6 +79,7 @@ func settings(v *visit) page {
 				h.Button(g.Text("Apply to this conversation")),
 				h.A(h.Href(here), g.Text("Start over")),
 			),
+			h.P(rangeFields(messageRange{}), g.Text(" are compared.")),
 			table("list settings", []string{"Setting", "Value", "From"}, a.Settings, settingCells),
 		),
 		h.Script(h.Src("/static/settings.js"), h.Defer()),
@@ -131,8 +132,13 @@ func settingControl(s channel.Setting) g.Node {
 
 // previewSettings shows the effect that the settings in the query would have had on the conversation.
 func (s *Server) previewSettings(w http.ResponseWriter, r *http.Request) error {
-	v, tried := &visit{request: &request{Request: r}, s: s}, simulate.Variant{Set: compactor.Patch{}}
-	for key, values := range r.URL.Query() {
+	query := r.URL.Query()
+	shown := rangeOf(query)
+	v := &visit{request: &request{Request: r, Values: shown.query()}, s: s}
+	tried := simulate.Variant{Set: compactor.Patch{}}
+	query.Del("from")
+	query.Del("to")
+	for key, values := range query {
 		tried.Set[key] = strings.TrimSpace(values[0])
 	}
 	if len(tried.Set) == 0 {
@@ -142,7 +148,7 @@ func (s *Server) previewSettings(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	d, past := ask(v, s.showConversation), ask(v, s.history)
-	report, err := s.simulation(v.Context(), v.conversation, []simulate.Variant{tried})
+	report, err := s.simulation(v.Context(), v.conversation, []simulate.Variant{tried}, shown)
 	if err = cmp.Or(v.err, err); err != nil {
 		return err
 	}

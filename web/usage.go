@@ -41,6 +41,13 @@ const (
 
 func (s *Server) history(r *request) (h historyAnswer, err error) {
 	since, before := r.since(), int64(r.number("before", 0))
+	shown := rangeOf(r.Values)
+	if err := shown.check(); err != nil {
+		return h, err
+	}
+	if shown.To > 0 && (before == 0 || shown.To < before) {
+		before = shown.To + 1
+	}
 	ctx, c := r.Context(), r.conversation
 	h = historyAnswer{Used: []usedPoint{}, Compactions: []store.AppliedStep{}}
 	now, e1 := s.operator.Context(ctx, c.Name())
@@ -72,7 +79,18 @@ func (s *Server) history(r *request) (h historyAnswer, err error) {
 	if last := newest[0]; before == 0 && !last.Time.Before(since) {
 		h.Used = append(h.Used, usedPoint{Time: last.Time, Seq: last.Seq, Tokens: now.Used, Window: now.Max})
 	}
+	h.Used = sinceMessage(h.Used, shown.From)
+	h.Compactions = slices.DeleteFunc(h.Compactions, func(s store.AppliedStep) bool { return s.Next-1 < shown.From })
 	return h, nil
+}
+
+// sinceMessage returns the points from a message on, and the last one before it: what was used at the message.
+func sinceMessage(all []usedPoint, seq int64) []usedPoint {
+	first := slices.IndexFunc(all, func(u usedPoint) bool { return u.Seq >= seq })
+	if first < 0 {
+		first = len(all)
+	}
+	return all[max(first-1, 0):]
 }
 
 // cachedUsage is the usage of a conversation that is not open. It changes with its messages, its head, the

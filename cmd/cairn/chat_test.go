@@ -138,3 +138,23 @@ func TestHooks(t *testing.T) {
 		}
 	}
 }
+
+// The bot knows its model by its environment, which another shell does not have.
+func TestContextShowsTheModelThatAnsweredLast(t *testing.T) {
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("Here I am.") })
+	p := newFolder(t)
+	writeServerSettings(p, server)
+	p.must("hello\n", "chat")
+	used := regexp.MustCompile(`used +\d+ of 6000 tokens \(window: (.*)\)`)
+	known := used.FindStringSubmatch(p.must("", "context"))
+	p.write("config.toml", noBackups+"[[agents]]\nid = \"small\"\nmax_output_tokens = 200\n")
+	shown := p.must("", "context")
+	last := used.FindStringSubmatch(shown)
+	check.Require(t, known != nil && last != nil, "got %q and %q", known, shown)
+	check.Equal(t, "where the window comes from", known[1]+", "+last[1], "setting, the last answer")
+	check.Equal(t, "the tokens used", strings.Fields(last[0])[1], strings.Fields(known[0])[1])
+	check.Contains(t, "context", shown, "\nmodel     test-model\n")
+	check.Contains(t, "simulate", p.must("", "simulate"), "6000")
+	p.must("hello\n", "chat")
+	check.Contains(t, "context after an answer without a model", p.must("", "context"), "\nmodel     offline\n", "of 128000 tokens (window: default)")
+}

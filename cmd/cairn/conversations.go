@@ -129,7 +129,7 @@ func newContext(a *app) *cobra.Command {
 		Use:   "context [--channel NAME] [--json]",
 		Short: "Show how full a channel's context window is",
 		Long: `Show the tokens of a channel's next request, the window, model usage and cost, and the
-summaries, oldest first. It works while the bot runs.
+summaries, oldest first. It works while the bot runs. If the shell knows no model, it shows the one that answered last.
 
 The savings from summaries are an estimate: for each request with a summary, the tokens of the
 messages behind it minus its own, at the price of cached input.`,
@@ -278,7 +278,7 @@ func (a *app) showCompactions(cmd *cobra.Command, db *store.Store, f store.Compa
 			channel = c.Channel
 		}
 		if c.Seconds > 0 {
-			seconds = strconv.FormatFloat(c.Seconds, 'f', 1, 64)
+			seconds = secondsOf(c.Seconds)
 		}
 		if c.FoldedTokens > 0 { // what was applied with it freed the rest
 			before, after = c.FoldedTokens, c.SummaryTokens

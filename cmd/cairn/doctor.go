@@ -51,7 +51,7 @@ type doctor struct {
 }
 
 type diagnosis struct {
-	Check  string `json:"check"` // settings, data, model, worker, tools, discord, slack, bot
+	Check  string `json:"check"` // settings, data, model, worker, tools, platform, discord, slack, bot
 	OK     bool   `json:"ok"`
 	Detail string `json:"said"`
 }
@@ -160,9 +160,9 @@ func (d *doctor) connectors(ctx context.Context) {
 	connectors, err := d.app.openConnectors(slog.New(slog.DiscardHandler))
 	switch {
 	case errors.Is(err, errNoConnector):
-		d.report("platforms", nil, "no tokens are set: only the terminal is open")
+		d.report("platform", nil, "no tokens are set: only the terminal is open")
 	case err != nil:
-		d.report("platforms", err)
+		d.report("platform", err)
 	}
 	for _, connector := range connectors {
 		limited, cancel := context.WithTimeout(ctx, serverTimeout)

@@ -19,7 +19,7 @@ import (
 )
 
 func TestDoctor(t *testing.T) {
-	newFolder(t).doctorSays(exitFailed, "ok     settings  no file, the defaults\n", "ok     data      data: there is none yet\n", "WRONG  model     agent cairn has no model", "ok     platforms no tokens are set")
+	newFolder(t).doctorSays(exitFailed, "ok     settings  no file, the defaults\n", "ok     data      data: there is none yet\n", "WRONG  model     agent cairn has no model", "ok     platform  no tokens are set")
 	p := newPlatforms(t).folder("", modelAt(llmtest.Serve(t, saying("yes")))...)
 	p.must("I like tea\n", "chat")
 	p.doctorSays(0, "every page can be read", "model     m, of agent cairn: answered in ", "discord   Message Content Intent is on", "slack     both tokens are good")

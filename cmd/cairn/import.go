@@ -79,7 +79,7 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	imported, err := bot.hub.Import(watched, conversation, past, progress.show)
 	progress.done()
 	if ctx.Err() != nil {
-		fmt.Fprintln(a.err, "cairn:", progress.stopped(name))
+		fmt.Fprintln(a.err, wrapped(a.err, "cairn: "+progress.stopped(name)))
 		return ctx.Err()
 	}
 	if watched.Err() != nil { // the database is lost

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/chat"
 )
 
 const (
@@ -70,7 +71,7 @@ func (p *importProgress) line(now time.Time) string {
 	if took := now.Sub(p.begun); took >= redrawEvery && done > p.from {
 		rate := float64(done-p.from) / took.Seconds()
 		left := time.Duration(float64(all-done) / rate * float64(time.Second))
-		text += fmt.Sprintf(", %.0f per second, %s left", rate, left.Round(time.Second))
+		text += fmt.Sprintf(", %.0f per second, %s left", rate, chat.Lasting(left))
 	}
 	return text
 }

@@ -46,7 +46,8 @@ func execute(ctx context.Context, a *app, args []string) int {
 	}
 	var stopped signalled
 	if err != nil && !errors.As(err, &stopped) {
-		fmt.Fprintln(a.err, "cairn:", a.secrets.mask(a.withRemedy(err).Error()))
+		text := "cairn: " + a.secrets.mask(a.withRemedy(err).Error())
+		fmt.Fprintln(a.err, wrapped(a.err, text))
 	}
 	return exitCode(err)
 }

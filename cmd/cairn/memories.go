@@ -176,7 +176,7 @@ func (a *app) confirm(ctx context.Context, what fmt.Stringer, yes bool) error {
 	case !isTerminal(a.in):
 		return usage(errors.New("nothing was deleted: without a terminal, confirm with --yes"))
 	}
-	fmt.Fprint(a.err, terminal.Printable(what.String())+"\nThis cannot be undone. Type yes to delete it: ")
+	fmt.Fprint(a.err, wrapped(a.err, terminal.Printable(what.String())+"\nThis cannot be undone. Type yes to delete it: "))
 	for answer := range terminal.Lines(ctx, a.in) { // the end of the input means no
 		if strings.TrimSpace(answer.Text) == "yes" {
 			return nil

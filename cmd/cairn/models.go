@@ -71,7 +71,8 @@ func (a *app) models(ctx context.Context) error {
 	for _, at := range servers {
 		found, err := a.offered(ctx, at)
 		if err != nil {
-			fmt.Fprintln(a.err, a.secrets.mask(explained(cmp.Or(at.Provider, config.ShownAddress(at.BaseURL)), err).Error()))
+			text := a.secrets.mask(explained(cmp.Or(at.Provider, config.ShownAddress(at.BaseURL)), err).Error())
+			fmt.Fprintln(a.err, wrapped(a.err, text))
 			continue
 		}
 		answered++
@@ -150,7 +151,12 @@ func answered(ctx context.Context, agent channel.Agent, full bool) (fact string,
 	window, start := agent.Model.Window(ctx), time.Now()
 	probe, err := agent.Probe(ctx, full)
 	tools := map[bool]string{true: "supports tools", false: "supports no tools"}[probe.Tools]
-	return fmt.Sprintf("answered in %s, %s; window of %d tokens", time.Since(start).Round(time.Millisecond), tools, window.Tokens), err
+	return fmt.Sprintf("answered in %v, %s; window of %d tokens", sinceStart(start), tools, window.Tokens), err
+}
+
+// sinceStart returns the time since start in whole milliseconds, at least one.
+func sinceStart(start time.Time) time.Duration {
+	return max(time.Since(start).Round(time.Millisecond), time.Millisecond)
 }
 
 // turn sends the agent's model the request of a turn, and reports whether it answered.
@@ -237,7 +243,7 @@ func (d *doctor) worker(ctx context.Context, agent channel.Agent) {
 		d.report("worker", explained(name, err))
 		return
 	}
-	d.report("worker", nil, fmt.Sprintf("%s: answered in %s, %s", name, time.Since(start).Round(time.Millisecond), how))
+	d.report("worker", nil, fmt.Sprintf("%s: answered in %v, %s", name, sinceStart(start), how))
 }
 
 // explained adds to an error the model, its server and how to fix the problem.

@@ -135,6 +135,10 @@ func (a *app) withAgent(ctx context.Context, name string, do func(*store.Store, 
 		if err != nil {
 			return err
 		}
+		agent.Model, err = modelOf(ctx, conversation, agent.Model)
+		if err != nil {
+			return err
+		}
 		return do(db, conversation, agent)
 	})
 }

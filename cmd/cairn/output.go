@@ -10,6 +10,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,9 +36,24 @@ func (a *app) show(w io.Writer, v fmt.Stringer) error {
 	if a.json {
 		return printJSON(w, v)
 	}
-	_, err := fmt.Fprintln(w, terminal.Printable(v.String()))
+	_, err := fmt.Fprintln(w, wrapped(a.out, terminal.Printable(v.String())))
 	return err
 }
+
+// wrapped breaks the lines of a text between words, if w is a terminal.
+func wrapped(w io.Writer, text string) string {
+	if !isTerminal(w) {
+		return text
+	}
+	width, _, err := term.GetSize(int(w.(*os.File).Fd()))
+	if err != nil || width < leastColumns {
+		return text
+	}
+	return terminal.Wrap(text, width)
+}
+
+// leastColumns is the narrowest terminal for which lines are broken; less means an unknown width.
+const leastColumns = 10
 
 func printJSON(w io.Writer, v any) error {
 	var line bytes.Buffer
@@ -100,6 +116,14 @@ func showTable[T any](a *app, head string, items []T, cells func(T) []string) er
 
 func moment(t time.Time) string { return chat.Time(t.Local()) }
 
+// secondsOf formats seconds for a cell: to a tenth, or to a hundredth if they are fewer, at least one.
+func secondsOf(n float64) string {
+	if n >= 0.05 {
+		return strconv.FormatFloat(n, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(max(n, 0.01), 'f', 2, 64)
+}
+
 // unlessZero formats a number for a cell; 0 is empty.
 func unlessZero[T int | int64](n T) string {
 	if n == 0 {
@@ -158,7 +182,7 @@ func (t table) widths() []int {
 }
 
 // minCell is how many characters of a long cell remain in the narrowest table.
-const minCell = 6
+const minCell = 5
 
 // fit cuts the widest text cells, to minCell at least, until a line has at most width characters; 0: it cuts nothing.
 func (t table) fit(width int, align string) {

@@ -47,6 +47,12 @@ ID        SAID  MEMORY  CHANN…
 	}
 }
 
+func TestShortWorkTakesMoreThanNoTime(t *testing.T) {
+	for n, want := range map[float64]string{12.34: "12.3", 0.06: "0.1", 0.0123: "0.01", 0.0001: "0.01"} {
+		check.Equal(t, "seconds", secondsOf(n), want)
+	}
+}
+
 func TestCompactionsCommand(t *testing.T) {
 	check.SkipUnderRace(t)
 	p := fillGarden(t)
@@ -82,7 +88,7 @@ func TestCompactionsCommand(t *testing.T) {
 			command, head string
 			cut           bool
 		}{
-			{80, "compactions", "ID TIME TRIGG", true}, {100, "memories list", "ID KIND SAID BY", true}, {200, "compactions", "ID TIME TRIGG", false},
+			{80, "compactions", "ID TIME TRIG", true}, {100, "memories list", "ID KIND SAID BY", true}, {200, "compactions", "ID TIME TRIGG", false},
 		} {
 			p.width = c.width
 			text := p.atScreen(append(strings.Fields(c.command), "--limit", "5")...).end(0)

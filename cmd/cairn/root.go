@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 	"sync/atomic"
 	"time"
 	_ "time/tzdata" // small images have none
@@ -55,10 +56,14 @@ type helpWriter struct {
 	err error
 }
 
-// Write writes nothing after an error.
+// Write writes nothing after an error. cobra passes whole paragraphs.
 func (w *helpWriter) Write(text []byte) (int, error) {
+	shown := string(text)
+	if isTerminal(w.Writer) {
+		shown = wrapped(w.Writer, terminal.Fill(shown))
+	}
 	if w.err == nil {
-		_, w.err = w.Writer.Write(text)
+		_, w.err = io.WriteString(w.Writer, shown)
 	}
 	return len(text), nil
 }
@@ -93,6 +98,7 @@ config.local.toml. Without a model it stores, summarizes and quotes messages.
   cairn memories search tea                   memories about tea
   cairn recall "when did we choose the hotel?"  messages and memories about it
   cairn context                               how full the model's window is`
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".NamePadding }}", ".NamePadding }} ")) // else the longest name ends no column
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetOut(&a.help)
 	root.SetErr(a.err)

@@ -92,7 +92,9 @@ var errAborted = errors.New("stopped: nothing was written")
 func (s *setup) run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	s.target = cmp.Or(s.app.config, config.DefaultFile)
-	s.out = func(text string) { fmt.Fprint(s.app.out, terminal.Printable(s.app.secrets.mask(text))) }
+	s.out = func(text string) {
+		fmt.Fprint(s.app.out, wrapped(s.app.out, terminal.Printable(s.app.secrets.mask(text))))
+	}
 	if isTerminal(s.app.in) {
 		s.tty = s.app.in.(*os.File)
 		s.in = bufio.NewReader(s.tty)
@@ -101,7 +103,7 @@ func (s *setup) run(cmd *cobra.Command) error {
 		return err
 	}
 	if s.tty != nil {
-		s.say("Choose a model and a platform; then the bot starts. Nothing is written until\neverything is checked. \"back\" returns to the question before; Ctrl-C quits.")
+		s.say("Choose a model and a platform; then the bot starts. Nothing is written until everything is checked. \"back\" returns to the question before; Ctrl-C quits.")
 	}
 	always := func() bool { return true }
 	err := s.hold(ctx, []question{
@@ -134,7 +136,7 @@ func (s *setup) prepare() error {
 		return usage(fmt.Errorf("%w\ncorrect this first; setup keeps what is in the file", err))
 	}
 	if _, err := config.Load(s.target); s.tty != nil && err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.say("The settings have mistakes. Setup replaces values that it asks for; correct\nthe others yourself:\n%v\n", err)
+		s.say("The settings have mistakes. Setup replaces values that it asks for; correct the others yourself:\n%v\n", err)
 	}
 	return nil
 }

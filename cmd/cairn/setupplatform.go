@@ -45,7 +45,7 @@ func (s *setup) choosePlatform(ctx context.Context) (err error) {
 
 func (s *setup) enterDiscordToken(ctx context.Context) (err error) {
 	if s.discordToken.given == "" && s.tty != nil && !s.again {
-		s.say("\n1. On https://discord.com/developers/applications press New Application\n   and name the bot.\n" +
+		s.say("\n1. On https://discord.com/developers/applications press New Application and name the bot.\n" +
 			"2. Under Bot switch on Message Content Intent, and save.\n" +
 			"3. There press Reset Token, and copy the token.")
 	}
@@ -112,7 +112,7 @@ func (s *setup) awaitContentIntent(ctx context.Context) error {
 func (s *setup) enterSlackBotToken(ctx context.Context) (err error) {
 	if s.slackBot.given == "" && s.tty != nil && !s.again {
 		s.say("\n1. Create the app with this link: choose the workspace and confirm.\n\n  %s\n\n"+
-			"2. Under OAuth & Permissions press Install to Workspace, and copy the Bot\n   User OAuth Token.", slack.CreateURL())
+			"2. Under OAuth & Permissions press Install to Workspace, and copy the Bot User OAuth Token.", slack.CreateURL())
 	}
 	s.botToken, err = s.secret(ctx, s.slackBot, "The token xoxb-… (hidden): ")
 	if err != nil {
@@ -131,7 +131,7 @@ func (s *setup) enterSlackBotToken(ctx context.Context) (err error) {
 
 func (s *setup) enterSlackAppToken(ctx context.Context) (err error) {
 	if s.slackApp.given == "" && s.tty != nil && !s.again {
-		s.say("3. Under Basic Information, App-Level Tokens, press Generate Token and Scopes,\n   add connections:write, and copy the token.")
+		s.say("3. Under Basic Information, App-Level Tokens, press Generate Token and Scopes, add connections:write, and copy the token.")
 	}
 	s.appToken, err = s.secret(ctx, s.slackApp, "The token xapp-… (hidden): ")
 	if err != nil {

@@ -28,6 +28,7 @@ type simulation struct {
 	channel, bot string
 	variants     []simulate.Variant
 	html, svg    string
+	from, to     int64 // the messages that count; 0: the first, the last
 }
 
 func newSimulate(a *app) *cobra.Command {
@@ -45,7 +46,8 @@ no answers, and the files are simulated as an import.
 
 The current settings, or those of --config FILE, always come first. Each --vs starts a variant:
 the current settings, overridden by its --set. KEY is a setting of [defaults.compaction], or
-context_window.
+context_window. With --from and --to, only a range of the messages counts; those before it are
+replayed, so that the range begins as it did.
 
 A span that was really summarized keeps its summary. Other summaries are extracts; with more than
 5000 messages, they are filler text as long as an extract. Money is what the requests would cost
@@ -54,6 +56,7 @@ beside NAME.jsonl, its questions are asked at the end (see docs/tuning.md).`,
 		Example: `  cairn simulate --channel garden --vs --set background_threshold=0.6
   cairn simulate talk.jsonl --bot Cairn --vs --set context_window=32000 --vs --set economy=true
   cairn simulate --channel garden --vs --set stack_budget=0.1 --html compare.html
+  cairn simulate --channel garden --from 12000 --to 12500 --svg then.svg
   cairn simulate --channel garden --json | jq '.variants[0].levels'`,
 		Args: args(0, -1),
 		RunE: func(cmd *cobra.Command, files []string) error {
@@ -66,6 +69,8 @@ beside NAME.jsonl, its questions are asked at the end (see docs/tuning.md).`,
 	})
 	cmd.Flags().StringVar(&s.channel, "channel", "", "`NAME` of the channel (default: the only one, or "+defaultChannel+")")
 	cmd.Flags().StringVar(&s.bot, "bot", "", "`NAME` of the bot in the files")
+	cmd.Flags().Int64Var(&s.from, "from", 0, "count from message `N` on (default: the first)")
+	cmd.Flags().Int64Var(&s.to, "to", 0, "count up to message `N` (default: the last)")
 	cmd.Flags().Func("set", "set `KEY=VALUE` in the variant of the last --vs, or in the first one", s.set)
 	cmd.Flags().BoolFunc("vs", "start a variant", s.begin)
 	cmd.Flags().StringVar(&s.html, "html", "", "write a page with charts and figures to `FILE`; -: standard output, with --json the field html")
@@ -105,6 +110,8 @@ func (s simulation) check(asJSON bool) error {
 		return errors.New("--bot is only for files: the database knows which messages are the bot's")
 	case s.html == "-" && s.svg == "-" && !asJSON:
 		return errors.New("only one of --html - and --svg - can go to standard output: name a FILE for the other, or add --json")
+	case s.from < 0 || s.to < 0 || s.to > 0 && s.to < s.from:
+		return fmt.Errorf("--from %d --to %d is no range of messages", s.from, s.to)
 	case len(s.variants) > maxVariants:
 		return fmt.Errorf("%d variants are too many: at most %d are compared at once", len(s.variants), maxVariants)
 	}
@@ -176,6 +183,8 @@ func (a *app) runSimulation(ctx context.Context, s simulation, rec simulate.Reco
 			return usage(fmt.Errorf("--set %w", err))
 		}
 	}
+	rec = rec.Until(s.to)
+	o.From = s.from
 	show, done := a.progress((len(s.variants) + 1) * len(rec.Messages))
 	o.Progress = func(n, _ int) { show(n) }
 	report, err := simulate.Run(ctx, rec, s.variants, o)
@@ -222,7 +231,7 @@ type simulated struct {
 
 func (s simulated) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\n\n", s.Name, counted(s.Messages, "message", "messages"))
+	fmt.Fprintf(&b, "%s: %s, #%d to #%d\n\n", s.Name, counted(s.Messages, "message", "messages"), s.From, s.To)
 	b.WriteString(table(s.Rows()).aligned("lr"))
 	if s.Happened > 0 {
 		fmt.Fprintf(&b, "\n%s: same trigger, kind and messages.\n", s.reproduced())
@@ -250,7 +259,7 @@ th[scope=row] { text-align: left; font-weight: normal; white-space: pre; }
 
 // page returns a self-contained page without scripts.
 func (s simulated) page() (string, error) {
-	rows, about := s.Rows(), counted(s.Messages, "message", "messages")+", simulated without a model."
+	rows, about := s.Rows(), fmt.Sprintf("%s, #%d to #%d, simulated without a model.", counted(s.Messages, "message", "messages"), s.From, s.To)
 	if s.Happened > 0 {
 		about += " " + s.reproduced() + "."
 	}

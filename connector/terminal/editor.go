@@ -3,7 +3,6 @@
 package terminal
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -75,7 +74,9 @@ func (e *editor) loop(ctx context.Context) error {
 	screen := newScreen(kept, lines, &e.waiting)
 	screen.says = e.says
 	screen.status = func() string { return e.status(ctx) }
-	e.note("Cairn · #" + shortName(e.conversation) + " · " + e.says("/ for commands, Ctrl-D to quit"))
+	if err := e.introduce(ctx); err != nil {
+		return err
+	}
 	ended := e.start(screen)
 	defer e.stop(ended)
 	waiting, err := channel.Unanswered(ctx, e.hub, e.conversation)
@@ -106,14 +107,23 @@ func (e *editor) loop(ctx context.Context) error {
 	}
 }
 
+// introduce prints the headline as the first row: notes wait while the model's server is asked for the window.
+func (e *editor) introduce(ctx context.Context) error {
+	e.mu.Lock()
+	e.replying = true
+	e.mu.Unlock()
+	return e.writeReply(e.dimmed(e.headline(ctx, e.conversation, e.language(e.conversation))), "", false)
+}
+
 // start starts the screen and waits until it is drawn: rows printed before that would make it
 // occupy the whole terminal. The context ends with the screen, and its cause is why.
 func (e *editor) start(s *screen) context.Context {
 	e.mu.Lock() // rows of others wait
 	defer e.mu.Unlock()
 	drawn := make(chan struct{})
-	out := drawSignal{e.out, sync.OnceFunc(func() { close(drawn) })}
-	program := tea.NewProgram(s, tea.WithInput(e.in), tea.WithOutput(out), tea.WithoutSignalHandler())
+	out := &canvas{File: e.out, drawn: sync.OnceFunc(func() { close(drawn) })}
+	s.draws = out.draws
+	program := tea.NewProgram(s, tea.WithInput(e.in), tea.WithOutput(out), tea.WithFilter(out.resized), tea.WithoutSignalHandler())
 	ended, end := context.WithCancelCause(context.Background())
 	go func() {
 		_, err := program.Run()
@@ -123,20 +133,6 @@ func (e *editor) start(s *screen) context.Context {
 	<-drawn
 	e.program = program
 	return ended
-}
-
-// drawSignal is a terminal that signals the first drawing of the screen, which ends by showing the cursor.
-type drawSignal struct {
-	*os.File
-	drawn func()
-}
-
-func (w drawSignal) Write(b []byte) (int, error) {
-	n, err := w.File.Write(b)
-	if err != nil || bytes.Contains(b, []byte("\x1b[?25h")) {
-		w.drawn()
-	}
-	return n, err
 }
 
 // stop stops the screen. Further rows are written directly.

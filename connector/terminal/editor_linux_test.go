@@ -61,7 +61,7 @@ func TestEditorShowsReplies(t *testing.T) {
 	t.Run("who waits sees for how long, for which model, and how full the window is", func(t *testing.T) {
 		var k *keyboard
 		k = sit(t, Options{}, served(t, func(x *llmtest.Exchange) {
-			k.screen.until(t, "a sign of life", regexp.MustCompile(`· \d+ s · \S+ · window \d+ % full`).MatchString)
+			k.screen.until(t, "a sign of life", regexp.MustCompile(`· (< 1|\d+) s · \S+ · window \d+ % full`).MatchString)
 			x.Say("here I am")
 		}))
 		k.typed(t, "hello\r")
@@ -218,6 +218,15 @@ func TestEditorShowsTheRest(t *testing.T) {
 	k.screen.wait(t, "· compacting messages 1 to 9\n> half a li")
 	check.Contains(t, "a dim line", k.raw.String(), "\x1b[2m· compacting messages 1 to 9\x1b[22m")
 	k.shows(t, "ne\r", "half a line\nyes")
+	t.Run("a pasted Tab is shown and stays one, also in a line that the arrow key brings back", func(t *testing.T) {
+		k.shows(t, "\x1b[200~if so:\r\treturn\t東\x1b[201~", "> if so:\n  →return→東")
+		k.shows(t, "\r", "> if so:\n          return  東")
+		check.Require(t, check.Soon(func() bool { return len(model.Requests()) == 3 }), "it is not sent")
+		check.Equal(t, "prompt", lastWords(model.Requests()[2]), "if so:\n\treturn\t東")
+		k.shows(t, "\x1b[A", "> if so:\n  →return→東")
+		check.Require(t, check.Soon(func() bool { return k.connector.mode.(*editor).waiting.Load() == 0 }), "the message still waits")
+		k.typed(t, "\x03")
+	})
 	t.Run("what is pasted is one message, Tabs and newlines included", func(t *testing.T) {
 		k.raw.wait(t, "\x1b[?2004h") // asks the terminal to mark pasted text
 		for i, pasted := range []string{"one\r\ttwo\r" + strings.Repeat("x", 5000), strings.Repeat("row\r", pasteRows)} {
@@ -227,9 +236,9 @@ func TestEditorShowsTheRest(t *testing.T) {
 			k.screen.until(t, mark, func(screen string) bool {
 				return strings.Contains(strings.Join(strings.Fields(screen), " "), strings.Repeat(mark, twice)+" three yes")
 			})
-			check.Require(t, check.Soon(func() bool { return len(model.Requests()) == 3+i }), "it is not sent")
+			check.Require(t, check.Soon(func() bool { return len(model.Requests()) == 4+i }), "it is not sent")
 			sent := strings.Repeat(strings.ReplaceAll(pasted, "\r", "\n"), twice) + " three"
-			check.Equal(t, "prompt", lastWords(model.Requests()[2+i]), sent)
+			check.Equal(t, "prompt", lastWords(model.Requests()[3+i]), sent)
 		}
 	})
 }
@@ -277,5 +286,5 @@ func TestWaitingTimeIsShownOnceItRuns(t *testing.T) {
 	waiting.Store(1) // and the screen does not know yet since when
 	check.Len(t, "rows", s.rowsAboveInput(), 0)
 	s.Update(waitMsg{})
-	check.EqualAll(t, "rows", s.rowsAboveInput(), []string{styled(dim, "· 0 s")})
+	check.EqualAll(t, "rows", s.rowsAboveInput(), []string{styled(dim, "· < 1 s")})
 }

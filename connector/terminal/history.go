@@ -104,8 +104,7 @@ func (h *history) search(current string) (text string, ok bool) {
 	return "", false
 }
 
-// pastes has the texts for which the input shows a placeholder, because it supports no tabs and becomes slow with
-// much text. They are kept until the chat ends, because an earlier line may be recalled.
+// pastes has the texts for which the input shows a placeholder, because it becomes slow with much text. They are kept until the chat ends, because an earlier line may be recalled.
 type pastes struct{ texts []string }
 
 const (
@@ -116,7 +115,7 @@ const (
 func (p *pastes) fold(text string) string {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	rows := strings.Count(text, "\n") + 1
-	if !strings.Contains(text, "\t") && rows <= pasteRows && utf8.RuneCountInString(text) <= pasteRunes {
+	if rows <= pasteRows && utf8.RuneCountInString(text) <= pasteRunes {
 		return text
 	}
 	if !slices.Contains(p.texts, text) {

@@ -4,7 +4,6 @@ package terminal
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"sync"
 
@@ -109,8 +108,16 @@ func (p page) entry(n *ast.ListItem, width int) string {
 	return indent(p.blocks(n, width-len(rest)), mark, rest)
 }
 
+// positions are where the text of a column begins.
+var positions = map[east.Alignment]lipgloss.Position{
+	east.AlignNone: lipgloss.Left, east.AlignLeft: lipgloss.Left, east.AlignCenter: lipgloss.Center, east.AlignRight: lipgloss.Right,
+}
+
 func (p page) table(n *east.Table, width int) string {
-	t := table.New().Wrap(true)
+	align := func(_, column int) lipgloss.Style {
+		return lipgloss.NewStyle().Align(positions[n.Alignments[column]])
+	}
+	t := table.New().Wrap(true).StyleFunc(align)
 	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
 		var cells []string
 		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
@@ -193,32 +200,6 @@ func styled(style [2]string, text string) string {
 // indent inserts first before the first row of text, and rest before the others.
 func indent(text, first, rest string) string {
 	return first + strings.ReplaceAll(text, "\n", "\n"+rest)
-}
-
-// wrap breaks the lines of text between words; a word that is wider than a row is cut.
-func wrap(text string, width int) string { return lipgloss.Wrap(text, max(width, 1), " ") }
-
-// mark matches the mark of an entry of a list, and column the first column of a table.
-var (
-	mark   = regexp.MustCompile(`^ *(?:[-•·]|\(\d+\)|#\d+:?|\d+[.)]) `)
-	column = regexp.MustCompile(`^\S.*? {2,}`)
-)
-
-// hanging is wrap for a list, or for a table of two columns: a line continues behind its mark or its first column.
-func hanging(text string, width int, table bool) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		head := mark.FindString(line)
-		if table {
-			head = column.FindString(line)
-		}
-		rest := lipgloss.Width(head)
-		if rest > width/2 { // there is no room for columns
-			head, line, rest = "", strings.TrimRight(head, " ")+"  "+line[len(head):], 4
-		}
-		lines[i] = head + indent(wrap(line[len(head):], width-rest), "", strings.Repeat(" ", rest))
-	}
-	return strings.Join(lines, "\n")
 }
 
 // finishedBlocks returns the size of the leading Markdown blocks of an incomplete text that no further

@@ -36,14 +36,14 @@ func (p *plain) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) err
 
 func (p *plain) loop(ctx context.Context) error {
 	here := func(name string) bool { return name == p.conversation }
+	if p.prompt != "" {
+		p.note(p.headline(ctx, p.conversation, p.language(p.conversation)))
+	}
 	if err := p.hub.Recover(ctx, here); err != nil {
 		return err
 	}
 	if err := p.hub.Idle(ctx, p.conversation); err != nil {
 		return err
-	}
-	if p.prompt != "" {
-		p.note("Cairn · #" + shortName(p.conversation) + " · " + p.says("/help for commands, Ctrl-D to quit"))
 	}
 	_ = p.out.write(p.prompt) // a failed write ends the run, see output
 	for line := range Lines(ctx, p.in) {

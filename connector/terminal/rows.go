@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
 	"golang.org/x/term"
 
 	"cairn/channel"
@@ -170,7 +171,7 @@ func expandTabs(text string) string {
 	for i, line := range lines {
 		cells := strings.Split(line, "\t") // each begins at a stop
 		for j, cell := range cells[:len(cells)-1] {
-			cells[j] = cell + strings.Repeat(" ", tabStop-utf8.RuneCountInString(cell)%tabStop)
+			cells[j] = cell + strings.Repeat(" ", tabStop-lipgloss.Width(cell)%tabStop)
 		}
 		lines[i] = strings.Join(cells, "")
 	}

@@ -36,6 +36,7 @@ type screen struct {
 	waiting *atomic.Int64
 	status  func() string            // may be slow
 	says    func(text string) string // translates it
+	draws   func(v tea.View)         // learns what is drawn
 
 	input         textarea.Model
 	width, height int
@@ -54,6 +55,7 @@ type screen struct {
 func newScreen(kept *history, lines chan<- entry, waiting *atomic.Int64) *screen {
 	s := &screen{lines: lines, waiting: waiting, history: kept, width: 80, height: 24}
 	s.says = func(text string) string { return text }
+	s.draws = func(tea.View) {}
 	s.input = textarea.New()
 	s.input.SetStyles(textarea.Styles{})
 	s.input.ShowLineNumbers, s.input.CharLimit, s.input.MaxWidth = false, 0, 0
@@ -130,7 +132,7 @@ func (s *screen) key(k tea.KeyPressMsg) tea.Cmd {
 		}
 		return s.edit(k)
 	case "ctrl+r":
-		text, ok := s.history.search(s.input.Value())
+		text, ok := s.history.search(s.typed())
 		if !ok {
 			s.note = s.says("No older line contains this.")
 			return nil
@@ -177,11 +179,12 @@ func (s *screen) interrupt() {
 }
 
 func (s *screen) enter() {
-	text := s.pastes.expand(s.input.Value())
+	shown := s.typed()
+	text := s.pastes.expand(shown)
 	if strings.TrimSpace(text) == "" {
 		return
 	}
-	if s.submit(entry{text, s.input.Value()}) {
+	if s.submit(entry{text, shown}) {
 		s.history.add(text)
 		s.set("")
 	}
@@ -201,7 +204,7 @@ func (s *screen) submit(line entry) bool {
 }
 
 func (s *screen) recall(step int) bool {
-	text, ok := s.history.step(step, s.input.Value())
+	text, ok := s.history.step(step, s.typed())
 	if ok {
 		s.set(text)
 	}
@@ -214,18 +217,30 @@ func (s *screen) set(text string) {
 	s.insert(text)
 }
 
-// insert inserts text at the cursor, as a placeholder if the input cannot show it.
+// insert inserts text at the cursor, as a placeholder if it is long.
 func (s *screen) insert(text string) {
 	s.menu = menu{}
-	s.input.InsertString(s.pastes.fold(text))
+	s.input.InsertString(strings.ReplaceAll(s.pastes.fold(text), "\t", typedTab))
 }
 
+// typedTab stands for a tab in the input, which would make spaces of it. It is a noncharacter: no text has it.
+const typedTab = "\uFDD0"
+
+// typed returns the text of the input.
+func (s *screen) typed() string { return strings.ReplaceAll(s.input.Value(), typedTab, "\t") }
+
 func (s *screen) View() tea.View {
+	v := s.view()
+	s.draws(v)
+	return v
+}
+
+func (s *screen) view() tea.View {
 	if s.leaving {
 		return tea.NewView("")
 	}
 	above := s.rowsAboveInput()
-	input := s.input.View()
+	input := strings.ReplaceAll(s.input.View(), typedTab, "→")
 	room := s.height - rowsAtOnce - 1 - strings.Count(input, "\n") - len(above)
 	rows := append(tail(s.below, room), above...)
 	v := tea.NewView(strings.Join(append(rows, input), "\n"))
@@ -238,7 +253,10 @@ func (s *screen) View() tea.View {
 // rowsAboveInput returns the rows between the output and the input.
 func (s *screen) rowsAboveInput() (rows []string) {
 	if s.waiting.Load() > 0 && !s.since.IsZero() && s.below.unfinished == "" {
-		text := fmt.Sprintf("· %d s", int(time.Since(s.since).Seconds()))
+		text := "· < 1 s"
+		if seconds := int(time.Since(s.since).Seconds()); seconds > 0 {
+			text = fmt.Sprintf("· %d s", seconds)
+		}
 		if s.lastStatus != "" {
 			text += " · " + s.lastStatus
 		}

@@ -182,6 +182,10 @@ func TestRenderMarkdown(t *testing.T) {
 		{"tabs in code reach their stops", "```\n\ta\té\tb\nc\n\t\td\n```", "  \x1b[36m        a       é       b\x1b[39m\n  \x1b[36mc\x1b[39m\n  \x1b[36m                d\x1b[39m"},
 		{"a quotation", "> a\n> b", "│ a\n│ b"},
 		{"a nested list", "1. a\n   - b\n2. c", "1. a\n   • b\n2. c"},
+		{
+			"a table is aligned as it says, wide characters too", "|a|b|c|\n|:-|-:|:-:|\n|東京|7|x|\n|I|1200|🐈 é|",
+			"┌────┬────┬────┐\n│a   │   b│ c  │\n├────┼────┼────┤\n│東京│   7│ x  │\n│I   │1200│🐈 é│\n└────┴────┴────┘",
+		},
 		{"HTML stays", "<b>a</b>", "<b>a</b>"},
 		{"escapes", "1 \\* 2 &lt; 3", "1 * 2 < 3"},
 		{"no character reference reaches the terminal", "&#27;[2J&#x9b;2J&#x202e;a", "[2J2Ja"},
@@ -254,4 +258,21 @@ func TestHistory(t *testing.T) {
 	check.Len(t, "lines", again.lines, maxHistory)
 	check.Equal(t, "newest and oldest", again.lines[maxHistory-1]+", "+again.lines[0], "line 1004, line 5")
 	check.Equal(t, "file", strings.Count(string(check.Must(os.ReadFile(file))(t)), "\n"), maxHistory)
+}
+
+func TestWrapBreaksBetweenWords(t *testing.T) {
+	for _, test := range []struct{ text, want string }{
+		{"it fits", "it fits"},
+		{"one two three four five", "one two three four\nfive"},
+		{"pass --model-name to it", "pass --model-name\nto it"},
+		{"(1) fact: tea is at five", "(1) fact: tea is at\n    five"},
+		{"ok     tea  is at five o'clock", "ok     tea  is at\n       five o'clock"},
+		{"  --as NAME       the asking one", "  --as NAME\n  the asking one"},
+		{"see\n  https://example.org/a-long/address", "see\n  https://example.org/a-long/address"},
+		{"東京 東京 東京 東京 東京", "東京 東京 東京 東京\n東京"},
+		{"Which model do you want? ", "Which model do you\nwant? "},
+	} {
+		check.Equal(t, test.text, Wrap(test.text, 19), test.want)
+	}
+	check.Equal(t, "filled", Fill("one\ntwo\n\nthree:\n  four\n  five\nsix"), "one two\n\nthree:\n  four\n  five\nsix")
 }

@@ -45,6 +45,7 @@ type Mark struct {
 
 type Sawtooth struct {
 	Title, Desc string // alternative text; the title is also shown
+	First, Last int64  // the messages that are shown; 0: from the first or to the last that has a point
 	Panels      []Panel
 }
 
@@ -81,7 +82,10 @@ func (d *drawing) draw(w Sawtooth) (height int) {
 	}
 	d.words(strconv.Itoa(-left), 20, "chart-name", "start", w.Title)
 	y := float64(sawTop)
-	for i, p := range w.Panels {
+	w.Panels = slices.Clone(w.Panels)
+	for i := range w.Panels {
+		w.Panels[i].Points = clipped(w.Panels[i].Points, s)
+		p := w.Panels[i]
 		d.printf(`<svg y="%s" height="%s">`+"\n", num(y+nameHeight), num(s.high))
 		d.panel(p, s.of(p))
 		if i == len(w.Panels)-1 {
@@ -101,7 +105,8 @@ func (w Sawtooth) scale() scale {
 			s.first, s.last = min(s.first, pt.At), max(s.last, pt.At)
 		}
 	}
-	s.first = min(s.first, s.last) // without points
+	s.first = cmp.Or(w.First, min(s.first, s.last)) // there may be no points
+	s.last = max(s.first, cmp.Or(w.Last, s.last))
 	return s
 }
 
@@ -128,21 +133,34 @@ func (d *drawing) panel(p Panel, s scale) {
 		d.printf(`<line class="chart-grid" x2="100%%" y1="%[1]s" y2="%[1]s"/>`+"\n", num(y))
 		d.words("-6", y+4, "chart-tick", "end", Short(percent)+" %")
 	}
-	if points := thin(p.Points, s); len(points) > 0 {
+	if len(p.Points) > 0 {
 		d.printf(`<svg viewBox="0 0 %d %s" preserveAspectRatio="none">`+"\n", units, num(s.high))
-		used := curve(points, s, func(p Point) int { return p.Used })
-		d.area("chart-used", used, points, s)
-		if slices.ContainsFunc(points, hasHead) {
-			d.area("chart-head", curve(points, s, func(p Point) int { return p.Head }), points, s)
-		}
-		d.path("chart-edge", used)
-		d.said(points, s)
+		d.course(p.Points, s)
 		d.printf("</svg>\n")
 	}
 	d.levels(p, s)
-	for _, m := range within(p.Marks, s) {
+	for _, m := range spaced(p.Marks, s) {
 		d.printf(`<svg x="%s" y="%s">%s</svg>`+"\n", s.percent(m.At), num(s.high+2), m.shape())
 	}
+}
+
+// course draws what is used at each message: as a line, or if that would fill the panel, as a band with the mean in it.
+func (d *drawing) course(points []Point, s scale) {
+	ofUsed := func(p Point) int { return p.Used }
+	line := thin(points, s)
+	low := line
+	if crowded(points, s) {
+		b := bandOf(points, s)
+		d.area("chart-band", curve(b.highest, s, ofUsed), b.highest, s)
+		line = b.mean
+		low = b.lowest
+	}
+	d.area("chart-used", curve(low, s, ofUsed), low, s)
+	if slices.ContainsFunc(line, hasHead) {
+		d.area("chart-head", curve(line, s, func(p Point) int { return p.Head }), line, s)
+	}
+	d.path("chart-edge", curve(line, s, ofUsed))
+	d.said(line, s)
 }
 
 func (d *drawing) path(class, to string) { d.printf(`<path class="%s" d="%s"/>`+"\n", class, to) }
@@ -170,30 +188,6 @@ func curve(points []Point, s scale, value func(Point) int) string {
 		command = "L"
 	}
 	return b.String()
-}
-
-// thin keeps, of the points in one unit of width, the first, the lowest, the highest and the last:
-// a file stays small however long the conversation is, and no peak is lost.
-func thin(points []Point, s scale) (kept []Point) {
-	for i := 0; i < len(points); {
-		j, column := i, int(s.x(points[i].At))
-		least, most := i, i
-		for ; j < len(points) && int(s.x(points[j].At)) == column; j++ {
-			if points[j].Used < points[least].Used {
-				least = j
-			}
-			if points[j].Used > points[most].Used {
-				most = j
-			}
-		}
-		shown := []int{i, least, most, j - 1}
-		slices.Sort(shown)
-		for _, k := range slices.Compact(shown) {
-			kept = append(kept, points[k])
-		}
-		i = j
-	}
-	return kept
 }
 
 const lineHeight = 12.5 // of labels under each other
@@ -255,32 +249,22 @@ func (m Mark) shape() string {
 
 func hasHead(p Point) bool { return p.Head > 0 }
 
-// within returns the marks that are between the first and the last message of the plot, without those
-// that one of their kind would hide.
-func within(marks []Mark, s scale) (shown []Mark) {
-	last := map[string]int64{}
-	for _, m := range marks {
-		before, known := last[m.Kind]
-		if hides := known && s.x(m.At)-s.x(before) < 3; !hides && m.At >= s.first && m.At <= s.last {
-			last[m.Kind] = m.At
-			shown = append(shown, m)
-		}
-	}
-	return shown
-}
-
 // explained returns the legend of what is drawn in the panels.
 func explained(panels []Panel, s scale) (all []entry) {
 	kinds := map[string]bool{} // of the marks that are drawn
 	var points []Point
 	for _, p := range panels {
 		points = append(points, p.Points...)
-		for _, m := range within(p.Marks, s) {
+		for _, m := range spaced(p.Marks, s) {
 			kinds[m.Kind] = true
 		}
 	}
 	if len(points) > 0 {
 		all = append(all, entry{box("chart-used"), "next request"})
+	}
+	if slices.ContainsFunc(panels, func(p Panel) bool { return crowded(p.Points, s.of(p)) }) {
+		all = append(all, entry{box("chart-band"), "highest request"}, entry{`<path class="chart-edge" d="M0 -4h11"/>`, "mean"})
+		all[0].name = "lowest request"
 	}
 	if slices.ContainsFunc(points, hasHead) {
 		all = append(all, entry{box("chart-head"), "of which summaries"})

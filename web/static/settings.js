@@ -8,9 +8,15 @@ const shown = new URLSearchParams(new FormData(settings)); // the current values
 let wait = 0;
 let running = null;
 
+const range = ["from", "to"]; // of the messages that are compared; no settings
+
 // typed returns the values that were changed.
 function typed() {
   return [...new FormData(settings)].filter(([key, value]) => shown.get(key) !== value);
+}
+
+function typedSettings() {
+  return typed().filter(([key]) => !range.includes(key));
 }
 
 async function simulate() {
@@ -53,6 +59,6 @@ settings.addEventListener("submit", (e) => {
     return;
   }
   const reset = e.submitter?.value;
-  const set = reset ? { [reset]: null } : Object.fromEntries(typed());
+  const set = reset ? { [reset]: null } : Object.fromEntries(typedSettings());
   change("PUT", settings.dataset.api, set).then(() => noteOn(location.pathname, "The settings are changed."), (error) => note(error.message));
 });
