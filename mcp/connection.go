@@ -50,13 +50,14 @@ type connection struct {
 	first   sync.Once     // closes tried
 	changed chan struct{} // capacity 1: the list of tools has changed
 
+	tasks    taskTools
 	problems []string // those of the latest list; used only by keep's goroutine
 
 	mu       sync.Mutex // guards everything below
 	session  *sdk.ClientSession
 	why      string     // there is no session
 	tools    []llm.Tool // the allowed ones; nil: never read. Replaced only when they change, because requests compare them
-	refused  []string
+	listed   listing    // the rest of the newest list
 	incident observe.Incident
 }
 
@@ -181,10 +182,11 @@ func floodGuard(flooded chan struct{}) sdk.Middleware {
 
 // list reads the server's tools and stores the allowed ones.
 func (c *connection) list(ctx context.Context, session *sdk.ClientSession) error {
-	tools, refused, problems, err := c.readAllowed(ctx, session)
+	tools, listed, err := c.readAllowed(ctx, session)
 	if err != nil {
 		return fmt.Errorf("list the tools: %w", err)
 	}
+	problems := listed.problems()
 	for _, problem := range problems {
 		if !slices.Contains(c.problems, problem) {
 			c.log.Warn("tool_ignored", "problem", problem)
@@ -195,7 +197,7 @@ func (c *connection) list(ctx context.Context, session *sdk.ClientSession) error
 	before := c.tools
 	changes := changesOf(before, tools)
 	renewed := before == nil || len(changes) > 0
-	if c.session, c.why, c.refused = session, "", refused; renewed {
+	if c.session, c.why, c.listed = session, "", listed; renewed {
 		c.tools = tools
 	}
 	c.mu.Unlock()
@@ -204,9 +206,9 @@ func (c *connection) list(ctx context.Context, session *sdk.ClientSession) error
 	}
 	c.first.Do(func() { close(c.tried) })
 	if before == nil {
-		c.log.Info("tool_server_connected", "tools", names(tools), "refused", refused)
+		c.log.Info("tool_server_connected", "tools", names(tools), "refused", listed.refused)
 	} else if renewed {
-		c.log.Warn("tools_changed", "changes", changes, "refused", refused)
+		c.log.Warn("tools_changed", "changes", changes, "refused", listed.refused)
 	}
 	return nil
 }
@@ -214,13 +216,10 @@ func (c *connection) list(ctx context.Context, session *sdk.ClientSession) error
 func (c *connection) status() Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := Status{ID: c.ID, Connected: c.session != nil, Error: c.why, Tools: names(c.tools), Refused: c.refused}
-	if c.tools != nil {
-		s.Missing = slices.DeleteFunc(slices.Clone(c.Allow), func(name string) bool {
-			return slices.Contains(s.Tools, toolName(c.ID, name))
-		})
+	return Status{
+		ID: c.ID, Connected: c.session != nil, Error: c.why, Tools: names(c.tools),
+		Refused: c.listed.refused, Missing: c.listed.missing, Unusable: c.listed.unusable,
 	}
-	return s
 }
 
 func changesOf(before, after []llm.Tool) (changes []string) {

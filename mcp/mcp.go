@@ -44,6 +44,9 @@ type Status struct {
 	Tools     []string `json:"tools"`             // allowed tools, by the names the models know
 	Refused   []string `json:"refused,omitempty"` // tools of the server that the settings do not allow, by their names there
 	Missing   []string `json:"missing,omitempty"` // allowed tools that the server does not have, by their names there
+
+	// Unusable are the allowed tools of the server that are not offered, each with the reason: "research: it runs only …".
+	Unusable []string `json:"unusable,omitempty"`
 }
 
 // Host manages the connections to all servers. It is safe for concurrent use.

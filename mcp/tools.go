@@ -30,14 +30,33 @@ const (
 	maxName        = 64     // characters, a limit of the providers
 )
 
-// readAllowed reads a server's tools. It returns the allowed ones, sorted by name; the names of the others; and
-// problems of allowed tools that cannot be used.
-func (c *connection) readAllowed(ctx context.Context, session *sdk.ClientSession) (allowed []llm.Tool, refused, problems []string, err error) {
+// listing is what a server's list of tools has beside those that are offered, by their names there.
+type listing struct {
+	refused  []string // not allowed, sorted
+	missing  []string // allowed, and not in the list
+	unusable []string // allowed, each with the reason: "name: reason"
+	read     int      // all tools that were read
+	cut      bool     // the list is too long, and was not read to its end
+}
+
+// problems returns what is wrong with the list, for the log.
+func (l listing) problems() (all []string) {
+	if l.cut {
+		all = append(all, fmt.Sprintf("the server's list goes on after %d tools: the rest is not read", l.read))
+	}
+	for _, name := range l.missing {
+		all = append(all, name+": the server does not have it")
+	}
+	return append(all, l.unusable...)
+}
+
+// readAllowed reads a server's tools. It returns those that can be offered, sorted by name, and the rest of the list.
+func (c *connection) readAllowed(ctx context.Context, session *sdk.ClientSession) (allowed []llm.Tool, l listing, err error) {
 	allowed = []llm.Tool{} // not nil: it was read
-	found, refused, problems, err := c.readTools(ctx, session)
+	found, l, err := c.readTools(ctx, session)
 	for _, name := range c.Allow {
 		if err == nil && found[name] == nil {
-			problems = append(problems, name+": the server does not have it")
+			l.missing = append(l.missing, name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
@@ -46,49 +65,49 @@ func (c *connection) readAllowed(ctx context.Context, session *sdk.ClientSession
 			problem = "another tool has the same name, " + tool.Name
 		}
 		if problem != "" {
-			problems = append(problems, name+": "+problem)
+			l.unusable = append(l.unusable, name+": "+problem)
 			continue
 		}
 		allowed = append(allowed, tool)
 	}
 	slices.SortFunc(allowed, func(a, b llm.Tool) int { return strings.Compare(a.Name, b.Name) })
-	return allowed, refused, problems, err
+	return allowed, l, err
 }
 
-// readTools reads a server's list of tools within the limits: the allowed ones, by name, and the sorted names of others.
-func (c *connection) readTools(ctx context.Context, session *sdk.ClientSession) (allowed map[string]*sdk.Tool, refused, problems []string, err error) {
+// readTools reads a server's list of tools within the limits: the allowed ones, by name, and the names of others.
+func (c *connection) readTools(ctx context.Context, session *sdk.ClientSession) (allowed map[string]*sdk.Tool, l listing, err error) {
 	allowed = map[string]*sdk.Tool{}
-	read := 0
 	var page sdk.ListToolsParams
 	for range maxPages {
 		result, err := session.ListTools(ctx, &page)
 		if err != nil {
-			return nil, nil, nil, err
+			return nil, listing{}, err
 		}
 		for _, tool := range result.Tools {
 			if slices.Contains(c.Allow, tool.Name) {
 				allowed[tool.Name] = tool
-			} else if len(refused) < maxOffered {
-				refused = append(refused, tokens.Clip(tool.Name, maxName))
+			} else if len(l.refused) < maxOffered {
+				l.refused = append(l.refused, tokens.Clip(tool.Name, maxName))
 			}
 		}
-		read += len(result.Tools)
+		l.read += len(result.Tools)
 		page.Cursor = result.NextCursor
 		complete := page.Cursor == ""
-		enough := read >= maxOffered && len(allowed) == len(c.Allow)
-		if complete || enough || read >= maxSearched {
+		enough := l.read >= maxOffered && len(allowed) == len(c.Allow)
+		if complete || enough || l.read >= maxSearched {
 			break
 		}
 	}
-	if page.Cursor != "" {
-		problems = append(problems, fmt.Sprintf("the server's list goes on after %d tools: the rest is not read", read))
-	}
-	slices.Sort(refused)
-	return allowed, refused, problems, nil
+	l.cut = page.Cursor != ""
+	slices.Sort(l.refused)
+	return allowed, l, nil
 }
 
 // toolOf validates a tool's definition and limits its size.
 func (c *connection) toolOf(offered *sdk.Tool) (tool llm.Tool, problem string) {
+	if c.tasks.has(offered.Name) {
+		return tool, "it runs only as a task of the protocol, which Cairn does not support"
+	}
 	object, _ := offered.InputSchema.(map[string]any)
 	if object["type"] != "object" {
 		return tool, `its input schema is not of type "object"`

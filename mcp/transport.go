@@ -43,7 +43,7 @@ func (c *connection) transport(ctx context.Context) (t sdk.Transport, stop func(
 		return &sdk.StreamableClientTransport{
 			Endpoint: c.URL, MaxRetries: 2, MaxEventSize: maxAnswer,
 			HTTPClient: &http.Client{
-				Transport: &limitedTransport{c.Headers, http.DefaultTransport},
+				Transport: &limitedTransport{c.Headers, http.DefaultTransport, c.noteResult},
 				CheckRedirect: func(*http.Request, []*http.Request) error { // headers may contain keys, which a redirect must not receive
 					return http.ErrUseLastResponse
 				},
@@ -51,8 +51,10 @@ func (c *connection) transport(ctx context.Context) (t sdk.Transport, stop func(
 		}, func() {}, nil
 	}
 	p, err := startProgram(c.Command, environment(c.Env), errorLog{c.log})
-	return &sdk.IOTransport{Reader: p, Writer: p}, func() { _ = p.Close() }, err
+	return notingTransport{&sdk.IOTransport{Reader: p, Writer: p}, c.noteResult}, func() { _ = p.Close() }, err
 }
+
+func (c *connection) noteResult(result []byte) { c.tasks.note(result, c.Allow) }
 
 // environment returns the environment of a program, without the bot's own secrets.
 func environment(own map[string]string) []string {
@@ -76,6 +78,7 @@ const ownEvent = "cairn-"
 type limitedTransport struct {
 	headers map[string]string
 	next    http.RoundTripper
+	note    func(result []byte) // called with each result in a response
 }
 
 func (b *limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -94,7 +97,8 @@ func (b *limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if resp.StatusCode == http.StatusNotFound && r.Header.Get("Mcp-Session-Id") != "" { // the server has forgotten the session
 		_, resp.Body = resp.Body.Close(), http.NoBody // with an error in it the SDK would keep the session
 	}
-	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") { // event streams are limited per event
+	events := strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
+	if !events { // event streams are limited per event
 		resp.Body = http.MaxBytesReader(nil, resp.Body, maxAnswer)
 	} else if r.Method == http.MethodGet && r.Header.Get("Last-Event-ID") == "" {
 		resp.Body = struct {
@@ -102,6 +106,7 @@ func (b *limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 			io.Closer
 		}{io.MultiReader(strings.NewReader("id: "+ownEvent+rand.Text()+"\nretry: 5000\n\n"), resp.Body), resp.Body}
 	}
+	resp.Body = &notingBody{ReadCloser: resp.Body, events: events, note: b.note}
 	return resp, nil
 }
 

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strconv"
 	"strings"
@@ -13,13 +15,15 @@ import (
 	"testing"
 	"time"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"cairn/testkit/check"
 )
 
 // serveDeaf is a server that stops reading once its tool "deaf" is called; "flood" also sends
 // endless requests to the client. "floods the list" keeps reporting changed tools and redefining
 // them; "lists for ever" always has one more empty page of tools, "lists many" pages of 1 000 others and one with
-// "hear" as the last; "notifies" sends notifications without end.
+// "hear" as the last; "tasks" has tools that run as tasks; "notifies" sends notifications without end.
 func serveDeaf(mode string) {
 	out := bufio.NewWriter(os.Stdout)
 	say := func(format string, values ...any) {
@@ -52,6 +56,10 @@ func serveDeaf(mode string) {
 		case m.Method == "tools/list":
 			lists++
 			tool := `{"name":%q,"description":"version %d","inputSchema":{"type":"object"}}`
+			if mode == "tasks" {
+				say(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[`+threeTools+`]}}`, m.ID, "deaf", "required", "flood", "optional", "hear", "forbidden")
+				continue
+			}
 			say(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[`+tool+","+tool+","+tool+`,{"name":"bare","inputSchema":{}}]}}`, m.ID, "deaf", lists, "flood", lists, "hear", lists)
 			if mode == "floods the list" {
 				say(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
@@ -72,6 +80,10 @@ func serveDeaf(mode string) {
 		}
 	}
 }
+
+// threeTools is a list of three tools by the specification of 25 November 2025: each with a name and the support of tasks.
+const threeTools = `{"name":%q,"inputSchema":{"type":"object"},"execution":{"taskSupport":%q}},` +
+	`{"name":%q,"inputSchema":{"type":"object"},"execution":{"taskSupport":%q}},{"name":%q,"inputSchema":{"type":"object"},"execution":{"taskSupport":%q}}`
 
 // deaf returns such a server.
 func deaf(t *testing.T, mode string) Server {
@@ -128,6 +140,56 @@ func TestAllowedToolsAreFoundAmongMany(t *testing.T) {
 	check.EqualAll(t, "missing tools", s.Missing, []string{"deaf", "flood", "bare"})
 	check.Len(t, "names of other tools", s.Refused, maxOffered)
 	check.Contains(t, "log", log.String(), "deaf: the server does not have it", "list goes on after 10000 tools")
+}
+
+func TestToolsThatRunOnlyAsTasksAreNotOffered(t *testing.T) {
+	t.Parallel()
+	checkTools := func(t *testing.T, s Server, only string, offered ...string) {
+		h, log := start(t, s)
+		status := h.Status()[0]
+		check.EqualAll(t, "tools", status.Tools, offered)
+		check.EqualAll(t, "unusable", status.Unusable, []string{only + ": it runs only as a task of the protocol, which Cairn does not support"})
+		check.Equal(t, "log lines", strings.Count(log.String(), "msg=tool_ignored"), 1)
+		check.Contains(t, "log", log.String(), `problem="`+only+": it runs only as a task")
+	}
+	t.Run("a program", func(t *testing.T) {
+		s := deaf(t, "tasks")
+		s.Allow = []string{"deaf", "flood", "hear"}
+		checkTools(t, s, "deaf", "calc_flood", "calc_hear")
+	})
+	for name, options := range map[string]*sdk.StreamableHTTPOptions{"an address with events": nil, "an address with whole bodies": {JSONResponse: true}} {
+		t.Run(name, func(t *testing.T) {
+			inner := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return newServer() }, options)
+			address := overHTTP(t, newServer(), func(w http.ResponseWriter, r *http.Request) bool {
+				if r.Method == http.MethodGet {
+					w.WriteHeader(http.StatusMethodNotAllowed)
+					return true
+				}
+				answer := httptest.NewRecorder()
+				inner.ServeHTTP(answer, r)
+				maps.Copy(w.Header(), answer.Header())
+				w.WriteHeader(answer.Code)
+				// The SDK's server cannot say it.
+				body := strings.Replace(answer.Body.String(), `"name":"fail"`, `"name":"fail","execution":{"taskSupport":"required"}`, 1)
+				_, _ = io.WriteString(w, body)
+				return true
+			})
+			checkTools(t, Server{ID: "calc", Allow: []string{"add", "fail"}, URL: address}, "fail", "calc_add")
+		})
+	}
+}
+
+// A tool that a server redefines is offered again.
+func TestTaskToolsFollowTheNewestList(t *testing.T) {
+	tasks, allow := new(taskTools), []string{"a"}
+	for list, want := range map[string]bool{`{"name":"a","execution":{"taskSupport":"required"}}`: true, `{"name":"a"}`: false, `{"name":"a","execution":{"taskSupport":"optional"}}`: false} {
+		tasks.note([]byte(`{"tools":[{"name":"a","execution":{"taskSupport":"required"}},{"name":"other","execution":{"taskSupport":"required"}}]}`), allow)
+		check.Equal(t, "known", tasks.has("a"), true)
+		check.Equal(t, "known of a tool that is not allowed", tasks.has("other"), false)
+		tasks.note([]byte(`{"content":[{"type":"text","text":"\"tools\""}]}`), allow)
+		tasks.note([]byte(`{"tools":[`+list+`]}`), allow)
+		check.Equal(t, list, tasks.has("a"), want)
+	}
 }
 
 func TestServerThatFloodsIsDisconnected(t *testing.T) {

@@ -212,7 +212,10 @@ func (d *doctor) toolServer(ctx context.Context, s mcp.Server) {
 	defer cancel()
 	tried := host.Tried(limited, []string{s.ID})
 	status := host.Status()[0]
-	may := slices.DeleteFunc(slices.Sorted(slices.Values(s.Allow)), func(name string) bool { return slices.Contains(status.Missing, name) })
+	may := slices.DeleteFunc(slices.Sorted(slices.Values(s.Allow)), func(name string) bool {
+		unusable := slices.ContainsFunc(status.Unusable, func(problem string) bool { return strings.HasPrefix(problem, name+": ") })
+		return unusable || slices.Contains(status.Missing, name)
+	})
 	fact := fmt.Sprintf("%s: may be called: %s", s.ID, cmp.Or(strings.Join(may, ", "), "none"))
 	if len(status.Refused) > 0 {
 		fact += "; not allowed: " + strings.Join(status.Refused, ", ")
@@ -225,6 +228,8 @@ func (d *doctor) toolServer(ctx context.Context, s mcp.Server) {
 		d.report("tools", fmt.Errorf("%s: %s", s.ID, status.Error))
 	case len(status.Missing) > 0:
 		d.report("tools", fmt.Errorf("%s: allow names tools that the server does not have: %s", s.ID, strings.Join(status.Missing, ", ")), fact)
+	case len(status.Unusable) > 0:
+		d.report("tools", fmt.Errorf("%s: allow names tools that cannot be used: %s", s.ID, strings.Join(status.Unusable, "; ")), fact)
 	case len(status.Tools)+len(status.Refused) == 0:
 		d.report("tools", errors.New(s.ID+": the server has no tools"))
 	default:

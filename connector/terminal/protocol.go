@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -27,7 +28,7 @@ type (
 	}
 	replyLine struct {
 		ID   string   `json:"id"`
-		To   []string `json:"to"`
+		To   []string `json:"to,omitempty"` // absent: no message asked for it, as for the result of a task that /ask began
 		Text string   `json:"text"`
 	}
 	memoryLine struct {
@@ -44,7 +45,7 @@ type (
 		Task channel.Task `json:"task"`
 	}
 	errorLine struct { // also used for notices
-		To   []string `json:"to"`
+		To   []string `json:"to,omitempty"`
 		Text string   `json:"text"`
 
 		Buttons []channel.Button `json:"buttons,omitempty"`
@@ -153,7 +154,7 @@ func (p *protocol) report(ctx context.Context, r request, handle func(context.Co
 }
 
 func (p *protocol) refuse(r request, text string) {
-	to := []string{}
+	var to []string
 	if r.ID != "" {
 		to = append(to, r.ID)
 	}
@@ -206,7 +207,7 @@ func (p *protocol) Used(name, kind, model string, e channel.Expense) {
 func (p *protocol) Attended(string) bool { return !p.inputEnded.Load() }
 
 func (p *protocol) Reply(conversation string, to []string) channel.Writer {
-	return protocolReply{p, shortName(conversation), append([]string{}, to...)}
+	return protocolReply{p, shortName(conversation), slices.Clone(to)}
 }
 
 // protocolReply writes a reply as one line when it is complete. After a crash the line may be

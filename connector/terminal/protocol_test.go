@@ -83,7 +83,7 @@ func TestProtocol(t *testing.T) {
 			`{"type":"compaction","channel":"x","id":3,"state":"applied","trigger":"manual","kind":"leaf","by":"worker","from_seq":1,"to_seq":9,"messages":9,"before_tokens":50,"after_tokens":20,"window":100,"summary":"s","error":""}`,
 			`{"type":"memory","channel":"x","id":7,"kind":"fact","content":"tea"}`,
 			`{"type":"usage","channel":"x","for":"summary","model":"m1","requests":1,"input_tokens":900,"cached_tokens":500,"written_tokens":0,"output_tokens":40,"cost":0.25}`,
-			`{"type":"reply","channel":"x","id":"r","to":[],"text":"t"}`,
+			`{"type":"reply","channel":"x","id":"r","text":"t"}`,
 		))
 	})
 	t.Run("a message the model sees in part has a notice, which is no failure", func(t *testing.T) {
@@ -241,7 +241,7 @@ func TestProtocolOrder(t *testing.T) {
 func TestProtocolRefusals(t *testing.T) {
 	t.Parallel()
 	refused := []struct{ name, line, want string }{
-		{"no JSON", `hello`, `"channel":"general","to":[],"text":"line 1: invalid character 'h'`},
+		{"no JSON", `hello`, `"channel":"general","text":"line 1: invalid character 'h'`},
 		{"half an object", `{"text":"a`, `"text":"line 1: unexpected EOF"`},
 		{"a list", `[1]`, `a line must be one JSON object`},
 		{"two objects", `{"text":"a"}{"text":"b"}`, `there is text after the JSON object`},
@@ -259,7 +259,7 @@ func TestProtocolRefusals(t *testing.T) {
 		{"a channel that cannot be named", `{"text":"a","channel":"a\nb"}`, `the name of the channel`},
 		{"a user that cannot be named", `{"text":"a","user":"\u001b"}`, `the name of the user`},
 		{"an id that is too long", `{"text":"a","id":"` + strings.Repeat("i", 101) + `"}`, `line 1: id has more than 100 bytes`},
-		{"a line that is too long", `{"text":"` + strings.Repeat("a", maxLine) + `"}`, `"channel":"general","to":[],"text":"line 1: a line of more than 4 MB`},
+		{"a line that is too long", `{"text":"` + strings.Repeat("a", maxLine) + `"}`, `"channel":"general","text":"line 1: a line of more than 4 MB`},
 		{"an unknown command", `{"id":"7","text":"/contxt"}`, `"to":["7"],"text":"line 1: There is no command /contxt. Did you mean /context?`},
 		{"the wish to leave", `{"id":"7","text":"/quit"}`, `close the input`},
 	}

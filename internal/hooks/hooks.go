@@ -35,11 +35,12 @@ const (
 	Vetoed  = "veto"
 	Failed  = "failed"
 	Timeout = "timeout"
+	Stopped = "stopped" // ended before its timeout: the bot ended, or the compaction was stopped
 	Dropped = "dropped" // not called: too many events are waiting
 )
 
 // Outcomes lists all outcomes.
-var Outcomes = []string{OK, Vetoed, Failed, Timeout, Dropped}
+var Outcomes = []string{OK, Vetoed, Failed, Timeout, Stopped, Dropped}
 
 // DefaultTimeout is the default of Settings.Timeout.
 const DefaultTimeout = 10 * time.Second
@@ -179,18 +180,26 @@ func (h *Hooks) call(ctx context.Context, hook string, body []byte) Verdict {
 		v.Focus = answer.Focus
 	case hook == Before && errors.Is(err, errVeto):
 		v, outcome = Verdict{Veto: true, Reason: cmp.Or(answer.Reason, "a hook refused it")}, Vetoed
-	case ctx.Err() != nil: // the bot stops, or nobody wants the answer any more
-		return Verdict{}
+	case ctx.Err() != nil:
+		outcome = Stopped
 	case limited.Err() != nil:
 		outcome = Timeout
 	default:
 		outcome = Failed
 	}
 	h.count(hook, outcome)
-	if outcome == Failed || outcome == Timeout {
-		h.log.Log(h.ctx, h.failing[hook].Begin(), "hook_failed", "hook", hook, "outcome", outcome, "error", err, "seconds", time.Since(began).Seconds())
-	} else if len(queue) == 0 && h.failing[hook].End() { // while events wait, it may still be too slow
-		h.log.Info("hook_recovered", "hook", hook)
+	seconds := time.Since(began).Seconds()
+	switch outcome {
+	case Failed, Timeout:
+		h.log.Log(h.ctx, h.failing[hook].Begin(), "hook_failed", "hook", hook, "outcome", outcome, "error", err, "seconds", seconds)
+	case Stopped:
+		if h.ctx.Err() != nil {
+			h.log.Info("hook_stopped", "hook", hook, "reason", "the bot ended", "seconds", seconds)
+		}
+	default:
+		if len(queue) == 0 && h.failing[hook].End() { // while events wait, it may still be too slow
+			h.log.Info("hook_recovered", "hook", hook)
+		}
 	}
 	return v
 }

@@ -170,6 +170,26 @@ func TestAHookThatHangsDelaysNobodyAndEndsWithTheBot(t *testing.T) {
 	check.Equal(t, "asked", h.Ask(context.Background(), Before, one), (Verdict{}))
 }
 
+// The last event of a shutdown has less time than its timeout, so ending it early is no failure of the hook.
+func TestACallThatTheShutdownEndsIsNoFailure(t *testing.T) {
+	began := filepath.Join(t.TempDir(), "began")
+	h, f := started(t, Settings{Call: map[string][]string{OnReply: script("echo > " + began + "; sleep 60")}, Timeout: time.Minute})
+	h.Tell(OnReply, one)
+	check.Require(t, check.Soon(func() bool { return check.ErrorOf(os.Stat(began)) == nil }), "it is not called")
+	h.cancel() // as Close does when its time is over
+	h.Close()
+	check.Equal(t, "outcomes", f.String(), OnReply+" "+Stopped)
+	check.Contains(t, "log", f.log.String(), `msg=hook_stopped hook=on_reply reason="the bot ended"`)
+	check.Lacks(t, "log", f.log.String(), "hook_failed", "level=WARN")
+
+	h, f = started(t, Settings{Call: map[string][]string{Before: script("echo >> " + began + "; sleep 60")}})
+	ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer stop()
+	check.Equal(t, "verdict of a stopped compaction", h.Ask(ctx, Before, one), (Verdict{}))
+	check.Equal(t, "outcomes", f.String(), Before+" "+Stopped)
+	check.Equal(t, "log", f.log.String(), "")
+}
+
 // A hook that is too slow for its events stays one incident until it has caught up: two calls succeed while
 // the queue is full, and then one hangs for a while.
 func TestASlowHookIsOneIncident(t *testing.T) {
