@@ -121,7 +121,7 @@ func (c Context) in(language string) string {
 	t.add("calls", Translated(language, c.Calls))
 	c.Usage.write(&t)
 	t.add("next", c.Next)
-	text := Sayf(language, "%d in total, %d of them verbatim", c.Messages, c.Verbatim)
+	text := Sayf(language, "%d, of which %d verbatim", c.Messages, c.Verbatim)
 	if c.InPart > 0 {
 		text += Sayf(language, ", %s shown in part", count(language, c.InPart, "message", "messages"))
 	}

@@ -195,10 +195,10 @@ func (c *Compactor) whyNoRoom(head Head, freed []chat.Message) string {
 	restored.swap(head)
 	restored.restore(freed)
 	if cost, budget := restored.stackCost(), p.stackBudget(c.budget()); cost > budget && cost > s.stackCost() {
-		return fmt.Sprintf("the summaries would take %d tokens, but may take at most %d", cost, budget)
+		return fmt.Sprintf("the summaries would need %d tokens, but stack_budget allows %d", cost, budget)
 	}
 	if used := c.used(restored.view); float64(used) >= p.AggressiveThreshold*float64(window) {
-		return fmt.Sprintf("%d of %d tokens would be used then, and from %d on the oldest messages must leave again",
+		return fmt.Sprintf("that would use %d of %d tokens, and from %d on the oldest messages are summarized again",
 			used, window, int(p.AggressiveThreshold*float64(window)))
 	}
 	return ""

@@ -99,7 +99,7 @@ func (s *Server) newSession(r *request) (doneAnswer, error) {
 	a := doneAnswer{Done: wanted}
 	switch {
 	case !wanted:
-		a.Reason = "This session is already new: nothing has been said since it began."
+		a.Reason = "This session is already new: it has no messages yet."
 	case later:
 		r.status, a.Reason = http.StatusAccepted, "The new session starts once the earlier messages are answered."
 	}

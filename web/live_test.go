@@ -221,7 +221,7 @@ func TestPagesSayThatTheBotIsPaused(t *testing.T) {
 	r.say(pane, "Hello")
 	for _, c := range []struct{ command, says, unused string }{
 		{"/resume", "", ""},
-		{"/pause", "The bot is paused here: it saves messages, but does not answer them. /resume ends that.", ""},
+		{"/pause", "The bot is paused here: it saves messages, but does not answer them. /resume ends the pause.", ""},
 		{"/pause everywhere", everywhere, everywhere},
 	} {
 		r.do(200, nil, "POST", at(pane, "/messages"), fmt.Sprintf(`{"id": %q, "text": %q}`, c.command, c.command))

@@ -228,7 +228,7 @@ func (v *visit) pausedView(conversation string) g.Node {
 	case here:
 		return h.Div(
 			h.Class("note warn"),
-			h.P(g.Text("The bot is paused here: it saves messages, but does not answer them. /resume ends that.")),
+			h.P(g.Text("The bot is paused here: it saves messages, but does not answer them. /resume ends the pause.")),
 			command(conversation, "resume", "The bot is answering here again.", button("", "Answer again")),
 		)
 	}

@@ -117,7 +117,7 @@ func TestMemoriesChange(t *testing.T) {
 	check.Len(t, "what is left", p.memories("list --state all"), 4)
 	// Beside a running bot all but import work.
 	l := p.start("chat", "--json")
-	l.ask(`{"text":"/remember the cat is called Tom"}`, "I will remember that")
+	l.ask(`{"text":"/remember the cat is called Tom"}`, "Saved as memory")
 	check.Len(t, "found", p.memories("search Tom"), 1)
 	p.must("", "memories", "forget", "6")
 	p.must("", "memories", "purge", "6", "--yes")

@@ -30,8 +30,8 @@ func TestLinesThatMessagesContradictAreDropped(t *testing.T) {
 		"- Cleo says that the roof has leaks (#6).":                     "#6 is by Ben, not by Cleo",
 		"- Ada says that the permit takes six weeks (#3).":              "#3 is by Cairn, not by Ada",
 		"- The roof has five leaks (#6).":                               "not five",
-		"- Zacharias wants to keep the old oak doors (#4).":             "nobody here is called Zacharias",
-		"## Decisions\n- Yolanda decided to sell the parish hall (#1).": "nobody here is called Yolanda",
+		"- Zacharias wants to keep the old oak doors (#4).":             "nobody here is named Zacharias",
+		"## Decisions\n- Yolanda decided to sell the parish hall (#1).": "nobody here is named Yolanda",
 	} {
 		t.Run(line, func(t *testing.T) {
 			c := JudgeOf(ItemsOf(hall(), MostOfMessage)).Check("- Ada said ok (#5).\n" + line)

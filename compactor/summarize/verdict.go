@@ -26,7 +26,7 @@ func (e *evidence) judge(c *claim) verdict {
 		return verdict{seqs: p.seqs, by: p.by}
 	}
 	if c.invented != "" {
-		return verdict{wrong: fmt.Sprintf("nobody here is called %s", c.invented)}
+		return verdict{wrong: fmt.Sprintf("nobody here is named %s", c.invented)}
 	}
 	cited, missing := e.resolve(c)
 	if missing != 0 {

@@ -19,7 +19,7 @@ import (
 const maxLine = 4 << 20
 
 // ErrTooLong is the error of a line that is left out.
-var ErrTooLong = errors.New("a line of more than 4 MB was left out: send it in parts")
+var ErrTooLong = errors.New("a line longer than 4 MB was skipped: send it in parts")
 
 // Line is one line of input, or an error.
 type Line struct {
