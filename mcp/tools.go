@@ -81,7 +81,7 @@ func (c *connection) readTools(ctx context.Context, session *sdk.ClientSession) 
 		}
 	}
 	if page.Cursor != "" {
-		problems = append(problems, fmt.Sprintf("the server's list goes on after %d tools: the rest is not read", read))
+		problems = append(problems, fmt.Sprintf("the server lists more than %d tools: the rest are ignored", read))
 	}
 	slices.Sort(refused)
 	return allowed, refused, problems, nil
@@ -101,10 +101,10 @@ func (c *connection) toolOf(offered *sdk.Tool) (tool llm.Tool, problem string) {
 	}
 	schema, err := json.Marshal(object) // keys are sorted, so equal schemas have equal text
 	if err != nil {
-		return tool, "its input schema is no JSON"
+		return tool, "its input schema is not JSON"
 	}
 	if n := tokens.Estimate(string(schema)); n > maxSchema {
-		return tool, fmt.Sprintf("its input schema takes %d tokens, and at most %d may", n, maxSchema)
+		return tool, fmt.Sprintf("its input schema takes %d tokens; the limit is %d", n, maxSchema)
 	}
 	description := strings.ToValidUTF8(strings.TrimSpace(offered.Description), "\uFFFD")
 	return llm.Tool{

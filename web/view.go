@@ -224,7 +224,7 @@ func (v *visit) pausedView(conversation string) g.Node {
 	v.fail(err)
 	switch {
 	case all:
-		return warning("The whole bot is paused: it saves messages, but does not answer them. /resume everywhere ends that.")
+		return warning("The whole bot is paused: it saves messages, but does not answer them. /resume everywhere ends the pause.")
 	case here:
 		return h.Div(
 			h.Class("note warn"),

@@ -59,7 +59,7 @@ type checkResult struct {
 }
 
 func (v checkResult) String() string {
-	lines := []string{"ok: " + cmp.Or(v.File, "no settings file, the defaults")}
+	lines := []string{"ok: " + cmp.Or(v.File, "no settings file; using the defaults")}
 	for _, c := range v.Changed {
 		lines = append(lines, "  "+c)
 	}

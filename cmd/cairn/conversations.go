@@ -238,7 +238,7 @@ func newCompactions(a *app) *cobra.Command {
 	var limit int
 	cmd := a.withJSON("one JSON object per line", &cobra.Command{
 		Use:   "compactions [--channel NAME] [--state STATE] [--since TIME] [--json]",
-		Short: "List compactions: when, why, what they replaced, and what that freed",
+		Short: "List compactions: when, why, what they replaced, and how much they freed",
 		Long: `List compactions, newest last, with the tokens used before and after (of a rollup: those of the
 summaries it replaced, and its own), and how many seconds the summary took. --json prints more. It
 works while the bot runs.

@@ -156,7 +156,7 @@ func (d *doctor) connectors(ctx context.Context) {
 	connectors, err := d.app.openConnectors(slog.New(slog.DiscardHandler))
 	switch {
 	case errors.Is(err, errNoConnector):
-		d.report("platforms", nil, "no tokens are set: only the terminal is open")
+		d.report("platforms", nil, "no tokens are set: only the terminal is available")
 	case err != nil:
 		d.report("platforms", err)
 	}
@@ -185,7 +185,7 @@ func (d *doctor) toolServer(ctx context.Context, s mcp.Server) {
 	tried := host.Tried(limited, []string{s.ID})
 	status := host.Status()[0]
 	may := slices.DeleteFunc(slices.Sorted(slices.Values(s.Allow)), func(name string) bool { return slices.Contains(status.Missing, name) })
-	fact := fmt.Sprintf("%s: may be called: %s", s.ID, cmp.Or(strings.Join(may, ", "), "none"))
+	fact := fmt.Sprintf("%s: allowed: %s", s.ID, cmp.Or(strings.Join(may, ", "), "none"))
 	if len(status.Refused) > 0 {
 		fact += "; not allowed: " + strings.Join(status.Refused, ", ")
 	}

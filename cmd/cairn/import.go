@@ -91,7 +91,7 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	if err != nil {
 		return fmt.Errorf("import into %s (%d of %d messages are imported; the same command continues): %w", name, imported, len(past), err)
 	}
-	_, err = fmt.Fprintf(a.out, "imported %s into %s; %s known already\n", counted(imported, "message", "messages"), name,
+	_, err = fmt.Fprintf(a.out, "imported %s into %s; %s already known\n", counted(imported, "message", "messages"), name,
 		counted(len(past)-imported, "was", "were"))
 	return err
 }
@@ -223,7 +223,7 @@ func (r record) check() error {
 	case r.ID == "":
 		return errors.New(`"id" is missing: without it a message would be imported twice`)
 	case strings.HasPrefix(r.ID, "cairn:"): // the result of a later task would count as known
-		return errors.New(`"id" begins with "cairn:", as those of results of tasks do: use another`)
+		return errors.New(`"id" begins with "cairn:", which is reserved for results of tasks: use another`)
 	case strings.TrimSpace(r.Author) == "":
 		return errors.New(`"author" is missing`)
 	case r.Time.IsZero():

@@ -53,13 +53,13 @@ func TestMemoriesList(t *testing.T) {
 	check.Equal(t, "errors beyond the end", p.run("", "memories", "list", "--offset", "4").err, "no more: there are 4 in all\n")
 	p.refuses(exitUsage, "memories", map[string]string{
 		"list --kind gossip": "must be one of identity, goal", "list --state lost": "must be one of active, expired", "list --since May": "invalid time",
-		"list --until May": "--until: invalid time \"May\"", "list --sort beauty": "must be one of confirmed, expires", "list --csv --json": "--csv or --json", "stats tea": `"tea" is one argument too many: cairn memories stats`,
+		"list --until May": "--until: invalid time \"May\"", "list --sort beauty": "must be one of confirmed, expires", "list --csv --json": "--csv or --json", "stats tea": `unexpected argument "tea": cairn memories stats`,
 		"list --limit -1": "at least 1", "list --offset -1": "at least 0", "show tea": "not a memory's number", "export --format csv": "must be one of jsonl, markdown",
-		"purge 1": "confirm with --yes", "pin": "an argument is missing: cairn memories pin ID", "pin 1 2": `"2" is one argument too many`, "list tea": `"tea" is one argument too many`, "search": "an argument is missing: cairn memories search WORDS…",
+		"purge 1": "confirm with --yes", "pin": "an argument is missing: cairn memories pin ID", "pin 1 2": `unexpected argument "2"`, "list tea": `unexpected argument "tea"`, "search": "an argument is missing: cairn memories search WORDS…",
 		"list --limit many": `invalid argument "many" for "--limit" flag: it must be a whole number; see`,
 	})
 	for _, what := range []string{"show", "forget", "restore", "pin", "unpin", "purge --yes"} {
-		p.fails(exitNotFound, "cairn: memory 99: not found: `cairn memories list --state all` shows what there is\n", append([]string{"memories"}, strings.Fields(what+" 99")...)...)
+		p.fails(exitNotFound, "cairn: memory 99: not found: `cairn memories list --state all` lists all of them\n", append([]string{"memories"}, strings.Fields(what+" 99")...)...)
 	}
 	p.must("/remember =HYPERLINK(\"http://x\") is a formula\n", "chat")
 	out := p.must("", "memories", "search", "black", "coffee")

@@ -101,7 +101,7 @@ func (s *setup) run(cmd *cobra.Command) error {
 		return err
 	}
 	if s.tty != nil {
-		s.say("Choose a model and a platform; then the bot starts. Nothing is written until\neverything is checked. \"back\" returns to the question before; Ctrl-C quits.")
+		s.say("Choose a model and a platform; then the bot starts. Nothing is written until\neverything is checked. \"back\" returns to the previous question; Ctrl-C quits.")
 	}
 	always := func() bool { return true }
 	err := s.hold(ctx, []question{
@@ -146,7 +146,7 @@ func (s *setup) start(cmd *cobra.Command) error {
 	}
 	for _, agent := range s.app.settings.Agents {
 		if own := cmp.Or(agent.Model, agent.BaseURL); own != "" && s.kind != noModel {
-			s.say("The agent %s keeps a model of its own, from [[agents]]: %s.", agent.ID, config.ShownAddress(own))
+			s.say("The agent %s keeps its own model, from [[agents]]: %s.", agent.ID, config.ShownAddress(own))
 		}
 	}
 	command := map[bool]string{true: "chat", false: "run"}[s.chosen == inTerminal]

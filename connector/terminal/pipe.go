@@ -118,7 +118,7 @@ func (o *output) write(text string) error {
 	defer o.mu.Unlock()
 	if text != "" && o.failed.Err() == nil {
 		if _, err := io.WriteString(o.w, text); err != nil {
-			const kept = "what was accepted is kept, and what was not said comes at the next start"
+			const kept = "accepted messages are saved, and their replies follow at the next start"
 			o.fail(fmt.Errorf("the replies cannot be written (%w); %s", err, kept))
 		}
 	}
