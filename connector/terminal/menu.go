@@ -85,7 +85,7 @@ func (s *screen) menuRows() (rows []string) {
 		rows = append(rows, s.dimmed(fmt.Sprintf("%s/%-*s  %s", mark, width, c.Usage(), s.says(c.Help))))
 	}
 	if more := len(found) - size; more > 0 {
-		rows = append(rows, s.dimmed("  "+s.says(fmt.Sprintf("… %d more; arrow keys to select, Enter to insert, Esc to close", more))))
+		rows = append(rows, s.dimmed("  "+s.says(fmt.Sprintf("… %d more; arrow keys to move, Enter to choose, Esc to close", more))))
 	}
 	return rows
 }
