@@ -13,23 +13,23 @@ import (
 	"time"
 )
 
-const crashHelp = `Crash builds cairn and has people talk to it in several channels, over a scripted model server: in a
-small window, so that it compacts all the time, with tools, commands, failures of the server, and a
-person who has her messages deleted. It kills the program at random moments and starts it again on
-the same folder; what was not accepted is sent again. It checks, after each kill and at the end:
+const crashHelp = `Crash builds cairn and simulates people in several channels, with a scripted model server: a small
+window forces constant compaction; there are tools, commands, server failures, and a person who
+deletes her messages. It kills the program at random moments, restarts it on the same folder, and
+resends messages that were not accepted. After each kill and at the end it checks that:
   every accepted message is in the transcript, once
   every message to the bot has one answer
   the database is sound (as cairn doctor checks it)
-If anything is wrong, the run stops and its folder is kept.`
+If a check fails, the run stops and keeps its folder.`
 
 func newCrash() *benchmark {
 	var kills int
 	var seed uint64
-	b := newBenchmark("crash", "Whether anything is lost when the program is killed", crashHelp, func(ctx context.Context, s *screen, _ string) (result, error) {
+	b := newBenchmark("crash", "Check that nothing is lost when the program is killed", crashHelp, func(ctx context.Context, s *screen, _ string) (result, error) {
 		return measureCrash(ctx, s, kills, seed)
 	})
 	b.integer(&kills, "kills", 500, 1, 1_000_000, "kill it `N` times")
-	b.Flags().Uint64Var(&seed, "seed", 1, "`N` from which moments and messages are drawn")
+	b.Flags().Uint64Var(&seed, "seed", 1, "random seed `N`, for moments and messages")
 	return b
 }
 
@@ -50,7 +50,7 @@ func measureCrash(ctx context.Context, s *screen, kills int, seed uint64) (r cra
 		}
 	}
 	if len(h.clients.violations) == 0 {
-		s.progress("the last process comes to rest")
+		s.progress("waiting for the last process to finish its work")
 		if err := h.rest(ctx); err != nil {
 			return r, err
 		}

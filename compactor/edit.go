@@ -118,7 +118,7 @@ func (h *History) keepContext(c turnContext, changed []int64) {
 func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 	c.h.reshape(c.shape(c.policy()))
 	if err := c.reread(ctx); err != nil {
-		return Event{}, fmt.Errorf("take the latest summary back: %w", err)
+		return Event{}, fmt.Errorf("undo the latest summary: %w", err)
 	}
 	c.flush(ctx)
 	var l transcript.Undoable
@@ -148,7 +148,7 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 		return Event{}, errors.New("people change messages faster than the latest summary can be undone: try again")
 	case err != nil:
 		c.h.outdated = true // the disk is read again to see what it did
-		return Event{}, fmt.Errorf("take the latest summary back: %w", err)
+		return Event{}, fmt.Errorf("undo the latest summary: %w", err)
 	}
 	if l.Why != "" {
 		e := Event{State: EventNoop, Trigger: OnManual, Window: c.o.Window(), Error: l.Why}

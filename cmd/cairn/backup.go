@@ -46,8 +46,8 @@ func newRestore(a *app) *cobra.Command {
 	return a.withJSON("one JSON object", &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Replace the database with a backup",
-		Long: `Verify a backup, which may be of an older cairn, and replace the database with a copy of it. The
-old database is kept beside it, under the printed name. The bot must be stopped.`,
+		Long: `Verify a backup, also one of an older cairn, and replace the database with a copy of it. The old
+database is kept beside it, under the printed name. The bot must be stopped.`,
 		Example: `  cairn restore cairn-2026-05-01.db`,
 		Args:    args(1, 1),
 		RunE: func(cmd *cobra.Command, files []string) error {

@@ -39,8 +39,8 @@ Each line of a file is a JSON object, oldest first; unknown keys are ignored:
    "attachments":[{"kind":"image","caption":"a dog in the snow"}]}
 
 All files are checked first. Then all messages are stored, and can be searched from then on;
-summaries and memories of them follow. If it is stopped or killed, the same command continues, or
-the next start of the bot. Importing a file again is harmless: known messages are skipped,
+summaries and memories of them follow. If the import is stopped or killed, run the same command
+again or start the bot to continue. Importing a file again is harmless: known messages are skipped,
 including deleted ones. The bot must be stopped.`,
 		Example: `  cairn import --channel garden garden-2023.jsonl garden-2024.jsonl
   zcat garden.jsonl.gz | cairn import --channel garden -`,

@@ -195,7 +195,7 @@ func TestMemoriesImport(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{good + "\n[]", "bad.jsonl:3: a line must be one JSON object"},
 		{good + strings.Replace(good, `"fact"`, `"gossip"`, 1), `bad.jsonl:2: there is no kind "gossip"`},
-		{strings.Replace(good, "terminal:general", "general", 1), `bad.jsonl:1: channel is "general": it must be the whole name`},
+		{strings.Replace(good, "terminal:general", "general", 1), `bad.jsonl:1: channel is "general": it must be the full name`},
 		{strings.Replace(good, `"kind"`, `"importance":2,"kind"`, 1), `bad.jsonl:1: importance is 2: it must be from 0 to 1`},
 	} {
 		p.fails(exitFailed, c.want, "memories", "import", p.write("bad.jsonl", c.text))

@@ -43,7 +43,7 @@ them. A model without a price counts as 0, and is listed. It works while the bot
 		},
 	})
 	cmd.Flags().StringVar(&since, "since", "", "only from the day of `TIME` on: 2026-05-08, 36h, 7d, 2w (default: all time)")
-	cmd.Flags().Func("by", "one row for each `KEY`: day, conversation or model (day)", oneOf(&by, channel.UsageKeys))
+	cmd.Flags().Func("by", "one row for each `KEY`: day, conversation or model (default: day)", oneOf(&by, channel.UsageKeys))
 	return cmd
 }
 
