@@ -233,8 +233,8 @@ func TestReadsNeedNoBot(t *testing.T) {
 		}
 	}
 	for said, bot := range map[string]API{
-		`"bot"`:                  answers(`"bot"`, nil),
-		"Gone.":                  answers("", problem(http.StatusNotFound, "Gone.")),
+		`"bot"`:                    answers(`"bot"`, nil),
+		"Gone.":                    answers("", problem(http.StatusNotFound, "Gone.")),
 		"check whether the change": answers("", errors.New("connection refused")),
 	} {
 		api := WithChangesTo(bot, answers("database", nil), "here")
