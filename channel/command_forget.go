@@ -53,7 +53,7 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 	case !yes:
 		return Answer{Text: c.sayf("This permanently deletes %s of yours %s: the text, its attachments, quotes of it, and the memories that came from you or are about you. "+
 			"I rewrite summaries without it. Within 24 hours it is gone from my files and their backups too. Other people's messages stay. So do my own answers, which may repeat you, except answers made without a model that quote you. "+
-			"What you write from now on is saved as before; /optout keeps it out of my memories.\nSay %s to confirm.",
+			"What you write from now on is saved as before; /optout keeps it out of my memories.\nType %s to confirm.",
 			c.translated(traces.String()), c.translated(where), again)}, nil
 	}
 	if _, err := privacy.In(c.hub.o.Store).Erase(ctx, typist, in...); err != nil {

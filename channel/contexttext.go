@@ -29,7 +29,7 @@ func runningWords(g compactor.Status, language string) (text string) {
 // nextLevel describes which level comes next, and at how many tokens, according to the engine.
 func nextLevel(g compactor.Status, language string) string {
 	if g.NextAt == 0 {
-		return Sayf(language, "emergency is reached")
+		return Sayf(language, "emergency level reached")
 	}
 	share := fmt.Sprintf("%.0f %%", 100*float64(g.NextAt)/float64(max(g.Window, 1)))
 	return Sayf(language, "%s at %s (%d tokens)", Word(language, "trigger", fmt.Sprint(g.Next)), share, g.NextAt)

@@ -145,7 +145,7 @@ func TestToolsCommand(t *testing.T) {
 	b.About = "adds, and sends what it reads elsewhere" // now it counts as a different tool
 	r.restart()
 	r.say("add again", true)
-	r.wantAnswer(r.question(3)[1].Line, "did not allow")
+	r.wantAnswer(r.question(3)[1].Line, "denied the call")
 	r.waitForReplies()
 	r.opts.Connectors = []channel.Connector{unattendedConnector{r.connector}}
 	r.reopen()

@@ -25,7 +25,7 @@ func hall() []chat.Message {
 func TestLinesThatMessagesContradictAreDropped(t *testing.T) {
 	for line, reason := range map[string]string{
 		"- The renovation of the parish hall costs 99,000 EUR (#1).":    "#1 has 48,000 eur, not 99,000 eur",
-		"- Ben talks to the bank about the loan on 19 April (#2).":      "#2 has another date",
+		"- Ben talks to the bank about the loan on 19 April (#2).":      "#2 has a different date",
 		"- The parish hall is to be renovated (#9999).":                 "there is no message #9999",
 		"- Cleo says that the roof has leaks (#6).":                     "#6 is by Ben, not by Cleo",
 		"- Ada says that the permit takes six weeks (#3).":              "#3 is by Cairn, not by Ada",

@@ -23,7 +23,7 @@ func (e *evidence) checkDates(c *claim, cited, telling []int) (wrong string, fou
 		}
 		if i, other := e.otherDate(c, telling); i >= 0 && !e.besideSays(c, i, func(k int) bool { return e.hasDate(d, []int{k}) }) {
 			if sameForm(d, other) && !e.hasLength(c, i) && !e.hasAnyDate(c, cited) {
-				return fmt.Sprintf("#%d has another date", e.passages[i].seqs[0]), false
+				return fmt.Sprintf("#%d has a different date", e.passages[i].seqs[0]), false
 			}
 			found = false
 			continue

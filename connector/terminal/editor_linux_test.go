@@ -192,7 +192,7 @@ func TestApprovals(t *testing.T) {
 		k.screen.until(t, fmt.Sprint("question ", times), func(screen string) bool { return strings.Count(screen, "[y/n]") == times })
 	}
 	asked("please add\r", 1)
-	k.shows(t, "no\r", "did not allow the")
+	k.shows(t, "no\r", "denied the")
 	k.screen.wait(t, "The tool says: Error")
 	asked("add all the same\r", 2)
 	k.shows(t, "y\r", "The tool says: five")
@@ -263,7 +263,7 @@ func TestEditorEnds(t *testing.T) {
 		again := sit(t, Options{History: file}, scripted(echo))
 		again.typed(t, "\x1b[A\r")
 		again.screen.wait(t, "you said remember me")
-		again.shows(t, "/forget me\r", "Say /forget me yes to confirm")
+		again.shows(t, "/forget me\r", "Type /forget me yes to confirm")
 		check.Contains(t, "file", string(check.Must(os.ReadFile(file))(t)), "remember me")
 		again.shows(t, "/forget me yes\r", "Deleted: ")
 		check.Equal(t, "file after /forget me", string(check.Must(os.ReadFile(file))(t)), "")
