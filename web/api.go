@@ -164,11 +164,11 @@ func (s *Server) find(ctx context.Context, name string) (*store.Conversation, er
 }
 
 var (
-	limitParam  = param{name: "limit", text: "at most this many, 1 to 200 (50)", least: 1, most: 200}
+	limitParam  = param{name: "limit", text: "at most this many, 1 to 200 (default: 50)", least: 1, most: 200}
 	offsetParam = param{name: "offset", text: "skip this many", most: maxNumber}
-	sinceParam  = param{name: "since", text: "2026-05-08, 2026-05-08T15:00Z, 36h, 7d, 2w (all time)"}
+	sinceParam  = param{name: "since", text: "2026-05-08, 2026-05-08T15:00Z, 36h, 7d, 2w (default: all time)"}
 	beforeParam = param{name: "before", text: "only messages with a smaller seq", least: 1, most: maxNumber}
-	allParam    = param{name: "limit", text: "at most this many (all; as a tool 50)", least: 1, most: maxNumber} // of lists that are usually short
+	allParam    = param{name: "limit", text: "at most this many (default: all; as a tool 50)", least: 1, most: maxNumber} // of lists that are usually short
 	searchParam = param{name: "q", text: "search for these words"}
 )
 
@@ -214,7 +214,7 @@ func (s *Server) routes() []route {
 			searchParam, param{name: "conversation", text: "only those of this conversation, by name"},
 			param{name: "kind", text: "what kind of memory", words: memory.Kinds},
 			param{name: "about", text: "only those about this person, by name or id"}, sinceParam,
-			param{name: "state", text: "its state (current)", words: memory.States},
+			param{name: "state", text: "its state (default: current)", words: memory.States},
 			param{name: "sort", text: "in which order", words: memory.Sorts}, limitParam, offsetParam),
 		send("POST "+memories, "Save a memory: 201, or 200 if it was already known",
 			s.createMemory, ok, http.StatusCreated, conflict, unfit),
@@ -227,7 +227,7 @@ func (s *Server) routes() []route {
 			param{name: "q", text: "a question or words; required"}, param{name: "conversation", text: "its name; required"},
 			param{name: "as", text: "name of the person who asks, whom \"I\" means"}, sinceParam, limitParam),
 		read("/api/usage", "What models were used for, and what it cost", s.usage,
-			param{name: "by", text: "what each row counts (day)", words: channel.UsageKeys}, sinceParam, allParam, offsetParam),
+			param{name: "by", text: "what each row counts (default: day)", words: channel.UsageKeys}, sinceParam, allParam, offsetParam),
 		{pattern: "GET /api/events", summary: "Events as they happen, as server-sent events", events: s.watch, query: []param{
 			{name: "conversation", text: "only those of this conversation, by name"},
 			{name: "Last-Event-ID", in: "header", text: "resume after this event"},
