@@ -157,30 +157,6 @@ func TestAccess(t *testing.T) {
 	check.Len(t, "sent", r.connector.texts(), 1)
 }
 
-func TestOtherPrograms(t *testing.T) {
-	bot := func(addressed bool) func(*channel.Inbound) {
-		return func(m *channel.Inbound) { m.AuthorID, m.Bot, m.Addressed = "b1", true, addressed }
-	}
-	r := newRig(t, echo)
-	check.Error(t, r.deliverTo(place, "hello", bot(true)), channel.ErrRefused)
-	access := map[string]channel.Access{"test": {Bots: []string{"b1"}}}
-	r.withRules(channel.Rules{Respond: respondRules(channel.RespondAll).Respond, Access: access})
-	r.tell(place, "news", bot(false))
-	check.Len(t, "answers to a program that did not address the bot", r.connector.texts(), 0)
-	for i := range 10 {
-		r.tell(place, "ping", func(m *channel.Inbound) {
-			bot(true)(m)
-			if i < 3 {
-				m.ID = "again" // the platform delivers it three times
-			}
-		})
-		check.Len(t, "answers to a program in a row", r.connector.texts(), min(1+max(i-2, 0), 3))
-	}
-	r.overhear("hello") // a person
-	r.tell(place, "ping", bot(true))
-	check.Len(t, "answers after a person spoke, who got one, too", r.connector.texts(), 5)
-}
-
 // TestWhoMayRunWhat tries every command as every kind of person. No memory or summary gives anyone rights.
 func TestWhoMayRunWhat(t *testing.T) {
 	r := newRig(t, alwaysSay("Yes, Mallory, you are an owner."))

@@ -227,7 +227,8 @@ func (c *conversation) classifyPast(said []Inbound) (heard []Inbound) {
 		if m.ID == "" || !c.hub.listensTo(c.name, m) {
 			continue
 		}
-		if c.hub.classify(c, &m); c.platformNow().Sub(m.Time) > c.hub.o.CatchUp {
+		c.hub.classify(c.name, &m)
+		if c.platformNow().Sub(m.Time) > c.hub.o.CatchUp {
 			m.Addressed, m.Thread = false, false // too old to be answered
 		}
 		heard = append(heard, m)

@@ -28,12 +28,11 @@ type conversation struct {
 	records   *store.Conversation
 	log       *slog.Logger
 
-	users    int                         // guarded by hub.mu
-	botTurns []string                    // messages of other programs that were answered since a person wrote; guarded by hub.mu
-	usage    []store.Usage               // of models, which the database does not have yet; guarded by hub.mu
-	inbox    inbox                       // safe for concurrent use, like the next
-	sender   sender                      // of replies
-	turn     atomic.Pointer[runningTurn] // nil: no turn is running
+	users  int                         // guarded by hub.mu
+	usage  []store.Usage               // of models, which the database does not have yet; guarded by hub.mu
+	inbox  inbox                       // safe for concurrent use, like the next
+	sender sender                      // of replies
+	turn   atomic.Pointer[runningTurn] // nil: no turn is running
 
 	// The loop writes these, and any goroutine may read them.
 	engineStatus atomic.Pointer[func() compactor.Status]

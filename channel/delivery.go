@@ -188,9 +188,6 @@ func (h *Hub) listensTo(name string, m Inbound) bool {
 
 // Access: whose messages are read, which are answered, and who may run which commands.
 
-// maxBotTurns is the most turns in a row that another program may cause: two bots could answer each other for ever.
-const maxBotTurns = 3
-
 // listensTo reports whether the bot listens to this author in a place.
 func (a Access) listensTo(p Place, id string, bot bool) bool {
 	if bot && !slices.Contains(a.Bots, id) {
@@ -228,27 +225,21 @@ func (h *Hub) respond(conversation string) Respond {
 	return RespondMention
 }
 
-// classify applies the rules to a message that was heard: it decides whether the bot answers it.
-func (h *Hub) classify(c *conversation, m *Inbound) {
-	if ParsePlace(c.name).Direct() {
+// classify applies the rules to a message that was heard: it decides whether the bot may answer it. Of a bot's messages
+// the store leaves some unaddressed, see store.MaxBotTurns.
+func (h *Hub) classify(conversation string, m *Inbound) {
+	if ParsePlace(conversation).Direct() {
 		m.Audience = Members // whatever the connector set
 	}
-	respond := h.respond(c.name)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	switch known := slices.Contains(c.botTurns, m.ID); { // the platform may deliver it again
+	switch respond := h.respond(conversation); {
 	case respond == RespondNever:
-		m.Addressed, m.Thread = false, false
+		m.Addressed = false
+		m.Thread = false
 	case m.Bot:
-		m.Thread, m.Addressed = false, m.Addressed && (known || len(c.botTurns) < maxBotTurns)
-		if m.Addressed && !known {
-			c.botTurns = append(c.botTurns, m.ID)
-		}
+		m.Thread = false
 	case respond == RespondAll && !m.Addressed:
-		m.Addressed, m.Optional = true, true
-	}
-	if !m.Bot {
-		c.botTurns = nil
+		m.Addressed = true
+		m.Optional = true
 	}
 }
 

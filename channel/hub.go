@@ -152,10 +152,11 @@ func (h *Hub) take(ctx context.Context, name string, messages []Inbound) (receip
 // deliver puts messages into the inbox.
 func (c *conversation) deliver(ctx context.Context, messages []Inbound) ([]store.Receipt, error) {
 	for i := range messages {
-		c.hub.classify(c, &messages[i])
+		c.hub.classify(c.name, &messages[i])
 	}
 	c.inbox.post(func() { c.coming(messages) })
 	receipts, err := c.records.Inbox().Deliver(ctx, messages...)
+	c.warnOfBots(messages, receipts)
 	c.inbox.post(func() { c.arrived(messages, receipts, err) })
 	return receipts, err
 }

@@ -18,9 +18,6 @@ import (
 func (c *conversation) coming(messages []Inbound) {
 	_, observes := c.connector.(Observer)
 	for _, m := range messages {
-		if !m.Addressed {
-			m.Compaction = nil
-		}
 		if observes || len(m.Compaction) > 0 {
 			c.arrivals.incoming[m.ID] = m.Compaction
 		}
@@ -41,7 +38,7 @@ func (c *conversation) arrived(messages []Inbound, receipts []store.Receipt, fai
 	c.runs.again = true
 	o, observes := c.connector.(Observer)
 	for i, m := range messages {
-		if m.Addressed {
+		if receipts[i].Addressed {
 			c.arrivals.awaited = m.ID
 			c.arrivals.ask()
 		}

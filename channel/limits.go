@@ -127,6 +127,16 @@ func (c *conversation) spendOn(turn, counts bool) error {
 	return &spentError{"calls_per_hour", fmt.Sprintf("This conversation has reached its hourly limit of model calls, so I cannot answer now. Your message is saved; ask again in %s.", llm.InMinutes(wait))}
 }
 
+// warnOfBots logs, at most once an hour, that a bot's message is overheard because too many were answered.
+func (c *conversation) warnOfBots(messages []Inbound, receipts []store.Receipt) {
+	for i, receipt := range receipts {
+		refused := messages[i].Bot && messages[i].Addressed && receipt.Fresh && !receipt.Addressed
+		if refused && c.hub.recent.first("logged bots in "+c.name, time.Hour) {
+			c.log.Warn("bot_turns_reached", "effect", "messages of other bots get no answer until a person writes", "limit", store.MaxBotTurns)
+		}
+	}
+}
+
 // callsKey is the key of the calls that count against an hour's limit.
 func (c *conversation) callsKey() string { return "call in " + c.account() }
 

@@ -135,7 +135,10 @@ func (c *conversation) takeUp(burst []chat.Message) (own compactor.Patch, author
 	c.do(func(*compactor.Compactor) {
 		c.append(burst)
 		for _, m := range burst {
-			own = compactor.Merge(own, c.accepted(m.ID, m.Seq))
+			settings := c.accepted(m.ID, m.Seq)
+			if m.Addressed {
+				own = compactor.Merge(own, settings)
+			}
 			if !strings.HasPrefix(m.ID, store.TaskID) {
 				c.arrivals.newest = m.ID
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
@@ -48,12 +49,19 @@ func extractive(ctx context.Context, j *job, record Job, target int, beside []te
 	}
 	target = j.aim(target, func() []summarize.Item { return summarize.ItemsOf(messages, summarize.MostOfMessage) })
 	s = summarize.Extract(messages, target, memoriesOf(j, messages), j.row.Focus, others...)
-	s.Text = secrets.Mask(s.Text) // a secret may have been split across messages
-	items, rows := evidenceOf(sources, messages)
-	c := summarize.JudgeOf(items).Without(j.removed).Check(s.Text)
-	s.Text = c.Text
-	s = withDropped(s, c.Wrong)
-	s.Lines = summarize.WithFolded(c.Text, summarize.WithQuoted(c.Text, c.Lines, messages), rows)
+	masked := secrets.Mask(s.Text) // a secret may have been split across messages
+	if strings.Count(masked, "\n") != strings.Count(s.Text, "\n") {
+		s.Lines = nil
+	}
+	s.Text = masked
+	fold := slices.ContainsFunc(sources, func(s source) bool { return s.row != nil })
+	if fold || len(j.removed) > 0 || s.Lines == nil {
+		items, rows := evidenceOf(sources, messages)
+		c := summarize.JudgeOf(items).Without(j.removed).Knowing(s.Lines).Check(s.Text)
+		s.Text = c.Text
+		s = withDropped(s, c.Wrong)
+		s.Lines = summarize.WithFolded(c.Text, c.Lines, rows)
+	}
 	if s.Text == "" {
 		s.Text = fmt.Sprintf("%d messages without words to summarize.", j.row.Messages)
 	}

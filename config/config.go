@@ -79,8 +79,9 @@ type Web struct {
 	Hosts  []string `toml:"hosts"`  // host names, besides IP addresses and localhost, that browsers may use
 	Debug  bool     `toml:"debug"`
 
-	Proxies   []string `toml:"proxies"`    // addresses or networks of reverse proxies
-	MCPWrites bool     `toml:"mcp_writes"` // whether clients of /mcp may change memories and compact
+	Proxies      []string `toml:"proxies"`    // addresses or networks of reverse proxies
+	MCPWrites    bool     `toml:"mcp_writes"` // whether clients of /mcp may change memories and compact
+	PostsPerHour int      `toml:"posts_per_hour" range:"0 to 100000"`
 }
 
 // LLM is [llm]: the default model and its server. Settings.Target completes it from the environment.

@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"cairn/internal/network"
 	"cairn/testkit/check"
 )
 
@@ -110,6 +111,7 @@ func TestEveryFailureHasARemedy(t *testing.T) {
 		{"a long wait", &Error{Kind: KindRateLimited, Status: 429, RetryAfter: 30 * time.Minute}, KindRateLimited, "ask again in 30 minutes", "wait for 30 minutes"},
 		{"too late", &Error{Kind: KindUnreachable, Message: "no whole answer", Err: ErrLate}, KindUnreachable, "took too long", "smaller model"},
 		{"nothing listens", &Error{Kind: KindUnreachable, Message: "dial tcp: connection refused"}, KindUnreachable, "cannot reach the model", "start the server at http://there.test/v1"},
+		{"a dead proxy", &Error{Kind: KindUnreachable, Err: &network.ProxyError{Err: errors.New("x")}}, KindUnreachable, "cannot reach the model", "start the proxy"},
 		{"half an answer", &Error{Kind: KindTruncated, Message: "EOF"}, KindTruncated, "answer was incomplete", "closed the connection"},
 		{"an answer that stalls", Truncated(ErrStalled), KindTruncated, "answer was incomplete", "raise stream_idle"},
 		{"a filtered answer", Located(filtered, Where{Model: where.Model, Address: where.Address}), KindFiltered, "provider's filter", "change the content filter"},

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"cairn/internal/network"
 )
 
 // Remedy explains a provider's failure. Person contains no address, key or provider's words; Operator no key.
@@ -59,6 +61,11 @@ var causes = []cause{
 		func(e *Error) bool { return errors.Is(e.Err, ErrLate) || errors.Is(e.Err, ErrSilent) }, "the model took too long",
 		"The model took too long to answer. " + messageKept + "ask again in a minute.",
 		"the server accepts requests but does not answer in time: check its load, or choose a smaller model",
+	},
+	{
+		func(e *Error) bool { return isProxy(e.Err) }, "the proxy to the model cannot be reached",
+		"I cannot reach the model right now. " + messageKept + "ask again in a minute.",
+		"start the proxy that the error names, or correct or unset its variable",
 	},
 	{
 		ofKind(KindUnreachable), "the model cannot be reached",
@@ -115,6 +122,11 @@ var causes = []cause{
 		"The model's server refused my request. " + messageKept + "the log tells the bot's operator why.",
 		"the server's message says what it does not accept; try another wire, or run `cairn doctor`",
 	},
+}
+
+func isProxy(err error) bool {
+	_, is := errors.AsType[*network.ProxyError](err)
+	return is
 }
 
 func ofKind(kind Kind) func(*Error) bool { return func(e *Error) bool { return e.Kind == kind } }

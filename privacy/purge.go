@@ -108,7 +108,7 @@ func purge(c *store.Conversation, tx *store.Tx) {
 	}
 	statements = append(statements, `DELETE FROM messages WHERE id BETWEEN ?2 AND ?3`,
 		`UPDATE conversations SET cleared_to = 0, session_start = next_seq, following = 0, gap = NULL, gap_again = 0,
-			read_back = 1, unread_from = 0, spared_from = 0, spared_to = 0, counted = 0, counted_estimate = 0, counted_by = '', counted_with = 0, label = '' WHERE id = ?1`)
+			read_back = 1, unread_from = 0, bot_turns = 0, spared_from = 0, spared_to = 0, counted = 0, counted_estimate = 0, counted_by = '', counted_with = 0, label = '' WHERE id = ?1`)
 	for _, statement := range statements {
 		tx.Do(statement, c.ID(), low, high)
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -32,38 +33,25 @@ func (u Upkeep) Backup(ctx context.Context, path string) (c Copied, err error) {
 	return u.store.backup(ctx, path)
 }
 
-// backupPart is the prefix of the file into which SQLite writes a copy.
-const backupPart = ".cairn-backup-"
-
-// backup makes the copy in a file beside path that only its owner may read, and gives it its name.
+// backup makes the copy in a part beside path, and gives it its name.
 func (s *Store) backup(ctx context.Context, path string) (c Copied, err error) {
-	part, err := os.CreateTemp(filepath.Dir(path), backupPart)
+	part, err := newPart(filepath.Dir(path), s.log)
 	if err != nil {
 		return c, fmt.Errorf("back up to %s: %w", path, err)
 	}
-	defer os.Remove(part.Name())             // if it did not get its new name
+	defer part.close()
 	db := open(s.path, "_busy_timeout=5000") // those of the pool may not write at all
-	_, err = db.ExecContext(ctx, "VACUUM INTO ?", part.Name())
-	if err = errors.Join(err, db.Close(), part.Close()); err != nil {
-		return c, fmt.Errorf("back up to %s: %w", path, explain(err))
+	_, err = db.ExecContext(ctx, "VACUUM INTO ?", part.path)
+	if err = errors.Join(err, db.Close()); err != nil {
+		return c, fmt.Errorf("back up to %s: %w", path, s.explain(err))
 	}
-	if c, err = Inspect(ctx, part.Name()); err != nil {
+	if c, err = Inspect(ctx, part.path); err != nil {
 		return c, fmt.Errorf("check the backup: %w", err)
 	}
-	if err = flush(part.Name()); err == nil {
-		err = rename(part.Name(), path)
+	if err = flush(part.path); err == nil {
+		err = rename(part.path, path)
 	}
 	return c, Fail("back up to "+path, err)
-}
-
-// removeParts removes what processes left that were killed while making a copy.
-func (s *Store) removeParts(dir string) {
-	left, _ := filepath.Glob(filepath.Join(dir, backupPart+"*"))
-	for _, part := range left {
-		if err := os.RemoveAll(part); err != nil { // earlier versions wrote it in a folder
-			s.log.Warn("remove_unfinished_copy_failed", "error", err)
-		}
-	}
 }
 
 // rename gives a file another name, durably.
@@ -128,13 +116,16 @@ func Restore(ctx context.Context, dir, backup string) (c Copied, aside string, e
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
 	path := File(dir)
-	part := path + ".restored"
-	defer os.Remove(part) // if it did not get its new name
-	if err = copyFile(backup, part); err == nil {
+	part, err := newPart(dir, slog.New(slog.DiscardHandler)) // what cannot be removed does no harm
+	if err != nil {
+		return c, "", Fail("restore", err)
+	}
+	defer part.close()
+	if err = copyFile(backup, part.path); err == nil {
 		aside, err = moveAside(ctx, path)
 	}
 	if err == nil {
-		err = rename(part, path)
+		err = rename(part.path, path)
 	}
 	return c, aside, Fail("restore", err)
 }

@@ -141,7 +141,7 @@ func (u Upkeep) Writable(ctx context.Context) error {
 // Other causes are rare.
 func (u Upkeep) WrittenElsewhere(ctx context.Context) (number int64, err error) {
 	err = u.store.write.QueryRowContext(ctx, "PRAGMA data_version").Scan(&number) // of the only connection that writes here
-	return number, explain(err)
+	return number, u.store.explain(err)
 }
 
 // Vitals are numbers about a store, for monitoring.

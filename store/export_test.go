@@ -23,7 +23,7 @@ const (
 	SessionsShown  = sessionsShown
 	ToRead         = toRead
 	ToWrite        = toWrite
-	CopyPart       = backupPart
+	CopyPart       = partPrefix
 	WriterPragmas  = writerPragmas
 )
 

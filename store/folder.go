@@ -190,7 +190,6 @@ func (s *Store) upgrade(ctx context.Context) error {
 	}
 	if old > 0 && old < len(migrations) {
 		copied := fmt.Sprintf("%s.before-%d", s.path, len(migrations))
-		s.removeParts(filepath.Dir(s.path))
 		_, err := s.backup(ctx, copied)
 		var unread sqlite3.Error
 		switch {

@@ -34,6 +34,7 @@ type Inbound struct {
 	Tries       int       // how often completing it was attempted, see Try; the store sets it
 
 	row, received int64 // of the inbox: its id, and when it arrived
+	uncounted     bool  // it does not count for countBotTurn: Cairn wrote it, or it is old
 
 	// Compaction overrides the policy in the turn that answers the message, and in the check that
 	// follows it. It is not stored: a turn that is answered after a restart uses the policy.
@@ -44,7 +45,7 @@ type Inbound struct {
 type Receipt struct {
 	Fresh     bool  // false: the message was known already
 	Seq       int64 // its place, if it was taken up; 0: it is waiting in the inbox
-	Addressed bool  // as stored: in a followed thread the bot may answer without being addressed
+	Addressed bool  // as stored: in a followed thread the bot may answer without being addressed; a bot may have asked too often
 }
 
 // Deliver puts messages into the inbox, in order and in one transaction. When it returns without error they are durably on disk
@@ -75,6 +76,7 @@ func (c *Conversation) deliver(tx *Tx, m Inbound) (r Receipt) {
 	if is.left {
 		return Receipt{Seq: is.seq, Addressed: is.addressed}
 	}
+	c.countBotTurn(tx, &m, is)
 	asked := m.Addressed && !m.Optional // by a person
 	switch {
 	case !is.waits:
@@ -109,6 +111,23 @@ func (c *Conversation) deliver(tx *Tx, m Inbound) (r Receipt) {
 		tx.Do(follow, true, c.id)
 	}
 	return r
+}
+
+// MaxBotTurns is the most messages of other bots that a conversation answers before a person writes: two bots could answer
+// each other for ever. Further ones are overheard.
+const MaxBotTurns = 3
+
+// countBotTurn counts a bot's message that asks for an answer, or leaves it unaddressed if there were too many. A person's new
+// message ends the count.
+func (c *Conversation) countBotTurn(tx *Tx, m *Inbound, is delivery) {
+	switch {
+	case m.uncounted:
+	case m.Bot && m.Addressed && !is.addressed:
+		m.Addressed = tx.Do("UPDATE conversations SET bot_turns = bot_turns + 1 WHERE id = ? AND bot_turns < ?", c.id, MaxBotTurns)
+		m.Optional = m.Optional && m.Addressed
+	case !m.Bot && !is.waits:
+		tx.Do("UPDATE conversations SET bot_turns = 0 WHERE id = ? AND bot_turns > 0", c.id)
+	}
 }
 
 // addFiles adds the files of a redelivery to a waiting message without any: Slack delivers a mention twice, and perhaps only one

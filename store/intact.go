@@ -16,15 +16,17 @@ import (
 // sampledMessages is how many messages Intact reads, spread over all of them.
 const sampledMessages = 20
 
-// lossReason is why the store can no longer be used.
-type lossReason struct{ err atomic.Pointer[error] }
+// firstError is the first of the errors that it was given; zero: none.
+type firstError struct{ err atomic.Pointer[error] }
 
-func (l *lossReason) get() error {
-	if err := l.err.Load(); err != nil {
+func (f *firstError) get() error {
+	if err := f.err.Load(); err != nil {
 		return *err
 	}
 	return nil
 }
+
+func (f *firstError) keep(err error) { f.err.CompareAndSwap(nil, &err) }
 
 // Intact reads the schema and some pages with a new connection, as the next start would. ErrDamaged: the file was overwritten;
 // ErrReplaced: it or its log was deleted, moved or replaced. After these two the store refuses everything. It takes milliseconds.
@@ -38,7 +40,7 @@ func (u Upkeep) Intact(ctx context.Context) error {
 		err = s.readAnew(ctx)
 	}
 	if errors.Is(err, ErrReplaced) || errors.Is(err, ErrDamaged) {
-		s.lost.err.CompareAndSwap(nil, &err)
+		s.lost.keep(err)
 	}
 	return Fail("check the database file", err)
 }
@@ -51,13 +53,26 @@ func (u Upkeep) InPlace() error {
 	return u.store.inPlace()
 }
 
+// Damage returns the first ErrDamaged that a read or a write has met since the store was opened, even if all others succeed: a
+// damaged page stays one. It reads nothing.
+func (u Upkeep) Damage() error { return u.store.damage.get() }
+
+// explain is explain for errors of this store's own file. It keeps the first damage.
+func (s *Store) explain(err error) error {
+	err = explain(err)
+	if errors.Is(err, ErrDamaged) {
+		s.damage.keep(err)
+	}
+	return err
+}
+
 func (s *Store) readAnew(ctx context.Context) error {
 	if err := s.readStart(ctx); err != nil {
 		return err
 	}
 	db := open(s.path, readerPragmas)
 	defer db.Close()
-	return explain(transact(ctx, db, toRead, func(tx *Tx) {
+	return s.explain(transact(ctx, db, toRead, func(tx *Tx) {
 		versionOf(tx)
 		for _, table := range Values[string](tx, "SELECT name FROM sqlite_schema WHERE type = 'table'") {
 			Get[int](tx, `SELECT 1 FROM "`+strings.ReplaceAll(table, `"`, `""`)+`" LIMIT 1`)

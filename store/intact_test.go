@@ -67,3 +67,21 @@ func TestDatabaseFileOfARunningBot(t *testing.T) {
 		})
 	}
 }
+
+// The first read that meets damage is remembered: the bot is not ready from then on, though other pages can still be read.
+func TestDamageThatAReadMeets(t *testing.T) {
+	conv := newTalk(t)
+	s := conv.Store()
+	for i := range 300 {
+		deliver(t, conv, said(i+1, strings.Repeat("word ", 100)))
+	}
+	check.NoError(t, s.EmptyLog(ctx))
+	check.NoError(t, s.Upkeep().Damage())
+	check.NoError(t, writeAt(8192)(s.Path()))
+	check.NoError(t, s.Upkeep().Writable(ctx))
+	check.NoError(t, s.Upkeep().Damage())
+	check.Error(t, check.ErrorOf(s.Upkeep().Check(ctx)), store.ErrDamaged)
+	check.Error(t, s.Upkeep().Damage(), store.ErrDamaged)
+	check.NoError(t, s.Upkeep().Writable(ctx))
+	check.NoError(t, s.Upkeep().InPlace())
+}

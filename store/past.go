@@ -110,6 +110,7 @@ func (c *Conversation) deliverPast(tx *Tx, said []Inbound) (fresh int) {
 	for _, m := range said {
 		tx.Do(`INSERT INTO gone (conversation, platform_id) SELECT conversation, ? FROM erasures
 			WHERE conversation = ? AND author_id = ? AND asked_at >= ? ON CONFLICT DO NOTHING`, m.ID, c.id, m.AuthorID, m.Time.UnixMilli())
+		m.uncounted = !m.Addressed
 		if c.deliver(tx, m).Fresh {
 			fresh++
 		}

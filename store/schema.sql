@@ -28,7 +28,8 @@ CREATE TABLE conversations (
   audience         TEXT NOT NULL DEFAULT '' CHECK (audience IN ('', 'channel', 'server')), -- who may read it beside its members: those of a thread's channel, or everybody
   past_tries       INTEGER NOT NULL DEFAULT 0,            -- attempts to read what people said before the bot joined: one may have killed the process
   label            TEXT NOT NULL DEFAULT '',              -- what people call the place: "#general · Cozy Corner"
-  unread_from      INTEGER NOT NULL DEFAULT 0             -- first seq of an import that the compactor has not read; 0: it has read all
+  unread_from      INTEGER NOT NULL DEFAULT 0,            -- first seq of an import that the compactor has not read; 0: it has read all
+  bot_turns        INTEGER NOT NULL DEFAULT 0             -- messages of other bots that were to be answered since a person wrote, see MaxBotTurns
 ) STRICT;
 
 -- What was delivered and not yet taken up. A row moves to messages and gets its seq.

@@ -58,7 +58,8 @@ type Store struct {
 	path     string      // path of the file
 	file     fs.FileInfo // identifies the file that was opened
 	logFile  fs.FileInfo // the same of its write-ahead log; nil: it had none
-	lost     lossReason
+	lost     firstError  // why the store can no longer be used
+	damage   firstError  // that a read or a write has met
 	shared   bool
 	log      *slog.Logger
 	unlock   func() error // of the folder; nil when shared
@@ -197,7 +198,7 @@ func (s *Store) Update(ctx context.Context, f func(tx *Tx)) error {
 		return err
 	}
 	var changed []string
-	err := explain(transact(ctx, s.write, toWrite, func(tx *Tx) {
+	err := s.explain(transact(ctx, s.write, toWrite, func(tx *Tx) {
 		tx.store = s
 		f(tx)
 		tx.Fail(s.inPlace())
@@ -226,7 +227,7 @@ func (s *Store) look(ctx context.Context, begin string, f func(tx *Tx)) error {
 	if err := s.lost.get(); err != nil {
 		return err
 	}
-	return explain(transact(ctx, s.read, begin, func(tx *Tx) {
+	return s.explain(transact(ctx, s.read, begin, func(tx *Tx) {
 		tx.store = s
 		f(tx)
 	}))

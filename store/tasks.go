@@ -146,7 +146,7 @@ func (c *Conversation) chainOf(tx *Tx, turn int64) (chain int64) {
 // taskMessage returns a message between a task and its parent, which asks for a turn. Its author's ID is a conversation's name,
 // so that it does not count as anyone else's turn.
 func taskMessage(author, text, id, from string) Inbound {
-	return Inbound{ID: id, Author: author, AuthorID: from, Text: text, Addressed: true}
+	return Inbound{ID: id, Author: author, AuthorID: from, Text: text, Addressed: true, uncounted: true}
 }
 
 // Continue resumes the task of this conversation with a message, unless the task has ended, or a message waits already.

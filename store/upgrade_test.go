@@ -113,7 +113,7 @@ func TestUpgradeFromEachVersion(t *testing.T) {
 		restore(t, dir, copied)
 		check.Equal(t, "version", check.Must(store.Inspect(ctx, store.File(dir)))(t).Version, last)
 		runScripts(t, dir, "DELETE FROM memory_people; DELETE FROM memory_sources; DELETE FROM memories") // for example: it differs
-		write(t, dir, store.CopyPart+"1", "left by one that was killed")
+		write(t, dir, store.CopyPart+"1", "SQLite format 3\x00 left by one that was killed")
 		storetest.OpenStore(t, dir)
 		check.Equal(t, "memories in the copy of the next upgrade", check.Must(store.Inspect(ctx, copied))(t).Memories, 0)
 		for pattern, want := range map[string]int{copied + "*": 1, filepath.Join(dir, store.CopyPart+"*"): 0} {

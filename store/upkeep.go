@@ -102,12 +102,12 @@ func backupMade(file string) time.Time {
 func (s *Store) backUp(ctx context.Context, b Backups, now time.Time) error {
 	info, err := os.Stat(s.path)
 	if err = cmp.Or(err, os.MkdirAll(b.Dir, 0o700)); err == nil {
+		s.makeRoom(b.Dir)
 		err = checkRoom(b.Dir, info.Size())
 	}
 	if err != nil {
 		return fmt.Errorf("make a backup: %w", err)
 	}
-	s.removeParts(b.Dir)
 	file := filepath.Join(b.Dir, now.UTC().Format(backupName))
 	if _, err := s.backup(ctx, file); err != nil { // it replaces one of the same second
 		return err
@@ -212,7 +212,7 @@ func (u Upkeep) EraseFiles(ctx context.Context, b Backups) error {
 		err = s.emptyLog(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("rewrite the database: %w", explain(err))
+		return fmt.Errorf("rewrite the database: %w", s.explain(err))
 	}
 	now := time.Now()
 	if b.Keep = 1; b.Every == 0 { // the backups made before it hold deleted text
@@ -225,7 +225,7 @@ func (u Upkeep) EraseFiles(ctx context.Context, b Backups) error {
 	}
 	s.rewritten = 0 // the next deletion has a smaller id if the clock is set back
 	_, err = s.write.ExecContext(ctx, "DELETE FROM unscrubbed WHERE id <= ?", newest)
-	return explain(err)
+	return s.explain(err)
 }
 
 // Vacuum rewrites the database. The log still has the earlier pages.

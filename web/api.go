@@ -178,7 +178,7 @@ func (s *Server) routes() []route {
 	const one, memories, memoryOne = "/api/conversations/{conversation}", "/api/memories", "/api/memories/{id}"
 	const ok, accepted, conflict, unfit = http.StatusOK, http.StatusAccepted, http.StatusConflict, http.StatusUnprocessableEntity
 	post := send("POST "+one+"/messages", "Send a message or a command to a web conversation, web:NAME, which may be new: "+
-		"202 once the message is on disk; 200 with a command's answer", s.postMessage, ok, accepted, http.StatusBadRequest, conflict, unfit)
+		"202 once the message is on disk; 200 with a command's answer", s.postMessage, ok, accepted, http.StatusBadRequest, conflict, unfit, http.StatusTooManyRequests)
 	post.fresh = true
 	simulation := send("POST "+simulatePath, "What other settings would have done with a conversation, without a model; "+
 		"the current settings come first. One runs at a time; others wait", s.simulate, ok, unfit)

@@ -144,6 +144,7 @@ func slow(more <-chan bool) func(context.Context, int, llm.Request) (llm.Respons
 
 func chatPaneInBrowser(t *testing.T) {
 	r := newRig(t, rigOptions{window: 100_000, model: slow(nil), tools: &channeltest.Box{Approve: channel.ApproveAlways}})
+	r.withPosts(1) // which does not limit who writes here
 	b := newBrowser(t, r.url)
 	b.open("/chat/general")
 	b.until("the bot is far away", "(direct => (window.fetch = (...a) => new Promise(r => setTimeout(r, 100)).then(() => window.gone ? Promise.reject(new Error('The bot is gone.')) : direct(...a)), true))(window.fetch)")

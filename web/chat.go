@@ -139,6 +139,9 @@ func (s *Server) postMessage(r *request, b messageNew) (taken messageTaken, err 
 	if strings.HasPrefix(b.Text, "//") {
 		b.Text = b.Text[1:]
 	}
+	if err := s.takePost(r, name); err != nil {
+		return taken, err
+	}
 	r.status = http.StatusAccepted
 	_, err = s.o.Hub.Deliver(r.Context(), name, channel.Inbound{
 		ID: b.ID, AuthorID: owner.ID, Author: owner.Name, Text: b.Text, Time: time.Now(), Addressed: true, Compaction: settings,

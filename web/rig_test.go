@@ -77,6 +77,7 @@ type rigOptions struct {
 	says      string // the model; empty: "Noted."
 	model     func(ctx context.Context, n int, req llm.Request) (llm.Response, error)
 	before    func(r *rig) // called before the server runs
+	replied   func(conversation string, to []string, text string, failure bool)
 }
 
 // said is an answer of a model that counts tokens.
@@ -113,7 +114,7 @@ func newRig(t *testing.T, o rigOptions) *rig {
 			return now
 		},
 		Connectors: []channel.Connector{channeltest.Silent("terminal"), NewChat(r.events)},
-		Observers:  []observe.Observer{r.events}, After: r.events.Compaction, Remembered: r.events.Remembered, Asked: r.events.Asked, Log: log,
+		Observers:  []observe.Observer{r.events}, After: r.events.Compaction, Remembered: r.events.Remembered, Asked: r.events.Asked, Replied: o.replied, Log: log,
 	})
 	listener := must(net.Listen("tcp", "127.0.0.1:0"))
 	well := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "well") })

@@ -50,6 +50,7 @@ type Server struct {
 	mux      *http.ServeMux
 	auth     auth
 	limits   limits
+	posts    posts
 	fills    sync.Map        // of cachedUsage, by conversation
 	streams  context.Context // canceled when streams must end
 

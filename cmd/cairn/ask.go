@@ -4,6 +4,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -51,12 +52,16 @@ func (a *app) ask(cmd *cobra.Command, o terminal.Options, words []string) (err e
 		return usage(err)
 	}
 	a.terminal.Store(connector)
-	bot, err := a.start(cmd.Context(), a.logger(a.err, slog.LevelError), withoutTurnLimit, connector)
+	ctx, bot, err := a.start(cmd.Context(), a.logger(a.err, slog.LevelError), withoutTurnLimit, connector)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, bot.close()) }()
-	return connector.Run(cmd.Context(), bot.hub, bot.log)
+	err = connector.Run(ctx, bot.hub, bot.log)
+	if errors.Is(err, context.Canceled) {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 // question returns the words as a text, with the standard input in place of "-".

@@ -53,20 +53,21 @@ type bot struct {
 }
 
 // start opens the store for this process alone, and a hub on it. rules derives the hub's rules from
-// the settings, now and after each edit.
-func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Settings) channel.Rules, connectors ...channel.Connector) (*bot, error) {
+// the settings, now and after each edit. The context for everything that the command does with the bot
+// also ends when the database is damaged or gone, with that as its cause.
+func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Settings) channel.Rules, connectors ...channel.Connector) (context.Context, *bot, error) {
 	b := &bot{app: a, log: log, rules: rules, models: newModelSet(log)}
 	first, err := b.configured(a.settings)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	b.current.Store(first)
 	b.metrics = newMetrics(func() prices.List { return b.settings().Money().Prices })
 	if b.store, err = store.Open(ctx, store.Options{Dir: a.settings.DataDir, Log: log}); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := b.openHub(ctx, connectors); err != nil {
-		return nil, errors.Join(err, b.store.Close())
+		return nil, nil, errors.Join(err, b.store.Close())
 	}
 	b.ctx, b.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	b.warn(&first.settings)
@@ -77,7 +78,7 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 	if os.Getenv("GOGC") == "" {
 		b.trim = time.AfterFunc(settled, func() { debug.SetGCPercent(gcPercent) })
 	}
-	return b, nil
+	return b.watchDatabase(ctx), b, nil
 }
 
 // gcPercent lets the heap of a running bot grow by 30 % between collections instead of Go's default

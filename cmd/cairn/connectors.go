@@ -32,6 +32,7 @@ type outerConnector interface {
 	channel.Connector
 	Run(ctx context.Context, hub *channel.Hub) error
 	Connected() bool
+	Problem() string // what it waits for if the platform does not answer; else empty
 	Check(ctx context.Context) (facts []string, err error)
 }
 

@@ -5,6 +5,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,6 +16,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/config"
+	"cairn/connector/discord"
+	"cairn/connector/slack"
+	"cairn/internal/network"
 	"cairn/mcp"
 	"cairn/store"
 )
@@ -27,8 +31,8 @@ func newDoctor(a *app) *cobra.Command {
 		Long: `Check everything a running bot depends on: the settings; the data folder, including every page
 of the database; the MCP servers and their tools; and what the tokens of Discord and Slack may
 do. It sends each model a turn with tools, the same turn again to see the provider's cache at
-work, a picture, and a request for a summary. It works while the bot runs. Exit code 1: something
-is wrong.`,
+work, a picture, and a request for a summary. It works while the bot runs, and asks it how it is, at
+its health or [web] address. Exit code 1: something is wrong.`,
 		Example: `  cairn doctor
   cairn doctor --json | jq 'select(.ok | not)'`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -47,7 +51,7 @@ type doctor struct {
 }
 
 type diagnosis struct {
-	Check  string `json:"check"` // settings, data, model, worker, tools, discord, slack
+	Check  string `json:"check"` // settings, data, model, worker, tools, discord, slack, bot
 	OK     bool   `json:"ok"`
 	Detail string `json:"said"`
 }
@@ -88,7 +92,7 @@ func (d *doctor) examine(ctx context.Context) error {
 	if s.Ambiguous() {
 		d.report("settings", nil, "warning: "+bothProviders)
 	}
-	for _, look := range []func(context.Context){d.data, d.models, d.tools, d.connectors} {
+	for _, look := range []func(context.Context){d.data, d.models, d.tools, d.connectors, d.runningBot} {
 		look(ctx)
 		if err := cmp.Or(d.printErr, ctx.Err()); err != nil {
 			return err
@@ -164,7 +168,31 @@ func (d *doctor) connectors(ctx context.Context) {
 		limited, cancel := context.WithTimeout(ctx, serverTimeout)
 		facts, err := connector.Check(limited)
 		cancel()
-		d.report(connector.Name(), err, facts...)
+		address := map[string]string{discord.Name: d.app.settings.Discord.APIBase, slack.Name: d.app.settings.Slack.APIBase}[connector.Name()]
+		inWords := network.Explain(cmp.Or(address, connector.Name()), err)
+		d.report(connector.Name(), cmp.Or(inWords, err), facts...)
+	}
+}
+
+// runningBot reports what the running bot says of itself, if the settings name its address and a bot answers there: what it waits
+// for, a second process cannot see.
+func (d *doctor) runningBot(ctx context.Context) {
+	address := cmp.Or(d.app.settings.Health, d.app.settings.Web.Listen)
+	if address == "" {
+		return
+	}
+	text, _, err := getHealth(ctx, address, "/readyz")
+	var found state
+	if err != nil || json.Unmarshal(text, &found) != nil || len(found.Parts) == 0 { // it does not run, or another program does
+		return
+	}
+	if found.OK {
+		d.report("bot", nil, "it runs and is ready")
+	}
+	for _, part := range found.Parts {
+		if !part.OK {
+			d.report("bot", fmt.Errorf("it runs, and is not ready: %s: %s", part.Part, part.Why))
+		}
 	}
 }
 

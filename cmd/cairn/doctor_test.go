@@ -2,7 +2,10 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -120,4 +123,21 @@ func TestDoctorChecksOtherServers(t *testing.T) {
 	p.write("config.toml", "[[providers]]\nid = \"p\"\nbase_url = \""+other.URL+"\"\napi_key = \"env:CAIRN_P_KEY\"\n[defaults.compaction]\nmodel = \"p/small\"\n")
 	p.doctorSays(exitFailed, "wire messages", "WRONG  worker    small, which summarizes for agent cairn: model: auth (HTTP 401): no, from "+other.URL, `what to do: check api_key of provider "p"`)
 	check.Len(t, "refusals", claude.Refusals(), 0)
+}
+
+// A second process cannot see that the running bot waits for a platform: doctor asks the bot.
+func TestDoctorAsksTheRunningBot(t *testing.T) {
+	answer := state{OK: true}
+	bot := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		check.Equal(t, "path", r.URL.Path, "/readyz")
+		check.NoError(t, json.NewEncoder(w).Encode(answer))
+	}))
+	defer bot.Close()
+	p := newFolder(t).with(fmt.Sprintf("health = %q\n[llm]\nmodel = \"offline\"", bot.Listener.Addr()))
+	answer.add("process", false, "")
+	check.Contains(t, "a bot that is ready", p.run("", "doctor").out, "ok     bot       it runs and is ready")
+	answer.add("discord", true, "not connected, waiting for READY of the gateway")
+	p.doctorSays(exitFailed, "WRONG  bot       it runs, and is not ready: discord: not connected, waiting for READY of the gateway")
+	bot.Close()
+	check.Lacks(t, "without a bot", p.run("", "doctor").out, "bot   ")
 }

@@ -135,9 +135,20 @@ func (h *health) ready(ctx context.Context) state {
 	stats := h.bot.hub.Stats()
 	s.add("process", h.ctx.Err() != nil, "the bot is stopping")
 	for _, connector := range h.connectors {
-		s.add(connector.Name(), !connector.Connected(), "not connected")
+		why := "not connected"
+		if problem := connector.Problem(); problem != "" {
+			why += ", " + problem
+		}
+		s.add(connector.Name(), !connector.Connected(), why)
 	}
-	h.addDatabase(ctx, &s, &h.writeFailure, h.bot.store.Upkeep().Writable(ctx), "cannot be written")
+	database := h.bot.store.Upkeep()
+	err := database.Damage()
+	what := "is damaged"
+	if err == nil {
+		err = database.Writable(ctx)
+		what = "cannot be written"
+	}
+	h.addDatabase(ctx, &s, &h.writeFailure, err, what)
 	s.add("conversations", stats.Stuck > 0, counted(stats.Stuck, "conversation", "conversations")+" cannot continue; the log says why")
 	s.add("replies", stats.Refused > 0, counted(stats.Refused, "conversation", "conversations")+" cannot send a reply; the log says why")
 	if stats.Refused == 0 && stats.Dropped > 0 { // a dropped one delays nothing, and is only mentioned
@@ -167,7 +178,7 @@ func newHealth(a *app) *cobra.Command {
 		Short: "Check the health of the running bot",
 		Long: `Ask the running bot over HTTP, at its health ADDRESS (or its [web] address), whether it is alive;
 with --ready, whether it would answer a message now: its connectors are connected, the database can be
-written, and the model answered recently. Exit code 1: it is not, and standard output says why, or
+written and is not damaged, and the model answered recently. Exit code 1: it is not, and standard output says why, or
 nothing answers there.`,
 		Example: `  cairn health
   cairn health --ready`,
@@ -193,25 +204,32 @@ func (a *app) askHealth(ctx context.Context, ready bool) error {
 		return usage(errors.New("no address is known: set health, or listen under [web], or pass --health"))
 	}
 	path := map[bool]string{false: "/healthz", true: "/readyz"}[ready]
+	text, healthy, err := getHealth(ctx, address, path)
+	if err != nil {
+		return fmt.Errorf("nothing answers at %s: is the bot running, with --health or --web at this address?", address)
+	}
+	_, err = fmt.Fprintln(a.out, strings.TrimSpace(string(text)))
+	if err == nil && !healthy {
+		err = errors.New("the bot is not healthy")
+	}
+	return err
+}
+
+// getHealth returns what the bot at address answers, and whether it is healthy.
+func getHealth(ctx context.Context, address, path string) (text []byte, healthy bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*probeTimeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+reachable(address)+path, nil)
 	if err != nil {
-		return err
+		return nil, false, err
 	}
 	client := &http.Client{Transport: &http.Transport{}} // no proxy
 	defer client.CloseIdleConnections()
 	resp, err := client.Do(r)
 	if err != nil {
-		return fmt.Errorf("nothing answers at %s: is the bot running, with --health or --web at this address?", address)
+		return nil, false, err
 	}
 	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
-	if err == nil {
-		_, err = fmt.Fprintln(a.out, strings.TrimSpace(string(text)))
-	}
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = errors.New("the bot is not healthy")
-	}
-	return err
+	text, err = io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	return text, resp.StatusCode == http.StatusOK, err
 }

@@ -68,7 +68,7 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	if err != nil {
 		return err
 	}
-	bot, err := a.start(ctx, log, (*config.Settings).Rules, connector)
+	watched, bot, err := a.start(ctx, log, (*config.Settings).Rules, connector)
 	if err != nil {
 		return err
 	}
@@ -76,11 +76,14 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 
 	bot.keepRoom()
 	progress := a.importProgress()
-	imported, err := bot.hub.Import(ctx, conversation, past, progress.show)
+	imported, err := bot.hub.Import(watched, conversation, past, progress.show)
 	progress.done()
 	if ctx.Err() != nil {
 		fmt.Fprintln(a.err, "cairn:", progress.stopped(name))
 		return ctx.Err()
+	}
+	if watched.Err() != nil { // the database is lost
+		return context.Cause(watched)
 	}
 	if errors.Is(err, store.ErrLive) {
 		return fmt.Errorf("people have talked in the channel %s: name another with --channel: %w", name, store.ErrLive)

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"cairn/store"
 	"cairn/testkit/check"
@@ -67,6 +68,8 @@ type folder struct {
 
 	bare  bool   // chat creates the database itself
 	width uint16 // of the terminal of atScreen; 0: it knows none
+
+	databaseEvery time.Duration // see app
 }
 
 // parallel are the tests with a folder, which run in parallel.
@@ -143,7 +146,7 @@ func (p folder) runHere(input string, args []string) result {
 		defer os.Unsetenv(name)
 	}
 	var out, errs check.Buffer // the log and the terminal write side by side
-	code := execute(p.t.Context(), &app{in: strings.NewReader(input), out: &out, err: &errs}, args)
+	code := execute(p.t.Context(), &app{in: strings.NewReader(input), out: &out, err: &errs, databaseEvery: p.databaseEvery}, args)
 	return result{out.String(), errs.String(), code}
 }
 

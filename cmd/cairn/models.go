@@ -21,6 +21,7 @@ import (
 	"cairn/channel"
 	"cairn/compactor"
 	"cairn/config"
+	"cairn/internal/network"
 	"cairn/llm"
 )
 
@@ -247,7 +248,7 @@ func explained(name string, err error) error {
 	var e *llm.Error
 	located := errors.As(err, &e) && e.Where.Address != ""
 	if located {
-		if inWords := networkError(e.Where.Address, err); inWords != nil {
+		if inWords := network.Explain(e.Where.Address, err); inWords != nil {
 			return fmt.Errorf("%s: %w", name, inWords)
 		}
 	}

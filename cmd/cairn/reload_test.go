@@ -37,7 +37,9 @@ func startBot(t *testing.T, text string) *runningBot {
 	a := &app{config: s.file, data: filepath.Join(p.dir, "data"), in: strings.NewReader(""), out: io.Discard, err: io.Discard}
 	check.NoError(t, a.load())
 	connector := check.Must(terminal.New(nobody()))(t)
-	s.bot = check.Must(a.start(t.Context(), slog.New(slog.NewTextHandler(s.log, nil)), (*config.Settings).Rules, connector))(t)
+	var err error
+	_, s.bot, err = a.start(t.Context(), slog.New(slog.NewTextHandler(s.log, nil)), (*config.Settings).Rules, connector)
+	check.NoError(t, err)
 	t.Cleanup(func() { check.NoError(t, s.close()) })
 	s.watchSettings(false)
 	return s
@@ -167,7 +169,7 @@ func TestAgentEditsApply(t *testing.T) {
 
 // Each setting either applies while the bot runs or is marked as one that needs a restart.
 func TestEverySettingAppliesOrNeedsARestart(t *testing.T) {
-	live := []string{"respond", "turns_per_minute", "calls_per_hour", "budget_per_day", "budget_per_month", "restricted", "recall_tokens", "share_memories", "language"}
+	live := []string{"respond", "turns_per_minute", "calls_per_hour", "budget_per_day", "budget_per_month", "restricted", "recall_tokens", "share_memories", "language", "web.posts_per_hour"}
 	for _, key := range compactor.Keys() {
 		live = append(live, "defaults.compaction."+key)
 	}

@@ -38,7 +38,9 @@ type app struct {
 	settings config.Settings
 	secrets  redactor // secrets to mask in logs and errors
 	webSide  *webSide // nil: no web server
-	terminal atomic.Pointer[terminal.Terminal]
+
+	databaseEvery time.Duration // how often a bot checks its database file; 0: every minute
+	terminal      atomic.Pointer[terminal.Terminal]
 }
 
 // interrupted reports whether a SIGINT stopped an answer at the terminal, so that the program goes on.

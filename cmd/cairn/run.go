@@ -68,12 +68,11 @@ func (a *app) run(ctx context.Context) (err error) {
 	for _, connector := range connectors {
 		known, open, names = append(known, connector), append(open, connector), append(names, connector.Name())
 	}
-	bot, err := a.start(ctx, log, (*config.Settings).Rules, known...)
+	ctx, bot, err := a.start(ctx, log, (*config.Settings).Rules, known...)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, bot.close()) }()
-	ctx = bot.watchDatabase(ctx)
 	health, err := bot.startHealth(ctx, connectors)
 	if err != nil {
 		return err
@@ -205,7 +204,7 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 		}
 	}
 	log := a.logger(logTo, level)
-	bot, err := a.start(cmd.Context(), log, withoutTurnLimit, connector)
+	ctx, bot, err := a.start(cmd.Context(), log, withoutTurnLimit, connector)
 	if err != nil {
 		return err
 	}
@@ -217,14 +216,13 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 	bot.watchSettings(!isTerminal(a.in)) // closing a terminal sends SIGHUP, which must end the program
 	bot.runUpkeep()
 	if a.webSide != nil {
-		server := bot.newWeb(bot.newHealth(cmd.Context(), nil))
+		server := bot.newWeb(bot.newHealth(ctx, nil))
 		bot.tasks.Go(func() {
 			if err := server.Run(bot.ctx, bot.hub); err != nil {
 				log.Error("web_closed", "error", err)
 			}
 		})
 	}
-	ctx := bot.watchDatabase(cmd.Context())
 	if err := connector.Run(ctx, bot.hub, log); !errors.Is(err, context.Canceled) {
 		return err
 	}

@@ -5,18 +5,15 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"net/netip"
 	"net/url"
 	"strings"
-	"syscall"
 	"time"
 
 	"cairn/config"
+	"cairn/internal/network"
 	"cairn/llm"
 )
 
@@ -118,7 +115,7 @@ var setupWords = strings.NewReplacer(
 // modelErrorAt says what is wrong with a model's server, and what to do.
 func (s *setup) modelErrorAt(address string, err error) error {
 	address = config.ShownAddress(address)
-	if inWords := networkError(address, err); inWords != nil {
+	if inWords := network.Explain(address, err); inWords != nil {
 		return inWords
 	}
 	e, ok := errors.AsType[*llm.Error](err)
@@ -131,34 +128,4 @@ func (s *setup) modelErrorAt(address string, err error) error {
 		text += fmt.Sprintf(": %s answered with HTTP %d, %q", address, e.Status, e.Message)
 	}
 	return errors.New(text + "\nwhat to do: " + setupWords.Replace(remedy.Operator))
-}
-
-// networkError says in words why a server cannot be reached, and what to do; nil if err is another failure.
-func networkError(address string, err error) error {
-	var dns *net.DNSError
-	var op *net.OpError
-	var certificate *tls.CertificateVerificationError
-	var failed net.Error
-	var request *url.Error
-	switch {
-	case errors.As(err, &op) && op.Op == "proxyconnect":
-		return errors.New("the proxy that HTTP_PROXY or HTTPS_PROXY names does not answer: start it, or unset the variable")
-	case errors.As(err, &dns) && dns.IsNotFound:
-		return fmt.Errorf("there is no host named %s: correct the address, or check the network and DNS", dns.Name)
-	case errors.As(err, &dns):
-		return fmt.Errorf("the address of %s cannot be looked up now: check the network and DNS", dns.Name)
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Errorf("nothing listens at %s: start the server, or correct the address", address)
-	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
-		return fmt.Errorf("there is no route to %s: check the network, or correct the address", address)
-	case errors.Is(err, http.ErrSchemeMismatch):
-		return fmt.Errorf("the server at %s speaks HTTP, not HTTPS: write http:// if the network between them is trusted", address)
-	case errors.As(err, &certificate):
-		return fmt.Errorf("the certificate of %s is not valid for this machine: %w; correct the address, or install the certificate", address, certificate.Err)
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &failed) && failed.Timeout():
-		return fmt.Errorf("%s does not answer in time: check the load of the server, or correct the address", address)
-	case op != nil, errors.As(err, &request) && request.Op != "parse" && !errors.Is(err, context.Canceled):
-		return fmt.Errorf("the answer from %s cannot be read: check that the right server runs there, or correct the address", address)
-	}
-	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/network"
 	"cairn/testkit/check"
 	"cairn/testkit/slacktest"
 )
@@ -164,17 +165,19 @@ func TestNetworkErrorsInWords(t *testing.T) {
 	for want, err := range map[string]error{
 		"there is no host named x: correct the address": &net.DNSError{Name: "x", IsNotFound: true},
 		"the address of x cannot be looked up now":      &net.DNSError{Name: "x"},
-		"the proxy that HTTP_PROXY or":                  &net.OpError{Op: "proxyconnect", Err: errors.New("x")},
-		"a does not answer in time":                     fmt.Errorf("x: %w", os.ErrDeadlineExceeded),
+		"the proxy http://p:1 of HTTPS_PROXY cannot be reached: start it": &network.ProxyError{
+			Proxy: "http://p:1", Variable: "HTTPS_PROXY", Err: &net.DNSError{Name: "p", IsNotFound: true},
+		},
+		"a does not answer in time": fmt.Errorf("x: %w", os.ErrDeadlineExceeded),
 	} {
 		check.HasPrefix(t, err.Error(), inWords(t, "a", err), want)
 	}
-	check.That(t, networkError("a", errors.New("the token is wrong")) == nil, "another error is one of the network")
+	check.That(t, network.Explain("a", errors.New("the token is wrong")) == nil, "another error is one of the network")
 }
 
 func inWords(t *testing.T, address string, err error) string {
 	t.Helper()
-	words := networkError(address, err)
+	words := network.Explain(address, err)
 	check.Require(t, words != nil, "%v is no error of the network", err)
 	return words.Error()
 }

@@ -10,6 +10,7 @@ import (
 
 	"cairn/connector/discord"
 	"cairn/connector/slack"
+	"cairn/internal/network"
 )
 
 const (
@@ -88,7 +89,7 @@ func (s *setup) lookAtDiscord(ctx context.Context) error {
 
 // platformError says in words why a platform cannot be reached; other errors already do.
 func (s *setup) platformError(name string, err error) error {
-	return cmp.Or(networkError(cmp.Or(s.apiBase, name), err), err)
+	return cmp.Or(network.Explain(cmp.Or(s.apiBase, name), err), err)
 }
 
 // awaitContentIntent waits until the bot may read messages.

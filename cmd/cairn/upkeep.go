@@ -151,13 +151,13 @@ func (b *bot) checkModel(agent channel.Agent, m *located) {
 // databaseEvery is how often the bot checks that its database is still the file it opened: it takes a millisecond.
 const databaseEvery = time.Minute
 
-// watchDatabase returns a context that also ends when the database is damaged or gone, with that as its cause.
+// watchDatabase returns a context that also ends when the database is damaged or gone, with that as its cause. See start.
 func (b *bot) watchDatabase(ctx context.Context) context.Context {
 	ctx, lose := context.WithCancelCause(ctx)
 	b.tasks.Go(func() {
 		for {
 			select {
-			case <-time.After(databaseEvery):
+			case <-time.After(cmp.Or(b.app.databaseEvery, databaseEvery)):
 			case <-b.ctx.Done():
 				return
 			}

@@ -27,7 +27,8 @@ func (j *Judge) Support(statement, about string, seqs []int64) (s Support) {
 	e := j.evidence()
 	c := e.claimOf(statement, -1, nil)
 	c.cited = seqs
-	subject := e.personNamed(about)
+	x := &comparison{e, c}
+	subject := e.cast.personNamed(about)
 	if len(c.people) == 0 && subject != noPerson {
 		c.people = []int{subject}
 		c.leads = true
@@ -35,15 +36,15 @@ func (j *Judge) Support(statement, about string, seqs []int64) (s Support) {
 	cited := e.ofMessages(seqs)
 	said := e.textOf(cited)
 	c.foreign = words.Differ(c.text, said)
-	telling := slices.DeleteFunc(cited, func(i int) bool { return !e.speaksOf(c, i) })
+	telling := slices.DeleteFunc(cited, func(i int) bool { return !x.speaksOf(i) })
 	if len(telling) == 0 {
 		return s
 	}
-	s.Seqs = e.seqsOf(telling, c)
+	s.Seqs = x.seqsOf(telling)
 	s.About = subject != noPerson && slices.ContainsFunc(telling, func(i int) bool {
 		return e.passages[i].author == subject || slices.Contains(e.namedIn(i), subject)
 	})
-	s.Wrong = e.refute(c, telling)
+	s.Wrong = x.refute(telling)
 	if !c.foreign || tell(c.text).script == tell(said).script { // in another script names are spelled in other ways
 		s.Names = c.strangeNames()
 	}
@@ -51,26 +52,26 @@ func (j *Judge) Support(statement, about string, seqs []int64) (s Support) {
 }
 
 // speaksOf reports whether a passage says something of a claim, itself or by what it answers.
-func (e *evidence) speaksOf(c *claim, i int) bool {
-	if c.foreign || e.shares(c, i) {
+func (x *comparison) speaksOf(i int) bool {
+	if x.claim.foreign || x.shares(i) {
 		return true
 	}
-	p := &e.passages[i]
-	return (len(c.people) == 0 || slices.Contains(c.people, p.author)) && slices.ContainsFunc(e.asked(i), func(k int) bool { return e.shares(c, k) })
+	p := &x.passages[i]
+	return (len(x.claim.people) == 0 || slices.Contains(x.claim.people, p.author)) && slices.ContainsFunc(x.asked(i), func(k int) bool { return x.shares(k) })
 }
 
 // shares reports whether a passage has a number or date of a claim, or words of it: one, or two of those that many messages have.
-func (e *evidence) shares(c *claim, i int) bool {
-	if len(c.keys) == 0 && !c.hasFact() {
-		return e.sharesAnyWord(c, i)
+func (x *comparison) shares(i int) bool {
+	if len(x.claim.keys) == 0 && !x.claim.hasFact() {
+		return x.sharesAnyWord(i)
 	}
-	p := &e.passages[i]
-	shared := slices.DeleteFunc(slices.Clone(c.keys), func(k key) bool { return p.keys[k.short] == 0 && p.keys[k.stem] == 0 })
-	if len(shared) == 1 && len(c.keys) > 1 && isLight(shared[0]) {
+	p := &x.passages[i]
+	shared := slices.DeleteFunc(slices.Clone(x.claim.keys), func(k key) bool { return p.keys[k.short] == 0 && p.keys[k.stem] == 0 })
+	if len(shared) == 1 && len(x.claim.keys) > 1 && isLight(shared[0]) {
 		shared = nil
 	}
-	all := len(shared) == len(c.keys)
-	return len(shared) > 0 && (all || e.overlap(c, i).words >= leastShared) || e.sharesFact(c, i)
+	all := len(shared) == len(x.claim.keys)
+	return len(shared) > 0 && (all || x.overlap(i).words >= leastShared) || x.sharesFact(i)
 }
 
 // hasFact reports whether a claim has a number or date that can be compared.
@@ -80,10 +81,10 @@ func (c *claim) hasFact() bool {
 }
 
 // sharesAnyWord compares the words of a claim that has none to compare, names included.
-func (e *evidence) sharesAnyWord(c *claim, i int) bool {
+func (x *comparison) sharesAnyWord(i int) bool {
 	const least = 2
-	said := words.Content(e.passages[i].text)
-	all := words.Content(c.text)
+	said := words.Content(x.passages[i].text)
+	all := words.Content(x.claim.text)
 	shared := slices.DeleteFunc(slices.Clone(all), func(term string) bool { return !slices.Contains(said, term) })
 	return len(shared) > 0 && len(shared) >= min(least, len(all))
 }
@@ -99,7 +100,7 @@ func (e *evidence) asked(i int) []int {
 		if p.author == e.passages[i].author {
 			continue
 		}
-		if p.author != noPerson && p.author == e.assistant || words.IsQuestion(p.text) {
+		if p.author != noPerson && p.author == e.cast.assistant || words.IsQuestion(p.text) {
 			return []int{k}
 		}
 		break
@@ -127,22 +128,22 @@ understand use usually wait want watch way week weekend whole wish wonder work w
 })
 
 // refute returns which person, number or date of a claim the passages that say something of it do not have.
-func (e *evidence) refute(c *claim, telling []int) string {
-	wrong, found := e.checkSpeaker(c, telling, telling)
+func (x *comparison) refute(telling []int) string {
+	wrong, found := x.checkSpeaker(telling, telling)
 	switch {
 	case wrong != "":
 		return wrong
 	case !found:
-		return fmt.Sprintf("it is not by %s, and does not mention them", e.people[c.people[0]].shown)
+		return fmt.Sprintf("it is not by %s, and does not mention them", x.cast.people[x.claim.people[0]].shown)
 	}
-	wrong, found = e.checkNumbers(c, telling, telling)
+	wrong, found = x.checkNumbers(telling, telling)
 	switch {
 	case wrong != "":
 		return wrong
 	case !found:
 		return "it has not all the numbers"
 	}
-	wrong, found = e.checkDates(c, telling, telling)
+	wrong, found = x.checkDates(telling, telling)
 	if wrong == "" && !found {
 		return "it has not all the dates"
 	}
@@ -150,11 +151,11 @@ func (e *evidence) refute(c *claim, telling []int) string {
 }
 
 // personNamed returns the index of the person with a name; noPerson if there is none. Messages of the assistant may have no name.
-func (e *evidence) personNamed(name string) int {
+func (c *cast) personNamed(name string) int {
 	if name == "" {
 		return noPerson
 	}
-	return slices.IndexFunc(e.people, func(p person) bool { return p.name == words.Fold(name) })
+	return slices.IndexFunc(c.people, func(p person) bool { return p.name == words.Fold(name) })
 }
 
 // ofMessages returns the passages of messages, in order.

@@ -31,15 +31,15 @@ func (e *evidence) claimOf(line string, heading int, languages []string) *claim 
 	c.text = statement(line)
 	read := languages
 	if len(read) == 0 {
-		read = e.languages
+		read = e.cast.languages
 	}
 	read = read[:min(1, len(read))]
-	c.foreign = len(read) > 0 && len(e.languages) > 0 && !slices.Contains(e.languages, read[0])
+	c.foreign = len(read) > 0 && len(e.cast.languages) > 0 && !slices.Contains(e.cast.languages, read[0])
 	c.facts = facts.Read(c.text, read)
-	c.people = e.mentioned(c.text, true)
-	c.leads = len(e.mentioned(beginning(c.text), true)) > 0 && !e.joinsNickname(beginning(c.text))
+	c.people = e.cast.mentioned(c.text, true)
+	c.leads = len(e.cast.mentioned(beginning(c.text), true)) > 0 && !e.cast.joinsNickname(beginning(c.text))
 	for _, k := range evidenceKeys("x " + c.text) {
-		if !k.number && !e.isName(k) && !slices.ContainsFunc(c.keys, func(known key) bool { return known.short == k.short }) {
+		if !k.number && !e.cast.isName(k) && !slices.ContainsFunc(c.keys, func(known key) bool { return known.short == k.short }) {
 			c.keys = append(c.keys, k)
 		}
 	}
@@ -67,17 +67,17 @@ func beginning(text string) string {
 }
 
 // joinsNickname reports whether a text names somebody together with one who is no author: that may be a short form of an author's name.
-func (e *evidence) joinsNickname(text string) bool {
+func (c *cast) joinsNickname(text string) bool {
 	return slices.ContainsFunc(wordsIn(text), func(w nameWord) bool {
-		return w.capital && !w.first && and[w.before] && len(e.called(w)) == 0
+		return w.capital && !w.first && and[w.before] && len(c.called(w)) == 0
 	})
 }
 
 var and = words.Set("and und y e et i и ve")
 
 // isName reports whether a word is the name of an author: what people are called says nothing of what they said.
-func (e *evidence) isName(k key) bool {
-	return slices.ContainsFunc(e.people, func(p person) bool {
+func (c *cast) isName(k key) bool {
+	return slices.ContainsFunc(c.people, func(p person) bool {
 		return slices.ContainsFunc(p.parts, func(part string) bool {
 			return strings.HasPrefix(part, k.short) || words.IsUnspaced(firstRune(part)) && strings.Contains(part, k.short)
 		})
@@ -89,7 +89,7 @@ func (e *evidence) findUnknown(c *claim, languages []string) {
 	german := len(languages) > 0 && slices.Contains(languages, "de")
 	all := wordsIn(c.text)
 	for i, w := range all {
-		if len(w.folded) == 0 || len(e.called(w)) > 0 || e.known(w) {
+		if len(w.folded) == 0 || len(e.cast.called(w)) > 0 || e.known(w) {
 			continue
 		}
 		if is := facts.Look(w.folded, languages); is.Known || common()[w.folded] || words.IsFrequent(w.folded) || len(w.folded) < 2 || e.says(w.text) {
@@ -152,7 +152,7 @@ func namedInGerman(w nameWord) bool {
 // isFullName reports whether two capitalized words of German, which nobody knows and nothing separates, are a name: two nouns in a row
 // seldom are none.
 func (e *evidence) isFullName(text string, first, last nameWord, languages []string) bool {
-	return last.capital && !last.first && strings.Contains(text, first.text+" "+last.text) && len(e.called(last)) == 0 && !e.known(last) &&
+	return last.capital && !last.first && strings.Contains(text, first.text+" "+last.text) && len(e.cast.called(last)) == 0 && !e.known(last) &&
 		!facts.Look(last.folded, languages).Known && !words.IsFrequent(last.folded) && !e.says(last.text)
 }
 
@@ -193,7 +193,7 @@ func lastRun(text string) string {
 // says reports whether the span, or what was shown beside it, contains a text.
 func (e *evidence) says(text string) bool {
 	return strings.Contains(e.agent, text) ||
-		slices.ContainsFunc(e.people, func(p person) bool { return strings.Contains(p.name, words.Fold(text)) }) ||
+		slices.ContainsFunc(e.cast.people, func(p person) bool { return strings.Contains(p.name, words.Fold(text)) }) ||
 		slices.ContainsFunc(e.passages, func(p passage) bool { return strings.Contains(p.text, text) })
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"cairn/chat"
 	"cairn/internal/tokens"
+	"cairn/transcript"
 )
 
 // Extract summarizes messages in at most target tokens: under each day and speaker, the most
@@ -24,7 +25,7 @@ import (
 //
 // Sources are the seqs of the messages whose sentences were chosen, and of the runners-up: a fold
 // chooses among them again, so its cost does not grow with the past. 0 represents all texts of
-// summaries. Equal arguments give equal results. The text is empty only if the messages have no text
+// summaries. Lines are those that consist of sentences of messages, with the messages. Equal arguments give equal results. The text is empty only if the messages have no text
 // or target is below 1; the caller sets Tokens.
 //
 // The words of others, the summaries beside it, count as little as words that were already chosen.
@@ -33,7 +34,9 @@ func Extract(messages []chat.Message, target, maxMemories int, focus string, oth
 	sentences := sentencesOf(messages, focus)
 	lines := newLines(texts, sentences, target, focus)
 	c := choose(sentences, target-lines.tokens(), others)
-	s := Summary{Text: lines.above(write(slices.Clone(c.chosen), target-lines.tokens()), target), Memories: draftMemories(messages, sentences, maxMemories)}
+	spoken := write(slices.Clone(c.chosen), target-lines.tokens())
+	s := Summary{Text: lines.above(spokenText(spoken), target), Memories: draftMemories(messages, sentences, maxMemories)}
+	s.Lines = restingOn(messages, spoken, s.Text)
 	if len(texts) > 0 {
 		s.Sources = []int64{0}
 	}
@@ -67,7 +70,7 @@ func choose(sentences []*sentence, target int, others [][]string) *chooser {
 		if !c.take(room) {
 			break
 		}
-		room = target - tokens.Estimate(inOrder(c.chosen))
+		room = target - tokens.Estimate(spokenText(inOrder(c.chosen)))
 	}
 	return c
 }
@@ -169,49 +172,88 @@ func rarities(sentences []*sentence) map[string]float64 {
 	return rarity
 }
 
-// write returns the chosen sentences, which come best first, in their order and under their days.
-// If they exceed target, the last chosen ones are dropped; a single sentence is clipped.
-func write(chosen []*sentence, target int) string {
-	for ; len(chosen) > 0; chosen = chosen[:len(chosen)-1] {
-		text := inOrder(chosen)
-		if tokens.Estimate(text) <= target {
-			return text
+// spokenLine is a line of sentences of one speaker, or a line with the day of those below it.
+type spokenLine struct {
+	text     string
+	messages []int // whose sentences it has, by index; none: it has a day
+}
+
+func spokenText(lines []spokenLine) string {
+	texts := make([]string, len(lines))
+	for i, l := range lines {
+		texts[i] = l.text
+	}
+	return strings.Join(texts, "\n")
+}
+
+// restingOn returns the lines of a text that ends with spoken ones, as far as these have sentences of messages: those that a
+// summary quotes have none.
+func restingOn(messages []chat.Message, spoken []spokenLine, text string) (lines []transcript.Line) {
+	if text == "" || !strings.HasSuffix(text, spokenText(spoken)) {
+		return nil
+	}
+	first := strings.Count(text, "\n") + 1 - len(spoken)
+	for i, l := range spoken {
+		var seqs []int64
+		for _, of := range l.messages {
+			if seq := messages[of].Seq; seq != 0 {
+				seqs = append(seqs, seq)
+			}
 		}
-		if len(chosen) == 1 {
-			return tokens.Clip(oneLine(tokens.Clip(chosen[0].speaker+": "+chosen[0].text, target)), target)
+		slices.Sort(seqs)
+		if seqs = slices.Compact(seqs); len(seqs) > 0 {
+			lines = append(lines, transcript.Line{At: first + i, Seqs: seqs})
 		}
 	}
-	return ""
+	return lines
+}
+
+// write returns the chosen sentences, which come best first, in their order and under their days.
+// If they exceed target, the last chosen ones are dropped; a single sentence is clipped.
+func write(chosen []*sentence, target int) []spokenLine {
+	for ; len(chosen) > 0; chosen = chosen[:len(chosen)-1] {
+		lines := inOrder(chosen)
+		if tokens.Estimate(spokenText(lines)) <= target {
+			return lines
+		}
+		if len(chosen) == 1 {
+			only := chosen[0]
+			text := tokens.Clip(oneLine(tokens.Clip(only.speaker+": "+only.text, target)), target)
+			return []spokenLine{{text, []int{only.message}}}
+		}
+	}
+	return nil
 }
 
 // inOrder writes day after day, and groups each day by speaker: a name at every change of speaker
 // would take a quarter of the tokens.
-func inOrder(chosen []*sentence) string {
+func inOrder(chosen []*sentence) (lines []spokenLine) {
 	var order []speech
-	texts := map[speech]string{}
+	spoken := map[speech]*spokenLine{}
 	for _, s := range slices.SortedFunc(slices.Values(chosen), func(a, b *sentence) int { return cmp.Compare(a.place, b.place) }) {
-		text, said := texts[s.speech()]
+		line := spoken[s.speech()]
 		switch {
-		case !said:
+		case line == nil:
+			line = &spokenLine{text: s.speaker + ": "}
+			spoken[s.speech()] = line
 			order = append(order, s.speech())
-			text = s.speaker + ": "
-		case endsSentence(text):
-			text += " "
+		case endsSentence(line.text):
+			line.text += " "
 		default:
-			text += "; "
+			line.text += "; "
 		}
-		texts[s.speech()] = text + s.text
+		line.text += s.text
+		line.messages = append(line.messages, s.message)
 	}
-	var lines []string
 	day := ""
 	for _, of := range order {
 		if of.day != day {
-			lines = append(lines, dayAfter(of.day, day)+":")
+			lines = append(lines, spokenLine{text: dayAfter(of.day, day) + ":"})
 			day = of.day
 		}
-		lines = append(lines, texts[of])
+		lines = append(lines, *spoken[of])
 	}
-	return strings.Join(lines, "\n")
+	return lines
 }
 
 // dayAfter returns a day without its year if the day above it, "" for none, has the same.

@@ -28,6 +28,7 @@ type Judge struct {
 	spoken   func() language
 	evidence func() *evidence // see With
 	removed  []transcript.DroppedLine
+	known    map[int]transcript.Line // by index, see Knowing
 }
 
 // JudgeOf returns the judge of the summaries of items. They may also mention people, by name.

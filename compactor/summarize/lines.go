@@ -25,14 +25,13 @@ type Checked struct {
 // Check judges each line of a text by the messages of the span. A line that they contradict is left out. The others keep what
 // says them: messages, or what else the writer was shown; nothing, if a name, number or date is in neither.
 func (j *Judge) Check(text string) (c Checked) {
-	e := j.evidence()
 	var languages []string
 	if len(text) >= sureLength {
 		languages = facts.Languages(text)
 	}
 	under := -1
 	var kept []string
-	for line := range strings.SplitSeq(text, "\n") {
+	for at, line := range strings.Split(text, "\n") {
 		if m := heading().FindStringSubmatch(line); m != nil {
 			under = headingAt[strings.ToLower(m[1])]
 		} else if claims(line) {
@@ -41,7 +40,15 @@ func (j *Judge) Check(text string) (c Checked) {
 				c.Wrong = append(c.Wrong, transcript.DroppedLine{Text: clipped, Why: by.Why, By: by.By, ByID: by.ByID})
 				continue
 			}
-			v := e.judge(e.claimOf(line, under, languages))
+			if l, ok := j.known[at]; ok {
+				l.At = len(kept)
+				c.Lines = append(c.Lines, l)
+				kept = append(kept, line)
+				continue
+			}
+			e := j.evidence()
+			x := &comparison{e, e.claimOf(line, under, languages)}
+			v := x.judge()
 			if v.wrong != "" {
 				c.Wrong = append(c.Wrong, transcript.DroppedLine{Text: clipped, Why: v.wrong})
 				continue
@@ -58,6 +65,16 @@ func (j *Judge) Check(text string) (c Checked) {
 	}
 	c.Text = withoutEmptyHeadings(kept, &c)
 	return c
+}
+
+// Knowing returns the judge of a text of which it is known what some lines rest on: these are not judged.
+func (j *Judge) Knowing(lines []transcript.Line) *Judge {
+	knowing := *j
+	knowing.known = make(map[int]transcript.Line, len(lines))
+	for _, l := range lines {
+		knowing.known[l.At] = l
+	}
+	return &knowing
 }
 
 // lineOf returns what the line at an index rests on.

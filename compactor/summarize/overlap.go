@@ -28,25 +28,25 @@ type overlap struct {
 }
 
 // overlaps returns what overlap does, for all passages: it reads those that have a word of the line, not all words of all, and once.
-func (e *evidence) overlaps(c *claim) []overlap {
-	if c.overlaps != nil {
-		return c.overlaps
+func (x *comparison) overlaps() []overlap {
+	if x.claim.overlaps != nil {
+		return x.claim.overlaps
 	}
-	all := make([]overlap, len(e.passages))
-	c.overlaps = all
-	weights := make([]float64, len(e.passages)) // of one word
-	for _, k := range c.keys {
+	all := make([]overlap, len(x.passages))
+	x.claim.overlaps = all
+	weights := make([]float64, len(x.passages)) // of one word
+	for _, k := range x.claim.keys {
 		if k.number {
 			continue
 		}
 		for _, form := range []string{k.short, k.stem} {
-			for _, i := range e.holding[form] {
-				weights[i] = max(weights[i], e.passages[i].keys[form])
+			for _, i := range x.holding[form] {
+				weights[i] = max(weights[i], x.passages[i].keys[form])
 			}
 		}
-		rarity := cmp.Or(e.rarity[k.short], e.rarity[k.stem])
+		rarity := cmp.Or(x.rarity[k.short], x.rarity[k.stem])
 		for _, form := range []string{k.short, k.stem} {
-			for _, i := range e.holding[form] {
+			for _, i := range x.holding[form] {
 				if weights[i] > 0 {
 					all[i].shared++
 					all[i].words += weights[i] * rarity
@@ -58,15 +58,15 @@ func (e *evidence) overlaps(c *claim) []overlap {
 	return all
 }
 
-func (e *evidence) overlap(c *claim, i int) (o overlap) {
-	p := &e.passages[i]
-	for _, k := range c.keys {
+func (x *comparison) overlap(i int) (o overlap) {
+	p := &x.passages[i]
+	for _, k := range x.claim.keys {
 		weight := max(p.keys[k.short], p.keys[k.stem])
 		if weight == 0 || k.number {
 			continue
 		}
 		o.shared++
-		o.words += weight * cmp.Or(e.rarity[k.short], e.rarity[k.stem])
+		o.words += weight * cmp.Or(x.rarity[k.short], x.rarity[k.stem])
 	}
 	return o
 }

@@ -19,9 +19,9 @@ func TestOverlapsOfAllPassages(t *testing.T) {
 	e := JudgeOf(ItemsOf(said, MostOfMessage)).evidence()
 	shared := 0
 	for _, text := range texts {
-		c := e.claimOf(text, -1, nil)
-		for i, o := range e.overlaps(c) {
-			check.Equal(t, text, o, e.overlap(c, i))
+		x := &comparison{e, e.claimOf(text, -1, nil)}
+		for i, o := range x.overlaps() {
+			check.Equal(t, text, o, x.overlap(i))
 			shared += o.shared
 		}
 	}

@@ -40,18 +40,16 @@ type evidence struct {
 	reference   map[int64]bool  // messages outside of the span that the reference cites
 	at          map[int64][]int // indexes of passages by message
 	first, last int64
-	people      []person
+	cast        cast
 	rarity      map[string]float64
-	holding     map[string][]int // indexes of passages by word, in every form in which words are compared
-	languages   []string
-	assistant   int                    // index of the bot among people; noPerson
+	holding     map[string][]int       // indexes of passages by word, in every form in which words are compared
 	beginnings  func() map[string]bool // see beginningsOf
 	agent       string
 }
 
 // evidenceOf indexes items, the names of people, and what was shown beside them: a text, the agent's prompt, and summaries.
 func evidenceOf(items []Item, people []string, beside, agent string, summaries []transcript.Summary) *evidence {
-	e := &evidence{at: map[int64][]int{}, reference: map[int64]bool{}, rarity: map[string]float64{}, holding: map[string][]int{}, assistant: noPerson, agent: agent}
+	e := &evidence{at: map[int64][]int{}, reference: map[int64]bool{}, rarity: map[string]float64{}, holding: map[string][]int{}, cast: cast{assistant: noPerson}, agent: agent}
 	rows := map[*transcript.Summary]bool{}
 	for _, it := range items {
 		if it.From > 0 && (e.first == 0 || it.From < e.first) {
@@ -79,9 +77,9 @@ func evidenceOf(items []Item, people []string, beside, agent string, summaries [
 		e.passages[e.own+i].beside = true
 	}
 	for _, name := range people {
-		e.person(name)
+		e.cast.person(name)
 	}
-	e.languages = e.detect()
+	e.cast.languages = e.detect()
 	e.index()
 	e.beginnings = lazy.Value(func() map[string]bool { return beginningsOf(e.passages) })
 	return e
@@ -115,11 +113,11 @@ func (e *evidence) addMessage(it Item) {
 	author := noPerson
 	switch m.Role {
 	case llm.RoleUser:
-		author = e.person(m.Author)
+		author = e.cast.person(m.Author)
 	case llm.RoleAssistant:
-		author = e.person(m.Author)
-		e.assistant = author
-		e.people[author].bot = true
+		author = e.cast.person(m.Author)
+		e.cast.assistant = author
+		e.cast.people[author].bot = true
 	}
 	text := m.Text
 	if m.Quote != "" {
@@ -187,7 +185,7 @@ func (e *evidence) detect() []string {
 			break
 		}
 		all.WriteString(p.text + "\n")
-		if i < e.own && p.author != noPerson && p.author != e.assistant {
+		if i < e.own && p.author != noPerson && p.author != e.cast.assistant {
 			people.WriteString(p.text + "\n")
 		}
 	}
@@ -248,13 +246,13 @@ func (e *evidence) read(i int) *passage {
 	p := &e.passages[i]
 	if !p.isRead {
 		p.isRead = true
-		p.facts = facts.Read(p.text, e.languages)
+		p.facts = facts.Read(p.text, e.cast.languages)
 	}
 	return p
 }
 
 // namedIn returns the people that a passage mentions.
-func (e *evidence) namedIn(i int) []int { return e.mentioned(e.passages[i].text, false) }
+func (e *evidence) namedIn(i int) []int { return e.cast.mentioned(e.passages[i].text, false) }
 
 // known reports whether a word, in some form, is in the span or in what was shown beside it.
 func (e *evidence) known(word nameWord) bool {
@@ -264,7 +262,7 @@ func (e *evidence) known(word nameWord) bool {
 		}
 	}
 	least := 4 // letters that two forms of a name begin with
-	if e.inflects() {
+	if e.cast.inflects() {
 		least = 3
 	}
 	runes := []rune(word.folded)

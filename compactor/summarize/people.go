@@ -20,13 +20,20 @@ type person struct {
 
 const noPerson = -1
 
+// cast is the people of a span: its authors, and others whom it was said to be about.
+type cast struct {
+	people    []person
+	assistant int      // index of the bot among people; noPerson
+	languages []string // of the span, those of people first
+}
+
 // person returns the index of an author.
-func (e *evidence) person(name string) int {
+func (c *cast) person(name string) int {
 	folded := words.Fold(name)
-	at := slices.IndexFunc(e.people, func(p person) bool { return p.name == folded })
+	at := slices.IndexFunc(c.people, func(p person) bool { return p.name == folded })
 	if at < 0 {
-		at = len(e.people)
-		e.people = append(e.people, person{name: folded, parts: strings.FieldsFunc(folded, parts), shown: name})
+		at = len(c.people)
+		c.people = append(c.people, person{name: folded, parts: strings.FieldsFunc(folded, parts), shown: name})
 	}
 	return at
 }
@@ -81,11 +88,11 @@ func wordsIn(text string) (all []nameWord) {
 
 // mentioned returns the people that a text mentions, in order. Only capitalized words of a line are names; in messages people
 // write them as they like.
-func (e *evidence) mentioned(text string, line bool) (people []int) {
+func (c *cast) mentioned(text string, line bool) (people []int) {
 	type mention struct{ at, person int }
 	var found []mention
 	folded := words.Fold(text)
-	for i, p := range e.people {
+	for i, p := range c.people {
 		if at := p.unspacedAt(folded); at >= 0 {
 			found = append(found, mention{at, i})
 		}
@@ -95,16 +102,16 @@ func (e *evidence) mentioned(text string, line bool) (people []int) {
 		people = append(people, m.person)
 	}
 	for _, w := range wordsIn(text) {
-		if facts.Look(w.folded, e.languages).Bot && e.assistant != noPerson {
-			people = append(people, e.assistant)
+		if facts.Look(w.folded, c.languages).Bot && c.assistant != noPerson {
+			people = append(people, c.assistant)
 			continue
 		}
 		if line && !w.capital && unicode.Is(unicode.Latin, firstRune(w.text)) {
 			continue
 		}
-		called := e.called(w)
+		called := c.called(w)
 		if !w.capital && unicode.Is(unicode.Latin, firstRune(w.text)) && len(w.folded) < 4 {
-			called = slices.DeleteFunc(called, func(p int) bool { return !slices.Contains(e.people[p].parts, w.folded) })
+			called = slices.DeleteFunc(called, func(p int) bool { return !slices.Contains(c.people[p].parts, w.folded) })
 		}
 		people = append(people, called...)
 	}
@@ -155,14 +162,14 @@ func (p person) unspacedAt(text string) int {
 }
 
 // called returns the people whom a word may name: those whose names are most like it.
-func (e *evidence) called(w nameWord) (people []int) {
+func (c *cast) called(w nameWord) (people []int) {
 	best := 0
-	if facts.Look(w.folded, e.languages).Known || words.IsFrequent(w.folded) { // "the" is no short form of Theo
+	if facts.Look(w.folded, c.languages).Known || words.IsFrequent(w.folded) { // "the" is no short form of Theo
 		best = equalNames
 	}
-	for i, p := range e.people {
+	for i, p := range c.people {
 		for _, part := range p.parts {
-			like := likeName(w.folded, part, e.inflects())
+			like := likeName(w.folded, part, c.inflects())
 			switch {
 			case like == 0 || like < best:
 			case like > best:
@@ -176,8 +183,8 @@ func (e *evidence) called(w nameWord) (people []int) {
 }
 
 // inflects reports whether names have endings in a language of the span.
-func (e *evidence) inflects() bool {
-	return slices.ContainsFunc(e.languages, func(code string) bool { return strings.Contains("pl ru tr", code) })
+func (c *cast) inflects() bool {
+	return slices.ContainsFunc(c.languages, func(code string) bool { return strings.Contains("pl ru tr", code) })
 }
 
 // diminutives are the endings of short forms.

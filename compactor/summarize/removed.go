@@ -47,7 +47,7 @@ func (j *Judge) repeatsLine(a, b string) bool {
 	if max(aInB, bInA) < 1 || min(aInB, bInA) < leastRepeated || denials(a) != denials(b) {
 		return false
 	}
-	languages := j.evidence().languages
+	languages := j.evidence().cast.languages
 	return sameFacts(facts.Read(a, languages), facts.Read(b, languages))
 }
 

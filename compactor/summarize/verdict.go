@@ -19,30 +19,36 @@ type verdict struct {
 	by      transcript.Writer // who wrote it, if a person did
 }
 
-// judge compares a claim with the evidence. It is contradicted only where code can see that a cited message says something else;
+// comparison compares a claim with the evidence.
+type comparison struct {
+	*evidence
+	claim *claim
+}
+
+// judge compares the claim with the evidence. It is contradicted only where code can see that a cited message says something else;
 // in doubt it is merely not found.
-func (e *evidence) judge(c *claim) verdict {
-	if p := e.writtenBy(c); p != nil {
+func (x *comparison) judge() verdict {
+	if p := x.writtenBy(); p != nil {
 		return verdict{seqs: p.seqs, by: p.by}
 	}
-	if c.invented != "" {
-		return verdict{wrong: fmt.Sprintf("nobody here is named %s", c.invented)}
+	if x.claim.invented != "" {
+		return verdict{wrong: fmt.Sprintf("nobody here is named %s", x.claim.invented)}
 	}
-	cited, missing := e.resolve(c)
+	cited, missing := x.resolve()
 	if missing != 0 {
 		return verdict{wrong: fmt.Sprintf("there is no message #%d", missing)}
 	}
-	if own := e.quoted(c, cited); len(own) > 0 {
-		return verdict{seqs: e.seqsOf(own, c), on: own}
+	if own := x.quoted(cited); len(own) > 0 {
+		return verdict{seqs: x.seqsOf(own), on: own}
 	}
-	telling := slices.DeleteFunc(slices.Clone(cited), func(i int) bool { return !e.tells(c, i) })
-	why, found := e.checkSpeaker(c, cited, telling)
+	telling := slices.DeleteFunc(slices.Clone(cited), func(i int) bool { return !x.tells(i) })
+	why, found := x.checkSpeaker(cited, telling)
 	if why != "" {
 		return verdict{wrong: why}
 	}
-	found = found && len(c.unknown) == 0
-	for _, check := range []func(c *claim, cited, telling []int) (string, bool){e.checkNumbers, e.checkDates} {
-		why, ok := check(c, cited, telling)
+	found = found && len(x.claim.unknown) == 0
+	for _, check := range []func(cited, telling []int) (string, bool){x.checkNumbers, x.checkDates} {
+		why, ok := check(cited, telling)
 		if why != "" {
 			return verdict{wrong: why}
 		}
@@ -52,58 +58,58 @@ func (e *evidence) judge(c *claim) verdict {
 		return verdict{unknown: true}
 	}
 	switch {
-	case len(c.keys) == 0 && len(cited) > 0: // it has no words to compare
+	case len(x.claim.keys) == 0 && len(cited) > 0: // it has no words to compare
 		telling = cited
-	case e.states(c, cited):
+	case x.states(cited):
 		telling = cited
 	case len(telling) == 0:
-		if telling = e.search(c); len(telling) == 0 {
-			telling = e.answers(c, cited)
-		} else if !e.saidByLeader(c, telling) {
+		if telling = x.search(); len(telling) == 0 {
+			telling = x.answers(cited)
+		} else if !x.saidByLeader(telling) {
 			return verdict{unknown: true}
 		}
-	case !e.covers(c, telling):
+	case !x.covers(telling):
 		telling = nil
 	}
-	own := slices.DeleteFunc(slices.Clone(telling), func(i int) bool { return i >= e.own })
+	own := slices.DeleteFunc(slices.Clone(telling), func(i int) bool { return i >= x.own })
 	if len(own) > 0 {
 		telling = own
 	}
-	return verdict{seqs: e.seqsOf(telling, c), on: telling}
+	return verdict{seqs: x.seqsOf(telling), on: telling}
 }
 
 // saidByLeader reports whether one of the passages is by the person with whom the line begins, or mentions that person; true if it
 // begins with nobody.
-func (e *evidence) saidByLeader(c *claim, passages []int) bool {
-	return !c.leads || len(c.people) == 0 || slices.ContainsFunc(passages, func(i int) bool {
-		return i >= e.own || e.passages[i].author == c.people[0] || slices.Contains(e.namedIn(i), c.people[0])
+func (x *comparison) saidByLeader(passages []int) bool {
+	return !x.claim.leads || len(x.claim.people) == 0 || slices.ContainsFunc(passages, func(i int) bool {
+		return i >= x.own || x.passages[i].author == x.claim.people[0] || slices.Contains(x.namedIn(i), x.claim.people[0])
 	})
 }
 
 // writtenBy returns the line of an earlier summary that a person wrote and that a line repeats; nil if there is none. Nobody
 // judges it.
-func (e *evidence) writtenBy(c *claim) *passage {
-	at := slices.IndexFunc(e.passages, func(p passage) bool { return p.by.Name != "" && statement(p.text) == c.text })
+func (x *comparison) writtenBy() *passage {
+	at := slices.IndexFunc(x.passages, func(p passage) bool { return p.by.Name != "" && statement(p.text) == x.claim.text })
 	if at < 0 {
 		return nil
 	}
-	return &e.passages[at]
+	return &x.passages[at]
 }
 
 // quoted returns the cited messages of the span that have the very words of a line.
-func (e *evidence) quoted(c *claim, cited []int) []int {
-	words := flat(strings.TrimRight(c.text, " ."))
+func (x *comparison) quoted(cited []int) []int {
+	words := flat(strings.TrimRight(x.claim.text, " ."))
 	return slices.DeleteFunc(slices.Clone(cited), func(i int) bool {
-		return words == "" || i >= e.own || !strings.Contains(flat(e.passages[i].text), words)
+		return words == "" || i >= x.own || !strings.Contains(flat(x.passages[i].text), words)
 	})
 }
 
 // resolve returns the passages of the messages that a line cites, and the first message that does not exist. A message of the
 // span that was not shown is passed over.
-func (e *evidence) resolve(c *claim) (passages []int, missing int64) {
-	for _, seq := range c.cited {
-		at := e.at[seq]
-		if len(at) == 0 && (seq < e.first || seq > e.last) && !e.reference[seq] {
+func (x *comparison) resolve() (passages []int, missing int64) {
+	for _, seq := range x.claim.cited {
+		at := x.at[seq]
+		if len(at) == 0 && (seq < x.first || seq > x.last) && !x.reference[seq] {
 			return nil, seq
 		}
 		passages = append(passages, at...)
@@ -114,19 +120,19 @@ func (e *evidence) resolve(c *claim) (passages []int, missing int64) {
 
 // tells reports whether a cited passage says something of a line: they share a word, number or date; or it is a short answer to
 // one that does.
-func (e *evidence) tells(c *claim, i int) bool {
-	if c.foreign {
+func (x *comparison) tells(i int) bool {
+	if x.claim.foreign {
 		return true
 	}
-	if own := e.overlap(c, i); own.words >= leastShared || e.sharesFact(c, i) {
+	if own := x.overlap(i); own.words >= leastShared || x.sharesFact(i) {
 		return true
 	}
-	p := e.read(i)
-	if i >= e.own || !slices.Contains(c.people, p.author) {
+	p := x.read(i)
+	if i >= x.own || !slices.Contains(x.claim.people, p.author) {
 		return false
 	}
-	for k := max(i-3, 0); k <= min(i+1, e.own-1); k++ {
-		if o := e.overlap(c, k); k != i && o.words >= leastShared && (p.words <= shortAnswer || o.shared >= 2) {
+	for k := max(i-3, 0); k <= min(i+1, x.own-1); k++ {
+		if o := x.overlap(k); k != i && o.words >= leastShared && (p.words <= shortAnswer || o.shared >= 2) {
 			return true
 		}
 	}
@@ -140,17 +146,17 @@ const (
 )
 
 // sharesFact reports whether a passage has a number or date of the line.
-func (e *evidence) sharesFact(c *claim, i int) bool {
-	if !c.hasFacts() {
+func (x *comparison) sharesFact(i int) bool {
+	if !x.claim.hasFacts() {
 		return false // so the passage need not be read
 	}
-	p := e.read(i)
-	for _, n := range c.facts.Numbers {
+	p := x.read(i)
+	for _, n := range x.claim.facts.Numbers {
 		if !n.Weak && !n.Dated && slices.ContainsFunc(p.facts.Numbers, func(m facts.Number) bool { return !m.Weak && facts.Same(n, m) }) {
 			return true
 		}
 	}
-	for _, d := range c.facts.Dates {
+	for _, d := range x.claim.facts.Dates {
 		if !d.Soft && slices.ContainsFunc(p.facts.Dates, func(o facts.Date) bool { return !o.Soft && facts.Meet(d, p.at, o, p.at) }) {
 			return true
 		}
@@ -165,16 +171,16 @@ func (c *claim) hasFacts() bool {
 }
 
 // covers reports whether the passages, with those around them, say enough of a line.
-func (e *evidence) covers(c *claim, passages []int) bool {
-	if c.foreign || len(c.keys) == 0 {
+func (x *comparison) covers(passages []int) bool {
+	if x.claim.foreign || len(x.claim.keys) == 0 {
 		return true
 	}
-	all := e.near(passages)
+	all := x.near(passages)
 	found, sum := 0.0, 0.0
-	for _, k := range c.keys {
+	for _, k := range x.claim.keys {
 		sum += k.weight
 		for _, i := range all {
-			if weight := max(e.passages[i].keys[k.short], e.passages[i].keys[k.stem]); weight > 0 {
+			if weight := max(x.passages[i].keys[k.short], x.passages[i].keys[k.stem]); weight > 0 {
 				found += k.weight
 				break
 			}
@@ -189,23 +195,24 @@ const (
 )
 
 // answers returns the cited passages that may be what a short line tells in other words: she agrees.
-func (e *evidence) answers(c *claim, cited []int) []int {
-	if len(c.keys) > fewWords {
+func (x *comparison) answers(cited []int) []int {
+	if len(x.claim.keys) > fewWords {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(cited), func(i int) bool {
-		return e.passages[i].words > shortAnswer || !slices.Contains(c.people, e.passages[i].author)
+		return x.passages[i].words > shortAnswer || !slices.Contains(x.claim.people, x.passages[i].author)
 	})
 }
 
 // states reports whether passages have all numbers of a line that has any, or what they add up to.
-func (e *evidence) states(c *claim, passages []int) bool {
+func (x *comparison) states(passages []int) bool {
 	some := false
-	for _, n := range c.facts.Numbers {
+	for _, n := range x.claim.facts.Numbers {
 		if n.Weak || n.Dated || n.Ordinal {
 			continue
 		}
-		if !e.hasNumber(n, passages) && !e.derives(c, n, passages, false) && !e.halves(n, passages) {
+		number := x.number(n, passages, nil)
+		if !x.hasNumber(n, passages) && !number.derives(false) && !number.halves() {
 			return false
 		}
 		some = true
@@ -214,26 +221,26 @@ func (e *evidence) states(c *claim, passages []int) bool {
 }
 
 // search returns the passages that say most of a line which cites none that does; at most mostFound.
-func (e *evidence) search(c *claim) (best []int) {
+func (x *comparison) search() (best []int) {
 	type hit struct {
 		at    int
 		words float64
 	}
 	var hits []hit
 	sum := 0.0
-	for _, k := range c.keys {
-		rarity := e.rarityOf(k)
+	for _, k := range x.claim.keys {
+		rarity := x.rarityOf(k)
 		if rarity == 0 { // no message has it
-			rarity = math.Log(1 + float64(len(e.passages)))
+			rarity = math.Log(1 + float64(len(x.passages)))
 		}
 		sum += k.weight * rarity
 	}
-	for i, o := range e.overlaps(c) {
-		if e.passages[i].author != noPerson && slices.Contains(c.people, e.passages[i].author) {
+	for i, o := range x.overlaps() {
+		if x.passages[i].author != noPerson && slices.Contains(x.claim.people, x.passages[i].author) {
 			o.words *= 1.5
 		}
-		if o.words > 0 || len(c.keys) == 0 {
-			if e.sharesFact(c, i) {
+		if o.words > 0 || len(x.claim.keys) == 0 {
+			if x.sharesFact(i) {
 				o.words += 2
 			}
 			hits = append(hits, hit{i, o.words})
@@ -267,10 +274,10 @@ func cmpFloat(a, b float64) int {
 }
 
 // seqsOf returns the messages of passages: those that a line cites, if it cites any of a passage.
-func (e *evidence) seqsOf(passages []int, c *claim) (seqs []int64) {
+func (x *comparison) seqsOf(passages []int) (seqs []int64) {
 	for _, i := range passages {
-		own := e.passages[i].seqs
-		named := slices.DeleteFunc(slices.Clone(own), func(seq int64) bool { return !slices.Contains(c.cited, seq) })
+		own := x.passages[i].seqs
+		named := slices.DeleteFunc(slices.Clone(own), func(seq int64) bool { return !slices.Contains(x.claim.cited, seq) })
 		if len(named) > 0 {
 			own = named
 		}

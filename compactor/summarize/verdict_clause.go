@@ -20,7 +20,7 @@ func (e *evidence) clauses(i int) []clause {
 	p := e.read(i)
 	if p.clauses == nil && len(p.facts.Numbers)+len(p.facts.Dates) > 1 {
 		for _, text := range clausesOf(p.text) {
-			p.clauses = append(p.clauses, clause{facts.Read(text, e.languages), evidenceKeys("x " + text)})
+			p.clauses = append(p.clauses, clause{facts.Read(text, e.cast.languages), evidenceKeys("x " + text)})
 		}
 	}
 	return p.clauses
@@ -43,16 +43,16 @@ func clausesOf(text string) (all []string) {
 // isOfAnother reports whether the only message that a line cites has a fact of it in a clause that shares no word with the line which
 // another clause, with another fact of its kind, does not share, while that one shares some alone: two words, or one if the line
 // adds none to those of the message. It returns that message; -1 if it is not so.
-func (e *evidence) isOfAnother(c *claim, cited []int, has, other func(i int, f facts.Text) bool) (passage int) {
-	if c.foreign || len(cited) != 1 || c.adds() {
+func (x *comparison) isOfAnother(cited []int, has, other func(i int, f facts.Text) bool) (passage int) {
+	if x.claim.foreign || len(cited) != 1 || x.claim.adds() {
 		return -1
 	}
 	least := 2.0
-	if e.addsNothing(c, cited[0]) {
+	if x.addsNothing(cited[0]) {
 		least = 0.9
 	}
 	var ofFact, ofOther []clause
-	for _, clause := range e.clauses(cited[0]) {
+	for _, clause := range x.clauses(cited[0]) {
 		switch {
 		case has(cited[0], clause.facts):
 			ofFact = append(ofFact, clause)
@@ -61,7 +61,7 @@ func (e *evidence) isOfAnother(c *claim, cited []int, has, other func(i int, f f
 		}
 	}
 	if len(ofFact) == 0 || !slices.ContainsFunc(ofOther, func(of clause) bool {
-		return c.sharedBut(ofFact, []clause{of}) <= mostOfFact && c.sharedBut([]clause{of}, ofFact) >= least
+		return x.claim.sharedBut(ofFact, []clause{of}) <= mostOfFact && x.claim.sharedBut([]clause{of}, ofFact) >= least
 	}) {
 		return -1
 	}
@@ -84,31 +84,31 @@ func (c *claim) sharedBut(clauses, others []clause) (weight float64) {
 	return weight
 }
 
-// dateOfAnother is isOfAnother for a date.
-func (e *evidence) dateOfAnother(c *claim, d facts.Date, cited []int) int {
-	meets := func(i int, o facts.Date) bool { return facts.Meet(d, e.passages[i].at, o, e.passages[i].at) }
-	return e.isOfAnother(c, cited,
+// ofAnother is isOfAnother for a date.
+func (x *dateCheck) ofAnother() int {
+	meets := func(i int, o facts.Date) bool { return facts.Meet(x.d, x.passages[i].at, o, x.passages[i].at) }
+	return x.isOfAnother(x.cited,
 		func(i int, f facts.Text) bool {
 			return slices.ContainsFunc(f.Dates, func(o facts.Date) bool { return !o.Soft && meets(i, o) })
 		},
 		func(i int, f facts.Text) bool {
 			return slices.ContainsFunc(f.Dates, func(o facts.Date) bool {
-				return !o.Soft && (o.Day != 0) == (d.Day != 0) && !slices.ContainsFunc(c.facts.Dates, func(of facts.Date) bool {
-					return !of.Soft && facts.Meet(of, e.passages[i].at, o, e.passages[i].at)
+				return !o.Soft && (o.Day != 0) == (x.d.Day != 0) && !slices.ContainsFunc(x.claim.facts.Dates, func(of facts.Date) bool {
+					return !of.Soft && facts.Meet(of, x.passages[i].at, o, x.passages[i].at)
 				})
 			})
 		})
 }
 
-// numberOfAnother is isOfAnother for a number.
-func (e *evidence) numberOfAnother(c *claim, n facts.Number, cited []int) int {
-	return e.isOfAnother(c, cited,
+// ofAnother is isOfAnother for a number.
+func (x *numberCheck) ofAnother() int {
+	return x.isOfAnother(x.cited,
 		func(_ int, f facts.Text) bool {
-			return slices.ContainsFunc(f.Numbers, func(m facts.Number) bool { return facts.Same(n, m) })
+			return slices.ContainsFunc(f.Numbers, func(m facts.Number) bool { return facts.Same(x.n, m) })
 		},
 		func(_ int, f facts.Text) bool {
 			return slices.ContainsFunc(f.Numbers, func(m facts.Number) bool {
-				return !m.Weak && !m.Dated && m.Unit == n.Unit && m.Ordinal == n.Ordinal && m.Code == n.Code && !e.isIn(c, m)
+				return !m.Weak && !m.Dated && m.Unit == x.n.Unit && m.Ordinal == x.n.Ordinal && m.Code == x.n.Code && !x.claim.has(m)
 			})
 		})
 }

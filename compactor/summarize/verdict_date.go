@@ -7,59 +7,80 @@ import (
 	"cairn/internal/facts"
 )
 
+// dateCheck compares one date of a claim with the messages that the claim cites.
+type dateCheck struct {
+	*comparison
+	d     facts.Date
+	cited []int // passages
+}
+
 // checkDates looks for each date of the line, as checkNumbers does for numbers.
-func (e *evidence) checkDates(c *claim, cited, telling []int) (wrong string, found bool) {
+func (x *comparison) checkDates(cited, telling []int) (wrong string, found bool) {
 	found = true
-	for _, d := range c.facts.Dates {
-		if d.Soft || d.Loose || e.isNamed(d) || d.IsNear() && !e.fixes(d, telling) || e.counts(c, d, cited) {
+	for _, d := range x.claim.facts.Dates {
+		if d.Soft || d.Loose || x.cast.isNamed(d) {
 			continue
 		}
-		if e.hasDate(d, cited) {
-			found = found && e.dateOfAnother(c, d, cited) < 0
+		date := &dateCheck{x, d, cited}
+		if d.IsNear() && !date.isFixed(telling) || date.isCounted() {
 			continue
 		}
-		if e.isAway(c, d, cited) {
-			continue
+		why, ok := date.check(telling)
+		if why != "" {
+			return why, false
 		}
-		if i, other := e.otherDate(c, telling); i >= 0 && !e.besideSays(c, i, func(k int) bool { return e.hasDate(d, []int{k}) }) {
-			if sameForm(d, other) && !e.hasLength(c, i) && !e.hasAnyDate(c, cited) {
-				return fmt.Sprintf("#%d has a different date", e.passages[i].seqs[0]), false
-			}
-			found = false
-			continue
-		}
-		i, _ := e.otherDate(c, e.inSpan(cited))
-		differs := i >= 0
-		if i, _ = e.otherDate(c, e.inSpan(e.byLeader(c, cited))); i >= 0 { // whom the line is about says another date
-			found = false
-			continue
-		}
-		found = found && (e.hasDate(d, e.near(cited)) || e.elsewhere(c, differs, func(i int) bool { return e.hasDate(d, []int{i}) }))
+		found = found && ok
 	}
 	return "", found
 }
 
+// check looks for the date.
+func (x *dateCheck) check(telling []int) (wrong string, found bool) {
+	if x.hasDate(x.d, x.cited) {
+		return "", x.ofAnother() < 0
+	}
+	if x.isAway() {
+		return "", true
+	}
+	if i, other := x.otherDate(telling); i >= 0 && !x.besideSays(i, x.isAt) {
+		if sameForm(x.d, other) && !x.hasLength(i) && !x.hasAnyDate(x.cited) {
+			return fmt.Sprintf("#%d has a different date", x.passages[i].seqs[0]), false
+		}
+		return "", false
+	}
+	i, _ := x.otherDate(x.inSpan(x.cited))
+	differs := i >= 0
+	i, _ = x.otherDate(x.inSpan(x.byLeader(x.cited)))
+	if i >= 0 { // whom the line is about says another date
+		return "", false
+	}
+	return "", x.hasDate(x.d, x.near(x.cited)) || x.elsewhere(differs, x.isAt)
+}
+
+// isAt reports whether a passage has the date.
+func (x *dateCheck) isAt(i int) bool { return x.hasDate(x.d, []int{i}) }
+
 // isNamed reports whether the month of a date may be the name of somebody, such as Jun or April.
-func (e *evidence) isNamed(d facts.Date) bool {
-	return d.Month != 0 && d.Day == 0 && d.Year == 0 && slices.ContainsFunc(e.people, func(p person) bool {
-		return slices.Contains(facts.Read(p.shown, e.languages).Dates, d)
+func (c *cast) isNamed(d facts.Date) bool {
+	return d.Month != 0 && d.Day == 0 && d.Year == 0 && slices.ContainsFunc(c.people, func(p person) bool {
+		return slices.Contains(facts.Read(p.shown, c.languages).Dates, d)
 	})
 }
 
-// counts reports whether the line counts from a date, which is the day of a cited message, to another one that the messages have: the
+// isCounted reports whether the line counts from the date, which is the day of a cited message, to another one that the messages have: the
 // Friday before 15 July.
-func (e *evidence) counts(c *claim, d facts.Date, cited []int) bool {
+func (x *dateCheck) isCounted() bool {
 	today := facts.Date{Weekday: -1}
-	written := slices.ContainsFunc(cited, func(i int) bool {
-		at := e.passages[i].at
-		return facts.Meet(d, at, today, at)
+	written := slices.ContainsFunc(x.cited, func(i int) bool {
+		at := x.passages[i].at
+		return facts.Meet(x.d, at, today, at)
 	})
-	return written && d.Day != 0 && d.Month != 0 && slices.ContainsFunc(c.facts.Dates, func(o facts.Date) bool { return o != d && e.hasDate(o, cited) })
+	return written && x.d.Day != 0 && x.d.Month != 0 && slices.ContainsFunc(x.claim.facts.Dates, func(o facts.Date) bool { return o != x.d && x.hasDate(o, x.cited) })
 }
 
-// fixes reports whether it is certain which day a line means by tomorrow or yesterday: all messages are of one day.
-func (e *evidence) fixes(d facts.Date, telling []int) bool {
-	return d.Near != 0 && e.own > 0 && len(telling) > 0 && e.passages[0].at.YearDay() == e.passages[e.own-1].at.YearDay()
+// isFixed reports whether it is certain which day a line means by tomorrow or yesterday: all messages are of one day.
+func (x *dateCheck) isFixed(telling []int) bool {
+	return x.d.Near != 0 && x.own > 0 && len(telling) > 0 && x.passages[0].at.YearDay() == x.passages[x.own-1].at.YearDay()
 }
 
 // sameForm reports whether two dates state the same of a day: its date, its weekday, or its distance. One that states something else
@@ -69,14 +90,14 @@ func sameForm(d, o facts.Date) bool {
 }
 
 // hasAnyDate reports whether passages have one of the dates of a line.
-func (e *evidence) hasAnyDate(c *claim, passages []int) bool {
-	return slices.ContainsFunc(c.facts.Dates, func(d facts.Date) bool { return !d.Soft && e.hasDate(d, passages) })
+func (x *comparison) hasAnyDate(passages []int) bool {
+	return slices.ContainsFunc(x.claim.facts.Dates, func(d facts.Date) bool { return !d.Soft && x.hasDate(d, passages) })
 }
 
 // hasLength reports whether a line or a message has a length of time in days or more, such as a week before the party: a date may be
 // counted from another one.
-func (e *evidence) hasLength(c *claim, i int) bool {
-	return len(lengthsOf(c.facts)) > 0 || len(lengthsOf(e.read(i).facts)) > 0
+func (x *comparison) hasLength(i int) bool {
+	return len(lengthsOf(x.claim.facts)) > 0 || len(lengthsOf(x.read(i).facts)) > 0
 }
 
 // lengthsOf returns the lengths of time in a text, in days.
@@ -94,18 +115,18 @@ func lengthsOf(of facts.Text) (days []int) {
 
 // isAway reports whether a day is as far away from one that the messages around the cited ones state as these, or the line, say:
 // three days before the release.
-func (e *evidence) isAway(c *claim, d facts.Date, cited []int) bool {
-	if d.Day == 0 || d.Month == 0 {
+func (x *dateCheck) isAway() bool {
+	if x.d.Day == 0 || x.d.Month == 0 {
 		return false
 	}
-	lengths := lengthsOf(c.facts)
-	for _, i := range cited {
-		lengths = append(lengths, lengthsOf(e.read(i).facts)...)
+	lengths := lengthsOf(x.claim.facts)
+	for _, i := range x.cited {
+		lengths = append(lengths, lengthsOf(x.read(i).facts)...)
 	}
-	for _, i := range e.near(cited) {
-		p := e.read(i)
+	for _, i := range x.near(x.cited) {
+		p := x.read(i)
 		for _, o := range p.facts.Dates {
-			if o.Day != 0 && slices.ContainsFunc(o.Spans(p.at), func(from facts.Span) bool { return awayFrom(from, lengths, d.Spans(p.at)) }) {
+			if o.Day != 0 && slices.ContainsFunc(o.Spans(p.at), func(from facts.Span) bool { return awayFrom(from, lengths, x.d.Spans(p.at)) }) {
 				return true
 			}
 		}
@@ -123,17 +144,17 @@ func awayFrom(from facts.Span, lengths []int, others []facts.Span) bool {
 }
 
 // otherDate returns a message that states a date which the line does not have, and that date; -1 if there is none.
-func (e *evidence) otherDate(c *claim, telling []int) (passage int, other facts.Date) {
+func (x *comparison) otherDate(telling []int) (passage int, other facts.Date) {
 	for _, i := range telling {
-		p := e.read(i)
+		p := x.read(i)
 		if p.facts.Cut {
 			continue
 		}
 		for _, o := range p.facts.Dates {
-			if o.Day != 0 && slices.ContainsFunc(c.facts.Numbers, func(n facts.Number) bool { return isDay(n, o) }) {
+			if o.Day != 0 && slices.ContainsFunc(x.claim.facts.Numbers, func(n facts.Number) bool { return isDay(n, o) }) {
 				continue
 			}
-			if !o.Soft && !slices.ContainsFunc(c.facts.Dates, func(d facts.Date) bool { return !d.Soft && facts.Meet(d, p.at, o, p.at) }) {
+			if !o.Soft && !slices.ContainsFunc(x.claim.facts.Dates, func(d facts.Date) bool { return !d.Soft && facts.Meet(d, p.at, o, p.at) }) {
 				return i, o
 			}
 		}

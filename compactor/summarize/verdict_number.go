@@ -11,72 +11,97 @@ import (
 	"cairn/internal/words"
 )
 
+// numberCheck compares one number of a claim with the messages that the claim cites.
+type numberCheck struct {
+	*comparison
+	n     facts.Number
+	cited []int // passages
+	near  []int // these, and those around them
+}
+
+func (x *comparison) number(n facts.Number, cited, near []int) *numberCheck {
+	return &numberCheck{x, n, cited, near}
+}
+
 // checkNumbers looks for each number of the line in the messages that it cites and in what they add up to; then, unless they have
 // another number that the line leaves out, in the messages around them and in others that say something of it.
-func (e *evidence) checkNumbers(c *claim, cited, telling []int) (wrong string, found bool) {
-	near := e.near(cited)
+func (x *comparison) checkNumbers(cited, telling []int) (wrong string, found bool) {
+	near := x.near(cited)
 	found = true
-	for _, n := range c.facts.Numbers {
-		if n.Weak && !n.Dated && n.Amount() > 1 && !e.hasNumber(n, cited) { // sei biglietti, which is six, but sei is also "you are"
-			i, _ := e.rival(c, n, cited)
+	for _, n := range x.claim.facts.Numbers {
+		number := x.number(n, cited, near)
+		if n.Weak && !n.Dated && n.Amount() > 1 && !x.hasNumber(n, cited) { // sei biglietti, which is six, but sei is also "you are"
+			i, _ := number.rival()
 			found = found && i < 0
 		}
 		if n.Weak || n.Dated {
 			continue
 		}
-		i, other := e.rival(c, n, cited)
-		has := e.hasNumber(n, cited)
-		if i < 0 && has {
-			found = found && e.numberOfAnother(c, n, cited) < 0 && !e.isReplaced(c, n, cited) && !e.isDenied(c, n, cited)
-			continue
+		why, ok := number.check(telling)
+		if why != "" {
+			return why, false
 		}
-		repeats := e.repeats(c, cited)
-		if e.elides(n, cited, near) || e.halves(n, cited) || e.isRate(n, cited) || !repeats && e.adds(c, n, cited, near, i >= 0) {
-			continue
-		}
-		certain := !has && !e.mayCompute(c, n, cited, near)
-		if i < 0 {
-			i, other = e.otherNumber(c, n, telling)
-			certain = certain && i >= 0 && (rivals(n, other) || c.counts() == 1 && e.onlyNumber(i))
-		}
-		if i >= 0 && !e.besideSays(c, i, func(k int) bool { return e.hasNumber(n, []int{k}) }) {
-			if certain && !e.otherRates(c, i) {
-				return fmt.Sprintf("#%d has %s, not %s", e.passages[i].seqs[0], other.Text, n.Text), false
-			}
-			found = false
-		}
-		if !n.Ordinal && !e.hasNumber(n, near) && !e.elsewhere(c, e.differs(c, n, cited), func(i int) bool { return e.hasNumber(n, []int{i}) }) && !e.lists(n, cited) {
-			found = false
-		}
+		found = found && ok
 	}
 	return "", found
 }
 
+// check looks for the number.
+func (x *numberCheck) check(telling []int) (wrong string, found bool) {
+	i, other := x.rival()
+	has := x.hasNumber(x.n, x.cited)
+	if i < 0 && has {
+		return "", x.ofAnother() < 0 && !x.isReplaced() && !x.isDenied()
+	}
+	if x.elides() || x.halves() || x.isRate() || !x.repeats(x.cited) && x.adds(i >= 0) {
+		return "", true
+	}
+	certain := !has && !x.mayCompute()
+	if i < 0 {
+		i, other = x.other(telling)
+		certain = certain && i >= 0 && (rivals(x.n, other) || x.claim.counts() == 1 && x.onlyNumber(i))
+	}
+	found = true
+	if i >= 0 && !x.besideSays(i, x.isAt) {
+		if certain && !x.otherRates(i) {
+			return fmt.Sprintf("#%d has %s, not %s", x.passages[i].seqs[0], other.Text, x.n.Text), false
+		}
+		found = false
+	}
+	if !x.n.Ordinal && !x.hasNumber(x.n, x.near) && !x.elsewhere(x.differs(), x.isAt) && !x.isListed() {
+		found = false
+	}
+	return "", found
+}
+
+// isAt reports whether a passage has the number.
+func (x *numberCheck) isAt(i int) bool { return x.hasNumber(x.n, []int{i}) }
+
 // isReplaced reports whether the last cited message that counts the same has another number than the line, which has that of an
 // earlier one: a hundred shirts, and then sixty.
-func (e *evidence) isReplaced(c *claim, n facts.Number, cited []int) bool {
-	if len(cited) < 2 || n.Denied || c.sums() {
+func (x *numberCheck) isReplaced() bool {
+	if len(x.cited) < 2 || x.n.Denied || x.claim.sums() {
 		return false
 	}
-	last := cited[len(cited)-1]
-	if e.hasNumber(n, []int{last}) {
+	last := x.cited[len(x.cited)-1]
+	if x.hasNumber(x.n, []int{last}) {
 		return false
 	}
-	return slices.ContainsFunc(e.read(last).facts.Numbers, func(m facts.Number) bool {
-		return isValue(m) && m.Unit == n.Unit && !m.Ordinal && !e.isIn(c, m) && (n.Unit != facts.None || len(m.Of) == 0 || facts.SameThing(n, m))
+	return slices.ContainsFunc(x.read(last).facts.Numbers, func(m facts.Number) bool {
+		return isValue(m) && m.Unit == x.n.Unit && !m.Ordinal && !x.claim.has(m) && (x.n.Unit != facts.None || len(m.Of) == 0 || facts.SameThing(x.n, m))
 	})
 }
 
 // isDenied reports whether the cited messages have a number of the line only after a word for not: 64, not 46.
-func (e *evidence) isDenied(c *claim, n facts.Number, cited []int) bool {
-	if c.counts() > 1 { // it may deny it, too
+func (x *numberCheck) isDenied() bool {
+	if x.claim.counts() > 1 { // it may deny it, too
 		return false
 	}
 	denied := false
-	for _, i := range cited {
-		p := e.read(i)
+	for _, i := range x.cited {
+		p := x.read(i)
 		for _, m := range p.facts.Numbers {
-			if !facts.Same(n, m) {
+			if !facts.Same(x.n, m) {
 				continue
 			}
 			if !m.Denied {
@@ -88,15 +113,15 @@ func (e *evidence) isDenied(c *claim, n facts.Number, cited []int) bool {
 	return denied
 }
 
-// otherNumber returns a number of the messages that the line should have instead of n, if it has none of them: the one most like n.
-func (e *evidence) otherNumber(c *claim, n facts.Number, telling []int) (passage int, other facts.Number) {
+// other returns a number of the messages that the line should have instead of n, if it has none of them: the one most like n.
+func (x *numberCheck) other(telling []int) (passage int, other facts.Number) {
 	passage = -1
 	for _, i := range telling {
-		if e.read(i).facts.Cut {
+		if x.read(i).facts.Cut {
 			continue
 		}
-		for _, m := range e.read(i).facts.Numbers {
-			if !m.Weak && !m.Dated && !(m.Day && (n.Unit != facts.None || len(n.Of) > 0)) && m.Ordinal == n.Ordinal && m.Code == n.Code && facts.Comparable(n, m) && !e.isIn(c, m) && (passage < 0 || rivals(n, m) && !rivals(n, other)) {
+		for _, m := range x.read(i).facts.Numbers {
+			if !m.Weak && !m.Dated && !(m.Day && (x.n.Unit != facts.None || len(x.n.Of) > 0)) && m.Ordinal == x.n.Ordinal && m.Code == x.n.Code && facts.Comparable(x.n, m) && !x.claim.has(m) && (passage < 0 || rivals(x.n, m) && !rivals(x.n, other)) {
 				passage = i
 				other = m
 			}
@@ -117,17 +142,17 @@ func (e *evidence) onlyNumber(i int) bool {
 }
 
 // beside returns the passages that are no part of the span and say something of a line.
-func (e *evidence) beside(c *claim) (all []int) {
-	for i, o := range e.overlaps(c) {
-		if i >= e.own && o.shared > 0 {
+func (x *comparison) beside() (all []int) {
+	for i, o := range x.overlaps() {
+		if i >= x.own && o.shared > 0 {
 			all = append(all, i)
 		}
 	}
 	return all
 }
 
-// isIn reports whether the line has a number of a message.
-func (e *evidence) isIn(c *claim, m facts.Number) bool {
+// has reports whether the line has a number of a message.
+func (c *claim) has(m facts.Number) bool {
 	return slices.ContainsFunc(c.facts.Numbers, func(n facts.Number) bool {
 		return facts.Same(n, m) && !(n.Weak && words.IsUnspaced(firstRune(n.Text))) // a character of a name
 	})
@@ -146,13 +171,13 @@ func (e *evidence) hasNumber(n facts.Number, passages []int) bool {
 	return false
 }
 
-// lists reports whether a passage lists as many things, with or without a word such as "and" before the last one.
-func (e *evidence) lists(n facts.Number, passages []int) bool {
+// isListed reports whether a cited passage lists as many things, with or without a word such as "and" before the last one.
+func (x *numberCheck) isListed() bool {
 	const fewest, most = 3, 12
-	return len(n.Values) > 0 && n.Values[0] >= fewest && n.Values[0] <= most && slices.ContainsFunc(passages, func(i int) bool {
-		text := e.passages[i].text
+	return len(x.n.Values) > 0 && x.n.Values[0] >= fewest && x.n.Values[0] <= most && slices.ContainsFunc(x.cited, func(i int) bool {
+		text := x.passages[i].text
 		apart := float64(strings.Count(text, ",") + strings.Count(text, "、") + strings.Count(text, "，") + 1)
-		return n.Values[0] == apart || n.Values[0] == apart+1
+		return x.n.Values[0] == apart || x.n.Values[0] == apart+1
 	})
 }
 
@@ -176,8 +201,8 @@ func meansYear(p *passage, n facts.Number) bool {
 }
 
 // differs reports whether a message of the span that the line cites has a number that may be meant by n, and is another one.
-func (e *evidence) differs(c *claim, n facts.Number, cited []int) bool {
-	i, _ := e.otherNumber(c, n, e.inSpan(cited))
+func (x *numberCheck) differs() bool {
+	i, _ := x.other(x.inSpan(x.cited))
 	return i >= 0
 }
 
@@ -188,10 +213,10 @@ func (e *evidence) inSpan(passages []int) []int {
 
 // elsewhere reports whether a message that the line does not cite, but that shares a word with it, has something. What was shown
 // beside the span counts unless only messages do.
-func (e *evidence) elsewhere(c *claim, onlyMessages bool, has func(int) bool) bool {
-	all := e.overlaps(c)
+func (x *comparison) elsewhere(onlyMessages bool, has func(int) bool) bool {
+	all := x.overlaps()
 	if onlyMessages {
-		all = all[:e.own]
+		all = all[:x.own]
 	}
 	for i, o := range all {
 		if o.shared > 0 && has(i) {

@@ -8,27 +8,27 @@ import (
 )
 
 // adds reports whether a number follows from those of the cited messages, or of one of them and one beside it.
-func (e *evidence) adds(c *claim, n facts.Number, cited, near []int, hasRival bool) bool {
-	return e.derives(c, n, cited, hasRival) || e.derivesBeside(c, n, cited, near, hasRival)
+func (x *numberCheck) adds(hasRival bool) bool {
+	return x.derives(hasRival) || x.derivesBeside(hasRival)
 }
 
 // mayCompute reports whether a number may be computed in a way that code does not follow, so that another number in the messages does
 // not refute it: the line has a word of sums or rates, it cites several messages with numbers, or some numbers there give it by chance.
-func (e *evidence) mayCompute(c *claim, n facts.Number, cited, near []int) bool {
-	if c.sums() || c.divides() || e.adds(c, n, cited, near, false) {
+func (x *numberCheck) mayCompute() bool {
+	if x.claim.sums() || x.claim.divides() || x.adds(false) {
 		return true
 	}
 	counting := 0
-	for _, i := range cited {
-		if slices.ContainsFunc(e.read(i).facts.Numbers, isValue) {
+	for _, i := range x.cited {
+		if slices.ContainsFunc(x.read(i).facts.Numbers, isValue) {
 			counting++
 		}
-		if e.read(i).facts.Half {
+		if x.read(i).facts.Half {
 			return true
 		}
 	}
-	values, _ := e.values(cited)
-	return counting > 1 || isProduct(n.Amount(), values, calendar)
+	values, _ := x.values(x.cited)
+	return counting > 1 || isProduct(x.n.Amount(), values, calendar)
 }
 
 // calendar is how many hours, days, weeks or months there are in longer times.
@@ -36,28 +36,28 @@ var calendar = []float64{24, 7, 30, 52, 12}
 
 // derivesBeside reports whether a number is the sum or difference of one that a cited message has and one in a message around it,
 // or the share of one that the other tells in percent. Round numbers would be so by chance.
-func (e *evidence) derivesBeside(c *claim, n facts.Number, cited, near []int, hasRival bool) bool {
+func (x *numberCheck) derivesBeside(hasRival bool) bool {
 	const least = 100
-	if len(n.Values) == 0 || n.Values[0] < least || n.Unit == facts.Clock {
+	if len(x.n.Values) == 0 || x.n.Values[0] < least || x.n.Unit == facts.Clock {
 		return false
 	}
-	round := n.Values[0]
+	round := x.n.Values[0]
 	for round >= least {
 		round /= 10
 	}
 	if math.Mod(round, 5) == 0 {
 		return false
 	}
-	own, ownPercents := e.values(cited)
-	others, percents := e.values(near)
-	for _, a := range e.addends(c, n, cited, hasRival) {
-		for _, b := range e.addends(c, n, near, hasRival) {
-			if n.Values[0] == a+b || n.Values[0] == math.Abs(a-b) {
+	own, ownPercents := x.values(x.cited)
+	others, percents := x.values(x.near)
+	for _, a := range x.addends(x.cited, hasRival) {
+		for _, b := range x.addends(x.near, hasRival) {
+			if x.n.Values[0] == a+b || x.n.Values[0] == math.Abs(a-b) {
 				return true
 			}
 		}
 	}
-	return sharesOf(n.Values[0], own, percents) || sharesOf(n.Values[0], others, ownPercents)
+	return sharesOf(x.n.Values[0], own, percents) || sharesOf(x.n.Values[0], others, ownPercents)
 }
 
 // values returns the numbers of passages, and those in percent as parts of one.
@@ -83,20 +83,20 @@ func isValue(m facts.Number) bool {
 
 // addends returns the numbers of passages that may add up to n, in its unit. If the passages count the same thing otherwise, these are
 // of that thing, of one that the line names, or of none that is known.
-func (e *evidence) addends(c *claim, n facts.Number, passages []int, hasRival bool) (values []float64) {
+func (x *numberCheck) addends(passages []int, hasRival bool) (values []float64) {
 	for _, i := range passages {
-		for _, m := range e.read(i).facts.Numbers {
+		for _, m := range x.read(i).facts.Numbers {
 			if !isValue(m) || m.Unit == facts.Clock || len(m.Part) > 0 {
 				continue
 			}
-			if n.Unit == facts.None && (m.Unit == facts.Percent || m.Unit >= facts.Minutes) {
+			if x.n.Unit == facts.None && (m.Unit == facts.Percent || m.Unit >= facts.Minutes) {
 				continue
 			}
-			if hasRival && (m.Unit != facts.None || len(m.Of) > 0 && !facts.SameThing(n, m) && !c.names(m)) {
+			if hasRival && (m.Unit != facts.None || len(m.Of) > 0 && !facts.SameThing(x.n, m) && !x.claim.names(m)) {
 				continue
 			}
 			value := m.Amount()
-			if length, ok := m.In(n.Unit); ok {
+			if length, ok := m.In(x.n.Unit); ok {
 				value = length
 			}
 			values = append(values, value)
@@ -106,12 +106,12 @@ func (e *evidence) addends(c *claim, n facts.Number, passages []int, hasRival bo
 }
 
 // halves reports whether a number is half of one in the passages, if one of them speaks of halves.
-func (e *evidence) halves(n facts.Number, passages []int) bool {
-	if !slices.ContainsFunc(passages, func(i int) bool { return e.read(i).facts.Half }) {
+func (x *numberCheck) halves() bool {
+	if !slices.ContainsFunc(x.cited, func(i int) bool { return x.read(i).facts.Half }) {
 		return false
 	}
-	values, _ := e.values(passages)
-	return slices.ContainsFunc(values, func(v float64) bool { return slices.Contains(n.Values, v/2) })
+	values, _ := x.values(x.cited)
+	return slices.ContainsFunc(values, func(v float64) bool { return slices.Contains(x.n.Values, v/2) })
 }
 
 // sharesOf reports whether want is a value, raised or reduced by a share, the share of it, or what it is the share of.
@@ -127,46 +127,46 @@ func sharesOf(want float64, values, shares []float64) bool {
 }
 
 // elides reports whether a message has a number of thousands without saying so, as in an answer to one who does.
-func (e *evidence) elides(n facts.Number, cited, near []int) bool {
-	if len(n.Values) == 0 || n.Values[0] < 1000 || math.Mod(n.Values[0], 100) != 0 {
+func (x *numberCheck) elides() bool {
+	if len(x.n.Values) == 0 || x.n.Values[0] < 1000 || math.Mod(x.n.Values[0], 100) != 0 {
 		return false
 	}
-	thousands := slices.ContainsFunc(near, func(i int) bool {
-		return slices.ContainsFunc(e.read(i).facts.Numbers, func(m facts.Number) bool {
+	thousands := slices.ContainsFunc(x.near, func(i int) bool {
+		return slices.ContainsFunc(x.read(i).facts.Numbers, func(m facts.Number) bool {
 			return !m.Dated && len(m.Values) > 0 && m.Values[0] >= 1000 && math.Mod(m.Values[0], 1000) == 0
 		})
 	})
-	return thousands && slices.ContainsFunc(cited, func(i int) bool {
-		return slices.ContainsFunc(e.read(i).facts.Numbers, func(m facts.Number) bool {
-			return !m.Dated && !m.Weak && (m.Unit == facts.None || m.Unit == facts.Money) && len(m.Values) > 0 && 1000*m.Values[0] == n.Values[0]
+	return thousands && slices.ContainsFunc(x.cited, func(i int) bool {
+		return slices.ContainsFunc(x.read(i).facts.Numbers, func(m facts.Number) bool {
+			return !m.Dated && !m.Weak && (m.Unit == facts.None || m.Unit == facts.Money) && len(m.Values) > 0 && 1000*m.Values[0] == x.n.Values[0]
 		})
 	})
 }
 
 // derives reports whether a number is a sum, difference, product, quotient or count of what the cited messages have.
-func (e *evidence) derives(c *claim, n facts.Number, cited []int, hasRival bool) bool {
-	if len(n.Values) == 0 || n.Unit == facts.Clock {
+func (x *numberCheck) derives(hasRival bool) bool {
+	if len(x.n.Values) == 0 || x.n.Unit == facts.Clock {
 		return false
 	}
-	values, percents := e.values(cited)
+	values, percents := x.values(x.cited)
 	plain := values
-	if n.Unit != facts.None && n.Unit != facts.Percent {
+	if x.n.Unit != facts.None && x.n.Unit != facts.Percent {
 		plain = slices.DeleteFunc(slices.Clone(values), func(v float64) bool { return slices.Contains(percents, v/100) })
 	}
-	addends := e.addends(c, n, cited, hasRival)
+	addends := x.addends(x.cited, hasRival)
 	if slices.ContainsFunc(values, func(v float64) bool { return v >= 1000 && math.Mod(v, 1000) == 0 }) { // eighteen thousand, and nine more
 		plain = withThousands(plain)
 		addends = withThousands(addends)
 	}
-	if !hasRival && n.Values[0] == float64(len(cited)) && len(cited) > 1 || isTotal(n, plain, hasRival) {
+	if !hasRival && x.n.Values[0] == float64(len(x.cited)) && len(x.cited) > 1 || isTotal(x.n, plain, hasRival) {
 		return true
 	}
-	wanted := append(slices.Clone(n.Values), e.inUnits(n, cited)...)
-	if n.Unit == facts.Cents {
-		wanted = []float64{n.Amount()}
+	wanted := append(slices.Clone(x.n.Values), x.inUnits()...)
+	if x.n.Unit == facts.Cents {
+		wanted = []float64{x.n.Amount()}
 	}
 	for _, want := range wanted {
-		if isSum(want, addends, addends) || isProduct(want, plain, c.others(n)) || n.Unit < facts.Minutes && sharesOf(want, values, percents) {
+		if isSum(want, addends, addends) || isProduct(want, plain, x.claim.others(x.n)) || x.n.Unit < facts.Minutes && sharesOf(want, values, percents) {
 			return true
 		}
 		if !hasRival && isQuotient(want, plain) || isProduct(want, plain, plain) {
@@ -248,23 +248,23 @@ func isQuotient(want float64, values []float64) bool {
 }
 
 // isRate reports whether a number of percent is the share of one value of the passages in another one, rounded: 62 of 95 are 65 %.
-func (e *evidence) isRate(n facts.Number, passages []int) bool {
-	if n.Unit != facts.Percent || len(n.Values) == 0 {
+func (x *numberCheck) isRate() bool {
+	if x.n.Unit != facts.Percent || len(x.n.Values) == 0 {
 		return false
 	}
-	values, _ := e.values(passages)
+	values, _ := x.values(x.cited)
 	return slices.ContainsFunc(values, func(part float64) bool {
 		return slices.ContainsFunc(values, func(whole float64) bool {
-			return part > 0 && part < whole && math.Abs(n.Values[0]-100*part/whole) <= 0.5
+			return part > 0 && part < whole && math.Abs(x.n.Values[0]-100*part/whole) <= 0.5
 		})
 	})
 }
 
 // inUnits returns a length of time in the units of those that passages have.
-func (e *evidence) inUnits(n facts.Number, passages []int) (values []float64) {
-	for _, i := range passages {
-		for _, m := range e.read(i).facts.Numbers {
-			if value, ok := n.In(m.Unit); ok && m.Unit != n.Unit {
+func (x *numberCheck) inUnits() (values []float64) {
+	for _, i := range x.cited {
+		for _, m := range x.read(i).facts.Numbers {
+			if value, ok := x.n.In(m.Unit); ok && m.Unit != x.n.Unit {
 				values = append(values, value)
 			}
 		}

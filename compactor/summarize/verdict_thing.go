@@ -11,20 +11,20 @@ import (
 
 // rival returns a number of the cited messages that counts the same thing as n in the line, where the line should have it: they
 // do not say n of that thing, and the line does not have their number.
-func (e *evidence) rival(c *claim, n facts.Number, cited []int) (passage int, other facts.Number) {
-	if len(n.Of) == 0 {
+func (x *numberCheck) rival() (passage int, other facts.Number) {
+	if len(x.n.Of) == 0 {
 		return -1, other
 	}
 	passage = -1
-	for _, i := range cited {
-		if e.read(i).facts.Cut {
+	for _, i := range x.cited {
+		if x.read(i).facts.Cut {
 			return -1, other
 		}
-		for _, m := range e.passages[i].facts.Numbers {
+		for _, m := range x.passages[i].facts.Numbers {
 			switch {
-			case facts.Same(n, m) && counts(m) && (len(m.Of) == 0 || facts.SameThing(n, m)):
+			case facts.Same(x.n, m) && counts(m) && (len(m.Of) == 0 || facts.SameThing(x.n, m)):
 				return -1, other
-			case passage < 0 && counts(m) && !m.Weak && m.Ordinal == n.Ordinal && facts.CountAlike(n, m) && !e.isIn(c, m):
+			case passage < 0 && counts(m) && !m.Weak && m.Ordinal == x.n.Ordinal && facts.CountAlike(x.n, m) && !x.claim.has(m):
 				passage = i
 				other = m
 			}
@@ -61,27 +61,27 @@ func (c *claim) names(n facts.Number) bool {
 }
 
 // byLeader returns those of the passages whose author the line begins with.
-func (e *evidence) byLeader(c *claim, passages []int) []int {
+func (x *comparison) byLeader(passages []int) []int {
 	return slices.DeleteFunc(slices.Clone(passages), func(i int) bool {
-		return !c.leads || len(c.people) == 0 || e.passages[i].author != c.people[0]
+		return !x.claim.leads || len(x.claim.people) == 0 || x.passages[i].author != x.claim.people[0]
 	})
 }
 
 // besideSays reports whether what was shown beside the span says a fact of the line, though a message of the span that it cites
 // has another one: it says as much of the line as that message does. Of a message outside of the span only some is known, so that
 // anything beside the span counts.
-func (e *evidence) besideSays(c *claim, passage int, has func(int) bool) bool {
+func (x *comparison) besideSays(passage int, has func(int) bool) bool {
 	least := 0.0
-	if passage < e.own {
-		least = e.overlap(c, passage).words
+	if passage < x.own {
+		least = x.overlap(passage).words
 	}
-	return slices.ContainsFunc(e.beside(c), func(i int) bool { return e.overlap(c, i).words >= least && has(i) })
+	return slices.ContainsFunc(x.beside(), func(i int) bool { return x.overlap(i).words >= least && has(i) })
 }
 
 // repeats reports whether a line with one number repeats the one message that it cites and adds no word, so its number is that of
 // the message, and no sum.
-func (e *evidence) repeats(c *claim, cited []int) bool {
-	return len(cited) == 1 && e.addsNothing(c, cited[0]) && e.clausesNamed(c, cited[0]) < 2 && !c.adds()
+func (x *comparison) repeats(cited []int) bool {
+	return len(cited) == 1 && x.addsNothing(cited[0]) && x.clausesNamed(cited[0]) < 2 && !x.claim.adds()
 }
 
 // adds reports whether a line may state a sum, a difference or a multiple: it has a word of these, or several numbers.
@@ -103,18 +103,18 @@ var ofTotals = words.Set(words.Fold(`each per together altogether total jeder je
 każdy każda razem łącznie каждый каждая вместе итого toplam her birlikte الواحد الواحدة لكل معا المجموع`))
 
 // otherRates reports whether a line states something for another time than a message does: a year instead of a month.
-func (e *evidence) otherRates(c *claim, i int) bool {
-	of := e.read(i).facts.Rates
-	return len(of) > 0 && slices.ContainsFunc(c.facts.Rates, func(u facts.Unit) bool { return !slices.Contains(of, u) })
+func (x *comparison) otherRates(i int) bool {
+	of := x.read(i).facts.Rates
+	return len(of) > 0 && slices.ContainsFunc(x.claim.facts.Rates, func(u facts.Unit) bool { return !slices.Contains(of, u) })
 }
 
 // clausesNamed returns how many clauses of a message have a number and a word of the line that no other one has: the line may be of
 // their sum.
-func (e *evidence) clausesNamed(c *claim, i int) (n int) {
-	all := e.clauses(i)
+func (x *comparison) clausesNamed(i int) (n int) {
+	all := x.clauses(i)
 	for k := range all {
 		others := slices.Concat(all[:k], all[k+1:])
-		if slices.ContainsFunc(all[k].facts.Numbers, isValue) && c.sharedBut(all[k:k+1], others) >= 0.9 {
+		if slices.ContainsFunc(all[k].facts.Numbers, isValue) && x.claim.sharedBut(all[k:k+1], others) >= 0.9 {
 			n++
 		}
 	}
@@ -141,16 +141,16 @@ func (c *claim) counts() (n int) {
 }
 
 // addsNothing reports whether a message has nearly all words of a line.
-func (e *evidence) addsNothing(c *claim, i int) bool {
+func (x *comparison) addsNothing(i int) bool {
 	const nearly = 0.85
 	found := 0.0
 	sum := 0.0
-	for _, k := range c.keys {
-		if c.tellsNothing(k) {
+	for _, k := range x.claim.keys {
+		if x.claim.tellsNothing(k) {
 			continue
 		}
 		sum += k.weight
-		if p := &e.passages[i]; p.keys[k.short] > 0 || p.keys[k.stem] > 0 {
+		if p := &x.passages[i]; p.keys[k.short] > 0 || p.keys[k.stem] > 0 {
 			found += k.weight
 		}
 	}

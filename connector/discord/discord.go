@@ -90,6 +90,7 @@ func New(o Options) (*Discord, error) {
 	o.CatchUp = cmp.Or(o.CatchUp, channel.DefaultCatchUp)
 	base := platform.NewBase(Name, o.Log)
 	base.Link.Pause, base.Link.Steady = platform.Backoff{First: time.Second, Most: maxPause}, steadyAfter
+	base.Link.Hint = silentHint
 	d := &Discord{
 		Base: base, o: o, rest: newREST(o.APIBase, o.Token, &base.Clock), started: time.Now(),
 		pauses: pauses{
@@ -108,6 +109,9 @@ func New(o Options) (*Discord, error) {
 	d.files = platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: d.fetch}
 	return d, nil
 }
+
+// silentHint is what to check when Discord, or a compatible server, does not answer.
+const silentHint = "check that a firewall or proxy lets HTTPS and WebSockets to Discord through, and the server behind api_base if it is set; outages: https://discordstatus.com"
 
 // Run serves Discord until ctx is done, then returns nil; or an error that says what a person has to fix. It runs only once.
 func (d *Discord) Run(ctx context.Context, hub *channel.Hub) error {

@@ -27,6 +27,7 @@ type session struct {
 	intents discordgo.Intent
 	timeout time.Duration                                 // from the dial to READY or RESUMED
 	handle  func(name string, data json.RawMessage) error // called with each event in order; the next one waits, and an error ends the connection
+	await   func(what string)                             // called with what the gateway must send next, see platform.Link
 
 	id            string // empty: the gateway does not know the session yet, or no longer
 	sequence      int64  // of the last handled event
@@ -48,10 +49,12 @@ const maxFailedResumes = 3 // in a row, on a gateway that responds, before the s
 func (s *session) connect(ctx context.Context) error {
 	s.interval, s.established, s.identified, s.pending = 0, false, time.Time{}, false
 	address := cmp.Or(s.resumeURL, s.gateway) + "?encoding=json&v=" + discordgo.APIVersion // Discord, Gateway: Connecting
+	s.await("the WebSocket of the gateway")
 	ws, err := platform.Dial(ctx, address, nil, s.timeout)
 	if err != nil {
 		err = fmt.Errorf("connect to the gateway: %w", err)
 	} else {
+		s.await("HELLO of the gateway")
 		err = s.run(ctx, ws)
 	}
 	if ctx.Err() == nil {
@@ -178,8 +181,10 @@ func (s *session) hello(data json.RawMessage) error {
 	s.interval = time.Duration(hello.Interval * float64(time.Millisecond))
 	s.identified = time.Now()
 	if s.id != "" {
+		s.await("RESUMED of the gateway")
 		return s.send(opResume, map[string]any{"token": s.token, "session_id": s.id, "seq": s.sequence})
 	}
+	s.await("READY of the gateway")
 	return s.send(opIdentify, map[string]any{
 		"token": s.token, "intents": s.intents,
 		"properties": map[string]string{"os": runtime.GOOS, "browser": "cairn", "device": "cairn"},
@@ -260,7 +265,7 @@ func (d *Discord) noteIdentify(at time.Time) {
 
 // newSession waits until Discord accepts a new session (Discord, Gateway: Rate Limiting; Session Start Limit).
 func (d *Discord) newSession(ctx context.Context) (*session, error) {
-	found, err := d.findGateway(ctx)
+	found, err := d.findGateway(d.Link.AwaitAnswers(ctx, "the answer to GET /gateway/bot"))
 	wait := time.Until(d.nextIdentify)
 	switch {
 	case err != nil:
@@ -279,5 +284,5 @@ func (d *Discord) newSession(ctx context.Context) (*session, error) {
 	if !d.o.MentionOnly {
 		intents |= discordgo.IntentMessageContent
 	}
-	return &session{token: d.o.Token, gateway: found.URL, intents: intents, timeout: d.pauses.open, handle: d.event}, nil
+	return &session{token: d.o.Token, gateway: found.URL, intents: intents, timeout: d.pauses.open, handle: d.event, await: d.Link.Await}, nil
 }

@@ -198,6 +198,7 @@ func TestTheGatewayClosesWithTheCodeThatIsDeserved(t *testing.T) {
 // session is one that ends where handle fails.
 func (v *double) session(handle func(name string) error) *session {
 	return &session{
+		await: func(string) {},
 		token: "token", gateway: v.gateway(), intents: discordgo.IntentGuilds, timeout: patience,
 		handle: func(name string, _ json.RawMessage) error { return handle(name) },
 	}
@@ -268,7 +269,7 @@ func TestASilentGatewayIsLeftSoThatTheSessionIsResumed(t *testing.T) {
 					_, _, ended = ws.ReadMessage()
 				}
 			})
-			s, begin := &session{timeout: patience, handle: func(string, json.RawMessage) error { return nil }}, time.Now()
+			s, begin := &session{timeout: patience, handle: func(string, json.RawMessage) error { return nil }, await: func(string) {}}, time.Now()
 			err := s.run(t.Context(), platform.NewSocket(ws, s.timeout))
 			s.noteEnd(err)
 			check.That(t, err != nil && closeCode(err) == 0, "%s: got %v", claim, err)
@@ -277,6 +278,32 @@ func TestASilentGatewayIsLeftSoThatTheSessionIsResumed(t *testing.T) {
 			time.Sleep(2 * time.Second) // the goroutines end
 			synctest.Wait()
 			check.That(t, ended != nil && !websocket.IsCloseError(ended, websocket.CloseNormalClosure), "%s: it gave the session up", claim)
+		})
+	}
+}
+
+// Discord accepts the connection and does not go on: the log says what it waits for, and so does /readyz, until it goes on.
+func TestSilentGateway(t *testing.T) {
+	for waits, stop := range map[string]func(r *rig){
+		"HELLO of the gateway":           func(r *rig) { r.Handshakes(discordtest.Handshake{SilentHello: true}) },
+		"READY of the gateway":           func(r *rig) { r.Handshakes(discordtest.Handshake{SilentReady: true}) },
+		"the answer to GET /gateway/bot": func(r *rig) { r.Fail(discordtest.Fault{Of: "GET /gateway/bot", Delay: 2 * time.Second}) },
+	} {
+		t.Run(waits, func(t *testing.T) {
+			r := newRig(t, discordtest.Options{}, func(d *Discord) {
+				d.Link.Patience = 50 * time.Millisecond
+				d.pauses.open = 2 * time.Second
+			})
+			stop(r)
+			r.open()
+			r.Run()
+			problem := "waiting for " + waits + ": " + silentHint
+			r.until("the problem", func() bool { return r.connector.Problem() == problem })
+			r.connected(1)
+			r.until("no problem", func() bool { return r.connector.Problem() == "" })
+			r.until("the recovery", func() bool { return strings.Contains(r.Log.String(), "connection_recovered") })
+			check.Equal(t, "warnings", strings.Count(r.Log.String(), `msg=connection_silent`), 1)
+			check.Contains(t, "the log", r.Log.String(), "msg=connection_silent connector=discord waits_for=\""+waits+"\" after=50ms hint=\""+silentHint)
 		})
 	}
 }

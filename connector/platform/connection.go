@@ -9,12 +9,15 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/gorilla/websocket"
 
+	"cairn/internal/network"
 	"cairn/internal/observe"
 )
 
@@ -30,10 +33,26 @@ type Link struct {
 	Pause  Backoff                // before the next connection
 	Steady time.Duration          // a connection that lasts this long works: the next one follows without a pause
 
-	failing   observe.Incident // no connection lasts
-	reason    string           // of the latest incident
+	Patience time.Duration // how long each step of a connection may take, see Await; 0: 10 seconds
+	Hint     string        // what to check when the platform does not answer
+
+	failing   observe.Incident       // no connection lasts
+	reason    atomic.Pointer[string] // of the latest incident; nil: it has none
 	connected atomic.Bool
 	steady    *time.Timer // ends the incident; nil: the latest connection is not established
+	silence   silence
+}
+
+// silentPlatform is the reason of an incident in which the platform accepts connections and does not answer.
+const silentPlatform = "silent"
+
+// begin records a failure with a reason: another one than the last is a new incident. It returns the level at which to log it.
+func (l *Link) begin(reason string) slog.Level {
+	last := l.reason.Swap(&reason)
+	if last == nil || *last != reason {
+		l.failing.End()
+	}
+	return l.failing.Begin()
 }
 
 // Connected reports whether the latest connection is established.
@@ -49,6 +68,7 @@ func (l *Link) Established() {
 		})
 	}
 	l.connected.Store(true)
+	l.answered()
 }
 
 // Keep calls connect, which returns when a connection has ended, again and again until ctx ends. It returns only a SetupError.
@@ -59,6 +79,7 @@ func (l *Link) Keep(ctx context.Context, connect func(ctx context.Context) error
 		steady := established && !l.steady.Stop()
 		l.steady = nil
 		l.connected.Store(false)
+		silent := l.attemptEnded()
 		if setup, ok := errors.AsType[SetupError](err); ok {
 			return setup
 		}
@@ -70,15 +91,19 @@ func (l *Link) Keep(ctx context.Context, connect func(ctx context.Context) error
 			l.Pause.Reset()
 			continue
 		case !established || l.Pause.next > 0: // a single lost connection is normal
-			if l.Reason != nil && l.Reason(err) != l.reason {
-				l.reason = l.Reason(err)
-				l.failing.End()
-			}
-			l.Log.Log(ctx, l.failing.Begin(), "connection_failed", "error", err)
+			l.Log.Log(ctx, l.failed(silent, err), "connection_failed", "error", err)
 		}
 		_ = Sleep(ctx, l.Pause.Next()) // its error ends the loop
 	}
 	return nil
+}
+
+// failed records that no connection could be established or that it did not last. It returns the level at which to log it.
+func (l *Link) failed(silent bool, err error) slog.Level {
+	if silent || l.Reason == nil { // what was silent is in the log
+		return l.failing.Begin()
+	}
+	return l.begin(l.Reason(err))
 }
 
 const (
@@ -109,9 +134,14 @@ func Dial(ctx context.Context, address string, header http.Header, timeout time.
 	case err == nil:
 		return NewSocket(ws, timeout), nil
 	case resp != nil:
-		err = fmt.Errorf("the server answered HTTP %d", resp.StatusCode)
+		return nil, fmt.Errorf("the server answered HTTP %d", resp.StatusCode)
 	}
-	return nil, err
+	target, wrong := url.Parse(address)
+	if wrong != nil {
+		return nil, err
+	}
+	target.Scheme = strings.Replace(target.Scheme, "ws", "http", 1) // by which the library chooses the proxy
+	return nil, network.OfProxy(target, err)
 }
 
 // NewSocket reads from a connection that is open already, as Dial does.

@@ -57,6 +57,87 @@ func TestLinkKeepsConnectedAndLogsIncidentsOnce(t *testing.T) {
 	}
 }
 
+func TestLinkToASilentPlatform(t *testing.T) {
+	type attempt struct {
+		waits       time.Duration // for READY
+		established bool
+		lasts       time.Duration // after that
+	}
+	for claim, c := range map[string]struct {
+		attempts            []attempt
+		warnings, recovered int
+	}{
+		"a platform that answers in time is not worth a line":    {[]attempt{{9 * time.Second, true, time.Hour}}, 0, 0},
+		"one that answers late is, and so is its answer":         {[]attempt{{11 * time.Second, true, time.Hour}}, 1, 1},
+		"one that never answers is once, however often it tries": {[]attempt{{20 * time.Second, false, 0}, {20 * time.Second, false, 0}, {20 * time.Second, false, 0}, {0, true, time.Hour}}, 1, 1},
+		"it is again after it has answered":                      {[]attempt{{20 * time.Second, false, 0}, {0, true, time.Hour}, {20 * time.Second, false, 0}}, 2, 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var log check.Buffer
+			l := Link{
+				Log: slog.New(slog.NewTextHandler(&log, nil)), Pause: Backoff{First: time.Second, Most: 8 * time.Second}, Steady: 5 * time.Second,
+				Hint: "look at the firewall",
+			}
+			left := c.attempts
+			err := l.Keep(t.Context(), func(context.Context) error {
+				if len(left) == 0 {
+					return SetupError("the end")
+				}
+				a := left[0]
+				left = left[1:]
+				l.Await("HELLO")
+				time.Sleep(patience - time.Second)
+				l.Await("READY")
+				time.Sleep(a.waits)
+				synctest.Wait()
+				problem := map[bool]string{true: "waiting for READY: look at the firewall"}[a.waits > patience]
+				if len(left) == len(c.attempts)-1 {
+					check.Equal(t, claim+": the problem", l.Problem(), problem)
+				}
+				if a.established {
+					l.Established()
+					check.Equal(t, claim+": the problem of a connection", l.Problem(), "")
+				}
+				time.Sleep(a.lasts)
+				return ErrSilent
+			})
+			check.Error(t, err, SetupError("the end"))
+			check.Equal(t, claim+": lines", strings.Count(log.String(), "level=WARN"), c.warnings)
+			check.Equal(t, claim+": lines of the silence", strings.Count(log.String(), "level=WARN msg=connection_silent waits_for=READY after=10s hint=\"look at the firewall\""), c.warnings)
+			check.Equal(t, claim+": recoveries", strings.Count(log.String(), "connection_recovered"), c.recovered)
+		})
+	}
+}
+
+// While a connection is not tried, the platform cannot be late; a refused connection is another problem.
+func TestLinkThatIsRefusedIsNotSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log check.Buffer
+		l := Link{Log: slog.New(slog.NewTextHandler(&log, nil)), Reason: func(error) string { return "" }, Steady: time.Second}
+		tries := 0
+		_ = l.Keep(t.Context(), func(context.Context) error {
+			tries++
+			switch tries {
+			case 1:
+				l.Await("READY")
+				time.Sleep(time.Minute)
+				return ErrSilent
+			case 2:
+				check.Equal(t, "the problem", l.Problem(), "waiting for READY: ")
+				l.Await("READY")
+				return errors.New("connection refused")
+			case 3:
+				check.Equal(t, "the problem", l.Problem(), "")
+				l.Await("")
+				time.Sleep(time.Minute) // a pause that the platform demands
+			}
+			return SetupError("the end")
+		})
+		check.Equal(t, "lines of the silence", strings.Count(log.String(), "level=WARN msg=connection_silent"), 1)
+		check.Equal(t, "lines of the refusal", strings.Count(log.String(), "level=WARN msg=connection_failed"), 1)
+	})
+}
+
 // piped tests a socket to a server that does this, on a clock of its own.
 func piped(t *testing.T, silence time.Duration, do func(ws *websocket.Conn), test func(s *Socket)) {
 	t.Helper()

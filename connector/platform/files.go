@@ -18,6 +18,7 @@ import (
 	"golang.org/x/net/html/charset"
 
 	"cairn/channel"
+	"cairn/internal/network"
 )
 
 // Limits for the files that are fetched.
@@ -142,7 +143,7 @@ func (b Bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	sent := time.Now()
 	resp, err := b.Transport.RoundTrip(r)
 	if err != nil {
-		return nil, err
+		return nil, network.OfProxy(r.URL, err)
 	}
 	limit, set := r.Context().Value(limitKey{}).(int64)
 	if !set { // not a file, which may be on another server

@@ -125,6 +125,7 @@ func New(o Options) (*Slack, error) {
 	}
 	base := platform.NewBase(Name, o.Log)
 	base.Link.Reason = codeOf
+	base.Link.Hint = silentHint
 	base.Link.Pause, base.Link.Steady = platform.Backoff{First: time.Second, Most: maxPause}, 5*time.Second
 	s := &Slack{
 		Base: base, o: o, api: newAPI(o, &base.Clock), pace: rate.NewLimiter(rate.Every(pagePause), maxImmediate),
@@ -172,6 +173,9 @@ func (o Options) check() (Options, error) {
 	o.CatchUp = cmp.Or(o.CatchUp, channel.DefaultCatchUp)
 	return o, nil
 }
+
+// silentHint is what to check when Slack, or a compatible server, does not answer.
+const silentHint = "check that a firewall or proxy lets HTTPS and WebSockets to Slack through, and the server behind api_base if it is set; outages: https://slack-status.com"
 
 // Run serves Slack until ctx is done, then returns nil; or an error that says what a person has to fix. It runs only once.
 func (s *Slack) Run(ctx context.Context, hub *channel.Hub) error {

@@ -37,8 +37,10 @@ type socket struct {
 
 // run serves the socket until it ends, and returns the reason.
 func (k *socket) run(ctx context.Context) (err error) {
-	_, address, err := k.s.api.write.StartSocketModeContext(ctx)
+	link := &k.s.Link
+	_, address, err := k.s.api.write.StartSocketModeContext(link.AwaitAnswers(ctx, "the answer to apps.connections.open"))
 	if err == nil {
+		link.Await("the WebSocket of Socket Mode")
 		k.ws, err = platform.Dial(ctx, address, http.Header{"Origin": {"https://api.slack.com"}}, helloTimeout) // as slack-go does
 	}
 	if err != nil {
@@ -55,6 +57,7 @@ func (k *socket) run(ctx context.Context) (err error) {
 			k.ws.Close()
 		}
 	}()
+	link.Await("hello of Socket Mode")
 	ping := time.NewTicker(k.s.times.silence / 3) // a compatible server may send none itself
 	defer ping.Stop()
 	return k.ws.Serve(ctx, ping.C, k.ws.Ping, func(message []byte) error { return k.receive(ctx, message) })
@@ -127,7 +130,7 @@ func explainSocketError(err error) error {
 func (s *Slack) supervise(ctx context.Context) error {
 	return s.Link.Keep(ctx, func(ctx context.Context) error {
 		if s.self.user == "" {
-			if err := s.probeBot(ctx); err != nil {
+			if err := s.probeBot(s.Link.AwaitAnswers(ctx, "the answer to auth.test")); err != nil {
 				return err
 			}
 			s.Work.Open(ctx)

@@ -198,3 +198,33 @@ func TestEachTokenIsCheckedAlone(t *testing.T) {
 	check.ErrorContains(t, "another", err, "Slack rejects the bot token (invalid_auth)")
 	check.ErrorContains(t, "another", CheckAppToken(ctx, "xapp-wrong", server.APIURL), "rejects the app-level token")
 }
+
+// Slack accepts the connection and does not go on: the log says what it waits for, and so does /readyz, until it goes on.
+func TestSilentSlack(t *testing.T) {
+	for waits, stop := range map[string]func(w *slacktest.Server){
+		"hello of Socket Mode":    func(w *slacktest.Server) { w.NoHello(1) },
+		"the answer to auth.test": func(w *slacktest.Server) { w.Fail(slacktest.Fault{Of: "auth.test", Delay: 2 * time.Second}) },
+		"the answer to apps.connections.open": func(w *slacktest.Server) {
+			w.Fail(slacktest.Fault{Of: "apps.connections.open", Delay: 2 * time.Second})
+		},
+	} {
+		t.Run(waits, func(t *testing.T) {
+			r, _, _ := town(t, slacktest.Options{}, answerN)
+			r.tune = func(s *Slack) {
+				s.Link.Patience = 50 * time.Millisecond
+			}
+			stop(r.w)
+			r.launch()
+			problem := "waiting for " + waits + ": " + silentHint
+			r.eventually("the problem", func() bool { return r.connector.Problem() == problem })
+			check.Equal(t, "connected", r.connector.Connected(), false)
+			for _, k := range r.w.Sockets() {
+				k.Cut()
+			}
+			r.eventually("it is connected", func() bool { return r.connector.Connected() && r.connector.Problem() == "" })
+			r.eventually("the recovery", func() bool { return strings.Contains(r.Log.String(), "connection_recovered") })
+			check.Equal(t, "warnings", strings.Count(r.Log.String(), "msg=connection_silent"), 1)
+			check.Contains(t, "the log", r.Log.String(), "msg=connection_silent connector=slack waits_for=\""+waits+"\" after=50ms hint=\""+silentHint)
+		})
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/internal/network"
 	"cairn/llm"
 )
 
@@ -95,6 +96,7 @@ func (c *Client) send(ctx context.Context, alive func(), method, address string,
 	}
 	resp, err := c.Options.HTTPClient.Do(req)
 	if err != nil {
+		err = network.OfProxy(req.URL, err)
 		return &llm.Error{Kind: llm.KindUnreachable, Message: err.Error(), Err: err}
 	}
 	defer func() { _ = resp.Body.Close() }() // it is read, refused or lost

@@ -79,6 +79,7 @@ type Server struct {
 
 	tickets    map[string]bool // unused socket URLs
 	socketMode bool
+	noHello    int       // how many sockets will get no hello
 	lose       int       // events of channels that will not be sent
 	sockets    []*Socket // open ones, oldest first
 	connected  int       // number of sockets so far

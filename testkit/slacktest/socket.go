@@ -66,6 +66,10 @@ func (s *Server) register(k *Socket) bool {
 	s.connected++
 	k.ID = s.connected
 	s.sockets = append(s.sockets, k)
+	if s.noHello > 0 {
+		s.noHello--
+		return true
+	}
 	k.send(map[string]any{
 		"type": "hello", "num_connections": len(s.sockets),
 		"connection_info": map[string]string{"app_id": AppID}, "debug_info": map[string]string{"host": "applink"},
@@ -96,6 +100,10 @@ func (k *Socket) Disconnect(reason string) {
 		}
 	})
 }
+
+// NoHello opens the next n sockets and sends no hello, as a server or proxy does that accepts a connection and is stuck. Slack
+// promises one on each socket (apis/events-api/using-socket-mode).
+func (s *Server) NoHello(n int) { s.do(func() { s.noHello = n }) }
 
 // SocketMode turns the toggle in the app's settings on or off: then apps.connections.open is rejected.
 func (s *Server) SocketMode(on bool) { s.do(func() { s.socketMode = on }) }

@@ -1,0 +1,32 @@
+package summarize
+
+import (
+	"slices"
+	"strings"
+
+	"cairn/transcript"
+)
+
+// WithFolded returns the lines of a fold, of which those without evidence get the messages that the same lines of its rows rest on:
+// the text of a row that a model wrote may cite none.
+func WithFolded(text string, lines []transcript.Line, rows []transcript.Summary) []transcript.Line {
+	rests := map[string][]int64{}
+	for _, row := range rows {
+		at := strings.Split(row.Text, "\n")
+		for _, l := range row.Lines {
+			if l.At < len(at) {
+				said := statement(at[l.At])
+				rests[said] = append(rests[said], l.Seqs...)
+			}
+		}
+	}
+	at := strings.Split(text, "\n")
+	for i, l := range lines {
+		if l.HasEvidence() || l.At >= len(at) {
+			continue
+		}
+		seqs := slices.Sorted(slices.Values(rests[statement(at[l.At])]))
+		lines[i].Seqs = slices.Compact(seqs)
+	}
+	return lines
+}
