@@ -102,7 +102,7 @@ func (e *engine) take(ctx context.Context, all []said, addressed bool) ([]chat.M
 		return nil, err
 	}
 	if len(taken) != len(all) {
-		return nil, fmt.Errorf("%d of %d messages were taken up: texts are too long for the window", len(taken), len(all))
+		return nil, fmt.Errorf("%d of %d messages entered the window: texts are too long for it", len(taken), len(all))
 	}
 	e.c.History().Append(taken...)
 	e.c.History().Stored()

@@ -24,25 +24,25 @@ type costOptions struct {
 	cache cacheRule
 }
 
-const costHelp = `Cost holds one long conversation with each strategy, over virtual time, and adds up what its requests
-would cost where prompts are cached: in a busy channel, and in one where a quarter of the turns
-follow a pause.
+const costHelp = `Cost runs one long conversation with each strategy in virtual time, and adds up the cost of its
+requests with a prompt cache: in a busy channel, and in one where a quarter of the turns follow a
+pause.
 
 ` + priceHelp + `
 
 ` + talkHelp + `
 
-The other strategies get their cheapest form. A sliding window drops as many of the oldest messages
-as it must. "Everything at 100k" asks for one summary of 2000 words behind the conversation as it
-is, which is in the cache then. Cairn's worker saves 6 memories of each span and writes summaries
-as long as it is asked for.
+The other strategies get their cheapest form. A sliding window drops only as many of the oldest
+messages as necessary. "Everything at 100k" requests one summary of 2000 words after the unchanged
+conversation, which is still in the cache. Cairn's worker saves 6 memories per span and writes
+summaries of the requested length.
 
 ` + setHelp
 
 func newCost() *benchmark {
 	p := costOptions{cache: cacheRule{ttl: cacheTTL}}
 	var b *benchmark
-	b = newBenchmark("cost", "What a long conversation costs, by strategy", costHelp, func(ctx context.Context, s *screen, _ string) (result, error) {
+	b = newBenchmark("cost", "Measure the cost of a long conversation, by strategy", costHelp, func(ctx context.Context, s *screen, _ string) (result, error) {
 		if !slices.Contains(cacheRules, p.cache.kind) {
 			return nil, wrongFlag(b.Command, "cache", p.cache.kind, "one of "+strings.Join(cacheRules, ", "))
 		}
@@ -84,7 +84,7 @@ func contenders(tools []llm.Tool, rule cacheRule) []contender {
 		cairn("Cairn, smaller window", smallWindow, compactor.DefaultPolicy()),
 		cairn("Cairn, set for cost", fullWindow, policyWith(forCost)),
 		cairn("30 % at 80 %, applied at once", fullWindow, policyWith(atOnce)),
-		cairn("Cairn, set to sum up all", fullWindow, policyWith(forAll)),
+		cairn("Cairn, set to summarize all", fullWindow, policyWith(forAll)),
 		{"everything at 100k", fullWindow, func(_ context.Context, c *clock, turns *meter) (strategy, error) {
 			return everything{newList(c, tools, stays), everythingAt, turns, rand.New(rand.NewPCG(1, 3))}, nil
 		}},
@@ -121,8 +121,8 @@ func forMost(p *compactor.Policy) {
 	p.PrepareThreshold, p.StackBudget, p.KeepFirst, p.PinBudget = 0, 0.02, 0, 0
 }
 
-const setHelp = `"Economy" is economy = true: all prepared summaries are applied at once. "Set for cost" adds
-prepare_threshold = 0.40 and stack_budget = 0.05. "Set to sum up all" has prepare_threshold = 0,
+const setHelp = `"Economy" is economy = true: all prepared summaries are applied together. "Set for cost" adds
+prepare_threshold = 0.40 and stack_budget = 0.05. "Set to summarize all" has prepare_threshold = 0,
 background_threshold = 0.74, background_fraction = 0.90, tail_tokens = 500 and stack_budget = 0.02.
 "Set to keep most" has prepare_threshold = 0, levels at 0.98, 0.985 and 0.99, each with a fraction of
 0.10, stack_budget = 0.02, keep_first = 0 and pin_budget = 0.`

@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-const crashHelp = `Crash builds cairn and has people talk to it in several channels, over a scripted model server: in a
-small window, so that it compacts all the time, with tools, commands, failures of the server, and a
-person who has her messages deleted. It kills the program at random moments and starts it again on
-the same folder; what was not accepted is sent again. It checks, after each kill and at the end:
+const crashHelp = `Crash builds cairn and simulates people in several channels, with a scripted model server: a small
+window forces constant compaction; there are tools, commands, server failures, and a person who
+deletes her messages. It kills the program at random moments, restarts it on the same folder, and
+resends messages that were not accepted. After each kill and at the end it checks that:
   every accepted message is in the transcript, once
   every message to the bot has one answer
   the database is sound (as cairn doctor checks it)
-If anything is wrong, the run stops and its folder is kept.
+If a check fails, the run stops and keeps its folder.
 
 With --on discord or --on slack the shipped program runs against a double of that platform, where people
 also edit and delete messages, while it runs and while it is dead. At the end, and every %d kills, nothing
@@ -31,7 +31,7 @@ func newCrash() *benchmark {
 	var seed uint64
 	var on string
 	help := fmt.Sprintf(crashHelp, restEvery)
-	b := newBenchmark("crash", "Whether anything is lost when the program is killed", help, func(ctx context.Context, s *screen, _ string) (result, error) {
+	b := newBenchmark("crash", "Check that nothing is lost when the program is killed", help, func(ctx context.Context, s *screen, _ string) (result, error) {
 		return measureCrash(ctx, s, on, kills, seed)
 	})
 	b.Flags().StringVar(&on, "on", "terminal", "where people talk: `PLATFORM` is terminal, discord or slack")
@@ -42,7 +42,7 @@ func newCrash() *benchmark {
 		return wrongFlag(b.Command, "on", on, "terminal, discord or slack")
 	})
 	b.integer(&kills, "kills", 500, 1, 1_000_000, "kill it `N` times")
-	b.Flags().Uint64Var(&seed, "seed", 1, "`N` from which moments and messages are drawn")
+	b.Flags().Uint64Var(&seed, "seed", 1, "random seed `N`, for moments and messages")
 	return b
 }
 
@@ -69,7 +69,7 @@ func measureCrash(ctx context.Context, s *screen, on string, kills int, seed uin
 		}
 	}
 	if len(h.clients.violations) == 0 {
-		s.progress("the last process comes to rest")
+		s.progress("waiting for the last process to finish its work")
 		if err := h.rest(ctx); err != nil {
 			return r, err
 		}

@@ -205,7 +205,7 @@ func (c *crowd) deliver(ctx context.Context, m *member, in channel.Inbound) erro
 // drain waits until everything is answered and the channels have left memory: until goroutines and
 // handles are as at the start.
 func (c *crowd) drain(ctx context.Context, s *screen, start usage) error {
-	s.progress("what is left is answered and summed up")
+	s.progress("answering and summarizing the rest")
 	if err := c.hub.Drain(ctx); err != nil {
 		return err
 	}

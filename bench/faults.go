@@ -18,16 +18,17 @@ const (
 )
 
 const faultsHelp = `Faults runs conversations whose provider fails in every way we know, %d at a time: in the turn, after
-a tool call, and in a summary. The provider is a real server on loopback, asked by the real client.
+a tool call, and in a summary. The provider is a server on loopback; the client is the real one.
 
-Promised for each: people get an answer or one plain sentence; no message is lost; the next question
-is answered and the next summary written; half an answer is stored only with a mark; the number of
-requests is bounded; the log has one warning and its end; and all together use less than %d MiB of heap.`
+For each fault it checks that people get an answer or one plain sentence; no message is lost; the bot
+answers the next question and writes the next summary; it stores a partial answer only with a mark;
+the number of requests is bounded; and the log has one warning and one line when it ends. All
+conversations together must use less than %d MiB of heap.`
 
 func newFaults() *benchmark {
 	var seeds int
 	help := fmt.Sprintf(faultsHelp, faultsAtOnce, mostHeap)
-	b := newBenchmark("faults", "What becomes of a conversation whose provider fails, lies or never ends", help, func(ctx context.Context, s *screen, _ string) (result, error) {
+	b := newBenchmark("faults", "Check conversations whose provider fails, lies or never ends", help, func(ctx context.Context, s *screen, _ string) (result, error) {
 		return injectFaults(ctx, s, llmtest.Faults(), seeds, func(int) []string { return positions })
 	})
 	b.integer(&seeds, "seeds", 3, 1, 1000, "`N` conversations for each fault and position")

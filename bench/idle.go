@@ -13,10 +13,10 @@ import (
 	"cairn/channel"
 )
 
-const idleHelp = `Idle opens many channels, has a turn in each, and measures how much the memory of the process grew
-once all are silent: live objects and stacks, and resident memory after Go has returned what it does
-not need. After %v of silence a channel leaves memory; "bench load" checks that nothing of it stays.
-The target is less than %.0f KB for a silent channel.`
+const idleHelp = `Idle opens many channels, runs a turn in each, and measures how much the memory of the process grew
+once all are idle: live objects and stacks, and resident memory after Go has returned unused pages.
+After %v of silence, the bot evicts a channel from memory; "bench load" checks that nothing of it
+remains. The target is less than %.0f KB per idle channel.`
 
 // idleGoal is the limit for an open, idle channel, in kilobytes.
 const idleGoal = 30.0
@@ -24,7 +24,7 @@ const idleGoal = 30.0
 func newIdle() *benchmark {
 	var channels int
 	help := fmt.Sprintf(idleHelp, channel.DefaultIdle, idleGoal)
-	b := newBenchmark("idle", "How much memory a silent channel takes", help, func(ctx context.Context, s *screen, _ string) (result, error) {
+	b := newBenchmark("idle", "Measure the memory of an idle channel", help, func(ctx context.Context, s *screen, _ string) (result, error) {
 		return measureIdle(ctx, s, channels)
 	})
 	b.integer(&channels, "channels", 10_000, 1, 1_000_000, "`N` channels")

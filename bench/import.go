@@ -13,17 +13,17 @@ import (
 	"cairn/store"
 )
 
-const importHelp = `Import loads conversations of so many messages, without a model, in the default window: in one kind the
-words follow Zipf's law, as those of real talk do, with names of days and numbers; in the other all are
-of the same %d words, so that each message and each memory shares some with every other.
+const importHelp = `Import loads conversations of the given sizes, without a model, in the default window: in one kind, the
+words follow Zipf's law, as in real talk, with names of days and numbers; in the other, all messages use
+the same %d words, so that each message and each memory shares words with every other.
 
-Measured is the processor time of the process, kernel included: until all messages are stored and can
-be searched, and until all are summarized. Targets: %.0f minutes until %s are stored, at the rate of
-each size; at most %.0f ms a message in all; and at most %.1f times as much a message with the most
-messages as with the second most, if both are at least %s.
+It measures the CPU time of the process, kernel included: until all messages are stored and can be
+searched, and until all are summarized. Targets: %.0f minutes until %s are stored, at the rate of
+each size; at most %.0f ms a message in all; and at most %.1f times as much per message at the
+largest size as at the second largest, if both are at least %s.
 
-Then "cairn import" of %s messages is killed at random, and repeated until it ends: no message may be
-lost or stored twice. The files are in /dev/shm if it exists, has room, and TMPDIR names no other folder.`
+Then it kills "cairn import" of %s messages at random, and repeats it until it completes: no message
+may be lost or stored twice. The files are in /dev/shm if it exists, has room, and TMPDIR names no other folder.`
 
 const (
 	importGoal     = 3.0 // CPU time of a message, in ms
@@ -47,10 +47,10 @@ type importing struct {
 func newImport() *benchmark {
 	var o importing
 	help := fmt.Sprintf(importHelp, smallVocabulary, importMinutes, thousands(importMany), importGoal, importGrowth, thousands(importFilled), thousands(importKilled))
-	b := newBenchmark("import", "What importing a message costs, in conversations of different length", help, func(ctx context.Context, s *screen, _ string) (result, error) {
+	b := newBenchmark("import", "Measure the cost of importing a message, at several sizes", help, func(ctx context.Context, s *screen, _ string) (result, error) {
 		return o.measure(ctx, s)
 	})
-	b.integers(&o.sizes, "messages", []int{1000, 10_000, importMany}, 100, 10_000_000, "`N` messages; several, separated by commas")
+	b.integers(&o.sizes, "messages", []int{1000, 10_000, importMany}, 100, 10_000_000, "sizes: `N` messages, separated by commas")
 	b.integer(&o.kills, "kills", 10, 0, 1000, "`N` kills of each kind")
 	return b
 }

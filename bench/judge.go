@@ -17,8 +17,8 @@ import (
 	"cairn/simulate"
 )
 
-const judgeHelp = `Judge cuts each recording of DIR into spans of 10, 40 and 160 messages and has good and bad summaries
-of each judged. At most one in a hundred of each may be judged wrong.
+const judgeHelp = `Judge cuts each recording of DIR into spans of 10, 40 and 160 messages and judges good and bad
+summaries of each. At most one in a hundred of each may be misjudged.
 
 Good ones have a fifth of the span's tokens: the extractive summary; a sentence of each message that
 has a name or a number, if there are three; the questions that the span alone answers, with their
@@ -26,8 +26,8 @@ answers, if there are five. Bad ones are the texts of bench/testdata/judge/bad.t
 the extractive summary of another recording; the span's last message; and a part of the span itself.
 
 It also judges single lines, true and false, in 12 languages, each alone as the summary of its span: bench/testdata/judge/lines,
-or the files of --lines. A line is dropped, if messages contradict it; marked, if nothing shows that anybody said it; moved, if it
-rests on other messages than it cites; or kept. At most one true line in a hundred may be dropped, and 95 of 100 lines with a false
+or the files of --lines. A line is dropped if messages contradict it, marked if no message supports it, moved if it rests on
+other messages than it cites, or kept. At most one true line in a hundred may be dropped, and 95 of 100 lines with a false
 number, amount, date, speaker or citation must not be kept; for speaker, number, amount and date, moved is kept.
 
 ` + recordingsHelp
@@ -37,10 +37,10 @@ var badTexts string
 
 func newJudge() *benchmark {
 	var lines []string
-	b := newBenchmark("judge DIR", "Are good summaries told from bad ones?", judgeHelp, func(ctx context.Context, s *screen, dir string) (result, error) {
+	b := newBenchmark("judge DIR", "Measure how well good summaries are distinguished from bad ones", judgeHelp, func(ctx context.Context, s *screen, dir string) (result, error) {
 		return measureJudge(ctx, s, dir, lines)
 	})
-	b.Flags().StringSliceVar(&lines, "lines", nil, "`FILES` or folders with lines to be judged, instead of those that the benchmark has")
+	b.Flags().StringSliceVar(&lines, "lines", nil, "`FILES` or folders with lines to judge, instead of the built-in ones")
 	return b
 }
 

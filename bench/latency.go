@@ -18,8 +18,8 @@ const (
 	maxDeviation = 0.02 // by which the ratio may differ from 1
 )
 
-const latencyHelp = `Latency talks in two channels in turn. In one a summary is always being written; in the other
-none is. Everything else is the same. A reply takes the model %v. Measured is the time from
+const latencyHelp = `Latency alternates between two channels. In one, a summary is always in progress; in the other,
+none is. Everything else is the same. The model takes %v per reply. It measures the time from
 the delivery of a message to the reply. The target is a ratio of the medians of 1.00 ± %.2f;
 ratio_low and ratio_high are its 95 %% confidence interval.`
 
@@ -27,7 +27,7 @@ func newLatency() *benchmark {
 	var turns int
 	var summaryTakes time.Duration
 	help := fmt.Sprintf(latencyHelp, replyDelay, maxDeviation)
-	b := newBenchmark("latency", "Whether a summary that is being written delays the replies", help, func(ctx context.Context, s *screen, _ string) (result, error) {
+	b := newBenchmark("latency", "Check that a summary in progress does not delay replies", help, func(ctx context.Context, s *screen, _ string) (result, error) {
 		return measureLatency(ctx, s, turns, summaryTakes)
 	})
 	b.Flags().DurationVar(&summaryTakes, "summary", 5*time.Second, "`TIME` the model takes for a summary")
@@ -93,7 +93,7 @@ func openField(ctx context.Context, summaryTakes time.Duration) (f field, err er
 
 // measure returns the times of turns turns in each channel.
 func (f field) measure(ctx context.Context, turns int, s *screen) (map[string][]time.Duration, error) {
-	s.progress("the past of both channels is summed up first, so that they are alike")
+	s.progress("summarizing the past of both channels first, to make them alike")
 	if err := f.sumUp(ctx); err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (f field) measure(ctx context.Context, turns int, s *screen) (map[string][]
 	const warmUp = 5
 	for round := -warmUp; len(took[busy]) < turns || len(took[quiet]) < turns; round++ {
 		if round > 10*turns+100 {
-			return nil, errors.New("summaries end too soon for turns to meet one: is the machine very busy?")
+			return nil, errors.New("summaries end too soon to overlap with turns: is the machine very busy?")
 		}
 		s.progress("turn %d of %d, summaries so far: %d", len(took[busy]), turns, f.connector.endings(busy))
 		if err := f.sumUp(ctx); err != nil {

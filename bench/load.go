@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-const loadHelp = `Load runs many channels in one process, over a real database: at a steady rate people write in one
-channel after the other, every second message to the bot. A scripted model answers after %v to %v,
+const loadHelp = `Load runs many channels in one process, with a real database: people write at a steady rate, in one
+channel after another, every second message to the bot. A scripted model answers after %v to %v,
 uses a tool in one turn of %d, saves memories and summarizes. Windows hold %s tokens and the channels
-start with pasts of different lengths, so compactions run all the time, at most %d at once. Afterwards
-everything is drained and idle channels leave memory.
+start with histories of different lengths, so compactions run constantly, at most %d concurrently. At
+the end the bot drains all queues and evicts idle channels.
 
 Targets: every message is in the transcript once and has one answer; doctor finds nothing; no
 goroutine or file stays open; resident memory and processor time per turn do not grow from the second
-third of the time to the last; the rate was held. The default of %d messages a second is for two
+third of the time to the last; the rate was reached. The default of %d messages a second is for two
 idle cores. Memory grows until the windows have filled once: ten minutes with the defaults.`
 
 // defaultRate is the default number of messages per second.
@@ -31,7 +31,7 @@ type loading struct {
 func newLoad() *benchmark {
 	var l loading
 	help := fmt.Sprintf(loadHelp, quickest, slowest, lookUpEvery, thousands(crowdWindow), crowdWorkers, defaultRate)
-	b := newBenchmark("load", "Whether many channels at once are held, for how long, and at what price", help, func(ctx context.Context, s *screen, _ string) (result, error) {
+	b := newBenchmark("load", "Measure many concurrent channels over a long time", help, func(ctx context.Context, s *screen, _ string) (result, error) {
 		return l.measure(ctx, s)
 	})
 	b.integer(&l.channels, "channels", 1000, 25, 100_000, "`N` channels")

@@ -72,11 +72,11 @@ func newRoot(out, progress io.Writer) *cobra.Command {
 		Use:   "bench",
 		Short: "Measure Cairn",
 		Long: `Bench measures the real engine on real files with a scripted model, so that a run needs no key,
-costs nothing and can be repeated; only "prompts" asks a model that you name. It writes to the temporary folder, and removes its files.
+costs nothing and can be repeated; only "prompts" calls a model that you name. It writes to the temporary folder, and removes its files.
 
 ` + exitHelp,
-		Example: `  go run ./bench load --minutes 3    a thousand channels at once
-  go run ./bench cost --json | jq .  what a long conversation costs, for a program`,
+		Example: `  go run ./bench load --minutes 3    a thousand concurrent channels
+  go run ./bench cost --json | jq .  the cost of a long conversation, for a program`,
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceErrors: true,

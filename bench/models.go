@@ -10,8 +10,8 @@ import (
 	"cairn/testkit/llmtest"
 )
 
-const modelsHelp = `Models holds a long conversation with each of these models, over servers on loopback that are as
-strict as the providers' documentation, count tokens, and cache prompts by the provider's rule:
+const modelsHelp = `Models runs a long conversation with each of these models, on servers on loopback that are as strict
+as the providers' documentation, count tokens, and cache prompts by the provider's rule:
 %s.
 One more conversation switches from provider to provider and back.
 
@@ -19,7 +19,7 @@ A conversation is imported into a window of %s tokens and summarized by the same
 --turns turns, a third with tools. Messages are edited and deleted, also in the middle of a turn, and
 the bot is restarted twice.
 
-  learned    refused requests that taught Cairn what the model demands
+  learned    refused requests that taught Cairn a requirement of the model
   refused    others; none may be
   changes    how often the head changed: a summary was applied, a message edited or deleted
   extend     requests of turns that extend the one before
@@ -35,7 +35,7 @@ var inventedFiles embed.FS
 func newModels() *benchmark {
 	var turns int
 	help := fmt.Sprintf(modelsHelp, strings.Join(llmtest.Profiles(), ", "), thousands(modelsWindow), gaugeGoal)
-	b := newBenchmark("models", "Whether long conversations go on with each kind of model", help, func(ctx context.Context, s *screen, _ string) (result, error) {
+	b := newBenchmark("models", "Check long conversations with each kind of model", help, func(ctx context.Context, s *screen, _ string) (result, error) {
 		return measureModels(ctx, s, modelTrials(), turns)
 	})
 	b.integer(&turns, "turns", 100, 1, 100_000, "`N` turns with each model")

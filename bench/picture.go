@@ -14,9 +14,9 @@ import (
 	"cairn/simulate"
 )
 
-const pictureHelp = `Picture draws, as an SVG, how many tokens the next request of the conversation of "bench cost" takes,
-how many of them are summaries, where the levels are, and when summaries replaced messages. README
-shows it with the default flags.`
+const pictureHelp = `Picture draws the conversation of "bench cost" as an SVG: the tokens of its next request, how many of
+them are summaries, the levels, and when summaries replaced messages. README shows the result with
+the default flags.`
 
 // drawing has the flags of `picture`.
 type drawing struct{ turns, window int }

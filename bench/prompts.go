@@ -15,7 +15,7 @@ import (
 	"cairn/prompts"
 )
 
-const promptsHelp = `Prompts has a real model summarize spans of each recording of DIR with the real worker: its prompts, its
+const promptsHelp = `Prompts lets a real model summarize spans of each recording of DIR with the real worker: its prompts, its
 checks, its retries. It needs --model; the requests cost what the model's provider charges.
 
   go run ./bench prompts DIR --model qwen3 --base-url http://127.0.0.1:11434/v1

@@ -11,11 +11,11 @@ import (
 )
 
 const recallHelp = `Recall imports the recordings of DIR, asks each question in its own conversation, without a model,
-and looks where the messages that answer it are among those found.
+and ranks the messages that answer it among the results.
 
 @5, @10, @20  share of them among the first 5, 10, 20; the mean over the questions
 MRR           mean of 1/place of the first one
-tokens        what the first 10 cost in a prompt
+tokens        prompt tokens of the first 10
 
 "One typo each" asks the same questions with a typo. Latency is measured in conversations of invented
 talk in the words of DIR: in many of 2000 messages, and in one of --rows. The fastest of three tries
@@ -25,10 +25,10 @@ counts. Targets are for 100000 rows.
 
 func newRecall() *benchmark {
 	var rows int
-	b := newBenchmark("recall DIR", "How well and how fast what was said is found again", recallHelp, func(ctx context.Context, s *screen, dir string) (result, error) {
+	b := newBenchmark("recall DIR", "Measure how well and how fast search finds messages", recallHelp, func(ctx context.Context, s *screen, dir string) (result, error) {
 		return measureRecall(ctx, s, dir, rows)
 	})
-	b.integer(&rows, "rows", 100_000, ordinaryTalk, 10_000_000, "`N` messages to measure the latency at; 1000000 takes minutes")
+	b.integer(&rows, "rows", 100_000, ordinaryTalk, 10_000_000, "`N` messages for the latency measurement; 1000000 takes minutes")
 	return b
 }
 

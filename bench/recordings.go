@@ -13,8 +13,8 @@ import (
 	"cairn/store"
 )
 
-const recordingsHelp = `DIR holds conversations, one JSON object per line: NAME.jsonl what was said (id, time, author,
-text, attachments with captions), NAME.qa.jsonl what is asked about it (question, answer,
+const recordingsHelp = `DIR holds conversations, one JSON object per line: NAME.jsonl has the messages (id, time, author,
+text, attachments with captions), NAME.qa.jsonl the questions about them (question, answer,
 evidence: the ids of the messages that answer it, category: 1 several messages, 2 time,
 3 general knowledge too, 4 one message, 5 no answer).`
 

@@ -8,9 +8,9 @@ import (
 	"cairn/simulate"
 )
 
-const retentionHelp = `Retention imports each recording of DIR as "cairn import" does, without a model, into a window of so
-many tokens. Then it looks for what those questions need that are answered only by messages that
-have left the window.
+const retentionHelp = `Retention imports each recording of DIR as "cairn import" does, without a model, into windows of the
+given sizes. Then it takes the questions that only messages outside the window answer, and measures
+how much of the answers the context still has.
 
 answer    share of the words of the answer that are in the context: stems, without stop words
 evidence  share of the messages with the answer that are in the context: two thirds of the words
@@ -25,7 +25,7 @@ are for a window of 8192.
 
 func newRetention() *benchmark {
 	var windows []int
-	b := newBenchmark("retention DIR", "What of a long conversation is kept without a model", retentionHelp, func(ctx context.Context, s *screen, dir string) (result, error) {
+	b := newBenchmark("retention DIR", "Measure what a long conversation retains without a model", retentionHelp, func(ctx context.Context, s *screen, dir string) (result, error) {
 		return measureRetention(ctx, s, dir, windows)
 	})
 	b.integers(&windows, "window", []int{4096, 8192, 16384}, 4096, 1_000_000, "`N,…` tokens of the windows")

@@ -14,8 +14,8 @@ import (
 )
 
 const startHelp = `Start builds cairn and fills one data folder with messages in one channel, and another with as many in
-channels of %d. Then it starts "cairn chat --json" again and again with one message, and measures the
-time from the start of the process until that message is accepted. After a kill the start also reads
+channels of %d. Then it repeatedly starts "cairn chat --json" with one message, and measures the time
+from the start of the process until that message is accepted. After a kill the start also reads
 the write-ahead log and resumes a turn. The median of %d starts counts; the target is %.0f ms.`
 
 // starts is how often cairn starts with each data folder.
@@ -29,7 +29,7 @@ const (
 func newStart() *benchmark {
 	var messages int
 	help := fmt.Sprintf(startHelp, perChannel, starts, startGoal)
-	b := newBenchmark("start", "How long cairn takes to be ready", help, func(ctx context.Context, s *screen, _ string) (result, error) {
+	b := newBenchmark("start", "Measure the time until cairn is ready", help, func(ctx context.Context, s *screen, _ string) (result, error) {
 		r := started{Messages: messages}
 		err := withCairn(ctx, s, "", func(p program) error { return r.measure(ctx, s, p) })
 		return r, err

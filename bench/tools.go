@@ -17,12 +17,12 @@ import (
 	"cairn/testkit/llmtest"
 )
 
-const toolsHelp = `Tools has an agent work on one task with many calls of a tool, each with a long answer, in a small
-window: the real bot, a scripted model that reads one page after the other and takes 20 ms for each,
-and a scripted worker that takes no time. It shows where the answers are in an average request: shown,
-cleared, or behind summaries. It does the same without clearing; with summaries that begin only at
-93 % of the window, so that the emergency has to make room; and with neither. With the default
-settings there must be no emergency, and the task must be done.`
+const toolsHelp = `Tools runs one task with many tool calls, each with a long result, in a small window: the real bot, a
+scripted model that reads one page after another and takes 20 ms for each, and a scripted worker that
+takes no time. It reports where the results are in an average request: shown, cleared, or behind
+summaries. It repeats this without clearing; with summaries that start only at 93 % of the window, so
+that the emergency level has to make room; and with neither. With the default settings there must be
+no emergency, and the task must complete.`
 
 const (
 	toolWindow  = 32_000
@@ -32,7 +32,7 @@ const (
 
 func newTools() *benchmark {
 	var steps int
-	b := newBenchmark("tools", "A task of many tool calls in a small window", toolsHelp, func(ctx context.Context, s *screen, _ string) (result, error) {
+	b := newBenchmark("tools", "Measure a task with many tool calls in a small window", toolsHelp, func(ctx context.Context, s *screen, _ string) (result, error) {
 		return measureTools(ctx, s, steps)
 	})
 	b.integer(&steps, "steps", 200, 1, 2000, "`N` calls of the tool")

@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-const turnHelp = `Turn builds cairn, starts it as "cairn chat --json" with a model on loopback that answers at once,
-and holds conversations of so many turns side by side. Messages and answers have %d characters; one
+const turnHelp = `Turn builds cairn, starts it as "cairn chat --json" with a model on loopback that answers immediately,
+and runs conversations of the given length concurrently. Messages and answers have %d characters; one
 word in %d is new. At the end a prompt has about %s tokens; nothing is compacted.
 
-Measured are the processor time of the process, kernel and start included, per turn; turns a second;
-and resident memory. The files are in /dev/shm if it exists, has room, and TMPDIR names no other
+It measures the CPU time of the process per turn, kernel and start included; turns per second; and
+resident memory. The files are in /dev/shm if it exists, has room, and TMPDIR names no other
 folder. Targets, for the default flags: at most %.0f ms a turn, at least %.0f turns a second, at most %.0f MiB.`
 
 const (
@@ -31,7 +31,7 @@ type turning struct{ channels, turns int }
 func newTurn() *benchmark {
 	var o turning
 	help := fmt.Sprintf(turnHelp, turnChars, newWordEvery, thousands(12_000), turnGoal, turnRate, turnMemory)
-	b := newBenchmark("turn", "What a turn costs the processor in the shipped program", help, func(ctx context.Context, s *screen, _ string) (result, error) {
+	b := newBenchmark("turn", "Measure the CPU time of a turn in the shipped program", help, func(ctx context.Context, s *screen, _ string) (result, error) {
 		var r turnResult
 		err := withCairn(ctx, s, inMemory(), func(p program) (err error) {
 			r, err = o.measure(ctx, s, p)

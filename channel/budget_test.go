@@ -257,7 +257,7 @@ func TestUsageOfSummariesIsStored(t *testing.T) {
 	check.Contains(t, "reply", r.ask("hello"), "The budget for today is used up")
 	r.sendLongNotes(20)
 	check.Lacks(t, "/context", r.wantAnswer("/context", "by extractive"), "failed")
-	check.Contains(t, "recap", r.finished(r.runAsManager("/recap")), "no model may be called here for now")
+	check.Contains(t, "recap", r.finished(r.runAsManager("/recap")), "model calls are not allowed here for now")
 	check.Len(t, "requests with a spent budget", worker.Requests(), n+1)
 }
 

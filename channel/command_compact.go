@@ -29,7 +29,7 @@ func runCompact(ctx context.Context, c *conversation, _ Person, focus string) (A
 	case compactor.EventApplied:
 		return Answer{Text: c.appliedWords(began, focus)}, nil
 	case compactor.EventScheduled:
-		answer.Text = "Scheduled: I start once the summary being written now is finished. Keep talking; nothing is lost. (If I am restarted before then, ask again.)"
+		answer.Text = "Scheduled: I will start when the current summary is finished. Keep talking; nothing is lost. (If I am restarted before then, ask again.)"
 	default:
 		answer.Text = c.sayf("Summarizing %s (#%d to #%d) in the background. Keep talking; nothing is lost.", c.messages(began.Messages), began.From, began.To)
 	}
@@ -63,7 +63,7 @@ func (c *conversation) outcomeWords(began, e compactor.Event, focus string) stri
 	if began.State == compactor.EventScheduled {
 		return c.notStarted(e.Error)
 	}
-	return c.sayf("Messages #%d to #%d stay as they are: %s.", began.From, began.To, c.translated(e.Error))
+	return c.sayf("Messages #%d to #%d were not summarized: %s.", began.From, began.To, c.translated(e.Error))
 }
 
 func (c *conversation) notStarted(reason string) string {
@@ -82,7 +82,7 @@ func (c *conversation) appliedWords(e compactor.Event, focus string) string {
 	}
 	text := c.sayf("Summarized %s (#%d to #%d): %d → %d tokens of %d.", c.messages(messagesIn(e.Set)), e.From, e.To, e.BeforeTokens, e.AfterTokens, e.Window)
 	if focus != "" && unfocused {
-		text += c.sayf(" Summaries that were ready before you asked do not have this focus.")
+		text += c.sayf(" Summaries that were ready before your request do not have this focus.")
 	}
 	return text
 }
@@ -107,7 +107,7 @@ func runNew(ctx context.Context, c *conversation, _ Person, _ string) (Answer, e
 	wanted, later, err := c.wantSession(ctx)
 	switch {
 	case !wanted:
-		return Answer{Text: "This session is already new: nothing has been said since it began."}, err
+		return Answer{Text: "This session is already new: it has no messages yet."}, err
 	case later:
 		return Answer{Text: "A new session starts once the earlier messages are answered. They are summarized in the background; nothing is lost, and I can still look them up."}, err
 	}
@@ -128,13 +128,13 @@ func runUndo(ctx context.Context, c *conversation, _ Person, _ string) (Answer, 
 		return Answer{Text: c.sayf("Nothing was undone: %s.", c.spell(e.Error))}, err
 	}
 	if len(e.Set) == 1 && e.Set[0].Trigger == compactor.OnRewrite {
-		return Answer{Text: c.sayf("Undone: the summary of messages #%d to #%d is as it was before its line was rewritten.", e.From, e.To)}, err
+		return Answer{Text: c.sayf("Undone: the summary of messages #%d to #%d is back to the version before its line was rewritten.", e.From, e.To)}, err
 	}
 	what := "the summary"
 	if n := len(e.Set); n > 1 {
 		what = fmt.Sprintf("%d summaries", n)
 	}
-	return Answer{Text: c.sayf("Undone: %s of messages #%d to #%d. What was there before is back: %d → %d tokens of %d. Memories stay. I will not compact these messages again before the aggressive level or /compact.",
+	return Answer{Text: c.sayf("Undone: %s of messages #%d to #%d. The earlier content is back: %d → %d tokens of %d. Memories stay. I will not compact these messages again until the aggressive level is reached or someone uses /compact.",
 		c.translated(what), e.From, e.To, e.BeforeTokens, e.AfterTokens, e.Window)}, err
 }
 
@@ -151,7 +151,7 @@ func (c *conversation) undo() (event compactor.Event, err error) {
 // runRecap writes a summary for one person. It costs as much as a turn, so it counts as one.
 func runRecap(_ context.Context, c *conversation, who Person, focus string) (Answer, error) {
 	if ok, _ := c.hub.takeTurn([]string{who.ID}, true); !ok {
-		return Answer{}, errPeople("One moment, please: you have asked me for a lot in this minute. Ask again in a minute.")
+		return Answer{}, errPeople("One moment, please: you have sent me many requests in the last minute. Ask again in a minute.")
 	}
 	return Answer{
 		Text: "Summarizing what I can see; one moment.",
@@ -188,10 +188,10 @@ func (c *conversation) recapWords(r compactor.Recap) string {
 	}
 	text := r.Text
 	if r.By == compactor.ByExtractive {
-		text += "\n\n" + c.sayf("(Made without a model, because %s: this is a shortened extract of the messages.)", c.translated(cmp.Or(r.Why, "there is none here")))
+		text += "\n\n" + c.sayf("(Made without a model, because %s: this is an extract of the messages.)", c.translated(cmp.Or(r.Why, "none is configured here")))
 	}
 	if r.Hidden > 0 {
-		text += "\n\n" + c.sayf("(%d older messages are not in it: they are hidden until they are summarized.)", r.Hidden)
+		text += "\n\n" + c.sayf("(It does not include %d older messages: they are hidden until they are summarized.)", r.Hidden)
 	}
 	return text
 }

@@ -78,9 +78,9 @@ func (o Operator) WhySilent(ctx context.Context, conversation string) (words str
 	case o.hub.respond(conversation) == RespondNever:
 		words = TextRefused
 	case all:
-		words = "I am still paused everywhere; /resume everywhere ends that."
+		words = "I am still paused everywhere; /resume everywhere ends the pause."
 	case here:
-		words = "I am still paused here; /resume ends that."
+		words = "I am still paused here; /resume ends the pause."
 	}
 	return o.hub.spell(conversation, Translated(o.hub.languageOf(conversation), words))
 }
@@ -110,11 +110,11 @@ func (c *conversation) scope(who Person, where string) (string, error) {
 		return c.name, nil
 	case "everywhere":
 		if place := ParsePlace(c.name); !c.hub.access(place).owns(who, place) {
-			return "", errDenied("Only my owners, named in the settings, may do that everywhere.")
+			return "", errDenied("Only my owners, as listed in the settings, may do that everywhere.")
 		}
 		return everywhere, nil
 	}
-	return "", errPeople(`Leave it out for this conversation, or say "everywhere".`)
+	return "", errPeople(`Use no argument for this conversation, or "everywhere" for all of them.`)
 }
 
 // answersApproval returns the command that allows or denies a waiting call.
@@ -129,7 +129,7 @@ func answersApproval(allow bool) func(context.Context, *conversation, Person, st
 			}
 		}
 		// Private, so that a second press of a button does not replace the line that says who decided.
-		return Answer{}, errDenied("No such call is waiting for an answer here: it was answered, timed out, or was stopped.")
+		return Answer{}, errDenied("No such tool call is waiting for approval here: it was answered, timed out, or was stopped.")
 	}
 }
 
@@ -140,10 +140,10 @@ func runAsk(ctx context.Context, c *conversation, who Person, args string) (Answ
 		return Answer{}, err
 	}
 	if len(agent.Spawn) == 0 {
-		return Answer{}, errPeople(`No agent takes tasks here. The bot's operator can allow some under [[agents]]: spawn = ["researcher"].`)
+		return Answer{}, errPeople(`No agent accepts tasks here. The bot's operator can allow some under [[agents]]: spawn = ["researcher"].`)
 	}
 	if id == "" {
-		return Answer{}, errPeople(c.sayf("Say which agent and what to do: /ask @%s and the task.", agent.Spawn[0]))
+		return Answer{}, errPeople(c.sayf("Name the agent and the task: /ask @%s and what to do.", agent.Spawn[0]))
 	}
 	if c.isTask() || c.hub.respond(c.name) == RespondNever {
 		return Answer{}, errPeople("I only listen here, so I could not post the result.")

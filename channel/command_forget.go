@@ -31,7 +31,7 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 		}
 	}
 	if who.ID == "" {
-		return Answer{}, errPeople("I cannot tell who you are here, so I cannot tell what is yours.")
+		return Answer{}, errPeople("I cannot identify you here, so I do not know which messages are yours.")
 	}
 	if err := c.hub.o.Store.Held().Deliver(ctx); err != nil { // what they said before this
 		return Answer{}, err
@@ -49,11 +49,11 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 	case err != nil:
 		return Answer{}, err
 	case traces.Messages+traces.Memories == 0 && !yes:
-		return Answer{Text: fmt.Sprintf("I have nothing of yours %s.", where)}, nil
+		return Answer{Text: fmt.Sprintf("I have nothing from you %s.", where)}, nil
 	case !yes:
-		return Answer{Text: c.sayf("This deletes %s of yours %s for good: the text, its attachments, quotes of it, and the memories that came from you or are about you. "+
-			"Summaries are rewritten without it. Within 24 hours it is gone from my files and their backups too. What others said stays, and so do my own answers, which may repeat you, except those without a model that quote you. "+
-			"What you say from now on is saved as before; /optout keeps it out of my memories.\nSay %s to confirm.",
+		return Answer{Text: c.sayf("This permanently deletes %s of yours %s: the text, its attachments, quotes of it, and the memories that came from you or are about you. "+
+			"I rewrite summaries without it. Within 24 hours it is gone from my files and their backups too. Other people's messages stay. So do my own answers, which may repeat you, except answers made without a model that quote you. "+
+			"What you write from now on is saved as before; /optout keeps it out of my memories.\nType %s to confirm.",
 			c.translated(traces.String()), c.translated(where), again)}, nil
 	}
 	if _, err := privacy.In(c.hub.o.Store).Erase(ctx, typist, in...); err != nil {
@@ -70,16 +70,16 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 	}
 	end := c.hub.eraseAll(who.ID, in...)
 	return Answer{
-		Text: "I am deleting it; you do not have to wait.", Forgets: true, Awaited: true,
+		Text: "I am deleting it in the background; you do not have to wait.", Forgets: true, Awaited: true,
 		Then: func(ctx context.Context) string {
 			select {
 			case err := <-end:
 				if err == nil {
-					return c.sayf("Deleted: everything of yours %s. Summaries that contained it are rewritten from what others said. Within 24 hours it is gone from my files and their backups too. My own answers stay, except those without a model that quote you.", c.translated(where))
+					return c.sayf("Deleted: everything of yours %s. I rewrite summaries that contained it from other people's messages. Within 24 hours it is gone from my files and their backups too. My own answers stay, except answers made without a model that quote you.", c.translated(where))
 				}
 			case <-ctx.Done():
 			}
-			return c.translated("Not everything is deleted yet; I will continue on my own.")
+			return c.translated("Not everything is deleted yet; I will continue in the background.")
 		},
 	}, nil
 }
@@ -159,13 +159,13 @@ func runOptOut(ctx context.Context, c *conversation, who Person, args string) (A
 	case args != "" && !off:
 		return Answer{}, errPeople(c.sayf("Use /optout or /optout off."))
 	case who.ID == "":
-		return Answer{}, errPeople("I cannot tell who you are here, so I cannot tell what is yours.")
+		return Answer{}, errPeople("I cannot identify you here, so I do not know which messages are yours.")
 	}
 	if _, err := privacy.Of(c.records).OptOut(ctx, who.ID, who.Name, !off); err != nil {
 		return Answer{}, err
 	}
 	if off {
-		return Answer{Text: "From now on, what you say may become a memory again."}, nil
+		return Answer{Text: "From now on, I may save memories of what you write again."}, nil
 	}
-	return Answer{Text: c.sayf("From now on nothing you say becomes a memory, and no memory about you is kept, in any conversation. What I already remember of you stays until /forget me. The conversation itself is saved as before, and its summaries still contain what you said. /optout off reverts this.")}, nil
+	return Answer{Text: c.sayf("From now on, I save no memories of what you write and none about you, in any conversation. The memories I already have of you stay until /forget me. Conversations are saved as before, and their summaries still contain your messages. /optout off reverts this.")}, nil
 }

@@ -68,7 +68,7 @@ func runExpand(ctx context.Context, c *conversation, _ Person, args string) (Ans
 	id, ok := numberOf(number)
 	from, also := numberOf(cmp.Or(strings.TrimSpace(begin), "1"))
 	if !ok || !also {
-		return Answer{}, errPeople(c.sayf("Say which summary by its number, as /summaries shows it: /expand 12"))
+		return Answer{}, errPeople(c.sayf("Which summary? Give its number, as /summaries shows it: /expand 12"))
 	}
 	e, err := c.records.Transcript().Expand(ctx, id, from, expandShown)
 	if errors.Is(err, store.ErrNotFound) {
@@ -117,12 +117,12 @@ func runPin(ctx context.Context, c *conversation, who Person, which string) (Ans
 	costs, budget := c.pinCosts(append(head.Pins, compactor.Pin{Message: m}))
 	cost := costs[len(costs)-1]
 	if cost.Shown == 0 {
-		return Answer{}, errPeople(c.sayf("Message #%d does not fit: pins may take %d tokens in total, and it needs %d. /unpin another one, or set a larger pin_budget.", m.Seq, budget, cost.Whole))
+		return Answer{}, errPeople(c.sayf("Message #%d does not fit: pin_budget allows %d tokens in total, and the message needs %d. /unpin another one, or set a larger pin_budget.", m.Seq, budget, cost.Whole))
 	}
 	_, err = c.records.Transcript().Pin(ctx, m.Seq, who.typist())
 	answer := c.sayf("Message #%d is pinned, and stays in the prompt when older messages are summarized: %s", m.Seq, c.excerpt(m))
 	if cost.Shown < cost.Whole {
-		answer += "\n" + c.sayf("It is clipped to %d of its %d tokens, because pins may take %d in total.", cost.Shown, cost.Whole, budget)
+		answer += "\n" + c.sayf("It is clipped to %d of its %d tokens, because pin_budget allows %d in total.", cost.Shown, cost.Whole, budget)
 	}
 	return Answer{Text: answer}, err
 }
@@ -137,7 +137,7 @@ func (c *conversation) pinnable(ctx context.Context, which string) (m chat.Messa
 	}
 	switch {
 	case which != "" && !ok:
-		return m, errPeople(c.sayf("Say which message by its number: /pin #12. Without a number I pin the newest one."))
+		return m, errPeople(c.sayf("Which message? Give its number: /pin #12. Without a number I pin the newest message."))
 	case errors.Is(err, store.ErrNotFound):
 		return m, errPeople("There is no such message in this conversation.")
 	case err == nil && (m.Role == llm.RoleTool || strings.TrimSpace(m.Text) == "" && len(m.Attachments) == 0):
@@ -154,7 +154,7 @@ func (c *conversation) pinCosts(pins []compactor.Pin) (costs []compactor.PinCost
 func runUnpin(ctx context.Context, c *conversation, _ Person, which string) (Answer, error) {
 	seq, ok := numberOf(which)
 	if !ok {
-		return Answer{}, errPeople(c.sayf("Say which message by its number, as /pins shows it: /unpin #12"))
+		return Answer{}, errPeople(c.sayf("Which message? Give its number, as /pins shows it: /unpin #12"))
 	}
 	err := c.records.Transcript().Unpin(ctx, seq)
 	if errors.Is(err, store.ErrNotFound) {
@@ -169,7 +169,7 @@ func runPins(ctx context.Context, c *conversation, _ Person, _ string) (Answer, 
 		return Answer{Text: c.sayf("Nothing is pinned here. /pin pins the newest message, /pin #12 another one.")}, err
 	}
 	costs, budget := c.pinCosts(head.Pins)
-	answer := Answer{Text: fmt.Sprintf("Pins may take %d tokens in total:", budget)}
+	answer := Answer{Text: fmt.Sprintf("Pinned messages (pin_budget allows %d tokens in total):", budget)}
 	for i, p := range head.Pins {
 		answer.Items = append(answer.Items, c.sayf("%s (pinned by %s, %d of %d tokens shown)", c.excerpt(p.Message), chat.OneLine(p.By), costs[i].Shown, costs[i].Whole))
 	}

@@ -28,7 +28,7 @@ func runLines(ctx context.Context, c *conversation, who Person, args string) (An
 	id, ok := numberOf(first)
 	line, also := numberOf(cmp.Or(second, "1"))
 	if !ok || !also || edit == "" && text != "" || edit != "" && second == "" {
-		return Answer{}, errPeople(c.sayf(`Write it as /summaries 12, /summaries 12 3 for its third line, or /summaries edit 12 3 and the new text; without a text the line is removed.`))
+		return Answer{}, errPeople(c.sayf(`Use /summaries 12 for a summary, /summaries 12 3 for its third line, or /summaries edit 12 3 and the new text to rewrite the line; without a text I remove it.`))
 	}
 	if edit != "" {
 		return c.editLine(who, id, int(line), text)
@@ -68,11 +68,11 @@ func (c *conversation) fateError(ctx context.Context, id int64) error {
 	case fate.State == compactor.Running:
 		return errPeople(c.sayf("Summary %d is still being written.", id))
 	case fate.State == compactor.Prepared:
-		return errPeople(c.sayf("Summary %d is ready and will be shown as soon as there is room.", id))
+		return errPeople(c.sayf("Summary %d is ready and will be applied as soon as there is room.", id))
 	case fate.State == compactor.Undone:
 		return errPeople(c.sayf("Summary %d was undone.", id))
 	case fate.State == compactor.Failed, fate.State == compactor.Stale:
-		return errPeople(c.sayf("Summary %d was never shown: it failed, or its messages changed before it was ready.", id))
+		return errPeople(c.sayf("Summary %d was never applied: it failed, or its messages changed before it was ready.", id))
 	case fate.In != 0 && fate.In != id && fate.State == compactor.RolledUp:
 		return errPeople(c.partOf(id, fate.In))
 	case fate.In != 0 && fate.In != id:
@@ -95,7 +95,7 @@ func (c *conversation) linesAnswer(ctx context.Context, row compactor.Summary) A
 		answer.Items = append(answer.Items, c.droppedWords(l.Text, l.Why, l.By))
 	}
 	if !written {
-		answer.Items = append(answer.Items, c.sayf("Nothing is written there yet; /expand %d shows the messages.", row.ID))
+		answer.Items = append(answer.Items, c.sayf("This summary has no text yet; /expand %d shows its messages.", row.ID))
 		return answer
 	}
 	if c.isInPrompt(row.ID) {
@@ -202,9 +202,9 @@ func (c *conversation) editLine(who Person, id int64, number int, text string) (
 	case e.State == compactor.EventNoop:
 		return Answer{Text: c.sayf("Line %d of summary %d already says that.", number, id)}, nil
 	case text == "":
-		return Answer{Text: c.sayf("Line %d of summary %d is removed. It is summary %d now; /undo takes that back.", number, id, e.ID)}, nil
+		return Answer{Text: c.sayf("Removed line %d of summary %d. The new version is summary %d; /undo reverts this.", number, id, e.ID)}, nil
 	}
-	return Answer{Text: c.sayf("Line %d of summary %d is rewritten, and stays as you wrote it. It is summary %d now; /undo takes that back.", number, id, e.ID)}, nil
+	return Answer{Text: c.sayf("Rewrote line %d of summary %d; later summaries keep your wording. The new version is summary %d; /undo reverts this.", number, id, e.ID)}, nil
 }
 
 // rewrite rewrites a line of a summary. An error of people says why it cannot be.

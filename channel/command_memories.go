@@ -58,7 +58,7 @@ func (c *conversation) listMemories(ctx context.Context, who Person, query strin
 			for _, kind := range memory.Kinds {
 				kinds = append(kinds, c.word("memory", kind))
 			}
-			return Answer{}, errPeople(fmt.Sprintf("There is no kind of memory called %q. Use one of %s.", value, strings.Join(kinds, ", ")))
+			return Answer{}, errPeople(fmt.Sprintf("There is no memory kind %q. Use one of %s.", value, strings.Join(kinds, ", ")))
 		case option == "page" && f.Offset == 0 && n > 0 && n < 1e6:
 			f.Offset = (n - 1) * memoriesShown
 		default:
@@ -71,11 +71,11 @@ func (c *conversation) listMemories(ctx context.Context, who Person, query strin
 	case total == 0 && f.Query == "" && f.Kind == "":
 		return Answer{Text: c.sayf("No memories from this conversation yet. I save them when older messages are summarized, or with /remember.")}, err
 	case len(found) == 0:
-		return Answer{Text: "I have no memories like that here."}, err
+		return Answer{Text: "No memories here match that."}, err
 	}
 	var answer Answer
 	if total > len(found) {
-		answer.Text = c.sayf("%d to %d of %d. Narrow it with words or kind:KIND.", f.Offset+1, f.Offset+len(found), total)
+		answer.Text = c.sayf("%d to %d of %d. Narrow the list with words or kind:KIND.", f.Offset+1, f.Offset+len(found), total)
 		if f.Offset+len(found) < total {
 			answer.Text += c.sayf(" See more with page:%d.", f.Offset/memoriesShown+2)
 		}
@@ -115,7 +115,7 @@ func (c *conversation) changeMemory(ctx context.Context, who Person, id int64, c
 	m := d.Memory
 	may := who.ID != "" && (who.ID == m.SpeakerID || who.ID == m.AboutID) || c.hub.access(ParsePlace(c.name)).manages(who)
 	if err == nil && !may {
-		return m, errPeople(fmt.Sprintf("Memory %d neither came from you nor is about you. Ask someone who manages this place.", id))
+		return m, errPeople(fmt.Sprintf("Memory %d did not come from you and is not about you. Ask someone who manages this place.", id))
 	}
 	if err == nil {
 		err = change(id)
@@ -123,7 +123,7 @@ func (c *conversation) changeMemory(ctx context.Context, who Person, id int64, c
 	state, wrong := errors.AsType[*memory.StateError](err)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		err = errPeople(fmt.Sprintf("This conversation has no memory %d; change one from another conversation there.", id))
+		err = errPeople(fmt.Sprintf("This conversation has no memory %d. Change memories of another conversation there.", id))
 	case wrong:
 		err = errPeople(fmt.Sprintf("Memory %d is %s, so this changes nothing.", id, state.State))
 	case errors.Is(err, memory.ErrSaid):
@@ -140,12 +140,12 @@ func runRemember(ctx context.Context, c *conversation, who Person, text string) 
 	}
 	if scope, rest, found := strings.Cut(text, ":"); on && found && strings.EqualFold(scope, "server") { // "server: …" is for all of it
 		if !here {
-			return Answer{}, errPeople("What is said here stays here, because this is not a public channel of a server. Leave out \"server:\" to have it remembered here.")
+			return Answer{}, errPeople("Memories of this conversation stay here, because it is not a public channel of a server. Leave out \"server:\" to save this one here.")
 		}
 		w.Server, text = true, strings.TrimSpace(rest)
 	}
 	if text == "" {
-		return Answer{}, errPeople(c.sayf("Say what to remember: /remember the standup is at 9:30"))
+		return Answer{}, errPeople(c.sayf("What should I remember? For example: /remember the standup is at 9:30"))
 	}
 	w.MemoryDraft = summarize.MemoryDraft{Kind: "fact", Content: text}
 	s, err := memory.Of(c.records).Keep(ctx, w)
@@ -159,12 +159,12 @@ func runRemember(ctx context.Context, c *conversation, who Person, text string) 
 	case err != nil:
 		return Answer{}, err
 	case !s.Fresh:
-		return Answer{Text: c.sayf("I already remember that, as memory %d: %s", s.ID, s.Content)}, nil
+		return Answer{Text: c.sayf("I already have that as memory %d: %s", s.ID, s.Content)}, nil
 	}
 	c.remembered(s.ID, s.Kind, s.Content)
-	answer := c.sayf("I will remember that, as memory %d: %s", s.ID, s.Content) // without the secrets in it
+	answer := c.sayf("Saved as memory %d: %s", s.ID, s.Content) // without the secrets in it
 	if w.Server {
-		answer += c.sayf(" All public channels of this server share it.")
+		answer += c.sayf(" All public channels of this server share this memory.")
 	}
 	return Answer{Text: answer}, nil
 }
@@ -174,18 +174,18 @@ func runForget(ctx context.Context, c *conversation, who Person, which string) (
 		return runForgetMe(ctx, c, who, which)
 	}
 	if which == "" {
-		return Answer{}, errPeople(c.sayf("Say which memory by its number, as /memories shows it: /forget 12. /forget me deletes everything of yours."))
+		return Answer{}, errPeople(c.sayf("Which memory? Give its number, as /memories shows it: /forget 12. /forget me deletes everything of yours."))
 	}
 	id, ok := numberOf(which)
 	if !ok {
 		list, err := c.listMemories(ctx, who, which)
 		if len(list.Items) > 0 {
-			list.Text = strings.TrimSpace(c.sayf("Say which one by its number: /forget 12. ") + list.Text)
+			list.Text = strings.TrimSpace(c.sayf("Which one? Give its number: /forget 12. ") + list.Text)
 		}
 		return list, err
 	}
 	m, err := c.changeMemory(ctx, who, id, func(id int64) error { return memory.Of(c.records).Forget(ctx, id) })
-	return Answer{Text: c.sayf("Memory %d is forgotten: %s\nThe messages it came from remain. /memories restore %d brings it back; the bot's operator can delete it for good: cairn memories purge %d",
+	return Answer{Text: c.sayf("Memory %d is forgotten: %s\nThe messages it came from remain. /memories restore %d brings it back; the bot's operator can delete it permanently: cairn memories purge %d",
 		id, m.Content, id, id)}, err
 }
 
@@ -201,7 +201,7 @@ func suggestMemories(ctx context.Context, records *store.Conversation, typed str
 // runRecall answers from stored data, without a model: memories, then messages, each with the best first.
 func runRecall(ctx context.Context, c *conversation, who Person, question string) (Answer, error) {
 	if question == "" {
-		return Answer{}, errPeople(c.sayf("Say what to look for: /recall when did we choose the hotel?"))
+		return Answer{}, errPeople(c.sayf("What should I look for? For example: /recall when did we choose the hotel?"))
 	}
 	memories, _, err := memory.Of(c.records).List(ctx, memory.Filter{Query: question, Asker: who.Name, Limit: recallMemories})
 	messages, failed := memory.Of(c.records).Recall(ctx, memory.Question{Text: question, Asker: who.Name, Limit: recallMessages})

@@ -46,7 +46,7 @@ func runSettings(ctx context.Context, c *conversation, who Person, args string) 
 	}
 	if value != "" {
 		if !c.trusted(who) && !slices.Contains(harmless, key) {
-			return Answer{}, errPeople(fmt.Sprintf("In a direct message you may set %s. Only the owners and managers named in my settings file may change the rest.", strings.Join(harmless, " and ")))
+			return Answer{}, errPeople(fmt.Sprintf("In a direct message you may set %s. Only the owners and managers named in my settings file may change other settings.", strings.Join(harmless, " and ")))
 		}
 		text := value
 		if n := len(value); n >= 2 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
@@ -247,7 +247,7 @@ func (c *conversation) changeTools(ctx context.Context, servers []ToolServer, ru
 	case verb == "remove":
 		return errPeople(fmt.Sprintf("%q was not added here.", id))
 	case verb != "add":
-		return errPeople(c.spell("Write it as /tools add NAME or /tools remove NAME."))
+		return errPeople(c.spell("Use /tools add NAME or /tools remove NAME."))
 	}
 	if err := c.records.Settings().SetTools(ctx, *rules, who.typist()); err != nil {
 		return err

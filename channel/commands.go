@@ -79,8 +79,8 @@ var commands = []Command{
 		},
 	},
 	{
-		Name: "pin", Help: "keep a message in the prompt, whatever is summarized", Restricted: true, opens: true, run: runPin,
-		Args: []Arg{{Name: "number", Help: "the message's number; without it the newest one", Number: true}},
+		Name: "pin", Help: "keep a message in the prompt when older ones are summarized", Restricted: true, opens: true, run: runPin,
+		Args: []Arg{{Name: "number", Help: "the message's number (default: the newest)", Number: true}},
 	},
 	{
 		Name: "unpin", Help: "unpin a message", Restricted: true, opens: true, run: runUnpin,
@@ -97,23 +97,23 @@ var commands = []Command{
 	},
 	{
 		Name: "recall", Help: "search the messages and memories of this conversation", run: runRecall,
-		Args: []Arg{{Name: "question", Help: "as you would ask it, or words to look for", Required: true}},
+		Args: []Arg{{Name: "question", Help: "a question, or words to look for", Required: true}},
 	},
 	{
 		Name: "remember", Help: "save a memory", run: runRemember,
 		Args: []Arg{{Name: "text", Help: `what to remember; where channels share memories, "server: …" is for all of them`, Required: true}},
 	},
 	{
-		Name: "forget", Help: "forget a memory of yours (managers: any); /forget me deletes everything you said", own: aboutMe, run: runForget,
-		Args:    []Arg{{Name: "which", Help: `a memory's number, or words from it; or "me" for all you said and what I know about you`, Required: true, Suggests: true}},
+		Name: "forget", Help: "forget a memory of yours (managers: any); /forget me deletes all you wrote", own: aboutMe, run: runForget,
+		Args:    []Arg{{Name: "which", Help: `a memory's number or words from it; or "me" for all you wrote and all I know about you`, Required: true, Suggests: true}},
 		suggest: suggestMemories,
 	},
 	{
-		Name: "optout", Help: "keep nothing about you in my memories from now on", run: runOptOut,
+		Name: "optout", Help: "save no memories about you from now on", run: runOptOut,
 		Args: []Arg{{Name: "off", Help: `"off" opts you in again`}},
 	},
 	{
-		Name: "ask", Help: "give another agent a task to work on in the background", Public: true, opens: true, run: runAsk,
+		Name: "ask", Help: "have another agent work on a task in the background", Public: true, opens: true, run: runAsk,
 		Args: []Arg{{Name: "task", Help: "@agent and what to do", Required: true}},
 	},
 	{
@@ -123,11 +123,11 @@ var commands = []Command{
 	{Name: "stop", Help: "stop the current answer; in a thread, also stop answering unasked", Public: true, Urgent: true, run: runStop},
 	{
 		Name: "pause", Help: "stop answering until /resume; messages are still saved", Public: true, Restricted: true, Urgent: true, run: runPause,
-		Args: []Arg{{Name: "where", Help: `"everywhere" for all conversations, for my owners`}},
+		Args: []Arg{{Name: "where", Help: `"everywhere" for all conversations (owners only)`}},
 	},
 	{
 		Name: "resume", Help: "answer again", Public: true, Restricted: true, run: runResume,
-		Args: []Arg{{Name: "where", Help: `"everywhere" for all conversations, for my owners`}},
+		Args: []Arg{{Name: "where", Help: `"everywhere" for all conversations (owners only)`}},
 	},
 	{
 		Name: "settings", Help: "show or change this conversation's compaction settings", Restricted: true, run: runSettings,
@@ -146,11 +146,11 @@ var commands = []Command{
 	},
 	{
 		Name: "allow", Help: "allow the tool call that I asked about", Public: true, Guarded: true, Urgent: true, Replies: true, run: answersApproval(true),
-		Args: []Arg{{Name: "code", Help: "which call; without it the oldest one"}},
+		Args: []Arg{{Name: "code", Help: "the call's number (default: the oldest)"}},
 	},
 	{
 		Name: "deny", Help: "deny the tool call that I asked about", Public: true, Guarded: true, Urgent: true, Replies: true, run: answersApproval(false),
-		Args: []Arg{{Name: "code", Help: "which call; without it the oldest one"}},
+		Args: []Arg{{Name: "code", Help: "the call's number (default: the oldest)"}},
 	},
 	{Name: "help", Help: "show the commands", run: runHelp},
 }
@@ -184,7 +184,7 @@ func (h *Hub) execute(ctx context.Context, name string, who Person, command Comm
 	case !h.mayRun(name, who, command) && (command.own == nil || !command.own(args)):
 		err = errDenied(c.spell(fmt.Sprintf("/%s is only for people who manage this place. Ask one of them.", command.Name)))
 	case args != "" && len(command.Args) == 0:
-		err = errDenied(c.spell(fmt.Sprintf("/%s takes no argument. Write it alone.", command.Name)))
+		err = errDenied(c.spell(fmt.Sprintf("/%s takes no arguments.", command.Name)))
 	case command.opens:
 		_, err = c.current(ctx)
 	}

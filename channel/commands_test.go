@@ -179,7 +179,7 @@ func TestThreadInheritsSettings(t *testing.T) {
 	r.run("/settings compaction.pin_budget 60") // the thread is open
 	in("/settings compaction.pin_budget", "compaction.pin_budget = 60 (set in the channel by Ada)")
 	shows := func() bool {
-		return strings.Contains(r.runAs(bob, branch, "/pins").String(), "Pins may take 60 tokens")
+		return strings.Contains(r.runAs(bob, branch, "/pins").String(), "pin_budget allows 60 tokens")
 	}
 	check.That(t, check.Soon(shows), "the open thread keeps its setting")
 
@@ -227,11 +227,11 @@ func TestCommands(t *testing.T) {
 		"/context":   "of 128000 tokens",
 		"/compact":   "No compaction was started",
 		"/memories":  "No memories from this conversation yet",
-		"/remember":  "Say what to remember",
-		"/forget":    "by its number",
+		"/remember":  "What should I remember?",
+		"/forget":    "Give its number",
 		"/forget 99": "This conversation has no memory 99",
 		"/HELP":      "/help",
-		"/undo 3":    "/undo takes no argument. Write it alone.",
+		"/undo 3":    "/undo takes no arguments.",
 	} {
 		r.wantAnswer(line, want)
 	}

@@ -95,7 +95,7 @@ func TestCompactReportsAppliedSummaries(t *testing.T) {
 			}
 			span := fmt.Sprintf("#%d", all[len(all)-1].To)
 			check.HasPrefix(t, "answer", said, fmt.Sprintf("Summarized %d messages (#1 to %s)", messages, span))
-			check.Contains(t, "answer", said, "ready before you asked do not have this focus")
+			check.Contains(t, "answer", said, "ready before your request do not have this focus")
 			r.wantAnswer("/undo", fmt.Sprintf("Undone: %d summaries of messages #1 to %s", len(all), span))
 			r.wantAnswer("/context", "undone: leaf of messages #1 to "+span)
 		})
@@ -110,7 +110,7 @@ func TestRecap(t *testing.T) {
 	r.sendNotes(10)
 	recap("You talked about notes word by word.")
 	check.Contains(t, "request", textOf(worker.Requests()[0]), "note 9 ", `in detail: "the prices"`)
-	r.wantAnswer("/context", "messages  10 in total, 10 of them verbatim", "stack     empty")
+	r.wantAnswer("/context", "messages  10, of which 10 verbatim", "stack     empty")
 	check.Equal(t, "what others see of it", len(r.connector.sent)+len(r.connector.events)+len(r.connector.memories), 0)
 	worker.Func = failing(&llm.Error{Kind: llm.KindOverloaded, Status: 503})
 	recap("Made without a model", "overloaded", "note")
@@ -134,7 +134,7 @@ func TestPauseStopsFallbackModel(t *testing.T) {
 	r.sendNotes(20)
 	r.run("/pause")
 	r.says(boss, place, "/compact", "Summarized 16 messages")
-	r.says(boss, place, "/recap", "because no model may be called here for now")
+	r.says(boss, place, "/recap", "because model calls are not allowed here for now")
 	check.Equal(t, "warnings while paused", j.lines(slog.LevelWarn, "failed"), 0)
 	check.Len(t, "failures while paused", r.eventsIn(compactor.EventFailed), 0)
 	check.Len(t, "fallback model calls while paused", other.Requests(), 0)
@@ -167,7 +167,7 @@ func TestRecapIncludesEarlierSessions(t *testing.T) {
 	r.run("/new")
 	r.overhear("I bought a wooden sailing boat in Lisbon.")
 	check.NoError(t, r.hub.Drain(t.Context()))
-	got := r.says(ada, place, "/recap", ": My name is Ada and I live in", "sailing boat", "this is a shortened extract of the messages.)")
+	got := r.says(ada, place, "/recap", ": My name is Ada and I live in", "sailing boat", "this is an extract of the messages.)")
 	check.Lacks(t, "recap", got, "assistant", ":;", ": :")
 }
 
@@ -189,7 +189,7 @@ func TestCompactAndUndo(t *testing.T) {
 	r.withWorker(while(func(int) { <-release }, numberedSummaries))
 	r.askTurns(10, 30)
 	r.wantAnswer("/undo", "Nothing was undone: there is no summary to undo")
-	r.wantAnswer("/context", " %\n", "of 128000 tokens", "next      background at 80 % (102400 tokens)", "messages  20 in total, 20 of them verbatim",
+	r.wantAnswer("/context", " %\n", "of 128000 tokens", "next      background at 80 % (102400 tokens)", "messages  20, of which 20 verbatim",
 		"running   nothing", "stack     empty")
 	r.wantAnswer("/compact", "No compaction was started: not today.")
 	r.wantAnswer("/context", "last      nothing was done: not today")
@@ -199,7 +199,7 @@ func TestCompactAndUndo(t *testing.T) {
 	close(release)
 	r.finished(answer)
 	check.NoError(t, r.hub.Drain(t.Context()))
-	r.wantAnswer("/context", "running   nothing", "last      leaf by worker, messages #1 to #16: ", "4 of them verbatim",
+	r.wantAnswer("/context", "running   nothing", "last      leaf by worker, messages #1 to #16: ", "of which 4 verbatim",
 		"stack     1, oldest first:", "leaf   level 0  #1 to #16")
 	view := r.promptText()
 	system, kept, _ := strings.Cut(view, "\nuser: <kept>")
@@ -237,12 +237,12 @@ func TestPinCommands(t *testing.T) {
 	r.wantAnswer("/pin #1", "#1 is pinned", "4711")
 	r.wantAnswer("/pin 1", "#1 is already pinned")
 	r.wantAnswer("/pin #99", "There is no such message")
-	r.wantAnswer("/pin tea", "by its number")
-	r.wantAnswer("/pin #2", "#2 is pinned", "It is clipped to ", " tokens, because pins may take 1000 in total")
-	r.wantAnswer("/pin #4", "does not fit: pins may take 1000 tokens in total, and it needs ", "/unpin")
-	list := r.wantAnswer("/pins", "Pins may take 1000 tokens", "4711", "(pinned by Ada, ", " tokens shown)")
+	r.wantAnswer("/pin tea", "Give its number")
+	r.wantAnswer("/pin #2", "#2 is pinned", "It is clipped to ", " tokens, because pin_budget allows 1000 in total")
+	r.wantAnswer("/pin #4", "does not fit: pin_budget allows 1000 tokens in total, and the message needs ", "/unpin")
+	list := r.wantAnswer("/pins", "pin_budget allows 1000 tokens", "4711", "(pinned by Ada, ", " tokens shown)")
 	check.Equal(t, "pins listed", strings.Count(list, "pinned by"), 3)
-	r.wantAnswer("/unpin", "by its number")
+	r.wantAnswer("/unpin", "Give its number")
 	r.wantAnswer("/unpin #7", "#7 is not pinned")
 	r.wantAnswer("/unpin #2", "#2 is no longer pinned")
 	r.askTurns(10, 30)
@@ -270,7 +270,7 @@ func TestSummariesAndExpand(t *testing.T) {
 	r.compact()
 	list := r.wantAnswer("/summaries", "1 on the stack", "\n(1) leaf, level 0: #1 to #236, ", " 236 messages in ", "by worker (", ": /expand 1")
 	check.Lacks(t, "/summaries", list, "They talked")
-	for line, want := range map[string]string{"/expand": "by its number", "/expand 1 tea": "by its number", "/expand 7": "There is no summary 7"} {
+	for line, want := range map[string]string{"/expand": "Give its number", "/expand 1 tea": "Give its number", "/expand 7": "There is no summary 7"} {
 		r.wantAnswer(line, want)
 	}
 	expanded := r.wantAnswer("/expand 1", "#1 ", " Ada: message-0 word", "#200 ", "message-199 ", "There is more: /expand 1 201")

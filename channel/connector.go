@@ -212,8 +212,8 @@ func (a Answer) Page(n int) string {
 // What connectors add to answers; Translated translates it into the answer's language.
 const (
 	TextRefused  = "I do not answer here."
-	TextUnknown  = "There is no such command. These are the ones I know:"
-	TextNoButton = "This button no longer works: what it was about is gone, or another version of me made it. Write the command instead."
+	TextUnknown  = "I do not know that command. I know these:"
+	TextNoButton = "This button no longer works: its subject is gone, or another version of me created it. Type the command instead."
 	TextDone     = "Done."
 	TextPrevious = "Previous" // page
 	TextNext     = "Next"     // page

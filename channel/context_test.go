@@ -230,7 +230,7 @@ func TestAuthorSeesThatMessageWasShortened(t *testing.T) {
 		&first, &last, &all))(t)
 	check.Equal(t, "characters in the notice", all, len(long))
 	check.Contains(t, "prompt", r.lastRequestText(), long[:first]+"\n[… "+strconv.Itoa(len(long)-first-last)+" characters", "…]\n"+long[len(long)-last:])
-	r.wantAnswer("/context", "messages  6 in total, 5 of them verbatim, 1 message shown in part")
+	r.wantAnswer("/context", "messages  6, of which 5 verbatim, 1 message shown in part")
 	r.restart()
 	r.ask("and after a restart?")
 	check.Equal(t, "notices", strings.Count(texts(r.connector.texts()), "sees the first"), 1)

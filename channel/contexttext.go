@@ -29,7 +29,7 @@ func runningWords(g compactor.Status, language string) (text string) {
 // nextLevel describes which level comes next, and at how many tokens, according to the engine.
 func nextLevel(g compactor.Status, language string) string {
 	if g.NextAt == 0 {
-		return Sayf(language, "emergency is reached")
+		return Sayf(language, "emergency level reached")
 	}
 	share := fmt.Sprintf("%.0f %%", 100*float64(g.NextAt)/float64(max(g.Window, 1)))
 	return Sayf(language, "%s at %s (%d tokens)", Word(language, "trigger", fmt.Sprint(g.Next)), share, g.NextAt)
@@ -121,7 +121,7 @@ func (c Context) in(language string) string {
 	t.add("calls", Translated(language, c.Calls))
 	c.Usage.write(&t)
 	t.add("next", c.Next)
-	text := Sayf(language, "%d in total, %d of them verbatim", c.Messages, c.Verbatim)
+	text := Sayf(language, "%d, of which %d verbatim", c.Messages, c.Verbatim)
 	if c.InPart > 0 {
 		text += Sayf(language, ", %s shown in part", count(language, c.InPart, "message", "messages"))
 	}

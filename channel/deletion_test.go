@@ -31,13 +31,13 @@ func TestForgetMe(t *testing.T) {
 	r.sayAs("u1", "Ada", "test:server/other", "parrots here too")
 	r.says(ada, place, "/remember my parrot is called Coco", "as memory 1")
 	// Without confirmation it lists the data, and deletes nothing.
-	r.says(ada, place, "/forget me", "30 messages and 1 memory of yours in this conversation", "except those without a model that quote you", "/forget me yes")
+	r.says(ada, place, "/forget me", "30 messages and 1 memory of yours in this conversation", "except answers made without a model that quote you", "/forget me yes")
 	r.says(ada, place, "/forget ME everywhere", "31 messages and 1 memory", "/forget me everywhere yes")
-	r.says(channel.Person{ID: "u9", Name: "Ada"}, place, "/forget me", "I have nothing of yours in this conversation.")
+	r.says(channel.Person{ID: "u9", Name: "Ada"}, place, "/forget me", "I have nothing from you in this conversation.")
 	r.says(ada, place, "/forget me not", `"not"`)
 	check.Len(t, "messages left", r.transcript(), 60)
 	// Confirmed, it deletes the data of the channel, also from the prompt.
-	r.says(ada, place, "/forget me yes", "Deleted: everything of yours in this conversation.", "except those without a model that quote you.")
+	r.says(ada, place, "/forget me yes", "Deleted: everything of yours in this conversation.", "except answers made without a model that quote you.")
 	r.sayAs("u1", "Ada", place, "good morning")
 	r.ask("what do I like?")
 	asked, all := r.lastRequestText(), texts(r.transcript())
@@ -47,7 +47,7 @@ func TestForgetMe(t *testing.T) {
 	check.Lacks(t, "memories", r.says(bo, place, "/memories"), "Coco")
 	// With everywhere, it deletes the data of all channels.
 	r.says(ada, place, "/forget me everywhere yes", "Deleted: everything of yours across all our conversations")
-	r.says(ada, place, "/forget me everywhere", "I have nothing of yours across all our conversations.")
+	r.says(ada, place, "/forget me everywhere", "I have nothing from you across all our conversations.")
 	check.Equal(t, "messages left", storetest.Number(t, r.store, "SELECT count(*) FROM messages WHERE text LIKE '%parrots%'"), 0)
 	// The next start continues what a process left.
 	r = newRig(t, echo)
@@ -107,14 +107,14 @@ func TestForgetMeDoesNotBlock(t *testing.T) {
 func TestOptOut(t *testing.T) {
 	r := newRig(t, then(useTool("memory_save", map[string]any{"content": "she likes parrots", "kind": "preference"}), repeatLast))
 	r.runAs(ada, place, "/remember I like tea")
-	r.says(ada, place, "/optout", "From now on nothing you say becomes a memory", "What I already remember of you stays until /forget me",
-		"its summaries still contain what you said", "/optout off")
+	r.says(ada, place, "/optout", "From now on, I save no memories of what you write", "The memories I already have of you stay until /forget me",
+		"their summaries still contain your messages", "/optout off")
 	check.Contains(t, "the model's call", r.ask("remember that I like parrots"), "wants to be in no memory")
 	const refused = "Ada has opted out of my memories, so I cannot remember that."
 	r.says(ada, "test:server/elsewhere", "/remember I like parrots", refused)
 	r.says(bo, place, "/remember Ada likes parrots", refused)
 	check.Lacks(t, "memories", r.says(bo, place, "/memories", "tea"), "parrots")
-	r.says(ada, place, "/optout off", "From now on, what you say may become a memory again")
+	r.says(ada, place, "/optout off", "From now on, I may save memories of what you write again")
 	r.says(ada, place, "/remember I like parrots", "as memory")
 }
 
@@ -213,12 +213,12 @@ func TestPurgeAndForgetMeReachTasks(t *testing.T) {
 	r.wantAnswer("/ask @one and now?", "has started")
 	r.waitForSent("Rosebud is a sledge")
 	r = startedTask(t) // what a person asked an agent for is theirs, even if they never wrote a message
-	r.wantAnswer("/forget me", "This deletes 1 message and 0 memories of yours")
-	r.wantAnswer("/forget me everywhere", "This deletes 1 message and 0 memories of yours")
+	r.wantAnswer("/forget me", "This permanently deletes 1 message and 0 memories of yours")
+	r.wantAnswer("/forget me everywhere", "This permanently deletes 1 message and 0 memories of yours")
 	check.Contains(t, "/forget me yes", r.finished(r.runAsManager("/forget me yes")), "Deleted: everything of yours")
 	r.waitForReplies()
 	r.wantTaskErased("Rosebud")
-	r.wantAnswer("/forget me", "I have nothing of yours in this conversation.")
+	r.wantAnswer("/forget me", "I have nothing from you in this conversation.")
 }
 
 // A task goes with the messages it came from, its settings too, and so does one that was told its result.

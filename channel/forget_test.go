@@ -23,8 +23,8 @@ func TestForgetMeReachesCommands(t *testing.T) {
 			+ (SELECT count(*) FROM overrides WHERE value = 'parrots' OR made_by = 'Eve')`)
 	}
 	check.That(t, kept() >= 2, "got %d rows before", kept())
-	r.says(eve, place, "/forget me", "This deletes 2 messages and 0 memories of yours in this conversation")
-	r.says(eve, place, "/forget me everywhere", "This deletes 2 messages and 0 memories of yours across all our conversations")
+	r.says(eve, place, "/forget me", "This permanently deletes 2 messages and 0 memories of yours in this conversation")
+	r.says(eve, place, "/forget me everywhere", "This permanently deletes 2 messages and 0 memories of yours across all our conversations")
 	r.says(eve, place, "/forget me yes", "Deleted: everything of yours in this conversation.")
 	check.Equal(t, "rows with her words or name", kept(), 0)
 	check.Lacks(t, "settings", r.runAs(eve, place, "/settings").Text, "parrots", "Eve")
@@ -38,7 +38,7 @@ func TestForgetMeKeepsSettingsOfNamesakes(t *testing.T) {
 	r.sayAs("u2", "Bo", place, "tea is served on the pier again, and all is well there")
 	r.runAs(namesake, place, "/settings focus parrots")
 	eve := channel.Person{ID: "u5", Name: "Eve", Manager: true}
-	r.says(eve, place, "/forget me", "I have nothing of yours in this conversation.")
+	r.says(eve, place, "/forget me", "I have nothing from you in this conversation.")
 	r.says(eve, place, "/forget me yes", "Deleted: everything of yours in this conversation.")
 	check.Contains(t, "settings", r.says(namesake, place, "/settings focus"), "parrots", "set here by Eve")
 }

@@ -1,5 +1,5 @@
-// Package channel runs the conversations: one goroutine owns each conversation, takes up the
-// delivered messages, lets the model answer, and sends the replies.
+// Package channel runs the conversations: one goroutine owns each conversation, reads the
+// delivered messages, calls the model, and sends the replies.
 package channel
 
 import (

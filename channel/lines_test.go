@@ -44,7 +44,7 @@ func TestLinesOfSummaries(t *testing.T) {
 	check.Contains(t, "prompt", r.promptText(), "it leaves at nine [no evidence]")
 	for line, want := range map[string]string{
 		"/summaries 7": "There is no summary 7", "/summaries 7 1": "There is no summary 7", "/summaries 1 3": "Summary 1 has no line 3",
-		"/summaries x": "Write it as", "/summaries 1 2 3": "Write it as", "/summaries edit": "Write it as", "/summaries edit 1": "Write it as",
+		"/summaries x": "Use /summaries 12 for a summary", "/summaries 1 2 3": "Use /summaries 12 for a summary", "/summaries edit": "Use /summaries 12 for a summary", "/summaries edit 1": "Use /summaries 12 for a summary",
 		"/summaries edit 7 1 x": "There is no summary 7", "/summaries edit 1 3 x": "Summary 1 has no line 3",
 		"/summaries edit 1 1 " + strings.Repeat("x", 501): "That line is too long: at most 500 characters.",
 	} {
@@ -68,12 +68,12 @@ func TestLineThatRestsOnAnEarlierSummary(t *testing.T) {
 	}
 	r.restart()
 	check.Lacks(t, "prompt", r.promptText(), "nine [no evidence]")
-	r.wantAnswer("/summaries edit 1 2 it leaves at ten", "Line 2 of summary 1 is rewritten")
+	r.wantAnswer("/summaries edit 1 2 it leaves at ten", "Rewrote line 2 of summary 1")
 }
 
 func TestRewritingLineOfSummary(t *testing.T) {
 	r := summarized(t)
-	r.wantAnswer("/summaries EDIT 1 2 it  leaves at ten", "Line 2 of summary 1 is rewritten", "It is summary 2 now")
+	r.wantAnswer("/summaries EDIT 1 2 it  leaves at ten", "Rewrote line 2 of summary 1", "The new version is summary 2")
 	r.wantAnswer("/summaries 2", "2. it leaves at ten · written by", "Removed or rewritten by", ": it leaves at nine")
 	check.Lacks(t, "prompt", r.promptText(), "it leaves at nine")
 	check.Contains(t, "prompt", r.promptText(), "- it leaves at ten\n")
@@ -82,15 +82,15 @@ func TestRewritingLineOfSummary(t *testing.T) {
 	}
 	check.Contains(t, "/context", r.run("/context"), "Lines of the newest summaries (1): 2; without evidence: 0")
 	r.wantAnswer("/summaries edit 2 2 it leaves at ten", "already says that")
-	r.wantAnswer("/summaries edit 2 1", "Line 1 of summary 2 is removed", "It is summary 3 now")
+	r.wantAnswer("/summaries edit 2 1", "Removed line 1 of summary 2", "The new version is summary 3")
 	r.wantAnswer("/summaries edit 3 1", "It is the only line of summary 3")
 	r.restart()
-	r.wantAnswer("/undo", "Undone: the summary of messages #1 to #4 is as it was before its line was rewritten.")
+	r.wantAnswer("/undo", "Undone: the summary of messages #1 to #4 is back to the version before its line was rewritten.")
 	r.wantAnswer("/undo", "before its line was rewritten")
 	r.wantAnswer("/summaries 3", "Summary 3 was undone.")
 	check.Contains(t, "/context", r.run("/context"), "Lines of the newest summaries (1): 2; without evidence: 1")
 	check.Contains(t, "prompt", r.promptText(), "it leaves at nine [no evidence]")
-	r.wantAnswer("/undo", "What was there before is back")
+	r.wantAnswer("/undo", "The earlier content is back")
 	t.Run("who may undo may rewrite, and others may look", func(t *testing.T) {
 		r := summarized(t)
 		r.says(ada, place, "/summaries edit 1 2 x", "Only people who manage this place may rewrite a summary")
@@ -104,7 +104,7 @@ func TestRewritingLineOfSummary(t *testing.T) {
 	t.Run("there is room for a quarter of the stack", func(t *testing.T) {
 		r := summarized(t).withWindow(2000)
 		long := strings.TrimSpace(strings.Repeat("word ", 99))
-		r.wantAnswer("/summaries edit 1 2 "+long, "There is no room for that line: lines that people wrote would take")
+		r.wantAnswer("/summaries edit 1 2 "+long, "There is no room for that line: lines that people wrote would need")
 	})
 	t.Run("the owner may do it from outside", func(t *testing.T) {
 		r := summarized(t)
@@ -119,8 +119,8 @@ func TestLinesOfSummariesThatAreNotShown(t *testing.T) {
 		"replaced":  "Summary 1 was replaced by summary 2; /summaries 2 shows its lines.",
 		"undone":    "Summary 1 was undone.",
 		"running":   "Summary 1 is still being written.",
-		"prepared":  "Summary 1 is ready and will be shown as soon as there is room.",
-		"stale":     "Summary 1 was never shown: it failed, or its messages changed before it was ready.",
+		"prepared":  "Summary 1 is ready and will be applied as soon as there is room.",
+		"stale":     "Summary 1 was never applied: it failed, or its messages changed before it was ready.",
 	} {
 		t.Run(state, func(t *testing.T) {
 			r := summarized(t)

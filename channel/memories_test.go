@@ -27,7 +27,7 @@ func TestForgetCommand(t *testing.T) {
 	const other = "test:server/other"
 	r := newRig(t, echo)
 	for _, fact := range []string{"the standup is at 9:30", "Ada drinks green tea", "Ada drinks black coffee", "the garden has 9 beds"} {
-		r.says(ada, place, "/remember "+fact, "I will remember that")
+		r.says(ada, place, "/remember "+fact, "Saved as memory")
 	}
 	r.says(boss, other, "/remember the token is ghp_"+"k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1", "memory 5: the token is [masked: github pat]")
 	r.overhear("hello")
@@ -35,7 +35,7 @@ func TestForgetCommand(t *testing.T) {
 	fake := channel.Person{ID: "u3", Name: "Ada"} // another person may not, under any name
 	for _, who := range []channel.Person{bo, fake, {}} {
 		for _, line := range []string{"/forget 1", "/forget #1", "/memories pin 1", "/memories restore 1"} {
-			r.says(who, place, line, "neither came from you nor is about you")
+			r.says(who, place, line, "did not come from you and is not about you")
 		}
 	}
 	for _, row := range []struct {
@@ -46,8 +46,8 @@ func TestForgetCommand(t *testing.T) {
 		// The author may, and sees what remains and how to undo it.
 		{ada, place, "/forget 1", []string{"Memory 1 is forgotten: the standup is at 9:30", "The messages it came from remain", "/memories restore 1", "purge 1"}},
 		{ada, place, "/forget 1", []string{"Memory 1 is forgotten, so this changes nothing"}},
-		{ada, place, "/memories standup", []string{"no memories"}},
-		{bo, place, "/memories restore 1", []string{"neither came from you"}},
+		{ada, place, "/memories standup", []string{"No memories here match that"}},
+		{bo, place, "/memories restore 1", []string{"did not come from you"}},
 		{ada, place, "/memories restore 1", []string{"is restored"}},
 		{ada, place, "/memories restore 1", []string{"Memory 1 is active, so this changes nothing"}},
 		{ada, place, "/memories standup", []string{"9:30"}},
@@ -56,16 +56,16 @@ func TestForgetCommand(t *testing.T) {
 		{ada, place, "/remember The STANDUP is at 9:30", []string{"as memory 7"}},
 		{boss, place, "/memories restore 1", []string{"another one now says the same"}},
 		// Words list the memories to choose from.
-		{ada, place, "/forget drinks", []string{"Say which one by its number: /forget 12.", "(2) fact: Ada drinks green tea", "(3) fact"}},
-		{ada, place, "/forget bicycles", []string{"no memories like that"}},
+		{ada, place, "/forget drinks", []string{"Which one? Give its number: /forget 12.", "(2) fact: Ada drinks green tea", "(3) fact"}},
+		{ada, place, "/forget bicycles", []string{"No memories here match that"}},
 		{ada, place, "/forget 2", []string{"Memory 2 is forgotten: Ada drinks green tea"}},
 		// A memory of another conversation is not found.
 		{boss, other, "/forget 4", []string{"This conversation has no memory"}},
 		{boss, other, "/memories pin 4", []string{"This conversation has no memory"}},
 		{boss, other, "/memories restore 2", []string{"This conversation has no memory"}},
-		{boss, other, "/forget garden", []string{"no memories"}},
+		{boss, other, "/forget garden", []string{"No memories here match that"}},
 		// Others may forget what somebody said about them.
-		{fake, place, "/forget 6", []string{"neither came from you"}},
+		{fake, place, "/forget 6", []string{"did not come from you"}},
 		{ada, place, "/forget 6", []string{"is forgotten"}},
 	} {
 		r.says(row.who, row.where, row.line, row.want...)
@@ -102,7 +102,7 @@ func TestMemoriesCommand(t *testing.T) {
 	for args, items := range map[string]int{" kind:decision": 1, " KIND:Fact": 25, " kind:fact Bergen": 0, " Bergen kind:decision": 1, " kind:todo": 0} {
 		list(args, items)
 	}
-	r.says(bo, place, "/memories kind:rumour", `no kind of memory called "rumour"`, "identity, goal")
+	r.says(bo, place, "/memories kind:rumour", `no memory kind "rumour"`, "identity, goal")
 	r.says(boss, place, "/memories pin 26", "neither expires nor fades")
 	r.says(bo, place, "/memories Bergen", "pinned)")
 	r.says(boss, place, "/memories unpin 26", "no longer")
@@ -113,7 +113,7 @@ func TestMemoriesCommand(t *testing.T) {
 	}
 	above := list("", 200).Text
 	check.That(t, strings.HasPrefix(above, "1 to 200 of 201. ") && strings.HasSuffix(above, "page:2."), "got the list under %q", above)
-	check.Equal(t, "text above the rest", list(" page:2", 1).Text, "201 to 201 of 201. Narrow it with words or kind:KIND.")
+	check.Equal(t, "text above the rest", list(" page:2", 1).Text, "201 to 201 of 201. Narrow the list with words or kind:KIND.")
 	check.That(t, len(r.runAs(bo, place, "/memories row page:-1").Items) > 0, "got nothing for ordinary search words")
 }
 
@@ -127,24 +127,24 @@ func TestRememberForServer(t *testing.T) {
 	r.says(ada, place, "/memories alpha", "server: alpha is down")
 	memory.In(r.store).Share(true)
 	for _, row := range [][3]string{ // with them a person chooses the scope
-		{place, "/remember the cake is in the red cupboard", "I will remember that"},
+		{place, "/remember the cake is in the red cupboard", "Saved as memory"},
 		{place, "/remember Server: the keys are in the blue cupboard", "All public channels"},
 		{other, "/memories cupboard", "blue cupboard (Ada"},
 		{other, "/memories keys", "from " + place},
-		{private, "/memories cupboard", "no memories"},
-		{direct, "/memories cupboard", "no memories"},
-		{other, "/memories cake", "no memories"},
+		{private, "/memories cupboard", "No memories here match that"},
+		{direct, "/memories cupboard", "No memories here match that"},
+		{other, "/memories cake", "No memories here match that"},
 		{other, "/forget keys", "from " + place},
-		{other, "/forget 3", "This conversation has no memory 3; change one from another conversation there"},
+		{other, "/forget 3", "This conversation has no memory 3. Change memories of another conversation there"},
 		// Repeated for the server, a memory is shared.
-		{place, "/remember server: the cake is in the red cupboard", "already remember that"},
+		{place, "/remember server: the cake is in the red cupboard", "already have that as memory"},
 		{other, "/memories cake", "red cupboard"},
-		{place, "/remember server:", "Say what to remember"},
-		{private, "/remember server: the secret is plum", "stays here"},
-		{private, "/remember the secret is plum", "I will remember that"},
-		{direct, "/remember server: the secret is plum", "stays here"},
-		{direct, "/remember the secret is plum", "I will remember that"},
-		{other, "/memories plum", "no memories"},
+		{place, "/remember server:", "What should I remember?"},
+		{private, "/remember server: the secret is plum", "Memories of this conversation stay here"},
+		{private, "/remember the secret is plum", "Saved as memory"},
+		{direct, "/remember server: the secret is plum", "Memories of this conversation stay here"},
+		{direct, "/remember the secret is plum", "Saved as memory"},
+		{other, "/memories plum", "No memories here match that"},
 	} {
 		r.says(ada, row[0], row[1], row[2])
 	}
@@ -217,7 +217,7 @@ func TestRecallCommand(t *testing.T) {
 	r.run("/remember Ophelia is allergic to honey")
 	_, afterMemory, _ := strings.Cut(r.run("/recall what does Ophelia keep?"), "fact: Ophelia is allergic to honey (Ada, ")
 	check.Contains(t, "what follows the memory", afterMemory, "#1 ", "Ada: My sister Ophelia keeps bees behind the lighthouse.")
-	r.wantAnswer("/recall", "Say what to look for")
+	r.wantAnswer("/recall", "What should I look for?")
 	r.wantAnswer("/recall xylophone", `I found nothing here about "xylophone".`)
 	r.wantAnswer("/recall walrus", "see there [image: a.png, a walrus on a raft]")
 	matched := r.wantAnswer("/recall vault", "The vault opens with 7461.") // of a file, the part that matched

@@ -68,7 +68,7 @@ func (c *conversation) announce(ctx context.Context, e *compactor.Event) {
 	case compactor.NotifyMessage:
 		line := fmt.Sprintf("(I summarized %d older messages. Nothing is lost.)", messagesIn(e.Set))
 		if e.Kind == compactor.Placeholder {
-			line = fmt.Sprintf("(I set %d older messages aside to make room; a summary of them follows. Nothing is lost.)", e.Messages)
+			line = fmt.Sprintf("(I hid %d older messages to make room; their summary follows. Nothing is lost.)", e.Messages)
 		}
 		c.tryNotify(ctx, fmt.Sprintf("landing-%d", e.ID), line)
 	case compactor.NotifyReaction:
@@ -155,9 +155,9 @@ func (c *conversation) warnOwner(ctx context.Context, turn store.Turn) {
 		id := "budget-" + b.key() // of the reply; other conversations and later processes recognize it by this id
 		posted, err := c.hub.o.Store.Posted(ctx, id)
 		if err == nil && !posted {
-			text := "(%s is nearly spent: %s of %s. Once all of it is spent, I stop answering until %s.)"
+			text := "(%s is nearly used up: %s of %s. When it is used up, I stop answering until %s.)"
 			if b.Spent >= b.Limit {
-				text = "(%s is spent: %s of %s. I will answer again from %s on, or once it is raised.)"
+				text = "(%s is used up: %s of %s. I will answer again from %s on, or once it is raised.)"
 			}
 			ends := chat.ZonedTime(b.ends)
 			err = c.notify(ctx, id, c.sayf(text, b.Setting, prices.Money(b.Spent), prices.Money(b.Limit), ends))
@@ -225,7 +225,7 @@ func (h *Hub) tellOnce(ctx context.Context, conversation string, err error, othe
 
 // failure returns what to tell the person whose command failed there.
 func (h *Hub) failure(conversation string, err error) string {
-	return Translated(h.languageOf(conversation), databaseWords(err, "That did not work; the reason is in my log. Try again later."))
+	return Translated(h.languageOf(conversation), databaseWords(err, "That did not work; my log says why. Try again later."))
 }
 
 // Refusal returns what to tell the author of a message that is not stored and not delivered again.

@@ -29,7 +29,7 @@ func crashDuringTurn(t *testing.T, r *rig) *store.Conversation {
 }
 
 func TestUnfinishedTurns(t *testing.T) {
-	for crashes, want := range map[int]string{1: "answer 1", 4: "answer 1", 5: "I was interrupted again and again"} {
+	for crashes, want := range map[int]string{1: "answer 1", 4: "answer 1", 5: "I was interrupted repeatedly"} {
 		r := newRig(t, echo)
 		conv := crashDuringTurn(t, r)
 		for range crashes - 1 {
@@ -147,7 +147,7 @@ func TestRequestDuringSettingsEdit(t *testing.T) {
 		r.waitForReplies()
 		<-applied
 		beside := check.Must(channel.ReadContext(t.Context(), storetest.Find(t, r.store, place), r.agent))(t)
-		r.wantAnswer("/context", fmt.Sprintf("%d of them verbatim", beside.Verbatim))
+		r.wantAnswer("/context", fmt.Sprintf("of which %d verbatim", beside.Verbatim))
 	})
 }
 
@@ -283,6 +283,6 @@ func TestConversationThatPanicsAgainWaitsLonger(t *testing.T) {
 		time.Sleep(time.Minute)
 		first, second, third := <-c.panicked, <-c.panicked, <-c.panicked
 		check.EqualAll(t, "pauses", []time.Duration{second.Sub(first), third.Sub(second)}, []time.Duration{5 * time.Second, 10 * time.Second})
-		check.Contains(t, "sent after two attempts", r.lastText(), "I was interrupted again and again")
+		check.Contains(t, "sent after two attempts", r.lastText(), "I was interrupted repeatedly")
 	})
 }

@@ -166,7 +166,7 @@ func (c *conversation) written(e *compactor.Compactor, r *reply, o store.Outcome
 
 var (
 	errEmpty       = errors.New("the model gave an empty answer")
-	errInterrupted = errors.New("the turn was interrupted again and again")
+	errInterrupted = errors.New("the turn was interrupted repeatedly")
 )
 
 // failureOf returns the class of a failure, for metrics, and what people read: what happened and what to do.
@@ -178,7 +178,7 @@ func failureOf(err error) (class, sentence string) {
 	case errors.Is(err, compactor.ErrTooLarge):
 		return "too_large", "I cannot fit this into the model's context window. Your message is saved; try /compact or /new, or ask the bot's operator for a larger context_window."
 	case errors.Is(err, errInterrupted):
-		return "interrupted", "I was interrupted again and again while answering this. Your message is saved; ask again if it still matters."
+		return "interrupted", "I was interrupted repeatedly while answering this. Your message is saved; ask again if it still matters."
 	case errors.Is(err, llm.ErrTooManyCalls), errors.Is(err, llm.ErrTooLong), errors.Is(err, errEmpty):
 		return "no_answer", "The model gave no answer. Your message is saved; ask again, perhaps in other words."
 	}

@@ -114,7 +114,7 @@ func TestPieceIsDroppedAfterEightRejections(t *testing.T) {
 		check.That(t, time.Since(started) <= time.Hour, "took %v", time.Since(started))
 		check.Len(t, "sent", r.connector.texts(), 2)
 		check.Equal(t, "sent first", r.connector.texts()[0], "answer 2")
-		check.HasPrefix(t, "the notice", r.lastText(), "I could not send an answer here")
+		check.HasPrefix(t, "the notice", r.lastText(), "I could not send all of an answer here")
 		s = r.hub.Stats()
 		check.EqualAll(t, "tries, refused and dropped", []int{*times, s.Refused, int(s.Dropped)}, []int{8, 0, 1})
 	})
@@ -228,7 +228,7 @@ func TestCompactionNotices(t *testing.T) {
 		{"off", 0, good, nil, ""},
 		{"off", 3000, good, nil, ""}, // equally silent
 		{"message", 0, good, nil, "(I summarized 16 older messages. Nothing is lost.)"},
-		{"message", 3000, good, nil, "older messages aside to make room"},
+		{"message", 3000, good, nil, "older messages to make room"},
 		{"reaction", 0, good, []string{place + " m20"}, ""},
 		{"message", 0, bad, nil, ""},
 		{"reaction", 0, bad, nil, ""},

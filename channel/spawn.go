@@ -122,10 +122,10 @@ func (c *conversation) newTask(ctx context.Context, s spawning, sources []chat.M
 		return n, err
 	}
 	if !slices.Contains(spawn, s.Agent) {
-		return n, errPeople(fmt.Sprintf("There is no agent %q. These take tasks: %s.", s.Agent, strings.Join(spawn, ", ")))
+		return n, errPeople(fmt.Sprintf("There is no agent %q. These accept tasks: %s.", s.Agent, strings.Join(spawn, ", ")))
 	}
 	if s.Task = strings.TrimSpace(s.Task); s.Task == "" {
-		return n, errPeople("Say what to do.")
+		return n, errPeople("Describe the task.")
 	}
 	if tokens.Estimate(s.Task) > maxTaskTokens {
 		return n, errPeople(fmt.Sprintf("That task is too long: at most %d tokens, about %d characters.", maxTaskTokens, 4*maxTaskTokens))

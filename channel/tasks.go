@@ -63,7 +63,7 @@ func (c *conversation) openTask(ctx context.Context) (t store.Task, open bool) {
 		case !known:
 			err = c.hub.endTask(ctx, c.records, t, store.TaskFailed, fmt.Sprintf("there is no agent %s any more", t.Agent))
 		case !time.Now().Before(c.taskEnds):
-			err = c.hub.endTask(ctx, c.records, t, store.TaskExpired, "its time is over, and it had no result")
+			err = c.hub.endTask(ctx, c.records, t, store.TaskExpired, "it ran out of time without a result")
 		default:
 			if c.taskEnds.Before(c.lookAgain) {
 				c.lookAgain = c.taskEnds
@@ -112,7 +112,7 @@ func (c *conversation) continueTask(ctx context.Context) (more bool, err error) 
 	}
 	agent, _ := c.hub.agents().named(t.Agent)
 	if calls >= agent.taskCalls() {
-		return false, c.hub.endTask(ctx, c.records, t, store.TaskExpired, fmt.Sprintf("its model was asked %d times, which is its limit, and it had no result", calls))
+		return false, c.hub.endTask(ctx, c.records, t, store.TaskExpired, fmt.Sprintf("it reached its limit of %d model requests without a result", calls))
 	}
 	return true, c.records.Tasks().Continue(ctx, fmt.Sprintf(strings.TrimSpace(prompts.In(c.language()).TaskNext), calls, agent.taskCalls()))
 }

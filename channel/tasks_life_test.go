@@ -28,8 +28,8 @@ func TestTasksWithoutResult(t *testing.T) {
 		state store.TaskState
 		asked int
 	}{
-		"its last call":                     {callAgain, channel.Agent{TaskCalls: 20}, 0, "expired: its model was asked 20 times, which is its limit", store.TaskExpired, 20},
-		"its time":                          {blockUntilCanceled, channel.Agent{TaskTime: 200 * time.Millisecond}, 0, "expired: its time is over", store.TaskExpired, 1},
+		"its last call":                     {callAgain, channel.Agent{TaskCalls: 20}, 0, "expired: it reached its limit of 20 model requests", store.TaskExpired, 20},
+		"its time":                          {blockUntilCanceled, channel.Agent{TaskTime: 200 * time.Millisecond}, 0, "expired: it ran out of time", store.TaskExpired, 1},
 		"its model":                         {failing(&llm.Error{Kind: llm.KindAuth, Message: "no"}), channel.Agent{}, 0, "failed: ", store.TaskFailed, 1},
 		"the last call of the conversation": {callAgain, channel.Agent{}, 8, "", store.TaskFailed, 0}, // asked: of its own
 	} {
@@ -176,7 +176,7 @@ func TestPauseStopsTasks(t *testing.T) {
 			time.Sleep(time.Minute)
 			check.Len(t, "requests", one.Requests(), 2)
 			check.Equal(t, "state of the task", r.task(1).State, store.TaskOpen)
-			r.wantAnswer("/ask @one wait", "Task 2 of one has started", "I am still paused", "/resume"+where+" ends that.")
+			r.wantAnswer("/ask @one wait", "Task 2 of one has started", "I am still paused", "/resume"+where+" ends the pause.")
 			r.run("/tasks stop 2")
 			r.drainTasks(func(int) { t.Error("Drain waits for a paused task") })
 			r.run("/resume" + where) // it continues immediately, not at the next check

@@ -185,8 +185,8 @@ func TestTaskRights(t *testing.T) {
 		arguments map[string]any
 		want      string
 	}{
-		"an agent that is not listed":     {with("agent", "cairn"), `no agent "cairn". These take tasks: one`},
-		"an empty task":                   {with("task", " "), "Say what to do"},
+		"an agent that is not listed":     {with("agent", "cairn"), `no agent "cairn". These accept tasks: one`},
+		"an empty task":                   {with("task", " "), "Describe the task"},
 		"a setting there is none of":      {with("compaction", map[string]any{"keep_lst_n": 3}), "keep_lst_n"},
 		"a value of another kind":         {with("compaction", map[string]any{"keep_last_n": "many"}), "whole number"},
 		"a file":                          {with("compaction", map[string]any{"prompt_file": "/etc/passwd"}), "settings file only"},

@@ -252,7 +252,7 @@ func (o Operator) Approve(name, code, by string, allow bool) (words string, ok b
 	}
 	asked.decided <- allow
 	o.hub.o.Log.Info("tool_approval_answered", "conversation", name, "tool", asked.Tool, "code", asked.Code, "allowed", allow, "by", by)
-	outcome := "%s did not allow the call of %s with %s."
+	outcome := "%s denied the call of %s with %s."
 	if allow {
 		outcome = "%s allowed the call of %s with %s."
 	}

@@ -46,7 +46,7 @@ func TestToolRunsAfterApproval(t *testing.T) {
 		r.waitForReplies()
 		check.Len(t, buttons[press].Label+": calls", b.Called(), 1-press)
 		check.Contains(t, buttons[press].Label+": reply", r.lastText(), says)
-		r.wantAnswer(buttons[0].Line, "No such call is waiting") // an old button allows nothing
+		r.wantAnswer(buttons[0].Line, "No such tool call is waiting") // an old button allows nothing
 		late := r.runAsManager(buttons[1-press].Line)
 		check.Equal(t, "only who came late is told, and who decided stays readable", late.Private, true)
 	}
@@ -82,7 +82,7 @@ func TestApprovalEndsUnanswered(t *testing.T) {
 			buttons := r.question(i + 1)
 			end()
 			check.NoError(t, r.idle(place, 3*time.Second)) // the turn has ended
-			r.wantAnswer(buttons[0].Line, "No such call is waiting")
+			r.wantAnswer(buttons[0].Line, "No such tool call is waiting")
 		}
 		check.Contains(t, "reply after the time limit", strings.Join(r.connector.texts(), "|"), "no one allowed this call within 5 minutes")
 		check.Equal(t, "copies of calls in the outbox", storetest.Number(t, r.store, "SELECT count(*) FROM outbox WHERE text <> ''"), 0)
@@ -145,7 +145,7 @@ func TestToolsCommand(t *testing.T) {
 	b.About = "adds, and sends what it reads elsewhere" // now it counts as a different tool
 	r.restart()
 	r.say("add again", true)
-	r.wantAnswer(r.question(3)[1].Line, "did not allow")
+	r.wantAnswer(r.question(3)[1].Line, "denied the call")
 	r.waitForReplies()
 	r.opts.Connectors = []channel.Connector{unattendedConnector{r.connector}}
 	r.reopen()

@@ -25,9 +25,9 @@ const (
 	TimedOut          = "I cannot answer here: I am timed out on this server. A moderator can end that."
 	NotInChannel      = "I cannot answer here: I am not in this channel. Its members can add me with /invite."
 	ChannelArchived   = "I cannot answer here: this channel is archived. People who manage channels can restore it."
-	ChannelReadOnly   = "I cannot answer here: only some people may post in this channel, and I may not. People who manage it can change that."
+	ChannelReadOnly   = "I cannot answer here: only some people may post in this channel, and I am not one of them. People who manage it can change that."
 	ThreadsOnly       = "I cannot answer here: this channel allows posts only in threads. Ask me in a thread."
-	PostingRestricted = "I cannot answer here: a setting of this workspace keeps me from posting. Its admins can change that."
+	PostingRestricted = "I cannot answer here: a workspace setting prevents me from posting. Workspace admins can change it."
 
 	askAgain = "Your message is saved. Once I may write here, ask again."
 )

@@ -1,5 +1,5 @@
-// Package chat has the messages of a conversation, their attachments, and the form in which they are shown to a
-// model: with author and time, and so that no part of them passes for one of Cairn's own lines or for another role.
+// Package chat defines the messages of a conversation and their attachments, and renders them for a model: with
+// author and time, escaped so that no part can pass for one of Cairn's own lines or for another role.
 package chat
 
 import (

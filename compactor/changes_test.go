@@ -103,7 +103,7 @@ func TestDeletionEndsWorker(t *testing.T) {
 	}
 	r.deliverMany(20, 30)
 	r.compactAndWait()
-	check.Contains(t, "why it ended", r.last(compactor.EventNoop).Error, "its messages have since changed")
+	check.Contains(t, "why it ended", r.last(compactor.EventNoop).Error, "its messages have changed since")
 	r.compactAndWait()
 	check.Lacks(t, "request after the deletion", inLines(r.worker.Requests()[1].Messages), "note 2 ")
 }

@@ -212,7 +212,7 @@ func TestVeto(t *testing.T) {
 		e := r.last(compactor.EventNoop)
 		check.Require(t, e.Error == "not during the lecture" && e.Trigger == compactor.OnBackground && r.seen(compactor.EventStarted) == 0, "got veto %+v", e)
 		g := r.c.Status()
-		check.That(t, g.Paused == "background was forbidden: not during the lecture" && reflect.DeepEqual(g.Last, e), "got status %q, last event %+v", g.Paused, g.Last)
+		check.That(t, g.Paused == "background was vetoed: not during the lecture" && reflect.DeepEqual(g.Last, e), "got status %q, last event %+v", g.Paused, g.Last)
 		for range 3 {
 			word(0)
 		}

@@ -118,7 +118,7 @@ func (h *History) keepContext(c turnContext, changed []int64) {
 func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 	c.h.reshape(c.shape(c.policy()))
 	if err := c.reread(ctx); err != nil {
-		return Event{}, fmt.Errorf("take the latest summary back: %w", err)
+		return Event{}, fmt.Errorf("undo the latest summary: %w", err)
 	}
 	c.flush(ctx)
 	var l transcript.Undoable
@@ -148,7 +148,7 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 		return Event{}, errors.New("people change messages faster than the latest summary can be undone: try again")
 	case err != nil:
 		c.h.outdated = true // the disk is read again to see what it did
-		return Event{}, fmt.Errorf("take the latest summary back: %w", err)
+		return Event{}, fmt.Errorf("undo the latest summary: %w", err)
 	}
 	if l.Why != "" {
 		e := Event{State: EventNoop, Trigger: OnManual, Window: c.o.Window(), Error: l.Why}
@@ -195,10 +195,10 @@ func (c *Compactor) whyNoRoom(head Head, freed []chat.Message) string {
 	restored.swap(head)
 	restored.restore(freed)
 	if cost, budget := restored.stackCost(), p.stackBudget(c.budget()); cost > budget && cost > s.stackCost() {
-		return fmt.Sprintf("the summaries would take %d tokens, but may take at most %d", cost, budget)
+		return fmt.Sprintf("the summaries would need %d tokens, but stack_budget allows %d", cost, budget)
 	}
 	if used := c.used(restored.view); float64(used) >= p.AggressiveThreshold*float64(window) {
-		return fmt.Sprintf("%d of %d tokens would be used then, and from %d on the oldest messages must leave again",
+		return fmt.Sprintf("that would use %d of %d tokens, and from %d on the oldest messages are summarized again",
 			used, window, int(p.AggressiveThreshold*float64(window)))
 	}
 	return ""

@@ -102,7 +102,7 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp lineSpan) {
 	used := c.used(before)
 	if err != nil {
 		c.h.hide(c.h.lines[c.h.indexOf(sp.From):c.h.indexOf(sp.To+1)]) // of sp.lines some may have been deleted
-		c.o.Log.Warn("save_truncation_failed", "effect", "it holds in memory until the disk takes it", "error", err)
+		c.o.Log.Warn("save_truncation_failed", "effect", "kept in memory until the disk accepts it", "error", err)
 	}
 	i := slices.IndexFunc(c.h.head.Stack, func(row Summary) bool { return row.Covers(sp.To) })
 	if i < 0 { // all of it has been deleted

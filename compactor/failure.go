@@ -93,7 +93,7 @@ func inWords(err error) string {
 	if errors.Is(err, errChanged) {
 		return reasonStale
 	}
-	return fmt.Sprintf("%s; nothing was lost", cmp.Or(reasonFor(err), "the summary could not be made or stored"))
+	return fmt.Sprintf("%s; nothing was lost", cmp.Or(reasonFor(err), "the summary could not be created or saved"))
 }
 
 // reasonFor returns why no summary was made, in words for people; "" if the reason is of no use to

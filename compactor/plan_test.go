@@ -200,7 +200,7 @@ func TestRetries(t *testing.T) {
 	check.Len(t, "pauses of repairs after another job's success", slices.Collect(maps.Keys(r.repairs)), 1)
 
 	r.vetoes = map[Trigger]veto{OnRepair: {"not at night", later.Add(time.Hour)}}
-	check.That(t, r.forbids(OnRepair, later) && !r.forbids(OnRollup, later) && r.why(later) == "repair was forbidden: not at night", "it says %q", r.why(later))
+	check.That(t, r.forbids(OnRepair, later) && !r.forbids(OnRollup, later) && r.why(later) == "repair was vetoed: not at night", "it says %q", r.why(later))
 	later = later.Add(time.Hour)
 	check.That(t, !r.forbids(OnRepair, later) && r.why(later) == "", "an hour later: got %q", r.why(later))
 

@@ -68,7 +68,7 @@ func (c *Compactor) recap(ctx context.Context, s view, w worker) (r Recap, err e
 			level = c.logLevelFor(err, true)
 		}
 		c.o.Log.Log(ctx, level, "recap_failed", "effect", "the extractive summarizer makes it", "error", err)
-		r.Why = cmp.Or(reasonFor(err), "the model could not be asked")
+		r.Why = cmp.Or(reasonFor(err), "the request to the model could not be made")
 	}
 	texts = append(texts, summarize.Extract(saidIn(items), mostOfRecap, 0, w.j.row.Focus).Text)
 	r.Text, r.By = summarize.ShortenSummary(secrets.Mask(strings.TrimSpace(strings.Join(texts, "\n\n"))), mostOfRecap), ByExtractive

@@ -16,22 +16,22 @@ import (
 
 // Reasons why there is nothing to compact, in words for people.
 const (
-	reasonShort   = "there is nothing old enough to summarize; the newest messages always stay as they are"
-	reasonLittle  = "the messages before the newest ones are too short; a summary would be no shorter"
+	reasonShort   = "there is nothing old enough to summarize; the newest messages always stay verbatim"
+	reasonLittle  = "the older messages are too short; a summary would not be shorter"
 	reasonRunning = "a compaction is already running"
 	reasonEnd     = "the program is shutting down: ask again when it is back"
-	reasonJust    = "it was just compacted, and nothing new can be summarized"
-	reasonSelfOff = "compaction is switched off here; only people may ask for it"
-	reasonCooling = "the last attempts achieved nothing, so it is cooling down"
+	reasonJust    = "the conversation was just compacted, and there is nothing new to summarize"
+	reasonSelfOff = "compaction is switched off here; only people may request it"
+	reasonCooling = "the last attempts freed nothing, so compaction pauses for a while"
 	reasonOff     = "automatic compaction is switched off"
-	reasonSpared  = "the last compaction was undone; its messages stay as they are until the aggressive level or /compact"
-	reasonPaused  = "the last compactions freed too little, so automatic ones pause for a while"
+	reasonSpared  = "the last compaction was undone; its messages stay verbatim until the aggressive level is reached or someone uses /compact"
+	reasonPaused  = "the last compactions freed too little, so automatic compaction pauses for a while"
 	reasonBackoff = "the last attempt failed; the next one follows shortly"
-	reasonStale   = "its messages have since changed, or been summarized in another way"
+	reasonStale   = "its messages have changed since, or another summary covers them"
 )
 
 // ErrSpent means that no model may be called for now, because it would cost too much, say.
-var ErrSpent = errors.New("no model may be called here for now")
+var ErrSpent = errors.New("model calls are not allowed here for now")
 
 // Requested is a requested compaction. Neither of its functions may block.
 type Requested struct {

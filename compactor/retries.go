@@ -82,7 +82,7 @@ func (r *retries) forbids(t Trigger, now time.Time) bool { return now.Before(r.v
 
 // reason returns why jobs of a trigger are forbidden, in words for people.
 func (r *retries) reason(t Trigger) string {
-	return fmt.Sprintf("%s was forbidden: %s", t, r.vetoes[t].reason)
+	return fmt.Sprintf("%s was vetoed: %s", t, r.vetoes[t].reason)
 }
 
 func (r *retries) why(now time.Time) string {

@@ -88,7 +88,7 @@ func (c *Compactor) fitsLines(head Head) error {
 		theirs += peopleCost(row)
 	}
 	if theirs > most {
-		return &NoRoomError{fmt.Sprintf("lines that people wrote would take %d tokens, but may take at most %d", theirs, most)}
+		return &NoRoomError{fmt.Sprintf("lines that people wrote would need %d tokens, but at most %d are allowed", theirs, most)}
 	}
 	if stackCost(head.Stack) <= stackCost(c.h.head.Stack) {
 		return nil

@@ -141,8 +141,8 @@ func TestRecapWithoutModel(t *testing.T) {
 		"it is down":     {&llmtest.Model{Func: brokenSummaries}, "overloaded"},
 		"it hangs":       {held(nil, goodSummary), "too long"},
 		"it declines":    {&llmtest.Model{Func: answers(llmtest.Say("I'm sorry, I can't do that."), nil)}, "declined"},
-		"it breaks":      {&llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { panic("worker") }}, "could not be asked"},
-		"it is no model": {&llmtest.Model{Func: answers(llm.Response{}, errWorker)}, "could not be asked"},
+		"it breaks":      {&llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { panic("worker") }}, "could not be made"},
+		"it is no model": {&llmtest.Model{Func: answers(llm.Response{}, errWorker)}, "could not be made"},
 	} {
 		onClock(t, name, func(t *testing.T) {
 			r := newRig(t, 100_000, c.worker)

@@ -71,8 +71,8 @@ func TestUndoRestoresEarlierPrompt(t *testing.T) {
 func TestUndoIsRefused(t *testing.T) {
 	slow(t)
 	for reason, change := range map[string]func(r *rig){ // after the compaction, and before the undo
-		"of 8000 tokens would be used then, and from 6800 on": func(r *rig) { r.notesUntil(100, func() bool { return r.share() >= 0.75 }) },
-		"changed since": func(r *rig) { r.edit(3, "something else") },
+		"of 8000 tokens, and from 6800 on": func(r *rig) { r.notesUntil(100, func() bool { return r.share() >= 0.75 }) },
+		"changed since":                    func(r *rig) { r.edit(3, "something else") },
 	} {
 		r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 		r.deliverMany(30, 100)

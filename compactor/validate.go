@@ -92,7 +92,7 @@ func (p Policy) validateLevels() (errs []*FieldError) {
 	level := func(key string, v float64) {
 		e := CheckRange(key, v, "0.10 to 0.99")
 		if v < 0 {
-			e.Want += fmt.Sprintf(", or from -%d to -%d: so many tokens before the window's end", maxHeadroom, minHeadroom)
+			e.Want += fmt.Sprintf(", or from -%d to -%d: tokens left in the window", maxHeadroom, minHeadroom)
 		}
 		if e != nil && !(v >= -maxHeadroom && v <= -minHeadroom && v == math.Trunc(v)) {
 			errs = append(errs, e)

@@ -1,6 +1,6 @@
-// Package config reads the settings files: it decodes config.toml, with config.local.toml read over
-// it, over the defaults, validates every value, lets agents inherit the common policy, and follows
-// edits of the files.
+// Package config reads the settings files: it decodes config.toml and then config.local.toml over
+// the defaults, validates every value, lets agents inherit the common policy, and reloads edited
+// files.
 //
 // Load and Parse report all mistakes as one *Error, each Problem with its file and line, its table
 // and the allowed values. Reference describes every setting. A Watcher rereads the files after an

@@ -27,7 +27,7 @@ const (
 func (s *Settings) secret(setting, variable string) (string, error) {
 	text, plain, err := s.Resolve(setting)
 	if plain || strings.HasPrefix(setting, "env:") {
-		return "", fmt.Errorf(`must be "file:PATH", a file that holds nothing else; or leave it out and set %s`, variable)
+		return "", fmt.Errorf(`must be "file:PATH", a file that contains nothing else; or leave it out and set %s`, variable)
 	}
 	if text == "" && err == nil {
 		text = fromEnvironment(variable)

@@ -191,7 +191,7 @@ func (l *Learnt) Keep(ctx context.Context) error {
 		return nil
 	}
 	if err := l.keep(ctx, facts); err != nil {
-		return fmt.Errorf("keep what was learnt of the model: %w", err)
+		return fmt.Errorf("save what was learned about the model: %w", err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -89,7 +89,7 @@ func (l Loop) generate(ctx context.Context, req Request) (Response, error) {
 	}
 	if window := l.Model.Window(ctx).Tokens; resp.Usage.Prompt >= window {
 		return Response{}, &Error{Kind: KindOverflow, Message: fmt.Sprintf(
-			"there is no whole answer, and a prompt of %d tokens fills the window of %d", resp.Usage.Prompt, window)}
+			"the answer is incomplete, and a prompt of %d tokens fills the window of %d", resp.Usage.Prompt, window)}
 	}
 	return resp, nil
 }

@@ -50,7 +50,7 @@ var causes = []cause{
 		},
 		"the model's server has problems",
 		"The model's server has problems right now. " + messageKept + "ask again in a minute.",
-		"look at the log or the status page of the server; the request was correct",
+		"check the log or the status page of the server; the request was correct",
 	},
 	{
 		func(e *Error) bool { return e.Kind == KindOverloaded || e.Kind == KindRateLimited }, "the model is overloaded",
@@ -75,12 +75,12 @@ var causes = []cause{
 	{
 		func(e *Error) bool { return errors.Is(e.Err, ErrStalled) }, "the model's answer broke off",
 		"The model's answer was incomplete. " + messageKept + "ask again in a minute.",
-		"the server stopped in the middle of an answer: look at its log and its load; if it only pauses that long, raise stream_idle",
+		"the server stopped in the middle of an answer: check its log and its load; if it only pauses that long, raise stream_idle",
 	},
 	{
 		ofKind(KindTruncated), "the model's answer broke off",
 		"The model's answer was incomplete. " + messageKept + "ask again in a minute.",
-		"the server closed the connection before the end of the answer, or sent one that cannot be read: look at its log, and at proxies before it",
+		"the server closed the connection before the end of the answer, or sent one that cannot be read: check its log, and any proxies in front of it",
 	},
 	{
 		ofKind(KindFiltered), "the provider's filter withheld the answer",
@@ -115,7 +115,7 @@ var causes = []cause{
 	{
 		ofKind(KindOverflow), "the messages are too long for the summarizing model",
 		"The conversation is too long for the model even after making room. " + messageKept + "try /compact, or /new to start over.",
-		"set context_window to what the server has; most local servers can be started with a larger one",
+		"set context_window to the server's window; most local servers can be started with a larger one",
 	},
 	{
 		ofKind(KindBadRequest), "the model's server refused the request",

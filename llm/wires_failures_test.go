@@ -118,7 +118,7 @@ func TestAddressIsValidated(t *testing.T) {
 		for _, address := range []string{"localhost:8080", "ftp://host/v1", "http://", "http://[::1", "v1", "http://host/v1?key=hush"} {
 			shown, _, _ := strings.Cut(address, "?")
 			err := check.ErrorOf(w.connect(openai.Options{BaseURL: address}))
-			check.ErrorContains(t, address, err, strconv.Quote(shown), "want an address like", "without a query")
+			check.ErrorContains(t, address, err, strconv.Quote(shown), "must be an address like", "without a query")
 			check.Lacks(t, address, err.Error(), "hush")
 		}
 		host := "api.openai.com"

@@ -145,7 +145,7 @@ func (c *connection) connect(ctx context.Context) error {
 	for {
 		select {
 		case <-flooded:
-			return fmt.Errorf("it sent more than %d messages that nobody asked for", messageBurst)
+			return fmt.Errorf("it sent more than %d unsolicited messages", messageBurst)
 		case <-ctx.Done():
 			return ctx.Err()
 		case err := <-ended:

@@ -42,7 +42,7 @@ type listing struct {
 // problems returns what is wrong with the list, for the log.
 func (l listing) problems() (all []string) {
 	if l.cut {
-		all = append(all, fmt.Sprintf("the server's list goes on after %d tools: the rest is not read", l.read))
+		all = append(all, fmt.Sprintf("the server lists more than %d tools: the rest are ignored", l.read))
 	}
 	for _, name := range l.missing {
 		all = append(all, name+": the server does not have it")
@@ -120,10 +120,10 @@ func (c *connection) toolOf(offered *sdk.Tool) (tool llm.Tool, problem string) {
 	}
 	schema, err := json.Marshal(object) // keys are sorted, so equal schemas have equal text
 	if err != nil {
-		return tool, "its input schema is no JSON"
+		return tool, "its input schema is not JSON"
 	}
 	if n := tokens.Estimate(string(schema)); n > maxSchema {
-		return tool, fmt.Sprintf("its input schema takes %d tokens, and at most %d may", n, maxSchema)
+		return tool, fmt.Sprintf("its input schema takes %d tokens; the limit is %d", n, maxSchema)
 	}
 	description := strings.ToValidUTF8(strings.TrimSpace(offered.Description), "\uFFFD")
 	return llm.Tool{

@@ -160,7 +160,7 @@ func (p *program) Write(text []byte) (n int, err error) {
 	defer p.writing.Store(false)
 	defer time.AfterFunc(writeTimeout, func() { _ = p.in.Close() }).Stop()
 	if n, err = p.in.Write(text); err != nil {
-		err = fmt.Errorf("it does not read what it is sent: %w", err)
+		err = fmt.Errorf("it does not read its input: %w", err)
 	}
 	return n, err
 }
@@ -170,7 +170,7 @@ func (p *program) Read(text []byte) (int, error) {
 	n, err := p.out.Read(text)
 	if p.writing.Load() && p.unread.Add(int64(n)) > maxUnread {
 		_ = p.in.Close()
-		return 0, errors.New("it writes without end, and does not read what it is sent")
+		return 0, errors.New("it writes endlessly, and does not read its input")
 	}
 	return n, err
 }

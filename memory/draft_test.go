@@ -223,7 +223,7 @@ func TestRepeatedFactIsOneRow(t *testing.T) {
 		s := keep(t, c, "Ann", "Ann has an allergy to nuts and to peas", 2)
 		check.NoError(t, memory.Of(c).Forget(ctx, s.ID))
 		j := worker(t, c, 1, 9)
-		check.Contains(t, "answer", save(t, j.Tools(20), "Ann has an allergy to nuts and peas", 2, `, "about": "Ann"`), "had this forgotten")
+		check.Contains(t, "answer", save(t, j.Tools(20), "Ann has an allergy to nuts and peas", 2, `, "about": "Ann"`), "People asked to forget this")
 		check.Len(t, "saved", finish(t, j), 0)
 		wantContents(t, c)
 		check.That(t, keep(t, c, "Ann", "Ann has an allergy to nuts and to peas", 4).Fresh, "said again: not saved")

@@ -82,7 +82,7 @@ func (e *Exported) complete() error {
 	case e.Reach != "channel" && e.Reach != "server":
 		return fmt.Errorf(`reach is %q: it is "channel" or "server"`, e.Reach)
 	case !strings.Contains(e.Conversation, ":") || len(e.Conversation) > store.MaxName:
-		return fmt.Errorf(`channel is %q: it must be the whole name of a conversation, as "terminal:general" or "discord:SERVER/CHANNEL"`, e.Conversation)
+		return fmt.Errorf(`channel is %q: it must be the full name of a conversation, as "terminal:general" or "discord:SERVER/CHANNEL"`, e.Conversation)
 	case e.SaidAt.IsZero():
 		return errors.New(`said_at is missing: it looks like "2023-05-08T13:56:00Z"`)
 	}

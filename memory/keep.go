@@ -57,7 +57,7 @@ func remember(c *store.Conversation, ctx context.Context, d draft) (s Saved, ans
 func (s Saved) answer(note string) string {
 	switch {
 	case s.Unwanted:
-		return fmt.Sprintf("People had this forgotten, as memory %d, so it is not saved again.", s.ID)
+		return fmt.Sprintf("People asked to forget this (memory %d), so it is not saved again.", s.ID)
 	case s.Superseded != 0:
 		return fmt.Sprintf("Noted; it supersedes memory %d.", s.Superseded)
 	case !s.Fresh:

@@ -1,6 +1,6 @@
-// Package memory keeps facts beyond the conversation: what workers, the bot and people save, and
-// what a question recalls. It knows what memories are and how they live; their rows, and the
-// messages they come from, are in package store. Package search ranks what a question finds.
+// Package memory keeps facts beyond the conversation: it saves memories from workers, the bot and
+// people, and recalls those that a question needs. It defines memories and their lifecycle; package
+// store has their rows and the messages they come from. Package search ranks the results.
 package memory
 
 import (

@@ -1,5 +1,5 @@
-// Package privacy deletes: messages with every copy of their text, what was remembered of words that an edit removed, what is
-// stored about a person, and whole conversations.
+// Package privacy deletes messages with every copy of their text, memories of words that an edit removed, a person's data,
+// and whole conversations.
 package privacy
 
 import (

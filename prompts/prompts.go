@@ -1,4 +1,4 @@
-// Package prompts holds every text a model gets, as files: a folder for each language, all with the same files.
+// Package prompts contains all prompts as files: one folder per language, each with the same files.
 package prompts
 
 import (

@@ -102,7 +102,7 @@ func (a unusedModel) Name() string { return a.name }
 func (a unusedModel) Window(context.Context) llm.Window { return llm.Window{Tokens: llm.DefaultWindow} }
 
 func (a unusedModel) Generate(context.Context, llm.Request, func(string)) (llm.Response, error) {
-	return llm.Response{}, fmt.Errorf("model %s: a simulation asks no model", a.name)
+	return llm.Response{}, fmt.Errorf("model %s: a simulation calls no model", a.name)
 }
 
 // knows sets the model's factor to the recorded one.

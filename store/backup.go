@@ -95,13 +95,13 @@ func verify(tx *Tx) {
 // changed.
 func Restore(ctx context.Context, dir, backup string) (c Copied, aside string, err error) {
 	if info, err := os.Stat(backup + "-wal"); err == nil && info.Size() > 0 {
-		return c, "", fmt.Errorf("restore: %s is a database in use: take a backup of it, and restore that", backup)
+		return c, "", fmt.Errorf("restore: %s is a database in use: make a backup of it, and restore that", backup)
 	}
 	switch c, err = Inspect(ctx, backup); {
 	case errors.Is(err, ErrNotFound):
 		return c, "", fmt.Errorf("restore: %s: %w: name a file that `cairn backup` wrote", backup, ErrNotFound)
 	case errors.Is(err, ErrDamaged):
-		return c, "", fmt.Errorf("restore: %s is damaged or no backup of cairn: %w; name another", backup, ErrBadBackup)
+		return c, "", fmt.Errorf("restore: %s is damaged or not a backup of cairn: %w; name another", backup, ErrBadBackup)
 	case errors.Is(err, ErrNewer):
 		return c, "", fmt.Errorf("restore: %w; %w", err, ErrBadBackup)
 	case err != nil:

@@ -188,11 +188,11 @@ func TestMissingDatabaseIsNotReplaced(t *testing.T) {
 	base := read(t, store.File(dir))
 	write(t, dir, store.DatabaseName, "")
 	for range 2 { // each call reports it
-		wantRefused(t, dir, "bring it back, or move the log away")
+		wantRefused(t, dir, "put it back, or move the log away")
 	}
 	check.Equal(t, "log", read(t, store.File(dir)+"-wal") == log, true)
 	check.NoError(t, os.Remove(store.File(dir)))
-	wantRefused(t, dir, "bring it back, or move the log away")
+	wantRefused(t, dir, "put it back, or move the log away")
 	write(t, dir, store.DatabaseName, base)
 	s := storetest.OpenStore(t, dir)
 	check.Equal(t, "messages when it is back", messagesIn(t, s), 1)

@@ -30,7 +30,7 @@ func (s *Store) Conversation(ctx context.Context, name string) (*Conversation, e
 		return c, err
 	}
 	if name == "" || len(name) > MaxName || !utf8.ValidString(name) {
-		return nil, fmt.Errorf("%q cannot name a conversation: 1 to %d bytes of valid UTF-8 can", name, MaxName)
+		return nil, fmt.Errorf("%q is not a valid name of a conversation: use 1 to %d bytes of valid UTF-8", name, MaxName)
 	}
 	err = s.set(ctx, "create conversation "+name, "INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", name, Now())
 	if err != nil {

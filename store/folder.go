@@ -73,12 +73,12 @@ func lost(path string) error {
 		return nil
 	}
 	if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 {
-		return fmt.Errorf("%w: it is gone or empty, and its log %s-wal is there: bring it back, or move the log away", ErrDamaged, databaseName)
+		return fmt.Errorf("%w: it is missing or empty, but its log %s-wal exists: put it back, or move the log away", ErrDamaged, databaseName)
 	}
 	if gone {
 		return nil
 	}
-	return fmt.Errorf("%w: the file is empty: bring it back, or delete it", ErrDamaged)
+	return fmt.Errorf("%w: the file is empty: put it back, or delete it", ErrDamaged)
 }
 
 // openPrivate opens or creates a file that only its owner may read, whatever the umask. A file of root belongs to the owner of
@@ -133,7 +133,7 @@ func Writable(dir string) error {
 func takeLock(path string) (unlock func() error, err error) {
 	file, err := openPrivate(path)
 	if err != nil {
-		return nil, fmt.Errorf("lock data folder: check who may read and write it and its files: %w", err)
+		return nil, fmt.Errorf("lock data folder: check the permissions of it and its files: %w", err)
 	}
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		defer file.Close()
@@ -237,7 +237,7 @@ func (s *Store) checkVersion(ctx context.Context) error {
 		case version == 0:
 			tx.Fail(fmt.Errorf("%s: %w: it is empty", databaseName, ErrNotFound))
 		case version < len(migrations):
-			tx.Fail(errors.New("an older cairn wrote it: start the bot once to bring it up to date"))
+			tx.Fail(errors.New("an older cairn wrote it: start the bot once to upgrade it"))
 		}
 	})
 }

@@ -166,7 +166,7 @@ func explain(err error) error {
 	case sqlite3.ErrFull:
 		return fmt.Errorf("%w: make room: %w", ErrFull, err)
 	case sqlite3.ErrCantOpen, sqlite3.ErrReadonly, sqlite3.ErrPerm:
-		return fmt.Errorf("%s cannot be used: check who may read and write it and its folder: %w", databaseName, err)
+		return fmt.Errorf("%s cannot be used: check the permissions of it and its folder: %w", databaseName, err)
 	}
 	return err
 }

@@ -62,7 +62,7 @@ type NewTask struct {
 // Errors of Begin.
 var (
 	ErrTooManyTasks = errors.New("too many tasks are open") // this one must wait
-	ErrChainSpent   = errors.New("one message has set off too many tasks")
+	ErrChainSpent   = errors.New("one message has triggered too many tasks")
 )
 
 // RootOf returns the conversation of people above a task's, and how deep the task is below it: 0 if it is none.

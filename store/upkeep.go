@@ -221,7 +221,7 @@ func (u Upkeep) EraseFiles(ctx context.Context, b Backups) error {
 		err = s.backUp(ctx, b, now)
 	}
 	if err != nil {
-		return fmt.Errorf("remove backups that hold deleted text: %w", err)
+		return fmt.Errorf("remove backups that contain deleted text: %w", err)
 	}
 	s.rewritten = 0 // the next deletion has a smaller id if the clock is set back
 	_, err = s.write.ExecContext(ctx, "DELETE FROM unscrubbed WHERE id <= ?", newest)

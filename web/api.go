@@ -76,7 +76,7 @@ var inPath = map[string]param{
 	"summary":      {text: "its number, as the lists show it", most: maxNumber},
 	"id":           {text: "its number, as the lists show it", most: maxNumber},
 	"line":         {text: "its number, as the summary lists it", least: 1, most: maxNumber},
-	"code":         {text: "of the call, as the conversation lists it"},
+	"code":         {text: "number of the call, as the conversation lists it"},
 }
 
 var pathNames = lazy.Pattern(`\{(\w+)\}`)
@@ -164,11 +164,11 @@ func (s *Server) find(ctx context.Context, name string) (*store.Conversation, er
 }
 
 var (
-	limitParam  = param{name: "limit", text: "at most this many, 1 to 200 (50)", least: 1, most: 200}
+	limitParam  = param{name: "limit", text: "at most this many, 1 to 200 (default: 50)", least: 1, most: 200}
 	offsetParam = param{name: "offset", text: "skip this many", most: maxNumber}
-	sinceParam  = param{name: "since", text: "2026-05-08, 2026-05-08T15:00Z, 36h, 7d, 2w (all time)"}
+	sinceParam  = param{name: "since", text: "2026-05-08, 2026-05-08T15:00Z, 36h, 7d, 2w (default: all time)"}
 	beforeParam = param{name: "before", text: "only messages with a smaller seq", least: 1, most: maxNumber}
-	allParam    = param{name: "limit", text: "at most this many (all; as a tool 50)", least: 1, most: maxNumber} // of lists that are usually short
+	allParam    = param{name: "limit", text: "at most this many (default: all; as a tool 50)", least: 1, most: maxNumber} // of lists that are usually short
 	searchParam = param{name: "q", text: "search for these words"}
 )
 
@@ -181,7 +181,7 @@ func (s *Server) routes() []route {
 		"202 once the message is on disk; 200 with a command's answer", s.postMessage, ok, accepted, http.StatusBadRequest, conflict, unfit, http.StatusTooManyRequests)
 	post.fresh = true
 	simulation := send("POST "+simulatePath, "What other settings would have done with a conversation, without a model; "+
-		"the current settings come first. One runs at a time, others wait", s.simulate, ok, unfit)
+		"the current settings come first. One runs at a time; others wait", s.simulate, ok, unfit)
 	simulation.slow = true
 	return []route{
 		read("/api/conversations", "List conversations, the one with the newest message first", s.listConversations,
@@ -198,9 +198,9 @@ func (s *Server) routes() []route {
 			param{name: "from", text: "seq of the first message to show", least: 1, most: maxNumber}, limitParam),
 		read(one+"/summaries/{summary}/lines/{line}", "A line of a summary, and the messages it rests on", s.summaryLine),
 		send("POST "+one+"/summaries/{summary}/lines/{line}", "Rewrite a line of a summary in the prompt, which gets a new number; "+
-			"a text of \"\" removes it. Undo takes it back", s.rewriteLine, ok, unfit),
+			"a text of \"\" removes it. Undo reverts this", s.rewriteLine, ok, unfit),
 		read(one+"/tasks", "The newest tasks that it gave to other agents, oldest first", s.tasks),
-		read(one+"/settings", "The values by which it is compacted, with origins", s.showSettings),
+		read(one+"/settings", "Its compaction settings, with origins", s.showSettings),
 		post,
 		send("POST "+one+"/compact", "Summarize older messages: 202 with the job, 200 with what was applied immediately "+
 			"or why there is nothing to do, 409 if one runs", s.compact, ok, accepted, conflict),
@@ -209,29 +209,29 @@ func (s *Server) routes() []route {
 			"202 if it starts once the earlier messages are answered", s.newSession, ok, accepted),
 		act("POST "+one+"/pause", "Call no model until it is resumed; messages are still saved", s.pause, ok),
 		act("POST "+one+"/resume", "Answer again", s.resume, ok),
-		send("POST "+one+"/approvals/{code}", "Allow or deny a tool call that waits; 404 if it no longer does", s.approve, ok),
+		send("POST "+one+"/approvals/{code}", "Allow or deny a tool call that waits for approval; 404 if it no longer waits", s.approve, ok),
 		send("PUT "+one+"/settings", `Set values, all or none: {"background_threshold": 0.7, "focus": null}; null resets one`,
 			s.putSettings, ok, unfit),
 		read(memories, "List memories, newest first; with q the best first", s.listMemories,
-			searchParam, param{name: "conversation", text: "only those of this one, by name"},
+			searchParam, param{name: "conversation", text: "only those of this conversation, by name"},
 			param{name: "kind", text: "what kind of memory", words: memory.Kinds},
 			param{name: "about", text: "only those about this person, by name or id"}, sinceParam,
-			param{name: "state", text: "what has become of it (current)", words: memory.States},
+			param{name: "state", text: "its state (default: current)", words: memory.States},
 			param{name: "sort", text: "in which order", words: memory.Sorts}, limitParam, offsetParam),
-		send("POST "+memories, "Remember something: 201, or 200 if it was already known",
+		send("POST "+memories, "Save a memory: 201, or 200 if it was already known",
 			s.createMemory, ok, http.StatusCreated, conflict, unfit),
 		read(memoryOne, "A memory, the messages it came from, and what superseded what", s.showMemory),
 		send("PATCH "+memoryOne, "Change a memory's text, pin or unpin it, forget or restore it", s.patchMemory, ok, conflict, unfit),
-		act("DELETE "+memoryOne, `Delete a memory for good; PATCH with state "forgotten" can be undone`,
+		act("DELETE "+memoryOne, `Permanently delete a memory; PATCH with state "forgotten" can be undone`,
 			s.purgeMemory, http.StatusNoContent),
 		simulation,
 		read("/api/recall", "Search memories and messages, best first, without a model", s.recall,
 			param{name: "q", text: "a question or words; required"}, param{name: "conversation", text: "its name; required"},
 			param{name: "as", text: "name of the person who asks, whom \"I\" means"}, sinceParam, limitParam),
 		read("/api/usage", "What models were used for, and what it cost", s.usage,
-			param{name: "by", text: "what the rows are of (day)", words: channel.UsageKeys}, sinceParam, allParam, offsetParam),
+			param{name: "by", text: "what each row counts (default: day)", words: channel.UsageKeys}, sinceParam, allParam, offsetParam),
 		{pattern: "GET /api/events", summary: "Events as they happen, as server-sent events", events: s.watch, query: []param{
-			{name: "conversation", text: "only those of this one, by name"},
+			{name: "conversation", text: "only those of this conversation, by name"},
 			{name: "Last-Event-ID", in: "header", text: "resume after this event"},
 			{name: "kinds", text: "only these, separated by commas: " + strings.Join(allKinds, ", ")},
 		}},

@@ -39,7 +39,7 @@ func (s *Server) compact(r *request, b compactBody) (job jobAnswer, err error) {
 	case utf8.RuneCountInString(b.Focus) > maxFocus:
 		return job, invalid("focus: must be at most %d characters.", maxFocus)
 	case now.Summarizing:
-		return job, problem(http.StatusConflict, "A compaction is running already. Wait for its event, or for summarizing to end.")
+		return job, problem(http.StatusConflict, "A compaction is already running. Wait until it ends.")
 	}
 	settings := map[string]any{}
 	maps.Copy(settings, b.With)
@@ -67,7 +67,7 @@ func (s *Server) approve(r *request, b approveBody) (done doneAnswer, err error)
 	}
 	words, ok := s.operator.Approve(r.conversation.Name(), r.PathValue("code"), config.WebOwner, *b.Allow)
 	if !ok {
-		return done, problem(http.StatusNotFound, "This call is not waiting for an answer, or no longer.")
+		return done, problem(http.StatusNotFound, "This call is not waiting for approval.")
 	}
 	return doneAnswer{Done: true, Reason: words}, nil
 }
@@ -99,7 +99,7 @@ func (s *Server) newSession(r *request) (doneAnswer, error) {
 	a := doneAnswer{Done: wanted}
 	switch {
 	case !wanted:
-		a.Reason = "This session is already new: nothing has been said since it began."
+		a.Reason = "This session is already new: it has no messages yet."
 	case later:
 		r.status, a.Reason = http.StatusAccepted, "The new session starts once the earlier messages are answered."
 	}
@@ -117,7 +117,7 @@ func (s *Server) resume(r *request) (doneAnswer, error) {
 	}
 	_, all, err := s.operator.Paused(r.Context(), r.conversation.Name())
 	if all {
-		a.Reason = "The whole bot is still paused; /resume everywhere ends that."
+		a.Reason = "The whole bot is still paused; /resume everywhere ends the pause."
 	}
 	return a, err
 }

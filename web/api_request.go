@@ -164,7 +164,7 @@ func (s *Server) problemOf(r *http.Request, err error) *Problem {
 	case errors.Is(err, store.ErrFull):
 		return problem(http.StatusInsufficientStorage, "The disk is full: nothing was changed. Make room and try again.")
 	case errors.As(err, &wrong), errors.As(err, &out):
-		return invalid("It cannot be remembered: %v.", err)
+		return invalid("The memory cannot be saved: %v.", err)
 	case errors.As(err, &state):
 		return problem(http.StatusConflict, "The memory is %s, so it cannot be changed this way.", state.State)
 	case errors.Is(err, memory.ErrSaid):

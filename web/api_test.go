@@ -237,9 +237,9 @@ func TestReadsNeedNoBot(t *testing.T) {
 		}
 	}
 	for said, bot := range map[string]API{
-		`"bot"`:                  answers(`"bot"`, nil),
-		"Gone.":                  answers("", problem(http.StatusNotFound, "Gone.")),
-		"see whether the change": answers("", errors.New("connection refused")),
+		`"bot"`:                    answers(`"bot"`, nil),
+		"Gone.":                    answers("", problem(http.StatusNotFound, "Gone.")),
+		"check whether the change": answers("", errors.New("connection refused")),
 	} {
 		api := WithChangesTo(bot, answers("database", nil), "here")
 		for call, want := range map[string]string{"GET /api/usage": "database", "POST " + simulatePath: "database", "POST /api/memories": said} {

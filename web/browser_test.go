@@ -106,8 +106,8 @@ func clicksInBrowser(t *testing.T) {
 	b.until("move a slider", "(s => (s.value = '0.6', s.dispatchEvent(new Event('input', {bubbles: true}))))(document.getElementById('set-background_threshold'))")
 	b.sees("#preview thead", "background_threshold=0.6")
 	b.shows("#preview svg")
-	b.submits(`.apply button:not(#try)`, "The settings are changed.")
-	b.submits(`button[value=background_threshold]`, "The settings are changed.")
+	b.submits(`.apply button:not(#try)`, "Settings changed.")
+	b.submits(`button[value=background_threshold]`, "Settings changed.")
 	b.until("it is reset", "document.getElementById('set-background_threshold').value === '0.8'")
 
 	b.open("/memories?q=tea")

@@ -191,7 +191,7 @@ func chatPage(v *visit) page {
 // saidView shows the newest messages, and the bot's notices between them.
 func saidView(conversation string, said messageList, notices []replyEvent) g.Node {
 	if len(said.Messages) == 0 {
-		return faint(g.Text("Nobody has said anything here yet."))
+		return faint(g.Text("There are no messages here yet."))
 	}
 	view := g.Group{earlierLink(conversation, said)}
 	for i, m := range said.Messages {
@@ -211,7 +211,7 @@ func waitingView(all []store.Inbound) g.Node {
 	return g.Map(all, func(m store.Inbound) g.Node {
 		return h.Article(
 			h.Class("message user"),
-			h.Header(h.B(h.Dir("auto"), g.Text(m.Author)), g.Text(" "), h.Span(h.Class("faint"), g.Text("waits to be answered"))),
+			h.Header(h.B(h.Dir("auto"), g.Text(m.Author)), g.Text(" "), h.Span(h.Class("faint"), g.Text("waiting for an answer"))),
 			longText("", m.Text),
 		)
 	})

@@ -90,7 +90,7 @@ func WithChangesTo(bot, database API, at string) API {
 		defer cancel()
 		text, err := bot(ctx, method, path, query, body)
 		if err != nil && statusOf(err) == 0 {
-			const remedy = `start it with "cairn run", and see whether the change was made before you try again`
+			const remedy = `start it with "cairn run", and check whether the change was made before you try again`
 			return nil, fmt.Errorf("the bot at %s gave no answer: %s (reading works without the bot)", at, remedy)
 		}
 		return text, err

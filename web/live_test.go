@@ -158,7 +158,7 @@ func TestChatAPI(t *testing.T) {
 
 	check.HasPrefix(t, "the chat", r.request("GET", "/chat", "").Header.Get("Location"), "/chat/general")
 	for _, path := range []string{"/chat/general", pageOf(pane), pageOf(pane) + "/messages", pageOf(pane) + "/settings"} {
-		check.Contains(t, path+" of an empty chat", r.page(200, path), "Nobody has said anything here yet.", "Overview")
+		check.Contains(t, path+" of an empty chat", r.page(200, path), "There are no messages here yet.", "Overview")
 	}
 	check.Contains(t, "memories of an empty chat", r.page(200, "/memories?conversation="+pane), "No memories match.")
 	check.Contains(t, "page", r.page(200, "/chat/shop?fragment=messages"), "I prefer green tea.", "Noted &lt;b&gt;well&lt;/b&gt;.")
@@ -176,7 +176,7 @@ func TestMessageDuringAnAnswerIsShown(t *testing.T) {
 	r.send("What colour is the gate?")
 	<-began
 	r.send("And the <b>wall</b>?")
-	const waits = "waits to be answered"
+	const waits = "waiting for an answer"
 	check.Contains(t, "page during the answer", r.page(200, "/chat/general"), waits, "And the &lt;b&gt;wall&lt;/b&gt;?")
 	more <- true
 	more <- true
@@ -216,12 +216,12 @@ func TestChatNames(t *testing.T) {
 
 // Who writes to a paused bot waits for an answer in vain.
 func TestPagesSayThatTheBotIsPaused(t *testing.T) {
-	const everywhere = "The whole bot is paused: it saves messages, but does not answer them. /resume everywhere ends that."
+	const everywhere = "The whole bot is paused: it saves messages, but does not answer them. /resume everywhere ends the pause."
 	r := newRig(t, rigOptions{})
 	r.say(pane, "Hello")
 	for _, c := range []struct{ command, says, unused string }{
 		{"/resume", "", ""},
-		{"/pause", "The bot is paused here: it saves messages, but does not answer them. /resume ends that.", ""},
+		{"/pause", "The bot is paused here: it saves messages, but does not answer them. /resume ends the pause.", ""},
 		{"/pause everywhere", everywhere, everywhere},
 	} {
 		r.do(200, nil, "POST", at(pane, "/messages"), fmt.Sprintf(`{"id": %q, "text": %q}`, c.command, c.command))

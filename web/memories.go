@@ -60,7 +60,7 @@ func (s *Server) createMemory(r *request, b memoryNew) (m memory.Details, err er
 	case err != nil:
 		return m, err
 	case saved.Unwanted:
-		return m, problem(http.StatusConflict, "People had this forgotten, as memory %d, so it is not saved again.", saved.ID)
+		return m, problem(http.StatusConflict, "People asked to forget this (memory %d), so it is not saved again.", saved.ID)
 	case saved.Fresh:
 		r.status = http.StatusCreated
 		s.o.Events.Remembered(b.Conversation, saved.ID, saved.Kind, saved.Content)

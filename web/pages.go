@@ -81,7 +81,7 @@ func (s *Server) pageRoutes() {
 			case !v.Has("fragment"):
 				return writePage(w, http.StatusOK, s.frame(p.title, section(r), p.content))
 			case p.part == nil:
-				return bad("This page has no part that is read alone.")
+				return bad("This page has no such part.")
 			default:
 				return writePage(w, http.StatusOK, p.part)
 			}

@@ -67,7 +67,7 @@ func conversationsPage(v *visit) page {
 func tab(name string, show func(*visit) page) func(*visit) page {
 	return func(v *visit) page {
 		here := v.name()
-		p, called := page{content: h.P(g.Text("Nobody has said anything here yet."))}, here
+		p, called := page{content: h.P(g.Text("There are no messages here yet."))}, here
 		err := v.enter(here)
 		if err == nil {
 			p = show(v)

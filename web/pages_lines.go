@@ -91,10 +91,10 @@ func (v *visit) rewriteView(name string, summary int64, l channel.SummaryLine) g
 	return h.Details(
 		h.Class("rewrite"), h.Summary(g.Text("rewrite")),
 		form(
-			"{}", "The line is rewritten, and stays as it is now. Undo takes that back.",
+			"{}", "The line is rewritten, and later summaries keep your wording. Undo reverts this.",
 			h.Textarea(h.Name("text"), h.Aria("label", "The line"), h.Dir("auto"), h.Rows("2"), h.MaxLength("500"), h.Required(), g.Text(l.Text)),
 			button("main", "Save"),
 		),
-		form(`{"text": ""}`, "The line is removed. Undo takes that back.", button("quiet", "Remove the line")),
+		form(`{"text": ""}`, "The line is removed. Undo reverts this.", button("quiet", "Remove the line")),
 	)
 }

@@ -100,10 +100,10 @@ func summaryPage(v *visit) page {
 		v.linesView(name, s),
 	}
 	if len(a.Children) > 0 {
-		view = append(view, h.H2(g.Text("Made of")), summariesView(name, a.Children))
+		view = append(view, h.H2(g.Text("Covered summaries")), summariesView(name, a.Children))
 	}
 	if len(a.Messages) > 0 {
-		view = append(view, h.H2(g.Text("Stands for")), messageViews(name, a.Messages))
+		view = append(view, h.H2(g.Text("Covered messages")), messageViews(name, a.Messages))
 	}
 	if a.From > 0 {
 		view = append(view, h.P(h.A(h.Href(fmt.Sprintf("%s?from=%d", summaryPageOf(name, s.ID), a.From)), g.Text("More messages →"))))

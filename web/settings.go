@@ -95,7 +95,7 @@ func settingCells(s channel.Setting) []g.Node {
 	}
 	origin := g.Text(s.Origin)
 	if s.Here {
-		origin = g.Group{h.B(origin), g.Text(" "), h.Button(h.Class("quiet"), h.Value(s.Key), g.Text("Take back"))}
+		origin = g.Group{h.B(origin), g.Text(" "), h.Button(h.Class("quiet"), h.Value(s.Key), g.Text("Reset"))}
 	}
 	return []g.Node{
 		g.Group{h.Label(h.For("set-"+s.Key), g.Text(s.Key)), h.Br(), h.Span(h.Class("faint"), g.Text(help))},
@@ -168,7 +168,7 @@ func (s *Server) previewSettings(w http.ResponseWriter, r *http.Request) error {
 			return append(g.Map(row, g.Text), g.If(row[1] != row[2], h.Class("differs")))
 		})),
 		g.If(report.Happened > 0, faint(
-			g.Textf("Of %d compactions that really happened, the simulation with the current settings reproduces %d.", report.Happened, report.Equal),
+			g.Textf("Of %d compactions that actually happened, the simulation with the current settings reproduces %d.", report.Happened, report.Equal),
 		)),
 	})
 }

@@ -160,7 +160,7 @@ func usagePage(v *visit) page {
 	}
 	return page{title: "Usage and cost", content: g.Group{
 		heading("Usage and cost", h.Nav(
-			h.Class("tabs"), h.Aria("label", "Summed by"),
+			h.Class("tabs"), h.Aria("label", "Group by"),
 			g.Map(channel.UsageKeys, func(key string) g.Node {
 				return h.A(h.Href("/usage?"+url.Values{"by": {key}, "since": {since}}.Encode()), current(key == by), g.Text("by "+key))
 			}),

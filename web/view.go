@@ -224,11 +224,11 @@ func (v *visit) pausedView(conversation string) g.Node {
 	v.fail(err)
 	switch {
 	case all:
-		return warning("The whole bot is paused: it saves messages, but does not answer them. /resume everywhere ends that.")
+		return warning("The whole bot is paused: it saves messages, but does not answer them. /resume everywhere ends the pause.")
 	case here:
 		return h.Div(
 			h.Class("note warn"),
-			h.P(g.Text("The bot is paused here: it saves messages, but does not answer them. /resume ends that.")),
+			h.P(g.Text("The bot is paused here: it saves messages, but does not answer them. /resume ends the pause.")),
 			command(conversation, "resume", "The bot is answering here again.", button("", "Answer again")),
 		)
 	}

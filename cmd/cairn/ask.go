@@ -24,10 +24,10 @@ func newAsk(a *app) *cobra.Command {
 		Short: "Ask one question, and print the answer",
 		Long: `Ask the bot one question in one of the terminal's channels, and print the answer. The words of
 the question are joined; "-" stands for what standard input contains. The conversation continues
-where it stopped, and the bot remembers the question as it does what people say in cairn chat.
+where it stopped, and the bot saves the question like any message in cairn chat.
 
 Standard output has the answer and nothing else. Exit code 1: there is no answer; standard error
-says why. Tasks that the bot gives to other agents, and compactions, go on at the next start.`,
+says why. Open tasks of other agents and unfinished compactions resume at the next start.`,
 		Example: `  cairn ask "When do we meet?"
   git diff | cairn ask --channel reviews "What does this change?" -`,
 		Args: args(1, -1),

@@ -24,14 +24,14 @@ func newBackup(a *app) *cobra.Command {
 		Use:   "backup FILE",
 		Short: "Write a verified copy of the database to FILE",
 		Long: `Write a copy of the database to a new file that only you can read, and verify it. It works while
-the bot runs. It contains everything, also what is deleted later: protect it like the data folder.`,
+the bot runs. It contains everything, including what is deleted later: protect it like the data folder.`,
 		Example: `  cairn backup cairn-$(date +%F).db`,
 		Args:    args(1, 1),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			return a.withSharedStore(cmd.Context(), func(db *store.Store) error {
 				c, err := db.Upkeep().Backup(cmd.Context(), files[0])
 				if errors.Is(err, fs.ErrExist) {
-					err = usage(fmt.Errorf("%w: it is left alone; name a new file", err))
+					err = usage(fmt.Errorf("%w: the file is unchanged; name a new file", err))
 				}
 				if err != nil {
 					return err
@@ -46,8 +46,8 @@ func newRestore(a *app) *cobra.Command {
 	return a.withJSON("one JSON object", &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Replace the database with a backup",
-		Long: `Verify a backup, which may be of an older cairn, and replace the database with a copy of it. The
-old database is kept beside it, under the printed name. The bot must be stopped.`,
+		Long: `Verify a backup, also one of an older cairn, and replace the database with a copy of it. The old
+database is kept beside it, under the printed name. The bot must be stopped.`,
 		Example: `  cairn restore cairn-2026-05-01.db`,
 		Args:    args(1, 1),
 		RunE: func(cmd *cobra.Command, files []string) error {
@@ -93,7 +93,7 @@ func newPurge(a *app) *cobra.Command {
 		Long: `Permanently delete from transcript, search, summaries, memories and files.
 
 --user deletes a person's messages in all channels of their platform, and the memories that came
-from them or are about them; the affected summaries are made again from what remains. --channel
+from them or are about them; the affected summaries are rewritten from what remains. --channel
 deletes everything in one channel, --server everything in all channels and threads of a server. A
 thread is a channel of its own: when its channel is deleted, it keeps its own messages.
 

@@ -116,7 +116,7 @@ func (b *bot) openHub(ctx context.Context, connectors []channel.Connector) error
 	}
 	if web := b.app.webSide; web != nil { // requests wait until the server runs
 		if web.listener, err = net.Listen("tcp", settings.Web.Listen); err != nil {
-			return fmt.Errorf("web: %w; is another bot running there? listen under [web], or --web, names another address", err)
+			return fmt.Errorf("web: %w; is another bot running there? Choose another address with listen under [web], or --web", err)
 		}
 		o.Connectors = append(o.Connectors, web.chat)
 		o.Observers = append(o.Observers, web.events)
@@ -178,7 +178,7 @@ func (b *bot) remembered(conversation string, id int64, kind, content string) {
 	b.hooks.Tell(hooks.OnMemory, map[string]any{"conversation": conversation, "id": id, "kind": kind, "content": content})
 }
 
-const bothProviders = `OPENAI_… and ANTHROPIC_… are both in the environment: OpenAI is used; for Anthropic set wire = "messages" under [llm]`
+const bothProviders = `OPENAI_… and ANTHROPIC_… are both set: using OpenAI; for Anthropic, set wire = "messages" under [llm]`
 
 func (b *bot) warn(s *config.Settings) {
 	for _, w := range s.Warnings {

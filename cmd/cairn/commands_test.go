@@ -53,7 +53,7 @@ func TestUsage(t *testing.T) {
 
 func TestConfigCheck(t *testing.T) {
 	p := newFolder(t)
-	check.Equal(t, "output without a file", p.must("", "config", "check"), "ok: no settings file, the defaults\n")
+	check.Equal(t, "output without a file", p.must("", "config", "check"), "ok: no settings file; using the defaults\n")
 	file := p.write("good.toml", "workers = 2")
 	check.Equal(t, "output", p.must("", "config", "check", file), "ok: good.toml\n  workers\n")
 	check.Equal(t, "output", p.must("", "config", "check", "--json", "--config", file), `{"ok":true,"file":"good.toml","changed":["workers"],"faults":[]}`+"\n")
@@ -87,7 +87,7 @@ func TestChannels(t *testing.T) {
 {"id":"2","author":"Bob","time":"2026-05-03T10:00:00Z","text":"I will pick them"}
 `))
 	p.prints("", map[string][]string{ // of the only conversation
-		"recall plums": {"The plums are ripe"}, "transcript": {"The plums are ripe"}, "context": {"2 in total"},
+		"recall plums": {"The plums are ripe"}, "transcript": {"The plums are ripe"}, "context": {"2, of which 2 verbatim"},
 	})
 	p.must("", "import", "--channel", "kitchen", p.write("more.jsonl", `{"id":"1","author":"Ada","time":"2026-06-01T10:00:00Z","text":"Jam"}`+"\n"))
 	c := check.Must(p.store().Conversation(t.Context(), "discord:9/20"))(t)

@@ -22,7 +22,7 @@ func newConfigCheck(a *app) *cobra.Command {
 	explain, name := false, ""
 	cmd := a.withJSON("one JSON object", &cobra.Command{
 		Use:   "check [FILE]",
-		Short: "Show the mistakes in the settings, or what they change",
+		Short: "Show mistakes in the settings, or which settings differ from the defaults",
 		Long: `Print all mistakes of a settings file, config.toml by default, and of its local file, which is
 config.local.toml, with their lines; if there are none, the settings that differ from the defaults.
 --explain prints what the compaction settings mean in tokens for each agent's window, or in a
@@ -59,7 +59,7 @@ type checkResult struct {
 }
 
 func (v checkResult) String() string {
-	lines := []string{"ok: " + cmp.Or(v.File, "no settings file, the defaults")}
+	lines := []string{"ok: " + cmp.Or(v.File, "no settings file; using the defaults")}
 	for _, c := range v.Changed {
 		lines = append(lines, "  "+c)
 	}

@@ -83,7 +83,7 @@ func (a *app) openConnectors(log *slog.Logger) (connectors []outerConnector, err
 }
 
 func (a *app) addWebFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&a.web, "web", "", "serve the dashboard and the HTTP API at `ADDRESS` (listen under [web])")
+	cmd.Flags().StringVar(&a.web, "web", "", "serve the dashboard and the HTTP API at `ADDRESS` (default: listen under [web])")
 }
 
 // webSide is the part of the web server that exists before the bot is open.

@@ -51,7 +51,7 @@ channel's name on Discord or Slack. It works while the bot runs.`,
 }
 
 // defaultTo is the help of --channel where find chooses.
-const defaultTo = "`NAME` of the channel (the only one there is, else general); cairn channels lists them"
+const defaultTo = "`NAME` of the channel (default: the only one, else general); cairn channels lists them"
 
 // find returns a conversation; if name is empty, the only one with messages, else the terminal's default.
 func find(ctx context.Context, db *store.Store, name string) (*store.Conversation, error) {
@@ -238,7 +238,7 @@ func newCompactions(a *app) *cobra.Command {
 	var limit int
 	cmd := a.withJSON("one JSON object per line", &cobra.Command{
 		Use:   "compactions [--channel NAME] [--state STATE] [--since TIME] [--json]",
-		Short: "List compactions: when, why, what they replaced, and what that freed",
+		Short: "List compactions: when, why, what they replaced, and how much they freed",
 		Long: `List compactions, newest last, with the tokens used before and after (of a rollup: those of the
 summaries it replaced, and its own), and how many seconds the summary took. --json prints more. It
 works while the bot runs.
@@ -259,8 +259,8 @@ messages that nobody has summarized yet. States: ` + strings.Join(store.Compacti
 		},
 	})
 	flags := cmd.Flags()
-	flags.StringVar(&channel, "channel", "", "only those of this channel, by `NAME` (all)")
-	flags.Func("state", "only those in this `STATE` (all)", oneOf(&state, store.CompactionStates))
+	flags.StringVar(&channel, "channel", "", "only those of this channel, by `NAME` (default: all)")
+	flags.Func("state", "only those in this `STATE` (default: all)", oneOf(&state, store.CompactionStates))
 	flags.StringVar(&since, "since", "", "only those since `TIME`"+sinceForms)
 	flags.IntVar(&limit, "limit", 0, "only the newest `N` (default: all)")
 	return cmd

@@ -28,7 +28,7 @@ func TestBackupAndRestore(t *testing.T) {
 	check.Require(t, len(all) == 1 && all[0].File == "b.db" && all[0].Aside != "", "got %+v", all)
 	check.Equal(t, "transcript", p.must("", "transcript", "--json"), was)
 	p.fails(exitNotFound, "none.db: not found: name a file that `cairn backup` wrote\n", "restore", "none.db")
-	p.fails(exitFailed, "a.txt is damaged or no backup of cairn: nothing was changed; name another\n", "restore", p.write("a.txt", "hello"))
+	p.fails(exitFailed, "a.txt is damaged or not a backup of cairn: nothing was changed; name another\n", "restore", p.write("a.txt", "hello"))
 }
 
 // TestUpkeep: a bot makes a backup by itself, and a new one after deleted text left the database.
@@ -146,8 +146,8 @@ func TestReadOnlyFolder(t *testing.T) {
 		code  int
 		words []string
 	}{
-		{[]string{"chat"}, exitFailed, []string{"lock data folder: check who may read and write it"}},
-		{[]string{"backup", filepath.Join(p.dir, "covered", "b.db")}, exitFailed, []string{"check who may read and write it and its folder"}},
+		{[]string{"chat"}, exitFailed, []string{"lock data folder: check the permissions of it"}},
+		{[]string{"backup", filepath.Join(p.dir, "covered", "b.db")}, exitFailed, []string{"check the permissions of it and its folder"}},
 		{[]string{"doctor"}, exitFailed, []string{"every page can be read", "is not writable for the user who runs this", "2 things are wrong"}},
 		{[]string{"transcript"}, 0, []string{"I like tea"}},
 		{[]string{"memories", "list"}, 0, []string{"no memories found"}},

@@ -160,7 +160,7 @@ func (d *doctor) connectors(ctx context.Context) {
 	connectors, err := d.app.openConnectors(slog.New(slog.DiscardHandler))
 	switch {
 	case errors.Is(err, errNoConnector):
-		d.report("platform", nil, "no tokens are set: only the terminal is open")
+		d.report("platform", nil, "no tokens are set: only the terminal is available")
 	case err != nil:
 		d.report("platform", err)
 	}
@@ -216,7 +216,7 @@ func (d *doctor) toolServer(ctx context.Context, s mcp.Server) {
 		unusable := slices.ContainsFunc(status.Unusable, func(problem string) bool { return strings.HasPrefix(problem, name+": ") })
 		return unusable || slices.Contains(status.Missing, name)
 	})
-	fact := fmt.Sprintf("%s: may be called: %s", s.ID, cmp.Or(strings.Join(may, ", "), "none"))
+	fact := fmt.Sprintf("%s: allowed: %s", s.ID, cmp.Or(strings.Join(may, ", "), "none"))
 	if len(status.Refused) > 0 {
 		fact += "; not allowed: " + strings.Join(status.Refused, ", ")
 	}

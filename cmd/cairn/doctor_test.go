@@ -22,11 +22,11 @@ func TestDoctor(t *testing.T) {
 	newFolder(t).doctorSays(exitFailed, "ok     settings  no file, the defaults\n", "ok     data      data: there is none yet\n", "WRONG  model     agent cairn has no model", "ok     platform  no tokens are set")
 	p := newPlatforms(t).folder("", modelAt(llmtest.Serve(t, saying("yes")))...)
 	p.must("I like tea\n", "chat")
-	p.doctorSays(0, "every page can be read", "model     m, of agent cairn: answered in ", "discord   Message Content Intent is on", "slack     both tokens are good")
+	p.doctorSays(0, "every page can be read", "model     m, of agent cairn: answered in ", "discord   Message Content Intent is on", "slack     both tokens are valid")
 	p = newFolder(t, modelAt(modelServer(t, failing["a wrong key"].do))...).with("workers = 0")
 	p.doctorSays(exitFailed, "WRONG  settings  config.toml:1: workers = 0: must be from 1 to 64", "WRONG  model     ")
 	p = platformsOf(t, discordtest.Options{Forbidden: discordgo.IntentMessageContent}).folder("")
-	p.doctorSays(exitFailed, "WRONG  discord   the bot may not read messages: switch on Message Content Intent")
+	p.doctorSays(exitFailed, "WRONG  discord   the bot is not allowed to read messages: switch on Message Content Intent")
 }
 
 func TestDoctorFindsDamage(t *testing.T) {

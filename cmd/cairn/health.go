@@ -27,7 +27,7 @@ import (
 )
 
 func (a *app) addHealthFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&a.health, "health", "", "serve or ask for health at `ADDRESS` (health in the settings)")
+	cmd.Flags().StringVar(&a.health, "health", "", "serve or ask for health at `ADDRESS` (default: health in the settings)")
 }
 
 // probeTimeout limits the checks behind one response.

@@ -39,8 +39,8 @@ Each line of a file is a JSON object, oldest first; unknown keys are ignored:
    "attachments":[{"kind":"image","caption":"a dog in the snow"}]}
 
 All files are checked first. Then all messages are stored, and can be searched from then on;
-summaries and memories of them follow. If it is stopped or killed, the same command continues, or
-the next start of the bot. Importing a file again is harmless: known messages are skipped,
+summaries and memories of them follow. If the import is stopped or killed, run the same command
+again or start the bot to continue. Importing a file again is harmless: known messages are skipped,
 including deleted ones. The bot must be stopped.`,
 		Example: `  cairn import --channel garden garden-2023.jsonl garden-2024.jsonl
   zcat garden.jsonl.gz | cairn import --channel garden -`,
@@ -94,7 +94,7 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	if err != nil {
 		return fmt.Errorf("import into %s (%d of %d messages are imported; the same command continues): %w", name, imported, len(past), err)
 	}
-	_, err = fmt.Fprintf(a.out, "imported %s into %s; %s known already\n", counted(imported, "message", "messages"), name,
+	_, err = fmt.Fprintf(a.out, "imported %s into %s; %s already known\n", counted(imported, "message", "messages"), name,
 		counted(len(past)-imported, "was", "were"))
 	return err
 }
@@ -226,7 +226,7 @@ func (r record) check() error {
 	case r.ID == "":
 		return errors.New(`"id" is missing: without it a message would be imported twice`)
 	case strings.HasPrefix(r.ID, "cairn:"): // the result of a later task would count as known
-		return errors.New(`"id" begins with "cairn:", as those of results of tasks do: use another`)
+		return errors.New(`"id" begins with "cairn:", which is reserved for results of tasks: use another`)
 	case strings.TrimSpace(r.Author) == "":
 		return errors.New(`"author" is missing`)
 	case r.Time.IsZero():

@@ -36,7 +36,7 @@ func TestImport(t *testing.T) {
 	p := newFolder(t).with("[[agents]]\nid = \"small\"\ncontext_window = 4000\nmax_output_tokens = 300")
 	p.write("a.jsonl", recorded(200))
 	p.write("b.jsonl", strings.NewReplacer(`"id":"p`, `"id":"q`, "2025-03", "2025-04").Replace(recorded(3)))
-	check.HasPrefix(t, "output", p.must("", "import", "--channel", "past", "a.jsonl", "b.jsonl"), "imported 203 messages into past; 0 were known already\n")
+	check.HasPrefix(t, "output", p.must("", "import", "--channel", "past", "a.jsonl", "b.jsonl"), "imported 203 messages into past; 0 were already known\n")
 	out := p.must("", "transcript", "--channel", "past", "--json")
 	rows := messagesOf(t, out)
 	check.Len(t, "messages", rows, 203)
@@ -65,7 +65,7 @@ func TestImport(t *testing.T) {
 	check.Equal(t, "lines of applied compactions", strings.Count(text, "  compacted "), lines)
 	first(t, `^--  \S+ \S+  compacted (\d+)→\d+ tokens: #1 to #\d+, \d+ messages \(leaf \d+ by extractive, `, text)
 
-	check.Equal(t, "a second import", p.must("", "import", "--channel", "past", "a.jsonl"), "imported 0 messages into past; 200 were known already\n")
+	check.Equal(t, "a second import", p.must("", "import", "--channel", "past", "a.jsonl"), "imported 0 messages into past; 200 were already known\n")
 	p.must("hello\n", "chat") // a channel people talk in is refused with a hint
 	p.fails(exitInUse, "name another with --channel: the conversation is in use\n", "import", "b.jsonl")
 	check.Equal(t, "messages", p.count("SELECT count(*) FROM messages WHERE platform_id LIKE 'q_'"), 3)
@@ -103,7 +103,7 @@ func TestImportMistakes(t *testing.T) {
 	again := strings.Replace(good, "10:00:00Z", "12:00:00+02:00", 1) // the same moment; a byte order mark is no mistake
 	p.write("a.jsonl", "\ufeff"+good+good)
 	out := p.must("\ufeff"+again, "import", "a.jsonl", "-")
-	check.Equal(t, "output", out, "imported 1 message into general; 2 were known already\n")
+	check.Equal(t, "output", out, "imported 1 message into general; 2 were already known\n")
 	for _, other := range []string{strings.Replace(good, "hello", "bye", 1), strings.Replace(good, "Ada", "Bo", 1), strings.Replace(good, "10:00", "11:00", 1)} {
 		fresh := strings.Replace(good, `"1"`, `"2"`, 1)
 		p.fails(exitFailed, `cairn: an id names one message of a channel: "1" already exists, by Ada, of 2025-03-01 10:00:00; nothing was imported`, "import", p.write("b.jsonl", fresh+other))
@@ -148,7 +148,7 @@ func TestImportOfHostileText(t *testing.T) {
 		lines = append(lines, fmt.Sprintf(`{"id":"m%d","time":"2023-05-08T13:56:00Z","author":%s,"text":%s,"attachments":[{"kind":"file","name":%s,"text":%[2]s}]}`, i, author, text, author))
 	}
 	out := p.must("", "import", "--channel", "hard", p.write("talk.jsonl", strings.Join(lines, "\n")))
-	check.HasPrefix(t, "output", out, fmt.Sprintf("imported %d messages into hard; 0 were known already", len(corpus)))
+	check.HasPrefix(t, "output", out, fmt.Sprintf("imported %d messages into hard; 0 were already known", len(corpus)))
 	rows := slices.DeleteFunc(messagesOf(t, p.must("", "transcript", "--channel", "hard", "--json")), func(r chat.Record) bool { return r.Role != llm.RoleUser })
 	check.Len(t, "messages", rows, len(corpus))
 	valid := func(text string) string { return strings.ReplaceAll(strings.ToValidUTF8(text, ""), "\ufffd", "") } // JSON counts bad bytes one by one

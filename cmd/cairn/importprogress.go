@@ -87,10 +87,10 @@ func (p *importProgress) done() {
 func (p *importProgress) stopped(channel string) string {
 	switch s := p.state; {
 	case s.Stored < s.Total:
-		return fmt.Sprintf("stopped: %d of %s are stored in %s and can be searched; the same command does the rest",
+		return fmt.Sprintf("stopped: %d of %s are stored in %s and can be searched; run the same command again to continue",
 			s.Stored, counted(s.Total, "message", "messages"), channel)
 	case s.Unread > 0:
-		return fmt.Sprintf("stopped: all messages are stored in %s and can be searched; %d are not summarized yet, which the same command does, or the next start of the bot",
+		return fmt.Sprintf("stopped: all messages are stored in %s and can be searched; %d are not summarized yet: run the same command again, or start the bot",
 			channel, s.Unread)
 	}
 	return "stopped: all messages are stored in " + channel + " and summarized"

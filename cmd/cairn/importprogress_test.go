@@ -42,6 +42,6 @@ func TestImportProgress(t *testing.T) {
 		show(5*time.Second, stored(2000))
 		p.done()
 		check.Equal(t, "output", out.String(), "2000 of 4000 messages stored, 100 per second, 20s left\n")
-		check.Contains(t, "what a signal says", p.stopped("past"), "2000 of 4000 messages are stored in past and can be searched; the same command does the rest")
+		check.Contains(t, "what a signal says", p.stopped("past"), "2000 of 4000 messages are stored in past and can be searched; run the same command again to continue")
 	})
 }

@@ -148,7 +148,7 @@ func args(least, most int) cobra.PositionalArgs {
 		case n < least:
 			return wrongUse(cmd, fmt.Errorf("an argument is missing: %s", cmd.UseLine()))
 		case most >= 0 && n > most:
-			return wrongUse(cmd, fmt.Errorf("%q is one argument too many: %s", given[most], cmd.UseLine()))
+			return wrongUse(cmd, fmt.Errorf("unexpected argument %q: %s", given[most], cmd.UseLine()))
 		}
 		return nil
 	}

@@ -173,7 +173,7 @@ func TestModelUsesServerTools(t *testing.T) {
 
 func TestDoctorConnectsToToolServers(t *testing.T) {
 	p := newFolder(t).with(toolSettings(t))
-	p.doctorSays(exitFailed, "WRONG  model     agent cairn has no model", "ok     tools     calc: may be called: add, forge; not allowed: erase")
+	p.doctorSays(exitFailed, "WRONG  model     agent cairn has no model", "ok     tools     calc: allowed: add, forge; not allowed: erase")
 	p.write("config.toml", strings.Replace(toolSettings(t), `"forge"]`, `"subtract"]`, 1))
 	p.doctorSays(exitFailed, "tools that the server does not have: subtract")
 	onlyAsTask := fmt.Sprintf(`'sh', '-c', '%s | sed -u s/.name.:.forge./\&,\"execution\":{\"taskSupport\":\"required\"}/'`, check.Must(os.Executable())(t))

@@ -66,13 +66,13 @@ type selection struct {
 
 func (s *selection) filterFlags(cmd *cobra.Command, state string) {
 	f := cmd.Flags()
-	f.StringVar(&s.channel, "channel", "", "only those of this channel, by `NAME` (all)")
+	f.StringVar(&s.channel, "channel", "", "only those of this channel, by `NAME` (default: all)")
 	s.State = state
-	f.Func("kind", "only those of this `KIND` (all)", oneOf(&s.Kind, memory.Kinds))
-	f.Func("state", "only those in this `STATE`: "+strings.Join(memory.States, ", ")+" ("+state+")", oneOf(&s.State, memory.States))
+	f.Func("kind", "only those of this `KIND` (default: all)", oneOf(&s.Kind, memory.Kinds))
+	f.Func("state", "only those in this `STATE`: "+strings.Join(memory.States, ", ")+" (default: "+state+")", oneOf(&s.State, memory.States))
 	f.StringVar(&s.since, "since", "", "only those said since `TIME`"+sinceForms)
 	f.StringVar(&s.until, "until", "", "only those said until `TIME`; a whole day or month is included: 2026-05-08, 2026-05, 7d (default: now)")
-	f.StringVar(&s.About, "about", "", "only those about this person, by `NAME` or id (everybody)")
+	f.StringVar(&s.About, "about", "", "only those about this person, by `NAME` or id (default: everybody)")
 }
 
 // sinceForms ends the help of --since.
@@ -105,7 +105,7 @@ func (a *app) listing(cmd *cobra.Command) *cobra.Command {
 	var s selection
 	f := a.withJSON("one JSON object per line", cmd).Flags()
 	s.filterFlags(cmd, "current")
-	f.Func("sort", "sort by `KEY`: "+strings.Join(memory.Sorts, ", ")+" (said; for search, best first)", oneOf(&s.Sort, memory.Sorts))
+	f.Func("sort", "sort by `KEY`: "+strings.Join(memory.Sorts, ", ")+" (default: said; for search, best first)", oneOf(&s.Sort, memory.Sorts))
 	f.IntVar(&s.Limit, "limit", 20, "at most `N` of them")
 	f.IntVar(&s.Offset, "offset", 0, "skip the first `N`")
 	f.BoolVar(&s.csv, "csv", false, "print comma-separated values, for spreadsheets")

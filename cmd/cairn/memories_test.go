@@ -53,13 +53,13 @@ func TestMemoriesList(t *testing.T) {
 	check.Equal(t, "errors beyond the end", p.run("", "memories", "list", "--offset", "4").err, "no more: there are 4 in all\n")
 	p.refuses(exitUsage, "memories", map[string]string{
 		"list --kind gossip": "must be one of identity, goal", "list --state lost": "must be one of active, expired", "list --since May": "invalid time",
-		"list --until May": "--until: invalid time \"May\"", "list --sort beauty": "must be one of confirmed, expires", "list --csv --json": "--csv or --json", "stats tea": `"tea" is one argument too many: cairn memories stats`,
+		"list --until May": "--until: invalid time \"May\"", "list --sort beauty": "must be one of confirmed, expires", "list --csv --json": "--csv or --json", "stats tea": `unexpected argument "tea": cairn memories stats`,
 		"list --limit -1": "at least 1", "list --offset -1": "at least 0", "show tea": "not a memory's number", "export --format csv": "must be one of jsonl, markdown",
-		"purge 1": "confirm with --yes", "pin": "an argument is missing: cairn memories pin ID", "pin 1 2": `"2" is one argument too many`, "list tea": `"tea" is one argument too many`, "search": "an argument is missing: cairn memories search WORDS…",
+		"purge 1": "confirm with --yes", "pin": "an argument is missing: cairn memories pin ID", "pin 1 2": `unexpected argument "2"`, "list tea": `unexpected argument "tea"`, "search": "an argument is missing: cairn memories search WORDS…",
 		"list --limit many": `invalid argument "many" for "--limit" flag: it must be a whole number; see`,
 	})
 	for _, what := range []string{"show", "forget", "restore", "pin", "unpin", "purge --yes"} {
-		p.fails(exitNotFound, "cairn: memory 99: not found: `cairn memories list --state all` shows what there is\n", append([]string{"memories"}, strings.Fields(what+" 99")...)...)
+		p.fails(exitNotFound, "cairn: memory 99: not found: `cairn memories list --state all` lists all of them\n", append([]string{"memories"}, strings.Fields(what+" 99")...)...)
 	}
 	p.must("/remember =HYPERLINK(\"http://x\") is a formula\n", "chat")
 	out := p.must("", "memories", "search", "black", "coffee")
@@ -117,7 +117,7 @@ func TestMemoriesChange(t *testing.T) {
 	check.Len(t, "what is left", p.memories("list --state all"), 4)
 	// Beside a running bot all but import work.
 	l := p.start("chat", "--json")
-	l.ask(`{"text":"/remember the cat is called Tom"}`, "I will remember that")
+	l.ask(`{"text":"/remember the cat is called Tom"}`, "Saved as memory")
 	check.Len(t, "found", p.memories("search Tom"), 1)
 	p.must("", "memories", "forget", "6")
 	p.must("", "memories", "purge", "6", "--yes")
@@ -195,7 +195,7 @@ func TestMemoriesImport(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{good + "\n[]", "bad.jsonl:3: a line must be one JSON object"},
 		{good + strings.Replace(good, `"fact"`, `"gossip"`, 1), `bad.jsonl:2: there is no kind "gossip"`},
-		{strings.Replace(good, "terminal:general", "general", 1), `bad.jsonl:1: channel is "general": it must be the whole name`},
+		{strings.Replace(good, "terminal:general", "general", 1), `bad.jsonl:1: channel is "general": it must be the full name`},
 		{strings.Replace(good, `"kind"`, `"importance":2,"kind"`, 1), `bad.jsonl:1: importance is 2: it must be from 0 to 1`},
 	} {
 		p.fails(exitFailed, c.want, "memories", "import", p.write("bad.jsonl", c.text))

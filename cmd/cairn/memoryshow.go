@@ -88,7 +88,7 @@ func (a *app) withMemory(cmd *cobra.Command, id string, do func(*store.Store, me
 	return a.withSharedStore(cmd.Context(), func(db *store.Store) error {
 		details, err := memory.In(db).Details(cmd.Context(), n)
 		if errors.Is(err, store.ErrNotFound) {
-			return fmt.Errorf("memory %d: %w: `cairn memories list --state all` shows what there is", n, store.ErrNotFound)
+			return fmt.Errorf("memory %d: %w: `cairn memories list --state all` lists all of them", n, store.ErrNotFound)
 		}
 		if err != nil {
 			return err

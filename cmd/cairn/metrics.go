@@ -62,18 +62,18 @@ func newMetrics(list func() prices.List) *metrics {
 	m.turnErrors = counter("turns_failed_total", "Turns that failed, by class of the error.", "class")
 	m.turnTime = timer("turn_duration", "Time of a turn until its reply or an explanation is stored.", answerTimes).WithLabelValues()
 	m.firstToken = timer("turn_first_token", "Time of a turn until the first text of the model.", firstTimes).WithLabelValues()
-	m.tools = counter("tool_calls_total", "Calls of tools by the model that answers.", "tool", "result")
-	m.requests = counter("model_requests_total", "Requests that models answered, or counted and failed.", "work", "model")
-	m.tokens = counter("model_tokens_total", "Tokens of these, as the provider counts them; none is of two kinds.", "work", "model", "kind")
-	m.cost = counter("model_cost_total", "What these tokens cost, in US dollars.", "work", "model", "kind")
+	m.tools = counter("tool_calls_total", "Tool calls by the model that answers.", "tool", "result")
+	m.requests = counter("model_requests_total", "Requests that models answered, and failed ones that the provider counted.", "work", "model")
+	m.tokens = counter("model_tokens_total", "Tokens of these requests, as the provider counts them; each token has one kind.", "work", "model", "kind")
+	m.cost = counter("model_cost_total", "Cost of these tokens, in US dollars.", "work", "model", "kind")
 	m.errors = counter("model_errors_total", "Failed requests to models, retries included, by class of the error.", "work", "class")
 	m.requestTime = timer("model_request_duration", "Time of a request to a model, retries included.", answerTimes, "work", "model")
 	m.compactions = counter("compactions_total", "Steps of compactions.", "state", "trigger")
 	m.summaryLines = counter("summary_lines_total", "Lines of summaries that were applied, by what they rest on, and those that were dropped.", "evidence")
 	m.hooks = counter("hook_calls_total", "Calls of hooks, by outcome.", "hook", "outcome")
-	m.summaryTime = timer("summary_duration", "Time to make a summary, in the background.", summaryTimes, "by")
+	m.summaryTime = timer("summary_duration", "Time to write a summary, in the background.", summaryTimes, "by")
 	build := prometheus.Labels{"version": version(), "goversion": runtime.Version()}
-	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "cairn_build_info", Help: "1; the labels say which build runs.", ConstLabels: build})
+	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "cairn_build_info", Help: "Always 1; the labels identify the build.", ConstLabels: build})
 	info.Set(1)
 	m.registry.MustRegister(info, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.begin()
@@ -239,20 +239,20 @@ func (h *health) Collect(all chan<- prometheus.Metric) {
 		budgets[b.Setting] = b
 	}
 	for period, setting := range map[string]string{"day": "budget_per_day", "month": "budget_per_month"} {
-		gaugeOf("budget_limit", "What may be spent, in US dollars; 0: no budget.", budgets[setting].Limit, "period", period)
-		gaugeOf("budget_spent", "What was spent of it; 0: no budget.", budgets[setting].Spent, "period", period)
+		gaugeOf("budget_limit", "Budget, in US dollars; 0: none.", budgets[setting].Limit, "period", period)
+		gaugeOf("budget_spent", "Amount spent of the budget, in US dollars; 0: no budget.", budgets[setting].Spent, "period", period)
 	}
 	gauge("upkeep_failing", "1 while backups or the erasure of deleted text fail.", boolean[h.bot.upkeepFailure.On()])
-	send(prometheus.CounterValue, "replies_dropped_total", "Pieces of replies that were given up.", float64(stats.Dropped), nil)
+	send(prometheus.CounterValue, "replies_dropped_total", "Pieces of replies that were dropped.", float64(stats.Dropped), nil)
 	for _, connector := range h.connectors {
 		gaugeOf("connector_connected", "1 if the connector is connected.", boolean[connector.Connected()], "connector", connector.Name())
 	}
 	v, readable := h.readVitals()
 	gauge("database_readable", "1 if the database could be read; if not, the numbers about it are old.", boolean[readable])
-	gauge("inbox_messages", "Messages that wait for their conversation.", float64(v.Inbox))
-	gauge("inbox_oldest_seconds", "How long the oldest of them waits; 0: there is none.", age(v.InboxOldest))
-	gauge("outbox_pieces", "Pieces of replies that wait to be sent.", float64(v.Outbox))
-	gauge("outbox_oldest_seconds", "How long the oldest of them waits; 0: there is none.", age(v.OutboxOldest))
+	gauge("inbox_messages", "Messages in the inbox.", float64(v.Inbox))
+	gauge("inbox_oldest_seconds", "Age of the oldest of them; 0: there is none.", age(v.InboxOldest))
+	gauge("outbox_pieces", "Pieces of replies waiting to be sent.", float64(v.Outbox))
+	gauge("outbox_oldest_seconds", "Age of the oldest of them; 0: there is none.", age(v.OutboxOldest))
 	for _, state := range []string{"active", "superseded", "forgotten", "replaced"} {
 		gaugeOf("memories", "Memories, by state.", float64(v.Memories[state]), "state", state)
 	}

@@ -64,7 +64,7 @@ func (a *app) models(ctx context.Context) error {
 		return usage(err)
 	}
 	if len(servers) == 0 {
-		return usage(errors.New("no server is named: set OPENAI_API_KEY, ANTHROPIC_API_KEY, or base_url under [llm]"))
+		return usage(errors.New("no server is configured: set OPENAI_API_KEY, ANTHROPIC_API_KEY, or base_url under [llm]"))
 	}
 	var all []offeredModel
 	answered := 0
@@ -171,7 +171,7 @@ func (d *doctor) turn(ctx context.Context, agent channel.Agent) bool {
 	}
 	m, remote := agent.Model.(*located)
 	if !remote {
-		d.report("model", fmt.Errorf("agent %s has no model, so it can only search and quote what was said: set OPENAI_API_KEY, ANTHROPIC_API_KEY or base_url "+
+		d.report("model", fmt.Errorf("agent %s has no model, so it can only search and quote messages: set OPENAI_API_KEY, ANTHROPIC_API_KEY or base_url "+
 			"under [llm], or run `cairn setup`", agent.ID))
 		return true
 	}
@@ -249,7 +249,7 @@ func (d *doctor) worker(ctx context.Context, agent channel.Agent) {
 // explained adds to an error the model, its server and how to fix the problem.
 func explained(name string, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("%s: no answer within %v: look at the load of its server", name, compactor.Duration(modelTimeout))
+		return fmt.Errorf("%s: no answer within %v: check the load of its server", name, compactor.Duration(modelTimeout))
 	}
 	var e *llm.Error
 	located := errors.As(err, &e) && e.Where.Address != ""

@@ -155,9 +155,9 @@ func TestLearnedFactsSurviveRestart(t *testing.T) {
 func TestTwoProvidersAndAKeyInTheFileWarn(t *testing.T) {
 	server := modelServer(t, failing["a wrong key"].do)
 	both := []string{"OPENAI_BASE_URL=" + server.URL, "ANTHROPIC_API_KEY=a-key-a-key"}
-	check.Equal(t, "how often the log names OpenAI", strings.Count(newFolder(t, both...).run("", "chat").err, "OpenAI is used"), 1)
-	check.Lacks(t, "log with one provider", newFolder(t, both[1]).run("", "chat").err, "OpenAI is used")
-	check.Contains(t, "doctor", newFolder(t, both...).run("", "doctor").out, "ok     settings  warning: OPENAI_… and ANTHROPIC_… are both in the environment")
+	check.Equal(t, "how often the log names OpenAI", strings.Count(newFolder(t, both...).run("", "chat").err, "using OpenAI"), 1)
+	check.Lacks(t, "log with one provider", newFolder(t, both[1]).run("", "chat").err, "using OpenAI")
+	check.Contains(t, "doctor", newFolder(t, both...).run("", "doctor").out, "ok     settings  warning: OPENAI_… and ANTHROPIC_… are both set")
 	server = modelServer(t, failing["a wrong key"].do)
 	p := newFolder(t).with(fmt.Sprintf("[llm]\nbase_url = %[1]q\napi_key = \"hush-hush-1\"\n[[providers]]\nid = \"p\"\nbase_url = %[1]q\napi_key = \"hush-hush-2\"\n", server.URL))
 	for _, command := range []string{"config check", "config check --json", "chat", "doctor"} {

@@ -79,7 +79,7 @@ func TestCompactionsCommand(t *testing.T) {
 	check.Equal(t, "lines", strings.Count(r.out, "\n"), 1)
 	check.Contains(t, "errors", r.err, "more before them")
 	p.refuses(exitUsage, "compactions", map[string]string{
-		"--state lost": "must be one of running, prepared", "--since May": "invalid time", "--limit -1": "at least 0", "garden": `"garden" is one argument too many`,
+		"--state lost": "must be one of running, prepared", "--since May": "invalid time", "--limit -1": "at least 0", "garden": `unexpected argument "garden"`,
 	})
 	p.fails(exitNotFound, "known: terminal:garden", "compactions", "--channel", "lost")
 	t.Run("tables fit the terminal", func(t *testing.T) {

@@ -20,8 +20,8 @@ func newRecall(a *app) *cobra.Command {
 		Use:   "recall QUESTION…",
 		Short: "Search the messages and memories of a channel",
 		Long: `Search memories, then messages, files and captions, without a model, and print the best matches
-first. Names of people favour what they said, dates what was said then; with --as, "I" and "my"
-mean that person. It works while the bot runs.
+first. A name in the question favours what that person said, a date what was said then; with --as,
+"I" and "my" mean that person. It works while the bot runs.
 
 With --json, a memory is an object with the key "memory". A message is an object with the keys
 "message", the whole text, and "match", the part that matches.`,

@@ -118,9 +118,9 @@ config.local.toml. Without a model it stores, summarizes and quotes messages.
 	root.SetFlagErrorFunc(wrongUse)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.config, "config", "", "settings `FILE` (config.toml, if it exists); config.local.toml beside it is read over it")
-	flags.StringVar(&a.data, "data", "", "folder `DIR` of the database (data)")
-	flags.Func("log-level", "lowest `LEVEL` of the log: debug, info, warn, error (warn; for run: info; for chat at a terminal: error)", func(text string) error {
+	flags.StringVar(&a.config, "config", "", "settings `FILE` (default: config.toml, if it exists); config.local.toml beside it overrides it")
+	flags.StringVar(&a.data, "data", "", "folder `DIR` of the database (default: data)")
+	flags.Func("log-level", "lowest `LEVEL` of the log: debug, info, warn, error (default: warn; for run: info; for chat at a terminal: error)", func(text string) error {
 		a.logLevel = new(slog.Level)
 		if a.logLevel.UnmarshalText([]byte(text)) != nil {
 			return errors.New("must be debug, info, warn or error")

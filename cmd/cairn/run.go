@@ -149,7 +149,7 @@ func newChat(a *app) *cobra.Command {
 		Long: `Chat with the bot in one of the terminal's channels. The conversation continues where it
 stopped. Edits of the settings file apply from the next turn on.
 
-At a terminal, / shows the commands; Enter takes the marked one. Alt-Enter starts a new line, the
+At a terminal, / shows the commands; Enter chooses one. Alt-Enter starts a new line, the
 arrow keys and Ctrl-R search the history, Ctrl-C stops an answer, Ctrl-D or /quit quits. //word
 sends the text /word.
 

@@ -32,12 +32,12 @@ func newSetup(a *app) *cobra.Command {
 		Short: "Set up a model and a platform, and start the bot",
 		Long: `Ask for a model, a platform and its tokens, check each against its server, write the settings to
 config.local.toml and the secrets to files that only you can read, in the folder secrets beside it,
-and start the bot. Nothing is written until everything is checked. config.toml is not touched:
-config.local.toml is read over it. If that exists, its other settings and its comments stay, the old
-one is kept beside it, and a setting in it is changed only if you confirm, or with --force.
+and start the bot. Setup writes nothing until everything is checked, and never changes config.toml,
+which config.local.toml overrides. In an existing config.local.toml it keeps other settings and
+comments, changes a setting only if you confirm or pass --force, and keeps the old file beside it.
 
-Setup asks what no flag answers, but only at a terminal; the answer "back" returns to the question
-before. Pass secrets as "file:PATH" or "env:NAME": other users of the machine can see arguments.
+At a terminal, setup asks for everything that no flag sets; the answer "back" returns to the
+previous question. Pass secrets as "file:PATH" or "env:NAME": other users of the machine can see arguments.
 Without a flag, setup uses OPENAI_API_KEY, ANTHROPIC_API_KEY, DISCORD_TOKEN, SLACK_BOT_TOKEN and
 SLACK_APP_TOKEN.`,
 		Example: `  cairn setup
@@ -47,14 +47,14 @@ SLACK_APP_TOKEN.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&s.model, "model", "", "`KIND`: openai, anthropic, none, or the address of a server with the API of one of them")
-	f.StringVar(&s.modelName, "model-name", "", "`NAME` of the model (chosen from what the server offers)")
+	f.StringVar(&s.modelName, "model-name", "", "`NAME` of the model (default: chosen from what the server offers)")
 	f.StringVar(&s.modelKey.given, "model-key", "", "where the key is: file:PATH, env:NAME, or none")
 	f.StringVar(&s.platform, "platform", "", "`NAME`: discord, slack, or terminal")
 	f.StringVar(&s.discordToken.given, "discord-token", "", "where the token is: file:PATH or env:NAME")
 	f.BoolVar(&s.withoutContent, "without-message-content", false, "on Discord, read only messages addressed to the bot")
 	f.StringVar(&s.slackBot.given, "slack-bot-token", "", "where the token xoxb-… is: file:PATH or env:NAME")
 	f.StringVar(&s.slackApp.given, "slack-app-token", "", "where the token xapp-… is: file:PATH or env:NAME")
-	f.StringVar(&s.apiBase, "api-base", "", "`ADDRESS` of a server compatible with the platform (the platform itself)")
+	f.StringVar(&s.apiBase, "api-base", "", "`ADDRESS` of a server compatible with the platform (default: the platform itself)")
 	f.BoolVar(&s.force, "force", false, "change settings that config.local.toml has; the old file is kept beside it")
 	f.BoolVar(&s.noRun, "no-run", false, "do not start the bot")
 	return cmd
@@ -103,7 +103,7 @@ func (s *setup) run(cmd *cobra.Command) error {
 		return err
 	}
 	if s.tty != nil {
-		s.say("Choose a model and a platform; then the bot starts. Nothing is written until everything is checked. \"back\" returns to the question before; Ctrl-C quits.")
+		s.say("Choose a model and a platform; then the bot starts. Nothing is written until everything is checked. \"back\" returns to the previous question; Ctrl-C quits.")
 	}
 	always := func() bool { return true }
 	err := s.hold(ctx, []question{
@@ -148,7 +148,7 @@ func (s *setup) start(cmd *cobra.Command) error {
 	}
 	for _, agent := range s.app.settings.Agents {
 		if own := cmp.Or(agent.Model, agent.BaseURL); own != "" && s.kind != noModel {
-			s.say("The agent %s keeps a model of its own, from [[agents]]: %s.", agent.ID, config.ShownAddress(own))
+			s.say("The agent %s keeps its own model, from [[agents]]: %s.", agent.ID, config.ShownAddress(own))
 		}
 	}
 	command := map[bool]string{true: "chat", false: "run"}[s.chosen == inTerminal]
@@ -164,7 +164,7 @@ func (s *setup) start(cmd *cobra.Command) error {
 	return s.app.chat(cmd, terminal.Options{Channel: defaultChannel, User: cmp.Or(os.Getenv("USER"), "you")})
 }
 
-const settingsHead = "# Written by `cairn setup`, and read over config.toml. All settings and their defaults:\n" +
+const settingsHead = "# Written by `cairn setup`. It overrides config.toml. All settings and their defaults:\n" +
 	"# docs/configuration.md. Edits apply while the bot runs; `cairn config check` finds mistakes.\n\n"
 
 // confirm asks whether settings that the local file has may change.

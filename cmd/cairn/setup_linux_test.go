@@ -65,7 +65,7 @@ func TestSetupByAScript(t *testing.T) {
 			"--model " + broken + " --model-name x --platform terminal":     {exitFailed, "does not have the model"},
 			"--model openai --model-key none --platform terminal":           {exitUsage, "a key is required"},
 			"--model none --platform terminal --config nowhere/config.toml": {exitNotFound, "no such file"},
-			"--model none --platform terminal extra":                        {exitUsage, "is one argument too many"},
+			"--model none --platform terminal extra":                        {exitUsage, "unexpected argument"},
 		} {
 			r := p.fails(want.code, want.text, append([]string{"setup"}, strings.Fields(args)...)...)
 			check.Lacks(t, args, r.out+r.err, "xyz-secret", "pw-4711")
@@ -78,7 +78,7 @@ func TestSetupByAScript(t *testing.T) {
 		out := p.must("", "setup", "--model", model, "--model-key", "env:KEY", "--platform", "slack", "--slack-app-token", "file:app", "--api-base", on.slack.APIURL, "--no-run", "--data", "elsewhere")
 		check.Contains(t, "output", out, "✓ test-model answered", "Using SLACK_BOT_TOKEN.", "Start the bot with `cairn run --data \"elsewhere\"`. In a Slack channel")
 		check.Contains(t, "settings", p.read("config.local.toml"), `model = "test-model"`, `api_key = "file:secrets/model-key"`, `bot_token = "file:secrets/slack-bot-token"`, "data_dir = \""+filepath.Join(p.dir, "elsewhere")+`"`)
-		p.doctorSays(0, "ok     slack     both tokens are good")
+		p.doctorSays(0, "ok     slack     both tokens are valid")
 	})
 	t.Run("config.toml stays, and a local file that sets the same changes only by force, its comments kept", func(t *testing.T) {
 		shipped := read(t, checkout+"/config.toml")
@@ -91,7 +91,7 @@ func TestSetupByAScript(t *testing.T) {
 		p.write("config.local.toml", mine)
 		p.fails(exitUsage, "pass --force to change llm.model in config.local.toml", args...)
 		check.Equal(t, "settings", p.read("config.local.toml"), mine)
-		check.Contains(t, "output", p.must("", append(args, "--force")...), "Kept: config.local.toml.", "The agent ada keeps a model of its own, from [[agents]]: other.")
+		check.Contains(t, "output", p.must("", append(args, "--force")...), "Kept: config.local.toml.", "The agent ada keeps its own model, from [[agents]]: other.")
 		want := strings.Replace(strings.Replace(mine, `"old"`, `"test-model"`, 1), "[llm]\n", "[llm]\nbase_url = \""+model+"\"\n", 1)
 		check.Equal(t, "the local file", p.read("config.local.toml"), want)
 		kept := check.Must(filepath.Glob(filepath.Join(p.dir, "config.local.toml.*")))(t)
@@ -211,7 +211,7 @@ func TestSetupForDiscordWithoutIntent(t *testing.T) {
 		s := newFolder(t, "DISCORD_TOKEN=token").atScreen(args...)
 		s.until("switch on Message Content Intent")
 		s.answer("Press Enter when it is on: ", "")
-		s.until("✗ the bot may not read messages")
+		s.until("✗ the bot is not allowed to read messages")
 		on.discord.EnableIntents(discordgo.IntentMessageContent)
 		s.answer("Press Enter when it is on: ", "")
 		s.until("Written: config.local.toml")

@@ -32,7 +32,7 @@ type question struct {
 }
 
 // errBack is returned by a question whose answer is "back".
-var errBack = errors.New("back to the question before")
+var errBack = errors.New("back to the previous question")
 
 // hold asks the questions that apply. At a terminal a question is repeated until its answer is good, and
 // "back" returns to the one before.
@@ -153,7 +153,7 @@ func (s *setup) secret(ctx context.Context, from source, prompt string) (value s
 		var plain bool
 		value, plain, err = new(config.Settings).Resolve(from.given)
 		if plain {
-			err = errors.New(`pass a secret as "file:PATH" or "env:NAME": the list of processes shows arguments`)
+			err = errors.New(`pass a secret as "file:PATH" or "env:NAME": process lists show arguments`)
 		}
 		if err != nil {
 			err = usage(fmt.Errorf("%s: %w", from.flag, err))

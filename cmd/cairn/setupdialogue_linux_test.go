@@ -158,7 +158,7 @@ func TestNetworkErrorsInWords(t *testing.T) {
 		"http://127.0.0.1:1": "nothing listens at http://127.0.0.1:1: start the server",
 		secure.URL:           "the certificate of " + secure.URL + " is not valid for this machine",
 		"https" + strings.TrimPrefix(plain.URL, "http"): "speaks HTTP, not HTTPS",
-		"http://" + silent.Addr().String():              "gives no answer that can be read",
+		"http://" + silent.Addr().String():              "cannot be read: check that the right server",
 	} {
 		check.Contains(t, address, inWords(t, address, tryAddress(t.Context(), address)), want)
 	}

@@ -24,7 +24,7 @@ provider's cache (CACHED) and written to it (WRITTEN); COST includes summaries (
 are those of time_zone.
 
 Token counts are the provider's. Prices are built in; [prices] in the settings adds or overrides
-them. A model without a price counts as 0, and is named. It works while the bot runs.`,
+them. A model without a price counts as 0, and is listed. It works while the bot runs.`,
 		Example: `  cairn usage --since 7d
   cairn usage --since 2026-11-01 --by model
   cairn usage --by conversation --json | jq '.rows[0].cost'`,
@@ -43,7 +43,7 @@ them. A model without a price counts as 0, and is named. It works while the bot 
 		},
 	})
 	cmd.Flags().StringVar(&since, "since", "", "only from the day of `TIME` on: 2026-05-08, 36h, 7d, 2w (default: all time)")
-	cmd.Flags().Func("by", "one row for each `KEY`: day, conversation or model (day)", oneOf(&by, channel.UsageKeys))
+	cmd.Flags().Func("by", "one row for each `KEY`: day, conversation or model (default: day)", oneOf(&by, channel.UsageKeys))
 	return cmd
 }
 

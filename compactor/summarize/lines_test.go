@@ -25,13 +25,13 @@ func hall() []chat.Message {
 func TestLinesThatMessagesContradictAreDropped(t *testing.T) {
 	for line, reason := range map[string]string{
 		"- The renovation of the parish hall costs 99,000 EUR (#1).":    "#1 has 48,000 eur, not 99,000 eur",
-		"- Ben talks to the bank about the loan on 19 April (#2).":      "#2 has another date",
+		"- Ben talks to the bank about the loan on 19 April (#2).":      "#2 has a different date",
 		"- The parish hall is to be renovated (#9999).":                 "there is no message #9999",
 		"- Cleo says that the roof has leaks (#6).":                     "#6 is by Ben, not by Cleo",
 		"- Ada says that the permit takes six weeks (#3).":              "#3 is by Cairn, not by Ada",
 		"- The roof has five leaks (#6).":                               "not five",
-		"- Zacharias wants to keep the old oak doors (#4).":             "nobody here is called Zacharias",
-		"## Decisions\n- Yolanda decided to sell the parish hall (#1).": "nobody here is called Yolanda",
+		"- Zacharias wants to keep the old oak doors (#4).":             "nobody here is named Zacharias",
+		"## Decisions\n- Yolanda decided to sell the parish hall (#1).": "nobody here is named Yolanda",
 	} {
 		t.Run(line, func(t *testing.T) {
 			c := JudgeOf(ItemsOf(hall(), MostOfMessage)).Check("- Ada said ok (#5).\n" + line)

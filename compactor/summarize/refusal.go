@@ -24,13 +24,13 @@ const (
 	refusedCutOff       Refusal = "the model's summary was cut off at its output limit"
 	refusedTools        Refusal = "the model wrote tool syntax instead of a summary"
 	RefusedDeclined     Refusal = "the model declined to summarize"
-	refusedVague        Refusal = "the model's answer says hardly anything of the messages"
+	refusedVague        Refusal = "the model's answer says hardly anything about the messages"
 	refusedReasoning    Refusal = "the model thought aloud instead of writing the summary"
 	refusedInstructions Refusal = "the model repeated its instructions instead of summarizing"
 	refusedEcho         Refusal = "the model repeated the messages instead of summarizing them"
 	refusedBefore       Refusal = "the model repeated the summary of what came before"
 	refusedFiltered     Refusal = "the model's provider filtered the summary"
-	refusedNothing      Refusal = "the model's summary says too little: it has too few names, numbers and words of the messages"
+	refusedNothing      Refusal = "the model's summary says too little: it contains too few of the names, numbers and words in the messages"
 	RefusedCalls        Refusal = "the model kept calling tools and wrote no summary"
 )
 

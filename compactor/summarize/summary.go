@@ -1,7 +1,7 @@
-// Package summarize makes and judges summaries without a model: the extractive summarizer chooses
-// sentences, and facts worth remembering, from the messages; the judge decides by names, numbers
-// and words whether a text, whatever wrote it, is acceptable as the summary of its span; the items
-// are the span as the judge and a model read it. All of it is pure.
+// Package summarize writes and checks summaries without a model: the extractive summarizer selects
+// sentences and memories from the messages; the judge decides by names, numbers and words whether
+// a text from any source is acceptable as the summary of its span; items are the span as the judge
+// and a model read it. All of it is pure.
 package summarize
 
 import (

@@ -32,7 +32,7 @@ func (x *comparison) judge() verdict {
 		return verdict{seqs: p.seqs, by: p.by}
 	}
 	if x.claim.invented != "" {
-		return verdict{wrong: fmt.Sprintf("nobody here is called %s", x.claim.invented)}
+		return verdict{wrong: fmt.Sprintf("nobody here is named %s", x.claim.invented)}
 	}
 	cited, missing := x.resolve()
 	if missing != 0 {

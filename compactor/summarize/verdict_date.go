@@ -44,7 +44,7 @@ func (x *dateCheck) check(telling []int) (wrong string, found bool) {
 	}
 	if i, other := x.otherDate(telling); i >= 0 && !x.besideSays(i, x.isAt) {
 		if sameForm(x.d, other) && !x.hasLength(i) && !x.hasAnyDate(x.cited) {
-			return fmt.Sprintf("#%d has another date", x.passages[i].seqs[0]), false
+			return fmt.Sprintf("#%d has a different date", x.passages[i].seqs[0]), false
 		}
 		return "", false
 	}

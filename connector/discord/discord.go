@@ -185,13 +185,13 @@ func (d *Discord) Check(ctx context.Context) (facts []string, err error) {
 	app, err := d.Application(ctx)
 	facts = d.ClockFacts()
 	if app.Bot != "" {
-		facts = append(facts, fmt.Sprintf("the token is good: the bot is %s", app.Bot))
+		facts = append(facts, fmt.Sprintf("the token is valid: the bot is %s", app.Bot))
 	}
 	switch {
 	case err != nil:
 		return facts, err
 	case d.o.MentionOnly:
-		facts = append(facts, "it answers what is addressed to it: Message Content Intent is not needed")
+		facts = append(facts, "it answers only messages addressed to it: Message Content Intent is not needed")
 	case app.NoContent:
 		return facts, ErrContentIntent
 	default:
@@ -200,14 +200,14 @@ func (d *Discord) Check(ctx context.Context) (facts []string, err error) {
 	if len(app.Servers) == 0 {
 		return facts, errors.New("the bot is in no server: invite it with " + InviteURL(app.ID))
 	}
-	facts = append(facts, fmt.Sprintf("servers that it is in: %d", app.Count))
+	facts = append(facts, fmt.Sprintf("servers with the bot: %d", app.Count))
 	if app.Count >= manyServers {
 		found, _ := d.findGateway(ctx) // its number only completes the warning
 		facts = append(facts, "warning: "+crowded(app.Count, found.Shards))
 	}
 	unwritable, checked := d.readUnwritable(ctx, app.Servers, user{ID: app.User})
 	if more := app.Count - checked; more > 0 {
-		facts = append(facts, fmt.Sprintf("where it may not write was checked in %d of them, and not in %d more", checked, more))
+		facts = append(facts, fmt.Sprintf("permissions to write were checked in %d of them, and not in %d more", checked, more))
 	}
 	return append(facts, platform.UnwritableFacts(unwritable)...), nil
 }

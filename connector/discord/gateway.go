@@ -219,10 +219,10 @@ var fatalMessages = map[int]string{
 	4011: "the bot is in too many servers (code 4011): " + oneConnection + ". To go on, remove the bot from some servers, or " + divide,
 	4012: outdated,
 	4013: outdated,
-	4014: "the bot may not read messages: switch on Message Content Intent at https://discord.com/developers/applications → your application → Bot → Privileged Gateway Intents, or set message_content = false under [discord] to answer only what is addressed to it",
+	4014: "the bot is not allowed to read messages: switch on Message Content Intent at https://discord.com/developers/applications → your application → Bot → Privileged Gateway Intents, or set message_content = false under [discord] to answer only messages addressed to it",
 }
 
-const outdated = "Discord no longer accepts how this version of Cairn connects (codes 4010, 4012, 4013): update cairn, or look at the server behind api_base"
+const outdated = "Discord no longer accepts how this version of Cairn connects (codes 4010, 4012, 4013): update cairn, or check the server at api_base"
 
 // fatal returns an error that says what to do about err, or nil if a retry may help.
 func fatal(err error) error {

@@ -25,7 +25,7 @@ type servers struct {
 
 // crowded warns that the bot will soon be in more servers than it may. recommended: see servers; 0: unknown.
 func crowded(count, recommended int) string {
-	text := fmt.Sprintf("the bot is in %d servers: %s, so that it stops with more. Before that, %s", count, oneConnection, divide)
+	text := fmt.Sprintf("the bot is in %d servers: %s. With more, it stops. Before that, %s", count, oneConnection, divide)
 	if recommended > 1 {
 		text += fmt.Sprintf(" (Discord recommends %d connections)", recommended)
 	}

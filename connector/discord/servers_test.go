@@ -21,7 +21,7 @@ func TestManyServersAreWarnedOf(t *testing.T) {
 	r.converse(r.square, "there?", 1)
 	check.Lacks(t, "the log", r.Log.String(), "many_servers")
 	facts := strings.Join(check.Must(r.newConnector().Check(t.Context()))(t), "\n")
-	check.Contains(t, "what doctor shows", facts, "servers that it is in: 1999", "was checked in 20 of them, and not in 1979 more") // more than a page of the list has
+	check.Contains(t, "what doctor shows", facts, "servers with the bot: 1999", "were checked in 20 of them, and not in 1979 more") // more than a page of the list has
 	check.Lacks(t, "what doctor shows", facts, "warning")
 
 	r.Guild("joined")

@@ -138,7 +138,7 @@ func (s *Slack) Check(ctx context.Context) (facts []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	fact := fmt.Sprintf("both tokens are good: the app is %s in workspace %s", s.self.name, s.self.team)
+	fact := fmt.Sprintf("both tokens are valid: the app is %s in workspace %s", s.self.name, s.self.team)
 	facts = append([]string{fact}, s.ClockFacts()...)
 	unwritable, checked, more := s.readOnly(ctx)
 	if more { // how many there are, Slack does not say

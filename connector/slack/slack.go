@@ -190,10 +190,10 @@ func (s *Slack) place(channelID, thread string) channel.Place {
 
 // Instructions for setup errors.
 const (
-	clickBotToken   = "take it at api.slack.com/apps → your app → OAuth & Permissions → Bot User OAuth Token (xoxb-…)"
-	clickAppToken   = "make one at api.slack.com/apps → your app → Basic Information → App-Level Tokens, with the scope connections:write (xapp-…)"
+	clickBotToken   = "copy it from api.slack.com/apps → your app → OAuth & Permissions → Bot User OAuth Token (xoxb-…)"
+	clickAppToken   = "create one at api.slack.com/apps → your app → Basic Information → App-Level Tokens, with the scope connections:write (xapp-…)"
 	clickScope      = "add it at api.slack.com/apps → your app → OAuth & Permissions → Scopes → Bot Token Scopes, then install the app again"
-	clickSocketMode = "see that it is switched on at api.slack.com/apps → your app → Socket Mode"
+	clickSocketMode = "switch it on at api.slack.com/apps → your app → Socket Mode"
 )
 
 var invalidTokenCodes = []string{

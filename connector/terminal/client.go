@@ -82,9 +82,9 @@ func (c client) drain(ctx context.Context, match func(conversation string) bool,
 		return err
 	}
 	return c.hub.Operator().DrainTasks(ctx, match, func(open int) {
-		text := "waiting for a task; Ctrl-C leaves, and the next start resumes"
+		text := "waiting for a task; Ctrl-C quits, and the next start resumes it"
 		if open > 1 {
-			text = fmt.Sprintf("waiting for %d tasks; Ctrl-C leaves, and the next start resumes", open)
+			text = fmt.Sprintf("waiting for %d tasks; Ctrl-C quits, and the next start resumes them", open)
 		}
 		note("cairn: " + channel.Translated(language, text) + "\n")
 	})

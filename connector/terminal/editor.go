@@ -56,7 +56,7 @@ func (e *editor) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) er
 	}
 	e.left.Store(true)
 	patience := time.AfterFunc(300*time.Millisecond, func() {
-		_ = e.put(e.dimmed(e.says("finishing what is still running; Ctrl-C leaves immediately")))
+		_ = e.put(e.dimmed(e.says("finishing the work in progress; Ctrl-C quits immediately")))
 	})
 	defer patience.Stop()
 	return channel.Settle(ctx, e.hub)
@@ -183,7 +183,7 @@ func (e *editor) say(ctx context.Context, shown string, line typed, parseErr err
 	}
 	if answer.Forgets && e.history != "" {
 		if err := os.Truncate(e.history, 0); err != nil {
-			e.note(channel.Sayf(e.language(e.conversation), "what you typed is not deleted: %s", err))
+			e.note(channel.Sayf(e.language(e.conversation), "your input history was not deleted: %s", err))
 		}
 	}
 	err = e.write(hanging(printable(answer.String()), e.width(), answer.Aligned) + "\n")

@@ -99,7 +99,7 @@ func TestPauseAndSlowCommand(t *testing.T) {
 	k.shows(t, "/recap\r", "one moment.")
 	k.screen.wait(t, "Made without a model")
 	k.shows(t, "/pause\r", "listening.")
-	k.shows(t, "hello\r", "I am still paused here; /resume ends\nthat.")
+	k.shows(t, "hello\r", "I am still paused here; /resume ends\nthe pause.")
 	check.That(t, check.Soon(func() bool { return k.connector.mode.(*editor).waiting.Load() == 0 }), "the message still waits")
 	k.leave(t, "\x03")
 }
@@ -118,7 +118,7 @@ func TestEditorKeys(t *testing.T) {
 		k.screen.until(t, "the newest such line", func(screen string) bool { return strings.HasSuffix(screen, "\n> the bell rings") })
 		k.typed(t, "\x12")
 		k.screen.until(t, "an older one", func(screen string) bool { return strings.HasSuffix(screen, "\n> the tide is high") })
-		k.shows(t, "\x12", "No older line contains this.")
+		k.shows(t, "\x12", "No earlier line contains this.")
 		k.shows(t, "er\r", "you said the tide is higher")
 	})
 	t.Run("Alt-Enter begins a new line, which is part of the message and of the history", func(t *testing.T) {
@@ -176,7 +176,7 @@ func TestEditorLines(t *testing.T) {
 	t.Run("a message that could not be written is told in a sentence, and the next may be sent", func(t *testing.T) {
 		k.lose(t)
 		k.shows(t, "hello\r", "was not accepted. Send it again later.")
-		k.shows(t, "/context\r", "That did not work; the reason is in my")
+		k.shows(t, "/context\r", "That did not work; my log says why.")
 		k.leave(t, "/quit\r") // no answer is pending
 		k.logged.wait(t, "database is closed")
 		check.Lacks(t, fmt.Sprintf("internal words on the terminal: %q", k.screen), k.screen.String(), "database")
@@ -192,7 +192,7 @@ func TestApprovals(t *testing.T) {
 		k.screen.until(t, fmt.Sprint("question ", times), func(screen string) bool { return strings.Count(screen, "[y/n]") == times })
 	}
 	asked("please add\r", 1)
-	k.shows(t, "no\r", "did not allow the")
+	k.shows(t, "no\r", "denied the")
 	k.screen.wait(t, "The tool says: Error")
 	asked("add all the same\r", 2)
 	k.shows(t, "y\r", "The tool says: five")
@@ -272,7 +272,7 @@ func TestEditorEnds(t *testing.T) {
 		again := sit(t, Options{History: file}, scripted(echo))
 		again.typed(t, "\x1b[A\r")
 		again.screen.wait(t, "you said remember me")
-		again.shows(t, "/forget me\r", "Say /forget me yes to confirm")
+		again.shows(t, "/forget me\r", "Type /forget me yes to confirm")
 		check.Contains(t, "file", string(check.Must(os.ReadFile(file))(t)), "remember me")
 		again.shows(t, "/forget me yes\r", "Deleted: ")
 		check.Equal(t, "file after /forget me", string(check.Must(os.ReadFile(file))(t)), "")

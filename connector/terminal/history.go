@@ -32,7 +32,7 @@ func openHistory(path string) (*history, error) {
 	}
 	text, err := os.ReadFile(path)
 	if err != nil && !os.IsNotExist(err) {
-		return nil, fmt.Errorf("read the typed lines: %w", err)
+		return nil, fmt.Errorf("read the input history: %w", err)
 	}
 	h := &history{}
 	for line := range bytes.Lines(text) {
@@ -40,12 +40,12 @@ func openHistory(path string) (*history, error) {
 	}
 	if bytes.Count(text, []byte("\n")) > len(h.lines) {
 		if err := os.WriteFile(path, []byte(strings.Join(h.lines, "\n")+"\n"), 0o600); err != nil {
-			return nil, fmt.Errorf("shorten the typed lines: %w", err)
+			return nil, fmt.Errorf("shorten the input history: %w", err)
 		}
 	}
 	h.file, err = os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("keep the typed lines: %w", err)
+		return nil, fmt.Errorf("save the input history: %w", err)
 	}
 	return h, nil
 }

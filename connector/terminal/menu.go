@@ -24,7 +24,7 @@ func (s *screen) choices() (found []channel.Command) {
 	if s.menu.closed || !slash || strings.ContainsAny(word, " \n") {
 		return nil
 	}
-	for _, c := range append(slices.Clone(channel.Commands), channel.Command{Name: "quit", Help: "leave; so do /exit and Ctrl-D"}) {
+	for _, c := range append(slices.Clone(channel.Commands), channel.Command{Name: "quit", Help: "quit (also /exit and Ctrl-D)"}) {
 		if strings.HasPrefix(c.Name, word) {
 			found = append(found, c)
 		}
@@ -85,7 +85,7 @@ func (s *screen) menuRows() (rows []string) {
 		rows = append(rows, s.dimmed(fmt.Sprintf("%s/%-*s  %s", mark, width, c.Usage(), s.says(c.Help))))
 	}
 	if more := len(found) - size; more > 0 {
-		rows = append(rows, s.dimmed("  "+s.says(fmt.Sprintf("… %d more; the arrow keys choose, Enter takes one, Esc closes", more))))
+		rows = append(rows, s.dimmed("  "+s.says(fmt.Sprintf("… %d more; arrow keys to move, Enter to choose, Esc to close", more))))
 	}
 	return rows
 }

@@ -19,7 +19,7 @@ import (
 const maxLine = 4 << 20
 
 // ErrTooLong is the error of a line that is left out.
-var ErrTooLong = errors.New("a line of more than 4 MB was left out: send it in parts")
+var ErrTooLong = errors.New("a line longer than 4 MB was skipped: send it in parts")
 
 // Line is one line of input, or an error.
 type Line struct {
@@ -118,7 +118,7 @@ func (o *output) write(text string) error {
 	defer o.mu.Unlock()
 	if text != "" && o.failed.Err() == nil {
 		if _, err := io.WriteString(o.w, text); err != nil {
-			const kept = "what was accepted is kept, and what was not said comes at the next start"
+			const kept = "accepted messages are saved, and their replies follow at the next start"
 			o.fail(fmt.Errorf("the replies cannot be written (%w); %s", err, kept))
 		}
 	}

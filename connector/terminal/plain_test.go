@@ -40,7 +40,7 @@ func TestPlain(t *testing.T) {
 	check.Equal(t, "what a stranger wrote, for a terminal behind the pipe", s.out.String(), "]52;c;xred 2Jok\tend\n")
 	s = talk(t, Options{}, "/pause\none\n/resume\ntwo\n", echo)
 	check.Equal(t, "the output during a pause", s.out.String(), "I am paused here until /resume. I keep listening.\nI am answering again.\nyou said two\n")
-	check.Equal(t, "the error stream, which says why", s.err.String(), "I am still paused here; /resume ends that.\n")
+	check.Equal(t, "the error stream, which says why", s.err.String(), "I am still paused here; /resume ends the pause.\n")
 	s = talk(t, Options{}, "one\n", refuses)
 	check.Equal(t, "the output after a failure", s.out.String(), "")
 	check.Contains(t, "the error stream", s.err.String(), "rejects my API key")
@@ -62,7 +62,7 @@ func TestPlainEnds(t *testing.T) {
 		long := strings.Repeat("word ", 14_000) // more than a buffer
 		s := talk(t, Options{}, long+"\n"+strings.Repeat("x", maxLine+1)+"\nafter\n", says("yes"))
 		check.Equal(t, "the output", s.out.String(), "yes\nyes\n")
-		check.Contains(t, "the errors", s.err.String(), "more than 4 MB")
+		check.Contains(t, "the errors", s.err.String(), "longer than 4 MB")
 		messages := s.messages(t, "terminal:general")
 		check.Len(t, "messages", messages, 4)
 		check.Equal(t, "the first", strings.TrimSpace(messages[0].Text), strings.TrimSpace(long))

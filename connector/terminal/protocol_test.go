@@ -172,7 +172,7 @@ func TestProtocolFailures(t *testing.T) {
 		}
 		check.Equal(t, "the output", s.out.String(), jsonLines(
 			`{"type":"error","channel":"general","to":["1"],"text":"Your message could not be saved, so it was not accepted. Send it again later."}`,
-			`{"type":"error","channel":"general","to":["1"],"text":"That did not work; the reason is in my log. Try again later."}`,
+			`{"type":"error","channel":"general","to":["1"],"text":"That did not work; my log says why. Try again later."}`,
 		))
 		s.logged.wait(t, "database is closed")
 	})
@@ -259,7 +259,7 @@ func TestProtocolRefusals(t *testing.T) {
 		{"a channel that cannot be named", `{"text":"a","channel":"a\nb"}`, `the name of the channel`},
 		{"a user that cannot be named", `{"text":"a","user":"\u001b"}`, `the name of the user`},
 		{"an id that is too long", `{"text":"a","id":"` + strings.Repeat("i", 101) + `"}`, `line 1: id has more than 100 bytes`},
-		{"a line that is too long", `{"text":"` + strings.Repeat("a", maxLine) + `"}`, `"channel":"general","text":"line 1: a line of more than 4 MB`},
+		{"a line that is too long", `{"text":"` + strings.Repeat("a", maxLine) + `"}`, `"channel":"general","text":"line 1: a line longer than 4 MB`},
 		{"an unknown command", `{"id":"7","text":"/contxt"}`, `"to":["7"],"text":"line 1: There is no command /contxt. Did you mean /context?`},
 		{"the wish to leave", `{"id":"7","text":"/quit"}`, `close the input`},
 	}

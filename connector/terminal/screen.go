@@ -134,7 +134,7 @@ func (s *screen) key(k tea.KeyPressMsg) tea.Cmd {
 	case "ctrl+r":
 		text, ok := s.history.search(s.typed())
 		if !ok {
-			s.note = s.says("No older line contains this.")
+			s.note = s.says("No earlier line contains this.")
 			return nil
 		}
 		s.set(text)
@@ -198,7 +198,7 @@ func (s *screen) submit(line entry) bool {
 	case s.lines <- line:
 		return true
 	default:
-		s.note = s.says("Too many lines wait. Press Enter again in a moment.")
+		s.note = s.says("Too many lines are queued. Press Enter again in a moment.")
 		return false
 	}
 }

@@ -1,6 +1,6 @@
-// Package facts reads the numbers and dates that a text states, in any digits and, written out, in twelve languages. It is for
-// comparing two texts, so it returns every reading of what is ambiguous: "1.200" is 1200 and 1.2. All of it is pure and takes
-// linear time; no input makes it fail.
+// Package facts reads the numbers and dates that a text states, in digits of any script or in words of twelve languages. Its
+// results serve to compare two texts, so it returns every reading of an ambiguous value: "1.200" is 1200 and 1.2. All of it is
+// pure and takes linear time; it accepts any input.
 package facts
 
 import (

@@ -114,7 +114,7 @@ func (h *Hooks) Tell(hook string, e any) {
 	case h.waiting[hook] <- bodyOf(hook, e):
 	default: // the queue is full, or closed
 		h.count(hook, Dropped)
-		h.log.Log(h.ctx, h.failing[hook].Begin(), "hook_not_called", "hook", hook, "waiting", len(h.waiting[hook]), "error", "too many events wait")
+		h.log.Log(h.ctx, h.failing[hook].Begin(), "hook_not_called", "hook", hook, "waiting", len(h.waiting[hook]), "error", "too many events are queued")
 	}
 }
 
@@ -129,7 +129,7 @@ func (h *Hooks) work(hook string, queue <-chan []byte) {
 		for range left {
 			h.count(hook, Dropped)
 		}
-		h.log.Warn("hook_not_called", "hook", hook, "waiting", left, "error", "the bot ended")
+		h.log.Warn("hook_not_called", "hook", hook, "waiting", left, "error", "the bot stopped")
 		return
 	}
 }

@@ -1,5 +1,5 @@
-// Package lazy makes patterns and word lists when they are first needed: a run of the program needs
-// few of them, and making all of them would slow down every start.
+// Package lazy builds patterns and word lists on first use: a run of the program needs few of them,
+// and building all of them would slow down every start.
 package lazy
 
 import (

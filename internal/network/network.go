@@ -82,15 +82,15 @@ func Explain(address string, err error) error {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return fmt.Errorf("nothing listens at %s: start the server, or correct the address", address)
 	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
-		return fmt.Errorf("there is no way to %s: check the network, or correct the address", address)
+		return fmt.Errorf("there is no route to %s: check the network, or correct the address", address)
 	case errors.Is(err, http.ErrSchemeMismatch):
-		return fmt.Errorf("the server at %s speaks HTTP, not HTTPS: write http:// if the way to it is safe", address)
+		return fmt.Errorf("the server at %s speaks HTTP, not HTTPS: write http:// if the network between them is trusted", address)
 	case errors.As(err, &certificate):
 		return fmt.Errorf("the certificate of %s is not valid for this machine: %w; correct the address, or install the certificate", address, certificate.Err)
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &failed) && failed.Timeout():
-		return fmt.Errorf("%s does not answer in time: look at the load of the server, or correct the address", address)
+		return fmt.Errorf("%s does not answer in time: check the load of the server, or correct the address", address)
 	case op != nil, errors.As(err, &request) && request.Op != "parse" && !errors.Is(err, context.Canceled):
-		return fmt.Errorf("%s gives no answer that can be read: check that the right server runs there, or correct the address", address)
+		return fmt.Errorf("the answer from %s cannot be read: check that the right server runs there, or correct the address", address)
 	}
 	return nil
 }

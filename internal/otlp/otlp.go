@@ -63,7 +63,7 @@ func endpoint() (*url.URL, error) {
 		return nil, fmt.Errorf("%s: this is not the address of a collector: write it like http://localhost:4318", name)
 	}
 	if which, protocol := variable("PROTOCOL"); protocol != "" && protocol != "http/protobuf" {
-		return nil, fmt.Errorf("%s = %q: traces are sent by http/protobuf alone: unset it, and name the collector's port for HTTP, usually 4318", which, protocol)
+		return nil, fmt.Errorf("%s = %q: traces are sent only by http/protobuf: unset it, and name the collector's port for HTTP, usually 4318", which, protocol)
 	}
 	if !strings.Contains(name, "TRACES") { // an address for traces is used as it is
 		to = to.JoinPath(tracesPath)

@@ -1,4 +1,4 @@
-// Package tokens estimates how many tokens a text costs a language model, and clips texts to a
+// Package tokens estimates how many tokens of a language model a text uses, and clips texts to a
 // size. It reads a text once, byte by byte, and imports nothing of Cairn.
 package tokens
 

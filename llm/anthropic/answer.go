@@ -70,7 +70,7 @@ func (a *answer) Add(data []byte) (done bool, err error) {
 	case "content_block_delta":
 		b := a.block(e.Index)
 		if b == nil {
-			return false, llm.Truncated(fmt.Errorf("a piece of block %d, which did not begin", e.Index))
+			return false, llm.Truncated(fmt.Errorf("a piece of block %d, which was not started", e.Index))
 		}
 		a.grow(b, e.Delta)
 	case "message_delta":

@@ -1,5 +1,5 @@
-// Package clean removes from a model's output what belongs to the model's template or to Cairn's prompt: thoughts,
-// tokens that end a turn and what follows them, headers, blocks; and it reads tool calls that are written as text.
+// Package clean removes parts of the model's template and of Cairn's prompt from a model's output: reasoning,
+// end-of-turn tokens and the text after them, headers, blocks. It also reads tool calls that are written as text.
 // Text about such marks, and code, stays unchanged. It is pure.
 //
 // A Filter reads a text once, from the front, whatever the size of its pieces: it decides about a mark only when what

@@ -1,4 +1,4 @@
-// Package prices knows what common models cost. It imports nothing: counts come in as numbers.
+// Package prices has the list prices of common models. It imports nothing: callers pass token counts as numbers.
 package prices
 
 import (

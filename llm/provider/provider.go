@@ -88,7 +88,7 @@ func New(o Options, d Defaults) (*Client, error) {
 	o.BaseURL = strings.TrimRight(strings.TrimSuffix(strings.TrimRight(cmp.Or(o.BaseURL, d.BaseURL), "/"), d.Cut), "/")
 	base, err := url.Parse(o.BaseURL)
 	if err != nil || base.Host == "" || base.RawQuery != "" || base.Scheme != "http" && base.Scheme != "https" { // paths are appended
-		return nil, fmt.Errorf("base_url %q: want an address like %s, without a query", given, d.Example)
+		return nil, fmt.Errorf("base_url %q: must be an address like %s, without a query", given, d.Example)
 	}
 	if o.Wire == "auto" {
 		o.Wire = ""

@@ -46,7 +46,7 @@ let reading = 0;
 async function read() {
   const mine = ++reading;
   const answer = await fetch(said.dataset.src, { headers: { Accept: "text/html" } }).catch(() => null);
-  if (answer?.status === 401) tell("You are not logged in any more. Reload this page to log in.");
+  if (answer?.status === 401) tell("You are no longer logged in. Reload this page to log in.");
   if (!answer?.ok) return false;
   const fresh = document.createElement("template");
   fresh.innerHTML = await answer.text(); // made by our own pages, which escape everything

@@ -60,5 +60,5 @@ settings.addEventListener("submit", (e) => {
   }
   const reset = e.submitter?.value;
   const set = reset ? { [reset]: null } : Object.fromEntries(typedSettings());
-  change("PUT", settings.dataset.api, set).then(() => noteOn(location.pathname, "The settings are changed."), (error) => note(error.message));
+  change("PUT", settings.dataset.api, set).then(() => noteOn(location.pathname, "Settings changed."), (error) => note(error.message));
 });
