@@ -117,9 +117,9 @@ func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) er
 	return nil
 }
 
-func rowOf(m llm.Message, seq, turn int64) chat.Message {
+func rowOf(m llm.Message, seq, turn int64, pictures ...chat.Attachment) chat.Message {
 	row := chat.Message{
-		Seq: seq, Turn: turn, Role: m.Role, Text: m.Text, Calls: m.Calls,
+		Seq: seq, Turn: turn, Role: m.Role, Text: m.Text, Calls: m.Calls, Attachments: pictures,
 		CallID: m.CallID, Tool: m.Tool, Native: m.Native, Time: time.Now(),
 	}
 	row.Tokens = chat.TokensOf(row)

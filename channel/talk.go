@@ -113,43 +113,6 @@ func mostOverflows(refused *llm.Error) int {
 	return 6
 }
 
-// loadPictures loads the pictures of a request, and returns which; others are described in words.
-func (c *conversation) loadPictures(messages []llm.Message) (shown map[int64]bool) {
-	shown, blind := make(map[int64]bool), c.window.learnt().Facts().RefusesImages
-	for i, m := range messages {
-		if len(m.Images) == 0 {
-			continue
-		}
-		images := m.Images[:0:0]
-		for _, image := range m.Images {
-			if blind || c.unfit[image.File] {
-				continue
-			}
-			kind, data, err := c.records.Transcript().File(c.hub.ctx, image.File)
-			if err != nil {
-				c.log.Warn("load_image_failed", "error", err)
-				continue
-			}
-			image.Type, image.Data = kind, data
-			images = append(images, image)
-			shown[image.File] = true
-		}
-		messages[i].Images = images
-	}
-	return shown
-}
-
-// refused has pictures described in words from now on: all if the model accepts none, or those it was shown.
-func (c *conversation) refused(shown map[int64]bool, err error) {
-	if llm.TakesNoImages(err) {
-		c.log.Info("model_without_images", "effect", "images are described in words", "model", c.agent.Model.Name())
-		c.window.learnt().NoImages()
-		return
-	}
-	c.log.Info("images_refused", "effect", "images are described in words", "model", c.agent.Model.Name(), "error", err)
-	maps.Copy(c.unfit, shown)
-}
-
 // A provider's filter reads the whole prompt, so one message that it refuses would end the
 // conversation. Later requests contain a notice in its place; the transcript keeps it. The filter
 // does not say which message it refuses: what it has not accepted yet is withheld, step by step.

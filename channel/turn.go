@@ -253,7 +253,7 @@ func (c *conversation) converse(ctx context.Context, r *reply, other *handover) 
 			r.current.Reset()
 			c.add(r, calls, t.completion)
 			for _, result := range results {
-				c.add(r, result, 0)
+				c.add(r, result, 0, c.storePictures(r, result)...)
 			}
 		},
 		Report: func(u llm.Usage) {
@@ -281,12 +281,12 @@ func (c *conversation) converse(ctx context.Context, r *reply, other *handover) 
 }
 
 // add appends a message of the model or a tool; completion is the provider's count of it, 0: unknown.
-func (c *conversation) add(r *reply, m llm.Message, completion int) {
+func (c *conversation) add(r *reply, m llm.Message, completion int, pictures ...chat.Attachment) {
 	c.do(func(e *compactor.Compactor) {
 		if c.turn.Load().outdated && slices.Contains(handoverTools, m.Tool) {
 			m.Text = "Error: what it found may have changed since. Call the tool again."
 		}
-		row := rowOf(m, e.History().Next(), r.turn.Seq)
+		row := rowOf(m, e.History().Next(), r.turn.Seq, pictures...)
 		if len(row.Native) > 0 {
 			row.Reasoning = e.ReasoningOf(row, completion)
 		}

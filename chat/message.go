@@ -44,7 +44,7 @@ type Message struct {
 	Context   string // the stored turn context that follows it; see Context
 }
 
-// Attachment is a file or picture that came with a message.
+// Attachment is a file or picture that came with a message, or a picture in a tool's result.
 type Attachment struct {
 	Kind    string `json:"kind"`              // image, file, …
 	Name    string `json:"name,omitempty"`    // file name
@@ -131,7 +131,9 @@ func (r Record) Words(name func(word string) string) string {
 	}
 	lines := []string{r.Text}
 	for _, a := range r.of.Attachments {
-		lines = append(lines, a.words(name))
+		if r.Role != llm.RoleTool { // its text mentions them
+			lines = append(lines, a.words(name))
+		}
 	}
 	for _, call := range r.Calls {
 		lines = append(lines, CallLine(call))
@@ -183,9 +185,9 @@ func CallTokens(calls ...llm.Call) (cost int) {
 	return cost
 }
 
-// Pictures returns the attachments of m that are stored pictures.
+// Pictures returns the attachments of m that are stored pictures: of a person's message, or of a tool's result.
 func (m Message) Pictures() []Attachment {
-	if m.Role != llm.RoleUser {
+	if m.Role != llm.RoleUser && m.Role != llm.RoleTool {
 		return nil
 	}
 	var pictures []Attachment

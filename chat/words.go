@@ -44,9 +44,9 @@ func RepliedTo(m Message) string {
 }
 
 // Body returns the message as text: its own text and its attachments: text files with their
-// content, others described.
+// content, others described. The text of a tool's result mentions its pictures itself.
 func (m Message) Body() string {
-	if len(m.Attachments) == 0 {
+	if len(m.Attachments) == 0 || m.Role == llm.RoleTool {
 		return m.Text
 	}
 	var b strings.Builder
@@ -125,9 +125,12 @@ func CleanLine(text string, most int) string {
 	return insideLine(strings.TrimSpace(string(clean[:most-1]))) + "…"
 }
 
-// Label returns the text that precedes a picture in a request: "image of #12: cat.png".
-func (a Attachment) Label(seq int64) string {
-	label := fmt.Sprintf("image of #%d", seq)
+// Label returns the text that is with one of m's pictures in a request: "image of #12: cat.png", "image from calc_plot".
+func (m Message) Label(a Attachment) string {
+	if m.Role == llm.RoleTool {
+		return "image from " + CleanLine(m.Tool, 64)
+	}
+	label := fmt.Sprintf("image of #%d", m.Seq)
 	if name := CleanLine(a.Name, 100); name != "" {
 		label += ": " + name
 	}

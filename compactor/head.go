@@ -122,6 +122,7 @@ func copyOf(m chat.Message, most int) line {
 	if m.Role != llm.RoleUser {
 		m.Role, m.Author = llm.RoleUser, "you, the assistant" // the head is one message, so it must say who spoke
 		m.Calls, m.Native, m.CallID, m.Tokens = nil, nil, "", 0
+		m.Attachments = nil // the text of a tool's result mentions its pictures
 	}
 	l := lineOf(m, shape{clipTo: most})
 	l.tokens -= l.pictures * chat.PictureTokens

@@ -71,7 +71,7 @@ func lineOf(m chat.Message, sh shape) line {
 	}
 	l.tokens += costOfReasoning(m)
 	if m.Role == llm.RoleTool {
-		l.result = resultOf(m, form{l.text, l.tokens}, sh)
+		l.result = resultOf(m, form{l.text, l.tokens, l.pictures}, sh)
 	}
 	return l
 }
@@ -131,7 +131,7 @@ const (
 // stays the same until the head changes.
 func shownPictures(lines []line) map[int64][]llm.Image {
 	type picture struct {
-		seq int64
+		of *chat.Message
 		chat.Attachment
 	}
 	var shown []picture
@@ -141,7 +141,7 @@ func shownPictures(lines []line) map[int64][]llm.Image {
 			continue
 		}
 		for _, a := range l.Message.Pictures()[:l.pictures] {
-			shown = append(shown, picture{l.Seq, a})
+			shown = append(shown, picture{l.Message, a})
 			bytes += a.Size
 			if len(shown) <= maxPictures && bytes <= maxPictureBytes {
 				continue
@@ -154,7 +154,7 @@ func shownPictures(lines []line) map[int64][]llm.Image {
 	}
 	bySeq := make(map[int64][]llm.Image, len(shown))
 	for _, p := range shown {
-		bySeq[p.seq] = append(bySeq[p.seq], llm.Image{File: p.File, Type: p.Type, Label: p.Label(p.seq)})
+		bySeq[p.of.Seq] = append(bySeq[p.of.Seq], llm.Image{File: p.File, Type: p.Type, Label: p.of.Label(p.Attachment)})
 	}
 	return bySeq
 }
@@ -172,8 +172,9 @@ type result struct {
 }
 
 type form struct {
-	text   string
-	tokens int
+	text     string
+	tokens   int
+	pictures int // how many are shown; none of a form that saves tokens
 }
 
 // resultOf builds the forms of m's result. A form that would not be smaller than the one before
@@ -182,7 +183,7 @@ func resultOf(m chat.Message, whole form, sh shape) *result {
 	r := &result{whole: whole, brief: whole}
 	smaller := func(than form, text string) form {
 		if tokens := chat.ShownTokens(m, text); tokens < than.tokens {
-			return form{text, tokens}
+			return form{text, tokens, 0}
 		}
 		return than
 	}
@@ -216,7 +217,7 @@ func clearResults(lines []line, clearedTo int64, kept int) (grown int) {
 			n++
 		}
 		grown += shown.tokens - l.tokens
-		l.text, l.tokens = shown.text, shown.tokens
+		l.text, l.tokens, l.pictures = shown.text, shown.tokens, shown.pictures
 	}
 	return grown
 }

@@ -101,7 +101,7 @@ func appendLines(out []llm.Message, lines []line, contexts []turnContext, pictur
 			}
 			i++
 		case llm.RoleAssistant:
-			out, i = appendAssistant(out, lines, i)
+			out, i = appendAssistant(out, lines, i, pictures)
 		default: // a result without a call: providers reject it
 			i++
 		}
@@ -121,7 +121,7 @@ func lastOfUser(lines []line) int {
 // appendAssistant writes an assistant's line and the results of its calls, in the order of the
 // calls. A call without a result gets noResult; a call without a name or an id, a result without a
 // call and an empty message are left out.
-func appendAssistant(out []llm.Message, lines []line, i int) ([]llm.Message, int) {
+func appendAssistant(out []llm.Message, lines []line, i int, pictures map[int64][]llm.Image) ([]llm.Message, int) {
 	l := lines[i]
 	next := i + 1
 	for next < len(lines) && lines[next].Role == llm.RoleTool {
@@ -138,11 +138,13 @@ func appendAssistant(out []llm.Message, lines []line, i int) ([]llm.Message, int
 	}
 	out = append(out, m)
 	for _, call := range m.Calls {
-		text := noResult
-		if r := slices.IndexFunc(lines[i+1:next], func(l line) bool { return l.CallID == call.ID }); r >= 0 {
-			text = lines[i+1+r].text
+		result := llm.Message{Role: llm.RoleTool, CallID: call.ID, Tool: call.Name, Text: noResult}
+		r := slices.IndexFunc(lines[i+1:next], func(l line) bool { return l.CallID == call.ID })
+		if r >= 0 {
+			shown := lines[i+1+r]
+			result.Text, result.Images = shown.text, pictures[shown.Seq]
 		}
-		out = append(out, llm.Message{Role: llm.RoleTool, CallID: call.ID, Tool: call.Name, Text: text})
+		out = append(out, result)
 	}
 	return out, next
 }

@@ -47,7 +47,7 @@ func inWords(messages []Message, tell func(Message) bool, all bool) (converted [
 		case m.Role == RoleTool && (all || calls[m.CallID]):
 			changed = true
 			text := strings.ReplaceAll(m.Text, "</tool_result", "< /tool_result")
-			m = Message{Role: RoleUser, Text: fmt.Sprintf("<tool_result tool=%q>\n%s\n</tool_result>", m.Tool, text)}
+			m = Message{Role: RoleUser, Text: fmt.Sprintf("<tool_result tool=%q>\n%s\n</tool_result>", m.Tool, text), Images: m.Images}
 		}
 		converted = append(converted, m)
 	}

@@ -32,7 +32,7 @@ type Message struct {
 	CallID string `json:"call_id,omitempty"` // tool: the call this answers
 	Tool   string `json:"tool,omitempty"`    // tool: the name of the tool that ran
 
-	// Images are the pictures that came with a user's message, in order.
+	// Images are the pictures that came with a user's message or a tool's result, in order.
 	Images []Image `json:"-"`
 
 	// Native contains what the provider added in fields of its own (reasoning, thought signatures). It is opaque to
@@ -65,6 +65,7 @@ type Tool struct {
 	Parameters  json.RawMessage // JSON Schema of the arguments
 
 	// Run executes a call. Its error is shown to the model, which may correct itself, so it must say what to do.
+	// AddPicture adds pictures to the result.
 	Run func(ctx context.Context, arguments json.RawMessage) (string, error)
 
 	// Ends means that a successful call of this tool ends the loop.

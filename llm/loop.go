@@ -144,11 +144,14 @@ const toolError = "Error: "
 func runTools(ctx context.Context, tools []Tool, resp Response) (results []Message, ended bool) {
 	for i, call := range resp.Message.Calls {
 		last := i == len(resp.Message.Calls)-1
+		var images []Image
 		text, ends := toolError+"the answer reached its limit before this call was complete, so the tool did not run. Call it again with shorter arguments.", false
 		if !last || resp.FinishReason != FinishLength || isComplete(call) {
-			text, ends = runTool(ctx, tools, call)
+			inCall, pictures := withPictures(ctx)
+			text, ends = runTool(inCall, tools, call)
+			images = pictures.all
 		}
-		results = append(results, Message{Role: RoleTool, CallID: call.ID, Tool: call.Name, Text: text})
+		results = append(results, Message{Role: RoleTool, CallID: call.ID, Tool: call.Name, Text: text, Images: images})
 		ended = ended || ends
 	}
 	return results, ended

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,6 +36,39 @@ func TestPromptAlternatesRoles(t *testing.T) {
 			server := w.open(t, func(x *llmtest.Exchange) { x.Say("ok") })
 			req := llm.Request{Messages: messages, Tools: []llm.Tool{look}, MaxTokens: 100}
 			check.Equal(t, name, check.ErrorOf(w.model(t, server, openai.Options{}).Generate(t.Context(), req, nil)), nil)
+		}
+	})
+}
+
+func TestPicturesOfResultsAreShown(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
+		calls := assistant("")
+		calls.Calls = []llm.Call{{ID: "a", Name: look.Name}, {ID: "b", Name: look.Name}}
+		pictures := []llm.Image{{Data: png, Label: "image from look"}, {Data: slices.Concat(png, png), Label: "image from look"}}
+		results := []llm.Message{
+			{Role: llm.RoleTool, CallID: "a", Tool: look.Name, Text: "[picture: image/png]", Images: pictures},
+			{Role: llm.RoleTool, CallID: "b", Tool: look.Name, Images: pictures[:1]},
+		}
+		for _, behind := range [][]llm.Message{nil, {assistant("I see.")}, {user("and?")}} {
+			server := w.open(t, func(x *llmtest.Exchange) { x.Say("ok") })
+			messages := slices.Concat([]llm.Message{user("look"), calls}, results, behind)
+			if behind != nil && behind[0].Role == llm.RoleAssistant {
+				messages = append(messages, user("thanks"))
+			}
+			_, err := w.model(t, server, openai.Options{}).Generate(t.Context(), llm.Request{Messages: messages, Tools: []llm.Tool{look}, MaxTokens: 100}, nil)
+			check.NoError(t, err)
+			got := map[llm.Role][]int{}
+			for _, m := range server.Requests()[0].Messages {
+				if m.Role == llm.RoleTool || len(m.Images) > 0 {
+					got[m.Role] = append(got[m.Role], len(m.Images))
+				}
+			}
+			want := map[llm.Role][]int{llm.RoleTool: {2, 1}}
+			if w.name == llm.WireChat { // where results are only text
+				want = map[llm.Role][]int{llm.RoleTool: {0, 0}, llm.RoleUser: {3}}
+			}
+			check.Equal(t, "pictures", fmt.Sprint(got), fmt.Sprint(want))
+			check.Len(t, "refusals", server.Refusals(), 0)
 		}
 	})
 }
@@ -189,6 +223,9 @@ func grow(r *rand.Rand, n int, messages []llm.Message) []llm.Message {
 		id := fmt.Sprintf("c%d_%d", n, i)
 		step.Calls = append(step.Calls, llm.Call{ID: id, Name: look.Name, Arguments: `{"n":1}`})
 		results = append(results, llm.Message{Role: llm.RoleTool, CallID: id, Tool: look.Name, Text: strings.Repeat("found ", r.IntN(3))})
+		if r.IntN(3) == 0 {
+			results[i].Images = []llm.Image{{Data: png, Label: "image from " + look.Name}}
+		}
 	}
 	return append(append(messages, step), results...)
 }

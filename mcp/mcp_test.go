@@ -36,7 +36,7 @@ func TestToolsOfBothTransports(t *testing.T) {
 				{"calc_add", `{"A":1,"B":2}`, "result: 3"},
 				{"calc_add", `{"A":"one"}`, "type"},
 				{"calc_fail", `{"A":1,"B":2}`, "error: division by zero"},
-				{"calc_picture", `{"A":1,"B":2}`, "result: [an image, image/png, 4 bytes, which is not shown]\n[link: large, https://example.com/square.png, image/png: the same]\n[a sound, audio/wav, 4 bytes, which cannot be heard]\na [31mred square"},
+				{"calc_picture", `{"A":1,"B":2}`, "result: [picture, left out: image/png, 4 B]\n[link: large, https://example.com/square.png, image/png: the same]\n[sound, left out: audio/wav, 4 B]\na [31mred square"},
 				{"calc_flood", `{"A":1,"B":2}`, "characters left out"},
 			} {
 				got, err := h.run(t, c.tool, c.arguments)

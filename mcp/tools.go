@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -12,7 +11,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -185,59 +183,13 @@ func (c *connection) call(ctx context.Context, tool string, arguments json.RawMe
 	case result.NeedsInput():
 		return "", errors.New("the tool asks for more input, which is not possible here")
 	}
-	text := tokens.Clip(resultText(result), c.MaxResultTokens)
+	text, pictures := contentOf(result)
+	text = tokens.Clip(text, c.MaxResultTokens)
+	for _, picture := range pictures {
+		llm.AddPicture(ctx, picture)
+	}
 	if result.IsError {
 		return "", errors.New(text)
 	}
 	return text, nil
-}
-
-// resultText returns a result as text. Other content is only described.
-func resultText(result *sdk.CallToolResult) string {
-	var parts []string
-	for _, content := range result.Content {
-		shown := "[a file, which is not shown]"
-		switch part := content.(type) {
-		case *sdk.TextContent:
-			shown = part.Text
-		case *sdk.ImageContent:
-			shown = fmt.Sprintf("[an image, %s, %d bytes, which is not shown]", part.MIMEType, len(part.Data))
-		case *sdk.AudioContent:
-			shown = fmt.Sprintf("[a sound, %s, %d bytes, which cannot be heard]", part.MIMEType, len(part.Data))
-		case *sdk.ResourceLink:
-			shown = linkText(part)
-		case *sdk.EmbeddedResource:
-			if part.Resource != nil {
-				shown = cmp.Or(part.Resource.Text, shown)
-			}
-		}
-		parts = append(parts, shown)
-	}
-	if len(parts) == 0 && result.StructuredContent != nil {
-		if text, err := json.Marshal(result.StructuredContent); err == nil {
-			parts = append(parts, string(text))
-		}
-	}
-	return cmp.Or(strings.TrimSpace(printable(strings.Join(parts, "\n"))), "The tool returned nothing.")
-}
-
-// linkText returns a link as text: "[link: Report, https://example.com/r.pdf, application/pdf: figures of May]".
-func linkText(link *sdk.ResourceLink) string {
-	parts := []string{cmp.Or(link.Title, link.Name), link.URI, link.MIMEType}
-	parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
-	text := "[link: " + strings.Join(parts, ", ")
-	if link.Description != "" {
-		text += ": " + link.Description
-	}
-	return text + "]"
-}
-
-// printable removes broken UTF-8 and control characters.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r == unicode.ReplacementChar || unicode.IsControl(r) && r != '\n' && r != '\t' {
-			return -1
-		}
-		return r
-	}, text)
 }

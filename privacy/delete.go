@@ -135,13 +135,14 @@ func forgetEdited(c *store.Conversation, tx *store.Tx, was, is chat.Message) {
 }
 
 // forgetCopies empties tool results that found deleted messages, and answers without a model that quote these; in the turns of
-// those messages, the arguments of memory tools and what the provider added; and after the first of them all stored
+// those messages, the arguments of memory tools, pictures of results and what the provider added; and after the first of them all stored
 // reasoning, which may repeat it in any words. No summary is built from any of this.
 func forgetCopies(c *store.Conversation, tx *store.Tx, deleted []chat.Message) {
 	var copies []chat.Message
 	first := int64(store.MaxSeq)
 	for _, m := range deleted {
 		first = min(first, m.Seq)
+		c.In(tx).StoreFiles(store.PicturesOf(m.Turn), nil)
 		copies = append(copies, c.In(tx).Messages(m.Turn, c.In(tx).LastOf(m.Turn), "AND role <> 'user' AND tool NOT IN ('context', 'memory_save')")...)
 		copies = append(copies, c.In(tx).Copying(m.Seq)...)
 	}

@@ -110,7 +110,7 @@ func (rs Rows) quoting(result chat.Message) []chat.Message {
 // WithoutCopies returns a message of a model or tool without its copies of other texts.
 func WithoutCopies(m chat.Message) chat.Message {
 	if m.Role == llm.RoleTool || quotesFinds(m) {
-		m.Text = DeletedCopyText
+		m.Text, m.Attachments = DeletedCopyText, nil
 	}
 	if m.Role == llm.RoleAssistant {
 		m.Native = nil
@@ -141,7 +141,8 @@ func (rs Rows) Replace(was, m chat.Message) {
 		rs.Unindex(was)
 		rs.tx.Do("DELETE FROM quotes WHERE message = ?", row)
 	}
-	rs.tx.Do("UPDATE messages SET text = ?, calls = ?, native = ?, tokens = ? WHERE id = ?", m.Text, toJSON(m.Calls), string(m.Native), m.Tokens, row)
+	rs.tx.Do("UPDATE messages SET text = ?, attachments = ?, calls = ?, native = ?, tokens = ? WHERE id = ?",
+		m.Text, toJSON(m.Attachments), toJSON(m.Calls), string(m.Native), m.Tokens, row)
 	if m.Text != was.Text || !slices.Equal(m.Calls, was.Calls) {
 		for _, found := range rs.Copying(m.Seq) {
 			rs.Replace(found, WithoutCopies(found))

@@ -150,16 +150,22 @@ func (rs Rows) StoreFiles(message string, attachments []chat.Attachment) []chat.
 	for i := range attachments {
 		a := &attachments[i]
 		if len(a.Data) > 0 {
-			a.File = Get[int64](rs.tx, "INSERT INTO files (conversation, platform_id, type, data) VALUES (?, ?, ?, ?) RETURNING id", rs.c.id, message, a.Type, a.Data)
-			if a.Size == 0 {
-				a.Size = int64(len(a.Data))
-			}
-			a.Data = nil
+			*a = rs.c.storeFile(rs.tx, message, *a)
 		}
 		kept = append(kept, a.File)
 	}
 	rs.tx.Do("DELETE FROM files WHERE conversation = ? AND platform_id = ? AND id NOT IN (SELECT value FROM json_each(?))", rs.c.id, message, Encode(kept))
 	return attachments
+}
+
+// storeFile stores the data of an attachment, and returns it without it.
+func (c *Conversation) storeFile(tx *Tx, message string, a chat.Attachment) chat.Attachment {
+	a.File = Get[int64](tx, "INSERT INTO files (conversation, platform_id, type, data) VALUES (?, ?, ?, ?) RETURNING id", c.id, message, a.Type, a.Data)
+	if a.Size == 0 {
+		a.Size = int64(len(a.Data))
+	}
+	a.Data = nil
+	return a
 }
 
 func (c *Conversation) keepFiles(tx *Tx, message string, attachments []chat.Attachment) string {

@@ -137,6 +137,7 @@ func (c *Conversation) append(tx *Tx, o *Outcome) {
 	if changed { // the prompt still has that
 		c.In(tx).NextVersion()
 	}
+	c.dropPictures(tx, o.Turn, messages)
 	c.addMessages(tx, messages, func(chat.Message) any { return nil })
 	for i, m := range messages {
 		if m.Turn != o.Turn || m.Role == llm.RoleUser {

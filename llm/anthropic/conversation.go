@@ -30,20 +30,18 @@ func converse(req llm.Request, author string) (c conversation) {
 			}
 			c.addAnswer(t, thoughts)
 		case llm.RoleTool:
-			c.add(llm.RoleUser, &block{Type: "tool_result", ToolUseID: t.CallID, Content: t.Text}, t.Content[0].Marked)
+			marked := t.Content[len(t.Content)-1].Marked
+			c.add(llm.RoleUser, &block{Type: "tool_result", ToolUseID: t.CallID, Content: resultContent(t)}, marked)
 		default:
 			for _, p := range t.Content {
-				b := &block{Type: "text", Text: p.Text}
+				b := blockOf(p)
 				switch {
-				case p.IsPicture():
-					b = &block{Type: "image", Source: map[string]string{"type": "base64", "media_type": p.MediaType, "data": p.Data}}
-				case strings.TrimSpace(p.Text) == "":
-					continue
+				case b == nil:
 				case t.Role == llm.RoleSystem:
 					c.system = append(c.system, b)
-					continue
+				default:
+					c.add(llm.RoleUser, b, p.Marked)
 				}
-				c.add(llm.RoleUser, b, p.Marked)
 			}
 		}
 	}
@@ -51,6 +49,36 @@ func converse(req llm.Request, author string) (c conversation) {
 		c.add(llm.RoleUser, &block{Type: "text", Text: provider.Placeholder}, false)
 	}
 	return c
+}
+
+// blockOf returns a text or a picture as a block; nil for a blank text, which is refused.
+func blockOf(p provider.Piece) *block {
+	switch {
+	case p.IsPicture():
+		return &block{Type: "image", Source: map[string]string{"type": "base64", "media_type": p.MediaType, "data": p.Data}}
+	case strings.TrimSpace(p.Text) == "":
+		return nil
+	}
+	return &block{Type: "text", Text: p.Text}
+}
+
+// resultContent returns the content of a tool_result: a text, or with pictures a list of text and image blocks
+// (https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/implement-tool-use, Handling tool use). nil: it is empty.
+func resultContent(t provider.Turn) any {
+	switch {
+	case len(t.Content) == 1 && t.Content[0].Text == "":
+		return nil
+	case len(t.Content) == 1:
+		return t.Content[0].Text
+	}
+	var blocks []*block
+	for _, p := range t.Content {
+		b := blockOf(p)
+		if b != nil {
+			blocks = append(blocks, b)
+		}
+	}
+	return blocks
 }
 
 // add appends b to the last message, or starts one.

@@ -57,7 +57,8 @@ func (p plan) chat() chatBody {
 	for _, t := range p.Tools {
 		b.Tools = append(b.Tools, chatTool{api.ToolTypeFunction, functionOf(t)})
 	}
-	for _, t := range provider.Turns(p.Messages, p.Head) {
+	// "For tool messages, only type text is supported": https://platform.openai.com/docs/api-reference/chat/create
+	for _, t := range provider.PicturesByUser(provider.Turns(p.Messages, p.Head)) {
 		b.Messages = append(b.Messages, p.chatMessage(t))
 	}
 	if !p.Refused["stream_options"] {

@@ -19,7 +19,7 @@ import (
 var png = []byte("\x89PNG\x0D\x0A\x1A\x0A and the rest")
 
 func TestRequests(t *testing.T) {
-	pictures := []llm.Image{{Data: png}} // which only a user shows
+	pictures := []llm.Image{{Data: png}} // which only users and tools show
 	req := llm.Request{
 		Messages: []llm.Message{
 			{Role: llm.RoleSystem, Text: "be kind", Images: pictures},

@@ -77,7 +77,10 @@ func (p plan) items(t provider.Turn) []any {
 	}
 	var content []part
 	marked := false
-	for _, one := range t.Content {
+	for i, one := range t.Content {
+		if i == 0 && one.Text == "" && len(t.Content) > 1 && !one.IsPicture() { // a result of pictures alone
+			continue
+		}
 		item := part{Type: "input_text", Text: one.Text}
 		if one.IsPicture() {
 			item = part{Type: "input_image", Image: dataURL(one)}
@@ -88,9 +91,9 @@ func (p plan) items(t provider.Turn) []any {
 		content = append(content, item)
 	}
 	switch {
-	case t.Role == llm.RoleTool && !marked:
-		return []any{inputItem{Type: "function_call_output", CallID: t.CallID, Output: t.Text}}
-	case t.Role == llm.RoleTool:
+	case t.Role == llm.RoleTool && !marked && len(t.Content) == 1:
+		return []any{inputItem{Type: "function_call_output", CallID: t.CallID, Output: t.Content[0].Text}}
+	case t.Role == llm.RoleTool: // a list may have texts and pictures: https://platform.openai.com/docs/api-reference/responses/create
 		return []any{inputItem{Type: "function_call_output", CallID: t.CallID, Output: content}}
 	case content == nil:
 		content = []part{{Type: "input_text", Text: ""}} // servers refuse an empty message

@@ -30,18 +30,47 @@ type Piece struct {
 // IsPicture reports whether it is one.
 func (p Piece) IsPicture() bool { return p.MediaType != "" }
 
-// pieces returns the pictures of a user's message, each after its label, and then the text, unless it is empty.
+// pieces returns the pictures of a user's message, each after its label, and then the text, unless it is empty. Of a
+// tool's result the text is first.
 func pieces(m *llm.Message) (all []Piece) {
 	text, images := m.Text, []llm.Image(nil)
-	if m.Role == llm.RoleUser { // only users have pictures
+	if m.Role == llm.RoleUser || m.Role == llm.RoleTool { // only they have pictures
 		text, images = m.Shown()
+	}
+	if m.Role == llm.RoleTool {
+		all = append(all, Piece{Text: text})
 	}
 	for _, image := range images {
 		kind, _ := image.MediaType()
 		all = append(all, Piece{Text: "[" + image.Name() + "]"}, Piece{MediaType: kind, Data: base64.StdEncoding.EncodeToString(image.Data)})
 	}
-	if text != "" || m.Role == llm.RoleTool {
+	if text != "" && m.Role != llm.RoleTool {
 		all = append(all, Piece{Text: text})
+	}
+	return all
+}
+
+// PicturesByUser moves the pictures of tool results, with their labels, into the user's turn behind the results, or into
+// a new one: for protocols whose results are only text.
+func PicturesByUser(turns []Turn) []Turn {
+	all := make([]Turn, 0, len(turns)+1)
+	var pictures []Piece
+	for _, t := range turns {
+		switch {
+		case t.Role == llm.RoleTool:
+			pictures = append(pictures, t.Content[1:]...)
+			t.Content = t.Content[:1]
+		case len(pictures) > 0 && t.Role == llm.RoleUser:
+			t.Content = append(pictures, t.Content...)
+			pictures = nil
+		case len(pictures) > 0:
+			all = append(all, Turn{&llm.Message{Role: llm.RoleUser}, pictures})
+			pictures = nil
+		}
+		all = append(all, t)
+	}
+	if len(pictures) > 0 {
+		all = append(all, Turn{&llm.Message{Role: llm.RoleUser}, pictures})
 	}
 	return all
 }

@@ -155,9 +155,10 @@ func (Silent) Send(_ context.Context, p channel.Piece) (id string, _ error) { re
 
 // Box is a toolbox with one server, calc, whose tool calc_add records its arguments.
 type Box struct {
-	Approve string // channel.ApproveFirst, for example
-	About   string // the tool's description
-	Result  string // what the tool returns; "": five
+	Approve  string      // channel.ApproveFirst, for example
+	About    string      // the tool's description
+	Result   string      // what the tool returns; "": five
+	Pictures []llm.Image // with it
 
 	Connecting chan struct{} // calc is not connected until Connect closes it; nil: it is from the start
 
@@ -202,10 +203,13 @@ func (b *Box) Tools(servers []string) []llm.Tool {
 	}
 	return []llm.Tool{{
 		Approve: b.Approve, Name: "calc_add", Description: b.About, Parameters: json.RawMessage(`{"type":"object","properties":{}}`),
-		Run: func(_ context.Context, arguments json.RawMessage) (string, error) {
+		Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			b.called = append(b.called, string(arguments))
+			for _, picture := range b.Pictures {
+				llm.AddPicture(ctx, picture)
+			}
 			return cmp.Or(b.Result, "five"), nil
 		},
 	}}

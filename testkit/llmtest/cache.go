@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -152,6 +153,16 @@ func callPart(call llm.Call, marked bool) part {
 
 func resultPart(id, text string, marked bool) part {
 	return part{role: "tool", text: id + " " + text, marked: marked}
+}
+
+// asResult makes a tool's message one part, followed by its pictures.
+func (m *Message) asResult(marked bool) {
+	pictures := slices.DeleteFunc(slices.Clone(m.pieces), func(p part) bool { return !p.image })
+	for _, image := range m.Images[len(pictures):] { // of Messages, whose pieces are inside a block
+		pictures = append(pictures, part{role: "tool", text: fmt.Sprintf("image %x", sha256.Sum256(image.Data)), image: true})
+	}
+	m.pieces = append([]part{resultPart(m.ToolCallID, m.Text(), false)}, pictures...)
+	m.pieces[len(m.pieces)-1].marked = marked
 }
 
 // partTokens is the overhead of a part, in tokens.

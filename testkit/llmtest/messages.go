@@ -121,8 +121,8 @@ func (r *reader) block(m *Message, o object) {
 	case "user tool_result":
 		r.refuse(len(m.Parts) > 0 || len(m.Images) > 0, "tool_result blocks must come before other content")
 		result := Message{Role: llm.RoleTool, ToolCallID: get[string](r, o, "tool_use_id"), Body: o}
-		result.say(get[string](r, o, "content"), false)
-		result.pieces = []part{resultPart(result.ToolCallID, result.Text(), marked)}
+		r.result(&result, o["content"])
+		result.asResult(marked)
 		r.Messages = append(r.Messages, result)
 	case "assistant tool_use":
 		call := llm.Call{ID: get[string](r, o, "id"), Name: get[string](r, o, "name"), Arguments: input}
@@ -135,6 +135,23 @@ func (r *reader) block(m *Message, o object) {
 	default:
 		r.fail("type: a message of the %s has no %s", m.Role, kind)
 	}
+}
+
+// result reads the content of a tool_result: "a string … or a list of nested content blocks …: text, image, document"
+// (https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/implement-tool-use). Cairn sends the first two.
+func (r *reader) result(m *Message, content json.RawMessage) {
+	if len(content) == 0 || content[0] != '[' {
+		m.say(get[string](r, object{"content": content}, "content"), false)
+		return
+	}
+	inside := Message{Role: llm.RoleUser}
+	for _, block := range get[[]object](r, object{"content": content}, "content") {
+		kind := get[string](r, block, "type")
+		r.refuse(kind != "text" && kind != "image", "tool_result: %q is no type of a nested block", kind)
+		r.block(&inside, block)
+	}
+	m.say(strings.Join(inside.Parts, "\n"), false)
+	m.Images = inside.Images
 }
 
 // Prefixes of model names: which options those models do not support.

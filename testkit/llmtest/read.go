@@ -187,8 +187,7 @@ func (r *reader) content(m *Message, raw json.RawMessage, text, image string) {
 		}
 	}
 	if m.Role == llm.RoleTool { // a result is cached as a whole
-		marked := slices.ContainsFunc(m.pieces[before:], func(p part) bool { return p.marked })
-		m.pieces = []part{resultPart(m.ToolCallID, m.Text(), marked)}
+		m.asResult(slices.ContainsFunc(m.pieces[before:], func(p part) bool { return p.marked }))
 	}
 }
 
@@ -249,7 +248,9 @@ func (r *reader) checkMessages() {
 		r.where = fmt.Sprintf("messages[%d] (%s): ", i, m.Role)
 		empty := m.Text() == ""
 		r.refuse(m.Content == nil, "content is missing")
-		r.refuse(len(m.Images) > 0 && m.Role != llm.RoleUser, "only a user may show pictures")
+		// https://platform.openai.com/docs/api-reference/chat/create: "For tool messages, only type text is supported."
+		mayShow := m.Role == llm.RoleUser || m.Role == llm.RoleTool && r.Wire != llm.WireChat
+		r.refuse(len(m.Images) > 0 && !mayShow, "a message of the %s may not show pictures", m.Role)
 		r.refuse(m.Role != llm.RoleTool && len(pending) > 0, "%d calls before it have no result", len(pending))
 		switch m.Role {
 		case llm.RoleSystem:
