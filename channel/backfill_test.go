@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"cairn/channel"
@@ -248,5 +249,35 @@ func TestReplyWaitsForRewrite(t *testing.T) {
 		close(release)
 		r.waitForReplies()
 		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
+	})
+}
+
+// slow is a platform whose clock is an hour ahead of this machine's.
+type slow struct{ *platform }
+
+func (slow) PlatformTime(host time.Time) time.Time { return host.Add(time.Hour) }
+
+// Messages have the platform's times, so a request for a session has, too: what was missed before it belongs before the session.
+func TestSessionBeginsByThePlatformsClock(t *testing.T) {
+	inBubble(t, echo, func(t *testing.T, r *rig) {
+		p := &platform{said: missedMessages(), fails: errors.New("503")}
+		for i := range p.said {
+			p.said[i].Time = p.said[i].Time.Add(time.Hour)
+		}
+		r.throughConnector(slow{p})
+		r.post(p.said[0])
+		r.away()
+		check.NoError(t, r.hub.CatchUp(t.Context(), place, ""))
+		synctest.Wait()
+		live := p.said[5]
+		live.Time = time.Now().Add(time.Hour)
+		check.Must(r.hub.Deliver(t.Context(), place, live))(t)
+		r.run("/new")
+		r.connector.note(func() { p.fails = nil })
+		time.Sleep(time.Hour)
+		r.catchUp()
+		check.Equal(t, "the transcript", texts(r.transcript()), "user: one | user: two | user: three | user: four | user: five | user: nine | assistant: answer 1")
+		check.Contains(t, "the prompt of the old session", textOf(r.model.Requests()[0]), "Ada] one", "Ada] five", "Ada] nine")
+		check.Contains(t, "the new session", r.run("/context"), "messages  7 in total, 0 of them verbatim")
 	})
 }

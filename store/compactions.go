@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"cairn/chat"
 	"cairn/transcript"
@@ -232,8 +233,9 @@ const (
 )
 
 // WantSession records that a user wants a new session, which starts after the turn being answered and what is waiting in the
-// inbox; later: there is any of that. wanted is false if nothing would be left behind.
-func (cs Compactions) WantSession(ctx context.Context) (wanted, later bool, err error) {
+// inbox; later: there is any of that. wanted is false if nothing would be left behind. at is when, by the clock by which messages
+// have their times.
+func (cs Compactions) WantSession(ctx context.Context, at time.Time) (wanted, later bool, err error) {
 	err = cs.c.Update(ctx, "request a new session", func(tx *Tx) {
 		var before, last int64 // the last row of the inbox before the known requests, and before this one
 		var known, said, waiting bool
@@ -244,7 +246,7 @@ func (cs Compactions) WantSession(ctx context.Context) (wanted, later bool, err 
 			FROM wanted_sessions WHERE conversation = ?1`, cs.c.id).Scan(&before, &known, &last, &said, &waiting)
 		later = waiting || last > 0
 		if wanted = last > before || said && !known; wanted {
-			tx.Do("INSERT INTO wanted_sessions (conversation, after, wanted_at) VALUES (?, ?, ?)", cs.c.id, last, Now())
+			tx.Do("INSERT INTO wanted_sessions (conversation, after, wanted_at) VALUES (?, ?, ?)", cs.c.id, last, at.UnixMilli())
 		}
 	})
 	return wanted, later, err

@@ -60,7 +60,7 @@ func TestNewSession(t *testing.T) {
 // wantWanted asks for a session, and checks whether one is wanted now, and whether it starts later.
 func wantWanted(t *testing.T, c *store.Conversation, want, later bool) {
 	t.Helper()
-	is, isLater, err := c.Compactions().WantSession(ctx)
+	is, isLater, err := c.Compactions().WantSession(ctx, time.Now())
 	check.NoError(t, err)
 	check.Equal(t, "wanted, later", [2]bool{is, isLater}, [2]bool{want, later})
 }
