@@ -31,6 +31,7 @@ type backfill struct {
 	reviewed  string           // the newest of them
 	taskEnds  time.Time        // the time of the task that this conversation is will be over
 
+	patient      bool        // a message that asks something has to wait until an import is read
 	importUnread atomic.Bool // there may be messages of an import that the engine has not read; any goroutine may set it
 }
 
