@@ -32,6 +32,7 @@ type backfill struct {
 	taskEnds  time.Time        // the time of the task that this conversation is will be over
 	tidy      bool             // what an earlier process showed of withdrawn answers has been removed, see removeHalves
 
+	patient      bool        // a message that asks something has to wait until an import is read
 	importUnread atomic.Bool // there may be messages of an import that the engine has not read; any goroutine may set it
 }
 

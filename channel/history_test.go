@@ -13,10 +13,8 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/compactor"
 	"cairn/llm"
 	"cairn/privacy"
-	"cairn/store"
 	"cairn/testkit/check"
 	"cairn/testkit/llmtest"
 	"cairn/testkit/storetest"
@@ -216,29 +214,6 @@ func TestDeliveriesWaitForBackfill(t *testing.T) {
 		r.waitForReplies()
 		check.EqualAll(t, name, r.transcript(), c.want)
 	}
-}
-
-func TestImport(t *testing.T) {
-	r := newRig(t, echo).withWindow(4000)
-	past := func(n int) (all []channel.Inbound) {
-		for i := range n {
-			text := fmt.Sprintf("Ada visited town %d. %s", i, strings.Repeat("word ", 20+i%25/24*2000))
-			all = append(all, channel.Inbound{ID: fmt.Sprint("old", i), Author: "Ada", Time: time.Unix(int64(i*60), 0), Text: text})
-		}
-		return all
-	}
-	done, ignore := 0, func(channel.ImportProgress) {}
-	check.Equal(t, "imported messages", check.Must(r.hub.Import(t.Context(), place, past(100), func(p channel.ImportProgress) { done = p.Stored - p.Unread }))(t), 100)
-	check.Equal(t, "progress", done, 100)
-	for _, e := range r.connector.events {
-		check.That(t, e.Trigger != compactor.OnEmergency && e.BeforeTokens <= e.Window, "an emergency while importing: %+v", e)
-	}
-	applied := len(r.eventsIn(compactor.EventApplied))
-	check.That(t, applied >= 3, "got %d applied compactions", applied)
-	check.Equal(t, "messages imported by the second import", check.Must(r.hub.Import(t.Context(), place, past(110), ignore))(t), 10)
-	check.Len(t, "model calls", r.model.Requests(), 0)
-	r.ask("hello")
-	check.Error(t, check.ErrorOf(r.hub.Import(t.Context(), place, past(120), ignore)), store.ErrLive)
 }
 
 func TestNew(t *testing.T) {

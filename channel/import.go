@@ -1,7 +1,9 @@
 package channel
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -68,11 +70,81 @@ type ImportProgress struct {
 	Unread int // messages of the conversation that are stored and not summarized yet, once all are stored
 }
 
+// errAsked ends the reading of an import for as long as it takes to answer who asks something.
+var errAsked = errors.New("a message waits for an answer")
+
+// readImport reads the messages that an import has stored, if there are any. Who asks something meanwhile is answered at once, with
+// what has been read and what was said since; nobody waits for a summary. resume: a turn may be open.
+func (c *conversation) readImport(ctx context.Context, resume bool) error {
+	for c.importUnread.Swap(false) {
+		err := c.readImported(ctx, resume)
+		if errors.Is(err, errAsked) {
+			c.importUnread.Store(true)
+			err = c.answerMeanwhile(ctx, resume)
+			resume = false
+		}
+		if err != nil {
+			c.importUnread.Store(true)
+			return err
+		}
+	}
+	return nil
+}
+
+// answerMeanwhile answers the messages that wait, with the engine as it is. What cannot be answered yet waits for the whole import.
+func (c *conversation) answerMeanwhile(ctx context.Context, resume bool) error {
+	awaited := ""
+	c.do(func(*compactor.Compactor) { awaited = c.arrivals.awaited })
+	err := c.sync(ctx, resume)
+	asks, more := true, true
+	for asks && more && err == nil && ctx.Err() == nil {
+		asks, err = c.asks(ctx)
+		if asks && err == nil {
+			more, err = c.step(ctx)
+		}
+	}
+	if err == nil {
+		asks, err = c.asks(ctx)
+		c.patient = asks
+	}
+	c.do(func(*compactor.Compactor) { c.arrivals.answered(awaited) })
+	return cmp.Or(err, ctx.Err())
+}
+
+// asks reports whether a message waits for an answer that need not wait for a new session.
+func (c *conversation) asks(ctx context.Context) (bool, error) {
+	if c.connector == nil || c.patient {
+		return false, nil
+	}
+	due, err := c.records.Inbox().Due(ctx)
+	return due.Asked && !due.Session, err
+}
+
+// interrupted returns errAsked if somebody waits for an answer; resume: perhaps of a turn that is open.
+func (c *conversation) interrupted(ctx context.Context, resume bool) error {
+	asks, err := c.asks(ctx)
+	if err == nil && !asks && resume && c.connector != nil {
+		_, asks, err = c.records.Turns().Unanswered(ctx)
+	}
+	if err == nil && asks {
+		err = errAsked
+	}
+	return err
+}
+
 // readImported reads the messages that an import has stored, batch by batch. Nothing is truncated, however many there are: it
-// waits for the summaries, also through pauses after a failure. Messages that arrive meanwhile wait in the inbox.
-func (c *conversation) readImported(ctx context.Context) error {
+// waits for the summaries, also through pauses after a failure. It ends with errAsked when somebody asks something, and goes on from
+// there when it is called again.
+func (c *conversation) readImported(ctx context.Context, resume bool) error {
 	left, err := c.records.Past().Unread(ctx)
 	if err != nil || left == 0 {
+		return err
+	}
+	if err := c.interrupted(ctx, resume); err != nil {
+		return err
+	}
+	from, err := c.records.Past().UnreadFrom(ctx)
+	if err != nil {
 		return err
 	}
 	c.log.Info("import_reading", "messages", left)
@@ -84,10 +156,10 @@ func (c *conversation) readImported(ctx context.Context) error {
 			if len(batch) == 0 {
 				return nil, nil
 			}
-			return c.records.Past().ReadTo(ctx, c.next(), batch[len(batch)-1].Seq)
+			return c.readBatch(ctx, batch)
 		},
 	}
-	for from := c.next(); ; {
+	for {
 		page, err := c.records.Transcript().Page(ctx, from, compactor.FeedBatch)
 		if err != nil {
 			return err
@@ -109,7 +181,24 @@ func (c *conversation) readImported(ctx context.Context) error {
 	return err
 }
 
-// untilIdle waits until no summary is being written or due, and reports how many messages of the import are left.
+// readBatch marks messages as read and returns them as they are now. If the engine shows what was said since the import, it takes
+// the batch from the disk, because Append adds only at the end.
+func (c *conversation) readBatch(ctx context.Context, batch []chat.Message) (read []chat.Message, err error) {
+	last := batch[len(batch)-1].Seq
+	read, err = c.records.Past().ReadTo(ctx, batch[0].Seq, last)
+	if err != nil {
+		return nil, err
+	}
+	c.do(func(e *compactor.Compactor) {
+		if e.History().Next() > last {
+			err = e.Changed(ctx)
+		}
+	})
+	return read, err
+}
+
+// untilIdle waits until no summary is being written or due, or somebody asks something, which is errAsked. It reports how many
+// messages of the import are left.
 func (c *conversation) untilIdle(ctx context.Context) error {
 	left, err := c.records.Past().Unread(ctx)
 	if err != nil {
@@ -121,9 +210,16 @@ func (c *conversation) untilIdle(ctx context.Context) error {
 			c.runs.onImportRead(left)
 		}
 	})
+	if err := c.interrupted(ctx, false); err != nil {
+		return err
+	}
+	listens := c.connector != nil && !c.patient
 	return c.until(ctx, func() (bool, error) {
-		if c.runs.broken {
+		switch {
+		case c.runs.broken:
 			return false, errPanicked
+		case listens && c.arrivals.awaited != "":
+			return false, errAsked
 		}
 		return !c.working(), nil
 	})

@@ -68,6 +68,13 @@ func (a *arrival) ask() {
 	}
 }
 
+// answered records that the message awaited, and all before it, need not wait any more. Only the loop calls it.
+func (a *arrival) answered(awaited string) {
+	if a.awaited == awaited {
+		a.awaited, a.asked = "", make(chan struct{})
+	}
+}
+
 type awaitedKey struct{}
 
 // withAwaited returns a context for calls of the connector, see Awaited. asked: a message waits for an answer already.

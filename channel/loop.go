@@ -149,9 +149,7 @@ func (c *conversation) goWork(worked chan<- error) {
 			c.continues()
 			c.inbox.post(func() {
 				c.runs.panics = 0
-				if c.arrivals.awaited == awaited {
-					c.arrivals.awaited, c.arrivals.asked = "", make(chan struct{})
-				}
+				c.arrivals.answered(awaited)
 			})
 		} else if ctx.Err() == nil {
 			c.stalled(ctx, awaited, again, err)

@@ -26,11 +26,8 @@ func (c *conversation) work(ctx context.Context, resume bool) error {
 		}
 		c.importUnread.Store(true)
 	}
-	if c.importUnread.Swap(false) {
-		if err := c.readImported(ctx); err != nil {
-			c.importUnread.Store(true)
-			return err
-		}
+	if err := c.readImport(ctx, resume); err != nil {
+		return err
 	}
 	if c.connector == nil {
 		return c.workClosed(ctx, opens)
@@ -114,7 +111,10 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	case len(burst) == 0:
 		return c.continueTask(ctx)
 	}
-	own, authors := c.takeUp(burst)
+	own, authors, err := c.takeUp(ctx, burst)
+	if err != nil {
+		return false, err
+	}
 	if err := c.redetectLanguage(ctx); err != nil {
 		return false, err
 	}
@@ -134,9 +134,14 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 }
 
 // takeUp shows dequeued messages, and returns the settings that came with them and the authors of the addressed ones.
-func (c *conversation) takeUp(burst []chat.Message) (own compactor.Patch, authors []string) {
-	c.do(func(*compactor.Compactor) {
-		c.append(burst)
+// While an import is read they follow messages that are not read yet, and come from the disk.
+func (c *conversation) takeUp(ctx context.Context, burst []chat.Message) (own compactor.Patch, authors []string, err error) {
+	c.do(func(e *compactor.Compactor) {
+		if c.importUnread.Load() {
+			err = e.Changed(ctx)
+		} else {
+			c.append(burst)
+		}
 		for _, m := range burst {
 			settings := c.accepted(m.ID, m.Seq)
 			if m.Addressed {
@@ -150,7 +155,7 @@ func (c *conversation) takeUp(burst []chat.Message) (own compactor.Patch, author
 			}
 		}
 	})
-	return own, authors
+	return own, authors, err
 }
 
 // append shows messages that are on disk. Only the loop calls it.
@@ -162,7 +167,7 @@ func (c *conversation) append(messages []chat.Message) {
 // startSession starts a requested session once all earlier messages are dealt with.
 func (c *conversation) startSession(ctx context.Context) (started bool, err error) {
 	due, err := c.records.Compactions().SessionDue(ctx)
-	if err != nil || !due {
+	if err != nil || !due || c.importUnread.Load() { // it would begin before what is not read yet
 		return false, err
 	}
 	c.do(func(e *compactor.Compactor) { started, err = e.StartSession(ctx) })

@@ -32,6 +32,7 @@ type view struct {
 	lineCost    int
 	hidden      []line        // behind a placeholder that exists in memory alone, because the disk refused to write it
 	open        int64         // turn not answered yet, spared from every span; 0: none
+	beyond      int64         // messages from this seq on follow some that are not read yet: no span reaches them; 0: none
 	contexts    []turnContext // by seq
 	contextRuns bool          // the last context is the running turn's
 	stored      int64         // messages up to this seq are on disk
@@ -62,7 +63,7 @@ func (s view) lineAt(seq int64) (l line, ok bool) {
 
 func newHistory(state transcript.Snapshot, sh shape) *History {
 	h := &History{next: state.Next, first: state.First, view: view{
-		head: state.Head, open: state.Open, stored: state.Next - 1,
+		head: state.Head, open: state.Open, beyond: state.Beyond, stored: state.Next - 1,
 		clearedTo: state.Head.ClearedTo, addressed: state.Addressed || state.Open != 0, shape: sh,
 	}}
 	lines := make([]line, len(state.Messages))

@@ -81,7 +81,7 @@ type lineSpan struct {
 // starts. From reaches back to the preceding compaction, so that deleted messages in between are
 // covered too. An empty span means that nothing may leave.
 func planSpan(s view, need int, tail tailLimits) lineSpan {
-	end := tailStart(s.lines, s.open, tail)
+	end := s.tailStart(tail)
 	n, tokens := 0, 0
 	for n < end && (n == 0 || tokens < need) {
 		turn := s.lines[n].Turn
@@ -109,7 +109,7 @@ func planSpan(s view, need int, tail tailLimits) lineSpan {
 // planAhead takes the oldest whole turns that together cost about tokens. It returns an empty span
 // if less than that is older than the tail: a smaller piece is not worth a call.
 func planAhead(s view, tokens, tail int) lineSpan {
-	end := tailStart(s.lines, s.open, tailLimits{messages: len(s.lines), tokens: tail})
+	end := s.tailStart(tailLimits{messages: len(s.lines), tokens: tail})
 	if costOf(s.lines[:end]) < tokens {
 		return lineSpan{}
 	}
@@ -128,6 +128,15 @@ func planAhead(s view, tokens, tail int) lineSpan {
 // tailLimits limits the newest messages that stay: messages, rounded up to turns, and turns, as long as
 // they cost no more than tokens. The zero value spares nothing.
 type tailLimits struct{ messages, turns, tokens int }
+
+// tailStart returns the index of the first line that no span may reach.
+func (s view) tailStart(tail tailLimits) int {
+	end := tailStart(s.lines, s.open, tail)
+	if s.beyond != 0 {
+		end = min(end, s.indexOf(s.beyond))
+	}
+	return end
+}
 
 // tailStart returns the index of the first line that stays: the tail, in which the newest turn
 // stays however large it is, and the turn that is not answered yet.

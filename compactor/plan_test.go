@@ -80,6 +80,16 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+// Between the messages from beyond on and those before them are some that are not read yet: no span may cover those.
+func TestSpansEndBeforeWhatIsNotRead(t *testing.T) {
+	s := turns([]int{100}, []int{100}, []int{100}, []int{100})
+	s.beyond = s.lines[2].Seq
+	check.Equal(t, "all that may leave", planSpan(s, 1000, tailLimits{}).Span, Span{From: s.lines[0].Seq, To: s.lines[1].Seq})
+	check.Equal(t, "ahead", planAhead(s, 200, 0).Span, Span{From: s.lines[0].Seq, To: s.lines[1].Seq})
+	s.beyond = s.lines[0].Seq
+	check.Len(t, "nothing", planSpan(s, 1000, tailLimits{}).lines, 0)
+}
+
 func TestSpanReachesItsNeighbors(t *testing.T) {
 	s := turns(one(10, 10, 10, 10, 10, 10)...)
 	lines := s.lines

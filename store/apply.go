@@ -133,8 +133,8 @@ func (c *Conversation) writeRow(tx *Tx, s *transcript.State, row transcript.Summ
 		row.State, row.Kind, row.By, row.AwaitsModel, row.Tokens, ended, row.ID, c.id)
 	if slices.Contains(transcript.IDs(s.Prepared), row.ID) {
 		tx.Do(`UPDATE compactions SET messages = ?, children = ?, text = ?, lines = ?, dropped_lines = ?, applied_at = ?, version = ?,
-			cleared_before = c.cleared_to, next_seq = iif(c.unread_from > 0, c.unread_from, c.next_seq) FROM conversations c WHERE compactions.id = ? AND c.id = compactions.conversation`,
-			row.Messages, toJSON(row.Children), row.Text, toJSON(row.Lines), toJSON(row.DroppedLines), Now(), version, row.ID)
+			cleared_before = c.cleared_to, next_seq = ? FROM conversations c WHERE compactions.id = ? AND c.id = compactions.conversation`,
+			row.Messages, toJSON(row.Children), row.Text, toJSON(row.Lines), toJSON(row.DroppedLines), Now(), version, c.readTo(tx), row.ID)
 	}
 	if row.State == transcript.Applied || row.State == transcript.RolledUp {
 		c.adopt(tx, row.ID, row.Children)

@@ -126,9 +126,13 @@ func (rs Rows) prepared() []transcript.Summary {
 
 func (rs Rows) Load() (state transcript.Snapshot) {
 	state.Head = rs.c.head(rs.tx)
-	state.Next = Get[int64](rs.tx, "SELECT "+readTo+" FROM conversations WHERE id = ?", rs.c.id)
-	for _, gap := range (transcript.Span{From: state.Head.Start, To: state.Next - 1}).Gaps(state.Head.Stack) {
+	var read int64
+	state.Next, state.Beyond, read = rs.c.shown(rs.tx)
+	for _, gap := range (transcript.Span{From: state.Head.Start, To: read}).Gaps(state.Head.Stack) {
 		state.Messages = append(state.Messages, rs.Messages(gap.From, gap.To, "ORDER BY id")...)
+	}
+	if state.Beyond > 0 {
+		state.Messages = append(state.Messages, rs.Messages(state.Beyond, state.Next-1, "ORDER BY id")...)
 	}
 	state.First, state.Prepared = rs.c.first(rs.tx, state.Head.Start), rs.prepared()
 	state.Count, state.Contexts = rs.c.count(rs.tx), rs.c.contexts(rs.tx)

@@ -175,13 +175,42 @@ func (h Past) Unread(ctx context.Context) (n int, err error) {
 // ReadTo returns the messages between two seqs, as they are now, and marks those up to the second as read.
 func (h Past) ReadTo(ctx context.Context, from, to int64) ([]chat.Message, error) {
 	return Update(ctx, h.c, "read imported messages", func(tx *Tx) []chat.Message {
+		if Get[bool](tx, "SELECT "+asked+" IS NOT NULL FROM conversations WHERE id = ?1 AND unread_from > 0", h.c.id) { // they come before what is shown
+			h.c.In(tx).NextVersion()
+		}
 		tx.Do("UPDATE conversations SET unread_from = iif(?1 < next_seq, ?1, 0) WHERE id = ?2 AND unread_from BETWEEN 1 AND ?1", to+1, h.c.id)
 		return h.c.In(tx).Messages(from, to, "ORDER BY id")
 	})
 }
 
-// readTo is SQL for the seq after the last message that the compactor has read.
-const readTo = "iif(unread_from > 0, unread_from, next_seq)"
+// asked is SQL for the first message since an import began to be read that is addressed to the bot: what people say meanwhile is
+// answered at once, and read with the rest of the import later. ?1 is the conversation.
+const asked = `(SELECT seq FROM messages INDEXED BY messages_addressed WHERE addressed = 1
+	AND id BETWEEN ?1 << 32 | unread_from AND ?1 << 32 | 4294967295 ORDER BY id LIMIT 1)`
+
+// readTo is SQL for the seq after the last message that the compactor has read, or that it shows before the rest of an import.
+const readTo = "iif(unread_from > 0 AND " + asked + " IS NULL, unread_from, next_seq)"
+
+func (c *Conversation) readTo(tx *Tx) int64 {
+	return Get[int64](tx, "SELECT "+readTo+" FROM conversations WHERE id = ?1", c.id)
+}
+
+// shown returns what a Snapshot shows of the messages: those up to read, and from beyond on to next, unless beyond is 0.
+func (c *Conversation) shown(tx *Tx) (next, beyond, read int64) {
+	var unread int64
+	tx.Row("SELECT "+readTo+", unread_from FROM conversations WHERE id = ?1", c.id).Scan(&next, &unread)
+	if unread == 0 || next == unread {
+		return next, 0, next - 1
+	}
+	beyond = Get[int64](tx, "SELECT "+asked+" FROM conversations WHERE id = ?1", c.id)
+	return next, beyond, unread - 1
+}
+
+// UnreadFrom returns the first message of an import that the compactor has not read; 0: it has read all.
+func (h Past) UnreadFrom(ctx context.Context) (seq int64, err error) {
+	err = h.c.row(ctx, "look for unread messages", []any{&seq}, "SELECT unread_from FROM conversations WHERE id = ?", h.c.id)
+	return seq, err
+}
 
 // CheckIDs returns ErrOtherMessage if one of the messages has the id of a message here that somebody else wrote, or at another
 // time, or in other words, unless people have edited or deleted that one.

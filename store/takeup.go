@@ -87,6 +87,9 @@ func (c *Conversation) dequeue(tx *Tx, upTo int64, budget int, since time.Time) 
 	})
 	tx.Do("DELETE FROM inbox WHERE conversation = ? AND id <= ?", c.id, last)
 	tx.Do("UPDATE conversations SET origin = 'live' WHERE id = ? AND origin <> 'live'", c.id)
+	if Get[bool](tx, "SELECT unread_from > 0 FROM conversations WHERE id = ?", c.id) { // they are shown before what is not read
+		c.In(tx).NextVersion()
+	}
 	return taken
 }
 

@@ -40,3 +40,27 @@ func TestUnreadImport(t *testing.T) {
 	loaded(5, "m1", "m2", "m3", "m4")
 	check.Len(t, "importing", check.Must(c.Store().Importing(ctx))(t), 0)
 }
+
+// What people say before an import is read is loaded, and what is not read is not; then it is read before it.
+func TestQuestionBeforeAnImportIsRead(t *testing.T) {
+	c := newTalk(t)
+	check.Must(c.Past().ImportUnread(ctx, []store.Inbound{said(1, "a"), said(2, "b"), said(3, "c"), said(4, "d")}))(t)
+	check.Must(c.Past().ReadTo(ctx, 1, 2))(t)
+	loaded := func(c *store.Conversation, beyond int64, want ...string) {
+		t.Helper()
+		state := check.Must(c.Compactions().Load(ctx))(t)
+		check.EqualAll(t, "loaded", ids(state.Messages), want)
+		check.Equal(t, "beyond", state.Beyond, beyond)
+		check.NoError(t, state.State().Check())
+	}
+	loaded(c, 0, "m1", "m2")
+	version := check.Must(c.Compactions().Load(ctx))(t).Head.Version
+	deliver(t, c, asking(5, "where is c?"))
+	loaded(c, 5, "m1", "m2", "m5")
+	now := check.Must(c.Compactions().Load(ctx))(t)
+	check.That(t, now.Head.Version > version, "the version is the same, so the question is not shown")
+	check.Equal(t, "next", now.Next, 6)
+	check.Equal(t, "open", now.Open, 5)
+	check.Must(c.Turns().Finish(ctx, store.Outcome{Turn: 5}))(t)
+	loaded(reopen(t, c), 5, "m1", "m2", "m5")
+}

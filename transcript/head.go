@@ -76,6 +76,7 @@ type Snapshot struct {
 	First     []chat.Message // the first MaxFirst messages of the session addressed to the bot, and the replies of their turns
 	Prepared  []Summary      // rows that are stored but not applied, oldest first
 	Next      int64          // the seq the next message will get
+	Beyond    int64          // messages from this seq on follow those of an import that are not read yet and not in Messages; 0: none
 	Open      int64          // the turn still to be answered; 0: none
 	Addressed bool           // the bot was addressed since a summary was applied
 	Count     Count          // the last count, if it belongs to the current head

@@ -203,15 +203,15 @@ func TestEachTokenIsCheckedAlone(t *testing.T) {
 func TestSilentSlack(t *testing.T) {
 	for waits, stop := range map[string]func(w *slacktest.Server){
 		"hello of Socket Mode":    func(w *slacktest.Server) { w.NoHello(1) },
-		"the answer to auth.test": func(w *slacktest.Server) { w.Fail(slacktest.Fault{Of: "auth.test", Delay: 2 * time.Second}) },
+		"the answer to auth.test": func(w *slacktest.Server) { w.Fail(slacktest.Fault{Of: "auth.test", Delay: 3 * time.Second}) },
 		"the answer to apps.connections.open": func(w *slacktest.Server) {
-			w.Fail(slacktest.Fault{Of: "apps.connections.open", Delay: 2 * time.Second})
+			w.Fail(slacktest.Fault{Of: "apps.connections.open", Delay: 3 * time.Second})
 		},
 	} {
 		t.Run(waits, func(t *testing.T) {
 			r, _, _ := town(t, slacktest.Options{}, answerN)
 			r.tune = func(s *Slack) {
-				s.Link.Patience = 50 * time.Millisecond
+				s.Link.Patience = 500 * time.Millisecond
 			}
 			stop(r.w)
 			r.launch()
@@ -223,8 +223,8 @@ func TestSilentSlack(t *testing.T) {
 			}
 			r.eventually("it is connected", func() bool { return r.connector.Connected() && r.connector.Problem() == "" })
 			r.eventually("the recovery", func() bool { return strings.Contains(r.Log.String(), "connection_recovered") })
-			check.Equal(t, "warnings", strings.Count(r.Log.String(), "msg=connection_silent"), 1)
-			check.Contains(t, "the log", r.Log.String(), "msg=connection_silent connector=slack waits_for=\""+waits+"\" after=50ms hint=\""+silentHint)
+			check.Equal(t, "warnings", strings.Count(r.Log.String(), "level=WARN msg=connection_silent"), 1)
+			check.Contains(t, "the log", r.Log.String(), "msg=connection_silent connector=slack waits_for=\""+waits+"\" after=500ms hint=\""+silentHint)
 		})
 	}
 }
