@@ -139,6 +139,7 @@ func TestCompactAndUndo(t *testing.T) {
 	check.Len(t, "usage points before message 10", get[historyAnswer](r, at(garden, "/history?before=10")).Used, 1+4)
 	check.Len(t, "usage points of messages 4 to 9", get[historyAnswer](r, at(garden, "/history?from=4&to=9")).Used, 1+3)
 	check.Len(t, "compactions before message 16", get[historyAnswer](r, at(garden, "/history?to=15")).Compactions, 0)
+	check.Len(t, "compactions up to message 16", get[historyAnswer](r, at(garden, "/history?to=16")).Compactions, 1)
 	check.Len(t, "compactions from message 16 on", get[historyAnswer](r, at(garden, "/history?from=16")).Compactions, 1)
 	r.do(422, nil, "GET", at(garden, "/history?from=9&to=4"), "")
 	since := time.Now().Add(time.Hour).UTC().Format("2006-01-02T15:04:05Z")

@@ -125,13 +125,13 @@ func overview(v *visit) page {
 			Desc:   fmt.Sprintf("%d of %d tokens are used now; summaries were applied %s", d.Used, d.Max, stepsIn(past.Compactions, shown)),
 		}),
 		g.If(len(past.Compactions) > 0, faint(g.Text("Summaries were applied "+stepsIn(past.Compactions, shown)+"."))),
+		searchForm(rangeFields(shown), button("", "Show in the chart")),
 		composition(d),
 		tasksView(tasks.Tasks),
 		h.H2(g.Text("Summaries at the top of the prompt")),
 		summaries,
 	}
-	ofChart := searchForm(rangeFields(shown), button("", "Show in the chart"))
-	return page{content: g.Group{live(name, v.URL.RequestURI(), state), ofChart, actionsView(name)}, part: state}
+	return page{content: g.Group{live(name, v.URL.RequestURI(), state), actionsView(name)}, part: state}
 }
 
 // stepsIn says how often summaries were applied in a range, by what caused it: the parts add up.

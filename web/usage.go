@@ -45,8 +45,9 @@ func (s *Server) history(r *request) (h historyAnswer, err error) {
 	if err := shown.check(); err != nil {
 		return h, err
 	}
-	if shown.To > 0 && (before == 0 || shown.To < before) {
-		before = shown.To + 1
+	afterAnswer := shown.To + 2 // the usage at a message is that of the answer to it
+	if shown.To > 0 && (before == 0 || afterAnswer < before) {
+		before = afterAnswer
 	}
 	ctx, c := r.Context(), r.conversation
 	h = historyAnswer{Used: []usedPoint{}, Compactions: []store.AppliedStep{}}
@@ -80,7 +81,8 @@ func (s *Server) history(r *request) (h historyAnswer, err error) {
 		h.Used = append(h.Used, usedPoint{Time: last.Time, Seq: last.Seq, Tokens: now.Used, Window: now.Max})
 	}
 	h.Used = sinceMessage(h.Used, shown.From)
-	h.Compactions = slices.DeleteFunc(h.Compactions, func(s store.AppliedStep) bool { return s.Next-1 < shown.From })
+	h.Used = slices.DeleteFunc(h.Used, func(u usedPoint) bool { return shown.To > 0 && u.Seq > shown.To })
+	h.Compactions = slices.DeleteFunc(h.Compactions, func(s store.AppliedStep) bool { return !shown.has(s.Next - 1) })
 	return h, nil
 }
 

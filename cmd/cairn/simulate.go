@@ -189,6 +189,9 @@ func (a *app) runSimulation(ctx context.Context, s simulation, rec simulate.Reco
 	o.Progress = func(n, _ int) { show(n) }
 	report, err := simulate.Run(ctx, rec, s.variants, o)
 	done()
+	if errors.Is(err, simulate.ErrNoMessages) {
+		err = usage(err)
+	}
 	if err != nil {
 		return err
 	}

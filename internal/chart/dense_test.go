@@ -43,6 +43,8 @@ func TestOnlyTheRangeIsShown(t *testing.T) {
 	svg := Sawtooth{First: 55, Last: 80, Panels: []Panel{p}}.SVG()
 	check.Contains(t, "a chart of a range", svg, ">b<", ">60<", ">80<")
 	check.Lacks(t, "a chart of a range", svg, ">a<", ">c<", ">90<")
+	near := Sawtooth{First: 9000, Last: 9400, Panels: []Panel{p}}.SVG()
+	check.Contains(t, "the axis of a range of high numbers", near, ">9000</text>", ">9050</text>", ">9400</text>")
 	beyond := Sawtooth{First: 200, Last: 300, Panels: []Panel{p}}
 	safe(t, beyond.SVG())
 }

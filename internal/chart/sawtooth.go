@@ -225,8 +225,13 @@ func (d *drawing) axis(s scale) {
 	if at := steps(float64(s.last-s.first), 8); len(at) > 1 {
 		step = max(step, int64(at[1]))
 	}
-	for at := (s.first + step - 1) / step * step; at <= s.last; at += step {
-		d.words(s.percent(at), s.high+26, "chart-tick", "middle", Short(float64(at)))
+	label := func(at int64) string { return Short(float64(at)) }
+	from := (s.first + step - 1) / step * step
+	if label(from) == label(from+step) || label(from+step) == label(from+2*step) { // 9.1k and 9.1k
+		label = func(at int64) string { return strconv.FormatInt(at, 10) }
+	}
+	for at := from; at <= s.last; at += step {
+		d.words(s.percent(at), s.high+26, "chart-tick", "middle", label(at))
 	}
 }
 

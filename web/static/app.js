@@ -17,6 +17,10 @@ function refresh(part) {
   if (waiting.has(part)) return;
   waiting.set(part, setTimeout(async () => {
     waiting.delete(part);
+    if (part.querySelector("input:focus")) { // what is being typed stays
+      refresh(part);
+      return;
+    }
     const from = new URL(part.dataset.src, location.href);
     from.searchParams.set("fragment", "live");
     try {
