@@ -11,14 +11,15 @@ import (
 	"cairn/store"
 )
 
-// modelOf returns the model that the settings and the environment name, if its window is known. Otherwise it returns the
-// one that answered last in the conversation, with the window it had then, if that is known.
+// modelOf returns the model that the settings and the environment name. If they name none, or its window can only be
+// guessed and it answered last, modelOf returns the model that answered last, with the window it had then, if that is known.
 func modelOf(ctx context.Context, conversation *store.Conversation, configured llm.Model) (llm.Model, error) {
-	if _, offline := configured.(*llm.Offline); !offline && configured.Window(ctx).Source != llm.GuessedWindow.Source {
+	_, offline := configured.(*llm.Offline)
+	if !offline && configured.Window(ctx).Source != llm.GuessedWindow.Source {
 		return configured, nil
 	}
 	name, last, err := conversation.Turns().LastModel(ctx)
-	if err != nil || name == "" {
+	if err != nil || name == "" || !offline && name != configured.Name() {
 		return configured, err
 	}
 	answered := &answeredModel{name: name, window: llm.Window{Tokens: last.Window, Source: "the last answer"}}

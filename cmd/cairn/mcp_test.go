@@ -178,7 +178,7 @@ func TestDoctorConnectsToToolServers(t *testing.T) {
 	p.doctorSays(exitFailed, "tools that the server does not have: subtract")
 	onlyAsTask := fmt.Sprintf(`'sh', '-c', '%s | sed -u s/.name.:.forge./\&,\"execution\":{\"taskSupport\":\"required\"}/'`, check.Must(os.Executable())(t))
 	p.write("config.toml", strings.Replace(toolSettings(t), fmt.Sprintf("%q", check.Must(os.Executable())(t)), onlyAsTask, 1))
-	p.doctorSays(exitFailed, "WRONG  tools     calc: allow names tools that cannot be used: forge: it runs only as a task", "calc: may be called: add; not allowed: erase")
+	p.doctorSays(exitFailed, "WRONG  tools     calc: allow names tools that cannot be used: forge: it runs only as a task", "calc: allowed: add; not allowed: erase")
 	p.write("config.toml", "[[tools]]\nid = \"calc\"\ncommand = \"no-such-program\"\nallow = [\"add\"]")
 	began := time.Now()
 	p.doctorSays(exitFailed, "WRONG  tools", "no-such-program")
