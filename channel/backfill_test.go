@@ -278,6 +278,6 @@ func TestSessionBeginsByThePlatformsClock(t *testing.T) {
 		r.catchUp()
 		check.Equal(t, "the transcript", texts(r.transcript()), "user: one | user: two | user: three | user: four | user: five | user: nine | assistant: answer 1")
 		check.Contains(t, "the prompt of the old session", textOf(r.model.Requests()[0]), "Ada] one", "Ada] five", "Ada] nine")
-		check.Contains(t, "the new session", r.run("/context"), "messages  7 in total, 0 of them verbatim")
+		check.Contains(t, "the new session", r.run("/context"), "messages  7, of which 0 verbatim")
 	})
 }
