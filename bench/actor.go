@@ -118,6 +118,7 @@ func (a *actor) answer(req llm.Request) (llm.Response, error) {
 func (a *actor) takeElapsed() (took time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	took, a.elapsed = a.elapsed, 0
+	took = a.elapsed
+	a.elapsed = 0
 	return took
 }

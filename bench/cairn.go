@@ -125,7 +125,8 @@ func (e *engine) ask(ctx context.Context, m said, now string) error {
 	if err != nil {
 		return err
 	}
-	e.turn, e.rows = taken[0].Seq, nil
+	e.turn = taken[0].Seq
+	e.rows = nil
 	e.c.History().Begin(compactor.Context{Text: now}, compactor.AnyVersion)
 	return nil
 }
@@ -137,7 +138,9 @@ func (e *engine) request(ctx context.Context) (view, error) {
 }
 
 func (e *engine) add(m chat.Message) {
-	m.Seq, m.Turn, m.Time = e.c.History().Next(), e.turn, e.clock.now()
+	m.Seq = e.c.History().Next()
+	m.Turn = e.turn
+	m.Time = e.clock.now()
 	m.Tokens = chat.TokensOf(m)
 	e.rows = append(e.rows, m)
 	e.c.History().Append(m)

@@ -49,7 +49,8 @@ func (b *board) note(f func()) {
 func (b *board) wait(ctx context.Context, ok func() bool) error {
 	for {
 		b.mu.Lock()
-		done, changed := ok(), b.changed
+		done := ok()
+		changed := b.changed
 		b.mu.Unlock()
 		if done {
 			return nil

@@ -108,17 +108,31 @@ func policyWith(changes ...func(p *compactor.Policy)) compactor.Policy {
 // of the other strategies.
 func atOnce(p *compactor.Policy) { p.PrepareThreshold = 0 }
 
-func forCost(p *compactor.Policy) { p.Economy, p.PrepareThreshold, p.StackBudget = true, 0.40, 0.05 }
+func forCost(p *compactor.Policy) {
+	p.Economy = true
+	p.PrepareThreshold = 0.40
+	p.StackBudget = 0.05
+}
 
 func forAll(p *compactor.Policy) {
-	p.PrepareThreshold, p.BackgroundThreshold, p.BackgroundFraction = 0, 0.74, 0.90
-	p.StackBudget, p.TailTokens = 0.02, 500
+	p.PrepareThreshold = 0
+	p.BackgroundThreshold = 0.74
+	p.BackgroundFraction = 0.90
+	p.StackBudget = 0.02
+	p.TailTokens = 500
 }
 
 func forMost(p *compactor.Policy) {
-	p.BackgroundThreshold, p.AggressiveThreshold, p.EmergencyThreshold = 0.98, 0.985, 0.99
-	p.BackgroundFraction, p.AggressiveFraction, p.EmergencyFraction = 0.10, 0.10, 0.10
-	p.PrepareThreshold, p.StackBudget, p.KeepFirst, p.PinBudget = 0, 0.02, 0, 0
+	p.BackgroundThreshold = 0.98
+	p.AggressiveThreshold = 0.985
+	p.EmergencyThreshold = 0.99
+	p.BackgroundFraction = 0.10
+	p.AggressiveFraction = 0.10
+	p.EmergencyFraction = 0.10
+	p.PrepareThreshold = 0
+	p.StackBudget = 0.02
+	p.KeepFirst = 0
+	p.PinBudget = 0
 }
 
 const setHelp = `"Economy" is economy = true: all prepared summaries are applied together. "Set for cost" adds
@@ -207,7 +221,8 @@ func (with contender) price(ctx context.Context, turns []turn, rule cacheRule, p
 	if err != nil {
 		err = fmt.Errorf("%s: %w", with.name, err)
 	}
-	r.Strategy, r.Window = with.name, with.window
+	r.Strategy = with.name
+	r.Window = with.window
 	return r, err
 }
 

@@ -47,11 +47,13 @@ func TestStrategies(t *testing.T) {
 			return everything{newList(c, tools, false), 10_500, turns, rand.New(rand.NewPCG(1, 3))}, nil
 		}},
 	}
-	turns, rows := talk(26, 0.7, false), []row{}
+	turns := talk(26, 0.7, false)
+	rows := []row{}
 	want, _ := measure(turns)
 	for _, with := range all {
 		watched := with
-		requests, last := 0, llm.Request{}
+		requests := 0
+		last := llm.Request{}
 		watched.open = func(ctx context.Context, c *clock, till *meter) (strategy, error) {
 			s, err := with.open(ctx, c, till)
 			return observed{s, func(req llm.Request) {
@@ -67,7 +69,9 @@ func TestStrategies(t *testing.T) {
 		check.Contains(t, with.name+": the last request", flat(last), turns[25].question.text)
 		check.That(t, last.Messages[len(last.Messages)-1].Role != llm.RoleAssistant, "%s: the last request asks nothing", with.name)
 	}
-	c, slides, sums := rows[0], rows[1], rows[2]
+	c := rows[0]
+	slides := rows[1]
+	sums := rows[2]
 	check.That(t, c.Worker.Requests >= 4 && c.Turns.Rewrites >= 3, "the window was not passed, or the worker costs nothing: %+v", c)
 	check.That(t, 2*slides.Input >= 3*c.Input && slides.Worker.Requests == 0, "a sliding window does not cost most: %+v\nCairn %+v", slides, c)
 	check.That(t, sums.Worker.Requests > 0 && sums.Least < c.Least && sums.Turns.Rewrites >= 2, "summing up everything does not keep least: %+v\nCairn %+v", sums, c)
@@ -79,7 +83,9 @@ func TestStrategies(t *testing.T) {
 // less of the running turn, as the worker begins beside it.
 func costsTheSame(a, b row) bool {
 	near := math.Abs(a.Total-b.Total) < b.Total/1000
-	a.Worker, a.Input, a.Total = b.Worker, b.Input, b.Total
+	a.Worker = b.Worker
+	a.Input = b.Input
+	a.Total = b.Total
 	return near && reflect.DeepEqual(a, b)
 }
 
@@ -94,7 +100,8 @@ func TestCairnUsesPauses(t *testing.T) {
 		turns := talk(18, 0.7, pauses)
 		with := contender{"Cairn", window, func(ctx context.Context, c *clock, _ *meter) (strategy, error) {
 			s, err := newEngine(ctx, c, window, policy, byPrefix)
-			head, at := "", c.now()
+			head := ""
+			at := c.now()
 			return observed{s, func(req llm.Request) {
 				above, _, found := strings.Cut(flat(req), "</kept>")
 				if !found {
@@ -103,13 +110,16 @@ func TestCairnUsesPauses(t *testing.T) {
 				if above != head && c.now().Sub(at) >= cacheTTL {
 					changes++
 				}
-				head, at = above, c.now()
+				head = above
+				at = c.now()
 			}}, err
 		}}
 		check.NoError(t, check.ErrorOf(with.price(t.Context(), turns, byPrefix, func() {})))
 		return changes
 	}
-	busy, pausing, once := cold(false, func(*compactor.Policy) {}), cold(true, func(*compactor.Policy) {}), cold(true, atOnce)
+	busy := cold(false, func(*compactor.Policy) {})
+	pausing := cold(true, func(*compactor.Policy) {})
+	once := cold(true, atOnce)
 	check.That(t, busy == 0 && pausing >= 3 && pausing > once,
 		"the head changed %d times behind a pause where there is none, %d times where there are, %d times if nothing is made ahead", busy, pausing, once)
 }
@@ -124,7 +134,8 @@ func TestWhatCairnIsSetToIsAllowed(t *testing.T) {
 
 func TestTalk(t *testing.T) {
 	check.That(t, reflect.DeepEqual(talk(50, 1, false), talk(50, 1, false)), "two conversations are made")
-	steady, pausing := talk(400, 1, false), talk(400, 1, true)
+	steady := talk(400, 1, false)
+	pausing := talk(400, 1, true)
 	pauses := 0
 	for i := range steady {
 		check.Require(t, steady[i].question == pausing[i].question, "turn %d: pauses change what is said", i)
@@ -153,9 +164,12 @@ func spoken(role llm.Role, name string) llm.Message {
 
 // TestCacheRules prices requests that go on in ways that the rules tell apart.
 func TestCacheRules(t *testing.T) {
-	system, question := spoken(llm.RoleSystem, "system"), spoken(llm.RoleUser, "question")
-	answer, next := spoken(llm.RoleAssistant, "answer"), spoken(llm.RoleUser, "next")
-	begins, goesOn := []llm.Message{system, question}, []llm.Message{system, question, answer, next}
+	system := spoken(llm.RoleSystem, "system")
+	question := spoken(llm.RoleUser, "question")
+	answer := spoken(llm.RoleAssistant, "answer")
+	next := spoken(llm.RoleUser, "next")
+	begins := []llm.Message{system, question}
+	goesOn := []llm.Message{system, question, answer, next}
 	beginsWithNow := []llm.Message{system, {Role: llm.RoleUser, Text: question.Text + "\n\n<now>it is nine</now>"}}
 	beginsOtherwise := []llm.Message{spoken(llm.RoleSystem, "other"), question, answer}
 	each := tokens.Estimate(cachedWords) // of a message, about

@@ -167,7 +167,8 @@ func (h *crashRun) kill(ctx context.Context) error {
 		h.clients.report("it ended by itself: %s", p.stderrTail())
 	case <-ctx.Done():
 	}
-	answering, atWork := h.oracle.answering.Load(), h.oracle.atWork.Load()
+	answering := h.oracle.answering.Load()
+	atWork := h.oracle.atWork.Load()
 	up := h.up()
 	p.crash()
 	if err := ctx.Err(); err != nil {

@@ -84,7 +84,8 @@ func (c *clients) next() string {
 		return c.command(channel)
 	}
 	u := &remark{channel: channel, author: []string{"Ann", "Ben", guest}[c.random.IntN(12)%3], addressed: c.random.IntN(5) > 0}
-	begin, words := "", 10+c.random.IntN(100)
+	begin := ""
+	words := 10 + c.random.IntN(100)
 	switch c.random.IntN(40) {
 	case 0:
 		words = longMessage
@@ -108,7 +109,8 @@ func (c *clients) last() (lines []string) {
 func (c *clients) sayLocked(u *remark, begin string, words int) string {
 	u.id = fmt.Sprint("m", len(c.said)+1)
 	u.text = u.id + ": " + begin + text(c.random, words)
-	c.said, c.byID[u.id] = append(c.said, u), u
+	c.said = append(c.said, u)
+	c.byID[u.id] = u
 	return u.line()
 }
 
@@ -155,7 +157,8 @@ func (c *clients) hearLocked(text []byte) {
 		case in.Seq != 0 && u.seq != 0 && in.Seq != u.seq:
 			c.violationLocked("%s was accepted as #%d, and as #%d", u.id, u.seq, in.Seq)
 		default:
-			u.accepted, u.seq = true, max(u.seq, in.Seq)
+			u.accepted = true
+			u.seq = max(u.seq, in.Seq)
 		}
 	case "reply", "error":
 		id, _ := in.ID.(string)

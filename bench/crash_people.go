@@ -69,13 +69,15 @@ func (p *people) sayLocked(at int, random *rand.Rand) *remark {
 	if at == direct {
 		u.author = "Ann"
 	}
-	begin, words := "", 10+random.IntN(80)
+	begin := ""
+	words := 10 + random.IntN(80)
 	if random.IntN(10) == 0 {
 		begin = []string{"use memory_save ", "use recall ", "use context "}[random.IntN(3)]
 	}
 	u.text = fmt.Sprintf("m%d: %s%s", len(p.clients.said)+1, begin, strings.TrimSpace(text(random, words)))
 	u.id = p.say(place, u.author, u.text, u.addressed)
-	p.clients.said, p.clients.byID[u.id] = append(p.clients.said, u), u
+	p.clients.said = append(p.clients.said, u)
+	p.clients.byID[u.id] = u
 	return u
 }
 

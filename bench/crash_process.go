@@ -50,9 +50,13 @@ func (h *crashRun) start(ctx context.Context) (*crashProcess, error) {
 // lifetime returns how long a process may live. One in five dies while it is starting, some at
 // once; the others are log-uniform from 0.03 to 2.5 s, on a platform from 0.1 to 8 s.
 func (h *crashRun) lifetime() time.Duration {
-	starts, low, high := 60*time.Millisecond, math.Log(0.03), math.Log(2.5)
+	starts := 60 * time.Millisecond
+	low := math.Log(0.03)
+	high := math.Log(2.5)
 	if h.people != nil {
-		starts, low, high = 300*time.Millisecond, math.Log(0.1), math.Log(8)
+		starts = 300 * time.Millisecond
+		low = math.Log(0.1)
+		high = math.Log(8)
 	}
 	if h.random.IntN(5) == 0 {
 		return time.Duration(h.random.Int64N(int64(starts)))

@@ -71,7 +71,8 @@ func openCrowd(ctx context.Context, channels int, rate float64, s *screen) (c *c
 		m.actor = &actor{window: crowdWindow, lines: c.lines, dice: rand.New(rand.NewPCG(uint64(n), 1)), delay: func(r *rand.Rand) time.Duration {
 			return quickest + time.Duration(r.Int64N(int64(slowest-quickest)))
 		}}
-		c.members, c.known[m.name] = append(c.members, m), m
+		c.members = append(c.members, m)
+		c.known[m.name] = m
 	}
 	c.bot, err = openBot(ctx, "", channel.Options{Idle: c.idle, Workers: crowdWorkers, Agent: func(name string) channel.Agent {
 		return agentOf(c.known[name].actor, c.known[name].actor)
@@ -79,7 +80,9 @@ func openCrowd(ctx context.Context, channels int, rate float64, s *screen) (c *c
 	if err != nil {
 		return nil, err
 	}
-	c.connector.replied, c.connector.compacted, c.connector.saved = c.answered, c.compacted, func() { c.count(func(d *counts) { d.Memories++ }) }
+	c.connector.replied = c.answered
+	c.connector.compacted = c.compacted
+	c.connector.saved = func() { c.count(func(d *counts) { d.Memories++ }) }
 	if err := c.remember(ctx, s); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
@@ -110,7 +113,8 @@ func (c *crowd) compacted(conversation string, e channel.Event) {
 
 // answered counts a reply, and measures its time if nothing else was going on in its channel.
 func (c *crowd) answered(conversation string, piece channel.Piece) {
-	now, m := time.Now(), c.known[conversation]
+	now := time.Now()
+	m := c.known[conversation]
 	thought := m.actor.takeElapsed()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -174,7 +178,8 @@ func (c *crowd) remember(ctx context.Context, s *screen) error {
 func (c *crowd) talk(ctx context.Context, rate float64, lasts time.Duration) error {
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(deliverers)
-	begun, dice := time.Now(), rand.New(rand.NewPCG(uint64(c.said), 3))
+	begun := time.Now()
+	dice := rand.New(rand.NewPCG(uint64(c.said), 3))
 	for n := range int(rate * lasts.Seconds()) {
 		m := c.members[n%len(c.members)]
 		c.said++
@@ -192,7 +197,8 @@ func (c *crowd) deliver(ctx context.Context, m *member, in channel.Inbound) erro
 	in.Time = time.Now()
 	if in.Addressed {
 		c.mu.Lock()
-		if c.asked[in.ID] = in.Time; m.pending > 0 {
+		c.asked[in.ID] = in.Time
+		if m.pending > 0 {
 			c.asked[in.ID] = time.Time{} // it waits for other messages
 		}
 		m.pending++

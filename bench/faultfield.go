@@ -97,7 +97,8 @@ func (f *faultField) run(ctx context.Context, name string, t *trial) error {
 	words := rand.New(rand.NewPCG(t.seed, 1))
 	said := past(12+int(t.seed%5), time.Unix(0, 0), func() string { return textOf(words, 60, pastWords) })
 	for i := range said { // of one speaker, an answer of random words is a plausible summary
-		said[i].Author, said[i].AuthorID = "Ada", ""
+		said[i].Author = "Ada"
+		said[i].AuthorID = ""
 	}
 	conv, err := f.store.conversation(ctx, name, said)
 	if err != nil {
@@ -139,7 +140,8 @@ func (f *faultField) turn(ctx context.Context, name string, p *provider, t *tria
 	if err != nil {
 		return 0, err
 	}
-	if requests = int(p.turns.Load()); t.position == afterTool {
+	requests = int(p.turns.Load())
+	if t.position == afterTool {
 		requests -= 1 // without the request that called the tool
 	}
 	p.on("")
@@ -180,7 +182,9 @@ func (f *faultField) summary(ctx context.Context, name string, p *provider, t *t
 		return 0, err
 	}
 	requests = int(p.turns.Load())
-	if t.answered, t.notified = applied, !applied; applied != t.fault.Applied {
+	t.answered = applied
+	t.notified = !applied
+	if applied != t.fault.Applied {
 		t.fail("the summary was applied: %v", applied)
 	}
 	if most := compactor.DefaultPolicy().MaxTurns; requests > most {
@@ -252,7 +256,8 @@ func (f *faultField) check(ctx context.Context, conv *store.Conversation, t *tri
 		}
 	}
 	warned, ended := f.log.take(name)
-	if t.warnings = len(warned); t.notified && len(warned) != 1 || !t.notified && len(warned) != 0 {
+	t.warnings = len(warned)
+	if t.notified && len(warned) != 1 || !t.notified && len(warned) != 0 {
 		t.fail("warnings: %q", warned)
 	}
 	if ended != len(warned) {

@@ -18,7 +18,8 @@ type faultLog struct {
 func (l *faultLog) take(conversation string) (warned []string, ended int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	warned, ended = l.warned[conversation], l.ended[conversation]
+	warned = l.warned[conversation]
+	ended = l.ended[conversation]
 	delete(l.warned, conversation)
 	delete(l.ended, conversation)
 	return warned, ended

@@ -125,7 +125,8 @@ func (p *provider) answer(x *llmtest.Exchange) {
 	if p.meets(summary) {
 		n := int(p.met.Add(1)) - 1
 		if p.position.Load() == afterTool {
-			if n--; n < 0 {
+			n--
+			if n < 0 {
 				x.Use("look", "recall", `{"query":"tea"}`)
 				return
 			}

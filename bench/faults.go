@@ -140,7 +140,8 @@ func (r *faultTallies) judge() {
 
 // watchHeap starts measuring the heap; peak stops that and returns the maximum, in MiB.
 func watchHeap() (peak func() int) {
-	done, most := make(chan struct{}), make(chan uint64)
+	done := make(chan struct{})
+	most := make(chan uint64)
 	go func() {
 		tick := time.NewTicker(10 * time.Millisecond)
 		defer tick.Stop()

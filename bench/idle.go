@@ -49,7 +49,8 @@ func measureIdle(ctx context.Context, s *screen, channels int) (r idle, err erro
 	if err := greet(ctx, s, b.hub, "first", 100); err != nil { // so that one-time allocations are not counted
 		return r, err
 	}
-	use, resides := living(), settled()
+	use := living()
+	resides := settled()
 	if err := greet(ctx, s, b.hub, "c", channels); err != nil {
 		return r, err
 	}

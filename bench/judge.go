@@ -89,10 +89,12 @@ func (v *verdicts) judge(recording, kind string, good bool, text string, items [
 
 // share returns how many of the good, or of the bad texts were misjudged, in percent.
 func (v verdicts) share(good bool) float64 {
-	texts, wrong := 0, 0
+	texts := 0
+	wrong := 0
 	for _, k := range v.Kinds {
 		if k.Good == good {
-			texts, wrong = texts+k.Texts, wrong+k.Wrong
+			texts = texts + k.Texts
+			wrong = wrong + k.Wrong
 		}
 	}
 	return 100 * float64(wrong) / float64(max(texts, 1))
@@ -100,7 +102,8 @@ func (v verdicts) share(good bool) float64 {
 
 // linesDropped returns how many lines of the good texts the judge drops, in percent.
 func (v verdicts) linesDropped() float64 {
-	lines, dropped := 0, 0
+	lines := 0
+	dropped := 0
 	for _, k := range v.Kinds {
 		lines += k.Lines
 		dropped += k.Dropped
@@ -153,7 +156,8 @@ func judgeRecordings(ctx context.Context, s *screen, all []recording) (v verdict
 
 // judgeSpan generates the texts for a span and judges them.
 func (v *verdicts) judgeSpan(r recording, span, foreign []chat.Message) {
-	items, tokens := summarize.ItemsOf(span, summarize.MostOfMessage), 0
+	items := summarize.ItemsOf(span, summarize.MostOfMessage)
+	tokens := 0
 	for _, m := range span {
 		tokens += chat.TokensOf(m)
 	}

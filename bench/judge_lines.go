@@ -63,7 +63,8 @@ var contradicted = []string{"number", "amount", "date", "speaker", "citation"}
 
 // readLineSets reads the files of paths, which may be folders; without any, those that ship with the benchmark.
 func readLineSets(paths []string) (sets []lineSet, err error) {
-	files, names := fs.FS(lineFiles), []string{}
+	files := fs.FS(lineFiles)
+	names := []string{}
 	if len(paths) == 0 {
 		if names, err = fs.Glob(lineFiles, "testdata/judge/lines/*.json"); err != nil {
 			return nil, err
@@ -135,7 +136,8 @@ func percent(n, of int) float64 { return 100 * float64(n) / float64(max(of, 1)) 
 func sum(all []lineVerdicts, of func(lineVerdicts) (n, lines int, counts bool)) (n, lines int) {
 	for _, one := range all {
 		if some, total, counts := of(one); counts {
-			n, lines = n+some, lines+total
+			n = n + some
+			lines = lines + total
 		}
 	}
 	return n, lines

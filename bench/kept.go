@@ -132,7 +132,8 @@ func (v *promptContent) ask(ctx context.Context, conv *store.Conversation, q ask
 		return err
 	}
 	var remembered, recalled strings.Builder
-	found, recall := map[int64]bool{}, map[int64]bool{}
+	found := map[int64]bool{}
+	recall := map[int64]bool{}
 	for _, m := range memories {
 		fmt.Fprintf(&remembered, "%s (%s)\n", m.Content, m.SaidAt.Format("2006-01-02"))
 		for _, seq := range m.Sources {

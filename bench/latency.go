@@ -71,7 +71,9 @@ func openField(ctx context.Context, summaryTakes time.Duration) (f field, err er
 			delay: func(*rand.Rand) time.Duration { return takes },
 		}
 	}
-	model, slow, quick := writer(replyDelay), writer(summaryTakes), writer(0)
+	model := writer(replyDelay)
+	slow := writer(summaryTakes)
+	quick := writer(0)
 	f.bot, err = openBot(ctx, "", channel.Options{Agent: func(conversation string) channel.Agent {
 		if conversation == busy {
 			return agentOf(model, slow)

@@ -31,7 +31,8 @@ type load struct {
 // audit checks that every message is in the database.
 func (l *load) audit(ctx context.Context, c *crowd) (err error) {
 	done, took := c.snapshot(0)
-	if l.counts = done; len(took) > 0 {
+	l.counts = done
+	if len(took) > 0 {
 		l.P50, l.P99 = quantile(took, 0.5), quantile(took, 0.99)
 	}
 	c.count(func(*counts) { l.Unanswered = len(c.asked) })
@@ -64,7 +65,8 @@ func (l load) growth(of func(sample) float64) float64 {
 		}
 		return sum
 	}
-	second, last := mean(l.Samples[n/3:2*n/3]), mean(l.Samples[2*n/3:])
+	second := mean(l.Samples[n/3 : 2*n/3])
+	last := mean(l.Samples[2*n/3:])
 	if second == 0 {
 		return 1
 	}
@@ -73,9 +75,11 @@ func (l load) growth(of func(sample) float64) float64 {
 
 // judge compares the result with the targets.
 func (l *load) judge() {
-	spent, turns := 0.0, 0.0
+	spent := 0.0
+	turns := 0.0
 	for _, x := range l.Samples {
-		spent, turns = spent+x.CPU*float64(x.Answered), turns+float64(x.Answered)
+		spent = spent + x.CPU*float64(x.Answered)
+		turns = turns + float64(x.Answered)
 	}
 	l.CPU = spent / max(turns, 1)
 	l.Targets = []goal{

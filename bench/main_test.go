@@ -32,7 +32,8 @@ func compileOnce() (end func(exitCode int)) {
 	if err != nil {
 		panic(err)
 	}
-	compile, binary := compileCairn, filepath.Join(dir, "cairn")
+	compile := compileCairn
+	binary := filepath.Join(dir, "cairn")
 	compiled := sync.OnceValue(func() error { return compile(context.Background(), binary) })
 	compileCairn = func(_ context.Context, file string) error {
 		if err := compiled(); err != nil {
@@ -113,7 +114,8 @@ func TestPicture(t *testing.T) {
 	t.Parallel()
 	d := drawing{turns: 22, window: 6_000}
 	picture := check.Must(d.draw(t.Context(), silent))(t)
-	svg, panel := picture.File(), picture.Panels[0]
+	svg := picture.File()
+	panel := picture.Panels[0]
 	check.NoError(t, xml.Unmarshal([]byte(svg), new(struct{}))) // it is well-formed
 	// The conversation outgrows the window, and no request does.
 	last := panel.Points[len(panel.Points)-1]

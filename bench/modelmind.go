@@ -60,10 +60,12 @@ func (m *serverScript) call(tool, arguments string, args ...any) llm.Call {
 
 // requestedCalls returns the tool calls that a question asks for: none, one or two.
 func (m *serverScript) requestedCalls(question string) []llm.Call {
-	asked, at := "", -1
+	asked := ""
+	at := -1
 	for _, phrase := range []string{asksRecall, asksSearch, asksSave} {
 		if i := strings.LastIndex(question, phrase); i > at {
-			asked, at = phrase, i
+			asked = phrase
+			at = i
 		}
 	}
 	if at < strings.LastIndex(question, modelAsks) || at < strings.LastIndex(question, "<tool_result") {

@@ -78,7 +78,8 @@ func (t *trialResult) count(stored []store.Usage, servers map[string]*llmtest.Se
 		known := map[string]int{}
 		for _, why := range server.Refusals() {
 			l := lesson(why)
-			if known[l]++; l == "" || known[l] > lessonsEach {
+			known[l]++
+			if l == "" || known[l] > lessonsEach {
 				t.Refused = append(t.Refused, why)
 				continue
 			}

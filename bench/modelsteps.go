@@ -63,7 +63,8 @@ func (b *trialRun) rest(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if still++; !strings.Contains(answer.Text, "running   nothing") {
+		still++
+		if !strings.Contains(answer.Text, "running   nothing") {
 			still = 0
 		}
 		if err := sleep(ctx, 20*time.Millisecond); err != nil {

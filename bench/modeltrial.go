@@ -200,7 +200,8 @@ func (b *trialRun) closeStores() (err error) {
 			err = errors.Join(err, db.Close())
 		}
 	}
-	b.beside, b.store = nil, nil
+	b.beside = nil
+	b.store = nil
 	return err
 }
 
@@ -239,7 +240,8 @@ func (b *trialRun) settle(ctx context.Context) (trialResult, error) {
 	for _, why := range b.failed {
 		b.result.fail(errors.New(why))
 	}
-	b.result.Answered, b.result.Changes = b.answered, b.heads.applied+b.heads.others
+	b.result.Answered = b.answered
+	b.result.Changes = b.heads.applied + b.heads.others
 	b.result.count(usage, b.servers)
 	b.result.judge()
 	return b.result, nil

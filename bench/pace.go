@@ -65,7 +65,8 @@ func (f *filler) fill(ctx context.Context, number, n int) (*store.Conversation, 
 	all := make([]store.Inbound, n)
 	when := time.Date(2024, 1, 1, 9, 0, 0, 0, time.UTC)
 	for i := range all {
-		if when = when.Add(time.Minute); f.random.IntN(25) == 0 {
+		when = when.Add(time.Minute)
+		if f.random.IntN(25) == 0 {
 			when = when.Add(20 * time.Hour)
 		}
 		author := []string{"Ada", "Ben", "Cleo", "Dora"}[f.random.IntN(4)]

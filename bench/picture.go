@@ -51,7 +51,8 @@ func (d drawing) draw(ctx context.Context, s *screen) (picture chart.Sawtooth, e
 	}
 	defer func() { err = errors.Join(err, e.close()) }()
 	sum := costSum{meter: newMeter(c, rule)}
-	panel, said := chart.Panel{Window: d.window, Levels: simulate.LevelsOf(compactor.DefaultPolicy(), d.window)}, 0
+	panel := chart.Panel{Window: d.window, Levels: simulate.LevelsOf(compactor.DefaultPolicy(), d.window)}
+	said := 0
 	g := e.c.StatusReader()()
 	panel.Points = append(panel.Points, chart.Point{Used: g.Used, Head: g.Head})
 	for i, t := range talk(d.turns, 1, false) {
@@ -63,7 +64,8 @@ func (d drawing) draw(ctx context.Context, s *screen) (picture chart.Sawtooth, e
 		}
 		_, tokens := measure([]turn{t})
 		said += tokens
-		at, g := e.c.History().Next()-1, e.c.StatusReader()()
+		at := e.c.History().Next() - 1
+		g := e.c.StatusReader()()
 		panel.Points = append(panel.Points, chart.Point{At: at, Used: g.Used, Head: g.Head, Said: said})
 		if e.applied > before {
 			panel.Marks = append(panel.Marks, chart.Mark{At: at, Kind: "summaries applied"})

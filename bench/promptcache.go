@@ -52,8 +52,10 @@ func (t *meter) add(req llm.Request, answer string, b *bill, keep bool) {
 	now := t.clock.now()
 	maps.DeleteFunc(t.entries, func(_ uint64, used time.Time) bool { return now.Sub(used) >= t.rule.ttl })
 	blocks, shared := t.measure(req)
-	end, before := len(blocks)-1, t.blocks
-	known, read := blocks[shared].upTo, 0
+	end := len(blocks) - 1
+	before := t.blocks
+	known := blocks[shared].upTo
+	read := 0
 	if t.rule.kind == llm.CachePrefix {
 		if shared < min(end, len(before)-1) {
 			known += tokens.Estimate(commonPrefix(before[shared+1].text, blocks[shared+1].text))
@@ -76,13 +78,16 @@ func (t *meter) add(req llm.Request, answer string, b *bill, keep bool) {
 		b.Rewrites++
 	}
 	if keep {
-		t.blocks, t.at = blocks, now
+		t.blocks = blocks
+		t.at = now
 	}
 }
 
 // readMarked returns how many tokens are read up to a place where an earlier request was marked, and marks this one.
 func (t *meter) readMarked(blocks []block, head int, now time.Time) int {
-	end, before, read := len(blocks)-1, len(t.blocks)-1, 0
+	end := len(blocks) - 1
+	before := len(t.blocks) - 1
+	read := 0
 	known := func(at int) bool {
 		_, ok := t.entries[blocks[at].prefix]
 		return ok
@@ -132,7 +137,9 @@ func (t *meter) measure(req llm.Request) (blocks []block, shared int) {
 
 // extend appends a block. What it shares with the last request is not estimated again.
 func (t *meter) extend(blocks []block, text string) []block {
-	n, before, last := len(blocks), blocks[len(blocks)-1], t.blocks
+	n := len(blocks)
+	before := blocks[len(blocks)-1]
+	last := t.blocks
 	b := block{text: text, prefix: maphash.Comparable(t.seed, [2]uint64{before.prefix, maphash.String(t.seed, text)})}
 	if n < len(last) && last[n].prefix == b.prefix {
 		b.upTo = last[n].upTo

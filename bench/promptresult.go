@@ -120,9 +120,12 @@ func (r promptResult) mean() promptResult {
 	}
 	r.told.Mean()
 	r.cited.Mean()
-	r.Answer, r.Evidence, r.Cited = r.told.Answer, r.told.Evidence, r.cited.Evidence
+	r.Answer = r.told.Answer
+	r.Evidence = r.told.Evidence
+	r.Cited = r.cited.Evidence
 	r.Instructions = tokens.Estimate(prompts.In(r.Language).Worker)
-	r.Refusals, r.Failures = maps.Clone(r.Refusals), maps.Clone(r.Failures)
+	r.Refusals = maps.Clone(r.Refusals)
+	r.Failures = maps.Clone(r.Failures)
 	return r
 }
 

@@ -37,7 +37,8 @@ func scriptedWorker(t *testing.T) *llmtest.Server {
 	server := llmtest.NewServer(func(x *llmtest.Exchange) {
 		asked := x.Request.Messages[1].Text()
 		_, transcript, _ := strings.Cut(asked, "<transcript>")
-		first, begins := strings.Contains(transcript, "Marguerite"), len(x.Request.Messages) == 2
+		first := strings.Contains(transcript, "Marguerite")
+		begins := len(x.Request.Messages) == 2
 		switch {
 		case first && begins:
 			x.Use("m1", "memory_save", `{"memories":[{"content":"Saved by the script: Bob brings the wheelbarrow.","kind":"todo","messages":[2]}],
@@ -55,7 +56,8 @@ func scriptedWorker(t *testing.T) *llmtest.Server {
 }
 
 func TestPromptsOfAScriptedModel(t *testing.T) {
-	dir, server := leaveRecordings(t, gardenTalk), scriptedWorker(t)
+	dir := leaveRecordings(t, gardenTalk)
+	server := scriptedWorker(t)
 	t.Setenv("SCRIPT_KEY", "k")
 	args := []string{"prompts", dir, "--model", "m", "--base-url", server.URL, "--key-env", "SCRIPT_KEY", "--window", "32000", "--span", "5", "--languages", "de"}
 	r, err := ranAs[promptResults](t, args...)
@@ -100,7 +102,8 @@ func TestKeyOfAProviderGoesToNoOtherServer(t *testing.T) {
 		"":              {baseURL: "http://127.0.0.1:1/v1"},
 		"Bearer other":  {baseURL: "http://127.0.0.1:1/v1", keyEnv: "OTHER_KEY"},
 	} {
-		o.model, o.provider = "m", providerOpenAI
+		o.model = "m"
+		o.provider = providerOpenAI
 		model := check.Must(o.connect())(t)
 		check.Equal(t, "key for "+o.baseURL, model.(*openai.Model).Header.Get("Authorization"), want)
 	}

@@ -187,7 +187,9 @@ func (o observedStrategy) Summarize(ctx context.Context, m compactor.Material) (
 	defer context.AfterFunc(o.run.ctx, cancel)()
 	s, err := o.Strategy.Summarize(ctx, m)
 	o.run.made = true
-	o.run.summary, o.run.target, o.run.failure = s, m.Target, err
+	o.run.summary = s
+	o.run.target = m.Target
+	o.run.failure = err
 	return s, err
 }
 

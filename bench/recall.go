@@ -115,7 +115,8 @@ func ask(ctx context.Context, s *screen, all []recording) (result recalled, err 
 	}
 	defer func() { err = errors.Join(err, db.close()) }()
 	categories := map[int]*quality{}
-	result.All.Name, result.Typos.Name = "all", "one typo each"
+	result.All.Name = "all"
+	result.Typos.Name = "one typo each"
 	for _, recording := range all {
 		conv, err := db.conversation(ctx, "bench:recall/"+recording.name, recording.said)
 		if err != nil {

@@ -39,7 +39,8 @@ func TestRecallOfOurOwnConversations(t *testing.T) {
 func TestRecallOfPairsOfCharacters(t *testing.T) {
 	check.SkipUnderRace(t)
 	t.Parallel()
-	all, own := check.Must(readRecordings("testdata/pairs"))(t), check.Must(readRecordings("testdata"))(t)
+	all := check.Must(readRecordings("testdata/pairs"))(t)
+	own := check.Must(readRecordings("testdata"))(t)
 	all = append(all, slices.DeleteFunc(own, func(r recording) bool { return r.name != "ryokou" })...)
 	result := check.Must(ask(t.Context(), silent, all))(t)
 	check.Len(t, "conversations", result.Conversations, 2)
@@ -58,7 +59,8 @@ func TestRecallOfPairsOfCharacters(t *testing.T) {
 func byPairs(r recording, question string) (found []memory.Found) {
 	const k1, b = 1.2, 0.75
 	docs := make([][]string, len(r.said))
-	in, total := map[string]float64{}, 0.0
+	in := map[string]float64{}
+	total := 0.0
 	for i, u := range r.said {
 		docs[i] = words.Terms(u.Text)
 		total += float64(len(docs[i]))
@@ -118,7 +120,8 @@ func TestMisspell(t *testing.T) {
 	} {
 		wrong := misspell(text)
 		check.That(t, wrong != text && wrong == misspell(text), "%q: %q", text, wrong)
-		is, was := strings.Fields(wrong), strings.Fields(text)
+		is := strings.Fields(wrong)
+		was := strings.Fields(text)
 		check.Require(t, len(is) == len(was), "%q: %q", text, wrong)
 		changed := slices.DeleteFunc(was, func(w string) bool { return slices.Contains(is, w) })
 		check.That(t, len(changed) == 1, "%q differs from %q in %q", wrong, text, changed)

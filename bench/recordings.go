@@ -69,7 +69,8 @@ func readLines[T any](dir fs.FS, name string) (list []T, err error) {
 		return nil, err
 	}
 	defer file.Close()
-	for decoder := json.NewDecoder(file); ; {
+	decoder := json.NewDecoder(file)
+	for {
 		var v T
 		switch err := decoder.Decode(&v); {
 		case errors.Is(err, io.EOF):

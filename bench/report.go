@@ -73,7 +73,8 @@ func table(out *tabwriter.Writer, list reflect.Value) {
 		}
 		var heading, row []string
 		for _, p := range all {
-			heading, row = append(heading, p.name), append(row, p.text(", "))
+			heading = append(heading, p.name)
+			row = append(row, p.text(", "))
 			if p.value.Kind() == reflect.Slice {
 				for j := range p.value.Len() {
 					notes += fmt.Sprintf("%s %s: %v\n", row[0], p.name, p.value.Index(j))
@@ -98,7 +99,8 @@ type property struct {
 // struct take its place.
 func properties(prefix string, v reflect.Value) (all []property) {
 	for i := range v.NumField() {
-		field, value := v.Type().Field(i), v.Field(i)
+		field := v.Type().Field(i)
+		value := v.Field(i)
 		tag, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		name := strings.TrimSpace(prefix + " " + strings.ReplaceAll(tag, "_", " "))
 		switch {

@@ -69,9 +69,12 @@ func TestModels(t *testing.T) {
 	for _, trial := range modelTrials() {
 		t.Run(trial.name, func(t *testing.T) {
 			t.Parallel()
-			talk, turns := talk, 20
+			talk := talk
+			turns := 20
 			if trial.name != "switched" { // where the gauge settles late
-				trial.window, talk.said, turns = 9000, talk.said[:90], 8
+				trial.window = 9000
+				talk.said = talk.said[:90]
+				turns = 8
 			}
 			if trial.name == "gemma" { // it fills the window late: it does not think
 				turns = 14

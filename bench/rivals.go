@@ -50,9 +50,11 @@ func (l *list) hear(_ context.Context, all []said) error {
 }
 
 func (l *list) ask(ctx context.Context, m said, now string) error {
-	l.turn, l.now = l.seq+1, now
+	l.turn = l.seq + 1
+	l.now = now
 	if l.stays {
-		m.text, l.now = m.text+"\n\n<now>\n"+now+"\n</now>", ""
+		m.text = m.text + "\n\n<now>\n" + now + "\n</now>"
+		l.now = ""
 	}
 	return l.hear(ctx, []said{m})
 }

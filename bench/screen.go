@@ -32,7 +32,8 @@ func (s *screen) progress(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if now := time.Now(); s.watched && now.Sub(s.last) > 100*time.Millisecond {
-		s.last, s.shown = now, true
+		s.last = now
+		s.shown = true
 		fmt.Fprintf(s.err, "\r\x1b[K%s", fmt.Sprintf(format, args...))
 	}
 }

@@ -21,7 +21,8 @@ func spreadOf(all []time.Duration) spread {
 func quantile(all []time.Duration, share float64) float64 {
 	sorted := slices.Sorted(slices.Values(all))
 	at := share * float64(len(sorted)-1)
-	low, high := sorted[int(math.Floor(at))], sorted[int(math.Ceil(at))]
+	low := sorted[int(math.Floor(at))]
+	high := sorted[int(math.Ceil(at))]
 	return ms(low) + (at-math.Floor(at))*(ms(high)-ms(low))
 }
 

@@ -123,7 +123,8 @@ func measureStarts(ctx context.Context, s *screen, program program, data string,
 		if err != nil {
 			return on, err
 		}
-		took, cpu = append(took, d), append(cpu, c)
+		took = append(took, d)
+		cpu = append(cpu, c)
 	}
 	return startTimes{Median: quantile(took, 0.5), Most: quantile(took, 1), CPU: quantile(cpu, 0.5)}, nil
 }

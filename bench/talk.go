@@ -34,7 +34,8 @@ All lengths are log-normal. Turns follow each other after 45 s on average (5 s t
 // talk generates a conversation of n turns, with lengths times scale; one turn in four follows a
 // pause if pauses is true. The words are the same either way.
 func talk(n int, scale float64, pauses bool) []turn {
-	words, clock := rand.New(rand.NewPCG(1, 1)), rand.New(rand.NewPCG(1, 2))
+	words := rand.New(rand.NewPCG(1, 1))
+	clock := rand.New(rand.NewPCG(1, 2))
 	length := func(median, sigma float64) int {
 		return max(int(scale*median*math.Exp(sigma*words.NormFloat64())), 1)
 	}

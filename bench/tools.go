@@ -66,7 +66,9 @@ func measureTools(ctx context.Context, s *screen, steps int) (toolResult, error)
 	const never = 1_000_000 // characters; no result is that long, so none is cleared
 	keep := func(p *compactor.Policy) { p.ToolResultMinChars = never }
 	late := func(p *compactor.Policy) {
-		p.PrepareThreshold, p.BackgroundThreshold, p.AggressiveThreshold = 0, 0.93, 0.94
+		p.PrepareThreshold = 0
+		p.BackgroundThreshold = 0.93
+		p.AggressiveThreshold = 0.94
 	}
 	r := toolResult{Said: steps * tokens.Estimate(page(1))}
 	for _, l := range []struct {
@@ -96,8 +98,13 @@ func runTask(ctx context.Context, steps int, policy compactor.Policy) (l toolLay
 	reader := &reader{steps: steps}
 	worker := &actor{dice: rand.New(rand.NewPCG(1, 2)), window: toolWindow}
 	a := agentOf(reader, worker)
-	a.ID, a.Spawn, a.TaskCalls, a.TaskTime = "reader", []string{"reader"}, steps+10, time.Hour
-	a.Policy, a.Toolbox, a.ToolServers = func() compactor.Policy { return policy }, reader, []string{"book"}
+	a.ID = "reader"
+	a.Spawn = []string{"reader"}
+	a.TaskCalls = steps + 10
+	a.TaskTime = time.Hour
+	a.Policy = func() compactor.Policy { return policy }
+	a.Toolbox = reader
+	a.ToolServers = []string{"book"}
 	a.Origin = func(string) string { return "the bench" }
 	var mu sync.Mutex // guards l until the bot is closed
 	b, err := openBot(ctx, inMemory(), channel.Options{
@@ -120,13 +127,19 @@ func runTask(ctx context.Context, steps int, policy compactor.Policy) (l toolLay
 	}
 	began := time.Now()
 	state, err := awaitTask(ctx, b)
-	if failed := b.close(); err == nil {
+	failed := b.close()
+	if err == nil {
 		err = failed
 	}
 	l.State, l.Seconds = state, time.Since(began).Seconds()
 	n := max(reader.requests, 1)
-	l.Steps, l.Requests, l.Request, l.Largest = reader.read, reader.requests, reader.asked/n, reader.largest
-	l.Shown, l.Cleared, l.Hidden = reader.shown/n, reader.cleared/n, reader.elsewhere/n
+	l.Steps = reader.read
+	l.Requests = reader.requests
+	l.Request = reader.asked / n
+	l.Largest = reader.largest
+	l.Shown = reader.shown / n
+	l.Cleared = reader.cleared / n
+	l.Hidden = reader.elsewhere / n
 	return l, err
 }
 
@@ -185,7 +198,9 @@ func (r *reader) Generate(_ context.Context, req llm.Request, _ func(string)) (l
 	time.Sleep(readingTime)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	cost, whole, cleared := 0, 0, 0
+	cost := 0
+	whole := 0
+	cleared := 0
 	for _, m := range req.Messages {
 		cost += tokens.PerMessage + tokens.Estimate(m.Text)
 		if m.Role != llm.RoleTool {
@@ -213,7 +228,8 @@ func (r *reader) Generate(_ context.Context, req llm.Request, _ func(string)) (l
 		return resp, nil
 	}
 	resp := llmtest.Use(llmtest.Call(fmt.Sprint("call_", r.read+1), "book_page", map[string]int{"page": r.read + 1}))
-	resp.Message.Text, resp.Usage = fmt.Sprintf("I go on with page %d.", r.read+1), usage
+	resp.Message.Text = fmt.Sprintf("I go on with page %d.", r.read+1)
+	resp.Usage = usage
 	return resp, nil
 }
 

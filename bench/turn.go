@@ -75,7 +75,8 @@ func (o turning) measure(ctx context.Context, s *screen, program program) (r tur
 	}
 	all := o.channels * o.turns
 	each := func(d time.Duration) float64 { return ms(d) / float64(all) }
-	user, kernel := p.ProcessState.UserTime(), p.ProcessState.SystemTime()
+	user := p.ProcessState.UserTime()
+	kernel := p.ProcessState.SystemTime()
 	r = turnResult{
 		Channels: o.channels, Turns: all, CPU: each(user + kernel), User: each(user), Largest: int(model.largest.Load()),
 		Resident: largestResident(p.ProcessState), Rate: float64(all) / took.Seconds(),

@@ -32,7 +32,8 @@ type sample struct {
 func watch(ctx context.Context, s *screen, c *crowd, lasts time.Duration) (samples []sample) {
 	tick := time.NewTicker(min(max(lasts/180, 250*time.Millisecond), 10*time.Second))
 	defer tick.Stop()
-	begun, cpu := time.Now(), cpuTime()
+	begun := time.Now()
+	cpu := cpuTime()
 	before, _ := c.snapshot(0)
 	timed := 0
 	for {
@@ -49,7 +50,9 @@ func watch(ctx context.Context, s *screen, c *crowd, lasts time.Duration) (sampl
 			x.P50, x.P99 = quantile(recent, 0.5), quantile(recent, 0.99)
 		}
 		x.CPU = float64((spent - cpu).Microseconds()) / float64(max(x.Answered, 1))
-		cpu, before, samples = spent, done, append(samples, x)
+		cpu = spent
+		before = done
+		samples = append(samples, x)
 		s.progress("%.0f s of %v: %s turns, %s compactions, %.0f MB, %d goroutines, p50 %.1f ms, p99 %.1f ms", x.At, lasts,
 			thousands(done.Answered), thousands(done.Compactions), float64(x.Resident)/1e6, x.Goroutines, x.P50, x.P99)
 	}

@@ -34,7 +34,8 @@ func wantedOf(req llm.Request) (w workerRequest, err error) {
 	ask := req.Messages[1].Text
 	w.words = materialWords(ask)
 	ask = ask[max(len(ask)-400, 0):] // the instructions are below the material
-	tokens, span := askedTokens.FindStringSubmatch(ask), askedSpan.FindStringSubmatch(ask)
+	tokens := askedTokens.FindStringSubmatch(ask)
+	span := askedSpan.FindStringSubmatch(ask)
 	if tokens == nil || span == nil {
 		return w, fmt.Errorf("the worker was asked in words that this bench does not know: %.80q", ask)
 	}

@@ -89,7 +89,10 @@ func TestThreads(t *testing.T) {
 	r := newRig(t, echo)
 	say := func(text string, addressed bool, answers int) {
 		t.Helper()
-		r.tell(branch, text, func(m *channel.Inbound) { m.Thread, m.Addressed = true, addressed })
+		r.tell(branch, text, func(m *channel.Inbound) {
+			m.Thread = true
+			m.Addressed = addressed
+		})
 		check.Len(t, text+": answers", r.connector.texts(), answers)
 	}
 	say("before a mention", false, 0)
@@ -113,7 +116,10 @@ func TestThreads(t *testing.T) {
 
 func TestAccess(t *testing.T) {
 	by := func(id string) func(*channel.Inbound) {
-		return func(m *channel.Inbound) { m.AuthorID, m.Addressed = id, true }
+		return func(m *channel.Inbound) {
+			m.AuthorID = id
+			m.Addressed = true
+		}
 	}
 	r := newRig(t, echo)
 	rows := func() int {

@@ -60,9 +60,17 @@ func (a Agent) Engine(ctx context.Context) compactor.Options {
 
 // engine adds to the options of a compactor what this agent decides.
 func (a Agent) engine(w *window, tools []llm.Tool, o compactor.Options) compactor.Options {
-	o.System, o.Language, o.Tools, o.MaxOutput = a.system(), supported(a.Language), tools, a.MaxOutput
-	o.Window, o.Learnt, o.Model, o.CacheTTL = w.last, w.learnt, a.Model.Name(), cacheTTLOf(a.Model)
-	o.Worker, o.Fallback, o.Prompt = a.Worker, a.Fallback, a.WorkerPrompt
+	o.System = a.system()
+	o.Language = supported(a.Language)
+	o.Tools = tools
+	o.MaxOutput = a.MaxOutput
+	o.Window = w.last
+	o.Learnt = w.learnt
+	o.Model = a.Model.Name()
+	o.CacheTTL = cacheTTLOf(a.Model)
+	o.Worker = a.Worker
+	o.Fallback = a.Fallback
+	o.Prompt = a.WorkerPrompt
 	return o
 }
 
@@ -172,7 +180,8 @@ func (a Agent) Probe(ctx context.Context, full bool, pictures ...llm.Image) (Pro
 	if full {
 		req.Messages[0].Text = probeFiller + "\n" + req.Messages[0].Text
 		req.Messages = append([]llm.Message{{Role: llm.RoleSystem, Text: a.system()}}, req.Messages...)
-		req.Head, req.CacheKey = 1, "cairn-probe"
+		req.Head = 1
+		req.CacheKey = "cairn-probe"
 	}
 	if !learnt.Facts().RefusesTools {
 		req.Tools = a.weighed()
@@ -211,7 +220,8 @@ func (a Agents) Of(ctx context.Context, records *store.Conversation) (Agent, err
 	agent, known := a.named(t.Agent)
 	if !known { // the settings have changed; its conversation must stay readable
 		agent = a.In(root)
-		agent.Toolbox, agent.Spawn = nil, nil
+		agent.Toolbox = nil
+		agent.Spawn = nil
 	}
 	layers := compactor.Spawn(t.Above, agent.layers(), t.Own)
 	policy, left := layers.Fit(compactor.DefaultPolicy())

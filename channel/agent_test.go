@@ -159,7 +159,11 @@ func (r *rig) wantLanguages(what, want string) {
 func withLanguage(t *testing.T, language string) (*rig, *llmtest.Model) {
 	r := newRig(t, echo)
 	r.agent.Language = language
-	r.setFilePolicy(func(p *compactor.Policy) { p.KeepFirst, p.KeepLastN, p.PrepareThreshold = 0, 0, 0 })
+	r.setFilePolicy(func(p *compactor.Policy) {
+		p.KeepFirst = 0
+		p.KeepLastN = 0
+		p.PrepareThreshold = 0
+	})
 	return r, r.withWorker(always(summary(germanSummary)))
 }
 

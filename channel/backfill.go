@@ -76,9 +76,10 @@ func (c *conversation) gather(ctx context.Context) (store.Due, error) {
 // fillGap reads messages posted while the bot was away and, before those, known ones that may have changed. If the history lacks
 // known ones that are young, it is read once more when they are no longer that.
 func (c *conversation) fillGap(ctx context.Context, h Historian) error {
-	var known []store.Known  // known messages still to be compared
-	from, ended := "", false // where that reading continues, and whether the last page was the end
-	unsure := false          // a page lacked young messages
+	var known []store.Known // known messages still to be compared
+	from := ""
+	ended := false  // where that reading continues, and whether the last page was the end
+	unsure := false // a page lacked young messages
 	for {
 		after, open, err := c.records.Past().Gap(ctx) // again for each page: the bot may have been away once more
 		if err != nil || !open || time.Now().Before(c.lookAgain) {
@@ -128,7 +129,8 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 			c.reviewAt = time.Now().Add(reviewAge)
 			c.reviewed = after
 		}
-		from, ended = cmp.Or(page.Last, from), !page.More && !done
+		from = cmp.Or(page.Last, from)
+		ended = !page.More && !done
 	}
 }
 
@@ -143,7 +145,8 @@ func (b *backfill) rest() time.Duration {
 
 // fill stores the missed messages of a page, which may begin before them; done: no page follows.
 func (c *conversation) fill(ctx context.Context, look Look, page Page, done bool) error {
-	last, missed := cmp.Or(page.Last, look.Missed), page.Said
+	last := cmp.Or(page.Last, look.Missed)
+	missed := page.Said
 	if look.After != look.Missed {
 		missed = slices.DeleteFunc(slices.Clone(missed), func(m Inbound) bool { return !newer(m.ID, look.Missed) })
 		last = slices.MaxFunc([]string{last, look.Missed}, compareIDs)
@@ -243,7 +246,8 @@ func (c *conversation) classifyPast(said []Inbound) (heard []Inbound) {
 		}
 		c.hub.classify(c.name, &m)
 		if c.platformNow().Sub(m.Time) > c.hub.o.CatchUp {
-			m.Addressed, m.Thread = false, false // too old to be answered
+			m.Addressed = false
+			m.Thread = false // too old to be answered
 		}
 		heard = append(heard, m)
 	}
@@ -269,7 +273,8 @@ func (c *conversation) fitting(said []Inbound) []Inbound {
 		if budget -= shownTokens(m, 0); budget < 0 {
 			break
 		}
-		m.Addressed, m.Thread = false, false
+		m.Addressed = false
+		m.Thread = false
 		fit = append(fit, m)
 	}
 	slices.Reverse(fit)

@@ -44,7 +44,8 @@ func (p *platform) History(_ context.Context, _ string, look channel.Look) (page
 	}
 	p.connector.mu.Lock()
 	defer p.connector.mu.Unlock()
-	if p.asked = append(p.asked, "after "+look.After+" before "+look.Before); p.fails != nil {
+	p.asked = append(p.asked, "after "+look.After+" before "+look.Before)
+	if p.fails != nil {
 		return page, p.fails
 	}
 	var found []channel.Inbound
@@ -57,9 +58,11 @@ func (p *platform) History(_ context.Context, _ string, look channel.Look) (page
 		return channel.Page{Said: found[max(0, len(found)-look.Limit):]}, nil
 	}
 	limit := cmp.Or(p.most, look.Limit)
-	page.More, page.There = len(found) > limit && !p.hides, []string{}
+	page.More = len(found) > limit && !p.hides
+	page.There = []string{}
 	for _, m := range found[:min(len(found), limit)] {
-		page.There, page.Last = append(page.There, m.ID), m.ID
+		page.There = append(page.There, m.ID)
+		page.Last = m.ID
 		if m.AuthorID != "bot" {
 			page.Said = append(page.Said, m)
 		}
@@ -211,13 +214,15 @@ func TestDeliveriesDuringRewrite(t *testing.T) {
 
 // What a history returns during a change is as old as its request; what arrives meanwhile waits.
 func TestSecondGapDuringBackfill(t *testing.T) {
-	p, calls := &platform{}, 0
+	p := &platform{}
+	calls := 0
 	r := newRig(t, echo).throughConnector(p)
 	p.history = func(look channel.Look) (page channel.Page, err error) {
 		if look.Before != "" {
 			return page, nil
 		}
-		if calls++; calls == 1 { // the connection is lost again, and a message of the next session arrives
+		calls++
+		if calls == 1 { // the connection is lost again, and a message of the next session arrives
 			r.away()
 			r.deliverMessage(pastMessage("4", "four", 0, false))
 			return pageOf("2", pastMessage("2", "two", 3*time.Minute, false)), nil
@@ -233,7 +238,8 @@ func TestSecondGapDuringBackfill(t *testing.T) {
 // A large database is rewritten for minutes: the answer waits, and the model is not asked again.
 func TestReplyWaitsForRewrite(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, r *rig) {
-		rewriting, release := make(chan struct{}), make(chan struct{})
+		rewriting := make(chan struct{})
+		release := make(chan struct{})
 		r.model.Func = while(func(int) {
 			go func() {
 				check.Error(t, r.store.Update(t.Context(), func(*store.Tx) {

@@ -18,7 +18,10 @@ func (r *rig) withBot() *rig {
 
 // byBot makes a message the other bot's, which addresses the bot.
 func byBot(m *channel.Inbound) {
-	m.AuthorID, m.Author, m.Bot, m.Addressed = "b1", "Ping", true, true
+	m.AuthorID = "b1"
+	m.Author = "Ping"
+	m.Bot = true
+	m.Addressed = true
 }
 
 // wantAnswers has the other bot write until the bot no longer answers, and checks how many answers it gets.
@@ -33,7 +36,11 @@ func (r *rig) wantAnswers(what string, want int) {
 
 func TestOtherPrograms(t *testing.T) {
 	bot := func(addressed bool) func(*channel.Inbound) {
-		return func(m *channel.Inbound) { m.AuthorID, m.Bot, m.Addressed = "b1", true, addressed }
+		return func(m *channel.Inbound) {
+			m.AuthorID = "b1"
+			m.Bot = true
+			m.Addressed = addressed
+		}
 	}
 	r := newRig(t, echo)
 	check.Error(t, r.deliverTo(place, "hello", bot(true)), channel.ErrRefused)

@@ -19,7 +19,8 @@ const brokeOff = "\n\n(My answer broke off here: the model's server did not send
 func breaksOff(text string, err error) script { return returning(llmtest.Say(text), err) }
 
 func TestHalfAnAnswerIsKeptAndMarked(t *testing.T) {
-	cut, stalled := llm.Truncated(io.ErrUnexpectedEOF), llm.Truncated(llm.ErrStalled)
+	cut := llm.Truncated(io.ErrUnexpectedEOF)
+	stalled := llm.Truncated(llm.ErrStalled)
 	down := &llm.Error{Kind: llm.KindOverloaded, Status: 503}
 	const half = "The harbour wall"
 	for name, c := range map[string]struct {

@@ -106,7 +106,10 @@ func TestOwnerBudgetNotices(t *testing.T) {
 		var want []string
 		from := func(author string, notices ...string) {
 			t.Helper()
-			r.tell(place, "hello", func(m *channel.Inbound) { m.AuthorID, m.Addressed = author, true })
+			r.tell(place, "hello", func(m *channel.Inbound) {
+				m.AuthorID = author
+				m.Addressed = true
+			})
 			want = append(want, notices...)
 			got := slices.DeleteFunc(r.connector.texts(), func(sent string) bool { return !strings.HasPrefix(sent, "(") })
 			check.EqualAll(t, "notices", got, want)
@@ -156,7 +159,8 @@ func TestSummariesUseLimitedShareOfCalls(t *testing.T) {
 		r.withRules(channel.Rules{CallsPerHour: 40})
 		log := r.captureLog()
 		r.sendLongNotes(36)
-		turns, summaries := len(r.model.Requests()), len(worker.Requests())
+		turns := len(r.model.Requests())
+		summaries := len(worker.Requests())
 		check.Require(t, turns+summaries <= 40 && summaries > 0 && turns >= 20, "%d turns and %d summaries", turns, summaries)
 		unrepaired := func() bool {
 			answer := r.run("/context")

@@ -50,12 +50,14 @@ func TestSubtasksCountAsTasks(t *testing.T) {
 	r.withTasks(map[string]channel.Agent{"one": one})
 	r.say("go", true)
 	r.drainTasks(func(int) {})
-	all, names := 0, []string{place}
+	all := 0
+	names := []string{place}
 	for len(names) > 0 {
 		conv := check.Must(r.store.Conversation(t.Context(), names[0]))(t)
 		names = names[1:]
 		for _, task := range check.Must(conv.Tasks().List(t.Context()))(t) {
-			all, names = all+1, append(names, task.Conversation)
+			all = all + 1
+			names = append(names, task.Conversation)
 			check.That(t, task.State == store.TaskDone, "task %s is %s", task.Conversation, task.State)
 		}
 	}

@@ -76,7 +76,8 @@ func (c *conversation) appliedWords(e compactor.Event, focus string) string {
 	unfocused := false
 	for _, row := range e.Set {
 		if row.Kind == compactor.Leaf {
-			e.From, e.To = min(e.From, row.From), max(e.To, row.To)
+			e.From = min(e.From, row.From)
+			e.To = max(e.To, row.To)
 			unfocused = unfocused || row.Focus != focus
 		}
 	}

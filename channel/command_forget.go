@@ -24,7 +24,8 @@ func aboutMe(args string) bool {
 // runForgetMe shows what would be deleted, here or everywhere; with a "yes" it deletes it.
 func runForgetMe(ctx context.Context, c *conversation, who Person, args string) (Answer, error) {
 	words := strings.Fields(strings.ToLower(args))
-	everywhere, yes := slices.Contains(words, "everywhere"), slices.Contains(words, "yes")
+	everywhere := slices.Contains(words, "everywhere")
+	yes := slices.Contains(words, "yes")
 	for _, word := range words {
 		if !slices.Contains([]string{"me", "everywhere", "yes"}, word) {
 			return Answer{}, errPeople(c.sayf("I do not know what %q means here. Use /forget me for this conversation, or /forget me everywhere.", word))
@@ -36,12 +37,15 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 	if err := c.hub.o.Store.Held().Deliver(ctx); err != nil { // what they said before this
 		return Answer{}, err
 	}
-	in, where, again := []*store.Conversation{c.records}, "in this conversation", c.sayf("/forget me yes")
+	in := []*store.Conversation{c.records}
+	where := "in this conversation"
+	again := c.sayf("/forget me yes")
 	typist := privacy.Who{Connector: ParsePlace(c.name).Connector, ID: who.ID, Name: who.Name}
 	traces, err := privacy.Of(c.records).Traces(ctx, typist)
 	if everywhere {
 		var each privacy.Holdings
-		where, again = "across all our conversations", c.sayf("/forget me everywhere yes")
+		where = "across all our conversations"
+		again = c.sayf("/forget me everywhere yes")
 		in, each, err = privacy.In(c.hub.o.Store).Everywhere(ctx, typist)
 		traces = each.Total()
 	}

@@ -142,7 +142,8 @@ func runRemember(ctx context.Context, c *conversation, who Person, text string) 
 		if !here {
 			return Answer{}, errPeople("Memories of this conversation stay here, because it is not a public channel of a server. Leave out \"server:\" to save this one here.")
 		}
-		w.Server, text = true, strings.TrimSpace(rest)
+		w.Server = true
+		text = strings.TrimSpace(rest)
 	}
 	if text == "" {
 		return Answer{}, errPeople(c.sayf("What should I remember? For example: /remember the standup is at 9:30"))
@@ -205,7 +206,8 @@ func runRecall(ctx context.Context, c *conversation, who Person, question string
 	}
 	memories, _, err := memory.Of(c.records).List(ctx, memory.Filter{Query: question, Asker: who.Name, Limit: recallMemories})
 	messages, failed := memory.Of(c.records).Recall(ctx, memory.Question{Text: question, Asker: who.Name, Limit: recallMessages})
-	if err = errors.Join(err, failed); len(memories)+len(messages) == 0 {
+	err = errors.Join(err, failed)
+	if len(memories)+len(messages) == 0 {
 		return Answer{Text: fmt.Sprintf("I found nothing here about %q.", question)}, err
 	}
 	var answer Answer
@@ -213,7 +215,8 @@ func runRecall(ctx context.Context, c *conversation, who Person, question string
 		answer.Items = append(answer.Items, c.word("result", "memory")+" "+c.memoryWords(m))
 	}
 	for _, m := range messages {
-		m.Text, m.Attachments = m.Passage(recallPassage), nil
+		m.Text = m.Passage(recallPassage)
+		m.Attachments = nil
 		answer.Items = append(answer.Items, chat.OneLine(c.record(m.Message)))
 	}
 	return answer, err

@@ -158,7 +158,9 @@ func settingsOf(ctx context.Context, records *store.Conversation, agent Agent) (
 			if o.Key != key || slices.ContainsFunc(left, func(e *compactor.FieldError) bool { return e.Key == key }) {
 				continue
 			}
-			if s.Here, s.Origin = !o.Above, "set here"; o.Above {
+			s.Here = !o.Above
+			s.Origin = "set here"
+			if o.Above {
 				s.Origin = "set in the channel"
 			}
 			if o.By != "" {

@@ -192,7 +192,8 @@ func (h *Hub) execute(ctx context.Context, name string, who Person, command Comm
 		answer, err = command.run(ctx, c, who, args)
 	}
 	if words, ok := errors.AsType[peopleError](err); ok {
-		answer, err = Answer{Text: words.words, Private: words.private}, nil
+		answer = Answer{Text: words.words, Private: words.private}
+		err = nil
 	}
 	answer.Text = c.translated(answer.Text)
 	return answer, err

@@ -24,7 +24,11 @@ func (r *rig) setFilePolicy(edit func(*compactor.Policy)) {
 
 func TestEverySettingIsShownWithItsOriginAndMayBeSet(t *testing.T) {
 	r := newRig(t, echo)
-	r.setFilePolicy(func(p *compactor.Policy) { p.KeepFirst, p.KeepLastN, p.PromptFile = 2, 9, "/home/somebody/prompt.md" })
+	r.setFilePolicy(func(p *compactor.Policy) {
+		p.KeepFirst = 2
+		p.KeepLastN = 9
+		p.PromptFile = "/home/somebody/prompt.md"
+	})
 	r.agent.Origin = func(key string) string {
 		return map[string]string{"keep_first": "[defaults.compaction]", "keep_last_n": `[agents.compaction] of "cairn"`, "prompt_file": "[defaults.compaction]"}[key]
 	}
@@ -133,7 +137,8 @@ func TestFileEditOverridesConflictingSetting(t *testing.T) {
 	r.run("/settings compaction.keep_last_n 7")
 	r.waitForReplies()
 	edited := usual
-	edited.BackgroundThreshold, edited.AggressiveThreshold = 0.5, 0.6
+	edited.BackgroundThreshold = 0.5
+	edited.AggressiveThreshold = 0.6
 	file.Store(&edited)
 	check.Equal(t, "answer", r.ask("hello"), "answer 1")
 	r.wantAnswer("/settings", "Ignored, because it conflicts with the settings file: background_threshold = 0.82: must be below aggressive_threshold (0.6)",
@@ -196,7 +201,10 @@ func TestPerMessageSettings(t *testing.T) {
 	r.restart()
 	compactions := func(settings channel.Patch) int {
 		r.sendNotes(40)
-		r.tell(place, "go ahead", func(m *channel.Inbound) { m.Addressed, m.Compaction = true, settings })
+		r.tell(place, "go ahead", func(m *channel.Inbound) {
+			m.Addressed = true
+			m.Compaction = settings
+		})
 		check.NoError(t, r.hub.Drain(t.Context()))
 		return len(r.eventsIn(compactor.EventApplied))
 	}

@@ -36,7 +36,10 @@ func TestCompactDuringLevelCompaction(t *testing.T) {
 	for how, want := range map[string]string{"applied": "Summarized ", "failed": "The summary of messages #", "shutdown": "ask again"} {
 		gate := make(chan script)
 		r := newRig(t, echo).withWindow(6000)
-		r.setFilePolicy(func(p *compactor.Policy) { p.PrepareThreshold, p.MaxTurns = 0, 1 })
+		r.setFilePolicy(func(p *compactor.Policy) {
+			p.PrepareThreshold = 0
+			p.MaxTurns = 1
+		})
 		r.withWorker(gatedWorker(gate))
 		for i := 0; !r.running() && i < 200; i++ {
 			r.ask(fmt.Sprintf("turn %d %s", i, strings.Repeat("the quick brown fox ", 12)))
@@ -71,9 +74,13 @@ func TestCompactReportsAppliedSummaries(t *testing.T) {
 			var kept atomic.Bool
 			r.agent.Policy = func() compactor.Policy {
 				p := compactor.DefaultPolicy()
-				p.SpanTokens, p.TailTokens, p.KeepLastN, p.PrepareThreshold = 500, 500, 0, 0.4
+				p.SpanTokens = 500
+				p.TailTokens = 500
+				p.KeepLastN = 0
+				p.PrepareThreshold = 0.4
 				if kept.Load() {
-					p.TailTokens, p.KeepLastN = 2000, 500
+					p.TailTokens = 2000
+					p.KeepLastN = 500
 				}
 				return p
 			}
@@ -179,7 +186,8 @@ func (r *rig) newSession() {
 }
 
 func TestCompactAndUndo(t *testing.T) {
-	release, veto := make(chan struct{}), errors.New("not today")
+	release := make(chan struct{})
+	veto := errors.New("not today")
 	r := newRig(t, echo)
 	r.agent.Instructions = "You are Marvin, a tired robot."
 	r.opts.Before = func(_ context.Context, conversation string, e compactor.Proposal) (string, error) {

@@ -232,7 +232,8 @@ var backticks = strings.NewReplacer("```", "`\u2060`\u2060`")
 // Fenced returns the answer for a connector that shows Markdown: aligned text becomes a code block.
 func (a Answer) Fenced() Answer {
 	if a.Aligned && a.Text != "" {
-		a.Text, a.Aligned = "```\n"+backticks.Replace(a.Text)+"\n```", false
+		a.Text = "```\n" + backticks.Replace(a.Text) + "\n```"
+		a.Aligned = false
 	}
 	return a
 }

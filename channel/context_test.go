@@ -33,7 +33,8 @@ func calling(results *[]string, calls ...call) script {
 
 func (r *rig) withWorker(f script) *llmtest.Model {
 	worker := &llmtest.Model{Label: "worker", Func: f}
-	r.agent.ID, r.agent.Worker = "marvin", worker
+	r.agent.ID = "marvin"
+	r.agent.Worker = worker
 	r.reopen()
 	return worker
 }
@@ -42,7 +43,10 @@ func TestModelSeesWindowUsage(t *testing.T) {
 	var results []string
 	self := call{"op": "self"}
 	r := newRig(t, calling(&results, self, self, self, self, self))
-	r.setFilePolicy(func(p *compactor.Policy) { p.BackgroundThreshold, p.KeepLastN = 0.7, 40 })
+	r.setFilePolicy(func(p *compactor.Policy) {
+		p.BackgroundThreshold = 0.7
+		p.KeepLastN = 40
+	})
 	r.withWorker(summarizeRequest)
 	r.sendNotes(50)
 	r.ask("go ahead")
@@ -64,13 +68,26 @@ func TestSelfStatusIsShort(t *testing.T) {
 		calls = append(calls, call{"op": "help", "topic": topic})
 	}
 	r := newRig(t, calling(&results, calls...))
-	r.agent.ID, r.agent.Provider, r.agent.Reasoning = strings.Repeat("marvin", 10), "api.example.com", "high"
+	r.agent.ID = strings.Repeat("marvin", 10)
+	r.agent.Provider = "api.example.com"
+	r.agent.Reasoning = "high"
 	r.agent.Origin = func(key string) string { return "config.toml:120" }
 	r.setFilePolicy(func(p *compactor.Policy) { // nothing is at its default
-		p.BackgroundThreshold, p.AggressiveThreshold, p.EmergencyThreshold = 0.5, 0.7, 0.9
-		p.KeepFirst, p.KeepLastN, p.TargetPct, p.FailureLimit, p.MaxMemories = 3, 9, 44, 7, 3
-		p.StackBudget, p.RollupFanIn, p.EarlierSessions, p.ToolResultsKept = 0.3, 3, 1, 9
-		p.Economy, p.ExtractMemories, p.Focus = !p.Economy, false, strings.Repeat("the garden and its pond ", 20)
+		p.BackgroundThreshold = 0.5
+		p.AggressiveThreshold = 0.7
+		p.EmergencyThreshold = 0.9
+		p.KeepFirst = 3
+		p.KeepLastN = 9
+		p.TargetPct = 44
+		p.FailureLimit = 7
+		p.MaxMemories = 3
+		p.StackBudget = 0.3
+		p.RollupFanIn = 3
+		p.EarlierSessions = 1
+		p.ToolResultsKept = 9
+		p.Economy = !p.Economy
+		p.ExtractMemories = false
+		p.Focus = strings.Repeat("the garden and its pond ", 20)
 	})
 	r.restart()
 	r.ask("go ahead")
@@ -167,7 +184,8 @@ func TestContextShowsProviderCount(t *testing.T) {
 	prompt = r.contextTokens() * 11 / 10
 	r.ask("hello again")
 	// The reserve of 500 and the answer, without the context block of the question.
-	used, want := r.contextTokens(), prompt+500
+	used := r.contextTokens()
+	want := prompt + 500
 	check.That(t, used >= want-60 && used <= want+20, "got %d tokens used; the provider counted %d for the prompt", used, prompt)
 	r.model.Func = func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		if len(req.Tools) == 0 {
@@ -245,7 +263,8 @@ func TestEachRequestExtendsPrevious(t *testing.T) {
 			text += fmt.Sprintf("\n%s %s %v %s", m.Role, m.CallID, m.Calls, m.Text)
 		}
 		requests = append(requests, text)
-		answer, says = says[0], says[1:]
+		answer = says[0]
+		says = says[1:]
 		return answer, nil
 	})
 	r.agent.Recall = 600
@@ -254,7 +273,10 @@ func TestEachRequestExtendsPrevious(t *testing.T) {
 	turn := func(text string, optional bool, answers ...llm.Response) {
 		t.Helper()
 		says = answers
-		r.tell(place, text, func(m *channel.Inbound) { m.Addressed, m.Optional = true, optional })
+		r.tell(place, text, func(m *channel.Inbound) {
+			m.Addressed = true
+			m.Optional = optional
+		})
 		check.That(t, len(says) == 0, "got an unexpected reply to %q", text)
 	}
 	turn("hello", false, llmtest.Say("hi"))
@@ -277,7 +299,10 @@ func TestEachRequestExtendsPrevious(t *testing.T) {
 func TestTurnContextWithoutRecallIsSmall(t *testing.T) {
 	for _, optional := range []bool{false, true} {
 		r := newRig(t, echo)
-		r.tell(place, "hello", func(m *channel.Inbound) { m.Addressed, m.Optional = true, optional })
+		r.tell(place, "hello", func(m *channel.Inbound) {
+			m.Addressed = true
+			m.Optional = optional
+		})
 		_, block, _ := strings.Cut(lastText(r.model.Requests()[0]), "\n\n")
 		check.HasPrefix(t, "turn context", block, "<now>")
 		check.That(t, tokens.Estimate(block) <= 60, "%d tokens: %s", tokens.Estimate(block), block)

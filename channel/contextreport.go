@@ -109,7 +109,8 @@ func pastOf(g compactor.Past) Past {
 	p := Past{Tokens: g.Tokens, Sessions: len(g.Earlier), Earlier: []StackEntry{}, Channel: stackOf(g.Inherited.Stack)}
 	for _, session := range g.Earlier {
 		for _, s := range stackOf(session.Rows) {
-			s.Session, s.Hidden = session.From, !g.Shown[s.ID]
+			s.Session = session.From
+			s.Hidden = !g.Shown[s.ID]
 			p.Earlier = append(p.Earlier, s)
 		}
 	}

@@ -149,7 +149,8 @@ func (c Context) writeRows(t *contextText) {
 	if len(c.Past.Channel) > 0 || root != "" {
 		t.add("channel", Sayf(t.language, "summaries the thread began with: %d", len(c.Past.Channel))+root)
 	}
-	if earlier := c.Past.Earlier; c.Past.Sessions > 0 {
+	earlier := c.Past.Earlier
+	if c.Past.Sessions > 0 {
 		shown := slices.DeleteFunc(slices.Clone(earlier), func(s StackEntry) bool { return s.Hidden })
 		t.add("earlier", Sayf(t.language, "sessions before the last /new: %d; rows shown: %d of %d, %d tokens:", c.Past.Sessions,
 			len(shown), len(earlier), c.Past.Tokens)+rowLines(earlier, t.language))

@@ -152,7 +152,8 @@ func (h *Hub) all() iter.Seq[*conversation] {
 		for _, name := range names {
 			if c, _ := h.find(name, nil); c != nil {
 				more := yield(c)
-				if h.release(c); !more {
+				h.release(c)
+				if !more {
 					return
 				}
 			}

@@ -40,7 +40,8 @@ func TestForgetMe(t *testing.T) {
 	r.says(ada, place, "/forget me yes", "Deleted: everything of yours in this conversation.", "except answers made without a model that quote you.")
 	r.sayAs("u1", "Ada", place, "good morning")
 	r.ask("what do I like?")
-	asked, all := r.lastRequestText(), texts(r.transcript())
+	asked := r.lastRequestText()
+	all := texts(r.transcript())
 	check.Lacks(t, "prompt and transcript", asked+all, "parrot")
 	check.Contains(t, "prompt", asked, "tea, number 29", "good morning")
 	check.Contains(t, "transcript", all, "tea, number 0")
@@ -148,7 +149,8 @@ func TestChangeReachesRunningTurn(t *testing.T) {
 		"deletion": func(r *rig) error { return r.hub.Delete(t.Context(), place, "m1") },
 		"edit":     func(r *rig) error { return r.hub.Edit(t.Context(), place, edited) },
 	} {
-		r, search := newRig(t, nil), useTool("recall", map[string]any{"query": "parrot"})
+		r := newRig(t, nil)
+		search := useTool("recall", map[string]any{"query": "parrot"})
 		r.model.Func = inSteps(always(search), func(context.Context, int, llm.Request) (llm.Response, error) { return search, change(r) }, alwaysSay("well"))
 		r.overhear("my parrot is called Coco")
 		r.ask("what is its name?")
@@ -174,7 +176,10 @@ func TestDeletionReachesRecallInOtherConversations(t *testing.T) {
 	c := check.Must(r.store.Conversation(t.Context(), source))(t)
 	save := memory.Of(c).Tools(memory.ToolOptions{Turn: func() int64 { return 1 }})[3]
 	check.Must(save.Run(t.Context(), []byte(`{"content":"The pet is called Wumpus","kind":"fact","messages":[1]}`)))(t)
-	r.tell(place, "what is it called?", func(m *channel.Inbound) { m.Audience, m.Addressed = channel.ServerWide, true })
+	r.tell(place, "what is it called?", func(m *channel.Inbound) {
+		m.Audience = channel.ServerWide
+		m.Addressed = true
+	})
 	check.Contains(t, "prompt", r.lastRequestText(), "Wumpus")
 	check.NoError(t, r.hub.Delete(t.Context(), source, "m1"))
 	check.Lacks(t, "prompt after the deletion", r.promptText(), "Wumpus")
@@ -256,7 +261,8 @@ func TestEndOfOpenTaskReachesTasksBelow(t *testing.T) {
 		"deletion": func(r *rig) { check.NoError(t, r.hub.Delete(t.Context(), place, "m1")) },
 		"command":  func(r *rig) { r.wantAnswer("/tasks stop 1", "was stopped") },
 	} {
-		asked, ended := make(chan struct{}, 2), make(chan struct{}, 2)
+		asked := make(chan struct{}, 2)
+		ended := make(chan struct{}, 2)
 		two := func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 			asked <- struct{}{}
 			defer func() { ended <- struct{}{} }()

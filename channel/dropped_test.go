@@ -30,7 +30,8 @@ func TestReasonsOfDroppedLinesAreTranslated(t *testing.T) {
 		wrong := judge.Check("- Ben talks to the bank (#2).\n" + line).Wrong
 		check.Len(t, line, wrong, 1)
 		for _, code := range prompts.Languages {
-			if there := Translated(code, wrong[0].Why); code != prompts.English {
+			there := Translated(code, wrong[0].Why)
+			if code != prompts.English {
 				check.That(t, there != wrong[0].Why, "in %s it stays English: %s", code, there)
 			}
 		}

@@ -26,7 +26,8 @@ type edits struct {
 // Only the loop calls it.
 func (c *conversation) changed() {
 	if turn := c.turn.Load(); turn != nil {
-		turn.sawChange, turn.outdated = true, true
+		turn.sawChange = true
+		turn.outdated = true
 		if open, found, err := c.records.Turns().Unanswered(c.hub.ctx); err == nil && (!found || open.Seq != turn.Seq) {
 			turn.stop(errDeleted)
 		}
@@ -44,7 +45,8 @@ func (c *conversation) changed() {
 // changed has a conversation in memory read what has changed on disk.
 func (h *Hub) changed(name string) {
 	h.post(name, func(c *conversation) {
-		if c.changed(); c.isTask() { // the task may have ended because of that; otherwise it continues with its next part
+		c.changed()
+		if c.isTask() { // the task may have ended because of that; otherwise it continues with its next part
 			c.interrupt()
 		}
 	})
@@ -60,7 +62,11 @@ func (h *Hub) asksByEdit(name string, m Inbound) bool {
 // repeatEdits ends the reading of history, and repeats the edits and deletions that were made during it.
 func (c *conversation) repeatEdits(ctx context.Context) (err error) {
 	var during []store.Delivery
-	c.do(func(*compactor.Compactor) { during, c.edits.during, c.edits.reading = c.edits.during, nil, false })
+	c.do(func(*compactor.Compactor) {
+		during = c.edits.during
+		c.edits.during = nil
+		c.edits.reading = false
+	})
 	for _, d := range during {
 		err = errors.Join(err, c.change(ctx, d))
 	}
@@ -91,7 +97,8 @@ func idBefore(id string) string {
 		return id // nothing is before it
 	}
 	before := fmt.Sprintf("%0*d", len(fraction)+1, number-1)
-	if point := len(before) - len(fraction); fraction != "" {
+	point := len(before) - len(fraction)
+	if fraction != "" {
 		return before[:point] + "." + before[point:]
 	}
 	return before

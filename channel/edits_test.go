@@ -90,7 +90,8 @@ func TestDeletionDuringTurn(t *testing.T) {
 
 func (p *platform) edit(id, text string) {
 	i := slices.IndexFunc(p.said, func(m channel.Inbound) bool { return m.ID == id })
-	p.said[i].Text, p.said[i].Edited = text, time.Now()
+	p.said[i].Text = text
+	p.said[i].Edited = time.Now()
 }
 
 func (p *platform) remove(ids ...string) {
@@ -154,7 +155,8 @@ func TestMissedEditsAndDeletions(t *testing.T) {
 		})
 	}
 	withPlatform(t, 80, func(r *rig, p *platform) { // a page cut short by the server ends the comparison
-		p.most, p.hides = 20, true
+		p.most = 20
+		p.hides = true
 		p.remove("1040") // of the newest 50, these are the first 40 that are shown
 		r.away()
 		r.catchUp()
@@ -238,7 +240,9 @@ func TestMessageThatCrashesProcessIsGivenUp(t *testing.T) {
 	}}
 	r := newRig(t, echo)
 	c := check.Must(r.store.Conversation(t.Context(), place))(t)
-	bad, innocent, other := lacking("2", 3*time.Minute, false), lacking("3", 2*time.Minute, false), lacking("4", time.Minute, true)
+	bad := lacking("2", 3*time.Minute, false)
+	innocent := lacking("3", 2*time.Minute, false)
+	other := lacking("4", time.Minute, true)
 	storetest.DeliverOnly(t, c, bad, innocent, other)
 	for _, tried := range [][]store.Inbound{{bad, innocent, other}, {bad}, {bad}, {bad}, {bad}} { // all three together, then the bad one alone
 		check.NoError(t, c.Inbox().Try(t.Context(), tried))
@@ -288,7 +292,8 @@ func TestMessageThatCannotBeCompletedIsAnswered(t *testing.T) {
 	release := make(chan struct{})
 	r := newRig(t, echo).throughConnector(&platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
 		<-release
-		m.Author, m.Text = "Grace", "ask @Ada"
+		m.Author = "Grace"
+		m.Text = "ask @Ada"
 		return m, nil
 	}})
 	r.deliverMessage(lacking("1", 0, true))

@@ -40,7 +40,8 @@ func TestRecalledLinesCannotBeForged(t *testing.T) {
 			continue
 		}
 		m := r.inbound(fmt.Sprintf("quince%d %.2000s", i, forgery.Text), false)
-		m.AuthorID, m.Author = who.ID, who.Name
+		m.AuthorID = who.ID
+		m.Author = who.Name
 		r.deliverMessage(m)
 	}
 	r.waitForReplies()
@@ -130,20 +131,24 @@ func TestSecretsAreMaskedForOtherAgents(t *testing.T) {
 func TestHostileTextInConversation(t *testing.T) {
 	check.SkipUnderRace(t)
 	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		if last := lastText(req); n%3 == 0 { // an answer as hard as the message
+		last := lastText(req)
+		if n%3 == 0 { // an answer as hard as the message
 			return llmtest.Say(last[max(0, len(last)-700):]), nil
 		}
 		return echo(ctx, n, req)
 	})
-	r.model.Tokens, r.agent.Recall = 16_000, 300
+	r.model.Tokens = 16_000
+	r.agent.Recall = 300
 	log := r.captureLog()
 	corpus := append(wordstest.Tricks(), wordstest.Forgeries()...)
 	var want []string
 	for i, trick := range corpus {
 		m := r.inbound(trick.Name+" "+trick.Text, i%8 == 0)
-		m.AuthorID, m.Author = fmt.Sprint("h", i), trick.Text
+		m.AuthorID = fmt.Sprint("h", i)
+		m.Author = trick.Text
 		if i%2 == 0 {
-			m.Quote, m.Attachments = trick.Text, []chat.Attachment{{Kind: "file", Name: trick.Text, Caption: trick.Text, Text: trick.Text}}
+			m.Quote = trick.Text
+			m.Attachments = []chat.Attachment{{Kind: "file", Name: trick.Text, Caption: trick.Text, Text: trick.Text}}
 		}
 		r.deliverMessage(m)
 		want = append(want, "user: "+strings.ToValidUTF8(m.Text, "\ufffd"))

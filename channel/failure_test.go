@@ -81,7 +81,8 @@ func TestProviderFailureIsReported(t *testing.T) {
 
 // Some models return nothing now and then, most often after tool results.
 func TestEmptyAnswerIsAskedForAgain(t *testing.T) {
-	lookUp, withText := useTool("recall", map[string]any{"query": "tea"}), useTool("recall", map[string]any{"query": "tea"})
+	lookUp := useTool("recall", map[string]any{"query": "tea"})
+	withText := useTool("recall", map[string]any{"query": "tea"})
 	withText.Message.Text = "I look, and need no more words"
 	for says, answers := range map[string][]llm.Response{
 		"it was once":                    {llmtest.Say(""), llmtest.Say("it was once")},
@@ -204,7 +205,9 @@ func TestTurnFailuresAreIncidents(t *testing.T) {
 
 func TestRejectedToolsAreReported(t *testing.T) {
 	poisoned := func(m llm.Message) bool { return len(m.Calls) > 0 || m.Role == llm.RoleTool || len(m.Native) > 0 }
-	moved, down, refused := false, false, 0 // moved: the conversation has another model; down: that model accepts nothing at all
+	moved := false
+	down := false
+	refused := 0 // moved: the conversation has another model; down: that model accepts nothing at all
 	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		switch {
 		case down || moved && slices.ContainsFunc(req.Messages, poisoned):
@@ -231,7 +234,8 @@ func TestRejectedToolsAreReported(t *testing.T) {
 	r.ask("hello?")
 	check.Equal(t, "refused requests", refused, 2)
 	check.That(t, r.connector.sent[len(r.connector.sent)-1].Failure, "got %q", r.lastText())
-	down, moved = false, false
+	down = false
+	moved = false
 	r.ask("hello again")
 	all := r.model.Requests()
 	check.That(t, slices.ContainsFunc(all[len(all)-1].Messages, poisoned), "got calls rendered as text")

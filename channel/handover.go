@@ -74,7 +74,8 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 	system := strings.TrimSpace(h.agent.Instructions + "\n\n" + prompts.In(c.language()).Handover)
 	tools := c.lookups(window, r.learnt)
 	budget := (window - reserve - compactor.FrameCost(system, tools)) * 6 / 10 // the rest is for what it looks up
-	briefing, overflows := "", 0
+	briefing := ""
+	overflows := 0
 	var steps []llm.Message
 	loop := llm.Loop{
 		Model: h.agent.Model, MaxCalls: handoverCalls,
@@ -82,7 +83,9 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 			r.current.Reset()
 			c.do(func(*compactor.Compactor) {
 				if turn := c.turn.Load(); turn.outdated { // what it was given, and what it looked up, may have been deleted
-					turn.outdated, briefing, steps = false, "", nil
+					turn.outdated = false
+					briefing = ""
+					steps = nil
 				}
 			})
 			if briefing == "" {
@@ -108,7 +111,8 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 				tools = nil
 			case llm.KindOf(failed) == llm.KindOverflow && overflows < 2:
 				overflows++
-				briefing, steps = "", nil
+				briefing = ""
+				steps = nil
 			default:
 				return false
 			}

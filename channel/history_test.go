@@ -103,7 +103,8 @@ func TestEditsDuringBackfill(t *testing.T) {
 }
 
 func by(id, name string, m channel.Inbound) channel.Inbound {
-	m.AuthorID, m.Author = id, name
+	m.AuthorID = id
+	m.Author = name
 	return m
 }
 
@@ -112,10 +113,13 @@ func TestForgetMeDuringBackfill(t *testing.T) {
 	for _, which := range []string{"gap", "gap after a restart", "earlier", "earlier question"} {
 		p := &platform{}
 		r := newRig(t, echo).throughConnector(p)
-		gap, read, restart := strings.HasPrefix(which, "gap"), false, which == "gap after a restart"
+		gap := strings.HasPrefix(which, "gap")
+		read := false
+		restart := which == "gap after a restart"
 		secret := pastMessage("2", "the secret is swordfish", time.Minute, which == "earlier question")
 		quoting := by("u2", "Bo", pastMessage("3", "I like tea", time.Minute, false))
-		quoting.ReplyTo, quoting.Quote = "2", "Ada: the secret is swordfish"
+		quoting.ReplyTo = "2"
+		quoting.Quote = "Ada: the secret is swordfish"
 		p.history = func(look channel.Look) (page channel.Page, err error) {
 			if gap != (look.After != "") {
 				return page, nil
@@ -261,7 +265,8 @@ func TestNewDuringATurn(t *testing.T) {
 		check.Equal(t, fmt.Sprint("the transcript, with a crash ", crash), texts(r.transcript()),
 			"user: first | assistant: answer to first | user: second | assistant: answer to second | user: third | assistant: answer to third")
 		requests := r.model.Requests()
-		last, before := textOf(requests[len(requests)-1]), textOf(requests[len(requests)-2])
+		last := textOf(requests[len(requests)-1])
+		before := textOf(requests[len(requests)-2])
 		check.Contains(t, "second request", before, "first", "second")
 		check.Lacks(t, "second request", before, "third")
 		check.Lacks(t, "third request", last, "] first", "] second")

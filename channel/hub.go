@@ -83,7 +83,9 @@ var ErrClosed = errors.New("the bot is shutting down")
 
 // New returns a hub. Close ends what it starts.
 func New(o Options) *Hub {
-	o.CatchUp, o.Workers, o.Idle = cmp.Or(o.CatchUp, DefaultCatchUp), cmp.Or(o.Workers, DefaultWorkers), cmp.Or(o.Idle, DefaultIdle)
+	o.CatchUp = cmp.Or(o.CatchUp, DefaultCatchUp)
+	o.Workers = cmp.Or(o.Workers, DefaultWorkers)
+	o.Idle = cmp.Or(o.Idle, DefaultIdle)
 	o.Log = cmp.Or(o.Log, slog.Default())
 	h := &Hub{
 		o: o, connectors: make(map[string]Connector), slots: make(chan struct{}, o.Workers),

@@ -96,7 +96,8 @@ func (c *conversation) answerMeanwhile(ctx context.Context, resume bool) error {
 	awaited := ""
 	c.do(func(*compactor.Compactor) { awaited = c.arrivals.awaited })
 	err := c.sync(ctx, resume)
-	asks, more := true, true
+	asks := true
+	more := true
 	for asks && more && err == nil && ctx.Err() == nil {
 		asks, err = c.asks(ctx)
 		if asks && err == nil {

@@ -22,7 +22,8 @@ func TestImport(t *testing.T) {
 		}
 		return all
 	}
-	done, ignore := 0, func(channel.ImportProgress) {}
+	done := 0
+	ignore := func(channel.ImportProgress) {}
 	check.Equal(t, "imported messages", check.Must(r.hub.Import(t.Context(), place, past(100), func(p channel.ImportProgress) { done = p.Stored - p.Unread }))(t), 100)
 	check.Equal(t, "progress", done, 100)
 	for _, e := range r.connector.events {
@@ -53,7 +54,8 @@ func TestQuestionDuringAnImport(t *testing.T) {
 			if early {
 				check.Must(c.Inbox().Deliver(t.Context(), store.Inbound(r.inbound("hello", true))))(t)
 			}
-			blocked, release := make(chan struct{}, 100), make(chan struct{})
+			blocked := make(chan struct{}, 100)
+			release := make(chan struct{})
 			r.opts.Before = func(ctx context.Context, _ string, _ compactor.Proposal) (string, error) {
 				blocked <- struct{}{}
 				select {

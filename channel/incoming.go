@@ -71,7 +71,8 @@ func (a *arrival) ask() {
 // answered records that the message awaited, and all before it, need not wait any more. Only the loop calls it.
 func (a *arrival) answered(awaited string) {
 	if a.awaited == awaited {
-		a.awaited, a.asked = "", make(chan struct{})
+		a.awaited = ""
+		a.asked = make(chan struct{})
 	}
 }
 

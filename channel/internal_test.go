@@ -43,7 +43,9 @@ func TestEveryDeliveryIsReported(t *testing.T) {
 		return func(c *conversation) { c.arrived(messages, []store.Receipt{r}, nil) }
 	}
 	coming := func(c *conversation) { c.coming(messages) }
-	waits, again, known := arrives(store.Receipt{Fresh: true}), arrives(store.Receipt{}), arrives(store.Receipt{Seq: 7})
+	waits := arrives(store.Receipt{Fresh: true})
+	again := arrives(store.Receipt{})
+	known := arrives(store.Receipt{Seq: 7})
 	dequeued := func(c *conversation) { c.accepted("m", 7) }
 	lost := func(c *conversation) { c.arrived(messages, nil, store.ErrFull) }
 	for name, c := range map[string]struct {
@@ -168,7 +170,8 @@ var composed = regexp.MustCompile(`^(1|%d) (message|memor|summar|request)|^by |^
 
 // Every sentence that people see is translated, and every translation is of a sentence in the code.
 func TestTranslationsAreOfSentencesInTheCode(t *testing.T) {
-	code, german := sourceOf(t), translationsInto("de").whole
+	code := sourceOf(t)
+	german := translationsInto("de").whole
 	shows := regexp.MustCompile(`(?:\b(?:sayf|spell|translated|errPeople|errDenied|say|says)\(\s*|\bSayf\([\w.]+, |\baddf\("?[\w ]+"?, |\bAnswer\{[^{}]*?\bText:\s+|\b[rR]efus\w+\s+Refusal = |\breason[A-Z]\w+\s+= |\bWant: )(?:fmt\.Sprintf\()?("(?:[^"\\]|\\.)*"|\x60[^\x60]*\x60)`)
 	names := regexp.MustCompile(`/[a-z]+( me| everywhere| yes)*`) // commands, which are the same in each language
 	for _, found := range shows.FindAllStringSubmatch(code, -1) {

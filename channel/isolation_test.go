@@ -47,7 +47,8 @@ func visiblePlaces(shared bool) map[string][]string {
 		"test:1/pub": {"test:1/pub/open"}, "test:1/pub/open": {"test:1/pub"}, "test:1/pub/shut": {"test:1/pub"},
 		"test:1/priv": {"test:1/priv/open"}, "test:1/priv/open": {"test:1/priv"},
 	}
-	if public := []string{"test:1/pub", "test:1/pub/open", "test:1/other"}; shared {
+	public := []string{"test:1/pub", "test:1/pub/open", "test:1/other"}
+	if shared {
 		for _, place := range public {
 			know[place] = public
 		}
@@ -70,13 +71,17 @@ func newMatrix(t *testing.T, shared bool) *rig {
 		}
 		return summary("They said: " + strings.Join(secrets.FindAllString(material, -1), " ")), nil
 	}
-	r.agent.Worker, r.agent.Recall = r.model, 2000
+	r.agent.Worker = r.model
+	r.agent.Recall = 2000
 	r.withCritic(alwaysSay("fine"))
 	memory.In(r.store).Share(shared)
 	for _, where := range matrixPlaces {
 		for i := range 6 {
 			text := fmt.Sprintf("it is %s: the door of %s opens %s, as was said %d times and more, with many other words", where, keyOf(where), secretOf(where), i)
-			r.tell(where, text, func(m *channel.Inbound) { m.Audience, m.Addressed = matrix[where], i == 0 }) // one turn each
+			r.tell(where, text, func(m *channel.Inbound) {
+				m.Audience = matrix[where]
+				m.Addressed = i == 0
+			}) // one turn each
 		}
 		r.runAs(boss, where, "/pin 3")
 		r.runAs(ada, where, "/remember the window of "+keyOf(where)+" shows "+secretOf(where))
@@ -244,13 +249,19 @@ func withOldSession(t *testing.T) *rig {
 
 func (r *rig) inThread(text string) {
 	r.t.Helper()
-	r.tell(branch, text, func(m *channel.Inbound) { m.Addressed, m.Thread = true, true })
+	r.tell(branch, text, func(m *channel.Inbound) {
+		m.Addressed = true
+		m.Thread = true
+	})
 }
 
 func TestThreadInheritsChannelHistory(t *testing.T) {
 	r := withOldSession(t)
 	r.tell(branch, "and how old is it?", func(m *channel.Inbound) {
-		m.Addressed, m.Thread, m.ReplyTo, m.Quote = true, true, "m1", `Ada: "message-1 of the…"`
+		m.Addressed = true
+		m.Thread = true
+		m.ReplyTo = "m1"
+		m.Quote = `Ada: "message-1 of the…"`
 	})
 	asked := r.lastRequestText()
 	check.Contains(t, "prompt of the thread", asked, "[Compaction Summary] of the channel above this thread", "Coco is a parrot, word by word.",
@@ -258,7 +269,10 @@ func TestThreadInheritsChannelHistory(t *testing.T) {
 	check.Lacks(t, "prompt of the thread", asked, "message-8")
 	r.ask("the parrot has flown")
 	check.Lacks(t, "prompt of the channel", r.lastRequestText(), "how old")
-	r.tell("test:server/other/9", "hello", func(m *channel.Inbound) { m.Addressed, m.Thread = true, true })
+	r.tell("test:server/other/9", "hello", func(m *channel.Inbound) {
+		m.Addressed = true
+		m.Thread = true
+	})
 	check.Lacks(t, "prompt of another channel's thread", r.lastRequestText(), "Coco")
 	check.Contains(t, "answer to /context", r.runAs(channel.Person{ID: "u1"}, branch, "/context").String(), "summaries the thread began with: 1")
 
@@ -279,6 +293,7 @@ func TestThreadInheritsChannelHistory(t *testing.T) {
 	r.inThread("anew")
 	asked = r.lastRequestText()
 	check.Lacks(t, "prompt after /new in the thread", asked, "] and how old")
-	inherited, began := strings.Index(asked, "of the channel above"), strings.Index(asked, "began anew")
+	inherited := strings.Index(asked, "of the channel above")
+	began := strings.Index(asked, "began anew")
 	check.That(t, inherited >= 0 && inherited < began, "the inherited summaries do not stand before the new session:\n%s", asked)
 }

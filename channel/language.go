@@ -90,8 +90,11 @@ func languageIn(ctx context.Context, records *store.Conversation, setting string
 	var said []chat.Message
 	if !first {
 		said, _, err = records.Transcript().Earlier(ctx, shown, sampleMessages)
-	} else if said, err = records.Transcript().Page(ctx, 1, sampleMessages); head.Inherited.Root != nil {
-		said = append([]chat.Message{*head.Inherited.Root}, said...)
+	} else {
+		said, err = records.Transcript().Page(ctx, 1, sampleMessages)
+		if head.Inherited.Root != nil {
+			said = append([]chat.Message{*head.Inherited.Root}, said...)
+		}
 	}
 	sample := ""
 	for i, m := range said {

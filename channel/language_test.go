@@ -39,7 +39,8 @@ var everyCommand = []struct {
 // spoken runs all commands in a conversation in a language, and returns the answers by number, and the notices.
 func spoken(t *testing.T, language string, worker script) (lines, answers []string) {
 	r := newRig(t, echo)
-	r.agent.Language, r.agent.ID = language, "marvin"
+	r.agent.Language = language
+	r.agent.ID = "marvin"
 	r.agent.Spawn = []string{"marvin"}
 	r.opts.Rules = channel.Rules{CallsPerHour: 500, Money: channel.Money{PerDay: 1000, PerMonth: 9000, Prices: priced}}
 	r.withWorker(worker)
@@ -58,7 +59,8 @@ func spoken(t *testing.T, language string, worker script) (lines, answers []stri
 			if line == "/recap" {
 				text = text[strings.LastIndex(text, "\n\n"):] // behind what it quotes
 			}
-			lines, answers = append(lines, by.who.Name+": "+line), append(answers, text)
+			lines = append(lines, by.who.Name+": "+line)
+			answers = append(answers, text)
 			r.waitForReplies()
 		}
 	}

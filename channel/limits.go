@@ -280,9 +280,11 @@ func (h *Hub) afford() error {
 	if spent.Setting == "" {
 		return nil
 	}
-	what, when := "for today", fmt.Sprintf("in %s, when the next day begins", llm.InMinutes(time.Until(spent.ends)))
+	what := "for today"
+	when := fmt.Sprintf("in %s, when the next day begins", llm.InMinutes(time.Until(spent.ends)))
 	if spent.Setting == budgetPerMonth {
-		what, when = "for this month", fmt.Sprintf("from %s on", spent.ends.Format(time.DateOnly))
+		what = "for this month"
+		when = fmt.Sprintf("from %s on", spent.ends.Format(time.DateOnly))
 	}
 	return &spentError{"budget", fmt.Sprintf("The budget %s is used up, so I cannot answer now. Your message is saved; ask again %s, or ask the bot's operator to raise %s.", what, when, spent.Setting)}
 }

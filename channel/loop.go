@@ -65,13 +65,16 @@ func (c *conversation) own() {
 	defer c.flushUsage()
 	defer close(c.inbox.ended)
 	silence := time.NewTimer(c.hub.o.Idle)
-	retry, check := time.AfterFunc(never, c.wake), time.AfterFunc(never, func() { c.inbox.post(c.checkDue) })
+	retry := time.AfterFunc(never, c.wake)
+	check := time.AfterFunc(never, func() { c.inbox.post(c.checkDue) })
 	for _, timer := range []*time.Timer{silence, retry, check} {
 		defer timer.Stop()
 	}
 	var checkAt time.Time
-	stop, worked := c.hub.ctx.Done(), make(chan error)
-	for c.runs.again = true; c.runs.working || stop != nil || c.busy(); {
+	stop := c.hub.ctx.Done()
+	worked := make(chan error)
+	c.runs.again = true
+	for c.runs.working || stop != nil || c.busy() {
 		if c.runs.again && !c.runs.working && stop != nil {
 			c.goWork(worked)
 		}
@@ -83,7 +86,8 @@ func (c *conversation) own() {
 			}
 			c.runs.again = true
 		case err := <-worked:
-			c.runs.working, c.runs.err = false, err
+			c.runs.working = false
+			c.runs.err = err
 			if err != nil {
 				retry.Reset(c.runs.delay())
 			} else if rest := c.rest(); rest > 0 {
@@ -98,12 +102,15 @@ func (c *conversation) own() {
 		}
 		c.inbox.run(c.guard)
 		if c.runs.broken && !c.runs.working {
-			c.runs.broken, c.runs.again, c.engine = false, false, nil // the child loads it again
+			c.runs.broken = false
+			c.runs.again = false
+			c.engine = nil // the child loads it again
 			c.runs.err = errPanicked
 			retry.Reset(c.runs.delay())
 		}
 		if at := c.shown(); at != checkAt {
-			if checkAt = at; at.IsZero() {
+			checkAt = at
+			if at.IsZero() {
 				check.Stop()
 			} else {
 				check.Reset(time.Until(at))
@@ -139,8 +146,10 @@ func (c *conversation) shown() (wake time.Time) {
 
 // goWork starts the child that works; worked receives its result.
 func (c *conversation) goWork(worked chan<- error) {
-	c.runs.again, c.runs.working = false, true
-	awaited, again := c.arrivals.awaited, c.runs.err != nil
+	c.runs.again = false
+	c.runs.working = true
+	awaited := c.arrivals.awaited
+	again := c.runs.err != nil
 	resume := again || c.engine == nil
 	go func() {
 		ctx := observe.In(c.hub.ctx, c.name)

@@ -163,7 +163,8 @@ func (r *rig) askForTurnContext(text string) string {
 func withRecall(t *testing.T, f func(*rig)) *rig {
 	t.Helper()
 	r := newRig(t, alwaysSay("ok"))
-	r.agent.Recall, r.model.Tokens = 600, 3000
+	r.agent.Recall = 600
+	r.model.Tokens = 3000
 	r.setFilePolicy(func(p *compactor.Policy) { p.KeepFirst = 0 })
 	f(r)
 	r.ask("My sister Ophelia keeps bees behind the lighthouse.")

@@ -132,7 +132,8 @@ func (p *policy) get() compactor.Policy {
 
 func (p *policy) set(own, turn compactor.Patch) {
 	over := compactor.Merge(own, turn)
-	p.own, p.turn = own, turn
+	p.own = own
+	p.turn = turn
 	p.over.Store(&over)
 }
 

@@ -22,7 +22,8 @@ import (
 // crashDuringTurn leaves the store as if the process was killed after it took up a message.
 func crashDuringTurn(t *testing.T, r *rig) *store.Conversation {
 	t.Helper()
-	conv, m := check.Must(r.store.Conversation(t.Context(), place))(t), r.inbound("are you there?", true)
+	conv := check.Must(r.store.Conversation(t.Context(), place))(t)
+	m := r.inbound("are you there?", true)
 	m.Time = m.Time.Add(-48 * time.Hour) // only the arrival time counts
 	check.Len(t, "accepted", storetest.Deliver(t, conv, m), 1)
 	return conv
@@ -153,7 +154,8 @@ func TestRequestDuringSettingsEdit(t *testing.T) {
 
 func TestSettingsEditDoesNotStopRecap(t *testing.T) {
 	r := newRig(t, echo)
-	asked, goOn := make(chan struct{}), make(chan struct{})
+	asked := make(chan struct{})
+	goOn := make(chan struct{})
 	r.withWorker(while(func(int) { close(asked); <-goOn }, alwaysSay("You talked about notes word by word.")))
 	r.sendNotes(5)
 	answer := r.runAs(ada, place, "/recap")
@@ -169,7 +171,8 @@ func TestSettingsEditDoesNotStopRecap(t *testing.T) {
 func TestSettingsEdit(t *testing.T) {
 	r := newRig(t, echo).withWindow(8000)
 	r.ask("I like tea")
-	r.agent.ID, r.agent.Instructions = "second", "You are a librarian."
+	r.agent.ID = "second"
+	r.agent.Instructions = "You are a librarian."
 	r.agent.Model = &llmtest.Model{Tokens: 16_000, Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 		check.Contains(t, "system prompt", system(req), "librarian")
 		check.Contains(t, "request", textOf(req), "I like tea", "what do I like")
@@ -232,7 +235,8 @@ func TestStop(t *testing.T) {
 	check.Len(t, "rows", stored, 2)
 	check.That(t, strings.HasPrefix(stored[1], "assistant: word word") && len(stored[1]) < 4000,
 		"got stored %d characters of the answer", len(stored[1]))
-	r.model.Func, r.model.Delay = echo, 0
+	r.model.Func = echo
+	r.model.Delay = 0
 	check.HasPrefix(t, "reply after /stop", r.ask("and now?"), "answer")
 }
 
@@ -281,7 +285,9 @@ func TestConversationThatPanicsAgainWaitsLonger(t *testing.T) {
 		r.waitForReplies()
 		r.say("hello", true)
 		time.Sleep(time.Minute)
-		first, second, third := <-c.panicked, <-c.panicked, <-c.panicked
+		first := <-c.panicked
+		second := <-c.panicked
+		third := <-c.panicked
 		check.EqualAll(t, "pauses", []time.Duration{second.Sub(first), third.Sub(second)}, []time.Duration{5 * time.Second, 10 * time.Second})
 		check.Contains(t, "sent after two attempts", r.lastText(), "I was interrupted repeatedly")
 	})

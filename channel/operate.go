@@ -246,7 +246,8 @@ func Settle(ctx context.Context, h *Hub) error {
 func (o Operator) DrainTasks(ctx context.Context, match func(conversation string) bool, waits func(open int)) error {
 	var before []string // unfinished since no task has been open
 	var newest int64    // the task that had begun last then
-	for announced := false; ; {
+	announced := false
+	for {
 		open, err := o.openTasks(ctx, match)
 		if err != nil || ctx.Err() != nil {
 			return cmp.Or(err, ctx.Err())
@@ -255,7 +256,8 @@ func (o Operator) DrainTasks(ctx context.Context, match func(conversation string
 			if !announced {
 				waits(len(open))
 			}
-			announced, before = true, nil
+			announced = true
+			before = nil
 			time.Sleep(taskPoll)
 			continue
 		}

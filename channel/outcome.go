@@ -83,7 +83,8 @@ func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) er
 	c.do(func(e *compactor.Compactor) {
 		o.Count, o.Sent = e.Count(), e.Sent()
 		o.Messages = c.storable(o.Messages)
-		if o.Context, o.Version = e.History().Context(); o.Failure {
+		o.Context, o.Version = e.History().Context()
+		if o.Failure {
 			o.Context = compactor.Context{}
 		}
 	})
@@ -136,7 +137,10 @@ func (c *conversation) storable(messages []chat.Message) []chat.Message {
 			messages[i].Native = nil
 		}
 		if now := c.engine.History().Message(messages[i].Seq); now != nil { // without what was deleted during the turn
-			messages[i].Text, messages[i].Calls, messages[i].Tokens, messages[i].Deprived = now.Text, now.Calls, now.Tokens, now.Deprived
+			messages[i].Text = now.Text
+			messages[i].Calls = now.Calls
+			messages[i].Tokens = now.Tokens
+			messages[i].Deprived = now.Deprived
 		}
 	}
 	return messages
@@ -182,7 +186,8 @@ func failureOf(err error) (class, sentence string) {
 	case errors.Is(err, llm.ErrTooManyCalls), errors.Is(err, llm.ErrTooLong), errors.Is(err, errEmpty):
 		return "no_answer", "The model gave no answer. Your message is saved; ask again, perhaps in other words."
 	}
-	class, sentence = "other", "Something went wrong while I was answering. Your message is saved; ask again."
+	class = "other"
+	sentence = "Something went wrong while I was answering. Your message is saved; ask again."
 	if kind := llm.KindOf(err); kind != "" {
 		class = classOf(kind)
 	}
@@ -251,8 +256,10 @@ func (f *failures) level(err error, server *llm.Learnt) slog.Level {
 
 // end records that a turn was answered, and reports whether that ends an incident.
 func (f *failures) end(server *llm.Learnt) bool {
-	f.covered, f.announced = false, false
-	here, there := f.here.End(), server.Down.End()
+	f.covered = false
+	f.announced = false
+	here := f.here.End()
+	there := server.Down.End()
 	return here || there
 }
 

@@ -51,7 +51,8 @@ func TestUnstatedWindowIsFound(t *testing.T) {
 				model := check.Must(connect(server.Options(provider.Options{
 					Model: "small", Window: 100_000, RetryDelay: time.Microsecond, Notebook: notebook,
 				})))(t)
-				r.agent.Model, r.agent.Worker = model, model
+				r.agent.Model = model
+				r.agent.Worker = model
 				r.reopen()
 				failures := 0
 				for i := range turns {

@@ -78,7 +78,8 @@ func TestOverflowDuringTurnRunsNoToolTwice(t *testing.T) {
 	likes := []string{"Ada likes tea.", "Ada likes cake."}
 	r.model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		wantPairedCalls(t, req.Messages)
-		step, second := (n-before+1)/2, (n-before)%2 == 0
+		step := (n - before + 1) / 2
+		second := (n-before)%2 == 0
 		switch {
 		case n <= before:
 			return echo(ctx, n, req)
@@ -144,7 +145,8 @@ func TestFlood(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range people * len(places) {
 		all.Go(func() {
-			who, where := i/len(places), places[i%len(places)]
+			who := i / len(places)
+			where := places[i%len(places)]
 			for n := range each {
 				text := fmt.Sprintf("%d says %d in %s, and a few more words so that it weighs something", who, n, where)
 				m := by(fmt.Sprint("p", i), fmt.Sprint("Pat", i), pastMessage(fmt.Sprintf("%d-%d", who, n), text, 0, true))
@@ -170,8 +172,10 @@ func TestFlood(t *testing.T) {
 		}
 		check.EqualAll(t, "messages of each in "+where, next, slices.Repeat([]int{each}, people))
 	}
-	minutes, writers := int(time.Since(started)/time.Minute)+1, people*len(places)
-	answers, sent := len(r.model.Requests()), len(r.connector.texts())
+	minutes := int(time.Since(started)/time.Minute) + 1
+	writers := people * len(places)
+	answers := len(r.model.Requests())
+	sent := len(r.connector.texts())
 	check.That(t, answers > 0 && answers <= writers*perMinute*minutes, "got %d replies in %d minutes", answers, minutes)
 	check.That(t, sent <= answers+writers*minutes, "got %d replies and notices", sent) // one notice per person and minute
 }
@@ -185,7 +189,8 @@ func TestHugeMessages(t *testing.T) {
 		"20 kB of Chinese":  strings.Repeat("汉字无空格", 1_300),
 	} {
 		r := newRig(t, echo)
-		r.model.Tokens, r.agent.Recall = 2000, 400
+		r.model.Tokens = 2000
+		r.agent.Recall = 400
 		m := r.inbound("parrot "+text, true)
 		r.post(m)
 		said := r.transcript()

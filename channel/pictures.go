@@ -28,7 +28,8 @@ func (c *conversation) storePictures(r *reply, result llm.Message) []chat.Attach
 
 // loadPictures loads the pictures of a request, and returns which; others are described in words.
 func (c *conversation) loadPictures(messages []llm.Message) (shown map[int64]bool) {
-	shown, blind := make(map[int64]bool), c.window.learnt().Facts().RefusesImages
+	shown = make(map[int64]bool)
+	blind := c.window.learnt().Facts().RefusesImages
 	for i, m := range messages {
 		if len(m.Images) == 0 {
 			continue
@@ -43,7 +44,8 @@ func (c *conversation) loadPictures(messages []llm.Message) (shown map[int64]boo
 				c.log.Warn("load_image_failed", "error", err)
 				continue
 			}
-			image.Type, image.Data = kind, data
+			image.Type = kind
+			image.Data = data
 			images = append(images, image)
 			shown[image.File] = true
 		}

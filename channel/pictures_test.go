@@ -23,7 +23,8 @@ const pictureLine = "[picture: image/png, 9 B]"
 // withPicture gives the model a tool whose result has a picture.
 func (r *rig) withPicture() *channeltest.Box {
 	b := r.withTools("")
-	b.Result, b.Pictures = "a red square\n"+pictureLine, []llm.Image{{Type: "image/png", Data: redSquare}}
+	b.Result = "a red square\n" + pictureLine
+	b.Pictures = []llm.Image{{Type: "image/png", Data: redSquare}}
 	return b
 }
 

@@ -78,7 +78,8 @@ func (s *scene) act() {
 			m = by("u2", "Bo", m)
 		}
 		m.Thread = strings.HasSuffix(at, "/thread")
-		s.ids, s.said[m.ID] = append(s.ids, m.ID), at
+		s.ids = append(s.ids, m.ID)
+		s.said[m.ID] = at
 		check.Must(s.hub.Deliver(s.t.Context(), at, m))(s.t)
 	case k < 14 && len(s.ids) > 0: // one of the newest messages changes
 		id := s.ids[max(len(s.ids)-1-s.dice(6), 0)]
@@ -208,7 +209,8 @@ func (c *chatter) act(i int) {
 		if k < 15 {
 			m.Text = fmt.Sprintf("edited %s %d", m.ID, i)
 			c.note(func() { c.said[at].Text = m.Text })
-			if m.Time = c.start.Add(time.Hour + time.Duration(i)*time.Millisecond); c.connected {
+			m.Time = c.start.Add(time.Hour + time.Duration(i)*time.Millisecond)
+			if c.connected {
 				check.NoError(c.t, c.hub.Edit(c.t.Context(), place, m))
 			}
 		} else if c.connected {

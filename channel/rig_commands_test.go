@@ -80,7 +80,10 @@ func (r *rig) overhear(text string) { r.t.Helper(); r.post(r.inbound(text, false
 // sayAs delivers an unaddressed message of a person to a place, and waits for what follows.
 func (r *rig) sayAs(id, name, where, text string) {
 	r.t.Helper()
-	r.tell(where, text, func(m *channel.Inbound) { m.AuthorID, m.Author = id, name })
+	r.tell(where, text, func(m *channel.Inbound) {
+		m.AuthorID = id
+		m.Author = name
+	})
 }
 
 // deliverTo sends a message, changed by edit, to a place.

@@ -102,7 +102,10 @@ func (d *connector) texts() (texts []string) {
 type writer struct{ d *connector }
 
 func (w *writer) Show(text string) {
-	w.d.note(func() { w.d.shown, w.d.seen = append(w.d.shown, text), append(w.d.seen, "shown "+text) })
+	w.d.note(func() {
+		w.d.shown = append(w.d.shown, text)
+		w.d.seen = append(w.d.seen, "shown "+text)
+	})
 }
 
 func (w *writer) Cancel() { w.d.note(func() { w.d.canceled++ }) }
@@ -111,7 +114,8 @@ func (w *writer) Send(ctx context.Context, p channel.Piece) (string, error) {
 	var slow time.Duration
 	var err error
 	w.d.note(func() {
-		if slow = w.d.delay; w.d.fails != nil {
+		slow = w.d.delay
+		if w.d.fails != nil {
 			err = w.d.fails(p)
 		} else if w.d.failures > 0 {
 			w.d.failures--
@@ -124,7 +128,10 @@ func (w *writer) Send(ctx context.Context, p channel.Piece) (string, error) {
 		return "", ctx.Err()
 	}
 	if err == nil {
-		w.d.note(func() { w.d.sent, w.d.seen = append(w.d.sent, p), append(w.d.seen, "sent "+p.Text) })
+		w.d.note(func() {
+			w.d.sent = append(w.d.sent, p)
+			w.d.seen = append(w.d.seen, "sent "+p.Text)
+		})
 	}
 	return fmt.Sprint("p", p.Row), err
 }

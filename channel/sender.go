@@ -99,7 +99,8 @@ func (s *sender) run(ctx context.Context) {
 func (s *sender) more(ctx context.Context) (more bool) {
 	s.locked(func() {
 		more = s.look && ctx.Err() == nil
-		s.running, s.look = more, false
+		s.running = more
+		s.look = false
 	})
 	return more
 }
@@ -129,7 +130,8 @@ func (s *sender) sendOne(ctx context.Context, piece store.Piece) (err error) {
 	if piece.Row != s.sent && err == nil {
 		var id string
 		if id, err = s.deliver(ctx, piece); err == nil {
-			s.sent, s.sentID = piece.Row, id
+			s.sent = piece.Row
+			s.sentID = id
 		} else {
 			err = s.failed(ctx, piece, err)
 		}

@@ -25,7 +25,10 @@ import (
 func TestRepliesBehindSlowSendStayInOrder(t *testing.T) {
 	for name, fails := range map[string]int{"it arrives": 0, "it fails": 1} {
 		inBubble(t, echo, func(t *testing.T, r *rig) {
-			r.connector.note(func() { r.connector.delay, r.connector.failures = 2*time.Second, fails })
+			r.connector.note(func() {
+				r.connector.delay = 2 * time.Second
+				r.connector.failures = fails
+			})
 			var want []string
 			for n := range 6 {
 				want = append(want, fmt.Sprint("answer ", n+1))
@@ -91,7 +94,8 @@ func rejecting(t *testing.T, text string, f func(t *testing.T, r *rig, times *in
 			if !strings.HasPrefix(p.Text, text) {
 				return nil
 			}
-			if times++; times == 2 {
+			times++
+			if times == 2 {
 				panic("send") // counts as a refusal: otherwise the bot would stop, and again after each start
 			}
 			return errors.New("the connector refused the piece")
@@ -195,7 +199,8 @@ func TestDraftWaitsForUnsentReplies(t *testing.T) {
 		synctest.Wait()
 		r.stop()
 		r.model.Func = alwaysSay("another answer")
-		r.connector.seen, r.connector.delay = nil, 0
+		r.connector.seen = nil
+		r.connector.delay = 0
 		r.restart()
 		r.waitForReplies()
 		check.Equal(t, "first piece people see", r.connector.seen[0], "sent answer in words")
@@ -209,7 +214,10 @@ type silentConnector struct {
 	marks []string
 }
 
-func (d *silentConnector) wrap(inner *connector) { d.Connector, d.inner = inner, inner }
+func (d *silentConnector) wrap(inner *connector) {
+	d.Connector = inner
+	d.inner = inner
+}
 
 func (d *silentConnector) React(_ context.Context, conversation, id string, _ channel.Reaction) error {
 	d.inner.note(func() { d.marks = append(d.marks, conversation+" "+id) })
@@ -217,7 +225,8 @@ func (d *silentConnector) React(_ context.Context, conversation, id string, _ ch
 }
 
 func TestCompactionNotices(t *testing.T) {
-	good, bad := always(summary("They talked of a quick brown fox.")), failing(errors.New("broken"))
+	good := always(summary("They talked of a quick brown fox."))
+	bad := failing(errors.New("broken"))
 	for _, test := range []struct {
 		notify string
 		tokens int // the window: an emergency; 0: /compact
@@ -235,7 +244,10 @@ func TestCompactionNotices(t *testing.T) {
 	} {
 		name := fmt.Sprintf("%s, window %d, notice %q: ", test.notify, test.tokens, test.notice)
 		r := newRig(t, echo)
-		r.setFilePolicy(func(p *compactor.Policy) { p.Notify, p.Enabled = test.notify, test.tokens == 0 })
+		r.setFilePolicy(func(p *compactor.Policy) {
+			p.Notify = test.notify
+			p.Enabled = test.tokens == 0
+		})
 		r.model.Tokens = test.tokens
 		r.agent.Worker = &llmtest.Model{Func: test.worker}
 		var ended atomic.Int32

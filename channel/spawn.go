@@ -117,7 +117,9 @@ func (c *conversation) newTask(ctx context.Context, s spawning, sources []chat.M
 	var chain int
 	if err := c.tryDo(func(e *compactor.Compactor) {
 		chain = c.agent.tasksPerMessage()
-		spawn, above, next = c.agent.Spawn, compactor.Merge(c.agent.layers(), c.policy.own), e.History().Next()
+		spawn = c.agent.Spawn
+		above = compactor.Merge(c.agent.layers(), c.policy.own)
+		next = e.History().Next()
 	}); err != nil {
 		return n, err
 	}
@@ -154,7 +156,8 @@ func briefingOf(said []chat.Message) (text string, of []int64) {
 		return m.Text == "" || m.Role != llm.RoleUser && m.Role != llm.RoleAssistant
 	})
 	items := summarize.ClippedItems(said, briefingTokens/3)
-	left, first := briefingTokens, len(items)
+	left := briefingTokens
+	first := len(items)
 	for ; first > 0 && items[first-1].Tokens <= left; first-- {
 		left -= items[first-1].Tokens
 	}
@@ -229,7 +232,8 @@ func (c *conversation) writeTask(ctx context.Context, n store.NewTask, again fun
 		if renewErr != nil || slices.Contains(renewed.Sources, deleted.Seq) {
 			return t, err
 		}
-		renewed.Author, renewed.Turn = n.Author, n.Turn
+		renewed.Author = n.Author
+		renewed.Turn = n.Turn
 		n = renewed
 	}
 }

@@ -52,12 +52,15 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 	} else {
 		messages = llm.UnreasonedInWords(messages, facts.WantsReasoning)
 	}
-	t.sent, t.revision, t.left = messages, prompt.Revision, left
+	t.sent = messages
+	t.revision = prompt.Revision
+	t.left = left
 	req := llm.Request{
 		Messages: t.filter.apply(messages), Head: prompt.Head, CacheKey: cacheKey(t.name),
 		MaxTokens: prompt.MaxTokens, Spare: prompt.Spare, Tools: t.tools, Speaker: t.agent.ID, Reasoning: t.agent.Reasoning, Spend: t.r.spend,
 	}
-	noTools, last := facts.RefusesTools, left == 1 || t.isTask() && t.callsLeft(left) == 1
+	noTools := facts.RefusesTools
+	last := left == 1 || t.isTask() && t.callsLeft(left) == 1
 	t.plainRequest = (!last || noTools) && !t.inWords && len(t.filter.withheld) == 0 // otherwise the count is for a different prompt
 	if last || noTools {
 		req.Tools = nil
@@ -68,7 +71,8 @@ func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
 
 // retry reports whether a failed request is worth repeating, and prepares the next one.
 func (t *talk) retry(_ context.Context, err error) bool {
-	learnt, model := t.window.learnt(), t.agent.Model.Name()
+	learnt := t.window.learnt()
+	model := t.agent.Model.Name()
 	failed, _ := errors.AsType[*llm.Error](err)
 	switch kind := llm.KindOf(err); {
 	case llm.RefusesTools(err) && t.tooled:
@@ -134,7 +138,8 @@ func (f *promptFilter) apply(messages []llm.Message) []llm.Message {
 	messages = slices.Clone(messages)
 	for i, m := range messages {
 		if f.withheld[m.Text] {
-			messages[i].Text, messages[i].Images = withheldNotice, nil
+			messages[i].Text = withheldNotice
+			messages[i].Images = nil
 		}
 	}
 	return messages
@@ -148,7 +153,8 @@ func (t *talk) accept() {
 	maps.DeleteFunc(t.filter.withheld, func(text string, _ bool) bool { // it has left the prompt
 		return !slices.ContainsFunc(t.sent, func(m llm.Message) bool { return m.Text == text })
 	})
-	t.filter.revision, t.filter.accepted = t.revision, len(t.sent)+1
+	t.filter.revision = t.revision
+	t.filter.accepted = len(t.sent) + 1
 	t.suspects = nil
 }
 

@@ -120,7 +120,8 @@ func toolSteps(n int, before func(ctx context.Context, n int)) *llmtest.Model {
 		if ctx.Err() != nil {
 			return llm.Response{}, ctx.Err()
 		}
-		if step++; step > n {
+		step++
+		if step > n {
 			return llmtest.Say(fmt.Sprintf("done after %d steps", n)), nil
 		}
 		return llmtest.Use(llmtest.Call(fmt.Sprint(step), "recall", map[string]any{"query": fmt.Sprint("step ", step)})), nil
@@ -128,7 +129,8 @@ func toolSteps(n int, before func(ctx context.Context, n int)) *llmtest.Model {
 }
 
 func TestTaskResumesAfterRestart(t *testing.T) {
-	reached, stop := make(chan struct{}), true
+	reached := make(chan struct{})
+	stop := true
 	r := newRigWithOne(t, counting, channel.Agent{Model: toolSteps(20, func(ctx context.Context, n int) {
 		if n == 12 && stop {
 			close(reached)

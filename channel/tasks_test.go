@@ -26,7 +26,8 @@ func (r *rig) withTasks(others map[string]channel.Agent) {
 	r.agent.ID = "cairn"
 	for id, a := range others {
 		r.agent.Spawn = append(r.agent.Spawn, id)
-		if a.ID = id; a.Policy == nil {
+		a.ID = id
+		if a.Policy == nil {
 			a.Policy = compactor.DefaultPolicy
 		}
 		a.MaxOutput = 500
@@ -93,7 +94,8 @@ func lastText(req llm.Request) string { return req.Messages[len(req.Messages)-1]
 // startTask starts a task when asked for one, and repeats the results it gets.
 func startTask(arguments map[string]any) script {
 	return func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		last, said := req.Messages[len(req.Messages)-1], ""
+		last := req.Messages[len(req.Messages)-1]
+		said := ""
 		for i := len(req.Messages) - 1; i >= 0 && req.Messages[i].Role == llm.RoleUser; i-- {
 			said += req.Messages[i].Text
 		}
@@ -228,14 +230,16 @@ func TestTasksCommand(t *testing.T) {
 func TestTaskDepth(t *testing.T) {
 	offered := make(chan string, 10)
 	one := func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
-		last, has := lastText(req), slices.ContainsFunc(req.Tools, func(tool llm.Tool) bool { return tool.Name == "spawn" })
+		last := lastText(req)
+		has := slices.ContainsFunc(req.Tools, func(tool llm.Tool) bool { return tool.Name == "spawn" })
 		switch {
 		case strings.Contains(last, "[Result of task"):
 			return llmtest.Say("from below: " + last[strings.LastIndex(last, "]"):]), nil
 		case req.Messages[len(req.Messages)-1].Role == llm.RoleTool:
 			return llmtest.Say("I wait"), nil
 		}
-		if offered <- fmt.Sprint(has); has {
+		offered <- fmt.Sprint(has)
+		if has {
 			return useTool("spawn", map[string]any{"agent": "one", "task": "deeper"}), nil
 		}
 		return llmtest.Say("the bottom"), nil

@@ -79,7 +79,10 @@ func (c *conversation) awaitTools(ctx context.Context) error {
 }
 
 // reread makes the conversation reopen before its next turn. Only the loop calls it.
-func (c *conversation) reread() { c.rules, c.runs.again = nil, true }
+func (c *conversation) reread() {
+	c.rules = nil
+	c.runs.again = true
+}
 
 // Some tools are called only after a person with the rights has agreed. The question is a notice with the commands
 // /allow and /deny, which connectors show as buttons if they can. The turn waits for the answer; /stop ends it.
@@ -146,7 +149,8 @@ func (c *conversation) approve(ctx context.Context, t llm.Tool, arguments json.R
 	asked := &Approval{Code: strings.ToLower(rand.Text()[:5]), Tool: t.Name, Arguments: shownArguments(arguments), Asked: time.Now(), decided: make(chan bool, 1)}
 	turn := c.turn.Load()
 	waits := func(a *Approval) {
-		if turn.approval.Store(a); c.hub.o.Asked != nil {
+		turn.approval.Store(a)
+		if c.hub.o.Asked != nil {
 			c.hub.o.Asked(c.name)
 		}
 	}
@@ -157,7 +161,8 @@ func (c *conversation) approve(ctx context.Context, t llm.Tool, arguments json.R
 		return err
 	}
 	c.log.Info("tool_approval_asked", "tool", t.Name, "code", asked.Code)
-	for late := time.After(approvalTime); c.attended(); { // people may leave
+	late := time.After(approvalTime)
+	for c.attended() { // people may leave
 		select {
 		case allowed := <-asked.decided:
 			if !allowed {

@@ -17,7 +17,9 @@ import (
 
 func (r *rig) withTools(approve string) *channeltest.Box {
 	b := &channeltest.Box{Approve: approve, About: "adds"}
-	r.model.Func, r.agent.Toolbox, r.agent.ToolServers = channeltest.Add, b, []string{"calc"}
+	r.model.Func = channeltest.Add
+	r.agent.Toolbox = b
+	r.agent.ToolServers = []string{"calc"}
 	return b
 }
 

@@ -103,13 +103,16 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn, own compacto
 		}
 	}
 
-	spend, learnt := c.spending(), c.window.learnt()
+	spend := c.spending()
+	learnt := c.window.learnt()
 	if other != nil {
 		learnt = llm.LearntOf(other.agent.Model, new(llm.Learnt))
 	}
-	for again := true; again; {
+	again := true
+	for again {
 		r := c.newReply(&running.Turn)
-		r.spend, r.learnt = spend, learnt
+		r.spend = spend
+		r.learnt = learnt
 		again, err = c.attempt(ctx, running, r, other)
 	}
 	return err
@@ -167,7 +170,10 @@ func (c *conversation) succeed(ctx context.Context, turn *runningTurn, r *reply,
 	}
 	err := c.finish(ctx, r, r.answered(c.next(), resp.Message))
 	if r.stored { // otherwise its question was deleted, or it is answered again
-		c.hub.locked(func() { c.hub.stats.Turns, c.hub.stats.Failing = c.hub.stats.Turns+1, 0 })
+		c.hub.locked(func() {
+			c.hub.stats.Turns = c.hub.stats.Turns + 1
+			c.hub.stats.Failing = 0
+		})
 		turn.outcome = observe.Answered
 		c.notifyCutOff(c.hub.ctx, turn.Seq, resp.FinishReason) // the turn is over, and a change on disk may have canceled ctx since
 	}
@@ -178,7 +184,10 @@ func (c *conversation) succeed(ctx context.Context, turn *runningTurn, r *reply,
 func (c *conversation) giveUp(ctx context.Context, turn *runningTurn, r *reply, failed error) error {
 	turn.step.Fail(failed)
 	turn.outcome = observe.Failed
-	c.hub.locked(func() { c.hub.stats.Failed, c.hub.stats.Failing = c.hub.stats.Failed+1, c.hub.stats.Failing+1 })
+	c.hub.locked(func() {
+		c.hub.stats.Failed = c.hub.stats.Failed + 1
+		c.hub.stats.Failing = c.hub.stats.Failing + 1
+	})
 	c.log.Log(ctx, max(slog.LevelInfo, c.failures.level(failed, r.learnt)), "turn_failed",
 		append(llm.LogAttrs(failed), "turn", turn.Seq)...)
 	if turn.Optional && c.failures.announced { // no one asked for an answer, and people already know
@@ -248,7 +257,8 @@ func (c *conversation) converse(ctx context.Context, r *reply, other *handover) 
 			t.accept()
 			calls.Text = clean.WithoutNoReply(calls.Text, false)
 			if calls.Text != "" {
-				r.texts, r.said = append(r.texts, calls.Text), len(r.messages)
+				r.texts = append(r.texts, calls.Text)
+				r.said = len(r.messages)
 			}
 			r.current.Reset()
 			c.add(r, calls, t.completion)
@@ -257,9 +267,11 @@ func (c *conversation) converse(ctx context.Context, r *reply, other *handover) 
 			}
 		},
 		Report: func(u llm.Usage) {
-			t.overflows, t.completion = 0, u.Completion
+			t.overflows = 0
+			t.completion = u.Completion
 			c.do(func(e *compactor.Compactor) {
-				if c.turn.Load().outdated = false; t.plainRequest {
+				c.turn.Load().outdated = false
+				if t.plainRequest {
 					e.Reported(u)
 				}
 			})

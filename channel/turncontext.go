@@ -48,7 +48,8 @@ func (c *conversation) shownToModel() string {
 // each with the best first, without what the model already sees. After an error it returns less, but never fails.
 // version is that of the head of which this is true.
 func (c *conversation) recalled(ctx context.Context, turn store.Turn, budget int) (made compactor.Context, version int64) {
-	asked, who := "", "" // who asked last
+	asked := ""
+	who := "" // who asked last
 	for _, m := range c.askedIn(turn) {
 		asked = strings.TrimSpace(asked + "\n" + tokens.Clip(m.Text, 500))
 		who = m.Author
@@ -85,7 +86,9 @@ func (q *quotes) add(of int64, line string) {
 		line = q.title + line
 	}
 	if cost := tokens.Estimate(line); cost <= q.left {
-		q.text, q.of, q.left = q.text+line, append(q.of, of), q.left-cost
+		q.text = q.text + line
+		q.of = append(q.of, of)
+		q.left = q.left - cost
 	}
 }
 
@@ -250,7 +253,8 @@ func (c *conversation) self(ctx context.Context) (self, error) {
 	if err != nil {
 		return s, err
 	}
-	s.Requests, s.Cost = spent.Total.Requests, spent.Total.Cost
+	s.Requests = spent.Total.Requests
+	s.Cost = spent.Total.Cost
 	all, _, err := settingsOf(ctx, c.records, c.agent)
 	builtIn := shownPolicy(compactor.DefaultPolicy())
 	for _, set := range all {

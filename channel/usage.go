@@ -21,7 +21,10 @@ func (c *conversation) addUsage(all ...store.Usage) {
 
 // takeUsage returns the usage to write now. If the write fails, the caller must add it again.
 func (c *conversation) takeUsage() (all []store.Usage) {
-	c.hub.locked(func() { all, c.usage = c.usage, nil })
+	c.hub.locked(func() {
+		all = c.usage
+		c.usage = nil
+	})
 	return all
 }
 
@@ -80,7 +83,8 @@ func (h *Hub) Stats() Stats {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := h.stats
-	s.Open, s.Stuck = len(h.open), len(h.stuck)
+	s.Open = len(h.open)
+	s.Stuck = len(h.stuck)
 	for _, c := range h.open {
 		if c.sender.failing.On() {
 			s.Refused++

@@ -35,17 +35,28 @@ func (c *conversation) work(ctx context.Context, resume bool) error {
 	if opens {
 		c.sender.start(ctx) // with what an earlier process left
 	}
-	var err error
-	for more := true; more && err == nil && ctx.Err() == nil; resume = false {
-		if err = c.sync(ctx, resume); err == nil {
-			more, err = c.step(ctx)
-		}
-	}
+	err := c.workAll(ctx, resume)
 	c.flushUsage()
 	if opens {
 		c.check() // schedules repairs of what an earlier process could not summarize
 	}
 	return cmp.Or(err, ctx.Err())
+}
+
+// workAll works until nothing is left to do.
+func (c *conversation) workAll(ctx context.Context, resume bool) error {
+	more := true
+	for more && ctx.Err() == nil {
+		err := c.sync(ctx, resume)
+		if err == nil {
+			more, err = c.step(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		resume = false
+	}
+	return nil
 }
 
 // workClosed is work for a connector that is not open: what arrived waits for it.
@@ -68,7 +79,8 @@ func (c *conversation) sync(ctx context.Context, resume bool) (err error) {
 			err = e.Changed(ctx)
 		}
 		if err == nil {
-			made, c.unannounced = c.unannounced, nil
+			made = c.unannounced
+			c.unannounced = nil
 		}
 	})
 	if err == nil {

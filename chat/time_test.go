@@ -53,7 +53,8 @@ func TestTheHourThatExistsTwiceHasItsOffset(t *testing.T) {
 func TestNoTwoMinutesLookTheSame(t *testing.T) {
 	for _, zone := range []string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Santiago", "Africa/Casablanca"} {
 		location := check.Must(time.LoadLocation(zone))(t)
-		plain, written := map[string]int{}, map[string]bool{}
+		plain := map[string]int{}
+		written := map[string]bool{}
 		var all []time.Time
 		start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		for at := start; at.Before(start.AddDate(1, 0, 0)); at = at.Add(10 * time.Minute) {

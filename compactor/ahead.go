@@ -44,8 +44,10 @@ func (s view) prospect(rows []Summary) prospect {
 
 func (s view) in(p prospect) view {
 	s = s.withNewHead()
-	s.head, s.past = p.head, p.past
-	s.lines, s.lineCost = p.of(s.lines), s.lineCost-p.tokens
+	s.head = p.head
+	s.past = p.past
+	s.lines = p.of(s.lines)
+	s.lineCost = s.lineCost - p.tokens
 	return s
 }
 

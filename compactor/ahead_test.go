@@ -107,7 +107,9 @@ func TestExtractiveSummarizerNeedsNoSlot(t *testing.T) {
 func prepared(t *testing.T, share float64) *rig {
 	t.Helper()
 	r := ahead(t, 12_000)
-	r.policy.SpanTokens, r.policy.TailTokens, r.policy.MaxSummary = 500, 1000, 200
+	r.policy.SpanTokens = 500
+	r.policy.TailTokens = 1000
+	r.policy.MaxSummary = 200
 	r.talkUntil(func() bool { return r.share() >= 0.58 })
 	check.Len(t, "summaries below prepare_threshold", r.c.Status().Prepared, 0)
 	r.talkUntil(func() bool { return r.share() >= share })
@@ -130,7 +132,8 @@ func (r *rig) tokensOf(rows []compactor.Summary) (tokens int) {
 // shareLeft returns the share of the messages that has left the window, at least and at most, as
 // one summary more or less may be applied.
 func (r *rig) shareLeft() (share, span float64) {
-	all, stack := float64(tokensIn(r.said)), r.c.Status().Stack
+	all := float64(tokensIn(r.said))
+	stack := r.c.Status().Stack
 	if len(stack) == 0 {
 		return 0, 0
 	}
@@ -244,13 +247,17 @@ func TestHeadChangesOnlyWhenCheap(t *testing.T) {
 			return summary(fmt.Sprintf("Summary %d of %s. %s", n, spanOf(req), filler(150))), nil
 		}
 		random := rand.New(rand.NewPCG(1, 1))
-		ttl, full := r.policy.CacheTTL.Or(nil), int(r.policy.BackgroundThreshold*float64(r.window))
+		ttl := r.policy.CacheTTL.Or(nil)
+		full := int(r.policy.BackgroundThreshold * float64(r.window))
 		var last string
 		var askedAt time.Time
 		shown := 0 // applied events before the last request
-		cold, level, applied := 0, 0, map[compactor.Trigger]int{}
+		cold := 0
+		level := 0
+		applied := map[compactor.Trigger]int{}
 		look := func() {
-			head, since := r.head(), r.in(compactor.EventApplied)[shown:]
+			head := r.head()
+			since := r.in(compactor.EventApplied)[shown:]
 			shown += len(since)
 			for _, e := range since {
 				applied[e.Trigger]++

@@ -35,7 +35,9 @@ func (p Policy) applied(l level) float64 {
 // applyDue applies urgent rows, and prepared rows as far as the current level demands. It records
 // in tokenDeficit what the level demands beyond that.
 func (c *Compactor) applyDue(ctx context.Context) {
-	s, p, l := c.h.view, c.policy(), c.level()
+	s := c.h.view
+	p := c.policy()
+	l := c.level()
 	if len(c.prepared) == 0 || l == levelNone && !slices.ContainsFunc(c.prepared, c.urgent) {
 		return
 	}
@@ -77,9 +79,11 @@ func (c *Compactor) urgent(row Summary) bool {
 }
 
 func (c *Compactor) due(d demand) []Summary {
-	s, prepared := c.h.view, c.prepared
+	s := c.h.view
+	prepared := c.prepared
 	if l := c.level(); l != levelNone {
-		d.share, d.along = max(d.share, c.policy().applied(l)), true
+		d.share = max(d.share, c.policy().applied(l))
+		d.along = true
 	}
 	rows := s.chosen(prepared, d, c.urgent)
 	switch {
@@ -150,7 +154,8 @@ func (c *Compactor) apply(ctx context.Context, d demand) (applied bool) {
 		if len(c.prepared) == waiting {
 			return applied
 		}
-		applied, d = true, demand{}
+		applied = true
+		d = demand{}
 	}
 }
 
@@ -161,7 +166,8 @@ func (c *Compactor) commitPrepared(ctx context.Context, rows []Summary) {
 	if len(rows) == 0 || !c.roomFor(rows) {
 		return
 	}
-	used, ids := c.used(c.h.view), transcript.IDs(rows)
+	used := c.used(c.h.view)
+	ids := transcript.IDs(rows)
 	change, err := c.commit(ctx, func(s *transcript.State) (change transcript.Change, err error) {
 		change, _, _ = s.Cover(ids, lastResult(c.h.lines, c.h.stored), func(sp Span) transcript.Stretch {
 			n, failed := c.o.Records.Stretch(ctx, sp)
@@ -197,9 +203,12 @@ func (c *Compactor) endPrepared(ctx context.Context, rows []Summary, before int)
 	}
 	for _, row := range ended {
 		e := c.event(row, EventApplied)
-		e.Set, e.BeforeTokens, e.AfterTokens = applied, before, c.used(c.h.view)
+		e.Set = applied
+		e.BeforeTokens = before
+		e.AfterTokens = c.used(c.h.view)
 		if row.State == Stale {
-			e.State, e.Error = EventNoop, reasonStale
+			e.State = EventNoop
+			e.Error = reasonStale
 		} else if err := c.o.Records.Measured(ctx, row.ID, before, e.AfterTokens); err != nil {
 			c.o.Log.Warn("save_compaction_numbers_failed", "error", err)
 		}

@@ -63,7 +63,8 @@ func (w worker) show(string) { w.alive() }
 
 // ask returns the question that stands below the material.
 func (w worker) ask(items []summarize.Item) string {
-	first, last := items[0], items[len(items)-1]
+	first := items[0]
+	last := items[len(items)-1]
 	ask := fmt.Sprintf(w.texts.Ask, first.From, last.To, w.target, w.limit)
 	if w.target < minHeadings {
 		ask += " " + w.texts.AskShort
@@ -158,11 +159,13 @@ func Probe(ctx context.Context, model llm.Model, p Policy) (how string, err erro
 	req := llm.Request{Messages: messages, MaxTokens: 600, Spare: 2048, Reasoning: p.Reasoning}
 	learnt := llm.LearntOf(model, new(llm.Learnt))
 	if !learnt.Facts().RefusesTools {
-		req.Tools, req.ForceTool = []llm.Tool{handIn}, handIn.Name
+		req.Tools = []llm.Tool{handIn}
+		req.ForceTool = handIn.Name
 	}
 	resp, err := model.Generate(ctx, req, nil)
 	if req.Tools != nil && llm.RefusesTools(err) {
-		req.Tools, req.ForceTool = nil, ""
+		req.Tools = nil
+		req.ForceTool = ""
 		resp, err = model.Generate(ctx, req, nil)
 	}
 	switch {

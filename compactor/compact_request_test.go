@@ -95,7 +95,8 @@ func TestReportedEndBelongsToRequest(t *testing.T) {
 			r.waitIdle()
 			time.Sleep(2 * time.Minute) // after a failure the next try waits
 			r.waitIdle()
-			told, last := r.wantOneEvent(ended, state), r.c.Status().Last
+			told := r.wantOneEvent(ended, state)
+			last := r.c.Status().Last
 			check.That(t, told.Trigger == compactor.OnManual && told.From == e.From, "got the end of %+v, want that of %+v", told, e)
 			check.That(t, last.Trigger != compactor.OnManual, "the last event is the end of the request, %+v: the test proves nothing", last)
 		})
@@ -121,7 +122,9 @@ func TestRequestIsReportedAfterItsFold(t *testing.T) {
 func TestRequestDuringPrepareAppliesIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: goodSummary})
-		r.policy.PrepareThreshold, r.policy.SpanTokens, r.policy.TailTokens = 0.02, 1000, 500
+		r.policy.PrepareThreshold = 0.02
+		r.policy.SpanTokens = 1000
+		r.policy.TailTokens = 500
 		r.chat(60)
 		running := r.c.Status().Running
 		check.Require(t, running != nil && running.Trigger == compactor.OnPrepare, "got running job %+v", running)
@@ -169,7 +172,8 @@ func TestManualCompactionReplacesLevelCompaction(t *testing.T) {
 		check.That(t, e.State == compactor.EventNoop && strings.Contains(e.Error, "already running") && len(*ended) == 0, "got %+v, %+v", e, *ended)
 		r.c.Check(t.Context())
 		r.waitIdle()
-		n, asked := r.seen(compactor.EventApplied), len(r.worker.Requests())
+		n := r.seen(compactor.EventApplied)
+		asked := len(r.worker.Requests())
 		check.That(t, n == 1 && asked <= 3, "%d applied compactions, %d requests", n, asked)
 	})
 }

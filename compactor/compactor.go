@@ -228,7 +228,8 @@ const requestTries = 3
 // whether the next request will be smaller, in its prompt or in the reply it reserves. times counts the refusals of this turn:
 // the second one means that the window is far from what Window says, so half of the prompt leaves.
 func (c *Compactor) Overflow(ctx context.Context, times int) bool {
-	p, window := c.policy(), c.o.Window()
+	p := c.policy()
+	window := c.o.Window()
 	c.h.reshape(c.shape(p))
 	s := c.h.view
 	used := c.used(s)
@@ -244,7 +245,8 @@ func (c *Compactor) Overflow(ctx context.Context, times int) bool {
 // preparation, which it also cancels. What a level demands, folds, and filling placeholders still
 // run.
 func (c *Compactor) Drain() {
-	c.draining, c.wake = true, time.Time{}
+	c.draining = true
+	c.wake = time.Time{}
 	if c.busy != nil && c.busy.mayWait() {
 		c.busy.cancel()
 	}

@@ -60,7 +60,8 @@ func (h *History) ContextNotStored() {
 
 // Quoted returns what the visible contexts quote, and the version of the head.
 func (h *History) Quoted() (messages, memories map[int64]bool, version int64) {
-	messages, memories = make(map[int64]bool), make(map[int64]bool)
+	messages = make(map[int64]bool)
+	memories = make(map[int64]bool)
 	for _, c := range h.contexts {
 		for _, seq := range c.Messages {
 			messages[seq] = true
@@ -146,7 +147,8 @@ func (h *History) DropReasoning(seq int64) {
 	for i, l := range lines {
 		if drop(l) {
 			m := *l.Message
-			m.Native, m.Deprived = nil, h.open != 0
+			m.Native = nil
+			m.Deprived = h.open != 0
 			lines[i].Message, lines[i].tokens = &m, l.tokens-costOfReasoning(*l.Message)
 		}
 	}

@@ -48,7 +48,8 @@ func TestWhichPreparedRowsAreApplied(t *testing.T) {
 		s := turns(one(10, 10, 10, 10, 10, 10, 10, 10, 10, 10)...)
 		check.EqualAll(t, tt.claim, transcript.IDs(s.chosen(tt.prepared, tt.d, decider().urgent)), tt.want)
 	}
-	all, none := Policy{Economy: true}.applied(background), Policy{Economy: true}.applied(levelNone)
+	all := Policy{Economy: true}.applied(background)
+	none := Policy{Economy: true}.applied(levelNone)
 	check.That(t, all == 1 && none == 0, "economy applies %g at a level, and %g below, want all and nothing", all, none)
 }
 
@@ -74,7 +75,8 @@ func TestUrgentWork(t *testing.T) {
 		{"a fold where the stack is too large", OnRollup, full, DefaultPolicy(), true},
 	} {
 		c := decider()
-		c.o.Policy, c.h.head = func() Policy { return tt.p }, tt.head
+		c.o.Policy = func() Policy { return tt.p }
+		c.h.head = tt.head
 		check.Equal(t, tt.claim, c.urgent(ready(1, 1, 2, tt.trigger)), tt.want)
 	}
 }
@@ -148,7 +150,8 @@ func TestRequestRefusals(t *testing.T) {
 		{"the model once more after a failure", OnSelf, func(c *Compactor, _ *Policy) { c.failures(1) }, true, 500, ""},
 		{"but not after two", OnSelf, func(c *Compactor, _ *Policy) { c.failures(2) }, true, 500, reasonCooling},
 	} {
-		c, p := decider(), DefaultPolicy()
+		c := decider()
+		p := DefaultPolicy()
 		tt.change(c, &p)
 		check.Equal(t, tt.claim, c.whyNot(tt.trigger, p, tt.since, tt.tokens, noon), tt.want)
 	}

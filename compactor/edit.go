@@ -75,8 +75,11 @@ func ended(prepared []Summary, now transcript.Snapshot) (rows []Summary) {
 func (h *History) reload(now transcript.Snapshot) {
 	was := *h
 	*h = *newHistory(now, was.shape)
-	h.revision, h.storedWith = was.revision+1, was.storedWith
-	h.open, h.addressed, h.question = cmp.Or(was.open, h.open), was.addressed, max(was.question, h.question)
+	h.revision = was.revision + 1
+	h.storedWith = was.storedWith
+	h.open = cmp.Or(was.open, h.open)
+	h.addressed = was.addressed
+	h.question = max(was.question, h.question)
 	if n := len(was.hidden); n > 0 {
 		h.hide(h.lines[:h.indexOf(was.hidden[n-1].Seq+1)])
 	}
@@ -173,7 +176,8 @@ func (c *Compactor) undone(l transcript.Undoable, before int) Event {
 	if e.Kind == Leaf { // the event covers all of them
 		e.Messages = 0
 		for _, r := range l.Rows {
-			e.From, e.To = min(e.From, r.From), max(e.To, r.To)
+			e.From = min(e.From, r.From)
+			e.To = max(e.To, r.To)
 			if r.Kind == Leaf {
 				e.Messages += r.Messages
 			}
@@ -189,7 +193,9 @@ func (c *Compactor) isSpared(sp Span) bool { return c.h.head.Spared.Overlaps(sp)
 // whyNoRoom returns why there is no room for another head, with the same pins and inheritance, and
 // freed messages; "" if there is.
 func (c *Compactor) whyNoRoom(head Head, freed []chat.Message) string {
-	s, p, window := c.h.view, c.policy(), c.o.Window()
+	s := c.h.view
+	p := c.policy()
+	window := c.o.Window()
 	head.Pins, head.Inherited = s.head.Pins, s.head.Inherited
 	restored := *c.h
 	restored.swap(head)

@@ -30,7 +30,8 @@ var quoted = regexp.MustCompile(`(?:note|question|edited) \d+ `)
 func (r *rig) renderAfterRestart() {
 	r.t.Helper()
 	r.waitIdle() // a summary may be about to be redone
-	view, used := r.render(), r.c.Status().Used
+	view := r.render()
+	used := r.c.Status().Used
 	r.restart()
 	after := r.render()
 	check.Require(r.t, after == view, "a restart changed the view:\n%s\n--- became\n%s", view, after)
@@ -151,7 +152,9 @@ func TestDeletedTextLeavesNoBytes(t *testing.T) {
 	g.tune = append(g.tune, func(o *compactor.Options) { o.Log = g.log.logger() })
 	g.open()
 	t.Cleanup(g.end)
-	g.policy.KeepFirst, g.policy.RollupFanIn, g.policy.StackBudget = 3, 2, 0.03
+	g.policy.KeepFirst = 3
+	g.policy.RollupFanIn = 2
+	g.policy.StackBudget = 0.03
 	g.saySecretFirst()
 	g.summarize()
 	g.deleteAll()
@@ -200,7 +203,11 @@ func (g *secretRig) summarize() {
 		return g.summarizeOver(g.one.Seq, "'rolled_up'") > 0 && g.summarizeOver(g.one.Seq, "'applied'") > 0
 	})
 	g.thread("later")
-	g.set(func(p *compactor.Policy) { p.PrepareThreshold, p.TailTokens, p.SpanTokens = 0.15, 500, 500 })
+	g.set(func(p *compactor.Policy) {
+		p.PrepareThreshold = 0.15
+		p.TailTokens = 500
+		p.SpanTokens = 500
+	})
 	g.two = g.arrive(secretly("The second one."))
 	g.notesUntil(20, func() bool { g.waitIdle(); return g.summarizeOver(g.two.Seq, "'prepared'") > 0 })
 	g.three = g.arrive(secretly("This is the third one."))
@@ -210,7 +217,10 @@ func (g *secretRig) summarize() {
 		return running != nil && running.From <= g.three.Seq && g.three.Seq <= running.To
 	})
 	waiting := secretly("It waits.")
-	waiting.ID, waiting.AuthorID, waiting.Author, waiting.Time = "w1", "u1", "Ada", time.Now()
+	waiting.ID = "w1"
+	waiting.AuthorID = "u1"
+	waiting.Author = "Ada"
+	waiting.Time = time.Now()
 	check.NoError(g.t, check.ErrorOf(g.conv.Inbox().Deliver(g.ctx, waiting)))
 	memories := g.count("SELECT count(*) FROM memories WHERE content LIKE '%" + oddWord + "%'")
 	inherited := g.count("SELECT count(*) FROM inherited WHERE text LIKE '%" + oddWord + "%'")

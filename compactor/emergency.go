@@ -16,7 +16,8 @@ import (
 // the running turn. If that is not enough it ends the contexts of earlier turns, which each new head
 // ends, and hides the newest answered turns too if the request would not fit the window at all.
 func (c *Compactor) makeRoom(ctx context.Context, trigger Trigger, goal int) {
-	p, window := c.policy(), c.o.Window()
+	p := c.policy()
+	window := c.o.Window()
 	before := c.h.cost()
 	for c.used(c.h.view) >= goal && c.apply(ctx, demand{share: p.applied(emergency), crowding: true}) {
 	}
@@ -109,7 +110,9 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp lineSpan) {
 		return
 	}
 	e := c.event(c.h.head.Stack[i], EventApplied)
-	e.Trigger, e.BeforeTokens, e.AfterTokens = trigger, used, c.used(c.h.view)
+	e.Trigger = trigger
+	e.BeforeTokens = used
+	e.AfterTokens = c.used(c.h.view)
 	if e.ID != 0 {
 		if err := c.o.Records.Measured(ctx, e.ID, e.BeforeTokens, e.AfterTokens); err != nil {
 			c.o.Log.Warn("save_truncation_numbers_failed", "error", err)
@@ -143,7 +146,9 @@ func withHidden(stack []Summary, lines []line) []Summary {
 			Span: Span{From: lines[i].Seq}, FromTime: lines[i].Time,
 		}
 		for first := i; i < len(lines) && lines[i].Seq == row.From+int64(i-first); i++ {
-			row.To, row.ToTime, row.Messages = lines[i].Seq, lines[i].Time, row.Messages+1
+			row.To = lines[i].Seq
+			row.ToTime = lines[i].Time
+			row.Messages = row.Messages + 1
 		}
 		row.Tokens = row.Cost()
 		stack = insert(stack, row)

@@ -97,7 +97,8 @@ func TestFailedWorkerChangesNothing(t *testing.T) {
 func TestEachStrategyKeepsTheWindow(t *testing.T) {
 	for _, name := range []string{compactor.StrategyWorker, compactor.StrategyExtractive, compactor.StrategyWindow} {
 		r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
-		r.policy.Strategy, r.policy.ExtractMemories = name, true
+		r.policy.Strategy = name
+		r.policy.ExtractMemories = true
 		r.talk("My name is Ada and I live in Bergen.")
 		for range 3 {
 			r.deliverMany(8, 20)
@@ -170,7 +171,8 @@ func TestWorkersShareOnlyTheSemaphore(t *testing.T) {
 		const places = 2
 		slots := make(chan struct{}, places)
 		var mu sync.Mutex // guards at and most
-		at, most := 0, 0
+		at := 0
+		most := 0
 		enter := func(n int) {
 			mu.Lock()
 			defer mu.Unlock()

@@ -73,7 +73,8 @@ func checkNoRole(t *testing.T, text string) {
 // hostileView returns a view in which all outside text is hostile.
 func hostileView(text string) (messages []llm.Message, marks int) {
 	said := user(5, text)
-	said.Author, said.Quote = text, text
+	said.Author = text
+	said.Quote = text
 	said.Attachments = []chat.Attachment{{Kind: text, Name: text, Caption: text, Type: text}, {Kind: "file", Name: text, Text: text}}
 	arguments, _ := json.Marshal(map[string]string{"query": text})
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -112,7 +113,8 @@ func TestPromptLinesCannotBeForged(t *testing.T) {
 			check.That(t, got == want, "got %d marked lines, want %d:\n%+v", got, want, messages)
 			check.Equal(t, "system prompt", messages[0].Text, "system")
 			check.HasPrefix(t, "what is kept", messages[1].Text, headOpen+"\n\n")
-			end, last := strings.Index(messages[1].Text, "\n"+headClose), strings.Index(messages[1].Text, "[System: 1 older")
+			end := strings.Index(messages[1].Text, "\n"+headClose)
+			last := strings.Index(messages[1].Text, "[System: 1 older")
 			check.That(t, messages[1].Role == llm.RoleUser && end > last, "the block ends early: %q", messages[1].Text)
 			var query struct{ Query string }
 			check.NoError(t, json.Unmarshal([]byte(messages[2].Calls[0].Arguments), &query))
@@ -139,7 +141,9 @@ func TestWorkerMaterialCannotBeForged(t *testing.T) {
 		t.Run(forgery.Name, func(t *testing.T) {
 			text := strings.ToValidUTF8(forgery.Text, "\ufffd")
 			said := user(5, text)
-			said.Author, said.AuthorID, said.Quote = text, text, text
+			said.Author = text
+			said.AuthorID = text
+			said.Quote = text
 			said.Attachments = []chat.Attachment{{Kind: text, Name: text, Caption: text}, {Kind: "file", Name: text, Text: text}}
 			messages := []chat.Message{
 				said,
@@ -220,7 +224,8 @@ func linesOfBytes(bytes []byte, text string, clipTo int) (lines []line, headers 
 		id := string(rune('a' + b/8%4))
 		switch b % 8 {
 		case 0, 1:
-			m.Author, m.Quote = text, text
+			m.Author = text
+			m.Quote = text
 			headers++
 		case 2:
 			m = chat.Message{Seq: m.Seq, Role: llm.RoleAssistant, Text: text}

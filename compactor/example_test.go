@@ -42,7 +42,8 @@ func Example() {
 
 // wall runs a conversation of n messages about the stones of a wall.
 func wall(n int64, strategy func(string) compactor.Strategy) (*compactor.Compactor, *compactor.InMemory) {
-	ctx, day := context.Background(), time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	ctx := context.Background()
+	day := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	records := compactor.NewInMemory()
 	var work []func() (finish func()) // slow work that waits for the owner
 	c, err := compactor.Open(ctx, compactor.Options{

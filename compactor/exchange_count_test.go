@@ -16,7 +16,8 @@ import (
 func TestRefusedRequestIsRefundedOnce(t *testing.T) {
 	t.Parallel()
 	const turns = 2
-	answered, refused := 0, 0
+	answered := 0
+	refused := 0
 	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
 		if x.Request.Forced != "" { // it allows a shorter answer each time
 			refused++

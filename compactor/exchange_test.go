@@ -106,7 +106,8 @@ func TestExchangeThatNeverEndsIsEnded(t *testing.T) {
 	r := newRig(t, 100_000, &llmtest.Model{Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 		return llmtest.Use(saving(fmt.Sprint("call_", n), n)), nil
 	}})
-	r.policy.MaxTurns, r.policy.MaxMemories = 5, 2
+	r.policy.MaxTurns = 5
+	r.policy.MaxMemories = 2
 	r.chat(12)
 	check.Equal(t, "outcome", r.compact("").State, compactor.EventFailed)
 	asked := r.worker.Requests()

@@ -19,7 +19,8 @@ func (c *Compactor) Sight() []llm.Message { return new(rendering).next(c.o.Syste
 // Prospect describes what is wrong with the planned view, with everything prepared applied; "" if nothing is.
 func (c *Compactor) Prospect() string {
 	s := c.h.view
-	kept, rest := c.ahead(), slices.DeleteFunc(slices.Clone(s.lines), func(l line) bool { return covered(c.prepared, l.Seq) })
+	kept := c.ahead()
+	rest := slices.DeleteFunc(slices.Clone(s.lines), func(l line) bool { return covered(c.prepared, l.Seq) })
 	seqs := func(lines []line) (seqs []int64) {
 		for _, l := range lines {
 			seqs = append(seqs, l.Seq)
@@ -64,7 +65,8 @@ func (c *Compactor) Spare() int      { return max(c.lastRequest.spare, 1) }
 // ExtractOf makes an extract of a row: in a fold of it, or in a repair that takes its place.
 func ExtractOf(ctx context.Context, record Job, repaired bool, row Summary) (summarize.Summary, error) {
 	j := &job{row: row, children: []Summary{row}}
-	j.row.ID, j.row.Kind = row.ID+100, Rollup
+	j.row.ID = row.ID + 100
+	j.row.Kind = Rollup
 	if repaired {
 		j.repaired = row
 	}

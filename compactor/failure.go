@@ -25,7 +25,8 @@ func (c *Compactor) fail(j *job, err error) {
 	}
 	e := c.event(j.row, EventFailed)
 	e.Stopped = j.ctx.Err() != nil
-	if e.Error = inWords(err); changed {
+	e.Error = inWords(err)
+	if changed {
 		e.State = EventNoop
 	}
 	c.report(e)
@@ -39,7 +40,8 @@ func (c *Compactor) fail(j *job, err error) {
 func (c *Compactor) backOff(j *job, err error) {
 	var provider *llm.Error
 	down := errors.As(err, &provider) && provider.Temporary() || errors.Is(err, context.DeadlineExceeded)
-	now, repair := c.o.Now(), j.repaired.ID != 0
+	now := c.o.Now()
+	repair := j.repaired.ID != 0
 	switch {
 	case !repair && j.extractive:
 		c.retries.failed(now, 0) // it needs no model, so the disk failed, which must not be retried without pause
@@ -155,7 +157,8 @@ func (c *Compactor) gaveUp(row Summary) bool {
 // its own for a fold, or for the declined part of a row, and a model repairs it later. nil if the
 // span is summarized again anyway.
 func (c *Compactor) instead(j *job, err error) *job {
-	repair, declined := j.repaired.ID != 0, modelDeclines(err)
+	repair := j.repaired.ID != 0
+	declined := modelDeclines(err)
 	if j.extractive || j.ctx.Err() != nil || j.unchanged.Err() != nil || !declined && (repair || j.row.Kind != Rollup) {
 		return nil
 	}
@@ -175,8 +178,13 @@ func (c *Compactor) instead(j *job, err error) *job {
 		}
 		apart.row.Declined = d
 	}
-	apart.extractive, apart.modelFollows, apart.allowed = true, true, true
-	apart.row.ID, apart.row.By, apart.row.Model, apart.row.AwaitsModel = 0, ByExtractive, "", true
+	apart.extractive = true
+	apart.modelFollows = true
+	apart.allowed = true
+	apart.row.ID = 0
+	apart.row.By = ByExtractive
+	apart.row.Model = ""
+	apart.row.AwaitsModel = true
 	return &apart
 }
 
@@ -195,7 +203,8 @@ func (c *Compactor) noteDeclined(id int64, d Declined) {
 		return rows
 	}
 	head := &c.h.head
-	head.Stack, head.Earlier = note(head.Stack), slices.Clone(head.Earlier)
+	head.Stack = note(head.Stack)
+	head.Earlier = slices.Clone(head.Earlier)
 	for i := range head.Earlier {
 		head.Earlier[i].Rows = note(head.Earlier[i].Rows)
 	}

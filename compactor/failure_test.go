@@ -62,10 +62,12 @@ func TestFailedFoldDoesNotFailItsSummary(t *testing.T) {
 			r.deliverMany(5, 300, r.waitIdle)
 			time.Sleep(time.Hour)
 		}
-		states, folds := map[int64]compactor.EventState{}, 0
+		states := map[int64]compactor.EventState{}
+		folds := 0
 		for _, e := range under(&r.mu, &r.events) {
 			check.That(t, e.State != compactor.EventFailed || states[e.ID] != compactor.EventApplied, "summary %d was applied, and is said to have failed: %+v", e.ID, e)
-			if states[e.ID] = e.State; e.State == compactor.EventFailed && e.Kind == compactor.Rollup {
+			states[e.ID] = e.State
+			if e.State == compactor.EventFailed && e.Kind == compactor.Rollup {
 				folds++
 			}
 		}
@@ -202,7 +204,8 @@ func TestLargePlaceholderIsRepairedInPieces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		declined := 0
 		r := newRig(t, 4000, &llmtest.Model{Tokens: 4000, Func: declining("by its tool", &declined)})
-		r.policy.Enabled, r.policy.KeepLastN = false, 10
+		r.policy.Enabled = false
+		r.policy.KeepLastN = 10
 		r.arriveMany(150, func(i int) string {
 			return cmp.Or(map[int]string{75: "they speak of the poison"}[i], fmt.Sprintf("note %d %s", i, filler(120)))
 		})

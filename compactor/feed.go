@@ -53,7 +53,8 @@ func (f *Feed[M]) Flush() error {
 	if err != nil {
 		return err
 	}
-	f.batch, f.tokens = f.batch[:0], 0
+	f.batch = f.batch[:0]
+	f.tokens = 0
 	f.Do(func(e *Compactor) {
 		e.History().Append(added...)
 		e.History().Stored()

@@ -26,7 +26,8 @@ func wantGolden(t *testing.T, name, got string) {
 	if *update {
 		check.NoError(t, os.WriteFile(file, []byte(got), 0o644))
 	}
-	want, at := string(check.Must(os.ReadFile(file))(t)), 0
+	want := string(check.Must(os.ReadFile(file))(t))
+	at := 0
 	for at < min(len(got), len(want)) && got[at] == want[at] {
 		at++
 	}

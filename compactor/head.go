@@ -100,10 +100,13 @@ func duplicates(pins []Pin, first []chat.Message, sh shape) []duplicate {
 	for _, p := range pins {
 		add(p.Message, p.Earlier)
 	}
-	messages, turns, turn := 0, 0, int64(0)
+	messages := 0
+	turns := 0
+	turn := int64(0)
 	for _, m := range first {
 		if m.Turn != turn {
-			turn, turns = m.Turn, turns+1
+			turn = m.Turn
+			turns = turns + 1
 		}
 		if m.Role == llm.RoleUser {
 			messages++
@@ -120,8 +123,12 @@ func duplicates(pins []Pin, first []chat.Message, sh shape) []duplicate {
 // pictures and calls.
 func copyOf(m chat.Message, most int) line {
 	if m.Role != llm.RoleUser {
-		m.Role, m.Author = llm.RoleUser, "you, the assistant" // the head is one message, so it must say who spoke
-		m.Calls, m.Native, m.CallID, m.Tokens = nil, nil, "", 0
+		m.Role = llm.RoleUser
+		m.Author = "you, the assistant" // the head is one message, so it must say who spoke
+		m.Calls = nil
+		m.Native = nil
+		m.CallID = ""
+		m.Tokens = 0
 		m.Attachments = nil // the text of a tool's result mentions its pictures
 	}
 	l := lineOf(m, shape{clipTo: most})
@@ -185,7 +192,8 @@ func shownPast(h Head, sh shape) (p past) {
 		if e.tokens == 0 || p.tokens+e.tokens > sh.maxPast {
 			return false
 		}
-		p.entries, p.tokens = append(p.entries, e), p.tokens+e.tokens
+		p.entries = append(p.entries, e)
+		p.tokens = p.tokens + e.tokens
 		return whole
 	}
 	for n, session := range slices.Backward(h.Earlier) {
@@ -198,7 +206,8 @@ func shownPast(h Head, sh shape) (p past) {
 				begin = entry{}
 			}
 			e, whole := entryOf(row, Summary.Render, sh.maxPast-p.tokens-begin.tokens)
-			if e.own = true; e.tokens > 0 {
+			e.own = true
+			if e.tokens > 0 {
 				add(begin, true)
 			}
 			if !add(e, whole) {

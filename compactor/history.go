@@ -93,7 +93,9 @@ func (h *History) Next() int64 {
 func (h *History) Append(messages ...chat.Message) {
 	for _, m := range messages {
 		if m.Addressed && m.Role == llm.RoleUser {
-			h.open, h.addressed, h.question = m.Turn, true, m.Seq
+			h.open = m.Turn
+			h.addressed = true
+			h.question = m.Seq
 		}
 		if m.Seq < h.next { // it was read from disk already, as it is there now
 			continue
@@ -168,7 +170,9 @@ func (h *History) Answered() {
 	if h.storedWith != h.head.Version {
 		h.dropRunningContext()
 	}
-	h.open, h.contextRuns, h.storedWith = 0, false, AnyVersion
+	h.open = 0
+	h.contextRuns = false
+	h.storedWith = AnyVersion
 	h.dropReasoning()
 	h.stored = h.next - 1
 	if squeezed {
@@ -210,7 +214,8 @@ func (h *History) swap(head Head) {
 	if h.clearedTo != h.head.ClearedTo {
 		clearedTo = max(clearedTo, h.clearedTo) // what a running turn had to clear stays cleared
 	}
-	h.head, h.hidden = head, hidden
+	h.head = head
+	h.hidden = hidden
 	h.first = slices.DeleteFunc(slices.Clone(h.first), func(m chat.Message) bool { return m.Seq < head.Start })
 	h.newHead()
 	if clearedTo != h.clearedTo {
@@ -224,7 +229,8 @@ func (h *History) newHead() {
 	h.reshapeHead()
 	earlier := Summary{Span: Span{To: h.head.Start - 1}}
 	cut := cutOf(h.lines, append([]Summary{earlier}, h.head.Stack...))
-	h.lines, h.lineCost = cut.of(h.lines), h.lineCost-cut.tokens
+	h.lines = cut.of(h.lines)
+	h.lineCost = h.lineCost - cut.tokens
 	h.view = h.withNewHead()
 	h.dropReasoning()
 	h.changed()

@@ -124,7 +124,9 @@ func (r *InMemory) Commit(_ context.Context, s *transcript.State, c transcript.C
 			row.Children[k] = cmp.Or(given[child], child)
 		}
 	}
-	c.Base, c.Marks.Version, c.Marks.NextSummary = r.state.Version, r.state.Version+1, next
+	c.Base = r.state.Version
+	c.Marks.Version = r.state.Version + 1
+	c.Marks.NextSummary = next
 	r.commit(c)
 	return r.state.Head(), nil
 }
@@ -179,7 +181,9 @@ func (j *inMemoryJob) Kept() int { return 0 }
 
 func (j *inMemoryJob) Store(_ context.Context, s summarize.Summary) ([]summarize.MemoryDraft, error) {
 	sum := j.row
-	sum.Text, sum.Tokens, sum.Sources = s.Text, s.Tokens, s.Sources
+	sum.Text = s.Text
+	sum.Tokens = s.Tokens
+	sum.Sources = s.Sources
 	sum.Lines = s.Lines
 	sum.Dropped = s.Dropped
 	sum.DroppedLines = s.DroppedLines

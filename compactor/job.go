@@ -60,12 +60,15 @@ func (c *Compactor) newJob(trigger Trigger, kind Kind, tokens int, p Policy, ext
 // what a level demands, a fold if the stack is too large, a repair, a fold of an earlier session
 // into one row, preparation.
 func (c *Compactor) next() *job {
-	s, p, now := c.h.view, c.policy(), c.o.Now()
+	s := c.h.view
+	p := c.policy()
+	now := c.o.Now()
 	extractive, ready := c.summarizer(p, s, &c.retries, now)
 	if !ready {
 		return nil
 	}
-	used, l := c.used(s), c.level()
+	used := c.used(s)
+	l := c.level()
 	s = c.ahead() // prepared spans are not summarized again
 	if c.crowded(s) {
 		if j := c.foldIfFull(s, p, extractive); j != nil {
@@ -181,17 +184,24 @@ func (c *Compactor) planLeaf(sp lineSpan, trigger Trigger, p Policy, extractive 
 	if declined {
 		j.row.AwaitsModel, j.row.Declined = true, Declined{Times: 1, By: c.o.Worker.Name()}
 	}
-	first, last := sp.lines[0], sp.lines[len(sp.lines)-1]
-	j.row.Span, j.row.Messages = sp.Span, len(sp.lines)
-	j.row.FromTime, j.row.ToTime = first.Time, last.Time
+	first := sp.lines[0]
+	last := sp.lines[len(sp.lines)-1]
+	j.row.Span = sp.Span
+	j.row.Messages = len(sp.lines)
+	j.row.FromTime = first.Time
+	j.row.ToTime = last.Time
 	return j
 }
 
 func (c *Compactor) planRollup(children []Summary, p Policy, extractive bool) *job {
 	j := c.newJob(OnRollup, Rollup, stackCost(children), p, extractive)
 	j.children = slices.Clone(children)
-	first, last := children[0], children[len(children)-1]
-	j.row.From, j.row.FromTime, j.row.To, j.row.ToTime = first.From, first.FromTime, last.To, last.ToTime
+	first := children[0]
+	last := children[len(children)-1]
+	j.row.From = first.From
+	j.row.FromTime = first.FromTime
+	j.row.To = last.To
+	j.row.ToTime = last.ToTime
 	awaitsModel := false
 	for _, child := range children {
 		j.row.Level = min(max(j.row.Level, child.Level+1), transcript.MaxLevel)

@@ -125,8 +125,11 @@ func runAndKill(t *testing.T, name, prepared, base string) (told childReport, st
 	in := check.Must(cmd.StdinPipe())(t)
 	out := check.Must(cmd.StdoutPipe())(t)
 	check.NoError(t, cmd.Start())
-	step, said, last := -1, "", ""
-	for lines := bufio.NewReader(out); told.Strokes == 0 || int64(len(steps)) < told.Strokes; {
+	step := -1
+	said := ""
+	last := ""
+	lines := bufio.NewReader(out)
+	for told.Strokes == 0 || int64(len(steps)) < told.Strokes {
 		line, err := lines.ReadString('\n')
 		said += line
 		check.Require(t, err == nil, "it ended after %d numbers: %v\n%s", len(steps), err, said)
@@ -286,7 +289,8 @@ var acts = map[string]act{
 			l.open()
 			summedUp(l)
 			l.close()
-			l.name, l.said = thread, nil
+			l.name = thread
+			l.said = nil
 			l.open()
 		},
 		steps: []func(*killRig){func(l *killRig) { l.deliver("note 0 what do you think?", false) }},

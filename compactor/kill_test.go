@@ -40,7 +40,8 @@ func (a act) open(t *testing.T, dir string, window int) *killRig {
 	l.open()
 	page := check.Must(l.conv.Transcript().Page(context.Background(), 1, 1<<20))(t)
 	state := check.Must(l.conv.Compactions().Load(context.Background()))(t)
-	l.said, l.gone = make([]chat.Message, state.Next-1), make(map[int64]bool)
+	l.said = make([]chat.Message, state.Next-1)
+	l.gone = make(map[int64]bool)
 	for i := range l.said {
 		l.said[i] = chat.Message{Seq: int64(i + 1), ID: fmt.Sprint("m", i+1)}
 		l.gone[int64(i+1)] = true
@@ -106,7 +107,9 @@ func (a act) killAtEveryStatement(t *testing.T, name string) {
 func (a act) checkAfterKill(t *testing.T, dir string, step int, whole childReport) {
 	look := openToLook(t, dir)
 	defer look.Close()
-	is, was, becomes := a.diskState(t, look), whole.Glances[step], whole.Glances[step+1]
+	is := a.diskState(t, look)
+	was := whole.Glances[step]
+	becomes := whole.Glances[step+1]
 	check.Require(t, is == was || is == becomes || a.between != "" && strings.Contains(is, a.between),
 		"got view\n%s\n--- want\n%s\n--- or\n%s", is, was, becomes)
 	l := a.open(t, dir, cmp.Or(a.window, spacious))

@@ -42,7 +42,8 @@ func lineOf(m chat.Message, sh shape) line {
 	}
 	kept := new(m)
 	m.Calls = chat.BrokenCalls(m.Calls)
-	head, text := chat.Header(m), chat.Escape(m.Body())
+	head := chat.Header(m)
+	text := chat.Escape(m.Body())
 	shown := head + text
 	if text == m.Text {
 		kept.Text = shown[len(head):] // one copy in memory
@@ -217,7 +218,9 @@ func clearResults(lines []line, clearedTo int64, kept int) (grown int) {
 			n++
 		}
 		grown += shown.tokens - l.tokens
-		l.text, l.tokens, l.pictures = shown.text, shown.tokens, shown.pictures
+		l.text = shown.text
+		l.tokens = shown.tokens
+		l.pictures = shown.pictures
 	}
 	return grown
 }

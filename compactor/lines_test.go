@@ -46,7 +46,10 @@ func TestContradictedLinesAreSentBackOnceAndThenDropped(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, 100_000, handsIn(c.tools, c.texts...))
-			r.set(func(p *compactor.Policy) { p.MaxTurns, p.ExtractMemories = c.turns, false })
+			r.set(func(p *compactor.Policy) {
+				p.MaxTurns = c.turns
+				p.ExtractMemories = false
+			})
 			r.chat(40)
 			e := r.compact("")
 			check.Require(t, e.State == compactor.EventApplied, "got %+v", e)

@@ -82,7 +82,9 @@ func withoutSecrets(messages []chat.Message) []chat.Message {
 		m.Attachments = slices.Clone(m.Attachments)
 		for k := range m.Attachments {
 			a := &m.Attachments[k]
-			a.Name, a.Caption, a.Text = secrets.Mask(a.Name), secrets.Mask(a.Caption), secrets.Mask(a.Text)
+			a.Name = secrets.Mask(a.Name)
+			a.Caption = secrets.Mask(a.Caption)
+			a.Text = secrets.Mask(a.Text)
 		}
 	}
 	return masked
@@ -128,9 +130,11 @@ func (c *Compactor) aroundOf(row Summary) (a around) {
 		return a
 	}
 	s := c.ahead()
-	rows, lines := s.head.Stack, s.lines
+	rows := s.head.Stack
+	lines := s.lines
 	if row.From < s.head.Start {
-		rows, lines = nil, nil
+		rows = nil
+		lines = nil
 		for _, session := range s.head.Earlier {
 			if session.From <= row.From && row.To <= session.To {
 				rows = session.Rows

@@ -136,7 +136,8 @@ func TestMutants(t *testing.T) {
 // buildMutants builds the tests of the mutants' packages, with all bugs, into dir.
 func buildMutants(t *testing.T, root, dir string) {
 	t.Helper()
-	broken, rooms := map[string]string{}, map[string]bool{}
+	broken := map[string]string{}
+	rooms := map[string]bool{}
 	for name, m := range mutants {
 		source := filepath.Join(root, m.file)
 		original := string(check.Must(os.ReadFile(source))(t))

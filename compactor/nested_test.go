@@ -55,7 +55,10 @@ func TestInventedLineSupportsNoFold(t *testing.T) {
 			})
 			n.below[row.ID+1] = []compactor.Summary{row}
 			row.ID++
-			row.Kind, row.By, row.Children, row.Sources = compactor.Rollup, compactor.ByExtractive, []int64{row.ID - 1}, []int64{0}
+			row.Kind = compactor.Rollup
+			row.By = compactor.ByExtractive
+			row.Children = []int64{row.ID - 1}
+			row.Sources = []int64{0}
 			row.Text = "- Ada buys a potter's wheel (#2)." // it had no room for more
 			row.Lines = []transcript.Line{{At: 0, Seqs: []int64{2}}}
 		}

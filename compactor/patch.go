@@ -106,12 +106,14 @@ func (patch Patch) Fit(base Policy) (Policy, []*FieldError) {
 	for _, e := range wrong {
 		delete(left, e.Key)
 	}
-	for again := true; again; {
+	again := true
+	for again {
 		again = false
 		for _, key := range slices.Sorted(maps.Keys(left)) {
 			next, _ := Patch{key: left[key]}.Over(fitted)
 			if len(next.Validate()) == 0 {
-				fitted, again = next, true
+				fitted = next
+				again = true
 				delete(left, key)
 			}
 		}
@@ -137,7 +139,8 @@ func (p *Policy) set(key, text string) *FieldError {
 	var err error
 	switch into := reflect.ValueOf(p).Elem().Field(i).Addr().Interface().(type) {
 	case encoding.TextUnmarshaler:
-		want, err = `a duration like "90s" or "5m"`, into.UnmarshalText([]byte(text))
+		want = `a duration like "90s" or "5m"`
+		err = into.UnmarshalText([]byte(text))
 	case *bool:
 		want = "true or false"
 		*into, err = strconv.ParseBool(text)
@@ -146,7 +149,8 @@ func (p *Policy) set(key, text string) *FieldError {
 		*into, err = strconv.Atoi(text)
 	case *float64:
 		want = "a number"
-		if *into, err = strconv.ParseFloat(text, 64); key == prepareKey && *into == unset {
+		*into, err = strconv.ParseFloat(text, 64)
+		if key == prepareKey && *into == unset {
 			return PrepareUnset()
 		}
 	case *string:
@@ -173,10 +177,12 @@ func PrepareUnset() *FieldError {
 // DidYouMean suggests the known word most similar to an unknown one, as the end of a sentence; ""
 // if none is similar.
 func DidYouMean(word string, known []string) string {
-	best, least := "", 4
+	best := ""
+	least := 4
 	for _, k := range known {
 		if n := edits(word, k); n < least && n <= min(len(k), len(word))/2 {
-			best, least = k, n
+			best = k
+			least = n
 		}
 	}
 	if best == "" {

@@ -82,7 +82,8 @@ type lineSpan struct {
 // covered too. An empty span means that nothing may leave.
 func planSpan(s view, need int, tail tailLimits) lineSpan {
 	end := s.tailStart(tail)
-	n, tokens := 0, 0
+	n := 0
+	tokens := 0
 	for n < end && (n == 0 || tokens < need) {
 		turn := s.lines[n].Turn
 		between := func(row Summary) bool { return row.From > s.lines[n-1].Seq && row.To < s.lines[n].Seq }
@@ -120,7 +121,9 @@ func planAhead(s view, tokens, tail int) lineSpan {
 		if cost < tokens/2 {
 			break
 		}
-		sp.lines, sp.tokens, sp.To = sp.lines[:n], cost, sp.lines[n-1].Seq
+		sp.lines = sp.lines[:n]
+		sp.tokens = cost
+		sp.To = sp.lines[n-1].Seq
 	}
 	return sp
 }
@@ -141,7 +144,9 @@ func (s view) tailStart(tail tailLimits) int {
 // tailStart returns the index of the first line that stays: the tail, in which the newest turn
 // stays however large it is, and the turn that is not answered yet.
 func tailStart(lines []line, open int64, tail tailLimits) int {
-	end, turns, tokens := len(lines), 0, 0
+	end := len(lines)
+	turns := 0
+	tokens := 0
 	for end > 0 {
 		start := lastTurn(lines[:end])
 		cost := costOf(lines[start:end])
@@ -150,7 +155,9 @@ func tailStart(lines []line, open int64, tail tailLimits) int {
 		if !isOpen && (kept >= tail.messages && turns >= tail.turns || kept > 0 && tokens+cost > tail.tokens) {
 			break
 		}
-		end, turns, tokens = start, turns+1, tokens+cost
+		end = start
+		turns = turns + 1
+		tokens = tokens + cost
 	}
 	if i := slices.IndexFunc(lines[:end], func(l line) bool { return open != 0 && l.Turn == open }); i >= 0 {
 		return i
@@ -187,7 +194,8 @@ func stackCost(stack []Summary) (tokens int) {
 // at once, see balanced: that spreads detail over the conversation and keeps the stack full. It
 // leaves rows that a model wrote for last.
 func planFold(s view, fanIn int, extractive bool) []Summary {
-	stack, adjacent := s.head.Stack, s.adjacent
+	stack := s.head.Stack
+	adjacent := s.adjacent
 	if extractive {
 		own := func(a, b Summary) bool { return adjacent(a, b) && a.NeedsRepair() && b.NeedsRepair() }
 		if pair := balanced(stack, own); pair != nil {
@@ -228,9 +236,11 @@ func (s view) tooLarge(most int) []Summary {
 func lightest(stack []Summary, may func(a, b Summary) bool) (pair []Summary) {
 	least := 0
 	for i := 1; i < len(stack); i++ {
-		a, b := stack[i-1], stack[i]
+		a := stack[i-1]
+		b := stack[i]
 		if weight := a.Messages + b.Messages; may(a, b) && (pair == nil || weight < least) {
-			pair, least = stack[i-1:i+1], weight
+			pair = stack[i-1 : i+1]
+			least = weight
 		}
 	}
 	return pair
@@ -251,7 +261,8 @@ func (s view) adjacent(a, b Summary) bool {
 // it overlaps in part becomes placeholders, see transcript.State.Cover.
 func insert(stack []Summary, row Summary) []Summary {
 	from := sort.Search(len(stack), func(i int) bool { return stack[i].To >= row.From })
-	to, in := from, []Summary{row}
+	to := from
+	in := []Summary{row}
 	for ; to < len(stack) && stack[to].From <= row.To; to++ {
 		part := stack[to]
 		part.Cut = true

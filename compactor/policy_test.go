@@ -77,17 +77,25 @@ func TestInvalidPolicies(t *testing.T) {
 		change func(*compactor.Policy)
 		want   string // "": any range
 	}{
-		"percent":            {func(p *compactor.Policy) { p.BackgroundThreshold = 80 }, "background_threshold = 80: must be from 0.10 to 0.99 (a share of 1: write 0.80 for 80 %)"},
-		"shares crossed":     {func(p *compactor.Policy) { p.EmergencyThreshold = 0.84 }, "background_threshold = 0.8: must be below aggressive_threshold (0.85), which must be below emergency_threshold (0.84)"},
-		"below the least":    {func(p *compactor.Policy) { p.CompactAtTokens = 100 }, "compact_at_tokens = 100: must be 0 (off) or at least 2000"},
-		"too few tokens":     {func(p *compactor.Policy) { p.EmergencyThreshold = -100 }, ""},
-		"a part of a token":  {func(p *compactor.Policy) { p.EmergencyThreshold = -1000.5 }, ""},
-		"a negative share":   {func(p *compactor.Policy) { p.BackgroundThreshold = -0.8 }, ""},
-		"far too many":       {func(p *compactor.Policy) { p.BackgroundThreshold = -2_000_000 }, ""},
-		"in the wrong order": {func(p *compactor.Policy) { p.BackgroundThreshold, p.AggressiveThreshold = -10_000, -20_000 }, ""},
-		"equal":              {func(p *compactor.Policy) { p.AggressiveThreshold, p.EmergencyThreshold = -10_000, -10_000 }, ""},
+		"percent":           {func(p *compactor.Policy) { p.BackgroundThreshold = 80 }, "background_threshold = 80: must be from 0.10 to 0.99 (a share of 1: write 0.80 for 80 %)"},
+		"shares crossed":    {func(p *compactor.Policy) { p.EmergencyThreshold = 0.84 }, "background_threshold = 0.8: must be below aggressive_threshold (0.85), which must be below emergency_threshold (0.84)"},
+		"below the least":   {func(p *compactor.Policy) { p.CompactAtTokens = 100 }, "compact_at_tokens = 100: must be 0 (off) or at least 2000"},
+		"too few tokens":    {func(p *compactor.Policy) { p.EmergencyThreshold = -100 }, ""},
+		"a part of a token": {func(p *compactor.Policy) { p.EmergencyThreshold = -1000.5 }, ""},
+		"a negative share":  {func(p *compactor.Policy) { p.BackgroundThreshold = -0.8 }, ""},
+		"far too many":      {func(p *compactor.Policy) { p.BackgroundThreshold = -2_000_000 }, ""},
+		"in the wrong order": {func(p *compactor.Policy) {
+			p.BackgroundThreshold = -10_000
+			p.AggressiveThreshold = -20_000
+		}, ""},
+		"equal": {func(p *compactor.Policy) {
+			p.AggressiveThreshold = -10_000
+			p.EmergencyThreshold = -10_000
+		}, ""},
 		"shares, one apart": {func(p *compactor.Policy) {
-			p.BackgroundThreshold, p.EmergencyThreshold, p.AggressiveThreshold = 0.9, 0.8, -5000
+			p.BackgroundThreshold = 0.9
+			p.EmergencyThreshold = 0.8
+			p.AggressiveThreshold = -5000
 		}, ""},
 	} {
 		p := compactor.DefaultPolicy()
@@ -100,7 +108,8 @@ func TestInvalidPolicies(t *testing.T) {
 
 func TestConflictingPatchValuesAreDropped(t *testing.T) {
 	base := compactor.DefaultPolicy()
-	base.BackgroundThreshold, base.AggressiveThreshold = 0.50, 0.60
+	base.BackgroundThreshold = 0.50
+	base.AggressiveThreshold = 0.60
 	two := compactor.Patch{"background_threshold": "0.9", "aggressive_threshold": "0.93"}
 	for _, test := range []struct {
 		name  string
@@ -179,7 +188,9 @@ func TestLevelsByHeadroom(t *testing.T) {
 		"one in tokens below those that are given": {-40_000, 0.85, 0.95, 100_000, 0.6, 0.85, 0.95},
 	} {
 		p := compactor.DefaultPolicy()
-		p.BackgroundThreshold, p.AggressiveThreshold, p.EmergencyThreshold = c.b, c.a, c.e
+		p.BackgroundThreshold = c.b
+		p.AggressiveThreshold = c.a
+		p.EmergencyThreshold = c.e
 		check.Len(t, name+": faults", p.Validate(), 0)
 		p = p.At(c.window)
 		near := func(a, b float64) bool { return math.Abs(a-b) < 0.0051 }
@@ -197,7 +208,10 @@ func TestRunningJobKeepsItsPolicy(t *testing.T) {
 	r.policy.Focus = "names"
 	r.chat(20)
 	r.c.Compact(compactor.OnManual, "")
-	r.set(func(p *compactor.Policy) { p.Focus, p.KeepLastN = "numbers", 7 })
+	r.set(func(p *compactor.Policy) {
+		p.Focus = "numbers"
+		p.KeepLastN = 7
+	})
 	r.c.Check(t.Context())
 	close(goOn)
 	r.waitIdle()
@@ -221,13 +235,16 @@ func TestCompactAtTokensScalesLevels(t *testing.T) {
 		change func(*compactor.Policy)
 		want   string
 	}{
-		"unset":                       {100_000, func(p *compactor.Policy) { p.CompactAtTokens = 0 }, "100000: prepare 60000 background 80000 aggressive 85000 emergency 95000"},
-		"a tenth of the window":       {100_000, nil, "12500: prepare 7500 background 10000 aggressive 10625 emergency 95000"},
-		"of a million":                {1_000_000, nil, "12500: prepare 7500 background 10000 aggressive 10625 emergency 950000"},
-		"above the window":            {8_000, nil, "8000: prepare 4800 background 6400 aggressive 6800 emergency 7600"},
-		"compaction is off":           {100_000, func(p *compactor.Policy) { p.Enabled = false }, "100000: prepare 60000 background 80000 aggressive 85000 emergency 95000"},
-		"another prepare_threshold":   {100_000, func(p *compactor.Policy) { p.PrepareThreshold = 0.4 }, "12500: prepare 5000 background 10000 aggressive 10625 emergency 95000"},
-		"levels before the end":       {100_000, func(p *compactor.Policy) { p.BackgroundThreshold, p.AggressiveThreshold = -20_000, -10_000 }, "12500: prepare 7500 background 10000 aggressive 11250 emergency 95000"},
+		"unset":                     {100_000, func(p *compactor.Policy) { p.CompactAtTokens = 0 }, "100000: prepare 60000 background 80000 aggressive 85000 emergency 95000"},
+		"a tenth of the window":     {100_000, nil, "12500: prepare 7500 background 10000 aggressive 10625 emergency 95000"},
+		"of a million":              {1_000_000, nil, "12500: prepare 7500 background 10000 aggressive 10625 emergency 950000"},
+		"above the window":          {8_000, nil, "8000: prepare 4800 background 6400 aggressive 6800 emergency 7600"},
+		"compaction is off":         {100_000, func(p *compactor.Policy) { p.Enabled = false }, "100000: prepare 60000 background 80000 aggressive 85000 emergency 95000"},
+		"another prepare_threshold": {100_000, func(p *compactor.Policy) { p.PrepareThreshold = 0.4 }, "12500: prepare 5000 background 10000 aggressive 10625 emergency 95000"},
+		"levels before the end": {100_000, func(p *compactor.Policy) {
+			p.BackgroundThreshold = -20_000
+			p.AggressiveThreshold = -10_000
+		}, "12500: prepare 7500 background 10000 aggressive 11250 emergency 95000"},
 		"emergency before background": {16_000, func(p *compactor.Policy) { p.EmergencyThreshold = -8_000 }, "16000: prepare 5880 background 7840 aggressive 7920 emergency 8000"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -114,7 +114,8 @@ func (d *disk) call(f func() error) error {
 	if d.left.Add(-1) != 0 {
 		return f()
 	}
-	if d.dead.Store(true); d.done.Load() {
+	d.dead.Store(true)
+	if d.done.Load() {
 		_ = f()
 	}
 	return errCrashed
@@ -232,7 +233,8 @@ func (m *machine) checkRestartRendersSame(rt *rapid.T) {
 	ttl := r.policy.CacheTTL
 	r.set(func(p *compactor.Policy) { p.CacheTTL = compactor.TTL(100 * 365 * 24 * time.Hour) }) // or prepared summaries may be applied
 	r.waitIdle()
-	before, last := inLines(r.c.Sight()), m.last
+	before := inLines(r.c.Sight())
+	last := m.last
 	m.restart(rt)
 	after := inLines(r.c.Sight())
 	check.Require(rt, after == before, "a restart changed the view:\n%s\n--- became\n%s", before, after)

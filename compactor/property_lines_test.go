@@ -59,7 +59,8 @@ func (m *machine) rewrite(rt *rapid.T) {
 	if e.State == compactor.EventRewritten {
 		m.tally.add(1, "lines rewritten")
 	}
-	if now := r.c.Status(); e.State == compactor.EventRewritten && quiet {
+	now := r.c.Status()
+	if e.State == compactor.EventRewritten && quiet {
 		check.Equal(rt, "tokens after a line was rewritten", e.AfterTokens, now.Used)
 		check.Require(rt, text == "" || slices.ContainsFunc(slices.Concat(rowsOf(now.Past.Earlier), now.Stack), func(row compactor.Summary) bool {
 			return row.ID == e.ID && slices.ContainsFunc(theirs(row), func(line string) bool { return line == text })

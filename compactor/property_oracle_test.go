@@ -32,9 +32,11 @@ func (m *machine) request(rt *rapid.T, first bool) (alive bool) {
 	m.waitForWorker(rt)
 	g := r.c.Status()
 	squeezed := float64(g.Used) >= g.Policy.EmergencyThreshold*float64(g.Window)
-	applied, version := m.applied.Load(), m.disk.version.Load()
+	applied := m.applied.Load()
+	version := m.disk.version.Load()
 	messages, err := r.fitting(func(refused bool) {
-		if squeezed = squeezed || refused; refused {
+		squeezed = squeezed || refused
+		if refused {
 			m.tally.add(1, "requests refused for their size")
 		}
 		m.waitForWorker(rt)
@@ -102,7 +104,8 @@ func (m *machine) checkEveryMessageShown(rt *rapid.T, text string, whole bool) {
 	}
 	stack := m.r.c.Status().Stack
 	for _, said := range m.r.said {
-		seq, gone := said.Seq, m.r.gone[said.Seq]
+		seq := said.Seq
+		gone := m.r.gone[said.Seq]
 		wanted := !gone && seq >= m.r.start() && rowOver(stack, seq) < 0
 		check.Require(rt, !wanted || shown[seq] || said.Role == llm.RoleTool || said.Text == "", "message %d is neither covered nor in the view:\n%s", seq, text)
 		check.Require(rt, wanted || !shown[seq] || !whole && !gone, "message %d is in the view and should not be (deleted: %v; session from %d):\n%s", seq, gone, m.r.start(), text)

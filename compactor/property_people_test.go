@@ -57,7 +57,9 @@ func (m *machine) answer(rt *rapid.T, results []string) {
 		if i == fails {
 			h.Truncate(first)
 			m.last = view{}
-			x.rows, fails, i = nil, -1, -1
+			x.rows = nil
+			fails = -1
+			i = -1
 		}
 	}
 	x.answer(fmt.Sprintf("answer %d to it", h.Next()-1))
@@ -103,7 +105,8 @@ func (m *machine) requestAndUndo(rt *rapid.T) {
 	steps := func() []store.AppliedStep { return check.Must(storetest.Steps(r.conv))(rt) } // on disk, including undone ones
 	// The steps first: a placeholder that is filled from now on is a step of its own.
 	applied := len(steps())
-	before, used := r.render(), r.c.Status().Used
+	before := r.render()
+	used := r.c.Status().Used
 	if r.c.Compact(compactor.OnManual, "").State != compactor.EventStarted {
 		return
 	}
@@ -125,7 +128,8 @@ func (m *machine) requestAndUndo(rt *rapid.T) {
 	}
 	// The next check may apply prepared summaries, and a repair is applied when it is done. The
 	// disk is read first: what it lacks was not in memory at that time.
-	after, left := r.render(), r.c.Status().Used
+	after := r.render()
+	left := r.c.Status().Used
 	before, freed := withoutContexts(before)
 	after, freedNow := withoutContexts(after)
 	check.Require(rt, len(steps()) != applied+1 || after == before && (r.size != 0 || left-freedNow == used-freed),
@@ -172,7 +176,8 @@ func (m *machine) editOrDelete(rt *rapid.T, deleted bool) {
 	if len(theirs) == 0 {
 		return
 	}
-	if first := below(rt, len(theirs), "message"); deleted {
+	first := below(rt, len(theirs), "message")
+	if deleted {
 		m.remove(rt, theirs[first:min(first+1+below(rt, 5, "deleted at once"), len(theirs))])
 	} else {
 		m.edit(rt, theirs[first])

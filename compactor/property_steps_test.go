@@ -177,7 +177,9 @@ func (m *machine) deliverMessages(rt *rapid.T) {
 
 // burst delivers some messages before any is dequeued, some of them twice, and some known ones.
 func (m *machine) burst(rt *rapid.T) {
-	r, ctx, n := m.r, context.Background(), 2+below(rt, 3, "messages")
+	r := m.r
+	ctx := context.Background()
+	n := 2 + below(rt, 3, "messages")
 	if len(r.said) == 0 {
 		m.deliverMessages(rt)
 		return

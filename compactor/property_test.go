@@ -133,7 +133,8 @@ func newMachine(t *testing.T, rt *rapid.T, f *file, all *tally) *machine {
 		window: one(rt, "window", 2500, 3000, 4000),
 		size:   one(rt, "real tokens for one estimated", 0, 0, 0, 0.6, 0.9, 1.2, 1.7),
 	}
-	m.r.tune, m.r.hold = []func(*compactor.Options){m.configure}, m.slowJob
+	m.r.tune = []func(*compactor.Options){m.configure}
+	m.r.hold = m.slowJob
 	m.loose = chance(rt, 4, "nobody waits for the worker")
 	m.hooked = chance(rt, 4, "a hook")
 	m.silent = chance(rt, 8, "nobody ever speaks to the bot")
@@ -183,7 +184,8 @@ func drawVariant(rt *rapid.T, p *compactor.Policy) {
 		p.EarlierTokens = 100 * below(rt, 8, "earlier_sessions_tokens")
 		switch { // without a draw of its own, which would change the steps of all histories
 		case chance(rt, 2, "levels by headroom"):
-			p.AggressiveThreshold, p.EmergencyThreshold = -1200, -600
+			p.AggressiveThreshold = -1200
+			p.EmergencyThreshold = -600
 		case p.KeepLastTurns%2 == 0:
 			p.CompactAtTokens = 2000 + 100*p.KeepLastN
 		}
@@ -219,7 +221,8 @@ func (m *machine) checkAfterStep(rt *rapid.T, whole bool) {
 		rt.Fatal(*why)
 	}
 	m.checkStatus(rt)
-	began, ended := m.ended.started.Load(), m.ended.ended.Load()
+	began := m.ended.started.Load()
+	ended := m.ended.ended.Load()
 	check.Require(rt, began == ended || m.loose || m.held || m.r.c.Busy(), "%d requests began, %d have ended", began, ended)
 	err := m.r.checkPublishedState()
 	check.Require(rt, err == nil || m.disk.dead.Load(), "%v", err) // the worker may just have been killed after a commit

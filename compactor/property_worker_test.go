@@ -185,7 +185,10 @@ func (m *machine) onEvent(e compactor.Event) {
 	used := m.r.c.Compactor.StatusReader()().Used
 	switch e.State {
 	case compactor.EventPrepared:
-		m.preparedIn, m.preparedBy, m.before, m.lastly = m.r.c.steps, m.r.c, used, used
+		m.preparedIn = m.r.c.steps
+		m.preparedBy = m.r.c
+		m.before = used
+		m.lastly = used
 	case compactor.EventNoop: // a stale row goes, and the state is read anew
 		if e.BeforeTokens == m.lastly {
 			m.lastly = used

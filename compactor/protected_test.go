@@ -69,7 +69,9 @@ func TestKeepFirstIsShownOnceUnchanged(t *testing.T) {
 		t.Run(fmt.Sprintf("%+v", keep), func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
-			r.policy.KeepFirst, r.policy.KeepFirstTurns, r.policy.KeepLastN = keep.messages, keep.turns, 2
+			r.policy.KeepFirst = keep.messages
+			r.policy.KeepFirstTurns = keep.turns
+			r.policy.KeepLastN = 2
 			firsts := make([]string, 4)
 			for i := range firsts {
 				firsts[i] = fmt.Sprintf("First words %d: <tea> & \"milk\", 4711 […]\n  twice", i)
@@ -101,14 +103,18 @@ func TestOldToolResultsAreClearedInBatches(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 40_000, nil)
 	r.policy.Enabled = false
-	before, changes, cleared, most := "", 0, 0, 0
+	before := ""
+	changes := 0
+	cleared := 0
+	most := 0
 	for i := range 60 {
 		r.talk(fmt.Sprintf("q%d", i), fmt.Sprintf("RESULT-%d %s", i, filler(500)))
 		after := strings.TrimRight(r.render(), "\n")
 		if !strings.HasPrefix(after, before) {
 			changes++
 			now := strings.Count(after, "[Previous: used look (#")
-			most, cleared = max(most, now-cleared), now
+			most = max(most, now-cleared)
+			cleared = now
 		}
 		before = after
 	}
@@ -196,11 +202,13 @@ func TestPicturesOfTheStoreAreShown(t *testing.T) {
 func TestPicturesLeaveWithHeadChange(t *testing.T) {
 	r := newRig(t, 60_000, nil)
 	var last []llm.Message
-	version, changes := int64(-1), 0
+	version := int64(-1)
+	changes := 0
 	for range 30 {
 		r.show("look", []byte("\x89PNG\r\n\x1a\n"))
 		r.begin(r.deliver("and?", true))
-		head, view := r.storedHead().Version, r.request()
+		head := r.storedHead().Version
+		view := r.request()
 		for ; r.storedHead().Version != head; view = r.request() { // a summary was applied in between
 			head = r.storedHead().Version
 		}
@@ -209,7 +217,8 @@ func TestPicturesLeaveWithHeadChange(t *testing.T) {
 		} else if len(view) < len(last) || !reflect.DeepEqual(view[:len(last)], last) {
 			t.Fatalf("the head is unchanged, but the request does not extend the previous one:\n%+v\n--- became\n%+v", last, view)
 		}
-		last, version = view, head
+		last = view
+		version = head
 		r.answerAlone(r.said[len(r.said)-1])
 	}
 	check.That(t, changes >= 3 && changes <= 10, "the head changed %d times with 30 pictures", changes)

@@ -37,7 +37,8 @@ func (c *Compactor) Recap(ctx context.Context, focus string) (func(context.Conte
 	if err := c.reread(ctx); err != nil {
 		return nil, err
 	}
-	s, p := c.h.view, c.policy()
+	s := c.h.view
+	p := c.policy()
 	w := c.newWorker(&job{unchanged: ctx, policy: p, row: Summary{Focus: cmp.Or(focus, p.Focus)}}, nil, mostOfRecap, mostOfRecap*3/2)
 	w.prompt = w.texts.Recap
 	return func(ctx context.Context) (Recap, error) { return c.recap(ctx, s, w) }, nil
@@ -46,7 +47,8 @@ func (c *Compactor) Recap(ctx context.Context, focus string) (func(context.Conte
 func (c *Compactor) recap(ctx context.Context, s view, w worker) (r Recap, err error) {
 	head, items := s.material(s.shape.clipTo, 0)
 	texts, hidden := s.summaries()
-	if r.Hidden = hidden; len(items)+len(texts) == 0 {
+	r.Hidden = hidden
+	if len(items)+len(texts) == 0 {
 		return r, nil
 	}
 	if head != "" {
@@ -71,7 +73,8 @@ func (c *Compactor) recap(ctx context.Context, s view, w worker) (r Recap, err e
 		r.Why = cmp.Or(reasonFor(err), "the request to the model could not be made")
 	}
 	texts = append(texts, summarize.Extract(saidIn(items), mostOfRecap, 0, w.j.row.Focus).Text)
-	r.Text, r.By = summarize.ShortenSummary(secrets.Mask(strings.TrimSpace(strings.Join(texts, "\n\n"))), mostOfRecap), ByExtractive
+	r.Text = summarize.ShortenSummary(secrets.Mask(strings.TrimSpace(strings.Join(texts, "\n\n"))), mostOfRecap)
+	r.By = ByExtractive
 	return r, nil
 }
 
@@ -123,7 +126,8 @@ func (s view) summaries() (texts []string, hidden int) {
 		}
 	}
 	for _, e := range s.past.entries {
-		if add(e.row, e.own); e.root {
+		add(e.row, e.own)
+		if e.root {
 			texts = append(texts, s.head.Inherited.Root.Text)
 		}
 	}
@@ -160,7 +164,8 @@ func (s view) briefing(most int, question chat.Message) string {
 		_, end, _ = strings.Cut(end, "\n")
 	}
 	head += mark + end
-	left, older := most-asked.Tokens-tokens.Estimate(head), len(items)
+	left := most - asked.Tokens - tokens.Estimate(head)
+	older := len(items)
 	for ; older > 0 && items[older-1].Tokens <= left; older-- {
 		left -= items[older-1].Tokens
 	}

@@ -45,7 +45,8 @@ func (r *rendering) next(system string, s view) []llm.Message {
 		r.headLen = len(r.out)
 	}
 	r.out = appendLines(r.out, s.lines[len(r.lines):], s.contexts[len(r.contexts):], r.pictures)
-	r.lines, r.contexts = s.lines, s.contexts
+	r.lines = s.lines
+	r.contexts = s.contexts
 	if len(r.pictures) == 0 {
 		return slices.Clip(r.out)
 	}
@@ -71,7 +72,8 @@ func (r *rendering) dropsPictures(s view) bool {
 // address and are no shorter start with the same lines. False if a new line has a picture, which
 // may displace an older one, or is a tool result, which may replace a missing one.
 func (r *rendering) extends(s view) bool {
-	n, k := len(r.lines), len(r.contexts)
+	n := len(r.lines)
+	k := len(r.contexts)
 	if n == 0 || len(s.lines) < n || &s.lines[0] != &r.lines[0] || s.headText != r.head {
 		return false
 	}
@@ -142,7 +144,8 @@ func appendAssistant(out []llm.Message, lines []line, i int, pictures map[int64]
 		r := slices.IndexFunc(lines[i+1:next], func(l line) bool { return l.CallID == call.ID })
 		if r >= 0 {
 			shown := lines[i+1+r]
-			result.Text, result.Images = shown.text, pictures[shown.Seq]
+			result.Text = shown.text
+			result.Images = pictures[shown.Seq]
 		}
 		out = append(out, result)
 	}
@@ -176,7 +179,8 @@ func renderHead(copies []duplicate, past past, stack []Summary, most int) (text 
 	}
 	var hidden Summary
 	for cost := past.tokens + stackCost(stack); cost > most && len(stack) > 0; stack = stack[1:] {
-		hidden.Kind, hidden.Messages = Placeholder, hidden.Messages+stack[0].Messages
+		hidden.Kind = Placeholder
+		hidden.Messages = hidden.Messages + stack[0].Messages
 		cost -= stack[0].Tokens
 	}
 	if hidden.Messages > 0 {

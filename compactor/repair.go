@@ -32,7 +32,8 @@ func (c *Compactor) repairable(s view) (rows []Summary) {
 	}
 	all = append(all, s.head.Stack...)
 	slices.Reverse(all)
-	near, asked := 0, len(all) > 0 && s.question >= all[0].From // nothing was summarized since the question
+	near := 0
+	asked := len(all) > 0 && s.question >= all[0].From // nothing was summarized since the question
 	if asked {
 		near = nearQuestion
 	}
@@ -96,7 +97,8 @@ func (c *Compactor) narrow(ctx context.Context, w worker) (Summary, error) {
 	if c.declineCount(j.repaired) > 0 {
 		most = min(most, max(summarize.CostOfItems(summarize.ItemsOf(all, summarize.MostOfMessage))/2, minPiece))
 	}
-	n, tokens := len(all), 0
+	n := len(all)
+	tokens := 0
 	for n > 0 {
 		first := n
 		for first > 0 && all[first-1].Turn == all[n-1].Turn {
@@ -106,10 +108,13 @@ func (c *Compactor) narrow(ctx context.Context, w worker) (Summary, error) {
 		if tokens > 0 && tokens+turn > most {
 			break
 		}
-		n, tokens = first, tokens+turn
+		n = first
+		tokens = tokens + turn
 	}
 	if n > 0 || from > row.From {
-		row.From, row.FromTime, row.Messages = max(row.From, all[n].Turn), all[n].Time, len(all)-n
+		row.From = max(row.From, all[n].Turn)
+		row.FromTime = all[n].Time
+		row.Messages = len(all) - n
 	}
 	return row, nil
 }
@@ -150,12 +155,14 @@ const fallbackWake = 10 * time.Minute
 
 // nextWake returns the time of the next check, when work that waits may start; zero: nothing waits.
 func (c *Compactor) nextWake() (at time.Time) {
-	p, now := c.policy(), c.o.Now()
+	p := c.policy()
+	now := c.o.Now()
 	times := []time.Time{c.retries.retryAt, c.retries.vetoes[OnRepair].until}
 	waits := c.hasModel(p) && len(c.repairable(c.h.view)) > 0 || c.level() != levelNone && now.Before(c.retries.retryAt)
 	for _, row := range c.h.head.Rows() {
 		retryAt := c.retries.repairs[row.ID].retryAt
-		times, waits = append(times, retryAt), waits || row.Kind == Placeholder && (now.Before(retryAt) || c.retries.forbids(OnRepair, now))
+		times = append(times, retryAt)
+		waits = waits || row.Kind == Placeholder && (now.Before(retryAt) || c.retries.forbids(OnRepair, now))
 	}
 	later := slices.DeleteFunc(times, func(t time.Time) bool { return !t.After(now) })
 	switch {
@@ -178,7 +185,8 @@ func (c *Compactor) planFill(now time.Time) *job {
 	if c.retries.forbids(OnRepair, now) {
 		return nil
 	}
-	s, p := c.h.view, c.policy()
+	s := c.h.view
+	p := c.policy()
 	used := c.used(s)
 	extractive, _ := c.summarizer(p, s, &c.retries, now)
 	for _, row := range s.head.Rows() {
@@ -188,7 +196,8 @@ func (c *Compactor) planFill(now time.Time) *job {
 			continue
 		}
 		if j := c.repairOf(row, s, p, used, true); j != nil {
-			j.modelFollows, j.row.Declined = !extractive, row.Declined
+			j.modelFollows = !extractive
+			j.row.Declined = row.Declined
 			j.row.AwaitsModel = j.row.AwaitsModel || row.AwaitsModel && c.hasModel(p)
 			return j
 		}
@@ -200,11 +209,18 @@ func (c *Compactor) planFill(now time.Time) *job {
 // extractive summarizer fills a placeholder.
 func (c *Compactor) repairOf(row Summary, s view, p Policy, used int, fills bool) *job {
 	j := c.newJob(OnRepair, Leaf, 0, p, fills)
-	j.repaired, j.fills = row, fills
-	j.row.Level, j.row.Span, j.row.FromTime, j.row.ToTime, j.row.Messages = row.Level, row.Span, row.FromTime, row.ToTime, row.Messages
+	j.repaired = row
+	j.fills = fills
+	j.row.Level = row.Level
+	j.row.Span = row.Span
+	j.row.FromTime = row.FromTime
+	j.row.ToTime = row.ToTime
+	j.row.Messages = row.Messages
 	j.row.Focus = cmp.Or(row.Focus, j.row.Focus)
 	if row.IsRollup() {
-		j.row.Kind, j.row.Children, j.children = Rollup, row.Children, []Summary{row}
+		j.row.Kind = Rollup
+		j.row.Children = row.Children
+		j.children = []Summary{row}
 	}
 	if row.From < s.head.Start && !s.past.shows(row.ID) {
 		return j // it takes no room

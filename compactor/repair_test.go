@@ -123,7 +123,8 @@ func TestExtractiveStackIsFullAndEven(t *testing.T) {
 	slow(t)
 	r := newRig(t, 8000, nil)
 	budget := 8000 * 15 / 100
-	full, looks := 0, 0
+	full := 0
+	looks := 0
 	for i := range 300 {
 		r.deliverNotes(fmt.Sprintf("On day %d Ada saw %d birds near River%d, and Paul sold boat %d to Marta%d.", i, i*7, i, i%97, i))
 		r.waitIdle()
@@ -131,7 +132,9 @@ func TestExtractiveStackIsFullAndEven(t *testing.T) {
 		if len(stack) == 0 || stack[len(stack)-1].To < 180 {
 			continue // it grows still
 		}
-		cost, hidden, most := 0, 0, 0
+		cost := 0
+		hidden := 0
+		most := 0
 		for _, row := range stack {
 			cost += row.Cost()
 			hidden += row.Messages

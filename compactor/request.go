@@ -86,7 +86,8 @@ func (c *Compactor) Compact(w Requested) {
 // coversAll reports whether the running job is for all that w could summarize. What is prepared ahead
 // has to be applied at least.
 func (c *Compactor) coversAll(w Requested) bool {
-	p, running := c.policyFor(w), c.busy.row
+	p := c.policyFor(w)
+	running := c.busy.row
 	if running.Kind != Leaf || running.Trigger == OnRepair || running.Trigger == OnPrepare {
 		return false
 	}
@@ -105,8 +106,10 @@ func (w *Requested) began(e Event) {
 // answer calls Began, or Ended if Began was called before, each once.
 func (w *Requested) answer(e Event) {
 	notify := w.Began
-	if w.Began = nil; notify == nil {
-		notify, w.Ended = w.Ended, nil
+	w.Began = nil
+	if notify == nil {
+		notify = w.Ended
+		w.Ended = nil
 	}
 	if notify != nil {
 		notify(e)
@@ -134,7 +137,9 @@ func (c *Compactor) refuse(w Requested, reason string) Event {
 
 // planRequest plans a request, or returns why there is nothing to do.
 func (c *Compactor) planRequest(w Requested) (*job, string) {
-	s, p, now := c.ahead(), c.policyFor(w), c.o.Now()
+	s := c.ahead()
+	p := c.policyFor(w)
+	now := c.o.Now()
 	sp := planSpan(s, s.lineCost+1, p.tailLimits(c.budget()))
 	switch {
 	case c.ctx.Err() != nil:

@@ -36,7 +36,8 @@ func (b *backoff) failed(now time.Time, free int) {
 }
 
 func (r *retries) worked() {
-	r.backoff, r.extractiveRetryAt = backoff{}, time.Time{}
+	r.backoff = backoff{}
+	r.extractiveRetryAt = time.Time{}
 }
 
 // freed records how many tokens an applied compaction freed of its span, and whether the window is still full though

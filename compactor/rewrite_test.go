@@ -79,7 +79,8 @@ func TestRewriteIsRefused(t *testing.T) {
 	r := newRig(t, 4000, nil, func(o *compactor.Options) { o.Strategy = func(string) compactor.Strategy { return lines{} } })
 	r.deliverMany(60, 30)
 	r.compactAndWait()
-	id, before := r.c.Status().Stack[0].ID, r.render()
+	id := r.c.Status().Stack[0].ID
+	before := r.render()
 	for name, test := range map[string]struct {
 		id     int64
 		number int

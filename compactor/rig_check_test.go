@@ -62,7 +62,8 @@ func (r *rig) check() error {
 	r.t.Helper()
 	return r.onDisk(func(conv *store.Conversation, state transcript.Snapshot) error {
 		r.t.Helper()
-		left, seen := r.remainingMessages(), map[int64]int{}
+		left := r.remainingMessages()
+		seen := map[int64]int{}
 		for _, m := range state.Messages {
 			check.Require(r.t, m.Seq >= r.start(), "message %d is verbatim, and the session begins at %d", m.Seq, r.start())
 			seen[m.Seq]++

@@ -88,7 +88,8 @@ func (w *owner) do(f func()) {
 func (w *owner) until(ctx context.Context, done func() bool) error {
 	for {
 		w.mu.Lock()
-		ok, changed := done(), w.changed
+		ok := done()
+		changed := w.changed
 		w.mu.Unlock()
 		if ok {
 			return nil

@@ -72,10 +72,13 @@ func (r *rig) deliver(text string, addressed bool) chat.Message {
 // missing ids, and times a minute after the message before.
 func (r *rig) arrive(all ...store.Inbound) chat.Message {
 	r.t.Helper()
-	ctx, first := context.Background(), len(r.said) == 0
+	ctx := context.Background()
+	first := len(r.said) == 0
 	for i, in := range all {
 		n := len(r.said) + 1 + i
-		in.ID, in.AuthorID, in.Author = cmp.Or(in.ID, fmt.Sprint("m", n)), "u1", "Ada"
+		in.ID = cmp.Or(in.ID, fmt.Sprint("m", n))
+		in.AuthorID = "u1"
+		in.Author = "Ada"
 		if in.Time.IsZero() {
 			in.Time = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Minute)
 		}
@@ -170,7 +173,9 @@ func (r *rig) begin(asked chat.Message, with ...compactor.Context) *turn {
 }
 
 func (x *turn) add(m chat.Message) {
-	m.Seq, m.Turn, m.Time = x.r.c.History().Next(), x.asked.Seq, x.asked.Time
+	m.Seq = x.r.c.History().Next()
+	m.Turn = x.asked.Seq
+	m.Time = x.asked.Time
 	m.Tokens = chat.TokensOf(m)
 	x.rows = append(x.rows, m)
 	x.r.c.History().Append(m)

@@ -185,7 +185,8 @@ func (r *rig) fitting(answered func(refused bool)) ([]llm.Message, error) {
 		if err != nil {
 			return nil, fmt.Errorf("request: %w", err)
 		}
-		messages, maxTokens := p.Messages, p.MaxTokens
+		messages := p.Messages
+		maxTokens := p.MaxTokens
 		used := int(cmp.Or(r.size, 1) * float64(r.estimate(messages)))
 		refused := used+maxTokens > r.window
 		if refused && (r.size == 0 || try == 2) {

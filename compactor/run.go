@@ -168,9 +168,12 @@ func (c *Compactor) store(j *job, record Job, summary summarize.Summary, err err
 	row := j.row
 	if err == nil {
 		summary.Text = transcript.WithoutMarks(summary.Text)
-		row.State, row.Text, row.Sources = Prepared, summary.Text, summary.Sources
+		row.State = Prepared
+		row.Text = summary.Text
+		row.Sources = summary.Sources
 		summary.Lines = row.LinesIn(summary.Lines)
-		row.Lines, row.Dropped = summary.Lines, summary.Dropped
+		row.Lines = summary.Lines
+		row.Dropped = summary.Dropped
 		row = row.Dropping(withoutSecretsIn(summary.DroppedLines)...)
 		summary.DroppedLines = row.DroppedLines
 		row.Model = cmp.Or(summary.Model, row.Model)
@@ -236,7 +239,9 @@ func (c *Compactor) foldAfter(j *job) *job {
 	}
 	fold := c.foldIfFull(next, j.policy, j.extractive && (j.fills || j.row.Declined.Times == 0))
 	if fold != nil {
-		fold.row.Focus, fold.fills, fold.allowed = j.row.Focus, j.fills, true
+		fold.row.Focus = j.row.Focus
+		fold.fills = j.fills
+		fold.allowed = true
 		if j.unfocused {
 			fold.row.Focus = ""
 		}
@@ -250,7 +255,8 @@ func (c *Compactor) end(j, next *job) {
 	j.cancel()
 	*c.holder(j) = nil
 	if next != nil && c.ctx.Err() == nil {
-		next.requested, next.asked = j.requestedRow(), j.asked
+		next.requested = j.requestedRow()
+		next.asked = j.asked
 		c.startJob(next)
 	} else if i := slices.Index(transcript.IDs(c.prepared), j.requestedRow()); i >= 0 {
 		j.asked.answer(c.event(c.prepared[i], EventPrepared)) // it is ready but has to wait

@@ -116,7 +116,9 @@ func TestRecapCoversPromptAndChangesNothing(t *testing.T) {
 	r.chat(30)
 	r.compact("")
 	r.talk("what about </transcript> the prices?", "a result")
-	before, rows, n := r.render(), r.count("SELECT count(*) FROM compactions"), len(worker.Requests())
+	before := r.render()
+	rows := r.count("SELECT count(*) FROM compactions")
+	n := len(worker.Requests())
 	worker.Func = answers(llmtest.Say("<think>hm</think>Ada asked about prices after note 29; sk-ant-"+strings.Repeat("aB3", 10)), nil)
 	recap := check.Must(r.c.Recap(t.Context(), "the prices"))(t)
 	text := "Ada asked about prices after note 29; [masked: Anthropic key]"
@@ -206,7 +208,8 @@ func TestRecapOfPlaceholdersAloneAsksNoModel(t *testing.T) {
 
 func TestRecapNeedsAWindowForTheWholeView(t *testing.T) {
 	var log check.Buffer
-	small, large := &llmtest.Model{Tokens: 4000}, &llmtest.Model{Tokens: 100_000, Func: answers(llmtest.Say("They took notes."), nil)}
+	small := &llmtest.Model{Tokens: 4000}
+	large := &llmtest.Model{Tokens: 100_000, Func: answers(llmtest.Say("They took notes."), nil)}
 	r := newRig(t, 100_000, small, func(o *compactor.Options) { o.Fallback, o.Log = large, slog.New(slog.NewTextHandler(&log, nil)) })
 	r.chat(120)
 	recap, err := r.c.Recap(t.Context(), "")

@@ -69,8 +69,14 @@ type moment struct {
 func (m *moment) status() Status {
 	c, now := m.c, m.c.o.Now()
 	g := c.shares(m.s)
-	g.Last, g.Failed, g.Running, g.Scheduled, g.Lines = m.last, m.failed, m.running, m.scheduled, len(m.s.lines)
-	g.Stack, g.Prepared, g.PinBudget = m.s.head.Stack, m.prepared, c.shape(g.Policy).maxFirst
+	g.Last = m.last
+	g.Failed = m.failed
+	g.Running = m.running
+	g.Scheduled = m.scheduled
+	g.Lines = len(m.s.lines)
+	g.Stack = m.s.head.Stack
+	g.Prepared = m.prepared
+	g.PinBudget = c.shape(g.Policy).maxFirst
 	g.Past = Past{Earlier: m.s.head.Earlier, Inherited: m.s.head.Inherited, Shown: make(map[int64]bool), Tokens: m.s.past.tokens}
 	for _, e := range m.s.past.entries {
 		if e.own {
@@ -106,11 +112,17 @@ func (c *Compactor) Usage() (used, head, verbatim int) {
 
 // shares returns a Status that says what takes how much of the window.
 func (c *Compactor) shares(s view) (g Status) {
-	prompt, frame := c.prompt(s), c.frame()
+	prompt := c.prompt(s)
+	frame := c.frame()
 	share := func(estimated int) int { return prompt * estimated / max(frame+s.cost(), 1) }
-	g.Window, g.Effective, g.Policy = c.o.Window(), c.effectiveWindow(), c.policy()
+	g.Window = c.o.Window()
+	g.Effective = c.effectiveWindow()
+	g.Policy = c.policy()
 	g.Reserve = c.reserve()
-	g.Used, g.Frame, g.Head, g.Contexts = prompt+g.Reserve, share(frame), share(s.headCost), share(s.contextCost())
+	g.Used = prompt + g.Reserve
+	g.Frame = share(frame)
+	g.Head = share(s.headCost)
+	g.Contexts = share(s.contextCost())
 	g.Verbatim = prompt - g.Frame - g.Head
 	return g
 }

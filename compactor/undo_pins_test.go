@@ -50,7 +50,8 @@ func TestUndoRestoresEarlierPrompt(t *testing.T) {
 				r.deliverNotes(fmt.Sprintf("note %d of round %d %s", i, round, filler(20)))
 			}
 			view, contexts := withoutContexts(r.render())
-			views, used = append(views, strings.TrimRight(view, "\n")), append(used, r.c.Status().Used-contexts)
+			views = append(views, strings.TrimRight(view, "\n"))
+			used = append(used, r.c.Status().Used-contexts)
 			r.applied()
 		}
 		for round := 2; round >= 0; round-- {
@@ -122,7 +123,8 @@ func TestUndoneSpanIsKeptUntilAggressive(t *testing.T) {
 		r.undo()
 		r.waitIdle()
 		check.Equal(t, "kind", r.c.Status().Stack[0].Kind, compactor.Placeholder)
-		r.policy.KeepLastN, r.policy.TailTokens = 500, 200_000 // nothing else is old enough
+		r.policy.KeepLastN = 500
+		r.policy.TailTokens = 200_000 // nothing else is old enough
 		r.compactAndWait()
 		r.noPlaceholder()
 	})
@@ -132,7 +134,8 @@ func TestUndoneSpanIsKeptUntilAggressive(t *testing.T) {
 func TestPreparedSummaryOfUndoneSpanIsDropped(t *testing.T) {
 	check.SkipUnderRace(t)
 	r := ahead(t, 10_000)
-	r.policy.BackgroundThreshold, r.policy.BackgroundFraction = 0.5, 0.7
+	r.policy.BackgroundThreshold = 0.5
+	r.policy.BackgroundFraction = 0.7
 	r.quiet = true
 	r.notesUntil(60, func() bool { r.waitIdle(); return len(r.c.Status().Stack) > 0 })
 	r.talk("do you hear?")
@@ -237,7 +240,8 @@ func TestPinsStayInPrompt(t *testing.T) {
 func TestPinsShareABudgetWithFirstMessages(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 20_000, &llmtest.Model{Func: goodSummary})
-	r.policy.KeepLastN, r.policy.KeepFirst = 2, 2
+	r.policy.KeepLastN = 2
+	r.policy.KeepFirst = 2
 	r.talk("first " + filler(300))
 	r.talk("second " + filler(300))
 	for i := range 10 {

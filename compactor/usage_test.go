@@ -43,7 +43,8 @@ func TestUsageIsLastCountPlusAdditions(t *testing.T) {
 	report(r, prompt(r)*2)
 	was := prompt(r)
 	m := r.deliver("one more "+filler(500), false)
-	got, want := prompt(r)-was, int(1.3*float64(m.Tokens)+0.5) // 0.3 of the way from 1 to 2
+	got := prompt(r) - was
+	want := int(1.3*float64(m.Tokens) + 0.5) // 0.3 of the way from 1 to 2
 	check.That(t, got >= want-1 && got <= want+1, "%d tokens more for a message of %d, want %d", got, m.Tokens, want)
 	for _, stored := range []bool{false, true} {
 		t.Run(fmt.Sprintf("a turn context that is stored, %v, stays counted", stored), func(t *testing.T) {
@@ -94,7 +95,8 @@ func TestWindowHoldsForAnyTokenSize(t *testing.T) {
 			r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 			r.size = size
 			for i := range 60 {
-				if r.talk(fmt.Sprintf("question %d %s", i, filler(160))); i < 10 {
+				r.talk(fmt.Sprintf("question %d %s", i, filler(160)))
+				if i < 10 {
 					continue // the factor must be learned first
 				}
 				r.deliver("an aside "+filler(30), false)
@@ -113,7 +115,8 @@ func TestWindowHoldsForAnyTokenSize(t *testing.T) {
 func TestReserveForUncertainty(t *testing.T) {
 	r := openTurn(t, nil)
 	free := func() int { return 20_000 - r.c.Status().Used }
-	got, most := r.c.Spare(), free()-prompt(r)/8
+	got := r.c.Spare()
+	most := free() - prompt(r)/8
 	check.That(t, got <= most && got >= most-100, "without a count: got a reserve of %d tokens, want at most %d of %d", got, most, free())
 	report(r, prompt(r))
 	r.request()

@@ -43,7 +43,8 @@ func (e *FieldError) Error() string {
 func CheckRange(key string, value any, within string) *FieldError {
 	within, zero := strings.CutPrefix(within, "0 or ")
 	lowest, highest, _ := strings.Cut(within, " to ")
-	low, high := bound(lowest), bound(highest)
+	low := bound(lowest)
+	high := bound(highest)
 	n := reflect.ValueOf(value).Convert(reflect.TypeFor[float64]()).Float()
 	if n >= low && n <= high || zero && n == 0 { // false for NaN
 		return nil
@@ -102,7 +103,10 @@ func (p Policy) validateLevels() (errs []*FieldError) {
 	level("aggressive_threshold", p.AggressiveThreshold)
 	level("emergency_threshold", p.EmergencyThreshold)
 	crossed := func(lower, higher float64) bool { return (lower < 0) == (higher < 0) && !(lower < higher) } // a level in tokens is compared with one in shares by At
-	if b, a, e := p.BackgroundThreshold, p.AggressiveThreshold, p.EmergencyThreshold; len(errs) == 0 && (crossed(b, a) || crossed(a, e) || crossed(b, e)) {
+	b := p.BackgroundThreshold
+	a := p.AggressiveThreshold
+	e := p.EmergencyThreshold
+	if len(errs) == 0 && (crossed(b, a) || crossed(a, e) || crossed(b, e)) {
 		errs = append(errs, &FieldError{
 			Key: "background_threshold", Value: b,
 			Want: fmt.Sprintf("below aggressive_threshold (%s), which must be below emergency_threshold (%s)", fmt.Sprint(a), fmt.Sprint(e)),
@@ -144,7 +148,8 @@ type Meaning struct {
 
 // Explain returns what the settings mean for a window, largest first.
 func (p Policy) Explain(system string, tools []llm.Tool, maxOutput, window int) []Meaning {
-	given, shared := p, p.Window(window)
+	given := p
+	shared := p.Window(window)
 	p = p.At(window)
 	of := func(share float64) int { return int(math.Round(share * float64(window))) }
 	all := []Meaning{
@@ -211,7 +216,9 @@ func (p Policy) ValidateWindow(system string, tools []llm.Tool, maxOutput, windo
 	given := p
 	p = p.At(window)
 	shared := given.Window(window)
-	frame, reserve, pins := FrameCost(system, tools), Reserve(maxOutput, shared), min(p.PinBudget, shared/firstShare)
+	frame := FrameCost(system, tools)
+	reserve := Reserve(maxOutput, shared)
+	pins := min(p.PinBudget, shared/firstShare)
 	need := frame + reserve + pins
 	var low []string
 	level := func(key string, tokens int, counts bool) {
@@ -234,11 +241,14 @@ func (p Policy) ValidateWindow(system string, tools []llm.Tool, maxOutput, windo
 // ValidateLimit checks whether a conversation can stay below compact_at_tokens in a window, if system prompt and tools
 // take frame tokens. fault: it cannot, even without summaries. doubt says why it may not always; "" if it can.
 func (p Policy) ValidateLimit(frame, maxOutput, window int) (fault *FieldError, doubt string) {
-	shared, most := p.Window(window), p.CompactAtTokens
+	shared := p.Window(window)
+	most := p.CompactAtTokens
 	if shared == window {
 		return nil, ""
 	}
-	reserve, tail, head := Reserve(maxOutput, shared), p.tail(shared), min(p.PinBudget, shared/firstShare)+p.stackBudget(shared)
+	reserve := Reserve(maxOutput, shared)
+	tail := p.tail(shared)
+	head := min(p.PinBudget, shared/firstShare) + p.stackBudget(shared)
 	need := fmt.Sprintf("%d tokens for system prompt and tools, %d for the reply, %d for the newest messages", frame, reserve, tail)
 	switch least := frame + reserve + tail; {
 	case least > most:

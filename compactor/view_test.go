@@ -40,7 +40,8 @@ func viewOf(turns ...[]chat.Message) (lines []line, view []llm.Message) {
 		first := seq + 1
 		for _, m := range turn {
 			seq++
-			m.Seq, m.Turn = seq, first
+			m.Seq = seq
+			m.Turn = first
 			lines = append(lines, lineOf(m, wide))
 		}
 	}
@@ -57,9 +58,11 @@ func pairs(view []llm.Message) string {
 		case m.Role == llm.RoleTool:
 			parts = append(parts, m.CallID+"="+m.Text)
 		case len(m.Calls) > 0:
-			names, more := "", string(m.Native)
+			names := ""
+			more := string(m.Native)
 			for _, c := range m.Calls {
-				names, more = names+c.ID, more+strings.TrimPrefix(c.Arguments, "{}")
+				names = names + c.ID
+				more = more + strings.TrimPrefix(c.Arguments, "{}")
 			}
 			parts = append(parts, strings.TrimSpace("call "+names+" "+more))
 		}
@@ -68,8 +71,12 @@ func pairs(view []llm.Message) string {
 }
 
 func TestEveryResultFollowsItsCall(t *testing.T) {
-	nameless, broken, native := calls("a", "b"), calls("a"), calls("a")
-	nameless.Calls[0].Name, broken.Calls[0].Arguments, native.Native = "", `{"query": "te`, json.RawMessage(`{"reasoning":"I think <so>"}`)
+	nameless := calls("a", "b")
+	broken := calls("a")
+	native := calls("a")
+	nameless.Calls[0].Name = ""
+	broken.Calls[0].Arguments = `{"query": "te`
+	native.Native = json.RawMessage(`{"reasoning":"I think <so>"}`)
 	for _, tt := range []struct {
 		claim string
 		turns [][]chat.Message
@@ -139,14 +146,16 @@ func TestCutsKeepCallsWithResults(t *testing.T) {
 			s.open = open
 		}
 		for need := range s.lineCost + 2 {
-			keep, tail := rapid.IntRange(0, len(lines)+1).Draw(rt, "keep"), rapid.IntRange(0, s.lineCost).Draw(rt, "tail")
+			keep := rapid.IntRange(0, len(lines)+1).Draw(rt, "keep")
+			tail := rapid.IntRange(0, s.lineCost).Draw(rt, "tail")
 			sp := planSpan(s, need, tailLimits{keep, rapid.IntRange(0, len(lines)+1).Draw(rt, "turns"), tail})
 			left := lines[len(sp.lines):]
 			check.Require(rt, len(left) == 0 || left[0].Role == llm.RoleUser, "the rest does not start with a user")
 			for _, l := range sp.lines {
 				check.Require(rt, s.open == 0 || l.Turn < s.open, "the cut %d is inside the open turn %d", l.Seq, s.open)
 			}
-			calls, results := 0, 0
+			calls := 0
+			results := 0
 			for _, l := range left {
 				calls += len(l.Calls)
 			}
@@ -195,7 +204,8 @@ func TestWhichToolResultsAreCleared(t *testing.T) {
 		lines, _ := viewOf(append([]chat.Message{asks("?")}, turn...))
 		before := slices.Clone(lines)
 		grown := clearResults(lines, lines[len(lines)-1].Seq, 3)
-		forms, freed := "", 0
+		forms := ""
+		freed := 0
 		for i, l := range lines {
 			freed += before[i].tokens - l.tokens
 			switch {

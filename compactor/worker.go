@@ -125,11 +125,13 @@ func (w worker) run(ctx context.Context, items []summarize.Item, most int) (summ
 // its share of the target, limited by what one answer can contain; if the parts together are too
 // long, they are summarized once more.
 func (w worker) summarizeItems(ctx context.Context, items []summarize.Item, most int) (text string, err error) {
-	all, answers := summarize.CostOfItems(items), (w.target+maxTarget-1)/maxTarget
+	all := summarize.CostOfItems(items)
+	answers := (w.target + maxTarget - 1) / maxTarget
 	parts := summarize.Chunks(items, evenly(items, min(most, max(all/answers*9/8, minChunk))))
 	var texts []string
 	made := "" // the text of the previous part
-	kept, read := w.record.Kept(), 0
+	kept := w.record.Kept()
+	read := 0
 	for i, part := range parts {
 		share := w
 		read += summarize.CostOfItems(part)
@@ -146,7 +148,8 @@ func (w worker) summarizeItems(ctx context.Context, items []summarize.Item, most
 		if err != nil {
 			return "", err
 		}
-		made, texts = t, append(texts, t)
+		made = t
+		texts = append(texts, t)
 	}
 	text = summarize.JoinParts(texts)
 	if len(parts) == 1 || tokens.Estimate(text) <= w.limit {
@@ -174,7 +177,8 @@ func evenly(items []summarize.Item, most int) int {
 // chunk summarizes items with at most max_turns calls of the model, as long as the model sends
 // something from time to time, and measures its speed.
 func (w worker) chunk(ctx context.Context, items []summarize.Item) (text string, err error) {
-	cost, started := w.frame()+summarize.CostOfItems(items), w.c.o.Now()
+	cost := w.frame() + summarize.CostOfItems(items)
+	started := w.c.o.Now()
 	silence := time.Duration(w.j.policy.Timeout)
 	ctx, alive, stop := llm.WatchWork(ctx, silence, max(longestPiece, silence))
 	defer stop()
@@ -211,7 +215,8 @@ func (w worker) chunkWithRetry(ctx context.Context, items []summarize.Item) (tex
 		text, err = w.attempt(ctx, items)
 	}
 	if errors.As(err, &why) && w.lines.rest != "" {
-		text, err = w.lines.rest, nil
+		text = w.lines.rest
+		err = nil
 	}
 	if err == nil {
 		*w.dropped = append(*w.dropped, w.lines.dropped...)

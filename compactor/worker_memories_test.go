@@ -65,8 +65,11 @@ func TestMemoriesBesideTheSummary(t *testing.T) {
 	save := func(id string, messages string) llm.Call {
 		return llm.Call{ID: id, Name: "memory_save", Arguments: fmt.Sprintf(`{"content": "%s%s.", "kind": "fact", "messages": %s}`, adaTold, id, messages)}
 	}
-	noJSON, fails := llm.Call{ID: "m", Name: "memory_save", Arguments: `{"content": `}, llm.Response{}
-	one, bad, good := save("calm", `"#1"`), save("loud", `"the third"`), save("loud", "[3]")
+	noJSON := llm.Call{ID: "m", Name: "memory_save", Arguments: `{"content": `}
+	fails := llm.Response{}
+	one := save("calm", `"#1"`)
+	bad := save("loud", `"the third"`)
+	good := save("loud", "[3]")
 	for name, c := range map[string]struct {
 		turns  int
 		first  []llm.Call
@@ -113,7 +116,8 @@ func TestMaxMemoriesHoldForAllRequests(t *testing.T) {
 	r.policy.MaxMemories = 4
 	r.chat(160)
 	r.compact("")
-	found, last := r.memories(""), int64(0)
+	found := r.memories("")
+	last := int64(0)
 	for _, m := range found {
 		last = max(last, m.Sources[0])
 	}

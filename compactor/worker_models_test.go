@@ -161,7 +161,8 @@ func TestWorkerRequestsFitWindow(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			most, over := 0, 0
+			most := 0
+			over := 0
 			worker := &llmtest.Model{Tokens: window, Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 				most = max(most, sizeOf(req))
 				if sizeOf(req) > window {

@@ -29,7 +29,8 @@ func TestFocusReachesEveryRequest(t *testing.T) {
 		},
 		compactor.OnManual: func(r *rig) { r.chat(30); r.compact("the prices") },
 		compactor.OnRepair: func(r *rig) {
-			r.policy.Focus, r.policy.Enabled = "the prices", false
+			r.policy.Focus = "the prices"
+			r.policy.Enabled = false
 			r.resize(4000)
 			r.chat(100)
 			r.waitIdle()
@@ -203,7 +204,9 @@ func TestWorkerSeesNeighboringText(t *testing.T) {
 			r.applied()
 			for i, req := range worker.Requests()[n:] {
 				text := req.Messages[1].Text
-				before, after, material := textBetween(text, "<before note=", "\n</before>"), textBetween(text, "<after note=", "\n</after>"), textBetween(text, "<transcript>", "</transcript>")
+				before := textBetween(text, "<before note=", "\n</before>")
+				after := textBetween(text, "<after note=", "\n</after>")
+				material := textBetween(text, "<transcript>", "</transcript>")
 				check.Contains(t, "text before the span", before, "notes of the harbour")
 				check.That(t, i > 0 || strings.Contains(after, "Dora pays"), "got %q after the span", after)
 				cost := tokens.Estimate(before) + tokens.Estimate(after)
@@ -242,7 +245,8 @@ func TestEachChunkSeesPreviousNote(t *testing.T) {
 // A deletion removes it all the same, before or after the worker submits its summary.
 func TestDeletedTextIsNotInNeighboringSummaries(t *testing.T) {
 	const secret = "kumquat"
-	wait, began := make(chan struct{}), make(chan struct{}, 10)
+	wait := make(chan struct{})
+	began := make(chan struct{}, 10)
 	hold := false
 	repeat := &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		if hold {

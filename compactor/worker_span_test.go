@@ -123,7 +123,8 @@ func TestPreparedSpanSizeFollowsModelSpeed(t *testing.T) {
 				return time.Duration(material(req)) * time.Second / time.Duration(perSecond)
 			}, 30*time.Second)
 			r := newRig(t, 32_000, worker)
-			r.policy.PrepareThreshold, r.policy.SpanTokens = 0.2, 4000
+			r.policy.PrepareThreshold = 0.2
+			r.policy.SpanTokens = 4000
 			for i := range 120 {
 				r.deliverNotes(fmt.Sprintf("note-%d %s", i, filler(150)))
 				check.NoError(t, r.c.Wait(t.Context()))
@@ -137,7 +138,8 @@ func TestPreparedSpanSizeFollowsModelSpeed(t *testing.T) {
 		})
 		return largest
 	}
-	fast, slow := spans(1000), spans(8)
+	fast := spans(1000)
+	slow := spans(8)
 	check.That(t, slow != 0 && 2*fast >= 3*slow, "got spans of %d messages at 1000 tokens a second, of %d at 8", fast, slow)
 }
 
@@ -185,7 +187,8 @@ func TestLargeSpanKeepsItsShare(t *testing.T) {
 			span := tokensIn(r.said)
 			e := r.compact("")
 			row := r.c.Status().Stack[0]
-			share, budget := float64(row.Tokens)/float64(span), int(r.policy.StackBudget*float64(c.window))
+			share := float64(row.Tokens) / float64(span)
+			budget := int(r.policy.StackBudget * float64(c.window))
 			check.That(t, e.State == compactor.EventApplied && share >= 0.15 && row.Tokens <= budget, "of %d tokens: got %d kept, %.1f%%, budget %d: %s", span, row.Tokens, 100*share, budget, e.State)
 			for _, n := range asked {
 				check.That(t, n <= 3000, "got a request for %d tokens at once", n)

@@ -93,7 +93,8 @@ func TestBadSummariesAreNeverApplied(t *testing.T) {
 				check.Equal(t, "view", r.render(), before)
 				asked := r.worker.Requests()
 				check.That(t, len(asked) <= r.policy.MaxTurns+1, "%d requests", len(asked))
-				first, last := asked[0].MaxTokens, asked[len(asked)-1].MaxTokens
+				first := asked[0].MaxTokens
+				last := asked[len(asked)-1].MaxTokens
 				once := len(asked) == 2 || len(c.bad.Message.Calls) == 0
 				check.That(t, c.reason != "cut off" || once && last >= first*3/2, "cut off at %d tokens, it may write %d in request %d", first, last, len(asked))
 

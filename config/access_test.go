@@ -31,7 +31,8 @@ allow = [
 ]
 `)))(t)
 	rules := s.Rules()
-	discord, slack := rules.Access["discord"], rules.Access["slack"] // an id counts for its own connector alone
+	discord := rules.Access["discord"]
+	slack := rules.Access["slack"] // an id counts for its own connector alone
 	check.EqualAll(t, "owners", discord.Owners, []string{"81384788765712384"})
 	check.EqualAll(t, "allow", slack.Allow, []string{"C0123ABCD", "U0123ABCD"})
 	check.That(t, len(discord.Allow)+len(slack.Owners) == 0, "got %+v and %+v", discord, slack)

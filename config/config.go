@@ -138,7 +138,8 @@ type Price struct {
 func (s *Settings) Money() channel.Money {
 	m := channel.Money{PerDay: s.BudgetPerDay, PerMonth: s.BudgetPerMonth, Prices: prices.List{}}
 	for model, p := range s.Prices {
-		input, output := cmp.Or(p.Input, new(0.0)), cmp.Or(p.Output, new(0.0))
+		input := cmp.Or(p.Input, new(0.0))
+		output := cmp.Or(p.Output, new(0.0))
 		price := prices.Price{Rates: prices.Rates{Input: *input, Cached: *cmp.Or(p.Cached, input), Write: *cmp.Or(p.Write, input), Output: *output}}
 		price.Above = int64(p.LongAbove)
 		if price.Above > 0 {

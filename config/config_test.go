@@ -122,7 +122,8 @@ max_output_tokens = 100
 [agents.compaction]
 extract_memories = true
 `)))(t)
-	small, large := s.Agents[0].Compaction, s.Agents[1].Compaction
+	small := s.Agents[0].Compaction
+	large := s.Agents[1].Compaction
 	check.Equal(t, "an agent's own values, zero included", fmt.Sprint(small.BackgroundThreshold, small.KeepLastN, large.ExtractMemories), "0.7 0 true")
 	check.Equal(t, "the file's defaults", fmt.Sprint(small.ExtractMemories, large.BackgroundThreshold, large.KeepLastN), "false 0.75 9")
 	check.Equal(t, "what is built in", small.AggressiveThreshold, compactor.DefaultPolicy().AggressiveThreshold)

@@ -46,7 +46,8 @@ func Parse(file string, text []byte) (Settings, error) { return parse(file, []so
 // parse parses the files that were found for file.
 func parse(file string, sources []source) (Settings, error) {
 	s := Default()
-	s.file, s.sources = cmp.Or(file, DefaultFile), sources
+	s.file = cmp.Or(file, DefaultFile)
+	s.sources = sources
 	var names []string
 	for _, one := range sources {
 		names = append(names, one.file)
@@ -123,8 +124,10 @@ func (d *decoder) table(into any, src map[string]any, path string) {
 	for _, key := range known {
 		if value, set := src[key]; set {
 			d.s.set[below+key] = d.position(below + key)
-			field, before := dst.FieldByIndex(fields[key].Index), len(d.problems)
-			if d.value(field, value, below+key); len(d.problems) == before {
+			field := dst.FieldByIndex(fields[key].Index)
+			before := len(d.problems)
+			d.value(field, value, below+key)
+			if len(d.problems) == before {
 				d.within(fields[key].Tag, field, below+key)
 			}
 		}
@@ -138,7 +141,8 @@ func (d *decoder) rename(src map[string]any, below, old, name string) {
 		return
 	}
 	d.warn(below+old, fmt.Sprintf("%s is now called %s", old, name))
-	src[name], d.lines[below+name] = src[old], d.lines[below+old]
+	src[name] = src[old]
+	d.lines[below+name] = d.lines[below+old]
 }
 
 // unknown reports a key that its table does not have.
@@ -196,9 +200,12 @@ func (d *decoder) checkText(path, text string) {
 func (d *decoder) entries(dst reflect.Value, src map[string]any, path string) {
 	all := reflect.MakeMap(dst.Type())
 	for _, name := range slices.Sorted(maps.Keys(src)) {
-		at, one, known := path+"."+name, reflect.New(dst.Type().Elem()).Elem(), len(d.problems)
+		at := path + "." + name
+		one := reflect.New(dst.Type().Elem()).Elem()
+		known := len(d.problems)
 		d.s.set[at] = d.position(at)
-		if d.value(one, src[name], at); len(d.problems) == known {
+		d.value(one, src[name], at)
+		if len(d.problems) == known {
 			all.SetMapIndex(reflect.ValueOf(name), one)
 		}
 	}
@@ -221,7 +228,9 @@ func (d *decoder) list(dst reflect.Value, v any, path string) {
 				*of = d.agent
 				of.Compaction = d.s.Defaults.Compaction // decoded before
 			case *ToolServer:
-				of.Timeout, of.MaxResultTokens, of.Approve = compactor.Duration(mcp.DefaultTimeout), mcp.DefaultResultTokens, channel.ApproveNever
+				of.Timeout = compactor.Duration(mcp.DefaultTimeout)
+				of.MaxResultTokens = mcp.DefaultResultTokens
+				of.Approve = channel.ApproveNever
 			}
 			d.table(one.Addr().Interface(), table, fmt.Sprintf("%s.%d", path, i))
 			list = reflect.Append(list, one)
@@ -266,7 +275,8 @@ func (d *decoder) within(tag reflect.StructTag, v reflect.Value, path string) {
 		d.checkServer(path, v.String(), example)
 	}
 	if choices := strings.Fields(tag.Get("one")); len(choices) > 0 {
-		value, optional := v.String(), choices[0] == "-"
+		value := v.String()
+		optional := choices[0] == "-"
 		if optional {
 			choices = choices[1:]
 		}

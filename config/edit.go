@@ -42,7 +42,8 @@ func Edit(file string, values ...Value) (Edited, error) {
 		return e, err
 	}
 	local := contentOf(sources, e.File)
-	e.Before, e.Text = string(local.text), string(local.text)
+	e.Before = string(local.text)
+	e.Text = string(local.text)
 	s, _ := parse(file, sources) // a value that is wrong is replaced, or somebody else's
 	own, _ := local.decode()
 	current := flatten(&s)
@@ -76,7 +77,8 @@ var settingWithValue = regexp.MustCompile(`^(\s*[^=]+?\s*=\s*)("(?:\\.|[^"\\])*"
 // in a new table. It returns false if the result would not be the same file with that value.
 func setLine(text string, v Value) (edited string, ok bool) {
 	lines := strings.Split(text, "\n")
-	table, key := parent(v.Path), base(v.Path)
+	table := parent(v.Path)
+	key := base(v.Path)
 	line := key + " = " + asTOML(v.Value)
 	known, _ := keyLines(text)
 	header := regexp.MustCompile(`^\s*\[\s*` + regexp.QuoteMeta(table) + `\s*\]`)

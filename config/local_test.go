@@ -82,7 +82,8 @@ func beginsWith(t *testing.T, file string, err error, want string) {
 	if err != nil {
 		got = strings.NewReplacer(file, "M", LocalFile(file), "L").Replace(err.Error())
 	}
-	lines, wanted := strings.Split(got, "\n"), strings.Split(want, "\n")
+	lines := strings.Split(got, "\n")
+	wanted := strings.Split(want, "\n")
 	check.Len(t, "mistakes in "+got, lines, len(wanted))
 	for i, line := range lines {
 		check.HasPrefix(t, "a mistake", line, wanted[i])

@@ -32,14 +32,18 @@ func TestConfigurationPage(t *testing.T) {
 
 func settingsTables() string {
 	var b strings.Builder
-	table, previous := "none yet", ""
+	table := "none yet"
+	previous := ""
 	for _, s := range Reference() {
-		valid, line := "", "|---|---|---|\n"
+		valid := ""
+		line := "|---|---|---|\n"
 		if parent(s.Key) == policyTable {
-			valid, line = "valid | ", "|---"+line
+			valid = "valid | "
+			line = "|---" + line
 		}
 		if s.table != table {
-			table, previous = s.table, ""
+			table = s.table
+			previous = ""
 			fmt.Fprintf(&b, "\n## %s\n\n| setting | default | %smeaning |\n%s", strings.Replace("`"+table+"`", "``", "Top level", 1), valid, line)
 		}
 		text := s.Description

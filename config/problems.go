@@ -131,11 +131,13 @@ var hidden = regexp.MustCompile(`"""(?:\\[\s\S]|[^\\])*?"""|'''[\s\S]*?'''|"(?:\
 func keyLines(text string) (lines map[string]int, tooDeep int) {
 	lines = map[string]int{}
 	arrays := map[string]int{} // path of an array of tables: how many tables so far
-	table, brackets := "", 0   // the current table; how many brackets are open
+	table := ""
+	brackets := 0 // the current table; how many brackets are open
 	newlines := func(quoted string) string { return strings.Repeat("\n", strings.Count(quoted, "\n")) }
 	syntax := strings.Split(hidden.ReplaceAllStringFunc(text, newlines), "\n") // empty inside a quoted text
 	for i, line := range strings.Split(text, "\n") {
-		starts, dots := brackets == 0 && strings.TrimSpace(syntax[i]) != "", 0
+		starts := brackets == 0 && strings.TrimSpace(syntax[i]) != ""
+		dots := 0
 		for _, c := range syntax[i] {
 			switch c {
 			case ',', '=':

@@ -39,11 +39,14 @@ var (
 
 // Reference lists every setting, in the order of config.toml.
 var Reference = sync.OnceValue(func() (all []Setting) {
-	table, shown, group := "", "", ""
+	table := ""
+	shown := ""
+	group := ""
 	for line := range strings.Lines(shipped) {
 		line = strings.TrimSpace(line)
 		if header := tableLine.FindStringSubmatch(line); header != nil {
-			table, group = header[1]+".", ""
+			table = header[1] + "."
+			group = ""
 			shown = strings.Replace(strings.TrimPrefix(line, "# "), header[2], `."MODEL"`, len(header[2]))
 			continue
 		}
@@ -138,7 +141,8 @@ func addSetting(flat map[string]any, path string, v reflect.Value) {
 // ChangedKeys lists the paths of the settings that differ between a and b, sorted. An agent that only one of
 // them has differs in "agents" alone: most of its settings are inherited.
 func ChangedKeys(a, b *Settings) []string {
-	before, after := flatten(a), flatten(b)
+	before := flatten(a)
+	after := flatten(b)
 	all := maps.Clone(before)
 	maps.Copy(all, after)
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(key string) bool {

@@ -46,7 +46,8 @@ func (s *Settings) Resolve(setting string) (secret string, plain bool, err error
 	case "file":
 		secret, err = s.secretFile(name)
 	case "env":
-		if secret = fromEnvironment(name); !variableName.MatchString(name) {
+		secret = fromEnvironment(name)
+		if !variableName.MatchString(name) {
 			err = errors.New(`must be "env:NAME" with the name of an environment variable`)
 		} else if secret == "" {
 			err = fmt.Errorf("the environment variable %s is not set", name)

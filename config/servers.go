@@ -118,12 +118,14 @@ func (s *Settings) provider(p Provider, wire string) (Server, error) {
 		StreamIdle: time.Duration(cmp.Or(p.StreamIdle, s.LLM.StreamIdle)),
 	}
 	key, _, err := s.Resolve(p.APIKey)
-	if at.Key = key; p.APIKey != "" || err != nil {
+	at.Key = key
+	if p.APIKey != "" || err != nil {
 		return at, err
 	}
 	for host, v := range map[string]Variables{openAIHost: OpenAI, anthropicHost: Anthropic} {
 		if hostOf(p.BaseURL) == host { // a provider's key must not be sent to any other host
-			at.Key, at.KeyName = fromEnvironment(v.Key), v.Key
+			at.Key = fromEnvironment(v.Key)
+			at.KeyName = v.Key
 		}
 	}
 	return at, nil
@@ -134,16 +136,19 @@ func (s *Settings) provider(p Provider, wire string) (Server, error) {
 func (s *Settings) server(baseURL, wire string) (at Server, ok bool, err error) {
 	wire = wireFor(baseURL, wire)
 	key, _, err := s.Resolve(s.LLM.APIKey)
-	v, usual := OpenAI, OpenAIURL
+	v := OpenAI
+	usual := OpenAIURL
 	if s.anthropic(baseURL, wire, key) {
-		v, usual = Anthropic, AnthropicURL
+		v = Anthropic
+		usual = AnthropicURL
 	}
 	if baseURL == "" && key == "" && !v.selects() {
 		return Server{}, false, err
 	}
 	at = Server{Key: key, KeyName: "api_key under [llm]", StreamIdle: time.Duration(s.LLM.StreamIdle), model: fromEnvironment(v.Model)}
 	if key == "" {
-		at.Key, at.KeyName = fromEnvironment(v.Key), v.Key
+		at.Key = fromEnvironment(v.Key)
+		at.KeyName = v.Key
 	}
 	at.BaseURL = cmp.Or(baseURL, fromEnvironment(v.URL), usual)
 	at.Wire = wireFor(at.BaseURL, wire)
@@ -209,7 +214,9 @@ func ShownAddress(address string) string {
 	if err != nil || u.Host == "" && strings.Contains(address, "@") {
 		return "[masked]"
 	}
-	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	u.User = nil
+	u.RawQuery = ""
+	u.Fragment = ""
 	return u.String()
 }
 

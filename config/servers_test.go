@@ -190,7 +190,8 @@ func TestPricesAndBudgetsInTheSettings(t *testing.T) {
 	check.Equal(t, "gpt-4.1", m.Prices["gpt-4.1"], prices.Price{Rates: prices.Rates{Input: 2, Cached: 2, Write: 2, Output: 8.5}})
 	check.Equal(t, "m", m.Prices["m"], prices.Price{Rates: prices.Rates{Input: 1, Write: 4, Output: 5}})
 	check.Equal(t, "budgets", fmt.Sprint(m.PerDay, m.PerMonth), "3 0")
-	base, long := "[prices.m]\ninput = 1\ncached = 0.1\noutput = 5\n", prices.Price{Rates: prices.Rates{Input: 1, Cached: 0.1, Write: 1, Output: 5}, Above: 1000}
+	base := "[prices.m]\ninput = 1\ncached = 0.1\noutput = 5\n"
+	long := prices.Price{Rates: prices.Rates{Input: 1, Cached: 0.1, Write: 1, Output: 5}, Above: 1000}
 	for set, want := range map[string]prices.Rates{ // of long prompts
 		"long_input = 2\nlong_output = 8":                   {Input: 2, Cached: 2, Write: 2, Output: 8},
 		"long_input = 2\nlong_cached = 0.2\nlong_write = 3": {Input: 2, Cached: 0.2, Write: 3, Output: 5},

@@ -38,7 +38,8 @@ func inWords(messages []Message, tell func(Message) bool, all bool) (converted [
 				calls[call.ID] = true
 			}
 			changed = true
-			m.Calls, m.Native = nil, nil
+			m.Calls = nil
+			m.Native = nil
 			if strings.TrimSpace(m.Text) == "" {
 				continue
 			}

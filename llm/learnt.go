@@ -182,7 +182,8 @@ const worthKeeping = 0.03
 // Keep saves what was learned since the last save, if the change matters.
 func (l *Learnt) Keep(ctx context.Context) error {
 	l.mu.Lock()
-	facts, kept := l.facts, l.kept
+	facts := l.facts
+	kept := l.kept
 	l.mu.Unlock()
 	if math.Abs(facts.Factor-kept.Factor) < worthKeeping {
 		facts.Factor = kept.Factor
@@ -211,7 +212,8 @@ type Notebook struct {
 func (n *Notebook) Open(known map[string]Facts, keep func(ctx context.Context, model string, f Facts) error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.known, n.keep = known, keep
+	n.known = known
+	n.keep = keep
 }
 
 // Page returns what is known about a model, the same to all callers. One name on two servers needs two names.

@@ -272,7 +272,8 @@ func Choose(preferred []string, offered []Offered) (chosen Offered, ok bool) {
 			return o, true
 		}
 		if !ok {
-			chosen, ok = o, true // unless there is more than snapshots
+			chosen = o
+			ok = true // unless there is more than snapshots
 		}
 	}
 	return chosen, ok

@@ -76,9 +76,11 @@ func TestFactor(t *testing.T) {
 	}
 	check.That(t, high.Factor() == 2.5 && high.Scale() == 225, "got factor %v, scale %d", high.Factor(), high.Scale())
 	check.That(t, low.Factor() == 0.5 && low.Scale() == 100, "got factor %v, scale %d", low.Factor(), low.Scale())
-	changes, last := 0, l.Scale()
+	changes := 0
+	last := l.Scale()
 	for i := range 200 { // around the edge of a step
-		if l.Counted(1000, 1200+i%2*120); i > 20 && l.Scale() != last {
+		l.Counted(1000, 1200+i%2*120)
+		if i > 20 && l.Scale() != last {
 			changes++
 		}
 		last = l.Scale()
@@ -128,7 +130,9 @@ func TestGuessedLimitIsForgotten(t *testing.T) {
 }
 
 func TestNotebook(t *testing.T) {
-	facts, writes, full := map[string]llm.Facts{}, 0, error(nil)
+	facts := map[string]llm.Facts{}
+	writes := 0
+	full := error(nil)
 	open := func(model string) *llm.Learnt {
 		n := new(llm.Notebook)
 		n.Open(facts, func(_ context.Context, model string, f llm.Facts) error {

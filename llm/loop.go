@@ -145,7 +145,8 @@ func runTools(ctx context.Context, tools []Tool, resp Response) (results []Messa
 	for i, call := range resp.Message.Calls {
 		last := i == len(resp.Message.Calls)-1
 		var images []Image
-		text, ends := toolError+"the answer reached its limit before this call was complete, so the tool did not run. Call it again with shorter arguments.", false
+		text := toolError + "the answer reached its limit before this call was complete, so the tool did not run. Call it again with shorter arguments."
+		ends := false
 		if !last || resp.FinishReason != FinishLength || isComplete(call) {
 			inCall, pictures := withPictures(ctx)
 			text, ends = runTool(inCall, tools, call)
@@ -171,7 +172,8 @@ func runTool(ctx context.Context, tools []Tool, call Call) (text string, ends bo
 	defer func() {
 		if p := recover(); p != nil {
 			why, _, _ := strings.Cut(fmt.Sprint(p), "\n")
-			text, ends = fmt.Sprintf("%sthe tool %s failed (%s).", toolError, call.Name, why), false
+			text = fmt.Sprintf("%sthe tool %s failed (%s).", toolError, call.Name, why)
+			ends = false
 		}
 		if strings.HasPrefix(text, toolError) {
 			step.Fail(errors.New("the tool answered with an error"))
@@ -181,7 +183,8 @@ func runTool(ctx context.Context, tools []Tool, call Call) (text string, ends bo
 	for i, tool := range tools {
 		names[i] = tool.Name
 	}
-	at, arguments := slices.Index(names, call.Name), cmp.Or(strings.TrimSpace(call.Arguments), "{}")
+	at := slices.Index(names, call.Name)
+	arguments := cmp.Or(strings.TrimSpace(call.Arguments), "{}")
 	if at < 0 { // the model has made up a name, which is no attribute
 		step.Add(slog.String("tool", "unknown"))
 		if len(tools) == 0 {

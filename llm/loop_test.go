@@ -32,10 +32,13 @@ func tool(name string, run func(arguments string) (string, error)) llm.Tool {
 func echo(arguments string) (string, error) { return "got " + arguments, nil }
 
 func TestLoopRunsTools(t *testing.T) {
-	works, last := tool("echo", echo), tool("last", echo)
+	works := tool("echo", echo)
+	last := tool("last", echo)
 	broken := tool("broken", func(string) (string, error) { return "", errors.New("say which one") })
 	panics := tool("panics", func(string) (string, error) { panic("boom\nstack") })
-	last.Ends, panics.Ends, broken.Ends = true, true, true
+	last.Ends = true
+	panics.Ends = true
+	broken.Ends = true
 	call := func(id, tool, arguments string) llm.Call { return llm.Call{ID: id, Name: tool, Arguments: arguments} }
 	named := func(ids ...string) (calls []llm.Call) {
 		for _, id := range ids {
@@ -75,7 +78,8 @@ func TestLoopRunsTools(t *testing.T) {
 		if c.cut {
 			first.FinishReason = llm.FinishLength
 		}
-		model, results := script(first, llmtest.Say("done")), []string(nil)
+		model := script(first, llmtest.Say("done"))
+		results := []string(nil)
 		resp, err := llm.Loop{Model: model, MaxCalls: 5, Request: asking(c.tools...), Record: func(calls llm.Message, got []llm.Message) {
 			for i, m := range got {
 				results = append(results, m.CallID+" "+m.Text)
@@ -96,8 +100,11 @@ func TestLoopCalls(t *testing.T) {
 	answer := func(text, finish string, prompt int) outcome {
 		return outcome{llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: text}, FinishReason: finish, Usage: llm.Usage{Prompt: prompt}}, nil}
 	}
-	broke, overflow := errors.New("it broke"), &llm.Error{Kind: llm.KindOverflow}
-	over, called, done := outcome{err: overflow}, outcome{resp: llmtest.Use(llmtest.Call("c", "echo", 1))}, answer("done", llm.FinishStop, 2)
+	broke := errors.New("it broke")
+	overflow := &llm.Error{Kind: llm.KindOverflow}
+	over := outcome{err: overflow}
+	called := outcome{resp: llmtest.Use(llmtest.Call("c", "echo", 1))}
+	done := answer("done", llm.FinishStop, 2)
 	called.resp.Usage.Prompt = 4096
 	for name, c := range map[string]struct {
 		outcomes []outcome // of the requests
@@ -118,7 +125,8 @@ func TestLoopCalls(t *testing.T) {
 		"an answer cut off at max_tokens":                   {[]outcome{answer("I th", llm.FinishLength, 3000)}, []int{3}, 0, []int{3000}, "I th", nil},
 	} {
 		var left, counted []int
-		records, retries := 0, 0
+		records := 0
+		retries := 0
 		resp, err := llm.Loop{
 			Model: &llmtest.Model{Tokens: 4096, Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 				return c.outcomes[n-1].resp, c.outcomes[n-1].err

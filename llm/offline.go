@@ -116,7 +116,8 @@ func readTurn(messages []Message) (asked lastLine, results []Message) {
 	}
 	if heads := header().FindAllStringSubmatchIndex(text, -1); len(heads) > 0 {
 		h := heads[len(heads)-1]
-		asked.seq, text = text[h[2]:h[3]], text[h[1]:]
+		asked.seq = text[h[2]:h[3]]
+		text = text[h[1]:]
 	}
 	asked.text = strings.TrimSpace(attached().ReplaceAllString(text, ""))
 	asked.content = words.Content(asked.text)
@@ -203,7 +204,8 @@ func readResults(results []Message) (found []finding, failed string) {
 			found = append(found, m)
 		}
 		for _, m := range r.Messages {
-			if m.Messages = []int64{m.Seq}; m.Who != string(RoleAssistant) || !SaidOffline(m.Text) {
+			m.Messages = []int64{m.Seq}
+			if m.Who != string(RoleAssistant) || !SaidOffline(m.Text) {
 				found = append(found, m)
 			}
 		}
@@ -219,9 +221,11 @@ const (
 // related returns the first findings that share words with the person's text, without questions, duplicates and messages
 // that a memory before them came from. If the text has no content words ("who am I?") all are related.
 func related(asked lastLine, found []finding) (kept []finding) {
-	seen, sources := map[string]bool{words.Fold(asked.text): true}, map[int64]bool{}
+	seen := map[string]bool{words.Fold(asked.text): true}
+	sources := map[int64]bool{}
 	for _, f := range found {
-		folded, theirs := words.Fold(f.Text), words.Content(f.Text)
+		folded := words.Fold(f.Text)
+		theirs := words.Content(f.Text)
 		shares := len(asked.content) == 0 || slices.ContainsFunc(asked.content, func(term string) bool { return slices.Contains(theirs, term) })
 		known := seen[folded] || slices.ContainsFunc(f.Messages, func(seq int64) bool { return sources[seq] })
 		if known || !shares || strings.HasSuffix(f.Text, "?") {

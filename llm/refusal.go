@@ -166,7 +166,8 @@ func retryAfter(header http.Header, now time.Time) time.Duration {
 func parseDelay(value string) time.Duration {
 	seconds, err := strconv.ParseFloat(value, 64)
 	if d, isDuration := time.ParseDuration(value); isDuration == nil {
-		seconds, err = d.Seconds(), nil
+		seconds = d.Seconds()
+		err = nil
 	}
 	if err != nil || !(seconds > 0) { // also NaN
 		return 0

@@ -23,7 +23,8 @@ import (
 func table(t *testing.T, name string, columns int) (rows [][]string) {
 	t.Helper()
 	for line := range strings.Lines(string(check.Must(os.ReadFile("testdata/" + name))(t))) {
-		if row := strings.SplitN(line, " | ", columns); line != "\n" && line[0] != '#' {
+		row := strings.SplitN(line, " | ", columns)
+		if line != "\n" && line[0] != '#' {
 			check.Len(t, name, row, columns)
 			rows = append(rows, row)
 		}
@@ -105,7 +106,8 @@ func TestEveryFailureHasARemedy(t *testing.T) {
 		kind       Kind
 		said, todo string
 	}
-	keyless, filtered := where, &Error{Kind: KindFiltered, Message: "the answer has no text"}
+	keyless := where
+	filtered := &Error{Kind: KindFiltered, Message: "the answer has no text"}
 	keyless.NoKey = true
 	failures := []failure{
 		{"a long wait", &Error{Kind: KindRateLimited, Status: 429, RetryAfter: 30 * time.Minute}, KindRateLimited, "ask again in 30 minutes", "wait for 30 minutes"},

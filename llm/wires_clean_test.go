@@ -78,7 +78,8 @@ func TestCallWrittenAsTextRuns(t *testing.T) {
 		} {
 			var sent []string
 			server := w.open(t, llmtest.Once(func(x *llmtest.Exchange) { x.Say(letters(c.first)...) }))
-			tool, messages := look, []llm.Message{user(c.asked)}
+			tool := look
+			messages := []llm.Message{user(c.asked)}
 			tool.Run = func(_ context.Context, arguments json.RawMessage) (string, error) {
 				sent = append(sent, string(arguments))
 				return "a drink", nil

@@ -37,7 +37,8 @@ func TestTruncatedStreamIsError(t *testing.T) {
 
 func TestTooLongAnswerIsRefused(t *testing.T) {
 	check.SkipUnderRace(t)
-	flood, long := strings.Repeat("word ", 2000), strings.Repeat("word ", 80_000) // 10 and 400 kB
+	flood := strings.Repeat("word ", 2000)
+	long := strings.Repeat("word ", 80_000) // 10 and 400 kB
 	many := make([]llm.Call, 129)
 	for i := range many {
 		many[i] = llm.Call{ID: fmt.Sprint(i), Name: "note", Arguments: "{}"}
@@ -198,7 +199,8 @@ func TestTemporaryFailuresAreRetried(t *testing.T) {
 func inBubble(t *testing.T, o openai.Options, answers map[string]func(*llmtest.Exchange), test func(t *testing.T, model llm.Model, server *llmtest.Server)) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
 		for name, answer := range answers {
-			server, o := w.open(t, answer), o
+			server := w.open(t, answer)
+			o := o
 			o.HTTPClient = llmtest.InMemory(server)
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) { test(t, w.model(t, server, o), server) })
@@ -208,7 +210,8 @@ func inBubble(t *testing.T, o openai.Options, answers map[string]func(*llmtest.E
 }
 
 func TestPatience(t *testing.T) {
-	idle, late := openai.Options{IdleTimeout: time.Minute, MaxRetries: 3}, openai.Options{MaxTime: 30 * time.Second, MaxRetries: 3}
+	idle := openai.Options{IdleTimeout: time.Minute, MaxRetries: 3}
+	late := openai.Options{MaxTime: 30 * time.Second, MaxRetries: 3}
 	for name, c := range map[string]struct {
 		options  openai.Options
 		answer   func(*llmtest.Exchange)
@@ -289,7 +292,8 @@ func TestSilenceLimits(t *testing.T) {
 		}
 		x.Use("c", "lookup", `{"word":"fine"}`)
 	}}, func(t *testing.T, model llm.Model, _ *llmtest.Server) {
-		watched, signs := hello, 0
+		watched := hello
+		signs := 0
 		watched.Alive = func() { signs++ }
 		resp, err := model.Generate(t.Context(), watched, nil)
 		check.That(t, err == nil && len(resp.Message.Calls) == 1 && signs >= 4, "got %+v and %d calls of Alive, %v", resp.Message, signs, err)

@@ -85,7 +85,8 @@ func TestToolCallsHaveALimit(t *testing.T) {
 				x.Done()
 			})
 			req := hello
-			req.MaxTokens, req.Spare = c.tokens, -1
+			req.MaxTokens = c.tokens
+			req.Spare = -1
 			started := time.Now()
 			resp, err := w.model(t, server, openai.Options{MaxRetries: 3}).Generate(t.Context(), req, nil)
 			check.Contains(t, name, fmt.Sprint(err), c.want)

@@ -27,7 +27,8 @@ var silences = map[string]func(*llmtest.Exchange){
 func long(tokens int) llm.Request {
 	req := hello
 	req.Messages = append(req.Messages[:1:1], user(strings.Repeat("word ", tokens)))
-	req.CacheKey, req.MaxTokens = "a conversation", 100
+	req.CacheKey = "a conversation"
+	req.MaxTokens = 100
 	return req
 }
 

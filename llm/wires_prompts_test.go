@@ -106,7 +106,8 @@ func TestThoughtInTagsIsNotPartOfTheAnswer(t *testing.T) {
 			"a tag in more code":      {[]string{"```\nthought\n</think>\nanswer\n```"}, "```\nthought\n</think>\nanswer\n```", false},
 			"both tags in the middle": {[]string{"It is <think>\nthought\n</think>\nthen the answer."}, "It is <think>\nthought\n</think>\nthen the answer.", false},
 		} {
-			server, shown := w.open(t, func(x *llmtest.Exchange) { x.Say(c.pieces...) }), ""
+			server := w.open(t, func(x *llmtest.Exchange) { x.Say(c.pieces...) })
+			shown := ""
 			resp := check.Must(w.model(t, server, openai.Options{}).Generate(t.Context(), hello, func(delta string) { shown += delta }))(t)
 			check.Equal(t, name, resp.Message.Text, c.text)
 			check.That(t, !c.hidden || strings.HasPrefix(resp.Message.Text, shown), "%s: got %q, shown %q", name, resp.Message.Text, shown)
@@ -124,7 +125,8 @@ func TestAnswerOfReasoningAloneIsRepeatedWithRoom(t *testing.T) {
 	} {
 		forEveryProtocol(t, func(t *testing.T, w wire) {
 			server := w.open(t, func(x *llmtest.Exchange) {
-				if x.Counted = (llm.Usage{Prompt: 9, Completion: 1}); x.Request.MaxTokens > 100 {
+				x.Counted = (llm.Usage{Prompt: 9, Completion: 1})
+				if x.Request.MaxTokens > 100 {
 					x.Say("ok")
 					return
 				}
@@ -164,10 +166,13 @@ func TestEachAttemptIsCharged(t *testing.T) {
 				x.Chunk(`{"type":"error","error":{"code":400,"message":%q}}`, noForced)
 			}, 9, 1, llm.KindBadRequest},
 		} {
-			server, req := w.open(t, c.refuse), hello
-			req.Tools, req.ForceTool = []llm.Tool{look}, look.Name // which a server may refuse
+			server := w.open(t, c.refuse)
+			req := hello
+			req.Tools = []llm.Tool{look}
+			req.ForceTool = look.Name // which a server may refuse
 			req.Spend = func() error {
-				if c.budget--; c.budget < 0 {
+				c.budget--
+				if c.budget < 0 {
 					return spent
 				}
 				return nil
@@ -192,8 +197,10 @@ func TestLongestAnswerIsLearned(t *testing.T) {
 				bounds = append(bounds, r.MaxTokens)
 				return r.MaxTokens > 8192
 			}))
-			model, req := w.model(t, server, openai.Options{}), hello
-			req.MaxTokens, req.Reasoning = 100, "high"
+			model := w.model(t, server, openai.Options{})
+			req := hello
+			req.MaxTokens = 100
+			req.Reasoning = "high"
 			for range 2 {
 				check.NoError(t, check.ErrorOf(model.Generate(t.Context(), req, nil)))
 			}
@@ -218,7 +225,8 @@ func grow(r *rand.Rand, n int, messages []llm.Message) []llm.Message {
 		}
 		return append(messages, assistant(fmt.Sprint("answer ", n)), m)
 	}
-	step, results := assistant(strings.Repeat("so ", r.IntN(2))), []llm.Message(nil)
+	step := assistant(strings.Repeat("so ", r.IntN(2)))
+	results := []llm.Message(nil)
 	for i := range 1 + r.IntN(3) {
 		id := fmt.Sprintf("c%d_%d", n, i)
 		step.Calls = append(step.Calls, llm.Call{ID: id, Name: look.Name, Arguments: `{"n":1}`})
@@ -239,10 +247,12 @@ func TestEachRequestExtendsPrevious(t *testing.T) {
 		t.Run(model, func(t *testing.T) {
 			server := w.open(t, func(x *llmtest.Exchange) { x.Say("ok") })
 			m := check.Must(w.connect(openai.Options{Model: model, MaxRetries: -1, HTTPClient: llmtest.InMemory(server)}))(t)
-			r, before := rand.New(rand.NewPCG(1, 2)), []byte(nil)
+			r := rand.New(rand.NewPCG(1, 2))
+			before := []byte(nil)
 			req := llm.Request{Head: 2, Tools: []llm.Tool{look}, Messages: []llm.Message{hello.Messages[0], user("summary"), user("begin")}}
 			for n := range 40 {
-				req.MaxTokens, req.ForceTool = 100+n, ""
+				req.MaxTokens = 100 + n
+				req.ForceTool = ""
 				if n%7 == 0 {
 					req.ForceTool = look.Name
 				}
@@ -250,7 +260,8 @@ func TestEachRequestExtendsPrevious(t *testing.T) {
 				raw := marks.ReplaceAll(server.Requests()[n].Raw, nil)
 				raw = raw[bytes.Index(raw, []byte(`"tools":`)):]
 				check.Require(t, bytes.HasPrefix(raw, before), "request %d\n%s\ndoes not extend the previous one\n%s", n, raw, before)
-				if before = bytes.TrimSuffix(raw, []byte("]}]}")); w.name != llm.WireMessages {
+				before = bytes.TrimSuffix(raw, []byte("]}]}"))
+				if w.name != llm.WireMessages {
 					before = raw[:bytes.LastIndex(raw, []byte(`],"stream":`))]
 				}
 				req.Messages = grow(r, n, req.Messages)

@@ -73,11 +73,14 @@ func TestAnswerThatStallsHasBrokenOff(t *testing.T) {
 				x.Piece("half of")
 				c.then(x, w.name)
 			})
-			c.options.HTTPClient, c.options.MaxRetries = llmtest.InMemory(server), 3
+			c.options.HTTPClient = llmtest.InMemory(server)
+			c.options.MaxRetries = 3
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					for _, alive := range []func(){nil, func() {}} { // of a worker, which has its own limits
-						req, shown, started := hello, "", time.Now()
+						req := hello
+						shown := ""
+						started := time.Now()
 						req.Alive = alive
 						_, err := w.model(t, server, c.options).Generate(t.Context(), req, func(delta string) { shown += delta })
 						check.Error(t, err, llm.ErrStalled)

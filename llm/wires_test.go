@@ -103,7 +103,8 @@ func TestParallelToolCalls(t *testing.T) {
 			x.Piece("I look. ")
 			x.UseAll(calls...)
 		}))
-		tool, messages := look, slices.Clone(hello.Messages)
+		tool := look
+		messages := slices.Clone(hello.Messages)
 		tool.Run = func(_ context.Context, arguments json.RawMessage) (string, error) {
 			return "found " + string(arguments), nil
 		}
@@ -126,7 +127,9 @@ func TestParallelToolCalls(t *testing.T) {
 
 func TestForcedTool(t *testing.T) {
 	req := hello
-	req.Tools, req.ForceTool, req.MaxTokens = []llm.Tool{look}, "lookup", 500
+	req.Tools = []llm.Tool{look}
+	req.ForceTool = "lookup"
+	req.MaxTokens = 500
 	forEveryProtocol(t, func(t *testing.T, w wire) {
 		server := w.open(t, func(x *llmtest.Exchange) { x.Use("a", x.Request.Forced, "{}") })
 		resp := check.Must(w.model(t, server, openai.Options{}).Generate(t.Context(), req, nil))(t)
@@ -157,7 +160,8 @@ func TestReasoningReturnsOnlyToItsModelWithinTurn(t *testing.T) {
 			x.Use("a", "lookup", `{"word":"tea"}`)
 		}))
 		req := hello
-		req.Tools, req.Reasoning = []llm.Tool{look}, "low"
+		req.Tools = []llm.Tool{look}
+		req.Reasoning = "low"
 		model := w.model(t, server, openai.Options{})
 		resp, err := model.Generate(t.Context(), req, nil)
 		right := err == nil && len(resp.Message.Native) > 0 && resp.Message.Text == ""
@@ -232,7 +236,8 @@ func FuzzAnswer(f *testing.F) {
 		model := check.Must(wires[max(wire, 0)%len(wires)].connect(openai.Options{
 			Model: "m", BaseURL: "http://127.0.0.1/v1", MaxRetries: -1, MaxAnswer: 10_000, IdleTimeout: time.Minute, HTTPClient: client,
 		}))(t)
-		req, shown := llm.Request{Messages: []llm.Message{user("x")}}, ""
+		req := llm.Request{Messages: []llm.Message{user("x")}}
+		shown := ""
 		resp, err := model.Generate(context.Background(), req, func(delta string) { shown += delta })
 		var e *llm.Error
 		if err == nil && (resp.FinishReason == "" || !strings.HasSuffix(strings.TrimSpace(shown), strings.TrimSpace(resp.Message.Text))) || err != nil && (!errors.As(err, &e) || e.Kind == "") {

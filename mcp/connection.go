@@ -73,7 +73,8 @@ func newConnection(s Server, version string, notify func(), log *slog.Logger) *c
 // keep connects and reconnects with backoff until ctx ends.
 func (c *connection) keep(ctx context.Context) {
 	delay := backoff.NewExponentialBackOff()
-	delay.InitialInterval, delay.MaxInterval = retryPause, 5*time.Minute
+	delay.InitialInterval = retryPause
+	delay.MaxInterval = 5 * time.Minute
 	_, _ = backoff.Retry(ctx, func() (any, error) {
 		began := time.Now()
 		err := c.connect(ctx)
@@ -88,7 +89,8 @@ func (c *connection) keep(ctx context.Context) {
 func (c *connection) noteDisconnected(err error, _ time.Duration) {
 	why := c.describe(err)
 	c.mu.Lock()
-	c.session, c.why = nil, why
+	c.session = nil
+	c.why = why
 	c.mu.Unlock()
 	c.first.Do(func() { close(c.tried) })
 	c.log.Log(context.Background(), c.incident.Begin(), "tool_server_lost", "error", why)
@@ -197,7 +199,10 @@ func (c *connection) list(ctx context.Context, session *sdk.ClientSession) error
 	before := c.tools
 	changes := changesOf(before, tools)
 	renewed := before == nil || len(changes) > 0
-	if c.session, c.why, c.listed = session, "", listed; renewed {
+	c.session = session
+	c.why = ""
+	c.listed = listed
+	if renewed {
 		c.tools = tools
 	}
 	c.mu.Unlock()

@@ -103,7 +103,8 @@ func newServer() *sdk.Server {
 		return ""
 	})
 	add("endless", func(context.Context, *sdk.CallToolRequest) string {
-		for text := strings.Repeat("flood ", 1<<16); ; {
+		text := strings.Repeat("flood ", 1<<16)
+		for {
 			if _, err := io.WriteString(os.Stdout, text); err != nil {
 				os.Exit(1)
 			}
@@ -129,7 +130,8 @@ func serveOverHTTP() {
 		switch {
 		case called("endless"):
 			noteCall("endless")
-			for text := strings.Repeat("flood ", 1<<16); r.Context().Err() == nil; {
+			text := strings.Repeat("flood ", 1<<16)
+			for r.Context().Err() == nil {
 				if _, err := io.WriteString(w, text); err != nil {
 					return
 				}

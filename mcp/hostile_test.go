@@ -66,7 +66,10 @@ type suite struct {
 const secretOfServer = "s3cret-of-the-server-0815"
 
 func newSuite(t *testing.T, server Server) *suite {
-	server.ID, server.Allow, server.Timeout, server.MaxResultTokens = "calc", hostileTools, 250*time.Millisecond, 1000
+	server.ID = "calc"
+	server.Allow = hostileTools
+	server.Timeout = 250 * time.Millisecond
+	server.MaxResultTokens = 1000
 	host, log := start(t, server)
 	model := &llmtest.Model{Tokens: 32_000, Func: obey}
 	s := &suite{channeltest.Program{T: t, Dir: t.TempDir(), Model: model, Tools: box{host}}, host}
@@ -116,7 +119,8 @@ func TestHostileServers(t *testing.T) {
 			t.Parallel()
 			journal := filepath.Join(t.TempDir(), "journal")
 			server := programOf(t, "stdio")
-			server.Env[journalVariable], server.Env["OWN"] = journal, secretOfServer
+			server.Env[journalVariable] = journal
+			server.Env["OWN"] = secretOfServer
 			if transport == "http" {
 				program := exec.CommandContext(t.Context(), server.Command[0], server.Command[1]) // killed at the end
 				program.Env = append(os.Environ(), serverVariable+"=over HTTP", journalVariable+"="+journal)
@@ -131,7 +135,8 @@ func TestHostileServers(t *testing.T) {
 			for _, tool := range hostileTools {
 				check.Require(t, check.Soon(s.host.connected), "the server was not reconnected: %+v", s.host.Status())
 				requests := s.say("test:here", "please call "+toolName("calc", tool))
-				if last := requests[len(requests)-1].Messages; tool == "huge" {
+				last := requests[len(requests)-1].Messages
+				if tool == "huge" {
 					check.HasPrefix(t, "a huge result", last[len(last)-1].Text, "Error: ")
 				}
 				s.check(tool, requests)

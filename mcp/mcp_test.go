@@ -40,7 +40,8 @@ func TestToolsOfBothTransports(t *testing.T) {
 				{"calc_flood", `{"A":1,"B":2}`, "characters left out"},
 			} {
 				got, err := h.run(t, c.tool, c.arguments)
-				if got = "result: " + got; err != nil {
+				got = "result: " + got
+				if err != nil {
 					got = "error: " + err.Error()
 				}
 				check.Contains(t, c.tool, got, c.want)
@@ -61,7 +62,8 @@ func TestPagesOfAFileAreWhole(t *testing.T) {
 		check.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(whole.String()), 0o600))
 		h, _ := start(t, Server{ID: "f", Builtin: "files", Folder: folder, Allow: []string{"read"}})
 		read := ""
-		for more := true; more && len(read) < whole.Len(); {
+		more := true
+		for more && len(read) < whole.Len() {
 			page := check.Must(h.run(t, "f_read", fmt.Sprintf(`{"path":%q,"offset":%d}`, name, len(read))))(t)
 			page, _, more = strings.Cut(page, "\n[")
 			read += page
@@ -134,7 +136,8 @@ func TestToolsAreAcceptedByAllProviders(t *testing.T) {
 	for tool, want := range map[string]string{"add": "calc_add", "add two/numbers!": "calc_add_two_numbers_", "加": "calc__"} {
 		check.Equal(t, tool, toolName("calc", tool), want)
 	}
-	a, b := toolName("calc", long+"a"), toolName("calc", long+"b")
+	a := toolName("calc", long+"a")
+	b := toolName("calc", long+"b")
 	check.That(t, a != b && len(a) == maxName && len(b) == maxName, "got long names %q and %q", a, b)
 }
 
@@ -212,8 +215,10 @@ func TestMain(m *testing.M) {
 	default:
 		check.InMemory()
 		_ = flag.Set("test.parallel", "16") // these tests wait more than they compute
-		endTimeout, writeTimeout = 200*time.Millisecond, 300*time.Millisecond
-		relistPause, retryPause = 300*time.Millisecond, 50*time.Millisecond
+		endTimeout = 200 * time.Millisecond
+		writeTimeout = 300 * time.Millisecond
+		relistPause = 300 * time.Millisecond
+		retryPause = 50 * time.Millisecond
 		_ = os.Setenv("OPENAI_API_KEY", "sk-hush")
 		goleak.VerifyTestMain(m)
 	}

@@ -159,7 +159,8 @@ const idempotencyKey = "cairn/idempotency-key"
 // call calls a tool. Its errors are read by the model.
 func (c *connection) call(ctx context.Context, tool string, arguments json.RawMessage) (string, error) {
 	c.mu.Lock()
-	session, why := c.session, c.why
+	session := c.session
+	why := c.why
 	c.mu.Unlock()
 	if session == nil {
 		return "", fmt.Errorf("the server of this tool cannot be reached (%s); it is tried again in the background. Go on without it", why)

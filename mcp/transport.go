@@ -141,7 +141,9 @@ type program struct {
 // startProgram starts a program without a shell.
 func startProgram(command, env []string, errs io.Writer) (*program, error) {
 	p := &program{cmd: exec.Command(command[0], command[1:]...)}
-	p.cmd.Env, p.cmd.Stderr, p.cmd.WaitDelay = env, errs, endTimeout
+	p.cmd.Env = env
+	p.cmd.Stderr = errs
+	p.cmd.WaitDelay = endTimeout
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // its children end with it
 	var err error
 	if p.in, err = p.cmd.StdinPipe(); err != nil {

@@ -181,7 +181,8 @@ func TestToolsThatRunOnlyAsTasksAreNotOffered(t *testing.T) {
 
 // A tool that a server redefines is offered again.
 func TestTaskToolsFollowTheNewestList(t *testing.T) {
-	tasks, allow := new(taskTools), []string{"a"}
+	tasks := new(taskTools)
+	allow := []string{"a"}
 	for list, want := range map[string]bool{`{"name":"a","execution":{"taskSupport":"required"}}`: true, `{"name":"a"}`: false, `{"name":"a","execution":{"taskSupport":"optional"}}`: false} {
 		tasks.note([]byte(`{"tools":[{"name":"a","execution":{"taskSupport":"required"}},{"name":"other","execution":{"taskSupport":"required"}}]}`), allow)
 		check.Equal(t, "known", tasks.has("a"), true)

@@ -100,11 +100,15 @@ func readDraft(raw json.RawMessage) (d draft, err error) {
 	var text string
 	if json.Unmarshal(raw, &text) == nil && !isNull(raw) {
 		alone := loose(text)
-		a.Content, a.Kind = &alone, "fact"
+		a.Content = &alone
+		a.Kind = "fact"
 	} else if err := json.Unmarshal(raw, &a); err != nil || a.Content == nil {
 		return d, errForm
 	}
-	d.By, d.Content, d.Kind, d.until = byWorker, string(*a.Content), strings.ToLower(string(a.Kind)), string(a.Expires)
+	d.By = byWorker
+	d.Content = string(*a.Content)
+	d.Kind = strings.ToLower(string(a.Kind))
+	d.until = string(a.Expires)
 	if d.Kind == "person" {
 		d.Kind = "identity"
 	}

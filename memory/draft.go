@@ -143,7 +143,8 @@ func sourcesOf(c *store.Conversation, tx *store.Tx, seqs []int64, from, to int64
 			return nil, fmt.Errorf("there is no message %d", seq)
 		}
 		if named[0].Role != llm.RoleUser {
-			named[0].Author, named[0].AuthorID = "", ""
+			named[0].Author = ""
+			named[0].AuthorID = ""
 		}
 		found = append(found, named...)
 	}
@@ -169,7 +170,8 @@ func seqsOf(messages []chat.Message) (seqs []int64) {
 // speaker's. If several people share a name, only the name is stored.
 func checkAbout(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) error {
 	about := d.About
-	d.About, d.AboutID = d.Speaker, d.SpeakerID
+	d.About = d.Speaker
+	d.AboutID = d.SpeakerID
 	if about == "" || strings.EqualFold(about, d.Speaker) {
 		return nil
 	}
@@ -179,7 +181,9 @@ func checkAbout(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) e
 		var name, id string
 		err := rows.Scan(&name, &id)
 		if strings.EqualFold(name, about) {
-			d.About, d.AboutID, known = name, id, true
+			d.About = name
+			d.AboutID = id
+			known = true
 		}
 		return err
 	}, `SELECT author, iif(min(author_id) = max(author_id), min(author_id), '') FROM messages

@@ -89,7 +89,8 @@ func TestMemoryNeedsEvidence(t *testing.T) {
 }
 
 func TestEvidenceBesideText(t *testing.T) {
-	attached, reply := said(1, "look"), said(4, "agreed!")
+	attached := said(1, "look")
+	reply := said(4, "agreed!")
 	attached.Attachments = []chat.Attachment{{Kind: "image", Name: "red_caravan.jpg", Caption: "a caravan under palms"}}
 	reply.ReplyTo = "m1"
 	t.Run("in the name or the caption of a file", func(t *testing.T) {

@@ -64,15 +64,19 @@ func (e *Exported) complete() error {
 	if err := checkContent(&d); err != nil {
 		return err
 	}
-	e.Content, e.Importance = d.Content, d.Importance
-	e.State, e.By, e.Reach = cmp.Or(e.State, "active"), cmp.Or(e.By, byPerson), cmp.Or(e.Reach, "channel")
+	e.Content = d.Content
+	e.Importance = d.Importance
+	e.State = cmp.Or(e.State, "active")
+	e.By = cmp.Or(e.By, byPerson)
+	e.Reach = cmp.Or(e.Reach, "channel")
 	if e.State == "expired" { // expires_at determines that
 		e.State = "active"
 	}
 	if e.By == "built-in" { // its name in exports of earlier versions
 		e.By = byExtractive
 	}
-	e.About, e.Confirmed = cmp.Or(e.About, e.Speaker), max(e.Confirmed, 1)
+	e.About = cmp.Or(e.About, e.Speaker)
+	e.Confirmed = max(e.Confirmed, 1)
 	e.SavedAt = cmp.Or(e.SavedAt, e.SaidAt)
 	switch {
 	case !slices.Contains([]string{"active", "superseded", "forgotten", "replaced"}, e.State):
@@ -120,7 +124,8 @@ func (ms Memories) Import(ctx context.Context, all []Exported) (n ImportResult, 
 	}
 	err = ms.store.Update(ctx, func(tx *store.Tx) {
 		newest := store.Get[int64](tx, "SELECT coalesce(max(id), 0) FROM memories")
-		rows, fresh := make([]int64, len(all)), make([]bool, len(all))
+		rows := make([]int64, len(all))
+		fresh := make([]bool, len(all))
 		for i, e := range all {
 			rows[i], fresh[i] = importMemory(tx, e, newest, &n)
 		}
@@ -151,7 +156,8 @@ const isHere = `SELECT id FROM (
 // before the import.
 func importMemory(tx *store.Tx, e Exported, newest int64, n *ImportResult) (id int64, fresh bool) {
 	tx.Do("INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", e.Conversation, store.Now())
-	c, folded := tx.Conversation(e.Conversation), words.Fold(e.Content)
+	c := tx.Conversation(e.Conversation)
+	folded := words.Fold(e.Content)
 	if id = store.Get[int64](tx, isHere, c.ID(), folded, e.SaidAt.UnixMilli(), e.State, newest); id != 0 {
 		n.Known++
 		return id, false

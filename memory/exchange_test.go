@@ -32,7 +32,9 @@ func remembered(all []memory.Exported) (lines []string) {
 	}
 	for _, e := range all {
 		by := content[e.SupersededBy]
-		e.ID, e.SupersededBy, e.Compaction = 0, 0, 0
+		e.ID = 0
+		e.SupersededBy = 0
+		e.Compaction = 0
 		lines = append(lines, fmt.Sprintf("%+v superseded by %q", e, by))
 	}
 	return lines
@@ -115,7 +117,8 @@ func TestInvalidImportChangesNothing(t *testing.T) {
 		`reach is "world"`:     func(e *memory.Exported) { e.Reach = "world" },
 	} {
 		bad := good
-		bad.ID, bad.Content = 2, "Bob rows"
+		bad.ID = 2
+		bad.Content = "Bob rows"
 		spoil(&bad)
 		n, err := memory.In(s).Import(ctx, []memory.Exported{good, bad})
 		at, ok := errors.AsType[*memory.ImportError](err)

@@ -25,7 +25,8 @@ var (
 // Closest returns the id of the memory that is most like a content, said by somebody; 0: none is.
 func Closest(c *store.Conversation, tx *store.Tx, content, by string) int64 {
 	d := draftOf(summarize.MemoryDraft{Kind: "fact", Content: content}, byAssistant)
-	d.Speaker, d.About = by, by
+	d.Speaker = by
+	d.About = by
 	return closest(c, tx, d).ID
 }
 

@@ -149,7 +149,8 @@ func (ms Memories) List(ctx context.Context, f Filter) (found []Memory, total in
 		chosen = chosen[min(max(f.Offset, 0), total):]
 		for _, w := range chosen[:min(f.Limit, len(chosen))] {
 			m := readMemory(tx, w.id)
-			m.Score, m.Parts = w.Total, w.Parts
+			m.Score = w.Total
+			m.Parts = w.Parts
 			found = append(found, m)
 		}
 	})
@@ -159,7 +160,8 @@ func (ms Memories) List(ctx context.Context, f Filter) (found []Memory, total in
 // Completed returns the conversation's own current memories that match what a user is still typing: each word begins a word of
 // the memory. It returns at most limit, the newest first.
 func (ms Memories) Completed(ctx context.Context, typed string, limit int) ([]Memory, error) {
-	where, args := "WHERE m.conversation = ? AND m.state = 'active'", []any{ms.c.ID()}
+	where := "WHERE m.conversation = ? AND m.state = 'active'"
+	args := []any{ms.c.ID()}
 	const most = 20 // words that are compared
 	all := strings.Fields(words.Fold(typed))
 	for _, word := range all[:min(len(all), most)] {
@@ -216,7 +218,8 @@ func (ms Memories) Statistics(ctx context.Context, f Filter) (counted Statistics
 	}
 	slices.SortFunc(counted.Month, func(a, b Count) int { return cmp.Compare(a.Name, b.Name) })
 	for _, m := range all {
-		if counted.Total++; m.Pinned {
+		counted.Total++
+		if m.Pinned {
 			counted.Pinned++
 		}
 	}

@@ -77,7 +77,8 @@ func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err 
 		tx.Fail(checkDraft(j.conversation, tx, &d, j.row.From, j.row.To))
 		checkSuperseded(j.conversation, tx, &d)
 		s = sameAs(j.conversation, tx, d)
-		if s.Superseded = d.supersedes; !s.Fresh {
+		s.Superseded = d.supersedes
+		if !s.Fresh {
 			s.Memory = readMemory(tx, s.ID)
 		}
 	})
@@ -119,7 +120,10 @@ func (j *job) trying(what string) string { return fmt.Sprintf("%s of compaction 
 func (j *job) Store(ctx context.Context, summary summarize.Summary) ([]summarize.MemoryDraft, error) {
 	c := j.conversation
 	row := j.row
-	row.Text, row.Tokens, row.Model, row.Sources = summary.Text, summary.Tokens, summary.Model, summary.Sources
+	row.Text = summary.Text
+	row.Tokens = summary.Tokens
+	row.Model = summary.Model
+	row.Sources = summary.Sources
 	row.Lines = summary.Lines
 	row.Dropped = summary.Dropped
 	row.DroppedLines = summary.DroppedLines

@@ -27,7 +27,9 @@ type KeepRequest struct {
 // be in no memory.
 func (ms Memories) Keep(ctx context.Context, w KeepRequest) (Saved, error) {
 	d := draftOf(w.MemoryDraft, byPerson)
-	if d.Speaker, d.SpeakerID = w.Person, w.PersonID; !w.Server {
+	d.Speaker = w.Person
+	d.SpeakerID = w.PersonID
+	if !w.Server {
 		d.Reach = "channel"
 	}
 	s, _, err := remember(ms.c, ctx, d)
@@ -147,12 +149,14 @@ func termsOf(content string) []string {
 // supersede it. Its ID is 0 if none is similar enough.
 func closest(c *store.Conversation, tx *store.Tx, d draft) (most Memory) {
 	const minSimilarity = 0.5 // the share of common words at which one fact may supersede another
-	is, best := termsOf(d.Content), minSimilarity
+	is := termsOf(d.Content)
+	best := minSimilarity
 	for _, m := range similar(c, tx, d, minSimilarity) {
 		says := termsOf(m.Content)
 		all := len(termsOf(d.Content + "\n" + m.Content))
 		if share := float64(len(is)+len(says)-all) / float64(all); share >= best {
-			most, best = m, share
+			most = m
+			best = share
 		}
 	}
 	return most

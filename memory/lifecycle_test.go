@@ -65,7 +65,8 @@ func TestPurge(t *testing.T) {
 	t.Run("once the later ones of a chain are gone, in any order, the oldest is current again", func(t *testing.T) {
 		for _, later := range [][]int{{2, 3}, {3, 2}, {2}} {
 			c := imported(t, 9)
-			oslo, xanadu := keep(t, c, "Ann", "Ann lives in Oslo", 1).ID, keep(t, c, "Ann", "Ann lives in Xanadu", 2).ID
+			oslo := keep(t, c, "Ann", "Ann lives in Oslo", 1).ID
+			xanadu := keep(t, c, "Ann", "Ann lives in Xanadu", 2).ID
 			bergen := keep(t, c, "Ann", "Ann lives in Bergen", int64(later[len(later)-1])).ID
 			storetest.Run(t, c.Store(), "UPDATE memories SET state = 'superseded', superseded_by = id + 1 WHERE id IN (?, ?)", oslo, xanadu)
 			remove(t, c, later...)
@@ -78,7 +79,8 @@ func TestPurge(t *testing.T) {
 func TestEditedMemories(t *testing.T) {
 	c := imported(t, 4)
 	memories := memory.In(c.Store())
-	s, other := keep(t, c, "Ann", "Ann has a dog called Bello", 2), keep(t, c, "Ann", "Ann plays the flute")
+	s := keep(t, c, "Ann", "Ann has a dog called Bello", 2)
+	other := keep(t, c, "Ann", "Ann plays the flute")
 	check.NoError(t, memories.Edit(ctx, s.ID, "  Ann has a cat\x00 called Mina,\xff key sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH  "))
 	m := check.Must(memories.Details(ctx, s.ID))(t)
 	check.HasPrefix(t, "content", m.Content, "Ann has a cat called Mina,\uFFFD key")
@@ -174,8 +176,10 @@ func TestDecay(t *testing.T) {
 		}
 		hours := rapid.Int64Range(-56*365*24, 20*365*24).Draw(t, "hours") // a clock may be wrong: back to 1970
 		now := storetest.Day.Add(time.Duration(hours) * time.Hour)
-		worth, later := m.Decayed(now), m.Decayed(now.Add(24*time.Hour))
-		more, other := m, m
+		worth := m.Decayed(now)
+		later := m.Decayed(now.Add(24 * time.Hour))
+		more := m
+		other := m
 		more.Confirmed++
 		other.Importance = rapid.Float64Range(0, 1).Draw(t, "other")
 		ordered := m.Importance-other.Importance <= 1e-9 || worth > other.Decayed(now)
@@ -184,7 +188,8 @@ func TestDecay(t *testing.T) {
 		check.Require(t, fades, "%+v: got %v, a day later %v, after a repetition %v", m, worth, later, more.Decayed(now))
 	})
 	for _, m := range []memory.Memory{{Kind: "identity"}, {Kind: "observation", Pinned: true}} {
-		m.Importance, m.SaidAt = 0.7, storetest.Day
+		m.Importance = 0.7
+		m.SaidAt = storetest.Day
 		check.Equal(t, fmt.Sprintf("weight of %+v", m), m.Decayed(storetest.Day.AddDate(50, 0, 0)), 0.7)
 	}
 }

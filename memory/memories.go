@@ -118,7 +118,8 @@ func sameAs(c *store.Conversation, tx *store.Tx, d draft) (s Saved) {
 	if forgotten != 0 && len(d.said) > 0 {
 		known := store.Get[int](tx, `SELECT count(*) FROM memory_sources
 			WHERE memory = ? AND message IN (SELECT value FROM json_each(?))`, forgotten, rowsOf(c, d.said))
-		s.ID, s.Unwanted = forgotten, known == len(d.said)
+		s.ID = forgotten
+		s.Unwanted = known == len(d.said)
 	}
 	s.Fresh = !s.Unwanted
 	return s
@@ -127,7 +128,8 @@ func sameAs(c *store.Conversation, tx *store.Tx, d draft) (s Saved) {
 func insertMemory(c *store.Conversation, tx *store.Tx, d draft) (id int64) {
 	was := "" // the state before it was forgotten
 	if d.State == "forgotten" {
-		if was = "active"; d.SupersededBy != 0 {
+		was = "active"
+		if d.SupersededBy != 0 {
 			was = "superseded"
 		}
 	}

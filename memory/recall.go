@@ -54,7 +54,8 @@ func (ms Memories) Recall(ctx context.Context, q Question) ([]Found, error) {
 	const most = 1000 // messages that one question finds
 	query := search.Parse(q.Text, q.Asker, cmp.Or(q.Now, time.Now()).Local())
 	return store.View(ctx, ms.c, "recall", func(tx *store.Tx) (found []Found) {
-		from, before := int64(1), store.Get[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", ms.c.ID())
+		from := int64(1)
+		before := store.Get[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", ms.c.ID())
 		if q.Before > 0 {
 			before = min(q.Before, before)
 		}
@@ -82,12 +83,15 @@ func (ms Memories) Recall(ctx context.Context, q Question) ([]Found, error) {
 func (f Found) Passage(most int) string {
 	text, _ := f.query.Passage(f.Text, most)
 	parts := []string{text}
-	best, at := 0.0, -1
+	best := 0.0
+	at := -1
 	var contents string
 	for i, a := range f.Attachments {
 		parts = append(parts, a.Words())
 		if part, worth := f.query.Passage(a.Text, most); worth > best {
-			best, at, contents = worth, i, part
+			best = worth
+			at = i
+			contents = part
 		}
 	}
 	if at >= 0 {
@@ -168,7 +172,8 @@ func (b toolbox) expand(ctx context.Context, arguments json.RawMessage) (string,
 	err := b.c.Store().View(ctx, func(tx *store.Tx) {
 		if a.Compaction > 0 {
 			row := b.c.In(tx).Compaction(a.Compaction) // in any state: the model may have seen it earlier
-			a.From, a.To = max(a.From, row.From), row.To
+			a.From = max(a.From, row.From)
+			a.To = row.To
 		}
 		const most = 200 // messages on a page
 		page, next = b.c.In(tx).Page(a.From, a.To, most)

@@ -172,7 +172,8 @@ func TestFirstPersonIsTheAsker(t *testing.T) {
 	}
 	const question = "when is my flight?"
 	for n, name := range []string{"Ann", "Bob"} {
-		overheard, asked := spoken(8+2*n, 5, "Zoe", "hm"), spoken(9+2*n, 5, name, question)
+		overheard := spoken(8+2*n, 5, "Zoe", "hm")
+		asked := spoken(9+2*n, 5, name, question)
 		asked.Addressed = true
 		turn := deliver(t, c, asked, overheard)[0].Seq
 		for _, tool := range []string{"memory_search", "recall"} {
@@ -194,7 +195,8 @@ func TestRecallProperties(t *testing.T) {
 		texts := rapid.Custom(func(rt *rapid.T) string {
 			return strings.Join(rapid.SliceOfN(rapid.SampledFrom(vocabularyOfTests), 0, 8).Draw(rt, "words"), " ")
 		})
-		c, other := find(t, s, fmt.Sprint("terminal:a", n)), find(t, s, fmt.Sprint("terminal:b", n))
+		c := find(t, s, fmt.Sprint("terminal:a", n))
+		other := find(t, s, fmt.Sprint("terminal:b", n))
 		for _, conv := range []*store.Conversation{c, other} {
 			var past []store.Inbound
 			for i, text := range rapid.SliceOfN(texts, 0, 20).Draw(rt, "said") {

@@ -39,7 +39,9 @@ func TestTheSameFactAmongManyInFewWords(t *testing.T) {
 		}})
 	}
 	check.Must(memory.In(c.Store()).Import(ctx, all))(t)
-	exact, reworded, changed := 0, 0, 0
+	exact := 0
+	reworded := 0
+	changed := 0
 	var sample []int
 	for i := 0; i < len(facts); i += 45 {
 		sample = append(sample, i)

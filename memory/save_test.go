@@ -26,7 +26,8 @@ func TestWorkerSaves(t *testing.T) {
 		check.Equal(t, "answer", answer, "Noted.")
 		save(t, j.Tools(20), "Ann has a cat", 4, "")
 		wantContents(t, c)
-		fresh, want := finish(t, j), []summarize.MemoryDraft{
+		fresh := finish(t, j)
+		want := []summarize.MemoryDraft{
 			{ID: 1, Kind: "preference", Content: "Bob likes tea", Importance: 0.25, Messages: []int64{3, 5}, About: "Bob"},
 			{ID: 2, Kind: "fact", Content: "Ann has a cat", Importance: 0.6, Messages: []int64{4}, About: "Ann"},
 		}
@@ -201,7 +202,8 @@ func TestMemoriesMaskSecrets(t *testing.T) {
 func sayHello(t *testing.T, c *store.Conversation, n int, id, name string) {
 	t.Helper()
 	m := said(n, "hello")
-	m.AuthorID, m.Author = id, name
+	m.AuthorID = id
+	m.Author = name
 	deliver(t, c, m)
 }
 
@@ -234,7 +236,8 @@ func TestOptOutIsByIDNotName(t *testing.T) {
 // Those who are named in a thread or in a task speak in the channel.
 func TestOptOutBelowChannel(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
-	channel, elsewhere := find(t, s, "discord:server/channel"), find(t, s, "discord:server/other")
+	channel := find(t, s, "discord:server/channel")
+	elsewhere := find(t, s, "discord:server/other")
 	sayHello(t, channel, 2, "u7", "Carl")
 	thread := find(t, s, channel.Name()+"/thread")
 	deliver(t, thread, said(4, "hi"))
@@ -252,7 +255,8 @@ func TestOptOutBelowChannel(t *testing.T) {
 // Those who opted out are known by the name they have here, and still after /forget me, unless somebody else here has the name.
 func TestOptOutUnderOtherNames(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
-	here, there := find(t, s, "discord:1/2"), find(t, s, "discord:3/4")
+	here := find(t, s, "discord:1/2")
+	there := find(t, s, "discord:3/4")
 	sayHello(t, here, 2, "u7", "Carl")
 	sayHello(t, there, 2, "u7", "Charly")
 	check.Must(privacy.Of(here).OptOut(ctx, "u7", "Carl", true))(t)

@@ -162,7 +162,8 @@ func wantOutOfReach(t *testing.T, c, foreign *store.Conversation, id int64) {
 // A thread may read its channel's memories, but neither change them nor request their messages.
 func TestThreadReadsChannelMemories(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
-	channel, thread := find(t, s, "discord:1/12"), find(t, s, "discord:1/12/5")
+	channel := find(t, s, "discord:1/12")
+	thread := find(t, s, "discord:1/12/5")
 	deliver(t, channel, said(1, "the plum is ripe"))
 	deliver(t, thread, said(1, "which one? the plum?"))
 	saved := keep(t, channel, "Bob", "The plum is ripe", 1)
@@ -176,7 +177,8 @@ func TestThreadReadsChannelMemories(t *testing.T) {
 func TestPrivateMemoriesDoNotLeak(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	memory.In(s).Share(true)
-	here, there := find(t, s, "discord:1/10"), find(t, s, "discord:1/11")
+	here := find(t, s, "discord:1/10")
+	there := find(t, s, "discord:1/11")
 	for _, c := range []*store.Conversation{here, there} {
 		deliver(t, c, storetest.Within(store.ServerWide, said(1, "hello")))
 	}

@@ -122,7 +122,8 @@ func (b toolbox) search(ctx context.Context, arguments json.RawMessage) (string,
 	for _, m := range found {
 		one := memory{ID: m.ID, Kind: m.Kind, Content: m.Content, Who: m.Speaker, When: chat.Time(m.SaidAt.Local()), Messages: m.Sources}
 		if m.Conversation != b.c.Name() {
-			one.Messages, one.From = nil, m.Conversation
+			one.Messages = nil
+			one.From = m.Conversation
 		}
 		answer.Memories = append(answer.Memories, one)
 	}
@@ -208,7 +209,8 @@ func (b toolbox) save(ctx context.Context, d draft) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if d.Sources = seqsOf(said); len(said) == 0 { // all of them were deleted
+		d.Sources = seqsOf(said)
+		if len(said) == 0 { // all of them were deleted
 			return "", errUnsaid
 		}
 	}
@@ -251,7 +253,8 @@ func saveItems(ctx context.Context, items []item, save func(context.Context, dra
 	var refused []string
 	answers := make([]string, len(items))
 	for i, it := range items {
-		answer, err := "", it.err
+		answer := ""
+		err := it.err
 		if err == nil {
 			answer, err = save(ctx, it.draft)
 		}

@@ -197,9 +197,11 @@ func repeating(c *store.Conversation, tx *store.Tx, deleted []chat.Message, lost
 	if len(lost) == 0 {
 		return nil
 	}
-	first, last := deleted[0].Seq, deleted[0].Seq
+	first := deleted[0].Seq
+	last := deleted[0].Seq
 	for _, m := range deleted {
-		first, last = min(first, m.Seq), max(last, m.Seq)
+		first = min(first, m.Seq)
+		last = max(last, m.Seq)
 	}
 	rows := c.In(tx).Compactions("AND to_seq >= ? AND from_seq <= ? AND (text <> '' OR dropped_lines <> '')", first-reach, last+reach)
 	return slices.DeleteFunc(rows, func(row transcript.Summary) bool {

@@ -110,7 +110,8 @@ func TestDeletingRememberedMessage(t *testing.T) {
 	two := keep(t, c, "Ann", "Ann plays music.", 2, 5).ID
 	free := keep(t, c, "Ann", "The standup is at nine.").ID
 	both := keep(t, c, "Ann", "Bob hates the "+secret+".", 6, 7).ID
-	old, forgotten := keep(t, c, "Ann", "Ann plays nothing.", 1).ID, keep(t, c, "Ann", "Ann plays cards.", 1).ID
+	old := keep(t, c, "Ann", "Ann plays nothing.", 1).ID
+	forgotten := keep(t, c, "Ann", "Ann plays cards.", 1).ID
 	again := keep(t, c, "Ann", "Ann plays chess.", 1).ID
 	storetest.Run(t, s, "UPDATE memories SET state = 'superseded', superseded_by = ? WHERE id IN (?, ?, ?)", alone, old, forgotten, again)
 	check.NoError(t, memory.In(s).Forget(ctx, forgotten))
@@ -171,7 +172,8 @@ func TestEditOfRememberedMessage(t *testing.T) {
 		t.Run(is.claim, func(t *testing.T) {
 			c := newTalk(t)
 			deliver(t, c, said(1, is.said), said(2, "well"))
-			old, id := keep(t, c, "Bob", "Bob's old fact").ID, keep(t, c, "Bob", is.memory, is.from...).ID
+			old := keep(t, c, "Bob", "Bob's old fact").ID
+			id := keep(t, c, "Bob", is.memory, is.from...).ID
 			storetest.Run(t, c.Store(), "UPDATE memories SET state = 'superseded', superseded_by = ? WHERE id = ?", id, old)
 			storetest.Edit(t, c, 1, is.edited)
 			want := map[bool]string{true: "fact: " + is.memory, false: "fact: Bob's old fact"}[is.stays]
@@ -218,7 +220,8 @@ func TestDeletionReachesOthersRecall(t *testing.T) {
 		t.Run(fmt.Sprintf("%s in %s, found in %s", test.do, test.from, test.to), func(t *testing.T) {
 			s := storetest.OpenStore(t, t.TempDir())
 			memory.In(s).Share(true)
-			a, b := find(t, s, test.from), find(t, s, test.to)
+			a := find(t, s, test.from)
+			b := find(t, s, test.to)
 			deliver(t, a, storetest.Within(store.ServerWide, said(1, "I play the "+secret)), said(2, "well"))
 			keep(t, a, "Ann", "Ann plays the "+secret, 1)
 			keep(t, a, "Ann", "Ann rows", 2)

@@ -35,13 +35,15 @@ func eraseAll(t *testing.T, c *store.Conversation, author string) (all privacy.E
 // saidBy returns message n by person "a" or "b", under any name.
 func saidBy(n int, id, name, text string) store.Inbound {
 	m := said(n, text)
-	m.AuthorID, m.Author = id, name
+	m.AuthorID = id
+	m.Author = name
 	return m
 }
 
 func quoting(n int, to, quote string) store.Inbound {
 	m := saidBy(n, "b", "Bob", "I disagree")
-	m.ReplyTo, m.Quote = to, quote
+	m.ReplyTo = to
+	m.Quote = quote
 	return m
 }
 

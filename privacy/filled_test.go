@@ -25,7 +25,9 @@ func filled(t *testing.T, dir string) (*store.Store, *store.Conversation) {
 	s := storetest.OpenStore(t, dir)
 	c := find(t, s, "discord:1/2")
 	first := saidBy(1, ann.ID, ann.Name, "the "+secret+" is mine")
-	first.Label, first.Quote, first.ReplyTo = ann.Name, "somebody: "+secret, "m900"
+	first.Label = ann.Name
+	first.Quote = "somebody: " + secret
+	first.ReplyTo = "m900"
 	first.Attachments = []chat.Attachment{{Kind: "image", Name: secret, Data: []byte(secret)}}
 	thread := find(t, s, "discord:1/2/m1")
 	deliver(t, c, first, quoting(2, "m901", ann.Name+": the "+secret))
@@ -52,7 +54,8 @@ func filled(t *testing.T, dir string) (*store.Store, *store.Conversation) {
 		Above: map[string]string{"focus": secret}, Own: map[string]string{"focus": secret},
 	}}))(t)
 
-	value, harmless := "always the "+secret, "0.5"
+	value := "always the " + secret
+	harmless := "0.5"
 	allow := func(map[string]string) error { return nil }
 	typist := store.Person{ID: ann.ID, Name: ann.Name}
 	check.NoError(t, c.Settings().OverrideAll(ctx, map[string]*string{"focus": &value, "background_threshold": &harmless}, typist, allow))
@@ -62,7 +65,9 @@ func filled(t *testing.T, dir string) (*store.Store, *store.Conversation) {
 	storetest.Run(t, s, `INSERT INTO outbox (conversation, reply, part, parts, answers, text, failure, state, error, created_at)
 		VALUES (?, 'r', 0, 1, '[]', '', 0, 'dropped', 'the platform refused: `+secret+`', 1)`, c.ID())
 	waiting := saidBy(60, ann.ID, ann.Name, "more "+secret)
-	waiting.Quote, waiting.ReplyTo, waiting.Attachments = "x: "+secret, "m902", []chat.Attachment{{Kind: "file", Name: secret, Text: secret}}
+	waiting.Quote = "x: " + secret
+	waiting.ReplyTo = "m902"
+	waiting.Attachments = []chat.Attachment{{Kind: "file", Name: secret, Text: secret}}
 	deliverOnly(t, c, waiting)
 	storetest.Run(t, s, "UPDATE messages SET context = ? WHERE platform_id = 'm3'", "recalled: the "+secret)
 	storetest.Run(t, s, `INSERT INTO quotes (kind, source, message) SELECT 'message', (SELECT id FROM messages WHERE platform_id = 'm1'), id

@@ -167,7 +167,8 @@ func (pr Conversation) EraseSome(ctx context.Context, author string) (e Erased, 
 		}
 		had := memoriesOf(pr.c, tx, author, upto)
 		left := eraseMessages(pr.c, tx, author, before, &e) || eraseMemories(pr.c, tx, author, upto, &e) || eraseLines(pr.c, tx, author, &e)
-		if e.Memories = had - memoriesOf(pr.c, tx, author, upto); left { // those that only the messages said went with them
+		e.Memories = had - memoriesOf(pr.c, tx, author, upto)
+		if left { // those that only the messages said went with them
 			return
 		}
 		e.Done = true

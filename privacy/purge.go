@@ -133,7 +133,8 @@ func deleteTasksOf(c *store.Conversation, tx *store.Tx, deleted []chat.Message) 
 			for _, m := range deleteTask(c, tx, t) {
 				if !seen[m.Seq] {
 					seen[m.Seq] = true
-					reports, all = append(reports, m), append(all, m)
+					reports = append(reports, m)
+					all = append(all, m)
 				}
 			}
 		}

@@ -14,7 +14,8 @@ func focusOf(t *testing.T, c *store.Conversation) (value, by string) {
 	t.Helper()
 	for _, o := range check.Must(c.Settings().Set(ctx))(t) {
 		if o.Key == "focus" {
-			value, by = o.Value, o.By
+			value = o.Value
+			by = o.By
 		}
 	}
 	return value, by

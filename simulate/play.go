@@ -101,7 +101,8 @@ func (p *player) take(ctx context.Context, burst []Message) error {
 	if asked < 0 {
 		asked = len(burst)
 	}
-	question, said := burst[:asked], burst[asked:]
+	question := burst[:asked]
+	said := burst[asked:]
 	if len(question) > 0 {
 		at := question[len(question)-1].Saved
 		if err := p.act(ctx, at, question[0].Seq); err != nil {
@@ -127,7 +128,8 @@ func (p *player) take(ctx context.Context, burst []Message) error {
 
 // answer replays the requests of a turn: one before each message of the bot.
 func (p *player) answer(ctx context.Context, question, said []Message) error {
-	history, end := p.engine.History(), len(said)-1
+	history := p.engine.History()
+	end := len(said) - 1
 	var then compactor.Sent
 	known := false
 	if end >= 0 {
@@ -175,7 +177,8 @@ func (p *player) request(ctx context.Context, m Message) (estimate int, err erro
 	if err != nil {
 		return 0, err
 	}
-	cached, written := p.cached(prompt), 0
+	cached := p.cached(prompt)
+	written := 0
 	if p.o.Cache == llm.CacheBreakpoints {
 		written = prompt.Estimate - cached
 	}
@@ -225,7 +228,8 @@ func (p *player) strategy(name string) compactor.Strategy {
 
 // Summarize returns the recorded summary of the span, or an extract.
 func (r recorded) Summarize(ctx context.Context, m compactor.Material) (made summarize.Summary, err error) {
-	p, row := r.p, m.Row
+	p := r.p
+	row := m.Row
 	byModel := row.By == compactor.ByWorker
 	if byModel {
 		p.took = p.meanDuration
@@ -234,7 +238,8 @@ func (r recorded) Summarize(ctx context.Context, m compactor.Material) (made sum
 	left := p.known[attemptOf(row)]
 	known := len(left) > 0
 	if known {
-		s, p.known[attemptOf(row)] = left[0], left[1:]
+		s = left[0]
+		p.known[attemptOf(row)] = left[1:]
 	}
 	if !s.Ended.IsZero() {
 		p.took = s.Ended.Sub(s.Began)

@@ -82,9 +82,13 @@ func newPlayer(ctx context.Context, rec *Recording, o Options) (p *player, err e
 	policy := o.Policy
 	policy.ExtractMemories = false // memories do not change any plan
 	engine.Learnt = func() *llm.Learnt { return p.learnt }
-	engine.Records, engine.Now, engine.Log = p.records, func() time.Time { return p.now }, slog.New(slog.DiscardHandler)
+	engine.Records = p.records
+	engine.Now = func() time.Time { return p.now }
+	engine.Log = slog.New(slog.DiscardHandler)
 	engine.Policy = func() compactor.Policy { return policy }
-	engine.Start, engine.Strategy, engine.After = p.start, p.strategy, p.happened
+	engine.Start = p.start
+	engine.Strategy = p.strategy
+	engine.After = p.happened
 	if engine.Worker != nil {
 		engine.Worker = unusedModel{engine.Worker.Name()}
 	}
@@ -107,7 +111,10 @@ func (a unusedModel) Generate(context.Context, llm.Request, func(string)) (llm.R
 
 // knows sets the model's factor to the recorded one.
 func (p *player) knows(scale int, factor float64) {
-	p.learnt.Learn(func(f *llm.Facts) { f.Scale, f.Factor = scale, factor })
+	p.learnt.Learn(func(f *llm.Facts) {
+		f.Scale = scale
+		f.Factor = factor
+	})
 }
 
 // remember collects the recorded summaries, their durations, and the requests.
@@ -120,7 +127,8 @@ func (p *player) remember() {
 			p.known[attemptOf(s.Summary)] = append(p.known[attemptOf(s.Summary)], s)
 		}
 		if !s.Ended.IsZero() && s.State != compactor.Failed && s.By == compactor.ByWorker {
-			total, n = total+s.Ended.Sub(s.Began), n+1
+			total = total + s.Ended.Sub(s.Began)
+			n = n + 1
 		}
 		switch s.Trigger {
 		case compactor.OnManual, compactor.OnSelf:
@@ -187,7 +195,8 @@ const patience = time.Hour
 
 // settle ends all slow work. Failed work is retried for a while, as in reality.
 func (p *player) settle(ctx context.Context) error {
-	for end := p.now.Add(patience); ctx.Err() == nil; {
+	end := p.now.Add(patience)
+	for ctx.Err() == nil {
 		p.engine.Check(ctx)
 		for len(p.tasks) > 0 {
 			p.finish()

@@ -214,7 +214,8 @@ func search(ctx context.Context, rec Recording, questions []Question) (s *search
 		return nil, err
 	}
 	place := map[string]int64{} // seqs, the same in both, by the messages' ids
-	bodies, past := make([]string, len(rec.Messages)), make([]store.Inbound, len(rec.Messages))
+	bodies := make([]string, len(rec.Messages))
+	past := make([]store.Inbound, len(rec.Messages))
 	for i, m := range rec.Messages {
 		author := authorOf(m.Message)
 		place[m.ID], bodies[i] = m.Seq, m.Body()
@@ -235,7 +236,8 @@ func search(ctx context.Context, rec Recording, questions []Question) (s *search
 		if err != nil {
 			return nil, err
 		}
-		found, said := map[int64]bool{}, []string{}
+		found := map[int64]bool{}
+		said := []string{}
 		for _, m := range hits {
 			found[m.Seq] = true
 			said = append(said, words.Content(m.Author+" "+m.Time.Format("2006-01-02")+" "+m.Body())...)
@@ -264,7 +266,8 @@ func (p *player) ask(ctx context.Context, s *searched) (*Found, error) {
 	for _, row := range head.Stack {
 		summaries = append(summaries, row.Text)
 	}
-	told, verbatim := NewTold(s.rarity, summaries...), p.engine.History().Shows()
+	told := NewTold(s.rarity, summaries...)
+	verbatim := p.engine.History().Shows()
 	there := func(seq int64) bool {
 		if verbatim(seq) {
 			return true

@@ -32,7 +32,9 @@ func TestRangeOfMessages(t *testing.T) {
 	check.That(t, whole.From == 1 && whole.To == 240 && whole.Messages == 240, "the whole: #%d to #%d", whole.From, whole.To)
 	parts := []simulate.Report{in(0, 99), in(100, 180), in(181, 0)}
 	var compactions []simulate.Compaction
-	messages, requests, input := 0, 0, int64(0)
+	messages := 0
+	requests := 0
+	input := int64(0)
 	for _, part := range parts {
 		v := part.Variants[0]
 		compactions = append(compactions, v.Compactions...)
@@ -64,13 +66,16 @@ func TestFiguresAddUp(t *testing.T) {
 		rec := simulate.FromFile("talk", talk(200, 3), bot)
 		o := simulate.OptionsOf(t.Context(), agent, agent.Policy(), prices.List{})
 		report := check.Must(simulate.Run(t.Context(), rec, nil, o))(t)
-		all, sum, inside := 0, 0, false
+		all := 0
+		sum := 0
+		inside := false
 		for _, row := range report.Rows() {
 			n, _ := strconv.Atoi(row[1])
 			part := strings.HasPrefix(row[0], "  ")
 			switch {
 			case row[0] == "compactions":
-				all, inside = n, true
+				all = n
+				inside = true
 			case inside && part:
 				sum += n
 			case inside:

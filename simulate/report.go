@@ -167,10 +167,13 @@ func (p *player) cached(prompt compactor.Prompt) int {
 
 // recordUsage records how full the window is after a message.
 func (p *player) recordUsage() {
-	s, least := &p.sums, &p.result.Verbatim.Least
+	s := &p.sums
+	least := &p.result.Verbatim.Least
 	used, head, verbatim := p.engine.Usage()
 	s.checks++
-	s.used, s.head, s.verbatim = s.used+int64(used), s.head+int64(head), s.verbatim+int64(verbatim)
+	s.used = s.used + int64(used)
+	s.head = s.head + int64(head)
+	s.verbatim = s.verbatim + int64(verbatim)
 	if len(p.result.Compactions) > 0 && (verbatim < *least || *least == 0) {
 		*least = verbatim
 	}
@@ -188,7 +191,8 @@ func (p *player) happened(e compactor.Event) {
 		return
 	}
 	p.applied(e)
-	r, level := &p.result, p.o.Policy.Level(e.BeforeTokens, p.o.Engine.Window())
+	r := &p.result
+	level := p.o.Policy.Level(e.BeforeTokens, p.o.Engine.Window())
 	switch {
 	case len(e.Set) > 0 && e.Set[0].ID != e.ID:
 	case e.Trigger == compactor.OnEmergency, level == compactor.OnEmergency:
@@ -203,8 +207,12 @@ func (p *player) happened(e compactor.Event) {
 
 // finishResult fills in what the end shows.
 func (p *player) finishResult(v Variant) {
-	s, r := &p.sums, &p.result
-	r.Name, r.Settings, r.Window, r.policy = v.Name, p.settings(v), p.o.Engine.Window(), p.o.Policy
+	s := &p.sums
+	r := &p.result
+	r.Name = v.Name
+	r.Settings = p.settings(v)
+	r.Window = p.o.Engine.Window()
+	r.policy = p.o.Policy
 	r.Verbatim.Mean = int(s.verbatim / max(s.checks, 1))
 	r.Summaries = float64(s.head) / float64(max(s.used, 1))
 	r.Money = r.money(p.o)
@@ -217,7 +225,8 @@ func (p *player) finishResult(v Variant) {
 // settings returns those that differ from the defaults.
 func (p *player) settings(v Variant) map[string]string {
 	set := map[string]string{WindowKey: strconv.Itoa(p.o.Engine.Window())}
-	built, now := compactor.DefaultPolicy(), p.o.Policy
+	built := compactor.DefaultPolicy()
+	now := p.o.Policy
 	for _, key := range compactor.Keys() {
 		if value := now.Value(key); value != built.Value(key) {
 			set[key] = value

@@ -198,7 +198,10 @@ func FromFile(name string, said []store.Inbound, bot string) Recording {
 			if before.Role == llm.RoleUser {
 				before.Addressed = true
 			}
-			m.Role, m.Author, m.AuthorID, m.Turn = llm.RoleAssistant, "", "", before.Turn
+			m.Role = llm.RoleAssistant
+			m.Author = ""
+			m.AuthorID = ""
+			m.Turn = before.Turn
 		}
 		m.Tokens = chat.TokensOf(m)
 		rec.Messages = append(rec.Messages, Message{Message: m, Saved: m.Time})

@@ -80,9 +80,12 @@ func TestSimulationMatchesImport(t *testing.T) {
 		window, messages int
 		change           func(*compactor.Policy)
 	}{
-		"defaults":                {8000, 200, nil},
-		"a small window":          {4000, 110, nil},
-		"other levels":            {8000, 130, func(p *compactor.Policy) { p.BackgroundThreshold, p.PrepareThreshold = 0.6, 0 }},
+		"defaults":       {8000, 200, nil},
+		"a small window": {4000, 110, nil},
+		"other levels": {8000, 130, func(p *compactor.Policy) {
+			p.BackgroundThreshold = 0.6
+			p.PrepareThreshold = 0
+		}},
 		"nothing but emergencies": {8000, 120, func(p *compactor.Policy) { p.Enabled = false }},
 	} {
 		t.Run(about, func(t *testing.T) {
@@ -103,7 +106,8 @@ func TestSimulationMatchesImport(t *testing.T) {
 func wantEqual(t *testing.T, agent channel.Agent, rec simulate.Recording) {
 	t.Helper()
 	report := check.Must(simulate.Run(t.Context(), rec, nil, simulate.OptionsOf(t.Context(), agent, agent.Policy(), prices.List{})))(t)
-	made, lines := report.Variants[0].Compactions, ""
+	made := report.Variants[0].Compactions
+	lines := ""
 	for _, s := range rec.Summaries {
 		lines += fmt.Sprintf("real %d %s %s %d-%d %d→%d\n", s.Version, s.Trigger, s.Kind, s.From, s.To, s.Before, s.After)
 	}
@@ -152,7 +156,8 @@ func scripted(window, failing int, counts func(n, estimate int) int) *llmtest.Mo
 			if tool.Name != "summarize" {
 				continue
 			}
-			if attempts++; failing > 0 && attempts%failing == 0 {
+			attempts++
+			if failing > 0 && attempts%failing == 0 {
 				return llm.Response{}, errors.New("the server is overloaded")
 			}
 			_, material, _ := strings.Cut(req.Messages[1].Text, "<transcript>")
@@ -199,7 +204,8 @@ func TestSimulationMatchesLiveConversation(t *testing.T) {
 			t.Parallel()
 			agent := agentOf(window, c.change)
 			model := scripted(window, c.failing, c.counts)
-			agent.Model, agent.Recall = model, c.recall
+			agent.Model = model
+			agent.Recall = c.recall
 			if c.worker { // its answers come at other moments than those of turns: the order within one is not recorded
 				worker := scripted(window, c.failing, c.counts)
 				worker.Delay = 2500 * time.Millisecond
@@ -215,7 +221,8 @@ func TestSimulationMatchesLiveConversation(t *testing.T) {
 
 func TestANewSessionIsReplayed(t *testing.T) {
 	check.SkipUnderRace(t)
-	agent, dir := agentOf(6000, nil), t.TempDir()
+	agent := agentOf(6000, nil)
+	dir := t.TempDir()
 	agent.Model = scripted(6000, 0, nil)
 	var rec simulate.Recording
 	synctest.Test(t, func(t *testing.T) {
@@ -239,7 +246,9 @@ func TestCachedShare(t *testing.T) {
 		r := check.Must(simulate.Run(t.Context(), conversation(pause), nil, o))(t)
 		return r.Variants[0].Turns
 	}
-	prefix, marked, units := spent(llm.CachePrefix, 128_000, time.Minute), spent(llm.CacheBreakpoints, 128_000, time.Minute), spent(llm.CacheUnits, 128_000, time.Minute)
+	prefix := spent(llm.CachePrefix, 128_000, time.Minute)
+	marked := spent(llm.CacheBreakpoints, 128_000, time.Minute)
+	units := spent(llm.CacheUnits, 128_000, time.Minute)
 	check.That(t, prefix.Share > 0.8 && prefix.Written == 0, "prefix: %+v", prefix)
 	check.That(t, marked.Cached == prefix.Cached && marked.Cached+marked.Written == marked.Input, "breakpoints: %+v", marked)
 	check.That(t, units.Cached > prefix.Cached && units.Cached < units.Input, "units: %+v", units)
@@ -261,7 +270,9 @@ func TestMoneyOfLongPrompts(t *testing.T) {
 		o.Turns = &prices.Price{Rates: prices.Rates{Input: 1, Cached: 1}, Above: above, Long: prices.Rates{Input: 3, Cached: 3}}
 		return *check.Must(simulate.Run(t.Context(), simulate.FromFile("talk", said, "helper"), nil, o))(t).Variants[0].Money
 	}
-	short, long, both := cost(1_000_000), cost(1), cost(2500)
+	short := cost(1_000_000)
+	long := cost(1)
+	both := cost(2500)
 	check.That(t, math.Abs(long-3*short) < 1e-9, "all long: %v, all short: %v", long, short)
 	check.That(t, short < both && both < long, "some long: %v, between %v and %v", both, short, long)
 }

@@ -44,7 +44,8 @@ func TestApplyingRows(t *testing.T) {
 func TestRepairOfRollup(t *testing.T) {
 	c := imported(t, 10)
 	ids := play(t, c, "leaf 1-3 extractive; leaf 4-6 extractive; apply; roll 1-6 extractive; apply")
-	before, old := load(t, c), ids[2]
+	before := load(t, c)
+	old := ids[2]
 	j := repairRow(t, c, transcript.Rollup, 1, 6, ids[:2]...)
 	children := func(id int64, want ...int64) {
 		t.Helper()
@@ -115,7 +116,8 @@ func TestCommitOfStaleState(t *testing.T) {
 
 // That an undo restores what was there before is in TestCoverage.
 func TestUndoErrors(t *testing.T) {
-	changed, nothing := transcript.ErrChangedSince.Error(), transcript.ErrNothingApplied.Error()
+	changed := transcript.ErrChangedSince.Error()
+	nothing := transcript.ErrNothingApplied.Error()
 	for claim, test := range map[string]struct{ steps, want string }{
 		"where nothing was applied":                         {"", nothing},
 		"an emergency applies nothing that can be undone":   {"hide 1-5", nothing},
@@ -140,7 +142,9 @@ func TestUndoErrors(t *testing.T) {
 func TestUndo(t *testing.T) {
 	c := imported(t, 12)
 	ids := play(t, c, "sum 1-5 extractive; sum 1-5")
-	over, failing, beside := begin(t, c, 1, 5), begin(t, c, 3, 5), begin(t, c, 6, 8)
+	over := begin(t, c, 1, 5)
+	failing := begin(t, c, 3, 5)
+	beside := begin(t, c, 6, 8)
 	storetest.Run(t, c.Store(), "UPDATE compactions SET text = '', sources = '' WHERE id = ?", ids[0])
 	head := undo(t, c)
 	check.Equal(t, "stack", storetest.Shape(head.Stack), "placeholder emergency 1-5")

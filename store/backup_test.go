@@ -32,7 +32,8 @@ func messagesIn(t *testing.T, s *store.Store) int {
 }
 
 func TestBackupAndRestore(t *testing.T) {
-	dir, folder := t.TempDir(), t.TempDir()
+	dir := t.TempDir()
+	folder := t.TempDir()
 	s := storetest.OpenStore(t, dir)
 	c := find(t, s, "terminal:general")
 	deliver(t, c, said(1, "before the backup"), said(3, "deleted"))
@@ -88,7 +89,8 @@ func TestRestoreRemovesOldLog(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "b.db")
 	check.Must(s.Upkeep().Backup(ctx, file))(t)
 	deliver(t, find(t, s, "terminal:general"), said(2, "two"))
-	base, tail := read(t, store.File(dir)), read(t, store.File(dir)+"-wal")
+	base := read(t, store.File(dir))
+	tail := read(t, store.File(dir)+"-wal")
 	s.Close()
 	write(t, dir, store.DatabaseName, base) // as left by a kill
 	write(t, dir, store.DatabaseName+"-wal", tail)
@@ -141,7 +143,8 @@ func TestBackupDuringWrites(t *testing.T) {
 		done <- err
 	}()
 	for i := range 2 {
-		file, dir := filepath.Join(t.TempDir(), fmt.Sprint(i)), t.TempDir()
+		file := filepath.Join(t.TempDir(), fmt.Sprint(i))
+		dir := t.TempDir()
 		least := accepted.Load()
 		check.Must(c.Store().Upkeep().Backup(ctx, file))(t)
 		most := accepted.Load() + 1 // one may be on disk already
@@ -167,7 +170,8 @@ func left(t *testing.T) (dir, log string) {
 	dir = t.TempDir()
 	s := storetest.OpenStore(t, dir)
 	deliver(t, find(t, s, "terminal:general"), said(1, "I like tea"))
-	base, log := read(t, store.File(dir)), read(t, store.File(dir)+"-wal")
+	base := read(t, store.File(dir))
+	log = read(t, store.File(dir)+"-wal")
 	check.Require(t, log != "", "got no log")
 	s.Close()
 	write(t, dir, store.DatabaseName, base)

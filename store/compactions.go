@@ -38,8 +38,12 @@ func scanSummary(rows *sql.Rows, row *transcript.Summary, more ...any) error {
 	}
 	if errors.Join(JSON(&row.Children).Scan(children), JSON(&row.Sources).Scan(sources)) != nil {
 		// It is damaged: it continues to hide its span, says so, and is repaired from its messages.
-		row.Kind, row.By, row.Level = transcript.Placeholder, transcript.Nobody, 0
-		row.Text, row.Children, row.Sources = "", nil, nil
+		row.Kind = transcript.Placeholder
+		row.By = transcript.Nobody
+		row.Level = 0
+		row.Text = ""
+		row.Children = nil
+		row.Sources = nil
 		row.Tokens = row.Cost()
 		return nil
 	}
@@ -64,7 +68,8 @@ func (c *Conversation) activeIn(tx *Tx, s transcript.Span) []transcript.Summary 
 func (c *Conversation) insert(tx *Tx, row transcript.Summary, version int64) transcript.Summary {
 	var appliedAt, appliedWith any
 	if row.State == transcript.Applied {
-		appliedAt, appliedWith = Now(), version
+		appliedAt = Now()
+		appliedWith = version
 	}
 	var id int64
 	tx.Row(`INSERT INTO compactions (conversation, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at,

@@ -46,10 +46,12 @@ func quotedBy(m chat.Message) (messages, memories []int64) {
 			messages = append(messages, m.Seq)
 		}
 		for _, m := range found.Memories {
-			messages, memories = append(messages, m.Messages...), append(memories, m.ID)
+			messages = append(messages, m.Messages...)
+			memories = append(memories, m.ID)
 		}
 		none := func(number int64) bool { return number <= 0 }
-		messages, memories = slices.DeleteFunc(messages, none), slices.DeleteFunc(memories, none)
+		messages = slices.DeleteFunc(messages, none)
+		memories = slices.DeleteFunc(memories, none)
 	}
 	return messages, memories
 }
@@ -110,7 +112,8 @@ func (rs Rows) quoting(result chat.Message) []chat.Message {
 // WithoutCopies returns a message of a model or tool without its copies of other texts.
 func WithoutCopies(m chat.Message) chat.Message {
 	if m.Role == llm.RoleTool || quotesFinds(m) {
-		m.Text, m.Attachments = DeletedCopyText, nil
+		m.Text = DeletedCopyText
+		m.Attachments = nil
 	}
 	if m.Role == llm.RoleAssistant {
 		m.Native = nil

@@ -29,7 +29,8 @@ func checkCoverage(t check.Tester, c *store.Conversation) {
 			SELECT seq, (SELECT count(*) FROM shown WHERE kind <> 'rollup' AND seq BETWEEN low AND high) AS behind
 			FROM messages WHERE conversation = ?1 AND deleted_at IS NULL AND behind <> 1 ORDER BY seq`, c.ID()), verbatim)
 	stored := storetest.StateOf(t, c)
-	stored.Prepared, stored.Running = nil, nil // tests start jobs that no engine would
+	stored.Prepared = nil
+	stored.Running = nil // tests start jobs that no engine would
 	check.NoError(t, stored.Check())
 }
 
@@ -64,14 +65,16 @@ func (m *coverage) crash(rt *rapid.T) {
 	state := load(m.t, m.c)
 	check.NoError(rt, m.s.Close())
 	m.s = check.Must(store.Open(ctx, store.Options{Dir: m.dir}))(rt)
-	m.c, m.jobs = find(m.t, m.s, m.c.Name()), nil
+	m.c = find(m.t, m.s, m.c.Name())
+	m.jobs = nil
 	again := load(m.t, m.c)
 	check.Require(rt, reflect.DeepEqual(state, again), "before: %+v\nafter: %+v", state, again)
 }
 
 func (m *coverage) check(rt *rapid.T) {
 	state := peek(m.t, m.c)
-	left, covered := int(m.taken)-len(m.gone), 0
+	left := int(m.taken) - len(m.gone)
+	covered := 0
 	for _, row := range active(state.Head) {
 		covered += row.Messages
 	}

@@ -51,7 +51,8 @@ func TestCoverage(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		round++
 		m := &coverage{t: t, dir: all.dir, s: all.s, gone: make(map[int64]bool)}
-		m.memories.read, m.memories.kept = make(map[int64]bool), make(map[string]int64)
+		m.memories.read = make(map[int64]bool)
+		m.memories.kept = make(map[string]int64)
 		m.c = storetest.Find(t, m.s, fmt.Sprintf("terminal:%d", round))
 		defer func() { all.s = m.s }()
 		rt.Repeat(map[string]func(*rapid.T){
@@ -64,7 +65,8 @@ func TestCoverage(t *testing.T) {
 }
 
 func (m *coverage) between(rt *rapid.T, name string) (from, to int64) {
-	a, b := rapid.Int64Range(1, m.taken).Draw(rt, name+" from"), rapid.Int64Range(1, m.taken).Draw(rt, name+" to")
+	a := rapid.Int64Range(1, m.taken).Draw(rt, name+" from")
+	b := rapid.Int64Range(1, m.taken).Draw(rt, name+" to")
 	return min(a, b), max(a, b)
 }
 
@@ -89,7 +91,8 @@ func (m *coverage) start(rt *rapid.T, from, to int64, children ...int64) {
 	w := &coverageJob{Job: check.Must(memory.Of(m.c).Records().Begin(ctx, row))(rt), from: from, to: to, children: children}
 	if by == transcript.Worker {
 		w.drafts = make(map[string]int64)
-		if w.Tools(20); !m.gone[w.to] {
+		w.Tools(20)
+		if !m.gone[w.to] {
 			w.drafts[m.memories.draft(rt, w, w.to)] = w.to
 		}
 	}
@@ -193,7 +196,8 @@ func (m *coverage) undo(rt *rapid.T) {
 	if len(m.appliedSets) == 0 {
 		return
 	}
-	was, is := m.appliedSets[len(m.appliedSets)-1], storetest.Peek(rt, m.c)
+	was := m.appliedSets[len(m.appliedSets)-1]
+	is := storetest.Peek(rt, m.c)
 	m.appliedSets = m.appliedSets[:len(m.appliedSets)-1]
 	if !reflect.DeepEqual(is.Head.Stack, was.Head.Stack) || is.Head.ClearedTo != was.Head.ClearedTo ||
 		len(is.Messages) < len(was.Messages) || len(was.Messages) > 0 && !reflect.DeepEqual(is.Messages[:len(was.Messages)], was.Messages) {
@@ -281,6 +285,7 @@ func (m *coverage) remove(rt *rapid.T) {
 	deleted := remove(rt, m.c, int(n))
 	check.Require(rt, (len(deleted) == 1) != m.gone[n], "got deleted %v, before: %v", deleted, m.gone)
 	m.touch(n, !m.gone[n])
-	m.gone[n], m.appliedSets = true, nil
+	m.gone[n] = true
+	m.appliedSets = nil
 	m.memories.forget(n)
 }

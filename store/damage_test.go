@@ -66,7 +66,8 @@ func TestDamageIsDetected(t *testing.T) {
 	damaged := func(claim string, spoil func(t *testing.T, dir string)) {
 		t.Run(claim, func(t *testing.T) {
 			dir := stocked(t)
-			if spoil(t, dir); errors.Is(check.ErrorOf(store.Inspect(ctx, store.File(dir))), store.ErrDamaged) {
+			spoil(t, dir)
+			if errors.Is(check.ErrorOf(store.Inspect(ctx, store.File(dir))), store.ErrDamaged) {
 				return
 			}
 			found, err := openShared(t, dir).Upkeep().Check(ctx)
@@ -129,7 +130,8 @@ func use(t *testing.T, dir string) (err error) {
 	errs := []error{err}
 	for _, p := range append(places, store.Place{Channel: "terminal:new"}) {
 		c, err := s.Conversation(ctx, p.Channel)
-		if errs = append(errs, err); err != nil {
+		errs = append(errs, err)
+		if err != nil {
 			continue
 		}
 		errs = append(errs, check.ErrorOf(c.Compactions().Load(ctx)), check.ErrorOf(c.Inbox().Deliver(ctx, said(5000, "are you there?"))),
@@ -154,7 +156,9 @@ func TestBitFlips(t *testing.T) {
 	}
 	refused := 0
 	for i := range 20 {
-		dir, file, page := t.TempDir(), whole, random.IntN(len(whole)/4096)*4096
+		dir := t.TempDir()
+		file := whole
+		page := random.IntN(len(whole)/4096) * 4096
 		switch i % 5 {
 		case 0:
 			file = flip(whole, 0, 100) // the header

@@ -21,7 +21,8 @@ func changed(t testing.TB, c *store.Conversation, m store.Inbound) bool {
 
 func editedLater(n int, text string, hours int, files ...chat.Attachment) store.Inbound {
 	m := said(n, text)
-	m.Time, m.Attachments = storetest.Day.Add(time.Duration(hours)*time.Hour), files
+	m.Time = storetest.Day.Add(time.Duration(hours) * time.Hour)
+	m.Attachments = files
 	return m
 }
 
@@ -53,7 +54,8 @@ func TestEdit(t *testing.T) {
 	check.Equal(t, "version", storetest.Version(t, c), before+1)
 	// An edited waiting message is dequeued as edited, also if the old text is delivered again.
 	m := asking(1, "buy mlik")
-	m.ReplyTo, m.Quote = "m0", "x"
+	m.ReplyTo = "m0"
+	m.Quote = "x"
 	deliverOnly(t, c, m)
 	check.Equal(t, "seq", edit(t, c, 1, "buy milk"), 0)
 	got := deliver(t, c, m)[0]
@@ -62,7 +64,8 @@ func TestEdit(t *testing.T) {
 	// Unknown, bot and deleted messages cannot be edited, nor those of another conversation.
 	storetest.Finish(t, c, got.Seq, got.Seq+1, "reply-2", "half past nine")
 	remove(t, c, 3)
-	other, state := find(t, c.Store(), "terminal:other"), dump(t, c.Store())
+	other := find(t, c.Store(), "terminal:other")
+	state := dump(t, c.Store())
 	for _, id := range []string{"m99", "reply-2", "m3"} {
 		m := editedLater(1, "other words", 1)
 		m.ID = id
@@ -110,7 +113,10 @@ func TestIncomplete(t *testing.T) {
 	check.Len(t, "dequeued", deliver(t, c), 0)
 	was := incompletes(t, c, "b")[0]
 	full := was
-	full.Author, full.Text, full.Quote, full.Incomplete = "Beatrice", "b @Ann", `Ann: "a"`, false
+	full.Author = "Beatrice"
+	full.Text = "b @Ann"
+	full.Quote = `Ann: "a"`
+	full.Incomplete = false
 	full.Attachments = []chat.Attachment{{Kind: "file", Name: "a.txt", Text: "contents"}}
 	check.NoError(t, c.Inbox().Complete(ctx, was, full))
 	taken := deliver(t, c)
@@ -208,7 +214,8 @@ func TestFiles(t *testing.T) {
 		},
 	} {
 		c := newTalk(t)
-		returned, m := let(c), message(t, c, 1)
+		returned := let(c)
+		m := message(t, c, 1)
 		files := m.Attachments
 		check.Require(t, len(files) == 2 && files[0].File != 0 && files[0].Data == nil && files[1].File == 0, "%s: got %+v", way, m)
 		check.That(t, reflect.DeepEqual(returned[0], m), "%s: returned %+v, stored %+v", way, returned, m)
@@ -237,7 +244,8 @@ func TestFiles(t *testing.T) {
 			c := newTalk(t)
 			put(t, c, picture)
 			files := withPicture(1, "data").Attachments
-			files[0].Data, files[0].URL = nil, "https://x.test/new"
+			files[0].Data = nil
+			files[0].URL = "https://x.test/new"
 			check.Equal(t, "a new address is an edit", changed(t, c, editedLater(1, "look", 1, files...)), false)
 			files[1].Name = "b.zip"
 			check.Equal(t, "edited", changed(t, c, editedLater(1, "look here", 2, files...)), true)

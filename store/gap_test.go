@@ -36,7 +36,8 @@ func numbered(n int, text string) store.Inbound {
 func TestAway(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	// Each conversation of the connector has a gap behind the newest message that was delivered.
-	waiting, taken := find(t, s, "discord:1/2"), find(t, s, "discord:1/3")
+	waiting := find(t, s, "discord:1/2")
+	taken := find(t, s, "discord:1/3")
 	find(t, s, "discord:1/4")
 	deliver(t, waiting, numbered(1, "a"))
 	deliverOnly(t, waiting, numbered(2, "b"))
@@ -52,7 +53,8 @@ func TestAway(t *testing.T) {
 	check.EqualAll(t, "open gaps stay", away(t, s, "discord"), want)
 	// Where messages may come without those before them, the connector says where it begins; what the platform does not
 	// know is no place to read on from.
-	taken2, waiting2 := find(t, s, "slack:1/2"), find(t, s, "slack:1/3")
+	taken2 := find(t, s, "slack:1/2")
+	waiting2 := find(t, s, "slack:1/3")
 	find(t, s, "slack:1/4")
 	result := numbered(7, "a result")
 	result.ID = store.TaskID + "-1"
@@ -157,10 +159,12 @@ func TestFilledGapIsInOrder(t *testing.T) {
 	round := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		round++
-		c, other := find(t, s, fmt.Sprintf("a:%d", round)), find(t, s, fmt.Sprintf("b:%d", round))
+		c := find(t, s, fmt.Sprintf("a:%d", round))
+		other := find(t, s, fmt.Sprintf("b:%d", round))
 		n := rapid.IntRange(2, 30).Draw(rt, "messages")
 		missed := rapid.IntRange(1, n-1).Draw(rt, "missed")
-		all, want := make([]store.Inbound, n), make([]string, n)
+		all := make([]store.Inbound, n)
+		want := make([]string, n)
 		for i := range all {
 			all[i] = said(i+1, "x")
 			want[i] = all[i].ID
@@ -215,7 +219,8 @@ func TestBackfill(t *testing.T) {
 		deliverOnly(t, c, said(4, "overheard"), asking(5, "what do you think?"), said(9, "b"))
 		remove(t, c, 8, 9)
 		m := said(3, "what do you think?")
-		m.ReplyTo, m.Quote = "m2", `Ann: "overheard…"`
+		m.ReplyTo = "m2"
+		m.Quote = `Ann: "overheard…"`
 		past := []store.Inbound{said(1, "the very first"), said(2, "known"), m, said(4, "waits"), said(8, "a"), said(9, "b")}
 		check.NoError(t, c.Past().Backfill(ctx, past))
 		check.NoError(t, c.Past().Backfill(ctx, []store.Inbound{said(7, "not read again")}))
@@ -230,7 +235,8 @@ func TestBackfill(t *testing.T) {
 
 func inThread(n int, addressed bool) store.Inbound {
 	m := said(n, "hello")
-	m.Thread, m.Addressed = true, addressed
+	m.Thread = true
+	m.Addressed = addressed
 	return m
 }
 
@@ -257,7 +263,8 @@ func TestThreads(t *testing.T) {
 				do, n, _ := strings.Cut(step, " ")
 				number, _ := strconv.Atoi(n)
 				m := inThread(number, do != "say" && do != "heard")
-				m.Optional, m.Thread = do == "hm", do != "outside" && do != "heard"
+				m.Optional = do == "hm"
+				m.Thread = do != "outside" && do != "heard"
 				addressed := false
 				switch do {
 				case "stop":

@@ -40,12 +40,14 @@ func thread(t *testing.T, s *store.Store, root string) *store.Conversation {
 
 func TestInherit(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
-	above, c := channelOf(t, s), find(t, s, inside)
+	above := channelOf(t, s)
+	c := find(t, s, inside)
 	before := load(t, c).Head
 	check.That(t, before.Inherited.Root == nil && len(before.Inherited.Stack) == 0, "got an inheritance before the first message")
 	deliver(t, c, said(1, "what do you think?"))
 	head := load(t, c).Head
-	rows, root := head.Inherited.Stack, head.Inherited.Root
+	rows := head.Inherited.Stack
+	root := head.Inherited.Root
 	check.That(t, head.Version > before.Version, "got version %d after %d", head.Version, before.Version)
 	check.Equal(t, "inherited", storetest.Shape(rows), "leaf  1-3, leaf  4-6")
 	check.That(t, strings.Contains(rows[1].Text, secret) && rows[0].Tokens == rows[0].InheritedCost(), "got inherited %+v", rows)
@@ -202,7 +204,8 @@ func TestTurnContextIsStoredUntilHeadChanges(t *testing.T) {
 			answerUnder(t, other, 1, transcript.Context{Text: "Ann plays", Memories: []int64{kept}}, storetest.Version(t, other))
 			var told []string
 			c.Store().Watch(func(conversation string) { told = append(told, conversation) })
-			before, elsewhere := storetest.Version(t, c), storetest.Version(t, other)
+			before := storetest.Version(t, c)
+			elsewhere := storetest.Version(t, other)
 			check.NoError(t, do(memory.In(c.Store()), kept))
 			wantContexts(t, c)
 			wantContexts(t, other)

@@ -107,7 +107,8 @@ func (h *Held) deliver(ctx context.Context) error {
 	if err == nil {
 		err = h.drain(ctx)
 	}
-	if h.stuck.Store(err != nil && !errors.Is(err, ErrHeld)); h.stuck.Load() {
+	h.stuck.Store(err != nil && !errors.Is(err, ErrHeld))
+	if h.stuck.Load() {
 		return err
 	}
 	err = errors.Join(err, h.db.Close())

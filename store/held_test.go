@@ -124,7 +124,8 @@ func TestKillWithHeldDeliveries(t *testing.T) {
 			if _, err := fmt.Fscanln(out, &n); err != nil {
 				break // it was killed
 			}
-			if acknowledged = n; taken == 3 { // a busy machine may take long to get there
+			acknowledged = n
+			if taken == 3 { // a busy machine may take long to get there
 				timer.Reset(time.Duration(i*20) * time.Millisecond)
 			}
 		}

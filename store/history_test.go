@@ -20,7 +20,10 @@ import (
 func TestExpand(t *testing.T) {
 	c := imported(t, 10)
 	rows := play(t, c, "leaf 1-3; leaf 4-8; apply; roll 1-8; apply; delete 5; leaf 9-10") // the last one is not in the window
-	a, b, up, prepared := rows[0], rows[1], rows[2], rows[3]                              // up is a placeholder, and keeps its children
+	a := rows[0]
+	b := rows[1]
+	up := rows[2]
+	prepared := rows[3] // up is a placeholder, and keeps its children
 	expand := func(id, from int64, limit int, next int64, want ...int64) {
 		t.Helper()
 		e := check.Must(c.Transcript().Expand(ctx, id, from, limit))(t)
@@ -209,7 +212,8 @@ func TestModels(t *testing.T) {
 func TestSaved(t *testing.T) {
 	c := imported(t, 10)
 	storetest.Run(t, c.Store(), "UPDATE messages SET tokens = iif(id & 0xFFFF = 9, 90000, 100)")
-	seq, want := 11, int64(0)
+	seq := 11
+	want := int64(0)
 	for _, step := range []struct {
 		claim, do string
 		answers   int

@@ -83,7 +83,8 @@ func (c *Conversation) deliver(tx *Tx, m Inbound) (r Receipt) {
 		r.Fresh = true
 		if m.Thread && !asked {
 			if r.Addressed = c.following(tx); r.Addressed {
-				m.Addressed, m.Optional = false, true
+				m.Addressed = false
+				m.Optional = true
 			}
 		}
 		r.Addressed = r.Addressed || m.Addressed
@@ -96,7 +97,8 @@ func (c *Conversation) deliver(tx *Tx, m Inbound) (r Receipt) {
 			said_at, received_at, addressed, optional, incomplete) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			c.id, m.ID, m.AuthorID, m.Author, m.Text, attachments, m.ReplyTo, m.Quote, m.Time.UnixMilli(), Now(), m.Addressed, m.Optional, m.Incomplete)
 	default:
-		wasAsked, followed := is.addressed && !is.optional, is.optional && !is.addressed
+		wasAsked := is.addressed && !is.optional
+		followed := is.optional && !is.addressed
 		r.Addressed = is.addressed || m.Addressed || followed
 		if asked || !followed {
 			tx.Do("UPDATE inbox SET addressed = ?, optional = ? WHERE conversation = ? AND platform_id = ?",
@@ -176,7 +178,8 @@ func clean(m Inbound) Inbound {
 	valid := func(s *string) { *s = strings.ToValidUTF8(*s, "\uFFFD") }
 	valid(&m.Text)
 	for _, name := range []*string{&m.Author, &m.AuthorID} {
-		if valid(name); len(*name) > maxAuthorBytes {
+		valid(name)
+		if len(*name) > maxAuthorBytes {
 			*name = strings.ToValidUTF8((*name)[:maxAuthorBytes], "")
 		}
 	}

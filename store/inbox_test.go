@@ -22,7 +22,8 @@ func TestDeliver(t *testing.T) {
 	c := newTalk(t)
 	above := find(t, c.Store(), "terminal:above")
 	setGap(t, c, "m0")
-	before, batch := dump(t, c.Store()), []store.Inbound{said(1, "a"), {Text: "no id"}}
+	before := dump(t, c.Store())
+	batch := []store.Inbound{said(1, "a"), {Text: "no id"}}
 	for way, err := range map[string]error{
 		"delivered":  check.ErrorOf(c.Inbox().Deliver(ctx, batch...)),
 		"imported":   check.ErrorOf(c.Past().Import(ctx, batch)),
@@ -47,7 +48,9 @@ func TestDeliver(t *testing.T) {
 		hostile := []string{"'; DROP TABLE messages; --", "a\x00b", "\xff\xfe", "", strings.Repeat("a", 1<<17), "\u202e<b>&amp;", "%s ? ?1 :x", "日本語"}
 		for n, text := range hostile {
 			m := said(n, text)
-			m.Author, m.ReplyTo, m.Attachments = text, "x'y", []chat.Attachment{{Kind: "image", Name: text}}
+			m.Author = text
+			m.ReplyTo = "x'y"
+			m.Attachments = []chat.Attachment{{Kind: "image", Name: text}}
 			taken := deliver(t, c, m)
 			want := strings.ToValidUTF8(text, "\uFFFD")
 			check.Len(t, fmt.Sprintf("message %d", n), taken, 1)
@@ -90,7 +93,8 @@ func TestDeliverIsIdempotent(t *testing.T) {
 			}
 			m := said(rapid.IntRange(1, n).Draw(rt, "message"), rapid.SampledFrom([]string{"text", "another"}).Draw(rt, "text"))
 			strength := rapid.IntRange(0, 2).Draw(rt, "strength")
-			m.Addressed, m.Optional = strength > 0, strength == 1
+			m.Addressed = strength > 0
+			m.Optional = strength == 1
 			was, arrived := strongest[m.ID]
 			isTaken := slices.Contains(ids(taken), m.ID)
 			r := check.Must(c.Inbox().Deliver(ctx, m))(rt)[0]
@@ -144,8 +148,10 @@ func TestDequeue(t *testing.T) {
 	check.Equal(t, "seq", take(2*second.Tokens, 4).Seq, 11)
 	// Of a turn that no person asked for an answer is optional.
 	c = newTalk(t)
-	first, other := asking(1, "hm"), asking(4, "hm")
-	first.Optional, other.Optional = true, true
+	first := asking(1, "hm")
+	other := asking(4, "hm")
+	first.Optional = true
+	other.Optional = true
 	deliver(t, c, first, said(2, "well"))
 	turn, _, err = c.Turns().Unanswered(ctx)
 	check.That(t, err == nil && turn.Optional, "%+v, %v", turn, err)
@@ -209,7 +215,8 @@ func TestReplies(t *testing.T) {
 	})
 	t.Run("a deleted message is not quoted, though its platform still does; nor in a thread, nor later", func(t *testing.T) {
 		s := storetest.OpenStore(t, t.TempDir())
-		channel, thread := find(t, s, "discord:1/2"), find(t, s, "discord:1/2/m1")
+		channel := find(t, s, "discord:1/2")
+		thread := find(t, s, "discord:1/2/m1")
 		deliver(t, channel, said(1, "shall we go?"))
 		late := reply(7, "m1")
 		late.Incomplete = true

@@ -151,7 +151,8 @@ func fillFacts(tx *Tx) {
 // indexAll indexes every message of a conversation, page by page, and drops the reasoning stored with it.
 func (rs Rows) indexAll() {
 	const page = 1000
-	for from := int64(1); ; {
+	from := int64(1)
+	for {
 		messages := rs.Messages(from, MaxSeq, "ORDER BY id LIMIT ?", page)
 		if len(messages) == 0 {
 			return

@@ -123,8 +123,11 @@ func StepsOf(applied []ListedCompaction) (steps []AppliedStep) {
 			continue
 		}
 		s := &steps[len(steps)-1]
-		s.From, s.To, s.Messages = min(s.From, l.From), max(s.To, l.To), s.Messages+l.Messages
-		s.BeforeTokens, s.AfterTokens = max(s.BeforeTokens, l.BeforeTokens), max(s.AfterTokens, l.AfterTokens)
+		s.From = min(s.From, l.From)
+		s.To = max(s.To, l.To)
+		s.Messages = s.Messages + l.Messages
+		s.BeforeTokens = max(s.BeforeTokens, l.BeforeTokens)
+		s.AfterTokens = max(s.AfterTokens, l.AfterTokens)
 		s.SummaryTokens += l.SummaryTokens
 		s.Summaries++
 		s.All = append(s.All, l)
@@ -135,13 +138,15 @@ func StepsOf(applied []ListedCompaction) (steps []AppliedStep) {
 // Compactions returns the compactions selected by f, ordered by Time, oldest first, and their number without Limit.
 // ErrNotFound: there is no such conversation.
 func (s *Store) Compactions(ctx context.Context, f CompactionFilter) (found []ListedCompaction, total int, err error) {
-	first, last := int64(0), int64(math.MaxInt64) // conversations
+	first := int64(0)
+	last := int64(math.MaxInt64) // conversations
 	if f.Conversation != "" {
 		c, err := s.Find(ctx, f.Conversation)
 		if err != nil {
 			return nil, 0, err
 		}
-		first, last = c.id, c.id
+		first = c.id
+		last = c.id
 	}
 	if f.Limit <= 0 {
 		f.Limit = -1 // SQLite's value for no limit

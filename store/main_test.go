@@ -93,7 +93,9 @@ func play(t *testing.T, c *store.Conversation, steps string) (ids []int64) {
 		if n, _ := fmt.Sscanf(rest, "%d-%d", &sp.From, &sp.To); n == 1 {
 			sp.To = sp.From
 		}
-		kind, by, children := transcript.Leaf, transcript.Worker, []int64(nil)
+		kind := transcript.Leaf
+		by := transcript.Worker
+		children := []int64(nil)
 		if strings.HasSuffix(rest, " extractive") {
 			by = transcript.Extractive
 		}
@@ -120,7 +122,8 @@ func play(t *testing.T, c *store.Conversation, steps string) (ids []int64) {
 			check.Must(c.Transcript().Pin(ctx, sp.From, store.Person{Name: "Ada"}))(t)
 		case "leaf", "sum", "roll", "begin":
 			j := storetest.Begin(t, c, kind, by, sp.From, sp.To, children...)
-			if ids = append(ids, j.ID()); do != "begin" {
+			ids = append(ids, j.ID())
+			if do != "begin" {
 				text = cmp.Or(text, fmt.Sprintf("%s of %d to %d", by, sp.From, sp.To))
 				check.Must(j.Store(ctx, summarize.Summary{Text: text, Tokens: 7}))(t)
 				prepared = append(prepared, j.ID())
@@ -183,7 +186,8 @@ func latest(t check.Tester, c *store.Conversation) transcript.Undoable {
 func startSession(t check.Tester, c *store.Conversation) (head transcript.Head, started bool) {
 	t.Helper()
 	head, err := tryStartSession(t, c)
-	if started = err == nil; errors.Is(err, transcript.ErrEmpty) {
+	started = err == nil
+	if errors.Is(err, transcript.ErrEmpty) {
 		err = c.Compactions().DropSession(ctx)
 	}
 	check.That(t, err == nil, "begin a session: %v", err)

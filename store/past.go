@@ -256,7 +256,8 @@ func (h Past) Backfill(ctx context.Context, said []Inbound) error {
 
 // writePast writes those messages that are not known, each a turn of its own.
 func (c *Conversation) writePast(tx *Tx, past []Inbound) (added []chat.Message) {
-	next, places := c.nextSeq(tx), make(map[string]int64)
+	next := c.nextSeq(tx)
+	places := make(map[string]int64)
 	for _, in := range past {
 		if in = clean(in); in.ID == "" {
 			tx.Fail(errNoID)
@@ -265,13 +266,15 @@ func (c *Conversation) writePast(tx *Tx, past []Inbound) (added []chat.Message) 
 			continue
 		}
 		m := in.message()
-		m.Seq, m.Turn = next, next
+		m.Seq = next
+		m.Turn = next
 		m.Attachments = c.In(tx).StoreFiles(in.ID, in.Attachments)
 		c.resolve(tx, &m, places)
 		if m.Seq == 1 {
 			c.inherit(tx)
 		}
-		added, places[m.ID] = append(added, m), m.Seq
+		added = append(added, m)
+		places[m.ID] = m.Seq
 		next++
 	}
 	c.addMessages(tx, added, func(chat.Message) any { return TurnClosed })

@@ -163,7 +163,10 @@ func TestJobLifecycle(t *testing.T) {
 		j := check.Must(memory.Of(c).Records().Begin(ctx, row))(t)
 		check.Must(j.Store(ctx, summarize.Summary{Text: "text", Tokens: 3}))(t)
 		check.NoError(t, c.Compactions().Measured(ctx, j.ID(), 100, 60))
-		row.ID, row.State, row.Text, row.Tokens = j.ID(), transcript.Applied, "text", 3
+		row.ID = j.ID()
+		row.State = transcript.Applied
+		row.Text = "text"
+		row.Tokens = 3
 		head, _ := storetest.ApplyRows(t, c, j.ID())
 		check.That(t, reflect.DeepEqual(head.Stack, []transcript.Summary{row}), "got %+v, want %+v", head.Stack, row)
 		check.Equal(t, "measured", number(t, c.Store(), "SELECT before_tokens - after_tokens FROM compactions"), 40)

@@ -40,7 +40,8 @@ func (h Settings) OverrideAll(ctx context.Context, values map[string]*string, by
 				h.c.setOverride(tx, key, *value, by)
 			}
 		}
-		if set := h.c.overrides(tx, ""); tx.err == nil {
+		set := h.c.overrides(tx, "")
+		if tx.err == nil {
 			refused = allow(PatchOf(set))
 			tx.Fail(refused)
 		}

@@ -48,7 +48,10 @@ func TestOpen(t *testing.T) {
 }
 
 func TestOpenErrors(t *testing.T) {
-	broken, folder, newer, foreign := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
+	broken := t.TempDir()
+	folder := t.TempDir()
+	newer := t.TempDir()
+	foreign := t.TempDir()
 	file := filepath.Join(broken, "file")
 	write(t, broken, "file", "")
 	write(t, broken, store.DatabaseName, strings.Repeat("no database ", 1000))

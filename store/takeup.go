@@ -99,7 +99,8 @@ func (c *Conversation) oldest(tx *Tx, next, upTo int64, budget int, since time.T
 	waiting := c.In(tx).Waiting(`AND id <= min(?2, coalesce((SELECT min(after) FROM wanted_sessions WHERE conversation = ?1), ?2))
 		ORDER BY id LIMIT ?3`, upTo, most)
 	places := make(map[string]int64) // of those found so far
-	left, asked := budget, false
+	left := budget
+	asked := false
 	for _, in := range waiting {
 		if in.Incomplete {
 			break
@@ -107,18 +108,21 @@ func (c *Conversation) oldest(tx *Tx, next, upTo int64, budget int, since time.T
 		m := in.message()
 		m.Seq = next
 		if m.Optional && !m.Addressed {
-			m.Addressed, m.Optional = c.following(tx), false
+			m.Addressed = c.following(tx)
+			m.Optional = false
 		}
 		m.Addressed = m.Addressed && c.arrivedSince(in, since)
 		m.Optional = m.Optional && m.Addressed
 		c.resolve(tx, &m, places)
 		if m.Addressed && !asked { // what is only context does not shorten the turn
-			left, asked = budget, true
+			left = budget
+			asked = true
 		}
 		if left -= m.Tokens; left < 0 && len(found) > 0 {
 			break
 		}
-		found, last = append(found, m), in.row
+		found = append(found, m)
+		last = in.row
 		places[m.ID] = m.Seq
 		next++
 	}
@@ -199,7 +203,8 @@ func (c *Conversation) inherit(tx *Tx) {
 	}
 	m.ID = root
 	if m.ReplySeq > 0 { // its number would refer to another message here
-		m.ReplyTo, m.Quote = "", ""
+		m.ReplyTo = ""
+		m.Quote = ""
 	}
 	for i := range m.Attachments {
 		m.Attachments[i].File = 0 // described in words
@@ -236,8 +241,10 @@ func (c *Conversation) inheritance(tx *Tx) (in transcript.Inheritance) {
 		var lines string
 		err := rows.Scan(&row.From, &row.To, Local(&row.FromTime), Local(&row.ToTime), &row.Kind, &row.Messages,
 			&m.ID, &m.Role, &m.Author, &m.ReplyTo, &m.Quote, &row.Text, JSON(&m.Attachments), &row.Tokens, &lines)
-		if row.Lines = linesOf[transcript.Line](lines); row.Kind == "" {
-			m.Text, m.Time = row.Text, row.FromTime
+		row.Lines = linesOf[transcript.Line](lines)
+		if row.Kind == "" {
+			m.Text = row.Text
+			m.Time = row.FromTime
 			in.Root = &m
 			return err
 		}

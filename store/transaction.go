@@ -36,7 +36,8 @@ func transact(ctx context.Context, db *sql.DB, begin string, f func(tx *Tx)) err
 		f(tx)
 		return tx.err
 	}
-	if tx.Do(begin); tx.err != nil {
+	tx.Do(begin)
+	if tx.err != nil {
 		return tx.err
 	}
 	committed := false

@@ -24,7 +24,8 @@ func (c *Conversation) Row(seq int64) int64 { return c.id<<32 | seq }
 // RowRange returns the row IDs of the seqs from and to, both included. Queries of messages use it or Own, so that none leaves
 // its conversation, whatever numbers it gets; without any seqs the range is empty.
 func (c *Conversation) RowRange(from, to int64) (low, high int64) {
-	from, to = max(from, 1), min(to, MaxSeq)
+	from = max(from, 1)
+	to = min(to, MaxSeq)
 	if from > to {
 		return 1, 0
 	}

@@ -48,7 +48,8 @@ func (turns Turns) Unanswered(ctx context.Context) (turn Turn, ok bool, err erro
 		ok = true
 		tx.Row("SELECT attempts, saved_at FROM messages WHERE id = ?", turns.c.Row(turn.Seq)).Scan(&turn.Starts, UTC(&turn.Since))
 		of := turns.Of(turns.c.In(tx).Messages(turn.Seq, MaxSeq, "AND turn = ? ORDER BY id", turn.Seq))
-		turn.To, turn.Optional = of.To, of.Optional
+		turn.To = of.To
+		turn.Optional = of.Optional
 	})
 	return turn, ok, err
 }
@@ -56,13 +57,15 @@ func (turns Turns) Unanswered(ctx context.Context) (turn Turn, ok bool, err erro
 // Of returns the turn that answers the addressed ones of the messages; its Seq is 0 if there is none. To contains only ids that
 // the platform knows: for nothing but results of tasks, the message that asked for the last one. A task knows all of its own.
 func (turns Turns) Of(said []chat.Message) (turn Turn) {
-	turn.Starts, turn.Optional = 1, true
+	turn.Starts = 1
+	turn.Optional = true
 	asked := ""
 	for _, m := range said {
 		if !m.Addressed {
 			continue
 		}
-		turn.Seq, turn.Optional = m.Turn, turn.Optional && m.Optional
+		turn.Seq = m.Turn
+		turn.Optional = turn.Optional && m.Optional
 		if turns.c.IsTask() || !strings.HasPrefix(m.ID, TaskID) {
 			turn.To = append(turn.To, m.ID)
 		} else {

@@ -45,8 +45,10 @@ func TestFinishedTurn(t *testing.T) {
 	c := newTalk(t)
 	turn := deliver(t, c, asking(1, "what time is it?"))[0].Turn
 	before := dump(t, c.Store())
-	taken, person := fullAnswer(turn), fullAnswer(turn)
-	taken.Messages[2].Seq, person.Messages[1].Role = turn, llm.RoleUser
+	taken := fullAnswer(turn)
+	person := fullAnswer(turn)
+	taken.Messages[2].Seq = turn
+	person.Messages[1].Role = llm.RoleUser
 	for _, bad := range []store.Outcome{taken, person} {
 		check.That(t, check.ErrorOf(c.Turns().Finish(ctx, bad)) != nil, "%+v was written", bad.Messages)
 	}
@@ -82,7 +84,9 @@ func wantUnfinished(t *testing.T, s *store.Store, names ...string) {
 
 func TestUnfinished(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
-	asked, done, inbox := find(t, s, "terminal:asked"), find(t, s, "terminal:done"), find(t, s, "terminal:inbox")
+	asked := find(t, s, "terminal:asked")
+	done := find(t, s, "terminal:done")
+	inbox := find(t, s, "terminal:inbox")
 	deliver(t, done, said(1, "overheard"))
 	wantUnfinished(t, s)
 	deliver(t, asked, asking(1, "hi"))
@@ -108,7 +112,8 @@ func TestConversations(t *testing.T) {
 			wg.Go(func() { check.Error(t, check.ErrorOf([]*store.Store{s, shell}[i%2].Conversation(ctx, name)), nil) })
 		}
 		wg.Wait()
-		c, again := find(t, s, name), find(t, s, name)
+		c := find(t, s, name)
+		again := find(t, s, name)
 		check.Equal(t, "conversations", *again, *c)
 		check.Equal(t, "name", again.Name(), name)
 	}

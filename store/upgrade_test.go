@@ -69,7 +69,8 @@ func wantRows(t *testing.T, what, dir, path string, columns, before map[string][
 		if table == "unscrubbed" || slices.Contains(store.Derived, table) {
 			continue // the store erases when it opens, and builds what is derived again
 		}
-		now, rows := after[nameNow(table)], valuesNow(table, rows)
+		now := after[nameNow(table)]
+		rows := valuesNow(table, rows)
 		switch table {
 		case "sqlite_sequence": // newer tables have rows there too
 			now = slices.DeleteFunc(now, func(row string) bool { return !slices.Contains(rows, row) || strings.Contains(row, "unscrubbed") })
@@ -134,7 +135,8 @@ func TestUpgradeFromEachVersion(t *testing.T) {
 // A new database has the same tables as an old one after all migrations: the same columns in the
 // same order, with the same checks, indexes, triggers and views.
 func TestSchemaMatchesMigrations(t *testing.T) {
-	made, migrated := t.TempDir(), t.TempDir()
+	made := t.TempDir()
+	migrated := t.TempDir()
 	leaveVersion(t, migrated, len(store.Migrations)-1)
 	var parts [2][]string
 	for i, dir := range []string{made, migrated} {
@@ -213,7 +215,8 @@ func TestUpgradeOfMemories(t *testing.T) {
 	runScripts(t, dir, store.Migrations[0], store.Migrations[1], store.Migrations[2], read(t, "testdata/memories.sql"), purged)
 	s := storetest.OpenStore(t, dir)
 	wantErasures(t, s, 1)
-	memories, c := memory.In(s), find(t, s, "discord:1/10")
+	memories := memory.In(s)
+	c := find(t, s, "discord:1/10")
 	owners := map[int64]string{1: "u1 u2", 2: "u1 u1", 3: " "} // derived from the messages
 	for id := int64(1); id <= 4; id++ {
 		m := storetest.Memory(t, s, id)

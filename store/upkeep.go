@@ -201,7 +201,8 @@ func nextQuietHour(hours [24]int, now time.Time) time.Time {
 // older state of the database. After an error the deletion stays recorded; another attempt rewrites the database only if
 // that had failed, or for newer deletions.
 func (u Upkeep) EraseFiles(ctx context.Context, b Backups) error {
-	s, newest := u.store, int64(0)
+	s := u.store
+	newest := int64(0)
 	err := s.write.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM unscrubbed").Scan(&newest)
 	if err == nil && newest > s.rewritten {
 		if err = u.Vacuum(ctx); err == nil {
@@ -215,7 +216,8 @@ func (u Upkeep) EraseFiles(ctx context.Context, b Backups) error {
 		return fmt.Errorf("rewrite the database: %w", s.explain(err))
 	}
 	now := time.Now()
-	if b.Keep = 1; b.Every == 0 { // the backups made before it hold deleted text
+	b.Keep = 1
+	if b.Every == 0 { // the backups made before it hold deleted text
 		err = b.remove(now, 0)
 	} else {
 		err = s.backUp(ctx, b, now)
@@ -252,7 +254,9 @@ func (u Upkeep) Vacuum(ctx context.Context) error {
 func (s *Store) emptyLog(ctx context.Context) error {
 	db := open(s.path, "_journal_mode=WAL&_busy_timeout=500&_synchronous=FULL")
 	defer db.Close()
-	blocked, frames, moved := 0, 0, 0
+	blocked := 0
+	frames := 0
+	moved := 0
 	err := db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)").Scan(&blocked, &frames, &moved) // no writer waits for it
 	if err == nil {
 		err = db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&blocked, &frames, &moved)

@@ -166,7 +166,8 @@ func (ms Models) List(ctx context.Context) (map[string]llm.Facts, error) {
 // Keep stores what is now known about a model.
 func (ms Models) Keep(ctx context.Context, model string, f llm.Facts) error {
 	if f.Factor == 0 { // not measured
-		f.Factor, f.Scale = 1, 100
+		f.Factor = 1
+		f.Scale = 100
 	}
 	// updated_at is the age of the limit and the refusals, not of the factor.
 	return ms.store.set(ctx, "keep "+model, `

@@ -37,7 +37,8 @@ var scatteredFile = sync.OnceValue(func() []byte {
 	dir := must(os.MkdirTemp("", "cairn"))
 	defer os.RemoveAll(dir)
 	s := must(store.Open(ctx, store.Options{Dir: dir}))
-	c, other := must(s.Conversation(ctx, "terminal:general")), must(s.Conversation(ctx, "terminal:other"))
+	c := must(s.Conversation(ctx, "terminal:general"))
+	other := must(s.Conversation(ctx, "terminal:other"))
 	r := rand.New(rand.NewPCG(1, 2))
 	text := func(i, words int) (text string) {
 		for range words {

@@ -195,7 +195,8 @@ func (c *conversation) count(sp transcript.Span) (n transcript.Stretch) {
 		if n.Messages == 0 {
 			n.First = c.messages[seq].Time
 		}
-		n.Messages, n.Last = n.Messages+1, c.messages[seq].Time
+		n.Messages = n.Messages + 1
+		n.Last = c.messages[seq].Time
 	}
 	return n
 }

@@ -114,10 +114,12 @@ func (sum Summary) checkLines() error {
 }
 
 func (s *State) checkCoverage() error {
-	behind, last := 0, int64(0)
+	behind := 0
+	last := int64(0)
 	for _, row := range s.Summaries {
 		if row.From >= s.SessionStart {
-			behind, last = behind+row.Messages, row.To
+			behind = behind + row.Messages
+			last = row.To
 		}
 	}
 	if n := len(s.Messages) + behind; n != s.InSession {

@@ -85,7 +85,8 @@ func (d *cover) apply(row Summary) (ok bool) {
 	if !d.inOneSession(row.Span) || len(below) == 0 && (verbatim == 0 || row.Trigger == OnRepair) {
 		return false
 	}
-	as, parts := Replaced, []Summary(nil)
+	as := Replaced
+	parts := []Summary(nil)
 	if row.Kind == Rollup && row.Trigger != OnRepair {
 		as = RolledUp
 		row, ok = rollUp(row, below)
@@ -117,7 +118,8 @@ func (d *cover) apply(row Summary) (ok bool) {
 // rollUp returns the rollup of the rows below it; ok is false if it has not read all of them.
 func rollUp(row Summary, below []Summary) (rollup Summary, ok bool) {
 	rollup = row
-	rollup.Children, rollup.Messages = nil, 0
+	rollup.Children = nil
+	rollup.Messages = 0
 	for _, child := range below {
 		read := child.Kind == Placeholder || slices.Contains(row.Children, child.ID)
 		if !read || !child.Within(row.Span) {

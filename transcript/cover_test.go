@@ -182,7 +182,8 @@ func (c *conversation) begin(j job) transcript.Summary {
 		Span: transcript.Span{From: j.from, To: j.to},
 	}
 	if j.children != nil {
-		sum.Kind, sum.Level = transcript.Rollup, 1
+		sum.Kind = transcript.Rollup
+		sum.Level = 1
 	}
 	c.must(c.s.Begin(sum))
 	return c.s.Running[len(c.s.Running)-1]
@@ -192,7 +193,8 @@ func (c *conversation) prepare(j job) int64 {
 	c.t.Helper()
 	sum := c.begin(j)
 	sum.Text = fmt.Sprintf("## Facts\n- what %d to %d say (#%d)\n- and a guess", j.from, j.to, j.from)
-	sum.Lines, sum.Tokens = []transcript.Line{{At: 1, Seqs: []int64{j.from}}, {At: 2}}, 10
+	sum.Lines = []transcript.Line{{At: 1, Seqs: []int64{j.from}}, {At: 2}}
+	sum.Tokens = 10
 	c.must(c.s.Prepare(sum))
 	return sum.ID
 }

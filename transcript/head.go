@@ -101,8 +101,12 @@ func (s Snapshot) State() *State {
 // nor summaries that only hide in memory.
 func NewState(head Head, verbatim []Message, jobs []Summary, next int64) *State {
 	s := New()
-	s.Version, s.HeadVersion, s.ClearedTo = head.Version, head.Version, head.ClearedTo
-	s.NextSeq, s.NextSummary, s.SessionStart = next, Unstored, head.Start
+	s.Version = head.Version
+	s.HeadVersion = head.Version
+	s.ClearedTo = head.ClearedTo
+	s.NextSeq = next
+	s.NextSummary = Unstored
+	s.SessionStart = head.Start
 	s.Spared = head.Spared
 	for _, session := range head.Earlier {
 		s.Sessions = append(s.Sessions, Span{From: session.From, To: session.To})

@@ -103,7 +103,8 @@ func (sum Summary) Claims() (claims []Claim) {
 	for i, text := range strings.Split(sum.Text, "\n") {
 		l, known := at[i]
 		l.At = i
-		if _, content := cutMarker(text); known || isContent(text) {
+		_, content := cutMarker(text)
+		if known || isContent(text) {
 			claims = append(claims, Claim{l, content, known})
 		}
 	}

@@ -25,9 +25,11 @@ func TestLog(t *testing.T) {
 			case 0, 1:
 				more := make([]transcript.Message, rapid.IntRange(0, 150).Draw(rt, "appended"))
 				for i := range more {
-					more[i].Seq, next = next, next+1
+					more[i].Seq = next
+					next = next + 1
 				}
-				l, plain = l.Append(more...), append(plain, more...)
+				l = l.Append(more...)
+				plain = append(plain, more...)
 			case 2:
 				l = l.Without(sp)
 				out = append(out, within(plain, sp)...)
@@ -42,9 +44,12 @@ func TestLog(t *testing.T) {
 			holds(rt, l, plain, sp)
 			holds(rt, older, was, sp)
 			if rapid.Bool().Draw(rt, "go on from the older one") {
-				l, plain, out = older, slices.Clone(was), nil
+				l = older
+				plain = slices.Clone(was)
+				out = nil
 			}
-			older, was = l, slices.Clone(plain)
+			older = l
+			was = slices.Clone(plain)
 		}
 	})
 }

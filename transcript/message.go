@@ -68,7 +68,8 @@ type Log []Message
 
 // In returns the messages of a span.
 func (l Log) In(sp Span) Log {
-	from, to := l.at(sp.From), l.at(sp.To+1)
+	from := l.at(sp.From)
+	to := l.at(sp.To + 1)
 	return l[from:max(from, to)]
 }
 
@@ -84,7 +85,8 @@ func (l Log) Append(messages ...Message) Log {
 
 // Without returns the log without the messages of a span.
 func (l Log) Without(sp Span) Log {
-	from, gone := l.at(sp.From), len(l.In(sp))
+	from := l.at(sp.From)
+	gone := len(l.In(sp))
 	switch {
 	case gone == 0:
 		return l

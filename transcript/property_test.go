@@ -20,12 +20,14 @@ func TestAnyHistory(t *testing.T) {
 		h.t = failing{t, rt}
 		steps := []func(){h.hear, h.hear, h.talk, h.prepareNext, h.prepareNext, h.coverSome, h.coverSome, h.rollUp, h.repair, h.undoLast, h.editOne, h.deleteSome, h.truncateSome, h.clear, h.newSession, h.rewrite}
 		for range rapid.IntRange(10, 60).Draw(rt, "steps") {
-			frozen, was := h.s, h.shown()
+			frozen := h.s
+			was := h.shown()
 			h.mayGo = false
 			h.edits = false
 			rapid.SampledFrom(steps).Draw(rt, "step")()
 			after := h.s
-			if now := theirLines(after); !h.mayGo {
+			now := theirLines(after)
+			if !h.mayGo {
 				for _, line := range theirLines(frozen) {
 					check.Require(rt, slices.Contains(now, line), "a step that deletes nothing took %q, and left %q", line, now)
 				}
@@ -124,7 +126,8 @@ func (h *history) coverSome() {
 			ids = append(ids, row.ID)
 		}
 	}
-	before, applied := h.s, len(h.applied)
+	before := h.s
+	applied := len(h.applied)
 	change, stale, wait := h.s.Cover(ids, int64(h.number(0, 3, "clear")), h.count)
 	h.applyCover(change)
 	for _, id := range stale {
@@ -139,7 +142,8 @@ func (h *history) coverSome() {
 	}
 	check.NoError(h.rt, h.undo()) // what was just applied can be undone
 	start := func(row transcript.Summary) bool { return row.From < before.SessionStart }
-	then, now := slices.DeleteFunc(slices.Clone(before.Summaries), start), slices.DeleteFunc(slices.Clone(h.s.Summaries), start)
+	then := slices.DeleteFunc(slices.Clone(before.Summaries), start)
+	now := slices.DeleteFunc(slices.Clone(h.s.Summaries), start)
 	check.Require(h.rt, (reflect.DeepEqual(then, now) || len(then)+len(now) <= 0) && before.ClearedTo == h.s.ClearedTo,
 		"undo: got\n%+v\nwant\n%+v", now, then)
 	check.EqualAll(h.rt, "verbatim messages after an undo", h.s.Messages, before.Messages)
@@ -155,7 +159,8 @@ func (h *history) mustNotFold(before *transcript.State, id int64, of int) {
 	found := 0
 	for _, child := range before.Summaries {
 		if child.Overlaps(row.Span) {
-			if found++; !child.Within(row.Span) || child.Kind != transcript.Placeholder && !slices.Contains(row.Children, child.ID) {
+			found++
+			if !child.Within(row.Span) || child.Kind != transcript.Placeholder && !slices.Contains(row.Children, child.ID) {
 				return
 			}
 		}

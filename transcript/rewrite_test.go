@@ -16,7 +16,8 @@ func with(t *testing.T, by transcript.By, text string, lines ...transcript.Line)
 	t.Helper()
 	c := said(t, 6)
 	sum := c.begin(job{from: 1, to: 4, by: by})
-	sum.Text, sum.Lines = text, lines
+	sum.Text = text
+	sum.Lines = lines
 	c.must(c.s.Prepare(sum))
 	c.cover(sum.ID)
 	return c, c.s.Summaries[0]
@@ -125,7 +126,8 @@ func TestRewrite(t *testing.T) {
 	})
 	t.Run("what is made from the old version becomes stale", func(t *testing.T) {
 		c, old := with(t, transcript.Extractive, facts, linesOfFacts()...)
-		running, prepared := c.begin(job{from: 1, to: 4, trigger: transcript.OnRepair}), c.prepare(job{from: 1, to: 4, trigger: transcript.OnRepair})
+		running := c.begin(job{from: 1, to: 4, trigger: transcript.OnRepair})
+		prepared := c.prepare(job{from: 1, to: 4, trigger: transcript.OnRepair})
 		other := c.prepare(job{from: 5, to: 6})
 		c.rewrites(old.ID, 5, "it leaves at ten")
 		c.status(running.ID, transcript.Stale)
@@ -143,7 +145,8 @@ func TestLinesOfPeopleStay(t *testing.T) {
 	}
 	replaced := func(t *testing.T, c *conversation, sum transcript.Summary, text string) transcript.Summary {
 		t.Helper()
-		sum.Text, sum.Lines = text, nil
+		sum.Text = text
+		sum.Lines = nil
 		c.must(c.s.Prepare(sum))
 		stale, _ := c.cover(sum.ID)
 		check.Len(t, "stale", stale, 0)

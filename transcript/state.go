@@ -133,7 +133,8 @@ func (s *State) With(c Change) *State {
 		next.put(row)
 	}
 	next.Messages = next.Messages.Insert(c.Restored).Append(c.Appended...)
-	next.Marks, next.Sessions = c.Marks, c.Sessions
+	next.Marks = c.Marks
+	next.Sessions = c.Sessions
 	return &next
 }
 

@@ -54,11 +54,14 @@ func TestAppend(t *testing.T) {
 
 func TestPrepareAndFail(t *testing.T) {
 	c := said(t, 6)
-	edited, longer, failed := c.begin(job{from: 1, to: 2}), c.begin(job{from: 3, to: 4}), c.begin(job{from: 3, to: 4})
+	edited := c.begin(job{from: 1, to: 2})
+	longer := c.begin(job{from: 3, to: 4})
+	failed := c.begin(job{from: 3, to: 4})
 	c.edit(2)
 	check.Error(t, check.ErrorOf(c.s.Prepare(edited)), transcript.ErrStale)
 	c.status(edited.ID, transcript.Stale)
-	longer.To, longer.Text = 6, "all" // a result cannot change what was started
+	longer.To = 6
+	longer.Text = "all" // a result cannot change what was started
 	c.must(c.s.Prepare(longer))
 	got := c.s.Prepared[0]
 	check.That(t, got.To == 4 && got.Text == "all", "got prepared %+v", got)
@@ -92,7 +95,8 @@ func TestEditsAndDeletions(t *testing.T) {
 	kept := rows["c"].Kind == transcript.Placeholder && rows["a"].Text == "" && rows["b"].Text != ""
 	check.That(t, kept, "a rollup keeps its children, those over the message without their texts: got %+v", rows)
 	rows = after("say 6; sum a 1-2; prep b 3-4") // which repeat a message elsewhere
-	a, b := rows["a"].Without([]int64{6}), rows["b"].Without([]int64{6})
+	a = rows["a"].Without([]int64{6})
+	b := rows["b"].Without([]int64{6})
 	check.That(t, a.Kind == transcript.Placeholder && a.Text == "" && a.Messages == 2, "got applied %+v", a)
 	check.That(t, b.State == transcript.Stale && b.Text == "", "got prepared %+v", b)
 }
@@ -146,7 +150,8 @@ func TestCheck(t *testing.T) {
 		{"a placeholder has a text", func(s *transcript.State) { s.Summaries[0].Kind = transcript.Placeholder }, "with the text"},
 		{"the open turn is hidden", func(s *transcript.State) { s.Open = 4 }, "covers the open turn"},
 		{"a summary reaches over the end of a session", func(s *transcript.State) {
-			s.Sessions, s.SessionStart = []transcript.Span{{From: 1, To: 3}}, 4
+			s.Sessions = []transcript.Span{{From: 1, To: 3}}
+			s.SessionStart = 4
 		}, "over the end of a session"},
 		{"an id is given twice", func(s *transcript.State) { s.NextSummary = 2 }, "is there twice"},
 		{"a message is in no place", func(s *transcript.State) { s.Messages = s.Messages.Without(transcript.Span{From: 6, To: 6}) }, "behind summaries, of"},

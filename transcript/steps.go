@@ -25,8 +25,10 @@ func (s *State) Append(messages ...Message) (Change, error) {
 		if m.Seq < d.NextSeq || m.Turn > m.Seq || m.Turn < last.Turn {
 			return s.none(), fmt.Errorf("message %d of turn %d, next is %d after turn %d: %w", m.Seq, m.Turn, d.NextSeq, last.Turn, ErrOrder)
 		}
-		placed, last = append(placed, m), m
-		d.NextSeq, d.InSession = m.Seq+1, d.InSession+1
+		placed = append(placed, m)
+		last = m
+		d.NextSeq = m.Seq + 1
+		d.InSession = d.InSession + 1
 	}
 	c := d.change()
 	c.Appended = placed
@@ -57,7 +59,11 @@ func (s *State) Prepare(sum Summary) (Change, error) {
 		return s.none(), fmt.Errorf("summary %d: %w", sum.ID, ErrStale)
 	}
 	started := s.Running[i]
-	sum.Kind, sum.Trigger, sum.Level, sum.Span, sum.Children = started.Kind, started.Trigger, started.Level, started.Span, started.Children
+	sum.Kind = started.Kind
+	sum.Trigger = started.Trigger
+	sum.Level = started.Level
+	sum.Span = started.Span
+	sum.Children = started.Children
 	sum.State = Prepared
 	d := s.draft()
 	d.put(sum)
@@ -86,7 +92,8 @@ func (s *State) Truncate(rows []Summary, clearTo int64) Change {
 	for _, row := range rows {
 		d.hide(row)
 	}
-	d.Spared, d.ClearedTo = Span{}, max(d.ClearedTo, clearTo)
+	d.Spared = Span{}
+	d.ClearedTo = max(d.ClearedTo, clearTo)
 	return d.headChange()
 }
 
@@ -110,7 +117,8 @@ func (d *draft) putPlaceholder(like Summary) {
 		if row.Messages == 0 {
 			row.FromTime = m.Time
 		}
-		row.Messages, row.ToTime = row.Messages+1, m.Time
+		row.Messages = row.Messages + 1
+		row.ToTime = m.Time
 	}
 	if row.Messages == 0 {
 		return
@@ -120,12 +128,15 @@ func (d *draft) putPlaceholder(like Summary) {
 			continue
 		}
 		if old.From < row.From {
-			row.From, row.FromTime = old.From, old.FromTime
+			row.From = old.From
+			row.FromTime = old.FromTime
 		}
 		if old.To > row.To {
-			row.To, row.ToTime = old.To, old.ToTime
+			row.To = old.To
+			row.ToTime = old.ToTime
 		}
-		row.Messages, row.AwaitsModel = row.Messages+old.Messages, row.AwaitsModel || old.AwaitsModel
+		row.Messages = row.Messages + old.Messages
+		row.AwaitsModel = row.AwaitsModel || old.AwaitsModel
 		row = row.Keeping(old).Dropping(Removed(old)...)
 		old.State = Replaced
 		d.put(old)
@@ -159,7 +170,9 @@ func (s *State) NewSession(awaitsModel bool) (Change, error) {
 	d := s.draft()
 	d.hide(Summary{Span: Span{s.SessionStart, s.NextSeq - 1}, Trigger: OnNew, AwaitsModel: awaitsModel})
 	d.Sessions = append(slices.Clip(d.Sessions), Span{s.SessionStart, s.NextSeq - 1})
-	d.SessionStart, d.InSession, d.Spared = s.NextSeq, 0, Span{}
+	d.SessionStart = s.NextSeq
+	d.InSession = 0
+	d.Spared = Span{}
 	return d.headChange(), nil
 }
 

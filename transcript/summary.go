@@ -123,7 +123,8 @@ func (sum Summary) Edited() Summary {
 	case sum.State != Applied && sum.State != RolledUp:
 		return sum
 	case sum.By == Worker:
-		sum.AwaitsModel, sum.Declined = true, Declined{}
+		sum.AwaitsModel = true
+		sum.Declined = Declined{}
 		sum.DroppedLines = nil // they may have the old words, and a repair would keep those of people
 		return sum
 	}
@@ -159,7 +160,9 @@ func (sum Summary) emptied() Summary {
 	switch sum.State {
 	case Applied, RolledUp:
 		sum.AwaitsModel = sum.AwaitsModel || sum.By == Worker
-		sum.Kind, sum.By, sum.Model = Placeholder, Nobody, ""
+		sum.Kind = Placeholder
+		sum.By = Nobody
+		sum.Model = ""
 	}
 	return sum.priced()
 }
@@ -226,7 +229,8 @@ func (sum Summary) InheritedCost() int {
 
 // Days returns the days that the summary spans, in words.
 func (sum Summary) Days() string {
-	from, to := sum.FromTime.Format(chat.DateFormat), sum.ToTime.Format(chat.DateFormat)
+	from := sum.FromTime.Format(chat.DateFormat)
+	to := sum.ToTime.Format(chat.DateFormat)
 	if from == to {
 		return from
 	}

@@ -77,7 +77,8 @@ func (s *Server) check(r *http.Request, origin *http.CrossOriginProtection) erro
 	}
 	// With another name, a page of another site could point its own name at this server (DNS rebinding) and
 	// would count as the same origin. That is impossible with an address.
-	host, isHost := hostName(r.Host), func(name string) bool { return hostName(name) == hostName(r.Host) }
+	host := hostName(r.Host)
+	isHost := func(name string) bool { return hostName(name) == hostName(r.Host) }
 	if _, err := netip.ParseAddr(host); err != nil && host != "localhost" && !slices.ContainsFunc(s.o.Hosts, isHost) {
 		return problem(http.StatusMisdirectedRequest, "The server does not answer to the name %q. Add it to hosts under [web] if it is yours.", host)
 	}

@@ -85,7 +85,8 @@ var pathNames = lazy.Pattern(`\{(\w+)\}`)
 func (r route) params() (all []param) {
 	for _, match := range pathNames().FindAllStringSubmatch(r.pattern, -1) {
 		p := inPath[match[1]]
-		p.name, p.in = match[1], "path"
+		p.name = match[1]
+		p.in = "path"
 		all = append(all, p)
 	}
 	return append(all, r.query...)

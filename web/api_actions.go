@@ -101,7 +101,8 @@ func (s *Server) newSession(r *request) (doneAnswer, error) {
 	case !wanted:
 		a.Reason = "This session is already new: it has no messages yet."
 	case later:
-		r.status, a.Reason = http.StatusAccepted, "The new session starts once the earlier messages are answered."
+		r.status = http.StatusAccepted
+		a.Reason = "The new session starts once the earlier messages are answered."
 	}
 	return a, err
 }

@@ -56,7 +56,8 @@ func (s *Server) listConversations(r *request) (list conversationList, err error
 		if err != nil {
 			return list, err
 		}
-		l.Used, l.Max = now.Used, now.Window
+		l.Used = now.Used
+		l.Max = now.Window
 		switch {
 		case now.Answering:
 			l.State = "answering"
@@ -100,7 +101,9 @@ func (s *Server) showConversation(r *request) (a conversationAnswer, _ error) {
 	a.Settings, _, e2 = s.operator.Settings(r.Context(), name)
 	here, all, e3 := s.operator.Paused(r.Context(), name)
 	now, _ := s.operator.Activity(name)
-	a.Silent, a.Answering, a.Approvals = here || all, now.Answering, s.operator.Approvals(name)
+	a.Silent = here || all
+	a.Answering = now.Answering
+	a.Approvals = s.operator.Approvals(name)
 	a.CannotWrite = channel.CannotWrite(s.o.Hub, name)
 	return a, cmp.Or(e1, e2, e3)
 }

@@ -69,7 +69,8 @@ func TestConversationsAPI(t *testing.T) {
 		get[conversationList](r, closed).Conversations[0].Used, before+100)
 	cached, _ := r.server.fills.Load("discord:1/2")
 	old := cached.(cachedUsage)
-	old.at, old.activity.Window = old.at.Add(-time.Minute), 128_000 // the model's server did not answer then
+	old.at = old.at.Add(-time.Minute)
+	old.activity.Window = 128_000 // the model's server did not answer then
 	r.server.fills.Store("discord:1/2", old)
 	check.Equal(t, "the window a minute later", get[conversationList](r, closed).Conversations[0].Max, 8000)
 	check.Equal(t, "a name that is percent-encoded", get[conversationAnswer](r, at(odd, "")).Channel, odd)

@@ -136,7 +136,8 @@ func (b *browser) until(what, expression string, args ...any) {
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	expression = "document.readyState === 'complete' && (" + fmt.Sprintf(expression, args...) + ")"
-	holds, err := false, error(nil)
+	holds := false
+	err := error(nil)
 	for ; !holds; time.Sleep(20 * time.Millisecond) {
 		try, stop := context.WithTimeout(ctx, 5*time.Second)
 		holds, err = chromedp.Run(try, chromedp.Evaluate[bool](expression, chromedp.EvalAwaitPromise))
@@ -187,7 +188,8 @@ func (b *browser) keys(selector, keys string) {
 func (b *browser) enter() {
 	key := input.DispatchKeyEventParams{Type: "keyDown", Key: "Enter", Code: "Enter", Text: "\r", WindowsVirtualKeyCode: 13}
 	run(b, "press Enter", protocol(input.DispatchKeyEvent, key))
-	key.Type, key.Text = "keyUp", ""
+	key.Type = "keyUp"
+	key.Text = ""
 	run(b, "let go of Enter", protocol(input.DispatchKeyEvent, key))
 }
 
@@ -215,7 +217,8 @@ func (b *browser) submits(selector, text string) {
 func (b *browser) audited(name string) {
 	dir := os.Getenv(screenshots)
 	for i := range 4 {
-		scheme, width := []string{"light", "dark"}[i%2], []int64{1200, 420, 420, 1200}[i]
+		scheme := []string{"light", "dark"}[i%2]
+		width := []int64{1200, 420, 420, 1200}[i]
 		if i >= 2 && dir == "" {
 			break
 		}

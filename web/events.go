@@ -232,7 +232,8 @@ func (e *Events) Remembered(conversation string, id int64, kind, content string)
 
 // watch streams events until the client disconnects, reads too slowly, or the server closes.
 func (s *Server) watch(w http.ResponseWriter, r *http.Request) error {
-	q, kinds := r.URL.Query(), allKinds
+	q := r.URL.Query()
+	kinds := allKinds
 	conversation := q.Get("conversation")
 	if q.Get("kinds") != "" {
 		kinds = strings.Split(q.Get("kinds"), ",")

@@ -78,7 +78,8 @@ func (e *Events) incidents() []incidentEvent {
 }
 
 func healthPage(v *visit) page {
-	ok, parts := true, []Part{}
+	ok := true
+	parts := []Part{}
 	if v.s.o.Ready != nil {
 		ok, parts = v.s.o.Ready(v.Context())
 	}
@@ -90,9 +91,11 @@ func healthPage(v *visit) page {
 		})),
 		h.H2(g.Text("Incidents since the start")),
 	}
-	incidents, columns := v.s.o.Events.incidents(), []string{"When", "Where", "What"}
+	incidents := v.s.o.Events.incidents()
+	columns := []string{"When", "Where", "What"}
 	list := table("list", columns, incidents, func(i incidentEvent) []g.Node {
-		where, rest := i.Attributes["conversation"], maps.Clone(i.Attributes)
+		where := i.Attributes["conversation"]
+		rest := maps.Clone(i.Attributes)
 		delete(rest, "conversation")
 		return []g.Node{
 			timeView(i.Time),

@@ -167,7 +167,8 @@ func TestChatAPI(t *testing.T) {
 
 // What people write during an answer is taken up after it; until then only the inbox has it.
 func TestMessageDuringAnAnswerIsShown(t *testing.T) {
-	began, more := make(chan bool, 2), make(chan bool, 2)
+	began := make(chan bool, 2)
+	more := make(chan bool, 2)
 	r := newRig(t, rigOptions{model: func(context.Context, int, llm.Request) (llm.Response, error) {
 		began <- true
 		<-more

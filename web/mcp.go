@@ -97,15 +97,18 @@ func (m mcpTools) add(hints *sdk.ToolAnnotations, name, call, required, descript
 	key, byDefault, _ := strings.Cut(defaults, "=")
 	method, to, _ := strings.Cut(call, " ")
 	r := m.route(call)
-	out := schemaOf(r.answer)           // the same as in the OpenAPI document
-	out.Type, out.Types = "object", nil // clients require it here
+	out := schemaOf(r.answer) // the same as in the OpenAPI document
+	out.Type = "object"
+	out.Types = nil // clients require it here
 	tool := &sdk.Tool{Name: name, Description: description, Annotations: hints, OutputSchema: out, InputSchema: &jsonschema.Schema{
 		Type: "object", Properties: r.arguments(defaults == ""), Required: strings.Fields(required),
 		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
 	}}
 	type given = map[string]json.RawMessage
 	sdk.AddTool(m.server, tool, func(ctx context.Context, _ *sdk.CallToolRequest, in given) (*sdk.CallToolResult, any, error) {
-		path, query, body := to, url.Values{}, map[string]any{}
+		path := to
+		query := url.Values{}
+		body := map[string]any{}
 		if key != "" {
 			query.Set(key, byDefault)
 			body[key] = byDefault
@@ -123,7 +126,8 @@ func (m mcpTools) add(hints *sdk.ToolAnnotations, name, call, required, descript
 		}
 		var sent any
 		if method != http.MethodGet {
-			sent, query = body, nil
+			sent = body
+			query = nil
 		}
 		text, err := m.ask(ctx, method, path, query, sent)
 		if err != nil {

@@ -41,7 +41,8 @@ func (r *rig) mcpClient(token string) (*sdk.ClientSession, error) {
 func calls(t *testing.T, s *sdk.ClientSession, tool string, arguments any, want string) string {
 	t.Helper()
 	result, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: arguments})
-	text, failed := fmt.Sprint(err), err != nil || result.IsError
+	text := fmt.Sprint(err)
+	failed := err != nil || result.IsError
 	if err == nil {
 		text = result.Content[0].(*sdk.TextContent).Text
 	}

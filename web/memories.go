@@ -75,16 +75,20 @@ type memoryPatch struct {
 }
 
 func (s *Server) patchMemory(r *request, p memoryPatch) (m memory.Details, err error) {
-	id, memories, change := r.id("id"), memory.In(s.o.Store), "changed"
+	id := r.id("id")
+	memories := memory.In(s.o.Store)
+	change := "changed"
 	switch {
 	case p.Content != nil && p.Pinned == nil && p.State == "":
 		err = memories.Edit(r.Context(), id, *p.Content)
 	case p.Content == nil && p.Pinned != nil && p.State == "":
 		err = memories.Pin(r.Context(), id, *p.Pinned)
 	case p.Content == nil && p.Pinned == nil && p.State == "forgotten":
-		change, err = "forgotten", memories.Forget(r.Context(), id)
+		change = "forgotten"
+		err = memories.Forget(r.Context(), id)
 	case p.Content == nil && p.Pinned == nil && p.State == "active":
-		change, err = "restored", memories.Restore(r.Context(), id)
+		change = "restored"
+		err = memories.Restore(r.Context(), id)
 	default:
 		return m, invalid("Change one of content, pinned and state, which is \"forgotten\" or \"active\": {\"pinned\": true}.")
 	}
@@ -116,7 +120,9 @@ type recalled struct {
 }
 
 func (s *Server) recall(r *request) (found recalled, err error) {
-	q, asker, since := r.Get("q"), r.Get("as"), r.since()
+	q := r.Get("q")
+	asker := r.Get("as")
+	since := r.since()
 	if strings.TrimSpace(q) == "" || r.Get("conversation") == "" {
 		return found, bad("Name a question and a conversation.")
 	}

@@ -99,7 +99,8 @@ func loosen(s *jsonschema.Schema) {
 		s.AdditionalProperties = nil
 	}
 	if s.Items != nil {
-		s.Type, s.Types = "array", nil
+		s.Type = "array"
+		s.Types = nil
 		loosen(s.Items)
 	}
 	if s.AdditionalProperties != nil {

@@ -131,7 +131,8 @@ func section(r *http.Request) string {
 }
 
 func (v *visit) pager(total int) g.Node {
-	at, to := v.number("offset", 0), func(offset int, rel, text string) g.Node {
+	at := v.number("offset", 0)
+	to := func(offset int, rel, text string) g.Node {
 		q := v.URL.Query()
 		q.Del("fragment")
 		q.Set("offset", strconv.Itoa(offset))

@@ -26,11 +26,13 @@ import (
 const pageSize = 50
 
 func conversationsPage(v *visit) page {
-	q, list := v.Get("q"), ask(v, v.s.listConversations)
+	q := v.Get("q")
+	list := ask(v, v.s.listConversations)
 	columns := []string{"Conversation", "Window", "#Messages", "Newest", "State"}
 	all := g.Node(g.Group{
 		table("list", columns, list.Conversations, func(c listedConversation) []g.Node {
-			full, newest := percentOf(c.Used, c.Max), h.Span(h.Class("faint"), g.Text("never"))
+			full := percentOf(c.Used, c.Max)
+			newest := h.Span(h.Class("faint"), g.Text("never"))
 			if !c.Last.IsZero() {
 				newest = timeView(c.Last)
 			}
@@ -67,7 +69,8 @@ func conversationsPage(v *visit) page {
 func tab(name string, show func(*visit) page) func(*visit) page {
 	return func(v *visit) page {
 		here := v.name()
-		p, called := page{content: h.P(g.Text("There are no messages here yet."))}, here
+		p := page{content: h.P(g.Text("There are no messages here yet."))}
+		called := here
 		err := v.enter(here)
 		if err == nil {
 			p = show(v)
@@ -99,7 +102,10 @@ func conversationTabs(name, here string) g.Node {
 
 func overview(v *visit) page {
 	shown := rangeOf(v.Values)
-	name, d, past, tasks := v.name(), ask(v, v.s.showConversation), ask(v, v.s.history), ask(v, v.s.tasks)
+	name := v.name()
+	d := ask(v, v.s.showConversation)
+	past := ask(v, v.s.history)
+	tasks := ask(v, v.s.tasks)
 	_, policy, err := v.s.policy(v.Context(), v.conversation)
 	v.fail(err)
 	summaries := g.Node(faint(g.Text("Nothing has been summarized yet: the model sees every message verbatim.")))

@@ -12,7 +12,9 @@ import (
 )
 
 func messages(v *visit) page {
-	here, q, before := pageOf(v.name())+"/messages", v.Get("q"), v.Get("before")
+	here := pageOf(v.name()) + "/messages"
+	q := v.Get("q")
+	before := v.Get("before")
 	list := ask(v, v.s.messages)
 	var stack []channel.StackEntry
 	if q == "" {
@@ -67,7 +69,8 @@ func summaryPageOf(name string, id int64) string {
 // summariesView shows summaries. Opening one reads what it stands for.
 func summariesView(name string, all []channel.StackEntry) g.Node {
 	return h.Ol(h.Class("stack"), g.Map(all, func(s channel.StackEntry) g.Node {
-		kind, href := string(s.Kind), summaryPageOf(name, s.ID)
+		kind := string(s.Kind)
+		href := summaryPageOf(name, s.ID)
 		if s.Level > 0 {
 			kind += fmt.Sprint(" ", s.Level)
 		}
@@ -94,7 +97,8 @@ func summaryPage(v *visit) page {
 		return page{}
 	}
 	a := ask(v, v.s.summary)
-	s, kind := a.Summary, string(a.Summary.Kind)
+	s := a.Summary
+	kind := string(a.Summary.Kind)
 	view := g.Group{
 		h.P(tag(kind, kind), g.Textf(" of messages #%d to #%d, by %s, %s tokens", s.From, s.To, s.By, thousands(s.Tokens))),
 		v.linesView(name, s),

@@ -129,7 +129,9 @@ func TestSimulations(t *testing.T) {
 	var report simulate.Report
 	r.do(200, &report, "POST", "/api/simulate", `{"conversation":"`+here+`","variants":[{"settings":{"background_threshold":0.5,"economy":true}},{"name":"wide","settings":{"context_window":32000}}]}`)
 	check.Require(t, len(report.Variants) == 3 && report.Messages != 0, "got %+v", report)
-	inForce, early, wide := report.Variants[0], report.Variants[1], report.Variants[2]
+	inForce := report.Variants[0]
+	early := report.Variants[1]
+	wide := report.Variants[2]
 	check.Equal(t, "variants", inForce.Name+", "+early.Name+", "+wide.Name, simulate.Current+", background_threshold=0.5 economy=true, wide")
 	check.Equal(t, "window", wide.Window, 32000)
 	check.That(t, early.Verbatim.Mean < inForce.Verbatim.Mean, "verbatim %d and %d", inForce.Verbatim.Mean, early.Verbatim.Mean)

@@ -100,7 +100,8 @@ func newRig(t *testing.T, o rigOptions) *rig {
 		o.model = func(context.Context, int, llm.Request) (llm.Response, error) { return said(cmp.Or(o.says, "Noted.")) }
 	}
 	policy := compactor.DefaultPolicy()
-	policy.KeepLastN, policy.KeepFirst = 2, 0
+	policy.KeepLastN = 2
+	policy.KeepFirst = 0
 	agent := channel.Agent{
 		ID: "cairn", Model: &llmtest.Model{Tokens: cmp.Or(o.window, 8000), Func: o.model},
 		Policy: func() compactor.Policy { return policy }, Toolbox: o.tools, ToolServers: []string{"calc"},
@@ -148,7 +149,8 @@ func (r *rig) request(method, path, body string, headers ...string) *http.Respon
 	}
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ": ")
-		if req.Header.Set(name, value); name == "Host" {
+		req.Header.Set(name, value)
+		if name == "Host" {
 			req.Host = value
 		}
 	}
@@ -187,7 +189,11 @@ func (r *rig) page(status int, path string) string {
 func (r *rig) say(conversation, text string) { r.deliver(conversation, channel.Inbound{Text: text}) }
 
 func (r *rig) deliver(conversation string, m channel.Inbound) {
-	m.ID, m.AuthorID, m.Author, m.Time, m.Addressed = fmt.Sprint(time.Now().UnixNano()), "ada", "Ada", time.Now(), true
+	m.ID = fmt.Sprint(time.Now().UnixNano())
+	m.AuthorID = "ada"
+	m.Author = "Ada"
+	m.Time = time.Now()
+	m.Addressed = true
 	must(r.hub.Deliver(r.t.Context(), conversation, m))
 	r.idle(conversation)
 }

@@ -214,7 +214,9 @@ func TestWhoseMistakeItIs(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	r.talk(garden, 1)
 	const variant = `{"conversation": "terminal:garden", "variants": [{"settings": `
-	chat, compact, settings := at(pane, "/messages"), at(garden, "/compact"), at(garden, "/settings")
+	chat := at(pane, "/messages")
+	compact := at(garden, "/compact")
+	settings := at(garden, "/settings")
 	for _, c := range [][3]string{
 		{chat, `[1]`, "400 a value of type array is not accepted"},
 		{chat, `{"id": "1", "text": 3}`, `400 a value of type number is not accepted for \"text\"`},
@@ -250,7 +252,9 @@ func TestWhoseMistakeItIs(t *testing.T) {
 		{simulatePath, `{"conversation":`, "400 "},
 		{"/api/memories", `{"conversation": "terminal:garden", "content": "Ada prefers tea", "kind": "gossip"}`, "422 gossip"},
 	} {
-		path, body, says := c[0], c[1], c[2]
+		path := c[0]
+		body := c[1]
+		says := c[2]
 		text := r.do(must(strconv.Atoi(says[:3])), nil, map[bool]string{true: "PUT", false: "POST"}[path == settings], path, body)
 		check.Contains(t, body, text, says[4:])
 		check.Lacks(t, body, text, "Go ", "web.", "unmarshal", "struct")

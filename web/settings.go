@@ -31,7 +31,8 @@ func (s *Server) showSettings(r *request) (settingsAnswer, error) {
 }
 
 func (s *Server) putSettings(r *request, body map[string]json.RawMessage) (a settingsAnswer, err error) {
-	name, values := r.conversation.Name(), make(map[string]*string, len(body))
+	name := r.conversation.Name()
+	values := make(map[string]*string, len(body))
 	for key, raw := range body {
 		if values[key], err = settingText(raw); err != nil {
 			return a, invalid("%s: must be a number, a text, true, false or null.", key)
@@ -63,7 +64,8 @@ func settingText(raw json.RawMessage) (text *string, err error) {
 
 // settings is a form of all settings. A script shows the effect of what is typed, and applies it.
 func settings(v *visit) page {
-	here, api := pageOf(v.name())+"/settings", apiOf(v.name())+"/settings"
+	here := pageOf(v.name()) + "/settings"
+	api := apiOf(v.name()) + "/settings"
 	a := ask(v, v.s.showSettings)
 	return page{content: g.Group{
 		g.Map(a.Ignored, func(why string) g.Node {
@@ -107,7 +109,8 @@ func settingCells(s channel.Setting) []g.Node {
 
 // settingControl changes a setting, by a slider if it is a share from 0 to 1.
 func settingControl(s channel.Setting) g.Node {
-	id, now := "set-"+s.Key, fmt.Sprint(s.Value)
+	id := "set-" + s.Key
+	now := fmt.Sprint(s.Value)
 	field := func(more ...g.Node) g.Node { return h.Input(h.ID(id), h.Name(s.Key), h.Value(now), g.Group(more)) }
 	number, isNumber := s.Value.(float64)
 	_, isCount := s.Value.(int)
@@ -147,13 +150,15 @@ func (s *Server) previewSettings(w http.ResponseWriter, r *http.Request) error {
 	if err := v.enter(v.name()); err != nil {
 		return err
 	}
-	d, past := ask(v, s.showConversation), ask(v, s.history)
+	d := ask(v, s.showConversation)
+	past := ask(v, s.history)
 	report, err := s.simulation(v.Context(), v.conversation, []simulate.Variant{tried}, shown)
 	if err = cmp.Or(v.err, err); err != nil {
 		return err
 	}
 	drawn := report.Chart()
-	drawn.Title, drawn.Desc = "As it happened, and with "+report.Variants[1].Name, "tokens of the next request, over the messages"
+	drawn.Title = "As it happened, and with " + report.Variants[1].Name
+	drawn.Desc = "tokens of the next request, over the messages"
 	happened := panelOf(d, past, drawn.Panels[0].Levels)
 	happened.Name = "as it happened"
 	drawn.Panels[0] = happened

@@ -40,7 +40,8 @@ const (
 )
 
 func (s *Server) history(r *request) (h historyAnswer, err error) {
-	since, before := r.since(), int64(r.number("before", 0))
+	since := r.since()
+	before := int64(r.number("before", 0))
 	shown := rangeOf(r.Values)
 	if err := shown.check(); err != nil {
 		return h, err
@@ -49,7 +50,8 @@ func (s *Server) history(r *request) (h historyAnswer, err error) {
 	if shown.To > 0 && (before == 0 || afterAnswer < before) {
 		before = afterAnswer
 	}
-	ctx, c := r.Context(), r.conversation
+	ctx := r.Context()
+	c := r.conversation
 	h = historyAnswer{Used: []usedPoint{}, Compactions: []store.AppliedStep{}}
 	now, e1 := s.operator.Context(ctx, c.Name())
 	first, e2 := c.Transcript().Page(ctx, 1, 1)
@@ -129,7 +131,8 @@ type usageAnswer struct {
 }
 
 func (s *Server) usage(r *request) (a usageAnswer, err error) {
-	by, from := cmp.Or(r.Get("by"), channel.UsageKeys[0]), r.since()
+	by := cmp.Or(r.Get("by"), channel.UsageKeys[0])
+	from := r.since()
 	day := ""
 	if !from.IsZero() {
 		day = store.Day(from)
@@ -145,7 +148,8 @@ func (s *Server) usage(r *request) (a usageAnswer, err error) {
 }
 
 func usagePage(v *visit) page {
-	by, since := cmp.Or(v.Get("by"), channel.UsageKeys[0]), v.Get("since")
+	by := cmp.Or(v.Get("by"), channel.UsageKeys[0])
+	since := v.Get("since")
 	u := ask(v, v.s.usage)
 	rows := append(u.Rows, channel.UsageRow{Day: "Total", Expenses: u.Total})
 	columns := []string{

@@ -46,7 +46,8 @@ func (a *app) ask(cmd *cobra.Command, o terminal.Options, words []string) (err e
 	if err != nil {
 		return err
 	}
-	o.Out, o.Err = a.out, a.err
+	o.Out = a.out
+	o.Err = a.err
 	connector, err := terminal.New(o)
 	if err != nil {
 		return usage(err)

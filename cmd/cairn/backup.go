@@ -198,7 +198,8 @@ func (p purge) plan(ctx context.Context, db *store.Store) (plan purged, err erro
 		}
 	}
 	total := plan.Channels.Total()
-	plan.Messages, plan.Memories = total.Messages, total.Memories
+	plan.Messages = total.Messages
+	plan.Memories = total.Memories
 	return plan, err
 }
 

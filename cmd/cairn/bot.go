@@ -120,7 +120,8 @@ func (b *bot) openHub(ctx context.Context, connectors []channel.Connector) error
 		}
 		o.Connectors = append(o.Connectors, web.chat)
 		o.Observers = append(o.Observers, web.events)
-		o.Asked, o.Task = web.events.Asked, web.events.Task
+		o.Asked = web.events.Asked
+		o.Task = web.events.Task
 	}
 	b.hooks = hooks.New(b.log, b.metrics.hook)
 	b.hooks.Update(b.current.Load().hooks)

@@ -42,10 +42,13 @@ func TestUnwritableOutput(t *testing.T) {
 	for command, c := range map[string][2]string{
 		"chat": {"I like tea\n", "as message #1."}, "chat --json": {`{"text":"I like tea","id":"1"}` + "\n", `"to":["1"]`},
 	} {
-		p, args := newFolder(t), strings.Fields(command)
+		p := newFolder(t)
+		args := strings.Fields(command)
 		cmd := p.command(args...)
 		var errs strings.Builder
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(c[0]), full, &errs
+		cmd.Stdin = strings.NewReader(c[0])
+		cmd.Stdout = full
+		cmd.Stderr = &errs
 		_ = cmd.Run() // the exit code shows it
 		check.Equal(t, "exit code", cmd.ProcessState.ExitCode(), exitFailed)
 		check.Equal(t, "error lines", strings.Count(errs.String(), "cairn: "), 1)
@@ -111,8 +114,10 @@ func TestTimesUseConfiguredZone(t *testing.T) {
 // Each hook writes its input to a file. The one before a compaction can veto it, but not an
 // emergency.
 func TestHooks(t *testing.T) {
-	dir, p := t.TempDir(), newFolder(t)
-	settings, talk := "[[agents]]\ncontext_window = 4000\n[hooks]\n", ""
+	dir := t.TempDir()
+	p := newFolder(t)
+	settings := "[[agents]]\ncontext_window = 4000\n[hooks]\n"
+	talk := ""
 	for hook, answer := range map[string]string{
 		"before_compaction": `; echo '{"reason":"not at night"}'; exit 10`, "after_compaction": "", "on_memory": "", "on_reply": "",
 	} {

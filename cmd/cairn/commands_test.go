@@ -61,7 +61,8 @@ func TestConfigCheck(t *testing.T) {
 	check.Equal(t, "output", r.out, `{"ok":false,"file":"bad.toml","changed":[],"faults":[{"file":"bad.toml","line":2,"table":"","text":"workers = 0: must be from 1 to 64"}]}`+"\n")
 	check.Equal(t, "errors", r.err, "cairn: bad.toml:2: workers = 0: must be from 1 to 64\n")
 	p.write("config.toml", "[defaults.compaction]\nbackground_threshold = 0.7\n\n[[agents]]\nid = \"small\"\ncontext_window = 8000\nmax_output_tokens = 500\n")
-	out, last := p.must("", "config", "check", "--explain", "--json"), 8000
+	out := p.must("", "config", "check", "--explain", "--json")
+	last := 8000
 	check.HasPrefix(t, "agents", out, `[{"agent":"small",`)
 	check.Contains(t, "the effect of background_threshold", out, `"moves":"prepare_threshold follows: 0.45 at 0.6`)
 	var shown strings.Builder

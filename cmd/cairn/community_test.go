@@ -100,7 +100,8 @@ func newCommunity(t *testing.T) *community {
 			replies: func() []string { return (&platforms{discord: c.discord, square: id}).onDiscord() },
 		})
 	}
-	first, second := c.discord.Channel(guild.ID, "beds").ID, c.discord.Channel(guild.ID, "tools").ID
+	first := c.discord.Channel(guild.ID, "beds").ID
+	second := c.discord.Channel(guild.ID, "tools").ID
 	thread := c.discord.Thread(first, users[0].ID, "slugs").ID
 	onDiscord(first, first, false)
 	onDiscord(second, second, false)
@@ -121,7 +122,8 @@ func newCommunity(t *testing.T) *community {
 			},
 		})
 	}
-	beds, tools := c.slack.AddChannel("beds", members...), c.slack.AddChannel("tools", members...)
+	beds := c.slack.AddChannel("beds", members...)
+	tools := c.slack.AddChannel("tools", members...)
 	root := c.slack.Say(slacktest.Post{Channel: tools, User: members[0], Text: "let us talk about slugs"})
 	onSlack(beds, beds, "")
 	onSlack(tools, tools, "")
@@ -147,7 +149,8 @@ func (c *community) wait(what string, holds func(s *spot) bool, in ...*spot) {
 func (s *spot) answered() (order []string, count map[string]int) {
 	count = map[string]int{}
 	for _, q := range asked.FindAllString(strings.Join(s.replies(), "\n"), -1) {
-		if count[q]++; count[q] == 1 {
+		count[q]++
+		if count[q] == 1 {
 			order = append(order, q)
 		}
 	}
@@ -199,7 +202,8 @@ func TestCommunityOnBothPlatforms(t *testing.T) {
 	for i, s := range c.spots { // from then on the threads need no mention
 		s.ask(0, map[bool]string{true: "hold", false: "ask-first-1"}[i%3 == 0])
 	}
-	held, others := []*spot{c.spots[0], c.spots[3]}, slices.Concat(c.spots[1:3], c.spots[4:])
+	held := []*spot{c.spots[0], c.spots[3]}
+	others := slices.Concat(c.spots[1:3], c.spots[4:])
 	c.wait("answers beside one that is held back", (*spot).answeredAll, others...)
 	for _, s := range held { // one on each platform
 		_, count := s.answered()
@@ -234,7 +238,8 @@ func TestCommunityOnBothPlatforms(t *testing.T) {
 		var got, want []string
 		for _, m := range check.Must(conversation.Transcript().Page(t.Context(), 1, 100_000))(t) {
 			if found := number.FindStringSubmatch(m.Text); m.Role == llm.RoleUser && found != nil {
-				got, want = append(got, found[1]), append(want, fmt.Sprint(len(want)))
+				got = append(got, found[1])
+				want = append(want, fmt.Sprint(len(want)))
 			}
 		}
 		check.EqualAll(t, s.name, got, want)

@@ -19,7 +19,8 @@ import (
 )
 
 func newConfigCheck(a *app) *cobra.Command {
-	explain, name := false, ""
+	explain := false
+	name := ""
 	cmd := a.withJSON("one JSON object", &cobra.Command{
 		Use:   "check [FILE]",
 		Short: "Show mistakes in the settings, or which settings differ from the defaults",
@@ -101,7 +102,8 @@ type explanation []explainedAgent
 func (e explanation) String() string {
 	var texts []string
 	for _, one := range e {
-		of, moves := "", ""
+		of := ""
+		moves := ""
 		if one.Channel != "" {
 			of = " in " + one.Channel
 		}
@@ -148,7 +150,8 @@ func (a *app) explain(ctx context.Context, name string) error {
 func (a *app) explainAgent(ctx context.Context, agent channel.Agent, policy compactor.Policy, own []store.Override, of string) explainedAgent {
 	e := explainedAgent{Agent: agent.ID, Channel: of, Model: agent.Model.Name(), Window: agent.Model.Window(ctx).Source}
 	for _, m := range agent.Explain(ctx, policy) {
-		origin, at := "default", a.settings.Position(agent.ID, m.Key)
+		origin := "default"
+		at := a.settings.Position(agent.ID, m.Key)
 		switch {
 		case slices.ContainsFunc(own, func(o store.Override) bool { return o.Key == m.Key }):
 			origin = "channel"

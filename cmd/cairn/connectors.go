@@ -47,7 +47,8 @@ var errNoConnector = errors.New("no connector to start: set DISCORD_TOKEN for Di
 // openConnectors builds the connectors that have a token; Slack needs two. It fails if there are none,
 // unless the dashboard is served.
 func (a *app) openConnectors(log *slog.Logger) (connectors []outerConnector, err error) {
-	s, catchUp := a.settings, time.Duration(a.settings.CatchUp)
+	s := a.settings
+	catchUp := time.Duration(a.settings.CatchUp)
 	token, err := s.DiscordToken()
 	if err != nil {
 		return nil, err

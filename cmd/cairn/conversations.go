@@ -61,7 +61,8 @@ func find(ctx context.Context, db *store.Store, name string) (*store.Conversatio
 			return nil, err
 		}
 		used := namesOf(slices.DeleteFunc(all, func(p store.Place) bool { return p.Messages == 0 }))
-		switch name = defaultChannel; {
+		name = defaultChannel
+		switch {
 		case len(used) == 1:
 			name = used[0]
 		case len(used) > 1 && !slices.Contains(used, terminal.Name+":"+defaultChannel):
@@ -136,7 +137,8 @@ messages behind it minus its own, at the price of cached input.`,
 		Example: `  cairn context
   cairn context --channel garden --json | jq .used_pct`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, now := cmd.Context(), time.Now()
+			ctx := cmd.Context()
+			now := time.Now()
 			return a.withAgent(ctx, name, func(db *store.Store, conversation *store.Conversation, agent channel.Agent) error {
 				report, err := channel.ReadContext(ctx, conversation, agent)
 				if err != nil {
@@ -191,7 +193,8 @@ func (a *app) transcript(cmd *cobra.Command, name string) error {
 			}
 			return err
 		}
-		for from := int64(1); ; {
+		from := int64(1)
+		for {
 			messages, err := conversation.Transcript().Page(cmd.Context(), from, page)
 			if err != nil {
 				return err
@@ -273,7 +276,10 @@ func (a *app) showCompactions(cmd *cobra.Command, db *store.Store, f store.Compa
 	}
 	several := slices.ContainsFunc(all, func(c store.ListedCompaction) bool { return c.Channel != all[0].Channel })
 	err = showTable(a, "ID TIME CHANNEL TRIGGER KIND STATE SPAN BEFORE AFTER SEC BY ERROR", all, func(c store.ListedCompaction) []string {
-		channel, seconds, before, after := "", "", c.BeforeTokens, c.AfterTokens
+		channel := ""
+		seconds := ""
+		before := c.BeforeTokens
+		after := c.AfterTokens
 		if several {
 			channel = c.Channel
 		}
@@ -281,7 +287,8 @@ func (a *app) showCompactions(cmd *cobra.Command, db *store.Store, f store.Compa
 			seconds = secondsOf(c.Seconds)
 		}
 		if c.FoldedTokens > 0 { // what was applied with it freed the rest
-			before, after = c.FoldedTokens, c.SummaryTokens
+			before = c.FoldedTokens
+			after = c.SummaryTokens
 		}
 		return []string{
 			strconv.FormatInt(c.ID, 10), moment(c.Time), channel, c.Trigger, c.Kind, c.State, fmt.Sprintf("#%d-%d", c.From, c.To),

@@ -119,7 +119,8 @@ func TestUnusableDatabase(t *testing.T) {
 // asNobody runs the program as a user who may not write into the folder.
 func (p folder) asNobody(input string, args ...string) (code int, out string) {
 	p.t.Helper()
-	data, covered := filepath.Join(p.dir, "data"), filepath.Join(p.dir, "covered")
+	data := filepath.Join(p.dir, "data")
+	covered := filepath.Join(p.dir, "covered")
 	_ = os.Mkdir(covered, 0o777)
 	for path, mode := range map[string]os.FileMode{
 		filepath.Dir(p.dir): 0o755, p.dir: 0o755, covered: 0o777, filepath.Join(data, "cairn.db"): 0o444, filepath.Join(data, "cairn.lock"): 0o444, data: 0o555,

@@ -96,7 +96,8 @@ func TestFailingDisk(t *testing.T) {
 // back, and everything goes on once the disk works: without a restart, and with one warning per
 // connector.
 func TestFailingDiskOnPlatforms(t *testing.T) {
-	asked, goOn := make(chan struct{}, 9), make(chan struct{})
+	asked := make(chan struct{}, 9)
+	goOn := make(chan struct{})
 	p, f, r := served(t, func(x *llmtest.Exchange) {
 		if strings.Contains(x.Request.Last().Text(), "one") {
 			asked <- struct{}{}

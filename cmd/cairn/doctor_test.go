@@ -118,7 +118,8 @@ func TestDoctorChecksTurnsAndWorkers(t *testing.T) {
 
 // TestDoctorChecksOtherServers: Anthropic, and a worker on another provider with a wrong key.
 func TestDoctorChecksOtherServers(t *testing.T) {
-	claude, other := modelServer(t, saying("yes")), modelServer(t, failing["a wrong key"].do)
+	claude := modelServer(t, saying("yes"))
+	other := modelServer(t, failing["a wrong key"].do)
 	p := newFolder(t, "ANTHROPIC_BASE_URL="+strings.TrimSuffix(claude.URL, "/v1"), "ANTHROPIC_MODEL=claude-sonnet-4-6", "CAIRN_P_KEY=p-key-p-key")
 	p.write("config.toml", "[[providers]]\nid = \"p\"\nbase_url = \""+other.URL+"\"\napi_key = \"env:CAIRN_P_KEY\"\n[defaults.compaction]\nmodel = \"p/small\"\n")
 	p.doctorSays(exitFailed, "wire messages", "WRONG  worker    small, which summarizes for agent cairn: model: auth (HTTP 401): no, from "+other.URL, `what to do: check api_key of provider "p"`)

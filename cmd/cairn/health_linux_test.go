@@ -51,7 +51,8 @@ func TestHealth(t *testing.T) {
 	address := p.telling(r)
 	ready := func(want int, words string) {
 		t.Helper()
-		code, said := 0, ""
+		code := 0
+		said := ""
 		p.until(r, words, func() bool {
 			code, said = get(t, "http://"+address+"/readyz")
 			return code == want && strings.Contains(said, words)
@@ -108,7 +109,8 @@ func TestHealth(t *testing.T) {
 
 func TestFrequentHealthRequestsShareACheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h, checks := &health{ctx: t.Context()}, 0
+		h := &health{ctx: t.Context()}
+		checks := 0
 		ask := func() {
 			w := httptest.NewRecorder()
 			h.answer(w, "ready", func(context.Context) state {
@@ -190,7 +192,9 @@ func TestContainerFile(t *testing.T) {
 		check.NoError(t, json.Unmarshal([]byte(first(t, form, file)), &list))
 		return list
 	}
-	entry, command, probe := words(`^ENTRYPOINT (.*)$`), words(`^CMD (.*)$`), words(`^HEALTHCHECK .* CMD (.*)$`)
+	entry := words(`^ENTRYPOINT (.*)$`)
+	command := words(`^CMD (.*)$`)
+	probe := words(`^HEALTHCHECK .* CMD (.*)$`)
 	newFolder(t).must("", append(command, "--help")...) // it knows the commands and their flags
 	newFolder(t).must("", append(probe[1:], "--help")...)
 	check.Equal(t, "the program that the probe runs", probe[0], entry[0])
@@ -205,7 +209,8 @@ func TestContainerFile(t *testing.T) {
 // TestComposeFile compares the file with the container file and the program. It needs no Docker.
 func TestComposeFile(t *testing.T) {
 	t.Parallel()
-	file, container := read(t, checkout+"/deploy/compose.yml"), read(t, checkout+"/deploy/Containerfile")
+	file := read(t, checkout+"/deploy/compose.yml")
+	container := read(t, checkout+"/deploy/Containerfile")
 	check.Equal(t, "build", filepath.Clean(filepath.Join(checkout+"/deploy", first(t, `^ +context: (.*)$`, file))), filepath.Clean(checkout))
 	check.NoError(t, check.ErrorOf(os.Stat(filepath.Join(checkout, first(t, `^ +dockerfile: (.*)$`, file)))))
 	longEnough(t, first(t, `^ +stop_grace_period: (.*)$`, file))

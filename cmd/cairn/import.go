@@ -26,7 +26,8 @@ import (
 )
 
 func newImport(a *app) *cobra.Command {
-	name, format := "", "jsonl"
+	name := ""
+	format := "jsonl"
 	cmd := &cobra.Command{
 		Use:   "import [--channel NAME] [--format jsonl] FILE…",
 		Short: "Import recorded messages into a channel",
@@ -202,7 +203,8 @@ func (a *app) readRecords(files []string) (all []channel.Inbound, err error) {
 			case !again && l.value.Time.Before(newest.value.Time):
 				return nil, l.wrong(fmt.Errorf(`"time" is before that of %s:%d: sort the messages, oldest first`, newest.file, newest.number))
 			case !again:
-				first[l.value.ID], newest = l, l
+				first[l.value.ID] = l
+				newest = l
 			case !earlier.value.same(l.value):
 				return nil, l.wrong(fmt.Errorf("the id %q names another message in %s:%d", l.value.ID, earlier.file, earlier.number))
 			}

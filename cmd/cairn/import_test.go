@@ -24,7 +24,8 @@ func messagesOf(t *testing.T, out string) []chat.Record {
 func recorded(n int) string {
 	var b strings.Builder
 	for i := range n {
-		name, food := []string{"Ada", "Helper"}[i%2], []string{"tea", "bread", "rice"}[i%3]
+		name := []string{"Ada", "Helper"}[i%2]
+		food := []string{"tea", "bread", "rice"}[i%3]
 		fmt.Fprintf(&b, `{"id":"p%d","time":"2025-03-%02dT10:%02d:00Z","author":%q,"text":"I decided to buy %s for day %d, because the <b>party</b> needs it and nobody else wanted to go."}`+"\n",
 			i, 1+i/60, i%60, name, food, i)
 	}
@@ -48,7 +49,8 @@ func TestImport(t *testing.T) {
 	check.Contains(t, "output", p.must("", "context", "--channel", "past"), "of 4000 tokens")
 
 	// The transcript tells where messages were summarized.
-	said, lines := int64(0), 0
+	said := int64(0)
+	lines := 0
 	records := parse[chat.Record](t, out)
 	for i, line := range parse[appliedLine](t, out) {
 		if records[i].Seq > 0 {
@@ -191,7 +193,8 @@ func TestSimulate(t *testing.T) {
 	t.Run("each --vs begins a variant, and --set is of the last one", func(t *testing.T) {
 		r := try("talk.jsonl --vs --set background_threshold=0.5 --vs --set context_window=3000 --set keep_last_n=2 --svg out.svg --html out.html")
 		check.Len(t, "variants", r.Variants, 3)
-		one, two := r.Variants[1], r.Variants[2]
+		one := r.Variants[1]
+		two := r.Variants[2]
 		check.Equal(t, "settings", fmt.Sprintf("%s,%s,%s,%d", one.Settings["background_threshold"], two.Settings["background_threshold"], two.Settings["keep_last_n"], two.Window), "0.5,,2,3000")
 		check.That(t, one.Verbatim.Mean < r.Variants[0].Verbatim.Mean, "a lower level leaves no fewer messages verbatim")
 		for _, file := range []string{"out.svg", "out.html"} {
@@ -209,7 +212,8 @@ func TestSimulate(t *testing.T) {
 		p.write("talk.qa.jsonl", `{"question":"What was bought for day 3?","answer":"tea","evidence":["p3"]}`+"\n")
 		r := try("talk.jsonl --bot helper --set stack_budget=0.1")
 		check.Len(t, "variants", r.Variants, 2)
-		turns, f := r.Variants[0].Turns, r.Variants[0].Found
+		turns := r.Variants[0].Turns
+		f := r.Variants[0].Found
 		check.That(t, turns.Requests == 80 && turns.Cached > 0 && turns.Cached < turns.Input, "got turns %+v", turns)
 		check.That(t, f != nil && f.Questions == 1 && f.Recall.Evidence >= f.Context.Evidence, "found %+v", f)
 	})

@@ -39,7 +39,8 @@ func (p *importProgress) show(state channel.ImportProgress) {
 	summarizes := state.Unread > p.toDo
 	if p.begun.IsZero() || summarizes {
 		p.toDo = max(p.toDo, state.Unread)
-		p.begun, p.from = now, 0
+		p.begun = now
+		p.from = 0
 		if !summarizes {
 			p.from = state.Stored
 		}
@@ -63,9 +64,13 @@ func (p *importProgress) show(state channel.ImportProgress) {
 
 // line says how many messages are done, how many per second, and how long the rest takes.
 func (p *importProgress) line(now time.Time) string {
-	done, all, what := p.state.Stored, p.state.Total, "stored"
+	done := p.state.Stored
+	all := p.state.Total
+	what := "stored"
 	if p.toDo > 0 {
-		done, all, what = p.toDo-p.state.Unread, p.toDo, "summarized"
+		done = p.toDo - p.state.Unread
+		all = p.toDo
+		what = "summarized"
 	}
 	text := fmt.Sprintf("%d of %s %s", done, counted(all, "message", "messages"), what)
 	if took := now.Sub(p.begun); took >= redrawEvery && done > p.from {

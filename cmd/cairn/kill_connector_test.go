@@ -103,7 +103,8 @@ func (on side) killed(p *platforms, f folder, s step) {
 	posts := func() int {
 		return len(p.discord.Requests(post)) + p.slack.Seen("chat.postMessage") + p.slack.Seen("chat.startStream")
 	}
-	shown, posted := len(on.shown(p)), posts()
+	shown := len(on.shown(p))
+	posted := posts()
 	if s.server == "post" { // posts are delayed before they take effect
 		p.discord.Fail(discordtest.Fault{Of: post, Delay: time.Minute})
 		for _, method := range []string{"chat.postMessage", "chat.startStream"} {

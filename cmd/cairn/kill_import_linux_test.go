@@ -48,7 +48,8 @@ func (p folder) wantImported() {
 func TestKillAnImport(t *testing.T) {
 	check.SkipUnderRace(t)
 	skipIfShort(t, "it imports a thousand messages again and again")
-	again, start := []string{"import", "--channel", "past", "past.jsonl"}, []string{"chat", "--channel", "past"}
+	again := []string{"import", "--channel", "past", "past.jsonl"}
+	start := []string{"chat", "--channel", "past"}
 	const read = "UPDATE OF unread_from ON main.conversations"
 	for _, s := range []struct {
 		name   string

@@ -72,7 +72,8 @@ func (l *live) ask(line, text string) string {
 func (l *live) until(text string) (lines []string) {
 	l.t.Helper()
 	for line := range l.lines {
-		if lines = append(lines, line); strings.Contains(line, text) {
+		lines = append(lines, line)
+		if strings.Contains(line, text) {
 			return lines
 		}
 	}
@@ -155,7 +156,9 @@ func (p folder) atScreen(args ...string) *screen {
 	tty := check.Must(os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0))(p.t)
 	check.NoError(p.t, unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: p.width / 2, Col: p.width}))
 	s := &screen{t: p.t, pty: pty, cmd: p.command(args...), done: make(chan struct{})}
-	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = tty, tty, tty
+	s.cmd.Stdin = tty
+	s.cmd.Stdout = tty
+	s.cmd.Stderr = tty
 	check.NoError(p.t, s.cmd.Start())
 	go func() {
 		defer close(s.done)

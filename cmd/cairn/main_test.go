@@ -119,7 +119,9 @@ func (p folder) run(input string, args ...string) result {
 	}
 	cmd := p.command(args...)
 	var out, errs bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &out, &errs
+	cmd.Stdin = strings.NewReader(input)
+	cmd.Stdout = &out
+	cmd.Stderr = &errs
 	_ = cmd.Run() // the exit code shows it
 	return result{out.String(), errs.String(), cmd.ProcessState.ExitCode()}
 }
@@ -204,7 +206,8 @@ func (p folder) waiting() int {
 // fails runs the program and wants it to fail with a code, and with words on standard error.
 func (p folder) fails(code int, words string, args ...string) result {
 	p.t.Helper()
-	r, command := p.run("", args...), "cairn "+strings.Join(args, " ")
+	r := p.run("", args...)
+	command := "cairn " + strings.Join(args, " ")
 	check.Equal(p.t, command+": exit code", r.code, code)
 	check.Contains(p.t, command+": standard error", r.err, words)
 	return r
@@ -215,7 +218,8 @@ func (p folder) fails(code int, words string, args ...string) result {
 func (p folder) prints(command string, want map[string][]string) {
 	p.t.Helper()
 	for args, parts := range want {
-		out, what := p.must("", strings.Fields(command+" "+args)...), "cairn "+command+" "+args
+		out := p.must("", strings.Fields(command+" "+args)...)
+		what := "cairn " + command + " " + args
 		for _, part := range parts {
 			if rest, lacks := strings.CutPrefix(part, "!"); lacks {
 				check.Lacks(p.t, what, out, rest)

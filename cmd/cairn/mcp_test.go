@@ -30,12 +30,14 @@ func (p folder) asks(args ...string) (call func(tool, content string) string, en
 		arguments := map[string]any{}
 		switch tool {
 		case "memory_save":
-			arguments["content"], arguments["about"] = content, "Ada"
+			arguments["content"] = content
+			arguments["about"] = "Ada"
 			fallthrough
 		case "simulate", "summaries":
 			arguments["conversation"] = "terminal:general"
 		case "recall":
-			arguments["conversation"], arguments["query"] = "terminal:general", content
+			arguments["conversation"] = "terminal:general"
+			arguments["query"] = content
 		}
 		result, err := session.CallTool(context.Background(), &sdk.CallToolParams{Name: tool, Arguments: arguments})
 		if err != nil {

@@ -92,7 +92,8 @@ func timeOf(cmd *cobra.Command, flag, text string, parse func(string, time.Time)
 // withFilter calls do with a selection as the filter of the store; the selection's channel must exist.
 func (a *app) withFilter(cmd *cobra.Command, s selection, do func(*store.Store, memory.Filter) error) error {
 	return a.withPast(cmd, s.since, s.channel, func(db *store.Store, since time.Time, conversation string) (err error) {
-		s.Since, s.Conversation = since, conversation
+		s.Since = since
+		s.Conversation = conversation
 		if s.Until, err = timeOf(cmd, "until", s.until, memory.Until); err != nil {
 			return err
 		}
@@ -203,7 +204,8 @@ func newStateChange(a *app, f stateChange) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				was, done := m.Memory, f.done
+				was := m.Memory
+				done := f.done
 				if f.permanent {
 					m.State = "purged"
 				} else if m, err = memory.In(db).Details(cmd.Context(), m.ID); err != nil {
@@ -236,7 +238,8 @@ func (a *app) showMemories(memories []memory.Memory, s selection) error {
 		return a.memoriesAsCSV(memories)
 	}
 	return showTable(a, "ID KIND SAID BY ABOUT MEMORY CHANNEL NOTES", memories, func(m memory.Memory) []string {
-		about, channel := m.About, m.Conversation
+		about := m.About
+		channel := m.Conversation
 		if about == m.Speaker {
 			about = ""
 		}

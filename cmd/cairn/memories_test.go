@@ -97,7 +97,8 @@ func TestMemoriesChange(t *testing.T) {
 		check.Equal(t, c.do, fmt.Sprint(got.Content, got.State, got.Pinned), fmt.Sprint("Ada drinks green tea", c.state, c.pinned))
 		shown := p.memories("show 2")[0]
 		check.Equal(t, c.do, fmt.Sprint(shown.State, shown.Pinned), fmt.Sprint(c.state, c.pinned))
-		if again := p.run("", "memories", c.do, "2"); c.pinned || c.do == "unpin" {
+		again := p.run("", "memories", c.do, "2")
+		if c.pinned || c.do == "unpin" {
 			check.Equal(t, c.do+" twice", again.out, "Already "+c.again+": Ada drinks green tea\n")
 		} else {
 			check.Contains(t, c.do+" twice", again.err, c.again)

@@ -72,7 +72,8 @@ func writeJSONLines(to io.Writer) exporter {
 // writeMarkdown writes a heading for each channel, and each memory as a list item with its messages
 // below. The writer keeps its errors until Flush.
 func writeMarkdown(to io.Writer) exporter {
-	channel, before := "", ""
+	channel := ""
+	before := ""
 	return func(e memory.Exported, from []chat.Message) error {
 		if e.Conversation != channel {
 			channel = e.Conversation

@@ -129,7 +129,8 @@ func (d *doctor) models(ctx context.Context) {
 		d.report("model", err)
 		return
 	}
-	turns, workers := map[llm.Model]bool{}, map[llm.Model]bool{}
+	turns := map[llm.Model]bool{}
+	workers := map[llm.Model]bool{}
 	for _, id := range slices.Sorted(maps.Keys(agents)) {
 		agent := agents[id]
 		if !turns[agent.Model] && ctx.Err() == nil {
@@ -148,7 +149,8 @@ func (d *doctor) models(ctx context.Context) {
 
 // answered sends the agent's model a request, and returns what it shows about the model.
 func answered(ctx context.Context, agent channel.Agent, full bool) (fact string, err error) {
-	window, start := agent.Model.Window(ctx), time.Now()
+	window := agent.Model.Window(ctx)
+	start := time.Now()
 	probe, err := agent.Probe(ctx, full)
 	tools := map[bool]string{true: "supports tools", false: "supports no tools"}[probe.Tools]
 	return fmt.Sprintf("answered in %v, %s; window of %d tokens", sinceStart(start), tools, window.Tokens), err

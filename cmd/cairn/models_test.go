@@ -100,7 +100,8 @@ func TestStartCheckSaysOnceWhatIsWrong(t *testing.T) {
 			t.Parallel()
 			server := modelServer(t, c.script)
 			s := config.Default()
-			s.LLM.BaseURL, s.LLM.Model = server.URL, "m"
+			s.LLM.BaseURL = server.URL
+			s.LLM.Model = "m"
 			b := &bot{log: slog.New(slog.DiscardHandler), ctx: t.Context()}
 			agents := check.Must(newModelSet(b.log).agents(&s))(t)
 			if c.used {
@@ -191,7 +192,8 @@ model = "p/m"
 	s := check.Must(config.Load(filepath.Join(p.dir, "config.toml")))(t)
 	set := newModelSet(slog.New(slog.DiscardHandler))
 	agents := check.Must(set.agents(&s))(t)
-	a, b := agents["a"], agents["b"]
+	a := agents["a"]
+	b := agents["b"]
 	check.That(t, a.Model == b.Model && b.Worker == b.Model && b.Fallback == nil, "two agents with the same model do not share it")
 	check.That(t, a.Worker != a.Model && a.Fallback == a.Model && a.Worker.Name() == "small", "got worker %s", a.Worker.Name())
 	check.Equal(t, "reasoning efforts", a.Reasoning+b.Reasoning, "high")

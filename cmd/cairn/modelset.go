@@ -69,7 +69,9 @@ func (m *modelSet) agent(s *config.Settings, chosen config.Agent) (channel.Agent
 	if err != nil {
 		return agent, err
 	}
-	agent.Model, agent.Worker, agent.Provider = model, model, t.Provider
+	agent.Model = model
+	agent.Worker = model
+	agent.Provider = t.Provider
 	if at, err := url.Parse(t.BaseURL); err == nil && agent.Provider == "" {
 		agent.Provider = at.Host
 	}
@@ -81,7 +83,8 @@ func (m *modelSet) agent(s *config.Settings, chosen config.Agent) (channel.Agent
 		if err != nil {
 			return agent, err
 		}
-		agent.Worker, agent.Fallback = worker, model
+		agent.Worker = worker
+		agent.Fallback = model
 	}
 	return agent, nil
 }

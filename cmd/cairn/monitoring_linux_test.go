@@ -60,7 +60,8 @@ func tool(t *testing.T, name string) string {
 
 func TestAlerts(t *testing.T) {
 	t.Parallel()
-	rules, tests := read(t, checkout+"/deploy/alerts.yml"), read(t, checkout+"/deploy/alerts_test.yml")
+	rules := read(t, checkout+"/deploy/alerts.yml")
+	tests := read(t, checkout+"/deploy/alerts_test.yml")
 	alerts := strings.Split(rules, "- alert: ")[1:]
 	check.That(t, len(alerts) >= 10, "got only %d alerts", len(alerts))
 	for _, alert := range alerts {
@@ -83,7 +84,8 @@ func TestMetrics(t *testing.T) {
 	p := newPlatforms(t)
 	r := p.folder("", "OPENAI_BASE_URL="+modelServer(t, saying("yes")).URL).start("run", "--health", "127.0.0.1:0")
 	p.open(r)
-	address, scraped := p.telling(r), ""
+	address := p.telling(r)
+	scraped := ""
 	p.until(r, "the model that was chosen has metrics", func() bool {
 		_, scraped = get(t, "http://"+address+"/metrics")
 		return strings.Contains(scraped, `cairn_model_cost_total{kind="output",model="test-model",work="turn"} 0`) &&
@@ -179,7 +181,9 @@ func usedMetrics(t *testing.T, there map[string]string, scraped string) {
 
 // queriesAnswered lets Prometheus scrape the metrics at an address, and queries it.
 func queriesAnswered(t *testing.T, metrics string) {
-	program, dir, address := tool(t, "prometheus"), t.TempDir(), freeAddress(t)
+	program := tool(t, "prometheus")
+	dir := t.TempDir()
+	address := freeAddress(t)
 	settings := fmt.Sprintf("global: {scrape_interval: 200ms}\nrule_files: [%q]\nscrape_configs: [{job_name: cairn, static_configs: [{targets: [%q]}]}]\n",
 		filepath.Join(checkout, "deploy", "alerts.yml"), metrics)
 	check.NoError(t, os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(settings), 0o600))

@@ -186,7 +186,8 @@ const minCell = 5
 
 // fit cuts the widest text cells, to minCell at least, until a line has at most width characters; 0: it cuts nothing.
 func (t table) fit(width int, align string) {
-	most, widths := width, t.widths()
+	most := width
+	widths := t.widths()
 	for ; most > minCell; most-- {
 		line := len(columnGap) * (len(widths) - 1)
 		for i, w := range widths {
@@ -217,7 +218,8 @@ func (t table) aligned(align string) string {
 		for i, cell := range row {
 			space := strings.Repeat(" ", widths[i]-lipgloss.Width(cell))
 			if align[min(i, len(align)-1)] == 'r' {
-				cell, space = space+cell, ""
+				cell = space + cell
+				space = ""
 			}
 			line += cell + space + columnGap
 		}
@@ -233,7 +235,8 @@ func sparkline(v simulate.Result, width int) string {
 	if len(v.Used) == 0 {
 		return ""
 	}
-	first, last := v.Used[0].At, v.Used[len(v.Used)-1].At
+	first := v.Used[0].At
+	last := v.Used[len(v.Used)-1].At
 	most := make([]int, width)
 	for _, u := range v.Used {
 		column := int((u.At - first) * int64(width-1) / max(last-first, 1))

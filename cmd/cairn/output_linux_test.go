@@ -92,7 +92,8 @@ func TestCompactionsCommand(t *testing.T) {
 		} {
 			p.width = c.width
 			text := p.atScreen(append(strings.Fields(c.command), "--limit", "5")...).end(0)
-			lines, shown := strings.Split(text, "\n"), fmt.Sprintf("%s in %d characters", c.command, c.width)
+			lines := strings.Split(text, "\n")
+			shown := fmt.Sprintf("%s in %d characters", c.command, c.width)
 			lines = slices.DeleteFunc(lines, func(line string) bool { return line == "" || strings.Contains(line, " more") })
 			check.Len(t, shown, lines, 6)
 			check.HasPrefix(t, shown, strings.Join(strings.Fields(lines[0]), " "), c.head)

@@ -21,7 +21,8 @@ import (
 // in each, and Bo known text.
 func twoServers(t *testing.T) folder {
 	t.Helper()
-	p, ctx := newFolder(t), t.Context()
+	p := newFolder(t)
+	ctx := t.Context()
 	db := p.store()
 	for i, name := range []string{"discord:1/10", "discord:1/10/m1", "discord:1/11", "discord:2/20", "terminal:general"} {
 		c := check.Must(db.Conversation(ctx, name))(t)
@@ -30,7 +31,10 @@ func twoServers(t *testing.T) folder {
 			{ID: "m2", AuthorID: "8", Author: "Bo", Text: fmt.Sprintf("weather of %d", i)},
 		}
 		if strings.Count(name, "/") == 2 { // the thread
-			said[0].ID, said[1].ID, said[1].ReplyTo, said[1].Quote = "t1", "t2", "m1", "Ada: the xylophone"
+			said[0].ID = "t1"
+			said[1].ID = "t2"
+			said[1].ReplyTo = "m1"
+			said[1].Quote = "Ada: the xylophone"
 		}
 		if i == 4 {
 			said[0].AuthorID = "ada"

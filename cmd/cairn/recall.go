@@ -84,8 +84,10 @@ func (a *app) showRecalled(l recallQuery, in string, memories []memory.Memory, m
 		all = append(all, recalled{Score: m.Score, Parts: m.Parts, Memory: &m, text: text})
 	}
 	for _, m := range messages {
-		whole, match := chat.RecordOf(m.Message), m.Passage(matchShown)
-		m.Text, m.Attachments = match, nil
+		whole := chat.RecordOf(m.Message)
+		match := m.Passage(matchShown)
+		m.Text = match
+		m.Attachments = nil
 		all = append(all, recalled{Score: m.Score, Parts: m.Parts, Message: &whole, Match: &match, text: chat.RecordOf(m.Message).String()})
 	}
 	for i, r := range all {

@@ -99,7 +99,8 @@ config.local.toml. Without a model it stores, summarizes and quotes messages.
   cairn recall "when did we choose the hotel?"  messages and memories about it
   cairn context                               how full the model's window is`
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".NamePadding }}", ".NamePadding }} ")) // else the longest name ends no column
-	root.SilenceErrors, root.SilenceUsage = true, true
+	root.SilenceErrors = true
+	root.SilenceUsage = true
 	root.SetOut(&a.help)
 	root.SetErr(a.err)
 	root.Version = version()

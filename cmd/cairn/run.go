@@ -64,9 +64,12 @@ func (a *app) run(ctx context.Context) (err error) {
 	}
 	var known []channel.Connector
 	var open []runner
-	names, agents := []string{}, []string{}
+	names := []string{}
+	agents := []string{}
 	for _, connector := range connectors {
-		known, open, names = append(known, connector), append(open, connector), append(names, connector.Name())
+		known = append(known, connector)
+		open = append(open, connector)
+		names = append(names, connector.Name())
 	}
 	ctx, bot, err := a.start(ctx, log, (*config.Settings).Rules, known...)
 	if err != nil {
@@ -109,7 +112,8 @@ func serve(ctx context.Context, hub *channel.Hub, connectors []runner, grace tim
 		select {
 		case <-ctx.Done():
 		case err := <-closed:
-			if left--; left == 0 && ctx.Err() == nil {
+			left--
+			if left == 0 && ctx.Err() == nil {
 				return err
 			}
 			if ctx.Err() == nil {
@@ -189,14 +193,17 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 		return err
 	}
 	o.Plain = o.Plain || os.Getenv("TERM") == "dumb"
-	o.In, o.Out, o.Err = a.in, a.out, a.err
+	o.In = a.in
+	o.Out = a.out
+	o.Err = a.err
 	o.History = filepath.Join(a.settings.DataDir, "history")
 	connector, err := terminal.New(o)
 	if err != nil {
 		return usage(err)
 	}
 	a.terminal.Store(connector)
-	logTo, level := a.err, slog.LevelWarn
+	logTo := a.err
+	level := slog.LevelWarn
 	if isTerminal(a.err) {
 		logTo = connector.Notes() // prints around the line that is being typed
 		if isTerminal(a.in) && isTerminal(a.out) {

@@ -166,7 +166,8 @@ func (openConnector) Run(ctx context.Context, _ *channel.Hub) error {
 
 // TestStopWithinTheGrace: what is finished in time is sent, what is not waits for the next start.
 func TestStopWithinTheGrace(t *testing.T) {
-	asked, goOn := make(chan struct{}, 9), make(chan struct{})
+	asked := make(chan struct{}, 9)
+	goOn := make(chan struct{})
 	p, _, r := served(t, func(x *llmtest.Exchange) {
 		if !isStartCheck(x.Request) {
 			asked <- struct{}{}
@@ -189,7 +190,8 @@ func TestStopWithinTheGrace(t *testing.T) {
 			<-ctx.Done()
 			return llm.Response{}, ctx.Err()
 		}}
-		connector, log := openConnector{"test"}, slog.New(slog.DiscardHandler)
+		connector := openConnector{"test"}
+		log := slog.New(slog.DiscardHandler)
 		hub := channel.New(channel.Options{
 			Store: db, Connectors: []channel.Connector{connector}, Log: log,
 			Agent: func(string) channel.Agent { return channel.Agent{Model: model, Policy: compactor.DefaultPolicy} },
@@ -208,7 +210,8 @@ func TestSecondStopSignal(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		t.Run(signal.String()+": the second one ends it at once, and the next start answers, once", func(t *testing.T) {
-			asked, again := make(chan struct{}, 10), make(chan struct{})
+			asked := make(chan struct{}, 10)
+			again := make(chan struct{})
 			p, f, r := served(t, func(x *llmtest.Exchange) {
 				select {
 				case <-again:

@@ -214,7 +214,8 @@ func (s *setup) secrets() map[string]string {
 	case onDiscord:
 		all[discordTokenFile] = s.token
 	case onSlack:
-		all[slackBotFile], all[slackAppFile] = s.botToken, s.appToken
+		all[slackBotFile] = s.botToken
+		all[slackAppFile] = s.appToken
 	}
 	return all
 }

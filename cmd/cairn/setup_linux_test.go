@@ -27,7 +27,8 @@ import (
 func tree(t *testing.T, dir string) (all string) {
 	t.Helper()
 	check.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if all += path + "\n"; err == nil && !d.IsDir() {
+		all += path + "\n"
+		if err == nil && !d.IsDir() {
 			all += read(t, path) + "\n"
 		}
 		return err

@@ -30,7 +30,8 @@ var errNoAddress = errors.New(`the server's address must look like "` + usualSer
 func addresses(typed string) (all []string, err error) {
 	given, rest, hasScheme := strings.Cut(typed, "://")
 	if !hasScheme {
-		given, rest = "", typed
+		given = ""
+		rest = typed
 	}
 	u, err := url.Parse("http://" + strings.TrimRight(rest, "/"))
 	if err != nil || u.Hostname() == "" || u.User != nil || strings.ContainsAny(rest, "?#") {
@@ -83,7 +84,8 @@ func (s *setup) findServer(ctx context.Context, typed string) (string, error) {
 			return "", err
 		}
 		if answeredOverHTTP(err) && !speaksTLS(err) && answering == "" {
-			answering, failed = address, fmt.Errorf("a server answers at %s, but lists no models there: correct the address, which usually ends in /v1", address)
+			answering = address
+			failed = fmt.Errorf("a server answers at %s, but lists no models there: correct the address, which usually ends in /v1", address)
 		}
 		failed = cmp.Or(failed, s.modelErrorAt(address, err))
 	}

@@ -99,7 +99,8 @@ func (d *dialogue) ask(ctx context.Context, flag, prompt string, read func() (st
 	if err != nil {
 		return "", err
 	}
-	text, answered := "", make(chan error, 1)
+	text := ""
+	answered := make(chan error, 1)
 	go func() {
 		var err error
 		text, err = read()

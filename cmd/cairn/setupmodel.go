@@ -32,7 +32,8 @@ var modelChoices = []option{
 
 // chooseModel asks whose model to use.
 func (s *setup) chooseModel(ctx context.Context) (err error) {
-	s.kind, s.address = s.model, ""
+	s.kind = s.model
+	s.address = ""
 	if s.kind == "" || s.again {
 		s.kind, err = s.choose(ctx, "--model", "Which model should answer?", modelChoices)
 		if err != nil {
@@ -76,7 +77,8 @@ func (s *setup) enterAddress(ctx context.Context) (err error) {
 
 // enterKey asks for the key, and lists the models with it.
 func (s *setup) enterKey(ctx context.Context) (err error) {
-	prompt, from := "The key (hidden): ", s.modelKey
+	prompt := "The key (hidden): "
+	from := s.modelKey
 	switch s.kind {
 	case "openai":
 		from.variable = config.OpenAI.Key

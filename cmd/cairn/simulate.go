@@ -262,7 +262,8 @@ th[scope=row] { text-align: left; font-weight: normal; white-space: pre; }
 
 // page returns a self-contained page without scripts.
 func (s simulated) page() (string, error) {
-	rows, about := s.Rows(), fmt.Sprintf("%s, #%d to #%d, simulated without a model.", counted(s.Messages, "message", "messages"), s.From, s.To)
+	rows := s.Rows()
+	about := fmt.Sprintf("%s, #%d to #%d, simulated without a model.", counted(s.Messages, "message", "messages"), s.From, s.To)
 	if s.Happened > 0 {
 		about += " " + s.reproduced() + "."
 	}

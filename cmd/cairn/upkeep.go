@@ -223,7 +223,9 @@ func spanOf(conversation string, e channel.Event) map[string]any {
 
 func (b *bot) propose(ctx context.Context, conversation string, p compactor.Proposal) (focus string, err error) {
 	event := spanOf(conversation, p.Event)
-	event["tokens"], event["used_tokens"], event["focus"] = p.Tokens, p.BeforeTokens, p.Focus
+	event["tokens"] = p.Tokens
+	event["used_tokens"] = p.BeforeTokens
+	event["focus"] = p.Focus
 	v := b.hooks.Ask(ctx, hooks.Before, event)
 	if v.Veto {
 		return "", errors.New(v.Reason)
@@ -233,7 +235,8 @@ func (b *bot) propose(ctx context.Context, conversation string, p compactor.Prop
 
 // ended returns the event of a compaction that was applied or has failed.
 func ended(conversation string, e channel.Event) map[string]any {
-	id, path := e.ID, "/api/conversations/"+url.PathEscape(conversation)+"/summaries"
+	id := e.ID
+	path := "/api/conversations/" + url.PathEscape(conversation) + "/summaries"
 	if id == 0 && len(e.Set) > 0 {
 		id = e.Set[0].ID
 	}
@@ -241,8 +244,12 @@ func ended(conversation string, e channel.Event) map[string]any {
 		path += "/" + strconv.FormatInt(id, 10)
 	}
 	event := spanOf(conversation, e)
-	event["id"], event["state"], event["by"], event["path"] = id, e.State, e.By, path
-	event["before_tokens"], event["after_tokens"] = e.BeforeTokens, e.AfterTokens
+	event["id"] = id
+	event["state"] = e.State
+	event["by"] = e.By
+	event["path"] = path
+	event["before_tokens"] = e.BeforeTokens
+	event["after_tokens"] = e.AfterTokens
 	for key, text := range map[string]string{"error": e.Error, "summary": e.Summary} {
 		if text != "" {
 			event[key] = text

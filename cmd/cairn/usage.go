@@ -15,7 +15,8 @@ import (
 )
 
 func newUsage(a *app) *cobra.Command {
-	since, by := "", "day"
+	since := ""
+	by := "day"
 	cmd := a.withJSON("one JSON object", &cobra.Command{
 		Use:   "usage [--since TIME] [--by day|conversation|model] [--json]",
 		Short: "Show model usage and its cost",

@@ -56,7 +56,8 @@ func statement(line string) string {
 func beginning(text string) string {
 	const most, mostRunes = 4, 10
 	all := strings.Fields(text)
-	if short := strings.Join(all[:min(len(all), most)], " "); len(all) > most {
+	short := strings.Join(all[:min(len(all), most)], " ")
+	if len(all) > most {
 		return short
 	}
 	runes := []rune(text)
@@ -161,7 +162,8 @@ var beforeName = words.Set("weil dass ob wenn laut bittet fragt firma")
 // titledUnspaced returns the names with a title, as in 林さん, that the span does not have.
 func (e *evidence) titledUnspaced(text string, languages []string) (unknown []nameWord) {
 	for _, title := range facts.Titles(languages) {
-		for from := 0; ; {
+		from := 0
+		for {
 			at := strings.Index(text[from:], title)
 			if at < 0 {
 				break
@@ -201,7 +203,8 @@ func (e *evidence) says(text string) bool {
 func citedBy(line string) (seqs []int64) {
 	const longest = 20
 	for _, citation := range transcript.Citations.FindAllString(line, -1) {
-		last, ranged := int64(0), false
+		last := int64(0)
+		ranged := false
 		for i, found := range seqOrDash.FindAllString(citation, -1) {
 			seq, ok := seqOf(found)
 			if !ok {
@@ -213,7 +216,9 @@ func citedBy(line string) (seqs []int64) {
 					seqs = append(seqs, between)
 				}
 			}
-			seqs, last, ranged = append(seqs, seq), seq, false
+			seqs = append(seqs, seq)
+			last = seq
+			ranged = false
 		}
 	}
 	slices.Sort(seqs)

@@ -161,7 +161,8 @@ func (j *Judge) announces(line string) bool {
 // from a list that says nothing about the span.
 func (j *Judge) closes(lines []string, headed bool) bool {
 	last := len(lines) - 1
-	line, before := lines[last], lines[last-1]
+	line := lines[last]
+	before := lines[last-1]
 	if transcript.Citations.MatchString(line) || fence().MatchString(line) {
 		return false
 	}

@@ -124,9 +124,12 @@ func (c *chooser) take(room int) (took bool) {
 			continue
 		}
 		room -= cost
-		took, s.taken = true, true
+		took = true
+		s.taken = true
 		c.chosen = append(c.chosen, s)
-		c.speech[speech{day: s.day}], c.speech[s.speech()], c.messages[s.message] = true, true, true
+		c.speech[speech{day: s.day}] = true
+		c.speech[s.speech()] = true
+		c.messages[s.message] = true
 		for _, term := range s.terms {
 			c.covered[term] = true
 		}

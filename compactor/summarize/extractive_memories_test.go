@@ -67,12 +67,15 @@ func TestDurableFacts(t *testing.T) {
 		}
 		remembered := len(Extract(said("Ines: "+text), 100, 20, "").Memories) > 0
 		lasts := mark == "+"
-		kept, lasting, right = kept+one[remembered], lasting+one[lasts], right+one[remembered && lasts]
+		kept = kept + one[remembered]
+		lasting = lasting + one[lasts]
+		right = right + one[remembered && lasts]
 		if remembered != lasts {
 			t.Logf("%s %s", mark, text)
 		}
 	}
-	precision, recall := float64(right)/float64(kept), float64(right)/float64(lasting)
+	precision := float64(right) / float64(kept)
+	recall := float64(right) / float64(lasting)
 	t.Logf("%d remembered, %.1f %% of them last; of what lasts %.1f %% are remembered", kept, 100*precision, 100*recall)
 	check.That(t, precision >= 0.93 && recall >= 0.93, "got precision %.3f and recall %.3f, want 0.93", precision, recall)
 }

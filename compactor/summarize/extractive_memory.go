@@ -80,7 +80,8 @@ func draftMemories(messages []chat.Message, sentences []*sentence, limit int) []
 	if limit <= 0 {
 		return nil
 	}
-	rarity, names := rarities(sentences), namesOf(messages)
+	rarity := rarities(sentences)
+	names := namesOf(messages)
 	people := 0
 	for _, m := range messages {
 		if m.Role == llm.RoleUser {
@@ -107,7 +108,8 @@ func draftMemories(messages []chat.Message, sentences []*sentence, limit int) []
 			last.add(n)
 			continue
 		}
-		notes, newest[key] = append(notes, n), n
+		notes = append(notes, n)
+		newest[key] = n
 	}
 	slices.SortStableFunc(notes, func(a, b *note) int { return cmp.Compare(b.value, a.value) })
 	notes = notes[:min(len(notes), limit, (people+1)/2)]
@@ -151,7 +153,8 @@ func noteOf(m chat.Message, sentences []*sentence, rarity map[string]float64, na
 			n.value += s.weight * rarity[term]
 		}
 		if k := cmp.Or(cueIn(s.alone), s.kind); s.score > 0 && importance[k] > n.Importance {
-			n.Kind, n.Importance = k, importance[k]
+			n.Kind = k
+			n.Importance = importance[k]
 		}
 	}
 	slices.SortFunc(n.sentences, func(a, b *sentence) int { return cmp.Compare(a.place, b.place) })
@@ -165,7 +168,8 @@ func (n *note) add(later *note) {
 	n.tokens += later.tokens
 	n.value += later.value
 	if later.Importance > n.Importance {
-		n.Kind, n.Importance = later.Kind, later.Importance
+		n.Kind = later.Kind
+		n.Importance = later.Importance
 	}
 }
 

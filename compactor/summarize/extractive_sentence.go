@@ -55,7 +55,8 @@ func sentencesOf(messages []chat.Message, focus string) []*sentence {
 		}
 		add := func(text, short string, judge func(*sentence)) {
 			s := s
-			if s.text = short; text == "" {
+			s.text = short
+			if text == "" {
 				return
 			}
 			s.place = len(all)
@@ -77,14 +78,18 @@ func sentencesOf(messages []chat.Message, focus string) []*sentence {
 		for _, text := range words.Sentences(withoutFences(m.Text)) {
 			text := trimTalk(oneLine(tokens.Clip(text, maxSentence)), names)
 			add(text, tighten(text), func(s *sentence) {
-				if s.judge(names); offline {
+				s.judge(names)
+				if offline {
 					s.weight = 0 // only if there is nothing else
 				}
 			})
 		}
 		for _, a := range m.Attachments {
 			text := oneLine(tokens.Clip(a.Words(), maxSentence))
-			add(text, text, func(s *sentence) { s.weight, s.trace = attachmentWeight, true })
+			add(text, text, func(s *sentence) {
+				s.weight = attachmentWeight
+				s.trace = true
+			})
 		}
 	}
 	return all
@@ -119,7 +124,8 @@ func namesOf(messages []chat.Message) map[string]bool {
 		}
 		letters := 0
 		for i := range name {
-			if letters++; letters > 3 {
+			letters++
+			if letters > 3 {
 				names[name[:i]] = true
 			}
 		}

@@ -28,7 +28,9 @@ const (
 // judge sets weight, idle, timed and kind of a sentence whose text and terms are set.
 func (s *sentence) judge(names map[string]bool) {
 	t := traitsOf(s.text, names)
-	s.weight, s.kind, s.timed = 1+nameWeight*t.named, "observation", t.timed
+	s.weight = 1 + nameWeight*t.named
+	s.kind = "observation"
+	s.timed = t.timed
 	if t.figure {
 		s.weight += numberWeight
 	}
@@ -37,7 +39,8 @@ func (s *sentence) judge(names map[string]bool) {
 	}
 	if t.self {
 		s.weight += selfWeight
-		if s.kind = "fact"; t.timed {
+		s.kind = "fact"
+		if t.timed {
 			s.kind = "event"
 		}
 	}
@@ -103,10 +106,12 @@ fantastic wonderful`)
 // speakers'.
 func (s *sentence) lasting(names map[string]bool) float64 {
 	text := strings.ReplaceAll(s.alone, "’", "'")
-	t, kind := traitsOf(text, names), cueIn(text)
+	t := traitsOf(text, names)
+	kind := cueIn(text)
 	if foreign(text) { // its verbs are not known
 		if strings.ContainsFunc(text, words.IsUnspaced) { // words are not separated by spaces
-			t.own, t.figure = t.own || ownSigns().MatchString(text), t.figure || strings.ContainsFunc(text, unicode.IsNumber)
+			t.own = t.own || ownSigns().MatchString(text)
+			t.figure = t.figure || strings.ContainsFunc(text, unicode.IsNumber)
 		}
 		if !s.idle && (kind != "" || len(s.terms) >= 3 && (t.self || t.own || t.figure)) {
 			return 1
@@ -169,10 +174,12 @@ func traitsOf(text string, names map[string]bool) (t traits) {
 	for _, field := range strings.Fields(dates().ReplaceAllString(text, "")) {
 		word := plain(field)
 		first, _ := utf8.DecodeRuneInString(strings.TrimLeft(field, `"'“(*_`))
-		t.self, t.you = t.self || selfWords[word], t.you || youWords[word]
+		t.self = t.self || selfWords[word]
+		t.you = t.you || youWords[word]
 		year := len(word) == 4 && (strings.HasPrefix(word, "19") || strings.HasPrefix(word, "20"))
 		time := year || timeWords[word] && word != "may"
-		t.timed, t.dated = t.timed || time, t.dated || time && word != "today" && word != "tonight"
+		t.timed = t.timed || time
+		t.dated = t.dated || time && word != "today" && word != "tonight"
 		switch {
 		case strings.HasPrefix(word, "we") && selfWords[word] || word == "us" || word == "our": // often everyone
 		case selfWords[word] || ownWords[word] || nearWords[word]:
@@ -182,7 +189,8 @@ func traitsOf(text string, names map[string]bool) (t traits) {
 		case !start && isName(word, first, names) && !timeWords[word]:
 			named++
 		case pasts[word] || strings.HasSuffix(word, "ed") && len(word) > 4:
-			t.tells, t.own = true, t.own || start // "Got a tattoo"
+			t.tells = true
+			t.own = t.own || start // "Got a tattoo"
 		}
 		start = strings.ContainsAny(field[len(field)-1:], ".!?:")
 	}

@@ -28,7 +28,8 @@ func tighten(text string) string {
 	kept := make([]string, 0, len(fields))
 	quoted := false
 	for i, word := range fields {
-		last, next := "", ""
+		last := ""
+		next := ""
 		if len(kept) > 0 {
 			last = plain(kept[len(kept)-1])
 		}
@@ -44,7 +45,8 @@ func tighten(text string) string {
 		quoted = (quoted || strings.Contains(word, "“")) && !strings.Contains(word, "”")
 	}
 	short := strings.Join(kept, " ")
-	if r, n := utf8.DecodeRuneInString(short); startsSmall(short) && !startsSmall(text) {
+	r, n := utf8.DecodeRuneInString(short)
+	if startsSmall(short) && !startsSmall(text) {
 		short = string(unicode.ToUpper(r)) + short[n:]
 	}
 	return short
@@ -172,9 +174,11 @@ func resolve(phrase string, said time.Time) string {
 	}
 	phrase, ago := strings.CutSuffix(phrase, " ago")
 	which, unit, _ := strings.Cut(phrase, " ")
-	n, about := map[string]int{"last": -1, "next": 1}[which], ""
+	n := map[string]int{"last": -1, "next": 1}[which]
+	about := ""
 	if ago {
-		n, about = -number(which), "about "
+		n = -number(which)
+		about = "about "
 	}
 	switch unit = strings.TrimSuffix(unit, "s"); {
 	case unit == "year":

@@ -83,7 +83,8 @@ func withCitations(line, other string) string {
 	if len(at) == 0 {
 		return line
 	}
-	begin, end := at[len(at)-1][0], at[len(at)-1][1]
+	begin := at[len(at)-1][0]
+	end := at[len(at)-1][1]
 	var seqs []string
 	for _, citation := range transcript.Citations.FindAllString(other, -1) {
 		seqs = append(seqs, seqPattern().FindAllString(citation, -1)...)

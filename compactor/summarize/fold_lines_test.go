@@ -40,7 +40,10 @@ func TestExtractOfShortSentencesRestsOnThem(t *testing.T) {
 		m := chat.Message{Seq: int64(n + 1), Turn: int64(n + 1), Time: day, Role: llm.RoleUser, Author: "Ada", AuthorID: "a"}
 		m.Text = fmt.Sprintf("note %d the tea of the north pier is cold again", n)
 		if n%2 == 1 {
-			m.Role, m.Author, m.AuthorID, m.Text = llm.RoleAssistant, "", "", fmt.Sprint("answer ", n)
+			m.Role = llm.RoleAssistant
+			m.Author = ""
+			m.AuthorID = ""
+			m.Text = fmt.Sprint("answer ", n)
 		}
 		messages = append(messages, m)
 	}

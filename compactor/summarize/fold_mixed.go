@@ -58,7 +58,8 @@ func quotedIn(text string, first time.Time) (said []chat.Message) {
 		}
 		name, words, found := strings.Cut(line, ": ")
 		if !found {
-			name, words = "", line
+			name = ""
+			words = line
 		}
 		if words == "" || words == shortened {
 			continue
@@ -102,7 +103,8 @@ func newLines(texts []string, sentences []*sentence, target int, focus string) f
 	if len(texts) == 0 {
 		return foldedLines{}
 	}
-	ofLines, ofSentences := 0, 0
+	ofLines := 0
+	ofSentences := 0
 	for _, text := range texts {
 		ofLines += tokens.Estimate(text)
 	}
@@ -117,7 +119,8 @@ func newLines(texts []string, sentences []*sentence, target int, focus string) f
 	if entries := entriesOf(texts); len(kept) == 0 && len(entries) > 0 {
 		rank(entries, nil)
 		best := slices.MaxFunc(entries, func(a, b *entry) int { return a.value - b.value })
-		best.text, best.under = tokens.Clip(best.text, target), unheaded
+		best.text = tokens.Clip(best.text, target)
+		best.under = unheaded
 		kept = []*entry{best}
 	}
 	return foldedLines{kept}

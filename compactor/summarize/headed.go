@@ -108,21 +108,26 @@ func entriesOf(texts []string) (all []*entry) {
 	for part, text := range texts {
 		lines := strings.Split(text, "\n")
 		headings := kinds(lines)
-		under, open, fences := unheaded, false, true // open: the entry goes on
+		under := unheaded
+		open := false
+		fences := true // open: the entry goes on
 		for i := 0; i < len(lines); i++ {
 			line := strings.TrimRight(lines[i], " \t\r")
 			switch {
 			case headings[i] >= 0:
-				under, open = headings[i], false
+				under = headings[i]
+				open = false
 			case line == quoted:
-				under, open = inQuotes, false
+				under = inQuotes
+				open = false
 			case line == "" || line == shortened:
 				open = false
 			default:
 				if fences && fence().MatchString(line) {
 					var end int
 					if end, fences = endOfFence(lines, i); fences {
-						line, i = strings.Join(lines[i:end+1], "\n"), end
+						line = strings.Join(lines[i:end+1], "\n")
+						i = end
 					}
 					open = open || len(all) > 0 && all[len(all)-1].part == part && all[len(all)-1].under == under
 				} else {
@@ -150,7 +155,8 @@ func written(entries []*entry) string {
 				continue
 			}
 			if title != "" {
-				lines, title = append(lines, title), ""
+				lines = append(lines, title)
+				title = ""
 			}
 			lines = append(lines, e.text)
 		}

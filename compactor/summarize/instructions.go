@@ -64,7 +64,8 @@ func (j *Judge) withoutInstructions(text string) string {
 // Other lines stay only if they do not override anything and are about the span.
 func (j *Judge) reported(line string, overrides bool) string {
 	words := strings.TrimSpace(bullet().ReplaceAllString(transcript.Citations.ReplaceAllString(line, ""), ""))
-	best, author := 0.0, ""
+	best := 0.0
+	author := ""
 	for _, it := range j.items {
 		said := it.Said
 		switch {
@@ -76,7 +77,8 @@ func (j *Judge) reported(line string, overrides bool) string {
 		default:
 			share := vocabularyOf([]Item{{Text: said.Text}}).shareOf(words)
 			if share > best || author == "" && overrides && overriding().MatchString(said.Text) {
-				best, author = max(share, best), said.Name()
+				best = max(share, best)
+				author = said.Name()
 			}
 			if author != "" && strings.Contains(strings.ToLower(line), strings.ToLower(said.Name())) && said.Name() != "" {
 				return line
@@ -100,7 +102,8 @@ func introduced(line string) bool {
 
 // shareOf returns what portion of a text's words the vocabulary has.
 func (v vocabulary) shareOf(text string) float64 {
-	found, all := 0.0, 0.0
+	found := 0.0
+	all := 0.0
 	for _, k := range keysOf(text) {
 		all += k.weight
 		if v.keys[k.short] || v.keys[k.stem] {

@@ -132,7 +132,8 @@ func splitText(text string, most int) (parts []string) {
 				break
 			}
 		}
-		parts, text = append(parts, head), text[len(head):]
+		parts = append(parts, head)
+		text = text[len(head):]
 	}
 }
 
@@ -201,13 +202,15 @@ func attribute(text string) string {
 func Chunks(items []Item, most int) (chunks [][]Item) {
 	tokens := 0 // of the last chunk
 	for i := 0; i < len(items); {
-		j, cost := i, 0
+		j := i
+		cost := 0
 		for j < len(items) && items[j].Turn == items[i].Turn && (j == i || cost+items[j].Tokens <= most) {
 			cost += items[j].Tokens
 			j++
 		}
 		if i == 0 || tokens+cost > most {
-			chunks, tokens = append(chunks, nil), 0
+			chunks = append(chunks, nil)
+			tokens = 0
 		}
 		last := len(chunks) - 1
 		chunks[last] = append(chunks[last], items[i:j]...)

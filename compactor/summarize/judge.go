@@ -127,7 +127,8 @@ func vocabularyOf(items []Item) vocabulary {
 				v.size += k.weight
 				v.spaced += math.Floor(k.weight)
 			}
-			v.keys[k.short], v.keys[k.stem] = true, true
+			v.keys[k.short] = true
+			v.keys[k.stem] = true
 		}
 	}
 	return v
@@ -147,7 +148,8 @@ func (v vocabulary) evidence(sentences []string) (found, all float64, declined b
 				continue
 			}
 			seen[k.short] = true
-			weight, known := k.weight, v.keys[k.short] || v.keys[k.stem]
+			weight := k.weight
+			known := v.keys[k.short] || v.keys[k.stem]
 			if k.name || k.number && known && len(k.short) > 1 { // a number not in the span may be a sum or a date
 				weight *= specific
 			}

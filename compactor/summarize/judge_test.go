@@ -48,7 +48,8 @@ func judged(text string, messages []chat.Message) error {
 // The judge refuses texts that summarize nothing, and summaries of other spans.
 func TestJudgeSeparatesGoodFromBad(t *testing.T) {
 	check.SkipUnderRace(t)
-	samples, spans := goodSamples(t), map[string][][]chat.Message{}
+	samples := goodSamples(t)
+	spans := map[string][][]chat.Message{}
 	var refused, unrelated, pairs, texts, accepted int
 	for i, s := range samples {
 		spans[s.lang] = append(spans[s.lang], s.messages)
@@ -60,7 +61,8 @@ func TestJudgeSeparatesGoodFromBad(t *testing.T) {
 			if s.lang != other.lang {
 				continue
 			}
-			if pairs++; judged(other.summary, s.messages) == nil {
+			pairs++
+			if judged(other.summary, s.messages) == nil {
 				unrelated++
 				t.Logf("accepted: %s %q for %q", s.lang, other.summary, s.messages[0].Text)
 			}
@@ -93,11 +95,13 @@ func TestJudgeRejectsEchoesAndShortTexts(t *testing.T) {
 		}
 		var lines, choice []string
 		for i, m := range messages {
-			if lines = append(lines, m.Author+": "+m.Text); i%5 == 2 {
+			lines = append(lines, m.Author+": "+m.Text)
+			if i%5 == 2 {
 				choice = append(choice, lines[i])
 			}
 		}
-		n, first := len(messages), messages[0]
+		n := len(messages)
+		first := messages[0]
 		for what, text := range map[string]string{
 			"its last message":                  messages[n-1].Text,
 			"its last message, with the name":   lines[n-1],
@@ -117,10 +121,12 @@ func TestJudgeRejectsEchoesAndShortTexts(t *testing.T) {
 
 // The numbers of messages, which the prompt asks for, are in every span.
 func TestJudgeIgnoresCitations(t *testing.T) {
-	texts, spans := map[string][2]string{}, map[string][]chat.Message{} // by language: summaries of one half of the samples, and of the other
+	texts := map[string][2]string{}
+	spans := map[string][]chat.Message{} // by language: summaries of one half of the samples, and of the other
 	for i, s := range goodSamples(t) {
 		both := texts[s.lang]
-		if both[i%2] += s.summary + "\n"; i%2 == 0 {
+		both[i%2] += s.summary + "\n"
+		if i%2 == 0 {
 			for _, m := range s.messages {
 				m.Seq = int64(101 + len(spans[s.lang]))
 				spans[s.lang] = append(spans[s.lang], m)

@@ -71,7 +71,8 @@ const (
 // tell returns the language of a text.
 func tell(text string) (l language) {
 	text = strings.ToLower(text)
-	counts, all := map[string]int{}, 0
+	counts := map[string]int{}
+	all := 0
 	for _, r := range text {
 		if !unicode.IsLetter(r) {
 			continue
@@ -86,7 +87,8 @@ func tell(text string) (l language) {
 	}
 	for _, s := range scripts {
 		if all > 0 && float64(counts[s.name]) >= mostLetters*float64(all) {
-			l.script, l.known = s.name, s.language
+			l.script = s.name
+			l.known = s.language
 			break
 		}
 	}
@@ -136,7 +138,8 @@ const mostRead = 20_000
 // foreign reports whether a text is in another language than the span, and not just a sentence of
 // the model about its task: it has a number, a name or a citation of the span, or it is long.
 func (j *Judge) foreign(text string) bool {
-	spoken, wrote := j.spoken(), tell(prose(text))
+	spoken := j.spoken()
+	wrote := tell(prose(text))
 	differ := spoken.script != "" && wrote.script != "" && spoken.script != wrote.script ||
 		spoken.known != "" && wrote.known != "" && spoken.known != wrote.known
 	if !differ {

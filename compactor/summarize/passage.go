@@ -215,7 +215,8 @@ func (e *evidence) index() {
 			if k.weight > weightOfCharacter {
 				p.words++
 			}
-			p.keys[k.short], p.keys[k.stem] = k.weight, k.weight
+			p.keys[k.short] = k.weight
+			p.keys[k.stem] = k.weight
 		}
 		for k := range p.keys {
 			e.rarity[k]++

@@ -49,7 +49,8 @@ type nameWord struct {
 
 // wordsIn returns the words of a text, an apostrophe ends one.
 func wordsIn(text string) (all []nameWord) {
-	start, gap := -1, 0
+	start := -1
+	gap := 0
 	before := ""
 	end := func(i int) {
 		if start < 0 {
@@ -65,7 +66,8 @@ func wordsIn(text string) (all []nameWord) {
 		w.folded = words.Fold(w.text)
 		all = append(all, w)
 		before = w.folded
-		start, gap = -1, i
+		start = -1
+		gap = i
 	}
 	unspaced := false
 	for i, r := range text {
@@ -173,7 +175,8 @@ func (c *cast) called(w nameWord) (people []int) {
 			switch {
 			case like == 0 || like < best:
 			case like > best:
-				best, people = like, []int{i}
+				best = like
+				people = []int{i}
 			case !slices.Contains(people, i):
 				people = append(people, i)
 			}
@@ -207,7 +210,8 @@ func likeName(word, name string, inflects bool) int {
 		}
 		return 0
 	}
-	a, b := []rune(word), []rune(name)
+	a := []rune(word)
+	b := []rune(name)
 	if words.IsUnspaced(b[0]) {
 		return 0
 	}
@@ -218,7 +222,8 @@ func likeName(word, name string, inflects bool) int {
 	for common < min(len(a), len(b)) && a[common] == b[common] {
 		common++
 	}
-	rest, lost := len(a)-common, len(b)-common
+	rest := len(a) - common
+	lost := len(b) - common
 	switch {
 	case common < 3:
 		return 0

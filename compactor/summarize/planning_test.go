@@ -32,7 +32,8 @@ var planned = map[string][2]string{
 
 // However right the rest of it is, a text that begins by planning is a thought; one that ends so nearly always.
 func TestThoughtsFullOfTheSpanAreNoSummary(t *testing.T) {
-	ended, all := 0, 0
+	ended := 0
+	all := 0
 	for _, s := range goodSamples(t) {
 		plan, known := planned[s.lang]
 		if !known {

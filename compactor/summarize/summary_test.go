@@ -104,7 +104,8 @@ func TestWorkerInstructions(t *testing.T) {
 	for _, prompt := range []string{english.Worker, english.WorkerBrief} {
 		checkOrder(t, prompt, strings.Split("## "+strings.Join(Headings, "\n## "), "\n")...)
 	}
-	brief, long := tokens.Estimate(english.WorkerBrief), tokens.Estimate(english.Worker)
+	brief := tokens.Estimate(english.WorkerBrief)
+	long := tokens.Estimate(english.Worker)
 	check.That(t, brief <= 370 && long <= 1000, "got prompts of %d and %d tokens", brief, long)
 }
 

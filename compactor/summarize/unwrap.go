@@ -101,7 +101,8 @@ func endOfFence(lines []string, open int) (end int, closed bool) {
 		case strings.TrimSpace(m[2]) != "":
 			depth++
 		default:
-			if depth--; depth == 0 {
+			depth--
+			if depth == 0 {
 				return i, true
 			}
 		}

@@ -129,7 +129,8 @@ func decodeValue(d *json.Decoder, depth int) (any, error) {
 // escapeLines escapes the line ends and tabs within the strings of JSON.
 func escapeLines(text string) string {
 	var b strings.Builder
-	inside, escaped := false, false
+	inside := false
+	escaped := false
 	for _, r := range text {
 		switch {
 		case inside && r == '\n':

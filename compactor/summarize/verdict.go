@@ -176,7 +176,8 @@ func (x *comparison) covers(passages []int) bool {
 		return true
 	}
 	all := x.near(passages)
-	found, sum := 0.0, 0.0
+	found := 0.0
+	sum := 0.0
 	for _, k := range x.claim.keys {
 		sum += k.weight
 		for _, i := range all {

@@ -17,7 +17,8 @@ func (x *comparison) checkSpeaker(cited, telling []int) (wrong string, found boo
 	if slices.ContainsFunc(cited, func(i int) bool { return slices.Contains(x.claim.people, x.passages[i].author) }) {
 		return "", true
 	}
-	other, doubt := noPerson, !x.claim.leads || x.isAfterOther()
+	other := noPerson
+	doubt := !x.claim.leads || x.isAfterOther()
 	for _, i := range telling {
 		p := x.read(i)
 		if p.author == noPerson || slices.Contains(x.claim.people, p.author) || intersect(x.claim.people, x.namedFor(i)) {

@@ -34,7 +34,8 @@ func TestAnUnknownButtonIsAnsweredInWords(t *testing.T) {
 func TestAToolIsAllowedByAButton(t *testing.T) {
 	r := newRig(t, discordtest.Options{})
 	box := &channeltest.Box{Approve: channel.ApproveAlways}
-	r.Tools, r.Model.Func = box, channeltest.Add
+	r.Tools = box
+	r.Model.Func = channeltest.Add
 	bob := r.User("bob")
 	r.Rules.Access = map[string]channel.Access{"discord": {Owners: []string{r.ann.ID}}}
 	r.start().registered()

@@ -48,7 +48,10 @@ func TestWhatDiscordDoesNotSendIsRead(t *testing.T) {
 func TestAfterARestartWhatWasMissedIsAnswered(t *testing.T) {
 	r := newRig(t, discordtest.Options{})
 	village := r.Guild("village", r.ann)
-	quiet, fresh, hidden, well := r.Channel(r.guild.ID, "quiet").ID, r.Channel(r.guild.ID, "fresh").ID, r.Channel(r.guild.ID, "hidden").ID, r.Channel(village.ID, "well").ID
+	quiet := r.Channel(r.guild.ID, "quiet").ID
+	fresh := r.Channel(r.guild.ID, "fresh").ID
+	hidden := r.Channel(r.guild.ID, "hidden").ID
+	well := r.Channel(village.ID, "well").ID
 	thread := r.Thread(r.square, r.ann.ID, "plans").ID
 	direct := r.Direct(r.ann.ID).ID
 	r.start()
@@ -132,12 +135,15 @@ func TestHistoryGivesPages(t *testing.T) {
 
 func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 	r := newRig(t, discordtest.Options{})
-	quiet, lonely, hidden := r.Channel(r.guild.ID, "quiet").ID, r.Channel(r.guild.ID, "lonely").ID, r.Channel(r.guild.ID, "hidden").ID
+	quiet := r.Channel(r.guild.ID, "quiet").ID
+	lonely := r.Channel(r.guild.ID, "lonely").ID
+	hidden := r.Channel(r.guild.ID, "hidden").ID
 	r.start()
 	var changes []func()
 	for _, place := range []string{r.square, quiet} {
 		r.Say(place, r.ann.ID, "first")
-		edited, gone := r.Say(place, r.ann.ID, "teh plan").ID, r.Say(place, r.ann.ID, "a secret").ID
+		edited := r.Say(place, r.ann.ID, "teh plan").ID
+		gone := r.Say(place, r.ann.ID, "a secret").ID
 		changes = append(changes, func() { r.Edit(place, edited, "the plan of <@"+r.ann.ID+">"); r.Delete(place, gone) })
 		r.ask(place, "/help")
 		r.Say(place, r.ann.ID, "last")

@@ -30,7 +30,8 @@ func (d *Discord) register(ctx context.Context) {
 func slashCommands() []*discordgo.ApplicationCommand {
 	commands := []*discordgo.ApplicationCommand{}
 	for _, c := range channel.Commands {
-		names, help := localized("command: "+c.Name), localized(c.Help)
+		names := localized("command: " + c.Name)
+		help := localized(c.Help)
 		command := &discordgo.ApplicationCommand{
 			Type: discordgo.ChatApplicationCommand, Name: c.Name, Description: platform.Short(c.Help, 100), NameLocalizations: &names, DescriptionLocalizations: &help,
 		}
@@ -41,7 +42,8 @@ func slashCommands() []*discordgo.ApplicationCommand {
 			}
 			if a.Number {
 				one := 1.0
-				option.Type, option.MinValue = discordgo.ApplicationCommandOptionInteger, &one
+				option.Type = discordgo.ApplicationCommandOptionInteger
+				option.MinValue = &one
 			}
 			command.Options = append(command.Options, option)
 		}
@@ -114,7 +116,8 @@ func (d *Discord) onInteraction(i interaction) {
 // handle defers the response to an interaction, runs its command for the person who caused it, and shows the answer.
 func (d *Discord) handle(ctx context.Context, i interaction) error {
 	line, n, known := parseCustomID(i.Data.CustomID)
-	deferral, data := discordgo.InteractionResponseDeferredMessageUpdate, any(nil)
+	deferral := discordgo.InteractionResponseDeferredMessageUpdate
+	data := any(nil)
 	switch i.Type {
 	case discordgo.InteractionApplicationCommandAutocomplete:
 		return d.suggest(ctx, i)
@@ -176,12 +179,14 @@ func (i interaction) line() string {
 
 // suggest completes an argument of a command. It responds even if it finds nothing: otherwise Discord shows an error.
 func (d *Discord) suggest(ctx context.Context, i interaction) error {
-	typed, number := "", false
+	typed := ""
+	number := false
 	command, _ := channel.FindCommand(i.Data.Name)
 	for _, o := range i.Data.Options {
 		for _, a := range command.Args {
 			if o.Focused && a.Name == o.Name {
-				typed, number = o.value(), a.Number
+				typed = o.value()
+				number = a.Number
 			}
 		}
 	}

@@ -68,7 +68,8 @@ func TestTheCommandsAreThoseThatAreDeclared(t *testing.T) {
 	check.Equal(t, "commands", len(known), len(channel.Commands))
 	for i, c := range channel.Commands {
 		check.That(t, known[i].Name == c.Name && known[i].Description == c.Help && len(known[i].Options) == len(c.Args), "%+v is known as %+v", c, known[i])
-		names, help := *known[i].NameLocalizations, *known[i].DescriptionLocalizations
+		names := *known[i].NameLocalizations
+		help := *known[i].DescriptionLocalizations
 		check.That(t, len(names) == 7 && names["de"] != "" && names["es-419"] == names["es-ES"], "/%s is called %v", c.Name, names)
 		check.That(t, len(help) == 7 && len([]rune(help["ja"])) <= 100, "/%s is explained as %v", c.Name, help)
 		for j, a := range c.Args {
@@ -130,7 +131,9 @@ func TestASlashCommandIsAnsweredAtOnceForWhoeverAsked(t *testing.T) {
 
 func TestRestrictedCommandsAreForThoseWhomDiscordTrusts(t *testing.T) {
 	r := newRig(t, discordtest.Options{})
-	ben, eve, kay := r.User("ben"), r.User("eve"), r.User("kay")
+	ben := r.User("ben")
+	eve := r.User("eve")
+	kay := r.User("kay")
 	guild := r.Guild("elsewhere", r.ann, ben, eve, kay)
 	place := r.Channel(guild.ID, "lobby").ID
 	mods := r.Role(guild.ID, "mods", discordgo.PermissionManageMessages)
@@ -169,7 +172,8 @@ func TestAWrittenCommandRunsOnceAndIsNoMessage(t *testing.T) {
 	r.converse(r.square, "/etc/passwd is a path", 2)
 	r.converse(r.square, "/help@otherbot", 3)
 	check.Equal(t, "the transcript has", len(r.heard(r.place(r.square), 2)), 2)
-	user, roleMention := "<@"+r.Bot.ID+">", "<@&"+role.ID+">"
+	user := "<@" + r.Bot.ID + ">"
+	roleMention := "<@&" + role.ID + ">"
 	for n, mentions := range []string{roleMention + " ", user + " " + user + " ", roleMention + ", " + user + ": ", user + roleMention} {
 		r.Say(r.square, r.ann.ID, mentions+"/remember the door is blue")
 		check.Contains(t, mentions, r.answers(r.square, n+4)[n+3], "as memory 1")

@@ -89,7 +89,8 @@ func New(o Options) (*Discord, error) {
 	}
 	o.CatchUp = cmp.Or(o.CatchUp, channel.DefaultCatchUp)
 	base := platform.NewBase(Name, o.Log)
-	base.Link.Pause, base.Link.Steady = platform.Backoff{First: time.Second, Most: maxPause}, steadyAfter
+	base.Link.Pause = platform.Backoff{First: time.Second, Most: maxPause}
+	base.Link.Steady = steadyAfter
 	base.Link.Hint = silentHint
 	d := &Discord{
 		Base: base, o: o, rest: newREST(o.APIBase, o.Token, &base.Clock), started: time.Now(),
@@ -173,7 +174,8 @@ func (d *Discord) Application(ctx context.Context) (found Application, err error
 	case err != nil:
 		return found, err
 	default:
-		found.ID, found.NoContent = cmp.Or(app.ID, found.ID), app.Flags&contentFlags == 0
+		found.ID = cmp.Or(app.ID, found.ID)
+		found.NoContent = app.Flags&contentFlags == 0
 	}
 	err = get("/users/@me/guilds", &found.Servers) // the first page of them
 	found.Count = max(len(found.Servers), app.Count)

@@ -141,7 +141,8 @@ func TestWhatTheBotMayNotDo(t *testing.T) {
 	t.Parallel()
 	v := newDouble(t, discordtest.Options{})
 	const path, hello = "/channels/{channel}/messages", `{"content":"x"}`
-	theirs, ours := v.Say(v.channel, v.person.ID, "hello").ID, v.post(v.channel, hello)
+	theirs := v.Say(v.channel, v.person.ID, "hello").ID
+	ours := v.post(v.channel, hello)
 	thread := v.Thread(v.channel, v.person.ID, "aside").ID
 	aside := v.post(thread, hello)
 	v.refused(v.ask("PATCH", path+"/"+theirs, hello), 403, 50005)
@@ -220,7 +221,8 @@ func TestCommandsAreJudged(t *testing.T) {
 	v.callback(i, `{"type":5}`)
 	v.refused(v.callback(i, deferred), 400, 40060)
 	v.ask("POST", v.webhook(i), `{"content":"done","flags":64}`) // a follow-up completes a deferral
-	is, sent := v.Interaction(i.ID), v.Sent(v.channel)
+	is := v.Interaction(i.ID)
+	sent := v.Sent(v.channel)
 	check.That(t, is.Answer != nil && len(is.Followups) == 0 && len(sent) == 1 && sent[0].Flags == 0, "%+v with %+v", is, sent)
 
 	i = v.Autocomplete(v.channel, v.person.ID, "help", discordtest.Option{Name: "topic", Value: "c", Focused: true})

@@ -151,7 +151,9 @@ func (d *Discord) onMessageUpdate(m message) {
 			d.Log.Debug("read_edit_failed", "message", m.ID, "error", err)
 			return
 		}
-		full.ChannelID, full.GuildID, full.Edited = m.ChannelID, m.GuildID, cmp.Or(full.Edited, m.Edited)
+		full.ChannelID = m.ChannelID
+		full.GuildID = m.GuildID
+		full.Edited = cmp.Or(full.Edited, m.Edited)
 		d.edit(full)
 	})
 }
@@ -218,7 +220,8 @@ func (d *Discord) onReady(data json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	d.notFirstStart, d.hadSession = d.hadSession || len(all) > 0, true
+	d.notFirstStart = d.hadSession || len(all) > 0
+	d.hadSession = true
 	d.Link.Established()
 	d.Log.Info("connected", "as", r.User.Username)
 	d.CheckClock()
@@ -256,7 +259,8 @@ func (d *Discord) noteGaps() (all []channel.Gap, err error) {
 
 // backfillIfMissed queues a backfill of a place; joined reports whether the bot just joined it.
 func (d *Discord) backfillIfMissed(p place, joined bool) {
-	if missed := joined || d.notFirstStart; p.Guild != "" && p.hasMessages() && !d.state.hidden(p.ID) {
+	missed := joined || d.notFirstStart
+	if p.Guild != "" && p.hasMessages() && !d.state.hidden(p.ID) {
 		d.queue.Add(p.ID, func() { d.fillGap(p.conversation(), p.Last, missed) })
 	}
 }
@@ -270,10 +274,12 @@ func (d *Discord) fillGap(name, last string, missed bool) {
 		return
 	}
 	after, _ := gap.(string)
-	joined, horizon := d.state.guild(channel.ParsePlace(name).Server).joined(), idAt(d.Clock.Now().Add(-d.o.CatchUp))
+	joined := d.state.guild(channel.ParsePlace(name).Server).joined()
+	horizon := idAt(d.Clock.Now().Add(-d.o.CatchUp))
 	absent := after != "" && newer(joined, after)
 	quiet := after != "" && last != "" && !newer(last, after) && d.Clock.Now().Sub(timeOf(after)) > d.pauses.review
-	ctx, since := d.Work.Ctx, slices.MaxFunc([]string{cmp.Or(after, horizon), joined}, byAge)
+	ctx := d.Work.Ctx
+	since := slices.MaxFunc([]string{cmp.Or(after, horizon), joined}, byAge)
 	if absent || quiet {
 		d.Store(ctx, func() error { return d.Hub.NothingMissed(ctx, name) })
 	}

@@ -47,7 +47,10 @@ const maxFailedResumes = 3 // in a row, on a gateway that responds, before the s
 
 // connect starts or resumes the session. It returns the reason when the connection or ctx has ended.
 func (s *session) connect(ctx context.Context) error {
-	s.interval, s.established, s.identified, s.pending = 0, false, time.Time{}, false
+	s.interval = 0
+	s.established = false
+	s.identified = time.Time{}
+	s.pending = false
 	address := cmp.Or(s.resumeURL, s.gateway) + "?encoding=json&v=" + discordgo.APIVersion // Discord, Gateway: Connecting
 	s.await("the WebSocket of the gateway")
 	ws, err := platform.Dial(ctx, address, nil, s.timeout)
@@ -97,12 +100,14 @@ func (s *session) event(p packet) error {
 			ID        string `json:"session_id"`
 			ResumeURL string `json:"resume_gateway_url"`
 		}](p.Data)
-		s.id, s.resumeURL = ready.ID, ready.ResumeURL
+		s.id = ready.ID
+		s.resumeURL = ready.ResumeURL
 	}
 	if s.established || s.interval == 0 || p.Name != "READY" && p.Name != "RESUMED" {
 		return nil
 	}
-	s.established, s.failedResumes = true, 0
+	s.established = true
+	s.failedResumes = 0
 	s.ws.Expect(s.interval * 3 / 2) // a dead connection is noticed early, so that it can be resumed
 	s.beat.Reset(s.interval)
 	return s.heartbeat()
@@ -125,7 +130,8 @@ var errInvalid = errors.New("the gateway called the session invalid")
 // run handles the gateway's messages until the connection or ctx ends, and returns the reason.
 func (s *session) run(ctx context.Context, ws *platform.Socket) error {
 	defer ws.Close() // without a close frame, so the session can be resumed
-	s.ws, s.beat = ws, time.NewTicker(time.Hour)
+	s.ws = ws
+	s.beat = time.NewTicker(time.Hour)
 	defer s.beat.Stop()
 	s.beat.Stop() // until the session is established
 	err := ws.Serve(ctx, s.beat.C, s.checkedHeartbeat, func(data []byte) error {

@@ -23,7 +23,10 @@ import (
 )
 
 // eager makes the connector connect again soon, however often it lost the connection.
-func eager(d *Discord) { d.Link.Pause.First, d.Link.Steady = 10*time.Millisecond, time.Nanosecond }
+func eager(d *Discord) {
+	d.Link.Pause.First = 10 * time.Millisecond
+	d.Link.Steady = time.Nanosecond
+}
 
 func TestABadBeginIsOvercome(t *testing.T) {
 	r := newRig(t, discordtest.Options{}, eager)
@@ -68,7 +71,8 @@ func TestWhatALostConnectionMissedIsHeard(t *testing.T) {
 		{"a READY that names no address to resume at", func() { session(""); r.Cut() }, 1, true},
 		{"a READY that names one where nobody is", func() { session("ws://127.0.0.1:1"); r.Cut() }, 1, true},
 	} {
-		before, read := len(r.Connections()), r.count("GET /channels/*/messages")
+		before := len(r.Connections())
+		read := r.count("GET /channels/*/messages")
 		r.Drop(3)
 		r.Say(r.square, r.ann.ID, "missed, to nobody")
 		r.ask(r.square, "missed: "+c.claim)
@@ -78,9 +82,12 @@ func TestWhatALostConnectionMissedIsHeard(t *testing.T) {
 		r.answersLast(direct, i+2, "echo: missed too: "+c.claim)
 		r.answersLast(r.square, i+2, "echo: missed: "+c.claim)
 		check.Equal(t, c.claim+": it heard", r.heard(r.place(r.square), 2*i+3)[2*i+1].Text, "missed, to nobody")
-		all, resumed, identified := r.Connections(), 0, false
+		all := r.Connections()
+		resumed := 0
+		identified := false
 		for _, connection := range all[before:] {
-			if identified = identified || connection.Identify; connection.Resume {
+			identified = identified || connection.Identify
+			if connection.Resume {
 				resumed++
 			}
 			check.That(t, connection.Path == "/resume" || c.begins, "%s: it resumed at %s", c.claim, connection.Path)
@@ -130,7 +137,8 @@ func TestRunEndsWithItsContextInEveryState(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, discordtest.Options{})
-			if prepare(r); r.connector == nil {
+			prepare(r)
+			if r.connector == nil {
 				r.open()
 				r.Run()
 			}
@@ -207,7 +215,8 @@ func (v *double) session(handle func(name string) error) *session {
 func TestIdentifiesAreLimited(t *testing.T) {
 	t.Parallel()
 	v := newDouble(t, discordtest.Options{IdentifyEvery: time.Hour, IdentifyLimit: 2})
-	ready, ended := make(chan string, 2), make(chan error, 1)
+	ready := make(chan string, 2)
+	ended := make(chan error, 1)
 	go func() { ended <- v.session(func(name string) error { ready <- name; return nil }).connect(t.Context()) }()
 	<-ready
 	late := v.session(func(string) error { return nil })
@@ -269,7 +278,8 @@ func TestASilentGatewayIsLeftSoThatTheSessionIsResumed(t *testing.T) {
 					_, _, ended = ws.ReadMessage()
 				}
 			})
-			s, begin := &session{timeout: patience, handle: func(string, json.RawMessage) error { return nil }, await: func(string) {}}, time.Now()
+			s := &session{timeout: patience, handle: func(string, json.RawMessage) error { return nil }, await: func(string) {}}
+			begin := time.Now()
 			err := s.run(t.Context(), platform.NewSocket(ws, s.timeout))
 			s.noteEnd(err)
 			check.That(t, err != nil && closeCode(err) == 0, "%s: got %v", claim, err)

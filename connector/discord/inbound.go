@@ -111,7 +111,8 @@ var markup = regexp.MustCompile(`<(@!?|@&|#)(\d+)>|<a?(:\w+:)\d+>|<t:(-?\d+)(?::
 // textOf returns a message as plain text: the title of a forum's post, its content with names instead of ids, then in
 // brackets its stickers, poll and the messages it forwards, and then what an app built it of.
 func (d *Discord) textOf(m message, guild string, me self, program bool) string {
-	said, title := d.replaceIDs(d.stripMentions(m.text(), guild, me), m, guild, me), ""
+	said := d.replaceIDs(d.stripMentions(m.text(), guild, me), m, guild, me)
+	title := ""
 	if post := d.state.place(m.ID); m.ID == m.ChannelID && post.Name != "" && !channel.IsCommand(said) { // the first message of a post has the post's id
 		title = "[post: " + post.Name + "]"
 	}
@@ -149,7 +150,8 @@ var leadingMention = regexp.MustCompile(`^<@(!?|&)(\d+)>[ ,:\n]*`)
 // mention of one of its roles goes only before a command: it may be about more than the bot.
 func (d *Discord) stripMentions(text, guild string, me self) string {
 	text = strings.TrimSpace(text)
-	rest, role := text, false
+	rest := text
+	role := false
 	for {
 		m := leadingMention.FindStringSubmatch(rest)
 		if m == nil || m[0] == rest || m[2] != me.ID && (m[1] != "&" || !d.state.guild(guild).hasRole(m[2:])) {

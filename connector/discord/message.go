@@ -163,7 +163,8 @@ func (d *Discord) History(ctx context.Context, conversation string, request chan
 	}
 	p := placeOf(conversation)
 	complete := len(found) > 0 || request.After == request.Missed || d.readable(ctx, id, background)
-	page.There, page.More = []string{}, len(found) == limit
+	page.There = []string{}
+	page.More = len(found) == limit
 	for i, m := range found {
 		if in, ok := d.inbound(m, p); ok && !platform.IsCommand(in) {
 			in.Edited, _ = time.Parse(time.RFC3339, m.Edited) // a missing time means never edited

@@ -48,7 +48,9 @@ func nonce(parts ...any) string {
 // newPost returns a message that replies to the message to, unless that is empty.
 func newPost(channel, text, to, nonce string) post {
 	p := textPost(text)
-	if p.Nonce, p.Enforce = nonce, true; to != "" {
+	p.Nonce = nonce
+	p.Enforce = true
+	if to != "" {
 		p.Reference = &discordgo.MessageReference{MessageID: to, ChannelID: channel, FailIfNotExists: new(bool)}
 	}
 	return p
@@ -189,7 +191,8 @@ func button(label, id string, disabled bool) discordgo.Button {
 // answerPost returns an answer to a command. Without buttons, those of the message that it replaces go.
 func answerPost(text string, flags int, buttons ...discordgo.MessageComponent) post {
 	p := textPost(text)
-	p.Flags, p.Components = flags, []discordgo.MessageComponent{}
+	p.Flags = flags
+	p.Components = []discordgo.MessageComponent{}
 	p.add(buttons...)
 	return p
 }
@@ -221,10 +224,12 @@ func (d *Discord) showAnswer(ctx context.Context, i interaction, line string, n 
 		}
 		return d.followUp(ctx, i, answer.String(), int(discordgo.MessageFlagsEphemeral))
 	}
-	first, more := page(line, answer, n), []string(nil)
+	first := page(line, answer, n)
+	more := []string(nil)
 	if answer.Pages() == 1 || customID(line, answer.Pages()) == "" {
 		pieces := d.Split(answer.String())
-		first, more = answerPost(pieces[0], 0), pieces[1:]
+		first = answerPost(pieces[0], 0)
+		more = pieces[1:]
 	}
 	err := d.rest.do(ctx, call{method: http.MethodPatch, path: d.originalPath(i), body: first, ownToken: true})
 	for _, piece := range more {
@@ -256,21 +261,27 @@ func (d *Discord) runText(ctx context.Context, name string, m message, in channe
 		who.Roles = m.Member.Roles
 	}
 	who.Manager = p.Direct() || d.state.guild(p.Server).trusts(in.AuthorID, who.Roles)
-	place, first := channelID(name), "" // the id of the answer's first message
+	place := channelID(name)
+	first := "" // the id of the answer's first message
 	show := func(ctx context.Context, answer channel.Answer) error {
-		pieces, to, key := d.Split(answer.Fenced().String()), in.ID, in.ID
+		pieces := d.Split(answer.Fenced().String())
+		to := in.ID
+		key := in.ID
 		if first != "" {
 			if err := d.editMessage(ctx, place, first, pieces[0], false); err != nil {
 				return err
 			}
-			pieces, to, key = pieces[1:], "", "then "+first
+			pieces = pieces[1:]
+			to = ""
+			key = "then " + first
 		}
 		for n, text := range pieces {
 			made, err := d.create(ctx, place, newPost(place, text, to, nonce("command", name, key, n)), false)
 			if err != nil {
 				return err
 			}
-			first, to = cmp.Or(first, made.ID), ""
+			first = cmp.Or(first, made.ID)
+			to = ""
 		}
 		return nil
 	}

@@ -59,7 +59,8 @@ func TestAnOutageCostsLittleMoreThanItsLength(t *testing.T) {
 func TestNewSessionsStayBelowTheDailyLimit(t *testing.T) {
 	d := check.Must(New(Options{Token: token}))(t)
 	now := time.Now()
-	end, sessions := now.Add(24*time.Hour), 0
+	end := now.Add(24 * time.Hour)
+	sessions := 0
 	for ; now.Before(end); now = d.nextIdentify {
 		d.noteIdentify(now)
 		wait := d.nextIdentify.Sub(now)

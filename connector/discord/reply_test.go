@@ -112,7 +112,8 @@ func TestRepliesToWhatIsNotTold(t *testing.T) {
 
 func TestFilesAreReadOrDescribed(t *testing.T) {
 	r := newRig(t, discordtest.Options{})
-	r.opts.AttachmentTokens, r.opts.Pictures = 100, true
+	r.opts.AttachmentTokens = 100
+	r.opts.Pictures = true
 	r.start()
 	huge := bytes.Repeat([]byte("x"), platform.MaxText+1)
 	r.Fail(discordtest.Fault{Of: "GET /attachments/*/*/*", Status: 503})
@@ -207,7 +208,8 @@ func TestWhatIsNoAnswerTakesOverNone(t *testing.T) {
 
 func TestResultOfATaskIsAnswered(t *testing.T) {
 	r := newRig(t, discordtest.Options{})
-	r.Model.Func, r.Helper = channeltest.Delegate, &llmtest.Model{Func: echo}
+	r.Model.Func = channeltest.Delegate
+	r.Helper = &llmtest.Model{Func: echo}
 	r.start()
 	r.ask(r.square, "count")
 	check.EqualAll(t, "answers", r.answers(r.square, 2), []string{"started", "they say 42"})

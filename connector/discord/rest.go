@@ -64,9 +64,12 @@ type call struct {
 // do makes a request. It waits for rate limits and retries failures, both a limited number of times.
 func (r *rest) do(ctx context.Context, c call) error {
 	pause := platform.Backoff{First: 300 * time.Millisecond, Most: time.Minute}
-	for tries, waits := 1, 0; ; {
+	tries := 1
+	waits := 0
+	for {
 		err := r.try(ctx, c)
-		refused, wait := refusalIn(err), pause.Next()
+		refused := refusalIn(err)
+		wait := pause.Next()
 		switch {
 		case err == nil || c.once || ctx.Err() != nil:
 			return err
@@ -193,7 +196,9 @@ func refusalOf(c call, resp *http.Response, body []byte) refusal {
 		Global     bool    `json:"global"`
 	}
 	if resp.StatusCode >= 400 && json.Unmarshal(body, &answer) == nil {
-		r.fromDiscord, r.code, r.message = answer.Message != "", answer.Code, answer.Message
+		r.fromDiscord = answer.Message != ""
+		r.code = answer.Code
+		r.message = answer.Message
 	}
 	if resp.StatusCode == http.StatusTooManyRequests {
 		// Discord's own limits have a retry_after (Rate Limits: Exceeding A Rate Limit); a ban of the address has none.
@@ -279,7 +284,8 @@ func (l *limits) wait(ctx context.Context, c call) error {
 }
 
 func (l *limits) learn(c call, r refusal, header http.Header) {
-	limited, shared := r.after > 0, header.Get("X-RateLimit-Scope") == "shared"
+	limited := r.after > 0
+	shared := header.Get("X-RateLimit-Scope") == "shared"
 	if r.status == http.StatusUnauthorized || r.status == http.StatusForbidden || limited && !shared {
 		pays := l.all
 		if c.background { // replies do not wait for it
@@ -291,7 +297,8 @@ func (l *limits) learn(c call, r refusal, header http.Header) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if maps.DeleteFunc(l.until, func(_ string, until time.Time) bool { return time.Now().After(until) }); r.global {
+	maps.DeleteFunc(l.until, func(_ string, until time.Time) bool { return time.Now().After(until) })
+	if r.global {
 		l.until[""] = time.Now().Add(r.after)
 	} else if limited {
 		l.until[c.route()] = time.Now().Add(r.after)

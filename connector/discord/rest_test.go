@@ -66,10 +66,12 @@ func TestWaitingForALimitEndsWithTheContext(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	a, b := call{path: "/channels/1/messages"}, call{path: "/channels/2/messages"}
+	a := call{path: "/channels/1/messages"}
+	b := call{path: "/channels/2/messages"}
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimits()
-		begin, waited := time.Now(), []time.Duration{}
+		begin := time.Now()
+		waited := []time.Duration{}
 		for range 3 * perSecond {
 			check.NoError(t, l.wait(t.Context(), a))
 			waited = append(waited, time.Since(begin))
@@ -201,7 +203,8 @@ func TestAPieceThatMayHaveArrivedIsLookedUp(t *testing.T) {
 
 func TestWhatCanNeverBeSaidIsGivenUp(t *testing.T) {
 	r := newRig(t, discordtest.Options{}).start()
-	mute, locked := r.Channel(r.guild.ID, "mute").ID, r.Thread(r.square, r.ann.ID, "closed").ID
+	mute := r.Channel(r.guild.ID, "mute").ID
+	locked := r.Thread(r.square, r.ann.ID, "closed").ID
 	r.Deny(mute, discordgo.PermissionSendMessages)
 	r.Archive(locked, true)
 	for _, place := range []string{r.place(mute), r.place(r.square) + "/" + locked, r.place("1")} { // where nothing is

@@ -56,7 +56,9 @@ type rig struct {
 func newRig(t *testing.T, o discordtest.Options, tune ...func(*Discord)) *rig {
 	t.Helper()
 	t.Parallel()
-	o.Token, o.RefusePings, o.AnswerWithin = token, true, patience
+	o.Token = token
+	o.RefusePings = true
+	o.AnswerWithin = patience
 	r := &rig{Server: discordtest.New(o), Program: channeltest.Program{T: t, Dir: t.TempDir(), Model: &llmtest.Model{Func: echo}}, ctx: t.Context(), tune: tune}
 	t.Cleanup(r.Server.Close)
 	r.ann = r.User("ann")
@@ -95,9 +97,13 @@ func (r *rig) open() {
 
 func (r *rig) newConnector() *Discord {
 	r.T.Helper()
-	r.opts.Token, r.opts.APIBase, r.opts.Log = token, r.URL, r.Logger()
+	r.opts.Token = token
+	r.opts.APIBase = r.URL
+	r.opts.Log = r.Logger()
 	d := check.Must(New(r.opts))(r.T)
-	d.pauses.identify, d.Link.Pause.First, d.Link.Steady = platform.Backoff{}, 100*time.Millisecond, 300*time.Millisecond
+	d.pauses.identify = platform.Backoff{}
+	d.Link.Pause.First = 100 * time.Millisecond
+	d.Link.Steady = 300 * time.Millisecond
 	for _, f := range r.tune {
 		f(d)
 	}

@@ -66,7 +66,9 @@ func (s *stateCache) addGuild(g guild) (channels []place) {
 		}
 	}
 	channels = slices.Concat(g.Channels, g.Threads)
-	g.Channels, g.Threads, g.Members = nil, nil, nil
+	g.Channels = nil
+	g.Threads = nil
+	g.Members = nil
 	s.guilds.Store(g.ID, g)
 	for i := range channels {
 		channels[i].Guild = g.ID
@@ -106,7 +108,8 @@ func (s *stateCache) updateGuild(id string, change func(g *guild)) {
 
 // label returns the display name of a place; empty if unknown.
 func (s *stateCache) label(id string) string {
-	p, thread := s.place(id), ""
+	p := s.place(id)
+	thread := ""
 	server := s.guild(p.Guild).Name
 	if p.Parent != "" {
 		p, thread = s.place(p.Parent), p.Name
@@ -258,7 +261,8 @@ func (p place) hasMessages() bool {
 func (p place) conversation() string {
 	name := channel.Place{Connector: Name, Server: cmp.Or(p.Guild, channel.DirectServer), Channel: p.ID}
 	if p.Guild != "" && p.Parent != "" {
-		name.Channel, name.Thread = p.Parent, p.ID
+		name.Channel = p.Parent
+		name.Thread = p.ID
 	}
 	return name.String()
 }

@@ -33,7 +33,8 @@ func slowly(r *rig, words int, delay time.Duration) (text string) {
 }
 
 func quick(d *Discord) {
-	d.pauses.firstPost, d.pauses.edit = 10*time.Millisecond, 50*time.Millisecond
+	d.pauses.firstPost = 10 * time.Millisecond
+	d.pauses.edit = 50 * time.Millisecond
 }
 
 // recording is a connector whose requests are recorded, without a network.
@@ -46,7 +47,8 @@ type recording struct {
 
 func recorded(t *testing.T) *recording {
 	t.Helper()
-	r, begin := &recording{times: map[string][]time.Duration{}}, time.Now()
+	r := &recording{times: map[string][]time.Duration{}}
+	begin := time.Now()
 	r.Discord = offline(t, func(q *http.Request) (int, string) {
 		r.mu.Lock()
 		defer r.mu.Unlock()

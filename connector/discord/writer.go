@@ -44,7 +44,9 @@ type streamedPiece struct {
 
 // note notes the message, which has this text unless it says otherwise: it may be one that was posted before.
 func (p *streamedPiece) note(m message, text string) {
-	if p.id, p.text = m.ID, text; m.Content != nil {
+	p.id = m.ID
+	p.text = text
+	if m.Content != nil {
 		p.text = *m.Content
 	}
 }
@@ -129,7 +131,8 @@ func (w *writer) adopt(ctx context.Context, reply string) error {
 func (w *writer) post(ctx context.Context, part int, text string, once bool) error {
 	p := w.piece(part)
 	made, err := w.d.create(ctx, w.channel, newPost(w.channel, text, replyTarget(part, w.to), nonce(w.key, part)), once)
-	if p.unsure = err != nil && (p.unsure || !hadNoEffect(err)); err == nil {
+	p.unsure = err != nil && (p.unsure || !hadNoEffect(err))
+	if err == nil {
 		p.note(made, text)
 		w.NoteEdit(w.d.pauses.edit)
 	}
@@ -160,7 +163,8 @@ func (w *writer) edit(ctx context.Context, p *streamedPiece, text string, once b
 // Send sends one piece and returns the id of its message.
 func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) {
 	if channel.IsNotice(piece) {
-		w.to, piece.To = nil, nil // it is no answer
+		w.to = nil
+		piece.To = nil // it is no answer
 	}
 	if err := w.d.Work.Wait(ctx); err != nil {
 		return "", err

@@ -211,7 +211,8 @@ func (b *Base) RunCommand(ctx context.Context, name string, who channel.Person, 
 	case refused && ran != nil:
 		return nil
 	case refused:
-		answer, err = channel.Answer{Text: channel.Translated(answer.Language, channel.TextRefused), Private: true}, nil
+		answer = channel.Answer{Text: channel.Translated(answer.Language, channel.TextRefused), Private: true}
+		err = nil
 	case err != nil:
 		answer.Private = true
 	case answer.String() == "":

@@ -30,7 +30,8 @@ func (c *Clock) note(header http.Header, sent, received time.Time) {
 	if err != nil || header.Get("Age") != "" {
 		return
 	}
-	least, most := date.Sub(received), date.Add(time.Second).Sub(sent)
+	least := date.Sub(received)
+	most := date.Add(time.Second).Sub(sent)
 	if least <= 0 && most >= 0 {
 		c.offset.Store(0)
 		return

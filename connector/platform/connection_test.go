@@ -36,7 +36,9 @@ func TestLinkKeepsConnectedAndLogsIncidentsOnce(t *testing.T) {
 				Pause: Backoff{First: time.Second, Most: time.Minute}, Steady: time.Minute,
 			}
 			var connected time.Duration
-			start, left, lost := time.Now(), append(c.lasting, 0), map[bool]error{true: errors.New("lost"), false: SetupError("wrong token")}
+			start := time.Now()
+			left := append(c.lasting, 0)
+			lost := map[bool]error{true: errors.New("lost"), false: SetupError("wrong token")}
 			err := l.Keep(t.Context(), func(ctx context.Context) error {
 				lasts := left[0]
 				left = left[1:]
@@ -230,7 +232,8 @@ func TestASocketOnWhichNothingComesEnds(t *testing.T) {
 			if c.expect > 0 {
 				s.Expect(c.expect)
 			}
-			if time.Sleep(5 * time.Second); c.pings {
+			time.Sleep(5 * time.Second)
+			if c.pings {
 				s.Ping()
 			}
 			<-s.messages

@@ -78,7 +78,8 @@ func (f Files) Wanted(a channel.Attachment) bool {
 // Complete returns a copy of the attachments with the texts and pictures that it could fetch; the error is the last one of Fetch.
 func (f Files) Complete(ctx context.Context, all []channel.Attachment) (_ []channel.Attachment, failed error) {
 	all = slices.Clone(all)
-	texts, images := 0, 0
+	texts := 0
+	images := 0
 	for _, a := range all {
 		if isText(a) {
 			texts++
@@ -86,7 +87,8 @@ func (f Files) Complete(ctx context.Context, all []channel.Attachment) (_ []chan
 	}
 	for i := range all {
 		a := &all[i]
-		text, limit := isText(*a), MaxText
+		text := isText(*a)
+		limit := MaxText
 		if !text {
 			limit = MaxPicture + 1
 		}
@@ -106,7 +108,8 @@ func (f Files) Complete(ctx context.Context, all []channel.Attachment) (_ []chan
 				a.Text = channel.Clip(content, f.Tokens/texts)
 			}
 		case len(data) <= MaxPicture && slices.Contains(pictureTypes, detected):
-			a.Data, a.Type = data, detected
+			a.Data = data
+			a.Type = detected
 			images++
 		}
 	}

@@ -28,7 +28,9 @@ var newBlock = regexp.MustCompile(`^(?:[ \t>]*$|[ \t>]*(?:[-*+]|\d{1,9}[.)]|#{1,
 // inlineSpans returns the parts of a text between marks, ordered by start, the outer ones first.
 func (s Splitter) inlineSpans(text string) []inlineSpan {
 	scan := inlineScan{text: text, spoilers: s.Spoilers}
-	fence, at, start := "", 0, 0
+	fence := ""
+	at := 0
+	start := 0
 	for line := range strings.Lines(text) {
 		after := fenceAfter(line, fence)
 		switch {
@@ -39,7 +41,8 @@ func (s Splitter) inlineSpans(text string) []inlineSpan {
 			scan.paragraph(start, at)
 			start = at
 		}
-		at, fence = at+len(line), after
+		at = at + len(line)
+		fence = after
 	}
 	if fence == "" {
 		scan.paragraph(start, at)
@@ -59,7 +62,8 @@ type inlineScan struct {
 }
 
 func (c *inlineScan) paragraph(start, end int) {
-	c.open, c.unclosed = nil, map[int]bool{}
+	c.open = nil
+	c.unclosed = map[int]bool{}
 	if first := strings.TrimLeft(c.text[start:end], " >"); strings.HasPrefix(first, "|") && !strings.HasPrefix(first, "||") { // a table
 		return
 	}
@@ -146,7 +150,8 @@ func (c *inlineScan) marks(at, n, end int) {
 	after, _ := utf8.DecodeRuneInString(c.text[at+n : end])
 	spaceBefore := at == 0 || unicode.IsSpace(before)
 	spaceAfter := at+n >= end || unicode.IsSpace(after)
-	opens, closes := !spaceAfter || mark == "|", !spaceBefore || mark == "|"
+	opens := !spaceAfter || mark == "|"
+	closes := !spaceBefore || mark == "|"
 	if mark == "_" { // not within words
 		opens, closes = opens && !isWord(before), closes && !isWord(after)
 	}
@@ -160,7 +165,8 @@ func (c *inlineScan) marks(at, n, end int) {
 		}
 		o := c.open[i]
 		c.open = c.open[:i]
-		at, n = at+len(o.mark), n-len(o.mark)
+		at = at + len(o.mark)
+		n = n - len(o.mark)
 		c.spans = append(c.spans, inlineSpan{o.start, at, o.mark})
 	}
 	if !opens || n == 0 || len(c.open) >= maxNestedMarks {
@@ -168,7 +174,8 @@ func (c *inlineScan) marks(at, n, end int) {
 	}
 	if n == 3 {
 		c.open = append(c.open, inlineSpan{at, at + 1, mark})
-		at, n = at+1, 2
+		at = at + 1
+		n = 2
 	}
 	c.open = append(c.open, inlineSpan{at, at + n, c.text[at : at+n]})
 }
@@ -186,7 +193,8 @@ type cut struct {
 
 // cut returns where the message that begins at a position ends, so that it costs at most room.
 func (s Splitter) cut(text string, at int, fence string, spans []inlineSpan, room int) (c cut) {
-	for reserve := 0; ; {
+	reserve := 0
+	for {
 		end, next := s.fit(text[at:], fence, room-reserve)
 		c = cut{end: at + end, fence: next, next: at + end}
 		if c.end == len(text) || next != "" {
@@ -195,7 +203,9 @@ func (s Splitter) cut(text string, at int, fence string, spans []inlineSpan, roo
 		c.end = s.beforeSpan(text, at, c.end, spans)
 		open := c.closeSpans(text, spans)
 		if cost := s.CostOf(c.closing); cost > room/4 {
-			c.closing, open, c.next = "", nil, c.end
+			c.closing = ""
+			open = nil
+			c.next = c.end
 		} else if s.CostOf(text[at:c.end])+cost > room {
 			reserve += cost
 			continue
@@ -239,7 +249,8 @@ func (c *cut) closeSpans(text string, spans []inlineSpan) (open []inlineSpan) {
 		if strings.TrimSpace(text[c.next:last.end-min(len(last.mark), last.end-c.next)]) != "" {
 			break
 		}
-		c.next, open = min(last.end, len(text)), open[:n-1]
+		c.next = min(last.end, len(text))
+		open = open[:n-1]
 	}
 	return open
 }

@@ -104,7 +104,8 @@ var (
 
 // unbalanced returns a mark that opens without an end in a piece, or the other way round; empty if there is none.
 func unbalanced(piece string) string {
-	fence, text := "", ""
+	fence := ""
+	text := ""
 	for line := range strings.Lines(piece) {
 		after := fenceAfter(line, fence)
 		if fence == "" && after == "" {
@@ -145,7 +146,8 @@ func TestEachPieceOfAReplyIsBalanced(t *testing.T) {
 				check.Require(t, s.CostOf(p) <= s.Limit, "seed %d: piece %d costs %d", seed, i, s.CostOf(p))
 				check.Require(t, unbalanced(p) == "", "seed %d, limit %d: piece %d has an unbalanced %s: %q", seed, s.Limit, i, unbalanced(p), p)
 			}
-			got, want := plain(strings.Join(pieces, "\n")), plain(text)
+			got := plain(strings.Join(pieces, "\n"))
+			want := plain(text)
 			check.Require(t, got == want, "seed %d: the pieces are %q, not %q", seed, got, want)
 		}
 		shown := text[:strings.LastIndexByte(text[:len(text)/2+1], ' ')+1] // while it is streamed

@@ -116,7 +116,10 @@ func (r *partRenderer) part(p Part, prefix string, depth int) {
 // OnlyText returns parts without media and buttons.
 func OnlyText(parts []Part) (texts []Part) {
 	for _, p := range parts {
-		p.Media, p.Label, p.Buttons, p.Parts = "", "", nil, OnlyText(p.Parts)
+		p.Media = ""
+		p.Label = ""
+		p.Buttons = nil
+		p.Parts = OnlyText(p.Parts)
 		texts = append(texts, p)
 	}
 	return texts
@@ -128,7 +131,8 @@ func notBlank(texts []string) []string {
 
 // JoinField returns "name: value", or just the one that is not empty.
 func JoinField(name, value string) string {
-	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+	name = strings.TrimSpace(name)
+	value = strings.TrimSpace(value)
 	switch {
 	case name == "" || value == "":
 		return name + value

@@ -113,7 +113,8 @@ func (c *Cache) findLocked(key string) (value string, ok bool) {
 
 func (c *Cache) setLocked(key, value string) {
 	if c.young == nil || len(c.young) >= maxGeneration {
-		c.old, c.young = c.young, make(map[string]string)
+		c.old = c.young
+		c.young = make(map[string]string)
 	}
 	c.young[key] = value
 }

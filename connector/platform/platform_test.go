@@ -75,7 +75,8 @@ func TestWhatCannotBeStoredIsTriedAgainAndToldOnce(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			tries := 0
 			got := b.Store(ctx, func() error {
-				if tries++; errors.Is(c.errs[tries-1], context.Canceled) {
+				tries++
+				if errors.Is(c.errs[tries-1], context.Canceled) {
 					cancel()
 				}
 				return c.errs[tries-1]
@@ -105,7 +106,8 @@ func TestAShutdownSaysWhatBecomesOfACommand(t *testing.T) {
 func TestKeyedQueue(t *testing.T) {
 	group := NewGroup()
 	q := &KeyedQueue[func()]{Group: group, Do: CallEach}
-	hold, started := make(chan struct{}), make(chan struct{})
+	hold := make(chan struct{})
+	started := make(chan struct{})
 	var done []int
 	q.Add("a", func() { close(started); <-hold })
 	<-started
@@ -147,7 +149,8 @@ func TestCacheKeepsTheFirstValueAndForgetsTheOldest(t *testing.T) {
 // following is a stream in an open group, and the texts that it showed. Each is shown again after
 // the next of waits; a negative one means that there is no use in that.
 func following(t *testing.T, waits ...time.Duration) (s *Stream, g *Group, shown *[]string) {
-	g, shown = NewGroup(), new([]string)
+	g = NewGroup()
+	shown = new([]string)
 	g.Open(t.Context())
 	s = NewStream(g, nil, time.Second, func(_ context.Context, text string) (time.Duration, bool) {
 		*shown = append(*shown, text)

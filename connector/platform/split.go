@@ -25,14 +25,16 @@ type Splitter struct {
 func (s Splitter) Texts(text, empty string) (all []string) {
 	text = cutEmptyLines(s.moveLongInfo(strings.ToValidUTF8(text, "\uFFFD")))
 	spans := s.inlineSpans(text)
-	fence, resume := "", "" // what is open at the start of the rest: a code block, or a quote and marks that are opened again
+	fence := ""
+	resume := "" // what is open at the start of the rest: a code block, or a quote and marks that are opened again
 	for at := 0; at < len(text); {
 		opening := resume
 		if fence != "" {
 			opening = fence + "\n"
 		}
 		c := s.cut(text, at, fence, spans, s.Limit-s.CostOf(opening))
-		part, closing := text[at:c.end], c.closing
+		part := text[at:c.end]
+		closing := c.closing
 		visible := hasContent(part, fence)
 		fence = c.fence
 		if fence != "" {
@@ -43,9 +45,11 @@ func (s Splitter) Texts(text, empty string) (all []string) {
 		}
 		last := c.next + len(text[c.next:]) - len(cutEmptyLines(text[c.next:]))
 		if fence == "" {
-			resume, at = c.resume, last
+			resume = c.resume
+			at = last
 		} else {
-			resume, at = "", c.next
+			resume = ""
+			at = c.next
 		}
 		if visible || len(all) == 0 && at == len(text) && strings.TrimSpace(part) != "" {
 			if c.closing != "" {
@@ -98,7 +102,10 @@ func hasContent(text, fence string) bool {
 // fit returns where to split a text so that the first piece costs at most room, including the end of its code block. fence is
 // that of the code block in which the text starts, next that of the one in which it is split; empty if there is none.
 func (s Splitter) fit(text, fence string, room int) (end int, next string) {
-	used, at, paragraph, initial := 0, 0, 0, fence
+	used := 0
+	at := 0
+	paragraph := 0
+	initial := fence
 	for at < len(text) {
 		line := text[at:]
 		if i := strings.IndexByte(line, '\n'); i >= 0 {
@@ -111,7 +118,9 @@ func (s Splitter) fit(text, fence string, room int) (end int, next string) {
 		if fence == "" && after != "" && hasContent(text[:at], initial) {
 			paragraph = at // prefer a split before a code block to one inside
 		}
-		used, at, fence = used+s.CostOf(line), at+len(line), after
+		used = used + s.CostOf(line)
+		at = at + len(line)
+		fence = after
 		if strings.TrimSpace(line) == "" && fence == "" {
 			paragraph = at
 		}
@@ -130,13 +139,16 @@ func (s Splitter) fit(text, fence string, room int) (end int, next string) {
 // splitLine returns where to split a line so that the first part costs at most room: in the second half after a space, or after a
 // sentence of a script without spaces; else before a letter, with its accents, or an emoji, with all its parts.
 func (s Splitter) splitLine(line string, room int) int {
-	used, end, gap := 0, 0, 0
+	used := 0
+	end := 0
+	gap := 0
 	for i, r := range line {
 		size := s.cost(r)
 		if used+size > room || r == '\n' {
 			break
 		}
-		used, end = used+size, i+utf8.RuneLen(r)
+		used = used + size
+		end = i + utf8.RuneLen(r)
 		if (unicode.IsSpace(r) || strings.ContainsRune("。！？", r)) && used > room/2 {
 			gap = end
 		}

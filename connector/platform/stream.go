@@ -77,7 +77,8 @@ func (s *Stream) UntilEdit() time.Duration { return time.Until(s.nextEdit) }
 
 // follow shows the latest text after each change, the first one after a pause, and none before the next edit is allowed.
 func (s *Stream) follow(ctx context.Context) {
-	delay, more := time.Duration(0), true
+	delay := time.Duration(0)
+	more := true
 	for first := s.first; more; first = 0 {
 		if delay == 0 {
 			select {

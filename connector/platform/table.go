@@ -54,7 +54,8 @@ func readTable(lines []string) (t table, n int) {
 // cells returns the cells of a row. A | after a backslash belongs to its cell, and so does one in code, which models forget to escape.
 func cells(row string) (all []string) {
 	row = strings.TrimPrefix(row, "|")
-	cell, code := "", false
+	cell := ""
+	code := false
 	for i := 0; i < len(row); i++ {
 		switch c := row[i]; {
 		case c == '\\' && i+1 < len(row) && row[i+1] == '|':
@@ -64,7 +65,8 @@ func cells(row string) (all []string) {
 		case c == '`':
 			code = !code && strings.Contains(row[i+1:], "`")
 		case c == '|' && !code:
-			all, cell = append(all, strings.TrimSpace(cell)), ""
+			all = append(all, strings.TrimSpace(cell))
+			cell = ""
 			continue
 		}
 		cell += row[i : i+1]
@@ -78,7 +80,9 @@ func cells(row string) (all []string) {
 // render returns the table as a code block; as a list if it is too wide or quoted, or has links, which code does not show.
 func (t table) render(m Markdown) string {
 	all := [][]string{t.header}
-	widths, total, links := make([]int, len(t.header)), 3*(len(t.header)-1), false
+	widths := make([]int, len(t.header))
+	total := 3 * (len(t.header) - 1)
+	links := false
 	for _, row := range append(all, t.rows...) {
 		for i, cell := range row {
 			links = links || strings.Contains(cell, "](") || strings.Contains(cell, "://")
@@ -125,7 +129,8 @@ func (t table) list(m Markdown) string {
 	for _, row := range t.rows {
 		mark := "- "
 		for i, cell := range row {
-			if field := JoinField(t.header[i], cell); cell != "" {
+			field := JoinField(t.header[i], cell)
+			if cell != "" {
 				b.WriteString(t.prefix + m.inline(mark+field) + "\n")
 				mark = "  - "
 			}
@@ -150,7 +155,8 @@ func withoutMarks(cell string) string {
 	for _, sp := range spans {
 		if n := len(sp.mark); n > 0 && sp.end <= len(cell) {
 			for i := range n {
-				keep[sp.start+i], keep[sp.end-n+i] = false, false
+				keep[sp.start+i] = false
+				keep[sp.end-n+i] = false
 			}
 		}
 	}

@@ -47,7 +47,8 @@ func TestSplit(t *testing.T) {
 		"a long description of code is cut":     {"```go title=\"internal/platform/split_test.go\" lines\n" + code + "```\n" + para, "```go title…```", "```go…word"},
 		"a code block that is never closed is":  {"```py\n" + strings.Repeat("pass\n", 500), "```py…```", "```py…pass"},
 	} {
-		got, want := pieces(c[0]), c[1:]
+		got := pieces(c[0])
+		want := c[1:]
 		check.Len(t, name+": pieces", got, len(want))
 		for i, p := range got {
 			begin, end, _ := strings.Cut(want[i], "…")

@@ -217,6 +217,7 @@ func (t decodingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		delete(fields, "messages")
 		body, _ = json.Marshal(fields) // what was decoded can be encoded
 	}
-	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	resp.ContentLength = int64(len(body))
 	return resp, nil
 }

@@ -168,7 +168,8 @@ func textOf(text any) string {
 }
 
 func mediaPart(kind string, b map[string]any) platform.Part {
-	title, alt := textOf(b["title"]), platform.StringIn(b, "alt_text")
+	title := textOf(b["title"])
+	alt := platform.StringIn(b, "alt_text")
 	p := platform.Part{Media: kind, Label: cmp.Or(title, alt), Text: textOf(b["description"])}
 	if title != "" && alt != "" && !holds(title, alt) {
 		p.Label = title + ": " + alt

@@ -162,7 +162,8 @@ var kinds = []string{"public_channel", "private_channel", "mpim", "im"}
 func (s *Slack) memberships(ctx context.Context) (all []channel.Gap, err error) {
 	ctx, cancel := context.WithTimeout(background(ctx, nil), listTimeout)
 	defer cancel()
-	for cursor := ""; ; {
+	cursor := ""
+	for {
 		page, next, err := s.api.read.GetConversationsForUserContext(ctx, &slackgo.GetConversationsForUserParameters{
 			Cursor: cursor, Types: kinds, Limit: pageSize, ExcludeArchived: true,
 		})

@@ -31,11 +31,13 @@ func TestWhatWasMissedIsRead(t *testing.T) {
 	} {
 		t.Run(claim, func(*testing.T) {
 			general, ann := r.place()
-			hushed, dm := r.w.AddChannel("hushed", ann), r.w.DM(ann)
+			hushed := r.w.AddChannel("hushed", ann)
+			dm := r.w.DM(ann)
 			say := func(channelID, thread, text string) string {
 				return r.w.Say(slacktest.Post{Channel: channelID, User: ann, Thread: thread, Text: text})
 			}
-			old, thread := say(general, "", "old"), say(general, "", "a thread")
+			old := say(general, "", "old")
+			thread := say(general, "", "a thread")
 			say(general, "", mention+"before")
 			r.stored(conversation(general), "user: old", "user: a thread", "user: before", "assistant: ok")
 			say(general, thread, "known here")
@@ -130,7 +132,8 @@ func TestHistoryOfAThread(t *testing.T) {
 	var all []channel.Inbound
 	for after, more := replies[0], true; more; {
 		page := check.Must(r.connector.History(t.Context(), name, channel.Look{After: after, Limit: 100}))(t)
-		after, more = page.Last, page.More
+		after = page.Last
+		more = page.More
 		all = append(all, page.Said...)
 	}
 	check.That(t, len(all) == 219 && all[0].Text == "reply #2" && all[218].Text == "reply #220", "after a message: %d messages", len(all))
@@ -162,7 +165,10 @@ func TestAPageIsNotThereBeforeItsThreadsAreNoted(t *testing.T) {
 func TestWhatSlackDropsInABusyMinuteIsRead(t *testing.T) {
 	r, general, ann := town(t, unhelpful(), ok)
 	hushed := r.w.AddChannel("hushed", ann)
-	r.tune = func(s *Slack) { s.times.dropped, s.times.list = 100*time.Millisecond, 50*time.Millisecond }
+	r.tune = func(s *Slack) {
+		s.times.dropped = 100 * time.Millisecond
+		s.times.list = 50 * time.Millisecond
+	}
 	r.begin()
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "before"})
 	r.stored(conversation(general), "user: before")
@@ -258,7 +264,8 @@ func TestAnswersNeedNoHistory(t *testing.T) {
 }
 
 func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
-	o, odd := unhelpful(), atomic.Value{}
+	o := unhelpful()
+	odd := atomic.Value{}
 	o.Histories = func(message map[string]any) {
 		if message["ts"] == odd.Load() {
 			message["ts"] = map[string]any{"not": "a ts"}
@@ -268,8 +275,13 @@ func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 	say := func(thread, text string) string {
 		return r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: thread, Text: text})
 	}
-	root, edited, gone, help, last := say("", "root"), say("", "teh plan"), say("", "a secret"), say("", "/help"), say("", "last")
-	reply, secret := say(root, "teh reply"), say(root, "a secret")
+	root := say("", "root")
+	edited := say("", "teh plan")
+	gone := say("", "a secret")
+	help := say("", "/help")
+	last := say("", "last")
+	reply := say(root, "teh reply")
+	secret := say(root, "a secret")
 	r.stored(conversation(general), "user: root", "user: teh plan", "user: a secret", "user: /help", "user: last")
 	r.stored(conversation(general, root), "user: teh reply", "user: a secret")
 	r.end()

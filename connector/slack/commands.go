@@ -134,7 +134,10 @@ func (s *Slack) overURL(c command, url, thread string, public, replaces bool) pl
 
 // asMessage answers a written command with a message, which all see unless the answer is private: such a one cannot be edited.
 func (s *Slack) asMessage(c command, written string) platform.Show {
-	ts, place, m, write := "", c.place, mark{Reply: "command-" + written}, s.api.write
+	ts := ""
+	place := c.place
+	m := mark{Reply: "command-" + written}
+	write := s.api.write
 	return func(ctx context.Context, a channel.Answer) error {
 		options := optionsOf(blocks(c, a))
 		return s.retry(ctx, func(failed error) (err error) {

@@ -78,10 +78,12 @@ func TestAFailedAnswerOfACommandIsGivenOnce(t *testing.T) {
 		{slacktest.Fault{Of: "response_url", Status: 502, Body: "<html>", Done: true}, 2, 1},
 		{slacktest.Fault{Of: "response_url", Status: 502, Times: maxTries}, maxTries, 0}, // too often
 	} {
-		before, gone := len(r.w.Calls(c.fault.Of)), strings.Count(r.Log.String(), "command_failed")
+		before := len(r.w.Calls(c.fault.Of))
+		gone := strings.Count(r.Log.String(), "command_failed")
 		r.w.Fail(c.fault)
 		for i, want := range []int{c.answers, 1} { // one that fails, and the next
-			if answers += want; c.fault.Of == "response_url" {
+			answers += want
+			if c.fault.Of == "response_url" {
 				r.w.Command(general, ann, "/cairn", "help")
 			} else {
 				r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "/remember the door is red"})

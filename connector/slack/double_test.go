@@ -31,7 +31,8 @@ func newDouble(t *testing.T, o slacktest.Options) *double {
 	t.Helper()
 	t.Parallel()
 	o.AckWithin = cmp.Or(o.AckWithin, soon)
-	d, transport := &double{Server: slacktest.New(o), t: t}, &http.Transport{}
+	d := &double{Server: slacktest.New(o), t: t}
+	transport := &http.Transport{}
 	t.Cleanup(d.Close)
 	t.Cleanup(transport.CloseIdleConnections)
 	d.ann = d.AddUser("ann")
@@ -99,7 +100,8 @@ func TestPostingIsAsStrictAsSlack(t *testing.T) {
 func TestRestrictedChannelsRefuseAsSlackDoes(t *testing.T) {
 	d := newDouble(t, slacktest.Options{})
 	top := d.Say(slacktest.Post{Channel: d.general, User: d.ann, Text: "a question"})
-	text, reply := slackgo.MsgOptionText("x", false), slackgo.MsgOptionTS(top)
+	text := slackgo.MsgOptionText("x", false)
+	reply := slackgo.MsgOptionTS(top)
 	alone := slackgo.MsgOptionPostEphemeral(d.ann)
 	for code, want := range map[string]string{ // a post, a reply, a message for one person
 		"is_archived":                              "is_archived is_archived is_archived",
@@ -151,7 +153,8 @@ func TestArgumentsAndScopes(t *testing.T) {
 
 func TestStreamsAreAsStrictAsSlack(t *testing.T) {
 	d := newDouble(t, slacktest.Options{})
-	asked, dm := d.Say(slacktest.Post{Channel: d.general, User: d.ann, Text: "explain"}), d.DM(d.ann)
+	asked := d.Say(slacktest.Post{Channel: d.general, User: d.ann, Text: "explain"})
+	dm := d.DM(d.ann)
 	recipient := slackgo.MsgOptionCompose(slackgo.MsgOptionRecipientTeamID(slacktest.TeamID), slackgo.MsgOptionRecipientUserID(d.ann))
 	text := slackgo.MsgOptionMarkdownText
 	start := func(channelID string, options ...slackgo.MsgOption) (ts, refusal string) {
@@ -264,7 +267,8 @@ func TestWhatNobodyAcknowledgesComesFourTimes(t *testing.T) {
 		hello, reads[i], writes[i] = d.dial()
 		check.That(t, hello.Type == "hello" && hello.NumConnections == i+1, "%+v", hello)
 	}
-	id, envelopes := d.emit(), map[string]bool{}
+	id := d.emit()
+	envelopes := map[string]bool{}
 	for i := range 4 { // the sockets take turns
 		e := reads[(i+1)%3]()
 		envelopes[e.ID] = true

@@ -66,7 +66,8 @@ func (d *draft) start(ctx context.Context, w *writer, text string) (err error) {
 		if err != nil {
 			return err
 		}
-		if d.adopt(own, w); d.ts != "" {
+		d.adopt(own, w)
+		if d.ts != "" {
 			return d.show(ctx, w, text)
 		}
 	}

@@ -54,7 +54,8 @@ func TestAReplyIsShownWhileItIsWritten(t *testing.T) {
 func TestARateLimitInTheMiddleOfAReply(t *testing.T) {
 	both(t, func(t *testing.T, r *rig, inThread bool) {
 		t.Parallel()
-		q, method := r.question(inThread), steps[inThread][1]
+		q := r.question(inThread)
+		method := steps[inThread][1]
 		w := r.replying(q)
 		r.w.Fail(slacktest.Fault{Of: method, RetryAfter: time.Second})
 		w.Show("One two ")
@@ -117,7 +118,8 @@ func TestAFailureWhileItIsShownIsRepaired(t *testing.T) {
 
 func TestAReplyThatACrashCutShortIsFinished(t *testing.T) {
 	both(t, func(t *testing.T, r *rig, inThread bool) {
-		sent, shown := r.question(inThread), r.question(inThread)
+		sent := r.question(inThread)
+		shown := r.question(inThread)
 		for _, q := range []target{sent, shown} {
 			r.reply(q).Show("One two ")
 			r.shows(q.channel, "One two")
@@ -150,7 +152,8 @@ func TestTwoAnswersInOneThreadKeepApart(t *testing.T) {
 	reply.to = []string{r.w.Say(slacktest.Post{Channel: q.channel, User: r.w.AddUser("bob"), Thread: reply.thread, Text: "and?"})}
 	r.known(reply)
 	r.w.Fail(slacktest.Fault{Of: "chat.startStream", Delay: 300 * time.Millisecond, Late: true}) // so that the other finds a stream that is not known yet
-	above, below := r.reply(q), r.reply(reply)
+	above := r.reply(q)
+	below := r.reply(reply)
 	above.Show("One ")
 	r.shows(q.channel, "One")
 	below.Show("Two ")

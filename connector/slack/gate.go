@@ -156,7 +156,8 @@ func (g *gate) wait(ctx context.Context) error {
 		select {
 		case <-timer.C:
 		case <-awaited:
-			awaited, inBackground = nil, false
+			awaited = nil
+			inBackground = false
 		case <-ctx.Done():
 		}
 		timer.Stop()

@@ -45,7 +45,8 @@ func (s *Slack) History(ctx context.Context, conversation string, request channe
 	default:
 		return p, fmt.Errorf("read the history: %w", s.stopIfSetupError(err))
 	}
-	p.More, p.There = found.next != "", []string{}
+	p.More = found.next != ""
+	p.There = []string{}
 	for _, m := range found.messages {
 		if m.TS == place.Thread {
 			continue // it belongs to the channel
@@ -127,7 +128,8 @@ func (s *Slack) readAfter(ctx context.Context, place channel.Place, missed strin
 		if gap.complete = gap.complete || found.next == ""; gap.complete || len(gap.messages) > 2*maxKept {
 			gap.sort()
 		}
-		gap.next, gap.unreadable = found.next, gap.unreadable || found.unreadable
+		gap.next = found.next
+		gap.unreadable = gap.unreadable || found.unreadable
 	}
 	gap.next = gap.dropped
 	return nil
@@ -139,7 +141,8 @@ func (s *Slack) messagesBefore(ctx context.Context, place channel.Place, before 
 	if place.Thread == "" {
 		p.Limit = min(limit, pageSize)
 	}
-	for more := true; more; {
+	more := true
+	for more {
 		found, err := s.page(ctx, place, p)
 		if err != nil {
 			return newest, err
@@ -147,7 +150,8 @@ func (s *Slack) messagesBefore(ctx context.Context, place channel.Place, before 
 		all := append(newest.messages, found.messages...)
 		slices.SortStableFunc(all, byTime)
 		newest.messages = all[max(len(all)-limit, 0):]
-		more, p.Cursor = place.Thread != "" && found.next != "", found.next
+		more = place.Thread != "" && found.next != ""
+		p.Cursor = found.next
 	}
 	return newest, nil
 }
@@ -176,9 +180,12 @@ type pages struct {
 
 // page reads one page of a channel, newest first, or of a thread, oldest first and after the one at its top.
 func (s *Slack) page(ctx context.Context, place channel.Place, p span) (found pages, err error) {
-	p.ChannelID, p.Timestamp, p.Limit = place.Channel, place.Thread, cmp.Or(p.Limit, pageSize)
+	p.ChannelID = place.Channel
+	p.Timestamp = place.Thread
+	p.Limit = cmp.Or(p.Limit, pageSize)
 	var read answer
-	if ctx = decodedInto(ctx, &read); place.Thread != "" {
+	ctx = decodedInto(ctx, &read)
+	if place.Thread != "" {
 		_, _, found.next, err = s.api.read.GetConversationRepliesContext(ctx, &p)
 	} else {
 		var h *slackgo.GetConversationHistoryResponse

@@ -23,7 +23,8 @@ import (
 
 func TestOtherMessages(t *testing.T) {
 	r, general, ann := town(t, slacktest.Options{}, answerN)
-	bot, stranger := r.w.AddBot("helper"), r.w.AddBot("pingpong")
+	bot := r.w.AddBot("helper")
+	stranger := r.w.AddBot("pingpong")
 	r.w.Join(general, bot)
 	r.w.Join(general, stranger)
 	group := r.w.AddGroupDM(ann, bot)
@@ -154,7 +155,8 @@ var png, _ = base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCA
 
 func TestFiles(t *testing.T) {
 	r, general, ann := town(t, slacktest.Options{}, answerN)
-	r.opts.AttachmentTokens, r.opts.Pictures = 1000, true
+	r.opts.AttachmentTokens = 1000
+	r.opts.Pictures = true
 	r.begin()
 	ts := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "look", Files: []slacktest.File{
 		{Name: "notes.txt", Mimetype: "text/plain", Content: []byte("the code is 4711")},
@@ -218,7 +220,8 @@ func TestNamesThatCannotBeLookedUp(t *testing.T) {
 	r.begin()
 	for i, fault := range []slacktest.Fault{{Delay: time.Minute}, {Error: "user_not_found"}, {Error: "missing_scope"}} {
 		r.w.Clear()
-		fault.Of, fault.Times = "users.info", -1
+		fault.Of = "users.info"
+		fault.Times = -1
 		r.w.Fail(fault)
 		r.w.Fail(slacktest.Fault{Of: "users.list", Times: -1, Error: "missing_scope"})
 		general, ann := r.place()
@@ -292,7 +295,8 @@ func TestEventsThatSayLittle(t *testing.T) {
 	r.awaitAnswers(general, 2)
 	m := map[string]any{"type": "message", "subtype": "something_new", "channel": general, "user": ann, "ts": tsOf(time.Now()), "text": mention + "and?"}
 	r.w.Emit(m) // is dropped, but not the mention
-	m["type"], m["subtype"] = "app_mention", ""
+	m["type"] = "app_mention"
+	m["subtype"] = ""
 	r.w.Emit(m)
 	r.awaitAnswers(general, 3)
 }

@@ -37,7 +37,8 @@ func TestAGateKeepsHalfForThoseWhoWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &gate{tier: tier{limit: 10, background: 5}, window: time.Minute}
 		start := time.Now()
-		in, asking := background(t.Context(), nil), make(chan struct{})
+		in := background(t.Context(), nil)
+		asking := make(chan struct{})
 		for range 5 {
 			check.NoError(t, g.wait(in))
 		}
@@ -48,7 +49,8 @@ func TestAGateKeepsHalfForThoseWhoWait(t *testing.T) {
 		check.NoError(t, g.wait(in))
 		check.Equal(t, "the sixth in the background waited", time.Since(start), time.Minute)
 
-		g, start = &gate{tier: tier{limit: 10, background: 5}, window: time.Minute}, time.Now()
+		g = &gate{tier: tier{limit: 10, background: 5}, window: time.Minute}
+		start = time.Now()
 		for range 5 {
 			check.NoError(t, g.wait(in))
 		}
@@ -56,7 +58,8 @@ func TestAGateKeepsHalfForThoseWhoWait(t *testing.T) {
 		check.NoError(t, g.wait(background(t.Context(), asking)))
 		check.Equal(t, "the sixth waited until somebody asked", time.Since(start), time.Second)
 
-		g, start = &gate{tier: tier{limit: 10, background: 5}, window: time.Minute}, time.Now()
+		g = &gate{tier: tier{limit: 10, background: 5}, window: time.Minute}
+		start = time.Now()
 		g.closeFor(30 * time.Second)
 		check.NoError(t, g.wait(t.Context()))
 		check.Equal(t, "after a 429 a request waited", time.Since(start), 30*time.Second)
@@ -75,12 +78,15 @@ func TestAGrowingTextHasNoLongPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &gate{tier: tiers["chat.update"], window: gateWindow}
 		in := background(t.Context(), nil)
-		start, last, longest := time.Now(), time.Now(), time.Duration(0)
+		start := time.Now()
+		last := time.Now()
+		longest := time.Duration(0)
 		var edits []time.Duration
 		for time.Since(start) < 3*time.Minute {
 			time.Sleep(1200 * time.Millisecond)
 			check.NoError(t, g.wait(in))
-			longest, last = max(longest, time.Since(last)), time.Now()
+			longest = max(longest, time.Since(last))
+			last = time.Now()
 			edits = append(edits, time.Since(start))
 		}
 		check.That(t, edits[11] == 12*1200*time.Millisecond, "a short text is slowed down: %v", edits[:12])
@@ -102,7 +108,8 @@ func TestDraftsCostTheFinishedTextNothing(t *testing.T) {
 	var questions []target
 	for range 10 {
 		q := r.question(false)
-		questions, all = append(questions, q), append(all, r.replying(q))
+		questions = append(questions, q)
+		all = append(all, r.replying(q))
 	}
 	text := "One "
 	r.eventually("the drafts have used their share three times", func() bool {
@@ -171,11 +178,13 @@ func TestNamesExpireAtDifferentTimes(t *testing.T) {
 			}
 			return count
 		}
-		most, before := 0, expired()
+		most := 0
+		before := expired()
 		for range 60 {
 			time.Sleep(time.Minute)
 			now := expired()
-			most, before = max(most, now-before), now
+			most = max(most, now-before)
+			before = now
 		}
 		check.Equal(t, "expired after an hour", before, 1000)
 		check.That(t, most < 100, "%d of 1000 names expire in one minute", most)

@@ -72,7 +72,8 @@ const replyType = "cairn_reply"
 func (m mark) option() slackgo.MsgOption {
 	payload := map[string]any{"answers": m.Answers}
 	if m.Reply != "" {
-		payload["reply"], payload["part"] = m.Reply, m.Part
+		payload["reply"] = m.Reply
+		payload["part"] = m.Part
 	}
 	return slackgo.MsgOptionMetadata(slackgo.SlackMetadata{EventType: replyType, EventPayload: payload})
 }
@@ -97,7 +98,8 @@ func readEvent(payload json.RawMessage) (e event) {
 	if platform.Decode(payload, &outer) != nil {
 		return e
 	}
-	switch e.message = outer.Event; {
+	e.message = outer.Event
+	switch {
 	case outer.Type == "app_rate_limited":
 		e.dropped = outer.Dropped
 	case outer.Shared == true:
@@ -164,7 +166,8 @@ func (s *Slack) write(ctx context.Context, client *slackgo.Client, channelID, ed
 		_, ts, _, err = client.SendMessageContext(decodedInto(ctx, &made), channelID, append(options[:len(options):len(options)], words)...)
 		return ts, err
 	}
-	refused, long := false, false
+	refused := false
+	long := false
 	if !s.plain.Load() {
 		ts, err = call(slackgo.MsgOptionMarkdownText(defuseMentions(text)))
 		if err == nil && made.isBlank() && s.o.APIBase != "" { // Slack itself always supports Markdown
@@ -221,7 +224,8 @@ const maxSearchPages = 10 // of a history, for the bot's messages
 
 // matchesMark reports whether a message has this mark; by its text if it has none, as on servers that drop metadata.
 func (s *Slack) matchesMark(m message, wanted mark, text string) bool {
-	if found := m.Metadata.Mark; m.marked() {
+	found := m.Metadata.Mark
+	if m.marked() {
 		return found.Reply == wanted.Reply && found.Part == wanted.Part
 	}
 	_, claimed := s.claims.Find(m.Channel + "/" + m.TS)

@@ -190,7 +190,8 @@ func (s *Slack) readPeople() (page <-chan struct{}) {
 	s.names.mu.Lock()
 	defer s.names.mu.Unlock()
 	if s.names.reading == nil && (s.names.began.IsZero() || time.Since(s.names.began) >= peoplePause) && s.Work.Start(s.listPeople) {
-		s.names.reading, s.names.began = make(chan struct{}), time.Now()
+		s.names.reading = make(chan struct{})
+		s.names.began = time.Now()
 	}
 	return s.names.reading
 }
@@ -198,7 +199,8 @@ func (s *Slack) readPeople() (page <-chan struct{}) {
 // listPeople stores the names of everybody in the workspace.
 func (s *Slack) listPeople(ctx context.Context) {
 	list := s.api.read.GetUsersPaginated(slackgo.GetUsersOptionLimit(peoplePage), slackgo.GetUsersOptionIncludeLocale(false))
-	for more := true; more; {
+	more := true
+	for more {
 		page, err := list.Next(background(ctx, nil))
 		if err != nil && ctx.Err() == nil {
 			s.Log.Debug("list_people_failed", "error", err)

@@ -126,8 +126,11 @@ func (r *rig) begin() {
 func (r *rig) launch() {
 	r.T.Helper()
 	r.connector = check.Must(New(r.opts))(r.T)
-	r.connector.times.answer, r.connector.times.edit, r.connector.times.retry.Most = 50*time.Millisecond, 20*time.Millisecond, 100*time.Millisecond
-	r.connector.Link.Pause.First, r.connector.Link.Steady = 50*time.Millisecond, 300*time.Millisecond
+	r.connector.times.answer = 50 * time.Millisecond
+	r.connector.times.edit = 20 * time.Millisecond
+	r.connector.times.retry.Most = 100 * time.Millisecond
+	r.connector.Link.Pause.First = 50 * time.Millisecond
+	r.connector.Link.Steady = 300 * time.Millisecond
 	if r.tune != nil {
 		r.tune(r.connector)
 	}
@@ -136,7 +139,8 @@ func (r *rig) launch() {
 }
 
 func (r *rig) end() {
-	if r.Close(); r.connector != nil {
+	r.Close()
+	if r.connector != nil {
 		r.connector.api.http.CloseIdleConnections()
 	}
 }

@@ -128,7 +128,8 @@ func New(o Options) (*Slack, error) {
 	base := platform.NewBase(Name, o.Log)
 	base.Link.Reason = codeOf
 	base.Link.Hint = silentHint
-	base.Link.Pause, base.Link.Steady = platform.Backoff{First: time.Second, Most: maxPause}, 5*time.Second
+	base.Link.Pause = platform.Backoff{First: time.Second, Most: maxPause}
+	base.Link.Steady = 5 * time.Second
 	s := &Slack{
 		Base: base, o: o, api: newAPI(o, &base.Clock), pace: rate.NewLimiter(rate.Every(pagePause), maxImmediate),
 		times: times{

@@ -26,7 +26,9 @@ import (
 
 func TestAnswersWhoAddressesIt(t *testing.T) {
 	r, general, ann := town(t, slacktest.Options{}, answerN)
-	bob, private, dm := r.w.AddUser("bob"), r.w.AddPrivateChannel("board", ann, slacktest.BotUserID), r.w.DM(ann)
+	bob := r.w.AddUser("bob")
+	private := r.w.AddPrivateChannel("board", ann, slacktest.BotUserID)
+	dm := r.w.DM(ann)
 	r.w.Join(general, bob)
 	r.begin()
 	memory.In(r.Store).Share(true)
@@ -211,8 +213,10 @@ func TestADiskThatTakesNothing(t *testing.T) {
 func TestAQueueThatIsHeldUp(t *testing.T) {
 	r, general, ann := connectedRig(t, unhelpful(), answerN)
 	other := r.w.AddChannel("other", ann)
-	held, hold := make(chan struct{}), make(chan struct{})
-	do, started := r.connector.queue.Do, sync.OnceFunc(func() { close(held) })
+	held := make(chan struct{})
+	hold := make(chan struct{})
+	do := r.connector.queue.Do
+	started := sync.OnceFunc(func() { close(held) })
 	r.connector.queue.Do = func(batch []event) {
 		if batch[0].Channel == general {
 			started()

@@ -148,7 +148,8 @@ func (s *Slack) supervise(ctx context.Context) error {
 // queueEvent queues an event. ack is called when the event is on disk, or there is nothing to store.
 func (s *Slack) queueEvent(payload json.RawMessage, ack func()) {
 	e := readEvent(payload)
-	if e.ack = ack; e.dropped > 0 {
+	e.ack = ack
+	if e.dropped > 0 {
 		s.noteDropped(time.Unix(e.dropped, 0))
 	}
 	s.notePermissions(e.message)
@@ -230,7 +231,8 @@ func (s *Slack) next(ctx context.Context, batch []event) (n int, store func() er
 
 // edited returns how to store an edit; nil if it is the bot's own, or changes neither text nor files, as a link preview.
 func (s *Slack) edited(ctx context.Context, m message) (store func() error) {
-	now, before := m.Now, m.Before
+	now := m.Now
+	before := m.Before
 	switch {
 	case now == nil || now.TS == "":
 		return nil
@@ -265,7 +267,8 @@ func sameFiles(a, b []file) bool {
 // current returns a message as its latest edit left it, and whether it was not deleted: an event may be late, because Slack does not
 // guarantee the order, and so may a page of the history that was read before it was requested.
 func (s *Slack) current(channelID string, m message) (_ message, there bool) {
-	key, now := channelID+"/"+m.TS, message{}
+	key := channelID + "/" + m.TS
+	now := message{}
 	latest, _ := s.edits.Find(key) // empty: it was not edited
 	if json.Unmarshal([]byte(latest), &now) == nil && (m.Edited == nil || !timeOf(m.Edited.TS).After(timeOf(now.Edited.TS))) {
 		m.Text = now.Text

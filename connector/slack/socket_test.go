@@ -166,7 +166,8 @@ func TestTheManifestSwitchesOnWhatIsNeededAndIsTheOneOfTheLink(t *testing.T) {
 	for text, limits := range map[string][2]int{m.Display.Name: {1, 35}, m.Display.Description: {1, 140}, m.Display.Long: {174, 4000}} { // Slack's
 		check.That(t, len(text) >= limits[0] && len(text) <= limits[1], "%q has %d characters", text, len(text))
 	}
-	deployed, page := check.Must(os.ReadFile("../../deploy/slack-manifest.json"))(t), check.Must(os.ReadFile("../../docs/slack.md"))(t)
+	deployed := check.Must(os.ReadFile("../../deploy/slack-manifest.json"))(t)
+	page := check.Must(os.ReadFile("../../docs/slack.md"))(t)
 	check.Equal(t, "deploy/slack-manifest.json (run go generate ./connector/slack)", string(deployed), string(manifestJSON))
 	query := check.Must(url.Parse(CreateURL()))(t).Query()
 	check.That(t, query.Get("manifest_json") == compact.String() && query.Get("new_app") == "1", "the link makes another app: %v", query)

@@ -55,7 +55,8 @@ func TestPeopleSeeAtOnceThatTheBotWorks(t *testing.T) {
 				r.begin()
 			}
 			general, ann := r.place()
-			root, before := "", signs()
+			root := ""
+			before := signs()
 			if c.refused {
 				r.w.Fail(slacktest.Fault{Of: "assistant.threads.setStatus", Error: "missing_scope", Times: -1})
 			}
@@ -100,7 +101,8 @@ func TestASignIsRenewedAndIfItComesLateNotLeft(t *testing.T) {
 	for method, inThread := range map[string]bool{set: true, "reactions.add": false} {
 		t.Run(method, func(t *testing.T) {
 			q := r.question(inThread)
-			seen, calls := r.w.Seen(method), len(r.w.Calls(method))
+			seen := r.w.Seen(method)
+			calls := len(r.w.Calls(method))
 			r.w.Fail(slacktest.Fault{Of: method, Delay: 300 * time.Millisecond, Late: true})
 			w := r.reply(q)
 			w.(*writer).Working()
@@ -162,7 +164,8 @@ func TestATalkGoesOnInTheThreadOfAnAnswer(t *testing.T) {
 				return r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: thread, Text: text})
 			}
 			n := len(r.Model.Requests())
-			first, second := fmt.Sprint("answer ", n+1), fmt.Sprint("answer ", n+2)
+			first := fmt.Sprint("answer ", n+1)
+			second := fmt.Sprint("answer ", n+2)
 			root := say("", mention+"who painted it?")
 			r.answered(general, first)
 			r.Idle(conversation(general))

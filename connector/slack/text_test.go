@@ -181,9 +181,13 @@ func TestWhatSlackRefusesAsMarkdownIsSentAsPlainText(t *testing.T) {
 
 // However often sockets die while a backfill runs, one follows, for all that was missed.
 func TestBackfillsThatWaitAreOne(t *testing.T) {
-	s, done, hold := knowing(t), make(chan missed), make(chan struct{})
-	s.known.Do, s.unknown.Do = func(waiting []missed) { done <- merge(waiting); <-hold }, func([]missed) {}
-	one, two := channel.Gap{Conversation: "slack:T1/C1", After: "1"}, channel.Gap{Conversation: "slack:T1/C2", After: "2"}
+	s := knowing(t)
+	done := make(chan missed)
+	hold := make(chan struct{})
+	s.known.Do = func(waiting []missed) { done <- merge(waiting); <-hold }
+	s.unknown.Do = func([]missed) {}
+	one := channel.Gap{Conversation: "slack:T1/C1", After: "1"}
+	two := channel.Gap{Conversation: "slack:T1/C2", After: "2"}
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	s.backfill(nil, noon)
 	m := <-done

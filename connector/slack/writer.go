@@ -183,7 +183,8 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (ts string, e
 		}
 	}
 	if replaces && w.draft.ts != "" {
-		ts, err = w.draft.ts, w.draft.finish(ctx, w, piece.Text, m)
+		ts = w.draft.ts
+		err = w.draft.finish(ctx, w, piece.Text, m)
 		if code := codeOf(err); !slices.Contains(noEditCodes, code) && !slices.Contains(tooLongCodes, code) {
 			return ts, err
 		}

@@ -105,10 +105,12 @@ func TestWhatMayHaveBeenSentIsLookedUp(t *testing.T) {
 		q := r.question(inThread)
 		sent := []channel.Piece{{Reply: "r1", Part: 0, Parts: 2, Text: "First part."}, {Reply: "r1", Part: 1, Parts: 2, Text: "Second part."}}
 		w := r.reply(q)
-		first, second := r.send(w, sent[0]), r.send(w, sent[1])
+		first := r.send(w, sent[0])
+		second := r.send(w, sent[1])
 		r.end() // and the note that they were sent is lost
 		r.begin()
-		sent[0].Sending, sent[1].Sending = true, true
+		sent[0].Sending = true
+		sent[1].Sending = true
 		w = r.reply(q)
 		check.Equal(t, "the first part", r.send(w, sent[0]), first)
 		check.Equal(t, "the second part", r.send(w, sent[1]), second)
@@ -188,7 +190,8 @@ func TestAQuestionAboutAToolAndTheResultOfATaskStandInTheThread(t *testing.T) {
 		}
 		return channeltest.Delegate(ctx, n, req)
 	})
-	r.opts.ReplyIn, r.Helper = replyThread, &llmtest.Model{Func: answerN}
+	r.opts.ReplyIn = replyThread
+	r.Helper = &llmtest.Model{Func: answerN}
 	r.Tools = &channeltest.Box{Approve: channel.ApproveAlways}
 	r.Rules.Access = map[string]channel.Access{Name: {Owners: []string{ann}}}
 	bob := r.w.AddUser("bob")
@@ -235,7 +238,9 @@ func TestAMessageFromBeforeTheBotCameIsQuotedAtLength(t *testing.T) {
 		{slacktest.Post{Files: []slacktest.File{{Name: "plan.bin", Mimetype: "application/octet-stream"}}}, "replying to ann: plan.bin"},
 		{slacktest.Post{Text: "deleted"}, ""},
 	} {
-		c.root.Channel, c.root.User, c.root.Untold = general, ann, true
+		c.root.Channel = general
+		c.root.User = ann
+		c.root.Untold = true
 		thread := r.w.Say(c.root)
 		if c.quoted == "" {
 			r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: thread, Text: "reply", Untold: true})

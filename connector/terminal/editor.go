@@ -189,7 +189,8 @@ func (e *editor) say(ctx context.Context, shown string, line typed, parseErr err
 	err = e.write(hanging(printable(answer.String()), e.width(), answer.Aligned) + "\n")
 	if answer.Then != nil && answer.Awaited {
 		e.background.Go(func() {
-			if text := answer.Then(ctx); ctx.Err() == nil {
+			text := answer.Then(ctx)
+			if ctx.Err() == nil {
 				_ = e.write(wrap(printable(text), e.width()) + "\n")
 			}
 		})

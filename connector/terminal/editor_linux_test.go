@@ -32,7 +32,8 @@ func TestEditorShowsReplies(t *testing.T) {
 		k = sit(t, Options{}, served(t, func(x *llmtest.Exchange) {
 			x.Piece("One two three four five six seven eight ")
 			x.Piece("nine")
-			if asked++; asked == 2 {
+			asked++
+			if asked == 2 {
 				k.screen.until(t, "the second answer", func(screen string) bool { return strings.Count(screen, "One two") == 2 })
 				k.typed(t, "\x03")
 				x.Wait(20 * time.Second)

@@ -69,7 +69,8 @@ func (h *history) add(line string) {
 	if h.keep(line) && h.file != nil && len(line) <= maxStoredLine {
 		_, _ = h.file.WriteString(line + "\n")
 	}
-	h.at, h.draft = 0, ""
+	h.at = 0
+	h.draft = ""
 }
 
 // step goes n lines back from current, the text of the input. It returns false if there is no such line.
@@ -81,7 +82,8 @@ func (h *history) step(n int, current string) (text string, ok bool) {
 	if h.at == 0 {
 		h.draft = current
 	}
-	if h.at = next; next == 0 {
+	h.at = next
+	if next == 0 {
 		return h.draft, true
 	}
 	return h.back(next), true

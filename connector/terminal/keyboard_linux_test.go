@@ -95,7 +95,9 @@ func sit(t *testing.T, o Options, model llm.Model, before ...func(*session)) *ke
 	t.Helper()
 	pty, tty := pseudoTerminal(t)
 	k := &keyboard{pty: pty, raw: &buffer{}, screen: display{vt10x.New(vt10x.WithSize(screenColumns, screenRows))}, ended: make(chan error, 1)}
-	o.In, o.Out, o.Err = tty, tty, tty
+	o.In = tty
+	o.Out = tty
+	o.Err = tty
 	k.session = open(t, o, model)
 	for _, do := range before {
 		do(k.session)

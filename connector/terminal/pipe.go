@@ -69,7 +69,8 @@ func Lines(ctx context.Context, r io.Reader) iter.Seq[Line] {
 // readLine returns the next line without its newline, as valid UTF-8. The last line need not end with a newline.
 func readLine(in *bufio.Reader) (string, error) {
 	var line []byte
-	for long := false; ; {
+	long := false
+	for {
 		part, err := in.ReadSlice('\n')
 		if long = long || len(line)+len(part) > maxLine; !long {
 			line = append(line, part...)

@@ -219,11 +219,14 @@ type protocolReply struct {
 }
 
 func (r protocolReply) Send(ctx context.Context, piece channel.Piece) (string, error) {
-	kind, fields := "reply", any(replyLine{piece.Reply, r.to, piece.Text})
+	kind := "reply"
+	fields := any(replyLine{piece.Reply, r.to, piece.Text})
 	if channel.IsNotice(piece) {
-		kind, fields = "notice", errorLine{r.to, piece.Text, channel.Buttons(piece)}
+		kind = "notice"
+		fields = errorLine{r.to, piece.Text, channel.Buttons(piece)}
 	} else if piece.Failure {
-		kind, fields = "error", errorLine{To: r.to, Text: piece.Text}
+		kind = "error"
+		fields = errorLine{To: r.to, Text: piece.Text}
 	}
 	text, err := lineOf(kind, r.channel, fields)
 	if err != nil {

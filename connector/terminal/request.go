@@ -113,7 +113,8 @@ func (p *protocol) complete(r *request) (err error) {
 	} else if err := checkName("id", r.ID); err != nil {
 		return err
 	}
-	if r.at = time.Now(); r.Time != "" {
+	r.at = time.Now()
+	if r.Time != "" {
 		if r.at, err = time.Parse(time.RFC3339, r.Time); err != nil {
 			return errors.New("time must be a text like 2026-01-31T15:04:05Z")
 		}
@@ -121,7 +122,8 @@ func (p *protocol) complete(r *request) (err error) {
 	if year := r.at.UTC().Year(); year < 1970 || year > 9999 {
 		return errors.New("time must lie between 1970 and 9999")
 	}
-	if r.typed, err = parseTyped(r.Text); r.quit {
+	r.typed, err = parseTyped(r.Text)
+	if r.quit {
 		return errors.New("/quit is for people at a terminal: close the input instead")
 	}
 	return err

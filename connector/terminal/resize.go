@@ -33,7 +33,8 @@ func frameOf(v tea.View) (f frame) {
 // erasure returns what erases the frame on a terminal that has become width columns wide, and leaves the cursor in
 // the row where Bubble Tea expects it; "" if no row above the cursor was broken.
 func (f frame) erasure(width int) string {
-	column, row := f.cursor[0], f.cursor[1]
+	column := f.cursor[0]
+	row := f.cursor[1]
 	if row >= len(f.rows) || width < 1 {
 		return ""
 	}

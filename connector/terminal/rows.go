@@ -61,7 +61,8 @@ func (e *editor) write(rows string) error {
 func (e *editor) writeReply(rows, unfinished string, more bool) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.replying, e.below.unfinished = more, unfinished
+	e.replying = more
+	e.below.unfinished = unfinished
 	if !more {
 		rows += e.below.queued
 		e.below.queued = ""

@@ -58,8 +58,13 @@ func newScreen(kept *history, lines chan<- entry, waiting *atomic.Int64) *screen
 	s.draws = func(tea.View) {}
 	s.input = textarea.New()
 	s.input.SetStyles(textarea.Styles{})
-	s.input.ShowLineNumbers, s.input.CharLimit, s.input.MaxWidth = false, 0, 0
-	s.input.DynamicHeight, s.input.MinHeight, s.input.MaxHeight, s.input.MaxContentHeight = true, 1, inputRows, 1<<20
+	s.input.ShowLineNumbers = false
+	s.input.CharLimit = 0
+	s.input.MaxWidth = 0
+	s.input.DynamicHeight = true
+	s.input.MinHeight = 1
+	s.input.MaxHeight = inputRows
+	s.input.MaxContentHeight = 1 << 20
 	s.input.SetPromptFunc(promptWidth, func(row textarea.PromptInfo) string {
 		if row.LineNumber == 0 {
 			return "> "
@@ -79,11 +84,13 @@ func (s *screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 	switch m := m.(type) {
 	case tea.WindowSizeMsg:
 		if m.Width > promptWidth && m.Height > 0 {
-			s.width, s.height = m.Width, m.Height
+			s.width = m.Width
+			s.height = m.Height
 			s.input.SetWidth(m.Width)
 		}
 	case below:
-		if s.below = m; m.unfinished == "" { // this may be the end of the only answer
+		s.below = m
+		if m.unfinished == "" { // this may be the end of the only answer
 			s.since = time.Time{}
 		}
 	case quitMsg:

@@ -66,7 +66,8 @@ func TestHeadlineNamesTheModel(t *testing.T) {
 }
 
 func TestErasureOfBrokenRows(t *testing.T) {
-	status, input := "· 3 s · a model · window 5 % full", "> 東京東京"
+	status := "· 3 s · a model · window 5 % full"
+	input := "> 東京東京"
 	shown := frame{rows: []string{status, input}, cursor: [2]int{10, 1}}
 	for width, want := range map[int]string{
 		40: "",                       // nothing is broken

@@ -84,10 +84,12 @@ func open(t *testing.T, o Options, model llm.Model) *session {
 	s := &session{out: &buffer{}, err: &buffer{}, logged: &buffer{}}
 	s.log = slog.New(slog.NewTextHandler(s.logged, nil))
 	if o.Out == nil {
-		o.Out, o.Err = s.out, s.err
+		o.Out = s.out
+		o.Err = s.err
 	}
 	if o.Channel == "" {
-		o.Channel, o.User = "general", "Ada"
+		o.Channel = "general"
+		o.User = "Ada"
 	}
 	s.connector = check.Must(New(o))(t)
 	s.store = storetest.OpenStore(t, t.TempDir())
@@ -169,7 +171,8 @@ func TestFinishedBlocks(t *testing.T) {
 			}
 		}
 		parts = append(parts, renderMarkdown(strings.TrimSpace(text[used:]), width, true))
-		got, want := strings.Join(parts, "\n\n"), renderMarkdown(text, width, true)
+		got := strings.Join(parts, "\n\n")
+		want := renderMarkdown(text, width, true)
 		check.Require(t, got == want, "in parts:\n%s\nwhole:\n%s", got, want)
 	}))
 }

@@ -37,7 +37,9 @@ func hanging(text string, width int, table bool) string {
 		}
 		rest := lipgloss.Width(head)
 		if rest > width/2 { // there is no room for columns
-			head, line, rest = "", strings.TrimRight(head, " ")+"  "+line[len(head):], 4
+			line = strings.TrimRight(head, " ") + "  " + line[len(head):]
+			head = ""
+			rest = 4
 		}
 		lines[i] = head + indent(wrap(line[len(head):], width-rest), "", strings.Repeat(" ", rest))
 	}

@@ -22,7 +22,8 @@ var panel = Panel{
 // safe checks that an embedded SVG is well-formed and runs nothing.
 func safe(t *testing.T, svg string) {
 	t.Helper()
-	for d := xml.NewDecoder(strings.NewReader(svg)); ; {
+	d := xml.NewDecoder(strings.NewReader(svg))
+	for {
 		token, err := d.Token()
 		if errors.Is(err, io.EOF) {
 			return

@@ -30,7 +30,8 @@ func clipped(points []Point, s scale) []Point {
 // a file stays small however long the conversation is, and no peak is lost.
 func thin(points []Point, s scale) (kept []Point) {
 	for column := range inColumns(points, s, 1) {
-		least, most := 0, 0
+		least := 0
+		most := 0
 		for k, p := range column {
 			if p.Used < column[least].Used {
 				least = k
@@ -52,7 +53,8 @@ func thin(points []Point, s scale) (kept []Point) {
 func inColumns(points []Point, s scale, width float64) func(yield func([]Point) bool) {
 	return func(yield func([]Point) bool) {
 		for i := 0; i < len(points); {
-			j, column := i, int(s.x(points[i].At)/width)
+			j := i
+			column := int(s.x(points[i].At) / width)
 			for j < len(points) && int(s.x(points[j].At)/width) == column {
 				j++
 			}
@@ -88,8 +90,11 @@ type band struct{ lowest, mean, highest []Point }
 func bandOf(points []Point, s scale) (b band) {
 	for step := range inColumns(points, s, bandWidth) {
 		byUsed := func(a, b Point) int { return a.Used - b.Used }
-		lowest, highest, mean := slices.MinFunc(step, byUsed), slices.MaxFunc(step, byUsed), step[len(step)/2]
-		used, head := 0, 0
+		lowest := slices.MinFunc(step, byUsed)
+		highest := slices.MaxFunc(step, byUsed)
+		mean := step[len(step)/2]
+		used := 0
+		head := 0
 		for _, p := range step {
 			used += p.Used
 			head += p.Head

@@ -77,7 +77,8 @@ func (s scale) y(tokens int) float64 { return s.high * (1 - min(max(float64(toke
 // draw draws the panels below each other, and returns the height of all.
 func (d *drawing) draw(w Sawtooth) (height int) {
 	s := w.scale()
-	if s.high = amongHigh; len(w.Panels) == 1 {
+	s.high = amongHigh
+	if len(w.Panels) == 1 {
 		s.high = aloneHigh
 	}
 	d.words(strconv.Itoa(-left), 20, "chart-name", "start", w.Title)
@@ -102,7 +103,8 @@ func (w Sawtooth) scale() scale {
 	s := scale{first: math.MaxInt64}
 	for _, p := range w.Panels {
 		for _, pt := range p.Points {
-			s.first, s.last = min(s.first, pt.At), max(s.last, pt.At)
+			s.first = min(s.first, pt.At)
+			s.last = max(s.last, pt.At)
 		}
 	}
 	s.first = cmp.Or(w.First, min(s.first, s.last)) // there may be no points
@@ -212,7 +214,8 @@ func (d *drawing) levels(p Panel, s scale) {
 	}
 	d.printf(`<svg x="100%%">` + "\n") // the margin
 	for i, l := range lines {
-		class, at := "chart-level chart-level-"+text(l.Kind), num(s.y(l.Tokens))
+		class := "chart-level chart-level-" + text(l.Kind)
+		at := num(s.y(l.Tokens))
 		d.printf(`<line class="%s" x1="-100%%" y1="%s" y2="%[2]s"/>`+"\n", class, at)
 		d.path(class, "M0 "+at+"L8 "+num(label[i]))
 		d.words("11", label[i]+4, "chart-tick", "start", l.Name+" "+Short(float64(l.Tokens)))

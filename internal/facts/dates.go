@@ -79,9 +79,11 @@ func (d Date) days(at time.Time, spans []Span) []Span {
 
 // inMonth appends a day of a month, or the month, in the years around a time if the date states none.
 func (d Date) inMonth(at time.Time, month time.Month, dayOfMonth int, spans []Span) []Span {
-	first, last := at.Year()-1, at.Year()+1
+	first := at.Year() - 1
+	last := at.Year() + 1
 	if d.Year != 0 {
-		first, last = d.Year, d.Year
+		first = d.Year
+		last = d.Year
 	}
 	for year := first; year <= last; year++ {
 		from := dayOf(year, month, max(dayOfMonth, 1))
@@ -162,7 +164,8 @@ func (r *reader) dateAt(i int) (Date, int) {
 	d, next := r.plainDateAt(i)
 	if next > i && d.Day != 0 && len(r.token(next).gap) <= 4 && !strings.Contains(r.token(next).gap, ".") {
 		if weekday, end, ok := r.weekdayAt(next); ok {
-			d.Weekday, next = weekday, end
+			d.Weekday = weekday
+			next = end
 		}
 	}
 	return d, next
@@ -193,7 +196,8 @@ func (r *reader) plainDateAt(i int) (Date, int) {
 	d := Date{Weekday: -1, Month: month}
 	if t := r.token(next); t.digits && len(t.text) <= 2 && (t.gap == " " || t.gap == ". ") {
 		if on, after := r.dayOfMonthAt(next); after > next {
-			d.Day, next = on.Day, after
+			d.Day = on.Day
+			next = after
 		}
 	}
 	d.Year, next = r.yearAt(next)
@@ -215,7 +219,8 @@ func (r *reader) dayNumberAt(i int) (value, next int, ok bool) {
 		if after == i || len(n.Values) == 0 {
 			return 0, i, false
 		}
-		value, next = int(n.Values[0]), after
+		value = int(n.Values[0])
+		next = after
 	}
 	if ofMonth[r.token(next).text] && len(r.token(next).gap) <= 1 {
 		next++
@@ -255,7 +260,8 @@ func isYear(value int, text string) bool { return len(text) == 4 && value >= 190
 
 // isMorning reports whether a word is the morning, not tomorrow: la mañana, am Morgen.
 func (r *reader) isMorning(i int) bool {
-	t, before := r.token(i), r.token(i-1).text
+	t := r.token(i)
+	before := r.token(i - 1).text
 	return t.text == "manana" && (before == "la" || before == "esta") || t.text == "morgen" && t.capital && (before == "am" || before == "heute" || before == "jeden")
 }
 

@@ -7,7 +7,9 @@ import (
 
 // numericAt reads 2026-03-09, 9.3.2026, 3/9/26, 9/3, 9.3.
 func (r *reader) numericAt(i int) (Date, int) {
-	a, b, c := r.token(i), r.token(i+1), r.token(i+2)
+	a := r.token(i)
+	b := r.token(i + 1)
+	c := r.token(i + 2)
 	if !a.digits || !b.digits || len(b.gap) != 1 || !strings.Contains("-/.", b.gap) {
 		return none, i
 	}
@@ -48,7 +50,8 @@ func dayAndMonth(x, y int) (Date, bool) {
 
 // hanDateAt reads 2026年3月9日, 3月9号, 9日, 3月.
 func (r *reader) hanDateAt(i int) (Date, int) {
-	d, next := none, i
+	d := none
+	next := i
 	for _, part := range []struct {
 		marks string
 		least int
@@ -60,7 +63,8 @@ func (r *reader) hanDateAt(i int) (Date, int) {
 		if after == next || !mark.han || mark.gap != "" || !strings.Contains(part.marks, mark.text) || value < part.least || value > part.most {
 			continue
 		}
-		*part.to, next = value, after+1
+		*part.to = value
+		next = after + 1
 	}
 	if d.Month == 0 && d.Day == 0 || d.Day != 0 && strings.Contains("間间楼線线", r.token(next).text) && next < len(r.tokens) {
 		return none, i

@@ -19,14 +19,17 @@ func (r *reader) digitsAt(i int) (Number, int) {
 		if separators == ":" || separator == ':' && separators != "" {
 			break
 		}
-		groups, separators = append(groups, r.tokens[next].text), separators+string(separator)
+		groups = append(groups, r.tokens[next].text)
+		separators = separators + string(separator)
 		next++
 	}
 	if len(groups) == 2 && separators == ":" {
 		if values := clock(groups[0], groups[1]); values != nil {
 			return Number{Values: values, Unit: Clock}, next
 		}
-		groups, separators, next = groups[:1], "", i+1
+		groups = groups[:1]
+		separators = ""
+		next = i + 1
 	}
 	values := decimals(groups, separators)
 	if separators == "." {
@@ -117,13 +120,19 @@ func (r *reader) hanAt(i int) (n Number, next int) {
 			if positional.Len() == next-i {
 				positional.WriteString(strconv.Itoa(int(value)))
 			}
-			if digit = value; value == 0 {
+			digit = value
+			if value == 0 {
 				scale = 0
 			}
 		case value < 10_000:
-			section, digit, scale = section+max(digit, 1)*value, 0, value
+			section = section + max(digit, 1)*value
+			digit = 0
+			scale = value
 		default:
-			total, section, digit, scale = total+max(section+digit, 1)*value, 0, 0, value
+			total = total + max(section+digit, 1)*value
+			section = 0
+			digit = 0
+			scale = value
 		}
 	}
 	if next == i {

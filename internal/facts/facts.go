@@ -237,16 +237,20 @@ func dayOf(year int, month time.Month, dayOfMonth int) int {
 
 // Counted returns the dates that a number of days, weeks, months or years may mean: in three days, three days ago.
 func Counted(n Number) (all []Date) {
-	length, margin := 0.0, 0.0
+	length := 0.0
+	margin := 0.0
 	switch n.Unit {
 	case Days:
 		length = 1
 	case Weeks:
-		length, margin = 7, 3
+		length = 7
+		margin = 3
 	case Months:
-		length, margin = 30.44, 15
+		length = 30.44
+		margin = 15
 	case Years:
-		length, margin = 365.25, 183
+		length = 365.25
+		margin = 183
 	}
 	if length == 0 || len(n.Values) == 0 || n.Values[0] > 1000 {
 		return nil

@@ -88,7 +88,8 @@ var sameNumbers = [][3]string{
 // Two texts state the same number, whatever the language writes it in.
 func TestNumbersAreTheSameInAnyForm(t *testing.T) {
 	for _, pair := range slices.Concat(sameNumbers, sameTimes) {
-		a, b := Read(pair[1], []string{pair[0]}), Read(pair[2], []string{pair[0]})
+		a := Read(pair[1], []string{pair[0]})
+		b := Read(pair[2], []string{pair[0]})
 		same := slices.ContainsFunc(a.Numbers, func(x Number) bool {
 			return slices.ContainsFunc(b.Numbers, func(y Number) bool { return Same(x, y) })
 		})
@@ -126,7 +127,8 @@ func TestNumbersDiffer(t *testing.T) {
 		{"pt", "quinta vez", "terceira vez"},
 		{"ja", "三時半", "4:30"},
 	} {
-		a, b := Read(pair[1], []string{pair[0]}), Read(pair[2], []string{pair[0]})
+		a := Read(pair[1], []string{pair[0]})
+		b := Read(pair[2], []string{pair[0]})
 		same := slices.ContainsFunc(a.Numbers, func(x Number) bool {
 			return slices.ContainsFunc(b.Numbers, func(y Number) bool { return Same(x, y) })
 		})
@@ -199,7 +201,8 @@ func TestDatesMeet(t *testing.T) {
 		{"ar", "يوم الجمعة", "6 مارس", true},
 		{"ar", "الخميس", "الأربعاء", false},
 	} {
-		a, b := Read(c.a, []string{c.language}), Read(c.b, []string{c.language})
+		a := Read(c.a, []string{c.language})
+		b := Read(c.b, []string{c.language})
 		meet := slices.ContainsFunc(a.Dates, func(x Date) bool {
 			return slices.ContainsFunc(b.Dates, func(y Date) bool { return !x.Soft && !y.Soft && Meet(x, said, y, said) })
 		})
@@ -252,7 +255,8 @@ func TestNumbersThatSoundAlikeDiffer(t *testing.T) {
 		{"ja", "二割", "三割"},
 		{"ar", "السابعة والربع", "6:45"},
 	} {
-		a, b := Read(pair[1], []string{pair[0]}), Read(pair[2], []string{pair[0]})
+		a := Read(pair[1], []string{pair[0]})
+		b := Read(pair[2], []string{pair[0]})
 		check.That(t, len(a.Numbers) > 0 && len(b.Numbers) > 0, "%s: no number in %q or %q", pair[0], pair[1], pair[2])
 		for _, x := range a.Numbers {
 			for _, y := range b.Numbers {

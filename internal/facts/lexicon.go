@@ -202,7 +202,8 @@ func (l *lexicon) forms(word string) []string {
 func Languages(text string) []string {
 	counts := map[string]int{}
 	seen := map[string]int{}
-	han, kana := 0, 0
+	han := 0
+	kana := 0
 	text = text[:min(len(text), languageBytes)]
 	for _, r := range text {
 		switch {

@@ -19,7 +19,8 @@ func (r *reader) numbers() (all []Number) {
 			i++
 			continue
 		}
-		n.from, n.to = i, next
+		n.from = i
+		n.to = next
 		last := r.token(i - 1)
 		n.Code = r.tokens[i].digits && r.tokens[i].gap == "" && i > 0 && !last.han && !last.sign && !last.digits && !unicode.Is(unicode.Arabic, firstOf(last.text)) && last.text != "ـ"
 		if _, counted := r.has(next, isCounter); counted && len(n.Values) > 0 && n.Values[0] == 1 { // 1個1,200円: for each
@@ -44,7 +45,8 @@ func (r *reader) numbers() (all []Number) {
 		}
 		all = append(all, n)
 		if n.Unit == Clock && len(n.Values) > 0 && r.apart(i, next) { // 3 h 40 is also a length of time
-			n.Unit, n.Weak = Minutes, true
+			n.Unit = Minutes
+			n.Weak = true
 			all = append(all, n)
 		}
 		i = next
@@ -132,13 +134,15 @@ func (r *reader) scaledBelow(n Number, next int, limit float64) (Number, int) {
 		if utf8.RuneCountInString(r.tokens[next].text) == 1 && !r.tokens[next].han { // m is for metres, too
 			values = append(values, n.Values...)
 		}
-		n.Values, n.Weak = values, false
+		n.Values = values
+		n.Weak = false
 		next += max(r.width[next], 1)
 		if r.token(next).digits && r.tokens[next].gap == "" { // 1億2千万
 			rest, after := r.digitsAt(next)
 			rest, after = r.scaledBelow(rest, after, scale)
 			if len(rest.Values) > 0 && rest.Values[0] < scale {
-				n.Values, next = []float64{n.Values[0] + rest.Values[0]}, after
+				n.Values = []float64{n.Values[0] + rest.Values[0]}
+				next = after
 			}
 		}
 	}
@@ -187,7 +191,8 @@ func (r *reader) united(n Number, from, next int) (Number, int) {
 		return Number{Values: []float64{10 * n.Values[0]}, Unit: Percent}, next + 1
 	}
 	if r.perCent(next) {
-		n.Unit, n.Weak = Percent, false
+		n.Unit = Percent
+		n.Weak = false
 		return n, next + 2
 	}
 	if r.token(next).digits || !r.ordinalEnding(next) {
@@ -250,7 +255,8 @@ func (r *reader) unitAfter(n Number, unit Unit, next int) (Number, int) {
 			} else if r.token(after).text == "分" {
 				after++
 			}
-			n.Unit, n.Values = Clock, []float64{60*n.Values[0] + minutes}
+			n.Unit = Clock
+			n.Values = []float64{60*n.Values[0] + minutes}
 			return n, after
 		case unit == Clock || r.tokens[next].text == "h" && r.tokens[next].gap == "": // 14h may be either
 			if n.Values[0] <= 24 {
@@ -272,6 +278,8 @@ func hourOf(n Number) Number {
 	for i, v := range n.Values {
 		values[i] = 60 * v
 	}
-	n.Values, n.Unit, n.Weak = values, Clock, false
+	n.Values = values
+	n.Unit = Clock
+	n.Weak = false
 	return n
 }

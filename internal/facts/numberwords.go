@@ -20,7 +20,8 @@ type sum struct {
 // add adds the next word. It reports false if the word belongs to another number. joined reports whether a word such as "and"
 // stands before it.
 func (s *sum) add(v float64, joined bool) bool {
-	units, tens := int(s.current)%10, int(s.current)%100
+	units := int(s.current) % 10
+	tens := int(s.current) % 100
 	switch {
 	case v != float64(int(v)): // anderthalb
 		if !s.empty {
@@ -32,7 +33,8 @@ func (s *sum) add(v float64, joined bool) bool {
 			return false
 		}
 		s.total += max(s.current, 1) * v
-		s.current, s.scale = 0, v
+		s.current = 0
+		s.scale = v
 	case v == 100 && s.current > 0 && s.current < 100:
 		s.current *= 100
 	case s.current == 0:
@@ -111,7 +113,8 @@ func (r *reader) wordsAt(i int) (n Number, next int) {
 		if is == isOrdinal && s.current == 10 && s.slavic { // dziesięć siódma: ten to seven
 			break
 		}
-		before, ok := s, true
+		before := s
+		ok := true
 		for j, part := range parts {
 			ok = ok && s.add(part, joined && s.unitsFirst || j > 0)
 		}
@@ -121,7 +124,8 @@ func (r *reader) wordsAt(i int) (n Number, next int) {
 		}
 		_, doubtful := r.has(at, isWeak)
 		weak = doubtful && at == i
-		k, next = at+1, at+1
+		k = at + 1
+		next = at + 1
 		if is == isOrdinal {
 			n.Ordinal = true
 			if s.arabic && r.isTeen(next) {

@@ -44,11 +44,13 @@ func (r *reader) lookUp() {
 
 func (r *reader) lookUpHan(at int) {
 	for _, l := range r.languages {
-		word, n := "", 0
+		word := ""
+		n := 0
 		for i := at; i < len(r.tokens) && i-at < l.longest && r.tokens[i].han && (i == at || r.tokens[i].gap == ""); i++ {
 			word += r.tokens[i].text
 			if found := l.exact[word]; len(found) > 0 && i-at+1 >= r.width[at] {
-				r.senses[at], n = found, i-at+1
+				r.senses[at] = found
+				n = i - at + 1
 			}
 		}
 		r.width[at] = max(n, r.width[at])

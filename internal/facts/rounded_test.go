@@ -25,7 +25,8 @@ func TestRoundedNumbers(t *testing.T) {
 		{"about 3,000", "1,625", false},
 		{"some 20 minutes", "27 minutes", false},
 	} {
-		a, b := Read(test.rounded, []string{"en"}).Numbers, Read(test.exact, []string{"en"}).Numbers
+		a := Read(test.rounded, []string{"en"}).Numbers
+		b := Read(test.exact, []string{"en"}).Numbers
 		check.Require(t, len(a) == 1 && len(b) == 1, "%s, %s: got %+v, %+v", test.rounded, test.exact, a, b)
 		check.Equal(t, test.rounded+" for "+test.exact, Same(a[0], b[0]), test.same)
 	}

@@ -88,7 +88,8 @@ func TestThingsThatNumbersCount(t *testing.T) {
 		{"ar", "خمسة أطفال", "3 خيام", false},
 		{"en", "3 of the tables", "4 tables", false},
 	} {
-		a, b := Read(c.a, []string{c.language}).Numbers, Read(c.b, []string{c.language}).Numbers
+		a := Read(c.a, []string{c.language}).Numbers
+		b := Read(c.b, []string{c.language}).Numbers
 		check.Require(t, len(a) > 0 && len(b) > 0, "%s: no number in %q or %q", c.language, c.a, c.b)
 		check.That(t, CountAlike(a[0], b[0]) == c.alike, "%s: %q and %q: %v, %v", c.language, c.a, c.b, a[0], b[0])
 	}

@@ -32,13 +32,15 @@ func tokensOf(text string) (all []token) {
 	gap := 0 // where the gap before the next token starts
 	for i := 0; i < len(text) && len(all) < maxTokens; {
 		r, n := utf8.DecodeRuneInString(text[i:])
-		t, end := token{}, i+n
+		t := token{}
+		end := i + n
 		switch {
 		case unicode.Is(unicode.Nd, r):
 			t.digits = true
 			t.text, end = digitsAt(text, i)
 		case words.IsUnspaced(r) && unicode.IsLetter(r) || r == '〇':
-			t.han, t.text = true, string(r)
+			t.han = true
+			t.text = string(r)
 		case unicode.IsLetter(r):
 			for end < len(text) {
 				next, n := utf8.DecodeRuneInString(text[end:])
@@ -50,14 +52,16 @@ func tokensOf(text string) (all []token) {
 			t.capital = unicode.IsUpper(r)
 			t.text, t.accents = words.Fold(text[i:end]), withAccents(text[i:end])
 		case unicode.Is(unicode.Sc, r) || strings.ContainsRune("%٪°½¼", r):
-			t.sign, t.text = true, strings.ReplaceAll(string(r), "٪", "%")
+			t.sign = true
+			t.text = strings.ReplaceAll(string(r), "٪", "%")
 		default:
 			i = end
 			continue
 		}
 		t.gap = text[gap:i]
 		all = append(all, t)
-		i, gap = end, end
+		i = end
+		gap = end
 	}
 	return all
 }

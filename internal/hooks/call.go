@@ -34,8 +34,12 @@ func run(ctx context.Context, command []string, body []byte) ([]byte, error) {
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}
 	}
-	out, errs := &bounded{most: maxOutput}, &bounded{most: maxReason}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = bytes.NewReader(body), out, errs, endTime
+	out := &bounded{most: maxOutput}
+	errs := &bounded{most: maxReason}
+	cmd.Stdin = bytes.NewReader(body)
+	cmd.Stdout = out
+	cmd.Stderr = errs
+	cmd.WaitDelay = endTime
 	err := cmd.Run()
 	var exit *exec.ExitError
 	switch {

@@ -89,7 +89,8 @@ func New(log *slog.Logger, count func(hook, outcome string)) *Hooks {
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	for _, hook := range Names {
 		queue := make(chan []byte, maxWaiting)
-		h.waiting[hook], h.failing[hook] = queue, new(observe.Incident)
+		h.waiting[hook] = queue
+		h.failing[hook] = new(observe.Incident)
 		h.workers.Go(func() { h.work(hook, queue) })
 	}
 	return h
@@ -158,7 +159,8 @@ var errVeto = errors.New("forbidden")
 
 func (h *Hooks) call(ctx context.Context, hook string, body []byte) Verdict {
 	h.mu.Lock()
-	s, queue := h.settings, h.waiting[hook]
+	s := h.settings
+	queue := h.waiting[hook]
 	h.mu.Unlock()
 	target := s.Call[hook]
 	if len(target) == 0 { // none, or removed since
@@ -174,12 +176,15 @@ func (h *Hooks) call(ctx context.Context, hook string, body []byte) Verdict {
 	} else {
 		said, err = run(limited, target, body)
 	}
-	v, outcome, answer := Verdict{}, OK, verdictOf(said)
+	v := Verdict{}
+	outcome := OK
+	answer := verdictOf(said)
 	switch {
 	case err == nil:
 		v.Focus = answer.Focus
 	case hook == Before && errors.Is(err, errVeto):
-		v, outcome = Verdict{Veto: true, Reason: cmp.Or(answer.Reason, "a hook refused it")}, Vetoed
+		v = Verdict{Veto: true, Reason: cmp.Or(answer.Reason, "a hook refused it")}
+		outcome = Vetoed
 	case ctx.Err() != nil:
 		outcome = Stopped
 	case limited.Err() != nil:

@@ -27,7 +27,8 @@ func (f *fates) count(hook, outcome string) { fmt.Fprintf(&f.all, "%s %s, ", hoo
 func (f *fates) String() string { return strings.TrimSuffix(f.all.String(), ", ") }
 
 func TestMain(m *testing.M) {
-	maxWaiting, endTime = 16, 200*time.Millisecond
+	maxWaiting = 16
+	endTime = 200 * time.Millisecond
 	_ = flag.Set("test.parallel", "16") // these tests wait, and compute little
 	os.Exit(m.Run())
 }
@@ -193,7 +194,8 @@ func TestACallThatTheShutdownEndsIsNoFailure(t *testing.T) {
 // A hook that is too slow for its events stays one incident until it has caught up: two calls succeed while
 // the queue is full, and then one hangs for a while.
 func TestASlowHookIsOneIncident(t *testing.T) {
-	calls, resume := filepath.Join(t.TempDir(), "calls"), filepath.Join(t.TempDir(), "resume")
+	calls := filepath.Join(t.TempDir(), "calls")
+	resume := filepath.Join(t.TempDir(), "resume")
 	h, f := started(t, Settings{Call: map[string][]string{OnReply: script(
 		"echo >> " + calls + "; [ $(wc -l < " + calls + ") -ne 3 ] || while [ ! -e " + resume + " ]; do sleep 0.01; done")}})
 	tell := func() {

@@ -32,7 +32,8 @@ func (r *recorder) End(s *observe.Step) {
 }
 
 func TestStepsAreToldToEachObserverInOrder(t *testing.T) {
-	one, two := &recorder{}, &recorder{}
+	one := &recorder{}
+	two := &recorder{}
 	ctx := observe.In(observe.With(t.Context(), one, two), "terminal:x")
 	ctx, turn := observe.Begin(ctx, observe.Turn)
 	_, request := observe.Begin(ctx, observe.Request)

@@ -22,7 +22,8 @@ func maskBroken(text string) string {
 	var found []secret
 	forRulesOf(whole, func(r *rule) {
 		for _, s := range r.secrets(whole) {
-			from, to := at[s.from], at[s.to-1]+1
+			from := at[s.from]
+			to := at[s.to-1] + 1
 			if to-from > s.to-s.from { // Mask finds the others, and knows where they end
 				found = append(found, secret{from, to, s.kind})
 			}
@@ -47,7 +48,8 @@ func joined(text string) (whole string, at []int) {
 	var b strings.Builder
 	for i := 0; i < len(text); {
 		if len(breaks) > 0 && breaks[0][0] == i {
-			i, breaks = breaks[0][1], breaks[1:]
+			i = breaks[0][1]
+			breaks = breaks[1:]
 			continue
 		}
 		r, size := utf8.DecodeRuneInString(text[i:])
@@ -70,7 +72,8 @@ var breakOfKey = regexp.MustCompile(`[A-Za-z0-9_+/=.-]{8}(\r?\n)([A-Za-z0-9_+/=.
 
 // breaksOfKeys returns the positions of line breaks within what may be a key.
 func breaksOfKeys(text string) (breaks [][2]int) {
-	for from := 0; ; {
+	from := 0
+	for {
 		at := breakOfKey.FindStringSubmatchIndex(text[from:])
 		if at == nil {
 			return breaks

@@ -45,7 +45,8 @@ func startOf(first, second byte) int { return int(first&31)<<5 | int(second&31) 
 
 // in returns for each rule whether a text contains one of its keywords, in any case.
 func (x *keywordIndex) in(text string) []bool {
-	present, folded := make([]bool, x.rules), strings.ToLower(text)
+	present := make([]bool, x.rules)
+	folded := strings.ToLower(text)
 	for i := range len(folded) {
 		second := byte(0)
 		if i+1 < len(folded) {

@@ -105,7 +105,8 @@ func TestMaskTakesTimeInProportion(t *testing.T) {
 			Mask(text)
 			return busy(t) - start
 		}
-		short, long := mask(10_000), mask(40_000)
+		short := mask(10_000)
+		long := mask(40_000)
 		// four times as much; its square would be sixteen times
 		check.That(t, long <= 10*short+50*time.Millisecond, "%s: 10 kB take %v, 40 kB %v", name, short, long)
 	}
@@ -199,7 +200,8 @@ func TestKeysOfManyServicesAreMasked(t *testing.T) {
 		name, key, _ := strings.Cut(r.fill(template), ": ")
 		before := key[:max(strings.Index(key, "~"), 0)]
 		for _, frame := range [][2]string{{"", ""}, {"use ", "."}, {"KEY: ", "\n- next"}, {"钥匙 ", "。"}, {"(`", "`)"}} {
-			text, want := frame[0]+strings.Replace(key, "~", "", 1)+frame[1], frame[0]+before+frame[1]
+			text := frame[0] + strings.Replace(key, "~", "", 1) + frame[1]
+			want := frame[0] + before + frame[1]
 			got := Mask(text)
 			rest := mark.ReplaceAllString(got, "")
 			check.That(t, rest == want || rest+"." == want, "%s: %q: got %q", name, text, got)

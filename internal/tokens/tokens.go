@@ -41,7 +41,8 @@ func Fits(text string, tokens int) bool { return costUpTo(text, float64(tokens))
 // costUpTo returns the cost of a text; if that is above most, of a part of it that is above most, too.
 func costUpTo(text string, most float64) (cost float64) {
 	for i := 0; i < len(text) && cost <= most; {
-		n, c := 0, 0.0
+		n := 0
+		c := 0.0
 		switch b := text[i]; {
 		case b >= utf8.RuneSelf:
 			var r rune
@@ -78,7 +79,8 @@ var kinds = func() (kinds [256]byte) {
 // ends where its letters do, or before a capital that follows a lower-case letter, as in fooBar.
 func alnumRun(text string) (n int, cost float64) {
 	var kind byte
-	same, changes := 0, 0 // characters since the last change of kind, changes so far
+	same := 0
+	changes := 0 // characters since the last change of kind, changes so far
 	each := costHex
 	for ; n < len(text); n++ {
 		k := kinds[text[n]]
@@ -105,7 +107,8 @@ func alnumRun(text string) (n int, cost float64) {
 			if kind != 0 && (k == '0') != (kind == '0') {
 				cost += costJoint
 			}
-			kind, same = k, 1
+			kind = k
+			same = 1
 			continue
 		}
 		same++
@@ -127,10 +130,12 @@ func alnumRun(text string) (n int, cost float64) {
 // spaceRun returns the number and cost of the white space at i. A word absorbs the last space
 // before it, a number does not; punctuation absorbs the line ends after it.
 func spaceRun(text string, i int) (n int, cost float64) {
-	blanks, lines := 0, 0 // spaces after the last line end, number of line ends
+	blanks := 0
+	lines := 0 // spaces after the last line end, number of line ends
 	for ; i+n < len(text) && isSpace(text[i+n]); n++ {
 		if text[i+n] == '\n' {
-			blanks, lines = 0, lines+1
+			blanks = 0
+			lines = lines + 1
 		} else {
 			blanks++
 		}
@@ -259,9 +264,11 @@ func ending(text string, tokens int) string {
 // longest returns about the largest n up to limit that fits, for a fits that is true up to some n. It tries few n
 // beyond twice the answer, so that a small part of a very long text is found without reading all of it.
 func longest(limit int, fits func(n int) bool) int {
-	low, high := 0, min(64, limit)
+	low := 0
+	high := min(64, limit)
 	for high < limit && fits(high) {
-		low, high = high, min(2*high, limit)
+		low = high
+		high = min(2*high, limit)
 	}
 	return low + sort.Search(high-low, func(n int) bool { return !fits(low + 1 + n) })
 }

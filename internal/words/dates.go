@@ -106,7 +106,9 @@ func isMonth(t dateToken) bool { return isDay(t) && t.number <= 12 }
 
 // readNumeric parses 2023-05-07, 2023/5/7, 2023年5月7日, 2023-05, 7.5.2023, 2023.
 func (d *dater) readNumeric() bool {
-	a, b, c := d.token(d.at), d.token(d.at+1), d.token(d.at+2)
+	a := d.token(d.at)
+	b := d.token(d.at + 1)
+	c := d.token(d.at + 2)
 	switch {
 	case isYear(a) && isMonth(b) && isDay(c) && (a.next == b.next && strings.ContainsRune("-/", a.next) || a.next == '年' && b.next == '月'):
 		d.addDay(a.number, b.number, c.number)
@@ -136,7 +138,8 @@ func (d *dater) readNamed() bool {
 	if !known {
 		return false
 	}
-	day, year := 0, 0
+	day := 0
+	year := 0
 	before := d.token(d.at - 1)
 	if before.word == "of" {
 		before = d.token(d.at - 2)

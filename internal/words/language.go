@@ -65,7 +65,8 @@ var stopLists string // a line for each language: its code and its stop words, f
 
 // common maps the stop words of all languages to the set of their languages, one bit each.
 var common = sync.OnceValue(func() map[string]uint32 {
-	of, i := make(map[string]uint32), 0
+	of := make(map[string]uint32)
+	i := 0
 	for line := range strings.Lines(stopLists) {
 		for _, word := range strings.Fields(line)[1:] {
 			of[word] |= 1 << i
@@ -79,12 +80,15 @@ var common = sync.OnceValue(func() map[string]uint32 {
 // or cannot be detected. evidence is what countWords counts for it, and ahead how much more that is than for any other.
 func languageOf(text string) (at, evidence, ahead int) {
 	counts := countWords(text)
-	at, english := slices.Index(counts[:], slices.Max(counts[:])), len(languages)
+	at = slices.Index(counts[:], slices.Max(counts[:]))
+	english := len(languages)
 	if counts[at] == counts[english] {
 		at = english
 	}
-	evidence, counts[at] = counts[at], 0
-	if ahead = evidence - slices.Max(counts[:]); at == english {
+	evidence = counts[at]
+	counts[at] = 0
+	ahead = evidence - slices.Max(counts[:])
+	if at == english {
 		at = -1
 	}
 	return at, evidence, ahead
@@ -97,7 +101,8 @@ func countWords(text string) (counts [32]int) {
 		if w.Stop {
 			counts[english] += 2
 		}
-		accents, stop := raw != w.Folded, common()[w.Folded]
+		accents := raw != w.Folded
+		stop := common()[w.Folded]
 		if stop == 0 && !accents {
 			return
 		}
@@ -194,7 +199,8 @@ func Language(text string) (code string, sure bool) {
 		}
 	}
 	if ahead := han + kana - (latin+others)/lettersOfWord; ahead > 0 {
-		if code = "zh"; kana*kanaShare > han+kana {
+		code = "zh"
+		if kana*kanaShare > han+kana {
 			code = "ja"
 		}
 		return code, ahead >= lead
@@ -206,7 +212,8 @@ func Language(text string) (code string, sure bool) {
 	if evidence == 0 {
 		return "", false
 	}
-	if code = "en"; at >= 0 {
+	code = "en"
+	if at >= 0 {
 		code = languages[at].code
 	}
 	return code, ahead >= lead || ahead >= smallLead && evidence >= leastForSmallLead

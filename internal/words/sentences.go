@@ -15,12 +15,14 @@ import (
 // abbreviation: not splitting is better than splitting a sentence in two.
 func Sentences(text string) []string {
 	var sentences []string
-	start, word := 0, 0 // where the sentence and its newest word start
+	start := 0
+	word := 0 // where the sentence and its newest word start
 	end := func(at int) {
 		if s := strings.TrimSpace(text[start:at]); s != "" {
 			sentences = append(sentences, s)
 		}
-		start, word = at, at
+		start = at
+		word = at
 	}
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRuneInString(text[i:])

@@ -126,14 +126,16 @@ func (c *cutter) pairUp(r rune) {
 		c.emitPair(string([]rune{c.last, r}))
 	}
 	c.paired = c.pair
-	c.last, c.pair = r, true
+	c.last = r
+	c.pair = true
 }
 
 func (c *cutter) endPair() {
 	if c.pair && !c.paired {
 		c.emitPair(string(c.last))
 	}
-	c.pair, c.paired = false, false
+	c.pair = false
+	c.paired = false
 }
 
 func (c *cutter) add(r rune) {

@@ -114,7 +114,8 @@ func (a *answer) start(index int, raw json.RawMessage) error {
 	a.Started = true
 	switch c.Type {
 	case "tool_use":
-		b.call, b.whole = a.AddCall(index), true
+		b.call = a.AddCall(index)
+		b.whole = true
 		a.Begin(b.call, c.ID, c.Name, string(c.Input))
 	case "redacted_thinking":
 		a.Reasoned = true

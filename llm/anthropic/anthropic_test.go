@@ -172,7 +172,9 @@ func TestRequestTranslation(t *testing.T) {
 }
 
 func TestCacheMarksAreOnStablePrefix(t *testing.T) {
-	user, assistant, tool := llm.RoleUser, llm.RoleAssistant, llm.RoleTool
+	user := llm.RoleUser
+	assistant := llm.RoleAssistant
+	tool := llm.RoleTool
 	system := llm.Message{Role: llm.RoleSystem, Text: "system"}
 	call := []llm.Call{{ID: "a", Name: "f", Arguments: "{}"}}
 	for name, c := range map[string]struct {

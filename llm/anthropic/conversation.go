@@ -115,13 +115,15 @@ func (c *conversation) addAnswer(t provider.Turn, thoughts []thought) {
 	for _, p := range t.Content[:max(len(t.Content)-min(len(t.Text), 1), 0)] { // of answers before it
 		say(p.Text)
 	}
-	text, calls := 0, 0
+	text := 0
+	calls := 0
 	write := func(toText, toCalls int) {
 		say(t.Text[text:toText])
 		for _, call := range t.Calls[calls:toCalls] {
 			c.add(llm.RoleAssistant, &block{Type: "tool_use", ID: call.ID, Name: call.Name, Input: json.RawMessage(llm.ValidArguments(call.Arguments))}, false)
 		}
-		text, calls = toText, toCalls
+		text = toText
+		calls = toCalls
 	}
 	for _, thought := range thoughts {
 		write(min(max(thought.Text, text), len(t.Text)), min(max(thought.Calls, calls), len(t.Calls)))

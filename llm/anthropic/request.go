@@ -76,7 +76,8 @@ func (m *Model) Compose(p provider.Plan) provider.Form {
 		c.Tools = append(c.Tools, tool{Name: t.Name, Description: t.Description, Schema: provider.Schema(t)})
 	}
 	c.think(p)
-	if c.MaxTokens = cmp.Or(max(p.MaxTokens, 0), defaultTokens) + c.room; p.Longest > 0 {
+	c.MaxTokens = cmp.Or(max(p.MaxTokens, 0), defaultTokens) + c.room
+	if p.Longest > 0 {
 		c.MaxTokens = min(c.MaxTokens, p.Longest)
 	}
 	if thinks := c.Thinking != nil && c.Thinking["type"] != disabled; p.Forced && !thinks {

@@ -19,7 +19,8 @@ const (
 // think sets the fields for the requested effort; "" sets nothing.
 func (c *composed) think(p provider.Plan) {
 	if p.Refused[fieldThinking+adaptive] && p.Reasoning != "none" {
-		p.Reasoning, p.Effort = "", "" // it thinks by default or not at all, as models before Claude 4.6
+		p.Reasoning = ""
+		p.Effort = "" // it thinks by default or not at all, as models before Claude 4.6
 	}
 	switch {
 	case p.Reasoning == "" && !p.Thinks:

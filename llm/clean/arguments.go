@@ -218,7 +218,8 @@ func looseObject(text string, depth int) (value any, rest string, ok bool) {
 			if !ok || !isString {
 				return nil, text, false
 			}
-			key, rest = name, after
+			key = name
+			rest = after
 		}
 		after, ok := strings.CutPrefix(strings.TrimLeftFunc(rest, unicode.IsSpace), ":")
 		if !ok {

@@ -9,7 +9,8 @@ import (
 
 // behindBlocks returns what is behind the blocks at the front of text; "" if that is nothing, or not known yet.
 func (f *Filter) behindBlocks(text string, final bool) string {
-	for name := f.block; ; {
+	name := f.block
+	for {
 		_, behind, closed := strings.Cut(text, "</"+name+">")
 		text = strings.TrimLeftFunc(behind, unicode.IsSpace)
 		if !closed || text == "" {

@@ -256,7 +256,8 @@ func (p *parser) salvage(text string) {
 	if len(p.calls) > 0 || p.ended {
 		return
 	}
-	body, token := strings.TrimSpace(text), ""
+	body := strings.TrimSpace(text)
+	token := ""
 	for body != "" {
 		m, _ := markAt(body, true)
 		if m.kind != callMark || strings.Contains(body[:m.size], "=") || m.open {

@@ -110,7 +110,8 @@ func (p *parser) object(raw []byte) bool {
 	if inner := bytes.TrimSpace(fields["function"]); len(inner) > 0 && inner[0] == '{' {
 		return p.object(inner)
 	}
-	name, arguments := "", json.RawMessage(nil)
+	name := ""
+	arguments := json.RawMessage(nil)
 	for key, value := range fields {
 		switch {
 		case slices.Contains(argumentKeys, key):

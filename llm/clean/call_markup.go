@@ -137,11 +137,14 @@ func (p *parser) arguments(tool string) map[string]any {
 			}
 			return rest[at[2*n]:at[2*n+1]]
 		}
-		name, attributes := html.UnescapeString(group(1)+group(3)+group(5)), group(2)+group(4)
+		name := html.UnescapeString(group(1) + group(3) + group(5))
+		attributes := group(2) + group(4)
 		value := rest[at[1]:]
-		end, after := len(value), len(value)
+		end := len(value)
+		after := len(value)
 		if found := argumentEnd().FindStringIndex(value); found != nil {
-			end, after = found[0], found[1]
+			end = found[0]
+			after = found[1]
 			if mark := value[found[0]:found[1]]; !strings.Contains(mark, "param") && !strings.Contains(mark, "arg") || mark == "<parameter=" {
 				after = found[0]
 			}

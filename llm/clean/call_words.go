@@ -27,7 +27,8 @@ func (p *parser) named() bool {
 	case strings.HasPrefix(after, "("):
 		return p.program(name, after[1:])
 	case strings.HasPrefix(solid, "<arg_key"), strings.HasPrefix(solid, "<longcat_arg_key"):
-		p.marked, p.rest = true, solid
+		p.marked = true
+		p.rest = solid
 		p.add(name, encode(p.arguments(plainName(name))))
 		return true
 	case solid != "" && solid[0] == '{' && (p.marked || offered || strings.HasPrefix(name, "call:")):
@@ -79,14 +80,16 @@ func (p *parser) argumentsOf(name, rest string) bool {
 	}
 	arguments := ""
 	if raw, ok := valueAt(rest); ok {
-		arguments, rest = unwrapped(raw), rest[len(raw):]
+		arguments = unwrapped(raw)
+		rest = rest[len(raw):]
 	} else {
 		value, after, ok := looseValue(rest, 0)
 		object, isObject := value.(map[string]any)
 		if !ok || !isObject {
 			return false
 		}
-		arguments, rest = encode(object), after
+		arguments = encode(object)
+		rest = after
 	}
 	if solid := strings.TrimLeftFunc(rest, unicode.IsSpace); fenced && strings.HasPrefix(solid, "```") {
 		rest = solid[3:]

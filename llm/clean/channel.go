@@ -51,7 +51,8 @@ func (f *Filter) channelHeader(final bool) verdict {
 		return f.hold(true)
 	default:
 		f.skip(len(at[0]))
-		f.channels, f.stripped = true, true
+		f.channels = true
+		f.stripped = true
 	}
 	return handled
 }
@@ -61,7 +62,8 @@ func (f *Filter) laterChannel(m mark, next following, final bool) bool {
 	if f.inLine && (unicode.IsSpace(f.last) || !f.isGlued()) || f.headSeen || next.goesOn() {
 		return f.mention(m, next)
 	}
-	inChannel, ended := f.channels, f.messageEnded
+	inChannel := f.channels
+	ended := f.messageEnded
 	switch f.channelHeader(final) {
 	case unknown:
 		return false
@@ -73,7 +75,8 @@ func (f *Filter) laterChannel(m mark, next following, final bool) bool {
 	case f.isHolding && ended && !inChannel: // what was before has no header: a thought
 		was := f.holding
 		f.takeBack()
-		f.holding, f.mode = was, (*Filter).readHeld
+		f.holding = was
+		f.mode = (*Filter).readHeld
 		f.inText = false
 	case f.isHolding:
 	case f.isThinking:

@@ -169,7 +169,8 @@ func (f *Filter) skip(n int) { f.raw = f.raw[n:] }
 
 // end drops the rest of the answer.
 func (f *Filter) end() {
-	f.cut, f.raw = true, ""
+	f.cut = true
+	f.raw = ""
 }
 
 // takeBack drops the text: it was a thought without a mark at its beginning.
@@ -177,5 +178,6 @@ func (f *Filter) takeBack() {
 	f.Reasoned = f.Reasoned || f.out.Len() > 0
 	f.TakenBack = f.TakenBack || f.shown > 0
 	f.page = page{}
-	f.stripped, f.mode = true, nil
+	f.stripped = true
+	f.mode = nil
 }

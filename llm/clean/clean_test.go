@@ -221,7 +221,8 @@ func TestTemplatesAreRemoved(t *testing.T) {
 func TestTextAboutMarksIsKept(t *testing.T) {
 	for _, text := range kept {
 		check.Equal(t, "text", Text(text), text)
-		offered, whole := newFilter(), ""
+		offered := newFilter()
+		whole := ""
 		offered.Next(text)
 		whole = offered.End()
 		check.Equal(t, "text where tools are offered", fmt.Sprint(whole, len(offered.Calls)), text+"0")

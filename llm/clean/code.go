@@ -31,7 +31,8 @@ func (f *Filter) ticks(final bool) bool {
 			return true
 		}
 		if c == "~" || !strings.Contains(line, "`") {
-			f.fence, f.inline = f.raw[:n], 0
+			f.fence = f.raw[:n]
+			f.inline = 0
 			f.take(n)
 			return true
 		}
@@ -59,7 +60,9 @@ func (f *Filter) fenced(final bool) bool {
 			return false
 		case n >= len(f.fence) && (rest == "" || strings.ContainsAny(rest[:1], "\n<[")):
 			f.take(pad + n)
-			f.fence, f.solid, f.last = "", '.', '.' // as behind a sentence
+			f.fence = ""
+			f.solid = '.'
+			f.last = '.' // as behind a sentence
 			return true
 		}
 	}

@@ -61,7 +61,8 @@ func (f *Filter) release() {
 		f.holding = holding{}
 		f.held.Reset()
 		f.raw = rest + f.raw
-		f.mode, f.stripped = nil, true
+		f.mode = nil
+		f.stripped = true
 	}
 }
 
@@ -81,7 +82,9 @@ func (f *Filter) letGo() {
 		}
 		return
 	}
-	f.about, f.textOnly, f.blockSeen = true, f.textOnly || was.marked, f.blockSeen || was.block != ""
+	f.about = true
+	f.textOnly = f.textOnly || was.marked
+	f.blockSeen = f.blockSeen || was.block != ""
 	m, _ := markAt(f.raw, true)
 	f.take(m.size)
 }

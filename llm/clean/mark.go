@@ -164,12 +164,16 @@ func classify(text string) mark {
 	switch {
 	case text[0] == '[' && isTag(text) && text != strings.ToUpper(text): // a word in brackets, but for [thinking]
 		if thoughtTags[m.name] {
-			m.kind, m.sure = thoughtOpens, paired
+			m.kind = thoughtOpens
+			m.sure = paired
 		}
 	case thoughtTokens[lower] != "":
-		m.kind, m.name = thoughtOpens, thoughtTokens[lower]
+		m.kind = thoughtOpens
+		m.name = thoughtTokens[lower]
 	case thoughtEnders[lower]:
-		m.kind, m.name, m.closes = thoughtEnds, lower, true
+		m.kind = thoughtEnds
+		m.name = lower
+		m.closes = true
 	case ends[lower], filler().MatchString(text):
 		m.kind = turnEnds
 	case begins[lower]:
@@ -177,7 +181,8 @@ func classify(text string) mark {
 	case headers[lower]:
 		m.kind = header
 	case wrappers[lower]:
-		m.kind, m.closes = around, strings.Contains(lower, "end")
+		m.kind = around
+		m.closes = strings.Contains(lower, "end")
 	case callTokens[lower], text == minimax, name == callElement && name != m.name, text[0] == '<' && soundsLikeCall().MatchString(wordOf(name)):
 		m.kind = callMark
 	case isToken(lower):
@@ -225,7 +230,8 @@ func (m *mark) pairedToken() {
 	if !soundsLikeThought().MatchString(word) {
 		return
 	}
-	m.sure, m.kind = unlisted, thoughtOpens
+	m.sure = unlisted
+	m.kind = thoughtOpens
 	for _, edge := range []string{"end", "stop", "close", "suffix"} {
 		m.closes = m.closes || strings.HasPrefix(word, edge+"_") || strings.HasSuffix(word, "_"+edge)
 	}
@@ -257,6 +263,7 @@ func (m *mark) tag() {
 	case answerTags[m.name]:
 		m.kind = around
 	case soundsLikeThought().MatchString(m.name):
-		m.kind, m.sure = thoughtOpens, unlisted
+		m.kind = thoughtOpens
+		m.sure = unlisted
 	}
 }

@@ -22,7 +22,8 @@ const (
 func (f *Filter) start(final bool) bool {
 	rest := strings.TrimLeftFunc(f.raw, unicode.IsSpace)
 	f.lead.WriteString(f.raw[:len(f.raw)-len(rest)])
-	if f.raw = rest; rest == "" {
+	f.raw = rest
+	if rest == "" {
 		return true
 	}
 	for _, check := range []func(*Filter, bool) verdict{(*Filter).ownLine, (*Filter).partOfHeader, (*Filter).ownLabel, (*Filter).recipient, (*Filter).announcedThought, (*Filter).emphasizedThought, (*Filter).startMark, (*Filter).plainCall} {

@@ -187,8 +187,10 @@ func (f *Filter) endThought(n int) {
 	f.skip(n)
 	inBody := f.inBody
 	f.inThought = f.call.String()
-	f.Reasoned, f.thinking = true, thinking{}
-	if f.mode = nil; inBody {
+	f.Reasoned = true
+	f.thinking = thinking{}
+	f.mode = nil
+	if inBody {
 		f.mode = (*Filter).skipBlank
 	} else {
 		f.stripped = true
@@ -201,7 +203,8 @@ func (f *Filter) skipBlank(bool) bool {
 	if f.solid == f.last { // no white space is before it
 		f.put(f.raw[:len(f.raw)-len(rest)])
 	}
-	if f.raw = rest; rest != "" {
+	f.raw = rest
+	if rest != "" {
 		f.mode = (*Filter).body
 	}
 	return true
@@ -250,7 +253,9 @@ func (f *Filter) endThinking() {
 		f.restore()
 	default:
 		f.inThought = f.call.String()
-		f.Reasoned, f.thinking, f.stripped = true, thinking{}, true
+		f.Reasoned = true
+		f.thinking = thinking{}
+		f.stripped = true
 		f.mode = (*Filter).body
 	}
 }

@@ -124,7 +124,8 @@ func TestRefusedReasoningEffortBecomesNearest(t *testing.T) {
 			req := hello
 			req.Reasoning = c.wanted
 			twice(t, connect(t, server, options), req)
-			requests, want := server.Requests(), `"`+c.want+`"`
+			requests := server.Requests()
+			want := `"` + c.want + `"`
 			check.Len(t, name+", "+wire+": requests", requests, 3)
 			if wire == llm.WireResponses {
 				want = `{"effort":` + want + `}`
@@ -148,7 +149,8 @@ func TestRefusedFieldIsOmitted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := llmtest.Serve(t, llmtest.Refusing(c.refusal, func(r llmtest.Request) bool { return bytes.Contains(r.Raw, []byte(`"`+name+`"`)) }))
 			model := connect(t, server, openai.Options{BaseURL: c.base, Model: c.model})
-			before, req := model.CacheTTL(), conversation(2)
+			before := model.CacheTTL()
+			req := conversation(2)
 			req.MaxTokens = 100
 			twice(t, model, req)
 			requests := server.Requests()
@@ -175,7 +177,8 @@ func TestRefusedCacheKeyIsOmitted(t *testing.T) {
 		"Unknown field: 'temperature'":                                                                                                   2, // not this one
 	} {
 		server := llmtest.Serve(t, llmtest.Refusing(refusal, func(r llmtest.Request) bool { return r.Body["prompt_cache_key"] != nil }))
-		model, req := connect(t, server, openai.Options{}), conversation(1)
+		model := connect(t, server, openai.Options{})
+		req := conversation(1)
 		for range 2 {
 			err := check.ErrorOf(model.Generate(t.Context(), req, nil))
 			check.Equal(t, refusal+": refused", err != nil, requests == 2)

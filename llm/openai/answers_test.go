@@ -211,9 +211,11 @@ func TestResponsesAnswerForms(t *testing.T) {
 					check.That(t, !x.Wait(time.Minute), "a whole answer did not end the wait")
 				}
 			})
-			got, usage := resp.FinishReason+" "+resp.Message.Text, llm.Usage{Prompt: 9, Completion: 2}
+			got := resp.FinishReason + " " + resp.Message.Text
+			usage := llm.Usage{Prompt: 9, Completion: 2}
 			if e, failed := errors.AsType[*llm.Error](err); failed {
-				got, usage = string(e.Kind)+": "+e.Message, llm.Usage{}
+				got = string(e.Kind) + ": " + e.Message
+				usage = llm.Usage{}
 			} else if len(resp.Message.Calls) > 0 {
 				got += fmt.Sprint(resp.Message.Calls)
 			}

@@ -86,7 +86,8 @@ func (a *chatAnswer) Add(event []byte) (bool, error) {
 			continue
 		}
 		readUsage(choice.Usage, &a.Usage)
-		d, whole := choice.Delta, choice.Message
+		d := choice.Delta
+		whole := choice.Message
 		if a.Started, a.inPieces = true, a.inPieces || d.Content != "" || d.Refusal != "" || len(d.ToolCalls) > 0; a.inPieces {
 			whole = delta{}
 		}

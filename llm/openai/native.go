@@ -92,7 +92,8 @@ func (g *gathered) add(field string, raw json.RawMessage) {
 	var items []map[string]json.RawMessage
 	switch {
 	case field == "reasoning_details":
-		if list, _ := g.fields[field].([]*gathered); json.Unmarshal(raw, &items) == nil && len(items) > 0 {
+		list, _ := g.fields[field].([]*gathered)
+		if json.Unmarshal(raw, &items) == nil && len(items) > 0 {
 			g.fields[field] = addDetails(list, items)
 		}
 	case slices.Contains(proseFields, field) && json.Unmarshal(raw, &text) == nil:
@@ -113,7 +114,8 @@ const maxDetails = 16_384
 // addDetails adds items, or pieces of the last one, which have its index and type.
 func addDetails(list []*gathered, items []map[string]json.RawMessage) []*gathered {
 	for _, item := range items {
-		key, last := string(item["index"])+" "+string(item["type"]), len(list)-1
+		key := string(item["index"]) + " " + string(item["type"])
+		last := len(list) - 1
 		if _, numbered := item["index"]; last < 0 || !numbered || list[last].key != key {
 			if len(list) == maxDetails {
 				continue

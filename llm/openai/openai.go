@@ -71,7 +71,9 @@ func (o *Model) Compose(of provider.Plan) provider.Form {
 		f.Reader = &responsesAnswer{Answer: p.Answer, author: p.Author, texts: map[int]int{}}
 		return f
 	}
-	f.Address, f.Body, f.Whole = p.Base+"/chat/completions", p.chat(), "choices"
+	f.Address = p.Base + "/chat/completions"
+	f.Body = p.chat()
+	f.Whole = "choices"
 	f.Reader = &chatAnswer{Answer: p.Answer, author: p.Author, calls: map[*provider.Call]*gathered{}}
 	return f
 }
@@ -157,7 +159,8 @@ func (o *Model) AskWindow(ctx context.Context) llm.Window {
 	if o.Host == openAIHost {
 		return listed
 	}
-	model, root := o.Model(), strings.TrimSuffix(o.base(), "/v1")
+	model := o.Model()
+	root := strings.TrimSuffix(o.base(), "/v1")
 	var running struct {
 		Models []struct {
 			Name          string

@@ -168,7 +168,8 @@ const atOpenAI = "https://api.openai.com/v1"
 func TestCacheFields(t *testing.T) {
 	const openRouter, claude, short = "https://openrouter.ai/api/v1", "anthropic/claude-sonnet-4.6", 5 * time.Minute
 	type fields map[string]string
-	keyed, retained := fields{"prompt_cache_key": `"conversation-1"`}, fields{"prompt_cache_key": `"conversation-1"`, "prompt_cache_retention": `"24h"`}
+	keyed := fields{"prompt_cache_key": `"conversation-1"`}
+	retained := fields{"prompt_cache_key": `"conversation-1"`, "prompt_cache_retention": `"24h"`}
 	chat := fields{"prompt_cache_key": `"conversation-1"`, "prompt_cache_retention": `"24h"`, "max_completion_tokens": "100"}
 	other := fields{"prompt_cache_key": `"conversation-1"`, "max_tokens": "100"}
 	marked := fields{"prompt_cache_key": `"conversation-1"`, "max_tokens": "100", "cache_control": `{"type":"ephemeral"}`}
@@ -196,8 +197,10 @@ func TestCacheFields(t *testing.T) {
 		"xAI in Europe":                         {openai.Options{BaseURL: "https://eu-west-1.api.x.ai/v1", Model: "grok-4.7"}, llm.WireResponses, false, keyed, short, llm.CachePrefix},
 		"a provider that caches whole requests": {openai.Options{BaseURL: "https://api.deepseek.com/v1"}, llm.WireChat, false, other, short, llm.CacheUnits},
 	} {
-		req, marked := conversation(1), ""
-		if req.MaxTokens = 100; c.marked {
+		req := conversation(1)
+		marked := ""
+		req.MaxTokens = 100
+		if c.marked {
 			marked = "summary, begin, c0b found more, next"
 		}
 		m, got := send(t, c.options, req)

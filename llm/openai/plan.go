@@ -44,7 +44,8 @@ func (o *Model) plan(of provider.Plan) plan {
 		p.Key = p.CacheKey
 	}
 	rule, ttl := o.caching()
-	if p.breakpoints = rule == llm.CacheBreakpoints; ttl == retained {
+	p.breakpoints = rule == llm.CacheBreakpoints
+	if ttl == retained {
 		p.Retention = "24h"
 	}
 	if o.Host == "openrouter.ai" && strings.HasPrefix(p.Model, "anthropic/") && !p.Refused["cache_control"] {
@@ -69,7 +70,8 @@ const (
 // breakpoints, for 30 minutes; before, by longest prefix, from GPT-4.1 on for up to 24 hours if the request says so. Small
 // models are not listed among the latter.
 func (o *Model) caching() (rule string, ttl time.Duration) {
-	model, refused := o.Model(), o.Demands().Refused
+	model := o.Model()
+	refused := o.Demands().Refused
 	version := 0
 	if found := gptVersion.FindStringSubmatch(model); found != nil && o.Host == openAIHost {
 		major, _ := strconv.Atoi(found[1]) // digits, by the pattern

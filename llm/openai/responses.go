@@ -86,7 +86,8 @@ func (p plan) items(t provider.Turn) []any {
 			item = part{Type: "input_image", Image: dataURL(one)}
 		}
 		if one.Marked && (one.Text != "" || one.IsPicture()) && p.breakpoints {
-			item.Mark, marked = breakpoint, true
+			item.Mark = breakpoint
+			marked = true
 		}
 		content = append(content, item)
 	}

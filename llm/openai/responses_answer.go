@@ -94,7 +94,8 @@ func (a *responsesAnswer) Add(raw []byte) (done bool, err error) {
 
 func (a *responsesAnswer) end(r finished) error {
 	readUsage(r.Usage, &a.Usage)
-	a.Started, a.Finish = true, llm.FinishStop
+	a.Started = true
+	a.Finish = llm.FinishStop
 	slices.SortFunc(a.Calls, func(one, other *provider.Call) int { return cmp.Compare(one.Index, other.Index) })
 	switch failed := r.Status == api.ResponseStatusFailed || r.Status == api.ResponseStatusCancelled; {
 	case failed && !provider.Filled(r.Error):
@@ -139,7 +140,8 @@ func (a *responsesAnswer) addItem(index int, raw json.RawMessage, complete bool)
 		}
 	case "function_call":
 		call := a.Call(index)
-		if a.Begin(call, it.CallID, it.Name, ""); complete {
+		a.Begin(call, it.CallID, it.Name, "")
+		if complete {
 			a.complete(call, it.Arguments)
 		}
 	case "reasoning":

@@ -87,7 +87,8 @@ const maxChanges = 8
 // Generate answers req, see llm.Model and retry, and learns from the outcome.
 func (c *Client) Generate(ctx context.Context, req llm.Request, show func(delta string)) (llm.Response, error) {
 	shown := false // what was shown cannot be taken back
-	if showTo := show; show != nil {
+	showTo := show
+	if show != nil {
 		show = func(delta string) {
 			shown = true
 			showTo(delta)
@@ -143,7 +144,8 @@ func (c *Client) attempt(ctx context.Context, req llm.Request, shown *bool, trie
 
 // compose returns the form of a request, after what was learned so far.
 func (c *Client) compose(p *Plan) Form {
-	p.Demands, p.Answer = c.Demands(), new(Answer)
+	p.Demands = c.Demands()
+	p.Answer = new(Answer)
 	p.Effort = nearest(p.Reasoning, p.Efforts)
 	p.Forced = p.ForceTool != "" && !c.Learnt().Facts().RefusesForced
 	return c.Protocol.Compose(*p)
@@ -195,10 +197,12 @@ var aboutEffort = regexp.MustCompile(`(?i)\breasoning\b.{0,80}\b(?:value|level|s
 
 // nearest returns the accepted effort nearest to wanted, the lower one of two; "" if wanted is "" or none is accepted.
 func nearest(wanted string, accepted []string) (found string) {
-	at, distance := slices.Index(llm.ReasoningEfforts, wanted), len(llm.ReasoningEfforts)
+	at := slices.Index(llm.ReasoningEfforts, wanted)
+	distance := len(llm.ReasoningEfforts)
 	for i, effort := range llm.ReasoningEfforts {
 		if d := max(i-at, at-i); at >= 0 && d < distance && slices.Contains(accepted, effort) {
-			found, distance = effort, d
+			found = effort
+			distance = d
 		}
 	}
 	return found

@@ -18,7 +18,8 @@ type Arguments string
 func (a *Arguments) UnmarshalJSON(raw []byte) error {
 	var text *string
 	if json.Unmarshal(raw, &text) == nil {
-		if *a = ""; text != nil {
+		*a = ""
+		if text != nil {
 			*a = Arguments(*text)
 		}
 		return nil

@@ -92,10 +92,12 @@ func (c *Client) answered(req llm.Request, resp llm.Response) {
 func (c *Client) keepWindow(stated llm.Window) {
 	c.mu.Lock()
 	found := &c.found
-	if found.window = stated; stated.Tokens == 0 || c.Options.Window > 0 {
+	found.window = stated
+	if stated.Tokens == 0 || c.Options.Window > 0 {
 		found.window = c.assumed
 	}
-	if found.unsaid++; stated.Tokens > 0 {
+	found.unsaid++
+	if stated.Tokens > 0 {
 		found.unsaid = 0
 	}
 	now := *found

@@ -52,8 +52,11 @@ func (e *events) next() ([]byte, error) {
 		value = bytes.TrimSpace(value)
 		switch {
 		case len(line) == 0: // ends an event of several lines
-			data, failed := e.data, e.failed
-			if e.data, e.failed = nil, false; len(data) == 0 {
+			data := e.data
+			failed := e.failed
+			e.data = nil
+			e.failed = false
+			if len(data) == 0 {
 				continue
 			}
 			if !json.Valid(data) {

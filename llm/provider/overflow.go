@@ -105,7 +105,9 @@ func short(req llm.Request) llm.Request {
 		head = nil
 	}
 	req.Messages = append(slices.Clone(head), question)
-	req.Head, req.CacheKey, req.MaxTokens = len(head), "cairn-short", probeTokens
+	req.Head = len(head)
+	req.CacheKey = "cairn-short"
+	req.MaxTokens = probeTokens
 	return req
 }
 

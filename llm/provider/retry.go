@@ -19,7 +19,8 @@ import (
 // that is silent for Options.IdleTimeout, or an answer that takes longer than Options.MaxTime, is KindUnreachable. If ctx
 // ends, the error is ctx's. The usage that a failed try returns is passed to req.Failed.
 func (c *Client) retry(ctx context.Context, req llm.Request, shown *bool, tries int, try func(ctx context.Context, req llm.Request) (llm.Response, error)) (llm.Response, error) {
-	o, limited := c.Options, ctx
+	o := c.Options
+	limited := ctx
 	if req.Alive == nil {
 		var stop func()
 		limited, req.Alive, stop = llm.WatchWork(ctx, o.IdleTimeout, o.MaxTime)
@@ -34,7 +35,8 @@ func (c *Client) retry(ctx context.Context, req llm.Request, shown *bool, tries 
 			return llm.Response{}, backoff.Permanent(err)
 		}
 		resp, err := try(limited, req)
-		if failure = err; err == nil {
+		failure = err
+		if err == nil {
 			return resp, nil
 		}
 		req.ReportFailed(resp.Usage)
@@ -47,7 +49,9 @@ func (c *Client) retry(ctx context.Context, req llm.Request, shown *bool, tries 
 		return resp, err
 	}
 	pause := backoff.NewExponentialBackOff()
-	pause.InitialInterval, pause.Multiplier, pause.MaxInterval = o.RetryDelay, 2, llm.LongestWait
+	pause.InitialInterval = o.RetryDelay
+	pause.Multiplier = 2
+	pause.MaxInterval = llm.LongestWait
 	resp, err := backoff.Retry(limited, attempt,
 		backoff.WithBackOff(pause),
 		backoff.WithMaxTries(uint(max(tries, 1))),

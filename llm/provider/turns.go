@@ -33,7 +33,8 @@ func (p Piece) IsPicture() bool { return p.MediaType != "" }
 // pieces returns the pictures of a user's message, each after its label, and then the text, unless it is empty. Of a
 // tool's result the text is first.
 func pieces(m *llm.Message) (all []Piece) {
-	text, images := m.Text, []llm.Image(nil)
+	text := m.Text
+	images := []llm.Image(nil)
 	if m.Role == llm.RoleUser || m.Role == llm.RoleTool { // only they have pictures
 		text, images = m.Shown()
 	}
@@ -81,8 +82,10 @@ func PicturesByUser(turns []Turn) []Turn {
 // earlier request. A request writes only the latest three, and reads from any.
 func Turns(messages []llm.Message, head int) []Turn {
 	all := make([]Turn, 0, len(messages)+1)
-	headTurn, headPiece := -1, 0       // the end of the head
-	before, at := new(llm.Message), -1 // and its index
+	headTurn := -1
+	headPiece := 0 // the end of the head
+	before := new(llm.Message)
+	at := -1 // and its index
 	for i := range messages {
 		m := &messages[i]
 		joins := m.Role == llm.RoleUser || m.Role == llm.RoleAssistant && len(before.Calls) == 0
@@ -99,10 +102,13 @@ func Turns(messages []llm.Message, head int) []Turn {
 			all = append(all, Turn{})
 		}
 		t := &all[len(all)-1]
-		t.Message, before, at = m, m, i
+		t.Message = m
+		before = m
+		at = i
 		t.Content = append(t.Content, pieces(m)...)
 		if n := len(t.Content); i < head && n > 0 && m.Role != llm.RoleAssistant && m.Role != llm.RoleSystem {
-			headTurn, headPiece = len(all)-1, n-1
+			headTurn = len(all) - 1
+			headPiece = n - 1
 		}
 	}
 	if at >= head {

@@ -24,7 +24,8 @@ type watchdog struct {
 // start returns a context that ends once the answer stalls. stop must be called.
 func (w *watchdog) start(ctx context.Context, idle, patience time.Duration) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	w.idle, w.patience = idle, max(idle, patience)
+	w.idle = idle
+	w.patience = max(idle, patience)
 	w.timer = time.AfterFunc(time.Hour, func() {
 		w.stalled.Store(true)
 		cancel()

@@ -164,7 +164,8 @@ func (f files) search(ctx context.Context, in searchArguments) (string, error) {
 		return "", errors.New("text is empty: say what to look for")
 	}
 	var b strings.Builder
-	read, hits := 0, 0
+	read := 0
+	hits := 0
 	err := fs.WalkDir(f.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
 			return ctx.Err() // an unreadable file has no hits
@@ -183,7 +184,8 @@ func (f files) search(ctx context.Context, in searchArguments) (string, error) {
 			if !strings.Contains(strings.ToLower(line), wanted) {
 				continue
 			}
-			if hits++; hits > maxHits {
+			hits++
+			if hits > maxHits {
 				fmt.Fprintf(&b, "[more than %d lines; look for something rarer]\n", maxHits)
 				return fs.SkipAll
 			}

@@ -93,7 +93,8 @@ func TestFetchReturnsReadableText(t *testing.T) {
 	}
 	address := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		page, found := pages[r.URL.Path]
-		if w.Header().Set("Content-Type", page[0]); !found {
+		w.Header().Set("Content-Type", page[0])
+		if !found {
 			w.WriteHeader(http.StatusNotFound)
 		} else if r.URL.Path == "/bomb" {
 			w.Header().Set("Content-Encoding", "gzip")

@@ -139,7 +139,8 @@ func (q *Query) lookUp(in Index) {
 		if weak[text] {
 			weight *= weakWord
 		}
-		f, all := float64(n), float64(max(in.Size(), n))
+		f := float64(n)
+		all := float64(max(in.Size(), n))
 		q.terms = append(q.terms, term{text, stems[text], n, weight * math.Log(1+(all-f+0.5)/(f+0.5))}) // its idf
 	}
 	for _, w := range slices.Backward(q.words) {

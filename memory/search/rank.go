@@ -134,7 +134,8 @@ func spread(postings []Posting) []place {
 				at := &places[i]
 				at.near += around.weight * float64(p.Count)
 				if around.offset == 0 {
-					at.count, at.length = float64(p.Count), p.Length
+					at.count = float64(p.Count)
+					at.length = p.Length
 				}
 			}
 		}
@@ -171,10 +172,12 @@ func scores(traces []trace, from, to int64) (all []scored) {
 		return place{seq: math.MaxInt64}
 	}
 	for {
-		seq, length := to+1, 0
+		seq := to + 1
+		length := 0
 		for n := range traces {
 			if p := next(n); p.seq < seq {
-				seq, length = p.seq, p.length
+				seq = p.seq
+				length = p.length
 			} else if p.seq == seq {
 				length = max(length, p.length)
 			}

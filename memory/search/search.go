@@ -153,8 +153,10 @@ func (h *Hit) weigh(q *Query, traces []trace) (own bool) {
 	if own = length > 0; !own {
 		length = h.Length
 	}
-	itsOwn, all := 0.0, 0.0
-	has, asked := 0.0, 0.0 // the worth of the terms in the message, and of all terms
+	itsOwn := 0.0
+	all := 0.0
+	has := 0.0
+	asked := 0.0 // the worth of the terms in the message, and of all terms
 	for _, t := range traces {
 		at := t.at(h.Seq)
 		asked += t.worth
@@ -218,7 +220,8 @@ func (q *Query) Passage(text string, most int) (part string, worth float64) {
 			has[i][term] = true
 		}
 	}
-	first, upto := 0, 0 // the best stretches begin with these pieces: the middle one shows the context
+	first := 0
+	upto := 0 // the best stretches begin with these pieces: the middle one shows the context
 	for i := range max(len(all)-pieces+1, 1) {
 		sum := 0.0
 		for _, t := range q.terms {
@@ -227,7 +230,9 @@ func (q *Query) Passage(text string, most int) (part string, worth float64) {
 			}
 		}
 		if sum > worth {
-			first, upto, worth = i, i, sum
+			first = i
+			upto = i
+			worth = sum
 		} else if sum == worth && upto == i-1 {
 			upto = i
 		}
@@ -254,7 +259,9 @@ func (t term) in(terms map[string]bool) bool {
 // split cuts a text into pieces of at most most characters, after a space where a piece has one.
 func split(text string, most int) (all []string) {
 	for text != "" {
-		end, blank, n := len(text), 0, 0
+		end := len(text)
+		blank := 0
+		n := 0
 		for i, r := range text {
 			if n == most {
 				end = i
@@ -263,7 +270,8 @@ func split(text string, most int) (all []string) {
 				}
 				break
 			}
-			if n++; unicode.IsSpace(r) {
+			n++
+			if unicode.IsSpace(r) {
 				blank = i + utf8.RuneLen(r)
 			}
 		}

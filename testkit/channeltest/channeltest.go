@@ -84,7 +84,8 @@ func (p *Program) Run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	ran := make(chan error, 1)
 	go func() { ran <- p.connector.Run(ctx, p.Hub) }()
-	p.leave, p.ran = cancel, ran
+	p.leave = cancel
+	p.ran = ran
 }
 
 // Ended waits until the connector's Run ends by itself, and returns why.

@@ -95,7 +95,8 @@ func (w *world) interactionOf(q query) *Interaction {
 
 // webhookMessage returns the original response of a path. The double does not support edits of followups.
 func (w *world) webhookMessage(q query) *Message {
-	m, which := w.interactionOf(q).Answer, q.PathValue("message")
+	m := w.interactionOf(q).Answer
+	which := q.PathValue("message")
 	refuseIf(m == nil || m.Deleted || which != "@original" && which != m.ID, unknown(10008, "Message"))
 	return m
 }

@@ -40,7 +40,8 @@ func (s *Server) serveGateway(rw http.ResponseWriter, r *http.Request) {
 	var h Handshake
 	s.do(func(w *world) {
 		if len(w.handshakes) > 0 {
-			h, w.handshakes = w.handshakes[0], w.handshakes[1:]
+			h = w.handshakes[0]
+			w.handshakes = w.handshakes[1:]
 		}
 	})
 	if h.Refuse != 0 {

@@ -91,7 +91,8 @@ func (w *world) use(name string, options []Option) any {
 // interact dispatches INTERACTION_CREATE, which requires no intent (Discord, Receiving and Responding: Interaction Structure).
 func (s *Server) interact(channel, user string, kind discordgo.InteractionType, data func(*world, *Interaction) any) (i Interaction) {
 	s.do(func(w *world) {
-		c, u := w.channel(channel), w.user(user)
+		c := w.channel(channel)
+		u := w.user(user)
 		n := &Interaction{ID: w.newID(), Token: "interaction-" + w.newID(), Type: kind, Channel: channel, At: time.Now()}
 		body := map[string]any{
 			"id": n.ID, "application_id": w.bot.ID, "type": kind, "token": n.Token, "version": 1,
@@ -102,10 +103,13 @@ func (s *Server) interact(channel, user string, kind discordgo.InteractionType, 
 			body["message"] = n.source
 		}
 		if g := w.guilds[c.GuildID]; g != nil {
-			body["guild_id"], body["guild_locale"], body["context"] = g.ID, "en-US", 0
+			body["guild_id"] = g.ID
+			body["guild_locale"] = "en-US"
+			body["context"] = 0
 			body["member"] = invoker(g, u)
 		} else {
-			body["user"], body["context"] = u, 1
+			body["user"] = u
+			body["context"] = 1
 		}
 		w.interactions[n.ID] = n
 		w.dispatch(event{name: "INTERACTION_CREATE", data: body})
@@ -135,7 +139,9 @@ func (w *world) putCommands(q query) any {
 		c.Type = cmp.Or(c.Type, discordgo.ChatApplicationCommand)
 		checkNamed(used, c.Name, c.Description, c.NameLocalizations, c.DescriptionLocalizations)
 		checkOptions(c.Options)
-		c.ID, c.Version, c.ApplicationID = w.newID(), w.newID(), w.bot.ID
+		c.ID = w.newID()
+		c.Version = w.newID()
+		c.ApplicationID = w.bot.ID
 	}
 	w.commands = all
 	return all
@@ -179,7 +185,8 @@ func checkOptions(options []*discordgo.ApplicationCommandOption) {
 		return invalid("options", "APPLICATION_COMMAND_OPTIONS_INVALID", fmt.Sprintf(format, a...))
 	}
 	refuseIf(len(options) > 25, wrong("Must be 25 or fewer in length."))
-	used, optional := map[string]bool{}, false
+	used := map[string]bool{}
+	optional := false
 	for _, o := range options {
 		checkNamed(used, o.Name, o.Description, &o.NameLocalizations, &o.DescriptionLocalizations)
 		refuseIf(o.Type != discordgo.ApplicationCommandOptionString && o.Type != discordgo.ApplicationCommandOptionInteger, wrong("Unknown type of option %q.", o.Name))

@@ -126,8 +126,13 @@ func (w *world) find(channel, id string) *Message {
 
 func (w *world) newMessage(c *discordgo.Channel, author *discordgo.User, content string) *Message {
 	m := &Message{Components: []json.RawMessage{}}
-	m.ID, m.ChannelID, m.Author, m.Content, m.Timestamp = w.newID(), c.ID, author, content, w.now()
-	m.Attachments, m.Embeds = []*discordgo.MessageAttachment{}, []*discordgo.MessageEmbed{}
+	m.ID = w.newID()
+	m.ChannelID = c.ID
+	m.Author = author
+	m.Content = content
+	m.Timestamp = w.now()
+	m.Attachments = []*discordgo.MessageAttachment{}
+	m.Embeds = []*discordgo.MessageEmbed{}
 	return m
 }
 
@@ -158,12 +163,14 @@ func (w *world) dispatchMessage(name string, m *Message) {
 func (m *Message) reply(to *Message) {
 	referenced := to.Message
 	referenced.ReferencedMessage = nil // only one level (judgement)
-	m.Type, m.ReferencedMessage = discordgo.MessageTypeReply, &referenced
+	m.Type = discordgo.MessageTypeReply
+	m.ReferencedMessage = &referenced
 	m.MessageReference = &discordgo.MessageReference{MessageID: to.ID, ChannelID: to.ChannelID}
 }
 
 func (m *Message) edit(content string, at time.Time) {
-	m.Content, m.EditedTimestamp = content, &at
+	m.Content = content
+	m.EditedTimestamp = &at
 }
 
 // visibleTo returns the message as a bot with or without access to content sees it: without, only its own messages,
@@ -177,8 +184,10 @@ func (w *world) visibleTo(m Message, access bool) Message {
 		m.ReferencedMessage = &r.Message
 	}
 	if !access && !own && !direct && !named {
-		m.Content, m.Attachments = "", []*discordgo.MessageAttachment{}
-		m.Embeds, m.Components = []*discordgo.MessageEmbed{}, []json.RawMessage{}
+		m.Content = ""
+		m.Attachments = []*discordgo.MessageAttachment{}
+		m.Embeds = []*discordgo.MessageEmbed{}
+		m.Components = []json.RawMessage{}
 	}
 	return m
 }
@@ -187,7 +196,8 @@ var mentionForm = regexp.MustCompile(`<@([!&]?)(\d+)>`)
 
 // mention sets whom the content notifies (Discord, Message: Allowed Mentions Object).
 func (m *Message) mention(w *world, a discordgo.MessageAllowedMentions) {
-	m.Mentions, m.MentionRoles = []*discordgo.User{}, []string{}
+	m.Mentions = []*discordgo.User{}
+	m.MentionRoles = []string{}
 	for _, found := range mentionForm.FindAllStringSubmatch(m.Content, -1) {
 		id := found[2]
 		switch u := w.users[id]; {

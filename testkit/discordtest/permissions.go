@@ -37,7 +37,8 @@ func (s *Server) overwrite(channel string, allow, deny int64) {
 				others = append(others, o)
 			}
 		}
-		own.Allow, own.Deny = own.Allow&^deny|allow, own.Deny&^allow|deny
+		own.Allow = own.Allow&^deny | allow
+		own.Deny = own.Deny&^allow | deny
 		c.PermissionOverwrites = append(others, &own)
 		w.channels[c.ID] = &c
 		w.dispatch(event{name: "CHANNEL_UPDATE", intent: discordgo.IntentGuilds, data: &c})
@@ -63,7 +64,8 @@ func (w *world) permissionsIn(c *discordgo.Channel) int64 {
 		var allow, deny int64
 		for _, o := range c.PermissionOverwrites {
 			if slices.Contains(whose, o.ID) {
-				allow, deny = allow|o.Allow, deny|o.Deny
+				allow = allow | o.Allow
+				deny = deny | o.Deny
 			}
 		}
 		can = can&^deny | allow
@@ -111,7 +113,8 @@ func (w *world) messageEvent(c *discordgo.Channel, name string, data map[string]
 }
 
 func (w *world) deleted(m *Message) {
-	if m.Deleted = true; !m.is(discordgo.MessageFlagsEphemeral) {
+	m.Deleted = true
+	if !m.is(discordgo.MessageFlagsEphemeral) {
 		w.messageEvent(w.channel(m.ChannelID), "MESSAGE_DELETE", map[string]any{"id": m.ID})
 	}
 }
@@ -163,7 +166,9 @@ func (s *Server) EnableIntents(intents discordgo.Intent) {
 func (s *Server) Permit(guild, user, nick string, permissions int64, roles ...string) {
 	s.do(func(w *world) {
 		m := member(w.guild(guild), user)
-		m.Nick, m.Permissions, m.Roles = nick, permissions, append([]string{}, roles...)
+		m.Nick = nick
+		m.Permissions = permissions
+		m.Roles = append([]string{}, roles...)
 		w.memberChanged(guild, m)
 	})
 }
@@ -205,7 +210,9 @@ func (s *Server) Archive(thread string, locked bool) {
 
 func (w *world) archive(c *discordgo.Channel, archived, locked bool) {
 	meta := *c.ThreadMetadata
-	meta.Archived, meta.Locked, meta.ArchiveTimestamp = archived, locked, time.Now().UTC()
+	meta.Archived = archived
+	meta.Locked = locked
+	meta.ArchiveTimestamp = time.Now().UTC()
 	c.ThreadMetadata = &meta
 	w.announce(c, event{name: "THREAD_UPDATE", intent: discordgo.IntentGuilds, data: c})
 }

@@ -186,9 +186,11 @@ func tooMany(after time.Duration, global bool) answer {
 func (w *world) limit() {
 	now := time.Now()
 	if now.Sub(w.second) >= time.Second {
-		w.second, w.inSecond = now, 0
+		w.second = now
+		w.inSecond = 0
 	}
-	if w.inSecond++; w.inSecond > w.options.GlobalPerSecond {
+	w.inSecond++
+	if w.inSecond > w.options.GlobalPerSecond {
 		panic(tooMany(time.Second-now.Sub(w.second), true))
 	}
 }
@@ -234,7 +236,8 @@ func (w *world) guildOf(q query) discordgo.Guild {
 	g := w.guilds[q.PathValue("guild")]
 	refuseIf(g == nil, &apiError{status: http.StatusForbidden, code: 50001, message: "Missing Access"})
 	found := *g
-	found.Members, found.Channels = nil, nil
+	found.Members = nil
+	found.Channels = nil
 	return found
 }
 

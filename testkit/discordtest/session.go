@@ -100,7 +100,8 @@ func (w *world) resume(c *connection, s *session, seq int) {
 // guildCreate shows the channels and active threads that the bot may see, and no other member, as without the members intent.
 func (w *world) guildCreate(n *discordgo.Guild) discordgo.Guild {
 	g := *n
-	g.Members, g.MemberCount = []*discordgo.Member{member(n, w.bot.ID)}, len(n.Members)
+	g.Members = []*discordgo.Member{member(n, w.bot.ID)}
+	g.MemberCount = len(n.Members)
 	for _, c := range w.channels {
 		switch {
 		case c.GuildID != g.ID:
@@ -125,9 +126,11 @@ func (w *world) received(c *connection, data []byte) (code int) {
 	}
 	// Discord, Gateway: Rate Limiting: 120 packets in 60 s per connection.
 	if now := time.Now(); now.Sub(c.window) > time.Minute {
-		c.window, c.inWindow = now, 0
+		c.window = now
+		c.inWindow = 0
 	}
-	if c.inWindow++; c.inWindow > 120 {
+	c.inWindow++
+	if c.inWindow > 120 {
 		return 4008 // rate limited
 	}
 	switch p.Operation {

@@ -171,7 +171,8 @@ const partTokens = 4
 // count sets the tokens of parts.
 func count(parts []part) []part {
 	for i := range parts {
-		if parts[i].tokens = partTokens + countTokens(parts[i].text); parts[i].image {
+		parts[i].tokens = partTokens + countTokens(parts[i].text)
+		if parts[i].image {
 			parts[i].tokens = imageTokens
 		}
 	}
@@ -237,7 +238,8 @@ func (r Request) Marked() (texts []string) {
 
 // Tokens estimates the size of messages and tools: one token per four bytes of JSON, and imageTokens per picture.
 func (r Request) Tokens() int {
-	size, images := 0, 0
+	size := 0
+	images := 0
 	for _, name := range []string{"messages", "input", "system", "instructions", "tools"} {
 		size += len(r.Body[name])
 	}

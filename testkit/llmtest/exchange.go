@@ -172,7 +172,8 @@ func (x *Exchange) emit(lines string, pairs ...string) {
 	}
 	for line := range strings.Lines(lines) {
 		name, fields, _ := strings.Cut(strings.NewReplacer(append(pairs, "{n}", fmt.Sprint(x.n))...).Replace(strings.TrimSpace(line)), " ")
-		switch head := strings.ReplaceAll(`"type":"`+name+`"`+x.dialect.events.common, "{n}", fmt.Sprint(x.n)); {
+		head := strings.ReplaceAll(`"type":"`+name+`"`+x.dialect.events.common, "{n}", fmt.Sprint(x.n))
+		switch {
 		case name == "-":
 			x.Chunk("{%s}", fields)
 		case name == "[DONE]":

@@ -120,7 +120,8 @@ func floods() []Fault {
 	}
 	return []Fault{
 		{Name: "a stream without end", Most: tryOnce, do: func(x *Exchange) {
-			for piece := chunk(strings.Repeat(Half, 40)); x.http.Context().Err() == nil; {
+			piece := chunk(strings.Repeat(Half, 40))
+			for x.http.Context().Err() == nil {
 				x.Write(piece)
 			}
 		}},

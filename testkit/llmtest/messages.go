@@ -45,7 +45,8 @@ func readMessages(r *reader) {
 	if err := json.Unmarshal(r.Raw, &b); err != nil {
 		r.fail("the body is not what the protocol says: %v", err)
 	}
-	r.usage, r.MaxTokens = true, b.MaxTokens
+	r.usage = true
+	r.MaxTokens = b.MaxTokens
 	if b.ToolChoice != nil && b.ToolChoice.Type == "tool" {
 		r.Forced = b.ToolChoice.Name
 	}
@@ -67,7 +68,8 @@ func readMessages(r *reader) {
 	for i, o := range get[[]object](r, r.Body, "messages") {
 		r.where = fmt.Sprintf("messages.%d: ", i)
 		m := Message{Role: get[llm.Role](r, o, "role"), Body: object{"content": o["content"]}}
-		want, blocks := []llm.Role{llm.RoleUser, llm.RoleAssistant}[i%2], get[[]object](r, o, "content")
+		want := []llm.Role{llm.RoleUser, llm.RoleAssistant}[i%2]
+		blocks := get[[]object](r, o, "content")
 		r.refuse(m.Role != want, "role is %q, want %q: roles must alternate between user and assistant, the user first", m.Role, want)
 		r.refuse(len(blocks) == 0, "content: want a list of blocks that is not empty")
 		for _, block := range blocks {
@@ -102,7 +104,9 @@ func (r *reader) marked(o object) bool {
 
 // block adds a block to its message; a tool result becomes a message of its own.
 func (r *reader) block(m *Message, o object) {
-	kind, text, input := get[string](r, o, "type"), get[string](r, o, "text"), string(o["input"])
+	kind := get[string](r, o, "type")
+	text := get[string](r, o, "text")
+	input := string(o["input"])
 	fields, known := blockFields[kind]
 	r.refuse(!known, "type: %q is no type of a block", kind)
 	r.checkFields(o, fields)

@@ -113,14 +113,16 @@ func Call(id, tool string, arguments any) llm.Call {
 // templates join them.
 func joined(messages []llm.Message) (all []llm.Message) {
 	for len(messages) > 0 {
-		m, n := messages[0], 1
+		m := messages[0]
+		n := 1
 		texts := []string{m.Text}
 		for ; n < len(messages) && m.Role == llm.RoleUser && messages[n].Role == llm.RoleUser; n++ {
 			texts = append(texts, messages[n].Text) // thousands, where the bot was only listening
 			m.Images = append(slices.Clip(m.Images), messages[n].Images...)
 		}
 		m.Text = strings.Join(texts, "\n\n")
-		all, messages = append(all, m), messages[n:]
+		all = append(all, m)
+		messages = messages[n:]
 	}
 	return all
 }

@@ -106,7 +106,8 @@ func readResponses(r *reader) {
 }
 
 func (r *reader) item(o object) {
-	kind, role := cmp.Or(get[string](r, o, "type"), "message"), get[llm.Role](r, o, "role")
+	kind := cmp.Or(get[string](r, o, "type"), "message")
+	role := get[llm.Role](r, o, "role")
 	fields, known := itemFields[kind]
 	r.refuse(!known, "unknown type %q", kind)
 	r.checkFields(o, fields)

@@ -69,7 +69,8 @@ func (p Profile) thinks(r Request) bool {
 func ProfileOf(model string) Profile {
 	for _, p := range profiles {
 		if p.Model == model {
-			p.Window, p.Thought = 128_000, "The user wants something. I look at it from all sides and decide."
+			p.Window = 128_000
+			p.Thought = "The user wants something. I look at it from all sides and decide."
 			return p
 		}
 	}

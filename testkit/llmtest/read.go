@@ -179,7 +179,8 @@ func (r *reader) content(m *Message, raw json.RawMessage, text, image string) {
 	} else {
 		parts := get[[]object](r, object{"content": raw}, "content")
 		r.refuse(len(parts) == 0, "content is a list of nothing")
-		if whole := ""; m.Content == nil {
+		whole := ""
+		if m.Content == nil {
 			m.Content = &whole
 		}
 		for _, p := range parts {
@@ -193,7 +194,9 @@ func (r *reader) content(m *Message, raw json.RawMessage, text, image string) {
 
 func (r *reader) part(m *Message, o object, textType, imageType string) {
 	r.checkFields(o, partFields)
-	kind, text, mark := get[string](r, o, "type"), get[string](r, o, "text"), o["prompt_cache_breakpoint"]
+	kind := get[string](r, o, "type")
+	text := get[string](r, o, "text")
+	mark := o["prompt_cache_breakpoint"]
 	switch {
 	case mark != nil && (!strings.HasPrefix(kind, "input_") || string(mark) != `{"mode":"explicit"}`):
 		r.fail("prompt_cache_breakpoint %s on %s", mark, kind)

@@ -60,7 +60,8 @@ func (s *Server) Options(o provider.Options) provider.Options {
 		o.HTTPClient = InMemory(s)
 	}
 	o.BaseURL, o.Model = cmp.Or(o.BaseURL, s.URL), cmp.Or(o.Model, "test-model")
-	o.MaxRetries, o.RetryDelay = cmp.Or(o.MaxRetries, -1), time.Millisecond
+	o.MaxRetries = cmp.Or(o.MaxRetries, -1)
+	o.RetryDelay = time.Millisecond
 	return o
 }
 

@@ -16,12 +16,15 @@ import (
 // post sends messages, and more fields, which win, on a wire. It returns the status and the body.
 func post(t *testing.T, server *llmtest.Server, wire, messages, more string) (int, string) {
 	t.Helper()
-	path, request := "/chat/completions", `{"model":"m","messages":[`
+	path := "/chat/completions"
+	request := `{"model":"m","messages":[`
 	switch wire {
 	case llm.WireResponses:
-		path, request = "/responses", `{"model":"m","stream":true,"store":false,"input":[`
+		path = "/responses"
+		request = `{"model":"m","stream":true,"store":false,"input":[`
 	case llm.WireMessages:
-		path, request = "/messages", `{"model":"claude-sonnet-4-6","stream":true,"max_tokens":2000,"messages":[`
+		path = "/messages"
+		request = `{"model":"claude-sonnet-4-6","stream":true,"max_tokens":2000,"messages":[`
 	}
 	resp := check.Must(http.Post(server.URL+path, "application/json", strings.NewReader(request+messages+`]`+more+`}`)))(t)
 	defer resp.Body.Close()
@@ -185,13 +188,19 @@ func TestThinkingIsBoundToWhatPrecedesIt(t *testing.T) {
 		change func(req *llm.Request)
 		want   string // in the refusal; "": there is none
 	}{
-		"an exchange may grow":                      {func(*llm.Request) {}, ""},
-		"another choice of a tool changes nothing":  {func(req *llm.Request) { req.MaxTokens++ }, ""},
-		"fewer tools are a change":                  {func(req *llm.Request) { req.Tools = req.Tools[:1] }, "bound to a different conversation"},
-		"another system prompt is":                  {func(req *llm.Request) { req.Messages[0].Text = "other" }, "bound to a different conversation"},
-		"an earlier message with other words is":    {func(req *llm.Request) { req.Messages[1].Text = "other" }, "bound to a different conversation"},
-		"without the thinking nothing is compared":  {func(req *llm.Request) { req.Tools, req.Messages[2].Native = req.Tools[:1], nil }, ""},
-		"a new exchange has no thinking to compare": {func(req *llm.Request) { req.Tools, req.Messages = req.Tools[:1], req.Messages[:2] }, ""},
+		"an exchange may grow":                     {func(*llm.Request) {}, ""},
+		"another choice of a tool changes nothing": {func(req *llm.Request) { req.MaxTokens++ }, ""},
+		"fewer tools are a change":                 {func(req *llm.Request) { req.Tools = req.Tools[:1] }, "bound to a different conversation"},
+		"another system prompt is":                 {func(req *llm.Request) { req.Messages[0].Text = "other" }, "bound to a different conversation"},
+		"an earlier message with other words is":   {func(req *llm.Request) { req.Messages[1].Text = "other" }, "bound to a different conversation"},
+		"without the thinking nothing is compared": {func(req *llm.Request) {
+			req.Tools = req.Tools[:1]
+			req.Messages[2].Native = nil
+		}, ""},
+		"a new exchange has no thinking to compare": {func(req *llm.Request) {
+			req.Tools = req.Tools[:1]
+			req.Messages = req.Messages[:2]
+		}, ""},
 	} {
 		server := llmtest.Serve(t, llmtest.Once(func(x *llmtest.Exchange) { x.Use("a", "f", "{}") }))
 		server.Behave(llmtest.ProfileOf("claude-fable-5-1"))

@@ -74,7 +74,8 @@ func (s *Server) cacheOf(model string) *cache {
 // requires that of the current turn while thinking is enabled.
 func (s *Server) lacksReasoning(r Request, rule reasoningRule) *rejection {
 	if r.Wire == llm.WireMessages {
-		if rule = requiresCurrent; !thinksOnMessages(r) {
+		rule = requiresCurrent
+		if !thinksOnMessages(r) {
 			return nil
 		}
 	}

@@ -104,7 +104,8 @@ func (s *Socket) next() (f frame, some bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if some = len(s.queue) > 0 && !s.Frozen.Load(); some {
-		f, s.queue = s.queue[0], s.queue[1:]
+		f = s.queue[0]
+		s.queue = s.queue[1:]
 	}
 	return f, some
 }

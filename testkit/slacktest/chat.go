@@ -103,7 +103,8 @@ func (s *Server) updateMessage(a args) answer {
 	refuseIf(utf8.RuneCountInString(a["text"]) > advisedText, "msg_too_long")
 	said := s.contentLocked(a)
 	s.changeLocked(c, m, func() {
-		m.Text, m.Blocks = said.text, said.blocks
+		m.Text = said.text
+		m.Blocks = said.blocks
 		if said.metadata != nil { // otherwise the old metadata stays
 			m.Metadata = said.metadata
 		}
@@ -143,7 +144,8 @@ func (s *Server) startStream(a args) answer {
 	}
 	m := s.ownMessageLocked(c, thread, content{})
 	m.extend(a["markdown_text"])
-	m.Streamed, m.Streaming = true, true
+	m.Streamed = true
+	m.Streaming = true
 	s.addMessageLocked(c, m)
 	return answer{"channel": c.id, "ts": m.TS}
 }

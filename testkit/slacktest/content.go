@@ -173,9 +173,11 @@ type file struct {
 func (s *Server) addFileLocked(f File, owner string) string {
 	id := s.idLocked("F")
 	url := s.http.URL + "/files-pri/" + id + "/" + f.Name
-	mode, kind := "hosted", strings.TrimPrefix(path.Ext(f.Name), ".")
+	mode := "hosted"
+	kind := strings.TrimPrefix(path.Ext(f.Name), ".")
 	if f.Mimetype == "application/vnd.slack-docs" { // a canvas, as in answers of files.list and files.info that others recorded in 2026
-		mode, kind = "quip", "quip"
+		mode = "quip"
+		kind = "quip"
 	}
 	s.files[id] = &file{slack.File{
 		ID: id, Name: f.Name, Title: f.Name, Mimetype: f.Mimetype, Size: len(f.Content), User: owner,

@@ -28,10 +28,13 @@ func (s *Server) channelObjectLocked(c *channel) map[string]any {
 		o["user"] = c.with
 		return o
 	}
-	o["name"], o["name_normalized"] = c.name, c.name
-	o["is_member"], o["num_members"] = c.has(BotUserID), len(c.members)
+	o["name"] = c.name
+	o["name_normalized"] = c.name
+	o["is_member"] = c.has(BotUserID)
+	o["num_members"] = len(c.members)
 	// "can't be written to by the user performing the API call" (reference/objects/conversation-object)
-	o["is_archived"], o["is_read_only"] = c.restriction == "is_archived", c.restriction == "restricted_action_read_only_channel"
+	o["is_archived"] = c.restriction == "is_archived"
+	o["is_read_only"] = c.restriction == "restricted_action_read_only_channel"
 	return o
 }
 

@@ -26,7 +26,8 @@ type responseURL struct {
 func (s *Server) Command(channel, person, command, text string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c, u := s.mustChannelLocked(channel), s.mustUserLocked(person)
+	c := s.mustChannelLocked(channel)
+	u := s.mustUserLocked(person)
 	url := s.responseURLLocked(c.id, u.ID, nil)
 	s.deliverLocked(kindCommand, "", loopback.Encode(map[string]any{
 		"token": "verification", "team_id": TeamID, "team_domain": "slacktest", "api_app_id": AppID,
@@ -41,7 +42,8 @@ func (s *Server) Command(channel, person, command, text string) string {
 func (s *Server) Press(channel, ts, person, actionID string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c, u := s.mustChannelLocked(channel), s.mustUserLocked(person)
+	c := s.mustChannelLocked(channel)
+	u := s.mustUserLocked(person)
 	i := slices.IndexFunc(c.messages, func(m *Message) bool { return m.TS == ts && !m.Deleted })
 	if i < 0 {
 		panic("slacktest: no message " + ts)
@@ -118,7 +120,8 @@ func (s *Server) respondLocked(u *responseURL, body []byte) {
 	}
 	said := s.contentLocked(args{"text": fields.Text, "blocks": blocks})
 	if fields.ReplaceOriginal && u.message != nil {
-		u.message.Text, u.message.Blocks = said.text, said.blocks
+		u.message.Text = said.text
+		u.message.Blocks = said.blocks
 		u.message.Edits++
 		return
 	}

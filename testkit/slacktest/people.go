@@ -61,7 +61,9 @@ func (s *Server) mentionLocked(c *channel, m *Message, at string) {
 		return
 	}
 	mention := s.objectLocked(m, false)
-	mention["type"], mention["channel"], mention["event_ts"] = "app_mention", c.id, at
+	mention["type"] = "app_mention"
+	mention["channel"] = c.id
+	mention["event_ts"] = at
 	delete(mention, "subtype")
 	s.eventLocked(c, mention)
 }
@@ -83,7 +85,9 @@ func (s *Server) addMessageLocked(c *channel, m *Message) {
 	}
 	c.messages = append(c.messages, m)
 	event := s.objectLocked(m, false)
-	event["channel"], event["channel_type"], event["event_ts"] = c.id, c.kind, m.TS
+	event["channel"] = c.id
+	event["channel_type"] = c.kind
+	event["event_ts"] = m.TS
 	s.eventLocked(c, event)
 }
 
@@ -127,7 +131,12 @@ func (s *Server) Delete(channelID, ts string) { s.act(channelID, ts, s.deleteLoc
 func (s *Server) deleteLocked(c *channel, m *Message) {
 	before := s.objectLocked(m, false)
 	if len(c.thread(m.TS)) > 1 {
-		m.User, m.Text, m.BotID, m.Blocks, m.Files, m.tomb = "USLACKBOT", "This message was deleted.", "", nil, nil, true
+		m.User = "USLACKBOT"
+		m.Text = "This message was deleted."
+		m.BotID = ""
+		m.Blocks = nil
+		m.Files = nil
+		m.tomb = true
 		s.changedLocked(c, before, s.objectLocked(m, false))
 		return
 	}
@@ -141,7 +150,10 @@ func (s *Server) deleteLocked(c *channel, m *Message) {
 
 // StopStream is a person's click on the stop button of a streamed message: it accepts no more text.
 func (s *Server) StopStream(channelID, ts string) {
-	s.act(channelID, ts, func(_ *channel, m *Message) { m.Streaming, m.stopped = false, true })
+	s.act(channelID, ts, func(_ *channel, m *Message) {
+		m.Streaming = false
+		m.stopped = true
+	})
 }
 
 // StopSession is a person's click on the stop button of the app's session in a thread: its streams accept no more text, and the app
@@ -153,7 +165,8 @@ func (s *Server) StopSession(channelID, thread, person string) {
 	streams := []string{}
 	for _, m := range c.thread(thread) {
 		if m.Streaming {
-			m.Streaming, m.stopped = false, true
+			m.Streaming = false
+			m.stopped = true
 			streams = append(streams, m.TS)
 		}
 	}
@@ -216,7 +229,9 @@ func (s *Server) StartHuddle(channel, person string) string {
 func (s *Server) EndHuddle(channelID, ts string, after time.Duration, others ...string) {
 	s.act(channelID, ts, func(c *channel, m *Message) {
 		began, _ := m.room["date_start"].(int64)
-		m.room["date_end"], m.room["has_ended"], m.room["participants"] = began+int64(after/time.Second), true, []string{}
+		m.room["date_end"] = began + int64(after/time.Second)
+		m.room["has_ended"] = true
+		m.room["participants"] = []string{}
 		m.room["participant_history"] = append(m.room["participant_history"].([]string), others...)
 		s.changeLocked(c, m, func() {})
 	})

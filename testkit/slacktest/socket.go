@@ -168,7 +168,9 @@ func (s *Server) acknowledged(d *Delivery) bool {
 
 // attemptLocked: Slack chooses any open socket, the double takes turns (apis/events-api/using-socket-mode#connections).
 func (s *Server) attemptLocked(d Delivery) *Delivery {
-	d.EnvelopeID, d.Sent, d.acked = s.idLocked("envelope-"), time.Now(), make(chan struct{})
+	d.EnvelopeID = s.idLocked("envelope-")
+	d.Sent = time.Now()
+	d.acked = make(chan struct{})
 	s.deliveries = append(s.deliveries, &d)
 	s.envelopes[d.EnvelopeID] = &d
 	if len(s.sockets) == 0 {

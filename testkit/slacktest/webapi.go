@@ -105,9 +105,11 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 
 // checkToken: reference/methods/apps.connections.open, authentication/tokens.
 func checkToken(method, token string) {
-	wanted, prefix := BotToken, "xoxb-"
+	wanted := BotToken
+	prefix := "xoxb-"
 	if method == "apps.connections.open" {
-		wanted, prefix = AppToken, "xapp-"
+		wanted = AppToken
+		prefix = "xapp-"
 	}
 	refuseIf(token == "", "not_authed")
 	refuseIf(!strings.HasPrefix(token, prefix) && strings.HasPrefix(token, "x"), "not_allowed_token_type")
@@ -140,7 +142,8 @@ func (a args) need(key string) {
 
 // page returns the bounds of one page of n items, and the cursor of the next one (apis/web-api/pagination).
 func (a args) page(n, pageSize, maxSize int) (from, to int, more map[string]string) {
-	limit, next := pageSize, ""
+	limit := pageSize
+	next := ""
 	var err error
 	if text := a["limit"]; text != "" && text != "0" {
 		limit, err = strconv.Atoi(text)
@@ -217,7 +220,8 @@ func refused(f Fault) reply {
 		return refusal(http.StatusOK, f.Error, nil)
 	}
 	r := newReply(cmp.Or(f.Status, http.StatusOK), "text/plain", []byte(f.Body))
-	if r.Cut = f.Cut; strings.HasPrefix(f.Body, "<") {
+	r.Cut = f.Cut
+	if strings.HasPrefix(f.Body, "<") {
 		r.Header.Set("Content-Type", "text/html; charset=utf-8")
 	}
 	return r

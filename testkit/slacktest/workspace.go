@@ -189,10 +189,12 @@ func (s *Server) objectLocked(m *Message, metadata bool) map[string]any {
 		o["metadata"] = m.Metadata
 	}
 	if m.room != nil {
-		o["subtype"], o["room"] = "huddle_thread", m.room
+		o["subtype"] = "huddle_thread"
+		o["room"] = m.room
 	}
 	if m.tomb {
-		o["subtype"], o["hidden"] = "tombstone", true
+		o["subtype"] = "tombstone"
+		o["hidden"] = true
 	}
 	if m.edited != "" {
 		o["edited"] = map[string]string{"user": m.User, "ts": m.edited}
@@ -205,8 +207,11 @@ func (s *Server) objectLocked(m *Message, metadata bool) map[string]any {
 				users = append(users, reply.User)
 			}
 		}
-		o["thread_ts"], o["reply_count"], o["latest_reply"] = m.TS, len(replies), replies[len(replies)-1].TS
-		o["reply_users"], o["reply_users_count"] = users[:min(len(users), 5)], len(users)
+		o["thread_ts"] = m.TS
+		o["reply_count"] = len(replies)
+		o["latest_reply"] = replies[len(replies)-1].TS
+		o["reply_users"] = users[:min(len(users), 5)]
+		o["reply_users_count"] = len(users)
 	} else if p := s.channels[m.Channel].find(m.Thread); p != nil {
 		o["parent_user_id"] = p.User
 	}

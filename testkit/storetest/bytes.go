@@ -31,7 +31,8 @@ func Rows(t check.Tester, s *store.Store, query string, args ...any) (found []st
 	check.NoError(t, s.View(Ctx, func(tx *store.Tx) {
 		store.Each(tx, func(rows *sql.Rows) error {
 			columns, err := rows.Columns()
-			values, into := make([]sql.NullString, len(columns)), make([]any, len(columns))
+			values := make([]sql.NullString, len(columns))
+			into := make([]any, len(columns))
 			for i := range values {
 				into[i] = &values[i]
 			}

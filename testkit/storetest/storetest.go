@@ -104,7 +104,8 @@ func Within(audience store.Audience, m store.Inbound) store.Inbound {
 // Quoting returns message number n, which replies to another one and quotes it.
 func Quoting(n int, text, to, quote string) store.Inbound {
 	m := Said(n, text)
-	m.ReplyTo, m.Quote = to, quote
+	m.ReplyTo = to
+	m.Quote = quote
 	return m
 }
 
@@ -201,12 +202,14 @@ func AnswerWith(t *testing.T, c *store.Conversation, turn, next int64, native st
 	rows = append([]chat.Message{{Role: llm.RoleAssistant, Calls: calls, Native: json.RawMessage(native), Time: Day}}, rows...)
 	rows = append(rows, chat.Message{Role: llm.RoleAssistant, ID: fmt.Sprint("reply-", turn), Text: cmp.Or(results["reply"], "so it is"), Time: Day})
 	for i := range rows {
-		rows[i].Seq, rows[i].Turn = next+int64(i), turn
+		rows[i].Seq = next + int64(i)
+		rows[i].Turn = turn
 		rows[i].Tokens = chat.TokensOf(rows[i])
 	}
 	o := store.Outcome{Turn: turn, Messages: rows}
 	if reply := results["reply"]; reply != "" {
-		o.Reply, o.Pieces = rows[len(rows)-1].ID, []string{reply}
+		o.Reply = rows[len(rows)-1].ID
+		o.Pieces = []string{reply}
 	}
 	check.Must(c.Turns().Finish(Ctx, o))(t)
 }

@@ -6,12 +6,15 @@ import (
 )
 
 func TestTheCorporaAreWhole(t *testing.T) {
-	names, texts, invalid := map[string]bool{}, map[string]bool{}, 0
+	names := map[string]bool{}
+	texts := map[string]bool{}
+	invalid := 0
 	for _, one := range append(Tricks(), Forgeries()...) {
 		if one.Name == "" || one.Text == "" || one.Why == "" || names[one.Name] || texts[one.Text] {
 			t.Errorf("%q is empty somewhere, or there twice", one.Name)
 		}
-		names[one.Name], texts[one.Text] = true, true
+		names[one.Name] = true
+		texts[one.Text] = true
 		if !utf8.ValidString(one.Text) {
 			invalid++
 		}
