@@ -20,6 +20,7 @@ type tier struct {
 	limit      int  // requests per minute that Slack allows at least
 	background int  // those of them that nobody waits for
 	spread     bool // the second half of the latter is spread over the minute
+	local      bool // a refusal concerns one channel, so others may go on
 }
 
 // tiers are from the Facts of each method's page: tier 2 (20 and more), 3 (50 and more) or 4 (100 and more). In a text that
@@ -29,7 +30,7 @@ type tier struct {
 var tiers = map[string]tier{
 	"chat.appendStream":     {limit: 100, background: 100, spread: true},
 	"chat.startStream":      {limit: 20, background: 20},
-	"chat.postMessage":      {limit: 200, background: 100},
+	"chat.postMessage":      {limit: 200, background: 100, local: true},
 	"chat.stopStream":       {limit: 20, background: 10},
 	"chat.update":           {limit: 50, background: 25, spread: true},
 	"conversations.history": {limit: 50, background: 25},
@@ -205,7 +206,7 @@ func (c gatedClient) Do(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	resp, err := c.Client.Do(r)
-	if err == nil && resp.StatusCode == http.StatusTooManyRequests {
+	if err == nil && resp.StatusCode == http.StatusTooManyRequests && !gate.local {
 		gate.closeFor(retryAfter(resp.Header))
 	}
 	return resp, err
