@@ -99,7 +99,7 @@ func clicksInBrowser(t *testing.T) {
 	b.click(".rewrite summary")
 	b.audited("lines_open")
 	b.keys(".rewrite textarea", " again")
-	b.submits(".rewrite form button", "The line is rewritten, and stays as it is now.")
+	b.submits(".rewrite form button", "The line is rewritten, and later summaries keep your wording. Undo reverts this.")
 	b.sees(".lines", "written by owner")
 
 	b.open(p + "/settings")
