@@ -86,6 +86,9 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	if watched.Err() != nil { // the database is lost
 		return context.Cause(watched)
 	}
+	if errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrReplaced) { // the import met it before the watch did
+		return err
+	}
 	if errors.Is(err, store.ErrLive) {
 		return fmt.Errorf("people have talked in the channel %s: name another with --channel: %w", name, store.ErrLive)
 	}
