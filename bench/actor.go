@@ -55,7 +55,7 @@ func (a *actor) Window(context.Context) llm.Window {
 }
 
 func (a *actor) Generate(ctx context.Context, req llm.Request, show func(string)) (llm.Response, error) {
-	begun := time.Now()
+	started := time.Now()
 	if a.delay != nil {
 		a.mu.Lock()
 		wait := a.delay(a.dice)
@@ -75,7 +75,7 @@ func (a *actor) Generate(ctx context.Context, req llm.Request, show func(string)
 	if err == nil && show != nil {
 		show(resp.Message.Text)
 		a.mu.Lock()
-		a.elapsed += time.Since(begun)
+		a.elapsed += time.Since(started)
 		a.mu.Unlock()
 	}
 	return resp, err

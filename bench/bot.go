@@ -29,7 +29,8 @@ const maxOutput = 4096 // the default in config.toml
 // default connector is the bench's.
 func openBot(ctx context.Context, parent string, o channel.Options) (b *bot, err error) {
 	b = &bot{connector: newConnector()}
-	if b.store, err = openStore(ctx, parent); err != nil {
+	b.store, err = openStore(ctx, parent)
+	if err != nil {
 		return nil, err
 	}
 	o.Store = b.store.Store

@@ -40,10 +40,12 @@ var _ strategy = (*engine)(nil)
 func newEngine(ctx context.Context, c *clock, window int, policy compactor.Policy, rule cacheRule) (e *engine, err error) {
 	e = &engine{clock: c, finished: make(chan func())}
 	e.summarizer = &actor{window: llm.DefaultWindow, gate: &e.gate, meter: newMeter(c, rule), dice: rand.New(rand.NewPCG(0, 0))}
-	if e.store, err = openStore(ctx, ""); err != nil {
+	e.store, err = openStore(ctx, "")
+	if err != nil {
 		return nil, err
 	}
-	if err = e.open(ctx, window, policy); err != nil {
+	err = e.open(ctx, window, policy)
+	if err != nil {
 		return nil, errors.Join(err, e.store.close())
 	}
 	e.gate.Lock()
@@ -51,7 +53,8 @@ func newEngine(ctx context.Context, c *clock, window int, policy compactor.Polic
 }
 
 func (e *engine) open(ctx context.Context, window int, policy compactor.Policy) (err error) {
-	if e.conv, err = e.store.Conversation(ctx, "terminal:bench"); err != nil {
+	e.conv, err = e.store.Conversation(ctx, "terminal:bench")
+	if err != nil {
 		return err
 	}
 	e.tools = memory.Of(e.conv).Tools(memory.ToolOptions{Turn: func() int64 { return e.turn }})

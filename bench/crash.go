@@ -52,7 +52,7 @@ func measureCrash(ctx context.Context, s *screen, on string, kills int, seed uin
 		return r, err
 	}
 	defer func() { err = errors.Join(err, h.close()) }()
-	begun := time.Now()
+	started := time.Now()
 	for n := range kills {
 		s.progress("kill %d of %d, %d messages so far, %d things wrong", n+1, kills, len(h.clients.said), len(h.clients.violations))
 		if err := h.kill(ctx); err != nil {
@@ -74,7 +74,7 @@ func measureCrash(ctx context.Context, s *screen, on string, kills int, seed uin
 			return r, err
 		}
 	}
-	return h.result(time.Since(begun)), nil
+	return h.result(time.Since(started)), nil
 }
 
 // crashRun is a program that is killed repeatedly, with the clients that talk to it.
@@ -127,10 +127,12 @@ func newHavoc(ctx context.Context, on string, seed uint64) (h *crashRun, err err
 		h.oracle.pause = slowly
 		settings = fmt.Sprintf(crashSettings, h.oracle.server.URL, on, h.people.garden()) + h.people.settings()
 	}
-	if h.dir, err = os.MkdirTemp("", "cairn-crash-"); err != nil {
+	h.dir, err = os.MkdirTemp("", "cairn-crash-")
+	if err != nil {
 		return nil, errors.Join(err, h.close())
 	}
-	if h.program, err = buildCairn(ctx, h.dir, settings); err != nil {
+	h.program, err = buildCairn(ctx, h.dir, settings)
+	if err != nil {
 		return nil, errors.Join(err, h.close())
 	}
 	if h.people != nil {

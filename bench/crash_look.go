@@ -43,7 +43,8 @@ func (l *examiner) examine(ctx context.Context, dir, to string) (found []string,
 	if err := errors.Join(os.RemoveAll(to), os.CopyFS(to, os.DirFS(dir))); err != nil {
 		return nil, err
 	}
-	if l.db, err = sql.Open("sqlite3", store.File(to)); err != nil {
+	l.db, err = sql.Open("sqlite3", store.File(to))
+	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, l.db.Close()) }()

@@ -20,7 +20,7 @@ const slowly = 800
 
 func newPeople(c *clients, s side) *people { return &people{side: s, clients: c} }
 
-// garden is the channel of the agent that compacts at once.
+// garden is the channel of the agent that compacts immediately.
 func (p *people) garden() string { return path.Base(p.places()[1]) }
 
 // act does something: mostly a person says something.

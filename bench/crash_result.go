@@ -54,7 +54,8 @@ func (h *crashRun) result(took time.Duration) (r crashes) {
 			r.Lost++
 		}
 	}
-	if r.Wrong = append([]string{}, h.clients.violations...); len(r.Wrong) > 0 {
+	r.Wrong = append([]string{}, h.clients.violations...)
+	if len(r.Wrong) > 0 {
 		r.Folder = h.dir
 	}
 	r.Targets = []goal{

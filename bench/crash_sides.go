@@ -27,7 +27,7 @@ type side interface {
 // sides opens the double of each platform.
 var sides = map[string]func() side{"discord": newDiscordSide, "slack": newSlackSide}
 
-// answerDelay is how long a platform takes to respond to a post, which has taken effect at once.
+// answerDelay is how long a platform takes to respond to a post, which has taken effect immediately.
 const answerDelay = 40 * time.Millisecond
 
 type discordSide struct {

@@ -178,14 +178,14 @@ func (c *crowd) remember(ctx context.Context, s *screen) error {
 func (c *crowd) talk(ctx context.Context, rate float64, lasts time.Duration) error {
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(deliverers)
-	begun := time.Now()
+	started := time.Now()
 	dice := rand.New(rand.NewPCG(uint64(c.said), 3))
 	for n := range int(rate * lasts.Seconds()) {
 		m := c.members[n%len(c.members)]
 		c.said++
 		in := addressedNow(fmt.Sprint("m", c.said), c.lines[dice.IntN(len(c.lines))])
 		in.Addressed = dice.IntN(2) == 0
-		if sleep(within, time.Until(begun.Add(time.Duration(float64(n+1)/rate*float64(time.Second))))) != nil {
+		if sleep(within, time.Until(started.Add(time.Duration(float64(n+1)/rate*float64(time.Second))))) != nil {
 			break
 		}
 		group.Go(func() error { return c.deliver(within, m, in) }) // blocks if all deliverers are busy

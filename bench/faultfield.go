@@ -196,7 +196,8 @@ func (f *faultField) summary(ctx context.Context, name string, p *provider, t *t
 	}
 	p.on("")
 	if !applied {
-		if applied, err = f.compact(ctx, name); err != nil {
+		applied, err = f.compact(ctx, name)
+		if err != nil {
 			return requests, err
 		}
 	}
@@ -243,7 +244,8 @@ func (f *faultField) check(ctx context.Context, conv *store.Conversation, t *tri
 			t.fail("the transcript has %.80q", m.Text)
 		}
 	}
-	if t.lost = past + asked - people; t.lost != 0 {
+	t.lost = past + asked - people
+	if t.lost != 0 {
 		t.fail("%d messages are gone", t.lost)
 	}
 	stack, err := f.filled(ctx, conv)

@@ -51,7 +51,8 @@ func newProvider(fault llmtest.Fault) (*provider, error) {
 		HTTPClient: &http.Client{Transport: p},
 	}
 	var err error
-	if p.patient, err = openai.New(options); err != nil {
+	p.patient, err = openai.New(options)
+	if err != nil {
 		return nil, err
 	}
 	options.IdleTimeout = 400 * time.Millisecond

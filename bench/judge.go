@@ -120,7 +120,8 @@ func measureJudge(ctx context.Context, s *screen, dir string, lines []string) (v
 	if err != nil {
 		return v, err
 	}
-	if v, err = judgeRecordings(ctx, s, all); err != nil {
+	v, err = judgeRecordings(ctx, s, all)
+	if err != nil {
 		return v, err
 	}
 	v.judgeLines(sets)

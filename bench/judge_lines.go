@@ -66,7 +66,8 @@ func readLineSets(paths []string) (sets []lineSet, err error) {
 	files := fs.FS(lineFiles)
 	names := []string{}
 	if len(paths) == 0 {
-		if names, err = fs.Glob(lineFiles, "testdata/judge/lines/*.json"); err != nil {
+		names, err = fs.Glob(lineFiles, "testdata/judge/lines/*.json")
+		if err != nil {
 			return nil, err
 		}
 	} else {
@@ -80,7 +81,8 @@ func readLineSets(paths []string) (sets []lineSet, err error) {
 				return nil, fmt.Errorf("read lines: no file %s", path)
 			}
 			for _, name := range found {
-				if name, err = filepath.Abs(name); err != nil {
+				name, err = filepath.Abs(name)
+				if err != nil {
 					return nil, err
 				}
 				names = append(names, strings.TrimPrefix(filepath.ToSlash(name), "/"))

@@ -32,7 +32,8 @@ func retain(ctx context.Context, r recording, window int) (k keeping, err error)
 	defer func() { err = errors.Join(err, b.store.close()) }()
 	name := "bench:retention/" + r.name
 	_, err = b.hub.Import(ctx, name, r.said, func(channel.ImportProgress) {})
-	if err = errors.Join(err, b.hub.Close(), b.connector.failure); err != nil {
+	err = errors.Join(err, b.hub.Close(), b.connector.failure)
+	if err != nil {
 		return k, err
 	}
 	conv, err := b.store.Conversation(ctx, name)

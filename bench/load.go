@@ -61,9 +61,9 @@ func (l loading) measure(ctx context.Context, s *screen) (r load, err error) {
 	watching, stop := context.WithCancel(ctx)
 	var watched sync.WaitGroup
 	watched.Go(func() { r.Samples = watch(watching, s, c, lasts) })
-	begun := time.Now()
+	started := time.Now()
 	err = c.talk(ctx, l.rate, lasts)
-	r.Took = time.Since(begun).Minutes()
+	r.Took = time.Since(started).Minutes()
 	stop()
 	watched.Wait()
 	if err != nil {

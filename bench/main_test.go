@@ -142,7 +142,8 @@ func TestTurnMeasuresTheProgram(t *testing.T) {
 func TestIdle(t *testing.T) {
 	var i idle
 	for range 3 { // what earlier tests have left may be freed during a measurement
-		if i, _ = ranAs[idle](t, "idle", "--channels", "50"); i.Open > 0 {
+		i, _ = ranAs[idle](t, "idle", "--channels", "50")
+		if i.Open > 0 {
 			break
 		}
 	}

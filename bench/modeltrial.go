@@ -86,7 +86,8 @@ func (t modelTrial) have(ctx context.Context, s *screen, r recording, turns int)
 		mind: serverScript{words: rand.New(rand.NewPCG(5, 5))}, seen: map[string][2]changes{}, lessons: map[string]int{}, result: trialResult{Name: t.name, Turns: turns},
 	}
 	b.connector.compacted = b.compacted
-	if b.dir, err = os.MkdirTemp(inMemory(), "cairn-bench-"); err != nil {
+	b.dir, err = os.MkdirTemp(inMemory(), "cairn-bench-")
+	if err != nil {
 		return result, err
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
@@ -122,7 +123,8 @@ func (b *trialRun) serve(model string) *llmtest.Server {
 
 // open opens the store and the hub, with the learned facts from the store. The given model answers.
 func (b *trialRun) open(ctx context.Context, model string) (err error) {
-	if b.store, err = store.Open(ctx, store.Options{Dir: b.dir}); err != nil {
+	b.store, err = store.Open(ctx, store.Options{Dir: b.dir})
+	if err != nil {
 		return err
 	}
 	known, err := b.store.Models().List(ctx)
@@ -133,14 +135,17 @@ func (b *trialRun) open(ctx context.Context, model string) (err error) {
 	notebook.Open(known, b.store.Models().Keep)
 	b.models = map[string]llm.Model{}
 	for model, server := range b.servers {
-		if b.models[model], err = connect(server, model, b.window, notebook); err != nil {
+		b.models[model], err = connect(server, model, b.window, notebook)
+		if err != nil {
 			return err
 		}
 	}
-	if _, err = b.store.Conversation(ctx, modelsPlace); err != nil {
+	_, err = b.store.Conversation(ctx, modelsPlace)
+	if err != nil {
 		return err
 	}
-	if b.beside, err = store.Open(ctx, store.Options{Dir: b.dir, Shared: true}); err != nil {
+	b.beside, err = store.Open(ctx, store.Options{Dir: b.dir, Shared: true})
+	if err != nil {
 		return err
 	}
 	conv, err := b.beside.Conversation(ctx, modelsPlace)

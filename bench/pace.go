@@ -44,7 +44,8 @@ func measurePace(ctx context.Context, s *screen, all []recording, conversations,
 	filled := make([]*store.Conversation, conversations)
 	for n := range filled {
 		s.progress("conversation %d of %d, with %s messages each", n+1, conversations, thousands(messages))
-		if filled[n], err = f.fill(ctx, n, messages); err != nil {
+		filled[n], err = f.fill(ctx, n, messages)
+		if err != nil {
 			return p, err
 		}
 	}

@@ -129,7 +129,8 @@ func (p *process) hear() (h heard, err error) {
 func (p *process) leave() error {
 	err := p.in.Close()
 	_, _ = io.Copy(io.Discard, p.out) // output during shutdown
-	if err = errors.Join(err, p.Wait()); err != nil {
+	err = errors.Join(err, p.Wait())
+	if err != nil {
 		return fmt.Errorf("%w\n%s", err, p.stderr.String())
 	}
 	return nil

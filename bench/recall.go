@@ -90,7 +90,8 @@ func measureRecall(ctx context.Context, s *screen, dir string, rows int) (r reca
 	if err != nil {
 		return r, err
 	}
-	if r, err = ask(ctx, s, all); err != nil {
+	r, err = ask(ctx, s, all)
+	if err != nil {
 		return r, err
 	}
 	for _, messages := range []int{ordinaryTalk, rows} {
@@ -138,7 +139,8 @@ func ask(ctx context.Context, s *screen, all []recording) (result recalled, err 
 			for _, sum := range []*quality{&here, &result.All, categories[q.Category]} {
 				sum.add(q.seqs, found)
 			}
-			if found, err = memory.Of(conv).Recall(ctx, recording.question(misspell(q.Text))); err != nil {
+			found, err = memory.Of(conv).Recall(ctx, recording.question(misspell(q.Text)))
+			if err != nil {
 				return result, err
 			}
 			result.Typos.add(q.seqs, found)

@@ -50,10 +50,12 @@ func recordingsIn(dir fs.FS) (all []recording, err error) {
 	}
 	for _, file := range files {
 		r := recording{name: strings.TrimSuffix(file, ".qa.jsonl")}
-		if r.said, err = readLines[store.Inbound](dir, r.name+".jsonl"); err != nil {
+		r.said, err = readLines[store.Inbound](dir, r.name+".jsonl")
+		if err != nil {
 			return nil, err
 		}
-		if r.asked, err = readLines[asked](dir, file); err != nil {
+		r.asked, err = readLines[asked](dir, file)
+		if err != nil {
 			return nil, err
 		}
 		r.resolve()

@@ -132,7 +132,7 @@ func measureStarts(ctx context.Context, s *screen, program program, data string,
 // oneStart starts cairn and sends one message. It returns the time until the message was accepted,
 // and the CPU time of the run. The offline model answers.
 func oneStart(ctx context.Context, program program, data, id string, kill bool) (took, cpu time.Duration, err error) {
-	begun := time.Now()
+	began := time.Now()
 	p, err := chatWith(program.command(ctx, "chat", "--json", "--data", data, "--channel", startChannel))
 	if err != nil {
 		return 0, 0, err
@@ -140,15 +140,17 @@ func oneStart(ctx context.Context, program program, data, id string, kill bool) 
 	err = p.say(line{Channel: startChannel, User: "Ada", Text: "hello", ID: id, Mention: true})
 	for err == nil && took == 0 {
 		var h heard
-		if h, err = p.hear(); h.Type == "accepted" && h.ID == id && h.Seq > 0 {
-			took = time.Since(begun)
+		h, err = p.hear()
+		if h.Type == "accepted" && h.ID == id && h.Seq > 0 {
+			took = time.Since(began)
 		}
 	}
 	end := p.leave
 	if kill {
 		end = p.kill
 	}
-	if err = errors.Join(err, end()); err != nil {
+	err = errors.Join(err, end())
+	if err != nil {
 		return 0, 0, fmt.Errorf("have a message accepted: %w", err)
 	}
 	return took, p.ProcessState.UserTime() + p.ProcessState.SystemTime(), nil

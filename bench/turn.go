@@ -67,10 +67,11 @@ func (o turning) measure(ctx context.Context, s *screen, program program) (r tur
 	if err != nil {
 		return r, err
 	}
-	begun := time.Now()
+	started := time.Now()
 	err = o.talk(s, p)
-	took := time.Since(begun)
-	if err = errors.Join(err, p.leave()); err != nil {
+	took := time.Since(started)
+	err = errors.Join(err, p.leave())
+	if err != nil {
 		return r, err
 	}
 	all := o.channels * o.turns

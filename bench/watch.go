@@ -32,7 +32,7 @@ type sample struct {
 func watch(ctx context.Context, s *screen, c *crowd, lasts time.Duration) (samples []sample) {
 	tick := time.NewTicker(min(max(lasts/180, 250*time.Millisecond), 10*time.Second))
 	defer tick.Stop()
-	begun := time.Now()
+	started := time.Now()
 	cpu := cpuTime()
 	before, _ := c.snapshot(0)
 	timed := 0
@@ -45,7 +45,7 @@ func watch(ctx context.Context, s *screen, c *crowd, lasts time.Duration) (sampl
 		done, recent := c.snapshot(timed)
 		timed += len(recent)
 		spent := cpuTime()
-		x := sample{At: time.Since(begun).Seconds(), usage: usageNow(), Answered: done.Answered - before.Answered}
+		x := sample{At: time.Since(started).Seconds(), usage: usageNow(), Answered: done.Answered - before.Answered}
 		if len(recent) > 0 {
 			x.P50, x.P99 = quantile(recent, 0.5), quantile(recent, 0.99)
 		}

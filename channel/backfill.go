@@ -89,7 +89,8 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 			return c.records.Past().CloseGap(ctx, after)
 		}
 		if from == "" {
-			if known, from, err = c.reviewable(ctx, after); err != nil {
+			known, from, err = c.reviewable(ctx, after)
+			if err != nil {
 				return err
 			}
 		}

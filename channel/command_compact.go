@@ -40,7 +40,8 @@ func runCompact(ctx context.Context, c *conversation, _ Person, focus string) (A
 func (c *conversation) compact(ctx context.Context, w compactor.Requested) (began compactor.Event, err error) {
 	answer := make(chan compactor.Event, 1)
 	w.Began = func(began compactor.Event) { answer <- began }
-	if err = c.tryDo(func(e *compactor.Compactor) { e.Compact(w) }); err != nil {
+	err = c.tryDo(func(e *compactor.Compactor) { e.Compact(w) })
+	if err != nil {
 		return began, err
 	}
 	select {
@@ -177,7 +178,8 @@ func (c *conversation) recap(ctx context.Context, focus string) (recap compactor
 	var write func(context.Context) (compactor.Recap, error)
 	var failed error
 	err = c.tryDo(func(e *compactor.Compactor) { write, failed = e.Recap(c.hub.ctx, focus) })
-	if err = cmp.Or(err, failed); err != nil {
+	err = cmp.Or(err, failed)
+	if err != nil {
 		return recap, err
 	}
 	return write(ctx)

@@ -102,7 +102,8 @@ func (h *Hub) override(ctx context.Context, records *store.Conversation, file co
 			delete(set, e.Key)
 		}
 		policy, wrong := compactor.Patch(set).Over(file)
-		if wrong = append(wrong, policy.Validate()...); len(wrong) > 0 {
+		wrong = append(wrong, policy.Validate()...)
+		if len(wrong) > 0 {
 			return errPeople(fmt.Sprintf("Nothing was changed. %s", wrong[0]))
 		}
 		return nil
@@ -187,7 +188,8 @@ func shownPolicy(p compactor.Policy) compactor.Policy {
 
 func suggestSettings(_ context.Context, _ *store.Conversation, typed string) (all []Choice, err error) {
 	for _, key := range compactor.Keys() {
-		if key = settingsTable + key; strings.Contains(key, strings.ToLower(typed)) && !slices.Contains(fileOnly, strings.TrimPrefix(key, settingsTable)) {
+		key = settingsTable + key
+		if strings.Contains(key, strings.ToLower(typed)) && !slices.Contains(fileOnly, strings.TrimPrefix(key, settingsTable)) {
 			all = append(all, Choice{Label: key, Value: key})
 		}
 	}

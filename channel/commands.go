@@ -167,7 +167,8 @@ func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (an
 	if !h.access(place).listensTo(place, who.ID, false) {
 		return answer, true, ErrRefused
 	}
-	if answer, err = h.execute(ctx, name, who, command, args); err != nil {
+	answer, err = h.execute(ctx, name, who, command, args)
+	if err != nil {
 		answer = Answer{Text: h.failure(name, err)}
 	}
 	return answer, true, err

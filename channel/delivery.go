@@ -98,7 +98,8 @@ func (h *Hub) SentAs(ctx context.Context, name, id string) (p Piece, ok bool, er
 	if records == nil {
 		return p, false, err
 	}
-	if p, err = records.Outbox().SentAs(ctx, id); errors.Is(err, store.ErrNotFound) {
+	p, err = records.Outbox().SentAs(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
 		return p, false, nil
 	}
 	return p, err == nil, err

@@ -73,14 +73,14 @@ type ImportProgress struct {
 // errAsked ends the reading of an import for as long as it takes to answer who asks something.
 var errAsked = errors.New("a message waits for an answer")
 
-// readImport reads the messages that an import has stored, if there are any. Who asks something meanwhile is answered at once, with
-// what has been read and what was said since; nobody waits for a summary. resume: a turn may be open.
+// readImport reads the messages that an import has stored, if there are any. It interrupts the reading to answer a new question
+// immediately, from what it has read and the messages since; nobody waits for a summary. resume: a turn may be open.
 func (c *conversation) readImport(ctx context.Context, resume bool) error {
 	for c.importUnread.Swap(false) {
 		err := c.readImported(ctx, resume)
 		if errors.Is(err, errAsked) {
 			c.importUnread.Store(true)
-			err = c.answerMeanwhile(ctx, resume)
+			err = c.answerFirst(ctx, resume)
 			resume = false
 		}
 		if err != nil {
@@ -91,8 +91,8 @@ func (c *conversation) readImport(ctx context.Context, resume bool) error {
 	return nil
 }
 
-// answerMeanwhile answers the messages that wait, with the engine as it is. What cannot be answered yet waits for the whole import.
-func (c *conversation) answerMeanwhile(ctx context.Context, resume bool) error {
+// answerFirst answers the waiting messages before the rest of the import is read. What cannot be answered yet waits for the whole import.
+func (c *conversation) answerFirst(ctx context.Context, resume bool) error {
 	awaited := ""
 	c.do(func(*compactor.Compactor) { awaited = c.arrivals.awaited })
 	err := c.sync(ctx, resume)
@@ -182,7 +182,7 @@ func (c *conversation) readImported(ctx context.Context, resume bool) error {
 	return err
 }
 
-// readBatch marks messages as read and returns them as they are now. If the engine shows what was said since the import, it takes
+// readBatch marks messages as read and returns them as they are now. If the engine shows messages since the import, it takes
 // the batch from the disk, because Append adds only at the end.
 func (c *conversation) readBatch(ctx context.Context, batch []chat.Message) (read []chat.Message, err error) {
 	last := batch[len(batch)-1].Seq

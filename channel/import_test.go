@@ -37,7 +37,7 @@ func TestImport(t *testing.T) {
 	check.Error(t, check.ErrorOf(r.hub.Import(t.Context(), place, past(120), ignore)), store.ErrLive)
 }
 
-// A question in a conversation whose import is not summarized yet is answered at once: nobody waits for a compaction. The summaries
+// A question in a conversation whose import is not summarized yet is answered immediately: nobody waits for a compaction. The summaries
 // of the rest follow.
 func TestQuestionDuringAnImport(t *testing.T) {
 	const messages = 600

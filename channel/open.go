@@ -23,7 +23,8 @@ func (c *conversation) load(ctx context.Context) (opened bool, err error) {
 		return false, err
 	}
 	c.do(func(e *compactor.Compactor) {
-		if opened = e == nil || !e.Busy(); opened {
+		opened = e == nil || !e.Busy()
+		if opened {
 			err = open()
 		}
 	})
@@ -33,10 +34,12 @@ func (c *conversation) load(ctx context.Context) (opened bool, err error) {
 // opening returns a function for the loop that opens the conversation with the current settings.
 func (c *conversation) opening(ctx context.Context) (open func() error, err error) {
 	s := service{rules: c.hub.rules.Load(), unfit: make(map[int64]bool), filter: promptFilter{withheld: make(map[string]bool)}}
-	if s.elsewhere, err = c.records.Store().Upkeep().WrittenElsewhere(ctx); err != nil {
+	s.elsewhere, err = c.records.Store().Upkeep().WrittenElsewhere(ctx)
+	if err != nil {
 		return nil, err
 	}
-	if s.agent, err = c.hub.agents().Of(ctx, c.records); err != nil {
+	s.agent, err = c.hub.agents().Of(ctx, c.records)
+	if err != nil {
 		return nil, err
 	}
 	s.policy = &policy{file: s.agent.Policy}
@@ -75,7 +78,8 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 		for _, e := range left {
 			c.log.Warn("channel_setting_ignored", "problem", e.Error())
 		}
-		if s.engine, err = compactor.Open(ctx, s.agent.engine(s.window, s.tools, o)); err == nil {
+		s.engine, err = compactor.Open(ctx, s.agent.engine(s.window, s.tools, o))
+		if err == nil {
 			c.service = s
 			c.speaks.Store(&s.agent.Language)
 			c.publish()

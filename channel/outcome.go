@@ -28,7 +28,8 @@ func (r *reply) empty(resp llm.Response) bool {
 func (r *reply) answered(next int64, m llm.Message) store.Outcome {
 	id := fmt.Sprintf("reply-%d", next)
 	r.current.Reset()
-	if m.Text = clean.WithoutNoReply(m.Text, false); m.Text != "" {
+	m.Text = clean.WithoutNoReply(m.Text, false)
+	if m.Text != "" {
 		r.texts = append(r.texts, m.Text)
 		row := rowOf(m, next, r.turn.Seq)
 		row.ID = id

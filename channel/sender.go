@@ -110,7 +110,8 @@ func (s *sender) sendAll(ctx context.Context) error {
 	s.refused = 0
 	pieces, err := s.c.records.Outbox().Unsent(ctx)
 	for _, piece := range pieces {
-		if err = s.sendOne(ctx, piece); errors.Is(err, store.ErrNotFound) { // it was deleted, with all of a conversation
+		err = s.sendOne(ctx, piece)
+		if errors.Is(err, store.ErrNotFound) { // it was deleted, with all of a conversation
 			s.drop(piece.Reply)
 			err = nil
 		}
@@ -129,7 +130,8 @@ func (s *sender) sendOne(ctx context.Context, piece store.Piece) (err error) {
 	}
 	if piece.Row != s.sent && err == nil {
 		var id string
-		if id, err = s.deliver(ctx, piece); err == nil {
+		id, err = s.deliver(ctx, piece)
+		if err == nil {
 			s.sent = piece.Row
 			s.sentID = id
 		} else {
@@ -150,7 +152,8 @@ func (s *sender) deliver(ctx context.Context, piece store.Piece) (id string, err
 	defer recoverConnector(&err)
 	var w Writer
 	s.locked(func() {
-		if w = s.writers[piece.Reply]; w == nil {
+		w = s.writers[piece.Reply]
+		if w == nil {
 			w = s.c.connector.Reply(s.c.name, piece.To)
 			s.writers[piece.Reply] = w
 		}

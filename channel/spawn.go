@@ -89,7 +89,8 @@ func (c *conversation) spawnAll(ctx context.Context, all []spawning) (string, er
 	}
 	tasks := make([]store.NewTask, len(all))
 	for i, one := range all {
-		if tasks[i], err = c.newTask(ctx, one, sources); err != nil {
+		tasks[i], err = c.newTask(ctx, one, sources)
+		if err != nil {
 			return "", err
 		}
 		tasks[i].Turn = c.turnSeq()
@@ -126,7 +127,8 @@ func (c *conversation) newTask(ctx context.Context, s spawning, sources []chat.M
 	if !slices.Contains(spawn, s.Agent) {
 		return n, errPeople(fmt.Sprintf("There is no agent %q. These accept tasks: %s.", s.Agent, strings.Join(spawn, ", ")))
 	}
-	if s.Task = strings.TrimSpace(s.Task); s.Task == "" {
+	s.Task = strings.TrimSpace(s.Task)
+	if s.Task == "" {
 		return n, errPeople("Describe the task.")
 	}
 	if tokens.Estimate(s.Task) > maxTaskTokens {
@@ -161,7 +163,8 @@ func briefingOf(said []chat.Message) (text string, of []int64) {
 	for ; first > 0 && items[first-1].Tokens <= left; first-- {
 		left -= items[first-1].Tokens
 	}
-	if items = items[first:]; len(items) == 0 {
+	items = items[first:]
+	if len(items) == 0 {
 		return "", nil
 	}
 	for _, item := range items {

@@ -91,7 +91,8 @@ func (t *talk) retry(_ context.Context, err error) bool {
 		return t.withhold()
 	case kind == llm.KindBadRequest && (failed.Status == http.StatusBadRequest || failed.Status == http.StatusUnprocessableEntity):
 		// It was understood, and perhaps refused for its tool calls: from now on they are text, unless that was not the cause.
-		if _, t.inWords = llm.InWords(t.sent); t.inWords {
+		_, t.inWords = llm.InWords(t.sent)
+		if t.inWords {
 			t.log.Info("tools_refused", "effect", "earlier tool use is sent as text", "model", model, "error", err)
 		}
 		return t.inWords

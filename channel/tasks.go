@@ -135,7 +135,8 @@ func (h *Hub) closeTask(ctx context.Context, records *store.Conversation, t stor
 		return err
 	}
 	h.o.Log.Info("task_ended", "conversation", t.Conversation, "agent", t.Agent, "state", state, "messages", t.Messages)
-	if t, err = records.Tasks().Self(ctx); err == nil {
+	t, err = records.Tasks().Self(ctx)
+	if err == nil {
 		h.reportTask(t)
 	}
 	h.interruptBelow(t.Conversation)

@@ -205,7 +205,8 @@ func (c *conversation) giveUp(ctx context.Context, turn *runningTurn, r *reply, 
 // tryAgain discards what a failed attempt added. again is false if the question was deleted meanwhile.
 func (c *conversation) tryAgain(r *reply) (again bool, err error) {
 	c.discard(r)
-	if again, err = c.countAttempt(c.hub.ctx, r.turn); err == nil && !again {
+	again, err = c.countAttempt(c.hub.ctx, r.turn)
+	if err == nil && !again {
 		c.do(func(e *compactor.Compactor) { e.History().Answered() })
 	}
 	return again, err

@@ -201,7 +201,8 @@ func (c *conversation) resume(ctx context.Context) error {
 		case turn.Since.Before(c.stale()):
 			err = c.pass(ctx, turn)
 		default:
-			if open, err = c.countAttempt(ctx, &turn); open {
+			open, err = c.countAttempt(ctx, &turn)
+			if open {
 				err = c.answer(ctx, turn, nil)
 			}
 		}

@@ -26,7 +26,8 @@ func BenchmarkThousandConversations(b *testing.B) {
 	records := make([]*store.Conversation, conversations)
 	for i := range all {
 		var err error
-		if records[i], err = r.store.Conversation(ctx, fmt.Sprint("terminal:many", i)); err != nil {
+		records[i], err = r.store.Conversation(ctx, fmt.Sprint("terminal:many", i))
+		if err != nil {
 			b.Fatal(err)
 		}
 		all[i] = openOwner(b, compactor.Options{

@@ -36,7 +36,8 @@ func (h *History) Begin(ctx Context, version int64) (started bool) {
 	h.dropRunningContext()
 	h.storedWith = AnyVersion
 	i := lastOfUser(h.lines)
-	if h.contextRuns = ctx.Text != "" && i >= 0; h.contextRuns {
+	h.contextRuns = ctx.Text != "" && i >= 0
+	if h.contextRuns {
 		ctx.Seq = h.lines[i].Seq
 		h.contexts = append(h.contexts, contextOf(ctx))
 	}

@@ -82,7 +82,8 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp lineSpan) {
 	var before view
 	change, err := c.commit(ctx, func(stored *transcript.State) (none transcript.Change, err error) {
 		before = c.h.view
-		if sp = sp.without(before.head.Stack); len(sp.lines) == 0 {
+		sp = sp.without(before.head.Stack)
+		if len(sp.lines) == 0 {
 			return none, nil
 		}
 		row := Summary{Span: sp.Span, Trigger: trigger, AwaitsModel: before.addressed && c.hasModel(c.o.Policy())}

@@ -55,7 +55,8 @@ func (c *Compactor) recap(ctx context.Context, s view, w worker) (r Recap, err e
 		items = slices.Insert(items, 0, summarize.Item{Text: head, From: 1, To: max(s.stored, 1)})
 	}
 	if c.o.Worker != nil {
-		if r.Text, err = c.recapByModel(ctx, w, items); err == nil {
+		r.Text, err = c.recapByModel(ctx, w, items)
+		if err == nil {
 			r.By = ByWorker
 			if c.reports.byModel.End() {
 				c.o.Log.Info("compactions_recovered", "by", r.By)
@@ -173,7 +174,8 @@ func (s view) briefing(most int, question chat.Message) string {
 		head += "\n\n" + Summary{Kind: Placeholder, Messages: older}.Render()
 	}
 	items = items[older:]
-	if head = strings.TrimSpace(head); head != "" {
+	head = strings.TrimSpace(head)
+	if head != "" {
 		items = slices.Insert(items, 0, summarize.Item{Text: head})
 	}
 	return summarize.PlainText(items) + "\n\n<question>\n" + asked.Text + "\n</question>"

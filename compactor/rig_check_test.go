@@ -138,7 +138,8 @@ func (r *rig) checkPublishedState() (err error) {
 		if told == nil {
 			return
 		}
-		if err = told.Check(); err == nil {
+		err = told.Check()
+		if err == nil {
 			err = r.onDisk(func(conv *store.Conversation, state transcript.Snapshot) error { return sameOnDisk(told, conv, state) })
 		}
 	})

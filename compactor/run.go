@@ -104,7 +104,8 @@ func (c *Compactor) startJob(j *job) {
 func (c *Compactor) begin(j *job, err error) {
 	var record Job
 	if err == nil {
-		if record, err = c.o.Records.Begin(j.ctx, j.row); err != nil {
+		record, err = c.o.Records.Begin(j.ctx, j.row)
+		if err != nil {
 			err = fmt.Errorf("write the compaction: %w", err)
 		}
 	}
@@ -139,7 +140,8 @@ func (c *Compactor) summarize(j *job, record Job, how making) (s summarize.Summa
 		s, err := how(ctx)
 		if err == nil && c.o.Open != nil {
 			var open string
-			if open, err = c.o.Open(ctx, j.row.From, j.row.To); open != "" {
+			open, err = c.o.Open(ctx, j.row.From, j.row.To)
+			if open != "" {
 				s.Text += "\n\n" + open
 			}
 		}
@@ -180,7 +182,8 @@ func (c *Compactor) store(j *job, record Job, summary summarize.Summary, err err
 		row.Tokens = row.Cost()
 		summary.Tokens = row.Tokens
 		var saved []summarize.MemoryDraft
-		if saved, err = record.Store(j.ctx, summary); err == nil {
+		saved, err = record.Store(j.ctx, summary)
+		if err == nil {
 			j.row = row
 			if c.o.Saved != nil {
 				c.o.Saved(saved)

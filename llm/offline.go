@@ -235,7 +235,8 @@ func related(asked lastLine, found []finding) (kept []finding) {
 		for _, seq := range f.Messages {
 			sources[seq] = true
 		}
-		if kept = append(kept, f); len(kept) == maxQuotes {
+		kept = append(kept, f)
+		if len(kept) == maxQuotes {
 			break
 		}
 	}

@@ -50,7 +50,8 @@ func TestOverflowWithoutWords(t *testing.T) {
 				req.Failed = func(u llm.Usage) { spent = append(spent, u) }
 				var err error
 				for range 2 { // turns: without an error there is no retry
-					if _, err = model.Generate(t.Context(), req, nil); err != nil {
+					_, err = model.Generate(t.Context(), req, nil)
+					if err != nil {
 						break
 					}
 				}

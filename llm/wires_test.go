@@ -81,7 +81,8 @@ func TestTextIsStreamed(t *testing.T) {
 		})
 		var shown []string
 		resp, err := w.model(t, server, openai.Options{}).Generate(t.Context(), hello, func(delta string) {
-			if shown = append(shown, delta); len(shown) == 1 {
+			shown = append(shown, delta)
+			if len(shown) == 1 {
 				seen <- delta
 			}
 		})

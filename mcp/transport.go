@@ -146,10 +146,12 @@ func startProgram(command, env []string, errs io.Writer) (*program, error) {
 	p.cmd.WaitDelay = endTimeout
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // its children end with it
 	var err error
-	if p.in, err = p.cmd.StdinPipe(); err != nil {
+	p.in, err = p.cmd.StdinPipe()
+	if err != nil {
 		return nil, err
 	}
-	if p.out, err = p.cmd.StdoutPipe(); err != nil {
+	p.out, err = p.cmd.StdoutPipe()
+	if err != nil {
 		return nil, err
 	}
 	return p, p.cmd.Start()
@@ -161,7 +163,8 @@ func (p *program) Write(text []byte) (n int, err error) {
 	p.writing.Store(true)
 	defer p.writing.Store(false)
 	defer time.AfterFunc(writeTimeout, func() { _ = p.in.Close() }).Stop()
-	if n, err = p.in.Write(text); err != nil {
+	n, err = p.in.Write(text)
+	if err != nil {
 		err = fmt.Errorf("it does not read its input: %w", err)
 	}
 	return n, err

@@ -120,11 +120,13 @@ func readDraft(raw json.RawMessage) (d draft, err error) {
 		}
 		d.Sources = append(d.Sources, int64(seq))
 	}
-	if d.Importance, err = importanceOf(string(a.Importance)); err != nil {
+	d.Importance, err = importanceOf(string(a.Importance))
+	if err != nil {
 		return d, err
 	}
 	if a.Supersedes != "" && a.Supersedes != "none" {
-		if d.supersedes, err = strconv.ParseInt(strings.TrimPrefix(string(a.Supersedes), "#"), 10, 64); err != nil {
+		d.supersedes, err = strconv.ParseInt(strings.TrimPrefix(string(a.Supersedes), "#"), 10, 64)
+		if err != nil {
 			return d, fmt.Errorf("supersedes is %q: send the id of a memory as an integer, or leave it out", a.Supersedes)
 		}
 	}

@@ -71,7 +71,8 @@ func checkDraft(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) (
 	if err := checkContent(d); err != nil {
 		return &ContentError{err}
 	}
-	if d.said, err = sourcesOf(c, tx, d.Sources, from, to); err != nil {
+	d.said, err = sourcesOf(c, tx, d.Sources, from, to)
+	if err != nil {
 		return err
 	}
 	if err := checkEvidence(c, tx, d); err != nil {

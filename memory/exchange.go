@@ -41,7 +41,8 @@ func (ms Memories) Export(ctx context.Context, f Filter, do func(Exported, []cha
 			for _, said := range from {
 				e.Messages = append(e.Messages, Source{said.Seq, said.ID, said.Time.UTC()})
 			}
-			if refused = do(e, from); refused != nil {
+			refused = do(e, from)
+			if refused != nil {
 				return
 			}
 		}
@@ -158,7 +159,8 @@ func importMemory(tx *store.Tx, e Exported, newest int64, n *ImportResult) (id i
 	tx.Do("INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", e.Conversation, store.Now())
 	c := tx.Conversation(e.Conversation)
 	folded := words.Fold(e.Content)
-	if id = store.Get[int64](tx, isHere, c.ID(), folded, e.SaidAt.UnixMilli(), e.State, newest); id != 0 {
+	id = store.Get[int64](tx, isHere, c.ID(), folded, e.SaidAt.UnixMilli(), e.State, newest)
+	if id != 0 {
 		n.Known++
 		return id, false
 	}

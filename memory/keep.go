@@ -48,7 +48,8 @@ func remember(c *store.Conversation, ctx context.Context, d draft) (s Saved, ans
 	}
 	err = c.Store().Update(ctx, func(tx *store.Tx) {
 		tx.Fail(recheck(c, tx, &d))
-		if s = saveDraft(c, tx, d); !s.Unwanted {
+		s = saveDraft(c, tx, d)
+		if !s.Unwanted {
 			s.Memory = readMemory(tx, s.ID)
 		}
 	})

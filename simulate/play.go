@@ -256,7 +256,8 @@ func (r recorded) Summarize(ctx context.Context, m compactor.Material) (made sum
 	case len(p.rec.Messages) > mostExtracted && len(p.o.Questions) == 0:
 		made.Text = p.asLong(row, m.Target)
 	default:
-		if made, err = m.Extractive(ctx); err != nil {
+		made, err = m.Extractive(ctx)
+		if err != nil {
 			return made, err
 		}
 	}

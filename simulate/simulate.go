@@ -95,7 +95,8 @@ func (o Options) with(v Variant) (Options, error) {
 	}
 	var wrong []*compactor.FieldError
 	o.Policy, wrong = set.Over(o.Policy)
-	if wrong = append(wrong, o.Policy.Validate()...); len(wrong) > 0 {
+	wrong = append(wrong, o.Policy.Validate()...)
+	if len(wrong) > 0 {
 		return o, wrong[0]
 	}
 	return o, nil

@@ -42,13 +42,16 @@ func (s *Store) backup(ctx context.Context, path string) (c Copied, err error) {
 	defer part.close()
 	db := open(s.path, "_busy_timeout=5000") // those of the pool may not write at all
 	_, err = db.ExecContext(ctx, "VACUUM INTO ?", part.path)
-	if err = errors.Join(err, db.Close()); err != nil {
+	err = errors.Join(err, db.Close())
+	if err != nil {
 		return c, fmt.Errorf("back up to %s: %w", path, s.explain(err))
 	}
-	if c, err = Inspect(ctx, part.path); err != nil {
+	c, err = Inspect(ctx, part.path)
+	if err != nil {
 		return c, fmt.Errorf("check the backup: %w", err)
 	}
-	if err = flush(part.path); err == nil {
+	err = flush(part.path)
+	if err == nil {
 		err = rename(part.path, path)
 	}
 	return c, Fail("back up to "+path, err)
@@ -59,7 +62,8 @@ func rename(from, to string) error { return cmp.Or(os.Rename(from, to), flush(fi
 
 // Inspect reads a whole database, in use or not, without changing it. Errors: ErrNotFound, ErrDamaged, ErrNewer.
 func Inspect(ctx context.Context, path string) (c Copied, err error) {
-	if err = checkExists(path); err != nil {
+	err = checkExists(path)
+	if err != nil {
 		return c, err
 	}
 	pragmas := readerPragmas
@@ -68,7 +72,8 @@ func Inspect(ctx context.Context, path string) (c Copied, err error) {
 	}
 	db := open(path, pragmas)
 	err = explain(transact(ctx, db, toRead, func(tx *Tx) {
-		if c.Version = versionOf(tx); c.Version == 0 {
+		c.Version = versionOf(tx)
+		if c.Version == 0 {
 			tx.Fail(fmt.Errorf("%w: it is empty", ErrDamaged))
 		}
 		verify(tx)
@@ -121,7 +126,8 @@ func Restore(ctx context.Context, dir, backup string) (c Copied, aside string, e
 		return c, "", Fail("restore", err)
 	}
 	defer part.close()
-	if err = copyFile(backup, part.path); err == nil {
+	err = copyFile(backup, part.path)
+	if err == nil {
 		aside, err = moveAside(ctx, path)
 	}
 	if err == nil {
@@ -173,7 +179,8 @@ func copyFile(from, to string) error {
 	if err != nil {
 		return err
 	}
-	if err = out.Truncate(0); err == nil {
+	err = out.Truncate(0)
+	if err == nil {
 		_, err = io.Copy(out, in)
 	}
 	return errors.Join(err, out.Sync(), out.Close())

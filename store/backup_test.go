@@ -135,7 +135,8 @@ func TestBackupDuringWrites(t *testing.T) {
 	go func() {
 		var err error
 		for n := 1; err == nil && stopped.Load() == 0; n++ {
-			if err = check.ErrorOf(c.Inbox().Deliver(ctx, said(n, fmt.Sprint("message ", n)))); err == nil {
+			err = check.ErrorOf(c.Inbox().Deliver(ctx, said(n, fmt.Sprint("message ", n))))
+			if err == nil {
 				accepted.Store(int64(n))
 				err = check.ErrorOf(c.Inbox().Dequeue(ctx, store.All, 1<<30, time.Time{}))
 			}

@@ -164,7 +164,8 @@ func (u Upkeep) Vitals(ctx context.Context) (v Vitals, err error) {
 			Scan(&v.Inbox, UTC(&v.InboxOldest), &v.Outbox, UTC(&v.OutboxOldest), JSON(&v.Memories))
 	})
 	file, statErr := os.Stat(u.store.path)
-	if err = cmp.Or(err, statErr); err != nil {
+	err = cmp.Or(err, statErr)
+	if err != nil {
 		return v, Fail("measure the database", err)
 	}
 	v.Bytes = file.Size()

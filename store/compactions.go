@@ -254,7 +254,8 @@ func (cs Compactions) WantSession(ctx context.Context, at time.Time) (wanted, la
 			EXISTS (SELECT 1 FROM messages INDEXED BY messages_waiting WHERE `+Own+` AND answered = 0)
 			FROM wanted_sessions WHERE conversation = ?1`, cs.c.id).Scan(&before, &known, &last, &said, &waiting)
 		later = waiting || last > 0
-		if wanted = last > before || said && !known; wanted {
+		wanted = last > before || said && !known
+		if wanted {
 			tx.Do("INSERT INTO wanted_sessions (conversation, after, wanted_at) VALUES (?, ?, ?)", cs.c.id, last, at.UnixMilli())
 		}
 	})

@@ -22,7 +22,8 @@ func (tr Transcript) Edit(ctx context.Context, m Inbound, also func(tx *Tx, was,
 		if m.ID == "" {
 			tx.Fail(errNoID)
 		}
-		if changed = tr.c.editWaiting(tx, m); !changed {
+		changed = tr.c.editWaiting(tx, m)
+		if !changed {
 			seq, changed = tr.c.editTakenUp(tx, m, also)
 		}
 		if changed { // the files still have the old text; platforms also report edits that change nothing

@@ -31,7 +31,8 @@ func prepare(ctx context.Context, dir, path string) (unlock func() error, err er
 	if err != nil {
 		return nil, err
 	}
-	if _, err = os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+	_, err = os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
 		err = create(ctx, path)
 	} else {
 		err = makePrivate(path) // SQLite's other files get the same permissions

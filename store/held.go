@@ -136,7 +136,8 @@ func (h *Held) drain(ctx context.Context) error {
 			return fmt.Errorf("%w: row %d of %s, a message that arrived while the database was rewritten, cannot be read: "+
 				"keep a copy of the file, move it away, and start again: %w", ErrHeld, id, h.path, err)
 		}
-		if err = h.apply(ctx, d); err == nil {
+		err = h.apply(ctx, d)
+		if err == nil {
 			_, err = h.db.ExecContext(ctx, "DELETE FROM held WHERE id = ?", id)
 		}
 		if err != nil {

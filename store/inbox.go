@@ -64,7 +64,8 @@ func (in Inbox) Deliver(ctx context.Context, all ...Inbound) ([]Receipt, error) 
 }
 
 func (c *Conversation) deliver(tx *Tx, m Inbound) (r Receipt) {
-	if m = clean(m); m.ID == "" {
+	m = clean(m)
+	if m.ID == "" {
 		tx.Fail(errNoID)
 		return r
 	}
@@ -82,7 +83,8 @@ func (c *Conversation) deliver(tx *Tx, m Inbound) (r Receipt) {
 	case !is.waits:
 		r.Fresh = true
 		if m.Thread && !asked {
-			if r.Addressed = c.following(tx); r.Addressed {
+			r.Addressed = c.following(tx)
+			if r.Addressed {
 				m.Addressed = false
 				m.Optional = true
 			}

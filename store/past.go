@@ -183,8 +183,8 @@ func (h Past) ReadTo(ctx context.Context, from, to int64) ([]chat.Message, error
 	})
 }
 
-// asked is SQL for the first message since an import began to be read that is addressed to the bot: what people say meanwhile is
-// answered at once, and read with the rest of the import later. ?1 is the conversation.
+// asked is SQL for the first message since an import began to be read that is addressed to the bot: such a message is
+// answered immediately, and read later with the rest of the import. ?1 is the conversation.
 const asked = `(SELECT seq FROM messages INDEXED BY messages_addressed WHERE addressed = 1
 	AND id BETWEEN ?1 << 32 | unread_from AND ?1 << 32 | 4294967295 ORDER BY id LIMIT 1)`
 
@@ -259,7 +259,8 @@ func (c *Conversation) writePast(tx *Tx, past []Inbound) (added []chat.Message) 
 	next := c.nextSeq(tx)
 	places := make(map[string]int64)
 	for _, in := range past {
-		if in = clean(in); in.ID == "" {
+		in = clean(in)
+		if in.ID == "" {
 			tx.Fail(errNoID)
 		}
 		if is := c.delivery(tx, in.ID); is.left || is.waits || places[in.ID] != 0 {

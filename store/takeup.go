@@ -132,7 +132,8 @@ func (c *Conversation) oldest(tx *Tx, next, upTo int64, budget int, since time.T
 // resolve finds the message that m replies to, in the transcript or among those being taken up now, and counts m's tokens.
 func (c *Conversation) resolve(tx *Tx, m *chat.Message, places map[string]int64) {
 	if m.ReplyTo != "" {
-		if m.ReplySeq = places[m.ReplyTo]; m.ReplySeq == 0 {
+		m.ReplySeq = places[m.ReplyTo]
+		if m.ReplySeq == 0 {
 			m.ReplySeq = c.placeOf(tx, m.ReplyTo)
 		}
 	}
@@ -183,7 +184,8 @@ func (c *Conversation) HangsOn() (channel, message string) {
 func (c *Conversation) inherit(tx *Tx) {
 	name, root := c.HangsOn()
 	above := &Conversation{store: c.store, name: name}
-	if above.id = Get[int64](tx, "SELECT id FROM conversations WHERE name = ?", name); above.id == 0 {
+	above.id = Get[int64](tx, "SELECT id FROM conversations WHERE name = ?", name)
+	if above.id == 0 {
 		return
 	}
 	tx.Do("UPDATE conversations SET parent = ? WHERE id = ?", above.id, c.id)

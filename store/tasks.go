@@ -104,7 +104,8 @@ func (ts Tasks) Begin(ctx context.Context, n NewTask) (Task, error) {
 		child := &Conversation{store: ts.c.store}
 		for child.id == 0 && tx.err == nil { // memories imported from a task elsewhere may have taken the name
 			number++
-			if child.name = fmt.Sprintf("%s:%s/%d", TaskConnector, ts.c.name, number); len(child.name) > MaxName {
+			child.name = fmt.Sprintf("%s:%s/%d", TaskConnector, ts.c.name, number)
+			if len(child.name) > MaxName {
 				tx.Fail(errors.New("the name of the conversation is too long"))
 			}
 			child.id = Get[int64](tx, "INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING id", child.name, Now())

@@ -99,7 +99,8 @@ func (tr Transcript) Earlier(ctx context.Context, before int64, limit int) (page
 	page, err = View(ctx, tr.c, "read transcript", func(tx *Tx) []chat.Message {
 		return tr.c.In(tx).Messages(1, before-1, "ORDER BY id DESC LIMIT ?", limit+1)
 	})
-	if more = len(page) > limit; more {
+	more = len(page) > limit
+	if more {
 		page = page[:limit]
 	}
 	slices.Reverse(page)

@@ -42,7 +42,8 @@ type Outcome struct {
 // Unanswered returns the oldest turn waiting for its answer, if any.
 func (turns Turns) Unanswered(ctx context.Context) (turn Turn, ok bool, err error) {
 	err = turns.c.View(ctx, "find unanswered turn", func(tx *Tx) {
-		if turn.Seq = turns.c.open(tx); turn.Seq == 0 {
+		turn.Seq = turns.c.open(tx)
+		if turn.Seq == 0 {
 			return
 		}
 		ok = true

@@ -43,7 +43,8 @@ func (u Upkeep) Run(ctx context.Context, b Backups, now time.Time) error {
 	when, erase, err := u.EraseAt(ctx, now)
 	if err == nil && erase && !when.After(now) {
 		started := time.Now()
-		if err = u.EraseFiles(ctx, b); err == nil {
+		err = u.EraseFiles(ctx, b)
+		if err == nil {
 			u.store.log.Info("deleted_text_erased", "took", time.Since(started).Round(time.Millisecond).String())
 			return nil // the erasure has made a new backup
 		}
@@ -101,7 +102,8 @@ func backupMade(file string) time.Time {
 
 func (s *Store) backUp(ctx context.Context, b Backups, now time.Time) error {
 	info, err := os.Stat(s.path)
-	if err = cmp.Or(err, os.MkdirAll(b.Dir, 0o700)); err == nil {
+	err = cmp.Or(err, os.MkdirAll(b.Dir, 0o700))
+	if err == nil {
 		s.makeRoom(b.Dir)
 		err = checkRoom(b.Dir, info.Size())
 	}
@@ -155,7 +157,8 @@ func noteErasure(tx *Tx) {
 func (u Upkeep) EraseAt(ctx context.Context, now time.Time) (when time.Time, due bool, err error) {
 	err = u.store.View(ctx, func(tx *Tx) {
 		var oldest int64
-		if due = tx.Row("SELECT id FROM unscrubbed ORDER BY id LIMIT 1").Found(&oldest); !due {
+		due = tx.Row("SELECT id FROM unscrubbed ORDER BY id LIMIT 1").Found(&oldest)
+		if !due {
 			return
 		}
 		when = nextQuietHour(traffic(tx, now.Add(-7*24*time.Hour)), now)
@@ -205,7 +208,8 @@ func (u Upkeep) EraseFiles(ctx context.Context, b Backups) error {
 	newest := int64(0)
 	err := s.write.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM unscrubbed").Scan(&newest)
 	if err == nil && newest > s.rewritten {
-		if err = u.Vacuum(ctx); err == nil {
+		err = u.Vacuum(ctx)
+		if err == nil {
 			s.rewritten = newest
 		}
 	}

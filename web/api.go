@@ -135,7 +135,8 @@ func (s *Server) apiRoutes() {
 				return r.events(w, req)
 			}
 			if name := q.PathValue("conversation"); name != "" && !r.fresh {
-				if q.conversation, err = s.find(q.Context(), name); err != nil {
+				q.conversation, err = s.find(q.Context(), name)
+				if err != nil {
 					return err
 				}
 			}

@@ -247,7 +247,8 @@ func (s *Server) simulate(r *request, b simulateBody) (report simulate.Report, e
 }
 
 func (s *Server) policy(ctx context.Context, c *store.Conversation) (agent channel.Agent, policy compactor.Policy, err error) {
-	if agent, err = s.operator.Agent(ctx, c); err == nil {
+	agent, err = s.operator.Agent(ctx, c)
+	if err == nil {
 		policy, err = agent.PolicyOf(ctx, c)
 	}
 	return agent, policy, err

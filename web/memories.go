@@ -95,7 +95,8 @@ func (s *Server) patchMemory(r *request, p memoryPatch) (m memory.Details, err e
 	if err != nil {
 		return m, err
 	}
-	if m, err = memories.Details(r.Context(), id); err == nil {
+	m, err = memories.Details(r.Context(), id)
+	if err == nil {
 		s.o.Events.publish(kindMemory, m.Conversation, memoryEvent{m.Conversation, m.ID, change, m.Kind, m.Content})
 	}
 	return m, err

@@ -25,7 +25,10 @@ func (v *visit) linesView(name string, s channel.StackEntry) g.Node {
 		if len(lines) > 0 && lines[0].At == i {
 			view = append(view, v.lineView(name, s, lines[0]))
 			lines = lines[1:]
-		} else if text = strings.TrimSpace(strings.TrimLeft(text, "#")); text != "" {
+			continue
+		}
+		text = strings.TrimSpace(strings.TrimLeft(text, "#"))
+		if text != "" {
 			view = append(view, h.Div(h.Class("part"), h.Dir("auto"), g.Text(text)))
 		}
 	}

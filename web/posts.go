@@ -23,7 +23,7 @@ type postLimit struct {
 
 const maxPostLimits = 4096 // conversations that are tracked; if there are more, all are forgotten
 
-// limit returns the limit of a conversation, which lets perHour messages pass at once, and as many in each hour.
+// limit returns the limit of a conversation, which lets through a burst of perHour messages, and as many in each hour.
 func (p *posts) limit(conversation string, perHour int) *postLimit {
 	p.mu.Lock()
 	defer p.mu.Unlock()

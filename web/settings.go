@@ -34,7 +34,8 @@ func (s *Server) putSettings(r *request, body map[string]json.RawMessage) (a set
 	name := r.conversation.Name()
 	values := make(map[string]*string, len(body))
 	for key, raw := range body {
-		if values[key], err = settingText(raw); err != nil {
+		values[key], err = settingText(raw)
+		if err != nil {
 			return a, invalid("%s: must be a number, a text, true, false or null.", key)
 		}
 	}
@@ -153,7 +154,8 @@ func (s *Server) previewSettings(w http.ResponseWriter, r *http.Request) error {
 	d := ask(v, s.showConversation)
 	past := ask(v, s.history)
 	report, err := s.simulation(v.Context(), v.conversation, []simulate.Variant{tried}, shown)
-	if err = cmp.Or(v.err, err); err != nil {
+	err = cmp.Or(v.err, err)
+	if err != nil {
 		return err
 	}
 	drawn := report.Chart()

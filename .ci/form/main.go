@@ -1,6 +1,7 @@
 // Form finds statements with two subjects in Go files, test files too:
 //
-//   - an if or switch that begins with a call, or with an assignment of which its condition reads nothing,
+//   - an if or switch that begins with a call, or with an assignment that its condition does not read,
+//   - an if that begins with an assignment to an existing variable,
 //   - a loop that begins with "x := true" or "x = true",
 //   - an assignment of more than two values, each from an expression of its own.
 //
@@ -53,6 +54,9 @@ func fault(n ast.Node) string {
 	case *ast.IfStmt:
 		if s.Init != nil && !reads(s.Init, s.Cond) {
 			return "the if begins with a statement that its condition does not read: write it above"
+		}
+		if assign, ok := s.Init.(*ast.AssignStmt); ok && assign.Tok == token.ASSIGN {
+			return "the if begins with an assignment to an existing variable: write it above"
 		}
 	case *ast.SwitchStmt:
 		if s.Init != nil && s.Tag != nil && !reads(s.Init, s.Tag) {

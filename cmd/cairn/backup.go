@@ -188,7 +188,8 @@ func (p purge) plan(ctx context.Context, db *store.Store) (plan purged, err erro
 	} else {
 		name := strings.TrimSuffix(p.server, "/") + "/"
 		if p.channel != "" {
-			if name, err = conversationName(p.channel); err != nil {
+			name, err = conversationName(p.channel)
+			if err != nil {
 				return plan, err
 			}
 		}
@@ -235,7 +236,8 @@ func (p *purged) delete(ctx context.Context, db *store.Store) error {
 	}
 	for _, c := range p.in {
 		for done, err := false, error(nil); !done; {
-			if done, err = step(c); err != nil {
+			done, err = step(c)
+			if err != nil {
 				return err
 			}
 		}

@@ -63,7 +63,8 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 	}
 	b.current.Store(first)
 	b.metrics = newMetrics(func() prices.List { return b.settings().Money().Prices })
-	if b.store, err = store.Open(ctx, store.Options{Dir: a.settings.DataDir, Log: log}); err != nil {
+	b.store, err = store.Open(ctx, store.Options{Dir: a.settings.DataDir, Log: log})
+	if err != nil {
 		return nil, nil, err
 	}
 	if err := b.openHub(ctx, connectors); err != nil {
@@ -111,11 +112,13 @@ func (b *bot) openHub(ctx context.Context, connectors []channel.Connector) error
 	}
 	o := b.hubOptions(connectors)
 	o.Used = used
-	if o.Observers, err = b.observers(ctx); err != nil {
+	o.Observers, err = b.observers(ctx)
+	if err != nil {
 		return err
 	}
 	if web := b.app.webSide; web != nil { // requests wait until the server runs
-		if web.listener, err = net.Listen("tcp", settings.Web.Listen); err != nil {
+		web.listener, err = net.Listen("tcp", settings.Web.Listen)
+		if err != nil {
 			return fmt.Errorf("web: %w; is another bot running there? Choose another address with listen under [web], or --web", err)
 		}
 		o.Connectors = append(o.Connectors, web.chat)

@@ -149,7 +149,8 @@ messages behind it minus its own, at the price of cached input.`,
 				if err != nil {
 					return err
 				}
-				if report.Usage, err = channel.ReadSpending(ctx, conversation, agent, money, money.Budgets(used, now)...); err != nil {
+				report.Usage, err = channel.ReadSpending(ctx, conversation, agent, money, money.Budgets(used, now)...)
+				if err != nil {
 					return err
 				}
 				return a.show(a.out, report)

@@ -129,7 +129,7 @@ func TestWatchDatabase(t *testing.T) {
 	})
 }
 
-// A page that cannot be read shows at /readyz at once, not only with the check of every minute.
+// A page that cannot be read shows at /readyz immediately, not only after the check of every minute.
 func TestReadyzAfterDamage(t *testing.T) {
 	s := startBot(t, noBackups)
 	h := s.newHealth(t.Context(), nil)

@@ -22,11 +22,11 @@ type importProgress struct {
 	terminal bool // one line is drawn again and again
 	now      func() time.Time
 
-	state channel.ImportProgress
-	toDo  int // messages to summarize, once all are stored
-	begun time.Time
-	from  int // done when begun
-	next  time.Time
+	state   channel.ImportProgress
+	toDo    int // messages to summarize, once all are stored
+	started time.Time
+	from    int // done when started
+	next    time.Time
 }
 
 func (a *app) importProgress() *importProgress {
@@ -37,9 +37,9 @@ func (a *app) importProgress() *importProgress {
 func (p *importProgress) show(state channel.ImportProgress) {
 	now := p.now()
 	summarizes := state.Unread > p.toDo
-	if p.begun.IsZero() || summarizes {
+	if p.started.IsZero() || summarizes {
 		p.toDo = max(p.toDo, state.Unread)
-		p.begun = now
+		p.started = now
 		p.from = 0
 		if !summarizes {
 			p.from = state.Stored
@@ -73,7 +73,7 @@ func (p *importProgress) line(now time.Time) string {
 		what = "summarized"
 	}
 	text := fmt.Sprintf("%d of %s %s", done, counted(all, "message", "messages"), what)
-	if took := now.Sub(p.begun); took >= redrawEvery && done > p.from {
+	if took := now.Sub(p.started); took >= redrawEvery && done > p.from {
 		rate := float64(done-p.from) / took.Seconds()
 		left := time.Duration(float64(all-done) / rate * float64(time.Second))
 		text += fmt.Sprintf(", %.0f per second, %s left", rate, chat.Lasting(left))

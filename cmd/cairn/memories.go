@@ -83,7 +83,8 @@ func timeOf(cmd *cobra.Command, flag, text string, parse func(string, time.Time)
 	if text == "" {
 		return t, nil
 	}
-	if t, err = parse(text, time.Now()); err != nil {
+	t, err = parse(text, time.Now())
+	if err != nil {
 		err = wrongUse(cmd, fmt.Errorf("--%s: %w", flag, err))
 	}
 	return t, err
@@ -94,7 +95,8 @@ func (a *app) withFilter(cmd *cobra.Command, s selection, do func(*store.Store, 
 	return a.withPast(cmd, s.since, s.channel, func(db *store.Store, since time.Time, conversation string) (err error) {
 		s.Since = since
 		s.Conversation = conversation
-		if s.Until, err = timeOf(cmd, "until", s.until, memory.Until); err != nil {
+		s.Until, err = timeOf(cmd, "until", s.until, memory.Until)
+		if err != nil {
 			return err
 		}
 		return do(db, s.Filter)
@@ -208,7 +210,10 @@ func newStateChange(a *app, f stateChange) *cobra.Command {
 				done := f.done
 				if f.permanent {
 					m.State = "purged"
-				} else if m, err = memory.In(db).Details(cmd.Context(), m.ID); err != nil {
+				} else {
+					m, err = memory.In(db).Details(cmd.Context(), m.ID)
+				}
+				if err != nil {
 					return err
 				}
 				if m.State == was.State && m.Pinned == was.Pinned {

@@ -52,7 +52,8 @@ func (a *app) exportMemories(cmd *cobra.Command, s selection, files []string, wr
 				return fmt.Errorf("write the memories: %w", openErr)
 			}
 			defer func() {
-				if err = errors.Join(err, file.Close()); err != nil { // half a file would be in the way of the next try
+				err = errors.Join(err, file.Close())
+				if err != nil { // half a file would be in the way of the next try
 					err = errors.Join(err, os.Remove(files[0]))
 				}
 			}()

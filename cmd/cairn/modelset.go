@@ -76,7 +76,8 @@ func (m *modelSet) agent(s *config.Settings, chosen config.Agent) (channel.Agent
 		agent.Provider = at.Host
 	}
 	if other := chosen.Compaction.Model; other != "" {
-		if t, err = s.Worker(t, other); err != nil {
+		t, err = s.Worker(t, other)
+		if err != nil {
 			return agent, usage(err)
 		}
 		worker, err := m.model(t, 0, ttl)

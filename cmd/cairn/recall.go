@@ -20,7 +20,7 @@ func newRecall(a *app) *cobra.Command {
 		Use:   "recall QUESTION…",
 		Short: "Search the messages and memories of a channel",
 		Long: `Search memories, then messages, files and captions, without a model, and print the best matches
-first. A name in the question favours what that person said, a date what was said then; with --as,
+first. A name in the question favours messages of that person, a date favours messages of that day; with --as,
 "I" and "my" mean that person. It works while the bot runs.
 
 With --json, a memory is an object with the key "memory". A message is an object with the keys
@@ -63,7 +63,8 @@ func (a *app) recall(cmd *cobra.Command, l recallQuery, question string) error {
 		var messages []memory.Found
 		if l.kind == "" {
 			q := memory.Question{Text: question, Asker: l.asker, Since: since, Limit: l.limit}
-			if messages, err = memory.Of(conversation).Recall(cmd.Context(), q); err != nil {
+			messages, err = memory.Of(conversation).Recall(cmd.Context(), q)
+			if err != nil {
 				return err
 			}
 		}

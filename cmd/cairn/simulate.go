@@ -81,7 +81,8 @@ beside NAME.jsonl, its questions are asked at the end (see docs/tuning.md).`,
 // set and begin collect variants in the order of the command line.
 func (s *simulation) set(text string) error {
 	key, value, found := strings.Cut(text, "=")
-	if key = strings.TrimSpace(key); !found || key == "" {
+	key = strings.TrimSpace(key)
+	if !found || key == "" {
 		return fmt.Errorf("%q: write it as KEY=VALUE, such as background_threshold=0.6", text)
 	}
 	if len(s.variants) == 0 {
@@ -200,7 +201,8 @@ func (a *app) runSimulation(ctx context.Context, s simulation, rec simulate.Reco
 		shown.SVG = report.Chart().File()
 	}
 	if s.html != "" {
-		if shown.HTML, err = shown.page(); err != nil {
+		shown.HTML, err = shown.page()
+		if err != nil {
 			return err
 		}
 	}

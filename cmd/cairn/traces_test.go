@@ -32,7 +32,8 @@ type collector struct {
 func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	var batch tracepb.TracesData
-	if err = errors.Join(err, proto.Unmarshal(body, &batch)); err != nil || r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/x-protobuf" {
+	err = errors.Join(err, proto.Unmarshal(body, &batch))
+	if err != nil || r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/x-protobuf" {
 		http.Error(w, "no", http.StatusServiceUnavailable)
 		return
 	}

@@ -204,7 +204,8 @@ func restingOn(messages []chat.Message, spoken []spokenLine, text string) (lines
 			}
 		}
 		slices.Sort(seqs)
-		if seqs = slices.Compact(seqs); len(seqs) > 0 {
+		seqs = slices.Compact(seqs)
+		if len(seqs) > 0 {
 			lines = append(lines, transcript.Line{At: first + i, Seqs: seqs})
 		}
 	}

@@ -29,7 +29,8 @@ func apart(messages []chat.Message) (said []chat.Message, texts []string) {
 		if quotes == "" && !hasHeadings(above) && dayLine().MatchString(above) {
 			above, quotes = "", above
 		}
-		if above = strings.TrimSpace(above); above != "" {
+		above = strings.TrimSpace(above)
+		if above != "" {
 			texts = append(texts, inSentences(above))
 		}
 		said = append(said, quotedIn(quotes, m.Time)...)

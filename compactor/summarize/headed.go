@@ -76,7 +76,8 @@ func kinds(lines []string) []int {
 	for i := 0; i < len(lines); i++ {
 		if fences && fence().MatchString(lines[i]) {
 			var end int
-			if end, fences = endOfFence(lines, i); fences { // without an end, there is no code below
+			end, fences = endOfFence(lines, i)
+			if fences { // without an end, there is no code below
 				i = end
 			}
 			continue
@@ -125,7 +126,8 @@ func entriesOf(texts []string) (all []*entry) {
 			default:
 				if fences && fence().MatchString(line) {
 					var end int
-					if end, fences = endOfFence(lines, i); fences {
+					end, fences = endOfFence(lines, i)
+					if fences {
 						line = strings.Join(lines[i:end+1], "\n")
 						i = end
 					}

@@ -52,7 +52,8 @@ func (j *Judge) withoutInstructions(text string) string {
 			kept = append(kept, line)
 			continue
 		}
-		if line = j.reported(line, overrides); line != "" {
+		line = j.reported(line, overrides)
+		if line != "" {
 			kept = append(kept, line)
 		}
 	}

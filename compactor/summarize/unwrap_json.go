@@ -282,7 +282,8 @@ func linesOf(list []any) (lines []string) {
 // headingOf returns the index in Headings of a field's name, such as "open_questions".
 func headingOf(name string) (at int, known bool) {
 	name = strings.ToLower(strings.Join(strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("_- #*:", r) }), " "))
-	if at, known = headingAt[name]; known {
+	at, known = headingAt[name]
+	if known {
 		return at, true
 	}
 	for heading, at := range headingAt { // openQuestions

@@ -63,7 +63,8 @@ func (x *comparison) judge() verdict {
 	case x.states(cited):
 		telling = cited
 	case len(telling) == 0:
-		if telling = x.search(); len(telling) == 0 {
+		telling = x.search()
+		if len(telling) == 0 {
 			telling = x.answers(cited)
 		} else if !x.saidByLeader(telling) {
 			return verdict{unknown: true}

@@ -204,7 +204,8 @@ func refusalOf(c call, resp *http.Response, body []byte) refusal {
 		// Discord's own limits have a retry_after (Rate Limits: Exceeding A Rate Limit); a ban of the address has none.
 		r.global = answer.Global || resp.Header.Get("X-RateLimit-Global") == "true" || answer.RetryAfter == 0
 		header, _ := strconv.ParseFloat(resp.Header.Get("Retry-After"), 64) // an invalid one counts as missing
-		if r.after = time.Duration(cmp.Or(answer.RetryAfter, header) * float64(time.Second)); r.after <= 0 {
+		r.after = time.Duration(cmp.Or(answer.RetryAfter, header) * float64(time.Second))
+		if r.after <= 0 {
 			r.after = time.Second
 		}
 	}

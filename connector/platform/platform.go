@@ -105,7 +105,8 @@ func (c *Cache) Find(key string) (value string, ok bool) {
 }
 
 func (c *Cache) findLocked(key string) (value string, ok bool) {
-	if value, ok = c.young[key]; !ok {
+	value, ok = c.young[key]
+	if !ok {
 		value, ok = c.old[key]
 	}
 	return value, ok

@@ -132,7 +132,8 @@ func CreateURL() string {
 // Check asks Slack what the tokens allow, and returns its findings, one sentence each, or an error: what a person has to do.
 func (s *Slack) Check(ctx context.Context) (facts []string, err error) {
 	defer s.api.http.CloseIdleConnections()
-	if err = s.probeBot(ctx); err == nil {
+	err = s.probeBot(ctx)
+	if err == nil {
 		err = s.probeApp(ctx)
 	}
 	if err != nil {

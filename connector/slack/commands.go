@@ -164,7 +164,8 @@ func (s *Slack) asMessage(c command, written string) platform.Show {
 					return err
 				}
 			}
-			if _, ts, err = write.PostMessageContext(ctx, place.Channel, append(options, m.option())...); err == nil {
+			_, ts, err = write.PostMessageContext(ctx, place.Channel, append(options, m.option())...)
+			if err == nil {
 				s.claims.Set(place.Channel+"/"+ts, finished)
 			}
 			s.notePost(place, err)

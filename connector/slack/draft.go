@@ -98,7 +98,8 @@ func (d *draft) startStream(ctx context.Context, w *writer, text string) (starte
 	case err == nil:
 		w.s.noteOwnMessage(w.place, d.ts)
 		w.s.notePost(w.place, nil)
-		if d.streaming = d.ts != "" && w.claim(d.ts); !d.streaming {
+		d.streaming = d.ts != "" && w.claim(d.ts)
+		if !d.streaming {
 			d.ts = "" // another answer found it before this one knew its ts
 		}
 		return d.streaming, nil

@@ -80,7 +80,8 @@ func (s *Slack) messagesAfter(ctx context.Context, place channel.Place, request 
 	}
 	if !gap.complete {
 		missed := cmp.Or(request.Missed, request.After)
-		if err = s.readAfter(ctx, place, missed, &gap); err != nil {
+		err = s.readAfter(ctx, place, missed, &gap)
+		if err != nil {
 			s.unread.Store(place, gap) // so that the next attempt continues there
 			return found, err
 		}
@@ -125,7 +126,8 @@ func (s *Slack) readAfter(ctx context.Context, place channel.Place, missed strin
 			}
 			gap.messages = append(gap.messages, m)
 		}
-		if gap.complete = gap.complete || found.next == ""; gap.complete || len(gap.messages) > 2*maxKept {
+		gap.complete = gap.complete || found.next == ""
+		if gap.complete || len(gap.messages) > 2*maxKept {
 			gap.sort()
 		}
 		gap.next = found.next

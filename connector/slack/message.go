@@ -253,7 +253,8 @@ func (s *Slack) messagesSince(ctx context.Context, place channel.Place, answers 
 				own = append(own, m)
 			}
 		}
-		if p.Cursor = found.next; p.Cursor == "" {
+		p.Cursor = found.next
+		if p.Cursor == "" {
 			break
 		}
 	}

@@ -167,7 +167,8 @@ func (o Options) check() (Options, error) {
 		if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
 			return o, fmt.Errorf("api_base is not a server address: write it as %q", "http://localhost:8080/api/")
 		}
-		if base.Path = strings.TrimRight(base.Path, "/") + "/"; base.Path == "/" {
+		base.Path = strings.TrimRight(base.Path, "/") + "/"
+		if base.Path == "/" {
 			base.Path = "/api/" // the usual path
 		}
 		o.APIBase = base.String()

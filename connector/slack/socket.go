@@ -206,7 +206,8 @@ func (s *Slack) next(ctx context.Context, batch []event) (n int, store func() er
 		}
 		m, there := s.current(e.Channel, e.message)
 		in, relevant := s.inbound(place, m)
-		if relevant = relevant && there; relevant && platform.IsCommand(in) {
+		relevant = relevant && there
+		if relevant && platform.IsCommand(in) {
 			if n > 0 {
 				break
 			}

@@ -171,7 +171,8 @@ func (s *Slack) Complete(ctx context.Context, conversation string, m channel.Inb
 		m.Quote = s.quote(awaited, place)
 	}
 	var err error
-	if m.Attachments, err = s.files.Complete(limited, m.Attachments); err != nil { // files without contents stay described
+	m.Attachments, err = s.files.Complete(limited, m.Attachments)
+	if err != nil { // files without contents stay described
 		s.Log.Debug("read_file_failed", "error", err)
 	}
 	m.Incomplete = false

@@ -57,7 +57,8 @@ func (h *history) keep(line string) bool {
 	if strings.TrimSpace(line) == "" || len(h.lines) > 0 && h.lines[len(h.lines)-1] == line {
 		return false
 	}
-	if h.lines = append(h.lines, line); len(h.lines) > maxHistory {
+	h.lines = append(h.lines, line)
+	if len(h.lines) > maxHistory {
 		h.lines = h.lines[1:]
 	}
 	return true

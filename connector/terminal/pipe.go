@@ -40,7 +40,8 @@ func Lines(ctx context.Context, r io.Reader) iter.Seq[Line] {
 			in := bufio.NewReaderSize(r, 64<<10)
 			for line := (Line{}); line.Err == nil || line.Err == ErrTooLong; {
 				line.Number++
-				if line.Text, line.Err = readLine(in); line.Err == io.EOF {
+				line.Text, line.Err = readLine(in)
+				if line.Err == io.EOF {
 					return
 				}
 				if line.Number == 1 {
@@ -72,7 +73,8 @@ func readLine(in *bufio.Reader) (string, error) {
 	long := false
 	for {
 		part, err := in.ReadSlice('\n')
-		if long = long || len(line)+len(part) > maxLine; !long {
+		long = long || len(line)+len(part) > maxLine
+		if !long {
 			line = append(line, part...)
 		}
 		switch {

@@ -51,7 +51,8 @@ func (p *plain) loop(ctx context.Context) error {
 			return line.Err
 		}
 		typed, err := parseTyped(line.Text)
-		if err = cmp.Or(line.Err, err); err != nil {
+		err = cmp.Or(line.Err, err)
+		if err != nil {
 			p.note("cairn: " + p.says(err.Error()))
 		} else if typed.quit {
 			break

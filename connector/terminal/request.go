@@ -52,7 +52,8 @@ func (r request) inbound() channel.Inbound {
 
 // parse parses a line. After an error, the request has the line's id and channel if they could be parsed.
 func (p *protocol) parse(in Line) (r request, err error) {
-	if err = in.Err; err == nil {
+	err = in.Err
+	if err == nil {
 		r, err = decode(in.Text)
 	}
 	if err == nil {
@@ -91,10 +92,12 @@ func (p *protocol) complete(r *request) (err error) {
 	if strings.TrimSpace(r.Text) == "" {
 		return errors.New("text is missing or empty")
 	}
-	if r.conversation, err = Conversation(cmp.Or(r.Channel, p.channel)); err != nil {
+	r.conversation, err = Conversation(cmp.Or(r.Channel, p.channel))
+	if err != nil {
 		return err
 	}
-	if r.patch, err = channel.PatchOf(r.Compaction); err != nil {
+	r.patch, err = channel.PatchOf(r.Compaction)
+	if err != nil {
 		return err
 	}
 	r.Channel = shortName(r.conversation)
@@ -115,7 +118,8 @@ func (p *protocol) complete(r *request) (err error) {
 	}
 	r.at = time.Now()
 	if r.Time != "" {
-		if r.at, err = time.Parse(time.RFC3339, r.Time); err != nil {
+		r.at, err = time.Parse(time.RFC3339, r.Time)
+		if err != nil {
 			return errors.New("time must be a text like 2026-01-31T15:04:05Z")
 		}
 	}

@@ -115,7 +115,8 @@ func (s *screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 
 // tick advances the waiting indicator, and asks for the status.
 func (s *screen) tick() tea.Cmd {
-	if s.ticking = s.waiting.Load() > 0; !s.ticking {
+	s.ticking = s.waiting.Load() > 0
+	if !s.ticking {
 		return nil
 	}
 	if s.since.IsZero() {
@@ -251,7 +252,8 @@ func (s *screen) view() tea.View {
 	room := s.height - rowsAtOnce - 1 - strings.Count(input, "\n") - len(above)
 	rows := append(tail(s.below, room), above...)
 	v := tea.NewView(strings.Join(append(rows, input), "\n"))
-	if v.Cursor = s.input.Cursor(); v.Cursor != nil {
+	v.Cursor = s.input.Cursor()
+	if v.Cursor != nil {
 		v.Cursor.Y += len(rows)
 	}
 	return v

@@ -102,7 +102,8 @@ func text(s string) string {
 // num formats a coordinate, to a tenth of a unit or a percent.
 func num(v float64) string {
 	s := strconv.FormatFloat(v, 'f', 1, 64)
-	if s = strings.TrimSuffix(s, ".0"); s == "-0" {
+	s = strings.TrimSuffix(s, ".0")
+	if s == "-0" {
 		return "0"
 	}
 	return s

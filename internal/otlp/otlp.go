@@ -224,7 +224,8 @@ func newClient(to string, sent func(err error)) (*client, error) {
 	for pair := range strings.SplitSeq(value, ",") {
 		key, value, found := strings.Cut(strings.TrimSpace(pair), "=")
 		value, err := url.PathUnescape(strings.TrimSpace(value))
-		if key = strings.TrimSpace(key); found && key != "" && err == nil {
+		key = strings.TrimSpace(key)
+		if found && key != "" && err == nil {
 			c.headers.Add(key, value)
 		} else if found || key != "" {
 			return nil, fmt.Errorf("%s: write NAME=VALUE, with commas between several", name) // it may contain a key
@@ -238,7 +239,8 @@ func newClient(to string, sent func(err error)) (*client, error) {
 // variable.
 func variable(setting string) (name, value string) {
 	for _, name = range []string{"OTEL_EXPORTER_OTLP_TRACES_" + setting, "OTEL_EXPORTER_OTLP_" + setting} {
-		if value = os.Getenv(name); value != "" {
+		value = os.Getenv(name)
+		if value != "" {
 			break
 		}
 	}

@@ -71,7 +71,8 @@ func (r *rule) secrets(text string) (found []secret) {
 		begins := at[0]
 		from, to := r.secretIn(at)
 		if r.ID == botTokens && text[begins] == '.' {
-			if begins = snowflakeBefore(text, done, begins); begins < 0 {
+			begins = snowflakeBefore(text, done, begins)
+			if begins < 0 {
 				continue
 			}
 			from = begins

@@ -237,10 +237,12 @@ const maxCalls = 128
 
 // add adds a call with arguments as the model wrote them.
 func (p *parser) add(name, arguments string) {
-	if name = plainName(name); name == "" || len(p.calls) == maxCalls {
+	name = plainName(name)
+	if name == "" || len(p.calls) == maxCalls {
 		return
 	}
-	if arguments = strings.TrimSpace(arguments); arguments == "" {
+	arguments = strings.TrimSpace(arguments)
+	if arguments == "" {
 		arguments = "{}"
 	}
 	p.calls = append(p.calls, llm.Call{Name: name, Arguments: arguments})

@@ -99,7 +99,8 @@ func (o offered) mayBeCode(front string) bool {
 		return !whole && len(line) < maxRole
 	}
 	inside, behind, closed := strings.Cut(front[len(at[0]):], "\n"+at[1])
-	if behind = strings.TrimSpace(behind); closed && behind != "" && behind[0] != '<' && !agrees(behind, resultFence) && !o.mayBePlain(behind) {
+	behind = strings.TrimSpace(behind)
+	if closed && behind != "" && behind[0] != '<' && !agrees(behind, resultFence) && !o.mayBePlain(behind) {
 		return false
 	}
 	inside = strings.TrimLeftFunc(inside, unicode.IsSpace)

@@ -26,7 +26,8 @@ func (f *Filter) callsInThought() {
 			f.Calls = p.calls
 			return
 		}
-		if text = nextCallMark(text); text == "" {
+		text = nextCallMark(text)
+		if text == "" {
 			return
 		}
 	}

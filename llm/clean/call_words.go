@@ -156,7 +156,8 @@ func (p *parser) program(name, rest string) bool {
 				}
 			}
 			var ok bool
-			if key, ok = p.onlyArgument(plainName(name)); !ok || len(arguments) > 0 {
+			key, ok = p.onlyArgument(plainName(name))
+			if !ok || len(arguments) > 0 {
 				return false
 			}
 			after = "=" + rest

@@ -23,7 +23,8 @@ var closesMessage = set("<|end|> <|return|> <|call|> <|eom|> <|eot|> <|start|> <
 // headerAt returns the groups of the header at the front of a text; nil if there is none.
 func headerAt(text string, final bool) (at []string, more bool) {
 	front := text[:min(len(text), maxHeader)]
-	if at = channelHeader().FindStringSubmatch(front); at == nil {
+	at = channelHeader().FindStringSubmatch(front)
+	if at == nil {
 		return nil, !final && len(front) < maxHeader && !strings.Contains(front, "<|message|>") && !strings.Contains(front, "\n\n")
 	}
 	next, more := follow(text[len(at[0]):], final)

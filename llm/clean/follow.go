@@ -42,7 +42,8 @@ func follow(rest string, final bool) (f following, more bool) {
 		return f, true
 	}
 	f.first, _ = utf8.DecodeRuneInString(solid)
-	if f.mark, more = markAt(solid, final); more {
+	f.mark, more = markAt(solid, final)
+	if more {
 		return f, true
 	}
 	start := solid[:min(len(solid), maxRole)]

@@ -38,7 +38,8 @@ func indexMark(text string) int {
 func markAt(text string, final bool) (m mark, more bool) {
 	switch {
 	case agrees(text, "<co:"), agrees(text, bareCitation), agrees(text, "</co:"):
-		if m, more = citationAt(text, final); m.kind != none || more {
+		m, more = citationAt(text, final)
+		if m.kind != none || more {
 			return m, more
 		}
 	}
@@ -110,7 +111,8 @@ func tagAt(text string, final bool) (m mark, more bool) {
 
 // attributed returns a mark with attributes: <invoke name="lookup">, <thinking type="deep">. Its size is that of its name.
 func attributed(text string, at int, final bool) (m mark, more bool) {
-	if m = classify(text[:at] + ">"); m.name == callElement {
+	m = classify(text[:at] + ">")
+	if m.name == callElement {
 		m.kind = callMark
 	}
 	rest := strings.TrimLeft(text[at:], " ")

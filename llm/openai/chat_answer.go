@@ -88,7 +88,9 @@ func (a *chatAnswer) Add(event []byte) (bool, error) {
 		readUsage(choice.Usage, &a.Usage)
 		d := choice.Delta
 		whole := choice.Message
-		if a.Started, a.inPieces = true, a.inPieces || d.Content != "" || d.Refusal != "" || len(d.ToolCalls) > 0; a.inPieces {
+		a.Started = true
+		a.inPieces = a.inPieces || d.Content != "" || d.Refusal != "" || len(d.ToolCalls) > 0
+		if a.inPieces {
 			whole = delta{}
 		}
 		if err := cmp.Or(a.addDelta(d), a.addDelta(whole)); err != nil {

@@ -88,7 +88,8 @@ func (l List) Of(model string) (p Price, ok bool) {
 	for _, name := range []string{model, version.ReplaceAllString(model, "")} {
 		last := name[strings.LastIndex(name, "/")+1:]
 		for _, name := range []string{name, last, strings.ReplaceAll(last, ".", "-")} { // OpenRouter writes Claude's versions with dots
-			if p, ok = l[name]; !ok {
+			p, ok = l[name]
+			if !ok {
 				p, ok = table()[name]
 			}
 			if ok {

@@ -41,7 +41,8 @@ func Marshal(value any) ([]byte, error) {
 
 // exchange posts a form, and reads the whole answer. With an error the response has the usage that was counted.
 func (c *Client) exchange(ctx context.Context, form *Form, p Plan) (whole llm.Response, err error) {
-	if form.json, err = Marshal(form.Body); err != nil {
+	form.json, err = Marshal(form.Body)
+	if err != nil {
 		return llm.Response{}, unsendable(fmt.Errorf("write the request: %w", err))
 	}
 	reading, stop := p.Answer.watchdog.start(ctx, c.Options.StreamIdle, c.Options.IdleTimeout)
@@ -150,7 +151,8 @@ func (a *Answer) read(resp *http.Response, form *Form) (llm.Response, error) {
 	default: // an error of firstByte recurs when the events are read
 		err = a.readEvents(newEvents(reader, a.limits), form)
 	}
-	if err = cmp.Or(err, a.over); err != nil {
+	err = cmp.Or(err, a.over)
+	if err != nil {
 		return llm.Response{}, err
 	}
 	return a.respond(form.Reader)

@@ -189,7 +189,8 @@ func (f files) search(ctx context.Context, in searchArguments) (string, error) {
 				fmt.Fprintf(&b, "[more than %d lines; look for something rarer]\n", maxHits)
 				return fs.SkipAll
 			}
-			if line = strings.TrimSpace(line); len(line) > maxLine {
+			line = strings.TrimSpace(line)
+			if len(line) > maxLine {
 				line = strings.ToValidUTF8(line[:maxLine], "") + "…" // without half a character
 			}
 			fmt.Fprintf(&b, "%s:%d: %s\n", name, n, line)

@@ -81,7 +81,8 @@ func best(all []scored, limit int) []scored {
 		if s.score < least {
 			continue
 		}
-		if kept = append(kept, s); len(kept) >= 4*limit {
+		kept = append(kept, s)
+		if len(kept) >= 4*limit {
 			cut()
 			least = kept[len(kept)-1].score
 		}

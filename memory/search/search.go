@@ -150,7 +150,8 @@ func (h *Hit) weigh(q *Query, traces []trace) (own bool) {
 	for _, t := range traces {
 		length = max(length, t.at(h.Seq).length)
 	}
-	if own = length > 0; !own {
+	own = length > 0
+	if !own {
 		length = h.Length
 	}
 	itsOwn := 0.0

@@ -77,7 +77,8 @@ func (s *Server) serveGateway(rw http.ResponseWriter, r *http.Request) {
 // client without timely heartbeats is disconnected and may resume (Discord, Gateway: Heartbeat Interval).
 func (s *Server) attach(c *connection, encoding string) (ok bool) {
 	s.do(func(w *world) {
-		if ok = s.life.Err() == nil; !ok {
+		ok = s.life.Err() == nil
+		if !ok {
 			return
 		}
 		s.sockets.Add(1)

@@ -98,7 +98,8 @@ func ends(rule cacheRule, parts []part) (lengths []int) {
 func (c *cache) write(rule cacheRule, parts, answer []part) {
 	switch rule.kind {
 	case cachePrefix:
-		if c.prompts = append(c.prompts, parts); len(c.prompts) > maxPrompts {
+		c.prompts = append(c.prompts, parts)
+		if len(c.prompts) > maxPrompts {
 			c.prompts = c.prompts[1:]
 		}
 		return

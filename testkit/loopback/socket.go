@@ -103,7 +103,8 @@ func (s *Socket) push(f frame) {
 func (s *Socket) next() (f frame, some bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if some = len(s.queue) > 0 && !s.Frozen.Load(); some {
+	some = len(s.queue) > 0 && !s.Frozen.Load()
+	if some {
 		f = s.queue[0]
 		s.queue = s.queue[1:]
 	}

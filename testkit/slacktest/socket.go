@@ -36,7 +36,8 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	ticket := r.URL.Query().Get("ticket")
 	valid := false
 	s.do(func() {
-		if valid = s.tickets[ticket] && s.life.Err() == nil; valid {
+		valid = s.tickets[ticket] && s.life.Err() == nil
+		if valid {
 			s.work.Add(1)
 		}
 		delete(s.tickets, ticket)

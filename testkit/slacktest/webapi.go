@@ -154,7 +154,8 @@ func (a args) page(n, pageSize, maxSize int) (from, to int, more map[string]stri
 		from, err = strconv.Atoi(rest)
 		refuseIf(!ok || err != nil || from < 0 || from > n, "invalid_cursor")
 	}
-	if to = min(from+limit, n); to < n {
+	to = min(from+limit, n)
+	if to < n {
 		next = fmt.Sprintf("from:%d", to)
 	}
 	return from, to, map[string]string{"next_cursor": next}

@@ -41,7 +41,8 @@ func Texts() (texts []string) {
 // reason, separated by tabs. It panics on an invalid line: the corpus is part of the package.
 func read(corpus string) (all []Trick) {
 	for line := range strings.Lines(corpus) {
-		if line = strings.TrimSuffix(line, "\n"); line == "" || line[0] == '#' {
+		line = strings.TrimSuffix(line, "\n")
+		if line == "" || line[0] == '#' {
 			continue
 		}
 		parts := strings.Split(line, "\t")
