@@ -266,12 +266,18 @@ func (slow) PlatformTime(host time.Time) time.Time { return host.Add(time.Hour) 
 // Messages have the platform's times, so a request for a session has, too: what was missed before it belongs before the session.
 func TestSessionBeginsByThePlatformsClock(t *testing.T) {
 	inBubble(t, echo, func(t *testing.T, r *rig) {
-		p := &platform{said: missedMessages(), fails: errors.New("503")}
+		p := &platform{said: missedMessages()}
 		for i := range p.said {
 			p.said[i].Time = p.said[i].Time.Add(time.Hour)
 		}
 		r.throughConnector(slow{p})
 		r.post(p.said[0])
+		answers := &platform{connector: p.connector, said: p.said}
+		release := make(chan struct{}) // the history answers after /new
+		p.history = func(look channel.Look) (channel.Page, error) {
+			<-release
+			return answers.History(t.Context(), place, look)
+		}
 		r.away()
 		check.NoError(t, r.hub.CatchUp(t.Context(), place, ""))
 		synctest.Wait()
@@ -279,9 +285,8 @@ func TestSessionBeginsByThePlatformsClock(t *testing.T) {
 		live.Time = time.Now().Add(time.Hour)
 		check.Must(r.hub.Deliver(t.Context(), place, live))(t)
 		r.run("/new")
-		r.connector.note(func() { p.fails = nil })
-		time.Sleep(time.Hour)
-		r.catchUp()
+		close(release)
+		r.waitForReplies()
 		check.Equal(t, "the transcript", texts(r.transcript()), "user: one | user: two | user: three | user: four | user: five | user: nine | assistant: answer 1")
 		check.Contains(t, "the prompt of the old session", textOf(r.model.Requests()[0]), "Ada] one", "Ada] five", "Ada] nine")
 		check.Contains(t, "the new session", r.run("/context"), "messages  7, of which 0 verbatim")
