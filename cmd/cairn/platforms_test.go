@@ -24,6 +24,9 @@ type platforms struct {
 	ann      *discordgo.User
 	square   string // a channel of Discord
 	ben, lab string // a person and a channel of Slack
+
+	connections int                 // of Discord, when open returned
+	sockets     []*slacktest.Socket // of Slack, when open returned
 }
 
 func newPlatforms(t *testing.T) *platforms {
@@ -104,14 +107,20 @@ func (p *platforms) until(r *live, what string, holds func() bool) {
 	}, holds)
 }
 
-// open waits until the connectors are open: messages from now on are received at once.
+// open waits until both connectors of a process are open: messages from now on are received at once. The connections of an
+// earlier process do not count.
 func (p *platforms) open(r *live) {
 	p.t.Helper()
 	p.until(r, "both connectors are open", func() bool {
 		connections := p.discord.Connections()
-		return len(connections) > 0 && connections[0].Identify && len(p.slack.Sockets()) > 0
+		sockets := p.slack.Sockets()
+		return len(connections) > p.connections && connections[p.connections].Identify && slices.ContainsFunc(sockets, p.isNew)
 	})
+	p.connections = len(p.discord.Connections())
+	p.sockets = p.slack.Sockets()
 }
+
+func (p *platforms) isNew(k *slacktest.Socket) bool { return !slices.Contains(p.sockets, k) }
 
 func (p *platforms) answers(text string) (n [2]int) {
 	for i, said := range [][]string{p.onDiscord(), p.onSlack()} {
