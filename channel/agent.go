@@ -113,6 +113,9 @@ func (w *window) lookUp(ctx context.Context) int {
 
 func (w *window) last() int { return int(w.tokens.Load()) }
 
+// named returns the agent with an id.
+func (c *conversation) named(id string) (Agent, bool) { return c.hub.agents().named(id) }
+
 // keepLearnt saves what the turn taught us about the models, after the reply has gone out.
 func (c *conversation) keepLearnt(answering *llm.Learnt) {
 	for _, l := range []*llm.Learnt{c.window.learnt(), llm.LearntOf(c.agent.Worker, new(llm.Learnt)), answering} {

@@ -29,7 +29,6 @@ type backfill struct {
 	lookAgain time.Time        // for work; zero: never
 	reviewAt  time.Time        // when known messages are compared with the history once more; zero: never
 	reviewed  string           // the newest of them
-	taskEnds  time.Time        // the time of the task that this conversation is will be over
 	tidy      bool             // what an earlier process showed of withdrawn answers has been removed, see removeHalves
 
 	patient      bool        // a message that asks something has to wait until an import is read
@@ -177,7 +176,7 @@ func (c *conversation) page(ctx context.Context, h Historian, look Look) (Page, 
 
 // early reports whether messages from before the bot joined may still have to be read.
 func (c *conversation) early() bool {
-	return !c.pastDone && c.next() <= historyPage // otherwise more has been overheard since
+	return !c.pastDone && nextSeq(c) <= historyPage // otherwise more has been overheard since
 }
 
 // readBack reads what people wrote before the bot was first addressed here, as context.

@@ -25,7 +25,7 @@ func runStop(ctx context.Context, c *conversation, _ Person, _ string) (Answer, 
 	answer := Answer{Text: "There is nothing to stop."}
 	for _, name := range c.answeredHere() {
 		if turn := c.hub.Operator().turnIn(name); turn != nil {
-			turn.stop(errStopped)
+			turn.cancel(errStopped)
 			answer = Answer{Text: "Stopped."}
 			break
 		}
@@ -53,7 +53,7 @@ func (c *conversation) answeredHere() []string {
 
 func (c *conversation) interrupt() {
 	if turn := c.turn.Load(); turn != nil {
-		turn.stop(errStopped)
+		turn.cancel(errStopped)
 	}
 }
 

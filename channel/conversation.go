@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"cairn/compactor"
-	"cairn/internal/observe"
 	"cairn/llm"
 	"cairn/store"
 )
@@ -22,17 +21,16 @@ import (
 // conversation is a channel, a thread or a direct message. Its loop owns it: one goroutine that runs what others post to the
 // inbox, in order. Long work runs in a child, at most one at a time besides summaries; it reaches the loop's fields through do.
 type conversation struct {
-	hub       *Hub
-	name      string
-	connector Connector // nil: it is not open, and only the operator works on the conversation
-	records   *store.Conversation
-	log       *slog.Logger
+	site
+	hub *Hub
 
-	users  int                         // guarded by hub.mu
-	usage  []store.Usage               // of models, which the database does not have yet; guarded by hub.mu
-	inbox  inbox                       // safe for concurrent use, like the next
-	sender sender                      // of replies
-	turn   atomic.Pointer[runningTurn] // nil: no turn is running
+	users  int                  // guarded by hub.mu
+	usage  []store.Usage        // of models, which the database does not have yet; guarded by hub.mu
+	inbox  inbox                // safe for concurrent use, like the next
+	sender sender               // of replies
+	turn   atomic.Pointer[turn] // nil: no turn is running
+
+	approval atomic.Pointer[Approval] // the tool call that waits for permission; nil: none
 
 	// The loop writes these, and any goroutine may read them.
 	engineStatus atomic.Pointer[func() compactor.Status]
@@ -50,20 +48,33 @@ type conversation struct {
 	failures failures
 }
 
-// service is who answers. It is replaced as a whole, while no turn runs.
+// site is where a conversation is held. It never changes.
+type site struct {
+	name      string
+	connector Connector // nil: it is not open, and only the operator works on the conversation
+	records   *store.Conversation
+	log       *slog.Logger
+}
+
+// service is who answers, and by which rules. It is replaced as a whole, while no turn runs.
 type service struct {
-	agent   Agent
-	rules   *Rules               // as of the last read of the settings
-	engine  *compactor.Compactor // only the loop uses it
-	policy  *policy
-	tools   []llm.Tool
-	window  *window
-	unfit   map[int64]bool // pictures the model refused, by file
-	inWords bool           // the model refused the form of tool calls, so they are sent as text
-	filter  promptFilter
+	answerer
+	rules  *Rules               // as of the last read of the settings
+	engine *compactor.Compactor // only the loop uses it
+	policy *policy
 
 	elsewhere int64 // see store.Upkeep.WrittenElsewhere
 	seen      int64 // the same, of the last change while a summary was being written
+}
+
+// answerer is the agent that answers, with what it needs for that, and what is known of its model. A running turn uses it.
+type answerer struct {
+	agent    Agent
+	tools    []llm.Tool
+	window   *window
+	pictures pictures
+	inWords  bool // the model refused the form of tool calls, so they are sent as text
+	filter   promptFilter
 }
 
 // arrival is what the loop knows about incoming messages.
@@ -72,19 +83,6 @@ type arrival struct {
 	awaited  string                     // the newest message that waits for an answer; "": none
 	asked    chan struct{}              // closed while a message waits for an answer, see Awaited
 	newest   string                     // the newest message with a place that the platform knows; "": none since the conversation was opened
-}
-
-// runningTurn is a turn while the model answers it.
-type runningTurn struct {
-	store.Turn
-	stop      context.CancelCauseFunc
-	step      *observe.Step // nil: no one observes the turn
-	outcome   string        // one of observe.Outcomes, so far
-	sawChange bool          // something was edited or deleted since the turn began; only the loop uses it
-	half      string        // what an attempt that failed had written; "": nothing
-	outdated  bool          // the same since its tools began to run; of another agent, since its last request
-
-	approval atomic.Pointer[Approval] // the tool call that waits for permission; nil: none
 }
 
 // turnSeq returns the seq of the running turn; 0: none.
@@ -97,7 +95,7 @@ func (c *conversation) turnSeq() int64 {
 
 func newConversation(h *Hub, name string, connector Connector, records *store.Conversation) *conversation {
 	c := &conversation{
-		hub: h, name: name, connector: connector, records: records, log: h.o.Log.With("conversation", name),
+		site: site{name: name, connector: connector, records: records, log: h.o.Log.With("conversation", name)}, hub: h,
 		inbox:    inbox{signal: make(chan struct{}, 1), ended: make(chan struct{})},
 		arrivals: arrival{incoming: make(map[string]compactor.Patch), asked: make(chan struct{})},
 	}

@@ -26,10 +26,9 @@ type edits struct {
 // Only the loop calls it.
 func (c *conversation) changed() {
 	if turn := c.turn.Load(); turn != nil {
-		turn.sawChange = true
-		turn.outdated = true
+		turn.changes.note()
 		if open, found, err := c.records.Turns().Unanswered(c.hub.ctx); err == nil && (!found || open.Seq != turn.Seq) {
-			turn.stop(errDeleted)
+			turn.cancel(errDeleted)
 		}
 	}
 	if c.engine == nil {

@@ -111,7 +111,8 @@ func (*canceled) Send(context.Context, Piece) (string, error) { return "", nil }
 func TestPanicOfTheLoopIsNotTheTurns(t *testing.T) {
 	run := func(p any, w Writer) (again any, err error) {
 		defer func() { again = recover() }()
-		defer (&conversation{log: slog.New(slog.DiscardHandler)}).recoverTurn(&reply{turn: new(store.Turn), writer: w}, &err)
+		failing := &turn{site: site{log: slog.New(slog.DiscardHandler)}, attempt: &attempt{writer: w}}
+		defer failing.recoverPanic(&err)
 		panic(p)
 	}
 	w := new(canceled)

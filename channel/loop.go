@@ -216,18 +216,24 @@ func (c *conversation) do(f func(e *compactor.Compactor)) {
 	}
 }
 
+// owner runs functions in the loop that owns a conversation, see conversation.do.
+type owner interface {
+	do(f func(e *compactor.Compactor))
+}
+
 // ask is do with a return value.
-func ask[T any](c *conversation, f func(e *compactor.Compactor) T) (v T) {
-	c.do(func(e *compactor.Compactor) { v = f(e) })
+func ask[T any](in owner, f func(e *compactor.Compactor) T) (v T) {
+	in.do(func(e *compactor.Compactor) { v = f(e) })
 	return v
+}
+
+// nextSeq returns the seq of the next row.
+func nextSeq(in owner) int64 {
+	return ask(in, func(e *compactor.Compactor) int64 { return e.History().Next() })
 }
 
 func (c *conversation) check() {
 	c.do(func(e *compactor.Compactor) { e.Check(c.hub.ctx) })
-}
-
-func (c *conversation) next() int64 {
-	return ask(c, func(e *compactor.Compactor) int64 { return e.History().Next() })
 }
 
 // until returns once done, which the loop calls after each of its steps, returns true or an error.

@@ -33,7 +33,8 @@ func (c *conversation) load(ctx context.Context) (opened bool, err error) {
 
 // opening returns a function for the loop that opens the conversation with the current settings.
 func (c *conversation) opening(ctx context.Context) (open func() error, err error) {
-	s := service{rules: c.hub.rules.Load(), unfit: make(map[int64]bool), filter: promptFilter{withheld: make(map[string]bool)}}
+	s := service{rules: c.hub.rules.Load()}
+	s.filter.withheld = make(map[string]bool)
 	s.elsewhere, err = c.records.Store().Upkeep().WrittenElsewhere(ctx)
 	if err != nil {
 		return nil, err
@@ -44,6 +45,7 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 	}
 	s.policy = &policy{file: s.agent.Policy}
 	s.window = newWindow(ctx, s.agent.Model)
+	s.pictures = pictures{records: c.records, log: c.log, window: s.window, unfit: make(map[int64]bool)}
 	s.tools, err = s.agent.tools(ctx, c.records, memory.ToolOptions{
 		Turn:     c.turnSeq,
 		Budget:   func() int { return s.window.last() / searchShare },
@@ -132,6 +134,11 @@ func (p *policy) get() compactor.Policy {
 	}
 	now, _ := over.Fit(p.file())
 	return now
+}
+
+// override sets settings for the running turn and the check after it.
+func (c *conversation) override(settings compactor.Patch) {
+	c.do(func(*compactor.Compactor) { c.policy.set(c.policy.own, settings) })
 }
 
 func (p *policy) set(own, turn compactor.Patch) {

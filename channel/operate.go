@@ -38,6 +38,9 @@ func (o Operator) Activity(name string) (g Activity, ok bool) {
 	return c.activity()
 }
 
+// status returns the fill of the window. The conversation must be open.
+func (c *conversation) status() compactor.Status { return (*c.engineStatus.Load())() }
+
 func (c *conversation) activity() (g Activity, ok bool) {
 	status := c.engineStatus.Load()
 	if status == nil { // it is still being opened

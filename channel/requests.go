@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
-	"strings"
 
 	"cairn/compactor"
 	"cairn/llm"
@@ -15,97 +12,111 @@ import (
 
 // Building a turn's requests to the model, and handling failed ones.
 
-// talk is the state that converse keeps between requests.
-type talk struct {
-	*conversation
-	r            *reply
-	most         int // most calls it may make: a task has a limit for all its parts
-	left         int // calls it could make before the last request
-	overflows    int
-	completion   int            // tokens of the last answer, including its reasoning; 0: not counted
-	sent         []llm.Message  // the messages of the last request, those withheld included
-	revision     int            // of its prompt
-	suspects     []string       // what is withheld because the provider's filter refused it without saying what
-	pictures     map[int64]bool // the pictures it showed
-	reasoned     bool           // a request was refused because earlier reasoning was missing
-	plainRequest bool           // it had the tools that requests usually have
-	tooled       bool           // it had tools
+// requests is what an attempt at a turn keeps from one request to the next.
+type requests struct {
+	limit      int // of calls: a task has a limit for all its parts
+	left       int // calls it could make before the last request
+	overflows  int
+	completion int            // tokens of the last answer, including its reasoning; 0: not counted
+	sent       []llm.Message  // the messages of the last request, those withheld included
+	revision   int            // of its prompt
+	pictures   map[int64]bool // the pictures it showed
+	reasoned   bool           // a request was refused because earlier reasoning was missing
+	plain      bool           // it had the tools that requests usually have
+	tooled     bool           // it had tools
+}
+
+// callsLeft returns how many calls a task may still make; in the last one its model must answer.
+func (q *requests) callsLeft(left int) int { return q.limit - (maxCalls - left) }
+
+// isOver reports whether a part of a task has made enough calls, or filled enough of the window.
+func (t *turn) isOver(left int) bool {
+	if !t.isTask() || len(t.attempt.messages) == 0 {
+		return false
+	}
+	cost := 0
+	for _, m := range t.attempt.messages {
+		cost += m.Tokens
+	}
+	return maxCalls-left >= partCalls || cost >= t.window.last()/partShare || t.attempt.callsLeft(left) <= 0
 }
 
 // request builds the next request.
-func (t *talk) request(_ context.Context, left int) (llm.Request, error) {
-	t.r.current.Reset()
-	if t.partDone(left) {
+func (t *turn) request(_ context.Context, left int) (llm.Request, error) {
+	a := t.attempt
+	a.current.Reset()
+	if t.isOver(left) {
 		return llm.Request{}, errPart
 	}
-	t.window.lookUp(t.hub.ctx)
+	t.window.lookUp(t.life)
 	var prompt compactor.Prompt
 	var err error
 	t.do(func(e *compactor.Compactor) {
-		prompt, err = e.Request(t.hub.ctx) // /stop must not cancel what it writes
+		prompt, err = e.Request(t.life) // /stop must not cancel what it writes
 	})
 	messages := prompt.Messages
-	t.pictures = t.loadPictures(messages)
+	a.pictures = t.pictures.load(t.life, messages)
 	facts := t.window.learnt().Facts()
 	if t.inWords {
 		messages, _ = llm.InWords(messages)
 	} else {
 		messages = llm.UnreasonedInWords(messages, facts.WantsReasoning)
 	}
-	t.sent = messages
-	t.revision = prompt.Revision
-	t.left = left
+	a.sent = messages
+	a.revision = prompt.Revision
+	a.left = left
 	req := llm.Request{
 		Messages: t.filter.apply(messages), Head: prompt.Head, CacheKey: cacheKey(t.name),
-		MaxTokens: prompt.MaxTokens, Spare: prompt.Spare, Tools: t.tools, Speaker: t.agent.ID, Reasoning: t.agent.Reasoning, Spend: t.r.spend,
+		MaxTokens: prompt.MaxTokens, Spare: prompt.Spare, Tools: t.tools, Speaker: t.agent.ID, Reasoning: t.agent.Reasoning, Spend: t.spend,
 	}
 	noTools := facts.RefusesTools
-	last := left == 1 || t.isTask() && t.callsLeft(left) == 1
-	t.plainRequest = (!last || noTools) && !t.inWords && len(t.filter.withheld) == 0 // otherwise the count is for a different prompt
+	last := left == 1 || t.isTask() && a.callsLeft(left) == 1
+	a.plain = (!last || noTools) && !t.inWords && len(t.filter.withheld) == 0 // otherwise the count is for a different prompt
 	if last || noTools {
 		req.Tools = nil
 	}
-	t.tooled = len(req.Tools) > 0
+	a.tooled = len(req.Tools) > 0
 	return req, err
 }
 
 // retry reports whether a failed request is worth repeating, and prepares the next one.
-func (t *talk) retry(_ context.Context, err error) bool {
+func (t *turn) retry(_ context.Context, err error) bool {
+	a := t.attempt
 	learnt := t.window.learnt()
 	model := t.agent.Model.Name()
 	failed, _ := errors.AsType[*llm.Error](err)
 	switch kind := llm.KindOf(err); {
-	case llm.RefusesTools(err) && t.tooled:
+	case llm.RefusesTools(err) && a.tooled:
 		if !learnt.Facts().RefusesTools { // a worker may have learned it earlier
 			t.log.Warn("model_without_tools", "effect", "answers without memory_search and recall", "model", model)
 			learnt.NoTools()
 		}
 		return true
-	case llm.WantsReasoning(err) && !t.reasoned:
-		t.reasoned = true // this is learned now: the next request includes the available reasoning
+	case llm.WantsReasoning(err) && !a.reasoned:
+		a.reasoned = true // this is learned now: the next request includes the available reasoning
 		return true
-	case len(t.pictures) > 0 && llm.RefusesImages(err):
-		t.refused(t.pictures, err)
+	case len(a.pictures) > 0 && llm.RefusesImages(err):
+		t.pictures.refuse(a.pictures, err)
 		return true
 	case kind == llm.KindFiltered:
-		return t.withhold()
+		return t.filter.withhold(a.sent, a.revision, fmt.Sprintf("[#%d ", t.Seq))
 	case kind == llm.KindBadRequest && (failed.Status == http.StatusBadRequest || failed.Status == http.StatusUnprocessableEntity):
 		// It was understood, and perhaps refused for its tool calls: from now on they are text, unless that was not the cause.
-		_, t.inWords = llm.InWords(t.sent)
+		_, t.inWords = llm.InWords(a.sent)
 		if t.inWords {
 			t.log.Info("tools_refused", "effect", "earlier tool use is sent as text", "model", model, "error", err)
 		}
 		return t.inWords
-	case kind != llm.KindOverflow || t.overflows >= mostOverflows(failed):
+	case kind != llm.KindOverflow || a.overflows >= mostOverflows(failed):
 		return false
 	}
-	t.overflows++
-	t.window.lookUp(t.hub.ctx) // the model has learned from the error
-	return ask(t.conversation, func(e *compactor.Compactor) bool {
-		if t.plainRequest {
+	a.overflows++
+	t.window.lookUp(t.life) // the model has learned from the error
+	return ask(t, func(e *compactor.Compactor) bool {
+		if a.plain {
 			e.Reported(llm.Usage{Prompt: llm.PromptOf(err)})
 		}
-		return e.Overflow(t.hub.ctx, t.overflows)
+		return e.Overflow(t.life, a.overflows)
 	})
 }
 
@@ -118,84 +129,9 @@ func mostOverflows(refused *llm.Error) int {
 	return 6
 }
 
-// A provider's filter reads the whole prompt, so one message that it refuses would end the
-// conversation. Later requests contain a notice in its place; the transcript keeps it. The filter
-// does not say which message it refuses: what it has not accepted yet is withheld, step by step.
-
-const withheldNotice = "[System: the provider's filter refuses what stood here, so it is withheld]"
-
-// promptFilter is what is known about the provider's filter; after a restart it is found again.
-type promptFilter struct {
-	withheld map[string]bool // the texts of messages that requests do not contain; an edited message has another text
-	revision int             // of the last prompt that it accepted
-	accepted int             // messages of it, and the answer
-}
-
-// apply returns messages with notices in the place of those withheld.
-func (f *promptFilter) apply(messages []llm.Message) []llm.Message {
-	if len(f.withheld) == 0 {
-		return messages
+// accepted notes that the provider's filter accepted the last request.
+func (t *turn) accepted() {
+	if found := t.filter.accept(t.attempt.sent, t.attempt.revision); found > 0 {
+		t.log.Info("messages_withheld", "messages", found, "model", t.agent.Model.Name())
 	}
-	messages = slices.Clone(messages)
-	for i, m := range messages {
-		if f.withheld[m.Text] {
-			messages[i].Text = withheldNotice
-			messages[i].Images = nil
-		}
-	}
-	return messages
-}
-
-// accept notes that the filter accepted the last request.
-func (t *talk) accept() {
-	if len(t.suspects) > 0 {
-		t.log.Info("messages_withheld", "messages", len(t.suspects), "model", t.agent.Model.Name())
-	}
-	maps.DeleteFunc(t.filter.withheld, func(text string, _ bool) bool { // it has left the prompt
-		return !slices.ContainsFunc(t.sent, func(m llm.Message) bool { return m.Text == text })
-	})
-	t.filter.revision = t.revision
-	t.filter.accepted = len(t.sent) + 1
-	t.suspects = nil
-}
-
-// withhold has the next request lack more of what the filter may have refused, and reports whether
-// there was more. If not, the question itself is at fault.
-func (t *talk) withhold() bool {
-	more := t.suspected()
-	more = more[:min(3*len(t.suspects)+1, len(more))] // few requests, however long the prompt is
-	t.suspects = append(t.suspects, more...)
-	for _, text := range t.suspects {
-		t.filter.withheld[text] = true
-	}
-	if len(more) == 0 {
-		maps.DeleteFunc(t.filter.withheld, func(text string, _ bool) bool { return slices.Contains(t.suspects, text) })
-	}
-	return len(more) > 0
-}
-
-// suspected returns the texts of the refused request that the filter has not accepted before, without those withheld and
-// the question: first people's messages that were not answered, the newest first, then all others.
-func (t *talk) suspected() (texts []string) {
-	start := 1 // behind the system prompt
-	if t.revision == t.filter.revision && t.filter.accepted <= len(t.sent) {
-		start = t.filter.accepted
-	}
-	spoken := func(i int) bool {
-		return i < len(t.sent) && t.sent[i].Role == llm.RoleUser && strings.HasPrefix(t.sent[i].Text, "[#")
-	}
-	question := slices.IndexFunc(t.sent, func(m llm.Message) bool {
-		return strings.HasPrefix(m.Text, fmt.Sprintf("[#%d ", t.r.turn.Seq))
-	})
-	var others []string
-	for i := len(t.sent) - 1; i >= start; i-- {
-		switch text := t.sent[i].Text; {
-		case text == "" || t.filter.withheld[text] || spoken(i) && i >= question:
-		case spoken(i) && spoken(i+1):
-			texts = append(texts, text)
-		default:
-			others = append(others, text)
-		}
-	}
-	return append(texts, others...)
 }

@@ -50,17 +50,11 @@ func (h *Hub) cannotWrite(name string) (why string) {
 // CannotWrite returns why the bot may not write in a conversation, one of the sentences above; "" if it may, or if nobody knows.
 func CannotWrite(h *Hub, conversation string) (why string) { return h.cannotWrite(conversation) }
 
-// unanswerable closes a turn without asking a model if the bot may not write here; closed is false if it may.
-func (c *conversation) unanswerable(ctx context.Context, turn *runningTurn) (closed bool, err error) {
-	why := c.hub.cannotWrite(c.name)
-	if why == "" {
-		return false, nil
-	}
-	if !turn.Optional {
-		c.hub.explain(c.name, why, c.askedIn(turn.Turn))
-	}
-	return true, c.pass(ctx, turn.Turn)
-}
+// cannotWrite returns why the bot may not write here; "" if it may.
+func (c *conversation) cannotWrite() (why string) { return c.hub.cannotWrite(c.name) }
+
+// explain tells people why they get no answer here, see Hub.explain.
+func (c *conversation) explain(why string, asked []chat.Message) { c.hub.explain(c.name, why, asked) }
 
 // explain tells people why they get no answer in a conversation, each once a day: them alone, or if that is not possible, by a
 // reaction to their message.

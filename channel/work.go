@@ -199,7 +199,7 @@ func (c *conversation) resume(ctx context.Context) error {
 			c.do(func(e *compactor.Compactor) { e.History().Answered() })
 			return nil
 		case turn.Since.Before(c.stale()):
-			err = c.pass(ctx, turn)
+			err = c.newTurn(turn).pass(ctx)
 		default:
 			open, err = c.countAttempt(ctx, &turn)
 			if open {
