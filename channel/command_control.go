@@ -39,7 +39,7 @@ func runStop(ctx context.Context, c *conversation, _ Person, _ string) (Answer, 
 // answeredHere returns the conversations whose answers people see here: this one, and for a thread the one above
 // while it answers the message that the thread hangs on. Slack shows that answer in the thread.
 func (c *conversation) answeredHere() []string {
-	place := ParsePlace(c.name)
+	place := chat.ParsePlace(c.name)
 	question := place.Thread
 	if question == "" {
 		return []string{c.name}
@@ -109,7 +109,7 @@ func (c *conversation) scope(who Person, where string) (string, error) {
 	case "":
 		return c.name, nil
 	case "everywhere":
-		if place := ParsePlace(c.name); !c.hub.access(place).owns(who, place) {
+		if place := chat.ParsePlace(c.name); !c.hub.access(place).owns(who, place) {
 			return "", errDenied("Only my owners, as listed in the settings, may do that everywhere.")
 		}
 		return everywhere, nil

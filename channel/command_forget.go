@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/privacy"
 	"cairn/store"
@@ -40,7 +41,7 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 	in := []*store.Conversation{c.records}
 	where := "in this conversation"
 	again := c.sayf("/forget me yes")
-	typist := privacy.Who{Connector: ParsePlace(c.name).Connector, ID: who.ID, Name: who.Name}
+	typist := privacy.Who{Connector: chat.ParsePlace(c.name).Connector, ID: who.ID, Name: who.Name}
 	traces, err := privacy.Of(c.records).Traces(ctx, typist)
 	if everywhere {
 		var each privacy.Holdings

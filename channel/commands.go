@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"unicode"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/store"
 )
@@ -163,7 +164,7 @@ func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (an
 	if !ok {
 		return answer, false, nil
 	}
-	place := ParsePlace(name)
+	place := chat.ParsePlace(name)
 	if !h.access(place).listensTo(place, who.ID, false) {
 		return answer, true, ErrRefused
 	}
@@ -207,7 +208,7 @@ func (h *Hub) restricted(c Command) bool {
 }
 
 func (h *Hub) mayRun(name string, who Person, command Command) bool {
-	return !h.restricted(command) || h.access(ParsePlace(name)).manages(who)
+	return !h.restricted(command) || h.access(chat.ParsePlace(name)).manages(who)
 }
 
 // parseCommand splits a line into command and arguments. "/unknown" is an ordinary message: people write paths.

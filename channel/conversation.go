@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/observe"
 	"cairn/llm"
@@ -182,7 +183,7 @@ func (h *Hub) post(name string, f func(*conversation)) {
 // postThreads runs f in the loop of each open thread of a channel.
 func (h *Hub) postThreads(channel string, f func(*conversation)) {
 	for c := range h.all() {
-		if p := ParsePlace(c.name); p.Thread != "" && strings.TrimSuffix(c.name, "/"+p.Thread) == channel {
+		if p := chat.ParsePlace(c.name); p.Thread != "" && strings.TrimSuffix(c.name, "/"+p.Thread) == channel {
 			c.inbox.post(func() { f(c) })
 		}
 	}

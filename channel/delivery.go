@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"cairn/chat"
 	"cairn/internal/tokens"
 	"cairn/privacy"
 	"cairn/store"
@@ -162,7 +163,7 @@ func (h *Hub) Suggest(ctx context.Context, name string, who Person, command, typ
 		return nil, ErrRefused
 	}
 	cmd, _, ok := parseCommand("/" + command)
-	if !ok || cmd.suggest == nil || h.restricted(cmd) && !h.access(ParsePlace(name)).manages(who) {
+	if !ok || cmd.suggest == nil || h.restricted(cmd) && !h.access(chat.ParsePlace(name)).manages(who) {
 		return nil, nil
 	}
 	records, err := h.stored(ctx, name)
@@ -183,14 +184,14 @@ func Clip(text string, most int) string { return tokens.Clip(text, most) }
 
 // listensTo reports whether a message's author is heard in a conversation.
 func (h *Hub) listensTo(name string, m Inbound) bool {
-	place := ParsePlace(name)
+	place := chat.ParsePlace(name)
 	return h.access(place).listensTo(place, m.AuthorID, m.Bot)
 }
 
 // Access: whose messages are read, which are answered, and who may run which commands.
 
 // listensTo reports whether the bot listens to this author in a place.
-func (a Access) listensTo(p Place, id string, bot bool) bool {
+func (a Access) listensTo(p chat.Place, id string, bot bool) bool {
 	if bot && !slices.Contains(a.Bots, id) {
 		return false
 	}
@@ -213,11 +214,11 @@ func (a Access) names(who Person) bool {
 
 // owns reports whether a person may do everything. If the settings name no owners, people with
 // management rights on the platform may, but not in a direct message: there everyone has them.
-func (a Access) owns(who Person, p Place) bool {
+func (a Access) owns(who Person, p chat.Place) bool {
 	return slices.Contains(a.Owners, who.ID) || len(a.Owners) == 0 && who.Manager && !p.Direct()
 }
 
-func (h *Hub) access(p Place) Access { return h.rules.Load().Access[p.Connector] }
+func (h *Hub) access(p chat.Place) Access { return h.rules.Load().Access[p.Connector] }
 
 func (h *Hub) respond(conversation string) Respond {
 	if respond := h.rules.Load().Respond; respond != nil {
@@ -229,7 +230,7 @@ func (h *Hub) respond(conversation string) Respond {
 // classify applies the rules to a message that was heard: it decides whether the bot may answer it. Of a bot's messages
 // the store leaves some unaddressed, see store.MaxBotTurns.
 func (h *Hub) classify(conversation string, m *Inbound) {
-	if ParsePlace(conversation).Direct() {
+	if chat.ParsePlace(conversation).Direct() {
 		m.Audience = Members // whatever the connector set
 	}
 	switch respond := h.respond(conversation); {
@@ -246,7 +247,7 @@ func (h *Hub) classify(conversation string, m *Inbound) {
 
 // refuse rejects a person's message. Once a day it explains why to a person who wants an answer, and to nobody else.
 func (h *Hub) refuse(name string, m Inbound) {
-	place := ParsePlace(name)
+	place := chat.ParsePlace(name)
 	whisperer, whispers := h.connectors[place.Connector].(Whisperer)
 	whispers = whispers && m.Addressed && h.respond(name) != RespondNever
 	if m.Bot || !place.Direct() && !whispers {

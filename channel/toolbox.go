@@ -267,6 +267,6 @@ func (o Operator) Approve(name, code, by string, allow bool) (words string, ok b
 // trusted reports whether a person may decide what costs money or reaches beyond the conversation: in a direct
 // message, where everyone has management rights, only the people named in the settings may.
 func (c *conversation) trusted(who Person) bool {
-	place := ParsePlace(c.name)
+	place := chat.ParsePlace(c.name)
 	return !place.Direct() || c.hub.access(place).names(who)
 }

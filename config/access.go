@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"cairn/channel"
+	"cairn/chat"
 )
 
 // Discord is [discord].
@@ -111,9 +112,9 @@ type Binding struct {
 
 // matches reports whether the binding applies to the conversation.
 func (b Binding) matches(conversation string) bool {
-	p := channel.ParsePlace(conversation)
+	p := chat.ParsePlace(conversation)
 	if p.Connector == terminalName { // it has no servers, and a channel may have any name
-		p = channel.Place{Connector: p.Connector, Channel: strings.TrimPrefix(conversation, terminalName+":")}
+		p = chat.Place{Connector: p.Connector, Channel: strings.TrimPrefix(conversation, terminalName+":")}
 	}
 	return (b.Connector == "" || b.Connector == p.Connector) &&
 		(b.Server == "" || b.Server == p.Server) &&

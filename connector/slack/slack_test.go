@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/connector/platform"
 	"cairn/memory"
 	"cairn/testkit/check"
@@ -98,7 +99,7 @@ func TestAFileIsReadUpToItsLimit(t *testing.T) {
 }
 
 func TestWhoMayReadAPlace(t *testing.T) {
-	channelPlace := channel.Place{Connector: Name, Server: "T1", Channel: "C1"}
+	channelPlace := chat.Place{Connector: Name, Server: "T1", Channel: "C1"}
 	thread := channelPlace
 	thread.Thread = "1.2"
 	threads := map[channel.Audience]channel.Audience{channel.ServerWide: channel.ServerWide, channel.Members: channel.ChannelWide}
