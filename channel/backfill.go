@@ -242,10 +242,10 @@ func (c *conversation) unanswered(said []Inbound) (past, late []Inbound) {
 // classifyPast applies the rules to past messages, and leaves out those of authors the bot does not listen to.
 func (c *conversation) classifyPast(said []Inbound) (heard []Inbound) {
 	for _, m := range said {
-		if m.ID == "" || !c.hub.listensTo(c.name, m) {
+		if m.ID == "" || !c.hub.access.Rules().Hears(c.name, m.AuthorID, m.Bot) {
 			continue
 		}
-		c.hub.classify(c.name, &m)
+		c.hub.access.Rules().Classify(c.name, &m)
 		if c.platformNow().Sub(m.Time) > c.hub.o.CatchUp {
 			m.Addressed = false
 			m.Thread = false // too old to be answered
@@ -268,7 +268,7 @@ func (c *conversation) fitting(said []Inbound) []Inbound {
 	budget := c.burst()
 	var fit []Inbound
 	for _, m := range slices.Backward(said) {
-		if m.ID == "" || !c.hub.listensTo(c.name, m) {
+		if m.ID == "" || !c.hub.access.Rules().Hears(c.name, m.AuthorID, m.Bot) {
 			continue
 		}
 		if budget -= shownTokens(m, 0); budget < 0 {

@@ -94,7 +94,7 @@ func (h *Hub) override(ctx context.Context, records *store.Conversation, file co
 			return errPeople(fmt.Sprintf("%s: must be at most %d characters", key, maxValue))
 		}
 	}
-	err := records.Settings().OverrideAll(ctx, values, by.typist(), func(set map[string]string) error {
+	err := records.Settings().OverrideAll(ctx, values, by.Typist(), func(set map[string]string) error {
 		others := maps.Clone(set)
 		maps.DeleteFunc(others, func(key, _ string) bool { _, changes := values[key]; return changes })
 		_, left := compactor.Patch(others).Fit(file) // these are ignored at the moment, and must not block the change
@@ -253,7 +253,7 @@ func (c *conversation) changeTools(ctx context.Context, servers []ToolServer, ru
 	case verb != "add":
 		return errPeople(c.spell("Use /tools add NAME or /tools remove NAME."))
 	}
-	if err := c.records.Settings().SetTools(ctx, *rules, who.typist()); err != nil {
+	if err := c.records.Settings().SetTools(ctx, *rules, who.Typist()); err != nil {
 		return err
 	}
 	c.log.Info("channel_tools_changed", "server", id, "change", verb, "by", who.ID)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"cairn/channel/access"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/store"
@@ -22,6 +23,7 @@ type (
 	Task       = store.Task      // a job for a sub-agent, and its outcome
 	Patch      = compactor.Patch // a layer of settings
 	Event      = compactor.Event // one step of a compaction
+	Person     = access.Person   // someone who talks to the bot
 	Audience   = store.Audience  // who may read a place, besides its members; empty: the connector does not know
 )
 

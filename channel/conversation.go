@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"cairn/channel/access"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/observe"
@@ -28,6 +29,7 @@ type conversation struct {
 	connector Connector // nil: it is not open, and only the operator works on the conversation
 	records   *store.Conversation
 	log       *slog.Logger
+	calls     access.Calls // its limit of model calls
 
 	users  int                         // guarded by hub.mu
 	usage  []store.Usage               // of models, which the database does not have yet; guarded by hub.mu
@@ -54,7 +56,7 @@ type conversation struct {
 // service is who answers. It is replaced as a whole, while no turn runs.
 type service struct {
 	agent   Agent
-	rules   *Rules               // as of the last read of the settings
+	rules   *access.Rules        // as of the last read of the settings
 	engine  *compactor.Compactor // only the loop uses it
 	policy  *policy
 	tools   []llm.Tool
@@ -102,6 +104,7 @@ func newConversation(h *Hub, name string, connector Connector, records *store.Co
 		inbox:    inbox{signal: make(chan struct{}, 1), ended: make(chan struct{})},
 		arrivals: arrival{incoming: make(map[string]compactor.Patch), asked: make(chan struct{})},
 	}
+	c.calls = h.access.Calls(c.account(), c.log)
 	c.sender = sender{c: c, writers: make(map[string]Writer)}
 	return c
 }

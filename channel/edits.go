@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/channel/access"
 	"cairn/compactor"
 	"cairn/store"
 )
@@ -52,11 +53,11 @@ func (h *Hub) changed(name string) {
 	})
 }
 
-// asksByEdit reports whether a person addresses the bot by an edit, whose time m has, so that it may be answered. Programs stream
-// their messages by edits, and a platform may repeat an old edit.
-func (h *Hub) asksByEdit(name string, m Inbound) bool {
-	return m.Addressed && !m.Bot && !IsCommand(m.Text) && h.listensTo(name, m) && h.respond(name) != RespondNever &&
-		time.Since(m.Time) <= h.o.CatchUp
+// asksByEdit reports whether a person addresses the bot by an edit, whose time m has, so that it may be answered: at most catchUp
+// ago, because a platform may repeat an old edit. Programs stream their messages by edits.
+func asksByEdit(rules *access.Rules, name string, m Inbound, catchUp time.Duration) bool {
+	return m.Addressed && !m.Bot && !IsCommand(m.Text) && rules.Hears(name, m.AuthorID, m.Bot) &&
+		rules.RespondIn(name) != access.RespondNever && time.Since(m.Time) <= catchUp
 }
 
 // repeatEdits ends the reading of history, and repeats the edits and deletions that were made during it.
@@ -129,7 +130,7 @@ func (c *conversation) review(ctx context.Context, known []store.Known, page Pag
 	for _, m := range page.Said {
 		if slices.ContainsFunc(known, func(k store.Known) bool { return k.ID == m.ID && m.Edited.After(k.Edited) }) {
 			m.Time = m.Edited
-			m.Addressed = c.hub.asksByEdit(c.name, m)
+			m.Addressed = asksByEdit(c.hub.access.Rules(), c.name, m, c.hub.o.CatchUp)
 			edited = append(edited, m)
 		}
 	}

@@ -148,8 +148,8 @@ func TestEverySentenceIsTranslated(t *testing.T) {
 func sourceOf(t *testing.T) string {
 	var all strings.Builder
 	for _, pattern := range []string{
-		"*.go", "../llm/*.go", "../llm/*/*.go", "../connector/terminal/*.go", "../compactor/*.go", "../compactor/summarize/*.go", "../transcript/*.go",
-		"../store/*.go", "../memory/*.go", "../chat/*.go", "../connector/platform/*.go",
+		"*.go", "access/*.go", "../llm/*.go", "../llm/*/*.go", "../connector/terminal/*.go", "../compactor/*.go",
+		"../compactor/summarize/*.go", "../transcript/*.go", "../store/*.go", "../memory/*.go", "../chat/*.go", "../connector/platform/*.go",
 	} {
 		for _, name := range check.Must(filepath.Glob(pattern))(t) {
 			if !strings.HasSuffix(name, "_test.go") {

@@ -33,7 +33,7 @@ func (c *conversation) load(ctx context.Context) (opened bool, err error) {
 
 // opening returns a function for the loop that opens the conversation with the current settings.
 func (c *conversation) opening(ctx context.Context) (open func() error, err error) {
-	s := service{rules: c.hub.rules.Load(), unfit: make(map[int64]bool), filter: promptFilter{withheld: make(map[string]bool)}}
+	s := service{rules: c.hub.access.Rules(), unfit: make(map[int64]bool), filter: promptFilter{withheld: make(map[string]bool)}}
 	s.elsewhere, err = c.records.Store().Upkeep().WrittenElsewhere(ctx)
 	if err != nil {
 		return nil, err
@@ -88,11 +88,19 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 	}, nil
 }
 
+// spendOnSummary returns why no model may be called for a summary now, and counts a call if one may be and counts is set.
+func (c *conversation) spendOnSummary(counts bool) error {
+	if c.paused(c.hub.ctx) {
+		return errPaused
+	}
+	return c.calls.ForSummary(counts)
+}
+
 // renew switches to the agent that the settings now name, and rereads what another process has changed, between turns, when
 // everything is on disk. A summary being written ends with the settings it started with, and then wakes the conversation.
 func (c *conversation) renew(ctx context.Context) error {
 	elsewhere, err := c.records.Store().Upkeep().WrittenElsewhere(ctx)
-	if err != nil || ask(c, func(*compactor.Compactor) bool { return c.rules == c.hub.rules.Load() && c.elsewhere == elsewhere }) {
+	if err != nil || ask(c, func(*compactor.Compactor) bool { return c.rules == c.hub.access.Rules() && c.elsewhere == elsewhere }) {
 		return err
 	}
 	opened, err := c.load(ctx)

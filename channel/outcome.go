@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/channel/access"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/observe"
@@ -48,7 +49,7 @@ func (c *conversation) putOff(ctx context.Context, turn store.Turn, tell bool) e
 	if !tell || turn.Optional || c.paused(ctx) || c.hub.cannotWrite(c.name) != "" {
 		return c.pass(ctx, turn)
 	}
-	return c.fail(ctx, c.newReply(&turn), c.sayf("One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", c.hub.rules.Load().TurnsPerMinute))
+	return c.fail(ctx, c.newReply(&turn), c.sayf("One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", c.hub.access.Rules().TurnsPerMinute))
 }
 
 // failedPrefix starts the ids of the sentences that close failed turns.
@@ -176,10 +177,10 @@ var (
 
 // failureOf returns the class of a failure, for metrics, and what people read: what happened and what to do.
 func failureOf(err error) (class, sentence string) {
-	var spent *spentError
+	var spent *access.SpentError
 	switch {
 	case errors.As(err, &spent):
-		return spent.class, spent.sentence
+		return spent.Class, spent.Sentence
 	case errors.Is(err, compactor.ErrTooLarge):
 		return "too_large", "I cannot fit this into the model's context window. Your message is saved; try /compact or /new, or ask the bot's operator for a larger context_window."
 	case errors.Is(err, errInterrupted):

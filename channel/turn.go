@@ -23,6 +23,8 @@ const (
 	maxFailures = 2  // attempts at a turn that ended with an answer or a refusal; then a plain sentence closes it
 	maxStarts   = 5  // of a turn, or of what else may kill the process; those that were killed count, too
 
+	maxRequests = 3 * maxCalls // for one turn: maxCalls, plus twice that for retries when servers fail
+
 	finishTimeout = 30 * time.Second // for writing the outcome once the hub closes
 )
 
@@ -103,7 +105,7 @@ func (c *conversation) answer(ctx context.Context, turn store.Turn, own compacto
 		}
 	}
 
-	spend := c.spending()
+	spend := c.calls.ForTurn(maxRequests)
 	learnt := c.window.learnt()
 	if other != nil {
 		learnt = llm.LearntOf(other.agent.Model, new(llm.Learnt))

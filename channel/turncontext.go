@@ -249,7 +249,7 @@ func (c *conversation) self(ctx context.Context) (self, error) {
 	if f := g.Failed; f.State != "" {
 		s.Failed = fmt.Sprintf("messages #%d to #%d (%s): %s", f.From, f.To, f.Trigger, f.Error)
 	}
-	spent, err := ReadSpending(ctx, c.records, c.agent, c.hub.rules.Load().Money)
+	spent, err := ReadSpending(ctx, c.records, c.agent, c.hub.access.Rules().Money)
 	if err != nil {
 		return s, err
 	}

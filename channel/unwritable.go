@@ -87,7 +87,7 @@ func (h *Hub) explain(name, why string, asked []chat.Message) {
 
 // onceADay runs do in the background, unless it did so for key in the last 24 hours since the start: a restart forgets that.
 func (h *Hub) onceADay(key string, do func(ctx context.Context)) {
-	first := h.recent.first(key, 24*time.Hour)
+	first := h.access.First(key, 24*time.Hour)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed || !first {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"cairn/channel/access"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/prices"
@@ -30,8 +31,8 @@ func (c *conversation) takeUsage() (all []store.Usage) {
 
 // count records one model request. It does not block.
 func (c *conversation) count(kind, model string, u llm.Usage) {
-	money := c.hub.rules.Load().Money
-	price, priced := money.Prices.Of(model)
+	money := c.hub.access.Rules().Money
+	price, _ := money.Prices.Of(model)
 	used := store.Usage{Day: store.Day(time.Now()), Kind: kind, Model: model, Long: price.IsLong(int64(u.Prompt)), Requests: 1, Tokens: prices.Tokens{
 		Input: int64(u.Prompt), Cached: int64(u.Cached), Written: int64(u.Written), Output: int64(u.Completion),
 	}}
@@ -44,11 +45,7 @@ func (c *conversation) count(kind, model string, u llm.Usage) {
 		e.Add(used, money.Prices)
 		o.Used(c.name, kind, model, e)
 	}
-	c.hub.locked(func() { c.hub.used = addUsed(c.hub.used, used) })
-	if !priced && money.Limited() && c.hub.recent.first("no price for "+model, 24*time.Hour) {
-		c.hub.o.Log.Warn("model_without_price", "model", model, "effect", Unlimited, "hint", SetPrice(model))
-	}
-	_ = c.hub.afford() // logs the budgets that this spent
+	c.hub.access.Count(used)
 }
 
 // flushUsage writes what no answer has written.
@@ -111,25 +108,25 @@ func (e *Expense) Add(u store.Usage, list prices.List) (priced bool) {
 
 // Spending is a conversation's model usage and its cost.
 type Spending struct {
-	Today       Expense  `json:"today"`
-	Total       Expense  `json:"total"`
-	Summaries   Expense  `json:"summaries"`                        // part of Total
-	SavedTokens int64    `json:"saved_tokens"`                     // tokens that summaries kept out of the requests of turns, approximately
-	Saved       float64  `json:"saved" jsonschema:"in US dollars"` // what these would cost as cached input of the current model
-	Budgets     []Budget `json:"budgets"`                          // of the whole bot; those that are set
-	NoPrice     []string `json:"no_price"`                         // models that count as 0 because their price is unknown
+	Today       Expense         `json:"today"`
+	Total       Expense         `json:"total"`
+	Summaries   Expense         `json:"summaries"`                        // part of Total
+	SavedTokens int64           `json:"saved_tokens"`                     // tokens that summaries kept out of the requests of turns, approximately
+	Saved       float64         `json:"saved" jsonschema:"in US dollars"` // what these would cost as cached input of the current model
+	Budgets     []access.Budget `json:"budgets"`                          // of the whole bot; those that are set
+	NoPrice     []string        `json:"no_price"`                         // models that count as 0 because their price is unknown
 }
 
 // ReadSpending reads what a conversation's models were used for; agent is the one that answers in it, all are the
 // budgets of the bot.
-func ReadSpending(ctx context.Context, records *store.Conversation, agent Agent, m Money, all ...Budget) (*Spending, error) {
+func ReadSpending(ctx context.Context, records *store.Conversation, agent Agent, m access.Money, all ...access.Budget) (*Spending, error) {
 	used, err := records.Turns().Usage(ctx)
 	if err != nil {
 		return nil, err
 	}
 	report := NewUsageReport(used, "", "day", m.Prices)
 	s := &Spending{Total: report.Total.Expense, Summaries: report.Total.Summaries, NoPrice: report.NoPrice}
-	s.Budgets = append([]Budget{}, all...)
+	s.Budgets = append([]access.Budget{}, all...)
 	for _, row := range report.Rows {
 		if row.Day == store.Day(time.Now()) {
 			s.Today = row.Expense

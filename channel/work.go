@@ -139,7 +139,7 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	if c.isTask() { // a task counts against no one's turns per minute, and it may have to continue
 		return true, c.answer(ctx, turn, nil)
 	}
-	if ok, tell := c.hub.takeTurn(authors, !turn.Optional); !ok {
+	if ok, tell := c.hub.access.TakeTurn(authors, !turn.Optional); !ok {
 		return more, c.putOff(ctx, turn, tell)
 	}
 	return more, c.answer(ctx, turn, own)

@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/chat"
 	"cairn/connector/platform"
 	"cairn/memory"
@@ -147,7 +148,7 @@ func TestWhoMayUseIt(t *testing.T) {
 	bob := r.w.AddUser("bob")
 	r.w.Join(general, bob)
 	r.w.Admin(bob)
-	r.Rules.Access = map[string]channel.Access{Name: {Allow: []string{bob}}}
+	r.Rules.Access = map[string]access.Access{Name: {Allow: []string{bob}}}
 	r.begin()
 
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"}) // is not heard
