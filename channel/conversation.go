@@ -4,17 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
-	"maps"
 	"runtime/debug"
-	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"cairn/channel/access"
-	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/observe"
 	"cairn/llm"
@@ -31,7 +26,6 @@ type conversation struct {
 	log       *slog.Logger
 	calls     access.Calls // its limit of model calls
 
-	users  int                         // guarded by hub.mu
 	usage  []store.Usage               // of models, which the database does not have yet; guarded by hub.mu
 	inbox  inbox                       // safe for concurrent use, like the next
 	sender sender                      // of replies
@@ -109,8 +103,6 @@ func newConversation(h *Hub, name string, connector Connector, records *store.Co
 	return c
 }
 
-// The registry of the conversations in memory, with their users.
-
 // use returns a conversation, opened if necessary, that stays open until release.
 func (h *Hub) use(ctx context.Context, name string) (*conversation, error) {
 	connector, known := h.connectors[connectorOf(name)]
@@ -127,44 +119,6 @@ func (h *Hub) use(ctx context.Context, name string) (*conversation, error) {
 	return h.find(name, newConversation(h, name, connector, records))
 }
 
-// find returns the open conversation with a name; if there is none, it registers fresh, unless nil.
-func (h *Hub) find(name string, fresh *conversation) (*conversation, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.closed {
-		return nil, ErrClosed
-	}
-	c := h.open[name]
-	if c == nil && fresh != nil {
-		c = fresh
-		h.open[name] = c
-		h.owners.Go(c.own)
-	}
-	if c != nil {
-		c.users++
-	}
-	return c, nil
-}
-
-func (h *Hub) release(c *conversation) { h.locked(func() { c.users-- }) }
-
-// all yields the open conversations.
-func (h *Hub) all() iter.Seq[*conversation] {
-	var names []string
-	h.locked(func() { names = slices.Collect(maps.Keys(h.open)) })
-	return func(yield func(*conversation) bool) {
-		for _, name := range names {
-			if c, _ := h.find(name, nil); c != nil {
-				more := yield(c)
-				h.release(c)
-				if !more {
-					return
-				}
-			}
-		}
-	}
-}
-
 // wake makes a conversation check for work, and opens it if necessary.
 func (h *Hub) wake(ctx context.Context, name string) error {
 	c, err := h.use(ctx, name)
@@ -173,34 +127,6 @@ func (h *Hub) wake(ctx context.Context, name string) error {
 		h.release(c)
 	}
 	return err
-}
-
-// post runs f in the loop of a conversation, if it is open.
-func (h *Hub) post(name string, f func(*conversation)) {
-	if c, _ := h.find(name, nil); c != nil {
-		c.inbox.post(func() { f(c) })
-		h.release(c)
-	}
-}
-
-// postThreads runs f in the loop of each open thread of a channel.
-func (h *Hub) postThreads(channel string, f func(*conversation)) {
-	for c := range h.all() {
-		if p := chat.ParsePlace(c.name); p.Thread != "" && strings.TrimSuffix(c.name, "/"+p.Thread) == channel {
-			c.inbox.post(func() { f(c) })
-		}
-	}
-}
-
-// forget removes a conversation from memory if no one uses it and nothing woke it.
-func (h *Hub) forget(c *conversation) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if c.users > 0 || len(c.inbox.signal) > 0 {
-		return false
-	}
-	delete(h.open, c.name)
-	return true
 }
 
 // How a conversation handles a bug in its own code.

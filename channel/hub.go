@@ -59,14 +59,13 @@ type Hub struct {
 	slots      chan struct{}
 	ctx        context.Context // context of everything the hub started
 	cancel     context.CancelFunc
-	owners     sync.WaitGroup
 
-	mu     sync.Mutex // guards all below, and the users of each conversation
-	stats  Stats      // without what is counted when it is read
-	closed bool
-	open   map[string]*conversation
-	stuck  map[string]bool // conversations that cannot continue
-	told   map[string]bool // conversations in which people know that
+	registry // of conversations
+
+	mu    sync.Mutex      // guards all below, and the usage of each conversation
+	stats Stats           // without what is counted when it is read
+	stuck map[string]bool // conversations that cannot continue
+	told  map[string]bool // conversations in which people know that
 }
 
 func (h *Hub) locked(f func()) {
@@ -86,8 +85,9 @@ func New(o Options) *Hub {
 	o.Log = cmp.Or(o.Log, slog.Default())
 	h := &Hub{
 		o: o, connectors: make(map[string]Connector), slots: make(chan struct{}, o.Workers),
-		access: access.New(o.Rules, o.Used, o.Log),
-		open:   make(map[string]*conversation), stuck: make(map[string]bool), told: make(map[string]bool),
+		access:   access.New(o.Rules, o.Used, o.Log),
+		registry: registry{open: make(map[string]*conversation), users: make(map[string]int)},
+		stuck:    make(map[string]bool), told: make(map[string]bool),
 	}
 	for _, d := range o.Connectors {
 		h.connectors[d.Name()] = d
@@ -295,7 +295,7 @@ const storedCheck = time.Second
 
 // Close cancels what still runs and waits for it. The next start resumes a turn that was cut short.
 func (h *Hub) Close() error {
-	h.locked(func() { h.closed = true })
+	h.close()
 	h.cancel()
 	h.owners.Wait()
 	return nil

@@ -77,12 +77,14 @@ type Stats struct {
 
 // Stats returns the current numbers.
 func (h *Hub) Stats() Stats {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	s := h.stats
-	s.Open = len(h.open)
-	s.Stuck = len(h.stuck)
-	for _, c := range h.open {
+	var s Stats
+	h.locked(func() {
+		s = h.stats
+		s.Stuck = len(h.stuck)
+	})
+	open := h.list()
+	s.Open = len(open)
+	for _, c := range open {
 		if c.sender.failing.On() {
 			s.Refused++
 		}
