@@ -117,7 +117,7 @@ func runNew(ctx context.Context, c *conversation, _ Person, _ string) (Answer, e
 }
 
 func (c *conversation) wantSession(ctx context.Context) (wanted, later bool, err error) {
-	wanted, later, err = c.records.Compactions().WantSession(ctx, c.platformNow())
+	wanted, later, err = c.records.Compactions().WantSession(ctx, platformNow(c.connector))
 	if err == nil && wanted {
 		c.wake()
 	}

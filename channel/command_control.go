@@ -121,7 +121,7 @@ func (c *conversation) scope(who Person, where string) (string, error) {
 // answersApproval returns the command that allows or denies a waiting call.
 func answersApproval(allow bool) func(context.Context, *conversation, Person, string) (Answer, error) {
 	return func(_ context.Context, c *conversation, who Person, code string) (Answer, error) {
-		if !c.trusted(who) {
+		if !c.hub.access.Rules().Trusts(c.name, who) {
 			return Answer{}, errDenied("In a direct message, the owners and managers named in my settings file decide which tools I may call.")
 		}
 		for _, name := range c.answeredHere() {

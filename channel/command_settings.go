@@ -45,7 +45,7 @@ func runSettings(ctx context.Context, c *conversation, who Person, args string) 
 		return Answer{}, errPeople(unknownSetting(key))
 	}
 	if value != "" {
-		if !c.trusted(who) && !slices.Contains(harmless, key) {
+		if !c.hub.access.Rules().Trusts(c.name, who) && !slices.Contains(harmless, key) {
 			return Answer{}, errPeople(fmt.Sprintf("In a direct message you may set %s. Only the owners and managers named in my settings file may change other settings.", strings.Join(harmless, " and ")))
 		}
 		text := value
@@ -211,7 +211,7 @@ func runTools(ctx context.Context, c *conversation, who Person, args string) (An
 		servers = agent.Toolbox.Servers()
 	}
 	if verb, id, _ := strings.Cut(args, " "); verb != "" {
-		if !c.trusted(who) {
+		if !c.hub.access.Rules().Trusts(c.name, who) {
 			return Answer{}, errDenied("In a direct message, the owners and managers named in my settings file decide which tools I have.")
 		}
 		if err := c.changeTools(ctx, servers, &rules, who, strings.ToLower(verb), strings.TrimSpace(id)); err != nil {

@@ -26,25 +26,64 @@ type conversation struct {
 	log       *slog.Logger
 	calls     access.Calls // its limit of model calls
 
-	usage  []store.Usage               // of models, which the database does not have yet; guarded by hub.mu
-	inbox  inbox                       // safe for concurrent use, like the next
-	sender sender                      // of replies
-	turn   atomic.Pointer[runningTurn] // nil: no turn is running
-
-	// The loop writes these, and any goroutine may read them.
-	engineStatus atomic.Pointer[func() compactor.Status]
-	speaks       atomic.Pointer[string] // code of the language; nil until the conversation has been opened
+	// These are safe for concurrent use.
+	published        // what the loop shows to others
+	inbox     inbox  // of the loop
+	sender    sender // of replies
+	usage     usage  // of models
+	edits     *edits
 
 	// Only the loop uses these fields.
-	service             // who answers; zero until the conversation has been opened
-	runs        runs    // of the child
-	arrivals    arrival // messages that wait or came last
-	edits       edits
+	service                      // who answers; zero until the conversation has been opened
+	runs        runs             // of the child
+	arrivals    arrivals         // messages that wait or came last
 	unannounced *compactor.Event // the last compaction that people have not heard of
 
 	// Only the child uses these fields.
-	backfill
+	backfill backfill
+	imports  importReader
 	failures failures
+	taskClock
+}
+
+// published is what any goroutine may read of a conversation. The loop and the turn write it.
+type published struct {
+	turn         atomic.Pointer[runningTurn] // nil: no turn is running
+	engineStatus atomic.Pointer[func() compactor.Status]
+	speaks       atomic.Pointer[string] // code of the language; nil until the conversation has been opened
+}
+
+// publish shows the fill of the window; e is nil if leftover work of a discarded engine wants that.
+func (p *published) publish(e *compactor.Compactor) {
+	if e == nil {
+		return
+	}
+	status := e.StatusReader()
+	p.engineStatus.Store(&status)
+}
+
+// turnSeq returns the seq of the running turn; 0: none.
+func (p *published) turnSeq() int64 {
+	if turn := p.turn.Load(); turn != nil {
+		return turn.Seq
+	}
+	return 0
+}
+
+// activity returns what the conversation is doing; ok is false while it is being opened.
+func (p *published) activity() (g Activity, ok bool) {
+	status := p.engineStatus.Load()
+	if status == nil {
+		return g, false
+	}
+	now := (*status)()
+	return Activity{Used: now.Used, Window: now.Window, Answering: p.turn.Load() != nil, Summarizing: now.Running != nil, Paused: now.Paused != "" && now.Policy.Enabled}, true
+}
+
+// taskClock says when the task that a conversation is ends, and when it looks for work.
+type taskClock struct {
+	taskEnds  time.Time
+	lookAgain time.Time // zero: when something arrives
 }
 
 // service is who answers. It is replaced as a whole, while no turn runs.
@@ -63,14 +102,6 @@ type service struct {
 	seen      int64 // the same, of the last change while a summary was being written
 }
 
-// arrival is what the loop knows about incoming messages.
-type arrival struct {
-	incoming map[string]compactor.Patch // the settings that came with messages without a place, by id
-	awaited  string                     // the newest message that waits for an answer; "": none
-	asked    chan struct{}              // closed while a message waits for an answer, see Awaited
-	newest   string                     // the newest message with a place that the platform knows; "": none since the conversation was opened
-}
-
 // runningTurn is a turn while the model answers it.
 type runningTurn struct {
 	store.Turn
@@ -84,22 +115,26 @@ type runningTurn struct {
 	approval atomic.Pointer[Approval] // the tool call that waits for permission; nil: none
 }
 
-// turnSeq returns the seq of the running turn; 0: none.
-func (c *conversation) turnSeq() int64 {
-	if turn := c.turn.Load(); turn != nil {
-		return turn.Seq
-	}
-	return 0
-}
-
 func newConversation(h *Hub, name string, connector Connector, records *store.Conversation) *conversation {
+	log := h.o.Log.With("conversation", name)
+	observer, _ := connector.(Observer)
 	c := &conversation{
-		hub: h, name: name, connector: connector, records: records, log: h.o.Log.With("conversation", name),
-		inbox:    inbox{signal: make(chan struct{}, 1), ended: make(chan struct{})},
-		arrivals: arrival{incoming: make(map[string]compactor.Patch), asked: make(chan struct{})},
+		hub: h, name: name, connector: connector, records: records, log: log,
+		inbox: inbox{signal: make(chan struct{}, 1), ended: make(chan struct{})},
+		usage: usage{
+			conversation: name, records: records, access: h.access, observer: observer, counted: h.o.Counted, log: log,
+		},
 	}
-	c.calls = h.access.Calls(c.account(), c.log)
+	c.calls = h.access.Calls(c.account(), log)
 	c.sender = sender{c: c, writers: make(map[string]Writer)}
+	c.edits = &edits{records: records, wake: c.wake}
+	c.arrivals = newArrivals(name, observer, c.inbox.post)
+	c.backfill = backfill{
+		conversation: name, connector: connector, records: records, access: h.access, catchUp: h.o.CatchUp,
+		completion: completion{conversation: name, connector: connector, inbox: records.Inbox(), log: log},
+		edits:      c.edits, host: c, log: log,
+	}
+	c.imports = importReader{records: records, listens: connector != nil, host: c, log: log}
 	return c
 }
 

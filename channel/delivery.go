@@ -64,24 +64,7 @@ func (h *Hub) apply(ctx context.Context, d store.Delivery) ([]store.Receipt, err
 	if len(d.Messages) > 0 {
 		return c.deliver(ctx, d.Messages)
 	}
-	c.inbox.post(func() {
-		if c.edits.reading { // what is read may lack it
-			c.edits.during = append(c.edits.during, d)
-		}
-	})
-	return nil, c.change(ctx, d)
-}
-
-// change applies an edit or deletions.
-func (c *conversation) change(ctx context.Context, d store.Delivery) error {
-	if d.Edited == nil {
-		return privacy.Of(c.records).Delete(ctx, d.Deleted)
-	}
-	seq, changed, err := privacy.Of(c.records).Edit(ctx, *d.Edited)
-	if changed && seq == 0 { // it waits, and may be incomplete now
-		c.wake()
-	}
-	return err
+	return nil, c.edits.apply(ctx, d)
 }
 
 // Asked reports whether a message with this platform id was addressed to the bot.

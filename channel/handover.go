@@ -118,7 +118,7 @@ func (c *conversation) handOver(ctx context.Context, r *reply, h *handover) (res
 			}
 			return true
 		},
-		Count: func(u llm.Usage) { c.count(store.ForTurn, h.agent.Model.Name(), u) },
+		Count: func(u llm.Usage) { c.usage.count(store.ForTurn, h.agent.Model.Name(), u) },
 		Show: func(delta string) {
 			if r.current.Len() == 0 {
 				r.current.WriteString(name)

@@ -62,7 +62,7 @@ type Hub struct {
 
 	registry // of conversations
 
-	mu    sync.Mutex      // guards all below, and the usage of each conversation
+	mu    sync.Mutex      // guards all below
 	stats Stats           // without what is counted when it is read
 	stuck map[string]bool // conversations that cannot continue
 	told  map[string]bool // conversations in which people know that
@@ -149,12 +149,19 @@ func (c *conversation) deliver(ctx context.Context, messages []Inbound) ([]store
 	for i := range messages {
 		c.hub.access.Rules().Classify(c.name, &messages[i])
 	}
-	c.inbox.post(func() { c.coming(messages) })
+	c.inbox.post(func() { c.arrivals.coming(messages) })
 	receipts, err := c.records.Inbox().Deliver(ctx, messages...)
 	if refusesBot(messages, receipts) && c.hub.access.First("logged bots in "+c.name, time.Hour) {
 		c.log.Warn("bot_turns_reached", "effect", "messages of other bots get no answer until a person writes", "limit", store.MaxBotTurns)
 	}
-	c.inbox.post(func() { c.arrived(messages, receipts, err) })
+	c.inbox.post(func() {
+		if err != nil {
+			c.arrivals.lost(messages)
+			return
+		}
+		c.runs.again = true
+		c.arrivals.arrived(messages, receipts)
+	})
 	return receipts, err
 }
 

@@ -43,7 +43,7 @@ type Whisperer interface {
 
 // happened reports a step of a compaction; notify is what people want to see. It must not block.
 func (c *conversation) happened(e compactor.Event, notify string) {
-	c.publish()
+	c.publish(c.engine)
 	if e.State == compactor.EventPrepared || e.State == compactor.EventFailed {
 		c.wake() // to save the usage
 	}

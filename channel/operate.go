@@ -39,15 +39,6 @@ func (o Operator) Activity(name string) (g Activity, ok bool) {
 	return c.activity()
 }
 
-func (c *conversation) activity() (g Activity, ok bool) {
-	status := c.engineStatus.Load()
-	if status == nil { // it is still being opened
-		return g, false
-	}
-	now := (*status)()
-	return Activity{Used: now.Used, Window: now.Window, Answering: c.turn.Load() != nil, Summarizing: now.Running != nil, Paused: now.Paused != "" && now.Policy.Enabled}, true
-}
-
 // Windows returns the share to which the fullest window of the open conversations is filled, and in how many of them automatic
 // compaction pauses, without waiting.
 func (o Operator) Windows() (fullest float64, paused int) {

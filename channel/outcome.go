@@ -90,10 +90,10 @@ func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) er
 			o.Context = compactor.Context{}
 		}
 	})
-	o.Usage = c.takeUsage()
+	o.Usage = c.usage.take()
 	contextStored, err := c.records.Turns().Finish(ctx, o)
 	if err != nil {
-		c.addUsage(o.Usage...)
+		c.usage.add(o.Usage...)
 	}
 	c.do(func(e *compactor.Compactor) { c.written(e, r, o, contextStored, err) })
 	if err != nil {

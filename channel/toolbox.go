@@ -264,9 +264,3 @@ func (o Operator) Approve(name, code, by string, allow bool) (words string, ok b
 	}
 	return fmt.Sprintf(outcome, by, asked.Tool, literal(asked.Arguments)), true
 }
-
-// trusted reports whether a person may decide what costs money or reaches beyond the conversation: in a direct
-// message, where everyone has management rights, only the people named in the settings may.
-func (c *conversation) trusted(who Person) bool {
-	return c.hub.access.Rules().Trusts(c.name, who)
-}

@@ -255,7 +255,7 @@ func (c *conversation) converse(ctx context.Context, r *reply, other *handover) 
 	}
 	loop := llm.Loop{
 		Model: c.agent.Model, MaxCalls: maxCalls, Request: t.request, Retry: t.retry,
-		Count: func(u llm.Usage) { c.count(store.ForTurn, c.agent.Model.Name(), u) },
+		Count: func(u llm.Usage) { c.usage.count(store.ForTurn, c.agent.Model.Name(), u) },
 		Record: func(calls llm.Message, results []llm.Message) {
 			t.accept()
 			calls.Text = clean.WithoutNoReply(calls.Text, false)
