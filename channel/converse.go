@@ -57,7 +57,7 @@ func (t *turn) counted(u llm.Usage) {
 	if t.other != nil {
 		model = t.other.agent.Model
 	}
-	t.count(store.ForTurn, model.Name(), u)
+	t.usage.count(store.ForTurn, model.Name(), u)
 }
 
 // report notes that a request succeeded, and how long its prompt was.

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"cairn/channel/access"
 	"cairn/compactor"
 	"cairn/internal/observe"
 	"cairn/llm"
@@ -19,10 +20,10 @@ var (
 
 // failureOf returns the class of a failure, for metrics, and what people read: what happened and what to do.
 func failureOf(err error) (class, sentence string) {
-	var spent *spentError
+	var spent *access.SpentError
 	switch {
 	case errors.As(err, &spent):
-		return spent.class, spent.sentence
+		return spent.Class, spent.Sentence
 	case errors.Is(err, compactor.ErrTooLarge):
 		return "too_large", "I cannot fit this into the model's context window. Your message is saved; try /compact or /new, or ask the bot's operator for a larger context_window."
 	case errors.Is(err, errInterrupted):

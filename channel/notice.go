@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/channel/access"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/observe"
@@ -42,7 +43,7 @@ type Whisperer interface {
 
 // happened reports a step of a compaction; notify is what people want to see. It must not block.
 func (c *conversation) happened(e compactor.Event, notify string) {
-	c.publish()
+	c.publish(c.engine)
 	if e.State == compactor.EventPrepared || e.State == compactor.EventFailed {
 		c.wake() // to save the usage
 	}
@@ -61,7 +62,7 @@ func (c *conversation) happened(e compactor.Event, notify string) {
 
 // announce notifies people of a compaction that made room.
 func (c *conversation) announce(ctx context.Context, e *compactor.Event) {
-	if c.hub.respond(c.name) == RespondNever || c.paused(ctx) {
+	if c.hub.access.Rules().RespondIn(c.name) == access.RespondNever || c.paused(ctx) {
 		return
 	}
 	switch c.policy.get().Notify {
@@ -146,20 +147,20 @@ func (t *turn) notifyCutOff(ctx context.Context, finish string) {
 
 // warnOwner warns an owner who was answered that a budget is nearly spent: once per period, in one conversation.
 func (c *conversation) warnOwner(ctx context.Context, turn store.Turn) {
-	access, ruled := c.hub.rules.Load().Access[connectorOf(c.name)] // only owners use a connector without rules
-	byOwner := func(m chat.Message) bool { return slices.Contains(access.Owners, m.AuthorID) }
+	allowed, ruled := c.hub.access.Rules().Access[connectorOf(c.name)] // only owners use a connector without rules
+	byOwner := func(m chat.Message) bool { return slices.Contains(allowed.Owners, m.AuthorID) }
 	for _, b := range c.hub.Operator().Budgets() {
-		if b.Spent < nearlySpent*b.Limit || ruled && !slices.ContainsFunc(askedIn(c, turn.Seq), byOwner) {
+		if !b.NearlySpent() || ruled && !slices.ContainsFunc(askedIn(c, turn.Seq), byOwner) {
 			continue
 		}
-		id := "budget-" + b.key() // of the reply; other conversations and later processes recognize it by this id
+		id := "budget-" + b.Key() // of the reply; other conversations and later processes recognize it by this id
 		posted, err := c.hub.o.Store.Posted(ctx, id)
 		if err == nil && !posted {
 			text := "(%s is nearly used up: %s of %s. When it is used up, I stop answering until %s.)"
 			if b.Spent >= b.Limit {
 				text = "(%s is used up: %s of %s. I will answer again from %s on, or once it is raised.)"
 			}
-			ends := chat.ZonedTime(b.ends)
+			ends := chat.ZonedTime(b.Ends())
 			err = c.notify(ctx, id, c.sayf(text, b.Setting, prices.Money(b.Spent), prices.Money(b.Limit), ends))
 		}
 		if err != nil {

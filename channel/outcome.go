@@ -92,10 +92,10 @@ func (t *turn) write(ctx context.Context, o store.Outcome) error {
 			o.Context = compactor.Context{}
 		}
 	})
-	o.Usage = t.takeUsage()
+	o.Usage = t.usage.take()
 	contextStored, err := t.records.Turns().Finish(ctx, o)
 	if err != nil {
-		t.addUsage(o.Usage...)
+		t.usage.add(o.Usage...)
 	}
 	t.do(func(e *compactor.Compactor) { t.written(e, o.Messages, contextStored, err) })
 	return err
@@ -150,7 +150,7 @@ func (c *conversation) putOff(ctx context.Context, row store.Turn, tell bool) er
 		return t.pass(ctx)
 	}
 	t.attempt = t.newAttempt()
-	return t.fail(ctx, c.sayf("One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", c.hub.rules.Load().TurnsPerMinute))
+	return t.fail(ctx, c.sayf("One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", c.hub.access.Rules().TurnsPerMinute))
 }
 
 // ended counts a turn that was answered or failed.

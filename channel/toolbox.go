@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/channel/access"
 	"cairn/chat"
 	"cairn/internal/secrets"
 	"cairn/llm"
@@ -188,7 +189,7 @@ func (c *conversation) approve(ctx context.Context, t llm.Tool, arguments json.R
 
 func (c *conversation) attended() bool {
 	a, knows := c.connector.(Attended)
-	return (!knows || a.Attended(c.name)) && c.hub.respond(c.name) != RespondNever
+	return (!knows || a.Attended(c.name)) && c.hub.access.Rules().RespondIn(c.name) != access.RespondNever
 }
 
 // definition identifies a tool with its description and parameters: a changed tool counts as another one.
@@ -265,11 +266,4 @@ func (o Operator) Approve(name, code, by string, allow bool) (words string, ok b
 		outcome = "%s allowed the call of %s with %s."
 	}
 	return fmt.Sprintf(outcome, by, asked.Tool, literal(asked.Arguments)), true
-}
-
-// trusted reports whether a person may decide what costs money or reaches beyond the conversation: in a direct
-// message, where everyone has management rights, only the people named in the settings may.
-func (c *conversation) trusted(who Person) bool {
-	place := ParsePlace(c.name)
-	return !place.Direct() || c.hub.access(place).names(who)
 }

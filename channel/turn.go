@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"cairn/channel/access"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/observe"
@@ -20,6 +21,8 @@ const (
 	maxCalls    = 16 // model calls in one turn; the last offers no tools
 	maxFailures = 2  // attempts at a turn that ended with an answer or a refusal; then a plain sentence closes it
 	maxStarts   = 5  // of a turn, or of what else may kill the process; those that were killed count, too
+
+	maxRequests = 3 * maxCalls // for one turn: maxCalls, plus twice that for retries when servers fail
 
 	finishTimeout = 30 * time.Second // for writing the outcome once the hub closes
 )
@@ -43,6 +46,9 @@ type turn struct {
 	changes  changes
 	failures *failures
 	sender   *sender
+	usage    *usage
+	calls    access.Calls
+	shown    *published
 
 	step    *observe.Step // nil: no one observes the turn
 	outcome string        // one of observe.Outcomes, so far
@@ -57,7 +63,6 @@ type turn struct {
 type host interface {
 	owner
 	check()
-	status() compactor.Status
 
 	// Whether and by whom it is answered.
 	paused(ctx context.Context) bool
@@ -69,18 +74,11 @@ type host interface {
 	override(settings compactor.Patch)
 	countAttempt(ctx context.Context, turn *store.Turn) (open bool, err error)
 
-	// What it uses up.
-	spending() func() error
-	count(kind, model string, u llm.Usage)
-	takeUsage() []store.Usage
-	addUsage(all ...store.Usage)
-
 	// What people learn of it.
 	language() string
 	translated(text string) string
 	spell(text string) string
 	tryNotify(ctx context.Context, id, text string)
-	activity() (g Activity, ok bool)
 	ended(outcome string)
 	unsaved(err error, to []string)
 	replied(ctx context.Context, turn store.Turn, text string, failure bool)
@@ -104,7 +102,8 @@ func (c *changes) note() {
 func (c *conversation) newTurn(row store.Turn) *turn {
 	return &turn{
 		Turn: row, site: c.site, answerer: &c.answerer, host: c,
-		life: c.hub.ctx, failures: &c.failures, sender: &c.sender, outcome: observe.Passed,
+		life: c.hub.ctx, failures: &c.failures, sender: &c.sender, usage: &c.usage, calls: c.calls,
+		shown: &c.published, outcome: observe.Passed,
 	}
 }
 
@@ -173,7 +172,7 @@ func (t *turn) beginWith(ctx context.Context, recall int) (ok bool) {
 
 // attempts has the model answer until that succeeds, or fails for good.
 func (t *turn) attempts(ctx context.Context) error {
-	t.spend = t.spending()
+	t.spend = t.calls.ForTurn(maxRequests)
 	t.learnt = t.window.learnt()
 	if t.other != nil {
 		t.learnt = llm.LearntOf(t.other.agent.Model, new(llm.Learnt))
@@ -317,7 +316,7 @@ func (t *turn) observed(err error) {
 	}
 	t.step.Add(slog.String("outcome", t.outcome), slog.Int64("turn", t.Seq),
 		slog.String("agent", t.agent.ID), slog.String("model", t.agent.Model.Name()))
-	if now, ok := t.activity(); ok {
+	if now, ok := t.shown.activity(); ok {
 		t.step.Add(slog.Int("used_tokens", now.Used), slog.Int("max_tokens", now.Window))
 	}
 	t.step.End()

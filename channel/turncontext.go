@@ -148,7 +148,7 @@ func (t *turn) context(ctx context.Context, recall int) (made compactor.Context,
 	if t.other != nil { // it does not see the view
 		return made, compactor.AnyVersion
 	}
-	status := t.status()
+	status := t.shown.status()
 	made, version = t.recalled(ctx, min(recall, status.Effective/recalledShare))
 	made.Text += fmt.Sprintf("time: %s; context window used: %d %%", chat.ZonedTime(time.Now().Local()), status.Used*100/max(status.Window, 1))
 	if t.Optional {
@@ -257,7 +257,7 @@ func (c *conversation) self(ctx context.Context) (self, error) {
 	if f := g.Failed; f.State != "" {
 		s.Failed = fmt.Sprintf("messages #%d to #%d (%s): %s", f.From, f.To, f.Trigger, f.Error)
 	}
-	spent, err := ReadSpending(ctx, c.records, c.agent, c.hub.rules.Load().Money)
+	spent, err := ReadSpending(ctx, c.records, c.agent, c.hub.access.Rules().Money)
 	if err != nil {
 		return s, err
 	}

@@ -81,13 +81,10 @@ func (h *Hub) explain(name, why string, asked []chat.Message) {
 
 // onceADay runs do in the background, unless it did so for key in the last 24 hours since the start: a restart forgets that.
 func (h *Hub) onceADay(key string, do func(ctx context.Context)) {
-	first := h.recent.first(key, 24*time.Hour)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.closed || !first {
+	if !h.access.First(key, 24*time.Hour) {
 		return
 	}
-	h.owners.Go(func() {
+	h.background(func() {
 		ctx, cancel := context.WithTimeout(h.ctx, time.Minute)
 		defer cancel()
 		do(ctx)

@@ -17,6 +17,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/connector/platform"
 )
 
@@ -120,7 +121,7 @@ func (d *Discord) Run(ctx context.Context, hub *channel.Hub) error {
 }
 
 func channelID(conversation string) string {
-	p := channel.ParsePlace(conversation)
+	p := chat.ParsePlace(conversation)
 	return cmp.Or(p.Thread, p.Channel)
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/connector/platform"
 )
 
@@ -231,7 +232,7 @@ func (d *Discord) onReady(data json.RawMessage) error {
 	}
 	d.noteServers()
 	for _, gap := range all { // the gateway announces a direct message channel only with its next message
-		if p := channel.ParsePlace(gap.Conversation); p.Direct() {
+		if p := chat.ParsePlace(gap.Conversation); p.Direct() {
 			d.queue.Add(p.Channel, func() { d.fillGap(gap.Conversation, "", false) })
 		}
 	}
@@ -274,7 +275,7 @@ func (d *Discord) fillGap(name, last string, missed bool) {
 		return
 	}
 	after, _ := gap.(string)
-	joined := d.state.guild(channel.ParsePlace(name).Server).joined()
+	joined := d.state.guild(chat.ParsePlace(name).Server).joined()
 	horizon := idAt(d.Clock.Now().Add(-d.o.CatchUp))
 	absent := after != "" && newer(joined, after)
 	quiet := after != "" && last != "" && !newer(last, after) && d.Clock.Now().Sub(timeOf(after)) > d.pauses.review

@@ -13,6 +13,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/connector/platform"
 	"cairn/internal/observe"
 )
@@ -48,7 +49,7 @@ func (s *Slack) handleHello(ctx context.Context) error {
 	s.readPeople()
 	for _, gap := range gaps {
 		// The next reply in a known thread does not count as the first: people may have told the bot to stop there.
-		if place := channel.ParsePlace(gap.Conversation); place.Thread != "" {
+		if place := chat.ParsePlace(gap.Conversation); place.Thread != "" {
 			s.threads.First(firstReplyKey(place), "")
 		}
 	}

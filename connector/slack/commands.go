@@ -12,11 +12,12 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/connector/platform"
 )
 
 type command struct {
-	place channel.Place
+	place chat.Place
 	line  string // "/compact prices"
 	who   channel.Person
 	page  int
@@ -56,7 +57,7 @@ func (s *Slack) start(id string, c command, show platform.Show) {
 
 // Spell returns how people write a command: after /cairn, or in a thread, where Slack has none, after a mention of the bot.
 func (s *Slack) Spell(conversation, line string) string {
-	place := channel.ParsePlace(conversation)
+	place := chat.ParsePlace(conversation)
 	command, _ := channel.FindCommand(strings.TrimPrefix(line, "/"))
 	if place.Thread == "" && !(command.Replies && s.repliesInThreads(place)) {
 		return "/cairn " + strings.TrimPrefix(line, "/")

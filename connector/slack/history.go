@@ -11,6 +11,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/connector/platform"
 )
 
@@ -28,7 +29,7 @@ func (s *Slack) History(ctx context.Context, conversation string, request channe
 		return p, fmt.Errorf("read the history: %w: %q is no ts", channel.ErrGone, edge)
 	}
 	ctx = background(ctx, channel.Awaited(ctx))
-	place := channel.ParsePlace(conversation)
+	place := chat.ParsePlace(conversation)
 	var found pages
 	switch {
 	case request.After == "":
@@ -73,7 +74,7 @@ func (s *Slack) History(ctx context.Context, conversation string, request channe
 
 // messagesAfter returns the first messages of a channel after request.After, oldest first. Slack returns the newest ones
 // first, so a long gap is read completely, and unread keeps the part that was not requested yet.
-func (s *Slack) messagesAfter(ctx context.Context, place channel.Place, request channel.Look) (found pages, err error) {
+func (s *Slack) messagesAfter(ctx context.Context, place chat.Place, request channel.Look) (found pages, err error) {
 	gap := gapPages{after: request.After}
 	if kept, ok := s.unread.LoadAndDelete(place); ok && kept.(gapPages).after == request.After {
 		gap = kept.(gapPages)
@@ -103,7 +104,7 @@ func (s *Slack) messagesAfter(ctx context.Context, place channel.Place, request 
 
 // readAfter reads a channel from the newest message back to one that is not in the gap, and notes the threads that may have missed
 // messages. After an error it can be called again to continue.
-func (s *Slack) readAfter(ctx context.Context, place channel.Place, missed string, gap *gapPages) error {
+func (s *Slack) readAfter(ctx context.Context, place chat.Place, missed string, gap *gapPages) error {
 	start := timeOf(gap.after)
 	for !gap.complete {
 		found, err := s.page(ctx, place, span{Cursor: gap.next})
@@ -138,7 +139,7 @@ func (s *Slack) readAfter(ctx context.Context, place channel.Place, missed strin
 }
 
 // messagesBefore returns the newest messages before before, or of all, oldest first. A thread is read from its beginning.
-func (s *Slack) messagesBefore(ctx context.Context, place channel.Place, before string, limit int) (newest pages, err error) {
+func (s *Slack) messagesBefore(ctx context.Context, place chat.Place, before string, limit int) (newest pages, err error) {
 	p := span{Latest: before}
 	if place.Thread == "" {
 		p.Limit = min(limit, pageSize)
@@ -160,7 +161,7 @@ func (s *Slack) messagesBefore(ctx context.Context, place channel.Place, before 
 
 // missedThread reports whether a message of a channel has an unknown thread in which someone else may have replied
 // after after: Slack does not repeat the events of missed replies. Known threads have a gap of their own.
-func (s *Slack) missedThread(place channel.Place, m message, after string) bool {
+func (s *Slack) missedThread(place chat.Place, m message, after string) bool {
 	if place.Thread != "" || m.ReplyCount == 0 || m.Thread != "" && m.Thread != m.TS {
 		return false
 	}
@@ -181,7 +182,7 @@ type pages struct {
 }
 
 // page reads one page of a channel, newest first, or of a thread, oldest first and after the one at its top.
-func (s *Slack) page(ctx context.Context, place channel.Place, p span) (found pages, err error) {
+func (s *Slack) page(ctx context.Context, place chat.Place, p span) (found pages, err error) {
 	p.ChannelID = place.Channel
 	p.Timestamp = place.Thread
 	p.Limit = cmp.Or(p.Limit, pageSize)

@@ -12,6 +12,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/connector/platform"
 )
 
@@ -28,7 +29,7 @@ func (m message) isKept() bool {
 
 // inbound converts a message of a place. relevant is false for what the bot ignores, such as its own messages. It makes
 // no requests; what is not cached is left to Complete.
-func (s *Slack) inbound(place channel.Place, m message) (in channel.Inbound, relevant bool) {
+func (s *Slack) inbound(place chat.Place, m message) (in channel.Inbound, relevant bool) {
 	switch {
 	case timeOf(m.TS).IsZero():
 		s.Log.Warn("event_refused", "problem", "invalid ts", "channel", place.Channel, "ts", m.TS)
@@ -72,7 +73,7 @@ func (s *Slack) inbound(place channel.Place, m message) (in channel.Inbound, rel
 }
 
 // placeOf returns the place of a message. The event of a deletion may leave the thread out, so it is cached.
-func (s *Slack) placeOf(channelID string, m message) channel.Place {
+func (s *Slack) placeOf(channelID string, m message) chat.Place {
 	thread := m.Thread
 	if thread == "" {
 		thread, _ = s.replies.Find(channelID + "/" + m.TS)
@@ -89,7 +90,7 @@ func (s *Slack) isOwn(m message) bool {
 
 // repliesToBot reports whether a message is the first reply in a thread under a message of the bot, or under one that it answers
 // there. Only the first one counts: after it the hub knows the thread, and people can tell the bot to stop.
-func (s *Slack) repliesToBot(place channel.Place, m message) bool {
+func (s *Slack) repliesToBot(place chat.Place, m message) bool {
 	if place.Thread == "" {
 		return false
 	}
@@ -106,7 +107,7 @@ func (s *Slack) repliesToBot(place channel.Place, m message) bool {
 }
 
 // answersInThread reports whether a thread is under a message that addressed the bot; false if that cannot be found out.
-func (s *Slack) answersInThread(place channel.Place) bool {
+func (s *Slack) answersInThread(place chat.Place) bool {
 	above := s.place(place.Channel, "")
 	if _, started := s.threads.Find(firstReplyKey(place)); started || !s.repliesInThreads(above) {
 		return false
@@ -117,9 +118,9 @@ func (s *Slack) answersInThread(place channel.Place) bool {
 	return err == nil && asked
 }
 
-func firstReplyKey(place channel.Place) string { return "bot/" + place.Channel + "/" + place.Thread }
+func firstReplyKey(place chat.Place) string { return "bot/" + place.Channel + "/" + place.Thread }
 
-func (s *Slack) noteOwnMessage(place channel.Place, ts string) {
+func (s *Slack) noteOwnMessage(place chat.Place, ts string) {
 	s.authors.Set(place.Channel+"/"+ts, s.self.user+"/"+s.self.team)
 }
 

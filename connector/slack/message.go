@@ -15,6 +15,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/connector/platform"
 )
 
@@ -112,7 +113,7 @@ func readEvent(payload json.RawMessage) (e event) {
 
 // audience returns who may read a place in a channel of a kind: channel, group, im, mpim, or shared with another organization;
 // empty if the event does not say, as an app_mention.
-func audience(kind string, p channel.Place) channel.Audience {
+func audience(kind string, p chat.Place) channel.Audience {
 	switch {
 	case kind == "":
 		return ""
@@ -201,7 +202,7 @@ func (s *Slack) remove(ctx context.Context, channelID, ts string) {
 }
 
 // post posts a text as a new message, with buttons if there are any.
-func (s *Slack) post(ctx context.Context, client *slackgo.Client, place channel.Place, text string, m mark, buttons ...slackgo.BlockElement) (ts string, err error) {
+func (s *Slack) post(ctx context.Context, client *slackgo.Client, place chat.Place, text string, m mark, buttons ...slackgo.BlockElement) (ts string, err error) {
 	options := []slackgo.MsgOption{m.option()}
 	if place.Thread != "" {
 		options = append(options, slackgo.MsgOptionTS(place.Thread))
@@ -236,7 +237,7 @@ func (s *Slack) matchesMark(m message, wanted mark, text string) bool {
 var tooLongCodes = []string{"msg_too_long", "msg_blocks_too_long"}
 
 // messagesSince returns the bot's messages after the ts answers, oldest first; those of the last hour if that is none.
-func (s *Slack) messagesSince(ctx context.Context, place channel.Place, answers string) ([]message, error) {
+func (s *Slack) messagesSince(ctx context.Context, place chat.Place, answers string) ([]message, error) {
 	if !isTS(answers) {
 		answers = tsOf(s.Clock.Now().Add(-time.Hour))
 	}
@@ -270,7 +271,7 @@ func (s *Slack) React(ctx context.Context, conversation, id string, reaction cha
 	if s.cannotReact.Load() {
 		return nil
 	}
-	message := slackgo.NewRefToMessage(channel.ParsePlace(conversation).Channel, id)
+	message := slackgo.NewRefToMessage(chat.ParsePlace(conversation).Channel, id)
 	err := s.api.write.AddReactionContext(ctx, emoji[reaction], message)
 	switch codeOf(err) {
 	case "already_reacted":

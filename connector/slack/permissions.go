@@ -10,6 +10,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/chat"
 )
 
 // refusedFor is how long a refused post counts, unless an event ends that: not all changes are told by one.
@@ -31,7 +32,7 @@ var refusals = map[string]string{
 
 // CannotWrite returns why the bot may not write in a conversation; see channel.WriteChecker.
 func (s *Slack) CannotWrite(conversation string) (why string) {
-	place := channel.ParsePlace(conversation)
+	place := chat.ParsePlace(conversation)
 	why = s.WritingRefused(above(place), refusedFor)
 	if why == channel.ThreadsOnly && (place.Thread != "" || s.repliesInThreads(place)) {
 		why = ""
@@ -43,13 +44,13 @@ func (s *Slack) CannotWrite(conversation string) (why string) {
 }
 
 // above returns the name of a channel's conversation, for a place in the channel.
-func above(place channel.Place) string {
+func above(place chat.Place) string {
 	place.Thread = ""
 	return place.String()
 }
 
 // notePost notes what a post says about the permissions in its place: it was refused, or err is nil.
-func (s *Slack) notePost(place channel.Place, err error) {
+func (s *Slack) notePost(place chat.Place, err error) {
 	why, refused := refusals[codeOf(err)]
 	switch {
 	case place.Direct():
@@ -99,7 +100,7 @@ func (s *Slack) readOnly(ctx context.Context) (all []channel.Unwritable, checked
 		checked += len(page)
 		for _, c := range page {
 			if c.IsReadOnly {
-				all = append(all, channel.Unwritable{Conversation: s.place(c.ID, "").String(), Label: channel.Label("", c.Name, ""), Why: channel.ChannelReadOnly})
+				all = append(all, channel.Unwritable{Conversation: s.place(c.ID, "").String(), Label: chat.PlaceLabel("", c.Name, ""), Why: channel.ChannelReadOnly})
 			}
 		}
 		if next == "" || next == cursor {

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/connector/platform"
 )
 
@@ -186,8 +187,8 @@ func (s *Slack) Run(ctx context.Context, hub *channel.Hub) error {
 	return s.Serve(ctx, hub, s.api.http, s.supervise)
 }
 
-func (s *Slack) place(channelID, thread string) channel.Place {
-	return channel.Place{Connector: Name, Server: s.self.team, Channel: channelID, Thread: thread}
+func (s *Slack) place(channelID, thread string) chat.Place {
+	return chat.Place{Connector: Name, Server: s.self.team, Channel: channelID, Thread: thread}
 }
 
 // Instructions for setup errors.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cairn/channel"
+	"cairn/chat"
 )
 
 // codeStopped is the error of a stream that a person has stopped.
@@ -30,7 +31,7 @@ func (w *writer) stopped() {
 }
 
 // stop runs /stop for a person, once for a click. Only that person sees what came of it.
-func (s *Slack) stop(click string, place channel.Place, person string) {
+func (s *Slack) stop(click string, place chat.Place, person string) {
 	c := command{place: place, line: "/stop", who: channel.Person{ID: person}}
 	show := s.asMessage(c, "stop-"+click)
 	s.start("stop/"+click, c, func(ctx context.Context, a channel.Answer) error {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/connector/platform"
 )
 
@@ -127,7 +128,7 @@ func cost(r rune) int {
 }
 
 // label returns the display name of a place, from the cache: that of the author in direct messages; empty if unknown.
-func (s *Slack) label(place channel.Place, author string) string {
+func (s *Slack) label(place chat.Place, author string) string {
 	if place.Direct() {
 		return author
 	}
@@ -136,9 +137,9 @@ func (s *Slack) label(place channel.Place, author string) string {
 	case name == "" || name == place.Channel: // it could not be looked up
 		return ""
 	case place.Thread != "":
-		return channel.Label("thread", name, s.self.workspace)
+		return chat.PlaceLabel("thread", name, s.self.workspace)
 	}
-	return channel.Label("", name, s.self.workspace)
+	return chat.PlaceLabel("", name, s.self.workspace)
 }
 
 // unresolvedName matches the id of a name that was not cached when the message arrived.
@@ -156,7 +157,7 @@ func (s *Slack) Complete(ctx context.Context, conversation string, m channel.Inb
 		awaited = background(limited, channel.Awaited(ctx))
 		limited = background(limited, nil)
 	}
-	place := channel.ParsePlace(conversation)
+	place := chat.ParsePlace(conversation)
 	if isNameless(m) {
 		m.Author = s.lookUp(limited, m.AuthorID)
 	}
@@ -192,7 +193,7 @@ func (s *Slack) resolveNames(ctx context.Context, text string) string {
 }
 
 // quote returns what a reply to the message at the top of a thread quotes; empty if that cannot be read.
-func (s *Slack) quote(ctx context.Context, place channel.Place) string {
+func (s *Slack) quote(ctx context.Context, place chat.Place) string {
 	found, err := s.page(ctx, place, span{Limit: 1})
 	if err != nil || len(found.messages) == 0 {
 		return ""

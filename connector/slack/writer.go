@@ -14,6 +14,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/connector/platform"
 )
 
@@ -21,17 +22,17 @@ import (
 type writer struct {
 	*platform.Stream
 	s            *Slack
-	conversation channel.Place // where the answered messages are
-	place        channel.Place // where the reply is posted: in the conversation, or in a thread under the answered message
-	answers      string        // ts of the last answered message
-	draft        draft         // used only by the goroutine in showDraft, until it has ended; so is the next one
+	conversation chat.Place // where the answered messages are
+	place        chat.Place // where the reply is posted: in the conversation, or in a thread under the answered message
+	answers      string     // ts of the last answered message
+	draft        draft      // used only by the goroutine in showDraft, until it has ended; so is the next one
 	retry        platform.Backoff
 	removed      sync.WaitGroup // of what shows that the bot is working
 }
 
 // Reply returns the writer of one reply.
 func (s *Slack) Reply(conversation string, to []string) channel.Writer {
-	w := &writer{s: s, conversation: channel.ParsePlace(conversation), retry: s.times.retry}
+	w := &writer{s: s, conversation: chat.ParsePlace(conversation), retry: s.times.retry}
 	w.Stream = platform.NewStream(s.Work, w.working, 0, w.showDraft)
 	if len(to) > 0 {
 		w.answers = to[len(to)-1]
@@ -44,7 +45,7 @@ func (s *Slack) Reply(conversation string, to []string) channel.Writer {
 }
 
 // repliesInThreads reports whether messages at the top level of a place are answered in threads, but in its conversation.
-func (s *Slack) repliesInThreads(p channel.Place) bool {
+func (s *Slack) repliesInThreads(p chat.Place) bool {
 	return s.o.ReplyIn == replyThread || s.o.ReplyIn == replyAuto && !p.Direct()
 }
 
@@ -209,7 +210,7 @@ func (w *writer) mayHaveStarted() bool {
 
 // Whisper posts a message that one person sees until the next reload, or where that is refused, a direct message.
 func (s *Slack) Whisper(ctx context.Context, conversation, person, text string) error {
-	place := channel.ParsePlace(conversation)
+	place := chat.ParsePlace(conversation)
 	options := optionsOf(escape(text), nil)
 	if place.Thread != "" {
 		options = append(options, slackgo.MsgOptionTS(place.Thread))
