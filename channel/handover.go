@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"cairn/chat"
 	"cairn/compactor"
@@ -40,7 +39,7 @@ func (c *conversation) calledAgent(turn store.Turn) *handover {
 		return nil
 	}
 	m := asked[len(asked)-1]
-	id, question := callOf(m.Text)
+	id, question := chat.AgentCall(m.Text)
 	agent, known := c.hub.agents().named(id)
 	if id == "" || !known || id == c.agent.ID {
 		return nil
@@ -52,18 +51,6 @@ func (c *conversation) calledAgent(turn store.Turn) *handover {
 // askedIn returns the messages of a turn that are addressed to the bot.
 func (c *conversation) askedIn(turn store.Turn) []chat.Message {
 	return ask(c, func(e *compactor.Compactor) []chat.Message { return e.History().Asked(turn.Seq) })
-}
-
-// callOf splits "@id question". The id is empty if the text has another form.
-func callOf(text string) (id, question string) {
-	call, ok := strings.CutPrefix(strings.TrimSpace(text), "@")
-	if !ok {
-		return "", ""
-	}
-	if end := strings.IndexFunc(call, unicode.IsSpace); end >= 0 {
-		call, question = call[:end], strings.TrimSpace(call[end:])
-	}
-	return strings.TrimRight(call, ",:;.!?"), question
 }
 
 // handOver lets the other agent answer.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cairn/channel/access"
+	"cairn/channel/sentences"
 	"cairn/chat"
 	"cairn/internal/secrets"
 	"cairn/llm"
@@ -221,7 +222,8 @@ func Buttons(p Piece) []Button {
 		return nil
 	}
 	code, language, _ := strings.Cut(id, ".")
-	return []Button{{Translated(language, "Allow"), "/allow " + code}, {Translated(language, "Deny"), "/deny " + code}}
+	speaker := sentences.In(language)
+	return []Button{{speaker.Translate("Allow"), "/allow " + code}, {speaker.Translate("Deny"), "/deny " + code}}
 }
 
 // Approvals returns the tool calls that wait for permission in a conversation. A turn makes its calls one after the
@@ -263,10 +265,4 @@ func (o Operator) Approve(name, code, by string, allow bool) (words string, ok b
 		outcome = "%s allowed the call of %s with %s."
 	}
 	return fmt.Sprintf(outcome, by, asked.Tool, literal(asked.Arguments)), true
-}
-
-// trusted reports whether a person may decide what costs money or reaches beyond the conversation: in a direct
-// message, where everyone has management rights, only the people named in the settings may.
-func (c *conversation) trusted(who Person) bool {
-	return c.hub.access.Rules().Trusts(c.name, who)
 }
