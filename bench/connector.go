@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/report"
 	"cairn/compactor"
 )
 
@@ -78,11 +79,11 @@ func newConnector() *connector {
 	return &connector{name: "bench", replies: map[string]reply{}, open: map[string]bool{}, ended: map[string]int{}, board: newBoard()}
 }
 
-func (d *connector) Name() string                                 { return d.name }
-func (d *connector) Split(text string) []string                   { return []string{text} }
-func (d *connector) Accepted(string, string, int64)               {}
-func (d *connector) Used(string, string, string, channel.Expense) {}
-func (d *connector) Task(string, channel.Task)                    {}
+func (d *connector) Name() string                                { return d.name }
+func (d *connector) Split(text string) []string                  { return []string{text} }
+func (d *connector) Accepted(string, string, int64)              {}
+func (d *connector) Used(string, string, string, report.Expense) {}
+func (d *connector) Task(string, channel.Task)                   {}
 
 func (d *connector) Reply(conversation string, _ []string) channel.Writer {
 	return writer{d, conversation}

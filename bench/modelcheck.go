@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/report"
 	"cairn/compactor"
 	"cairn/internal/tokens"
 	"cairn/llm"
@@ -126,12 +127,12 @@ func (b *trialRun) weigh(x *llmtest.Exchange) {
 }
 
 // showsStack reports whether a request shows these summaries.
-func showsStack(r llmtest.Request, stack []channel.StackEntry) bool {
+func showsStack(r llmtest.Request, stack []report.StackEntry) bool {
 	var head strings.Builder
 	for _, m := range r.Messages[:min(3, len(r.Messages))] { // the head is in the first messages
 		head.WriteString(m.Text())
 	}
-	return !slices.ContainsFunc(stack, func(s channel.StackEntry) bool {
+	return !slices.ContainsFunc(stack, func(s report.StackEntry) bool {
 		return !strings.Contains(head.String(), fmt.Sprintf("#%d to #%d", s.From, s.To))
 	})
 }

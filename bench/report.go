@@ -13,9 +13,9 @@ import (
 // maxRows limits the rows of a table; JSON has all of them.
 const maxRows = 100
 
-// report formats a result for people: values by their JSON names, lists as tables, then the
+// reportOf formats a result for people: values by their JSON names, lists as tables, then the
 // targets.
-func report(r result) string {
+func reportOf(r result) string {
 	var b strings.Builder
 	out := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	describe(out, reflect.ValueOf(r))

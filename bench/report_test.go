@@ -19,8 +19,8 @@ func TestReport(t *testing.T) {
 	}
 	w := conversed{Turns: 20, Trials: []trialResult{{Name: "gpt", Refused: []string{"max_tokens"}}}}
 	windows := retained{Windows: []windowed{{Window: 8192, Conversations: []keeping{{Name: "one"}}}}}
-	text := report(r) + report(w) + report(windows) + report(load{Samples: make([]sample, maxRows+1)}) +
-		report(crashes{Wrong: []string{"m1 is lost"}, Said: -1234, At: map[string]int{"b": 2, "a": 1}})
+	text := reportOf(r) + reportOf(w) + reportOf(windows) + reportOf(load{Samples: make([]sample, maxRows+1)}) +
+		reportOf(crashes{Wrong: []string{"m1 is lost"}, Said: -1234, At: map[string]int{"b": 2, "a": 1}})
 	check.Contains(t, "the reports", strings.Join(strings.Fields(text), " "),
 		"all questions 7", "conversations name questions recall at 5", "one 1 234 0.5", "must 77: missed", "must 5: met",
 		"turns 20", "gpt refused: max_tokens", "window 8 192", "101, which --json shows", "wrong m1 is lost", "said -1 234", "at a: 1 b: 2")

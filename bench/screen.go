@@ -56,7 +56,7 @@ func (s *screen) conclude(asJSON bool, r result) (err error) {
 		enc.SetEscapeHTML(false)
 		err = enc.Encode(r)
 	} else {
-		_, err = fmt.Fprint(s.out, report(r))
+		_, err = fmt.Fprint(s.out, reportOf(r))
 	}
 	return errors.Join(err, unmet(r.goals()))
 }

@@ -10,6 +10,7 @@ import (
 
 	"cairn/channel"
 	"cairn/channel/access"
+	"cairn/channel/command"
 	"cairn/compactor/summarize"
 	"cairn/llm"
 	"cairn/testkit/check"
@@ -194,7 +195,7 @@ func TestWhoMayRunWhat(t *testing.T) {
 		"by a role":                     {channel.Person{ID: "u5", Roles: []string{"role7"}}, true},
 		"whom the platform trusts":      {channel.Person{ID: "u5", Manager: true}, true},
 	} {
-		for _, command := range channel.Commands {
+		for _, command := range command.All {
 			for _, line := range []string{"/" + command.Name, "  /" + strings.ToUpper(command.Name) + "  x"} {
 				answer := r.runAs(c.who, place, line)
 				check.That(t, strings.Contains(answer.Text, refused) == ((command.Restricted || command.Guarded) && !c.may),
@@ -204,7 +205,7 @@ func TestWhoMayRunWhat(t *testing.T) {
 		answer := r.runAs(c.who, place, "/pause everywhere")
 		check.Equal(t, what+": /pause everywhere", strings.Contains(answer.Text, "paused everywhere"), c.who.ID == "boss")
 	}
-	for _, command := range channel.Commands {
+	for _, command := range command.All {
 		_, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "banned", Manager: true}, "/"+command.Name)
 		check.Equal(t, fmt.Sprintf("/%s of somebody who is not heard", command.Name), err, channel.ErrRefused)
 	}

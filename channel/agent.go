@@ -66,7 +66,7 @@ func (a Agent) engine(w *window, tools []llm.Tool, o compactor.Options) compacto
 	o.Window = w.last
 	o.Learnt = w.learnt
 	o.Model = a.Model.Name()
-	o.CacheTTL = cacheTTLOf(a.Model)
+	o.CacheTTL = llm.CacheTTLOf(a.Model)
 	o.Worker = a.Worker
 	o.Fallback = a.Fallback
 	o.Prompt = a.WorkerPrompt
@@ -78,14 +78,6 @@ func (a Agent) PolicyOf(ctx context.Context, records *store.Conversation) (compa
 	p := &policy{file: a.Policy}
 	_, err := p.read(ctx, records)
 	return p.get(), err
-}
-
-// cacheTTLOf returns how long the model's provider keeps its prompt cache; nil if the model does not know.
-func cacheTTLOf(model llm.Model) func() time.Duration {
-	if c, ok := model.(llm.Cacher); ok {
-		return c.CacheTTL
-	}
-	return nil
 }
 
 // window caches the size of a model's context window, for the engine, which must not wait for the server.

@@ -18,7 +18,7 @@ func (t *turn) brokenOff(err error) (m llm.Message, ok bool) {
 	if text == "" && !ask(t, func(*compactor.Compactor) bool { return t.changes.seen }) { // it may repeat what is deleted now
 		text = t.half
 	}
-	return llm.Message{Role: llm.RoleAssistant, Text: withoutOpenFence(text) + "\n\n" + t.translated(brokeOff)}, text != ""
+	return llm.Message{Role: llm.RoleAssistant, Text: withoutOpenFence(text) + "\n\n" + t.speaker().Translate(brokeOff)}, text != ""
 }
 
 // withoutOpenFence closes the block of code that a text leaves open.

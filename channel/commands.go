@@ -1,262 +1,229 @@
 package channel
 
 import (
+	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"slices"
-	"strings"
-	"text/tabwriter"
-	"unicode"
 
+	"cairn/channel/access"
+	"cairn/channel/command"
+	"cairn/channel/report"
+	"cairn/channel/sentences"
+	"cairn/chat"
 	"cairn/compactor"
+	"cairn/privacy"
 	"cairn/store"
 )
 
-// Command is a command for the bot itself, not for the model. Every connector shows it in its own way.
-type Command struct {
-	Name       string // without the slash: lower case letters
-	Help       string // at most 100 characters
-	Args       []Arg  // in order; all but the last are single words
-	Public     bool   // others may see the answer; otherwise only the person who asked does
-	Restricted bool   // only managers may run it, unless the settings say otherwise
-	Guarded    bool   // only managers may run it, whatever the settings say
-	Urgent     bool   // it runs immediately, even where commands wait for earlier messages to be answered
-	Replies    bool   // it replies to a question of the bot, beside whose answer it is written
-
-	opens   bool                   // it needs the engine, so it waits until the conversation is open
-	own     func(args string) bool // the uses that are open to everyone, whatever the settings say; nil: none
-	run     func(ctx context.Context, c *conversation, who Person, args string) (Answer, error)
-	suggest func(ctx context.Context, records *store.Conversation, typed string) ([]Choice, error) // suggestions for the argument that Suggests
-}
-
-// Arg is one argument of a command.
-type Arg struct {
-	Name     string // lower case letters
-	Help     string // at most 100 characters
-	Required bool
-	Number   bool // a whole number, at least 1
-	Suggests bool // Hub.Suggest can complete it
-}
-
-// Usage returns the command as /help shows it: "compact [focus]".
-func (c Command) Usage() string {
-	text := c.Name
-	for _, a := range c.Args {
-		if a.Required {
-			text += " " + a.Name
-		} else {
-			text += " [" + a.Name + "]"
-		}
-	}
-	return text
-}
-
-// Commands lists all commands, in the order /help shows them.
-var Commands []Command
-
-func init() { Commands = commands } // an initializer would refer to itself through /help
-
-var commands = []Command{
-	{
-		Name: "compact", Help: "summarize the older messages now", Restricted: true, opens: true, run: runCompact,
-		Args: []Arg{{Name: "focus", Help: "what to keep in detail"}},
-	},
-	{Name: "undo", Help: "undo the latest summary; memories stay", Restricted: true, opens: true, run: runUndo},
-	{
-		Name: "new", Help: "start a new session; the old one is summarized, nothing is lost", Public: true, Restricted: true, run: runNew,
-	},
-	{Name: "context", Help: "show how full the context window is and what fills it", run: runContext},
-	{
-		Name: "summaries", Help: "list the summaries; show one's lines and what they rest on; rewrite a line", opens: true, run: runSummaries,
-		Args: []Arg{{Name: "what", Help: `12 shows the lines of summary 12, "12 3" what line 3 rests on, "edit 12 3 TEXT" rewrites it`}},
-	},
-	{
-		Name: "expand", Help: "show the messages or summaries behind a summary", run: runExpand,
-		Args: []Arg{
-			{Name: "number", Help: "the summary's number, as /summaries shows it", Required: true, Number: true},
-			{Name: "from", Help: "number of the first message to show", Number: true},
-		},
-	},
-	{
-		Name: "pin", Help: "keep a message in the prompt when older ones are summarized", Restricted: true, opens: true, run: runPin,
-		Args: []Arg{{Name: "number", Help: "the message's number (default: the newest)", Number: true}},
-	},
-	{
-		Name: "unpin", Help: "unpin a message", Restricted: true, opens: true, run: runUnpin,
-		Args: []Arg{{Name: "number", Help: "the message's number, as /pins shows it", Required: true, Number: true}},
-	},
-	{Name: "pins", Help: "list the pinned messages", opens: true, run: runPins},
-	{
-		Name: "recap", Help: "summarize the conversation for you, without compacting it", opens: true, run: runRecap,
-		Args: []Arg{{Name: "focus", Help: "what to focus on"}},
-	},
-	{
-		Name: "memories", Help: "list or search my memories; pin, unpin or restore one", run: runMemories,
-		Args: []Arg{{Name: "query", Help: "words to look for, kind:decision, page:2; or pin, unpin or restore and a number"}},
-	},
-	{
-		Name: "recall", Help: "search the messages and memories of this conversation", run: runRecall,
-		Args: []Arg{{Name: "question", Help: "a question, or words to look for", Required: true}},
-	},
-	{
-		Name: "remember", Help: "save a memory", run: runRemember,
-		Args: []Arg{{Name: "text", Help: `what to remember; where channels share memories, "server: …" is for all of them`, Required: true}},
-	},
-	{
-		Name: "forget", Help: "forget a memory of yours (managers: any); /forget me deletes all you wrote", own: aboutMe, run: runForget,
-		Args:    []Arg{{Name: "which", Help: `a memory's number or words from it; or "me" for all you wrote and all I know about you`, Required: true, Suggests: true}},
-		suggest: suggestMemories,
-	},
-	{
-		Name: "optout", Help: "save no memories about you from now on", run: runOptOut,
-		Args: []Arg{{Name: "off", Help: `"off" opts you in again`}},
-	},
-	{
-		Name: "ask", Help: "have another agent work on a task in the background", Public: true, opens: true, run: runAsk,
-		Args: []Arg{{Name: "task", Help: "@agent and what to do", Required: true}},
-	},
-	{
-		Name: "tasks", Help: "list the tasks of other agents, or stop one", run: runTasks,
-		Args: []Arg{{Name: "what", Help: `"stop" and a task's number stops it`}},
-	},
-	{Name: "stop", Help: "stop the current answer; in a thread, also stop answering unasked", Public: true, Urgent: true, run: runStop},
-	{
-		Name: "pause", Help: "stop answering until /resume; messages are still saved", Public: true, Restricted: true, Urgent: true, run: runPause,
-		Args: []Arg{{Name: "where", Help: `"everywhere" for all conversations (owners only)`}},
-	},
-	{
-		Name: "resume", Help: "answer again", Public: true, Restricted: true, run: runResume,
-		Args: []Arg{{Name: "where", Help: `"everywhere" for all conversations (owners only)`}},
-	},
-	{
-		Name: "settings", Help: "show or change this conversation's compaction settings", Restricted: true, run: runSettings,
-		Args: []Arg{
-			{Name: "setting", Help: "compaction.KEY, as in the settings file", Suggests: true},
-			{Name: "value", Help: `the new value here; "default" removes it`},
-		},
-		suggest: suggestSettings,
-	},
-	{
-		Name: "tools", Help: "list external tools; add or remove them here", Guarded: true, opens: true, run: runTools,
-		Args: []Arg{
-			{Name: "change", Help: `"add" or "remove"`},
-			{Name: "name", Help: "the tool's name, as /tools lists it"},
-		},
-	},
-	{
-		Name: "allow", Help: "allow the tool call that I asked about", Public: true, Guarded: true, Urgent: true, Replies: true, run: answersApproval(true),
-		Args: []Arg{{Name: "code", Help: "the call's number (default: the oldest)"}},
-	},
-	{
-		Name: "deny", Help: "deny the tool call that I asked about", Public: true, Guarded: true, Urgent: true, Replies: true, run: answersApproval(false),
-		Args: []Arg{{Name: "code", Help: "the call's number (default: the oldest)"}},
-	},
-	{Name: "help", Help: "show the commands", run: runHelp},
-}
+// How people run commands, and what commands see of a conversation.
 
 // Run runs line if it is a command, for the person who asked; handled is false if it is a message. With an error
 // other than ErrRefused the answer says what the person can do about it.
-func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (answer Answer, handled bool, err error) {
+func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (answer command.Answer, handled bool, err error) {
 	defer func() { answer.Language = h.languageOf(name) }()
-	command, args, ok := parseCommand(line)
+	cmd, args, ok := command.Parse(line)
 	if !ok {
 		return answer, false, nil
 	}
 	if !h.access.Rules().Hears(name, who.ID, false) {
 		return answer, true, ErrRefused
 	}
-	answer, err = h.execute(ctx, name, who, command, args)
+	answer, err = h.execute(ctx, name, who, cmd, args)
 	if err != nil {
-		answer = Answer{Text: h.failure(name, err)}
+		answer = command.Answer{Text: h.failure(name, err)}
 	}
 	return answer, true, err
 }
 
-func (h *Hub) execute(ctx context.Context, name string, who Person, command Command, args string) (answer Answer, err error) {
+func (h *Hub) execute(ctx context.Context, name string, who Person, cmd command.Command, args string) (command.Answer, error) {
 	c, err := h.use(ctx, name)
 	if err != nil {
-		return answer, err
+		return command.Answer{}, err
 	}
 	defer h.release(c)
 	c.detectLanguage(ctx)
-	switch {
-	case !h.mayRun(name, who, command) && (command.own == nil || !command.own(args)):
-		err = errDenied(c.spell(fmt.Sprintf("/%s is only for people who manage this place. Ask one of them.", command.Name)))
-	case args != "" && len(command.Args) == 0:
-		err = errDenied(c.spell(fmt.Sprintf("/%s takes no arguments.", command.Name)))
-	case command.opens:
-		_, err = c.current(ctx)
+	call := newCall(c, who)
+	call.Command = cmd
+	call.Args = args
+	return call.Run(ctx)
+}
+
+// Suggest returns at most 25 completions of what a person has typed of a command's argument.
+func (h *Hub) Suggest(ctx context.Context, name string, who Person, of, typed string) ([]command.Choice, error) {
+	rules := h.access.Rules()
+	if !rules.Hears(name, who.ID, false) {
+		return nil, ErrRefused
 	}
+	cmd, _, ok := command.Parse("/" + of)
+	if !ok || !command.MayRun(rules, name, who, cmd) {
+		return nil, nil
+	}
+	records, err := h.stored(ctx, name)
+	if records == nil {
+		return nil, err
+	}
+	return cmd.Suggest(ctx, records, typed)
+}
+
+// spell replaces the commands in a text of ours with the form they have in a conversation.
+func (h *Hub) spell(name, text string) string {
+	speller, ok := h.connectors[connectorOf(name)].(Speller)
+	if !ok {
+		return text
+	}
+	return command.Spell(text, func(line string) string { return speller.Spell(name, line) })
+}
+
+// newCall returns a call by a person in a conversation, without a command.
+func newCall(c *conversation, who Person) *command.Call {
+	return &command.Call{Who: who, Records: c.records, Rules: c.hub.access.Rules(), Speaker: c.speaker(), Conversation: host{c}, Log: c.log}
+}
+
+// host is what commands see of a conversation, which stays in memory while they run.
+type host struct{ c *conversation }
+
+var _ command.Conversation = host{}
+
+func (h host) operator() Operator { return h.c.hub.Operator() }
+
+func (h host) Setup(ctx context.Context) (command.Setup, error) {
+	agent, err := h.c.current(ctx)
+	if err != nil {
+		return command.Setup{}, err
+	}
+	setup := command.Setup{
+		Policy: agent.Policy(), Origin: agent.Origin, Agents: agent.Spawn,
+		PostsNothing: h.c.isTask() || h.c.hub.access.Rules().RespondIn(h.c.name) == access.RespondNever,
+	}
+	if agent.Toolbox == nil {
+		return setup, nil
+	}
+	for _, s := range agent.Toolbox.Servers() {
+		fromFile := slices.Contains(agent.ToolServers, s.ID)
+		setup.ToolServers = append(setup.ToolServers, command.ToolServer{ID: s.ID, Tools: s.Tools, Problem: s.Problem, FromFile: fromFile})
+	}
+	return setup, nil
+}
+
+func (h host) SettingsChanged() { h.c.hub.rereadSettings(h.c.records) }
+
+func (h host) ToolsChanged() {
+	h.c.inbox.post(h.c.reread)
+	h.c.hub.postThreads(h.c.name, (*conversation).reread)
+}
+
+func (h host) Remembered(id int64, kind, content string) { h.c.remembered(id, kind, content) }
+
+func (h host) Forget(ctx context.Context, who privacy.Who, in []*store.Conversation) (<-chan error, error) {
+	return h.c.hub.forgetPerson(ctx, who, in...)
+}
+
+func (h host) Status() compactor.Status { return (*h.c.engineStatus.Load())() }
+
+func (h host) Context(ctx context.Context, speaker sentences.Speaker) (report.Context, error) {
+	now, err := h.operator().contextIn(ctx, h.c.name, speaker)
 	if err == nil {
-		answer, err = command.run(ctx, c, who, args)
+		now.Usage, err = h.operator().Spending(ctx, h.c.name)
 	}
-	if words, ok := errors.AsType[peopleError](err); ok {
-		answer = Answer{Text: words.words, Private: words.private}
-		err = nil
-	}
-	answer.Text = c.translated(answer.Text)
-	return answer, err
+	return now, err
 }
 
-// restricted reports whether only managers may run a command.
-func (h *Hub) restricted(c Command) bool {
-	return c.Guarded || h.access.Rules().Restricts(c.Name, c.Restricted)
+func (h host) Compact(ctx context.Context, request compactor.Requested) (compactor.Event, error) {
+	return h.c.compact(ctx, request)
 }
 
-func (h *Hub) mayRun(name string, who Person, command Command) bool {
-	return !h.restricted(command) || h.access.Rules().Manages(name, who)
+func (h host) Undo() (compactor.Event, error) { return h.c.undo() }
+
+func (h host) Rewrite(summary int64, line int, text string, by compactor.Writer) (event compactor.Event, err error) {
+	var failed error
+	err = h.c.tryDo(func(e *compactor.Compactor) {
+		event, failed = compactor.RewriteLine(h.c.hub.ctx, e, summary, line, text, by)
+		e.Check(h.c.hub.ctx)
+	})
+	return event, cmp.Or(err, failed)
 }
 
-// parseCommand splits a line into command and arguments. "/unknown" is an ordinary message: people write paths.
-func parseCommand(line string) (c Command, args string, ok bool) {
-	name, slash := strings.CutPrefix(strings.TrimSpace(line), "/")
-	if end := strings.IndexFunc(name, unicode.IsSpace); end >= 0 {
-		name, args = name[:end], strings.TrimSpace(name[end:])
-	}
-	i := slices.IndexFunc(Commands, func(c Command) bool { return strings.EqualFold(c.Name, name) })
-	if !slash || i < 0 {
-		return c, "", false
-	}
-	return Commands[i], args, true
+func (h host) Recap(who Person, focus string) (write func(context.Context) (compactor.Recap, error), allowed bool) {
+	allowed, _ = h.c.hub.access.TakeTurn([]string{who.ID}, true)
+	operator := h.operator()
+	name := h.c.name
+	return func(ctx context.Context) (compactor.Recap, error) { // the conversation may have left memory since
+		return onEngine(ctx, operator, name, func(c *conversation) (compactor.Recap, error) { return recap(ctx, c, focus) })
+	}, allowed
 }
 
-// FindCommand returns the command with a name, or an error that suggests which one was meant.
-func FindCommand(name string) (Command, error) {
-	if c, _, ok := parseCommand("/" + name); ok {
-		return c, nil
-	}
-	var names []string
-	for _, c := range Commands {
-		names = append(names, c.Name)
-	}
-	meant := strings.TrimSuffix(strings.TrimPrefix(compactor.DidYouMean(strings.ToLower(name), names), ", did you mean "), "?")
-	if meant != "" {
-		return Command{}, errPeople(fmt.Sprintf("There is no command /%s. Did you mean /%s? /help shows the commands; to send it as text, start with //%s.", name, meant, name))
-	}
-	return Command{}, errPeople(fmt.Sprintf("There is no command /%s. /help shows the commands; to send it as text, start with //%s.", name, name))
+func (h host) StartSession(ctx context.Context) (wanted, later bool, err error) {
+	return h.c.wantSession(ctx)
 }
 
-// runHelp lists the commands of which the person may use at least a part.
-func runHelp(_ context.Context, c *conversation, who Person, _ string) (Answer, error) {
-	var text strings.Builder
-	columns := tabwriter.NewWriter(&text, 30, 0, 2, ' ', 0)
-	more := false
-	for _, command := range Commands {
-		if command.own == nil && !c.hub.mayRun(c.name, who, command) {
-			more = true
-			continue
+func (h host) Stop() (stopped bool) {
+	for _, name := range h.answeredHere() {
+		if turn := h.operator().turnIn(name); turn != nil {
+			turn.cancel(errStopped)
+			return true
 		}
-		fmt.Fprintf(columns, "%s\t%s\n", c.spell("/"+command.Usage()), c.spell(command.Help))
 	}
-	err := columns.Flush()
-	if more {
-		text.WriteString("\n" + c.translated(textMoreCommands))
-	}
-	return Answer{Text: strings.TrimSpace(text.String()), Aligned: true}, err
+	return false
 }
 
-const textMoreCommands = "People who manage this place have more commands."
+func (h host) Approve(code, by string, allow bool) (text string, ok bool) {
+	for _, name := range h.answeredHere() {
+		text, ok = h.operator().Approve(name, code, by, allow)
+		if ok {
+			return text, true
+		}
+	}
+	return "", false
+}
 
-// maxChoices is the most choices that Discord shows.
-const maxChoices = 25
+// answeredHere returns the conversations whose answers people see here: this one, and for a thread the one above
+// while it answers the message that the thread hangs on. Slack shows that answer in the thread.
+func (h host) answeredHere() []string {
+	place := chat.ParsePlace(h.c.name)
+	question := place.Thread
+	if question == "" {
+		return []string{h.c.name}
+	}
+	place.Thread = ""
+	if turn := h.operator().turnIn(place.String()); turn == nil || !slices.Contains(turn.To, question) {
+		return []string{h.c.name}
+	}
+	return []string{h.c.name, place.String()}
+}
+
+func (h host) Pause(ctx context.Context, everywhere bool, by Person) error {
+	return h.operator().Pause(ctx, h.scope(everywhere), by)
+}
+
+func (h host) Resume(ctx context.Context, everywhere bool) error {
+	return h.operator().Resume(ctx, h.scope(everywhere))
+}
+
+// scope is where a pause begins or ends.
+func (h host) scope(all bool) string {
+	if all {
+		return everywhere
+	}
+	return h.c.name
+}
+
+func (h host) WhySilent(ctx context.Context) string { return h.operator().WhySilent(ctx, h.c.name) }
+
+func (h host) StartTask(ctx context.Context, agent, text string, by Person) (store.Task, error) {
+	write := func() (store.NewTask, error) { return h.c.newTask(ctx, spawning{Agent: agent, Task: text}, nil) }
+	n, err := write()
+	if err != nil {
+		return store.Task{}, err
+	}
+	n.Author = by.ID
+	return h.c.begin(ctx, n, write)
+}
+
+func (h host) StopTask(ctx context.Context, task store.Task, by Person) error {
+	records, err := h.c.hub.o.Store.Find(ctx, task.Conversation)
+	if err != nil {
+		return err
+	}
+	who := cmp.Or(by.Name, "somebody")
+	return h.c.hub.endTask(ctx, records, task, store.TaskStopped, who+" stopped it")
+}

@@ -11,6 +11,7 @@ import (
 
 	"cairn/channel"
 	"cairn/channel/access"
+	"cairn/channel/command"
 	"cairn/compactor"
 	"cairn/testkit/check"
 	"cairn/testkit/wordstest"
@@ -244,14 +245,14 @@ func TestCommands(t *testing.T) {
 	} {
 		r.wantAnswer(line, want)
 	}
-	got := channel.Answer{Text: "a ``` b", Aligned: true}.Fenced().String()
+	got := command.Answer{Text: "a ``` b", Aligned: true}.Fenced().String()
 	check.Equal(t, "code marks: aligned text cannot close its block", strings.Count(got, "```"), 2)
 }
 
 // FuzzCommand sends any line, as a person or a manager: it is no command, or its answer is text for people.
 func FuzzCommand(f *testing.F) {
 	args := []string{"", "-1 2 3", "#9223372036854775808", "me everywhere", "compaction.keep_last_n 7", "pin 1", "kind:x page:0"}
-	for i, c := range channel.Commands {
+	for i, c := range command.All {
 		for n, args := range args {
 			f.Add("/"+c.Name+" "+args, "x", (i+n)%2 == 0)
 		}
@@ -266,7 +267,7 @@ func FuzzCommand(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line, typed string, manager bool) {
 		answer, handled, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u6", Name: typed, Manager: manager}, line)
 		check.Require(t, err == nil, "%q: %v", line, err)
-		check.Require(t, handled == channel.IsCommand(line) && (!handled || answer.String() != "" || answer.Then != nil),
+		check.Require(t, handled == command.Is(line) && (!handled || answer.String() != "" || answer.Then != nil),
 			"%q: handled %v, %+v", line, handled, answer)
 		for page := range answer.Pages() {
 			_ = answer.Page(page)

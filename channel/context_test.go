@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cairn/channel"
+	"cairn/channel/report"
 	"cairn/compactor"
 	"cairn/internal/tokens"
 	"cairn/llm"
@@ -198,7 +199,7 @@ func TestContextShowsProviderCount(t *testing.T) {
 	check.That(t, used <= 20_000, "got %d tokens used after a request without tools, whose count says nothing about others", used)
 	// An overfull window is shown as such, and the bar keeps its length.
 	for percent, want := range map[float64]string{125: "] 125.0 % (over)\n", 100: "] 100.0 %\n"} {
-		c := channel.Context{Fill: channel.Fill{Used: int(40 * percent), Max: 4000, UsedPct: percent}}
+		c := report.Context{Fill: report.Fill{Used: int(40 * percent), Max: 4000, UsedPct: percent}}
 		check.HasPrefix(t, "answer", c.String(), "["+strings.Repeat("█", 20)+want)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"cairn/channel/access"
+	"cairn/channel/sentences"
 	"cairn/chat"
 	"cairn/internal/tokens"
 	"cairn/privacy"
@@ -140,28 +141,6 @@ func (h *Hub) NothingMissed(ctx context.Context, name string) error {
 	return records.Past().CloseGap(ctx, after)
 }
 
-// Suggest returns at most 25 completions of what a person has typed of a command's argument.
-func (h *Hub) Suggest(ctx context.Context, name string, who Person, command, typed string) ([]Choice, error) {
-	if !h.access.Rules().Hears(name, who.ID, false) {
-		return nil, ErrRefused
-	}
-	cmd, _, ok := parseCommand("/" + command)
-	if !ok || cmd.suggest == nil || !h.mayRun(name, who, cmd) {
-		return nil, nil
-	}
-	records, err := h.stored(ctx, name)
-	if records == nil {
-		return nil, err
-	}
-	return cmd.suggest(ctx, records, typed)
-}
-
-// IsCommand reports whether a line is a command rather than a message.
-func IsCommand(line string) bool {
-	_, _, ok := parseCommand(line)
-	return ok
-}
-
 // Clip shortens a text to at most this many tokens, as the model will count them, keeping both ends.
 func Clip(text string, most int) string { return tokens.Clip(text, most) }
 
@@ -177,7 +156,7 @@ func (h *Hub) refuse(name string, m Inbound) {
 		const text = "I am not set up to talk with you here. Ask the bot's operator."
 		if place.Direct() {
 			h.say(ctx, name, "hint-"+m.ID, text, m.ID)
-		} else if err := whisperer.Whisper(ctx, name, m.AuthorID, Translated(h.languageOf(name), text)); err != nil {
+		} else if err := whisperer.Whisper(ctx, name, m.AuthorID, sentences.In(h.languageOf(name)).Translate(text)); err != nil {
 			h.o.Log.Debug("whisper_failed", "conversation", name, "error", err)
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cairn/channel/access"
+	"cairn/channel/command"
 	"cairn/privacy"
 	"cairn/store"
 )
@@ -98,6 +99,6 @@ func (h *Hub) changed(name string) {
 // asksByEdit reports whether a person addresses the bot by an edit, whose time m has, so that it may be answered: at most catchUp
 // ago, because a platform may repeat an old edit. Programs stream their messages by edits.
 func asksByEdit(rules *access.Rules, name string, m Inbound, catchUp time.Duration) bool {
-	return m.Addressed && !m.Bot && !IsCommand(m.Text) && rules.Hears(name, m.AuthorID, m.Bot) &&
+	return m.Addressed && !m.Bot && !command.Is(m.Text) && rules.Hears(name, m.AuthorID, m.Bot) &&
 		rules.RespondIn(name) != access.RespondNever && time.Since(m.Time) <= catchUp
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"cairn/chat"
 	"cairn/compactor"
@@ -48,7 +47,7 @@ func (t *turn) calledAgent() *handover {
 		return nil
 	}
 	m := asked[len(asked)-1]
-	id, question := callOf(m.Text)
+	id, question := chat.AgentCall(m.Text)
 	agent, known := t.named(id)
 	if id == "" || !known || id == t.agent.ID {
 		return nil
@@ -64,22 +63,10 @@ func askedIn(in owner, turn int64) []chat.Message {
 	return ask(in, func(e *compactor.Compactor) []chat.Message { return e.History().Asked(turn) })
 }
 
-// callOf splits "@id question". The id is empty if the text has another form.
-func callOf(text string) (id, question string) {
-	call, ok := strings.CutPrefix(strings.TrimSpace(text), "@")
-	if !ok {
-		return "", ""
-	}
-	if end := strings.IndexFunc(call, unicode.IsSpace); end >= 0 {
-		call, question = call[:end], strings.TrimSpace(call[end:])
-	}
-	return strings.TrimRight(call, ",:;.!?"), question
-}
-
 // handOver lets the other agent answer.
 func (t *turn) handOver(ctx context.Context) (resp llm.Response, err error) {
 	h := t.other
-	h.start(ctx, t.language(), t.lookups)
+	h.start(ctx, t.speaker().Language, t.lookups)
 	name := h.prefix()
 	loop := llm.Loop{
 		Model: h.agent.Model, MaxCalls: handoverCalls, Count: t.counted, Record: h.record,

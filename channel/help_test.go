@@ -8,6 +8,7 @@ import (
 
 	"cairn/channel"
 	"cairn/channel/access"
+	"cairn/channel/command"
 	"cairn/testkit/check"
 )
 
@@ -38,7 +39,7 @@ func TestHelpShowsWhatThePersonMayDo(t *testing.T) {
 	} {
 		r.withRules(access.Rules{Access: lists, Restricted: c.restricted})
 		lines, text := help(c.who)
-		for _, command := range channel.Commands {
+		for _, command := range command.All {
 			answer := r.runAs(c.who, place, "/"+command.Name).Text
 			refused := strings.Contains(answer, "is only for people who manage this place") && command.Name != "forget" // /forget me is open to all
 			check.Equal(t, what+": /"+command.Name, lines[command.Name], !refused)

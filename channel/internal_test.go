@@ -5,21 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"maps"
-	"os"
-	"path/filepath"
-	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"cairn/compactor"
-	"cairn/llm"
 	"cairn/memory"
-	"cairn/prompts"
 	"cairn/store"
 	"cairn/testkit/check"
 	"cairn/testkit/storetest"
@@ -122,131 +114,6 @@ func TestPanicOfTheLoopIsNotTheTurns(t *testing.T) {
 	check.That(t, err != nil && again == nil, "a panic of the turn: %v, %v", err, again)
 }
 
-// verbOf matches the verbs of a translation, which may be numbered.
-var verbOf = regexp.MustCompile(`%(?:\[\d\])?[dqs]`)
-
-func TestEverySentenceIsTranslated(t *testing.T) {
-	english := slices.Sorted(maps.Keys(translationsInto("de").whole))
-	for _, language := range prompts.Languages[1:] {
-		there := translationsInto(language).whole
-		check.EqualAll(t, fmt.Sprintf("sentences of %s", language), slices.Sorted(maps.Keys(there)), english)
-		for _, sentence := range english {
-			text := there[sentence]
-			check.That(t, text != "" && len(verbOf.FindAllString(text, -1)) == len(verb.FindAllString(sentence, -1)),
-				"%s: translation of %q: got %q", language, sentence, text)
-			for _, kept := range regexp.MustCompile("`[^`]+`|\\b[a-z]+_[a-z]+\\b").FindAllString(sentence, -1) {
-				check.Contains(t, language, text, kept)
-			}
-			filled := verb.ReplaceAllStringFunc(sentence, func(v string) string { return map[string]string{"%d": "12", "%q": `"tea"`, "%s": "Ada"}[v] })
-			got := Translated(language, filled)
-			check.That(t, !strings.Contains(got, "%!") && (got != filled || strings.ReplaceAll(sentence, "%d", "%s") == text),
-				"%s: translation of %q: got %q", language, filled, got)
-		}
-	}
-}
-
-// sourceOf returns the code that has sentences for people, each as one text, with %s for what is not constant.
-func sourceOf(t *testing.T) string {
-	var all strings.Builder
-	for _, pattern := range []string{
-		"*.go", "access/*.go", "../llm/*.go", "../llm/*/*.go", "../connector/terminal/*.go", "../compactor/*.go",
-		"../compactor/summarize/*.go", "../transcript/*.go", "../store/*.go", "../memory/*.go", "../chat/*.go", "../connector/platform/*.go",
-	} {
-		for _, name := range check.Must(filepath.Glob(pattern))(t) {
-			if !strings.HasSuffix(name, "_test.go") {
-				all.Write(check.Must(os.ReadFile(name))(t))
-			}
-		}
-	}
-	text := strings.ReplaceAll(all.String(), "messageKept", `"Your message is saved; "`)
-	text = strings.NewReplacer("tooLarge+", `"the model's summary was hardly shorter than the messages: "+`).Replace(text)
-	// One function is for programs, which speak English.
-	text = regexp.MustCompile(`(?s)\nfunc (\([^)]*\) )?PatchOf\(.*?\n}\n`).ReplaceAllString(text, "\n")
-	text = regexp.MustCompile(`"\s*\+\s*"`).ReplaceAllString(text, "")
-	return regexp.MustCompile(`"\s*\+\s*[\w.]+(\([^"()]*\))?\s*\+\s*"`).ReplaceAllString(text, "%s")
-}
-
-// composed matches the sentences that no single text in the code has: numbers of things, words by their group, settings, who made a summary.
-var composed = regexp.MustCompile(`^(1|%d) (message|memor|summar|request)|^by |^%s: there is no such setting|^from %s to %s|^did you mean|one of %s$|^%s = %s: must be |^such that |^set (here|in the channel) by |^the model wrote in`)
-
-// Every sentence that people see is translated, and every translation is of a sentence in the code.
-func TestTranslationsAreOfSentencesInTheCode(t *testing.T) {
-	code := sourceOf(t)
-	german := translationsInto("de").whole
-	shows := regexp.MustCompile(`(?:\b(?:sayf|spell|translated|errPeople|errDenied|say|says)\(\s*|\bSayf\([\w.]+, |\baddf\("?[\w ]+"?, |\bAnswer\{[^{}]*?\bText:\s+|\b[rR]efus\w+\s+Refusal = |\breason[A-Z]\w+\s+= |\bWant: )(?:fmt\.Sprintf\()?("(?:[^"\\]|\\.)*"|\x60[^\x60]*\x60)`)
-	names := regexp.MustCompile(`/[a-z]+( me| everywhere| yes)*`) // commands, which are the same in each language
-	for _, found := range shows.FindAllStringSubmatch(code, -1) {
-		sentence := check.Must(strconv.Unquote(found[1]))(t)
-		words := regexp.MustCompile(`[a-z]{2}`).MatchString(names.ReplaceAllString(sentence, ""))
-		composes := strings.HasPrefix(found[0], "Want: ") && strings.HasSuffix(sentence, " ") // of several parts
-		check.That(t, german[sentence] != "" || !words || composes, "no translation of %q", sentence)
-	}
-	for sentence := range german {
-		if _, word, ok := strings.Cut(sentence, ": "); ok && strings.Contains(code, strconv.Quote(word)) {
-			continue // a Word, or a command's name
-		}
-		there := strings.Contains(code, strconv.Quote(sentence)) || strings.Contains(code, "`"+sentence+"`")
-		check.That(t, there || composed.MatchString(sentence), "%q is not in the code", sentence)
-	}
-}
-
-// A Word has a translation for each of its values.
-func TestEveryWordIsTranslated(t *testing.T) {
-	named := map[string][]string{"memory": memory.Kinds, "kind": {string(compactor.Leaf), string(compactor.Rollup), string(compactor.Placeholder)}}
-	for _, trigger := range compactor.Triggers {
-		named["trigger"] = append(named["trigger"], string(trigger))
-	}
-	for _, state := range []store.TaskState{store.TaskOpen, store.TaskDone, store.TaskFailed, store.TaskStopped, store.TaskExpired} {
-		named["task"] = append(named["task"], string(state))
-	}
-	for _, language := range prompts.Languages[1:] {
-		there := translationsInto(language).whole
-		for of, words := range named {
-			for _, word := range words {
-				check.That(t, there[of+": "+word] != "", "%s: no translation of the %s %q", language, of, word)
-			}
-		}
-		for _, by := range []compactor.By{compactor.ByWorker, compactor.ByExtractive, compactor.ByNobody} {
-			check.Lacks(t, language, madeBy(by, language), "by ", "to be ")
-		}
-	}
-}
-
-func TestEveryRemedyAndCommandIsTranslated(t *testing.T) {
-	check.Equal(t, "why a /compact does not start", Translated("de", "a compaction is already running"), "es wird schon zusammengefasst")
-	for _, kind := range llm.Kinds {
-		remedy, ok := llm.RemedyOf(&llm.Error{Kind: kind, Status: 400})
-		check.That(t, ok && Translated("ja", remedy.Person) != remedy.Person, "%s: %q", kind, remedy.Person)
-		check.That(t, Translated("ja", remedy.Reason) != remedy.Reason, "%s: %q", kind, remedy.Reason)
-	}
-	for _, language := range prompts.Languages[1:] {
-		names := map[string]string{}
-		for _, c := range Commands {
-			name := Translated(language, "command: "+c.Name)
-			check.That(t, name != "command: "+c.Name && names[name] == "", "%s: /%s: got %q, as for /%s", language, c.Name, name, names[name])
-			names[name] = c.Name
-			for _, text := range append(storetest.Map(c.Args, func(a Arg) string { return a.Help }), c.Help) {
-				there := Translated(language, text)
-				check.That(t, there != text && len([]rune(there)) <= 100, "%s: %q is %q", language, text, there)
-			}
-		}
-	}
-}
-
-// A fold of earlier summaries that is applied together with a summary adds no messages.
-func TestAppliedWordsCountMessagesOnce(t *testing.T) {
-	language := "en"
-	c := &conversation{hub: &Hub{}}
-	c.speaks.Store(&language)
-	row := func(kind compactor.Kind, from, to int64) compactor.Summary {
-		return compactor.Summary{Kind: kind, Span: compactor.Span{From: from, To: to}, Messages: int(to - from + 1), Focus: "tea"}
-	}
-	e := compactor.Event{From: 121, To: 130, BeforeTokens: 900, AfterTokens: 500, Window: 1000, Set: []compactor.Summary{
-		row(compactor.Rollup, 1, 100), row(compactor.Leaf, 101, 120), row(compactor.Leaf, 121, 130),
-	}}
-	check.Equal(t, "words", c.appliedWords(e, "tea"), "Summarized 30 messages (#101 to #130): 900 → 500 tokens of 1000.")
-}
-
 func TestTruncatedArgumentsMaskSecret(t *testing.T) {
 	const part = "aB3dE5gH7jK9"
 	for n := 130; n < 136; n++ { // wherever the cut is
@@ -283,12 +150,5 @@ func TestDeletionBeforeTaskIsStored(t *testing.T) {
 			check.NoError(t, err)
 			check.Equal(t, "author of the task", task.Author, "u1")
 		})
-	}
-}
-
-func TestUnknownCommandIsNotGuessedFromItsSlash(t *testing.T) {
-	for name, want := range map[string]string{"contxt": "Did you mean /context?", "bogus": "no command /bogus. /help"} {
-		_, err := FindCommand(name)
-		check.Contains(t, name, err.Error(), want)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"cairn/channel"
+	"cairn/channel/command"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/store"
@@ -170,7 +171,7 @@ func (r *rig) fillPlaces(where string) (lines []string) {
 // tryCommands runs every command with every argument it may have, and checks its suggestions too.
 func (r *rig) tryCommands(where string, who channel.Person, look func(what, text string)) {
 	r.t.Helper()
-	for _, c := range channel.Commands {
+	for _, c := range command.All {
 		tries := attacks()
 		switch {
 		case who.Manager && !c.Restricted && !c.Guarded && c.Name != "memories":

@@ -1,17 +1,10 @@
 package channel
 
 import (
-	"cmp"
 	"context"
-	"embed"
-	"encoding/json"
-	"fmt"
-	"maps"
-	"regexp"
 	"slices"
-	"strings"
-	"sync"
 
+	"cairn/channel/sentences"
 	"cairn/chat"
 	"cairn/internal/tokens"
 	"cairn/internal/words"
@@ -50,6 +43,24 @@ func (c *conversation) detectLanguage(ctx context.Context) {
 		c.speaks.CompareAndSwap(nil, &code)
 	}
 }
+
+// speaker writes the bot's sentences in the conversation: in its language, with commands as people write them there.
+func (c *conversation) speaker() sentences.Speaker { return c.hub.speaker(c.name, c.language()) }
+
+// speaker writes the bot's sentences in a conversation.
+func (h *Hub) speaker(conversation, language string) sentences.Speaker {
+	return sentences.Speaker{Language: language, Spelling: func(text string) string { return h.spell(conversation, text) }}
+}
+
+// translated, spell and sayf are the methods of speaker.
+func (c *conversation) translated(text string) string { return c.speaker().Translate(text) }
+func (c *conversation) spell(text string) string      { return c.speaker().Say(text) }
+func (c *conversation) sayf(format string, args ...any) string {
+	return c.speaker().Sayf(format, args...)
+}
+
+// errPeople returns an error with a sentence for the person who asked, or for the model that called a tool.
+func errPeople(sentence string) error { return sentences.Problem{Text: sentence} }
 
 // SpokenIn returns the language in which the bot speaks in a conversation, one of Languages.
 func SpokenIn(h *Hub, conversation string) string { return h.languageOf(conversation) }
@@ -128,118 +139,4 @@ func (c *conversation) redetectLanguage(ctx context.Context) error {
 		_, err = c.load(ctx)
 	}
 	return err
-}
-
-// The bot's own sentences are English in the code, and translated when they go out. sentences/ has a file for each
-// language, from the English sentences, with verbs for values, to their translations; "command: compact" is
-// Discord's name for /compact, and "kind: leaf" a Word. A sentence that is not in the file stays English.
-
-//go:embed sentences/*.json
-var sentenceFiles embed.FS
-
-// translations are the sentences of a language: all by their English text, and patterns of those with verbs.
-type translations struct {
-	whole    map[string]string
-	patterns []pattern
-}
-
-// pattern matches an English sentence with values in place of its verbs.
-type pattern struct {
-	english *regexp.Regexp
-	text    string // the translation
-}
-
-var verb = regexp.MustCompile(`%[dqs]`)
-
-// byLanguage has the sentences by code of language, read when first used; none are English.
-var byLanguage = func() map[string]func() translations {
-	all := map[string]func() translations{}
-	for _, code := range prompts.Languages {
-		all[code] = sync.OnceValue(func() translations { return readTranslations(code) })
-	}
-	delete(all, prompts.English)
-	return all
-}()
-
-func translationsInto(language string) (t translations) {
-	if read := byLanguage[language]; read != nil {
-		t = read()
-	}
-	return t
-}
-
-// readTranslations reads the file of a language. It is part of the program; a broken one is a panic.
-func readTranslations(language string) (t translations) {
-	text, err := sentenceFiles.ReadFile("sentences/" + language + ".json")
-	if err == nil {
-		err = json.Unmarshal(text, &t.whole)
-	}
-	if err != nil {
-		panic(err)
-	}
-	letters := func(english string) int { return len(verb.ReplaceAllString(english, "")) }
-	byLetters := func(a, b string) int { return cmp.Or(cmp.Compare(letters(b), letters(a)), cmp.Compare(a, b)) }
-	for _, english := range slices.SortedFunc(maps.Keys(t.whole), byLetters) { // a text may match several: the closest pattern counts
-		expression := verb.ReplaceAllStringFunc(regexp.QuoteMeta(english), func(v string) string {
-			return map[string]string{"%d": `(\d+)`, "%q": `(".*")`, "%s": `(.+?)`}[v]
-		})
-		if expression != regexp.QuoteMeta(english) {
-			t.patterns = append(t.patterns, pattern{regexp.MustCompile("(?s)^" + expression + "$"), t.whole[english]})
-		}
-	}
-	return t
-}
-
-// Translated translates one of the bot's English sentences into a language, one of Languages; the
-// values filled in may be sentences too. A sentence without a translation stays English.
-func Translated(language, text string) string {
-	t := translationsInto(language)
-	if there, ok := t.whole[text]; ok {
-		return there
-	}
-	for _, p := range t.patterns {
-		found := p.english.FindStringSubmatch(text)
-		if found == nil {
-			continue
-		}
-		filled := make([]any, len(found)-1)
-		for i, part := range found[1:] {
-			filled[i] = Translated(language, part)
-		}
-		return fmt.Sprintf(p.text, filled...)
-	}
-	return text
-}
-
-func (c *conversation) translated(text string) string { return Translated(c.language(), text) }
-
-// Sayf is fmt.Sprintf with format translated into a language; args stay unchanged.
-func Sayf(language, format string, args ...any) string {
-	return fmt.Sprintf(translatedFormat(language, format), args...)
-}
-
-// Word translates one of Cairn's own words, such as a kind of summaries: one word may need different translations. What has
-// no translation stays as it is.
-func Word(language, of, name string) string {
-	key := of + ": " + name
-	if there := Translated(language, key); there != key {
-		return there
-	}
-	return name
-}
-
-func (c *conversation) word(of, name string) string { return Word(c.language(), of, name) }
-
-// count translates a number of things.
-func count(language string, n int, one, more string) string {
-	return Translated(language, chat.Counted(n, one, more))
-}
-
-// translatedFormat translates a format. The verbs of a translation are %s, here they become fit for any value.
-func translatedFormat(language, format string) string {
-	there, ok := translationsInto(language).whole[format]
-	if !ok || strings.Contains(format, "%q") {
-		return format
-	}
-	return strings.ReplaceAll(strings.ReplaceAll(there, "%s", "%v"), "]s", "]v")
 }

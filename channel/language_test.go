@@ -10,6 +10,7 @@ import (
 
 	"cairn/channel"
 	"cairn/channel/access"
+	"cairn/channel/command"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/prompts"
@@ -105,7 +106,7 @@ func compareLanguages(t *testing.T, worker script) {
 
 // argumentNames returns the names of the commands' arguments, which are English everywhere, as the commands are.
 func argumentNames() (all string) {
-	for _, c := range channel.Commands {
+	for _, c := range command.All {
 		for _, a := range c.Args {
 			all += " " + a.Name
 		}

@@ -7,6 +7,7 @@ import (
 
 	"cairn/channel"
 	"cairn/channel/access"
+	"cairn/channel/command"
 	"cairn/compactor"
 	"cairn/compactor/summarize"
 	"cairn/internal/tokens"
@@ -88,7 +89,7 @@ func TestMemoriesCommand(t *testing.T) {
 		r.runAs(ada, place, fmt.Sprintf("/remember the garden has %d beds", i+100))
 	}
 	r.keep(summarize.MemoryDraft{Kind: "decision", Content: "Ada moves to Bergen", Messages: []int64{1}, About: "Ada"}, channel.Person{Name: "Bo"})
-	list := func(args string, items int) channel.Answer {
+	list := func(args string, items int) command.Answer {
 		t.Helper()
 		got := r.runAs(bo, place, "/memories"+args)
 		check.Len(t, "/memories"+args, got.Items, items)
@@ -235,7 +236,7 @@ func TestSuggestions(t *testing.T) {
 	for typed, want := range map[string]string{
 		"ho": "1", "hot": "1", "hotel": "1", "hotels": "", "HOTEL ber": "1", "ber": "3 1", "caf": "2", "mül op": "2", "mul": "2", "xyzzy": "", "100%": "", "o_": "", "": "3 2 1",
 	} {
-		numbers := storetest.Map(r.suggest("forget", typed), func(c channel.Choice) string { return c.Value })
+		numbers := storetest.Map(r.suggest("forget", typed), func(c command.Choice) string { return c.Value })
 		check.Equal(t, fmt.Sprintf("suggestions for %q", typed), strings.Join(numbers, " "), want)
 	}
 	for i := range 23 {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"cairn/channel/access"
+	"cairn/channel/report"
+	"cairn/channel/sentences"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/observe"
@@ -67,7 +69,7 @@ func (c *conversation) announce(ctx context.Context, e *compactor.Event) {
 	}
 	switch c.policy.get().Notify {
 	case compactor.NotifyMessage:
-		line := fmt.Sprintf("(I summarized %d older messages. Nothing is lost.)", messagesIn(e.Set))
+		line := fmt.Sprintf("(I summarized %d older messages. Nothing is lost.)", report.MessagesIn(e.Set))
 		if e.Kind == compactor.Placeholder {
 			line = fmt.Sprintf("(I hid %d older messages to make room; their summary follows. Nothing is lost.)", e.Messages)
 		}
@@ -209,12 +211,12 @@ func (h *Hub) tellOnce(ctx context.Context, conversation string, err error, othe
 
 // failure returns what to tell the person whose command failed there.
 func (h *Hub) failure(conversation string, err error) string {
-	return Translated(h.languageOf(conversation), databaseWords(err, "That did not work; my log says why. Try again later."))
+	return sentences.In(h.languageOf(conversation)).Translate(databaseWords(err, "That did not work; my log says why. Try again later."))
 }
 
 // Refusal returns what to tell the author of a message that is not stored and not delivered again.
 func (o Operator) Refusal(conversation string, err error) string {
-	return Translated(o.hub.languageOf(conversation), databaseWords(err, "Your message could not be saved, so it was not accepted. Send it again later."))
+	return sentences.In(o.hub.languageOf(conversation)).Translate(databaseWords(err, "Your message could not be saved, so it was not accepted. Send it again later."))
 }
 
 // databaseWords returns what people read about a failure that an operator must fix; otherwise for others.
@@ -265,7 +267,7 @@ func (h *Hub) say(ctx context.Context, conversation, id, text string, to ...stri
 	if !ok {
 		return
 	}
-	text = Translated(h.languageOf(conversation), text)
+	text = sentences.In(h.languageOf(conversation)).Translate(text)
 	if _, err := connector.Reply(conversation, to).Send(ctx, Piece{Reply: id, Parts: 1, To: to, Text: text, Failure: true}); err != nil {
 		h.o.Log.Warn("send_notice_failed", "conversation", conversation, "error", err)
 	}

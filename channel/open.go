@@ -187,3 +187,9 @@ func (c *conversation) settingsChanged() {
 	}
 	c.engine.Check(c.hub.ctx)
 }
+
+// rereadSettings has a conversation and its threads read what people set for it.
+func (h *Hub) rereadSettings(records *store.Conversation) {
+	h.post(records.Name(), (*conversation).settingsChanged)
+	h.postThreads(records.Name(), (*conversation).settingsChanged)
+}

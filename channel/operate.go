@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"cairn/channel/access"
+	"cairn/channel/command"
+	"cairn/channel/report"
+	"cairn/channel/sentences"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
@@ -54,29 +57,29 @@ func (o Operator) Windows() (fullest float64, paused int) {
 
 // Context returns what /context shows, without model usage: the live state of an open conversation, or the stored
 // state of another one. ErrNotFound means that there is no such conversation.
-func (o Operator) Context(ctx context.Context, name string) (Context, error) {
-	return o.contextIn(ctx, name, DefaultLanguage)
+func (o Operator) Context(ctx context.Context, name string) (report.Context, error) {
+	return o.contextIn(ctx, name, sentences.Speaker{})
 }
 
-// contextIn is Context with sentences in a language, if the conversation is open.
-func (o Operator) contextIn(ctx context.Context, name, language string) (Context, error) {
+// contextIn is Context with sentences of a speaker, if the conversation is open.
+func (o Operator) contextIn(ctx context.Context, name string, speaker sentences.Speaker) (report.Context, error) {
 	c, err := o.hub.find(name, nil)
 	if err != nil {
-		return Context{}, err
+		return report.Context{}, err
 	}
 	if c == nil {
 		records, agent, err := o.find(ctx, name)
 		if err != nil {
-			return Context{}, err
+			return report.Context{}, err
 		}
 		return ReadContext(ctx, records, agent)
 	}
 	defer o.hub.release(c)
 	agent, err := c.current(ctx)
 	if err != nil {
-		return Context{}, err
+		return report.Context{}, err
 	}
-	now := newContext(ctx, (*c.engineStatus.Load())(), c.records, agent, language)
+	now := report.NewContext(ctx, (*c.engineStatus.Load())(), c.records, agent.ID, agent.Model, speaker)
 	if made, limit := c.calls.InLastHour(); limit > 0 {
 		now.Calls = fmt.Sprintf("%d of %d in the last hour", made, limit)
 	}
@@ -94,7 +97,7 @@ func (o Operator) find(ctx context.Context, name string) (*store.Conversation, A
 }
 
 // Spending returns what a conversation's models were used for, and the budgets.
-func (o Operator) Spending(ctx context.Context, name string) (*Spending, error) {
+func (o Operator) Spending(ctx context.Context, name string) (*report.Spending, error) {
 	records, agent, err := o.find(ctx, name)
 	if err != nil {
 		return nil, err
@@ -116,7 +119,9 @@ func (o Operator) Undo(ctx context.Context, name string) (undone Event, err erro
 
 // RewriteLine replaces a line of a summary of a conversation, which people count from 1; an empty text removes it.
 func RewriteLine(ctx context.Context, o Operator, name string, summary int64, line int, text string, by Person) (rewritten Event, err error) {
-	return onEngine(ctx, o, name, func(c *conversation) (Event, error) { return c.rewrite(summary, line, text, by) })
+	return onEngine(ctx, o, name, func(c *conversation) (Event, error) {
+		return command.RewriteLine(ctx, newCall(c, by), summary, line, text)
+	})
 }
 
 // onEngine runs do with a conversation, opened if necessary, even if its connector is not open.
@@ -168,46 +173,13 @@ func ModelIn(ctx context.Context, h *Hub, conversation string) (name string, win
 	return model.Name(), window
 }
 
-// Pause stops a conversation, or with "" the whole bot, from calling any model until Resume.
-func (o Operator) Pause(ctx context.Context, name string, by Person) error {
-	if err := o.hub.o.Store.Pauses().Pause(ctx, name, by.Typist()); err != nil {
-		return err
-	}
-	o.inScope(name, (*conversation).interrupt)
-	return nil
-}
-
-// inScope runs do with the open conversations that a pause concerns: with name its tasks, too.
-func (o Operator) inScope(name string, do func(*conversation)) {
-	for c := range o.hub.all() {
-		if name == everywhere || c.account() == name {
-			do(c)
-		}
-	}
-}
-
-// Resume ends a pause. The tasks it held up continue immediately.
-func (o Operator) Resume(ctx context.Context, name string) error {
-	if err := o.hub.o.Store.Pauses().Resume(ctx, name); err != nil {
-		return err
-	}
-	o.inScope(name, (*conversation).wake)
-	return nil
-}
-
-// Paused reports whether a conversation, and whether the whole bot is paused.
-func (o Operator) Paused(ctx context.Context, name string) (here, all bool, err error) {
-	scopes, err := o.hub.o.Store.Pauses().List(ctx)
-	return slices.Contains(scopes, name), slices.Contains(scopes, everywhere), err
-}
-
 // Settings returns the values a conversation is compacted by, and why some that are set here are ignored.
-func (o Operator) Settings(ctx context.Context, name string) (all []Setting, left []string, err error) {
+func (o Operator) Settings(ctx context.Context, name string) (all []report.Setting, left []string, err error) {
 	records, agent, err := o.find(ctx, name)
 	if err != nil {
 		return nil, nil, err
 	}
-	all, ignored, err := settingsOf(ctx, records, agent)
+	all, ignored, err := report.ReadSettings(ctx, records, agent.Policy(), agent.Origin)
 	for _, e := range ignored {
 		left = append(left, e.Error())
 	}
@@ -220,9 +192,10 @@ func (o Operator) Set(ctx context.Context, name string, values map[string]*strin
 	if err != nil {
 		return err
 	}
-	if err := o.hub.override(ctx, records, agent.Policy(), values, by); err != nil {
+	if err := command.Override(ctx, records, agent.Policy(), values, by); err != nil {
 		return err
 	}
+	o.hub.rereadSettings(records)
 	o.hub.o.Log.Info("channel_settings_changed", "conversation", name, "settings", len(values), "by", by.ID)
 	return nil
 }
@@ -271,6 +244,9 @@ func (o Operator) DrainTasks(ctx context.Context, match func(conversation string
 	}
 }
 
+// maxUnanswered is how many messages of the inbox Unanswered reads.
+const maxUnanswered = 10
+
 // Unanswered returns the texts of the messages to the bot that wait for an answer in a conversation, oldest first.
 func Unanswered(ctx context.Context, h *Hub, name string) (texts []string, err error) {
 	records, err := h.stored(ctx, name)
@@ -287,7 +263,7 @@ func Unanswered(ctx context.Context, h *Hub, name string) (texts []string, err e
 			texts = append(texts, m.Text)
 		}
 	}
-	waiting, failed := records.Inbox().Oldest(ctx, pageSize)
+	waiting, failed := records.Inbox().Oldest(ctx, maxUnanswered)
 	for _, m := range waiting {
 		if m.Addressed {
 			texts = append(texts, m.Text)

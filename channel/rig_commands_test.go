@@ -11,6 +11,7 @@ import (
 
 	"cairn/channel"
 	"cairn/channel/access"
+	"cairn/channel/command"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/prices"
@@ -140,12 +141,12 @@ func (r *rig) askTurns(n, words int) {
 	}
 }
 
-func (r *rig) suggest(command, typed string) []channel.Choice {
+func (r *rig) suggest(command, typed string) []command.Choice {
 	r.t.Helper()
 	return check.Must(r.hub.Suggest(r.t.Context(), place, channel.Person{ID: "u1", Manager: true}, command, typed))(r.t)
 }
 
-func (r *rig) runAs(who channel.Person, where, line string) channel.Answer {
+func (r *rig) runAs(who channel.Person, where, line string) command.Answer {
 	r.t.Helper()
 	answer, handled, err := r.hub.Run(r.t.Context(), where, who, line)
 	check.Require(r.t, err == nil && handled, "%s: handled %v, %v", line, handled, err)
@@ -153,7 +154,7 @@ func (r *rig) runAs(who channel.Person, where, line string) channel.Answer {
 }
 
 // runAsManager runs a command for Ada, who manages the place.
-func (r *rig) runAsManager(line string) channel.Answer {
+func (r *rig) runAsManager(line string) command.Answer {
 	r.t.Helper()
 	return r.runAs(channel.Person{ID: "u1", Name: "Ada", Manager: true}, place, line)
 }
@@ -161,7 +162,7 @@ func (r *rig) runAsManager(line string) channel.Answer {
 func (r *rig) run(line string) string { r.t.Helper(); return r.runAsManager(line).String() }
 
 // finished waits until the work that a command started has ended, and returns its last answer.
-func (r *rig) finished(answer channel.Answer) string {
+func (r *rig) finished(answer command.Answer) string {
 	r.t.Helper()
 	if answer.Then != nil {
 		return answer.Then(r.t.Context())

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/report"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
@@ -80,8 +81,8 @@ func (d *connector) Remembered(_ string, _ int64, _, content string) {
 	d.note(func() { d.memories = append(d.memories, content) })
 }
 
-func (d *connector) Used(string, string, string, channel.Expense) {}
-func (d *connector) Task(string, channel.Task)                    {}
+func (d *connector) Used(string, string, string, report.Expense) {}
+func (d *connector) Task(string, channel.Task)                   {}
 
 // until waits until ok, called under the lock, returns true.
 func (d *connector) until(t testing.TB, what string, ok func() bool) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/channel/report"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/compactor/summarize"
@@ -178,7 +179,7 @@ func briefingOf(said []chat.Message) (text string, of []int64) {
 func PatchOf(settings map[string]any) (compactor.Patch, error) {
 	patch := compactor.Patch{}
 	for key, value := range settings {
-		if slices.Contains(fileOnly, key) {
+		if !report.Settable(key) {
 			return nil, errPeople(fmt.Sprintf("compaction.%s is set in the settings file only.", key))
 		}
 		switch v := value.(type) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/report"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
@@ -106,7 +107,7 @@ func TestTaskSettings(t *testing.T) {
 		for name, want := range map[string]string{child: c.first, grandchild: c.second} {
 			all, _, err := r.hub.Operator().Settings(t.Context(), name)
 			check.NoError(t, err)
-			i := slices.IndexFunc(all, func(s channel.Setting) bool { return s.Key == c.key })
+			i := slices.IndexFunc(all, func(s report.Setting) bool { return s.Key == c.key })
 			check.Equal(t, c.key+" of "+name+": "+c.why, fmt.Sprint(all[i].Value), want)
 		}
 	}

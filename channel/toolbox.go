@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cairn/channel/access"
+	"cairn/channel/sentences"
 	"cairn/chat"
 	"cairn/internal/secrets"
 	"cairn/llm"
@@ -220,7 +221,8 @@ func Buttons(p Piece) []Button {
 		return nil
 	}
 	code, language, _ := strings.Cut(id, ".")
-	return []Button{{Translated(language, "Allow"), "/allow " + code}, {Translated(language, "Deny"), "/deny " + code}}
+	speaker := sentences.In(language)
+	return []Button{{speaker.Translate("Allow"), "/allow " + code}, {speaker.Translate("Deny"), "/deny " + code}}
 }
 
 // Approvals returns the tool calls that wait for permission in a conversation. A turn makes its calls one after the

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cairn/channel/access"
+	"cairn/channel/sentences"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/observe"
@@ -39,7 +40,7 @@ type turn struct {
 	store.Turn
 	site
 	*answerer
-	host
+	turnHost
 
 	life     context.Context         // ends when the hub closes; /stop does not end it
 	cancel   context.CancelCauseFunc // of the context in which it runs
@@ -59,8 +60,8 @@ type turn struct {
 	attempt *attempt      // the one that runs, or the last; nil: none has begun
 }
 
-// host is what a turn needs of the conversation that it is in.
-type host interface {
+// turnHost is what a turn needs of the conversation that it is in.
+type turnHost interface {
 	owner
 	check()
 
@@ -75,9 +76,7 @@ type host interface {
 	countAttempt(ctx context.Context, turn *store.Turn) (open bool, err error)
 
 	// What people learn of it.
-	language() string
-	translated(text string) string
-	spell(text string) string
+	speaker() sentences.Speaker
 	tryNotify(ctx context.Context, id, text string)
 	ended(outcome string)
 	unsaved(err error, to []string)
@@ -101,7 +100,7 @@ func (c *changes) note() {
 // newTurn returns a turn that has not started.
 func (c *conversation) newTurn(row store.Turn) *turn {
 	return &turn{
-		Turn: row, site: c.site, answerer: &c.answerer, host: c,
+		Turn: row, site: c.site, answerer: &c.answerer, turnHost: c,
 		life: c.hub.ctx, failures: &c.failures, sender: &c.sender, usage: &c.usage, calls: c.calls,
 		shown: &c.published, outcome: observe.Passed,
 	}
@@ -273,7 +272,7 @@ func (t *turn) giveUp(ctx context.Context, failed error) error {
 		return t.close(ctx, partial)
 	}
 	_, sentence := failureOf(failed)
-	return t.fail(ctx, t.spell(sentence))
+	return t.fail(ctx, t.speaker().Say(sentence))
 }
 
 // tryAgain discards what a failed attempt added. again is false if the question was deleted meanwhile.

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"cairn/channel/report"
+	"cairn/channel/sentences"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/tokens"
@@ -240,7 +242,7 @@ type self struct {
 	Model     string `json:"model"`
 	Reasoning string `json:"reasoning,omitempty"`
 	MaxOutput int    `json:"max_output_tokens"`
-	Fill
+	report.Fill
 	Failed    string   `json:"last_failure,omitempty"` // since the last compaction
 	Summaries int      `json:"summaries"`              // in the <kept> block
 	Requests  int64    `json:"requests"`               // so far, including those for summaries
@@ -252,7 +254,7 @@ func (c *conversation) self(ctx context.Context) (self, error) {
 	g := (*c.engineStatus.Load())()
 	s := self{
 		Agent: c.agent.ID, Provider: c.agent.Provider, Model: c.agent.Model.Name(), Reasoning: c.agent.Reasoning, MaxOutput: c.agent.MaxOutput,
-		Fill: fillOf(g, DefaultLanguage), Summaries: len(g.Stack), Policy: []string{},
+		Fill: report.FillOf(g, sentences.Speaker{}), Summaries: len(g.Stack), Policy: []string{},
 	}
 	if f := g.Failed; f.State != "" {
 		s.Failed = fmt.Sprintf("messages #%d to #%d (%s): %s", f.From, f.To, f.Trigger, f.Error)
@@ -263,11 +265,11 @@ func (c *conversation) self(ctx context.Context) (self, error) {
 	}
 	s.Requests = spent.Total.Requests
 	s.Cost = spent.Total.Cost
-	all, _, err := settingsOf(ctx, c.records, c.agent)
-	builtIn := shownPolicy(compactor.DefaultPolicy())
+	all, _, err := report.ReadSettings(ctx, c.records, c.agent.Policy(), c.agent.Origin)
 	for _, set := range all {
-		if set.text != builtIn.Value(set.Key) {
-			s.Policy = append(s.Policy, strings.TrimPrefix(chat.OneLine(tokens.Clip(set.in(DefaultLanguage), selfClip)), settingsTable))
+		if !set.IsDefault() {
+			text := chat.OneLine(tokens.Clip(set.Text(sentences.Speaker{}), selfClip))
+			s.Policy = append(s.Policy, strings.TrimPrefix(text, report.SettingsTable))
 		}
 	}
 	if more := len(s.Policy) - selfSettings; more > 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"cairn/channel/sentences"
 	"cairn/chat"
 )
 
@@ -16,7 +17,7 @@ type WriteChecker interface {
 	CannotWrite(conversation string) (why string)
 }
 
-// Why the bot may not write, and who can change that. Translated translates it.
+// Why the bot may not write, and who can change that, in English; sentences.In(SpokenIn(…)) translates it.
 const (
 	NoViewChannel     = "I cannot answer here: I lack the permission View Channel. People who manage this channel can give it to me."
 	NoSendMessages    = "I cannot answer here: I lack the permission Send Messages. People who manage this channel can give it to me."
@@ -64,8 +65,8 @@ func (h *Hub) explain(name, why string, asked []chat.Message) {
 	if !ok {
 		return
 	}
-	language := h.languageOf(name)
-	text := Translated(language, why) + " " + Translated(language, askAgain)
+	speaker := sentences.In(h.languageOf(name))
+	text := speaker.Translate(why) + " " + speaker.Translate(askAgain)
 	for _, m := range asked {
 		h.onceADay("unanswered "+name+" "+m.AuthorID, func(ctx context.Context) {
 			err := whisperer.Whisper(ctx, name, m.AuthorID, text)

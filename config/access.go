@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/channel"
 	"cairn/channel/access"
+	"cairn/channel/command"
 	"cairn/chat"
 )
 
@@ -52,7 +52,7 @@ func (s *Settings) Rules() access.Rules {
 
 // defaultRestricted returns the commands that only managers may run by default.
 func defaultRestricted() []string {
-	return commandNames(func(c channel.Command) bool { return c.Restricted })
+	return commandNames(func(c command.Command) bool { return c.Restricted })
 }
 
 // Unrestricted returns the commands that are restricted by default but not in the settings: either

@@ -11,6 +11,7 @@ import (
 
 	"cairn/channel"
 	"cairn/channel/access"
+	"cairn/channel/command"
 	"cairn/connector/slack"
 	"cairn/connector/terminal"
 	"cairn/llm"
@@ -43,7 +44,7 @@ allow = [
 	check.EqualAll(t, "newer commands that are open to all", Unrestricted(&older), []string{"pin", "settings", "unpin"})
 	defaults := Default()
 	check.Len(t, "commands by default", Unrestricted(&defaults), 0)
-	for _, c := range channel.Commands {
+	for _, c := range command.All {
 		check.Equal(t, fmt.Sprintf("%s differs from its declaration", c.Name), slices.Contains(defaults.Rules().Restricted, c.Name), c.Restricted)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"unicode"
 
 	"cairn/channel"
+	"cairn/channel/command"
 	"cairn/compactor"
 )
 
@@ -24,7 +25,7 @@ func (d *decoder) check() {
 	d.must(err == nil && d.s.TimeZone != "", "time_zone", d.s.TimeZone, `be a place such as "Europe/Berlin", "UTC", or "Local" for the machine's own zone`)
 	d.checkPrices()
 	d.must(d.s.DataDir != "", "data_dir", d.s.DataDir, "name a folder")
-	d.checkNames("restricted", "command", d.s.Restricted, commandNames(func(channel.Command) bool { return true }))
+	d.checkNames("restricted", "command", d.s.Restricted, commandNames(func(command.Command) bool { return true }))
 	if err := CheckHealth(d.s.Health); err != nil {
 		d.problem("health", err.Error())
 	}
@@ -181,8 +182,8 @@ func (d *decoder) checkNames(path, something string, names, known []string) {
 }
 
 // commandNames lists the commands for which matches returns true, sorted.
-func commandNames(matches func(channel.Command) bool) (names []string) {
-	for _, c := range channel.Commands {
+func commandNames(matches func(command.Command) bool) (names []string) {
+	for _, c := range command.All {
 		if matches(c) {
 			names = append(names, c.Name)
 		}

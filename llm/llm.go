@@ -169,6 +169,14 @@ type Cacher interface {
 	CacheRule() string
 }
 
+// CacheTTLOf returns how long a model's provider keeps its prompt cache; nil if the model does not know.
+func CacheTTLOf(m Model) func() time.Duration {
+	if c, ok := m.(Cacher); ok {
+		return c.CacheTTL
+	}
+	return nil
+}
+
 // The cache rules: which part of a request is read from the provider's cache.
 const (
 	CachePrefix      = "prefix"      // the prefix it shares with the previous request, byte by byte (OpenAI up to 5.5, Gemini, llama.cpp, vLLM)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"cairn/channel"
+	"cairn/channel/report"
 	"cairn/internal/lazy"
 	"cairn/memory"
 	"cairn/store"
@@ -231,7 +231,7 @@ func (s *Server) routes() []route {
 			param{name: "q", text: "a question or words; required"}, param{name: "conversation", text: "its name; required"},
 			param{name: "as", text: "name of the person who asks, whom \"I\" means"}, sinceParam, limitParam),
 		read("/api/usage", "What models were used for, and what it cost", s.usage,
-			param{name: "by", text: "what each row counts (default: day)", words: channel.UsageKeys}, sinceParam, allParam, offsetParam),
+			param{name: "by", text: "what each row counts (default: day)", words: report.UsageKeys}, sinceParam, allParam, offsetParam),
 		{pattern: "GET /api/events", summary: "Events as they happen, as server-sent events", events: s.watch, query: []param{
 			{name: "conversation", text: "only those of this conversation, by name"},
 			{name: "Last-Event-ID", in: "header", text: "resume after this event"},

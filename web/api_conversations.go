@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/report"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/memory"
@@ -84,10 +85,10 @@ func (s *Server) agentID(ctx context.Context, name string) string {
 
 // conversationAnswer is one conversation, as in `cairn context --json`, with its compaction settings.
 type conversationAnswer struct {
-	channel.Context
-	Settings  []channel.Setting `json:"settings" jsonschema:"the policy, with origins"`
-	Silent    bool              `json:"silent" jsonschema:"it is paused: no model is called until it is resumed"`
-	Answering bool              `json:"answering"`
+	report.Context
+	Settings  []report.Setting `json:"settings" jsonschema:"the policy, with origins"`
+	Silent    bool             `json:"silent" jsonschema:"it is paused: no model is called until it is resumed"`
+	Answering bool             `json:"answering"`
 
 	Approvals []channel.Approval `json:"approvals,omitempty" jsonschema:"calls of tools that wait to be allowed"`
 
@@ -108,7 +109,7 @@ func (s *Server) showConversation(r *request) (a conversationAnswer, _ error) {
 	return a, cmp.Or(e1, e2, e3)
 }
 
-func (s *Server) conversationUsage(r *request) (spent channel.Spending, err error) {
+func (s *Server) conversationUsage(r *request) (spent report.Spending, err error) {
 	now, err := s.operator.Spending(r.Context(), r.conversation.Name())
 	if err == nil {
 		spent = *now
@@ -152,9 +153,9 @@ func (s *Server) messages(r *request) (messageList, error) {
 }
 
 type summaryList struct {
-	Stack []channel.StackEntry `json:"stack" jsonschema:"of this session, oldest first"`
-	Total int                  `json:"total" jsonschema:"how many the stack has"`
-	Past  channel.Past         `json:"past" jsonschema:"of the time before it"`
+	Stack []report.StackEntry `json:"stack" jsonschema:"of this session, oldest first"`
+	Total int                 `json:"total" jsonschema:"how many the stack has"`
+	Past  report.Past         `json:"past" jsonschema:"of the time before it"`
 
 	Evidence store.Evidence `json:"evidence" jsonschema:"of the newest summaries"`
 }
@@ -174,10 +175,10 @@ func (s *Server) tasks(r *request) (taskList, error) {
 }
 
 type summaryAnswer struct {
-	Summary  channel.StackEntry   `json:"summary"`
-	Children []channel.StackEntry `json:"children" jsonschema:"of a rollup, oldest first"`
-	Messages []chat.Record        `json:"messages" jsonschema:"of any other, oldest first"`
-	From     int64                `json:"from,omitempty" jsonschema:"for the next page; absent: there is none"`
+	Summary  report.StackEntry   `json:"summary"`
+	Children []report.StackEntry `json:"children" jsonschema:"of a rollup, oldest first"`
+	Messages []chat.Record       `json:"messages" jsonschema:"of any other, oldest first"`
+	From     int64               `json:"from,omitempty" jsonschema:"for the next page; absent: there is none"`
 }
 
 func (s *Server) summary(r *request) (a summaryAnswer, err error) {
@@ -186,12 +187,12 @@ func (s *Server) summary(r *request) (a summaryAnswer, err error) {
 	if err != nil {
 		return a, err
 	}
-	return summaryAnswer{channel.StackEntryOf(e.Row), each(e.Children, channel.StackEntryOf), each(e.Messages, chat.RecordOf), e.Next}, nil
+	return summaryAnswer{report.StackEntryOf(e.Row), each(e.Children, report.StackEntryOf), each(e.Messages, chat.RecordOf), e.Next}, nil
 }
 
 type lineAnswer struct {
-	Line     channel.SummaryLine `json:"line"`
-	Messages []chat.Record       `json:"messages" jsonschema:"it rests on, oldest first; none that was deleted"`
+	Line     report.SummaryLine `json:"line"`
+	Messages []chat.Record      `json:"messages" jsonschema:"it rests on, oldest first; none that was deleted"`
 }
 
 func (s *Server) summaryLine(r *request) (a lineAnswer, err error) {
@@ -199,13 +200,13 @@ func (s *Server) summaryLine(r *request) (a lineAnswer, err error) {
 	if err != nil {
 		return a, err
 	}
-	lines := channel.StackEntryOf(e.Row).Lines
+	lines := report.StackEntryOf(e.Row).Lines
 	number := r.id("line")
 	if number < 1 || number > int64(len(lines)) {
 		return a, problem(http.StatusNotFound, "The summary has no line with that number.")
 	}
 	a.Line = lines[number-1]
-	found, err := channel.Evidence(r.Context(), r.conversation, a.Line)
+	found, err := report.Evidence(r.Context(), r.conversation, a.Line)
 	a.Messages = listOf(found)
 	return a, err
 }

@@ -19,6 +19,7 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"cairn/channel"
+	"cairn/channel/sentences"
 	"cairn/memory"
 	"cairn/store"
 )
@@ -172,8 +173,8 @@ func (s *Server) problemOf(r *http.Request, err error) *Problem {
 	case errors.Is(err, context.DeadlineExceeded):
 		return problem(http.StatusServiceUnavailable, "The answer took too long. Try again, or ask for less.")
 	}
-	if words, ok := channel.Words(err); ok {
-		return invalid("%s", words)
+	if p, ok := sentences.ProblemOf(err); ok {
+		return invalid("%s", p.Text)
 	}
 	s.o.Log.Warn("web_request_failed", "route", r.Pattern, "error", err)
 	return problem(http.StatusInternalServerError, "The request failed; the log says why.")

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn/channel"
+	"cairn/channel/report"
 	"cairn/compactor"
 	"cairn/config"
 	"cairn/memory"
@@ -89,7 +89,7 @@ func TestConversationsAPI(t *testing.T) {
 		check.Contains(t, "usage by "+by, r.do(200, nil, "GET", "/api/usage?by="+by, ""), want...)
 	}
 	r.do(400, nil, "GET", "/api/usage?by=moon", "")
-	check.Equal(t, "requests", get[channel.Spending](r, at(garden, "/usage")).Total.Requests, 5)
+	check.Equal(t, "requests", get[report.Spending](r, at(garden, "/usage")).Total.Requests, 5)
 }
 
 func TestCompactAndUndo(t *testing.T) {
@@ -161,10 +161,10 @@ func TestCompactAndUndo(t *testing.T) {
 func TestActions(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	r.talk(garden, 2)
-	put := func(values string) channel.Setting {
+	put := func(values string) report.Setting {
 		r.do(200, nil, "PUT", at(garden, "/settings"), values)
 		all := get[settingsAnswer](r, at(garden, "/settings")).Settings
-		return all[slices.IndexFunc(all, func(s channel.Setting) bool { return s.Key == "background_threshold" })]
+		return all[slices.IndexFunc(all, func(s report.Setting) bool { return s.Key == "background_threshold" })]
 	}
 	var done doneAnswer
 	r.do(200, &done, "POST", at(garden, "/new"), "")

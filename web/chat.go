@@ -16,6 +16,7 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"cairn/channel"
+	"cairn/channel/command"
 	"cairn/config"
 	"cairn/internal/lazy"
 	"cairn/store"
@@ -124,7 +125,7 @@ func (s *Server) postMessage(r *request, b messageNew) (taken messageTaken, err 
 		return taken, invalid("%v", err)
 	}
 	taken.ID = b.ID
-	if channel.IsCommand(b.Text) {
+	if command.Is(b.Text) {
 		said, _, err := s.o.Hub.Run(r.Context(), name, owner, b.Text)
 		taken.Answer = said.String()
 		if said.Awaited && said.Then != nil {
@@ -133,7 +134,7 @@ func (s *Server) postMessage(r *request, b messageNew) (taken messageTaken, err 
 		return taken, err
 	}
 	if word := unknownCommand().FindStringSubmatch(b.Text); word != nil { // otherwise it would be sent to the model, at a cost
-		_, err := channel.FindCommand(word[1])
+		_, err := command.Find(word[1])
 		return taken, invalid("%v", err)
 	}
 	if strings.HasPrefix(b.Text, "//") {
@@ -231,7 +232,7 @@ func chatView(name, conversation string, messages g.Node) g.Node {
 			longText("", ""),
 		),
 		h.P(h.Class("note"), h.ID("note"), h.Role("status"), g.Attr("hidden")),
-		command(
+		commandForm(
 			conversation, "messages", "", h.ID("chat"), h.Class("chat"), g.Attr("hidden"),
 			h.Label(h.Class("skip"), h.For("text"), g.Text("Message")),
 			h.Textarea(
@@ -241,7 +242,7 @@ func chatView(name, conversation string, messages g.Node) g.Node {
 			h.Div(h.Class("row"), button("main", "Send"), h.Button(h.Type("button"), h.ID("stop"), g.Attr("hidden"), g.Text("Stop"))),
 			h.Ul(h.ID("choices"), h.Class("choices"), h.Role("listbox"), h.Aria("label", "Commands"), g.Attr("hidden")),
 		),
-		h.Ul(h.ID("commands"), g.Attr("hidden"), g.Map(channel.Commands, func(c channel.Command) g.Node {
+		h.Ul(h.ID("commands"), g.Attr("hidden"), g.Map(command.All, func(c command.Command) g.Node {
 			suggests := ""
 			for i, a := range c.Args {
 				if a.Suggests {

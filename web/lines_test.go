@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"cairn/channel"
+	"cairn/channel/report"
 	"cairn/compactor/summarize"
 	"cairn/memory"
 	"cairn/testkit/check"
@@ -35,7 +35,7 @@ func TestLinesOfSummary(t *testing.T) {
 	r := newRig(t, rigOptions{before: func(r *rig) { r.linedSummary(boat) }}) // later the hub might take up the unfinished compaction
 	list := get[summaryList](r, at(boat, "/summaries"))
 	s := list.Stack[0]
-	check.That(t, len(s.Lines) == 3 && s.Without == 1 && s.Dropped == 1 && s.DroppedLines[0] == channel.DroppedLine{Text: "the boat is blue", Why: "#2 has red"} && list.Evidence.Lines == 3 && list.Evidence.Without == 1, "%+v", list)
+	check.That(t, len(s.Lines) == 3 && s.Without == 1 && s.Dropped == 1 && s.DroppedLines[0] == report.DroppedLine{Text: "the boat is blue", Why: "#2 has red"} && list.Evidence.Lines == 3 && list.Evidence.Without == 1, "%+v", list)
 	check.That(t, s.Lines[1].Text == "the boat is red (#2, #3)" && *s.Lines[1].Evidence && !*s.Lines[2].Evidence, "%+v", s.Lines)
 	check.Contains(t, "text, as the model sees it", s.Text, "- it leaves at nine [no evidence]")
 	line := func(id int64, number int) string { return at(boat, fmt.Sprintf("/summaries/%d/lines/%d", id, number)) }

@@ -164,11 +164,11 @@ func stepsIn(all []store.AppliedStep, shown messageRange) string {
 
 func actionsView(name string) g.Node {
 	action := func(action, label, done string) g.Node {
-		return g.Group{command(name, action, done, button("", label)), g.Text(" ")}
+		return g.Group{commandForm(name, action, done, button("", label)), g.Text(" ")}
 	}
 	return h.Section(
 		h.Class("actions"), h.Aria("label", "Actions"),
-		command(
+		commandForm(
 			name, "compact", "The older messages are summarized. The conversation goes on.", h.Class("wide"),
 			h.Label(g.Text("Focus "), h.Input(h.Name("focus"), h.MaxLength("500"), h.Placeholder("what to keep in detail (optional)"))),
 			button("main", "Compact now"),

@@ -10,12 +10,12 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"cairn/channel"
+	"cairn/channel/report"
 	"cairn/chat"
 )
 
 // linesView shows a summary's text, and below each line that claims something what it rests on.
-func (v *visit) linesView(name string, s channel.StackEntry) g.Node {
+func (v *visit) linesView(name string, s report.StackEntry) g.Node {
 	if len(s.Lines)+len(s.DroppedLines) == 0 {
 		return longText("boxed", s.Text)
 	}
@@ -41,11 +41,11 @@ func (v *visit) linesView(name string, s channel.StackEntry) g.Node {
 }
 
 // droppedView shows a line that is not in a summary, and why.
-func droppedView(l channel.DroppedLine) g.Node {
+func droppedView(l report.DroppedLine) g.Node {
 	return h.Div(h.Class("line"), h.Div(h.Class("text"), h.Dir("auto"), g.Text(l.Text)), h.Span(h.Class("faint"), h.Dir("auto"), g.Text(l.Why)))
 }
 
-func (v *visit) lineView(name string, s channel.StackEntry, l channel.SummaryLine) g.Node {
+func (v *visit) lineView(name string, s report.StackEntry, l report.SummaryLine) g.Node {
 	return h.Div(
 		h.Class("line"), h.ID(fmt.Sprintf("s%d-%d", s.ID, l.Number)),
 		h.Div(h.Class("text"), h.Dir("auto"), g.Text(l.Text)),
@@ -55,7 +55,7 @@ func (v *visit) lineView(name string, s channel.StackEntry, l channel.SummaryLin
 }
 
 // evidenceView shows what a line rests on; its messages are in the page, so that it works without a script.
-func (v *visit) evidenceView(name string, l channel.SummaryLine) g.Node {
+func (v *visit) evidenceView(name string, l report.SummaryLine) g.Node {
 	on := "rests on what was shown beside these messages"
 	if l.Earlier != 0 {
 		on = fmt.Sprintf("rests on summary %d", l.Earlier)
@@ -65,11 +65,11 @@ func (v *visit) evidenceView(name string, l channel.SummaryLine) g.Node {
 		return h.Span(h.Class("faint"), g.Text("written by "), h.Span(h.Dir("auto"), g.Text(l.By)))
 	case len(l.Seqs) > 0:
 		if l.Earlier != 0 {
-			on += " (" + channel.Numbered(l.Seqs) + ")"
+			on += " (" + report.Numbered(l.Seqs) + ")"
 		} else {
-			on = "rests on " + channel.Numbered(l.Seqs)
+			on = "rests on " + report.Numbered(l.Seqs)
 		}
-		messages, err := channel.Evidence(v.Context(), v.conversation, l)
+		messages, err := report.Evidence(v.Context(), v.conversation, l)
 		v.fail(err)
 		return h.Details(h.Class("evidence"), h.Summary(g.Text(on)), g.Map(messages, func(m chat.Record) g.Node {
 			return quotedView(name, m, "", nil)
@@ -83,7 +83,7 @@ func (v *visit) evidenceView(name string, l channel.SummaryLine) g.Node {
 }
 
 // rewriteView is a form, or in the part of another page, which is read again at any time, a link to it.
-func (v *visit) rewriteView(name string, summary int64, l channel.SummaryLine) g.Node {
+func (v *visit) rewriteView(name string, summary int64, l report.SummaryLine) g.Node {
 	if v.Has("fragment") {
 		return h.A(h.Class("faint"), h.Href(fmt.Sprintf("%s#s%d-%d", summaryPageOf(name, summary), summary, l.Number)), g.Text("rewrite"))
 	}

@@ -5,10 +5,10 @@ package web
 import (
 	"fmt"
 
+	"cairn/channel/report"
+
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
-
-	"cairn/channel"
 )
 
 func messages(v *visit) page {
@@ -16,7 +16,7 @@ func messages(v *visit) page {
 	q := v.Get("q")
 	before := v.Get("before")
 	list := ask(v, v.s.messages)
-	var stack []channel.StackEntry
+	var stack []report.StackEntry
 	if q == "" {
 		all := ask(v, v.s.summaries)
 		stack = append(all.Past.Earlier, all.Stack...)
@@ -43,7 +43,7 @@ func earlierLink(conversation string, list messageList) g.Node {
 }
 
 // messagesView shows messages, and each summary after those that it covers.
-func messagesView(name string, all []messageAnswer, stack []channel.StackEntry) (view g.Group) {
+func messagesView(name string, all []messageAnswer, stack []report.StackEntry) (view g.Group) {
 	for i, m := range all {
 		view = append(view, messageView(name, m.Record, m.Match))
 		for _, s := range stack {
@@ -67,8 +67,8 @@ func summaryPageOf(name string, id int64) string {
 }
 
 // summariesView shows summaries. Opening one reads what it stands for.
-func summariesView(name string, all []channel.StackEntry) g.Node {
-	return h.Ol(h.Class("stack"), g.Map(all, func(s channel.StackEntry) g.Node {
+func summariesView(name string, all []report.StackEntry) g.Node {
+	return h.Ol(h.Class("stack"), g.Map(all, func(s report.StackEntry) g.Node {
 		kind := string(s.Kind)
 		href := summaryPageOf(name, s.ID)
 		if s.Level > 0 {

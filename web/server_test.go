@@ -17,7 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"cairn/channel"
+	"cairn/channel/report"
 	"cairn/store"
 	"cairn/testkit/check"
 )
@@ -260,7 +260,7 @@ func TestWhoseMistakeItIs(t *testing.T) {
 		check.Lacks(t, body, text, "Go ", "web.", "unmarshal", "struct")
 	}
 	all := get[settingsAnswer](r, settings).Settings
-	check.That(t, !slices.ContainsFunc(all, func(s channel.Setting) bool { return s.Here }), "set: %+v", all)
+	check.That(t, !slices.ContainsFunc(all, func(s report.Setting) bool { return s.Here }), "set: %+v", all)
 	r.do(404, nil, "GET", at(pane, ""), "") // no message was stored
 
 	// A client whose connection breaks is no incident of the bot, and a database that refuses is no mistake of the client.

@@ -14,15 +14,15 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"cairn/channel"
+	"cairn/channel/report"
 	"cairn/compactor"
 	"cairn/config"
 	"cairn/simulate"
 )
 
 type settingsAnswer struct {
-	Settings []channel.Setting `json:"settings"`
-	Ignored  []string          `json:"ignored" jsonschema:"what is set here and does not go with the settings file"`
+	Settings []report.Setting `json:"settings"`
+	Ignored  []string         `json:"ignored" jsonschema:"what is set here and does not go with the settings file"`
 }
 
 func (s *Server) showSettings(r *request) (settingsAnswer, error) {
@@ -89,7 +89,7 @@ func settings(v *visit) page {
 	}}
 }
 
-func settingCells(s channel.Setting) []g.Node {
+func settingCells(s report.Setting) []g.Node {
 	help := ""
 	for _, one := range config.Reference() {
 		if one.Key == "defaults.compaction."+s.Key {
@@ -109,7 +109,7 @@ func settingCells(s channel.Setting) []g.Node {
 }
 
 // settingControl changes a setting, by a slider if it is a share from 0 to 1.
-func settingControl(s channel.Setting) g.Node {
+func settingControl(s report.Setting) g.Node {
 	id := "set-" + s.Key
 	now := fmt.Sprint(s.Value)
 	field := func(more ...g.Node) g.Node { return h.Input(h.ID(id), h.Name(s.Key), h.Value(now), g.Group(more)) }

@@ -15,6 +15,7 @@ import (
 
 	"cairn/channel"
 	"cairn/channel/access"
+	"cairn/channel/report"
 	"cairn/config"
 	"cairn/llm/prices"
 	"cairn/store"
@@ -126,13 +127,13 @@ func (s *Server) activity(ctx context.Context, p store.Place) (channel.Activity,
 }
 
 type usageAnswer struct {
-	channel.UsageReport
+	report.Usage
 	Count   int             `json:"count" jsonschema:"how many rows there are"`
 	Budgets []access.Budget `json:"budgets" jsonschema:"those that are set"`
 }
 
 func (s *Server) usage(r *request) (a usageAnswer, err error) {
-	by := cmp.Or(r.Get("by"), channel.UsageKeys[0])
+	by := cmp.Or(r.Get("by"), report.UsageKeys[0])
 	from := r.since()
 	day := ""
 	if !from.IsZero() {
@@ -142,33 +143,33 @@ func (s *Server) usage(r *request) (a usageAnswer, err error) {
 	if err != nil {
 		return a, err
 	}
-	a.UsageReport = channel.NewUsageReport(used, day, by, s.o.Settings().Money().Prices)
+	a.Usage = report.NewUsage(used, day, by, s.o.Settings().Money().Prices)
 	a.Count, a.Budgets = len(a.Rows), listOf(s.operator.Budgets())
 	a.Rows = listOf(cut(r, a.Rows))
 	return a, nil
 }
 
 func usagePage(v *visit) page {
-	by := cmp.Or(v.Get("by"), channel.UsageKeys[0])
+	by := cmp.Or(v.Get("by"), report.UsageKeys[0])
 	since := v.Get("since")
 	u := ask(v, v.s.usage)
-	rows := append(u.Rows, channel.UsageRow{Day: "Total", Expenses: u.Total})
+	rows := append(u.Rows, report.UsageRow{Day: "Total", Expenses: u.Total})
 	columns := []string{
 		strings.ToUpper(by[:1]) + by[1:], "#Requests", "#Input", "#Cached", "#Output", "#Turns cost", "#Summaries cost",
 	}
-	report := table("list", columns, rows, func(r channel.UsageRow) []g.Node {
+	usage := table("list", columns, rows, func(r report.UsageRow) []g.Node {
 		return []g.Node{
 			g.Text(r.Key()), grouped(r.Requests), grouped(r.Input), grouped(r.Cached), grouped(r.Output),
 			g.Text(prices.Exact(r.Cost - r.Summaries.Cost)), g.Text(prices.Exact(r.Summaries.Cost)),
 		}
 	})
 	if len(u.Rows) == 0 {
-		report = h.P(g.Text("No model has been used yet."))
+		usage = h.P(g.Text("No model has been used yet."))
 	}
 	return page{title: "Usage and cost", content: g.Group{
 		heading("Usage and cost", h.Nav(
 			h.Class("tabs"), h.Aria("label", "Group by"),
-			g.Map(channel.UsageKeys, func(key string) g.Node {
+			g.Map(report.UsageKeys, func(key string) g.Node {
 				return h.A(h.Href("/usage?"+url.Values{"by": {key}, "since": {since}}.Encode()), current(key == by), g.Text("by "+key))
 			}),
 		)),
@@ -177,7 +178,7 @@ func usagePage(v *visit) page {
 			h.Label(g.Text("Since "), h.Input(h.Name("since"), h.Value(since), h.Placeholder("30d, or 2026-11-01"), g.Attr("size", "18"))),
 			button("", "Show"),
 		),
-		report,
+		usage,
 		g.Map(u.NoPrice, func(model string) g.Node {
 			return warning("No price for " + model + `: it counts as 0. Set [prices."` + model + `"] in the settings.`)
 		}),

@@ -94,8 +94,8 @@ func change(method, path, body, done string, content ...g.Node) g.Node {
 	return h.Form(h.Data("method", method), h.Data("api", path), h.Data("body", body), h.Data("done", done), g.Group(content))
 }
 
-// command is a form that acts on a conversation.
-func command(conversation, name, done string, content ...g.Node) g.Node {
+// commandForm is a form that acts on a conversation.
+func commandForm(conversation, name, done string, content ...g.Node) g.Node {
 	return change(http.MethodPost, apiOf(conversation)+"/"+name, "{}", done, content...)
 }
 
@@ -229,7 +229,7 @@ func (v *visit) pausedView(conversation string) g.Node {
 		return h.Div(
 			h.Class("note warn"),
 			h.P(g.Text("The bot is paused here: it saves messages, but does not answer them. /resume ends the pause.")),
-			command(conversation, "resume", "The bot is answering here again.", button("", "Answer again")),
+			commandForm(conversation, "resume", "The bot is answering here again.", button("", "Answer again")),
 		)
 	}
 	return nil

@@ -17,7 +17,7 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
-	"cairn/channel"
+	"cairn/channel/command"
 	"cairn/compactor"
 	"cairn/compactor/summarize"
 	"cairn/connector/discord"
@@ -76,7 +76,7 @@ func anchors(text string) (all []string) {
 
 func TestDocsListEveryCommand(t *testing.T) {
 	var want []string
-	for _, c := range channel.Commands {
+	for _, c := range command.All {
 		who := map[bool]string{true: "managers", false: "all"}[c.Restricted || c.Guarded]
 		seen := map[bool]string{true: "all", false: "you"}[c.Public]
 		want = append(want, fmt.Sprintf("| `/%s` | %s | %s | %s |", c.Usage(), c.Help, who, seen))
@@ -119,7 +119,7 @@ func TestDocsNameRealCommands(t *testing.T) {
 			continue
 		}
 		for _, found := range slash.FindAllStringSubmatch(text, -1) {
-			known := slices.ContainsFunc(channel.Commands, func(c channel.Command) bool { return c.Name == found[1] }) ||
+			known := slices.ContainsFunc(command.All, func(c command.Command) bool { return c.Name == found[1] }) ||
 				slices.Contains([]string{"word", "quit", "exit", "cairn"}, found[1])
 			check.That(t, known, "%s names /%s, which does not exist", name, found[1])
 		}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/channel"
 	"cairn/channel/access"
+	"cairn/channel/report"
 	"cairn/llm/prices"
 	"cairn/store"
 )
@@ -40,18 +40,19 @@ them. A model without a price counts as 0, and is listed. It works while the bot
 				if err != nil {
 					return err
 				}
-				return a.show(a.out, report{channel.NewUsageReport(used, day, by, a.settings.Money().Prices)})
+				return a.show(a.out, usageTable{report.NewUsage(used, day, by, a.settings.Money().Prices)})
 			})
 		},
 	})
 	cmd.Flags().StringVar(&since, "since", "", "only from the day of `TIME` on: 2026-05-08, 36h, 7d, 2w (default: all time)")
-	cmd.Flags().Func("by", "one row for each `KEY`: day, conversation or model (default: day)", oneOf(&by, channel.UsageKeys))
+	cmd.Flags().Func("by", "one row for each `KEY`: day, conversation or model (default: day)", oneOf(&by, report.UsageKeys))
 	return cmd
 }
 
-type report struct{ channel.UsageReport }
+// usageTable is the usage as a table.
+type usageTable struct{ report.Usage }
 
-func (r report) String() string {
+func (r usageTable) String() string {
 	if len(r.Rows) == 0 {
 		if r.Since == "" {
 			return "No model has been used yet."
@@ -69,7 +70,7 @@ func (r report) String() string {
 	return text
 }
 
-func columns(name string, e channel.Expenses) []string {
+func columns(name string, e report.Expenses) []string {
 	cells := []string{name}
 	for _, n := range []int64{e.Requests, e.Input, e.Cached, e.Written, e.Output} {
 		cells = append(cells, fmt.Sprint(n))

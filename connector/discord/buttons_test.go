@@ -10,6 +10,8 @@ import (
 
 	"cairn/channel"
 	"cairn/channel/access"
+	"cairn/channel/command"
+	"cairn/channel/sentences"
 	"cairn/testkit/channeltest"
 	"cairn/testkit/check"
 	"cairn/testkit/discordtest"
@@ -19,8 +21,8 @@ func TestAnUnknownButtonIsAnsweredInWords(t *testing.T) {
 	r := newRig(t, discordtest.Options{})
 	r.Language = "de"
 	r.start().registered()
-	want := channel.Translated("de", channel.TextNoButton)
-	check.That(t, want != channel.TextNoButton, "it has no translation")
+	want := sentences.In("de").Translate(command.TextNoButton)
+	check.That(t, want != command.TextNoButton, "it has no translation")
 	for _, id := range []string{"memories:2", "page x /memories", "page 1 /dance now"} { // of no version, of an older one, of a command that is gone
 		row := fmt.Sprintf(`{"type":1,"components":[{"type":2,"style":2,"label":"Next","custom_id":%q}]}`, id)
 		list := r.Post(r.square, r.Bot.ID, discordtest.Post{Components: []json.RawMessage{[]byte(row)}})

@@ -14,6 +14,8 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
+	"cairn/channel/command"
+	"cairn/channel/sentences"
 	"cairn/connector/platform"
 )
 
@@ -29,7 +31,7 @@ func (d *Discord) register(ctx context.Context) {
 
 func slashCommands() []*discordgo.ApplicationCommand {
 	commands := []*discordgo.ApplicationCommand{}
-	for _, c := range channel.Commands {
+	for _, c := range command.All {
 		names := localized("command: " + c.Name)
 		help := localized(c.Help)
 		command := &discordgo.ApplicationCommand{
@@ -62,7 +64,7 @@ var locales = map[discordgo.Locale]string{
 func localized(text string) map[discordgo.Locale]string {
 	all := make(map[discordgo.Locale]string, len(locales))
 	for locale, language := range locales {
-		if translation := channel.Translated(language, text); translation != text {
+		if translation := sentences.In(language).Translate(text); translation != text {
 			all[locale] = platform.Short(translation, 100)
 		}
 	}
@@ -136,7 +138,7 @@ func (d *Discord) handle(ctx context.Context, i interaction) error {
 	if err := d.callback(ctx, i, deferral, data); err != nil {
 		return err
 	}
-	show := func(ctx context.Context, answer channel.Answer) error { return d.showAnswer(ctx, i, line, n, answer) }
+	show := func(ctx context.Context, answer command.Answer) error { return d.showAnswer(ctx, i, line, n, answer) }
 	name := d.locate(ctx, i.ChannelID, i.GuildID).conversation()
 	if !known {
 		return d.RefuseButton(ctx, name, show)
@@ -148,7 +150,7 @@ func (i interaction) isButton() bool { return i.Type == discordgo.InteractionMes
 
 // flags returns those of the answer: only the sender sees it, unless the command is public or a button is pressed.
 func (i interaction) flags() int {
-	if command, _ := channel.FindCommand(i.Data.Name); command.Public || i.isButton() {
+	if command, _ := command.Find(i.Data.Name); command.Public || i.isButton() {
 		return 0
 	}
 	return int(discordgo.MessageFlagsEphemeral)
@@ -166,7 +168,7 @@ func (i interaction) person() channel.Person {
 
 func (i interaction) line() string {
 	line := "/" + i.Data.Name
-	command, _ := channel.FindCommand(i.Data.Name)
+	command, _ := command.Find(i.Data.Name)
 	for _, a := range command.Args {
 		for _, o := range i.Data.Options {
 			if o.Name == a.Name {
@@ -181,7 +183,7 @@ func (i interaction) line() string {
 func (d *Discord) suggest(ctx context.Context, i interaction) error {
 	typed := ""
 	number := false
-	command, _ := channel.FindCommand(i.Data.Name)
+	command, _ := command.Find(i.Data.Name)
 	for _, o := range i.Data.Options {
 		for _, a := range command.Args {
 			if o.Focused && a.Name == o.Name {

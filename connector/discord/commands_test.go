@@ -13,6 +13,7 @@ import (
 
 	"cairn/channel"
 	"cairn/channel/access"
+	"cairn/channel/command"
 	"cairn/testkit/check"
 	"cairn/testkit/discordtest"
 )
@@ -45,7 +46,7 @@ func (r *rig) privately(i discordtest.Interaction) string {
 
 func ephemeral(m *discordtest.Message) bool { return m.Flags&discordgo.MessageFlagsEphemeral != 0 }
 
-func (r *rig) tell(line string) channel.Answer {
+func (r *rig) tell(line string) command.Answer {
 	r.T.Helper()
 	answer, _, err := r.Hub.Run(r.ctx, r.place(r.square), channel.Person{ID: r.ann.ID, Name: "ann", Manager: true}, line)
 	check.NoError(r.T, err)
@@ -66,8 +67,8 @@ func TestTheCommandsAreThoseThatAreDeclared(t *testing.T) {
 	r.Invalidate(false) // the next session tries again
 	r.registered()
 	known := r.Commands()
-	check.Equal(t, "commands", len(known), len(channel.Commands))
-	for i, c := range channel.Commands {
+	check.Equal(t, "commands", len(known), len(command.All))
+	for i, c := range command.All {
 		check.That(t, known[i].Name == c.Name && known[i].Description == c.Help && len(known[i].Options) == len(c.Args), "%+v is known as %+v", c, known[i])
 		names := *known[i].NameLocalizations
 		help := *known[i].DescriptionLocalizations
@@ -151,11 +152,11 @@ func TestRestrictedCommandsAreForThoseWhomDiscordTrusts(t *testing.T) {
 	check.Lacks(t, "ben was answered", r.answers(place, 2)[1], refused)
 
 	i := r.answered(r.Slash(place, kay.ID, "help")) // who is not heard is told so, and nobody else
-	check.That(t, i.Answer.Content == channel.TextRefused && ephemeral(i.Answer), "it answered %+v", i.Answer)
-	check.Equal(t, "it answered", r.privately(r.Slash(place, kay.ID, "stop")), channel.TextRefused)
+	check.That(t, i.Answer.Content == command.TextRefused && ephemeral(i.Answer), "it answered %+v", i.Answer)
+	check.Equal(t, "it answered", r.privately(r.Slash(place, kay.ID, "stop")), command.TextRefused)
 	r.Say(place, kay.ID, "<@"+r.Bot.ID+"> /help")
 	r.Say(place, kay.ID, "<@"+r.Bot.ID+"> hello")
-	check.Equal(t, "it answered", r.slash(place, kay.ID, "context"), channel.TextRefused)
+	check.Equal(t, "it answered", r.slash(place, kay.ID, "context"), command.TextRefused)
 	check.Equal(t, "it said for all to see", len(r.sent(place)), 2)
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
+	"cairn/channel/command"
 	"cairn/connector/platform"
 )
 
@@ -113,7 +114,7 @@ var markup = regexp.MustCompile(`<(@!?|@&|#)(\d+)>|<a?(:\w+:)\d+>|<t:(-?\d+)(?::
 func (d *Discord) textOf(m message, guild string, me self, program bool) string {
 	said := d.replaceIDs(d.stripMentions(m.text(), guild, me), m, guild, me)
 	title := ""
-	if post := d.state.place(m.ID); m.ID == m.ChannelID && post.Name != "" && !channel.IsCommand(said) { // the first message of a post has the post's id
+	if post := d.state.place(m.ID); m.ID == m.ChannelID && post.Name != "" && !command.Is(said) { // the first message of a post has the post's id
 		title = "[post: " + post.Name + "]"
 	}
 	parts := []string{title, said}
@@ -159,7 +160,7 @@ func (d *Discord) stripMentions(text, guild string, me self) string {
 		}
 		role = role || m[1] == "&"
 		rest = rest[len(m[0]):]
-		if !role || channel.IsCommand(rest) {
+		if !role || command.Is(rest) {
 			text = rest
 		}
 	}

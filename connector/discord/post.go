@@ -19,6 +19,8 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
+	"cairn/channel/command"
+	"cairn/channel/sentences"
 	"cairn/chat"
 	"cairn/connector/platform"
 )
@@ -206,16 +208,16 @@ func (p *post) add(buttons ...discordgo.MessageComponent) {
 }
 
 // page renders page n of a list, with buttons for the previous and the next one.
-func page(line string, answer channel.Answer, n int) post {
+func page(line string, answer command.Answer, n int) post {
 	n = min(max(n, 0), answer.Pages()-1)
 	return answerPost(messages.Fit(answer.Page(n)), 0,
-		button(channel.Translated(answer.Language, channel.TextPrevious), customID(line, n-1), n == 0),
-		button(channel.Translated(answer.Language, channel.TextNext), customID(line, n+1), n == answer.Pages()-1))
+		button(sentences.In(answer.Language).Translate(command.TextPrevious), customID(line, n-1), n == 0),
+		button(sentences.In(answer.Language).Translate(command.TextNext), customID(line, n+1), n == answer.Pages()-1))
 }
 
 // showAnswer replaces the deferral, or the message whose button was pressed, with page n of a list or with a text. A private
 // answer to what all see is a message of its own; a deferral must be deleted first, or that would be public too.
-func (d *Discord) showAnswer(ctx context.Context, i interaction, line string, n int, answer channel.Answer) error {
+func (d *Discord) showAnswer(ctx context.Context, i interaction, line string, n int, answer command.Answer) error {
 	answer = answer.Fenced()
 	if answer.Private && i.flags() == 0 {
 		if !i.isButton() {
@@ -264,7 +266,7 @@ func (d *Discord) runText(ctx context.Context, name string, m message, in channe
 	who.Manager = p.Direct() || d.state.guild(p.Server).trusts(in.AuthorID, who.Roles)
 	place := channelID(name)
 	first := "" // the id of the answer's first message
-	show := func(ctx context.Context, answer channel.Answer) error {
+	show := func(ctx context.Context, answer command.Answer) error {
 		pieces := d.Split(answer.Fenced().String())
 		to := in.ID
 		key := in.ID

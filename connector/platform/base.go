@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/command"
+	"cairn/channel/sentences"
 	"cairn/internal/observe"
 )
 
@@ -170,7 +172,7 @@ func (g *Group) Close() {
 }
 
 // Show shows the answer to a command.
-type Show = func(ctx context.Context, answer channel.Answer) error
+type Show = func(ctx context.Context, answer command.Answer) error
 
 // Command handles a command or the press of a button in a goroutine of its own, unless one with this id was handled before; an
 // empty id is unknown. It waits for ran, unless that is nil, so that what was written after a command comes after it: see RunCommand.
@@ -205,18 +207,18 @@ func (b *Base) RunCommand(ctx context.Context, name string, who channel.Person, 
 	if err == nil && !known {
 		answer, _, err = b.Hub.Run(ctx, name, who, "/help")
 		answer = answer.Fenced()
-		answer.Text = channel.Translated(answer.Language, channel.TextUnknown) + "\n" + answer.Text
+		answer.Text = sentences.In(answer.Language).Translate(command.TextUnknown) + "\n" + answer.Text
 	}
 	switch refused := errors.Is(err, channel.ErrRefused); {
 	case refused && ran != nil:
 		return nil
 	case refused:
-		answer = channel.Answer{Text: channel.Translated(answer.Language, channel.TextRefused), Private: true}
+		answer = command.Answer{Text: sentences.In(answer.Language).Translate(command.TextRefused), Private: true}
 		err = nil
 	case err != nil:
 		answer.Private = true
 	case answer.String() == "":
-		answer.Text = channel.Translated(answer.Language, channel.TextDone)
+		answer.Text = sentences.In(answer.Language).Translate(command.TextDone)
 	}
 	if err := errors.Join(err, show(ctx, answer)); err != nil || answer.Then == nil {
 		return err
@@ -226,14 +228,14 @@ func (b *Base) RunCommand(ctx context.Context, name string, who channel.Person, 
 
 // KnowsButton reports whether a button's command line has a command of this version.
 func KnowsButton(line string) bool {
-	_, err := channel.FindCommand(strings.TrimPrefix(line, "/"))
+	_, err := command.Find(strings.TrimPrefix(line, "/"))
 	return strings.HasPrefix(line, "/") && err == nil
 }
 
 // RefuseButton answers who pressed an unknown button: of another version, or of another program with the bot's token.
 func (b *Base) RefuseButton(ctx context.Context, conversation string, show Show) error {
-	text := channel.Translated(channel.SpokenIn(b.Hub, conversation), channel.TextNoButton)
-	return show(ctx, channel.Answer{Text: text, Private: true})
+	text := sentences.In(channel.SpokenIn(b.Hub, conversation)).Translate(command.TextNoButton)
+	return show(ctx, command.Answer{Text: text, Private: true})
 }
 
 // showEnd shows what a command has come to, or, when ctx ends before that, what becomes of it.
@@ -241,12 +243,12 @@ func showEnd(ctx context.Context, then func(ctx context.Context) string, show Sh
 	text := then(ctx)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTimeout)
 	defer cancel()
-	return show(ctx, channel.Answer{Text: text})
+	return show(ctx, command.Answer{Text: text})
 }
 
 // IsCommand reports whether a message is a command to the bot.
 func IsCommand(in channel.Inbound) bool {
-	return in.Addressed && !in.Bot && channel.IsCommand(in.Text)
+	return in.Addressed && !in.Bot && command.Is(in.Text)
 }
 
 const maxBatch = 200 // items per call of Do

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/command"
 	"cairn/testkit/check"
 )
 
@@ -94,7 +95,7 @@ func TestAShutdownSaysWhatBecomesOfACommand(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	then := func(ctx context.Context) string { cancel(); <-ctx.Done(); return "It goes on in the background." }
 	shown := ""
-	check.NoError(t, showEnd(ctx, then, func(ctx context.Context, answer channel.Answer) error {
+	check.NoError(t, showEnd(ctx, then, func(ctx context.Context, answer command.Answer) error {
 		_, limited := ctx.Deadline()
 		check.That(t, limited, "the shutdown waits without end")
 		shown = answer.Text

@@ -12,11 +12,14 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/channel/command"
+	"cairn/channel/sentences"
 	"cairn/chat"
 	"cairn/connector/platform"
 )
 
-type command struct {
+// typed is a command as a person gave it.
+type typed struct {
 	place chat.Place
 	line  string // "/compact prices"
 	who   channel.Person
@@ -33,15 +36,15 @@ func (s *Slack) onSlashCommand(payload json.RawMessage) {
 		return
 	}
 	line := "/" + cmp.Or(strings.TrimLeft(strings.TrimSpace(p.Text), "/"), "help")
-	c := command{place: s.place(p.ChannelID, ""), line: line, who: channel.Person{ID: p.UserID, Name: p.UserName}}
-	called, _ := channel.FindCommand(strings.TrimPrefix(c.line, "/"))
+	c := typed{place: s.place(p.ChannelID, ""), line: line, who: channel.Person{ID: p.UserID, Name: p.UserName}}
+	called, _ := command.Find(strings.TrimPrefix(c.line, "/"))
 	s.start(p.TriggerID+p.ResponseURL, c, s.overURL(c, p.ResponseURL, "", called.Public, false))
 }
 
 const runTimeout = 25 * time.Minute // of a command and the work that it starts: a response_url is valid for 30 minutes
 
 // start runs and answers a command, once by its id. Admins may manage everything, and everyone their direct messages with the bot.
-func (s *Slack) start(id string, c command, show platform.Show) {
+func (s *Slack) start(id string, c typed, show platform.Show) {
 	s.Command(id, c.place.String(), runTimeout, c.ran, func(ctx context.Context) error {
 		name, admin, err := s.lookUpPerson(ctx, s.api.read, c.who.ID)
 		if err != nil {
@@ -58,8 +61,8 @@ func (s *Slack) start(id string, c command, show platform.Show) {
 // Spell returns how people write a command: after /cairn, or in a thread, where Slack has none, after a mention of the bot.
 func (s *Slack) Spell(conversation, line string) string {
 	place := chat.ParsePlace(conversation)
-	command, _ := channel.FindCommand(strings.TrimPrefix(line, "/"))
-	if place.Thread == "" && !(command.Replies && s.repliesInThreads(place)) {
+	called, _ := command.Find(strings.TrimPrefix(line, "/"))
+	if place.Thread == "" && !(called.Replies && s.repliesInThreads(place)) {
 		return "/cairn " + strings.TrimPrefix(line, "/")
 	}
 	name := "Cairn"
@@ -99,7 +102,7 @@ func (s *Slack) onButton(payload json.RawMessage) {
 	place := s.place(p.Channel.ID, value.Thread)
 	thread := s.placeOf(p.Channel.ID, p.Message).Thread
 	who := channel.Person{ID: p.User.ID, Name: cmp.Or(p.User.Name, p.User.Username)}
-	c := command{place: place, line: value.Line, who: who, page: value.Page}
+	c := typed{place: place, line: value.Line, who: who, page: value.Page}
 	show := s.overURL(c, p.URL, thread, false, true)
 	if !known {
 		s.Command(p.Trigger+p.URL, place.String(), runTimeout, nil, func(ctx context.Context) error { return s.RefuseButton(ctx, place.String(), show) })
@@ -110,8 +113,8 @@ func (s *Slack) onButton(payload json.RawMessage) {
 
 // overURL answers over a response_url. Only the sender sees the answer, unless it is public. The answer may replace the
 // message whose button was pressed, in this thread.
-func (s *Slack) overURL(c command, url, thread string, public, replaces bool) platform.Show {
-	return func(ctx context.Context, a channel.Answer) error {
+func (s *Slack) overURL(c typed, url, thread string, public, replaces bool) platform.Show {
+	return func(ctx context.Context, a command.Answer) error {
 		public = public && !a.Private
 		text, all := blocks(c, a)
 		m := &slackgo.WebhookMessage{Text: text, ReplaceOriginal: replaces && !a.Private, ResponseType: slackgo.ResponseTypeEphemeral}
@@ -134,12 +137,12 @@ func (s *Slack) overURL(c command, url, thread string, public, replaces bool) pl
 }
 
 // asMessage answers a written command with a message, which all see unless the answer is private: such a one cannot be edited.
-func (s *Slack) asMessage(c command, written string) platform.Show {
+func (s *Slack) asMessage(c typed, written string) platform.Show {
 	ts := ""
 	place := c.place
 	m := mark{Reply: "command-" + written}
 	write := s.api.write
-	return func(ctx context.Context, a channel.Answer) error {
+	return func(ctx context.Context, a command.Answer) error {
 		options := optionsOf(blocks(c, a))
 		return s.retry(ctx, func(failed error) (err error) {
 			if ts != "" {
@@ -205,7 +208,7 @@ const (
 )
 
 // blocks renders one page of an answer, shortened to fit, with buttons for its neighbours; text is what notifications show.
-func blocks(c command, a channel.Answer) (text string, all []slackgo.Block) {
+func blocks(c typed, a command.Answer) (text string, all []slackgo.Block) {
 	a = a.Fenced()
 	shown := a.Page(c.page)
 	buttons := pageButtons(c, a)
@@ -238,16 +241,16 @@ func sections(text string) (first string, all []slackgo.Block) {
 	return escape(pieces[0]), all
 }
 
-func pageButtons(c command, a channel.Answer) (buttons []slackgo.BlockElement) {
+func pageButtons(c typed, a command.Answer) (buttons []slackgo.BlockElement) {
 	page := min(max(c.page, 0), a.Pages()-1)
 	for _, b := range []struct {
 		label string
 		page  int
-	}{{channel.TextPrevious, page - 1}, {channel.TextNext, page + 1}} {
+	}{{command.TextPrevious, page - 1}, {command.TextNext, page + 1}} {
 		if b.page < 0 || b.page >= a.Pages() {
 			continue
 		}
-		button := buttonOf(channel.Translated(a.Language, b.label), buttonValue{Line: c.line, Page: b.page, Thread: c.place.Thread})
+		button := buttonOf(sentences.In(a.Language).Translate(b.label), buttonValue{Line: c.line, Page: b.page, Thread: c.place.Thread})
 		if button == nil {
 			return nil
 		}

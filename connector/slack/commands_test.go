@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/command"
+	"cairn/channel/sentences"
 	"cairn/testkit/check"
 	"cairn/testkit/slacktest"
 )
@@ -35,7 +37,7 @@ func (r *rig) command(channelID, who, text string) string {
 	return r.told(channelID, who, n+1).Shown()
 }
 
-func (r *rig) run(channelID, who, line string) channel.Answer {
+func (r *rig) run(channelID, who, line string) command.Answer {
 	r.T.Helper()
 	answer, _, err := r.Hub.Run(r.T.Context(), conversation(channelID), channel.Person{ID: who, Name: "ann", Manager: true}, line)
 	check.NoError(r.T, err)
@@ -112,7 +114,7 @@ func TestSlashCommands(t *testing.T) {
 	tell("remember the launch is on Friday & not <later>")
 	check.Contains(t, "the result", tell("memories launch"), "the launch is on Friday &amp; not &lt;later&gt; (ann")
 	unknown := tell("dance")
-	check.HasPrefix(t, "what an unknown one is answered", unknown, channel.TextUnknown)
+	check.HasPrefix(t, "what an unknown one is answered", unknown, command.TextUnknown)
 	check.Contains(t, "what an unknown one is answered", unknown, "/cairn memories")
 	r.w.Command(general, ann, "/cairn", "stop")
 	r.eventually("one that others should see is answered for all", func() bool { return len(r.said(general)) == 1 })
@@ -179,8 +181,8 @@ func TestAnUnknownButtonIsAnsweredInWords(t *testing.T) {
 	r, general, ann := town(t, slacktest.Options{}, answerN)
 	r.Language = "ja"
 	r.begin()
-	want := channel.Translated("ja", channel.TextNoButton)
-	check.That(t, want != channel.TextNoButton, "it has no translation")
+	want := sentences.In("ja").Translate(command.TextNoButton)
+	check.That(t, want != command.TextNoButton, "it has no translation")
 	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "the root"})
 	for n, action := range []string{
 		`"action_id":"memories_next","value":"2"`,                                               // of no version
@@ -225,11 +227,11 @@ func TestListsHavePages(t *testing.T) {
 
 	t.Run("that are shortened until Slack takes them", func(t *testing.T) {
 		for _, letter := range []string{"x", "語", "<", `"`, "@here"} {
-			var page channel.Answer
+			var page command.Answer
 			for i := range 12 {
 				page.Items = append(page.Items, fmt.Sprintf("#%d %s", i, strings.Repeat(letter, 3000)))
 			}
-			answer := r.connector.asMessage(command{place: r.connector.place(general, ""), line: "/expand 1"}, "")
+			answer := r.connector.asMessage(typed{place: r.connector.place(general, ""), line: "/expand 1"}, "")
 			check.NoError(t, answer(t.Context(), page))
 			own := r.own(general)
 			shown := own[len(own)-1].Shown()

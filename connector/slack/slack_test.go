@@ -18,6 +18,7 @@ import (
 
 	"cairn/channel"
 	"cairn/channel/access"
+	"cairn/channel/command"
 	"cairn/chat"
 	"cairn/connector/platform"
 	"cairn/memory"
@@ -160,14 +161,14 @@ func TestWhoMayUseIt(t *testing.T) {
 	check.Lacks(t, "what they are told alone with the bot", strings.Join(r.said(r.w.DM(ann)), ""), "answer")
 	r.eventually("all is acknowledged", r.acknowledged)
 
-	check.Equal(t, "the result", r.command(general, ann, "stop"), channel.TextRefused) // a public one
+	check.Equal(t, "the result", r.command(general, ann, "stop"), command.TextRefused) // a public one
 	for i := range 12 {
 		r.run(general, bob, fmt.Sprint("/remember thing ", i))
 	}
 	r.w.Say(slacktest.Post{Channel: general, User: bob, Text: mention + "/memories"})
 	r.eventually("there is a list", func() bool { return len(r.own(general)) == 2 })
 	r.w.Press(general, r.own(general)[1].TS, ann, actionPrefix+"next")
-	check.Equal(t, "the result", r.told(general, ann, 2).Shown(), channel.TextRefused)
+	check.Equal(t, "the result", r.told(general, ann, 2).Shown(), command.TextRefused)
 	check.Equal(t, "the page was turned", r.own(general)[1].Edits, 0)
 	check.Contains(t, "the result", r.command(general, bob, "forget 1"), "forgotten") // an administrator runs what is restricted
 }

@@ -211,7 +211,7 @@ func (s *Slack) next(ctx context.Context, batch []event) (n int, store func() er
 			if n > 0 {
 				break
 			}
-			c := command{place: place, line: in.Text, who: channel.Person{ID: in.AuthorID, Name: in.Author}, ran: make(chan struct{})}
+			c := typed{place: place, line: in.Text, who: channel.Person{ID: in.AuthorID, Name: in.Author}, ran: make(chan struct{})}
 			s.start(place.Channel+"/"+in.ID, c, s.asMessage(c, in.ID)) // it comes as a message and as a mention
 			return 1, nil
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cairn/channel"
+	"cairn/channel/command"
 	"cairn/chat"
 )
 
@@ -32,9 +33,9 @@ func (w *writer) stopped() {
 
 // stop runs /stop for a person, once for a click. Only that person sees what came of it.
 func (s *Slack) stop(click string, place chat.Place, person string) {
-	c := command{place: place, line: "/stop", who: channel.Person{ID: person}}
+	c := typed{place: place, line: "/stop", who: channel.Person{ID: person}}
 	show := s.asMessage(c, "stop-"+click)
-	s.start("stop/"+click, c, func(ctx context.Context, a channel.Answer) error {
+	s.start("stop/"+click, c, func(ctx context.Context, a command.Answer) error {
 		a.Private = true
 		return show(ctx, a)
 	})

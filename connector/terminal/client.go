@@ -11,6 +11,9 @@ import (
 	"sync"
 
 	"cairn/channel"
+	"cairn/channel/command"
+	"cairn/channel/report"
+	"cairn/channel/sentences"
 	"cairn/internal/observe"
 )
 
@@ -29,7 +32,7 @@ func newClient(hub *channel.Hub, log *slog.Logger) client {
 func (c client) headline(ctx context.Context, conversation, language string) string {
 	model, window := channel.ModelIn(ctx, c.hub, conversation)
 	return fmt.Sprintf("Cairn · #%s · %s (%s) · %s", shortName(conversation), Printable(model), shortTokens(window.Tokens),
-		channel.Translated(language, "/help for commands, Ctrl-D to quit"))
+		sentences.In(language).Translate("/help for commands, Ctrl-D to quit"))
 }
 
 // shortTokens writes the size of a window as its makers do: 32k means 32 000 or 32 768 tokens.
@@ -67,7 +70,7 @@ func (c client) deliver(ctx context.Context, conversation string, m channel.Inbo
 
 // command runs a command. The error is a sentence for the person, or the context's error if the run is
 // ending; the log has the reason.
-func (c client) command(ctx context.Context, conversation string, who channel.Person, line string) (channel.Answer, error) {
+func (c client) command(ctx context.Context, conversation string, who channel.Person, line string) (command.Answer, error) {
 	answer, _, err := c.hub.Run(ctx, conversation, who, line)
 	if err == nil || ctx.Err() != nil {
 		return answer, err
@@ -86,7 +89,7 @@ func (c client) drain(ctx context.Context, match func(conversation string) bool,
 		if open > 1 {
 			text = fmt.Sprintf("waiting for %d tasks; Ctrl-C quits, and the next start resumes them", open)
 		}
-		note("cairn: " + channel.Translated(language, text) + "\n")
+		note("cairn: " + sentences.In(language).Translate(text) + "\n")
 	})
 }
 
@@ -117,9 +120,9 @@ func (s *spectator) language(conversation string) string {
 	return speaks(conversation)
 }
 
-func (s *spectator) Accepted(string, string, int64)               {}
-func (s *spectator) Remembered(string, int64, string, string)     {}
-func (s *spectator) Used(string, string, string, channel.Expense) {} // people use /usage
+func (s *spectator) Accepted(string, string, int64)              {}
+func (s *spectator) Remembered(string, int64, string, string)    {}
+func (s *spectator) Used(string, string, string, report.Expense) {} // people use /usage
 
 func (s *spectator) Compaction(name string, event channel.Event) {
 	if !s.repeats(name, event) {
@@ -164,7 +167,7 @@ func (s *spectator) repeats(name string, event channel.Event) bool {
 // status returns a line about event in a language, or "" if it should not be shown: of a compaction that no
 // person requested only the start and the end are.
 func status(language string, event channel.Event) string {
-	say := func(format string, args ...any) string { return "· " + channel.Sayf(language, format, args...) }
+	say := func(format string, args ...any) string { return "· " + sentences.In(language).Sayf(format, args...) }
 	switch event.State {
 	case "started":
 		return say("compacting messages %d to %d", event.From, event.To)
@@ -177,7 +180,7 @@ func status(language string, event channel.Event) string {
 		if event.Stopped {
 			return ""
 		}
-		return say("could not compact messages %d to %d: %s", event.From, event.To, channel.Translated(language, event.Error))
+		return say("could not compact messages %d to %d: %s", event.From, event.To, sentences.In(language).Translate(event.Error))
 	case "rewritten":
 		return say("rewrote a line of the summary of messages %d to %d", event.From, event.To)
 	case "undone":
@@ -191,10 +194,10 @@ func status(language string, event channel.Event) string {
 
 // taskStatus returns a line about the start or the end of a task in a language; "" for steps in between.
 func taskStatus(language string, t channel.Task) string {
-	say := func(format string, args ...any) string { return "· " + channel.Sayf(language, format, args...) }
+	say := func(format string, args ...any) string { return "· " + sentences.In(language).Sayf(format, args...) }
 	switch {
 	case !t.Ended.IsZero():
-		return say("task %d of %s: %s after %d messages", t.Number, t.Agent, channel.Word(language, "task", string(t.State)), t.Messages)
+		return say("task %d of %s: %s after %d messages", t.Number, t.Agent, sentences.In(language).Word("task", string(t.State)), t.Messages)
 	case t.Messages == 0:
 		return say("task %d of %s has started; /tasks lists tasks", t.Number, t.Agent)
 	}

@@ -15,6 +15,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"cairn/channel"
+	"cairn/channel/sentences"
 )
 
 // editor shows an input line at the bottom of the terminal. Finished output is printed above it and scrolls away.
@@ -183,7 +184,7 @@ func (e *editor) say(ctx context.Context, shown string, line typed, parseErr err
 	}
 	if answer.Forgets && e.history != "" {
 		if err := os.Truncate(e.history, 0); err != nil {
-			e.note(channel.Sayf(e.language(e.conversation), "your input history was not deleted: %s", err))
+			e.note(sentences.In(e.language(e.conversation)).Sayf("your input history was not deleted: %s", err))
 		}
 	}
 	err = e.write(hanging(printable(answer.String()), e.width(), answer.Aligned) + "\n")
@@ -247,5 +248,5 @@ func (e *editor) Reply(string, []string) channel.Writer { return &stream{editor:
 
 // says translates a sentence into the conversation's language.
 func (e *editor) says(text string) string {
-	return channel.Translated(e.language(e.conversation), text)
+	return sentences.In(e.language(e.conversation)).Translate(text)
 }

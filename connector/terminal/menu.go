@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/channel"
+	"cairn/channel/command"
 )
 
 const menuSize = 8
@@ -19,12 +19,12 @@ type menu struct {
 
 // choices returns the commands that the input can be completed to; none unless it is a single word that
 // starts with a slash.
-func (s *screen) choices() (found []channel.Command) {
+func (s *screen) choices() (found []command.Command) {
 	word, slash := strings.CutPrefix(strings.ToLower(s.input.Value()), "/")
 	if s.menu.closed || !slash || strings.ContainsAny(word, " \n") {
 		return nil
 	}
-	for _, c := range append(slices.Clone(channel.Commands), channel.Command{Name: "quit", Help: "quit (also /exit and Ctrl-D)"}) {
+	for _, c := range append(slices.Clone(command.All), command.Command{Name: "quit", Help: "quit (also /exit and Ctrl-D)"}) {
 		if strings.HasPrefix(c.Name, word) {
 			found = append(found, c)
 		}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/command"
+	"cairn/channel/sentences"
 )
 
 // plain writes replies to out and everything else to err. A reply is written when it is complete,
@@ -108,7 +110,7 @@ func (p *plain) stop() {
 }
 
 // complete returns the whole output of a command, and waits for a slow one if the output is awaited.
-func complete(ctx context.Context, answer channel.Answer) string {
+func complete(ctx context.Context, answer command.Answer) string {
 	if answer.Then == nil || !answer.Awaited {
 		return answer.String()
 	}
@@ -146,4 +148,6 @@ func (plainReply) Show(string) {}
 func (plainReply) Cancel()     {}
 
 // says translates a sentence into the conversation's language.
-func (p *plain) says(text string) string { return channel.Translated(p.language(p.conversation), text) }
+func (p *plain) says(text string) string {
+	return sentences.In(p.language(p.conversation)).Translate(text)
+}

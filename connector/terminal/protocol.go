@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"cairn/channel"
+	"cairn/channel/report"
 	"cairn/connector/platform"
 )
 
@@ -39,7 +40,7 @@ type (
 	usageLine struct {
 		For   string `json:"for"`
 		Model string `json:"model"`
-		channel.Expense
+		report.Expense
 	}
 	taskLine struct {
 		Task channel.Task `json:"task"`
@@ -200,7 +201,7 @@ func (p *protocol) Remembered(name string, id int64, kind, content string) {
 	p.emit("memory", name, memoryLine{id, kind, content})
 }
 
-func (p *protocol) Used(name, kind, model string, e channel.Expense) {
+func (p *protocol) Used(name, kind, model string, e report.Expense) {
 	p.emit("usage", name, usageLine{kind, model, e})
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/report"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
@@ -75,7 +76,7 @@ func TestProtocol(t *testing.T) {
 			From: 1, To: 9, Messages: 9, BeforeTokens: 50, AfterTokens: 20, Window: 100, Summary: "s",
 		})
 		s.connector.Remembered("terminal:x", 7, "fact", "tea")
-		s.connector.Used("terminal:x", store.ForSummary, "m1", channel.Expense{Requests: 1, Tokens: prices.Tokens{Input: 900, Cached: 500, Output: 40}, Cost: 0.25})
+		s.connector.Used("terminal:x", store.ForSummary, "m1", report.Expense{Requests: 1, Tokens: prices.Tokens{Input: 900, Cached: 500, Output: 40}, Cost: 0.25})
 		check.EqualAll(t, "pieces of a reply", s.connector.Split("a\nb"), []string{"a\nb"})
 		id := check.Must(s.connector.Reply("terminal:x", nil).Send(t.Context(), channel.Piece{Reply: "r", Text: "t"}))(t)
 		check.Equal(t, "id of the piece", id, "r")

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"cairn/channel"
+	"cairn/channel/command"
 )
 
 // request is an input line with defaults applied.
@@ -133,7 +134,7 @@ func (p *protocol) complete(r *request) (err error) {
 	return err
 }
 
-// quitWords leave the chat. They exist only in the terminal, so channel.Commands does not contain them.
+// quitWords leave the chat. They exist only in the terminal, so command.All does not contain them.
 var quitWords = []string{"quit", "exit"}
 
 type typed struct {
@@ -160,19 +161,19 @@ func parseTyped(line string) (typed, error) {
 	if slices.Contains(quitWords, strings.ToLower(word)) {
 		return typed{quit: true}, nil
 	}
-	command, err := channel.FindCommand(word)
+	found, err := command.Find(word)
 	if err != nil {
 		return typed{}, err
 	}
-	return typed{text: text, command: command.Name, immediate: command.Urgent}, nil
+	return typed{text: text, command: found.Name, immediate: found.Urgent}, nil
 }
 
-// command matches a slash and a word that has only letters and hyphens: "/usr/bin is full" is not a command.
-var command = regexp.MustCompile(`^/([\pL-]+)(?:[\s\pZ]|$)`)
+// slashWord matches a slash and a word that has only letters and hyphens: "/usr/bin is full" is not a command.
+var slashWord = regexp.MustCompile(`^/([\pL-]+)(?:[\s\pZ]|$)`)
 
 // commandWord returns the word of a command at the start of text, else "".
 func commandWord(text string) string {
-	if found := command.FindStringSubmatch(text); found != nil {
+	if found := slashWord.FindStringSubmatch(text); found != nil {
 		return found[1]
 	}
 	return ""

@@ -1,11 +1,12 @@
-package channel
+// Package report has what people see of a conversation: its window, its summaries, its settings, and what its models cost.
+package report
 
 import (
 	"context"
 
+	"cairn/channel/sentences"
 	"cairn/compactor"
 	"cairn/llm"
-	"cairn/memory"
 	"cairn/store"
 )
 
@@ -23,7 +24,7 @@ type Context struct {
 	Ready    string       `json:"ready"`           // summaries made ahead, not shown yet; empty: none
 	Stack    []StackEntry `json:"stack"`           // oldest first
 	Past     Past         `json:"past"`            // from before the session
-	Tasks    []Task       `json:"tasks,omitempty"` // open tasks
+	Tasks    []store.Task `json:"tasks,omitempty"` // open tasks
 
 	Evidence store.Evidence `json:"evidence"`        // of the newest summaries
 	Calls    string         `json:"calls,omitempty"` // model calls in the last hour, if there is a limit; only the running bot knows
@@ -42,10 +43,11 @@ type Fill struct {
 	Paused  string  `json:"paused,omitempty"`
 }
 
-func fillOf(g compactor.Status, language string) Fill {
+// FillOf returns the fill of a window, with sentences of a speaker.
+func FillOf(g compactor.Status, speaker sentences.Speaker) Fill {
 	return Fill{
 		Used: g.Used, Max: g.Window, UsedPct: float64(g.Used*1000/max(g.Window, 1)) / 10,
-		Next: nextLevel(g, language), Running: runningWords(g, language), Last: lastWords(g.Last, language), Paused: Translated(language, g.Paused),
+		Next: nextLevel(g, speaker), Running: runningWords(g, speaker), Last: lastWords(g.Last, speaker), Paused: speaker.Translate(g.Paused),
 	}
 }
 
@@ -66,41 +68,23 @@ type Past struct {
 	Sessions int          `json:"sessions"`       // how many earlier sessions Earlier covers
 }
 
-// ReadContext reads how full a conversation's window is from the database alone.
-func ReadContext(ctx context.Context, records *store.Conversation, agent Agent) (Context, error) {
-	tools, err := agent.tools(ctx, records, memory.ToolOptions{}, nil)
-	if err != nil {
-		return Context{}, err
-	}
-	policy, err := agent.PolicyOf(ctx, records)
-	if err != nil {
-		return Context{}, err
-	}
-	engine, err := compactor.Open(ctx, agent.engine(newWindow(ctx, agent.Model), tools, compactor.Options{
-		Records: memory.Of(records).Records(), Policy: func() compactor.Policy { return policy },
-	}))
-	if err != nil {
-		return Context{}, err
-	}
-	defer engine.Close()
-	return newContext(ctx, engine.StatusReader()(), records, agent, DefaultLanguage), nil
-}
-
-// newContext returns the report, with its sentences in a language.
-func newContext(ctx context.Context, g compactor.Status, records *store.Conversation, agent Agent, language string) Context {
-	window := agent.Model.Window(ctx)
-	counts, _ := records.Transcript().Counts(ctx) // the report has what can be read
+// NewContext returns the report of a conversation, with sentences of a speaker. What cannot be read is left out. It may ask
+// the model's server.
+func NewContext(ctx context.Context, g compactor.Status, records *store.Conversation, agent string, model llm.Model, speaker sentences.Speaker) Context {
+	window := model.Window(ctx)
+	counts, _ := records.Transcript().Counts(ctx)
 	open, _ := records.Tasks().Open(ctx)
 	evidence, _ := records.Compactions().Evidence(ctx)
 	c := Context{
-		Channel: records.Name(), Agent: agent.ID, Model: agent.Model.Name(), Source: window.Source,
-		Fill: fillOf(g, language), Parts: Parts{g.Frame, g.Head, g.Verbatim, g.Reserve},
+		Channel: records.Name(), Agent: agent, Model: model.Name(), Source: window.Source,
+		Fill: FillOf(g, speaker), Parts: Parts{g.Frame, g.Head, g.Verbatim, g.Reserve},
 		Messages: counts.Messages, Verbatim: g.Lines - g.InPart, InPart: g.InPart,
 		Stack: stackOf(g.Stack), Past: pastOf(g.Past), Tasks: open, Evidence: evidence,
 	}
 	if n := len(g.Prepared); n > 0 {
-		c.Ready = Sayf(language, "%d summaries ready, up to #%d; the oldest are applied at the next level, or at the first request after %s of silence",
-			n, g.Prepared[n-1].To, Translated(language, llm.InMinutes(g.Policy.CacheTTL.Or(cacheTTLOf(agent.Model)))))
+		silence := llm.InMinutes(g.Policy.CacheTTL.Or(llm.CacheTTLOf(model)))
+		c.Ready = speaker.Sayf("%d summaries ready, up to #%d; the oldest are applied at the next level, or at the first request after %s of silence",
+			n, g.Prepared[n-1].To, speaker.Translate(silence))
 	}
 	return c
 }

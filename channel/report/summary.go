@@ -1,11 +1,18 @@
 // Summaries and their lines, as /context, /summaries, the dashboard and the API show them.
 
-package channel
+package report
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
+	"cairn/store"
 )
 
 // StackEntry is one entry of the stack.
@@ -47,8 +54,8 @@ type DroppedLine struct {
 	By   string `json:"by,omitempty"` // the name of the person who removed or rewrote it; absent: the messages contradict it
 }
 
-// linesOf returns the lines of a summary that claim something, as people count them.
-func linesOf(s compactor.Summary) []SummaryLine {
+// LinesOf returns the lines of a summary that claim something, as people count them.
+func LinesOf(s compactor.Summary) []SummaryLine {
 	claims := s.Claims()
 	lines := make([]SummaryLine, len(claims))
 	for i, claim := range claims {
@@ -65,7 +72,7 @@ func linesOf(s compactor.Summary) []SummaryLine {
 // StackEntryOf converts a summary to an entry of the stack.
 func StackEntryOf(s compactor.Summary) StackEntry {
 	text := s.Marked()
-	lines := linesOf(s)
+	lines := LinesOf(s)
 	if s.Kind == compactor.Placeholder {
 		text = s.Render()
 		for i := range lines {
@@ -89,4 +96,43 @@ func stackOf(rows []compactor.Summary) []StackEntry {
 		all[i] = StackEntryOf(row)
 	}
 	return all
+}
+
+// maxShown is how many messages of a line's evidence are shown: a line of an extract may quote a hundred.
+const maxShown = 12
+
+// Numbered formats the numbers of messages, the first maxShown of them and how many there are: "#12, #15", "#1, #2, … (140)".
+func Numbered(seqs []int64) string {
+	names := make([]string, min(len(seqs), maxShown))
+	for i := range names {
+		names[i] = "#" + strconv.FormatInt(seqs[i], 10)
+	}
+	shown := strings.Join(names, ", ")
+	if len(seqs) > maxShown {
+		shown += fmt.Sprintf(", … (%d)", len(seqs))
+	}
+	return shown
+}
+
+// Evidence returns the first maxShown messages that a line of a summary rests on, without those that were deleted since.
+func Evidence(ctx context.Context, records *store.Conversation, l SummaryLine) (messages []chat.Record, err error) {
+	for _, seq := range l.Seqs[:min(len(l.Seqs), maxShown)] {
+		m, failed := records.Transcript().Message(ctx, seq)
+		if failed == nil {
+			messages = append(messages, chat.RecordOf(m))
+		} else if !errors.Is(failed, store.ErrNotFound) {
+			err = failed
+		}
+	}
+	return messages, err
+}
+
+// MessagesIn returns how many messages were summarized in one step: a fold is of some that are summarized already.
+func MessagesIn(rows []compactor.Summary) (n int) {
+	for _, row := range rows {
+		if row.Kind == compactor.Leaf {
+			n += row.Messages
+		}
+	}
+	return n
 }

@@ -1,0 +1,81 @@
+// The answer to a command, and what connectors add to it.
+
+package command
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"cairn/channel/sentences"
+)
+
+// Answer is the result of a command.
+type Answer struct {
+	Text  string   // shown above the items, if there are any
+	Items []string // lines of a list; a connector that can shows them in pages
+
+	Language string // of the conversation, for what connectors add
+
+	Private bool // only for the person who asked, even if the command is Public: a refusal
+	Aligned bool // Text has columns, which need a fixed-width font: see Fenced
+
+	Forgets bool // what the person said is being deleted: a connector deletes its own copies too
+
+	// Then, if not nil, waits until what the command started, or ctx, has ended, and returns the text that replaces Text.
+	Then func(ctx context.Context) string
+
+	// Awaited says that the real answer is what Then returns. Otherwise a connector that shows compactions need not wait for it.
+	Awaited bool
+}
+
+// pageSize is the number of items on a page.
+const pageSize = 10
+
+// Pages returns how many pages the answer has, at least one.
+func (a Answer) Pages() int { return max((len(a.Items)+pageSize-1)/pageSize, 1) }
+
+// Page returns page n, counted from 0; if n is out of range, the nearest page.
+func (a Answer) Page(n int) string {
+	n = min(max(n, 0), a.Pages()-1)
+	text := a.lines(a.Items[n*pageSize : min((n+1)*pageSize, len(a.Items))])
+	if a.Pages() > 1 {
+		text += "\n" + sentences.In(a.Language).Translate(fmt.Sprintf("(page %d of %d)", n+1, a.Pages()))
+	}
+	return text
+}
+
+// What connectors add to answers, in English; sentences.In(Answer.Language) translates it.
+const (
+	TextRefused  = "I do not answer here."
+	TextUnknown  = "I do not know that command. I know these:"
+	TextNoButton = "This button no longer works: its subject is gone, or another version of me created it. Type the command instead."
+	TextDone     = "Done."
+	TextPrevious = "Previous" // page
+	TextNext     = "Next"     // page
+)
+
+// String returns the whole answer.
+func (a Answer) String() string { return a.lines(a.Items) }
+
+func (a Answer) lines(items []string) string {
+	return strings.TrimPrefix(strings.Join(append([]string{a.Text}, items...), "\n"), "\n")
+}
+
+// backticks puts a zero-width joiner between backticks that would end a code block.
+var backticks = strings.NewReplacer("```", "`\u2060`\u2060`")
+
+// Fenced returns the answer for a connector that shows Markdown: aligned text becomes a code block.
+func (a Answer) Fenced() Answer {
+	if a.Aligned && a.Text != "" {
+		a.Text = "```\n" + backticks.Replace(a.Text) + "\n```"
+		a.Aligned = false
+	}
+	return a
+}
+
+// Choice is a suggested value for an argument of a command.
+type Choice struct {
+	Label string // shown to people
+	Value string
+}

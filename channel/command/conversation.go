@@ -1,0 +1,92 @@
+package command
+
+import (
+	"context"
+
+	"cairn/channel/access"
+	"cairn/channel/report"
+	"cairn/channel/sentences"
+	"cairn/compactor"
+	"cairn/privacy"
+	"cairn/store"
+)
+
+// Conversation is what commands read and change of a conversation, besides what is in its records. Its methods are safe for
+// concurrent use, and wait for no turn.
+type Conversation interface {
+	Window
+	Turns
+	Tasks
+
+	// Setup returns how the conversation is set up, once it is open.
+	Setup(ctx context.Context) (Setup, error)
+	// SettingsChanged has the conversation and its threads read what people set for it.
+	SettingsChanged()
+	// ToolsChanged has the conversation and its threads read which tools they have, before their next turns.
+	ToolsChanged()
+	// Remembered reports a new memory to those who follow the conversation.
+	Remembered(id int64, kind, content string)
+	// Forget erases a person from conversations, and what their loops hold in memory. The messages are deleted in the background;
+	// done receives the result of that.
+	Forget(ctx context.Context, who privacy.Who, in []*store.Conversation) (done <-chan error, err error)
+}
+
+// Window is the context window of a conversation. Commands that use it open the conversation.
+type Window interface {
+	// Status returns how full the window is, and the summaries in it.
+	Status() compactor.Status
+	// Context returns the report of /context, with model usage and with sentences of a speaker.
+	Context(ctx context.Context, speaker sentences.Speaker) (report.Context, error)
+	// Compact requests a compaction, and returns how it starts.
+	Compact(ctx context.Context, request compactor.Requested) (started compactor.Event, err error)
+	// Undo reverts the last compaction.
+	Undo() (compactor.Event, error)
+	// Rewrite replaces a line of a summary, which people count from 1; an empty text removes it.
+	Rewrite(summary int64, line int, text string, by compactor.Writer) (compactor.Event, error)
+	// Recap prepares a summary for a person, which counts as one of their turns; allowed is false if they have none left in this
+	// minute. write may run later, when the conversation is not open any more.
+	Recap(who access.Person, focus string) (write func(ctx context.Context) (compactor.Recap, error), allowed bool)
+	// StartSession requests a new session. wanted is false if this one has no messages yet; later means that it starts once earlier
+	// messages are answered.
+	StartSession(ctx context.Context) (wanted, later bool, err error)
+}
+
+// Turns are the answers of the bot that people see in a conversation.
+type Turns interface {
+	// Stop stops the running one; it reports whether there was one.
+	Stop() (stopped bool)
+	// Approve allows or denies the call of a tool that waits for permission; an empty code means any. text describes the outcome for
+	// people; ok is false if the call does not wait.
+	Approve(code, by string, allow bool) (text string, ok bool)
+	// Pause ends answers until Resume: in the conversation, or everywhere.
+	Pause(ctx context.Context, everywhere bool, by access.Person) error
+	// Resume ends a pause.
+	Resume(ctx context.Context, everywhere bool) error
+	// WhySilent tells people why the bot does not answer in the conversation; "" if it does.
+	WhySilent(ctx context.Context) string
+}
+
+// Tasks are the tasks of other agents that a conversation started.
+type Tasks interface {
+	// StartTask starts a task of an agent. Its error, if it is a sentences.Problem, says why that agent cannot have it.
+	StartTask(ctx context.Context, agent, text string, by access.Person) (store.Task, error)
+	// StopTask stops an open task.
+	StopTask(ctx context.Context, task store.Task, by access.Person) error
+}
+
+// Setup is how a conversation is set up.
+type Setup struct {
+	Policy       compactor.Policy        // in the settings file
+	Origin       func(key string) string // where the settings file sets a key of Policy; see report.ReadSettings
+	Agents       []string                // ids of the agents that accept tasks; empty: none
+	PostsNothing bool                    // so a task could not have a result here
+	ToolServers  []ToolServer            // in the order of the settings file
+}
+
+// ToolServer is a program with tools.
+type ToolServer struct {
+	ID       string
+	Tools    []string // by the names that models know
+	Problem  string   // why it cannot be reached; "": it can
+	FromFile bool     // the settings file gives it to the agent
+}

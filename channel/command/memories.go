@@ -1,0 +1,238 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"cairn/channel/sentences"
+	"cairn/chat"
+	"cairn/compactor/summarize"
+	"cairn/memory"
+	"cairn/store"
+)
+
+// Commands for memories: list, search, add, forget.
+
+const (
+	memoriesShown  = 200 // the most memories in a list; page:2 is the next list
+	recallMemories = 5   // the most memories /recall shows
+	recallMessages = 20  // the most messages
+	recallPassage  = 500 // the most characters of each, and of a file
+)
+
+// runMemories lists or searches memories; "pin 12", "unpin 12" and "restore 12" change one.
+func runMemories(ctx context.Context, c *Call) (Answer, error) {
+	verb, number, _ := strings.Cut(c.Args, " ")
+	id, ok := numberOf(strings.TrimSpace(number))
+	if !ok {
+		return listMemories(ctx, c)
+	}
+	ms := memory.Of(c.Records)
+	switch strings.ToLower(verb) {
+	case "pin":
+		_, err := changeMemory(ctx, c, id, func() error { return ms.Pin(ctx, id, true) })
+		return Answer{Text: fmt.Sprintf("Memory %d is pinned: it neither expires nor fades.", id)}, err
+	case "unpin":
+		_, err := changeMemory(ctx, c, id, func() error { return ms.Pin(ctx, id, false) })
+		return Answer{Text: fmt.Sprintf("Memory %d is no longer pinned.", id)}, err
+	case "restore":
+		_, err := changeMemory(ctx, c, id, func() error { return ms.Restore(ctx, id) })
+		return Answer{Text: fmt.Sprintf("Memory %d is restored.", id)}, err
+	}
+	return listMemories(ctx, c)
+}
+
+// listMemories lists the memories that the arguments ask for.
+func listMemories(ctx context.Context, c *Call) (Answer, error) {
+	f, err := filterOf(c)
+	if err != nil {
+		return Answer{}, err
+	}
+	found, total, err := memory.Of(c.Records).List(ctx, f)
+	switch {
+	case total == 0 && f.Query == "" && f.Kind == "":
+		return Answer{Text: c.Speaker.Sayf("No memories from this conversation yet. I save them when older messages are summarized, or with /remember.")}, err
+	case len(found) == 0:
+		return Answer{Text: "No memories here match that."}, err
+	}
+	var answer Answer
+	if total > len(found) {
+		answer.Text = c.Speaker.Sayf("%d to %d of %d. Narrow the list with words or kind:KIND.", f.Offset+1, f.Offset+len(found), total)
+		if f.Offset+len(found) < total {
+			answer.Text += c.Speaker.Sayf(" See more with page:%d.", f.Offset/memoriesShown+2)
+		}
+	}
+	for _, m := range found {
+		line := memoryWords(c.Speaker, m)
+		if m.Conversation != c.Records.Name() {
+			line += c.Speaker.Sayf(" from %s", m.Conversation)
+		}
+		answer.Items = append(answer.Items, line)
+	}
+	return answer, nil
+}
+
+// filterOf reads the arguments of a list: words to look for, "kind:KIND" and "page:N".
+func filterOf(c *Call) (memory.Filter, error) {
+	f := memory.Filter{Asker: c.Who.Name, State: "current", Limit: memoriesShown}
+	var words []string
+	for _, word := range strings.Fields(c.Args) {
+		option, value, set := strings.Cut(strings.ToLower(word), ":")
+		n, _ := strconv.Atoi(value)
+		kind := memoryKind(c.Speaker, value)
+		switch {
+		case option == "kind" && f.Kind == "" && kind != "":
+			f.Kind = kind
+		case option == "kind" && f.Kind == "" && set:
+			var kinds []string
+			for _, kind := range memory.Kinds {
+				kinds = append(kinds, c.Speaker.Word("memory", kind))
+			}
+			return f, problem(fmt.Sprintf("There is no memory kind %q. Use one of %s.", value, strings.Join(kinds, ", ")))
+		case option == "page" && f.Offset == 0 && n > 0 && n < 1e6:
+			f.Offset = (n - 1) * memoriesShown
+		default:
+			words = append(words, word)
+		}
+	}
+	f.Query = strings.Join(words, " ")
+	return f, nil
+}
+
+// memoryWords describes a memory for people.
+func memoryWords(speaker sentences.Speaker, m memory.Memory) string {
+	dates := chat.DateFormat
+	if !speaker.English() {
+		dates = time.DateOnly // without the name of a month
+	}
+	return m.Words(speaker.Word("memory", m.Kind), dates, speaker.Sayf)
+}
+
+// memoryKind returns the kind of memories with a name in English or in the language of speaker; "" if there is none.
+func memoryKind(speaker sentences.Speaker, name string) string {
+	for _, kind := range memory.Kinds {
+		if strings.EqualFold(name, kind) || strings.EqualFold(name, speaker.Word("memory", kind)) {
+			return kind
+		}
+	}
+	return ""
+}
+
+// changeMemory changes a memory if the person may decide about it: who said it, whom it is about, and managers may.
+func changeMemory(ctx context.Context, c *Call, id int64, change func() error) (memory.Memory, error) {
+	d, err := memory.Of(c.Records).Details(ctx, id)
+	m := d.Memory
+	ofPerson := c.Who.ID != "" && (c.Who.ID == m.SpeakerID || c.Who.ID == m.AboutID)
+	if err == nil && !ofPerson && !c.Rules.Manages(c.Records.Name(), c.Who) {
+		return m, problem(fmt.Sprintf("Memory %d did not come from you and is not about you. Ask someone who manages this place.", id))
+	}
+	if err == nil {
+		err = change()
+	}
+	state, wrong := errors.AsType[*memory.StateError](err)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		err = problem(fmt.Sprintf("This conversation has no memory %d. Change memories of another conversation there.", id))
+	case wrong:
+		err = problem(fmt.Sprintf("Memory %d is %s, so this changes nothing.", id, state.State))
+	case errors.Is(err, memory.ErrSaid):
+		err = problem(c.Speaker.Sayf("Memory %d stays forgotten: another one now says the same. /forget that one first.", id))
+	}
+	return m, err
+}
+
+func runRemember(ctx context.Context, c *Call) (Answer, error) {
+	text := c.Args
+	w := memory.KeepRequest{Person: c.Who.Name, PersonID: c.Who.ID}
+	on, here, err := memory.Of(c.Records).Shared(ctx)
+	if err != nil {
+		return Answer{}, err
+	}
+	scope, rest, found := strings.Cut(text, ":")
+	if on && found && strings.EqualFold(scope, "server") { // "server: …" is for all of it
+		if !here {
+			return Answer{}, problem("Memories of this conversation stay here, because it is not a public channel of a server. Leave out \"server:\" to save this one here.")
+		}
+		w.Server = true
+		text = strings.TrimSpace(rest)
+	}
+	if text == "" {
+		return Answer{}, problem(c.Speaker.Sayf("What should I remember? For example: /remember the standup is at 9:30"))
+	}
+	w.MemoryDraft = summarize.MemoryDraft{Kind: "fact", Content: text}
+	s, err := memory.Of(c.Records).Keep(ctx, w)
+	out, optedOut := errors.AsType[*memory.OptedOutError](err)
+	wrong, unfit := errors.AsType[*memory.ContentError](err)
+	switch {
+	case optedOut:
+		return Answer{}, problem(fmt.Sprintf("%s has opted out of my memories, so I cannot remember that.", out.Name))
+	case unfit:
+		return Answer{}, problem(fmt.Sprintf("I cannot remember that: %s", wrong))
+	case err != nil:
+		return Answer{}, err
+	case !s.Fresh:
+		return Answer{Text: c.Speaker.Sayf("I already have that as memory %d: %s", s.ID, s.Content)}, nil
+	}
+	c.Conversation.Remembered(s.ID, s.Kind, s.Content)
+	answer := c.Speaker.Sayf("Saved as memory %d: %s", s.ID, s.Content) // without the secrets in it
+	if w.Server {
+		answer += c.Speaker.Sayf(" All public channels of this server share this memory.")
+	}
+	return Answer{Text: answer}, nil
+}
+
+func runForget(ctx context.Context, c *Call) (Answer, error) {
+	if aboutMe(c.Args) {
+		return runForgetMe(ctx, c)
+	}
+	if c.Args == "" {
+		return Answer{}, problem(c.Speaker.Sayf("Which memory? Give its number, as /memories shows it: /forget 12. /forget me deletes everything of yours."))
+	}
+	id, ok := numberOf(c.Args)
+	if !ok {
+		list, err := listMemories(ctx, c)
+		if len(list.Items) > 0 {
+			list.Text = strings.TrimSpace(c.Speaker.Sayf("Which one? Give its number: /forget 12. ") + list.Text)
+		}
+		return list, err
+	}
+	m, err := changeMemory(ctx, c, id, func() error { return memory.Of(c.Records).Forget(ctx, id) })
+	return Answer{Text: c.Speaker.Sayf("Memory %d is forgotten: %s\nThe messages it came from remain. /memories restore %d brings it back; the bot's operator can delete it permanently: cairn memories purge %d",
+		id, m.Content, id, id)}, err
+}
+
+// suggestMemories offers memories with words that begin with what was typed.
+func suggestMemories(ctx context.Context, records *store.Conversation, typed string) (all []Choice, err error) {
+	found, err := memory.Of(records).Completed(ctx, typed, maxChoices)
+	for _, m := range found {
+		all = append(all, Choice{Label: m.String(), Value: strconv.FormatInt(m.ID, 10)})
+	}
+	return all, err
+}
+
+// runRecall answers from stored data, without a model: memories, then messages, each with the best first.
+func runRecall(ctx context.Context, c *Call) (Answer, error) {
+	if c.Args == "" {
+		return Answer{}, problem(c.Speaker.Sayf("What should I look for? For example: /recall when did we choose the hotel?"))
+	}
+	memories, _, err := memory.Of(c.Records).List(ctx, memory.Filter{Query: c.Args, Asker: c.Who.Name, Limit: recallMemories})
+	messages, failed := memory.Of(c.Records).Recall(ctx, memory.Question{Text: c.Args, Asker: c.Who.Name, Limit: recallMessages})
+	err = errors.Join(err, failed)
+	if len(memories)+len(messages) == 0 {
+		return Answer{Text: fmt.Sprintf("I found nothing here about %q.", c.Args)}, err
+	}
+	var answer Answer
+	for _, m := range memories {
+		answer.Items = append(answer.Items, c.Speaker.Word("result", "memory")+" "+memoryWords(c.Speaker, m))
+	}
+	for _, m := range messages {
+		m.Text = m.Passage(recallPassage)
+		m.Attachments = nil
+		answer.Items = append(answer.Items, chat.OneLine(record(c.Speaker, m.Message)))
+	}
+	return answer, err
+}

@@ -1,0 +1,95 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cairn/channel/sentences"
+	"cairn/chat"
+	"cairn/compactor"
+	"cairn/llm"
+	"cairn/store"
+)
+
+// Commands for pinned messages.
+
+// maxExcerpt is the length of a message in a list, in characters.
+const maxExcerpt = 120
+
+func runPin(ctx context.Context, c *Call) (Answer, error) {
+	m, err := pinnable(ctx, c)
+	if err != nil {
+		return Answer{}, err
+	}
+	head, err := c.Records.Compactions().Head(ctx)
+	if err != nil {
+		return Answer{}, err
+	}
+	if slices.ContainsFunc(head.Pins, func(p compactor.Pin) bool { return p.Seq == m.Seq }) {
+		return Answer{Text: fmt.Sprintf("Message #%d is already pinned.", m.Seq)}, nil
+	}
+	budget := c.Conversation.Status().PinBudget
+	costs := compactor.PinCosts(append(head.Pins, compactor.Pin{Message: m}), budget)
+	cost := costs[len(costs)-1]
+	if cost.Shown == 0 {
+		return Answer{}, problem(c.Speaker.Sayf("Message #%d does not fit: pin_budget allows %d tokens in total, and the message needs %d. /unpin another one, or set a larger pin_budget.", m.Seq, budget, cost.Whole))
+	}
+	_, err = c.Records.Transcript().Pin(ctx, m.Seq, c.Who.Typist())
+	answer := c.Speaker.Sayf("Message #%d is pinned, and stays in the prompt when older messages are summarized: %s", m.Seq, excerpt(c.Speaker, m))
+	if cost.Shown < cost.Whole {
+		answer += "\n" + c.Speaker.Sayf("It is clipped to %d of its %d tokens, because pin_budget allows %d in total.", cost.Shown, cost.Whole, budget)
+	}
+	return Answer{Text: answer}, err
+}
+
+// pinnable finds the message to pin: by its number, or the newest message of a person.
+func pinnable(ctx context.Context, c *Call) (m chat.Message, err error) {
+	seq, ok := numberOf(c.Args)
+	if c.Args == "" {
+		m, err = c.Records.Transcript().Newest(ctx)
+	} else if ok {
+		m, err = c.Records.Transcript().Message(ctx, seq)
+	}
+	switch {
+	case c.Args != "" && !ok:
+		return m, problem(c.Speaker.Sayf("Which message? Give its number: /pin #12. Without a number I pin the newest message."))
+	case errors.Is(err, store.ErrNotFound):
+		return m, problem("There is no such message in this conversation.")
+	case err == nil && (m.Role == llm.RoleTool || strings.TrimSpace(m.Text) == "" && len(m.Attachments) == 0):
+		return m, problem(fmt.Sprintf("#%d cannot be pinned: it is one of my tool calls, not a message.", m.Seq))
+	}
+	return m, err
+}
+
+func runUnpin(ctx context.Context, c *Call) (Answer, error) {
+	seq, ok := numberOf(c.Args)
+	if !ok {
+		return Answer{}, problem(c.Speaker.Sayf("Which message? Give its number, as /pins shows it: /unpin #12"))
+	}
+	err := c.Records.Transcript().Unpin(ctx, seq)
+	if errors.Is(err, store.ErrNotFound) {
+		return Answer{}, problem(fmt.Sprintf("Message #%d is not pinned.", seq))
+	}
+	return Answer{Text: fmt.Sprintf("Message #%d is no longer pinned.", seq)}, err
+}
+
+func runPins(ctx context.Context, c *Call) (Answer, error) {
+	head, err := c.Records.Compactions().Head(ctx)
+	if len(head.Pins) == 0 {
+		return Answer{Text: c.Speaker.Sayf("Nothing is pinned here. /pin pins the newest message, /pin #12 another one.")}, err
+	}
+	budget := c.Conversation.Status().PinBudget
+	costs := compactor.PinCosts(head.Pins, budget)
+	answer := Answer{Text: fmt.Sprintf("Pinned messages (pin_budget allows %d tokens in total):", budget)}
+	for i, p := range head.Pins {
+		answer.Items = append(answer.Items, c.Speaker.Sayf("%s (pinned by %s, %d of %d tokens shown)", excerpt(c.Speaker, p.Message), chat.OneLine(p.By), costs[i].Shown, costs[i].Whole))
+	}
+	return answer, err
+}
+
+func excerpt(speaker sentences.Speaker, m chat.Message) string {
+	return chat.Excerpt(record(speaker, m), maxExcerpt)
+}

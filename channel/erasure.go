@@ -1,0 +1,99 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"cairn/compactor"
+	"cairn/privacy"
+	"cairn/store"
+)
+
+// How the data of a person is deleted while conversations are in memory.
+
+// forgetPerson erases a person from conversations, and what their loops hold in memory. The messages are deleted in the
+// background; done receives the result of that.
+func (h *Hub) forgetPerson(ctx context.Context, who privacy.Who, in ...*store.Conversation) (done <-chan error, err error) {
+	if _, err := privacy.In(h.o.Store).Erase(ctx, who, in...); err != nil {
+		return nil, err
+	}
+	for _, records := range in {
+		h.rereadSettings(records)
+		h.post(records.Name(), (*conversation).forgetFocus)
+		h.settle(records.Name())
+	}
+	// A compaction that began meanwhile may have stored their focus once more.
+	if err := privacy.In(h.o.Store).EraseTyped(ctx, who, in...); err != nil {
+		return nil, err
+	}
+	return h.eraseAll(who.ID, in...), nil
+}
+
+// settle waits until an open conversation's loop has handled what was posted to it.
+func (h *Hub) settle(name string) {
+	if c, _ := h.find(name, nil); c != nil {
+		_ = c.tryDo(func(*compactor.Compactor) {}) // an error means that the loop has ended
+		h.release(c)
+	}
+}
+
+func (c *conversation) forgetFocus() {
+	if c.engine != nil {
+		compactor.ForgetFocus(c.engine)
+	}
+}
+
+// eraseAll deletes a person's traces from conversations, in the background and in small steps. The next start continues
+// with what is left when the hub closes. The result is sent when it has ended.
+func (h *Hub) eraseAll(author string, in ...*store.Conversation) <-chan error {
+	end := make(chan error, 1)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		end <- ErrClosed
+		return end
+	}
+	h.owners.Go(func() {
+		var failed error
+		for _, records := range in {
+			err := h.erase(author, records)
+			failed = errors.Join(failed, err)
+			if err != nil && h.ctx.Err() == nil {
+				h.o.Log.Warn("delete_messages_failed", "effect", "the next start continues", "conversation", records.Name(), "error", err)
+			}
+		}
+		end <- failed
+	})
+	return end
+}
+
+func (h *Hub) erase(author string, records *store.Conversation) error {
+	for h.ctx.Err() == nil {
+		some, err := privacy.Of(records).EraseSome(h.ctx, author)
+		if err != nil {
+			return err
+		}
+		if some.Done {
+			return nil
+		}
+		time.Sleep(5 * time.Millisecond) // others may write
+	}
+	return h.ctx.Err()
+}
+
+// resumeErasures resumes the erasures that an earlier process left unfinished.
+func (h *Hub) resumeErasures(ctx context.Context, match func(conversation string) bool) error {
+	due, err := privacy.In(h.o.Store).Erasures(ctx)
+	for _, one := range due {
+		if _, known := h.connectors[connectorOf(one.Conversation)]; !known || !match(one.Conversation) {
+			continue
+		}
+		records, failed := h.o.Store.Find(ctx, one.Conversation)
+		if failed == nil {
+			h.eraseAll(one.Author, records)
+		}
+		err = errors.Join(err, failed)
+	}
+	return err
+}
