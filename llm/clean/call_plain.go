@@ -113,15 +113,23 @@ func (o offered) mayBeCode(front string) bool {
 // maxPlainHeld limits how often that happens: what is held back may be all that follows.
 const maxPlainHeld = 8
 
+// plainCall holds an answer back that begins like a call without special marks, of a tool that is offered.
+func plainCall(in *input) step {
+	if in.textOnly || !in.tools.mayBePlain(in.raw) {
+		return step{verdict: nothing}
+	}
+	return hold(false, false)
+}
+
 // laterPlain holds back what may be a call without special marks behind some text. What only looks like one at first counts,
 // too: that must not depend on the size of pieces.
-func (f *Filter) laterPlain(mayBe bool) bool {
-	if f.textOnly || len(f.Tools) == 0 || f.inline > 0 || f.plainHeld == maxPlainHeld {
-		return false
+func (b *body) laterPlain(in *input, mayBe bool) step {
+	if in.textOnly || len(in.tools) == 0 || b.code.inline > 0 || b.traits.plainHeld == maxPlainHeld {
+		return step{verdict: nothing}
 	}
-	f.plainHeld++
-	if mayBe {
-		f.hold(false)
+	b.traits.plainHeld++
+	if !mayBe {
+		return step{verdict: nothing}
 	}
-	return mayBe
+	return hold(false, true)
 }

@@ -1,0 +1,104 @@
+// What is held back: calls written as text, and blocks, until it is known what they are.
+
+package clean
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"cairn/llm"
+)
+
+// held is what is held back, with what is known of it.
+type held struct {
+	text   strings.Builder
+	block  string // the name of the block that it may be; "": it may be calls
+	marked bool   // it has a mark of calls
+	inText bool   // there is text before it
+	judged int    // bytes of it at the last look
+}
+
+// read holds the input back. It looks at what is held whenever that has doubled, so that looking stays cheap.
+func (h *held) read(in *input) step {
+	h.text.WriteString(in.take(len(in.raw)))
+	if h.marked || h.text.Len() < 2*h.judged {
+		return step{verdict: handled}
+	}
+	h.judged = h.text.Len()
+	text := h.text.String()
+	switch {
+	case h.block == "" && !in.tools.mayBePlain(text):
+		return step{verdict: letGo}
+	case h.block != "" && behindBlocks(text, h.block, false) != "":
+		return h.release(in)
+	}
+	return step{verdict: handled}
+}
+
+// release decides about what is held back, at the end of the answer or of a block.
+func (h *held) release(in *input) step {
+	text := h.text.String()
+	if h.block == "" {
+		return h.releaseCalls(text, &in.request)
+	}
+	rest := behindBlocks(text, h.block, true)
+	switch {
+	case rest == "":
+		return step{verdict: endAnswer}
+	case h.inText:
+		return step{verdict: letGo}
+	}
+	in.putBack(rest)
+	return step{verdict: dropHeld}
+}
+
+// releaseCalls is release for what may be calls.
+func (h *held) releaseCalls(text string, r *request) step {
+	mayBeCalls := h.marked || r.tools.mayBePlain(text) // which more of it may have changed since the last look
+	if mayBeCalls {
+		calls, ok := h.readCalls(text, r)
+		if ok {
+			return step{verdict: endAnswer, calls: calls}
+		}
+	}
+	return step{verdict: letGo}
+}
+
+// readCalls reads a text as calls, and reports whether it is calls. Behind some text, or before some, only calls of
+// offered tools are: anything else may be an example. A call in the prompt is repeated, not made.
+func (h *held) readCalls(text string, r *request) (calls []llm.Call, ok bool) {
+	text = strings.ReplaceAll(text, minimax, "")
+	p := parser{rest: text, tools: r.tools, marked: h.marked}
+	p.parse()
+	if p.marked || isUnfinished(p.rest) {
+		p.salvage(text)
+	}
+	if h.marked && !h.inText && len(p.calls) == 0 && !strings.ContainsFunc(withoutMarks(text), unicode.IsLetter) {
+		return nil, true // marks without a call
+	}
+	behind := strings.TrimSpace(p.rest)
+	if p.ended {
+		behind = ""
+	}
+	whole := text[:len(text)-len(p.rest)]
+	offered := !slices.ContainsFunc(p.calls, func(c llm.Call) bool { return r.tools.tool(c.Name) == nil })
+	newLine := strings.Contains(p.rest[:len(p.rest)-len(strings.TrimLeftFunc(p.rest, unicode.IsSpace))], "\n") || isGluedTo(whole, p.rest)
+	switch {
+	case len(p.calls) == 0,
+		!h.marked && (!offered || behind != ""),
+		h.inText && !offered,
+		behind != "" && (!offered || !newLine && !strings.HasSuffix(whole, "\n")),
+		r.isRepeated(whole, p.calls):
+		return nil, false
+	}
+	return p.calls, true
+}
+
+// isGluedTo reports whether a remark follows the last token of calls directly, as in answers of LFM2:
+// huggingface.co/LiquidAI/LFM2-1.2B, "Tool use".
+func isGluedTo(calls, behind string) bool {
+	first, _ := utf8.DecodeRuneInString(behind)
+	return strings.HasSuffix(calls, "|>") && unicode.IsLetter(first) && !unicode.IsLower(first)
+}
