@@ -115,6 +115,9 @@ var (
 
 	// childElement matches the first mark of an argument that is an element of its own: <city>Paris</city>.
 	childElement = lazy.Pattern(`^\s*<([A-Za-z_][\w.-]*)>`)
+
+	// elementAttribute matches an attribute of an element.
+	elementAttribute = lazy.Pattern(`([\w.-]+)\s*=\s*"([^"]*)"`)
 )
 
 // arguments reads the arguments at the front of a text, with the types that the tool's schema gives them. It returns what

@@ -14,9 +14,6 @@ import (
 // elementHead matches the first tag of an element. Its groups: the name, the attributes, / if it is all of the element.
 var elementHead = lazy.Pattern(`^<([A-Za-z_][\w.-]*)((?:\s+[\w.-]+\s*=\s*"[^"]*")*)\s*(/?)>`)
 
-// elementAttribute matches an attribute.
-var elementAttribute = lazy.Pattern(`([\w.-]+)\s*=\s*"([^"]*)"`)
-
 // maxElementHead limits the size of such a tag, in bytes.
 const maxElementHead = 400
 

@@ -102,3 +102,40 @@ func isGluedTo(calls, behind string) bool {
 	first, _ := utf8.DecodeRuneInString(behind)
 	return strings.HasSuffix(calls, "|>") && unicode.IsLetter(first) && !unicode.IsLower(first)
 }
+
+// plainCall holds an answer back that begins like a call without special marks, of a tool that is offered.
+func plainCall(in *input) step {
+	if in.textOnly || !in.tools.mayBePlain(in.raw) {
+		return step{verdict: nothing}
+	}
+	return hold(false, false)
+}
+
+// laterCall holds back what begins like a call behind some text.
+func (b *body) laterCall(in *input, m mark, next following) step {
+	text := &b.text
+	if (m.closes || strings.HasSuffix(m.name, "end")) && next.end && !b.mentions.any && (!text.inLine || !unicode.IsSpace(text.last)) {
+		return step{verdict: endAnswer} // the mark is of a call that the server has read
+	}
+	starts := !text.inLine || endsSentence(text.solid) || text.solid == ':' || text.isGlued()
+	if in.textOnly || m.closes || next.goesOn() || next.end && !text.inLine || !starts {
+		return b.mention(in, m, next)
+	}
+	return hold(true, true)
+}
+
+// maxPlainHeld limits how often something without a mark is held back behind text: it may be all that follows.
+const maxPlainHeld = 8
+
+// laterPlain holds back what may be a call without special marks behind some text. What only looks like one at first counts,
+// too: that must not depend on the size of pieces.
+func (b *body) laterPlain(in *input, mayBe bool) step {
+	if in.textOnly || len(in.tools) == 0 || b.code.inline > 0 || b.traits.plainHeld == maxPlainHeld {
+		return step{verdict: nothing}
+	}
+	b.traits.plainHeld++
+	if !mayBe {
+		return step{verdict: nothing}
+	}
+	return hold(false, true)
+}

@@ -10,19 +10,6 @@ import (
 	"cairn/llm"
 )
 
-// laterCall holds back what begins like a call behind some text.
-func (b *body) laterCall(in *input, m mark, next following) step {
-	text := &b.text
-	if (m.closes || strings.HasSuffix(m.name, "end")) && next.end && !b.mentions.any && (!text.inLine || !unicode.IsSpace(text.last)) {
-		return step{verdict: endAnswer} // the mark is of a call that the server has read
-	}
-	starts := !text.inLine || endsSentence(text.solid) || text.solid == ':' || text.isGlued()
-	if in.textOnly || m.closes || next.goesOn() || next.end && !text.inLine || !starts {
-		return b.mention(in, m, next)
-	}
-	return hold(true, true)
-}
-
 // parser reads calls from the front of a text.
 type parser struct {
 	tools offered

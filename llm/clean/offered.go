@@ -109,27 +109,3 @@ func (o offered) mayBeCode(front string) bool {
 	}
 	return inside[0] != '`' && o.mayBePlain(inside)
 }
-
-// maxPlainHeld limits how often that happens: what is held back may be all that follows.
-const maxPlainHeld = 8
-
-// plainCall holds an answer back that begins like a call without special marks, of a tool that is offered.
-func plainCall(in *input) step {
-	if in.textOnly || !in.tools.mayBePlain(in.raw) {
-		return step{verdict: nothing}
-	}
-	return hold(false, false)
-}
-
-// laterPlain holds back what may be a call without special marks behind some text. What only looks like one at first counts,
-// too: that must not depend on the size of pieces.
-func (b *body) laterPlain(in *input, mayBe bool) step {
-	if in.textOnly || len(in.tools) == 0 || b.code.inline > 0 || b.traits.plainHeld == maxPlainHeld {
-		return step{verdict: nothing}
-	}
-	b.traits.plainHeld++
-	if !mayBe {
-		return step{verdict: nothing}
-	}
-	return hold(false, true)
-}
