@@ -18,6 +18,8 @@ type held struct {
 	marked bool   // it has a mark of calls
 	inText bool   // there is text before it
 	judged int    // bytes of it at the last look
+
+	calls []llm.Call // that it is, once it is released
 }
 
 // read holds the input back. It looks at what is held whenever that has doubled, so that looking stays cheap.
@@ -57,18 +59,15 @@ func (h *held) release(in *input) step {
 // releaseCalls is release for what may be calls.
 func (h *held) releaseCalls(text string, r *request) step {
 	mayBeCalls := h.marked || r.tools.mayBePlain(text) // which more of it may have changed since the last look
-	if mayBeCalls {
-		calls, ok := h.readCalls(text, r)
-		if ok {
-			return step{verdict: endAnswer, calls: calls}
-		}
+	if mayBeCalls && h.readCalls(text, r) {
+		return step{verdict: callHeld}
 	}
 	return step{verdict: letGo}
 }
 
 // readCalls reads a text as calls, and reports whether it is calls. Behind some text, or before some, only calls of
 // offered tools are: anything else may be an example. A call in the prompt is repeated, not made.
-func (h *held) readCalls(text string, r *request) (calls []llm.Call, ok bool) {
+func (h *held) readCalls(text string, r *request) bool {
 	text = strings.ReplaceAll(text, minimax, "")
 	p := parser{rest: text, tools: r.tools, marked: h.marked}
 	p.parse()
@@ -76,7 +75,7 @@ func (h *held) readCalls(text string, r *request) (calls []llm.Call, ok bool) {
 		p.salvage(text)
 	}
 	if h.marked && !h.inText && len(p.calls) == 0 && !strings.ContainsFunc(withoutMarks(text), unicode.IsLetter) {
-		return nil, true // marks without a call
+		return true // marks without a call
 	}
 	behind := strings.TrimSpace(p.rest)
 	if p.ended {
@@ -91,9 +90,10 @@ func (h *held) readCalls(text string, r *request) (calls []llm.Call, ok bool) {
 		h.inText && !offered,
 		behind != "" && (!offered || !newLine && !strings.HasSuffix(whole, "\n")),
 		r.isRepeated(whole, p.calls):
-		return nil, false
+		return false
 	}
-	return p.calls, true
+	h.calls = p.calls
+	return true
 }
 
 // isGluedTo reports whether a remark follows the last token of calls directly, as in answers of LFM2:

@@ -2,8 +2,6 @@
 
 package clean
 
-import "cairn/llm"
-
 // verdict says how reading goes on.
 type verdict int
 
@@ -16,10 +14,11 @@ const (
 	takeBack                    // the text so far was a thought
 	beginThought                // a thought begins
 	endThought                  // the thought is over
-	callThought                 // the thought was calls, and is the end of the answer
+	callThought                 // the thought was a call, and the answer ends
 	keepThought                 // the thought was text
 	holdBack                    // all that follows is held back
 	letGo                       // what was held back is text
+	callHeld                    // what was held back is calls, and the answer ends
 	dropHeld                    // what was held back is dropped, except what went back to the input
 )
 
@@ -27,10 +26,8 @@ const (
 type step struct {
 	verdict
 
-	thought  *thought   // that begins
-	held     *held      // that begins
-	calls    []llm.Call // that end the answer; nil: none
-	reasoned bool       // there was a thought before the calls
+	thought *thought // that begins
+	held    *held    // that begins
 }
 
 // hold is a step that holds back what may be calls. inText: there is text before it.

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"cairn/internal/lazy"
+	"cairn/llm"
 )
 
 // thought is a thought that is being read.
@@ -28,6 +29,9 @@ type thought struct {
 
 	hasCall bool            // a mark in it may begin a call
 	call    strings.Builder // from that mark on
+
+	calls  []llm.Call // that a thought without marks is, once it has ended
+	isMore bool       // there is a thought before them
 }
 
 // think is a step that begins a thought with n bytes of the input.
@@ -197,11 +201,11 @@ func isAloud(all string) bool {
 // finish ends a thought that the end of the answer has cut off.
 func (t *thought) finish(in *input) step {
 	if t.words != nil && !in.textOnly {
-		if calls, reasoned := callBehindThought(t.all.String(), &in.request); calls != nil {
-			return step{verdict: callThought, calls: calls, reasoned: reasoned}
-		}
+		t.calls, t.isMore = callBehindThought(t.all.String(), &in.request)
 	}
 	switch {
+	case len(t.calls) > 0:
+		return step{verdict: callThought}
 	case t.isOpen && t.ended && t.sure != unlisted:
 		in.putBack(t.after.String())
 		return over(in, 0)

@@ -10,22 +10,26 @@ func (f *Filter) do(found step) {
 	case beginAnswer:
 		f.beginAnswer()
 	case endAnswer:
-		f.endAnswer(found)
+		f.endAnswer()
 	case beginThought:
 		f.thought = found.thought
 		f.mode = inThought
 	case endThought:
 		f.endThought()
 	case callThought:
+		f.Calls = f.thought.calls
+		f.Reasoned = f.thought.isMore
 		f.thought = nil
-		f.Reasoned = found.reasoned
-		f.endAnswer(found)
+		f.endAnswer()
 	case keepThought:
 		f.keepThought()
 	case holdBack:
 		f.holdBack(found.held)
 	case letGo:
 		f.letGo()
+	case callHeld:
+		f.Calls = f.held.calls
+		f.endAnswer()
 	case dropHeld:
 		f.held = nil
 		f.opening.stripped = true
@@ -42,11 +46,8 @@ func (f *Filter) beginAnswer() {
 	f.body.text.put(f.opening.takeLead())
 }
 
-// endAnswer drops the rest of the answer. What was held back may be its calls.
-func (f *Filter) endAnswer(found step) {
-	if found.calls != nil {
-		f.Calls = found.calls
-	}
+// endAnswer drops the rest of the answer.
+func (f *Filter) endAnswer() {
 	f.cut = true
 	f.mode = inBody
 	f.in.raw = ""
