@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"cairn/internal/lazy"
+	"cairn/llm"
 )
 
 // announced is a form of such thoughts.
@@ -122,65 +123,62 @@ func markedThought(names string, summary bool) announced {
 }
 
 // announcedThought holds back what may be such a thought.
-func (f *Filter) announcedThought(final bool) verdict {
+func announcedThought(in *input) step {
 	waits := false
 	for i := range announcedThoughts {
 		form := &announcedThoughts[i]
-		if form.summary && !f.summary {
+		if form.summary && !in.summary {
 			continue
 		}
-		front := f.raw[:min(len(f.raw), form.whole)]
-		early := !final && len(front) < form.whole
+		front := in.raw[:min(len(in.raw), form.whole)]
+		early := !in.final && len(front) < form.whole
 		at := form.open().FindString(front)
 		switch {
 		case at == "":
 			waits = waits || early && form.may(front)
 		case early && len(at) == len(front):
 			waits = true
-		case form.line != nil && f.isQuoted(at): // people have asked for this form
-			return nothing
+		case form.line != nil && in.isQuoted(at): // people have asked for this form
+			return step{verdict: nothing}
 		default:
-			f.think(mark{kind: thoughtOpens, sure: paired}, true)
-			f.words = form
-			return handled
+			return think(in, &thought{words: form, sure: paired, isOpen: true}, 0)
 		}
 	}
 	if waits {
-		return unknown
+		return step{verdict: unknown}
 	}
-	return nothing
+	return step{verdict: nothing}
 }
 
 // readAnnounced reads a thought that ends with certain words, or with a certain line.
-func (f *Filter) readAnnounced(final bool) bool {
-	if f.words.close == "" {
-		return f.readLines(final)
+func (t *thought) readAnnounced(in *input) step {
+	if t.words.close == "" {
+		return t.readLines(in)
 	}
-	end := f.words.close
-	if at := strings.Index(f.raw, end); at >= 0 {
-		f.dropThought(at)
-		f.endThought(len(end))
-		return true
+	end := t.words.close
+	if at := strings.Index(in.raw, end); at >= 0 {
+		t.drop(in, at)
+		return over(in, len(end))
 	}
-	if final {
-		f.dropThought(len(f.raw))
-		return true
+	if in.final {
+		t.drop(in, len(in.raw))
+		return step{verdict: handled}
 	}
-	if n := len(f.raw) - len(end); n > 0 {
-		f.dropThought(n)
+	if n := len(in.raw) - len(end); n > 0 {
+		t.drop(in, n)
 	}
-	return false
+	return step{verdict: unknown}
 }
 
 // readLines reads up to the end of the line, or ends the thought in front of it.
-func (f *Filter) readLines(final bool) bool {
+func (t *thought) readLines(in *input) step {
 	const (
 		longest = 80   // bytes of a line with which it can be decided whether it ends the thought
 		most    = 2000 // bytes of a line that are looked at together
 	)
-	line, _, whole := strings.Cut(f.raw, "\n")
-	if !whole && !final && len(line) < most {
-		return false
+	line, _, whole := strings.Cut(in.raw, "\n")
+	if !whole && !in.final && len(line) < most {
+		return step{verdict: unknown}
 	}
 	size := min(len(line), most)
 	end := size
@@ -188,106 +186,90 @@ func (f *Filter) readLines(final bool) bool {
 		end++
 	}
 	line = line[:size]
-	if f.at.last == '\n' {
-		switch ends, more := f.lineEnds(line[:min(size, longest)], final); {
-		case more:
-			return false
-		case ends:
-			return true
+	if t.at.last == '\n' {
+		if found := t.lineEnds(in, line[:min(size, longest)]); found.verdict != nothing {
+			return found
 		}
 	}
-	if f.words.label != nil {
-		if at := f.words.label().FindStringIndex(line); at != nil {
-			f.dropThought(at[0])
-			f.endThought(at[1] - at[0])
-			return true
+	if t.words.label != nil {
+		if at := t.words.label().FindStringIndex(line); at != nil {
+			t.drop(in, at[0])
+			return over(in, at[1]-at[0])
 		}
 	}
-	f.dropThought(end)
-	return true
+	t.drop(in, end)
+	return step{verdict: handled}
 }
 
-// lineEnds ends or restores the thought if the beginning of a line says so.
-func (f *Filter) lineEnds(line string, final bool) (ends, more bool) {
-	if f.words.never != nil && f.words.never().MatchString(line) {
-		switch action, more := offered(f.Tools).mayBeAction(f.raw); {
-		case more && !final:
-			return false, true
+// lineEnds ends or keeps the thought if the beginning of a line says so.
+func (t *thought) lineEnds(in *input, line string) step {
+	if t.words.never != nil && t.words.never().MatchString(line) {
+		switch action, more := in.tools.mayBeAction(in.raw); {
+		case more && !in.final:
+			return step{verdict: unknown}
 		case action:
-			f.endThought(0)
-		default:
-			f.restore()
+			return over(in, 0)
 		}
-		return true, false
+		return step{verdict: keepThought}
 	}
-	at := f.words.line().FindString(line)
-	if at != "" {
-		f.endThought(len(at))
+	if at := t.words.line().FindString(line); at != "" {
+		return over(in, len(at))
 	}
-	return at != "", false
+	return step{verdict: nothing}
 }
 
 // emphasizedThought handles a thought whose marks are in bold or italics: _<think>_ … _</think>_.
-func (f *Filter) emphasizedThought(final bool) verdict {
+func emphasizedThought(in *input) step {
 	const most = 3 // characters of emphasis
-	if !strings.ContainsAny(f.raw[:1], "*_") {
-		return nothing
+	if !strings.ContainsAny(in.raw[:1], "*_") {
+		return step{verdict: nothing}
 	}
-	size := len(f.raw) - len(strings.TrimLeft(f.raw, f.raw[:1]))
-	emphasis := f.raw[:size]
-	behind := f.raw[size:]
+	size := len(in.raw) - len(strings.TrimLeft(in.raw, in.raw[:1]))
+	emphasis := in.raw[:size]
+	behind := in.raw[size:]
 	switch {
 	case size > most:
-		return nothing
-	case behind == "" && !final:
-		return unknown
+		return step{verdict: nothing}
+	case behind == "" && !in.final:
+		return step{verdict: unknown}
 	case behind == "" || !opensMark[behind[0]]:
-		return nothing
+		return step{verdict: nothing}
 	}
-	m, more := markAt(behind, final)
+	m, more := markAt(behind, in.final)
 	if more {
-		return unknown
+		return step{verdict: unknown}
 	}
 	behind = behind[m.size:]
 	switch {
 	case m.kind != thoughtOpens || m.sure != known || m.open:
-		return nothing
-	case !final && strings.HasPrefix(emphasis, behind):
-		return unknown
+		return step{verdict: nothing}
+	case !in.final && strings.HasPrefix(emphasis, behind):
+		return step{verdict: unknown}
 	case !strings.HasPrefix(behind, emphasis):
-		return nothing
+		return step{verdict: nothing}
 	}
-	next, more := follow(behind[size:], final)
+	next, more := follow(behind[size:], in.final)
 	switch {
 	case more:
-		return unknown
+		return step{verdict: unknown}
 	case next.goesOn():
-		return nothing
+		return step{verdict: nothing}
 	}
-	m.size += 2 * size
-	m.sure = paired
-	f.think(m, true)
-	f.emphasis = emphasis
-	return handled
+	return think(in, &thought{name: m.name, emphasis: emphasis, sure: paired, isOpen: true}, m.size+2*size)
 }
 
 // bareCall matches a call whose special tokens are lost: assistantcommentary to=functions.lookup json{"word":"tea"}
 // (gpt-oss). Its groups: the name of the tool, the arguments.
 var bareCall = lazy.Pattern(`(?:^|assistant)commentary ?to=(?:functions\.)?([\w.-]+)\s*(?:<\|constrain\|>)?\s*(?:json|code)?\s*(\{[^\x00]*)$`)
 
-// callBehindThought reads a call of an offered tool that ends a thought without marks.
-func (f *Filter) callBehindThought() bool {
-	at := bareCall().FindStringSubmatch(f.all.String())
-	p := parser{offered: f.Tools}
-	if f.textOnly || at == nil || p.tool(at[1]) == nil || !json.Valid([]byte(at[2])) || f.isQuoted(at[0]) {
-		return false
+// callBehindThought reads a call of an offered tool that ends a thought without marks. reasoned: there is a thought before
+// it.
+func callBehindThought(thought string, r *request) (calls []llm.Call, reasoned bool) {
+	at := bareCall().FindStringSubmatch(thought)
+	if at == nil || r.tools.tool(at[1]) == nil || !json.Valid([]byte(at[2])) || r.isQuoted(at[0]) {
+		return nil, false
 	}
-	p.add(at[1], at[2])
-	f.Calls = p.calls
-	f.Reasoned = at[0] != f.all.String()
-	f.thinking = thinking{}
-	f.stripped = true
-	f.end()
-	f.mode = (*Filter).body
-	return true
+	var found callList
+	found.add(at[1], at[2])
+	return found, at[0] != thought
 }

@@ -1,28 +1,15 @@
-// Arguments of calls that are not JSON: their values, and the types that the schema of a tool gives to texts.
+// Arguments of calls in markup: their names, and the types that the schema of a tool gives to their texts.
 
 package clean
 
 import (
-	"bytes"
 	"encoding/json"
+	"html"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
 
 	"cairn/internal/lazy"
 )
-
-// encode returns arguments as JSON.
-func encode(arguments map[string]any) string {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if encoder.Encode(arguments) != nil {
-		return "{}"
-	}
-	return strings.TrimSuffix(out.String(), "\n")
-}
 
 // schema is the part of a JSON Schema that gives types to arguments.
 type schema struct {
@@ -48,16 +35,17 @@ func (s schema) types() (all []string) {
 	return all
 }
 
-func (p *parser) schemaOf(tool string) (s schema) {
-	if t := p.tool(tool); t != nil {
-		_ = json.Unmarshal(t.Parameters, &s) // without a schema, arguments have no types
+// schemaOf returns the schema of a tool. Without one, arguments have no types.
+func (o offered) schemaOf(tool string) (s schema) {
+	if t := o.tool(tool); t != nil {
+		_ = json.Unmarshal(t.Parameters, &s)
 	}
 	return s
 }
 
 // onlyArgument returns the name of the argument that a value without a name is for.
-func (p *parser) onlyArgument(tool string) (name string, ok bool) {
-	s := p.schemaOf(tool)
+func (o offered) onlyArgument(tool string) (name string, ok bool) {
+	s := o.schemaOf(tool)
 	if len(s.Required) == 1 {
 		return s.Required[0], true
 	}
@@ -69,8 +57,8 @@ func (p *parser) onlyArgument(tool string) (name string, ok bool) {
 
 // typed returns the value of an argument that was written as text. Without a type in the schema it is JSON if it can be,
 // but no JSON string.
-func (p *parser) typed(tool, argument, text string) any {
-	types := p.schemaOf(tool).Properties[argument].types()
+func (o offered) typed(tool, argument, text string) any {
+	types := o.schemaOf(tool).Properties[argument].types()
 	trimmed := strings.TrimSpace(text)
 	var value any
 	decoder := json.NewDecoder(strings.NewReader(trimmed))
@@ -114,127 +102,90 @@ func typeOf(value any) string {
 	return "object"
 }
 
-var number = lazy.Pattern(`^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?`)
+var (
+	// argumentMark matches the mark that begins an argument, in all forms: <parameter=word>, <parameter name="word">,
+	// <｜DSML｜parameter name="word" string="true">, <|open|>argument key="word" type="string"<|sep|>, <arg_key>word</arg_key>.
+	// Its groups: the name, by form.
+	argumentMark = lazy.Pattern(`^(?:<(?:[\w:｜|‖]*[:｜|‖])?param(?:eter)?(?:=|\s+name=)["']?([^"'>\s]+)["']?([^>]*)>|` +
+		`<\|open\|>\s*argument\s+key="([^"]*)"([^<]*)<\|sep\|>|<(?:longcat_)?arg_key(?::\w+)?>\s*([^<]*?)\s*</(?:longcat_)?arg_key(?::\w+)?>\s*<(?:longcat_)?arg_value(?::\w+)?>)`)
 
-// quotes are the marks around strings in calls: of programs, of Gemma 4, of FunctionGemma.
-var quotes = []string{`"""`, `'''`, `<|"|>`, "<escape>", `"`, "'"}
+	// argumentEnd matches the mark that ends an argument, or begins the next or ends the call if that is missing.
+	argumentEnd = lazy.Pattern(`</(?:[\w:｜|‖]*[:｜|‖])?param(?:eter)?>|<\|close\|>\s*argument\s*<\|sep\|>|</(?:longcat_)?arg_value(?::\w+)?>|` +
+		`<parameter=|</function>|</tool_call>|</(?:[\w:｜|‖]*[:｜|‖])?invoke>`)
 
-// maxDepth limits how deep values are nested.
-const maxDepth = 32
+	// childElement matches the first mark of an argument that is an element of its own: <city>Paris</city>.
+	childElement = lazy.Pattern(`^\s*<([A-Za-z_][\w.-]*)>`)
 
-// looseValue reads a value as in Python, or with Gemma's marks around strings, at the front of a text.
-func looseValue(text string, depth int) (value any, rest string, ok bool) {
-	text = strings.TrimLeftFunc(text, unicode.IsSpace)
-	if text == "" || depth > maxDepth {
-		return nil, text, false
-	}
-	for _, quote := range quotes {
-		if strings.HasPrefix(text, quote) {
-			return looseString(text[len(quote):], quote)
+	// elementAttribute matches an attribute of an element.
+	elementAttribute = lazy.Pattern(`([\w.-]+)\s*=\s*"([^"]*)"`)
+)
+
+// arguments reads the arguments at the front of a text, with the types that the tool's schema gives them. It returns what
+// is behind them, too.
+func (o offered) arguments(tool, text string) (all map[string]any, behind string) {
+	all = make(map[string]any)
+	behind = text
+	for len(all) < maxCalls { // their ends are searched in all that follows
+		rest := strings.TrimSpace(behind)
+		at := argumentMark().FindStringSubmatchIndex(rest)
+		if at == nil {
+			return all, behind
 		}
-	}
-	switch text[0] {
-	case '[', '(':
-		return looseList(text, depth)
-	case '{':
-		return looseObject(text, depth)
-	}
-	if digits := number().FindString(text); digits != "" {
-		return json.Number(digits), text[len(digits):], true
-	}
-	name := ident().FindString(text)
-	switch name {
-	case "True", "true":
-		return true, text[len(name):], true
-	case "False", "false":
-		return false, text[len(name):], true
-	case "None", "null":
-		return nil, text[len(name):], true
-	}
-	return nil, text, false
-}
-
-func looseString(text, quote string) (value any, rest string, ok bool) {
-	if quote[0] == '<' {
-		inside, after, found := strings.Cut(text, quote)
-		return inside, after, found
-	}
-	var b strings.Builder
-	for i := 0; i < len(text); i++ {
+		group := func(n int) string {
+			if at[2*n] < 0 {
+				return ""
+			}
+			return rest[at[2*n]:at[2*n+1]]
+		}
+		name := html.UnescapeString(group(1) + group(3) + group(5))
+		attributes := group(2) + group(4)
+		value := rest[at[1]:]
+		end := len(value)
+		after := len(value)
+		if found := argumentEnd().FindStringIndex(value); found != nil {
+			end = found[0]
+			after = found[1]
+			if mark := value[found[0]:found[1]]; !strings.Contains(mark, "param") && !strings.Contains(mark, "arg") || mark == "<parameter=" {
+				after = found[0]
+			}
+		}
+		text := strings.TrimSuffix(strings.TrimPrefix(value[:end], "\n"), "\n")
 		switch {
-		case strings.HasPrefix(text[i:], quote):
-			return b.String(), text[i+len(quote):], true
-		case text[i] == '\\' && i+1 < len(text):
-			r, _, tail, err := strconv.UnquoteChar(text[i:], quote[0])
-			if err != nil {
-				b.WriteByte(text[i])
-				continue
-			}
-			b.WriteRune(r)
-			i = len(text) - len(tail) - 1
+		case strings.Contains(attributes, `string="true"`), strings.Contains(attributes, `type="string"`):
+			all[name] = text
 		default:
-			b.WriteByte(text[i])
+			all[name] = o.typed(tool, name, text)
 		}
+		behind = value[after:]
 	}
-	return nil, text, false
+	return all, behind
 }
 
-func looseList(text string, depth int) (value any, rest string, ok bool) {
-	end := map[byte]string{'[': "]", '(': ")"}[text[0]]
-	all := []any{}
-	rest = text[1:]
+// children reads arguments that are elements with their names: <city>Paris</city> (MiniMax M3). It returns what is behind
+// them, too.
+func (o offered) children(tool, text string) (all map[string]any, behind string) {
+	all = make(map[string]any)
+	behind = text
 	for {
-		rest = strings.TrimLeftFunc(rest, unicode.IsSpace)
-		if after, ok := strings.CutPrefix(rest, end); ok {
-			return all, after, true
+		at := childElement().FindStringSubmatchIndex(behind)
+		if at == nil {
+			return all, behind
 		}
-		one, after, ok := looseValue(rest, depth+1)
+		name := behind[at[2]:at[3]]
+		value, after, ok := strings.Cut(behind[at[1]:], "</"+name+">")
 		if !ok {
-			return nil, text, false
+			return all, behind
 		}
-		all = append(all, one)
-		rest = strings.TrimLeftFunc(after, unicode.IsSpace)
-		if after, ok := strings.CutPrefix(rest, ","); ok {
-			rest = after
-		} else if !strings.HasPrefix(rest, end) {
-			return nil, text, false
-		}
+		all[name] = o.typed(tool, name, value)
+		behind = after
 	}
 }
 
-func looseObject(text string, depth int) (value any, rest string, ok bool) {
+// attributes returns the arguments in the attributes of an element.
+func (o offered) attributes(tool, text string) map[string]any {
 	all := make(map[string]any)
-	rest = text[1:]
-	for {
-		rest = strings.TrimLeftFunc(rest, unicode.IsSpace)
-		if after, ok := strings.CutPrefix(rest, "}"); ok {
-			return all, after, true
-		}
-		key := ident().FindString(rest)
-		rest = rest[len(key):]
-		if key == "" {
-			written, after, ok := looseValue(rest, depth+1)
-			name, isString := written.(string)
-			if !ok || !isString {
-				return nil, text, false
-			}
-			key = name
-			rest = after
-		}
-		after, ok := strings.CutPrefix(strings.TrimLeftFunc(rest, unicode.IsSpace), ":")
-		if !ok {
-			return nil, text, false
-		}
-		one, after, ok := looseValue(after, depth+1)
-		if !ok {
-			return nil, text, false
-		}
-		all[key] = one
-		rest = strings.TrimLeftFunc(after, unicode.IsSpace)
-		if after, ok := strings.CutPrefix(rest, ","); ok {
-			rest = after
-		} else if !strings.HasPrefix(rest, "}") {
-			return nil, text, false
-		}
+	for _, at := range elementAttribute().FindAllStringSubmatch(text, maxCalls) {
+		all[at[1]] = o.typed(tool, at[1], html.UnescapeString(at[2]))
 	}
+	return all
 }

@@ -7,9 +7,9 @@ import (
 	"unicode"
 )
 
-// behindBlocks returns what is behind the blocks at the front of text; "" if that is nothing, or not known yet.
-func (f *Filter) behindBlocks(text string, final bool) string {
-	name := f.block
+// behindBlocks returns what is behind the blocks at the front of text, of which the first has a name; "" if that is
+// nothing, or not known yet.
+func behindBlocks(text, name string, final bool) string {
 	for {
 		_, behind, closed := strings.Cut(text, "</"+name+">")
 		text = strings.TrimLeftFunc(behind, unicode.IsSpace)
@@ -28,41 +28,39 @@ func (f *Filter) behindBlocks(text string, final bool) string {
 }
 
 // startBlock holds a block at the start back until its end.
-func (f *Filter) startBlock(m mark, final bool) verdict {
+func (o *opening) startBlock(in *input, m mark) step {
 	if m.closes {
-		return f.strip(m.size)
+		return o.strip(in, m.size)
 	}
-	inLine, more := f.isInLine(m, final)
+	inLine, more := isInLine(in, m)
 	switch {
 	case more:
-		return unknown
+		return step{verdict: unknown}
 	case inLine:
-		return nothing
+		return step{verdict: nothing}
 	}
-	f.holdBlock(m)
-	return handled
+	return step{verdict: holdBack, held: &held{block: m.name}}
 }
 
 // laterBlock holds a block that begins a line back: it is the end of the answer, or text.
-func (f *Filter) laterBlock(m mark, next following, final bool) bool {
-	inLine, more := f.isInLine(m, final)
+func (b *body) laterBlock(in *input, m mark, next following) step {
+	inLine, more := isInLine(in, m)
 	if more {
-		return false
+		return step{verdict: unknown}
 	}
-	if inLine || m.closes || f.blockSeen || !f.isOwnLine() {
-		return f.mention(m, next)
+	if inLine || m.closes || b.mentions.blocks || !b.text.isOwnLine() {
+		return b.mention(in, m, next)
 	}
-	f.holdBlock(m)
-	return true
+	return step{verdict: holdBack, held: &held{block: m.name, inText: true}}
 }
 
 // isInLine reports whether a block's first mark is followed, in its line, by something other than a line break or, as
 // all of the block, its end.
-func (f *Filter) isInLine(m mark, final bool) (inLine, more bool) {
+func isInLine(in *input, m mark) (inLine, more bool) {
 	const longest = 400 // bytes of a block in one line
-	front := f.raw[:min(len(f.raw), longest)]
+	front := in.raw[:min(len(in.raw), longest)]
 	line, _, whole := strings.Cut(front, "\n")
-	if !whole && !final && len(front) < longest {
+	if !whole && !in.final && len(front) < longest {
 		return false, true
 	}
 	rest := strings.TrimSpace(line[min(m.size, len(line)):])
@@ -70,9 +68,4 @@ func (f *Filter) isInLine(m mark, final bool) (inLine, more bool) {
 		rest = strings.TrimSpace(attributes)
 	}
 	return rest != "" && !strings.Contains(strings.ToLower(line), "</"+m.name+">"), false
-}
-
-func (f *Filter) holdBlock(m mark) {
-	f.holding = holding{isHolding: true, block: m.name, inText: f.mode != nil}
-	f.mode = (*Filter).readHeld
 }

@@ -7,200 +7,222 @@ import (
 	"unicode"
 )
 
-// body moves raw into the text up to what may be a mark, and decides about that.
-func (f *Filter) body(final bool) bool {
-	if f.fence != "" {
-		return f.fenced(final)
+// body is the answer from its first word on.
+type body struct {
+	text     page
+	code     code
+	mentions mentions
+	traits   traits
+	gap      bool // something was removed from the middle: the white space behind it goes, too
+}
+
+// traits are the form in which the model has written so far.
+type traits struct {
+	reasoned     bool // a thought was removed
+	headed       bool // the answer began with a header of Cairn's
+	labelled     bool // the answer began with the model's name or role
+	wrapped      bool // the answer is in tags that follow a thought
+	channels     bool // the answer has come in a channel
+	messageEnded bool // the message in a channel has just ended
+	plainHeld    int  // how often something behind text was held back that has no mark
+}
+
+// read moves the input into the text up to what may be a mark, and decides about that.
+func (b *body) read(in *input) step {
+	switch {
+	case b.gap:
+		return b.skipBlank(in)
+	case b.code.fence != "":
+		return b.readFenced(in)
 	}
-	switch next, more := f.nextLabel(final); {
+	switch found, more := b.nextLabel(in); {
 	case more:
-		return false
-	case next:
-		f.end()
-		return true
+		return step{verdict: unknown}
+	case found:
+		return step{verdict: endAnswer}
 	}
-	if holds, more := f.laterAction(final); holds || more {
-		return holds
+	if found := b.laterAction(in); found.verdict != nothing {
+		return found
 	}
-	f.take(indexMark(f.raw))
-	if f.raw == "" {
-		return true
+	b.take(in, indexMark(in.raw))
+	if in.raw == "" {
+		return step{verdict: handled}
 	}
-	switch f.raw[0] {
+	switch in.raw[0] {
 	case '\n':
-		if !f.inLine { // the end of a paragraph
-			f.inline = 0
+		if !b.text.inLine { // the end of a paragraph
+			b.code.inline = 0
 		}
-		f.take(1)
-		return true
+		b.take(in, 1)
+		return step{verdict: handled}
 	case '`', '~':
-		return f.ticks(final)
+		return b.readTicks(in)
 	}
-	m, more := markAt(f.raw, final)
-	if more {
-		return false
+	return b.readMark(in)
+}
+
+// take moves n bytes of the input into the text.
+func (b *body) take(in *input, n int) { b.text.put(in.take(n)) }
+
+// skipBlank drops the white space behind something that was removed from the middle.
+func (b *body) skipBlank(in *input) step {
+	rest := strings.TrimLeftFunc(in.raw, unicode.IsSpace)
+	blank := in.take(len(in.raw) - len(rest))
+	if b.text.solid == b.text.last { // no white space is before it
+		b.text.put(blank)
 	}
-	if m.kind == none {
-		return f.noMark(final)
-	}
-	code, more := f.isCode(m, final)
+	b.gap = rest == ""
+	return step{verdict: handled}
+}
+
+// readMark decides about what begins like a mark.
+func (b *body) readMark(in *input) step {
+	m, more := markAt(in.raw, in.final)
 	switch {
 	case more:
-		return false
-	case code:
-		return f.quote(m)
+		return step{verdict: unknown}
+	case m.kind == none:
+		return b.noMark(in)
 	}
-	return f.bodyMark(m, final)
+	code := b.text.isIndented()
+	if !code {
+		code, more = b.code.isAround(in.raw[m.size:], in.final)
+	}
+	switch {
+	case more:
+		return step{verdict: unknown}
+	case code:
+		return b.quote(in, m)
+	}
+	return b.judgeMark(in, m)
 }
 
 // noMark handles what only begins like a mark.
-func (f *Filter) noMark(final bool) bool {
-	if holds, more := f.laterElement(final); holds || more {
-		return holds
+func (b *body) noMark(in *input) step {
+	if found := b.laterElement(in); found.verdict != nothing {
+		return found
 	}
-	next, more := f.nextHeader(final)
+	next, more := b.nextHeader(in)
 	switch {
 	case more:
-		return false
-	case next, final && f.isCutMark():
-		f.end()
-	default:
-		name := ident().FindString(f.raw[1:min(len(f.raw), maxMark)])
-		f.openSeen = f.openSeen || f.raw[0] == '<' && thoughtTags[strings.ToLower(name)] // with attributes
-		f.takeRune()
+		return step{verdict: unknown}
+	case next, in.final && b.isCutMark(in.raw):
+		return step{verdict: endAnswer}
 	}
-	return true
+	name := ident().FindString(in.raw[1:min(len(in.raw), maxMark)])
+	if in.raw[0] == '<' && thoughtTags[strings.ToLower(name)] { // with attributes
+		b.mentions.thoughts = true
+	}
+	b.take(in, runeSize(in.raw))
+	return step{verdict: handled}
 }
 
-// bodyMark decides about a mark outside of code.
-func (f *Filter) bodyMark(m mark, final bool) bool {
-	next, more := followMark(f.raw, m, final)
+// judgeMark decides about a mark outside of code.
+func (b *body) judgeMark(in *input, m mark) step {
+	next, more := followMark(in.raw, m, in.final)
 	if more {
-		return false
+		return step{verdict: unknown}
 	}
 	switch m.kind {
 	case thoughtOpens:
-		return f.laterThought(m, next)
+		return b.laterThought(in, m, next)
 	case thoughtEnds:
-		return f.bareEnd(m, next)
+		return b.bareEnd(in, m, next)
 	case turnEnds, turnBegins, special:
-		return f.turn(m, next, final)
+		return b.turn(in, m, next)
 	case header:
-		return f.laterChannel(m, next, final)
+		return b.laterMessage(in, m, next)
 	case callMark:
-		return f.laterCall(m, next)
+		return b.laterCall(in, m, next)
 	case block:
-		return f.laterBlock(m, next, final)
+		return b.laterBlock(in, m, next)
 	case around:
-		return f.unwrap(m, next)
+		return b.unwrap(in, m, next)
 	case citation:
-		return f.dropCitation(m, next)
+		return b.dropCitation(in, m, next)
 	}
-	return f.mention(m, next)
-}
-
-// quote moves a mark into the text: the text is about it.
-func (f *Filter) quote(m mark) bool {
-	f.about = true
-	f.openSeen = f.openSeen || m.kind == thoughtOpens
-	f.blockSeen = f.blockSeen || m.kind == block
-	f.take(m.size)
-	return true
-}
-
-// inst is the name of [INST] and [/INST], in which a line often has a whole example.
-const inst = "inst"
-
-// mention moves a mark outside of code into the text. It may be a part of an example of a template, up to the next end of a
-// turn.
-func (f *Filter) mention(m mark, next following) bool {
-	switch begins := next.mark.kind == turnBegins; {
-	case m.name == inst && !m.closes, m.kind == header && m.name == "start",
-		m.kind == turnBegins && !next.goesOn() && (next.blank == 0 || next.newline || begins || f.isAboutTemplates()):
-		f.example = m.name
-	case m.kind == turnEnds && m.name != inst:
-		f.example = ""
-	}
-	f.headSeen = f.headSeen || m.kind == header
-	return f.quote(m)
+	return b.mention(in, m, next)
 }
 
 // laterThought handles a thought behind some text: it begins a line, or follows a sentence directly.
-func (f *Filter) laterThought(m mark, next following) bool {
-	ended := endsSentence(f.solid) && !strings.ContainsRune(")]}|>`", f.solid)
-	follows := ended && !(f.inLine && unicode.IsSpace(f.last))
-	another := f.Reasoned && f.isOwnLine() // the model writes its thoughts in marks
-	if f.about || m.open || !follows && !another || next.goesOn() || m.sure == unlisted || next.end && m.sure != known {
-		return f.mention(m, next)
+func (b *body) laterThought(in *input, m mark, next following) step {
+	text := &b.text
+	ended := endsSentence(text.solid) && !strings.ContainsRune(")]}|>`", text.solid)
+	follows := ended && !(text.inLine && unicode.IsSpace(text.last))
+	another := b.traits.reasoned && text.isOwnLine() // the model writes its thoughts in marks
+	if b.mentions.any || m.open || !follows && !another || next.goesOn() || m.sure == unlisted || next.end && m.sure != known {
+		return b.mention(in, m, next)
 	}
-	if f.inLine { // as (?<think>…) in a pattern
+	if text.inLine { // as (?<think>…) in a pattern
 		m.sure = paired
 	}
-	f.think(m, true)
-	return true
+	return think(in, &thought{name: m.name, sure: m.sure, isOpen: true, inBody: true}, m.size)
 }
 
 // bareEnd handles the end of a thought that has no mark at its beginning: the template has it, and the server sends only
 // what follows. All before it is the thought.
-func (f *Filter) bareEnd(m mark, next following) bool {
-	alone := !f.inLine && (next.newline || next.end)
-	glued := f.inLine && f.isGlued() && !strings.ContainsRune("`|>", f.last)
-	spaced := f.inLine && unicode.IsSpace(f.last) && endsSentence(f.solid) && (next.newline || next.end)
+func (b *body) bareEnd(in *input, m mark, next following) step {
+	text := &b.text
+	alone := !text.inLine && (next.newline || next.end)
+	glued := text.inLine && text.isGlued() && !strings.ContainsRune("`|>", text.last)
+	spaced := text.inLine && unicode.IsSpace(text.last) && endsSentence(text.solid) && (next.newline || next.end)
 	switch {
-	case m.sure != known || f.openSeen || f.solid == ':',
-		f.about && !(alone && strings.Contains(f.raw[m.size:m.size+next.blank], "\n\n")),
+	case m.sure != known || b.mentions.thoughts || text.solid == ':',
+		b.mentions.any && !(alone && strings.Contains(in.raw[m.size:m.size+next.blank], "\n\n")),
 		!alone && !spaced && !glued, next.goesOn(), glued && next.blank > 0 && !next.newline && !next.end:
-		return f.mention(m, next)
+		return b.mention(in, m, next)
 	}
-	f.skip(m.size)
-	f.takeBack()
-	return true
+	in.skip(m.size)
+	return step{verdict: takeBack}
 }
 
 // unwrap removes marks that are around the answer or a part of it.
-func (f *Filter) unwrap(m mark, next following) bool {
-	inside := !m.closes && next.blank == 0 && !next.end || m.closes && !unicode.IsSpace(f.last) || !f.inLine
+func (b *body) unwrap(in *input, m mark, next following) step {
+	text := &b.text
+	inside := !m.closes && next.blank == 0 && !next.end || m.closes && !unicode.IsSpace(text.last) || !text.inLine
 	switch {
 	case answerTags[m.name]:
-		inside = m.closes && (f.wrapped || next.end && !unicode.IsSpace(f.last) && !strings.Contains(f.out.String(), "<"+m.name+" "))
-	case !m.closes && (strings.ContainsRune(",;:)", next.first) || !f.isGlued() && !unicode.IsSpace(f.last)):
+		inside = m.closes && (b.traits.wrapped || next.end && !unicode.IsSpace(text.last) && !strings.Contains(text.out.String(), "<"+m.name+" "))
+	case !m.closes && (strings.ContainsRune(",;:)", next.first) || !text.isGlued() && !unicode.IsSpace(text.last)):
 		inside = false
 	}
-	if f.about || !inside {
-		return f.mention(m, next)
+	if b.mentions.any || !inside {
+		return b.mention(in, m, next)
 	}
-	f.wrapped = f.wrapped && !answerTags[m.name]
-	f.skip(m.size)
-	return true
+	b.traits.wrapped = b.traits.wrapped && !answerTags[m.name]
+	in.skip(m.size)
+	return step{verdict: handled}
 }
 
-// isCutMark reports whether raw is the first part of a known token that the end of the answer has cut off.
-func (f *Filter) isCutMark() bool {
-	barred := strings.HasPrefix(f.raw, "<|") || strings.HasPrefix(f.raw, "<｜")
-	if !barred || len(f.raw) < 3 || f.about || f.inline > 0 || !f.isGlued() {
+// isCutMark reports whether what is left is the first part of a known token that the end of the answer has cut off.
+func (b *body) isCutMark(left string) bool {
+	barred := strings.HasPrefix(left, "<|") || strings.HasPrefix(left, "<｜")
+	if !barred || len(left) < 3 || b.mentions.any || b.code.inline > 0 || !b.text.isGlued() {
 		return false
 	}
 	for token := range ends {
-		if strings.HasPrefix(token, strings.ToLower(f.raw)) {
+		if strings.HasPrefix(token, strings.ToLower(left)) {
 			return true
 		}
 	}
 	return false
 }
 
-// nextHeader reports whether raw is the header of the next message: the model has written the conversation on, with what
-// nobody has said. Behind an answer that began without a header, the prompt must not have such a message.
-func (f *Filter) nextHeader(final bool) (found, more bool) {
+// nextHeader reports whether the input is the header of the next message: the model has written the conversation on, with
+// what nobody has said. Behind an answer that began without a header, the prompt must not have such a message.
+func (b *body) nextHeader(in *input) (found, more bool) {
 	const longest = 400
-	if f.inLine || f.raw[0] != '[' || f.solid == ':' || f.solid == 0 || f.inline > 0 || f.isIndented() {
+	text := &b.text
+	if text.inLine || in.raw[0] != '[' || text.solid == ':' || text.solid == 0 || b.code.inline > 0 || text.isIndented() {
 		return false, false
 	}
-	front := f.raw[:min(len(f.raw), longest)]
+	front := in.raw[:min(len(in.raw), longest)]
 	if head := ownHeader().FindString(front); head != "" {
 		number, _, isMessage := strings.Cut(head, " ")
 		isMessage = isMessage && strings.HasPrefix(number, "[#")
-		isNew := f.headed || (endsSentence(f.solid) || strings.HasSuffix(f.out.String(), "\n\n")) && !f.isAboutTemplates() && !(isMessage && f.isQuoted(number))
-		return isNew && !f.isQuoted(head), false
+		ended := endsSentence(text.solid) || strings.HasSuffix(text.out.String(), "\n\n")
+		isNew := b.traits.headed || ended && !text.isAboutTemplates() && !(isMessage && in.isQuoted(number))
+		return isNew && !in.isQuoted(head), false
 	}
-	return false, !final && len(front) < longest && (agrees(front, "[#") || agrees(front, summaryMark)) && !strings.Contains(front, "\n")
+	return false, !in.final && len(front) < longest && (agrees(front, "[#") || agrees(front, summaryMark)) && !strings.Contains(front, "\n")
 }

@@ -72,15 +72,17 @@ func mayBeActionCode(front string) (may, more bool) {
 }
 
 // laterAction holds back what begins like such a call behind some text.
-func (f *Filter) laterAction(final bool) (holds, more bool) {
-	if f.last != '\n' || f.about || f.textOnly || !strings.ContainsAny(f.raw[:1], "A*") {
-		return false, false
+func (b *body) laterAction(in *input) step {
+	if b.text.last != '\n' || b.mentions.any || in.textOnly || !strings.ContainsAny(in.raw[:1], "A*") {
+		return step{verdict: nothing}
 	}
-	may, more := offered(f.Tools).mayBeAction(f.raw)
-	if !may || more {
-		return false, more && !final
+	switch may, more := in.tools.mayBeAction(in.raw); {
+	case more && !in.final:
+		return step{verdict: unknown}
+	case more || !may:
+		return step{verdict: nothing}
 	}
-	return f.laterPlain(true), false
+	return b.laterPlain(in, true)
 }
 
 // react reads such a call. What follows is what the model has made up.
@@ -92,7 +94,7 @@ func (p *parser) react() bool {
 	rest := strings.TrimLeftFunc(p.rest[len(head):], unicode.IsSpace)
 	switch {
 	case strings.HasPrefix(rest, "```"):
-		inner := parser{rest: strings.Replace(rest, "]```", "]\n```", 1), offered: p.offered}
+		inner := parser{rest: strings.Replace(rest, "]```", "]\n```", 1), tools: p.tools}
 		if !inner.code() {
 			return false
 		}
@@ -100,12 +102,12 @@ func (p *parser) react() bool {
 		p.rest = inner.rest
 	case actionValue().MatchString(rest):
 		at := actionValue().FindStringSubmatch(rest)
-		if p.tool(at[1]) == nil || !p.inElement(at[1], at[2]) {
+		if p.tools.tool(at[1]) == nil || !p.inElement(at[1], at[2]) {
 			return false
 		}
 		p.rest = rest[len(at[0]):]
 	case !p.reactInput(rest):
-		inner := parser{rest: rest, offered: p.offered}
+		inner := parser{rest: rest, tools: p.tools}
 		if !inner.named() {
 			return false
 		}
@@ -120,7 +122,7 @@ func (p *parser) react() bool {
 // reactInput reads the name of the tool, and the input in the line behind it, up to what the model has made up.
 func (p *parser) reactInput(text string) bool {
 	at := actionInput().FindStringSubmatch(text)
-	if at == nil || p.tool(at[1]) == nil {
+	if at == nil || p.tools.tool(at[1]) == nil {
 		return false
 	}
 	input := text[len(at[0]):]

@@ -4,7 +4,6 @@ package clean
 
 import (
 	"encoding/json"
-	"html"
 	"slices"
 	"strings"
 	"unicode"
@@ -14,9 +13,6 @@ import (
 
 // elementHead matches the first tag of an element. Its groups: the name, the attributes, / if it is all of the element.
 var elementHead = lazy.Pattern(`^<([A-Za-z_][\w.-]*)((?:\s+[\w.-]+\s*=\s*"[^"]*")*)\s*(/?)>`)
-
-// elementAttribute matches an attribute.
-var elementAttribute = lazy.Pattern(`([\w.-]+)\s*=\s*"([^"]*)"`)
 
 // maxElementHead limits the size of such a tag, in bytes.
 const maxElementHead = 400
@@ -54,20 +50,23 @@ func (o offered) mayBeElement(front string) (may, head bool) {
 }
 
 // laterElement holds back what begins like such an element behind some text.
-func (f *Filter) laterElement(final bool) (holds, more bool) {
-	begins := !f.inLine || endsSentence(f.solid) || f.solid == ':'
-	if f.raw[0] != '<' || f.about || f.textOnly || !begins || f.plainHeld == maxPlainHeld {
-		return false, false
+func (b *body) laterElement(in *input) step {
+	begins := !b.text.inLine || endsSentence(b.text.solid) || b.text.solid == ':'
+	if in.raw[0] != '<' || b.mentions.any || in.textOnly || !begins || b.traits.plainHeld == maxPlainHeld {
+		return step{verdict: nothing}
 	}
-	may, head := offered(f.Tools).mayBeElement(f.raw)
+	may, head := in.tools.mayBeElement(in.raw)
 	if !head {
-		return false, may && !final
+		if may && !in.final {
+			return step{verdict: unknown}
+		}
+		return step{verdict: nothing}
 	}
-	at := elementHead().FindStringSubmatch(f.raw[:min(len(f.raw), maxElementHead)])
-	if !slices.Contains(callWrappers, at[1]) && offered(f.Tools).tool(at[1]) == nil {
-		return false, false
+	at := elementHead().FindStringSubmatch(in.raw[:min(len(in.raw), maxElementHead)])
+	if !slices.Contains(callWrappers, at[1]) && in.tools.tool(at[1]) == nil {
+		return step{verdict: nothing}
 	}
-	return f.laterPlain(may), false
+	return b.laterPlain(in, may)
 }
 
 // names returns the names of the tools.
@@ -92,7 +91,7 @@ func (p *parser) toolElement() bool {
 	alone := at[3] != ""
 	inside := p.rest[len(at[0]):]
 	switch {
-	case p.tool(name) != nil && (attributes != "" || alone):
+	case p.tools.tool(name) != nil && (attributes != "" || alone):
 		if !alone {
 			empty, behind, closed := strings.Cut(inside, "</"+name+">")
 			if !closed || strings.TrimSpace(empty) != "" {
@@ -100,10 +99,10 @@ func (p *parser) toolElement() bool {
 			}
 			inside = behind
 		}
-		p.add(name, encode(p.attributes(name, attributes)))
+		p.calls.add(name, encode(p.tools.attributes(name, attributes)))
 		p.rest = inside
 		return true
-	case p.tool(name) != nil:
+	case p.tools.tool(name) != nil:
 		before := p.rest
 		value, behind, closed := strings.Cut(inside, "</"+name+">")
 		value = strings.TrimSpace(value)
@@ -119,7 +118,7 @@ func (p *parser) toolElement() bool {
 	case !slices.Contains(callWrappers, name):
 		return false
 	}
-	inner := parser{rest: inside, offered: p.offered}
+	inner := parser{rest: inside, tools: p.tools}
 	inner.parse()
 	if isUnfinished(inner.rest) {
 		inner.salvage(inside)
@@ -132,15 +131,6 @@ func (p *parser) toolElement() bool {
 	return true
 }
 
-// attributes returns the arguments in the attributes of an element.
-func (p *parser) attributes(tool, text string) map[string]any {
-	all := make(map[string]any)
-	for _, at := range elementAttribute().FindAllStringSubmatch(text, maxCalls) {
-		all[at[1]] = p.typed(tool, at[1], html.UnescapeString(at[2]))
-	}
-	return all
-}
-
 // inElement reads the arguments of a call: an object, an element each, or the value of the only one.
 func (p *parser) inElement(tool, inside string) bool {
 	if inside == "" || inside[0] == '{' {
@@ -148,23 +138,23 @@ func (p *parser) inElement(tool, inside string) bool {
 		if object, isObject := value.(map[string]any); ok && isObject && behind == "" && !json.Valid([]byte(inside)) {
 			inside = encode(object)
 		}
-		p.add(tool, unwrapped(json.RawMessage(inside)))
+		p.calls.add(tool, unwrapped(json.RawMessage(inside)))
 		return true
 	}
 	arguments := make(map[string]any)
 	if inside[0] == '<' {
-		inner := parser{rest: inside, offered: p.offered}
-		arguments = inner.children(tool)
-		if strings.TrimSpace(inner.rest) != "" {
+		rest := ""
+		arguments, rest = p.tools.children(tool, inside)
+		if strings.TrimSpace(rest) != "" {
 			return false
 		}
 	} else {
-		key, ok := p.onlyArgument(tool)
+		key, ok := p.tools.onlyArgument(tool)
 		if !ok {
 			return false
 		}
-		arguments[key] = p.typed(tool, key, inside)
+		arguments[key] = p.tools.typed(tool, key, inside)
 	}
-	p.add(tool, encode(arguments))
+	p.calls.add(tool, encode(arguments))
 	return true
 }

@@ -3,10 +3,8 @@
 package clean
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
-	"slices"
 	"strings"
 )
 
@@ -49,17 +47,20 @@ func (p *parser) list() bool {
 	return true
 }
 
+// object reads a call, or an object around calls.
+func (p *parser) object(raw []byte) bool {
+	o := objects{tools: p.tools, marked: p.marked, calls: p.calls}
+	ok := o.object(raw)
+	p.calls = o.calls
+	return ok
+}
+
+// array reads a list of such objects.
 func (p *parser) array(raw []byte) bool {
-	var all []json.RawMessage
-	if json.Unmarshal(raw, &all) != nil || len(all) == 0 {
-		return false
-	}
-	for _, one := range all {
-		if !p.object(one) {
-			return false
-		}
-	}
-	return true
+	o := objects{tools: p.tools, marked: p.marked, calls: p.calls}
+	ok := o.array(raw)
+	p.calls = o.calls
+	return ok
 }
 
 // looseJSON reads a call with the quotation marks of Python.
@@ -91,60 +92,6 @@ func valueAt(text string) (raw []byte, ok bool) {
 		return nil, false
 	}
 	return []byte(text[:decoder.InputOffset()]), true
-}
-
-// object reads a call, or an object around calls.
-func (p *parser) object(raw []byte) bool {
-	const most = 4 // objects in each other
-	p.inside++
-	defer func() { p.inside-- }()
-	var fields map[string]json.RawMessage
-	if p.inside > most || json.Unmarshal(raw, &fields) != nil {
-		return false
-	}
-	for _, key := range []string{"tool_calls", "tool_uses", "function_call"} {
-		if inner := bytes.TrimSpace(fields[key]); len(inner) > 0 {
-			return inner[0] == '[' && p.array(inner) || inner[0] == '{' && p.object(inner)
-		}
-	}
-	if inner := bytes.TrimSpace(fields["function"]); len(inner) > 0 && inner[0] == '{' {
-		return p.object(inner)
-	}
-	name := ""
-	arguments := json.RawMessage(nil)
-	for key, value := range fields {
-		switch {
-		case slices.Contains(argumentKeys, key):
-			arguments = value
-		case slices.Contains(nameKeys, key):
-			var written string
-			if json.Unmarshal(value, &written) == nil && (name == "" || key == "name") {
-				name = written
-			}
-		case !slices.Contains(otherKeys, key):
-			return p.keyed(fields)
-		}
-	}
-	if name == "" || arguments == nil && !p.marked {
-		return false
-	}
-	p.add(name, unwrapped(arguments))
-	return true
-}
-
-// keyed reads calls whose keys are the names of tools: {"lookup": {"word": "tea"}} (Apertus).
-func (p *parser) keyed(fields map[string]json.RawMessage) bool {
-	for name, arguments := range fields {
-		if !p.marked || p.tool(name) == nil || !bytes.HasPrefix(bytes.TrimSpace(arguments), []byte("{")) {
-			return false
-		}
-	}
-	for _, t := range p.offered {
-		if arguments, ok := fields[t.Name]; ok {
-			p.add(t.Name, string(arguments))
-		}
-	}
-	return true
 }
 
 // unwrapped returns arguments without the strings around them.

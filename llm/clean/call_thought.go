@@ -9,39 +9,24 @@ import (
 	"cairn/llm"
 )
 
-// callsInThought reads the calls with which a thought ends, if the answer is nothing else. vLLM, too, ends the thought there
-// (vllm/reasoning/kimi_k2_reasoning_parser.py).
-func (f *Filter) callsInThought() {
+// callsInThought returns the calls with which a thought ends. text is the thought from the first mark of a call on.
+func callsInThought(text string, r *request) []llm.Call {
 	const tries = 8
-	text := strings.ReplaceAll(f.inThought, minimax, "")
-	if text == "" || f.textOnly || len(f.Calls) > 0 || strings.TrimSpace(f.out.String()) != "" {
-		return
-	}
+	text = strings.ReplaceAll(text, minimax, "")
 	for range tries {
-		p := parser{rest: text, offered: f.Tools, marked: true}
+		if text == "" {
+			return nil
+		}
+		p := parser{rest: text, tools: r.tools, marked: true}
 		p.parse()
-		unknown := slices.ContainsFunc(p.calls, func(c llm.Call) bool { return p.tool(c.Name) == nil })
+		unoffered := slices.ContainsFunc(p.calls, func(c llm.Call) bool { return r.tools.tool(c.Name) == nil })
 		whole := text[:len(text)-len(p.rest)]
-		if len(p.calls) > 0 && !unknown && (p.ended || strings.TrimSpace(p.rest) == "") && !f.isRepeated(whole, p.calls) {
-			f.Calls = p.calls
-			return
+		if len(p.calls) > 0 && !unoffered && (p.ended || strings.TrimSpace(p.rest) == "") && !r.isRepeated(whole, p.calls) {
+			return p.calls
 		}
 		text = nextCallMark(text)
-		if text == "" {
-			return
-		}
 	}
-}
-
-// isRepeated reports whether calls are only repeated from the prompt: it has their text, or the name and the arguments of each in
-// another form.
-func (f *Filter) isRepeated(text string, calls []llm.Call) bool {
-	if f.isQuoted(text) {
-		return true
-	}
-	return !slices.ContainsFunc(calls, func(c llm.Call) bool {
-		return c.Arguments == "{}" || !f.isQuoted(c.Name) || !f.isQuoted(c.Arguments)
-	})
+	return nil
 }
 
 // nextCallMark returns a text from the second mark on that may begin a call; "" if there is none.

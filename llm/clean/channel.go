@@ -20,72 +20,83 @@ const maxHeader = 200
 // closesMessage are the tokens that end a message in a channel; the last two begin the next one.
 var closesMessage = set("<|end|> <|return|> <|call|> <|eom|> <|eot|> <|start|> <|channel|>")
 
-// headerAt returns the groups of the header at the front of a text; nil if there is none.
-func headerAt(text string, final bool) (at []string, more bool) {
+// message is the header of a message in a channel.
+type message struct {
+	size      int  // in bytes; 0: there is none
+	isThought bool // the message is for the model itself
+	isCall    bool // it is for a tool
+}
+
+// messageAt returns the header at the front of a text.
+func messageAt(text string, final bool) (head message, more bool) {
 	front := text[:min(len(text), maxHeader)]
-	at = channelHeader().FindStringSubmatch(front)
+	at := channelHeader().FindStringSubmatch(front)
 	if at == nil {
-		return nil, !final && len(front) < maxHeader && !strings.Contains(front, "<|message|>") && !strings.Contains(front, "\n\n")
+		arriving := len(front) < maxHeader && !strings.Contains(front, "<|message|>") && !strings.Contains(front, "\n\n")
+		return message{}, arriving && !final
 	}
 	next, more := follow(text[len(at[0]):], final)
-	if next.goesOn() && next.blank > 0 {
-		at = nil
-	}
-	return at, more
-}
-
-// channelHeader handles a header at the front of raw.
-func (f *Filter) channelHeader(final bool) verdict {
-	at, more := headerAt(f.raw, final)
-	switch {
-	case more:
-		return unknown
-	case at == nil:
-		return nothing
+	if more || next.goesOn() && next.blank > 0 {
+		return message{}, more
 	}
 	to := at[1] + at[3]
-	switch {
-	case soundsLikeThought().MatchString(strings.ToLower(at[2])), to == "self":
-		f.skip(len(at[0]))
-		f.think(mark{kind: thoughtOpens, name: "<|message|>"}, true)
-	case to != "" && to != "user" && to != "all" && !f.textOnly:
-		return f.hold(true)
-	default:
-		f.skip(len(at[0]))
-		f.channels = true
-		f.stripped = true
-	}
-	return handled
+	head.size = len(at[0])
+	head.isThought = to == "self" || soundsLikeThought().MatchString(strings.ToLower(at[2]))
+	head.isCall = !head.isThought && to != "" && to != "user" && to != "all"
+	return head, false
 }
 
-// laterChannel handles a message behind some text. The text is a message before it, or, without a header, a thought.
-func (f *Filter) laterChannel(m mark, next following, final bool) bool {
-	if f.inLine && (unicode.IsSpace(f.last) || !f.isGlued()) || f.headSeen || next.goesOn() {
-		return f.mention(m, next)
-	}
-	inChannel := f.channels
-	ended := f.messageEnded
-	switch f.channelHeader(final) {
-	case unknown:
-		return false
-	case nothing:
-		return f.mention(m, next)
-	}
-	f.messageEnded = false
+// thinkMessage is a step that begins a thought behind its header. inBody: there is text before it.
+func thinkMessage(in *input, inBody bool) step {
+	return think(in, &thought{name: "<|message|>", isOpen: true, inBody: inBody}, 0)
+}
+
+// startMessage handles a message at the start.
+func (o *opening) startMessage(in *input, head message) step {
 	switch {
-	case f.isHolding && ended && !inChannel: // what was before has no header: a thought
-		was := f.holding
-		f.takeBack()
-		f.holding = was
-		f.mode = (*Filter).readHeld
-		f.inText = false
-	case f.isHolding:
-	case f.isThinking:
-		f.inBody = true
-	case inChannel:
-		f.put("\n\n")
-	default:
-		f.takeBack()
+	case head.size == 0:
+		return step{verdict: nothing}
+	case head.isCall && !in.textOnly:
+		return hold(true, false)
 	}
-	return true
+	in.skip(head.size)
+	if head.isThought {
+		return thinkMessage(in, false)
+	}
+	o.traits.channels = true
+	o.stripped = true
+	return step{verdict: handled}
+}
+
+// laterMessage handles a message behind some text. The text is a message before it, or, without a header, a thought.
+func (b *body) laterMessage(in *input, m mark, next following) step {
+	if b.text.inLine && (unicode.IsSpace(b.text.last) || !b.text.isGlued()) || b.mentions.messages || next.goesOn() {
+		return b.mention(in, m, next)
+	}
+	head, more := messageAt(in.raw, in.final)
+	switch {
+	case more:
+		return step{verdict: unknown}
+	case head.size == 0:
+		return b.mention(in, m, next)
+	}
+	inChannel := b.traits.channels
+	ended := b.traits.messageEnded
+	b.traits.messageEnded = false
+	if head.isCall && !in.textOnly {
+		if ended && !inChannel { // what was before has no header: a thought
+			return step{verdict: takeBack, held: &held{marked: true}}
+		}
+		return hold(true, true)
+	}
+	in.skip(head.size)
+	b.traits.channels = inChannel || !head.isThought
+	switch {
+	case head.isThought:
+		return thinkMessage(in, true)
+	case inChannel:
+		b.text.put("\n\n")
+		return step{verdict: handled}
+	}
+	return step{verdict: takeBack}
 }

@@ -55,14 +55,14 @@ func citationAt(text string, final bool) (m mark, more bool) {
 }
 
 // dropCitation removes the mark of a citation, unless it is mentioned: then it does not touch what it is around.
-func (f *Filter) dropCitation(m mark, next following) bool {
+func (b *body) dropCitation(in *input, m mark, next following) step {
 	touches := next.blank == 0 && !next.end
 	if m.closes {
-		touches = f.solid != 0 && !unicode.IsSpace(f.last)
+		touches = b.text.solid != 0 && !unicode.IsSpace(b.text.last)
 	}
-	if f.about || !touches || f.isAboutTemplates() {
-		return f.mention(m, next)
+	if b.mentions.any || !touches || b.text.isAboutTemplates() {
+		return b.mention(in, m, next)
 	}
-	f.skip(m.size)
-	return true
+	in.skip(m.size)
+	return step{verdict: handled}
 }

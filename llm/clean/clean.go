@@ -4,12 +4,24 @@
 //
 // A Filter reads a text once, from the front, whatever the size of its pieces: it decides about a mark only when what
 // follows suffices, so a text in pieces and the whole text give the same result.
+//
+// A piece of text goes through these types:
+//
+//   - input removes unreadable characters (scrubber), and has what is undecided, with what the request says (request).
+//   - markAt finds a mark at its front and says of which kind it is (mark); follow says what is behind it (following).
+//   - opening reads first: it drops headers, labels and tokens until the answer begins.
+//   - body reads the answer: it moves what is text into a page, and drops marks. It knows what code it is in (code), which
+//     marks the text is about (mentions), and in what form the model answers (traits).
+//   - thought reads a thought from its first mark to its last, and held what may be calls or a block of Cairn's prompt.
+//     Both keep it until it is certain: then it is dropped, or goes back to the front of the input as text.
+//   - parser reads the calls in what was held back: markup, JSON (objects), programs. offered knows the tools.
+//
+// Each of the readers returns a step, which says how reading goes on. The Filter hands the input from one to the other.
 package clean
 
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"cairn/llm"
 )
@@ -27,45 +39,41 @@ type Filter struct {
 	// Calls are the calls that were written as text, without ids, after End.
 	Calls []llm.Call
 
-	textOnly bool // no call is read
-	summary  bool // the text is a summary
+	in   input
+	mode mode
+	cut  bool // the answer has ended, and what follows is dropped
 
-	raw   string // has arrived, and is not decided
-	tail  string // the first bytes of a rune
-	scrub scrubber
-	mode  mode // nil: at the start
-	lead  strings.Builder
-	held  strings.Builder // may turn out to be calls, or a block of Cairn's
-	cut   bool            // the answer has ended, and what follows is dropped
-
-	page
-	thinking
-	holding
-
-	stripped     bool // something was removed at the start
-	wrapped      bool // the answer is in tags that follow a thought
-	channels     bool // the answer has come in a channel
-	messageEnded bool // the message in a channel has just ended
-	plainHeld    int  // how often something behind text was held back that has no mark
-	labelled     bool // the answer began with the model's name or role
-	headed       bool // the answer began with a header of Cairn's
+	opening opening
+	body    body
+	thought *thought // the last one, until it ends; nil: none
+	held    *held    // what was held back last, until it is let go; nil: nothing
 
 	inThought string // the last thought from the first mark of a call on; "": it has none
 }
 
-// mode decides about the front of raw. It returns false if that needs more; never if final.
-type mode func(f *Filter, final bool) bool
+// mode says which type reads the input.
+type mode int
+
+const (
+	atStart mode = iota
+	inBody
+	inThought
+	inHeld
+)
 
 // Text returns a whole text without what belongs to templates. Calls stay in it.
 func Text(text string) string {
-	f := Filter{textOnly: true}
+	f := Filter{}
+	f.in.textOnly = true
 	f.Next(text)
 	return f.End()
 }
 
 // Summary is Text for a summary: its heading ends a thought, too.
 func Summary(text string) string {
-	f := Filter{textOnly: true, summary: true}
+	f := Filter{}
+	f.in.textOnly = true
+	f.in.summary = true
 	f.Next(text)
 	return f.End()
 }
@@ -76,108 +84,94 @@ func (f *Filter) Next(piece string) (show string) {
 	if f.cut {
 		return ""
 	}
-	piece = f.tail + piece
-	whole := wholeRunes(piece)
-	f.tail = piece[whole:]
-	f.raw += f.scrub.next(piece[:whole], false, f.isQuoted)
-	f.run(false)
-	return f.show(f.out.Len() - f.pending())
+	f.prepare()
+	f.in.add(piece)
+	f.run()
+	page := &f.body.text
+	return page.show(page.out.Len() - page.pending())
 }
 
 // End returns the whole text. What it has that was not returned by Next is in Rest.
 func (f *Filter) End() string {
-	f.raw += f.scrub.next(f.tail, true, f.isQuoted)
-	f.tail = ""
-	for f.run(true); f.mode != nil && f.finish(); f.run(true) {
+	f.prepare()
+	f.in.end()
+	f.run()
+	for f.finish() {
+		f.run()
 	}
-	f.callsInThought()
-	if f.mode == nil && !f.stripped {
-		f.put(f.lead.String())
-		f.lead.Reset()
+	f.readInThought()
+	if f.mode == atStart && !f.opening.stripped { // the answer is white space
+		f.body.text.put(f.opening.takeLead())
 	}
 	return f.Text()
 }
 
 // Text returns the text so far.
 func (f *Filter) Text() string {
+	text := f.body.text.out.String()
 	if f.cut {
-		return strings.TrimRightFunc(f.out.String(), unicode.IsSpace)
+		return strings.TrimRightFunc(text, unicode.IsSpace)
 	}
-	return f.out.String()
+	return text
 }
 
 // Rest returns what remains to be shown of the text, after End.
-func (f *Filter) Rest() string { return f.show(len(f.Text())) }
+func (f *Filter) Rest() string { return f.body.text.show(len(f.Text())) }
 
 // Held returns the size of what has arrived and is kept, in bytes.
 func (f *Filter) Held() int {
-	return len(f.raw) + len(f.scrub.rest) + f.lead.Len() + f.held.Len() + f.out.Len() + f.all.Len() + f.after.Len() + f.call.Len() + len(f.inThought)
-}
-
-// wholeRunes returns the size of text without the first bytes of a rune at its end.
-func wholeRunes(text string) int {
-	for i := len(text) - 1; i >= max(0, len(text)-utf8.UTFMax); i-- {
-		if utf8.RuneStart(text[i]) {
-			if utf8.FullRuneInString(text[i:]) {
-				break
-			}
-			return i
-		}
+	size := f.in.size() + f.opening.lead.Len() + f.body.text.out.Len() + len(f.inThought)
+	if f.thought != nil {
+		size += f.thought.kept()
 	}
-	return len(text)
+	if f.held != nil {
+		size += f.held.text.Len()
+	}
+	return size
 }
 
-func (f *Filter) run(final bool) {
-	for f.raw != "" && !f.cut {
-		next := f.mode
-		if next == nil {
-			next = (*Filter).start
-		}
-		if !next(f, final) {
+// prepare passes on what the caller knows of the request.
+func (f *Filter) prepare() {
+	f.in.name = f.Name
+	f.in.tools = f.Tools
+	f.in.quoted = f.Quoted
+}
+
+// run reads until the input is empty, or more of it must arrive.
+func (f *Filter) run() {
+	for f.in.raw != "" && !f.cut {
+		found := f.read()
+		if found.verdict == unknown {
 			return
 		}
+		f.do(found)
 	}
+}
+
+// read decides about the front of the input.
+func (f *Filter) read() step {
+	switch f.mode {
+	case inThought:
+		return f.thought.read(&f.in)
+	case inHeld:
+		return f.held.read(&f.in)
+	case inBody:
+		return f.body.read(&f.in)
+	}
+	return f.opening.read(&f.in)
 }
 
 // finish ends what is open at the end of the answer. It returns true if that leaves something to decide.
 func (f *Filter) finish() bool {
 	switch {
-	case f.isThinking:
-		f.endThinking()
-	case f.isHolding:
-		f.release()
+	case f.cut:
+		return false
+	case f.mode == inThought:
+		f.do(f.thought.finish(&f.in))
+	case f.mode == inHeld:
+		f.do(f.held.release(&f.in))
 	default:
 		return false
 	}
 	return true
-}
-
-// take moves n bytes of raw into the text.
-func (f *Filter) take(n int) {
-	f.put(f.raw[:n])
-	f.raw = f.raw[n:]
-}
-
-// takeRune moves one rune of raw into the text.
-func (f *Filter) takeRune() {
-	_, size := utf8.DecodeRuneInString(f.raw)
-	f.take(size)
-}
-
-// skip drops n bytes of raw.
-func (f *Filter) skip(n int) { f.raw = f.raw[n:] }
-
-// end drops the rest of the answer.
-func (f *Filter) end() {
-	f.cut = true
-	f.raw = ""
-}
-
-// takeBack drops the text: it was a thought without a mark at its beginning.
-func (f *Filter) takeBack() {
-	f.Reasoned = f.Reasoned || f.out.Len() > 0
-	f.TakenBack = f.TakenBack || f.shown > 0
-	f.page = page{}
-	f.stripped = true
-	f.mode = nil
 }

@@ -14,99 +14,126 @@ const maxCode = 2048
 // callFence matches the language of a block of code that is for calls: of Gemma 3, and of other models that were told so.
 var callFence = lazy.Pattern(`^(?:tool_calls?|tool_code|tool_use|function_calls?)[ \t\r]*$`)
 
-// ticks handles backticks and tildes, which may begin or end code.
-func (f *Filter) ticks(final bool) bool {
-	c := f.raw[:1]
-	n := len(f.raw) - len(strings.TrimLeft(f.raw, c))
-	if n == len(f.raw) && !final && n < maxMark {
-		return false
-	}
-	if n >= 3 && !f.inLine {
-		const longest = 100 // bytes of the name of a language, and what follows it
-		line, _, whole := strings.Cut(f.raw[n:], "\n")
-		if !whole && !final && len(line) < longest {
-			return false
-		}
-		if c == "`" && callFence().MatchString(line) && f.laterPlain(true) {
-			return true
-		}
-		if c == "~" || !strings.Contains(line, "`") {
-			f.fence = f.raw[:n]
-			f.inline = 0
-			f.take(n)
-			return true
-		}
-	}
+// code is what code the end of the text is in.
+type code struct {
+	inline int    // backticks that opened code in a line; 0: none
+	fence  string // that opened a block of code; "": none
+}
+
+// open opens a block of code.
+func (c *code) open(fence string) {
+	c.fence = fence
+	c.inline = 0
+}
+
+// pass passes backticks, which open or end code in a line, or tildes, which do neither.
+func (c *code) pass(ticks string) {
 	switch {
-	case c == "~":
-	case f.inline == 0:
-		f.inline = n
-	case f.inline == n:
-		f.inline = 0
+	case ticks[0] == '~':
+	case c.inline == 0:
+		c.inline = len(ticks)
+	case c.inline == len(ticks):
+		c.inline = 0
 	}
-	f.take(n)
-	return true
 }
 
-// fenced moves a line of a block of code into the text, or the marks that end the block.
-func (f *Filter) fenced(final bool) bool {
-	if !f.inLine {
-		line := strings.TrimLeft(f.raw, " \t")
-		pad := len(f.raw) - len(line)
-		n := len(line) - len(strings.TrimLeft(line, f.fence[:1]))
-		rest := strings.TrimLeft(line[n:], " \t\r")
-		switch {
-		case !final && rest == "" && (n > 0 || pad > 0) && len(f.raw) < maxMark:
-			return false
-		case n >= len(f.fence) && (rest == "" || strings.ContainsAny(rest[:1], "\n<[")):
-			f.take(pad + n)
-			f.fence = ""
-			f.solid = '.'
-			f.last = '.' // as behind a sentence
-			return true
-		}
+// closes returns the size of what ends the block of code at the front of a line; 0 if it goes on.
+func (c *code) closes(front string, final bool) (size int, more bool) {
+	line := strings.TrimLeft(front, " \t")
+	pad := len(front) - len(line)
+	n := len(line) - len(strings.TrimLeft(line, c.fence[:1]))
+	rest := strings.TrimLeft(line[n:], " \t\r")
+	switch {
+	case !final && rest == "" && (n > 0 || pad > 0) && len(front) < maxMark:
+		return 0, true
+	case n >= len(c.fence) && (rest == "" || strings.ContainsAny(rest[:1], "\n<[")):
+		return pad + n, false
 	}
-	end := strings.IndexByte(f.raw, '\n') + 1
-	if end == 0 {
-		end = len(f.raw)
-	}
-	f.take(end)
-	return true
+	return 0, false
 }
 
-// isCode reports whether a mark at the front of raw is inside code in a line, or in an indented line of code. Backticks
-// begin code only if others end it in the same paragraph.
-func (f *Filter) isCode(m mark, final bool) (code, more bool) {
-	if f.isIndented() {
-		return true, false
-	}
-	if f.inline == 0 {
+// isAround reports whether a mark is inside code in a line. behind follows the mark. Backticks begin code only if others
+// end it in the same paragraph.
+func (c *code) isAround(behind string, final bool) (code, more bool) {
+	if c.inline == 0 {
 		return false, false
 	}
-	rest := f.raw[m.size:]
-	for at := 0; at < min(len(rest), maxCode); {
+	for at := 0; at < min(len(behind), maxCode); {
 		switch {
-		case strings.HasPrefix(rest[at:], "\n\n"):
-			f.inline = 0
+		case strings.HasPrefix(behind[at:], "\n\n"):
+			c.inline = 0
 			return false, false
-		case rest[at] != '`':
+		case behind[at] != '`':
 			at++
 			continue
 		}
-		n := len(rest[at:]) - len(strings.TrimLeft(rest[at:], "`"))
-		if at+n == len(rest) && !final && n < maxCode {
+		n := len(behind[at:]) - len(strings.TrimLeft(behind[at:], "`"))
+		if at+n == len(behind) && !final && n < maxCode {
 			return false, true
 		}
-		if n == f.inline {
+		if n == c.inline {
 			return true, false
 		}
 		at += n
 	}
-	if len(rest) >= maxCode {
+	if len(behind) >= maxCode {
 		return true, false
 	}
 	if final {
-		f.inline = 0
+		c.inline = 0
 	}
 	return false, !final
+}
+
+// readTicks handles backticks and tildes, which may begin or end code.
+func (b *body) readTicks(in *input) step {
+	c := in.raw[:1]
+	n := len(in.raw) - len(strings.TrimLeft(in.raw, c))
+	if n == len(in.raw) && !in.final && n < maxMark {
+		return step{verdict: unknown}
+	}
+	ticks := in.raw[:n]
+	if n < 3 || b.text.inLine {
+		b.code.pass(ticks)
+		b.take(in, n)
+		return step{verdict: handled}
+	}
+	const longest = 100 // bytes of the name of a language, and what follows it
+	line, _, whole := strings.Cut(in.raw[n:], "\n")
+	if !whole && !in.final && len(line) < longest {
+		return step{verdict: unknown}
+	}
+	if c == "`" && callFence().MatchString(line) {
+		if found := b.laterPlain(in, true); found.verdict != nothing {
+			return found
+		}
+	}
+	if c == "~" || !strings.Contains(line, "`") {
+		b.code.open(ticks)
+	} else {
+		b.code.pass(ticks)
+	}
+	b.take(in, n)
+	return step{verdict: handled}
+}
+
+// readFenced moves a line of a block of code into the text, or the marks that end the block.
+func (b *body) readFenced(in *input) step {
+	if !b.text.inLine {
+		switch size, more := b.code.closes(in.raw, in.final); {
+		case more:
+			return step{verdict: unknown}
+		case size > 0:
+			b.take(in, size)
+			b.code.fence = ""
+			b.text.endSentence()
+			return step{verdict: handled}
+		}
+	}
+	end := strings.IndexByte(in.raw, '\n') + 1
+	if end == 0 {
+		end = len(in.raw)
+	}
+	b.take(in, end)
+	return step{verdict: handled}
 }

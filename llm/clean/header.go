@@ -18,35 +18,35 @@ var partHeader = lazy.Pattern("^[*_`]{0,3}\\[(#\\d{1,12})?,? ?(\\d{4}-\\d\\d-\\d
 var mayBeHeader = lazy.Pattern("^(?:[*_`]{1,3}|[*_`]{0,3}\\[(?:[#\\d][^\\[\\]\\n]{0,120}(?:\\][^\\n]{0,40}\n?)?)?)$")
 
 // partOfHeader removes a header that has the bot's name, or that the bot's name follows as a label: "[14:05] Robin: Hello".
-func (f *Filter) partOfHeader(final bool) verdict {
+func (o *opening) partOfHeader(in *input) step {
 	const longest = 200 // bytes of it with the label
-	front := f.raw[:min(len(f.raw), longest)]
-	if f.textOnly || !strings.ContainsAny(front[:1], "[*_`") {
-		return nothing
+	front := in.raw[:min(len(in.raw), longest)]
+	if in.textOnly || !strings.ContainsAny(front[:1], "[*_`") {
+		return step{verdict: nothing}
 	}
-	if !final && len(front) < longest && mayBeHeader().MatchString(front) {
-		return unknown
+	if !in.final && len(front) < longest && mayBeHeader().MatchString(front) {
+		return step{verdict: unknown}
 	}
 	at := partHeader().FindStringSubmatch(front)
 	if at == nil || at[1]+at[2]+at[3] == "" {
-		return nothing
+		return step{verdict: nothing}
 	}
 	behind := front[len(at[0]):]
 	first, _ := utf8.DecodeRuneInString(behind)
 	if name := at[4]; name == "" {
 		label := strings.TrimLeft(behind, "*_")
-		size := f.ownName(label)
+		size := in.ownName(label)
 		if size == 0 || labelEnd().FindString(label[size:]) == "" {
-			return nothing
+			return step{verdict: nothing}
 		}
-	} else if size := f.ownName(name); size == 0 || size < len(name) && name[size] != ',' || unicode.IsLower(first) {
-		return nothing
+	} else if size := in.ownName(name); size == 0 || size < len(name) && name[size] != ',' || unicode.IsLower(first) {
+		return step{verdict: nothing}
 	}
-	if f.isQuoted(at[0]) {
-		return nothing
+	if in.isQuoted(at[0]) {
+		return step{verdict: nothing}
 	}
-	f.headed = true
-	return f.strip(len(at[0]))
+	o.traits.headed = true
+	return o.strip(in, len(at[0]))
 }
 
 // isAboutHeader reports whether a sentence goes on behind a header at the start, in its line: it is about the message.
@@ -59,14 +59,4 @@ func isAboutHeader(header, behind string) (about, more bool) {
 		more = more || strings.HasPrefix(verb, behind)
 	}
 	return about, more && !about
-}
-
-// ownName returns the size of the bot's name at the front of a text; 0 if it is not there.
-func (f *Filter) ownName(text string) int {
-	for _, name := range []string{f.Name, "Cairn"} {
-		if name != "" && len(text) >= len(name) && strings.EqualFold(text[:len(name)], name) {
-			return len(name)
-		}
-	}
-	return 0
 }

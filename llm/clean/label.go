@@ -33,18 +33,18 @@ const (
 
 // ownLabel removes such a label. A word that is explained is no label: its explanation begins with a small letter, or people
 // have written the word.
-func (f *Filter) ownLabel(final bool) verdict {
-	if f.textOnly {
-		return nothing
+func (o *opening) ownLabel(in *input) step {
+	if in.textOnly {
+		return step{verdict: nothing}
 	}
-	front := f.raw[:min(len(f.raw), maxLabel)]
+	front := in.raw[:min(len(in.raw), maxLabel)]
 	bare := strings.TrimLeft(front, labelStart)
-	names := append([]string{f.Name, "Cairn"}, roleNames...)
+	names := append([]string{in.name, "Cairn"}, roleNames...)
 	switch before := front[:len(front)-len(bare)]; {
 	case before == "###", before == "### ":
 		names = []string{"Assistant", "Response"} // of Vicuna and Alpaca
 	case len(before) > 3, strings.Contains(before, "#") && bare != "":
-		return nothing
+		return step{verdict: nothing}
 	}
 	for _, name := range names {
 		if name == "" {
@@ -56,23 +56,18 @@ func (f *Filter) ownLabel(final bool) verdict {
 		}
 		rest := bare[size:]
 		solid := strings.TrimLeft(rest, labelAfter)
-		if (solid == "" || badgePart().MatchString(rest)) && len(front) < maxLabel && !final {
-			return unknown
+		if (solid == "" || badgePart().MatchString(rest)) && len(front) < maxLabel && !in.final {
+			return step{verdict: unknown}
 		}
 		end := labelEnd().FindString(rest)
 		next, _ := utf8.DecodeRuneInString(rest[len(end):])
-		if size < len(name) || end == "" || unicode.IsLower(next) || f.isExplained(name) {
+		if size < len(name) || end == "" || unicode.IsLower(next) || in.isExplained(name) {
 			continue
 		}
-		f.labelled = true
-		return f.strip(len(front) - len(rest) + len(end))
+		o.traits.labelled = true
+		return o.strip(in, len(front)-len(rest)+len(end))
 	}
-	return nothing
-}
-
-// isExplained reports whether a name is that of a role which people have written.
-func (f *Filter) isExplained(name string) bool {
-	return name != f.Name && name != "Cairn" && (f.isQuoted(name) || f.isQuoted(strings.ToLower(name)))
+	return step{verdict: nothing}
 }
 
 var (
@@ -85,19 +80,19 @@ var (
 )
 
 // nextLabel reports whether a line begins the turn of a person, which the model has made up.
-func (f *Filter) nextLabel(final bool) (found, more bool) {
+func (b *body) nextLabel(in *input) (found, more bool) {
 	const longest = 16
-	front := f.raw[:min(len(f.raw), longest)]
-	if f.last != '\n' || f.solid == ':' || front == "" || !strings.ContainsAny(front[:1], "#*_UH") {
+	front := in.raw[:min(len(in.raw), longest)]
+	if b.text.last != '\n' || b.text.solid == ':' || front == "" || !strings.ContainsAny(front[:1], "#*_UH") {
 		return false, false
 	}
-	if f.labelled && userLabel().MatchString(front) {
+	if b.traits.labelled && userLabel().MatchString(front) {
 		return true, false
 	}
 	if at := userHeading().FindString(front); at != "" {
-		return f.solid != 0 && !f.hasHeadings() && !f.isAboutTemplates() && !f.isQuoted(at), false
+		return b.text.solid != 0 && !b.text.hasHeadings() && !b.text.isAboutTemplates() && !in.isQuoted(at), false
 	}
 	bare := strings.TrimLeft(front, "#*_ ")
 	names := bare == "" || agrees(bare, "User") || agrees(bare, "Human") || agrees(bare, "Instruction")
-	return false, !final && len(front) < longest && names && !strings.ContainsAny(bare, "\n ")
+	return false, !in.final && len(front) < longest && names && !strings.ContainsAny(bare, "\n ")
 }

@@ -15,22 +15,8 @@ type page struct {
 	out   strings.Builder
 	shown int // bytes of out that were returned
 
-	context
-}
-
-// context is what decides whether a mark is one, or only mentioned.
-type context struct {
 	place
 	lineAt int // where the current line begins in the text
-
-	inline int    // backticks that opened code in a line; 0: none
-	fence  string // that opened a block of code; "": none
-
-	about     bool   // marks are mentioned: the text is about them
-	example   string // the name of the mark that began a turn in an example of a template; "": none
-	headSeen  bool   // headers of messages in channels are mentioned
-	blockSeen bool   // marks of Cairn's blocks are mentioned
-	openSeen  bool   // marks that begin a thought are mentioned
 }
 
 // put adds to the text.
@@ -62,6 +48,12 @@ func (p *place) pass(text string) {
 	}
 }
 
+// endSentence lets what follows find the end of a sentence.
+func (p *page) endSentence() {
+	p.solid = '.'
+	p.last = '.'
+}
+
 // show returns what is not shown yet of the first bytes of the text, up to a size.
 func (p *page) show(to int) string {
 	from := min(p.shown, to)
@@ -84,7 +76,7 @@ func (p *page) pending() int {
 	return 0
 }
 
-// isOwnLine reports whether a mark at the front of raw begins a line behind a complete sentence or line.
+// isOwnLine reports whether a mark behind the text begins a line behind a complete sentence or line.
 func (p *page) isOwnLine() bool { return !p.inLine && p.solid != ':' }
 
 // saysInLine reports whether the current line has a letter: it is more than the number of an item in a list.
@@ -114,11 +106,6 @@ const maxBehind = 1000
 func (p *page) hasPlaceholder() bool {
 	line := p.out.String()[max(p.lineAt, p.out.Len()-maxBehind):]
 	return strings.Contains(line, "{{") && strings.Contains(line, "}}") || strings.Contains(line, "{%") && strings.Contains(line, "%}")
-}
-
-// inExampleOf reports whether a token belongs to an example of a template.
-func (p *page) inExampleOf(m mark) bool {
-	return p.example != "" && (p.example != inst || m.name == inst || m.name == "s")
 }
 
 // isIndented reports whether the current line is indented like code, and begins no item of a list.

@@ -5,22 +5,21 @@ package clean
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"cairn/internal/lazy"
+	"cairn/llm"
 )
 
-// thinking is a thought that is being read.
-type thinking struct {
-	isThinking bool
-	name       string     // of the marks around it
-	words      *announced // what is around it instead; nil: marks
-	emphasis   string     // around each of its marks
-	sure       certainty  // what is enough to remove it
-	isOpen     bool       // its first mark is no mention of one
-	inBody     bool       // there is text before it
-	size       int        // bytes so far
-	depth      int        // thoughts inside
+// thought is a thought that is being read.
+type thought struct {
+	name     string     // of the marks around it
+	words    *announced // what is around it instead; nil: marks
+	emphasis string     // around each of its marks
+	sure     certainty  // what is enough to remove it
+	isOpen   bool       // its first mark is no mention of one
+	inBody   bool       // there is text before it
+	size     int        // bytes so far
+	depth    int        // thoughts inside
 
 	at    place           // in the thought
 	code  bool            // a block of code is open in it
@@ -30,23 +29,26 @@ type thinking struct {
 
 	hasCall bool            // a mark in it may begin a call
 	call    strings.Builder // from that mark on
+
+	calls  []llm.Call // that a thought without marks is, once it has ended
+	isMore bool       // there is a thought before them
 }
 
-// think begins a thought at the front of raw. open: its mark is no mention of one.
-func (f *Filter) think(m mark, open bool) {
-	f.thinking = thinking{isThinking: true, name: m.name, sure: m.sure, isOpen: open, inBody: f.mode != nil}
-	f.mode = (*Filter).readThought
-	f.dropThought(m.size)
+// think is a step that begins a thought with n bytes of the input.
+func think(in *input, t *thought, n int) step {
+	t.drop(in, n)
+	return step{verdict: beginThought, thought: t}
 }
 
-// dropThought drops n bytes of raw, or keeps them as long as they may turn out to be text.
-func (f *Filter) dropThought(n int) {
-	f.thinking.add(f.raw[:n])
-	f.skip(n)
+// over is a step that ends a thought with n bytes of the input.
+func over(in *input, n int) step {
+	in.skip(n)
+	return step{verdict: endThought}
 }
 
-// add adds to the thought.
-func (t *thinking) add(text string) {
+// drop drops n bytes of the input, or keeps them as long as they may turn out to be text.
+func (t *thought) drop(in *input, n int) {
+	text := in.take(n)
 	if !t.isOpen || t.sure != known || t.inBody || t.size <= maxExample {
 		t.all.WriteString(text)
 	}
@@ -60,171 +62,128 @@ func (t *thinking) add(text string) {
 	t.at.pass(text)
 }
 
-// readThought reads up to the next mark in a thought.
-func (f *Filter) readThought(final bool) bool {
-	if f.words != nil {
-		return f.readAnnounced(final)
+// kept returns the size of what is kept of it, in bytes.
+func (t *thought) kept() int { return t.all.Len() + t.after.Len() + t.call.Len() }
+
+// read reads up to the next mark.
+func (t *thought) read(in *input) step {
+	if t.words != nil {
+		return t.readAnnounced(in)
 	}
-	f.dropThought(indexMark(f.raw))
-	if f.raw == "" {
-		return true
+	t.drop(in, indexMark(in.raw))
+	if in.raw == "" {
+		return step{verdict: handled}
 	}
-	if !opensMark[f.raw[0]] {
-		return f.readTicks(final)
+	if !opensMark[in.raw[0]] {
+		return t.readTicks(in)
 	}
-	m, more := markAt(f.raw, final)
+	m, more := markAt(in.raw, in.final)
 	if more {
-		return false
+		return step{verdict: unknown}
 	}
 	switch {
-	case f.name == "<|message|>" && closesMessage[strings.ToLower(f.raw[:m.size])]:
+	case t.name == "<|message|>" && closesMessage[strings.ToLower(in.raw[:m.size])]:
 		if m.kind == header {
 			m.size = 0 // it begins the next message
 		}
-		f.endThought(m.size)
-	case m.kind == thoughtOpens && m.name == f.name:
-		f.depth++
-		f.dropThought(m.size)
+		return over(in, m.size)
+	case m.kind == thoughtOpens && m.name == t.name:
+		t.depth++
+		t.drop(in, m.size)
 	case m.kind == thoughtEnds:
-		return f.judgeEnd(m, final)
-	case m.kind == none && f.raw[0] == '<':
-		return f.misspeltEnd(final)
+		return t.judgeEnd(in, m)
+	case m.kind == none && in.raw[0] == '<':
+		return t.misspeltEnd(in)
 	case m.kind == none:
-		_, size := utf8.DecodeRuneInString(f.raw)
-		f.dropThought(size)
+		t.drop(in, runeSize(in.raw))
 	default:
-		f.hasCall = f.hasCall || m.kind == callMark && !m.closes && !f.code
-		f.dropThought(m.size)
+		t.hasCall = t.hasCall || m.kind == callMark && !m.closes && !t.code
+		t.drop(in, m.size)
 	}
-	return true
+	return step{verdict: handled}
 }
 
 // misspelt matches a mark that was meant to end a thought: </ think>, <\think>, <think/>.
 var misspelt = lazy.Pattern(`^<[\\/ ]{0,3}([a-z][a-z_:]*)[ /]{0,2}>`)
 
 // misspeltEnd reads such a mark. One that is all of its line ends the thought if no right one follows.
-func (f *Filter) misspeltEnd(final bool) bool {
-	front := f.raw[:min(len(f.raw), maxMark)]
+func (t *thought) misspeltEnd(in *input) step {
+	front := in.raw[:min(len(in.raw), maxMark)]
 	at := misspelt().FindStringSubmatch(front)
 	if at == nil {
-		if !final && len(front) < maxMark && !strings.ContainsAny(front[1:], "<>\n") {
-			return false
+		if !in.final && len(front) < maxMark && !strings.ContainsAny(front[1:], "<>\n") {
+			return step{verdict: unknown}
 		}
-		f.dropThought(1)
-		return true
+		t.drop(in, 1)
+		return step{verdict: handled}
 	}
-	next, more := follow(f.raw[len(at[0]):], final)
+	next, more := follow(in.raw[len(at[0]):], in.final)
 	if more {
-		return false
+		return step{verdict: unknown}
 	}
-	ends := at[1] == f.name && !f.at.inLine && !f.code && next.newline
-	f.dropThought(len(at[0]))
+	ends := at[1] == t.name && !t.at.inLine && !t.code && next.newline
+	t.drop(in, len(at[0]))
 	if ends {
-		f.after.Reset()
-		f.ended = true
+		t.after.Reset()
+		t.ended = true
 	}
-	return true
+	return step{verdict: handled}
 }
 
 // readTicks reads a line break or a tick, or three ticks that begin or end a block of code.
-func (f *Filter) readTicks(final bool) bool {
+func (t *thought) readTicks(in *input) step {
 	const fence = "```"
 	switch {
-	case f.at.inLine:
-	case strings.HasPrefix(f.raw, fence):
-		f.code = !f.code
-		f.dropThought(len(fence))
-		return true
-	case !final && strings.HasPrefix(fence, f.raw):
-		return false
+	case t.at.inLine:
+	case strings.HasPrefix(in.raw, fence):
+		t.code = !t.code
+		t.drop(in, len(fence))
+		return step{verdict: handled}
+	case !in.final && strings.HasPrefix(fence, in.raw):
+		return step{verdict: unknown}
 	}
-	f.dropThought(1)
-	return true
+	t.drop(in, 1)
+	return step{verdict: handled}
 }
 
 // judgeEnd decides whether a mark ends the thought. One in quotation marks does not. One that may be mentioned, or that
 // is another one's, does only if no better one follows.
-func (f *Filter) judgeEnd(m mark, final bool) bool {
-	switch rest := f.raw[m.size:]; {
-	case strings.HasPrefix(rest, f.emphasis):
-		m.size += len(f.emphasis)
-	case !final && strings.HasPrefix(f.emphasis, rest):
-		return false
+func (t *thought) judgeEnd(in *input, m mark) step {
+	switch rest := in.raw[m.size:]; {
+	case strings.HasPrefix(rest, t.emphasis):
+		m.size += len(t.emphasis)
+	case !in.final && strings.HasPrefix(t.emphasis, rest):
+		return step{verdict: unknown}
 	}
-	next, more := follow(f.raw[m.size:], final)
+	next, more := follow(in.raw[m.size:], in.final)
 	if more {
-		return false
+		return step{verdict: unknown}
 	}
-	quoted := strings.ContainsRune("\"'`“‘«", f.at.last) && next.blank == 0 && strings.ContainsRune("\"'`”’»", next.first)
-	mentioned := f.at.inLine && unicode.IsSpace(f.at.last) && !endsSentence(f.at.solid) && next.saysOn()
-	inside := f.depth > 0 || f.code
-	f.depth = max(0, f.depth-1)
+	quoted := strings.ContainsRune("\"'`“‘«", t.at.last) && next.blank == 0 && strings.ContainsRune("\"'`”’»", next.first)
+	mentioned := t.at.inLine && unicode.IsSpace(t.at.last) && !endsSentence(t.at.solid) && next.saysOn()
+	inside := t.depth > 0 || t.code
+	t.depth = max(0, t.depth-1)
 	switch {
 	case quoted:
-		f.dropThought(m.size)
-	case mentioned, inside, m.name != f.name, !f.isOpen && next.saysOn():
-		f.dropThought(m.size)
-		f.after.Reset()
-		f.ended = true
-	case (f.inBody || f.isExample()) && next.saysOn(), f.sure == unlisted && (next.end || next.mark.kind == none && next.first == '<'):
-		f.restore()
+		t.drop(in, m.size)
+	case mentioned, inside, m.name != t.name, !t.isOpen && next.saysOn():
+		t.drop(in, m.size)
+		t.after.Reset()
+		t.ended = true
+	case (t.inBody || t.isExample()) && next.saysOn(), t.sure == unlisted && (next.end || next.mark.kind == none && next.first == '<'):
+		return step{verdict: keepThought}
 	default:
-		f.endThought(m.size)
+		return over(in, m.size)
 	}
-	return true
+	return step{verdict: handled}
 }
 
 // maxExample limits what may be in an example of a thought, in bytes: "<think>reasoning</think> comes first."
 const maxExample = 60
 
 // isExample reports whether the thought may be an example: it is short, and no sentence.
-func (t *thinking) isExample() bool {
+func (t *thought) isExample() bool {
 	return t.size <= maxExample && !strings.ContainsRune(".?!", t.at.solid) && !strings.Contains(t.all.String(), "\n")
-}
-
-// endThought drops the thought with the mark of n bytes that ends it.
-func (f *Filter) endThought(n int) {
-	f.skip(n)
-	inBody := f.inBody
-	f.inThought = f.call.String()
-	f.Reasoned = true
-	f.thinking = thinking{}
-	f.mode = nil
-	if inBody {
-		f.mode = (*Filter).skipBlank
-	} else {
-		f.stripped = true
-	}
-}
-
-// skipBlank drops the white space behind something that was removed from the middle.
-func (f *Filter) skipBlank(bool) bool {
-	rest := strings.TrimLeftFunc(f.raw, unicode.IsSpace)
-	if f.solid == f.last { // no white space is before it
-		f.put(f.raw[:len(f.raw)-len(rest)])
-	}
-	f.raw = rest
-	if rest != "" {
-		f.mode = (*Filter).body
-	}
-	return true
-}
-
-// restore makes text of what seemed to be a thought: the text is about its marks.
-func (f *Filter) restore() {
-	all := f.all.String()
-	inBody := f.inBody
-	emphasized := f.emphasis != ""
-	f.thinking = thinking{}
-	if !inBody {
-		f.begin()
-	}
-	f.mode = (*Filter).body
-	m, _ := markAt(all, true)
-	f.about = m.size > 0 || emphasized
-	f.openSeen = f.about
-	f.put(all[:m.size])
-	f.raw = all[m.size:] + f.raw
 }
 
 // planning matches what models say in thoughts, and hardly anyone in a text about their marks.
@@ -239,23 +198,21 @@ func isAloud(all string) bool {
 	return planning().MatchString(said) && !ofTemplates().MatchString(said)
 }
 
-// endThinking ends a thought that the end of the answer has cut off.
-func (f *Filter) endThinking() {
-	switch {
-	case f.isOpen && f.ended && f.sure != unlisted:
-		after := f.after.String()
-		f.endThought(0)
-		f.raw = after
-	case f.words != nil && f.callBehindThought():
-	case f.emphasis != "" && isAloud(f.all.String()):
-		f.endThought(0)
-	case !f.isOpen, f.sure != known:
-		f.restore()
-	default:
-		f.inThought = f.call.String()
-		f.Reasoned = true
-		f.thinking = thinking{}
-		f.stripped = true
-		f.mode = (*Filter).body
+// finish ends a thought that the end of the answer has cut off.
+func (t *thought) finish(in *input) step {
+	if t.words != nil && !in.textOnly {
+		t.calls, t.isMore = callBehindThought(t.all.String(), &in.request)
 	}
+	switch {
+	case len(t.calls) > 0:
+		return step{verdict: callThought}
+	case t.isOpen && t.ended && t.sure != unlisted:
+		in.putBack(t.after.String())
+		return over(in, 0)
+	case t.emphasis != "" && isAloud(t.all.String()):
+		return over(in, 0)
+	case !t.isOpen, t.sure != known:
+		return step{verdict: keepThought}
+	}
+	return over(in, 0)
 }

@@ -22,14 +22,15 @@ func (p *parser) named() bool {
 	}
 	after := p.rest[len(name):]
 	solid := strings.TrimLeftFunc(after, unicode.IsSpace)
-	offered := p.tool(plainName(name)) != nil
+	offered := p.tools.tool(plainName(name)) != nil
 	switch {
 	case strings.HasPrefix(after, "("):
 		return p.program(name, after[1:])
 	case strings.HasPrefix(solid, "<arg_key"), strings.HasPrefix(solid, "<longcat_arg_key"):
 		p.marked = true
-		p.rest = solid
-		p.add(name, encode(p.arguments(plainName(name))))
+		arguments, behind := p.tools.arguments(plainName(name), solid)
+		p.calls.add(name, encode(arguments))
+		p.rest = behind
 		return true
 	case solid != "" && solid[0] == '{' && (p.marked || offered || strings.HasPrefix(name, "call:")):
 		p.marked = p.marked || strings.HasPrefix(name, "call:")
@@ -38,7 +39,7 @@ func (p *parser) named() bool {
 		return p.argumentsOf(name, solid)
 	case solid == "":
 		if p.marked && len(p.calls) == 0 && offered {
-			p.add(name, "")
+			p.calls.add(name, "")
 			p.rest = ""
 			return true
 		}
@@ -55,7 +56,7 @@ func (p *parser) separated(name, rest string) bool {
 	}
 	p.marked = true
 	if m.closes || strings.HasSuffix(m.name, "end") { // without arguments
-		p.add(name, "")
+		p.calls.add(name, "")
 		p.rest = rest
 		return true
 	}
@@ -94,7 +95,7 @@ func (p *parser) argumentsOf(name, rest string) bool {
 	if solid := strings.TrimLeftFunc(rest, unicode.IsSpace); fenced && strings.HasPrefix(solid, "```") {
 		rest = solid[3:]
 	}
-	p.add(name, arguments)
+	p.calls.add(name, arguments)
 	p.rest = rest
 	return true
 }
@@ -141,7 +142,7 @@ func (p *parser) program(name, rest string) bool {
 	for {
 		rest = strings.TrimLeftFunc(rest, unicode.IsSpace)
 		if after, ok := strings.CutPrefix(rest, ")"); ok {
-			p.add(name, encode(arguments))
+			p.calls.add(name, encode(arguments))
 			p.rest = after
 			return true
 		}
@@ -150,13 +151,13 @@ func (p *parser) program(name, rest string) bool {
 		if key == "" || !strings.HasPrefix(after, "=") {
 			if object, more, ok := looseValue(rest, 0); ok && len(arguments) == 0 { // lookup({"word": "tea"})
 				if whole, isObject := object.(map[string]any); isObject && strings.HasPrefix(strings.TrimSpace(more), ")") {
-					p.add(name, encode(whole))
+					p.calls.add(name, encode(whole))
 					_, p.rest, _ = strings.Cut(more, ")")
 					return true
 				}
 			}
 			var ok bool
-			key, ok = p.onlyArgument(plainName(name))
+			key, ok = p.tools.onlyArgument(plainName(name))
 			if !ok || len(arguments) > 0 {
 				return false
 			}

@@ -3,86 +3,22 @@
 package clean
 
 import (
-	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"cairn/internal/lazy"
 	"cairn/llm"
 )
 
-// plainCall holds an answer back that begins like a call without special marks, of a tool that is offered.
-func (f *Filter) plainCall(bool) verdict {
-	if f.textOnly || !offered(f.Tools).mayBePlain(f.raw) {
-		return nothing
-	}
-	return f.hold(false)
-}
-
-// laterCall holds back what begins like a call behind some text.
-func (f *Filter) laterCall(m mark, next following) bool {
-	if (m.closes || strings.HasSuffix(m.name, "end")) && next.end && !f.about && (!f.inLine || !unicode.IsSpace(f.last)) {
-		f.end() // of a call that the server has read
-		return true
-	}
-	starts := !f.inLine || endsSentence(f.solid) || f.solid == ':' || f.isGlued()
-	if f.textOnly || m.closes || next.goesOn() || next.end && !f.inLine || !starts {
-		return f.mention(m, next)
-	}
-	f.hold(true)
-	return true
-}
-
-// readCalls reads what was held back as calls, and reports whether it is calls. Behind some text, or before some, only
-// calls of offered tools are: anything else may be an example. A call in the prompt is repeated, not made.
-func (f *Filter) readCalls(held string) bool {
-	p := parser{rest: strings.ReplaceAll(held, minimax, ""), offered: f.Tools, marked: f.marked}
-	text := p.rest
-	p.parse()
-	if p.marked || isUnfinished(p.rest) {
-		p.salvage(text)
-	}
-	if f.marked && !f.inText && len(p.calls) == 0 && !strings.ContainsFunc(withoutMarks(text), unicode.IsLetter) {
-		return true // marks without a call
-	}
-	behind := strings.TrimSpace(p.rest)
-	if p.ended {
-		behind = ""
-	}
-	whole := text[:len(text)-len(p.rest)]
-	offered := !slices.ContainsFunc(p.calls, func(c llm.Call) bool { return p.tool(c.Name) == nil })
-	newLine := strings.Contains(p.rest[:len(p.rest)-len(strings.TrimLeftFunc(p.rest, unicode.IsSpace))], "\n") || isGluedTo(whole, p.rest)
-	switch {
-	case len(p.calls) == 0,
-		!f.marked && (!offered || behind != ""),
-		f.inText && !offered,
-		behind != "" && (!offered || !newLine && !strings.HasSuffix(whole, "\n")),
-		f.isRepeated(whole, p.calls):
-		return false
-	}
-	f.Calls = p.calls
-	return true
-}
-
-// isGluedTo reports whether a remark follows the last token of calls directly, as in answers of LFM2:
-// huggingface.co/LiquidAI/LFM2-1.2B, "Tool use".
-func isGluedTo(calls, behind string) bool {
-	first, _ := utf8.DecodeRuneInString(behind)
-	return strings.HasSuffix(calls, "|>") && unicode.IsLetter(first) && !unicode.IsLower(first)
-}
-
 // parser reads calls from the front of a text.
 type parser struct {
-	offered
-
+	tools offered
 	rest  string
-	calls []llm.Call
+	calls callList
 
 	marked bool // there was a special mark
 	ended  bool // the turn ends in front of rest
-	depth  int  // blocks of code around it
-	inside int  // objects around the one that is read
+	inCode bool // rest is in a block of code
 }
 
 // parse reads as many calls as there are.
@@ -187,12 +123,12 @@ func (p *parser) channel() bool {
 	arguments := strings.TrimSpace(body[:end])
 	p.rest = body[end:]
 	if strings.HasPrefix(arguments, "<") {
-		inner := parser{rest: arguments, offered: p.offered}
+		inner := parser{rest: arguments, tools: p.tools}
 		inner.parse()
 		p.calls = append(p.calls, inner.calls...)
 		return len(inner.calls) > 0
 	}
-	p.add(at[1]+at[3], arguments)
+	p.calls.add(at[1]+at[3], arguments)
 	return true
 }
 
@@ -202,7 +138,7 @@ var fenceOf = lazy.Pattern("^(`{3,})(?i:json[5c]?|jsonl|tool_calls?|tool_code|to
 // code reads the calls in a block of code.
 func (p *parser) code() bool {
 	at := fenceOf().FindStringSubmatch(p.rest)
-	if at == nil || p.depth > 0 {
+	if at == nil || p.inCode {
 		return false
 	}
 	inside := p.rest[len(at[0]):]
@@ -210,7 +146,7 @@ func (p *parser) code() bool {
 	if end < 0 {
 		return false
 	}
-	inner := parser{rest: inside[:end], offered: p.offered, depth: 1}
+	inner := parser{rest: inside[:end], tools: p.tools, inCode: true}
 	inner.parse()
 	if strings.TrimSpace(inner.rest) != "" || len(inner.calls) == 0 {
 		return false
@@ -235,17 +171,20 @@ func plainName(written string) string {
 // maxCalls limits the calls of an answer: OpenAI accepts 128 tools.
 const maxCalls = 128
 
+// callList are the calls that were read so far.
+type callList []llm.Call
+
 // add adds a call with arguments as the model wrote them.
-func (p *parser) add(name, arguments string) {
+func (l *callList) add(name, arguments string) {
 	name = plainName(name)
-	if name == "" || len(p.calls) == maxCalls {
+	if name == "" || len(*l) == maxCalls {
 		return
 	}
 	arguments = strings.TrimSpace(arguments)
 	if arguments == "" {
 		arguments = "{}"
 	}
-	p.calls = append(p.calls, llm.Call{Name: name, Arguments: arguments})
+	*l = append(*l, llm.Call{Name: name, Arguments: arguments})
 }
 
 // namedIn matches the name of a tool in a call that cannot be parsed.
@@ -271,7 +210,7 @@ func (p *parser) salvage(text string) {
 		body = strings.TrimSpace(body[m.size:])
 	}
 	at := namedIn().FindStringSubmatch(body)
-	if first := word().FindString(body); at == nil && p.tool(first) != nil {
+	if first := word().FindString(body); at == nil && p.tools.tool(first) != nil {
 		at = []string{"", first, "", "", ""}
 		body = strings.TrimSpace(body[len(first):])
 		if m, _ := markAt(body+" ", true); m.kind == callMark && !m.closes { // between the name and the arguments
@@ -296,6 +235,6 @@ func (p *parser) salvage(text string) {
 			}
 		}
 	}
-	p.add(at[1]+at[2]+at[3]+at[4], arguments)
+	p.calls.add(at[1]+at[2]+at[3]+at[4], arguments)
 	p.rest = ""
 }

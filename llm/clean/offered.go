@@ -109,19 +109,3 @@ func (o offered) mayBeCode(front string) bool {
 	}
 	return inside[0] != '`' && o.mayBePlain(inside)
 }
-
-// maxPlainHeld limits how often that happens: what is held back may be all that follows.
-const maxPlainHeld = 8
-
-// laterPlain holds back what may be a call without special marks behind some text. What only looks like one at first counts,
-// too: that must not depend on the size of pieces.
-func (f *Filter) laterPlain(mayBe bool) bool {
-	if f.textOnly || len(f.Tools) == 0 || f.inline > 0 || f.plainHeld == maxPlainHeld {
-		return false
-	}
-	f.plainHeld++
-	if mayBe {
-		f.hold(false)
-	}
-	return mayBe
-}
