@@ -61,20 +61,20 @@ func Unrestricted(s *Settings) []string {
 	return slices.DeleteFunc(defaultRestricted(), func(name string) bool { return slices.Contains(s.Restricted, name) })
 }
 
-func (d *decoder) checkConnectors() {
-	d.checkSecret("discord.token", d.s.Discord.Token, discordTokenVariable)
-	d.checkSecret("slack.bot_token", d.s.Slack.BotToken, slackBotVariable)
-	d.checkSecret("slack.app_token", d.s.Slack.AppToken, slackAppVariable)
-	d.checkAccess("discord", d.s.Discord.Access)
-	d.checkAccess("slack", d.s.Slack.Access)
+func (c *checker) checkConnectors() {
+	c.checkSecret("discord.token", c.s.Discord.Token, discordTokenVariable)
+	c.checkSecret("slack.bot_token", c.s.Slack.BotToken, slackBotVariable)
+	c.checkSecret("slack.app_token", c.s.Slack.AppToken, slackAppVariable)
+	c.checkAccess("discord", c.s.Discord.Access)
+	c.checkAccess("slack", c.s.Slack.Access)
 }
 
-func (d *decoder) checkAccess(connector string, a access.Access) {
+func (c *checker) checkAccess(connector string, a access.Access) {
 	for key, list := range map[string][]string{
 		"allow": a.Allow, "deny": a.Deny, "bots": a.Bots, "owners": a.Owners, "managers": a.Managers,
 	} {
 		for _, id := range list {
-			d.checkID(connector+"."+key, connector, id)
+			c.report.checkID(connector+"."+key, connector, id)
 		}
 	}
 }
@@ -89,13 +89,6 @@ type idForm struct {
 var idForms = map[string]idForm{
 	"discord": {regexp.MustCompile(`^[0-9]+$`), `a Discord id, digits such as "81384788862181376" (switch on Developer Mode, then Copy ID)`},
 	"slack":   {regexp.MustCompile(`^[A-Z][A-Z0-9]+$`), `a Slack id such as "U0123ABCD" (see the details of a profile or channel)`},
-}
-
-// checkID reports an id that does not have the form of the connector's platform.
-func (d *decoder) checkID(path, connector, id string) {
-	if form, known := idForms[connector]; known && !form.MatchString(id) {
-		d.problem(path, fmt.Sprintf("%s: %q must be %s", base(path), id, form.words))
-	}
 }
 
 // Binding is one of [[bindings]]: the conversations it applies to, and what it sets for them. A
@@ -150,26 +143,26 @@ func LanguageIn(s *Settings, conversation string) string {
 	return cmp.Or(bound(s, conversation, func(b Binding) string { return b.Language }), agent.Language, s.Language)
 }
 
-func (d *decoder) checkBinding(path string, b Binding) {
+func (c *checker) checkBinding(path string, b Binding) {
 	if b.Agent == "" && b.Respond == "" && len(b.Tools) == 0 && b.Language == "" {
-		d.problem(path+".agent", "sets nothing: set agent, respond, tools or language")
+		c.report.problem(path+".agent", "sets nothing: set agent, respond, tools or language")
 	}
 	var agents []string
-	for _, a := range d.s.Agents {
+	for _, a := range c.s.Agents {
 		agents = append(agents, a.ID)
 	}
 	if b.Agent != "" {
-		d.checkNames(path+".agent", "agent", []string{b.Agent}, agents)
+		c.report.checkNames(path+".agent", "agent", []string{b.Agent}, agents)
 	}
 	for key, id := range map[string]string{"server": b.Server, "channel": b.Channel} {
 		switch {
 		case id == "":
 		case b.Connector == terminalName && key == "server":
-			d.problem(path+".server", "server: the terminal has none")
+			c.report.problem(path+".server", "server: the terminal has none")
 		case b.Connector != "":
-			d.checkID(path+"."+key, b.Connector, id)
+			c.report.checkID(path+"."+key, b.Connector, id)
 		case !idForms["discord"].MatchString(id) && !idForms["slack"].MatchString(id):
-			d.problem(path+"."+key, fmt.Sprintf(`%s: %q must be an id of Discord or Slack; for the terminal, also set connector = "terminal"`, key, id))
+			c.report.problem(path+"."+key, fmt.Sprintf(`%s: %q must be an id of Discord or Slack; for the terminal, also set connector = "terminal"`, key, id))
 		}
 	}
 }

@@ -167,7 +167,7 @@ var shippedSettings = sync.OnceValue(func() Settings {
 	if _, err := toml.Decode(shipped, &raw); err != nil {
 		panic(err)
 	}
-	d := decoder{s: &s}
+	d := decoder{s: &s, report: newReport(nil, nil)}
 	d.settings(raw)
 	s.set = nil
 	return s
@@ -204,11 +204,17 @@ func (s *Settings) Position(agent, key string) string {
 // setAt returns the path in the files that sets a key for an agent; "" if none does.
 func (s *Settings) setAt(agent, key string) string {
 	for _, path := range []string{agentPath(s.agent(agent)) + "." + key, "defaults." + key} {
-		if _, set := s.set[path]; set {
+		if s.isSet(path) {
 			return path
 		}
 	}
 	return ""
+}
+
+// isSet reports whether a file sets the key at a path.
+func (s *Settings) isSet(path string) bool {
+	_, set := s.set[path]
+	return set
 }
 
 // agent returns the index of an agent; -1 if there is none.

@@ -57,11 +57,13 @@ func parse(file string, sources []source) (Settings, error) {
 	if err != nil {
 		return s, err
 	}
-	d := decoder{s: &s, lines: all.lines}
+	found := newReport(sources, all.lines)
+	d := decoder{s: &s, report: found}
 	d.settings(all.values)
-	d.check()
-	s.Warnings = d.warnings
-	return s, newError(sources, d.problems)
+	c := checker{s: &s, report: found}
+	c.check()
+	s.Warnings = found.warnings
+	return s, newError(sources, found.problems)
 }
 
 // settings decodes what the files set over the defaults.
@@ -70,33 +72,29 @@ func (d *decoder) settings(raw map[string]any) {
 	if len(d.s.Agents) > 0 {
 		d.agent = d.s.Agents[0]
 	}
-	d.agents, _ = raw["agents"].([]map[string]any)
-	if len(d.agents) > 1 { // the only one may go without an id
+	agents, _ := raw["agents"].([]map[string]any)
+	for _, table := range agents {
+		id, _ := table["id"].(string)
+		d.report.agents = append(d.report.agents, id)
+	}
+	if len(agents) > 1 { // the only one may go without an id
 		d.agent.ID = ""
 	}
 	d.table(d.s, raw, "")
-	if len(d.agents) == 0 {
+	if len(agents) == 0 {
 		d.agent.Compaction = d.s.Defaults.Compaction
 		d.s.Agents = []Agent{d.agent}
 	}
-	if d.isSet("data_dir") {
+	if d.s.isSet("data_dir") {
 		d.s.DataDir = d.s.Path(d.s.DataDir)
 	}
 }
 
-// decoder decodes what the files set, and collects its problems.
+// decoder decodes what the files set over the defaults.
 type decoder struct {
-	s        *Settings
-	lines    map[string]position // of every table and key
-	agent    Agent               // what an agent of the files overrides, with the defaults that they set
-	agents   []map[string]any    // the agents as the files have them
-	problems []Problem
-	warnings []Problem // settings that work but should be changed
-}
-
-func (d *decoder) isSet(path string) bool {
-	_, set := d.s.set[path]
-	return set
+	s      *Settings
+	report *report
+	agent  Agent // what an agent of the files overrides, with the defaults that they set
 }
 
 // renamedKeys maps old keys to their new names; old keys are still accepted until the next version.
@@ -123,11 +121,11 @@ func (d *decoder) table(into any, src map[string]any, path string) {
 	}
 	for _, key := range known {
 		if value, set := src[key]; set {
-			d.s.set[below+key] = d.position(below + key)
+			d.s.set[below+key] = d.report.position(below + key)
 			field := dst.FieldByIndex(fields[key].Index)
-			before := len(d.problems)
+			before := len(d.report.problems)
 			d.value(field, value, below+key)
-			if len(d.problems) == before {
+			if len(d.report.problems) == before {
 				d.within(fields[key].Tag, field, below+key)
 			}
 		}
@@ -137,12 +135,12 @@ func (d *decoder) table(into any, src map[string]any, path string) {
 // rename gives a setting with an old name its new one.
 func (d *decoder) rename(src map[string]any, below, old, name string) {
 	if src[name] != nil {
-		d.problem(below+old, fmt.Sprintf("%s: it is the old name of %s, which is also set: remove it", old, name))
+		d.report.problem(below+old, fmt.Sprintf("%s: it is the old name of %s, which is also set: remove it", old, name))
 		return
 	}
-	d.warn(below+old, fmt.Sprintf("%s is now called %s", old, name))
+	d.report.warn(below+old, fmt.Sprintf("%s is now called %s", old, name))
 	src[name] = src[old]
-	d.lines[below+name] = d.lines[below+old]
+	d.report.renamed(below+old, below+name)
 }
 
 // unknown reports a key that its table does not have.
@@ -153,7 +151,7 @@ func (d *decoder) unknown(src map[string]any, below, key string, known []string)
 	if homes := tablesWith(key); len(homes) > 0 && !(isTable && hint != "") {
 		text = fmt.Sprintf("%s: does not belong here, but %s", key, strings.Join(homes, " or "))
 	}
-	d.problem(below+key, text)
+	d.report.problem(below+key, text)
 }
 
 // value sets one field. The only conversion is that of an integer to a float.
@@ -164,7 +162,7 @@ func (d *decoder) value(dst reflect.Value, v any, path string) {
 	switch {
 	case isText && src.Kind() == reflect.String:
 		if err := text.UnmarshalText([]byte(src.String())); err != nil {
-			d.problem(path, fmt.Sprintf("%s: %v", base(path), err))
+			d.report.problem(path, fmt.Sprintf("%s: %v", base(path), err))
 		}
 	case isText && dst.Kind() != reflect.Slice:
 		d.wrongType(path, `a duration like "90s" or "5m"`, v)
@@ -191,7 +189,7 @@ func (d *decoder) value(dst reflect.Value, v any, path string) {
 // checkText checks a text, whatever it is for.
 func (d *decoder) checkText(path, text string) {
 	if escapedByMistake.MatchString(text) {
-		d.problem(path, fmt.Sprintf("%s: has a control character: %s", base(path), backslashHint))
+		d.report.problem(path, fmt.Sprintf("%s: has a control character: %s", base(path), backslashHint))
 	}
 	d.checkSecretFile(path, text)
 }
@@ -202,10 +200,10 @@ func (d *decoder) entries(dst reflect.Value, src map[string]any, path string) {
 	for _, name := range slices.Sorted(maps.Keys(src)) {
 		at := path + "." + name
 		one := reflect.New(dst.Type().Elem()).Elem()
-		known := len(d.problems)
-		d.s.set[at] = d.position(at)
+		known := len(d.report.problems)
+		d.s.set[at] = d.report.position(at)
 		d.value(one, src[name], at)
-		if len(d.problems) == known {
+		if len(d.report.problems) == known {
 			all.SetMapIndex(reflect.ValueOf(name), one)
 		}
 	}
@@ -236,7 +234,7 @@ func (d *decoder) list(dst reflect.Value, v any, path string) {
 			list = reflect.Append(list, one)
 		}
 	case one.Kind() == reflect.Struct:
-		d.problem(path, fmt.Sprintf("%s: must be tables, each under [[%s]]", base(path), path))
+		d.report.problem(path, fmt.Sprintf("%s: must be tables, each under [[%s]]", base(path), path))
 	case isList:
 		for _, text := range texts {
 			if _, isText := text.(string); !isText {
@@ -261,18 +259,18 @@ func (d *decoder) wrongType(path, want string, v any) {
 	if number, is := v.(int64); is && strings.HasSuffix(want, kindWords[reflect.String]) { // ids look like numbers
 		want += fmt.Sprintf(`: write "%d"`, number)
 	}
-	d.problem(path, fmt.Sprintf("%s: must be %s", base(path), want))
+	d.report.problem(path, fmt.Sprintf("%s: must be %s", base(path), want))
 }
 
 // within reports a value that is not in the range of its field, or none of its choices.
 func (d *decoder) within(tag reflect.StructTag, v reflect.Value, path string) {
 	if within := tag.Get("range"); within != "" {
 		if e := compactor.CheckRange(base(path), reflect.Indirect(v).Interface(), within); e != nil {
-			d.problem(path, e.Error())
+			d.report.problem(path, e.Error())
 		}
 	}
 	if example := tag.Get("server"); example != "" {
-		d.checkServer(path, v.String(), example)
+		d.report.checkServer(path, v.String(), example)
 	}
 	if choices := strings.Fields(tag.Get("one")); len(choices) > 0 {
 		value := v.String()
@@ -281,6 +279,6 @@ func (d *decoder) within(tag reflect.StructTag, v reflect.Value, path string) {
 			choices = choices[1:]
 		}
 		want := fmt.Sprintf(`be one of "%s"%s`, strings.Join(choices, `", "`), compactor.DidYouMean(value, choices))
-		d.must(slices.Contains(choices, value) || optional && value == "", path, value, want)
+		d.report.must(slices.Contains(choices, value) || optional && value == "", path, value, want)
 	}
 }

@@ -20,11 +20,11 @@ const (
 var mountedSecrets = []string{"/run/secrets", "/var/run/secrets"}
 
 // checkFiles warns of a settings file that others may write, because it names programs that Cairn starts.
-func (d *decoder) checkFiles() {
-	for _, s := range d.s.sources {
+func (c *checker) checkFiles() {
+	for _, s := range c.s.sources {
 		if permissions(s.file)&othersWrite != 0 {
 			text := "every user of this machine may write this file, which names programs to start: chmod o-w " + s.file
-			d.warnings = append(d.warnings, Problem{File: s.file, Text: text})
+			c.report.warnFile(s.file, text)
 		}
 	}
 }
@@ -38,7 +38,7 @@ func (d *decoder) checkSecretFile(path, setting string) {
 	file := d.s.Path(name)
 	isMounted := slices.ContainsFunc(mountedSecrets, func(folder string) bool { return strings.HasPrefix(file, folder+"/") })
 	if !isMounted && permissions(file)&(othersRead|othersWrite) != 0 {
-		d.warn(path, fmt.Sprintf("%s: every user of this machine may read or write the file: chmod o-rw %s", base(path), file))
+		d.report.warn(path, fmt.Sprintf("%s: every user of this machine may read or write the file: chmod o-rw %s", base(path), file))
 	}
 }
 

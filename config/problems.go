@@ -56,65 +56,6 @@ func (p Problem) String() string {
 	return file + ": " + p.Text
 }
 
-// must reports the value of a setting that is not ok, and what it must do: "be one of …".
-func (d *decoder) must(ok bool, path string, value any, want string) {
-	if text, quoted := value.(string); quoted {
-		value = strconv.Quote(text)
-	}
-	if !ok {
-		d.problem(path, fmt.Sprintf("%s = %v: must %s", base(path), value, want))
-	}
-}
-
-// problem reports a mistake in the setting at path, or that it is missing. A mistake inherited by
-// several agents is reported once.
-func (d *decoder) problem(path, text string) {
-	if p := d.at(path, text); !slices.Contains(d.problems, p) {
-		d.problems = append(d.problems, p)
-	}
-}
-
-func (d *decoder) warn(path, text string) { d.warnings = append(d.warnings, d.at(path, text)) }
-
-func (d *decoder) at(path, text string) Problem {
-	at := d.position(path)
-	return Problem{File: at.file, Line: at.line, Table: d.tableName(parent(path)), Text: text}
-}
-
-// position returns where the setting at path is, or the table that lacks it; else the first file.
-func (d *decoder) position(path string) position {
-	for ; path != ""; path = parent(path) {
-		if at, known := d.lines[path]; known {
-			return at
-		}
-	}
-	if len(d.s.sources) == 0 {
-		return position{}
-	}
-	return position{file: d.s.sources[0].file}
-}
-
-// tableName returns the name of the table at path, for people.
-func (d *decoder) tableName(path string) string {
-	if path == "" {
-		return ""
-	}
-	if model, ok := strings.CutPrefix(path, "prices."); ok { // the model's name may contain dots
-		return fmt.Sprintf("[prices.%q]", model)
-	}
-	parts := strings.Split(path, ".")
-	if len(parts) > 1 {
-		if n, err := strconv.Atoi(parts[1]); err == nil {
-			parts[1] = strconv.Itoa(n + 1)
-			if parts[0] == "agents" && n < len(d.agents) {
-				id, _ := d.agents[n]["id"].(string)
-				parts[1] = cmp.Or(id, parts[1])
-			}
-		}
-	}
-	return "[" + strings.Join(parts, ".") + "]"
-}
-
 func parent(path string) string { return path[:max(strings.LastIndex(path, "."), 0)] }
 
 func base(path string) string { return path[strings.LastIndex(path, ".")+1:] }

@@ -208,3 +208,8 @@ func TestPricesAndBudgetsInTheSettings(t *testing.T) {
 	s, err := Load(writeSettings(t, strings.ReplaceAll("\n"+example, "\n# ", "\n")))
 	check.That(t, err == nil && found && len(s.Prices) == 1, "%v, %d prices in %s", err, len(s.Prices), example)
 }
+
+func TestUnknownServerOfABinding(t *testing.T) {
+	_, err := Load(writeSettings(t, "[[bindings]]\nconnector = \"slack\"\ntools = [\"calc\"]\n"))
+	check.Contains(t, "error", fmt.Sprint(err), `config.toml:3: [bindings.1]: tools: there is no server "calc"`)
+}

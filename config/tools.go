@@ -102,52 +102,52 @@ var toolID = regexp.MustCompile(`^[a-z][a-z0-9-]{0,30}$`)
 // reservedIDs are the prefixes of built-in tools.
 var reservedIDs = []string{"memory", "parallel"}
 
-func (d *decoder) checkTools() {
+func (c *checker) checkTools() {
 	ids := map[string]bool{}
-	for i, t := range d.s.Tools {
+	for i, t := range c.s.Tools {
 		path := fmt.Sprintf("tools.%d", i)
-		d.checkNewID(path, t.ID, ids, toolID.MatchString(t.ID) && !slices.Contains(reservedIDs, t.ID),
+		c.report.checkNewID(path, t.ID, ids, toolID.MatchString(t.ID) && !slices.Contains(reservedIDs, t.ID),
 			`lower-case letters, digits and dashes, e.g. "calc", and not "`+strings.Join(reservedIDs, `" or "`)+`", which are built in`)
-		d.checkToolServer(path, t)
+		c.checkToolServer(path, t)
 	}
 	known := slices.Sorted(maps.Keys(ids))
-	for i, a := range d.s.Agents {
-		d.checkNames(agentPath(i)+".tools", "server", a.Tools, known)
+	for i, a := range c.s.Agents {
+		c.report.checkNames(agentPath(i)+".tools", "server", a.Tools, known)
 	}
-	for i, b := range d.s.Bindings {
-		d.checkNames(fmt.Sprintf("bindings.%d.tools", i), "server", b.Tools, known)
+	for i, b := range c.s.Bindings {
+		c.report.checkNames(fmt.Sprintf("bindings.%d.tools", i), "server", b.Tools, known)
 	}
 }
 
-func (d *decoder) checkToolServer(path string, t ToolServer) {
+func (c *checker) checkToolServer(path string, t ToolServer) {
 	unset := func(place string) bool { return place == "" }
 	if places := slices.DeleteFunc([]string{strings.Join(t.Command, " "), t.URL, t.Builtin}, unset); len(places) != 1 {
-		d.problem(path+".command", `set one of command, url and builtin, e.g. url = "https://example.com/mcp", or builtin = "fetch"`)
+		c.report.problem(path+".command", `set one of command, url and builtin, e.g. url = "https://example.com/mcp", or builtin = "fetch"`)
 	}
 	if u, err := url.Parse(t.URL); err == nil && u.User != nil {
-		d.problem(path+".url", "url: an address must not contain a password; put it into headers")
+		c.report.problem(path+".url", "url: an address must not contain a password; put it into headers")
 	}
-	d.checkBuiltin(path, t)
-	d.checkURL(path+".url", t.URL, "https://example.com/mcp")
+	c.checkBuiltin(path, t)
+	c.report.checkURL(path+".url", t.URL, "https://example.com/mcp")
 	if len(t.Allow) == 0 {
-		d.warn(path+".allow", fmt.Sprintf("allow of tools %q is empty: no tool may be called", t.ID))
+		c.report.warn(path+".allow", fmt.Sprintf("allow of tools %q is empty: no tool may be called", t.ID))
 	}
 	for key, values := range map[string]map[string]string{"env": t.Env, "headers": t.Headers} {
-		if _, err := d.s.resolveSecrets(key, values); err != nil {
-			d.problem(path+"."+key, err.Error())
+		if _, err := c.s.resolveSecrets(key, values); err != nil {
+			c.report.problem(path+"."+key, err.Error())
 		}
 	}
 }
 
-func (d *decoder) checkBuiltin(path string, t ToolServer) {
-	switch info, err := os.Stat(d.s.Path(t.Folder)); {
+func (c *checker) checkBuiltin(path string, t ToolServer) {
+	switch info, err := os.Stat(c.s.Path(t.Folder)); {
 	case t.Folder == "" && t.Builtin == "files":
-		d.problem(path+".builtin", `builtin = "files" needs a folder to read, e.g. folder = "docs"`)
+		c.report.problem(path+".builtin", `builtin = "files" needs a folder to read, e.g. folder = "docs"`)
 	case t.Folder == "":
 	case t.Builtin != "files":
-		d.problem(path+".folder", `folder: only builtin = "files" has one`)
+		c.report.problem(path+".folder", `folder: only builtin = "files" has one`)
 	case err != nil || !info.IsDir():
-		d.problem(path+".folder", fmt.Sprintf("folder = %q: there is no such folder", t.Folder))
+		c.report.problem(path+".folder", fmt.Sprintf("folder = %q: there is no such folder", t.Folder))
 	}
 }
 
@@ -201,22 +201,22 @@ func network(text string) (netip.Prefix, error) {
 	return prefix.Masked(), err
 }
 
-func (d *decoder) checkWeb() {
-	token, tokenErr := d.s.WebToken() // an unreadable one is reported below
-	if _, err := checkAddress("listen", d.s.Web.Listen); err != nil {
-		d.problem("web.listen", err.Error())
-	} else if err := CheckWeb(d.s.Web.Listen, token); err != nil && tokenErr == nil { // a mistake at the start, whose environment may have one
-		d.warn("web.listen", err.Error())
+func (c *checker) checkWeb() {
+	token, tokenErr := c.s.WebToken() // an unreadable one is reported below
+	if _, err := checkAddress("listen", c.s.Web.Listen); err != nil {
+		c.report.problem("web.listen", err.Error())
+	} else if err := CheckWeb(c.s.Web.Listen, token); err != nil && tokenErr == nil { // a mistake at the start, whose environment may have one
+		c.report.warn("web.listen", err.Error())
 	}
-	d.checkSecret("web.token", d.s.Web.Token, webTokenVariable)
-	for _, host := range d.s.Web.Hosts {
+	c.checkSecret("web.token", c.s.Web.Token, webTokenVariable)
+	for _, host := range c.s.Web.Hosts {
 		if host == "" || strings.ContainsAny(host, "/:@* ") {
-			d.problem("web.hosts", fmt.Sprintf(`hosts: %q must be a name without scheme, port or wildcard, e.g. "cairn.example.com"`, host))
+			c.report.problem("web.hosts", fmt.Sprintf(`hosts: %q must be a name without scheme, port or wildcard, e.g. "cairn.example.com"`, host))
 		}
 	}
-	for _, text := range d.s.Web.Proxies {
+	for _, text := range c.s.Web.Proxies {
 		if _, err := network(text); err != nil {
-			d.problem("web.proxies", fmt.Sprintf(`proxies: %q must be an address or a network, e.g. "10.0.0.5" or "10.0.0.0/8"`, text))
+			c.report.problem("web.proxies", fmt.Sprintf(`proxies: %q must be an address or a network, e.g. "10.0.0.5" or "10.0.0.0/8"`, text))
 		}
 	}
 }
@@ -245,24 +245,24 @@ func (s *Settings) HookSettings() (hooks.Settings, error) {
 	return hooks.Settings{Call: s.Hooks.Calls(), Timeout: time.Duration(s.Hooks.Timeout), Secret: secret}, nil
 }
 
-func (d *decoder) checkHooks() {
+func (c *checker) checkHooks() {
 	for _, name := range hooks.Names {
-		target := d.s.Hooks.Calls()[name]
+		target := c.s.Hooks.Calls()[name]
 		switch {
 		case slices.Contains(target, ""):
-			d.problem("hooks."+name, name+": a word of the command is empty")
+			c.report.problem("hooks."+name, name+": a word of the command is empty")
 		case hooks.IsURL(target):
-			d.checkURL("hooks."+name, target[0], "https://example.com/cairn")
+			c.report.checkURL("hooks."+name, target[0], "https://example.com/cairn")
 			if u, err := url.Parse(target[0]); err == nil && u.User != nil {
-				d.problem("hooks."+name, name+": an address must not contain a password; set secret, and check X-Cairn-Signature")
+				c.report.problem("hooks."+name, name+": an address must not contain a password; set secret, and check X-Cairn-Signature")
 			}
 		case len(target) > 0:
 			if _, err := exec.LookPath(target[0]); err != nil {
-				d.warn("hooks."+name, fmt.Sprintf("%s: there is no program %q that can be run: install it, or write its whole path", name, target[0]))
+				c.report.warn("hooks."+name, fmt.Sprintf("%s: there is no program %q that can be run: install it, or write its whole path", name, target[0]))
 			}
 		}
 	}
-	if _, _, err := d.s.Resolve(d.s.Hooks.Secret); err != nil {
-		d.problem("hooks.secret", fmt.Sprintf("secret: %v", err))
+	if _, _, err := c.s.Resolve(c.s.Hooks.Secret); err != nil {
+		c.report.problem("hooks.secret", fmt.Sprintf("secret: %v", err))
 	}
 }

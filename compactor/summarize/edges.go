@@ -13,46 +13,6 @@ import (
 	"cairn/transcript"
 )
 
-// share returns what portion of a text's words and numbers are in the span, without the names of who
-// speaks there, and how many they are. A text about a summary has hardly any, whatever its language.
-func (j *Judge) share(text string) (share, found float64) {
-	all := 0.0
-	seen := map[string]bool{}
-	for _, k := range keysOf(transcript.Citations.ReplaceAllString(text, "")) {
-		if seen[k.short] || j.speakers[k.short] {
-			continue
-		}
-		seen[k.short] = true
-		all += k.weight
-		if j.span().keys[k.short] || j.span().keys[k.stem] {
-			found += k.weight
-		}
-	}
-	return found / max(all, 1), found
-}
-
-// namesSpeaker reports whether a text has the name of who speaks in the span.
-func (j *Judge) namesSpeaker(text string) bool {
-	return slices.ContainsFunc(keysOf("- "+text), func(k key) bool { return j.speakers[k.short] })
-}
-
-// speakersOf returns the keys of the names of who speaks in the messages.
-func speakersOf(items []Item) map[string]bool {
-	names := map[string]bool{}
-	for _, it := range items {
-		for _, k := range keysOf("by " + it.Said.Author) {
-			names[k.short] = true
-		}
-	}
-	return names
-}
-
-// quotes reports whether a message of the span contains the text.
-func (j *Judge) quotes(text string) bool {
-	text = flat(text)
-	return slices.ContainsFunc(j.items, func(it Item) bool { return strings.Contains(flat(it.Said.Text), text) })
-}
-
 const (
 	hardlyShare = 0.2  // of a text that has a word of the span by coincidence
 	mostClosing = 0.4  // of a line apart from a list, whose numbers may be in the span by coincidence
@@ -62,53 +22,53 @@ const (
 
 // frames reports whether what stands before or after a wrapper says nothing about the span. Beside
 // a summary with headings everything without a citation is a frame.
-func (j *Judge) frames(text string, headed bool) bool {
+func (u *unwrapper) frames(text string, headed bool) bool {
 	if transcript.Citations.MatchString(text) {
 		return false
 	}
-	share, found := j.share(text)
+	share, found := u.span.share(text)
 	return headed || strings.TrimSpace(text) == "" || found == 0 || share < someShare || task().MatchString(text) && share < mostFrame
 }
 
 // withoutFrame cuts a text to its headings. Without headings it drops an announcement at its
 // beginning. Both lose an offer at their end. One line always stays.
-func (j *Judge) withoutFrame(text string) string {
-	lines := strings.Split(j.withoutLabels(inlineHeading().ReplaceAllString(text, "$1\n$2")), "\n")
+func (u *unwrapper) withoutFrame(text string) string {
+	lines := strings.Split(u.withoutLabels(inlineHeading().ReplaceAllString(text, "$1\n$2")), "\n")
 	first := slices.IndexFunc(kinds(lines), func(at int) bool { return at >= 0 })
 	headed := first >= 0
 	if headed {
 		cited := slices.DeleteFunc(slices.Clone(lines[:first]), func(line string) bool { return !transcript.Citations.MatchString(line) })
 		lines = slices.Concat(cited, lines[first:])
 	}
-	for !headed && len(lines) > 1 && (isRule(lines[0]) || j.announces(lines[0])) {
+	for !headed && len(lines) > 1 && (isRule(lines[0]) || u.announces(lines[0])) {
 		lines = lines[1:]
 	}
 	if !headed {
-		lines = j.withoutEmptyEdges(lines)
+		lines = u.withoutEmptyEdges(lines)
 	}
 	headings := kinds(lines)
-	for len(lines) > 1 && headings[len(lines)-1] < 0 && (isRule(lines[len(lines)-1]) || j.closes(lines, headed)) {
+	for len(lines) > 1 && headings[len(lines)-1] < 0 && (isRule(lines[len(lines)-1]) || u.closes(lines, headed)) {
 		lines = lines[:len(lines)-1]
 	}
 	last := len(lines) - 1
 	if !headed {
-		lines[last] = j.withoutOffer(lines[last])
+		lines[last] = u.withoutOffer(lines[last])
 	}
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
 // withoutEmptyEdges drops lines at both ends of a text without headings, as long as the rest cites messages, if nothing
 // in them is of the span: "Understood! Below is the condensed record." A text in another language has few words of it.
-func (j *Judge) withoutEmptyEdges(lines []string) []string {
+func (u *unwrapper) withoutEmptyEdges(lines []string) []string {
 	all := lines
 	cited := func(rest []string) bool { return transcript.Citations.MatchString(strings.Join(rest, "\n")) }
-	for j.isEmpty(lines[0]) && cited(lines[1:]) {
+	for u.isEmpty(lines[0]) && cited(lines[1:]) {
 		lines = lines[1:]
 	}
-	for last := len(lines) - 1; j.isEmpty(lines[last]) && cited(lines[:last]); last-- {
+	for last := len(lines) - 1; u.isEmpty(lines[last]) && cited(lines[:last]); last-- {
 		lines = lines[:last]
 	}
-	if j.foreign(strings.Join(lines, "\n")) {
+	if u.span.foreign(strings.Join(lines, "\n")) {
 		return all
 	}
 	return lines
@@ -116,7 +76,7 @@ func (j *Judge) withoutEmptyEdges(lines []string) []string {
 
 // isEmpty reports whether a line is blank, the sentinel, or whole sentences without a citation, a number, a name of who
 // speaks and a word of the span.
-func (j *Judge) isEmpty(line string) bool {
+func (u *unwrapper) isEmpty(line string) bool {
 	line = strings.TrimRight(clean.WithoutNoReply(line, false), " \t\r*_")
 	if line == "" {
 		return true
@@ -124,8 +84,8 @@ func (j *Judge) isEmpty(line string) bool {
 	if bullet().MatchString(line) || fence().MatchString(line) || transcript.Citations.MatchString(line) || !endsInMark(line) {
 		return false
 	}
-	_, found := j.share(line)
-	return found == 0 && !j.namesSpeaker(line) && !strings.ContainsFunc(line, unicode.IsDigit)
+	_, found := u.span.share(line)
+	return found == 0 && !u.span.namesSpeaker(line) && !strings.ContainsFunc(line, unicode.IsDigit)
 }
 
 // inlineHeading matches a heading behind an announcement on the same line.
@@ -141,35 +101,35 @@ func isRule(line string) bool {
 
 // announces reports whether the first line of a text without headings announces it: "Sure!", "Here is
 // the summary:", "# Summary".
-func (j *Judge) announces(line string) bool {
+func (u *unwrapper) announces(line string) bool {
 	if transcript.Citations.MatchString(line) || bullet().MatchString(line) || fence().MatchString(line) {
 		return false
 	}
 	plain := strings.Trim(line, " \t\r#*_")
-	if len(keysOf(plain)) == 0 && !j.namesSpeaker(plain) && !strings.ContainsFunc(plain, unicode.IsDigit) {
+	if len(keysOf(plain)) == 0 && !u.span.namesSpeaker(plain) && !strings.ContainsFunc(plain, unicode.IsDigit) {
 		return true
 	}
 	title := strings.HasPrefix(strings.TrimSpace(line), "#") || strings.HasPrefix(line, "**") && strings.HasSuffix(strings.TrimSpace(line), "**")
 	if !title && !strings.HasSuffix(plain, ":") && !strings.HasSuffix(plain, "：") {
 		return false
 	}
-	share, _ := j.share(plain)
-	return task().MatchString(plain) && share < mostFrame || share < hardlyShare && !j.namesSpeaker(plain)
+	share, _ := u.span.share(plain)
+	return task().MatchString(plain) && share < mostFrame || share < hardlyShare && !u.span.namesSpeaker(plain)
 }
 
 // closes reports whether the last of the lines is no part of the summary: an offer, or a line apart
 // from a list that says nothing about the span.
-func (j *Judge) closes(lines []string, headed bool) bool {
+func (u *unwrapper) closes(lines []string, headed bool) bool {
 	last := len(lines) - 1
 	line := lines[last]
 	before := lines[last-1]
 	if transcript.Citations.MatchString(line) || fence().MatchString(line) {
 		return false
 	}
-	if j.offers(line) {
+	if u.offers(line) {
 		return true
 	}
-	if bullet().MatchString(line) || strings.TrimLeft(line, " \t") != line || j.namesSpeaker(line) && !headed {
+	if bullet().MatchString(line) || strings.TrimLeft(line, " \t") != line || u.span.namesSpeaker(line) && !headed {
 		return false
 	}
 	apart := isRule(before)
@@ -177,23 +137,23 @@ func (j *Judge) closes(lines []string, headed bool) bool {
 		last--
 		before = lines[last-1]
 	}
-	share, found := j.share(line)
+	share, found := u.span.share(line)
 	switch {
 	case !bullet().MatchString(before):
 		return false
 	case apart && headed && offering().MatchString(line):
 		return true
-	case j.namesSpeaker(line):
+	case u.span.namesSpeaker(line):
 		return false
 	}
 	return apart && share < mostClosing || found == 0 && len(strings.Fields(line)) < fewestWords && !strings.ContainsFunc(line, words.IsUnspaced)
 }
 
 // offers reports whether a sentence offers more, or ends the talk about the summary.
-func (j *Judge) offers(sentence string) bool {
-	share, found := j.share(sentence)
+func (u *unwrapper) offers(sentence string) bool {
+	share, found := u.span.share(sentence)
 	switch {
-	case j.namesSpeaker(sentence) || transcript.Citations.MatchString(sentence):
+	case u.span.namesSpeaker(sentence) || transcript.Citations.MatchString(sentence):
 		return false
 	case offering().MatchString(sentence):
 		return share < someShare
@@ -204,9 +164,9 @@ func (j *Judge) offers(sentence string) bool {
 }
 
 // withoutOffer cuts sentences at the end of a line that offer more, unless nothing else is left.
-func (j *Judge) withoutOffer(line string) string {
+func (u *unwrapper) withoutOffer(line string) string {
 	sentences := words.Sentences(line)
-	for n := len(sentences); n > 1 && offering().MatchString(sentences[n-1]) && j.offers(sentences[n-1]); n-- {
+	for n := len(sentences); n > 1 && offering().MatchString(sentences[n-1]) && u.offers(sentences[n-1]); n-- {
 		cut, found := strings.CutSuffix(strings.TrimSpace(line), sentences[n-1])
 		if !found {
 			break

@@ -43,7 +43,7 @@ var (
 
 // withoutInstructions drops the lines that tell the summary's reader what to do. If a message of the
 // span says so, the line stays as the words of its author.
-func (j *Judge) withoutInstructions(text string) string {
+func (u *unwrapper) withoutInstructions(text string) string {
 	lines := strings.Split(text, "\n")
 	kept := make([]string, 0, len(lines))
 	for _, line := range lines {
@@ -52,7 +52,7 @@ func (j *Judge) withoutInstructions(text string) string {
 			kept = append(kept, line)
 			continue
 		}
-		line = j.reported(line, overrides)
+		line = u.reported(line, overrides)
 		if line != "" {
 			kept = append(kept, line)
 		}
@@ -63,11 +63,11 @@ func (j *Judge) withoutInstructions(text string) string {
 // reported returns a line with an instruction as it may stand in a summary; "" if it may not. One that
 // a message of the span says is attributed to its author. In a fold, the parts were checked before.
 // Other lines stay only if they do not override anything and are about the span.
-func (j *Judge) reported(line string, overrides bool) string {
+func (u *unwrapper) reported(line string, overrides bool) string {
 	words := strings.TrimSpace(bullet().ReplaceAllString(transcript.Citations.ReplaceAllString(line, ""), ""))
 	best := 0.0
 	author := ""
-	for _, it := range j.items {
+	for _, it := range u.span.items {
 		said := it.Said
 		switch {
 		case it.From != it.To: // a summary
@@ -86,7 +86,7 @@ func (j *Judge) reported(line string, overrides bool) string {
 			}
 		}
 	}
-	switch share, _ := j.share(words); {
+	switch share, _ := u.span.share(words); {
 	case author != "" && (overrides || best >= 0.5):
 		return "- " + author + `: "` + words + `"` + strings.Join(transcript.Citations.FindAllString(line, -1), "")
 	case !overrides && share >= 0.5:

@@ -19,13 +19,9 @@ import (
 
 // Judge decides which texts can be the summary of a span.
 type Judge struct {
-	said     string // see saidIn
-	agent    string // the prompt of the chat's model
-	span     func() vocabulary
-	items    []Item
-	people   []string        // names of people who may be mentioned beside those who speak
-	speakers map[string]bool // keys of their names
-	spoken   func() language
+	span     *spanText
+	agent    string           // the prompt of the chat's model
+	people   []string         // names of people who may be mentioned beside those who speak
 	evidence func() *evidence // see With
 	removed  []transcript.DroppedLine
 	known    map[int]transcript.Line // by index, see Knowing
@@ -33,9 +29,7 @@ type Judge struct {
 
 // JudgeOf returns the judge of the summaries of items. They may also mention people, by name.
 func JudgeOf(items []Item, people ...string) *Judge {
-	j := &Judge{said: saidIn(items), items: items, people: people, speakers: speakersOf(items)}
-	j.span = lazy.Value(func() vocabulary { return vocabularyOf(items) })
-	j.spoken = lazy.Value(func() language { return spokenIn(items) })
+	j := &Judge{span: spanTextOf(items), people: people}
 	return j.With("", "")
 }
 
@@ -44,7 +38,7 @@ func JudgeOf(items []Item, people ...string) *Judge {
 func (j *Judge) With(beside, agent string, earlier ...transcript.Summary) *Judge {
 	with := *j
 	with.agent = agent
-	with.evidence = lazy.Value(func() *evidence { return evidenceOf(with.items, with.people, beside, agent, earlier) })
+	with.evidence = lazy.Value(func() *evidence { return evidenceOf(with.span.items, with.people, beside, agent, earlier) })
 	return &with
 }
 
@@ -63,7 +57,7 @@ func (j *Judge) Refuses(text, instructions, before string, most int) Refusal {
 		return refusedTools
 	case repeats(text, instructions):
 		return refusedInstructions
-	case repeats(said, j.said), label().MatchString(text):
+	case repeats(said, j.span.messages), label().MatchString(text):
 		return refusedEcho
 	case strings.Contains(flat(before), flat(text)) && tokens.Estimate(text) >= leastCopy:
 		return refusedBefore
@@ -78,10 +72,10 @@ func (j *Judge) Refuses(text, instructions, before string, most int) Refusal {
 	if n := tokens.Estimate(text); n > most {
 		return TooLarge(n, most)
 	}
-	span := j.span()
-	found, all, declined := span.evidence(sentences)
-	least := max(min(span.size/wordsPerEvidence, maxEvidence), 1)
-	share := min(leastShare+max(0.06*math.Log2(span.spaced/100), 0), mostShare)
+	v := j.span.vocabulary()
+	found, all, declined := v.evidence(sentences)
+	least := max(min(v.size/wordsPerEvidence, maxEvidence), 1)
+	share := min(leastShare+max(0.06*math.Log2(v.spaced/100), 0), mostShare)
 	if found >= least && found >= share*all {
 		return ""
 	}
@@ -229,22 +223,6 @@ var (
 	label   = lazy.Pattern(`<(?:message|answer|tool_result) id="\d|\[#\d+ \d{4}-\d\d-\d\d `)
 	speaker = lazy.Pattern(`^[\pL\pM\pN ._-]{1,32}: +`) // before the text
 )
-
-// saidIn returns what the messages of a span say; "" if they are so few that a summary may repeat them. A summary among the
-// items may always be repeated.
-func saidIn(items []Item) string {
-	const fewest = 4
-	var said []string
-	for _, it := range items {
-		if it.From == it.To {
-			said = append(said, it.Said.Text)
-		}
-	}
-	if len(said) < fewest {
-		return ""
-	}
-	return strings.Join(said, " ")
-}
 
 // leastEcho is the least length of a single sentence that counts as repeated, in bytes: a shorter one may stand anywhere.
 const leastEcho = 20

@@ -137,15 +137,15 @@ const mostRead = 20_000
 
 // foreign reports whether a text is in another language than the span, and not just a sentence of
 // the model about its task: it has a number, a name or a citation of the span, or it is long.
-func (j *Judge) foreign(text string) bool {
-	spoken := j.spoken()
+func (t *spanText) foreign(text string) bool {
+	spoken := t.spoken()
 	wrote := tell(prose(text))
 	differ := spoken.script != "" && wrote.script != "" && spoken.script != wrote.script ||
 		spoken.known != "" && wrote.known != "" && spoken.known != wrote.known
 	if !differ {
 		return false
 	}
-	s := j.supportOf(text)
+	s := t.supportOf(text)
 	return hasHeadings(text) || s.cited+s.numbers+s.names > 0
 }
 
@@ -160,7 +160,7 @@ func (j *Judge) inLanguage(text string) Refusal {
 	if wrote == "" {
 		wrote = "another language"
 	}
-	return Refusal(fmt.Sprintf("%s%s, but the messages are in %s", wroteIn, wrote, strings.Replace(j.spoken().name(), "the language of the messages", "another one", 1)))
+	return Refusal(fmt.Sprintf("%s%s, but the messages are in %s", wroteIn, wrote, strings.Replace(j.span.spoken().name(), "the language of the messages", "another one", 1)))
 }
 
 // support is what of a text can be checked whatever its language.
@@ -170,11 +170,11 @@ type support struct {
 	cited, invalid int // citations of messages of the span, and of others
 }
 
-func (j *Judge) supportOf(text string) (s support) {
+func (t *spanText) supportOf(text string) (s support) {
 	for _, citation := range transcript.Citations.FindAllString(text, -1) {
 		for _, seq := range seqPattern().FindAllString(citation, -1) {
 			n, _ := strconv.ParseInt(seq[1:], 10, 64)
-			if j.covers(n) {
+			if t.covers(n) {
 				s.cited++
 			} else {
 				s.invalid++
@@ -182,7 +182,7 @@ func (j *Judge) supportOf(text string) (s support) {
 		}
 	}
 	for _, k := range keysOf(prose(text)) {
-		known := j.span().keys[k.short]
+		known := t.vocabulary().keys[k.short]
 		switch {
 		case k.number && known:
 			s.numbers++
@@ -195,20 +195,11 @@ func (j *Judge) supportOf(text string) (s support) {
 	return s
 }
 
-func (j *Judge) covers(seq int64) bool {
-	for _, it := range j.items {
-		if it.From <= seq && seq <= it.To {
-			return true
-		}
-	}
-	return false
-}
-
 // Supports reports whether numbers, names and citations of a text are those of the span: enough to
 // accept a summary in another language, whose words cannot be compared. There must be as many as half its
 // sentences, at least three, no citation of another message, and hardly another number.
 func (j *Judge) Supports(text string) bool {
-	s := j.supportOf(text)
+	s := j.span.supportOf(text)
 	least := max(3, len(words.Sentences(prose(text)))/2)
 	return s.invalid == 0 && 4*s.wrong <= s.numbers && s.numbers+s.names+s.cited >= least && s.numbers+s.names > 0
 }

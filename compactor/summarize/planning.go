@@ -20,18 +20,18 @@ func (j *Judge) plans(text string) bool {
 	}
 	if first := sentences[0]; j.intends(first) && task().MatchString(first) {
 		word := []rune(task().FindString(first))
-		if !j.says(string(word[:min(len(word), shortKey)])) { // nobody has asked for such a thing
+		if !j.span.says(string(word[:min(len(word), shortKey)])) { // nobody has asked for such a thing
 			return true
 		}
 	}
-	if j.foreign(text) { // then a sentence without a word of the span may be about it all the same
+	if j.span.foreign(text) { // then a sentence without a word of the span may be about it all the same
 		return false
 	}
 	about := 0
 	empty := 0
 	for _, sentence := range sentences {
-		share, found := j.share(sentence)
-		says := found > 0 || share > 0 || j.namesSpeaker(sentence) || strings.ContainsFunc(sentence, unicode.IsDigit)
+		share, found := j.span.share(sentence)
+		says := found > 0 || share > 0 || j.span.namesSpeaker(sentence) || strings.ContainsFunc(sentence, unicode.IsDigit)
 		switch {
 		case j.intends(sentence) && !says:
 			return true
@@ -41,8 +41,8 @@ func (j *Judge) plans(text string) bool {
 			empty++
 		}
 	}
-	_, found := j.share(sentences[0])
-	framed := len(sentences) > 2 && task().MatchString(sentences[0]) && found == 0 && !j.namesSpeaker(sentences[0]) && empty > 1
+	_, found := j.span.share(sentences[0])
+	framed := len(sentences) > 2 && task().MatchString(sentences[0]) && found == 0 && !j.span.namesSpeaker(sentences[0]) && empty > 1
 	return about > 1 || framed && !hasHeadings(text)
 }
 
@@ -53,7 +53,7 @@ func (j *Judge) ownSentences(text string) (own []string) {
 		switch {
 		case fence().MatchString(line):
 			code = !code
-		case code, bullet().MatchString(line), strings.HasPrefix(line, "#"), j.isSaid(line):
+		case code, bullet().MatchString(line), strings.HasPrefix(line, "#"), j.span.startsWithSpeaker(line):
 		default:
 			for _, sentence := range words.Sentences(line) {
 				if !transcript.Citations.MatchString(sentence) {
@@ -63,12 +63,6 @@ func (j *Judge) ownSentences(text string) (own []string) {
 		}
 	}
 	return own
-}
-
-// isSaid reports whether a line begins with the name of who speaks in the span.
-func (j *Judge) isSaid(line string) bool {
-	name, _, labelled := strings.Cut(line, ":")
-	return labelled && speaker().MatchString(line) && !strings.Contains(name, ". ") && j.namesSpeaker(name)
 }
 
 // intends reports whether a sentence says what its writer is about to do, and nobody in the span says so.
@@ -85,16 +79,5 @@ func (j *Judge) intends(sentence string) bool {
 	phrase := sentence[at[0]:at[1]]
 	rest := strings.Fields(sentence[at[1]:])
 	phrase += strings.Join(append([]string{""}, rest[:min(after, len(rest))]...), " ")
-	return !j.says(strings.TrimRight(phrase, ".,;:!?"))
-}
-
-// says reports whether a message of the span contains a phrase, in capitals or not.
-func (j *Judge) says(phrase string) bool {
-	phrase = strings.ToLower(flat(phrase))
-	for _, it := range j.items {
-		if strings.Contains(strings.ToLower(flat(it.Said.Text)), phrase) {
-			return true
-		}
-	}
-	return false
+	return !j.span.says(strings.TrimRight(phrase, ".,;:!?"))
 }

@@ -3,9 +3,7 @@
 package summarize
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"cairn/internal/tokens"
@@ -61,7 +59,7 @@ func (j *Judge) Advice(r Refusal) string {
 	todo := "write the summary"
 	switch {
 	case r.OfLanguage():
-		todo = "write it in " + j.spoken().name()
+		todo = "write it in " + j.span.spoken().name()
 	case strings.HasPrefix(string(r), tooLarge), r == refusedCutOff:
 		todo = "write it shorter"
 	case r == refusedTools:
@@ -90,30 +88,24 @@ func (j *Judge) declines(text string, sentences []string) Refusal {
 		return ""
 	}
 	short := tokens.Estimate(text) <= maxRefusal
-	first, _ := j.share(sentences[0])
-	whole, _ := j.share(text)
-	ofTask := task().MatchString(sentences[0]) && first < subjectShare && !j.quotes(sentences[0])
+	first, _ := j.span.share(sentences[0])
+	whole, _ := j.span.share(text)
+	ofTask := task().MatchString(sentences[0]) && first < subjectShare && !j.span.quotes(sentences[0])
 	thinks := ofTask && first < someShare && (thinking().MatchString(strings.Join(sentences[:min(2, len(sentences))], " ")) || j.rambles(sentences))
 	switch {
 	case thinks && (!short || len(sentences) > 2 && whole >= someShare):
 		return refusedReasoning
 	case short && (thinks || Declines(sentences[0])):
 		return RefusedDeclined
-	case short && speaks(text) && !j.wordless() && (whole < hardlyShare || ofTask && whole < subjectShare) && !j.foreign(text):
+	case short && speaks(text) && !j.span.wordless() && (whole < hardlyShare || ofTask && whole < subjectShare) && !j.span.foreign(text):
 		if refusing().MatchString(text) {
 			return RefusedDeclined
 		}
 		return refusedVague
-	case short && ofTask && whole < hardlyShare && !transcript.Citations.MatchString(text) && j.foreign(text):
+	case short && ofTask && whole < hardlyShare && !transcript.Citations.MatchString(text) && j.span.foreign(text):
 		return j.inLanguage(text) // names alone, as in a refusal that names who speaks, are no evidence
 	}
 	return ""
-}
-
-// wordless reports whether the span has no words apart from its labels, as a part of a long message that is a row of dashes: then
-// its summary can only say what it looks like, in words of its own.
-func (j *Judge) wordless() bool {
-	return !slices.ContainsFunc(j.items, func(it Item) bool { return len(keysOf(cmp.Or(it.Said.Text, it.Text))) > 0 })
 }
 
 // rambles reports whether most sentences of a text, or half of one that is cut off, say nothing about
@@ -121,13 +113,13 @@ func (j *Judge) wordless() bool {
 func (j *Judge) rambles(sentences []string) bool {
 	empty := 0
 	for _, sentence := range sentences {
-		if share, _ := j.share(sentence); share < someShare {
+		if share, _ := j.span.share(sentence); share < someShare {
 			empty++
 		}
 	}
 	last := sentences[len(sentences)-1]
 	cutOff := !endsInMark(last) && !strings.HasSuffix(last, ")")
-	share, _ := j.share(strings.Join(sentences, "\n"))
+	share, _ := j.span.share(strings.Join(sentences, "\n"))
 	return share < mostFrame && len(sentences) > 2 && (2*empty > len(sentences) || cutOff && 2*empty >= len(sentences))
 }
 
@@ -145,12 +137,12 @@ func speaks(text string) bool {
 // reason returns why a text with too little evidence is refused.
 func (j *Judge) reason(text string, declined bool) Refusal {
 	switch {
-	case j.foreign(text):
+	case j.span.foreign(text):
 		return j.inLanguage(text)
 	case declined || refusing().MatchString(text):
 		return RefusedDeclined
 	case tokens.Estimate(text) <= maxRefusal && !hasHeadings(text) && speaks(text):
-		if share, _ := j.share(text); share < someShare {
+		if share, _ := j.span.share(text); share < someShare {
 			return refusedVague
 		}
 	}

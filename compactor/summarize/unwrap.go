@@ -15,13 +15,24 @@ import (
 // maxWrappers is how many wrappers are taken off a summary, one inside the other.
 const maxWrappers = 10
 
+// unwrapper takes the summary of a span out of what a model wrote.
+type unwrapper struct {
+	span  *spanText
+	agent string // the prompt of the chat's model, which may name it
+}
+
 // TextOf returns a summary as a model wrote it, without reasoning, wrappers, announcements, offers
 // and instructions to its reader. What a message of the span says, and code or JSON within a
 // summary, stays. It returns "" for JSON without a text.
 func (j *Judge) TextOf(written string) string {
+	u := unwrapper{span: j.span, agent: j.agent}
+	return u.textOf(written)
+}
+
+func (u *unwrapper) textOf(written string) string {
 	text := trim(written)
 	for range maxWrappers {
-		inner := trim(j.unwrap(text))
+		inner := trim(u.unwrap(text))
 		if inner == text {
 			break
 		}
@@ -30,10 +41,10 @@ func (j *Judge) TextOf(written string) string {
 	if text == "" || toolSyntax().MatchString(text) || label().MatchString(text) {
 		return text
 	}
-	if !j.says(clean.NoReply) {
+	if !u.span.says(clean.NoReply) {
 		text = clean.WithoutNoReply(text, false)
 	}
-	return j.withoutInstructions(withoutRepeats(j.withoutFrame(text)))
+	return u.withoutInstructions(withoutRepeats(u.withoutFrame(text)))
 }
 
 // trim removes white space and invisible characters at the edges of a text.
@@ -43,15 +54,15 @@ func trim(text string) string {
 
 // unwrap returns a text without its outermost wrapper; the text itself if it has none. Reasoning may
 // stand before the wrapper or within it.
-func (j *Judge) unwrap(text string) string {
-	if inner, found := j.outOfJSON(text); found {
+func (u *unwrapper) unwrap(text string) string {
+	if inner, found := u.outOfJSON(text); found {
 		return inner
 	}
 	text = cleaned(text)
 	if toolSyntax().MatchString(text) || label().MatchString(text) {
 		return text // neither is a summary, and the judge says which it is
 	}
-	for _, take := range []func(string) (string, bool){j.outOfFence, withHeadings, outOfElement, j.outOfFinal, outOfQuote, withLines} {
+	for _, take := range []func(string) (string, bool){u.outOfFence, withHeadings, outOfElement, u.outOfFinal, outOfQuote, withLines} {
 		if inner, found := take(text); found {
 			return inner
 		}
@@ -61,7 +72,7 @@ func (j *Judge) unwrap(text string) string {
 
 // outOfFence takes a summary out of the code fence around it. The fence may lack its end. A fence
 // beside text that says something about the span is part of the summary.
-func (j *Judge) outOfFence(text string) (string, bool) {
+func (u *unwrapper) outOfFence(text string) (string, bool) {
 	lines := strings.Split(text, "\n")
 	open := -1
 	for i, line := range lines {
@@ -80,7 +91,7 @@ func (j *Judge) outOfFence(text string) (string, bool) {
 		after = strings.Join(lines[end+1:], "\n")
 	}
 	headed := hasHeadings(inner)
-	if !closed && !headed && open > 0 || !j.frames(strings.Join(lines[:open], "\n"), headed) || !j.frames(after, headed) {
+	if !closed && !headed && open > 0 || !u.frames(strings.Join(lines[:open], "\n"), headed) || !u.frames(after, headed) {
 		return "", false
 	}
 	return inner, true
@@ -154,13 +165,13 @@ func outOfElement(text string) (string, bool) {
 
 // outOfFinal takes a summary out of the element that has the result, which may lack its end. What
 // the people themselves wrote in such an element stays.
-func (j *Judge) outOfFinal(text string) (string, bool) {
+func (u *unwrapper) outOfFinal(text string) (string, bool) {
 	m := finalTag().FindStringSubmatchIndex(text)
 	if m == nil {
 		return "", false
 	}
 	inner, rest, closed := cutFold(text[m[1]:], "</"+text[m[2]:m[3]]+">")
-	if strings.TrimSpace(inner) == "" || j.quotes(inner) || closed && !j.frames(rest, hasHeadings(inner)) {
+	if strings.TrimSpace(inner) == "" || u.span.quotes(inner) || closed && !u.frames(rest, hasHeadings(inner)) {
 		return "", false
 	}
 	return inner, true

@@ -17,7 +17,7 @@ var jsonLine = lazy.Pattern(`(?m)^[ \t]*[{\[]`)
 
 // outOfJSON takes a summary out of JSON that is the whole text, or all of it but an announcement and
 // an offer. JSON that the people themselves wrote stays, unless it is everything.
-func (j *Judge) outOfJSON(text string) (string, bool) {
+func (u *unwrapper) outOfJSON(text string) (string, bool) {
 	if text == "" {
 		return "", false
 	}
@@ -44,8 +44,8 @@ func (j *Judge) outOfJSON(text string) (string, bool) {
 	}
 	headed := hasHeadings(inner)
 	before = strings.TrimSpace(fence().ReplaceAllString(before, ""))
-	framed := j.frames(before, headed) && j.frames(rest, headed)
-	if at == 0 && text[0] == '"' || inner == "" || j.quotes(inner) || !framed && !isSummary(value) {
+	framed := u.frames(before, headed) && u.frames(rest, headed)
+	if at == 0 && text[0] == '"' || inner == "" || u.span.quotes(inner) || !framed && !isSummary(value) {
 		return "", false
 	}
 	return inner, true

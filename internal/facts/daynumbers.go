@@ -6,10 +6,10 @@ import (
 )
 
 // numericAt reads 2026-03-09, 9.3.2026, 3/9/26, 9/3, 9.3.
-func (r *reader) numericAt(i int) (Date, int) {
-	a := r.token(i)
-	b := r.token(i + 1)
-	c := r.token(i + 2)
+func (r *dateReader) numericAt(i int) (Date, int) {
+	a := r.text.token(i)
+	b := r.text.token(i + 1)
+	c := r.text.token(i + 2)
 	if !a.digits || !b.digits || len(b.gap) != 1 || !strings.Contains("-/.", b.gap) {
 		return none, i
 	}
@@ -28,7 +28,7 @@ func (r *reader) numericAt(i int) (Date, int) {
 			d.Year = z
 			return d, i + 3
 		}
-	case whole || len(a.text) > 2 || len(b.text) > 2 || c.gap == "" && i+2 < len(r.tokens):
+	case whole || len(a.text) > 2 || len(b.text) > 2 || c.gap == "" && i+2 < len(r.text.tokens):
 	case b.gap == "/" || b.gap == "." && strings.HasPrefix(c.gap, ".") && len(c.gap) > 1 && c.gap != ".\n":
 		if d, ok := dayAndMonth(x, y); ok {
 			return d, i + 2
@@ -49,7 +49,7 @@ func dayAndMonth(x, y int) (Date, bool) {
 }
 
 // hanDateAt reads 2026年3月9日, 3月9号, 9日, 3月.
-func (r *reader) hanDateAt(i int) (Date, int) {
+func (r *dateReader) hanDateAt(i int) (Date, int) {
 	d := none
 	next := i
 	for _, part := range []struct {
@@ -59,40 +59,40 @@ func (r *reader) hanDateAt(i int) (Date, int) {
 		to    *int
 	}{{"年", 1900, 2199, &d.Year}, {"月", 1, 12, &d.Month}, {"日号號", 1, 31, &d.Day}} {
 		value, after := r.wholeAt(next)
-		mark := r.token(after)
+		mark := r.text.token(after)
 		if after == next || !mark.han || mark.gap != "" || !strings.Contains(part.marks, mark.text) || value < part.least || value > part.most {
 			continue
 		}
 		*part.to = value
 		next = after + 1
 	}
-	if d.Month == 0 && d.Day == 0 || d.Day != 0 && strings.Contains("間间楼線线", r.token(next).text) && next < len(r.tokens) {
+	if d.Month == 0 && d.Day == 0 || d.Day != 0 && strings.Contains("間间楼線线", r.text.word(next)) && next < len(r.text.tokens) {
 		return none, i
 	}
 	return d, next
 }
 
 // wholeAt reads a whole number without a unit.
-func (r *reader) wholeAt(i int) (value, next int) {
-	if t := r.token(i); t.digits {
+func (r *dateReader) wholeAt(i int) (value, next int) {
+	if t := r.text.token(i); t.digits {
 		value, _ = strconv.Atoi(t.text)
 		return value, i + 1
 	}
-	if n, next := r.hanAt(i); next > i {
+	if n, next := r.text.hanAt(i); next > i {
 		return int(n.Values[0]), next
 	}
 	return 0, i
 }
 
 // rangeStart returns the first day of a range that ends with the date at a token.
-func (r *reader) rangeStart(i int) (value int, ok bool) {
+func (r *dateReader) rangeStart(i int) (value int, ok bool) {
 	k := i - 1
-	if t := r.token(i); t.digits && strings.Trim(t.gap, "-–—~ ") != "" || !t.digits {
+	if t := r.text.token(i); t.digits && strings.Trim(t.gap, "-–—~ ") != "" || !t.digits {
 		return 0, false
 	}
-	if t := r.token(k); !t.digits && len(t.text) <= 4 {
+	if t := r.text.token(k); !t.digits && len(t.text) <= 4 {
 		k--
 	}
-	value, err := strconv.Atoi(r.token(k).text)
-	return value, err == nil && r.token(k).digits && value >= 1 && value <= 31
+	value, err := strconv.Atoi(r.text.word(k))
+	return value, err == nil && r.text.token(k).digits && value >= 1 && value <= 31
 }

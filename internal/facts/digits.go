@@ -7,19 +7,19 @@ import (
 )
 
 // digitsAt reads digits with their separators: 1,200.50, 1 200, 14:30, 1.2.3.
-func (r *reader) digitsAt(i int) (Number, int) {
-	groups := []string{r.tokens[i].text}
+func (w *wording) digitsAt(i int) (Number, int) {
+	groups := []string{w.word(i)}
 	separators := ""
 	next := i + 1
-	for next < len(r.tokens) && r.tokens[next].digits && len(groups) < 8 {
-		separator := separatorOf(r.tokens[next].gap)
-		if separator == 0 || separator == ' ' && (len(r.tokens[next].text) != 3 || len(groups[len(groups)-1]) > 3 || strings.Trim(separators, " ") != "") {
+	for next < len(w.tokens) && w.tokens[next].digits && len(groups) < 8 {
+		separator := separatorOf(w.tokens[next].gap)
+		if separator == 0 || separator == ' ' && (len(w.word(next)) != 3 || len(groups[len(groups)-1]) > 3 || strings.Trim(separators, " ") != "") {
 			break
 		}
 		if separators == ":" || separator == ':' && separators != "" {
 			break
 		}
-		groups = append(groups, r.tokens[next].text)
+		groups = append(groups, w.word(next))
 		separators = separators + string(separator)
 		next++
 	}
@@ -107,11 +107,11 @@ func decimals(groups []string, separators string) []float64 {
 const mostHan = 24
 
 // hanAt reads a number in Chinese characters.
-func (r *reader) hanAt(i int) (n Number, next int) {
+func (w *wording) hanAt(i int) (n Number, next int) {
 	var total, section, digit, scale float64
 	var positional strings.Builder
-	for next = i; next < min(i+mostHan, len(r.tokens)) && r.tokens[next].han && (next == i || r.tokens[next].gap == ""); next += max(r.width[next], 1) {
-		value, ok := r.has(next, isNumber)
+	for next = i; next < min(i+mostHan, len(w.tokens)) && w.tokens[next].han && (next == i || w.tokens[next].gap == ""); next = w.after(next) {
+		value, ok := w.has(next, isNumber)
 		if !ok {
 			break
 		}
@@ -147,16 +147,16 @@ func (r *reader) hanAt(i int) (n Number, next int) {
 		value, _ = strconv.ParseFloat(positional.String(), 64)
 		values = []float64{value}
 	}
-	_, counted := r.has(next, isCounter)
-	_, measured := r.has(next, isUnit)
-	n = Number{Values: values, Ordinal: r.token(i-1).text == "第", Weak: !counted && !measured && next-i < 2 || value <= 1}
+	_, counted := w.has(next, isCounter)
+	_, measured := w.has(next, isUnit)
+	n = Number{Values: values, Ordinal: w.word(i-1) == "第", Weak: !counted && !measured && next-i < 2 || value <= 1}
 	n.Weak = n.Weak || n.Ordinal && value <= 2
 	return n, next
 }
 
 // digitsOnly returns one or two digits that follow directly.
-func (r *reader) digitsOnly(i int) (value float64, next int) {
-	if t := r.token(i); t.digits && len(t.text) <= 2 && (t.gap == "" || t.gap == " ") {
+func (w *wording) digitsOnly(i int) (value float64, next int) {
+	if t := w.token(i); t.digits && len(t.text) <= 2 && (t.gap == "" || t.gap == " ") {
 		value, _ = strconv.ParseFloat(t.text, 64)
 		return value, i + 1
 	}

@@ -63,23 +63,18 @@ type Text struct {
 
 // Read returns the facts of a text in any of the languages.
 func Read(text string, languages []string) Text {
-	r := reader{tokens: tokensOf(text)}
-	for _, l := range lexicons() {
-		if slices.Contains(languages, l.code) {
-			r.languages = append(r.languages, l)
-		}
-	}
-	r.lookUp()
-	var found Text
-	found.Cut = len(r.tokens) >= maxTokens
-	found.Dates = r.dates()
-	found.Numbers = r.numbers()
-	for i := range r.tokens {
-		for _, s := range r.senses[i] {
+	w := wordingOf(text, languages)
+	dates := newDateReader(w)
+	found := Text{Cut: len(w.tokens) >= maxTokens, Dates: dates.read()}
+	numbers := newNumberReader(w, dates.dated, dates.days)
+	found.Numbers = numbers.read()
+	for i := range w.tokens {
+		counted := numbers.inNumber.at(i)
+		for _, s := range w.senses[i] {
 			found.You = found.You || s.kind == isYou
 			found.Bot = found.Bot || s.kind == isAssistant
-			found.Half = found.Half || s.kind == isHalfOf || s.kind == isHalf && !r.inNumber[i]
-			if s.kind == isUnit && Unit(s.value) >= Days && Unit(s.value) <= Years && !r.inNumber[i] && !slices.Contains(found.Rates, Unit(s.value)) {
+			found.Half = found.Half || s.kind == isHalfOf || s.kind == isHalf && !counted
+			if s.kind == isUnit && Unit(s.value) >= Days && Unit(s.value) <= Years && !counted && !slices.Contains(found.Rates, Unit(s.value)) {
 				found.Rates = append(found.Rates, Unit(s.value))
 			}
 			found.Asks = found.Asks || s.kind == isRequest
@@ -201,30 +196,6 @@ func Near(x, y float64) bool { return math.Abs(x-y) <= 0.5 && x >= 50 || math.Ab
 // Equal reports whether two values are equal but for the error of computing.
 func Equal(x, y float64) bool {
 	return math.Abs(x-y) <= 1e-9*math.Max(math.Abs(x), math.Abs(y))
-}
-
-// sameTime compares times of day, of which at least one has minutes: three, half past two and 14:30 are 180, 150 and 870.
-func sameTime(a, b Number) bool {
-	for _, x := range minutes(a) {
-		for _, y := range minutes(b) {
-			if Equal(math.Mod(x, 720), math.Mod(y, 720)) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func minutes(n Number) (all []float64) {
-	for _, v := range n.Values {
-		switch {
-		case n.Unit == Clock:
-			all = append(all, v)
-		case v >= 0 && v <= 24 && (n.Unit == None || n.Unit == Hours):
-			all = append(all, v*60)
-		}
-	}
-	return all
 }
 
 // day counts days, in UTC, from a fixed one: two times of one date give the same.

@@ -8,13 +8,13 @@ import (
 )
 
 // halved adds a half or a quarter that is written beside a number: eight and a half, halb neun, quarter to five.
-func (r *reader) halved(n Number, from, next int) (Number, int) {
+func (r *numberReader) halved(n Number, from, next int) (Number, int) {
 	if len(n.Values) == 0 {
 		return n, next
 	}
 	value := n.Values[0]
 	if after, at := r.partAfter(next); after != 0 {
-		if at > next+1 || strings.HasPrefix(r.tokens[next].text, "bucuk") { // six and a half is not six
+		if at > next+1 || strings.HasPrefix(r.text.word(next), "bucuk") { // six and a half is not six
 			n.Values = nil
 		}
 		n.Values = append([]float64{value + after}, n.Values...)
@@ -26,18 +26,18 @@ func (r *reader) halved(n Number, from, next int) (Number, int) {
 }
 
 // partBefore adds the half or quarter that stands before a number, and takes it away where half nine is half past eight.
-func (r *reader) partBefore(n Number, from int) Number {
+func (r *numberReader) partBefore(n Number, from int) Number {
 	less := false
 	for k := from - 1; k >= max(from-3, 0); k-- {
-		if strings.ContainsAny(r.tokens[k+1].gap, ",.;\n") || r.inNumber[k] {
+		if strings.ContainsAny(r.text.tokens[k+1].gap, ",.;\n") || r.inNumber.at(k) {
 			break
 		}
-		_, half := r.has(k, isHalf)
-		_, quarter := r.has(k, isQuarter)
-		between := r.tokens[k+1].text
+		_, half := r.text.has(k, isHalf)
+		_, quarter := r.text.has(k, isQuarter)
+		between := r.text.word(k + 1)
 		beside := k == from-1 || k == from-2 && (isLess[between] || isMore[between] || beforeHour[between])
 		switch {
-		case half && !beside && !r.isOne(k+1):
+		case half && !beside && !r.text.isOne(k+1):
 			return n
 		case half:
 			n.part = from - k
@@ -45,8 +45,8 @@ func (r *reader) partBefore(n Number, from int) Number {
 		case quarter:
 			return r.withQuarterBefore(n, k, from, less)
 		}
-		less = less || isLess[r.tokens[k].text] || isLess[r.token(k-1).text]
-		if len(r.tokens[k].text) > 6 {
+		less = less || isLess[r.text.word(k)] || isLess[r.text.word(k-1)]
+		if len(r.text.word(k)) > 6 {
 			break
 		}
 	}
@@ -55,7 +55,7 @@ func (r *reader) partBefore(n Number, from int) Number {
 
 // withHalfBefore adds the half before a number. Directly beside, the number is an hour, and nothing else; of thousands and more it is
 // one half.
-func (r *reader) withHalfBefore(n Number, beside bool) Number {
+func (r *numberReader) withHalfBefore(n Number, beside bool) Number {
 	value := n.Values[0]
 	others := n.Values
 	if value >= 100 {
@@ -66,7 +66,7 @@ func (r *reader) withHalfBefore(n Number, beside bool) Number {
 		others = nil
 	}
 	n.Ordinal = false
-	if !r.halfBefore() {
+	if !r.text.halfBefore() {
 		n.Values = append([]float64{value + 0.5}, others...)
 		return n
 	}
@@ -76,10 +76,10 @@ func (r *reader) withHalfBefore(n Number, beside bool) Number {
 }
 
 // withQuarterBefore adds the quarter at k before a number; less tells that a word such as "to" stands between.
-func (r *reader) withQuarterBefore(n Number, k, from int, less bool) Number {
+func (r *numberReader) withQuarterBefore(n Number, k, from int, less bool) Number {
 	value := n.Values[0]
 	others := n.Values
-	between := r.tokens[k+1].text
+	between := r.text.word(k + 1)
 	if k == from-2 && (isLess[between] || isMore[between] || beforeHour[between]) { // the number is an hour
 		others = nil
 	}
@@ -88,11 +88,11 @@ func (r *reader) withQuarterBefore(n Number, k, from int, less bool) Number {
 		n.Values = append([]float64{value - 0.25}, others...)
 	case k < from-1:
 		n.Values = append([]float64{value + 0.25}, others...)
-	case lessFirst[r.token(k-1).text] || minutesTo[r.token(k-1).text]: // без четверти три
+	case lessFirst[r.text.word(k-1)] || minutesTo[r.text.word(k-1)]: // без четверти три
 		n.Values = []float64{value - 0.25}
-	case r.halfBefore(): // Viertel fünf, drei Viertel fünf, четверть пятого
+	case r.text.halfBefore(): // Viertel fünf, drei Viertel fünf, четверть пятого
 		part := value - 0.75
-		if three, ok := r.has(k-1, isNumber); ok && three == 3 {
+		if three, ok := r.text.has(k-1, isNumber); ok && three == 3 {
 			part = value - 0.25
 		}
 		n.Values = []float64{part}
@@ -113,17 +113,6 @@ var withHalf = words.Set("i z с и ve 个 個")
 // lessLast are the Turkish words for the minutes before an hour.
 var lessLast = words.Set("kala var")
 
-// isOne reports whether a word is the article, or the number one.
-func (r *reader) isOne(i int) bool {
-	value, ok := r.has(i, isNumber)
-	return ok && value == 1
-}
-
-// halfBefore reports whether half nine is half past eight.
-func (r *reader) halfBefore() bool {
-	return slices.ContainsFunc(r.languages, func(l *lexicon) bool { return l.code == "de" || l.code == "pl" || l.code == "ru" })
-}
-
 // isMore are the words for the minutes after an hour.
 var isMore = words.Set("past after nach po")
 
@@ -131,33 +120,33 @@ var isMore = words.Set("past after nach po")
 var isLess = words.Set("to vor menos moins meno para za без kala var الا")
 
 // partAfter returns the half or quarter that follows a number, negative if it is taken away; 0 if there is none.
-func (r *reader) partAfter(i int) (part float64, next int) {
+func (r *numberReader) partAfter(i int) (part float64, next int) {
 	sign := 1.0
-	for k := i; k < min(i+4, len(r.tokens)); k += max(r.width[k], 1) {
-		_, half := r.has(k, isHalf)
-		_, quarter := r.has(k, isQuarter)
+	for k := i; k < min(i+4, len(r.text.tokens)); k = r.text.after(k) {
+		_, half := r.text.has(k, isHalf)
+		_, quarter := r.text.has(k, isQuarter)
 		switch {
-		case strings.ContainsAny(r.tokens[k].gap, ",.;:\n"):
+		case strings.ContainsAny(r.text.tokens[k].gap, ",.;:\n"):
 			return 0, i
 		case half:
-			return sign * 0.5, k + max(r.width[k], 1)
+			return sign * 0.5, r.text.after(k)
 		case quarter:
-			end := k + max(r.width[k], 1)
-			if _, hour := r.has(end, isNumber); hour && k == i && r.halfBefore() && r.near(end) { // drei Viertel fünf
+			end := r.text.after(k)
+			if _, hour := r.text.has(end, isNumber); hour && k == i && r.text.halfBefore() && r.text.near(end) { // drei Viertel fünf
 				return 0, i
 			}
-			if lessLast[r.token(end).text] { // sekize çeyrek kala
+			if lessLast[r.text.word(end)] { // sekize çeyrek kala
 				return -0.25, end + 1
 			}
 			return sign * 0.25, end
 		}
-		one, number := r.has(k, isNumber)
-		_, join := r.has(k, joins)
-		less := isLess[r.tokens[k].text]
+		one, number := r.text.has(k, isNumber)
+		_, join := r.text.has(k, joins)
+		less := isLess[r.text.word(k)]
 		if less {
 			sign = -1
 		}
-		if !join && !less && !(number && one == 1) && !withHalf[r.tokens[k].text] && !(k > i && len(r.tokens[k].text) <= 2) {
+		if !join && !less && !(number && one == 1) && !withHalf[r.text.word(k)] && !(k > i && len(r.text.word(k)) <= 2) {
 			break
 		}
 	}
@@ -165,12 +154,12 @@ func (r *reader) partAfter(i int) (part float64, next int) {
 }
 
 // halvedAfterUnit adds a half or a quarter after an hour: cinq heures et quart, 三点半.
-func (r *reader) halvedAfterUnit(n Number, next int) (Number, int) {
+func (r *numberReader) halvedAfterUnit(n Number, next int) (Number, int) {
 	if n.Unit != Clock && n.Unit != Hours || len(n.Values) == 0 {
 		return n, next
 	}
 	part, after := r.partAfter(next)
-	if quarters, at := r.hanAt(next); part == 0 && at == next+1 && r.token(at).text == "刻" && quarters.Values[0] <= 3 { // 七点三刻
+	if quarters, at := r.text.hanAt(next); part == 0 && at == next+1 && r.text.word(at) == "刻" && quarters.Values[0] <= 3 { // 七点三刻
 		part = quarters.Values[0] / 4
 		after = at + 1
 	}

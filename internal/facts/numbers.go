@@ -11,9 +11,21 @@ import (
 	"cairn/internal/words"
 )
 
-// numbers returns the numbers of the text.
-func (r *reader) numbers() (all []Number) {
-	for i := 0; i < len(r.tokens); {
+// numberReader reads the numbers of a text, each with its scale, unit and half, and marks their tokens.
+type numberReader struct {
+	text     *wording
+	dated    marks // tokens of dates
+	days     marks // tokens that may be a day of the month
+	inNumber marks // tokens of the numbers before
+}
+
+func newNumberReader(text *wording, dated, days marks) *numberReader {
+	return &numberReader{text: text, dated: dated, days: days, inNumber: make(marks, len(text.tokens))}
+}
+
+// read returns the numbers of the text.
+func (r *numberReader) read() (all []Number) {
+	for i := 0; i < len(r.text.tokens); {
 		n, next := r.numberAt(i)
 		if next == i {
 			i++
@@ -21,23 +33,22 @@ func (r *reader) numbers() (all []Number) {
 		}
 		n.from = i
 		n.to = next
-		last := r.token(i - 1)
-		n.Code = r.tokens[i].digits && r.tokens[i].gap == "" && i > 0 && !last.han && !last.sign && !last.digits && !unicode.Is(unicode.Arabic, firstOf(last.text)) && last.text != "ـ"
-		if _, counted := r.has(next, isCounter); counted && len(n.Values) > 0 && n.Values[0] == 1 { // 1個1,200円: for each
+		n.Code = r.followsLetters(i)
+		if _, counted := r.text.has(next, isCounter); counted && len(n.Values) > 0 && n.Values[0] == 1 { // 1個1,200円: for each
 			n.Weak = true
 		}
 		if n.part > 0 {
 			r.inNumber[i-n.part] = true
 		}
 		for k := i; k < next; k++ {
-			n.Dated = n.Dated || r.dated[k]
-			n.Day = n.Day || r.days[k]
-			if gap := r.tokens[k].gap; k > i && gap != "" {
+			n.Dated = n.Dated || r.dated.at(k)
+			n.Day = n.Day || r.days.at(k)
+			if gap := r.text.tokens[k].gap; k > i && gap != "" {
 				n.Text += cmp.Or(strings.Join(strings.Fields(gap), " "), " ")
 			}
-			n.Text += r.tokens[k].text
-			r.inNumber[k] = true
+			n.Text += r.text.word(k)
 		}
+		r.inNumber.set(i, next)
 		n.Rounded = r.rounded(i, next)
 		n.Denied = r.denied(i)
 		if n.Unit == None && !n.Ordinal {
@@ -51,25 +62,23 @@ func (r *reader) numbers() (all []Number) {
 		}
 		i = next
 	}
-	all = r.joinLengths(all)
-	r.shareUnits(all)
-	r.spell(all)
-	return all
+	pairs := neighbours{text: r.text, all: all}
+	return pairs.joined()
 }
 
 // numberAt reads the number that starts at a token, and what follows it: a scale, a unit. next is i if there is none.
-func (r *reader) numberAt(i int) (n Number, next int) {
+func (r *numberReader) numberAt(i int) (n Number, next int) {
 	if n, next, ok := r.partOfUnit(i); ok {
 		return r.halvedAfterUnit(n, next)
 	}
-	switch t := r.token(i); {
+	switch t := r.text.token(i); {
 	case t.digits:
-		n, next = r.digitsAt(i)
+		n, next = r.text.digitsAt(i)
 	case t.han:
-		n, next = r.hanAt(i)
+		n, next = r.text.hanAt(i)
 	default:
-		n, next = r.wordsAt(i)
-		n.Unit = duals[r.token(i).text]
+		n, next = r.text.wordsAt(i)
+		n.Unit = duals[r.text.word(i)]
 	}
 	if next == i {
 		return n, i
@@ -78,11 +87,8 @@ func (r *reader) numberAt(i int) (n Number, next int) {
 	n, next = r.halved(n, i, next)
 	n, next = r.united(n, i, next)
 	n, next = r.halvedAfterUnit(n, next)
-	if r.token(next).text == "度" && r.token(next+1).digits && r.token(next+2).text == "分" && len(n.Values) > 0 && len(r.token(next+1).text) == 1 { // 39度8分
-		n.Values = []float64{n.Values[0] + float64(r.token(next + 1).text[0]-'0')/10}
-		next = next + 3
-	}
-	if n.Unit == None && len(n.Values) > 0 && metres[r.token(next).text] { // trois mètres cinquante
+	n, next = r.withTenths(n, next)
+	if n.Unit == None && len(n.Values) > 0 && metres[r.text.word(next)] { // trois mètres cinquante
 		if whole, end := r.withMinor(n, next+1); end > next+1 {
 			n = whole
 			next = end
@@ -96,6 +102,25 @@ func (r *reader) numberAt(i int) (n Number, next int) {
 	return n, next
 }
 
+// followsLetters reports whether digits are written directly after a word: A4, v2.
+func (r *numberReader) followsLetters(i int) bool {
+	if t := r.text.token(i); i == 0 || !t.digits || t.gap != "" {
+		return false
+	}
+	last := r.text.token(i - 1)
+	return !last.han && !last.sign && !last.digits && !unicode.Is(unicode.Arabic, firstOf(last.text)) && last.text != "ـ"
+}
+
+// withTenths adds the tenths that follow a number of degrees: 39度8分.
+func (r *numberReader) withTenths(n Number, next int) (Number, int) {
+	tenths := r.text.token(next + 1)
+	if len(n.Values) == 0 || r.text.word(next) != "度" || !tenths.digits || len(tenths.text) != 1 || r.text.word(next+2) != "分" {
+		return n, next
+	}
+	n.Values = []float64{n.Values[0] + float64(tenths.text[0]-'0')/10}
+	return n, next + 3
+}
+
 // duals are the Arabic words for two of a unit of time.
 var duals = map[string]Unit{
 	"ساعتين": Hours, "ساعتان": Hours, "دقيقتين": Minutes, "دقيقتان": Minutes, "يومين": Days, "يومان": Days, "اسبوعين": Weeks, "اسبوعان": Weeks,
@@ -103,9 +128,9 @@ var duals = map[string]Unit{
 }
 
 // apart reports whether an hour with minutes is written with an h, as lengths of time are.
-func (r *reader) apart(from, to int) bool {
+func (r *numberReader) apart(from, to int) bool {
 	for k := from + 1; k < to; k++ {
-		if value, ok := r.has(k, isUnit); ok && Unit(value) == Hours {
+		if value, ok := r.text.has(k, isUnit); ok && Unit(value) == Hours {
 			return true
 		}
 	}
@@ -116,13 +141,13 @@ func (r *reader) apart(from, to int) bool {
 const mostScales = 4
 
 // scaled multiplies a number by the words after it: million, 万.
-func (r *reader) scaled(n Number, next int) (Number, int) {
+func (r *numberReader) scaled(n Number, next int) (Number, int) {
 	return r.scaledBelow(n, next, math.Inf(1))
 }
 
 // scaledBelow is scaled with words for less than a limit.
-func (r *reader) scaledBelow(n Number, next int, limit float64) (Number, int) {
-	for rounds := 0; rounds < mostScales && next < len(r.tokens) && len(n.Values) > 0 && n.Unit == None; rounds++ {
+func (r *numberReader) scaledBelow(n Number, next int, limit float64) (Number, int) {
+	for rounds := 0; rounds < mostScales && next < len(r.text.tokens) && len(n.Values) > 0 && n.Unit == None; rounds++ {
 		scale, ok := r.scaleAt(next)
 		if !ok || scale >= limit {
 			break
@@ -131,14 +156,14 @@ func (r *reader) scaledBelow(n Number, next int, limit float64) (Number, int) {
 		for k, v := range n.Values {
 			values[k] = v * scale
 		}
-		if utf8.RuneCountInString(r.tokens[next].text) == 1 && !r.tokens[next].han { // m is for metres, too
+		if utf8.RuneCountInString(r.text.word(next)) == 1 && !r.text.tokens[next].han { // m is for metres, too
 			values = append(values, n.Values...)
 		}
 		n.Values = values
 		n.Weak = false
-		next += max(r.width[next], 1)
-		if r.token(next).digits && r.tokens[next].gap == "" { // 1億2千万
-			rest, after := r.digitsAt(next)
+		next = r.text.after(next)
+		if r.text.token(next).digits && r.text.tokens[next].gap == "" { // 1億2千万
+			rest, after := r.text.digitsAt(next)
 			rest, after = r.scaledBelow(rest, after, scale)
 			if len(rest.Values) > 0 && rest.Values[0] < scale {
 				n.Values = []float64{n.Values[0] + rest.Values[0]}
@@ -146,7 +171,7 @@ func (r *reader) scaledBelow(n Number, next int, limit float64) (Number, int) {
 			}
 		}
 	}
-	if _, ok := r.has(next, isDozen); ok && r.near(next) && len(n.Values) > 0 {
+	if _, ok := r.text.has(next, isDozen); ok && r.text.near(next) && len(n.Values) > 0 {
 		n.Values = append(slices.Clone(n.Values), 12*n.Values[0])
 		next++
 	}
@@ -154,11 +179,11 @@ func (r *reader) scaledBelow(n Number, next int, limit float64) (Number, int) {
 }
 
 // scaleAt returns by how much a word multiplies the number before it.
-func (r *reader) scaleAt(i int) (scale float64, ok bool) {
-	if i >= len(r.tokens) {
+func (r *numberReader) scaleAt(i int) (scale float64, ok bool) {
+	if i >= len(r.text.tokens) {
 		return 0, false
 	}
-	t := r.tokens[i]
+	t := r.text.tokens[i]
 	if t.gap == "" && !t.digits {
 		switch t.text {
 		case "k":
@@ -171,23 +196,23 @@ func (r *reader) scaleAt(i int) (scale float64, ok bool) {
 	if t.han {
 		least = 10
 	}
-	scale, ok = r.has(i, isNumber)
-	return scale, ok && scale >= least && r.near(i) && t.text != "k"
+	scale, ok = r.text.has(i, isNumber)
+	return scale, ok && scale >= least && r.text.near(i) && t.text != "k"
 }
 
 // united reads the unit of a number, after it or before it.
-func (r *reader) united(n Number, from, next int) (Number, int) {
+func (r *numberReader) united(n Number, from, next int) (Number, int) {
 	if n.Unit != None || len(n.Values) == 0 {
 		return n, next
 	}
-	after, ok := r.has(next, isUnit)
-	if strings.HasPrefix(r.token(next).text, "الساع") { // "the hour" stands before its number
+	after, ok := r.text.has(next, isUnit)
+	if strings.HasPrefix(r.text.word(next), "الساع") { // "the hour" stands before its number
 		ok = false
 	}
-	if ok && (r.near(next) || r.tokens[next].gap == "") {
+	if ok && (r.text.near(next) || r.text.tokens[next].gap == "") {
 		return r.unitAfter(n, Unit(after), next)
 	}
-	if tenths[r.token(next).text] && r.token(next).gap == "" && !notTenths[r.token(next+1).text] && n.Values[0] <= 10 {
+	if tenths[r.text.word(next)] && r.text.token(next).gap == "" && !notTenths[r.text.word(next+1)] && n.Values[0] <= 10 {
 		return Number{Values: []float64{10 * n.Values[0]}, Unit: Percent}, next + 1
 	}
 	if r.perCent(next) {
@@ -195,7 +220,7 @@ func (r *reader) united(n Number, from, next int) (Number, int) {
 		n.Weak = false
 		return n, next + 2
 	}
-	if r.token(next).digits || !r.ordinalEnding(next) {
+	if r.text.token(next).digits || !r.text.ordinalEnding(next) {
 		return r.unitBefore(n, from), next
 	}
 	n.Ordinal = true
@@ -209,56 +234,50 @@ var (
 )
 
 // perCent reports whether two words mean percent: per cent, por ciento, pour cent.
-func (r *reader) perCent(i int) bool {
-	return perHundred[r.token(i).text+" "+r.token(i+1).text]
+func (r *numberReader) perCent(i int) bool {
+	return perHundred[r.text.word(i)+" "+r.text.word(i+1)]
 }
 
 var perHundred = map[string]bool{"per cent": true, "por ciento": true, "por cento": true, "per cento": true, "pour cent": true}
 
 // unitBefore reads a unit that stands before its number: $5, %5, saat 5, 百分之五.
-func (r *reader) unitBefore(n Number, from int) Number {
-	at := r.before(from)
-	value, ok := r.has(at, isUnit)
-	if !ok || from == 0 || !r.near(from) {
+func (r *numberReader) unitBefore(n Number, from int) Number {
+	at := r.text.before(from)
+	value, ok := r.text.has(at, isUnit)
+	if !ok || from == 0 || !r.text.near(from) {
 		return n
 	}
 	switch unit := Unit(value); unit {
 	case Money, Percent:
-		if r.tokens[at].sign || r.tokens[at].han || r.tokens[at].text == "yuzde" {
+		if r.text.tokens[at].sign || r.text.tokens[at].han || r.text.word(at) == "yuzde" {
 			n.Unit = unit
 		}
 	case Clock, Hours:
-		_, after := r.has(r.before(at), isNumber)
-		if !after && !r.token(r.before(at)).digits && n.Values[0] <= 24 {
+		_, after := r.text.has(r.text.before(at), isNumber)
+		if !after && !r.text.token(r.text.before(at)).digits && n.Values[0] <= 24 {
 			n = hourOf(n)
 		}
 	}
 	return n
 }
 
-// ordinalEnding reports whether a token is the ending of a number: 3rd, 3º, 3-го.
-func (r *reader) ordinalEnding(i int) bool {
-	t := r.token(i)
-	return !t.digits && !t.sign && !t.han && len([]rune(t.text)) <= 3 && (t.gap == "" || t.gap == "-") && r.token(i-1).digits
-}
-
-func (r *reader) unitAfter(n Number, unit Unit, next int) (Number, int) {
+func (r *numberReader) unitAfter(n Number, unit Unit, next int) (Number, int) {
 	n.Unit = unit
-	end := next + max(r.width[next], 1)
+	end := r.text.after(next)
 	switch unit {
 	case Clock, Hours:
 		minutes, after := r.minutesAt(end)
 		switch {
 		case after > end && minutes < 60 && n.Values[0] <= 24:
-			if value, ok := r.has(after, isUnit); ok && Unit(value) == Minutes {
-				after += max(r.width[after], 1)
-			} else if r.token(after).text == "分" {
+			if value, ok := r.text.has(after, isUnit); ok && Unit(value) == Minutes {
+				after = r.text.after(after)
+			} else if r.text.word(after) == "分" {
 				after++
 			}
 			n.Unit = Clock
 			n.Values = []float64{60*n.Values[0] + minutes}
 			return n, after
-		case unit == Clock || r.tokens[next].text == "h" && r.tokens[next].gap == "": // 14h may be either
+		case unit == Clock || r.text.word(next) == "h" && r.text.tokens[next].gap == "": // 14h may be either
 			if n.Values[0] <= 24 {
 				n = hourOf(n)
 			}

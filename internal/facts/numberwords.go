@@ -62,10 +62,10 @@ func (s *sum) add(v float64, joined bool) bool {
 }
 
 // newSum returns a sum for the number that starts at a token.
-func (r *reader) newSum(i int) sum {
-	s := sum{empty: true, arabic: unicode.Is(unicode.Arabic, firstOf(r.token(i).text))}
+func (w *wording) newSum(i int) sum {
+	s := sum{empty: true, arabic: unicode.Is(unicode.Arabic, firstOf(w.word(i)))}
 	s.unitsFirst = s.arabic
-	for _, l := range r.languages {
+	for _, l := range w.languages {
 		s.slavic = s.slavic || l.code == "pl" || l.code == "ru"
 		s.unitsFirst = s.unitsFirst || l.code == "de"
 	}
@@ -73,40 +73,40 @@ func (r *reader) newSum(i int) sum {
 }
 
 // isTeen reports whether a word makes the Arabic ordinal before it one of more than ten: الثانية عشرة.
-func (r *reader) isTeen(i int) bool {
-	ten, ok := r.has(i, isNumber)
-	return ok && ten == 10 && r.near(i) && !strings.HasPrefix(r.token(i).text, "و")
+func (w *wording) isTeen(i int) bool {
+	ten, ok := w.has(i, isNumber)
+	return ok && ten == 10 && w.near(i) && !strings.HasPrefix(w.word(i), "و")
 }
 
 // afterJoin returns where the word behind an "and" at k begins, k if there is none, and whether there is one. A number does not begin
 // with it.
-func (r *reader) afterJoin(k int, inside bool) (at int, joined bool) {
+func (w *wording) afterJoin(k int, inside bool) (at int, joined bool) {
 	if !inside {
 		return k, false
 	}
 	at = k
-	if _, ok := r.has(k, joins); ok && r.near(k) {
+	if _, ok := w.has(k, joins); ok && w.near(k) {
 		joined = true
 		at = k + 1
 	}
-	return at, joined || strings.HasPrefix(r.token(at).text, "و") // the Arabic and
+	return at, joined || strings.HasPrefix(w.word(at), "و") // the Arabic and
 }
 
 // wordsAt reads a number that is written out.
-func (r *reader) wordsAt(i int) (n Number, next int) {
-	s := r.newSum(i)
+func (w *wording) wordsAt(i int) (n Number, next int) {
+	s := w.newSum(i)
 	next = i
 	weak := false
-	end := len(r.tokens)
-	if r.token(i-1).text == "без" { // без двадцати девять: the last word is the hour
-		end = r.lastWord(i)
+	end := len(w.tokens)
+	if w.word(i-1) == "без" { // без двадцати девять: the last word is the hour
+		end = w.lastWord(i)
 	}
 	for k := i; k < end; {
-		at, joined := r.afterJoin(k, k > i)
-		if k > i && !r.near(at) {
+		at, joined := w.afterJoin(k, k > i)
+		if k > i && !w.near(at) {
 			break
 		}
-		parts, is := r.partsAt(at)
+		parts, is := w.partsAt(at)
 		if len(parts) == 0 {
 			break
 		}
@@ -122,20 +122,20 @@ func (r *reader) wordsAt(i int) (n Number, next int) {
 			s = before
 			break
 		}
-		_, doubtful := r.has(at, isWeak)
+		_, doubtful := w.has(at, isWeak)
 		weak = doubtful && at == i
 		k = at + 1
 		next = at + 1
 		if is == isOrdinal {
 			n.Ordinal = true
-			if s.arabic && r.isTeen(next) {
+			if s.arabic && w.isTeen(next) {
 				if parts[0] < 10 {
 					s.add(10, false)
 				}
 				next++
 				break
 			}
-			if parts[0] < 20 || r.unitOrdinal(next) == 0 { // dwudziestego piątego
+			if parts[0] < 20 || w.unitOrdinal(next) == 0 { // dwudziestego piątego
 				break
 			}
 		}
@@ -148,7 +148,7 @@ func (r *reader) wordsAt(i int) (n Number, next int) {
 	}
 	value := s.total + s.current
 	n.Values = []float64{value}
-	if s.scale == 1000 && s.total == 1000 && s.current != 0 && r.token(i).text == "тысяч" { // тысяч восемнадцать: about 18 000
+	if s.scale == 1000 && s.total == 1000 && s.current != 0 && w.word(i) == "тысяч" { // тысяч восемнадцать: about 18 000
 		n.Values = []float64{s.current * 1000, value}
 	}
 	n.Weak = weak || value <= 1 || n.Ordinal && value <= 2
@@ -156,43 +156,43 @@ func (r *reader) wordsAt(i int) (n Number, next int) {
 }
 
 // lastWord returns where the last of the number words that follow one another begins; the end of the text if there is only one.
-func (r *reader) lastWord(i int) int {
+func (w *wording) lastWord(i int) int {
 	const most = 3
 	last := i
-	for k := i + 1; k < min(i+most, len(r.tokens)) && r.near(k); k++ {
-		if _, ok := r.has(k, isNumber); !ok {
+	for k := i + 1; k < min(i+most, len(w.tokens)) && w.near(k); k++ {
+		if _, ok := w.has(k, isNumber); !ok {
 			break
 		}
 		last = k
 	}
 	if last == i {
-		return len(r.tokens)
+		return len(w.tokens)
 	}
 	return last
 }
 
 // unitOrdinal returns the ordinal from first to ninth at a token; 0 if there is none.
-func (r *reader) unitOrdinal(i int) float64 {
-	value, ok := r.has(i, isOrdinal)
-	if !ok || value > 9 || !r.near(i) {
+func (w *wording) unitOrdinal(i int) float64 {
+	value, ok := w.has(i, isOrdinal)
+	if !ok || value > 9 || !w.near(i) {
 		return 0
 	}
 	return value
 }
 
 // partsAt returns the numbers that a word consists of.
-func (r *reader) partsAt(i int) (parts []float64, is kind) {
-	if i >= len(r.tokens) || r.tokens[i].digits || r.tokens[i].sign {
+func (w *wording) partsAt(i int) (parts []float64, is kind) {
+	if i >= len(w.tokens) || w.tokens[i].digits || w.tokens[i].sign {
 		return nil, isNumber
 	}
 	for _, is := range []kind{isNumber, isOrdinal, isDozen} {
-		if value, ok := r.has(i, is); ok && !(is == isNumber && value >= 1000 && utf8.RuneCountInString(r.tokens[i].text) < 2) {
+		if value, ok := w.has(i, is); ok && !(is == isNumber && value >= 1000 && utf8.RuneCountInString(w.word(i)) < 2) {
 			return []float64{value}, is
 		}
 	}
-	word := r.tokens[i].text
+	word := w.word(i)
 	if half, found := strings.CutPrefix(word, "пол"); found { // полдевятого
-		for _, l := range r.languages {
+		for _, l := range w.languages {
 			for _, s := range l.exact[half] {
 				if s.kind == isOrdinal && l.code == "ru" {
 					return []float64{s.value - 0.5}, isNumber
@@ -200,7 +200,7 @@ func (r *reader) partsAt(i int) (parts []float64, is kind) {
 			}
 		}
 	}
-	for _, l := range r.languages {
+	for _, l := range w.languages {
 		if l.compound && len(word) >= 6 && len(word) <= longestWord && l.starts[word[:3]] {
 			if parts := l.segments(word, 0); len(parts) > 1 {
 				return inOrder(parts), isNumber

@@ -7,30 +7,30 @@ import (
 )
 
 // rounded reports whether a word before a number, or right after it, says that it is rounded: about 1,600, more than £12k, 20分ほど.
-func (r *reader) rounded(from, next int) bool {
-	at := r.before(from)
-	if at < from && r.token(at).sign {
+func (r *numberReader) rounded(from, next int) bool {
+	at := r.text.before(from)
+	if at < from && r.text.token(at).sign {
 		from = at
-		at = r.before(at)
+		at = r.text.before(at)
 	}
 	for range 2 { // cerca de, more than
-		if from == 0 || !r.near(from) && r.token(from).gap != ". " {
+		if from == 0 || !r.text.near(from) && r.text.token(from).gap != ". " {
 			break
 		}
-		if _, ok := r.has(at, isAbout); ok {
+		if _, ok := r.text.has(at, isAbout); ok {
 			return true
 		}
 		from = at
-		at = r.before(at)
+		at = r.text.before(at)
 	}
 	for range 2 { // 20分ほど
-		if _, ok := r.has(next, isAbout); ok && r.near(next) {
+		if _, ok := r.text.has(next, isAbout); ok && r.text.near(next) {
 			return true
 		}
-		if !r.token(next).han {
+		if !r.text.token(next).han {
 			break
 		}
-		next += max(r.width[next], 1)
+		next = r.text.after(next)
 	}
 	return false
 }
@@ -72,12 +72,12 @@ func lastDigit(x float64) float64 {
 }
 
 // denied reports whether a word for not stands before a token.
-func (r *reader) denied(i int) bool {
-	before := r.token(i - 1)
+func (r *numberReader) denied(i int) bool {
+	before := r.text.token(i - 1)
 	if before.text == "是" {
-		return r.token(i-2).text == "不"
+		return r.text.word(i-2) == "不"
 	}
-	return not[before.text] && r.near(i)
+	return not[before.text] && r.text.near(i)
 }
 
 // not are the words for not that stand before a number. Those that are an answer, too, are no such words: no 7:40.

@@ -12,13 +12,13 @@ import (
 const mostThings = 2
 
 // things returns the words after a number that say what it counts, folded: big chairs; in Chinese and Japanese the counter.
-func (r *reader) things(next int) (all []string) {
-	if r.token(next).han {
+func (r *numberReader) things(next int) (all []string) {
+	if r.text.token(next).han {
 		return r.counted(next)
 	}
-	for k := next; k < len(r.tokens) && len(all) < mostThings; k++ {
-		t := r.tokens[k]
-		if t.digits || t.sign || t.han || !r.near(k) || r.isCommon(t.text) || len(r.senses[k]) > 0 && !r.onlyNames(k) {
+	for k := next; k < len(r.text.tokens) && len(all) < mostThings; k++ {
+		t := r.text.tokens[k]
+		if t.digits || t.sign || t.han || !r.text.near(k) || r.text.isCommon(t.text) || len(r.text.senses[k]) > 0 && !r.text.onlyNames(k) {
 			break
 		}
 		all = append(all, strings.TrimPrefix(t.text, "ال"))
@@ -27,21 +27,21 @@ func (r *reader) things(next int) (all []string) {
 }
 
 // counted returns the counter after a number. One for things of any kind is followed by what it counts.
-func (r *reader) counted(next int) []string {
-	if r.token(next).gap != "" {
+func (r *numberReader) counted(next int) []string {
+	if r.text.token(next).gap != "" {
 		return nil
 	}
-	if _, ok := r.has(next, isCounter); !ok {
-		if unicode.In(firstOf(r.token(next).text), unicode.Hiragana) {
+	if _, ok := r.text.has(next, isCounter); !ok {
+		if unicode.In(firstOf(r.text.word(next)), unicode.Hiragana) {
 			return nil
 		}
-		return []string{r.token(next).text}
+		return []string{r.text.word(next)}
 	}
-	counter := r.token(next).text
+	counter := r.text.word(next)
 	switch {
 	case anyThing[counter]:
-		if after := r.token(next + 1); after.han && after.gap == "" && !unicode.In(firstOf(after.text), unicode.Hiragana) {
-			return []string{after.text + r.token(next+2).text}
+		if after := r.text.token(next + 1); after.han && after.gap == "" && !unicode.In(firstOf(after.text), unicode.Hiragana) {
+			return []string{after.text + r.text.word(next+2)}
 		}
 		return nil
 	case people[counter]:
@@ -55,18 +55,6 @@ var (
 	anyThing = words.Set("个 個 つ 件 点 号 回 次 部")
 	people   = words.Set("人 名 位 口")
 )
-
-// isCommon reports whether a word is one of the most frequent ones of a language: of, and.
-func (r *reader) isCommon(word string) bool {
-	return slices.ContainsFunc(r.languages, func(l *lexicon) bool { return slices.Contains(l.common, word) })
-}
-
-// onlyNames reports whether a word counts or measures nothing, so it may be what a number counts.
-func (r *reader) onlyNames(i int) bool {
-	return !slices.ContainsFunc(r.senses[i], func(s sense) bool {
-		return s.kind != isWeak && s.kind != isRequest && s.kind != isAssistant && s.kind != isTitle
-	})
-}
 
 // CountAlike reports whether the same word follows two numbers directly.
 func CountAlike(a, b Number) bool {

@@ -1,9 +1,9 @@
 package facts
 
 // vague returns the times that words such as "next week" and "in three days" may mean.
-func (r *reader) vague() (all []Date) {
-	for i := range r.tokens {
-		value, ok := r.has(i, isUnit)
+func (r *dateReader) vague() (all []Date) {
+	for i := range r.text.tokens {
+		value, ok := r.text.has(i, isUnit)
 		if !ok {
 			continue
 		}
@@ -33,8 +33,8 @@ func (r *reader) vague() (all []Date) {
 }
 
 // counts reports whether a number stands before a token: what a number of years means is known better.
-func (r *reader) counts(i int) bool {
-	before := r.before(i)
-	_, number := r.has(before, isNumber)
-	return i > 0 && (number || r.token(before).digits)
+func (r *dateReader) counts(i int) bool {
+	before := r.text.before(i)
+	_, number := r.text.has(before, isNumber)
+	return i > 0 && (number || r.text.token(before).digits)
 }

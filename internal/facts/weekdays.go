@@ -8,21 +8,21 @@ import (
 )
 
 // weekdayAt reads a weekday.
-func (r *reader) weekdayAt(i int) (weekday, next int, ok bool) {
-	value, ok := r.has(i, isWeekday)
+func (r *dateReader) weekdayAt(i int) (weekday, next int, ok bool) {
+	value, ok := r.text.has(i, isWeekday)
 	if !ok {
 		return 0, i, false
 	}
-	next = i + max(r.width[i], 1)
-	if _, ordinal := r.has(i, isOrdinal); ordinal { // Portuguese: terça-feira, but a terça parte
+	next = r.text.after(i)
+	if _, ordinal := r.text.has(i, isOrdinal); ordinal { // Portuguese: terça-feira, but a terça parte
 		switch {
-		case r.token(next).text == "feira":
+		case r.text.word(next) == "feira":
 			next++
-		case counted[r.token(next).text], countsOff[r.token(i-1).text], value == 1 && !beforeWeekday[r.token(i-1).text]:
+		case counted[r.text.word(next)], countsOff[r.text.word(i-1)], value == 1 && !beforeWeekday[r.text.word(i-1)]:
 			return 0, i, false
 		}
 	}
-	for r.token(next).text == "曜" || r.token(next).text == "日" && r.token(next-1).text == "曜" {
+	for r.text.word(next) == "曜" || r.text.word(next) == "日" && r.text.word(next-1) == "曜" {
 		next++
 	}
 	return int(value), next, true
@@ -41,15 +41,21 @@ var toDay = map[string]bool{
 }
 
 // dayAfter reads the date that follows a weekday.
-func (r *reader) dayAfter(i int) (Date, int) {
-	for k := i; k <= i+3 && k < len(r.tokens) && len(r.tokens[k].gap) <= 3 && !strings.Contains(r.tokens[k].gap, "."); k++ {
+func (r *dateReader) dayAfter(i int) (Date, int) {
+	for k := i; k <= i+3 && k < len(r.text.tokens); k++ {
+		gap := r.text.tokens[k].gap
+		if len(gap) > 3 || strings.Contains(gap, ".") {
+			break
+		}
 		if d, next := r.plainDateAt(k); next > k {
 			return d, next
 		}
-		if d, next := r.dayOfMonthAt(k); next > k && r.tokens[k].gap != "" && (!strings.HasPrefix(r.tokens[k].gap, ",") || len(r.things(next)) == 0) { // not: on Friday, 23 tests
+		d, next := r.dayOfMonthAt(k)
+		counts := strings.HasPrefix(gap, ",") && len(r.numbers.things(next)) > 0 // on Friday, 23 tests
+		if next > k && gap != "" && !counts {
 			return d, next
 		}
-		if !toDay[r.tokens[k].text] {
+		if !toDay[r.text.word(k)] {
 			break
 		}
 	}
@@ -57,13 +63,13 @@ func (r *reader) dayAfter(i int) (Date, int) {
 }
 
 // dayOfMonthAt reads a day of the month in digits that is no time and counts nothing.
-func (r *reader) dayOfMonthAt(i int) (Date, int) {
-	t := r.token(i)
+func (r *dateReader) dayOfMonthAt(i int) (Date, int) {
+	t := r.text.token(i)
 	value, _ := strconv.Atoi(t.text)
 	if !t.digits || value < 1 || value > 31 {
 		return none, i
 	}
-	n, next := r.numberAt(i)
+	n, next := r.numbers.numberAt(i)
 	if n.Unit != None || next > i+1 && !n.Ordinal {
 		return none, i
 	}
