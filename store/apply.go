@@ -101,6 +101,9 @@ func (c *Conversation) write(tx *Tx, s *transcript.State, change transcript.Chan
 	return c.head(tx)
 }
 
+// clearedBefore keeps, with a row that is being applied, how far tool results were cleared before: it can be undone.
+const clearedBefore = "UPDATE compactions SET cleared_before = (SELECT cleared_to FROM conversations WHERE id = conversation) WHERE id = ?"
+
 // writeRow writes what a change of s with a version does to one summary.
 func (c *Conversation) writeRow(tx *Tx, s *transcript.State, row transcript.Summary, version int64, given map[int64]int64) {
 	if row.ID >= transcript.Unstored {
@@ -109,7 +112,7 @@ func (c *Conversation) writeRow(tx *Tx, s *transcript.State, row transcript.Summ
 		id := c.insert(tx, fresh, version).ID
 		given[row.ID] = id
 		if row.Trigger == transcript.OnRewrite { // it can be undone, and takes over the children
-			tx.Do("UPDATE compactions SET cleared_before = (SELECT cleared_to FROM conversations WHERE id = conversation) WHERE id = ?", id)
+			tx.Do(clearedBefore, id)
 			c.adopt(tx, id, row.Children)
 		}
 		if row.State == transcript.Applied {
@@ -125,17 +128,19 @@ func (c *Conversation) writeRow(tx *Tx, s *transcript.State, row transcript.Summ
 		c.makeStale(tx, row.ID)
 		return
 	}
-	var ended any
+	stored := RecordedSummary{Summary: row}
 	if row.State != transcript.Applied {
-		ended = version
+		stored.EndedWith = version
 	}
-	tx.Do("UPDATE compactions SET state = ?, kind = ?, made_by = ?, owed = ?, tokens = ?, ended_with = ?, parent = NULL WHERE id = ? AND conversation = ?",
-		row.State, row.Kind, row.By, row.AwaitsModel, row.Tokens, ended, row.ID, c.id)
+	written := []string{"state", "kind", "made_by", "owed", "tokens", "ended_with", "parent"}
 	if slices.Contains(transcript.IDs(s.Prepared), row.ID) {
-		tx.Do(`UPDATE compactions SET messages = ?, children = ?, text = ?, lines = ?, dropped_lines = ?, applied_at = ?, version = ?,
-			cleared_before = c.cleared_to, next_seq = ? FROM conversations c WHERE compactions.id = ? AND c.id = compactions.conversation`,
-			row.Messages, toJSON(row.Children), row.Text, toJSON(row.Lines), toJSON(row.DroppedLines), Now(), version, c.readTo(tx), row.ID)
+		stored.Applied = At(Now())
+		stored.Version = version
+		stored.Next = c.readTo(tx)
+		written = append(written, "messages", "children", "text", "lines", "dropped_lines", "applied_at", "version", "next_seq")
+		tx.Do(clearedBefore, row.ID)
 	}
+	updateCompaction(tx, c.id, stored, written)
 	if row.State == transcript.Applied || row.State == transcript.RolledUp {
 		c.adopt(tx, row.ID, row.Children)
 	}
@@ -161,11 +166,15 @@ func (rs Rows) Revise(seqs []int64, others []transcript.Summary, version int64, 
 		}
 	}
 	for _, was := range over {
-		row := to(was)
-		rs.tx.Do(`UPDATE compactions SET state = ?1, kind = ?2, made_by = ?3, owed = ?4, messages = ?5, text = ?6, sources = ?7, tokens = ?8, model = ?9, tries = ?12,
-			lines = ?13, dropped = ?14, dropped_lines = ?15, ended_with = iif(state = 'applied' AND ?1 <> state, ?10, ended_with) WHERE id = ?11`,
-			row.State, row.Kind, row.By, row.AwaitsModel, row.Messages, row.Text, toJSON(row.Sources), row.Tokens, row.Model, version, row.ID, row.Declined.Times,
-			toJSON(row.Lines), row.Dropped, toJSON(row.DroppedLines))
+		row := RecordedSummary{Summary: to(was)}
+		written := []string{
+			"state", "kind", "made_by", "owed", "messages", "text", "sources", "tokens", "model", "tries", "lines", "dropped", "dropped_lines",
+		}
+		if was.State == transcript.Applied && row.State != transcript.Applied {
+			row.EndedWith = version
+			written = append(written, "ended_with")
+		}
+		updateCompaction(rs.tx, rs.c.id, row, written)
 	}
 }
 

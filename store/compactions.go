@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -16,40 +15,18 @@ import (
 	"cairn/transcript"
 )
 
-const compactionColumns = `id, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at,
-	messages, children, sources, text, tokens, model, focus, error, owed, tries, tried_with, lines, dropped, dropped_lines`
-
-// Compactions reads the conversation's rows that the rest of the query chooses.
-func (rs Rows) Compactions(rest string, args ...any) []transcript.Summary {
-	return List(rs.tx, func(rows *sql.Rows, row *transcript.Summary) error { return scanSummary(rows, row) },
-		"SELECT "+compactionColumns+" FROM compactions WHERE conversation = ? "+rest, append([]any{rs.c.id}, args...)...)
+// Compactions reads the conversation's summaries that the rest of the query chooses.
+func (rs Rows) Compactions(rest string, args ...any) (found []transcript.Summary) {
+	for _, row := range rs.recorded(rest, args...) {
+		found = append(found, row.Summary)
+	}
+	return found
 }
 
-// scanSummary reads compactionColumns, and the columns behind them into more.
-func scanSummary(rows *sql.Rows, row *transcript.Summary, more ...any) error {
-	var children, sources, lines, dropped string
-	err := rows.Scan(append([]any{
-		&row.ID, &row.Kind, &row.By, &row.State, &row.Trigger, &row.Level, &row.From, &row.To, Local(&row.FromTime), Local(&row.ToTime),
-		&row.Messages, &children, &sources, &row.Text, &row.Tokens, &row.Model, &row.Focus, &row.Error,
-		&row.AwaitsModel, &row.Declined.Times, &row.Declined.By, &lines, &row.Dropped, &dropped,
-	}, more...)...)
-	if err != nil {
-		return err
-	}
-	if errors.Join(JSON(&row.Children).Scan(children), JSON(&row.Sources).Scan(sources)) != nil {
-		// It is damaged: it continues to hide its span, says so, and is repaired from its messages.
-		row.Kind = transcript.Placeholder
-		row.By = transcript.Nobody
-		row.Level = 0
-		row.Text = ""
-		row.Children = nil
-		row.Sources = nil
-		row.Tokens = row.Cost()
-		return nil
-	}
-	row.Lines = linesOf[transcript.Line](lines)
-	row.DroppedLines = linesOf[transcript.DroppedLine](dropped)
-	return nil
+// recorded is Compactions with the times of the rows.
+func (rs Rows) recorded(rest string, args ...any) []RecordedSummary {
+	return List(rs.tx, func(rows *sql.Rows, row *RecordedSummary) error { return scanCompaction(rows, row) },
+		"SELECT "+compactionColumns+" FROM compactions WHERE conversation = ? "+rest, append([]any{rs.c.id}, args...)...)
 }
 
 // Compaction reads a row of the conversation; there must be one.
@@ -65,21 +42,14 @@ func (c *Conversation) activeIn(tx *Tx, s transcript.Span) []transcript.Summary 
 }
 
 // insert writes a new row and returns it as stored. A row inserted as applied gets the given version.
-func (c *Conversation) insert(tx *Tx, row transcript.Summary, version int64) transcript.Summary {
-	var appliedAt, appliedWith any
-	if row.State == transcript.Applied {
-		appliedAt = Now()
-		appliedWith = version
+func (c *Conversation) insert(tx *Tx, summary transcript.Summary, version int64) transcript.Summary {
+	now := At(Now())
+	row := RecordedSummary{Summary: summary, Began: now, Next: c.readTo(tx)}
+	if summary.State == transcript.Applied {
+		row.Applied = now
+		row.Version = version
 	}
-	var id int64
-	tx.Row(`INSERT INTO compactions (conversation, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at,
-		messages, children, sources, text, lines, dropped, dropped_lines, tokens, model, focus, created_at, applied_at, version, owed, tries, tried_with, next_seq)
-		SELECT ?1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, `+readTo+` FROM conversations WHERE id = ?1 RETURNING id`,
-		c.id, row.Kind, row.By, row.State, row.Trigger, row.Level, row.From, row.To, row.FromTime.UnixMilli(), row.ToTime.UnixMilli(),
-		row.Messages, toJSON(row.Children), toJSON(row.Sources), row.Text, toJSON(row.Lines), row.Dropped, toJSON(row.DroppedLines),
-		row.Tokens, row.Model, row.Focus, Now(), appliedAt, appliedWith,
-		row.AwaitsModel, row.Declined.Times, row.Declined.By).Scan(&id)
-	return c.In(tx).Compaction(id)
+	return c.In(tx).Compaction(insertCompaction(tx, c.id, row))
 }
 
 func (c *Conversation) head(tx *Tx) (head transcript.Head) {
@@ -206,15 +176,23 @@ func (rs Rows) Prepare(row transcript.Summary, rows, messages []int64) (stale bo
 		return Exists(rs.tx, `SELECT 1 FROM compactions
 			WHERE id = ? AND (state NOT IN ('prepared', 'applied', 'rolled_up') OR ? AND kind = 'placeholder')`, id, placeholder)
 	}
-	if Exists(rs.tx, "SELECT 1 FROM compactions WHERE id = ? AND state = 'stale'", row.ID) || rs.c.sourcesGone(rs.tx, messages, math.MaxInt64, nil, "") ||
+	state := Get[transcript.Status](rs.tx, "SELECT state FROM compactions WHERE id = ? AND conversation = ?", row.ID, rs.c.id)
+	if state == transcript.Stale || rs.c.sourcesGone(rs.tx, messages, math.MaxInt64, nil, "") ||
 		slices.ContainsFunc(rows, func(id int64) bool { return left(id, true) }) ||
 		slices.ContainsFunc(row.Children, func(id int64) bool { return left(id, false) }) {
 		rs.c.makeStale(rs.tx, row.ID)
 		return true
 	}
-	rs.tx.change(`UPDATE compactions SET state = 'prepared', sources = ?, text = ?, lines = ?, dropped = ?, dropped_lines = ?, tokens = ?,
-		model = coalesce(nullif(?, ''), model), ended_at = ? WHERE id = ? AND state = 'running'`,
-		toJSON(row.Sources), row.Text, toJSON(row.Lines), row.Dropped, toJSON(row.DroppedLines), row.Tokens, row.Model, Now(), row.ID)
+	if state != transcript.Running {
+		rs.tx.Fail(ErrNotFound)
+	}
+	prepared := RecordedSummary{Summary: row, Ended: At(Now())}
+	prepared.State = transcript.Prepared
+	written := []string{"state", "sources", "text", "lines", "dropped", "dropped_lines", "tokens", "ended_at"}
+	if row.Model != "" {
+		written = append(written, "model")
+	}
+	updateCompaction(rs.tx, rs.c.id, prepared, written)
 	return false
 }
 

@@ -240,10 +240,9 @@ func (c *Conversation) inheritance(tx *Tx) (in transcript.Inheritance) {
 	Each(tx, func(rows *sql.Rows) error {
 		var row transcript.Summary
 		var m chat.Message
-		var lines string
 		err := rows.Scan(&row.From, &row.To, Local(&row.FromTime), Local(&row.ToTime), &row.Kind, &row.Messages,
-			&m.ID, &m.Role, &m.Author, &m.ReplyTo, &m.Quote, &row.Text, JSON(&m.Attachments), &row.Tokens, &lines)
-		row.Lines = linesOf[transcript.Line](lines)
+			&m.ID, &m.Role, &m.Author, &m.ReplyTo, &m.Quote, &row.Text, JSON(&m.Attachments), &row.Tokens,
+			listColumn[transcript.Line]{&row.Lines, new(bool)})
 		if row.Kind == "" {
 			m.Text = row.Text
 			m.Time = row.FromTime
