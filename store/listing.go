@@ -28,11 +28,11 @@ func (tr Transcript) Called(ctx context.Context) (name string, err error) {
 }
 
 // relabel stores what people call the place, if that is known and has changed.
-func (c *Conversation) relabel(tx *Tx, label string) {
+func relabel(tx *Tx, conversation int64, label string) {
 	const most = 300 // bytes
 	label = strings.ToValidUTF8(label[:min(len(label), most)], "")
 	if label != "" {
-		tx.Do("UPDATE conversations SET label = ?1 WHERE id = ?2 AND label <> ?1", label, c.id)
+		tx.Do("UPDATE conversations SET label = ?1 WHERE id = ?2 AND label <> ?1", label, conversation)
 	}
 }
 
