@@ -60,7 +60,7 @@ func (cs Compactions) Reload(ctx context.Context, known int64, running []chat.Me
 			return now
 		}
 		now = cs.c.In(tx).Load()
-		now.Changed = Values[int64](tx, "SELECT seq FROM messages INDEXED BY messages_changed WHERE "+Own+" AND changed_with > ?2", cs.c.id, known)
+		now.Changed = Values[int64](tx, "SELECT seq FROM messages WHERE "+Own+" AND changed_with > ?2", cs.c.id, known)
 		now.Running, _ = cs.c.In(tx).withoutChangedCopies(running, known)
 		return now
 	})
@@ -189,7 +189,7 @@ const beforeTheStart = "the last summary is from before the last /new" // in wor
 // tool results of its time, so newer ones were cleared for another reason, and an undo leaves them alone.
 const (
 	latestApplied = `SELECT version, (SELECT iif(cleared_to < s.next_seq, s.cleared_before, cleared_to) FROM conversations WHERE id = s.conversation),
-		trigger = 'rewrite' FROM compactions s INDEXED BY compactions_applied
+		trigger = 'rewrite' FROM compactions s
 		WHERE conversation = ?1 AND version IS NOT NULL AND cleared_before IS NOT NULL AND state <> 'undone'
 		AND (from_seq >= ?2 OR trigger = 'rewrite' AND state = 'applied' AND next_seq >= ?2) ORDER BY version DESC LIMIT 1`
 	madeWith  = "AND version = ? AND from_seq >= ? ORDER BY from_seq, id"
@@ -219,7 +219,7 @@ func (cs Compactions) latest(tx *Tx) (l transcript.Undoable) {
 	l.Rows, l.Ended = cs.c.In(tx).Compactions(madeWith, applied, start), cs.c.In(tx).Compactions(endedWith, applied, start)
 	l.Changed = slices.ContainsFunc(slices.Concat(l.Rows, l.Ended), func(row transcript.Summary) bool {
 		low, high := cs.c.RowRange(row.From, row.To)
-		return Exists(tx, "SELECT 1 FROM messages INDEXED BY messages_changed WHERE id BETWEEN ? AND ? AND changed_with > ?", low, high, applied)
+		return Exists(tx, "SELECT 1 FROM messages WHERE id BETWEEN ? AND ? AND changed_with > ?", low, high, applied)
 	})
 	l.Freed = cs.freed(tx, l.Rows, l.Ended)
 	return l

@@ -68,14 +68,14 @@ func (cs Compactions) Head(ctx context.Context) (transcript.Head, error) {
 // first reads the first messages of the session from start on that were addressed to the bot, and the replies of
 // their turns. A turn's rows are adjacent, so nothing else is read.
 func (cs Compactions) first(tx *Tx, start int64) []chat.Message {
-	first := cs.c.In(tx).MessagesOf("messages INDEXED BY messages_addressed", start, MaxSeq, "AND addressed = 1 ORDER BY id LIMIT ?", transcript.MaxFirst)
+	first := cs.c.In(tx).Messages(start, MaxSeq, "AND addressed = 1 ORDER BY id LIMIT ?", transcript.MaxFirst)
 	if len(first) == 0 {
 		return first
 	}
 	replies := cs.c.In(tx).Messages(start, MaxSeq, `AND id IN (
 		SELECT (SELECT id FROM messages r WHERE r.id > f.id AND r.role = 'assistant' AND r.text <> '' AND r.calls = ''
 				AND r.id < coalesce((SELECT n.id FROM messages n WHERE n.id > f.id AND n.turn <> f.turn ORDER BY n.id LIMIT 1), ?) ORDER BY r.id LIMIT 1)
-			FROM messages f INDEXED BY messages_addressed WHERE f.id BETWEEN ? AND ? AND f.deleted_at IS NULL AND f.addressed = 1) ORDER BY id`,
+			FROM messages f WHERE f.id BETWEEN ? AND ? AND f.deleted_at IS NULL AND f.addressed = 1) ORDER BY id`,
 		cs.c.Row(MaxSeq), cs.c.Row(first[0].Seq), cs.c.Row(first[len(first)-1].Seq))
 	first = append(first, replies...)
 	slices.SortFunc(first, func(a, b chat.Message) int { return cmp.Compare(a.Seq, b.Seq) })
@@ -233,7 +233,7 @@ func (cs Compactions) WantSession(ctx context.Context, at time.Time) (wanted, la
 		tx.Row(`SELECT coalesce(max(after), 0), count(*) > 0, coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0),
 			EXISTS (SELECT 1 FROM messages WHERE id BETWEEN (SELECT id << 32 | session_start FROM conversations WHERE id = ?1)
 				AND ?1 << 32 | 4294967295 AND deleted_at IS NULL),
-			EXISTS (SELECT 1 FROM messages INDEXED BY messages_waiting WHERE `+Own+` AND answered = 0)
+			EXISTS (SELECT 1 FROM messages WHERE `+Own+` AND answered = 0)
 			FROM wanted_sessions WHERE conversation = ?1`, cs.c.id).Scan(&before, &known, &last, &said, &waiting)
 		later = waiting || last > 0
 		wanted = last > before || said && !known

@@ -55,9 +55,9 @@ func (s *Store) Unfinished(ctx context.Context) ([]string, error) {
 	return s.names(ctx, `SELECT name FROM conversations
 		WHERE id IN (SELECT conversation FROM inbox)
 		OR id IN (SELECT conversation FROM wanted_sessions)
-		OR id IN (SELECT conversation FROM messages INDEXED BY messages_waiting WHERE answered = 0)
-		OR id IN (SELECT conversation FROM outbox INDEXED BY outbox_unsent WHERE state IN ('waiting', 'sending'))
-		OR id IN (SELECT conversation FROM compactions INDEXED BY compactions_owed WHERE state = 'applied' AND (owed = 1 OR kind = 'placeholder'))
+		OR id IN (SELECT conversation FROM messages WHERE answered = 0)
+		OR id IN (SELECT conversation FROM outbox WHERE state IN ('waiting', 'sending'))
+		OR id IN (SELECT conversation FROM compactions WHERE state = 'applied' AND (owed = 1 OR kind = 'placeholder'))
 		ORDER BY id`)
 }
 

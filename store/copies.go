@@ -62,7 +62,7 @@ var quoted = regexp.MustCompile(`(?i)\bmemory (\d+)(?: says)?: "`)
 // fillQuotes stores the quotes of tool results that are older than the table of quotes.
 func fillQuotes(tx *Tx) {
 	for _, c := range tx.Conversations("ORDER BY id") {
-		found := c.In(tx).MessagesOf("messages INDEXED BY messages_copies", 1, MaxSeq, "AND role = 'tool' AND tool IN ('memory_search', 'recall', 'expand', 'memory_save')")
+		found := c.In(tx).Messages(1, MaxSeq, "AND role = 'tool' AND tool IN ('memory_search', 'recall', 'expand', 'memory_save')")
 		for _, m := range found {
 			c.In(tx).keepQuotes(m)
 		}
@@ -168,7 +168,7 @@ func (rs Rows) withoutChangedCopies(answer []chat.Message, known int64) (left []
 	}
 	turn := answer[0].Turn
 	low, high := rs.c.RowRange(turn, rs.LastOf(turn))
-	near := Exists(rs.tx, `SELECT 1 FROM messages INDEXED BY messages_changed
+	near := Exists(rs.tx, `SELECT 1 FROM messages
 		WHERE id BETWEEN ? AND ? AND changed_with IS NOT NULL AND deleted_at IS NOT NULL AND turn = ?`, low, high, turn)
 	answer = slices.Clone(answer)
 	gone := false
@@ -193,7 +193,7 @@ func (rs Rows) contexts() []transcript.Context {
 	}, `SELECT seq, context,
 		(SELECT json_group_array(source & 4294967295) FROM quotes q WHERE q.message = m.id AND q.kind = 'message'),
 		(SELECT json_group_array(source) FROM quotes q WHERE q.message = m.id AND q.kind = 'memory')
-		FROM messages m INDEXED BY messages_context WHERE `+Own+` AND context <> '' AND deleted_at IS NULL ORDER BY id`, rs.c.id)
+		FROM messages m WHERE `+Own+` AND context <> '' AND deleted_at IS NULL ORDER BY id`, rs.c.id)
 }
 
 // keepContext stores the context of an answered turn, unless the head no longer has this version, or something that the context

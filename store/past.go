@@ -188,7 +188,7 @@ func (h Past) ReadTo(ctx context.Context, from, to int64) ([]chat.Message, error
 
 // asked is SQL for the first message since an import began to be read that is addressed to the bot: such a message is
 // answered immediately, and read later with the rest of the import. ?1 is the conversation.
-const asked = `(SELECT seq FROM messages INDEXED BY messages_addressed WHERE addressed = 1
+const asked = `(SELECT seq FROM messages WHERE addressed = 1
 	AND id BETWEEN ?1 << 32 | unread_from AND ?1 << 32 | 4294967295 ORDER BY id LIMIT 1)`
 
 // readTo is SQL for the seq after the last message that the compactor has read, or that it shows before the rest of an import.

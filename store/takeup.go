@@ -145,9 +145,9 @@ func (tr Transcript) resolve(tx *Tx, m *chat.Message, places map[string]int64) {
 // placeOf returns the seq of the message with the platform ID, or of the bot's reply sent under it; 0: none, or deleted.
 func (tr Transcript) placeOf(tx *Tx, id string) (seq int64) {
 	return Get[int64](tx, `SELECT seq FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user' AND deleted_at IS NULL
-		UNION ALL SELECT seq FROM messages INDEXED BY messages_replies
+		UNION ALL SELECT seq FROM messages
 			WHERE conversation = ?1 AND role = 'assistant' AND platform_id <> ''
-			AND platform_id = (SELECT reply FROM outbox INDEXED BY outbox_platform WHERE conversation = ?1 AND platform_id = ?2 AND platform_id <> '')
+			AND platform_id = (SELECT reply FROM outbox WHERE conversation = ?1 AND platform_id = ?2 AND platform_id <> '')
 		LIMIT 1`, tr.c.id, id)
 }
 

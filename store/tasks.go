@@ -135,7 +135,7 @@ func (ts Tasks) chainOf(tx *Tx, turn int64) (chain int64) {
 		return 0
 	}
 	low, high := ts.c.RowRange(turn, MaxSeq)
-	const asked = " FROM messages m INDEXED BY messages_addressed WHERE m.id BETWEEN ?1 AND ?2 AND m.addressed = 1 AND m.turn = ?3 AND m.platform_id "
+	const asked = " FROM messages m WHERE m.id BETWEEN ?1 AND ?2 AND m.addressed = 1 AND m.turn = ?3 AND m.platform_id "
 	chain = Get[int64](tx, "SELECT coalesce(max(m.id), 0)"+asked+"NOT LIKE ?4 || '-%'", low, high, turn, TaskID)
 	if chain == 0 {
 		chain = Get[int64](tx, "SELECT coalesce(max((SELECT chain FROM tasks t JOIN conversations k USING (id) WHERE k.name = m.author_id)), 0)"+
@@ -173,7 +173,7 @@ func (ts Tasks) End(ctx context.Context, state TaskState, author, report string)
 		result := taskMessage(author, report, fmt.Sprintf("%s-%d", TaskID, t.Number), ts.c.name)
 		if t.Author == "" && !parent.IsTask() {
 			low, high := parent.RowRange(1, t.Began)
-			result.ReplyTo = Get[string](tx, `SELECT iif(platform_id LIKE ?3 || '-%', reply_to, platform_id) FROM messages INDEXED BY messages_addressed
+			result.ReplyTo = Get[string](tx, `SELECT iif(platform_id LIKE ?3 || '-%', reply_to, platform_id) FROM messages
 				WHERE id BETWEEN ?1 AND ?2 AND addressed = 1 ORDER BY id DESC LIMIT 1`, low, high, TaskID) // who asked for the task
 		}
 		parent.Inbox().deliver(tx, result)

@@ -83,7 +83,7 @@ func (turns Turns) Of(said []chat.Message) (turn Turn) {
 func (turns Turns) Withdrawn(ctx context.Context, since time.Time) ([]string, error) {
 	return View(ctx, turns.c, "look for deleted questions", func(tx *Tx) []string {
 		return List(tx, func(rows *sql.Rows, id *string) error { return rows.Scan(id) },
-			`SELECT platform_id FROM messages m INDEXED BY messages_changed
+			`SELECT platform_id FROM messages m
 				WHERE `+Own+` AND changed_with IS NOT NULL AND role = 'user' AND addressed = 1 AND deleted_at >= ?2
 				AND NOT EXISTS (SELECT 1 FROM outbox WHERE conversation = ?1 AND instr(answers, '"' || m.platform_id || '"') > 0)
 				ORDER BY id`, turns.c.id, since.UnixMilli())
@@ -99,7 +99,7 @@ func (turns Turns) Messages(ctx context.Context, turn int64) ([]chat.Message, er
 
 // openTurn returns the seq of the oldest waiting turn, 0 if none is waiting.
 func openTurn(tx *Tx, conversation int64) (seq int64) {
-	return Get[int64](tx, "SELECT seq FROM messages INDEXED BY messages_waiting WHERE "+Own+" AND answered = 0 ORDER BY id LIMIT 1", conversation)
+	return Get[int64](tx, "SELECT seq FROM messages WHERE "+Own+" AND answered = 0 ORDER BY id LIMIT 1", conversation)
 }
 
 // Retry records another start of a waiting turn and returns how many there were. ErrNotFound: no such turn is waiting.
@@ -190,7 +190,7 @@ func (out Outbox) post(tx *Tx, o Outcome) {
 // Unsent returns the pieces that still have to be sent, in sending order.
 func (out Outbox) Unsent(ctx context.Context) ([]Piece, error) {
 	pieces, err := selectAlone(ctx, out.c.store, scanPiece,
-		"SELECT "+pieceColumns+" FROM outbox INDEXED BY outbox_unsent WHERE conversation = ? AND "+unsent+" ORDER BY id", out.c.id)
+		"SELECT "+pieceColumns+" FROM outbox WHERE conversation = ? AND "+unsent+" ORDER BY id", out.c.id)
 	return pieces, out.c.Fail("read outbox", err)
 }
 
@@ -217,7 +217,7 @@ func (out Outbox) Sent(ctx context.Context, row int64, platformID string) error 
 // SentAs returns the piece that was sent as a message of the platform, or ErrNotFound.
 func (out Outbox) SentAs(ctx context.Context, platformID string) (Piece, error) {
 	return View(ctx, out.c, "look for a sent piece", func(tx *Tx) Piece {
-		return First(tx, List(tx, scanPiece, "SELECT "+pieceColumns+` FROM outbox INDEXED BY outbox_platform
+		return First(tx, List(tx, scanPiece, "SELECT "+pieceColumns+` FROM outbox
 			WHERE conversation = ? AND platform_id = ? AND platform_id <> ''`, out.c.id, platformID))
 	})
 }
