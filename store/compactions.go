@@ -55,7 +55,7 @@ func (cs Compactions) insert(tx *Tx, summary transcript.Summary, version int64) 
 func (cs Compactions) head(tx *Tx) (head transcript.Head) {
 	tx.Row("SELECT version, cleared_to, session_start, spared_from, spared_to FROM conversations WHERE id = ?", cs.c.id).
 		Scan(&head.Version, &head.ClearedTo, &head.Start, &head.Spared.From, &head.Spared.To)
-	head.Pins, head.Inherited = Transcript{cs.c}.pins(tx), inheritance(tx, cs.c.id)
+	head.Pins, head.Inherited = Transcript(cs).pins(tx), inheritance(tx, cs.c.id)
 	head.Stack, head.Earlier = cs.activeIn(tx, transcript.Span{From: head.Start, To: MaxSeq}), cs.earlier(tx)
 	return head
 }

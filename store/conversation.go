@@ -128,7 +128,8 @@ func (c handle) Connector() string {
 	return connector
 }
 
-// The parts of a conversation. What they do in a transaction that has begun has the transaction as its first argument.
+// The parts of a conversation. What they do in a transaction that has begun has the transaction as its first argument. One
+// part reaches another one of the same conversation by a conversion: Transcript(in).
 type (
 	// Compactions are its summaries and sessions: what its compactor reads and writes.
 	Compactions struct{ c handle }

@@ -22,7 +22,7 @@ func (tr Transcript) Edit(ctx context.Context, m Inbound, also func(tx *Tx, was,
 		if m.ID == "" {
 			tx.Fail(errNoID)
 		}
-		changed = Inbox{tr.c}.edit(tx, m)
+		changed = Inbox(tr).edit(tx, m)
 		if !changed {
 			seq, changed = tr.edit(tx, m, also)
 		}
@@ -62,7 +62,7 @@ func (tr Transcript) AskByEdit(ctx context.Context, m Inbound, remove func(tx *T
 		}
 		remove(tx)
 		tx.Do("UPDATE messages SET platform_id = 'moved-' || seq WHERE conversation = ? AND platform_id = ? AND role = 'user'", tr.c.id, m.ID)
-		Inbox{tr.c}.deliver(tx, m)
+		Inbox(tr).deliver(tx, m)
 		tx.Do("UPDATE inbox SET edited_at = ? WHERE conversation = ? AND platform_id = ?", m.Time.UnixMilli(), tr.c.id, m.ID)
 		noteErasure(tx)
 	})
@@ -71,7 +71,7 @@ func (tr Transcript) AskByEdit(ctx context.Context, m Inbound, remove func(tx *T
 
 // unasked reports whether AskByEdit makes a question of m.
 func (tr Transcript) unasked(tx *Tx, m Inbound) bool {
-	is := Inbox{tr.c}.delivery(tx, m.ID)
+	is := Inbox(tr).delivery(tx, m.ID)
 	if is.waits || !is.left {
 		return !is.waits
 	}

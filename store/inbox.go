@@ -84,7 +84,7 @@ func (in Inbox) deliver(tx *Tx, m Inbound) (r Receipt) {
 	case !is.waits:
 		r.Fresh = true
 		if m.Thread && !asked {
-			r.Addressed = Settings{in.c}.following(tx)
+			r.Addressed = Settings(in).following(tx)
 			if r.Addressed {
 				m.Addressed = false
 				m.Optional = true

@@ -112,12 +112,12 @@ func (h Past) deliver(tx *Tx, said []Inbound) (fresh int) {
 		tx.Do(`INSERT INTO gone (conversation, platform_id) SELECT conversation, ? FROM erasures
 			WHERE conversation = ? AND author_id = ? AND asked_at >= ? ON CONFLICT DO NOTHING`, m.ID, h.c.id, m.AuthorID, m.Time.UnixMilli())
 		m.uncounted = !m.Addressed
-		receipt := Inbox{h.c}.deliver(tx, m)
+		receipt := Inbox(h).deliver(tx, m)
 		if receipt.Fresh {
 			fresh++
 		}
 	}
-	Inbox{h.c}.reorder(tx) // even if none is new, because platforms repeat messages in any order
+	Inbox(h).reorder(tx) // even if none is new, because platforms repeat messages in any order
 	return fresh
 }
 
@@ -267,7 +267,7 @@ func (h Past) write(tx *Tx, past []Inbound) (added []chat.Message) {
 		if in.ID == "" {
 			tx.Fail(errNoID)
 		}
-		is := Inbox{h.c}.delivery(tx, in.ID)
+		is := Inbox(h).delivery(tx, in.ID)
 		if is.left || is.waits || places[in.ID] != 0 {
 			continue
 		}
@@ -275,7 +275,7 @@ func (h Past) write(tx *Tx, past []Inbound) (added []chat.Message) {
 		m.Seq = next
 		m.Turn = next
 		m.Attachments = h.c.In(tx).StoreFiles(in.ID, in.Attachments)
-		Transcript{h.c}.resolve(tx, &m, places)
+		Transcript(h).resolve(tx, &m, places)
 		if m.Seq == 1 {
 			inherit(tx, h.c)
 		}
@@ -283,6 +283,6 @@ func (h Past) write(tx *Tx, past []Inbound) (added []chat.Message) {
 		places[m.ID] = m.Seq
 		next++
 	}
-	Transcript{h.c}.add(tx, added, func(chat.Message) any { return TurnClosed })
+	Transcript(h).add(tx, added, func(chat.Message) any { return TurnClosed })
 	return added
 }

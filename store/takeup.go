@@ -71,7 +71,7 @@ func (in Inbox) dequeue(tx *Tx, upTo int64, budget int, since time.Time) []chat.
 		}
 		m.Turn = cmp.Or(turn, m.Seq)
 	}
-	Transcript{in.c}.add(tx, taken, func(m chat.Message) any {
+	Transcript(in).add(tx, taken, func(m chat.Message) any {
 		switch {
 		case m.Turn != m.Seq:
 			return nil
@@ -103,12 +103,12 @@ func (in Inbox) oldest(tx *Tx, next, upTo int64, budget int, since time.Time) (f
 		m := waits.message()
 		m.Seq = next
 		if m.Optional && !m.Addressed {
-			m.Addressed = Settings{in.c}.following(tx)
+			m.Addressed = Settings(in).following(tx)
 			m.Optional = false
 		}
 		m.Addressed = m.Addressed && in.arrivedSince(waits, since)
 		m.Optional = m.Optional && m.Addressed
-		Transcript{in.c}.resolve(tx, &m, places)
+		Transcript(in).resolve(tx, &m, places)
 		if m.Addressed && !asked { // what is only context does not shorten the turn
 			left = budget
 			asked = true

@@ -156,7 +156,7 @@ func (ts Tasks) Continue(ctx context.Context, text string) error {
 		next := Get[int64](tx, `SELECT next_seq FROM conversations c JOIN tasks USING (id) WHERE id = ? AND state = 'open'
 			AND NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id)`, ts.c.id)
 		if next != 0 {
-			Inbox{ts.c}.deliver(tx, taskMessage("", text, fmt.Sprintf("%s-next-%d", TaskID, next), ts.c.name))
+			Inbox(ts).deliver(tx, taskMessage("", text, fmt.Sprintf("%s-next-%d", TaskID, next), ts.c.name))
 		}
 	})
 }

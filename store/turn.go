@@ -129,7 +129,7 @@ func (turns Turns) Finish(ctx context.Context, o Outcome) (contextStored bool, e
 				turns.c.Row(o.Messages[n-1].Seq), o.Sent.Window, o.Sent.Used, o.Sent.Counted, o.Sent.Estimated, o.Sent.Context, o.Sent.Factor)
 		}
 		turns.addUsage(tx, o.Usage)
-		Outbox{turns.c}.post(tx, o)
+		Outbox(turns).post(tx, o)
 		return contextStored
 	})
 }
@@ -143,7 +143,7 @@ func (turns Turns) append(tx *Tx, o *Outcome) {
 		turns.c.In(tx).NextVersion()
 	}
 	turns.dropPictures(tx, o.Turn, messages)
-	Transcript{turns.c}.add(tx, messages, func(chat.Message) any { return nil })
+	Transcript(turns).add(tx, messages, func(chat.Message) any { return nil })
 	for i, m := range messages {
 		if m.Turn != o.Turn || m.Role == llm.RoleUser {
 			tx.Fail(fmt.Errorf("message %d (%s, turn %d) is no part of the answer", m.Seq, m.Role, m.Turn))
