@@ -29,7 +29,8 @@ type column struct {
 	place any
 }
 
-// columns returns all columns that Go reads or writes. damaged is set by a Scan if a list that the row needs cannot be decoded.
+// columns returns the columns of a row, with their places. A Scan sets damaged if it cannot decode a list that the row needs.
+// Not among them are conversation, which chooses the row, and cleared_before and extracted, which have a statement each.
 func (r *RecordedSummary) columns(damaged *bool) []column {
 	return []column{
 		{"id", &r.ID},
