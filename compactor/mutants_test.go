@@ -48,13 +48,13 @@ var mutants = map[string]mutant{
 		for cut := n + 1; n < end && (!BUG || n < cut) && s.lines[n].Turn == turn; {
 `, "./compactor", "TestInvariants"},
 	"a message is known by its text": {"store/inbox.go", `
-	is := c.delivery(tx, m.ID)
+	is := in.delivery(tx, m.ID)
 `, `
 	id := m.ID
 	if BUG {
-		tx.Row("SELECT platform_id FROM messages WHERE conversation = ? AND role = 'user' AND text = ? LIMIT 1", c.id, m.Text).Found(&id)
+		tx.Row("SELECT platform_id FROM messages WHERE conversation = ? AND role = 'user' AND text = ? LIMIT 1", in.c.id, m.Text).Found(&id)
 	}
-	is := c.delivery(tx, id)
+	is := in.delivery(tx, id)
 `, "./store", "TestCoverage"},
 	"a memory is saved when the worker says so, not with the summary": {"memory/job.go", `
 	j.drafts = append(j.drafts, d)

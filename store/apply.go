@@ -17,16 +17,16 @@ import (
 // transcript.ErrStale: what the change depends on differs on disk from s; nothing has changed.
 func (cs Compactions) Commit(ctx context.Context, s *transcript.State, change transcript.Change) (transcript.Head, error) {
 	return Update(ctx, cs.c, "change the head", func(tx *Tx) transcript.Head {
-		tx.Fail(cs.c.current(tx, s, change))
-		return cs.c.write(tx, s, change)
+		tx.Fail(cs.current(tx, s, change))
+		return cs.write(tx, s, change)
 	})
 }
 
 // current returns transcript.ErrStale if the head, a row to apply, or the messages to hide differ
 // on disk from s.
-func (c *Conversation) current(tx *Tx, s *transcript.State, change transcript.Change) error {
+func (cs Compactions) current(tx *Tx, s *transcript.State, change transcript.Change) error {
 	var version, next int64
-	tx.Row("SELECT version, next_seq FROM conversations WHERE id = ?", c.id).Scan(&version, &next)
+	tx.Row("SELECT version, next_seq FROM conversations WHERE id = ?", cs.c.id).Scan(&version, &next)
 	if version != s.HeadVersion {
 		return fmt.Errorf("the head is of version %d, not %d: %w", version, s.HeadVersion, transcript.ErrStale)
 	}
@@ -38,11 +38,11 @@ func (c *Conversation) current(tx *Tx, s *transcript.State, change transcript.Ch
 			continue
 		}
 		if slices.Contains(transcript.IDs(s.Prepared), row.ID) &&
-			!Exists(tx, "SELECT 1 FROM compactions WHERE id = ? AND conversation = ? AND state = 'prepared'", row.ID, c.id) {
+			!Exists(tx, "SELECT 1 FROM compactions WHERE id = ? AND conversation = ? AND state = 'prepared'", row.ID, cs.c.id) {
 			return fmt.Errorf("summary %d is not prepared: %w", row.ID, transcript.ErrStale)
 		}
 		for _, gap := range row.Gaps(s.Summaries) {
-			if known, is := len(s.Messages.In(gap)), c.between(tx, gap).Messages; known != is {
+			if known, is := len(s.Messages.In(gap)), cs.between(tx, gap).Messages; known != is {
 				return fmt.Errorf("%d messages are verbatim from %d to %d, not %d: %w", is, gap.From, gap.To, known, transcript.ErrStale)
 			}
 		}
@@ -60,19 +60,19 @@ func (cs Compactions) Reload(ctx context.Context, known int64, running []chat.Me
 			return now
 		}
 		now = cs.c.In(tx).Load()
-		now.Changed = Values[int64](tx, "SELECT seq FROM messages INDEXED BY messages_changed WHERE "+Own+" AND changed_with > ?2", cs.c.id, known)
-		now.Running, _ = cs.c.withoutChangedCopies(tx, running, known)
+		now.Changed = Values[int64](tx, "SELECT seq FROM messages WHERE "+Own+" AND changed_with > ?2", cs.c.id, known)
+		now.Running, _ = cs.c.In(tx).withoutChangedCopies(running, known)
 		return now
 	})
 }
 
 // Stretch counts the messages of a span, for transcript.State.Cover.
 func (cs Compactions) Stretch(ctx context.Context, sp transcript.Span) (transcript.Stretch, error) {
-	return View(ctx, cs.c, "count messages behind summaries", func(tx *Tx) transcript.Stretch { return cs.c.between(tx, sp) })
+	return View(ctx, cs.c, "count messages behind summaries", func(tx *Tx) transcript.Stretch { return cs.between(tx, sp) })
 }
 
-func (c *Conversation) between(tx *Tx, sp transcript.Span) (n transcript.Stretch) {
-	low, high := c.RowRange(sp.From, sp.To)
+func (cs Compactions) between(tx *Tx, sp transcript.Span) (n transcript.Stretch) {
+	low, high := cs.c.RowRange(sp.From, sp.To)
 	tx.Row(`SELECT count(*),
 		coalesce((SELECT said_at FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL ORDER BY id LIMIT 1), 0),
 		coalesce((SELECT said_at FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1), 0)
@@ -80,37 +80,40 @@ func (c *Conversation) between(tx *Tx, sp transcript.Span) (n transcript.Stretch
 	return n
 }
 
-func (c *Conversation) write(tx *Tx, s *transcript.State, change transcript.Change) transcript.Head {
+func (cs Compactions) write(tx *Tx, s *transcript.State, change transcript.Change) transcript.Head {
 	if change.Empty() {
-		return c.head(tx)
+		return cs.head(tx)
 	}
 	given := make(map[int64]int64) // row IDs, by the temporary IDs of the change
 	for _, row := range change.Summaries {
-		c.writeRow(tx, s, row, change.Marks.HeadVersion, given)
+		cs.writeRow(tx, s, row, change.Marks.HeadVersion, given)
 	}
 	for _, ended := range change.Sessions[len(s.Sessions):] {
 		tx.Do(`INSERT INTO sessions (conversation, from_seq, to_seq, settled)
 			SELECT ?1, ?2, ?3, count(*) < 2 AND NOT coalesce(max(kind = 'placeholder' OR made_by = 'extractive' OR owed), 0)
-			FROM compactions WHERE conversation = ?1 AND state = 'applied' AND from_seq BETWEEN ?2 AND ?3`, c.id, ended.From, ended.To)
-		tx.Do(dropSession, c.id) // the request is fulfilled
+			FROM compactions WHERE conversation = ?1 AND state = 'applied' AND from_seq BETWEEN ?2 AND ?3`, cs.c.id, ended.From, ended.To)
+		tx.Do(dropSession, cs.c.id) // the request is fulfilled
 	}
 	if m := change.Marks; m.HeadVersion != s.HeadVersion {
 		tx.Do("UPDATE conversations SET version = ?, cleared_to = ?, session_start = ?, spared_from = ?, spared_to = ? WHERE id = ?",
-			m.HeadVersion, m.ClearedTo, m.SessionStart, m.Spared.From, m.Spared.To, c.id)
+			m.HeadVersion, m.ClearedTo, m.SessionStart, m.Spared.From, m.Spared.To, cs.c.id)
 	}
-	return c.head(tx)
+	return cs.head(tx)
 }
 
+// clearedBefore keeps, with a row that is being applied, how far tool results were cleared before: it can be undone.
+const clearedBefore = "UPDATE compactions SET cleared_before = (SELECT cleared_to FROM conversations WHERE id = conversation) WHERE id = ?"
+
 // writeRow writes what a change of s with a version does to one summary.
-func (c *Conversation) writeRow(tx *Tx, s *transcript.State, row transcript.Summary, version int64, given map[int64]int64) {
+func (cs Compactions) writeRow(tx *Tx, s *transcript.State, row transcript.Summary, version int64, given map[int64]int64) {
 	if row.ID >= transcript.Unstored {
 		fresh := row
 		fresh.State = transcript.Applied
-		id := c.insert(tx, fresh, version).ID
+		id := cs.insert(tx, fresh, version).ID
 		given[row.ID] = id
 		if row.Trigger == transcript.OnRewrite { // it can be undone, and takes over the children
-			tx.Do("UPDATE compactions SET cleared_before = (SELECT cleared_to FROM conversations WHERE id = conversation) WHERE id = ?", id)
-			c.adopt(tx, id, row.Children)
+			tx.Do(clearedBefore, id)
+			adopt(tx, cs.c.id, id, row.Children)
 		}
 		if row.State == transcript.Applied {
 			return
@@ -122,29 +125,31 @@ func (c *Conversation) writeRow(tx *Tx, s *transcript.State, row transcript.Summ
 		row.Children[i] = cmp.Or(given[child], child)
 	}
 	if row.State == transcript.Stale {
-		c.makeStale(tx, row.ID)
+		makeStale(tx, cs.c.id, row.ID)
 		return
 	}
-	var ended any
+	stored := RecordedSummary{Summary: row}
 	if row.State != transcript.Applied {
-		ended = version
+		stored.EndedWith = version
 	}
-	tx.Do("UPDATE compactions SET state = ?, kind = ?, made_by = ?, owed = ?, tokens = ?, ended_with = ?, parent = NULL WHERE id = ? AND conversation = ?",
-		row.State, row.Kind, row.By, row.AwaitsModel, row.Tokens, ended, row.ID, c.id)
+	written := []string{"state", "kind", "made_by", "owed", "tokens", "ended_with", "parent"}
 	if slices.Contains(transcript.IDs(s.Prepared), row.ID) {
-		tx.Do(`UPDATE compactions SET messages = ?, children = ?, text = ?, lines = ?, dropped_lines = ?, applied_at = ?, version = ?,
-			cleared_before = c.cleared_to, next_seq = ? FROM conversations c WHERE compactions.id = ? AND c.id = compactions.conversation`,
-			row.Messages, toJSON(row.Children), row.Text, toJSON(row.Lines), toJSON(row.DroppedLines), Now(), version, c.readTo(tx), row.ID)
+		stored.Applied = At(Now())
+		stored.Version = version
+		stored.Next = readEnd(tx, cs.c.id)
+		written = append(written, "messages", "children", "text", "lines", "dropped_lines", "applied_at", "version", "next_seq")
+		tx.Do(clearedBefore, row.ID)
 	}
+	updateCompaction(tx, cs.c.id, stored, written)
 	if row.State == transcript.Applied || row.State == transcript.RolledUp {
-		c.adopt(tx, row.ID, row.Children)
+		adopt(tx, cs.c.id, row.ID, row.Children)
 	}
 }
 
 // adopt makes a row the parent of the rows that it was rolled up from.
-func (c *Conversation) adopt(tx *Tx, parent int64, children []int64) {
+func adopt(tx *Tx, conversation, parent int64, children []int64) {
 	for _, child := range children {
-		tx.Do("UPDATE compactions SET parent = ? WHERE id = ? AND conversation = ? AND state = 'rolled_up'", parent, child, c.id)
+		tx.Do("UPDATE compactions SET parent = ? WHERE id = ? AND conversation = ? AND state = 'rolled_up'", parent, child, conversation)
 	}
 }
 
@@ -161,17 +166,21 @@ func (rs Rows) Revise(seqs []int64, others []transcript.Summary, version int64, 
 		}
 	}
 	for _, was := range over {
-		row := to(was)
-		rs.tx.Do(`UPDATE compactions SET state = ?1, kind = ?2, made_by = ?3, owed = ?4, messages = ?5, text = ?6, sources = ?7, tokens = ?8, model = ?9, tries = ?12,
-			lines = ?13, dropped = ?14, dropped_lines = ?15, ended_with = iif(state = 'applied' AND ?1 <> state, ?10, ended_with) WHERE id = ?11`,
-			row.State, row.Kind, row.By, row.AwaitsModel, row.Messages, row.Text, toJSON(row.Sources), row.Tokens, row.Model, version, row.ID, row.Declined.Times,
-			toJSON(row.Lines), row.Dropped, toJSON(row.DroppedLines))
+		row := RecordedSummary{Summary: to(was)}
+		written := []string{
+			"state", "kind", "made_by", "owed", "messages", "text", "sources", "tokens", "model", "tries", "lines", "dropped", "dropped_lines",
+		}
+		if was.State == transcript.Applied && row.State != transcript.Applied {
+			row.EndedWith = version
+			written = append(written, "ended_with")
+		}
+		updateCompaction(rs.tx, rs.c.id, row, written)
 	}
 }
 
 // makeStale ends a running or prepared row that cannot be applied.
-func (c *Conversation) makeStale(tx *Tx, id int64) {
-	tx.Do("UPDATE compactions SET state = 'stale', text = '', sources = '', lines = '', dropped = 0, dropped_lines = '' WHERE id = ? AND conversation = ?", id, c.id)
+func makeStale(tx *Tx, conversation, id int64) {
+	tx.Do("UPDATE compactions SET state = 'stale', text = '', sources = '', lines = '', dropped = 0, dropped_lines = '' WHERE id = ? AND conversation = ?", id, conversation)
 }
 
 const beforeTheStart = "the last summary is from before the last /new" // in words for people
@@ -180,7 +189,7 @@ const beforeTheStart = "the last summary is from before the last /new" // in wor
 // tool results of its time, so newer ones were cleared for another reason, and an undo leaves them alone.
 const (
 	latestApplied = `SELECT version, (SELECT iif(cleared_to < s.next_seq, s.cleared_before, cleared_to) FROM conversations WHERE id = s.conversation),
-		trigger = 'rewrite' FROM compactions s INDEXED BY compactions_applied
+		trigger = 'rewrite' FROM compactions s
 		WHERE conversation = ?1 AND version IS NOT NULL AND cleared_before IS NOT NULL AND state <> 'undone'
 		AND (from_seq >= ?2 OR trigger = 'rewrite' AND state = 'applied' AND next_seq >= ?2) ORDER BY version DESC LIMIT 1`
 	madeWith  = "AND version = ? AND from_seq >= ? ORDER BY from_seq, id"
@@ -190,16 +199,16 @@ const (
 // Latest returns the latest compaction of the session that was not undone yet, with what undoing it needs. What was applied
 // in earlier sessions stays, even where it was applied together with what is undone.
 func (cs Compactions) Latest(ctx context.Context) (transcript.Undoable, error) {
-	return View(ctx, cs.c, "read the latest compaction", cs.c.latest)
+	return View(ctx, cs.c, "read the latest compaction", cs.latest)
 }
 
-func (c *Conversation) latest(tx *Tx) (l transcript.Undoable) {
+func (cs Compactions) latest(tx *Tx) (l transcript.Undoable) {
 	var start, applied int64
-	tx.Row("SELECT version, session_start FROM conversations WHERE id = ?", c.id).Scan(&l.Version, &start)
+	tx.Row("SELECT version, session_start FROM conversations WHERE id = ?", cs.c.id).Scan(&l.Version, &start)
 	var rewrite bool
-	if !tx.Row(latestApplied, c.id, start).Found(&applied, &l.ClearedTo, &rewrite) {
+	if !tx.Row(latestApplied, cs.c.id, start).Found(&applied, &l.ClearedTo, &rewrite) {
 		l.Why = transcript.ErrNothingApplied.Error()
-		if Exists(tx, latestApplied, c.id, 1) {
+		if Exists(tx, latestApplied, cs.c.id, 1) {
 			l.Why = beforeTheStart
 		}
 		return l
@@ -207,24 +216,24 @@ func (c *Conversation) latest(tx *Tx) (l transcript.Undoable) {
 	if rewrite { // it may be of an earlier session
 		start = 1
 	}
-	l.Rows, l.Ended = c.In(tx).Compactions(madeWith, applied, start), c.In(tx).Compactions(endedWith, applied, start)
+	l.Rows, l.Ended = cs.c.In(tx).Compactions(madeWith, applied, start), cs.c.In(tx).Compactions(endedWith, applied, start)
 	l.Changed = slices.ContainsFunc(slices.Concat(l.Rows, l.Ended), func(row transcript.Summary) bool {
-		low, high := c.RowRange(row.From, row.To)
-		return Exists(tx, "SELECT 1 FROM messages INDEXED BY messages_changed WHERE id BETWEEN ? AND ? AND changed_with > ?", low, high, applied)
+		low, high := cs.c.RowRange(row.From, row.To)
+		return Exists(tx, "SELECT 1 FROM messages WHERE id BETWEEN ? AND ? AND changed_with > ?", low, high, applied)
 	})
-	l.Freed = c.freed(tx, l.Rows, l.Ended)
+	l.Freed = cs.freed(tx, l.Rows, l.Ended)
 	return l
 }
 
 // freed returns the messages that were verbatim before a compaction that made rows and ended others.
-func (c *Conversation) freed(tx *Tx, made, ended []transcript.Summary) (messages []chat.Message) {
+func (cs Compactions) freed(tx *Tx, made, ended []transcript.Summary) (messages []chat.Message) {
 	before := slices.DeleteFunc(slices.Clone(ended), func(row transcript.Summary) bool { return slices.Contains(transcript.IDs(made), row.ID) })
 	for _, row := range made {
 		if slices.Contains(transcript.IDs(ended), row.ID) {
 			continue // it was folded by another row of the compaction, which covers it
 		}
 		for _, gap := range row.Gaps(before) {
-			messages = append(messages, c.In(tx).Messages(gap.From, gap.To, "ORDER BY id")...)
+			messages = append(messages, cs.c.In(tx).Messages(gap.From, gap.To, "ORDER BY id")...)
 		}
 	}
 	return messages

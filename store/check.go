@@ -158,9 +158,9 @@ func (u Upkeep) Vitals(ctx context.Context) (v Vitals, err error) {
 	v.Memories = map[string]int{"active": 0, "superseded": 0, "forgotten": 0, "replaced": 0}
 	err = u.store.View(ctx, func(tx *Tx) {
 		tx.Row(`SELECT (SELECT count(*) FROM inbox), (SELECT min(received_at) FROM inbox),
-			(SELECT count(*) FROM outbox INDEXED BY outbox_unsent WHERE state IN ('waiting', 'sending')),
-			(SELECT min(created_at) FROM outbox INDEXED BY outbox_unsent WHERE state IN ('waiting', 'sending')),
-			(SELECT json_group_object(state, n) FROM (SELECT state, count(*) AS n FROM memories INDEXED BY memories_newest GROUP BY state))`).
+			(SELECT count(*) FROM outbox WHERE state IN ('waiting', 'sending')),
+			(SELECT min(created_at) FROM outbox WHERE state IN ('waiting', 'sending')),
+			(SELECT json_group_object(state, n) FROM (SELECT state, count(*) AS n FROM memories GROUP BY state))`).
 			Scan(&v.Inbox, UTC(&v.InboxOldest), &v.Outbox, UTC(&v.OutboxOldest), JSON(&v.Memories))
 	})
 	file, statErr := os.Stat(u.store.path)

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -16,40 +15,18 @@ import (
 	"cairn/transcript"
 )
 
-const compactionColumns = `id, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at,
-	messages, children, sources, text, tokens, model, focus, error, owed, tries, tried_with, lines, dropped, dropped_lines`
-
-// Compactions reads the conversation's rows that the rest of the query chooses.
-func (rs Rows) Compactions(rest string, args ...any) []transcript.Summary {
-	return List(rs.tx, func(rows *sql.Rows, row *transcript.Summary) error { return scanSummary(rows, row) },
-		"SELECT "+compactionColumns+" FROM compactions WHERE conversation = ? "+rest, append([]any{rs.c.id}, args...)...)
+// Compactions reads the conversation's summaries that the rest of the query chooses.
+func (rs Rows) Compactions(rest string, args ...any) (found []transcript.Summary) {
+	for _, row := range rs.recorded(rest, args...) {
+		found = append(found, row.Summary)
+	}
+	return found
 }
 
-// scanSummary reads compactionColumns, and the columns behind them into more.
-func scanSummary(rows *sql.Rows, row *transcript.Summary, more ...any) error {
-	var children, sources, lines, dropped string
-	err := rows.Scan(append([]any{
-		&row.ID, &row.Kind, &row.By, &row.State, &row.Trigger, &row.Level, &row.From, &row.To, Local(&row.FromTime), Local(&row.ToTime),
-		&row.Messages, &children, &sources, &row.Text, &row.Tokens, &row.Model, &row.Focus, &row.Error,
-		&row.AwaitsModel, &row.Declined.Times, &row.Declined.By, &lines, &row.Dropped, &dropped,
-	}, more...)...)
-	if err != nil {
-		return err
-	}
-	if errors.Join(JSON(&row.Children).Scan(children), JSON(&row.Sources).Scan(sources)) != nil {
-		// It is damaged: it continues to hide its span, says so, and is repaired from its messages.
-		row.Kind = transcript.Placeholder
-		row.By = transcript.Nobody
-		row.Level = 0
-		row.Text = ""
-		row.Children = nil
-		row.Sources = nil
-		row.Tokens = row.Cost()
-		return nil
-	}
-	row.Lines = linesOf[transcript.Line](lines)
-	row.DroppedLines = linesOf[transcript.DroppedLine](dropped)
-	return nil
+// recorded is Compactions with the times of the rows.
+func (rs Rows) recorded(rest string, args ...any) []RecordedSummary {
+	return List(rs.tx, func(rows *sql.Rows, row *RecordedSummary) error { return scanCompaction(rows, row) },
+		"SELECT "+compactionColumns+" FROM compactions WHERE conversation = ? "+rest, append([]any{rs.c.id}, args...)...)
 }
 
 // Compaction reads a row of the conversation; there must be one.
@@ -60,53 +37,46 @@ func (rs Rows) Compaction(id int64) transcript.Summary {
 // childrenOf selects the rows that a rollup folded. The + keeps the planner from reading all that were ever folded.
 const childrenOf = "AND parent = ? AND +state = 'rolled_up' ORDER BY from_seq"
 
-func (c *Conversation) activeIn(tx *Tx, s transcript.Span) []transcript.Summary {
-	return c.In(tx).Compactions("AND state = 'applied' AND from_seq BETWEEN ? AND ? ORDER BY from_seq", s.From, s.To)
+func (cs Compactions) activeIn(tx *Tx, s transcript.Span) []transcript.Summary {
+	return cs.c.In(tx).Compactions("AND state = 'applied' AND from_seq BETWEEN ? AND ? ORDER BY from_seq", s.From, s.To)
 }
 
 // insert writes a new row and returns it as stored. A row inserted as applied gets the given version.
-func (c *Conversation) insert(tx *Tx, row transcript.Summary, version int64) transcript.Summary {
-	var appliedAt, appliedWith any
-	if row.State == transcript.Applied {
-		appliedAt = Now()
-		appliedWith = version
+func (cs Compactions) insert(tx *Tx, summary transcript.Summary, version int64) transcript.Summary {
+	now := At(Now())
+	row := RecordedSummary{Summary: summary, Began: now, Next: readEnd(tx, cs.c.id)}
+	if summary.State == transcript.Applied {
+		row.Applied = now
+		row.Version = version
 	}
-	var id int64
-	tx.Row(`INSERT INTO compactions (conversation, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at,
-		messages, children, sources, text, lines, dropped, dropped_lines, tokens, model, focus, created_at, applied_at, version, owed, tries, tried_with, next_seq)
-		SELECT ?1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, `+readTo+` FROM conversations WHERE id = ?1 RETURNING id`,
-		c.id, row.Kind, row.By, row.State, row.Trigger, row.Level, row.From, row.To, row.FromTime.UnixMilli(), row.ToTime.UnixMilli(),
-		row.Messages, toJSON(row.Children), toJSON(row.Sources), row.Text, toJSON(row.Lines), row.Dropped, toJSON(row.DroppedLines),
-		row.Tokens, row.Model, row.Focus, Now(), appliedAt, appliedWith,
-		row.AwaitsModel, row.Declined.Times, row.Declined.By).Scan(&id)
-	return c.In(tx).Compaction(id)
+	return cs.c.In(tx).Compaction(insertCompaction(tx, cs.c.id, row))
 }
 
-func (c *Conversation) head(tx *Tx) (head transcript.Head) {
-	tx.Row("SELECT version, cleared_to, session_start, spared_from, spared_to FROM conversations WHERE id = ?", c.id).
+func (cs Compactions) head(tx *Tx) (head transcript.Head) {
+	tx.Row("SELECT version, cleared_to, session_start, spared_from, spared_to FROM conversations WHERE id = ?", cs.c.id).
 		Scan(&head.Version, &head.ClearedTo, &head.Start, &head.Spared.From, &head.Spared.To)
-	head.Pins, head.Inherited = c.pins(tx), c.inheritance(tx)
-	head.Stack, head.Earlier = c.activeIn(tx, transcript.Span{From: head.Start, To: MaxSeq}), c.earlier(tx)
+	head.Pins, head.Inherited = Transcript(cs).pins(tx), inheritance(tx, cs.c.id)
+	head.Stack, head.Earlier = cs.activeIn(tx, transcript.Span{From: head.Start, To: MaxSeq}), cs.earlier(tx)
 	return head
 }
 
 // Head returns the head as last committed.
 func (cs Compactions) Head(ctx context.Context) (transcript.Head, error) {
-	return View(ctx, cs.c, "read the head", cs.c.head)
+	return View(ctx, cs.c, "read the head", cs.head)
 }
 
 // first reads the first messages of the session from start on that were addressed to the bot, and the replies of
 // their turns. A turn's rows are adjacent, so nothing else is read.
-func (c *Conversation) first(tx *Tx, start int64) []chat.Message {
-	first := c.In(tx).MessagesOf("messages INDEXED BY messages_addressed", start, MaxSeq, "AND addressed = 1 ORDER BY id LIMIT ?", transcript.MaxFirst)
+func (cs Compactions) first(tx *Tx, start int64) []chat.Message {
+	first := cs.c.In(tx).Messages(start, MaxSeq, "AND addressed = 1 ORDER BY id LIMIT ?", transcript.MaxFirst)
 	if len(first) == 0 {
 		return first
 	}
-	replies := c.In(tx).Messages(start, MaxSeq, `AND id IN (
+	replies := cs.c.In(tx).Messages(start, MaxSeq, `AND id IN (
 		SELECT (SELECT id FROM messages r WHERE r.id > f.id AND r.role = 'assistant' AND r.text <> '' AND r.calls = ''
 				AND r.id < coalesce((SELECT n.id FROM messages n WHERE n.id > f.id AND n.turn <> f.turn ORDER BY n.id LIMIT 1), ?) ORDER BY r.id LIMIT 1)
-			FROM messages f INDEXED BY messages_addressed WHERE f.id BETWEEN ? AND ? AND f.deleted_at IS NULL AND f.addressed = 1) ORDER BY id`,
-		c.Row(MaxSeq), c.Row(first[0].Seq), c.Row(first[len(first)-1].Seq))
+			FROM messages f WHERE f.id BETWEEN ? AND ? AND f.deleted_at IS NULL AND f.addressed = 1) ORDER BY id`,
+		cs.c.Row(MaxSeq), cs.c.Row(first[0].Seq), cs.c.Row(first[len(first)-1].Seq))
 	first = append(first, replies...)
 	slices.SortFunc(first, func(a, b chat.Message) int { return cmp.Compare(a.Seq, b.Seq) })
 	return first
@@ -130,32 +100,36 @@ func (rs Rows) prepared() []transcript.Summary {
 }
 
 func (rs Rows) Load() (state transcript.Snapshot) {
-	state.Head = rs.c.head(rs.tx)
+	cs := Compactions{rs.c}
+	state.Head = cs.head(rs.tx)
 	var read int64
-	state.Next, state.Beyond, read = rs.c.shown(rs.tx)
+	state.Next, state.Beyond, read = shown(rs.tx, rs.c.id)
 	for _, gap := range (transcript.Span{From: state.Head.Start, To: read}).Gaps(state.Head.Stack) {
 		state.Messages = append(state.Messages, rs.Messages(gap.From, gap.To, "ORDER BY id")...)
 	}
 	if state.Beyond > 0 {
 		state.Messages = append(state.Messages, rs.Messages(state.Beyond, state.Next-1, "ORDER BY id")...)
 	}
-	state.First, state.Prepared = rs.c.first(rs.tx, state.Head.Start), rs.prepared()
-	state.Count, state.Contexts = rs.c.count(rs.tx), rs.c.contexts(rs.tx)
-	state.Open, state.Addressed = rs.c.open(rs.tx), rs.c.addressedSince(rs.tx)
+	state.First, state.Prepared = cs.first(rs.tx, state.Head.Start), rs.prepared()
+	state.Count, state.Contexts = lastCount(rs.tx, rs.c.id), rs.contexts()
+	state.Open, state.Addressed = openTurn(rs.tx, rs.c.id), cs.addressedSince(rs.tx)
 	return state
 }
 
-// addressedSince reports whether the bot was addressed since the newest summary of its session was applied.
-// Folds and repairs do not count: they cover what was summarized before.
-func (c *Conversation) addressedSince(tx *Tx) bool {
-	return Get[bool](tx, `SELECT coalesce((SELECT seq FROM messages INDEXED BY messages_addressed
-			WHERE `+Own+` AND addressed = 1 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1), -1)
-		>= coalesce((SELECT next_seq FROM compactions s INDEXED BY compactions_to
-			WHERE conversation = ?1 AND state IN ('applied', 'rolled_up', 'replaced') AND children = '' AND ended_at IS NOT NULL AND trigger <> 'repair'
-			AND NOT EXISTS (SELECT 1 FROM sessions WHERE conversation = ?1 AND from_seq > s.to_seq AND from_seq <= s.next_seq)
-			AND NOT (SELECT session_start > s.to_seq AND session_start <= s.next_seq FROM conversations WHERE id = ?1)
-			ORDER BY to_seq DESC LIMIT 1), 0)`, c.id)
+// addressedSince reports whether the bot was addressed since the newest summary of its session was applied. It takes a
+// twentieth of a Load. Columns for the two seqs would not replace the queries: an undo brings an older summary back.
+func (cs Compactions) addressedSince(tx *Tx) bool {
+	asked := Get[int64](tx, "SELECT seq FROM messages WHERE "+Own+" AND addressed = 1 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1", cs.c.id)
+	return asked > 0 && asked >= Get[int64](tx, newestSummary, cs.c.id)
 }
+
+// newestSummary selects the seq of the next message when the newest summary was applied, of those that were applied in their session.
+// Folds and repairs do not count: they cover what was summarized before.
+const newestSummary = `SELECT coalesce(next_seq, 0) FROM compactions s
+	WHERE conversation = ?1 AND state IN ('applied', 'rolled_up', 'replaced') AND children = '' AND ended_at IS NOT NULL AND trigger <> 'repair'
+	AND NOT EXISTS (SELECT 1 FROM sessions WHERE conversation = ?1 AND from_seq > s.to_seq AND from_seq <= s.next_seq)
+	AND NOT (SELECT session_start > s.to_seq AND session_start <= s.next_seq FROM conversations WHERE id = ?1)
+	ORDER BY to_seq DESC LIMIT 1`
 
 // Begin writes row in state running, and returns it. ErrNotFound: the conversation was purged since the row was planned.
 func (cs Compactions) Begin(ctx context.Context, row transcript.Summary) (transcript.Summary, error) {
@@ -165,7 +139,7 @@ func (cs Compactions) Begin(ctx context.Context, row transcript.Summary) (transc
 			UNION ALL SELECT 1 FROM sessions WHERE conversation = ?1 AND from_seq <= ?2 AND to_seq >= ?2`, cs.c.id, row.From) {
 			tx.Fail(fmt.Errorf("messages from #%d on: %w", row.From, ErrNotFound))
 		}
-		return cs.c.insert(tx, row, 0)
+		return cs.insert(tx, row, 0)
 	})
 }
 
@@ -206,15 +180,23 @@ func (rs Rows) Prepare(row transcript.Summary, rows, messages []int64) (stale bo
 		return Exists(rs.tx, `SELECT 1 FROM compactions
 			WHERE id = ? AND (state NOT IN ('prepared', 'applied', 'rolled_up') OR ? AND kind = 'placeholder')`, id, placeholder)
 	}
-	if Exists(rs.tx, "SELECT 1 FROM compactions WHERE id = ? AND state = 'stale'", row.ID) || rs.c.sourcesGone(rs.tx, messages, math.MaxInt64, nil, "") ||
+	state := Get[transcript.Status](rs.tx, "SELECT state FROM compactions WHERE id = ? AND conversation = ?", row.ID, rs.c.id)
+	if state == transcript.Stale || rs.sourcesGone(messages, math.MaxInt64, nil, "") ||
 		slices.ContainsFunc(rows, func(id int64) bool { return left(id, true) }) ||
 		slices.ContainsFunc(row.Children, func(id int64) bool { return left(id, false) }) {
-		rs.c.makeStale(rs.tx, row.ID)
+		makeStale(rs.tx, rs.c.id, row.ID)
 		return true
 	}
-	rs.tx.change(`UPDATE compactions SET state = 'prepared', sources = ?, text = ?, lines = ?, dropped = ?, dropped_lines = ?, tokens = ?,
-		model = coalesce(nullif(?, ''), model), ended_at = ? WHERE id = ? AND state = 'running'`,
-		toJSON(row.Sources), row.Text, toJSON(row.Lines), row.Dropped, toJSON(row.DroppedLines), row.Tokens, row.Model, Now(), row.ID)
+	if state != transcript.Running {
+		rs.tx.Fail(ErrNotFound)
+	}
+	prepared := RecordedSummary{Summary: row, Ended: At(Now())}
+	prepared.State = transcript.Prepared
+	written := []string{"state", "sources", "text", "lines", "dropped", "dropped_lines", "tokens", "ended_at"}
+	if row.Model != "" {
+		written = append(written, "model")
+	}
+	updateCompaction(rs.tx, rs.c.id, prepared, written)
 	return false
 }
 
@@ -251,7 +233,7 @@ func (cs Compactions) WantSession(ctx context.Context, at time.Time) (wanted, la
 		tx.Row(`SELECT coalesce(max(after), 0), count(*) > 0, coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0),
 			EXISTS (SELECT 1 FROM messages WHERE id BETWEEN (SELECT id << 32 | session_start FROM conversations WHERE id = ?1)
 				AND ?1 << 32 | 4294967295 AND deleted_at IS NULL),
-			EXISTS (SELECT 1 FROM messages INDEXED BY messages_waiting WHERE `+Own+` AND answered = 0)
+			EXISTS (SELECT 1 FROM messages WHERE `+Own+` AND answered = 0)
 			FROM wanted_sessions WHERE conversation = ?1`, cs.c.id).Scan(&before, &known, &last, &said, &waiting)
 		later = waiting || last > 0
 		wanted = last > before || said && !known
@@ -279,28 +261,28 @@ const dropSession = `DELETE FROM wanted_sessions WHERE id = (
 	SELECT id FROM wanted_sessions WHERE conversation = ? ORDER BY after, id LIMIT 1)`
 
 // earlier reads the newest earlier sessions, and of those before them the newest that need work, oldest first.
-func (c *Conversation) earlier(tx *Tx) []transcript.Session {
-	sessions := c.sessions(tx, "ORDER BY from_seq DESC LIMIT ?", sessionsShown)
+func (cs Compactions) earlier(tx *Tx) []transcript.Session {
+	sessions := sessionsOf(tx, cs.c.id, "ORDER BY from_seq DESC LIMIT ?", sessionsShown)
 	if len(sessions) == sessionsShown {
 		oldest := sessions[len(sessions)-1].From
-		sessions = append(sessions, c.sessions(tx, "AND NOT settled AND from_seq < ? ORDER BY from_seq DESC LIMIT ?", oldest, sessionsHeld)...)
+		sessions = append(sessions, sessionsOf(tx, cs.c.id, "AND NOT settled AND from_seq < ? ORDER BY from_seq DESC LIMIT ?", oldest, sessionsHeld)...)
 	}
 	slices.Reverse(sessions)
 	newest := sessions[max(len(sessions)-sessionsShown, 0):]
 	for i, s := range sessions[:len(sessions)-len(newest)] {
-		sessions[i].Rows = c.activeIn(tx, transcript.Span{From: s.From, To: s.To})
+		sessions[i].Rows = cs.activeIn(tx, transcript.Span{From: s.From, To: s.To})
 	}
 	if len(newest) == 0 {
 		return nil
 	}
-	for _, row := range c.activeIn(tx, transcript.Span{From: newest[0].From, To: newest[len(newest)-1].To}) {
+	for _, row := range cs.activeIn(tx, transcript.Span{From: newest[0].From, To: newest[len(newest)-1].To}) {
 		i := slices.IndexFunc(newest, func(s transcript.Session) bool { return row.From <= s.To })
 		newest[i].Rows = append(newest[i].Rows, row)
 	}
 	return sessions
 }
 
-func (c *Conversation) sessions(tx *Tx, rest string, args ...any) []transcript.Session {
+func sessionsOf(tx *Tx, conversation int64, rest string, args ...any) []transcript.Session {
 	return List(tx, func(rows *sql.Rows, s *transcript.Session) error { return rows.Scan(&s.From, &s.To) },
-		"SELECT from_seq, to_seq FROM sessions WHERE conversation = ? "+rest, append([]any{c.id}, args...)...)
+		"SELECT from_seq, to_seq FROM sessions WHERE conversation = ? "+rest, append([]any{conversation}, args...)...)
 }

@@ -11,7 +11,10 @@ import (
 )
 
 // Conversation is the store as one conversation sees it. It is safe for concurrent use, as are several of one conversation.
-type Conversation struct {
+type Conversation struct{ handle }
+
+// handle finds a conversation's rows. Conversation and its parts, such as Inbox, have one each, and reach no other conversation's.
+type handle struct {
 	store *Store
 	id    int64 // 1 to 2^31-1
 	name  string
@@ -41,7 +44,7 @@ func (s *Store) Conversation(ctx context.Context, name string) (*Conversation, e
 
 // Find returns the conversation with that name, or ErrNotFound.
 func (s *Store) Find(ctx context.Context, name string) (*Conversation, error) {
-	c := &Conversation{store: s, name: name}
+	c := &Conversation{handle{store: s, name: name}}
 	err := s.look(ctx, oneRead, func(tx *Tx) { tx.Row("SELECT id FROM conversations WHERE name = ?", name).Scan(&c.id) })
 	return c, Fail(fmt.Sprintf("conversation %q", name), err)
 }
@@ -52,9 +55,9 @@ func (s *Store) Unfinished(ctx context.Context) ([]string, error) {
 	return s.names(ctx, `SELECT name FROM conversations
 		WHERE id IN (SELECT conversation FROM inbox)
 		OR id IN (SELECT conversation FROM wanted_sessions)
-		OR id IN (SELECT conversation FROM messages INDEXED BY messages_waiting WHERE answered = 0)
-		OR id IN (SELECT conversation FROM outbox INDEXED BY outbox_unsent WHERE state IN ('waiting', 'sending'))
-		OR id IN (SELECT conversation FROM compactions INDEXED BY compactions_owed WHERE state = 'applied' AND (owed = 1 OR kind = 'placeholder'))
+		OR id IN (SELECT conversation FROM messages WHERE answered = 0)
+		OR id IN (SELECT conversation FROM outbox WHERE state IN ('waiting', 'sending'))
+		OR id IN (SELECT conversation FROM compactions WHERE state = 'applied' AND (owed = 1 OR kind = 'placeholder'))
 		ORDER BY id`)
 }
 
@@ -69,37 +72,43 @@ func (s *Store) names(ctx context.Context, query string) ([]string, error) {
 }
 
 // View runs do in a read transaction; an error says what was tried.
-func (c *Conversation) View(ctx context.Context, tried string, do func(*Tx)) error {
+func (c handle) View(ctx context.Context, tried string, do func(*Tx)) error {
 	return c.Fail(tried, c.store.View(ctx, do))
 }
 
 // Update is View for a write transaction.
-func (c *Conversation) Update(ctx context.Context, tried string, do func(*Tx)) error {
+func (c handle) Update(ctx context.Context, tried string, do func(*Tx)) error {
 	return c.Fail(tried, c.store.Update(ctx, do))
 }
 
 // Fail wraps an error of the conversation with what was tried; nil stays nil.
-func (c *Conversation) Fail(tried string, err error) error { return Fail(tried+" of "+c.name, err) }
+func (c handle) Fail(tried string, err error) error { return Fail(tried+" of "+c.name, err) }
 
-func (c *Conversation) row(ctx context.Context, tried string, columns []any, query string, args ...any) error {
+func (c handle) row(ctx context.Context, tried string, columns []any, query string, args ...any) error {
 	return c.Fail(tried, c.store.look(ctx, oneRead, func(tx *Tx) { tx.Row(query, args...).Found(columns...) }))
 }
 
-func (c *Conversation) set(ctx context.Context, tried, query string, args ...any) error {
+func (c handle) set(ctx context.Context, tried, query string, args ...any) error {
 	return c.store.set(ctx, tried+" of "+c.name, query, args...)
 }
 
-func (c *Conversation) change(ctx context.Context, tried, query string, args ...any) error {
+func (c handle) change(ctx context.Context, tried, query string, args ...any) error {
 	return c.Update(ctx, tried, func(tx *Tx) { tx.change(query, args...) })
 }
 
+// transactor is a Conversation, or a handle.
+type transactor interface {
+	View(ctx context.Context, tried string, do func(*Tx)) error
+	Update(ctx context.Context, tried string, do func(*Tx)) error
+}
+
 // View is Conversation.View for a function with a result.
-func View[T any](ctx context.Context, c *Conversation, tried string, do func(*Tx) T) (T, error) {
+func View[T any](ctx context.Context, c transactor, tried string, do func(*Tx) T) (T, error) {
 	return resultOf(ctx, c.View, tried, do)
 }
 
 // Update is Conversation.Update for a function with a result.
-func Update[T any](ctx context.Context, c *Conversation, tried string, do func(*Tx) T) (T, error) {
+func Update[T any](ctx context.Context, c transactor, tried string, do func(*Tx) T) (T, error) {
 	return resultOf(ctx, c.Update, tried, do)
 }
 
@@ -113,49 +122,49 @@ func resultOf[T any](ctx context.Context, transact func(context.Context, string,
 }
 
 // Connector returns the first part of the name; for a task, of the people's conversation above it.
-func (c *Conversation) Connector() string {
+func (c handle) Connector() string {
 	root, _ := RootOf(c.name)
 	connector, _, _ := strings.Cut(root, ":")
 	return connector
 }
 
-// The handles of a conversation.
+// The parts of a conversation. What they do in a transaction that has begun has the transaction as its first argument. One
+// part reaches another one of the same conversation by a conversion: Transcript(in).
 type (
 	// Compactions are its summaries and sessions: what its compactor reads and writes.
-	Compactions struct{ c *Conversation }
+	Compactions struct{ c handle }
 
 	// Inbox has the delivered messages that are not in the transcript yet.
-	Inbox struct{ c *Conversation }
+	Inbox struct{ c handle }
 
 	// Past is for messages from before the bot joined, or while it was disconnected.
-	Past struct{ c *Conversation }
+	Past struct{ c handle }
 
 	// Transcript is its messages, with their files and pins.
-	Transcript struct{ c *Conversation }
+	Transcript struct{ c handle }
 
 	// Turns are the messages that wait for an answer, their answers, and the usage of these.
-	Turns struct{ c *Conversation }
+	Turns struct{ c handle }
 
 	// Outbox has the replies that still have to be sent, each piece once. Its methods return ErrNotFound for a piece that was
 	// already sent or dropped.
-	Outbox struct{ c *Conversation }
+	Outbox struct{ c handle }
 
 	// Settings are those that people have changed.
-	Settings struct{ c *Conversation }
+	Settings struct{ c handle }
 
 	// Tasks are those that it has started, and the task that it is itself.
-	Tasks struct{ c *Conversation }
+	Tasks struct{ c handle }
 )
 
-func (c *Conversation) Compactions() Compactions { return Compactions{c} }
-func (c *Conversation) Inbox() Inbox             { return Inbox{c} }
-func (c *Conversation) Past() Past               { return Past{c} }
-func (c *Conversation) Transcript() Transcript   { return Transcript{c} }
-func (c *Conversation) Turns() Turns             { return Turns{c} }
-func (c *Conversation) Outbox() Outbox           { return Outbox{c} }
-func (c *Conversation) Settings() Settings       { return Settings{c} }
-func (c *Conversation) Tasks() Tasks             { return Tasks{c} }
-func (c *Conversation) In(tx *Tx) Rows           { return Rows{c, tx} }
+func (c *Conversation) Compactions() Compactions { return Compactions{c.handle} }
+func (c *Conversation) Inbox() Inbox             { return Inbox{c.handle} }
+func (c *Conversation) Past() Past               { return Past{c.handle} }
+func (c *Conversation) Transcript() Transcript   { return Transcript{c.handle} }
+func (c *Conversation) Turns() Turns             { return Turns{c.handle} }
+func (c *Conversation) Outbox() Outbox           { return Outbox{c.handle} }
+func (c *Conversation) Settings() Settings       { return Settings{c.handle} }
+func (c *Conversation) Tasks() Tasks             { return Tasks{c.handle} }
 func (c *Conversation) ID() int64                { return c.id } // in the database
 func (c *Conversation) Store() *Store            { return c.store }
 
@@ -176,8 +185,10 @@ func (s *Store) Pauses() Pauses { return Pauses{s} }
 func (s *Store) Models() Models { return Models{s} }
 func (s *Store) Held() *Held    { return &s.held }
 
+func (c handle) In(tx *Tx) Rows { return Rows{c, tx} }
+
 // Rows are a conversation's rows inside a transaction, for packages whose rules decide what is written.
 type Rows struct {
-	c  *Conversation
+	c  handle
 	tx *Tx
 }

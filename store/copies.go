@@ -62,26 +62,26 @@ var quoted = regexp.MustCompile(`(?i)\bmemory (\d+)(?: says)?: "`)
 // fillQuotes stores the quotes of tool results that are older than the table of quotes.
 func fillQuotes(tx *Tx) {
 	for _, c := range tx.Conversations("ORDER BY id") {
-		found := c.In(tx).MessagesOf("messages INDEXED BY messages_copies", 1, MaxSeq, "AND role = 'tool' AND tool IN ('memory_search', 'recall', 'expand', 'memory_save')")
+		found := c.In(tx).Messages(1, MaxSeq, "AND role = 'tool' AND tool IN ('memory_search', 'recall', 'expand', 'memory_save')")
 		for _, m := range found {
-			c.keepQuotes(tx, m)
+			c.In(tx).keepQuotes(m)
 		}
 	}
 	tx.Do("DROP INDEX messages_copies")
 }
 
-func (c *Conversation) keepQuotes(tx *Tx, m chat.Message) {
+func (rs Rows) keepQuotes(m chat.Message) {
 	messages, memories := quotedBy(m)
-	c.addQuotes(tx, c.Row(m.Seq), messages, memories)
+	rs.addQuotes(rs.c.Row(m.Seq), messages, memories)
 }
 
 // sourcesGone reports whether one of the messages was deleted, or edited since a version, or one of the memories was deleted, or
 // has that state.
-func (c *Conversation) sourcesGone(tx *Tx, messages []int64, version int64, memories []int64, state string) bool {
+func (rs Rows) sourcesGone(messages []int64, version int64, memories []int64, state string) bool {
 	return slices.ContainsFunc(messages, func(seq int64) bool {
-		return Exists(tx, "SELECT 1 FROM messages WHERE id = ? AND (deleted_at IS NOT NULL OR changed_with > ?)", c.Row(seq), version)
+		return Exists(rs.tx, "SELECT 1 FROM messages WHERE id = ? AND (deleted_at IS NOT NULL OR changed_with > ?)", rs.c.Row(seq), version)
 	}) || slices.ContainsFunc(memories, func(id int64) bool {
-		return !Exists(tx, "SELECT 1 FROM memories WHERE id = ? AND state <> ?", id, state)
+		return !Exists(rs.tx, "SELECT 1 FROM memories WHERE id = ? AND state <> ?", id, state)
 	})
 }
 
@@ -161,20 +161,20 @@ func (rs Rows) Replace(was, m chat.Message) {
 
 // withoutChangedCopies returns the messages of a running turn without what was deleted during it, or edited since a version,
 // and whether that changed one.
-func (c *Conversation) withoutChangedCopies(tx *Tx, answer []chat.Message, known int64) (left []chat.Message, changed bool) {
+func (rs Rows) withoutChangedCopies(answer []chat.Message, known int64) (left []chat.Message, changed bool) {
 	may := func(m chat.Message) bool { return m.Role == llm.RoleTool || len(m.Calls) > 0 || len(m.Native) > 0 }
 	if !slices.ContainsFunc(answer, may) { // as in most
 		return answer, false
 	}
 	turn := answer[0].Turn
-	low, high := c.RowRange(turn, c.In(tx).LastOf(turn))
-	near := Exists(tx, `SELECT 1 FROM messages INDEXED BY messages_changed
+	low, high := rs.c.RowRange(turn, rs.LastOf(turn))
+	near := Exists(rs.tx, `SELECT 1 FROM messages
 		WHERE id BETWEEN ? AND ? AND changed_with IS NOT NULL AND deleted_at IS NOT NULL AND turn = ?`, low, high, turn)
 	answer = slices.Clone(answer)
 	gone := false
 	for i, m := range answer {
 		messages, memories := quotedBy(m)
-		lost := slices.Contains(messages, unknown) || c.sourcesGone(tx, messages, known, memories, "")
+		lost := slices.Contains(messages, unknown) || rs.sourcesGone(messages, known, memories, "")
 		gone = gone || lost
 		// A result may repeat what it found or, if it is another program's, what it was given.
 		repeats := m.Role == llm.RoleAssistant || m.Tool != "context" && m.Tool != "memory_save"
@@ -187,42 +187,42 @@ func (c *Conversation) withoutChangedCopies(tx *Tx, answer []chat.Message, known
 }
 
 // contexts returns the contexts that are still shown, by seq.
-func (c *Conversation) contexts(tx *Tx) []transcript.Context {
-	return List(tx, func(rows *sql.Rows, ctx *transcript.Context) error {
+func (rs Rows) contexts() []transcript.Context {
+	return List(rs.tx, func(rows *sql.Rows, ctx *transcript.Context) error {
 		return rows.Scan(&ctx.Seq, &ctx.Text, JSON(&ctx.Messages), JSON(&ctx.Memories))
 	}, `SELECT seq, context,
 		(SELECT json_group_array(source & 4294967295) FROM quotes q WHERE q.message = m.id AND q.kind = 'message'),
 		(SELECT json_group_array(source) FROM quotes q WHERE q.message = m.id AND q.kind = 'memory')
-		FROM messages m INDEXED BY messages_context WHERE `+Own+` AND context <> '' AND deleted_at IS NULL ORDER BY id`, c.id)
+		FROM messages m WHERE `+Own+` AND context <> '' AND deleted_at IS NULL ORDER BY id`, rs.c.id)
 }
 
 // keepContext stores the context of an answered turn, unless the head no longer has this version, or something that the context
 // quotes was deleted or forgotten in the meantime, and reports that.
-func (c *Conversation) keepContext(tx *Tx, ctx transcript.Context, version int64) (stored bool) {
-	row := c.Row(ctx.Seq)
-	stored = ctx.Text != "" && !c.sourcesGone(tx, ctx.Messages, version, ctx.Memories, "forgotten") &&
-		tx.Do(`UPDATE messages SET context = ? WHERE id = ? AND deleted_at IS NULL
-			AND (SELECT version FROM conversations WHERE id = ?) = ?`, ctx.Text, row, c.id, version)
+func (rs Rows) keepContext(ctx transcript.Context, version int64) (stored bool) {
+	row := rs.c.Row(ctx.Seq)
+	stored = ctx.Text != "" && !rs.sourcesGone(ctx.Messages, version, ctx.Memories, "forgotten") &&
+		rs.tx.Do(`UPDATE messages SET context = ? WHERE id = ? AND deleted_at IS NULL
+			AND (SELECT version FROM conversations WHERE id = ?) = ?`, ctx.Text, row, rs.c.id, version)
 	if stored {
-		tx.Do("DELETE FROM quotes WHERE message = ?", row)
-		c.addQuotes(tx, row, ctx.Messages, ctx.Memories)
+		rs.tx.Do("DELETE FROM quotes WHERE message = ?", row)
+		rs.addQuotes(row, ctx.Messages, ctx.Memories)
 	}
 	return stored
 }
 
-func (c *Conversation) addQuotes(tx *Tx, row int64, messages, memories []int64) {
+func (rs Rows) addQuotes(row int64, messages, memories []int64) {
 	const quote = "INSERT INTO quotes (kind, source, message) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 	for _, seq := range messages {
-		tx.Do(quote, "message", c.Row(seq), row)
+		rs.tx.Do(quote, "message", rs.c.Row(seq), row)
 	}
 	for _, id := range memories {
-		tx.Do(quote, "memory", id, row)
+		rs.tx.Do(quote, "memory", id, row)
 	}
 }
 
 // quote is a message of a conversation which, or whose context, quotes something.
 type quote struct {
-	at   *Conversation
+	at   handle
 	seq  int64
 	tool bool // it is the answer of a tool
 }
@@ -233,7 +233,7 @@ func (rs Rows) ForgetQuotes(memories []int64, answers bool) {
 	for _, id := range memories {
 		rs.NextVersion()
 		quoting := List(rs.tx, func(rows *sql.Rows, q *quote) error {
-			q.at = &Conversation{store: rs.c.store}
+			q.at = handle{store: rs.c.store}
 			return rows.Scan(&q.at.id, &q.at.name, &q.seq, &q.tool)
 		}, `SELECT v.id, v.name, q.message & 4294967295, m.role = 'tool' FROM quotes q JOIN conversations v ON v.id = q.message >> 32
 			JOIN messages m ON m.id = q.message WHERE q.kind = 'memory' AND q.source IN (?, 0) AND (? OR m.role <> 'tool') ORDER BY q.message`, id, answers)

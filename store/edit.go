@@ -22,9 +22,9 @@ func (tr Transcript) Edit(ctx context.Context, m Inbound, also func(tx *Tx, was,
 		if m.ID == "" {
 			tx.Fail(errNoID)
 		}
-		changed = tr.c.editWaiting(tx, m)
+		changed = Inbox(tr).edit(tx, m)
 		if !changed {
-			seq, changed = tr.c.editTakenUp(tx, m, also)
+			seq, changed = tr.edit(tx, m, also)
 		}
 		if changed { // the files still have the old text; platforms also report edits that change nothing
 			noteErasure(tx)
@@ -33,8 +33,9 @@ func (tr Transcript) Edit(ctx context.Context, m Inbound, also func(tx *Tx, was,
 	return seq, changed, err
 }
 
-func (c *Conversation) editWaiting(tx *Tx, m Inbound) (edited bool) {
-	was := c.In(tx).Waiting("AND platform_id = ? AND coalesce(edited_at, 0) <= ?", m.ID, m.Time.UnixMilli())
+// edit is Transcript.Edit for a message that waits.
+func (in Inbox) edit(tx *Tx, m Inbound) (edited bool) {
+	was := in.c.In(tx).Waiting("AND platform_id = ? AND coalesce(edited_at, 0) <= ?", m.ID, m.Time.UnixMilli())
 	if len(was) == 0 {
 		return false
 	}
@@ -42,9 +43,9 @@ func (c *Conversation) editWaiting(tx *Tx, m Inbound) (edited bool) {
 	asks := m.Addressed && (!was[0].Addressed || was[0].Optional)
 	edited = asks || !sameContent(was[0].Text, m.Text, was[0].Attachments, attachments)
 	tx.Do(`UPDATE inbox SET text = ?, attachments = ?, edited_at = ?, incomplete = iif(?4, ?5, incomplete), tries = iif(?4, 0, tries)
-		WHERE conversation = ? AND platform_id = ?`, m.Text, c.keepFiles(tx, m.ID, attachments), m.Time.UnixMilli(), edited, m.Incomplete, c.id, m.ID)
+		WHERE conversation = ? AND platform_id = ?`, m.Text, in.c.In(tx).keepFiles(m.ID, attachments), m.Time.UnixMilli(), edited, m.Incomplete, in.c.id, m.ID)
 	if asks {
-		c.deliver(tx, m)
+		in.deliver(tx, m)
 	}
 	return edited
 }
@@ -55,45 +56,47 @@ func (c *Conversation) editWaiting(tx *Tx, m Inbound) (edited bool) {
 func (tr Transcript) AskByEdit(ctx context.Context, m Inbound, remove func(tx *Tx)) (asked bool, err error) {
 	m = clean(m)
 	err = tr.c.Update(ctx, "ask with edited message "+m.ID, func(tx *Tx) {
-		asked = tr.c.unasked(tx, m)
+		asked = tr.unasked(tx, m)
 		if !asked {
 			return
 		}
 		remove(tx)
 		tx.Do("UPDATE messages SET platform_id = 'moved-' || seq WHERE conversation = ? AND platform_id = ? AND role = 'user'", tr.c.id, m.ID)
-		tr.c.deliver(tx, m)
+		Inbox(tr).deliver(tx, m)
 		tx.Do("UPDATE inbox SET edited_at = ? WHERE conversation = ? AND platform_id = ?", m.Time.UnixMilli(), tr.c.id, m.ID)
 		noteErasure(tx)
 	})
 	return asked, err
 }
 
-func (c *Conversation) unasked(tx *Tx, m Inbound) bool {
-	is := c.delivery(tx, m.ID)
+// unasked reports whether AskByEdit makes a question of m.
+func (tr Transcript) unasked(tx *Tx, m Inbound) bool {
+	is := Inbox(tr).delivery(tx, m.ID)
 	if is.waits || !is.left {
 		return !is.waits
 	}
 	return Exists(tx, `SELECT 1 FROM messages m WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
 		AND deleted_at IS NULL AND coalesce(edited_at, 0) <= ?3
 		AND (addressed = 0 OR optional = 1 AND EXISTS (SELECT 1 FROM messages WHERE id = ?1 << 32 | m.turn AND answered = ?4))`,
-		c.id, m.ID, m.Time.UnixMilli(), TurnClosed)
+		tr.c.id, m.ID, m.Time.UnixMilli(), TurnClosed)
 }
 
-func (c *Conversation) editTakenUp(tx *Tx, m Inbound, also func(tx *Tx, was, is chat.Message)) (seq int64, edited bool) {
+// edit is Edit for a message of the transcript.
+func (tr Transcript) edit(tx *Tx, m Inbound, also func(tx *Tx, was, is chat.Message)) (seq int64, edited bool) {
 	seq = Get[int64](tx, `UPDATE messages SET edited_at = ?3 WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
-		AND deleted_at IS NULL AND coalesce(edited_at, 0) <= ?3 RETURNING seq`, c.id, m.ID, m.Time.UnixMilli())
+		AND deleted_at IS NULL AND coalesce(edited_at, 0) <= ?3 RETURNING seq`, tr.c.id, m.ID, m.Time.UnixMilli())
 	if seq == 0 {
 		return 0, false
 	}
-	was := c.In(tx).Message(seq)
+	was := tr.c.In(tx).Message(seq)
 	is := was
 	is.Text, is.Attachments = m.Text, carryOver(was.Attachments, m.Attachments)
 	if sameContent(was.Text, is.Text, was.Attachments, is.Attachments) {
 		return seq, false
 	}
-	version := c.In(tx).NextVersion()
-	c.In(tx).Rewrite(was, is, version)
-	c.In(tx).Revise([]int64{seq}, nil, version, transcript.Summary.Edited)
+	version := tr.c.In(tx).NextVersion()
+	tr.c.In(tx).Rewrite(was, is, version)
+	tr.c.In(tx).Revise([]int64{seq}, nil, version, transcript.Summary.Edited)
 	if also != nil {
 		also(tx, was, is)
 	}
@@ -109,7 +112,7 @@ func (rs Rows) NextVersion() int64 {
 
 // Rewrite gives a message a new text, attachments and quote, and reindexes it.
 func (rs Rows) Rewrite(was, is chat.Message, version int64) {
-	attachments := rs.c.keepFiles(rs.tx, is.ID, is.Attachments)
+	attachments := rs.keepFiles(is.ID, is.Attachments)
 	rs.Unindex(was)
 	rs.tx.Do("UPDATE messages SET text = ?, attachments = ?, quote = ?, tokens = ?, changed_with = ? WHERE id = ?",
 		is.Text, attachments, is.Quote, chat.TokensOf(is), version, rs.c.Row(is.Seq))
@@ -151,7 +154,7 @@ func (rs Rows) StoreFiles(message string, attachments []chat.Attachment) []chat.
 	for i := range attachments {
 		a := &attachments[i]
 		if len(a.Data) > 0 {
-			*a = rs.c.storeFile(rs.tx, message, *a)
+			*a = storeFile(rs.tx, rs.c.id, message, *a)
 		}
 		kept = append(kept, a.File)
 	}
@@ -160,8 +163,8 @@ func (rs Rows) StoreFiles(message string, attachments []chat.Attachment) []chat.
 }
 
 // storeFile stores the data of an attachment, and returns it without it.
-func (c *Conversation) storeFile(tx *Tx, message string, a chat.Attachment) chat.Attachment {
-	a.File = Get[int64](tx, "INSERT INTO files (conversation, platform_id, type, data) VALUES (?, ?, ?, ?) RETURNING id", c.id, message, a.Type, a.Data)
+func storeFile(tx *Tx, conversation int64, message string, a chat.Attachment) chat.Attachment {
+	a.File = Get[int64](tx, "INSERT INTO files (conversation, platform_id, type, data) VALUES (?, ?, ?, ?) RETURNING id", conversation, message, a.Type, a.Data)
 	if a.Size == 0 {
 		a.Size = int64(len(a.Data))
 	}
@@ -169,8 +172,8 @@ func (c *Conversation) storeFile(tx *Tx, message string, a chat.Attachment) chat
 	return a
 }
 
-func (c *Conversation) keepFiles(tx *Tx, message string, attachments []chat.Attachment) string {
-	return toJSON(c.In(tx).StoreFiles(message, attachments))
+func (rs Rows) keepFiles(message string, attachments []chat.Attachment) string {
+	return toJSON(rs.StoreFiles(message, attachments))
 }
 
 // Incomplete returns the oldest waiting messages that the connector can complete, in order, at most 50.
@@ -211,8 +214,8 @@ func (in Inbox) Complete(ctx context.Context, was, m Inbound) error {
 		if now[0].Quote != was.Quote {
 			m.Quote = now[0].Quote // the quoted text may have been deleted since
 		}
-		attachments := in.c.keepFiles(tx, was.ID, m.Attachments)
-		in.c.relabel(tx, m.Label)
+		attachments := in.c.In(tx).keepFiles(was.ID, m.Attachments)
+		relabel(tx, in.c.id, m.Label)
 		tx.Do(`UPDATE inbox SET author = ?, text = ?, attachments = ?, quote = ?, incomplete = 0
 			WHERE conversation = ? AND platform_id = ?`, m.Author, m.Text, attachments, m.Quote, in.c.id, was.ID)
 	})

@@ -18,6 +18,8 @@ const (
 	LockName       = lockName
 	MadeWith       = madeWith
 	MostOfName     = maxAuthorBytes
+	NewestSummary  = newestSummary
+	Asked          = asked
 	OfPins         = ofPins
 	ReaderPragmas  = readerPragmas
 	SessionsShown  = sessionsShown

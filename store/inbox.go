@@ -57,33 +57,34 @@ type Receipt struct {
 func (in Inbox) Deliver(ctx context.Context, all ...Inbound) ([]Receipt, error) {
 	return Update(ctx, in.c, "deliver message", func(tx *Tx) (receipts []Receipt) {
 		for _, m := range all {
-			receipts = append(receipts, in.c.deliver(tx, m))
+			receipts = append(receipts, in.deliver(tx, m))
 		}
 		return receipts
 	})
 }
 
-func (c *Conversation) deliver(tx *Tx, m Inbound) (r Receipt) {
+// deliver is Deliver for one message.
+func (in Inbox) deliver(tx *Tx, m Inbound) (r Receipt) {
 	m = clean(m)
 	if m.ID == "" {
 		tx.Fail(errNoID)
 		return r
 	}
 	if m.Audience != unknownPlace {
-		tx.Do("UPDATE conversations SET audience = iif(?1 = 'members', '', ?1) WHERE id = ?2 AND audience <> iif(?1 = 'members', '', ?1)", m.Audience, c.id)
+		tx.Do("UPDATE conversations SET audience = iif(?1 = 'members', '', ?1) WHERE id = ?2 AND audience <> iif(?1 = 'members', '', ?1)", m.Audience, in.c.id)
 	}
-	c.relabel(tx, m.Label)
-	is := c.delivery(tx, m.ID)
+	relabel(tx, in.c.id, m.Label)
+	is := in.delivery(tx, m.ID)
 	if is.left {
 		return Receipt{Seq: is.seq, Addressed: is.addressed}
 	}
-	c.countBotTurn(tx, &m, is)
+	in.countBotTurn(tx, &m, is)
 	asked := m.Addressed && !m.Optional // by a person
 	switch {
 	case !is.waits:
 		r.Fresh = true
 		if m.Thread && !asked {
-			r.Addressed = c.following(tx)
+			r.Addressed = Settings(in).following(tx)
 			if r.Addressed {
 				m.Addressed = false
 				m.Optional = true
@@ -92,27 +93,27 @@ func (c *Conversation) deliver(tx *Tx, m Inbound) (r Receipt) {
 		r.Addressed = r.Addressed || m.Addressed
 		attachments := ""
 		if len(m.Attachments) > 0 { // else there is nothing to store or delete: the message is new
-			attachments = c.keepFiles(tx, m.ID, m.Attachments)
+			attachments = in.c.In(tx).keepFiles(m.ID, m.Attachments)
 		}
-		c.store.arrivals.Store(waitingMessage{c.id, m.ID}, time.Now())
+		in.c.store.arrivals.Store(waitingMessage{in.c.id, m.ID}, time.Now())
 		tx.Do(`INSERT INTO inbox (conversation, platform_id, author_id, author, text, attachments, reply_to, quote,
 			said_at, received_at, addressed, optional, incomplete) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			c.id, m.ID, m.AuthorID, m.Author, m.Text, attachments, m.ReplyTo, m.Quote, m.Time.UnixMilli(), Now(), m.Addressed, m.Optional, m.Incomplete)
+			in.c.id, m.ID, m.AuthorID, m.Author, m.Text, attachments, m.ReplyTo, m.Quote, m.Time.UnixMilli(), Now(), m.Addressed, m.Optional, m.Incomplete)
 	default:
 		wasAsked := is.addressed && !is.optional
 		followed := is.optional && !is.addressed
 		r.Addressed = is.addressed || m.Addressed || followed
 		if asked || !followed {
 			tx.Do("UPDATE inbox SET addressed = ?, optional = ? WHERE conversation = ? AND platform_id = ?",
-				r.Addressed, r.Addressed && !asked && !wasAsked, c.id, m.ID)
+				r.Addressed, r.Addressed && !asked && !wasAsked, in.c.id, m.ID)
 		}
 		if len(m.Attachments) > 0 {
-			c.addFiles(tx, m)
+			in.addFiles(tx, m)
 		}
 		asked = asked && !wasAsked // a mere redelivery does not follow the thread again after a /stop
 	}
 	if m.Thread && asked {
-		tx.Do(follow, true, c.id)
+		tx.Do(follow, true, in.c.id)
 	}
 	return r
 }
@@ -123,32 +124,32 @@ const MaxBotTurns = 3
 
 // countBotTurn counts a bot's message that asks for an answer, or leaves it unaddressed if there were too many. A person's new
 // message ends the count.
-func (c *Conversation) countBotTurn(tx *Tx, m *Inbound, is delivery) {
+func (in Inbox) countBotTurn(tx *Tx, m *Inbound, is delivery) {
 	switch {
 	case m.uncounted:
 	case m.Bot && m.Addressed && !is.addressed:
-		m.Addressed = tx.Do("UPDATE conversations SET bot_turns = bot_turns + 1 WHERE id = ? AND bot_turns < ?", c.id, MaxBotTurns)
+		m.Addressed = tx.Do("UPDATE conversations SET bot_turns = bot_turns + 1 WHERE id = ? AND bot_turns < ?", in.c.id, MaxBotTurns)
 		m.Optional = m.Optional && m.Addressed
 	case !m.Bot && !is.waits:
-		tx.Do("UPDATE conversations SET bot_turns = 0 WHERE id = ? AND bot_turns > 0", c.id)
+		tx.Do("UPDATE conversations SET bot_turns = 0 WHERE id = ? AND bot_turns > 0", in.c.id)
 	}
 }
 
 // addFiles adds the files of a redelivery to a waiting message without any: Slack delivers a mention twice, and perhaps only one
 // delivery has the files.
-func (c *Conversation) addFiles(tx *Tx, m Inbound) {
-	was := c.In(tx).Waiting("AND platform_id = ?", m.ID)
+func (in Inbox) addFiles(tx *Tx, m Inbound) {
+	was := in.c.In(tx).Waiting("AND platform_id = ?", m.ID)
 	if len(was) == 0 || len(was[0].Attachments) > 0 {
 		return
 	}
 	tx.Do("UPDATE inbox SET attachments = ?, incomplete = ?, tries = 0 WHERE conversation = ? AND platform_id = ?",
-		c.keepFiles(tx, m.ID, m.Attachments), m.Incomplete, c.id, m.ID)
+		in.c.In(tx).keepFiles(m.ID, m.Attachments), m.Incomplete, in.c.id, m.ID)
 }
 
 // Asked reports whether a message is known and was addressed to the bot by a person.
 func (in Inbox) Asked(ctx context.Context, id string) (bool, error) {
 	return View(ctx, in.c, "look who asked", func(tx *Tx) bool {
-		is := in.c.delivery(tx, id)
+		is := in.delivery(tx, id)
 		return is.addressed && !is.optional
 	})
 }
@@ -162,11 +163,11 @@ type delivery struct {
 }
 
 // delivery looks up a message by its platform ID, in one statement because every delivery needs it.
-func (c *Conversation) delivery(tx *Tx, id string) (w delivery) {
+func (in Inbox) delivery(tx *Tx, id string) (w delivery) {
 	tx.Row(`SELECT 0, 1, seq, addressed, optional FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
 		UNION ALL SELECT 0, 1, 0, 0, 0 FROM gone WHERE conversation = ?1 AND platform_id = ?2
 		UNION ALL SELECT 1, 0, 0, addressed, optional FROM inbox WHERE conversation = ?1 AND platform_id = ?2
-		LIMIT 1`, c.id, id).Found(&w.waits, &w.left, &w.seq, &w.addressed, &w.optional)
+		LIMIT 1`, in.c.id, id).Found(&w.waits, &w.left, &w.seq, &w.addressed, &w.optional)
 	return w
 }
 

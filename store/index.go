@@ -119,7 +119,7 @@ var derived = []string{"message_terms", "memory_terms", "members"}
 // reindex rebuilds the derived tables in a file of an earlier version, which split words differently, and removes the reasoning
 // of turns that have ended, which it stored and counted: no provider requires it in that form.
 func reindex(tx *Tx) {
-	if Exists(tx, "SELECT 1 FROM messages INDEXED BY messages_reasoning WHERE native <> ''") {
+	if Exists(tx, "SELECT 1 FROM messages WHERE native <> ''") {
 		noteErasure(tx)
 	}
 	for _, table := range derived {

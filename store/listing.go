@@ -28,11 +28,11 @@ func (tr Transcript) Called(ctx context.Context) (name string, err error) {
 }
 
 // relabel stores what people call the place, if that is known and has changed.
-func (c *Conversation) relabel(tx *Tx, label string) {
+func relabel(tx *Tx, conversation int64, label string) {
 	const most = 300 // bytes
 	label = strings.ToValidUTF8(label[:min(len(label), most)], "")
 	if label != "" {
-		tx.Do("UPDATE conversations SET label = ?1 WHERE id = ?2 AND label <> ?1", label, c.id)
+		tx.Do("UPDATE conversations SET label = ?1 WHERE id = ?2 AND label <> ?1", label, conversation)
 	}
 }
 
@@ -153,19 +153,15 @@ func (s *Store) Compactions(ctx context.Context, f CompactionFilter) (found []Li
 		f.Limit = -1 // SQLite's value for no limit
 	}
 	found, err = selectAlone(ctx, s, func(rows *sql.Rows, l *ListedCompaction) error {
-		var took int64
-		var lines string
-		err := rows.Scan(&l.ID, &l.Channel, &l.State, &l.Trigger, &l.Kind, &l.From, &l.To, &l.Messages, &l.BeforeTokens, &l.AfterTokens,
-			&l.SummaryTokens, &l.FoldedTokens, UTC(&l.Time), &took, &l.By, &l.Model, &l.Focus, &l.Error, &l.Version, &l.Next, &lines, &l.Dropped, &total)
-		known := transcript.Summary{Lines: linesOf[transcript.Line](lines)}
-		l.Lines = len(known.Lines)
-		l.Without = known.Unsupported()
-		l.Seconds = float64(took) / 1000
+		var row RecordedSummary
+		var channel string
+		var folded int
+		err := scanCompaction(rows, &row, &channel, &folded, new(any), &total)
+		*l = row.listed(channel, folded)
 		return err
-	}, `SELECT k.id, c.name, k.state, k.trigger, k.kind, k.from_seq, k.to_seq, k.messages, k.before_tokens, k.after_tokens,
-		k.tokens, (SELECT coalesce(sum(f.tokens), 0) FROM json_each(nullif(k.children, '')) c JOIN compactions f ON f.id = c.value),
-		coalesce(k.applied_at, k.created_at) AS moment, coalesce(k.ended_at - k.created_at, 0), k.made_by, k.model, k.focus, k.error,
-		coalesce(k.version, 0), coalesce(k.next_seq, 0), k.lines, k.dropped, count(*) OVER ()
+	}, "SELECT "+strings.Join(columnNames("k."), ", ")+`, c.name,
+		(SELECT coalesce(sum(f.tokens), 0) FROM json_each(nullif(k.children, '')) c JOIN compactions f ON f.id = c.value),
+		coalesce(k.applied_at, k.created_at) AS moment, count(*) OVER ()
 		FROM compactions k JOIN conversations c ON c.id = k.conversation
 		WHERE k.conversation BETWEEN ?1 AND ?2 AND (?3 = '' OR k.state = ?3) AND (?4 = 0 OR k.next_seq <= ?4) AND moment >= ?5
 		AND (NOT ?6 OR k.version IS NOT NULL AND (k.ended_at IS NOT NULL OR k.made_by = 'emergency' AND k.trigger <> 'repair'))
@@ -175,6 +171,23 @@ func (s *Store) Compactions(ctx context.Context, f CompactionFilter) (found []Li
 	}
 	slices.Reverse(found)
 	return found, total, nil
+}
+
+// listed returns a row of a conversation as it is listed; folded are the tokens of the summaries that it replaced.
+func (r RecordedSummary) listed(channel string, folded int) ListedCompaction {
+	l := ListedCompaction{
+		ID: r.ID, Channel: channel, State: string(r.State), Trigger: string(r.Trigger), Kind: string(r.Kind), From: r.From, To: r.To,
+		Messages: r.Messages, BeforeTokens: r.Before, AfterTokens: r.After, SummaryTokens: r.Tokens, FoldedTokens: folded, Time: r.Applied,
+		By: string(r.By), Model: r.Model, Focus: r.Focus, Error: r.Error, Lines: len(r.Lines), Without: r.Unsupported(), Dropped: r.Dropped,
+		Version: r.Version, Next: r.Next,
+	}
+	if r.Applied.IsZero() {
+		l.Time = r.Began
+	}
+	if !r.Ended.IsZero() {
+		l.Seconds = r.Ended.Sub(r.Began).Seconds()
+	}
+	return l
 }
 
 // Expansion is what a compaction covers.
@@ -250,14 +263,6 @@ type Recorded struct {
 	Saved time.Time
 }
 
-// RecordedSummary is a summary with its times; zero: not yet.
-type RecordedSummary struct {
-	transcript.Summary
-	Began, Ended, Applied time.Time // Ended: prepared, or failed
-	Version               int64     // the same for rows that were applied together; 0: it was not applied
-	Before, After         int       // tokens used when it was applied
-}
-
 // Recorded returns all messages, oldest first, without deleted ones.
 func (tr Transcript) Recorded(ctx context.Context) ([]Recorded, error) {
 	return View(ctx, tr.c, "read recorded messages", func(tx *Tx) []Recorded {
@@ -269,19 +274,8 @@ func (tr Transcript) Recorded(ctx context.Context) ([]Recorded, error) {
 // Recorded returns every summary that was started, in that order, with the first seqs of the sessions that users started.
 func (cs Compactions) Recorded(ctx context.Context) (all []RecordedSummary, sessions []int64, err error) {
 	err = cs.c.View(ctx, "read recorded summaries", func(tx *Tx) {
-		all = List(tx, func(rows *sql.Rows, r *RecordedSummary) error {
-			return scanSummary(rows, &r.Summary, UTC(&r.Began), UTC(&r.Ended), UTC(&r.Applied), &r.Version, &r.Before, &r.After)
-		}, "SELECT "+compactionColumns+`, created_at, ended_at, applied_at, coalesce(version, 0), before_tokens, after_tokens
-			FROM compactions WHERE conversation = ? ORDER BY id`, cs.c.id)
+		all = cs.c.In(tx).recorded("ORDER BY id")
 		sessions = Values[int64](tx, "SELECT to_seq + 1 FROM sessions WHERE conversation = ? ORDER BY to_seq", cs.c.id)
 	})
 	return all, sessions, err
-}
-
-// linesOf decodes what is known of lines of a summary; nil if it is damaged: then nothing is known.
-func linesOf[T transcript.Line | transcript.DroppedLine](column string) (lines []T) {
-	if JSON(&lines).Scan(column) != nil {
-		return nil
-	}
-	return lines
 }

@@ -27,9 +27,9 @@ type Gap struct {
 func (s *Store) Away(ctx context.Context, connector string, earlier func(newest, first string) string) (gaps []Gap, err error) {
 	err = s.Update(ctx, func(tx *Tx) {
 		for _, c := range tx.Conversations("WHERE name >= ? AND name < ? ORDER BY id", connector+":", connector+";") { // ; comes right after :
-			after := c.outermost(tx, "DESC")
+			after := outermost(tx, c.id, "DESC")
 			if after != "" && earlier != nil {
-				after = earlier(after, c.outermost(tx, "ASC"))
+				after = earlier(after, outermost(tx, c.id, "ASC"))
 			}
 			after = Get[string](tx, "UPDATE conversations SET gap_again = gap IS NOT NULL, gap = coalesce(gap, ?) WHERE id = ? RETURNING gap", after, c.id)
 			gaps = append(gaps, Gap{c.name, after})
@@ -43,11 +43,11 @@ func (s *Store) Away(ctx context.Context, connector string, earlier func(newest,
 func Lately(ctx context.Context, s *Store, connector string, limit int, after func(newest, first string) string) (gaps []Gap, err error) {
 	err = s.View(ctx, func(tx *Tx) {
 		for _, c := range tx.Conversations("WHERE name >= ? AND name < ?", connector+":", connector+";") {
-			newest := c.outermost(tx, "DESC")
+			newest := outermost(tx, c.id, "DESC")
 			if newest == "" {
 				continue
 			}
-			if from := after(newest, c.outermost(tx, "ASC")); from != "" {
+			if from := after(newest, outermost(tx, c.id, "ASC")); from != "" {
 				gaps = append(gaps, Gap{c.name, from})
 			}
 		}
@@ -65,11 +65,11 @@ const platformKnows = "platform_id <> '' AND platform_id NOT GLOB '*[^0-9.]*'"
 
 // outermost returns the platform id of the newest message, in the order DESC, or of the first, in the order ASC; "" if there is
 // none. Those in the inbox are newer.
-func (c *Conversation) outermost(tx *Tx, order string) (id string) {
+func outermost(tx *Tx, conversation int64, order string) (id string) {
 	outer := " AND " + platformKnows + " ORDER BY id " + order + " LIMIT 1"
 	return Get[string](tx, `SELECT platform_id FROM (
 		SELECT * FROM (SELECT 0 AS waits, platform_id FROM messages WHERE `+Own+` AND role = 'user'`+outer+`)
-		UNION ALL SELECT * FROM (SELECT 1, platform_id FROM inbox WHERE conversation = ?1`+outer+`)) ORDER BY waits `+order+` LIMIT 1`, c.id)
+		UNION ALL SELECT * FROM (SELECT 1, platform_id FROM inbox WHERE conversation = ?1`+outer+`)) ORDER BY waits `+order+` LIMIT 1`, conversation)
 }
 
 // Gap reports whether the conversation may have missed messages, and the platform id of the message before them; empty: nothing
@@ -99,56 +99,59 @@ func (h Past) CloseGap(ctx context.Context, after string) error {
 // asked to be forgotten.
 func (h Past) FillGap(ctx context.Context, said []Inbound, last string, done bool) (int, error) {
 	return Update(ctx, h.c, "fill the gap", func(tx *Tx) (fresh int) {
-		fresh = h.c.deliverPast(tx, said)
+		fresh = h.deliver(tx, said)
 		tx.Do(`UPDATE conversations SET gap = CASE WHEN ?1 AND NOT gap_again THEN NULL ELSE ?2 END, gap_again = gap_again AND NOT ?1
 			WHERE id = ?3 AND gap IS NOT NULL AND ?2 <> ''`, done, last, h.c.id)
 		return fresh
 	})
 }
 
-func (c *Conversation) deliverPast(tx *Tx, said []Inbound) (fresh int) {
+// deliver delivers messages of the past, and returns how many were new.
+func (h Past) deliver(tx *Tx, said []Inbound) (fresh int) {
 	for _, m := range said {
 		tx.Do(`INSERT INTO gone (conversation, platform_id) SELECT conversation, ? FROM erasures
-			WHERE conversation = ? AND author_id = ? AND asked_at >= ? ON CONFLICT DO NOTHING`, m.ID, c.id, m.AuthorID, m.Time.UnixMilli())
+			WHERE conversation = ? AND author_id = ? AND asked_at >= ? ON CONFLICT DO NOTHING`, m.ID, h.c.id, m.AuthorID, m.Time.UnixMilli())
 		m.uncounted = !m.Addressed
-		if c.deliver(tx, m).Fresh {
+		receipt := Inbox(h).deliver(tx, m)
+		if receipt.Fresh {
 			fresh++
 		}
 	}
-	c.reorder(tx) // even if none is new, because platforms repeat messages in any order
+	Inbox(h).reorder(tx) // even if none is new, because platforms repeat messages in any order
 	return fresh
 }
 
 // reorder assigns new ids to the rows of the inbox, in the order in which messages were sent; those
 // with the same time are ordered by their platform ids, which increase on Discord and Slack.
-func (c *Conversation) reorder(tx *Tx) {
+func (in Inbox) reorder(tx *Tx) {
 	// The rows move to negative ids first, because a new id may still be in use.
 	tx.Do(`UPDATE inbox SET id = -place.id
 		FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM inbox WHERE conversation = ?1) AS place
 		JOIN (SELECT id AS old, row_number() OVER (ORDER BY said_at, length(platform_id), platform_id) AS n
 			FROM inbox WHERE conversation = ?1) USING (n)
-		WHERE inbox.id = old AND old <> place.id`, c.id)
+		WHERE inbox.id = old AND old <> place.id`, in.c.id)
 	tx.Do("UPDATE inbox SET id = -id WHERE id < 0")
 	// Messages from before a requested session stay before it.
 	tx.Do(`UPDATE wanted_sessions SET after = coalesce((SELECT max(id) FROM inbox
-		WHERE conversation = wanted_sessions.conversation AND said_at <= wanted_at), 0) WHERE conversation = ?`, c.id)
+		WHERE conversation = wanted_sessions.conversation AND said_at <= wanted_at), 0) WHERE conversation = ?`, in.c.id)
 }
 
 // Import appends messages of the past, which are not answered, in one transaction, and returns those that were new. ErrLive:
 // people have talked to the bot here.
 func (h Past) Import(ctx context.Context, past []Inbound) ([]chat.Message, error) {
-	return Update(ctx, h.c, "import messages", func(tx *Tx) []chat.Message { return h.c.importPast(tx, past) })
+	return Update(ctx, h.c, "import messages", func(tx *Tx) []chat.Message { return h.importAll(tx, past) })
 }
 
-func (c *Conversation) importPast(tx *Tx, past []Inbound) []chat.Message {
+// importAll is Import in a transaction.
+func (h Past) importAll(tx *Tx, past []Inbound) []chat.Message {
 	if Get[bool](tx, `SELECT origin = 'live' OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id)
-		FROM conversations c WHERE id = ?`, c.id) {
+		FROM conversations c WHERE id = ?`, h.c.id) {
 		tx.Fail(ErrLive)
 		return nil
 	}
-	added := c.writePast(tx, past)
+	added := h.write(tx, past)
 	if len(added) > 0 {
-		tx.Do("UPDATE conversations SET origin = 'imported', read_back = 1 WHERE id = ?", c.id)
+		tx.Do("UPDATE conversations SET origin = 'imported', read_back = 1 WHERE id = ?", h.c.id)
 	}
 	return added
 }
@@ -157,7 +160,7 @@ func (c *Conversation) importPast(tx *Tx, past []Inbound) []chat.Message {
 // them only once ReadTo has read them. It returns how many were new.
 func (h Past) ImportUnread(ctx context.Context, past []Inbound) (fresh int, err error) {
 	return Update(ctx, h.c, "import messages", func(tx *Tx) int {
-		added := h.c.importPast(tx, past)
+		added := h.importAll(tx, past)
 		if len(added) > 0 {
 			tx.Do("UPDATE conversations SET unread_from = ? WHERE id = ? AND unread_from = 0", added[0].Seq, h.c.id)
 		}
@@ -185,24 +188,25 @@ func (h Past) ReadTo(ctx context.Context, from, to int64) ([]chat.Message, error
 
 // asked is SQL for the first message since an import began to be read that is addressed to the bot: such a message is
 // answered immediately, and read later with the rest of the import. ?1 is the conversation.
-const asked = `(SELECT seq FROM messages INDEXED BY messages_addressed WHERE addressed = 1
+const asked = `(SELECT seq FROM messages WHERE addressed = 1
 	AND id BETWEEN ?1 << 32 | unread_from AND ?1 << 32 | 4294967295 ORDER BY id LIMIT 1)`
 
 // readTo is SQL for the seq after the last message that the compactor has read, or that it shows before the rest of an import.
 const readTo = "iif(unread_from > 0 AND " + asked + " IS NULL, unread_from, next_seq)"
 
-func (c *Conversation) readTo(tx *Tx) int64 {
-	return Get[int64](tx, "SELECT "+readTo+" FROM conversations WHERE id = ?1", c.id)
+// readEnd returns the seq after the last message that the compactor has read, see readTo.
+func readEnd(tx *Tx, conversation int64) int64 {
+	return Get[int64](tx, "SELECT "+readTo+" FROM conversations WHERE id = ?1", conversation)
 }
 
 // shown returns what a Snapshot shows of the messages: those up to read, and from beyond on to next, unless beyond is 0.
-func (c *Conversation) shown(tx *Tx) (next, beyond, read int64) {
+func shown(tx *Tx, conversation int64) (next, beyond, read int64) {
 	var unread int64
-	tx.Row("SELECT "+readTo+", unread_from FROM conversations WHERE id = ?1", c.id).Scan(&next, &unread)
+	tx.Row("SELECT "+readTo+", unread_from FROM conversations WHERE id = ?1", conversation).Scan(&next, &unread)
 	if unread == 0 || next == unread {
 		return next, 0, next - 1
 	}
-	beyond = Get[int64](tx, "SELECT "+asked+" FROM conversations WHERE id = ?1", c.id)
+	beyond = Get[int64](tx, "SELECT "+asked+" FROM conversations WHERE id = ?1", conversation)
 	return next, beyond, unread - 1
 }
 
@@ -217,7 +221,7 @@ func (h Past) UnreadFrom(ctx context.Context) (seq int64, err error) {
 func (h Past) CheckIDs(ctx context.Context, past []Inbound) error {
 	var other error // for the operator, who need not know what was tried
 	err := h.c.View(ctx, "look for known ids", func(tx *Tx) {
-		if h.c.nextSeq(tx) == 1 {
+		if nextSeq(tx, h.c.id) == 1 {
 			return
 		}
 		for _, in := range past {
@@ -249,35 +253,36 @@ func (h Past) ReadBack(ctx context.Context) (done bool, first string, err error)
 func (h Past) Backfill(ctx context.Context, said []Inbound) error {
 	return h.c.Update(ctx, "deliver earlier messages", func(tx *Tx) {
 		if tx.Do("UPDATE conversations SET read_back = 1 WHERE id = ? AND NOT read_back", h.c.id) {
-			h.c.deliverPast(tx, said)
+			h.deliver(tx, said)
 		}
 	})
 }
 
-// writePast writes those messages that are not known, each a turn of its own.
-func (c *Conversation) writePast(tx *Tx, past []Inbound) (added []chat.Message) {
-	next := c.nextSeq(tx)
+// write writes those messages that are not known, each a turn of its own.
+func (h Past) write(tx *Tx, past []Inbound) (added []chat.Message) {
+	next := nextSeq(tx, h.c.id)
 	places := make(map[string]int64)
 	for _, in := range past {
 		in = clean(in)
 		if in.ID == "" {
 			tx.Fail(errNoID)
 		}
-		if is := c.delivery(tx, in.ID); is.left || is.waits || places[in.ID] != 0 {
+		is := Inbox(h).delivery(tx, in.ID)
+		if is.left || is.waits || places[in.ID] != 0 {
 			continue
 		}
 		m := in.message()
 		m.Seq = next
 		m.Turn = next
-		m.Attachments = c.In(tx).StoreFiles(in.ID, in.Attachments)
-		c.resolve(tx, &m, places)
+		m.Attachments = h.c.In(tx).StoreFiles(in.ID, in.Attachments)
+		Transcript(h).resolve(tx, &m, places)
 		if m.Seq == 1 {
-			c.inherit(tx)
+			inherit(tx, h.c)
 		}
 		added = append(added, m)
 		places[m.ID] = m.Seq
 		next++
 	}
-	c.addMessages(tx, added, func(chat.Message) any { return TurnClosed })
+	Transcript(h).add(tx, added, func(chat.Message) any { return TurnClosed })
 	return added
 }

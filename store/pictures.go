@@ -22,17 +22,17 @@ func (turns Turns) AddPictures(ctx context.Context, turn int64, pictures []chat.
 			return nil
 		}
 		for _, a := range pictures {
-			stored = append(stored, turns.c.storeFile(tx, PicturesOf(turn), a))
+			stored = append(stored, storeFile(tx, turns.c.id, PicturesOf(turn), a))
 		}
 		return stored
 	})
 }
 
 // dropPictures deletes the pictures of a turn's results that are not in its messages.
-func (c *Conversation) dropPictures(tx *Tx, turn int64, messages []chat.Message) {
+func (turns Turns) dropPictures(tx *Tx, turn int64, messages []chat.Message) {
 	var kept []chat.Attachment
 	for _, m := range messages {
 		kept = append(kept, m.Attachments...)
 	}
-	c.In(tx).StoreFiles(PicturesOf(turn), kept)
+	turns.c.In(tx).StoreFiles(PicturesOf(turn), kept)
 }

@@ -25,7 +25,7 @@ type Override struct {
 
 // Set returns the overrides in effect, by key: those set for the conversation and, in a thread, for its channel only.
 func (h Settings) Set(ctx context.Context) ([]Override, error) {
-	return View(ctx, h.c, "read the settings", func(tx *Tx) []Override { return h.c.overrides(tx, "") })
+	return View(ctx, h.c, "read the settings", func(tx *Tx) []Override { return h.overrides(tx, "") })
 }
 
 // OverrideAll sets values, and removes those that are nil: all of them, or none if allow, which gets everything that would then
@@ -37,10 +37,10 @@ func (h Settings) OverrideAll(ctx context.Context, values map[string]*string, by
 			if value == nil {
 				tx.Do("DELETE FROM overrides WHERE conversation = ? AND key = ?", h.c.id, key)
 			} else {
-				h.c.setOverride(tx, key, *value, by)
+				h.setOverride(tx, key, *value, by)
 			}
 		}
-		set := h.c.overrides(tx, "")
+		set := h.overrides(tx, "")
 		if tx.err == nil {
 			refused = allow(PatchOf(set))
 			tx.Fail(refused)
@@ -52,8 +52,8 @@ func (h Settings) OverrideAll(ctx context.Context, values map[string]*string, by
 	return h.c.Fail("change the settings", err)
 }
 
-func (c *Conversation) setOverride(tx *Tx, key, value string, by Person) {
-	tx.Do("REPLACE INTO overrides (conversation, key, value, made_by, made_by_id, made_at) VALUES (?, ?, ?, ?, ?, ?)", c.id, key, value, by.Name, by.ID, Now())
+func (h Settings) setOverride(tx *Tx, key, value string, by Person) {
+	tx.Do("REPLACE INTO overrides (conversation, key, value, made_by, made_by_id, made_at) VALUES (?, ?, ?, ?, ?, ?)", h.c.id, key, value, by.Name, by.ID, Now())
 }
 
 // PatchOf returns overrides as a layer of a policy.
@@ -66,14 +66,14 @@ func PatchOf(set []Override) map[string]string {
 }
 
 // overrides returns those whose key starts with a table's name, "" for those of the policy.
-func (c *Conversation) overrides(tx *Tx, table string) []Override {
-	channel, _ := c.HangsOn()
+func (h Settings) overrides(tx *Tx, table string) []Override {
+	channel, _ := h.c.HangsOn()
 	return List(tx, func(rows *sql.Rows, o *Override) error { return rows.Scan(&o.Key, &o.Value, &o.By, &o.Above) },
 		`SELECT key, value, made_by, conversation <> ?1 FROM overrides
 		WHERE (conversation = ?1 OR conversation = (SELECT id FROM conversations WHERE name = ?2)
 			AND key NOT IN (SELECT key FROM overrides WHERE conversation = ?1))
 		AND substr(key, 1, instr(key, '.')) = ?3
-		ORDER BY key`, c.id, channel, table)
+		ORDER BY key`, h.c.id, channel, table)
 }
 
 // ToolRules are what users decided about tools in a conversation. A thread follows its channel's until it has its own.
@@ -91,7 +91,7 @@ const (
 
 func (h Settings) Tools(ctx context.Context) (ToolRules, error) {
 	return View(ctx, h.c, "read which tools it has", func(tx *Tx) ToolRules {
-		set := PatchOf(h.c.overrides(tx, toolKeys))
+		set := PatchOf(h.overrides(tx, toolKeys))
 		return ToolRules{Added: strings.Fields(set[addedKey]), Approved: strings.Fields(set[approvedKey])}
 	})
 }
@@ -99,10 +99,10 @@ func (h Settings) Tools(ctx context.Context) (ToolRules, error) {
 // SetTools replaces those decisions of users that change; by is the user who did, if it was one.
 func (h Settings) SetTools(ctx context.Context, rules ToolRules, by Person) error {
 	return h.c.Update(ctx, "change which tools it has", func(tx *Tx) {
-		was := PatchOf(h.c.overrides(tx, toolKeys))
+		was := PatchOf(h.overrides(tx, toolKeys))
 		for key, names := range map[string][]string{addedKey: rules.Added, approvedKey: rules.Approved} {
 			if value := strings.Join(names, " "); value != was[key] {
-				h.c.setOverride(tx, key, value, by)
+				h.setOverride(tx, key, value, by)
 			}
 		}
 	})
@@ -151,11 +151,11 @@ func (h Settings) Follow(ctx context.Context, on bool) error {
 
 // Following reports whether the bot follows this thread.
 func (h Settings) Following(ctx context.Context) (bool, error) {
-	return View(ctx, h.c, "look whether it is followed", h.c.following)
+	return View(ctx, h.c, "look whether it is followed", h.following)
 }
 
 const follow = "UPDATE conversations SET following = ? WHERE id = ?"
 
-func (c *Conversation) following(tx *Tx) bool {
-	return Get[bool](tx, "SELECT following FROM conversations WHERE id = ?", c.id)
+func (h Settings) following(tx *Tx) bool {
+	return Get[bool](tx, "SELECT following FROM conversations WHERE id = ?", h.c.id)
 }

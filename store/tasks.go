@@ -74,7 +74,7 @@ func RootOf(name string) (root string, depth int) {
 	return name, depth
 }
 
-func (c *Conversation) IsTask() bool { return strings.HasPrefix(c.name, TaskConnector+":") }
+func (c handle) IsTask() bool { return strings.HasPrefix(c.name, TaskConnector+":") }
 
 // DeletedSourceError is the error of a task that repeats a message which was deleted meanwhile.
 type DeletedSourceError struct{ Seq int64 }
@@ -96,12 +96,12 @@ func (ts Tasks) Begin(ctx context.Context, n NewTask) (Task, error) {
 			tx.Fail(ErrTooManyTasks)
 			return Task{}
 		}
-		chain := ts.c.chainOf(tx, n.Turn)
+		chain := ts.chainOf(tx, n.Turn)
 		if chain != 0 && Get[int](tx, "SELECT count(*) FROM tasks WHERE chain = ?", chain) >= n.Chain {
 			tx.Fail(ErrChainSpent)
 			return Task{}
 		}
-		child := &Conversation{store: ts.c.store}
+		child := handle{store: ts.c.store}
 		for child.id == 0 && tx.err == nil { // memories imported from a task elsewhere may have taken the name
 			number++
 			child.name = fmt.Sprintf("%s:%s/%d", TaskConnector, ts.c.name, number)
@@ -119,23 +119,23 @@ func (ts Tasks) Begin(ctx context.Context, n NewTask) (Task, error) {
 			}
 			tx.Do("INSERT INTO task_sources (message, task) VALUES (?, ?) ON CONFLICT DO NOTHING", ts.c.Row(seq), child.id)
 		}
-		child.deliver(tx, taskMessage("", n.Message, TaskID, ts.c.name))
-		return child.task(tx)
+		Inbox{child}.deliver(tx, taskMessage("", n.Message, TaskID, ts.c.name))
+		return Tasks{child}.self(tx)
 	})
 }
 
 // chainOf returns what set off the tasks that a turn begins, see tasks.chain: the newest message in it that is not a task's
 // result; for results alone, what set off the newest of their tasks; in a task, what set off that. 0: the turn begins a chain.
 // The model could otherwise answer each result with another task, for ever.
-func (c *Conversation) chainOf(tx *Tx, turn int64) (chain int64) {
+func (ts Tasks) chainOf(tx *Tx, turn int64) (chain int64) {
 	switch {
-	case c.IsTask():
-		return Get[int64](tx, "SELECT chain FROM tasks WHERE id = ?", c.id)
+	case ts.c.IsTask():
+		return Get[int64](tx, "SELECT chain FROM tasks WHERE id = ?", ts.c.id)
 	case turn == 0:
 		return 0
 	}
-	low, high := c.RowRange(turn, MaxSeq)
-	const asked = " FROM messages m INDEXED BY messages_addressed WHERE m.id BETWEEN ?1 AND ?2 AND m.addressed = 1 AND m.turn = ?3 AND m.platform_id "
+	low, high := ts.c.RowRange(turn, MaxSeq)
+	const asked = " FROM messages m WHERE m.id BETWEEN ?1 AND ?2 AND m.addressed = 1 AND m.turn = ?3 AND m.platform_id "
 	chain = Get[int64](tx, "SELECT coalesce(max(m.id), 0)"+asked+"NOT LIKE ?4 || '-%'", low, high, turn, TaskID)
 	if chain == 0 {
 		chain = Get[int64](tx, "SELECT coalesce(max((SELECT chain FROM tasks t JOIN conversations k USING (id) WHERE k.name = m.author_id)), 0)"+
@@ -156,7 +156,7 @@ func (ts Tasks) Continue(ctx context.Context, text string) error {
 		next := Get[int64](tx, `SELECT next_seq FROM conversations c JOIN tasks USING (id) WHERE id = ? AND state = 'open'
 			AND NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id)`, ts.c.id)
 		if next != 0 {
-			ts.c.deliver(tx, taskMessage("", text, fmt.Sprintf("%s-next-%d", TaskID, next), ts.c.name))
+			Inbox(ts).deliver(tx, taskMessage("", text, fmt.Sprintf("%s-next-%d", TaskID, next), ts.c.name))
 		}
 	})
 }
@@ -164,19 +164,19 @@ func (ts Tasks) Continue(ctx context.Context, text string) error {
 // End ends the task that this conversation is, and the tasks below it, unless it had already; report goes to its parent.
 func (ts Tasks) End(ctx context.Context, state TaskState, author, report string) (ended bool, err error) {
 	return Update(ctx, ts.c, "end a task", func(tx *Tx) (ended bool) {
-		t := ts.c.task(tx)
+		t := ts.self(tx)
 		if t.State != TaskOpen {
 			return false
 		}
-		ts.c.endBelow(tx, state)
+		endBelow(tx, ts.c.id, state)
 		parent := tx.Conversation(t.Parent)
 		result := taskMessage(author, report, fmt.Sprintf("%s-%d", TaskID, t.Number), ts.c.name)
 		if t.Author == "" && !parent.IsTask() {
 			low, high := parent.RowRange(1, t.Began)
-			result.ReplyTo = Get[string](tx, `SELECT iif(platform_id LIKE ?3 || '-%', reply_to, platform_id) FROM messages INDEXED BY messages_addressed
+			result.ReplyTo = Get[string](tx, `SELECT iif(platform_id LIKE ?3 || '-%', reply_to, platform_id) FROM messages
 				WHERE id BETWEEN ?1 AND ?2 AND addressed = 1 ORDER BY id DESC LIMIT 1`, low, high, TaskID) // who asked for the task
 		}
-		parent.deliver(tx, result)
+		parent.Inbox().deliver(tx, result)
 		return true
 	})
 }
@@ -187,7 +187,7 @@ func (ts Tasks) Drop(ctx context.Context, began int64) ([]Task, error) {
 		open := tx.Tasks("t.parent = ? AND t.state = 'open' AND t.author = '' AND t.began >= ?", ts.c.id, began)
 		for i := range open {
 			dropped := tx.Conversation(open[i].Conversation)
-			dropped.endBelow(tx, TaskStopped)
+			endBelow(tx, dropped.id, TaskStopped)
 			tx.Do(`WITH RECURSIVE below (id) AS (SELECT ?1 UNION SELECT t.id FROM tasks t JOIN below b ON t.parent = b.id)
 				UPDATE tasks SET chain = 0 WHERE id IN below`, dropped.id) // the turn begins them again
 			open[i].State = TaskStopped
@@ -196,17 +196,17 @@ func (ts Tasks) Drop(ctx context.Context, began int64) ([]Task, error) {
 	})
 }
 
-func (c *Conversation) endBelow(tx *Tx, state TaskState) {
+func endBelow(tx *Tx, conversation int64, state TaskState) {
 	tx.Do(`WITH RECURSIVE below (id) AS (SELECT ?1 UNION SELECT t.id FROM tasks t JOIN below b ON t.parent = b.id WHERE t.state = 'open')
-		UPDATE tasks SET state = iif(id = ?1, ?2, ?3), ended_at = ?4 WHERE id IN below AND state = 'open'`, c.id, state, TaskStopped, Now())
+		UPDATE tasks SET state = iif(id = ?1, ?2, ?3), ended_at = ?4 WHERE id IN below AND state = 'open'`, conversation, state, TaskStopped, Now())
 }
 
 // Self returns the task that this conversation is, or ErrNotFound.
 func (ts Tasks) Self(ctx context.Context) (Task, error) {
-	return View(ctx, ts.c, "read the task", ts.c.task)
+	return View(ctx, ts.c, "read the task", ts.self)
 }
 
-func (c *Conversation) task(tx *Tx) Task { return First(tx, tx.Tasks("t.id = ?", c.id)) }
+func (ts Tasks) self(tx *Tx) Task { return First(tx, tx.Tasks("t.id = ?", ts.c.id)) }
 
 // Open returns the conversation's open tasks, oldest first.
 func (ts Tasks) Open(ctx context.Context) ([]Task, error) {

@@ -111,7 +111,7 @@ func (s *Store) Watch(f func(conversation string)) { s.watch = f }
 
 // Conversation returns the conversation with that name; there must be one.
 func (t *Tx) Conversation(name string) *Conversation {
-	c := &Conversation{store: t.store, name: name}
+	c := &Conversation{handle{store: t.store, name: name}}
 	t.Row("SELECT id FROM conversations WHERE name = ?", name).Scan(&c.id)
 	return c
 }
@@ -119,7 +119,7 @@ func (t *Tx) Conversation(name string) *Conversation {
 // Conversations returns the conversations that the rest of the query selects.
 func (t *Tx) Conversations(rest string, args ...any) []*Conversation {
 	return List(t, func(rows *sql.Rows, c **Conversation) error {
-		*c = &Conversation{store: t.store}
+		*c = &Conversation{handle{store: t.store}}
 		return rows.Scan(&(*c).id, &(*c).name)
 	}, "SELECT id, name FROM conversations c "+rest, args...)
 }

@@ -19,11 +19,11 @@ import (
 const MaxSeq = math.MaxUint32
 
 // Row returns the row id of a seq.
-func (c *Conversation) Row(seq int64) int64 { return c.id<<32 | seq }
+func (c handle) Row(seq int64) int64 { return c.id<<32 | seq }
 
 // RowRange returns the row IDs of the seqs from and to, both included. Queries of messages use it or Own, so that none leaves
 // its conversation, whatever numbers it gets; without any seqs the range is empty.
-func (c *Conversation) RowRange(from, to int64) (low, high int64) {
+func (c handle) RowRange(from, to int64) (low, high int64) {
 	from = max(from, 1)
 	to = min(to, MaxSeq)
 	if from > to {
@@ -133,18 +133,19 @@ const (
 	TurnClosed = 2 // it will not be answered
 )
 
-func (c *Conversation) nextSeq(tx *Tx) int64 {
-	return Get[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", c.id)
+// nextSeq returns the seq that the next message of a conversation gets.
+func nextSeq(tx *Tx, conversation int64) int64 {
+	return Get[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", conversation)
 }
 
-// addMessages stores messages and their index rows; the first has the conversation's next seq, and all have their turn. state
+// add stores messages and their index rows; the first has the conversation's next seq, and all have their turn. state
 // returns the state of the turn that a message begins, nil if it begins none; for a waiting turn, the first attempt is counted.
-func (c *Conversation) addMessages(tx *Tx, messages []chat.Message, state func(chat.Message) any) {
+func (tr Transcript) add(tx *Tx, messages []chat.Message, state func(chat.Message) any) {
 	if len(messages) == 0 {
 		return
 	}
 	next := messages[0].Seq
-	if !tx.Do("UPDATE conversations SET next_seq = ? WHERE id = ? AND next_seq <= ?", messages[len(messages)-1].Seq+1, c.id, next) {
+	if !tx.Do("UPDATE conversations SET next_seq = ? WHERE id = ? AND next_seq <= ?", messages[len(messages)-1].Seq+1, tr.c.id, next) {
 		tx.Fail(fmt.Errorf("message %d is in the transcript already", next))
 	}
 	for _, m := range messages {
@@ -155,9 +156,9 @@ func (c *Conversation) addMessages(tx *Tx, messages []chat.Message, state func(c
 		tx.Do(`INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to, reply_seq, quote,
 			calls, call_id, tool, native, said_at, saved_at, addressed, optional, answered, attempts, tokens, deprived)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			c.Row(m.Seq), m.Turn, m.Role, m.ID, m.AuthorID, m.Author, m.Text, toJSON(m.Attachments), m.ReplyTo, m.ReplySeq, m.Quote,
+			tr.c.Row(m.Seq), m.Turn, m.Role, m.ID, m.AuthorID, m.Author, m.Text, toJSON(m.Attachments), m.ReplyTo, m.ReplySeq, m.Quote,
 			toJSON(m.Calls), m.CallID, m.Tool, string(m.Native), m.Time.UnixMilli(), Now(), m.Addressed, m.Optional, turn, turn == waiting, m.Tokens, m.Deprived)
-		c.In(tx).index(m)
+		tr.c.In(tx).index(m)
 		next = m.Seq + 1
 	}
 }
@@ -234,15 +235,15 @@ func (tr Transcript) Recent(ctx context.Context, since time.Time, limit int) ([]
 }
 
 // pins reads the pinned messages of all sessions, in the order in which they were pinned.
-func (c *Conversation) pins(tx *Tx) []transcript.Pin {
+func (tr Transcript) pins(tx *Tx) []transcript.Pin {
 	pins := List(tx, func(rows *sql.Rows, p *transcript.Pin) error {
 		return rows.Scan(&p.Seq, &p.By, UTC(&p.At), &p.Earlier)
 	}, `SELECT p.seq, p.made_by, p.made_at, p.seq < c.session_start FROM pins p JOIN conversations c ON c.id = p.conversation
-		WHERE p.conversation = ? ORDER BY p.made_at, p.seq`, c.id)
+		WHERE p.conversation = ? ORDER BY p.made_at, p.seq`, tr.c.id)
 	if len(pins) == 0 {
 		return nil
 	}
-	for _, m := range c.In(tx).Messages(1, MaxSeq, ofPins, c.id) {
+	for _, m := range tr.c.In(tx).Messages(1, MaxSeq, ofPins, tr.c.id) {
 		i := slices.IndexFunc(pins, func(p transcript.Pin) bool { return p.Seq == m.Seq })
 		pins[i].Message = m
 	}

@@ -42,7 +42,7 @@ type Outcome struct {
 // Unanswered returns the oldest turn waiting for its answer, if any.
 func (turns Turns) Unanswered(ctx context.Context) (turn Turn, ok bool, err error) {
 	err = turns.c.View(ctx, "find unanswered turn", func(tx *Tx) {
-		turn.Seq = turns.c.open(tx)
+		turn.Seq = openTurn(tx, turns.c.id)
 		if turn.Seq == 0 {
 			return
 		}
@@ -83,7 +83,7 @@ func (turns Turns) Of(said []chat.Message) (turn Turn) {
 func (turns Turns) Withdrawn(ctx context.Context, since time.Time) ([]string, error) {
 	return View(ctx, turns.c, "look for deleted questions", func(tx *Tx) []string {
 		return List(tx, func(rows *sql.Rows, id *string) error { return rows.Scan(id) },
-			`SELECT platform_id FROM messages m INDEXED BY messages_changed
+			`SELECT platform_id FROM messages m
 				WHERE `+Own+` AND changed_with IS NOT NULL AND role = 'user' AND addressed = 1 AND deleted_at >= ?2
 				AND NOT EXISTS (SELECT 1 FROM outbox WHERE conversation = ?1 AND instr(answers, '"' || m.platform_id || '"') > 0)
 				ORDER BY id`, turns.c.id, since.UnixMilli())
@@ -97,9 +97,9 @@ func (turns Turns) Messages(ctx context.Context, turn int64) ([]chat.Message, er
 	})
 }
 
-// open returns the seq of the oldest waiting turn, 0 if none is waiting.
-func (c *Conversation) open(tx *Tx) (seq int64) {
-	return Get[int64](tx, "SELECT seq FROM messages INDEXED BY messages_waiting WHERE "+Own+" AND answered = 0 ORDER BY id LIMIT 1", c.id)
+// openTurn returns the seq of the oldest waiting turn, 0 if none is waiting.
+func openTurn(tx *Tx, conversation int64) (seq int64) {
+	return Get[int64](tx, "SELECT seq FROM messages WHERE "+Own+" AND answered = 0 ORDER BY id LIMIT 1", conversation)
 }
 
 // Retry records another start of a waiting turn and returns how many there were. ErrNotFound: no such turn is waiting.
@@ -122,27 +122,28 @@ func (turns Turns) Finish(ctx context.Context, o Outcome) (contextStored bool, e
 		}
 		low, high := turns.c.RowRange(o.Turn, o.Turn)
 		tx.change("UPDATE messages SET answered = ? WHERE id BETWEEN ? AND ? AND answered = 0", state, low, high)
-		turns.c.append(tx, &o)
-		contextStored = turns.c.keepContext(tx, o.Context, o.Version)
+		turns.append(tx, &o)
+		contextStored = turns.c.In(tx).keepContext(o.Context, o.Version)
 		if n := len(o.Messages); n > 0 && o.Sent.Window > 0 {
 			tx.Do("INSERT INTO turn_usage (id, window, used, counted, estimated, context, factor) VALUES (?, ?, ?, ?, ?, ?, ?)",
 				turns.c.Row(o.Messages[n-1].Seq), o.Sent.Window, o.Sent.Used, o.Sent.Counted, o.Sent.Estimated, o.Sent.Context, o.Sent.Factor)
 		}
-		turns.c.addUsage(tx, o.Usage)
-		turns.c.post(tx, o)
+		turns.addUsage(tx, o.Usage)
+		Outbox(turns).post(tx, o)
 		return contextStored
 	})
 }
 
-func (c *Conversation) append(tx *Tx, o *Outcome) {
+// append writes the messages of an answer, and the count of its prompt.
+func (turns Turns) append(tx *Tx, o *Outcome) {
 	tx.Do("UPDATE conversations SET counted = ?, counted_estimate = ?, counted_by = ?, counted_with = ? WHERE id = ?",
-		o.Count.Prompt, o.Count.Estimate, o.Count.Model, o.Count.Version, c.id)
-	messages, changed := c.withoutChangedCopies(tx, o.Messages, o.Version)
+		o.Count.Prompt, o.Count.Estimate, o.Count.Model, o.Count.Version, turns.c.id)
+	messages, changed := turns.c.In(tx).withoutChangedCopies(o.Messages, o.Version)
 	if changed { // the prompt still has that
-		c.In(tx).NextVersion()
+		turns.c.In(tx).NextVersion()
 	}
-	c.dropPictures(tx, o.Turn, messages)
-	c.addMessages(tx, messages, func(chat.Message) any { return nil })
+	turns.dropPictures(tx, o.Turn, messages)
+	Transcript(turns).add(tx, messages, func(chat.Message) any { return nil })
 	for i, m := range messages {
 		if m.Turn != o.Turn || m.Role == llm.RoleUser {
 			tx.Fail(fmt.Errorf("message %d (%s, turn %d) is no part of the answer", m.Seq, m.Role, m.Turn))
@@ -150,7 +151,7 @@ func (c *Conversation) append(tx *Tx, o *Outcome) {
 		if m.Role == llm.RoleAssistant && m.Text != o.Messages[i].Text { // an answer without a model, which is all of the reply
 			o.Pieces = []string{m.Text}
 		}
-		c.keepQuotes(tx, m)
+		turns.c.In(tx).keepQuotes(m)
 	}
 }
 
@@ -170,25 +171,26 @@ type Piece struct {
 func (out Outbox) Post(ctx context.Context, o Outcome) error {
 	return out.c.Update(ctx, "post reply "+o.Reply, func(tx *Tx) {
 		if !Exists(tx, "SELECT 1 FROM outbox WHERE conversation = ? AND reply = ?", out.c.id, o.Reply) {
-			out.c.post(tx, o)
+			out.post(tx, o)
 		}
 	})
 }
 
-func (c *Conversation) post(tx *Tx, o Outcome) {
+// post queues the pieces of a reply, if it has an ID.
+func (out Outbox) post(tx *Tx, o Outcome) {
 	if o.Reply == "" {
 		return
 	}
 	for part, text := range o.Pieces {
 		tx.Do(`INSERT INTO outbox (conversation, reply, part, parts, answers, text, failure, created_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, c.id, o.Reply, part, len(o.Pieces), toJSON(o.To), text, o.Failure, Now())
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, out.c.id, o.Reply, part, len(o.Pieces), toJSON(o.To), text, o.Failure, Now())
 	}
 }
 
 // Unsent returns the pieces that still have to be sent, in sending order.
 func (out Outbox) Unsent(ctx context.Context) ([]Piece, error) {
 	pieces, err := selectAlone(ctx, out.c.store, scanPiece,
-		"SELECT "+pieceColumns+" FROM outbox INDEXED BY outbox_unsent WHERE conversation = ? AND "+unsent+" ORDER BY id", out.c.id)
+		"SELECT "+pieceColumns+" FROM outbox WHERE conversation = ? AND "+unsent+" ORDER BY id", out.c.id)
 	return pieces, out.c.Fail("read outbox", err)
 }
 
@@ -215,7 +217,7 @@ func (out Outbox) Sent(ctx context.Context, row int64, platformID string) error 
 // SentAs returns the piece that was sent as a message of the platform, or ErrNotFound.
 func (out Outbox) SentAs(ctx context.Context, platformID string) (Piece, error) {
 	return View(ctx, out.c, "look for a sent piece", func(tx *Tx) Piece {
-		return First(tx, List(tx, scanPiece, "SELECT "+pieceColumns+` FROM outbox INDEXED BY outbox_platform
+		return First(tx, List(tx, scanPiece, "SELECT "+pieceColumns+` FROM outbox
 			WHERE conversation = ? AND platform_id = ? AND platform_id <> ''`, out.c.id, platformID))
 	})
 }

@@ -37,16 +37,16 @@ func Day(t time.Time) string { return t.Local().Format(time.DateOnly) }
 
 // AddUsage adds to the usage of the conversation's models.
 func (turns Turns) AddUsage(ctx context.Context, all []Usage) error {
-	return turns.c.Update(ctx, "write usage", func(tx *Tx) { turns.c.addUsage(tx, all) })
+	return turns.c.Update(ctx, "write usage", func(tx *Tx) { turns.addUsage(tx, all) })
 }
 
-func (c *Conversation) addUsage(tx *Tx, all []Usage) {
+func (turns Turns) addUsage(tx *Tx, all []Usage) {
 	for _, u := range all {
 		tx.Do(`INSERT INTO usage (conversation, day, kind, model, long, requests, input, cached, written, output)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT DO UPDATE SET requests = requests + excluded.requests, input = input + excluded.input,
 			cached = cached + excluded.cached, written = written + excluded.written, output = output + excluded.output`,
-			c.id, u.Day, u.Kind, u.Model, u.Long, u.Requests, u.Input, u.Cached, u.Written, u.Output)
+			turns.c.id, u.Day, u.Kind, u.Model, u.Long, u.Requests, u.Input, u.Cached, u.Written, u.Output)
 	}
 }
 
@@ -179,9 +179,9 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, coalesce((SELECT updated_at FROM mod
 		Now(), factTTL.Milliseconds())
 }
 
-// count returns the last count, if the head it belongs to is still the current one.
-func (c *Conversation) count(tx *Tx) (count transcript.Count) {
-	tx.Row("SELECT counted, counted_estimate, counted_by, counted_with FROM conversations WHERE id = ? AND counted > 0 AND counted_with = version", c.id).
+// lastCount returns the last count, if the head it belongs to is still the current one.
+func lastCount(tx *Tx, conversation int64) (count transcript.Count) {
+	tx.Row("SELECT counted, counted_estimate, counted_by, counted_with FROM conversations WHERE id = ? AND counted > 0 AND counted_with = version", conversation).
 		Found(&count.Prompt, &count.Estimate, &count.Model, &count.Version)
 	return count
 }

@@ -1,0 +1,98 @@
+// What a thread inherits from its channel when its first message is written: a copy of the channel's summaries and of the message the
+// thread hangs on, made once. Later changes in the channel do not reach it; deletions do.
+
+package store
+
+import (
+	"database/sql"
+	"strings"
+
+	"cairn/chat"
+	"cairn/llm"
+	"cairn/transcript"
+)
+
+// HangsOn returns, for a thread, the name of its channel and the platform ID of the message it hangs on, if any.
+func (c handle) HangsOn() (channel, message string) {
+	end := max(strings.LastIndexByte(c.name, '/'), 0)
+	if c.IsTask() || !strings.Contains(c.name[:end], "/") { // its parent sends a task what it may know
+		return "", ""
+	}
+	return c.name[:end], c.name[end+1:]
+}
+
+// inherit copies the channel's applied rows and the message the thread hangs on, when the thread's first message is written.
+// If the bot has seen nothing in the channel there is nothing to copy.
+func inherit(tx *Tx, thread handle) {
+	name, root := thread.HangsOn()
+	above := handle{store: thread.store, name: name}
+	above.id = Get[int64](tx, "SELECT id FROM conversations WHERE name = ?", name)
+	if above.id == 0 {
+		return
+	}
+	tx.Do("UPDATE conversations SET parent = ? WHERE id = ?", above.id, thread.id)
+	thread.In(tx).NextVersion()
+	head := Compactions{above}.head(tx)
+	for i, row := range head.Stack {
+		addInherited(tx, thread, above, i+1, row, row.InheritedCost(), chat.Message{Text: row.Text})
+	}
+	m, found := Transcript{above}.saidAs(tx, root)
+	if !found {
+		return
+	}
+	low, high := above.RowRange(m.Seq, MaxSeq)
+	answer := Get[string](tx, `SELECT text FROM messages WHERE id BETWEEN ? AND ? AND turn = ? AND role = 'assistant' AND platform_id <> ''
+		ORDER BY id LIMIT 1`, low, high, m.Turn) // in Slack it may be in the thread and belong to the channel
+	if answer != "" && m.Role == llm.RoleUser && m.Seq != 0 {
+		m.Text += "\n\nYou answered: " + answer
+	}
+	m.ID = root
+	if m.ReplySeq > 0 { // its number would refer to another message here
+		m.ReplyTo = ""
+		m.Quote = ""
+	}
+	for i := range m.Attachments {
+		m.Attachments[i].File = 0 // described in words
+	}
+	addInherited(tx, thread, above, 0, transcript.Summary{Span: transcript.Span{From: m.Seq, To: m.Seq}, FromTime: m.Time, ToTime: m.Time, Messages: 1}, 0, m)
+}
+
+// addInherited writes a summary, with its text in m, or the message m that the thread hangs on.
+func addInherited(tx *Tx, thread, above handle, place int, row transcript.Summary, tokens int, m chat.Message) {
+	tx.Do(`INSERT INTO inherited (conversation, place, parent, from_seq, to_seq, from_at, to_at, kind, messages,
+		platform_id, role, author, reply_to, quote, text, attachments, tokens, lines) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		thread.id, place, above.id, row.From, row.To, row.FromTime.UnixMilli(), row.ToTime.UnixMilli(), row.Kind, row.Messages,
+		m.ID, m.Role, m.Author, m.ReplyTo, m.Quote, m.Text, toJSON(m.Attachments), tokens, toJSON(row.Lines))
+}
+
+// inheritance reads what a thread inherited.
+func inheritance(tx *Tx, conversation int64) (in transcript.Inheritance) {
+	Each(tx, func(rows *sql.Rows) error {
+		var row transcript.Summary
+		var m chat.Message
+		err := rows.Scan(&row.From, &row.To, Local(&row.FromTime), Local(&row.ToTime), &row.Kind, &row.Messages,
+			&m.ID, &m.Role, &m.Author, &m.ReplyTo, &m.Quote, &row.Text, JSON(&m.Attachments), &row.Tokens,
+			listColumn[transcript.Line]{&row.Lines, new(bool)})
+		if row.Kind == "" {
+			m.Text = row.Text
+			m.Time = row.FromTime
+			in.Root = &m
+			return err
+		}
+		if row.Kind == transcript.Placeholder { // it says how many messages are left, which a deletion changes
+			row.Tokens = row.InheritedCost()
+		}
+		in.Stack = append(in.Stack, row)
+		return err
+	}, `SELECT from_seq, to_seq, from_at, to_at, kind, messages, platform_id, role, author, reply_to, quote, text, attachments, tokens, lines
+		FROM inherited WHERE conversation = ? ORDER BY place`, conversation)
+	return in
+}
+
+// TouchThreads increments the version of the threads whose copies match the condition.
+func (rs Rows) TouchThreads(where string, args ...any) {
+	for _, thread := range rs.tx.Conversations("WHERE id IN (SELECT conversation FROM inherited WHERE parent = ? AND "+where+")",
+		append([]any{rs.c.id}, args...)...) {
+		thread.In(rs.tx).NextVersion()
+	}
+}
