@@ -126,7 +126,7 @@ func forgetEdited(c *store.Conversation, tx *store.Tx, was, is chat.Message) {
 	for _, word := range words.Cut(textOf(is)) {
 		delete(removed, word.Term)
 	}
-	gone := memory.ForgetFrom(c, tx, was.Seq, func(m memory.Memory) bool { return 2*len(removed) > before || says(m.Content, removed) })
+	gone := memory.ForgetFrom(c, tx, was.Seq, func(m store.Memory) bool { return 2*len(removed) > before || says(m.Content, removed) })
 	c.In(tx).ForgetQuotes(gone, true)
 	if len(removed) > 0 {
 		empty(c, tx, c.In(tx).Copying(was.Seq))

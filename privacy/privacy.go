@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/memory"
 	"cairn/store"
 )
 
@@ -78,14 +77,6 @@ func (pr Conversation) Traces(ctx context.Context, who Who) (Holding, error) {
 	return store.View(ctx, pr.c, "count what is stored about a person", func(tx *store.Tx) Holding { return traces(pr.c, tx, who) })
 }
 
-// concerning selects the memories of conversation ?1 that person ?2 said first, or that are about them, up to number ?3.
-const concerning = `SELECT DISTINCT p.memory FROM memory_people p JOIN memories k ON k.id = p.memory
-	WHERE p.author_id = ?2 AND p.role IN ('said', 'about') AND k.conversation = ?1 AND k.id <= ?3`
-
-func memoriesOf(c *store.Conversation, tx *store.Tx, author string, upto int64) (n int) {
-	return store.Get[int](tx, "SELECT count(*) FROM ("+concerning+")", c.ID(), author, upto)
-}
-
 func traces(c *store.Conversation, tx *store.Tx, who Who) Holding {
 	author := who.ID
 	if author == "" {
@@ -96,7 +87,7 @@ func traces(c *store.Conversation, tx *store.Tx, who Who) Holding {
 		+ (SELECT count(*) FROM inbox WHERE conversation = ?1 AND author_id = ?2)
 		+ (SELECT count(*) FROM tasks WHERE parent = ?1 AND author = ?2)`,
 		c.ID(), author) + len(linesOf(c, tx, author)) + typedIn(c, tx, who)
-	return Holding{c.Name(), messages, memoriesOf(c, tx, author, math.MaxInt64)}
+	return Holding{c.Name(), messages, tx.TracesOf(c, author).CountMemories(math.MaxInt64)}
 }
 
 // Everywhere returns the conversations of a person's connector in which something about them is stored, and how much in each.
@@ -165,9 +156,9 @@ func (pr Conversation) EraseSome(ctx context.Context, author string) (e Erased, 
 			e.Done = true
 			return
 		}
-		had := memoriesOf(pr.c, tx, author, upto)
+		had := tx.TracesOf(pr.c, author).CountMemories(upto)
 		left := eraseMessages(pr.c, tx, author, before, &e) || eraseMemories(pr.c, tx, author, upto, &e) || eraseLines(pr.c, tx, author, &e)
-		e.Memories = had - memoriesOf(pr.c, tx, author, upto)
+		e.Memories = had - tx.TracesOf(pr.c, author).CountMemories(upto)
 		if left { // those that only the messages said went with them
 			return
 		}
@@ -217,18 +208,17 @@ func eraseMessages(c *store.Conversation, tx *store.Tx, author string, before in
 
 // eraseMemories deletes the next memories; left reports that there may be more.
 func eraseMemories(c *store.Conversation, tx *store.Tx, author string, upto int64, e *Erased) (left bool) {
-	theirs := memory.ReadMemories(tx, "WHERE m.id IN ("+concerning+" ORDER BY 1 LIMIT ?4)", c.ID(), author, upto, erasedAtOnce)
+	theirs := tx.TracesOf(c, author).Memories(upto, erasedAtOnce)
 	var gone []int64
 	for _, m := range theirs {
-		memory.DeleteMemory(c, tx, m)
+		tx.MemoriesOf(c).Delete(m)
 		gone = append(gone, m.ID)
 	}
 	c.In(tx).ForgetQuotes(gone, true)
 	if len(theirs) == erasedAtOnce {
 		return true
 	}
-	tx.Do(`DELETE FROM memory_people WHERE author_id = ?2
-		AND memory IN (SELECT id FROM memories WHERE conversation = ?1 AND id <= ?3)`, c.ID(), author, upto)
+	tx.TracesOf(c, author).LeaveMemories(upto)
 	return false
 }
 

@@ -14,16 +14,19 @@ const (
 	DatabaseName   = databaseName
 	EndedWith      = endedWith
 	HeldName       = heldName
+	IsHere         = isHere
 	LatestApplied  = latestApplied
 	LockName       = lockName
 	MadeWith       = madeWith
 	MostOfName     = maxAuthorBytes
 	OfPins         = ofPins
 	ReaderPragmas  = readerPragmas
+	Retire         = retire
 	SessionsShown  = sessionsShown
 	ToRead         = toRead
 	ToWrite        = toWrite
 	CopyPart       = partPrefix
+	WasRead        = wasRead
 	WriterPragmas  = writerPragmas
 )
 
