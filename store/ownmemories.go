@@ -68,6 +68,11 @@ func (ms OwnMemories) rowsOf(seqs []int64) string {
 	return Encode(rows)
 }
 
+// Numbers returns the numbers of all memories of the conversation, in order.
+func (ms OwnMemories) Numbers() []int64 {
+	return Values[int64](ms.tx, "SELECT id FROM memories WHERE conversation = ? ORDER BY id", ms.c.id)
+}
+
 // From returns the memories that come from a message, in any state.
 func (ms OwnMemories) From(seq int64) []Memory {
 	low, high := ms.c.RowRange(seq, seq)
