@@ -109,7 +109,7 @@ func ranked(tx *store.Tx, f Filter) (chosen []weighed) {
 	query := search.Parse(f.Query, f.Asker, time.Now())
 	scores := query.Scores(in.Index())
 	now := time.Now()
-	for _, m := range in.Among(slices.Collect(maps.Keys(scores)), f.rows(), f.Sort) {
+	in.Among(slices.Collect(maps.Keys(scores)), f.rows(), f.Sort, func(m store.Memory) {
 		w := weighed{id: m.ID}
 		w.Add("words", scores[m.ID])
 		if query.IsAbout(m.About, m.Speaker) {
@@ -118,7 +118,7 @@ func ranked(tx *store.Tx, f Filter) (chosen []weighed) {
 		w.Add("importance", w.Total*byImportance*m.Importance)
 		w.Add("age", w.Total*byImportance*(decayed(m, now)-m.Importance)/(1+byImportance*m.Importance))
 		chosen = append(chosen, w)
-	}
+	})
 	if f.Sort == "" {
 		slices.SortStableFunc(chosen, func(x, y weighed) int { return cmp.Compare(y.Total, x.Total) })
 	}

@@ -111,12 +111,15 @@ func (sm ScopedMemories) Page(f MemoryFilter, sort string, limit, offset int) []
 	return sm.tx.memories("WHERE "+chosen+" ORDER BY "+memoryOrders[cmp.Or(sort, "said")]+" LIMIT ? OFFSET ?", append(args, limit, offset)...)
 }
 
-// Among returns those of the memories ids that f chooses, in an order as of Page. It reads only what a ranking needs: ID, SaidAt, Importance,
-// Kind, Speaker, About, Pinned and Confirmed.
-func (sm ScopedMemories) Among(ids []int64, f MemoryFilter, sort string) []Memory {
+// Among calls each for those of the memories ids that f chooses, in an order as of Page, without a list of them, because a question may
+// find most. It reads only what a ranking needs: ID, SaidAt, Importance, Kind, Speaker, About, Pinned and Confirmed.
+func (sm ScopedMemories) Among(ids []int64, f MemoryFilter, sort string, each func(Memory)) {
 	chosen, args := f.where(sm.in)
-	return List(sm.tx, func(rows *sql.Rows, m *Memory) error {
-		return rows.Scan(&m.ID, UTC(&m.SaidAt), &m.Importance, &m.Kind, &m.Speaker, &m.About, &m.Pinned, &m.Confirmed)
+	Each(sm.tx, func(rows *sql.Rows) error {
+		var m Memory
+		err := rows.Scan(&m.ID, UTC(&m.SaidAt), &m.Importance, &m.Kind, &m.Speaker, &m.About, &m.Pinned, &m.Confirmed)
+		each(m)
+		return err
 	}, `SELECT id, said_at, importance, kind, speaker, about, pinned, confirmed FROM memories
 		WHERE id IN (SELECT value FROM json_each(?)) AND `+chosen+" ORDER BY "+memoryOrders[cmp.Or(sort, "said")],
 		append([]any{listOf(ids)}, args...)...)
