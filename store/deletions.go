@@ -88,14 +88,14 @@ func (d Deletions) HasTerm(term string) bool {
 
 // Quoting returns the messages that quote a message, by its platform ID.
 func (ms Messages) Quoting(id string) []chat.Message {
-	return ms.rs.MessagesOf("messages INDEXED BY messages_quotes", 1, MaxSeq,
-		"AND conversation = ? AND reply_to = ? AND quote <> ''", ms.rs.c.id, id)
+	return ms.rows().MessagesOf("messages INDEXED BY messages_quotes", 1, MaxSeq,
+		"AND conversation = ? AND reply_to = ? AND quote <> ''", ms.c.id, id)
 }
 
 // Answer returns the messages of a turn that may repeat others: the model's, and the results of tools, except those that only
 // its context and its saving of memories returned.
 func (ms Messages) Answer(turn int64) []chat.Message {
-	return ms.rs.Messages(turn, ms.rs.LastOf(turn), "AND role <> 'user' AND tool NOT IN ('context', 'memory_save')")
+	return ms.rows().Messages(turn, ms.rows().LastOf(turn), "AND role <> 'user' AND tool NOT IN ('context', 'memory_save')")
 }
 
 // Tasks returns the tasks that the conversation has started.

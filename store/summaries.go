@@ -7,7 +7,7 @@ import "cairn/transcript"
 // Summaries are a conversation's summaries in any state, in one transaction.
 type Summaries struct{ rs Rows }
 
-func (t *Tx) SummariesOf(c *Conversation) Summaries { return Summaries{Rows{c, t}} }
+func (t *Tx) SummariesOf(c *Conversation) Summaries { return Summaries{c.In(t)} }
 
 // Beside returns those around a span with a line that rests on a message outside of theirs.
 func (s Summaries) Beside(around transcript.Span) []transcript.Summary {

@@ -124,11 +124,11 @@ type MessageIndex struct {
 
 // Index returns the full-text index of the messages before a seq.
 func (ms Messages) Index(before int64) MessageIndex {
-	here := fmt.Sprintf("conversation = %d", ms.rs.c.id)
+	here := fmt.Sprintf("conversation = %d", ms.c.id)
 	return MessageIndex{TermIndex{
-		tx: ms.rs.tx, in: scopeIDs{own: []int64{ms.rs.c.id}}, table: "message_terms", document: "seq",
+		tx: ms.tx, in: scopeIDs{own: []int64{ms.c.id}}, table: "message_terms", document: "seq",
 		within: fmt.Sprintf("%s AND seq < %d", here, before), spoken: here, size: int(before - 1), sampled: true,
-	}, ms.rs.c}
+	}, ms.c}
 }
 
 // Near returns the postings of a term at most distance messages away from one of the messages.
