@@ -64,14 +64,14 @@ var mutants = map[string]mutant{
 		err = j.conversation.Store().Update(ctx, func(tx *store.Tx) { j.save(tx, d) })
 		return s.answer(d.note), err
 	}OLD`, "./store", "TestCoverage"},
-	"what a failed job saved is saved again": {"memory/job.go", `
-		return store.Exists(tx, wasRead, c.ID(), j.row.ID, m.Seq, d.By == byExtractive, c.Row(m.Seq))
+	"what a failed job saved is saved again": {"store/ownmemories.go", `
+	return Exists(ms.tx, wasRead, ms.c.id, compaction, seq, either, ms.c.Row(seq))
 `, `
-		row := c.Row(m.Seq)
-		if BUG {
-			row = 0
-		}
-		return store.Exists(tx, wasRead, c.ID(), j.row.ID, m.Seq, d.By == byExtractive, row)
+	row := ms.c.Row(seq)
+	if BUG {
+		row = 0
+	}
+	return Exists(ms.tx, wasRead, ms.c.id, compaction, seq, either, row)
 `, "./compactor", "TestMemoriesOutliveTheirSummary"},
 	"a repair asks for no room": {"compactor/apply.go", `
 	return c.estimated(int(0.95*p.EmergencyThreshold*float64(c.o.Window())) - used)

@@ -4,7 +4,6 @@ package memory
 
 import (
 	"cmp"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -43,19 +42,19 @@ const maxContent = 1000
 
 // draft is a memory that is not written yet. What its maker leaves out is zero: Reach is "server", SavedAt now.
 type draft struct {
-	Memory                          // Sources: the messages that its maker names
-	supersedes int64                // the memory it supersedes; 0: none
-	folded     string               // see words.Fold
-	said       []chat.Message       // the messages it comes from, in order
-	until      string               // when it ends, as a model wrote it; "": never
-	people     []person             // whom it concerns
-	note       string               // for its maker, once it is checked
-	read       []transcript.Summary // what its maker read in place of messages
-	shown      string               // what its maker was shown that no message has: its system prompt
+	store.Memory                      // Sources: the messages that its maker names
+	supersedes   int64                // the memory it supersedes; 0: none
+	folded       string               // see words.Fold
+	said         []chat.Message       // the messages it comes from, in order
+	until        string               // when it ends, as a model wrote it; "": never
+	people       []person             // whom it concerns
+	note         string               // for its maker, once it is checked
+	read         []transcript.Summary // what its maker read in place of messages
+	shown        string               // what its maker was shown that no message has: its system prompt
 }
 
 func draftOf(m summarize.MemoryDraft, by string) draft {
-	return draft{Memory: Memory{Kind: m.Kind, Content: m.Content, Importance: m.Importance, About: m.About, Sources: m.Messages, By: by}}
+	return draft{Memory: store.Memory{Kind: m.Kind, Content: m.Content, Importance: m.Importance, About: m.About, Sources: m.Messages, By: by}}
 }
 
 // saidAt is when it was said first; now, if it comes from no message.
@@ -139,7 +138,7 @@ func sourcesOf(c *store.Conversation, tx *store.Tx, seqs []int64, from, to int64
 		if seq < from || seq > to {
 			continue
 		}
-		named := c.In(tx).Messages(seq, seq, "")
+		named := tx.MessagesOf(c).At(seq)
 		if len(named) == 0 {
 			return nil, fmt.Errorf("there is no message %d", seq)
 		}
@@ -176,19 +175,14 @@ func checkAbout(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) e
 	if about == "" || strings.EqualFold(about, d.Speaker) {
 		return nil
 	}
-	low, high := c.RowRange(from, to)
 	known := false
-	store.Each(tx, func(rows *sql.Rows) error {
-		var name, id string
-		err := rows.Scan(&name, &id)
-		if strings.EqualFold(name, about) {
-			d.About = name
-			d.AboutID = id
+	for _, person := range tx.PeopleOf(c).Speakers(from, to) {
+		if strings.EqualFold(person.Name, about) {
+			d.About = person.Name
+			d.AboutID = person.ID
 			known = true
 		}
-		return err
-	}, `SELECT author, iif(min(author_id) = max(author_id), min(author_id), '') FROM messages
-		WHERE id BETWEEN ? AND ? AND role = 'user' AND deleted_at IS NULL GROUP BY author ORDER BY author DESC`, low, high)
+	}
 	if !known && d.By == byPerson {
 		return &ContentError{fmt.Errorf("about is %q, who does not speak here: leave it out", about)}
 	}

@@ -19,7 +19,7 @@ func checkEvidence(c *store.Conversation, tx *store.Tx, d *draft) error {
 	if d.By == byPerson || d.By == byExtractive || len(d.said) == 0 { // people are believed, and extracts quote
 		return nil
 	}
-	members := store.Values[string](tx, "SELECT DISTINCT name FROM members WHERE conversation = ? ORDER BY name", c.ID())
+	members := tx.PeopleOf(c).Members()
 	judge := summarize.JudgeOf(evidenceOf(c, tx, d), slices.DeleteFunc(members, common)...).With("", d.shown)
 	s := judge.Support(d.Content, d.About, seqsOf(d.said))
 	if len(s.Seqs) == 0 {
@@ -56,21 +56,17 @@ func evidenceOf(c *store.Conversation, tx *store.Tx, d *draft) []summarize.Item 
 // answered returns the messages that a message may answer: the one that it replies to, or else those just before it.
 func answered(c *store.Conversation, tx *store.Tx, m chat.Message) []chat.Message {
 	if m.ReplySeq != 0 {
-		return c.In(tx).Messages(m.ReplySeq, m.ReplySeq, "")
+		return tx.MessagesOf(c).At(m.ReplySeq)
 	}
 	const back = 3
-	return c.In(tx).Messages(max(m.Seq-back, 1), m.Seq-1, "AND role <> 'tool' ORDER BY id")
+	return tx.MessagesOf(c).Spoken(max(m.Seq-back, 1), m.Seq-1)
 }
 
 // isMentioned reports whether any message that the conversation recalls has a name.
 func isMentioned(c *store.Conversation, tx *store.Tx, name string) bool {
-	in := jsonList(scopeOf(c, tx).own)
-	return !slices.ContainsFunc(words.Content(name), func(term string) bool { return !store.Exists(tx, withTerm, term, in) })
+	in := tx.MemoriesIn(scopeOf(c, tx))
+	return !slices.ContainsFunc(words.Content(name), func(term string) bool { return !in.Mentioned(term) })
 }
-
-// withTerm finds a message with term ?1 in conversations ?2. The results of memory_save repeat the names that it refuses.
-const withTerm = `SELECT 1 FROM message_terms t JOIN messages m ON m.id = t.conversation << 32 | t.seq
-	WHERE t.term = ?1 AND t.conversation IN (SELECT value FROM json_each(?2)) AND m.tool <> 'memory_save'`
 
 func list(messages []chat.Message) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(seqsOf(messages)), " ", ", "), "[]")

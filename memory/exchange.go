@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"cairn/chat"
-	"cairn/internal/words"
 	"cairn/store"
 )
 
@@ -34,8 +33,7 @@ type Source struct {
 func (ms Memories) Export(ctx context.Context, f Filter, do func(Exported, []chat.Message) error) error {
 	var refused error
 	err := ms.view(ctx, "export memories", f, func(tx *store.Tx, f Filter) {
-		chosen, args := f.where()
-		for _, id := range store.Values[int64](tx, "SELECT id FROM memories WHERE "+chosen+" ORDER BY id", args...) {
+		for _, id := range tx.MemoriesIn(f.in).Numbers(f.rows()) {
 			m, from := readComplete(tx, id)
 			e := Exported{Memory: m, Messages: []Source{}}
 			for _, said := range from {
@@ -61,7 +59,7 @@ func CheckExported(all []Exported) error {
 }
 
 func (e *Exported) complete() error {
-	d := draft{Memory: e.Memory}
+	d := draft{Memory: e.Memory.Memory}
 	if err := checkContent(&d); err != nil {
 		return err
 	}
@@ -124,7 +122,7 @@ func (ms Memories) Import(ctx context.Context, all []Exported) (n ImportResult, 
 		at[e.ID] = i
 	}
 	err = ms.store.Update(ctx, func(tx *store.Tx) {
-		newest := store.Get[int64](tx, "SELECT coalesce(max(id), 0) FROM memories")
+		newest := tx.Memories().Newest()
 		rows := make([]int64, len(all))
 		fresh := make([]bool, len(all))
 		for i, e := range all {
@@ -133,39 +131,24 @@ func (ms Memories) Import(ctx context.Context, all []Exported) (n ImportResult, 
 		for i, e := range all {
 			next, there := at[e.SupersededBy]
 			if e.SupersededBy != 0 && there && rows[next] != 0 && fresh[i] && e.State != "active" && all[next].Conversation == e.Conversation {
-				tx.Do(linkMemory, rows[next], rows[i])
+				tx.Memories().Link(rows[next], rows[i])
 			}
 		}
 	})
 	return n, store.Fail("import memories", err)
 }
 
-// linkMemory notes that memory ?1 superseded memory ?2, unless ?2 superseded ?1, or one that did.
-const linkMemory = `UPDATE memories SET superseded_by = ?1 WHERE id = ?2 AND id NOT IN (
-	WITH RECURSIVE later (id) AS (SELECT ?1 UNION SELECT superseded_by FROM memories JOIN later USING (id) WHERE superseded_by IS NOT NULL)
-	SELECT id FROM later)`
-
-// isHere finds an exported memory in conversation ?1: one with the same words ?2 and time ?3 from before the
-// import, or an active one with the same words. Each half has an index, which an OR of both would not use.
-const isHere = `SELECT id FROM (
-		SELECT id, state FROM memories WHERE conversation = ?1 AND folded = ?2 AND state = 'active' AND ?4 = 'active' UNION ALL
-		SELECT id, state FROM memories WHERE conversation = ?1 AND folded = ?2 AND said_at = ?3 AND id <= ?5
-			AND state IN ('active', 'superseded', 'forgotten', 'replaced'))
-	ORDER BY state = ?4 DESC, id`
-
 // importMemory writes one memory, unless it exists, and returns its number; 0: it is left out. newest is the last memory from
 // before the import.
 func importMemory(tx *store.Tx, e Exported, newest int64, n *ImportResult) (id int64, fresh bool) {
-	tx.Do("INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", e.Conversation, store.Now())
-	c := tx.Conversation(e.Conversation)
-	folded := words.Fold(e.Content)
-	id = store.Get[int64](tx, isHere, c.ID(), folded, e.SaidAt.UnixMilli(), e.State, newest)
+	c := tx.EnsureConversation(e.Conversation)
+	id = tx.MemoriesOf(c).Imported(e.Memory.Memory, newest)
 	if id != 0 {
 		n.Known++
 		return id, false
 	}
 	said := messagesHere(c, tx, e.Messages)
-	d := draft{Memory: e.Memory, folded: folded, said: said}
+	d := draft{Memory: e.Memory.Memory, said: said}
 	d.Compaction = 0 // one of another data folder
 	d.concern(e.AboutID != "" && e.AboutID != e.SpeakerID)
 	if checkOptOuts(c, tx, d) != nil {
@@ -183,11 +166,10 @@ func importMemory(tx *store.Tx, e Exported, newest int64, n *ImportResult) (id i
 func messagesHere(c *store.Conversation, tx *store.Tx, messages []Source) (found []chat.Message) {
 	for _, m := range messages {
 		if m.ID == "" {
-			found = append(found, c.In(tx).Messages(m.Seq, m.Seq, "AND said_at = ?", m.Time.UnixMilli())...)
+			found = append(found, tx.MessagesOf(c).Said(m.Seq, m.Time)...)
 			continue
 		}
-		found = append(found, c.In(tx).MessagesOf("messages INDEXED BY messages_platform", 1, store.MaxSeq,
-			"AND conversation = ? AND platform_id = ? AND role = 'user'", c.ID(), m.ID)...)
+		found = append(found, tx.MessagesOf(c).Named(m.ID)...)
 	}
 	return inOrder(found)
 }

@@ -102,7 +102,7 @@ func TestExportAndImport(t *testing.T) {
 }
 
 func TestInvalidImportChangesNothing(t *testing.T) {
-	good := memory.Exported{Memory: memory.Memory{ID: 1, Conversation: "terminal:general", Kind: "fact", Content: "Ann rows", SaidAt: storetest.Day}}
+	good := memory.Exported{Memory: memory.Memory{Memory: store.Memory{ID: 1, Conversation: "terminal:general", Kind: "fact", Content: "Ann rows", SaidAt: storetest.Day}}}
 	s := newTalk(t).Store()
 	before := dump(t, s)
 	for claim, spoil := range map[string]func(e *memory.Exported){
@@ -160,7 +160,9 @@ func TestSQLViewMatchesProgram(t *testing.T) {
 
 func TestImportOfTheSameWords(t *testing.T) {
 	one := func(id int64, content, state string, by int64) memory.Exported {
-		return memory.Exported{Memory: memory.Memory{ID: id, Conversation: "terminal:general", Kind: "fact", Content: content, State: state, SupersededBy: by, SaidAt: storetest.Day}}
+		return memory.Exported{Memory: memory.Memory{Memory: store.Memory{
+			ID: id, Conversation: "terminal:general", Kind: "fact", Content: content, State: state, SupersededBy: by, SaidAt: storetest.Day,
+		}}}
 	}
 	imports := func(s *store.Store, all ...memory.Exported) memory.ImportResult {
 		t.Helper()

@@ -8,12 +8,9 @@ import (
 // What the tests of this package use besides what it exports.
 
 const (
-	IsHere       = isHere
 	Lasting      = lasting
 	MaxContent   = maxContent
 	PassageShown = passageShown
-	Retire       = retire
-	WasRead      = wasRead
 )
 
 var (

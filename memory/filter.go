@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -30,22 +29,12 @@ type Filter struct {
 	Limit        int       // maximum number of results; 0 or less: no limit
 	Offset       int       // number of results to skip
 
-	in    scope    // the conversations to search
-	about []string // the stored names that About matches
-}
-
-// orders are the SQL of the sort orders; ties are broken by newer first.
-var orders = map[string]string{
-	"said":       "said_at DESC, id DESC",
-	"saved":      "saved_at DESC, id DESC",
-	"importance": "importance DESC, said_at DESC, id DESC",
-	"confirmed":  "confirmed DESC, said_at DESC, id DESC",
-	"expires":    "expires_at IS NULL, expires_at, said_at DESC, id DESC", // the next to end first, those without an end last
-	"id":         "id",
+	in    store.Scope // the conversations to search
+	about []string    // the stored names that About matches
 }
 
 // Sorts are the valid values of Filter.Sort.
-var Sorts = slices.Sorted(maps.Keys(orders))
+var Sorts = store.MemorySorts
 
 // States are the valid values of Filter.State. Active memories are recalled; expired ones have ended; current ones are both.
 // Superseded, forgotten and replaced memories (replaced by what a worker saved) are history.
@@ -55,7 +44,7 @@ func (f Filter) check() error {
 	if f.State != "" && !slices.Contains(States, f.State) {
 		return fmt.Errorf("there is no state %q: use one of %s", f.State, strings.Join(States, ", "))
 	}
-	if f.Sort != "" && orders[f.Sort] == "" {
+	if f.Sort != "" && !slices.Contains(Sorts, f.Sort) {
 		return fmt.Errorf("memories cannot be sorted by %q: use one of %s", f.Sort, strings.Join(Sorts, ", "))
 	}
 	if f.Kind != "" {
@@ -66,42 +55,9 @@ func (f Filter) check() error {
 	return nil
 }
 
-// hasEnded is the SQL condition that a memory has ended, at the time in its argument.
-const hasEnded = "(NOT pinned AND expires_at IS NOT NULL AND expires_at <= ?)"
-
-// where returns the SQL condition that a memory matches the filter, apart from the query, and its arguments.
-func (f Filter) where() (condition string, args []any) {
-	within, args := f.in.where("reach")
-	conditions := []string{within}
-	add := func(condition string, with ...any) {
-		conditions = append(conditions, condition)
-		args = append(args, with...)
-	}
-	switch f.State {
-	case "", "active":
-		add("state = 'active' AND NOT "+hasEnded, store.Now())
-	case "expired":
-		add("state = 'active' AND "+hasEnded, store.Now())
-	case "current":
-		add("state = 'active'")
-	case "all":
-	default:
-		add("state = ?", f.State)
-	}
-	if f.Kind != "" {
-		add("kind = ?", f.Kind)
-	}
-	if !f.Since.IsZero() {
-		add("said_at >= ?", f.Since.UnixMilli())
-	}
-	if !f.Until.IsZero() {
-		add("said_at < ?", f.Until.UnixMilli())
-	}
-	if f.About != "" {
-		add(`(iif(about = '', speaker, about) IN (SELECT value FROM json_each(?))
-			OR EXISTS (SELECT 1 FROM memory_people WHERE memory = id AND role = 'about' AND author_id = ?))`, jsonList(f.about), f.About)
-	}
-	return strings.Join(conditions, " AND "), args
+// rows returns the part of the filter that chooses rows: all but the query, the order and the page.
+func (f Filter) rows() store.MemoryFilter {
+	return store.MemoryFilter{State: f.State, Kind: f.Kind, Since: f.Since, Until: f.Until, About: f.about, AboutID: f.About}
 }
 
 // view reads what f selects on one snapshot: do gets f with its scope, and with the names that About matches, because SQLite
@@ -115,15 +71,14 @@ func (ms Memories) view(ctx context.Context, tried string, f Filter, do func(tx 
 		if err != nil {
 			return err
 		}
-		f.in = only(c.ID())
+		f.in = store.Scope{Of: c}
 	}
 	err := ms.store.View(ctx, func(tx *store.Tx) {
 		if ms.c != nil {
 			f.in = scopeOf(ms.c, tx)
 		}
 		if f.About != "" {
-			names := store.Values[string](tx, "SELECT DISTINCT iif(about = '', speaker, about) FROM memories")
-			f.about = slices.DeleteFunc(names, func(name string) bool { return !strings.EqualFold(name, f.About) })
+			f.about = slices.DeleteFunc(tx.Memories().Names(), func(name string) bool { return !strings.EqualFold(name, f.About) })
 		}
 		do(tx, f)
 	})
@@ -139,9 +94,9 @@ func (ms Memories) List(ctx context.Context, f Filter) (found []Memory, total in
 			f.Limit = math.MaxInt
 		}
 		if strings.TrimSpace(f.Query) == "" {
-			chosen, args := f.where()
-			total = store.Get[int](tx, "SELECT count(*) FROM memories WHERE "+chosen, args...)
-			found = ReadMemories(tx, "WHERE "+chosen+" ORDER BY "+orders[cmp.Or(f.Sort, "said")]+" LIMIT ? OFFSET ?", append(args, f.Limit, f.Offset)...)
+			in := tx.MemoriesIn(f.in)
+			total = in.Count(f.rows())
+			found = memoriesOf(in.Page(f.rows(), f.Sort, f.Limit, f.Offset))
 			return
 		}
 		chosen := ranked(tx, f)
@@ -160,16 +115,10 @@ func (ms Memories) List(ctx context.Context, f Filter) (found []Memory, total in
 // Completed returns the conversation's own current memories that match what a user is still typing: each word begins a word of
 // the memory. It returns at most limit, the newest first.
 func (ms Memories) Completed(ctx context.Context, typed string, limit int) ([]Memory, error) {
-	where := "WHERE m.conversation = ? AND m.state = 'active'"
-	args := []any{ms.c.ID()}
 	const most = 20 // words that are compared
 	all := strings.Fields(words.Fold(typed))
-	for _, word := range all[:min(len(all), most)] {
-		where += " AND instr(' ' || m.folded, ?) > 0"
-		args = append(args, " "+word)
-	}
 	return store.View(ctx, ms.c, "complete a memory", func(tx *store.Tx) []Memory {
-		return ReadMemories(tx, where+" ORDER BY m.id DESC LIMIT ?", append(args, limit)...)
+		return memoriesOf(tx.MemoriesOf(ms.c).Completed(all[:min(len(all), most)], limit))
 	})
 }
 
@@ -193,18 +142,17 @@ type Statistics struct {
 
 // Statistics counts the memories that f selects. It ignores Query, Sort, Limit and Offset.
 func (ms Memories) Statistics(ctx context.Context, f Filter) (counted Statistics, err error) {
-	var all []Memory
+	var all []store.Memory
 	err = ms.view(ctx, "count memories", f, func(tx *store.Tx, f Filter) {
-		where, args := f.where()
-		all = ReadMemories(tx, "WHERE "+where, args...)
+		all = tx.MemoriesIn(f.in).All(f.rows())
 	})
-	for list, name := range map[*[]Count]func(Memory) string{
-		&counted.Kind:    func(m Memory) string { return m.Kind },
-		&counted.State:   func(m Memory) string { return m.State },
-		&counted.Person:  func(m Memory) string { return cmp.Or(m.About, m.Speaker) },
-		&counted.Channel: func(m Memory) string { return m.Conversation },
-		&counted.Month:   func(m Memory) string { return m.SaidAt.Local().Format("2006-01") },
-		&counted.Origin:  func(m Memory) string { return m.By },
+	for list, name := range map[*[]Count]func(store.Memory) string{
+		&counted.Kind:    func(m store.Memory) string { return m.Kind },
+		&counted.State:   func(m store.Memory) string { return m.State },
+		&counted.Person:  func(m store.Memory) string { return cmp.Or(m.About, m.Speaker) },
+		&counted.Channel: func(m store.Memory) string { return m.Conversation },
+		&counted.Month:   func(m store.Memory) string { return m.SaidAt.Local().Format("2006-01") },
+		&counted.Origin:  func(m store.Memory) string { return m.By },
 	} {
 		n := make(map[string]int)
 		for _, m := range all {

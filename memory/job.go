@@ -40,9 +40,9 @@ func (j *job) ID() int64 { return j.row.ID }
 func (j *job) Messages(ctx context.Context, spans ...transcript.Span) ([]chat.Message, error) {
 	return store.View(ctx, j.conversation, j.trying("read messages"), func(tx *store.Tx) (found []chat.Message) {
 		for _, sp := range spans {
-			found = append(found, j.conversation.In(tx).Messages(sp.From, sp.To, "ORDER BY id")...)
+			found = append(found, tx.MessagesOf(j.conversation).Between(sp.From, sp.To)...)
 		}
-		out := optedOut(j.conversation, tx)
+		out := tx.PeopleOf(j.conversation).Out()
 		for i, m := range found { // a briefing repeats what is remembered where it was said
 			found[i].Unremembered = slices.Contains(out, m.AuthorID) || j.conversation.IsTask() && strings.HasPrefix(m.ID, store.TaskID)
 		}
@@ -145,20 +145,13 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) ([]summarize
 		case len(extractive) > 0:
 			extracted = byExtractive
 		}
-		tx.Do("UPDATE compactions SET extracted = ? WHERE id = ?", extracted, row.ID)
+		tx.MemoriesOf(c).Extracted(row.ID, extracted)
 		if extracted == byWorker && len(j.drafts) > 0 { // if it saved nothing it has nothing better
 			j.retireReplaced(tx)
 		}
 		return j.saveAll(tx, slices.Concat(j.drafts, extractive))
 	})
 }
-
-// wasRead finds a row other than ?2 with which memories were saved from message ?3, which is ?5 in the database: by a worker, or, if
-// ?4, by either summarizer. Of a failed row, which may have been read in part, it finds the memories.
-const wasRead = `SELECT 1 FROM compactions WHERE conversation = ?1 AND id <> ?2
-	AND from_seq <= ?3 AND to_seq >= ?3 AND (extracted = 'worker' OR extracted <> '' AND ?4)
-	UNION ALL SELECT 1 FROM memory_sources s JOIN memories m ON m.id = s.memory JOIN compactions f ON f.id = m.compaction
-	WHERE s.message = ?5 AND f.id <> ?2 AND f.state = 'failed'`
 
 // saveAll writes drafts and returns those that are new.
 func (j *job) saveAll(tx *store.Tx, drafts []draft) (fresh []summarize.MemoryDraft) {
@@ -176,7 +169,7 @@ func (j *job) saveAll(tx *store.Tx, drafts []draft) (fresh []summarize.MemoryDra
 func (j *job) save(tx *store.Tx, d draft) int64 {
 	c := j.conversation
 	unread := slices.DeleteFunc(slices.Clone(d.said), func(m chat.Message) bool {
-		return store.Exists(tx, wasRead, c.ID(), j.row.ID, m.Seq, d.By == byExtractive, c.Row(m.Seq))
+		return tx.MemoriesOf(c).WasRead(m.Seq, j.row.ID, d.By == byExtractive)
 	})
 	if len(unread) == 0 {
 		return 0
@@ -208,14 +201,6 @@ func (j *job) retireReplaced(tx *store.Tx) {
 		}
 	}
 	for _, s := range spans {
-		low, high := c.RowRange(s.From, s.To)
-		tx.Do(retire, c.ID(), low, high)
+		tx.MemoriesOf(c).Retire(s)
 	}
 }
-
-// retire looks up memories by the messages ?2 to ?3; the + keeps SQLite from scanning all memories of the conversation.
-const retire = `UPDATE memories SET state = 'replaced' WHERE +conversation = ?1 AND made_by = 'extractive' AND state = 'active' AND NOT pinned
-	AND id IN (SELECT memory FROM memory_sources WHERE message BETWEEN ?2 AND ?3)
-	AND NOT EXISTS (SELECT 1 FROM memory_sources s WHERE s.memory = memories.id AND NOT EXISTS (
-		SELECT 1 FROM compactions WHERE conversation = ?1 AND extracted = 'worker'
-		AND s.message & 4294967295 BETWEEN from_seq AND to_seq))`

@@ -39,8 +39,7 @@ func (ms Memories) Keep(ctx context.Context, w KeepRequest) (Saved, error) {
 // remember checks and saves a draft immediately. answer is for a model.
 func remember(c *store.Conversation, ctx context.Context, d draft) (s Saved, answer string, err error) {
 	err = c.Store().View(ctx, func(tx *store.Tx) { // the checks may read much, and writers should not wait for them
-		next := store.Get[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", c.ID())
-		tx.Fail(checkDraft(c, tx, &d, 1, next-1))
+		tx.Fail(checkDraft(c, tx, &d, 1, tx.MessagesOf(c).Next()-1))
 		checkSuperseded(c, tx, &d)
 	})
 	if err != nil {
@@ -79,10 +78,7 @@ func checkSuperseded(c *store.Conversation, tx *store.Tx, d *draft) {
 		}
 		return
 	}
-	// What people pinned they want kept.
-	fits := store.Exists(tx, "SELECT 1 FROM memories WHERE id = ? AND conversation = ? AND state = 'active' AND NOT pinned",
-		d.supersedes, c.ID())
-	if !fits {
+	if !tx.MemoriesOf(c).CanSupersede(d.supersedes) {
 		d.note = fmt.Sprintf("There is no memory %d in this conversation, or it is pinned, so it supersedes none.", d.supersedes)
 		d.supersedes = 0
 	}
@@ -95,18 +91,14 @@ func sameFact(a, b string) bool {
 }
 
 // sayingTheSame finds the active and forgotten memories about the same person that say what a draft says, oldest first.
-func sayingTheSame(c *store.Conversation, tx *store.Tx, d draft) []Memory {
+func sayingTheSame(c *store.Conversation, tx *store.Tx, d draft) []store.Memory {
 	fact := store.FactOf(d.Content)
 	if fact == 0 {
 		return nil
 	}
-	found := ReadMemories(tx, `WHERE m.conversation = ? AND m.fact = ? AND m.fact <> 0 AND m.state IN ('active', 'forgotten') AND `+aboutSame+` ORDER BY m.id`,
-		c.ID(), fact, d.About, d.AboutID)
-	return slices.DeleteFunc(found, func(m Memory) bool { return !sameFact(d.Content, m.Content) }) // two hashes may be equal
+	found := tx.MemoriesOf(c).WithFact(fact, d.About, d.AboutID)
+	return slices.DeleteFunc(found, func(m store.Memory) bool { return !sameFact(d.Content, m.Content) }) // two hashes may be equal
 }
-
-// aboutSame selects memories about a person.
-const aboutSame = "m.about = ? COLLATE NOCASE AND " + aboutOf + " IN ('', ?)"
 
 // Limits of a search for similar memories: where people use few words, a draft shares one with nearly all of them.
 const (
@@ -117,27 +109,23 @@ const (
 // similar finds active memories about the same person as a draft that have at least a given share of its terms, oldest first.
 // It reads the index of the draft's rarest terms, the newest entries if there are many, and compares the memories that have
 // most of these terms.
-func similar(c *store.Conversation, tx *store.Tx, d draft, share float64) []Memory {
+func similar(c *store.Conversation, tx *store.Tx, d draft, share float64) []store.Memory {
 	terms := termsOf(d.Content)
 	if len(terms) == 0 {
 		return nil
 	}
 	least := max(int(math.Ceil(share*float64(len(terms)))), 1)
 	most := mostPostings / len(terms)
-	rarest := store.Values[string](tx, `SELECT value FROM json_each(?1) ORDER BY (SELECT count(*) FROM
-			(SELECT 1 FROM memory_terms WHERE term = value AND conversation = ?2 LIMIT ?3)), value LIMIT ?4`,
-		jsonList(terms), c.ID(), most, len(terms)-least+1) // what has at least so many terms has one of these
+	own := tx.MemoriesOf(c)
+	rarest := own.Rarest(terms, most, len(terms)-least+1) // what has at least so many terms has one of these
 	shared := make(map[int64]int)
 	for _, term := range rarest {
-		for _, id := range store.Values[int64](tx, "SELECT memory FROM memory_terms WHERE term = ? AND conversation = ? ORDER BY memory DESC LIMIT ?", term, c.ID(), most) {
+		for _, id := range own.WithTerm(term, most) {
 			shared[id]++
 		}
 	}
 	ids := slices.SortedFunc(maps.Keys(shared), func(a, b int64) int { return cmp.Or(shared[b]-shared[a], cmp.Compare(b, a)) })
-	return ReadMemories(tx, `WHERE m.id IN (SELECT memory FROM memory_terms WHERE term IN (SELECT value FROM json_each(?)) AND conversation = ?
-			AND memory IN (SELECT value FROM json_each(?)) GROUP BY memory HAVING count(*) >= ?)
-		AND m.state = 'active' AND `+aboutSame+` ORDER BY m.id`,
-		jsonList(terms), c.ID(), jsonList(ids[:min(len(ids), mostCompared)]), least, d.About, d.AboutID)
+	return own.Sharing(terms, ids[:min(len(ids), mostCompared)], least, d.About, d.AboutID)
 }
 
 func termsOf(content string) []string {
@@ -148,7 +136,7 @@ func termsOf(content string) []string {
 
 // closest finds the active memory that is most like a draft but says something else: the draft may
 // supersede it. Its ID is 0 if none is similar enough.
-func closest(c *store.Conversation, tx *store.Tx, d draft) (most Memory) {
+func closest(c *store.Conversation, tx *store.Tx, d draft) (most store.Memory) {
 	const minSimilarity = 0.5 // the share of common words at which one fact may supersede another
 	is := termsOf(d.Content)
 	best := minSimilarity

@@ -16,16 +16,16 @@ import (
 // Forget removes a memory from all recall. The row stays, as forgotten, until it is purged. As for every change, ErrNotFound:
 // there is no such memory, or it is another conversation's; a *StateError: its state does not allow it.
 func (ms Memories) Forget(ctx context.Context, id int64) error {
-	return ms.change(ctx, "forget", id, func(tx *store.Tx, c *store.Conversation, m Memory) bool {
+	return ms.change(ctx, "forget", id, func(tx *store.Tx, c *store.Conversation, m store.Memory) bool {
 		c.In(tx).ForgetQuotes([]int64{m.ID}, false)
-		return tx.Do("UPDATE memories SET forgotten_from = state, state = 'forgotten' WHERE id = ? AND state <> 'forgotten'", m.ID)
+		return tx.Memories().Forget(m.ID)
 	})
 }
 
 // Restore undoes Forget: the memory gets its previous state back. ErrSaid: by now another memory says the same.
 func (ms Memories) Restore(ctx context.Context, id int64) error {
-	return ms.change(ctx, "restore", id, func(tx *store.Tx, _ *store.Conversation, m Memory) bool {
-		restored := tx.Do("UPDATE OR IGNORE memories SET state = forgotten_from, forgotten_from = '' WHERE id = ? AND state = 'forgotten'", m.ID)
+	return ms.change(ctx, "restore", id, func(tx *store.Tx, _ *store.Conversation, m store.Memory) bool {
+		restored := tx.Memories().Restore(m.ID)
 		if !restored && m.State == "forgotten" {
 			tx.Fail(ErrSaid)
 		}
@@ -35,16 +35,16 @@ func (ms Memories) Restore(ctx context.Context, id int64) error {
 
 // Pin keeps a current memory from expiring and fading, or takes that back.
 func (ms Memories) Pin(ctx context.Context, id int64, pinned bool) error {
-	return ms.change(ctx, "pin", id, func(tx *store.Tx, _ *store.Conversation, m Memory) bool {
-		return tx.Do("UPDATE memories SET pinned = ? WHERE id = ? AND state = 'active'", pinned, m.ID)
+	return ms.change(ctx, "pin", id, func(tx *store.Tx, _ *store.Conversation, m store.Memory) bool {
+		return tx.Memories().Pin(m.ID, pinned)
 	})
 }
 
 // Purge deletes a memory for good, and what searches found of it. If it superseded a memory, whatever superseded this one
 // supersedes that memory now; if nothing did, that memory is current again. The messages it came from stay.
 func (ms Memories) Purge(ctx context.Context, id int64) error {
-	return ms.change(ctx, "purge", id, func(tx *store.Tx, c *store.Conversation, m Memory) bool {
-		DeleteMemory(c, tx, m)
+	return ms.change(ctx, "purge", id, func(tx *store.Tx, c *store.Conversation, m store.Memory) bool {
+		tx.MemoriesOf(c).Delete(m)
 		c.In(tx).ForgetQuotes([]int64{id}, true)
 		return true
 	})
@@ -54,17 +54,15 @@ func (ms Memories) Purge(ctx context.Context, id int64) error {
 // when they are deleted, the memory goes too. What searches found of the old text is deleted. ErrSaid: another memory says
 // the same. A *ContentError says what is wrong with the text.
 func (ms Memories) Edit(ctx context.Context, id int64, content string) error {
-	return ms.change(ctx, "edit", id, func(tx *store.Tx, c *store.Conversation, m Memory) bool {
-		d := draft{Memory: Memory{Content: content, Kind: m.Kind, Importance: m.Importance}}
+	return ms.change(ctx, "edit", id, func(tx *store.Tx, c *store.Conversation, m store.Memory) bool {
+		d := draft{Memory: store.Memory{Content: content, Kind: m.Kind, Importance: m.Importance}}
 		if err := checkContent(&d); err != nil {
 			tx.Fail(&ContentError{err})
 		}
-		edited := tx.Do("UPDATE OR IGNORE memories SET content = ?, folded = ? WHERE id = ? AND state = 'active'", d.Content, d.folded, id)
+		edited := tx.MemoriesOf(c).Reword(m, d.Content)
 		if !edited && (m.State == "active" || m.State == "expired") {
 			tx.Fail(ErrSaid)
 		}
-		store.UnindexMemory(tx, c.ID(), id, m.Content, m.About)
-		store.IndexMemory(tx, id, d.Content, m.About)
 		c.In(tx).ForgetQuotes([]int64{id}, true)
 		return edited
 	})
@@ -86,13 +84,14 @@ func (e *StateError) Error() string { return "it is " + e.State + ", so this cha
 
 // change changes a memory: of all conversations, or only the conversation's own. do reports whether the memory's state
 // allows the change.
-func (ms Memories) change(ctx context.Context, what string, id int64, do func(tx *store.Tx, c *store.Conversation, m Memory) bool) error {
+func (ms Memories) change(ctx context.Context, what string, id int64, do func(tx *store.Tx, c *store.Conversation, m store.Memory) bool) error {
 	change := ms.store.Update
 	if what == "purge" || what == "edit" {
 		change = ms.store.Erase // the text leaves the files too
 	}
 	err := change(ctx, func(tx *store.Tx) {
-		m, c := readOwned(tx, id)
+		m := tx.Memories().Get(id)
+		c := tx.Conversation(m.Conversation)
 		if ms.c != nil && ms.c.ID() != c.ID() {
 			tx.Fail(store.ErrNotFound)
 		}
@@ -105,34 +104,20 @@ func (ms Memories) change(ctx context.Context, what string, id int64, do func(tx
 
 // ForgetFrom removes a message from the sources of the memories that lose it; nil: all do. It deletes, and returns, those without
 // another source and those that quote the message.
-func ForgetFrom(c *store.Conversation, tx *store.Tx, seq int64, lose func(Memory) bool) (gone []int64) {
-	low, high := c.RowRange(seq, seq)
-	from := ReadMemories(tx, "WHERE m.conversation = ? AND m.id IN (SELECT memory FROM memory_sources WHERE message BETWEEN ? AND ?)", c.ID(), low, high)
-	for _, m := range from {
+func ForgetFrom(c *store.Conversation, tx *store.Tx, seq int64, lose func(store.Memory) bool) (gone []int64) {
+	own := tx.MemoriesOf(c)
+	for _, m := range own.From(seq) {
 		if lose != nil && !lose(m) {
 			continue
 		}
-		tx.Do("DELETE FROM memory_sources WHERE memory = ? AND message BETWEEN ? AND ?", m.ID, low, high)
+		own.DropSource(m.ID, seq)
 		if len(m.Sources) > 1 && m.By != byExtractive {
 			continue
 		}
-		DeleteMemory(c, tx, m)
+		own.Delete(m)
 		gone = append(gone, m.ID)
 	}
 	return gone
-}
-
-// DeleteMemory deletes a memory. What it superseded is linked to the one that superseded it; if there is none, it is current
-// again, unless another current memory says the same.
-func DeleteMemory(c *store.Conversation, tx *store.Tx, m Memory) {
-	store.UnindexMemory(tx, c.ID(), m.ID, m.Content, m.About)
-	tx.Do("DELETE FROM memory_people WHERE memory = ?", m.ID)
-	tx.Do("DELETE FROM memory_sources WHERE memory = ?", m.ID)
-	tx.Do(`UPDATE OR IGNORE memories SET state = iif(state = 'superseded', 'active', state),
-		forgotten_from = iif(forgotten_from = 'superseded', 'active', forgotten_from)
-		WHERE superseded_by = ?1 AND (SELECT superseded_by IS NULL FROM memories WHERE id = ?1)`, m.ID)
-	tx.Do("UPDATE memories SET superseded_by = (SELECT superseded_by FROM memories WHERE id = ?1) WHERE superseded_by = ?1", m.ID)
-	tx.Do("DELETE FROM memories WHERE id = ?", m.ID)
 }
 
 // endOf parses the end of something said at a time: a time; a day, at the end of which it ends; or a duration from said. Without

@@ -170,10 +170,10 @@ func TestExpiry(t *testing.T) {
 // alone. Who people are and what is pinned does not fade.
 func TestDecay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := memory.Memory{
+		m := memory.Memory{Memory: store.Memory{
 			Kind: rapid.SampledFrom(memory.Kinds).Draw(t, "kind"), Importance: rapid.Float64Range(0, 1).Draw(t, "importance"),
 			Confirmed: rapid.IntRange(0, 50).Draw(t, "confirmed"), SaidAt: storetest.Day,
-		}
+		}}
 		hours := rapid.Int64Range(-56*365*24, 20*365*24).Draw(t, "hours") // a clock may be wrong: back to 1970
 		now := storetest.Day.Add(time.Duration(hours) * time.Hour)
 		worth := m.Decayed(now)
@@ -187,7 +187,8 @@ func TestDecay(t *testing.T) {
 		fades := later <= worth && worth <= m.Importance && later >= memory.Lasting*m.Importance && more.Decayed(now) >= worth
 		check.Require(t, fades, "%+v: got %v, a day later %v, after a repetition %v", m, worth, later, more.Decayed(now))
 	})
-	for _, m := range []memory.Memory{{Kind: "identity"}, {Kind: "observation", Pinned: true}} {
+	for _, row := range []store.Memory{{Kind: "identity"}, {Kind: "observation", Pinned: true}} {
+		m := memory.Memory{Memory: row}
 		m.Importance = 0.7
 		m.SaidAt = storetest.Day
 		check.Equal(t, fmt.Sprintf("weight of %+v", m), m.Decayed(storetest.Day.AddDate(50, 0, 0)), 0.7)

@@ -5,7 +5,6 @@ package memory
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,22 +54,17 @@ func (ms Memories) Recall(ctx context.Context, q Question) ([]Found, error) {
 	query := search.Parse(q.Text, q.Asker, cmp.Or(q.Now, time.Now()).Local())
 	return store.View(ctx, ms.c, "recall", func(tx *store.Tx) (found []Found) {
 		from := int64(1)
-		before := store.Get[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", ms.c.ID())
+		messages := tx.MessagesOf(ms.c)
+		before := messages.Next()
 		if q.Before > 0 {
 			before = min(q.Before, before)
 		}
 		if !q.Since.IsZero() {
-			low, high := ms.c.RowRange(1, before-1)
-			from = store.Get[int64](tx, `SELECT coalesce(min(id) & 4294967295, ?) FROM messages
-				WHERE id BETWEEN ? AND ? AND said_at >= ?`, before, low, high, q.Since.UnixMilli())
+			from = messages.Since(q.Since, before)
 		}
-		here := fmt.Sprintf("conversation = %d", ms.c.ID())
-		index := messageIndex{termIndex{
-			tx: tx, in: only(ms.c.ID()), table: "message_terms", document: "seq", within: fmt.Sprintf("%s AND seq < %d", here, before),
-			spoken: here, size: int(before - 1), sampled: true,
-		}, ms.c, q.Since}
+		index := messageIndex{messages.Index(before), q.Since}
 		for _, hit := range query.Messages(index, from, before-1, min(q.Limit, most)) {
-			for _, m := range ms.c.In(tx).Messages(hit.Seq, hit.Seq, "") {
+			for _, m := range messages.At(hit.Seq) {
 				found = append(found, Found{Message: m, Score: hit.Total, Parts: hit.Parts, query: query})
 			}
 		}
@@ -110,29 +104,21 @@ type weighed struct {
 }
 
 // ranked selects memories by a query, in the order of f.Sort, or best first; of equally good ones the newer first.
-func ranked(tx *store.Tx, f Filter) []weighed {
-	x := termIndex{tx: tx, in: f.in, table: "memory_terms", document: "memory", spoken: "true"}
-	// What others keep to themselves must not even reveal the spelling of a word.
-	x.within, x.args = f.in.where("(SELECT reach FROM memories WHERE id = memory)")
-	fitting, args := Filter{State: "current", in: f.in}.where()
-	x.size = store.Get[int](tx, "SELECT count(*) FROM memories WHERE "+fitting, args...)
+func ranked(tx *store.Tx, f Filter) (chosen []weighed) {
+	in := tx.MemoriesIn(f.in)
 	query := search.Parse(f.Query, f.Asker, time.Now())
-	scores := query.Scores(x)
-	fitting, args = f.where()
+	scores := query.Scores(in.Index())
 	now := time.Now()
-	chosen := store.List(tx, func(rows *sql.Rows, m *weighed) error {
-		var is Memory
-		err := rows.Scan(&m.id, store.UTC(&is.SaidAt), &is.Importance, &is.Kind, &is.Speaker, &is.About, &is.Pinned, &is.Confirmed)
-		m.Add("words", scores[m.id])
-		if query.IsAbout(is.About, is.Speaker) {
-			m.Add("speaker", m.Total*(search.BySpeaker-1))
+	in.Among(slices.Collect(maps.Keys(scores)), f.rows(), f.Sort, func(m store.Memory) {
+		w := weighed{id: m.ID}
+		w.Add("words", scores[m.ID])
+		if query.IsAbout(m.About, m.Speaker) {
+			w.Add("speaker", w.Total*(search.BySpeaker-1))
 		}
-		m.Add("importance", m.Total*byImportance*is.Importance)
-		m.Add("age", m.Total*byImportance*(is.Decayed(now)-is.Importance)/(1+byImportance*is.Importance))
-		return err
-	}, `SELECT id, said_at, importance, kind, speaker, about, pinned, confirmed FROM memories
-		WHERE id IN (SELECT value FROM json_each(?)) AND `+fitting+" ORDER BY "+orders[cmp.Or(f.Sort, "said")],
-		append([]any{jsonList(slices.Collect(maps.Keys(scores)))}, args...)...)
+		w.Add("importance", w.Total*byImportance*m.Importance)
+		w.Add("age", w.Total*byImportance*(decayed(m, now)-m.Importance)/(1+byImportance*m.Importance))
+		chosen = append(chosen, w)
+	})
 	if f.Sort == "" {
 		slices.SortStableFunc(chosen, func(x, y weighed) int { return cmp.Compare(y.Total, x.Total) })
 	}
@@ -146,7 +132,9 @@ const lasting = 0.25
 // said: half of what can fade is gone after the half-life of its kind, which grows with each doubling of Confirmed.
 // Identities and pinned memories do not fade. Of two memories that differ only in importance, the more important one always
 // ranks higher.
-func (m Memory) Decayed(now time.Time) float64 {
+func (m Memory) Decayed(now time.Time) float64 { return decayed(m.Memory, now) }
+
+func decayed(m store.Memory, now time.Time) float64 {
 	i, err := kindIndex(m.Kind)
 	if err != nil || m.Pinned {
 		return m.Importance

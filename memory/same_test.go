@@ -34,9 +34,9 @@ func TestTheSameFactAmongManyInFewWords(t *testing.T) {
 	facts := fewWords(4500)
 	var all []memory.Exported
 	for i, fact := range facts {
-		all = append(all, memory.Exported{Memory: memory.Memory{
+		all = append(all, memory.Exported{Memory: memory.Memory{Memory: store.Memory{
 			Conversation: c.Name(), Kind: "fact", Content: fact, Speaker: "Ann", About: "Ann", SaidAt: time.Unix(int64(i), 0), State: "active", By: "worker", Importance: 0.5,
-		}})
+		}}})
 	}
 	check.Must(memory.In(c.Store()).Import(ctx, all))(t)
 	exact := 0

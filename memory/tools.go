@@ -90,9 +90,7 @@ func (b toolbox) readSearch(ctx context.Context, arguments json.RawMessage) (s s
 	s.Limit = min(cmp.Or(s.Limit, foundByDefault), foundAtMost)
 	s.turn = b.Turn()
 	s.asker, err = store.View(ctx, b.c, "look for who asked", func(tx *store.Tx) string {
-		low, high := b.c.RowRange(s.turn, store.MaxSeq)
-		return store.Get[string](tx, `SELECT author FROM messages INDEXED BY messages_addressed
-			WHERE addressed = 1 AND turn = ? AND id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1`, s.turn, low, high)
+		return tx.MessagesOf(b.c).Asker(s.turn)
 	})
 	return s, err
 }

@@ -23,8 +23,7 @@ func (pr Conversation) Delete(ctx context.Context, ids []string) error {
 	return erase(ctx, pr.c, "delete messages", func(tx *store.Tx) {
 		deleteAll(pr.c, tx, ids)
 		for _, id := range ids {
-			tx.Do(`INSERT INTO gone (conversation, platform_id) SELECT ?1, ?2 WHERE ?2 <> ''
-				AND NOT EXISTS (SELECT 1 FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user') ON CONFLICT DO NOTHING`, pr.c.ID(), id)
+			tx.DeletionsIn(pr.c).NoteGone(id)
 		}
 	})
 }
@@ -33,9 +32,8 @@ func deleteAll(c *store.Conversation, tx *store.Tx, ids []string) {
 	var bare, replies []chat.Message // the messages, and those that quote one
 	for _, id := range ids {
 		deleteUnread(c, tx, id)
-		bare = append(bare, said(c, tx, id)...)
-		replies = append(replies, c.In(tx).MessagesOf("messages INDEXED BY messages_quotes", 1, store.MaxSeq,
-			"AND conversation = ? AND reply_to = ? AND quote <> ''", c.ID(), id)...)
+		bare = append(bare, tx.MessagesOf(c).Named(id)...)
+		replies = append(replies, tx.MessagesOf(c).Quoting(id)...)
 	}
 	if len(bare)+len(replies) == 0 {
 		return
@@ -70,34 +68,18 @@ func deleteAll(c *store.Conversation, tx *store.Tx, ids []string) {
 // those of the channel.
 func deleteUnread(c *store.Conversation, tx *store.Tx, id string) {
 	c.In(tx).DeleteWaiting(id)
-	c.In(tx).TouchThreads("platform_id = ? AND platform_id <> ''", id)
-	c.In(tx).TouchThreads("reply_to = ? AND quote <> ''", id)
-	tx.Do("UPDATE inherited SET quote = '' WHERE parent = ? AND reply_to = ? AND quote <> ''", c.ID(), id)
-	tx.Do("DELETE FROM inherited WHERE parent = ? AND platform_id = ? AND platform_id <> ''", c.ID(), id)
-	for _, thread := range tx.Conversations(`WHERE c.name >= ?1 || '/' AND c.name < ?1 || '0' -- which comes right after /
-		AND (EXISTS (SELECT 1 FROM messages INDEXED BY messages_quotes WHERE conversation = c.id AND reply_to = ?2 AND quote <> '')
-		OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id AND reply_to = ?2 AND quote <> ''))`, c.Name(), id) {
+	tx.DeletionsIn(c).DropInherited(id)
+	for _, thread := range tx.DeletionsIn(c).ThreadsQuoting(id) {
 		deleteAll(thread, tx, []string{id})
 	}
-}
-
-// said returns the message of a person with a platform ID, if there is one.
-func said(c *store.Conversation, tx *store.Tx, id string) []chat.Message {
-	return c.In(tx).MessagesOf("messages INDEXED BY messages_platform", 1, store.MaxSeq,
-		"AND conversation = ? AND platform_id = ? AND role = 'user'", c.ID(), id)
 }
 
 // makeTombstone turns a message into a tombstone, and returns the memories that are deleted with it.
 func makeTombstone(c *store.Conversation, tx *store.Tx, m chat.Message, version int64) (memories []int64) {
 	c.In(tx).Unindex(m)
 	c.In(tx).StoreFiles(m.ID, nil)
-	tx.Do(`UPDATE messages SET text = '', attachments = '', native = '', quote = '', tokens = 0, deleted_at = ?, changed_with = ?
-		WHERE id = ?`, store.Now(), version, c.Row(m.Seq))
-	tx.Do("DELETE FROM pins WHERE conversation = ? AND seq = ?", c.ID(), m.Seq)
-	low, high := c.RowRange(m.Turn, store.MaxSeq)
-	tx.Do(`UPDATE messages SET answered = ? WHERE id = ?2 AND answered = 0
-		AND NOT EXISTS (SELECT 1 FROM messages WHERE id BETWEEN ?2 AND ?3 AND turn = ?4 AND addressed AND deleted_at IS NULL)`,
-		store.TurnClosed, low, high, m.Turn)
+	tx.DeletionsIn(c).MakeTombstone(m.Seq, version)
+	tx.DeletionsIn(c).CloseTurn(m.Turn)
 	return memory.ForgetFrom(c, tx, m.Seq, nil)
 }
 
@@ -126,7 +108,7 @@ func forgetEdited(c *store.Conversation, tx *store.Tx, was, is chat.Message) {
 	for _, word := range words.Cut(textOf(is)) {
 		delete(removed, word.Term)
 	}
-	gone := memory.ForgetFrom(c, tx, was.Seq, func(m memory.Memory) bool { return 2*len(removed) > before || says(m.Content, removed) })
+	gone := memory.ForgetFrom(c, tx, was.Seq, func(m store.Memory) bool { return 2*len(removed) > before || says(m.Content, removed) })
 	c.In(tx).ForgetQuotes(gone, true)
 	if len(removed) > 0 {
 		empty(c, tx, c.In(tx).Copying(was.Seq))
@@ -143,12 +125,11 @@ func forgetCopies(c *store.Conversation, tx *store.Tx, deleted []chat.Message) {
 	for _, m := range deleted {
 		first = min(first, m.Seq)
 		c.In(tx).StoreFiles(store.PicturesOf(m.Turn), nil)
-		copies = append(copies, c.In(tx).Messages(m.Turn, c.In(tx).LastOf(m.Turn), "AND role <> 'user' AND tool NOT IN ('context', 'memory_save')")...)
+		copies = append(copies, tx.MessagesOf(c).Answer(m.Turn)...)
 		copies = append(copies, c.In(tx).Copying(m.Seq)...)
 	}
-	low, high := c.RowRange(first, store.MaxSeq)
 	empty(c, tx, copies)
-	tx.Do("UPDATE messages INDEXED BY messages_reasoning SET native = '' WHERE id BETWEEN ? AND ? AND native <> ''", low, high)
+	tx.DeletionsIn(c).DropReasoning(first)
 }
 
 // empty removes copies of other texts from messages. Some may be there twice.
@@ -183,7 +164,7 @@ func restingOn(c *store.Conversation, tx *store.Tx, deleted []int64) []transcrip
 	if len(deleted) == 0 {
 		return nil
 	}
-	rows := c.In(tx).Compactions(`AND to_seq >= ? AND from_seq <= ? AND lines LIKE '%"beside"%'`, slices.Min(deleted)-reach, slices.Max(deleted)+reach)
+	rows := tx.SummariesOf(c).Beside(transcript.Span{From: slices.Min(deleted) - reach, To: slices.Max(deleted) + reach})
 	return slices.DeleteFunc(rows, func(row transcript.Summary) bool {
 		return !slices.ContainsFunc(row.Lines, func(l transcript.Line) bool {
 			return slices.ContainsFunc(l.Seqs, func(seq int64) bool { return slices.Contains(deleted, seq) })
@@ -203,7 +184,7 @@ func repeating(c *store.Conversation, tx *store.Tx, deleted []chat.Message, lost
 		first = min(first, m.Seq)
 		last = max(last, m.Seq)
 	}
-	rows := c.In(tx).Compactions("AND to_seq >= ? AND from_seq <= ? AND (text <> '' OR dropped_lines <> '')", first-reach, last+reach)
+	rows := tx.SummariesOf(c).Written(transcript.Span{From: first - reach, To: last + reach})
 	return slices.DeleteFunc(rows, func(row transcript.Summary) bool {
 		return !says(row.Text, lost) && !slices.ContainsFunc(row.DroppedLines, func(l transcript.DroppedLine) bool { return says(l.Text+" "+l.Why, lost) })
 	})
@@ -211,18 +192,14 @@ func repeating(c *store.Conversation, tx *store.Tx, deleted []chat.Message, lost
 
 // emptyInherited turns copies of rows that cover deleted messages, or repeated them, into placeholders.
 func emptyInherited(c *store.Conversation, tx *store.Tx, seqs, deleted []int64, repeating []transcript.Summary) {
-	const over = "from_seq <= ? AND to_seq >= ? AND kind <> ''"
-	empty := func(where string, from, to int64) {
-		c.In(tx).TouchThreads(where, from, to)
-		tx.Do("UPDATE inherited SET kind = ?, text = '', lines = '' WHERE parent = ? AND "+where, transcript.Placeholder, c.ID(), from, to)
-	}
+	copies := tx.DeletionsIn(c)
 	for _, seq := range seqs {
-		empty(over, seq, seq)
+		copies.EmptyOver(seq)
 	}
 	for _, row := range repeating {
-		empty("from_seq = ? AND to_seq = ? AND kind <> ''", row.From, row.To)
+		copies.EmptyCopiesOf(row.Span)
 	}
 	for _, seq := range deleted {
-		tx.Do("UPDATE inherited SET messages = messages - 1 WHERE parent = ? AND "+over, c.ID(), seq, seq)
+		copies.CountLess(seq)
 	}
 }

@@ -204,7 +204,7 @@ func TestEditOfRememberedMessage(t *testing.T) {
 func TestPurgeKnowsEveryTable(t *testing.T) {
 	tables := storetest.Rows(t, newTalk(t).Store(), `SELECT s.name FROM sqlite_schema s JOIN pragma_table_xinfo(s.name) i
 		WHERE s.type = 'table' AND i.name = 'conversation' ORDER BY 1`)
-	known := slices.Concat(privacy.Purged, []string{"gone", "inherited", "messages", "usage"}) // usage is kept: numbers
+	known := slices.Concat(privacy.Purged(), []string{"gone", "inherited", "messages", "usage"}) // usage is kept: numbers
 	slices.Sort(known)
 	check.EqualAll(t, "tables with rows of one conversation", known, tables)
 }

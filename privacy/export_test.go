@@ -1,3 +1,9 @@
 package privacy
 
-var Purged = purged
+// Purged returns the names of the tables that a purge empties.
+func Purged() (names []string) {
+	for _, table := range purged {
+		names = append(names, string(table))
+	}
+	return names
+}

@@ -11,21 +11,11 @@ import (
 	"cairn/transcript"
 )
 
-// hasLines selects the summaries with a line that the person ?2 wrote, removed or rewrote: compactions.lines, inherited.lines with
-// the copies in threads, and compactions.dropped_lines hold names and ids of people, and the text beside them what they wrote.
-const hasLines = `(json_valid(lines) AND EXISTS (SELECT 1 FROM json_each(lines) WHERE value ->> 'by_id' = ?2)
-	OR json_valid(dropped_lines) AND EXISTS (SELECT 1 FROM json_each(dropped_lines) WHERE value ->> 'by_id' = ?2))`
-
-// linesOf returns the next summaries, in any state, in which a person wrote, removed or rewrote a line.
-func linesOf(c *store.Conversation, tx *store.Tx, author string) []transcript.Summary {
-	return c.In(tx).Compactions("AND "+hasLines+" ORDER BY id", author)
-}
-
 // eraseLines deletes the text of the next summaries in which the person wrote a line, of those made from them, and of those around
 // them that repeat a word of it which no message has; a model or the extractive summarizer writes them anew. Where the person only
 // removed a line, the summary stays and forgets it. left reports that there may be more.
 func eraseLines(c *store.Conversation, tx *store.Tx, author string, e *Erased) (left bool) {
-	rows := linesOf(c, tx, author)
+	rows := tx.SummariesOf(c).LinesBy(author)
 	if len(rows) == 0 {
 		return false
 	}
@@ -69,8 +59,7 @@ func madeFrom(c *store.Conversation, tx *store.Tx, rows []transcript.Summary) (a
 	for next := rows; len(next) > 0; {
 		row := next[0]
 		next = next[1:]
-		for _, above := range c.In(tx).Compactions(`AND (state IN ('running', 'prepared') AND from_seq <= ? AND to_seq >= ?
-			OR json_valid(children) AND EXISTS (SELECT 1 FROM json_each(children) WHERE value = ?))`, row.To, row.From, row.ID) {
+		for _, above := range tx.SummariesOf(c).MadeFrom(row) {
 			if slices.Contains(seen, above.ID) {
 				continue
 			}

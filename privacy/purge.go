@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"cairn/chat"
 	"cairn/store"
@@ -37,25 +36,19 @@ func (all Holdings) Total() (sum Holding) {
 
 // Holdings returns the conversation with a name, or those below a name that ends in a slash, and the amount of data of each.
 func (ps Everyone) Holdings(ctx context.Context, name string) (in []*store.Conversation, held Holdings, err error) {
-	which := "WHERE name = ?1"
-	if strings.HasSuffix(name, "/") {
-		which = "WHERE name >= ?1 AND name < substr(?1, 1, length(?1) - 1) || '0'" // 0 comes right after /
-	}
-	return ps.hold(ctx, func(c *store.Conversation, tx *store.Tx) Holding {
-		h := Holding{Channel: c.Name()}
-		tx.Row(`SELECT (SELECT count(*) FROM messages WHERE `+store.Own+` AND deleted_at IS NULL)
-			+ (SELECT count(*) FROM inbox WHERE conversation = ?1),
-			(SELECT count(*) FROM memories WHERE conversation = ?1)`, c.ID()).Scan(&h.Messages, &h.Memories)
-		return h
-	}, which+" ORDER BY id", name)
+	return ps.hold(ctx, func(tx *store.Tx) []*store.Conversation { return tx.Directory().Under(name) },
+		func(c *store.Conversation, tx *store.Tx) Holding {
+			messages, memories := tx.Directory().Holds(c)
+			return Holding{c.Name(), messages, memories}
+		})
 }
 
 func (ps Everyone) hold(
-	ctx context.Context, count func(*store.Conversation, *store.Tx) Holding, which string, args ...any,
+	ctx context.Context, which func(*store.Tx) []*store.Conversation, count func(*store.Conversation, *store.Tx) Holding,
 ) (in []*store.Conversation, held Holdings, err error) {
 	held = Holdings{}
 	err = ps.store.View(ctx, func(tx *store.Tx) {
-		in = tx.Conversations(which, args...)
+		in = which(tx)
 		for _, c := range in {
 			held = append(held, count(c, tx))
 		}
@@ -74,51 +67,30 @@ func erase(ctx context.Context, c *store.Conversation, tried string, do func(*st
 }
 
 func purge(c *store.Conversation, tx *store.Tx) {
-	for _, t := range tx.Tasks("t.parent = ?", c.ID()) {
+	for _, t := range tx.DeletionsIn(c).Tasks() {
 		purgeTask(tx, t)
 	}
-	// The rows of tasks stay, so that no number is used twice.
-	tx.Do(`UPDATE tasks SET text = '', author = '', above = '{}', own = '{}',
-		state = iif(state = 'open', 'stopped', state), ended_at = coalesce(ended_at, ?)
-		WHERE id = ?`, store.Now(), c.ID())
-	tx.Do("DELETE FROM task_sources WHERE task = ?", c.ID())
-	tx.Do("UPDATE pauses SET made_by = '', made_by_id = '' WHERE scope = ?", c.Name())
-	c.In(tx).TouchThreads("true") // they reread what they inherited, and quote nothing of it any more
-	for _, t := range tx.Conversations("WHERE name >= ?1 || '/' AND name < ?1 || '0'", c.Name()) {
-		deleteAll(t, tx, store.Values[string](tx, `WITH quoting (id) AS (
-			SELECT reply_to FROM messages INDEXED BY messages_quotes WHERE conversation = ?2 AND quote <> ''
-			UNION SELECT reply_to FROM inbox WHERE conversation = ?2 AND quote <> '')
-			SELECT q.id FROM quoting q WHERE EXISTS (SELECT 1 FROM messages WHERE `+store.Own+` AND platform_id = q.id)
-			OR EXISTS (SELECT 1 FROM outbox INDEXED BY outbox_platform WHERE conversation = ?1 AND platform_id = q.id AND platform_id <> '')`, c.ID(), t.ID()))
+	p := tx.PurgeOf(c)
+	p.Task()
+	p.Pauser()
+	for _, t := range p.Threads() { // they quote nothing of it any more
+		deleteAll(t, tx, p.QuotedIn(t))
 	}
-	c.In(tx).ForgetQuotes(store.Values[int64](tx, "SELECT id FROM memories WHERE conversation = ? ORDER BY id", c.ID()), true)
-	low, high := c.RowRange(1, store.MaxSeq)
-	statements := []string{
-		`INSERT INTO gone (conversation, platform_id) SELECT ?1, platform_id FROM messages
-			WHERE ` + store.Own + ` AND role = 'user' AND platform_id <> '' ON CONFLICT DO NOTHING`,
-		`INSERT INTO gone (conversation, platform_id) SELECT ?1, platform_id FROM inbox WHERE conversation = ?1 ON CONFLICT DO NOTHING`,
-		`DELETE FROM memory_people WHERE memory IN (SELECT id FROM memories WHERE conversation = ?1)`,
-		`DELETE FROM memory_sources WHERE memory IN (SELECT id FROM memories WHERE conversation = ?1) OR message BETWEEN ?2 AND ?3`,
-		`DELETE FROM quotes WHERE message BETWEEN ?2 AND ?3`,
-		`DELETE FROM turn_usage WHERE id BETWEEN ?2 AND ?3`,
-		`DELETE FROM inherited WHERE conversation = ?1 OR parent = ?1`,
-	}
+	c.In(tx).ForgetQuotes(tx.MemoriesOf(c).Numbers(), true)
+	p.NoteGone()
+	p.Links()
+	p.Inherited()
 	for _, table := range purged {
-		statements = append(statements, "DELETE FROM "+table+" WHERE conversation = ?1")
+		p.Rows(table)
 	}
-	statements = append(statements, `DELETE FROM messages WHERE id BETWEEN ?2 AND ?3`,
-		`UPDATE conversations SET cleared_to = 0, session_start = next_seq, following = 0, gap = NULL, gap_again = 0,
-			read_back = 1, unread_from = 0, bot_turns = 0, spared_from = 0, spared_to = 0, counted = 0, counted_estimate = 0, counted_by = '', counted_with = 0, label = '' WHERE id = ?1`)
-	for _, statement := range statements {
-		tx.Do(statement, c.ID(), low, high)
-	}
+	p.Messages()
 	c.In(tx).NextVersion()
 }
 
-// purged are the tables of whose rows each belongs to one conversation.
-var purged = []string{
-	"memory_terms", "memories", "compactions", "pins", "files", "inbox", "outbox", "message_terms", "members",
-	"sessions", "wanted_sessions", "overrides", "erasures",
+// purged are the tables that a purge empties, in this order.
+var purged = []store.Table{
+	store.MemoryTermsTable, store.MemoriesTable, store.CompactionsTable, store.PinsTable, store.FilesTable, store.InboxTable, store.OutboxTable,
+	store.MessageTermsTable, store.MembersTable, store.SessionsTable, store.WantedSessionsTable, store.OverridesTable, store.ErasuresTable,
 }
 
 // deleteTasksOf deletes what tasks derived from messages: their conversations and their reports here, which it returns, and then
@@ -129,7 +101,7 @@ func deleteTasksOf(c *store.Conversation, tx *store.Tx, deleted []chat.Message) 
 		seen[m.Seq] = true
 	}
 	for all := slices.Clone(deleted); len(all) > 0; all = all[1:] {
-		for _, t := range tx.Tasks("t.id IN (SELECT task FROM task_sources WHERE message = ?)", c.Row(all[0].Seq)) {
+		for _, t := range tx.DeletionsIn(c).TasksFrom(all[0].Seq) {
 			for _, m := range deleteTask(c, tx, t) {
 				if !seen[m.Seq] {
 					seen[m.Seq] = true
@@ -147,12 +119,12 @@ func deleteTask(c *store.Conversation, tx *store.Tx, t store.Task) (report []cha
 	purgeTask(tx, t)
 	name := fmt.Sprintf("%s-%d", store.TaskID, t.Number)
 	c.In(tx).DeleteWaiting(name)
-	return said(c, tx, name)
+	return tx.MessagesOf(c).Named(name)
 }
 
 // purgeTask deletes everything in a task's conversation, and stops its turn.
 func purgeTask(tx *store.Tx, t store.Task) {
-	for _, child := range tx.Conversations("WHERE name = ?", t.Conversation) {
+	for _, child := range tx.Directory().Under(t.Conversation) {
 		purge(child, tx)
 	}
 }

@@ -14,6 +14,7 @@ const (
 	DatabaseName   = databaseName
 	EndedWith      = endedWith
 	HeldName       = heldName
+	IsHere         = isHere
 	LatestApplied  = latestApplied
 	LockName       = lockName
 	MadeWith       = madeWith
@@ -22,10 +23,12 @@ const (
 	Asked          = asked
 	OfPins         = ofPins
 	ReaderPragmas  = readerPragmas
+	Retire         = retire
 	SessionsShown  = sessionsShown
 	ToRead         = toRead
 	ToWrite        = toWrite
 	CopyPart       = partPrefix
+	WasRead        = wasRead
 	WriterPragmas  = writerPragmas
 )
 

@@ -66,8 +66,8 @@ func CountTerms(terms []string, stems ...string) (counts map[string]int, length 
 	return counts, len(terms)
 }
 
-// IndexMemory adds a memory to the search index, and to the index of facts.
-func IndexMemory(tx *Tx, id int64, content, about string) {
+// indexMemory adds a memory to the search index, and to the index of facts.
+func indexMemory(tx *Tx, id int64, content, about string) {
 	indexTermsOf(tx, id, content, about)
 	tx.Do("UPDATE memories SET fact = ? WHERE id = ?", FactOf(content), id)
 }
@@ -78,7 +78,7 @@ func indexTermsOf(tx *Tx, id int64, content, about string) {
 		SELECT key, conversation, m.id, value, ? FROM memories m, json_each(?) WHERE m.id = ?`, length, Encode(counts), id)
 }
 
-func UnindexMemory(tx *Tx, conversation, id int64, content, about string) {
+func unindexMemory(tx *Tx, conversation, id int64, content, about string) {
 	counts, _ := indexedMemory(content, about)
 	tx.Do("DELETE FROM memory_terms WHERE term IN (SELECT key FROM json_each(?)) AND conversation = ? AND memory = ?",
 		Encode(counts), conversation, id)

@@ -269,7 +269,7 @@ func TestTaskBesideImportedMemories(t *testing.T) {
 	c := newTalk(t)
 	var all []memory.Exported
 	for _, name := range []string{"task:" + c.Name() + "/2", "task:" + c.Name() + "/7/1", "task:task:" + c.Name() + "/2/9"} {
-		all = append(all, memory.Exported{Memory: memory.Memory{Conversation: name, Content: "There are 12 bridges.", Kind: "fact", SaidAt: storetest.Day}})
+		all = append(all, memory.Exported{Memory: memory.Memory{Memory: store.Memory{Conversation: name, Content: "There are 12 bridges.", Kind: "fact", SaidAt: storetest.Day}}})
 	}
 	check.Must(memory.In(c.Store()).Import(ctx, all))(t)
 	for _, name := range []string{"/1", "/3"} {

@@ -171,7 +171,7 @@ func TestOverviewOfARange(t *testing.T) {
 
 func TestMemoryNamesItsSpeakerOnce(t *testing.T) {
 	for _, content := range []string{"Ada: I prefer green tea", "The gate is green"} {
-		check.Equal(t, content, strings.Count(rendered(t, listedMemory(memory.Memory{Speaker: "Ada", Content: content})), "Ada"), 1)
+		check.Equal(t, content, strings.Count(rendered(t, listedMemory(memory.Memory{Memory: store.Memory{Speaker: "Ada", Content: content}})), "Ada"), 1)
 	}
 }
 

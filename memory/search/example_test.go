@@ -49,17 +49,17 @@ func (t talk) Members(terms []string) map[string]string {
 	return names
 }
 
-func (t talk) Postings(term string, _ int) (found []search.Posting) {
+func (t talk) Postings(term string, _ int) (found []words.Posting) {
 	for i, m := range t {
 		all := words.Content(m.Text + " " + m.Author)
 		if n := len(slices.DeleteFunc(slices.Clone(all), func(word string) bool { return word != term })); n > 0 {
-			found = append(found, search.Posting{Document: int64(i + 1), Count: n, Length: len(all)})
+			found = append(found, words.Posting{Document: int64(i + 1), Count: n, Length: len(all)})
 		}
 	}
 	return found
 }
 
-func (t talk) Around(term string, _ []int64) []search.Posting { return t.Postings(term, 0) }
+func (t talk) Around(term string, _ []int64) []words.Posting { return t.Postings(term, 0) }
 
 func Example() {
 	now := time.Date(2026, 5, 8, 12, 0, 0, 0, time.UTC)

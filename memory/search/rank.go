@@ -7,6 +7,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"cairn/internal/words"
 )
 
 // The weights were measured on long conversations with questions, see bench recall: each is a round
@@ -46,14 +48,14 @@ type term struct {
 }
 
 // read reads the postings of the term and of its stems, by document; the one that finds a word most often counts.
-func (t term) read(postings func(term string) []Posting) (all []Posting) {
+func (t term) read(postings func(term string) []words.Posting) (all []words.Posting) {
 	for _, text := range append([]string{t.text}, t.stems...) {
 		all = append(all, postings(text)...)
 	}
-	slices.SortFunc(all, func(x, y Posting) int {
+	slices.SortFunc(all, func(x, y words.Posting) int {
 		return cmp.Or(cmp.Compare(x.Document, y.Document), cmp.Compare(y.Count, x.Count))
 	})
-	return slices.CompactFunc(all, func(x, y Posting) bool { return x.Document == y.Document })
+	return slices.CompactFunc(all, func(x, y words.Posting) bool { return x.Document == y.Document })
 }
 
 // gain returns what the term adds to the score of a document in which it occurs count times.
@@ -119,7 +121,7 @@ func (t trace) at(seq int64) place {
 }
 
 // spread adds to postings, ordered by document, the places around them.
-func spread(postings []Posting) []place {
+func spread(postings []words.Posting) []place {
 	places := make([]place, 0, 3*len(postings))
 	for _, p := range postings {
 		last := p.Document - Reach - 1
@@ -153,7 +155,7 @@ func (q *Query) traces(in Transcript) (all []trace) {
 	for i, of := range rarest {
 		t := trace{term: of, common: of.frequency > rest}
 		if !t.common || i == 0 {
-			postings := t.read(func(term string) []Posting { return in.Postings(term, rest) })
+			postings := t.read(func(term string) []words.Posting { return in.Postings(term, rest) })
 			postings = postings[max(len(postings)-rest, 0):]
 			rest -= len(postings)
 			t.places = spread(postings)

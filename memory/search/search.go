@@ -14,29 +14,22 @@ import (
 	"cairn/internal/words"
 )
 
-// Posting is a document in which a term occurs.
-type Posting struct {
-	Document int64
-	Count    int // of the term
-	Length   int // of the document, in terms
-}
-
 // Index is an index of documents, limited to those a question may reach. If reading it fails, the methods return nothing.
 type Index interface {
-	Size() int                                 // documents
-	Frequencies(terms []string) map[string]int // in how many documents each term occurs; terms that occur in none are missing
-	Pairs(character string) []string           // terms of two characters, one of which it is
-	Languages() []string                       // of the stems that occur, see words.Stems
-	Members(terms []string) map[string]string  // the names of members that contain the terms
-	Postings(term string, limit int) []Posting // the newest, by document
+	Size() int                                       // documents
+	Frequencies(terms []string) map[string]int       // in how many documents each term occurs; terms that occur in none are missing
+	Pairs(character string) []string                 // terms of two characters, one of which it is
+	Languages() []string                             // of the stems that occur, see words.Stems
+	Members(terms []string) map[string]string        // the names of members that contain the terms
+	Postings(term string, limit int) []words.Posting // the newest, by document
 }
 
 // Transcript is the index of a conversation. Its documents are messages; neighbours have
 // consecutive numbers.
 type Transcript interface {
 	Index
-	Around(term string, seqs []int64) []Posting // those at most Reach away from one of the messages
-	Messages(seqs []int64) []Message            // those of them that may be found
+	Around(term string, seqs []int64) []words.Posting // those at most Reach away from one of the messages
+	Messages(seqs []int64) []Message                  // those of them that may be found
 }
 
 // Message is a message that may answer a question.
@@ -91,7 +84,7 @@ func (q *Query) Messages(in Transcript, from, to int64, limit int) (hits []Hit) 
 	}
 	for i := range traces { // read what was left out, around the messages that matter
 		if t := &traces[i]; t.common {
-			t.places = spread(t.read(func(term string) []Posting { return in.Around(term, seqs) }))
+			t.places = spread(t.read(func(term string) []words.Posting { return in.Around(term, seqs) }))
 		}
 	}
 	for _, m := range in.Messages(seqs) {
@@ -112,7 +105,7 @@ func (q *Query) Scores(in Index) map[int64]float64 {
 	q.lookUp(in)
 	scores := make(map[int64]float64)
 	for _, t := range q.terms { // sorted: scores add up in one order
-		for _, p := range t.read(func(term string) []Posting { return in.Postings(term, math.MaxInt64) }) {
+		for _, p := range t.read(func(term string) []words.Posting { return in.Postings(term, math.MaxInt64) }) {
 			scores[p.Document] += t.gain(float64(p.Count), p.Length)
 		}
 	}

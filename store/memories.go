@@ -1,0 +1,131 @@
+// The rows of memories: what they are, how they are read, and what changes one by its number. Which facts are worth a row, and when
+// two say the same, is decided by package memory.
+
+package store
+
+import (
+	"database/sql"
+	"time"
+)
+
+// Memory is one fact, preference, decision, … worth keeping beyond the conversation.
+type Memory struct {
+	ID           int64     `json:"id"`
+	Conversation string    `json:"channel"`
+	Kind         string    `json:"kind"`
+	Content      string    `json:"content"`
+	Importance   float64   `json:"importance"`           // 0 to 1
+	Pinned       bool      `json:"pinned"`               // it neither expires nor fades
+	Speaker      string    `json:"speaker"`              // who said it
+	SpeakerID    string    `json:"speaker_id,omitempty"` // the platform's; empty: not known
+	About        string    `json:"about"`
+	AboutID      string    `json:"about_id,omitempty"`
+	Reach        string    `json:"reach"`                // channel: it stays in its conversation; server: it may be shared, see Scope
+	By           string    `json:"by"`                   // worker, extractive, assistant, person
+	Compaction   int64     `json:"compaction,omitempty"` // the row it was saved with
+	SaidAt       time.Time `json:"said_at"`
+	SavedAt      time.Time `json:"saved_at"`
+	Expires      time.Time `json:"expires_at,omitzero"` // from then on it is not recalled; zero: it never expires
+	Confirmed    int       `json:"confirmed"`           // how often it was said, including the first time
+	Sources      []int64   `json:"sources"`             // seqs, in Conversation, of the messages it came from
+	State        string    `json:"state"`               // active, expired, superseded, forgotten, replaced
+	SupersededBy int64     `json:"superseded_by,omitempty"`
+}
+
+// The SQL expressions for the platform IDs of the person who said memory m, and of the person it is about; empty text if unknown.
+const (
+	speakerOf = "coalesce((SELECT min(author_id) FROM memory_people WHERE memory = m.id AND role = 'said'), '')"
+	aboutOf   = `coalesce((SELECT min(author_id) FROM memory_people WHERE memory = m.id AND role = 'about'),
+		iif(m.about = m.speaker, ` + speakerOf + ", ''))"
+)
+
+const memoryColumns = `m.id, (SELECT name FROM conversations WHERE id = m.conversation), m.kind, m.content, m.importance,
+	m.pinned, m.speaker, ` + speakerOf + `, m.about, ` + aboutOf + `, m.reach, m.made_by, coalesce(m.compaction, 0),
+	m.said_at, m.saved_at, m.expires_at, m.confirmed, m.state, coalesce(m.superseded_by, 0),
+	(SELECT json_group_array(message & 4294967295) FROM memory_sources WHERE memory = m.id)`
+
+// memories reads the memories m that the rest of the query selects.
+func (t *Tx) memories(rest string, args ...any) []Memory {
+	return List(t, func(rows *sql.Rows, m *Memory) error {
+		var saidAt int64
+		err := rows.Scan(&m.ID, &m.Conversation, &m.Kind, &m.Content, &m.Importance,
+			&m.Pinned, &m.Speaker, &m.SpeakerID, &m.About, &m.AboutID, &m.Reach, &m.By, &m.Compaction,
+			&saidAt, UTC(&m.SavedAt), UTC(&m.Expires), &m.Confirmed, &m.State, &m.SupersededBy, JSON(&m.Sources))
+		m.SaidAt = At(saidAt)
+		if m.State == "active" && !m.Pinned && !m.Expires.IsZero() && !m.Expires.After(time.Now()) {
+			m.State = "expired"
+		}
+		return err
+	}, "SELECT "+memoryColumns+" FROM memories m "+rest, args...)
+}
+
+// Memories are the memories of all conversations, by number, in one transaction.
+type Memories struct{ tx *Tx }
+
+func (t *Tx) Memories() Memories { return Memories{t} }
+
+// Get reads a memory in any state; there must be one.
+func (ms Memories) Get(id int64) Memory { return First(ms.tx, ms.tx.memories("WHERE m.id = ?", id)) }
+
+// chain selects the memories that a memory superseded and those that superseded it, transitively.
+const chain = `WHERE m.id IN (
+	WITH RECURSIVE later (id) AS (SELECT ?1 UNION SELECT superseded_by FROM memories JOIN later USING (id) WHERE superseded_by IS NOT NULL),
+	earlier (id) AS (SELECT ?1 UNION SELECT memories.id FROM memories JOIN earlier ON superseded_by = earlier.id)
+	SELECT id FROM later UNION SELECT id FROM earlier) ORDER BY m.id`
+
+// Chain returns what superseded what, oldest first, the memory itself among them.
+func (ms Memories) Chain(id int64) []Memory { return ms.tx.memories(chain, id) }
+
+// Names returns whom memories are about, each name once; where they are about no one else, who said them.
+func (ms Memories) Names() []string {
+	return Values[string](ms.tx, "SELECT DISTINCT iif(about = '', speaker, about) FROM memories")
+}
+
+// Forget marks a memory as forgotten, and reports whether it was not yet.
+func (ms Memories) Forget(id int64) (changed bool) {
+	return ms.tx.Do("UPDATE memories SET forgotten_from = state, state = 'forgotten' WHERE id = ? AND state <> 'forgotten'", id)
+}
+
+// Restore gives a forgotten memory its previous state back, unless another current memory has the same words, and reports that.
+func (ms Memories) Restore(id int64) (changed bool) {
+	return ms.tx.Do("UPDATE OR IGNORE memories SET state = forgotten_from, forgotten_from = '' WHERE id = ? AND state = 'forgotten'", id)
+}
+
+// Pin pins or unpins a current memory, and reports whether it is current.
+func (ms Memories) Pin(id int64, pinned bool) (changed bool) {
+	return ms.tx.Do("UPDATE memories SET pinned = ? WHERE id = ? AND state = 'active'", pinned, id)
+}
+
+// Confirm counts that a memory was said once more. It expires at a time from then on, zero: never; shared: it may be shared from
+// then on.
+func (ms Memories) Confirm(id int64, expires time.Time, shared bool) {
+	ms.tx.Do("UPDATE memories SET confirmed = confirmed + 1, expires_at = nullif(?, 0), reach = iif(?, 'server', reach) WHERE id = ?",
+		millisOf(expires), shared, id)
+}
+
+// AddPerson notes that a memory concerns a person, by platform ID. Roles: said, they said it first; confirmed, they said it after
+// someone else; about, it is about them.
+func (ms Memories) AddPerson(id int64, author, role string) {
+	ms.tx.Do("INSERT INTO memory_people (memory, author_id, role) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", id, author, role)
+}
+
+// Newest returns the number of the newest memory; 0: there is none.
+func (ms Memories) Newest() int64 {
+	return Get[int64](ms.tx, "SELECT coalesce(max(id), 0) FROM memories")
+}
+
+// linkMemory notes that memory ?1 superseded memory ?2, unless ?2 superseded ?1, or one that did.
+const linkMemory = `UPDATE memories SET superseded_by = ?1 WHERE id = ?2 AND id NOT IN (
+	WITH RECURSIVE later (id) AS (SELECT ?1 UNION SELECT superseded_by FROM memories JOIN later USING (id) WHERE superseded_by IS NOT NULL)
+	SELECT id FROM later)`
+
+// Link notes that a memory superseded an earlier one, unless that makes a circle.
+func (ms Memories) Link(id, earlier int64) { ms.tx.Do(linkMemory, id, earlier) }
+
+// millisOf returns a time as it is stored; 0: the zero time.
+func millisOf(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}

@@ -1,0 +1,61 @@
+// People: who speaks in a conversation, under which names, and who has opted out of memories.
+
+package store
+
+import "database/sql"
+
+// People are those of one conversation, in one transaction.
+type People struct {
+	c  *Conversation
+	tx *Tx
+}
+
+func (t *Tx) PeopleOf(c *Conversation) People { return People{c, t} }
+
+// Members returns the names of those who speak in the conversation, in order.
+func (p People) Members() []string {
+	return Values[string](p.tx, "SELECT DISTINCT name FROM members WHERE conversation = ? ORDER BY name", p.c.id)
+}
+
+// Speakers returns the authors of the messages from..to, last name first. Of a name that several people have, the ID is empty.
+func (p People) Speakers(from, to int64) []Person {
+	low, high := p.c.RowRange(from, to)
+	return List(p.tx, scanPerson, `SELECT iif(min(author_id) = max(author_id), min(author_id), ''), author FROM messages
+		WHERE id BETWEEN ? AND ? AND role = 'user' AND deleted_at IS NULL GROUP BY author ORDER BY author DESC`, low, high)
+}
+
+func scanPerson(rows *sql.Rows, p *Person) error { return rows.Scan(&p.ID, &p.Name) }
+
+// Out returns the platform IDs of those who have opted out of memories.
+func (p People) Out() []string {
+	return Values[string](p.tx, "SELECT author_id FROM optouts WHERE connector = ?", p.c.Connector())
+}
+
+// namesOut selects the names of those who opted out and have spoken in the conversations ?2 to ?4: the one they had then, and the
+// one they have there. Of someone whose messages are all erased, nobody knows where that was; the name counts where no one
+// else has it.
+const namesOut = `WITH here (id, low, high) AS (SELECT id, id << 32, id << 32 | 4294967295 FROM conversations WHERE name IN (?2, ?3, ?4)),
+	gone (author_id, name, newest) AS (SELECT author_id, name, (SELECT m.author FROM here JOIN messages m INDEXED BY messages_author
+		ON m.author_id = o.author_id AND role = 'user' AND m.id BETWEEN low AND high ORDER BY m.id DESC LIMIT 1) FROM optouts o WHERE connector = ?1)
+	SELECT author_id, name FROM gone WHERE newest IS NOT NULL
+		OR NOT EXISTS (SELECT 1 FROM messages m WHERE m.author_id = gone.author_id AND role = 'user')
+		AND NOT EXISTS (SELECT 1 FROM members m JOIN here ON m.conversation = here.id WHERE m.name = gone.name COLLATE NOCASE)
+	UNION SELECT author_id, newest FROM gone WHERE newest <> ''`
+
+// NamesOut returns under which names those who have opted out of memories are known here, in the people's conversation above a task, and in
+// the one that that hangs on.
+func (p People) NamesOut() []Person {
+	root, _ := RootOf(p.c.name)
+	return List(p.tx, scanPerson, namesOut, p.c.Connector(), p.c.name, root, ParentOf(root))
+}
+
+// OptOut keeps a person out of memories from now on, and reports whether they were not yet.
+func (p People) OptOut(who Person) (changed bool) {
+	return p.tx.Do("INSERT INTO optouts (connector, author_id, name, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		p.c.Connector(), who.ID, who.Name, Now())
+}
+
+// OptIn ends that, and reports whether they had opted out.
+func (p People) OptIn(id string) (changed bool) {
+	return p.tx.Do("DELETE FROM optouts WHERE connector = ? AND author_id = ?", p.c.Connector(), id)
+}

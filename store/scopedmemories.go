@@ -1,0 +1,145 @@
+// Memories within a scope, by a filter and in an order, and what the search for them reads.
+
+package store
+
+import (
+	"cmp"
+	"database/sql"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// MemoryFilter chooses memories.
+type MemoryFilter struct {
+	State   string    // active; "" is the same: current ones that have not ended; expired: current ones that have; current: both; all; or a stored one
+	Kind    string    // "": all
+	Since   time.Time // said at or after; zero: any time
+	Until   time.Time // said before; zero: any time
+	About   []string  // names of whom it is about; where it is about no one else, of who said it
+	AboutID string    // or the platform ID of whom it is about; "": About does not count either
+}
+
+// hasEnded is the condition that a memory has ended, at the time in its argument.
+const hasEnded = "(NOT pinned AND expires_at IS NOT NULL AND expires_at <= ?)"
+
+// conditions are joined by AND.
+type conditions struct {
+	all  []string
+	args []any
+}
+
+func (cs *conditions) add(condition string, args ...any) {
+	cs.all = append(cs.all, condition)
+	cs.args = append(cs.args, args...)
+}
+
+// where returns the condition that a memory is within a scope and matches the filter, and its arguments.
+func (f MemoryFilter) where(in scopeIDs) (condition string, args []any) {
+	var cs conditions
+	within, of := in.where("reach")
+	cs.add(within, of...)
+	switch f.State {
+	case "", "active":
+		cs.add("state = 'active' AND NOT "+hasEnded, Now())
+	case "expired":
+		cs.add("state = 'active' AND "+hasEnded, Now())
+	case "current":
+		cs.add("state = 'active'")
+	case "all":
+	default:
+		cs.add("state = ?", f.State)
+	}
+	if f.Kind != "" {
+		cs.add("kind = ?", f.Kind)
+	}
+	if !f.Since.IsZero() {
+		cs.add("said_at >= ?", f.Since.UnixMilli())
+	}
+	if !f.Until.IsZero() {
+		cs.add("said_at < ?", f.Until.UnixMilli())
+	}
+	if f.AboutID != "" {
+		cs.add(`(iif(about = '', speaker, about) IN (SELECT value FROM json_each(?))
+			OR EXISTS (SELECT 1 FROM memory_people WHERE memory = id AND role = 'about' AND author_id = ?))`, listOf(f.About), f.AboutID)
+	}
+	return strings.Join(cs.all, " AND "), cs.args
+}
+
+// memoryOrders are the SQL of the sort orders; ties are broken by newer first.
+var memoryOrders = map[string]string{
+	"said":       "said_at DESC, id DESC",
+	"saved":      "saved_at DESC, id DESC",
+	"importance": "importance DESC, said_at DESC, id DESC",
+	"confirmed":  "confirmed DESC, said_at DESC, id DESC",
+	"expires":    "expires_at IS NULL, expires_at, said_at DESC, id DESC", // the next to end first, those without an end last
+	"id":         "id",
+}
+
+// MemorySorts are the names of the orders in which memories are listed.
+var MemorySorts = slices.Sorted(maps.Keys(memoryOrders))
+
+// ScopedMemories are the memories within a scope, in one transaction.
+type ScopedMemories struct {
+	tx *Tx
+	in scopeIDs
+}
+
+func (t *Tx) MemoriesIn(s Scope) ScopedMemories { return ScopedMemories{t, t.resolve(s)} }
+
+func (sm ScopedMemories) Count(f MemoryFilter) int {
+	chosen, args := f.where(sm.in)
+	return Get[int](sm.tx, "SELECT count(*) FROM memories WHERE "+chosen, args...)
+}
+
+// Numbers returns the numbers of the memories that f chooses, in order.
+func (sm ScopedMemories) Numbers(f MemoryFilter) []int64 {
+	chosen, args := f.where(sm.in)
+	return Values[int64](sm.tx, "SELECT id FROM memories WHERE "+chosen+" ORDER BY id", args...)
+}
+
+// All returns the memories that f chooses, in no particular order.
+func (sm ScopedMemories) All(f MemoryFilter) []Memory {
+	chosen, args := f.where(sm.in)
+	return sm.tx.memories("WHERE "+chosen, args...)
+}
+
+// Page returns the memories that f chooses, in an order of MemorySorts ("": said), at most limit after offset.
+func (sm ScopedMemories) Page(f MemoryFilter, sort string, limit, offset int) []Memory {
+	chosen, args := f.where(sm.in)
+	return sm.tx.memories("WHERE "+chosen+" ORDER BY "+memoryOrders[cmp.Or(sort, "said")]+" LIMIT ? OFFSET ?", append(args, limit, offset)...)
+}
+
+// Among calls each for those of the memories ids that f chooses, in an order as of Page, without a list of them, because a question may
+// find most. It reads only what a ranking needs: ID, SaidAt, Importance, Kind, Speaker, About, Pinned and Confirmed.
+func (sm ScopedMemories) Among(ids []int64, f MemoryFilter, sort string, each func(Memory)) {
+	chosen, args := f.where(sm.in)
+	Each(sm.tx, func(rows *sql.Rows) error {
+		var m Memory
+		err := rows.Scan(&m.ID, UTC(&m.SaidAt), &m.Importance, &m.Kind, &m.Speaker, &m.About, &m.Pinned, &m.Confirmed)
+		each(m)
+		return err
+	}, `SELECT id, said_at, importance, kind, speaker, about, pinned, confirmed FROM memories
+		WHERE id IN (SELECT value FROM json_each(?)) AND `+chosen+" ORDER BY "+memoryOrders[cmp.Or(sort, "said")],
+		append([]any{listOf(ids)}, args...)...)
+}
+
+// Index returns the full-text index of the memories within the scope.
+func (sm ScopedMemories) Index() TermIndex {
+	// What others keep to themselves must not even reveal the spelling of a word.
+	within, args := sm.in.where("(SELECT reach FROM memories WHERE id = memory)")
+	return TermIndex{
+		tx: sm.tx, in: sm.in, table: "memory_terms", document: "memory", within: within, args: args, spoken: "true",
+		size: sm.Count(MemoryFilter{State: "current"}),
+	}
+}
+
+// withTerm finds a message with term ?1 in conversations ?2. The results of memory_save repeat the names that it refuses.
+const withTerm = `SELECT 1 FROM message_terms t JOIN messages m ON m.id = t.conversation << 32 | t.seq
+	WHERE t.term = ?1 AND t.conversation IN (SELECT value FROM json_each(?2)) AND m.tool <> 'memory_save'`
+
+// Mentioned reports whether a message has a term, of a conversation all of whose memories are within the scope.
+func (sm ScopedMemories) Mentioned(term string) bool {
+	return Exists(sm.tx, withTerm, term, listOf(sm.in.own))
+}

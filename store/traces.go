@@ -1,0 +1,107 @@
+// Traces: what is stored about a person in a conversation.
+
+package store
+
+// Traces are those of one person in one conversation, in one transaction.
+type Traces struct {
+	c   *Conversation
+	tx  *Tx
+	who Person
+}
+
+func (t *Tx) TracesOf(c *Conversation, who Person) Traces { return Traces{c, t, who} }
+
+// Messages counts the person's messages, waiting ones included, and the tasks that they asked for.
+func (tr Traces) Messages() int {
+	return Get[int](tr.tx, `SELECT (SELECT count(*) FROM messages INDEXED BY messages_author
+			WHERE author_id = ?2 AND role = 'user' AND `+Own+` AND deleted_at IS NULL)
+		+ (SELECT count(*) FROM inbox WHERE conversation = ?1 AND author_id = ?2)
+		+ (SELECT count(*) FROM tasks WHERE parent = ?1 AND author = ?2)`,
+		tr.c.id, tr.who.ID)
+}
+
+// Waiting returns the person's waiting messages.
+func (tr Traces) Waiting() []Inbound { return tr.c.In(tr.tx).Waiting("AND author_id = ?", tr.who.ID) }
+
+// Oldest returns the platform IDs of the person's oldest messages before a seq, about limit, and the seq up to which it looked.
+func (tr Traces) Oldest(before int64, limit int) (ids []string, upto int64) {
+	low, last := tr.c.RowRange(1, before-1)
+	high := Get[int64](tr.tx, `SELECT coalesce((SELECT id FROM messages INDEXED BY messages_author
+		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id LIMIT 1 OFFSET ?), ?)`,
+		tr.who.ID, low, last, limit-1, last)
+	ids = Values[string](tr.tx, `SELECT platform_id FROM messages INDEXED BY messages_author
+		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NULL`, tr.who.ID, low, high)
+	return ids, high & MaxSeq
+}
+
+// quotedOf selects the ids of messages that the bot never read, and that replies quote under a name of the person, the only thing
+// known about their author. Another person of that name loses such a quote too.
+const quotedOf = `WITH names (start) AS (SELECT DISTINCT author || ': ' FROM messages INDEXED BY messages_author
+		WHERE author_id = ?2 AND role = 'user' AND id BETWEEN ?3 AND ?4 AND author <> ''),
+	replies (id, quote) AS (SELECT reply_to, quote FROM messages INDEXED BY messages_quotes WHERE conversation = ?1 AND quote <> ''
+		UNION ALL SELECT reply_to, quote FROM inbox WHERE conversation = ?1 AND quote <> '')
+	SELECT DISTINCT id FROM replies r JOIN names ON substr(quote, 1, length(start)) = start
+		WHERE NOT EXISTS (SELECT 1 FROM messages WHERE conversation = ?1 AND platform_id = r.id AND role = 'user')
+		AND NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND platform_id = r.id)`
+
+// Quoted returns the platform IDs of messages that the bot never read, and that replies quote under a name that the person had in their
+// messages up to a seq. Another person of that name loses such a quote too.
+func (tr Traces) Quoted(upto int64) []string {
+	low, high := tr.c.RowRange(1, upto)
+	return Values[string](tr.tx, quotedOf, tr.c.id, tr.who.ID, low, high)
+}
+
+// LeaveMessages removes the person's name and ID from their deleted messages up to a seq, and from the name of a direct message.
+func (tr Traces) LeaveMessages(upto int64) {
+	low, high := tr.c.RowRange(1, upto)
+	tr.tx.Do(`UPDATE conversations SET label = '' WHERE id = ? AND label IN (SELECT author FROM messages INDEXED BY messages_author
+		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ?)`, tr.c.id, tr.who.ID, low, high)
+	tr.tx.Do(`UPDATE messages INDEXED BY messages_author SET author = '', author_id = ''
+		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NOT NULL`, tr.who.ID, low, high)
+}
+
+// concerning selects the memories of conversation ?1 that person ?2 said first, or that are about them, up to number ?3.
+const concerning = `SELECT DISTINCT p.memory FROM memory_people p JOIN memories k ON k.id = p.memory
+	WHERE p.author_id = ?2 AND p.role IN ('said', 'about') AND k.conversation = ?1 AND k.id <= ?3`
+
+// CountMemories counts the memories that the person said first, or that are about them, up to a number.
+func (tr Traces) CountMemories(upto int64) int {
+	return Get[int](tr.tx, "SELECT count(*) FROM ("+concerning+")", tr.c.id, tr.who.ID, upto)
+}
+
+// Memories returns the oldest of these memories, at most limit.
+func (tr Traces) Memories(upto int64, limit int) []Memory {
+	return tr.tx.memories("WHERE m.id IN ("+concerning+" ORDER BY 1 LIMIT ?4)", tr.c.id, tr.who.ID, upto, limit)
+}
+
+// LeaveMemories removes the person from the memories that other people's messages support, up to a number.
+func (tr Traces) LeaveMemories(upto int64) {
+	tr.tx.Do(`DELETE FROM memory_people WHERE author_id = ?2
+		AND memory IN (SELECT id FROM memories WHERE conversation = ?1 AND id <= ?3)`, tr.c.id, tr.who.ID, upto)
+}
+
+// LeaveMembers removes the names under which nobody's message is left.
+func (tr Traces) LeaveMembers() {
+	tr.tx.Do(`DELETE FROM members WHERE conversation = ?1 AND name NOT IN (
+		SELECT author FROM messages WHERE `+Own+` AND role = 'user' AND deleted_at IS NULL)`, tr.c.id)
+}
+
+// WantErased notes that the person's messages so far, and memories so far, must be deleted. Messages from before the bot came are not read
+// any more.
+func (tr Traces) WantErased() {
+	tr.tx.Do(`INSERT OR REPLACE INTO erasures (conversation, author_id, before, upto, asked_at)
+		SELECT id, ?, next_seq, (SELECT coalesce(max(id), 0) FROM memories), ? FROM conversations WHERE id = ?`, tr.who.ID, Now(), tr.c.id)
+	tr.tx.Do("UPDATE conversations SET read_back = 1 WHERE id = ?", tr.c.id)
+}
+
+// Wanted returns before which seq messages, and up to which number memories, are to be deleted; found is false if nothing is.
+func (tr Traces) Wanted() (before, upto int64, found bool) {
+	found = tr.tx.Row("SELECT before, upto FROM erasures WHERE conversation = ? AND author_id = ?", tr.c.id, tr.who.ID).Found(&before, &upto)
+	return before, upto, found
+}
+
+// Erased notes that nothing is left to delete, unless messages that were missed are still to be read.
+func (tr Traces) Erased() {
+	tr.tx.Do(`DELETE FROM erasures WHERE conversation = ?1 AND author_id = ?2
+		AND (SELECT gap IS NULL FROM conversations WHERE id = ?1)`, tr.c.id, tr.who.ID)
+}

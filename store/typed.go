@@ -1,0 +1,99 @@
+// What people type into commands, which is stored beside messages: the focus of a compaction or of a setting, and who changed settings,
+// pinned or paused.
+
+package store
+
+import "database/sql"
+
+// focusKey is the setting whose value people write in words of their own; those of others are numbers and names.
+const focusKey = "focus"
+
+// namesOf selects the names under which the bot knows person ?2, whose name may be ?3 too.
+const namesOf = `SELECT author FROM messages INDEXED BY messages_author WHERE author_id = ?2 AND role = 'user'
+	UNION SELECT author FROM inbox WHERE author_id = ?2 UNION SELECT name FROM optouts WHERE author_id = ?2 UNION SELECT ?2 UNION SELECT ?3`
+
+// typedBy selects the rows that person ?2 made. Older versions stored only a name, which several people may have, or the id of
+// who had none.
+const typedBy = `(made_by_id = ?2 OR made_by_id = '' AND made_by <> '' AND made_by IN (` + namesOf + `))`
+
+// CountTyped counts the settings, pins and pauses of the conversation that the person made.
+func (tr Traces) CountTyped() int {
+	return Get[int](tr.tx, `SELECT (SELECT count(*) FROM overrides WHERE conversation = ?1 AND `+typedBy+`)
+		+ (SELECT count(*) FROM pins WHERE conversation = ?1 AND `+typedBy+`)
+		+ (SELECT count(*) FROM pauses WHERE scope = ?4 AND `+typedBy+`)`, tr.c.id, tr.who.ID, tr.who.Name, tr.c.name)
+}
+
+// LeaveSettings deletes the person's settings in words, and removes their name from other settings, pins and pauses.
+func (tr Traces) LeaveSettings() {
+	tr.tx.Do("DELETE FROM overrides WHERE conversation = ?1 AND key = ?4 AND "+typedBy, tr.c.id, tr.who.ID, tr.who.Name, focusKey)
+	for _, table := range []string{"overrides", "pins"} {
+		tr.tx.Do("UPDATE "+table+" SET made_by = '', made_by_id = '' WHERE conversation = ?1 AND "+typedBy, tr.c.id, tr.who.ID, tr.who.Name)
+	}
+	tr.tx.Do("UPDATE pauses SET made_by = '', made_by_id = '' WHERE scope IN (?1, '') AND "+typedBy, tr.c.name, tr.who.ID, tr.who.Name)
+}
+
+// Typed is what people typed into commands of one conversation, in one transaction.
+type Typed struct {
+	c  *Conversation
+	tx *Tx
+}
+
+func (t *Tx) TypedIn(c *Conversation) Typed { return Typed{c, t} }
+
+// TypedText is a text with the number of its row.
+type TypedText struct {
+	ID   int64
+	Text string
+}
+
+func (ty Typed) texts(query string, args ...any) []TypedText {
+	return List(ty.tx, func(rows *sql.Rows, t *TypedText) error { return rows.Scan(&t.ID, &t.Text) }, query, args...)
+}
+
+// Focuses returns the focus and the error of each compaction that has one.
+func (ty Typed) Focuses() []TypedText {
+	return ty.texts("SELECT id, focus || ' ' || error FROM compactions WHERE conversation = ? AND (focus <> '' OR error <> '')", ty.c.id)
+}
+
+// DropFocus deletes the focus and the error of a compaction.
+func (ty Typed) DropFocus(compaction int64) {
+	ty.tx.Do("UPDATE compactions SET focus = '', error = '' WHERE id = ?", compaction)
+}
+
+// DropFocuses deletes the focus and the error of every compaction, and reports whether there was one.
+func (ty Typed) DropFocuses() (changed bool) {
+	return ty.tx.Do("UPDATE compactions SET focus = '', error = '' WHERE conversation = ? AND (focus <> '' OR error <> '')", ty.c.id)
+}
+
+// DropRequests deletes the focus of every compaction, and leaves the errors.
+func (ty Typed) DropRequests() {
+	ty.tx.Do("UPDATE compactions SET focus = '' WHERE conversation = ? AND focus <> ''", ty.c.id)
+}
+
+// DropErrors deletes why pieces of replies were not sent: it may quote them.
+func (ty Typed) DropErrors() {
+	ty.tx.Do("UPDATE outbox SET error = '' WHERE conversation = ? AND error <> ''", ty.c.id)
+}
+
+// Setting returns the conversation's setting in words, if it has one.
+func (ty Typed) Setting() []TypedText {
+	return ty.texts("SELECT conversation, value FROM overrides WHERE conversation = ? AND key = ?", ty.c.id, focusKey)
+}
+
+// DropSetting deletes it.
+func (ty Typed) DropSetting() {
+	ty.tx.Do("DELETE FROM overrides WHERE conversation = ? AND key = ?", ty.c.id, focusKey)
+}
+
+const withoutFocus = "UPDATE tasks SET above = json_remove(above, '$." + focusKey + "'), own = json_remove(own, '$." + focusKey + "') WHERE "
+
+// TaskSettings returns the settings of each task that the conversation has started.
+func (ty Typed) TaskSettings() []TypedText {
+	return ty.texts("SELECT id, above || ' ' || own FROM tasks WHERE parent = ?", ty.c.id)
+}
+
+// DropTaskFocus deletes the focus of a task.
+func (ty Typed) DropTaskFocus(task int64) { ty.tx.Do(withoutFocus+"id = ?", task) }
+
+// DropTaskFocuses deletes the focus of every task that the conversation has started.
+func (ty Typed) DropTaskFocuses() { ty.tx.Do(withoutFocus+"parent = ?", ty.c.id) }
