@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cairn/channel/access"
+	"cairn/compactor"
 	"cairn/store"
 	"cairn/testkit/check"
 	"cairn/testkit/storetest"
@@ -15,15 +16,15 @@ import (
 // emptyPrompt is a conversation without messages.
 type emptyPrompt struct{ room int }
 
-func (emptyPrompt) next() int64  { return 1 }
-func (p emptyPrompt) burst() int { return p.room }
+func (emptyPrompt) do(func(*compactor.Compactor)) {}
+func (p emptyPrompt) burst() int                  { return p.room }
 
 func (emptyPrompt) withAwaited(ctx context.Context, _ bool) context.Context { return ctx }
 
 func TestPastMessagesFollowTheRules(t *testing.T) {
 	rules := access.Rules{Access: map[string]access.Access{"test": {Deny: []string{"mallory"}}}}
 	b := backfill{
-		conversation: "test:s1/c1", access: access.New(rules, nil, slog.New(slog.DiscardHandler)), catchUp: time.Hour,
+		site: site{name: "test:s1/c1"}, access: access.New(rules, nil, slog.New(slog.DiscardHandler)), catchUp: time.Hour,
 		host: emptyPrompt{room: 60},
 	}
 	now := time.Now()

@@ -217,8 +217,6 @@ func ask[T any](in owner, f func(e *compactor.Compactor) T) (v T) {
 	return v
 }
 
-func (c *conversation) next() int64 { return nextSeq(c) }
-
 // nextSeq returns the seq of the next row.
 func nextSeq(in owner) int64 {
 	return ask(in, func(e *compactor.Compactor) int64 { return e.History().Next() })
