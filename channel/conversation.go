@@ -22,16 +22,16 @@ type conversation struct {
 	hub   *Hub
 	calls access.Calls // its limit of model calls
 
+	loop // what runs here
+
 	// These are safe for concurrent use.
 	published        // what the loop shows to others
-	inbox     inbox  // of the loop
 	sender    sender // of replies
 	usage     usage  // of models
 	edits     *edits
 
 	// Only the loop uses these fields.
 	service                      // who answers; zero until the conversation has been opened
-	runs        runs             // of the child
 	arrivals    arrivals         // messages that wait or came last
 	unannounced *compactor.Event // the last compaction that people have not heard of
 
@@ -116,7 +116,7 @@ func newConversation(h *Hub, name string, connector Connector, records *store.Co
 	observer, _ := connector.(Observer)
 	c := &conversation{
 		site: at, hub: h, calls: h.access.Calls(at.account(), at.log),
-		inbox: inbox{signal: make(chan struct{}, 1), ended: make(chan struct{})},
+		loop:  loop{life: h.ctx, inbox: inbox{signal: make(chan struct{}, 1), ended: make(chan struct{})}},
 		usage: usage{site: at, access: h.access, observer: observer, counted: h.o.Counted},
 	}
 	c.sender = sender{c: c, writers: make(map[string]Writer)}
