@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -24,15 +23,12 @@ const (
 
 // backfill reads the history of a conversation into its inbox and transcript. Only the child calls its methods.
 type backfill struct {
-	conversation string
-	connector    Connector
-	records      *store.Conversation
-	access       *access.Control
-	catchUp      time.Duration // after that, a message is too old to be answered
-	completion   completion
-	edits        *edits
-	host         historyHost
-	log          *slog.Logger
+	site
+	access     *access.Control
+	catchUp    time.Duration // after that, a message is too old to be answered
+	completion completion
+	edits      *edits
+	host       historyHost
 
 	pastDone bool             // the messages from before the bot joined have been read
 	unread   observe.Incident // the history cannot be read
@@ -44,8 +40,8 @@ type backfill struct {
 
 // historyHost is what a backfill needs of its conversation.
 type historyHost interface {
-	next() int64 // the seq of the next message
-	burst() int  // how many estimated tokens the messages of one turn may take
+	owner
+	burst() int // how many estimated tokens the messages of one turn may take
 	// withAwaited returns a context for calls of the connector, see Awaited. asked: a message waits for an answer already.
 	withAwaited(ctx context.Context, asked bool) context.Context
 }
@@ -173,7 +169,7 @@ func (b *backfill) fill(ctx context.Context, look Look, page Page, done bool) er
 	}
 	if misser, ok := b.connector.(Misser); ok && fresh > 0 {
 		newest := slices.MaxFunc(missed, func(a, b Inbound) int { return a.Time.Compare(b.Time) })
-		misser.Missed(b.conversation, newest.Time)
+		misser.Missed(b.name, newest.Time)
 	}
 	return b.edits.repeat(ctx)
 }
@@ -186,12 +182,12 @@ type Misser interface {
 
 func (b *backfill) page(ctx context.Context, h Historian, look Look) (Page, error) {
 	b.edits.startReading()
-	return callConnector(ctx, historyTimeout, func(ctx context.Context) (Page, error) { return h.History(ctx, b.conversation, look) })
+	return callConnector(ctx, historyTimeout, func(ctx context.Context) (Page, error) { return h.History(ctx, b.name, look) })
 }
 
 // early reports whether messages from before the bot joined may still have to be read.
 func (b *backfill) early() bool {
-	return !b.pastDone && b.host.next() <= historyPage // otherwise more has been overheard since
+	return !b.pastDone && nextSeq(b.host) <= historyPage // otherwise more has been overheard since
 }
 
 // readBack reads what people wrote before the bot was first addressed here, as context.
@@ -256,10 +252,10 @@ func (b *backfill) unanswered(said []Inbound) (past, late []Inbound) {
 // classifyPast applies the rules to past messages, and leaves out those of authors the bot does not listen to.
 func (b *backfill) classifyPast(said []Inbound) (heard []Inbound) {
 	for _, m := range said {
-		if m.ID == "" || !b.access.Rules().Hears(b.conversation, m.AuthorID, m.Bot) {
+		if m.ID == "" || !b.access.Rules().Hears(b.name, m.AuthorID, m.Bot) {
 			continue
 		}
-		b.access.Rules().Classify(b.conversation, &m)
+		b.access.Rules().Classify(b.name, &m)
 		if platformNow(b.connector).Sub(m.Time) > b.catchUp {
 			m.Addressed = false
 			m.Thread = false // too old to be answered
@@ -282,7 +278,7 @@ func (b *backfill) fitting(said []Inbound) []Inbound {
 	budget := b.host.burst()
 	var fit []Inbound
 	for _, m := range slices.Backward(said) {
-		if m.ID == "" || !b.access.Rules().Hears(b.conversation, m.AuthorID, m.Bot) {
+		if m.ID == "" || !b.access.Rules().Hears(b.name, m.AuthorID, m.Bot) {
 			continue
 		}
 		if budget -= shownTokens(m, 0); budget < 0 {

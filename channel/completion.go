@@ -2,11 +2,8 @@ package channel
 
 import (
 	"context"
-	"log/slog"
 	"slices"
 	"time"
-
-	"cairn/store"
 
 	"github.com/cenkalti/backoff/v5"
 	"golang.org/x/sync/errgroup"
@@ -20,18 +17,13 @@ const (
 )
 
 // completion has the connector of a conversation fill in what messages lack.
-type completion struct {
-	conversation string
-	connector    Connector
-	inbox        store.Inbox
-	log          *slog.Logger
-}
+type completion struct{ site }
 
 // complete has the connector fill in what the waiting messages lack. Each try is on disk before it is made; a message
 // tried before is tried alone, so that the next start knows which one killed the process.
 func (c completion) complete(ctx context.Context) error {
 	for {
-		waiting, err := c.inbox.Incomplete(ctx)
+		waiting, err := c.records.Inbox().Incomplete(ctx)
 		if err != nil || len(waiting) == 0 {
 			return err
 		}
@@ -39,14 +31,14 @@ func (c completion) complete(ctx context.Context) error {
 		if i := slices.IndexFunc(next, func(m Inbound) bool { return m.Tries > 0 }); i >= 0 {
 			next = next[:max(i, 1)]
 		}
-		if err := c.inbox.Try(ctx, next); err != nil {
+		if err := c.records.Inbox().Try(ctx, next); err != nil {
 			return err
 		}
 		for i, m := range c.completed(ctx, next) {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			if err := c.inbox.Complete(ctx, next[i], m); err != nil {
+			if err := c.records.Inbox().Complete(ctx, next[i], m); err != nil {
 				return err
 			}
 		}
@@ -78,7 +70,7 @@ func (c completion) one(ctx context.Context, m Inbound) Inbound {
 	} else if ok {
 		ask := func() (Inbound, error) {
 			return callConnector(ctx, completeTimeout, func(ctx context.Context) (Inbound, error) {
-				return completer.Complete(ctx, c.conversation, m)
+				return completer.Complete(ctx, c.name, m)
 			})
 		}
 		full, err := backoff.Retry(ctx, ask, backoff.WithBackOff(backoff.NewConstantBackOff(time.Second)), backoff.WithMaxTries(2))

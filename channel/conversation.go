@@ -22,30 +22,30 @@ type conversation struct {
 	hub   *Hub
 	calls access.Calls // its limit of model calls
 
+	loop // what runs here
+
 	// These are safe for concurrent use.
 	published        // what the loop shows to others
-	inbox     inbox  // of the loop
 	sender    sender // of replies
 	usage     usage  // of models
 	edits     *edits
-	approval  atomic.Pointer[Approval] // the tool call that waits for permission; nil: none
 
 	// Only the loop uses these fields.
 	service                      // who answers; zero until the conversation has been opened
-	runs        runs             // of the child
 	arrivals    arrivals         // messages that wait or came last
 	unannounced *compactor.Event // the last compaction that people have not heard of
 
 	// Only the child uses these fields.
-	backfill backfill
-	imports  importReader
-	failures failures
-	taskClock
+	backfill  backfill
+	imports   importReader
+	failures  failures
+	lookAgain time.Time // when a task looks for work; zero: when something arrives
 }
 
 // published is what any goroutine may read of a conversation. The loop and the turn write it.
 type published struct {
-	turn         atomic.Pointer[turn] // nil: no turn is running
+	turn         atomic.Pointer[turn]     // nil: no turn is running
+	approval     atomic.Pointer[Approval] // the tool call that waits for permission; nil: none
 	engineStatus atomic.Pointer[func() compactor.Status]
 	speaks       atomic.Pointer[string] // code of the language; nil until the conversation has been opened
 }
@@ -72,18 +72,14 @@ func (p *published) status() compactor.Status { return (*p.engineStatus.Load())(
 
 // activity returns what the conversation is doing; ok is false while it is being opened.
 func (p *published) activity() (g Activity, ok bool) {
-	status := p.engineStatus.Load()
-	if status == nil {
+	if p.engineStatus.Load() == nil {
 		return g, false
 	}
-	now := (*status)()
-	return Activity{Used: now.Used, Window: now.Window, Answering: p.turn.Load() != nil, Summarizing: now.Running != nil, Paused: now.Paused != "" && now.Policy.Enabled}, true
-}
-
-// taskClock says when the task that a conversation is ends, and when it looks for work.
-type taskClock struct {
-	taskEnds  time.Time
-	lookAgain time.Time // zero: when something arrives
+	now := p.status()
+	return Activity{
+		Used: now.Used, Window: now.Window, Answering: p.turn.Load() != nil,
+		Summarizing: now.Running != nil, Paused: now.Paused != "" && now.Policy.Enabled,
+	}, true
 }
 
 // site is where a conversation is held. It never changes.
@@ -116,25 +112,20 @@ type answerer struct {
 }
 
 func newConversation(h *Hub, name string, connector Connector, records *store.Conversation) *conversation {
-	log := h.o.Log.With("conversation", name)
+	at := site{name: name, connector: connector, records: records, log: h.o.Log.With("conversation", name)}
 	observer, _ := connector.(Observer)
 	c := &conversation{
-		site: site{name: name, connector: connector, records: records, log: log}, hub: h,
-		inbox: inbox{signal: make(chan struct{}, 1), ended: make(chan struct{})},
-		usage: usage{
-			conversation: name, records: records, access: h.access, observer: observer, counted: h.o.Counted, log: log,
-		},
+		site: at, hub: h, calls: h.access.Calls(at.account(), at.log),
+		loop:  loop{life: h.ctx, inbox: inbox{signal: make(chan struct{}, 1), ended: make(chan struct{})}},
+		usage: usage{site: at, access: h.access, observer: observer, counted: h.o.Counted},
 	}
-	c.calls = h.access.Calls(c.account(), log)
 	c.sender = sender{c: c, writers: make(map[string]Writer)}
 	c.edits = &edits{records: records, wake: c.wake}
 	c.arrivals = newArrivals(name, observer, c.inbox.post)
 	c.backfill = backfill{
-		conversation: name, connector: connector, records: records, access: h.access, catchUp: h.o.CatchUp,
-		completion: completion{conversation: name, connector: connector, inbox: records.Inbox(), log: log},
-		edits:      c.edits, host: c, log: log,
+		site: at, access: h.access, catchUp: h.o.CatchUp, completion: completion{at}, edits: c.edits, host: c,
 	}
-	c.imports = importReader{records: records, listens: connector != nil, host: c, log: log}
+	c.imports = importReader{site: at, host: c}
 	return c
 }
 

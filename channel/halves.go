@@ -25,7 +25,7 @@ func (b *backfill) removeHalves(ctx context.Context) error {
 			continue
 		}
 		_, err := callConnector(ctx, historyTimeout, func(context.Context) (struct{}, error) {
-			b.connector.Reply(b.conversation, []string{question}).Cancel()
+			b.connector.Reply(b.name, []string{question}).Cancel()
 			return struct{}{}, nil
 		})
 		if err != nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"sync/atomic"
 
@@ -81,10 +80,8 @@ var errAsked = errors.New("a message waits for an answer")
 
 // importReader has a conversation read the messages that an import has stored. Only the child calls its methods.
 type importReader struct {
-	records *store.Conversation
-	listens bool // the connector is open, so somebody may ask something meanwhile
-	host    importHost
-	log     *slog.Logger
+	site
+	host importHost
 
 	patient bool // a message that asks something has to wait until all is read
 
@@ -95,15 +92,18 @@ type importReader struct {
 
 // importHost is what reading an import needs of its conversation.
 type importHost interface {
-	do(f func(e *compactor.Compactor)) // has the loop run f, and waits
-	check()                            // has the engine check the levels
+	owner
+	check() // has the engine check the levels
 	// untilSummarized waits until no summary is being written or due, or if listens is set until somebody asks something: errAsked.
 	untilSummarized(ctx context.Context, listens bool) error
 }
 
+// listens reports whether somebody may ask something meanwhile: the connector is open.
+func (r *importReader) listens() bool { return r.connector != nil }
+
 // asks reports whether a message waits for an answer that need not wait for a new session.
 func (r *importReader) asks(ctx context.Context) (bool, error) {
-	if !r.listens || r.patient {
+	if !r.listens() || r.patient {
 		return false, nil
 	}
 	due, err := r.records.Inbox().Due(ctx)
@@ -113,7 +113,7 @@ func (r *importReader) asks(ctx context.Context) (bool, error) {
 // interrupted returns errAsked if somebody waits for an answer; resume: perhaps of a turn that is open.
 func (r *importReader) interrupted(ctx context.Context, resume bool) error {
 	asks, err := r.asks(ctx)
-	if err == nil && !asks && resume && r.listens {
+	if err == nil && !asks && resume && r.listens() {
 		_, asks, err = r.records.Turns().Unanswered(ctx)
 	}
 	if err == nil && asks {
@@ -201,7 +201,7 @@ func (r *importReader) untilIdle(ctx context.Context) error {
 	if err := r.interrupted(ctx, false); err != nil {
 		return err
 	}
-	return r.host.untilSummarized(ctx, r.listens && !r.patient)
+	return r.host.untilSummarized(ctx, r.listens() && !r.patient)
 }
 
 // summarizes reports whether a summary is being written, or is due and waits after a failure.

@@ -63,6 +63,39 @@ type runs struct {
 	waiters []func() bool // called after each step, until they return true
 }
 
+// loop is the part of a conversation that others reach: they post what its goroutine runs, and wait for what it has done.
+type loop struct {
+	life  context.Context // ends when the hub closes
+	inbox inbox           // safe for concurrent use
+	runs  runs            // only the goroutine uses it
+}
+
+// wake has the child check for work again.
+func (l *loop) wake() { l.inbox.post(func() { l.runs.again = true }) }
+
+// until returns once done, which the loop calls after each of its steps, returns true or an error.
+func (l *loop) until(ctx context.Context, done func() (bool, error)) error {
+	result := make(chan error, 1)
+	l.inbox.post(func() {
+		l.runs.waiters = append(l.runs.waiters, func() bool {
+			ok, err := done()
+			if !ok && err == nil && ctx.Err() == nil {
+				return false
+			}
+			result <- err
+			return true
+		})
+	})
+	select {
+	case err := <-result:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-l.life.Done():
+		return ErrClosed
+	}
+}
+
 // own runs the conversation until the hub closes, or until it leaves memory because it has been idle for long.
 func (c *conversation) own() {
 	defer func() { c.usage.flush(c.hub.ctx) }()
@@ -176,9 +209,6 @@ func (c *conversation) goWork(worked chan<- error) {
 // done reports whether nothing is left to do, or only what failed.
 func (r *runs) done() bool { return !r.working && !r.again }
 
-// wake has the child check for work again.
-func (c *conversation) wake() { c.inbox.post(func() { c.runs.again = true }) }
-
 // tryDo has the loop run f, which must not wait, and waits for that or for the end of the loop.
 func (c *conversation) tryDo(f func(e *compactor.Compactor)) error {
 	panicked := true
@@ -217,8 +247,6 @@ func ask[T any](in owner, f func(e *compactor.Compactor) T) (v T) {
 	return v
 }
 
-func (c *conversation) next() int64 { return nextSeq(c) }
-
 // nextSeq returns the seq of the next row.
 func nextSeq(in owner) int64 {
 	return ask(in, func(e *compactor.Compactor) int64 { return e.History().Next() })
@@ -226,29 +254,6 @@ func nextSeq(in owner) int64 {
 
 func (c *conversation) check() {
 	c.do(func(e *compactor.Compactor) { e.Check(c.hub.ctx) })
-}
-
-// until returns once done, which the loop calls after each of its steps, returns true or an error.
-func (c *conversation) until(ctx context.Context, done func() (bool, error)) error {
-	result := make(chan error, 1)
-	c.inbox.post(func() {
-		c.runs.waiters = append(c.runs.waiters, func() bool {
-			ok, err := done()
-			if !ok && err == nil && ctx.Err() == nil {
-				return false
-			}
-			result <- err
-			return true
-		})
-	})
-	select {
-	case err := <-result:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-c.hub.ctx.Done():
-		return ErrClosed
-	}
 }
 
 // workDone reports whether all that was requested so far is done and sent, or what prevents it now.

@@ -68,7 +68,7 @@ func (b *backfill) review(ctx context.Context, known []store.Known, page Page, a
 	for _, m := range page.Said {
 		if slices.ContainsFunc(known, func(k store.Known) bool { return k.ID == m.ID && m.Edited.After(k.Edited) }) {
 			m.Time = m.Edited
-			m.Addressed = asksByEdit(b.access.Rules(), b.conversation, m, b.catchUp)
+			m.Addressed = asksByEdit(b.access.Rules(), b.name, m, b.catchUp)
 			edited = append(edited, m)
 		}
 	}

@@ -2,7 +2,6 @@ package channel
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -18,12 +17,10 @@ import (
 
 // usage counts what the models of a conversation used. It is safe for concurrent use.
 type usage struct {
-	conversation string
-	records      *store.Conversation
-	access       *access.Control
-	observer     Observer          // nil: the connector does not follow it
-	counted      func(store.Usage) // called with what each request used; nil: not called
-	log          *slog.Logger
+	site
+	access   *access.Control
+	observer Observer          // nil: the connector does not follow it
+	counted  func(store.Usage) // called with what each request used; nil: not called
 
 	mu      sync.Mutex // guards unsaved
 	unsaved []store.Usage
@@ -59,7 +56,7 @@ func (u *usage) count(kind, model string, tokens llm.Usage) {
 	if u.observer != nil && tokens != (llm.Usage{}) {
 		var e report.Expense
 		e.Add(used, list)
-		u.observer.Used(u.conversation, kind, model, e)
+		u.observer.Used(u.name, kind, model, e)
 	}
 	u.access.Count(used)
 }
