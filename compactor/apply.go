@@ -43,7 +43,8 @@ func (c *Compactor) applyDue(ctx context.Context) {
 	}
 	ahead := slices.ContainsFunc(c.prepared, func(row Summary) bool { return row.Trigger == OnPrepare })
 	if c.apply(ctx, demand{}) && ahead && l != levelNone {
-		c.tokenDeficit = max(int(p.fraction(l)*float64(s.lineCost))-cutOf(s.lines, c.h.head.Stack).tokens, 0)
+		_, left := transcript.Uncovered(s.Messages, c.h.view.Head.Stack)
+		c.tokenDeficit = max(int(p.fraction(l)*float64(s.MessageCost))-left, 0)
 	}
 }
 
@@ -66,7 +67,7 @@ func (c *Compactor) applyCold(ctx context.Context) {
 func (c *Compactor) urgent(row Summary) bool {
 	hidden := func(r Summary) bool { return r.Kind == Placeholder && r.Overlaps(row.Span) }
 	switch {
-	case slices.ContainsFunc(c.h.head.Rows(), hidden):
+	case slices.ContainsFunc(c.h.view.Head.Rows(), hidden):
 		return true
 	case row.Trigger == OnPrepare:
 		return false
@@ -75,7 +76,7 @@ func (c *Compactor) urgent(row Summary) bool {
 	}
 	p := c.policy()
 	mayWait := p.Prepare() > 0 && p.Enabled
-	return !mayWait || row.Trigger == OnRollup && c.h.stackCost() > p.stackBudget(c.budget())
+	return !mayWait || row.Trigger == OnRollup && c.h.view.StackCost() > p.stackBudget(c.budget())
 }
 
 func (c *Compactor) due(d demand) []Summary {
@@ -116,13 +117,13 @@ func (s view) chosen(prepared []Summary, d demand, urgent func(Summary) bool) []
 		}
 	}
 	slices.SortFunc(ahead, func(a, b Summary) int { return cmp.Compare(a.From, b.From) })
-	need := d.share * float64(s.lineCost)
+	need := d.share * float64(s.MessageCost)
 	for _, row := range ahead {
 		if need <= 0 {
 			break
 		}
 		reach = max(reach, row.From)
-		need -= float64(costOf(s.lines[s.indexOf(row.From):s.indexOf(row.To+1)]))
+		need -= float64(transcript.CostOf(s.Messages[s.IndexOf(row.From):s.IndexOf(row.To+1)]))
 	}
 	return leaveOut(prepared, func(row Summary) bool {
 		if row.Trigger == OnPrepare {
@@ -137,7 +138,7 @@ func (s view) chosen(prepared []Summary, d demand, urgent func(Summary) bool) []
 // but the process may end between them.
 func (c *Compactor) crowded(next view) bool {
 	most := c.policy().stackBudget(c.budget())
-	return next.stackCost() > most && c.h.stackCost() <= most
+	return next.StackCost() > most && c.h.view.StackCost() <= most
 }
 
 // waitsForFold reports whether the rows that lead to the view next must wait for a fold.
@@ -169,7 +170,7 @@ func (c *Compactor) commitPrepared(ctx context.Context, rows []Summary) {
 	used := c.used(c.h.view)
 	ids := transcript.IDs(rows)
 	change, err := c.commit(ctx, func(s *transcript.State) (change transcript.Change, err error) {
-		change, _, _ = s.Cover(ids, lastResult(c.h.lines, c.h.stored), func(sp Span) transcript.Stretch {
+		change, _, _ = s.Cover(ids, c.h.view.LastResult(c.h.view.stored), func(sp Span) transcript.Stretch {
 			n, failed := c.o.Records.Stretch(ctx, sp)
 			err = cmp.Or(err, failed)
 			return n
@@ -197,9 +198,9 @@ func (c *Compactor) endPrepared(ctx context.Context, rows []Summary, before int)
 	applied := slices.DeleteFunc(slices.Clone(ended), func(row Summary) bool { return row.State == Stale })
 	slices.SortFunc(applied, func(a, b Summary) int { return cmp.Compare(a.From, b.From) })
 	if slices.ContainsFunc(applied, func(row Summary) bool {
-		return row.Kind == Leaf && row.Trigger != OnRepair && row.From >= c.h.head.Start
+		return row.Kind == Leaf && row.Trigger != OnRepair && row.From >= c.h.view.Head.Start
 	}) {
-		c.h.addressed = c.h.open != 0 // no model is paid for again until the bot is addressed
+		c.h.view.addressed = c.h.view.Open != 0 // no model is paid for again until the bot is addressed
 	}
 	for _, row := range ended {
 		e := c.event(row, EventApplied)
@@ -234,7 +235,7 @@ func leaveOut(rows []Summary, which func(Summary) bool) (kept []Summary) {
 func (c *Compactor) roomFor(rows []Summary) bool {
 	s := c.h.view
 	next := s.with(rows)
-	growth := next.stackCost() + next.lineCost - s.stackCost() - s.lineCost
+	growth := next.StackCost() + next.MessageCost - s.StackCost() - s.MessageCost
 	return growth <= 0 || growth <= c.room(c.used(s), c.policy())
 }
 

@@ -1,7 +1,7 @@
 // Package compactor keeps a conversation inside its model's context window: it watches how
 // full the window is, summarizes the oldest turns in the background, and shows the summaries,
 // stacked, in their place. It never changes messages. A span is chosen in plan.go and job.go,
-// summarized in run.go, applied in apply.go, and rendered in render.go.
+// summarized in run.go, and applied in apply.go. Package transcript renders the prompt.
 package compactor
 
 import (
@@ -14,6 +14,7 @@ import (
 
 	"cairn/compactor/summarize"
 	"cairn/llm"
+	"cairn/transcript"
 )
 
 // Options configures a conversation's compactor. Policy and Window are called at each check, so
@@ -86,12 +87,12 @@ type Compactor struct {
 	systemCost, toolsCost int // of each request, estimated
 	lastRequest           lastRequest
 
-	busy         *job       // nil: nothing is being summarized
-	filling      *job       // nil: no placeholder is being filled
-	prepared     []Summary  // prepared summaries, in the order of applying
-	prospect     prospect   // caches the view once all of them are applied
-	tokenDeficit int        // tokens that a level demanded beyond what is prepared
-	queued       *Requested // a request that starts when the running work ends; nil if none
+	busy         *job             // nil: nothing is being summarized
+	filling      *job             // nil: no placeholder is being filled
+	prepared     []Summary        // prepared summaries, in the order of applying
+	lookahead    transcript.Ahead // caches the view once all of them are applied
+	tokenDeficit int              // tokens that a level demanded beyond what is prepared
+	queued       *Requested       // a request that starts when the running work ends; nil if none
 
 	terms map[string]termsOf // of the stack's texts, which job after job reads; nil while nothing is due
 
@@ -138,16 +139,19 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 		}
 	}
 	if state.Count.Model == o.Model {
-		c.h.counted(c.h.view.revision, state.Count)
+		c.h.counted(c.h.view.Revision, state.Count)
 	}
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return c, nil
 }
 
-// shape returns the view's shape for p and the known facts about the model.
-func (c *Compactor) shape(p Policy) shape {
+// reshape shows the conversation as p says.
+func (c *Compactor) reshape(p Policy) { c.h.view.View = c.h.view.Reshape(c.shape(p)) }
+
+// shape returns the shape of the view for p and the known facts about the model.
+func (c *Compactor) shape(p Policy) transcript.Shape {
 	sh := p.shape(c.budget())
-	sh.reasoning = c.o.Learnt().Facts().WantsReasoning
+	sh.KeepReasoning = c.o.Learnt().Facts().WantsReasoning
 	return sh
 }
 
@@ -169,14 +173,14 @@ func (c *Compactor) History() *History { return c.h }
 // every appended message; Request calls it too.
 func (c *Compactor) Check(ctx context.Context) {
 	p := c.policy()
-	c.h.reshape(c.shape(p))
+	c.reshape(p)
 	_ = c.reread(ctx) // with an error the next check tries again, and Request fails
 	c.flush(ctx)
 	c.applyDue(ctx)
 	if c.level() == emergency {
 		c.makeRoom(ctx, OnEmergency, int(p.BackgroundThreshold*float64(c.o.Window())))
 	}
-	c.clearBatch(ctx, p)
+	c.clearBatch(ctx)
 	c.proceed()
 }
 
@@ -204,16 +208,16 @@ func (c *Compactor) Request(ctx context.Context) (Prompt, error) {
 		if c.h.outdated {
 			return Prompt{}, errOutdated
 		}
-		if c.lastRequest.rendering.dropsPictures(c.h.view) {
+		if c.lastRequest.rendering.DropsPictures(c.h.view.View) {
 			c.newHead(ctx)
 		}
 		if c.used(c.h.view) <= window {
 			c.lastRequest.at = c.o.Now()
 			c.ask(c.h.view)
-			messages := c.lastRequest.rendering.next(c.o.System, c.h.view)
+			messages := c.lastRequest.rendering.Next(c.o.System, c.h.view.View)
 			return Prompt{
-				Messages: messages, Head: c.lastRequest.rendering.headLen, MaxTokens: c.lastRequest.answer,
-				Estimate: c.lastRequest.estimate, Revision: c.h.revision, Spare: max(c.lastRequest.spare, 1),
+				Messages: messages, Head: c.lastRequest.rendering.HeadLen(), MaxTokens: c.lastRequest.answer,
+				Estimate: c.lastRequest.estimate, Revision: c.h.view.Revision, Spare: max(c.lastRequest.spare, 1),
 			}, nil
 		}
 	}
@@ -230,7 +234,7 @@ const requestTries = 3
 func (c *Compactor) Overflow(ctx context.Context, times int) bool {
 	p := c.policy()
 	window := c.o.Window()
-	c.h.reshape(c.shape(p))
+	c.reshape(p)
 	s := c.h.view
 	used := c.used(s)
 	goal := min(int(p.BackgroundThreshold*float64(window)), used-used/8)
@@ -238,7 +242,7 @@ func (c *Compactor) Overflow(ctx context.Context, times int) bool {
 		goal = min(goal, used/2)
 	}
 	c.makeRoom(ctx, OnReactive, goal)
-	return c.h.cost() < s.cost() || Reserve(c.o.MaxOutput, window) < c.lastRequest.answer
+	return c.h.view.Cost() < s.Cost() || Reserve(c.o.MaxOutput, window) < c.lastRequest.answer
 }
 
 // Drain starts no more work that can wait for the next start of the program: repairs and

@@ -76,7 +76,7 @@ func TestUrgentWork(t *testing.T) {
 	} {
 		c := decider()
 		c.o.Policy = func() Policy { return tt.p }
-		c.h.head = tt.head
+		c.h.view.Head = tt.head
 		check.Equal(t, tt.claim, c.urgent(ready(1, 1, 2, tt.trigger)), tt.want)
 	}
 }
@@ -88,6 +88,11 @@ func decider() *Compactor {
 		o: Options{Worker: &llmtest.Model{Label: "m"}, Policy: func() Policy { return p }, Window: func() int { return 10_000 }, Learnt: func() *llm.Learnt { return &llm.Learnt{} }, Strategy: StrategyOf},
 		h: &History{},
 	}
+}
+
+// oldestSummary returns a summary over [from, to] that costs this many tokens.
+func oldestSummary(id, from, to int64, tokens int) Summary {
+	return Summary{ID: id, Kind: Leaf, By: ByWorker, State: Applied, Span: Span{From: from, To: to}, Text: "text", Tokens: tokens}
 }
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -173,8 +178,8 @@ func TestLevelTargets(t *testing.T) {
 	for what, is := range map[string][2]int{
 		"the reply":                    {Reserve(0, window), 12_500},
 		"the messages of one turn":     {BurstBudget(window), 25_000},
-		"one message":                  {p.shape(window).clipTo, 25_000},
-		"first messages and pins":      {p.shape(window).maxFirst, 1000},
+		"one message":                  {p.shape(window).ClipTo, 25_000},
+		"first messages and pins":      {p.shape(window).MaxCopies, 1000},
 		"the newest messages":          {p.tail(window), 16_000},
 		"one span of work ahead":       {p.spanTokens(window), 12_000},
 		"all summaries":                {p.stackBudget(window), 15_000},
@@ -197,11 +202,11 @@ func (refusals) Declined(context.Context, int64, Declined) error { return nil }
 func TestPlansKnowWhatWasDeclined(t *testing.T) {
 	c := decider()
 	c.o.Records, c.ctx = refusals{}, t.Context()
-	c.h.head.Stack = []Summary{{ID: 1, Span: Span{From: 1, To: 9}, Kind: Leaf, State: Applied}}
+	c.h.view.Head.Stack = []Summary{{ID: 1, Span: Span{From: 1, To: 9}, Kind: Leaf, State: Applied}}
 	c.prepared = []Summary{ready(2, 10, 19, OnPrepare)}
-	check.Equal(t, "declined before", c.ahead().head.Stack[0].Declined.Times, 0)
+	check.Equal(t, "declined before", c.ahead().Head.Stack[0].Declined.Times, 0)
 	c.noteDeclined(1, Declined{Times: 3})
-	check.Equal(t, "declined in plans", c.ahead().head.Stack[0].Declined.Times, 3)
+	check.Equal(t, "declined in plans", c.ahead().Head.Stack[0].Declined.Times, 3)
 }
 
 func TestCompactRetriesWhatIsOnlyPrepared(t *testing.T) {

@@ -1,7 +1,6 @@
 package compactor
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +31,7 @@ func (c *Compactor) reread(ctx context.Context) error {
 	if !c.h.outdated {
 		return nil
 	}
-	now, err := c.o.Records.Reload(ctx, c.h.head.Version, c.h.running())
+	now, err := c.o.Records.Reload(ctx, c.h.view.Head.Version, c.h.view.Since(c.h.view.stored+1))
 	if err != nil {
 		if ctx.Err() == nil {
 			c.o.Log.Warn("read_edits_failed", "error", err)
@@ -41,7 +40,7 @@ func (c *Compactor) reread(ctx context.Context) error {
 	}
 	c.h.outdated = false
 	used := c.used(c.h.view)
-	if now.Head.Version != c.h.head.Version {
+	if now.Head.Version != c.h.view.Head.Version {
 		c.h.reload(now)
 	}
 	for _, j := range c.running() {
@@ -70,56 +69,12 @@ func ended(prepared []Summary, now transcript.Snapshot) (rows []Summary) {
 	return rows
 }
 
-// reload shows a conversation as it is on disk now, with what is in memory alone: messages and context of the running turn,
-// what it had to clear, and what an emergency hides there.
-func (h *History) reload(now transcript.Snapshot) {
-	was := *h
-	*h = *newHistory(now, was.shape)
-	h.revision = was.revision + 1
-	h.storedWith = was.storedWith
-	h.open = cmp.Or(was.open, h.open)
-	h.addressed = was.addressed
-	h.question = max(was.question, h.question)
-	if n := len(was.hidden); n > 0 {
-		h.hide(h.lines[:h.indexOf(was.hidden[n-1].Seq+1)])
-	}
-	h.Append(now.Running...)
-	if was.clearedTo > was.head.ClearedTo {
-		h.clear(max(was.clearedTo, h.clearedTo))
-	}
-	if was.contextRuns {
-		h.keepContext(was.contexts[len(was.contexts)-1], now.Changed)
-	}
-}
-
-// running returns the messages that are not on disk yet, without their reasoning, which may repeat what has changed.
-func (h *History) running() (all []chat.Message) {
-	for _, l := range h.lines[h.indexOf(h.stored+1):] {
-		m := *l.Message
-		m.Native, m.Deprived = nil, m.Deprived || len(m.Native) > 0
-		all = append(all, m)
-	}
-	return all
-}
-
-// keepContext keeps the running turn's context, unless its message was deleted, or it quotes a message that changed, or a memory,
-// which may be what changed. It may have been stored since.
-func (h *History) keepContext(c turnContext, changed []int64) {
-	_, shown := h.lineAt(c.Seq)
-	n := len(h.contexts)
-	stored := n > 0 && h.contexts[n-1].Seq == c.Seq
-	h.contextRuns = stored || shown && len(c.Memories) == 0 && !slices.ContainsFunc(changed, c.Quotes)
-	if h.contextRuns && !stored {
-		h.contexts = append(h.contexts, c)
-	}
-}
-
 // Undo undoes the summaries that were applied last: what they hid is verbatim again, and the rows
 // they replaced are applied again. The memories saved with them stay. The event says what was
 // undone, or, as a noop, why nothing was. An error means that the disk refused and nothing has
 // changed.
 func (c *Compactor) Undo(ctx context.Context) (Event, error) {
-	c.h.reshape(c.shape(c.policy()))
+	c.reshape(c.policy())
 	if err := c.reread(ctx); err != nil {
 		return Event{}, fmt.Errorf("undo the latest summary: %w", err)
 	}
@@ -158,7 +113,7 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 		c.notify(e)
 		return e, nil
 	}
-	c.h.restore(l.Freed)
+	c.h.view.View = c.h.view.Restore(l.Freed)
 	return c.undone(l, before), nil
 }
 
@@ -188,7 +143,7 @@ func (c *Compactor) undone(l transcript.Undoable, before int) Event {
 	return e
 }
 
-func (c *Compactor) isSpared(sp Span) bool { return c.h.head.Spared.Overlaps(sp) && !c.undoLifted }
+func (c *Compactor) isSpared(sp Span) bool { return c.h.view.Head.Spared.Overlaps(sp) && !c.undoLifted }
 
 // whyNoRoom returns why there is no room for another head, with the same pins and inheritance, and
 // freed messages; "" if there is.
@@ -196,29 +151,15 @@ func (c *Compactor) whyNoRoom(head Head, freed []chat.Message) string {
 	s := c.h.view
 	p := c.policy()
 	window := c.o.Window()
-	head.Pins, head.Inherited = s.head.Pins, s.head.Inherited
-	restored := *c.h
-	restored.swap(head)
-	restored.restore(freed)
-	if cost, budget := restored.stackCost(), p.stackBudget(c.budget()); cost > budget && cost > s.stackCost() {
+	head.Pins, head.Inherited = s.Head.Pins, s.Head.Inherited
+	restored := c.h.view
+	restored.View = restored.WithHead(head).Restore(freed)
+	if cost, budget := restored.StackCost(), p.stackBudget(c.budget()); cost > budget && cost > s.StackCost() {
 		return fmt.Sprintf("the summaries would need %d tokens, but stack_budget allows %d", cost, budget)
 	}
-	if used := c.used(restored.view); float64(used) >= p.AggressiveThreshold*float64(window) {
+	if used := c.used(restored); float64(used) >= p.AggressiveThreshold*float64(window) {
 		return fmt.Sprintf("that would use %d of %d tokens, and from %d on the oldest messages are summarized again",
 			used, window, int(p.AggressiveThreshold*float64(window)))
 	}
 	return ""
-}
-
-func bySeq(a, b line) int { return cmp.Compare(a.Seq, b.Seq) }
-
-// restore shows messages that the head has uncovered.
-func (h *History) restore(messages []chat.Message) {
-	lines := slices.Clone(h.lines)
-	for _, m := range messages {
-		lines = append(lines, lineOf(h.shape.stored(m), h.shape))
-	}
-	slices.SortFunc(lines, bySeq)
-	h.resultTo = max(h.resultTo, lastResult(lines, h.next))
-	h.showLines(lines)
 }

@@ -55,7 +55,7 @@ func (c *Compactor) backOff(j *job, err error) {
 		b := c.retries.repairs[j.repaired.ID]
 		b.failed(now, 0)
 		c.retries.repairs[j.repaired.ID] = b
-		known := transcript.IDs(c.h.head.Rows())
+		known := transcript.IDs(c.h.view.Head.Rows())
 		maps.DeleteFunc(c.retries.repairs, func(id int64, _ backoff) bool { return !slices.Contains(known, id) })
 	}
 }
@@ -202,20 +202,20 @@ func (c *Compactor) noteDeclined(id int64, d Declined) {
 		}
 		return rows
 	}
-	head := &c.h.head
+	head := &c.h.view.Head
 	head.Stack = note(head.Stack)
 	head.Earlier = slices.Clone(head.Earlier)
 	for i := range head.Earlier {
 		head.Earlier[i].Rows = note(head.Earlier[i].Rows)
 	}
 	c.prepared = note(c.prepared)
-	c.prospect = prospect{}
+	c.lookahead = transcript.Ahead{}
 }
 
 // forgetDeclined lets the model try again what it declined, also in rows that are not applied yet.
 func (c *Compactor) forgetDeclined() {
 	c.retries.declinedTo = 0
-	if slices.ContainsFunc(slices.Concat(c.h.head.Rows(), c.prepared), func(row Summary) bool { return row.Declined.Times > 0 }) {
+	if slices.ContainsFunc(slices.Concat(c.h.view.Head.Rows(), c.prepared), func(row Summary) bool { return row.Declined.Times > 0 }) {
 		c.noteDeclined(0, Declined{})
 	}
 }

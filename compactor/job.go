@@ -49,7 +49,7 @@ func (c *Compactor) newJob(trigger Trigger, kind Kind, tokens int, p Policy, ext
 	j := &job{tokens: tokens, extractive: extractive, policy: p}
 	j.row = Summary{Kind: kind, By: ByWorker, State: Running, Trigger: trigger, Focus: p.Focus}
 	if extractive {
-		j.row.By, j.row.AwaitsModel = ByExtractive, c.hasModel(p) && (c.h.addressed || trigger == OnManual)
+		j.row.By, j.row.AwaitsModel = ByExtractive, c.hasModel(p) && (c.h.view.addressed || trigger == OnManual)
 	} else {
 		j.row.Model = c.o.Worker.Name()
 	}
@@ -79,7 +79,7 @@ func (c *Compactor) next() *job {
 	c.undoLifted = c.undoLifted || l >= aggressive
 	automatic := p.Enabled && !now.Before(c.retries.pausedUntil)
 	if l != levelNone && automatic && !c.retries.forbids(l.trigger(), now) {
-		need := max(int(p.fraction(l)*float64(s.lineCost)), c.tokenDeficit)
+		need := max(int(p.fraction(l)*float64(s.MessageCost)), c.tokenDeficit)
 		if j := c.planLeaf(planSpan(s, need, p.tailLimits(c.budget())), l.trigger(), p, extractive); j != nil {
 			c.tokenDeficit = 0
 			return j
@@ -121,7 +121,7 @@ func (c *Compactor) planOld(s view, p Policy, used int, now time.Time, extractiv
 	if !folds {
 		return nil
 	}
-	for _, session := range slices.Backward(s.head.Earlier) { // all of it is covered, so consecutive rows are neighbours
+	for _, session := range slices.Backward(s.Head.Earlier) { // all of it is covered, so consecutive rows are neighbours
 		rows := session.Rows[max(len(session.Rows)-p.RollupFanIn, 0):] // the newest: the oldest have been folded most often
 		if len(rows) >= 2 && !slices.ContainsFunc(rows, unready) {
 			return c.planRollup(rows, p, extractive || !c.worthModel(rows))
@@ -194,7 +194,7 @@ func (c *Compactor) planLeaf(sp lineSpan, trigger Trigger, p Policy, extractive 
 }
 
 func (c *Compactor) planRollup(children []Summary, p Policy, extractive bool) *job {
-	j := c.newJob(OnRollup, Rollup, stackCost(children), p, extractive)
+	j := c.newJob(OnRollup, Rollup, transcript.StackCost(children), p, extractive)
 	j.children = slices.Clone(children)
 	first := children[0]
 	last := children[len(children)-1]
@@ -218,8 +218,8 @@ func (c *Compactor) planRollup(children []Summary, p Policy, extractive bool) *j
 
 // turnSince reports whether a turn started at seq or later.
 func (s view) turnSince(seq int64) bool {
-	n := len(s.lines)
-	return n > 0 && s.lines[n-1].Turn >= seq
+	n := len(s.Messages)
+	return n > 0 && s.Messages[n-1].Turn >= seq
 }
 
 func overlaps(rows []Summary, row Summary) bool {

@@ -130,12 +130,12 @@ func (c *Compactor) aroundOf(row Summary) (a around) {
 		return a
 	}
 	s := c.ahead()
-	rows := s.head.Stack
-	lines := s.lines
-	if row.From < s.head.Start {
+	rows := s.Head.Stack
+	lines := s.Messages
+	if row.From < s.Head.Start {
 		rows = nil
 		lines = nil
-		for _, session := range s.head.Earlier {
+		for _, session := range s.Head.Earlier {
 			if session.From <= row.From && row.To <= session.To {
 				rows = session.Rows
 			}

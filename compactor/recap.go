@@ -15,6 +15,7 @@ import (
 	"cairn/internal/secrets"
 	"cairn/internal/tokens"
 	"cairn/llm"
+	"cairn/transcript"
 )
 
 // What people and other models are given of the view. None of it changes or stores anything.
@@ -45,7 +46,7 @@ func (c *Compactor) Recap(ctx context.Context, focus string) (func(context.Conte
 }
 
 func (c *Compactor) recap(ctx context.Context, s view, w worker) (r Recap, err error) {
-	head, items := s.material(s.shape.clipTo, 0)
+	head, items := s.material(s.Shape.ClipTo, 0)
 	texts, hidden := s.summaries()
 	r.Hidden = hidden
 	if len(items)+len(texts) == 0 {
@@ -126,13 +127,13 @@ func (s view) summaries() (texts []string, hidden int) {
 			hidden += row.Messages
 		}
 	}
-	for _, e := range s.past.entries {
-		add(e.row, e.own)
-		if e.root {
-			texts = append(texts, s.head.Inherited.Root.Text)
+	for _, e := range s.Past.Entries {
+		add(e.Row, e.Ours)
+		if e.Root {
+			texts = append(texts, s.Head.Inherited.Root.Text)
 		}
 	}
-	for _, row := range s.head.Stack {
+	for _, row := range s.Head.Stack {
 		add(row, true)
 	}
 	return texts, hidden
@@ -184,19 +185,19 @@ func (s view) briefing(most int, question chat.Message) string {
 // material returns the view as other models read it, without secrets: the text of the head, and the
 // messages without one of them, in at most most tokens each.
 func (s view) material(most int, without int64) (head string, items []summarize.Item) {
-	head = strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(s.headText, headOpen), headClose))
-	for _, l := range s.lines {
-		m := withoutSecrets([]chat.Message{*l.Message})[0]
-		text := lineOf(m, shape{clipTo: most}).text
+	head = s.HeadContent()
+	for _, shown := range s.Messages {
+		m := withoutSecrets([]chat.Message{*shown.Message})[0]
+		text := transcript.Show(m, transcript.Shape{ClipTo: most}).As.Text
 		switch {
 		case m.Seq == without || text == "":
 			continue
 		case m.Role == llm.RoleAssistant:
 			text = fmt.Sprintf("[#%d assistant] %s", m.Seq, text)
 		case m.Role == llm.RoleTool:
-			text = lineOf(m, shape{clipTo: min(most, summarize.MostOfResult)}).text
-			if len(l.text) < len(text) { // it is cleared
-				text = secrets.Mask(l.text)
+			text = transcript.Show(m, transcript.Shape{ClipTo: min(most, summarize.MostOfResult)}).As.Text
+			if len(shown.As.Text) < len(text) { // it is cleared
+				text = secrets.Mask(shown.As.Text)
 			}
 			text = fmt.Sprintf("[#%d result of %s] %s", m.Seq, chat.CleanName(m.Tool), text)
 		}

@@ -1,6 +1,7 @@
 package compactor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -53,15 +54,15 @@ type Job = summarize.Job
 // messages, and with those verbatim that are hidden in memory alone.
 func (c *Compactor) transcript() *transcript.State {
 	s := c.h.view
-	lines := s.lines
-	if len(s.hidden) > 0 {
-		lines = slices.Concat(s.lines, s.hidden)
-		slices.SortFunc(lines, bySeq)
+	messages := s.Messages
+	if len(s.Hidden) > 0 {
+		messages = slices.Concat(s.Messages, s.Hidden)
+		slices.SortFunc(messages, func(a, b transcript.Shown) int { return cmp.Compare(a.Seq, b.Seq) })
 	}
-	verbatim := make([]transcript.Message, 0, len(lines))
-	for _, l := range lines {
-		if l.Seq <= s.stored {
-			verbatim = append(verbatim, transcript.MessageOf(*l.Message))
+	verbatim := make([]transcript.Message, 0, len(messages))
+	for _, m := range messages {
+		if m.Seq <= s.stored {
+			verbatim = append(verbatim, transcript.MessageOf(*m.Message))
 		}
 	}
 	jobs := slices.Clone(c.prepared)
@@ -70,8 +71,8 @@ func (c *Compactor) transcript() *transcript.State {
 			jobs = append(jobs, j.row)
 		}
 	}
-	t := transcript.NewState(s.head, verbatim, jobs, s.stored+1)
-	t.Open = s.open
+	t := transcript.NewState(s.Head, verbatim, jobs, s.stored+1)
+	t.Open = s.Open
 	return t
 }
 
@@ -91,7 +92,7 @@ func (c *Compactor) commit(ctx context.Context, decide func(*transcript.State) (
 			head, err = c.o.Records.Commit(ctx, s, change)
 		}
 		if err == nil {
-			c.h.swap(head) // the zero head is older, so it is ignored
+			c.h.view.View = c.h.view.WithHead(head) // the zero head is older, so it is ignored
 			return change, nil
 		}
 		if !errors.Is(err, transcript.ErrStale) {

@@ -27,10 +27,10 @@ func (c *Compactor) ready(row Summary) bool {
 // repairable returns the rows in s that a model should summarize, newest first.
 func (c *Compactor) repairable(s view) (rows []Summary) {
 	var all []Summary
-	for _, session := range s.head.Earlier {
+	for _, session := range s.Head.Earlier {
 		all = append(all, session.Rows...)
 	}
-	all = append(all, s.head.Stack...)
+	all = append(all, s.Head.Stack...)
 	slices.Reverse(all)
 	near := 0
 	asked := len(all) > 0 && s.question >= all[0].From // nothing was summarized since the question
@@ -123,12 +123,12 @@ func (c *Compactor) narrow(ctx context.Context, w worker) (Summary, error) {
 // folded. A model folds only rows that no repair will improve, so that it reads summaries and no
 // messages, and it is not paid for folding talk that was not addressed to the bot.
 func (c *Compactor) foldIfFull(s view, p Policy, extractive bool) *job {
-	if s.stackCost() <= p.stackBudget(c.budget()) {
+	if s.StackCost() <= p.stackBudget(c.budget()) {
 		return nil
 	}
 	if !extractive {
 		only := s
-		only.inWork = slices.Concat(s.inWork, slices.DeleteFunc(slices.Clone(s.head.Stack), c.ready))
+		only.inWork = slices.Concat(s.inWork, slices.DeleteFunc(slices.Clone(s.Head.Stack), c.ready))
 		if children := planFold(only, p.RollupFanIn, false); c.worthModel(children) {
 			return c.planRollup(children, p, false)
 		}
@@ -159,7 +159,7 @@ func (c *Compactor) nextWake() (at time.Time) {
 	now := c.o.Now()
 	times := []time.Time{c.retries.retryAt, c.retries.vetoes[OnRepair].until}
 	waits := c.hasModel(p) && len(c.repairable(c.h.view)) > 0 || c.level() != levelNone && now.Before(c.retries.retryAt)
-	for _, row := range c.h.head.Rows() {
+	for _, row := range c.h.view.Head.Rows() {
 		retryAt := c.retries.repairs[row.ID].retryAt
 		times = append(times, retryAt)
 		waits = waits || row.Kind == Placeholder && (now.Before(retryAt) || c.retries.forbids(OnRepair, now))
@@ -189,7 +189,7 @@ func (c *Compactor) planFill(now time.Time) *job {
 	p := c.policy()
 	used := c.used(s)
 	extractive, _ := c.summarizer(p, s, &c.retries, now)
-	for _, row := range s.head.Rows() {
+	for _, row := range s.Head.Rows() {
 		filled := func(r Summary) bool { return row.Within(r.Span) } // a text that was made before the placeholder grew is too short
 		waits := c.isSpared(row.Span) || now.Before(c.retries.repairs[row.ID].retryAt)
 		if waits || row.ID == 0 || row.Kind != Placeholder || slices.ContainsFunc(c.prepared, filled) {
@@ -222,7 +222,7 @@ func (c *Compactor) repairOf(row Summary, s view, p Policy, used int, fills bool
 		j.row.Children = row.Children
 		j.children = []Summary{row}
 	}
-	if row.From < s.head.Start && !s.past.shows(row.ID) {
+	if row.From < s.Head.Start && !s.Past.Shows(row.ID) {
 		return j // it takes no room
 	}
 	j.maxTokens = c.room(used, p) + row.Tokens - headingCost
@@ -230,7 +230,7 @@ func (c *Compactor) repairOf(row Summary, s view, p Policy, used int, fills bool
 		j.maxTokens = max(j.maxTokens, tokens.Estimate(row.Text))
 	}
 	// A placeholder gets less text rather than forcing a fold of what a model wrote.
-	if left := p.stackBudget(c.budget()) - s.stackCost() + row.Tokens - headingCost; fills && left >= summarize.MinSummary {
+	if left := p.stackBudget(c.budget()) - s.StackCost() + row.Tokens - headingCost; fills && left >= summarize.MinSummary {
 		j.maxTokens = min(j.maxTokens, left)
 	}
 	if j.maxTokens < summarize.MinSummary {

@@ -92,7 +92,7 @@ func (c *Compactor) coversAll(w Requested) bool {
 		return false
 	}
 	rest := c.ahead().with([]Summary{running})
-	sp := planSpan(rest, rest.lineCost+1, p.tailLimits(c.budget()))
+	sp := planSpan(rest, rest.MessageCost+1, p.tailLimits(c.budget()))
 	return c.whyNot(w.Trigger, p, rest.turnSince(c.reports.appliedAt), sp.tokens, c.o.Now()) != ""
 }
 
@@ -140,11 +140,11 @@ func (c *Compactor) planRequest(w Requested) (*job, string) {
 	s := c.ahead()
 	p := c.policyFor(w)
 	now := c.o.Now()
-	sp := planSpan(s, s.lineCost+1, p.tailLimits(c.budget()))
+	sp := planSpan(s, s.MessageCost+1, p.tailLimits(c.budget()))
 	switch {
 	case c.ctx.Err() != nil:
 		return nil, reasonEnd
-	case w.Trigger == OnSelf && len(sp.lines) > 0 && s.head.Spared.Overlaps(sp.Span):
+	case w.Trigger == OnSelf && len(sp.lines) > 0 && s.Head.Spared.Overlaps(sp.Span):
 		return nil, reasonSpared
 	case c.retries.forbids(w.Trigger, now):
 		return nil, c.retries.reason(w.Trigger)
@@ -279,7 +279,7 @@ func (c *Compactor) recoverCallback(hook string) {
 
 // notify emits an event, and returns it.
 func (c *Compactor) notify(e Event) Event {
-	c.reports.note(e, c.h.next)
+	c.reports.note(e, c.h.view.Next)
 	if e.State == EventApplied {
 		c.o.Log.Info("compaction_applied", "event", e)
 	} else {

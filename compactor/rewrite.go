@@ -39,7 +39,7 @@ func (e *NoRoomError) Error() string { return e.Why }
 // ErrLongLine and a NoRoomError say why the line cannot be rewritten; another error means that the disk refused. In either case
 // nothing has changed. Call it on the owner's goroutine.
 func RewriteLine(ctx context.Context, c *Compactor, id int64, number int, text string, by Writer) (Event, error) {
-	c.h.reshape(c.shape(c.policy()))
+	c.reshape(c.policy())
 	if err := c.reread(ctx); err != nil {
 		return Event{}, fmt.Errorf("rewrite a line of summary %d: %w", id, err)
 	}
@@ -90,7 +90,7 @@ func (c *Compactor) fitsLines(head Head) error {
 	if theirs > most {
 		return &NoRoomError{fmt.Sprintf("lines that people wrote would need %d tokens, but at most %d are allowed", theirs, most)}
 	}
-	if stackCost(head.Stack) <= stackCost(c.h.head.Stack) {
+	if transcript.StackCost(head.Stack) <= transcript.StackCost(c.h.view.Head.Stack) {
 		return nil
 	}
 	if why := c.whyNoRoom(head, nil); why != "" {
@@ -115,7 +115,7 @@ func (c *Compactor) rewritten(old Summary, before int) Event {
 		}
 	}
 	c.prepared = leaveOut(c.prepared, func(row Summary) bool { return row.Overlaps(old.Span) }) // they are stale now
-	rows := c.h.head.Rows()
+	rows := c.h.view.Head.Rows()
 	i := slices.IndexFunc(rows, func(row Summary) bool { return row.Span == old.Span })
 	if i < 0 {
 		return Event{State: EventRewritten, Trigger: OnRewrite}

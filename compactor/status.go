@@ -73,18 +73,18 @@ func (m *moment) status() Status {
 	g.Failed = m.failed
 	g.Running = m.running
 	g.Scheduled = m.scheduled
-	g.Lines = len(m.s.lines)
-	g.Stack = m.s.head.Stack
+	g.Lines = len(m.s.Messages)
+	g.Stack = m.s.Head.Stack
 	g.Prepared = m.prepared
-	g.PinBudget = c.shape(g.Policy).maxFirst
-	g.Past = Past{Earlier: m.s.head.Earlier, Inherited: m.s.head.Inherited, Shown: make(map[int64]bool), Tokens: m.s.past.tokens}
-	for _, e := range m.s.past.entries {
-		if e.own {
-			g.Past.Shown[e.row.ID] = true
+	g.PinBudget = c.shape(g.Policy).MaxCopies
+	g.Past = Past{Earlier: m.s.Head.Earlier, Inherited: m.s.Head.Inherited, Shown: make(map[int64]bool), Tokens: m.s.Past.Tokens}
+	for _, e := range m.s.Past.Entries {
+		if e.Ours {
+			g.Past.Shown[e.Row.ID] = true
 		}
 	}
-	for _, l := range m.s.lines {
-		if l.short != nil && l.Role != llm.RoleTool {
+	for _, shown := range m.s.Messages {
+		if shown.Clipped() != nil && shown.Role != llm.RoleTool {
 			g.InPart++
 		}
 	}
@@ -97,7 +97,7 @@ func (m *moment) status() Status {
 	if !g.Policy.Enabled {
 		g.Paused = reasonOff
 	}
-	if g.Paused == "" && m.s.head.Spared.To >= m.s.head.Start && !m.undoLifted {
+	if g.Paused == "" && m.s.Head.Spared.To >= m.s.Head.Start && !m.undoLifted {
 		g.Paused = reasonSpared
 	}
 	return g
@@ -114,15 +114,15 @@ func (c *Compactor) Usage() (used, head, verbatim int) {
 func (c *Compactor) shares(s view) (g Status) {
 	prompt := c.prompt(s)
 	frame := c.frame()
-	share := func(estimated int) int { return prompt * estimated / max(frame+s.cost(), 1) }
+	share := func(estimated int) int { return prompt * estimated / max(frame+s.Cost(), 1) }
 	g.Window = c.o.Window()
 	g.Effective = c.effectiveWindow()
 	g.Policy = c.policy()
 	g.Reserve = c.reserve()
 	g.Used = prompt + g.Reserve
 	g.Frame = share(frame)
-	g.Head = share(s.headCost)
-	g.Contexts = share(s.contextCost())
+	g.Head = share(s.HeadCost)
+	g.Contexts = share(s.ContextCost())
 	g.Verbatim = prompt - g.Frame - g.Head
 	return g
 }

@@ -122,7 +122,7 @@ func (c *Compactor) summarizing(j *job, record Job) making {
 
 // under returns the rows that the job's row takes the place of.
 func (c *Compactor) under(j *job) []Summary {
-	return slices.DeleteFunc(c.ahead().head.Rows(), func(row Summary) bool { return !row.Overlaps(j.row.Span) })
+	return slices.DeleteFunc(c.ahead().Head.Rows(), func(row Summary) bool { return !row.Overlaps(j.row.Span) })
 }
 
 // termsOf returns the words of a text.
@@ -132,15 +132,15 @@ type termsOf func() []string
 // rows: it may take what they leave of the budget. If they leave little they are folded.
 func (c *Compactor) stackBeside(j *job) (room int, others []termsOf) {
 	planned := c.ahead()
-	left := j.policy.stackBudget(c.budget()) - planned.past.tokens
-	if j.row.From < planned.head.Start { // it is shown among what is from before
-		left = min(left, j.policy.maxPast(c.budget())-newSessionTokens)
+	left := j.policy.stackBudget(c.budget()) - planned.Past.Tokens
+	if j.row.From < planned.Head.Start { // it is shown among what is from before
+		left = min(left, j.policy.maxPast(c.budget())-transcript.NewSessionTokens)
 	}
 	if j.row.Kind == Rollup && j.extractive {
 		left = 0 // it folds again and again: no row should take most of the stack
 	}
-	known := make(map[string]termsOf, len(planned.head.Stack))
-	for _, other := range planned.head.Stack {
+	known := make(map[string]termsOf, len(planned.Head.Stack))
+	for _, other := range planned.Head.Stack {
 		if !other.Overlaps(j.row.Span) {
 			left -= other.Tokens
 			terms := c.terms[other.Text]

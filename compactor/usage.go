@@ -17,7 +17,7 @@ import (
 
 // lastRequest describes the last request.
 type lastRequest struct {
-	rendering rendering
+	rendering transcript.Rendering
 	at        time.Time // which determines the age of the provider's cache
 	measured
 }
@@ -47,10 +47,10 @@ func (c *Compactor) level() level { return levelOf(c.used(c.h.view), c.o.Window(
 // Content that has left may have cost less than its estimate, so the result is at least the
 // estimate of what is left, but not more than the anchor.
 func (c *Compactor) prompt(s view) int {
-	estimate := c.frame() + s.cost()
-	if s.anchor.Prompt > 0 {
-		left := min(c.real(estimate), s.anchor.Prompt)
-		return max(s.anchor.Prompt+c.real(estimate-s.anchor.Estimate), left)
+	estimate := c.frame() + s.Cost()
+	if s.Counted.Prompt > 0 {
+		left := min(c.real(estimate), s.Counted.Prompt)
+		return max(s.Counted.Prompt+c.real(estimate-s.Counted.Estimate), left)
 	}
 	return c.real(estimate)
 }
@@ -64,7 +64,7 @@ const (
 // excess returns how many estimated tokens must leave to bring used down to goal. Removing anything
 // also drops the anchor and the contexts of earlier turns.
 func (c *Compactor) excess(s view, goal int) int {
-	return c.frame() + s.withNewHead().cost() - c.estimated(goal-c.reserve())
+	return c.frame() + s.WithoutOldContexts().Cost() - c.estimated(goal-c.reserve())
 }
 
 func (c *Compactor) frame() int {
@@ -103,19 +103,17 @@ func (c *Compactor) maxTokens(s view) int {
 }
 
 func (c *Compactor) ask(s view) {
-	c.h.asked = s.revision
-	estimate := c.frame() + s.cost()
-	uncertain := c.real(max(estimate-s.anchor.Estimate, 0))/uncertaintyShare + minUncertainty
+	c.h.asked = s.Revision
+	estimate := c.frame() + s.Cost()
+	uncertain := c.real(max(estimate-s.Counted.Estimate, 0))/uncertaintyShare + minUncertainty
 	answer := c.maxTokens(s)
 	c.lastRequest.measured = measured{
-		revision: s.revision, estimate: estimate, reserve: c.reserve(), answer: answer,
+		revision: s.Revision, estimate: estimate, reserve: c.reserve(), answer: answer,
 		spare: c.o.Window() - c.prompt(s) - answer - uncertain,
 	}
-	if c.h.contextRuns {
-		c.lastRequest.context = c.h.contexts[len(c.h.contexts)-1].tokens
-	}
-	for _, l := range s.lines {
-		c.lastRequest.pictures += l.pictures * chat.PictureTokens
+	_, c.lastRequest.context, _ = s.RunningContext()
+	for _, m := range s.Messages {
+		c.lastRequest.pictures += m.As.Pictures * chat.PictureTokens
 	}
 }
 
@@ -155,7 +153,7 @@ const (
 
 // Count returns the current anchor, to be stored with the turn, so that every Status shows one
 // number, also after a restart and in a second process.
-func (c *Compactor) Count() transcript.Count { return c.h.anchor }
+func (c *Compactor) Count() transcript.Count { return c.h.view.Counted }
 
 // Sent returns the last Request, once; the zero value if there was none since the last call.
 func (c *Compactor) Sent() (s Sent) {
@@ -168,15 +166,18 @@ func (c *Compactor) Sent() (s Sent) {
 	return s
 }
 
-func (h *History) counted(revision int, count transcript.Count) {
-	if h.revision == revision {
-		h.anchor = count
-		h.anchor.Version = h.head.Version
+// ReasoningOf returns the cost of m's reasoning, in estimated tokens, if the provider counted
+// completion tokens for all of m; 0 if it counted none.
+func (c *Compactor) ReasoningOf(m chat.Message, completion int) int {
+	if completion <= 0 {
+		return 0
 	}
+	return max(c.estimated(completion)-chat.TokensOf(m), 1)
 }
 
-// changed records that an existing part of the view has changed, which invalidates the anchor.
-func (h *History) changed() {
-	h.revision++
-	h.anchor = transcript.Count{}
+func (h *History) counted(revision int, count transcript.Count) {
+	if h.view.Revision == revision {
+		h.view.Counted = count
+		h.view.Counted.Version = h.view.Head.Version
+	}
 }
