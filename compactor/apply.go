@@ -38,10 +38,11 @@ func (c *Compactor) applyDue(ctx context.Context) {
 	s := c.h.view
 	p := c.policy()
 	l := c.level()
-	if len(c.prepared) == 0 || l == levelNone && !slices.ContainsFunc(c.prepared, c.urgent) {
+	prepared := c.prepared()
+	if len(prepared) == 0 || l == levelNone && !slices.ContainsFunc(prepared, c.urgent) {
 		return
 	}
-	ahead := slices.ContainsFunc(c.prepared, func(row Summary) bool { return row.Trigger == OnPrepare })
+	ahead := slices.ContainsFunc(prepared, func(row Summary) bool { return row.Trigger == OnPrepare })
 	if c.apply(ctx, demand{}) && ahead && l != levelNone {
 		_, left := transcript.Uncovered(s.Messages, c.h.view.Head.Stack)
 		c.tokenDeficit = max(int(p.fraction(l)*float64(s.MessageCost))-left, 0)
@@ -81,7 +82,7 @@ func (c *Compactor) urgent(row Summary) bool {
 
 func (c *Compactor) due(d demand) []Summary {
 	s := c.h.view
-	prepared := c.prepared
+	prepared := c.prepared()
 	if l := c.level(); l != levelNone {
 		d.share = max(d.share, c.policy().applied(l))
 		d.along = true
@@ -150,9 +151,9 @@ func (c *Compactor) waitsForFold(next view) bool {
 // repeats while a level is reached and something is applied, and reports whether anything was.
 func (c *Compactor) apply(ctx context.Context, d demand) (applied bool) {
 	for {
-		waiting := len(c.prepared)
+		waiting := len(c.prepared())
 		c.commitPrepared(ctx, c.due(d))
-		if len(c.prepared) == waiting {
+		if len(c.prepared()) == waiting {
 			return applied
 		}
 		applied = true
@@ -168,9 +169,10 @@ func (c *Compactor) commitPrepared(ctx context.Context, rows []Summary) {
 		return
 	}
 	used := c.used(c.h.view)
+	prepared := c.prepared()
 	ids := transcript.IDs(rows)
 	change, err := c.commit(ctx, func(s *transcript.State) (change transcript.Change, err error) {
-		change, _, _ = s.Cover(ids, c.h.view.LastResult(c.h.view.stored), func(sp Span) transcript.Stretch {
+		change, _, _ = s.Cover(ids, c.h.view.LastResult(c.h.view.stored()), func(sp Span) transcript.Stretch {
 			n, failed := c.o.Records.Stretch(ctx, sp)
 			err = cmp.Or(err, failed)
 			return n
@@ -178,23 +180,25 @@ func (c *Compactor) commitPrepared(ctx context.Context, rows []Summary) {
 		return change, err
 	})
 	if err == nil {
-		c.endPrepared(ctx, change.Summaries, used)
+		c.reportEnded(ctx, asIn(change.Summaries, prepared), used)
 	} else if ctx.Err() == nil && !errors.Is(err, transcript.ErrStale) { // the next check tries again
 		c.o.Log.Warn("apply_summary_failed", "error", err)
 	}
 }
 
-// endPrepared removes what is among rows from the prepared summaries, and emits events for it.
-// before is the tokens used before.
-func (c *Compactor) endPrepared(ctx context.Context, rows []Summary, before int) {
-	var ended []Summary
-	c.prepared = slices.DeleteFunc(slices.Clone(c.prepared), func(row Summary) bool {
-		i := slices.IndexFunc(rows, func(now Summary) bool { return now.ID == row.ID })
-		if i >= 0 {
-			ended = append(ended, rows[i])
+// asIn returns those of the changed rows that were prepared, in the order of those.
+func asIn(changed, prepared []Summary) (found []Summary) {
+	for _, row := range prepared {
+		if i := slices.Index(transcript.IDs(changed), row.ID); i >= 0 {
+			found = append(found, changed[i])
 		}
-		return i >= 0
-	})
+	}
+	return found
+}
+
+// reportEnded emits events for summaries that were prepared and are applied or stale now.
+// before is the tokens used before.
+func (c *Compactor) reportEnded(ctx context.Context, ended []Summary, before int) {
 	applied := slices.DeleteFunc(slices.Clone(ended), func(row Summary) bool { return row.State == Stale })
 	slices.SortFunc(applied, func(a, b Summary) int { return cmp.Compare(a.From, b.From) })
 	if slices.ContainsFunc(applied, func(row Summary) bool {

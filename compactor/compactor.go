@@ -89,7 +89,6 @@ type Compactor struct {
 
 	busy         *job             // nil: nothing is being summarized
 	filling      *job             // nil: no placeholder is being filled
-	prepared     []Summary        // prepared summaries, in the order of applying
 	lookahead    transcript.Ahead // caches the view once all of them are applied
 	tokenDeficit int              // tokens that a level demanded beyond what is prepared
 	queued       *Requested       // a request that starts when the running work ends; nil if none
@@ -128,7 +127,7 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 		return nil, fmt.Errorf("load the conversation: %w", err)
 	}
 	c := &Compactor{
-		o: o, prepared: state.Prepared, systemCost: FrameCost(o.System, nil), toolsCost: costOfTools(o.Tools),
+		o: o, systemCost: FrameCost(o.System, nil), toolsCost: costOfTools(o.Tools),
 		retries: retries{vetoes: map[Trigger]veto{}, repairs: map[int64]backoff{}},
 	}
 	c.h = newHistory(state, c.shape(c.policy()))

@@ -86,7 +86,7 @@ func decider() *Compactor {
 	p := DefaultPolicy()
 	return &Compactor{
 		o: Options{Worker: &llmtest.Model{Label: "m"}, Policy: func() Policy { return p }, Window: func() int { return 10_000 }, Learnt: func() *llm.Learnt { return &llm.Learnt{} }, Strategy: StrategyOf},
-		h: &History{},
+		h: &History{view: view{state: transcript.New()}},
 	}
 }
 
@@ -203,7 +203,7 @@ func TestPlansKnowWhatWasDeclined(t *testing.T) {
 	c := decider()
 	c.o.Records, c.ctx = refusals{}, t.Context()
 	c.h.view.Head.Stack = []Summary{{ID: 1, Span: Span{From: 1, To: 9}, Kind: Leaf, State: Applied}}
-	c.prepared = []Summary{ready(2, 10, 19, OnPrepare)}
+	c.setPrepared([]Summary{ready(2, 10, 19, OnPrepare)})
 	check.Equal(t, "declined before", c.ahead().Head.Stack[0].Declined.Times, 0)
 	c.noteDeclined(1, Declined{Times: 3})
 	check.Equal(t, "declined in plans", c.ahead().Head.Stack[0].Declined.Times, 3)
@@ -212,8 +212,9 @@ func TestPlansKnowWhatWasDeclined(t *testing.T) {
 func TestCompactRetriesWhatIsOnlyPrepared(t *testing.T) {
 	c := decider()
 	c.o.Records, c.ctx = refusals{}, t.Context()
-	c.prepared = []Summary{ready(2, 10, 19, OnPrepare)}
-	c.prepared[0].Declined = Declined{Times: 3, By: "m"}
+	row := ready(2, 10, 19, OnPrepare)
+	row.Declined = Declined{Times: 3, By: "m"}
+	c.setPrepared([]Summary{row})
 	c.forgetDeclined()
-	check.Equal(t, "declined", c.prepared[0].Declined.Times, 0)
+	check.Equal(t, "declined", c.prepared()[0].Declined.Times, 0)
 }

@@ -31,7 +31,7 @@ func (c *Compactor) reread(ctx context.Context) error {
 	if !c.h.outdated {
 		return nil
 	}
-	now, err := c.o.Records.Reload(ctx, c.h.view.Head.Version, c.h.view.Since(c.h.view.stored+1))
+	now, err := c.o.Records.Reload(ctx, c.h.view.Head.Version, c.h.view.Since(c.h.view.state.NextSeq))
 	if err != nil {
 		if ctx.Err() == nil {
 			c.o.Log.Warn("read_edits_failed", "error", err)
@@ -48,7 +48,10 @@ func (c *Compactor) reread(ctx context.Context) error {
 			j.outdate()
 		}
 	}
-	c.endPrepared(ctx, ended(c.prepared, now), used)
+	prepared := c.prepared()
+	gone := ended(prepared, now)
+	c.setPrepared(leaveOut(prepared, func(row Summary) bool { return slices.Contains(transcript.IDs(gone), row.ID) }))
+	c.reportEnded(ctx, gone, used)
 	return nil
 }
 
@@ -119,7 +122,6 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 
 func (c *Compactor) undone(l transcript.Undoable, before int) Event {
 	c.undoLifted = c.undoLifted && l.IsRewrite()
-	c.prepared = leaveOut(c.prepared, func(row Summary) bool { return overlaps(l.Rows, row) }) // they are stale now
 	row := l.Rows[0]
 	for _, r := range l.Rows { // report the leaf, not the folds that made room for it
 		if r.By != transcript.Nobody && r.ID < row.ID || row.By == transcript.Nobody {

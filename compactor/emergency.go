@@ -85,7 +85,7 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp lineSpan) {
 		}
 		row := Summary{Span: sp.Span, Trigger: trigger, AwaitsModel: before.addressed && c.hasModel(c.o.Policy())}
 		rows := append(c.unwritten(), row)
-		change := stored.Truncate(rows, before.LastResult(before.stored))
+		change := stored.Truncate(rows, before.LastResult(before.stored()))
 		grown := transcript.StackCost(stored.With(change).Head().Stack) - transcript.StackCost(before.Head.Stack)
 		if before.HeadCost == 0 {
 			grown += transcript.HeadFrame
@@ -167,4 +167,4 @@ func (c *Compactor) clearBatch(ctx context.Context) {
 }
 
 // clearsTo returns the seq up to which clearBatch clears results; 0: it clears none.
-func (c *Compactor) clearsTo() int64 { return c.h.view.ClearsTo(c.h.view.stored, c.budget()/4) }
+func (c *Compactor) clearsTo() int64 { return c.h.view.ClearsTo(c.h.view.stored(), c.budget()/4) }

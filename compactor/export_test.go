@@ -1,6 +1,7 @@
 package compactor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -24,7 +25,7 @@ func (c *Compactor) Prospect() string {
 	covered := func(rows []Summary, seq int64) bool {
 		return slices.ContainsFunc(rows, func(row Summary) bool { return row.Covers(seq) })
 	}
-	rest := slices.DeleteFunc(slices.Clone(s.Messages), func(m transcript.Shown) bool { return covered(c.prepared, m.Seq) })
+	rest := slices.DeleteFunc(slices.Clone(s.Messages), func(m transcript.Shown) bool { return covered(c.prepared(), m.Seq) })
 	seqs := func(lines []transcript.Shown) (seqs []int64) {
 		for _, l := range lines {
 			seqs = append(seqs, l.Seq)
@@ -38,7 +39,7 @@ func (c *Compactor) Prospect() string {
 	case kept.MessageCost != transcript.CostOf(rest) || kept.Past.Tokens != past:
 		return fmt.Sprintf("%d and %d tokens, not %d and %d", kept.MessageCost, kept.Past.Tokens, transcript.CostOf(rest), past)
 	}
-	for _, row := range c.prepared {
+	for _, row := range c.prepared() {
 		if row.From >= kept.Head.Start && !covered(kept.Head.Stack, row.From) {
 			return fmt.Sprintf("no row over %d", row.From)
 		}
@@ -51,7 +52,24 @@ func (c *Compactor) Transcript() *transcript.State {
 	if c.h.outdated {
 		return nil
 	}
-	return c.transcript()
+	return c.state()
+}
+
+// Rebuilt is the state for decisions, made anew from the view.
+func (c *Compactor) Rebuilt() *transcript.State {
+	v := c.h.view
+	messages := slices.Concat(v.Messages, v.Hidden)
+	slices.SortFunc(messages, func(a, b transcript.Shown) int { return cmp.Compare(a.Seq, b.Seq) })
+	var verbatim []transcript.Message
+	for _, m := range messages {
+		if m.Seq <= v.stored() {
+			verbatim = append(verbatim, transcript.MessageOf(*m.Message))
+		}
+	}
+	s := transcript.NewState(v.Head, verbatim, c.prepared(), v.state.NextSeq)
+	s.Open = v.Open
+	s.Running = c.state().Running
+	return s
 }
 
 // Refused returns what a strict provider rejects in a request, whose adjacent messages of users its

@@ -193,29 +193,15 @@ func (c *Compactor) noteDeclined(id int64, d Declined) {
 	if err := c.o.Records.Declined(c.ctx, id, d); err != nil && c.ctx.Err() == nil {
 		c.o.Log.Warn("save_refusal_failed", "error", err)
 	}
-	note := func(rows []Summary) []Summary {
-		rows = slices.Clone(rows)
-		for i := range rows {
-			if id == 0 || rows[i].ID == id {
-				rows[i].Declined = d
-			}
-		}
-		return rows
-	}
-	head := &c.h.view.Head
-	head.Stack = note(head.Stack)
-	head.Earlier = slices.Clone(head.Earlier)
-	for i := range head.Earlier {
-		head.Earlier[i].Rows = note(head.Earlier[i].Rows)
-	}
-	c.prepared = note(c.prepared)
+	c.h.view.View = c.h.view.NoteDeclined(id, d)
+	c.h.view.state = c.h.view.state.NoteDeclined(id, d)
 	c.lookahead = transcript.Ahead{}
 }
 
 // forgetDeclined lets the model try again what it declined, also in rows that are not applied yet.
 func (c *Compactor) forgetDeclined() {
 	c.retries.declinedTo = 0
-	if slices.ContainsFunc(slices.Concat(c.h.view.Head.Rows(), c.prepared), func(row Summary) bool { return row.Declined.Times > 0 }) {
+	if slices.ContainsFunc(slices.Concat(c.h.view.Head.Rows(), c.prepared()), func(row Summary) bool { return row.Declined.Times > 0 }) {
 		c.noteDeclined(0, Declined{})
 	}
 }

@@ -22,19 +22,22 @@ type History struct {
 // view is what the prompt shows, and what plans consider beside it.
 type view struct {
 	transcript.View
-	stored    int64     // messages up to this seq are on disk
-	beyond    int64     // messages from this seq on follow some that are not read yet: no span reaches them; 0: none
-	addressed bool      // the bot was addressed since a summary was applied
-	question  int64     // the newest known message addressed to the bot; 0: none
-	inWork    []Summary // rows being made; no fold includes them
+	state     *transcript.State // what is on disk, without running jobs
+	beyond    int64             // messages from this seq on follow some that are not read yet: no span reaches them; 0: none
+	addressed bool              // the bot was addressed since a summary was applied
+	question  int64             // the newest known message addressed to the bot; 0: none
+	inWork    []Summary         // rows being made; no fold includes them
 }
 
 // Shortened describes how much the model sees of a message that is too long.
 type Shortened = transcript.Clipped
 
+// stored returns the seq up to which messages are on disk.
+func (v view) stored() int64 { return v.state.NextSeq - 1 }
+
 func newHistory(state transcript.Snapshot, sh transcript.Shape) *History {
 	return &History{view: view{
-		View: transcript.NewView(state, sh, summarize.ShortenSummary), stored: state.Next - 1, beyond: state.Beyond,
+		View: transcript.NewView(state, sh, summarize.ShortenSummary), state: state.State(), beyond: state.Beyond,
 		addressed: state.Addressed || state.Open != 0, question: lastAddressed(state.Messages),
 	}}
 }
@@ -149,7 +152,13 @@ func (h *History) Answered() {
 }
 
 // Stored notes that everything appended so far is on disk.
-func (h *History) Stored() { h.view.stored = h.view.Next - 1 }
+func (h *History) Stored() {
+	var messages []transcript.Message
+	for _, m := range h.view.Messages[h.view.IndexOf(h.view.state.NextSeq):] {
+		messages = append(messages, transcript.MessageOf(*m.Message))
+	}
+	h.view.state = h.view.state.Stored(h.view.Next, messages...)
+}
 
 // Truncate drops the messages from seq on, because a turn failed before it was written.
 func (h *History) Truncate(seq int64) { h.view.View = h.view.View.Truncate(seq) }
@@ -157,9 +166,16 @@ func (h *History) Truncate(seq int64) { h.view.View = h.view.View.Truncate(seq) 
 // DropReasoning drops the reasoning of all messages from seq on, because it may repeat what people have deleted.
 func (h *History) DropReasoning(seq int64) { h.view.View = h.view.View.DropReasoning(seq) }
 
+// committed shows a change that the store has written, and the head as it is then.
+func (h *History) committed(change transcript.Change, head Head) {
+	h.view.state = h.view.state.Committed(change, head)
+	h.view.View = h.view.WithHead(head)
+}
+
 // reload shows a conversation as it is on disk now, with what the disk lacks.
 func (h *History) reload(now transcript.Snapshot) {
-	next := view{View: h.view.Reload(now), stored: now.Next - 1, beyond: now.Beyond, addressed: h.view.addressed}
+	next := view{View: h.view.Reload(now), beyond: now.Beyond, addressed: h.view.addressed}
+	next.state = now.State().WithPrepared(h.view.state.Prepared)
 	next.question = max(h.view.question, lastAddressed(now.Messages))
 	*h = History{view: next, storedWith: h.storedWith}
 }

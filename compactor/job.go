@@ -116,7 +116,7 @@ func (c *Compactor) planOld(s view, p Policy, used int, now time.Time, extractiv
 		}
 	}
 	unready := func(row Summary) bool { // it would be summarized twice, or hold up the others
-		return overlaps(c.prepared, row) || row.Kind == Placeholder || !waits && !c.ready(row)
+		return overlaps(c.prepared(), row) || row.Kind == Placeholder || !waits && !c.ready(row)
 	}
 	if !folds {
 		return nil

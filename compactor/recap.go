@@ -53,7 +53,7 @@ func (c *Compactor) recap(ctx context.Context, s view, w worker) (r Recap, err e
 		return r, nil
 	}
 	if head != "" {
-		items = slices.Insert(items, 0, summarize.Item{Text: head, From: 1, To: max(s.stored, 1)})
+		items = slices.Insert(items, 0, summarize.Item{Text: head, From: 1, To: max(s.stored(), 1)})
 	}
 	if c.o.Worker != nil {
 		r.Text, err = c.recapByModel(ctx, w, items)

@@ -1,10 +1,8 @@
 package compactor
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"slices"
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
@@ -50,30 +48,17 @@ type Records interface {
 // Job is one compaction being made.
 type Job = summarize.Job
 
-// transcript returns the current state as far as it is on disk: without the running turn's
+// state returns the current state as far as it is on disk: without the running turn's
 // messages, and with those verbatim that are hidden in memory alone.
-func (c *Compactor) transcript() *transcript.State {
-	s := c.h.view
-	messages := s.Messages
-	if len(s.Hidden) > 0 {
-		messages = slices.Concat(s.Messages, s.Hidden)
-		slices.SortFunc(messages, func(a, b transcript.Shown) int { return cmp.Compare(a.Seq, b.Seq) })
-	}
-	verbatim := make([]transcript.Message, 0, len(messages))
-	for _, m := range messages {
-		if m.Seq <= s.stored {
-			verbatim = append(verbatim, transcript.MessageOf(*m.Message))
-		}
-	}
-	jobs := slices.Clone(c.prepared)
+func (c *Compactor) state() *transcript.State {
+	s := *c.h.view.state
+	s.Open = c.h.view.Open
 	for _, j := range c.running() {
-		if j.row.ID != 0 && !slices.Contains(transcript.IDs(jobs), j.row.ID) {
-			jobs = append(jobs, j.row)
+		if j.row.ID != 0 && j.row.State == Running {
+			s.Running = append(s.Running, j.row)
 		}
 	}
-	t := transcript.NewState(s.Head, verbatim, jobs, s.stored+1)
-	t.Open = s.Open
-	return t
+	return &s
 }
 
 // commitTries is how often a change is decided: edits, deletions and pins in the meantime make it
@@ -85,14 +70,16 @@ const commitTries = 3
 // transcript.ErrStale: it changed too often.
 func (c *Compactor) commit(ctx context.Context, decide func(*transcript.State) (transcript.Change, error)) (change transcript.Change, err error) {
 	for range commitTries {
-		s := c.transcript()
+		s := c.state()
 		var head Head
 		change, err = decide(s)
 		if err == nil && !change.Empty() {
 			head, err = c.o.Records.Commit(ctx, s, change)
 		}
 		if err == nil {
-			c.h.view.View = c.h.view.WithHead(head) // the zero head is older, so it is ignored
+			if !change.Empty() {
+				c.h.committed(change, head)
+			}
 			return change, nil
 		}
 		if !errors.Is(err, transcript.ErrStale) {

@@ -54,7 +54,7 @@ func (c *Compactor) repairable(s view) (rows []Summary) {
 // always run.
 func (c *Compactor) planRepair(s view, p Policy, used int, now time.Time) *job {
 	for _, row := range c.repairable(s) {
-		if now.Before(c.retries.repairs[row.ID].retryAt) || overlaps(c.prepared, row) || c.isSpared(row.Span) {
+		if now.Before(c.retries.repairs[row.ID].retryAt) || overlaps(c.prepared(), row) || c.isSpared(row.Span) {
 			continue
 		}
 		if j := c.repairOf(row, s, p, used, false); j != nil {
@@ -192,7 +192,7 @@ func (c *Compactor) planFill(now time.Time) *job {
 	for _, row := range s.Head.Rows() {
 		filled := func(r Summary) bool { return row.Within(r.Span) } // a text that was made before the placeholder grew is too short
 		waits := c.isSpared(row.Span) || now.Before(c.retries.repairs[row.ID].retryAt)
-		if waits || row.ID == 0 || row.Kind != Placeholder || slices.ContainsFunc(c.prepared, filled) {
+		if waits || row.ID == 0 || row.Kind != Placeholder || slices.ContainsFunc(c.prepared(), filled) {
 			continue
 		}
 		if j := c.repairOf(row, s, p, used, true); j != nil {

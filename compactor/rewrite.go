@@ -114,7 +114,6 @@ func (c *Compactor) rewritten(old Summary, before int) Event {
 			j.outdate()
 		}
 	}
-	c.prepared = leaveOut(c.prepared, func(row Summary) bool { return row.Overlaps(old.Span) }) // they are stale now
 	rows := c.h.view.Head.Rows()
 	i := slices.IndexFunc(rows, func(row Summary) bool { return row.Span == old.Span })
 	if i < 0 {

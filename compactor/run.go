@@ -188,9 +188,9 @@ func (c *Compactor) store(j *job, record Job, summary summarize.Summary, err err
 			if c.o.Saved != nil {
 				c.o.Saved(saved)
 			}
-			c.prepared = append(c.prepared, row)
+			c.setPrepared(append(slices.Clip(c.prepared()), row))
 			_ = c.Changed(c.ctx) // what it has read; with an error the next check tries again
-			if slices.Contains(transcript.IDs(c.prepared), row.ID) {
+			if slices.Contains(transcript.IDs(c.prepared()), row.ID) {
 				c.report(c.event(row, EventPrepared))
 			}
 			c.finish(j, nil)
@@ -261,8 +261,8 @@ func (c *Compactor) end(j, next *job) {
 		next.requested = j.requestedRow()
 		next.asked = j.asked
 		c.startJob(next)
-	} else if i := slices.Index(transcript.IDs(c.prepared), j.requestedRow()); i >= 0 {
-		j.asked.answer(c.event(c.prepared[i], EventPrepared)) // it is ready but has to wait
+	} else if i := slices.Index(transcript.IDs(c.prepared()), j.requestedRow()); i >= 0 {
+		j.asked.answer(c.event(c.prepared()[i], EventPrepared)) // it is ready but has to wait
 	}
 	if asked := c.queued; asked != nil && c.busy == nil {
 		c.queued = nil

@@ -47,7 +47,7 @@ type Past struct {
 func (c *Compactor) StatusReader() func() Status {
 	at := &moment{
 		c: c, s: c.h.view, retries: c.retries, last: c.reports.last, failed: c.reports.failed,
-		prepared: c.prepared, scheduled: c.queued != nil, undoLifted: c.undoLifted,
+		prepared: c.prepared(), scheduled: c.queued != nil, undoLifted: c.undoLifted,
 	}
 	if c.busy != nil {
 		at.running = new(c.event(c.busy.row, EventStarted))
