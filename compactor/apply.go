@@ -35,16 +35,16 @@ func (p Policy) applied(l level) float64 {
 // applyDue applies urgent rows, and prepared rows as far as the current level demands. It records
 // in tokenDeficit what the level demands beyond that.
 func (c *Compactor) applyDue(ctx context.Context) {
-	s := c.h.view
-	p := c.policy()
-	l := c.level()
+	s := c.view
+	p := c.meter.policy()
+	l := c.meter.level(c.view)
 	prepared := c.prepared()
 	if len(prepared) == 0 || l == levelNone && !slices.ContainsFunc(prepared, c.urgent) {
 		return
 	}
 	ahead := slices.ContainsFunc(prepared, func(row Summary) bool { return row.Trigger == OnPrepare })
 	if c.apply(ctx, demand{}) && ahead && l != levelNone {
-		_, left := transcript.Uncovered(s.Messages, c.h.view.Head.Stack)
+		_, left := transcript.Uncovered(s.Messages, c.view.Head.Stack)
 		c.tokenDeficit = max(int(p.fraction(l)*float64(s.MessageCost))-left, 0)
 	}
 }
@@ -52,12 +52,12 @@ func (c *Compactor) applyDue(ctx context.Context) {
 // applyCold applies what the background level would if the provider's cache is cold, because the
 // model has not been called for a while. Below the prepare threshold no room is needed.
 func (c *Compactor) applyCold(ctx context.Context) {
-	p := c.policy()
+	p := c.meter.policy()
 	if c.o.Now().Sub(c.lastRequest.at) < p.CacheTTL.Or(c.o.CacheTTL) {
 		return
 	}
 	d := demand{along: true}
-	if used := c.used(c.h.view); p.Enabled && (p.Economy || float64(used) >= p.Prepare()*float64(c.o.Window())) {
+	if used := c.meter.used(c.view); p.Enabled && (p.Economy || float64(used) >= p.Prepare()*float64(c.o.Window())) {
 		d.share = p.applied(background)
 	}
 	c.apply(ctx, d)
@@ -68,23 +68,23 @@ func (c *Compactor) applyCold(ctx context.Context) {
 func (c *Compactor) urgent(row Summary) bool {
 	hidden := func(r Summary) bool { return r.Kind == Placeholder && r.Overlaps(row.Span) }
 	switch {
-	case slices.ContainsFunc(c.h.view.Head.Rows(), hidden):
+	case slices.ContainsFunc(c.view.Head.Rows(), hidden):
 		return true
 	case row.Trigger == OnPrepare:
 		return false
 	case row.Trigger != OnRepair && row.Trigger != OnRollup:
 		return true
 	}
-	p := c.policy()
+	p := c.meter.policy()
 	mayWait := p.Prepare() > 0 && p.Enabled
-	return !mayWait || row.Trigger == OnRollup && c.h.view.StackCost() > p.stackBudget(c.budget())
+	return !mayWait || row.Trigger == OnRollup && c.view.StackCost() > p.stackBudget(c.meter.budget())
 }
 
 func (c *Compactor) due(d demand) []Summary {
-	s := c.h.view
+	s := c.view
 	prepared := c.prepared()
-	if l := c.level(); l != levelNone {
-		d.share = max(d.share, c.policy().applied(l))
+	if l := c.meter.level(c.view); l != levelNone {
+		d.share = max(d.share, c.meter.policy().applied(l))
 		d.along = true
 	}
 	rows := s.chosen(prepared, d, c.urgent)
@@ -138,13 +138,13 @@ func (s view) chosen(prepared []Summary, d demand, urgent func(Summary) bool) []
 // budget: the rows may wait until others are folded. A summary and its folds are prepared together,
 // but the process may end between them.
 func (c *Compactor) crowded(next view) bool {
-	most := c.policy().stackBudget(c.budget())
-	return next.StackCost() > most && c.h.view.StackCost() <= most
+	most := c.meter.policy().stackBudget(c.meter.budget())
+	return next.StackCost() > most && c.view.StackCost() <= most
 }
 
 // waitsForFold reports whether the rows that lead to the view next must wait for a fold.
 func (c *Compactor) waitsForFold(next view) bool {
-	return c.crowded(next) && planFold(next, c.policy().RollupFanIn, true) != nil
+	return c.crowded(next) && planFold(next, c.meter.policy().RollupFanIn, true) != nil
 }
 
 // apply applies what is due, as far as there is room: usage may have risen while the worker ran. It
@@ -168,11 +168,11 @@ func (c *Compactor) commitPrepared(ctx context.Context, rows []Summary) {
 	if len(rows) == 0 || !c.roomFor(rows) {
 		return
 	}
-	used := c.used(c.h.view)
+	used := c.meter.used(c.view)
 	prepared := c.prepared()
 	ids := transcript.IDs(rows)
 	change, err := c.commit(ctx, func(s *transcript.State) (change transcript.Change, err error) {
-		change, _, _ = s.Cover(ids, c.h.view.LastResult(c.h.view.stored()), func(sp Span) transcript.Stretch {
+		change, _, _ = s.Cover(ids, c.view.LastResult(c.view.stored()), func(sp Span) transcript.Stretch {
 			n, failed := c.o.Records.Stretch(ctx, sp)
 			err = cmp.Or(err, failed)
 			return n
@@ -202,15 +202,15 @@ func (c *Compactor) reportEnded(ctx context.Context, ended []Summary, before int
 	applied := slices.DeleteFunc(slices.Clone(ended), func(row Summary) bool { return row.State == Stale })
 	slices.SortFunc(applied, func(a, b Summary) int { return cmp.Compare(a.From, b.From) })
 	if slices.ContainsFunc(applied, func(row Summary) bool {
-		return row.Kind == Leaf && row.Trigger != OnRepair && row.From >= c.h.view.Head.Start
+		return row.Kind == Leaf && row.Trigger != OnRepair && row.From >= c.view.Head.Start
 	}) {
-		c.h.view.addressed = c.h.view.Open != 0 // no model is paid for again until the bot is addressed
+		c.view.addressed = c.view.Open != 0 // no model is paid for again until the bot is addressed
 	}
 	for _, row := range ended {
 		e := c.event(row, EventApplied)
 		e.Set = applied
 		e.BeforeTokens = before
-		e.AfterTokens = c.used(c.h.view)
+		e.AfterTokens = c.meter.used(c.view)
 		if row.State == Stale {
 			e.State = EventNoop
 			e.Error = reasonStale
@@ -237,14 +237,8 @@ func leaveOut(rows []Summary, which func(Summary) bool) (kept []Summary) {
 // roomFor reports whether rows may be applied: they do not make the view larger, or leave it well
 // below emergency.
 func (c *Compactor) roomFor(rows []Summary) bool {
-	s := c.h.view
+	s := c.view
 	next := s.with(rows)
 	growth := next.StackCost() + next.MessageCost - s.StackCost() - s.MessageCost
-	return growth <= 0 || growth <= c.room(c.used(s), c.policy())
-}
-
-// room returns by how many estimated tokens a repair may grow the view: a repair must never cause
-// an emergency.
-func (c *Compactor) room(used int, p Policy) int {
-	return c.estimated(int(0.95*p.EmergencyThreshold*float64(c.o.Window())) - used)
+	return growth <= 0 || growth <= c.meter.room(c.meter.used(s), c.meter.policy())
 }

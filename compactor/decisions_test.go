@@ -74,20 +74,22 @@ func TestUrgentWork(t *testing.T) {
 		{"not a fold that has room", OnRollup, Head{}, DefaultPolicy(), false},
 		{"a fold where the stack is too large", OnRollup, full, DefaultPolicy(), true},
 	} {
-		c := decider()
-		c.o.Policy = func() Policy { return tt.p }
-		c.h.view.Head = tt.head
+		c := decider(func(o *Options) { o.Policy = func() Policy { return tt.p } })
+		c.view.Head = tt.head
 		check.Equal(t, tt.claim, c.urgent(ready(1, 1, 2, tt.trigger)), tt.want)
 	}
 }
 
-// decider returns an engine with a model, with only the parts that decide.
-func decider() *Compactor {
-	p := DefaultPolicy()
-	return &Compactor{
-		o: Options{Worker: &llmtest.Model{Label: "m"}, Policy: func() Policy { return p }, Window: func() int { return 10_000 }, Learnt: func() *llm.Learnt { return &llm.Learnt{} }, Strategy: StrategyOf},
-		h: &History{view: view{state: transcript.New()}},
+// decider returns an engine with a model, with only the parts that decide, and with some options changed.
+func decider(change ...func(*Options)) *Compactor {
+	o := Options{
+		Worker: &llmtest.Model{Label: "m"}, Policy: DefaultPolicy, Window: func() int { return 10_000 },
+		Learnt: func() *llm.Learnt { return &llm.Learnt{} }, Strategy: StrategyOf,
 	}
+	for _, f := range change {
+		f(&o)
+	}
+	return &Compactor{o: o, meter: newMeter(o), models: newModels(o), view: view{state: transcript.New()}}
 }
 
 // oldestSummary returns a summary over [from, to] that costs this many tokens.
@@ -107,17 +109,17 @@ func TestWhoSummarizes(t *testing.T) {
 	}{
 		{"talk with the bot", func(*Compactor) {}, false, model},
 		{"talk among people", func(*Compactor) {}, true, extractive},
-		{"without a model", func(c *Compactor) { c.o.Worker = nil }, false, extractive},
-		{"while the budget is spent", func(c *Compactor) { c.o.Spend = func(bool) error { return ErrSpent } }, false, extractive},
+		{"without a model", func(c *Compactor) { c.models.worker = nil }, false, extractive},
+		{"while the budget is spent", func(c *Compactor) { c.models.spend = func(bool) error { return ErrSpent } }, false, extractive},
 		{"after a failure", func(c *Compactor) { c.failures(1) }, false, nobody},
 		{"after as many as failure_limit", func(c *Compactor) { c.failures(3) }, false, extractive},
-		{"after the disk failed", func(c *Compactor) { c.o.Worker = nil; c.retries.extractiveRetryAt = noon.Add(time.Minute) }, false, nobody},
+		{"after the disk failed", func(c *Compactor) { c.models.worker = nil; c.retries.extractiveRetryAt = noon.Add(time.Minute) }, false, nobody},
 		{"when the pause is over", func(c *Compactor) { c.retries.failed(noon.Add(-time.Hour), 0) }, false, model},
 	} {
 		c := decider()
 		tt.change(c)
 		got := model
-		if byExtractive, ready := c.summarizer(c.policy(), view{addressed: !tt.silent}, &c.retries, noon); !ready {
+		if byExtractive, ready := c.models.choose(c.meter.policy(), !tt.silent, c.retries, noon); !ready {
 			got = nobody
 		} else if byExtractive {
 			got = extractive
@@ -166,9 +168,9 @@ func TestDeclinedSpansAreGivenUp(t *testing.T) {
 	for times := range 5 {
 		c := decider()
 		row := Summary{Declined: Declined{Times: times, By: "m"}}
-		check.Equal(t, fmt.Sprintf("declined %d times: given up", times), c.gaveUp(row), times >= c.policy().FailureLimit)
-		c.o.Worker = &llmtest.Model{Label: "another"}
-		check.Equal(t, "another model gives it up", c.gaveUp(row), false)
+		check.Equal(t, fmt.Sprintf("declined %d times: given up", times), c.models.gaveUp(row), times >= c.meter.policy().FailureLimit)
+		c.models.worker = &llmtest.Model{Label: "another"}
+		check.Equal(t, "another model gives it up", c.models.gaveUp(row), false)
 	}
 }
 
@@ -202,7 +204,7 @@ func (refusals) Declined(context.Context, int64, Declined) error { return nil }
 func TestPlansKnowWhatWasDeclined(t *testing.T) {
 	c := decider()
 	c.o.Records, c.ctx = refusals{}, t.Context()
-	c.h.view.Head.Stack = []Summary{{ID: 1, Span: Span{From: 1, To: 9}, Kind: Leaf, State: Applied}}
+	c.view.Head.Stack = []Summary{{ID: 1, Span: Span{From: 1, To: 9}, Kind: Leaf, State: Applied}}
 	c.setPrepared([]Summary{ready(2, 10, 19, OnPrepare)})
 	check.Equal(t, "declined before", c.ahead().Head.Stack[0].Declined.Times, 0)
 	c.noteDeclined(1, Declined{Times: 3})

@@ -15,12 +15,12 @@ import (
 // Changed reads what has changed on disk without the compactor. After an error Request fails until that can be read, which it
 // and Check try again.
 func (c *Compactor) Changed(ctx context.Context) error {
-	c.h.outdated = true
+	c.outdated = true
 	return c.reread(ctx)
 }
 
 // Outdated reports whether what has changed on disk is still to be read.
-func (h *History) Outdated() bool { return h.outdated }
+func (c *Compactor) Outdated() bool { return c.outdated }
 
 // errOutdated is returned where changes cannot be read from disk: no request is
 // better than one that repeats a deleted message.
@@ -28,20 +28,21 @@ var errOutdated = errors.New("edits and deletions could not be read")
 
 // reread rebuilds the view if the conversation has changed on disk since the last time.
 func (c *Compactor) reread(ctx context.Context) error {
-	if !c.h.outdated {
+	if !c.outdated {
 		return nil
 	}
-	now, err := c.o.Records.Reload(ctx, c.h.view.Head.Version, c.h.view.Since(c.h.view.state.NextSeq))
+	now, err := c.o.Records.Reload(ctx, c.view.Head.Version, c.view.Since(c.view.state.NextSeq))
 	if err != nil {
 		if ctx.Err() == nil {
 			c.o.Log.Warn("read_edits_failed", "error", err)
 		}
 		return errOutdated
 	}
-	c.h.outdated = false
-	used := c.used(c.h.view)
-	if now.Head.Version != c.h.view.Head.Version {
-		c.h.reload(now)
+	c.outdated = false
+	used := c.meter.used(c.view)
+	if now.Head.Version != c.view.Head.Version {
+		c.view.reload(now)
+		c.contextsOnDisk = false
 	}
 	for _, j := range c.running() {
 		if j.row.ID != 0 && slices.ContainsFunc(now.Changed, j.row.Covers) { // otherwise it reads them later
@@ -77,7 +78,7 @@ func ended(prepared []Summary, now transcript.Snapshot) (rows []Summary) {
 // undone, or, as a noop, why nothing was. An error means that the disk refused and nothing has
 // changed.
 func (c *Compactor) Undo(ctx context.Context) (Event, error) {
-	c.reshape(c.policy())
+	c.reshape(c.meter.policy())
 	if err := c.reread(ctx); err != nil {
 		return Event{}, fmt.Errorf("undo the latest summary: %w", err)
 	}
@@ -101,14 +102,14 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 		if l.Why != "" {
 			return change, nil
 		}
-		before = c.used(c.h.view)
+		before = c.meter.used(c.view)
 		return undo, nil
 	})
 	switch {
 	case errors.Is(err, transcript.ErrStale):
 		return Event{}, errors.New("people change messages faster than the latest summary can be undone: try again")
 	case err != nil:
-		c.h.outdated = true // the disk is read again to see what it did
+		c.outdated = true // the disk is read again to see what it did
 		return Event{}, fmt.Errorf("undo the latest summary: %w", err)
 	}
 	if l.Why != "" {
@@ -116,7 +117,7 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 		c.notify(e)
 		return e, nil
 	}
-	c.h.view.View = c.h.view.Restore(l.Freed)
+	c.view.View = c.view.Restore(l.Freed)
 	return c.undone(l, before), nil
 }
 
@@ -140,26 +141,26 @@ func (c *Compactor) undone(l transcript.Undoable, before int) Event {
 			}
 		}
 	}
-	e.BeforeTokens, e.AfterTokens = before, c.used(c.h.view)
+	e.BeforeTokens, e.AfterTokens = before, c.meter.used(c.view)
 	c.notify(e)
 	return e
 }
 
-func (c *Compactor) isSpared(sp Span) bool { return c.h.view.Head.Spared.Overlaps(sp) && !c.undoLifted }
+func (c *Compactor) isSpared(sp Span) bool { return c.view.Head.Spared.Overlaps(sp) && !c.undoLifted }
 
 // whyNoRoom returns why there is no room for another head, with the same pins and inheritance, and
 // freed messages; "" if there is.
 func (c *Compactor) whyNoRoom(head Head, freed []chat.Message) string {
-	s := c.h.view
-	p := c.policy()
+	s := c.view
+	p := c.meter.policy()
 	window := c.o.Window()
 	head.Pins, head.Inherited = s.Head.Pins, s.Head.Inherited
-	restored := c.h.view
+	restored := c.view
 	restored.View = restored.WithHead(head).Restore(freed)
-	if cost, budget := restored.StackCost(), p.stackBudget(c.budget()); cost > budget && cost > s.StackCost() {
+	if cost, budget := restored.StackCost(), p.stackBudget(c.meter.budget()); cost > budget && cost > s.StackCost() {
 		return fmt.Sprintf("the summaries would need %d tokens, but stack_budget allows %d", cost, budget)
 	}
-	if used := c.used(restored); float64(used) >= p.AggressiveThreshold*float64(window) {
+	if used := c.meter.used(restored); float64(used) >= p.AggressiveThreshold*float64(window) {
 		return fmt.Sprintf("that would use %d of %d tokens, and from %d on the oldest messages are summarized again",
 			used, window, int(p.AggressiveThreshold*float64(window)))
 	}

@@ -16,46 +16,46 @@ import (
 // the running turn. If that is not enough it ends the contexts of earlier turns, which each new head
 // ends, and hides the newest answered turns too if the request would not fit the window at all.
 func (c *Compactor) makeRoom(ctx context.Context, trigger Trigger, goal int) {
-	p := c.policy()
+	p := c.meter.policy()
 	window := c.o.Window()
-	before := c.h.view.Cost()
-	for c.used(c.h.view) >= goal && c.apply(ctx, demand{share: p.applied(emergency), crowding: true}) {
+	before := c.view.Cost()
+	for c.meter.used(c.view) >= goal && c.apply(ctx, demand{share: p.applied(emergency), crowding: true}) {
 	}
 	c.tokenDeficit = 0 // makeRoom makes the room that a level demanded
-	if s := c.h.view; c.busy != nil && c.busy.row.Kind == Leaf && c.used(s) >= goal {
+	if s := c.view; c.busy != nil && c.busy.row.Kind == Leaf && c.meter.used(s) >= goal {
 		read := c.busy.row.Span
 		s.Messages = s.Messages[:s.IndexOf(read.To+1)]
 		if len(s.Messages) > 0 && s.Messages[0].Seq >= read.From { // otherwise older messages are verbatim
 			c.hide(ctx, trigger, planSpan(s, s.MessageCost, tailLimits{}))
 		}
 	}
-	if s := c.h.view; c.used(s) >= goal {
-		need := max(int(p.EmergencyFraction*float64(s.MessageCost)), c.excess(s, goal)+transcript.PlaceholderCost)
-		c.hide(ctx, trigger, planSpan(s, need, p.tailLimits(c.budget())))
+	if s := c.view; c.meter.used(s) >= goal {
+		need := max(int(p.EmergencyFraction*float64(s.MessageCost)), c.meter.excess(s, goal)+transcript.PlaceholderCost)
+		c.hide(ctx, trigger, planSpan(s, need, p.tailLimits(c.meter.budget())))
 	}
-	limit := c.h.view.Shape.ClipTo
-	if c.used(c.h.view) >= goal && c.h.view.Open != 0 {
-		c.h.view.View = c.h.view.ClearRunning(limit)
+	limit := c.view.Shape.ClipTo
+	if c.meter.used(c.view) >= goal && c.view.Open != 0 {
+		c.view.View = c.view.ClearRunning(limit)
 	}
 	ceiling := int(p.EmergencyThreshold * float64(window))
-	for c.used(c.h.view) >= ceiling && c.h.view.Open != 0 && limit > minResult {
+	for c.meter.used(c.view) >= ceiling && c.view.Open != 0 && limit > minResult {
 		limit /= 2
-		c.h.view.View = c.h.view.ClearRunning(limit)
+		c.view.View = c.view.ClearRunning(limit)
 	}
-	if s := c.h.view; c.used(s) >= ceiling && s.WithoutOldContexts().Contexts() < s.Contexts() {
+	if s := c.view; c.meter.used(s) >= ceiling && s.WithoutOldContexts().ContextCost() < s.ContextCost() {
 		c.newHead(ctx)
 	}
-	if s := c.h.view; c.used(s) > window {
-		c.hide(ctx, trigger, planSpan(s, c.excess(s, window)+transcript.PlaceholderCost, tailLimits{}))
+	if s := c.view; c.meter.used(s) > window {
+		c.hide(ctx, trigger, planSpan(s, c.meter.excess(s, window)+transcript.PlaceholderCost, tailLimits{}))
 	}
-	used := c.used(c.h.view)
+	used := c.meter.used(c.view)
 	switch {
-	case c.h.view.Cost() < before:
+	case c.view.Cost() < before:
 	case used < window:
 		c.reports.tooLarge.End()
 	case used > window && c.reports.tooLarge.Begin() == slog.LevelWarn:
 		c.o.Log.Warn("request_too_large",
-			"used", used, "window", window, "system_and_tools", c.real(c.frame()), "reserve", c.reserve())
+			"used", used, "window", window, "system_and_tools", c.meter.real(c.meter.frame()), "reserve", c.meter.reserve())
 	}
 }
 
@@ -63,9 +63,9 @@ func (c *Compactor) makeRoom(ctx context.Context, trigger Trigger, goal int) {
 // the disk refuses, they end in memory.
 func (c *Compactor) newHead(ctx context.Context) {
 	_, err := c.commit(ctx, func(s *transcript.State) (transcript.Change, error) { return s.EndContexts(), nil })
-	c.h.contextsOnDisk = err != nil
-	if c.h.contextsOnDisk {
-		c.h.view.View = c.h.view.EndContexts()
+	c.contextsOnDisk = err != nil
+	if c.contextsOnDisk {
+		c.view.View = c.view.EndContexts()
 	}
 }
 
@@ -78,12 +78,12 @@ const minResult = 48
 func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp lineSpan) {
 	var before view
 	change, err := c.commit(ctx, func(stored *transcript.State) (none transcript.Change, err error) {
-		before = c.h.view
+		before = c.view
 		sp = sp.without(before.Head.Stack)
 		if len(sp.lines) == 0 {
 			return none, nil
 		}
-		row := Summary{Span: sp.Span, Trigger: trigger, AwaitsModel: before.addressed && c.hasModel(c.o.Policy())}
+		row := Summary{Span: sp.Span, Trigger: trigger, AwaitsModel: before.addressed && c.models.has(c.o.Policy())}
 		rows := append(c.unwritten(), row)
 		change := stored.Truncate(rows, before.LastResult(before.stored()))
 		grown := transcript.StackCost(stored.With(change).Head().Stack) - transcript.StackCost(before.Head.Stack)
@@ -98,19 +98,19 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp lineSpan) {
 	if change.Empty() && err == nil {
 		return
 	}
-	used := c.used(before)
+	used := c.meter.used(before)
 	if err != nil {
-		c.h.view.View = c.h.view.Hide(sp.Span) // of sp.lines some may have been deleted
+		c.view.View = c.view.Hide(sp.Span) // of sp.lines some may have been deleted
 		c.o.Log.Warn("save_truncation_failed", "effect", "kept in memory until the disk accepts it", "error", err)
 	}
-	i := slices.IndexFunc(c.h.view.Head.Stack, func(row Summary) bool { return row.Covers(sp.To) })
+	i := slices.IndexFunc(c.view.Head.Stack, func(row Summary) bool { return row.Covers(sp.To) })
 	if i < 0 { // all of it has been deleted
 		return
 	}
-	e := c.event(c.h.view.Head.Stack[i], EventApplied)
+	e := c.event(c.view.Head.Stack[i], EventApplied)
 	e.Trigger = trigger
 	e.BeforeTokens = used
-	e.AfterTokens = c.used(c.h.view)
+	e.AfterTokens = c.meter.used(c.view)
 	if e.ID != 0 {
 		if err := c.o.Records.Measured(ctx, e.ID, e.BeforeTokens, e.AfterTokens); err != nil {
 			c.o.Log.Warn("save_truncation_numbers_failed", "error", err)
@@ -130,10 +130,10 @@ func (sp lineSpan) without(stack []Summary) lineSpan {
 // flush writes what an emergency could only hide in memory, and the end of contexts that are still
 // on disk.
 func (c *Compactor) flush(ctx context.Context) {
-	if c.h.contextsOnDisk {
+	if c.contextsOnDisk {
 		c.newHead(ctx)
 	}
-	if len(c.h.view.Hidden) == 0 {
+	if len(c.view.Hidden) == 0 {
 		return
 	}
 	// With an error the next check tries again.
@@ -148,9 +148,9 @@ func (c *Compactor) flush(ctx context.Context) {
 
 // unwritten returns the placeholders that are in memory alone.
 func (c *Compactor) unwritten() []Summary {
-	rows := slices.DeleteFunc(slices.Clone(c.h.view.Head.Stack), func(row Summary) bool { return row.ID != 0 })
+	rows := slices.DeleteFunc(slices.Clone(c.view.Head.Stack), func(row Summary) bool { return row.ID != 0 })
 	for i := range rows {
-		rows[i].AwaitsModel = c.h.view.addressed && c.hasModel(c.o.Policy())
+		rows[i].AwaitsModel = c.view.addressed && c.models.has(c.o.Policy())
 	}
 	return rows
 }
@@ -167,4 +167,4 @@ func (c *Compactor) clearBatch(ctx context.Context) {
 }
 
 // clearsTo returns the seq up to which clearBatch clears results; 0: it clears none.
-func (c *Compactor) clearsTo() int64 { return c.h.view.ClearsTo(c.h.view.stored(), c.budget()/4) }
+func (c *Compactor) clearsTo() int64 { return c.view.ClearsTo(c.view.stored(), c.meter.budget()/4) }

@@ -13,14 +13,14 @@ import (
 )
 
 // Speak addresses a message to the bot.
-func (c *Compactor) Speak() { c.h.view.addressed = true }
+func (c *Compactor) Speak() { c.view.addressed = true }
 
 // Sight returns the current view. Unlike Request it starts no work.
-func (c *Compactor) Sight() []llm.Message { return c.h.view.Render(c.o.System) }
+func (c *Compactor) Sight() []llm.Message { return c.view.Render(c.o.System) }
 
 // Prospect describes what is wrong with the planned view, with everything prepared applied; "" if nothing is.
 func (c *Compactor) Prospect() string {
-	s := c.h.view
+	s := c.view
 	kept := c.ahead()
 	covered := func(rows []Summary, seq int64) bool {
 		return slices.ContainsFunc(rows, func(row Summary) bool { return row.Covers(seq) })
@@ -49,7 +49,7 @@ func (c *Compactor) Prospect() string {
 
 // Transcript is the state for decisions; nil if it must be reread first.
 func (c *Compactor) Transcript() *transcript.State {
-	if c.h.outdated {
+	if c.outdated {
 		return nil
 	}
 	return c.state()
@@ -57,7 +57,7 @@ func (c *Compactor) Transcript() *transcript.State {
 
 // Rebuilt is the state for decisions, made anew from the view.
 func (c *Compactor) Rebuilt() *transcript.State {
-	v := c.h.view
+	v := c.view
 	messages := slices.Concat(v.Messages, v.Hidden)
 	slices.SortFunc(messages, func(a, b transcript.Shown) int { return cmp.Compare(a.Seq, b.Seq) })
 	var verbatim []transcript.Message

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"runtime/debug"
 	"slices"
 
 	"cairn/compactor/summarize"
@@ -55,7 +54,7 @@ func (c *Compactor) backOff(j *job, err error) {
 		b := c.retries.repairs[j.repaired.ID]
 		b.failed(now, 0)
 		c.retries.repairs[j.repaired.ID] = b
-		known := transcript.IDs(c.h.view.Head.Rows())
+		known := transcript.IDs(c.view.Head.Rows())
 		maps.DeleteFunc(c.retries.repairs, func(id int64, _ backoff) bool { return !slices.Contains(known, id) })
 	}
 }
@@ -118,17 +117,6 @@ func reasonFor(err error) string {
 	return remedy.Reason
 }
 
-// guarded runs a summarizer and converts a panic into an error.
-func (c *Compactor) guarded(ctx context.Context, how making) (s summarize.Summary, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			c.o.Log.Error("worker_panicked", "panic", p, "stack", string(debug.Stack()))
-			err = fmt.Errorf("the worker broke: %v", p)
-		}
-	}()
-	return how(ctx)
-}
-
 // What the model declines is summarized by the extractive summarizer, and repairs split it until
 // little of it is declined. The rest stays as it is until people use /compact or change its
 // messages, or another model summarizes.
@@ -138,19 +126,6 @@ func (c *Compactor) guarded(ctx context.Context, how making) (s summarize.Summar
 func modelDeclines(err error) bool {
 	kind := llm.KindOf(err)
 	return errors.As(err, new(summarize.Refusal)) || kind == llm.KindBadRequest || kind == llm.KindOverflow || kind == llm.KindFiltered
-}
-
-// declineCount returns how often the current worker model declined row's span.
-func (c *Compactor) declineCount(row Summary) int {
-	if c.o.Worker == nil || row.Declined.By != c.o.Worker.Name() {
-		return 0
-	}
-	return row.Declined.Times
-}
-
-// gaveUp reports whether no model is called for row any more.
-func (c *Compactor) gaveUp(row Summary) bool {
-	return c.declineCount(row) >= c.policy().FailureLimit
 }
 
 // instead returns the job that makes up for j, which failed: the extractive summarizer makes a row of
@@ -164,7 +139,7 @@ func (c *Compactor) instead(j *job, err error) *job {
 	}
 	apart := *j
 	if declined {
-		d := Declined{Times: c.declineCount(j.repaired) + 1, By: c.o.Worker.Name()}
+		d := Declined{Times: c.models.declineCount(j.repaired) + 1, By: c.o.Worker.Name()}
 		c.retries.failed(c.o.Now(), j.policy.FailureLimit-1) // after so many in a row it seems to decline everything
 		switch {
 		case !repair && j.row.Kind == Leaf:
@@ -193,15 +168,14 @@ func (c *Compactor) noteDeclined(id int64, d Declined) {
 	if err := c.o.Records.Declined(c.ctx, id, d); err != nil && c.ctx.Err() == nil {
 		c.o.Log.Warn("save_refusal_failed", "error", err)
 	}
-	c.h.view.View = c.h.view.NoteDeclined(id, d)
-	c.h.view.state = c.h.view.state.NoteDeclined(id, d)
+	c.view.noteDeclined(id, d)
 	c.lookahead = transcript.Ahead{}
 }
 
 // forgetDeclined lets the model try again what it declined, also in rows that are not applied yet.
 func (c *Compactor) forgetDeclined() {
 	c.retries.declinedTo = 0
-	if slices.ContainsFunc(slices.Concat(c.h.view.Head.Rows(), c.prepared()), func(row Summary) bool { return row.Declined.Times > 0 }) {
+	if slices.ContainsFunc(slices.Concat(c.view.Head.Rows(), c.prepared()), func(row Summary) bool { return row.Declined.Times > 0 }) {
 		c.noteDeclined(0, Declined{})
 	}
 }

@@ -65,7 +65,7 @@ func PinCosts(pins []Pin, budget int) []PinCost { return transcript.PinCosts(pin
 // current session is empty. Call it on the owner's goroutine, between turns.
 func (c *Compactor) StartSession(ctx context.Context) (started bool, err error) {
 	change, err := c.commit(ctx, func(s *transcript.State) (transcript.Change, error) {
-		change, err := s.NewSession(c.h.view.WasAddressed()) // talk without the bot is not worth a model
+		change, err := s.NewSession(c.view.WasAddressed()) // talk without the bot is not worth a model
 		if errors.Is(err, transcript.ErrEmpty) {
 			err = nil
 		}

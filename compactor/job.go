@@ -49,7 +49,7 @@ func (c *Compactor) newJob(trigger Trigger, kind Kind, tokens int, p Policy, ext
 	j := &job{tokens: tokens, extractive: extractive, policy: p}
 	j.row = Summary{Kind: kind, By: ByWorker, State: Running, Trigger: trigger, Focus: p.Focus}
 	if extractive {
-		j.row.By, j.row.AwaitsModel = ByExtractive, c.hasModel(p) && (c.h.view.addressed || trigger == OnManual)
+		j.row.By, j.row.AwaitsModel = ByExtractive, c.models.has(p) && (c.view.addressed || trigger == OnManual)
 	} else {
 		j.row.Model = c.o.Worker.Name()
 	}
@@ -60,15 +60,15 @@ func (c *Compactor) newJob(trigger Trigger, kind Kind, tokens int, p Policy, ext
 // what a level demands, a fold if the stack is too large, a repair, a fold of an earlier session
 // into one row, preparation.
 func (c *Compactor) next() *job {
-	s := c.h.view
-	p := c.policy()
+	s := c.view
+	p := c.meter.policy()
 	now := c.o.Now()
-	extractive, ready := c.summarizer(p, s, &c.retries, now)
+	extractive, ready := c.models.choose(p, s.addressed, c.retries, now)
 	if !ready {
 		return nil
 	}
-	used := c.used(s)
-	l := c.level()
+	used := c.meter.used(s)
+	l := c.meter.level(c.view)
 	s = c.ahead() // prepared spans are not summarized again
 	if c.crowded(s) {
 		if j := c.foldIfFull(s, p, extractive); j != nil {
@@ -80,7 +80,7 @@ func (c *Compactor) next() *job {
 	automatic := p.Enabled && !now.Before(c.retries.pausedUntil)
 	if l != levelNone && automatic && !c.retries.forbids(l.trigger(), now) {
 		need := max(int(p.fraction(l)*float64(s.MessageCost)), c.tokenDeficit)
-		if j := c.planLeaf(planSpan(s, need, p.tailLimits(c.budget())), l.trigger(), p, extractive); j != nil {
+		if j := c.planLeaf(planSpan(s, need, p.tailLimits(c.meter.budget())), l.trigger(), p, extractive); j != nil {
 			c.tokenDeficit = 0
 			return j
 		}
@@ -109,14 +109,14 @@ func (c *Compactor) planOld(s view, p Policy, used int, now time.Time, extractiv
 	if c.draining {
 		return nil
 	}
-	waits := c.noModel(c.o.Policy()) || now.Before(c.retries.retryAt)
+	waits := c.models.none(c.o.Policy()) || now.Before(c.retries.retryAt)
 	if !waits && !c.retries.forbids(OnRepair, now) {
 		if j := c.planRepair(s, p, used, now); j != nil {
 			return j
 		}
 	}
 	unready := func(row Summary) bool { // it would be summarized twice, or hold up the others
-		return overlaps(c.prepared(), row) || row.Kind == Placeholder || !waits && !c.ready(row)
+		return overlaps(c.prepared(), row) || row.Kind == Placeholder || !waits && !c.models.ready(row)
 	}
 	if !folds {
 		return nil
@@ -124,7 +124,7 @@ func (c *Compactor) planOld(s view, p Policy, used int, now time.Time, extractiv
 	for _, session := range slices.Backward(s.Head.Earlier) { // all of it is covered, so consecutive rows are neighbours
 		rows := session.Rows[max(len(session.Rows)-p.RollupFanIn, 0):] // the newest: the oldest have been folded most often
 		if len(rows) >= 2 && !slices.ContainsFunc(rows, unready) {
-			return c.planRollup(rows, p, extractive || !c.worthModel(rows))
+			return c.planRollup(rows, p, extractive || !c.models.worthFolding(rows))
 		}
 	}
 	return nil
@@ -136,14 +136,14 @@ func (c *Compactor) planPrepare(s view, p Policy, used int) *job {
 	if c.tokenDeficit > 0 {
 		need := c.tokenDeficit
 		c.tokenDeficit = 0
-		if j := c.planLeaf(planSpan(s, need, p.tailLimits(c.budget())), OnPrepare, p, false); j != nil {
+		if j := c.planLeaf(planSpan(s, need, p.tailLimits(c.meter.budget())), OnPrepare, p, false); j != nil {
 			return j
 		}
 	}
 	if p.Prepare() == 0 || float64(used) < p.Prepare()*float64(c.o.Window()) {
 		return nil
 	}
-	sp := planAhead(s, min(p.spanTokens(c.budget()), c.pieceOf(c.o.Worker, p)), p.tail(c.budget()))
+	sp := planAhead(s, min(p.spanTokens(c.meter.budget()), c.models.piece(p)), p.tail(c.meter.budget()))
 	return c.planLeaf(sp, OnPrepare, p, false)
 }
 
@@ -154,23 +154,10 @@ const spanWithoutModel = 2000
 // prepare_threshold, and what people say becomes a memory long before a level is reached. A small
 // window reaches a level just as soon, so nothing is planned there.
 func (c *Compactor) planFree(s view, p Policy) *job {
-	if c.hasModel(p) || p.Prepare() == 0 || p.spanTokens(c.budget()) < spanWithoutModel {
+	if c.models.has(p) || p.Prepare() == 0 || p.spanTokens(c.meter.budget()) < spanWithoutModel {
 		return nil
 	}
 	return c.planLeaf(planAhead(s, spanWithoutModel, spanWithoutModel/2), OnPrepare, p, true)
-}
-
-// summarizer reports whether the extractive summarizer makes the next summary, and whether any
-// summarizer may run now. A conversation in which the bot takes no part is not worth the cost of a
-// model.
-func (c *Compactor) summarizer(p Policy, s view, r *retries, now time.Time) (extractive, ready bool) {
-	switch waiting := now.Before(r.retryAt); {
-	case c.noModel(p), waiting && r.failures >= p.FailureLimit:
-		return true, !now.Before(r.extractiveRetryAt)
-	case waiting:
-		return false, false
-	}
-	return !s.addressed, true
 }
 
 // planLeaf plans the summary of a span; nil if the span is empty, or is spared because its summary
@@ -208,11 +195,11 @@ func (c *Compactor) planRollup(children []Summary, p Policy, extractive bool) *j
 		j.row.Messages += child.Messages
 		j.row.Children = append(j.row.Children, child.ID)
 		awaitsModel = awaitsModel || child.AwaitsModel || j.row.AwaitsModel && child.By == ByWorker
-		if !c.gaveUp(child) && c.declineCount(child) > j.row.Declined.Times && extractive {
+		if !c.models.gaveUp(child) && c.models.declineCount(child) > j.row.Declined.Times && extractive {
 			j.row.Declined = child.Declined // a model that improves the fold reads the same text
 		}
 	}
-	j.row.AwaitsModel = awaitsModel && extractive && c.hasModel(p)
+	j.row.AwaitsModel = awaitsModel && extractive && c.models.has(p)
 	return j
 }
 

@@ -35,9 +35,9 @@ func (c *Compactor) read(ctx context.Context, j *job, record Job, most int) ([]s
 	}
 	return collect(ctx, record, rows, func(row Summary) (items []summarize.Item, known bool, err error) {
 		switch {
-		case row.NeedsRepair() && c.gaveUp(row):
+		case row.NeedsRepair() && c.models.gaveUp(row):
 			return []summarize.Item{summarize.Omitted(row)}, true, nil
-		case c.ready(row): // so no good summary is made from messages again
+		case c.models.ready(row): // so no good summary is made from messages again
 			return summarize.ItemsOfRow(row, most), true, nil
 		}
 		return nil, false, nil

@@ -38,8 +38,8 @@ func (c *Compactor) Recap(ctx context.Context, focus string) (func(context.Conte
 	if err := c.reread(ctx); err != nil {
 		return nil, err
 	}
-	s := c.h.view
-	p := c.policy()
+	s := c.view
+	p := c.meter.policy()
 	w := c.newWorker(&job{unchanged: ctx, policy: p, row: Summary{Focus: cmp.Or(focus, p.Focus)}}, nil, mostOfRecap, mostOfRecap*3/2)
 	w.prompt = w.texts.Recap
 	return func(ctx context.Context) (Recap, error) { return c.recap(ctx, s, w) }, nil
@@ -85,13 +85,13 @@ func (c *Compactor) recap(ctx context.Context, s view, w worker) (r Recap, err e
 func (c *Compactor) recapByModel(ctx context.Context, w worker, items []summarize.Item) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(w.j.policy.Timeout))
 	defer cancel()
-	release, err := takeSlot(ctx, c.o.Slots)
+	release, err := c.models.slot(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer release()
 	ask := func(model llm.Model) (summarize.Summary, error) {
-		return c.guarded(ctx, func(ctx context.Context) (s summarize.Summary, err error) {
+		return c.models.guarded(ctx, func(ctx context.Context) (s summarize.Summary, err error) {
 			w, _ := w.withModel(ctx, model)
 			w.calls = new(callCount)
 			w.judge = w.judgeOf(items)
@@ -154,7 +154,7 @@ func (c *Compactor) Briefing(ctx context.Context, tokens int, question chat.Mess
 	if err := c.reread(ctx); err != nil {
 		return nil, err
 	}
-	s := c.h.view
+	s := c.view
 	return func() string { return s.briefing(tokens, question) }, nil
 }
 

@@ -51,8 +51,8 @@ type Job = summarize.Job
 // state returns the current state as far as it is on disk: without the running turn's
 // messages, and with those verbatim that are hidden in memory alone.
 func (c *Compactor) state() *transcript.State {
-	s := *c.h.view.state
-	s.Open = c.h.view.Open
+	s := *c.view.state
+	s.Open = c.view.Open
 	for _, j := range c.running() {
 		if j.row.ID != 0 && j.row.State == Running {
 			s.Running = append(s.Running, j.row)
@@ -78,14 +78,14 @@ func (c *Compactor) commit(ctx context.Context, decide func(*transcript.State) (
 		}
 		if err == nil {
 			if !change.Empty() {
-				c.h.committed(change, head)
+				c.view.committed(change, head)
 			}
 			return change, nil
 		}
 		if !errors.Is(err, transcript.ErrStale) {
 			return change, err
 		}
-		c.h.outdated = true
+		c.outdated = true
 		if failed := c.reread(ctx); failed != nil {
 			return change, failed
 		}

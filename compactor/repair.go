@@ -19,11 +19,6 @@ import (
 // nearQuestion is how many of the newest rows count as next to a question.
 const nearQuestion = 2
 
-// ready reports whether row can be folded: no model is going to improve it first.
-func (c *Compactor) ready(row Summary) bool {
-	return !row.NeedsRepair() || row.Kind != Placeholder && (!row.AwaitsModel || !c.hasModel(c.o.Policy()) || c.gaveUp(row))
-}
-
 // repairable returns the rows in s that a model should summarize, newest first.
 func (c *Compactor) repairable(s view) (rows []Summary) {
 	var all []Summary
@@ -38,7 +33,7 @@ func (c *Compactor) repairable(s view) (rows []Summary) {
 		near = nearQuestion
 	}
 	for i, row := range all {
-		if row.ID == 0 || row.Kind == Placeholder || !row.NeedsRepair() || c.gaveUp(row) {
+		if row.ID == 0 || row.Kind == Placeholder || !row.NeedsRepair() || c.models.gaveUp(row) {
 			continue
 		}
 		written := asked && row.Kind == Rollup && slices.Contains(row.Sources, 0) // its children's texts suffice
@@ -94,7 +89,7 @@ func (c *Compactor) narrow(ctx context.Context, w worker) (Summary, error) {
 	if from > row.From && all[len(all)-1].Turn >= from {
 		all = slices.DeleteFunc(all, func(m chat.Message) bool { return m.Turn < from })
 	}
-	if c.declineCount(j.repaired) > 0 {
+	if c.models.declineCount(j.repaired) > 0 {
 		most = min(most, max(summarize.CostOfItems(summarize.ItemsOf(all, summarize.MostOfMessage))/2, minPiece))
 	}
 	n := len(all)
@@ -123,19 +118,19 @@ func (c *Compactor) narrow(ctx context.Context, w worker) (Summary, error) {
 // folded. A model folds only rows that no repair will improve, so that it reads summaries and no
 // messages, and it is not paid for folding talk that was not addressed to the bot.
 func (c *Compactor) foldIfFull(s view, p Policy, extractive bool) *job {
-	if s.StackCost() <= p.stackBudget(c.budget()) {
+	if s.StackCost() <= p.stackBudget(c.meter.budget()) {
 		return nil
 	}
 	if !extractive {
 		only := s
-		only.inWork = slices.Concat(s.inWork, slices.DeleteFunc(slices.Clone(s.Head.Stack), c.ready))
-		if children := planFold(only, p.RollupFanIn, false); c.worthModel(children) {
+		only.inWork = slices.Concat(s.inWork, slices.DeleteFunc(slices.Clone(s.Head.Stack), c.models.ready))
+		if children := planFold(only, p.RollupFanIn, false); c.models.worthFolding(children) {
 			return c.planRollup(children, p, false)
 		}
 	}
 	children := planFold(s, p.RollupFanIn, true)
 	if children == nil {
-		children = s.tooLarge(p.entryCap(c.budget(), 0))
+		children = s.tooLarge(p.entryCap(c.meter.budget(), 0))
 	}
 	if children != nil {
 		return c.planRollup(children, p, true)
@@ -143,23 +138,16 @@ func (c *Compactor) foldIfFull(s view, p Policy, extractive bool) *job {
 	return nil
 }
 
-// worthModel reports whether a model should fold rows: all are ready, and a worker wrote at least
-// one.
-func (c *Compactor) worthModel(rows []Summary) bool {
-	return !slices.ContainsFunc(rows, func(row Summary) bool { return !c.ready(row) }) &&
-		slices.ContainsFunc(rows, func(row Summary) bool { return row.By == ByWorker })
-}
-
 // fallbackWake is the interval to the next check if nothing else determines it.
 const fallbackWake = 10 * time.Minute
 
 // nextWake returns the time of the next check, when work that waits may start; zero: nothing waits.
 func (c *Compactor) nextWake() (at time.Time) {
-	p := c.policy()
+	p := c.meter.policy()
 	now := c.o.Now()
 	times := []time.Time{c.retries.retryAt, c.retries.vetoes[OnRepair].until}
-	waits := c.hasModel(p) && len(c.repairable(c.h.view)) > 0 || c.level() != levelNone && now.Before(c.retries.retryAt)
-	for _, row := range c.h.view.Head.Rows() {
+	waits := c.models.has(p) && len(c.repairable(c.view)) > 0 || c.meter.level(c.view) != levelNone && now.Before(c.retries.retryAt)
+	for _, row := range c.view.Head.Rows() {
 		retryAt := c.retries.repairs[row.ID].retryAt
 		times = append(times, retryAt)
 		waits = waits || row.Kind == Placeholder && (now.Before(retryAt) || c.retries.forbids(OnRepair, now))
@@ -169,7 +157,7 @@ func (c *Compactor) nextWake() (at time.Time) {
 	case c.draining || !waits:
 	case len(later) > 0:
 		at = slices.MinFunc(later, time.Time.Compare)
-	case c.noModel(p):
+	case c.models.none(p):
 		at = now.Add(fallbackWake)
 	}
 	return at
@@ -185,10 +173,10 @@ func (c *Compactor) planFill(now time.Time) *job {
 	if c.retries.forbids(OnRepair, now) {
 		return nil
 	}
-	s := c.h.view
-	p := c.policy()
-	used := c.used(s)
-	extractive, _ := c.summarizer(p, s, &c.retries, now)
+	s := c.view
+	p := c.meter.policy()
+	used := c.meter.used(s)
+	extractive, _ := c.models.choose(p, s.addressed, c.retries, now)
 	for _, row := range s.Head.Rows() {
 		filled := func(r Summary) bool { return row.Within(r.Span) } // a text that was made before the placeholder grew is too short
 		waits := c.isSpared(row.Span) || now.Before(c.retries.repairs[row.ID].retryAt)
@@ -198,7 +186,7 @@ func (c *Compactor) planFill(now time.Time) *job {
 		if j := c.repairOf(row, s, p, used, true); j != nil {
 			j.modelFollows = !extractive
 			j.row.Declined = row.Declined
-			j.row.AwaitsModel = j.row.AwaitsModel || row.AwaitsModel && c.hasModel(p)
+			j.row.AwaitsModel = j.row.AwaitsModel || row.AwaitsModel && c.models.has(p)
 			return j
 		}
 	}
@@ -225,12 +213,12 @@ func (c *Compactor) repairOf(row Summary, s view, p Policy, used int, fills bool
 	if row.From < s.Head.Start && !s.Past.Shows(row.ID) {
 		return j // it takes no room
 	}
-	j.maxTokens = c.room(used, p) + row.Tokens - headingCost
+	j.maxTokens = c.meter.room(used, p) + row.Tokens - headingCost
 	if row.Kind != Placeholder {
 		j.maxTokens = max(j.maxTokens, tokens.Estimate(row.Text))
 	}
 	// A placeholder gets less text rather than forcing a fold of what a model wrote.
-	if left := p.stackBudget(c.budget()) - s.StackCost() + row.Tokens - headingCost; fills && left >= summarize.MinSummary {
+	if left := p.stackBudget(c.meter.budget()) - s.StackCost() + row.Tokens - headingCost; fills && left >= summarize.MinSummary {
 		j.maxTokens = min(j.maxTokens, left)
 	}
 	if j.maxTokens < summarize.MinSummary {

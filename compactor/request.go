@@ -92,7 +92,7 @@ func (c *Compactor) coversAll(w Requested) bool {
 		return false
 	}
 	rest := c.ahead().with([]Summary{running})
-	sp := planSpan(rest, rest.MessageCost+1, p.tailLimits(c.budget()))
+	sp := planSpan(rest, rest.MessageCost+1, p.tailLimits(c.meter.budget()))
 	return c.whyNot(w.Trigger, p, rest.turnSince(c.reports.appliedAt), sp.tokens, c.o.Now()) != ""
 }
 
@@ -140,7 +140,7 @@ func (c *Compactor) planRequest(w Requested) (*job, string) {
 	s := c.ahead()
 	p := c.policyFor(w)
 	now := c.o.Now()
-	sp := planSpan(s, s.MessageCost+1, p.tailLimits(c.budget()))
+	sp := planSpan(s, s.MessageCost+1, p.tailLimits(c.meter.budget()))
 	switch {
 	case c.ctx.Err() != nil:
 		return nil, reasonEnd
@@ -152,7 +152,7 @@ func (c *Compactor) planRequest(w Requested) (*job, string) {
 	if reason := c.whyNot(w.Trigger, p, s.turnSince(c.reports.appliedAt), sp.tokens, now); reason != "" {
 		return nil, reason
 	}
-	j := c.planLeaf(sp, w.Trigger, p, c.noModel(p))
+	j := c.planLeaf(sp, w.Trigger, p, c.models.none(p))
 	j.asked = w
 	j.row.Focus = cmp.Or(w.Focus, j.row.Focus)
 	return j, ""
@@ -279,7 +279,7 @@ func (c *Compactor) recoverCallback(hook string) {
 
 // notify emits an event, and returns it.
 func (c *Compactor) notify(e Event) Event {
-	c.reports.note(e, c.h.view.Next)
+	c.reports.note(e, c.view.Next)
 	if e.State == EventApplied {
 		c.o.Log.Info("compaction_applied", "event", e)
 	} else {

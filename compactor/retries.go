@@ -59,12 +59,12 @@ func (r *retries) freed(tokens, ofSpan int, stuck bool, now time.Time, cooldown 
 // noteFreed records what j freed, and logs a pause.
 func (c *Compactor) noteFreed(j *job) {
 	next := c.ahead() // it may still wait for a fold
-	full := levelOf(c.used(next), c.o.Window(), c.policy()) != levelNone
-	stuck := full && len(planSpan(next, 1, j.policy.tailLimits(c.budget())).lines) == 0
+	full := levelOf(c.meter.used(next), c.o.Window(), c.meter.policy()) != levelNone
+	stuck := full && len(planSpan(next, 1, j.policy.tailLimits(c.meter.budget())).lines) == 0
 	switch paused := c.retries.freed(j.tokens-j.row.Tokens, j.tokens, stuck, c.o.Now(), time.Duration(j.policy.Cooldown)); {
 	case paused:
 		c.o.Log.Log(c.ctx, c.reports.paused.Begin(), "compaction_paused",
-			"reason", reasonPaused, "until", c.retries.pausedUntil, "used", c.used(next), "window", c.o.Window())
+			"reason", reasonPaused, "until", c.retries.pausedUntil, "used", c.meter.used(next), "window", c.o.Window())
 	case c.retries.useless == 0:
 		c.reports.paused.End()
 	}

@@ -39,12 +39,12 @@ func (e *NoRoomError) Error() string { return e.Why }
 // ErrLongLine and a NoRoomError say why the line cannot be rewritten; another error means that the disk refused. In either case
 // nothing has changed. Call it on the owner's goroutine.
 func RewriteLine(ctx context.Context, c *Compactor, id int64, number int, text string, by Writer) (Event, error) {
-	c.reshape(c.policy())
+	c.reshape(c.meter.policy())
 	if err := c.reread(ctx); err != nil {
 		return Event{}, fmt.Errorf("rewrite a line of summary %d: %w", id, err)
 	}
 	c.flush(ctx)
-	before := c.used(c.h.view)
+	before := c.meter.used(c.view)
 	change, err := c.commit(ctx, func(s *transcript.State) (transcript.Change, error) {
 		at, err := lineOfSummary(s, id, number)
 		if err != nil {
@@ -82,7 +82,7 @@ func lineOfSummary(s *transcript.State, id int64, number int) (at int, err error
 
 // fitsLines returns a NoRoomError if another head makes the prompt too large, or has too much text of people.
 func (c *Compactor) fitsLines(head Head) error {
-	most := c.policy().stackBudget(c.budget()) / peopleShare
+	most := c.meter.policy().stackBudget(c.meter.budget()) / peopleShare
 	theirs := 0
 	for _, row := range head.Rows() {
 		theirs += peopleCost(row)
@@ -90,7 +90,7 @@ func (c *Compactor) fitsLines(head Head) error {
 	if theirs > most {
 		return &NoRoomError{fmt.Sprintf("lines that people wrote would need %d tokens, but at most %d are allowed", theirs, most)}
 	}
-	if transcript.StackCost(head.Stack) <= transcript.StackCost(c.h.view.Head.Stack) {
+	if transcript.StackCost(head.Stack) <= transcript.StackCost(c.view.Head.Stack) {
 		return nil
 	}
 	if why := c.whyNoRoom(head, nil); why != "" {
@@ -114,7 +114,7 @@ func (c *Compactor) rewritten(old Summary, before int) Event {
 			j.outdate()
 		}
 	}
-	rows := c.h.view.Head.Rows()
+	rows := c.view.Head.Rows()
 	i := slices.IndexFunc(rows, func(row Summary) bool { return row.Span == old.Span })
 	if i < 0 {
 		return Event{State: EventRewritten, Trigger: OnRewrite}
@@ -122,6 +122,6 @@ func (c *Compactor) rewritten(old Summary, before int) Event {
 	e := c.event(rows[i], EventRewritten)
 	e.Set = rows[i : i+1]
 	e.BeforeTokens = before
-	e.AfterTokens = c.used(c.h.view)
+	e.AfterTokens = c.meter.used(c.view)
 	return c.notify(e)
 }

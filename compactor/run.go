@@ -72,7 +72,7 @@ func (c *Compactor) startJob(j *job) {
 	}
 	narrow := c.narrowed(j)
 	p := Proposal{Event: c.event(j.row, EventStarted), Tokens: j.tokens, Focus: j.row.Focus}
-	p.BeforeTokens = c.used(c.h.view)
+	p.BeforeTokens = c.meter.used(c.view)
 	c.o.Start(func() func() {
 		var focus string
 		var veto, err error
@@ -125,7 +125,7 @@ func (c *Compactor) begin(j *job, err error) {
 // summarize runs a job's summarizer, as soon as it has a slot if it calls a model.
 func (c *Compactor) summarize(j *job, record Job, how making) (s summarize.Summary, err error) {
 	if !j.extractive {
-		release, err := takeSlot(j.ctx, c.o.Slots)
+		release, err := c.models.slot(j.ctx)
 		if err != nil {
 			return s, err
 		}
@@ -133,7 +133,7 @@ func (c *Compactor) summarize(j *job, record Job, how making) (s summarize.Summa
 	}
 	ctx, step := observe.Begin(j.ctx, observe.Compaction)
 	defer step.End()
-	s, err = c.guarded(ctx, func(ctx context.Context) (summarize.Summary, error) {
+	s, err = c.models.guarded(ctx, func(ctx context.Context) (summarize.Summary, error) {
 		if err := j.renew(ctx, record); err != nil {
 			return summarize.Summary{}, err
 		}
@@ -150,19 +150,6 @@ func (c *Compactor) summarize(j *job, record Job, how making) (s summarize.Summa
 	step.Add(c.event(j.row, EventStarted).attrs()...)
 	step.Fail(err)
 	return s, err
-}
-
-// takeSlot waits for a worker's slot and returns the function that frees it.
-func takeSlot(ctx context.Context, slots chan struct{}) (release func(), err error) {
-	if slots == nil {
-		return func() {}, nil
-	}
-	select {
-	case slots <- struct{}{}:
-		return func() { <-slots }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 }
 
 // store stores the summarizer's result: the row becomes prepared, and its memories count.
@@ -221,7 +208,7 @@ func (c *Compactor) finish(j *job, err error) {
 	}
 	c.worked(j) // before the summary is applied, which notifies the requester
 	c.applyDue(c.ctx)
-	if !j.extractive || !c.hasModel(j.policy) && !j.fills {
+	if !j.extractive || !c.models.has(j.policy) && !j.fills {
 		c.retries.worked()
 	}
 	if j.repaired.ID == 0 && j.row.Kind == Leaf {
@@ -273,6 +260,6 @@ func (c *Compactor) end(j, next *job) {
 
 // report emits an event for a step that changes nothing in the prompt.
 func (c *Compactor) report(e Event) {
-	e.BeforeTokens = c.used(c.h.view)
+	e.BeforeTokens = c.meter.used(c.view)
 	c.notify(e)
 }

@@ -46,7 +46,7 @@ type Past struct {
 // time, of the call. That may be called in any goroutine, at any time.
 func (c *Compactor) StatusReader() func() Status {
 	at := &moment{
-		c: c, s: c.h.view, retries: c.retries, last: c.reports.last, failed: c.reports.failed,
+		c: c, s: c.view, retries: c.retries, last: c.reports.last, failed: c.reports.failed,
 		prepared: c.prepared(), scheduled: c.queued != nil, undoLifted: c.undoLifted,
 	}
 	if c.busy != nil {
@@ -76,7 +76,7 @@ func (m *moment) status() Status {
 	g.Lines = len(m.s.Messages)
 	g.Stack = m.s.Head.Stack
 	g.Prepared = m.prepared
-	g.PinBudget = c.shape(g.Policy).MaxCopies
+	g.PinBudget = c.meter.shape(g.Policy).MaxCopies
 	g.Past = Past{Earlier: m.s.Head.Earlier, Inherited: m.s.Head.Inherited, Shown: make(map[int64]bool), Tokens: m.s.Past.Tokens}
 	for _, e := range m.s.Past.Entries {
 		if e.Ours {
@@ -90,7 +90,7 @@ func (m *moment) status() Status {
 	}
 	g.Next, g.NextAt = nextLevel(g.Used, g.Window, g.Policy)
 	if m.running == nil && levelOf(g.Used, g.Window, g.Policy) != levelNone {
-		_, ready := c.summarizer(g.Policy, m.s, &m.retries, now)
+		_, ready := c.models.choose(g.Policy, m.s.addressed, m.retries, now)
 		g.BackingOff = !ready
 	}
 	g.Paused = m.retries.why(now)
@@ -106,19 +106,19 @@ func (m *moment) status() Status {
 // Usage returns Used, Head and Verbatim of a Status, at a cost independent of the size of the view.
 // Call it on the owner's goroutine.
 func (c *Compactor) Usage() (used, head, verbatim int) {
-	g := c.shares(c.h.view)
+	g := c.shares(c.view)
 	return g.Used, g.Head, g.Verbatim
 }
 
 // shares returns a Status that says what takes how much of the window.
 func (c *Compactor) shares(s view) (g Status) {
-	prompt := c.prompt(s)
-	frame := c.frame()
+	prompt := c.meter.prompt(s)
+	frame := c.meter.frame()
 	share := func(estimated int) int { return prompt * estimated / max(frame+s.Cost(), 1) }
 	g.Window = c.o.Window()
-	g.Effective = c.effectiveWindow()
-	g.Policy = c.policy()
-	g.Reserve = c.reserve()
+	g.Effective = c.meter.effectiveWindow()
+	g.Policy = c.meter.policy()
+	g.Reserve = c.meter.reserve()
 	g.Used = prompt + g.Reserve
 	g.Frame = share(frame)
 	g.Head = share(s.HeadCost)

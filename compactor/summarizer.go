@@ -68,11 +68,6 @@ func (b builtIn) Summarize(ctx context.Context, m Material) (summarize.Summary, 
 // StrategyOf returns the strategy of that name, as Policy.Strategy names it; nil if there is none.
 func StrategyOf(name string) Strategy { return strategies[name] }
 
-// hasModel reports whether p lets a model make summaries, though perhaps not right now.
-func (c *Compactor) hasModel(p Policy) bool {
-	return c.o.Worker != nil && c.o.Strategy(p.Strategy).AsksModel()
-}
-
 // making makes a summary.
 type making func(context.Context) (summarize.Summary, error)
 
@@ -132,9 +127,9 @@ type termsOf func() []string
 // rows: it may take what they leave of the budget. If they leave little they are folded.
 func (c *Compactor) stackBeside(j *job) (room int, others []termsOf) {
 	planned := c.ahead()
-	left := j.policy.stackBudget(c.budget()) - planned.Past.Tokens
+	left := j.policy.stackBudget(c.meter.budget()) - planned.Past.Tokens
 	if j.row.From < planned.Head.Start { // it is shown among what is from before
-		left = min(left, j.policy.maxPast(c.budget())-transcript.NewSessionTokens)
+		left = min(left, j.policy.maxPast(c.meter.budget())-transcript.NewSessionTokens)
 	}
 	if j.row.Kind == Rollup && j.extractive {
 		left = 0 // it folds again and again: no row should take most of the stack
@@ -152,7 +147,7 @@ func (c *Compactor) stackBeside(j *job) (room int, others []termsOf) {
 		}
 	}
 	c.terms = known
-	return j.policy.entryCap(c.budget(), left), others
+	return j.policy.entryCap(c.meter.budget(), left), others
 }
 
 // aim returns the target length, in tokens, for a material that was read: a repair knows its span

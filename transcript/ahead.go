@@ -31,12 +31,6 @@ func (v View) Ahead(rows []Summary, last Ahead) (View, Ahead) {
 	return last.with(v), last
 }
 
-// With returns the view with rows applied.
-func (v View) With(rows []Summary) View {
-	next, _ := v.Ahead(rows, Ahead{})
-	return next
-}
-
 func aheadOf(v View, rows []Summary) Ahead {
 	a := Ahead{revision: v.Revision, rows: IDs(rows), seen: len(v.Messages), head: v.Head, cut: cutOf(v.Messages, rows)}
 	a.head.Stack = slices.Clone(a.head.Stack)

@@ -32,9 +32,6 @@ func (v View) ContextCost() (cost int) {
 	return cost
 }
 
-// Contexts returns how many turn contexts the view shows.
-func (v View) Contexts() int { return len(v.contexts) }
-
 // BeginTurn shows ctx behind the newest message of a user until EndTurn, or until the next BeginTurn.
 func (v View) BeginTurn(ctx Context) View {
 	v = v.DropRunningContext()

@@ -86,6 +86,22 @@ func (v View) At(seq int64) (m Shown, ok bool) {
 	return m, false
 }
 
+// Shows reports whether a message is verbatim.
+func (v View) Shows(seq int64) bool {
+	_, found := v.At(seq)
+	return found
+}
+
+// Turn returns the messages of a turn.
+func (v View) Turn(turn int64) []Shown {
+	from := v.IndexOf(turn)
+	to := from
+	for to < len(v.Messages) && v.Messages[to].Turn == turn {
+		to++
+	}
+	return v.Messages[from:to]
+}
+
 // WasAddressed reports whether a message of the session was addressed to the bot.
 func (v View) WasAddressed() bool { return len(v.first) > 0 }
 
