@@ -38,8 +38,8 @@ func (c *Compactor) applyDue(ctx context.Context) {
 	s := c.view
 	p := c.meter.policy()
 	l := c.meter.level(c.view)
-	prepared := c.prepared()
-	if len(prepared) == 0 || l == levelNone && !slices.ContainsFunc(prepared, c.urgent) {
+	prepared := c.view.prepared()
+	if len(prepared) == 0 || l == levelNone && !slices.ContainsFunc(prepared, c.planner(p).urgent) {
 		return
 	}
 	ahead := slices.ContainsFunc(prepared, func(row Summary) bool { return row.Trigger == OnPrepare })
@@ -65,33 +65,33 @@ func (c *Compactor) applyCold(ctx context.Context) {
 
 // urgent reports whether a prepared row must not wait: a person or a level requested it, it restores
 // hidden content, the stack is too large without it, or nothing is prepared ahead.
-func (c *Compactor) urgent(row Summary) bool {
+func (pl *planner) urgent(row Summary) bool {
 	hidden := func(r Summary) bool { return r.Kind == Placeholder && r.Overlaps(row.Span) }
 	switch {
-	case slices.ContainsFunc(c.view.Head.Rows(), hidden):
+	case slices.ContainsFunc(pl.now.Head.Rows(), hidden):
 		return true
 	case row.Trigger == OnPrepare:
 		return false
 	case row.Trigger != OnRepair && row.Trigger != OnRollup:
 		return true
 	}
-	p := c.meter.policy()
+	p := pl.policy
 	mayWait := p.Prepare() > 0 && p.Enabled
-	return !mayWait || row.Trigger == OnRollup && c.view.StackCost() > p.stackBudget(c.meter.budget())
+	return !mayWait || row.Trigger == OnRollup && pl.now.StackCost() > p.stackBudget(pl.meter.budget())
 }
 
-func (c *Compactor) due(d demand) []Summary {
-	s := c.view
-	prepared := c.prepared()
-	if l := c.meter.level(c.view); l != levelNone {
-		d.share = max(d.share, c.meter.policy().applied(l))
+func (pl *planner) due(d demand) []Summary {
+	s := pl.now
+	prepared := pl.now.prepared()
+	if l := pl.meter.level(pl.now); l != levelNone {
+		d.share = max(d.share, pl.policy.applied(l))
 		d.along = true
 	}
-	rows := s.chosen(prepared, d, c.urgent)
+	rows := s.chosen(prepared, d, pl.urgent)
 	switch {
-	case d.crowding || !c.waitsForFold(s.with(rows)):
+	case d.crowding || !pl.waitsForFold(s.with(rows)):
 		return rows
-	case !c.waitsForFold(s.with(prepared)): // rollups of newer rows make room
+	case !pl.waitsForFold(s.with(prepared)): // rollups of newer rows make room
 		return prepared
 	}
 	return nil
@@ -134,26 +134,13 @@ func (s view) chosen(prepared []Summary, d demand, urgent func(Summary) bool) []
 	})
 }
 
-// crowded reports whether applying rows, which leads to the view next, takes the stack over its
-// budget: the rows may wait until others are folded. A summary and its folds are prepared together,
-// but the process may end between them.
-func (c *Compactor) crowded(next view) bool {
-	most := c.meter.policy().stackBudget(c.meter.budget())
-	return next.StackCost() > most && c.view.StackCost() <= most
-}
-
-// waitsForFold reports whether the rows that lead to the view next must wait for a fold.
-func (c *Compactor) waitsForFold(next view) bool {
-	return c.crowded(next) && planFold(next, c.meter.policy().RollupFanIn, true) != nil
-}
-
 // apply applies what is due, as far as there is room: usage may have risen while the worker ran. It
 // repeats while a level is reached and something is applied, and reports whether anything was.
 func (c *Compactor) apply(ctx context.Context, d demand) (applied bool) {
 	for {
-		waiting := len(c.prepared())
-		c.commitPrepared(ctx, c.due(d))
-		if len(c.prepared()) == waiting {
+		waiting := len(c.view.prepared())
+		c.commitPrepared(ctx, c.planner(c.meter.policy()).due(d))
+		if len(c.view.prepared()) == waiting {
 			return applied
 		}
 		applied = true
@@ -162,14 +149,15 @@ func (c *Compactor) apply(ctx context.Context, d demand) (applied bool) {
 }
 
 func (c *Compactor) commitPrepared(ctx context.Context, rows []Summary) {
-	if !c.roomFor(rows) {
+	pl := c.planner(c.meter.policy())
+	if !pl.roomFor(rows) {
 		rows = leaveOut(rows, func(row Summary) bool { return row.Trigger == OnRepair }) // a repair may make the view larger
 	}
-	if len(rows) == 0 || !c.roomFor(rows) {
+	if len(rows) == 0 || !pl.roomFor(rows) {
 		return
 	}
 	used := c.meter.used(c.view)
-	prepared := c.prepared()
+	prepared := c.view.prepared()
 	ids := transcript.IDs(rows)
 	change, err := c.commit(ctx, func(s *transcript.State) (change transcript.Change, err error) {
 		change, _, _ = s.Cover(ids, c.view.LastResult(c.view.stored()), func(sp Span) transcript.Stretch {
@@ -207,7 +195,7 @@ func (c *Compactor) reportEnded(ctx context.Context, ended []Summary, before int
 		c.view.addressed = c.view.Open != 0 // no model is paid for again until the bot is addressed
 	}
 	for _, row := range ended {
-		e := c.event(row, EventApplied)
+		e := c.reports.event(row, EventApplied)
 		e.Set = applied
 		e.BeforeTokens = before
 		e.AfterTokens = c.meter.used(c.view)
@@ -234,11 +222,24 @@ func leaveOut(rows []Summary, which func(Summary) bool) (kept []Summary) {
 	return kept
 }
 
+// crowded reports whether applying rows, which leads to the view next, takes the stack over its
+// budget: the rows may wait until others are folded. A summary and its folds are prepared together,
+// but the process may end between them.
+func (pl *planner) crowded(next view) bool {
+	most := pl.policy.stackBudget(pl.meter.budget())
+	return next.StackCost() > most && pl.now.StackCost() <= most
+}
+
+// waitsForFold reports whether the rows that lead to the view next must wait for a fold.
+func (pl *planner) waitsForFold(next view) bool {
+	return pl.crowded(next) && planFold(next, pl.policy.RollupFanIn, true) != nil
+}
+
 // roomFor reports whether rows may be applied: they do not make the view larger, or leave it well
 // below emergency.
-func (c *Compactor) roomFor(rows []Summary) bool {
-	s := c.view
+func (pl *planner) roomFor(rows []Summary) bool {
+	s := pl.now
 	next := s.with(rows)
 	growth := next.StackCost() + next.MessageCost - s.StackCost() - s.MessageCost
-	return growth <= 0 || growth <= c.meter.room(c.meter.used(s), c.meter.policy())
+	return growth <= 0 || growth <= pl.meter.room(pl.meter.used(s), pl.policy)
 }

@@ -93,10 +93,8 @@ type Compactor struct {
 	models      models
 	lastRequest lastRequest
 
-	busy         *job       // nil: nothing is being summarized
-	filling      *job       // nil: no placeholder is being filled
-	tokenDeficit int        // tokens that a level demanded beyond what is prepared
-	queued       *Requested // a request that starts when the running work ends; nil if none
+	jobs
+	tokenDeficit int // tokens that a level demanded beyond what is prepared
 
 	terms map[string]termsOf // of the stack's texts, which job after job reads; nil while nothing is due
 
@@ -125,7 +123,7 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 		return nil, fmt.Errorf("load the conversation: %w", err)
 	}
 	c := &Compactor{
-		o: o, meter: newMeter(o), models: newModels(o),
+		o: o, meter: newMeter(o), models: newModels(o), reports: newReports(o),
 		retries: retries{vetoes: map[Trigger]veto{}, repairs: map[int64]backoff{}},
 	}
 	c.view = newView(state, c.meter.shape(c.meter.policy()))
@@ -142,9 +140,6 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 	return c, nil
 }
 
-// reshape shows the conversation as p says.
-func (c *Compactor) reshape(p Policy) { c.view.View = c.view.Reshape(c.meter.shape(p)) }
-
 // Close cancels all background work and starts no more. Functions given to Start return soon, and
 // the owner must still call what they return: the row becomes failed, and its span stays visible.
 func (c *Compactor) Close() { c.cancel() }
@@ -160,7 +155,7 @@ func (c *Compactor) Wake() time.Time { return c.wake }
 // every appended message; Request calls it too.
 func (c *Compactor) Check(ctx context.Context) {
 	p := c.meter.policy()
-	c.reshape(p)
+	c.view.reshape(c.meter)
 	_ = c.reread(ctx) // with an error the next check tries again, and Request fails
 	c.flush(ctx)
 	c.applyDue(ctx)
@@ -215,7 +210,7 @@ const requestTries = 3
 func (c *Compactor) Overflow(ctx context.Context, times int) bool {
 	p := c.meter.policy()
 	window := c.o.Window()
-	c.reshape(p)
+	c.view.reshape(c.meter)
 	s := c.view
 	used := c.meter.used(s)
 	goal := min(int(p.BackgroundThreshold*float64(window)), used-used/8)

@@ -46,7 +46,7 @@ func TestWhichPreparedRowsAreApplied(t *testing.T) {
 		{"a fold waits for its parts", and(fold), demand{share: 0.1, along: true}, []int64{1}},
 	} {
 		s := turns(one(10, 10, 10, 10, 10, 10, 10, 10, 10, 10)...)
-		check.EqualAll(t, tt.claim, transcript.IDs(s.chosen(tt.prepared, tt.d, decider().urgent)), tt.want)
+		check.EqualAll(t, tt.claim, transcript.IDs(s.chosen(tt.prepared, tt.d, decider().now().urgent)), tt.want)
 	}
 	all := Policy{Economy: true}.applied(background)
 	none := Policy{Economy: true}.applied(levelNone)
@@ -76,7 +76,7 @@ func TestUrgentWork(t *testing.T) {
 	} {
 		c := decider(func(o *Options) { o.Policy = func() Policy { return tt.p } })
 		c.view.Head = tt.head
-		check.Equal(t, tt.claim, c.urgent(ready(1, 1, 2, tt.trigger)), tt.want)
+		check.Equal(t, tt.claim, c.now().urgent(ready(1, 1, 2, tt.trigger)), tt.want)
 	}
 }
 
@@ -84,7 +84,7 @@ func TestUrgentWork(t *testing.T) {
 func decider(change ...func(*Options)) *Compactor {
 	o := Options{
 		Worker: &llmtest.Model{Label: "m"}, Policy: DefaultPolicy, Window: func() int { return 10_000 },
-		Learnt: func() *llm.Learnt { return &llm.Learnt{} }, Strategy: StrategyOf,
+		Learnt: func() *llm.Learnt { return &llm.Learnt{} }, Strategy: StrategyOf, Now: func() time.Time { return noon },
 	}
 	for _, f := range change {
 		f(&o)
@@ -96,6 +96,8 @@ func decider(change ...func(*Options)) *Compactor {
 func oldestSummary(id, from, to int64, tokens int) Summary {
 	return Summary{ID: id, Kind: Leaf, By: ByWorker, State: Applied, Span: Span{From: from, To: to}, Text: "text", Tokens: tokens}
 }
+
+func (c *Compactor) now() *planner { return c.planner(c.meter.policy()) }
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
@@ -160,7 +162,7 @@ func TestRequestRefusals(t *testing.T) {
 		c := decider()
 		p := DefaultPolicy()
 		tt.change(c, &p)
-		check.Equal(t, tt.claim, c.whyNot(tt.trigger, p, tt.since, tt.tokens, noon), tt.want)
+		check.Equal(t, tt.claim, c.planner(p).whyNot(tt.trigger, tt.since, tt.tokens), tt.want)
 	}
 }
 
@@ -205,7 +207,7 @@ func TestPlansKnowWhatWasDeclined(t *testing.T) {
 	c := decider()
 	c.o.Records, c.ctx = refusals{}, t.Context()
 	c.view.Head.Stack = []Summary{{ID: 1, Span: Span{From: 1, To: 9}, Kind: Leaf, State: Applied}}
-	c.setPrepared([]Summary{ready(2, 10, 19, OnPrepare)})
+	c.view.setPrepared([]Summary{ready(2, 10, 19, OnPrepare)})
 	check.Equal(t, "declined before", c.ahead().Head.Stack[0].Declined.Times, 0)
 	c.noteDeclined(1, Declined{Times: 3})
 	check.Equal(t, "declined in plans", c.ahead().Head.Stack[0].Declined.Times, 3)
@@ -216,7 +218,7 @@ func TestCompactRetriesWhatIsOnlyPrepared(t *testing.T) {
 	c.o.Records, c.ctx = refusals{}, t.Context()
 	row := ready(2, 10, 19, OnPrepare)
 	row.Declined = Declined{Times: 3, By: "m"}
-	c.setPrepared([]Summary{row})
+	c.view.setPrepared([]Summary{row})
 	c.forgetDeclined()
-	check.Equal(t, "declined", c.prepared()[0].Declined.Times, 0)
+	check.Equal(t, "declined", c.view.prepared()[0].Declined.Times, 0)
 }

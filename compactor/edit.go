@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"cairn/chat"
 	"cairn/transcript"
 )
 
@@ -49,9 +48,9 @@ func (c *Compactor) reread(ctx context.Context) error {
 			j.outdate()
 		}
 	}
-	prepared := c.prepared()
+	prepared := c.view.prepared()
 	gone := ended(prepared, now)
-	c.setPrepared(leaveOut(prepared, func(row Summary) bool { return slices.Contains(transcript.IDs(gone), row.ID) }))
+	c.view.setPrepared(leaveOut(prepared, func(row Summary) bool { return slices.Contains(transcript.IDs(gone), row.ID) }))
 	c.reportEnded(ctx, gone, used)
 	return nil
 }
@@ -78,7 +77,7 @@ func ended(prepared []Summary, now transcript.Snapshot) (rows []Summary) {
 // undone, or, as a noop, why nothing was. An error means that the disk refused and nothing has
 // changed.
 func (c *Compactor) Undo(ctx context.Context) (Event, error) {
-	c.reshape(c.meter.policy())
+	c.view.reshape(c.meter)
 	if err := c.reread(ctx); err != nil {
 		return Event{}, fmt.Errorf("undo the latest summary: %w", err)
 	}
@@ -98,7 +97,7 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 			l.Why = cannot.Error()
 			return change, nil
 		}
-		l.Why = c.whyNoRoom(s.With(undo).Head(), l.Freed)
+		l.Why = c.planner(c.meter.policy()).whyNoRoom(s.With(undo).Head(), l.Freed)
 		if l.Why != "" {
 			return change, nil
 		}
@@ -129,7 +128,7 @@ func (c *Compactor) undone(l transcript.Undoable, before int) Event {
 			row = r
 		}
 	}
-	e := c.event(row, EventUndone)
+	e := c.reports.event(row, EventUndone)
 	e.Set = l.Rows
 	if e.Kind == Leaf { // the event covers all of them
 		e.Messages = 0
@@ -144,25 +143,4 @@ func (c *Compactor) undone(l transcript.Undoable, before int) Event {
 	e.BeforeTokens, e.AfterTokens = before, c.meter.used(c.view)
 	c.notify(e)
 	return e
-}
-
-func (c *Compactor) isSpared(sp Span) bool { return c.view.Head.Spared.Overlaps(sp) && !c.undoLifted }
-
-// whyNoRoom returns why there is no room for another head, with the same pins and inheritance, and
-// freed messages; "" if there is.
-func (c *Compactor) whyNoRoom(head Head, freed []chat.Message) string {
-	s := c.view
-	p := c.meter.policy()
-	window := c.o.Window()
-	head.Pins, head.Inherited = s.Head.Pins, s.Head.Inherited
-	restored := c.view
-	restored.View = restored.WithHead(head).Restore(freed)
-	if cost, budget := restored.StackCost(), p.stackBudget(c.meter.budget()); cost > budget && cost > s.StackCost() {
-		return fmt.Sprintf("the summaries would need %d tokens, but stack_budget allows %d", cost, budget)
-	}
-	if used := c.meter.used(restored); float64(used) >= p.AggressiveThreshold*float64(window) {
-		return fmt.Sprintf("that would use %d of %d tokens, and from %d on the oldest messages are summarized again",
-			used, window, int(p.AggressiveThreshold*float64(window)))
-	}
-	return ""
 }

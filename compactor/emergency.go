@@ -84,7 +84,7 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp lineSpan) {
 			return none, nil
 		}
 		row := Summary{Span: sp.Span, Trigger: trigger, AwaitsModel: before.addressed && c.models.has(c.o.Policy())}
-		rows := append(c.unwritten(), row)
+		rows := append(c.view.unwritten(c.models.has(c.o.Policy())), row)
 		change := stored.Truncate(rows, before.LastResult(before.stored()))
 		grown := transcript.StackCost(stored.With(change).Head().Stack) - transcript.StackCost(before.Head.Stack)
 		if before.HeadCost == 0 {
@@ -107,7 +107,7 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp lineSpan) {
 	if i < 0 { // all of it has been deleted
 		return
 	}
-	e := c.event(c.view.Head.Stack[i], EventApplied)
+	e := c.reports.event(c.view.Head.Stack[i], EventApplied)
 	e.Trigger = trigger
 	e.BeforeTokens = used
 	e.AfterTokens = c.meter.used(c.view)
@@ -138,7 +138,7 @@ func (c *Compactor) flush(ctx context.Context) {
 	}
 	// With an error the next check tries again.
 	_, _ = c.commit(ctx, func(stored *transcript.State) (none transcript.Change, err error) {
-		placeholders := c.unwritten()
+		placeholders := c.view.unwritten(c.models.has(c.o.Policy()))
 		if len(placeholders) == 0 {
 			return none, nil
 		}
@@ -146,25 +146,16 @@ func (c *Compactor) flush(ctx context.Context) {
 	})
 }
 
-// unwritten returns the placeholders that are in memory alone.
-func (c *Compactor) unwritten() []Summary {
-	rows := slices.DeleteFunc(slices.Clone(c.view.Head.Stack), func(row Summary) bool { return row.ID != 0 })
-	for i := range rows {
-		rows[i].AwaitsModel = c.view.addressed && c.models.has(c.o.Policy())
-	}
-	return rows
-}
-
 // clearBatch clears old tool results if that frees a quarter of the window: more often would
 // invalidate the provider's prompt cache for little. What the running turn had to clear stays
 // cleared.
 func (c *Compactor) clearBatch(ctx context.Context) {
-	if c.clearsTo() == 0 {
+	want := c.meter.budget() / 4
+	if c.view.ClearsTo(c.view.stored(), want) == 0 {
 		return
 	}
 	// With an error the next check tries again.
-	_, _ = c.commit(ctx, func(s *transcript.State) (transcript.Change, error) { return s.Clear(c.clearsTo()), nil })
+	_, _ = c.commit(ctx, func(s *transcript.State) (transcript.Change, error) {
+		return s.Clear(c.view.ClearsTo(c.view.stored(), want)), nil
+	})
 }
-
-// clearsTo returns the seq up to which clearBatch clears results; 0: it clears none.
-func (c *Compactor) clearsTo() int64 { return c.view.ClearsTo(c.view.stored(), c.meter.budget()/4) }

@@ -25,7 +25,7 @@ func (c *Compactor) Prospect() string {
 	covered := func(rows []Summary, seq int64) bool {
 		return slices.ContainsFunc(rows, func(row Summary) bool { return row.Covers(seq) })
 	}
-	rest := slices.DeleteFunc(slices.Clone(s.Messages), func(m transcript.Shown) bool { return covered(c.prepared(), m.Seq) })
+	rest := slices.DeleteFunc(slices.Clone(s.Messages), func(m transcript.Shown) bool { return covered(c.view.prepared(), m.Seq) })
 	seqs := func(lines []transcript.Shown) (seqs []int64) {
 		for _, l := range lines {
 			seqs = append(seqs, l.Seq)
@@ -39,7 +39,7 @@ func (c *Compactor) Prospect() string {
 	case kept.MessageCost != transcript.CostOf(rest) || kept.Past.Tokens != past:
 		return fmt.Sprintf("%d and %d tokens, not %d and %d", kept.MessageCost, kept.Past.Tokens, transcript.CostOf(rest), past)
 	}
-	for _, row := range c.prepared() {
+	for _, row := range c.view.prepared() {
 		if row.From >= kept.Head.Start && !covered(kept.Head.Stack, row.From) {
 			return fmt.Sprintf("no row over %d", row.From)
 		}
@@ -66,7 +66,7 @@ func (c *Compactor) Rebuilt() *transcript.State {
 			verbatim = append(verbatim, transcript.MessageOf(*m.Message))
 		}
 	}
-	s := transcript.NewState(v.Head, verbatim, c.prepared(), v.state.NextSeq)
+	s := transcript.NewState(v.Head, verbatim, c.view.prepared(), v.state.NextSeq)
 	s.Open = v.Open
 	s.Running = c.state().Running
 	return s

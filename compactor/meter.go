@@ -116,3 +116,20 @@ func (m meter) reasoningOf(one chat.Message, completion int) int {
 	}
 	return max(m.estimated(completion)-chat.TokensOf(one), 1)
 }
+
+// shares returns a Status that says what takes how much of the window.
+func (m meter) shares(v view) (g Status) {
+	prompt := m.prompt(v)
+	frame := m.frame()
+	share := func(estimated int) int { return prompt * estimated / max(frame+v.Cost(), 1) }
+	g.Window = m.window()
+	g.Effective = m.effectiveWindow()
+	g.Policy = m.policy()
+	g.Reserve = m.reserve()
+	g.Used = prompt + g.Reserve
+	g.Frame = share(frame)
+	g.Head = share(v.HeadCost)
+	g.Contexts = share(v.ContextCost())
+	g.Verbatim = prompt - g.Frame - g.Head
+	return g
+}

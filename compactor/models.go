@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"cairn/compactor/summarize"
+	"cairn/internal/observe"
+	"cairn/internal/secrets"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/prompts"
@@ -27,13 +29,21 @@ type models struct {
 	slots    chan struct{}                   // as in Options
 	log      *slog.Logger
 	now      func() time.Time
-	frame    int // tokens of a worker's instructions, with the agent's
+	texts    prompts.Texts
+	prompt   func() string // as in Options
+	agent    string        // the chat model's system prompt, without secrets
+	frame    int           // tokens of a worker's instructions, with the agent's
+
+	open func(ctx context.Context, from, to int64) (string, error) // as in Options
+
+	byFallback *observe.Incident // the fallback does the worker's jobs
 }
 
 func newModels(o Options) models {
 	return models{
 		settings: o.Policy, worker: o.Worker, fallback: o.Fallback, strategy: o.Strategy,
 		spend: o.Spend, spent: o.Spent, slots: o.Slots, log: o.Log, now: o.Now,
+		open: o.Open, texts: prompts.In(o.Language), prompt: o.Prompt, agent: secrets.Mask(o.System), byFallback: new(observe.Incident),
 		frame: tokens.Estimate(prompts.In(o.Language).Worker) + min(FrameCost(o.System, nil), maxAgentTokens) + requestCost,
 	}
 }

@@ -25,7 +25,7 @@ type mutant struct {
 
 var mutants = map[string]mutant{
 	"messages leave the view before their summary exists": {"compactor/run.go", `
-	c.report(c.event(j.row, EventStarted))
+	c.report(c.reports.event(j.row, EventStarted))
 `, `OLD	if BUG {
 		if j.row.Kind == Leaf {
 			c.view.Messages, _ = transcript.Uncovered(c.view.Messages, []Summary{j.row})
@@ -76,17 +76,17 @@ var mutants = map[string]mutant{
 		}
 		return store.Exists(tx, wasRead, c.ID(), j.row.ID, m.Seq, d.By == byExtractive, row)
 `, "./compactor", "TestMemoriesOutliveTheirSummary"},
-	"a repair asks for no room": {"compactor/apply.go", `
-	return c.meter.estimated(int(0.95*p.EmergencyThreshold*float64(c.o.Window())) - used)
+	"a repair asks for no room": {"compactor/meter.go", `
+	return m.estimated(int(0.95*p.EmergencyThreshold*float64(m.window())) - used)
 `, `
 	if BUG {
-		return c.meter.estimated(c.o.Window())
+		return m.estimated(m.window())
 	}OLD`, "./compactor", "TestRepairsStayBelowEmergency"},
-	"what is prepared is bought again": {"compactor/job.go", `
-	s = c.ahead() // prepared spans are not summarized again
+	"what is prepared is bought again": {"compactor/planner.go", `
+	s = pl.ahead // prepared spans are not summarized again
 `, `
 	if !BUG {
-		s = c.ahead()
+		s = pl.ahead
 	}
 `, "./compactor", "TestNoSpanIsSummarizedTwice"},
 	"what people wrote is lost in a fold": {"transcript/cover.go", `

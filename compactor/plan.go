@@ -241,3 +241,13 @@ func (s view) adjacent(a, b Summary) bool {
 	i := s.IndexOf(a.To + 1)
 	return a.ID != 0 && b.ID != 0 && (i == len(s.Messages) || s.Messages[i].Seq > b.To)
 }
+
+// turnSince reports whether a turn started at seq or later.
+func (s view) turnSince(seq int64) bool {
+	n := len(s.Messages)
+	return n > 0 && s.Messages[n-1].Turn >= seq
+}
+
+func overlaps(rows []Summary, row Summary) bool {
+	return slices.ContainsFunc(rows, func(r Summary) bool { return r.Overlaps(row.Span) })
+}

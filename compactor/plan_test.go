@@ -163,7 +163,7 @@ func TestFold(t *testing.T) {
 		got := planFold(view{View: transcript.View{Head: Head{Stack: tt.stack}, Messages: tt.between}}, 4, tt.by)
 		check.EqualAll(t, fmt.Sprintf("extractive %v: %s", tt.by, tt.name), transcript.IDs(got), tt.want)
 	}
-	fold := decider().planRollup(stackOf(transcript.MaxLevel, transcript.MaxLevel), DefaultPolicy(), true)
+	fold := decider().now().planRollup(stackOf(transcript.MaxLevel, transcript.MaxLevel), true)
 	check.Equal(t, "level of the fold", fold.row.Level, transcript.MaxLevel)
 }
 

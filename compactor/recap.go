@@ -40,12 +40,14 @@ func (c *Compactor) Recap(ctx context.Context, focus string) (func(context.Conte
 	}
 	s := c.view
 	p := c.meter.policy()
-	w := c.newWorker(&job{unchanged: ctx, policy: p, row: Summary{Focus: cmp.Or(focus, p.Focus)}}, nil, mostOfRecap, mostOfRecap*3/2)
+	j := &job{unchanged: ctx, policy: p, row: Summary{Focus: cmp.Or(focus, p.Focus)}}
+	w := c.models.newWorker(j, nil, c.ahead().around(j.row), mostOfRecap, mostOfRecap*3/2)
 	w.prompt = w.texts.Recap
-	return func(ctx context.Context) (Recap, error) { return c.recap(ctx, s, w) }, nil
+	return func(ctx context.Context) (Recap, error) { return recap(ctx, s, w, &c.reports) }, nil
 }
 
-func (c *Compactor) recap(ctx context.Context, s view, w worker) (r Recap, err error) {
+// recap makes a recap of a view, and reports what a model does in it.
+func recap(ctx context.Context, s view, w worker, reports *reports) (r Recap, err error) {
 	head, items := s.material(s.Shape.ClipTo, 0)
 	texts, hidden := s.summaries()
 	r.Hidden = hidden
@@ -55,12 +57,12 @@ func (c *Compactor) recap(ctx context.Context, s view, w worker) (r Recap, err e
 	if head != "" {
 		items = slices.Insert(items, 0, summarize.Item{Text: head, From: 1, To: max(s.stored(), 1)})
 	}
-	if c.o.Worker != nil {
-		r.Text, err = c.recapByModel(ctx, w, items)
+	if w.models.worker != nil {
+		r.Text, err = w.models.recapByModel(ctx, w, items)
 		if err == nil {
 			r.By = ByWorker
-			if c.reports.byModel.End() {
-				c.o.Log.Info("compactions_recovered", "by", r.By)
+			if reports.byModel.End() {
+				reports.log.Info("compactions_recovered", "by", r.By)
 			}
 			return r, nil
 		}
@@ -69,9 +71,9 @@ func (c *Compactor) recap(ctx context.Context, s view, w worker) (r Recap, err e
 		}
 		level := slog.LevelDebug
 		if llm.KindOf(err) != llm.KindOverflow { // which a compaction, in smaller requests, does not meet
-			level = c.logLevelFor(err, true)
+			level = reports.levelFor(err, true)
 		}
-		c.o.Log.Log(ctx, level, "recap_failed", "effect", "the extractive summarizer makes it", "error", err)
+		reports.log.Log(ctx, level, "recap_failed", "effect", "the extractive summarizer makes it", "error", err)
 		r.Why = cmp.Or(reasonFor(err), "the request to the model could not be made")
 	}
 	texts = append(texts, summarize.Extract(saidIn(items), mostOfRecap, 0, w.j.row.Focus).Text)
@@ -82,16 +84,16 @@ func (c *Compactor) recap(ctx context.Context, s view, w worker) (r Recap, err e
 
 // recapByModel asks the worker's model once and, if that fails, the fallback: it is mostly the model
 // that answers here, so the view fits its window.
-func (c *Compactor) recapByModel(ctx context.Context, w worker, items []summarize.Item) (string, error) {
+func (m models) recapByModel(ctx context.Context, w worker, items []summarize.Item) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(w.j.policy.Timeout))
 	defer cancel()
-	release, err := c.models.slot(ctx)
+	release, err := m.slot(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer release()
 	ask := func(model llm.Model) (summarize.Summary, error) {
-		return c.models.guarded(ctx, func(ctx context.Context) (s summarize.Summary, err error) {
+		return m.guarded(ctx, func(ctx context.Context) (s summarize.Summary, err error) {
 			w, _ := w.withModel(ctx, model)
 			w.calls = new(callCount)
 			w.judge = w.judgeOf(items)
@@ -105,9 +107,9 @@ func (c *Compactor) recapByModel(ctx context.Context, w worker, items []summariz
 			return s, err
 		})
 	}
-	s, err := ask(c.o.Worker)
-	if err != nil && c.o.Fallback != nil && ctx.Err() == nil {
-		s, err = ask(c.o.Fallback)
+	s, err := ask(m.worker)
+	if err != nil && m.fallback != nil && ctx.Err() == nil {
+		s, err = ask(m.fallback)
 	}
 	if err != nil {
 		return "", err

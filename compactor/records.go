@@ -53,11 +53,7 @@ type Job = summarize.Job
 func (c *Compactor) state() *transcript.State {
 	s := *c.view.state
 	s.Open = c.view.Open
-	for _, j := range c.running() {
-		if j.row.ID != 0 && j.row.State == Running {
-			s.Running = append(s.Running, j.row)
-		}
-	}
+	s.Running = c.rows()
 	return &s
 }
 

@@ -3,10 +3,15 @@
 package compactor
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
+
+	"cairn/llm"
+	"cairn/transcript"
 )
 
 // retries determines when automatic work may run: after failures, after the model declined or
@@ -54,6 +59,30 @@ func (r *retries) freed(tokens, ofSpan int, stuck bool, now time.Time, cooldown 
 	}
 	r.useless, r.pausedUntil = 0, now.Add(cooldown)
 	return true
+}
+
+// after determines when the next attempt is made after a failed job; shown are the rows that the head has. A row that
+// cannot be repaired because of its content does not hold up other work; a model that does not answer does.
+func (r *retries) after(j *job, err error, now time.Time, shown []Summary) {
+	var provider *llm.Error
+	down := errors.As(err, &provider) && provider.Temporary() || errors.Is(err, context.DeadlineExceeded)
+	repair := j.repaired.ID != 0
+	switch {
+	case !repair && j.extractive:
+		r.failed(now, 0) // it needs no model, so the disk failed, which must not be retried without pause
+		r.extractiveRetryAt = r.retryAt
+	case !j.extractive && modelDeclines(err):
+		return // declined spans have their own backoff
+	case !repair || down:
+		r.failed(now, 0)
+	}
+	if repair {
+		b := r.repairs[j.repaired.ID]
+		b.failed(now, 0)
+		r.repairs[j.repaired.ID] = b
+		known := transcript.IDs(shown)
+		maps.DeleteFunc(r.repairs, func(id int64, _ backoff) bool { return !slices.Contains(known, id) })
+	}
 }
 
 // noteFreed records what j freed, and logs a pause.

@@ -40,6 +40,23 @@ func lastAddressed(messages []chat.Message) int64 {
 // stored returns the seq up to which messages are on disk.
 func (v view) stored() int64 { return v.state.NextSeq - 1 }
 
+// prepared returns the summaries that are finished and not applied, in the order of applying.
+func (v view) prepared() []Summary { return v.state.Prepared }
+
+func (v *view) setPrepared(rows []Summary) { v.state = v.state.WithPrepared(rows) }
+
+// reshape shows the conversation as the policy and the window of this moment say.
+func (v *view) reshape(m meter) { v.View = v.View.Reshape(m.shape(m.policy())) }
+
+// unwritten returns the placeholders that are in memory alone.
+func (v view) unwritten(awaitModel bool) []Summary {
+	rows := slices.DeleteFunc(slices.Clone(v.Head.Stack), func(row Summary) bool { return row.ID != 0 })
+	for i := range rows {
+		rows[i].AwaitsModel = v.addressed && awaitModel
+	}
+	return rows
+}
+
 // with returns the view with rows applied.
 func (v view) with(rows []Summary) view {
 	v.View, _ = v.Ahead(rows, transcript.Ahead{})

@@ -41,11 +41,13 @@ type worker struct {
 }
 
 // newWorker returns a worker for the job. The agent's own prompt is read here, once.
-func (c *Compactor) newWorker(j *job, record Job, target, limit int) worker {
-	w := worker{models: c.models, j: j, record: record, target: target, limit: limit, memories: j.policy.MaxMemories, savedTo: new(int64), texts: prompts.In(c.o.Language), agent: secrets.Mask(c.o.System), around: c.aroundOf(j.row)}
-	w.prompt = w.texts.Worker
-	if c.o.Prompt != nil {
-		if own := c.o.Prompt(); strings.TrimSpace(own) != "" {
+func (m models) newWorker(j *job, record Job, around around, target, limit int) worker {
+	w := worker{
+		models: m, j: j, record: record, target: target, limit: limit, memories: j.policy.MaxMemories, savedTo: new(int64),
+		texts: m.texts, agent: m.agent, around: around, prompt: m.texts.Worker,
+	}
+	if m.prompt != nil {
+		if own := m.prompt(); strings.TrimSpace(own) != "" {
 			w.prompt = own
 		}
 	}
