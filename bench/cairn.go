@@ -107,8 +107,7 @@ func (e *engine) take(ctx context.Context, all []said, addressed bool) ([]chat.M
 	if len(taken) != len(all) {
 		return nil, fmt.Errorf("%d of %d messages entered the window: texts are too long for it", len(taken), len(all))
 	}
-	e.c.History().Append(taken...)
-	e.c.History().Stored()
+	e.c.Received(taken...)
 	return taken, nil
 }
 
@@ -130,7 +129,7 @@ func (e *engine) ask(ctx context.Context, m said, now string) error {
 	}
 	e.turn = taken[0].Seq
 	e.rows = nil
-	e.c.History().Begin(compactor.Context{Text: now}, compactor.AnyVersion)
+	e.c.BeginTurn(compactor.Context{Text: now}, compactor.AnyVersion)
 	return nil
 }
 
@@ -141,12 +140,12 @@ func (e *engine) request(ctx context.Context) (view, error) {
 }
 
 func (e *engine) add(m chat.Message) {
-	m.Seq = e.c.History().Next()
+	m.Seq = e.c.View().Next
 	m.Turn = e.turn
 	m.Time = e.clock.now()
 	m.Tokens = chat.TokensOf(m)
 	e.rows = append(e.rows, m)
-	e.c.History().Append(m)
+	e.c.Add(m)
 }
 
 func (e *engine) look(_ context.Context, found string) error {
@@ -159,11 +158,11 @@ func (e *engine) look(_ context.Context, found string) error {
 func (e *engine) answer(ctx context.Context, text string) error {
 	e.add(chat.Message{Role: llm.RoleAssistant, Text: text})
 	outcome := store.Outcome{Turn: e.turn, Messages: e.rows, Reply: fmt.Sprint("r", e.turn), Pieces: []string{text}}
-	outcome.Context, outcome.Version = e.c.History().Context()
+	outcome.Context, outcome.Version = e.c.TurnContext()
 	if _, err := e.conv.Turns().Finish(ctx, outcome); err != nil {
 		return err
 	}
-	e.c.History().Answered()
+	e.c.EndTurn()
 	e.c.Check(ctx)
 	e.gate.Unlock()
 	e.wait()

@@ -64,7 +64,7 @@ func (d drawing) draw(ctx context.Context, s *screen) (picture chart.Sawtooth, e
 		}
 		_, tokens := measure([]turn{t})
 		said += tokens
-		at := e.c.History().Next() - 1
+		at := e.c.View().Next - 1
 		g := e.c.StatusReader()()
 		panel.Points = append(panel.Points, chart.Point{At: at, Used: g.Used, Head: g.Head, Said: said})
 		if e.applied > before {
@@ -72,7 +72,7 @@ func (d drawing) draw(ctx context.Context, s *screen) (picture chart.Sawtooth, e
 		}
 	}
 	return chart.Sawtooth{
-		Title:  fmt.Sprintf("%s messages, %s tokens, in a window of %s tokens", thousands(int(e.c.History().Next()-1)), thousands(said), thousands(d.window)),
+		Title:  fmt.Sprintf("%s messages, %s tokens, in a window of %s tokens", thousands(int(e.c.View().Next-1)), thousands(said), thousands(d.window)),
 		Desc:   "Tokens of the next request over messages: they rise to the background level and fall whenever summaries replace messages.",
 		Panels: []chart.Panel{panel},
 	}, nil

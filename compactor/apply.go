@@ -35,27 +35,29 @@ func (p Policy) applied(l level) float64 {
 // applyDue applies urgent rows, and prepared rows as far as the current level demands. It records
 // in tokenDeficit what the level demands beyond that.
 func (c *Compactor) applyDue(ctx context.Context) {
-	s := c.h.view
-	p := c.policy()
-	l := c.level()
-	if len(c.prepared) == 0 || l == levelNone && !slices.ContainsFunc(c.prepared, c.urgent) {
+	s := c.view
+	p := c.meter.policy()
+	l := c.meter.level(c.view)
+	prepared := c.view.prepared()
+	if len(prepared) == 0 || l == levelNone && !slices.ContainsFunc(prepared, c.planner(p).urgent) {
 		return
 	}
-	ahead := slices.ContainsFunc(c.prepared, func(row Summary) bool { return row.Trigger == OnPrepare })
+	ahead := slices.ContainsFunc(prepared, func(row Summary) bool { return row.Trigger == OnPrepare })
 	if c.apply(ctx, demand{}) && ahead && l != levelNone {
-		c.tokenDeficit = max(int(p.fraction(l)*float64(s.lineCost))-cutOf(s.lines, c.h.head.Stack).tokens, 0)
+		_, left := transcript.Uncovered(s.Messages, c.view.Head.Stack)
+		c.tokenDeficit = max(int(p.fraction(l)*float64(s.MessageCost))-left, 0)
 	}
 }
 
 // applyCold applies what the background level would if the provider's cache is cold, because the
 // model has not been called for a while. Below the prepare threshold no room is needed.
 func (c *Compactor) applyCold(ctx context.Context) {
-	p := c.policy()
+	p := c.meter.policy()
 	if c.o.Now().Sub(c.lastRequest.at) < p.CacheTTL.Or(c.o.CacheTTL) {
 		return
 	}
 	d := demand{along: true}
-	if used := c.used(c.h.view); p.Enabled && (p.Economy || float64(used) >= p.Prepare()*float64(c.o.Window())) {
+	if used := c.meter.used(c.view); p.Enabled && (p.Economy || float64(used) >= p.Prepare()*float64(c.o.Window())) {
 		d.share = p.applied(background)
 	}
 	c.apply(ctx, d)
@@ -63,33 +65,33 @@ func (c *Compactor) applyCold(ctx context.Context) {
 
 // urgent reports whether a prepared row must not wait: a person or a level requested it, it restores
 // hidden content, the stack is too large without it, or nothing is prepared ahead.
-func (c *Compactor) urgent(row Summary) bool {
+func (pl *planner) urgent(row Summary) bool {
 	hidden := func(r Summary) bool { return r.Kind == Placeholder && r.Overlaps(row.Span) }
 	switch {
-	case slices.ContainsFunc(c.h.head.Rows(), hidden):
+	case slices.ContainsFunc(pl.now.Head.Rows(), hidden):
 		return true
 	case row.Trigger == OnPrepare:
 		return false
 	case row.Trigger != OnRepair && row.Trigger != OnRollup:
 		return true
 	}
-	p := c.policy()
+	p := pl.policy
 	mayWait := p.Prepare() > 0 && p.Enabled
-	return !mayWait || row.Trigger == OnRollup && c.h.stackCost() > p.stackBudget(c.budget())
+	return !mayWait || row.Trigger == OnRollup && pl.now.StackCost() > p.stackBudget(pl.meter.budget())
 }
 
-func (c *Compactor) due(d demand) []Summary {
-	s := c.h.view
-	prepared := c.prepared
-	if l := c.level(); l != levelNone {
-		d.share = max(d.share, c.policy().applied(l))
+func (pl *planner) due(d demand) []Summary {
+	s := pl.now
+	prepared := pl.now.prepared()
+	if l := pl.meter.level(pl.now); l != levelNone {
+		d.share = max(d.share, pl.policy.applied(l))
 		d.along = true
 	}
-	rows := s.chosen(prepared, d, c.urgent)
+	rows := s.chosen(prepared, d, pl.urgent)
 	switch {
-	case d.crowding || !c.waitsForFold(s.with(rows)):
+	case d.crowding || !pl.waitsForFold(s.with(rows)):
 		return rows
-	case !c.waitsForFold(s.with(prepared)): // rollups of newer rows make room
+	case !pl.waitsForFold(s.with(prepared)): // rollups of newer rows make room
 		return prepared
 	}
 	return nil
@@ -116,13 +118,13 @@ func (s view) chosen(prepared []Summary, d demand, urgent func(Summary) bool) []
 		}
 	}
 	slices.SortFunc(ahead, func(a, b Summary) int { return cmp.Compare(a.From, b.From) })
-	need := d.share * float64(s.lineCost)
+	need := d.share * float64(s.MessageCost)
 	for _, row := range ahead {
 		if need <= 0 {
 			break
 		}
 		reach = max(reach, row.From)
-		need -= float64(costOf(s.lines[s.indexOf(row.From):s.indexOf(row.To+1)]))
+		need -= float64(transcript.CostOf(s.Messages[s.IndexOf(row.From):s.IndexOf(row.To+1)]))
 	}
 	return leaveOut(prepared, func(row Summary) bool {
 		if row.Trigger == OnPrepare {
@@ -132,26 +134,13 @@ func (s view) chosen(prepared []Summary, d demand, urgent func(Summary) bool) []
 	})
 }
 
-// crowded reports whether applying rows, which leads to the view next, takes the stack over its
-// budget: the rows may wait until others are folded. A summary and its folds are prepared together,
-// but the process may end between them.
-func (c *Compactor) crowded(next view) bool {
-	most := c.policy().stackBudget(c.budget())
-	return next.stackCost() > most && c.h.stackCost() <= most
-}
-
-// waitsForFold reports whether the rows that lead to the view next must wait for a fold.
-func (c *Compactor) waitsForFold(next view) bool {
-	return c.crowded(next) && planFold(next, c.policy().RollupFanIn, true) != nil
-}
-
 // apply applies what is due, as far as there is room: usage may have risen while the worker ran. It
 // repeats while a level is reached and something is applied, and reports whether anything was.
 func (c *Compactor) apply(ctx context.Context, d demand) (applied bool) {
 	for {
-		waiting := len(c.prepared)
-		c.commitPrepared(ctx, c.due(d))
-		if len(c.prepared) == waiting {
+		waiting := len(c.view.prepared())
+		c.commitPrepared(ctx, c.planner(c.meter.policy()).due(d))
+		if len(c.view.prepared()) == waiting {
 			return applied
 		}
 		applied = true
@@ -160,16 +149,18 @@ func (c *Compactor) apply(ctx context.Context, d demand) (applied bool) {
 }
 
 func (c *Compactor) commitPrepared(ctx context.Context, rows []Summary) {
-	if !c.roomFor(rows) {
+	pl := c.planner(c.meter.policy())
+	if !pl.roomFor(rows) {
 		rows = leaveOut(rows, func(row Summary) bool { return row.Trigger == OnRepair }) // a repair may make the view larger
 	}
-	if len(rows) == 0 || !c.roomFor(rows) {
+	if len(rows) == 0 || !pl.roomFor(rows) {
 		return
 	}
-	used := c.used(c.h.view)
+	used := c.meter.used(c.view)
+	prepared := c.view.prepared()
 	ids := transcript.IDs(rows)
 	change, err := c.commit(ctx, func(s *transcript.State) (change transcript.Change, err error) {
-		change, _, _ = s.Cover(ids, lastResult(c.h.lines, c.h.stored), func(sp Span) transcript.Stretch {
+		change, _, _ = s.Cover(ids, c.view.LastResult(c.view.stored()), func(sp Span) transcript.Stretch {
 			n, failed := c.o.Records.Stretch(ctx, sp)
 			err = cmp.Or(err, failed)
 			return n
@@ -177,35 +168,37 @@ func (c *Compactor) commitPrepared(ctx context.Context, rows []Summary) {
 		return change, err
 	})
 	if err == nil {
-		c.endPrepared(ctx, change.Summaries, used)
+		c.reportEnded(ctx, asIn(change.Summaries, prepared), used)
 	} else if ctx.Err() == nil && !errors.Is(err, transcript.ErrStale) { // the next check tries again
 		c.o.Log.Warn("apply_summary_failed", "error", err)
 	}
 }
 
-// endPrepared removes what is among rows from the prepared summaries, and emits events for it.
-// before is the tokens used before.
-func (c *Compactor) endPrepared(ctx context.Context, rows []Summary, before int) {
-	var ended []Summary
-	c.prepared = slices.DeleteFunc(slices.Clone(c.prepared), func(row Summary) bool {
-		i := slices.IndexFunc(rows, func(now Summary) bool { return now.ID == row.ID })
-		if i >= 0 {
-			ended = append(ended, rows[i])
+// asIn returns those of the changed rows that were prepared, in the order of those.
+func asIn(changed, prepared []Summary) (found []Summary) {
+	for _, row := range prepared {
+		if i := slices.Index(transcript.IDs(changed), row.ID); i >= 0 {
+			found = append(found, changed[i])
 		}
-		return i >= 0
-	})
+	}
+	return found
+}
+
+// reportEnded emits events for summaries that were prepared and are applied or stale now.
+// before is the tokens used before.
+func (c *Compactor) reportEnded(ctx context.Context, ended []Summary, before int) {
 	applied := slices.DeleteFunc(slices.Clone(ended), func(row Summary) bool { return row.State == Stale })
 	slices.SortFunc(applied, func(a, b Summary) int { return cmp.Compare(a.From, b.From) })
 	if slices.ContainsFunc(applied, func(row Summary) bool {
-		return row.Kind == Leaf && row.Trigger != OnRepair && row.From >= c.h.head.Start
+		return row.Kind == Leaf && row.Trigger != OnRepair && row.From >= c.view.Head.Start
 	}) {
-		c.h.addressed = c.h.open != 0 // no model is paid for again until the bot is addressed
+		c.view.addressed = c.view.Open != 0 // no model is paid for again until the bot is addressed
 	}
 	for _, row := range ended {
-		e := c.event(row, EventApplied)
+		e := c.reports.event(row, EventApplied)
 		e.Set = applied
 		e.BeforeTokens = before
-		e.AfterTokens = c.used(c.h.view)
+		e.AfterTokens = c.meter.used(c.view)
 		if row.State == Stale {
 			e.State = EventNoop
 			e.Error = reasonStale
@@ -229,17 +222,24 @@ func leaveOut(rows []Summary, which func(Summary) bool) (kept []Summary) {
 	return kept
 }
 
-// roomFor reports whether rows may be applied: they do not make the view larger, or leave it well
-// below emergency.
-func (c *Compactor) roomFor(rows []Summary) bool {
-	s := c.h.view
-	next := s.with(rows)
-	growth := next.stackCost() + next.lineCost - s.stackCost() - s.lineCost
-	return growth <= 0 || growth <= c.room(c.used(s), c.policy())
+// crowded reports whether applying rows, which leads to the view next, takes the stack over its
+// budget: the rows may wait until others are folded. A summary and its folds are prepared together,
+// but the process may end between them.
+func (pl *planner) crowded(next view) bool {
+	most := pl.policy.stackBudget(pl.meter.budget())
+	return next.StackCost() > most && pl.now.StackCost() <= most
 }
 
-// room returns by how many estimated tokens a repair may grow the view: a repair must never cause
-// an emergency.
-func (c *Compactor) room(used int, p Policy) int {
-	return c.estimated(int(0.95*p.EmergencyThreshold*float64(c.o.Window())) - used)
+// waitsForFold reports whether the rows that lead to the view next must wait for a fold.
+func (pl *planner) waitsForFold(next view) bool {
+	return pl.crowded(next) && planFold(next, pl.policy.RollupFanIn, true) != nil
+}
+
+// roomFor reports whether rows may be applied: they do not make the view larger, or leave it well
+// below emergency.
+func (pl *planner) roomFor(rows []Summary) bool {
+	s := pl.now
+	next := s.with(rows)
+	growth := next.StackCost() + next.MessageCost - s.StackCost() - s.MessageCost
+	return growth <= 0 || growth <= pl.meter.room(pl.meter.used(s), pl.policy)
 }

@@ -31,7 +31,7 @@ func (w worker) attempt(ctx context.Context, items []summarize.Item) (text strin
 			return text, err
 		}
 		w.refund()
-		w.c.o.Log.Info("worker_without_tools", "model", w.model.Name())
+		w.models.log.Info("worker_without_tools", "model", w.model.Name())
 		learnt.WorkPlain.Store(true)
 	}
 	return w.withoutTools(ctx, items)

@@ -27,8 +27,8 @@ func (w worker) spend() error {
 	if w.left() <= 0 {
 		return summarize.RefusedCalls
 	}
-	if w.c.o.Spend != nil {
-		if err := w.c.o.Spend(true); err != nil {
+	if w.models.spend != nil {
+		if err := w.models.spend(true); err != nil {
 			return err
 		}
 	}
@@ -48,8 +48,8 @@ func (w worker) refund() {
 }
 
 func (w worker) count(u llm.Usage) {
-	if w.c.o.Spent != nil {
-		w.c.o.Spent(w.model.Name(), u)
+	if w.models.spent != nil {
+		w.models.spent(w.model.Name(), u)
 	}
 }
 
@@ -57,7 +57,7 @@ func (w worker) count(u llm.Usage) {
 // before gets few calls.
 func (w worker) left() int {
 	most := w.j.policy.MaxTurns
-	if declined := w.c.declineCount(w.j.repaired); declined > 0 {
+	if declined := w.models.declineCount(w.j.repaired); declined > 0 {
 		most = min(most, max(3-declined, 1))
 	}
 	return most - w.calls.made

@@ -1,7 +1,7 @@
 // Package compactor keeps a conversation inside its model's context window: it watches how
 // full the window is, summarizes the oldest turns in the background, and shows the summaries,
 // stacked, in their place. It never changes messages. A span is chosen in plan.go and job.go,
-// summarized in run.go, applied in apply.go, and rendered in render.go.
+// summarized in run.go, and applied in apply.go. Package transcript renders the prompt.
 package compactor
 
 import (
@@ -14,6 +14,7 @@ import (
 
 	"cairn/compactor/summarize"
 	"cairn/llm"
+	"cairn/transcript"
 )
 
 // Options configures a conversation's compactor. Policy and Window are called at each check, so
@@ -79,19 +80,21 @@ type Options struct {
 // Options.Start, and Wake returns when it next needs to run.
 type Compactor struct {
 	o      Options
-	h      *History
 	ctx    context.Context // of all background work
 	cancel context.CancelFunc
 
-	systemCost, toolsCost int // of each request, estimated
-	lastRequest           lastRequest
+	view           view
+	lookahead      transcript.Ahead // caches the view once everything prepared is applied
+	outdated       bool             // the disk may differ from what the view was built from
+	contextsOnDisk bool             // contexts that ended in memory are still on disk
+	storedWith     int64            // the version with which the turn's context is being stored
 
-	busy         *job       // nil: nothing is being summarized
-	filling      *job       // nil: no placeholder is being filled
-	prepared     []Summary  // prepared summaries, in the order of applying
-	prospect     prospect   // caches the view once all of them are applied
-	tokenDeficit int        // tokens that a level demanded beyond what is prepared
-	queued       *Requested // a request that starts when the running work ends; nil if none
+	meter       meter
+	models      models
+	lastRequest lastRequest
+
+	jobs
+	tokenDeficit int // tokens that a level demanded beyond what is prepared
 
 	terms map[string]termsOf // of the stack's texts, which job after job reads; nil while nothing is due
 
@@ -100,13 +103,6 @@ type Compactor struct {
 	draining   bool // work that can wait is left to the next start
 	undoLifted bool // undone spans are no longer spared
 	reports    reports
-}
-
-func (c *Compactor) policy() Policy { return c.o.Policy().At(c.o.Window()) }
-
-// noModel reports whether p or the budget allows no model to make summaries now.
-func (c *Compactor) noModel(p Policy) bool {
-	return !c.hasModel(p) || c.o.Spend != nil && c.o.Spend(false) != nil
 }
 
 // Open loads a conversation and returns its compactor.
@@ -127,10 +123,10 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 		return nil, fmt.Errorf("load the conversation: %w", err)
 	}
 	c := &Compactor{
-		o: o, prepared: state.Prepared, systemCost: FrameCost(o.System, nil), toolsCost: costOfTools(o.Tools),
+		o: o, meter: newMeter(o), models: newModels(o), reports: newReports(o),
 		retries: retries{vetoes: map[Trigger]veto{}, repairs: map[int64]backoff{}},
 	}
-	c.h = newHistory(state, c.shape(c.policy()))
+	c.view = newView(state, c.meter.shape(c.meter.policy()))
 	c.lastRequest.at = o.Now()
 	for _, m := range state.Messages {
 		if m.Role == llm.RoleAssistant {
@@ -138,17 +134,10 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 		}
 	}
 	if state.Count.Model == o.Model {
-		c.h.counted(c.h.view.revision, state.Count)
+		c.view.counted(c.view.Revision, state.Count)
 	}
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return c, nil
-}
-
-// shape returns the view's shape for p and the known facts about the model.
-func (c *Compactor) shape(p Policy) shape {
-	sh := p.shape(c.budget())
-	sh.reasoning = c.o.Learnt().Facts().WantsReasoning
-	return sh
 }
 
 // Close cancels all background work and starts no more. Functions given to Start return soon, and
@@ -161,22 +150,19 @@ func (c *Compactor) Busy() bool { return c.busy != nil || c.filling != nil }
 // Wake returns when to call Check even if no message arrives until then; zero: no need.
 func (c *Compactor) Wake() time.Time { return c.wake }
 
-// History returns the conversation's history.
-func (c *Compactor) History() *History { return c.h }
-
 // Check measures how full the window is and does what the level demands: an emergency immediately
 // and without a model, the others by starting the worker. It never waits for a model. Call it after
 // every appended message; Request calls it too.
 func (c *Compactor) Check(ctx context.Context) {
-	p := c.policy()
-	c.h.reshape(c.shape(p))
+	p := c.meter.policy()
+	c.view.reshape(c.meter)
 	_ = c.reread(ctx) // with an error the next check tries again, and Request fails
 	c.flush(ctx)
 	c.applyDue(ctx)
-	if c.level() == emergency {
+	if c.meter.level(c.view) == emergency {
 		c.makeRoom(ctx, OnEmergency, int(p.BackgroundThreshold*float64(c.o.Window())))
 	}
-	c.clearBatch(ctx, p)
+	c.clearBatch(ctx)
 	c.proceed()
 }
 
@@ -201,23 +187,17 @@ func (c *Compactor) Request(ctx context.Context) (Prompt, error) {
 	c.applyCold(ctx)
 	for range requestTries {
 		c.Check(ctx)
-		if c.h.outdated {
+		if c.outdated {
 			return Prompt{}, errOutdated
 		}
-		if c.lastRequest.rendering.dropsPictures(c.h.view) {
+		if c.lastRequest.rendering.DropsPictures(c.view.View) {
 			c.newHead(ctx)
 		}
-		if c.used(c.h.view) <= window {
-			c.lastRequest.at = c.o.Now()
-			c.ask(c.h.view)
-			messages := c.lastRequest.rendering.next(c.o.System, c.h.view)
-			return Prompt{
-				Messages: messages, Head: c.lastRequest.rendering.headLen, MaxTokens: c.lastRequest.answer,
-				Estimate: c.lastRequest.estimate, Revision: c.h.revision, Spare: max(c.lastRequest.spare, 1),
-			}, nil
+		if c.meter.used(c.view) <= window {
+			return c.lastRequest.next(c.o.System, c.view, c.meter, c.o.Now()), nil
 		}
 	}
-	return Prompt{}, fmt.Errorf("%w: %d of %d tokens, of which the system prompt and tools take %d", ErrTooLarge, c.used(c.h.view), window, c.real(c.frame()))
+	return Prompt{}, fmt.Errorf("%w: %d of %d tokens, of which the system prompt and tools take %d", ErrTooLarge, c.meter.used(c.view), window, c.meter.real(c.meter.frame()))
 }
 
 // requestTries is how often Request makes room before it gives up.
@@ -228,17 +208,17 @@ const requestTries = 3
 // whether the next request will be smaller, in its prompt or in the reply it reserves. times counts the refusals of this turn:
 // the second one means that the window is far from what Window says, so half of the prompt leaves.
 func (c *Compactor) Overflow(ctx context.Context, times int) bool {
-	p := c.policy()
+	p := c.meter.policy()
 	window := c.o.Window()
-	c.h.reshape(c.shape(p))
-	s := c.h.view
-	used := c.used(s)
+	c.view.reshape(c.meter)
+	s := c.view
+	used := c.meter.used(s)
 	goal := min(int(p.BackgroundThreshold*float64(window)), used-used/8)
 	if times > 1 {
 		goal = min(goal, used/2)
 	}
 	c.makeRoom(ctx, OnReactive, goal)
-	return c.h.cost() < s.cost() || Reserve(c.o.MaxOutput, window) < c.lastRequest.answer
+	return c.view.Cost() < s.Cost() || Reserve(c.o.MaxOutput, window) < c.lastRequest.answer
 }
 
 // Drain starts no more work that can wait for the next start of the program: repairs and

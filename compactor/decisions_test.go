@@ -46,7 +46,7 @@ func TestWhichPreparedRowsAreApplied(t *testing.T) {
 		{"a fold waits for its parts", and(fold), demand{share: 0.1, along: true}, []int64{1}},
 	} {
 		s := turns(one(10, 10, 10, 10, 10, 10, 10, 10, 10, 10)...)
-		check.EqualAll(t, tt.claim, transcript.IDs(s.chosen(tt.prepared, tt.d, decider().urgent)), tt.want)
+		check.EqualAll(t, tt.claim, transcript.IDs(s.chosen(tt.prepared, tt.d, decider().now().urgent)), tt.want)
 	}
 	all := Policy{Economy: true}.applied(background)
 	none := Policy{Economy: true}.applied(levelNone)
@@ -74,21 +74,30 @@ func TestUrgentWork(t *testing.T) {
 		{"not a fold that has room", OnRollup, Head{}, DefaultPolicy(), false},
 		{"a fold where the stack is too large", OnRollup, full, DefaultPolicy(), true},
 	} {
-		c := decider()
-		c.o.Policy = func() Policy { return tt.p }
-		c.h.head = tt.head
-		check.Equal(t, tt.claim, c.urgent(ready(1, 1, 2, tt.trigger)), tt.want)
+		c := decider(func(o *Options) { o.Policy = func() Policy { return tt.p } })
+		c.view.Head = tt.head
+		check.Equal(t, tt.claim, c.now().urgent(ready(1, 1, 2, tt.trigger)), tt.want)
 	}
 }
 
-// decider returns an engine with a model, with only the parts that decide.
-func decider() *Compactor {
-	p := DefaultPolicy()
-	return &Compactor{
-		o: Options{Worker: &llmtest.Model{Label: "m"}, Policy: func() Policy { return p }, Window: func() int { return 10_000 }, Learnt: func() *llm.Learnt { return &llm.Learnt{} }, Strategy: StrategyOf},
-		h: &History{},
+// decider returns an engine with a model, with only the parts that decide, and with some options changed.
+func decider(change ...func(*Options)) *Compactor {
+	o := Options{
+		Worker: &llmtest.Model{Label: "m"}, Policy: DefaultPolicy, Window: func() int { return 10_000 },
+		Learnt: func() *llm.Learnt { return &llm.Learnt{} }, Strategy: StrategyOf, Now: func() time.Time { return noon },
 	}
+	for _, f := range change {
+		f(&o)
+	}
+	return &Compactor{o: o, meter: newMeter(o), models: newModels(o), view: view{state: transcript.New()}}
 }
+
+// oldestSummary returns a summary over [from, to] that costs this many tokens.
+func oldestSummary(id, from, to int64, tokens int) Summary {
+	return Summary{ID: id, Kind: Leaf, By: ByWorker, State: Applied, Span: Span{From: from, To: to}, Text: "text", Tokens: tokens}
+}
+
+func (c *Compactor) now() *planner { return c.planner(c.meter.policy()) }
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
@@ -102,17 +111,17 @@ func TestWhoSummarizes(t *testing.T) {
 	}{
 		{"talk with the bot", func(*Compactor) {}, false, model},
 		{"talk among people", func(*Compactor) {}, true, extractive},
-		{"without a model", func(c *Compactor) { c.o.Worker = nil }, false, extractive},
-		{"while the budget is spent", func(c *Compactor) { c.o.Spend = func(bool) error { return ErrSpent } }, false, extractive},
+		{"without a model", func(c *Compactor) { c.models.worker = nil }, false, extractive},
+		{"while the budget is spent", func(c *Compactor) { c.models.spend = func(bool) error { return ErrSpent } }, false, extractive},
 		{"after a failure", func(c *Compactor) { c.failures(1) }, false, nobody},
 		{"after as many as failure_limit", func(c *Compactor) { c.failures(3) }, false, extractive},
-		{"after the disk failed", func(c *Compactor) { c.o.Worker = nil; c.retries.extractiveRetryAt = noon.Add(time.Minute) }, false, nobody},
+		{"after the disk failed", func(c *Compactor) { c.models.worker = nil; c.retries.extractiveRetryAt = noon.Add(time.Minute) }, false, nobody},
 		{"when the pause is over", func(c *Compactor) { c.retries.failed(noon.Add(-time.Hour), 0) }, false, model},
 	} {
 		c := decider()
 		tt.change(c)
 		got := model
-		if byExtractive, ready := c.summarizer(c.policy(), view{addressed: !tt.silent}, &c.retries, noon); !ready {
+		if byExtractive, ready := c.models.choose(c.meter.policy(), !tt.silent, c.retries, noon); !ready {
 			got = nobody
 		} else if byExtractive {
 			got = extractive
@@ -153,7 +162,7 @@ func TestRequestRefusals(t *testing.T) {
 		c := decider()
 		p := DefaultPolicy()
 		tt.change(c, &p)
-		check.Equal(t, tt.claim, c.whyNot(tt.trigger, p, tt.since, tt.tokens, noon), tt.want)
+		check.Equal(t, tt.claim, c.planner(p).whyNot(tt.trigger, tt.since, tt.tokens), tt.want)
 	}
 }
 
@@ -161,9 +170,9 @@ func TestDeclinedSpansAreGivenUp(t *testing.T) {
 	for times := range 5 {
 		c := decider()
 		row := Summary{Declined: Declined{Times: times, By: "m"}}
-		check.Equal(t, fmt.Sprintf("declined %d times: given up", times), c.gaveUp(row), times >= c.policy().FailureLimit)
-		c.o.Worker = &llmtest.Model{Label: "another"}
-		check.Equal(t, "another model gives it up", c.gaveUp(row), false)
+		check.Equal(t, fmt.Sprintf("declined %d times: given up", times), c.models.gaveUp(row), times >= c.meter.policy().FailureLimit)
+		c.models.worker = &llmtest.Model{Label: "another"}
+		check.Equal(t, "another model gives it up", c.models.gaveUp(row), false)
 	}
 }
 
@@ -173,8 +182,8 @@ func TestLevelTargets(t *testing.T) {
 	for what, is := range map[string][2]int{
 		"the reply":                    {Reserve(0, window), 12_500},
 		"the messages of one turn":     {BurstBudget(window), 25_000},
-		"one message":                  {p.shape(window).clipTo, 25_000},
-		"first messages and pins":      {p.shape(window).maxFirst, 1000},
+		"one message":                  {p.shape(window).ClipTo, 25_000},
+		"first messages and pins":      {p.shape(window).MaxCopies, 1000},
 		"the newest messages":          {p.tail(window), 16_000},
 		"one span of work ahead":       {p.spanTokens(window), 12_000},
 		"all summaries":                {p.stackBudget(window), 15_000},
@@ -197,18 +206,19 @@ func (refusals) Declined(context.Context, int64, Declined) error { return nil }
 func TestPlansKnowWhatWasDeclined(t *testing.T) {
 	c := decider()
 	c.o.Records, c.ctx = refusals{}, t.Context()
-	c.h.head.Stack = []Summary{{ID: 1, Span: Span{From: 1, To: 9}, Kind: Leaf, State: Applied}}
-	c.prepared = []Summary{ready(2, 10, 19, OnPrepare)}
-	check.Equal(t, "declined before", c.ahead().head.Stack[0].Declined.Times, 0)
+	c.view.Head.Stack = []Summary{{ID: 1, Span: Span{From: 1, To: 9}, Kind: Leaf, State: Applied}}
+	c.view.setPrepared([]Summary{ready(2, 10, 19, OnPrepare)})
+	check.Equal(t, "declined before", c.ahead().Head.Stack[0].Declined.Times, 0)
 	c.noteDeclined(1, Declined{Times: 3})
-	check.Equal(t, "declined in plans", c.ahead().head.Stack[0].Declined.Times, 3)
+	check.Equal(t, "declined in plans", c.ahead().Head.Stack[0].Declined.Times, 3)
 }
 
 func TestCompactRetriesWhatIsOnlyPrepared(t *testing.T) {
 	c := decider()
 	c.o.Records, c.ctx = refusals{}, t.Context()
-	c.prepared = []Summary{ready(2, 10, 19, OnPrepare)}
-	c.prepared[0].Declined = Declined{Times: 3, By: "m"}
+	row := ready(2, 10, 19, OnPrepare)
+	row.Declined = Declined{Times: 3, By: "m"}
+	c.view.setPrepared([]Summary{row})
 	c.forgetDeclined()
-	check.Equal(t, "declined", c.prepared[0].Declined.Times, 0)
+	check.Equal(t, "declined", c.view.prepared()[0].Declined.Times, 0)
 }

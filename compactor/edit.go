@@ -1,13 +1,11 @@
 package compactor
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 
-	"cairn/chat"
 	"cairn/transcript"
 )
 
@@ -16,12 +14,12 @@ import (
 // Changed reads what has changed on disk without the compactor. After an error Request fails until that can be read, which it
 // and Check try again.
 func (c *Compactor) Changed(ctx context.Context) error {
-	c.h.outdated = true
+	c.outdated = true
 	return c.reread(ctx)
 }
 
 // Outdated reports whether what has changed on disk is still to be read.
-func (h *History) Outdated() bool { return h.outdated }
+func (c *Compactor) Outdated() bool { return c.outdated }
 
 // errOutdated is returned where changes cannot be read from disk: no request is
 // better than one that repeats a deleted message.
@@ -29,27 +27,31 @@ var errOutdated = errors.New("edits and deletions could not be read")
 
 // reread rebuilds the view if the conversation has changed on disk since the last time.
 func (c *Compactor) reread(ctx context.Context) error {
-	if !c.h.outdated {
+	if !c.outdated {
 		return nil
 	}
-	now, err := c.o.Records.Reload(ctx, c.h.head.Version, c.h.running())
+	now, err := c.o.Records.Reload(ctx, c.view.Head.Version, c.view.Since(c.view.state.NextSeq))
 	if err != nil {
 		if ctx.Err() == nil {
 			c.o.Log.Warn("read_edits_failed", "error", err)
 		}
 		return errOutdated
 	}
-	c.h.outdated = false
-	used := c.used(c.h.view)
-	if now.Head.Version != c.h.head.Version {
-		c.h.reload(now)
+	c.outdated = false
+	used := c.meter.used(c.view)
+	if now.Head.Version != c.view.Head.Version {
+		c.view.reload(now)
+		c.contextsOnDisk = false
 	}
 	for _, j := range c.running() {
 		if j.row.ID != 0 && slices.ContainsFunc(now.Changed, j.row.Covers) { // otherwise it reads them later
 			j.outdate()
 		}
 	}
-	c.endPrepared(ctx, ended(c.prepared, now), used)
+	prepared := c.view.prepared()
+	gone := ended(prepared, now)
+	c.view.setPrepared(leaveOut(prepared, func(row Summary) bool { return slices.Contains(transcript.IDs(gone), row.ID) }))
+	c.reportEnded(ctx, gone, used)
 	return nil
 }
 
@@ -70,56 +72,12 @@ func ended(prepared []Summary, now transcript.Snapshot) (rows []Summary) {
 	return rows
 }
 
-// reload shows a conversation as it is on disk now, with what is in memory alone: messages and context of the running turn,
-// what it had to clear, and what an emergency hides there.
-func (h *History) reload(now transcript.Snapshot) {
-	was := *h
-	*h = *newHistory(now, was.shape)
-	h.revision = was.revision + 1
-	h.storedWith = was.storedWith
-	h.open = cmp.Or(was.open, h.open)
-	h.addressed = was.addressed
-	h.question = max(was.question, h.question)
-	if n := len(was.hidden); n > 0 {
-		h.hide(h.lines[:h.indexOf(was.hidden[n-1].Seq+1)])
-	}
-	h.Append(now.Running...)
-	if was.clearedTo > was.head.ClearedTo {
-		h.clear(max(was.clearedTo, h.clearedTo))
-	}
-	if was.contextRuns {
-		h.keepContext(was.contexts[len(was.contexts)-1], now.Changed)
-	}
-}
-
-// running returns the messages that are not on disk yet, without their reasoning, which may repeat what has changed.
-func (h *History) running() (all []chat.Message) {
-	for _, l := range h.lines[h.indexOf(h.stored+1):] {
-		m := *l.Message
-		m.Native, m.Deprived = nil, m.Deprived || len(m.Native) > 0
-		all = append(all, m)
-	}
-	return all
-}
-
-// keepContext keeps the running turn's context, unless its message was deleted, or it quotes a message that changed, or a memory,
-// which may be what changed. It may have been stored since.
-func (h *History) keepContext(c turnContext, changed []int64) {
-	_, shown := h.lineAt(c.Seq)
-	n := len(h.contexts)
-	stored := n > 0 && h.contexts[n-1].Seq == c.Seq
-	h.contextRuns = stored || shown && len(c.Memories) == 0 && !slices.ContainsFunc(changed, c.Quotes)
-	if h.contextRuns && !stored {
-		h.contexts = append(h.contexts, c)
-	}
-}
-
 // Undo undoes the summaries that were applied last: what they hid is verbatim again, and the rows
 // they replaced are applied again. The memories saved with them stay. The event says what was
 // undone, or, as a noop, why nothing was. An error means that the disk refused and nothing has
 // changed.
 func (c *Compactor) Undo(ctx context.Context) (Event, error) {
-	c.h.reshape(c.shape(c.policy()))
+	c.view.reshape(c.meter)
 	if err := c.reread(ctx); err != nil {
 		return Event{}, fmt.Errorf("undo the latest summary: %w", err)
 	}
@@ -139,18 +97,18 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 			l.Why = cannot.Error()
 			return change, nil
 		}
-		l.Why = c.whyNoRoom(s.With(undo).Head(), l.Freed)
+		l.Why = c.planner(c.meter.policy()).whyNoRoom(s.With(undo).Head(), l.Freed)
 		if l.Why != "" {
 			return change, nil
 		}
-		before = c.used(c.h.view)
+		before = c.meter.used(c.view)
 		return undo, nil
 	})
 	switch {
 	case errors.Is(err, transcript.ErrStale):
 		return Event{}, errors.New("people change messages faster than the latest summary can be undone: try again")
 	case err != nil:
-		c.h.outdated = true // the disk is read again to see what it did
+		c.outdated = true // the disk is read again to see what it did
 		return Event{}, fmt.Errorf("undo the latest summary: %w", err)
 	}
 	if l.Why != "" {
@@ -158,20 +116,19 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 		c.notify(e)
 		return e, nil
 	}
-	c.h.restore(l.Freed)
+	c.view.View = c.view.Restore(l.Freed)
 	return c.undone(l, before), nil
 }
 
 func (c *Compactor) undone(l transcript.Undoable, before int) Event {
 	c.undoLifted = c.undoLifted && l.IsRewrite()
-	c.prepared = leaveOut(c.prepared, func(row Summary) bool { return overlaps(l.Rows, row) }) // they are stale now
 	row := l.Rows[0]
 	for _, r := range l.Rows { // report the leaf, not the folds that made room for it
 		if r.By != transcript.Nobody && r.ID < row.ID || row.By == transcript.Nobody {
 			row = r
 		}
 	}
-	e := c.event(row, EventUndone)
+	e := c.reports.event(row, EventUndone)
 	e.Set = l.Rows
 	if e.Kind == Leaf { // the event covers all of them
 		e.Messages = 0
@@ -183,42 +140,7 @@ func (c *Compactor) undone(l transcript.Undoable, before int) Event {
 			}
 		}
 	}
-	e.BeforeTokens, e.AfterTokens = before, c.used(c.h.view)
+	e.BeforeTokens, e.AfterTokens = before, c.meter.used(c.view)
 	c.notify(e)
 	return e
-}
-
-func (c *Compactor) isSpared(sp Span) bool { return c.h.head.Spared.Overlaps(sp) && !c.undoLifted }
-
-// whyNoRoom returns why there is no room for another head, with the same pins and inheritance, and
-// freed messages; "" if there is.
-func (c *Compactor) whyNoRoom(head Head, freed []chat.Message) string {
-	s := c.h.view
-	p := c.policy()
-	window := c.o.Window()
-	head.Pins, head.Inherited = s.head.Pins, s.head.Inherited
-	restored := *c.h
-	restored.swap(head)
-	restored.restore(freed)
-	if cost, budget := restored.stackCost(), p.stackBudget(c.budget()); cost > budget && cost > s.stackCost() {
-		return fmt.Sprintf("the summaries would need %d tokens, but stack_budget allows %d", cost, budget)
-	}
-	if used := c.used(restored.view); float64(used) >= p.AggressiveThreshold*float64(window) {
-		return fmt.Sprintf("that would use %d of %d tokens, and from %d on the oldest messages are summarized again",
-			used, window, int(p.AggressiveThreshold*float64(window)))
-	}
-	return ""
-}
-
-func bySeq(a, b line) int { return cmp.Compare(a.Seq, b.Seq) }
-
-// restore shows messages that the head has uncovered.
-func (h *History) restore(messages []chat.Message) {
-	lines := slices.Clone(h.lines)
-	for _, m := range messages {
-		lines = append(lines, lineOf(h.shape.stored(m), h.shape))
-	}
-	slices.SortFunc(lines, bySeq)
-	h.resultTo = max(h.resultTo, lastResult(lines, h.next))
-	h.showLines(lines)
 }

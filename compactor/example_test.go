@@ -65,8 +65,7 @@ func wall(n int64, strategy func(string) compactor.Strategy) (*compactor.Compact
 		if err := records.Append(m); err != nil {
 			panic(err)
 		}
-		c.History().Append(m)
-		c.History().Stored()
+		c.Received(m)
 		c.Check(ctx)
 		for ; len(work) > 0; work = work[1:] {
 			finish := work[0]()

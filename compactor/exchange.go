@@ -128,7 +128,7 @@ func (t *talk) retry(_ context.Context, err error) bool {
 	case t.forced:
 		t.unforced = true
 	case len(t.rounds) > 0 && t.summary == "" && !t.anew:
-		t.w.c.o.Log.Info("worker_exchange_refused", "model", t.w.model.Name(), "error", err)
+		t.w.models.log.Info("worker_exchange_refused", "model", t.w.model.Name(), "error", err)
 		t.restart()
 	default:
 		return false

@@ -5,9 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"maps"
-	"runtime/debug"
 	"slices"
 
 	"cairn/compactor/summarize"
@@ -20,10 +17,10 @@ import (
 func (c *Compactor) fail(j *job, err error) {
 	changed := errors.Is(err, errChanged)
 	if j.ctx.Err() == nil && !changed { // otherwise it was stopped
-		c.backOff(j, err)
-		c.o.Log.Log(c.ctx, c.logLevelFor(err, !j.extractive), "compaction_failed", append(llm.LogAttrs(err), "trigger", j.row.Trigger, "by", j.row.By)...)
+		c.retries.after(j, err, c.o.Now(), c.view.Head.Rows())
+		c.o.Log.Log(c.ctx, c.reports.levelFor(err, !j.extractive), "compaction_failed", append(llm.LogAttrs(err), "trigger", j.row.Trigger, "by", j.row.By)...)
 	}
-	e := c.event(j.row, EventFailed)
+	e := c.reports.event(j.row, EventFailed)
 	e.Stopped = j.ctx.Err() != nil
 	e.Error = inWords(err)
 	if changed {
@@ -32,61 +29,6 @@ func (c *Compactor) fail(j *job, err error) {
 	c.report(e)
 	if j.requested == 0 {
 		j.asked.answer(e) // it may have failed before it had a row
-	}
-}
-
-// backOff determines when the next attempt is made. A row that cannot be repaired because of its
-// content does not hold up other work; a model that does not answer does.
-func (c *Compactor) backOff(j *job, err error) {
-	var provider *llm.Error
-	down := errors.As(err, &provider) && provider.Temporary() || errors.Is(err, context.DeadlineExceeded)
-	now := c.o.Now()
-	repair := j.repaired.ID != 0
-	switch {
-	case !repair && j.extractive:
-		c.retries.failed(now, 0) // it needs no model, so the disk failed, which must not be retried without pause
-		c.retries.extractiveRetryAt = c.retries.retryAt
-	case !j.extractive && modelDeclines(err):
-		return // declined spans have their own backoff
-	case !repair || down:
-		c.retries.failed(now, 0)
-	}
-	if repair {
-		b := c.retries.repairs[j.repaired.ID]
-		b.failed(now, 0)
-		c.retries.repairs[j.repaired.ID] = b
-		known := transcript.IDs(c.h.head.Rows())
-		maps.DeleteFunc(c.retries.repairs, func(id int64, _ backoff) bool { return !slices.Contains(known, id) })
-	}
-}
-
-// logLevelFor returns the level at which to log a failure of a model's or the extractive
-// summarizer's job. A spent budget is reported where it is spent; a server that is down is one
-// incident for turns and summaries of all conversations.
-func (c *Compactor) logLevelFor(err error, ofModel bool) slog.Level {
-	switch {
-	case !ofModel:
-		return c.reports.byExtractive.Begin()
-	case errors.Is(err, ErrSpent):
-		return slog.LevelDebug
-	case llm.OfServer(err):
-		return learntOf(c.o.Worker).Down.Begin()
-	}
-	return c.reports.byModel.Begin()
-}
-
-// worked ends the incident that a successful job resolves.
-func (c *Compactor) worked(j *job) {
-	incident := &c.reports.byModel
-	if j.extractive {
-		incident = &c.reports.byExtractive
-	}
-	ended := incident.End()
-	if !j.extractive {
-		ended = learntOf(c.o.Worker).Down.End() || ended
-	}
-	if ended {
-		c.o.Log.Info("compactions_recovered", "by", j.row.By)
 	}
 }
 
@@ -118,17 +60,6 @@ func reasonFor(err error) string {
 	return remedy.Reason
 }
 
-// guarded runs a summarizer and converts a panic into an error.
-func (c *Compactor) guarded(ctx context.Context, how making) (s summarize.Summary, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			c.o.Log.Error("worker_panicked", "panic", p, "stack", string(debug.Stack()))
-			err = fmt.Errorf("the worker broke: %v", p)
-		}
-	}()
-	return how(ctx)
-}
-
 // What the model declines is summarized by the extractive summarizer, and repairs split it until
 // little of it is declined. The rest stays as it is until people use /compact or change its
 // messages, or another model summarizes.
@@ -138,19 +69,6 @@ func (c *Compactor) guarded(ctx context.Context, how making) (s summarize.Summar
 func modelDeclines(err error) bool {
 	kind := llm.KindOf(err)
 	return errors.As(err, new(summarize.Refusal)) || kind == llm.KindBadRequest || kind == llm.KindOverflow || kind == llm.KindFiltered
-}
-
-// declineCount returns how often the current worker model declined row's span.
-func (c *Compactor) declineCount(row Summary) int {
-	if c.o.Worker == nil || row.Declined.By != c.o.Worker.Name() {
-		return 0
-	}
-	return row.Declined.Times
-}
-
-// gaveUp reports whether no model is called for row any more.
-func (c *Compactor) gaveUp(row Summary) bool {
-	return c.declineCount(row) >= c.policy().FailureLimit
 }
 
 // instead returns the job that makes up for j, which failed: the extractive summarizer makes a row of
@@ -164,7 +82,7 @@ func (c *Compactor) instead(j *job, err error) *job {
 	}
 	apart := *j
 	if declined {
-		d := Declined{Times: c.declineCount(j.repaired) + 1, By: c.o.Worker.Name()}
+		d := Declined{Times: c.models.declineCount(j.repaired) + 1, By: c.o.Worker.Name()}
 		c.retries.failed(c.o.Now(), j.policy.FailureLimit-1) // after so many in a row it seems to decline everything
 		switch {
 		case !repair && j.row.Kind == Leaf:
@@ -193,29 +111,14 @@ func (c *Compactor) noteDeclined(id int64, d Declined) {
 	if err := c.o.Records.Declined(c.ctx, id, d); err != nil && c.ctx.Err() == nil {
 		c.o.Log.Warn("save_refusal_failed", "error", err)
 	}
-	note := func(rows []Summary) []Summary {
-		rows = slices.Clone(rows)
-		for i := range rows {
-			if id == 0 || rows[i].ID == id {
-				rows[i].Declined = d
-			}
-		}
-		return rows
-	}
-	head := &c.h.head
-	head.Stack = note(head.Stack)
-	head.Earlier = slices.Clone(head.Earlier)
-	for i := range head.Earlier {
-		head.Earlier[i].Rows = note(head.Earlier[i].Rows)
-	}
-	c.prepared = note(c.prepared)
-	c.prospect = prospect{}
+	c.view.noteDeclined(id, d)
+	c.lookahead = transcript.Ahead{}
 }
 
 // forgetDeclined lets the model try again what it declined, also in rows that are not applied yet.
 func (c *Compactor) forgetDeclined() {
 	c.retries.declinedTo = 0
-	if slices.ContainsFunc(slices.Concat(c.h.head.Rows(), c.prepared), func(row Summary) bool { return row.Declined.Times > 0 }) {
+	if slices.ContainsFunc(slices.Concat(c.view.Head.Rows(), c.view.prepared()), func(row Summary) bool { return row.Declined.Times > 0 }) {
 		c.noteDeclined(0, Declined{})
 	}
 }

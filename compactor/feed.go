@@ -22,9 +22,9 @@ func (f *Feed[M]) Add(m M, tokens int) error {
 	window := f.Window()
 	var full, jumps bool
 	look := func(e *Compactor) {
-		tokens = min(tokens, BurstBudget(e.budget()))
+		tokens = min(tokens, BurstBudget(e.meter.budget()))
 		used, _, _ := e.Usage()
-		policy := e.policy()
+		policy := e.meter.policy()
 		full = f.tokens+tokens > int(policy.BackgroundThreshold*float64(window))-used || len(f.batch) >= FeedBatch
 		// A large message could jump over the background level and the aggressive one.
 		jumps = float64(used+tokens) >= policy.EmergencyThreshold*float64(window)
@@ -56,8 +56,7 @@ func (f *Feed[M]) Flush() error {
 	f.batch = f.batch[:0]
 	f.tokens = 0
 	f.Do(func(e *Compactor) {
-		e.History().Append(added...)
-		e.History().Stored()
+		e.Received(added...)
 	})
 	return f.WaitIdle()
 }

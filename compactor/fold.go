@@ -1,5 +1,7 @@
 package compactor
 
+import "slices"
+
 // Which two summaries the extractive summarizer folds.
 
 // mostLopsided is how many times as many messages the larger of two rows that are folded may have as the smaller. Below 16 a fold
@@ -20,4 +22,51 @@ func balanced(stack []Summary, may func(a, b Summary) bool) (pair []Summary) {
 		return pair
 	}
 	return lightest(stack, may)
+}
+
+// foldIfFull plans a fold if the stack of s exceeds its budget; nil if it does not, or nothing can be
+// folded. A model folds only rows that no repair will improve, so that it reads summaries and no
+// messages, and it is not paid for folding talk that was not addressed to the bot.
+func (pl *planner) foldIfFull(s view, extractive bool) *job {
+	p := pl.policy
+	if s.StackCost() <= p.stackBudget(pl.meter.budget()) {
+		return nil
+	}
+	if !extractive {
+		only := s
+		only.inWork = slices.Concat(s.inWork, slices.DeleteFunc(slices.Clone(s.Head.Stack), pl.models.ready))
+		if children := planFold(only, p.RollupFanIn, false); pl.models.worthFolding(children) {
+			return pl.planRollup(children, false)
+		}
+	}
+	children := planFold(s, p.RollupFanIn, true)
+	if children == nil {
+		children = s.tooLarge(p.entryCap(pl.meter.budget(), 0))
+	}
+	if children != nil {
+		return pl.planRollup(children, true)
+	}
+	return nil
+}
+
+// foldAfter returns the fold that takes the stack back to its budget after j; nil if none is
+// needed. A span that the model declined is folded by a model all the same: otherwise it would be
+// folded with its neighbours, and they could not be repaired without it.
+func (pl *planner) foldAfter(j *job, running []*job) *job {
+	next := pl.ahead
+	for _, other := range running {
+		if other != j {
+			next.inWork = append(next.inWork, other.row)
+		}
+	}
+	fold := pl.foldIfFull(next, j.extractive && (j.fills || j.row.Declined.Times == 0))
+	if fold != nil {
+		fold.row.Focus = j.row.Focus
+		fold.fills = j.fills
+		fold.allowed = true
+		if j.unfocused {
+			fold.row.Focus = ""
+		}
+	}
+	return fold
 }

@@ -78,7 +78,7 @@ func (r *InMemory) Reload(_ context.Context, known int64, _ []chat.Message) (tra
 func (r *InMemory) Head(context.Context) (Head, []chat.Message, error) {
 	var first []chat.Message
 	for _, m := range r.said(r.state.SessionStart, r.state.NextSeq-1) {
-		if isFirst(first, m) {
+		if transcript.IsFirst(first, m) {
 			first = append(first, m)
 		}
 	}

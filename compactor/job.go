@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"time"
 
 	"cairn/transcript"
 )
@@ -38,151 +37,28 @@ func (j *job) mayWait() bool {
 
 func (j *job) requestedRow() int64 { return cmp.Or(j.requested, j.row.ID) }
 
-func (c *Compactor) event(row Summary, state EventState) Event {
-	return Event{
-		ID: row.ID, State: state, Trigger: row.Trigger, Kind: row.Kind, By: row.By,
-		From: row.From, To: row.To, Messages: row.Messages, Window: c.o.Window(), Summary: row.Marked(), Error: row.Error,
-	}
-}
-
-func (c *Compactor) newJob(trigger Trigger, kind Kind, tokens int, p Policy, extractive bool) *job {
+func (pl *planner) newJob(trigger Trigger, kind Kind, tokens int, extractive bool) *job {
+	p := pl.policy
 	j := &job{tokens: tokens, extractive: extractive, policy: p}
 	j.row = Summary{Kind: kind, By: ByWorker, State: Running, Trigger: trigger, Focus: p.Focus}
 	if extractive {
-		j.row.By, j.row.AwaitsModel = ByExtractive, c.hasModel(p) && (c.h.addressed || trigger == OnManual)
+		j.row.By, j.row.AwaitsModel = ByExtractive, pl.models.has(p) && (pl.now.addressed || trigger == OnManual)
 	} else {
-		j.row.Model = c.o.Worker.Name()
+		j.row.Model = pl.models.worker.Name()
 	}
 	return j
 }
 
-// next returns the job that is due, or nil. In order: the fold that a prepared summary waits for,
-// what a level demands, a fold if the stack is too large, a repair, a fold of an earlier session
-// into one row, preparation.
-func (c *Compactor) next() *job {
-	s := c.h.view
-	p := c.policy()
-	now := c.o.Now()
-	extractive, ready := c.summarizer(p, s, &c.retries, now)
-	if !ready {
-		return nil
-	}
-	used := c.used(s)
-	l := c.level()
-	s = c.ahead() // prepared spans are not summarized again
-	if c.crowded(s) {
-		if j := c.foldIfFull(s, p, extractive); j != nil {
-			j.allowed = true // the summary that waits for it was allowed
-			return j
-		}
-	}
-	c.undoLifted = c.undoLifted || l >= aggressive
-	automatic := p.Enabled && !now.Before(c.retries.pausedUntil)
-	if l != levelNone && automatic && !c.retries.forbids(l.trigger(), now) {
-		need := max(int(p.fraction(l)*float64(s.lineCost)), c.tokenDeficit)
-		if j := c.planLeaf(planSpan(s, need, p.tailLimits(c.budget())), l.trigger(), p, extractive); j != nil {
-			c.tokenDeficit = 0
-			return j
-		}
-	}
-	if j := c.planOld(s, p, used, now, extractive); j != nil {
-		return j
-	}
-	if c.draining || !automatic || c.retries.forbids(OnPrepare, now) {
-		return nil
-	}
-	if extractive {
-		return c.planFree(s, p)
-	}
-	return c.planPrepare(s, p, used)
-}
-
-// planOld plans work on existing summaries: a fold if the stack is too large, a repair, a fold of
-// an earlier session.
-func (c *Compactor) planOld(s view, p Policy, used int, now time.Time, extractive bool) *job {
-	folds := !c.retries.forbids(OnRollup, now)
-	if folds {
-		if j := c.foldIfFull(s, p, extractive); j != nil {
-			return j
-		}
-	}
-	if c.draining {
-		return nil
-	}
-	waits := c.noModel(c.o.Policy()) || now.Before(c.retries.retryAt)
-	if !waits && !c.retries.forbids(OnRepair, now) {
-		if j := c.planRepair(s, p, used, now); j != nil {
-			return j
-		}
-	}
-	unready := func(row Summary) bool { // it would be summarized twice, or hold up the others
-		return overlaps(c.prepared, row) || row.Kind == Placeholder || !waits && !c.ready(row)
-	}
-	if !folds {
-		return nil
-	}
-	for _, session := range slices.Backward(s.head.Earlier) { // all of it is covered, so consecutive rows are neighbours
-		rows := session.Rows[max(len(session.Rows)-p.RollupFanIn, 0):] // the newest: the oldest have been folded most often
-		if len(rows) >= 2 && !slices.ContainsFunc(rows, unready) {
-			return c.planRollup(rows, p, extractive || !c.worthModel(rows))
-		}
-	}
-	return nil
-}
-
-// planPrepare plans work ahead of the level that will need it: first what a level demanded and did
-// not get, then the oldest spans before the tail.
-func (c *Compactor) planPrepare(s view, p Policy, used int) *job {
-	if c.tokenDeficit > 0 {
-		need := c.tokenDeficit
-		c.tokenDeficit = 0
-		if j := c.planLeaf(planSpan(s, need, p.tailLimits(c.budget())), OnPrepare, p, false); j != nil {
-			return j
-		}
-	}
-	if p.Prepare() == 0 || float64(used) < p.Prepare()*float64(c.o.Window()) {
-		return nil
-	}
-	sp := planAhead(s, min(p.spanTokens(c.budget()), c.pieceOf(c.o.Worker, p)), p.tail(c.budget()))
-	return c.planLeaf(sp, OnPrepare, p, false)
-}
-
-// spanWithoutModel is how many tokens the extractive summarizer summarizes ahead at once.
-const spanWithoutModel = 2000
-
-// planFree plans work ahead if there is no model. It costs nothing, so it does not wait for
-// prepare_threshold, and what people say becomes a memory long before a level is reached. A small
-// window reaches a level just as soon, so nothing is planned there.
-func (c *Compactor) planFree(s view, p Policy) *job {
-	if c.hasModel(p) || p.Prepare() == 0 || p.spanTokens(c.budget()) < spanWithoutModel {
-		return nil
-	}
-	return c.planLeaf(planAhead(s, spanWithoutModel, spanWithoutModel/2), OnPrepare, p, true)
-}
-
-// summarizer reports whether the extractive summarizer makes the next summary, and whether any
-// summarizer may run now. A conversation in which the bot takes no part is not worth the cost of a
-// model.
-func (c *Compactor) summarizer(p Policy, s view, r *retries, now time.Time) (extractive, ready bool) {
-	switch waiting := now.Before(r.retryAt); {
-	case c.noModel(p), waiting && r.failures >= p.FailureLimit:
-		return true, !now.Before(r.extractiveRetryAt)
-	case waiting:
-		return false, false
-	}
-	return !s.addressed, true
-}
-
 // planLeaf plans the summary of a span; nil if the span is empty, or is spared because its summary
 // was undone. Spans that the worker declined go to the extractive summarizer.
-func (c *Compactor) planLeaf(sp lineSpan, trigger Trigger, p Policy, extractive bool) *job {
-	if len(sp.lines) == 0 || (trigger == OnBackground || trigger == OnPrepare) && c.isSpared(sp.Span) {
+func (pl *planner) planLeaf(sp lineSpan, trigger Trigger, extractive bool) *job {
+	if len(sp.lines) == 0 || (trigger == OnBackground || trigger == OnPrepare) && pl.isSpared(sp.Span) {
 		return nil
 	}
-	declined := !extractive && sp.From <= c.retries.declinedTo
-	j := c.newJob(trigger, Leaf, sp.tokens, p, extractive || declined)
+	declined := !extractive && sp.From <= pl.retries.declinedTo
+	j := pl.newJob(trigger, Leaf, sp.tokens, extractive || declined)
 	if declined {
-		j.row.AwaitsModel, j.row.Declined = true, Declined{Times: 1, By: c.o.Worker.Name()}
+		j.row.AwaitsModel, j.row.Declined = true, Declined{Times: 1, By: pl.models.worker.Name()}
 	}
 	first := sp.lines[0]
 	last := sp.lines[len(sp.lines)-1]
@@ -193,8 +69,9 @@ func (c *Compactor) planLeaf(sp lineSpan, trigger Trigger, p Policy, extractive 
 	return j
 }
 
-func (c *Compactor) planRollup(children []Summary, p Policy, extractive bool) *job {
-	j := c.newJob(OnRollup, Rollup, stackCost(children), p, extractive)
+func (pl *planner) planRollup(children []Summary, extractive bool) *job {
+	p := pl.policy
+	j := pl.newJob(OnRollup, Rollup, transcript.StackCost(children), extractive)
 	j.children = slices.Clone(children)
 	first := children[0]
 	last := children[len(children)-1]
@@ -208,20 +85,10 @@ func (c *Compactor) planRollup(children []Summary, p Policy, extractive bool) *j
 		j.row.Messages += child.Messages
 		j.row.Children = append(j.row.Children, child.ID)
 		awaitsModel = awaitsModel || child.AwaitsModel || j.row.AwaitsModel && child.By == ByWorker
-		if !c.gaveUp(child) && c.declineCount(child) > j.row.Declined.Times && extractive {
+		if !pl.models.gaveUp(child) && pl.models.declineCount(child) > j.row.Declined.Times && extractive {
 			j.row.Declined = child.Declined // a model that improves the fold reads the same text
 		}
 	}
-	j.row.AwaitsModel = awaitsModel && extractive && c.hasModel(p)
+	j.row.AwaitsModel = awaitsModel && extractive && pl.models.has(p)
 	return j
-}
-
-// turnSince reports whether a turn started at seq or later.
-func (s view) turnSince(seq int64) bool {
-	n := len(s.lines)
-	return n > 0 && s.lines[n-1].Turn >= seq
-}
-
-func overlaps(rows []Summary, row Summary) bool {
-	return slices.ContainsFunc(rows, func(r Summary) bool { return r.Overlaps(row.Span) })
 }

@@ -19,7 +19,7 @@ import (
 // read returns the worker's material: the messages of the span, or for a rollup the children's
 // texts, with messages in place of those that need a repair. A message of more than most tokens is
 // split into parts.
-func (c *Compactor) read(ctx context.Context, j *job, record Job, most int) ([]summarize.Item, error) {
+func (m models) read(ctx context.Context, j *job, record Job, most int) ([]summarize.Item, error) {
 	rows := j.children
 	switch {
 	case j.row.Kind != Rollup:
@@ -35,9 +35,9 @@ func (c *Compactor) read(ctx context.Context, j *job, record Job, most int) ([]s
 	}
 	return collect(ctx, record, rows, func(row Summary) (items []summarize.Item, known bool, err error) {
 		switch {
-		case row.NeedsRepair() && c.gaveUp(row):
+		case row.NeedsRepair() && m.gaveUp(row):
 			return []summarize.Item{summarize.Omitted(row)}, true, nil
-		case c.ready(row): // so no good summary is made from messages again
+		case m.ready(row): // so no good summary is made from messages again
 			return summarize.ItemsOfRow(row, most), true, nil
 		}
 		return nil, false, nil
@@ -122,20 +122,19 @@ type around struct {
 	read   *summarize.Beside // what was shown
 }
 
-// aroundOf returns what surrounds a row in its session: the nearest summary before it, and what is
+// around returns what surrounds a row in its session: the nearest summary before it, and what is
 // shown after it; nothing for a row without a span.
-func (c *Compactor) aroundOf(row Summary) (a around) {
+func (v view) around(row Summary) (a around) {
 	a.read = new(summarize.Beside)
 	if row.To == 0 {
 		return a
 	}
-	s := c.ahead()
-	rows := s.head.Stack
-	lines := s.lines
-	if row.From < s.head.Start {
+	rows := v.Head.Stack
+	lines := v.Messages
+	if row.From < v.Head.Start {
 		rows = nil
 		lines = nil
-		for _, session := range s.head.Earlier {
+		for _, session := range v.Head.Earlier {
 			if session.From <= row.From && row.To <= session.To {
 				rows = session.Rows
 			}

@@ -25,9 +25,12 @@ type mutant struct {
 
 var mutants = map[string]mutant{
 	"messages leave the view before their summary exists": {"compactor/run.go", `
-	c.report(c.event(j.row, EventStarted))
+	c.report(c.reports.event(j.row, EventStarted))
 `, `OLD	if BUG {
-		c.h.setLines(slices.DeleteFunc(slices.Clone(c.h.lines), func(l line) bool { return j.row.Kind == Leaf && j.row.Covers(l.Seq) }))
+		if j.row.Kind == Leaf {
+			c.view.Messages, _ = transcript.Uncovered(c.view.Messages, []Summary{j.row})
+			c.view.MessageCost = transcript.CostOf(c.view.Messages)
+		}
 	}
 `, "./compactor", "TestInvariants"},
 	"applying does not look again at what stands there": {"transcript/cover.go", `
@@ -43,9 +46,9 @@ var mutants = map[string]mutant{
 		return window
 	}OLD`, "./compactor", "TestCompactAtTokensScalesLevels"},
 	"a cut ignores that calls and results belong together": {"compactor/plan.go", `
-		for n < end && s.lines[n].Turn == turn {
+		for n < end && s.Messages[n].Turn == turn {
 `, `
-		for cut := n + 1; n < end && (!BUG || n < cut) && s.lines[n].Turn == turn; {
+		for cut := n + 1; n < end && (!BUG || n < cut) && s.Messages[n].Turn == turn; {
 `, "./compactor", "TestInvariants"},
 	"a message is known by its text": {"store/inbox.go", `
 	is := in.delivery(tx, m.ID)
@@ -73,17 +76,17 @@ var mutants = map[string]mutant{
 	}
 	return Exists(ms.tx, wasRead, ms.c.id, compaction, seq, either, row)
 `, "./compactor", "TestMemoriesOutliveTheirSummary"},
-	"a repair asks for no room": {"compactor/apply.go", `
-	return c.estimated(int(0.95*p.EmergencyThreshold*float64(c.o.Window())) - used)
+	"a repair asks for no room": {"compactor/meter.go", `
+	return m.estimated(int(0.95*p.EmergencyThreshold*float64(m.window())) - used)
 `, `
 	if BUG {
-		return c.estimated(c.o.Window())
+		return m.estimated(m.window())
 	}OLD`, "./compactor", "TestRepairsStayBelowEmergency"},
-	"what is prepared is bought again": {"compactor/job.go", `
-	s = c.ahead() // prepared spans are not summarized again
+	"what is prepared is bought again": {"compactor/planner.go", `
+	s = pl.ahead // prepared spans are not summarized again
 `, `
 	if !BUG {
-		s = c.ahead()
+		s = pl.ahead
 	}
 `, "./compactor", "TestNoSpanIsSummarizedTwice"},
 	"what people wrote is lost in a fold": {"transcript/cover.go", `
@@ -105,6 +108,18 @@ var mutants = map[string]mutant{
 `, `
 		if job.Overlaps(row.Span) && !BUG {
 `, "./store", "TestCoverage"},
+	"a view overwrites what another one shows": {"transcript/view.go", `
+	if n < cap(list) && isSet(list[:n+1][n]) {
+`, `
+	if n < cap(list) && isSet(list[:n+1][n]) && !BUG {
+`, "./transcript", "TestRenderingIsPure"},
+	"what is stored is not counted in the session": {"transcript/head.go", `
+	after.InSession += len(messages)
+`, `
+	if !BUG {
+		after.InSession += len(messages)
+	}
+`, "./compactor", "TestInvariants"},
 	"a rollup cannot take a placeholder in": {"transcript/cover.go", `
 		read := child.Kind == Placeholder || slices.Contains(row.Children, child.ID)
 `, `

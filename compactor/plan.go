@@ -1,7 +1,6 @@
 package compactor
 
 import (
-	"cmp"
 	"slices"
 	"sort"
 
@@ -73,7 +72,7 @@ func (p Policy) fraction(l level) float64 {
 // lineSpan is a run of whole turns, oldest first.
 type lineSpan struct {
 	Span
-	lines  []line
+	lines  []transcript.Shown
 	tokens int
 }
 
@@ -85,22 +84,22 @@ func planSpan(s view, need int, tail tailLimits) lineSpan {
 	n := 0
 	tokens := 0
 	for n < end && (n == 0 || tokens < need) {
-		turn := s.lines[n].Turn
-		between := func(row Summary) bool { return row.From > s.lines[n-1].Seq && row.To < s.lines[n].Seq }
-		if n > 0 && slices.ContainsFunc(s.head.Stack, between) {
+		turn := s.Messages[n].Turn
+		between := func(row Summary) bool { return row.From > s.Messages[n-1].Seq && row.To < s.Messages[n].Seq }
+		if n > 0 && slices.ContainsFunc(s.Head.Stack, between) {
 			break // messages beyond another compaction are another span
 		}
-		for n < end && s.lines[n].Turn == turn {
-			tokens += s.lines[n].tokens
+		for n < end && s.Messages[n].Turn == turn {
+			tokens += s.Messages[n].As.Tokens
 			n++
 		}
 	}
 	if n == 0 {
 		return lineSpan{}
 	}
-	sp := lineSpan{Span{From: s.lines[0].Seq, To: s.lines[n-1].Seq}, s.lines[:n], tokens}
-	for _, row := range s.head.Stack { // in order
-		if row.To < s.lines[0].Seq {
+	sp := lineSpan{Span{From: s.Messages[0].Seq, To: s.Messages[n-1].Seq}, s.Messages[:n], tokens}
+	for _, row := range s.Head.Stack { // in order
+		if row.To < s.Messages[0].Seq {
 			sp.From = row.To + 1
 		}
 	}
@@ -110,14 +109,14 @@ func planSpan(s view, need int, tail tailLimits) lineSpan {
 // planAhead takes the oldest whole turns that together cost about tokens. It returns an empty span
 // if less than that is older than the tail: a smaller piece is not worth a call.
 func planAhead(s view, tokens, tail int) lineSpan {
-	end := s.tailStart(tailLimits{messages: len(s.lines), tokens: tail})
-	if costOf(s.lines[:end]) < tokens {
+	end := s.tailStart(tailLimits{messages: len(s.Messages), tokens: tail})
+	if transcript.CostOf(s.Messages[:end]) < tokens {
 		return lineSpan{}
 	}
 	sp := planSpan(s, tokens, tailLimits{})
 	for sp.tokens > tokens { // drop the last turn, unless little would be left
 		n := lastTurn(sp.lines)
-		cost := sp.tokens - costOf(sp.lines[n:])
+		cost := sp.tokens - transcript.CostOf(sp.lines[n:])
 		if cost < tokens/2 {
 			break
 		}
@@ -134,22 +133,22 @@ type tailLimits struct{ messages, turns, tokens int }
 
 // tailStart returns the index of the first line that no span may reach.
 func (s view) tailStart(tail tailLimits) int {
-	end := tailStart(s.lines, s.open, tail)
+	end := tailStart(s.Messages, s.Open, tail)
 	if s.beyond != 0 {
-		end = min(end, s.indexOf(s.beyond))
+		end = min(end, s.IndexOf(s.beyond))
 	}
 	return end
 }
 
 // tailStart returns the index of the first line that stays: the tail, in which the newest turn
 // stays however large it is, and the turn that is not answered yet.
-func tailStart(lines []line, open int64, tail tailLimits) int {
+func tailStart(lines []transcript.Shown, open int64, tail tailLimits) int {
 	end := len(lines)
 	turns := 0
 	tokens := 0
 	for end > 0 {
 		start := lastTurn(lines[:end])
-		cost := costOf(lines[start:end])
+		cost := transcript.CostOf(lines[start:end])
 		kept := len(lines) - end
 		isOpen := open != 0 && lines[start].Turn == open
 		if !isOpen && (kept >= tail.messages && turns >= tail.turns || kept > 0 && tokens+cost > tail.tokens) {
@@ -159,32 +158,18 @@ func tailStart(lines []line, open int64, tail tailLimits) int {
 		turns = turns + 1
 		tokens = tokens + cost
 	}
-	if i := slices.IndexFunc(lines[:end], func(l line) bool { return open != 0 && l.Turn == open }); i >= 0 {
+	if i := slices.IndexFunc(lines[:end], func(l transcript.Shown) bool { return open != 0 && l.Turn == open }); i >= 0 {
 		return i
 	}
 	return end
 }
 
-func costOf(lines []line) (tokens int) {
-	for _, l := range lines {
-		tokens += l.tokens
-	}
-	return tokens
-}
-
-func lastTurn(lines []line) int {
+func lastTurn(lines []transcript.Shown) int {
 	n := len(lines) - 1
 	for n > 0 && lines[n-1].Turn == lines[n].Turn {
 		n--
 	}
 	return n
-}
-
-func stackCost(stack []Summary) (tokens int) {
-	for _, c := range stack {
-		tokens += c.Tokens
-	}
-	return tokens
 }
 
 // planFold chooses neighbours to fold into one row; nil if nothing can be folded. For a model it
@@ -194,7 +179,7 @@ func stackCost(stack []Summary) (tokens int) {
 // at once, see balanced: that spreads detail over the conversation and keeps the stack full. It
 // leaves rows that a model wrote for last.
 func planFold(s view, fanIn int, extractive bool) []Summary {
-	stack := s.head.Stack
+	stack := s.Head.Stack
 	adjacent := s.adjacent
 	if extractive {
 		own := func(a, b Summary) bool { return adjacent(a, b) && a.NeedsRepair() && b.NeedsRepair() }
@@ -219,7 +204,7 @@ func planFold(s view, fanIn int, extractive bool) []Summary {
 // tooLarge returns the only summary of a stack if it has more than most tokens, as one of a larger
 // window may; else nil. It is folded alone, but not again and again.
 func (s view) tooLarge(most int) []Summary {
-	stack := s.head.Stack
+	stack := s.Head.Stack
 	if len(stack) != 1 {
 		return nil
 	}
@@ -253,28 +238,16 @@ func (s view) adjacent(a, b Summary) bool {
 	if a.Cut || b.Cut || overlaps(s.inWork, a) || overlaps(s.inWork, b) {
 		return false
 	}
-	i := s.indexOf(a.To + 1)
-	return a.ID != 0 && b.ID != 0 && (i == len(s.lines) || s.lines[i].Seq > b.To)
+	i := s.IndexOf(a.To + 1)
+	return a.ID != 0 && b.ID != 0 && (i == len(s.Messages) || s.Messages[i].Seq > b.To)
 }
 
-// insert puts row into stack, which it changes, in place of what it covers. What is left of rows that
-// it overlaps in part becomes placeholders, see transcript.State.Cover.
-func insert(stack []Summary, row Summary) []Summary {
-	from := sort.Search(len(stack), func(i int) bool { return stack[i].To >= row.From })
-	to := from
-	in := []Summary{row}
-	for ; to < len(stack) && stack[to].From <= row.To; to++ {
-		part := stack[to]
-		part.Cut = true
-		part.Kind = Placeholder
-		part.Tokens = placeholderCost
-		part.Text = ""
-		part.Lines = nil
-		for _, part.Span = range stack[to].Gaps([]Summary{row}) {
-			in = append(in, part)
-		}
-	}
-	in[0] = row.Keeping(stack[from:to]...)
-	slices.SortFunc(in, func(a, b Summary) int { return cmp.Compare(a.From, b.From) })
-	return slices.Replace(stack, from, to, in...)
+// turnSince reports whether a turn started at seq or later.
+func (s view) turnSince(seq int64) bool {
+	n := len(s.Messages)
+	return n > 0 && s.Messages[n-1].Turn >= seq
+}
+
+func overlaps(rows []Summary, row Summary) bool {
+	return slices.ContainsFunc(rows, func(r Summary) bool { return r.Overlaps(row.Span) })
 }

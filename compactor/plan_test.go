@@ -39,10 +39,12 @@ func TestLevelsFireAtTheirThresholds(t *testing.T) {
 // turns makes lines from a list of turns, each a list of token counts.
 func turns(sizes ...[]int) (s view) {
 	for _, turn := range sizes {
-		first := int64(len(s.lines) + 1)
+		first := int64(len(s.Messages) + 1)
 		for i, tokens := range turn {
-			s.lines = append(s.lines, line{Message: &chat.Message{Seq: first + int64(i), Turn: first, Role: llm.RoleUser}, tokens: tokens})
-			s.lineCost += tokens
+			s.Messages = append(s.Messages, transcript.Shown{
+				Message: &chat.Message{Seq: first + int64(i), Turn: first, Role: llm.RoleUser}, As: transcript.Form{Tokens: tokens},
+			})
+			s.MessageCost += tokens
 		}
 	}
 	return s
@@ -53,7 +55,7 @@ func one(tokens ...int) [][]int { return slices.Collect(slices.Chunk(tokens, 1))
 func TestPlan(t *testing.T) {
 	open := func(turn int64) view {
 		s := turns(one(10, 10, 10)...)
-		s.open = turn
+		s.Open = turn
 		return s
 	}
 	for name, tt := range map[string]struct {
@@ -83,21 +85,21 @@ func TestPlan(t *testing.T) {
 // Between the messages from beyond on and those before them are some that are not read yet: no span may cover those.
 func TestSpansEndBeforeWhatIsNotRead(t *testing.T) {
 	s := turns([]int{100}, []int{100}, []int{100}, []int{100})
-	s.beyond = s.lines[2].Seq
-	check.Equal(t, "all that may leave", planSpan(s, 1000, tailLimits{}).Span, Span{From: s.lines[0].Seq, To: s.lines[1].Seq})
-	check.Equal(t, "ahead", planAhead(s, 200, 0).Span, Span{From: s.lines[0].Seq, To: s.lines[1].Seq})
-	s.beyond = s.lines[0].Seq
+	s.beyond = s.Messages[2].Seq
+	check.Equal(t, "all that may leave", planSpan(s, 1000, tailLimits{}).Span, Span{From: s.Messages[0].Seq, To: s.Messages[1].Seq})
+	check.Equal(t, "ahead", planAhead(s, 200, 0).Span, Span{From: s.Messages[0].Seq, To: s.Messages[1].Seq})
+	s.beyond = s.Messages[0].Seq
 	check.Len(t, "nothing", planSpan(s, 1000, tailLimits{}).lines, 0)
 }
 
 func TestSpanReachesItsNeighbors(t *testing.T) {
 	s := turns(one(10, 10, 10, 10, 10, 10)...)
-	lines := s.lines
-	s.lines = append(lines[:2:2], lines[4:]...) // 3 and 4 are summarized, 1 and 2 were undone
-	s.head.Stack = []Summary{{ID: 1, Span: Span{From: 3, To: 4}}}
+	lines := s.Messages
+	s.Messages = append(lines[:2:2], lines[4:]...) // 3 and 4 are summarized, 1 and 2 were undone
+	s.Head.Stack = []Summary{{ID: 1, Span: Span{From: 3, To: 4}}}
 	check.Equal(t, "span before a summary", planSpan(s, 1000, tailLimits{}).Span, Span{From: 1, To: 2})
-	s.lines = lines[4:] // 5 and 6; 4 was deleted
-	s.head.Stack = []Summary{{ID: 1, Span: Span{From: 1, To: 2}}, {ID: 2, Span: Span{From: 3, To: 3}}}
+	s.Messages = lines[4:] // 5 and 6; 4 was deleted
+	s.Head.Stack = []Summary{{ID: 1, Span: Span{From: 1, To: 2}}, {ID: 2, Span: Span{From: 3, To: 3}}}
 	check.Equal(t, "span after a deleted message", planSpan(s, 1000, tailLimits{}).Span, Span{From: 4, To: 6})
 }
 
@@ -114,7 +116,7 @@ func TestFold(t *testing.T) {
 		stack[1].From++
 		return stack
 	}
-	there := []line{{Message: &chat.Message{Seq: 11}}, {Message: &chat.Message{Seq: 31}}}
+	there := []transcript.Shown{{Message: &chat.Message{Seq: 11}}, {Message: &chat.Message{Seq: 31}}}
 	unwritten := stackOf(0, 0)
 	unwritten[1].ID = 0
 	built := func(stack []Summary, model ...int) []Summary {
@@ -138,7 +140,7 @@ func TestFold(t *testing.T) {
 		by      bool
 		name    string
 		stack   []Summary
-		between []line
+		between []transcript.Shown
 		want    []int64
 	}{
 		{model, "takes the oldest run of one level", stackOf(2, 1, 1, 0, 0, 0), nil, []int64{2, 3}},
@@ -158,10 +160,10 @@ func TestFold(t *testing.T) {
 		{extractive, "never folds across messages", gap(stackOf(0, 0, 0)), there, []int64{2, 3}},
 		{extractive, "never folds what is not on disk", unwritten, nil, nil},
 	} {
-		got := planFold(view{head: Head{Stack: tt.stack}, lines: tt.between}, 4, tt.by)
+		got := planFold(view{View: transcript.View{Head: Head{Stack: tt.stack}, Messages: tt.between}}, 4, tt.by)
 		check.EqualAll(t, fmt.Sprintf("extractive %v: %s", tt.by, tt.name), transcript.IDs(got), tt.want)
 	}
-	fold := decider().planRollup(stackOf(transcript.MaxLevel, transcript.MaxLevel), DefaultPolicy(), true)
+	fold := decider().now().planRollup(stackOf(transcript.MaxLevel, transcript.MaxLevel), true)
 	check.Equal(t, "level of the fold", fold.row.Level, transcript.MaxLevel)
 }
 
@@ -179,13 +181,6 @@ func TestPlanAhead(t *testing.T) {
 		sp := planAhead(turns(one(tt.sizes...)...), 2000, 900)
 		check.EqualAll(t, name+": turns and tokens", []int{len(sp.lines), sp.tokens}, []int{tt.want, tt.cost})
 	}
-}
-
-// TestInsertSplitsWhatItOverlaps: what is left of a row will be placeholders, whatever it was.
-func TestInsertSplitsWhatItOverlaps(t *testing.T) {
-	got := insert([]Summary{{ID: 1, Span: Span{From: 1, To: 100}, Kind: Leaf, Text: "long", Tokens: 3000}}, Summary{ID: 2, Span: Span{From: 30, To: 60}, Tokens: 1500})
-	check.That(t, len(got) == 3 && got[0].To == 29 && got[1].ID == 2 && got[2].Span == Span{From: 61, To: 100}, "insert gave %+v", got)
-	check.That(t, stackCost(got) < 1600 && got[0].Text == "" && got[2].Kind == Placeholder, "the parts cost %d: %+v", stackCost(got), got)
 }
 
 func TestRetries(t *testing.T) {

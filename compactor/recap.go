@@ -15,6 +15,7 @@ import (
 	"cairn/internal/secrets"
 	"cairn/internal/tokens"
 	"cairn/llm"
+	"cairn/transcript"
 )
 
 // What people and other models are given of the view. None of it changes or stores anything.
@@ -37,29 +38,31 @@ func (c *Compactor) Recap(ctx context.Context, focus string) (func(context.Conte
 	if err := c.reread(ctx); err != nil {
 		return nil, err
 	}
-	s := c.h.view
-	p := c.policy()
-	w := c.newWorker(&job{unchanged: ctx, policy: p, row: Summary{Focus: cmp.Or(focus, p.Focus)}}, nil, mostOfRecap, mostOfRecap*3/2)
+	s := c.view
+	p := c.meter.policy()
+	j := &job{unchanged: ctx, policy: p, row: Summary{Focus: cmp.Or(focus, p.Focus)}}
+	w := c.models.newWorker(j, nil, c.ahead().around(j.row), mostOfRecap, mostOfRecap*3/2)
 	w.prompt = w.texts.Recap
-	return func(ctx context.Context) (Recap, error) { return c.recap(ctx, s, w) }, nil
+	return func(ctx context.Context) (Recap, error) { return recap(ctx, s, w, &c.reports) }, nil
 }
 
-func (c *Compactor) recap(ctx context.Context, s view, w worker) (r Recap, err error) {
-	head, items := s.material(s.shape.clipTo, 0)
+// recap makes a recap of a view, and reports what a model does in it.
+func recap(ctx context.Context, s view, w worker, reports *reports) (r Recap, err error) {
+	head, items := s.material(s.Shape.ClipTo, 0)
 	texts, hidden := s.summaries()
 	r.Hidden = hidden
 	if len(items)+len(texts) == 0 {
 		return r, nil
 	}
 	if head != "" {
-		items = slices.Insert(items, 0, summarize.Item{Text: head, From: 1, To: max(s.stored, 1)})
+		items = slices.Insert(items, 0, summarize.Item{Text: head, From: 1, To: max(s.stored(), 1)})
 	}
-	if c.o.Worker != nil {
-		r.Text, err = c.recapByModel(ctx, w, items)
+	if w.models.worker != nil {
+		r.Text, err = w.models.recapByModel(ctx, w, items)
 		if err == nil {
 			r.By = ByWorker
-			if c.reports.byModel.End() {
-				c.o.Log.Info("compactions_recovered", "by", r.By)
+			if reports.byModel.End() {
+				reports.log.Info("compactions_recovered", "by", r.By)
 			}
 			return r, nil
 		}
@@ -68,9 +71,9 @@ func (c *Compactor) recap(ctx context.Context, s view, w worker) (r Recap, err e
 		}
 		level := slog.LevelDebug
 		if llm.KindOf(err) != llm.KindOverflow { // which a compaction, in smaller requests, does not meet
-			level = c.logLevelFor(err, true)
+			level = reports.levelFor(err, true)
 		}
-		c.o.Log.Log(ctx, level, "recap_failed", "effect", "the extractive summarizer makes it", "error", err)
+		reports.log.Log(ctx, level, "recap_failed", "effect", "the extractive summarizer makes it", "error", err)
 		r.Why = cmp.Or(reasonFor(err), "the request to the model could not be made")
 	}
 	texts = append(texts, summarize.Extract(saidIn(items), mostOfRecap, 0, w.j.row.Focus).Text)
@@ -81,16 +84,16 @@ func (c *Compactor) recap(ctx context.Context, s view, w worker) (r Recap, err e
 
 // recapByModel asks the worker's model once and, if that fails, the fallback: it is mostly the model
 // that answers here, so the view fits its window.
-func (c *Compactor) recapByModel(ctx context.Context, w worker, items []summarize.Item) (string, error) {
+func (m models) recapByModel(ctx context.Context, w worker, items []summarize.Item) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(w.j.policy.Timeout))
 	defer cancel()
-	release, err := takeSlot(ctx, c.o.Slots)
+	release, err := m.slot(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer release()
 	ask := func(model llm.Model) (summarize.Summary, error) {
-		return c.guarded(ctx, func(ctx context.Context) (s summarize.Summary, err error) {
+		return m.guarded(ctx, func(ctx context.Context) (s summarize.Summary, err error) {
 			w, _ := w.withModel(ctx, model)
 			w.calls = new(callCount)
 			w.judge = w.judgeOf(items)
@@ -104,9 +107,9 @@ func (c *Compactor) recapByModel(ctx context.Context, w worker, items []summariz
 			return s, err
 		})
 	}
-	s, err := ask(c.o.Worker)
-	if err != nil && c.o.Fallback != nil && ctx.Err() == nil {
-		s, err = ask(c.o.Fallback)
+	s, err := ask(m.worker)
+	if err != nil && m.fallback != nil && ctx.Err() == nil {
+		s, err = ask(m.fallback)
 	}
 	if err != nil {
 		return "", err
@@ -126,13 +129,13 @@ func (s view) summaries() (texts []string, hidden int) {
 			hidden += row.Messages
 		}
 	}
-	for _, e := range s.past.entries {
-		add(e.row, e.own)
-		if e.root {
-			texts = append(texts, s.head.Inherited.Root.Text)
+	for _, e := range s.Past.Entries {
+		add(e.Row, e.Ours)
+		if e.Root {
+			texts = append(texts, s.Head.Inherited.Root.Text)
 		}
 	}
-	for _, row := range s.head.Stack {
+	for _, row := range s.Head.Stack {
 		add(row, true)
 	}
 	return texts, hidden
@@ -153,7 +156,7 @@ func (c *Compactor) Briefing(ctx context.Context, tokens int, question chat.Mess
 	if err := c.reread(ctx); err != nil {
 		return nil, err
 	}
-	s := c.h.view
+	s := c.view
 	return func() string { return s.briefing(tokens, question) }, nil
 }
 
@@ -184,19 +187,19 @@ func (s view) briefing(most int, question chat.Message) string {
 // material returns the view as other models read it, without secrets: the text of the head, and the
 // messages without one of them, in at most most tokens each.
 func (s view) material(most int, without int64) (head string, items []summarize.Item) {
-	head = strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(s.headText, headOpen), headClose))
-	for _, l := range s.lines {
-		m := withoutSecrets([]chat.Message{*l.Message})[0]
-		text := lineOf(m, shape{clipTo: most}).text
+	head = s.HeadContent()
+	for _, shown := range s.Messages {
+		m := withoutSecrets([]chat.Message{*shown.Message})[0]
+		text := transcript.Show(m, transcript.Shape{ClipTo: most}).As.Text
 		switch {
 		case m.Seq == without || text == "":
 			continue
 		case m.Role == llm.RoleAssistant:
 			text = fmt.Sprintf("[#%d assistant] %s", m.Seq, text)
 		case m.Role == llm.RoleTool:
-			text = lineOf(m, shape{clipTo: min(most, summarize.MostOfResult)}).text
-			if len(l.text) < len(text) { // it is cleared
-				text = secrets.Mask(l.text)
+			text = transcript.Show(m, transcript.Shape{ClipTo: min(most, summarize.MostOfResult)}).As.Text
+			if len(shown.As.Text) < len(text) { // it is cleared
+				text = secrets.Mask(shown.As.Text)
 			}
 			text = fmt.Sprintf("[#%d result of %s] %s", m.Seq, chat.CleanName(m.Tool), text)
 		}

@@ -3,7 +3,6 @@ package compactor
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
@@ -49,30 +48,13 @@ type Records interface {
 // Job is one compaction being made.
 type Job = summarize.Job
 
-// transcript returns the current state as far as it is on disk: without the running turn's
+// state returns the current state as far as it is on disk: without the running turn's
 // messages, and with those verbatim that are hidden in memory alone.
-func (c *Compactor) transcript() *transcript.State {
-	s := c.h.view
-	lines := s.lines
-	if len(s.hidden) > 0 {
-		lines = slices.Concat(s.lines, s.hidden)
-		slices.SortFunc(lines, bySeq)
-	}
-	verbatim := make([]transcript.Message, 0, len(lines))
-	for _, l := range lines {
-		if l.Seq <= s.stored {
-			verbatim = append(verbatim, transcript.MessageOf(*l.Message))
-		}
-	}
-	jobs := slices.Clone(c.prepared)
-	for _, j := range c.running() {
-		if j.row.ID != 0 && !slices.Contains(transcript.IDs(jobs), j.row.ID) {
-			jobs = append(jobs, j.row)
-		}
-	}
-	t := transcript.NewState(s.head, verbatim, jobs, s.stored+1)
-	t.Open = s.open
-	return t
+func (c *Compactor) state() *transcript.State {
+	s := *c.view.state
+	s.Open = c.view.Open
+	s.Running = c.rows()
+	return &s
 }
 
 // commitTries is how often a change is decided: edits, deletions and pins in the meantime make it
@@ -84,20 +66,22 @@ const commitTries = 3
 // transcript.ErrStale: it changed too often.
 func (c *Compactor) commit(ctx context.Context, decide func(*transcript.State) (transcript.Change, error)) (change transcript.Change, err error) {
 	for range commitTries {
-		s := c.transcript()
+		s := c.state()
 		var head Head
 		change, err = decide(s)
 		if err == nil && !change.Empty() {
 			head, err = c.o.Records.Commit(ctx, s, change)
 		}
 		if err == nil {
-			c.h.swap(head) // the zero head is older, so it is ignored
+			if !change.Empty() {
+				c.view.committed(change, head)
+			}
 			return change, nil
 		}
 		if !errors.Is(err, transcript.ErrStale) {
 			return change, err
 		}
-		c.h.outdated = true
+		c.outdated = true
 		if failed := c.reread(ctx); failed != nil {
 			return change, failed
 		}

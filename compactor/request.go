@@ -1,15 +1,11 @@
 package compactor
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"maps"
-	"runtime/debug"
 	"time"
-
-	"cairn/compactor/summarize"
 )
 
 // Compactions that people and the model request.
@@ -48,10 +44,10 @@ type Requested struct {
 	Ended func(Event)
 }
 
-// policyFor returns the policy of a request. A request that sets only one of keep_last_n and
+// over returns the policy of the request over p. A request that sets only one of keep_last_n and
 // keep_last_turns disables the other.
-func (c *Compactor) policyFor(w Requested) Policy {
-	p, _ := w.With.Fit(c.o.Policy())
+func (w Requested) over(p Policy) Policy {
+	p, _ = w.With.Fit(p)
 	_, messages := w.With["keep_last_n"]
 	_, turns := w.With["keep_last_turns"]
 	switch {
@@ -60,7 +56,7 @@ func (c *Compactor) policyFor(w Requested) Policy {
 	case turns && !messages:
 		p.KeepLastN = 0
 	}
-	return p.At(c.o.Window())
+	return p
 }
 
 // Compact summarizes everything older than the newest messages on request. While another job runs,
@@ -75,25 +71,12 @@ func (c *Compactor) Compact(w Requested) {
 		c.startRequest(w)
 		return
 	}
-	if w.Trigger != OnManual || c.queued != nil || c.coversAll(w) {
+	if w.Trigger != OnManual || c.queued != nil || c.requestPlanner(w).coversAll(w.Trigger, c.busy.row) {
 		w.answer(c.refuse(w, reasonRunning))
 		return
 	}
 	c.queued = &w
 	w.began(c.notify(Event{State: EventScheduled, Trigger: w.Trigger, Kind: Leaf, Window: c.o.Window()}))
-}
-
-// coversAll reports whether the running job is for all that w could summarize. What is prepared ahead
-// has to be applied at least.
-func (c *Compactor) coversAll(w Requested) bool {
-	p := c.policyFor(w)
-	running := c.busy.row
-	if running.Kind != Leaf || running.Trigger == OnRepair || running.Trigger == OnPrepare {
-		return false
-	}
-	rest := c.ahead().with([]Summary{running})
-	sp := planSpan(rest, rest.lineCost+1, p.tailLimits(c.budget()))
-	return c.whyNot(w.Trigger, p, rest.turnSince(c.reports.appliedAt), sp.tokens, c.o.Now()) != ""
 }
 
 // began calls Began, unless it was called before.
@@ -116,8 +99,17 @@ func (w *Requested) answer(e Event) {
 	}
 }
 
+// requestPlanner returns a planner under the policy of a request.
+func (c *Compactor) requestPlanner(w Requested) *planner {
+	return c.planner(w.over(c.o.Policy()).At(c.o.Window()))
+}
+
 func (c *Compactor) startRequest(w Requested) {
-	j, reason := c.planRequest(w)
+	if c.ctx.Err() != nil {
+		w.answer(c.refuse(w, reasonEnd))
+		return
+	}
+	j, reason := c.requestPlanner(w).planRequest(w)
 	if j != nil {
 		c.startJob(j)
 		return
@@ -133,48 +125,6 @@ func (c *Compactor) refuse(w Requested, reason string) Event {
 		return c.reports.last
 	}
 	return c.notify(Event{State: EventNoop, Trigger: w.Trigger, Kind: Leaf, Window: c.o.Window(), Error: reason})
-}
-
-// planRequest plans a request, or returns why there is nothing to do.
-func (c *Compactor) planRequest(w Requested) (*job, string) {
-	s := c.ahead()
-	p := c.policyFor(w)
-	now := c.o.Now()
-	sp := planSpan(s, s.lineCost+1, p.tailLimits(c.budget()))
-	switch {
-	case c.ctx.Err() != nil:
-		return nil, reasonEnd
-	case w.Trigger == OnSelf && len(sp.lines) > 0 && s.head.Spared.Overlaps(sp.Span):
-		return nil, reasonSpared
-	case c.retries.forbids(w.Trigger, now):
-		return nil, c.retries.reason(w.Trigger)
-	}
-	if reason := c.whyNot(w.Trigger, p, s.turnSince(c.reports.appliedAt), sp.tokens, now); reason != "" {
-		return nil, reason
-	}
-	j := c.planLeaf(sp, w.Trigger, p, c.noModel(p))
-	j.asked = w
-	j.row.Focus = cmp.Or(w.Focus, j.row.Focus)
-	return j, ""
-}
-
-// whyNot returns why a request is refused; "" if it is not. People may always ask. A model may ask
-// once a turn if compaction is enabled, and once more after a failure.
-func (c *Compactor) whyNot(trigger Trigger, p Policy, turnSince bool, tokens int, now time.Time) string {
-	self := trigger == OnSelf
-	switch {
-	case self && !p.Enabled:
-		return reasonSelfOff
-	case c.reports.appliedAt > 0 && !turnSince && (self || tokens < summarize.MinSummary+headingCost):
-		return reasonJust
-	case self && (now.Before(c.retries.pausedUntil) || now.Before(c.retries.retryAt) && c.retries.failures > 1):
-		return reasonCooling
-	case tokens == 0:
-		return reasonShort
-	case tokens < summarize.MinSummary+headingCost:
-		return reasonLittle
-	}
-	return ""
 }
 
 // EventState says what happened to a compaction.
@@ -223,9 +173,13 @@ type Event struct {
 }
 
 func (e Event) attrs() []slog.Attr {
+	return attrsOf(Summary{ID: e.ID, Trigger: e.Trigger, Kind: e.Kind, By: e.By, Span: Span{From: e.From, To: e.To}})
+}
+
+func attrsOf(row Summary) []slog.Attr {
 	return []slog.Attr{
-		slog.Int64("id", e.ID), slog.String("trigger", string(e.Trigger)), slog.String("kind", string(e.Kind)),
-		slog.String("by", string(e.By)), slog.Int64("from_seq", e.From), slog.Int64("to_seq", e.To),
+		slog.Int64("id", row.ID), slog.String("trigger", string(row.Trigger)), slog.String("kind", string(row.Kind)),
+		slog.String("by", string(row.By)), slog.Int64("from_seq", row.From), slog.Int64("to_seq", row.To),
 	}
 }
 
@@ -245,17 +199,10 @@ type Proposal struct {
 	Focus  string // what the summary should keep, by policy or request; "": nothing special
 }
 
-// before calls Before for a job that is about to start.
-func (c *Compactor) before(ctx context.Context, p Proposal) (focus string, veto error) {
-	defer c.recoverCallback("before") // a panic vetoes nothing
-	return c.o.Before(ctx, p)
-}
-
-func (c *Compactor) after(e Event) {
-	defer c.recoverCallback("after")
-	if c.o.After != nil {
-		c.o.After(e)
-	}
+// before calls Options.Before for a job that is about to start.
+func (o Options) before(ctx context.Context, p Proposal) (focus string, veto error) {
+	defer recoverCallback(o.Log, "before") // a panic vetoes nothing
+	return o.Before(ctx, p)
 }
 
 // vetoed reports a veto. Except for OnManual it pauses the trigger for the cooldown.
@@ -265,26 +212,15 @@ func (c *Compactor) vetoed(j *job, reason error) {
 		c.retries.vetoes = maps.Clone(c.retries.vetoes) // readers of a Status have the old map
 		c.retries.vetoes[j.row.Trigger] = veto{reason.Error(), until}
 	}
-	e := c.event(j.row, EventNoop)
+	e := c.reports.event(j.row, EventNoop)
 	e.Error = reason.Error()
 	c.notify(e)
 	j.asked.answer(e)
 }
 
-func (c *Compactor) recoverCallback(hook string) {
-	if p := recover(); p != nil {
-		c.o.Log.Error("callback_panicked", "callback", hook, "panic", p, "stack", string(debug.Stack()))
-	}
-}
-
 // notify emits an event, and returns it.
 func (c *Compactor) notify(e Event) Event {
-	c.reports.note(e, c.h.next)
-	if e.State == EventApplied {
-		c.o.Log.Info("compaction_applied", "event", e)
-	} else {
-		c.o.Log.Debug("compaction", "event", e)
-	}
+	c.reports.write(e, c.view.Next)
 	if e.State == EventApplied || e.State == EventFailed || e.State == EventNoop {
 		for _, j := range c.running() {
 			if e.ID != 0 && e.ID == j.requestedRow() {
@@ -292,6 +228,6 @@ func (c *Compactor) notify(e Event) Event {
 			}
 		}
 	}
-	c.after(e)
+	c.reports.after(e)
 	return e
 }

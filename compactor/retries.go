@@ -3,10 +3,15 @@
 package compactor
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
+
+	"cairn/llm"
+	"cairn/transcript"
 )
 
 // retries determines when automatic work may run: after failures, after the model declined or
@@ -56,15 +61,39 @@ func (r *retries) freed(tokens, ofSpan int, stuck bool, now time.Time, cooldown 
 	return true
 }
 
+// after determines when the next attempt is made after a failed job; shown are the rows that the head has. A row that
+// cannot be repaired because of its content does not hold up other work; a model that does not answer does.
+func (r *retries) after(j *job, err error, now time.Time, shown []Summary) {
+	var provider *llm.Error
+	down := errors.As(err, &provider) && provider.Temporary() || errors.Is(err, context.DeadlineExceeded)
+	repair := j.repaired.ID != 0
+	switch {
+	case !repair && j.extractive:
+		r.failed(now, 0) // it needs no model, so the disk failed, which must not be retried without pause
+		r.extractiveRetryAt = r.retryAt
+	case !j.extractive && modelDeclines(err):
+		return // declined spans have their own backoff
+	case !repair || down:
+		r.failed(now, 0)
+	}
+	if repair {
+		b := r.repairs[j.repaired.ID]
+		b.failed(now, 0)
+		r.repairs[j.repaired.ID] = b
+		known := transcript.IDs(shown)
+		maps.DeleteFunc(r.repairs, func(id int64, _ backoff) bool { return !slices.Contains(known, id) })
+	}
+}
+
 // noteFreed records what j freed, and logs a pause.
 func (c *Compactor) noteFreed(j *job) {
 	next := c.ahead() // it may still wait for a fold
-	full := levelOf(c.used(next), c.o.Window(), c.policy()) != levelNone
-	stuck := full && len(planSpan(next, 1, j.policy.tailLimits(c.budget())).lines) == 0
+	full := levelOf(c.meter.used(next), c.o.Window(), c.meter.policy()) != levelNone
+	stuck := full && len(planSpan(next, 1, j.policy.tailLimits(c.meter.budget())).lines) == 0
 	switch paused := c.retries.freed(j.tokens-j.row.Tokens, j.tokens, stuck, c.o.Now(), time.Duration(j.policy.Cooldown)); {
 	case paused:
 		c.o.Log.Log(c.ctx, c.reports.paused.Begin(), "compaction_paused",
-			"reason", reasonPaused, "until", c.retries.pausedUntil, "used", c.used(next), "window", c.o.Window())
+			"reason", reasonPaused, "until", c.retries.pausedUntil, "used", c.meter.used(next), "window", c.o.Window())
 	case c.retries.useless == 0:
 		c.reports.paused.End()
 	}

@@ -39,12 +39,12 @@ func (e *NoRoomError) Error() string { return e.Why }
 // ErrLongLine and a NoRoomError say why the line cannot be rewritten; another error means that the disk refused. In either case
 // nothing has changed. Call it on the owner's goroutine.
 func RewriteLine(ctx context.Context, c *Compactor, id int64, number int, text string, by Writer) (Event, error) {
-	c.h.reshape(c.shape(c.policy()))
+	c.view.reshape(c.meter)
 	if err := c.reread(ctx); err != nil {
 		return Event{}, fmt.Errorf("rewrite a line of summary %d: %w", id, err)
 	}
 	c.flush(ctx)
-	before := c.used(c.h.view)
+	before := c.meter.used(c.view)
 	change, err := c.commit(ctx, func(s *transcript.State) (transcript.Change, error) {
 		at, err := lineOfSummary(s, id, number)
 		if err != nil {
@@ -52,7 +52,7 @@ func RewriteLine(ctx context.Context, c *Compactor, id int64, number int, text s
 		}
 		change, err := s.Rewrite(id, at, secrets.Mask(text), by)
 		if err == nil && !change.Empty() {
-			err = c.fitsLines(s.With(change).Head())
+			err = c.planner(c.meter.policy()).fitsLines(s.With(change).Head())
 		}
 		return change, err
 	})
@@ -80,25 +80,6 @@ func lineOfSummary(s *transcript.State, id int64, number int) (at int, err error
 	return claims[number-1].At, nil
 }
 
-// fitsLines returns a NoRoomError if another head makes the prompt too large, or has too much text of people.
-func (c *Compactor) fitsLines(head Head) error {
-	most := c.policy().stackBudget(c.budget()) / peopleShare
-	theirs := 0
-	for _, row := range head.Rows() {
-		theirs += peopleCost(row)
-	}
-	if theirs > most {
-		return &NoRoomError{fmt.Sprintf("lines that people wrote would need %d tokens, but at most %d are allowed", theirs, most)}
-	}
-	if stackCost(head.Stack) <= stackCost(c.h.head.Stack) {
-		return nil
-	}
-	if why := c.whyNoRoom(head, nil); why != "" {
-		return &NoRoomError{why}
-	}
-	return nil
-}
-
 // peopleCost returns the tokens of the lines that people wrote in rows.
 func peopleCost(rows ...Summary) int {
 	if theirs := (Summary{}).Keeping(rows...).Text; theirs != "" {
@@ -114,15 +95,14 @@ func (c *Compactor) rewritten(old Summary, before int) Event {
 			j.outdate()
 		}
 	}
-	c.prepared = leaveOut(c.prepared, func(row Summary) bool { return row.Overlaps(old.Span) }) // they are stale now
-	rows := c.h.head.Rows()
+	rows := c.view.Head.Rows()
 	i := slices.IndexFunc(rows, func(row Summary) bool { return row.Span == old.Span })
 	if i < 0 {
 		return Event{State: EventRewritten, Trigger: OnRewrite}
 	}
-	e := c.event(rows[i], EventRewritten)
+	e := c.reports.event(rows[i], EventRewritten)
 	e.Set = rows[i : i+1]
 	e.BeforeTokens = before
-	e.AfterTokens = c.used(c.h.view)
+	e.AfterTokens = c.meter.used(c.view)
 	return c.notify(e)
 }

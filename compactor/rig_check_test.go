@@ -139,6 +139,9 @@ func (r *rig) checkPublishedState() (err error) {
 			return
 		}
 		err = told.Check()
+		if got, want := describe(told), describe(r.c.Compactor.Rebuilt()); err == nil && got != want {
+			err = fmt.Errorf("the state for decisions differs from the view:\n%s--- of the view\n%s", got, want)
+		}
 		if err == nil {
 			err = r.onDisk(func(conv *store.Conversation, state transcript.Snapshot) error { return sameOnDisk(told, conv, state) })
 		}

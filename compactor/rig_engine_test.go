@@ -156,11 +156,11 @@ func (w *owner) Count() transcript.Count   { return get(w, w.Compactor.Count) }
 func (w *owner) Sight() []llm.Message      { return get(w, w.Compactor.Sight) }
 func (w *owner) Prospect() string          { return get(w, w.Compactor.Prospect) }
 func (w *owner) Speak()                    { w.do(w.Compactor.Speak) }
-func (w *owner) Answered()                 { w.do(w.Compactor.History().Answered) }
+func (w *owner) Answered()                 { w.do(w.Compactor.EndTurn) }
 func (w *owner) Reread()                   { w.do(func() { _ = w.Compactor.Changed(context.Background()) }) }
 func (w *owner) Check(ctx context.Context) { w.do(func() { w.Compactor.Check(ctx) }) }
 func (w *owner) Reported(u llm.Usage)      { w.do(func() { w.Compactor.Reported(u) }) }
-func (w *owner) History() ownedHistory     { return ownedHistory{w, w.Compactor.History()} }
+func (w *owner) History() ownedHistory     { return ownedHistory{w} }
 
 func (w *owner) Overflow(ctx context.Context, times int) bool {
 	return get(w, func() bool { return w.Compactor.Overflow(ctx, times) })
@@ -201,29 +201,28 @@ func (w *owner) Briefing(ctx context.Context, tokens int, question chat.Message)
 // ownedHistory is the history of an engine that has an owner.
 type ownedHistory struct {
 	w *owner
-	h *compactor.History
 }
 
-func (h ownedHistory) Next() int64                { return get(h.w, h.h.Next) }
-func (h ownedHistory) Stored()                    { h.w.do(h.h.Stored) }
-func (h ownedHistory) Truncate(seq int64)         { h.w.do(func() { h.h.Truncate(seq) }) }
-func (h ownedHistory) ContextNotStored()          { h.w.do(h.h.ContextNotStored) }
-func (h ownedHistory) Append(all ...chat.Message) { h.w.do(func() { h.h.Append(all...) }) }
+func (h ownedHistory) Next() int64                { return get(h.w, h.w.Compactor.View).Next }
+func (h ownedHistory) Stored()                    { h.w.do(func() { h.w.Compactor.Received() }) }
+func (h ownedHistory) Truncate(seq int64)         { h.w.do(func() { h.w.Compactor.Discard(seq) }) }
+func (h ownedHistory) ContextNotStored()          { h.w.do(h.w.Compactor.ContextNotStored) }
+func (h ownedHistory) Append(all ...chat.Message) { h.w.do(func() { h.w.Compactor.Add(all...) }) }
 func (h ownedHistory) Begin(c compactor.Context, version int64) bool {
-	return get(h.w, func() bool { return h.h.Begin(c, version) })
+	return get(h.w, func() bool { return h.w.Compactor.BeginTurn(c, version) })
 }
 
 func (h ownedHistory) version() (version int64) {
-	h.w.do(func() { _, _, version = h.h.Quoted() })
-	return version
+	return get(h.w, h.w.Compactor.View).Head.Version
 }
 
 func (h ownedHistory) Deprived(seq int64) bool {
-	return get(h.w, func() bool { m := h.h.Message(seq); return m != nil && m.Deprived })
+	m, found := get(h.w, h.w.Compactor.View).At(seq)
+	return found && m.Deprived
 }
 
 func (h ownedHistory) Context() (c compactor.Context, version int64) {
-	h.w.do(func() { c, version = h.h.Context() })
+	h.w.do(func() { c, version = h.w.Compactor.TurnContext() })
 	return c, version
 }
 

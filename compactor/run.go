@@ -23,7 +23,7 @@ func (c *Compactor) proceed() {
 		return
 	}
 	if c.filling == nil {
-		if j := c.planFill(c.o.Now()); j != nil {
+		if j := c.planner(c.meter.policy()).planFill(); j != nil {
 			c.startJob(j)
 		}
 	}
@@ -35,20 +35,37 @@ func (c *Compactor) proceed() {
 		return
 	}
 	c.terms = nil
-	c.wake = c.nextWake()
+	c.wake = c.planner(c.meter.policy()).nextWake()
+}
+
+// jobs are the jobs at work, and the request that waits for them.
+type jobs struct {
+	busy    *job       // nil: nothing is being summarized
+	filling *job       // nil: no placeholder is being filled
+	queued  *Requested // starts when the running work ends; nil if there is none
 }
 
 // holder returns the field that holds j while it runs.
-func (c *Compactor) holder(j *job) **job {
+func (js *jobs) holder(j *job) **job {
 	if j.fills {
-		return &c.filling
+		return &js.filling
 	}
-	return &c.busy
+	return &js.busy
 }
 
 // running returns the running jobs.
-func (c *Compactor) running() []*job {
-	return slices.DeleteFunc([]*job{c.busy, c.filling}, func(j *job) bool { return j == nil })
+func (js *jobs) running() []*job {
+	return slices.DeleteFunc([]*job{js.busy, js.filling}, func(j *job) bool { return j == nil })
+}
+
+// rows returns the rows of jobs that are running on disk, too.
+func (js *jobs) rows() (rows []Summary) {
+	for _, j := range js.running() {
+		if j.row.ID != 0 && j.row.State == Running {
+			rows = append(rows, j.row)
+		}
+	}
+	return rows
 }
 
 // ForgetFocus drops the focus of requests and of jobs whose rows are not written yet: somebody wants their words to be forgotten.
@@ -68,16 +85,16 @@ func (c *Compactor) startJob(j *job) {
 	*c.holder(j) = j
 	asks := c.o.Before != nil && !j.allowed
 	if !asks || j.row.Trigger == OnSelf { // a turn waits for this answer and must not wait for Before
-		j.asked.began(c.event(j.row, EventStarted))
+		j.asked.began(c.reports.event(j.row, EventStarted))
 	}
-	narrow := c.narrowed(j)
-	p := Proposal{Event: c.event(j.row, EventStarted), Tokens: j.tokens, Focus: j.row.Focus}
-	p.BeforeTokens = c.used(c.h.view)
+	narrow := c.planner(j.policy).narrowed(j, c.o.Records)
+	p := Proposal{Event: c.reports.event(j.row, EventStarted), Tokens: j.tokens, Focus: j.row.Focus}
+	p.BeforeTokens = c.meter.used(c.view)
 	c.o.Start(func() func() {
 		var focus string
 		var veto, err error
 		if asks {
-			focus, veto = c.before(j.ctx, p)
+			focus, veto = c.o.before(j.ctx, p)
 		}
 		row := j.row
 		if veto == nil {
@@ -89,7 +106,7 @@ func (c *Compactor) startJob(j *job) {
 				c.end(j, nil)
 				return
 			}
-			j.asked.began(c.event(j.row, EventStarted))
+			j.asked.began(c.reports.event(j.row, EventStarted))
 			j.row = row
 			j.row.Focus = cmp.Or(focus, j.row.Focus)
 			if j.unfocused {
@@ -114,18 +131,20 @@ func (c *Compactor) begin(j *job, err error) {
 		return
 	}
 	j.row.ID = record.ID()
-	c.report(c.event(j.row, EventStarted))
-	how := c.summarizing(j, record)
+	c.report(c.reports.event(j.row, EventStarted))
+	pl := c.planner(j.policy)
+	how := pl.summarizing(j, record)
+	c.terms = pl.terms
 	c.o.Start(func() func() {
-		s, err := c.summarize(j, record, how)
+		s, err := c.models.summarize(j, record, how)
 		return func() { c.store(j, record, s, err) }
 	})
 }
 
 // summarize runs a job's summarizer, as soon as it has a slot if it calls a model.
-func (c *Compactor) summarize(j *job, record Job, how making) (s summarize.Summary, err error) {
+func (m models) summarize(j *job, record Job, how making) (s summarize.Summary, err error) {
 	if !j.extractive {
-		release, err := takeSlot(j.ctx, c.o.Slots)
+		release, err := m.slot(j.ctx)
 		if err != nil {
 			return s, err
 		}
@@ -133,36 +152,23 @@ func (c *Compactor) summarize(j *job, record Job, how making) (s summarize.Summa
 	}
 	ctx, step := observe.Begin(j.ctx, observe.Compaction)
 	defer step.End()
-	s, err = c.guarded(ctx, func(ctx context.Context) (summarize.Summary, error) {
+	s, err = m.guarded(ctx, func(ctx context.Context) (summarize.Summary, error) {
 		if err := j.renew(ctx, record); err != nil {
 			return summarize.Summary{}, err
 		}
 		s, err := how(ctx)
-		if err == nil && c.o.Open != nil {
+		if err == nil && m.open != nil {
 			var open string
-			open, err = c.o.Open(ctx, j.row.From, j.row.To)
+			open, err = m.open(ctx, j.row.From, j.row.To)
 			if open != "" {
 				s.Text += "\n\n" + open
 			}
 		}
 		return s, err
 	})
-	step.Add(c.event(j.row, EventStarted).attrs()...)
+	step.Add(attrsOf(j.row)...)
 	step.Fail(err)
 	return s, err
-}
-
-// takeSlot waits for a worker's slot and returns the function that frees it.
-func takeSlot(ctx context.Context, slots chan struct{}) (release func(), err error) {
-	if slots == nil {
-		return func() {}, nil
-	}
-	select {
-	case slots <- struct{}{}:
-		return func() { <-slots }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 }
 
 // store stores the summarizer's result: the row becomes prepared, and its memories count.
@@ -188,10 +194,10 @@ func (c *Compactor) store(j *job, record Job, summary summarize.Summary, err err
 			if c.o.Saved != nil {
 				c.o.Saved(saved)
 			}
-			c.prepared = append(c.prepared, row)
+			c.view.setPrepared(append(slices.Clip(c.view.prepared()), row))
 			_ = c.Changed(c.ctx) // what it has read; with an error the next check tries again
-			if slices.Contains(transcript.IDs(c.prepared), row.ID) {
-				c.report(c.event(row, EventPrepared))
+			if slices.Contains(transcript.IDs(c.view.prepared()), row.ID) {
+				c.report(c.reports.event(row, EventPrepared))
 			}
 			c.finish(j, nil)
 			return
@@ -219,37 +225,15 @@ func (c *Compactor) finish(j *job, err error) {
 		c.end(j, c.instead(j, err))
 		return
 	}
-	c.worked(j) // before the summary is applied, which notifies the requester
+	c.reports.worked(j) // before the summary is applied, which notifies the requester
 	c.applyDue(c.ctx)
-	if !j.extractive || !c.hasModel(j.policy) && !j.fills {
+	if !j.extractive || !c.models.has(j.policy) && !j.fills {
 		c.retries.worked()
 	}
 	if j.repaired.ID == 0 && j.row.Kind == Leaf {
 		c.noteFreed(j)
 	}
-	c.end(j, c.foldAfter(j))
-}
-
-// foldAfter returns the fold that takes the stack back to its budget after j; nil if none is
-// needed. A span that the model declined is folded by a model all the same: otherwise it would be
-// folded with its neighbours, and they could not be repaired without it.
-func (c *Compactor) foldAfter(j *job) *job {
-	next := c.ahead()
-	for _, other := range c.running() {
-		if other != j {
-			next.inWork = append(next.inWork, other.row)
-		}
-	}
-	fold := c.foldIfFull(next, j.policy, j.extractive && (j.fills || j.row.Declined.Times == 0))
-	if fold != nil {
-		fold.row.Focus = j.row.Focus
-		fold.fills = j.fills
-		fold.allowed = true
-		if j.unfocused {
-			fold.row.Focus = ""
-		}
-	}
-	return fold
+	c.end(j, c.planner(j.policy).foldAfter(j, c.running()))
 }
 
 // end ends a job and starts the next one: next if it is not nil, else a queued request, else what is
@@ -261,8 +245,8 @@ func (c *Compactor) end(j, next *job) {
 		next.requested = j.requestedRow()
 		next.asked = j.asked
 		c.startJob(next)
-	} else if i := slices.Index(transcript.IDs(c.prepared), j.requestedRow()); i >= 0 {
-		j.asked.answer(c.event(c.prepared[i], EventPrepared)) // it is ready but has to wait
+	} else if i := slices.Index(transcript.IDs(c.view.prepared()), j.requestedRow()); i >= 0 {
+		j.asked.answer(c.reports.event(c.view.prepared()[i], EventPrepared)) // it is ready but has to wait
 	}
 	if asked := c.queued; asked != nil && c.busy == nil {
 		c.queued = nil
@@ -273,6 +257,6 @@ func (c *Compactor) end(j, next *job) {
 
 // report emits an event for a step that changes nothing in the prompt.
 func (c *Compactor) report(e Event) {
-	e.BeforeTokens = c.used(c.h.view)
+	e.BeforeTokens = c.meter.used(c.view)
 	c.notify(e)
 }

@@ -1,90 +1,11 @@
 package compactor
 
 import (
-	"slices"
-
 	"cairn/compactor/summarize"
 	"cairn/internal/tokens"
 	"cairn/llm"
+	"cairn/transcript"
 )
-
-// How a history is shown: what policy and window determine, and what must be rebuilt when they
-// change or tool results are cleared.
-
-// shape is the form of a view, derived from policy and window.
-type shape struct {
-	clipTo     int  // most tokens of one message
-	maxFirst   int  // most tokens of the copies of first messages and pins together
-	firstKeep  int  // how many of the first messages
-	firstTurns int  // how many of the first turns, with their replies
-	kept       int  // tool results that are never cleared
-	minChars   int  // shorter results are never cleared
-	maxLines   int  // of kept results behind the newest
-	reasoning  bool // the provider demands the reasoning of tool calls as long as they are shown
-
-	maxStack     int // most tokens of all summaries, however large the stack is
-	maxPast      int // most tokens of earlier sessions and what a thread inherited together
-	pastSessions int // most sessions of them
-}
-
-func (h *History) reshape(sh shape) {
-	if h.shape == sh {
-		return
-	}
-	h.shape = sh
-	h.rework(0, true)
-	h.reshapeHead()
-}
-
-func (h *History) reshapeHead() {
-	h.past = shownPast(h.head, h.shape)
-	h.copies = duplicates(h.head.Pins, h.first, h.shape)
-	h.headText, h.headCost = renderHead(h.copies, h.past, h.head.Stack, h.shape.maxStack)
-}
-
-// rework shows tool results and the bot's own messages and calls in at most limit tokens each; 0: as
-// the shape says. peoples: also people's messages, in the current shape.
-func (h *History) rework(limit int, peoples bool) {
-	sh := h.shape
-	h.squeezed = limit > 0 && limit < sh.clipTo
-	if limit > 0 {
-		sh.clipTo = min(sh.clipTo, limit)
-	}
-	lines := slices.Clone(h.lines)
-	for i, l := range lines {
-		if peoples || l.Role != llm.RoleUser {
-			lines[i] = lineOf(*l.Message, sh)
-		}
-	}
-	h.showLines(lines)
-}
-
-func (h *History) showLines(lines []line) {
-	clearResults(lines, h.clearedTo, h.shape.kept)
-	h.setLines(lines)
-	h.revision++
-}
-
-func (s *view) setLines(lines []line) { s.lines, s.lineCost = lines, costOf(lines) }
-
-// clear shows tool results up to seq cleared, and the others whole. The lines are copied only if
-// there are results: snapshots keep what they saw.
-func (h *History) clear(seq int64) {
-	last := max(h.clearedTo, seq)
-	h.clearedTo = seq
-	if lastResult(h.lines, last) == 0 {
-		return
-	}
-	h.lines = slices.Clone(h.lines)
-	h.lineCost += clearResults(h.lines, seq, h.shape.kept)
-}
-
-// clearRunning clears all tool results, those of the running turn included, and shows each of those
-// in at most limit tokens, until the turn ends.
-func (h *History) clearRunning(limit int) {
-	h.clearedTo = h.next - 1
-	h.rework(limit, false)
-}
 
 // Where a token setting and the window disagree, the smaller one wins. These are the shares of the
 // window for each setting.
@@ -119,15 +40,19 @@ func costOfTools(tools []llm.Tool) (cost int) {
 	return cost
 }
 
+// ContextTokens estimates what the text of a turn context costs in the prompt.
+func ContextTokens(text string) int { return transcript.ContextTokens(text) }
+
 // BurstBudget returns how many tokens of the window one message, and the messages of one turn, may
 // take.
 func BurstBudget(window int) int { return window / messageShare }
 
-func (p Policy) shape(window int) shape {
-	return shape{
-		clipTo: window / messageShare, maxFirst: min(p.PinBudget, window/firstShare), firstKeep: p.KeepFirst, firstTurns: p.KeepFirstTurns,
-		kept: p.ToolResultsKept, minChars: p.ToolResultMinChars, maxLines: p.ToolOutputMaxLines,
-		maxStack: window / stackShare, maxPast: p.maxPast(window), pastSessions: p.EarlierSessions,
+// shape returns the form in which a window of that size shows a conversation.
+func (p Policy) shape(window int) transcript.Shape {
+	return transcript.Shape{
+		ClipTo: window / messageShare, MaxCopies: min(p.PinBudget, window/firstShare), KeepFirst: p.KeepFirst, KeepFirstTurns: p.KeepFirstTurns,
+		ResultsKept: p.ToolResultsKept, ResultMinChars: p.ToolResultMinChars, ResultMaxLines: p.ToolOutputMaxLines,
+		MaxStack: window / stackShare, MaxPast: p.maxPast(window), MaxSessions: p.EarlierSessions,
 	}
 }
 

@@ -3,7 +3,8 @@
 package compactor
 
 import (
-	"cairn/internal/observe"
+	"time"
+
 	"cairn/llm"
 	"cairn/transcript"
 )
@@ -46,18 +47,20 @@ type Past struct {
 // time, of the call. That may be called in any goroutine, at any time.
 func (c *Compactor) StatusReader() func() Status {
 	at := &moment{
-		c: c, s: c.h.view, retries: c.retries, last: c.reports.last, failed: c.reports.failed,
-		prepared: c.prepared, scheduled: c.queued != nil, undoLifted: c.undoLifted,
+		meter: c.meter, models: c.models, now: c.o.Now, s: c.view, retries: c.retries, last: c.reports.last, failed: c.reports.failed,
+		prepared: c.view.prepared(), scheduled: c.queued != nil, undoLifted: c.undoLifted,
 	}
 	if c.busy != nil {
-		at.running = new(c.event(c.busy.row, EventStarted))
+		at.running = new(c.reports.event(c.busy.row, EventStarted))
 	}
 	return at.status
 }
 
 // moment is what a Status is computed from. The loop makes one after each step, so making one must be cheap.
 type moment struct {
-	c                     *Compactor
+	meter                 meter
+	models                models
+	now                   func() time.Time
 	s                     view
 	retries               retries // its map repairs is the loop's, and not to be read
 	last, failed          Event
@@ -67,37 +70,37 @@ type moment struct {
 }
 
 func (m *moment) status() Status {
-	c, now := m.c, m.c.o.Now()
-	g := c.shares(m.s)
+	now := m.now()
+	g := m.meter.shares(m.s)
 	g.Last = m.last
 	g.Failed = m.failed
 	g.Running = m.running
 	g.Scheduled = m.scheduled
-	g.Lines = len(m.s.lines)
-	g.Stack = m.s.head.Stack
+	g.Lines = len(m.s.Messages)
+	g.Stack = m.s.Head.Stack
 	g.Prepared = m.prepared
-	g.PinBudget = c.shape(g.Policy).maxFirst
-	g.Past = Past{Earlier: m.s.head.Earlier, Inherited: m.s.head.Inherited, Shown: make(map[int64]bool), Tokens: m.s.past.tokens}
-	for _, e := range m.s.past.entries {
-		if e.own {
-			g.Past.Shown[e.row.ID] = true
+	g.PinBudget = m.meter.shape(g.Policy).MaxCopies
+	g.Past = Past{Earlier: m.s.Head.Earlier, Inherited: m.s.Head.Inherited, Shown: make(map[int64]bool), Tokens: m.s.Past.Tokens}
+	for _, e := range m.s.Past.Entries {
+		if e.Ours {
+			g.Past.Shown[e.Row.ID] = true
 		}
 	}
-	for _, l := range m.s.lines {
-		if l.short != nil && l.Role != llm.RoleTool {
+	for _, shown := range m.s.Messages {
+		if shown.Clipped() != nil && shown.Role != llm.RoleTool {
 			g.InPart++
 		}
 	}
 	g.Next, g.NextAt = nextLevel(g.Used, g.Window, g.Policy)
 	if m.running == nil && levelOf(g.Used, g.Window, g.Policy) != levelNone {
-		_, ready := c.summarizer(g.Policy, m.s, &m.retries, now)
+		_, ready := m.models.choose(g.Policy, m.s.addressed, m.retries, now)
 		g.BackingOff = !ready
 	}
 	g.Paused = m.retries.why(now)
 	if !g.Policy.Enabled {
 		g.Paused = reasonOff
 	}
-	if g.Paused == "" && m.s.head.Spared.To >= m.s.head.Start && !m.undoLifted {
+	if g.Paused == "" && m.s.Head.Spared.To >= m.s.Head.Start && !m.undoLifted {
 		g.Paused = reasonSpared
 	}
 	return g
@@ -106,53 +109,6 @@ func (m *moment) status() Status {
 // Usage returns Used, Head and Verbatim of a Status, at a cost independent of the size of the view.
 // Call it on the owner's goroutine.
 func (c *Compactor) Usage() (used, head, verbatim int) {
-	g := c.shares(c.h.view)
+	g := c.meter.shares(c.view)
 	return g.Used, g.Head, g.Verbatim
-}
-
-// shares returns a Status that says what takes how much of the window.
-func (c *Compactor) shares(s view) (g Status) {
-	prompt := c.prompt(s)
-	frame := c.frame()
-	share := func(estimated int) int { return prompt * estimated / max(frame+s.cost(), 1) }
-	g.Window = c.o.Window()
-	g.Effective = c.effectiveWindow()
-	g.Policy = c.policy()
-	g.Reserve = c.reserve()
-	g.Used = prompt + g.Reserve
-	g.Frame = share(frame)
-	g.Head = share(s.headCost)
-	g.Contexts = share(s.contextCost())
-	g.Verbatim = prompt - g.Frame - g.Head
-	return g
-}
-
-// reports keeps the last events, for Status, and the incidents that were logged and must not be
-// logged again.
-type reports struct {
-	last      Event // the last event that ended something
-	failed    Event // the last failure since a summary was applied
-	appliedAt int64 // the next seq when messages were last summarized; 0: not yet
-
-	byModel, byExtractive, byFallback observe.Incident // jobs of a model fail; jobs of the extractive summarizer fail; the fallback does the worker's jobs
-	tooLarge                          observe.Incident // nothing more can be hidden
-	paused                            observe.Incident // compactions free too little
-}
-
-func (r *reports) note(e Event, next int64) {
-	switch e.State {
-	case EventStarted, EventPrepared, EventScheduled:
-		return
-	case EventFailed:
-		r.failed = e
-	case EventApplied:
-		if e.Kind == Placeholder {
-			break
-		}
-		r.failed = Event{}
-		if e.Kind == Leaf && e.Trigger != OnRepair {
-			r.appliedAt = next
-		}
-	}
-	r.last = e
 }

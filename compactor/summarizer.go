@@ -68,22 +68,17 @@ func (b builtIn) Summarize(ctx context.Context, m Material) (summarize.Summary, 
 // StrategyOf returns the strategy of that name, as Policy.Strategy names it; nil if there is none.
 func StrategyOf(name string) Strategy { return strategies[name] }
 
-// hasModel reports whether p lets a model make summaries, though perhaps not right now.
-func (c *Compactor) hasModel(p Policy) bool {
-	return c.o.Worker != nil && c.o.Strategy(p.Strategy).AsksModel()
-}
-
 // making makes a summary.
 type making func(context.Context) (summarize.Summary, error)
 
 // summarizing returns the function that runs the job's summarizer.
-func (c *Compactor) summarizing(j *job, record Job) making {
+func (pl *planner) summarizing(j *job, record Job) making {
 	heading := j.row
 	heading.Text = ""
-	under := c.under(j)
+	under := pl.under(j)
 	kept := peopleCost(under...)
 	j.removed = transcript.Removed(under...)
-	left, beside := c.stackBeside(j)
+	left, beside := pl.stackBeside(j)
 	limit := max(left-heading.Cost()-1, summarize.MinSummary) // sums of parts are rounded up
 	if j.maxTokens > 0 {
 		limit = min(limit, j.maxTokens)
@@ -111,18 +106,20 @@ func (c *Compactor) summarizing(j *job, record Job) making {
 		},
 	}
 	if !j.extractive {
-		w := c.newWorker(j, record, target, limit)
+		w := pl.models.newWorker(j, record, pl.ahead.around(j.row), target, limit)
 		m.Worker = func(ctx context.Context) (summarize.Summary, error) {
-			return c.byModel(ctx, w, func(ctx context.Context, most int) ([]summarize.Item, error) { return c.read(ctx, j, record, most) })
+			return pl.models.byModel(ctx, w, func(ctx context.Context, most int) ([]summarize.Item, error) {
+				return pl.models.read(ctx, j, record, most)
+			})
 		}
 	}
-	strategy := c.o.Strategy(j.policy.Strategy)
+	strategy := pl.models.strategy(j.policy.Strategy)
 	return func(ctx context.Context) (summarize.Summary, error) { return strategy.Summarize(ctx, m) }
 }
 
 // under returns the rows that the job's row takes the place of.
-func (c *Compactor) under(j *job) []Summary {
-	return slices.DeleteFunc(c.ahead().head.Rows(), func(row Summary) bool { return !row.Overlaps(j.row.Span) })
+func (pl *planner) under(j *job) []Summary {
+	return slices.DeleteFunc(pl.ahead.Head.Rows(), func(row Summary) bool { return !row.Overlaps(j.row.Span) })
 }
 
 // termsOf returns the words of a text.
@@ -130,20 +127,20 @@ type termsOf func() []string
 
 // stackBeside returns how many tokens the job's row may take in the stack, and the words of the other
 // rows: it may take what they leave of the budget. If they leave little they are folded.
-func (c *Compactor) stackBeside(j *job) (room int, others []termsOf) {
-	planned := c.ahead()
-	left := j.policy.stackBudget(c.budget()) - planned.past.tokens
-	if j.row.From < planned.head.Start { // it is shown among what is from before
-		left = min(left, j.policy.maxPast(c.budget())-newSessionTokens)
+func (pl *planner) stackBeside(j *job) (room int, others []termsOf) {
+	planned := pl.ahead
+	left := j.policy.stackBudget(pl.meter.budget()) - planned.Past.Tokens
+	if j.row.From < planned.Head.Start { // it is shown among what is from before
+		left = min(left, j.policy.maxPast(pl.meter.budget())-transcript.NewSessionTokens)
 	}
 	if j.row.Kind == Rollup && j.extractive {
 		left = 0 // it folds again and again: no row should take most of the stack
 	}
-	known := make(map[string]termsOf, len(planned.head.Stack))
-	for _, other := range planned.head.Stack {
+	known := make(map[string]termsOf, len(planned.Head.Stack))
+	for _, other := range planned.Head.Stack {
 		if !other.Overlaps(j.row.Span) {
 			left -= other.Tokens
-			terms := c.terms[other.Text]
+			terms := pl.terms[other.Text]
 			if terms == nil {
 				terms = lazy.Value(func() []string { return words.Content(other.Text) })
 			}
@@ -151,8 +148,8 @@ func (c *Compactor) stackBeside(j *job) (room int, others []termsOf) {
 			others = append(others, terms)
 		}
 	}
-	c.terms = known
-	return j.policy.entryCap(c.budget(), left), others
+	pl.terms = known
+	return j.policy.entryCap(pl.meter.budget(), left), others
 }
 
 // aim returns the target length, in tokens, for a material that was read: a repair knows its span
@@ -166,7 +163,7 @@ func (j *job) aim(target int, material func() []summarize.Item) int {
 
 // byModel runs the worker's model, and the fallback, from the beginning, if its server fails. read
 // returns the material with at most most tokens in one item: each model has its own window.
-func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context.Context, most int) ([]summarize.Item, error)) (summarize.Summary, error) {
+func (m models) byModel(ctx context.Context, w worker, read func(ctx context.Context, most int) ([]summarize.Item, error)) (summarize.Summary, error) {
 	work := func(model llm.Model) (summarize.Summary, error) {
 		w, most := w.withModel(ctx, model)
 		items, err := read(ctx, min(most/2, summarize.MostOfMessage))
@@ -178,22 +175,22 @@ func (c *Compactor) byModel(ctx context.Context, w worker, read func(ctx context
 		w, most = w.withModel(ctx, model) // a short summary leaves more room for material
 		return w.run(ctx, items, min(most, w.piece()))
 	}
-	s, err := work(c.o.Worker)
+	s, err := work(m.worker)
 	failed := llm.KindOf(err) != "" || errors.Is(err, context.DeadlineExceeded)
-	if c.o.Fallback == nil || !failed || ctx.Err() != nil {
-		if err == nil && c.reports.byFallback.End() {
-			c.o.Log.Info("worker_model_recovered", "model", c.o.Worker.Name())
+	if m.fallback == nil || !failed || ctx.Err() != nil {
+		if err == nil && m.byFallback.End() {
+			m.log.Info("worker_model_recovered", "model", m.worker.Name())
 		}
 		return s, err
 	}
 	why := err
-	s, err = work(c.o.Fallback)
+	s, err = work(m.fallback)
 	if err != nil {
 		return s, err // reported as a failed compaction
 	}
-	s.Model = c.o.Fallback.Name()
-	c.o.Log.Log(ctx, c.reports.byFallback.Begin(), "worker_model_failed",
-		append([]any{"worker", c.o.Worker.Name(), "instead", s.Model}, llm.LogAttrs(why)...)...)
+	s.Model = m.fallback.Name()
+	m.log.Log(ctx, m.byFallback.Begin(), "worker_model_failed",
+		append([]any{"worker", m.worker.Name(), "instead", s.Model}, llm.LogAttrs(why)...)...)
 	return s, nil
 }
 

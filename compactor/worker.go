@@ -3,7 +3,6 @@ package compactor
 import (
 	"context"
 	"errors"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -18,7 +17,7 @@ import (
 
 // worker makes one summary with a model.
 type worker struct {
-	c        *Compactor
+	models   models
 	j        *job
 	record   Job
 	model    llm.Model
@@ -42,11 +41,13 @@ type worker struct {
 }
 
 // newWorker returns a worker for the job. The agent's own prompt is read here, once.
-func (c *Compactor) newWorker(j *job, record Job, target, limit int) worker {
-	w := worker{c: c, j: j, record: record, target: target, limit: limit, memories: j.policy.MaxMemories, savedTo: new(int64), texts: prompts.In(c.o.Language), agent: secrets.Mask(c.o.System), around: c.aroundOf(j.row)}
-	w.prompt = w.texts.Worker
-	if c.o.Prompt != nil {
-		if own := c.o.Prompt(); strings.TrimSpace(own) != "" {
+func (m models) newWorker(j *job, record Job, around around, target, limit int) worker {
+	w := worker{
+		models: m, j: j, record: record, target: target, limit: limit, memories: j.policy.MaxMemories, savedTo: new(int64),
+		texts: m.texts, agent: m.agent, around: around, prompt: m.texts.Worker,
+	}
+	if m.prompt != nil {
+		if own := m.prompt(); strings.TrimSpace(own) != "" {
 			w.prompt = own
 		}
 	}
@@ -178,13 +179,13 @@ func evenly(items []summarize.Item, most int) int {
 // something from time to time, and measures its speed.
 func (w worker) chunk(ctx context.Context, items []summarize.Item) (text string, err error) {
 	cost := w.frame() + summarize.CostOfItems(items)
-	started := w.c.o.Now()
+	started := w.models.now()
 	silence := time.Duration(w.j.policy.Timeout)
 	ctx, alive, stop := llm.WatchWork(ctx, silence, max(longestPiece, silence))
 	defer stop()
 	w.alive = alive
 	text, err = w.chunkWithRetry(ctx, items)
-	took := w.c.o.Now().Sub(started)
+	took := w.models.now().Sub(started)
 	switch {
 	case err == nil:
 		learntOf(w.model).Speed.Measured(cost+tokens.Estimate(text), took)
@@ -210,7 +211,7 @@ func (w worker) chunkWithRetry(ctx context.Context, items []summarize.Item) (tex
 		w.wrong = contradicted.Reasons()
 	}
 	if errors.As(err, &why) && why.Again(w.calls.made) && w.left() > 0 && (w.wrong != "" || w.lines.rest == "") {
-		w.c.o.Log.Debug("summary_refused", "reason", err)
+		w.models.log.Debug("summary_refused", "reason", err)
 		w.refusal = why
 		text, err = w.attempt(ctx, items)
 	}
@@ -239,23 +240,7 @@ const (
 	minPiece = 1000
 )
 
-// throughput returns how many tokens the model processes in the time aimed at for a piece.
-func (c *Compactor) throughput(model llm.Model) int {
-	speed := learntOf(model).Speed.PerSecond()
-	if speed <= 0 {
-		return math.MaxInt
-	}
-	return int(min(speed*aimedPiece.Seconds(), math.MaxInt32))
-}
-
 // piece returns how many tokens of material one request may contain at the model's speed.
 func (w worker) piece() int {
-	return max(w.c.throughput(w.model)-w.frame(), minPiece)
-}
-
-// pieceOf returns how many tokens to summarize ahead at once: one request's material, less
-// instructions and answer.
-func (c *Compactor) pieceOf(model llm.Model, p Policy) int {
-	fits := c.throughput(model) - tokens.Estimate(prompts.In(c.o.Language).Worker) - min(c.systemCost, maxAgentTokens) - requestCost
-	return max(fits/(100+p.TargetPct)*100, minPiece)
+	return max(throughput(w.model)-w.frame(), minPiece)
 }

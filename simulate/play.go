@@ -113,8 +113,7 @@ func (p *player) take(ctx context.Context, burst []Message) error {
 		if err != nil {
 			return err
 		}
-		p.engine.History().Append(list...)
-		p.engine.History().Stored()
+		p.engine.Received(list...)
 	}
 	if len(said) > 0 || slices.ContainsFunc(question, func(m Message) bool { return m.Addressed }) {
 		if err := p.answer(ctx, question, said); err != nil {
@@ -128,7 +127,6 @@ func (p *player) take(ctx context.Context, burst []Message) error {
 
 // answer replays the requests of a turn: one before each message of the bot.
 func (p *player) answer(ctx context.Context, question, said []Message) error {
-	history := p.engine.History()
 	end := len(said) - 1
 	var then compactor.Sent
 	known := false
@@ -136,7 +134,7 @@ func (p *player) answer(ctx context.Context, question, said []Message) error {
 		then, known = p.rec.Requests[said[end].Seq]
 	}
 	if len(question) > 0 {
-		history.Begin(contextOf(question, then, known), compactor.AnyVersion)
+		p.engine.BeginTurn(contextOf(question, then, known), compactor.AnyVersion)
 	}
 	for i, m := range said {
 		if m.Role == llm.RoleAssistant {
@@ -154,18 +152,18 @@ func (p *player) answer(ctx context.Context, question, said []Message) error {
 		}
 		p.advanceTo(at)
 		if i == end {
-			_, _ = history.Context() // as it is stored with the answer
+			_, _ = p.engine.TurnContext() // as it is stored with the answer
 		}
 		if err := p.records.Append(m.Message); err != nil {
 			return err
 		}
-		history.Append(m.Message)
+		p.engine.Add(m.Message)
 		p.said = m.Message
 	}
 	if !slices.ContainsFunc(said, isAnswer) { // it failed or was skipped: the question is context
 		p.advanceTo(p.now)
 	}
-	history.Answered()
+	p.engine.EndTurn()
 	return nil
 }
 

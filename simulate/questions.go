@@ -267,7 +267,7 @@ func (p *player) ask(ctx context.Context, s *searched) (*Found, error) {
 		summaries = append(summaries, row.Text)
 	}
 	told := NewTold(s.rarity, summaries...)
-	verbatim := p.engine.History().Shows()
+	verbatim := p.engine.View().Shows
 	there := func(seq int64) bool {
 		if verbatim(seq) {
 			return true

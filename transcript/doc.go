@@ -21,8 +21,9 @@
 // covers, the applied summaries, and what is being prepared. What else an operation needs
 // is an argument: see Stretch and Undoable.
 //
-// Head and Snapshot are what a store has of a conversation; Summary.Render is a summary as the prompt
-// shows it.
+// Head and Snapshot are what a store has of a conversation. View is what its prompt shows: the head, and the
+// verbatim messages with the turn contexts behind them, in a Shape. It is a value like State: each change returns the next
+// one. Rendering makes requests of views, each of which extends the last one until the head changes.
 //
 // The package has no I/O, locks, goroutines, globals or clock.
 package transcript

@@ -101,24 +101,8 @@ func (s Snapshot) State() *State {
 // nor summaries that only hide in memory.
 func NewState(head Head, verbatim []Message, jobs []Summary, next int64) *State {
 	s := New()
-	s.Version = head.Version
-	s.HeadVersion = head.Version
-	s.ClearedTo = head.ClearedTo
 	s.NextSeq = next
-	s.NextSummary = Unstored
-	s.SessionStart = head.Start
-	s.Spared = head.Spared
-	for _, session := range head.Earlier {
-		s.Sessions = append(s.Sessions, Span{From: session.From, To: session.To})
-		s.Summaries = append(s.Summaries, session.Rows...)
-	}
-	for _, row := range head.Stack {
-		if row.ID == 0 {
-			continue
-		}
-		s.Summaries = append(s.Summaries, row)
-		s.InSession += row.Messages
-	}
+	s.Messages = s.Messages.Append(verbatim...)
 	for _, row := range jobs {
 		if row.State == Running {
 			s.Running = append(s.Running, row)
@@ -126,9 +110,89 @@ func NewState(head Head, verbatim []Message, jobs []Summary, next int64) *State 
 			s.Prepared = append(s.Prepared, row)
 		}
 	}
-	s.Messages = s.Messages.Append(verbatim...)
-	s.InSession += len(verbatim)
+	s.setHead(head)
 	return s
+}
+
+// setHead takes the versions, positions and summaries of a head. Only functions that own s call it.
+func (s *State) setHead(head Head) {
+	s.Version = head.Version
+	s.HeadVersion = head.Version
+	s.ClearedTo = head.ClearedTo
+	s.NextSummary = Unstored
+	s.SessionStart = head.Start
+	s.Spared = head.Spared
+	s.Sessions = nil
+	s.Summaries = nil
+	for _, session := range head.Earlier {
+		s.Sessions = append(s.Sessions, Span{From: session.From, To: session.To})
+		s.Summaries = append(s.Summaries, session.Rows...)
+	}
+	s.InSession = len(s.Messages)
+	for _, row := range head.Stack {
+		if row.ID == 0 {
+			continue
+		}
+		s.Summaries = append(s.Summaries, row)
+		s.InSession += row.Messages
+	}
+}
+
+// Committed returns the state after a change of s that the store has written. The store's head has the IDs of new
+// summaries, and of earlier sessions only those that it loads.
+func (s *State) Committed(c Change, head Head) *State {
+	next := s.With(c)
+	if head.Version > s.HeadVersion {
+		next.setHead(head)
+		return next
+	}
+	next.Version = s.Version // no head has it
+	return next
+}
+
+// Stored returns the state with messages that are on disk now, up to the one before next. The version stays: an append
+// makes no change stale.
+func (s *State) Stored(next int64, messages ...Message) *State {
+	after := *s
+	after.Messages = s.Messages.Append(messages...)
+	after.InSession += len(messages)
+	after.NextSeq = max(s.NextSeq, next)
+	return &after
+}
+
+// WithPrepared returns the state with other prepared summaries, which the store has written already.
+func (s *State) WithPrepared(rows []Summary) *State {
+	next := *s
+	next.Prepared = rows
+	return &next
+}
+
+// NoteDeclined returns the state with what a model declined noted in a summary; id 0: in all of them.
+func (s *State) NoteDeclined(id int64, d Declined) *State {
+	next := *s
+	next.Summaries = declined(s.Summaries, id, d)
+	next.Prepared = declined(s.Prepared, id, d)
+	return &next
+}
+
+// NoteDeclined returns the view with what a model declined noted in a summary; id 0: in all of them. It looks the same.
+func (v View) NoteDeclined(id int64, d Declined) View {
+	v.Head.Stack = declined(v.Head.Stack, id, d)
+	v.Head.Earlier = slices.Clone(v.Head.Earlier)
+	for i := range v.Head.Earlier {
+		v.Head.Earlier[i].Rows = declined(v.Head.Earlier[i].Rows, id, d)
+	}
+	return v
+}
+
+func declined(rows []Summary, id int64, d Declined) []Summary {
+	rows = slices.Clone(rows)
+	for i := range rows {
+		if id == 0 || rows[i].ID == id {
+			rows[i].Declined = d
+		}
+	}
+	return rows
 }
 
 // Head returns what the State shows above the verbatim messages, without pins and inherited rows.

@@ -248,5 +248,5 @@ func repeats(text, other string) bool {
 
 func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// MinSummary is the minimum length of a summary, in tokens: below it nothing useful can be said.
-const MinSummary = 40
+// MinSummary is the minimum length of a summary, in tokens.
+const MinSummary = transcript.MinSummary

@@ -1,4 +1,4 @@
-package compactor
+package transcript
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 
 	"pgregory.net/rapid"
 )
@@ -34,7 +35,7 @@ func asks(text string) chat.Message {
 }
 
 // viewOf numbers messages, each list a turn, and renders them.
-func viewOf(turns ...[]chat.Message) (lines []line, view []llm.Message) {
+func viewOf(turns ...[]chat.Message) (lines []Shown, view []llm.Message) {
 	seq := int64(0)
 	for _, turn := range turns {
 		first := seq + 1
@@ -42,13 +43,13 @@ func viewOf(turns ...[]chat.Message) (lines []line, view []llm.Message) {
 			seq++
 			m.Seq = seq
 			m.Turn = first
-			lines = append(lines, lineOf(m, wide))
+			lines = append(lines, Show(m, wide))
 		}
 	}
 	return lines, rendered("system", "", lines, "")
 }
 
-var wide = shape{clipTo: 1 << 20, maxFirst: 1000, firstKeep: 1, kept: 3, minChars: 100, maxLines: 50}
+var wide = Shape{ClipTo: 1 << 20, MaxCopies: 1000, KeepFirst: 1, ResultsKept: 3, ResultMinChars: 100, ResultMaxLines: 50}
 
 // pairs formats the calls and results of a view: "call ab, a=1, b=2". Unusual arguments and native data follow the call.
 func pairs(view []llm.Message) string {
@@ -96,8 +97,7 @@ func TestEveryResultFollowsItsCall(t *testing.T) {
 		_, view := viewOf(tt.turns...)
 		check.Equal(t, tt.claim, pairs(view), tt.want)
 	}
-	check.That(t, lineOf(native, wide).tokens > lineOf(calls("a"), wide).tokens, "native data costs nothing")
-	check.Lacks(t, "material", materialOf(native, 1000)+materialOf(chat.Message{Role: llm.RoleAssistant, Text: "so", Native: native.Native}, 1000), "I think")
+	check.That(t, Show(native, wide).As.Tokens > Show(calls("a"), wide).As.Tokens, "native data costs nothing")
 	for name, tt := range map[string]struct {
 		head, now string
 		turns     [][]chat.Message
@@ -120,78 +120,29 @@ func TestEveryResultFollowsItsCall(t *testing.T) {
 	}
 }
 
-// A cut is always between turns: the rest is a view that a strict provider accepts, and calls leave
-// with their results and substitutes.
-func TestCutsKeepCallsWithResults(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
-		var all [][]chat.Message
-		for i := range rapid.IntRange(1, 6).Draw(rt, "turns") {
-			turn := []chat.Message{asks(fmt.Sprint("question ", i))}
-			for range rapid.IntRange(0, 3).Draw(rt, "steps") {
-				ids := []string{"a", "b", "c"}[:rapid.IntRange(1, 3).Draw(rt, "calls")]
-				turn = append(turn, calls(ids...))
-				for _, id := range ids {
-					if rapid.IntRange(0, 4).Draw(rt, "lost") > 0 {
-						turn = append(turn, resultTo(id, fmt.Sprintf("result of turn %d", i)))
-					}
-				}
-			}
-			all = append(all, append(turn, answer("so")))
-		}
-		lines, _ := viewOf(all...)
-		s := view{lines: lines, lineCost: costOf(lines)}
-		open := rapid.SampledFrom(lines).Draw(rt, "open").Turn
-		if rapid.Bool().Draw(rt, "is open") {
-			s.open = open
-		}
-		for need := range s.lineCost + 2 {
-			keep := rapid.IntRange(0, len(lines)+1).Draw(rt, "keep")
-			tail := rapid.IntRange(0, s.lineCost).Draw(rt, "tail")
-			sp := planSpan(s, need, tailLimits{keep, rapid.IntRange(0, len(lines)+1).Draw(rt, "turns"), tail})
-			left := lines[len(sp.lines):]
-			check.Require(rt, len(left) == 0 || left[0].Role == llm.RoleUser, "the rest does not start with a user")
-			for _, l := range sp.lines {
-				check.Require(rt, s.open == 0 || l.Turn < s.open, "the cut %d is inside the open turn %d", l.Seq, s.open)
-			}
-			calls := 0
-			results := 0
-			for _, l := range left {
-				calls += len(l.Calls)
-			}
-			for _, m := range rendered("", "", left, "") {
-				if m.Role == llm.RoleTool {
-					results++
-				}
-			}
-			check.Require(rt, results == calls, "got %d calls and %d results left", calls, results)
-		}
-	})
-}
-
 func TestWhichToolResultsAreCleared(t *testing.T) {
 	long := strings.Repeat("word ", 100)
 	sh := wide
 	shown := func(tool, text string) string {
-		return lineOf(chat.Message{Role: llm.RoleTool, Seq: 7, CallID: "a", Tool: tool, Text: text}, sh).result.gone.text
+		return Show(chat.Message{Role: llm.RoleTool, Seq: 7, CallID: "a", Tool: tool, Text: text}, sh).result.cleared.Text
 	}
 	check.Equal(t, "an old result", shown("look", long), "[Previous: used look (#7)]")
 	for _, tool := range chat.MemoryTools {
 		check.Equal(t, fmt.Sprintf("result of %s", tool), shown(tool, long), long)
 	}
 	check.Equal(t, "a failure", shown("look", "Error: no such file: tea.txt\n"+long), "[Previous: used look (#7)] Error: no such file: tea.txt")
-	check.Lacks(t, "a short result", shown("look", strings.Repeat("x", sh.minChars-1)), "Previous")
+	check.Lacks(t, "a short result", shown("look", strings.Repeat("x", sh.ResultMinChars-1)), "Previous")
 	t.Run("each form is at most as large as the one before", func(t *testing.T) {
 		rapid.Check(t, func(rt *rapid.T) {
-			sh := shape{
-				clipTo: rapid.IntRange(0, 400).Draw(rt, "clip"), kept: rapid.IntRange(0, 5).Draw(rt, "kept"),
-				minChars: rapid.IntRange(0, 200).Draw(rt, "chars"), maxLines: rapid.IntRange(1, 20).Draw(rt, "lines"),
+			sh := Shape{
+				ClipTo: rapid.IntRange(0, 400).Draw(rt, "clip"), ResultsKept: rapid.IntRange(0, 5).Draw(rt, "kept"),
+				ResultMinChars: rapid.IntRange(0, 200).Draw(rt, "chars"), ResultMaxLines: rapid.IntRange(1, 20).Draw(rt, "lines"),
 			}
 			text := rapid.StringN(0, 600, -1).Draw(rt, "text")
-			r := lineOf(chat.Message{Role: llm.RoleTool, CallID: "a", Tool: rapid.SampledFrom([]string{"look", "a_tool_with_a_very_long_name_indeed", "recall"}).Draw(rt, "tool"), Text: text}, sh).result
-			check.Require(rt, r.brief.tokens <= r.whole.tokens && r.gone.tokens <= r.brief.tokens, "%+v", r)
-			again := lineOf(chat.Message{Role: llm.RoleTool, CallID: "a", Tool: "look", Text: text}, sh)
-			check.Require(rt, again.text == lineOf(*again.Message, sh).text, "the same message is rendered in two ways")
+			r := Show(chat.Message{Role: llm.RoleTool, CallID: "a", Tool: rapid.SampledFrom([]string{"look", "a_tool_with_a_very_long_name_indeed", "recall"}).Draw(rt, "tool"), Text: text}, sh).result
+			check.Require(rt, r.brief.Tokens <= r.whole.Tokens && r.cleared.Tokens <= r.brief.Tokens, "%+v", r)
+			again := Show(chat.Message{Role: llm.RoleTool, CallID: "a", Tool: "look", Text: text}, sh)
+			check.Require(rt, again.As.Text == Show(*again.Message, sh).As.Text, "the same message is rendered in two ways")
 		})
 	})
 	t.Run("the newest results stay, the last one whole", func(t *testing.T) {
@@ -207,14 +158,14 @@ func TestWhichToolResultsAreCleared(t *testing.T) {
 		forms := ""
 		freed := 0
 		for i, l := range lines {
-			freed += before[i].tokens - l.tokens
+			freed += before[i].As.Tokens - l.As.Tokens
 			switch {
 			case l.result == nil:
-			case l.text == l.result.gone.text:
+			case l.As.Text == l.result.cleared.Text:
 				forms += "-"
-			case l.text == l.result.whole.text:
+			case l.As.Text == l.result.whole.Text:
 				forms += "w"
-			case strings.Contains(l.text, "30 lines left out") || strings.Contains(l.text, "31 lines left out"):
+			case strings.Contains(l.As.Text, "30 lines left out") || strings.Contains(l.As.Text, "31 lines left out"):
 				forms += "b"
 			}
 		}
@@ -239,22 +190,10 @@ func TestShrunkArgumentsAreValid(t *testing.T) {
 
 // rendered returns the messages of renderMessages, with a context after the last user message, and
 // adjacent user messages joined as a protocol joins them.
-func rendered(system, head string, lines []line, now string) []llm.Message {
-	s := view{headText: head, lines: lines}
+func rendered(system, head string, lines []Shown, now string) []llm.Message {
+	v := View{HeadText: head, Messages: lines}
 	if i := lastOfUser(lines); now != "" && i >= 0 {
-		s.contexts = []turnContext{contextOf(Context{Seq: lines[i].Seq, Text: now})}
+		v.contexts = []shownContext{showContext(Context{Seq: lines[i].Seq, Text: now})}
 	}
-	return joined(new(rendering).next(system, s))
-}
-
-func joined(blocks []llm.Message) (messages []llm.Message) {
-	for _, b := range blocks {
-		if n := len(messages) - 1; n >= 0 && b.Role == llm.RoleUser && messages[n].Role == llm.RoleUser {
-			messages[n].Text += "\n\n" + b.Text
-			messages[n].Images = slices.Concat(messages[n].Images, b.Images)
-			continue
-		}
-		messages = append(messages, b)
-	}
-	return messages
+	return llmtest.Joined(v.Render(system))
 }

@@ -1,0 +1,112 @@
+package compactor
+
+import (
+	"errors"
+	"log/slog"
+	"runtime/debug"
+
+	"cairn/internal/observe"
+	"cairn/llm"
+)
+
+// reports tells owner and operator what happens: events, and log lines. It keeps the last events, for Status, and the
+// incidents that were logged and must not be logged again.
+type reports struct {
+	log    *slog.Logger
+	hook   func(Event) // see Options.After
+	window func() int  // the model's, in tokens
+	worker llm.Model   // may be nil
+
+	last      Event // the last event that ended something
+	failed    Event // the last failure since a summary was applied
+	appliedAt int64 // the next seq when messages were last summarized; 0: not yet
+
+	byModel, byExtractive observe.Incident // jobs of a model fail; jobs of the extractive summarizer fail
+	tooLarge              observe.Incident // nothing more can be hidden
+	paused                observe.Incident // compactions free too little
+}
+
+func newReports(o Options) reports {
+	return reports{log: o.Log, hook: o.After, window: o.Window, worker: o.Worker}
+}
+
+// event returns an event about a row.
+func (r *reports) event(row Summary, state EventState) Event {
+	return Event{
+		ID: row.ID, State: state, Trigger: row.Trigger, Kind: row.Kind, By: row.By,
+		From: row.From, To: row.To, Messages: row.Messages, Window: r.window(), Summary: row.Marked(), Error: row.Error,
+	}
+}
+
+// write notes an event and logs it; next is the seq of the next message.
+func (r *reports) write(e Event, next int64) {
+	r.note(e, next)
+	if e.State == EventApplied {
+		r.log.Info("compaction_applied", "event", e)
+	} else {
+		r.log.Debug("compaction", "event", e)
+	}
+}
+
+// after calls Options.After.
+func (r *reports) after(e Event) {
+	defer recoverCallback(r.log, "after")
+	if r.hook != nil {
+		r.hook(e)
+	}
+}
+
+// recoverCallback logs a panic in a callback.
+func recoverCallback(log *slog.Logger, callback string) {
+	if p := recover(); p != nil {
+		log.Error("callback_panicked", "callback", callback, "panic", p, "stack", string(debug.Stack()))
+	}
+}
+
+// levelFor returns the level at which to log a failure of a model's or the extractive
+// summarizer's job. A spent budget is reported where it is spent; a server that is down is one
+// incident for turns and summaries of all conversations.
+func (r *reports) levelFor(err error, ofModel bool) slog.Level {
+	switch {
+	case !ofModel:
+		return r.byExtractive.Begin()
+	case errors.Is(err, ErrSpent):
+		return slog.LevelDebug
+	case llm.OfServer(err):
+		return learntOf(r.worker).Down.Begin()
+	}
+	return r.byModel.Begin()
+}
+
+// worked ends the incident that a successful job resolves.
+func (r *reports) worked(j *job) {
+	incident := &r.byModel
+	if j.extractive {
+		incident = &r.byExtractive
+	}
+	ended := incident.End()
+	if !j.extractive {
+		ended = learntOf(r.worker).Down.End() || ended
+	}
+	if ended {
+		r.log.Info("compactions_recovered", "by", j.row.By)
+	}
+}
+
+func (r *reports) note(e Event, next int64) {
+	switch e.State {
+	case EventStarted, EventPrepared, EventScheduled:
+		return
+	case EventFailed:
+		r.failed = e
+	case EventApplied:
+		if e.Kind == Placeholder {
+			break
+		}
+		r.failed = Event{}
+		if e.Kind == Leaf && e.Trigger != OnRepair {
+			r.appliedAt = next
+		}
+	}
+	r.last = e
+}
