@@ -76,17 +76,17 @@ func (h *Hub) spell(name, text string) string {
 
 // newCall returns a call by a person in a conversation, without a command.
 func newCall(c *conversation, who Person) *command.Call {
-	return &command.Call{Who: who, Records: c.records, Rules: c.hub.access.Rules(), Speaker: c.speaker(), Conversation: host{c}, Log: c.log}
+	return &command.Call{Who: who, Records: c.records, Rules: c.hub.access.Rules(), Speaker: c.speaker(), Conversation: commandHost{c}, Log: c.log}
 }
 
-// host is what commands see of a conversation, which stays in memory while they run.
-type host struct{ c *conversation }
+// commandHost is what commands see of a conversation, which stays in memory while they run.
+type commandHost struct{ c *conversation }
 
-var _ command.Conversation = host{}
+var _ command.Conversation = commandHost{}
 
-func (h host) operator() Operator { return h.c.hub.Operator() }
+func (h commandHost) operator() Operator { return h.c.hub.Operator() }
 
-func (h host) Setup(ctx context.Context) (command.Setup, error) {
+func (h commandHost) Setup(ctx context.Context) (command.Setup, error) {
 	agent, err := h.c.current(ctx)
 	if err != nil {
 		return command.Setup{}, err
@@ -105,22 +105,22 @@ func (h host) Setup(ctx context.Context) (command.Setup, error) {
 	return setup, nil
 }
 
-func (h host) SettingsChanged() { h.c.hub.rereadSettings(h.c.records) }
+func (h commandHost) SettingsChanged() { h.c.hub.rereadSettings(h.c.records) }
 
-func (h host) ToolsChanged() {
+func (h commandHost) ToolsChanged() {
 	h.c.inbox.post(h.c.reread)
 	h.c.hub.postThreads(h.c.name, (*conversation).reread)
 }
 
-func (h host) Remembered(id int64, kind, content string) { h.c.remembered(id, kind, content) }
+func (h commandHost) Remembered(id int64, kind, content string) { h.c.remembered(id, kind, content) }
 
-func (h host) Forget(ctx context.Context, who privacy.Who, in []*store.Conversation) (<-chan error, error) {
+func (h commandHost) Forget(ctx context.Context, who privacy.Who, in []*store.Conversation) (<-chan error, error) {
 	return h.c.hub.forgetPerson(ctx, who, in...)
 }
 
-func (h host) Status() compactor.Status { return (*h.c.engineStatus.Load())() }
+func (h commandHost) Status() compactor.Status { return (*h.c.engineStatus.Load())() }
 
-func (h host) Context(ctx context.Context, speaker sentences.Speaker) (report.Context, error) {
+func (h commandHost) Context(ctx context.Context, speaker sentences.Speaker) (report.Context, error) {
 	now, err := h.operator().contextIn(ctx, h.c.name, speaker)
 	if err == nil {
 		now.Usage, err = h.operator().Spending(ctx, h.c.name)
@@ -128,13 +128,13 @@ func (h host) Context(ctx context.Context, speaker sentences.Speaker) (report.Co
 	return now, err
 }
 
-func (h host) Compact(ctx context.Context, request compactor.Requested) (compactor.Event, error) {
+func (h commandHost) Compact(ctx context.Context, request compactor.Requested) (compactor.Event, error) {
 	return h.c.compact(ctx, request)
 }
 
-func (h host) Undo() (compactor.Event, error) { return h.c.undo() }
+func (h commandHost) Undo() (compactor.Event, error) { return h.c.undo() }
 
-func (h host) Rewrite(summary int64, line int, text string, by compactor.Writer) (event compactor.Event, err error) {
+func (h commandHost) Rewrite(summary int64, line int, text string, by compactor.Writer) (event compactor.Event, err error) {
 	var failed error
 	err = h.c.tryDo(func(e *compactor.Compactor) {
 		event, failed = compactor.RewriteLine(h.c.hub.ctx, e, summary, line, text, by)
@@ -143,7 +143,7 @@ func (h host) Rewrite(summary int64, line int, text string, by compactor.Writer)
 	return event, cmp.Or(err, failed)
 }
 
-func (h host) Recap(who Person, focus string) (write func(context.Context) (compactor.Recap, error), allowed bool) {
+func (h commandHost) Recap(who Person, focus string) (write func(context.Context) (compactor.Recap, error), allowed bool) {
 	allowed, _ = h.c.hub.access.TakeTurn([]string{who.ID}, true)
 	operator := h.operator()
 	name := h.c.name
@@ -152,11 +152,11 @@ func (h host) Recap(who Person, focus string) (write func(context.Context) (comp
 	}, allowed
 }
 
-func (h host) StartSession(ctx context.Context) (wanted, later bool, err error) {
+func (h commandHost) StartSession(ctx context.Context) (wanted, later bool, err error) {
 	return h.c.wantSession(ctx)
 }
 
-func (h host) Stop() (stopped bool) {
+func (h commandHost) Stop() (stopped bool) {
 	for _, name := range h.answeredHere() {
 		if turn := h.operator().turnIn(name); turn != nil {
 			turn.cancel(errStopped)
@@ -166,7 +166,7 @@ func (h host) Stop() (stopped bool) {
 	return false
 }
 
-func (h host) Approve(code, by string, allow bool) (text string, ok bool) {
+func (h commandHost) Approve(code, by string, allow bool) (text string, ok bool) {
 	for _, name := range h.answeredHere() {
 		text, ok = h.operator().Approve(name, code, by, allow)
 		if ok {
@@ -178,7 +178,7 @@ func (h host) Approve(code, by string, allow bool) (text string, ok bool) {
 
 // answeredHere returns the conversations whose answers people see here: this one, and for a thread the one above
 // while it answers the message that the thread hangs on. Slack shows that answer in the thread.
-func (h host) answeredHere() []string {
+func (h commandHost) answeredHere() []string {
 	place := chat.ParsePlace(h.c.name)
 	question := place.Thread
 	if question == "" {
@@ -191,25 +191,27 @@ func (h host) answeredHere() []string {
 	return []string{h.c.name, place.String()}
 }
 
-func (h host) Pause(ctx context.Context, everywhere bool, by Person) error {
+func (h commandHost) Pause(ctx context.Context, everywhere bool, by Person) error {
 	return h.operator().Pause(ctx, h.scope(everywhere), by)
 }
 
-func (h host) Resume(ctx context.Context, everywhere bool) error {
+func (h commandHost) Resume(ctx context.Context, everywhere bool) error {
 	return h.operator().Resume(ctx, h.scope(everywhere))
 }
 
 // scope is where a pause begins or ends.
-func (h host) scope(all bool) string {
+func (h commandHost) scope(all bool) string {
 	if all {
 		return everywhere
 	}
 	return h.c.name
 }
 
-func (h host) WhySilent(ctx context.Context) string { return h.operator().WhySilent(ctx, h.c.name) }
+func (h commandHost) WhySilent(ctx context.Context) string {
+	return h.operator().WhySilent(ctx, h.c.name)
+}
 
-func (h host) StartTask(ctx context.Context, agent, text string, by Person) (store.Task, error) {
+func (h commandHost) StartTask(ctx context.Context, agent, text string, by Person) (store.Task, error) {
 	write := func() (store.NewTask, error) { return h.c.newTask(ctx, spawning{Agent: agent, Task: text}, nil) }
 	n, err := write()
 	if err != nil {
@@ -219,7 +221,7 @@ func (h host) StartTask(ctx context.Context, agent, text string, by Person) (sto
 	return h.c.begin(ctx, n, write)
 }
 
-func (h host) StopTask(ctx context.Context, task store.Task, by Person) error {
+func (h commandHost) StopTask(ctx context.Context, task store.Task, by Person) error {
 	records, err := h.c.hub.o.Store.Find(ctx, task.Conversation)
 	if err != nil {
 		return err

@@ -48,13 +48,7 @@ func (c *conversation) forgetFocus() {
 // with what is left when the hub closes. The result is sent when it has ended.
 func (h *Hub) eraseAll(author string, in ...*store.Conversation) <-chan error {
 	end := make(chan error, 1)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.closed {
-		end <- ErrClosed
-		return end
-	}
-	h.owners.Go(func() {
+	started := h.background(func() {
 		var failed error
 		for _, records := range in {
 			err := h.erase(author, records)
@@ -65,6 +59,9 @@ func (h *Hub) eraseAll(author string, in ...*store.Conversation) <-chan error {
 		}
 		end <- failed
 	})
+	if !started {
+		end <- ErrClosed
+	}
 	return end
 }
 

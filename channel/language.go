@@ -52,13 +52,6 @@ func (h *Hub) speaker(conversation, language string) sentences.Speaker {
 	return sentences.Speaker{Language: language, Spelling: func(text string) string { return h.spell(conversation, text) }}
 }
 
-// translated, spell and sayf are the methods of speaker.
-func (c *conversation) translated(text string) string { return c.speaker().Translate(text) }
-func (c *conversation) spell(text string) string      { return c.speaker().Say(text) }
-func (c *conversation) sayf(format string, args ...any) string {
-	return c.speaker().Sayf(format, args...)
-}
-
 // errPeople returns an error with a sentence for the person who asked, or for the model that called a tool.
 func errPeople(sentence string) error { return sentences.Problem{Text: sentence} }
 

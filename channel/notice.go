@@ -111,7 +111,7 @@ func (c *conversation) notify(ctx context.Context, id, text string) error {
 
 // tryNotify posts a notice that is not worth more than a log line if it cannot be posted.
 func (c *conversation) tryNotify(ctx context.Context, id, text string) {
-	if err := c.notify(ctx, id, c.translated(text)); err != nil {
+	if err := c.notify(ctx, id, c.speaker().Translate(text)); err != nil {
 		c.log.Warn("notify_failed", "notice", id, "error", err)
 	}
 }
@@ -163,7 +163,7 @@ func (c *conversation) warnOwner(ctx context.Context, turn store.Turn) {
 				text = "(%s is used up: %s of %s. I will answer again from %s on, or once it is raised.)"
 			}
 			ends := chat.ZonedTime(b.Ends())
-			err = c.notify(ctx, id, c.sayf(text, b.Setting, prices.Money(b.Spent), prices.Money(b.Limit), ends))
+			err = c.notify(ctx, id, c.speaker().Sayf(text, b.Setting, prices.Money(b.Spent), prices.Money(b.Limit), ends))
 		}
 		if err != nil {
 			c.log.Warn("notify_owner_failed", "setting", b.Setting, "error", err)

@@ -150,7 +150,7 @@ func (c *conversation) putOff(ctx context.Context, row store.Turn, tell bool) er
 		return t.pass(ctx)
 	}
 	t.attempt = t.newAttempt()
-	return t.fail(ctx, c.sayf("One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", c.hub.access.Rules().TurnsPerMinute))
+	return t.fail(ctx, c.speaker().Sayf("One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", c.hub.access.Rules().TurnsPerMinute))
 }
 
 // ended counts a turn that was answered or failed.

@@ -206,7 +206,7 @@ func (s *sender) dropPiece(ctx context.Context, piece store.Piece, id string, fa
 		}
 		s.c.hub.explain(s.c.name, why, asked)
 	case !piece.Failure:
-		text := s.c.spell("I could not send all of an answer here: the platform rejected it. It is saved in my history; ask again, perhaps in other words.")
+		text := s.c.speaker().Say("I could not send all of an answer here: the platform rejected it. It is saved in my history; ask again, perhaps in other words.")
 		if err := s.c.notify(ctx, id, text); err != nil {
 			return err
 		}

@@ -157,7 +157,7 @@ func (c *conversation) approve(ctx context.Context, t llm.Tool, arguments json.R
 	}
 	waits(asked)
 	defer waits(nil)
-	text := c.sayf("(May I call %s with %s? /allow %s or /deny %s. I wait %d minutes.)", asked.Tool, literal(asked.Arguments), asked.Code, asked.Code, int(approvalTime.Minutes()))
+	text := c.speaker().Sayf("(May I call %s with %s? /allow %s or /deny %s. I wait %d minutes.)", asked.Tool, literal(asked.Arguments), asked.Code, asked.Code, int(approvalTime.Minutes()))
 	if err := c.notify(ctx, approvalPrefix+asked.Code+"."+c.language(), text); err != nil {
 		return err
 	}

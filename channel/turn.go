@@ -40,7 +40,7 @@ type turn struct {
 	store.Turn
 	site
 	*answerer
-	turnHost
+	host
 
 	life     context.Context         // ends when the hub closes; /stop does not end it
 	cancel   context.CancelCauseFunc // of the context in which it runs
@@ -60,8 +60,8 @@ type turn struct {
 	attempt *attempt      // the one that runs, or the last; nil: none has begun
 }
 
-// turnHost is what a turn needs of the conversation that it is in.
-type turnHost interface {
+// host is what a turn needs of the conversation that it is in.
+type host interface {
 	owner
 	check()
 
@@ -100,7 +100,7 @@ func (c *changes) note() {
 // newTurn returns a turn that has not started.
 func (c *conversation) newTurn(row store.Turn) *turn {
 	return &turn{
-		Turn: row, site: c.site, answerer: &c.answerer, turnHost: c,
+		Turn: row, site: c.site, answerer: &c.answerer, host: c,
 		life: c.hub.ctx, failures: &c.failures, sender: &c.sender, usage: &c.usage, calls: c.calls,
 		shown: &c.published, outcome: observe.Passed,
 	}

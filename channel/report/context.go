@@ -70,7 +70,9 @@ type Past struct {
 
 // NewContext returns the report of a conversation, with sentences of a speaker. What cannot be read is left out. It may ask
 // the model's server.
-func NewContext(ctx context.Context, g compactor.Status, records *store.Conversation, agent string, model llm.Model, speaker sentences.Speaker) Context {
+func NewContext(
+	ctx context.Context, g compactor.Status, records *store.Conversation, agent string, model llm.Model, speaker sentences.Speaker,
+) Context {
 	window := model.Window(ctx)
 	counts, _ := records.Transcript().Counts(ctx)
 	open, _ := records.Tasks().Open(ctx)

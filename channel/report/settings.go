@@ -52,7 +52,9 @@ func Settable(key string) bool { return !slices.Contains(fileOnly, key) }
 // ReadSettings returns the values that a conversation is compacted by, in the order of compactor.Keys, and those set for it that
 // conflict with the settings file and are ignored. file is the policy in the file, and origin says where the file sets a key,
 // "" if it does not; a nil origin knows of none.
-func ReadSettings(ctx context.Context, records *store.Conversation, file compactor.Policy, origin func(key string) string) (all []Setting, ignored []*compactor.FieldError, err error) {
+func ReadSettings(
+	ctx context.Context, records *store.Conversation, file compactor.Policy, origin func(key string) string,
+) (all []Setting, ignored []*compactor.FieldError, err error) {
 	set, err := records.Settings().Set(ctx)
 	if err != nil {
 		return nil, nil, err

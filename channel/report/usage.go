@@ -44,7 +44,9 @@ type Spending struct {
 
 // ReadSpending reads what a conversation's models were used for. The model answers in it, by the policy; all are the budgets of
 // the bot. It may ask the model's server.
-func ReadSpending(ctx context.Context, records *store.Conversation, model llm.Model, policy compactor.Policy, list prices.List, all ...access.Budget) (*Spending, error) {
+func ReadSpending(
+	ctx context.Context, records *store.Conversation, model llm.Model, policy compactor.Policy, list prices.List, all ...access.Budget,
+) (*Spending, error) {
 	used, err := records.Turns().Usage(ctx)
 	if err != nil {
 		return nil, err
