@@ -33,7 +33,7 @@ func (d Deletions) DropInherited(id string) {
 // ThreadsQuoting returns the threads with messages, waiting ones included, that quote a message, by its platform ID.
 func (d Deletions) ThreadsQuoting(id string) []*Conversation {
 	return d.tx.Conversations(`WHERE c.name >= ?1 || '/' AND c.name < ?1 || '0' -- which comes right after /
-		AND (EXISTS (SELECT 1 FROM messages INDEXED BY messages_quotes WHERE conversation = c.id AND reply_to = ?2 AND quote <> '')
+		AND (EXISTS (SELECT 1 FROM messages WHERE conversation = c.id AND reply_to = ?2 AND quote <> '')
 		OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id AND reply_to = ?2 AND quote <> ''))`, d.c.name, id)
 }
 
@@ -55,7 +55,7 @@ func (d Deletions) CloseTurn(turn int64) {
 // DropReasoning deletes all stored reasoning from a message on.
 func (d Deletions) DropReasoning(from int64) {
 	low, high := d.c.RowRange(from, MaxSeq)
-	d.tx.Do("UPDATE messages INDEXED BY messages_reasoning SET native = '' WHERE id BETWEEN ? AND ? AND native <> ''", low, high)
+	d.tx.Do("UPDATE messages SET native = '' WHERE id BETWEEN ? AND ? AND native <> ''", low, high)
 }
 
 const (
@@ -88,7 +88,7 @@ func (d Deletions) HasTerm(term string) bool {
 
 // Quoting returns the messages that quote a message, by its platform ID.
 func (ms Messages) Quoting(id string) []chat.Message {
-	return ms.rows().MessagesOf("messages INDEXED BY messages_quotes", 1, MaxSeq,
+	return ms.rows().Messages(1, MaxSeq,
 		"AND conversation = ? AND reply_to = ? AND quote <> ''", ms.c.id, id)
 }
 

@@ -15,7 +15,7 @@ func (t *Tx) Directory() Directory { return Directory{t} }
 // With returns the conversations of a connector in which something about a person is stored.
 func (d Directory) With(connector string, who Person) []*Conversation {
 	return d.tx.Conversations(`WHERE name >= ?1 || ':' AND name < ?1 || ';' AND id IN (
-			SELECT conversation FROM messages INDEXED BY messages_author WHERE author_id = ?2 AND role = 'user'
+			SELECT conversation FROM messages WHERE author_id = ?2 AND role = 'user'
 			UNION SELECT conversation FROM inbox WHERE author_id = ?2
 			UNION SELECT parent FROM tasks WHERE author = ?2
 			UNION SELECT conversation FROM overrides WHERE `+typedBy+`

@@ -19,7 +19,10 @@ const (
 	LockName       = lockName
 	MadeWith       = madeWith
 	MostOfName     = maxAuthorBytes
+	NamesOf        = namesOf
+	NamesOut       = namesOut
 	NewestSummary  = newestSummary
+	QuotedOf       = quotedOf
 	Asked          = asked
 	OfPins         = ofPins
 	ReaderPragmas  = readerPragmas

@@ -43,7 +43,7 @@ func (ms Messages) Spoken(from, to int64) []chat.Message {
 
 // Named returns the message of a person with a platform ID, if there is one.
 func (ms Messages) Named(id string) []chat.Message {
-	return ms.rows().MessagesOf("messages INDEXED BY messages_platform", 1, MaxSeq,
+	return ms.rows().Messages(1, MaxSeq,
 		"AND conversation = ? AND platform_id = ? AND role = 'user'", ms.c.id, id)
 }
 
@@ -57,6 +57,6 @@ func (ms Messages) Since(at time.Time, before int64) (seq int64) {
 // Asker returns the name of the last person who addressed the bot in a turn; "": no person did.
 func (ms Messages) Asker(turn int64) string {
 	low, high := ms.c.RowRange(turn, MaxSeq)
-	return Get[string](ms.tx, `SELECT author FROM messages INDEXED BY messages_addressed
+	return Get[string](ms.tx, `SELECT author FROM messages
 			WHERE addressed = 1 AND turn = ? AND id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1`, turn, low, high)
 }

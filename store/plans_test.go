@@ -8,6 +8,8 @@ import (
 	"cairn/testkit/storetest"
 )
 
+const byAuthor = "messages_author (author_id=? AND rowid>"
+
 // plans are queries of messages, compactions, the outbox and memories, with the index by which each should run.
 var plans = []struct{ query, by string }{
 	{"SELECT seq FROM messages WHERE " + store.Own + " AND answered = 0 ORDER BY id LIMIT 1", "messages_waiting (id>"},
@@ -37,6 +39,25 @@ var plans = []struct{ query, by string }{
 		"SELECT seq FROM messages WHERE conversation = ?1 AND role = 'assistant' AND platform_id <> '' AND platform_id = 'reply-3'",
 		"messages_replies (conversation=? AND platform_id=?)",
 	},
+	{"SELECT count(*) FROM messages WHERE author_id = ?2 AND role = 'user' AND " + store.Own + " AND deleted_at IS NULL", byAuthor},
+	{
+		"SELECT id FROM messages WHERE " + store.Own + " AND author_id = 'u1' AND role = 'user' AND deleted_at IS NULL ORDER BY id LIMIT 1 OFFSET 99",
+		byAuthor,
+	},
+	{"UPDATE messages SET author = '' WHERE " + store.Own + " AND author_id = 'u1' AND role = 'user' AND deleted_at IS NOT NULL", byAuthor},
+	{store.NamesOf, "messages_author (author_id=?)"},
+	{store.NamesOut, byAuthor},
+	{store.QuotedOf, byAuthor},
+	{store.QuotedOf, "messages_quotes (conversation=?)"},
+	{
+		"SELECT text FROM messages WHERE " + store.Own + " AND conversation = ?1 AND reply_to = 'm1' AND quote <> ''",
+		"messages_quotes (conversation=? AND reply_to=?",
+	},
+	{
+		"SELECT text FROM messages WHERE " + store.Own + " AND conversation = ?1 AND platform_id = 'm1' AND role = 'user'",
+		"messages_platform (conversation=? AND platform_id=?",
+	},
+	{"UPDATE messages SET native = '' WHERE " + store.Own + " AND native <> ''", "messages_reasoning (id>"},
 	{store.LatestApplied, "compactions_applied (conversation=?"},
 	{store.NewestSummary, "compactions_to (conversation=?)"},
 	{"SELECT conversation FROM compactions WHERE state = 'applied' AND (owed = 1 OR kind = 'placeholder')", "compactions_owed"},
@@ -64,7 +85,7 @@ func TestQueriesUseTheirIndexes(t *testing.T) {
 					storetest.Run(t, s, "ANALYZE")
 				}
 				for _, plan := range plans {
-					storetest.WantPlan(t, s, plan.query, plan.by, 1, 1)
+					storetest.WantPlan(t, s, plan.query, plan.by, 1, 1, 1, 1)
 				}
 			})
 		}
@@ -78,10 +99,10 @@ func fillTables(t *testing.T, s *store.Store) {
 	const rows = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) "
 	for _, script := range []string{
 		`INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to, calls, call_id, tool, native,
-			said_at, saved_at, addressed, answered, attempts, tokens, context, changed_with, deleted_at) ` + rows +
+			said_at, saved_at, addressed, answered, attempts, tokens, context, changed_with, deleted_at, quote) ` + rows +
 			`SELECT c.id << 32 | i, i, CASE i % 3 WHEN 0 THEN 'user' WHEN 1 THEN 'assistant' ELSE 'tool' END, 'm' || i, 'u' || (i % 7), 'Ann',
-			'text of some words', '', '', '', '', '', iif(i % 50 = 1, 'x', ''), i, i, i % 10 = 0, iif(i > 4998, 0, 2), 0, 9,
-			iif(i > 4990, 'c', ''), iif(i % 70 = 0, i, NULL), iif(i % 140 = 0, i, NULL) FROM n, conversations c`,
+			'text of some words', '', 'm1', '', '', '', iif(i % 50 = 1, 'x', ''), i, i, i % 10 = 0, iif(i > 4998, 0, 2), 0, 9,
+			iif(i > 4990, 'c', ''), iif(i % 70 = 0, i, NULL), iif(i % 140 = 0, i, NULL), iif(i % 99 = 0, 'q', '') FROM n, conversations c`,
 		`INSERT INTO compactions (conversation, state, trigger, level, from_seq, to_seq, from_at, to_at, messages, children, text, tokens,
 			created_at, ended_at, next_seq, version, cleared_before, owed) ` + rows +
 			`SELECT c.id, iif(i > 4990, 'applied', 'rolled_up'), 'background', 0, i, i, i, i, 1, '', 'sum', 20, i, i, i + 30, i, 0, i % 500 = 0

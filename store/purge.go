@@ -52,10 +52,10 @@ func (p Purge) Threads() []*Conversation {
 // QuotedIn returns the platform IDs of the conversation's messages, and of its replies, that messages of a thread quote.
 func (p Purge) QuotedIn(thread *Conversation) []string {
 	return Values[string](p.tx, `WITH quoting (id) AS (
-			SELECT reply_to FROM messages INDEXED BY messages_quotes WHERE conversation = ?2 AND quote <> ''
+			SELECT reply_to FROM messages WHERE conversation = ?2 AND quote <> ''
 			UNION SELECT reply_to FROM inbox WHERE conversation = ?2 AND quote <> '')
 			SELECT q.id FROM quoting q WHERE EXISTS (SELECT 1 FROM messages WHERE `+Own+` AND platform_id = q.id)
-			OR EXISTS (SELECT 1 FROM outbox INDEXED BY outbox_platform WHERE conversation = ?1 AND platform_id = q.id AND platform_id <> '')`, p.c.id, thread.id)
+			OR EXISTS (SELECT 1 FROM outbox WHERE conversation = ?1 AND platform_id = q.id AND platform_id <> '')`, p.c.id, thread.id)
 }
 
 // NoteGone notes the platform IDs of all messages of people, so that none is delivered or read from the platform again.

@@ -13,7 +13,7 @@ func (t *Tx) TracesOf(c *Conversation, who Person) Traces { return Traces{c, t, 
 
 // Messages counts the person's messages, waiting ones included, and the tasks that they asked for.
 func (tr Traces) Messages() int {
-	return Get[int](tr.tx, `SELECT (SELECT count(*) FROM messages INDEXED BY messages_author
+	return Get[int](tr.tx, `SELECT (SELECT count(*) FROM messages
 			WHERE author_id = ?2 AND role = 'user' AND `+Own+` AND deleted_at IS NULL)
 		+ (SELECT count(*) FROM inbox WHERE conversation = ?1 AND author_id = ?2)
 		+ (SELECT count(*) FROM tasks WHERE parent = ?1 AND author = ?2)`,
@@ -26,19 +26,19 @@ func (tr Traces) Waiting() []Inbound { return tr.c.In(tr.tx).Waiting("AND author
 // Oldest returns the platform IDs of the person's oldest messages before a seq, about limit, and the seq up to which it looked.
 func (tr Traces) Oldest(before int64, limit int) (ids []string, upto int64) {
 	low, last := tr.c.RowRange(1, before-1)
-	high := Get[int64](tr.tx, `SELECT coalesce((SELECT id FROM messages INDEXED BY messages_author
+	high := Get[int64](tr.tx, `SELECT coalesce((SELECT id FROM messages
 		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id LIMIT 1 OFFSET ?), ?)`,
 		tr.who.ID, low, last, limit-1, last)
-	ids = Values[string](tr.tx, `SELECT platform_id FROM messages INDEXED BY messages_author
+	ids = Values[string](tr.tx, `SELECT platform_id FROM messages
 		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NULL`, tr.who.ID, low, high)
 	return ids, high & MaxSeq
 }
 
 // quotedOf selects the ids of messages that the bot never read, and that replies quote under a name of the person, the only thing
 // known about their author. Another person of that name loses such a quote too.
-const quotedOf = `WITH names (start) AS (SELECT DISTINCT author || ': ' FROM messages INDEXED BY messages_author
+const quotedOf = `WITH names (start) AS (SELECT DISTINCT author || ': ' FROM messages
 		WHERE author_id = ?2 AND role = 'user' AND id BETWEEN ?3 AND ?4 AND author <> ''),
-	replies (id, quote) AS (SELECT reply_to, quote FROM messages INDEXED BY messages_quotes WHERE conversation = ?1 AND quote <> ''
+	replies (id, quote) AS (SELECT reply_to, quote FROM messages WHERE conversation = ?1 AND quote <> ''
 		UNION ALL SELECT reply_to, quote FROM inbox WHERE conversation = ?1 AND quote <> '')
 	SELECT DISTINCT id FROM replies r JOIN names ON substr(quote, 1, length(start)) = start
 		WHERE NOT EXISTS (SELECT 1 FROM messages WHERE conversation = ?1 AND platform_id = r.id AND role = 'user')
@@ -54,9 +54,9 @@ func (tr Traces) Quoted(upto int64) []string {
 // LeaveMessages removes the person's name and ID from their deleted messages up to a seq, and from the name of a direct message.
 func (tr Traces) LeaveMessages(upto int64) {
 	low, high := tr.c.RowRange(1, upto)
-	tr.tx.Do(`UPDATE conversations SET label = '' WHERE id = ? AND label IN (SELECT author FROM messages INDEXED BY messages_author
+	tr.tx.Do(`UPDATE conversations SET label = '' WHERE id = ? AND label IN (SELECT author FROM messages
 		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ?)`, tr.c.id, tr.who.ID, low, high)
-	tr.tx.Do(`UPDATE messages INDEXED BY messages_author SET author = '', author_id = ''
+	tr.tx.Do(`UPDATE messages SET author = '', author_id = ''
 		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NOT NULL`, tr.who.ID, low, high)
 }
 

@@ -40,14 +40,9 @@ const messageColumns = `seq, turn, role, platform_id, author_id, author, text, a
 
 // Messages reads the messages of [from, to] that were not deleted, oldest first. rest continues the WHERE clause.
 func (rs Rows) Messages(from, to int64, rest string, args ...any) []chat.Message {
-	return rs.MessagesOf("messages", from, to, rest, args...)
-}
-
-// MessagesOf is Messages with another table, or an index to use.
-func (rs Rows) MessagesOf(table string, from, to int64, rest string, args ...any) []chat.Message {
 	low, high := rs.c.RowRange(from, to)
 	return List(rs.tx, func(rows *sql.Rows, m *chat.Message) error { return scanMessage(rows, m) },
-		"SELECT "+messageColumns+" FROM "+table+" WHERE id BETWEEN ? AND ? AND deleted_at IS NULL "+rest, append([]any{low, high}, args...)...)
+		"SELECT "+messageColumns+" FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL "+rest, append([]any{low, high}, args...)...)
 }
 
 // scanMessage reads messageColumns, and the columns behind them into more.

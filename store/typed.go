@@ -9,7 +9,7 @@ import "database/sql"
 const focusKey = "focus"
 
 // namesOf selects the names under which the bot knows person ?2, whose name may be ?3 too.
-const namesOf = `SELECT author FROM messages INDEXED BY messages_author WHERE author_id = ?2 AND role = 'user'
+const namesOf = `SELECT author FROM messages WHERE author_id = ?2 AND role = 'user'
 	UNION SELECT author FROM inbox WHERE author_id = ?2 UNION SELECT name FROM optouts WHERE author_id = ?2 UNION SELECT ?2 UNION SELECT ?3`
 
 // typedBy selects the rows that person ?2 made. Older versions stored only a name, which several people may have, or the id of
