@@ -11,6 +11,7 @@ import (
 	"time"
 
 	slackgo "github.com/slack-go/slack"
+	"golang.org/x/time/rate"
 
 	"cairn/channel"
 	"cairn/connector/platform"
@@ -37,49 +38,79 @@ func gapAfter(since time.Time) func(newest, first string) string {
 	}
 }
 
-// handleHello stores which conversations may have a gap before the first event of a socket, and has them backfilled.
-func (s *Slack) handleHello(ctx context.Context) error {
-	gaps, err := s.Hub.Away(ctx, Name, gapAfter(s.Clock.Now()))
+// backfill finds out which conversations may have missed messages, and has them read their history.
+type backfill struct {
+	base    *platform.Base
+	api     *api
+	self    *self
+	times   *times
+	names   *names
+	recent  *recent
+	catchUp time.Duration // see Options
+
+	known   platform.KeyedQueue[missed] // backfills of conversations with a gap
+	unknown platform.KeyedQueue[missed] // backfills of unknown channels
+	pace    *rate.Limiter               // of conversations that are backfilled
+
+	// Used only by the goroutine in Run.
+	lastRead   time.Time // when the last socket last received anything, by Slack's clock
+	firstHello time.Time // when a bot without earlier conversations first connected, by Slack's clock
+}
+
+// newBackfill completes b, whose dependencies are set.
+func newBackfill(b *backfill) *backfill {
+	b.pace = rate.NewLimiter(rate.Every(pagePause), maxImmediate)
+	b.known = platform.KeyedQueue[missed]{Group: b.base.Work, Do: func(waiting []missed) { b.read(merge(waiting)) }}
+	b.unknown = platform.KeyedQueue[missed]{Group: b.base.Work, Do: func(waiting []missed) { b.readUnknown(merge(waiting)) }}
+	return b
+}
+
+// onHello stores which conversations may have a gap before the first event of a socket, and has them backfilled.
+func (b *backfill) onHello(ctx context.Context) error {
+	gaps, err := b.base.Hub.Away(ctx, Name, gapAfter(b.base.Clock.Now()))
 	if err != nil {
 		return fmt.Errorf("note what may have been missed: %w", err)
 	}
-	s.Log.Info("connected", "as", s.self.name)
-	s.CheckClock()
-	s.readPeople()
+	b.base.Log.Info("connected", "as", b.self.name)
+	b.base.CheckClock()
+	b.names.readPeople()
 	for _, gap := range gaps {
 		// The next reply in a known thread does not count as the first: people may have told the bot to stop there.
 		if place := channel.ParsePlace(gap.Conversation); place.Thread != "" {
-			s.threads.First(firstReplyKey(place), "")
+			b.recent.noteKnownThread(place)
 		}
 	}
-	if len(gaps) == 0 && s.lastRead.IsZero() { // the first start: the bot was in no conversation before
-		s.firstHello = s.Clock.Now()
+	if len(gaps) == 0 && b.lastRead.IsZero() { // the first start: the bot was in no conversation before
+		b.firstHello = b.base.Clock.Now()
 		return nil
 	}
-	s.backfill(gaps, s.missedSince(s.Clock.Now()))
+	b.start(gaps, b.missedSince(b.base.Clock.Now()))
 	return nil
 }
 
+// noteRead notes when a socket that has ended last received anything, by Slack's clock.
+func (b *backfill) noteRead(at time.Time) { b.lastRead = at }
+
 // noteDropped handles Slack's notice that events of a minute are dropped: after it, their messages are read from history.
-func (s *Slack) noteDropped(since time.Time) {
-	s.Log.Warn("events_dropped", "since", since)
-	s.Work.Start(func(ctx context.Context) {
-		if platform.Sleep(ctx, s.times.dropped) != nil {
+func (b *backfill) noteDropped(since time.Time) {
+	b.base.Log.Warn("events_dropped", "since", since)
+	b.base.Work.Start(func(ctx context.Context) {
+		if platform.Sleep(ctx, b.times.dropped) != nil {
 			return
 		}
 		var gaps []channel.Gap
-		if s.Store(ctx, func() (err error) {
-			gaps, err = s.Hub.Away(ctx, Name, gapAfter(since))
+		if b.base.Store(ctx, func() (err error) {
+			gaps, err = b.base.Hub.Away(ctx, Name, gapAfter(since))
 			return err
 		}) {
-			s.backfill(gaps, since)
+			b.start(gaps, since)
 		}
 	})
 }
 
 // missedSince returns since when unknown channels may have missed messages. All times are by Slack's clock.
-func (s *Slack) missedSince(now time.Time) time.Time {
-	return slices.MaxFunc([]time.Time{now.Add(-s.o.CatchUp), s.lastRead.Add(-time.Minute), s.firstHello}, time.Time.Compare)
+func (b *backfill) missedSince(now time.Time) time.Time {
+	return slices.MaxFunc([]time.Time{now.Add(-b.catchUp), b.lastRead.Add(-time.Minute), b.firstHello}, time.Time.Compare)
 }
 
 // maxImmediate is how many conversations are backfilled without a pause. Slack lets an app read some 50 pages a minute, half of
@@ -98,11 +129,11 @@ type missed struct {
 	since time.Time     // when unknown channels may have missed messages first
 }
 
-// backfill has conversations with a gap read it, the most recently active first, and unknown channels their messages since since.
+// start has conversations with a gap read it, the most recently active first, and unknown channels their messages since since.
 // It never blocks. Those of each kind that wait become one, however often sockets die.
-func (s *Slack) backfill(gaps []channel.Gap, since time.Time) {
-	s.known.Add("", missed{gaps, since})
-	s.unknown.Add("", missed{gaps, since})
+func (b *backfill) start(gaps []channel.Gap, since time.Time) {
+	b.known.Add("", missed{gaps, since})
+	b.unknown.Add("", missed{gaps, since})
 }
 
 // merge makes one of the backfills that waited.
@@ -119,39 +150,39 @@ func merge(waiting []missed) missed {
 	return all
 }
 
-// catchUpUnknown backfills the channels that the bot is in and that have no gap.
-func (s *Slack) catchUpUnknown(m missed) {
+// readUnknown backfills the channels that the bot is in and that have no gap.
+func (b *backfill) readUnknown(m missed) {
 	var failing observe.Incident
-	platform.Retry(s.Work.Ctx, platform.Backoff{First: s.times.list, Most: maxListPause}, func() (done bool) {
-		unknown, err := s.memberships(s.Work.Ctx)
+	platform.Retry(b.base.Work.Ctx, platform.Backoff{First: b.times.list, Most: maxListPause}, func() (done bool) {
+		unknown, err := b.memberships(b.base.Work.Ctx)
 		if err != nil {
-			s.Log.Log(s.Work.Ctx, failing.Begin(), "list_channels_failed", "error", err)
+			b.base.Log.Log(b.base.Work.Ctx, failing.Begin(), "list_channels_failed", "error", err)
 			return false
 		}
 		if failing.End() {
-			s.Log.Info("list_channels_recovered")
+			b.base.Log.Info("list_channels_recovered")
 		}
 		known := func(g channel.Gap) bool {
 			return slices.ContainsFunc(m.gaps, func(k channel.Gap) bool { return k.Conversation == g.Conversation })
 		}
-		s.catchUp(missed{slices.DeleteFunc(unknown, known), m.since})
+		b.read(missed{slices.DeleteFunc(unknown, known), m.since})
 		return true
 	})
 }
 
-// catchUp has conversations read their gaps; since is where the gap begins in those that were unknown.
-func (s *Slack) catchUp(m missed) {
-	ctx := s.Work.Ctx
+// read has conversations read their gaps; since is where the gap begins in those that were unknown.
+func (b *backfill) read(m missed) {
+	ctx := b.base.Work.Ctx
 	for _, gap := range m.gaps {
-		if s.pace.Wait(ctx) != nil {
+		if b.pace.Wait(ctx) != nil {
 			return
 		}
 		after := "" // the gap is stored
 		if gap.After == "" {
 			after = tsOf(m.since)
 		}
-		if err := s.Hub.CatchUp(ctx, gap.Conversation, after); err != nil && ctx.Err() == nil && !errors.Is(err, channel.ErrClosed) {
-			s.Log.Warn("backfill_failed", "conversation", gap.Conversation, "error", err)
+		if err := b.base.Hub.CatchUp(ctx, gap.Conversation, after); err != nil && ctx.Err() == nil && !errors.Is(err, channel.ErrClosed) {
+			b.base.Log.Warn("backfill_failed", "conversation", gap.Conversation, "error", err)
 		}
 	}
 }
@@ -159,21 +190,21 @@ func (s *Slack) catchUp(m missed) {
 var kinds = []string{"public_channel", "private_channel", "mpim", "im"}
 
 // memberships returns the channels that the bot is in, as gaps that begin nowhere.
-func (s *Slack) memberships(ctx context.Context) (all []channel.Gap, err error) {
+func (b *backfill) memberships(ctx context.Context) (all []channel.Gap, err error) {
 	ctx, cancel := context.WithTimeout(background(ctx, nil), listTimeout)
 	defer cancel()
 	cursor := ""
 	for {
-		page, next, err := s.api.read.GetConversationsForUserContext(ctx, &slackgo.GetConversationsForUserParameters{
+		page, next, err := b.api.read.GetConversationsForUserContext(ctx, &slackgo.GetConversationsForUserParameters{
 			Cursor: cursor, Types: kinds, Limit: pageSize, ExcludeArchived: true,
 		})
 		if err != nil {
 			return nil, err
 		}
 		for _, c := range page {
-			all = append(all, channel.Gap{Conversation: s.place(c.ID, "").String()})
+			all = append(all, channel.Gap{Conversation: b.self.place(c.ID, "").String()})
 			if c.Name != "" {
-				s.names.set(c.ID, c.Name)
+				b.names.set(c.ID, c.Name)
 			}
 		}
 		if next == "" || next == cursor {
