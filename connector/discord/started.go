@@ -1,3 +1,5 @@
+// Replies that an earlier process started, found by its messages.
+
 package discord
 
 import (

@@ -26,7 +26,7 @@ type events struct {
 	queue      platform.KeyedQueue[event] // message events, by channel
 }
 
-// newEvents completes q, whose dependencies are set.
+// newEvents gives q, which has its dependencies, its queue.
 func newEvents(q *events) *events {
 	q.queue = platform.KeyedQueue[event]{Group: q.base.Work, Do: q.handle}
 	return q

@@ -57,7 +57,7 @@ type backfill struct {
 	firstHello time.Time // when a bot without earlier conversations first connected, by Slack's clock
 }
 
-// newBackfill completes b, whose dependencies are set.
+// newBackfill gives b, which has its dependencies, its queues.
 func newBackfill(b *backfill) *backfill {
 	b.pace = rate.NewLimiter(rate.Every(pagePause), maxImmediate)
 	b.known = platform.KeyedQueue[missed]{Group: b.base.Work, Do: func(waiting []missed) { b.read(merge(waiting)) }}
