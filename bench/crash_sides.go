@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"cairn/channel"
+	"cairn/chat"
 	"cairn/testkit/discordtest"
 	"cairn/testkit/slacktest"
 )
@@ -44,7 +44,7 @@ func newDiscordSide() side {
 	square := town + "/" + d.Channel(town, "square").ID
 	garden := town + "/" + d.Channel(town, "garden").ID
 	plans := square + "/" + d.Thread(path.Base(square), ann.ID, "plans").ID
-	direct := channel.DirectServer + "/" + d.Direct(ann.ID).ID
+	direct := chat.DirectServer + "/" + d.Direct(ann.ID).ID
 	d.Fail(discordtest.Fault{Of: "POST /channels/*/messages", Times: -1, Done: true, Delay: answerDelay})
 	return &discordSide{d, map[string]string{"Ann": ann.ID, "Ben": ben.ID}, []string{square, garden, direct, plans}}
 }
@@ -64,7 +64,7 @@ func (d *discordSide) edit(place, id, text string, asks bool) {
 func (d *discordSide) remove(place, id string) { d.Delete(path.Base(place), id) }
 
 func (d *discordSide) addressed(place, text string, asks bool) string {
-	if asks && !strings.HasPrefix(place, channel.DirectServer) {
+	if asks && !strings.HasPrefix(place, chat.DirectServer) {
 		return "<@" + d.Bot.ID + "> " + text
 	}
 	return text
@@ -123,7 +123,7 @@ func (s *slackSide) environment() []string {
 func (s *slackSide) places() []string { return s.all }
 
 func (s *slackSide) say(place, author, text string, asks bool) string {
-	at := channel.ParsePlace("slack:" + place)
+	at := chat.ParsePlace("slack:" + place)
 	ts := s.Say(slacktest.Post{Channel: at.Channel, Thread: at.Thread, User: s.people[author], Text: s.addressed(at, text, asks)})
 	if len(s.all) == 3 {
 		s.all = append(s.all, place+"/"+ts)
@@ -132,15 +132,15 @@ func (s *slackSide) say(place, author, text string, asks bool) string {
 }
 
 func (s *slackSide) edit(place, id, text string, asks bool) {
-	at := channel.ParsePlace("slack:" + place)
+	at := chat.ParsePlace("slack:" + place)
 	s.Edit(at.Channel, id, s.addressed(at, text, asks))
 }
 
 func (s *slackSide) remove(place, id string) {
-	s.Delete(channel.ParsePlace("slack:"+place).Channel, id)
+	s.Delete(chat.ParsePlace("slack:"+place).Channel, id)
 }
 
-func (s *slackSide) addressed(at channel.Place, text string, asks bool) string {
+func (s *slackSide) addressed(at chat.Place, text string, asks bool) string {
 	if asks && !at.Direct() {
 		return "<@" + slacktest.BotUserID + "> " + text
 	}

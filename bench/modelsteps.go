@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/access"
 )
 
 // step runs one turn, with the actions of people that accompany it.
@@ -22,7 +23,7 @@ func (b *trialRun) step(ctx context.Context, turn int) error {
 		b.mu.Lock()
 		b.now = b.agent(model(turn))
 		b.mu.Unlock()
-		b.hub.Renew(channel.Rules{})
+		b.hub.Renew(access.Rules{})
 	}
 	if turn%4 == 1 {
 		if _, err := b.hear(ctx, text(b.dice, 5+b.dice.IntN(40)), false); err != nil {

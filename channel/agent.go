@@ -1,7 +1,6 @@
 package channel
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -113,6 +112,9 @@ func (w *window) lookUp(ctx context.Context) int {
 
 func (w *window) last() int { return int(w.tokens.Load()) }
 
+// named returns the agent with an id.
+func (c *conversation) named(id string) (Agent, bool) { return c.hub.agents().named(id) }
+
 // keepLearnt saves what the turn taught us about the models, after the reply has gone out.
 func (c *conversation) keepLearnt(answering *llm.Learnt) {
 	for _, l := range []*llm.Learnt{c.window.learnt(), llm.LearntOf(c.agent.Worker, new(llm.Learnt)), answering} {
@@ -143,17 +145,6 @@ func (a Agent) Explain(ctx context.Context, p compactor.Policy) []compactor.Mean
 func (a Agent) ValidateWindow(ctx context.Context) string {
 	return a.Policy().ValidateWindow(a.system(), a.weighed(), a.MaxOutput, a.Model.Window(ctx).Tokens)
 }
-
-// Person is someone who talks to the bot.
-type Person struct {
-	ID      string // assigned by the platform
-	Name    string
-	Roles   []string // role ids, assigned by the platform
-	Manager bool     // the platform gives them management rights here: they may run restricted commands
-}
-
-// typist returns who is noted beside what the person types.
-func (p Person) typist() store.Person { return store.Person{ID: p.ID, Name: cmp.Or(p.Name, p.ID)} }
 
 // Small requests like those of a turn, to find problems before anyone waits for an answer.
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/prompts"
@@ -216,7 +217,7 @@ func TestDetectedLanguageReachesModel(t *testing.T) {
 		r.ask("Ciao, mi puoi aiutare con la dichiarazione dei redditi? Non so come si fa.")
 	}
 	r.agent.Language = "ja"
-	r.hub.Renew(channel.Rules{})
+	r.hub.Renew(access.Rules{})
 	r.ask("hello again")
 	r.wantLanguages("a language without prompts falls back to English, and a setting applies from the next turn on", "en en ja")
 }

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
-	"sync/atomic"
 	"time"
 
+	"cairn/channel/access"
 	"cairn/chat"
-	"cairn/compactor"
 	"cairn/internal/observe"
 	"cairn/store"
 )
@@ -22,49 +22,63 @@ const (
 	historyRetry   = 30 * time.Second
 )
 
-// backfill is the child's state of reading missed messages, and when it acts although nothing arrived.
+// backfill reads the history of a conversation into its inbox and transcript. Only the child calls its methods.
 type backfill struct {
-	pastDone  bool             // the messages from before the bot joined have been read
-	unread    observe.Incident // the history cannot be read
-	lookAgain time.Time        // for work; zero: never
-	reviewAt  time.Time        // when known messages are compared with the history once more; zero: never
-	reviewed  string           // the newest of them
-	taskEnds  time.Time        // the time of the task that this conversation is will be over
-	tidy      bool             // what an earlier process showed of withdrawn answers has been removed, see removeHalves
+	conversation string
+	connector    Connector
+	records      *store.Conversation
+	access       *access.Control
+	catchUp      time.Duration // after that, a message is too old to be answered
+	completion   completion
+	edits        *edits
+	host         historyHost
+	log          *slog.Logger
 
-	patient      bool        // a message that asks something has to wait until an import is read
-	importUnread atomic.Bool // there may be messages of an import that the engine has not read; any goroutine may set it
+	pastDone bool             // the messages from before the bot joined have been read
+	unread   observe.Incident // the history cannot be read
+	retryAt  time.Time        // when the history is read again after a failure; zero: it did not fail
+	reviewAt time.Time        // when known messages are compared with the history once more; zero: never
+	reviewed string           // the newest of them
+	tidy     bool             // what an earlier process showed of withdrawn answers has been removed, see removeHalves
+}
+
+// historyHost is what a backfill needs of its conversation.
+type historyHost interface {
+	next() int64 // the seq of the next message
+	burst() int  // how many estimated tokens the messages of one turn may take
+	// withAwaited returns a context for calls of the connector, see Awaited. asked: a message waits for an answer already.
+	withAwaited(ctx context.Context, asked bool) context.Context
 }
 
 // gather fetches all of that and returns what is due afterwards: messages up to the last before which it has checked
 // what to read. A failure is logged and costs only what could not be read; a gap is read later.
-func (c *conversation) gather(ctx context.Context) (store.Due, error) {
-	if !c.reviewAt.IsZero() && !time.Now().Before(c.reviewAt) {
-		if err := c.records.Past().SetGap(ctx, c.reviewed); err != nil {
+func (b *backfill) gather(ctx context.Context) (store.Due, error) {
+	if !b.reviewAt.IsZero() && !time.Now().Before(b.reviewAt) {
+		if err := b.records.Past().SetGap(ctx, b.reviewed); err != nil {
 			return store.Due{}, err
 		}
-		c.reviewAt = time.Time{}
+		b.reviewAt = time.Time{}
 	}
-	due, err := c.records.Inbox().Due(ctx)
+	due, err := b.records.Inbox().Due(ctx)
 	for err == nil {
-		historian, reads := c.connector.(Historian)
-		reads = reads && (due.Gap || c.early())
+		historian, reads := b.connector.(Historian)
+		reads = reads && (due.Gap || b.early())
 		if !reads && !due.Incomplete {
 			return due, nil // no connector call was needed, so nothing arrived in the meantime
 		}
-		ctx := c.withAwaited(ctx, due.Asked)
+		ctx := b.host.withAwaited(ctx, due.Asked)
 		if reads {
-			err = c.fillGap(ctx, historian)
+			err = b.fillGap(ctx, historian)
 		}
 		if reads && err == nil {
-			err = c.readBack(ctx, historian)
+			err = b.readBack(ctx, historian)
 		}
 		if err == nil {
-			err = c.complete(ctx)
+			err = b.completion.complete(ctx)
 		}
 		was := due.Last
 		if err == nil {
-			due, err = c.records.Inbox().Due(ctx)
+			due, err = b.records.Inbox().Due(ctx)
 		}
 		if due.Last == was {
 			break
@@ -75,21 +89,21 @@ func (c *conversation) gather(ctx context.Context) (store.Due, error) {
 
 // fillGap reads messages posted while the bot was away and, before those, known ones that may have changed. If the history lacks
 // known ones that are young, it is read once more when they are no longer that.
-func (c *conversation) fillGap(ctx context.Context, h Historian) error {
+func (b *backfill) fillGap(ctx context.Context, h Historian) error {
 	var known []store.Known // known messages still to be compared
 	from := ""
 	ended := false  // where that reading continues, and whether the last page was the end
 	unsure := false // a page lacked young messages
 	for {
-		after, open, err := c.records.Past().Gap(ctx) // again for each page: the bot may have been away once more
-		if err != nil || !open || time.Now().Before(c.lookAgain) {
+		after, open, err := b.records.Past().Gap(ctx) // again for each page: the bot may have been away once more
+		if err != nil || !open || time.Now().Before(b.retryAt) {
 			return err
 		}
 		if after == "" { // the conversation never had a message, so there is no place to continue from
-			return c.records.Past().CloseGap(ctx, after)
+			return b.records.Past().CloseGap(ctx, after)
 		}
 		if from == "" {
-			known, from, err = c.reviewable(ctx, after)
+			known, from, err = b.reviewable(ctx, after)
 			if err != nil {
 				return err
 			}
@@ -98,37 +112,37 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 		if len(known) > 0 && newer(after, from) {
 			look.After = from
 		}
-		page, err := c.page(ctx, h, look)
+		page, err := b.page(ctx, h, look)
 		if err == nil && page.More && (page.Last == "" || page.Last == look.After) {
 			err = errors.New("the connector says that there is more, and not where") // otherwise this would loop forever
 		}
 		switch {
 		case errors.Is(err, ErrGone):
-			c.log.Info("backfill_refused", "error", err)
-			return c.records.Past().CloseGap(ctx, after)
+			b.log.Info("backfill_refused", "error", err)
+			return b.records.Past().CloseGap(ctx, after)
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			c.log.Log(c.hub.ctx, c.unread.Begin(), "backfill_failed", "again_in", historyRetry, "error", err)
-			c.lookAgain = time.Now().Add(historyRetry)
+			b.log.Log(ctx, b.unread.Begin(), "backfill_failed", "again_in", historyRetry, "error", err)
+			b.retryAt = time.Now().Add(historyRetry)
 			return nil
 		}
-		c.unread.End()
+		b.unread.End()
 		// A server may return fewer messages than requested: only a second, empty page shows that the rest was deleted.
 		atEnd := ended && !page.More && page.There != nil && len(page.There)+len(page.Said) == 0 && page.Last == ""
-		left, lacks, err := c.review(ctx, known, page, atEnd)
+		left, lacks, err := b.review(ctx, known, page, atEnd)
 		if err != nil {
 			return err
 		}
 		known = left
 		unsure = unsure || lacks
 		done := !page.More && (ended || page.There == nil || len(known) == 0)
-		if err := c.fill(ctx, look, page, done); err != nil {
+		if err := b.fill(ctx, look, page, done); err != nil {
 			return err
 		}
 		if done && unsure {
-			c.reviewAt = time.Now().Add(reviewAge)
-			c.reviewed = after
+			b.reviewAt = time.Now().Add(reviewAge)
+			b.reviewed = after
 		}
 		from = cmp.Or(page.Last, from)
 		ended = !page.More && !done
@@ -137,31 +151,31 @@ func (c *conversation) fillGap(ctx context.Context, h Historian) error {
 
 // rest returns how long there is nothing to look for; 0 or less: until something arrives.
 func (b *backfill) rest() time.Duration {
-	rest := time.Until(b.lookAgain)
-	if !b.reviewAt.IsZero() && (rest <= 0 || b.reviewAt.Before(b.lookAgain)) {
+	rest := time.Until(b.retryAt)
+	if !b.reviewAt.IsZero() && (rest <= 0 || b.reviewAt.Before(b.retryAt)) {
 		rest = max(time.Until(b.reviewAt), time.Millisecond)
 	}
 	return rest
 }
 
 // fill stores the missed messages of a page, which may begin before them; done: no page follows.
-func (c *conversation) fill(ctx context.Context, look Look, page Page, done bool) error {
+func (b *backfill) fill(ctx context.Context, look Look, page Page, done bool) error {
 	last := cmp.Or(page.Last, look.Missed)
 	missed := page.Said
 	if look.After != look.Missed {
 		missed = slices.DeleteFunc(slices.Clone(missed), func(m Inbound) bool { return !newer(m.ID, look.Missed) })
 		last = slices.MaxFunc([]string{last, look.Missed}, compareIDs)
 	}
-	missed = c.classifyPast(missed)
-	fresh, err := c.records.Past().FillGap(ctx, missed, last, done)
+	missed = b.classifyPast(missed)
+	fresh, err := b.records.Past().FillGap(ctx, missed, last, done)
 	if err != nil {
 		return err
 	}
-	if misser, ok := c.connector.(Misser); ok && fresh > 0 {
+	if misser, ok := b.connector.(Misser); ok && fresh > 0 {
 		newest := slices.MaxFunc(missed, func(a, b Inbound) int { return a.Time.Compare(b.Time) })
-		misser.Missed(c.name, newest.Time)
+		misser.Missed(b.conversation, newest.Time)
 	}
-	return c.repeatEdits(ctx)
+	return b.edits.repeat(ctx)
 }
 
 // Misser is implemented by connectors that want to know when a history had messages that they had not delivered.
@@ -170,48 +184,48 @@ type Misser interface {
 	Missed(conversation string, newest time.Time)
 }
 
-func (c *conversation) page(ctx context.Context, h Historian, look Look) (Page, error) {
-	c.do(func(*compactor.Compactor) { c.edits.reading = true })
-	return callConnector(ctx, historyTimeout, func(ctx context.Context) (Page, error) { return h.History(ctx, c.name, look) })
+func (b *backfill) page(ctx context.Context, h Historian, look Look) (Page, error) {
+	b.edits.startReading()
+	return callConnector(ctx, historyTimeout, func(ctx context.Context) (Page, error) { return h.History(ctx, b.conversation, look) })
 }
 
 // early reports whether messages from before the bot joined may still have to be read.
-func (c *conversation) early() bool {
-	return !c.pastDone && c.next() <= historyPage // otherwise more has been overheard since
+func (b *backfill) early() bool {
+	return !b.pastDone && b.host.next() <= historyPage // otherwise more has been overheard since
 }
 
 // readBack reads what people wrote before the bot was first addressed here, as context.
-func (c *conversation) readBack(ctx context.Context, h Historian) error {
-	if !c.early() {
+func (b *backfill) readBack(ctx context.Context, h Historian) error {
+	if !b.early() {
 		return nil
 	}
-	done, first, err := c.records.Past().ReadBack(ctx)
+	done, first, err := b.records.Past().ReadBack(ctx)
 	if err != nil || done || first == "" {
-		c.pastDone = done
+		b.pastDone = done
 		return err
 	}
-	page, err := c.page(ctx, h, Look{Before: first, Limit: historyPage})
+	page, err := b.page(ctx, h, Look{Before: first, Limit: historyPage})
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil && !errors.Is(err, ErrGone):
-		c.log.Log(c.hub.ctx, c.unread.Begin(), "read_earlier_history_failed", "error", err) // retried at the next message
+		b.log.Log(ctx, b.unread.Begin(), "read_earlier_history_failed", "error", err) // retried at the next message
 		return nil
 	}
-	c.unread.End()
-	past, late := c.unanswered(page.Said)
-	tries, err := c.records.Inbox().TryPast(ctx)
+	b.unread.End()
+	past, late := b.unanswered(page.Said)
+	tries, err := b.records.Inbox().TryPast(ctx)
 	if err != nil {
 		return err
 	}
 	for i := range past {
 		past[i].Tries = tries
 	}
-	if err := c.records.Past().Backfill(ctx, append(c.fitting(c.completed(ctx, past)), late...)); err != nil {
+	if err := b.records.Past().Backfill(ctx, append(b.fitting(b.completion.completed(ctx, past)), late...)); err != nil {
 		return err
 	}
-	c.pastDone = true
-	return c.repeatEdits(ctx)
+	b.pastDone = true
+	return b.edits.repeat(ctx)
 }
 
 // Timekeeper is implemented by connectors whose platform has a clock of its own, by which messages have their times.
@@ -221,32 +235,32 @@ type Timekeeper interface {
 }
 
 // platformNow returns the time with which to compare those of messages: this machine's clock may be wrong.
-func (c *conversation) platformNow() time.Time {
+func platformNow(connector Connector) time.Time {
 	now := time.Now()
-	if keeper, ok := c.connector.(Timekeeper); ok {
+	if keeper, ok := connector.(Timekeeper); ok {
 		return keeper.PlatformTime(now)
 	}
 	return now
 }
 
 // unanswered splits earlier messages at the first that may still need an answer: its event may arrive late.
-func (c *conversation) unanswered(said []Inbound) (past, late []Inbound) {
+func (b *backfill) unanswered(said []Inbound) (past, late []Inbound) {
 	for i, m := range said {
-		if m.Addressed && !m.Bot && c.platformNow().Sub(m.Time) <= c.hub.o.CatchUp {
-			return said[:i], c.classifyPast(said[i:])
+		if m.Addressed && !m.Bot && platformNow(b.connector).Sub(m.Time) <= b.catchUp {
+			return said[:i], b.classifyPast(said[i:])
 		}
 	}
 	return said, nil
 }
 
 // classifyPast applies the rules to past messages, and leaves out those of authors the bot does not listen to.
-func (c *conversation) classifyPast(said []Inbound) (heard []Inbound) {
+func (b *backfill) classifyPast(said []Inbound) (heard []Inbound) {
 	for _, m := range said {
-		if m.ID == "" || !c.hub.listensTo(c.name, m) {
+		if m.ID == "" || !b.access.Rules().Hears(b.conversation, m.AuthorID, m.Bot) {
 			continue
 		}
-		c.hub.classify(c.name, &m)
-		if c.platformNow().Sub(m.Time) > c.hub.o.CatchUp {
+		b.access.Rules().Classify(b.conversation, &m)
+		if platformNow(b.connector).Sub(m.Time) > b.catchUp {
 			m.Addressed = false
 			m.Thread = false // too old to be answered
 		}
@@ -264,11 +278,11 @@ func shownTokens(m Inbound, seq int64) int {
 }
 
 // fitting returns the newest messages that fit a burst, without those of authors the bot ignores.
-func (c *conversation) fitting(said []Inbound) []Inbound {
-	budget := c.burst()
+func (b *backfill) fitting(said []Inbound) []Inbound {
+	budget := b.host.burst()
 	var fit []Inbound
 	for _, m := range slices.Backward(said) {
-		if m.ID == "" || !c.hub.listensTo(c.name, m) {
+		if m.ID == "" || !b.access.Rules().Hears(b.conversation, m.AuthorID, m.Bot) {
 			continue
 		}
 		if budget -= shownTokens(m, 0); budget < 0 {

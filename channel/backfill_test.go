@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/chat"
 	"cairn/store"
 	"cairn/testkit/check"
@@ -178,7 +179,7 @@ func TestGapSurvivesOwnerStart(t *testing.T) {
 }
 
 func TestBatchDelivery(t *testing.T) {
-	r := newRig(t, echo).withRules(channel.Rules{Access: map[string]channel.Access{"test": {Deny: []string{"u9"}}}})
+	r := newRig(t, echo).withRules(access.Rules{Access: map[string]access.Access{"test": {Deny: []string{"u9"}}}})
 	all := []channel.Inbound{
 		pastMessage("a", "one", 0, false), pastMessage("b", "two", 0, true),
 		by("u9", "Ada", pastMessage("c", "unheard", 0, false)), pastMessage("d", "one", 0, false),

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/store"
 	"cairn/testkit/check"
 )
@@ -13,7 +14,7 @@ import (
 // withBot starts the hub again with rules by which the bot reads another bot's messages.
 func (r *rig) withBot() *rig {
 	r.t.Helper()
-	return r.withRules(channel.Rules{Access: map[string]channel.Access{"test": {Bots: []string{"b1"}}}})
+	return r.withRules(access.Rules{Access: map[string]access.Access{"test": {Bots: []string{"b1"}}}})
 }
 
 // byBot makes a message the other bot's, which addresses the bot.
@@ -44,8 +45,8 @@ func TestOtherPrograms(t *testing.T) {
 	}
 	r := newRig(t, echo)
 	check.Error(t, r.deliverTo(place, "hello", bot(true)), channel.ErrRefused)
-	access := map[string]channel.Access{"test": {Bots: []string{"b1"}}}
-	r.withRules(channel.Rules{Respond: respondRules(channel.RespondAll).Respond, Access: access})
+	lists := map[string]access.Access{"test": {Bots: []string{"b1"}}}
+	r.withRules(access.Rules{Respond: respondRules(access.RespondAll).Respond, Access: lists})
 	r.tell(place, "news", bot(false))
 	check.Len(t, "answers to a program that did not address the bot", r.connector.texts(), 0)
 	for i := range 10 {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/llm"
 	"cairn/llm/openai"
 	"cairn/llm/prices"
@@ -53,8 +54,8 @@ func TestBudgets(t *testing.T) {
 	time.Local = check.Must(time.LoadLocation("America/New_York"))(t)
 	defer func() { time.Local = time.UTC }()             // as in TestMain
 	inBubble(t, billed(10), func(t *testing.T, r *rig) { // midnight in UTC, seven in the evening in New York
-		money := channel.Money{Prices: priced, PerDay: 25}
-		log := r.withRules(channel.Rules{Money: money}).captureLog()
+		money := access.Money{Prices: priced, PerDay: 25}
+		log := r.withRules(access.Rules{Money: money}).captureLog()
 		for range 3 {
 			check.Require(t, r.ask("hello") == "yes", "got no answer within the budget")
 		}
@@ -70,15 +71,15 @@ func TestBudgets(t *testing.T) {
 		check.Len(t, "rows in the transcript", r.transcript(), 8)
 		check.Equal(t, "warnings, one in each process", log.lines(slog.LevelWarn, "setting=budget_per_day"), 2)
 		time.Sleep(4*time.Hour + 59*time.Minute)
-		for name, edited := range map[string]channel.Money{
+		for name, edited := range map[string]access.Money{
 			"a budget that is raised":  {Prices: priced, PerDay: 1000},
 			"a budget that is removed": {Prices: priced},
 			"a price that is lowered":  {Prices: prices.List{"scripted": {}}, PerDay: 10},
 		} {
-			r.hub.Renew(channel.Rules{Money: edited})
+			r.hub.Renew(access.Rules{Money: edited})
 			check.Equal(t, name, r.ask("hello"), "yes")
 		}
-		r.hub.Renew(channel.Rules{Money: money})
+		r.hub.Renew(access.Rules{Money: money})
 		stopped("a minute before midnight", "ask again in a minute")
 		time.Sleep(time.Minute)
 		check.Equal(t, "reply on the next day", r.ask("hello"), "yes")
@@ -86,7 +87,7 @@ func TestBudgets(t *testing.T) {
 	})
 	time.Local = time.UTC
 	inBubble(t, billed(10), func(t *testing.T, r *rig) {
-		r.withRules(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 10, PerMonth: 20}})
+		r.withRules(access.Rules{Money: access.Money{Prices: priced, PerDay: 10, PerMonth: 20}})
 		r.ask("hello")
 		time.Sleep(24 * time.Hour)
 		r.restartCounting()
@@ -100,8 +101,8 @@ func TestBudgets(t *testing.T) {
 
 func TestOwnerBudgetNotices(t *testing.T) {
 	inBubble(t, billed(30), func(t *testing.T, r *rig) {
-		access := map[string]channel.Access{"test": {Owners: []string{"boss"}}}
-		r.withRules(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 100}, Access: access})
+		lists := map[string]access.Access{"test": {Owners: []string{"boss"}}}
+		r.withRules(access.Rules{Money: access.Money{Prices: priced, PerDay: 100}, Access: lists})
 		r.agent.Language = "de"
 		var want []string
 		from := func(author string, notices ...string) {
@@ -129,7 +130,7 @@ func TestOwnerBudgetNotices(t *testing.T) {
 
 func TestCallsPerHour(t *testing.T) {
 	inBubble(t, echo, func(t *testing.T, r *rig) {
-		r.withRules(channel.Rules{CallsPerHour: 8})
+		r.withRules(access.Rules{CallsPerHour: 8})
 		log := r.captureLog()
 		for range 12 {
 			r.ask("hello")
@@ -156,7 +157,7 @@ func TestSummariesUseLimitedShareOfCalls(t *testing.T) {
 		r.model.Tokens = 6000
 		worker := r.withWorker(always(summary("They said: the tea of the north pier.")))
 		worker.Tokens = 6000
-		r.withRules(channel.Rules{CallsPerHour: 40})
+		r.withRules(access.Rules{CallsPerHour: 40})
 		log := r.captureLog()
 		r.sendLongNotes(36)
 		turns := len(r.model.Requests())
@@ -200,10 +201,10 @@ func TestUsageOfTurnsIsStored(t *testing.T) {
 	var counted []store.Usage
 	r.opts.Counted = func(u store.Usage) { counted = append(counted, u) }
 	// An answer that is already paid for is not thrown away.
-	r.withRules(channel.Rules{Money: channel.Money{Prices: prices.List{"scripted": {Rates: prices.Rates{Input: 1e6}}}, PerDay: 150}})
+	r.withRules(access.Rules{Money: access.Money{Prices: prices.List{"scripted": {Rates: prices.Rates{Input: 1e6}}}, PerDay: 150}})
 	check.Equal(t, "answer, with the budget spent before it", r.ask("where is the tea?"), "here")
 	r.wantUsage("after a turn", "turn scripted 3 600 110 5 8")
-	r.hub.Renew(channel.Rules{})
+	r.hub.Renew(access.Rules{})
 	r.ask("and now?")
 	r.restart()
 	r.wantUsage("after a restart", "turn scripted 4 900 210 5 12")
@@ -257,7 +258,7 @@ func TestUsageOfSummariesIsStored(t *testing.T) {
 	check.Len(t, "requests with that for a recap", worker.Requests(), n+1)
 	summaries(n+1, 1000*n+10, 500*n, 20*n+1)
 
-	r.hub.Renew(channel.Rules{Money: channel.Money{Prices: priced, PerDay: 500}})
+	r.hub.Renew(access.Rules{Money: access.Money{Prices: priced, PerDay: 500}})
 	check.Contains(t, "reply", r.ask("hello"), "The budget for today is used up")
 	r.sendLongNotes(20)
 	check.Lacks(t, "/context", r.wantAnswer("/context", "by extractive"), "failed")
@@ -271,7 +272,7 @@ func TestContextShowsSpending(t *testing.T) {
 	r.ask("hello")
 	r.wantAnswer("/context", "today     1 request, 100000 tokens in (50000 cached, 0 written), 1000 out: $0.00\n", `no price  for scripted: it counts as 0; set [prices."scripted"]`)
 	// A change of the prices counts immediately, including for earlier usage.
-	r.hub.Renew(channel.Rules{Money: channel.Money{Prices: prices.List{"scripted": {Rates: prices.Rates{Input: 2, Cached: 1, Output: 10}}}, PerMonth: 10}})
+	r.hub.Renew(access.Rules{Money: access.Money{Prices: prices.List{"scripted": {Rates: prices.Rates{Input: 2, Cached: 1, Output: 10}}}, PerMonth: 10}})
 	shown := r.wantAnswer("/context", "in total  1 request, 100000 tokens in (50000 cached, 0 written), 1000 out: $0.16\n", "budget    $0.16 of $10.00 this month, in all conversations\n")
 	check.Lacks(t, "answer with a price", shown, "no price")
 }

@@ -117,7 +117,7 @@ func runNew(ctx context.Context, c *conversation, _ Person, _ string) (Answer, e
 }
 
 func (c *conversation) wantSession(ctx context.Context) (wanted, later bool, err error) {
-	wanted, later, err = c.records.Compactions().WantSession(ctx, c.platformNow())
+	wanted, later, err = c.records.Compactions().WantSession(ctx, platformNow(c.connector))
 	if err == nil && wanted {
 		c.wake()
 	}
@@ -152,7 +152,7 @@ func (c *conversation) undo() (event compactor.Event, err error) {
 
 // runRecap writes a summary for one person. It costs as much as a turn, so it counts as one.
 func runRecap(_ context.Context, c *conversation, who Person, focus string) (Answer, error) {
-	if ok, _ := c.hub.takeTurn([]string{who.ID}, true); !ok {
+	if ok, _ := c.hub.access.TakeTurn([]string{who.ID}, true); !ok {
 		return Answer{}, errPeople("One moment, please: you have sent me many requests in the last minute. Ask again in a minute.")
 	}
 	return Answer{

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/channel/access"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/tokens"
@@ -25,7 +26,7 @@ func runStop(ctx context.Context, c *conversation, _ Person, _ string) (Answer, 
 	answer := Answer{Text: "There is nothing to stop."}
 	for _, name := range c.answeredHere() {
 		if turn := c.hub.Operator().turnIn(name); turn != nil {
-			turn.stop(errStopped)
+			turn.cancel(errStopped)
 			answer = Answer{Text: "Stopped."}
 			break
 		}
@@ -39,7 +40,7 @@ func runStop(ctx context.Context, c *conversation, _ Person, _ string) (Answer, 
 // answeredHere returns the conversations whose answers people see here: this one, and for a thread the one above
 // while it answers the message that the thread hangs on. Slack shows that answer in the thread.
 func (c *conversation) answeredHere() []string {
-	place := ParsePlace(c.name)
+	place := chat.ParsePlace(c.name)
 	question := place.Thread
 	if question == "" {
 		return []string{c.name}
@@ -53,7 +54,7 @@ func (c *conversation) answeredHere() []string {
 
 func (c *conversation) interrupt() {
 	if turn := c.turn.Load(); turn != nil {
-		turn.stop(errStopped)
+		turn.cancel(errStopped)
 	}
 }
 
@@ -75,7 +76,7 @@ func (c *conversation) paused(ctx context.Context) bool {
 // WhySilent tells people why the bot does not answer in a conversation; "" if it does.
 func (o Operator) WhySilent(ctx context.Context, conversation string) (words string) {
 	switch here, all, _ := o.Paused(ctx, conversation); {
-	case o.hub.respond(conversation) == RespondNever:
+	case o.hub.access.Rules().RespondIn(conversation) == access.RespondNever:
 		words = TextRefused
 	case all:
 		words = "I am still paused everywhere; /resume everywhere ends the pause."
@@ -109,7 +110,7 @@ func (c *conversation) scope(who Person, where string) (string, error) {
 	case "":
 		return c.name, nil
 	case "everywhere":
-		if place := ParsePlace(c.name); !c.hub.access(place).owns(who, place) {
+		if !c.hub.access.Rules().Owns(c.name, who) {
 			return "", errDenied("Only my owners, as listed in the settings, may do that everywhere.")
 		}
 		return everywhere, nil
@@ -120,7 +121,7 @@ func (c *conversation) scope(who Person, where string) (string, error) {
 // answersApproval returns the command that allows or denies a waiting call.
 func answersApproval(allow bool) func(context.Context, *conversation, Person, string) (Answer, error) {
 	return func(_ context.Context, c *conversation, who Person, code string) (Answer, error) {
-		if !c.trusted(who) {
+		if !c.hub.access.Rules().Trusts(c.name, who) {
 			return Answer{}, errDenied("In a direct message, the owners and managers named in my settings file decide which tools I may call.")
 		}
 		for _, name := range c.answeredHere() {
@@ -145,7 +146,7 @@ func runAsk(ctx context.Context, c *conversation, who Person, args string) (Answ
 	if id == "" {
 		return Answer{}, errPeople(c.sayf("Name the agent and the task: /ask @%s and what to do.", agent.Spawn[0]))
 	}
-	if c.isTask() || c.hub.respond(c.name) == RespondNever {
+	if c.isTask() || c.hub.access.Rules().RespondIn(c.name) == access.RespondNever {
 		return Answer{}, errPeople("I only listen here, so I could not post the result.")
 	}
 	write := func() (store.NewTask, error) { return c.newTask(ctx, spawning{Agent: id, Task: task}, nil) }

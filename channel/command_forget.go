@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/privacy"
 	"cairn/store"
@@ -40,7 +41,7 @@ func runForgetMe(ctx context.Context, c *conversation, who Person, args string) 
 	in := []*store.Conversation{c.records}
 	where := "in this conversation"
 	again := c.sayf("/forget me yes")
-	typist := privacy.Who{Connector: ParsePlace(c.name).Connector, ID: who.ID, Name: who.Name}
+	typist := privacy.Who{Connector: chat.ParsePlace(c.name).Connector, ID: who.ID, Name: who.Name}
 	traces, err := privacy.Of(c.records).Traces(ctx, typist)
 	if everywhere {
 		var each privacy.Holdings
@@ -106,13 +107,7 @@ func (c *conversation) forgetFocus() {
 // with what is left when the hub closes. The result is sent when it has ended.
 func (h *Hub) eraseAll(author string, in ...*store.Conversation) <-chan error {
 	end := make(chan error, 1)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.closed {
-		end <- ErrClosed
-		return end
-	}
-	h.owners.Go(func() {
+	started := h.background(func() {
 		var failed error
 		for _, records := range in {
 			err := h.erase(author, records)
@@ -123,6 +118,9 @@ func (h *Hub) eraseAll(author string, in ...*store.Conversation) <-chan error {
 		}
 		end <- failed
 	})
+	if !started {
+		end <- ErrClosed
+	}
 	return end
 }
 

@@ -119,7 +119,7 @@ func runPin(ctx context.Context, c *conversation, who Person, which string) (Ans
 	if cost.Shown == 0 {
 		return Answer{}, errPeople(c.sayf("Message #%d does not fit: pin_budget allows %d tokens in total, and the message needs %d. /unpin another one, or set a larger pin_budget.", m.Seq, budget, cost.Whole))
 	}
-	_, err = c.records.Transcript().Pin(ctx, m.Seq, who.typist())
+	_, err = c.records.Transcript().Pin(ctx, m.Seq, who.Typist())
 	answer := c.sayf("Message #%d is pinned, and stays in the prompt when older messages are summarized: %s", m.Seq, c.excerpt(m))
 	if cost.Shown < cost.Whole {
 		answer += "\n" + c.sayf("It is clipped to %d of its %d tokens, because pin_budget allows %d in total.", cost.Shown, cost.Whole, budget)

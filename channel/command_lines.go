@@ -192,7 +192,7 @@ func Evidence(ctx context.Context, records *store.Conversation, l SummaryLine) (
 // editLine rewrites a line for a person, who needs the same right as for /undo.
 func (c *conversation) editLine(who Person, id int64, number int, text string) (Answer, error) {
 	undo := Commands[slices.IndexFunc(Commands, func(command Command) bool { return command.Name == "undo" })]
-	if c.hub.restricted(undo) && !c.hub.access(ParsePlace(c.name)).manages(who) {
+	if !c.hub.mayRun(c.name, who, undo) {
 		return Answer{}, errDenied("Only people who manage this place may rewrite a summary. Ask one of them.")
 	}
 	e, err := c.rewrite(id, number, text, who)

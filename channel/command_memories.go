@@ -113,7 +113,7 @@ func (c *conversation) memoryKind(name string) string {
 func (c *conversation) changeMemory(ctx context.Context, who Person, id int64, change func(id int64) error) (memory.Memory, error) {
 	d, err := memory.Of(c.records).Details(ctx, id)
 	m := d.Memory
-	may := who.ID != "" && (who.ID == m.SpeakerID || who.ID == m.AboutID) || c.hub.access(ParsePlace(c.name)).manages(who)
+	may := who.ID != "" && (who.ID == m.SpeakerID || who.ID == m.AboutID) || c.hub.access.Rules().Manages(c.name, who)
 	if err == nil && !may {
 		return m, errPeople(fmt.Sprintf("Memory %d did not come from you and is not about you. Ask someone who manages this place.", id))
 	}

@@ -45,7 +45,7 @@ func runSettings(ctx context.Context, c *conversation, who Person, args string) 
 		return Answer{}, errPeople(unknownSetting(key))
 	}
 	if value != "" {
-		if !c.trusted(who) && !slices.Contains(harmless, key) {
+		if !c.hub.access.Rules().Trusts(c.name, who) && !slices.Contains(harmless, key) {
 			return Answer{}, errPeople(fmt.Sprintf("In a direct message you may set %s. Only the owners and managers named in my settings file may change other settings.", strings.Join(harmless, " and ")))
 		}
 		text := value
@@ -94,7 +94,7 @@ func (h *Hub) override(ctx context.Context, records *store.Conversation, file co
 			return errPeople(fmt.Sprintf("%s: must be at most %d characters", key, maxValue))
 		}
 	}
-	err := records.Settings().OverrideAll(ctx, values, by.typist(), func(set map[string]string) error {
+	err := records.Settings().OverrideAll(ctx, values, by.Typist(), func(set map[string]string) error {
 		others := maps.Clone(set)
 		maps.DeleteFunc(others, func(key, _ string) bool { _, changes := values[key]; return changes })
 		_, left := compactor.Patch(others).Fit(file) // these are ignored at the moment, and must not block the change
@@ -211,7 +211,7 @@ func runTools(ctx context.Context, c *conversation, who Person, args string) (An
 		servers = agent.Toolbox.Servers()
 	}
 	if verb, id, _ := strings.Cut(args, " "); verb != "" {
-		if !c.trusted(who) {
+		if !c.hub.access.Rules().Trusts(c.name, who) {
 			return Answer{}, errDenied("In a direct message, the owners and managers named in my settings file decide which tools I have.")
 		}
 		if err := c.changeTools(ctx, servers, &rules, who, strings.ToLower(verb), strings.TrimSpace(id)); err != nil {
@@ -253,7 +253,7 @@ func (c *conversation) changeTools(ctx context.Context, servers []ToolServer, ru
 	case verb != "add":
 		return errPeople(c.spell("Use /tools add NAME or /tools remove NAME."))
 	}
-	if err := c.records.Settings().SetTools(ctx, *rules, who.typist()); err != nil {
+	if err := c.records.Settings().SetTools(ctx, *rules, who.Typist()); err != nil {
 		return err
 	}
 	c.log.Info("channel_tools_changed", "server", id, "change", verb, "by", who.ID)

@@ -163,8 +163,7 @@ func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (an
 	if !ok {
 		return answer, false, nil
 	}
-	place := ParsePlace(name)
-	if !h.access(place).listensTo(place, who.ID, false) {
+	if !h.access.Rules().Hears(name, who.ID, false) {
 		return answer, true, ErrRefused
 	}
 	answer, err = h.execute(ctx, name, who, command, args)
@@ -202,12 +201,11 @@ func (h *Hub) execute(ctx context.Context, name string, who Person, command Comm
 
 // restricted reports whether only managers may run a command.
 func (h *Hub) restricted(c Command) bool {
-	restricted := h.rules.Load().Restricted
-	return c.Guarded || restricted == nil && c.Restricted || slices.Contains(restricted, c.Name)
+	return c.Guarded || h.access.Rules().Restricts(c.Name, c.Restricted)
 }
 
 func (h *Hub) mayRun(name string, who Person, command Command) bool {
-	return !h.restricted(command) || h.access(ParsePlace(name)).manages(who)
+	return !h.restricted(command) || h.access.Rules().Manages(name, who)
 }
 
 // parseCommand splits a line into command and arguments. "/unknown" is an ordinary message: people write paths.

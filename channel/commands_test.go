@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/compactor"
 	"cairn/testkit/check"
 	"cairn/testkit/wordstest"
@@ -111,7 +112,7 @@ func TestSettingAppliesFromNextCheck(t *testing.T) {
 
 	// It survives a settings edit and a restart.
 	r.run("/pause")
-	r.hub.Renew(channel.Rules{})
+	r.hub.Renew(access.Rules{})
 	r.waitForReplies()
 	next := regexp.MustCompile(`(aggressive at 85 % \(5100|background at 30 % \(1800) tokens\)`)
 	for range 2 {
@@ -150,7 +151,7 @@ func TestFileEditOverridesConflictingSetting(t *testing.T) {
 
 // In a direct message everyone has management rights; costly settings belong to those whom the file names.
 func TestDirectMessageCannotSetCostlySettings(t *testing.T) {
-	r := newRig(t, echo).withRules(channel.Rules{Access: map[string]channel.Access{"test": {Owners: []string{"u2"}, Managers: []string{"u3"}}}})
+	r := newRig(t, echo).withRules(access.Rules{Access: map[string]access.Access{"test": {Owners: []string{"u2"}, Managers: []string{"u3"}}}})
 	run := func(where, id, line, want string) {
 		t.Helper()
 		check.HasPrefix(t, line+" of "+id+" in "+where, r.runAs(channel.Person{ID: id, Name: id, Manager: true}, where, line).Text, want)

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/testkit/check"
@@ -124,7 +124,7 @@ func TestRecap(t *testing.T) {
 	r.run("/pause")
 	n := len(worker.Requests())
 	recap("Made without a model")
-	r.hub.Renew(channel.Rules{TurnsPerMinute: 1}) // recaps count
+	r.hub.Renew(access.Rules{TurnsPerMinute: 1}) // recaps count
 	recap("Made without a model")
 	recap("One moment, please")
 	r.says(boss, place, "/compact", "Summarized ")

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"cairn/channel/access"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/store"
@@ -22,6 +23,7 @@ type (
 	Task       = store.Task      // a job for a sub-agent, and its outcome
 	Patch      = compactor.Patch // a layer of settings
 	Event      = compactor.Event // one step of a compaction
+	Person     = access.Person   // someone who talks to the bot
 	Audience   = store.Audience  // who may read a place, besides its members; empty: the connector does not know
 )
 
@@ -118,49 +120,6 @@ type Page struct {
 
 // ErrGone means that a conversation no longer exists, or is closed to the bot.
 var ErrGone = errors.New("the conversation is gone or closed")
-
-// Place holds the parts of a conversation's name: connector:server/channel[/thread].
-type Place struct {
-	Connector, Server, Channel, Thread string
-}
-
-// DirectServer replaces the server in the names of direct messages that belong to none.
-const DirectServer = "@me"
-
-// ParsePlace splits a conversation's name. Missing parts are empty.
-func ParsePlace(conversation string) Place {
-	connector, rest, _ := strings.Cut(conversation, ":")
-	p := Place{Connector: connector}
-	p.Server, rest, _ = strings.Cut(rest, "/")
-	p.Channel, p.Thread, _ = strings.Cut(rest, "/")
-	return p
-}
-
-// Label returns what people call a place: "#general · Cozy Corner", "plans in #general · Cozy
-// Corner". Unknown parts are left out; empty if all are unknown.
-func Label(thread, channel, server string) string {
-	if channel != "" {
-		channel = "#" + channel
-	}
-	if thread != "" && channel != "" {
-		channel = " in " + channel
-	}
-	if thread+channel != "" && server != "" {
-		server = " · " + server
-	}
-	return thread + channel + server
-}
-
-// String joins the parts to the name.
-func (p Place) String() string {
-	return p.Connector + ":" + strings.TrimRight(p.Server+"/"+p.Channel+"/"+p.Thread, "/")
-}
-
-// Direct reports whether the place is a conversation with one person alone. Slack's direct messages
-// belong to a server; the letter D identifies their channels.
-func (p Place) Direct() bool {
-	return p.Server == DirectServer || p.Connector == "slack" && strings.HasPrefix(p.Channel, "D")
-}
 
 // The audiences.
 const (

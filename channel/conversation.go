@@ -4,17 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
-	"maps"
 	"runtime/debug"
-	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
+	"cairn/channel/access"
 	"cairn/compactor"
-	"cairn/internal/observe"
 	"cairn/llm"
 	"cairn/store"
 )
@@ -22,90 +18,125 @@ import (
 // conversation is a channel, a thread or a direct message. Its loop owns it: one goroutine that runs what others post to the
 // inbox, in order. Long work runs in a child, at most one at a time besides summaries; it reaches the loop's fields through do.
 type conversation struct {
-	hub       *Hub
-	name      string
-	connector Connector // nil: it is not open, and only the operator works on the conversation
-	records   *store.Conversation
-	log       *slog.Logger
+	site
+	hub   *Hub
+	calls access.Calls // its limit of model calls
 
-	users  int                         // guarded by hub.mu
-	usage  []store.Usage               // of models, which the database does not have yet; guarded by hub.mu
-	inbox  inbox                       // safe for concurrent use, like the next
-	sender sender                      // of replies
-	turn   atomic.Pointer[runningTurn] // nil: no turn is running
-
-	// The loop writes these, and any goroutine may read them.
-	engineStatus atomic.Pointer[func() compactor.Status]
-	speaks       atomic.Pointer[string] // code of the language; nil until the conversation has been opened
+	// These are safe for concurrent use.
+	published        // what the loop shows to others
+	inbox     inbox  // of the loop
+	sender    sender // of replies
+	usage     usage  // of models
+	edits     *edits
+	approval  atomic.Pointer[Approval] // the tool call that waits for permission; nil: none
 
 	// Only the loop uses these fields.
-	service             // who answers; zero until the conversation has been opened
-	runs        runs    // of the child
-	arrivals    arrival // messages that wait or came last
-	edits       edits
+	service                      // who answers; zero until the conversation has been opened
+	runs        runs             // of the child
+	arrivals    arrivals         // messages that wait or came last
 	unannounced *compactor.Event // the last compaction that people have not heard of
 
 	// Only the child uses these fields.
-	backfill
+	backfill backfill
+	imports  importReader
 	failures failures
+	taskClock
 }
 
-// service is who answers. It is replaced as a whole, while no turn runs.
-type service struct {
-	agent   Agent
-	rules   *Rules               // as of the last read of the settings
-	engine  *compactor.Compactor // only the loop uses it
-	policy  *policy
-	tools   []llm.Tool
-	window  *window
-	unfit   map[int64]bool // pictures the model refused, by file
-	inWords bool           // the model refused the form of tool calls, so they are sent as text
-	filter  promptFilter
-
-	elsewhere int64 // see store.Upkeep.WrittenElsewhere
-	seen      int64 // the same, of the last change while a summary was being written
+// published is what any goroutine may read of a conversation. The loop and the turn write it.
+type published struct {
+	turn         atomic.Pointer[turn] // nil: no turn is running
+	engineStatus atomic.Pointer[func() compactor.Status]
+	speaks       atomic.Pointer[string] // code of the language; nil until the conversation has been opened
 }
 
-// arrival is what the loop knows about incoming messages.
-type arrival struct {
-	incoming map[string]compactor.Patch // the settings that came with messages without a place, by id
-	awaited  string                     // the newest message that waits for an answer; "": none
-	asked    chan struct{}              // closed while a message waits for an answer, see Awaited
-	newest   string                     // the newest message with a place that the platform knows; "": none since the conversation was opened
-}
-
-// runningTurn is a turn while the model answers it.
-type runningTurn struct {
-	store.Turn
-	stop      context.CancelCauseFunc
-	step      *observe.Step // nil: no one observes the turn
-	outcome   string        // one of observe.Outcomes, so far
-	sawChange bool          // something was edited or deleted since the turn began; only the loop uses it
-	half      string        // what an attempt that failed had written; "": nothing
-	outdated  bool          // the same since its tools began to run; of another agent, since its last request
-
-	approval atomic.Pointer[Approval] // the tool call that waits for permission; nil: none
+// publish shows the fill of the window; e is nil if leftover work of a discarded engine wants that.
+func (p *published) publish(e *compactor.Compactor) {
+	if e == nil {
+		return
+	}
+	status := e.StatusReader()
+	p.engineStatus.Store(&status)
 }
 
 // turnSeq returns the seq of the running turn; 0: none.
-func (c *conversation) turnSeq() int64 {
-	if turn := c.turn.Load(); turn != nil {
+func (p *published) turnSeq() int64 {
+	if turn := p.turn.Load(); turn != nil {
 		return turn.Seq
 	}
 	return 0
 }
 
-func newConversation(h *Hub, name string, connector Connector, records *store.Conversation) *conversation {
-	c := &conversation{
-		hub: h, name: name, connector: connector, records: records, log: h.o.Log.With("conversation", name),
-		inbox:    inbox{signal: make(chan struct{}, 1), ended: make(chan struct{})},
-		arrivals: arrival{incoming: make(map[string]compactor.Patch), asked: make(chan struct{})},
+// status returns the fill of the window. The conversation must be open.
+func (p *published) status() compactor.Status { return (*p.engineStatus.Load())() }
+
+// activity returns what the conversation is doing; ok is false while it is being opened.
+func (p *published) activity() (g Activity, ok bool) {
+	status := p.engineStatus.Load()
+	if status == nil {
+		return g, false
 	}
-	c.sender = sender{c: c, writers: make(map[string]Writer)}
-	return c
+	now := (*status)()
+	return Activity{Used: now.Used, Window: now.Window, Answering: p.turn.Load() != nil, Summarizing: now.Running != nil, Paused: now.Paused != "" && now.Policy.Enabled}, true
 }
 
-// The registry of the conversations in memory, with their users.
+// taskClock says when the task that a conversation is ends, and when it looks for work.
+type taskClock struct {
+	taskEnds  time.Time
+	lookAgain time.Time // zero: when something arrives
+}
+
+// site is where a conversation is held. It never changes.
+type site struct {
+	name      string
+	connector Connector // nil: it is not open, and only the operator works on the conversation
+	records   *store.Conversation
+	log       *slog.Logger
+}
+
+// service is who answers, and by which rules. It is replaced as a whole, while no turn runs.
+type service struct {
+	answerer
+	rules  *access.Rules        // as of the last read of the settings
+	engine *compactor.Compactor // only the loop uses it
+	policy *policy
+
+	elsewhere int64 // see store.Upkeep.WrittenElsewhere
+	seen      int64 // the same, of the last change while a summary was being written
+}
+
+// answerer is the agent that answers, with what it needs for that, and what is known of its model. A running turn uses it.
+type answerer struct {
+	agent    Agent
+	tools    []llm.Tool
+	window   *window
+	pictures pictures
+	inWords  bool // the model refused the form of tool calls, so they are sent as text
+	filter   promptFilter
+}
+
+func newConversation(h *Hub, name string, connector Connector, records *store.Conversation) *conversation {
+	log := h.o.Log.With("conversation", name)
+	observer, _ := connector.(Observer)
+	c := &conversation{
+		site: site{name: name, connector: connector, records: records, log: log}, hub: h,
+		inbox: inbox{signal: make(chan struct{}, 1), ended: make(chan struct{})},
+		usage: usage{
+			conversation: name, records: records, access: h.access, observer: observer, counted: h.o.Counted, log: log,
+		},
+	}
+	c.calls = h.access.Calls(c.account(), log)
+	c.sender = sender{c: c, writers: make(map[string]Writer)}
+	c.edits = &edits{records: records, wake: c.wake}
+	c.arrivals = newArrivals(name, observer, c.inbox.post)
+	c.backfill = backfill{
+		conversation: name, connector: connector, records: records, access: h.access, catchUp: h.o.CatchUp,
+		completion: completion{conversation: name, connector: connector, inbox: records.Inbox(), log: log},
+		edits:      c.edits, host: c, log: log,
+	}
+	c.imports = importReader{records: records, listens: connector != nil, host: c, log: log}
+	return c
+}
 
 // use returns a conversation, opened if necessary, that stays open until release.
 func (h *Hub) use(ctx context.Context, name string) (*conversation, error) {
@@ -123,44 +154,6 @@ func (h *Hub) use(ctx context.Context, name string) (*conversation, error) {
 	return h.find(name, newConversation(h, name, connector, records))
 }
 
-// find returns the open conversation with a name; if there is none, it registers fresh, unless nil.
-func (h *Hub) find(name string, fresh *conversation) (*conversation, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.closed {
-		return nil, ErrClosed
-	}
-	c := h.open[name]
-	if c == nil && fresh != nil {
-		c = fresh
-		h.open[name] = c
-		h.owners.Go(c.own)
-	}
-	if c != nil {
-		c.users++
-	}
-	return c, nil
-}
-
-func (h *Hub) release(c *conversation) { h.locked(func() { c.users-- }) }
-
-// all yields the open conversations.
-func (h *Hub) all() iter.Seq[*conversation] {
-	var names []string
-	h.locked(func() { names = slices.Collect(maps.Keys(h.open)) })
-	return func(yield func(*conversation) bool) {
-		for _, name := range names {
-			if c, _ := h.find(name, nil); c != nil {
-				more := yield(c)
-				h.release(c)
-				if !more {
-					return
-				}
-			}
-		}
-	}
-}
-
 // wake makes a conversation check for work, and opens it if necessary.
 func (h *Hub) wake(ctx context.Context, name string) error {
 	c, err := h.use(ctx, name)
@@ -169,34 +162,6 @@ func (h *Hub) wake(ctx context.Context, name string) error {
 		h.release(c)
 	}
 	return err
-}
-
-// post runs f in the loop of a conversation, if it is open.
-func (h *Hub) post(name string, f func(*conversation)) {
-	if c, _ := h.find(name, nil); c != nil {
-		c.inbox.post(func() { f(c) })
-		h.release(c)
-	}
-}
-
-// postThreads runs f in the loop of each open thread of a channel.
-func (h *Hub) postThreads(channel string, f func(*conversation)) {
-	for c := range h.all() {
-		if p := ParsePlace(c.name); p.Thread != "" && strings.TrimSuffix(c.name, "/"+p.Thread) == channel {
-			c.inbox.post(func() { f(c) })
-		}
-	}
-}
-
-// forget removes a conversation from memory if no one uses it and nothing woke it.
-func (h *Hub) forget(c *conversation) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if c.users > 0 || len(c.inbox.signal) > 0 {
-		return false
-	}
-	delete(h.open, c.name)
-	return true
 }
 
 // How a conversation handles a bug in its own code.

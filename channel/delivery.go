@@ -3,8 +3,9 @@ package channel
 import (
 	"context"
 	"errors"
-	"slices"
 
+	"cairn/channel/access"
+	"cairn/chat"
 	"cairn/internal/tokens"
 	"cairn/privacy"
 	"cairn/store"
@@ -19,7 +20,7 @@ var ErrRefused = errors.New("not heard here")
 // is first addressed to the bot by its edit is answered as if it had been sent then; otherwise an edit starts no turn, only ID,
 // Text, Attachments and Time of m matter, and a message that was never delivered is ignored.
 func (h *Hub) Edit(ctx context.Context, name string, m Inbound) error {
-	m.Addressed = h.asksByEdit(name, m)
+	m.Addressed = asksByEdit(h.access.Rules(), name, m, h.o.CatchUp)
 	_, err := h.report(ctx, store.Delivery{Conversation: name, Edited: &m})
 	return err
 }
@@ -63,24 +64,7 @@ func (h *Hub) apply(ctx context.Context, d store.Delivery) ([]store.Receipt, err
 	if len(d.Messages) > 0 {
 		return c.deliver(ctx, d.Messages)
 	}
-	c.inbox.post(func() {
-		if c.edits.reading { // what is read may lack it
-			c.edits.during = append(c.edits.during, d)
-		}
-	})
-	return nil, c.change(ctx, d)
-}
-
-// change applies an edit or deletions.
-func (c *conversation) change(ctx context.Context, d store.Delivery) error {
-	if d.Edited == nil {
-		return privacy.Of(c.records).Delete(ctx, d.Deleted)
-	}
-	seq, changed, err := privacy.Of(c.records).Edit(ctx, *d.Edited)
-	if changed && seq == 0 { // it waits, and may be incomplete now
-		c.wake()
-	}
-	return err
+	return nil, c.edits.apply(ctx, d)
 }
 
 // Asked reports whether a message with this platform id was addressed to the bot.
@@ -158,11 +142,11 @@ func (h *Hub) NothingMissed(ctx context.Context, name string) error {
 
 // Suggest returns at most 25 completions of what a person has typed of a command's argument.
 func (h *Hub) Suggest(ctx context.Context, name string, who Person, command, typed string) ([]Choice, error) {
-	if !h.listensTo(name, Inbound{AuthorID: who.ID}) {
+	if !h.access.Rules().Hears(name, who.ID, false) {
 		return nil, ErrRefused
 	}
 	cmd, _, ok := parseCommand("/" + command)
-	if !ok || cmd.suggest == nil || h.restricted(cmd) && !h.access(ParsePlace(name)).manages(who) {
+	if !ok || cmd.suggest == nil || !h.mayRun(name, who, cmd) {
 		return nil, nil
 	}
 	records, err := h.stored(ctx, name)
@@ -181,74 +165,11 @@ func IsCommand(line string) bool {
 // Clip shortens a text to at most this many tokens, as the model will count them, keeping both ends.
 func Clip(text string, most int) string { return tokens.Clip(text, most) }
 
-// listensTo reports whether a message's author is heard in a conversation.
-func (h *Hub) listensTo(name string, m Inbound) bool {
-	place := ParsePlace(name)
-	return h.access(place).listensTo(place, m.AuthorID, m.Bot)
-}
-
-// Access: whose messages are read, which are answered, and who may run which commands.
-
-// listensTo reports whether the bot listens to this author in a place.
-func (a Access) listensTo(p Place, id string, bot bool) bool {
-	if bot && !slices.Contains(a.Bots, id) {
-		return false
-	}
-	named := func(list []string) bool {
-		return slices.ContainsFunc([]string{id, p.Thread, p.Channel, p.Server}, func(s string) bool {
-			return s != "" && slices.Contains(list, s)
-		})
-	}
-	return !named(a.Deny) && (len(a.Allow) == 0 || named(a.Allow) || slices.Contains(a.Owners, id) || bot)
-}
-
-// manages reports whether a person may run the restricted commands.
-func (a Access) manages(who Person) bool { return who.Manager || a.names(who) }
-
-// names reports whether the settings name a person as owner or manager.
-func (a Access) names(who Person) bool {
-	return slices.Contains(a.Owners, who.ID) || slices.Contains(a.Managers, who.ID) ||
-		slices.ContainsFunc(who.Roles, func(role string) bool { return slices.Contains(a.Managers, role) })
-}
-
-// owns reports whether a person may do everything. If the settings name no owners, people with
-// management rights on the platform may, but not in a direct message: there everyone has them.
-func (a Access) owns(who Person, p Place) bool {
-	return slices.Contains(a.Owners, who.ID) || len(a.Owners) == 0 && who.Manager && !p.Direct()
-}
-
-func (h *Hub) access(p Place) Access { return h.rules.Load().Access[p.Connector] }
-
-func (h *Hub) respond(conversation string) Respond {
-	if respond := h.rules.Load().Respond; respond != nil {
-		return respond(conversation)
-	}
-	return RespondMention
-}
-
-// classify applies the rules to a message that was heard: it decides whether the bot may answer it. Of a bot's messages
-// the store leaves some unaddressed, see store.MaxBotTurns.
-func (h *Hub) classify(conversation string, m *Inbound) {
-	if ParsePlace(conversation).Direct() {
-		m.Audience = Members // whatever the connector set
-	}
-	switch respond := h.respond(conversation); {
-	case respond == RespondNever:
-		m.Addressed = false
-		m.Thread = false
-	case m.Bot:
-		m.Thread = false
-	case respond == RespondAll && !m.Addressed:
-		m.Addressed = true
-		m.Optional = true
-	}
-}
-
 // refuse rejects a person's message. Once a day it explains why to a person who wants an answer, and to nobody else.
 func (h *Hub) refuse(name string, m Inbound) {
-	place := ParsePlace(name)
+	place := chat.ParsePlace(name)
 	whisperer, whispers := h.connectors[place.Connector].(Whisperer)
-	whispers = whispers && m.Addressed && h.respond(name) != RespondNever
+	whispers = whispers && m.Addressed && h.access.Rules().RespondIn(name) != access.RespondNever
 	if m.Bot || !place.Direct() && !whispers {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/testkit/check"
 	"cairn/testkit/llmtest"
 )
@@ -88,11 +89,11 @@ func TestEditThatAddressesTheBotIsHeardAsAMessage(t *testing.T) {
 	check.Lacks(t, "prompt", r.lastRequestText(), "swordfish")
 	check.EqualAll(t, "replies to", r.connector.sent[0].To, []string{"m1"})
 
-	r = newRig(t, echo).withRules(channel.Rules{Access: map[string]channel.Access{"test": {Deny: []string{"u2"}}}})
+	r = newRig(t, echo).withRules(access.Rules{Access: map[string]access.Access{"test": {Deny: []string{"u2"}}}})
 	r.editToAsk("unseen", "what is it?", func(m *channel.Inbound) { m.AuthorID = "u2" })
 	check.Len(t, "answers to a denied person", r.connector.texts(), 0)
 
-	r = newRig(t, always(llmtest.Say("NO_REPLY"))).withRules(respondRules(channel.RespondAll)) // it may stay silent, and does
+	r = newRig(t, always(llmtest.Say("NO_REPLY"))).withRules(respondRules(access.RespondAll)) // it may stay silent, and does
 	r.overhear("does anyone know?")
 	check.Len(t, "answers so far", r.connector.texts(), 0)
 	r.model.Func = echo

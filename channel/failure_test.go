@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/observe"
@@ -91,7 +92,7 @@ func TestEmptyAnswerIsAskedForAgain(t *testing.T) {
 		"I look, and need no more words": {withText, llmtest.Say("")},
 		"nobody asked":                   {llmtest.Say(""), llmtest.Say("nobody asked")}, // where NO_REPLY is allowed
 	} {
-		r := newRig(t, inTurn(answers...)).withRules(respondRules(channel.RespondAll))
+		r := newRig(t, inTurn(answers...)).withRules(respondRules(access.RespondAll))
 		r.post(r.inbound("hello", says != "nobody asked"))
 		check.Contains(t, "the reply", texts(r.connector.texts()), says)
 		check.Len(t, says+": requests", r.model.Requests(), len(answers))

@@ -10,13 +10,13 @@ import (
 const withdrawnLately = time.Hour
 
 // removeHalves removes what an earlier process showed of answers to questions that were deleted since, and that it was killed before
-// it could remove itself. Only the child calls it.
-func (c *conversation) removeHalves(ctx context.Context) error {
-	_, keeps := c.connector.(Historian) // what was shown stays after the process has ended
-	if c.tidy || !keeps {
+// it could remove itself.
+func (b *backfill) removeHalves(ctx context.Context) error {
+	_, keeps := b.connector.(Historian) // what was shown stays after the process has ended
+	if b.tidy || !keeps {
 		return nil
 	}
-	withdrawn, err := c.records.Turns().Withdrawn(ctx, time.Now().Add(-withdrawnLately))
+	withdrawn, err := b.records.Turns().Withdrawn(ctx, time.Now().Add(-withdrawnLately))
 	if err != nil {
 		return err
 	}
@@ -25,13 +25,13 @@ func (c *conversation) removeHalves(ctx context.Context) error {
 			continue
 		}
 		_, err := callConnector(ctx, historyTimeout, func(context.Context) (struct{}, error) {
-			c.connector.Reply(c.name, []string{question}).Cancel()
+			b.connector.Reply(b.conversation, []string{question}).Cancel()
 			return struct{}{}, nil
 		})
 		if err != nil {
-			c.log.Error("remove_half_failed", "error", err)
+			b.log.Error("remove_half_failed", "error", err)
 		}
 	}
-	c.tidy = true
+	b.tidy = true
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/testkit/check"
 )
 
@@ -22,7 +23,7 @@ func TestHelpShowsWhatThePersonMayDo(t *testing.T) {
 		}
 		return lines, text
 	}
-	access := map[string]channel.Access{"test": {Managers: []string{"deputy", "role7"}}}
+	lists := map[string]access.Access{"test": {Managers: []string{"deputy", "role7"}}}
 	for what, c := range map[string]struct {
 		who        channel.Person
 		restricted []string // as in the settings; nil: not set
@@ -35,7 +36,7 @@ func TestHelpShowsWhatThePersonMayDo(t *testing.T) {
 		"a member, by other settings":   {channel.Person{ID: "u5"}, []string{"recall", "forget"}, false},
 		"a member, where nothing is so": {channel.Person{ID: "u5"}, []string{}, false},
 	} {
-		r.withRules(channel.Rules{Access: access, Restricted: c.restricted})
+		r.withRules(access.Rules{Access: lists, Restricted: c.restricted})
 		lines, text := help(c.who)
 		for _, command := range channel.Commands {
 			answer := r.runAs(c.who, place, "/"+command.Name).Text

@@ -10,9 +10,9 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"cairn/channel/access"
 	"cairn/compactor"
 	"cairn/internal/observe"
 	"cairn/store"
@@ -24,13 +24,13 @@ type Options struct {
 	Agent      func(conversation string) Agent // the agent that answers there
 	Agents     func(id string) (Agent, bool)   // agents that "@id question" may call; nil: none
 	Connectors []Connector
-	Rules      Rules         // who may do what; Renew changes them
+	Rules      access.Rules  // who may do what; Renew changes them
 	CatchUp    time.Duration // after a start, unanswered messages younger than this are answered; 0: DefaultCatchUp
 	Workers    int           // the most compactions that run at the same time; 0: DefaultWorkers
 	Idle       time.Duration // an idle conversation leaves memory after this long; 0: DefaultIdle
 	Log        *slog.Logger  // nil: slog.Default()
 
-	Used []store.Usage // of models since MonthStart, before this hub started; budgets count it
+	Used []store.Usage // of models since access.MonthStart, before this hub started; budgets count it
 
 	// Hooks, which must not block; nil: not called. For Before, which may, and After see compactor.Options.
 	Before     func(ctx context.Context, conversation string, p compactor.Proposal) (focus string, veto error)
@@ -55,21 +55,17 @@ const (
 type Hub struct {
 	o          Options
 	connectors map[string]Connector
-	rules      atomic.Pointer[Rules]
+	access     *access.Control
 	slots      chan struct{}
 	ctx        context.Context // context of everything the hub started
 	cancel     context.CancelFunc
-	owners     sync.WaitGroup
 
-	recent recent // turns of people, model calls in conversations, and what they and the log were told about limits
+	registry // of conversations
 
-	mu     sync.Mutex // guards all below, and the users of each conversation
-	stats  Stats      // without what is counted when it is read
-	closed bool
-	open   map[string]*conversation
-	used   []store.Usage   // of this month
-	stuck  map[string]bool // conversations that cannot continue
-	told   map[string]bool // conversations in which people know that
+	mu    sync.Mutex      // guards all below
+	stats Stats           // without what is counted when it is read
+	stuck map[string]bool // conversations that cannot continue
+	told  map[string]bool // conversations in which people know that
 }
 
 func (h *Hub) locked(f func()) {
@@ -89,17 +85,14 @@ func New(o Options) *Hub {
 	o.Log = cmp.Or(o.Log, slog.Default())
 	h := &Hub{
 		o: o, connectors: make(map[string]Connector), slots: make(chan struct{}, o.Workers),
-		recent: recent{ends: make(map[string][]time.Time)},
-		open:   make(map[string]*conversation), stuck: make(map[string]bool), told: make(map[string]bool),
-	}
-	for _, u := range o.Used {
-		h.used = addUsed(h.used, u)
+		access:   access.New(o.Rules, o.Used, o.Log),
+		registry: registry{open: make(map[string]*conversation), users: make(map[string]int)},
+		stuck:    make(map[string]bool), told: make(map[string]bool),
 	}
 	for _, d := range o.Connectors {
 		h.connectors[d.Name()] = d
 	}
 	h.connectors[store.TaskConnector] = tasks{hub: h}
-	h.rules.Store(&o.Rules)
 	h.ctx, h.cancel = context.WithCancel(observe.With(context.Background(), o.Observers...))
 	if o.Store != nil {
 		o.Store.Watch(h.changed)
@@ -110,8 +103,8 @@ func New(o Options) *Hub {
 
 // Renew replaces the rules, and makes every conversation adopt, before its next turn, what Options.Agent returns
 // then; one whose summary is being written keeps its agent until that is applied.
-func (h *Hub) Renew(rules Rules) {
-	h.rules.Store(&rules)
+func (h *Hub) Renew(rules access.Rules) {
+	h.access.Renew(rules)
 	for c := range h.all() {
 		c.wake()
 	}
@@ -139,7 +132,7 @@ func (h *Hub) DeliverAll(ctx context.Context, name string, messages []Inbound) e
 func (h *Hub) take(ctx context.Context, name string, messages []Inbound) (receipts []store.Receipt, err error) {
 	var heard []Inbound
 	for _, m := range messages {
-		if h.listensTo(name, m) {
+		if h.access.Rules().Hears(name, m.AuthorID, m.Bot) {
 			heard = append(heard, m)
 		} else {
 			h.refuse(name, m)
@@ -154,13 +147,32 @@ func (h *Hub) take(ctx context.Context, name string, messages []Inbound) (receip
 // deliver puts messages into the inbox.
 func (c *conversation) deliver(ctx context.Context, messages []Inbound) ([]store.Receipt, error) {
 	for i := range messages {
-		c.hub.classify(c.name, &messages[i])
+		c.hub.access.Rules().Classify(c.name, &messages[i])
 	}
-	c.inbox.post(func() { c.coming(messages) })
+	c.inbox.post(func() { c.arrivals.coming(messages) })
 	receipts, err := c.records.Inbox().Deliver(ctx, messages...)
-	c.warnOfBots(messages, receipts)
-	c.inbox.post(func() { c.arrived(messages, receipts, err) })
+	if refusesBot(messages, receipts) && c.hub.access.First("logged bots in "+c.name, time.Hour) {
+		c.log.Warn("bot_turns_reached", "effect", "messages of other bots get no answer until a person writes", "limit", store.MaxBotTurns)
+	}
+	c.inbox.post(func() {
+		if err != nil {
+			c.arrivals.lost(messages)
+			return
+		}
+		c.runs.again = true
+		c.arrivals.arrived(messages, receipts)
+	})
 	return receipts, err
+}
+
+// refusesBot reports whether a bot's message is only overheard because too many were answered.
+func refusesBot(messages []Inbound, receipts []store.Receipt) bool {
+	for i, receipt := range receipts {
+		if messages[i].Bot && messages[i].Addressed && receipt.Fresh && !receipt.Addressed {
+			return true
+		}
+	}
+	return false
 }
 
 // Recover takes up what an earlier process left, in conversations that match and whose connector is open, and in
@@ -290,7 +302,7 @@ const storedCheck = time.Second
 
 // Close cancels what still runs and waits for it. The next start resumes a turn that was cut short.
 func (h *Hub) Close() error {
-	h.locked(func() { h.closed = true })
+	h.close()
 	h.cancel()
 	h.owners.Wait()
 	return nil

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
+	"sync/atomic"
 
 	"cairn/chat"
 	"cairn/compactor"
@@ -53,13 +55,17 @@ func (h *Hub) Import(ctx context.Context, name string, past []Inbound, progress 
 		return imported, err
 	}
 	defer h.release(c)
-	c.importUnread.Store(true)
-	c.inbox.post(func() { c.runs.onImportRead = func(n int) { now.Unread = n; progress(now) } })
-	defer c.inbox.post(func() { c.runs.onImportRead = nil })
+	c.imports.unread.Store(true)
+	report := func(left int) {
+		now.Unread = left
+		progress(now)
+	}
+	c.imports.onRead.Store(&report)
+	defer c.imports.onRead.Store(nil)
 	c.wake()
 	return imported, c.until(ctx, func() (bool, error) {
 		done, err := c.workDone()
-		return done && err == nil && c.engine != nil && !c.working(), err
+		return done && err == nil && c.engine != nil && !summarizes(c.engine), err
 	})
 }
 
@@ -73,59 +79,42 @@ type ImportProgress struct {
 // errAsked ends the reading of an import for as long as it takes to answer who asks something.
 var errAsked = errors.New("a message waits for an answer")
 
-// readImport reads the messages that an import has stored, if there are any. It interrupts the reading to answer a new question
-// immediately, from what it has read and the messages since; nobody waits for a summary. resume: a turn may be open.
-func (c *conversation) readImport(ctx context.Context, resume bool) error {
-	for c.importUnread.Swap(false) {
-		err := c.readImported(ctx, resume)
-		if errors.Is(err, errAsked) {
-			c.importUnread.Store(true)
-			err = c.answerFirst(ctx, resume)
-			resume = false
-		}
-		if err != nil {
-			c.importUnread.Store(true)
-			return err
-		}
-	}
-	return nil
+// importReader has a conversation read the messages that an import has stored. Only the child calls its methods.
+type importReader struct {
+	records *store.Conversation
+	listens bool // the connector is open, so somebody may ask something meanwhile
+	host    importHost
+	log     *slog.Logger
+
+	patient bool // a message that asks something has to wait until all is read
+
+	// Any goroutine may set these.
+	unread atomic.Bool                    // there may be messages that the engine has not read
+	onRead atomic.Pointer[func(left int)] // receives how many messages are not read yet; nil: nobody waits
 }
 
-// answerFirst answers the waiting messages before the rest of the import is read. What cannot be answered yet waits for the whole import.
-func (c *conversation) answerFirst(ctx context.Context, resume bool) error {
-	awaited := ""
-	c.do(func(*compactor.Compactor) { awaited = c.arrivals.awaited })
-	err := c.sync(ctx, resume)
-	asks := true
-	more := true
-	for asks && more && err == nil && ctx.Err() == nil {
-		asks, err = c.asks(ctx)
-		if asks && err == nil {
-			more, err = c.step(ctx)
-		}
-	}
-	if err == nil {
-		asks, err = c.asks(ctx)
-		c.patient = asks
-	}
-	c.do(func(*compactor.Compactor) { c.arrivals.answered(awaited) })
-	return cmp.Or(err, ctx.Err())
+// importHost is what reading an import needs of its conversation.
+type importHost interface {
+	do(f func(e *compactor.Compactor)) // has the loop run f, and waits
+	check()                            // has the engine check the levels
+	// untilSummarized waits until no summary is being written or due, or if listens is set until somebody asks something: errAsked.
+	untilSummarized(ctx context.Context, listens bool) error
 }
 
 // asks reports whether a message waits for an answer that need not wait for a new session.
-func (c *conversation) asks(ctx context.Context) (bool, error) {
-	if c.connector == nil || c.patient {
+func (r *importReader) asks(ctx context.Context) (bool, error) {
+	if !r.listens || r.patient {
 		return false, nil
 	}
-	due, err := c.records.Inbox().Due(ctx)
+	due, err := r.records.Inbox().Due(ctx)
 	return due.Asked && !due.Session, err
 }
 
 // interrupted returns errAsked if somebody waits for an answer; resume: perhaps of a turn that is open.
-func (c *conversation) interrupted(ctx context.Context, resume bool) error {
-	asks, err := c.asks(ctx)
-	if err == nil && !asks && resume && c.connector != nil {
-		_, asks, err = c.records.Turns().Unanswered(ctx)
+func (r *importReader) interrupted(ctx context.Context, resume bool) error {
+	asks, err := r.asks(ctx)
+	if err == nil && !asks && resume && r.listens {
+		_, asks, err = r.records.Turns().Unanswered(ctx)
 	}
 	if err == nil && asks {
 		err = errAsked
@@ -133,35 +122,35 @@ func (c *conversation) interrupted(ctx context.Context, resume bool) error {
 	return err
 }
 
-// readImported reads the messages that an import has stored, batch by batch. Nothing is truncated, however many there are: it
+// read reads the messages that an import has stored, batch by batch. Nothing is truncated, however many there are: it
 // waits for the summaries, also through pauses after a failure. It ends with errAsked when somebody asks something, and goes on from
-// there when it is called again.
-func (c *conversation) readImported(ctx context.Context, resume bool) error {
-	left, err := c.records.Past().Unread(ctx)
+// there when it is called again. resume: a turn may be open.
+func (r *importReader) read(ctx context.Context, w *window, resume bool) error {
+	left, err := r.records.Past().Unread(ctx)
 	if err != nil || left == 0 {
 		return err
 	}
-	if err := c.interrupted(ctx, resume); err != nil {
+	if err := r.interrupted(ctx, resume); err != nil {
 		return err
 	}
-	from, err := c.records.Past().UnreadFrom(ctx)
+	from, err := r.records.Past().UnreadFrom(ctx)
 	if err != nil {
 		return err
 	}
-	c.log.Info("import_reading", "messages", left)
+	r.log.Info("import_reading", "messages", left)
 	feed := compactor.Feed[chat.Message]{
-		Do:       c.do,
-		Window:   func() int { return c.window.lookUp(ctx) },
-		WaitIdle: func() error { return c.untilIdle(ctx) },
+		Do:       r.host.do,
+		Window:   func() int { return w.lookUp(ctx) },
+		WaitIdle: func() error { return r.untilIdle(ctx) },
 		Write: func(batch []chat.Message) ([]chat.Message, error) {
 			if len(batch) == 0 {
 				return nil, nil
 			}
-			return c.readBatch(ctx, batch)
+			return r.readBatch(ctx, batch)
 		},
 	}
 	for {
-		page, err := c.records.Transcript().Page(ctx, from, compactor.FeedBatch)
+		page, err := r.records.Transcript().Page(ctx, from, compactor.FeedBatch)
 		if err != nil {
 			return err
 		}
@@ -178,19 +167,19 @@ func (c *conversation) readImported(ctx context.Context, resume bool) error {
 	if err := feed.Flush(); err != nil {
 		return err
 	}
-	_, err = c.records.Past().ReadTo(ctx, store.MaxSeq, store.MaxSeq) // the last ones may have been deleted
+	_, err = r.records.Past().ReadTo(ctx, store.MaxSeq, store.MaxSeq) // the last ones may have been deleted
 	return err
 }
 
 // readBatch marks messages as read and returns them as they are now. If the engine shows messages since the import, it takes
 // the batch from the disk, because Append adds only at the end.
-func (c *conversation) readBatch(ctx context.Context, batch []chat.Message) (read []chat.Message, err error) {
+func (r *importReader) readBatch(ctx context.Context, batch []chat.Message) (read []chat.Message, err error) {
 	last := batch[len(batch)-1].Seq
-	read, err = c.records.Past().ReadTo(ctx, batch[0].Seq, last)
+	read, err = r.records.Past().ReadTo(ctx, batch[0].Seq, last)
 	if err != nil {
 		return nil, err
 	}
-	c.do(func(e *compactor.Compactor) {
+	r.host.do(func(e *compactor.Compactor) {
 		if e.History().Next() > last {
 			err = e.Changed(ctx)
 		}
@@ -198,23 +187,68 @@ func (c *conversation) readBatch(ctx context.Context, batch []chat.Message) (rea
 	return read, err
 }
 
-// untilIdle waits until no summary is being written or due, or somebody asks something, which is errAsked. It reports how many
-// messages of the import are left.
-func (c *conversation) untilIdle(ctx context.Context) error {
-	left, err := c.records.Past().Unread(ctx)
+// untilIdle waits until no summary is being written or due, or somebody asks something, which is errAsked. It reports how
+// many messages of the import are left.
+func (r *importReader) untilIdle(ctx context.Context) error {
+	left, err := r.records.Past().Unread(ctx)
 	if err != nil {
 		return err
 	}
-	c.do(func(e *compactor.Compactor) {
-		e.Check(c.hub.ctx)
-		if c.runs.onImportRead != nil {
-			c.runs.onImportRead(left)
-		}
-	})
-	if err := c.interrupted(ctx, false); err != nil {
+	r.host.check()
+	if report := r.onRead.Load(); report != nil {
+		(*report)(left)
+	}
+	if err := r.interrupted(ctx, false); err != nil {
 		return err
 	}
-	listens := c.connector != nil && !c.patient
+	return r.host.untilSummarized(ctx, r.listens && !r.patient)
+}
+
+// summarizes reports whether a summary is being written, or is due and waits after a failure.
+func summarizes(e *compactor.Compactor) bool { return e.Busy() || e.StatusReader()().BackingOff }
+
+// What the child does with an import, and with what people ask meanwhile.
+
+// readImport reads the messages that an import has stored, if there are any. It interrupts the reading to answer a new question
+// immediately, from what it has read and the messages since; nobody waits for a summary. resume: a turn may be open.
+func (c *conversation) readImport(ctx context.Context, resume bool) error {
+	for c.imports.unread.Swap(false) {
+		err := c.imports.read(ctx, c.window, resume)
+		if errors.Is(err, errAsked) {
+			c.imports.unread.Store(true)
+			err = c.answerFirst(ctx, resume)
+			resume = false
+		}
+		if err != nil {
+			c.imports.unread.Store(true)
+			return err
+		}
+	}
+	return nil
+}
+
+// answerFirst answers the waiting messages before the rest of the import is read. What cannot be answered yet waits for the whole import.
+func (c *conversation) answerFirst(ctx context.Context, resume bool) error {
+	awaited := ""
+	c.do(func(*compactor.Compactor) { awaited = c.arrivals.awaited })
+	err := c.sync(ctx, resume)
+	asks := true
+	more := true
+	for asks && more && err == nil && ctx.Err() == nil {
+		asks, err = c.imports.asks(ctx)
+		if asks && err == nil {
+			more, err = c.step(ctx)
+		}
+	}
+	if err == nil {
+		c.imports.patient, err = c.imports.asks(ctx)
+	}
+	c.do(func(*compactor.Compactor) { c.arrivals.answered(awaited) })
+	return cmp.Or(err, ctx.Err())
+}
+
+// untilSummarized waits until no summary is being written or due, see importHost.
+func (c *conversation) untilSummarized(ctx context.Context, listens bool) error {
 	return c.until(ctx, func() (bool, error) {
 		switch {
 		case c.runs.broken:
@@ -222,9 +256,6 @@ func (c *conversation) untilIdle(ctx context.Context) error {
 		case listens && c.arrivals.awaited != "":
 			return false, errAsked
 		}
-		return !c.working(), nil
+		return !summarizes(c.engine), nil
 	})
 }
-
-// working reports whether a summary is being written, or is due and waits after a failure.
-func (c *conversation) working() bool { return c.engine.Busy() || c.engine.StatusReader()().BackingOff }

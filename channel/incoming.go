@@ -4,63 +4,104 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"cairn/compactor"
 	"cairn/store"
-
-	"github.com/cenkalti/backoff/v5"
-	"golang.org/x/sync/errgroup"
 )
 
+// ackDelay is how long a message may wait to be taken up before the connector hears that it is on disk.
+const ackDelay = time.Second
+
+// arrivals is what the loop of a conversation knows about incoming messages. Only the loop calls its methods.
+type arrivals struct {
+	conversation string
+	observer     Observer           // nil: the connector does not follow its messages
+	post         func(event func()) // has the loop run an event later
+
+	incoming map[string]compactor.Patch // the settings that came with messages without a place, by id
+	awaited  string                     // the newest message that waits for an answer; "": none
+	asked    chan struct{}              // closed while a message waits for an answer, see Awaited
+	newest   string                     // the newest message with a place that the platform knows; "": none since the conversation was opened
+}
+
+func newArrivals(conversation string, observer Observer, post func(event func())) arrivals {
+	return arrivals{
+		conversation: conversation, observer: observer, post: post,
+		incoming: make(map[string]compactor.Patch), asked: make(chan struct{}),
+	}
+}
+
 // coming notes messages before they are stored: the child may take them up before the loop hears of them.
-func (c *conversation) coming(messages []Inbound) {
-	_, observes := c.connector.(Observer)
+func (a *arrivals) coming(messages []Inbound) {
 	for _, m := range messages {
-		if observes || len(m.Compaction) > 0 {
-			c.arrivals.incoming[m.ID] = m.Compaction
+		if a.observer != nil || len(m.Compaction) > 0 {
+			a.incoming[m.ID] = m.Compaction
 		}
 	}
 }
 
-// arrived handles messages that are on disk, or failed. The connector is notified of their place or, if they
+// lost forgets messages that could not be stored.
+func (a *arrivals) lost(messages []Inbound) {
+	for _, m := range messages {
+		delete(a.incoming, m.ID)
+	}
+}
+
+// arrived handles messages that are on disk. The connector is notified of their place or, if they
 // wait behind a long turn or were delivered again, first that they are on disk.
-func (c *conversation) arrived(messages []Inbound, receipts []store.Receipt, failed error) {
+func (a *arrivals) arrived(messages []Inbound, receipts []store.Receipt) {
 	for i, m := range messages {
-		if failed != nil || receipts[i].Seq > 0 {
-			delete(c.arrivals.incoming, m.ID)
+		if receipts[i].Seq > 0 {
+			delete(a.incoming, m.ID)
 		}
 	}
-	if failed != nil {
-		return
-	}
-	c.runs.again = true
-	o, observes := c.connector.(Observer)
 	for i, m := range messages {
 		if receipts[i].Addressed {
-			c.arrivals.awaited = m.ID
-			c.arrivals.ask()
+			a.awaited = m.ID
+			a.ask()
 		}
-		waits := func() bool { _, waits := c.arrivals.incoming[m.ID]; return waits }
-		switch receipt := receipts[i]; {
-		case !observes || receipt.Fresh && !waits(): // it was taken up in the meantime
-		case receipt.Fresh:
-			time.AfterFunc(ackDelay, func() {
-				c.inbox.post(func() {
-					if waits() {
-						o.Accepted(c.name, m.ID, 0)
-					}
-				})
-			})
-		default:
-			o.Accepted(c.name, m.ID, receipt.Seq)
+		if a.observer != nil {
+			a.acknowledge(m.ID, receipts[i])
 		}
 	}
+}
+
+// acknowledge notifies the connector of a message that is on disk.
+func (a *arrivals) acknowledge(id string, receipt store.Receipt) {
+	switch {
+	case receipt.Fresh && !a.waits(id): // it was taken up in the meantime
+	case receipt.Fresh:
+		time.AfterFunc(ackDelay, func() {
+			a.post(func() {
+				if a.waits(id) {
+					a.observer.Accepted(a.conversation, id, 0)
+				}
+			})
+		})
+	default:
+		a.observer.Accepted(a.conversation, id, receipt.Seq)
+	}
+}
+
+// waits reports whether a message has no place yet.
+func (a *arrivals) waits(id string) bool {
+	_, waits := a.incoming[id]
+	return waits
+}
+
+// accepted notifies the connector of a message's place, and returns the settings that came with it.
+func (a *arrivals) accepted(id string, seq int64) (own compactor.Patch) {
+	own = a.incoming[id]
+	delete(a.incoming, id)
+	if a.observer != nil {
+		a.observer.Accepted(a.conversation, id, seq)
+	}
+	return own
 }
 
 // ask closes asked.
-func (a *arrival) ask() {
+func (a *arrivals) ask() {
 	select {
 	case <-a.asked:
 	default:
@@ -68,8 +109,8 @@ func (a *arrival) ask() {
 	}
 }
 
-// answered records that the message awaited, and all before it, need not wait any more. Only the loop calls it.
-func (a *arrival) answered(awaited string) {
+// answered records that the message awaited, and all before it, need not wait any more.
+func (a *arrivals) answered(awaited string) {
 	if a.awaited == awaited {
 		a.awaited = ""
 		a.asked = make(chan struct{})
@@ -86,90 +127,6 @@ func (c *conversation) withAwaited(ctx context.Context, asked bool) context.Cont
 		}
 		return c.arrivals.asked
 	}))
-}
-
-// accepted notifies the connector of a message's place, and returns the settings that came with it.
-func (c *conversation) accepted(id string, seq int64) (own compactor.Patch) {
-	own = c.arrivals.incoming[id]
-	delete(c.arrivals.incoming, id)
-	if o, ok := c.connector.(Observer); ok {
-		o.Accepted(c.name, id, seq)
-	}
-	return own
-}
-
-// Completing: before the bot takes up messages, their connector looks up what the events left out.
-
-const (
-	ackDelay        = time.Second      // how long a message may wait to be taken up before the connector hears that it is on disk
-	completeTimeout = 20 * time.Second // for one message
-	completeAtOnce  = 8                // messages
-)
-
-// complete has the connector fill in what the waiting messages lack. Each try is on disk before it is made; a message
-// tried before is tried alone, so that the next start knows which one killed the process.
-func (c *conversation) complete(ctx context.Context) error {
-	for {
-		waiting, err := c.records.Inbox().Incomplete(ctx)
-		if err != nil || len(waiting) == 0 {
-			return err
-		}
-		next := waiting[:min(len(waiting), completeAtOnce)]
-		if i := slices.IndexFunc(next, func(m Inbound) bool { return m.Tries > 0 }); i >= 0 {
-			next = next[:max(i, 1)]
-		}
-		if err := c.records.Inbox().Try(ctx, next); err != nil {
-			return err
-		}
-		for i, m := range c.completed(ctx, next) {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			if err := c.records.Inbox().Complete(ctx, next[i], m); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// completed asks the connector about each message, several at once.
-func (c *conversation) completed(ctx context.Context, messages []Inbound) []Inbound {
-	done := slices.Clone(messages)
-	var all errgroup.Group
-	all.SetLimit(completeAtOnce)
-	for i, m := range messages {
-		if m.Incomplete {
-			all.Go(func() error {
-				done[i] = c.completeOne(ctx, m)
-				return nil
-			})
-		}
-	}
-	_ = all.Wait()
-	return done
-}
-
-// completeOne returns m with what the connector found out, even if it failed twice, or unchanged.
-func (c *conversation) completeOne(ctx context.Context, m Inbound) Inbound {
-	completer, ok := c.connector.(Completer)
-	if m.Tries >= maxStarts {
-		c.log.Warn("message_given_up", "reason", "each start that fetched its attachments was killed", "message", m.ID, "starts", m.Tries)
-	} else if ok {
-		ask := func() (Inbound, error) {
-			return callConnector(ctx, completeTimeout, func(ctx context.Context) (Inbound, error) {
-				return completer.Complete(ctx, c.name, m)
-			})
-		}
-		full, err := backoff.Retry(ctx, ask, backoff.WithBackOff(backoff.NewConstantBackOff(time.Second)), backoff.WithMaxTries(2))
-		if full.ID == m.ID {
-			m = full
-		}
-		if err != nil && ctx.Err() == nil {
-			c.log.Warn("fetch_attachments_failed", "message", m.ID, "error", err)
-		}
-	}
-	m.Incomplete = false
-	return m
 }
 
 // callConnector calls a function of the connector that asks the platform.

@@ -27,7 +27,6 @@ import (
 
 // acceptedLog is a connector that records the messages whose arrival is reported.
 type acceptedLog struct {
-	Connector
 	Observer
 	reports []string
 }
@@ -39,42 +38,43 @@ func (p *acceptedLog) Accepted(_, id string, seq int64) {
 // A message may be dequeued before its arrival is handled, and arrive again: each delivery gets a report, the seq last.
 func TestEveryDeliveryIsReported(t *testing.T) {
 	messages := []Inbound{{ID: "m"}}
-	arrives := func(r store.Receipt) func(c *conversation) {
-		return func(c *conversation) { c.arrived(messages, []store.Receipt{r}, nil) }
+	arrives := func(r store.Receipt) func(a *arrivals) {
+		return func(a *arrivals) { a.arrived(messages, []store.Receipt{r}) }
 	}
-	coming := func(c *conversation) { c.coming(messages) }
+	coming := func(a *arrivals) { a.coming(messages) }
 	waits := arrives(store.Receipt{Fresh: true})
 	again := arrives(store.Receipt{})
 	known := arrives(store.Receipt{Seq: 7})
-	dequeued := func(c *conversation) { c.accepted("m", 7) }
-	lost := func(c *conversation) { c.arrived(messages, nil, store.ErrFull) }
+	dequeued := func(a *arrivals) { a.accepted("m", 7) }
+	lost := func(a *arrivals) { a.lost(messages) }
 	for name, c := range map[string]struct {
-		events []func(*conversation)
+		events []func(*arrivals)
 		want   []string
 		open   int // messages whose seq is still to be reported
 	}{
-		"dequeued first":                        {[]func(*conversation){coming, dequeued, waits}, []string{"m=7"}, 0},
-		"arrived first":                         {[]func(*conversation){coming, waits, dequeued}, []string{"m=7"}, 0},
-		"it waits":                              {[]func(*conversation){coming, waits}, []string{"m=0"}, 1},
-		"it was not kept":                       {[]func(*conversation){coming, lost}, nil, 0},
-		"it is repeated while it waits":         {[]func(*conversation){coming, waits, coming, again, dequeued}, []string{"m=0", "m=7"}, 0},
-		"it is repeated after it was dequeued":  {[]func(*conversation){coming, dequeued, waits, coming, known}, []string{"m=7", "m=7"}, 0},
-		"it is repeated as it is dequeued":      {[]func(*conversation){coming, waits, coming, known, dequeued}, []string{"m=7", "m=7"}, 0},
-		"it was left by a process that stopped": {[]func(*conversation){dequeued}, []string{"m=7"}, 0},
+		"dequeued first":                        {[]func(*arrivals){coming, dequeued, waits}, []string{"m=7"}, 0},
+		"arrived first":                         {[]func(*arrivals){coming, waits, dequeued}, []string{"m=7"}, 0},
+		"it waits":                              {[]func(*arrivals){coming, waits}, []string{"m=0"}, 1},
+		"it was not kept":                       {[]func(*arrivals){coming, lost}, nil, 0},
+		"it is repeated while it waits":         {[]func(*arrivals){coming, waits, coming, again, dequeued}, []string{"m=0", "m=7"}, 0},
+		"it is repeated after it was dequeued":  {[]func(*arrivals){coming, dequeued, waits, coming, known}, []string{"m=7", "m=7"}, 0},
+		"it is repeated as it is dequeued":      {[]func(*arrivals){coming, waits, coming, known, dequeued}, []string{"m=7", "m=7"}, 0},
+		"it was left by a process that stopped": {[]func(*arrivals){dequeued}, []string{"m=7"}, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			log := &acceptedLog{}
-			conv := newConversation(&Hub{o: Options{Log: slog.New(slog.DiscardHandler)}}, "terminal:test", log, nil)
+			var events []func()
+			a := newArrivals("terminal:test", log, func(event func()) { events = append(events, event) })
 			for _, event := range c.events {
-				event(conv)
+				event(&a)
 			}
 			time.Sleep(2 * ackDelay)
 			synctest.Wait()
-			for _, f := range conv.inbox.events {
-				f()
+			for _, event := range events {
+				event()
 			}
 			check.EqualAll(t, name+": reports to the connector", log.reports, c.want)
-			check.Equal(t, name+": messages without a seq", len(conv.arrivals.incoming), c.open)
+			check.Equal(t, name+": messages without a seq", len(a.incoming), c.open)
 		})
 	}
 }
@@ -89,7 +89,7 @@ func TestChangeBeforeMessageIsShown(t *testing.T) {
 		storetest.Deliver(t, records, storetest.Said(1, "hello"))
 		conv := newConversation(&Hub{ctx: t.Context(), o: Options{Log: slog.New(slog.DiscardHandler)}}, records.Name(), nil, records)
 		conv.engine = check.Must(compactor.Open(t.Context(), compactor.Options{
-			Records: memory.Of(records).Records(), Policy: compactor.DefaultPolicy, Window: func() int { return 8_000 }, Start: conv.start,
+			Records: memory.Of(records).Records(), Policy: compactor.DefaultPolicy, Window: func() int { return 8_000 }, Start: conv.inbox.start,
 		}))(t)
 		dequeued := storetest.Deliver(t, records, storetest.Said(2, "the code is 4711"))
 		change(conv)
@@ -111,7 +111,8 @@ func (*canceled) Send(context.Context, Piece) (string, error) { return "", nil }
 func TestPanicOfTheLoopIsNotTheTurns(t *testing.T) {
 	run := func(p any, w Writer) (again any, err error) {
 		defer func() { again = recover() }()
-		defer (&conversation{log: slog.New(slog.DiscardHandler)}).recoverTurn(&reply{turn: new(store.Turn), writer: w}, &err)
+		failing := &turn{site: site{log: slog.New(slog.DiscardHandler)}, attempt: &attempt{writer: w}}
+		defer failing.recoverPanic(&err)
 		panic(p)
 	}
 	w := new(canceled)
@@ -148,8 +149,8 @@ func TestEverySentenceIsTranslated(t *testing.T) {
 func sourceOf(t *testing.T) string {
 	var all strings.Builder
 	for _, pattern := range []string{
-		"*.go", "../llm/*.go", "../llm/*/*.go", "../connector/terminal/*.go", "../compactor/*.go", "../compactor/summarize/*.go", "../transcript/*.go",
-		"../store/*.go", "../memory/*.go", "../chat/*.go", "../connector/platform/*.go",
+		"*.go", "access/*.go", "../llm/*.go", "../llm/*/*.go", "../connector/terminal/*.go", "../compactor/*.go",
+		"../compactor/summarize/*.go", "../transcript/*.go", "../store/*.go", "../memory/*.go", "../chat/*.go", "../connector/platform/*.go",
 	} {
 		for _, name := range check.Must(filepath.Glob(pattern))(t) {
 			if !strings.HasSuffix(name, "_test.go") {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/prompts"
@@ -42,7 +43,7 @@ func spoken(t *testing.T, language string, worker script) (lines, answers []stri
 	r.agent.Language = language
 	r.agent.ID = "marvin"
 	r.agent.Spawn = []string{"marvin"}
-	r.opts.Rules = channel.Rules{CallsPerHour: 500, Money: channel.Money{PerDay: 1000, PerMonth: 9000, Prices: priced}}
+	r.opts.Rules = access.Rules{CallsPerHour: 500, Money: access.Money{PerDay: 1000, PerMonth: 9000, Prices: priced}}
 	r.withWorker(worker)
 	picture := r.inbound("note", false)
 	picture.Attachments = []channel.Attachment{{Kind: "image", Name: "note.png"}, {Name: "note"}}

@@ -37,6 +37,11 @@ func (in *inbox) post(event func()) {
 	}
 }
 
+// start runs slow work of the engine in a child goroutine, see compactor.Options.
+func (in *inbox) start(slow func() (finish func())) {
+	go func() { in.post(slow()) }()
+}
+
 // run runs the posted events, each through guard.
 func (in *inbox) run(guard func(event func())) {
 	in.mu.Lock()
@@ -56,13 +61,11 @@ type runs struct {
 	panics  int           // since the child last succeeded
 	broken  bool          // something panicked: the engine is reloaded once the child has ended
 	waiters []func() bool // called after each step, until they return true
-
-	onImportRead func(left int) // receives how many messages of an import are not read yet; nil: nobody waits
 }
 
 // own runs the conversation until the hub closes, or until it leaves memory because it has been idle for long.
 func (c *conversation) own() {
-	defer c.flushUsage()
+	defer func() { c.usage.flush(c.hub.ctx) }()
 	defer close(c.inbox.ended)
 	silence := time.NewTimer(c.hub.o.Idle)
 	retry := time.AfterFunc(never, c.wake)
@@ -122,9 +125,12 @@ func (c *conversation) own() {
 
 // idle reports whether there is nothing to do until a message arrives.
 func (c *conversation) idle() bool {
-	return c.done() && c.runs.err == nil && c.rest() <= 0 && c.sender.idle() && !c.busy() &&
+	return c.runs.done() && c.runs.err == nil && c.rest() <= 0 && c.sender.idle() && !c.busy() &&
 		(c.engine == nil || c.engine.Wake().IsZero())
 }
+
+// rest returns how long the child has nothing to look for; 0 or less: until something arrives.
+func (c *conversation) rest() time.Duration { return max(c.backfill.rest(), time.Until(c.lookAgain)) }
 
 // checkDue has the engine go on by itself.
 func (c *conversation) checkDue() {
@@ -138,7 +144,7 @@ func (c *conversation) shown() (wake time.Time) {
 	if c.engine != nil && !c.runs.broken {
 		c.guard(func() {
 			wake = c.engine.Wake()
-			c.publish()
+			c.publish(c.engine)
 		})
 	}
 	return wake
@@ -167,27 +173,11 @@ func (c *conversation) goWork(worked chan<- error) {
 	}()
 }
 
-func (c *conversation) busy() bool { return c.engine != nil && c.engine.Busy() }
-
 // done reports whether nothing is left to do, or only what failed.
-func (c *conversation) done() bool { return !c.runs.working && !c.runs.again }
-
-// publish makes the fill of the window visible to all goroutines.
-func (c *conversation) publish() {
-	if c.engine == nil {
-		return // leftover work of a discarded engine
-	}
-	status := c.engine.StatusReader()
-	c.engineStatus.Store(&status)
-}
+func (r *runs) done() bool { return !r.working && !r.again }
 
 // wake has the child check for work again.
 func (c *conversation) wake() { c.inbox.post(func() { c.runs.again = true }) }
-
-// start runs slow work of the engine in a child goroutine, see compactor.Options.
-func (c *conversation) start(slow func() (finish func())) {
-	go func() { c.inbox.post(slow()) }()
-}
 
 // tryDo has the loop run f, which must not wait, and waits for that or for the end of the loop.
 func (c *conversation) tryDo(f func(e *compactor.Compactor)) error {
@@ -216,18 +206,26 @@ func (c *conversation) do(f func(e *compactor.Compactor)) {
 	}
 }
 
+// owner runs functions in the loop that owns a conversation, see conversation.do.
+type owner interface {
+	do(f func(e *compactor.Compactor))
+}
+
 // ask is do with a return value.
-func ask[T any](c *conversation, f func(e *compactor.Compactor) T) (v T) {
-	c.do(func(e *compactor.Compactor) { v = f(e) })
+func ask[T any](in owner, f func(e *compactor.Compactor) T) (v T) {
+	in.do(func(e *compactor.Compactor) { v = f(e) })
 	return v
+}
+
+func (c *conversation) next() int64 { return nextSeq(c) }
+
+// nextSeq returns the seq of the next row.
+func nextSeq(in owner) int64 {
+	return ask(in, func(e *compactor.Compactor) int64 { return e.History().Next() })
 }
 
 func (c *conversation) check() {
 	c.do(func(e *compactor.Compactor) { e.Check(c.hub.ctx) })
-}
-
-func (c *conversation) next() int64 {
-	return ask(c, func(e *compactor.Compactor) int64 { return e.History().Next() })
 }
 
 // until returns once done, which the loop calls after each of its steps, returns true or an error.
@@ -255,7 +253,7 @@ func (c *conversation) until(ctx context.Context, done func() (bool, error)) err
 
 // workDone reports whether all that was requested so far is done and sent, or what prevents it now.
 func (c *conversation) workDone() (bool, error) {
-	if !c.done() {
+	if !c.runs.done() {
 		return false, nil
 	}
 	return c.sender.idle(), c.runs.err

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/compactor"
 	"cairn/compactor/summarize"
 	"cairn/internal/tokens"
@@ -73,7 +74,7 @@ func TestForgetCommand(t *testing.T) {
 	for _, args := range []string{"restore 2", "garden", `"`, "%", "*", "'; DROP TABLE memories; --", "the", "-1", "99999999999999999999"} {
 		check.Lacks(t, args, r.says(ada, place, "/forget "+args), "is forgotten")
 	}
-	r.hub.Renew(channel.Rules{Restricted: []string{"forget"}})
+	r.hub.Renew(access.Rules{Restricted: []string{"forget"}})
 	r.says(ada, place, "/forget 4", "for people who manage this place")
 	check.Lacks(t, "/compact, restricted by default", r.says(ada, place, "/compact"), "for people who manage")
 	check.Len(t, "suggestions", check.Must(r.hub.Suggest(t.Context(), place, ada, "forget", ""))(t), 0)

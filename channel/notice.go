@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/channel/access"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/observe"
@@ -42,7 +43,7 @@ type Whisperer interface {
 
 // happened reports a step of a compaction; notify is what people want to see. It must not block.
 func (c *conversation) happened(e compactor.Event, notify string) {
-	c.publish()
+	c.publish(c.engine)
 	if e.State == compactor.EventPrepared || e.State == compactor.EventFailed {
 		c.wake() // to save the usage
 	}
@@ -61,7 +62,7 @@ func (c *conversation) happened(e compactor.Event, notify string) {
 
 // announce notifies people of a compaction that made room.
 func (c *conversation) announce(ctx context.Context, e *compactor.Event) {
-	if c.hub.respond(c.name) == RespondNever || c.paused(ctx) {
+	if c.hub.access.Rules().RespondIn(c.name) == access.RespondNever || c.paused(ctx) {
 		return
 	}
 	switch c.policy.get().Notify {
@@ -120,19 +121,19 @@ func IsNotice(p Piece) bool {
 }
 
 // notifyShortened tells authors of messages too long for the window that the answer may not cover all of them.
-func (c *conversation) notifyShortened(ctx context.Context, turn store.Turn) {
-	for _, m := range ask(c, func(e *compactor.Compactor) []compactor.Shortened { return e.History().Shortened(turn.Seq) }) {
+func (t *turn) notifyShortened(ctx context.Context) {
+	for _, m := range ask(t, func(e *compactor.Compactor) []compactor.Shortened { return e.History().Shortened(t.Seq) }) {
 		shown := fmt.Sprintf("the first %d", m.First)
 		if m.Last > 0 {
 			shown = fmt.Sprintf("the first %d and the last %d", m.First, m.Last)
 		}
-		c.tryNotify(ctx, fmt.Sprint("shortened-", m.Seq),
+		t.tryNotify(ctx, fmt.Sprint("shortened-", m.Seq),
 			fmt.Sprintf("(Your message is too long for the model's context window: the model sees %s of %d characters. All of it is stored.)", shown, m.All))
 	}
 }
 
 // notifyCutOff logs and tells people that an answer is not complete: what there is looks like all of it.
-func (c *conversation) notifyCutOff(ctx context.Context, turn int64, finish string) {
+func (t *turn) notifyCutOff(ctx context.Context, finish string) {
 	line := map[string]string{
 		llm.FinishLength: "(My answer was cut off at the length limit. Ask me to continue.)",
 		llm.FinishFilter: "(The model provider's filter withheld the rest of my answer.)",
@@ -140,26 +141,26 @@ func (c *conversation) notifyCutOff(ctx context.Context, turn int64, finish stri
 	if line == "" {
 		return
 	}
-	c.log.Info("answer_cut_off", "finish", finish, "turn", turn)
-	c.tryNotify(ctx, fmt.Sprint("cutoff-", turn), line)
+	t.log.Info("answer_cut_off", "finish", finish, "turn", t.Seq)
+	t.tryNotify(ctx, fmt.Sprint("cutoff-", t.Seq), line)
 }
 
 // warnOwner warns an owner who was answered that a budget is nearly spent: once per period, in one conversation.
 func (c *conversation) warnOwner(ctx context.Context, turn store.Turn) {
-	access, ruled := c.hub.rules.Load().Access[connectorOf(c.name)] // only owners use a connector without rules
-	byOwner := func(m chat.Message) bool { return slices.Contains(access.Owners, m.AuthorID) }
+	allowed, ruled := c.hub.access.Rules().Access[connectorOf(c.name)] // only owners use a connector without rules
+	byOwner := func(m chat.Message) bool { return slices.Contains(allowed.Owners, m.AuthorID) }
 	for _, b := range c.hub.Operator().Budgets() {
-		if b.Spent < nearlySpent*b.Limit || ruled && !slices.ContainsFunc(c.askedIn(turn), byOwner) {
+		if !b.NearlySpent() || ruled && !slices.ContainsFunc(askedIn(c, turn.Seq), byOwner) {
 			continue
 		}
-		id := "budget-" + b.key() // of the reply; other conversations and later processes recognize it by this id
+		id := "budget-" + b.Key() // of the reply; other conversations and later processes recognize it by this id
 		posted, err := c.hub.o.Store.Posted(ctx, id)
 		if err == nil && !posted {
 			text := "(%s is nearly used up: %s of %s. When it is used up, I stop answering until %s.)"
 			if b.Spent >= b.Limit {
 				text = "(%s is used up: %s of %s. I will answer again from %s on, or once it is raised.)"
 			}
-			ends := chat.ZonedTime(b.ends)
+			ends := chat.ZonedTime(b.Ends())
 			err = c.notify(ctx, id, c.sayf(text, b.Setting, prices.Money(b.Spent), prices.Money(b.Limit), ends))
 		}
 		if err != nil {
@@ -169,23 +170,6 @@ func (c *conversation) warnOwner(ctx context.Context, turn store.Turn) {
 }
 
 // What observers are notified of: turns, and applied summaries.
-
-// observed ends the step of a turn; err is why the turn stays open, if it does.
-func (c *conversation) observed(turn *runningTurn, err error) {
-	if turn.step == nil {
-		return
-	}
-	if err != nil {
-		turn.step.Fail(err)
-		turn.outcome = observe.Interrupted
-	}
-	turn.step.Add(slog.String("outcome", turn.outcome), slog.Int64("turn", turn.Seq),
-		slog.String("agent", c.agent.ID), slog.String("model", c.agent.Model.Name()))
-	if now, ok := c.activity(); ok {
-		turn.step.Add(slog.Int("used_tokens", now.Used), slog.Int("max_tokens", now.Window))
-	}
-	turn.step.End()
-}
 
 // observeApplied reports what was applied in one step: as an event of the running turn, or a step of its own.
 func (c *conversation) observeApplied(e compactor.Event) {

@@ -33,7 +33,8 @@ func (c *conversation) load(ctx context.Context) (opened bool, err error) {
 
 // opening returns a function for the loop that opens the conversation with the current settings.
 func (c *conversation) opening(ctx context.Context) (open func() error, err error) {
-	s := service{rules: c.hub.rules.Load(), unfit: make(map[int64]bool), filter: promptFilter{withheld: make(map[string]bool)}}
+	s := service{rules: c.hub.access.Rules()}
+	s.filter.withheld = make(map[string]bool)
 	s.elsewhere, err = c.records.Store().Upkeep().WrittenElsewhere(ctx)
 	if err != nil {
 		return nil, err
@@ -44,6 +45,7 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 	}
 	s.policy = &policy{file: s.agent.Policy}
 	s.window = newWindow(ctx, s.agent.Model)
+	s.pictures = pictures{records: c.records, log: c.log, window: s.window, unfit: make(map[int64]bool)}
 	s.tools, err = s.agent.tools(ctx, c.records, memory.ToolOptions{
 		Turn:     c.turnSeq,
 		Budget:   func() int { return s.window.last() / searchShare },
@@ -56,10 +58,10 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 	records := memory.Of(c.records).Records()
 	records.Prompt = s.agent.system()
 	o := compactor.Options{
-		Records: records, Slots: c.hub.slots, Log: c.log, Policy: s.policy.get, Start: c.start,
+		Records: records, Slots: c.hub.slots, Log: c.log, Policy: s.policy.get, Start: c.inbox.start,
 		Open:  c.openTasks,
 		Spend: c.spendOnSummary,
-		Spent: func(model string, u llm.Usage) { c.count(store.ForSummary, model, u) },
+		Spent: func(model string, u llm.Usage) { c.usage.count(store.ForSummary, model, u) },
 		After: func(e compactor.Event) { c.happened(e, s.policy.get().Notify) },
 		Saved: func(saved []summarize.MemoryDraft) {
 			for _, m := range saved {
@@ -82,17 +84,34 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 		if err == nil {
 			c.service = s
 			c.speaks.Store(&s.agent.Language)
-			c.publish()
+			c.publish(c.engine)
 		}
 		return err
 	}, nil
 }
 
+// spendOnSummary returns why no model may be called for a summary now, and counts a call if one may be and counts is set.
+func (c *conversation) spendOnSummary(counts bool) error {
+	if c.paused(c.hub.ctx) {
+		return errPaused
+	}
+	return c.calls.ForSummary(counts)
+}
+
+// burst returns how many estimated tokens the messages of one turn may take.
+func (s *service) burst() int {
+	window := s.policy.get().Window(s.window.last())
+	return compactor.BurstBudget(window * 100 / s.window.learnt().Scale())
+}
+
+// busy reports whether a summary is being written. Only the loop calls it.
+func (s *service) busy() bool { return s.engine != nil && s.engine.Busy() }
+
 // renew switches to the agent that the settings now name, and rereads what another process has changed, between turns, when
 // everything is on disk. A summary being written ends with the settings it started with, and then wakes the conversation.
 func (c *conversation) renew(ctx context.Context) error {
 	elsewhere, err := c.records.Store().Upkeep().WrittenElsewhere(ctx)
-	if err != nil || ask(c, func(*compactor.Compactor) bool { return c.rules == c.hub.rules.Load() && c.elsewhere == elsewhere }) {
+	if err != nil || ask(c, func(*compactor.Compactor) bool { return c.rules == c.hub.access.Rules() && c.elsewhere == elsewhere }) {
 		return err
 	}
 	opened, err := c.load(ctx)
@@ -132,6 +151,11 @@ func (p *policy) get() compactor.Policy {
 	}
 	now, _ := over.Fit(p.file())
 	return now
+}
+
+// override sets settings for the running turn and the check after it.
+func (c *conversation) override(settings compactor.Patch) {
+	c.do(func(*compactor.Compactor) { c.policy.set(c.policy.own, settings) })
 }
 
 func (p *policy) set(own, turn compactor.Patch) {

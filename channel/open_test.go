@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/store"
@@ -144,7 +145,7 @@ func TestRequestDuringSettingsEdit(t *testing.T) {
 		r.withWorker(numberedSummaries)
 		r.sendNotes(20)
 		renewing.Store(true)
-		r.hub.Renew(channel.Rules{})
+		r.hub.Renew(access.Rules{})
 		r.waitForReplies()
 		<-applied
 		beside := check.Must(channel.ReadContext(t.Context(), storetest.Find(t, r.store, place), r.agent))(t)
@@ -162,7 +163,7 @@ func TestSettingsEditDoesNotStopRecap(t *testing.T) {
 	recap := make(chan string)
 	go func() { recap <- answer.Then(t.Context()) }()
 	<-asked
-	r.hub.Renew(channel.Rules{})
+	r.hub.Renew(access.Rules{})
 	r.waitForReplies()
 	close(goOn)
 	check.Equal(t, "answer", <-recap, "You talked about notes word by word.")
@@ -178,7 +179,7 @@ func TestSettingsEdit(t *testing.T) {
 		check.Contains(t, "request", textOf(req), "I like tea", "what do I like")
 		return llmtest.Say("tea, says the librarian"), nil
 	}}
-	r.hub.Renew(channel.Rules{Access: map[string]channel.Access{"test": {Deny: []string{"u9"}}}, Restricted: []string{}})
+	r.hub.Renew(access.Rules{Access: map[string]access.Access{"test": {Deny: []string{"u9"}}}, Restricted: []string{}})
 	check.Equal(t, "answer", r.ask("what do I like?"), "tea, says the librarian")
 	r.wantAnswer("/context", "of 16000 tokens")
 	check.Error(t, r.deliverTo(place, "let me in", func(m *channel.Inbound) { m.AuthorID = "u9" }), channel.ErrRefused)
@@ -192,7 +193,7 @@ func TestSettingsEditWaitsForRunningSummary(t *testing.T) {
 	r.sendNotes(20)
 	r.run("/compact")
 	r.agent.Model = &llmtest.Model{Func: alwaysSay("the second")}
-	r.hub.Renew(channel.Rules{})
+	r.hub.Renew(access.Rules{})
 	check.Equal(t, "answer", r.ask("who is there?"), "answer 1")
 	gate <- numberedSummaries
 	r.waitForEvent(compactor.EventApplied)

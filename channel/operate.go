@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"cairn/channel/access"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
@@ -36,15 +37,6 @@ func (o Operator) Activity(name string) (g Activity, ok bool) {
 	}
 	defer o.hub.release(c)
 	return c.activity()
-}
-
-func (c *conversation) activity() (g Activity, ok bool) {
-	status := c.engineStatus.Load()
-	if status == nil { // it is still being opened
-		return g, false
-	}
-	now := (*status)()
-	return Activity{Used: now.Used, Window: now.Window, Answering: c.turn.Load() != nil, Summarizing: now.Running != nil, Paused: now.Paused != "" && now.Policy.Enabled}, true
 }
 
 // Windows returns the share to which the fullest window of the open conversations is filled, and in how many of them automatic
@@ -85,9 +77,8 @@ func (o Operator) contextIn(ctx context.Context, name, language string) (Context
 		return Context{}, err
 	}
 	now := newContext(ctx, (*c.engineStatus.Load())(), c.records, agent, language)
-	if most := o.hub.rules.Load().CallsPerHour; most > 0 {
-		calls, _ := o.hub.recent.take(c.callsKey(), most, time.Hour, false)
-		now.Calls = fmt.Sprintf("%d of %d in the last hour", calls, most)
+	if made, limit := c.calls.InLastHour(); limit > 0 {
+		now.Calls = fmt.Sprintf("%d of %d in the last hour", made, limit)
 	}
 	return now, nil
 }
@@ -108,7 +99,7 @@ func (o Operator) Spending(ctx context.Context, name string) (*Spending, error) 
 	if err != nil {
 		return nil, err
 	}
-	return ReadSpending(ctx, records, agent, o.hub.rules.Load().Money, o.Budgets()...)
+	return ReadSpending(ctx, records, agent, o.hub.access.Rules().Money, o.Budgets()...)
 }
 
 // Compact requests a compaction that keeps what focus asks for, with a policy; the result shows how it starts.
@@ -155,6 +146,9 @@ func (o Operator) StartSession(ctx context.Context, name string) (wanted, later 
 	return wanted, later, err
 }
 
+// Budgets returns the state of the budgets that are set.
+func (o Operator) Budgets() []access.Budget { return o.hub.access.Budgets() }
+
 // AgentID returns the id of the agent of a conversation; for a task, of the conversation above it.
 func (o Operator) AgentID(conversation string) string {
 	root, _ := store.RootOf(conversation)
@@ -176,7 +170,7 @@ func ModelIn(ctx context.Context, h *Hub, conversation string) (name string, win
 
 // Pause stops a conversation, or with "" the whole bot, from calling any model until Resume.
 func (o Operator) Pause(ctx context.Context, name string, by Person) error {
-	if err := o.hub.o.Store.Pauses().Pause(ctx, name, by.typist()); err != nil {
+	if err := o.hub.o.Store.Pauses().Pause(ctx, name, by.Typist()); err != nil {
 		return err
 	}
 	o.inScope(name, (*conversation).interrupt)

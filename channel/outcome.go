@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"time"
 
@@ -12,132 +11,105 @@ import (
 	"cairn/compactor"
 	"cairn/internal/observe"
 	"cairn/llm"
-	"cairn/llm/clean"
 	"cairn/store"
 )
 
 // The outcome of a turn is the answer, or its part when someone stopped it, or a sentence on why there is none.
 
-// empty reports whether people who wait would get nothing.
-func (r *reply) empty(resp llm.Response) bool {
-	silent := r.turn.Optional && strings.TrimSpace(resp.Message.Text) != ""
-	return len(r.texts) == 0 && !silent && clean.WithoutNoReply(resp.Message.Text, false) == ""
-}
-
-// answered returns the outcome of a turn whose answer ends with m; next is its seq. The row of the last text has the reply's id.
-func (r *reply) answered(next int64, m llm.Message) store.Outcome {
-	id := fmt.Sprintf("reply-%d", next)
-	r.current.Reset()
-	m.Text = clean.WithoutNoReply(m.Text, false)
-	if m.Text != "" {
-		r.texts = append(r.texts, m.Text)
-		row := rowOf(m, next, r.turn.Seq)
-		row.ID = id
-		r.messages = append(r.messages, row)
-	} else if len(r.texts) > 0 {
-		r.messages[r.said].ID = id
-	}
-	if len(r.texts) == 0 { // nothing to add, and no one asked; or it was stopped at once
-		return store.Outcome{Turn: r.turn.Seq, Messages: r.messages}
-	}
-	return r.outcome(id, r.text())
-}
-
-// putOff closes a turn of people who have no turns left in this minute, and notifies them, once.
-func (c *conversation) putOff(ctx context.Context, turn store.Turn, tell bool) error {
-	if !tell || turn.Optional || c.paused(ctx) || c.hub.cannotWrite(c.name) != "" {
-		return c.pass(ctx, turn)
-	}
-	return c.fail(ctx, c.newReply(&turn), c.sayf("One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", c.hub.rules.Load().TurnsPerMinute))
-}
-
 // failedPrefix starts the ids of the sentences that close failed turns.
 const failedPrefix = "notice-"
 
-// fail closes a turn without answer. The sentence is never stored as the assistant's words.
-func (c *conversation) fail(ctx context.Context, r *reply, sentence string) error {
-	o := r.outcome(fmt.Sprint(failedPrefix, r.turn.Seq), sentence)
-	o.Failure = true
-	return c.finish(ctx, r, o)
+// close closes a turn whose answer ends with a message.
+func (t *turn) close(ctx context.Context, last llm.Message) error {
+	reply := t.attempt.end(last, nextSeq(t), t.Seq)
+	if reply == "" {
+		return t.finish(ctx, store.Outcome{Turn: t.Seq, Messages: t.attempt.messages})
+	}
+	return t.finish(ctx, t.reply(reply, t.attempt.text()))
 }
 
-func (r *reply) outcome(id, text string) store.Outcome {
-	return store.Outcome{Turn: r.turn.Seq, Messages: r.messages, Reply: id, To: r.turn.To, Pieces: []string{text}}
+// pass closes a turn without an answer: its messages are only context.
+func (t *turn) pass(ctx context.Context) error {
+	t.attempt = &attempt{first: nextSeq(t)}
+	return t.finish(ctx, store.Outcome{Turn: t.Seq, Failure: true})
+}
+
+// fail closes a turn without answer. The sentence is never stored as the assistant's words.
+func (t *turn) fail(ctx context.Context, sentence string) error {
+	o := t.reply(fmt.Sprint(failedPrefix, t.Seq), sentence)
+	o.Failure = true
+	return t.finish(ctx, o)
+}
+
+func (t *turn) reply(id, text string) store.Outcome {
+	return store.Outcome{Turn: t.Seq, Messages: t.attempt.messages, Reply: id, To: t.To, Pieces: []string{text}}
 }
 
 // finish writes the outcome and hands the reply to the sender. If the disk refuses, the turn stays open and is retried later.
 // If its question was deleted, which closed the turn, there is nothing to write.
-func (c *conversation) finish(ctx context.Context, r *reply, o store.Outcome) error {
+func (t *turn) finish(ctx context.Context, o store.Outcome) error {
 	text := strings.Join(o.Pieces, "")
 	if o.Reply != "" {
-		o.Pieces = c.connector.Split(text)
+		o.Pieces = t.connector.Split(text)
 	}
 	if o.Reply == "" || o.Failure {
-		r.withdraw()
+		t.attempt.withdraw()
 	} else {
-		c.sender.keep(o.Reply, r.writer) // before a sender can find the row
+		t.sender.keep(o.Reply, t.attempt.writer) // before a sender can find the row
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	// Until then it waits: a rewrite of the database takes time.
-	defer context.AfterFunc(c.hub.ctx, func() { time.AfterFunc(finishTimeout, cancel) })()
-	c.do(func(e *compactor.Compactor) {
+	defer context.AfterFunc(t.life, func() { time.AfterFunc(finishTimeout, cancel) })()
+	if err := t.write(ctx, o); err != nil {
+		t.sender.drop(o.Reply)
+		t.attempt.withdraw()
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		if o.Reply != "" {
+			t.unsaved(err, t.To)
+		}
+		return err
+	}
+	t.attempt.stored = true
+	if o.Reply != "" {
+		t.sender.start(t.life)
+		t.replied(ctx, t.Turn, text, o.Failure)
+	}
+	t.check()
+	t.keepLearnt(t.learnt)
+	return nil
+}
+
+// write writes the outcome and shows in the prompt what is on disk then.
+func (t *turn) write(ctx context.Context, o store.Outcome) error {
+	t.do(func(e *compactor.Compactor) {
 		o.Count, o.Sent = e.Count(), e.Sent()
-		o.Messages = c.storable(o.Messages)
+		o.Messages = t.storable(e, o.Messages)
 		o.Context, o.Version = e.History().Context()
 		if o.Failure {
 			o.Context = compactor.Context{}
 		}
 	})
-	o.Usage = c.takeUsage()
-	contextStored, err := c.records.Turns().Finish(ctx, o)
+	o.Usage = t.usage.take()
+	contextStored, err := t.records.Turns().Finish(ctx, o)
 	if err != nil {
-		c.addUsage(o.Usage...)
+		t.usage.add(o.Usage...)
 	}
-	c.do(func(e *compactor.Compactor) { c.written(e, r, o, contextStored, err) })
-	if err != nil {
-		c.sender.drop(o.Reply)
-		r.withdraw()
-		if errors.Is(err, store.ErrNotFound) {
-			return nil
-		}
-		if o.Reply != "" {
-			c.hub.tellOnce(c.hub.ctx, c.name, err, "I cannot save my answer to disk, so I am holding it back and trying again. Your message is saved.", r.turn.To...)
-		}
-		return err
-	}
-	r.stored = true
-	if o.Reply != "" {
-		c.sender.start(c.hub.ctx)
-		c.warnOwner(ctx, *r.turn)
-		if replied := c.hub.o.Replied; replied != nil {
-			replied(c.name, r.turn.To, text, o.Failure)
-		}
-	}
-	c.check()
-	c.keepLearnt(r.learnt)
-	return nil
-}
-
-func rowOf(m llm.Message, seq, turn int64, pictures ...chat.Attachment) chat.Message {
-	row := chat.Message{
-		Seq: seq, Turn: turn, Role: m.Role, Text: m.Text, Calls: m.Calls, Attachments: pictures,
-		CallID: m.CallID, Tool: m.Tool, Native: m.Native, Time: time.Now(),
-	}
-	row.Tokens = chat.TokensOf(row)
-	return row
+	t.do(func(e *compactor.Compactor) { t.written(e, o.Messages, contextStored, err) })
+	return err
 }
 
 // storable returns the turn's messages as they are stored: with reasoning only if the provider demands it later and
 // it cannot repeat what was edited or deleted during the turn, and with a mark on calls that have lost it.
-func (c *conversation) storable(messages []chat.Message) []chat.Message {
-	turn := c.turn.Load()
-	wanted := c.window.learnt().Facts().WantsReasoning && (turn == nil || !turn.sawChange)
+func (t *turn) storable(e *compactor.Compactor, messages []chat.Message) []chat.Message {
+	wanted := t.window.learnt().Facts().WantsReasoning && !t.changes.seen
 	for i := range messages {
 		if !wanted || len(messages[i].Calls) == 0 {
 			messages[i].Native = nil
 		}
-		if now := c.engine.History().Message(messages[i].Seq); now != nil { // without what was deleted during the turn
+		if now := e.History().Message(messages[i].Seq); now != nil { // without what was deleted during the turn
 			messages[i].Text = now.Text
 			messages[i].Calls = now.Calls
 			messages[i].Tokens = now.Tokens
@@ -147,131 +119,69 @@ func (c *conversation) storable(messages []chat.Message) []chat.Message {
 	return messages
 }
 
-// written updates the history with the outcome as it is on disk. Only the loop calls it.
-func (c *conversation) written(e *compactor.Compactor, r *reply, o store.Outcome, contextStored bool, err error) {
+// written updates the history with the outcome as it is on disk, unless err says that it is not. Only the loop calls it.
+func (t *turn) written(e *compactor.Compactor, messages []chat.Message, contextStored bool, err error) {
 	history := e.History()
 	if !contextStored {
 		history.ContextNotStored()
 	}
 	if err != nil {
-		history.Truncate(r.first)
+		history.Truncate(t.attempt.first)
 		if errors.Is(err, store.ErrNotFound) { // the question was deleted, which closed the turn
 			history.Answered()
 		}
 		return
 	}
-	if n := len(o.Messages); n > 0 && o.Messages[n-1].Seq >= history.Next() {
-		history.Append(o.Messages[n-1])
+	if n := len(messages); n > 0 && messages[n-1].Seq >= history.Next() {
+		history.Append(messages[n-1])
 	}
 	history.Answered()
-	if turn := c.turn.Load(); turn != nil && turn.sawChange { // see storable
-		history.DropReasoning(r.first)
+	if t.changes.seen { // see storable
+		history.DropReasoning(t.attempt.first)
 	}
 }
 
-var (
-	errEmpty       = errors.New("the model gave an empty answer")
-	errInterrupted = errors.New("the turn was interrupted repeatedly")
-)
+// What the conversation does at the end of a turn.
 
-// failureOf returns the class of a failure, for metrics, and what people read: what happened and what to do.
-func failureOf(err error) (class, sentence string) {
-	var spent *spentError
-	switch {
-	case errors.As(err, &spent):
-		return spent.class, spent.sentence
-	case errors.Is(err, compactor.ErrTooLarge):
-		return "too_large", "I cannot fit this into the model's context window. Your message is saved; try /compact or /new, or ask the bot's operator for a larger context_window."
-	case errors.Is(err, errInterrupted):
-		return "interrupted", "I was interrupted repeatedly while answering this. Your message is saved; ask again if it still matters."
-	case errors.Is(err, llm.ErrTooManyCalls), errors.Is(err, llm.ErrTooLong), errors.Is(err, errEmpty):
-		return "no_answer", "The model gave no answer. Your message is saved; ask again, perhaps in other words."
+// putOff closes a turn of people who have no turns left in this minute, and notifies them, once.
+func (c *conversation) putOff(ctx context.Context, row store.Turn, tell bool) error {
+	t := c.newTurn(row)
+	if !tell || row.Optional || c.paused(ctx) || c.cannotWrite() != "" {
+		return t.pass(ctx)
 	}
-	class = "other"
-	sentence = "Something went wrong while I was answering. Your message is saved; ask again."
-	if kind := llm.KindOf(err); kind != "" {
-		class = classOf(kind)
+	t.attempt = t.newAttempt()
+	return t.fail(ctx, c.sayf("One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", c.hub.access.Rules().TurnsPerMinute))
+}
+
+// ended counts a turn that was answered or failed.
+func (c *conversation) ended(outcome string) {
+	c.hub.locked(func() {
+		if outcome == observe.Failed {
+			c.hub.stats.Failed = c.hub.stats.Failed + 1
+			c.hub.stats.Failing = c.hub.stats.Failing + 1
+			return
+		}
+		c.hub.stats.Turns = c.hub.stats.Turns + 1
+		c.hub.stats.Failing = 0
+	})
+}
+
+// unsaved notifies people that an answer to them cannot be stored.
+func (c *conversation) unsaved(err error, to []string) {
+	c.hub.tellOnce(c.hub.ctx, c.name, err, "I cannot save my answer to disk, so I am holding it back and trying again. Your message is saved.", to...)
+}
+
+// replied notifies whoever follows the replies that one is stored.
+func (c *conversation) replied(ctx context.Context, row store.Turn, text string, failure bool) {
+	c.warnOwner(ctx, row)
+	if replied := c.hub.o.Replied; replied != nil {
+		replied(c.name, row.To, text, failure)
 	}
-	if remedy, ok := llm.RemedyOf(err); ok {
-		sentence = remedy.Person
-	}
-	return class, sentence
 }
 
-// FailureClass sorts failed turns and requests into the classes of FailureClasses.
-func FailureClass(err error) string {
-	class, _ := failureOf(err)
-	return class
-}
-
-func classOf(kind llm.Kind) string { return strings.ReplaceAll(string(kind), " ", "_") }
-
-// FailureClasses returns every class that FailureClass may return.
-func FailureClasses() []string {
-	all := []string{"budget", "calls_per_hour", "too_large", "interrupted", "no_answer"}
-	for _, kind := range llm.Kinds {
-		all = append(all, classOf(kind))
-	}
-	return append(all, "other")
-}
-
-// mayBeSilent is the line of the turn context that lets the model skip a turn; the system prompt explains it.
-const mayBeSilent = "nobody addressed you: with nothing to add, answer only " + clean.NoReply
-
-// failures tracks which failed turns were logged and reported to people.
-type failures struct {
-	here      observe.Incident // turns fail here, for reasons specific to this conversation
-	covered   bool             // turns failed here while the model's server was down
-	announced bool             // people were notified that the last turn failed
-
-	turn     int64 // the turn that was last asked in this process
-	attempts int   // at it, in this process: one that a kill ended is not among them
-}
-
-// begin counts an attempt at a turn.
-func (f *failures) begin(turn int64) {
-	f.attempts = f.of(turn) + 1
-	f.turn = turn
-}
-
-// of returns how often this process has attempted a turn. While none runs, all of these have failed.
-func (f *failures) of(turn int64) int {
-	if f.turn != turn {
-		return 0
-	}
-	return f.attempts
-}
-
-// level returns the log level for a failed turn: a warning once per incident. If the model's server fails for everyone, all
-// conversations share one incident; a conversation that keeps failing once the server works for others is a separate incident.
-func (f *failures) level(err error, server *llm.Learnt) slog.Level {
-	switch {
-	case errors.Is(err, compactor.ErrSpent): // the budget has its own line
-		return slog.LevelDebug
-	case f.here.On() || !llm.OfServer(err) || f.covered && !server.Down.On():
-		return f.here.Begin()
-	}
-	f.covered = true
-	return server.Down.Begin()
-}
-
-// end records that a turn was answered, and reports whether that ends an incident.
-func (f *failures) end(server *llm.Learnt) bool {
-	f.covered = false
-	f.announced = false
-	here := f.here.End()
-	there := server.Down.End()
-	return here || there
-}
-
-// show displays the reply so far, in larger steps the longer it is: each costs time in proportion.
-func (c *conversation) show(r *reply) {
-	n := r.current.Len()
-	if n > r.shown && n-r.shown < n/256 {
-		return
-	}
-	r.shown = n
-	if text := clean.WithoutNoReply(r.text(), true); text != "" {
-		c.sender.show(r.writer, text)
+// partDone notifies observers of what a task has done so far.
+func (c *conversation) partDone(ctx context.Context) {
+	if task, err := c.records.Tasks().Self(ctx); err == nil {
+		c.hub.reportTask(task)
 	}
 }

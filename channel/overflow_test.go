@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/compactor"
 	"cairn/internal/observe"
 	"cairn/internal/tokens"
@@ -139,7 +140,7 @@ func TestFlood(t *testing.T) {
 			return waitingFor(stuck, echo)(ctx, n, req)
 		}
 		return echo(ctx, n, req)
-	}).withRules(channel.Rules{TurnsPerMinute: perMinute})
+	}).withRules(access.Rules{TurnsPerMinute: perMinute})
 	r.model.Tokens = window
 	started := time.Now()
 	var all sync.WaitGroup

@@ -3,45 +3,56 @@
 package channel
 
 import (
+	"context"
+	"log/slog"
 	"maps"
 
 	"cairn/chat"
 	"cairn/llm"
+	"cairn/store"
 )
 
-// storePictures stores the pictures of a tool's result. If it cannot, the model gets the text alone, which mentions them.
-func (c *conversation) storePictures(r *reply, result llm.Message) []chat.Attachment {
+// pictures loads the pictures of requests for one model, and knows which it refuses.
+type pictures struct {
+	records *store.Conversation
+	log     *slog.Logger
+	window  *window        // of the model
+	unfit   map[int64]bool // the pictures that the model refused, by file
+}
+
+// store stores the pictures of a tool's result. If it cannot, the model gets the text alone, which mentions them.
+func (p *pictures) store(ctx context.Context, turn int64, result llm.Message) []chat.Attachment {
 	if len(result.Images) == 0 {
 		return nil
 	}
-	pictures := make([]chat.Attachment, len(result.Images))
+	all := make([]chat.Attachment, len(result.Images))
 	for i, image := range result.Images {
-		pictures[i] = chat.Attachment{Kind: "image", Type: image.Type, Data: image.Data}
+		all[i] = chat.Attachment{Kind: "image", Type: image.Type, Data: image.Data}
 	}
-	stored, err := c.records.Turns().AddPictures(c.hub.ctx, r.turn.Seq, pictures)
+	stored, err := p.records.Turns().AddPictures(ctx, turn, all)
 	if err != nil {
-		c.log.Warn("store_image_failed", "error", err)
+		p.log.Warn("store_image_failed", "error", err)
 		return nil
 	}
 	return stored
 }
 
-// loadPictures loads the pictures of a request, and returns which; others are described in words.
-func (c *conversation) loadPictures(messages []llm.Message) (shown map[int64]bool) {
+// load loads the pictures of a request, and returns which; others are described in words.
+func (p *pictures) load(ctx context.Context, messages []llm.Message) (shown map[int64]bool) {
 	shown = make(map[int64]bool)
-	blind := c.window.learnt().Facts().RefusesImages
+	blind := p.window.learnt().Facts().RefusesImages
 	for i, m := range messages {
 		if len(m.Images) == 0 {
 			continue
 		}
 		images := m.Images[:0:0]
 		for _, image := range m.Images {
-			if blind || c.unfit[image.File] {
+			if blind || p.unfit[image.File] {
 				continue
 			}
-			kind, data, err := c.records.Transcript().File(c.hub.ctx, image.File)
+			kind, data, err := p.records.Transcript().File(ctx, image.File)
 			if err != nil {
-				c.log.Warn("load_image_failed", "error", err)
+				p.log.Warn("load_image_failed", "error", err)
 				continue
 			}
 			image.Type = kind
@@ -54,13 +65,13 @@ func (c *conversation) loadPictures(messages []llm.Message) (shown map[int64]boo
 	return shown
 }
 
-// refused has pictures described in words from now on: all if the model accepts none, or those it was shown.
-func (c *conversation) refused(shown map[int64]bool, err error) {
+// refuse has pictures described in words from now on: all if the model accepts none, or those it was shown.
+func (p *pictures) refuse(shown map[int64]bool, err error) {
 	if llm.TakesNoImages(err) {
-		c.log.Info("model_without_images", "effect", "images are described in words", "model", c.agent.Model.Name())
-		c.window.learnt().NoImages()
+		p.log.Info("model_without_images", "effect", "images are described in words", "model", p.window.model.Name())
+		p.window.learnt().NoImages()
 		return
 	}
-	c.log.Info("images_refused", "effect", "images are described in words", "model", c.agent.Model.Name(), "error", err)
-	maps.Copy(c.unfit, shown)
+	p.log.Info("images_refused", "effect", "images are described in words", "model", p.window.model.Name(), "error", err)
+	maps.Copy(p.unfit, shown)
 }

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"testing"
 
-	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/llm/prices"
 	"cairn/store"
 	"cairn/testkit/check"
@@ -16,7 +16,7 @@ import (
 func TestLongPromptsCostMore(t *testing.T) {
 	list := prices.List{"scripted": {Rates: prices.Rates{Input: 1e6, Output: 1e6}, Above: 100, Long: prices.Rates{Input: 3e6, Output: 2e6}}}
 	r := newRig(t, inSteps(billed(100), billed(101), billed(50)))
-	log := r.withRules(channel.Rules{Money: channel.Money{Prices: list, PerDay: 400}}).captureLog()
+	log := r.withRules(access.Rules{Money: access.Money{Prices: list, PerDay: 400}}).captureLog()
 	for range 2 {
 		check.Equal(t, "answer", r.ask("hello"), "yes")
 	}
@@ -32,17 +32,17 @@ func TestLongPromptsCostMore(t *testing.T) {
 // TestModelWithoutPriceIsReported: once, and only if a budget should limit it.
 func TestModelWithoutPriceIsReported(t *testing.T) {
 	for name, c := range map[string]struct {
-		money    channel.Money
+		money    access.Money
 		warnings int
 	}{
-		"a budget for a day":            {channel.Money{PerDay: 5}, 1},
-		"a budget for a month":          {channel.Money{PerMonth: 5}, 1},
-		"no budget":                     {channel.Money{}, 0},
-		"a model that costs nothing":    {channel.Money{PerDay: 5, Prices: prices.List{"scripted": {}}}, 0},
-		"a budget, and a price for all": {channel.Money{PerDay: 5000, Prices: priced}, 0},
+		"a budget for a day":            {access.Money{PerDay: 5}, 1},
+		"a budget for a month":          {access.Money{PerMonth: 5}, 1},
+		"no budget":                     {access.Money{}, 0},
+		"a model that costs nothing":    {access.Money{PerDay: 5, Prices: prices.List{"scripted": {}}}, 0},
+		"a budget, and a price for all": {access.Money{PerDay: 5000, Prices: priced}, 0},
 	} {
 		r := newRig(t, billed(10))
-		log := r.withRules(channel.Rules{Money: c.money}).captureLog()
+		log := r.withRules(access.Rules{Money: c.money}).captureLog()
 		r.ask("hello")
 		r.ask("hello")
 		check.Equal(t, name, log.lines(slog.LevelWarn, "model_without_price.*model=scripted"), c.warnings)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/prices"
@@ -260,6 +261,6 @@ func (r *rig) wantUsage(when, want string) {
 // restartCounting restarts the bot as the program does: with the earlier usage.
 func (r *rig) restartCounting() {
 	r.t.Helper()
-	r.opts.Used = check.Must(r.store.Usage(r.t.Context(), channel.MonthStart(time.Now())))(r.t)
+	r.opts.Used = check.Must(r.store.Usage(r.t.Context(), access.MonthStart(time.Now())))(r.t)
 	r.restart()
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/privacy"
@@ -177,7 +178,7 @@ func TestDraftWaitsForUnsentReplies(t *testing.T) {
 			show(" here")
 			return blockUntilCanceled(ctx, 0, llm.Request{})
 		}}
-		r.hub.Renew(channel.Rules{})
+		r.hub.Renew(access.Rules{})
 		r.say("two", true)
 		time.Sleep(2 * time.Minute)
 		r.connector.note(func() {

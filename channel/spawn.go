@@ -209,7 +209,7 @@ func (c *conversation) begin(ctx context.Context, n store.NewTask, again func() 
 		return t, errPeople(fmt.Sprintf("%d tasks are open here, which is the limit. Wait for one, or stop one with /tasks stop.", maxOpenTasks))
 	}
 	if errors.Is(err, store.ErrChainSpent) {
-		if c.hub.recent.first("tasks of "+c.account(), time.Hour) {
+		if c.hub.access.First("tasks of "+c.account(), time.Hour) {
 			c.log.Warn("tasks_per_message_reached", "effect", "its results start no more tasks", "limit", n.Chain, "turn", n.Turn)
 		}
 		return t, errPeople(fmt.Sprintf("One message has led to %d tasks, which is the limit (tasks_per_message): no more can start. Tell people what you have found, and what is left; when somebody writes, tasks can start again.", n.Chain))
@@ -242,14 +242,14 @@ func (c *conversation) writeTask(ctx context.Context, n store.NewTask, again fun
 }
 
 // addTasks adds the open tasks to a turn context.
-func (c *conversation) addTasks(ctx context.Context, made *compactor.Context) {
-	open, err := c.records.Tasks().Open(ctx)
+func (t *turn) addTasks(ctx context.Context, made *compactor.Context) {
+	open, err := t.records.Tasks().Open(ctx)
 	if err != nil && ctx.Err() == nil {
-		c.log.Warn("read_tasks_failed", "error", err)
+		t.log.Warn("read_tasks_failed", "error", err)
 	}
-	for _, t := range open {
-		made.Text += fmt.Sprintf("\nopen task %d of %s, started after #%d: %s", t.Number, t.Agent, t.Began, chat.Quoted(tokens.Clip(t.Text, taskTextShown)))
-		made.Messages = append(made.Messages, t.Sources...)
+	for _, task := range open {
+		made.Text += fmt.Sprintf("\nopen task %d of %s, started after #%d: %s", task.Number, task.Agent, task.Began, chat.Quoted(tokens.Clip(task.Text, taskTextShown)))
+		made.Messages = append(made.Messages, task.Sources...)
 	}
 }
 

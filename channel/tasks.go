@@ -35,11 +35,11 @@ const (
 var errPart = errors.New("this part of the task is done")
 
 // isTask reports whether the conversation is a task of a sub-agent.
-func (c *conversation) isTask() bool { return connectorOf(c.name) == store.TaskConnector }
+func (s site) isTask() bool { return connectorOf(s.name) == store.TaskConnector }
 
 // account returns whose limits count the calls made here: for a task, the people's conversation above it.
-func (c *conversation) account() string {
-	root, _ := store.RootOf(c.name)
+func (s site) account() string {
+	root, _ := store.RootOf(s.name)
 	return root
 }
 
@@ -58,15 +58,15 @@ func (c *conversation) openTask(ctx context.Context) (t store.Task, open bool) {
 	t, err := c.records.Tasks().Self(ctx)
 	if err == nil && t.State == store.TaskOpen {
 		agent, known := c.hub.agents().named(t.Agent)
-		c.taskEnds = t.Created.Add(agent.taskTime())
+		ends := t.Created.Add(agent.taskTime())
 		switch {
 		case !known:
 			err = c.hub.endTask(ctx, c.records, t, store.TaskFailed, fmt.Sprintf("there is no agent %s any more", t.Agent))
-		case !time.Now().Before(c.taskEnds):
+		case !time.Now().Before(ends):
 			err = c.hub.endTask(ctx, c.records, t, store.TaskExpired, "it ran out of time without a result")
 		default:
-			if c.taskEnds.Before(c.lookAgain) {
-				c.lookAgain = c.taskEnds
+			if ends.Before(c.lookAgain) {
+				c.lookAgain = ends
 			}
 			return t, true
 		}
@@ -79,20 +79,12 @@ func (c *conversation) openTask(ctx context.Context) (t store.Task, open bool) {
 	return t, false
 }
 
-// partDone reports whether a part of a task has made enough calls, or filled enough of the window.
-func (t *talk) partDone(left int) bool {
-	if !t.isTask() || len(t.r.messages) == 0 {
-		return false
-	}
-	cost := 0
-	for _, m := range t.r.messages {
-		cost += m.Tokens
-	}
-	return maxCalls-left >= partCalls || cost >= t.window.last()/partShare || t.callsLeft(left) <= 0
+// taskEnds returns when the time of the task is over that the conversation is; open is false if it has ended.
+func (c *conversation) taskEnds(ctx context.Context) (at time.Time, open bool) {
+	t, open := c.openTask(ctx)
+	agent, _ := c.named(t.Agent)
+	return t.Created.Add(agent.taskTime()), open
 }
-
-// callsLeft returns how many calls a task may still make; in the last one its model must answer.
-func (t *talk) callsLeft(left int) int { return t.most - (maxCalls - left) }
 
 // continueTask starts the next part of an open task if nothing waits. A task with no calls left expires.
 func (c *conversation) continueTask(ctx context.Context) (more bool, err error) {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/channel/access"
 	"cairn/chat"
 	"cairn/internal/secrets"
 	"cairn/llm"
@@ -147,9 +148,8 @@ func (c *conversation) approve(ctx context.Context, t llm.Tool, arguments json.R
 		return errUnattended
 	}
 	asked := &Approval{Code: strings.ToLower(rand.Text()[:5]), Tool: t.Name, Arguments: shownArguments(arguments), Asked: time.Now(), decided: make(chan bool, 1)}
-	turn := c.turn.Load()
 	waits := func(a *Approval) {
-		turn.approval.Store(a)
+		c.approval.Store(a)
 		if c.hub.o.Asked != nil {
 			c.hub.o.Asked(c.name)
 		}
@@ -189,7 +189,7 @@ func (c *conversation) approve(ctx context.Context, t llm.Tool, arguments json.R
 
 func (c *conversation) attended() bool {
 	a, knows := c.connector.(Attended)
-	return (!knows || a.Attended(c.name)) && c.hub.respond(c.name) != RespondNever
+	return (!knows || a.Attended(c.name)) && c.hub.access.Rules().RespondIn(c.name) != access.RespondNever
 }
 
 // definition identifies a tool with its description and parameters: a changed tool counts as another one.
@@ -226,16 +226,24 @@ func Buttons(p Piece) []Button {
 // Approvals returns the tool calls that wait for permission in a conversation. A turn makes its calls one after the
 // other, so there is at most one.
 func (o Operator) Approvals(name string) (waiting []Approval) {
-	if turn := o.turnIn(name); turn != nil {
-		if asked := turn.approval.Load(); asked != nil {
-			waiting = append(waiting, *asked)
-		}
+	if _, asked := o.approvalIn(name); asked != nil {
+		waiting = append(waiting, *asked)
 	}
 	return waiting
 }
 
+// approvalIn returns the tool call that waits for permission in a conversation; nil if none does.
+func (o Operator) approvalIn(name string) (c *conversation, waiting *Approval) {
+	c, _ = o.hub.find(name, nil)
+	if c == nil {
+		return nil, nil
+	}
+	defer o.hub.release(c)
+	return c, c.approval.Load()
+}
+
 // turnIn returns the running turn of a conversation; nil if there is none.
-func (o Operator) turnIn(name string) *runningTurn {
+func (o Operator) turnIn(name string) *turn {
 	c, _ := o.hub.find(name, nil)
 	if c == nil {
 		return nil
@@ -247,12 +255,8 @@ func (o Operator) turnIn(name string) *runningTurn {
 // Approve allows or denies a waiting call; an empty code means the one that waits. words describe the outcome for
 // people; ok is false if the call is not waiting.
 func (o Operator) Approve(name, code, by string, allow bool) (words string, ok bool) {
-	var asked *Approval
-	turn := o.turnIn(name)
-	if turn != nil {
-		asked = turn.approval.Load()
-	}
-	if asked == nil || code != "" && !strings.EqualFold(code, asked.Code) || !turn.approval.CompareAndSwap(asked, nil) {
+	c, asked := o.approvalIn(name)
+	if asked == nil || code != "" && !strings.EqualFold(code, asked.Code) || !c.approval.CompareAndSwap(asked, nil) {
 		return "", false
 	}
 	asked.decided <- allow
@@ -262,11 +266,4 @@ func (o Operator) Approve(name, code, by string, allow bool) (words string, ok b
 		outcome = "%s allowed the call of %s with %s."
 	}
 	return fmt.Sprintf(outcome, by, asked.Tool, literal(asked.Arguments)), true
-}
-
-// trusted reports whether a person may decide what costs money or reaches beyond the conversation: in a direct
-// message, where everyone has management rights, only the people named in the settings may.
-func (c *conversation) trusted(who Person) bool {
-	place := ParsePlace(c.name)
-	return !place.Direct() || c.hub.access(place).names(who)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/llm"
 	"cairn/testkit/channeltest"
 	"cairn/testkit/check"
@@ -101,8 +102,8 @@ func TestApprovalEndsUnanswered(t *testing.T) {
 func TestApprovalRights(t *testing.T) {
 	r := newRig(t, nil)
 	b := r.withTools(channel.ApproveAlways)
-	access := map[string]channel.Access{"test": {Owners: []string{"boss"}}}
-	r.withRules(channel.Rules{Restricted: []string{}, Access: access}) // only managers decide about tools anyway
+	lists := map[string]access.Access{"test": {Owners: []string{"boss"}}}
+	r.withRules(access.Rules{Restricted: []string{}, Access: lists}) // only managers decide about tools anyway
 	const direct = "test:@me/7"
 	for i, where := range []string{place, direct} {
 		check.NoError(t, r.deliverTo(where, "please add", addressed))
@@ -226,7 +227,7 @@ func TestTurnWaitsForTools(t *testing.T) {
 			"user: please add | assistant: Hello. | user: please add | user: please add")
 		r.restart() // the wait does not hold up the end of the program
 		synctest.Wait()
-		b.Connect(func() { r.hub.Renew(channel.Rules{}) }) // as the program does
+		b.Connect(func() { r.hub.Renew(access.Rules{}) }) // as the program does
 		r.waitForReplies()
 		check.Len(t, "calls of the resumed turn", b.Called(), 1)
 		check.Contains(t, "last piece sent", r.lastText(), "five")

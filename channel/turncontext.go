@@ -16,6 +16,7 @@ import (
 	"cairn/internal/tokens"
 	"cairn/internal/words"
 	"cairn/llm"
+	"cairn/llm/clean"
 	"cairn/memory"
 	"cairn/prompts"
 	"cairn/store"
@@ -47,28 +48,26 @@ func (c *conversation) shownToModel() string {
 // recalled returns lines of quoted data for the turn context, within a budget of tokens: memories, then messages,
 // each with the best first, without what the model already sees. After an error it returns less, but never fails.
 // version is that of the head of which this is true.
-func (c *conversation) recalled(ctx context.Context, turn store.Turn, budget int) (made compactor.Context, version int64) {
-	asked := ""
-	who := "" // who asked last
-	for _, m := range c.askedIn(turn) {
-		asked = strings.TrimSpace(asked + "\n" + tokens.Clip(m.Text, 500))
-		who = m.Author
+func (t *turn) recalled(ctx context.Context, budget int) (made compactor.Context, version int64) {
+	q := recall{name: t.name, records: t.records, before: t.Seq}
+	for _, m := range t.asked() {
+		q.question = strings.TrimSpace(q.question + "\n" + tokens.Clip(m.Text, 500))
+		q.asker = m.Author
 	}
-	if budget <= 0 || !words.IsQuestion(asked) { // a question: true of all that ask for the past, and of three of ten messages
+	if budget <= 0 || !words.IsQuestion(q.question) { // a question: true of all that ask for the past, and of three of ten messages
 		return made, compactor.AnyVersion
 	}
-	var seen visible
-	c.do(func(e *compactor.Compactor) {
-		seen.shows = e.History().Shows()
-		seen.messages, seen.memories, version = e.History().Quoted()
+	t.do(func(e *compactor.Compactor) {
+		q.shows = e.History().Shows()
+		q.messages, q.memories, version = e.History().Quoted()
 	})
 	// Memories help more per token, but may not take the whole budget.
 	memories := quotes{title: "memories that may matter here, as data:\n", left: budget * 2 / 3}
-	err := c.quoteMemories(ctx, asked, who, seen, &memories)
+	err := q.quoteMemories(ctx, &memories)
 	messages := quotes{title: "earlier messages that may matter here, as data:\n", left: budget/3 + memories.left}
-	err = errors.Join(err, c.quoteMessages(ctx, asked, who, turn.Seq, seen, &messages))
+	err = errors.Join(err, q.quoteMessages(ctx, &messages))
 	if err != nil && ctx.Err() == nil { // otherwise the turn is being stopped
-		c.log.Warn("recall_failed", "error", err)
+		t.log.Warn("recall_failed", "error", err)
 	}
 	return compactor.Context{Text: memories.text + messages.text, Memories: memories.of, Messages: messages.of}, version
 }
@@ -92,20 +91,26 @@ func (q *quotes) add(of int64, line string) {
 	}
 }
 
-// visible is what the model already sees.
-type visible struct {
+// recall looks for what a question may be about, without what the model already sees.
+type recall struct {
+	name     string // of the conversation
+	records  *store.Conversation
+	question string
+	asker    string // who asked last
+	before   int64  // seq of the first message that belongs to the question
+
 	shows              func(seq int64) bool // reports whether a message is shown word for word
 	messages, memories map[int64]bool       // quoted in earlier turn contexts
 }
 
-func (c *conversation) quoteMemories(ctx context.Context, asked, who string, seen visible, into *quotes) error {
-	found, _, err := memory.Of(c.records).List(ctx, memory.Filter{Query: asked, Asker: who, Limit: recalledEach})
+func (q *recall) quoteMemories(ctx context.Context, into *quotes) error {
+	found, _, err := memory.Of(q.records).List(ctx, memory.Filter{Query: q.question, Asker: q.asker, Limit: recalledEach})
 	for _, m := range found {
-		if m.Conversation != c.name { // message numbers are meaningful only in their own conversation
+		if m.Conversation != q.name { // message numbers are meaningful only in their own conversation
 			m.Sources = nil
 		}
-		hidden := func(seq int64) bool { return !seen.shows(seq) }
-		if seen.memories[m.ID] || len(m.Sources) > 0 && !slices.ContainsFunc(m.Sources, hidden) { // it, or all it came from, is visible
+		hidden := func(seq int64) bool { return !q.shows(seq) }
+		if q.memories[m.ID] || len(m.Sources) > 0 && !slices.ContainsFunc(m.Sources, hidden) { // it, or all it came from, is visible
 			continue
 		}
 		line := fmt.Sprintf("- memory %d: %s (%s, said by %s on %s", m.ID, chat.Quoted(m.Content), m.Kind, chat.CleanName(m.Speaker), m.SaidAt.Local().Format(time.DateOnly))
@@ -117,12 +122,12 @@ func (c *conversation) quoteMemories(ctx context.Context, asked, who string, see
 	return err
 }
 
-func (c *conversation) quoteMessages(ctx context.Context, asked, who string, before int64, seen visible, into *quotes) error {
+func (q *recall) quoteMessages(ctx context.Context, into *quotes) error {
 	// Some of the results are already in the prompt.
-	found, err := memory.Of(c.records).Recall(ctx, memory.Question{Text: asked, Asker: who, Limit: 3 * recalledEach, Before: before})
+	found, err := memory.Of(q.records).Recall(ctx, memory.Question{Text: q.question, Asker: q.asker, Limit: 3 * recalledEach, Before: q.before})
 	for _, m := range found {
 		text := tokens.Clip(m.Passage(recalledPassage), recalledClip)
-		if len(into.of) == recalledEach || seen.messages[m.Seq] || seen.shows(m.Seq) || text == "" {
+		if len(into.of) == recalledEach || q.messages[m.Seq] || q.shows(m.Seq) || text == "" {
 			continue
 		}
 		name := m.Name()
@@ -134,19 +139,22 @@ func (c *conversation) quoteMessages(ctx context.Context, asked, who string, bef
 	return err
 }
 
-// turnContext returns what the model sees after the newest message of a turn, and the version of the head that it was made
+// mayBeSilent is the line of the turn context that lets the model skip a turn; the system prompt explains it.
+const mayBeSilent = "nobody addressed you: with nothing to add, answer only " + clean.NoReply
+
+// context returns what the model sees after the newest message of the turn, and the version of the head that it was made
 // for. It is stored, so it is small.
-func (c *conversation) turnContext(ctx context.Context, turn store.Turn, other *handover, recall int) (made compactor.Context, version int64) {
-	if other != nil { // it does not see the view
+func (t *turn) context(ctx context.Context, recall int) (made compactor.Context, version int64) {
+	if t.other != nil { // it does not see the view
 		return made, compactor.AnyVersion
 	}
-	status := (*c.engineStatus.Load())()
-	made, version = c.recalled(ctx, turn, min(recall, status.Effective/recalledShare))
+	status := t.shown.status()
+	made, version = t.recalled(ctx, min(recall, status.Effective/recalledShare))
 	made.Text += fmt.Sprintf("time: %s; context window used: %d %%", chat.ZonedTime(time.Now().Local()), status.Used*100/max(status.Window, 1))
-	if turn.Optional {
+	if t.Optional {
 		made.Text += "\n" + mayBeSilent
 	}
-	c.addTasks(ctx, &made)
+	t.addTasks(ctx, &made)
 	return made, version
 }
 
@@ -249,7 +257,7 @@ func (c *conversation) self(ctx context.Context) (self, error) {
 	if f := g.Failed; f.State != "" {
 		s.Failed = fmt.Sprintf("messages #%d to #%d (%s): %s", f.From, f.To, f.Trigger, f.Error)
 	}
-	spent, err := ReadSpending(ctx, c.records, c.agent, c.hub.rules.Load().Money)
+	spent, err := ReadSpending(ctx, c.records, c.agent, c.hub.access.Rules().Money)
 	if err != nil {
 		return s, err
 	}

@@ -50,17 +50,11 @@ func (h *Hub) cannotWrite(name string) (why string) {
 // CannotWrite returns why the bot may not write in a conversation, one of the sentences above; "" if it may, or if nobody knows.
 func CannotWrite(h *Hub, conversation string) (why string) { return h.cannotWrite(conversation) }
 
-// unanswerable closes a turn without asking a model if the bot may not write here; closed is false if it may.
-func (c *conversation) unanswerable(ctx context.Context, turn *runningTurn) (closed bool, err error) {
-	why := c.hub.cannotWrite(c.name)
-	if why == "" {
-		return false, nil
-	}
-	if !turn.Optional {
-		c.hub.explain(c.name, why, c.askedIn(turn.Turn))
-	}
-	return true, c.pass(ctx, turn.Turn)
-}
+// cannotWrite returns why the bot may not write here; "" if it may.
+func (c *conversation) cannotWrite() (why string) { return c.hub.cannotWrite(c.name) }
+
+// explain tells people why they get no answer here, see Hub.explain.
+func (c *conversation) explain(why string, asked []chat.Message) { c.hub.explain(c.name, why, asked) }
 
 // explain tells people why they get no answer in a conversation, each once a day: them alone, or if that is not possible, by a
 // reaction to their message.
@@ -87,13 +81,10 @@ func (h *Hub) explain(name, why string, asked []chat.Message) {
 
 // onceADay runs do in the background, unless it did so for key in the last 24 hours since the start: a restart forgets that.
 func (h *Hub) onceADay(key string, do func(ctx context.Context)) {
-	first := h.recent.first(key, 24*time.Hour)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.closed || !first {
+	if !h.access.First(key, 24*time.Hour) {
 		return
 	}
-	h.owners.Go(func() {
+	h.background(func() {
 		ctx, cancel := context.WithTimeout(h.ctx, time.Minute)
 		defer cancel()
 		do(ctx)

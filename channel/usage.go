@@ -3,9 +3,12 @@ package channel
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
+	"cairn/channel/access"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/prices"
@@ -15,53 +18,65 @@ import (
 // Model usage is counted in memory and written with the next answer, or when the conversation becomes quiet or
 // closes. So it costs a turn nothing, and a crash loses at most the latest numbers.
 
-func (c *conversation) addUsage(all ...store.Usage) {
-	c.hub.locked(func() { c.usage = append(c.usage, all...) })
+// usage counts what the models of a conversation used. It is safe for concurrent use.
+type usage struct {
+	conversation string
+	records      *store.Conversation
+	access       *access.Control
+	observer     Observer          // nil: the connector does not follow it
+	counted      func(store.Usage) // called with what each request used; nil: not called
+	log          *slog.Logger
+
+	mu      sync.Mutex // guards unsaved
+	unsaved []store.Usage
 }
 
-// takeUsage returns the usage to write now. If the write fails, the caller must add it again.
-func (c *conversation) takeUsage() (all []store.Usage) {
-	c.hub.locked(func() {
-		all = c.usage
-		c.usage = nil
-	})
+// add adds usage that the database does not have.
+func (u *usage) add(all ...store.Usage) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.unsaved = append(u.unsaved, all...)
+}
+
+// take returns the usage to write now. If the write fails, the caller must add it again.
+func (u *usage) take() (all []store.Usage) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	all = u.unsaved
+	u.unsaved = nil
 	return all
 }
 
-// count records one model request. It does not block.
-func (c *conversation) count(kind, model string, u llm.Usage) {
-	money := c.hub.rules.Load().Money
-	price, priced := money.Prices.Of(model)
-	used := store.Usage{Day: store.Day(time.Now()), Kind: kind, Model: model, Long: price.IsLong(int64(u.Prompt)), Requests: 1, Tokens: prices.Tokens{
-		Input: int64(u.Prompt), Cached: int64(u.Cached), Written: int64(u.Written), Output: int64(u.Completion),
+// count records one model request of a kind, store.ForTurn or store.ForSummary. It does not block.
+func (u *usage) count(kind, model string, tokens llm.Usage) {
+	list := u.access.Rules().Money.Prices
+	price, _ := list.Of(model)
+	used := store.Usage{Day: store.Day(time.Now()), Kind: kind, Model: model, Long: price.IsLong(int64(tokens.Prompt)), Requests: 1, Tokens: prices.Tokens{
+		Input: int64(tokens.Prompt), Cached: int64(tokens.Cached), Written: int64(tokens.Written), Output: int64(tokens.Completion),
 	}}
-	c.addUsage(used)
-	if c.hub.o.Counted != nil {
-		c.hub.o.Counted(used)
+	u.add(used)
+	if u.counted != nil {
+		u.counted(used)
 	}
-	if o, ok := c.connector.(Observer); ok && u != (llm.Usage{}) {
+	if u.observer != nil && tokens != (llm.Usage{}) {
 		var e Expense
-		e.Add(used, money.Prices)
-		o.Used(c.name, kind, model, e)
+		e.Add(used, list)
+		u.observer.Used(u.conversation, kind, model, e)
 	}
-	c.hub.locked(func() { c.hub.used = addUsed(c.hub.used, used) })
-	if !priced && money.Limited() && c.hub.recent.first("no price for "+model, 24*time.Hour) {
-		c.hub.o.Log.Warn("model_without_price", "model", model, "effect", Unlimited, "hint", SetPrice(model))
-	}
-	_ = c.hub.afford() // logs the budgets that this spent
+	u.access.Count(used)
 }
 
-// flushUsage writes what no answer has written.
-func (c *conversation) flushUsage() {
-	all := c.takeUsage()
+// flush writes what no answer has written, also when ctx has ended.
+func (u *usage) flush(ctx context.Context) {
+	all := u.take()
 	if len(all) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.hub.ctx), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	if err := c.records.Turns().AddUsage(ctx, all); err != nil {
-		c.addUsage(all...) // the next answer writes it
-		c.log.Debug("save_usage_failed", "error", err)
+	if err := u.records.Turns().AddUsage(ctx, all); err != nil {
+		u.add(all...) // the next answer writes it
+		u.log.Debug("save_usage_failed", "error", err)
 	}
 }
 
@@ -80,12 +95,14 @@ type Stats struct {
 
 // Stats returns the current numbers.
 func (h *Hub) Stats() Stats {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	s := h.stats
-	s.Open = len(h.open)
-	s.Stuck = len(h.stuck)
-	for _, c := range h.open {
+	var s Stats
+	h.locked(func() {
+		s = h.stats
+		s.Stuck = len(h.stuck)
+	})
+	open := h.list()
+	s.Open = len(open)
+	for _, c := range open {
 		if c.sender.failing.On() {
 			s.Refused++
 		}
@@ -111,25 +128,25 @@ func (e *Expense) Add(u store.Usage, list prices.List) (priced bool) {
 
 // Spending is a conversation's model usage and its cost.
 type Spending struct {
-	Today       Expense  `json:"today"`
-	Total       Expense  `json:"total"`
-	Summaries   Expense  `json:"summaries"`                        // part of Total
-	SavedTokens int64    `json:"saved_tokens"`                     // tokens that summaries kept out of the requests of turns, approximately
-	Saved       float64  `json:"saved" jsonschema:"in US dollars"` // what these would cost as cached input of the current model
-	Budgets     []Budget `json:"budgets"`                          // of the whole bot; those that are set
-	NoPrice     []string `json:"no_price"`                         // models that count as 0 because their price is unknown
+	Today       Expense         `json:"today"`
+	Total       Expense         `json:"total"`
+	Summaries   Expense         `json:"summaries"`                        // part of Total
+	SavedTokens int64           `json:"saved_tokens"`                     // tokens that summaries kept out of the requests of turns, approximately
+	Saved       float64         `json:"saved" jsonschema:"in US dollars"` // what these would cost as cached input of the current model
+	Budgets     []access.Budget `json:"budgets"`                          // of the whole bot; those that are set
+	NoPrice     []string        `json:"no_price"`                         // models that count as 0 because their price is unknown
 }
 
 // ReadSpending reads what a conversation's models were used for; agent is the one that answers in it, all are the
 // budgets of the bot.
-func ReadSpending(ctx context.Context, records *store.Conversation, agent Agent, m Money, all ...Budget) (*Spending, error) {
+func ReadSpending(ctx context.Context, records *store.Conversation, agent Agent, m access.Money, all ...access.Budget) (*Spending, error) {
 	used, err := records.Turns().Usage(ctx)
 	if err != nil {
 		return nil, err
 	}
 	report := NewUsageReport(used, "", "day", m.Prices)
 	s := &Spending{Total: report.Total.Expense, Summaries: report.Total.Summaries, NoPrice: report.NoPrice}
-	s.Budgets = append([]Budget{}, all...)
+	s.Budgets = append([]access.Budget{}, all...)
 	for _, row := range report.Rows {
 		if row.Day == store.Day(time.Now()) {
 			s.Today = row.Expense

@@ -24,7 +24,7 @@ func (c *conversation) work(ctx context.Context, resume bool) error {
 		if _, err := c.load(ctx); err != nil {
 			return err
 		}
-		c.importUnread.Store(true)
+		c.imports.unread.Store(true)
 	}
 	if err := c.readImport(ctx, resume); err != nil {
 		return err
@@ -36,7 +36,7 @@ func (c *conversation) work(ctx context.Context, resume bool) error {
 		c.sender.start(ctx) // with what an earlier process left
 	}
 	err := c.workAll(ctx, resume)
-	c.flushUsage()
+	c.usage.flush(c.hub.ctx)
 	if opens {
 		c.check() // schedules repairs of what an earlier process could not summarize
 	}
@@ -95,17 +95,11 @@ func (c *conversation) sync(ctx context.Context, resume bool) (err error) {
 	return err
 }
 
-// burst returns how many estimated tokens the messages of one turn may take.
-func (c *conversation) burst() int {
-	window := c.policy.get().Window(c.window.last())
-	return compactor.BurstBudget(window * 100 / c.window.learnt().Scale())
-}
-
 // step takes up what waits, and answers it if anyone asked; if nothing does, it starts a requested session.
 func (c *conversation) step(ctx context.Context) (more bool, err error) {
-	due, err := c.gather(ctx)
+	due, err := c.backfill.gather(ctx)
 	if err == nil {
-		err = c.removeHalves(ctx)
+		err = c.backfill.removeHalves(ctx)
 	}
 	if err != nil {
 		return false, err
@@ -139,7 +133,7 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	if c.isTask() { // a task counts against no one's turns per minute, and it may have to continue
 		return true, c.answer(ctx, turn, nil)
 	}
-	if ok, tell := c.hub.takeTurn(authors, !turn.Optional); !ok {
+	if ok, tell := c.hub.access.TakeTurn(authors, !turn.Optional); !ok {
 		return more, c.putOff(ctx, turn, tell)
 	}
 	return more, c.answer(ctx, turn, own)
@@ -149,13 +143,13 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 // While an import is read they follow messages that are not read yet, and come from the disk.
 func (c *conversation) takeUp(ctx context.Context, burst []chat.Message) (own compactor.Patch, authors []string, err error) {
 	c.do(func(e *compactor.Compactor) {
-		if c.importUnread.Load() {
+		if c.imports.unread.Load() {
 			err = e.Changed(ctx)
 		} else {
 			c.append(burst)
 		}
 		for _, m := range burst {
-			settings := c.accepted(m.ID, m.Seq)
+			settings := c.arrivals.accepted(m.ID, m.Seq)
 			if m.Addressed {
 				own = compactor.Merge(own, settings)
 			}
@@ -179,7 +173,7 @@ func (c *conversation) append(messages []chat.Message) {
 // startSession starts a requested session once all earlier messages are dealt with.
 func (c *conversation) startSession(ctx context.Context) (started bool, err error) {
 	due, err := c.records.Compactions().SessionDue(ctx)
-	if err != nil || !due || c.importUnread.Load() { // it would begin before what is not read yet
+	if err != nil || !due || c.imports.unread.Load() { // it would begin before what is not read yet
 		return false, err
 	}
 	c.do(func(e *compactor.Compactor) { started, err = e.StartSession(ctx) })
@@ -199,7 +193,7 @@ func (c *conversation) resume(ctx context.Context) error {
 			c.do(func(e *compactor.Compactor) { e.History().Answered() })
 			return nil
 		case turn.Since.Before(c.stale()):
-			err = c.pass(ctx, turn)
+			err = c.newTurn(turn).pass(ctx)
 		default:
 			open, err = c.countAttempt(ctx, &turn)
 			if open {

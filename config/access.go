@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"cairn/channel"
+	"cairn/channel/access"
+	"cairn/chat"
 )
 
 // Discord is [discord].
@@ -17,7 +19,7 @@ type Discord struct {
 	Token          string `toml:"token"`                                   // "file:PATH" only; empty: DISCORD_TOKEN
 	APIBase        string `toml:"api_base" server:"http://localhost:8080"` // empty: Discord itself
 	MessageContent bool   `toml:"message_content"`
-	channel.Access
+	access.Access
 }
 
 // Slack is [slack].
@@ -27,16 +29,16 @@ type Slack struct {
 	APIBase  string `toml:"api_base" server:"http://localhost:8080/api/"` // empty: Slack itself
 	Working  string `toml:"working" one:"status reaction placeholder off"`
 	ReplyIn  string `toml:"reply_in" one:"auto thread channel"`
-	channel.Access
+	access.Access
 }
 
 const terminalName = "terminal"
 
 // Rules returns the hub's rules: access, limits and budgets.
-func (s *Settings) Rules() channel.Rules {
-	return channel.Rules{
+func (s *Settings) Rules() access.Rules {
+	return access.Rules{
 		Respond: s.respondIn,
-		Access: map[string]channel.Access{
+		Access: map[string]access.Access{
 			"discord": s.Discord.Access,
 			"slack":   s.Slack.Access,
 			WebName:   {Owners: []string{WebOwner}},
@@ -67,7 +69,7 @@ func (d *decoder) checkConnectors() {
 	d.checkAccess("slack", d.s.Slack.Access)
 }
 
-func (d *decoder) checkAccess(connector string, a channel.Access) {
+func (d *decoder) checkAccess(connector string, a access.Access) {
 	for key, list := range map[string][]string{
 		"allow": a.Allow, "deny": a.Deny, "bots": a.Bots, "owners": a.Owners, "managers": a.Managers,
 	} {
@@ -99,21 +101,21 @@ func (d *decoder) checkID(path, connector, id string) {
 // Binding is one of [[bindings]]: the conversations it applies to, and what it sets for them. A
 // setting that it leaves out comes from the next binding that applies.
 type Binding struct {
-	Connector string          `toml:"connector" one:"- discord slack terminal web"` // empty: any
-	Server    string          `toml:"server"`                                       // empty: any
-	Channel   string          `toml:"channel"`                                      // a channel with its threads, or one thread; empty: any
-	Direct    *bool           `toml:"direct"`                                       // nil: direct messages and channels
-	Agent     string          `toml:"agent"`
-	Respond   channel.Respond `toml:"respond" one:"- mention all never"`
-	Tools     []string        `toml:"tools"` // ids of [[tools]], in addition to the agent's
-	Language  string          `toml:"language" one:"- auto en de es fr pt ja zh"`
+	Connector string         `toml:"connector" one:"- discord slack terminal web"` // empty: any
+	Server    string         `toml:"server"`                                       // empty: any
+	Channel   string         `toml:"channel"`                                      // a channel with its threads, or one thread; empty: any
+	Direct    *bool          `toml:"direct"`                                       // nil: direct messages and channels
+	Agent     string         `toml:"agent"`
+	Respond   access.Respond `toml:"respond" one:"- mention all never"`
+	Tools     []string       `toml:"tools"` // ids of [[tools]], in addition to the agent's
+	Language  string         `toml:"language" one:"- auto en de es fr pt ja zh"`
 }
 
 // matches reports whether the binding applies to the conversation.
 func (b Binding) matches(conversation string) bool {
-	p := channel.ParsePlace(conversation)
+	p := chat.ParsePlace(conversation)
 	if p.Connector == terminalName { // it has no servers, and a channel may have any name
-		p = channel.Place{Connector: p.Connector, Channel: strings.TrimPrefix(conversation, terminalName+":")}
+		p = chat.Place{Connector: p.Connector, Channel: strings.TrimPrefix(conversation, terminalName+":")}
 	}
 	return (b.Connector == "" || b.Connector == p.Connector) &&
 		(b.Server == "" || b.Server == p.Server) &&
@@ -137,8 +139,8 @@ func (s *Settings) AgentFor(conversation string) string {
 }
 
 // respondIn returns which messages are answered in a conversation.
-func (s *Settings) respondIn(conversation string) channel.Respond {
-	return cmp.Or(bound(s, conversation, func(b Binding) channel.Respond { return b.Respond }), s.Respond)
+func (s *Settings) respondIn(conversation string) access.Respond {
+	return cmp.Or(bound(s, conversation, func(b Binding) access.Respond { return b.Respond }), s.Respond)
 }
 
 // LanguageIn returns the language of the prompts in a conversation, one of channel.Languages: from

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/connector/slack"
 	"cairn/connector/terminal"
 	"cairn/llm"
@@ -125,7 +126,7 @@ func TestChoices(t *testing.T) {
 		f, _ := reflect.TypeOf(table).FieldByName(field)
 		return strings.Fields(strings.TrimPrefix(f.Tag.Get("one"), "- "))
 	}
-	responds := []string{string(channel.RespondMention), string(channel.RespondAll), string(channel.RespondNever)}
+	responds := []string{string(access.RespondMention), string(access.RespondAll), string(access.RespondNever)}
 	wires := []string{wireAuto, llm.WireChat, llm.WireResponses, llm.WireMessages}
 	check.EqualAll(t, "respond", choices(Settings{}, "Respond"), responds)
 	check.EqualAll(t, "respond of a binding", choices(Binding{}, "Respond"), responds)
@@ -180,6 +181,6 @@ func TestWarnings(t *testing.T) {
 		}
 		check.HasPrefix(t, text, got, want)
 		check.Equal(t, text+": whether it warns", got != "", want != "")
-		check.Equal(t, text+": an old name is accepted", s.respondIn("slack:T1/C1") == channel.RespondAll, strings.Contains(text, "door"))
+		check.Equal(t, text+": an old name is accepted", s.respondIn("slack:T1/C1") == access.RespondAll, strings.Contains(text, "door"))
 	}
 }

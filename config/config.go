@@ -20,7 +20,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/compactor"
 	"cairn/llm/prices"
 )
@@ -33,7 +33,7 @@ type Settings struct {
 	CatchUp          compactor.Duration `toml:"catch_up" range:"1s to 168h"`
 	TimeZone         string             `toml:"time_zone"`
 	Workers          int                `toml:"workers" range:"1 to 64"`
-	Respond          channel.Respond    `toml:"respond" one:"mention all never"` // if no binding sets it
+	Respond          access.Respond     `toml:"respond" one:"mention all never"` // if no binding sets it
 	TurnsPerMinute   int                `toml:"turns_per_minute" range:"0 to 600"`
 	CallsPerHour     int                `toml:"calls_per_hour" range:"0 to 100000"`
 	BudgetPerDay     float64            `toml:"budget_per_day" range:"0 to 1000000000"` // 0: no budget
@@ -135,8 +135,8 @@ type Price struct {
 }
 
 // Money returns the prices of tokens and the budgets.
-func (s *Settings) Money() channel.Money {
-	m := channel.Money{PerDay: s.BudgetPerDay, PerMonth: s.BudgetPerMonth, Prices: prices.List{}}
+func (s *Settings) Money() access.Money {
+	m := access.Money{PerDay: s.BudgetPerDay, PerMonth: s.BudgetPerMonth, Prices: prices.List{}}
 	for model, p := range s.Prices {
 		input := cmp.Or(p.Input, new(0.0))
 		output := cmp.Or(p.Output, new(0.0))

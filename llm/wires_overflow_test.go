@@ -142,7 +142,26 @@ func TestOverflowWithoutNumberTeachesBound(t *testing.T) {
 		learned := model.Window(t.Context()).Tokens
 		check.That(t, learned >= 3000 && learned <= 5200, "got a window of %d", learned)
 		check.Equal(t, "source", model.Window(t.Context()).Source, "an overflow")
-		check.Len(t, "requests", server.Requests(), 2)
+		check.Len(t, "requests, a short one beside each", server.Requests(), 4)
+		check.Equal(t, "kind of the next", llm.KindOf(check.ErrorOf(model.Generate(t.Context(), long(4000), nil))), llm.KindOverflow)
+		check.Len(t, "requests once a limit is known", server.Requests(), 5)
+	})
+}
+
+// A server that calls short prompts too long, as well, means something else, and the conversation need not be cut.
+func TestRefusalOfEveryLengthIsNoOverflow(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
+		for name, refuse := range map[string]func(x *llmtest.Exchange){
+			"HTTP 413": func(x *llmtest.Exchange) { x.Refuse(413, "", "<html><title>413 Request Entity Too Large</title></html>") },
+			"in words": func(x *llmtest.Exchange) { x.Refuse(500, "", `{"error":{"message":"Context size has been exceeded."}}`) },
+		} {
+			server := w.open(t, refuse)
+			model := w.model(t, server, openai.Options{Window: 128_000})
+			err := check.ErrorOf(model.Generate(t.Context(), long(5000), nil))
+			check.Equal(t, name+": kind", llm.KindOf(err), llm.KindBadRequest)
+			check.Equal(t, name+": window", model.Window(t.Context()).Tokens, 128_000)
+			check.Len(t, name+": requests", server.Requests(), 2)
+		}
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/config"
 	"cairn/llm/prices"
 	"cairn/store"
@@ -126,8 +127,8 @@ func (c *conversations) activity(ctx context.Context, p store.Place) (channel.Ac
 
 type usageAnswer struct {
 	channel.UsageReport
-	Count   int              `json:"count" jsonschema:"how many rows there are"`
-	Budgets []channel.Budget `json:"budgets" jsonschema:"those that are set"`
+	Count   int             `json:"count" jsonschema:"how many rows there are"`
+	Budgets []access.Budget `json:"budgets" jsonschema:"those that are set"`
 }
 
 // expenses answers what models were used for.

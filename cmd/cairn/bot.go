@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/compactor"
 	"cairn/config"
 	"cairn/internal/hooks"
@@ -32,7 +33,7 @@ type bot struct {
 	log   *slog.Logger
 	hub   *channel.Hub
 	store *store.Store
-	rules func(*config.Settings) channel.Rules
+	rules func(*config.Settings) access.Rules
 
 	current atomic.Pointer[runtimeConfig] // swapped when the settings file is edited
 
@@ -55,7 +56,7 @@ type bot struct {
 // start opens the store for this process alone, and a hub on it. rules derives the hub's rules from
 // the settings, now and after each edit. The context for everything that the command does with the bot
 // also ends when the database is damaged or gone, with that as its cause.
-func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Settings) channel.Rules, connectors ...channel.Connector) (context.Context, *bot, error) {
+func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Settings) access.Rules, connectors ...channel.Connector) (context.Context, *bot, error) {
 	b := &bot{app: a, log: log, rules: rules, models: newModelSet(log)}
 	first, err := b.configured(a.settings)
 	if err != nil {
@@ -106,7 +107,7 @@ func (b *bot) openHub(ctx context.Context, connectors []channel.Connector) error
 		return err
 	}
 	b.models.notebook.Open(known, b.store.Models().Keep)
-	used, err := b.store.Usage(ctx, channel.MonthStart(time.Now()))
+	used, err := b.store.Usage(ctx, access.MonthStart(time.Now()))
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/config"
 	"cairn/connector/discord"
 	"cairn/connector/slack"
@@ -194,7 +195,7 @@ func (a *app) withAPI(ctx context.Context, shared bool, do func(web.API) error) 
 		if err != nil {
 			return err
 		}
-		used, err := db.Usage(ctx, channel.MonthStart(time.Now()))
+		used, err := db.Usage(ctx, access.MonthStart(time.Now()))
 		if err != nil {
 			return err
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/config"
@@ -145,7 +146,7 @@ messages behind it minus its own, at the price of cached input.`,
 					return err
 				}
 				money := a.settings.Money()
-				used, err := db.Usage(ctx, channel.MonthStart(now))
+				used, err := db.Usage(ctx, access.MonthStart(now))
 				if err != nil {
 					return err
 				}

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/compactor"
 	"cairn/internal/hooks"
 	"cairn/internal/observe"
@@ -234,7 +235,7 @@ func (h *health) Collect(all chan<- prometheus.Metric) {
 	fullest, paused := h.bot.hub.Operator().Windows()
 	gauge("window_fill_ratio", "How full the fullest window is; 1: full.", fullest)
 	gauge("compactions_paused", "Open conversations in which automatic compaction pauses; /context says why.", float64(paused))
-	budgets := map[string]channel.Budget{}
+	budgets := map[string]access.Budget{}
 	for _, b := range h.bot.hub.Operator().Budgets() {
 		budgets[b.Setting] = b
 	}

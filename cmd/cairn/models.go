@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/compactor"
 	"cairn/config"
 	"cairn/internal/network"
@@ -143,7 +144,7 @@ func (d *doctor) models(ctx context.Context) {
 		}
 	}
 	for _, model := range unpriced(&d.app.settings, agents) {
-		d.report("model", nil, fmt.Sprintf("%s: warning: it has no price: %s; %s", model, channel.Unlimited, channel.SetPrice(model)))
+		d.report("model", nil, fmt.Sprintf("%s: warning: it has no price: %s; %s", model, access.Unlimited, access.SetPrice(model)))
 	}
 }
 

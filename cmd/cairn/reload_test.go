@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/compactor"
 	"cairn/config"
 	"cairn/connector/terminal"
@@ -158,7 +158,7 @@ func TestAgentEditsApply(t *testing.T) {
 	now := s.current.Load()
 	check.Equal(t, "first agent", now.settings.AgentFor("terminal:x"), "b")
 	check.Equal(t, "bound agent", now.settings.AgentFor("terminal:garden"), "a")
-	check.Equal(t, "respond setting", s.rules(&now.settings).Respond("terminal:garden"), channel.RespondAll)
+	check.Equal(t, "respond setting", s.rules(&now.settings).Respond("terminal:garden"), access.RespondAll)
 	a := now.agents["a"]
 	check.That(t, a.Instructions == "new" && a.Model.Window(t.Context()).Tokens == 12_000 && a.Worker.Name() == "small", "got agent %+v", a)
 	check.Equal(t, "the other agent's model, with what it has learned", now.agents["b"].Model, old.agents["b"].Model)

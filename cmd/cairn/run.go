@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/config"
 	"cairn/connector/terminal"
 )
@@ -179,7 +180,7 @@ notice or error. Channels run in parallel. A message with a known id is not proc
 
 // withoutTurnLimit returns the rules of the settings without a limit of turns a minute: whoever can start the program needs none,
 // and piped lines arrive fast.
-func withoutTurnLimit(s *config.Settings) channel.Rules {
+func withoutTurnLimit(s *config.Settings) access.Rules {
 	rules := s.Rules()
 	rules.TurnsPerMinute = 0
 	return rules

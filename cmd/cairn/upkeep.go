@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/compactor"
 	"cairn/config"
 	"cairn/internal/hooks"
@@ -101,7 +102,7 @@ func (b *bot) checkWindows() {
 			b.metrics.expect(now.agents[id])
 		}
 		for _, model := range unpriced(&now.settings, now.agents) {
-			b.log.Warn("model_without_price", "model", model, "effect", channel.Unlimited, "hint", channel.SetPrice(model))
+			b.log.Warn("model_without_price", "model", model, "effect", access.Unlimited, "hint", access.SetPrice(model))
 		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/llm/prices"
 	"cairn/store"
 )
@@ -63,7 +64,7 @@ func (r report) String() string {
 	}
 	text := strings.TrimSuffix(append(t, columns("total", r.Total)).aligned("lr"), "\n")
 	for _, model := range r.NoPrice {
-		text += fmt.Sprintf("\nno price for %s: it counts as 0; %s", model, channel.SetPrice(model))
+		text += fmt.Sprintf("\nno price for %s: it counts as 0; %s", model, access.SetPrice(model))
 	}
 	return text
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/connector/platform"
 )
 
@@ -43,7 +44,7 @@ func (b *backfill) onReady() (gaps []channel.Gap, err error) {
 // directMessages queues the backfill of direct messages: the gateway announces such a channel only with its next message.
 func (b *backfill) directMessages(gaps []channel.Gap) {
 	for _, gap := range gaps {
-		if p := channel.ParsePlace(gap.Conversation); p.Direct() {
+		if p := chat.ParsePlace(gap.Conversation); p.Direct() {
 			b.queue.Add(p.Channel, func() { b.fillGap(gap.Conversation, "", false) })
 		}
 	}
@@ -82,7 +83,7 @@ func (b *backfill) fillGap(name, last string, missed bool) {
 		return
 	}
 	after, _ := gap.(string)
-	joined := b.state.guild(channel.ParsePlace(name).Server).joined()
+	joined := b.state.guild(chat.ParsePlace(name).Server).joined()
 	horizon := idAt(b.base.Clock.Now().Add(-b.catchUp))
 	absent := after != "" && newer(joined, after)
 	quiet := after != "" && last != "" && !newer(last, after) && b.base.Clock.Now().Sub(timeOf(after)) > b.pauses.review

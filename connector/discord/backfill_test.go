@@ -11,6 +11,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/testkit/check"
 	"cairn/testkit/discordtest"
 )
@@ -181,7 +182,7 @@ func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 
 func TestWhatWasSaidBeforeTheBotJoinedWasNotMissed(t *testing.T) {
 	r := newRig(t, discordtest.Options{})
-	r.Rules.Respond = func(string) channel.Respond { return channel.RespondAll }
+	r.Rules.Respond = func(string) access.Respond { return access.RespondAll }
 	r.start()
 	r.converse(r.square, "hello", 1)
 	r.Drop(3)

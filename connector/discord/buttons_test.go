@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/testkit/channeltest"
 	"cairn/testkit/check"
 	"cairn/testkit/discordtest"
@@ -37,7 +38,7 @@ func TestAToolIsAllowedByAButton(t *testing.T) {
 	r.Tools = box
 	r.Model.Func = channeltest.Add
 	bob := r.User("bob")
-	r.Rules.Access = map[string]channel.Access{"discord": {Owners: []string{r.ann.ID}}}
+	r.Rules.Access = map[string]access.Access{"discord": {Owners: []string{r.ann.ID}}}
 	r.start().registered()
 	r.ask(r.square, "please add")
 	check.Contains(t, "the question", r.answers(r.square, 1)[0], "May I call calc_add")

@@ -12,6 +12,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/testkit/check"
 	"cairn/testkit/discordtest"
 )
@@ -138,7 +139,7 @@ func TestRestrictedCommandsAreForThoseWhomDiscordTrusts(t *testing.T) {
 	place := r.Channel(guild.ID, "lobby").ID
 	mods := r.Role(guild.ID, "mods", discordgo.PermissionManageMessages)
 	r.Permit(guild.ID, ben.ID, "Ben", discordgo.PermissionManageMessages, mods.ID)
-	r.Rules.Access = map[string]channel.Access{Name: {Deny: []string{kay.ID}}}
+	r.Rules.Access = map[string]access.Access{Name: {Deny: []string{kay.ID}}}
 	r.start().registered()
 	const refused = "people who manage this place"
 	check.Contains(t, "eve was answered", r.slash(place, eve.ID, "compact"), refused)

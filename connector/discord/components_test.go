@@ -10,7 +10,7 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
-	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/testkit/check"
 	"cairn/testkit/discordtest"
 	"cairn/testkit/wordstest"
@@ -47,7 +47,7 @@ func TestWhatAppsBuildIsReadAsPeopleSeeIt(t *testing.T) {
 func TestAnAppsComponentsArriveThroughTheGateway(t *testing.T) {
 	r := newRig(t, discordtest.Options{})
 	ci := r.OtherBot("ci")
-	r.Rules.Access = map[string]channel.Access{Name: {Bots: []string{ci.ID}}}
+	r.Rules.Access = map[string]access.Access{Name: {Bots: []string{ci.ID}}}
 	r.start()
 	r.Post(r.square, ci.ID, discordtest.Post{Embeds: []*discordgo.MessageEmbed{{
 		Type: "rich", Title: "Build 7", Description: "failed", Footer: &discordgo.MessageEmbedFooter{Text: "main"},

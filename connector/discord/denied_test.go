@@ -3,14 +3,14 @@ package discord
 import (
 	"testing"
 
-	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/testkit/check"
 	"cairn/testkit/discordtest"
 )
 
 func TestADeniedPersonIsToldOnceADay(t *testing.T) {
 	r := newRig(t, discordtest.Options{})
-	r.Rules.Access = map[string]channel.Access{Name: {Deny: []string{r.ann.ID}}}
+	r.Rules.Access = map[string]access.Access{Name: {Deny: []string{r.ann.ID}}}
 	r.start()
 	direct := r.Direct(r.ann.ID).ID
 	r.Say(r.square, r.ann.ID, "hello, all")

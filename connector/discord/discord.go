@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/connector/platform"
 )
 
@@ -163,6 +164,6 @@ func (d *Discord) Complete(ctx context.Context, _ string, m channel.Inbound) (_ 
 }
 
 func channelID(conversation string) string {
-	p := channel.ParsePlace(conversation)
+	p := chat.ParsePlace(conversation)
 	return cmp.Or(p.Thread, p.Channel)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
+	"cairn/chat"
 )
 
 // stateCache has no messages and no members. What it returns is a copy. Only the gateway's goroutine changes a server.
@@ -114,7 +115,7 @@ func (s *stateCache) label(id string) string {
 	if p.Parent != "" {
 		p, thread = s.place(p.Parent), p.Name
 	}
-	return channel.Label(thread, p.Name, server)
+	return chat.PlaceLabel(thread, p.Name, server)
 }
 
 // audience returns who may read a place; empty if unknown.
@@ -259,7 +260,7 @@ func (p place) hasMessages() bool {
 }
 
 func (p place) conversation() string {
-	name := channel.Place{Connector: Name, Server: cmp.Or(p.Guild, channel.DirectServer), Channel: p.ID}
+	name := chat.Place{Connector: Name, Server: cmp.Or(p.Guild, chat.DirectServer), Channel: p.ID}
 	if p.Guild != "" && p.Parent != "" {
 		name.Channel = p.Parent
 		name.Thread = p.ID
@@ -268,7 +269,7 @@ func (p place) conversation() string {
 }
 
 func placeOf(conversation string) place {
-	p := channel.ParsePlace(conversation)
+	p := chat.ParsePlace(conversation)
 	at := place{Guild: p.Server}
 	if p.Direct() {
 		at.Guild = ""

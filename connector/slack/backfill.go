@@ -14,6 +14,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/connector/platform"
 	"cairn/internal/observe"
 )
@@ -76,7 +77,7 @@ func (b *backfill) onHello(ctx context.Context) error {
 	b.names.readPeople()
 	for _, gap := range gaps {
 		// The next reply in a known thread does not count as the first: people may have told the bot to stop there.
-		if place := channel.ParsePlace(gap.Conversation); place.Thread != "" {
+		if place := chat.ParsePlace(gap.Conversation); place.Thread != "" {
 			b.recent.noteKnownThread(place)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/testkit/check"
 	"cairn/testkit/slacktest"
 	"cairn/testkit/wordstest"
@@ -98,7 +98,7 @@ func TestAnAppsBlocksArriveThroughTheSocket(t *testing.T) {
 	r, general, _ := town(t, slacktest.Options{}, answerN)
 	bot := r.w.AddBot("helper")
 	r.w.Join(general, bot)
-	r.Rules.Access = map[string]channel.Access{Name: {Bots: []string{bot}}}
+	r.Rules.Access = map[string]access.Access{Name: {Bots: []string{bot}}}
 	r.begin()
 	var want []string
 	for name, c := range shownBlocks {

@@ -12,11 +12,12 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/connector/platform"
 )
 
 type command struct {
-	place channel.Place
+	place chat.Place
 	line  string // "/compact prices"
 	who   channel.Person
 	page  int

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/connector/platform"
 )
 
@@ -21,7 +22,7 @@ func (s *Slack) Complete(ctx context.Context, conversation string, m channel.Inb
 		awaited = background(limited, channel.Awaited(ctx))
 		limited = background(limited, nil)
 	}
-	place := channel.ParsePlace(conversation)
+	place := chat.ParsePlace(conversation)
 	if isNameless(m) {
 		m.Author = s.names.lookUp(limited, m.AuthorID)
 	}
@@ -45,7 +46,7 @@ func (s *Slack) Complete(ctx context.Context, conversation string, m channel.Inb
 }
 
 // quote returns what a reply to the message at the top of a thread quotes; empty if that cannot be read.
-func (s *Slack) quote(ctx context.Context, place channel.Place) string {
+func (s *Slack) quote(ctx context.Context, place chat.Place) string {
 	found, err := s.history.page(ctx, place, span{Limit: 1})
 	if err != nil || len(found.messages) == 0 {
 		return ""

@@ -3,7 +3,7 @@ package slack
 import (
 	"testing"
 
-	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/testkit/check"
 	"cairn/testkit/slacktest"
 )
@@ -12,7 +12,7 @@ func TestADeniedPersonIsToldOnceADay(t *testing.T) {
 	r, general, ann := town(t, slacktest.Options{}, answerN)
 	bob := r.w.AddUser("bob")
 	r.w.Join(general, bob)
-	r.Rules.Access = map[string]channel.Access{Name: {Deny: []string{ann}}}
+	r.Rules.Access = map[string]access.Access{Name: {Deny: []string{ann}}}
 	r.begin()
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "hello, all"})
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "are you there?"})

@@ -13,6 +13,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/connector/platform"
 )
 
@@ -36,11 +37,11 @@ func (s *Slack) History(ctx context.Context, conversation string, request channe
 	if err := s.Work.Wait(ctx); err != nil {
 		return p, err
 	}
-	return s.history.read(background(ctx, channel.Awaited(ctx)), channel.ParsePlace(conversation), request)
+	return s.history.read(background(ctx, channel.Awaited(ctx)), chat.ParsePlace(conversation), request)
 }
 
 // read returns a page of a place.
-func (h *history) read(ctx context.Context, place channel.Place, request channel.Look) (p channel.Page, err error) {
+func (h *history) read(ctx context.Context, place chat.Place, request channel.Look) (p channel.Page, err error) {
 	if edge := cmp.Or(request.After, request.Before); edge != "" && timeOf(edge).IsZero() { // an imported message's, which Slack does not know
 		return p, fmt.Errorf("read the history: %w: %q is no ts", channel.ErrGone, edge)
 	}
@@ -63,7 +64,7 @@ func (h *history) read(ctx context.Context, place channel.Place, request channel
 }
 
 // inbound converts what was found of a place.
-func (h *history) inbound(place channel.Place, found pages) channel.Page {
+func (h *history) inbound(place chat.Place, found pages) channel.Page {
 	p := channel.Page{More: found.next != "", There: []string{}}
 	for _, m := range found.messages {
 		if m.TS == place.Thread {
@@ -91,7 +92,7 @@ func (h *history) inbound(place channel.Place, found pages) channel.Page {
 
 // messagesAfter returns the first messages of a channel after request.After, oldest first. Slack returns the newest ones
 // first, so a long gap is read completely, and unread keeps the part that was not requested yet.
-func (h *history) messagesAfter(ctx context.Context, place channel.Place, request channel.Look) (found pages, err error) {
+func (h *history) messagesAfter(ctx context.Context, place chat.Place, request channel.Look) (found pages, err error) {
 	gap := gapPages{after: request.After}
 	if kept, ok := h.unread.LoadAndDelete(place); ok && kept.(gapPages).after == request.After {
 		gap = kept.(gapPages)
@@ -121,7 +122,7 @@ func (h *history) messagesAfter(ctx context.Context, place channel.Place, reques
 
 // readAfter reads a channel from the newest message back to one that is not in the gap, and notes the threads that may have missed
 // messages. After an error it can be called again to continue.
-func (h *history) readAfter(ctx context.Context, place channel.Place, missed string, gap *gapPages) error {
+func (h *history) readAfter(ctx context.Context, place chat.Place, missed string, gap *gapPages) error {
 	start := timeOf(gap.after)
 	for !gap.complete {
 		found, err := h.page(ctx, place, span{Cursor: gap.next})
@@ -156,7 +157,7 @@ func (h *history) readAfter(ctx context.Context, place channel.Place, missed str
 }
 
 // messagesBefore returns the newest messages before before, or of all, oldest first. A thread is read from its beginning.
-func (h *history) messagesBefore(ctx context.Context, place channel.Place, before string, limit int) (newest pages, err error) {
+func (h *history) messagesBefore(ctx context.Context, place chat.Place, before string, limit int) (newest pages, err error) {
 	p := span{Latest: before}
 	if place.Thread == "" {
 		p.Limit = min(limit, pageSize)
@@ -178,7 +179,7 @@ func (h *history) messagesBefore(ctx context.Context, place channel.Place, befor
 
 // missedThread reports whether a message of a channel has an unknown thread in which someone else may have replied
 // after after: Slack does not repeat the events of missed replies. Known threads have a gap of their own.
-func (h *history) missedThread(place channel.Place, m message, after string) bool {
+func (h *history) missedThread(place chat.Place, m message, after string) bool {
 	if place.Thread != "" || m.ReplyCount == 0 || m.Thread != "" && m.Thread != m.TS {
 		return false
 	}
@@ -199,7 +200,7 @@ type pages struct {
 }
 
 // page reads one page of a channel, newest first, or of a thread, oldest first and after the one at its top.
-func (h *history) page(ctx context.Context, place channel.Place, p span) (found pages, err error) {
+func (h *history) page(ctx context.Context, place chat.Place, p span) (found pages, err error) {
 	p.ChannelID = place.Channel
 	p.Timestamp = place.Thread
 	p.Limit = cmp.Or(p.Limit, pageSize)
@@ -228,7 +229,7 @@ func (h *history) page(ctx context.Context, place channel.Place, p span) (found 
 const maxSearchPages = 10 // of a history, for the bot's messages
 
 // messagesSince returns the bot's messages after the ts answers, oldest first; those of the last hour if that is none.
-func (h *history) messagesSince(ctx context.Context, place channel.Place, answers string) ([]message, error) {
+func (h *history) messagesSince(ctx context.Context, place chat.Place, answers string) ([]message, error) {
 	if !isTS(answers) {
 		answers = tsOf(h.base.Clock.Now().Add(-time.Hour))
 	}

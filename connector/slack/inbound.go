@@ -11,6 +11,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/connector/platform"
 )
 
@@ -37,7 +38,7 @@ type translator struct {
 
 // inbound converts a message of a place. relevant is false for what the bot ignores, such as its own messages. It makes
 // no requests; what is not cached is left to Complete.
-func (t *translator) inbound(place channel.Place, m message) (in channel.Inbound, relevant bool) {
+func (t *translator) inbound(place chat.Place, m message) (in channel.Inbound, relevant bool) {
 	switch {
 	case timeOf(m.TS).IsZero():
 		t.base.Log.Warn("event_refused", "problem", "invalid ts", "channel", place.Channel, "ts", m.TS)
@@ -81,7 +82,7 @@ func (t *translator) inbound(place channel.Place, m message) (in channel.Inbound
 
 // repliesToBot reports whether a message is the first reply in a thread under a message of the bot, or under one that it answers
 // there. Only the first one counts: after it the hub knows the thread, and people can tell the bot to stop.
-func (t *translator) repliesToBot(place channel.Place, m message) bool {
+func (t *translator) repliesToBot(place chat.Place, m message) bool {
 	if place.Thread == "" {
 		return false
 	}
@@ -96,7 +97,7 @@ func (t *translator) repliesToBot(place channel.Place, m message) bool {
 }
 
 // answersInThread reports whether a thread is under a message that addressed the bot; false if that cannot be found out.
-func (t *translator) answersInThread(place channel.Place) bool {
+func (t *translator) answersInThread(place chat.Place) bool {
 	above := t.self.place(place.Channel, "")
 	if t.recent.knowsThread(place) || !repliesInThreads(t.replyIn, above) {
 		return false

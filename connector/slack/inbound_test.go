@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/chat"
 	"cairn/testkit/check"
 	"cairn/testkit/slacktest"
@@ -28,7 +29,7 @@ func TestOtherMessages(t *testing.T) {
 	r.w.Join(general, bot)
 	r.w.Join(general, stranger)
 	group := r.w.AddGroupDM(ann, bot)
-	r.Rules.Access = map[string]channel.Access{Name: {Bots: []string{bot}}}
+	r.Rules.Access = map[string]access.Access{Name: {Bots: []string{bot}}}
 	r.begin()
 	emit := func(subtype string, fields map[string]any) {
 		event := map[string]any{"type": "message", "subtype": subtype, "channel": general, "channel_type": "channel", "ts": tsOf(time.Now())}

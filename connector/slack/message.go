@@ -12,6 +12,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/connector/platform"
 )
 
@@ -109,7 +110,7 @@ func readEvent(payload json.RawMessage) (e event) {
 
 // audience returns who may read a place in a channel of a kind: channel, group, im, mpim, or shared with another organization;
 // empty if the event does not say, as an app_mention.
-func audience(kind string, p channel.Place) channel.Audience {
+func audience(kind string, p chat.Place) channel.Audience {
 	switch {
 	case kind == "":
 		return ""

@@ -10,6 +10,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/connector/platform"
 )
 
@@ -32,12 +33,12 @@ var refusals = map[string]string{
 
 // repliesInThreads reports whether messages at the top level of a place are answered in threads, but in its conversation, by
 // Options.ReplyIn.
-func repliesInThreads(replyIn string, p channel.Place) bool {
+func repliesInThreads(replyIn string, p chat.Place) bool {
 	return replyIn == replyThread || replyIn == replyAuto && !p.Direct()
 }
 
 // above returns the name of a channel's conversation, for a place in the channel.
-func above(place channel.Place) string {
+func above(place chat.Place) string {
 	place.Thread = ""
 	return place.String()
 }
@@ -76,7 +77,7 @@ func (s *Slack) readOnly(ctx context.Context) (all []channel.Unwritable, checked
 		checked += len(page)
 		for _, c := range page {
 			if c.IsReadOnly {
-				all = append(all, channel.Unwritable{Conversation: s.self.place(c.ID, "").String(), Label: channel.Label("", c.Name, ""), Why: channel.ChannelReadOnly})
+				all = append(all, channel.Unwritable{Conversation: s.self.place(c.ID, "").String(), Label: chat.PlaceLabel("", c.Name, ""), Why: channel.ChannelReadOnly})
 			}
 		}
 		if next == "" || next == cursor {

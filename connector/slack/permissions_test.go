@@ -9,6 +9,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/testkit/check"
 	"cairn/testkit/slacktest"
 )
@@ -80,10 +81,10 @@ func TestDoctorReadsFewPagesOfChannels(t *testing.T) {
 
 func TestWhyAPostWasRefused(t *testing.T) {
 	r, general, _ := connectedRig(t, slacktest.Options{}, nil)
-	thread := channel.ParsePlace(r.connector.self.place(general, "").String())
+	thread := chat.ParsePlace(r.connector.self.place(general, "").String())
 	thread.Thread = "1700000000.000100"
 	why := func(code string) (inChannel, inThread string) {
-		r.connector.poster.notePost(channel.ParsePlace(above(thread)), nil)
+		r.connector.poster.notePost(chat.ParsePlace(above(thread)), nil)
 		r.connector.poster.notePost(thread, nil)
 		r.connector.poster.notePost(thread, slackgo.SlackErrorResponse{Err: code})
 		return r.connector.CannotWrite(above(thread)), r.connector.CannotWrite(thread.String())

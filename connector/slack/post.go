@@ -11,6 +11,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/connector/platform"
 )
 
@@ -77,7 +78,7 @@ func (p *poster) remove(ctx context.Context, channelID, ts string) {
 }
 
 // post posts a text as a new message, with buttons if there are any.
-func (p *poster) post(ctx context.Context, client *slackgo.Client, place channel.Place, text string, m mark, buttons ...slackgo.BlockElement) (ts string, err error) {
+func (p *poster) post(ctx context.Context, client *slackgo.Client, place chat.Place, text string, m mark, buttons ...slackgo.BlockElement) (ts string, err error) {
 	options := []slackgo.MsgOption{m.option()}
 	if place.Thread != "" {
 		options = append(options, slackgo.MsgOptionTS(place.Thread))
@@ -110,7 +111,7 @@ var tooLongCodes = []string{"msg_too_long", "msg_blocks_too_long"}
 
 // CannotWrite returns why the bot may not write in a conversation; see channel.WriteChecker.
 func (p *poster) CannotWrite(conversation string) (why string) {
-	place := channel.ParsePlace(conversation)
+	place := chat.ParsePlace(conversation)
 	why = p.base.WritingRefused(above(place), refusedFor)
 	if why == channel.ThreadsOnly && (place.Thread != "" || repliesInThreads(p.replyIn, place)) {
 		why = ""
@@ -122,7 +123,7 @@ func (p *poster) CannotWrite(conversation string) (why string) {
 }
 
 // notePost notes what a post says about the permissions in its place: it was refused, or err is nil.
-func (p *poster) notePost(place channel.Place, err error) {
+func (p *poster) notePost(place chat.Place, err error) {
 	why, refused := refusals[codeOf(err)]
 	switch {
 	case place.Direct():
@@ -140,7 +141,7 @@ func (p *poster) notePost(place channel.Place, err error) {
 
 // Whisper posts a message that one person sees until the next reload, or where that is refused, a direct message.
 func (p *poster) Whisper(ctx context.Context, conversation, person, text string) error {
-	place := channel.ParsePlace(conversation)
+	place := chat.ParsePlace(conversation)
 	options := optionsOf(escape(text), nil)
 	if place.Thread != "" {
 		options = append(options, slackgo.MsgOptionTS(place.Thread))
@@ -160,7 +161,7 @@ func (p *poster) React(ctx context.Context, conversation, id string, reaction ch
 	if p.cannotReact.Load() {
 		return nil
 	}
-	message := slackgo.NewRefToMessage(channel.ParsePlace(conversation).Channel, id)
+	message := slackgo.NewRefToMessage(chat.ParsePlace(conversation).Channel, id)
 	err := p.api.write.AddReactionContext(ctx, emoji[reaction], message)
 	switch codeOf(err) {
 	case "already_reacted":

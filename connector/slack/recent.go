@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"cairn/channel"
+	"cairn/chat"
 	"cairn/connector/platform"
 )
 
@@ -22,7 +22,7 @@ type recent struct {
 }
 
 // placeOf returns the place of a message. The event of a deletion may leave the thread out, so it is cached.
-func (r *recent) placeOf(channelID string, m message) channel.Place {
+func (r *recent) placeOf(channelID string, m message) chat.Place {
 	thread := m.Thread
 	if thread == "" {
 		thread, _ = r.threads.Find(channelID + "/" + m.TS)
@@ -54,31 +54,31 @@ func (r *recent) author(channelID, ts string) (person, team string, known bool) 
 }
 
 // noteReply notes that a message is in a thread.
-func (r *recent) noteReply(place channel.Place, ts string) {
+func (r *recent) noteReply(place chat.Place, ts string) {
 	r.threads.Set(place.Channel+"/"+ts, place.Thread)
 }
 
 // startsThread reports whether a message is the first one seen in a thread. If there was none, it is from now on.
-func (r *recent) startsThread(place channel.Place, ts string) bool {
+func (r *recent) startsThread(place chat.Place, ts string) bool {
 	first, _ := r.firsts.First(place.Channel+"/"+place.Thread, ts)
 	return first == ts
 }
 
-func firstReplyKey(place channel.Place) string { return "bot/" + place.Channel + "/" + place.Thread }
+func firstReplyKey(place chat.Place) string { return "bot/" + place.Channel + "/" + place.Thread }
 
 // firstReply reports whether a message is the first reply to the bot in a thread. If there was none, it is from now on.
-func (r *recent) firstReply(place channel.Place, ts string) bool {
+func (r *recent) firstReply(place chat.Place, ts string) bool {
 	first, _ := r.firsts.First(firstReplyKey(place), ts)
 	return first == ts
 }
 
 // noteKnownThread notes that somebody has replied to the bot in a thread: no later message is the first reply.
-func (r *recent) noteKnownThread(place channel.Place) {
+func (r *recent) noteKnownThread(place chat.Place) {
 	r.firsts.First(firstReplyKey(place), "")
 }
 
 // knowsThread reports whether somebody has replied to the bot in a thread.
-func (r *recent) knowsThread(place channel.Place) bool {
+func (r *recent) knowsThread(place chat.Place) bool {
 	_, known := r.firsts.Find(firstReplyKey(place))
 	return known
 }

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"cairn/channel"
+	"cairn/chat"
 )
 
 // self is who the bot is. It is set before the group of goroutines is opened, apart from renamed.
@@ -26,8 +26,8 @@ func (me *self) ownName() string {
 	return me.name
 }
 
-func (me *self) place(channelID, thread string) channel.Place {
-	return channel.Place{Connector: Name, Server: me.team, Channel: channelID, Thread: thread}
+func (me *self) place(channelID, thread string) chat.Place {
+	return chat.Place{Connector: Name, Server: me.team, Channel: channelID, Thread: thread}
 }
 
 // wrote reports whether a message is the bot's own.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/connector/platform"
 )
 
@@ -223,7 +224,7 @@ func (s *Slack) CannotWrite(conversation string) (why string) {
 
 // Spell returns how people write a command: after /cairn, or in a thread, where Slack has none, after a mention of the bot.
 func (s *Slack) Spell(conversation, line string) string {
-	place := channel.ParsePlace(conversation)
+	place := chat.ParsePlace(conversation)
 	command, _ := channel.FindCommand(strings.TrimPrefix(line, "/"))
 	if place.Thread == "" && !(command.Replies && repliesInThreads(s.o.ReplyIn, place)) {
 		return "/cairn " + strings.TrimPrefix(line, "/")

@@ -17,6 +17,8 @@ import (
 	"unicode/utf8"
 
 	"cairn/channel"
+	"cairn/channel/access"
+	"cairn/chat"
 	"cairn/connector/platform"
 	"cairn/memory"
 	"cairn/testkit/check"
@@ -98,7 +100,7 @@ func TestAFileIsReadUpToItsLimit(t *testing.T) {
 }
 
 func TestWhoMayReadAPlace(t *testing.T) {
-	channelPlace := channel.Place{Connector: Name, Server: "T1", Channel: "C1"}
+	channelPlace := chat.Place{Connector: Name, Server: "T1", Channel: "C1"}
 	thread := channelPlace
 	thread.Thread = "1.2"
 	threads := map[channel.Audience]channel.Audience{channel.ServerWide: channel.ServerWide, channel.Members: channel.ChannelWide}
@@ -146,7 +148,7 @@ func TestWhoMayUseIt(t *testing.T) {
 	bob := r.w.AddUser("bob")
 	r.w.Join(general, bob)
 	r.w.Admin(bob)
-	r.Rules.Access = map[string]channel.Access{Name: {Allow: []string{bob}}}
+	r.Rules.Access = map[string]access.Access{Name: {Allow: []string{bob}}}
 	r.begin()
 
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"}) // is not heard

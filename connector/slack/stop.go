@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"cairn/channel"
+	"cairn/chat"
 )
 
 // codeStopped is the error of a stream that a person has stopped.
@@ -28,7 +29,7 @@ func (w *writer) stopped() {
 }
 
 // stop runs /stop for a person, once for a click. Only that person sees what came of it.
-func (r *commands) stop(click string, place channel.Place, person string) {
+func (r *commands) stop(click string, place chat.Place, person string) {
 	c := command{place: place, line: "/stop", who: channel.Person{ID: person}}
 	show := r.asMessage(c, "stop-"+click)
 	r.start("stop/"+click, c, func(ctx context.Context, a channel.Answer) error {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/connector/platform"
 )
 
@@ -126,7 +127,7 @@ func cost(r rune) int {
 }
 
 // label returns the display name of a place, from the cache: that of the author in direct messages; empty if unknown.
-func (n *names) label(place channel.Place, author string) string {
+func (n *names) label(place chat.Place, author string) string {
 	if place.Direct() {
 		return author
 	}
@@ -135,9 +136,9 @@ func (n *names) label(place channel.Place, author string) string {
 	case name == "" || name == place.Channel: // it could not be looked up
 		return ""
 	case place.Thread != "":
-		return channel.Label("thread", name, n.self.workspace)
+		return chat.PlaceLabel("thread", name, n.self.workspace)
 	}
-	return channel.Label("", name, n.self.workspace)
+	return chat.PlaceLabel("", name, n.self.workspace)
 }
 
 // unresolvedName matches the id of a name that was not cached when the message arrived.

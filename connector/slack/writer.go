@@ -14,6 +14,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/connector/platform"
 )
 
@@ -29,12 +30,12 @@ type writer struct {
 	poster  *poster
 	working string // see Options
 
-	runStop func(click string, place channel.Place, person string) // runs /stop
+	runStop func(click string, place chat.Place, person string) // runs /stop
 
-	conversation channel.Place // where the answered messages are
-	place        channel.Place // where the reply is posted: in the conversation, or in a thread under the answered message
-	answers      string        // ts of the last answered message
-	draft        draft         // used only by the goroutine in showDraft, until it has ended; so is the next one
+	conversation chat.Place // where the answered messages are
+	place        chat.Place // where the reply is posted: in the conversation, or in a thread under the answered message
+	answers      string     // ts of the last answered message
+	draft        draft      // used only by the goroutine in showDraft, until it has ended; so is the next one
 	retry        platform.Backoff
 	removed      sync.WaitGroup // of what shows that the bot is working
 }
@@ -43,7 +44,7 @@ type writer struct {
 func (s *Slack) Reply(conversation string, to []string) channel.Writer {
 	w := &writer{
 		base: s.Base, api: s.api, self: s.self, times: s.times, recent: s.recent, history: s.history, poster: s.poster,
-		working: s.o.Working, runStop: s.commands.stop, conversation: channel.ParsePlace(conversation), retry: s.times.retry,
+		working: s.o.Working, runStop: s.commands.stop, conversation: chat.ParsePlace(conversation), retry: s.times.retry,
 	}
 	w.Stream = platform.NewStream(s.Work, w.showWorking, 0, w.showDraft)
 	if len(to) > 0 {

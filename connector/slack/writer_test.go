@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/llm"
 	"cairn/testkit/channeltest"
 	"cairn/testkit/check"
@@ -193,7 +194,7 @@ func TestAQuestionAboutAToolAndTheResultOfATaskStandInTheThread(t *testing.T) {
 	r.opts.ReplyIn = replyThread
 	r.Helper = &llmtest.Model{Func: answerN}
 	r.Tools = &channeltest.Box{Approve: channel.ApproveAlways}
-	r.Rules.Access = map[string]channel.Access{Name: {Owners: []string{ann}}}
+	r.Rules.Access = map[string]access.Access{Name: {Owners: []string{ann}}}
 	bob := r.w.AddUser("bob")
 	r.w.Join(general, bob)
 	r.begin()

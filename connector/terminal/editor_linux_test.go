@@ -15,7 +15,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"golang.org/x/sys/unix"
 
-	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/testkit/channeltest"
@@ -83,9 +83,9 @@ func TestCtrlC(t *testing.T) {
 	k := sit(t, Options{}, model)
 	k.typed(t, "hello\r")
 	check.Require(t, check.Soon(func() bool { return len(model.Requests()) > 0 }), "no request")
-	k.hub.Renew(channel.Rules{Access: map[string]channel.Access{"terminal": {Allow: []string{"Bo"}}}})
+	k.hub.Renew(access.Rules{Access: map[string]access.Access{"terminal": {Allow: []string{"Bo"}}}})
 	k.shows(t, "and this\r", "was not accepted. Send it again later.")
-	k.hub.Renew(channel.Rules{})
+	k.hub.Renew(access.Rules{})
 	k.shows(t, "\x03", "Stopped.")
 	k.typed(t, "half a line\x03")
 	k.screen.until(t, "an empty line", func(screen string) bool { return strings.HasSuffix(screen, "\n>") })

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/testkit/channeltest"
@@ -47,7 +47,7 @@ func TestPlain(t *testing.T) {
 	check.Lacks(t, "the error stream", s.err.String(), "internal")
 	check.Contains(t, "a pipe asks for no approval", talk(t, Options{}, "please add\n", channeltest.Add).out.String(), "there is no one to ask here")
 	s = open(t, Options{In: strings.NewReader("one\n")}, scripted(echo)) // where the bot only listens, it says so
-	s.hub.Renew(channel.Rules{Respond: func(string) channel.Respond { return channel.RespondNever }})
+	s.hub.Renew(access.Rules{Respond: func(string) access.Respond { return access.RespondNever }})
 	check.NoError(t, s.run(t))
 	check.Equal(t, "both outputs", s.out.String()+s.err.String(), "I do not answer here.\n")
 }

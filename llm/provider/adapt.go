@@ -103,7 +103,7 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, show func(delta 
 		return resp, nil
 	}
 	if refused, ok := errors.AsType[*llm.Error](err); ok && refused.Kind == llm.KindOverflow {
-		c.learnLimit(req, refused)
+		err = c.overflowed(ctx, req, refused)
 	}
 	return llm.Response{}, err
 }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"cairn/internal/tokens"
 	"cairn/llm"
@@ -30,6 +31,9 @@ const (
 	failureOfServer = "failure of the server"
 	withoutContent  = "answer without content"
 )
+
+// errInferred is in an overflow that no server has reported.
+var errInferred = errors.New("inferred from failures without a reason")
 
 // unexplained returns the class of an outcome without a reason; "" for any other. content is the number of bytes that the
 // answer had.
@@ -111,16 +115,38 @@ func short(req llm.Request) llm.Request {
 	return req
 }
 
+// probePause is how long no short request is made after one that failed: the server fails for any request then.
+const probePause = time.Minute
+
+// mayProbe reports whether a short request may show something.
+func (c *Client) mayProbe() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Since(c.probeFailed) >= probePause
+}
+
+// noteProbe notes when a short request failed; zero: it succeeded.
+func (c *Client) noteProbe(failed time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.probeFailed = failed
+}
+
 // confirmOverflow asks a short request, and then the failed one once more. If only the short one is answered, the
 // prompt is too long.
 func (c *Client) confirmOverflow(ctx context.Context, req llm.Request, failed llm.Response, failure error, show func(string)) (llm.Response, error) {
 	shown := false
+	if !c.mayProbe() {
+		return failed, failure
+	}
 	probe, err := c.attempt(ctx, short(req), &shown, 1, nil)
 	req.ReportFailed(probe.Usage)
 	silent := strings.TrimSpace(probe.Message.Text) == "" && len(probe.Message.Calls) == 0 && probe.Usage.Completion == 0
 	if err != nil || silent {
+		c.noteProbe(time.Now())
 		return failed, failure
 	}
+	c.noteProbe(time.Time{})
 	if failure == nil {
 		req.ReportFailed(failed.Usage)
 	}
@@ -136,7 +162,7 @@ func (c *Client) confirmOverflow(ctx context.Context, req llm.Request, failed ll
 	c.suspicions[req.CacheKey] = suspicion{class, likeFailures - 1} // the window may be much smaller
 	c.mu.Unlock()
 	overflow := &llm.Error{
-		Kind: llm.KindOverflow, Err: failure,
+		Kind: llm.KindOverflow, Err: errors.Join(errInferred, failure),
 		Message: "two times " + class + " for a long prompt, while a short one is answered",
 	}
 	c.Options.Log.Warn("overflow_inferred", "effect", "the length of the prompt counts as the limit for a day",
@@ -144,16 +170,36 @@ func (c *Client) confirmOverflow(ctx context.Context, req llm.Request, failed ll
 	return llm.Response{}, overflow
 }
 
-// learnLimit learns the window from an overflow: the number that the server stated, else the length of the prompt,
-// unless pictures, whose tokens are unknown here, or the system prompt may be the reason.
-func (c *Client) learnLimit(req llm.Request, refused *llm.Error) {
+// overflowed learns the window from an overflow: the number that the server stated, else the length of the prompt,
+// unless pictures, whose tokens are unknown here, or the system prompt may be the reason. It returns the error.
+func (c *Client) overflowed(ctx context.Context, req llm.Request, refused *llm.Error) error {
 	pictures := slices.ContainsFunc(req.Messages, func(m llm.Message) bool { return len(m.Images) > 0 })
 	switch {
 	case refused.Limit > 0:
 		c.Learnt().Limit(refused.Limit)
-	case !pictures && c.canBeTooLong(req):
+	case !c.canBeTooLong(req):
+	case c.Learnt().Facts().Window == 0 && c.refusesShort(ctx, req, refused):
+		return &llm.Error{
+			Kind: llm.KindBadRequest, Status: refused.Status, Err: refused,
+			Message: "the server says of a short prompt, too, that it is too long: " + refused.Message,
+		}
+	case !pictures:
 		c.Learnt().Bound(c.promptTokens(req))
 	}
+	return refused
+}
+
+// refusesShort reports whether a server that called a prompt too long says so of a short one, too. Then the length is not the
+// reason, which may be a wrong setting of a proxy, and the conversation need not be cut. An overflow that was inferred is known to
+// be one.
+func (c *Client) refusesShort(ctx context.Context, req llm.Request, refused *llm.Error) bool {
+	if errors.Is(refused, errInferred) {
+		return false
+	}
+	shown := false
+	probe, err := c.attempt(ctx, short(req), &shown, 1, nil)
+	req.ReportFailed(probe.Usage)
+	return llm.KindOf(err) == llm.KindOverflow
 }
 
 // promptBytes returns the length of a prompt without its pictures. Lengths compare two prompts; tokens cannot, since the server's

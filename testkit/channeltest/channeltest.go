@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
@@ -42,7 +43,7 @@ type Program struct {
 	Log      check.Buffer
 	Model    *llmtest.Model
 	Helper   *llmtest.Model // of the agent "helper", to which the bot gives tasks; nil: there is none
-	Rules    channel.Rules
+	Rules    access.Rules
 	Tools    channel.Toolbox // of the server "calc"; nil: none
 	Language string          // in which the bot speaks; empty: English
 

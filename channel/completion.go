@@ -1,0 +1,94 @@
+package channel
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"cairn/store"
+
+	"github.com/cenkalti/backoff/v5"
+	"golang.org/x/sync/errgroup"
+)
+
+// Completing: before the bot takes up messages, their connector looks up what the events left out.
+
+const (
+	completeTimeout = 20 * time.Second // for one message
+	completeAtOnce  = 8                // messages
+)
+
+// completion has the connector of a conversation fill in what messages lack.
+type completion struct {
+	conversation string
+	connector    Connector
+	inbox        store.Inbox
+	log          *slog.Logger
+}
+
+// complete has the connector fill in what the waiting messages lack. Each try is on disk before it is made; a message
+// tried before is tried alone, so that the next start knows which one killed the process.
+func (c completion) complete(ctx context.Context) error {
+	for {
+		waiting, err := c.inbox.Incomplete(ctx)
+		if err != nil || len(waiting) == 0 {
+			return err
+		}
+		next := waiting[:min(len(waiting), completeAtOnce)]
+		if i := slices.IndexFunc(next, func(m Inbound) bool { return m.Tries > 0 }); i >= 0 {
+			next = next[:max(i, 1)]
+		}
+		if err := c.inbox.Try(ctx, next); err != nil {
+			return err
+		}
+		for i, m := range c.completed(ctx, next) {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err := c.inbox.Complete(ctx, next[i], m); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// completed asks the connector about each message, several at once.
+func (c completion) completed(ctx context.Context, messages []Inbound) []Inbound {
+	done := slices.Clone(messages)
+	var all errgroup.Group
+	all.SetLimit(completeAtOnce)
+	for i, m := range messages {
+		if m.Incomplete {
+			all.Go(func() error {
+				done[i] = c.one(ctx, m)
+				return nil
+			})
+		}
+	}
+	_ = all.Wait()
+	return done
+}
+
+// one returns m with what the connector found out, even if it failed twice, or unchanged.
+func (c completion) one(ctx context.Context, m Inbound) Inbound {
+	completer, ok := c.connector.(Completer)
+	if m.Tries >= maxStarts {
+		c.log.Warn("message_given_up", "reason", "each start that fetched its attachments was killed", "message", m.ID, "starts", m.Tries)
+	} else if ok {
+		ask := func() (Inbound, error) {
+			return callConnector(ctx, completeTimeout, func(ctx context.Context) (Inbound, error) {
+				return completer.Complete(ctx, c.conversation, m)
+			})
+		}
+		full, err := backoff.Retry(ctx, ask, backoff.WithBackOff(backoff.NewConstantBackOff(time.Second)), backoff.WithMaxTries(2))
+		if full.ID == m.ID {
+			m = full
+		}
+		if err != nil && ctx.Err() == nil {
+			c.log.Warn("fetch_attachments_failed", "message", m.ID, "error", err)
+		}
+	}
+	m.Incomplete = false
+	return m
+}
