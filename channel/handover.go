@@ -27,8 +27,14 @@ var handoverTools = []string{"memory_search", "recall", "expand"}
 
 // handover is a question to another agent, and how far it is.
 type handover struct {
+	owner
+	site
 	agent    Agent
 	question chat.Message
+	turn     int64           // seq of the turn that it belongs to
+	changes  *changes        // of that turn
+	learnt   *llm.Learnt     // of the other agent's model
+	life     context.Context // ends when the hub closes
 
 	system    string
 	tools     []llm.Tool // nil: its model, or the server, accepts none
@@ -40,9 +46,9 @@ type handover struct {
 	overflows int
 }
 
-// calledAgent returns the other agent that the newest addressed message calls; nil if there is none.
+// calledAgent returns the question that the newest addressed message asks another agent; nil if it asks none.
 func (t *turn) calledAgent() *handover {
-	asked := t.asked()
+	asked := askedIn(t, t.Seq)
 	if len(asked) == 0 {
 		return nil
 	}
@@ -53,25 +59,28 @@ func (t *turn) calledAgent() *handover {
 		return nil
 	}
 	m.Text = question
-	return &handover{agent: agent, question: m}
+	return &handover{
+		owner: t, site: t.site, agent: agent, question: m, turn: t.Seq, changes: &t.changes,
+		learnt: llm.LearntOf(agent.Model, new(llm.Learnt)), life: t.life,
+	}
 }
 
-// asked returns the messages of the turn that are addressed to the bot.
-func (t *turn) asked() []chat.Message { return askedIn(t, t.Seq) }
-
+// askedIn returns the messages of a turn that are addressed to the bot.
 func askedIn(in owner, turn int64) []chat.Message {
 	return ask(in, func(e *compactor.Compactor) []chat.Message { return e.History().Asked(turn) })
 }
 
-// handOver lets the other agent answer.
+// handOver lets the other agent answer. The answer begins with its name, for people and for the conversation's agent.
 func (t *turn) handOver(ctx context.Context) (resp llm.Response, err error) {
 	h := t.other
-	h.start(ctx, t.speaker().Language, t.lookups)
-	name := h.prefix()
+	h.start(ctx, t.speaker().Language)
+	name := h.agent.ID + ": "
 	loop := llm.Loop{
-		Model: h.agent.Model, MaxCalls: handoverCalls, Count: t.counted, Record: h.record,
-		Request: t.requestOther,
-		Retry:   func(_ context.Context, failed error) bool { return h.retry(failed, t.learnt) },
+		Model: h.agent.Model, MaxCalls: handoverCalls, Count: t.counted, Record: h.record, Retry: h.retry,
+		Request: func(_ context.Context, left int) (llm.Request, error) {
+			t.attempt.current.Reset()
+			return h.request(left, t.spend)
+		},
 		Show: func(delta string) {
 			if t.attempt.current.Len() == 0 {
 				delta = name + delta
@@ -87,47 +96,25 @@ func (t *turn) handOver(ctx context.Context) (resp llm.Response, err error) {
 	return resp, err
 }
 
-// requestOther builds the next request to the other agent.
-func (t *turn) requestOther(_ context.Context, left int) (req llm.Request, err error) {
-	h := t.other
-	t.attempt.current.Reset()
-	outdated := false
-	t.do(func(*compactor.Compactor) {
-		outdated = t.changes.outdated
-		t.changes.outdated = false
-	})
-	if outdated { // what it was given, and what it looked up, may have been deleted
-		h.restart()
-	}
-	if h.briefing == "" {
-		h.briefing, err = t.brief()
-	}
-	req = h.request(left)
-	req.Spend = t.spend
-	return req, err
-}
-
-// brief builds the one message that the other agent gets.
-func (t *turn) brief() (string, error) {
-	var write func() string
-	var err error
-	t.do(func(e *compactor.Compactor) {
-		write, err = e.Briefing(t.life, t.other.budget>>t.other.overflows, t.other.question)
-	})
-	if err != nil {
-		return "", err
-	}
-	return write() + fmt.Sprintf("\n\n<now>\ntime: %s\n</now>", chat.ZonedTime(time.Now().Local())), nil
+// start looks up how much the other model takes.
+func (h *handover) start(ctx context.Context, language string) {
+	h.window = h.agent.Model.Window(ctx).Tokens
+	h.reserve = compactor.Reserve(h.agent.MaxOutput, h.window)
+	h.system = strings.TrimSpace(h.agent.Instructions + "\n\n" + prompts.In(language).Handover)
+	h.tools = h.lookups()
+	h.budget = (h.window - h.reserve - compactor.FrameCost(h.system, h.tools)) * 6 / 10
+	h.overflows = 0
+	h.restart()
 }
 
 // lookups returns the other agent's tools: it reads what this conversation remembers, and adds nothing.
-func (t *turn) lookups(window int) []llm.Tool {
-	if t.learnt.Facts().RefusesTools {
+func (h *handover) lookups() []llm.Tool {
+	if h.learnt.Facts().RefusesTools {
 		return nil
 	}
-	all := memory.Of(t.records).Tools(memory.ToolOptions{
-		Turn:   func() int64 { return t.Seq },
-		Budget: func() int { return window / searchShare },
+	all := memory.Of(h.records).Tools(memory.ToolOptions{
+		Turn:   func() int64 { return h.turn },
+		Budget: func() int { return h.window / searchShare },
 	})
 	all = slices.DeleteFunc(all, func(tool llm.Tool) bool { return !slices.Contains(handoverTools, tool.Name) })
 	for i := range all { // its model may belong to someone else
@@ -140,36 +127,42 @@ func (t *turn) lookups(window int) []llm.Tool {
 	return all
 }
 
-// prefix begins the answer, for people and for the conversation's agent.
-func (h *handover) prefix() string { return h.agent.ID + ": " }
-
-// start looks up how much the other model takes. tools returns the tools for a window.
-func (h *handover) start(ctx context.Context, language string, tools func(window int) []llm.Tool) {
-	h.window = h.agent.Model.Window(ctx).Tokens
-	h.reserve = compactor.Reserve(h.agent.MaxOutput, h.window)
-	h.system = strings.TrimSpace(h.agent.Instructions + "\n\n" + prompts.In(language).Handover)
-	h.tools = tools(h.window)
-	h.budget = (h.window - h.reserve - compactor.FrameCost(h.system, h.tools)) * 6 / 10
-	h.overflows = 0
-	h.restart()
-}
-
 // restart drops what the other agent knows.
 func (h *handover) restart() {
 	h.briefing = ""
 	h.steps = nil
 }
 
-func (h *handover) request(left int) llm.Request {
+// request builds the next request.
+func (h *handover) request(left int, spend func() error) (req llm.Request, err error) {
+	if ask(h, func(*compactor.Compactor) bool { return h.changes.takeOutdated() }) { // what it was given, and what it looked up, may have been deleted
+		h.restart()
+	}
+	if h.briefing == "" {
+		h.briefing, err = h.brief()
+	}
 	messages := []llm.Message{{Role: llm.RoleSystem, Text: h.system}, {Role: llm.RoleUser, Text: h.briefing}}
-	req := llm.Request{
+	req = llm.Request{
 		Messages: append(messages, h.steps...), MaxTokens: h.reserve, Spare: max((h.window-h.reserve)/4, 1),
-		Tools: h.tools, Speaker: h.agent.ID, Reasoning: h.agent.Reasoning,
+		Tools: h.tools, Speaker: h.agent.ID, Reasoning: h.agent.Reasoning, Spend: spend,
 	}
 	if left == 1 {
 		req.Tools = nil
 	}
-	return req
+	return req, err
+}
+
+// brief builds the one message that the other agent gets.
+func (h *handover) brief() (string, error) {
+	var write func() string
+	var err error
+	h.do(func(e *compactor.Compactor) {
+		write, err = e.Briefing(h.life, h.budget>>h.overflows, h.question)
+	})
+	if err != nil {
+		return "", err
+	}
+	return write() + fmt.Sprintf("\n\n<now>\ntime: %s\n</now>", chat.ZonedTime(time.Now().Local())), nil
 }
 
 func (h *handover) record(calls llm.Message, results []llm.Message) {
@@ -177,10 +170,10 @@ func (h *handover) record(calls llm.Message, results []llm.Message) {
 }
 
 // retry reports whether a failed request is worth repeating, and prepares the next one.
-func (h *handover) retry(failed error, learnt *llm.Learnt) bool {
+func (h *handover) retry(_ context.Context, failed error) bool {
 	switch {
 	case llm.RefusesTools(failed) && h.tools != nil:
-		learnt.NoTools()
+		h.learnt.NoTools()
 		h.tools = nil
 	case llm.KindOf(failed) == llm.KindOverflow && h.overflows < 2:
 		h.overflows++

@@ -9,7 +9,6 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
-	"cairn/internal/observe"
 	"cairn/llm"
 	"cairn/store"
 )
@@ -138,50 +137,5 @@ func (t *turn) written(e *compactor.Compactor, messages []chat.Message, contextS
 	history.Answered()
 	if t.changes.seen { // see storable
 		history.DropReasoning(t.attempt.first)
-	}
-}
-
-// What the conversation does at the end of a turn.
-
-// putOff closes a turn of people who have no turns left in this minute, and notifies them, once.
-func (c *conversation) putOff(ctx context.Context, row store.Turn, tell bool) error {
-	t := c.newTurn(row)
-	if !tell || row.Optional || c.paused(ctx) || c.cannotWrite() != "" {
-		return t.pass(ctx)
-	}
-	t.attempt = t.newAttempt()
-	return t.fail(ctx, c.speaker().Sayf("One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", c.hub.access.Rules().TurnsPerMinute))
-}
-
-// ended counts a turn that was answered or failed.
-func (c *conversation) ended(outcome string) {
-	c.hub.locked(func() {
-		if outcome == observe.Failed {
-			c.hub.stats.Failed = c.hub.stats.Failed + 1
-			c.hub.stats.Failing = c.hub.stats.Failing + 1
-			return
-		}
-		c.hub.stats.Turns = c.hub.stats.Turns + 1
-		c.hub.stats.Failing = 0
-	})
-}
-
-// unsaved notifies people that an answer to them cannot be stored.
-func (c *conversation) unsaved(err error, to []string) {
-	c.hub.tellOnce(c.hub.ctx, c.name, err, "I cannot save my answer to disk, so I am holding it back and trying again. Your message is saved.", to...)
-}
-
-// replied notifies whoever follows the replies that one is stored.
-func (c *conversation) replied(ctx context.Context, row store.Turn, text string, failure bool) {
-	c.warnOwner(ctx, row)
-	if replied := c.hub.o.Replied; replied != nil {
-		replied(c.name, row.To, text, failure)
-	}
-}
-
-// partDone notifies observers of what a task has done so far.
-func (c *conversation) partDone(ctx context.Context) {
-	if task, err := c.records.Tasks().Self(ctx); err == nil {
-		c.hub.reportTask(task)
 	}
 }

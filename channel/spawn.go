@@ -242,18 +242,6 @@ func (c *conversation) writeTask(ctx context.Context, n store.NewTask, again fun
 	}
 }
 
-// addTasks adds the open tasks to a turn context.
-func (t *turn) addTasks(ctx context.Context, made *compactor.Context) {
-	open, err := t.records.Tasks().Open(ctx)
-	if err != nil && ctx.Err() == nil {
-		t.log.Warn("read_tasks_failed", "error", err)
-	}
-	for _, task := range open {
-		made.Text += fmt.Sprintf("\nopen task %d of %s, started after #%d: %s", task.Number, task.Agent, task.Began, chat.Quoted(tokens.Clip(task.Text, taskTextShown)))
-		made.Messages = append(made.Messages, task.Sources...)
-	}
-}
-
 // openTasks returns what a summary must say about tasks that were started in its messages and are
 // still open. It names them by number: their subject would outlast the deletion of the messages.
 func (c *conversation) openTasks(ctx context.Context, from, to int64) (string, error) {

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"cairn/channel/access"
-	"cairn/channel/sentences"
-	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/observe"
 	"cairn/llm"
@@ -60,31 +58,6 @@ type turn struct {
 	attempt *attempt      // the one that runs, or the last; nil: none has begun
 }
 
-// host is what a turn needs of the conversation that it is in.
-type host interface {
-	owner
-	check()
-
-	// Whether and by whom it is answered.
-	paused(ctx context.Context) bool
-	cannotWrite() (why string)
-	explain(why string, asked []chat.Message)
-	taskEnds(ctx context.Context) (at time.Time, open bool)
-	named(agent string) (Agent, bool)
-	awaitTools(ctx context.Context) error
-	override(settings compactor.Patch)
-	countAttempt(ctx context.Context, turn *store.Turn) (open bool, err error)
-
-	// What people learn of it.
-	speaker() sentences.Speaker
-	tryNotify(ctx context.Context, id, text string)
-	ended(outcome string)
-	unsaved(err error, to []string)
-	replied(ctx context.Context, turn store.Turn, text string, failure bool)
-	partDone(ctx context.Context)
-	keepLearnt(answering *llm.Learnt)
-}
-
 // changes says what was edited or deleted since a turn started. Only the loop uses it.
 type changes struct {
 	seen     bool
@@ -97,30 +70,11 @@ func (c *changes) note() {
 	c.outdated = true
 }
 
-// newTurn returns a turn that has not started.
-func (c *conversation) newTurn(row store.Turn) *turn {
-	return &turn{
-		Turn: row, site: c.site, answerer: &c.answerer, host: c,
-		life: c.hub.ctx, failures: &c.failures, sender: &c.sender, usage: &c.usage, calls: c.calls,
-		shown: &c.published, outcome: observe.Passed,
-	}
-}
-
-// answer runs a turn: the model and its tools until there is a reply, then one transaction that
-// writes everything, then the reply goes out. own are settings for this turn and the check after it.
-func (c *conversation) answer(ctx context.Context, row store.Turn, own compactor.Patch) (err error) {
-	ctx, step := observe.Begin(ctx, observe.Turn)
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	t := c.newTurn(row)
-	t.step = step
-	t.cancel = cancel
-	c.turn.Store(t)
-	defer func() { // after a panic, too
-		c.turn.Store(nil)
-		t.observed(err)
-	}()
-	return t.run(ctx, own)
+// takeOutdated returns outdated, and resets it.
+func (c *changes) takeOutdated() bool {
+	outdated := c.outdated
+	c.outdated = false
+	return outdated
 }
 
 // run closes the turn if nobody may or can answer it, and otherwise answers it.
@@ -130,7 +84,7 @@ func (t *turn) run(ctx context.Context, own compactor.Patch) error {
 	}
 	if why := t.cannotWrite(); why != "" {
 		if !t.Optional {
-			t.explain(why, t.asked())
+			t.explain(why, askedIn(t, t.Seq))
 		}
 		return t.pass(t.life)
 	}
@@ -165,7 +119,12 @@ func (t *turn) begin(ctx context.Context) {
 // beginWith adds a turn context with recalled messages and memories, within a budget of tokens. ok is false if what it quotes may
 // have changed meanwhile.
 func (t *turn) beginWith(ctx context.Context, recall int) (ok bool) {
-	made, version := t.context(ctx, recall)
+	made := compactor.Context{}
+	version := int64(compactor.AnyVersion)
+	if t.other == nil { // another agent does not see it
+		w := turnContext{owner: t, site: t.site, turn: t.Turn, shown: t.shown}
+		made, version = w.write(ctx, recall)
+	}
 	return ask(t, func(e *compactor.Compactor) bool { return e.History().Begin(made, version) })
 }
 
@@ -174,7 +133,7 @@ func (t *turn) attempts(ctx context.Context) error {
 	t.spend = t.calls.ForTurn(maxRequests)
 	t.learnt = t.window.learnt()
 	if t.other != nil {
-		t.learnt = llm.LearntOf(t.other.agent.Model, new(llm.Learnt))
+		t.learnt = t.other.learnt
 	}
 	for {
 		t.attempt = t.newAttempt()

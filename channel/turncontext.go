@@ -47,19 +47,43 @@ func (c *conversation) shownToModel() string {
 	return strings.Join(texts, "\n")
 }
 
+// turnContext writes the turn context of one turn.
+type turnContext struct {
+	owner
+	site
+	turn  store.Turn
+	shown *published
+}
+
+// write returns what the model sees after the newest message of the turn, with at most recall tokens of quotes, and the version of
+// the head that it was made for. It is stored, so it is small.
+func (w *turnContext) write(ctx context.Context, recall int) (made compactor.Context, version int64) {
+	status := w.shown.status()
+	made, version = w.recalled(ctx, min(recall, status.Effective/recalledShare))
+	made.Text += fmt.Sprintf("time: %s; context window used: %d %%", chat.ZonedTime(time.Now().Local()), status.Used*100/max(status.Window, 1))
+	if w.turn.Optional {
+		made.Text += "\n" + mayBeSilent
+	}
+	w.addTasks(ctx, &made)
+	return made, version
+}
+
+// mayBeSilent is the line of the turn context that lets the model skip a turn; the system prompt explains it.
+const mayBeSilent = "nobody addressed you: with nothing to add, answer only " + clean.NoReply
+
 // recalled returns lines of quoted data for the turn context, within a budget of tokens: memories, then messages,
 // each with the best first, without what the model already sees. After an error it returns less, but never fails.
 // version is that of the head of which this is true.
-func (t *turn) recalled(ctx context.Context, budget int) (made compactor.Context, version int64) {
-	q := recall{name: t.name, records: t.records, before: t.Seq}
-	for _, m := range t.asked() {
+func (w *turnContext) recalled(ctx context.Context, budget int) (made compactor.Context, version int64) {
+	q := recall{name: w.name, records: w.records, before: w.turn.Seq}
+	for _, m := range askedIn(w, w.turn.Seq) {
 		q.question = strings.TrimSpace(q.question + "\n" + tokens.Clip(m.Text, 500))
 		q.asker = m.Author
 	}
 	if budget <= 0 || !words.IsQuestion(q.question) { // a question: true of all that ask for the past, and of three of ten messages
 		return made, compactor.AnyVersion
 	}
-	t.do(func(e *compactor.Compactor) {
+	w.do(func(e *compactor.Compactor) {
 		q.shows = e.History().Shows()
 		q.messages, q.memories, version = e.History().Quoted()
 	})
@@ -69,9 +93,21 @@ func (t *turn) recalled(ctx context.Context, budget int) (made compactor.Context
 	messages := quotes{title: "earlier messages that may matter here, as data:\n", left: budget/3 + memories.left}
 	err = errors.Join(err, q.quoteMessages(ctx, &messages))
 	if err != nil && ctx.Err() == nil { // otherwise the turn is being stopped
-		t.log.Warn("recall_failed", "error", err)
+		w.log.Warn("recall_failed", "error", err)
 	}
 	return compactor.Context{Text: memories.text + messages.text, Memories: memories.of, Messages: messages.of}, version
+}
+
+// addTasks adds the open tasks to a turn context.
+func (w *turnContext) addTasks(ctx context.Context, made *compactor.Context) {
+	open, err := w.records.Tasks().Open(ctx)
+	if err != nil && ctx.Err() == nil {
+		w.log.Warn("read_tasks_failed", "error", err)
+	}
+	for _, task := range open {
+		made.Text += fmt.Sprintf("\nopen task %d of %s, started after #%d: %s", task.Number, task.Agent, task.Began, chat.Quoted(tokens.Clip(task.Text, taskTextShown)))
+		made.Messages = append(made.Messages, task.Sources...)
+	}
 }
 
 // quotes are lines of memories or messages below a title, the best first, within a budget of tokens.
@@ -139,25 +175,6 @@ func (q *recall) quoteMessages(ctx context.Context, into *quotes) error {
 		into.add(m.Seq, fmt.Sprintf("- #%d, %s on %s: %s\n", m.Seq, name, chat.Time(m.Time.Local()), chat.Quoted(text)))
 	}
 	return err
-}
-
-// mayBeSilent is the line of the turn context that lets the model skip a turn; the system prompt explains it.
-const mayBeSilent = "nobody addressed you: with nothing to add, answer only " + clean.NoReply
-
-// context returns what the model sees after the newest message of the turn, and the version of the head that it was made
-// for. It is stored, so it is small.
-func (t *turn) context(ctx context.Context, recall int) (made compactor.Context, version int64) {
-	if t.other != nil { // it does not see the view
-		return made, compactor.AnyVersion
-	}
-	status := t.shown.status()
-	made, version = t.recalled(ctx, min(recall, status.Effective/recalledShare))
-	made.Text += fmt.Sprintf("time: %s; context window used: %d %%", chat.ZonedTime(time.Now().Local()), status.Used*100/max(status.Window, 1))
-	if t.Optional {
-		made.Text += "\n" + mayBeSilent
-	}
-	t.addTasks(ctx, &made)
-	return made, version
 }
 
 // cacheKey identifies a conversation to a provider's prompt cache without revealing its name.
