@@ -13,15 +13,12 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
-	g "maragu.dev/gomponents"
-	h "maragu.dev/gomponents/html"
 )
 
 // contentPolicy allows a page to load only from this server, and forbids inline scripts and styles.
@@ -41,45 +38,25 @@ var headers = map[string]string{
 
 const maxBody = 1 << 20
 
-// guarded passes a request on to h after all checks that do not depend on the route.
-func (s *Server) guarded(h http.Handler) http.Handler {
-	origin := http.NewCrossOriginProtection()
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for name, value := range headers {
-			w.Header().Set(name, value)
-		}
-		defer s.recoverHandler(w, r)
-		if err := s.check(r, origin); err != nil {
-			s.fail(w, r, err)
-			return
-		}
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-		h.ServeHTTP(w, r)
-	})
-}
-
-func (s *Server) recoverHandler(w http.ResponseWriter, r *http.Request) {
-	switch p := recover(); p {
-	case nil:
-	case http.ErrAbortHandler:
-		panic(p) // handled by net/http
-	default:
-		s.o.Log.Error("web_panicked", "route", r.Pattern, "panic", p, "stack", string(debug.Stack()))
-		s.fail(w, r, problem(http.StatusInternalServerError, "This is a bug in Cairn; the log has the details."))
-	}
+// gate says who may make a request.
+type gate struct {
+	auth    auth
+	hosts   []string       // see Options
+	proxies []netip.Prefix // see Options
+	limits  limits
 }
 
 // check rejects requests that come too fast, with a foreign host name, from a foreign page, or with
 // a token where others can read it.
-func (s *Server) check(r *http.Request, origin *http.CrossOriginProtection) error {
-	if !s.limits.of(s.clientOf(r)).requests.Allow() {
+func (g *gate) check(r *http.Request, origin *http.CrossOriginProtection) error {
+	if !g.limits.of(g.clientOf(r)).requests.Allow() {
 		return tooMany(time.Second)
 	}
 	// With another name, a page of another site could point its own name at this server (DNS rebinding) and
 	// would count as the same origin. That is impossible with an address.
 	host := hostName(r.Host)
 	isHost := func(name string) bool { return hostName(name) == hostName(r.Host) }
-	if _, err := netip.ParseAddr(host); err != nil && host != "localhost" && !slices.ContainsFunc(s.o.Hosts, isHost) {
+	if _, err := netip.ParseAddr(host); err != nil && host != "localhost" && !slices.ContainsFunc(g.hosts, isHost) {
 		return problem(http.StatusMisdirectedRequest, "The server does not answer to the name %q. Add it to hosts under [web] if it is yours.", host)
 	}
 	if err := origin.Check(r); err != nil {
@@ -120,11 +97,11 @@ type limits struct {
 
 // clientOf returns the address of a request's client: the other end of the connection or, if that is a proxy of the
 // owner's, the last address of X-Forwarded-For that is none. Anybody can write the addresses before it.
-func (s *Server) clientOf(r *http.Request) netip.Addr {
+func (g *gate) clientOf(r *http.Request) netip.Addr {
 	end, _ := netip.ParseAddrPort(r.RemoteAddr)
 	at := end.Addr().Unmap()
 	isProxy := func(a netip.Addr) bool {
-		return slices.ContainsFunc(s.o.Proxies, func(p netip.Prefix) bool { return p.Contains(a) })
+		return slices.ContainsFunc(g.proxies, func(p netip.Prefix) bool { return p.Contains(a) })
 	}
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 	for _, hop := range slices.Backward(hops) {
@@ -195,14 +172,14 @@ func (a auth) open(value string, now time.Time) bool {
 }
 
 // authenticate rejects requests without full access. Wrong tokens are rate limited.
-func (s *Server) authenticate(r *http.Request) error {
-	if !s.auth.needed || r.Context().Value(trusted{}) != nil {
+func (g *gate) authenticate(r *http.Request) error {
+	if !g.auth.needed || r.Context().Value(trusted{}) != nil {
 		return nil
 	}
 	if scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
-		return s.guess(r, strings.TrimSpace(token))
+		return g.guess(r, strings.TrimSpace(token))
 	}
-	if cookie, err := r.Cookie(sessionCookie); err == nil && s.auth.open(cookie.Value, time.Now()) {
+	if cookie, err := r.Cookie(sessionCookie); err == nil && g.auth.open(cookie.Value, time.Now()) {
 		return nil
 	}
 	return problem(http.StatusUnauthorized, "A token is needed: send \"Authorization: Bearer …\", or log in at /login.")
@@ -210,11 +187,11 @@ func (s *Server) authenticate(r *http.Request) error {
 
 // guess checks a token. The right one is always accepted: behind a proxy all clients have one
 // address, and another's wrong tokens must not lock the owner out. Wrong ones are counted.
-func (s *Server) guess(r *http.Request, token string) error {
-	if hash := sha256.Sum256([]byte(token)); subtle.ConstantTimeCompare(hash[:], s.auth.token[:]) == 1 {
+func (g *gate) guess(r *http.Request, token string) error {
+	if hash := sha256.Sum256([]byte(token)); subtle.ConstantTimeCompare(hash[:], g.auth.token[:]) == 1 {
 		return nil
 	}
-	if !s.limits.of(s.clientOf(r)).guesses.Allow() {
+	if !g.limits.of(g.clientOf(r)).guesses.Allow() {
 		return tooMany(guessEvery)
 	}
 	return problem(http.StatusUnauthorized, "The token is wrong. Use the one in CAIRN_WEB_TOKEN or [web] token.")
@@ -239,55 +216,4 @@ func localPath(next string) string {
 		return "/"
 	}
 	return next
-}
-
-func (s *Server) authRoutes() {
-	s.serve("GET /login", func(w http.ResponseWriter, r *http.Request) error {
-		return s.loginPage(w, http.StatusOK, localPath(r.FormValue("next")), "")
-	})
-	s.serve("POST /login", s.login)
-	s.serve("POST /logout", func(w http.ResponseWriter, r *http.Request) error {
-		http.SetCookie(w, cookie(r, "", -1))
-		http.Redirect(w, r, "/login", http.StatusSeeOther)
-		return nil
-	})
-}
-
-func (s *Server) login(w http.ResponseWriter, r *http.Request) error {
-	next := localPath(r.PostFormValue("next"))
-	if s.auth.needed {
-		if err := s.guess(r, strings.TrimSpace(r.PostFormValue("token"))); err != nil {
-			p := s.problemOf(r, err)
-			return s.loginPage(w, p.Status, next, p.Detail)
-		}
-		http.SetCookie(w, cookie(r, s.auth.session(time.Now().Add(sessionTime)), int(sessionTime.Seconds())))
-	}
-	http.Redirect(w, r, next, http.StatusSeeOther)
-	return nil
-}
-
-func cookie(r *http.Request, value string, maxAge int) *http.Cookie {
-	return &http.Cookie{
-		Name: sessionCookie, Value: value, Path: "/", MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		Secure: r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https"),
-	}
-}
-
-// loginPage asks for the token; why tells what was wrong with the last one.
-func (s *Server) loginPage(w http.ResponseWriter, status int, next, why string) error {
-	return writePage(w, status, s.frame("Log in", "", h.Form(
-		h.Method("post"), h.Action("/login"), h.Class("login"),
-		h.H1(g.Text("Log in")),
-		faint(
-			g.Text("The token is in the file that "), h.Code(g.Text("token")), g.Text(" under "), h.Code(g.Text("[web]")),
-			g.Text(" names, or in CAIRN_WEB_TOKEN."),
-		),
-		g.If(why != "", h.P(h.Class("note warn"), h.Role("alert"), g.Text(why))),
-		hidden("next", next),
-		h.Label(
-			g.Text("Token "),
-			h.Input(h.Type("password"), h.Name("token"), h.AutoComplete("current-password"), h.Required(), h.AutoFocus()),
-		),
-		button("main", "Log in"),
-	)))
 }

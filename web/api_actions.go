@@ -33,9 +33,29 @@ type jobAnswer struct {
 
 func jobOf(e channel.Event) jobAnswer { return jobAnswer{e, e.Error} }
 
-func (s *Server) compact(r *request, b compactBody) (job jobAnswer, err error) {
+// actions change what a conversation's prompt has, and whether it is answered.
+type actions struct{ operator channel.Operator }
+
+func (t *actions) routes() []route {
+	const one = conversationPath
+	const ok, accepted, conflict, unfit = http.StatusOK, http.StatusAccepted, http.StatusConflict, http.StatusUnprocessableEntity
+	return []route{
+		send("POST "+one+"/summaries/{summary}/lines/{line}", "Rewrite a line of a summary in the prompt, which gets a new number; "+
+			"a text of \"\" removes it. Undo reverts this", t.rewriteLine, ok, unfit),
+		send("POST "+one+"/compact", "Summarize older messages: 202 with the job, 200 with what was applied immediately "+
+			"or why there is nothing to do, 409 if one runs", t.compact, ok, accepted, conflict),
+		act("POST "+one+"/undo", "Undo what was applied last; memories stay", t.undo, ok, conflict),
+		act("POST "+one+"/new", "Start a new session; the old one is summarized: "+
+			"202 if it starts once the earlier messages are answered", t.newSession, ok, accepted),
+		act("POST "+one+"/pause", "Call no model until it is resumed; messages are still saved", t.pause, ok),
+		act("POST "+one+"/resume", "Answer again", t.resume, ok),
+		send("POST "+one+"/approvals/{code}", "Allow or deny a tool call that waits for approval; 404 if it no longer waits", t.approve, ok),
+	}
+}
+
+func (t *actions) compact(r *request, b compactBody) (job jobAnswer, err error) {
 	name := r.conversation.Name()
-	switch now, _ := s.operator.Activity(name); {
+	switch now, _ := t.operator.Activity(name); {
 	case utf8.RuneCountInString(b.Focus) > maxFocus:
 		return job, invalid("focus: must be at most %d characters.", maxFocus)
 	case now.Summarizing:
@@ -50,7 +70,7 @@ func (s *Server) compact(r *request, b compactBody) (job jobAnswer, err error) {
 	if err != nil {
 		return job, invalid("%s", err)
 	}
-	began, err := s.operator.Compact(r.Context(), name, b.Focus, with)
+	began, err := t.operator.Compact(r.Context(), name, b.Focus, with)
 	if began.State == compactor.EventStarted || began.State == compactor.EventScheduled {
 		r.status = http.StatusAccepted
 	}
@@ -61,19 +81,19 @@ type approveBody struct {
 	Allow *bool `json:"allow"`
 }
 
-func (s *Server) approve(r *request, b approveBody) (done doneAnswer, err error) {
+func (t *actions) approve(r *request, b approveBody) (done doneAnswer, err error) {
 	if b.Allow == nil {
 		return done, invalid("allow: must be true or false.")
 	}
-	words, ok := s.operator.Approve(r.conversation.Name(), r.PathValue("code"), config.WebOwner, *b.Allow)
+	words, ok := t.operator.Approve(r.conversation.Name(), r.PathValue("code"), config.WebOwner, *b.Allow)
 	if !ok {
 		return done, problem(http.StatusNotFound, "This call is not waiting for approval.")
 	}
 	return doneAnswer{Done: true, Reason: words}, nil
 }
 
-func (s *Server) undo(r *request) (jobAnswer, error) {
-	undone, err := s.operator.Undo(r.Context(), r.conversation.Name())
+func (t *actions) undo(r *request) (jobAnswer, error) {
+	undone, err := t.operator.Undo(r.Context(), r.conversation.Name())
 	return jobOf(undone), err
 }
 
@@ -81,12 +101,12 @@ type lineBody struct {
 	Text *string `json:"text" jsonschema:"one line, at most 500 characters; empty: the line is removed"`
 }
 
-func (s *Server) rewriteLine(r *request, b lineBody) (jobAnswer, error) {
+func (t *actions) rewriteLine(r *request, b lineBody) (jobAnswer, error) {
 	if b.Text == nil {
 		return jobAnswer{}, invalid("text: is missing. An empty one removes the line.")
 	}
 	number := int(min(r.id("line"), maxNumber))
-	rewritten, err := channel.RewriteLine(r.Context(), s.operator, r.conversation.Name(), r.id("summary"), number, *b.Text, owner)
+	rewritten, err := channel.RewriteLine(r.Context(), t.operator, r.conversation.Name(), r.id("summary"), number, *b.Text, owner)
 	a := jobOf(rewritten)
 	if rewritten.State == compactor.EventNoop {
 		a.Reason = "The line already says that."
@@ -94,8 +114,8 @@ func (s *Server) rewriteLine(r *request, b lineBody) (jobAnswer, error) {
 	return a, err
 }
 
-func (s *Server) newSession(r *request) (doneAnswer, error) {
-	wanted, later, err := s.operator.StartSession(r.Context(), r.conversation.Name())
+func (t *actions) newSession(r *request) (doneAnswer, error) {
+	wanted, later, err := t.operator.StartSession(r.Context(), r.conversation.Name())
 	a := doneAnswer{Done: wanted}
 	switch {
 	case !wanted:
@@ -107,16 +127,16 @@ func (s *Server) newSession(r *request) (doneAnswer, error) {
 	return a, err
 }
 
-func (s *Server) pause(r *request) (doneAnswer, error) {
-	return doneAnswer{Done: true}, s.operator.Pause(r.Context(), r.conversation.Name(), owner)
+func (t *actions) pause(r *request) (doneAnswer, error) {
+	return doneAnswer{Done: true}, t.operator.Pause(r.Context(), r.conversation.Name(), owner)
 }
 
-func (s *Server) resume(r *request) (doneAnswer, error) {
+func (t *actions) resume(r *request) (doneAnswer, error) {
 	a := doneAnswer{Done: true}
-	if err := s.operator.Resume(r.Context(), r.conversation.Name()); err != nil {
+	if err := t.operator.Resume(r.Context(), r.conversation.Name()); err != nil {
 		return a, err
 	}
-	_, all, err := s.operator.Paused(r.Context(), r.conversation.Name())
+	_, all, err := t.operator.Paused(r.Context(), r.conversation.Name())
 	if all {
 		a.Reason = "The whole bot is still paused; /resume everywhere ends the pause."
 	}

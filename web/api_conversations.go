@@ -1,23 +1,21 @@
-// API routes: reading conversations, and simulating other settings on one.
+// API routes: reading conversations.
 
 package web
 
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"cairn/channel"
 	"cairn/channel/report"
 	"cairn/chat"
-	"cairn/compactor"
+	"cairn/config"
 	"cairn/memory"
-	"cairn/simulate"
 	"cairn/store"
 )
 
@@ -39,21 +37,50 @@ type listedConversation struct {
 	CannotWrite string `json:"cannot_write,omitempty" jsonschema:"why the bot may not write there; absent: it may, or nobody knows"`
 }
 
-func (s *Server) listConversations(r *request) (list conversationList, err error) {
+// conversations answers what there is in conversations.
+type conversations struct {
+	hub      *channel.Hub
+	operator channel.Operator
+	store    *store.Store
+	settings func() *config.Settings
+	fills    sync.Map // of cachedUsage, by conversation
+}
+
+func (c *conversations) routes() []route {
+	const one = conversationPath
+	return []route{
+		read("/api/conversations", "List conversations, the one with the newest message first", c.list,
+			param{name: "q", text: "only those with these words in their name"}, limitParam, offsetParam),
+		read(one, "One conversation: how full its window is and of what, its agent and its policy with origins", c.show),
+		read(one+"/usage", "What its models were used for, what that cost, and what summaries saved", c.spending),
+		read(one+"/history", "Tokens used over its messages, and its compactions", c.history, sinceParam, beforeParam,
+			param{name: "from", text: "only from this seq on, with the last usage before it", least: 1, most: maxNumber},
+			param{name: "to", text: "only up to this seq", least: 1, most: maxNumber}),
+		read(one+"/messages", "Messages: the newest page, oldest first; with q the best first", listMessages,
+			beforeParam, searchParam, limitParam),
+		read(one+"/summaries", "The summaries in the prompt, oldest first", c.summaries, allParam, offsetParam),
+		read(one+"/summaries/{summary}", "A summary, and the summaries or messages behind it", showSummary,
+			param{name: "from", text: "seq of the first message to show", least: 1, most: maxNumber}, limitParam),
+		read(one+"/summaries/{summary}/lines/{line}", "A line of a summary, and the messages it rests on", showLine),
+		read(one+"/tasks", "The newest tasks that it gave to other agents, oldest first", listTasks),
+	}
+}
+
+func (c *conversations) list(r *request) (list conversationList, err error) {
 	ctx := r.Context()
 	limit, offset := r.page()
-	places, total, e1 := s.o.Store.Places(ctx, r.Get("q"), limit, offset)
-	paused, e2 := s.o.Store.Pauses().List(ctx)
+	places, total, e1 := c.store.Places(ctx, r.Get("q"), limit, offset)
+	paused, e2 := c.store.Pauses().List(ctx)
 	if err := cmp.Or(e1, e2); err != nil {
 		return list, err
 	}
 	list = conversationList{Conversations: []listedConversation{}, Total: total}
 	for _, p := range places {
 		l := listedConversation{
-			Channel: p.Channel, Name: p.Name, Agent: s.agentID(ctx, p.Channel), Messages: p.Next - 1, Last: p.Last, State: "idle",
-			CannotWrite: channel.CannotWrite(s.o.Hub, p.Channel),
+			Channel: p.Channel, Name: p.Name, Agent: c.agentID(ctx, p.Channel), Messages: p.Next - 1, Last: p.Last, State: "idle",
+			CannotWrite: channel.CannotWrite(c.hub, p.Channel),
 		}
-		now, err := s.activity(ctx, p)
+		now, err := c.activity(ctx, p)
 		if err != nil {
 			return list, err
 		}
@@ -72,15 +99,15 @@ func (s *Server) listConversations(r *request) (list conversationList, err error
 	return list, nil
 }
 
-func (s *Server) agentID(ctx context.Context, name string) string {
+func (c *conversations) agentID(ctx context.Context, name string) string {
 	if strings.HasPrefix(name, store.TaskConnector+":") {
-		if records, err := s.o.Store.Find(ctx, name); err == nil {
+		if records, err := c.store.Find(ctx, name); err == nil {
 			if t, err := records.Tasks().Self(ctx); err == nil {
 				return t.Agent
 			}
 		}
 	}
-	return s.operator.AgentID(name)
+	return c.operator.AgentID(name)
 }
 
 // conversationAnswer is one conversation, as in `cairn context --json`, with its compaction settings.
@@ -95,22 +122,22 @@ type conversationAnswer struct {
 	CannotWrite string `json:"cannot_write,omitempty" jsonschema:"why the bot may not write there; absent: it may, or nobody knows"`
 }
 
-func (s *Server) showConversation(r *request) (a conversationAnswer, _ error) {
+func (c *conversations) show(r *request) (a conversationAnswer, _ error) {
 	name := r.conversation.Name()
 	var e1, e2 error
-	a.Context, e1 = s.operator.Context(r.Context(), name)
-	a.Settings, _, e2 = s.operator.Settings(r.Context(), name)
-	here, all, e3 := s.operator.Paused(r.Context(), name)
-	now, _ := s.operator.Activity(name)
+	a.Context, e1 = c.operator.Context(r.Context(), name)
+	a.Settings, _, e2 = c.operator.Settings(r.Context(), name)
+	here, all, e3 := c.operator.Paused(r.Context(), name)
+	now, _ := c.operator.Activity(name)
 	a.Silent = here || all
 	a.Answering = now.Answering
-	a.Approvals = s.operator.Approvals(name)
-	a.CannotWrite = channel.CannotWrite(s.o.Hub, name)
+	a.Approvals = c.operator.Approvals(name)
+	a.CannotWrite = channel.CannotWrite(c.hub, name)
 	return a, cmp.Or(e1, e2, e3)
 }
 
-func (s *Server) conversationUsage(r *request) (spent report.Spending, err error) {
-	now, err := s.operator.Spending(r.Context(), r.conversation.Name())
+func (c *conversations) spending(r *request) (spent report.Spending, err error) {
+	now, err := c.operator.Spending(r.Context(), r.conversation.Name())
 	if err == nil {
 		spent = *now
 	}
@@ -137,7 +164,7 @@ func foundMessages(found []memory.Found) []messageAnswer {
 // matchShown is how many characters of a message or a file a search result contains.
 const matchShown = 600
 
-func (s *Server) messages(r *request) (messageList, error) {
+func listMessages(r *request) (messageList, error) {
 	limit, _ := r.page()
 	before := int64(r.number("before", 0))
 	if q := r.Get("q"); q != "" {
@@ -160,8 +187,8 @@ type summaryList struct {
 	Evidence store.Evidence `json:"evidence" jsonschema:"of the newest summaries"`
 }
 
-func (s *Server) summaries(r *request) (summaryList, error) {
-	now, err := s.operator.Context(r.Context(), r.conversation.Name())
+func (c *conversations) summaries(r *request) (summaryList, error) {
+	now, err := c.operator.Context(r.Context(), r.conversation.Name())
 	return summaryList{listOf(cut(r, now.Stack)), len(now.Stack), now.Past, now.Evidence}, err
 }
 
@@ -169,7 +196,7 @@ type taskList struct {
 	Tasks []channel.Task `json:"tasks"`
 }
 
-func (s *Server) tasks(r *request) (taskList, error) {
+func listTasks(r *request) (taskList, error) {
 	all, err := r.conversation.Tasks().List(r.Context())
 	return taskList{listOf(all)}, err
 }
@@ -181,7 +208,7 @@ type summaryAnswer struct {
 	From     int64               `json:"from,omitempty" jsonschema:"for the next page; absent: there is none"`
 }
 
-func (s *Server) summary(r *request) (a summaryAnswer, err error) {
+func showSummary(r *request) (a summaryAnswer, err error) {
 	limit, _ := r.page()
 	e, err := r.conversation.Transcript().Expand(r.Context(), r.id("summary"), int64(r.number("from", 1)), limit)
 	if err != nil {
@@ -195,7 +222,7 @@ type lineAnswer struct {
 	Messages []chat.Record      `json:"messages" jsonschema:"it rests on, oldest first; none that was deleted"`
 }
 
-func (s *Server) summaryLine(r *request) (a lineAnswer, err error) {
+func showLine(r *request) (a lineAnswer, err error) {
 	e, err := r.conversation.Transcript().Expand(r.Context(), r.id("summary"), 1, 0)
 	if err != nil {
 		return a, err
@@ -209,82 +236,4 @@ func (s *Server) summaryLine(r *request) (a lineAnswer, err error) {
 	found, err := report.Evidence(r.Context(), r.conversation, a.Line)
 	a.Messages = listOf(found)
 	return a, err
-}
-
-type simulateBody struct {
-	Conversation string        `json:"conversation"`
-	Variants     []variantBody `json:"variants" jsonschema:"at most 8; none: the current settings alone"`
-	messageRange
-}
-
-type variantBody struct {
-	Name     string                     `json:"name,omitempty" jsonschema:"absent: made of its settings"`
-	Settings map[string]json.RawMessage `json:"settings" jsonschema:"over the current ones; keys of [defaults.compaction], or context_window"`
-}
-
-const maxVariants = 8
-
-func (s *Server) simulate(r *request, b simulateBody) (report simulate.Report, err error) {
-	if len(b.Variants) > maxVariants {
-		return report, invalid("variants: at most %d are compared at once.", maxVariants)
-	}
-	c, err := s.find(r.Context(), b.Conversation)
-	if err != nil {
-		return report, err
-	}
-	var variants []simulate.Variant
-	for _, v := range b.Variants {
-		made := simulate.Variant{Name: v.Name, Set: compactor.Patch{}}
-		for key, raw := range v.Settings {
-			text, err := settingText(raw)
-			if err != nil || text == nil {
-				return report, invalid("%s: must be a number, a text, true or false.", key)
-			}
-			made.Set[key] = *text
-		}
-		variants = append(variants, made)
-	}
-	return s.simulation(r.Context(), c, variants, b.messageRange)
-}
-
-func (s *Server) policy(ctx context.Context, c *store.Conversation) (agent channel.Agent, policy compactor.Policy, err error) {
-	agent, err = s.operator.Agent(ctx, c)
-	if err == nil {
-		policy, err = agent.PolicyOf(ctx, c)
-	}
-	return agent, policy, err
-}
-
-// simulation simulates variants on a conversation. Only one runs at a time, because it occupies a
-// CPU and keeps the conversation in memory.
-func (s *Server) simulation(ctx context.Context, c *store.Conversation, variants []simulate.Variant, of messageRange) (report simulate.Report, err error) {
-	agent, policy, err := s.policy(ctx, c)
-	if err != nil {
-		return report, err
-	}
-	o := simulate.OptionsOf(ctx, agent, policy, s.o.Settings().Money().Prices)
-	o.From = of.From
-	if err := of.check(); err != nil {
-		return report, err
-	}
-	for _, v := range variants {
-		if err := o.Check(v); err != nil {
-			return report, invalid("%v.", err)
-		}
-	}
-	select {
-	case s.simulating <- struct{}{}:
-		defer func() { <-s.simulating }()
-	case <-ctx.Done():
-		return report, ctx.Err()
-	}
-	rec, err := simulate.Read(ctx, c)
-	if err != nil {
-		return report, err
-	}
-	report, err = simulate.Run(ctx, rec.Until(of.To), variants, o)
-	if errors.Is(err, simulate.ErrNoMessages) {
-		err = invalid("%v.", err)
-	}
-	return report, err
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"mime"
 	"net/http"
 	"net/url"
@@ -14,9 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	g "maragu.dev/gomponents"
-	h "maragu.dev/gomponents/html"
 
 	"cairn/channel"
 	"cairn/channel/sentences"
@@ -147,7 +145,7 @@ func tooMany(wait time.Duration) *Problem {
 }
 
 // problemOf returns the part of an error that concerns the client; internal details stay in the log.
-func (s *Server) problemOf(r *http.Request, err error) *Problem {
+func problemOf(log *slog.Logger, r *http.Request, err error) *Problem {
 	var p *Problem
 	var large *http.MaxBytesError
 	var wrong *memory.ContentError
@@ -176,33 +174,8 @@ func (s *Server) problemOf(r *http.Request, err error) *Problem {
 	if p, ok := sentences.ProblemOf(err); ok {
 		return invalid("%s", p.Text)
 	}
-	s.o.Log.Warn("web_request_failed", "route", r.Pattern, "error", err)
+	log.Warn("web_request_failed", "route", r.Pattern, "error", err)
 	return problem(http.StatusInternalServerError, "The request failed; the log says why.")
-}
-
-// fail responds with a problem, or with nothing if the client is gone.
-func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
-	if r.Context().Err() != nil && errors.Is(err, context.Canceled) {
-		return
-	}
-	p := s.problemOf(r, err)
-	if p.Status == http.StatusUnauthorized {
-		if wantsPage(r) {
-			http.Redirect(w, r, "/login?next="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
-			return
-		}
-		w.Header().Set("WWW-Authenticate", `Bearer realm="cairn"`)
-	}
-	if p.retry > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(p.retry.Seconds())))
-	}
-	if !wantsPage(r) {
-		writeJSON(w, p.Status, "application/problem+json", p)
-		return
-	}
-	_ = writePage(w, p.Status, s.frame("This did not work", section(r), // only rendering can fail
-		heading("This did not work"), h.P(g.Text(p.Detail)), h.P(h.A(h.Href("/"), g.Text("Conversations"))),
-	))
 }
 
 func writeJSON(w http.ResponseWriter, status int, kind string, v any) {

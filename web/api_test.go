@@ -31,7 +31,7 @@ func TestEveryRouteIsDescribedAndAnswers(t *testing.T) {
 	text := r.do(200, &doc, "GET", "/api/openapi.json", "")
 	check.Equal(t, "version", doc.OpenAPI, "3.1.0")
 	check.Contains(t, "description", text, "additionalProperties", "calls of tools", "id of the call that it answers")
-	for _, route := range r.server.routes() {
+	for _, route := range r.server.endpoints.routes() {
 		method, path, _ := strings.Cut(route.pattern, " ")
 		check.That(t, doc.Paths[path][strings.ToLower(method)] != nil, "%s is not described", route.pattern)
 		path = strings.NewReplacer("{conversation}", garden, "{id}", "1", "{summary}", "1").Replace(path)
@@ -46,7 +46,7 @@ func TestEveryRouteIsDescribedAndAnswers(t *testing.T) {
 func TestConversationsAPI(t *testing.T) {
 	r := newRig(t, rigOptions{before: func(r *rig) { r.past("discord:1/2", "The roses are red.") }})
 	check.Require(t, check.Soon(func() bool { // so that the first page of the list does not wait
-		_, known := r.server.fills.Load("discord:1/2")
+		_, known := r.server.endpoints.conversations.fills.Load("discord:1/2")
 		return known
 	}), "the windows in the list are not measured at the start")
 	const odd = "terminal:a/../b%2F ?#\"<script>"
@@ -67,11 +67,11 @@ func TestConversationsAPI(t *testing.T) {
 	r.settings.Store(&edited)
 	check.Equal(t, "tokens used in a conversation that is not open, after an edit of the settings",
 		get[conversationList](r, closed).Conversations[0].Used, before+100)
-	cached, _ := r.server.fills.Load("discord:1/2")
+	cached, _ := r.server.endpoints.conversations.fills.Load("discord:1/2")
 	old := cached.(cachedUsage)
 	old.at = old.at.Add(-time.Minute)
 	old.activity.Window = 128_000 // the model's server did not answer then
-	r.server.fills.Store("discord:1/2", old)
+	r.server.endpoints.conversations.fills.Store("discord:1/2", old)
 	check.Equal(t, "the window a minute later", get[conversationList](r, closed).Conversations[0].Max, 8000)
 	check.Equal(t, "a name that is percent-encoded", get[conversationAnswer](r, at(odd, "")).Channel, odd)
 	r.do(404, nil, "GET", "/api/conversations/terminal:a/b", "")

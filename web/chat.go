@@ -5,6 +5,7 @@ package web
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -103,7 +104,23 @@ type messageTaken struct {
 	Answer string `json:"answer,omitempty" jsonschema:"of a command"`
 }
 
-func (s *Server) postMessage(r *request, b messageNew) (taken messageTaken, err error) {
+// chats are the conversations at this server, to which people and programs write.
+type chats struct {
+	hub      *channel.Hub
+	settings func() *config.Settings
+	log      *slog.Logger
+	posts    posts
+}
+
+func (c *chats) routes() []route {
+	post := send("POST "+conversationPath+"/messages", "Send a message or a command to a web conversation, web:NAME, which may be new: "+
+		"202 once the message is on disk; 200 with a command's answer", c.post,
+		http.StatusOK, http.StatusAccepted, http.StatusBadRequest, http.StatusConflict, http.StatusUnprocessableEntity, http.StatusTooManyRequests)
+	post.fresh = true
+	return []route{post}
+}
+
+func (c *chats) post(r *request, b messageNew) (taken messageTaken, err error) {
 	name := r.PathValue("conversation")
 	chat, ours := strings.CutPrefix(name, config.WebName+":")
 	if !ours {
@@ -126,7 +143,7 @@ func (s *Server) postMessage(r *request, b messageNew) (taken messageTaken, err 
 	}
 	taken.ID = b.ID
 	if command.Is(b.Text) {
-		said, _, err := s.o.Hub.Run(r.Context(), name, owner, b.Text)
+		said, _, err := c.hub.Run(r.Context(), name, owner, b.Text)
 		taken.Answer = said.String()
 		if said.Awaited && said.Then != nil {
 			taken.Answer = said.Then(r.Context())
@@ -140,22 +157,23 @@ func (s *Server) postMessage(r *request, b messageNew) (taken messageTaken, err 
 	if strings.HasPrefix(b.Text, "//") {
 		b.Text = b.Text[1:]
 	}
-	if err := s.takePost(r, name); err != nil {
+	if err := c.takePost(r, name); err != nil {
 		return taken, err
 	}
 	r.status = http.StatusAccepted
-	_, err = s.o.Hub.Deliver(r.Context(), name, channel.Inbound{
+	_, err = c.hub.Deliver(r.Context(), name, channel.Inbound{
 		ID: b.ID, AuthorID: owner.ID, Author: owner.Name, Text: b.Text, Time: time.Now(), Addressed: true, Compaction: settings,
 	})
 	return taken, err
 }
 
-func (s *Server) suggest(w http.ResponseWriter, r *http.Request) error {
+// suggest completes the argument of a command.
+func (c *chats) suggest(w http.ResponseWriter, r *http.Request) error {
 	if !validChatName().MatchString(r.PathValue("chat")) {
 		return errName
 	}
 	q := r.URL.Query()
-	choices, err := s.o.Hub.Suggest(r.Context(), config.WebName+":"+r.PathValue("chat"), owner, q.Get("command"), q.Get("typed"))
+	choices, err := c.hub.Suggest(r.Context(), config.WebName+":"+r.PathValue("chat"), owner, q.Get("command"), q.Get("typed"))
 	if err == nil {
 		writeJSON(w, http.StatusOK, "application/json", listOf(choices))
 	}
@@ -172,18 +190,18 @@ func chatPage(v *visit) page {
 	var waiting []store.Inbound
 	if err := v.enter(conversation); err == nil {
 		v.Set("limit", "100")
-		list = ask(v, v.s.messages)
+		list = ask(v, listMessages)
 		waiting, err = v.conversation.Inbox().Oldest(v.Context(), pageSize)
 		v.fail(err)
 	} else if !unspoken(conversation, err) {
 		v.fail(err)
 	}
-	now, _ := v.s.operator.Activity(conversation)
+	now, _ := v.endpoints.operator.Activity(conversation)
 	said := g.Group{
-		saidView(conversation, list, v.s.o.Events.notices(conversation)),
+		saidView(conversation, list, v.endpoints.events.notices(conversation)),
 		waitingView(waiting),
 		v.pausedView(conversation),
-		approvalsView(conversation, v.s.operator.Approvals(conversation)),
+		approvalsView(conversation, v.endpoints.operator.Approvals(conversation)),
 		g.If(now.Answering, h.Span(h.ID("answering"), g.Attr("hidden"))),
 	}
 	return page{name, chatView(name, conversation, said), said}

@@ -230,8 +230,8 @@ func (e *Events) Remembered(conversation string, id int64, kind, content string)
 	e.publish(kindMemory, conversation, memoryEvent{conversation, id, "saved", kind, content})
 }
 
-// watch streams events until the client disconnects, reads too slowly, or the server closes.
-func (s *Server) watch(w http.ResponseWriter, r *http.Request) error {
+// serve streams events until the client disconnects, reads too slowly, or the server closes.
+func (e *Events) serve(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	kinds := allKinds
 	conversation := q.Get("conversation")
@@ -243,11 +243,11 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) error {
 			return bad("kinds = %q: must be one or more of %s, separated by commas.", q.Get("kinds"), strings.Join(allKinds, ", "))
 		}
 	}
-	watcher := s.o.Events.watch(r.Header.Get("Last-Event-ID"))
+	watcher := e.watch(r.Header.Get("Last-Event-ID"))
 	if watcher == nil {
 		return problem(http.StatusServiceUnavailable, "%d clients are watching already. Close some.", maxWatchers)
 	}
-	defer s.o.Events.unwatch(watcher)
+	defer e.unwatch(watcher)
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no")
 	alive := time.NewTicker(heartbeat)
@@ -263,16 +263,16 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) error {
 			return nil
 		case <-alive.C:
 			text = ": alive\n\n"
-		case e, open := <-watcher:
+		case one, open := <-watcher:
 			switch {
 			case !open: // too slow: the client reconnects for the rest
 				return nil
-			case e.kind != kindReset && (conversation != "" && e.conversation != conversation || !slices.Contains(kinds, e.kind)):
+			case one.kind != kindReset && (conversation != "" && one.conversation != conversation || !slices.Contains(kinds, one.kind)):
 				continue
-			case e.number > 0:
-				text = fmt.Sprintf("id: %d\n", e.number)
+			case one.number > 0:
+				text = fmt.Sprintf("id: %d\n", one.number)
 			}
-			text += fmt.Sprintf("event: %s\ndata: %s\n\n", e.kind, e.json)
+			text += fmt.Sprintf("event: %s\ndata: %s\n\n", one.kind, one.json)
 		}
 	}
 }

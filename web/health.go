@@ -80,8 +80,8 @@ func (e *Events) incidents() []incidentEvent {
 func healthPage(v *visit) page {
 	ok := true
 	parts := []Part{}
-	if v.s.o.Ready != nil {
-		ok, parts = v.s.o.Ready(v.Context())
+	if v.ready != nil {
+		ok, parts = v.ready(v.Context())
 	}
 	class := map[bool]string{true: "good", false: "bad"}
 	state := g.Group{
@@ -91,7 +91,7 @@ func healthPage(v *visit) page {
 		})),
 		h.H2(g.Text("Incidents since the start")),
 	}
-	incidents := v.s.o.Events.incidents()
+	incidents := v.endpoints.events.incidents()
 	columns := []string{"When", "Where", "What"}
 	list := table("list", columns, incidents, func(i incidentEvent) []g.Node {
 		where := i.Attributes["conversation"]

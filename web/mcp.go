@@ -31,7 +31,7 @@ func NewMCP(api API, writes bool, version string) *sdk.Server {
 		Instructions: mcpInstructions,
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
 	})
-	m := mcpTools{s, api, (*Server)(nil).routes()} // for their types
+	m := mcpTools{s, api, new(endpoints).routes()} // for their types
 	m.readers()
 	if writes {
 		m.writers()
@@ -49,7 +49,7 @@ func (s *Server) mcpRoutes() {
 	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, DisableLocalhostProtection: true, // the guard has already checked the client and the host name
 	})
-	s.stream(mcpPath, plain(handler))
+	s.router.stream(mcpPath, plain(handler))
 }
 
 type mcpTools struct {

@@ -15,6 +15,7 @@ import (
 	"cairn/compactor/summarize"
 	"cairn/config"
 	"cairn/memory"
+	"cairn/store"
 )
 
 type memoryList struct {
@@ -22,23 +23,51 @@ type memoryList struct {
 	Total    int             `json:"total"`
 }
 
-func (s *Server) listMemories(r *request) (memoryList, error) {
+// memories reads and changes what the bot remembers.
+type memories struct {
+	store  *store.Store
+	events *Events
+}
+
+func (s *memories) routes() []route {
+	const one = memoriesPath + "/{id}"
+	const ok, conflict, unfit = http.StatusOK, http.StatusConflict, http.StatusUnprocessableEntity
+	return []route{
+		read(memoriesPath, "List memories, newest first; with q the best first", s.list,
+			searchParam, param{name: "conversation", text: "only those of this conversation, by name"},
+			param{name: "kind", text: "what kind of memory", words: memory.Kinds},
+			param{name: "about", text: "only those about this person, by name or id"}, sinceParam,
+			param{name: "state", text: "its state (default: current)", words: memory.States},
+			param{name: "sort", text: "in which order", words: memory.Sorts}, limitParam, offsetParam),
+		send("POST "+memoriesPath, "Save a memory: 201, or 200 if it was already known",
+			s.create, ok, http.StatusCreated, conflict, unfit),
+		read(one, "A memory, the messages it came from, and what superseded what", s.show),
+		send("PATCH "+one, "Change a memory's text, pin or unpin it, forget or restore it", s.patch, ok, conflict, unfit),
+		act("DELETE "+one, `Permanently delete a memory; PATCH with state "forgotten" can be undone`,
+			s.purge, http.StatusNoContent),
+		read("/api/recall", "Search memories and messages, best first, without a model", s.recall,
+			param{name: "q", text: "a question or words; required"}, param{name: "conversation", text: "its name; required"},
+			param{name: "as", text: "name of the person who asks, whom \"I\" means"}, sinceParam, limitParam),
+	}
+}
+
+func (s *memories) list(r *request) (memoryList, error) {
 	limit, offset := r.page()
 	f := memory.Filter{
 		Query: r.Get("q"), Conversation: r.Get("conversation"), Kind: r.Get("kind"), About: r.Get("about"), Since: r.since(),
 		State: cmp.Or(r.Get("state"), "current"), Sort: r.Get("sort"), Limit: limit, Offset: offset,
 	}
 	if f.Conversation != "" {
-		if _, err := s.find(r.Context(), f.Conversation); err != nil {
+		if _, err := findConversation(r.Context(), s.store, f.Conversation); err != nil {
 			return memoryList{}, err
 		}
 	}
-	found, total, err := memory.In(s.o.Store).List(r.Context(), f)
+	found, total, err := memory.In(s.store).List(r.Context(), f)
 	return memoryList{listOf(found), total}, err
 }
 
-func (s *Server) showMemory(r *request) (memory.Details, error) {
-	return memory.In(s.o.Store).Details(r.Context(), r.id("id"))
+func (s *memories) show(r *request) (memory.Details, error) {
+	return memory.In(s.store).Details(r.Context(), r.id("id"))
 }
 
 type memoryNew struct {
@@ -49,8 +78,8 @@ type memoryNew struct {
 	Importance   float64 `json:"importance,omitempty" jsonschema:"0 to 1; 0: as usual for the kind"`
 }
 
-func (s *Server) createMemory(r *request, b memoryNew) (m memory.Details, err error) {
-	c, err := s.find(r.Context(), b.Conversation)
+func (s *memories) create(r *request, b memoryNew) (m memory.Details, err error) {
+	c, err := findConversation(r.Context(), s.store, b.Conversation)
 	if err != nil {
 		return m, err
 	}
@@ -63,9 +92,9 @@ func (s *Server) createMemory(r *request, b memoryNew) (m memory.Details, err er
 		return m, problem(http.StatusConflict, "People asked to forget this (memory %d), so it is not saved again.", saved.ID)
 	case saved.Fresh:
 		r.status = http.StatusCreated
-		s.o.Events.Remembered(b.Conversation, saved.ID, saved.Kind, saved.Content)
+		s.events.Remembered(b.Conversation, saved.ID, saved.Kind, saved.Content)
 	}
-	return memory.In(s.o.Store).Details(r.Context(), saved.ID)
+	return memory.In(s.store).Details(r.Context(), saved.ID)
 }
 
 type memoryPatch struct {
@@ -74,9 +103,9 @@ type memoryPatch struct {
 	State   string  `json:"state,omitempty" jsonschema:"forgotten: it is not recalled any more; active: it is again"`
 }
 
-func (s *Server) patchMemory(r *request, p memoryPatch) (m memory.Details, err error) {
+func (s *memories) patch(r *request, p memoryPatch) (m memory.Details, err error) {
 	id := r.id("id")
-	memories := memory.In(s.o.Store)
+	memories := memory.In(s.store)
 	change := "changed"
 	switch {
 	case p.Content != nil && p.Pinned == nil && p.State == "":
@@ -97,19 +126,19 @@ func (s *Server) patchMemory(r *request, p memoryPatch) (m memory.Details, err e
 	}
 	m, err = memories.Details(r.Context(), id)
 	if err == nil {
-		s.o.Events.publish(kindMemory, m.Conversation, memoryEvent{m.Conversation, m.ID, change, m.Kind, m.Content})
+		s.events.publish(kindMemory, m.Conversation, memoryEvent{m.Conversation, m.ID, change, m.Kind, m.Content})
 	}
 	return m, err
 }
 
-func (s *Server) purgeMemory(r *request) (any, error) {
-	memories := memory.In(s.o.Store)
+func (s *memories) purge(r *request) (any, error) {
+	memories := memory.In(s.store)
 	m, err := memories.Details(r.Context(), r.id("id"))
 	if err == nil {
 		err = memories.Purge(r.Context(), m.ID)
 	}
 	if err == nil {
-		s.o.Events.publish(kindMemory, m.Conversation, memoryEvent{Conversation: m.Conversation, ID: m.ID, Change: "purged"})
+		s.events.publish(kindMemory, m.Conversation, memoryEvent{Conversation: m.Conversation, ID: m.ID, Change: "purged"})
 	}
 	return nil, err
 }
@@ -120,7 +149,7 @@ type recalled struct {
 	Messages []messageAnswer `json:"messages"`
 }
 
-func (s *Server) recall(r *request) (found recalled, err error) {
+func (s *memories) recall(r *request) (found recalled, err error) {
 	q := r.Get("q")
 	asker := r.Get("as")
 	since := r.since()
@@ -128,7 +157,7 @@ func (s *Server) recall(r *request) (found recalled, err error) {
 		return found, bad("Name a question and a conversation.")
 	}
 	limit, _ := r.page()
-	c, err := s.find(r.Context(), r.Get("conversation"))
+	c, err := findConversation(r.Context(), s.store, r.Get("conversation"))
 	if err != nil {
 		return found, err
 	}
@@ -138,7 +167,7 @@ func (s *Server) recall(r *request) (found recalled, err error) {
 }
 
 func memoriesPage(v *visit) page {
-	list, err := v.s.listMemories(v.request)
+	list, err := v.endpoints.memories.list(v.request)
 	if !unspoken(v.Get("conversation"), err) { // which has no memories
 		v.fail(err)
 	}
@@ -189,7 +218,7 @@ func listedMemory(m memory.Memory) g.Node {
 }
 
 func memoryPage(v *visit) page {
-	m := ask(v, v.s.showMemory)
+	m := ask(v, v.endpoints.memories.show)
 	from := g.Node(messageViews(m.Conversation, m.Messages))
 	if len(m.Messages) == 0 {
 		from = faint(g.Text("Its messages are gone, or it was saved by hand."))

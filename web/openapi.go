@@ -18,9 +18,9 @@ import (
 
 type object = map[string]any
 
-func (s *Server) openAPI(*request) (object, error) {
+func (e *endpoints) openAPI(*request) (object, error) {
 	paths := map[string]object{}
-	for _, r := range s.routes() {
+	for _, r := range e.routes() {
 		method, path, _ := strings.Cut(r.pattern, " ")
 		if paths[path] == nil {
 			paths[path] = object{}
@@ -29,14 +29,14 @@ func (s *Server) openAPI(*request) (object, error) {
 	}
 	doc := object{
 		"openapi": "3.1.0",
-		"info":    object{"title": "Cairn", "version": s.o.Version, "description": "Conversations, summaries and memories of a running bot."},
+		"info":    object{"title": "Cairn", "version": e.version, "description": "Conversations, summaries and memories of a running bot."},
 		"paths":   paths,
 		"components": object{
 			"schemas":         object{"Problem": schemaOf(reflect.TypeFor[Problem]())},
 			"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer"}, "session": object{"type": "apiKey", "in": "cookie", "name": sessionCookie}},
 		},
 	}
-	if s.auth.needed {
+	if e.secured {
 		doc["security"] = []object{{"token": []string{}}, {"session": []string{}}}
 	}
 	return doc, nil

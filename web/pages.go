@@ -4,6 +4,7 @@ package web
 
 import (
 	"cmp"
+	"context"
 	"embed"
 	"io/fs"
 	"net/http"
@@ -49,19 +50,27 @@ type page struct {
 // visit is a request for a page.
 type visit struct {
 	*request
-	s   *Server
-	err error // the first one; the page is not shown
+	endpoints *endpoints
+	ready     func(ctx context.Context) (ok bool, parts []Part) // see Options
+	err       error                                             // the first one; the page is not shown
 }
 
-func (s *Server) pageRoutes() {
+// dashboard shows the pages.
+type dashboard struct {
+	endpoints *endpoints
+	ready     func(ctx context.Context) (ok bool, parts []Part) // see Options
+	layout    layout
+}
+
+func (d *dashboard) register(t *router) {
 	static, _ := fs.Sub(files, "static") // embedded, so it exists
-	s.serve("GET /static/", plain(http.StripPrefix("/static/", http.FileServerFS(static))))
-	s.serve("GET /static/chart.css", func(w http.ResponseWriter, _ *http.Request) error {
+	t.serve("GET /static/", plain(http.StripPrefix("/static/", http.FileServerFS(static))))
+	t.serve("GET /static/chart.css", func(w http.ResponseWriter, _ *http.Request) error {
 		w.Header().Set("Content-Type", "text/css; charset=utf-8")
 		_, _ = w.Write([]byte(chart.CSS)) // the client may be gone
 		return nil
 	})
-	routes := s.routes()
+	routes := d.endpoints.routes()
 	for _, one := range pages {
 		params := []param{{name: "fragment", text: "only the part of the page that changes"}}
 		for _, r := range routes {
@@ -69,17 +78,17 @@ func (s *Server) pageRoutes() {
 				params = append(params, r.query...)
 			}
 		}
-		s.handle("GET "+one.path, func(w http.ResponseWriter, r *http.Request) error {
+		t.handle("GET "+one.path, func(w http.ResponseWriter, r *http.Request) error {
 			asked, err := requestOf(r, params)
 			if err != nil {
 				return err
 			}
-			v := &visit{request: asked, s: s}
+			v := &visit{request: asked, endpoints: d.endpoints, ready: d.ready}
 			switch p := one.show(v); {
 			case v.err != nil:
 				return v.err
 			case !v.Has("fragment"):
-				return writePage(w, http.StatusOK, s.frame(p.title, section(r), p.content))
+				return writePage(w, http.StatusOK, d.layout.frame(p.title, section(r), p.content))
 			case p.part == nil:
 				return bad("This page has no such part.")
 			default:
@@ -87,13 +96,13 @@ func (s *Server) pageRoutes() {
 			}
 		})
 	}
-	s.stream("GET /c/{name}/settings/preview", s.previewSettings)
-	s.handle("GET /chat", func(w http.ResponseWriter, r *http.Request) error { // leads to the chat that the form names
+	t.stream("GET /c/{name}/settings/preview", d.previewSettings)
+	t.handle("GET /chat", func(w http.ResponseWriter, r *http.Request) error { // leads to the chat that the form names
 		http.Redirect(w, r, chatPageOf(cmp.Or(strings.TrimSpace(r.URL.Query().Get("name")), "general")), http.StatusSeeOther)
 		return nil
 	})
-	s.handle("GET /chat/{chat}/suggest", s.suggest)
-	s.serve("/", func(http.ResponseWriter, *http.Request) error {
+	t.handle("GET /chat/{chat}/suggest", d.endpoints.chats.suggest)
+	t.serve("/", func(http.ResponseWriter, *http.Request) error {
 		return problem(http.StatusNotFound, "There is nothing at this path. A \"/\" in a name is written %%2F.")
 	})
 }
@@ -111,7 +120,7 @@ func (v *visit) name() string { return v.PathValue("name") }
 
 // enter sets the conversation of a page.
 func (v *visit) enter(name string) (err error) {
-	v.conversation, err = v.s.find(v.Context(), name)
+	v.conversation, err = findConversation(v.Context(), v.endpoints.store, name)
 	return err
 }
 

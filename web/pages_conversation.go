@@ -27,7 +27,7 @@ const pageSize = 50
 
 func conversationsPage(v *visit) page {
 	q := v.Get("q")
-	list := ask(v, v.s.listConversations)
+	list := ask(v, v.endpoints.conversations.list)
 	columns := []string{"Conversation", "Window", "#Messages", "Newest", "State"}
 	all := g.Node(g.Group{
 		table("list", columns, list.Conversations, func(c listedConversation) []g.Node {
@@ -103,10 +103,10 @@ func conversationTabs(name, here string) g.Node {
 func overview(v *visit) page {
 	shown := rangeOf(v.Values)
 	name := v.name()
-	d := ask(v, v.s.showConversation)
-	past := ask(v, v.s.history)
-	tasks := ask(v, v.s.tasks)
-	_, policy, err := v.s.policy(v.Context(), v.conversation)
+	d := ask(v, v.endpoints.conversations.show)
+	past := ask(v, v.endpoints.conversations.history)
+	tasks := ask(v, listTasks)
+	_, policy, err := policyOf(v.Context(), v.endpoints.operator, v.conversation)
 	v.fail(err)
 	summaries := g.Node(faint(g.Text("Nothing has been summarized yet: the model sees every message verbatim.")))
 	if stack := append(d.Past.Earlier, d.Stack...); len(stack) > 0 {

@@ -15,10 +15,10 @@ func messages(v *visit) page {
 	here := pageOf(v.name()) + "/messages"
 	q := v.Get("q")
 	before := v.Get("before")
-	list := ask(v, v.s.messages)
+	list := ask(v, listMessages)
 	var stack []report.StackEntry
 	if q == "" {
-		all := ask(v, v.s.summaries)
+		all := ask(v, v.endpoints.conversations.summaries)
 		stack = append(all.Past.Earlier, all.Stack...)
 	}
 	view := g.Node(h.P(g.Text("Nothing found.")))
@@ -96,7 +96,7 @@ func summaryPage(v *visit) page {
 		v.fail(err)
 		return page{}
 	}
-	a := ask(v, v.s.summary)
+	a := ask(v, showSummary)
 	s := a.Summary
 	kind := string(a.Summary.Kind)
 	view := g.Group{

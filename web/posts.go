@@ -42,12 +42,12 @@ func (p *posts) limit(conversation string, perHour int) *postLimit {
 
 // takePost counts a message that a program posts, or returns the problem that refuses it. On the dashboard a person writes:
 // browsers send Origin with each POST (https://fetch.spec.whatwg.org/#origin-header), programs mostly not.
-func (s *Server) takePost(r *request, conversation string) error {
-	perHour := s.o.Settings().Web.PostsPerHour
+func (c *chats) takePost(r *request, conversation string) error {
+	perHour := c.settings().Web.PostsPerHour
 	if perHour == 0 || r.Header.Get("Origin") != "" {
 		return nil
 	}
-	limit := s.posts.limit(conversation, perHour)
+	limit := c.posts.limit(conversation, perHour)
 	next := limit.left.Reserve()
 	wait := next.Delay()
 	if wait == 0 {
@@ -55,7 +55,7 @@ func (s *Server) takePost(r *request, conversation string) error {
 	}
 	next.Cancel()
 	limit.often.Do(func() {
-		s.o.Log.Warn("posts_per_hour_reached", "conversation", conversation, "limit", perHour, "effect", "the API refuses further messages of programs")
+		c.log.Warn("posts_per_hour_reached", "conversation", conversation, "limit", perHour, "effect", "the API refuses further messages of programs")
 	})
 	p := problem(http.StatusTooManyRequests, "Programs have posted %d messages here within an hour, which is the limit (posts_per_hour under [web]).", perHour)
 	p.retry = wait + time.Second // the header has whole seconds

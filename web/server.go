@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"sync"
 	"time"
 
 	"cairn/channel"
@@ -45,52 +44,43 @@ type Part struct {
 
 // Server is the HTTP server. New starts nothing; Run serves.
 type Server struct {
-	o        Options
-	operator channel.Operator
-	mux      *http.ServeMux
-	auth     auth
-	limits   limits
-	posts    posts
-	fills    sync.Map        // of cachedUsage, by conversation
-	streams  context.Context // canceled when streams must end
-
-	simulating chan struct{} // capacity 1: one simulation at a time
-	running    sync.WaitGroup
+	o         Options
+	router    *router
+	endpoints *endpoints
 }
 
 // New returns a server; Run starts it.
 func New(o Options) *Server {
+	auth := newAuth(o.Token)
+	look := layout{version: o.Version, logout: auth.needed}
 	s := &Server{
-		o: o, operator: o.Hub.Operator(), mux: http.NewServeMux(), auth: newAuth(o.Token),
-		streams: context.Background(), simulating: make(chan struct{}, 1),
+		o:         o,
+		router:    newRouter(&gate{auth: auth, hosts: o.Hosts, proxies: o.Proxies}, look, o.Log),
+		endpoints: newEndpoints(o),
 	}
 	s.healthRoutes()
-	s.authRoutes()
-	s.apiRoutes()
-	s.pageRoutes()
+	(&login{gate: s.router.gate, layout: look, log: o.Log}).register(s.router)
+	s.endpoints.register(s.router)
+	(&dashboard{endpoints: s.endpoints, ready: o.Ready, layout: look}).register(s.router)
 	s.mcpRoutes()
 	return s
 }
 
 func (s *Server) Name() string { return config.WebName }
 
-const (
-	answerTimeout = 30 * time.Second // for handlers that are not streams
-	writeTimeout  = time.Minute      // of a whole answer, and of each write of a stream
-	closeTimeout  = 3 * time.Second
-)
+const closeTimeout = 3 * time.Second
 
 // Run serves until ctx ends, and then waits a few seconds for running requests. The hub is already
 // known: the parameter gives Run the signature of a connector's Run.
 func (s *Server) Run(ctx context.Context, _ *channel.Hub) error {
 	streams, end := context.WithCancel(ctx)
 	defer end()
-	s.streams = streams
+	s.router.streams = streams
 	server := &http.Server{
-		Handler: s.guarded(s.mux), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: writeTimeout,
+		Handler: s.router.guarded(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: writeTimeout,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10, ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
 	}
-	s.running.Go(func() { // the first page of the list must not wait for its windows
+	s.router.running.Go(func() { // the first page of the list must not wait for its windows
 		_, _ = s.API()(streams, http.MethodGet, "/api/conversations", nil, nil) // the next request reports an error
 	})
 	ended := make(chan error, 1)
@@ -107,82 +97,22 @@ func (s *Server) Run(ctx context.Context, _ *channel.Hub) error {
 		_ = server.Close() // the client is slow or gone
 	}
 	<-ended
-	s.running.Wait()
+	s.router.running.Wait()
 	return nil
-}
-
-// handler handles a request. An error is sent as a problem, see fail.
-type handler func(w http.ResponseWriter, r *http.Request) error
-
-// handle registers a handler that requires full access, with answerTimeout.
-func (s *Server) handle(pattern string, h handler) {
-	s.private(pattern, func(w http.ResponseWriter, r *http.Request) error {
-		ctx, cancel := context.WithTimeout(r.Context(), answerTimeout)
-		defer cancel()
-		return h(w, r.WithContext(ctx))
-	})
-}
-
-// stream is handle without a time limit: a simulation may begin to answer late, and events never end.
-// The context ends when the client disconnects or the server closes.
-func (s *Server) stream(pattern string, h handler) {
-	s.private(pattern, func(w http.ResponseWriter, r *http.Request) error {
-		s.running.Add(1)
-		defer s.running.Done()
-		ctx, cancel := context.WithCancel(r.Context())
-		defer cancel()
-		defer context.AfterFunc(s.streams, cancel)()
-		return h(streamWriter{w}, r.WithContext(ctx))
-	})
-}
-
-// streamWriter limits the time of each write, so that a client that stops reading holds nothing.
-type streamWriter struct{ http.ResponseWriter }
-
-func (w streamWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-func (w streamWriter) Write(text []byte) (int, error) {
-	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(writeTimeout)) // fails only within the process
-	return w.ResponseWriter.Write(text)
-}
-
-func (s *Server) private(pattern string, h handler) {
-	s.serve(pattern, func(w http.ResponseWriter, r *http.Request) error {
-		if err := s.authenticate(r); err != nil {
-			return err
-		}
-		return h(w, r)
-	})
-}
-
-// serve registers a handler that requires no access.
-func (s *Server) serve(pattern string, h handler) {
-	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-		if err := h(w, r); err != nil {
-			s.fail(w, r, err)
-		}
-	})
 }
 
 // healthRoutes serves the health checks to everyone; metrics require full access unless OpenMetrics is set.
 func (s *Server) healthRoutes() {
 	if s.o.Health != nil {
-		metrics := s.handle
+		metrics := s.router.handle
 		if s.o.OpenMetrics {
-			metrics = s.serve
+			metrics = s.router.serve
 		}
 		metrics("GET /metrics", plain(s.o.Health))
-		s.serve("GET /healthz", plain(s.o.Health))
-		s.serve("GET /readyz", plain(s.o.Health))
+		s.router.serve("GET /healthz", plain(s.o.Health))
+		s.router.serve("GET /readyz", plain(s.o.Health))
 	}
 	if s.o.Debug != nil {
-		s.stream("/debug/", plain(s.o.Debug)) // a profile takes a while
-	}
-}
-
-func plain(h http.Handler) handler {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		h.ServeHTTP(w, r)
-		return nil
+		s.router.stream("/debug/", plain(s.o.Debug)) // a profile takes a while
 	}
 }

@@ -37,13 +37,14 @@ func (d *deadlines) SetWriteDeadline(at time.Time) error {
 
 func TestStreamMayBeginLateAndEachWriteIsLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &Server{mux: http.NewServeMux(), streams: t.Context()}
-		s.stream("GET /slow", func(w http.ResponseWriter, _ *http.Request) error {
+		router := newRouter(&gate{}, layout{}, nil)
+		router.streams = t.Context()
+		router.stream("GET /slow", func(w http.ResponseWriter, _ *http.Request) error {
 			time.Sleep(10 * writeTimeout)
 			return check.ErrorOf(io.WriteString(w, "late"))
 		})
 		w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
-		s.guarded(s.mux).ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/slow", nil).WithContext(t.Context()))
+		router.guarded().ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/slow", nil).WithContext(t.Context()))
 		check.Equal(t, "answer", w.Body.String(), "late")
 		check.Equal(t, "time to write the answer", time.Until(w.until), writeTimeout)
 	})
@@ -62,7 +63,7 @@ func TestAccess(t *testing.T) {
 		"empty":               "Authorization: Bearer ",
 		"of another scheme":   "Authorization: Basic Y29ycmVjdC1ob3JzZS1iYXR0ZXJ5",
 		"of another key":      "Cookie: cairn_session=" + newAuth("other").session(time.Now().Add(time.Hour)),
-		"of an ended session": "Cookie: cairn_session=" + r.server.auth.session(time.Now().Add(-time.Hour)),
+		"of an ended session": "Cookie: cairn_session=" + r.server.router.gate.auth.session(time.Now().Add(-time.Hour)),
 	} {
 		for _, path := range private {
 			resp := r.request("GET", path, "", header)
@@ -125,7 +126,7 @@ func TestLogin(t *testing.T) {
 
 func TestClientBehindProxies(t *testing.T) {
 	networks := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")}
-	s := &Server{o: Options{Proxies: networks}}
+	g := &gate{proxies: networks}
 	for _, c := range []struct{ end, forwarded, want string }{
 		{"203.0.113.9:1", "", "203.0.113.9"},
 		{"203.0.113.9:1", "198.51.100.1", "203.0.113.9"}, // the client's own header
@@ -137,7 +138,7 @@ func TestClientBehindProxies(t *testing.T) {
 		{"[::1]:1", "::ffff:198.51.100.1", "198.51.100.1"},
 	} {
 		r := &http.Request{RemoteAddr: c.end, Header: http.Header{"X-Forwarded-For": {c.forwarded}}}
-		check.Equal(t, c.end+" for "+c.forwarded, s.clientOf(r).String(), c.want)
+		check.Equal(t, c.end+" for "+c.forwarded, g.clientOf(r).String(), c.want)
 	}
 }
 
@@ -164,7 +165,7 @@ func TestGuard(t *testing.T) {
 		check.That(t, strings.Contains(csp, "default-src 'none'") && !strings.Contains(csp, "unsafe"), "%s: %s", path, csp)
 		check.That(t, h.Get("X-Frame-Options") == "DENY" && h.Get("Cache-Control") == "no-store", "%s: %v", path, h)
 	}
-	r.server.handle("GET /panics", func(http.ResponseWriter, *http.Request) error { panic("no") })
+	r.server.router.handle("GET /panics", func(http.ResponseWriter, *http.Request) error { panic("no") })
 	check.Lacks(t, "answer after a panic", r.do(500, nil, "GET", "/panics", ""), "panic")
 	requests := r.limits().requests
 	requests.SetLimit(0)
@@ -175,7 +176,7 @@ func TestGuard(t *testing.T) {
 
 // limits returns the limits of the rig's client. Without a rate they allow a burst, however slow the machine is.
 func (r *rig) limits() client {
-	return r.server.limits.of(netip.MustParseAddr("127.0.0.1"))
+	return r.server.router.gate.limits.of(netip.MustParseAddr("127.0.0.1"))
 }
 
 func FuzzLocalPath(f *testing.F) {
@@ -270,7 +271,7 @@ func TestWhoseMistakeItIs(t *testing.T) {
 	check.Equal(t, "status", must(http.ReadResponse(bufio.NewReader(conn), nil)).StatusCode, 400)
 	gone, cancel := context.WithCancel(t.Context()) // whoever asked for a page has gone to another one
 	cancel()
-	r.server.mux.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", pageOf(garden), nil).WithContext(gone))
+	r.server.router.mux.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", pageOf(garden), nil).WithContext(gone))
 	check.Len(t, "incidents", r.events.incidents(), 0)
 	storetest.Run(t, r.store, "CREATE TRIGGER refuse BEFORE INSERT ON memories BEGIN SELECT RAISE (ABORT, 'secret'); END")
 	text := r.do(500, nil, "POST", "/api/memories", `{"conversation": "terminal:garden", "content": "Ada prefers green tea"}`)

@@ -14,6 +14,7 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
+	"cairn/channel"
 	"cairn/channel/report"
 	"cairn/compactor"
 	"cairn/config"
@@ -25,12 +26,27 @@ type settingsAnswer struct {
 	Ignored  []string         `json:"ignored" jsonschema:"what is set here and does not go with the settings file"`
 }
 
-func (s *Server) showSettings(r *request) (settingsAnswer, error) {
-	all, left, err := s.operator.Settings(r.Context(), r.conversation.Name())
+// policies reads and changes the settings of a conversation.
+type policies struct {
+	operator channel.Operator
+	events   *Events
+}
+
+func (p *policies) routes() []route {
+	const path = conversationPath + "/settings"
+	return []route{
+		read(path, "Its compaction settings, with origins", p.show),
+		send("PUT "+path, `Set values, all or none: {"background_threshold": 0.7, "focus": null}; null resets one`,
+			p.set, http.StatusOK, http.StatusUnprocessableEntity),
+	}
+}
+
+func (p *policies) show(r *request) (settingsAnswer, error) {
+	all, left, err := p.operator.Settings(r.Context(), r.conversation.Name())
 	return settingsAnswer{all, listOf(left)}, err
 }
 
-func (s *Server) putSettings(r *request, body map[string]json.RawMessage) (a settingsAnswer, err error) {
+func (p *policies) set(r *request, body map[string]json.RawMessage) (a settingsAnswer, err error) {
 	name := r.conversation.Name()
 	values := make(map[string]*string, len(body))
 	for key, raw := range body {
@@ -42,13 +58,13 @@ func (s *Server) putSettings(r *request, body map[string]json.RawMessage) (a set
 	if len(values) == 0 {
 		return a, invalid(`Name at least one setting: {"background_threshold": 0.7}.`)
 	}
-	if err := s.operator.Set(r.Context(), name, values, owner); err != nil {
+	if err := p.operator.Set(r.Context(), name, values, owner); err != nil {
 		return a, err
 	}
-	if now, open := s.operator.Activity(name); open {
-		s.o.Events.publishUsage(name, now.Used, now.Window)
+	if now, open := p.operator.Activity(name); open {
+		p.events.publishUsage(name, now.Used, now.Window)
 	}
-	return s.showSettings(r)
+	return p.show(r)
 }
 
 // settingText returns a JSON value in the notation of settings; nil for null.
@@ -67,7 +83,7 @@ func settingText(raw json.RawMessage) (text *string, err error) {
 func settings(v *visit) page {
 	here := pageOf(v.name()) + "/settings"
 	api := apiOf(v.name()) + "/settings"
-	a := ask(v, v.s.showSettings)
+	a := ask(v, v.endpoints.policies.show)
 	return page{content: g.Group{
 		g.Map(a.Ignored, func(why string) g.Node {
 			return warning("Ignored, because it conflicts with the settings file: " + why)
@@ -135,10 +151,10 @@ func settingControl(s report.Setting) g.Node {
 }
 
 // previewSettings shows the effect that the settings in the query would have had on the conversation.
-func (s *Server) previewSettings(w http.ResponseWriter, r *http.Request) error {
+func (d *dashboard) previewSettings(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
 	shown := rangeOf(query)
-	v := &visit{request: &request{Request: r, Values: shown.query()}, s: s}
+	v := &visit{request: &request{Request: r, Values: shown.query()}, endpoints: d.endpoints, ready: d.ready}
 	tried := simulate.Variant{Set: compactor.Patch{}}
 	query.Del("from")
 	query.Del("to")
@@ -151,9 +167,9 @@ func (s *Server) previewSettings(w http.ResponseWriter, r *http.Request) error {
 	if err := v.enter(v.name()); err != nil {
 		return err
 	}
-	d := ask(v, s.showConversation)
-	past := ask(v, s.history)
-	report, err := s.simulation(v.Context(), v.conversation, []simulate.Variant{tried}, shown)
+	now := ask(v, v.endpoints.conversations.show)
+	past := ask(v, v.endpoints.conversations.history)
+	report, err := v.endpoints.simulator.simulation(v.Context(), v.conversation, []simulate.Variant{tried}, shown)
 	err = cmp.Or(v.err, err)
 	if err != nil {
 		return err
@@ -161,7 +177,7 @@ func (s *Server) previewSettings(w http.ResponseWriter, r *http.Request) error {
 	drawn := report.Chart()
 	drawn.Title = "As it happened, and with " + report.Variants[1].Name
 	drawn.Desc = "tokens of the next request, over the messages"
-	happened := panelOf(d, past, drawn.Panels[0].Levels)
+	happened := panelOf(now, past, drawn.Panels[0].Levels)
 	happened.Name = "as it happened"
 	drawn.Panels[0] = happened
 	rows := report.Rows()

@@ -41,7 +41,7 @@ const (
 	historyCompactions = 1000
 )
 
-func (s *Server) history(r *request) (h historyAnswer, err error) {
+func (c *conversations) history(r *request) (h historyAnswer, err error) {
 	since := r.since()
 	before := int64(r.number("before", 0))
 	shown := rangeOf(r.Values)
@@ -53,14 +53,14 @@ func (s *Server) history(r *request) (h historyAnswer, err error) {
 		before = afterAnswer
 	}
 	ctx := r.Context()
-	c := r.conversation
+	of := r.conversation
 	h = historyAnswer{Used: []usedPoint{}, Compactions: []store.AppliedStep{}}
-	now, e1 := s.operator.Context(ctx, c.Name())
-	first, e2 := c.Transcript().Page(ctx, 1, 1)
-	newest, _, e3 := c.Transcript().Earlier(ctx, before, 1)
-	turns, e4 := c.Turns().Usages(ctx, since, before, historyTurns+1)
-	applied, _, e5 := s.o.Store.Compactions(ctx, store.CompactionFilter{
-		Conversation: c.Name(), Applied: true, Since: since, Before: before, Limit: historyCompactions,
+	now, e1 := c.operator.Context(ctx, of.Name())
+	first, e2 := of.Transcript().Page(ctx, 1, 1)
+	newest, _, e3 := of.Transcript().Earlier(ctx, before, 1)
+	turns, e4 := of.Turns().Usages(ctx, since, before, historyTurns+1)
+	applied, _, e5 := c.store.Compactions(ctx, store.CompactionFilter{
+		Conversation: of.Name(), Applied: true, Since: since, Before: before, Limit: historyCompactions,
 	})
 	if err := cmp.Or(e1, e2, e3, e4, e5); err != nil || len(newest) == 0 {
 		return h, err
@@ -109,19 +109,19 @@ type cachedUsage struct {
 }
 
 // activity returns how full a conversation's window is, and what is running there.
-func (s *Server) activity(ctx context.Context, p store.Place) (channel.Activity, error) {
-	if now, open := s.operator.Activity(p.Channel); open {
+func (c *conversations) activity(ctx context.Context, p store.Place) (channel.Activity, error) {
+	if now, open := c.operator.Activity(p.Channel); open {
 		return now, nil
 	}
-	cached, _ := s.fills.Load(p.Channel)
-	settings := s.o.Settings()
+	cached, _ := c.fills.Load(p.Channel)
+	settings := c.settings()
 	if known, ok := cached.(cachedUsage); ok && known.next == p.Next && known.version == p.Version && known.settings == settings && time.Since(known.at) < time.Minute {
 		return known.activity, nil
 	}
-	now, err := s.operator.Context(ctx, p.Channel)
+	now, err := c.operator.Context(ctx, p.Channel)
 	activity := channel.Activity{Used: now.Used, Window: now.Max}
 	if err == nil {
-		s.fills.Store(p.Channel, cachedUsage{p.Next, p.Version, settings, time.Now(), activity})
+		c.fills.Store(p.Channel, cachedUsage{p.Next, p.Version, settings, time.Now(), activity})
 	}
 	return activity, err
 }
@@ -132,19 +132,32 @@ type usageAnswer struct {
 	Budgets []access.Budget `json:"budgets" jsonschema:"those that are set"`
 }
 
-func (s *Server) usage(r *request) (a usageAnswer, err error) {
+// expenses answers what models were used for.
+type expenses struct {
+	operator channel.Operator
+	store    *store.Store
+	settings func() *config.Settings
+}
+
+func (e *expenses) routes() []route {
+	return []route{read("/api/usage", "What models were used for, and what it cost", e.usage,
+		param{name: "by", text: "what each row counts (default: day)", words: report.UsageKeys}, sinceParam, allParam, offsetParam)}
+}
+
+func (e *expenses) usage(r *request) (a usageAnswer, err error) {
 	by := cmp.Or(r.Get("by"), report.UsageKeys[0])
 	from := r.since()
 	day := ""
 	if !from.IsZero() {
 		day = store.Day(from)
 	}
-	used, err := s.o.Store.Usage(r.Context(), day)
+	used, err := e.store.Usage(r.Context(), day)
 	if err != nil {
 		return a, err
 	}
-	a.Usage = report.NewUsage(used, day, by, s.o.Settings().Money().Prices)
-	a.Count, a.Budgets = len(a.Rows), listOf(s.operator.Budgets())
+	a.Usage = report.NewUsage(used, day, by, e.settings().Money().Prices)
+	a.Count = len(a.Rows)
+	a.Budgets = listOf(e.operator.Budgets())
 	a.Rows = listOf(cut(r, a.Rows))
 	return a, nil
 }
@@ -152,7 +165,7 @@ func (s *Server) usage(r *request) (a usageAnswer, err error) {
 func usagePage(v *visit) page {
 	by := cmp.Or(v.Get("by"), report.UsageKeys[0])
 	since := v.Get("since")
-	u := ask(v, v.s.usage)
+	u := ask(v, v.endpoints.expenses.usage)
 	rows := append(u.Rows, report.UsageRow{Day: "Total", Expenses: u.Total})
 	columns := []string{
 		strings.ToUpper(by[:1]) + by[1:], "#Requests", "#Input", "#Cached", "#Output", "#Turns cost", "#Summaries cost",

@@ -25,8 +25,14 @@ var sections = [][2]string{
 	{"/", "Conversations"}, {"/chat", "Chat"}, {"/memories", "Memories"}, {"/usage", "Usage"}, {"/health", "Health"},
 }
 
+// layout is what all pages have in common.
+type layout struct {
+	version string
+	logout  bool // people can log out
+}
+
 // frame returns the whole page around its content, which is of the section with the path here; "" for the login.
-func (s *Server) frame(title, here string, content ...g.Node) g.Node {
+func (l layout) frame(title, here string, content ...g.Node) g.Node {
 	nav := g.Map(sections, func(to [2]string) g.Node { return h.A(h.Href(to[0]), current(to[0] == here), g.Text(to[1])) })
 	return h.Doctype(h.HTML(h.Lang("en"),
 		h.Head(
@@ -48,7 +54,7 @@ func (s *Server) frame(title, here string, content ...g.Node) g.Node {
 				),
 				h.Nav(h.Aria("label", "Pages"), g.If(here != "", nav)),
 				h.Span(h.Class("live"), h.ID("connection"), h.Role("status")),
-				g.If(here != "" && s.auth.needed, h.Form(h.Method("post"), h.Action("/logout"), h.Button(h.Class("quiet"), g.Text("Log out")))),
+				g.If(here != "" && l.logout, h.Form(h.Method("post"), h.Action("/logout"), h.Button(h.Class("quiet"), g.Text("Log out")))),
 			),
 			h.Main(
 				h.ID("main"),
@@ -56,7 +62,7 @@ func (s *Server) frame(title, here string, content ...g.Node) g.Node {
 				h.NoScript(note(g.Text("Without JavaScript these pages can be read only."))),
 				g.Group(content),
 			),
-			h.Footer(g.Text("Cairn "+s.o.Version+" · conversations never end")),
+			h.Footer(g.Text("Cairn "+l.version+" · conversations never end")),
 		),
 	))
 }
@@ -220,7 +226,7 @@ func approvalsView(conversation string, all []channel.Approval) g.Node {
 
 // pausedView says so if the bot does not answer in a conversation.
 func (v *visit) pausedView(conversation string) g.Node {
-	here, all, err := v.s.operator.Paused(v.Context(), conversation)
+	here, all, err := v.endpoints.operator.Paused(v.Context(), conversation)
 	v.fail(err)
 	switch {
 	case all:

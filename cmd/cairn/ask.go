@@ -66,12 +66,12 @@ func (a *app) ask(cmd *cobra.Command, o terminal.Options, words []string) (err e
 }
 
 // question returns the words as a text, with the standard input in place of "-".
-func (a *app) question(words []string) (string, error) {
+func (c *console) question(words []string) (string, error) {
 	for i, word := range words {
 		if word != "-" {
 			continue
 		}
-		text, err := io.ReadAll(io.LimitReader(a.in, maxQuestion+1))
+		text, err := io.ReadAll(io.LimitReader(c.in, maxQuestion+1))
 		if err != nil {
 			return "", fmt.Errorf("read standard input: %w", err)
 		}

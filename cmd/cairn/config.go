@@ -132,7 +132,7 @@ func (a *app) explain(ctx context.Context, name string) error {
 			if err := errors.Join(err, policyErr); err != nil {
 				return err
 			}
-			return a.show(a.out, explanation{a.explainAgent(ctx, agent, policy, overrides, conversation.Name())})
+			return a.show(a.out, explanation{explainAgent(ctx, &a.settings, agent, policy, overrides, conversation.Name())})
 		})
 	}
 	agents, _, err := a.agents(ctx, nil)
@@ -142,16 +142,17 @@ func (a *app) explain(ctx context.Context, name string) error {
 	all := explanation{}
 	for _, set := range a.settings.Agents {
 		agent, _ := agents.Named(set.ID)
-		all = append(all, a.explainAgent(ctx, agent, agent.Policy(), nil, ""))
+		all = append(all, explainAgent(ctx, &a.settings, agent, agent.Policy(), nil, ""))
 	}
 	return a.show(a.out, all)
 }
 
-func (a *app) explainAgent(ctx context.Context, agent channel.Agent, policy compactor.Policy, own []store.Override, of string) explainedAgent {
+// explainAgent explains the policy of an agent, of which own was set in the conversation of.
+func explainAgent(ctx context.Context, s *config.Settings, agent channel.Agent, policy compactor.Policy, own []store.Override, of string) explainedAgent {
 	e := explainedAgent{Agent: agent.ID, Channel: of, Model: agent.Model.Name(), Window: agent.Model.Window(ctx).Source}
 	for _, m := range agent.Explain(ctx, policy) {
 		origin := "default"
-		at := a.settings.Position(agent.ID, m.Key)
+		at := s.Position(agent.ID, m.Key)
 		switch {
 		case slices.ContainsFunc(own, func(o store.Override) bool { return o.Key == m.Key }):
 			origin = "channel"

@@ -47,9 +47,8 @@ var errNoConnector = errors.New("no connector to start: set DISCORD_TOKEN for Di
 
 // openConnectors builds the connectors that have a token; Slack needs two. It fails if there are none,
 // unless the dashboard is served.
-func (a *app) openConnectors(log *slog.Logger) (connectors []outerConnector, err error) {
-	s := a.settings
-	catchUp := time.Duration(a.settings.CatchUp)
+func openConnectors(s *config.Settings, dashboard bool, log *slog.Logger) (connectors []outerConnector, err error) {
+	catchUp := time.Duration(s.CatchUp)
 	token, err := s.DiscordToken()
 	if err != nil {
 		return nil, err
@@ -78,14 +77,10 @@ func (a *app) openConnectors(log *slog.Logger) (connectors []outerConnector, err
 		}
 		connectors = append(connectors, connector)
 	}
-	if len(connectors) == 0 && a.webSide == nil {
+	if len(connectors) == 0 && !dashboard {
 		return nil, errNoConnector
 	}
 	return connectors, nil
-}
-
-func (a *app) addWebFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&a.web, "web", "", "serve the dashboard and the HTTP API at `ADDRESS` (default: listen under [web])")
 }
 
 // webSide is the part of the web server that exists before the bot is open.
@@ -169,7 +164,7 @@ func (a *app) mcp(ctx context.Context, write bool) error {
 		}
 		return serve(a.readAPI)
 	}
-	bot, answers, err := a.remoteAPI(ctx)
+	bot, answers, err := remoteAPI(ctx, &a.settings)
 	switch {
 	case err != nil:
 		return err
@@ -214,12 +209,12 @@ func (a *app) withAPI(ctx context.Context, shared bool, do func(web.API) error) 
 
 // remoteAPI returns the API of a running bot, or nil if the settings have no [web] address. answers
 // reports whether a bot answers; err says why a bot that answers cannot be used.
-func (a *app) remoteAPI(ctx context.Context) (api web.API, answers bool, err error) {
-	address := a.settings.Web.Listen
+func remoteAPI(ctx context.Context, s *config.Settings) (api web.API, answers bool, err error) {
+	address := s.Web.Listen
 	if address == "" {
 		return nil, false, nil
 	}
-	token, err := a.settings.WebToken()
+	token, err := s.WebToken()
 	if err != nil {
 		return nil, false, usage(err)
 	}

@@ -42,7 +42,7 @@ channel's name on Discord or Slack. It works while the bot runs.`,
 				if len(all) == 0 {
 					fmt.Fprintln(a.err, "no conversations yet")
 				}
-				return showTable(a, "CHANNEL MESSAGES LAST NAME", all, func(l store.Place) []string {
+				return showTable(&a.console, "CHANNEL MESSAGES LAST NAME", all, func(l store.Place) []string {
 					last := map[bool]string{true: "-", false: moment(l.Last)}[l.Last.IsZero()]
 					return []string{l.Channel, fmt.Sprint(l.Messages), last, l.Name}
 				})
@@ -259,7 +259,7 @@ messages that nobody has summarized yet. States: ` + strings.Join(store.Compacti
 				return wrongUse(cmd, errors.New("--limit must be at least 0"))
 			}
 			return a.withPast(cmd, since, channel, func(db *store.Store, from time.Time, conversation string) error {
-				return a.showCompactions(cmd, db, store.CompactionFilter{State: state, Limit: limit, Since: from, Conversation: conversation})
+				return a.showCompactions(cmd.Context(), db, store.CompactionFilter{State: state, Limit: limit, Since: from, Conversation: conversation})
 			})
 		},
 	})
@@ -271,39 +271,39 @@ messages that nobody has summarized yet. States: ` + strings.Join(store.Compacti
 	return cmd
 }
 
-func (a *app) showCompactions(cmd *cobra.Command, db *store.Store, f store.CompactionFilter) error {
-	all, total, err := db.Compactions(cmd.Context(), f)
+func (c *console) showCompactions(ctx context.Context, db *store.Store, f store.CompactionFilter) error {
+	all, total, err := db.Compactions(ctx, f)
 	if err != nil {
 		return err
 	}
-	several := slices.ContainsFunc(all, func(c store.ListedCompaction) bool { return c.Channel != all[0].Channel })
-	err = showTable(a, "ID TIME CHANNEL TRIGGER KIND STATE SPAN BEFORE AFTER SEC BY ERROR", all, func(c store.ListedCompaction) []string {
+	several := slices.ContainsFunc(all, func(one store.ListedCompaction) bool { return one.Channel != all[0].Channel })
+	err = showTable(c, "ID TIME CHANNEL TRIGGER KIND STATE SPAN BEFORE AFTER SEC BY ERROR", all, func(one store.ListedCompaction) []string {
 		channel := ""
 		seconds := ""
-		before := c.BeforeTokens
-		after := c.AfterTokens
+		before := one.BeforeTokens
+		after := one.AfterTokens
 		if several {
-			channel = c.Channel
+			channel = one.Channel
 		}
-		if c.Seconds > 0 {
-			seconds = secondsOf(c.Seconds)
+		if one.Seconds > 0 {
+			seconds = secondsOf(one.Seconds)
 		}
-		if c.FoldedTokens > 0 { // what was applied with it freed the rest
-			before = c.FoldedTokens
-			after = c.SummaryTokens
+		if one.FoldedTokens > 0 { // what was applied with it freed the rest
+			before = one.FoldedTokens
+			after = one.SummaryTokens
 		}
 		return []string{
-			strconv.FormatInt(c.ID, 10), moment(c.Time), channel, c.Trigger, c.Kind, c.State, fmt.Sprintf("#%d-%d", c.From, c.To),
-			unlessZero(before), unlessZero(after), seconds, cmp.Or(c.Model, c.By), c.Error,
+			strconv.FormatInt(one.ID, 10), moment(one.Time), channel, one.Trigger, one.Kind, one.State, fmt.Sprintf("#%d-%d", one.From, one.To),
+			unlessZero(before), unlessZero(after), seconds, cmp.Or(one.Model, one.By), one.Error,
 		}
 	})
 	if err != nil {
 		return err
 	}
 	if total == 0 {
-		fmt.Fprintln(a.err, "no compactions found")
+		fmt.Fprintln(c.err, "no compactions found")
 	} else if more := total - len(all); more > 0 {
-		fmt.Fprintf(a.err, "%d more before them; --limit shows them\n", more)
+		fmt.Fprintf(c.err, "%d more before them; --limit shows them\n", more)
 	}
 	return nil
 }

@@ -82,7 +82,7 @@ func (d *doctor) examine(ctx context.Context) error {
 	s := &d.app.settings
 	if err := d.app.load(); err != nil {
 		d.report("settings", err)
-		*s = d.app.withFlags(config.Default()) // the flags may name the data folder
+		*s = d.app.flags.over(config.Default()) // the flags may name the data folder
 	} else {
 		d.report("settings", nil, cmp.Or(s.Files, "no file, the defaults"))
 	}
@@ -157,7 +157,7 @@ func (a *app) howToRestore() string {
 }
 
 func (d *doctor) connectors(ctx context.Context) {
-	connectors, err := d.app.openConnectors(slog.New(slog.DiscardHandler))
+	connectors, err := openConnectors(&d.app.settings, d.app.webSide != nil, slog.New(slog.DiscardHandler))
 	switch {
 	case errors.Is(err, errNoConnector):
 		d.report("platform", nil, "no tokens are set: only the terminal is available")

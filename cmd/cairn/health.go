@@ -26,10 +26,6 @@ import (
 	"cairn/web"
 )
 
-func (a *app) addHealthFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&a.health, "health", "", "serve or ask for health at `ADDRESS` (default: health in the settings)")
-}
-
 // probeTimeout limits the checks behind one response.
 const probeTimeout = 8 * time.Second
 
@@ -184,7 +180,7 @@ nothing answers there.`,
   cairn health --ready`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.askHealth(cmd.Context(), ready) },
 	}
-	a.addHealthFlag(cmd)
+	a.addHealth(cmd)
 	cmd.Flags().BoolVar(&ready, "ready", false, "check whether it would answer, not only whether it is alive")
 	return cmd
 }

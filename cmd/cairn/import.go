@@ -76,7 +76,7 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	defer func() { err = errors.Join(err, bot.close()) }()
 
 	bot.keepRoom()
-	progress := a.importProgress()
+	progress := newImportProgress(a.err)
 	imported, err := bot.hub.Import(watched, conversation, past, progress.show)
 	progress.done()
 	if ctx.Err() != nil {
@@ -109,18 +109,18 @@ func nobody() terminal.Options {
 }
 
 // progress returns a function that shows in one line of a terminal how many are done, and one that removes the line.
-func (a *app) progress(total int) (show func(n int), done func()) {
-	if !isTerminal(a.err) {
+func (c *console) progress(total int) (show func(n int), done func()) {
+	if !isTerminal(c.err) {
 		return func(int) {}, func() {}
 	}
 	last := -1
 	show = func(n int) {
 		if percent := 100 * n / max(total, 1); percent != last {
 			last = percent
-			fmt.Fprintf(a.err, "\r%3d %%  %d of %d", percent, n, total)
+			fmt.Fprintf(c.err, "\r%3d %%  %d of %d", percent, n, total)
 		}
 	}
-	return show, func() { fmt.Fprint(a.err, "\r\x1b[K") }
+	return show, func() { fmt.Fprint(c.err, "\r\x1b[K") }
 }
 
 // maxRecord is the limit for one line, in bytes.
@@ -189,11 +189,11 @@ func parseLine(line []byte, into any) error {
 }
 
 // readRecords returns the messages of all files, in order. A message may occur more than once.
-func (a *app) readRecords(files []string) (all []channel.Inbound, err error) {
+func (c *console) readRecords(files []string) (all []channel.Inbound, err error) {
 	first := map[string]line[record]{} // by id
 	var newest line[record]
 	for _, file := range files {
-		lines, err := readLines[record](file, a.in)
+		lines, err := readLines[record](file, c.in)
 		if err != nil {
 			return nil, err
 		}

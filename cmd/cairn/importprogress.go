@@ -29,8 +29,8 @@ type importProgress struct {
 	next    time.Time
 }
 
-func (a *app) importProgress() *importProgress {
-	return &importProgress{out: a.err, terminal: isTerminal(a.err), now: time.Now}
+func newImportProgress(out io.Writer) *importProgress {
+	return &importProgress{out: out, terminal: isTerminal(out), now: time.Now}
 }
 
 // show notes how far the import is, and writes it if it is time.

@@ -30,7 +30,7 @@ import (
 )
 
 func main() {
-	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr}
+	a := &app{console: console{in: os.Stdin, out: os.Stdout, err: os.Stderr}}
 	ctx, stop := untilSignal(a.interrupted)
 	defer stop()
 	os.Exit(execute(ctx, a, os.Args[1:]))

@@ -148,7 +148,7 @@ func (p folder) runHere(input string, args []string) result {
 		defer os.Unsetenv(name)
 	}
 	var out, errs check.Buffer // the log and the terminal write side by side
-	code := execute(p.t.Context(), &app{in: strings.NewReader(input), out: &out, err: &errs, databaseEvery: p.databaseEvery}, args)
+	code := execute(p.t.Context(), &app{console: console{in: strings.NewReader(input), out: &out, err: &errs}, databaseEvery: p.databaseEvery}, args)
 	return result{out.String(), errs.String(), code}
 }
 

@@ -172,15 +172,15 @@ func pinned(is bool) func(memory.Memories, context.Context, int64) error {
 
 // confirm asks before something is deleted for good, unless yes is the answer; without a terminal it
 // returns an error.
-func (a *app) confirm(ctx context.Context, what fmt.Stringer, yes bool) error {
+func (c *console) confirm(ctx context.Context, what fmt.Stringer, yes bool) error {
 	switch {
 	case yes:
 		return nil
-	case !isTerminal(a.in):
+	case !isTerminal(c.in):
 		return usage(errors.New("nothing was deleted: without a terminal, confirm with --yes"))
 	}
-	fmt.Fprint(a.err, wrapped(a.err, terminal.Printable(what.String())+"\nThis cannot be undone. Type yes to delete it: "))
-	for answer := range terminal.Lines(ctx, a.in) { // the end of the input means no
+	fmt.Fprint(c.err, wrapped(c.err, terminal.Printable(what.String())+"\nThis cannot be undone. Type yes to delete it: "))
+	for answer := range terminal.Lines(ctx, c.in) { // the end of the input means no
 		if strings.TrimSpace(answer.Text) == "yes" {
 			return nil
 		}
@@ -238,11 +238,11 @@ type changedMemory struct {
 func (m changedMemory) String() string { return m.done + ": " + m.Content }
 
 // showMemories prints memories in the selection's format.
-func (a *app) showMemories(memories []memory.Memory, s selection) error {
+func (c *console) showMemories(memories []memory.Memory, s selection) error {
 	if s.csv {
-		return a.memoriesAsCSV(memories)
+		return c.memoriesAsCSV(memories)
 	}
-	return showTable(a, "ID KIND SAID BY ABOUT MEMORY CHANNEL NOTES", memories, func(m memory.Memory) []string {
+	return showTable(c, "ID KIND SAID BY ABOUT MEMORY CHANNEL NOTES", memories, func(m memory.Memory) []string {
 		about := m.About
 		channel := m.Conversation
 		if about == m.Speaker {
@@ -263,8 +263,8 @@ func (a *app) showMemories(memories []memory.Memory, s selection) error {
 }
 
 // memoriesAsCSV writes memories for spreadsheets: a header, then one record each.
-func (a *app) memoriesAsCSV(memories []memory.Memory) error {
-	w := csv.NewWriter(a.out)
+func (c *console) memoriesAsCSV(memories []memory.Memory) error {
+	w := csv.NewWriter(c.out)
 	_ = w.Write([]string{ // errors are kept until Flush
 		"id", "channel", "kind", "content", "importance", "speaker", "about", "saved_by", "state", "pinned",
 		"confirmed", "said_at", "saved_at", "expires_at", "superseded_by", "compaction",

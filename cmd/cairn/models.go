@@ -70,7 +70,7 @@ func (a *app) models(ctx context.Context) error {
 	var all []offeredModel
 	answered := 0
 	for _, at := range servers {
-		found, err := a.offered(ctx, at)
+		found, err := offered(ctx, at)
 		if err != nil {
 			text := a.secrets.mask(explained(cmp.Or(at.Provider, config.ShownAddress(at.BaseURL)), err).Error())
 			fmt.Fprintln(a.err, wrapped(a.err, text))
@@ -82,14 +82,14 @@ func (a *app) models(ctx context.Context) error {
 	if answered == 0 {
 		return errors.New("no server listed its models, see above")
 	}
-	return showTable(a, "MODEL WIRE WINDOW TOOLS VISION SERVER USED", all, offeredModel.cells)
+	return showTable(&a.console, "MODEL WIRE WINDOW TOOLS VISION SERVER USED", all, offeredModel.cells)
 }
 
 const listTimeout = 30 * time.Second
 
 // offered returns the models that a server lists, followed by models that are used but not listed:
 // a server may serve models that it does not list.
-func (a *app) offered(ctx context.Context, at config.UsedServer) (all []offeredModel, err error) {
+func offered(ctx context.Context, at config.UsedServer) (all []offeredModel, err error) {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
 	model, err := newModelSet(slog.New(slog.DiscardHandler)).model(config.Target{Server: at.Server}, 0, compactor.AutoTTL)

@@ -23,20 +23,27 @@ import (
 	"cairn/simulate"
 )
 
+// console is where a command reads and writes, and the form in which it prints.
+type console struct {
+	in       io.Reader
+	out, err io.Writer
+	json     bool
+}
+
 // withJSON declares --json of a command, which then prints what.
-func (a *app) withJSON(what string, cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().BoolVar(&a.json, "json", false, "print "+what)
+func (c *console) withJSON(what string, cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().BoolVar(&c.json, "json", false, "print "+what)
 	return cmd
 }
 
 // show writes v to w, which leads to standard output: as JSON with --json, as String for people.
 // Stored text may come from strangers, and a pipe may end at a terminal, so no control character is
 // printed; JSON has them as escapes.
-func (a *app) show(w io.Writer, v fmt.Stringer) error {
-	if a.json {
+func (c *console) show(w io.Writer, v fmt.Stringer) error {
+	if c.json {
 		return printJSON(w, v)
 	}
-	_, err := fmt.Fprintln(w, wrapped(a.out, terminal.Printable(v.String())))
+	_, err := fmt.Fprintln(w, wrapped(c.out, terminal.Printable(v.String())))
 	return err
 }
 
@@ -82,10 +89,10 @@ func escapedControls(text string) string {
 // showTable prints items below the words of head, each as the row that cells returns. For a person it
 // prints the header, drops empty columns, and cuts long cells to the width of the terminal; a program
 // gets everything, with --json each item as a line.
-func showTable[T any](a *app, head string, items []T, cells func(T) []string) error {
-	if a.json {
+func showTable[T any](c *console, head string, items []T, cells func(T) []string) error {
+	if c.json {
 		for _, item := range items {
-			if err := printJSON(a.out, item); err != nil {
+			if err := printJSON(c.out, item); err != nil {
 				return err
 			}
 		}
@@ -101,16 +108,16 @@ func showTable[T any](a *app, head string, items []T, cells func(T) []string) er
 	}
 	align := t.alignment()
 	switch {
-	case !isTerminal(a.out):
+	case !isTerminal(c.out):
 		t = t[1:]
 	case len(items) > 0:
 		t, align = t.filled(align)
-		width, _, _ := term.GetSize(int(a.out.(*os.File).Fd())) // 0: unknown
+		width, _, _ := term.GetSize(int(c.out.(*os.File).Fd())) // 0: unknown
 		t.fit(width, align)
 	default:
 		return nil
 	}
-	_, err := fmt.Fprint(a.out, t.aligned(align))
+	_, err := fmt.Fprint(c.out, t.aligned(align))
 	return err
 }
 

@@ -72,9 +72,9 @@ func (a *app) recall(cmd *cobra.Command, l recallQuery, question string) error {
 	})
 }
 
-func (a *app) showRecalled(l recallQuery, in string, memories []memory.Memory, messages []memory.Found) error {
+func (c *console) showRecalled(l recallQuery, in string, memories []memory.Memory, messages []memory.Found) error {
 	if len(memories)+len(messages) == 0 {
-		fmt.Fprintln(a.err, "nothing found")
+		fmt.Fprintln(c.err, "nothing found")
 	}
 	var all []recalled
 	for _, m := range memories {
@@ -106,7 +106,7 @@ func (a *app) showRecalled(l recallQuery, in string, memories []memory.Memory, m
 		case r.Message != nil && all[i-1].Memory != nil:
 			r.text = "\nSaid:\n" + r.text
 		}
-		if err := a.show(a.out, r); err != nil {
+		if err := c.show(c.out, r); err != nil {
 			return err
 		}
 	}

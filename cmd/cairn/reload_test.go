@@ -34,7 +34,10 @@ func startBot(t *testing.T, text string) *runningBot {
 	t.Helper()
 	p := newFolder(t)
 	s := &runningBot{t: t, file: filepath.Join(p.dir, p.write("config.toml", text)), log: &check.Buffer{}}
-	a := &app{config: s.file, data: filepath.Join(p.dir, "data"), in: strings.NewReader(""), out: io.Discard, err: io.Discard}
+	a := &app{
+		console: console{in: strings.NewReader(""), out: io.Discard, err: io.Discard},
+		flags:   flags{config: s.file, data: filepath.Join(p.dir, "data")},
+	}
 	check.NoError(t, a.load())
 	connector := check.Must(terminal.New(nobody()))(t)
 	var err error

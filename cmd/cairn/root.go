@@ -26,15 +26,11 @@ import (
 	"cairn/store"
 )
 
-// app is one run of the program: its streams, its flags and, once loaded, its settings.
+// app is one run of the program: its console, its flags and, once loaded, its settings.
 type app struct {
-	in       io.Reader
-	out, err io.Writer
-
-	config, data, health, web string
-	logLevel                  *slog.Level // nil: the command's default
-	json                      bool
-	help                      helpWriter
+	console
+	flags
+	help helpWriter
 
 	settings config.Settings
 	secrets  redactor // secrets to mask in logs and errors
@@ -118,16 +114,7 @@ config.local.toml. Without a model it stores, summarizes and quotes messages.
 	})
 	root.SetFlagErrorFunc(wrongUse)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	flags := root.PersistentFlags()
-	flags.StringVar(&a.config, "config", "", "settings `FILE` (default: config.toml, if it exists); config.local.toml beside it overrides it")
-	flags.StringVar(&a.data, "data", "", "folder `DIR` of the database (default: data)")
-	flags.Func("log-level", "lowest `LEVEL` of the log: debug, info, warn, error (default: warn; for run: info; for chat at a terminal: error)", func(text string) error {
-		a.logLevel = new(slog.Level)
-		if a.logLevel.UnmarshalText([]byte(text)) != nil {
-			return errors.New("must be debug, info, warn or error")
-		}
-		return nil
-	})
+	a.flags.addAll(root)
 	return root
 }
 
@@ -165,7 +152,7 @@ func (a *app) load() error {
 	if err != nil {
 		return usage(err)
 	}
-	a.settings = a.withFlags(s)
+	a.settings = a.flags.over(s)
 	if err := config.CheckHealth(a.settings.Health); err != nil { // it may come from a flag
 		return usage(err)
 	}
@@ -173,25 +160,6 @@ func (a *app) load() error {
 		time.Local = zone
 	}
 	return nil
-}
-
-// withFlags returns s with the values of the command line's flags.
-func (a *app) withFlags(s config.Settings) config.Settings {
-	s.DataDir = cmp.Or(a.data, s.DataDir)
-	s.Health = cmp.Or(a.health, s.Health)
-	s.Web.Listen = cmp.Or(a.web, s.Web.Listen)
-	return s
-}
-
-// sameFolder returns the flags with which another command works on the same data: " --data DIR", or "".
-func (a *app) sameFolder() (flags string) {
-	if a.config != "" {
-		flags = fmt.Sprintf(" --config %q", a.config)
-	}
-	if a.data != "" {
-		flags += fmt.Sprintf(" --data %q", a.data)
-	}
-	return flags
 }
 
 // withSharedStore opens the store for reading, possibly beside a running bot, while do runs.

@@ -49,8 +49,8 @@ signal stops it immediately. Either way nothing is lost: the next start continue
   cairn run --config /etc/cairn/config.toml --data /var/lib/cairn`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.run(cmd.Context()) },
 	}
-	a.addHealthFlag(cmd)
-	a.addWebFlag(cmd)
+	a.addHealth(cmd)
+	a.addWeb(cmd)
 	return cmd
 }
 
@@ -59,7 +59,7 @@ func (a *app) run(ctx context.Context) (err error) {
 		return err
 	}
 	log := a.logger(a.err, slog.LevelInfo)
-	connectors, err := a.openConnectors(log)
+	connectors, err := openConnectors(&a.settings, a.webSide != nil, log)
 	if err != nil {
 		return usage(err)
 	}
@@ -174,7 +174,7 @@ notice or error. Channels run in parallel. A message with a known id is not proc
 	cmd.Flags().StringVar(&o.User, "user", cmp.Or(os.Getenv("USER"), "you"), "`NAME` of the person who talks")
 	cmd.Flags().BoolVar(&o.JSON, "json", false, "read and write JSON Lines")
 	cmd.Flags().BoolVar(&o.Plain, "plain", false, "plain lines, for screen readers and simple terminals")
-	a.addWebFlag(cmd)
+	a.addWeb(cmd)
 	return cmd
 }
 

@@ -69,7 +69,7 @@ func (b *bot) watchSettings(hup bool) {
 // apply puts edited settings into force in one step, or changes nothing.
 func (b *bot) apply(s config.Settings) error {
 	b.app.secrets.learn(s.Secrets()...)
-	next, err := b.configured(b.app.withFlags(s))
+	next, err := b.configured(b.app.flags.over(s))
 	if err != nil {
 		return err
 	}

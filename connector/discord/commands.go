@@ -9,6 +9,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -19,13 +20,29 @@ import (
 	"cairn/connector/platform"
 )
 
+// commands registers the bot's commands, runs those that people use, and answers them.
+type commands struct {
+	base       *platform.Base
+	rest       *rest
+	state      *stateCache
+	poster     *poster
+	registered atomic.Bool // the commands are registered, or being registered
+}
+
+// registerOnce registers the commands in the background, unless that was done or is being done.
+func (c *commands) registerOnce() {
+	if c.registered.CompareAndSwap(false, true) {
+		c.base.Work.Start(c.register)
+	}
+}
+
 // register replaces the commands known to Discord with those that package channel declares.
-func (d *Discord) register(ctx context.Context) {
-	app := d.state.self().app
-	err := d.rest.do(ctx, call{method: http.MethodPut, path: "/applications/" + app + "/commands", body: slashCommands()})
+func (c *commands) register(ctx context.Context) {
+	app := c.state.self().app
+	err := c.rest.do(ctx, call{method: http.MethodPut, path: "/applications/" + app + "/commands", body: slashCommands()})
 	if err != nil && ctx.Err() == nil {
-		d.registered.Store(false) // the next session tries again
-		d.Log.Warn("command_registration_failed", "error", err)
+		c.registered.Store(false) // the next session tries again
+		c.base.Log.Warn("command_registration_failed", "error", err)
 	}
 }
 
@@ -108,21 +125,21 @@ func (o option) value() string {
 }
 
 // onInteraction handles an interaction in its own goroutine, not in the channel's queue: Discord waits only 3 seconds.
-func (d *Discord) onInteraction(i interaction) {
+func (c *commands) onInteraction(i interaction) {
 	if i.ID != "" && i.Token != "" {
 		where := place{ID: i.ChannelID, Guild: i.GuildID}.conversation()
-		d.Command(i.ID, where, tokenTimeout, nil, func(ctx context.Context) error { return d.handle(ctx, i) })
+		c.base.Command(i.ID, where, tokenTimeout, nil, func(ctx context.Context) error { return c.handle(ctx, i) })
 	}
 }
 
 // handle defers the response to an interaction, runs its command for the person who caused it, and shows the answer.
-func (d *Discord) handle(ctx context.Context, i interaction) error {
+func (c *commands) handle(ctx context.Context, i interaction) error {
 	line, n, known := parseCustomID(i.Data.CustomID)
 	deferral := discordgo.InteractionResponseDeferredMessageUpdate
 	data := any(nil)
 	switch i.Type {
 	case discordgo.InteractionApplicationCommandAutocomplete:
-		return d.suggest(ctx, i)
+		return c.suggest(ctx, i)
 	case discordgo.InteractionMessageComponent:
 		known = known && platform.KnowsButton(line)
 	case discordgo.InteractionApplicationCommand:
@@ -135,15 +152,15 @@ func (d *Discord) handle(ctx context.Context, i interaction) error {
 	default:
 		return nil
 	}
-	if err := d.callback(ctx, i, deferral, data); err != nil {
+	if err := c.callback(ctx, i, deferral, data); err != nil {
 		return err
 	}
-	show := func(ctx context.Context, answer command.Answer) error { return d.showAnswer(ctx, i, line, n, answer) }
-	name := d.locate(ctx, i.ChannelID, i.GuildID).conversation()
+	show := func(ctx context.Context, answer command.Answer) error { return c.showAnswer(ctx, i, line, n, answer) }
+	name := locate(ctx, c.rest, c.state, i.ChannelID, i.GuildID).conversation()
 	if !known {
-		return d.RefuseButton(ctx, name, show)
+		return c.base.RefuseButton(ctx, name, show)
 	}
-	return d.RunCommand(ctx, name, i.person(), line, nil, show)
+	return c.base.RunCommand(ctx, name, i.person(), line, nil, show)
 }
 
 func (i interaction) isButton() bool { return i.Type == discordgo.InteractionMessageComponent }
@@ -180,7 +197,7 @@ func (i interaction) line() string {
 }
 
 // suggest completes an argument of a command. It responds even if it finds nothing: otherwise Discord shows an error.
-func (d *Discord) suggest(ctx context.Context, i interaction) error {
+func (c *commands) suggest(ctx context.Context, i interaction) error {
 	typed := ""
 	number := false
 	command, _ := command.Find(i.Data.Name)
@@ -194,31 +211,31 @@ func (d *Discord) suggest(ctx context.Context, i interaction) error {
 	}
 	limited, cancel := context.WithTimeout(ctx, suggestTimeout)
 	defer cancel()
-	name := d.locate(limited, i.ChannelID, i.GuildID).conversation()
-	found, err := d.Hub.Suggest(limited, name, i.person(), i.Data.Name, typed)
+	name := locate(limited, c.rest, c.state, i.ChannelID, i.GuildID).conversation()
+	found, err := c.base.Hub.Suggest(limited, name, i.person(), i.Data.Name, typed)
 	if errors.Is(err, channel.ErrRefused) {
 		err = nil
 	}
 	choices := []discordgo.ApplicationCommandOptionChoice{}
-	for _, c := range found[:min(len(found), 25)] {
-		value, _ := json.Marshal(platform.Short(c.Value, 100)) // a string can always be encoded
+	for _, s := range found[:min(len(found), 25)] {
+		value, _ := json.Marshal(platform.Short(s.Value, 100)) // a string can always be encoded
 		if number {
-			value = json.RawMessage(c.Value)
+			value = json.RawMessage(s.Value)
 		}
-		if c.Label != "" && json.Valid(value) {
-			choices = append(choices, discordgo.ApplicationCommandOptionChoice{Name: platform.Short(c.Label, 100), Value: json.RawMessage(value)})
+		if s.Label != "" && json.Valid(value) {
+			choices = append(choices, discordgo.ApplicationCommandOptionChoice{Name: platform.Short(s.Label, 100), Value: json.RawMessage(value)})
 		}
 	}
-	return errors.Join(err, d.callback(ctx, i, discordgo.InteractionApplicationCommandAutocompleteResult, map[string]any{"choices": choices}))
+	return errors.Join(err, c.callback(ctx, i, discordgo.InteractionApplicationCommandAutocompleteResult, map[string]any{"choices": choices}))
 }
 
 // callback sends the first response to an interaction. Discord accepts it only within 3 seconds.
-func (d *Discord) callback(ctx context.Context, i interaction, kind discordgo.InteractionResponseType, data any) error {
+func (c *commands) callback(ctx context.Context, i interaction, kind discordgo.InteractionResponseType, data any) error {
 	body := struct {
 		Type discordgo.InteractionResponseType `json:"type"`
 		Data any                               `json:"data,omitempty"`
 	}{kind, data}
-	err := d.rest.do(ctx, call{method: http.MethodPost, path: "/interactions/" + i.ID + "/" + i.Token + "/callback", body: body, ownToken: true})
+	err := c.rest.do(ctx, call{method: http.MethodPost, path: "/interactions/" + i.ID + "/" + i.Token + "/callback", body: body, ownToken: true})
 	if refusalIn(err).code == codeAnswered { // an earlier try got through
 		return nil
 	}

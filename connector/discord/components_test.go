@@ -38,7 +38,7 @@ var builtMessages = map[string][2]string{
 func TestWhatAppsBuildIsReadAsPeopleSeeIt(t *testing.T) {
 	d := bot(t)
 	for name, c := range builtMessages {
-		in, ok := d.inbound(read[message](json.RawMessage(`{"id":"12","channel_id":"20","author":{"id":"66","username":"ci","bot":true},`+c[0]+`}`)), place{Guild: "9"})
+		in, ok := d.events.translator.inbound(read[message](json.RawMessage(`{"id":"12","channel_id":"20","author":{"id":"66","username":"ci","bot":true},`+c[0]+`}`)), place{Guild: "9"})
 		check.That(t, ok, "%s is not read", name)
 		check.Equal(t, name, in.Text, c[1])
 	}
@@ -73,6 +73,6 @@ func FuzzComponents(f *testing.F) {
 		m := read[message](data)
 		text := withoutRepetition("", appParts(m))
 		check.That(t, utf8.ValidString(text) && len(text) < 30_000, "%q is read as %q", data, text)
-		_ = d.textOf(m, "9", self{}, true)
+		_ = d.events.translator.textOf(m, "9", self{}, true)
 	})
 }

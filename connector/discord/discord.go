@@ -5,16 +5,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"net/http"
 	"net/url"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
-
-	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
 	"cairn/chat"
@@ -24,25 +18,20 @@ import (
 // Name is the first part of the names of Discord conversations.
 const Name = "discord"
 
-// Discord is the connector. Its methods are safe for concurrent use.
+// Discord is the connector: the parts that read and write, and what they share. Its methods are safe for concurrent use.
 type Discord struct {
 	*platform.Base
-	o               Options
-	files           platform.Files
-	rest            *rest
-	state           stateCache
-	queue           platform.KeyedQueue[func()] // work on events, by channel
-	gaps            sync.Map                    // unchecked gaps since the last session, by conversation: the id after which the gap begins, or "" if unknown
-	notFirstStart   bool                        // this process or an earlier one had a session or conversations; used only by the goroutine in Run, like the next three
-	hadSession      bool                        // this process had a session
-	lastIdentify    time.Time                   // when the latest session began
-	nextIdentify    time.Time                   // when the next session may begin
-	own             platform.Cache              // the bot's own messages
-	reactionRefused platform.Cache              // channels in which Discord refuses reactions
-	started         time.Time                   // an earlier process may have started answering messages older than this
-	registered      atomic.Bool                 // the commands are registered, or being registered
-	servers         servers                     // used only by the goroutine in Run
-	pauses          pauses
+	o      Options
+	pauses *pauses
+	files  *platform.Files
+	rest   *rest
+	state  *stateCache
+	queue  *platform.KeyedQueue[func()] // work on events, by channel
+
+	history  *history
+	poster   *poster
+	events   *events
+	sessions *sessions
 }
 
 var (
@@ -93,23 +82,43 @@ func New(o Options) (*Discord, error) {
 	base.Link.Pause = platform.Backoff{First: time.Second, Most: maxPause}
 	base.Link.Steady = steadyAfter
 	base.Link.Hint = silentHint
-	d := &Discord{
-		Base: base, o: o, rest: newREST(o.APIBase, o.Token, &base.Clock), started: time.Now(),
-		pauses: pauses{
-			identify: platform.Backoff{First: 5500 * time.Millisecond, Most: maxIdentifyPause}, open: 20 * time.Second, firstPost: 700 * time.Millisecond,
-			edit: 1200 * time.Millisecond, typing: 8 * time.Second, review: 24 * time.Hour,
-		},
-		servers: servers{ids: make(map[string]bool)},
-		queue:   platform.KeyedQueue[func()]{Group: base.Work, Do: platform.CallEach},
-	}
-	d.MissedAfter = func(newest, _ string, since time.Time) string {
+	base.MissedAfter = func(newest, _ string, since time.Time) string {
 		if timeOf(newest).Before(since) {
 			return ""
 		}
 		return newest // Discord delivers events in order
 	}
-	d.files = platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: d.fetch}
-	return d, nil
+	return assemble(o, base), nil
+}
+
+// defaultPauses are those of the connector, apart from tests.
+func defaultPauses() *pauses {
+	return &pauses{
+		identify: platform.Backoff{First: 5500 * time.Millisecond, Most: maxIdentifyPause}, open: 20 * time.Second, firstPost: 700 * time.Millisecond,
+		edit: 1200 * time.Millisecond, typing: 8 * time.Second, review: 24 * time.Hour,
+	}
+}
+
+// assemble makes the parts of the connector, each of those that it needs.
+func assemble(o Options, base *platform.Base) *Discord {
+	d := &Discord{
+		Base: base, o: o, pauses: defaultPauses(), rest: newREST(o.APIBase, o.Token, &base.Clock), state: &stateCache{},
+		queue: &platform.KeyedQueue[func()]{Group: base.Work, Do: platform.CallEach},
+	}
+	d.files = &platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: d.rest.fetch}
+	translator := &translator{state: d.state, files: d.files}
+	d.history = &history{base: base, rest: d.rest, state: d.state, translator: translator, started: time.Now()}
+	d.poster = &poster{base: base, rest: d.rest, state: d.state}
+	backfill := &backfill{base: base, state: d.state, queue: d.queue, pauses: d.pauses, catchUp: o.CatchUp}
+	servers := &servers{log: base.Log, ids: make(map[string]bool)}
+	d.events = &events{
+		base: base, rest: d.rest, state: d.state, queue: d.queue, translator: translator, history: d.history, backfill: backfill,
+		servers: servers, commands: &commands{base: base, rest: d.rest, state: d.state, poster: d.poster},
+	}
+	d.sessions = &sessions{
+		base: base, rest: d.rest, pauses: d.pauses, servers: servers, mentionOnly: o.MentionOnly, handle: d.events.handle,
+	}
+	return d
 }
 
 // silentHint is what to check when Discord, or a compatible server, does not answer.
@@ -117,100 +126,44 @@ const silentHint = "check that a firewall or proxy lets HTTPS and WebSockets to 
 
 // Run serves Discord until ctx is done, then returns nil; or an error that says what a person has to fix. It runs only once.
 func (d *Discord) Run(ctx context.Context, hub *channel.Hub) error {
-	return d.Serve(ctx, hub, d.rest.client, d.supervise)
+	return d.Serve(ctx, hub, d.rest.client, d.sessions.supervise)
+}
+
+// History returns a page of a conversation; see channel.Historian.
+func (d *Discord) History(ctx context.Context, conversation string, request channel.Look) (page channel.Page, err error) {
+	return d.history.read(ctx, conversation, request)
+}
+
+// Split splits a reply into messages.
+func (d *Discord) Split(text string) []string { return split(text) }
+
+// React adds a reaction to a message. If the bot lacks the permission, it logs that once per channel and returns nil.
+func (d *Discord) React(ctx context.Context, conversation, id string, reaction channel.Reaction) error {
+	return d.poster.React(ctx, conversation, id, reaction)
+}
+
+// Whisper writes a direct message, which names the place it is about.
+func (d *Discord) Whisper(ctx context.Context, conversation, person, text string) error {
+	return d.poster.Whisper(ctx, conversation, person, text)
+}
+
+// CannotWrite returns why the bot may not write in a conversation; see channel.WriteChecker.
+func (d *Discord) CannotWrite(conversation string) (why string) {
+	return d.poster.CannotWrite(conversation)
+}
+
+const completeTimeout = 10 * time.Second
+
+// Complete fetches the files of a message. A file that cannot be fetched stays described.
+func (d *Discord) Complete(ctx context.Context, _ string, m channel.Inbound) (_ channel.Inbound, err error) {
+	ctx, cancel := context.WithTimeout(ctx, completeTimeout)
+	defer cancel()
+	m.Attachments, err = d.files.Complete(ctx, m.Attachments)
+	m.Incomplete = err != nil
+	return m, err
 }
 
 func channelID(conversation string) string {
 	p := chat.ParsePlace(conversation)
 	return cmp.Or(p.Thread, p.Channel)
-}
-
-// contentFlags are those of an app, verified or not, that may read message content (Discord, Application: Application Flags).
-const contentFlags = 1<<18 | 1<<19
-
-const invitePermissions = discordgo.PermissionViewChannel | discordgo.PermissionSendMessages | discordgo.PermissionSendMessagesInThreads |
-	discordgo.PermissionReadMessageHistory | discordgo.PermissionAddReactions
-
-// InviteURL returns the address at which people invite an application's bot to their server.
-func InviteURL(application string) string {
-	return fmt.Sprintf("https://discord.com/oauth2/authorize?client_id=%s&scope=bot%%20applications.commands&permissions=%d", url.QueryEscape(application), invitePermissions)
-}
-
-// Application is what Discord reports about a token.
-type Application struct {
-	ID        string                // for InviteURL
-	Bot       string                // the bot's name
-	NoContent bool                  // the bot may not read messages that are not addressed to it
-	User      string                // id of the bot's user
-	Servers   []discordgo.UserGuild // the first of them
-	Count     int                   // of all servers, about
-}
-
-// ErrContentIntent is returned if Message Content Intent is needed but off. Its text says what to do.
-var ErrContentIntent = errors.New(fatalMessages[4014])
-
-// Application asks Discord what the token belongs to. The error says what a person has to do, or that Discord cannot be
-// reached; the result then contains what was found before it.
-func (d *Discord) Application(ctx context.Context) (found Application, err error) {
-	defer d.rest.client.CloseIdleConnections()
-	get := func(path string, into any) error {
-		err := d.rest.do(ctx, call{method: http.MethodGet, path: path, into: into})
-		return cmp.Or(fatal(err), err)
-	}
-	var self discordgo.User
-	if err := get("/users/@me", &self); err != nil {
-		return found, err
-	}
-	found.ID = self.ID
-	found.User = self.ID
-	found.Bot = self.Username
-	var app struct {
-		ID    string
-		Flags int
-		Count int `json:"approximate_guild_count"`
-	}
-	err = get("/applications/@me", &app)
-	switch {
-	case refusalIn(err).status == http.StatusNotFound: // a compatible server may not know this
-	case err != nil:
-		return found, err
-	default:
-		found.ID = cmp.Or(app.ID, found.ID)
-		found.NoContent = app.Flags&contentFlags == 0
-	}
-	err = get("/users/@me/guilds", &found.Servers) // the first page of them
-	found.Count = max(len(found.Servers), app.Count)
-	return found, err
-}
-
-// Check asks Discord what the token allows, and returns its findings, one sentence each. Errors are those of Application.
-func (d *Discord) Check(ctx context.Context) (facts []string, err error) {
-	app, err := d.Application(ctx)
-	facts = d.ClockFacts()
-	if app.Bot != "" {
-		facts = append(facts, fmt.Sprintf("the token is valid: the bot is %s", app.Bot))
-	}
-	switch {
-	case err != nil:
-		return facts, err
-	case d.o.MentionOnly:
-		facts = append(facts, "it answers only messages addressed to it: Message Content Intent is not needed")
-	case app.NoContent:
-		return facts, ErrContentIntent
-	default:
-		facts = append(facts, "Message Content Intent is on")
-	}
-	if len(app.Servers) == 0 {
-		return facts, errors.New("the bot is in no server: invite it with " + InviteURL(app.ID))
-	}
-	facts = append(facts, fmt.Sprintf("servers with the bot: %d", app.Count))
-	if app.Count >= manyServers {
-		found, _ := d.findGateway(ctx) // its number only completes the warning
-		facts = append(facts, "warning: "+crowded(app.Count, found.Shards))
-	}
-	unwritable, checked := d.readUnwritable(ctx, app.Servers, user{ID: app.User})
-	if more := app.Count - checked; more > 0 {
-		facts = append(facts, fmt.Sprintf("permissions to write were checked in %d of them, and not in %d more", checked, more))
-	}
-	return append(facts, platform.UnwritableFacts(unwritable)...), nil
 }

@@ -1,4 +1,4 @@
-// Gateway events: each is queued by channel and handled there. Conversations that missed some between two sessions read the history.
+// Gateway events: each is queued by channel and handled there.
 
 package discord
 
@@ -8,73 +8,84 @@ import (
 	"encoding/json"
 	"errors"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"cairn/channel"
-	"cairn/chat"
 	"cairn/connector/platform"
 )
 
-// event handles one gateway event. The next event waits for it, so it only updates caches and queues work, except for
+// events handles what the gateway reports.
+type events struct {
+	base       *platform.Base
+	rest       *rest
+	state      *stateCache
+	queue      *platform.KeyedQueue[func()] // work on events, by channel
+	translator *translator
+	history    *history
+	backfill   *backfill
+	servers    *servers
+	commands   *commands
+}
+
+// handle handles one gateway event. The next event waits for it, so it only updates caches and queues work, except for
 // READY, which has to be on disk first. After an error the connection must be closed.
-func (d *Discord) event(name string, data json.RawMessage) error {
+func (e *events) handle(name string, data json.RawMessage) error {
 	defer func() {
 		if p := recover(); p != nil { // otherwise it would end the program
-			d.Log.Error("handle_event_failed", "event", name, "panic", p, "stack", string(debug.Stack()))
+			e.base.Log.Error("handle_event_failed", "event", name, "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
-	d.Heard()
+	e.base.Heard()
 	switch name {
 	case "READY":
-		return d.onReady(data)
+		return e.onReady(data)
 	case "RESUMED":
-		d.Link.Established()
-		d.LookAgain()
+		e.base.Link.Established()
+		e.base.LookAgain()
 	case "MESSAGE_CREATE":
-		d.onMessageCreate(read[message](data))
+		e.onMessageCreate(read[message](data))
 	case "MESSAGE_UPDATE":
-		d.onMessageUpdate(read[message](data))
+		e.onMessageUpdate(read[message](data))
 	case "MESSAGE_DELETE", "MESSAGE_DELETE_BULK":
-		d.onMessageDelete(read[deletion](data))
+		e.onMessageDelete(read[deletion](data))
 	case "INTERACTION_CREATE":
-		d.onInteraction(read[interaction](data))
+		e.commands.onInteraction(read[interaction](data))
 	default:
-		d.updateState(name, data)
+		e.updateState(name, data)
 	}
 	return nil
 }
 
-func (d *Discord) updateState(name string, data json.RawMessage) {
+func (e *events) updateState(name string, data json.RawMessage) {
 	switch name {
 	case "GUILD_CREATE":
 		if g := read[guild](data); !g.Unavailable { // at the start of a session, after an outage, or when the bot joins
-			d.noteServers(g.ID)
-			for _, p := range d.state.addGuild(g) {
-				d.backfillIfMissed(p, false)
+			e.servers.add(g.ID)
+			for _, p := range e.state.addGuild(g) {
+				e.backfill.ifMissed(p, false)
 			}
 		}
 	case "GUILD_UPDATE":
 		g := read[guild](data)
-		d.state.updateGuild(g.ID, func(old *guild) { old.Name, old.OwnerID = cmp.Or(g.Name, old.Name), cmp.Or(g.OwnerID, old.OwnerID) })
+		e.state.updateGuild(g.ID, func(old *guild) { old.Name, old.OwnerID = cmp.Or(g.Name, old.Name), cmp.Or(g.OwnerID, old.OwnerID) })
 	case "GUILD_DELETE":
 		if g := read[guild](data); g.Unavailable { // it comes back
-			d.noteGaps()
+			e.backfill.noteGaps()
 		} else {
-			delete(d.servers.ids, g.ID)
-			d.state.removeGuild(g.ID)
+			e.servers.remove(g.ID)
+			e.state.removeGuild(g.ID)
 		}
 	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_UPDATE":
-		d.state.add(read[place](data))
+		e.state.add(read[place](data))
 	case "THREAD_CREATE":
-		d.backfillIfMissed(d.state.add(read[place](data)), true) // a message may have added the bot to the thread
+		e.backfill.ifMissed(e.state.add(read[place](data)), true) // a message may have added the bot to the thread
 	case "CHANNEL_DELETE", "THREAD_DELETE":
-		d.state.places.Delete(read[place](data).ID)
+		e.state.places.Delete(read[place](data).ID)
 	case "THREAD_LIST_SYNC": // the bot may read a channel from now on
 		sync := read[guild](data)
 		for _, c := range sync.Threads {
 			c.Guild = cmp.Or(c.Guild, sync.GuildID)
-			d.state.add(c)
+			e.state.add(c)
 		}
 	case "GUILD_ROLE_CREATE", "GUILD_ROLE_UPDATE", "GUILD_ROLE_DELETE":
 		r := read[struct {
@@ -83,11 +94,11 @@ func (d *Discord) updateState(name string, data json.RawMessage) {
 			Role    role
 		}](data)
 		r.Role.ID = cmp.Or(r.Role.ID, r.RoleID)
-		d.state.updateGuild(r.GuildID, func(g *guild) { g.setRole(r.Role) })
+		e.state.updateGuild(r.GuildID, func(g *guild) { g.setRole(r.Role) })
 	case "GUILD_MEMBER_UPDATE":
 		m := read[member](data)
-		if me := d.state.self(); m.User != nil && m.User.ID == me.ID {
-			d.state.updateGuild(m.GuildID, func(g *guild) { g.noteBot(m) })
+		if me := e.state.self(); m.User != nil && m.User.ID == me.ID {
+			e.state.updateGuild(m.GuildID, func(g *guild) { g.noteBot(m) })
 		}
 	}
 }
@@ -98,75 +109,75 @@ func read[T any](data json.RawMessage) (v T) {
 	return v
 }
 
-func (d *Discord) onMessageCreate(m message) {
-	me := d.state.self()
+func (e *events) onMessageCreate(m message) {
+	me := e.state.self()
 	switch {
 	case m.Author == nil || !m.isChat():
 	case m.Author.ID == me.ID:
-		d.own.Set(m.ID, "")
+		e.translator.noteOwn(m.ID)
 	default:
-		d.enqueue(m.ChannelID, m.GuildID, func(ctx context.Context, p place) { d.deliver(ctx, p, m) })
+		e.enqueue(m.ChannelID, m.GuildID, func(ctx context.Context, p place) { e.deliver(ctx, p, m) })
 	}
 }
 
 // enqueue queues work on an event about a channel, whose place it gets.
-func (d *Discord) enqueue(channelID, guildID string, work func(ctx context.Context, p place)) {
-	d.queue.Add(channelID, func() {
-		ctx := d.Work.Ctx
-		work(ctx, d.locate(ctx, channelID, guildID))
+func (e *events) enqueue(channelID, guildID string, work func(ctx context.Context, p place)) {
+	e.queue.Add(channelID, func() {
+		ctx := e.base.Work.Ctx
+		work(ctx, locate(ctx, e.rest, e.state, channelID, guildID))
 	})
 }
 
-func (d *Discord) deliver(ctx context.Context, p place, m message) {
+func (e *events) deliver(ctx context.Context, p place, m message) {
 	name := p.conversation()
-	d.fillGap(name, "", false)
-	in, ok := d.inbound(m, p)
+	e.backfill.fillGap(name, "", false)
+	in, ok := e.translator.inbound(m, p)
 	if !ok {
 		return
 	}
-	in.Audience, in.Label = d.state.audience(m.ChannelID), d.state.label(m.ChannelID)
+	in.Audience, in.Label = e.state.audience(m.ChannelID), e.state.label(m.ChannelID)
 	if p.Guild == "" {
 		in.Label = in.Author
 	}
 	if platform.IsCommand(in) {
 		ran := make(chan struct{})
-		d.Command(in.ID, name, textTimeout, ran, func(ctx context.Context) error { return d.runText(ctx, name, m, in, ran) })
+		e.base.Command(in.ID, name, textTimeout, ran, func(ctx context.Context) error { return e.commands.runText(ctx, name, m, in, ran) })
 	} else {
-		d.Store(ctx, func() error { return d.Deliver(ctx, name, in) })
+		e.base.Store(ctx, func() error { return e.base.Deliver(ctx, name, in) })
 	}
 }
 
 // onMessageUpdate queues an edit. Updates also come for link previews, and some leave out what did not change.
-func (d *Discord) onMessageUpdate(m message) {
-	me := d.state.self()
+func (e *events) onMessageUpdate(m message) {
+	me := e.state.self()
 	if m.ID == "" || m.Edited == "" || m.Content == nil || m.Author != nil && m.Author.ID == me.ID {
 		return
 	}
 	if m.Author != nil && m.Attachments != nil {
-		d.edit(m)
+		e.edit(m)
 		return
 	}
-	d.Work.Start(func(ctx context.Context) { // new messages must not wait for this
-		full, err := d.messageByID(ctx, m.ChannelID, m.ID, false)
+	e.base.Work.Start(func(ctx context.Context) { // new messages must not wait for this
+		full, err := e.history.messageByID(ctx, m.ChannelID, m.ID, false)
 		if err != nil || full.Author == nil {
-			d.Log.Debug("read_edit_failed", "message", m.ID, "error", err)
+			e.base.Log.Debug("read_edit_failed", "message", m.ID, "error", err)
 			return
 		}
 		full.ChannelID = m.ChannelID
 		full.GuildID = m.GuildID
 		full.Edited = cmp.Or(full.Edited, m.Edited)
-		d.edit(full)
+		e.edit(full)
 	})
 }
 
-func (d *Discord) edit(m message) {
-	d.enqueue(m.ChannelID, m.GuildID, func(ctx context.Context, p place) {
-		in, ok := d.inbound(m, p)
+func (e *events) edit(m message) {
+	e.enqueue(m.ChannelID, m.GuildID, func(ctx context.Context, p place) {
+		in, ok := e.translator.inbound(m, p)
 		if t, err := time.Parse(time.RFC3339, m.Edited); err == nil {
 			in.Time = t
 		}
 		if ok {
-			d.Store(ctx, func() error { return d.Hub.Edit(ctx, p.conversation(), in) }) // which keeps the contents of the files
+			e.base.Store(ctx, func() error { return e.base.Hub.Edit(ctx, p.conversation(), in) }) // which keeps the contents of the files
 		}
 	})
 }
@@ -178,18 +189,18 @@ type deletion struct {
 	IDs       []string
 }
 
-func (d *Discord) onMessageDelete(e deletion) {
-	if e.ID != "" {
-		e.IDs = append(e.IDs, e.ID)
+func (e *events) onMessageDelete(gone deletion) {
+	if gone.ID != "" {
+		gone.IDs = append(gone.IDs, gone.ID)
 	}
-	d.enqueue(e.ChannelID, e.GuildID, func(ctx context.Context, p place) {
-		d.Store(ctx, func() error { return d.Hub.Delete(ctx, p.conversation(), e.IDs...) })
+	e.enqueue(gone.ChannelID, gone.GuildID, func(ctx context.Context, p place) {
+		e.base.Store(ctx, func() error { return e.base.Hub.Delete(ctx, p.conversation(), gone.IDs...) })
 	})
 }
 
 // locate looks up a place in the state cache or, since archived threads are not in the cache, over REST.
-func (d *Discord) locate(ctx context.Context, id, guild string) place {
-	p := d.state.place(id)
+func locate(ctx context.Context, rest *rest, state *stateCache, id, guild string) place {
+	p := state.place(id)
 	if p.ID != "" {
 		p.Guild = cmp.Or(p.Guild, guild) // earlier events about the channel may have left it out
 		return p
@@ -199,92 +210,37 @@ func (d *Discord) locate(ctx context.Context, id, guild string) place {
 	}
 	platform.Retry(ctx, platform.Backoff{First: time.Second, Most: time.Minute}, func() (done bool) {
 		p = place{}
-		err := d.rest.do(ctx, call{method: "GET", path: "/channels/" + id, into: &p})
+		err := rest.do(ctx, call{method: "GET", path: "/channels/" + id, into: &p})
 		return err == nil || errors.Is(err, channel.ErrGone)
 	})
 	if p.ID != id {
 		return place{ID: id, Guild: guild}
 	}
 	p.Guild = guild
-	return d.state.add(p)
+	return state.add(p)
 }
 
 // onReady handles the start of a session: it stores which conversations may have a gap before any other event is delivered.
-func (d *Discord) onReady(data json.RawMessage) error {
+func (e *events) onReady(data json.RawMessage) error {
 	r := read[struct {
 		User        user
 		Application struct{ ID string }
 		Guilds      []struct{ ID string }
 	}](data)
-	d.state.bot.Store(&self{r.User, cmp.Or(r.Application.ID, r.User.ID)})
-	all, err := d.noteGaps()
+	e.state.bot.Store(&self{r.User, cmp.Or(r.Application.ID, r.User.ID)})
+	gaps, err := e.backfill.onReady()
 	if err != nil {
 		return err
 	}
-	d.notFirstStart = d.hadSession || len(all) > 0
-	d.hadSession = true
-	d.Link.Established()
-	d.Log.Info("connected", "as", r.User.Username)
-	d.CheckClock()
-	clear(d.servers.ids)
+	e.base.Link.Established()
+	e.base.Log.Info("connected", "as", r.User.Username)
+	e.base.CheckClock()
+	ids := make([]string, 0, len(r.Guilds))
 	for _, g := range r.Guilds {
-		d.servers.ids[g.ID] = true
+		ids = append(ids, g.ID)
 	}
-	d.noteServers()
-	for _, gap := range all { // the gateway announces a direct message channel only with its next message
-		if p := chat.ParsePlace(gap.Conversation); p.Direct() {
-			d.queue.Add(p.Channel, func() { d.fillGap(gap.Conversation, "", false) })
-		}
-	}
-	if d.registered.CompareAndSwap(false, true) {
-		d.Work.Start(d.register)
-	}
+	e.servers.reset(ids)
+	e.backfill.directMessages(gaps)
+	e.commands.registerOnce()
 	return nil
-}
-
-// noteGaps stores which conversations may have missed messages, or fails if that is not possible in time.
-func (d *Discord) noteGaps() (all []channel.Gap, err error) {
-	ctx, cancel := context.WithTimeout(d.Work.Ctx, d.pauses.open)
-	defer cancel()
-	if !d.Store(ctx, func() (err error) {
-		all, err = d.Hub.Away(ctx, Name, nil) // nil: Discord delivers events in order
-		return err
-	}) {
-		return nil, errors.New("store the gaps of a new session: not possible in time")
-	}
-	for _, gap := range all {
-		d.gaps.Store(gap.Conversation, gap.After)
-	}
-	return all, nil
-}
-
-// backfillIfMissed queues a backfill of a place; joined reports whether the bot just joined it.
-func (d *Discord) backfillIfMissed(p place, joined bool) {
-	missed := joined || d.notFirstStart
-	if p.Guild != "" && p.hasMessages() && !d.state.hidden(p.ID) {
-		d.queue.Add(p.ID, func() { d.fillGap(p.conversation(), p.Last, missed) })
-	}
-}
-
-// fillGap backfills a conversation with a gap, or, if it may have missed messages, one whose last message is not too old; ""
-// if that is unknown. There is nothing to read from before the bot joined, nor in a place where no message is newer than the
-// start of the gap, and the one before it is too old to be checked for edits and deletions.
-func (d *Discord) fillGap(name, last string, missed bool) {
-	gap, open := d.gaps.LoadAndDelete(name)
-	if !open && !missed {
-		return
-	}
-	after, _ := gap.(string)
-	joined := d.state.guild(chat.ParsePlace(name).Server).joined()
-	horizon := idAt(d.Clock.Now().Add(-d.o.CatchUp))
-	absent := after != "" && newer(joined, after)
-	quiet := after != "" && last != "" && !newer(last, after) && d.Clock.Now().Sub(timeOf(after)) > d.pauses.review
-	ctx := d.Work.Ctx
-	since := slices.MaxFunc([]string{cmp.Or(after, horizon), joined}, byAge)
-	if absent || quiet {
-		d.Store(ctx, func() error { return d.Hub.NothingMissed(ctx, name) })
-	}
-	if open && !quiet || !open && newer(last, since) {
-		d.Store(ctx, func() error { return d.Hub.CatchUp(ctx, name, since) })
-	}
 }

@@ -1,5 +1,5 @@
-// Sessions with the gateway: the handshake, heartbeats and events (Discord, Gateway), the state that a session keeps
-// from one connection to the next, and the supervisor that keeps the bot connected.
+// A session with the gateway: the handshake, heartbeats and events (Discord, Gateway), and the state that it keeps from one
+// connection to the next.
 
 package discord
 
@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"runtime"
 	"time"
 
@@ -210,90 +209,4 @@ func (s *session) heartbeat() error { return s.send(opHeartbeat, s.sequence) }
 
 func (s *session) send(op int, data any) error {
 	return s.ws.Write(map[string]any{"op": op, "d": data})
-}
-
-const (
-	maxPause         = 8 * time.Second // between two connections: RESUME has no daily limit, and people wait
-	maxIdentifyPause = 2 * time.Minute // between two new sessions, so that Discord's 1000 a day suffice (Gateway: Session Start Limit)
-	steadyAfter      = 5 * time.Second // a connection that lasted this long after READY or RESUMED resets the backoff
-)
-
-// fatalMessages say what to do, by close code (Discord, Opcodes and Status Codes: Gateway Close Event Codes).
-var fatalMessages = map[int]string{
-	4004: "the token is refused; check DISCORD_TOKEN: https://discord.com/developers/applications → your application → Bot → Reset Token",
-	4010: outdated,
-	4011: "the bot is in too many servers (code 4011): " + oneConnection + ". To go on, remove the bot from some servers, or " + divide,
-	4012: outdated,
-	4013: outdated,
-	4014: "the bot is not allowed to read messages: switch on Message Content Intent at https://discord.com/developers/applications → your application → Bot → Privileged Gateway Intents, or set message_content = false under [discord] to answer only messages addressed to it",
-}
-
-const outdated = "Discord no longer accepts how this version of Cairn connects (codes 4010, 4012, 4013): update cairn, or check the server at api_base"
-
-// fatal returns an error that says what to do about err, or nil if a retry may help.
-func fatal(err error) error {
-	if refusalIn(err).status == http.StatusUnauthorized {
-		return platform.SetupError(fatalMessages[4004])
-	}
-	if text := fatalMessages[closeCode(err)]; text != "" {
-		return platform.SetupError(text)
-	}
-	return nil
-}
-
-// supervise keeps the connector connected until ctx is done. It returns only errors that a person has to fix.
-func (d *Discord) supervise(ctx context.Context) error {
-	d.Work.Open(ctx)
-	var s *session // the latest; nil: none yet, or it could not be prepared
-	return d.Link.Keep(d.Work.Ctx, func(ctx context.Context) (err error) {
-		fresh := s == nil || s.id == ""
-		if fresh {
-			s, err = d.newSession(ctx)
-		}
-		if err == nil {
-			connection, done := d.Link.Connection(ctx)
-			err = s.connect(connection)
-			done()
-			if errors.Is(err, platform.ErrDeaf) { // the session may be what delivers nothing
-				s.id = ""
-			}
-			if fresh && !s.identified.IsZero() {
-				d.noteIdentify(s.identified)
-			}
-		}
-		return cmp.Or(fatal(err), err)
-	})
-}
-
-// noteIdentify sets when the next session may start. New sessions that follow each other soon get longer and longer pauses.
-func (d *Discord) noteIdentify(at time.Time) {
-	pause := &d.pauses.identify
-	if at.Sub(d.lastIdentify) > 2*maxIdentifyPause {
-		pause.Reset()
-	}
-	d.lastIdentify, d.nextIdentify = at, at.Add(max(pause.First, pause.Next())) // Next may be shorter than First
-}
-
-// newSession waits until Discord accepts a new session (Discord, Gateway: Rate Limiting; Session Start Limit).
-func (d *Discord) newSession(ctx context.Context) (*session, error) {
-	found, err := d.findGateway(d.Link.AwaitAnswers(ctx, "the answer to GET /gateway/bot"))
-	wait := time.Until(d.nextIdentify)
-	switch {
-	case err != nil:
-		return nil, err
-	case found.URL == "":
-		return nil, errors.New("the server does not say where its gateway is")
-	case found.Start != nil && found.Start.Remaining < 1:
-		wait = max(wait, time.Duration(found.Start.ResetAfter)*time.Millisecond)
-		d.Log.Warn("session_limit_reached", "wait", wait.Round(time.Second))
-	}
-	d.servers.recommended = found.Shards
-	if err := platform.Sleep(ctx, wait); err != nil {
-		return nil, err
-	}
-	intents := discordgo.IntentGuilds | discordgo.IntentGuildMessages | discordgo.IntentDirectMessages
-	if !d.o.MentionOnly {
-		intents |= discordgo.IntentMessageContent
-	}
-	return &session{token: d.o.Token, gateway: found.URL, intents: intents, timeout: d.pauses.open, handle: d.event, await: d.Link.Await}, nil
 }

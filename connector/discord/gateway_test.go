@@ -161,8 +161,8 @@ func TestAPlainerServerWillDo(t *testing.T) {
 	r.Dispatch("MESSAGE_CREATE", map[string]any{"id": []int{1}, "author": 7})
 	r.Dispatch("INTERACTION_CREATE", map[string]any{"id": "1", "token": "x", "type": 99})
 	r.Dispatch("TOMORROWS_EVENT", map[string]any{"x": 1})
-	d := &Discord{Base: r.connector.Base} // knows nothing: whatever it touches panics
-	check.Error(t, d.event("MESSAGE_CREATE", []byte(`{"id":"1"}`)), nil)
+	e := &events{base: r.connector.Base} // knows nothing: whatever it touches panics
+	check.Error(t, e.handle("MESSAGE_CREATE", []byte(`{"id":"1"}`)), nil)
 	r.converse(r.square, "still there?", 2)
 }
 

@@ -44,7 +44,7 @@ func TestAMessageIsToldInWords(t *testing.T) {
 	check.NoError(t, json.Unmarshal(check.Must(os.ReadFile("testdata/messages.json"))(t), &all))
 	for name, c := range all {
 		m := read[message](json.RawMessage(`{"id":"1234567890123456789","channel_id":"20","author":{"id":"3","username":"ada","global_name":"Ada L."},` + string(c.Message[1:])))
-		in, ok := bot(t).inbound(m, place{Guild: "9"})
+		in, ok := bot(t).events.translator.inbound(m, place{Guild: "9"})
 		check.That(t, ok && in.Text == c.Text && in.Quote == c.Quote && (c.Author == "" || in.Author == c.Author), "%s was described as %+v, %v", name, in, ok)
 	}
 }
@@ -59,7 +59,7 @@ func TestAPostOfAForumBeginsWithItsTitle(t *testing.T) {
 		`"id":"31","channel_id":"30","content":"<@1> still?"`:    "still?",
 		`"id":"30","channel_id":"20","content":"not its post"`:   "not its post",
 	} {
-		in, _ := d.inbound(read[message](json.RawMessage(`{"author":{"id":"3"},`+fields+`}`)), place{Guild: "9", Parent: "21"})
+		in, _ := d.events.translator.inbound(read[message](json.RawMessage(`{"author":{"id":"3"},`+fields+`}`)), place{Guild: "9", Parent: "21"})
 		check.Equal(t, fields, in.Text, want)
 	}
 }
@@ -77,17 +77,17 @@ func TestWhoIsAddressed(t *testing.T) {
 		`"content":"x","type":19,"referenced_message":{"id":"2","author":{"id":"7"}}`: false,
 	} {
 		m := read[message](json.RawMessage(`{"id":"10","author":{"id":"3","username":"ada"},` + fields + `}`))
-		in, ok := d.inbound(m, place{Guild: "9"})
+		in, ok := d.events.translator.inbound(m, place{Guild: "9"})
 		check.That(t, ok && in.Addressed == want, "%s: addressed %v, want %v", fields, in.Addressed, want)
 	}
 	for _, fields := range []string{
 		`"content":"mine","author":{"id":"1"}`, `"content":"joined","type":7,"author":{"id":"3"}`, `"content":"","author":{"id":"3"}`, `"content":"nobody"`,
 	} {
-		in, ok := d.inbound(read[message](json.RawMessage(`{"id":"10",`+fields+`}`)), place{Guild: "9"})
+		in, ok := d.events.translator.inbound(read[message](json.RawMessage(`{"id":"10",`+fields+`}`)), place{Guild: "9"})
 		check.That(t, !ok, "%s was heard as %+v", fields, in)
 	}
 	for fields, want := range map[string]string{`"author":{"id":"3","bot":true}`: "3", `"author":{"id":"3"},"webhook_id":"99"`: "99"} {
-		in, _ := d.inbound(read[message](json.RawMessage(`{"id":"10","content":"x",`+fields+`}`)), place{Guild: "9"})
+		in, _ := d.events.translator.inbound(read[message](json.RawMessage(`{"id":"10","content":"x",`+fields+`}`)), place{Guild: "9"})
 		check.That(t, in.Bot && in.AuthorID == want, "a program was heard as %+v", in)
 	}
 }
@@ -171,11 +171,11 @@ func TestEditsAndDeletionsReachTheTranscript(t *testing.T) {
 
 func TestAChannelWhoseServerIsNotToldIsNoDirectMessage(t *testing.T) {
 	d := bot(t)
-	d.updateState("CHANNEL_UPDATE", json.RawMessage(`{"id":"20","type":0,"name":"general"}`))
-	d.updateState("THREAD_CREATE", json.RawMessage(`{"id":"30","type":11,"name":"plans","parent_id":"20"}`))
-	d.updateState("THREAD_CREATE", json.RawMessage(`{"id":"31","type":11,"name":"plans","parent_id":"21"}`)) // of which nothing is known
+	d.events.updateState("CHANNEL_UPDATE", json.RawMessage(`{"id":"20","type":0,"name":"general"}`))
+	d.events.updateState("THREAD_CREATE", json.RawMessage(`{"id":"30","type":11,"name":"plans","parent_id":"20"}`))
+	d.events.updateState("THREAD_CREATE", json.RawMessage(`{"id":"31","type":11,"name":"plans","parent_id":"21"}`)) // of which nothing is known
 	for id, want := range map[string]string{"20": "discord:9/20", "30": "discord:9/20/30", "31": "discord:9/21/31"} {
-		check.Equal(t, id+" is called", d.locate(t.Context(), id, "9").conversation(), want)
+		check.Equal(t, id+" is called", locate(t.Context(), d.rest, d.state, id, "9").conversation(), want)
 	}
 	check.Equal(t, "the labels", d.state.label("20")+d.state.label("30"), "#general · Townplans in #general · Town")
 }
@@ -183,7 +183,7 @@ func TestAChannelWhoseServerIsNotToldIsNoDirectMessage(t *testing.T) {
 func TestWhoMayReadAPlace(t *testing.T) {
 	const seen = 1<<10 | 1<<16 // View Channel, Read Message History
 	d := bot(t)
-	d.updateState("GUILD_CREATE", json.RawMessage(fmt.Sprintf(`{"id":"9",
+	d.events.updateState("GUILD_CREATE", json.RawMessage(fmt.Sprintf(`{"id":"9",
 		"roles":[{"id":"9","name":"@everyone","permissions":"%d"},{"id":"5","name":"helpers","permissions":"8"}],
 		"channels":[
 			{"id":"20","type":0,"name":"open","permission_overwrites":[]},
@@ -194,7 +194,7 @@ func TestWhoMayReadAPlace(t *testing.T) {
 		"threads":[
 			{"id":"30","type":11,"parent_id":"20"},{"id":"31","type":12,"parent_id":"20"},{"id":"32","type":11,"parent_id":"21"},
 			{"id":"33","type":11,"parent_id":"23"},{"id":"34","type":11,"parent_id":"99"}]}`, seen)))
-	d.updateState("GUILD_CREATE", json.RawMessage(`{"id":"8","roles":[{"id":"8","name":"@everyone","permissions":"0"}],
+	d.events.updateState("GUILD_CREATE", json.RawMessage(`{"id":"8","roles":[{"id":"8","name":"@everyone","permissions":"0"}],
 		"channels":[{"id":"40","type":0,"name":"for nobody","permission_overwrites":[]},
 			{"id":"41","type":0,"name":"for everyone","permission_overwrites":[{"id":"8","type":0,"allow":"66560","deny":"0"}]}]}`))
 	for claim, want := range map[string]channel.Audience{ // by the id of the place
@@ -214,10 +214,10 @@ func TestWhoMayReadAPlace(t *testing.T) {
 	} {
 		check.Equal(t, claim, d.state.audience(claim[:2]), want)
 	}
-	d.updateState("CHANNEL_UPDATE", json.RawMessage(`{"id":"20","type":0,"guild_id":"9","name":"open","permission_overwrites":[{"id":"9","type":0,"allow":"0","deny":"1024"}]}`))
+	d.events.updateState("CHANNEL_UPDATE", json.RawMessage(`{"id":"20","type":0,"guild_id":"9","name":"open","permission_overwrites":[{"id":"9","type":0,"allow":"0","deny":"1024"}]}`))
 	check.Equal(t, "an edit of a channel counts", d.state.audience("20"), channel.Members)
 	check.Equal(t, "for its thread, too", d.state.audience("30"), channel.ChannelWide)
-	d.updateState("GUILD_ROLE_UPDATE", json.RawMessage(`{"guild_id":"9","role":{"id":"9","name":"@everyone","permissions":"0"}}`))
+	d.events.updateState("GUILD_ROLE_UPDATE", json.RawMessage(`{"guild_id":"9","role":{"id":"9","name":"@everyone","permissions":"0"}}`))
 	check.Equal(t, "an edit of a role counts", d.state.audience("22"), channel.Members)
 }
 
@@ -231,17 +231,17 @@ func TestTheMapFollowsWhatChanges(t *testing.T) {
 		{"GUILD_ROLE_DELETE", `{"guild_id":"9","role_id":"5"}`, "#plaza @unknown role"},
 		{"GUILD_UPDATE", `{"id":"9","owner_id":"5"}`, "#plaza @unknown role"},
 	} {
-		d.updateState(e.name, json.RawMessage(e.data))
-		in, _ := d.inbound(read[message](json.RawMessage(`{"id":"10","author":{"id":"3"},"content":"<#20> <@&5>"}`)), place{Guild: "9"})
+		d.events.updateState(e.name, json.RawMessage(e.data))
+		in, _ := d.events.translator.inbound(read[message](json.RawMessage(`{"id":"10","author":{"id":"3"},"content":"<#20> <@&5>"}`)), place{Guild: "9"})
 		check.Equal(t, e.name, in.Text, e.want)
 	}
 	check.Equal(t, "the label", d.state.label("20"), "#plaza · City")
 	check.That(t, d.state.guild("9").trusts("5", nil) && !d.state.guild("9").trusts("4", nil), "the earlier owner is trusted")
-	d.updateState("CHANNEL_DELETE", json.RawMessage(`{"id":"20","guild_id":"9","type":0}`))
+	d.events.updateState("CHANNEL_DELETE", json.RawMessage(`{"id":"20","guild_id":"9","type":0}`))
 	check.That(t, d.state.place("20").ID == "" && d.state.place("21").ID != "", "another place than the deleted one is gone")
-	d.updateState("GUILD_DELETE", json.RawMessage(`{"id":"9"}`))
+	d.events.updateState("GUILD_DELETE", json.RawMessage(`{"id":"9"}`))
 	check.That(t, d.state.place("21").ID == "" && d.state.guild("9").ID == "", "a place or the server is left")
-	d.updateState("GUILD_CREATE", json.RawMessage(`{"id":"8","roles":[{"id":"6","name":"cairn","tags":{"bot_id":"1"}}]}`))
+	d.events.updateState("GUILD_CREATE", json.RawMessage(`{"id":"8","roles":[{"id":"6","name":"cairn","tags":{"bot_id":"1"}}]}`))
 	check.That(t, d.state.guild("8").hasRole([]string{"6"}), "the role that Discord made for the bot is not the bot's")
 }
 
@@ -256,7 +256,7 @@ func FuzzEvent(f *testing.F) {
 	f.Add([]byte(`{"id":5,"author":[],"content":{},"member":"x","data":{"name":"memories","custom_id":"page 99999999999999999999 /memories","options":[{"name":"query","value":{"a":1}}]}}`))
 	d := bot(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		in, ok := d.inbound(read[message](data), place{Guild: "9"})
+		in, ok := d.events.translator.inbound(read[message](data), place{Guild: "9"})
 		if ok && (in.ID == "" || in.AuthorID == "" || in.AuthorID == "1" || in.Time.IsZero() || !utf8.ValidString(in.Text+in.Author+in.Quote) || in.Text == "" && len(in.Attachments) == 0) {
 			t.Fatalf("%q is heard as %+v", data, in)
 		}

@@ -1,23 +1,16 @@
-// Messages as Discord sends them, their ids, and the history, which is read page by page.
+// Messages as Discord sends them, and their ids.
 
 package discord
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
-	"fmt"
-	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
-
-	"cairn/channel"
-	"cairn/connector/platform"
 )
 
 // message contains the fields of a message that the connector uses. discordgo's type cannot be decoded if one
@@ -148,68 +141,4 @@ func timeOf(id string) time.Time { return time.UnixMilli(int64(number(id)>>22) +
 // idAt returns the first id that could be created at a time.
 func idAt(t time.Time) string {
 	return strconv.FormatInt(max(t.UnixMilli()-epoch, 0)<<22, 10)
-}
-
-const maxPage = 100 // messages
-
-// History returns a page of a conversation; see channel.Historian.
-func (d *Discord) History(ctx context.Context, conversation string, request channel.Look) (page channel.Page, err error) {
-	id := channelID(conversation)
-	limit := min(max(request.Limit, 1), maxPage)
-	background := request.After != "" // no one waits for missed messages
-	found, err := d.messages(ctx, id, request.After, request.Before, limit, background)
-	if err != nil {
-		return page, fmt.Errorf("read the history: %w", err)
-	}
-	p := placeOf(conversation)
-	complete := len(found) > 0 || request.After == request.Missed || d.readable(ctx, id, background)
-	page.There = []string{}
-	page.More = len(found) == limit
-	for i, m := range found {
-		if in, ok := d.inbound(m, p); ok && !platform.IsCommand(in) {
-			in.Edited, _ = time.Parse(time.RFC3339, m.Edited) // a missing time means never edited
-			page.Said = append(page.Said, in)
-		}
-		page.There = append(page.There, m.ID)
-		complete = complete && m.ID != ""
-		if i == 0 || request.After != "" { // otherwise older messages follow
-			page.Last = m.ID
-		}
-	}
-	if !complete {
-		page.There = nil
-	}
-	return page, nil
-}
-
-// readable reports whether the bot may read a channel whose history came back empty, as it does without the permission (Discord,
-// Message: Get Channel Messages). A single message is reported as unknown only if the bot may read the channel.
-func (d *Discord) readable(ctx context.Context, id string, background bool) bool {
-	_, err := d.messageByID(ctx, id, idAt(d.Clock.Now()), background)
-	return err == nil || refusalIn(err).code == codeUnknownMessage
-}
-
-// messages returns messages of a channel, oldest first: those after after, else the newest before before, else the newest.
-func (d *Discord) messages(ctx context.Context, id, after, before string, limit int, background bool) (found []message, err error) {
-	if me := d.state.self(); me.ID == "" { // READY has not arrived yet
-		if err := d.rest.do(ctx, call{method: http.MethodGet, path: "/users/@me", into: &me.user}); err != nil {
-			return nil, err
-		}
-		d.state.bot.CompareAndSwap(nil, &me)
-	}
-	query := url.Values{"limit": {strconv.Itoa(limit)}}
-	switch {
-	case after != "":
-		query.Set("after", after)
-	case before != "":
-		query.Set("before", before)
-	}
-	err = d.rest.do(ctx, call{method: http.MethodGet, path: "/channels/" + id + "/messages?" + query.Encode(), into: &found, background: background})
-	slices.SortFunc(found, func(a, b message) int { return byAge(a.ID, b.ID) })
-	return found, err
-}
-
-func (d *Discord) messageByID(ctx context.Context, channel, id string, background bool) (m message, err error) {
-	err = d.rest.do(ctx, call{method: http.MethodGet, path: "/channels/" + channel + "/messages/" + id, into: &m, background: background})
-	return m, err
 }

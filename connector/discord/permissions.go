@@ -13,13 +13,6 @@ import (
 	"cairn/connector/platform"
 )
 
-// CannotWrite returns why the bot may not write in a conversation; see channel.WriteChecker.
-func (d *Discord) CannotWrite(conversation string) (why string) {
-	why = d.state.cannotWrite(channelID(conversation), d.Clock.Now())
-	d.NoteWritable(conversation, why)
-	return why
-}
-
 // cannotWrite returns why the bot may not write in a place (Discord, Permissions: Implicit Permissions, Inherited Permissions
 // (Threads), Permissions For Timed Out Members; Threads: Locked Threads); "" if it may, or that is unknown.
 func (s *stateCache) cannotWrite(id string, now time.Time) (why string) {

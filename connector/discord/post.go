@@ -1,17 +1,11 @@
-// Posts: messages, each of which is posted once and can be found again, reactions, and answers to commands: over the
-// interaction, with buttons for the pages of a list, or as a reply to a written command.
+// Posts: messages, each of which is posted once and can be found again, and answers to commands, with buttons for the pages of a list.
 
 package discord
 
 import (
-	"cmp"
-	"context"
 	"crypto/sha256"
 	"encoding/base32"
 	"fmt"
-	"net/http"
-	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -21,7 +15,6 @@ import (
 	"cairn/channel"
 	"cairn/channel/command"
 	"cairn/channel/sentences"
-	"cairn/chat"
 	"cairn/connector/platform"
 )
 
@@ -59,99 +52,11 @@ func newPost(channel, text, to, nonce string) post {
 	return p
 }
 
-// create posts a message and returns it. If one with the same nonce was posted before, it returns that.
-func (d *Discord) create(ctx context.Context, channel string, p post, once bool) (made message, err error) {
-	c := call{method: http.MethodPost, path: "/channels/" + channel + "/messages", body: p, into: &made, once: once}
-	err = d.rest.do(ctx, c)
-	if refusalIn(err).code == codeNoReplyHere {
-		p.Reference = nil
-		c.body = p
-		err = d.rest.do(ctx, c)
-	}
-	if err == nil && made.ID == "" {
-		err = fmt.Errorf("%s: the answer has no id", c.describe())
-	}
-	return made, err
-}
-
-func (d *Discord) editMessage(ctx context.Context, channel, id, text string, once bool) error {
-	return d.rest.do(ctx, call{method: http.MethodPatch, path: "/channels/" + channel + "/messages/" + id, body: textPost(text), once: once})
-}
-
 // sameText reports whether two texts are equal to Discord, which trims space at both ends.
 func sameText(a, b string) bool { return strings.TrimSpace(a) == strings.TrimSpace(b) }
 
-const maxSearch = 5 // pages of a history
-
-// findSent returns the message in which a piece was sent; its id is empty if there is none.
-func (d *Discord) findSent(ctx context.Context, conversation string, piece channel.Piece) (message, error) {
-	return d.find(ctx, conversation, piece.Reply, piece.To, func(m message) bool {
-		switch first := piece.Part == 0 && len(piece.To) > 0; {
-		case m.nonce() != "":
-			return m.nonce() == nonceOf(conversation, piece) || first && m.repliesTo(piece.To)
-		case first && m.Reference != nil:
-			return m.repliesTo(piece.To)
-		}
-		return m.Reference == nil && sameText(m.text(), piece.Text)
-	})
-}
-
-func (m message) repliesTo(to []string) bool {
-	return m.Reference != nil && slices.Contains(to, m.Reference.MessageID)
-}
-
-// find returns the bot's first message for which is returns true; its id is empty if there is none. It searches after the oldest
-// message in to, or among the newest, and skips those that the hub knows to be of another reply, such as a notice in between.
-func (d *Discord) find(ctx context.Context, conversation, reply string, to []string, is func(message) bool) (message, error) {
-	after := ""
-	if len(to) > 0 {
-		after = slices.MinFunc(to, byAge)
-	}
-	for range maxSearch {
-		page, err := d.messages(ctx, channelID(conversation), after, "", maxPage, false)
-		if err != nil {
-			return message{}, fmt.Errorf("look for what was sent: %w", err)
-		}
-		me := d.state.self() // messages has found out
-		for _, m := range page {
-			if m.Author == nil || m.Author.ID != me.ID {
-				continue
-			}
-			sent, known, err := d.Hub.SentAs(ctx, conversation, m.ID)
-			if err != nil {
-				return message{}, err
-			}
-			if (!known || sent.Reply == reply) && is(m) {
-				return m, nil
-			}
-		}
-		if len(page) < maxPage || after == "" {
-			break
-		}
-		after = page[len(page)-1].ID
-	}
-	return message{}, nil
-}
-
 func nonceOf(conversation string, p channel.Piece) string {
 	return nonce(conversation, p.Reply, p.Part)
-}
-
-// emoji are the reactions as Discord shows them.
-var emoji = map[channel.Reaction]string{channel.ReactionSummarized: "📚", channel.ReactionUnanswered: "🔇"}
-
-// React adds a reaction to a message. If the bot lacks the permission, it logs that once per channel and returns nil.
-func (d *Discord) React(ctx context.Context, conversation, id string, reaction channel.Reaction) error {
-	place := channelID(conversation)
-	path := "/channels/" + place + "/messages/" + id + "/reactions/" + url.PathEscape(emoji[reaction]) + "/@me"
-	err := d.rest.do(ctx, call{method: http.MethodPut, path: path, background: true})
-	if refusalIn(err).code != codeNotPermitted {
-		return err
-	}
-	if !d.reactionRefused.Seen(place) {
-		d.Log.Warn("reaction_refused", "missing_permissions", "Add Reactions, Read Message History", "channel", place)
-	}
-	return nil
 }
 
 // messages splits replies at 2000 UTF-16 units, the strictest reading of Discord's "2000 characters" (Message: Create Message).
@@ -160,8 +65,8 @@ var messages = platform.Splitter{Limit: 2000, Spoilers: true}
 // markdown is what Discord knows of it (Discord, Markdown Text 101).
 var markdown = platform.Markdown{Underline: true}
 
-// Split splits a reply into messages.
-func (d *Discord) Split(text string) []string {
+// split splits a reply into messages.
+func split(text string) []string {
 	pieces := messages.Texts(markdown.Convert(text), "…") // Discord rejects empty messages
 	for i, p := range pieces {
 		pieces[i] = strings.TrimRightFunc(p, unicode.IsSpace)
@@ -213,80 +118,4 @@ func page(line string, answer command.Answer, n int) post {
 	return answerPost(messages.Fit(answer.Page(n)), 0,
 		button(sentences.In(answer.Language).Translate(command.TextPrevious), customID(line, n-1), n == 0),
 		button(sentences.In(answer.Language).Translate(command.TextNext), customID(line, n+1), n == answer.Pages()-1))
-}
-
-// showAnswer replaces the deferral, or the message whose button was pressed, with page n of a list or with a text. A private
-// answer to what all see is a message of its own; a deferral must be deleted first, or that would be public too.
-func (d *Discord) showAnswer(ctx context.Context, i interaction, line string, n int, answer command.Answer) error {
-	answer = answer.Fenced()
-	if answer.Private && i.flags() == 0 {
-		if !i.isButton() {
-			if err := d.rest.do(ctx, call{method: http.MethodDelete, path: d.originalPath(i), ownToken: true}); err != nil {
-				return err
-			}
-		}
-		return d.followUp(ctx, i, answer.String(), int(discordgo.MessageFlagsEphemeral))
-	}
-	first := page(line, answer, n)
-	more := []string(nil)
-	if answer.Pages() == 1 || customID(line, answer.Pages()) == "" {
-		pieces := d.Split(answer.String())
-		first = answerPost(pieces[0], 0)
-		more = pieces[1:]
-	}
-	err := d.rest.do(ctx, call{method: http.MethodPatch, path: d.originalPath(i), body: first, ownToken: true})
-	for _, piece := range more {
-		if err == nil {
-			err = d.followUp(ctx, i, piece, i.flags())
-		}
-	}
-	return err
-}
-
-// followUp sends another message about an interaction. Discord accepts no nonce here, so a repetition could post it twice.
-func (d *Discord) followUp(ctx context.Context, i interaction, text string, flags int) error {
-	p := answerPost(text, flags)
-	return d.rest.do(ctx, call{method: http.MethodPost, path: d.webhookPath(i), body: p, ownToken: true, notIdempotent: true})
-}
-
-func (d *Discord) webhookPath(i interaction) string {
-	app := d.state.self().app
-	return "/webhooks/" + cmp.Or(i.AppID, app) + "/" + i.Token
-}
-
-func (d *Discord) originalPath(i interaction) string { return d.webhookPath(i) + "/messages/@original" }
-
-// runText runs a command that was written as a message, and posts the answer as a reply to it.
-func (d *Discord) runText(ctx context.Context, name string, m message, in channel.Inbound, ran chan<- struct{}) error {
-	p := chat.ParsePlace(name)
-	who := channel.Person{ID: in.AuthorID, Name: in.Author}
-	if m.Member != nil {
-		who.Roles = m.Member.Roles
-	}
-	who.Manager = p.Direct() || d.state.guild(p.Server).trusts(in.AuthorID, who.Roles)
-	place := channelID(name)
-	first := "" // the id of the answer's first message
-	show := func(ctx context.Context, answer command.Answer) error {
-		pieces := d.Split(answer.Fenced().String())
-		to := in.ID
-		key := in.ID
-		if first != "" {
-			if err := d.editMessage(ctx, place, first, pieces[0], false); err != nil {
-				return err
-			}
-			pieces = pieces[1:]
-			to = ""
-			key = "then " + first
-		}
-		for n, text := range pieces {
-			made, err := d.create(ctx, place, newPost(place, text, to, nonce("command", name, key, n)), false)
-			if err != nil {
-				return err
-			}
-			first = cmp.Or(first, made.ID)
-			to = ""
-		}
-		return nil
-	}
-	return d.RunCommand(ctx, name, who, in.Text, ran, platform.Reaching(d, name, who, show))
 }

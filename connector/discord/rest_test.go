@@ -56,7 +56,7 @@ func TestWaitingForALimitEndsWithTheContext(t *testing.T) {
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		check.Error(t, check.ErrorOf(d.create(ctx, "20", newPost("20", "hello", "", "n"), false)), context.DeadlineExceeded)
+		check.Error(t, check.ErrorOf(d.poster.create(ctx, "20", newPost("20", "hello", "", "n"), false)), context.DeadlineExceeded)
 		// Others wait too, and make no request meanwhile.
 		err := d.rest.do(t.Context(), call{method: http.MethodPost, path: "/channels/20/messages", once: true})
 		check.Equal(t, "the next waits", refusalIn(err).after, 59*time.Minute)
@@ -234,7 +234,7 @@ func TestWhatPeopleWaitForGoesBeforeTheHistoryOfManyChannels(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		for i := range 10 {
-			check.Must(d.create(t.Context(), "20", newPost("20", "hello", "", nonce(i)), false))(t)
+			check.Must(d.poster.create(t.Context(), "20", newPost("20", "hello", "", nonce(i)), false))(t)
 		}
 		took := time.Since(begin)
 		check.That(t, took <= 2*time.Second, "the answers took %v", took-time.Second)

@@ -3,9 +3,8 @@
 package discord
 
 import (
-	"context"
 	"fmt"
-	"net/http"
+	"log/slog"
 )
 
 const (
@@ -16,8 +15,9 @@ const (
 	divide        = "run a second bot for them: another application with its own token, settings and data folder"
 )
 
-// servers are those that the bot is in.
+// servers are those that the bot is in. Only the goroutine in Run uses them.
 type servers struct {
+	log         *slog.Logger
 	ids         map[string]bool
 	recommended int  // number of connections that Discord recommends
 	warned      bool // since there are many
@@ -32,32 +32,22 @@ func crowded(count, recommended int) string {
 	return text
 }
 
-// noteServers adds servers that the bot has joined, and logs a warning once there are many.
-func (d *Discord) noteServers(joined ...string) {
+// reset replaces the servers by those that a new session starts with.
+func (s *servers) reset(ids []string) {
+	clear(s.ids)
+	s.add(ids...)
+}
+
+// add adds servers that the bot has joined, and logs a warning once there are many.
+func (s *servers) add(joined ...string) {
 	for _, id := range joined {
-		d.servers.ids[id] = true
+		s.ids[id] = true
 	}
-	count := len(d.servers.ids)
-	if count >= manyServers && !d.servers.warned {
-		d.Log.Warn("many_servers", "servers", count, "most", maxServers, "problem", crowded(count, d.servers.recommended))
+	count := len(s.ids)
+	if count >= manyServers && !s.warned {
+		s.log.Warn("many_servers", "servers", count, "most", maxServers, "problem", crowded(count, s.recommended))
 	}
-	d.servers.warned = count >= manyServers
+	s.warned = count >= manyServers
 }
 
-// gateway is what Discord reports about its gateway (Discord, Gateway: Get Gateway Bot).
-type gateway struct {
-	URL    string
-	Shards int // recommended number of connections
-	Start  *struct {
-		Remaining  int   `json:"remaining"`
-		ResetAfter int64 `json:"reset_after"` // ms
-	} `json:"session_start_limit"`
-}
-
-func (d *Discord) findGateway(ctx context.Context) (found gateway, err error) {
-	err = d.rest.do(ctx, call{method: http.MethodGet, path: "/gateway/bot", into: &found})
-	if refusalIn(err).status == http.StatusNotFound { // a compatible server may know only the other path
-		err = d.rest.do(ctx, call{method: http.MethodGet, path: "/gateway", into: &found})
-	}
-	return found, err
-}
+func (s *servers) remove(id string) { delete(s.ids, id) }

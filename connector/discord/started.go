@@ -1,3 +1,5 @@
+// Replies that an earlier process started, found by its messages.
+
 package discord
 
 import (
@@ -15,17 +17,22 @@ type started struct {
 	other  bool      // there was one of another reply
 }
 
+// precedes reports whether a message is older than this process, by Discord's clock: an earlier one may have answered it.
+func (h *history) precedes(id string) bool {
+	return timeOf(id).Before(h.base.Clock.At(h.started))
+}
+
 // findStarted returns the messages in which an earlier process started the reply to the messages to; reply is its id, once it has
 // one. The first references the newest of to, unless that was deleted when it was posted.
-func (d *Discord) findStarted(ctx context.Context, conversation, reply string, to []string) ([]message, error) {
+func (h *history) findStarted(ctx context.Context, conversation, reply string, to []string) ([]message, error) {
 	s := started{to: to}
-	_, err := d.find(ctx, conversation, reply, to, func(m message) bool {
-		return s.add(m, timeOf(m.ID).Before(d.Clock.At(d.started)))
+	_, err := h.find(ctx, conversation, reply, to, func(m message) bool {
+		return s.add(m, h.precedes(m.ID))
 	})
 	if err != nil || len(s.pieces) > 0 || len(s.bare) == 0 {
 		return s.pieces, err
 	}
-	_, err = d.messageByID(ctx, channelID(conversation), replyTarget(0, to), false)
+	_, err = h.messageByID(ctx, channelID(conversation), replyTarget(0, to), false)
 	switch {
 	case refusalIn(err).code == codeUnknownMessage:
 		return s.bare, nil

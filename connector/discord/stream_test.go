@@ -129,9 +129,9 @@ func TestAReplyIsSentOnceTheConnectorRuns(t *testing.T) {
 	m := r.Say(r.square, r.ann.ID, "question")
 	r.open()
 	for i, text := range []string{"the first half", "the second ha"} { // streamed by an earlier process
-		check.Must(r.connector.create(r.ctx, r.square, newPost(r.square, text, replyTarget(i, []string{m.ID}), nonce(text)), false))(t)
+		check.Must(r.connector.poster.create(r.ctx, r.square, newPost(r.square, text, replyTarget(i, []string{m.ID}), nonce(text)), false))(t)
 	}
-	r.connector.started = time.Now().Add(time.Second)
+	r.connector.history.started = time.Now().Add(time.Second)
 	sent := make(chan error, 1)
 	go func() {
 		_, err := r.connector.Reply(r.place(r.square), []string{m.ID}).Send(r.ctx, channel.Piece{Reply: "r", Parts: 1, Text: "The answer.", To: []string{m.ID}})
@@ -226,7 +226,7 @@ func TestPiecesThatAnEarlierProcessStreamedAreTakenOver(t *testing.T) {
 			r := newRig(t, discordtest.Options{}, quick).start()
 			m := r.Say(r.square, r.ann.ID, "question")
 			create := func(text, to string) string {
-				return check.Must(r.connector.create(r.ctx, r.square, newPost(r.square, text, to, nonce(text)), false))(t).ID
+				return check.Must(r.connector.poster.create(r.ctx, r.square, newPost(r.square, text, to, nonce(text)), false))(t).ID
 			}
 			first := create("the first half", m.ID)
 			r.Say(r.square, r.ann.ID, "chatter")
@@ -239,7 +239,7 @@ func TestPiecesThatAnEarlierProcessStreamedAreTakenOver(t *testing.T) {
 			other := r.Say(r.square, r.ann.ID, "another question")
 			create("another answer", other.ID)
 			check.NoError(t, platform.Sleep(r.ctx, 5*time.Millisecond))
-			r.connector.started = time.Now() // a new process
+			r.connector.history.started = time.Now() // a new process
 			w := r.connector.Reply(r.place(r.square), []string{m.ID})
 			if final == "Short." {
 				w.Show("Well,")

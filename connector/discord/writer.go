@@ -24,7 +24,12 @@ const (
 
 type writer struct {
 	*platform.Stream
-	d            *Discord
+	base    *platform.Base
+	rest    *rest
+	pauses  *pauses
+	history *history
+	poster  *poster
+
 	conversation string
 	channel      string
 	to           []string
@@ -53,7 +58,10 @@ func (p *streamedPiece) note(m message, text string) {
 
 // Reply returns the writer of one reply.
 func (d *Discord) Reply(conversation string, to []string) channel.Writer {
-	w := &writer{d: d, conversation: conversation, channel: channelID(conversation), to: to}
+	w := &writer{
+		base: d.Base, rest: d.rest, pauses: d.pauses, history: d.history, poster: d.poster,
+		conversation: conversation, channel: channelID(conversation), to: to,
+	}
 	w.key = nonce("stream", w.channel, to, time.Now().UnixNano())
 	w.Stream = platform.NewStream(d.Work, w.typing, d.pauses.firstPost, w.showText)
 	return w
@@ -63,9 +71,9 @@ func (d *Discord) Reply(conversation string, to []string) channel.Writer {
 func (w *writer) typing(ctx context.Context) {
 	for {
 		ctx, cancel := context.WithTimeout(ctx, typingTimeout)
-		err := w.d.rest.do(ctx, call{method: http.MethodPost, path: "/channels/" + w.channel + "/typing", once: true})
+		err := w.rest.do(ctx, call{method: http.MethodPost, path: "/channels/" + w.channel + "/typing", once: true})
 		cancel()
-		if errors.Is(err, channel.ErrGone) || platform.Sleep(w.Live, w.d.pauses.typing) != nil {
+		if errors.Is(err, channel.ErrGone) || platform.Sleep(w.Live, w.pauses.typing) != nil {
 			return
 		}
 	}
@@ -83,7 +91,7 @@ func (w *writer) showText(ctx context.Context, text string) (delay time.Duration
 	if strings.TrimSpace(text) == "" {
 		return 0, true
 	}
-	pieces := w.d.Split(text)
+	pieces := split(text)
 	for part, piece := range pieces {
 		if part < len(w.pieces) && sameText(piece, w.pieces[part].text) {
 			continue
@@ -111,10 +119,10 @@ func (w *writer) showText(ctx context.Context, text string) (delay time.Duration
 // adopt takes over, once, the messages in which an earlier process showed the reply, whose id is empty while it is written.
 func (w *writer) adopt(ctx context.Context, reply string) error {
 	newest := replyTarget(0, w.to)
-	if w.adopted || newest == "" || !timeOf(newest).Before(w.d.Clock.At(w.d.started)) { // this process was there before the question
+	if w.adopted || newest == "" || !w.history.precedes(newest) { // this process was there before the question
 		return nil
 	}
-	found, err := w.d.findStarted(ctx, w.conversation, reply, w.to)
+	found, err := w.history.findStarted(ctx, w.conversation, reply, w.to)
 	if err != nil {
 		return err
 	}
@@ -130,11 +138,11 @@ func (w *writer) adopt(ctx context.Context, reply string) error {
 // post posts the message that shows a part. If one was posted before, it takes that: they have the same nonce.
 func (w *writer) post(ctx context.Context, part int, text string, once bool) error {
 	p := w.piece(part)
-	made, err := w.d.create(ctx, w.channel, newPost(w.channel, text, replyTarget(part, w.to), nonce(w.key, part)), once)
+	made, err := w.poster.create(ctx, w.channel, newPost(w.channel, text, replyTarget(part, w.to), nonce(w.key, part)), once)
 	p.unsure = err != nil && (p.unsure || !hadNoEffect(err))
 	if err == nil {
 		p.note(made, text)
-		w.NoteEdit(w.d.pauses.edit)
+		w.NoteEdit(w.pauses.edit)
 	}
 	return err
 }
@@ -147,8 +155,8 @@ func (w *writer) edit(ctx context.Context, p *streamedPiece, text string, once b
 	if err := platform.Sleep(ctx, w.UntilEdit()); err != nil {
 		return err
 	}
-	err := w.d.editMessage(ctx, w.channel, p.id, text, once)
-	w.NoteEdit(w.d.pauses.edit)
+	err := w.poster.edit(ctx, w.channel, p.id, text, once)
+	w.NoteEdit(w.pauses.edit)
 	switch {
 	case err == nil:
 		p.text = text
@@ -166,7 +174,7 @@ func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) 
 		w.to = nil
 		piece.To = nil // it is no answer
 	}
-	if err := w.d.Work.Wait(ctx); err != nil {
+	if err := w.base.Work.Wait(ctx); err != nil {
 		return "", err
 	}
 	id, err := w.deliver(ctx, piece)
@@ -198,7 +206,7 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, erro
 		buttons = append(buttons, button(b.Label, customID(b.Line, 0), false))
 	}
 	message.add(buttons...)
-	made, err := w.d.create(ctx, w.channel, message, false)
+	made, err := w.poster.create(ctx, w.channel, message, false)
 	if err != nil {
 		return "", err
 	}
@@ -215,7 +223,7 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, erro
 func (w *writer) existing(ctx context.Context, piece channel.Piece) (*streamedPiece, error) {
 	p := w.piece(piece.Part)
 	if p.id == "" && piece.Sending {
-		m, err := w.d.findSent(ctx, w.conversation, piece)
+		m, err := w.history.findSent(ctx, w.conversation, piece)
 		if err != nil {
 			return nil, err
 		}
@@ -237,16 +245,16 @@ func (w *writer) existing(ctx context.Context, piece channel.Piece) (*streamedPi
 // would take them over.
 func (w *writer) Cancel() {
 	w.Stop()
-	ctx, cancel := context.WithTimeout(w.d.Work.Ctx, deleteTimeout)
+	ctx, cancel := context.WithTimeout(w.base.Work.Ctx, deleteTimeout)
 	defer cancel()
-	err := w.d.Work.Wait(ctx)
+	err := w.base.Work.Wait(ctx)
 	if err == nil {
 		err = w.adopt(ctx, "")
 	}
 	if err != nil {
-		w.d.Log.Debug("delete_draft_failed", "error", err)
+		w.base.Log.Debug("delete_draft_failed", "error", err)
 	}
-	w.deleteStreamed(w.d.Work.Ctx, 0)
+	w.deleteStreamed(w.base.Work.Ctx, 0)
 }
 
 // deleteStreamed deletes the streamed messages of the parts from from on.
@@ -260,11 +268,11 @@ func (w *writer) deleteStreamed(ctx context.Context, from int) {
 			errs = append(errs, w.post(ctx, part, "…", false)) // to learn its id
 		}
 		if p.id != "" {
-			errs = append(errs, w.d.rest.do(ctx, call{method: http.MethodDelete, path: "/channels/" + w.channel + "/messages/" + p.id}))
+			errs = append(errs, w.rest.do(ctx, call{method: http.MethodDelete, path: "/channels/" + w.channel + "/messages/" + p.id}))
 		}
 	}
 	if err := errors.Join(errs...); err != nil && !errors.Is(err, channel.ErrGone) {
-		w.d.Log.Debug("delete_draft_failed", "error", err)
+		w.base.Log.Debug("delete_draft_failed", "error", err)
 	}
 }
 
@@ -274,17 +282,4 @@ func replyTarget(part int, to []string) string {
 		return ""
 	}
 	return slices.MaxFunc(append([]string{""}, to...), byAge)
-}
-
-// Whisper writes a direct message, which names the place it is about: only a command of Discord's own can be answered in a place to
-// one person alone.
-func (d *Discord) Whisper(ctx context.Context, conversation, person, text string) error {
-	var direct place
-	err := d.rest.do(ctx, call{method: http.MethodPost, path: "/users/@me/channels", body: map[string]string{"recipient_id": person}, into: &direct})
-	if err == nil {
-		about := channelID(conversation)
-		text = messages.Fit("<#" + about + "> " + text)
-		_, err = d.create(ctx, direct.ID, newPost(direct.ID, text, "", nonce("whisper", person, text)), false)
-	}
-	return err
 }

@@ -62,6 +62,13 @@ func newAPI(o Options, clock *platform.Clock) *api {
 	return a
 }
 
+// fetch reads a file. slack-go and sameHost keep the token from other hosts.
+func (a *api) fetch(ctx context.Context, address string) ([]byte, error) {
+	var into bytes.Buffer
+	err := a.read.GetFileContext(ctx, address, &into)
+	return into.Bytes(), err
+}
+
 // sameHost rejects redirects to another host or scheme, because requests contain a token.
 func sameHost(r *http.Request, via []*http.Request) error {
 	first := via[0].URL
@@ -80,7 +87,7 @@ func (s *Slack) probeBot(ctx context.Context) error {
 	if who.UserID == "" {
 		return errors.New("auth.test: the answer says nothing")
 	}
-	s.self = self{team: who.TeamID, workspace: who.Team, user: who.UserID, bot: who.BotID, name: who.User, since: s.Clock.Now()}
+	*s.self = self{team: who.TeamID, workspace: who.Team, user: who.UserID, bot: who.BotID, name: who.User, since: s.Clock.Now()}
 	return s.checkScopes(who.Header)
 }
 
@@ -160,11 +167,11 @@ func CheckAppToken(ctx context.Context, token, apiBase string) error {
 	return err
 }
 
-func checkToken(ctx context.Context, o Options, probe func(*Slack, context.Context) error) (self, error) {
+func checkToken(ctx context.Context, o Options, probe func(*Slack, context.Context) error) (*self, error) {
 	o.Log = slog.New(slog.DiscardHandler)
 	s, err := New(o)
 	if err != nil {
-		return self{}, err
+		return new(self), err
 	}
 	defer s.api.http.CloseIdleConnections()
 	err = probe(s, ctx)

@@ -63,12 +63,12 @@ func TestEachBlockIsReadAsPeopleSeeIt(t *testing.T) {
 	s := knowing(t)
 	for name, c := range shownBlocks {
 		blocks := decodedBlocks(t, c[0])
-		got := s.plainText(withForwarded(message{BotID: "B1", Text: "This message contains interactive elements.", Blocks: blocks}))
+		got := s.names.plainText(withForwarded(message{BotID: "B1", Text: "This message contains interactive elements.", Blocks: blocks}))
 		if name == "actions" || name == "image" { // which say little themselves
 			got = strings.TrimPrefix(got, "This message contains interactive elements.\n")
 		}
 		check.Equal(t, name, got, c[1])
-		check.Equal(t, name+", not twice", s.plainText(withForwarded(message{BotID: "B1", Text: literal(got), Blocks: blocks})), got)
+		check.Equal(t, name+", not twice", s.names.plainText(withForwarded(message{BotID: "B1", Text: literal(got), Blocks: blocks})), got)
 	}
 }
 
@@ -90,7 +90,7 @@ func TestWhatAppsAttachIsReadInWholeAndOnce(t *testing.T) {
 	} {
 		var m message
 		check.NoError(t, json.Unmarshal([]byte(c.message), &m))
-		check.Equal(t, c.claim, s.plainText(withForwarded(m)), c.want)
+		check.Equal(t, c.claim, s.names.plainText(withForwarded(m)), c.want)
 	}
 }
 
@@ -130,7 +130,7 @@ func FuzzBlocks(f *testing.F) {
 		if json.Unmarshal(data, &blocks) != nil {
 			return
 		}
-		text := s.plainText(withBlocks("", blocks))
+		text := s.names.plainText(withBlocks("", blocks))
 		check.That(t, utf8.ValidString(text), "%q is read as %q", data, text)
 		check.That(t, len(text) < 100_000, "%d bytes are read", len(text))
 	})

@@ -24,7 +24,7 @@ const (
 var canvasMention = regexp.MustCompile(`^@?([UW][A-Z0-9]{6,})$`)
 
 // fileText converts the content of a text file; empty if it is not that of the file.
-func (s *Slack) fileText(mediaType, content string) string {
+func (n *names) fileText(mediaType, content string) string {
 	if mediaType != canvasType {
 		return content
 	}
@@ -32,26 +32,26 @@ func (s *Slack) fileText(mediaType, content string) string {
 	if err != nil {
 		return ""
 	}
-	for n := range page.Descendants() {
-		if n.Type == html.ElementNode && strings.Contains(attribute(n, "class"), canvasClass) {
-			return s.canvasText(n)
+	for node := range page.Descendants() {
+		if node.Type == html.ElementNode && strings.Contains(attribute(node, "class"), canvasClass) {
+			return n.canvasText(node)
 		}
 	}
 	return ""
 }
 
 // canvasText returns the content of a canvas as Markdown. A model reads it, so nothing is escaped.
-func (s *Slack) canvasText(content *html.Node) string {
-	for n := range content.Descendants() {
+func (n *names) canvasText(content *html.Node) string {
+	for node := range content.Descendants() {
 		switch {
-		case n.DataAtom == atom.A && n.FirstChild != nil:
-			if mention := canvasMention.FindStringSubmatch(strings.TrimSpace(n.FirstChild.Data)); mention != nil {
-				replaceByText(n, "@"+cmp.Or(s.nameOf(mention[1]), mention[1]))
+		case node.DataAtom == atom.A && node.FirstChild != nil:
+			if mention := canvasMention.FindStringSubmatch(strings.TrimSpace(node.FirstChild.Data)); mention != nil {
+				replaceByText(node, "@"+cmp.Or(n.nameOf(mention[1]), mention[1]))
 			}
-		case n.DataAtom == atom.Img && n.Parent.Data == "control": // an emoji
-			replaceByText(n, ":"+attribute(n, "alt")+":")
-		case n.DataAtom == atom.Img:
-			replaceByText(n, "[image: "+cmp.Or(attribute(n, "alt"), "without a description")+"]")
+		case node.DataAtom == atom.Img && node.Parent.Data == "control": // an emoji
+			replaceByText(node, ":"+attribute(node, "alt")+":")
+		case node.DataAtom == atom.Img:
+			replaceByText(node, "[image: "+cmp.Or(attribute(node, "alt"), "without a description")+"]")
 		}
 	}
 	markdown := commonmark.NewCommonmarkPlugin(commonmark.WithListEndComment(false))

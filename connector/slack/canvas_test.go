@@ -27,11 +27,11 @@ const (
 func TestACanvasBecomesMarkdown(t *testing.T) {
 	s := knowing(t)
 	s.names.set("UANN000001", "ann")
-	check.Equal(t, "the text", s.fileText(canvasType, plan), planText)
+	check.Equal(t, "the text", s.names.fileText(canvasType, plan), planText)
 	for _, page := range []string{"", "<!DOCTYPE html><title>Sign in</title>", "no html"} {
-		check.Equal(t, page, s.fileText(canvasType, page), "")
+		check.Equal(t, page, s.names.fileText(canvasType, page), "")
 	}
-	check.Equal(t, "another file", s.fileText("text/html", "<p>x"), "<p>x")
+	check.Equal(t, "another file", s.names.fileText("text/html", "<p>x"), "<p>x")
 }
 
 func TestASharedCanvasIsRead(t *testing.T) {
@@ -56,7 +56,7 @@ func FuzzCanvas(f *testing.F) {
 	}
 	s := knowing(f)
 	f.Fuzz(func(t *testing.T, content string) {
-		text := s.fileText(canvasType, content)
+		text := s.names.fileText(canvasType, content)
 		check.That(t, !utf8.ValidString(content) || utf8.ValidString(text), "%q is read as %q", content, text)
 	})
 }

@@ -28,50 +28,45 @@ type typed struct {
 	ran chan struct{} // nil: it was not written as a message; see platform.Base.RunCommand
 }
 
+// commands runs the commands that people write, and answers them.
+type commands struct {
+	base    *platform.Base
+	api     *api
+	self    *self
+	times   *times
+	recent  *recent
+	history *history
+	poster  *poster
+}
+
 // onSlashCommand runs "/cairn compact prices" as "/compact prices". One may arrive twice.
-func (s *Slack) onSlashCommand(payload json.RawMessage) {
+func (r *commands) onSlashCommand(payload json.RawMessage) {
 	var p slackgo.SlashCommand
 	_ = json.Unmarshal(payload, &p) // fields in an unknown form stay empty
 	if p.ChannelID == "" {
 		return
 	}
 	line := "/" + cmp.Or(strings.TrimLeft(strings.TrimSpace(p.Text), "/"), "help")
-	c := typed{place: s.place(p.ChannelID, ""), line: line, who: channel.Person{ID: p.UserID, Name: p.UserName}}
+	c := typed{place: r.self.place(p.ChannelID, ""), line: line, who: channel.Person{ID: p.UserID, Name: p.UserName}}
 	called, _ := command.Find(strings.TrimPrefix(c.line, "/"))
-	s.start(p.TriggerID+p.ResponseURL, c, s.overURL(c, p.ResponseURL, "", called.Public, false))
+	r.start(p.TriggerID+p.ResponseURL, c, r.overURL(c, p.ResponseURL, "", called.Public, false))
 }
 
 const runTimeout = 25 * time.Minute // of a command and the work that it starts: a response_url is valid for 30 minutes
 
 // start runs and answers a command, once by its id. Admins may manage everything, and everyone their direct messages with the bot.
-func (s *Slack) start(id string, c typed, show platform.Show) {
-	s.Command(id, c.place.String(), runTimeout, c.ran, func(ctx context.Context) error {
-		name, admin, err := s.lookUpPerson(ctx, s.api.read, c.who.ID)
+func (r *commands) start(id string, c typed, show platform.Show) {
+	r.base.Command(id, c.place.String(), runTimeout, c.ran, func(ctx context.Context) error {
+		name, admin, err := lookUpPerson(ctx, r.api.read, c.who.ID)
 		if err != nil {
-			s.Log.Debug("look_up_person_failed", "error", err)
+			r.base.Log.Debug("look_up_person_failed", "error", err)
 		}
 		c.who.Name, c.who.Manager = cmp.Or(name, c.who.Name), admin || c.place.Direct()
 		if c.ran != nil {
-			show = platform.Reaching(s, c.place.String(), c.who, show)
+			show = platform.Reaching(r.poster, c.place.String(), c.who, show)
 		}
-		return s.RunCommand(ctx, c.place.String(), c.who, c.line, c.ran, show)
+		return r.base.RunCommand(ctx, c.place.String(), c.who, c.line, c.ran, show)
 	})
-}
-
-// Spell returns how people write a command: after /cairn, or in a thread, where Slack has none, after a mention of the bot.
-func (s *Slack) Spell(conversation, line string) string {
-	place := chat.ParsePlace(conversation)
-	called, _ := command.Find(strings.TrimPrefix(line, "/"))
-	if place.Thread == "" && !(called.Replies && s.repliesInThreads(place)) {
-		return "/cairn " + strings.TrimPrefix(line, "/")
-	}
-	name := "Cairn"
-	select {
-	case <-s.Work.Opened:
-		name = cmp.Or(s.ownName(), name)
-	default: // not authenticated yet
-	}
-	return "@" + name + " " + line
 }
 
 type buttonValue struct {
@@ -80,7 +75,7 @@ type buttonValue struct {
 	Thread string `json:"thread,omitempty"`
 }
 
-func (s *Slack) onButton(payload json.RawMessage) {
+func (r *commands) onButton(payload json.RawMessage) {
 	var p struct {
 		Type    string `json:"type"`
 		User    struct{ ID, Name, Username string }
@@ -99,21 +94,21 @@ func (s *Slack) onButton(payload json.RawMessage) {
 	var value buttonValue
 	own := p.Type == "block_actions" && len(p.Actions) > 0 && strings.HasPrefix(p.Actions[0].ActionID, actionPrefix)
 	known := own && json.Unmarshal([]byte(p.Actions[0].Value), &value) == nil && platform.KnowsButton(value.Line)
-	place := s.place(p.Channel.ID, value.Thread)
-	thread := s.placeOf(p.Channel.ID, p.Message).Thread
+	place := r.self.place(p.Channel.ID, value.Thread)
+	thread := r.recent.placeOf(p.Channel.ID, p.Message).Thread
 	who := channel.Person{ID: p.User.ID, Name: cmp.Or(p.User.Name, p.User.Username)}
 	c := typed{place: place, line: value.Line, who: who, page: value.Page}
-	show := s.overURL(c, p.URL, thread, false, true)
+	show := r.overURL(c, p.URL, thread, false, true)
 	if !known {
-		s.Command(p.Trigger+p.URL, place.String(), runTimeout, nil, func(ctx context.Context) error { return s.RefuseButton(ctx, place.String(), show) })
+		r.base.Command(p.Trigger+p.URL, place.String(), runTimeout, nil, func(ctx context.Context) error { return r.base.RefuseButton(ctx, place.String(), show) })
 		return
 	}
-	s.start(p.Trigger+p.URL, c, show)
+	r.start(p.Trigger+p.URL, c, show)
 }
 
 // overURL answers over a response_url. Only the sender sees the answer, unless it is public. The answer may replace the
 // message whose button was pressed, in this thread.
-func (s *Slack) overURL(c typed, url, thread string, public, replaces bool) platform.Show {
+func (r *commands) overURL(c typed, url, thread string, public, replaces bool) platform.Show {
 	return func(ctx context.Context, a command.Answer) error {
 		public = public && !a.Private
 		text, all := blocks(c, a)
@@ -129,22 +124,22 @@ func (s *Slack) overURL(c typed, url, thread string, public, replaces bool) plat
 		}
 		first := !replaces
 		replaces = true
-		return s.retry(ctx, func(failed error) error {
+		return r.retry(ctx, func(failed error) error {
 			m.ReplaceOriginal = m.ReplaceOriginal || first && mayHaveTakenEffect(failed)
-			return platform.WithoutURL(slackgo.PostWebhookCustomHTTPContext(ctx, url, s.api.http, m))
+			return platform.WithoutURL(slackgo.PostWebhookCustomHTTPContext(ctx, url, r.api.http, m))
 		})
 	}
 }
 
 // asMessage answers a written command with a message, which all see unless the answer is private: such a one cannot be edited.
-func (s *Slack) asMessage(c typed, written string) platform.Show {
+func (r *commands) asMessage(c typed, written string) platform.Show {
 	ts := ""
 	place := c.place
 	m := mark{Reply: "command-" + written}
-	write := s.api.write
+	write := r.api.write
 	return func(ctx context.Context, a command.Answer) error {
 		options := optionsOf(blocks(c, a))
-		return s.retry(ctx, func(failed error) (err error) {
+		return r.retry(ctx, func(failed error) (err error) {
 			if ts != "" {
 				_, _, _, err = write.UpdateMessageContext(ctx, place.Channel, ts, options...)
 				return err
@@ -158,7 +153,7 @@ func (s *Slack) asMessage(c typed, written string) platform.Show {
 				return err
 			}
 			if mayHaveTakenEffect(failed) {
-				own, err := s.messagesSince(ctx, place, written)
+				own, err := r.history.messagesSince(ctx, place, written)
 				for _, answer := range own {
 					if answer.marked() && answer.Metadata.Mark == m {
 						ts = answer.TS
@@ -170,9 +165,9 @@ func (s *Slack) asMessage(c typed, written string) platform.Show {
 			}
 			_, ts, err = write.PostMessageContext(ctx, place.Channel, append(options, m.option())...)
 			if err == nil {
-				s.claims.Set(place.Channel+"/"+ts, finished)
+				r.recent.noteFinished(place.Channel, ts)
 			}
-			s.notePost(place, err)
+			r.poster.notePost(place, err)
 			return err
 		})
 	}
@@ -181,11 +176,11 @@ func (s *Slack) asMessage(c typed, written string) platform.Show {
 const maxTries = 3 // of an answer
 
 // retry calls try until it succeeds, is refused for good, or has failed maxTries times. failed is the error of the previous time.
-func (s *Slack) retry(ctx context.Context, try func(failed error) error) (err error) {
+func (r *commands) retry(ctx context.Context, try func(failed error) error) (err error) {
 	for tries := 1; ; tries++ {
 		err = try(err)
 		asked, _ := rateLimit(err)
-		if err == nil || isPermanent(err) || tries == maxTries || platform.Sleep(ctx, max(s.times.answer, asked)) != nil {
+		if err == nil || isPermanent(err) || tries == maxTries || platform.Sleep(ctx, max(r.times.answer, asked)) != nil {
 			return err
 		}
 	}

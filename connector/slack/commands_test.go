@@ -231,7 +231,7 @@ func TestListsHavePages(t *testing.T) {
 			for i := range 12 {
 				page.Items = append(page.Items, fmt.Sprintf("#%d %s", i, strings.Repeat(letter, 3000)))
 			}
-			answer := r.connector.asMessage(typed{place: r.connector.place(general, ""), line: "/expand 1"}, "")
+			answer := r.connector.commands.asMessage(typed{place: r.connector.self.place(general, ""), line: "/expand 1"}, "")
 			check.NoError(t, answer(t.Context(), page))
 			own := r.own(general)
 			shown := own[len(own)-1].Shown()

@@ -37,7 +37,7 @@ func (d *draft) show(ctx context.Context, w *writer, text string) error {
 		if !grows || d.unsure {
 			return nil // the last edit corrects it
 		}
-		_, _, err := w.s.api.once.AppendStreamContext(ctx, w.place.Channel, d.ts, slackgo.MsgOptionMarkdownText(more))
+		_, _, err := w.api.once.AppendStreamContext(ctx, w.place.Channel, d.ts, slackgo.MsgOptionMarkdownText(more))
 		if err == nil {
 			d.text = sent
 			return nil
@@ -52,7 +52,7 @@ func (d *draft) show(ctx context.Context, w *writer, text string) error {
 			return err // nothing more is shown
 		}
 	}
-	_, err := w.s.write(ctx, w.s.api.once, w.place.Channel, d.ts, text)
+	_, err := w.poster.write(ctx, w.api.once, w.place.Channel, d.ts, text)
 	if err == nil {
 		d.text = sent
 	}
@@ -73,7 +73,7 @@ func (d *draft) start(ctx context.Context, w *writer, text string) (err error) {
 	}
 	started, err := d.startStream(ctx, w, text)
 	if !started && err == nil {
-		d.ts, err = w.s.post(ctx, w.s.api.once, w.place, text, mark{Answers: w.answers})
+		d.ts, err = w.poster.post(ctx, w.api.once, w.place, text, mark{Answers: w.answers})
 	}
 	if err != nil {
 		d.lost = mayHaveTakenEffect(err)
@@ -85,20 +85,19 @@ func (d *draft) start(ctx context.Context, w *writer, text string) (err error) {
 
 // startStream starts a stream where Slack allows it: in a thread, for the author of the answered message.
 func (d *draft) startStream(ctx context.Context, w *writer, text string) (started bool, err error) {
-	author, known := w.s.authors.Find(w.place.Channel + "/" + w.answers)
-	person, team, _ := strings.Cut(author, "/")
-	if w.place.Thread == "" || text == placeholder || !known || w.s.plain.Load() {
+	person, team, known := w.recent.author(w.place.Channel, w.answers)
+	if w.place.Thread == "" || text == placeholder || !known || w.poster.plain.Load() {
 		return false, nil
 	}
-	_, d.ts, err = w.s.api.once.StartStreamContext(ctx, w.place.Channel,
+	_, d.ts, err = w.api.once.StartStreamContext(ctx, w.place.Channel,
 		slackgo.MsgOptionTS(w.place.Thread), slackgo.MsgOptionRecipientUserID(person), slackgo.MsgOptionRecipientTeamID(team),
 		slackgo.MsgOptionMarkdownText(defuseMentions(text)))
 	_, limited := rateLimit(err)
 	switch {
 	case err == nil:
-		w.s.noteOwnMessage(w.place, d.ts)
-		w.s.notePost(w.place, nil)
-		d.streaming = d.ts != "" && w.claim(d.ts)
+		w.recent.noteOwn(w.place.Channel, d.ts)
+		w.poster.notePost(w.place, nil)
+		d.streaming = d.ts != "" && w.recent.claim(w.place.Channel, d.ts, w.answers)
 		if !d.streaming {
 			d.ts = "" // another answer found it before this one knew its ts
 		}
@@ -109,22 +108,13 @@ func (d *draft) startStream(ctx context.Context, w *writer, text string) (starte
 	return false, err
 }
 
-const finished = "finished" // the claim on a message that is no draft any more
-
-// claim reports whether a draft belongs to this answer. A stream has no mark until it is stopped, and
-// two answers may be written in one thread: the first of them to claim a draft has it.
-func (w *writer) claim(ts string) bool {
-	owner, _ := w.s.claims.First(w.place.Channel+"/"+ts, w.answers)
-	return owner == w.answers
-}
-
 // adopt takes over the unfinished draft that an earlier process left for the same message.
 func (d *draft) adopt(own []message, w *writer) {
 	for _, o := range own {
 		m := o.Metadata.Mark
 		unfinished := o.marked() && m.Reply == "" && m.Answers == w.answers
 		unmarked := o.Metadata.Type == "" && w.place.Thread != "" && isTS(w.answers)
-		if (unfinished || unmarked) && w.claim(o.TS) {
+		if (unfinished || unmarked) && w.recent.claim(w.place.Channel, o.TS, w.answers) {
 			*d = draft{ts: o.TS, unsure: true}
 			return
 		}
@@ -139,25 +129,25 @@ func (d *draft) finish(ctx context.Context, w *writer, text string, m mark) erro
 		if more != "" {
 			options = append(options, slackgo.MsgOptionMarkdownText(more))
 		}
-		_, _, err := w.s.api.write.StopStreamContext(ctx, w.place.Channel, d.ts, options...)
+		_, _, err := w.api.write.StopStreamContext(ctx, w.place.Channel, d.ts, options...)
 		d.unsure = true
 		if err == nil {
 			return nil
 		}
-		w.s.Log.Debug("stop_stream_failed", "error", err)
+		w.base.Log.Debug("stop_stream_failed", "error", err)
 	}
-	_, err := w.s.write(ctx, w.s.api.write, w.place.Channel, d.ts, text, metadata)
+	_, err := w.poster.write(ctx, w.api.write, w.place.Channel, d.ts, text, metadata)
 	if codeOf(err) == "streaming_state_conflict" { // it is a stream that was not stopped, maybe of an earlier process
 		if err := d.stopStream(ctx, w); err != nil {
 			return err
 		}
-		_, err = w.s.write(ctx, w.s.api.write, w.place.Channel, d.ts, text, metadata)
+		_, err = w.poster.write(ctx, w.api.write, w.place.Channel, d.ts, text, metadata)
 	}
 	return err
 }
 
 func (d *draft) stopStream(ctx context.Context, w *writer) error {
-	_, _, err := w.s.api.write.StopStreamContext(ctx, w.place.Channel, d.ts)
+	_, _, err := w.api.write.StopStreamContext(ctx, w.place.Channel, d.ts)
 	if err == nil || isPermanent(err) || unknownMethod(err) { // it has stopped already, or the edit will fail
 		d.streaming = false
 		return nil
@@ -170,10 +160,10 @@ const (
 	placeholder  = "Thinking…"
 )
 
-// working shows that the bot is working, until the writer stops: by a status, or by a reaction where Slack shows none.
-func (w *writer) working(ctx context.Context) {
-	status := w.s.o.Working == workingStatus && w.status(ctx)
-	if !status && (w.s.o.Working == workingOff || !w.react(ctx)) {
+// showWorking shows that the bot is working, until the writer stops: by a status, or by a reaction where Slack shows none.
+func (w *writer) showWorking(ctx context.Context) {
+	status := w.working == workingStatus && w.status(ctx)
+	if !status && (w.working == workingOff || !w.react(ctx)) {
 		return
 	}
 	<-w.Live.Done()
@@ -184,12 +174,12 @@ func (w *writer) working(ctx context.Context) {
 		defer cancel()
 		if status {
 			w.setStatus(ctx, "")
-		} else if err := w.s.api.write.RemoveReactionContext(ctx, workingEmoji, w.question()); err != nil {
-			w.s.Log.Debug("remove_reaction_failed", "error", err)
+		} else if err := w.api.write.RemoveReactionContext(ctx, workingEmoji, w.question()); err != nil {
+			w.base.Log.Debug("remove_reaction_failed", "error", err)
 		}
 	}
 	w.removed.Add(1)
-	if !w.s.Work.Start(remove) {
+	if !w.base.Work.Start(remove) {
 		remove(ctx)
 	}
 }
@@ -203,7 +193,7 @@ func (w *writer) react(ctx context.Context) bool {
 	if !isTS(w.answers) {
 		return false
 	}
-	err := w.s.api.once.AddReactionContext(ctx, workingEmoji, w.question())
+	err := w.api.once.AddReactionContext(ctx, workingEmoji, w.question())
 	return err == nil || mayHaveTakenEffect(err) || codeOf(err) == "already_reacted"
 }
 
@@ -214,7 +204,7 @@ func (w *writer) status(ctx context.Context) bool {
 		return false
 	}
 	for w.setStatus(ctx, "is thinking…") {
-		if platform.Sleep(w.Live, w.s.times.status) != nil {
+		if platform.Sleep(w.Live, w.times.status) != nil {
 			return true
 		}
 	}
@@ -223,7 +213,7 @@ func (w *writer) status(ctx context.Context) bool {
 
 // setStatus sets the status; an empty text clears it. It returns false where Slack shows none.
 func (w *writer) setStatus(ctx context.Context, text string) bool {
-	err := w.s.api.once.SetAssistantThreadsStatusContext(ctx, slackgo.AssistantThreadsSetStatusParameters{
+	err := w.api.once.SetAssistantThreadsStatusContext(ctx, slackgo.AssistantThreadsSetStatusParameters{
 		ChannelID: w.conversation.Channel, ThreadTS: cmp.Or(w.conversation.Thread, w.answers), Status: text,
 	})
 	return !isRefused(err)

@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
+	"time"
 
 	slackgo "github.com/slack-go/slack"
 
@@ -20,34 +22,50 @@ const (
 	maxKept  = 2000 // most messages in gapPages
 )
 
+// history reads what was written in channels and threads.
+type history struct {
+	base       *platform.Base
+	api        *api
+	self       *self
+	recent     *recent
+	translator *translator
+	unread     sync.Map // gapPages of histories longer than a page, by place
+}
+
 // History returns a page of a conversation; see channel.Historian.
 func (s *Slack) History(ctx context.Context, conversation string, request channel.Look) (p channel.Page, err error) {
 	if err := s.Work.Wait(ctx); err != nil {
 		return p, err
 	}
+	return s.history.read(background(ctx, channel.Awaited(ctx)), chat.ParsePlace(conversation), request)
+}
+
+// read returns a page of a place.
+func (h *history) read(ctx context.Context, place chat.Place, request channel.Look) (p channel.Page, err error) {
 	if edge := cmp.Or(request.After, request.Before); edge != "" && timeOf(edge).IsZero() { // an imported message's, which Slack does not know
 		return p, fmt.Errorf("read the history: %w: %q is no ts", channel.ErrGone, edge)
 	}
-	ctx = background(ctx, channel.Awaited(ctx))
-	place := chat.ParsePlace(conversation)
 	var found pages
 	switch {
 	case request.After == "":
-		found, err = s.messagesBefore(ctx, place, request.Before, request.Limit)
+		found, err = h.messagesBefore(ctx, place, request.Before, request.Limit)
 	case place.Thread != "":
-		found, err = s.page(ctx, place, span{Oldest: request.After, Limit: request.Limit})
+		found, err = h.page(ctx, place, span{Oldest: request.After, Limit: request.Limit})
 	default:
-		found, err = s.messagesAfter(ctx, place, request)
+		found, err = h.messagesAfter(ctx, place, request)
 	}
 	switch code := codeOf(err); {
 	case err == nil:
+		return h.inbound(place, found), nil
 	case isPermanent(err) && code != "invalid_cursor", code == "missing_scope": // it can never be read
 		return p, fmt.Errorf("read the history: %w: %w", channel.ErrGone, err)
-	default:
-		return p, fmt.Errorf("read the history: %w", s.stopIfSetupError(err))
 	}
-	p.More = found.next != ""
-	p.There = []string{}
+	return p, fmt.Errorf("read the history: %w", stopIfSetupError(h.base.Work, err))
+}
+
+// inbound converts what was found of a place.
+func (h *history) inbound(place chat.Place, found pages) channel.Page {
+	p := channel.Page{More: found.next != "", There: []string{}}
 	for _, m := range found.messages {
 		if m.TS == place.Thread {
 			continue // it belongs to the channel
@@ -57,9 +75,9 @@ func (s *Slack) History(ctx context.Context, conversation string, request channe
 		if m.SubType == "tombstone" {
 			p.Gone = append(p.Gone, m.TS)
 		}
-		at := s.placeOf(place.Channel, m)
-		m, there := s.current(place.Channel, m)
-		if in, relevant := s.inbound(at, m); relevant && there && at == place && !platform.IsCommand(in) {
+		at := h.recent.placeOf(place.Channel, m)
+		m, there := h.recent.current(place.Channel, m)
+		if in, relevant := h.translator.inbound(at, m); relevant && there && at == place && !platform.IsCommand(in) {
 			if m.Edited != nil {
 				in.Edited = timeOf(m.Edited.TS)
 			}
@@ -69,25 +87,25 @@ func (s *Slack) History(ctx context.Context, conversation string, request channe
 	if found.unreadable {
 		p.There = nil
 	}
-	return p, nil
+	return p
 }
 
 // messagesAfter returns the first messages of a channel after request.After, oldest first. Slack returns the newest ones
 // first, so a long gap is read completely, and unread keeps the part that was not requested yet.
-func (s *Slack) messagesAfter(ctx context.Context, place chat.Place, request channel.Look) (found pages, err error) {
+func (h *history) messagesAfter(ctx context.Context, place chat.Place, request channel.Look) (found pages, err error) {
 	gap := gapPages{after: request.After}
-	if kept, ok := s.unread.LoadAndDelete(place); ok && kept.(gapPages).after == request.After {
+	if kept, ok := h.unread.LoadAndDelete(place); ok && kept.(gapPages).after == request.After {
 		gap = kept.(gapPages)
 	}
 	if !gap.complete {
 		missed := cmp.Or(request.Missed, request.After)
-		err = s.readAfter(ctx, place, missed, &gap)
+		err = h.readAfter(ctx, place, missed, &gap)
 		if err != nil {
-			s.unread.Store(place, gap) // so that the next attempt continues there
+			h.unread.Store(place, gap) // so that the next attempt continues there
 			return found, err
 		}
 		for _, name := range gap.threads { // must be stored before the channel's gap is closed
-			if err := s.Hub.CatchUp(ctx, name, missed); err != nil {
+			if err := h.base.Hub.CatchUp(ctx, name, missed); err != nil {
 				return found, err
 			}
 		}
@@ -97,17 +115,17 @@ func (s *Slack) messagesAfter(ctx context.Context, place chat.Place, request cha
 		found.messages, gap.messages = found.messages[:n], found.messages[n:]
 		gap.after = found.messages[n-1].TS
 		found.next = gap.after
-		s.unread.Store(place, gap)
+		h.unread.Store(place, gap)
 	}
 	return found, nil
 }
 
 // readAfter reads a channel from the newest message back to one that is not in the gap, and notes the threads that may have missed
 // messages. After an error it can be called again to continue.
-func (s *Slack) readAfter(ctx context.Context, place chat.Place, missed string, gap *gapPages) error {
+func (h *history) readAfter(ctx context.Context, place chat.Place, missed string, gap *gapPages) error {
 	start := timeOf(gap.after)
 	for !gap.complete {
-		found, err := s.page(ctx, place, span{Cursor: gap.next})
+		found, err := h.page(ctx, place, span{Cursor: gap.next})
 		if codeOf(err) == "invalid_cursor" {
 			*gap = gapPages{after: gap.after}
 		}
@@ -115,8 +133,8 @@ func (s *Slack) readAfter(ctx context.Context, place chat.Place, missed string, 
 			return err
 		}
 		for _, m := range found.messages {
-			if s.missedThread(place, m, missed) {
-				gap.threads = append(gap.threads, s.place(place.Channel, m.TS).String())
+			if h.missedThread(place, m, missed) {
+				gap.threads = append(gap.threads, h.self.place(place.Channel, m.TS).String())
 			}
 			if !timeOf(m.TS).After(start) {
 				gap.complete = true
@@ -139,14 +157,14 @@ func (s *Slack) readAfter(ctx context.Context, place chat.Place, missed string, 
 }
 
 // messagesBefore returns the newest messages before before, or of all, oldest first. A thread is read from its beginning.
-func (s *Slack) messagesBefore(ctx context.Context, place chat.Place, before string, limit int) (newest pages, err error) {
+func (h *history) messagesBefore(ctx context.Context, place chat.Place, before string, limit int) (newest pages, err error) {
 	p := span{Latest: before}
 	if place.Thread == "" {
 		p.Limit = min(limit, pageSize)
 	}
 	more := true
 	for more {
-		found, err := s.page(ctx, place, p)
+		found, err := h.page(ctx, place, p)
 		if err != nil {
 			return newest, err
 		}
@@ -161,14 +179,14 @@ func (s *Slack) messagesBefore(ctx context.Context, place chat.Place, before str
 
 // missedThread reports whether a message of a channel has an unknown thread in which someone else may have replied
 // after after: Slack does not repeat the events of missed replies. Known threads have a gap of their own.
-func (s *Slack) missedThread(place chat.Place, m message, after string) bool {
+func (h *history) missedThread(place chat.Place, m message, after string) bool {
 	if place.Thread != "" || m.ReplyCount == 0 || m.Thread != "" && m.Thread != m.TS {
 		return false
 	}
-	_, known := s.threads.Find(firstReplyKey(s.place(place.Channel, m.TS)))
+	known := h.recent.knowsThread(h.self.place(place.Channel, m.TS))
 	latest := timeOf(cmp.Or(m.LatestReply, m.TS))
 	return !known && (latest.IsZero() || latest.After(timeOf(after))) &&
-		(len(m.ReplyUsers) == 0 || slices.ContainsFunc(m.ReplyUsers, func(id string) bool { return id != s.self.user }))
+		(len(m.ReplyUsers) == 0 || slices.ContainsFunc(m.ReplyUsers, func(id string) bool { return id != h.self.user }))
 }
 
 // span is the part of a history between two messages, exclusive. page sets its place.
@@ -182,22 +200,22 @@ type pages struct {
 }
 
 // page reads one page of a channel, newest first, or of a thread, oldest first and after the one at its top.
-func (s *Slack) page(ctx context.Context, place chat.Place, p span) (found pages, err error) {
+func (h *history) page(ctx context.Context, place chat.Place, p span) (found pages, err error) {
 	p.ChannelID = place.Channel
 	p.Timestamp = place.Thread
 	p.Limit = cmp.Or(p.Limit, pageSize)
 	var read answer
 	ctx = decodedInto(ctx, &read)
 	if place.Thread != "" {
-		_, _, found.next, err = s.api.read.GetConversationRepliesContext(ctx, &p)
+		_, _, found.next, err = h.api.read.GetConversationRepliesContext(ctx, &p)
 	} else {
-		var h *slackgo.GetConversationHistoryResponse
-		h, err = s.api.read.GetConversationHistoryContext(ctx, &slackgo.GetConversationHistoryParameters{
+		var response *slackgo.GetConversationHistoryResponse
+		response, err = h.api.read.GetConversationHistoryContext(ctx, &slackgo.GetConversationHistoryParameters{
 			ChannelID: p.ChannelID, Oldest: p.Oldest, Latest: p.Latest, Cursor: p.Cursor, Limit: p.Limit,
 			IncludeAllMetadata: p.IncludeAllMetadata,
 		})
 		if err == nil {
-			found.next = h.ResponseMetaData.NextCursor
+			found.next = response.ResponseMetaData.NextCursor
 		}
 	}
 	found.messages = slices.DeleteFunc(read.Messages, func(m message) bool { return !isTS(m.TS) })
@@ -206,6 +224,35 @@ func (s *Slack) page(ctx context.Context, place chat.Place, p span) (found pages
 		found.next = ""
 	}
 	return found, err
+}
+
+const maxSearchPages = 10 // of a history, for the bot's messages
+
+// messagesSince returns the bot's messages after the ts answers, oldest first; those of the last hour if that is none.
+func (h *history) messagesSince(ctx context.Context, place chat.Place, answers string) ([]message, error) {
+	if !isTS(answers) {
+		answers = tsOf(h.base.Clock.Now().Add(-time.Hour))
+	}
+	var own []message
+	p := span{Oldest: answers, IncludeAllMetadata: true}
+	for range maxSearchPages {
+		found, err := h.page(ctx, place, p)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range found.messages {
+			if h.self.wrote(m) && h.recent.placeOf(place.Channel, m) == place && timeOf(m.TS).After(timeOf(answers)) {
+				m.Channel = place.Channel
+				own = append(own, m)
+			}
+		}
+		p.Cursor = found.next
+		if p.Cursor == "" {
+			break
+		}
+	}
+	slices.SortStableFunc(own, byTime)
+	return own, nil
 }
 
 // gapPages is the part of a channel's history that was read but not requested yet.

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	slackgo "github.com/slack-go/slack"
@@ -27,15 +26,25 @@ func (m message) isKept() bool {
 	return m.isHuddle() || slices.Contains(kept, m.SubType) && (m.User != "" || m.BotID != "")
 }
 
+// translator converts messages from Slack's form to the hub's.
+type translator struct {
+	base    *platform.Base
+	self    *self
+	names   *names
+	recent  *recent
+	files   *platform.Files
+	replyIn string // see Options
+}
+
 // inbound converts a message of a place. relevant is false for what the bot ignores, such as its own messages. It makes
 // no requests; what is not cached is left to Complete.
-func (s *Slack) inbound(place chat.Place, m message) (in channel.Inbound, relevant bool) {
+func (t *translator) inbound(place chat.Place, m message) (in channel.Inbound, relevant bool) {
 	switch {
 	case timeOf(m.TS).IsZero():
-		s.Log.Warn("event_refused", "problem", "invalid ts", "channel", place.Channel, "ts", m.TS)
+		t.base.Log.Warn("event_refused", "problem", "invalid ts", "channel", place.Channel, "ts", m.TS)
 		return in, false
-	case s.isOwn(m):
-		s.noteOwnMessage(place, m.TS)
+	case t.self.wrote(m):
+		t.recent.noteOwn(place.Channel, m.TS)
 		return in, false
 	case !m.isKept():
 		return in, false
@@ -48,93 +57,55 @@ func (s *Slack) inbound(place chat.Place, m message) (in channel.Inbound, releva
 		Bot: m.BotID != "" || m.SubType == slackgo.MsgSubTypeBotMessage, Thread: place.Thread != "",
 	}
 	if place.Thread != "" {
-		s.replies.Set(place.Channel+"/"+in.ID, place.Thread)
+		t.recent.noteReply(place, in.ID)
 	}
 	if m.User != "" {
-		s.authors.Set(place.Channel+"/"+in.ID, m.User+"/"+cmp.Or(m.Team, s.self.team))
+		t.recent.noteAuthor(place.Channel, in.ID, m.User, m.Team)
 	}
 	// Only the message's own text counts here: a forwarded one addresses no one.
-	in.Addressed = !m.isHuddle() && (s.mentionsBot(m.Text) || place.Direct() || s.repliesToBot(place, m))
-	in.Text, in.Author = s.plainText(s.withoutMention(withForwarded(m))), s.authorName(m)
+	in.Addressed = !m.isHuddle() && (t.self.mentionsBot(m.Text) || place.Direct() || t.repliesToBot(place, m))
+	in.Text = t.names.plainText(t.self.withoutMention(withForwarded(m)))
+	in.Author = t.names.authorOf(m)
 	in.Attachments = attachments(m.Files)
 	if in.Text == "" && len(in.Attachments) == 0 {
 		return in, false
 	}
 	// The first message seen in a thread replies to the one at its top, which belongs to the channel's conversation.
-	if place.Thread != "" {
-		if first, _ := s.threads.First(place.Channel+"/"+place.Thread, in.ID); first == in.ID {
-			in.ReplyTo = place.Thread // Complete adds the quote
-		}
+	if place.Thread != "" && t.recent.startsThread(place, in.ID) {
+		in.ReplyTo = place.Thread // Complete adds the quote
 	}
-	unlabeled := s.nameOf(place.Channel) == "" && !place.Direct()
+	unlabeled := t.names.nameOf(place.Channel) == "" && !place.Direct()
 	in.Incomplete = unresolvedName.MatchString(in.Text) || isNameless(in) || unlabeled || in.ReplyTo != "" ||
-		slices.ContainsFunc(in.Attachments, s.files.Wanted)
+		slices.ContainsFunc(in.Attachments, t.files.Wanted)
 	return in, true
-}
-
-// placeOf returns the place of a message. The event of a deletion may leave the thread out, so it is cached.
-func (s *Slack) placeOf(channelID string, m message) chat.Place {
-	thread := m.Thread
-	if thread == "" {
-		thread, _ = s.replies.Find(channelID + "/" + m.TS)
-	}
-	if thread == m.TS {
-		thread = ""
-	}
-	return s.place(channelID, thread)
-}
-
-func (s *Slack) isOwn(m message) bool {
-	return m.User == s.self.user || m.BotID != "" && m.BotID == s.self.bot
 }
 
 // repliesToBot reports whether a message is the first reply in a thread under a message of the bot, or under one that it answers
 // there. Only the first one counts: after it the hub knows the thread, and people can tell the bot to stop.
-func (s *Slack) repliesToBot(place chat.Place, m message) bool {
+func (t *translator) repliesToBot(place chat.Place, m message) bool {
 	if place.Thread == "" {
 		return false
 	}
 	parent := m.ParentUser
 	if parent == "" { // Slack may leave it out
-		author, _ := s.authors.Find(place.Channel + "/" + place.Thread)
-		parent, _, _ = strings.Cut(author, "/")
+		parent, _, _ = t.recent.author(place.Channel, place.Thread)
 	}
-	if parent != s.self.user && !s.answersInThread(place) {
+	if parent != t.self.user && !t.answersInThread(place) {
 		return false
 	}
-	first, _ := s.threads.First(firstReplyKey(place), m.TS)
-	return first == m.TS
+	return t.recent.firstReply(place, m.TS)
 }
 
 // answersInThread reports whether a thread is under a message that addressed the bot; false if that cannot be found out.
-func (s *Slack) answersInThread(place chat.Place) bool {
-	above := s.place(place.Channel, "")
-	if _, started := s.threads.Find(firstReplyKey(place)); started || !s.repliesInThreads(above) {
+func (t *translator) answersInThread(place chat.Place) bool {
+	above := t.self.place(place.Channel, "")
+	if t.recent.knowsThread(place) || !repliesInThreads(t.replyIn, above) {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	asked, err := s.Hub.Asked(ctx, above.String(), place.Thread)
+	asked, err := t.base.Hub.Asked(ctx, above.String(), place.Thread)
 	return err == nil && asked
-}
-
-func firstReplyKey(place chat.Place) string { return "bot/" + place.Channel + "/" + place.Thread }
-
-func (s *Slack) noteOwnMessage(place chat.Place, ts string) {
-	s.authors.Set(place.Channel+"/"+ts, s.self.user+"/"+s.self.team)
-}
-
-// authorName returns the name of the author, or the id if it is not known.
-func (s *Slack) authorName(m message) string {
-	switch {
-	case s.isOwn(m):
-		return s.ownName()
-	case m.Username != "":
-		return m.Username
-	case (m.User == "" || m.BotID != "") && m.BotProfile.Name != "":
-		return m.BotProfile.Name
-	}
-	return cmp.Or(s.nameOf(m.User), m.User, m.BotID)
 }
 
 // attachments describes the files of a message by the fields of its event.

@@ -209,7 +209,7 @@ func TestTheTokenGoesToSlackAlone(t *testing.T) {
 		slack.URL + "/file": "Bearer xoxb-secret", slack.URL + "/home": "Bearer xoxb-secret",
 		slack.URL + "/away": "", other.URL + "/file": "", "http://files.slack.com/file": "", "https://slack.com.evil.dev/x": "", "": "",
 	} {
-		data, err := s.fetch(context.Background(), address)
+		data, err := s.api.fetch(context.Background(), address)
 		check.That(t, string(data) == want && (err == nil) == (want != ""), "%s: got %q, %v", address, data, err)
 		check.Lacks(t, "the error", fmt.Sprint(err), "secret")
 	}

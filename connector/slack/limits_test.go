@@ -172,7 +172,7 @@ func TestNamesExpireAtDifferentTimes(t *testing.T) {
 		}
 		expired := func() (count int) {
 			for n := range 1000 {
-				if s.nameOf(fmt.Sprint("U", n)) == "" {
+				if s.names.nameOf(fmt.Sprint("U", n)) == "" {
 					count++
 				}
 			}

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"strings"
@@ -27,8 +28,14 @@ const (
 	lookupTimeout = 5 * time.Second // of one person
 )
 
-// names is a cache of names by id. They expire at different times, so that they are not all looked up again together.
+// names finds out the names of people and channels, and caches them by id. They expire at different times, so that they are not all
+// looked up again together.
 type names struct {
+	self *self
+	api  *api
+	work *platform.Group
+	log  *slog.Logger
+
 	mu      sync.Mutex // guards everything below
 	known   map[string]name
 	reading chan struct{} // closed at the end of each page of the list of people; nil: it is not being read
@@ -81,7 +88,7 @@ func (n *names) rename(id, text string) {
 var renames = []string{"user_change", "user_profile_changed", "channel_rename", "group_rename"}
 
 // noteRename handles such an event.
-func (s *Slack) noteRename(payload json.RawMessage) {
+func (n *names) noteRename(payload json.RawMessage) {
 	var outer struct {
 		Event struct {
 			User    slackgo.User
@@ -91,46 +98,51 @@ func (s *Slack) noteRename(payload json.RawMessage) {
 	_ = platform.Decode(payload, &outer) // fields in an unknown form stay empty
 	person := outer.Event.User
 	called := displayName(person)
-	if person.ID == s.self.user && called != "" {
-		s.renamed.Store(&called)
+	if person.ID == n.self.user && called != "" {
+		n.self.renamed.Store(&called)
 	}
-	s.names.rename(person.ID, called)
-	s.names.rename(outer.Event.Channel.ID, outer.Event.Channel.Name)
-}
-
-// ownName returns what people call the bot.
-func (s *Slack) ownName() string {
-	if called := s.renamed.Load(); called != nil {
-		return *called
-	}
-	return s.self.name
+	n.rename(person.ID, called)
+	n.rename(outer.Event.Channel.ID, outer.Event.Channel.Name)
 }
 
 // nameOf returns the name of a person or a channel; empty if it is not cached.
-func (s *Slack) nameOf(id string) string {
-	if id == s.self.user {
-		return s.ownName()
+func (n *names) nameOf(id string) string {
+	if id == n.self.user {
+		return n.self.ownName()
 	}
-	if text, current := s.names.find(id); current {
+	if text, current := n.find(id); current {
 		return text
 	}
 	return ""
 }
 
+// authorOf returns the name of a message's author, or the id if it is not known.
+func (n *names) authorOf(m message) string {
+	switch {
+	case n.self.wrote(m):
+		return n.self.ownName()
+	case m.Username != "":
+		return m.Username
+	case (m.User == "" || m.BotID != "") && m.BotProfile.Name != "":
+		return m.BotProfile.Name
+	}
+	return cmp.Or(n.nameOf(m.User), m.User, m.BotID)
+}
+
 // lookUp returns the name of a person or a channel from the cache or from Slack; if it cannot be found, the last known one or the id.
-func (s *Slack) lookUp(ctx context.Context, id string) string {
-	if found := s.nameOf(id); found != "" {
+func (n *names) lookUp(ctx context.Context, id string) string {
+	if found := n.nameOf(id); found != "" {
 		return found
 	}
-	client := s.api.read
+	client := n.api.read
 	if isBackground(ctx) {
-		client = s.api.once
+		client = n.api.once
 	}
 	var found string
 	var err error
 	isPerson := id == "" || !strings.Contains("CGD", id[:1])
 	if isPerson {
-		found, _, err = s.lookUpPerson(ctx, client, id)
+		found, _, err = lookUpPerson(ctx, client, id)
 	} else {
 		var c *slackgo.Channel
 		c, err = client.GetConversationInfoContext(ctx, &slackgo.GetConversationInfoInput{ChannelID: id})
@@ -140,19 +152,19 @@ func (s *Slack) lookUp(ctx context.Context, id string) string {
 	}
 	switch _, limited := rateLimit(err); {
 	case limited && isPerson && isBackground(ctx): // many are unknown
-		found = s.awaitListed(ctx, id)
+		found = n.awaitListed(ctx, id)
 		fallthrough
 	case err != nil && !isRefused(err): // it is looked up again for the next message
-		old, _ := s.names.find(id)
+		old, _ := n.find(id)
 		return cmp.Or(found, old, id)
 	}
 	found = cmp.Or(found, id)
-	s.names.set(id, found)
+	n.set(id, found)
 	return found
 }
 
 // lookUpPerson returns the name of a person, and whether they are an admin or owner of the workspace.
-func (s *Slack) lookUpPerson(ctx context.Context, client *slackgo.Client, id string) (name string, admin bool, err error) {
+func lookUpPerson(ctx context.Context, client *slackgo.Client, id string) (name string, admin bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	u, err := client.GetUserInfoContext(ctx, id)
@@ -168,10 +180,10 @@ func displayName(u slackgo.User) string {
 
 // awaitListed returns the name of a person once the list of people has it; empty if it does not, or if ctx ends or somebody
 // waits for an answer in the conversation before that.
-func (s *Slack) awaitListed(ctx context.Context, id string) string {
+func (n *names) awaitListed(ctx context.Context, id string) string {
 	for {
-		page := s.readPeople()
-		if found := s.nameOf(id); found != "" || page == nil {
+		page := n.readPeople()
+		if found := n.nameOf(id); found != "" || page == nil {
 			return found
 		}
 		select {
@@ -186,27 +198,27 @@ func (s *Slack) awaitListed(ctx context.Context, id string) string {
 
 // readPeople has the list of people read in the background, unless that was done lately. It returns a channel that is closed
 // at the end of the page that is being read; nil if none is.
-func (s *Slack) readPeople() (page <-chan struct{}) {
-	s.names.mu.Lock()
-	defer s.names.mu.Unlock()
-	if s.names.reading == nil && (s.names.began.IsZero() || time.Since(s.names.began) >= peoplePause) && s.Work.Start(s.listPeople) {
-		s.names.reading = make(chan struct{})
-		s.names.began = time.Now()
+func (n *names) readPeople() (page <-chan struct{}) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.reading == nil && (n.began.IsZero() || time.Since(n.began) >= peoplePause) && n.work.Start(n.listPeople) {
+		n.reading = make(chan struct{})
+		n.began = time.Now()
 	}
-	return s.names.reading
+	return n.reading
 }
 
 // listPeople stores the names of everybody in the workspace.
-func (s *Slack) listPeople(ctx context.Context) {
-	list := s.api.read.GetUsersPaginated(slackgo.GetUsersOptionLimit(peoplePage), slackgo.GetUsersOptionIncludeLocale(false))
+func (n *names) listPeople(ctx context.Context) {
+	list := n.api.read.GetUsersPaginated(slackgo.GetUsersOptionLimit(peoplePage), slackgo.GetUsersOptionIncludeLocale(false))
 	more := true
 	for more {
 		page, err := list.Next(background(ctx, nil))
 		if err != nil && ctx.Err() == nil {
-			s.Log.Debug("list_people_failed", "error", err)
+			n.log.Debug("list_people_failed", "error", err)
 		}
 		more = err == nil && page.Cursor != "" && page.Cursor != list.Cursor
-		s.names.pageRead(page.Users, more)
+		n.pageRead(page.Users, more)
 		list = page
 	}
 }

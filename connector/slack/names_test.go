@@ -31,9 +31,9 @@ func TestANewNameShowsAtOnce(t *testing.T) {
 		check.Equal(t, "the author", last[len(last)-2].Author, "anna")
 	}
 	for name, want := range map[string]string{ann: "anna", general: "lobby", secret: "hidden"} {
-		check.Equal(t, "the name of "+name, r.connector.nameOf(name), want)
+		check.Equal(t, "the name of "+name, r.connector.names.nameOf(name), want)
 	}
-	label := r.connector.label(r.connector.place(general, ""), "")
+	label := r.connector.names.label(r.connector.self.place(general, ""), "")
 	check.Contains(t, "the label of the channel", label, "lobby")
 }
 
@@ -48,7 +48,7 @@ func TestTheBotIsCalledByItsNewName(t *testing.T) {
 	check.Contains(t, "what the model reads", r.Transcript(conversation(general))[0].Text, "@Milestone")
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
 	r.answered(general, "ok", "ok")
-	place := r.connector.place(general, "")
+	place := r.connector.self.place(general, "")
 	place.Thread = "1700000000.000100"
 	check.HasPrefix(t, "how to write a command in a thread", r.connector.Spell(place.String(), "/stop"), "@Milestone")
 }

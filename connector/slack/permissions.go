@@ -11,6 +11,7 @@ import (
 
 	"cairn/channel"
 	"cairn/chat"
+	"cairn/connector/platform"
 )
 
 // refusedFor is how long a refused post counts, unless an event ends that: not all changes are told by one.
@@ -30,40 +31,16 @@ var refusals = map[string]string{
 	"ekm_access_denied":                     channel.PostingRestricted,
 }
 
-// CannotWrite returns why the bot may not write in a conversation; see channel.WriteChecker.
-func (s *Slack) CannotWrite(conversation string) (why string) {
-	place := chat.ParsePlace(conversation)
-	why = s.WritingRefused(above(place), refusedFor)
-	if why == channel.ThreadsOnly && (place.Thread != "" || s.repliesInThreads(place)) {
-		why = ""
-	}
-	if why == "" && place.Thread != "" {
-		why = s.WritingRefused(conversation, refusedFor)
-	}
-	return why
+// repliesInThreads reports whether messages at the top level of a place are answered in threads, but in its conversation, by
+// Options.ReplyIn.
+func repliesInThreads(replyIn string, p chat.Place) bool {
+	return replyIn == replyThread || replyIn == replyAuto && !p.Direct()
 }
 
 // above returns the name of a channel's conversation, for a place in the channel.
 func above(place chat.Place) string {
 	place.Thread = ""
 	return place.String()
-}
-
-// notePost notes what a post says about the permissions in its place: it was refused, or err is nil.
-func (s *Slack) notePost(place chat.Place, err error) {
-	why, refused := refusals[codeOf(err)]
-	switch {
-	case place.Direct():
-	case refused && why == channel.ThreadLocked:
-		s.NoteWritable(place.String(), why)
-	case refused:
-		s.NoteWritable(above(place), why)
-	case err == nil:
-		s.NoteWritable(place.String(), "")
-		if s.WritingRefused(above(place), refusedFor) != channel.ThreadsOnly {
-			s.NoteWritable(above(place), "")
-		}
-	}
 }
 
 // joins and openings are the events, and the subtypes of messages, after which the bot may be able to post in a channel: somebody,
@@ -74,10 +51,10 @@ var (
 )
 
 // notePermissions forgets why the bot may not write in a channel if an event says that this may have changed.
-func (s *Slack) notePermissions(m message) {
+func notePermissions(base *platform.Base, me *self, m message) {
 	is := func(kinds []string) bool { return slices.Contains(kinds, m.SubType) || slices.Contains(kinds, m.Type) }
-	if m.Channel != "" && (is(openings) || is(joins) && m.User == s.self.user) {
-		s.NoteWritable(s.place(m.Channel, "").String(), "")
+	if m.Channel != "" && (is(openings) || is(joins) && m.User == me.user) {
+		base.NoteWritable(me.place(m.Channel, "").String(), "")
 	}
 }
 
@@ -100,7 +77,7 @@ func (s *Slack) readOnly(ctx context.Context) (all []channel.Unwritable, checked
 		checked += len(page)
 		for _, c := range page {
 			if c.IsReadOnly {
-				all = append(all, channel.Unwritable{Conversation: s.place(c.ID, "").String(), Label: chat.PlaceLabel("", c.Name, ""), Why: channel.ChannelReadOnly})
+				all = append(all, channel.Unwritable{Conversation: s.self.place(c.ID, "").String(), Label: chat.PlaceLabel("", c.Name, ""), Why: channel.ChannelReadOnly})
 			}
 		}
 		if next == "" || next == cursor {

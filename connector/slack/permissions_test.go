@@ -33,7 +33,7 @@ func TestWhereAPostWasRefusedNoModelIsAsked(t *testing.T) {
 	check.Len(t, "what ann was told", r.own(general, ann), 1)
 
 	r.w.Restrict(general, "")
-	name := r.connector.place(general, "").String()
+	name := r.connector.self.place(general, "").String()
 	r.eventually("the bot learns of it", func() bool { return r.connector.CannotWrite(name) == "" })
 	question(ann, "and now?")
 	r.answered(general, "answer 2")
@@ -81,12 +81,12 @@ func TestDoctorReadsFewPagesOfChannels(t *testing.T) {
 
 func TestWhyAPostWasRefused(t *testing.T) {
 	r, general, _ := connectedRig(t, slacktest.Options{}, nil)
-	thread := chat.ParsePlace(r.connector.place(general, "").String())
+	thread := chat.ParsePlace(r.connector.self.place(general, "").String())
 	thread.Thread = "1700000000.000100"
 	why := func(code string) (inChannel, inThread string) {
-		r.connector.notePost(chat.ParsePlace(above(thread)), nil)
-		r.connector.notePost(thread, nil)
-		r.connector.notePost(thread, slackgo.SlackErrorResponse{Err: code})
+		r.connector.poster.notePost(chat.ParsePlace(above(thread)), nil)
+		r.connector.poster.notePost(thread, nil)
+		r.connector.poster.notePost(thread, slackgo.SlackErrorResponse{Err: code})
 		return r.connector.CannotWrite(above(thread)), r.connector.CannotWrite(thread.String())
 	}
 	for code, want := range map[string][2]string{

@@ -7,19 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/http"
 	"net/url"
-	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
-	slackgo "github.com/slack-go/slack"
-	"golang.org/x/time/rate"
-
 	"cairn/channel"
+	"cairn/channel/command"
 	"cairn/chat"
 	"cairn/connector/platform"
 )
@@ -27,41 +21,24 @@ import (
 // Name is the first part of the names of Slack conversations.
 const Name = "slack"
 
-// Slack is the connector. Its methods are safe for concurrent use.
+// Slack is the connector: the parts that read and write, and what they share. Its methods are safe for concurrent use.
 type Slack struct {
 	*platform.Base
 	o     Options
-	times times
+	times *times
 	api   *api
-	files platform.Files
+	files *platform.Files
 
-	queue       platform.KeyedQueue[event]  // message events, by channel
-	names       names                       // of people and channels
-	authors     platform.Cache              // authors of messages, by channel and ts
-	replies     platform.Cache              // threads of messages, by channel and ts
-	claims      platform.Cache              // what the bot's messages belong to, by channel and ts; see writer.claim
-	threads     platform.Cache              // the first message seen in a thread, and the first reply to the bot there: see firstReplyKey
-	deletions   platform.Cache              // deleted messages, by channel and ts
-	edits       platform.Cache              // edited messages, as JSON, by channel and ts
-	cannotReact atomic.Bool                 // the app lacks the scope
-	unread      sync.Map                    // gapPages of histories longer than a page, by place
-	known       platform.KeyedQueue[missed] // backfills of conversations with a gap
-	unknown     platform.KeyedQueue[missed] // backfills of unknown channels
-	pace        *rate.Limiter               // of conversations that are backfilled
-	draining    atomic.Bool                 // the latest socket is still read, see socket.drain
-	plain       atomic.Bool                 // the server does not support Markdown
-	self        self                        // set before the group of goroutines is opened
-	renamed     atomic.Pointer[string]      // the bot's name since an event changed it; nil: self has it
+	self     *self
+	names    *names
+	recent   *recent
+	history  *history
+	backfill *backfill
+	events   *events
+	poster   *poster
+	commands *commands
 
-	// Used only by the goroutine in Run.
-	lastRead   time.Time // when the last socket last received anything, by Slack's clock
-	firstHello time.Time // when a bot without earlier conversations first connected, by Slack's clock
-}
-
-type self struct {
-	team, user, bot, name string
-	workspace             string    // name of the team
-	since                 time.Time // when this process authenticated, by Slack's clock
+	draining atomic.Bool // the latest socket is still read, see socket.drain
 }
 
 // times are the connector's waits and timeouts. Tests set shorter ones.
@@ -131,24 +108,40 @@ func New(o Options) (*Slack, error) {
 	base.Link.Hint = silentHint
 	base.Link.Pause = platform.Backoff{First: time.Second, Most: maxPause}
 	base.Link.Steady = 5 * time.Second
-	s := &Slack{
-		Base: base, o: o, api: newAPI(o, &base.Clock), pace: rate.NewLimiter(rate.Every(pagePause), maxImmediate),
-		times: times{
-			edit: 1200 * time.Millisecond, status: 90 * time.Second, dropped: time.Minute, silence: 30 * time.Second, answer: time.Second,
-			list: time.Minute, complete: 10 * time.Second, check: platform.CheckTime, retry: platform.Backoff{First: 500 * time.Millisecond, Most: 5 * time.Second},
-		},
-	}
-	s.queue = platform.KeyedQueue[event]{Group: s.Work, Do: s.handle}
-	s.known = platform.KeyedQueue[missed]{Group: s.Work, Do: func(waiting []missed) { s.catchUp(merge(waiting)) }}
-	s.unknown = platform.KeyedQueue[missed]{Group: s.Work, Do: func(waiting []missed) { s.catchUpUnknown(merge(waiting)) }}
-	s.MissedAfter = func(newest, first string, since time.Time) string {
+	base.MissedAfter = func(newest, first string, since time.Time) string {
 		if timeOf(newest).Before(since) {
 			return ""
 		}
-		return gapAfter(s.Clock.Now())(newest, first)
+		return gapAfter(base.Clock.Now())(newest, first)
 	}
-	s.files = platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: s.fetch, Convert: s.fileText}
-	return s, nil
+	return assemble(o, base), nil
+}
+
+// defaultTimes are those of the connector, apart from tests.
+func defaultTimes() *times {
+	return &times{
+		edit: 1200 * time.Millisecond, status: 90 * time.Second, dropped: time.Minute, silence: 30 * time.Second, answer: time.Second,
+		list: time.Minute, complete: 10 * time.Second, check: platform.CheckTime, retry: platform.Backoff{First: 500 * time.Millisecond, Most: 5 * time.Second},
+	}
+}
+
+// assemble makes the parts of the connector, each of those that it needs.
+func assemble(o Options, base *platform.Base) *Slack {
+	s := &Slack{Base: base, o: o, times: defaultTimes(), api: newAPI(o, &base.Clock), self: &self{}}
+	s.names = &names{self: s.self, api: s.api, work: base.Work, log: base.Log}
+	s.recent = &recent{self: s.self}
+	s.files = &platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: s.api.fetch, Convert: s.names.fileText}
+	translator := &translator{base: base, self: s.self, names: s.names, recent: s.recent, files: s.files, replyIn: o.ReplyIn}
+	s.history = &history{base: base, api: s.api, self: s.self, recent: s.recent, translator: translator}
+	s.poster = &poster{base: base, api: s.api, recent: s.recent, replyIn: o.ReplyIn, compatible: o.APIBase != ""}
+	s.commands = &commands{base: base, api: s.api, self: s.self, times: s.times, recent: s.recent, history: s.history, poster: s.poster}
+	s.backfill = newBackfill(&backfill{
+		base: base, api: s.api, self: s.self, times: s.times, names: s.names, recent: s.recent, catchUp: o.CatchUp,
+	})
+	s.events = newEvents(&events{
+		base: base, self: s.self, names: s.names, recent: s.recent, translator: translator, backfill: s.backfill, commands: s.commands,
+	})
+	return s
 }
 
 // check returns the options with defaults. The error says what is wrong, and where to find a missing token.
@@ -187,111 +180,61 @@ func (s *Slack) Run(ctx context.Context, hub *channel.Hub) error {
 	return s.Serve(ctx, hub, s.api.http, s.supervise)
 }
 
-func (s *Slack) place(channelID, thread string) chat.Place {
-	return chat.Place{Connector: Name, Server: s.self.team, Channel: channelID, Thread: thread}
+// supervise keeps a socket open until ctx is done, or a person has to fix something. First it finds out who the bot is.
+func (s *Slack) supervise(ctx context.Context) error {
+	return s.Link.Keep(ctx, func(ctx context.Context) error {
+		if s.self.user == "" {
+			if err := s.probeBot(s.Link.AwaitAnswers(ctx, "the answer to auth.test")); err != nil {
+				return err
+			}
+			s.Work.Open(ctx)
+		}
+		connection, done := s.Link.Connection(s.Work.Ctx)
+		err := s.newSocket().run(connection)
+		done()
+		if broken, ok := errors.AsType[platform.SetupError](context.Cause(s.Work.Ctx)); ok { // see stopIfSetupError
+			return broken
+		}
+		return err
+	})
 }
 
-// Instructions for setup errors.
-const (
-	clickBotToken   = "copy it from api.slack.com/apps → your app → OAuth & Permissions → Bot User OAuth Token (xoxb-…)"
-	clickAppToken   = "create one at api.slack.com/apps → your app → Basic Information → App-Level Tokens, with the scope connections:write (xapp-…)"
-	clickScope      = "add it at api.slack.com/apps → your app → OAuth & Permissions → Scopes → Bot Token Scopes, then install the app again"
-	clickSocketMode = "switch it on at api.slack.com/apps → your app → Socket Mode"
-)
-
-var invalidTokenCodes = []string{
-	"invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired", "not_allowed_token_type", "user_removed_from_team",
-}
-
-var temporaryCodes = []string{
-	"internal_error", "fatal_error", "service_unavailable", "request_timeout", "team_added_to_org", "org_login_required",
-	"ratelimited", "rate_limited", "message_limit_exceeded", "accesslimited", "external_channel_migrating", "streaming_state_conflict",
-}
-
-// uncertainCodes are error codes of requests that may have taken effect.
-var uncertainCodes = []string{"internal_error", "fatal_error", "service_unavailable", "request_timeout"}
-
-// codeOf returns the Slack error code of err; empty if it has none.
-func codeOf(err error) string {
-	if answer, ok := errors.AsType[slackgo.SlackErrorResponse](err); ok {
-		return answer.Err
+func (s *Slack) newSocket() *socket {
+	return &socket{
+		base: s.Base, api: s.api, times: s.times, backfill: s.backfill, events: s.events, commands: s.commands, draining: &s.draining,
 	}
-	return ""
 }
 
-// isPermanent reports whether Slack refused a request for a reason that neither a retry nor a change of the app's setup removes.
-func isPermanent(err error) bool {
-	code := codeOf(err)
-	return code != "" && code != "missing_scope" && !slices.Contains(temporaryCodes, code) && !slices.Contains(invalidTokenCodes, code)
+// Split splits a reply into messages that Slack accepts.
+func (s *Slack) Split(text string) []string { return split(text) }
+
+// React adds a reaction to a message. If the app lacks the scope, it logs that once and returns nil.
+func (s *Slack) React(ctx context.Context, conversation, id string, reaction channel.Reaction) error {
+	return s.poster.React(ctx, conversation, id, reaction)
 }
 
-// unknownMethod reports whether the server lacks a method: Slack has an error code, a compatible server maybe a status.
-func unknownMethod(err error) bool {
-	var status slackgo.StatusCodeError
-	return codeOf(err) == "unknown_method" || errors.As(err, &status) && status.Code == http.StatusNotFound
+// Whisper posts a message that one person sees until the next reload, or where that is refused, a direct message.
+func (s *Slack) Whisper(ctx context.Context, conversation, person, text string) error {
+	return s.poster.Whisper(ctx, conversation, person, text)
 }
 
-// isRefused reports whether a retry of a request is pointless as long as the app's setup is the same.
-func isRefused(err error) bool {
-	code := codeOf(err)
-	return isPermanent(err) || unknownMethod(err) || code == "missing_scope" || code == "not_allowed_token_type"
+// CannotWrite returns why the bot may not write in a conversation; see channel.WriteChecker.
+func (s *Slack) CannotWrite(conversation string) (why string) {
+	return s.poster.CannotWrite(conversation)
 }
 
-// mayHaveTakenEffect reports whether a failed request may have taken effect.
-func mayHaveTakenEffect(err error) bool {
-	var status slackgo.StatusCodeError
-	var dial *net.OpError
-	switch {
-	case err == nil:
-		return false
-	case codeOf(err) != "":
-		return slices.Contains(uncertainCodes, codeOf(err))
-	case errors.As(err, &status):
-		return status.Code >= http.StatusInternalServerError
+// Spell returns how people write a command: after /cairn, or in a thread, where Slack has none, after a mention of the bot.
+func (s *Slack) Spell(conversation, line string) string {
+	place := chat.ParsePlace(conversation)
+	command, _ := command.Find(strings.TrimPrefix(line, "/"))
+	if place.Thread == "" && !(command.Replies && repliesInThreads(s.o.ReplyIn, place)) {
+		return "/cairn " + strings.TrimPrefix(line, "/")
 	}
-	_, limited := rateLimit(err)
-	return !limited && (!errors.As(err, &dial) || dial.Op != "dial")
-}
-
-const defaultRateLimitWait = 5 * time.Second // where a rate limit error does not say
-
-// rateLimit reports whether err is a rate limit, and how long to wait then.
-func rateLimit(err error) (time.Duration, bool) {
-	var limited *slackgo.RateLimitedError
-	var status slackgo.StatusCodeError
-	switch {
-	case errors.As(err, &limited):
-		return max(limited.RetryAfter, 100*time.Millisecond), true
-	case errors.As(err, &status) && status.Code == http.StatusTooManyRequests, codeOf(err) == "ratelimited", codeOf(err) == "rate_limited":
-		return defaultRateLimitWait, true
+	name := "Cairn"
+	select {
+	case <-s.Work.Opened:
+		name = cmp.Or(s.self.ownName(), name)
+	default: // not authenticated yet
 	}
-	return 0, false
+	return "@" + name + " " + line
 }
-
-// explainBotError returns a platform.SetupError if err is about the bot token.
-func explainBotError(err error) error {
-	switch code := codeOf(err); {
-	case code == "missing_scope":
-		answer, _ := errors.AsType[slackgo.SlackErrorResponse](err)
-		return platform.SetupError(fmt.Sprintf("the app lacks the scope %s: %s", answer.Needed, clickScope))
-	case slices.Contains(invalidTokenCodes, code):
-		return platform.SetupError(fmt.Sprintf("Slack rejects the bot token (%s): %s", code, clickBotToken))
-	}
-	return err
-}
-
-// stopIfSetupError ends Run if err is about the bot token, and explains it then.
-func (s *Slack) stopIfSetupError(err error) error {
-	err = explainBotError(err)
-	if setup, ok := errors.AsType[platform.SetupError](err); ok {
-		s.Work.Cancel(setup)
-	}
-	return err
-}
-
-// Error codes for a message that cannot be replied to in a thread, and for one that cannot be edited, so that a new
-// one is needed.
-var (
-	noReplyCodes = []string{"thread_not_found", "invalid_thread_ts", "cannot_reply_to_message", "restricted_action_non_threadable_channel"}
-	noEditCodes  = []string{"message_not_found", "cant_update_message", "edit_window_closed", "unknown_method", "streaming_state_conflict"}
-)

@@ -90,7 +90,7 @@ func TestAFileIsReadUpToItsLimit(t *testing.T) {
 	defer server.Close()
 	s := &Slack{api: newAPI(Options{BotToken: "xoxb-1", APIBase: server.URL + "/api/"}, &platform.Clock{})}
 	defer s.api.http.CloseIdleConnections()
-	data, err := s.fetch(platform.AtMost(t.Context(), platform.MaxText), server.URL+"/files-pri/a.txt")
+	data, err := s.api.fetch(platform.AtMost(t.Context(), platform.MaxText), server.URL+"/files-pri/a.txt")
 	check.That(t, platform.TooLong(err), "got %v", err)
 	check.Equal(t, "bytes that were read", len(data), platform.MaxText)
 	resp, err := s.api.http.Get(server.URL + "/api/conversations.history")
@@ -136,8 +136,8 @@ func FuzzEvent(f *testing.F) {
 		if e.Channel == "" {
 			return
 		}
-		place := s.placeOf(e.Channel, e.message)
-		in, heard := s.inbound(place, e.message)
+		place := s.recent.placeOf(e.Channel, e.message)
+		in, heard := s.events.translator.inbound(place, e.message)
 		if heard && (in.ID == "" || in.AuthorID == "" || !utf8.ValidString(in.Text) || in.Text == "" && len(in.Attachments) == 0) {
 			t.Fatalf("%q is heard in %+v as %+v", payload, place, in)
 		}
@@ -218,9 +218,9 @@ func TestAQueueThatIsHeldUp(t *testing.T) {
 	other := r.w.AddChannel("other", ann)
 	held := make(chan struct{})
 	hold := make(chan struct{})
-	do := r.connector.queue.Do
+	do := r.connector.events.queue.Do
 	started := sync.OnceFunc(func() { close(held) })
-	r.connector.queue.Do = func(batch []event) {
+	r.connector.events.queue.Do = func(batch []event) {
 		if batch[0].Channel == general {
 			started()
 			<-hold

@@ -120,7 +120,7 @@ func TestASignIsRenewedAndIfItComesLateNotLeft(t *testing.T) {
 func TestWhereAnAnswerStands(t *testing.T) {
 	for replyIn, threads := range map[string]string{replyAuto: "C1", replyThread: "C1 D1", replyChannel: ""} {
 		for _, id := range []string{"C1", "D1"} {
-			s := &Slack{Base: platform.NewBase(Name, nil), o: Options{ReplyIn: replyIn}}
+			s := assemble(Options{ReplyIn: replyIn}, platform.NewBase(Name, nil))
 			w := s.Reply(conversation(id), []string{"1.000000"}).(*writer)
 			check.Equal(t, fmt.Sprintf("%s: an answer in %s is in a thread", replyIn, id), w.place.Thread != "", strings.Contains(threads, id))
 		}

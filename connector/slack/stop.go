@@ -5,7 +5,6 @@ package slack
 
 import (
 	"context"
-	"strings"
 
 	"cairn/channel"
 	"cairn/channel/command"
@@ -16,26 +15,25 @@ import (
 const codeStopped = "stopped_by_user"
 
 // onStop handles the event of a click.
-func (s *Slack) onStop(e message) {
+func (r *commands) onStop(e message) {
 	click := e.EventTS
 	if len(e.Streams) > 0 {
 		click = e.Streams[0]
 	}
-	s.stop(e.Channel+"/"+click, s.place(e.Channel, e.Thread), e.User)
+	r.stop(e.Channel+"/"+click, r.self.place(e.Channel, e.Thread), e.User)
 }
 
 // stopped handles the refusal of more text. Slack does not say who clicked; a stream is shown to the author of the question.
 func (w *writer) stopped() {
-	author, _ := w.s.authors.Find(w.place.Channel + "/" + w.answers)
-	person, _, _ := strings.Cut(author, "/")
-	w.s.stop(w.place.Channel+"/"+w.draft.ts, w.place, person)
+	person, _, _ := w.recent.author(w.place.Channel, w.answers)
+	w.runStop(w.place.Channel+"/"+w.draft.ts, w.place, person)
 }
 
 // stop runs /stop for a person, once for a click. Only that person sees what came of it.
-func (s *Slack) stop(click string, place chat.Place, person string) {
+func (r *commands) stop(click string, place chat.Place, person string) {
 	c := typed{place: place, line: "/stop", who: channel.Person{ID: person}}
-	show := s.asMessage(c, "stop-"+click)
-	s.start("stop/"+click, c, func(ctx context.Context, a command.Answer) error {
+	show := r.asMessage(c, "stop-"+click)
+	r.start("stop/"+click, c, func(ctx context.Context, a command.Answer) error {
 		a.Private = true
 		return show(ctx, a)
 	})

@@ -23,7 +23,7 @@ import (
 func knowing(t testing.TB) *Slack {
 	t.Helper()
 	s := check.Must(New(Options{BotToken: "xoxb-1", AppToken: "xapp-1", Log: slog.New(slog.DiscardHandler)}))(t)
-	s.self = self{team: "T1", user: "UBOT", bot: "BBOT", name: "cairn"}
+	*s.self = self{team: "T1", user: "UBOT", bot: "BBOT", name: "cairn"}
 	s.names.set("U1", "Ann")
 	s.names.set("C1", "general")
 	return s
@@ -46,14 +46,14 @@ func TestMarkupBecomesPlainWords(t *testing.T) {
 		"1 &lt; 2 &amp;&amp; 3 &gt; 2, &amp;lt; is no <": "1 < 2 && 3 > 2, &lt; is no <",
 		"*bold* _stays_ ~as~ `it` is":                    "*bold* _stays_ ~as~ `it` is",
 	} {
-		got := s.plainText(raw)
+		got := s.names.plainText(raw)
 		check.Equal(t, raw, got, want)
 	}
 	for raw, want := range map[string]string{
 		"<@UBOT> hi": "hi", "<@UBOT>: /help": "/help", " <@UBOT|cairn>, <@U1>?": "<@U1>?",
 		"hi <@UBOT>": "hi <@UBOT>", "<@UBOT> ": "<@UBOT>", "<@UBOTX> hi": "<@UBOTX> hi", "<@UBOT": "<@UBOT",
 	} {
-		check.Equal(t, raw, s.withoutMention(raw), want)
+		check.Equal(t, raw, s.self.withoutMention(raw), want)
 	}
 }
 
@@ -84,12 +84,12 @@ func FuzzMarkup(f *testing.F) {
 	}
 	s := knowing(f)
 	f.Fuzz(func(t *testing.T, raw string) {
-		text := s.plainText(raw)
+		text := s.names.plainText(raw)
 		check.That(t, !utf8.ValidString(raw) || utf8.ValidString(text), "%q becomes %q", raw, text)
 		named := strings.ContainsAny(raw, "<&") && strings.ContainsAny(raw, "@#")
 		check.That(t, named || !unresolvedName.MatchString(text), "%q has no name, and yet one is missing: %q", raw, text)
 		check.That(t, strings.ContainsAny(raw, "<&") || text == raw, "%q becomes %q", raw, text)
-		check.That(t, s.withoutMention(raw) == raw || s.mentionsBot(raw), "a mention is taken from %q, which has none", raw)
+		check.That(t, s.self.withoutMention(raw) == raw || s.self.mentionsBot(raw), "a mention is taken from %q, which has none", raw)
 		out := defuseMentions(raw)
 		check.That(t, !callsSomebody(out) && defuseMentions(out) == out, "%q calls: %q", raw, out)
 		sent := len([]rune(escape(raw)))
@@ -157,7 +157,7 @@ func TestSplitCountsAsSlackDoes(t *testing.T) {
 // Slack counts and checks the blocks that it makes of Markdown, too.
 func TestWhatSlackRefusesAsMarkdownIsSentAsPlainText(t *testing.T) {
 	both(t, func(t *testing.T, r *rig, inThread bool) {
-		r.connector.o.APIBase = "" // as if it was Slack itself
+		r.connector.poster.compatible = false // as if it was Slack itself
 		for _, code := range []string{"msg_blocks_too_long", "invalid_blocks"} {
 			q := r.question(inThread)
 			w := r.reply(q)
@@ -184,17 +184,17 @@ func TestBackfillsThatWaitAreOne(t *testing.T) {
 	s := knowing(t)
 	done := make(chan missed)
 	hold := make(chan struct{})
-	s.known.Do = func(waiting []missed) { done <- merge(waiting); <-hold }
-	s.unknown.Do = func([]missed) {}
+	s.backfill.known.Do = func(waiting []missed) { done <- merge(waiting); <-hold }
+	s.backfill.unknown.Do = func([]missed) {}
 	one := channel.Gap{Conversation: "slack:T1/C1", After: "1"}
 	two := channel.Gap{Conversation: "slack:T1/C2", After: "2"}
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	s.backfill(nil, noon)
+	s.backfill.start(nil, noon)
 	m := <-done
 	check.That(t, len(m.gaps) == 0 && m.since.Equal(noon), "got %v since %v", m.gaps, m.since)
-	s.backfill([]channel.Gap{one}, noon)
-	s.backfill([]channel.Gap{two, one}, noon.Add(-time.Hour))
-	s.backfill(nil, noon.Add(time.Hour))
+	s.backfill.start([]channel.Gap{one}, noon)
+	s.backfill.start([]channel.Gap{two, one}, noon.Add(-time.Hour))
+	s.backfill.start(nil, noon.Add(time.Hour))
 	close(hold)
 	m = <-done
 	check.That(t, slices.Equal(m.gaps, []channel.Gap{two, one}) && m.since.Equal(noon.Add(-time.Hour)), "then got %v since %v", m.gaps, m.since)

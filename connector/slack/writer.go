@@ -21,7 +21,17 @@ import (
 // writer shows that the bot is working on one reply, then the text so far, and sends its pieces. One goroutine calls its methods.
 type writer struct {
 	*platform.Stream
-	s            *Slack
+	base    *platform.Base
+	api     *api
+	self    *self
+	times   *times
+	recent  *recent
+	history *history
+	poster  *poster
+	working string // see Options
+
+	runStop func(click string, place chat.Place, person string) // runs /stop
+
 	conversation chat.Place // where the answered messages are
 	place        chat.Place // where the reply is posted: in the conversation, or in a thread under the answered message
 	answers      string     // ts of the last answered message
@@ -32,26 +42,24 @@ type writer struct {
 
 // Reply returns the writer of one reply.
 func (s *Slack) Reply(conversation string, to []string) channel.Writer {
-	w := &writer{s: s, conversation: chat.ParsePlace(conversation), retry: s.times.retry}
-	w.Stream = platform.NewStream(s.Work, w.working, 0, w.showDraft)
+	w := &writer{
+		base: s.Base, api: s.api, self: s.self, times: s.times, recent: s.recent, history: s.history, poster: s.poster,
+		working: s.o.Working, runStop: s.commands.stop, conversation: chat.ParsePlace(conversation), retry: s.times.retry,
+	}
+	w.Stream = platform.NewStream(s.Work, w.showWorking, 0, w.showDraft)
 	if len(to) > 0 {
 		w.answers = to[len(to)-1]
 	}
 	w.place = w.conversation
-	if w.conversation.Thread == "" && isTS(w.answers) && s.repliesInThreads(w.conversation) {
+	if w.conversation.Thread == "" && isTS(w.answers) && repliesInThreads(s.o.ReplyIn, w.conversation) {
 		w.place.Thread = w.answers
 	}
 	return w
 }
 
-// repliesInThreads reports whether messages at the top level of a place are answered in threads, but in its conversation.
-func (s *Slack) repliesInThreads(p chat.Place) bool {
-	return s.o.ReplyIn == replyThread || s.o.ReplyIn == replyAuto && !p.Direct()
-}
-
 // Working shows that the bot is working on the reply.
 func (w *writer) Working() {
-	if w.s.o.Working == workingPlaceholder && w.answers != "" {
+	if w.working == workingPlaceholder && w.answers != "" {
 		w.Show(placeholder)
 	} else {
 		w.Stream.Working()
@@ -60,8 +68,8 @@ func (w *writer) Working() {
 
 // showDraft shows what fits into one message. It returns the delay until the next call (0: it is shown), and if one is of use.
 func (w *writer) showDraft(ctx context.Context, text string) (delay time.Duration, more bool) {
-	defer w.NoteEdit(w.s.times.edit)
-	text = trimPendingMention(w.s.Split(text)[0])
+	defer w.NoteEdit(w.times.edit)
+	text = trimPendingMention(split(text)[0])
 	if text == "" {
 		return 0, true
 	}
@@ -76,7 +84,7 @@ func (w *writer) showDraft(ctx context.Context, text string) (delay time.Duratio
 	case limited:
 		return wait, true // shows the text that is the latest by then
 	case w.Live.Err() == nil:
-		w.s.Log.Debug("show_draft_failed", "error", err)
+		w.base.Log.Debug("show_draft_failed", "error", err)
 	}
 	return w.retry.Next(), !w.draft.lost // otherwise there might be two drafts
 }
@@ -91,10 +99,10 @@ func trimPendingMention(text string) string {
 // over.
 func (w *writer) Cancel() {
 	w.Stop()
-	ctx, cancel := context.WithTimeout(w.s.Work.Ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(w.base.Work.Ctx, callTimeout)
 	defer cancel()
 	if err := w.adoptUnsent(ctx); err != nil {
-		w.s.Log.Debug("delete_draft_failed", "error", err)
+		w.base.Log.Debug("delete_draft_failed", "error", err)
 	}
 	w.deleteDraft(ctx)
 	w.removed.Wait()
@@ -102,23 +110,23 @@ func (w *writer) Cancel() {
 
 // adoptUnsent takes over the draft of an earlier process, if this answer has none, but nothing that the hub knows to be sent.
 func (w *writer) adoptUnsent(ctx context.Context) error {
-	if err := w.s.Work.Wait(ctx); err != nil || w.draft.ts != "" || !w.mayHaveStarted() {
+	if err := w.base.Work.Wait(ctx); err != nil || w.draft.ts != "" || !w.mayHaveStarted() {
 		return err
 	}
 	own, err := w.findSent(ctx, false)
 	if err != nil {
 		return err
 	}
-	above := w.s.place(w.place.Channel, "")
+	above := w.self.place(w.place.Channel, "")
 	for _, m := range own {
-		_, sent, err := w.s.Hub.SentAs(ctx, w.place.String(), m.TS)
+		_, sent, err := w.base.Hub.SentAs(ctx, w.place.String(), m.TS)
 		if err == nil && !sent {
-			_, sent, err = w.s.Hub.SentAs(ctx, above.String(), m.TS)
+			_, sent, err = w.base.Hub.SentAs(ctx, above.String(), m.TS)
 		}
 		if err != nil {
 			return err
 		}
-		if w.draft.ts == "" && !sent && timeOf(m.TS).Before(w.s.self.since) {
+		if w.draft.ts == "" && !sent && timeOf(m.TS).Before(w.self.since) {
 			w.draft.adopt([]message{m}, w)
 		}
 	}
@@ -130,7 +138,7 @@ func (w *writer) deleteDraft(ctx context.Context) {
 		_ = w.draft.stopStream(ctx, w) // an unfinished stream cannot be deleted
 	}
 	if w.draft.ts != "" {
-		w.s.remove(ctx, w.place.Channel, w.draft.ts)
+		w.poster.remove(ctx, w.place.Channel, w.draft.ts)
 	}
 	w.draft = draft{}
 }
@@ -141,7 +149,7 @@ func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) 
 	if channel.IsNotice(piece) {
 		w.answers = "" // it is no answer, so no draft is looked for
 	}
-	if err := w.s.Work.Wait(ctx); err != nil {
+	if err := w.base.Work.Wait(ctx); err != nil {
 		return "", err
 	}
 	id, err := w.deliver(ctx, piece)
@@ -151,14 +159,14 @@ func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) 
 	}
 	switch {
 	case err == nil:
-		w.s.claims.Set(w.place.Channel+"/"+id, finished)
+		w.recent.noteFinished(w.place.Channel, id)
 		return id, nil
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case isPermanent(err):
 		return "", fmt.Errorf("post to Slack: %w: %w", channel.ErrGone, err)
 	}
-	return "", fmt.Errorf("post to Slack: %w", w.s.stopIfSetupError(err))
+	return "", fmt.Errorf("post to Slack: %w", stopIfSetupError(w.base.Work, err))
 }
 
 // deliver sends a piece, unless it was sent already. The first one replaces the draft, but not one with buttons.
@@ -175,7 +183,7 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (ts string, e
 			return "", err
 		}
 		for _, o := range own {
-			if w.s.matchesMark(o, m, piece.Text) {
+			if w.poster.matchesMark(o, m, piece.Text) {
 				return o.TS, nil
 			}
 		}
@@ -191,12 +199,12 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (ts string, e
 		}
 		w.deleteDraft(ctx)
 	}
-	return w.s.post(ctx, w.s.api.write, w.place, piece.Text, m, buttons...)
+	return w.poster.post(ctx, w.api.write, w.place, piece.Text, m, buttons...)
 }
 
 // findSent returns the bot's messages since the answered one; none if it may not read them, unless a piece may have been sent.
 func (w *writer) findSent(ctx context.Context, unsure bool) ([]message, error) {
-	own, err := w.s.messagesSince(ctx, w.place, w.answers)
+	own, err := w.history.messagesSince(ctx, w.place, w.answers)
 	if isPermanent(err) || unknownMethod(err) || !unsure && codeOf(err) == "missing_scope" {
 		return nil, nil
 	}
@@ -205,19 +213,5 @@ func (w *writer) findSent(ctx context.Context, unsure bool) ([]message, error) {
 
 // mayHaveStarted reports whether an earlier process may have started the reply: within 5 s, the answered message is older.
 func (w *writer) mayHaveStarted() bool {
-	return isTS(w.answers) && timeOf(w.answers).Before(w.s.self.since.Add(5*time.Second))
-}
-
-// Whisper posts a message that one person sees until the next reload, or where that is refused, a direct message.
-func (s *Slack) Whisper(ctx context.Context, conversation, person, text string) error {
-	place := chat.ParsePlace(conversation)
-	options := optionsOf(escape(text), nil)
-	if place.Thread != "" {
-		options = append(options, slackgo.MsgOptionTS(place.Thread))
-	}
-	_, err := s.api.write.PostEphemeralContext(ctx, place.Channel, person, options...)
-	if isPermanent(err) {
-		_, _, err = s.api.write.PostMessageContext(ctx, person, optionsOf("<#"+place.Channel+"> "+escape(text), nil)...)
-	}
-	return err
+	return isTS(w.answers) && timeOf(w.answers).Before(w.self.since.Add(5*time.Second))
 }

@@ -48,7 +48,7 @@ func (r *rig) question(inThread bool) target {
 // known waits until the author of a question is known, for whom a reply may be streamed.
 func (r *rig) known(q target) {
 	r.T.Helper()
-	r.eventually("the question is known", func() bool { _, ok := r.connector.authors.Find(q.channel + "/" + q.to[0]); return ok })
+	r.eventually("the question is known", func() bool { _, ok := r.connector.recent.authors.Find(q.channel + "/" + q.to[0]); return ok })
 }
 
 func (r *rig) reply(q target) channel.Writer { return r.connector.Reply(q.name, q.to) }

@@ -209,7 +209,7 @@ func (b *body) isCutMark(left string) bool {
 }
 
 // nextHeader reports whether the input is the header of the next message: the model has written the conversation on, with
-// what nobody has said. Behind an answer that began without a header, the prompt must not have such a message.
+// messages that nobody wrote. Behind an answer that began without a header, the prompt must not have such a message.
 func (b *body) nextHeader(in *input) (found, more bool) {
 	const longest = 400
 	text := &b.text

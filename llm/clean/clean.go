@@ -7,16 +7,16 @@
 //
 // A piece of text goes through these types:
 //
-//   - input removes unreadable characters (scrubber), and has what is undecided, with what the request says (request).
-//   - markAt finds a mark at its front and says of which kind it is (mark); follow says what is behind it (following).
+//   - input removes unreadable characters (scrubber) and keeps what is undecided, with what the request says (request).
+//   - markAt classifies a mark at the front of the input (mark); follow looks at what is behind it (following).
 //   - opening reads first: it drops headers, labels and tokens until the answer begins.
-//   - body reads the answer: it moves what is text into a page, and drops marks. It knows what code it is in (code), which
-//     marks the text is about (mentions), and in what form the model answers (traits).
-//   - thought reads a thought from its first mark to its last, and held what may be calls or a block of Cairn's prompt.
-//     Both keep it until it is certain: then it is dropped, or goes back to the front of the input as text.
-//   - parser reads the calls in what was held back: markup, JSON (objects), programs. offered knows the tools.
+//   - body reads the answer: it moves text into a page and drops marks. It knows which code it is in (code), which marks
+//     the text is about (mentions), and the form in which the model writes (traits).
+//   - thought reads a thought up to its end; held reads what may be calls or a block of Cairn's prompt. Both keep what they
+//     read until it is certain: then it is dropped, or goes back to the front of the input as text.
+//   - parser reads the calls in what was held back: markup, programs, JSON (objects). offered knows the tools.
 //
-// Each of the readers returns a step, which says how reading goes on. The Filter hands the input from one to the other.
+// opening, body, thought and held each return a step, by which the Filter hands the input from one to the next.
 package clean
 
 import (

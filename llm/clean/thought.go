@@ -192,10 +192,10 @@ var planning = lazy.Pattern(`(?i)\bthe user\b|\blet me\b|\bI (?:need to|should|h
 
 // isAloud reports whether a thought whose marks are in emphasis is one, though it never ends.
 func isAloud(all string) bool {
-	_, said, _ := strings.Cut(all, ">")
-	said = strings.TrimLeft(said, "*_ \n")
-	said = said[:min(len(said), maxBehind)]
-	return planning().MatchString(said) && !ofTemplates().MatchString(said)
+	_, words, _ := strings.Cut(all, ">")
+	words = strings.TrimLeft(words, "*_ \n")
+	words = words[:min(len(words), maxBehind)]
+	return planning().MatchString(words) && !ofTemplates().MatchString(words)
 }
 
 // finish ends a thought that the end of the answer has cut off.

@@ -1,4 +1,4 @@
-// What a Filter does behind each step: it hands the input from one reader to the other.
+// What a Filter does after each step: it hands the input from one reader to the next.
 
 package clean
 

@@ -76,6 +76,6 @@ func (b *body) endsBehindSpace(in *input, m mark, next following, template bool)
 			return false
 		}
 	}
-	begun := next.end || template || next.newline || next.blank == 0
-	return begun || m.kind == turnBegins && endsSentence(text.solid)
+	newTurn := next.end || template || next.newline || next.blank == 0
+	return newTurn || m.kind == turnBegins && endsSentence(text.solid)
 }

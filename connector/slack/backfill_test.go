@@ -224,8 +224,8 @@ func TestUnknownChannelsAreReadSinceTheSocketWasLost(t *testing.T) {
 		{lastRead: ago(90), want: ago(60)},
 		{lastRead: ago(10), firstHello: ago(10), want: ago(10)},
 	} {
-		s := &Slack{o: Options{CatchUp: time.Hour}, lastRead: c.lastRead, firstHello: c.firstHello}
-		check.Equal(t, fmt.Sprint("case ", i), s.missedSince(now), c.want)
+		b := &backfill{catchUp: time.Hour, lastRead: c.lastRead, firstHello: c.firstHello}
+		check.Equal(t, fmt.Sprint("case ", i), b.missedSince(now), c.want)
 	}
 }
 

@@ -1,0 +1,94 @@
+// Answers to commands: over the interaction, or as a reply to a written command.
+
+package discord
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+
+	"github.com/bwmarrin/discordgo"
+
+	"cairn/channel"
+	"cairn/channel/command"
+	"cairn/chat"
+	"cairn/connector/platform"
+)
+
+// showAnswer replaces the deferral, or the message whose button was pressed, with page n of a list or with a text. A private
+// answer to what all see is a message of its own; a deferral must be deleted first, or that would be public too.
+func (c *commands) showAnswer(ctx context.Context, i interaction, line string, n int, answer command.Answer) error {
+	answer = answer.Fenced()
+	if answer.Private && i.flags() == 0 {
+		if !i.isButton() {
+			if err := c.rest.do(ctx, call{method: http.MethodDelete, path: c.originalPath(i), ownToken: true}); err != nil {
+				return err
+			}
+		}
+		return c.followUp(ctx, i, answer.String(), int(discordgo.MessageFlagsEphemeral))
+	}
+	first := page(line, answer, n)
+	more := []string(nil)
+	if answer.Pages() == 1 || customID(line, answer.Pages()) == "" {
+		pieces := split(answer.String())
+		first = answerPost(pieces[0], 0)
+		more = pieces[1:]
+	}
+	err := c.rest.do(ctx, call{method: http.MethodPatch, path: c.originalPath(i), body: first, ownToken: true})
+	for _, piece := range more {
+		if err == nil {
+			err = c.followUp(ctx, i, piece, i.flags())
+		}
+	}
+	return err
+}
+
+// followUp sends another message about an interaction. Discord accepts no nonce here, so a repetition could post it twice.
+func (c *commands) followUp(ctx context.Context, i interaction, text string, flags int) error {
+	p := answerPost(text, flags)
+	return c.rest.do(ctx, call{method: http.MethodPost, path: c.webhookPath(i), body: p, ownToken: true, notIdempotent: true})
+}
+
+func (c *commands) webhookPath(i interaction) string {
+	app := c.state.self().app
+	return "/webhooks/" + cmp.Or(i.AppID, app) + "/" + i.Token
+}
+
+func (c *commands) originalPath(i interaction) string {
+	return c.webhookPath(i) + "/messages/@original"
+}
+
+// runText runs a command that was written as a message, and posts the answer as a reply to it.
+func (c *commands) runText(ctx context.Context, name string, m message, in channel.Inbound, ran chan<- struct{}) error {
+	p := chat.ParsePlace(name)
+	who := channel.Person{ID: in.AuthorID, Name: in.Author}
+	if m.Member != nil {
+		who.Roles = m.Member.Roles
+	}
+	who.Manager = p.Direct() || c.state.guild(p.Server).trusts(in.AuthorID, who.Roles)
+	place := channelID(name)
+	first := "" // the id of the answer's first message
+	show := func(ctx context.Context, answer command.Answer) error {
+		pieces := split(answer.Fenced().String())
+		to := in.ID
+		key := in.ID
+		if first != "" {
+			if err := c.poster.edit(ctx, place, first, pieces[0], false); err != nil {
+				return err
+			}
+			pieces = pieces[1:]
+			to = ""
+			key = "then " + first
+		}
+		for n, text := range pieces {
+			made, err := c.poster.create(ctx, place, newPost(place, text, to, nonce("command", name, key, n)), false)
+			if err != nil {
+				return err
+			}
+			first = cmp.Or(first, made.ID)
+			to = ""
+		}
+		return nil
+	}
+	return c.base.RunCommand(ctx, name, who, in.Text, ran, platform.Reaching(c.poster, name, who, show))
+}

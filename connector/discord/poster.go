@@ -1,0 +1,77 @@
+// What the bot writes: messages, direct messages and reactions; and where it may not.
+
+package discord
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"cairn/channel"
+	"cairn/connector/platform"
+)
+
+// poster writes to Discord.
+type poster struct {
+	base            *platform.Base
+	rest            *rest
+	state           *stateCache
+	reactionRefused platform.Cache // channels in which Discord refuses reactions
+}
+
+// create posts a message and returns it. If one with the same nonce was posted before, it returns that.
+func (p *poster) create(ctx context.Context, channel string, message post, once bool) (made message, err error) {
+	c := call{method: http.MethodPost, path: "/channels/" + channel + "/messages", body: message, into: &made, once: once}
+	err = p.rest.do(ctx, c)
+	if refusalIn(err).code == codeNoReplyHere {
+		message.Reference = nil
+		c.body = message
+		err = p.rest.do(ctx, c)
+	}
+	if err == nil && made.ID == "" {
+		err = fmt.Errorf("%s: the answer has no id", c.describe())
+	}
+	return made, err
+}
+
+func (p *poster) edit(ctx context.Context, channel, id, text string, once bool) error {
+	return p.rest.do(ctx, call{method: http.MethodPatch, path: "/channels/" + channel + "/messages/" + id, body: textPost(text), once: once})
+}
+
+// Whisper writes a direct message, which names the place it is about: only a command of Discord's own can be answered in a place to
+// one person alone.
+func (p *poster) Whisper(ctx context.Context, conversation, person, text string) error {
+	var direct place
+	err := p.rest.do(ctx, call{method: http.MethodPost, path: "/users/@me/channels", body: map[string]string{"recipient_id": person}, into: &direct})
+	if err == nil {
+		about := channelID(conversation)
+		text = messages.Fit("<#" + about + "> " + text)
+		_, err = p.create(ctx, direct.ID, newPost(direct.ID, text, "", nonce("whisper", person, text)), false)
+	}
+	return err
+}
+
+// CannotWrite returns why the bot may not write in a conversation; see channel.WriteChecker.
+func (p *poster) CannotWrite(conversation string) (why string) {
+	why = p.state.cannotWrite(channelID(conversation), p.base.Clock.Now())
+	p.base.NoteWritable(conversation, why)
+	return why
+}
+
+// emoji are the reactions as Discord shows them.
+var emoji = map[channel.Reaction]string{channel.ReactionSummarized: "📚", channel.ReactionUnanswered: "🔇"}
+
+// React adds a reaction to a message. If the bot lacks the permission, it logs that once per channel and returns nil.
+func (p *poster) React(ctx context.Context, conversation, id string, reaction channel.Reaction) error {
+	place := channelID(conversation)
+	path := "/channels/" + place + "/messages/" + id + "/reactions/" + url.PathEscape(emoji[reaction]) + "/@me"
+	err := p.rest.do(ctx, call{method: http.MethodPut, path: path, background: true})
+	if refusalIn(err).code != codeNotPermitted {
+		return err
+	}
+	if !p.reactionRefused.Seen(place) {
+		p.base.Log.Warn("reaction_refused", "missing_permissions", "Add Reactions, Read Message History", "channel", place)
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+// Events about messages are queued by channel, and acknowledged when they are stored.
+
+package slack
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	slackgo "github.com/slack-go/slack"
+
+	"cairn/channel"
+	"cairn/connector/platform"
+)
+
+// events handles what Slack reports.
+type events struct {
+	base       *platform.Base
+	self       *self
+	names      *names
+	recent     *recent
+	translator *translator
+	backfill   *backfill
+	commands   *commands
+	queue      platform.KeyedQueue[event] // message events, by channel
+}
+
+// newEvents gives q, which has its dependencies, its queue.
+func newEvents(q *events) *events {
+	q.queue = platform.KeyedQueue[event]{Group: q.base.Work, Do: q.handle}
+	return q
+}
+
+// add queues an event. ack is called when the event is on disk, or there is nothing to store.
+func (q *events) add(payload json.RawMessage, ack func()) {
+	e := readEvent(payload)
+	e.ack = ack
+	if e.dropped > 0 {
+		q.backfill.noteDropped(time.Unix(e.dropped, 0))
+	}
+	notePermissions(q.base, q.self, e.message)
+	if e.Channel != "" && e.Type == "agent_session_stopped" {
+		q.commands.onStop(e.message)
+	}
+	if slices.Contains(renames, e.Type) {
+		q.names.noteRename(payload)
+	}
+	if e.Channel == "" || e.Type != slackgo.TYPE_MESSAGE && e.Type != "app_mention" {
+		ack()
+		return
+	}
+	q.queue.Add(e.Channel, e)
+}
+
+// handle handles queued events of one channel in order, and acknowledges them.
+func (q *events) handle(batch []event) {
+	ctx := q.base.Work.Ctx
+	for len(batch) > 0 {
+		n, store := q.next(ctx, batch)
+		if store == nil || q.base.Store(ctx, store) {
+			for _, e := range batch[:n] {
+				e.ack()
+			}
+		}
+		batch = batch[n:]
+	}
+}
+
+// next returns how to store the first event, and with it the messages of the same conversation that follow: a burst would be
+// acknowledged too late if each was stored alone. n is the number of these events; store is nil if there is nothing to store.
+func (q *events) next(ctx context.Context, batch []event) (n int, store func() error) {
+	first := batch[0]
+	place := q.recent.placeOf(first.Channel, first.message)
+	const changed, deleted = slackgo.MsgSubTypeMessageChanged, slackgo.MsgSubTypeMessageDeleted
+	switch {
+	case first.SubType == changed:
+		return 1, q.edited(ctx, first.message)
+	case first.SubType == deleted && first.DeletedTS != "":
+		gone := message{}
+		if first.Before != nil {
+			gone = *first.Before
+		}
+		gone.TS = first.DeletedTS
+		return 1, q.deletion(ctx, first.Channel, gone)
+	case first.SubType == deleted:
+		return 1, nil
+	}
+	var messages []channel.Inbound
+	for _, e := range batch {
+		if e.SubType == changed || e.SubType == deleted || q.recent.placeOf(e.Channel, e.message) != place {
+			break
+		}
+		m, there := q.recent.current(e.Channel, e.message)
+		in, relevant := q.translator.inbound(place, m)
+		relevant = relevant && there
+		if relevant && platform.IsCommand(in) {
+			if n > 0 {
+				break
+			}
+			c := typed{place: place, line: in.Text, who: channel.Person{ID: in.AuthorID, Name: in.Author}, ran: make(chan struct{})}
+			q.commands.start(place.Channel+"/"+in.ID, c, q.commands.asMessage(c, in.ID)) // it comes as a message and as a mention
+			return 1, nil
+		}
+		if relevant {
+			in.Audience = audience(e.Kind, place)
+			if !in.Incomplete { // otherwise Complete finds out the names
+				in.Label = q.names.label(place, in.Author)
+			}
+			messages = append(messages, in)
+		}
+		n++
+	}
+	if len(messages) == 0 {
+		return n, nil
+	}
+	return n, func() error { return q.base.Deliver(ctx, place.String(), messages...) }
+}
+
+// edited returns how to store an edit; nil if it is the bot's own, or changes neither text nor files, as a link preview.
+func (q *events) edited(ctx context.Context, m message) (store func() error) {
+	now := m.Now
+	before := m.Before
+	switch {
+	case now == nil || now.TS == "":
+		return nil
+	case now.SubType == "tombstone":
+		return q.deletion(ctx, m.Channel, *now)
+	case now.isHuddle(): // it has ended; what was before says so, too
+	case before != nil && withForwarded(*before) == withForwarded(*now) && sameFiles(before.Files, now.Files) || before == nil && now.Edited == nil:
+		return nil
+	}
+	place := q.recent.placeOf(m.Channel, *now)
+	in, relevant := q.translator.inbound(place, *now)
+	if !relevant {
+		return nil
+	}
+	in.Time = timeOf(m.TS)
+	now.Edited = &struct{ TS string }{m.TS} // Slack's has whole seconds, but someone may edit twice within one
+	q.recent.noteEdit(m.Channel, *now)
+	// Complete is not called for edits, so names are looked up here; nearly all are cached since the original message.
+	limited, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	in.Text = q.names.resolveNames(limited, in.Text)
+	return func() error { return q.base.Hub.Edit(ctx, place.String(), in) }
+}
+
+// sameFiles compares the files of two versions of a message; a deleted one gets another mode.
+func sameFiles(a, b []file) bool {
+	return slices.EqualFunc(a, b, func(a, b file) bool { return a.ID == b.ID && a.Mode == b.Mode })
+}
+
+// deletion notes a deletion, and returns how to store it.
+func (q *events) deletion(ctx context.Context, channelID string, m message) (store func() error) {
+	q.recent.noteDeletion(channelID, m.TS)
+	name := q.recent.placeOf(channelID, m).String()
+	return func() error { return q.base.Hub.Delete(ctx, name, m.TS) }
+}

@@ -1,0 +1,103 @@
+// The routes of the HTTP API, and what handles them.
+
+package web
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+
+	"cairn/channel"
+	"cairn/store"
+)
+
+// endpoints handle the requests to the HTTP API. Pages show what they answer.
+type endpoints struct {
+	conversations *conversations
+	actions       *actions
+	chats         *chats
+	policies      *policies
+	simulator     *simulator
+	memories      *memories
+	expenses      *expenses
+
+	store    *store.Store
+	operator channel.Operator
+	events   *Events
+	version  string
+	secured  bool // a token is needed
+}
+
+func newEndpoints(o Options) *endpoints {
+	operator := o.Hub.Operator()
+	return &endpoints{
+		conversations: &conversations{hub: o.Hub, operator: operator, store: o.Store, settings: o.Settings},
+		actions:       &actions{operator: operator},
+		chats:         &chats{hub: o.Hub, settings: o.Settings, log: o.Log},
+		policies:      &policies{operator: operator, events: o.Events},
+		simulator:     &simulator{operator: operator, store: o.Store, settings: o.Settings, running: make(chan struct{}, 1)},
+		memories:      &memories{store: o.Store, events: o.Events},
+		expenses:      &expenses{operator: operator, store: o.Store, settings: o.Settings},
+		store:         o.Store,
+		operator:      operator,
+		events:        o.Events,
+		version:       o.Version,
+		secured:       o.Token != "",
+	}
+}
+
+// register registers the routes.
+func (e *endpoints) register(t *router) {
+	for _, r := range e.routes() {
+		serve := t.handle
+		if r.slow || r.events != nil {
+			serve = t.stream
+		}
+		serve(r.pattern, func(w http.ResponseWriter, req *http.Request) error {
+			q, err := requestOf(req, r.query)
+			if err != nil {
+				return err
+			}
+			if r.events != nil {
+				return r.events(w, req)
+			}
+			if name := q.PathValue("conversation"); name != "" && !r.fresh {
+				q.conversation, err = findConversation(q.Context(), e.store, name)
+				if err != nil {
+					return err
+				}
+			}
+			answer, err := r.handle(q)
+			if err != nil {
+				return err
+			}
+			if status := cmp.Or(q.status, r.statuses[0]); status == http.StatusNoContent {
+				w.WriteHeader(status)
+			} else {
+				writeJSON(w, status, "application/json", answer)
+			}
+			return nil
+		})
+	}
+}
+
+const (
+	conversationPath = "/api/conversations/{conversation}"
+	memoriesPath     = "/api/memories"
+)
+
+// routes returns the routes of the API. Without endpoints it returns them for their types.
+func (e *endpoints) routes() []route {
+	return slices.Concat(
+		e.conversations.routes(), e.actions.routes(), e.chats.routes(), e.policies.routes(), e.memories.routes(), e.simulator.routes(), e.expenses.routes(),
+		[]route{
+			{pattern: "GET /api/events", summary: "Events as they happen, as server-sent events", events: e.events.serve, query: []param{
+				{name: "conversation", text: "only those of this conversation, by name"},
+				{name: "Last-Event-ID", in: "header", text: "resume after this event"},
+				{name: "kinds", text: "only these, separated by commas: " + strings.Join(allKinds, ", ")},
+			}},
+			read("/api/openapi.json", "This description", e.openAPI),
+		},
+	)
+}
