@@ -17,16 +17,14 @@ import (
 	"cairn/store"
 	"cairn/testkit/check"
 	"cairn/testkit/llmtest"
+	"cairn/testkit/storetest"
 	"cairn/transcript"
 )
 
 func (r *rig) refuse(t *testing.T, what string) (repair func()) {
 	t.Helper()
-	run := func(query string) {
-		check.NoError(t, r.store.Update(t.Context(), func(tx *store.Tx) { tx.Do(query) }))
-	}
-	run("CREATE TRIGGER refuse BEFORE " + what + " BEGIN SELECT raise(ABORT, 'the disk is full'); END")
-	return func() { run("DROP TRIGGER refuse") }
+	storetest.Run(t, r.store, "CREATE TRIGGER refuse BEFORE "+what+" BEGIN SELECT raise(ABORT, 'the disk is full'); END")
+	return func() { storetest.Run(t, r.store, "DROP TRIGGER refuse") }
 }
 
 // faultyDisk is a store whose disk fails when a test says so.

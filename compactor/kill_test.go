@@ -21,6 +21,7 @@ import (
 	"cairn/store"
 	"cairn/testkit/check"
 	"cairn/testkit/llmtest"
+	"cairn/testkit/storetest"
 )
 
 // killRig is a rig that can open a folder left by another process. Work starts only when a test
@@ -177,10 +178,9 @@ func openToLook(t testing.TB, dir string) *store.Store {
 
 func (r *rig) count(query string) int { return column[int](r.t, r.store, query)[0] }
 
-func column[T any](t testing.TB, data *store.Store, query string) (all []T) {
+func column[T any](t testing.TB, data *store.Store, query string) []T {
 	t.Helper()
-	check.NoError(t, data.View(context.Background(), func(tx *store.Tx) { all = store.Values[T](tx, query) }))
-	return all
+	return storetest.Column[T](t, data, query)
 }
 
 // memories returns the conversation's memories that contain all words of query.

@@ -55,7 +55,7 @@ var mutants = map[string]mutant{
 `, `
 	id := m.ID
 	if BUG {
-		tx.Row("SELECT platform_id FROM messages WHERE conversation = ? AND role = 'user' AND text = ? LIMIT 1", in.c.id, m.Text).Found(&id)
+		tx.row("SELECT platform_id FROM messages WHERE conversation = ? AND role = 'user' AND text = ? LIMIT 1", in.c.id, m.Text).Found(&id)
 	}
 	is := in.delivery(tx, id)
 `, "./store", "TestCoverage"},
@@ -68,13 +68,13 @@ var mutants = map[string]mutant{
 		return s.answer(d.note), err
 	}OLD`, "./store", "TestCoverage"},
 	"what a failed job saved is saved again": {"store/ownmemories.go", `
-	return Exists(ms.tx, wasRead, ms.c.id, compaction, seq, either, ms.c.Row(seq))
+	return exists(ms.tx, wasRead, ms.c.id, compaction, seq, either, ms.c.Row(seq))
 `, `
 	row := ms.c.Row(seq)
 	if BUG {
 		row = 0
 	}
-	return Exists(ms.tx, wasRead, ms.c.id, compaction, seq, either, row)
+	return exists(ms.tx, wasRead, ms.c.id, compaction, seq, either, row)
 `, "./compactor", "TestMemoriesOutliveTheirSummary"},
 	"a repair asks for no room": {"compactor/meter.go", `
 	return m.estimated(int(0.95*p.EmergencyThreshold*float64(m.window())) - used)

@@ -26,7 +26,7 @@ func (cs Compactions) Commit(ctx context.Context, s *transcript.State, change tr
 // on disk from s.
 func (cs Compactions) current(tx *Tx, s *transcript.State, change transcript.Change) error {
 	var version, next int64
-	tx.Row("SELECT version, next_seq FROM conversations WHERE id = ?", cs.c.id).Scan(&version, &next)
+	tx.row("SELECT version, next_seq FROM conversations WHERE id = ?", cs.c.id).Scan(&version, &next)
 	if version != s.HeadVersion {
 		return fmt.Errorf("the head is of version %d, not %d: %w", version, s.HeadVersion, transcript.ErrStale)
 	}
@@ -38,7 +38,7 @@ func (cs Compactions) current(tx *Tx, s *transcript.State, change transcript.Cha
 			continue
 		}
 		if slices.Contains(transcript.IDs(s.Prepared), row.ID) &&
-			!Exists(tx, "SELECT 1 FROM compactions WHERE id = ? AND conversation = ? AND state = 'prepared'", row.ID, cs.c.id) {
+			!exists(tx, "SELECT 1 FROM compactions WHERE id = ? AND conversation = ? AND state = 'prepared'", row.ID, cs.c.id) {
 			return fmt.Errorf("summary %d is not prepared: %w", row.ID, transcript.ErrStale)
 		}
 		for _, gap := range row.Gaps(s.Summaries) {
@@ -54,13 +54,13 @@ func (cs Compactions) current(tx *Tx, s *transcript.State, change transcript.Cha
 // turn's messages. If that is still the version, it returns only the version and the prepared rows.
 func (cs Compactions) Reload(ctx context.Context, known int64, running []chat.Message) (transcript.Snapshot, error) {
 	return View(ctx, cs.c, "read what has changed", func(tx *Tx) (now transcript.Snapshot) {
-		tx.Row("SELECT version FROM conversations WHERE id = ?", cs.c.id).Scan(&now.Head.Version)
+		tx.row("SELECT version FROM conversations WHERE id = ?", cs.c.id).Scan(&now.Head.Version)
 		if now.Head.Version == known {
 			now.Prepared = cs.c.In(tx).prepared()
 			return now
 		}
 		now = cs.c.In(tx).Load()
-		now.Changed = Values[int64](tx, "SELECT seq FROM messages WHERE "+Own+" AND changed_with > ?2", cs.c.id, known)
+		now.Changed = listValues[int64](tx, "SELECT seq FROM messages WHERE "+ownRows+" AND changed_with > ?2", cs.c.id, known)
 		now.Running, _ = cs.c.In(tx).withoutChangedCopies(running, known)
 		return now
 	})
@@ -73,7 +73,7 @@ func (cs Compactions) Stretch(ctx context.Context, sp transcript.Span) (transcri
 
 func (cs Compactions) between(tx *Tx, sp transcript.Span) (n transcript.Stretch) {
 	low, high := cs.c.RowRange(sp.From, sp.To)
-	tx.Row(`SELECT count(*),
+	tx.row(`SELECT count(*),
 		coalesce((SELECT said_at FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL ORDER BY id LIMIT 1), 0),
 		coalesce((SELECT said_at FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1), 0)
 		FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL`, low, high).Scan(&n.Messages, Local(&n.First), Local(&n.Last))
@@ -89,13 +89,13 @@ func (cs Compactions) write(tx *Tx, s *transcript.State, change transcript.Chang
 		cs.writeRow(tx, s, row, change.Marks.HeadVersion, given)
 	}
 	for _, ended := range change.Sessions[len(s.Sessions):] {
-		tx.Do(`INSERT INTO sessions (conversation, from_seq, to_seq, settled)
+		tx.do(`INSERT INTO sessions (conversation, from_seq, to_seq, settled)
 			SELECT ?1, ?2, ?3, count(*) < 2 AND NOT coalesce(max(kind = 'placeholder' OR made_by = 'extractive' OR owed), 0)
 			FROM compactions WHERE conversation = ?1 AND state = 'applied' AND from_seq BETWEEN ?2 AND ?3`, cs.c.id, ended.From, ended.To)
-		tx.Do(dropSession, cs.c.id) // the request is fulfilled
+		tx.do(dropSession, cs.c.id) // the request is fulfilled
 	}
 	if m := change.Marks; m.HeadVersion != s.HeadVersion {
-		tx.Do("UPDATE conversations SET version = ?, cleared_to = ?, session_start = ?, spared_from = ?, spared_to = ? WHERE id = ?",
+		tx.do("UPDATE conversations SET version = ?, cleared_to = ?, session_start = ?, spared_from = ?, spared_to = ? WHERE id = ?",
 			m.HeadVersion, m.ClearedTo, m.SessionStart, m.Spared.From, m.Spared.To, cs.c.id)
 	}
 	return cs.head(tx)
@@ -112,7 +112,7 @@ func (cs Compactions) writeRow(tx *Tx, s *transcript.State, row transcript.Summa
 		id := cs.insert(tx, fresh, version).ID
 		given[row.ID] = id
 		if row.Trigger == transcript.OnRewrite { // it can be undone, and takes over the children
-			tx.Do(clearedBefore, id)
+			tx.do(clearedBefore, id)
 			adopt(tx, cs.c.id, id, row.Children)
 		}
 		if row.State == transcript.Applied {
@@ -138,7 +138,7 @@ func (cs Compactions) writeRow(tx *Tx, s *transcript.State, row transcript.Summa
 		stored.Version = version
 		stored.Next = readEnd(tx, cs.c.id)
 		written = append(written, "messages", "children", "text", "lines", "dropped_lines", "applied_at", "version", "next_seq")
-		tx.Do(clearedBefore, row.ID)
+		tx.do(clearedBefore, row.ID)
 	}
 	updateCompaction(tx, cs.c.id, stored, written)
 	if row.State == transcript.Applied || row.State == transcript.RolledUp {
@@ -149,7 +149,7 @@ func (cs Compactions) writeRow(tx *Tx, s *transcript.State, row transcript.Summa
 // adopt makes a row the parent of the rows that it was rolled up from.
 func adopt(tx *Tx, conversation, parent int64, children []int64) {
 	for _, child := range children {
-		tx.Do("UPDATE compactions SET parent = ? WHERE id = ? AND conversation = ? AND state = 'rolled_up'", parent, child, conversation)
+		tx.do("UPDATE compactions SET parent = ? WHERE id = ? AND conversation = ? AND state = 'rolled_up'", parent, child, conversation)
 	}
 }
 
@@ -161,7 +161,7 @@ func (rs Rows) Revise(seqs []int64, others []transcript.Summary, version int64, 
 		over[row.ID] = row
 	}
 	for _, seq := range seqs {
-		for _, row := range rs.Compactions("AND from_seq <= ? AND to_seq >= ?", seq, seq) {
+		for _, row := range rs.compactions("AND from_seq <= ? AND to_seq >= ?", seq, seq) {
 			over[row.ID] = row
 		}
 	}
@@ -180,7 +180,7 @@ func (rs Rows) Revise(seqs []int64, others []transcript.Summary, version int64, 
 
 // makeStale ends a running or prepared row that cannot be applied.
 func makeStale(tx *Tx, conversation, id int64) {
-	tx.Do("UPDATE compactions SET state = 'stale', text = '', sources = '', lines = '', dropped = 0, dropped_lines = '' WHERE id = ? AND conversation = ?", id, conversation)
+	tx.do("UPDATE compactions SET state = 'stale', text = '', sources = '', lines = '', dropped = 0, dropped_lines = '' WHERE id = ? AND conversation = ?", id, conversation)
 }
 
 const beforeTheStart = "the last summary is from before the last /new" // in words for people
@@ -204,11 +204,11 @@ func (cs Compactions) Latest(ctx context.Context) (transcript.Undoable, error) {
 
 func (cs Compactions) latest(tx *Tx) (l transcript.Undoable) {
 	var start, applied int64
-	tx.Row("SELECT version, session_start FROM conversations WHERE id = ?", cs.c.id).Scan(&l.Version, &start)
+	tx.row("SELECT version, session_start FROM conversations WHERE id = ?", cs.c.id).Scan(&l.Version, &start)
 	var rewrite bool
-	if !tx.Row(latestApplied, cs.c.id, start).Found(&applied, &l.ClearedTo, &rewrite) {
+	if !tx.row(latestApplied, cs.c.id, start).Found(&applied, &l.ClearedTo, &rewrite) {
 		l.Why = transcript.ErrNothingApplied.Error()
-		if Exists(tx, latestApplied, cs.c.id, 1) {
+		if exists(tx, latestApplied, cs.c.id, 1) {
 			l.Why = beforeTheStart
 		}
 		return l
@@ -216,10 +216,10 @@ func (cs Compactions) latest(tx *Tx) (l transcript.Undoable) {
 	if rewrite { // it may be of an earlier session
 		start = 1
 	}
-	l.Rows, l.Ended = cs.c.In(tx).Compactions(madeWith, applied, start), cs.c.In(tx).Compactions(endedWith, applied, start)
+	l.Rows, l.Ended = cs.c.In(tx).compactions(madeWith, applied, start), cs.c.In(tx).compactions(endedWith, applied, start)
 	l.Changed = slices.ContainsFunc(slices.Concat(l.Rows, l.Ended), func(row transcript.Summary) bool {
 		low, high := cs.c.RowRange(row.From, row.To)
-		return Exists(tx, "SELECT 1 FROM messages WHERE id BETWEEN ? AND ? AND changed_with > ?", low, high, applied)
+		return exists(tx, "SELECT 1 FROM messages WHERE id BETWEEN ? AND ? AND changed_with > ?", low, high, applied)
 	})
 	l.Freed = cs.freed(tx, l.Rows, l.Ended)
 	return l
@@ -233,7 +233,7 @@ func (cs Compactions) freed(tx *Tx, made, ended []transcript.Summary) (messages 
 			continue // it was folded by another row of the compaction, which covers it
 		}
 		for _, gap := range row.Gaps(before) {
-			messages = append(messages, cs.c.In(tx).Messages(gap.From, gap.To, "ORDER BY id")...)
+			messages = append(messages, cs.c.In(tx).messages(gap.From, gap.To, "ORDER BY id")...)
 		}
 	}
 	return messages

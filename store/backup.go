@@ -77,7 +77,7 @@ func Inspect(ctx context.Context, path string) (c Copied, err error) {
 			tx.Fail(fmt.Errorf("%w: it is empty", ErrDamaged))
 		}
 		verify(tx)
-		tx.Row(`SELECT (SELECT count(*) FROM conversations), (SELECT count(*) FROM messages WHERE deleted_at IS NULL), (SELECT count(*) FROM memories),
+		tx.row(`SELECT (SELECT count(*) FROM conversations), (SELECT count(*) FROM messages WHERE deleted_at IS NULL), (SELECT count(*) FROM memories),
 			(SELECT page_count * page_size FROM pragma_page_count, pragma_page_size)`).Scan(&c.Conversations, &c.Messages, &c.Memories, &c.Bytes)
 	}))
 	return c, Fail(path, errors.Join(err, db.Close()))
@@ -85,12 +85,12 @@ func Inspect(ctx context.Context, path string) (c Copied, err error) {
 
 // verify reads every page and every reference.
 func verify(tx *Tx) {
-	if found := Get[string](tx, "PRAGMA integrity_check(1)"); found != "ok" {
+	if found := getValue[string](tx, "PRAGMA integrity_check(1)"); found != "ok" {
 		tx.Fail(fmt.Errorf("%w: %s", ErrDamaged, found))
 	}
 	var table, parent string
 	var row int64
-	if tx.Row(`SELECT "table", coalesce("rowid", 0), parent FROM pragma_foreign_key_check`).Found(&table, &row, &parent) {
+	if tx.row(`SELECT "table", coalesce("rowid", 0), parent FROM pragma_foreign_key_check`).Found(&table, &row, &parent) {
 		tx.Fail(fmt.Errorf("%w: row %d of %s refers to a row of %s that is not there", ErrDamaged, row, table, parent))
 	}
 }

@@ -28,9 +28,9 @@ func (u Upkeep) Check(ctx context.Context) (found []Finding, err error) {
 	err = u.store.View(ctx, func(tx *Tx) {
 		verify(tx)
 		for _, query := range invariants {
-			found = append(found, List(tx, func(rows *sql.Rows, f *Finding) error { return rows.Scan(&f.Conversation, &f.What) }, query)...)
+			found = append(found, listRows(tx, func(rows *sql.Rows, f *Finding) error { return rows.Scan(&f.Conversation, &f.What) }, query)...)
 		}
-		for _, c := range tx.Conversations("ORDER BY id") {
+		for _, c := range tx.conversations("ORDER BY id") {
 			if wrong := c.In(tx).Load().State().Check(); wrong != nil && tx.err == nil {
 				found = append(found, Finding{c.name, wrong.Error()})
 			}
@@ -157,7 +157,7 @@ type Vitals struct {
 func (u Upkeep) Vitals(ctx context.Context) (v Vitals, err error) {
 	v.Memories = map[string]int{"active": 0, "superseded": 0, "forgotten": 0, "replaced": 0}
 	err = u.store.View(ctx, func(tx *Tx) {
-		tx.Row(`SELECT (SELECT count(*) FROM inbox), (SELECT min(received_at) FROM inbox),
+		tx.row(`SELECT (SELECT count(*) FROM inbox), (SELECT min(received_at) FROM inbox),
 			(SELECT count(*) FROM outbox WHERE state IN ('waiting', 'sending')),
 			(SELECT min(created_at) FROM outbox WHERE state IN ('waiting', 'sending')),
 			(SELECT json_group_object(state, n) FROM (SELECT state, count(*) AS n FROM memories GROUP BY state))`).

@@ -116,7 +116,7 @@ func insertCompaction(tx *Tx, conversation int64, r RecordedSummary) int64 {
 		}
 	}
 	marks := strings.Repeat(", ?", len(names))[2:]
-	return Get[int64](tx, "INSERT INTO compactions ("+strings.Join(names, ", ")+") VALUES ("+marks+") RETURNING id", values...)
+	return getValue[int64](tx, "INSERT INTO compactions ("+strings.Join(names, ", ")+") VALUES ("+marks+") RETURNING id", values...)
 }
 
 // updateCompaction writes the named columns of a row, if the conversation has it.
@@ -129,7 +129,7 @@ func updateCompaction(tx *Tx, conversation int64, r RecordedSummary, names []str
 			values = append(values, col.place)
 		}
 	}
-	tx.Do("UPDATE compactions SET "+strings.Join(set, ", ")+" WHERE id = ? AND conversation = ?", append(values, r.ID, conversation)...)
+	tx.do("UPDATE compactions SET "+strings.Join(set, ", ")+" WHERE id = ? AND conversation = ?", append(values, r.ID, conversation)...)
 }
 
 // shownTime is a column of a time that people see, see ShownAt.

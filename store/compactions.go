@@ -15,8 +15,8 @@ import (
 	"cairn/transcript"
 )
 
-// Compactions reads the conversation's summaries that the rest of the query chooses.
-func (rs Rows) Compactions(rest string, args ...any) (found []transcript.Summary) {
+// compactions reads the conversation's summaries that the rest of the query chooses.
+func (rs Rows) compactions(rest string, args ...any) (found []transcript.Summary) {
 	for _, row := range rs.recorded(rest, args...) {
 		found = append(found, row.Summary)
 	}
@@ -25,20 +25,20 @@ func (rs Rows) Compactions(rest string, args ...any) (found []transcript.Summary
 
 // recorded is Compactions with the times of the rows.
 func (rs Rows) recorded(rest string, args ...any) []RecordedSummary {
-	return List(rs.tx, func(rows *sql.Rows, row *RecordedSummary) error { return scanCompaction(rows, row) },
+	return listRows(rs.tx, func(rows *sql.Rows, row *RecordedSummary) error { return scanCompaction(rows, row) },
 		"SELECT "+compactionColumns+" FROM compactions WHERE conversation = ? "+rest, append([]any{rs.c.id}, args...)...)
 }
 
 // Compaction reads a row of the conversation; there must be one.
 func (rs Rows) Compaction(id int64) transcript.Summary {
-	return First(rs.tx, rs.Compactions("AND id = ?", id))
+	return firstOf(rs.tx, rs.compactions("AND id = ?", id))
 }
 
 // childrenOf selects the rows that a rollup folded. The + keeps the planner from reading all that were ever folded.
 const childrenOf = "AND parent = ? AND +state = 'rolled_up' ORDER BY from_seq"
 
 func (cs Compactions) activeIn(tx *Tx, s transcript.Span) []transcript.Summary {
-	return cs.c.In(tx).Compactions("AND state = 'applied' AND from_seq BETWEEN ? AND ? ORDER BY from_seq", s.From, s.To)
+	return cs.c.In(tx).compactions("AND state = 'applied' AND from_seq BETWEEN ? AND ? ORDER BY from_seq", s.From, s.To)
 }
 
 // insert writes a new row and returns it as stored. A row inserted as applied gets the given version.
@@ -53,7 +53,7 @@ func (cs Compactions) insert(tx *Tx, summary transcript.Summary, version int64) 
 }
 
 func (cs Compactions) head(tx *Tx) (head transcript.Head) {
-	tx.Row("SELECT version, cleared_to, session_start, spared_from, spared_to FROM conversations WHERE id = ?", cs.c.id).
+	tx.row("SELECT version, cleared_to, session_start, spared_from, spared_to FROM conversations WHERE id = ?", cs.c.id).
 		Scan(&head.Version, &head.ClearedTo, &head.Start, &head.Spared.From, &head.Spared.To)
 	head.Pins, head.Inherited = Transcript(cs).pins(tx), inheritance(tx, cs.c.id)
 	head.Stack, head.Earlier = cs.activeIn(tx, transcript.Span{From: head.Start, To: MaxSeq}), cs.earlier(tx)
@@ -68,11 +68,11 @@ func (cs Compactions) Head(ctx context.Context) (transcript.Head, error) {
 // first reads the first messages of the session from start on that were addressed to the bot, and the replies of
 // their turns. A turn's rows are adjacent, so nothing else is read.
 func (cs Compactions) first(tx *Tx, start int64) []chat.Message {
-	first := cs.c.In(tx).Messages(start, MaxSeq, "AND addressed = 1 ORDER BY id LIMIT ?", transcript.MaxFirst)
+	first := cs.c.In(tx).messages(start, MaxSeq, "AND addressed = 1 ORDER BY id LIMIT ?", transcript.MaxFirst)
 	if len(first) == 0 {
 		return first
 	}
-	replies := cs.c.In(tx).Messages(start, MaxSeq, `AND id IN (
+	replies := cs.c.In(tx).messages(start, MaxSeq, `AND id IN (
 		SELECT (SELECT id FROM messages r WHERE r.id > f.id AND r.role = 'assistant' AND r.text <> '' AND r.calls = ''
 				AND r.id < coalesce((SELECT n.id FROM messages n WHERE n.id > f.id AND n.turn <> f.turn ORDER BY n.id LIMIT 1), ?) ORDER BY r.id LIMIT 1)
 			FROM messages f WHERE f.id BETWEEN ? AND ? AND f.deleted_at IS NULL AND f.addressed = 1) ORDER BY id`,
@@ -96,7 +96,7 @@ func (cs Compactions) Load(ctx context.Context) (transcript.Snapshot, error) {
 }
 
 func (rs Rows) prepared() []transcript.Summary {
-	return rs.Compactions("AND state = 'prepared' ORDER BY id")
+	return rs.compactions("AND state = 'prepared' ORDER BY id")
 }
 
 func (rs Rows) Load() (state transcript.Snapshot) {
@@ -105,10 +105,10 @@ func (rs Rows) Load() (state transcript.Snapshot) {
 	var read int64
 	state.Next, state.Beyond, read = shown(rs.tx, rs.c.id)
 	for _, gap := range (transcript.Span{From: state.Head.Start, To: read}).Gaps(state.Head.Stack) {
-		state.Messages = append(state.Messages, rs.Messages(gap.From, gap.To, "ORDER BY id")...)
+		state.Messages = append(state.Messages, rs.messages(gap.From, gap.To, "ORDER BY id")...)
 	}
 	if state.Beyond > 0 {
-		state.Messages = append(state.Messages, rs.Messages(state.Beyond, state.Next-1, "ORDER BY id")...)
+		state.Messages = append(state.Messages, rs.messages(state.Beyond, state.Next-1, "ORDER BY id")...)
 	}
 	state.First, state.Prepared = cs.first(rs.tx, state.Head.Start), rs.prepared()
 	state.Count, state.Contexts = lastCount(rs.tx, rs.c.id), rs.contexts()
@@ -119,8 +119,8 @@ func (rs Rows) Load() (state transcript.Snapshot) {
 // addressedSince reports whether the bot was addressed since the newest summary of its session was applied. It takes a
 // twentieth of a Load. Columns for the two seqs would not replace the queries: an undo brings an older summary back.
 func (cs Compactions) addressedSince(tx *Tx) bool {
-	asked := Get[int64](tx, "SELECT seq FROM messages WHERE "+Own+" AND addressed = 1 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1", cs.c.id)
-	return asked > 0 && asked >= Get[int64](tx, newestSummary, cs.c.id)
+	asked := getValue[int64](tx, "SELECT seq FROM messages WHERE "+ownRows+" AND addressed = 1 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1", cs.c.id)
+	return asked > 0 && asked >= getValue[int64](tx, newestSummary, cs.c.id)
 }
 
 // newestSummary selects the seq of the next message when the newest summary was applied, of those that were applied in their session.
@@ -135,7 +135,7 @@ const newestSummary = `SELECT coalesce(next_seq, 0) FROM compactions s
 func (cs Compactions) Begin(ctx context.Context, row transcript.Summary) (transcript.Summary, error) {
 	row.State = transcript.Running
 	return Update(ctx, cs.c, "begin compaction", func(tx *Tx) transcript.Summary {
-		if !Exists(tx, `SELECT 1 FROM conversations WHERE id = ?1 AND session_start <= ?2
+		if !exists(tx, `SELECT 1 FROM conversations WHERE id = ?1 AND session_start <= ?2
 			UNION ALL SELECT 1 FROM sessions WHERE conversation = ?1 AND from_seq <= ?2 AND to_seq >= ?2`, cs.c.id, row.From) {
 			tx.Fail(fmt.Errorf("messages from #%d on: %w", row.From, ErrNotFound))
 		}
@@ -147,7 +147,7 @@ func (cs Compactions) Begin(ctx context.Context, row transcript.Summary) (transc
 // also, which may be nil, in the same transaction.
 func (cs Compactions) Fail(ctx context.Context, id int64, cause string, also func(tx *Tx)) error {
 	return cs.c.Update(ctx, fmt.Sprintf("note the failure of compaction %d", id), func(tx *Tx) {
-		if also != nil && Exists(tx, "SELECT 1 FROM compactions WHERE id = ? AND state = 'running'", id) {
+		if also != nil && exists(tx, "SELECT 1 FROM compactions WHERE id = ? AND state = 'running'", id) {
 			also(tx)
 		}
 		tx.change(`UPDATE compactions SET state = 'failed', error = ?, ended_at = ?
@@ -158,7 +158,7 @@ func (cs Compactions) Fail(ctx context.Context, id int64, cause string, also fun
 // Children returns the rows that a rollup folded, oldest first.
 func (cs Compactions) Children(ctx context.Context, rollup int64) ([]transcript.Summary, error) {
 	return View(ctx, cs.c, fmt.Sprintf("read children of compaction %d", rollup), func(tx *Tx) []transcript.Summary {
-		return cs.c.In(tx).Compactions(childrenOf, rollup)
+		return cs.c.In(tx).compactions(childrenOf, rollup)
 	})
 }
 
@@ -177,10 +177,10 @@ func (cs Compactions) Rows(ctx context.Context, ids []int64) ([]transcript.Summa
 // stale, and nothing of its text is written.
 func (rs Rows) Prepare(row transcript.Summary, rows, messages []int64) (stale bool) {
 	left := func(id int64, placeholder bool) bool {
-		return Exists(rs.tx, `SELECT 1 FROM compactions
+		return exists(rs.tx, `SELECT 1 FROM compactions
 			WHERE id = ? AND (state NOT IN ('prepared', 'applied', 'rolled_up') OR ? AND kind = 'placeholder')`, id, placeholder)
 	}
-	state := Get[transcript.Status](rs.tx, "SELECT state FROM compactions WHERE id = ? AND conversation = ?", row.ID, rs.c.id)
+	state := getValue[transcript.Status](rs.tx, "SELECT state FROM compactions WHERE id = ? AND conversation = ?", row.ID, rs.c.id)
 	if state == transcript.Stale || rs.sourcesGone(messages, math.MaxInt64, nil, "") ||
 		slices.ContainsFunc(rows, func(id int64) bool { return left(id, true) }) ||
 		slices.ContainsFunc(row.Children, func(id int64) bool { return left(id, false) }) {
@@ -215,7 +215,7 @@ func (cs Compactions) Declined(ctx context.Context, row int64, d transcript.Decl
 
 // Span returns the messages from..to without deleted ones, oldest first.
 func (cs Compactions) Span(ctx context.Context, from, to int64) ([]chat.Message, error) {
-	return View(ctx, cs.c, "read messages", func(tx *Tx) []chat.Message { return cs.c.In(tx).Messages(from, to, "ORDER BY id") })
+	return View(ctx, cs.c, "read messages", func(tx *Tx) []chat.Message { return cs.c.In(tx).messages(from, to, "ORDER BY id") })
 }
 
 const (
@@ -230,15 +230,15 @@ func (cs Compactions) WantSession(ctx context.Context, at time.Time) (wanted, la
 	err = cs.c.Update(ctx, "request a new session", func(tx *Tx) {
 		var before, last int64 // the last row of the inbox before the known requests, and before this one
 		var known, said, waiting bool
-		tx.Row(`SELECT coalesce(max(after), 0), count(*) > 0, coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0),
+		tx.row(`SELECT coalesce(max(after), 0), count(*) > 0, coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0),
 			EXISTS (SELECT 1 FROM messages WHERE id BETWEEN (SELECT id << 32 | session_start FROM conversations WHERE id = ?1)
 				AND ?1 << 32 | 4294967295 AND deleted_at IS NULL),
-			EXISTS (SELECT 1 FROM messages WHERE `+Own+` AND answered = 0)
+			EXISTS (SELECT 1 FROM messages WHERE `+ownRows+` AND answered = 0)
 			FROM wanted_sessions WHERE conversation = ?1`, cs.c.id).Scan(&before, &known, &last, &said, &waiting)
 		later = waiting || last > 0
 		wanted = last > before || said && !known
 		if wanted {
-			tx.Do("INSERT INTO wanted_sessions (conversation, after, wanted_at) VALUES (?, ?, ?)", cs.c.id, last, at.UnixMilli())
+			tx.do("INSERT INTO wanted_sessions (conversation, after, wanted_at) VALUES (?, ?, ?)", cs.c.id, last, at.UnixMilli())
 		}
 	})
 	return wanted, later, err
@@ -283,6 +283,6 @@ func (cs Compactions) earlier(tx *Tx) []transcript.Session {
 }
 
 func sessionsOf(tx *Tx, conversation int64, rest string, args ...any) []transcript.Session {
-	return List(tx, func(rows *sql.Rows, s *transcript.Session) error { return rows.Scan(&s.From, &s.To) },
+	return listRows(tx, func(rows *sql.Rows, s *transcript.Session) error { return rows.Scan(&s.From, &s.To) },
 		"SELECT from_seq, to_seq FROM sessions WHERE conversation = ? "+rest, append([]any{conversation}, args...)...)
 }

@@ -45,7 +45,7 @@ func (s *Store) Conversation(ctx context.Context, name string) (*Conversation, e
 // Find returns the conversation with that name, or ErrNotFound.
 func (s *Store) Find(ctx context.Context, name string) (*Conversation, error) {
 	c := &Conversation{handle{store: s, name: name}}
-	err := s.look(ctx, oneRead, func(tx *Tx) { tx.Row("SELECT id FROM conversations WHERE name = ?", name).Scan(&c.id) })
+	err := s.look(ctx, oneRead, func(tx *Tx) { tx.row("SELECT id FROM conversations WHERE name = ?", name).Scan(&c.id) })
 	return c, Fail(fmt.Sprintf("conversation %q", name), err)
 }
 
@@ -85,7 +85,7 @@ func (c handle) Update(ctx context.Context, tried string, do func(*Tx)) error {
 func (c handle) Fail(tried string, err error) error { return Fail(tried+" of "+c.name, err) }
 
 func (c handle) row(ctx context.Context, tried string, columns []any, query string, args ...any) error {
-	return c.Fail(tried, c.store.look(ctx, oneRead, func(tx *Tx) { tx.Row(query, args...).Found(columns...) }))
+	return c.Fail(tried, c.store.look(ctx, oneRead, func(tx *Tx) { tx.row(query, args...).Found(columns...) }))
 }
 
 func (c handle) set(ctx context.Context, tried, query string, args ...any) error {

@@ -61,13 +61,13 @@ var quoted = regexp.MustCompile(`(?i)\bmemory (\d+)(?: says)?: "`)
 
 // fillQuotes stores the quotes of tool results that are older than the table of quotes.
 func fillQuotes(tx *Tx) {
-	for _, c := range tx.Conversations("ORDER BY id") {
-		found := c.In(tx).Messages(1, MaxSeq, "AND role = 'tool' AND tool IN ('memory_search', 'recall', 'expand', 'memory_save')")
+	for _, c := range tx.conversations("ORDER BY id") {
+		found := c.In(tx).messages(1, MaxSeq, "AND role = 'tool' AND tool IN ('memory_search', 'recall', 'expand', 'memory_save')")
 		for _, m := range found {
 			c.In(tx).keepQuotes(m)
 		}
 	}
-	tx.Do("DROP INDEX messages_copies")
+	tx.do("DROP INDEX messages_copies")
 }
 
 func (rs Rows) keepQuotes(m chat.Message) {
@@ -79,9 +79,9 @@ func (rs Rows) keepQuotes(m chat.Message) {
 // has that state.
 func (rs Rows) sourcesGone(messages []int64, version int64, memories []int64, state string) bool {
 	return slices.ContainsFunc(messages, func(seq int64) bool {
-		return Exists(rs.tx, "SELECT 1 FROM messages WHERE id = ? AND (deleted_at IS NOT NULL OR changed_with > ?)", rs.c.Row(seq), version)
+		return exists(rs.tx, "SELECT 1 FROM messages WHERE id = ? AND (deleted_at IS NOT NULL OR changed_with > ?)", rs.c.Row(seq), version)
 	}) || slices.ContainsFunc(memories, func(id int64) bool {
-		return !Exists(rs.tx, "SELECT 1 FROM memories WHERE id = ? AND state <> ?", id, state)
+		return !exists(rs.tx, "SELECT 1 FROM memories WHERE id = ? AND state <> ?", id, state)
 	})
 }
 
@@ -94,7 +94,7 @@ var copyingTools = []string{"memory_search", "recall", "expand"}
 // LastOf returns the seq of a turn's last message. Its messages are neighbours.
 func (rs Rows) LastOf(turn int64) int64 {
 	low, high := rs.c.RowRange(turn, MaxSeq)
-	return Get[int64](rs.tx, `SELECT coalesce((SELECT seq - 1 FROM messages
+	return getValue[int64](rs.tx, `SELECT coalesce((SELECT seq - 1 FROM messages
 		WHERE id BETWEEN ?1 AND ?2 AND turn > ?3 ORDER BY id LIMIT 1), ?4)`, low, high, turn, MaxSeq)
 }
 
@@ -105,7 +105,7 @@ func quotesFinds(m chat.Message) bool {
 
 // quoting returns a tool's result, and the answer without a model that quotes it, if there is one.
 func (rs Rows) quoting(result chat.Message) []chat.Message {
-	later := rs.Messages(result.Seq, rs.LastOf(result.Turn), "AND role = 'assistant'")
+	later := rs.messages(result.Seq, rs.LastOf(result.Turn), "AND role = 'assistant'")
 	return append([]chat.Message{result}, slices.DeleteFunc(later, func(m chat.Message) bool { return !quotesFinds(m) })...)
 }
 
@@ -130,7 +130,7 @@ func WithoutCopies(m chat.Message) chat.Message {
 
 // Copying returns the results of tools that quote a message, and the answers without a model that quote these.
 func (rs Rows) Copying(seq int64) (copies []chat.Message) {
-	for _, result := range rs.Messages(1, MaxSeq,
+	for _, result := range rs.messages(1, MaxSeq,
 		"AND id IN (SELECT message FROM quotes WHERE kind = 'message' AND source IN (?, ?)) AND role = 'tool'", rs.c.Row(seq), rs.c.Row(unknown)) {
 		copies = append(copies, rs.quoting(result)...)
 	}
@@ -142,9 +142,9 @@ func (rs Rows) Replace(was, m chat.Message) {
 	row := rs.c.Row(m.Seq)
 	if m.Text != was.Text { // otherwise it is a model's, and so is its index
 		rs.Unindex(was)
-		rs.tx.Do("DELETE FROM quotes WHERE message = ?", row)
+		rs.tx.do("DELETE FROM quotes WHERE message = ?", row)
 	}
-	rs.tx.Do("UPDATE messages SET text = ?, attachments = ?, calls = ?, native = ?, tokens = ? WHERE id = ?",
+	rs.tx.do("UPDATE messages SET text = ?, attachments = ?, calls = ?, native = ?, tokens = ? WHERE id = ?",
 		m.Text, toJSON(m.Attachments), toJSON(m.Calls), string(m.Native), m.Tokens, row)
 	if m.Text != was.Text || !slices.Equal(m.Calls, was.Calls) {
 		for _, found := range rs.Copying(m.Seq) {
@@ -153,9 +153,9 @@ func (rs Rows) Replace(was, m chat.Message) {
 	}
 	if m.Text != was.Text && m.Role == llm.RoleAssistant { // an answer without a model: it may not be sent yet, and threads may have started with it
 		const began = "kind = '' AND from_seq BETWEEN ? AND ?"
-		rs.tx.Do("UPDATE outbox SET text = ? WHERE conversation = ? AND reply = ? AND "+unsent, m.Text, rs.c.id, m.ID)
-		rs.TouchThreads(began, m.Turn, m.Seq)
-		rs.tx.Do("UPDATE inherited SET text = replace(text, ?, ?) WHERE parent = ? AND "+began, was.Text, m.Text, rs.c.id, m.Turn, m.Seq)
+		rs.tx.do("UPDATE outbox SET text = ? WHERE conversation = ? AND reply = ? AND "+unsent, m.Text, rs.c.id, m.ID)
+		rs.touchThreads(began, m.Turn, m.Seq)
+		rs.tx.do("UPDATE inherited SET text = replace(text, ?, ?) WHERE parent = ? AND "+began, was.Text, m.Text, rs.c.id, m.Turn, m.Seq)
 	}
 }
 
@@ -168,7 +168,7 @@ func (rs Rows) withoutChangedCopies(answer []chat.Message, known int64) (left []
 	}
 	turn := answer[0].Turn
 	low, high := rs.c.RowRange(turn, rs.LastOf(turn))
-	near := Exists(rs.tx, `SELECT 1 FROM messages
+	near := exists(rs.tx, `SELECT 1 FROM messages
 		WHERE id BETWEEN ? AND ? AND changed_with IS NOT NULL AND deleted_at IS NOT NULL AND turn = ?`, low, high, turn)
 	answer = slices.Clone(answer)
 	gone := false
@@ -188,12 +188,12 @@ func (rs Rows) withoutChangedCopies(answer []chat.Message, known int64) (left []
 
 // contexts returns the contexts that are still shown, by seq.
 func (rs Rows) contexts() []transcript.Context {
-	return List(rs.tx, func(rows *sql.Rows, ctx *transcript.Context) error {
+	return listRows(rs.tx, func(rows *sql.Rows, ctx *transcript.Context) error {
 		return rows.Scan(&ctx.Seq, &ctx.Text, JSON(&ctx.Messages), JSON(&ctx.Memories))
 	}, `SELECT seq, context,
 		(SELECT json_group_array(source & 4294967295) FROM quotes q WHERE q.message = m.id AND q.kind = 'message'),
 		(SELECT json_group_array(source) FROM quotes q WHERE q.message = m.id AND q.kind = 'memory')
-		FROM messages m WHERE `+Own+` AND context <> '' AND deleted_at IS NULL ORDER BY id`, rs.c.id)
+		FROM messages m WHERE `+ownRows+` AND context <> '' AND deleted_at IS NULL ORDER BY id`, rs.c.id)
 }
 
 // keepContext stores the context of an answered turn, unless the head no longer has this version, or something that the context
@@ -201,10 +201,10 @@ func (rs Rows) contexts() []transcript.Context {
 func (rs Rows) keepContext(ctx transcript.Context, version int64) (stored bool) {
 	row := rs.c.Row(ctx.Seq)
 	stored = ctx.Text != "" && !rs.sourcesGone(ctx.Messages, version, ctx.Memories, "forgotten") &&
-		rs.tx.Do(`UPDATE messages SET context = ? WHERE id = ? AND deleted_at IS NULL
+		rs.tx.do(`UPDATE messages SET context = ? WHERE id = ? AND deleted_at IS NULL
 			AND (SELECT version FROM conversations WHERE id = ?) = ?`, ctx.Text, row, rs.c.id, version)
 	if stored {
-		rs.tx.Do("DELETE FROM quotes WHERE message = ?", row)
+		rs.tx.do("DELETE FROM quotes WHERE message = ?", row)
 		rs.addQuotes(row, ctx.Messages, ctx.Memories)
 	}
 	return stored
@@ -213,10 +213,10 @@ func (rs Rows) keepContext(ctx transcript.Context, version int64) (stored bool) 
 func (rs Rows) addQuotes(row int64, messages, memories []int64) {
 	const quote = "INSERT INTO quotes (kind, source, message) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 	for _, seq := range messages {
-		rs.tx.Do(quote, "message", rs.c.Row(seq), row)
+		rs.tx.do(quote, "message", rs.c.Row(seq), row)
 	}
 	for _, id := range memories {
-		rs.tx.Do(quote, "memory", id, row)
+		rs.tx.do(quote, "memory", id, row)
 	}
 }
 
@@ -232,7 +232,7 @@ type quote struct {
 func (rs Rows) ForgetQuotes(memories []int64, answers bool) {
 	for _, id := range memories {
 		rs.NextVersion()
-		quoting := List(rs.tx, func(rows *sql.Rows, q *quote) error {
+		quoting := listRows(rs.tx, func(rows *sql.Rows, q *quote) error {
 			q.at = handle{store: rs.c.store}
 			return rows.Scan(&q.at.id, &q.at.name, &q.seq, &q.tool)
 		}, `SELECT v.id, v.name, q.message & 4294967295, m.role = 'tool' FROM quotes q JOIN conversations v ON v.id = q.message >> 32
@@ -247,12 +247,12 @@ func (rs Rows) ForgetQuotes(memories []int64, answers bool) {
 func (q quote) remove(tx *Tx) {
 	if !q.tool {
 		row := q.at.Row(q.seq)
-		tx.Do("UPDATE messages SET context = '' WHERE id = ?", row)
-		tx.Do("DELETE FROM quotes WHERE message = ?", row)
+		tx.do("UPDATE messages SET context = '' WHERE id = ?", row)
+		tx.do("DELETE FROM quotes WHERE message = ?", row)
 		return
 	}
 	rs := q.at.In(tx)
-	for _, result := range rs.Messages(q.seq, q.seq, "") {
+	for _, result := range rs.messages(q.seq, q.seq, "") {
 		for _, m := range rs.quoting(result) {
 			rs.Replace(m, WithoutCopies(m))
 		}

@@ -17,37 +17,37 @@ func (t *Tx) DeletionsIn(c *Conversation) Deletions { return Deletions{c, t} }
 
 // NoteGone notes that a message is not delivered or read from the platform again, by its platform ID, unless the transcript has it. An empty ID is ignored.
 func (d Deletions) NoteGone(id string) {
-	d.tx.Do(`INSERT INTO gone (conversation, platform_id) SELECT ?1, ?2 WHERE ?2 <> ''
+	d.tx.do(`INSERT INTO gone (conversation, platform_id) SELECT ?1, ?2 WHERE ?2 <> ''
 				AND NOT EXISTS (SELECT 1 FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user') ON CONFLICT DO NOTHING`, d.c.id, id)
 }
 
 // DropInherited deletes the copies of a message that threads have, by its platform ID, and their quotes of it. The threads get a new version.
 func (d Deletions) DropInherited(id string) {
 	rs := d.c.In(d.tx)
-	rs.TouchThreads("platform_id = ? AND platform_id <> ''", id)
-	rs.TouchThreads("reply_to = ? AND quote <> ''", id)
-	d.tx.Do("UPDATE inherited SET quote = '' WHERE parent = ? AND reply_to = ? AND quote <> ''", d.c.id, id)
-	d.tx.Do("DELETE FROM inherited WHERE parent = ? AND platform_id = ? AND platform_id <> ''", d.c.id, id)
+	rs.touchThreads("platform_id = ? AND platform_id <> ''", id)
+	rs.touchThreads("reply_to = ? AND quote <> ''", id)
+	d.tx.do("UPDATE inherited SET quote = '' WHERE parent = ? AND reply_to = ? AND quote <> ''", d.c.id, id)
+	d.tx.do("DELETE FROM inherited WHERE parent = ? AND platform_id = ? AND platform_id <> ''", d.c.id, id)
 }
 
 // ThreadsQuoting returns the threads with messages, waiting ones included, that quote a message, by its platform ID.
 func (d Deletions) ThreadsQuoting(id string) []*Conversation {
-	return d.tx.Conversations(`WHERE c.name >= ?1 || '/' AND c.name < ?1 || '0' -- which comes right after /
+	return d.tx.conversations(`WHERE c.name >= ?1 || '/' AND c.name < ?1 || '0' -- which comes right after /
 		AND (EXISTS (SELECT 1 FROM messages WHERE conversation = c.id AND reply_to = ?2 AND quote <> '')
 		OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id AND reply_to = ?2 AND quote <> ''))`, d.c.name, id)
 }
 
 // MakeTombstone blanks a message, which is deleted with a version from now on, and removes its pin.
 func (d Deletions) MakeTombstone(seq, version int64) {
-	d.tx.Do(`UPDATE messages SET text = '', attachments = '', native = '', quote = '', tokens = 0, deleted_at = ?, changed_with = ?
+	d.tx.do(`UPDATE messages SET text = '', attachments = '', native = '', quote = '', tokens = 0, deleted_at = ?, changed_with = ?
 		WHERE id = ?`, Now(), version, d.c.Row(seq))
-	d.tx.Do("DELETE FROM pins WHERE conversation = ? AND seq = ?", d.c.id, seq)
+	d.tx.do("DELETE FROM pins WHERE conversation = ? AND seq = ?", d.c.id, seq)
 }
 
 // CloseTurn closes a waiting turn if none of its messages that are left addresses the bot.
 func (d Deletions) CloseTurn(turn int64) {
 	low, high := d.c.RowRange(turn, MaxSeq)
-	d.tx.Do(`UPDATE messages SET answered = ? WHERE id = ?2 AND answered = 0
+	d.tx.do(`UPDATE messages SET answered = ? WHERE id = ?2 AND answered = 0
 		AND NOT EXISTS (SELECT 1 FROM messages WHERE id BETWEEN ?2 AND ?3 AND turn = ?4 AND addressed AND deleted_at IS NULL)`,
 		TurnClosed, low, high, turn)
 }
@@ -55,7 +55,7 @@ func (d Deletions) CloseTurn(turn int64) {
 // DropReasoning deletes all stored reasoning from a message on.
 func (d Deletions) DropReasoning(from int64) {
 	low, high := d.c.RowRange(from, MaxSeq)
-	d.tx.Do("UPDATE messages SET native = '' WHERE id BETWEEN ? AND ? AND native <> ''", low, high)
+	d.tx.do("UPDATE messages SET native = '' WHERE id BETWEEN ? AND ? AND native <> ''", low, high)
 }
 
 const (
@@ -72,41 +72,41 @@ func (d Deletions) EmptyOver(seq int64) {
 func (d Deletions) EmptyCopiesOf(sp transcript.Span) { d.emptyInherited(inheritedFrom, sp) }
 
 func (d Deletions) emptyInherited(where string, sp transcript.Span) {
-	d.c.In(d.tx).TouchThreads(where, sp.From, sp.To)
-	d.tx.Do("UPDATE inherited SET kind = ?, text = '', lines = '' WHERE parent = ? AND "+where, transcript.Placeholder, d.c.id, sp.From, sp.To)
+	d.c.In(d.tx).touchThreads(where, sp.From, sp.To)
+	d.tx.do("UPDATE inherited SET kind = ?, text = '', lines = '' WHERE parent = ? AND "+where, transcript.Placeholder, d.c.id, sp.From, sp.To)
 }
 
 // CountLess counts one message less in the copies of summaries over a message.
 func (d Deletions) CountLess(seq int64) {
-	d.tx.Do("UPDATE inherited SET messages = messages - 1 WHERE parent = ? AND "+inheritedOver, d.c.id, seq, seq)
+	d.tx.do("UPDATE inherited SET messages = messages - 1 WHERE parent = ? AND "+inheritedOver, d.c.id, seq, seq)
 }
 
 // HasTerm reports whether a message has a term.
 func (d Deletions) HasTerm(term string) bool {
-	return Exists(d.tx, "SELECT 1 FROM message_terms WHERE conversation = ? AND term = ?", d.c.id, term)
+	return exists(d.tx, "SELECT 1 FROM message_terms WHERE conversation = ? AND term = ?", d.c.id, term)
 }
 
 // Quoting returns the messages that quote a message, by its platform ID.
 func (ms Messages) Quoting(id string) []chat.Message {
-	return ms.rows().Messages(1, MaxSeq,
+	return ms.rows().messages(1, MaxSeq,
 		"AND conversation = ? AND reply_to = ? AND quote <> ''", ms.c.id, id)
 }
 
 // Answer returns the messages of a turn that may repeat others: the model's, and the results of tools, except those that only
 // its context and its saving of memories returned.
 func (ms Messages) Answer(turn int64) []chat.Message {
-	return ms.rows().Messages(turn, ms.rows().LastOf(turn), "AND role <> 'user' AND tool NOT IN ('context', 'memory_save')")
+	return ms.rows().messages(turn, ms.rows().LastOf(turn), "AND role <> 'user' AND tool NOT IN ('context', 'memory_save')")
 }
 
 // Tasks returns the tasks that the conversation has started.
-func (d Deletions) Tasks() []Task { return d.tx.Tasks("t.parent = ?", d.c.id) }
+func (d Deletions) Tasks() []Task { return d.tx.tasks("t.parent = ?", d.c.id) }
 
 // TasksOf returns those that a person asked for, by platform ID.
 func (d Deletions) TasksOf(author string) []Task {
-	return d.tx.Tasks("t.parent = ? AND t.author = ?", d.c.id, author)
+	return d.tx.tasks("t.parent = ? AND t.author = ?", d.c.id, author)
 }
 
 // TasksFrom returns the tasks of any conversation that were derived from a message.
 func (d Deletions) TasksFrom(seq int64) []Task {
-	return d.tx.Tasks("t.id IN (SELECT task FROM task_sources WHERE message = ?)", d.c.Row(seq))
+	return d.tx.tasks("t.id IN (SELECT task FROM task_sources WHERE message = ?)", d.c.Row(seq))
 }

@@ -14,7 +14,7 @@ func (t *Tx) Directory() Directory { return Directory{t} }
 
 // With returns the conversations of a connector in which something about a person is stored.
 func (d Directory) With(connector string, who Person) []*Conversation {
-	return d.tx.Conversations(`WHERE name >= ?1 || ':' AND name < ?1 || ';' AND id IN (
+	return d.tx.conversations(`WHERE name >= ?1 || ':' AND name < ?1 || ';' AND id IN (
 			SELECT conversation FROM messages WHERE author_id = ?2 AND role = 'user'
 			UNION SELECT conversation FROM inbox WHERE author_id = ?2
 			UNION SELECT parent FROM tasks WHERE author = ?2
@@ -29,14 +29,14 @@ func (d Directory) With(connector string, who Person) []*Conversation {
 // Under returns the conversation with a name, if there is one, or those below a name that ends in a slash.
 func (d Directory) Under(name string) []*Conversation {
 	if strings.HasSuffix(name, "/") {
-		return d.tx.Conversations("WHERE name >= ?1 AND name < substr(?1, 1, length(?1) - 1) || '0' ORDER BY id", name) // 0 comes right after /
+		return d.tx.conversations("WHERE name >= ?1 AND name < substr(?1, 1, length(?1) - 1) || '0' ORDER BY id", name) // 0 comes right after /
 	}
-	return d.tx.Conversations("WHERE name = ?1 ORDER BY id", name)
+	return d.tx.conversations("WHERE name = ?1 ORDER BY id", name)
 }
 
 // Holds counts what a conversation has: messages, waiting ones included, and memories.
 func (d Directory) Holds(c *Conversation) (messages, memories int) {
-	d.tx.Row(`SELECT (SELECT count(*) FROM messages WHERE `+Own+` AND deleted_at IS NULL)
+	d.tx.row(`SELECT (SELECT count(*) FROM messages WHERE `+ownRows+` AND deleted_at IS NULL)
 			+ (SELECT count(*) FROM inbox WHERE conversation = ?1),
 			(SELECT count(*) FROM memories WHERE conversation = ?1)`, c.id).Scan(&messages, &memories)
 	return messages, memories
@@ -51,7 +51,7 @@ type Somebody struct {
 // Everybody returns the people who have spoken or typed commands in the conversations of a connector, or of any if it is empty, or about whom
 // something is remembered: ordered by connector and ID, each once for every name.
 func (d Directory) Everybody(connector string) []Somebody {
-	return List(d.tx, func(rows *sql.Rows, s *Somebody) error { return rows.Scan(&s.Connector, &s.ID, &s.Name) },
+	return listRows(d.tx, func(rows *sql.Rows, s *Somebody) error { return rows.Scan(&s.Connector, &s.ID, &s.Name) },
 		`SELECT DISTINCT substr(c.name, 1, instr(c.name, ':') - 1), said.author_id, said.author FROM (
 			SELECT conversation, author_id, author FROM messages WHERE role = 'user' AND author_id <> ''
 			UNION SELECT conversation, author_id, author FROM inbox WHERE author_id <> ''
@@ -70,6 +70,6 @@ type Erasure struct {
 
 // Erasures returns what is still to be erased.
 func (d Directory) Erasures() []Erasure {
-	return List(d.tx, func(rows *sql.Rows, e *Erasure) error { return rows.Scan(&e.Conversation, &e.Author) },
+	return listRows(d.tx, func(rows *sql.Rows, e *Erasure) error { return rows.Scan(&e.Conversation, &e.Author) },
 		"SELECT c.name, e.author_id FROM erasures e JOIN conversations c ON c.id = e.conversation ORDER BY c.id, e.author_id")
 }

@@ -35,14 +35,14 @@ func (tr Transcript) Edit(ctx context.Context, m Inbound, also func(tx *Tx, was,
 
 // edit is Transcript.Edit for a message that waits.
 func (in Inbox) edit(tx *Tx, m Inbound) (edited bool) {
-	was := in.c.In(tx).Waiting("AND platform_id = ? AND coalesce(edited_at, 0) <= ?", m.ID, m.Time.UnixMilli())
+	was := in.c.In(tx).waiting("AND platform_id = ? AND coalesce(edited_at, 0) <= ?", m.ID, m.Time.UnixMilli())
 	if len(was) == 0 {
 		return false
 	}
 	attachments := carryOver(was[0].Attachments, m.Attachments)
 	asks := m.Addressed && (!was[0].Addressed || was[0].Optional)
 	edited = asks || !sameContent(was[0].Text, m.Text, was[0].Attachments, attachments)
-	tx.Do(`UPDATE inbox SET text = ?, attachments = ?, edited_at = ?, incomplete = iif(?4, ?5, incomplete), tries = iif(?4, 0, tries)
+	tx.do(`UPDATE inbox SET text = ?, attachments = ?, edited_at = ?, incomplete = iif(?4, ?5, incomplete), tries = iif(?4, 0, tries)
 		WHERE conversation = ? AND platform_id = ?`, m.Text, in.c.In(tx).keepFiles(m.ID, attachments), m.Time.UnixMilli(), edited, m.Incomplete, in.c.id, m.ID)
 	if asks {
 		in.deliver(tx, m)
@@ -61,9 +61,9 @@ func (tr Transcript) AskByEdit(ctx context.Context, m Inbound, remove func(tx *T
 			return
 		}
 		remove(tx)
-		tx.Do("UPDATE messages SET platform_id = 'moved-' || seq WHERE conversation = ? AND platform_id = ? AND role = 'user'", tr.c.id, m.ID)
+		tx.do("UPDATE messages SET platform_id = 'moved-' || seq WHERE conversation = ? AND platform_id = ? AND role = 'user'", tr.c.id, m.ID)
 		Inbox(tr).deliver(tx, m)
-		tx.Do("UPDATE inbox SET edited_at = ? WHERE conversation = ? AND platform_id = ?", m.Time.UnixMilli(), tr.c.id, m.ID)
+		tx.do("UPDATE inbox SET edited_at = ? WHERE conversation = ? AND platform_id = ?", m.Time.UnixMilli(), tr.c.id, m.ID)
 		noteErasure(tx)
 	})
 	return asked, err
@@ -75,7 +75,7 @@ func (tr Transcript) unasked(tx *Tx, m Inbound) bool {
 	if is.waits || !is.left {
 		return !is.waits
 	}
-	return Exists(tx, `SELECT 1 FROM messages m WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
+	return exists(tx, `SELECT 1 FROM messages m WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
 		AND deleted_at IS NULL AND coalesce(edited_at, 0) <= ?3
 		AND (addressed = 0 OR optional = 1 AND EXISTS (SELECT 1 FROM messages WHERE id = ?1 << 32 | m.turn AND answered = ?4))`,
 		tr.c.id, m.ID, m.Time.UnixMilli(), TurnClosed)
@@ -83,7 +83,7 @@ func (tr Transcript) unasked(tx *Tx, m Inbound) bool {
 
 // edit is Edit for a message of the transcript.
 func (tr Transcript) edit(tx *Tx, m Inbound, also func(tx *Tx, was, is chat.Message)) (seq int64, edited bool) {
-	seq = Get[int64](tx, `UPDATE messages SET edited_at = ?3 WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
+	seq = getValue[int64](tx, `UPDATE messages SET edited_at = ?3 WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
 		AND deleted_at IS NULL AND coalesce(edited_at, 0) <= ?3 RETURNING seq`, tr.c.id, m.ID, m.Time.UnixMilli())
 	if seq == 0 {
 		return 0, false
@@ -107,14 +107,14 @@ func (tr Transcript) edit(tx *Tx, m Inbound, also func(tx *Tx, was, is chat.Mess
 // new version, and Watch reports that.
 func (rs Rows) NextVersion() int64 {
 	rs.tx.changed = append(rs.tx.changed, rs.c.name)
-	return Get[int64](rs.tx, "UPDATE conversations SET version = version + 1 WHERE id = ? RETURNING version", rs.c.id)
+	return getValue[int64](rs.tx, "UPDATE conversations SET version = version + 1 WHERE id = ? RETURNING version", rs.c.id)
 }
 
 // Rewrite gives a message a new text, attachments and quote, and reindexes it.
 func (rs Rows) Rewrite(was, is chat.Message, version int64) {
 	attachments := rs.keepFiles(is.ID, is.Attachments)
 	rs.Unindex(was)
-	rs.tx.Do("UPDATE messages SET text = ?, attachments = ?, quote = ?, tokens = ?, changed_with = ? WHERE id = ?",
+	rs.tx.do("UPDATE messages SET text = ?, attachments = ?, quote = ?, tokens = ?, changed_with = ? WHERE id = ?",
 		is.Text, attachments, is.Quote, chat.TokensOf(is), version, rs.c.Row(is.Seq))
 	rs.index(is)
 }
@@ -142,7 +142,7 @@ func carryOver(before, after []chat.Attachment) []chat.Attachment {
 // File returns a stored picture of the conversation, and its media type, or ErrNotFound.
 func (tr Transcript) File(ctx context.Context, id int64) (mediaType string, data []byte, err error) {
 	err = tr.c.View(ctx, fmt.Sprintf("read file %d", id), func(tx *Tx) {
-		tx.Row("SELECT type, data FROM files WHERE id = ? AND conversation = ?", id, tr.c.id).Scan(&mediaType, &data)
+		tx.row("SELECT type, data FROM files WHERE id = ? AND conversation = ?", id, tr.c.id).Scan(&mediaType, &data)
 	})
 	return mediaType, data, err
 }
@@ -158,13 +158,13 @@ func (rs Rows) StoreFiles(message string, attachments []chat.Attachment) []chat.
 		}
 		kept = append(kept, a.File)
 	}
-	rs.tx.Do("DELETE FROM files WHERE conversation = ? AND platform_id = ? AND id NOT IN (SELECT value FROM json_each(?))", rs.c.id, message, Encode(kept))
+	rs.tx.do("DELETE FROM files WHERE conversation = ? AND platform_id = ? AND id NOT IN (SELECT value FROM json_each(?))", rs.c.id, message, Encode(kept))
 	return attachments
 }
 
 // storeFile stores the data of an attachment, and returns it without it.
 func storeFile(tx *Tx, conversation int64, message string, a chat.Attachment) chat.Attachment {
-	a.File = Get[int64](tx, "INSERT INTO files (conversation, platform_id, type, data) VALUES (?, ?, ?, ?) RETURNING id", conversation, message, a.Type, a.Data)
+	a.File = getValue[int64](tx, "INSERT INTO files (conversation, platform_id, type, data) VALUES (?, ?, ?, ?) RETURNING id", conversation, message, a.Type, a.Data)
 	if a.Size == 0 {
 		a.Size = int64(len(a.Data))
 	}
@@ -179,7 +179,7 @@ func (rs Rows) keepFiles(message string, attachments []chat.Attachment) string {
 // Incomplete returns the oldest waiting messages that the connector can complete, in order, at most 50.
 func (in Inbox) Incomplete(ctx context.Context) ([]Inbound, error) {
 	return View(ctx, in.c, "look for incomplete messages", func(tx *Tx) []Inbound {
-		return in.c.In(tx).Waiting("AND incomplete ORDER BY id LIMIT 50")
+		return in.c.In(tx).waiting("AND incomplete ORDER BY id LIMIT 50")
 	})
 }
 
@@ -188,7 +188,7 @@ func (in Inbox) Incomplete(ctx context.Context) ([]Inbound, error) {
 func (in Inbox) Try(ctx context.Context, all []Inbound) error {
 	return in.c.Update(ctx, "note that messages are completed", func(tx *Tx) {
 		for _, m := range all {
-			tx.Do("UPDATE inbox SET tries = tries + 1 WHERE conversation = ? AND platform_id = ?", in.c.id, m.ID)
+			tx.do("UPDATE inbox SET tries = tries + 1 WHERE conversation = ? AND platform_id = ?", in.c.id, m.ID)
 		}
 	})
 }
@@ -196,7 +196,7 @@ func (in Inbox) Try(ctx context.Context, all []Inbound) error {
 // TryPast is Try for messages from before the bot joined. It returns the number of earlier attempts.
 func (in Inbox) TryPast(ctx context.Context) (int, error) {
 	return Update(ctx, in.c, "note that the past is completed", func(tx *Tx) int {
-		return Get[int](tx, "UPDATE conversations SET past_tries = past_tries + 1 WHERE id = ? RETURNING past_tries - 1", in.c.id)
+		return getValue[int](tx, "UPDATE conversations SET past_tries = past_tries + 1 WHERE id = ? RETURNING past_tries - 1", in.c.id)
 	})
 }
 
@@ -207,7 +207,7 @@ func (in Inbox) Complete(ctx context.Context, was, m Inbound) error {
 	m.ID = was.ID
 	m = clean(m)
 	return in.c.Update(ctx, "complete message "+was.ID, func(tx *Tx) {
-		now := in.c.In(tx).Waiting("AND incomplete AND platform_id = ?", was.ID)
+		now := in.c.In(tx).waiting("AND incomplete AND platform_id = ?", was.ID)
 		if len(now) == 0 || !sameContent(now[0].Text, was.Text, now[0].Attachments, was.Attachments) {
 			return
 		}
@@ -216,7 +216,7 @@ func (in Inbox) Complete(ctx context.Context, was, m Inbound) error {
 		}
 		attachments := in.c.In(tx).keepFiles(was.ID, m.Attachments)
 		relabel(tx, in.c.id, m.Label)
-		tx.Do(`UPDATE inbox SET author = ?, text = ?, attachments = ?, quote = ?, incomplete = 0
+		tx.do(`UPDATE inbox SET author = ?, text = ?, attachments = ?, quote = ?, incomplete = 0
 			WHERE conversation = ? AND platform_id = ?`, m.Author, m.Text, attachments, m.Quote, in.c.id, was.ID)
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"slices"
+
+	"cairn/transcript"
 )
 
 // What the tests of this package use besides what it exports.
@@ -25,6 +27,7 @@ const (
 	QuotedOf       = quotedOf
 	Asked          = asked
 	OfPins         = ofPins
+	Own            = ownRows
 	ReaderPragmas  = readerPragmas
 	Retire         = retire
 	SessionsShown  = sessionsShown
@@ -71,3 +74,19 @@ func AddMigrations(more ...string) (restore func()) {
 	migrations = append(slices.Clone(known), more...)
 	return func() { migrations = known }
 }
+
+func (t *Tx) Do(query string, args ...any) (changed bool) { return t.do(query, args...) }
+
+// Found reads the columns of the first row of a query, and reports whether there is one.
+func Found(tx *Tx, query string, columns ...any) bool { return tx.row(query).Found(columns...) }
+
+// Scan is Found for a query that must have a row.
+func Scan(tx *Tx, query string, columns ...any) { tx.row(query).Scan(columns...) }
+
+func Get[T any](tx *Tx, query string) T { return getValue[T](tx, query) }
+
+func Values[T any](tx *Tx, query string) []T { return listValues[T](tx, query) }
+
+func Each(tx *Tx, scan func(*sql.Rows) error, query string) { eachRow(tx, scan, query) }
+
+func (rs Rows) Compactions(rest string) []transcript.Summary { return rs.compactions(rest) }

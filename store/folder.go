@@ -214,11 +214,11 @@ func migrate(ctx context.Context, db *sql.DB) error {
 			return // nothing is written: each start would wait for the disk three times
 		}
 		if from == 0 { // the schema is the result of all migrations
-			tx.Do(schema)
+			tx.do(schema)
 			from = to
 		}
 		for version := from + 1; version <= to; version++ {
-			tx.Do(migrations[version-1])
+			tx.do(migrations[version-1])
 			if fill := fills[version]; fill != nil {
 				fill(tx)
 			}
@@ -227,7 +227,7 @@ func migrate(ctx context.Context, db *sql.DB) error {
 				return
 			}
 		}
-		tx.Do(fmt.Sprintf("PRAGMA user_version = %d", to))
+		tx.do(fmt.Sprintf("PRAGMA user_version = %d", to))
 	})
 }
 
@@ -246,7 +246,7 @@ func (s *Store) checkVersion(ctx context.Context) error {
 // versionOf reads the version of a file that is new, 0, or ours. Errors: ErrNewer, or that another program wrote the file.
 func versionOf(tx *Tx) (version int) {
 	var empty, ours bool
-	tx.Row(`SELECT user_version,
+	tx.row(`SELECT user_version,
 		NOT EXISTS (SELECT 1 FROM sqlite_schema),
 		EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'conversations')
 		FROM pragma_user_version`).Scan(&version, &empty, &ours)

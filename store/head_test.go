@@ -120,7 +120,7 @@ func TestDeletionsReachThreads(t *testing.T) {
 	})
 	// In the same transaction.
 	before := dump(t, s)
-	storetest.Run(t, s, "CREATE TEMP TRIGGER stop BEFORE UPDATE ON inherited BEGIN SELECT raise(ABORT, 'no'); END")
+	storetest.Run(t, s, "CREATE TRIGGER stop BEFORE UPDATE ON inherited BEGIN SELECT raise(ABORT, 'no'); END")
 	err := privacy.Of(above).Delete(ctx, []string{"m4"})
 	check.That(t, err != nil && dump(t, s) == before, "got half a deletion: %v", err)
 	storetest.Run(t, s, "DROP TRIGGER stop")

@@ -71,7 +71,7 @@ func (in Inbox) deliver(tx *Tx, m Inbound) (r Receipt) {
 		return r
 	}
 	if m.Audience != unknownPlace {
-		tx.Do("UPDATE conversations SET audience = iif(?1 = 'members', '', ?1) WHERE id = ?2 AND audience <> iif(?1 = 'members', '', ?1)", m.Audience, in.c.id)
+		tx.do("UPDATE conversations SET audience = iif(?1 = 'members', '', ?1) WHERE id = ?2 AND audience <> iif(?1 = 'members', '', ?1)", m.Audience, in.c.id)
 	}
 	relabel(tx, in.c.id, m.Label)
 	is := in.delivery(tx, m.ID)
@@ -96,7 +96,7 @@ func (in Inbox) deliver(tx *Tx, m Inbound) (r Receipt) {
 			attachments = in.c.In(tx).keepFiles(m.ID, m.Attachments)
 		}
 		in.c.store.arrivals.Store(waitingMessage{in.c.id, m.ID}, time.Now())
-		tx.Do(`INSERT INTO inbox (conversation, platform_id, author_id, author, text, attachments, reply_to, quote,
+		tx.do(`INSERT INTO inbox (conversation, platform_id, author_id, author, text, attachments, reply_to, quote,
 			said_at, received_at, addressed, optional, incomplete) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			in.c.id, m.ID, m.AuthorID, m.Author, m.Text, attachments, m.ReplyTo, m.Quote, m.Time.UnixMilli(), Now(), m.Addressed, m.Optional, m.Incomplete)
 	default:
@@ -104,7 +104,7 @@ func (in Inbox) deliver(tx *Tx, m Inbound) (r Receipt) {
 		followed := is.optional && !is.addressed
 		r.Addressed = is.addressed || m.Addressed || followed
 		if asked || !followed {
-			tx.Do("UPDATE inbox SET addressed = ?, optional = ? WHERE conversation = ? AND platform_id = ?",
+			tx.do("UPDATE inbox SET addressed = ?, optional = ? WHERE conversation = ? AND platform_id = ?",
 				r.Addressed, r.Addressed && !asked && !wasAsked, in.c.id, m.ID)
 		}
 		if len(m.Attachments) > 0 {
@@ -113,7 +113,7 @@ func (in Inbox) deliver(tx *Tx, m Inbound) (r Receipt) {
 		asked = asked && !wasAsked // a mere redelivery does not follow the thread again after a /stop
 	}
 	if m.Thread && asked {
-		tx.Do(follow, true, in.c.id)
+		tx.do(follow, true, in.c.id)
 	}
 	return r
 }
@@ -128,21 +128,21 @@ func (in Inbox) countBotTurn(tx *Tx, m *Inbound, is delivery) {
 	switch {
 	case m.uncounted:
 	case m.Bot && m.Addressed && !is.addressed:
-		m.Addressed = tx.Do("UPDATE conversations SET bot_turns = bot_turns + 1 WHERE id = ? AND bot_turns < ?", in.c.id, MaxBotTurns)
+		m.Addressed = tx.do("UPDATE conversations SET bot_turns = bot_turns + 1 WHERE id = ? AND bot_turns < ?", in.c.id, MaxBotTurns)
 		m.Optional = m.Optional && m.Addressed
 	case !m.Bot && !is.waits:
-		tx.Do("UPDATE conversations SET bot_turns = 0 WHERE id = ? AND bot_turns > 0", in.c.id)
+		tx.do("UPDATE conversations SET bot_turns = 0 WHERE id = ? AND bot_turns > 0", in.c.id)
 	}
 }
 
 // addFiles adds the files of a redelivery to a waiting message without any: Slack delivers a mention twice, and perhaps only one
 // delivery has the files.
 func (in Inbox) addFiles(tx *Tx, m Inbound) {
-	was := in.c.In(tx).Waiting("AND platform_id = ?", m.ID)
+	was := in.c.In(tx).waiting("AND platform_id = ?", m.ID)
 	if len(was) == 0 || len(was[0].Attachments) > 0 {
 		return
 	}
-	tx.Do("UPDATE inbox SET attachments = ?, incomplete = ?, tries = 0 WHERE conversation = ? AND platform_id = ?",
+	tx.do("UPDATE inbox SET attachments = ?, incomplete = ?, tries = 0 WHERE conversation = ? AND platform_id = ?",
 		in.c.In(tx).keepFiles(m.ID, m.Attachments), m.Incomplete, in.c.id, m.ID)
 }
 
@@ -164,7 +164,7 @@ type delivery struct {
 
 // delivery looks up a message by its platform ID, in one statement because every delivery needs it.
 func (in Inbox) delivery(tx *Tx, id string) (w delivery) {
-	tx.Row(`SELECT 0, 1, seq, addressed, optional FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
+	tx.row(`SELECT 0, 1, seq, addressed, optional FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
 		UNION ALL SELECT 0, 1, 0, 0, 0 FROM gone WHERE conversation = ?1 AND platform_id = ?2
 		UNION ALL SELECT 1, 0, 0, addressed, optional FROM inbox WHERE conversation = ?1 AND platform_id = ?2
 		LIMIT 1`, in.c.id, id).Found(&w.waits, &w.left, &w.seq, &w.addressed, &w.optional)
@@ -201,12 +201,12 @@ const inboxColumns = "platform_id, author_id, author, text, attachments, reply_t
 
 // Oldest returns the messages that have waited longest, in order, at most limit.
 func (in Inbox) Oldest(ctx context.Context, limit int) ([]Inbound, error) {
-	return View(ctx, in.c, "read waiting messages", func(tx *Tx) []Inbound { return in.c.In(tx).Waiting("ORDER BY id LIMIT ?", limit) })
+	return View(ctx, in.c, "read waiting messages", func(tx *Tx) []Inbound { return in.c.In(tx).waiting("ORDER BY id LIMIT ?", limit) })
 }
 
-// Waiting reads the rows of the inbox that the rest of the query selects.
-func (rs Rows) Waiting(rest string, args ...any) []Inbound {
-	return List(rs.tx, func(rows *sql.Rows, m *Inbound) error {
+// waiting reads the rows of the inbox that the rest of the query selects.
+func (rs Rows) waiting(rest string, args ...any) []Inbound {
+	return listRows(rs.tx, func(rows *sql.Rows, m *Inbound) error {
 		return rows.Scan(&m.ID, &m.AuthorID, &m.Author, &m.Text, JSON(&m.Attachments), &m.ReplyTo, &m.Quote, Local(&m.Time),
 			&m.Addressed, &m.Optional, &m.Incomplete, &m.Tries, &m.row, &m.received)
 	}, "SELECT "+inboxColumns+" FROM inbox WHERE conversation = ? "+rest, append([]any{rs.c.id}, args...)...)
@@ -221,10 +221,10 @@ func (m Inbound) message() chat.Message {
 
 // DeleteWaiting removes a message from the inbox, and quotes of it.
 func (rs Rows) DeleteWaiting(id string) {
-	rs.tx.Do("UPDATE inbox SET quote = '' WHERE conversation = ? AND reply_to = ? AND quote <> ''", rs.c.id, id)
-	if Get[int64](rs.tx, "DELETE FROM inbox WHERE conversation = ? AND platform_id = ? RETURNING id", rs.c.id, id) != 0 {
+	rs.tx.do("UPDATE inbox SET quote = '' WHERE conversation = ? AND reply_to = ? AND quote <> ''", rs.c.id, id)
+	if getValue[int64](rs.tx, "DELETE FROM inbox WHERE conversation = ? AND platform_id = ? RETURNING id", rs.c.id, id) != 0 {
 		rs.c.store.arrivals.Delete(waitingMessage{rs.c.id, id}) // if this is rolled back, its row tells when it came
-		rs.tx.Do("INSERT INTO gone (conversation, platform_id) VALUES (?, ?) ON CONFLICT DO NOTHING", rs.c.id, id)
+		rs.tx.do("INSERT INTO gone (conversation, platform_id) VALUES (?, ?) ON CONFLICT DO NOTHING", rs.c.id, id)
 		rs.StoreFiles(id, nil)
 	}
 }

@@ -17,7 +17,7 @@ import (
 // index adds a message to the search index, and its author as a member.
 func (rs Rows) index(m chat.Message) {
 	for _, term := range words.Content(m.Author) {
-		rs.tx.Do("INSERT INTO members (conversation, term, name) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", rs.c.id, term, m.Author)
+		rs.tx.do("INSERT INTO members (conversation, term, name) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", rs.c.id, term, m.Author)
 	}
 	counts, length := indexed(m)
 	if len(counts) == 0 {
@@ -25,14 +25,14 @@ func (rs Rows) index(m chat.Message) {
 	}
 	// One statement for all of them, in the order of the index. OR FAIL: an error ends the transaction
 	// anyway, so SQLite need not write a journal to undo the statement alone.
-	rs.tx.Do("INSERT OR FAIL INTO message_terms (conversation, term, seq, tf, length) SELECT ?, key, ?, value, ? FROM json_each(?)",
+	rs.tx.do("INSERT OR FAIL INTO message_terms (conversation, term, seq, tf, length) SELECT ?, key, ?, value, ? FROM json_each(?)",
 		rs.c.id, m.Seq, length, Encode(counts))
 }
 
 // Unindex removes a message from the search index.
 func (rs Rows) Unindex(m chat.Message) {
 	counts, _ := indexed(m)
-	rs.tx.Do("DELETE FROM message_terms WHERE conversation = ? AND term IN (SELECT key FROM json_each(?)) AND seq = ?",
+	rs.tx.do("DELETE FROM message_terms WHERE conversation = ? AND term IN (SELECT key FROM json_each(?)) AND seq = ?",
 		rs.c.id, Encode(counts), m.Seq)
 }
 
@@ -69,18 +69,18 @@ func CountTerms(terms []string, stems ...string) (counts map[string]int, length 
 // indexMemory adds a memory to the search index, and to the index of facts.
 func indexMemory(tx *Tx, id int64, content, about string) {
 	indexTermsOf(tx, id, content, about)
-	tx.Do("UPDATE memories SET fact = ? WHERE id = ?", FactOf(content), id)
+	tx.do("UPDATE memories SET fact = ? WHERE id = ?", FactOf(content), id)
 }
 
 func indexTermsOf(tx *Tx, id int64, content, about string) {
 	counts, length := indexedMemory(content, about)
-	tx.Do(`INSERT INTO memory_terms (term, conversation, memory, tf, length)
+	tx.do(`INSERT INTO memory_terms (term, conversation, memory, tf, length)
 		SELECT key, conversation, m.id, value, ? FROM memories m, json_each(?) WHERE m.id = ?`, length, Encode(counts), id)
 }
 
 func unindexMemory(tx *Tx, conversation, id int64, content, about string) {
 	counts, _ := indexedMemory(content, about)
-	tx.Do("DELETE FROM memory_terms WHERE term IN (SELECT key FROM json_each(?)) AND conversation = ? AND memory = ?",
+	tx.do("DELETE FROM memory_terms WHERE term IN (SELECT key FROM json_each(?)) AND conversation = ? AND memory = ?",
 		Encode(counts), conversation, id)
 }
 
@@ -119,16 +119,16 @@ var derived = []string{"message_terms", "memory_terms", "members"}
 // reindex rebuilds the derived tables in a file of an earlier version, which split words differently, and removes the reasoning
 // of turns that have ended, which it stored and counted: no provider requires it in that form.
 func reindex(tx *Tx) {
-	if Exists(tx, "SELECT 1 FROM messages WHERE native <> ''") {
+	if exists(tx, "SELECT 1 FROM messages WHERE native <> ''") {
 		noteErasure(tx)
 	}
 	for _, table := range derived {
-		tx.Do("DELETE FROM " + table)
+		tx.do("DELETE FROM " + table)
 	}
-	for _, c := range tx.Conversations("") {
+	for _, c := range tx.conversations("") {
 		c.In(tx).indexAll()
 	}
-	Each(tx, func(rows *sql.Rows) error {
+	eachRow(tx, func(rows *sql.Rows) error {
 		var id int64
 		var content, about string
 		err := rows.Scan(&id, &content, &about)
@@ -139,11 +139,11 @@ func reindex(tx *Tx) {
 
 // fillFacts adds all memories to the index of facts.
 func fillFacts(tx *Tx) {
-	Each(tx, func(rows *sql.Rows) error {
+	eachRow(tx, func(rows *sql.Rows) error {
 		var id int64
 		var content string
 		err := rows.Scan(&id, &content)
-		tx.Do("UPDATE memories SET fact = ? WHERE id = ?", FactOf(content), id)
+		tx.do("UPDATE memories SET fact = ? WHERE id = ?", FactOf(content), id)
 		return err
 	}, "SELECT id, content FROM memories")
 }
@@ -153,14 +153,14 @@ func (rs Rows) indexAll() {
 	const page = 1000
 	from := int64(1)
 	for {
-		messages := rs.Messages(from, MaxSeq, "ORDER BY id LIMIT ?", page)
+		messages := rs.messages(from, MaxSeq, "ORDER BY id LIMIT ?", page)
 		if len(messages) == 0 {
 			return
 		}
 		for _, m := range messages {
 			rs.index(m)
 			if len(m.Native) > 0 {
-				rs.tx.Do("UPDATE messages SET native = '', tokens = ? WHERE id = ?", chat.TokensOf(m), rs.c.Row(m.Seq))
+				rs.tx.do("UPDATE messages SET native = '', tokens = ? WHERE id = ?", chat.TokensOf(m), rs.c.Row(m.Seq))
 			}
 		}
 		from = messages[len(messages)-1].Seq + 1

@@ -26,11 +26,11 @@ func (c handle) HangsOn() (channel, message string) {
 func inherit(tx *Tx, thread handle) {
 	name, root := thread.HangsOn()
 	above := handle{store: thread.store, name: name}
-	above.id = Get[int64](tx, "SELECT id FROM conversations WHERE name = ?", name)
+	above.id = getValue[int64](tx, "SELECT id FROM conversations WHERE name = ?", name)
 	if above.id == 0 {
 		return
 	}
-	tx.Do("UPDATE conversations SET parent = ? WHERE id = ?", above.id, thread.id)
+	tx.do("UPDATE conversations SET parent = ? WHERE id = ?", above.id, thread.id)
 	thread.In(tx).NextVersion()
 	head := Compactions{above}.head(tx)
 	for i, row := range head.Stack {
@@ -41,7 +41,7 @@ func inherit(tx *Tx, thread handle) {
 		return
 	}
 	low, high := above.RowRange(m.Seq, MaxSeq)
-	answer := Get[string](tx, `SELECT text FROM messages WHERE id BETWEEN ? AND ? AND turn = ? AND role = 'assistant' AND platform_id <> ''
+	answer := getValue[string](tx, `SELECT text FROM messages WHERE id BETWEEN ? AND ? AND turn = ? AND role = 'assistant' AND platform_id <> ''
 		ORDER BY id LIMIT 1`, low, high, m.Turn) // in Slack it may be in the thread and belong to the channel
 	if answer != "" && m.Role == llm.RoleUser && m.Seq != 0 {
 		m.Text += "\n\nYou answered: " + answer
@@ -59,7 +59,7 @@ func inherit(tx *Tx, thread handle) {
 
 // addInherited writes a summary, with its text in m, or the message m that the thread hangs on.
 func addInherited(tx *Tx, thread, above handle, place int, row transcript.Summary, tokens int, m chat.Message) {
-	tx.Do(`INSERT INTO inherited (conversation, place, parent, from_seq, to_seq, from_at, to_at, kind, messages,
+	tx.do(`INSERT INTO inherited (conversation, place, parent, from_seq, to_seq, from_at, to_at, kind, messages,
 		platform_id, role, author, reply_to, quote, text, attachments, tokens, lines) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		thread.id, place, above.id, row.From, row.To, row.FromTime.UnixMilli(), row.ToTime.UnixMilli(), row.Kind, row.Messages,
 		m.ID, m.Role, m.Author, m.ReplyTo, m.Quote, m.Text, toJSON(m.Attachments), tokens, toJSON(row.Lines))
@@ -67,7 +67,7 @@ func addInherited(tx *Tx, thread, above handle, place int, row transcript.Summar
 
 // inheritance reads what a thread inherited.
 func inheritance(tx *Tx, conversation int64) (in transcript.Inheritance) {
-	Each(tx, func(rows *sql.Rows) error {
+	eachRow(tx, func(rows *sql.Rows) error {
 		var row transcript.Summary
 		var m chat.Message
 		err := rows.Scan(&row.From, &row.To, Local(&row.FromTime), Local(&row.ToTime), &row.Kind, &row.Messages,
@@ -89,9 +89,9 @@ func inheritance(tx *Tx, conversation int64) (in transcript.Inheritance) {
 	return in
 }
 
-// TouchThreads increments the version of the threads whose copies match the condition.
-func (rs Rows) TouchThreads(where string, args ...any) {
-	for _, thread := range rs.tx.Conversations("WHERE id IN (SELECT conversation FROM inherited WHERE parent = ? AND "+where+")",
+// touchThreads increments the version of the threads whose copies match the condition.
+func (rs Rows) touchThreads(where string, args ...any) {
+	for _, thread := range rs.tx.conversations("WHERE id IN (SELECT conversation FROM inherited WHERE parent = ? AND "+where+")",
 		append([]any{rs.c.id}, args...)...) {
 		thread.In(rs.tx).NextVersion()
 	}

@@ -74,11 +74,11 @@ func (s *Store) readAnew(ctx context.Context) error {
 	defer db.Close()
 	return s.explain(transact(ctx, db, toRead, func(tx *Tx) {
 		versionOf(tx)
-		for _, table := range Values[string](tx, "SELECT name FROM sqlite_schema WHERE type = 'table'") {
-			Get[int](tx, `SELECT 1 FROM "`+strings.ReplaceAll(table, `"`, `""`)+`" LIMIT 1`)
+		for _, table := range listValues[string](tx, "SELECT name FROM sqlite_schema WHERE type = 'table'") {
+			getValue[int](tx, `SELECT 1 FROM "`+strings.ReplaceAll(table, `"`, `""`)+`" LIMIT 1`)
 		}
 		for range sampledMessages {
-			Get[string](tx, `SELECT text FROM messages WHERE id >= (SELECT min(id) + abs(random() % (max(id) - min(id) + 1)) FROM messages) ORDER BY id LIMIT 1`)
+			getValue[string](tx, `SELECT text FROM messages WHERE id >= (SELECT min(id) + abs(random() % (max(id) - min(id) + 1)) FROM messages) ORDER BY id LIMIT 1`)
 		}
 	}))
 }

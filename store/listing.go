@@ -32,7 +32,7 @@ func relabel(tx *Tx, conversation int64, label string) {
 	const most = 300 // bytes
 	label = strings.ToValidUTF8(label[:min(len(label), most)], "")
 	if label != "" {
-		tx.Do("UPDATE conversations SET label = ?1 WHERE id = ?2 AND label <> ?1", label, conversation)
+		tx.do("UPDATE conversations SET label = ?1 WHERE id = ?2 AND label <> ?1", label, conversation)
 	}
 }
 
@@ -202,9 +202,9 @@ type Expansion struct {
 // deleted ones. ErrNotFound: the view does not contain it, directly or through a rollup.
 func (tr Transcript) Expand(ctx context.Context, id, from int64, limit int) (Expansion, error) {
 	return View(ctx, tr.c, fmt.Sprintf("expand compaction %d", id), func(tx *Tx) (e Expansion) {
-		e.Row = First(tx, tr.c.In(tx).Compactions("AND id = ? AND state IN ('applied', 'rolled_up')", id))
+		e.Row = firstOf(tx, tr.c.In(tx).compactions("AND id = ? AND state IN ('applied', 'rolled_up')", id))
 		if e.Row.IsRollup() {
-			e.Children = tr.c.In(tx).Compactions(childrenOf, id)
+			e.Children = tr.c.In(tx).compactions(childrenOf, id)
 		} else {
 			e.Messages, e.Next = tr.c.In(tx).Page(max(from, e.Row.From), e.Row.To, limit)
 		}
@@ -221,9 +221,9 @@ type Fate struct {
 // Fate returns what became of a summary, whatever its state. ErrNotFound: there never was one of this number here.
 func (cs Compactions) Fate(ctx context.Context, id int64) (Fate, error) {
 	return View(ctx, cs.c, fmt.Sprintf("look for summary %d", id), func(tx *Tx) (f Fate) {
-		row := First(tx, cs.c.In(tx).Compactions("AND id = ?", id))
+		row := firstOf(tx, cs.c.In(tx).compactions("AND id = ?", id))
 		f.State = row.State
-		for _, over := range cs.c.In(tx).Compactions("AND state = 'applied' AND from_seq <= ? AND to_seq >= ?", row.From, row.To) {
+		for _, over := range cs.c.In(tx).compactions("AND state = 'applied' AND from_seq <= ? AND to_seq >= ?", row.From, row.To) {
 			f.In = over.ID
 		}
 		return f
@@ -244,7 +244,7 @@ const evidenceOf = 10
 // Evidence counts the lines of the newest summaries that were made here, at most ten, each as people last rewrote it.
 func (cs Compactions) Evidence(ctx context.Context) (Evidence, error) {
 	return View(ctx, cs.c, "count lines without evidence", func(tx *Tx) (e Evidence) {
-		for _, row := range cs.c.In(tx).Compactions(`AND lines <> '' AND state IN ('prepared', 'applied', 'rolled_up', 'replaced')
+		for _, row := range cs.c.In(tx).compactions(`AND lines <> '' AND state IN ('prepared', 'applied', 'rolled_up', 'replaced')
 			AND NOT EXISTS (SELECT 1 FROM compactions r WHERE r.conversation = compactions.conversation AND r.trigger = 'rewrite' AND r.state <> 'undone'
 				AND r.id > compactions.id AND r.level = compactions.level AND r.from_seq = compactions.from_seq AND r.to_seq = compactions.to_seq)
 			ORDER BY id DESC LIMIT ?`, evidenceOf) {
@@ -266,8 +266,8 @@ type Recorded struct {
 // Recorded returns all messages, oldest first, without deleted ones.
 func (tr Transcript) Recorded(ctx context.Context) ([]Recorded, error) {
 	return View(ctx, tr.c, "read recorded messages", func(tx *Tx) []Recorded {
-		return List(tx, func(rows *sql.Rows, r *Recorded) error { return scanMessage(rows, &r.Message, UTC(&r.Saved)) },
-			"SELECT "+messageColumns+", saved_at FROM messages WHERE "+Own+" AND deleted_at IS NULL ORDER BY id", tr.c.id)
+		return listRows(tx, func(rows *sql.Rows, r *Recorded) error { return scanMessage(rows, &r.Message, UTC(&r.Saved)) },
+			"SELECT "+messageColumns+", saved_at FROM messages WHERE "+ownRows+" AND deleted_at IS NULL ORDER BY id", tr.c.id)
 	})
 }
 
@@ -275,7 +275,7 @@ func (tr Transcript) Recorded(ctx context.Context) ([]Recorded, error) {
 func (cs Compactions) Recorded(ctx context.Context) (all []RecordedSummary, sessions []int64, err error) {
 	err = cs.c.View(ctx, "read recorded summaries", func(tx *Tx) {
 		all = cs.c.In(tx).recorded("ORDER BY id")
-		sessions = Values[int64](tx, "SELECT to_seq + 1 FROM sessions WHERE conversation = ? ORDER BY to_seq", cs.c.id)
+		sessions = listValues[int64](tx, "SELECT to_seq + 1 FROM sessions WHERE conversation = ? ORDER BY to_seq", cs.c.id)
 	})
 	return all, sessions, err
 }

@@ -46,7 +46,7 @@ const memoryColumns = `m.id, (SELECT name FROM conversations WHERE id = m.conver
 
 // memories reads the memories m that the rest of the query selects.
 func (t *Tx) memories(rest string, args ...any) []Memory {
-	return List(t, func(rows *sql.Rows, m *Memory) error {
+	return listRows(t, func(rows *sql.Rows, m *Memory) error {
 		var saidAt int64
 		err := rows.Scan(&m.ID, &m.Conversation, &m.Kind, &m.Content, &m.Importance,
 			&m.Pinned, &m.Speaker, &m.SpeakerID, &m.About, &m.AboutID, &m.Reach, &m.By, &m.Compaction,
@@ -65,7 +65,7 @@ type Memories struct{ tx *Tx }
 func (t *Tx) Memories() Memories { return Memories{t} }
 
 // Get reads a memory in any state; there must be one.
-func (ms Memories) Get(id int64) Memory { return First(ms.tx, ms.tx.memories("WHERE m.id = ?", id)) }
+func (ms Memories) Get(id int64) Memory { return firstOf(ms.tx, ms.tx.memories("WHERE m.id = ?", id)) }
 
 // chain selects the memories that a memory superseded and those that superseded it, transitively.
 const chain = `WHERE m.id IN (
@@ -78,40 +78,40 @@ func (ms Memories) Chain(id int64) []Memory { return ms.tx.memories(chain, id) }
 
 // Names returns whom memories are about, each name once; where they are about no one else, who said them.
 func (ms Memories) Names() []string {
-	return Values[string](ms.tx, "SELECT DISTINCT iif(about = '', speaker, about) FROM memories")
+	return listValues[string](ms.tx, "SELECT DISTINCT iif(about = '', speaker, about) FROM memories")
 }
 
 // Forget marks a memory as forgotten, and reports whether it was not yet.
 func (ms Memories) Forget(id int64) (changed bool) {
-	return ms.tx.Do("UPDATE memories SET forgotten_from = state, state = 'forgotten' WHERE id = ? AND state <> 'forgotten'", id)
+	return ms.tx.do("UPDATE memories SET forgotten_from = state, state = 'forgotten' WHERE id = ? AND state <> 'forgotten'", id)
 }
 
 // Restore gives a forgotten memory its previous state back, unless another current memory has the same words, and reports that.
 func (ms Memories) Restore(id int64) (changed bool) {
-	return ms.tx.Do("UPDATE OR IGNORE memories SET state = forgotten_from, forgotten_from = '' WHERE id = ? AND state = 'forgotten'", id)
+	return ms.tx.do("UPDATE OR IGNORE memories SET state = forgotten_from, forgotten_from = '' WHERE id = ? AND state = 'forgotten'", id)
 }
 
 // Pin pins or unpins a current memory, and reports whether it is current.
 func (ms Memories) Pin(id int64, pinned bool) (changed bool) {
-	return ms.tx.Do("UPDATE memories SET pinned = ? WHERE id = ? AND state = 'active'", pinned, id)
+	return ms.tx.do("UPDATE memories SET pinned = ? WHERE id = ? AND state = 'active'", pinned, id)
 }
 
 // Confirm counts that a memory was said once more. It expires at a time from then on, zero: never; shared: it may be shared from
 // then on.
 func (ms Memories) Confirm(id int64, expires time.Time, shared bool) {
-	ms.tx.Do("UPDATE memories SET confirmed = confirmed + 1, expires_at = nullif(?, 0), reach = iif(?, 'server', reach) WHERE id = ?",
+	ms.tx.do("UPDATE memories SET confirmed = confirmed + 1, expires_at = nullif(?, 0), reach = iif(?, 'server', reach) WHERE id = ?",
 		millisOf(expires), shared, id)
 }
 
 // AddPerson notes that a memory concerns a person, by platform ID. Roles: said, they said it first; confirmed, they said it after
 // someone else; about, it is about them.
 func (ms Memories) AddPerson(id int64, author, role string) {
-	ms.tx.Do("INSERT INTO memory_people (memory, author_id, role) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", id, author, role)
+	ms.tx.do("INSERT INTO memory_people (memory, author_id, role) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", id, author, role)
 }
 
 // Newest returns the number of the newest memory; 0: there is none.
 func (ms Memories) Newest() int64 {
-	return Get[int64](ms.tx, "SELECT coalesce(max(id), 0) FROM memories")
+	return getValue[int64](ms.tx, "SELECT coalesce(max(id), 0) FROM memories")
 }
 
 // linkMemory notes that memory ?1 superseded memory ?2, unless ?2 superseded ?1, or one that did.
@@ -120,7 +120,7 @@ const linkMemory = `UPDATE memories SET superseded_by = ?1 WHERE id = ?2 AND id 
 	SELECT id FROM later)`
 
 // Link notes that a memory superseded an earlier one, unless that makes a circle.
-func (ms Memories) Link(id, earlier int64) { ms.tx.Do(linkMemory, id, earlier) }
+func (ms Memories) Link(id, earlier int64) { ms.tx.do(linkMemory, id, earlier) }
 
 // millisOf returns a time as it is stored; 0: the zero time.
 func millisOf(t time.Time) int64 {

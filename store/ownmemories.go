@@ -30,7 +30,7 @@ func (ms OwnMemories) Add(m Memory, sources []int64) (id int64) {
 			was = "superseded"
 		}
 	}
-	id = Get[int64](ms.tx, `INSERT INTO memories (conversation, kind, content, folded, importance, pinned, speaker, about, reach, made_by,
+	id = getValue[int64](ms.tx, `INSERT INTO memories (conversation, kind, content, folded, importance, pinned, speaker, about, reach, made_by,
 		compaction, said_at, saved_at, expires_at, confirmed, state, forgotten_from)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, 0), ?, ?, nullif(?, 0), ?, ?, ?) RETURNING id`,
 		ms.c.id, m.Kind, m.Content, words.Fold(m.Content), m.Importance, m.Pinned, m.Speaker, m.About, cmp.Or(m.Reach, "server"), m.By,
@@ -43,21 +43,21 @@ func (ms OwnMemories) Add(m Memory, sources []int64) (id int64) {
 
 // AddSources notes the messages that a memory comes from, and returns how many are new.
 func (ms OwnMemories) AddSources(id int64, seqs []int64) (added int64) {
-	ms.tx.Do(`INSERT INTO memory_sources (memory, message) SELECT ?, value FROM json_each(?)
+	ms.tx.do(`INSERT INTO memory_sources (memory, message) SELECT ?, value FROM json_each(?)
 		WHERE true ON CONFLICT DO NOTHING`, id, ms.rowsOf(seqs))
-	return Get[int64](ms.tx, "SELECT changes()")
+	return getValue[int64](ms.tx, "SELECT changes()")
 }
 
 // Sources counts those of the messages that a memory comes from.
 func (ms OwnMemories) Sources(id int64, seqs []int64) int {
-	return Get[int](ms.tx, `SELECT count(*) FROM memory_sources
+	return getValue[int](ms.tx, `SELECT count(*) FROM memory_sources
 			WHERE memory = ? AND message IN (SELECT value FROM json_each(?))`, id, ms.rowsOf(seqs))
 }
 
 // DropSource notes that a memory does not come from a message any more.
 func (ms OwnMemories) DropSource(id, seq int64) {
 	low, high := ms.c.RowRange(seq, seq)
-	ms.tx.Do("DELETE FROM memory_sources WHERE memory = ? AND message BETWEEN ? AND ?", id, low, high)
+	ms.tx.do("DELETE FROM memory_sources WHERE memory = ? AND message BETWEEN ? AND ?", id, low, high)
 }
 
 func (ms OwnMemories) rowsOf(seqs []int64) string {
@@ -70,7 +70,7 @@ func (ms OwnMemories) rowsOf(seqs []int64) string {
 
 // Numbers returns the numbers of all memories of the conversation, in order.
 func (ms OwnMemories) Numbers() []int64 {
-	return Values[int64](ms.tx, "SELECT id FROM memories WHERE conversation = ? ORDER BY id", ms.c.id)
+	return listValues[int64](ms.tx, "SELECT id FROM memories WHERE conversation = ? ORDER BY id", ms.c.id)
 }
 
 // From returns the memories that come from a message, in any state.
@@ -84,18 +84,18 @@ const canBeSuperseded = "id = ? AND conversation = ? AND state = 'active' AND NO
 
 // CanSupersede reports whether a memory may be superseded: it is current, and not pinned.
 func (ms OwnMemories) CanSupersede(id int64) bool {
-	return Exists(ms.tx, "SELECT 1 FROM memories WHERE "+canBeSuperseded, id, ms.c.id)
+	return exists(ms.tx, "SELECT 1 FROM memories WHERE "+canBeSuperseded, id, ms.c.id)
 }
 
 // Supersede marks an earlier memory as superseded, and returns its number; 0: it may not be superseded.
 func (ms OwnMemories) Supersede(earlier, by int64) (superseded int64) {
-	return Get[int64](ms.tx, "UPDATE memories SET state = 'superseded', superseded_by = ? WHERE "+canBeSuperseded+" RETURNING id", by, earlier, ms.c.id)
+	return getValue[int64](ms.tx, "UPDATE memories SET state = 'superseded', superseded_by = ? WHERE "+canBeSuperseded+" RETURNING id", by, earlier, ms.c.id)
 }
 
 // Reword gives a current memory a new text, and reports whether it is current and no other current one has the same words. The index has the new
 // text from then on.
 func (ms OwnMemories) Reword(m Memory, content string) (changed bool) {
-	changed = ms.tx.Do("UPDATE OR IGNORE memories SET content = ?, folded = ? WHERE id = ? AND state = 'active'", content, words.Fold(content), m.ID)
+	changed = ms.tx.do("UPDATE OR IGNORE memories SET content = ?, folded = ? WHERE id = ? AND state = 'active'", content, words.Fold(content), m.ID)
 	unindexMemory(ms.tx, ms.c.id, m.ID, m.Content, m.About)
 	indexMemory(ms.tx, m.ID, content, m.About)
 	return changed
@@ -105,18 +105,18 @@ func (ms OwnMemories) Reword(m Memory, content string) (changed bool) {
 // another current memory says the same.
 func (ms OwnMemories) Delete(m Memory) {
 	unindexMemory(ms.tx, ms.c.id, m.ID, m.Content, m.About)
-	ms.tx.Do("DELETE FROM memory_people WHERE memory = ?", m.ID)
-	ms.tx.Do("DELETE FROM memory_sources WHERE memory = ?", m.ID)
-	ms.tx.Do(`UPDATE OR IGNORE memories SET state = iif(state = 'superseded', 'active', state),
+	ms.tx.do("DELETE FROM memory_people WHERE memory = ?", m.ID)
+	ms.tx.do("DELETE FROM memory_sources WHERE memory = ?", m.ID)
+	ms.tx.do(`UPDATE OR IGNORE memories SET state = iif(state = 'superseded', 'active', state),
 		forgotten_from = iif(forgotten_from = 'superseded', 'active', forgotten_from)
 		WHERE superseded_by = ?1 AND (SELECT superseded_by IS NULL FROM memories WHERE id = ?1)`, m.ID)
-	ms.tx.Do("UPDATE memories SET superseded_by = (SELECT superseded_by FROM memories WHERE id = ?1) WHERE superseded_by = ?1", m.ID)
-	ms.tx.Do("DELETE FROM memories WHERE id = ?", m.ID)
+	ms.tx.do("UPDATE memories SET superseded_by = (SELECT superseded_by FROM memories WHERE id = ?1) WHERE superseded_by = ?1", m.ID)
+	ms.tx.do("DELETE FROM memories WHERE id = ?", m.ID)
 }
 
 // WithWords returns the number of the current memory with the same words as a text; 0: there is none.
 func (ms OwnMemories) WithWords(content string) int64 {
-	return Get[int64](ms.tx, "SELECT id FROM memories WHERE conversation = ? AND folded = ? AND state = 'active'", ms.c.id, words.Fold(content))
+	return getValue[int64](ms.tx, "SELECT id FROM memories WHERE conversation = ? AND folded = ? AND state = 'active'", ms.c.id, words.Fold(content))
 }
 
 // aboutSame selects memories about a person.
@@ -131,14 +131,14 @@ func (ms OwnMemories) WithFact(fact int64, about, aboutID string) []Memory {
 
 // Rarest returns those terms that fewest memories have, at most limit, rarest first. It counts a term up to counted times.
 func (ms OwnMemories) Rarest(terms []string, counted, limit int) []string {
-	return Values[string](ms.tx, `SELECT value FROM json_each(?1) ORDER BY (SELECT count(*) FROM
+	return listValues[string](ms.tx, `SELECT value FROM json_each(?1) ORDER BY (SELECT count(*) FROM
 			(SELECT 1 FROM memory_terms WHERE term = value AND conversation = ?2 LIMIT ?3)), value LIMIT ?4`,
 		listOf(terms), ms.c.id, counted, limit)
 }
 
 // WithTerm returns the numbers of the memories that have a term, newest first, at most limit.
 func (ms OwnMemories) WithTerm(term string, limit int) []int64 {
-	return Values[int64](ms.tx, "SELECT memory FROM memory_terms WHERE term = ? AND conversation = ? ORDER BY memory DESC LIMIT ?", term, ms.c.id, limit)
+	return listValues[int64](ms.tx, "SELECT memory FROM memory_terms WHERE term = ? AND conversation = ? ORDER BY memory DESC LIMIT ?", term, ms.c.id, limit)
 }
 
 // Sharing returns those of the memories ids that are current, about a person, and have at least some of the terms, oldest first.
@@ -170,7 +170,7 @@ const isHere = `SELECT id FROM (
 // Imported returns the number of the memory that an exported one is here; 0: there is none. newest is the last memory from before the
 // import.
 func (ms OwnMemories) Imported(m Memory, newest int64) int64 {
-	return Get[int64](ms.tx, isHere, ms.c.id, words.Fold(m.Content), m.SaidAt.UnixMilli(), m.State, newest)
+	return getValue[int64](ms.tx, isHere, ms.c.id, words.Fold(m.Content), m.SaidAt.UnixMilli(), m.State, newest)
 }
 
 // wasRead finds a row other than ?2 with which memories were saved from message ?3, which is ?5 in the database: by a worker, or, if
@@ -183,12 +183,12 @@ const wasRead = `SELECT 1 FROM compactions WHERE conversation = ?1 AND id <> ?2
 // WasRead reports whether memories were saved from a message with another compaction: by a worker, or, if either, by the extractive
 // summarizer.
 func (ms OwnMemories) WasRead(seq, compaction int64, either bool) bool {
-	return Exists(ms.tx, wasRead, ms.c.id, compaction, seq, either, ms.c.Row(seq))
+	return exists(ms.tx, wasRead, ms.c.id, compaction, seq, either, ms.c.Row(seq))
 }
 
 // Extracted notes who saved memories with a compaction: worker, extractive; "": nobody.
 func (ms OwnMemories) Extracted(compaction int64, by string) {
-	ms.tx.Do("UPDATE compactions SET extracted = ? WHERE id = ?", by, compaction)
+	ms.tx.do("UPDATE compactions SET extracted = ? WHERE id = ?", by, compaction)
 }
 
 // retire looks up memories by the messages ?2 to ?3; the + keeps SQLite from scanning all memories of the conversation.
@@ -201,5 +201,5 @@ const retire = `UPDATE memories SET state = 'replaced' WHERE +conversation = ?1 
 // Retire marks the extractive summarizer's memories of some messages as replaced, if workers saved from all of their messages.
 func (ms OwnMemories) Retire(span transcript.Span) {
 	low, high := ms.c.RowRange(span.From, span.To)
-	ms.tx.Do(retire, ms.c.id, low, high)
+	ms.tx.do(retire, ms.c.id, low, high)
 }

@@ -26,12 +26,12 @@ type Gap struct {
 // after which messages may be missing, given also the first known message; nil: messages are delivered in order.
 func (s *Store) Away(ctx context.Context, connector string, earlier func(newest, first string) string) (gaps []Gap, err error) {
 	err = s.Update(ctx, func(tx *Tx) {
-		for _, c := range tx.Conversations("WHERE name >= ? AND name < ? ORDER BY id", connector+":", connector+";") { // ; comes right after :
+		for _, c := range tx.conversations("WHERE name >= ? AND name < ? ORDER BY id", connector+":", connector+";") { // ; comes right after :
 			after := outermost(tx, c.id, "DESC")
 			if after != "" && earlier != nil {
 				after = earlier(after, outermost(tx, c.id, "ASC"))
 			}
-			after = Get[string](tx, "UPDATE conversations SET gap_again = gap IS NOT NULL, gap = coalesce(gap, ?) WHERE id = ? RETURNING gap", after, c.id)
+			after = getValue[string](tx, "UPDATE conversations SET gap_again = gap IS NOT NULL, gap = coalesce(gap, ?) WHERE id = ? RETURNING gap", after, c.id)
 			gaps = append(gaps, Gap{c.name, after})
 		}
 	})
@@ -42,7 +42,7 @@ func (s *Store) Away(ctx context.Context, connector string, earlier func(newest,
 // something may have been missed, and that, the newest first. "" leaves a conversation out.
 func Lately(ctx context.Context, s *Store, connector string, limit int, after func(newest, first string) string) (gaps []Gap, err error) {
 	err = s.View(ctx, func(tx *Tx) {
-		for _, c := range tx.Conversations("WHERE name >= ? AND name < ?", connector+":", connector+";") {
+		for _, c := range tx.conversations("WHERE name >= ? AND name < ?", connector+":", connector+";") {
 			newest := outermost(tx, c.id, "DESC")
 			if newest == "" {
 				continue
@@ -67,8 +67,8 @@ const platformKnows = "platform_id <> '' AND platform_id NOT GLOB '*[^0-9.]*'"
 // none. Those in the inbox are newer.
 func outermost(tx *Tx, conversation int64, order string) (id string) {
 	outer := " AND " + platformKnows + " ORDER BY id " + order + " LIMIT 1"
-	return Get[string](tx, `SELECT platform_id FROM (
-		SELECT * FROM (SELECT 0 AS waits, platform_id FROM messages WHERE `+Own+` AND role = 'user'`+outer+`)
+	return getValue[string](tx, `SELECT platform_id FROM (
+		SELECT * FROM (SELECT 0 AS waits, platform_id FROM messages WHERE `+ownRows+` AND role = 'user'`+outer+`)
 		UNION ALL SELECT * FROM (SELECT 1, platform_id FROM inbox WHERE conversation = ?1`+outer+`)) ORDER BY waits `+order+` LIMIT 1`, conversation)
 }
 
@@ -100,7 +100,7 @@ func (h Past) CloseGap(ctx context.Context, after string) error {
 func (h Past) FillGap(ctx context.Context, said []Inbound, last string, done bool) (int, error) {
 	return Update(ctx, h.c, "fill the gap", func(tx *Tx) (fresh int) {
 		fresh = h.deliver(tx, said)
-		tx.Do(`UPDATE conversations SET gap = CASE WHEN ?1 AND NOT gap_again THEN NULL ELSE ?2 END, gap_again = gap_again AND NOT ?1
+		tx.do(`UPDATE conversations SET gap = CASE WHEN ?1 AND NOT gap_again THEN NULL ELSE ?2 END, gap_again = gap_again AND NOT ?1
 			WHERE id = ?3 AND gap IS NOT NULL AND ?2 <> ''`, done, last, h.c.id)
 		return fresh
 	})
@@ -109,7 +109,7 @@ func (h Past) FillGap(ctx context.Context, said []Inbound, last string, done boo
 // deliver delivers messages of the past, and returns how many were new.
 func (h Past) deliver(tx *Tx, said []Inbound) (fresh int) {
 	for _, m := range said {
-		tx.Do(`INSERT INTO gone (conversation, platform_id) SELECT conversation, ? FROM erasures
+		tx.do(`INSERT INTO gone (conversation, platform_id) SELECT conversation, ? FROM erasures
 			WHERE conversation = ? AND author_id = ? AND asked_at >= ? ON CONFLICT DO NOTHING`, m.ID, h.c.id, m.AuthorID, m.Time.UnixMilli())
 		m.uncounted = !m.Addressed
 		receipt := Inbox(h).deliver(tx, m)
@@ -125,14 +125,14 @@ func (h Past) deliver(tx *Tx, said []Inbound) (fresh int) {
 // with the same time are ordered by their platform ids, which increase on Discord and Slack.
 func (in Inbox) reorder(tx *Tx) {
 	// The rows move to negative ids first, because a new id may still be in use.
-	tx.Do(`UPDATE inbox SET id = -place.id
+	tx.do(`UPDATE inbox SET id = -place.id
 		FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM inbox WHERE conversation = ?1) AS place
 		JOIN (SELECT id AS old, row_number() OVER (ORDER BY said_at, length(platform_id), platform_id) AS n
 			FROM inbox WHERE conversation = ?1) USING (n)
 		WHERE inbox.id = old AND old <> place.id`, in.c.id)
-	tx.Do("UPDATE inbox SET id = -id WHERE id < 0")
+	tx.do("UPDATE inbox SET id = -id WHERE id < 0")
 	// Messages from before a requested session stay before it.
-	tx.Do(`UPDATE wanted_sessions SET after = coalesce((SELECT max(id) FROM inbox
+	tx.do(`UPDATE wanted_sessions SET after = coalesce((SELECT max(id) FROM inbox
 		WHERE conversation = wanted_sessions.conversation AND said_at <= wanted_at), 0) WHERE conversation = ?`, in.c.id)
 }
 
@@ -144,14 +144,14 @@ func (h Past) Import(ctx context.Context, past []Inbound) ([]chat.Message, error
 
 // importAll is Import in a transaction.
 func (h Past) importAll(tx *Tx, past []Inbound) []chat.Message {
-	if Get[bool](tx, `SELECT origin = 'live' OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id)
+	if getValue[bool](tx, `SELECT origin = 'live' OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id)
 		FROM conversations c WHERE id = ?`, h.c.id) {
 		tx.Fail(ErrLive)
 		return nil
 	}
 	added := h.write(tx, past)
 	if len(added) > 0 {
-		tx.Do("UPDATE conversations SET origin = 'imported', read_back = 1 WHERE id = ?", h.c.id)
+		tx.do("UPDATE conversations SET origin = 'imported', read_back = 1 WHERE id = ?", h.c.id)
 	}
 	return added
 }
@@ -162,7 +162,7 @@ func (h Past) ImportUnread(ctx context.Context, past []Inbound) (fresh int, err 
 	return Update(ctx, h.c, "import messages", func(tx *Tx) int {
 		added := h.importAll(tx, past)
 		if len(added) > 0 {
-			tx.Do("UPDATE conversations SET unread_from = ? WHERE id = ? AND unread_from = 0", added[0].Seq, h.c.id)
+			tx.do("UPDATE conversations SET unread_from = ? WHERE id = ? AND unread_from = 0", added[0].Seq, h.c.id)
 		}
 		return len(added)
 	})
@@ -178,11 +178,11 @@ func (h Past) Unread(ctx context.Context) (n int, err error) {
 // ReadTo returns the messages between two seqs, as they are now, and marks those up to the second as read.
 func (h Past) ReadTo(ctx context.Context, from, to int64) ([]chat.Message, error) {
 	return Update(ctx, h.c, "read imported messages", func(tx *Tx) []chat.Message {
-		if Get[bool](tx, "SELECT "+asked+" IS NOT NULL FROM conversations WHERE id = ?1 AND unread_from > 0", h.c.id) { // they come before what is shown
+		if getValue[bool](tx, "SELECT "+asked+" IS NOT NULL FROM conversations WHERE id = ?1 AND unread_from > 0", h.c.id) { // they come before what is shown
 			h.c.In(tx).NextVersion()
 		}
-		tx.Do("UPDATE conversations SET unread_from = iif(?1 < next_seq, ?1, 0) WHERE id = ?2 AND unread_from BETWEEN 1 AND ?1", to+1, h.c.id)
-		return h.c.In(tx).Messages(from, to, "ORDER BY id")
+		tx.do("UPDATE conversations SET unread_from = iif(?1 < next_seq, ?1, 0) WHERE id = ?2 AND unread_from BETWEEN 1 AND ?1", to+1, h.c.id)
+		return h.c.In(tx).messages(from, to, "ORDER BY id")
 	})
 }
 
@@ -196,17 +196,17 @@ const readTo = "iif(unread_from > 0 AND " + asked + " IS NULL, unread_from, next
 
 // readEnd returns the seq after the last message that the compactor has read, see readTo.
 func readEnd(tx *Tx, conversation int64) int64 {
-	return Get[int64](tx, "SELECT "+readTo+" FROM conversations WHERE id = ?1", conversation)
+	return getValue[int64](tx, "SELECT "+readTo+" FROM conversations WHERE id = ?1", conversation)
 }
 
 // shown returns what a Snapshot shows of the messages: those up to read, and from beyond on to next, unless beyond is 0.
 func shown(tx *Tx, conversation int64) (next, beyond, read int64) {
 	var unread int64
-	tx.Row("SELECT "+readTo+", unread_from FROM conversations WHERE id = ?1", conversation).Scan(&next, &unread)
+	tx.row("SELECT "+readTo+", unread_from FROM conversations WHERE id = ?1", conversation).Scan(&next, &unread)
 	if unread == 0 || next == unread {
 		return next, 0, next - 1
 	}
-	beyond = Get[int64](tx, "SELECT "+asked+" FROM conversations WHERE id = ?1", conversation)
+	beyond = getValue[int64](tx, "SELECT "+asked+" FROM conversations WHERE id = ?1", conversation)
 	return next, beyond, unread - 1
 }
 
@@ -228,7 +228,7 @@ func (h Past) CheckIDs(ctx context.Context, past []Inbound) error {
 			in = clean(in)
 			var author string
 			var at time.Time
-			if tx.Row(`SELECT author, said_at FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
+			if tx.row(`SELECT author, said_at FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
 				AND deleted_at IS NULL AND edited_at IS NULL AND (author <> ?3 OR said_at <> ?4 OR text <> ?5)`,
 				h.c.id, in.ID, in.Author, in.Time.UnixMilli(), in.Text).Found(&author, Local(&at)) {
 				other = fmt.Errorf("%w: %q already exists, by %s, of %s", ErrOtherMessage, in.ID, author, at.Format(time.DateTime)+chat.Offset(at))
@@ -252,7 +252,7 @@ func (h Past) ReadBack(ctx context.Context) (done bool, first string, err error)
 // already has been, or is no longer wanted, Backfill stores nothing.
 func (h Past) Backfill(ctx context.Context, said []Inbound) error {
 	return h.c.Update(ctx, "deliver earlier messages", func(tx *Tx) {
-		if tx.Do("UPDATE conversations SET read_back = 1 WHERE id = ? AND NOT read_back", h.c.id) {
+		if tx.do("UPDATE conversations SET read_back = 1 WHERE id = ? AND NOT read_back", h.c.id) {
 			h.deliver(tx, said)
 		}
 	})

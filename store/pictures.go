@@ -17,7 +17,7 @@ func PicturesOf(turn int64) string { return fmt.Sprintf("cairn:turn-%d", turn) }
 // no longer waits.
 func (turns Turns) AddPictures(ctx context.Context, turn int64, pictures []chat.Attachment) ([]chat.Attachment, error) {
 	return Update(ctx, turns.c, fmt.Sprintf("store pictures of turn %d", turn), func(tx *Tx) (stored []chat.Attachment) {
-		if !Exists(tx, "SELECT 1 FROM messages WHERE id = ? AND answered = 0", turns.c.Row(turn)) {
+		if !exists(tx, "SELECT 1 FROM messages WHERE id = ? AND answered = 0", turns.c.Row(turn)) {
 			tx.Fail(ErrNotFound)
 			return nil
 		}

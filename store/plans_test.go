@@ -46,7 +46,7 @@ var plans = []struct{ query, by string }{
 	},
 	{"UPDATE messages SET author = '' WHERE " + store.Own + " AND author_id = 'u1' AND role = 'user' AND deleted_at IS NOT NULL", byAuthor},
 	{store.NamesOf, "messages_author (author_id=?)"},
-	{store.NamesOut, byAuthor},
+	{store.NamesOut, "messages_author (author_id=?"}, // with the statistics of one conversation, SQLite does not search for its rows too
 	{store.QuotedOf, byAuthor},
 	{store.QuotedOf, "messages_quotes (conversation=?)"},
 	{

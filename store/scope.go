@@ -42,7 +42,7 @@ func (t *Tx) resolve(s Scope) (in scopeIDs) {
 	}
 	in.own = []int64{s.Of.id}
 	if s.Channel != "" {
-		in.own = append(in.own, Values[int64](t, "SELECT id FROM conversations WHERE name = ?", s.Channel)...)
+		in.own = append(in.own, listValues[int64](t, "SELECT id FROM conversations WHERE name = ?", s.Channel)...)
 	}
 	if s.Threads {
 		in.own = append(in.own, t.below(s.Of.name, s.Of, "audience <> ''")...)
@@ -55,13 +55,13 @@ func (t *Tx) resolve(s Scope) (in scopeIDs) {
 
 // below returns the conversations below a channel or a server that meet a condition and have memories, except one.
 func (t *Tx) below(name string, except *Conversation, condition string) []int64 {
-	return Values[int64](t, `SELECT id FROM conversations WHERE name > ? AND name < ? AND id <> ? AND `+condition+`
+	return listValues[int64](t, `SELECT id FROM conversations WHERE name > ? AND name < ? AND id <> ? AND `+condition+`
 		AND EXISTS (SELECT 1 FROM memories WHERE conversation = conversations.id)`, name+"/", name+"0", except.id) // 0 comes right after /
 }
 
 // Public reports whether everybody on its server may read the conversation.
 func (t *Tx) Public(c *Conversation) bool {
-	return Exists(t, "SELECT 1 FROM conversations WHERE id = ? AND audience = 'server'", c.id)
+	return exists(t, "SELECT 1 FROM conversations WHERE id = ? AND audience = 'server'", c.id)
 }
 
 // listOf returns a list as an argument for json_each, which makes a row from null.
@@ -69,6 +69,6 @@ func listOf[T int64 | string](list []T) string { return Encode(append([]T{}, lis
 
 // EnsureConversation returns the conversation with that name, and creates it if necessary.
 func (t *Tx) EnsureConversation(name string) *Conversation {
-	t.Do("INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", name, Now())
+	t.do("INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", name, Now())
 	return t.Conversation(name)
 }

@@ -90,13 +90,13 @@ func (t *Tx) MemoriesIn(s Scope) ScopedMemories { return ScopedMemories{t, t.res
 
 func (sm ScopedMemories) Count(f MemoryFilter) int {
 	chosen, args := f.where(sm.in)
-	return Get[int](sm.tx, "SELECT count(*) FROM memories WHERE "+chosen, args...)
+	return getValue[int](sm.tx, "SELECT count(*) FROM memories WHERE "+chosen, args...)
 }
 
 // Numbers returns the numbers of the memories that f chooses, in order.
 func (sm ScopedMemories) Numbers(f MemoryFilter) []int64 {
 	chosen, args := f.where(sm.in)
-	return Values[int64](sm.tx, "SELECT id FROM memories WHERE "+chosen+" ORDER BY id", args...)
+	return listValues[int64](sm.tx, "SELECT id FROM memories WHERE "+chosen+" ORDER BY id", args...)
 }
 
 // All returns the memories that f chooses, in no particular order.
@@ -115,7 +115,7 @@ func (sm ScopedMemories) Page(f MemoryFilter, sort string, limit, offset int) []
 // find most. It reads only what a ranking needs: ID, SaidAt, Importance, Kind, Speaker, About, Pinned and Confirmed.
 func (sm ScopedMemories) Among(ids []int64, f MemoryFilter, sort string, each func(Memory)) {
 	chosen, args := f.where(sm.in)
-	Each(sm.tx, func(rows *sql.Rows) error {
+	eachRow(sm.tx, func(rows *sql.Rows) error {
 		var m Memory
 		err := rows.Scan(&m.ID, UTC(&m.SaidAt), &m.Importance, &m.Kind, &m.Speaker, &m.About, &m.Pinned, &m.Confirmed)
 		each(m)
@@ -141,5 +141,5 @@ const withTerm = `SELECT 1 FROM message_terms t JOIN messages m ON m.id = t.conv
 
 // Mentioned reports whether a message has a term, of a conversation all of whose memories are within the scope.
 func (sm ScopedMemories) Mentioned(term string) bool {
-	return Exists(sm.tx, withTerm, term, listOf(sm.in.own))
+	return exists(sm.tx, withTerm, term, listOf(sm.in.own))
 }

@@ -47,7 +47,7 @@ func TestNewSession(t *testing.T) {
 			"DELETE ON wanted_sessions", "UPDATE OF version ON conversations", "UPDATE OF session_start ON conversations",
 			"INSERT ON compactions", "UPDATE ON compactions", "INSERT ON sessions",
 		} {
-			storetest.Run(t, c.Store(), "CREATE TEMP TRIGGER stop BEFORE "+at+" BEGIN SELECT raise(ABORT, 'no'); END")
+			storetest.Run(t, c.Store(), "CREATE TRIGGER stop BEFORE "+at+" BEGIN SELECT raise(ABORT, 'no'); END")
 			_, err := tryStartSession(t, c)
 			check.That(t, err != nil && dump(t, c.Store()) == before, "%s: %v", at, err)
 			storetest.Run(t, c.Store(), "DROP TRIGGER stop")

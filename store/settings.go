@@ -35,7 +35,7 @@ func (h Settings) OverrideAll(ctx context.Context, values map[string]*string, by
 	err := h.c.store.Update(ctx, func(tx *Tx) {
 		for key, value := range values {
 			if value == nil {
-				tx.Do("DELETE FROM overrides WHERE conversation = ? AND key = ?", h.c.id, key)
+				tx.do("DELETE FROM overrides WHERE conversation = ? AND key = ?", h.c.id, key)
 			} else {
 				h.setOverride(tx, key, *value, by)
 			}
@@ -53,7 +53,7 @@ func (h Settings) OverrideAll(ctx context.Context, values map[string]*string, by
 }
 
 func (h Settings) setOverride(tx *Tx, key, value string, by Person) {
-	tx.Do("REPLACE INTO overrides (conversation, key, value, made_by, made_by_id, made_at) VALUES (?, ?, ?, ?, ?, ?)", h.c.id, key, value, by.Name, by.ID, Now())
+	tx.do("REPLACE INTO overrides (conversation, key, value, made_by, made_by_id, made_at) VALUES (?, ?, ?, ?, ?, ?)", h.c.id, key, value, by.Name, by.ID, Now())
 }
 
 // PatchOf returns overrides as a layer of a policy.
@@ -68,7 +68,7 @@ func PatchOf(set []Override) map[string]string {
 // overrides returns those whose key starts with a table's name, "" for those of the policy.
 func (h Settings) overrides(tx *Tx, table string) []Override {
 	channel, _ := h.c.HangsOn()
-	return List(tx, func(rows *sql.Rows, o *Override) error { return rows.Scan(&o.Key, &o.Value, &o.By, &o.Above) },
+	return listRows(tx, func(rows *sql.Rows, o *Override) error { return rows.Scan(&o.Key, &o.Value, &o.By, &o.Above) },
 		`SELECT key, value, made_by, conversation <> ?1 FROM overrides
 		WHERE (conversation = ?1 OR conversation = (SELECT id FROM conversations WHERE name = ?2)
 			AND key NOT IN (SELECT key FROM overrides WHERE conversation = ?1))
@@ -157,5 +157,5 @@ func (h Settings) Following(ctx context.Context) (bool, error) {
 const follow = "UPDATE conversations SET following = ? WHERE id = ?"
 
 func (h Settings) following(tx *Tx) bool {
-	return Get[bool](tx, "SELECT following FROM conversations WHERE id = ?", h.c.id)
+	return getValue[bool](tx, "SELECT following FROM conversations WHERE id = ?", h.c.id)
 }

@@ -1,6 +1,7 @@
 // Package store is the database of a bot: one SQLite file with transcripts, inbox, outbox, compactions, tasks and the rows of
 // memories, and its maintenance. A Conversation cannot reach any other one. The store makes no decisions: package transcript
-// decides what happens to summaries, and packages memory and privacy write in its transactions, see Tx and Rows.
+// decides what happens to summaries, and packages memory and privacy write in its transactions, by methods of types such as OwnMemories,
+// Deletions and Rows: a Tx takes no SQL from outside.
 package store
 
 import (
@@ -217,7 +218,7 @@ func (s *Store) Update(ctx context.Context, f func(tx *Tx)) error {
 }
 
 func (s *Store) set(ctx context.Context, tried, query string, args ...any) error {
-	return Fail(tried, s.Update(ctx, func(tx *Tx) { tx.Do(query, args...) }))
+	return Fail(tried, s.Update(ctx, func(tx *Tx) { tx.do(query, args...) }))
 }
 
 // View runs f on one consistent snapshot of the database.
@@ -233,9 +234,9 @@ func (s *Store) look(ctx context.Context, begin string, f func(tx *Tx)) error {
 	}))
 }
 
-// selectAlone is List without a transaction.
+// selectAlone is listRows without a transaction.
 func selectAlone[T any](ctx context.Context, s *Store, scan func(*sql.Rows, *T) error, query string, args ...any) (all []T, err error) {
-	err = s.look(ctx, oneRead, func(tx *Tx) { all = List(tx, scan, query, args...) })
+	err = s.look(ctx, oneRead, func(tx *Tx) { all = listRows(tx, scan, query, args...) })
 	return all, err
 }
 

@@ -215,8 +215,8 @@ func TestTransactionsAreAtomic(t *testing.T) {
 		"that goes on after a failure": {run(again, "INSERT INTO conversations (name, created_at) VALUES ('late', 0)", "INSERT INTO nowhere VALUES (1)"), "UNIQUE"},
 		"whose value cannot be read":   {func(tx *store.Tx, _ context.CancelFunc) { store.Get[int](tx, "SELECT 1 FROM nowhere") }, "no such table"},
 		"that wants a row where there is none": {func(tx *store.Tx, _ context.CancelFunc) {
-			check.That(t, !tx.Row("SELECT 1 WHERE 0").Found(new(int)), "a row was found")
-			tx.Row("SELECT 1 WHERE 0").Scan(new(int))
+			check.That(t, !store.Found(tx, "SELECT 1 WHERE 0", new(int)), "a row was found")
+			store.Scan(tx, "SELECT 1 WHERE 0", new(int))
 		}, "not found"},
 		"that is no longer wanted": {func(_ *store.Tx, end context.CancelFunc) { end() }, "context canceled"},
 		"that is no longer wanted, and writes": {func(tx *store.Tx, end context.CancelFunc) {
@@ -225,14 +225,14 @@ func TestTransactionsAreAtomic(t *testing.T) {
 		}, "context canceled"},
 		"that is no longer wanted, and reads": {func(tx *store.Tx, end context.CancelFunc) {
 			end()
-			check.That(t, !tx.Row("SELECT 1").Found(new(int)), "a query ran")
+			check.That(t, !store.Found(tx, "SELECT 1", new(int)), "a query ran")
 			store.Each(tx, func(*sql.Rows) error { return errors.New("a query ran") }, "SELECT 1")
 		}, "context canceled"},
 		"in which a query stands open while others run": {func(tx *store.Tx, _ context.CancelFunc) {
 			store.Each(tx, func(rows *sql.Rows) error {
 				var id int64
 				err := rows.Scan(&id)
-				tx.Row("SELECT id FROM conversations WHERE id = ?", id).Scan(&id)
+				store.Scan(tx, fmt.Sprintf("SELECT id FROM conversations WHERE id = %d", id), &id)
 				return err
 			}, "SELECT id FROM conversations")
 		}, ""},

@@ -80,9 +80,9 @@ func (in Inbox) dequeue(tx *Tx, upTo int64, budget int, since time.Time) []chat.
 		}
 		return TurnClosed
 	})
-	tx.Do("DELETE FROM inbox WHERE conversation = ? AND id <= ?", in.c.id, last)
-	tx.Do("UPDATE conversations SET origin = 'live' WHERE id = ? AND origin <> 'live'", in.c.id)
-	if Get[bool](tx, "SELECT unread_from > 0 FROM conversations WHERE id = ?", in.c.id) { // they are shown before what is not read
+	tx.do("DELETE FROM inbox WHERE conversation = ? AND id <= ?", in.c.id, last)
+	tx.do("UPDATE conversations SET origin = 'live' WHERE id = ? AND origin <> 'live'", in.c.id)
+	if getValue[bool](tx, "SELECT unread_from > 0 FROM conversations WHERE id = ?", in.c.id) { // they are shown before what is not read
 		in.c.In(tx).NextVersion()
 	}
 	return taken
@@ -91,7 +91,7 @@ func (in Inbox) dequeue(tx *Tx, upTo int64, budget int, since time.Time) []chat.
 // oldest reads the messages of the inbox up to a row that fit the budget, with seqs from next on, and the last one's row.
 func (in Inbox) oldest(tx *Tx, next, upTo int64, budget int, since time.Time) (found []chat.Message, last int64) {
 	const atOnce = 1000
-	waiting := in.c.In(tx).Waiting(`AND id <= min(?2, coalesce((SELECT min(after) FROM wanted_sessions WHERE conversation = ?1), ?2))
+	waiting := in.c.In(tx).waiting(`AND id <= min(?2, coalesce((SELECT min(after) FROM wanted_sessions WHERE conversation = ?1), ?2))
 		ORDER BY id LIMIT ?3`, upTo, atOnce)
 	places := make(map[string]int64) // of those found so far
 	left := budget
@@ -134,7 +134,7 @@ func (tr Transcript) resolve(tx *Tx, m *chat.Message, places map[string]int64) {
 	}
 	// A seq says it; and a platform still quotes what was deleted, here or in the channel of this thread.
 	above, _ := tr.c.HangsOn()
-	if m.ReplySeq != 0 || m.Quote != "" && Exists(tx, `SELECT 1 FROM conversations c WHERE name IN (?1, ?2) AND (
+	if m.ReplySeq != 0 || m.Quote != "" && exists(tx, `SELECT 1 FROM conversations c WHERE name IN (?1, ?2) AND (
 		EXISTS (SELECT 1 FROM gone WHERE conversation = c.id AND platform_id = ?3)
 		OR EXISTS (SELECT 1 FROM messages m WHERE m.conversation = c.id AND platform_id = ?3 AND role = 'user' AND deleted_at IS NOT NULL))`, tr.c.name, above, m.ReplyTo) {
 		m.Quote = ""
@@ -144,7 +144,7 @@ func (tr Transcript) resolve(tx *Tx, m *chat.Message, places map[string]int64) {
 
 // placeOf returns the seq of the message with the platform ID, or of the bot's reply sent under it; 0: none, or deleted.
 func (tr Transcript) placeOf(tx *Tx, id string) (seq int64) {
-	return Get[int64](tx, `SELECT seq FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user' AND deleted_at IS NULL
+	return getValue[int64](tx, `SELECT seq FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user' AND deleted_at IS NULL
 		UNION ALL SELECT seq FROM messages
 			WHERE conversation = ?1 AND role = 'assistant' AND platform_id <> ''
 			AND platform_id = (SELECT reply FROM outbox WHERE conversation = ?1 AND platform_id = ?2 AND platform_id <> '')
@@ -173,7 +173,7 @@ func (tr Transcript) saidAs(tx *Tx, id string) (m chat.Message, found bool) {
 	if seq := tr.placeOf(tx, id); seq != 0 {
 		return tr.c.In(tx).Message(seq), true
 	}
-	for _, in := range tr.c.In(tx).Waiting("AND platform_id = ?", id) {
+	for _, in := range tr.c.In(tx).waiting("AND platform_id = ?", id) {
 		return in.message(), true
 	}
 	return m, false

@@ -90,14 +90,14 @@ func (ts Tasks) Begin(ctx context.Context, n NewTask) (Task, error) {
 	return Update(ctx, ts.c, "begin a task", func(tx *Tx) Task {
 		var rootID, number int64
 		var open int
-		tx.Row(`SELECT id, (SELECT count(*) FROM tasks WHERE root = c.id AND state = 'open'),
+		tx.row(`SELECT id, (SELECT count(*) FROM tasks WHERE root = c.id AND state = 'open'),
 			(SELECT coalesce(max(number), 0) FROM tasks WHERE parent = ?) FROM conversations c WHERE name = ?`, ts.c.id, root).Scan(&rootID, &open, &number)
 		if open >= n.Most {
 			tx.Fail(ErrTooManyTasks)
 			return Task{}
 		}
 		chain := ts.chainOf(tx, n.Turn)
-		if chain != 0 && Get[int](tx, "SELECT count(*) FROM tasks WHERE chain = ?", chain) >= n.Chain {
+		if chain != 0 && getValue[int](tx, "SELECT count(*) FROM tasks WHERE chain = ?", chain) >= n.Chain {
 			tx.Fail(ErrChainSpent)
 			return Task{}
 		}
@@ -108,16 +108,16 @@ func (ts Tasks) Begin(ctx context.Context, n NewTask) (Task, error) {
 			if len(child.name) > MaxName {
 				tx.Fail(errors.New("the name of the conversation is too long"))
 			}
-			child.id = Get[int64](tx, "INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING id", child.name, Now())
+			child.id = getValue[int64](tx, "INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING id", child.name, Now())
 		}
-		tx.Do(`INSERT INTO tasks (id, parent, root, number, agent, text, began, author, above, own, state, created_at, chain)
+		tx.do(`INSERT INTO tasks (id, parent, root, number, agent, text, began, author, above, own, state, created_at, chain)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?)`,
 			child.id, ts.c.id, rootID, number, n.Agent, n.Text, n.Began, n.Author, Encode(n.Above), Encode(n.Own), Now(), cmp.Or(chain, child.id))
 		for _, seq := range n.Sources {
-			if len(ts.c.In(tx).Messages(seq, seq, "")) == 0 { // the task repeats it, and nothing would delete that any more
+			if len(ts.c.In(tx).messages(seq, seq, "")) == 0 { // the task repeats it, and nothing would delete that any more
 				tx.Fail(&DeletedSourceError{seq})
 			}
-			tx.Do("INSERT INTO task_sources (message, task) VALUES (?, ?) ON CONFLICT DO NOTHING", ts.c.Row(seq), child.id)
+			tx.do("INSERT INTO task_sources (message, task) VALUES (?, ?) ON CONFLICT DO NOTHING", ts.c.Row(seq), child.id)
 		}
 		Inbox{child}.deliver(tx, taskMessage("", n.Message, TaskID, ts.c.name))
 		return Tasks{child}.self(tx)
@@ -130,15 +130,15 @@ func (ts Tasks) Begin(ctx context.Context, n NewTask) (Task, error) {
 func (ts Tasks) chainOf(tx *Tx, turn int64) (chain int64) {
 	switch {
 	case ts.c.IsTask():
-		return Get[int64](tx, "SELECT chain FROM tasks WHERE id = ?", ts.c.id)
+		return getValue[int64](tx, "SELECT chain FROM tasks WHERE id = ?", ts.c.id)
 	case turn == 0:
 		return 0
 	}
 	low, high := ts.c.RowRange(turn, MaxSeq)
 	const asked = " FROM messages m WHERE m.id BETWEEN ?1 AND ?2 AND m.addressed = 1 AND m.turn = ?3 AND m.platform_id "
-	chain = Get[int64](tx, "SELECT coalesce(max(m.id), 0)"+asked+"NOT LIKE ?4 || '-%'", low, high, turn, TaskID)
+	chain = getValue[int64](tx, "SELECT coalesce(max(m.id), 0)"+asked+"NOT LIKE ?4 || '-%'", low, high, turn, TaskID)
 	if chain == 0 {
-		chain = Get[int64](tx, "SELECT coalesce(max((SELECT chain FROM tasks t JOIN conversations k USING (id) WHERE k.name = m.author_id)), 0)"+
+		chain = getValue[int64](tx, "SELECT coalesce(max((SELECT chain FROM tasks t JOIN conversations k USING (id) WHERE k.name = m.author_id)), 0)"+
 			asked+"LIKE ?4 || '-%'", low, high, turn, TaskID)
 	}
 	return chain
@@ -153,7 +153,7 @@ func taskMessage(author, text, id, from string) Inbound {
 // Continue resumes the task of this conversation with a message, unless the task has ended, or a message waits already.
 func (ts Tasks) Continue(ctx context.Context, text string) error {
 	return ts.c.Update(ctx, "continue a task", func(tx *Tx) {
-		next := Get[int64](tx, `SELECT next_seq FROM conversations c JOIN tasks USING (id) WHERE id = ? AND state = 'open'
+		next := getValue[int64](tx, `SELECT next_seq FROM conversations c JOIN tasks USING (id) WHERE id = ? AND state = 'open'
 			AND NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id)`, ts.c.id)
 		if next != 0 {
 			Inbox(ts).deliver(tx, taskMessage("", text, fmt.Sprintf("%s-next-%d", TaskID, next), ts.c.name))
@@ -173,7 +173,7 @@ func (ts Tasks) End(ctx context.Context, state TaskState, author, report string)
 		result := taskMessage(author, report, fmt.Sprintf("%s-%d", TaskID, t.Number), ts.c.name)
 		if t.Author == "" && !parent.IsTask() {
 			low, high := parent.RowRange(1, t.Began)
-			result.ReplyTo = Get[string](tx, `SELECT iif(platform_id LIKE ?3 || '-%', reply_to, platform_id) FROM messages
+			result.ReplyTo = getValue[string](tx, `SELECT iif(platform_id LIKE ?3 || '-%', reply_to, platform_id) FROM messages
 				WHERE id BETWEEN ?1 AND ?2 AND addressed = 1 ORDER BY id DESC LIMIT 1`, low, high, TaskID) // who asked for the task
 		}
 		parent.Inbox().deliver(tx, result)
@@ -184,11 +184,11 @@ func (ts Tasks) End(ctx context.Context, state TaskState, author, report string)
 // Drop silently ends the open tasks that the model began after message began, and returns them.
 func (ts Tasks) Drop(ctx context.Context, began int64) ([]Task, error) {
 	return Update(ctx, ts.c, "drop tasks", func(tx *Tx) []Task {
-		open := tx.Tasks("t.parent = ? AND t.state = 'open' AND t.author = '' AND t.began >= ?", ts.c.id, began)
+		open := tx.tasks("t.parent = ? AND t.state = 'open' AND t.author = '' AND t.began >= ?", ts.c.id, began)
 		for i := range open {
 			dropped := tx.Conversation(open[i].Conversation)
 			endBelow(tx, dropped.id, TaskStopped)
-			tx.Do(`WITH RECURSIVE below (id) AS (SELECT ?1 UNION SELECT t.id FROM tasks t JOIN below b ON t.parent = b.id)
+			tx.do(`WITH RECURSIVE below (id) AS (SELECT ?1 UNION SELECT t.id FROM tasks t JOIN below b ON t.parent = b.id)
 				UPDATE tasks SET chain = 0 WHERE id IN below`, dropped.id) // the turn begins them again
 			open[i].State = TaskStopped
 		}
@@ -197,7 +197,7 @@ func (ts Tasks) Drop(ctx context.Context, began int64) ([]Task, error) {
 }
 
 func endBelow(tx *Tx, conversation int64, state TaskState) {
-	tx.Do(`WITH RECURSIVE below (id) AS (SELECT ?1 UNION SELECT t.id FROM tasks t JOIN below b ON t.parent = b.id WHERE t.state = 'open')
+	tx.do(`WITH RECURSIVE below (id) AS (SELECT ?1 UNION SELECT t.id FROM tasks t JOIN below b ON t.parent = b.id WHERE t.state = 'open')
 		UPDATE tasks SET state = iif(id = ?1, ?2, ?3), ended_at = ?4 WHERE id IN below AND state = 'open'`, conversation, state, TaskStopped, Now())
 }
 
@@ -206,11 +206,11 @@ func (ts Tasks) Self(ctx context.Context) (Task, error) {
 	return View(ctx, ts.c, "read the task", ts.self)
 }
 
-func (ts Tasks) self(tx *Tx) Task { return First(tx, tx.Tasks("t.id = ?", ts.c.id)) }
+func (ts Tasks) self(tx *Tx) Task { return firstOf(tx, tx.tasks("t.id = ?", ts.c.id)) }
 
 // Open returns the conversation's open tasks, oldest first.
 func (ts Tasks) Open(ctx context.Context) ([]Task, error) {
-	return View(ctx, ts.c, "read the open tasks", func(tx *Tx) []Task { return tx.Tasks("t.parent = ? AND t.state = 'open'", ts.c.id) })
+	return View(ctx, ts.c, "read the open tasks", func(tx *Tx) []Task { return tx.tasks("t.parent = ? AND t.state = 'open'", ts.c.id) })
 }
 
 // Final reports whether a reply to the messages with these platform IDs is the last one of the task that this conversation is:
@@ -219,7 +219,7 @@ func (ts Tasks) Final(ctx context.Context, answers []string) (final bool, err er
 	err = ts.c.row(ctx, "look for unfinished work of a task", []any{&final}, `SELECT
 		NOT EXISTS (SELECT 1 FROM tasks WHERE parent = ?1 AND state = 'open')
 		AND NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1)
-		AND coalesce((SELECT platform_id FROM messages WHERE `+Own+` AND role = 'user' ORDER BY id DESC LIMIT 1), '')
+		AND coalesce((SELECT platform_id FROM messages WHERE `+ownRows+` AND role = 'user' ORDER BY id DESC LIMIT 1), '')
 			IN (SELECT value FROM json_each(?2))`, ts.c.id, Encode(answers))
 	return final, err
 }
@@ -227,25 +227,25 @@ func (ts Tasks) Final(ctx context.Context, answers []string) (final bool, err er
 // List returns the newest 50 tasks of the conversation, the oldest of them first.
 func (ts Tasks) List(ctx context.Context) ([]Task, error) {
 	return View(ctx, ts.c, "list the tasks", func(tx *Tx) []Task {
-		return tx.Tasks("t.parent = ?1 AND t.number > (SELECT max(number) FROM tasks WHERE parent = ?1) - 50", ts.c.id)
+		return tx.tasks("t.parent = ?1 AND t.number > (SELECT max(number) FROM tasks WHERE parent = ?1) - 50", ts.c.id)
 	})
 }
 
 // OpenTasks returns all open tasks of the store.
 func (s *Store) OpenTasks(ctx context.Context) (found []Task, err error) {
-	err = s.View(ctx, func(tx *Tx) { found = tx.Tasks("t.state = 'open'") })
+	err = s.View(ctx, func(tx *Tx) { found = tx.tasks("t.state = 'open'") })
 	return found, Fail("look for open tasks", err)
 }
 
 // NewestTask returns the id of the task that began last; 0 if there never was one.
 func (s *Store) NewestTask(ctx context.Context) (id int64, err error) {
-	err = s.View(ctx, func(tx *Tx) { tx.Row("SELECT coalesce(max(id), 0) FROM tasks").Scan(&id) })
+	err = s.View(ctx, func(tx *Tx) { tx.row("SELECT coalesce(max(id), 0) FROM tasks").Scan(&id) })
 	return id, Fail("look for the newest task", err)
 }
 
-// Tasks reads the tasks that a condition selects.
-func (t *Tx) Tasks(where string, args ...any) []Task {
-	return List(t, func(rows *sql.Rows, t *Task) error {
+// tasks reads the tasks that a condition selects.
+func (t *Tx) tasks(where string, args ...any) []Task {
+	return listRows(t, func(rows *sql.Rows, t *Task) error {
 		return rows.Scan(&t.Number, &t.Parent, &t.Conversation, &t.Agent, &t.Text, &t.State, &t.Began, &t.Author,
 			JSON(&t.Above), JSON(&t.Own), UTC(&t.Created), UTC(&t.Ended), &t.Messages, &t.Tokens, JSON(&t.Sources))
 	}, `SELECT t.number, p.name, c.name, t.agent, t.text, t.state, t.began, t.author, t.above, t.own, t.created_at, t.ended_at, c.next_seq - 1,
@@ -257,7 +257,7 @@ func (t *Tx) Tasks(where string, args ...any) []Task {
 // Calls counts the model calls stored so far in the task that this conversation is.
 func (ts Tasks) Calls(ctx context.Context) (n int, err error) {
 	err = ts.c.row(ctx, "count the calls of a task", []any{&n},
-		"SELECT count(*) FROM messages WHERE "+Own+" AND role = 'assistant'", ts.c.id)
+		"SELECT count(*) FROM messages WHERE "+ownRows+" AND role = 'assistant'", ts.c.id)
 	return n, err
 }
 

@@ -47,7 +47,7 @@ func (x TermIndex) Frequencies(terms []string) map[string]int {
 		most = min(max(countedInAll/max(len(terms), 1), countedAtLeast), counted)
 	}
 	frequencies := make(map[string]int, len(terms))
-	Each(x.tx, func(rows *sql.Rows) error {
+	eachRow(x.tx, func(rows *sql.Rows) error {
 		var term, found string
 		if err := rows.Scan(&term, &found); err != nil {
 			return err
@@ -68,7 +68,7 @@ func (x TermIndex) Frequencies(terms []string) map[string]int {
 
 // Languages returns those of the stems that occur, see words.Stems.
 func (x TermIndex) Languages() []string {
-	return Values[string](x.tx, `SELECT value FROM json_each(?) j
+	return listValues[string](x.tx, `SELECT value FROM json_each(?) j
 		WHERE EXISTS (SELECT 1 FROM `+x.table+` WHERE term > j.value || ':' AND term < j.value || ';' AND `+x.spoken+")", listOf(words.Languages()))
 }
 
@@ -76,7 +76,7 @@ func (x TermIndex) Languages() []string {
 // ones.
 func (x TermIndex) Pairs(character string) []string {
 	next := "SELECT min(term) FROM " + x.table + " WHERE " + x.within + " AND term > "
-	return Values[string](x.tx, "WITH RECURSIVE known (term) AS ("+next+"'\u0e00' UNION ALL SELECT ("+next+`known.term)
+	return listValues[string](x.tx, "WITH RECURSIVE known (term) AS ("+next+"'\u0e00' UNION ALL SELECT ("+next+`known.term)
 			FROM known WHERE known.term IS NOT NULL)
 		SELECT term FROM known WHERE length(term) = 2 AND instr(term, ?) > 0 LIMIT ?`, slices.Concat(x.args, x.args, []any{character, maxPairs})...)
 }
@@ -85,7 +85,7 @@ func (x TermIndex) Pairs(character string) []string {
 func (x TermIndex) Members(terms []string) map[string]string {
 	named := make(map[string]string)
 	within, args := x.in.where("'server'") // names are shared
-	Each(x.tx, func(rows *sql.Rows) error {
+	eachRow(x.tx, func(rows *sql.Rows) error {
 		var term, name string
 		err := rows.Scan(&term, &name)
 		named[term] = name
@@ -103,7 +103,7 @@ func (x TermIndex) Postings(term string, limit int) []words.Posting {
 
 // packed reads postings, ordered by document. They come as one text: handing over a row costs three times as much as reading it.
 func (x TermIndex) packed(query string, args ...any) []words.Posting {
-	text := Get[string](x.tx, "SELECT coalesce(group_concat((d << 16) + (min(tf, 255) << 8) + min(length, 255)), '') FROM ("+query+")", args...)
+	text := getValue[string](x.tx, "SELECT coalesce(group_concat((d << 16) + (min(tf, 255) << 8) + min(length, 255)), '') FROM ("+query+")", args...)
 	if text == "" {
 		return nil
 	}
@@ -145,7 +145,7 @@ type Candidate struct {
 
 // Candidates reads messages that were said at a time or later.
 func (x MessageIndex) Candidates(seqs []int64, since time.Time) []Candidate {
-	return List(x.tx, func(rows *sql.Rows, m *Candidate) error {
+	return listRows(x.tx, func(rows *sql.Rows, m *Candidate) error {
 		return rows.Scan(&m.Seq, &m.Role, &m.Author, &m.Text, JSON(&m.Attachments), &m.Tool, Local(&m.Time), &m.Answers)
 	}, `SELECT m.seq, role, author, text, attachments, tool, said_at, coalesce((SELECT substr(rtrim(b.text), -1) IN ('?', '？')
 			AND (b.author_id <> m.author_id OR b.author <> m.author) FROM messages b WHERE b.id = m.id - 1), 0)

@@ -13,23 +13,23 @@ func (t *Tx) TracesOf(c *Conversation, who Person) Traces { return Traces{c, t, 
 
 // Messages counts the person's messages, waiting ones included, and the tasks that they asked for.
 func (tr Traces) Messages() int {
-	return Get[int](tr.tx, `SELECT (SELECT count(*) FROM messages
-			WHERE author_id = ?2 AND role = 'user' AND `+Own+` AND deleted_at IS NULL)
+	return getValue[int](tr.tx, `SELECT (SELECT count(*) FROM messages
+			WHERE author_id = ?2 AND role = 'user' AND `+ownRows+` AND deleted_at IS NULL)
 		+ (SELECT count(*) FROM inbox WHERE conversation = ?1 AND author_id = ?2)
 		+ (SELECT count(*) FROM tasks WHERE parent = ?1 AND author = ?2)`,
 		tr.c.id, tr.who.ID)
 }
 
 // Waiting returns the person's waiting messages.
-func (tr Traces) Waiting() []Inbound { return tr.c.In(tr.tx).Waiting("AND author_id = ?", tr.who.ID) }
+func (tr Traces) Waiting() []Inbound { return tr.c.In(tr.tx).waiting("AND author_id = ?", tr.who.ID) }
 
 // Oldest returns the platform IDs of the person's oldest messages before a seq, about limit, and the seq up to which it looked.
 func (tr Traces) Oldest(before int64, limit int) (ids []string, upto int64) {
 	low, last := tr.c.RowRange(1, before-1)
-	high := Get[int64](tr.tx, `SELECT coalesce((SELECT id FROM messages
+	high := getValue[int64](tr.tx, `SELECT coalesce((SELECT id FROM messages
 		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id LIMIT 1 OFFSET ?), ?)`,
 		tr.who.ID, low, last, limit-1, last)
-	ids = Values[string](tr.tx, `SELECT platform_id FROM messages
+	ids = listValues[string](tr.tx, `SELECT platform_id FROM messages
 		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NULL`, tr.who.ID, low, high)
 	return ids, high & MaxSeq
 }
@@ -48,15 +48,15 @@ const quotedOf = `WITH names (start) AS (SELECT DISTINCT author || ': ' FROM mes
 // messages up to a seq. Another person of that name loses such a quote too.
 func (tr Traces) Quoted(upto int64) []string {
 	low, high := tr.c.RowRange(1, upto)
-	return Values[string](tr.tx, quotedOf, tr.c.id, tr.who.ID, low, high)
+	return listValues[string](tr.tx, quotedOf, tr.c.id, tr.who.ID, low, high)
 }
 
 // LeaveMessages removes the person's name and ID from their deleted messages up to a seq, and from the name of a direct message.
 func (tr Traces) LeaveMessages(upto int64) {
 	low, high := tr.c.RowRange(1, upto)
-	tr.tx.Do(`UPDATE conversations SET label = '' WHERE id = ? AND label IN (SELECT author FROM messages
+	tr.tx.do(`UPDATE conversations SET label = '' WHERE id = ? AND label IN (SELECT author FROM messages
 		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ?)`, tr.c.id, tr.who.ID, low, high)
-	tr.tx.Do(`UPDATE messages SET author = '', author_id = ''
+	tr.tx.do(`UPDATE messages SET author = '', author_id = ''
 		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NOT NULL`, tr.who.ID, low, high)
 }
 
@@ -66,7 +66,7 @@ const concerning = `SELECT DISTINCT p.memory FROM memory_people p JOIN memories 
 
 // CountMemories counts the memories that the person said first, or that are about them, up to a number.
 func (tr Traces) CountMemories(upto int64) int {
-	return Get[int](tr.tx, "SELECT count(*) FROM ("+concerning+")", tr.c.id, tr.who.ID, upto)
+	return getValue[int](tr.tx, "SELECT count(*) FROM ("+concerning+")", tr.c.id, tr.who.ID, upto)
 }
 
 // Memories returns the oldest of these memories, at most limit.
@@ -76,32 +76,32 @@ func (tr Traces) Memories(upto int64, limit int) []Memory {
 
 // LeaveMemories removes the person from the memories that other people's messages support, up to a number.
 func (tr Traces) LeaveMemories(upto int64) {
-	tr.tx.Do(`DELETE FROM memory_people WHERE author_id = ?2
+	tr.tx.do(`DELETE FROM memory_people WHERE author_id = ?2
 		AND memory IN (SELECT id FROM memories WHERE conversation = ?1 AND id <= ?3)`, tr.c.id, tr.who.ID, upto)
 }
 
 // LeaveMembers removes the names under which nobody's message is left.
 func (tr Traces) LeaveMembers() {
-	tr.tx.Do(`DELETE FROM members WHERE conversation = ?1 AND name NOT IN (
-		SELECT author FROM messages WHERE `+Own+` AND role = 'user' AND deleted_at IS NULL)`, tr.c.id)
+	tr.tx.do(`DELETE FROM members WHERE conversation = ?1 AND name NOT IN (
+		SELECT author FROM messages WHERE `+ownRows+` AND role = 'user' AND deleted_at IS NULL)`, tr.c.id)
 }
 
 // WantErased notes that the person's messages so far, and memories so far, must be deleted. Messages from before the bot came are not read
 // any more.
 func (tr Traces) WantErased() {
-	tr.tx.Do(`INSERT OR REPLACE INTO erasures (conversation, author_id, before, upto, asked_at)
+	tr.tx.do(`INSERT OR REPLACE INTO erasures (conversation, author_id, before, upto, asked_at)
 		SELECT id, ?, next_seq, (SELECT coalesce(max(id), 0) FROM memories), ? FROM conversations WHERE id = ?`, tr.who.ID, Now(), tr.c.id)
-	tr.tx.Do("UPDATE conversations SET read_back = 1 WHERE id = ?", tr.c.id)
+	tr.tx.do("UPDATE conversations SET read_back = 1 WHERE id = ?", tr.c.id)
 }
 
 // Wanted returns before which seq messages, and up to which number memories, are to be deleted; found is false if nothing is.
 func (tr Traces) Wanted() (before, upto int64, found bool) {
-	found = tr.tx.Row("SELECT before, upto FROM erasures WHERE conversation = ? AND author_id = ?", tr.c.id, tr.who.ID).Found(&before, &upto)
+	found = tr.tx.row("SELECT before, upto FROM erasures WHERE conversation = ? AND author_id = ?", tr.c.id, tr.who.ID).Found(&before, &upto)
 	return before, upto, found
 }
 
 // Erased notes that nothing is left to delete, unless messages that were missed are still to be read.
 func (tr Traces) Erased() {
-	tr.tx.Do(`DELETE FROM erasures WHERE conversation = ?1 AND author_id = ?2
+	tr.tx.do(`DELETE FROM erasures WHERE conversation = ?1 AND author_id = ?2
 		AND (SELECT gap IS NULL FROM conversations WHERE id = ?1)`, tr.c.id, tr.who.ID)
 }

@@ -36,7 +36,7 @@ func transact(ctx context.Context, db *sql.DB, begin string, f func(tx *Tx)) err
 		f(tx)
 		return tx.err
 	}
-	tx.Do(begin)
+	tx.do(begin)
 	if tx.err != nil {
 		return tx.err
 	}
@@ -47,7 +47,7 @@ func transact(ctx context.Context, db *sql.DB, begin string, f func(tx *Tx)) err
 		}
 	}()
 	f(tx)
-	tx.Do("COMMIT")
+	tx.do("COMMIT")
 	committed = tx.err == nil
 	return tx.err
 }
@@ -84,8 +84,8 @@ func (t *Tx) live() bool {
 	return t.err == nil
 }
 
-// Do runs a statement, and reports whether it changed a row.
-func (t *Tx) Do(query string, args ...any) (changed bool) {
+// do runs a statement, and reports whether it changed a row.
+func (t *Tx) do(query string, args ...any) (changed bool) {
 	if !t.live() {
 		return false
 	}
@@ -100,7 +100,7 @@ func (t *Tx) Do(query string, args ...any) (changed bool) {
 
 // change runs a statement that must change a row; else the transaction fails with ErrNotFound.
 func (t *Tx) change(query string, args ...any) {
-	if !t.Do(query, args...) {
+	if !t.do(query, args...) {
 		t.Fail(ErrNotFound)
 	}
 }
@@ -112,20 +112,20 @@ func (s *Store) Watch(f func(conversation string)) { s.watch = f }
 // Conversation returns the conversation with that name; there must be one.
 func (t *Tx) Conversation(name string) *Conversation {
 	c := &Conversation{handle{store: t.store, name: name}}
-	t.Row("SELECT id FROM conversations WHERE name = ?", name).Scan(&c.id)
+	t.row("SELECT id FROM conversations WHERE name = ?", name).Scan(&c.id)
 	return c
 }
 
-// Conversations returns the conversations that the rest of the query selects.
-func (t *Tx) Conversations(rest string, args ...any) []*Conversation {
-	return List(t, func(rows *sql.Rows, c **Conversation) error {
+// conversations returns the conversations that the rest of the query selects.
+func (t *Tx) conversations(rest string, args ...any) []*Conversation {
+	return listRows(t, func(rows *sql.Rows, c **Conversation) error {
 		*c = &Conversation{handle{store: t.store}}
 		return rows.Scan(&(*c).id, &(*c).name)
 	}, "SELECT id, name FROM conversations c "+rest, args...)
 }
 
-// Each calls scan for every row of a query.
-func Each(tx *Tx, scan func(*sql.Rows) error, query string, args ...any) {
+// eachRow calls scan for every row of a query.
+func eachRow(tx *Tx, scan func(*sql.Rows) error, query string, args ...any) {
 	if !tx.live() {
 		return
 	}
@@ -141,9 +141,9 @@ func Each(tx *Tx, scan func(*sql.Rows) error, query string, args ...any) {
 	tx.Fail(cmp.Or(err, rows.Err()))
 }
 
-// List returns the rows of a query; scan reads one of them.
-func List[T any](tx *Tx, scan func(*sql.Rows, *T) error, query string, args ...any) (all []T) {
-	Each(tx, func(rows *sql.Rows) error {
+// listRows returns the rows of a query; scan reads one of them.
+func listRows[T any](tx *Tx, scan func(*sql.Rows, *T) error, query string, args ...any) (all []T) {
+	eachRow(tx, func(rows *sql.Rows) error {
 		var row T
 		err := scan(rows, &row)
 		all = append(all, row)
@@ -152,8 +152,8 @@ func List[T any](tx *Tx, scan func(*sql.Rows, *T) error, query string, args ...a
 	return all
 }
 
-// First returns the first of the rows that were found. Without one the transaction fails with ErrNotFound.
-func First[T any](tx *Tx, found []T) (first T) {
+// firstOf returns the first of the rows that were found. Without one the transaction fails with ErrNotFound.
+func firstOf[T any](tx *Tx, found []T) (first T) {
 	if len(found) == 0 {
 		tx.Fail(ErrNotFound)
 		return first
@@ -161,42 +161,42 @@ func First[T any](tx *Tx, found []T) (first T) {
 	return found[0]
 }
 
-// Values returns the one column of the rows of a query.
-func Values[T any](tx *Tx, query string, args ...any) []T {
-	return List(tx, scanOne[T], query, args...)
+// listValues returns the one column of the rows of a query.
+func listValues[T any](tx *Tx, query string, args ...any) []T {
+	return listRows(tx, scanOne[T], query, args...)
 }
 
 func scanOne[T any](rows *sql.Rows, value *T) error { return rows.Scan(value) }
 
-// Get returns the one column of the first row of a query, or the zero value if there is none.
-func Get[T any](tx *Tx, query string, args ...any) (value T) {
-	tx.Row(query, args...).Found(&value)
+// getValue returns the one column of the first row of a query, or the zero value if there is none.
+func getValue[T any](tx *Tx, query string, args ...any) (value T) {
+	tx.row(query, args...).Found(&value)
 	return value
 }
 
-// Exists reports whether a query has rows.
-func Exists(tx *Tx, query string, args ...any) bool {
-	return Get[bool](tx, "SELECT EXISTS ("+query+")", args...)
+// exists reports whether a query has rows.
+func exists(tx *Tx, query string, args ...any) bool {
+	return getValue[bool](tx, "SELECT EXISTS ("+query+")", args...)
 }
 
-// Row is the first row of a query.
-type Row struct {
+// firstRow is the first row of a query.
+type firstRow struct {
 	tx    *Tx
 	query string
 	args  []any
 }
 
-func (t *Tx) Row(query string, args ...any) Row { return Row{t, query, args} }
+func (t *Tx) row(query string, args ...any) firstRow { return firstRow{t, query, args} }
 
 // Scan reads the columns. Without a row the transaction fails with ErrNotFound.
-func (r Row) Scan(columns ...any) {
+func (r firstRow) Scan(columns ...any) {
 	if !r.Found(columns...) {
 		r.tx.Fail(ErrNotFound)
 	}
 }
 
 // Found reads the columns, if there is a row, and reports that.
-func (r Row) Found(columns ...any) bool {
+func (r firstRow) Found(columns ...any) bool {
 	if !r.tx.live() {
 		return false
 	}

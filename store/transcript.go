@@ -21,7 +21,7 @@ const MaxSeq = math.MaxUint32
 // Row returns the row id of a seq.
 func (c handle) Row(seq int64) int64 { return c.id<<32 | seq }
 
-// RowRange returns the row IDs of the seqs from and to, both included. Queries of messages use it or Own, so that none leaves
+// RowRange returns the row IDs of the seqs from and to, both included. Queries of messages use it or ownRows, so that none leaves
 // its conversation, whatever numbers it gets; without any seqs the range is empty.
 func (c handle) RowRange(from, to int64) (low, high int64) {
 	from = max(from, 1)
@@ -32,16 +32,16 @@ func (c handle) RowRange(from, to int64) (low, high int64) {
 	return c.Row(from), c.Row(to)
 }
 
-// Own selects the messages of conversation ?1.
-const Own = "id BETWEEN ?1 << 32 AND ?1 << 32 | 4294967295"
+// ownRows selects the messages of conversation ?1.
+const ownRows = "id BETWEEN ?1 << 32 AND ?1 << 32 | 4294967295"
 
 const messageColumns = `seq, turn, role, platform_id, author_id, author, text, attachments, reply_to, reply_seq, quote,
 	calls, call_id, tool, native, said_at, addressed, optional, tokens, context, deprived`
 
-// Messages reads the messages of [from, to] that were not deleted, oldest first. rest continues the WHERE clause.
-func (rs Rows) Messages(from, to int64, rest string, args ...any) []chat.Message {
+// messages reads the messages of [from, to] that were not deleted, oldest first. rest continues the WHERE clause.
+func (rs Rows) messages(from, to int64, rest string, args ...any) []chat.Message {
 	low, high := rs.c.RowRange(from, to)
-	return List(rs.tx, func(rows *sql.Rows, m *chat.Message) error { return scanMessage(rows, m) },
+	return listRows(rs.tx, func(rows *sql.Rows, m *chat.Message) error { return scanMessage(rows, m) },
 		"SELECT "+messageColumns+" FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL "+rest, append([]any{low, high}, args...)...)
 }
 
@@ -81,7 +81,7 @@ func Encode(value any) string {
 // Page returns at most limit messages from seq from on, oldest first, without deleted ones.
 func (tr Transcript) Page(ctx context.Context, from int64, limit int) ([]chat.Message, error) {
 	return View(ctx, tr.c, "read transcript", func(tx *Tx) []chat.Message {
-		return tr.c.In(tx).Messages(from, MaxSeq, "ORDER BY id LIMIT ?", max(limit, 0))
+		return tr.c.In(tx).messages(from, MaxSeq, "ORDER BY id LIMIT ?", max(limit, 0))
 	})
 }
 
@@ -92,7 +92,7 @@ func (tr Transcript) Earlier(ctx context.Context, before int64, limit int) (page
 		before = MaxSeq
 	}
 	page, err = View(ctx, tr.c, "read transcript", func(tx *Tx) []chat.Message {
-		return tr.c.In(tx).Messages(1, before-1, "ORDER BY id DESC LIMIT ?", limit+1)
+		return tr.c.In(tx).messages(1, before-1, "ORDER BY id DESC LIMIT ?", limit+1)
 	})
 	more = len(page) > limit
 	if more {
@@ -106,7 +106,7 @@ func (tr Transcript) Earlier(ctx context.Context, before int64, limit int) (page
 // following one; 0: none.
 func (rs Rows) Page(from, to int64, limit int) (page []chat.Message, next int64) {
 	limit = max(limit, 1)
-	page = rs.Messages(from, to, "ORDER BY id LIMIT ?", limit+1)
+	page = rs.messages(from, to, "ORDER BY id LIMIT ?", limit+1)
 	if len(page) > limit {
 		page, next = page[:limit], page[limit].Seq
 	}
@@ -119,7 +119,7 @@ func (tr Transcript) Message(ctx context.Context, seq int64) (chat.Message, erro
 }
 
 // Message reads a message; there must be one.
-func (rs Rows) Message(seq int64) chat.Message { return First(rs.tx, rs.Messages(seq, seq, "")) }
+func (rs Rows) Message(seq int64) chat.Message { return firstOf(rs.tx, rs.messages(seq, seq, "")) }
 
 // The states of a turn. Its first message holds it; the others have none.
 const (
@@ -130,7 +130,7 @@ const (
 
 // nextSeq returns the seq that the next message of a conversation gets.
 func nextSeq(tx *Tx, conversation int64) int64 {
-	return Get[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", conversation)
+	return getValue[int64](tx, "SELECT next_seq FROM conversations WHERE id = ?", conversation)
 }
 
 // add stores messages and their index rows; the first has the conversation's next seq, and all have their turn. state
@@ -140,7 +140,7 @@ func (tr Transcript) add(tx *Tx, messages []chat.Message, state func(chat.Messag
 		return
 	}
 	next := messages[0].Seq
-	if !tx.Do("UPDATE conversations SET next_seq = ? WHERE id = ? AND next_seq <= ?", messages[len(messages)-1].Seq+1, tr.c.id, next) {
+	if !tx.do("UPDATE conversations SET next_seq = ? WHERE id = ? AND next_seq <= ?", messages[len(messages)-1].Seq+1, tr.c.id, next) {
 		tx.Fail(fmt.Errorf("message %d is in the transcript already", next))
 	}
 	for _, m := range messages {
@@ -148,7 +148,7 @@ func (tr Transcript) add(tx *Tx, messages []chat.Message, state func(chat.Messag
 			tx.Fail(fmt.Errorf("message with seq %d, the next one is %d", m.Seq, next))
 		}
 		turn := state(m)
-		tx.Do(`INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to, reply_seq, quote,
+		tx.do(`INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to, reply_seq, quote,
 			calls, call_id, tool, native, said_at, saved_at, addressed, optional, answered, attempts, tokens, deprived)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			tr.c.Row(m.Seq), m.Turn, m.Role, m.ID, m.AuthorID, m.Author, m.Text, toJSON(m.Attachments), m.ReplyTo, m.ReplySeq, m.Quote,
@@ -168,7 +168,7 @@ type Counts struct {
 // Counts counts the conversation. It reads every message's row once.
 func (tr Transcript) Counts(ctx context.Context) (n Counts, err error) {
 	err = tr.c.row(ctx, "count", []any{&n.Messages, &n.Waiting, &n.Memories}, `SELECT
-		(SELECT count(*) FROM messages WHERE `+Own+` AND deleted_at IS NULL),
+		(SELECT count(*) FROM messages WHERE `+ownRows+` AND deleted_at IS NULL),
 		(SELECT count(*) FROM inbox WHERE conversation = ?1),
 		(SELECT count(*) FROM memories WHERE conversation = ?1 AND state = 'active')`, tr.c.id)
 	return n, err
@@ -178,7 +178,7 @@ func (tr Transcript) Counts(ctx context.Context) (n Counts, err error) {
 func (tr Transcript) Pin(ctx context.Context, seq int64, by Person) (fresh bool, err error) {
 	err = tr.c.Update(ctx, fmt.Sprintf("pin message %d", seq), func(tx *Tx) {
 		tr.c.In(tx).Message(seq)
-		fresh = tx.Do("INSERT INTO pins (conversation, seq, made_by, made_by_id, made_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", tr.c.id, seq, by.Name, by.ID, Now())
+		fresh = tx.do("INSERT INTO pins (conversation, seq, made_by, made_by_id, made_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", tr.c.id, seq, by.Name, by.ID, Now())
 		if fresh {
 			tr.c.In(tx).NextVersion()
 		}
@@ -197,14 +197,14 @@ func (tr Transcript) Unpin(ctx context.Context, seq int64) error {
 // Newest returns the newest message from a person. ErrNotFound: there is none.
 func (tr Transcript) Newest(ctx context.Context) (chat.Message, error) {
 	return View(ctx, tr.c, "read the newest message", func(tx *Tx) chat.Message {
-		return First(tx, tr.c.In(tx).Messages(1, MaxSeq, "AND role = 'user' ORDER BY id DESC LIMIT 1"))
+		return firstOf(tx, tr.c.In(tx).messages(1, MaxSeq, "AND role = 'user' ORDER BY id DESC LIMIT 1"))
 	})
 }
 
 // Asked returns those of the messages with these platform ids whose authors asked for an answer.
 func (tr Transcript) Asked(ctx context.Context, ids []string) ([]chat.Message, error) {
 	return View(ctx, tr.c, "look who asked", func(tx *Tx) []chat.Message {
-		return tr.c.In(tx).Messages(1, MaxSeq, "AND role = 'user' AND addressed AND NOT optional AND platform_id IN (SELECT value FROM json_each(?))", Encode(ids))
+		return tr.c.In(tx).messages(1, MaxSeq, "AND role = 'user' AND addressed AND NOT optional AND platform_id IN (SELECT value FROM json_each(?))", Encode(ids))
 	})
 }
 
@@ -225,20 +225,20 @@ func (tr Transcript) Recent(ctx context.Context, since time.Time, limit int) ([]
 			SELECT platform_id, coalesce(edited_at, 0) AS edited, said_at, received_at AS saved_at FROM inbox WHERE conversation = ?1
 			UNION ALL SELECT * FROM (SELECT platform_id, coalesce(edited_at, 0), said_at, saved_at FROM
 				(SELECT * FROM messages WHERE %s ORDER BY id DESC LIMIT %d) WHERE role = 'user' AND platform_id <> '' AND deleted_at IS NULL)
-		) WHERE said_at >= ?2 ORDER BY said_at DESC LIMIT ?3`, Own, reviewed), tr.c.id, since.UnixMilli(), limit)
+		) WHERE said_at >= ?2 ORDER BY said_at DESC LIMIT ?3`, ownRows, reviewed), tr.c.id, since.UnixMilli(), limit)
 	return recent, tr.c.Fail("look for recent messages", err)
 }
 
 // pins reads the pinned messages of all sessions, in the order in which they were pinned.
 func (tr Transcript) pins(tx *Tx) []transcript.Pin {
-	pins := List(tx, func(rows *sql.Rows, p *transcript.Pin) error {
+	pins := listRows(tx, func(rows *sql.Rows, p *transcript.Pin) error {
 		return rows.Scan(&p.Seq, &p.By, UTC(&p.At), &p.Earlier)
 	}, `SELECT p.seq, p.made_by, p.made_at, p.seq < c.session_start FROM pins p JOIN conversations c ON c.id = p.conversation
 		WHERE p.conversation = ? ORDER BY p.made_at, p.seq`, tr.c.id)
 	if len(pins) == 0 {
 		return nil
 	}
-	for _, m := range tr.c.In(tx).Messages(1, MaxSeq, ofPins, tr.c.id) {
+	for _, m := range tr.c.In(tx).messages(1, MaxSeq, ofPins, tr.c.id) {
 		i := slices.IndexFunc(pins, func(p transcript.Pin) bool { return p.Seq == m.Seq })
 		pins[i].Message = m
 	}

@@ -47,8 +47,8 @@ func (turns Turns) Unanswered(ctx context.Context) (turn Turn, ok bool, err erro
 			return
 		}
 		ok = true
-		tx.Row("SELECT attempts, saved_at FROM messages WHERE id = ?", turns.c.Row(turn.Seq)).Scan(&turn.Starts, UTC(&turn.Since))
-		of := turns.Of(turns.c.In(tx).Messages(turn.Seq, MaxSeq, "AND turn = ? ORDER BY id", turn.Seq))
+		tx.row("SELECT attempts, saved_at FROM messages WHERE id = ?", turns.c.Row(turn.Seq)).Scan(&turn.Starts, UTC(&turn.Since))
+		of := turns.Of(turns.c.In(tx).messages(turn.Seq, MaxSeq, "AND turn = ? ORDER BY id", turn.Seq))
 		turn.To = of.To
 		turn.Optional = of.Optional
 	})
@@ -82,9 +82,9 @@ func (turns Turns) Of(said []chat.Message) (turn Turn) {
 // Withdrawn returns the platform ids of the questions that were deleted since then, and that no reply answers, in order.
 func (turns Turns) Withdrawn(ctx context.Context, since time.Time) ([]string, error) {
 	return View(ctx, turns.c, "look for deleted questions", func(tx *Tx) []string {
-		return List(tx, func(rows *sql.Rows, id *string) error { return rows.Scan(id) },
+		return listRows(tx, func(rows *sql.Rows, id *string) error { return rows.Scan(id) },
 			`SELECT platform_id FROM messages m
-				WHERE `+Own+` AND changed_with IS NOT NULL AND role = 'user' AND addressed = 1 AND deleted_at >= ?2
+				WHERE `+ownRows+` AND changed_with IS NOT NULL AND role = 'user' AND addressed = 1 AND deleted_at >= ?2
 				AND NOT EXISTS (SELECT 1 FROM outbox WHERE conversation = ?1 AND instr(answers, '"' || m.platform_id || '"') > 0)
 				ORDER BY id`, turns.c.id, since.UnixMilli())
 	})
@@ -93,20 +93,20 @@ func (turns Turns) Withdrawn(ctx context.Context, since time.Time) ([]string, er
 // Messages returns the messages of people in a turn, in order.
 func (turns Turns) Messages(ctx context.Context, turn int64) ([]chat.Message, error) {
 	return View(ctx, turns.c, fmt.Sprintf("read turn %d", turn), func(tx *Tx) []chat.Message {
-		return turns.c.In(tx).Messages(turn, MaxSeq, "AND turn = ? AND role = 'user' ORDER BY id", turn)
+		return turns.c.In(tx).messages(turn, MaxSeq, "AND turn = ? AND role = 'user' ORDER BY id", turn)
 	})
 }
 
 // openTurn returns the seq of the oldest waiting turn, 0 if none is waiting.
 func openTurn(tx *Tx, conversation int64) (seq int64) {
-	return Get[int64](tx, "SELECT seq FROM messages WHERE "+Own+" AND answered = 0 ORDER BY id LIMIT 1", conversation)
+	return getValue[int64](tx, "SELECT seq FROM messages WHERE "+ownRows+" AND answered = 0 ORDER BY id LIMIT 1", conversation)
 }
 
 // Retry records another start of a waiting turn and returns how many there were. ErrNotFound: no such turn is waiting.
 func (turns Turns) Retry(ctx context.Context, turn int64) (int, error) {
 	low, high := turns.c.RowRange(turn, turn)
 	return Update(ctx, turns.c, fmt.Sprintf("retry turn %d", turn), func(tx *Tx) (starts int) {
-		tx.Row("UPDATE messages SET attempts = attempts + 1 WHERE id BETWEEN ? AND ? AND answered = 0 RETURNING attempts", low, high).Scan(&starts)
+		tx.row("UPDATE messages SET attempts = attempts + 1 WHERE id BETWEEN ? AND ? AND answered = 0 RETURNING attempts", low, high).Scan(&starts)
 		return starts
 	})
 }
@@ -125,7 +125,7 @@ func (turns Turns) Finish(ctx context.Context, o Outcome) (contextStored bool, e
 		turns.append(tx, &o)
 		contextStored = turns.c.In(tx).keepContext(o.Context, o.Version)
 		if n := len(o.Messages); n > 0 && o.Sent.Window > 0 {
-			tx.Do("INSERT INTO turn_usage (id, window, used, counted, estimated, context, factor) VALUES (?, ?, ?, ?, ?, ?, ?)",
+			tx.do("INSERT INTO turn_usage (id, window, used, counted, estimated, context, factor) VALUES (?, ?, ?, ?, ?, ?, ?)",
 				turns.c.Row(o.Messages[n-1].Seq), o.Sent.Window, o.Sent.Used, o.Sent.Counted, o.Sent.Estimated, o.Sent.Context, o.Sent.Factor)
 		}
 		turns.addUsage(tx, o.Usage)
@@ -136,7 +136,7 @@ func (turns Turns) Finish(ctx context.Context, o Outcome) (contextStored bool, e
 
 // append writes the messages of an answer, and the count of its prompt.
 func (turns Turns) append(tx *Tx, o *Outcome) {
-	tx.Do("UPDATE conversations SET counted = ?, counted_estimate = ?, counted_by = ?, counted_with = ? WHERE id = ?",
+	tx.do("UPDATE conversations SET counted = ?, counted_estimate = ?, counted_by = ?, counted_with = ? WHERE id = ?",
 		o.Count.Prompt, o.Count.Estimate, o.Count.Model, o.Count.Version, turns.c.id)
 	messages, changed := turns.c.In(tx).withoutChangedCopies(o.Messages, o.Version)
 	if changed { // the prompt still has that
@@ -170,7 +170,7 @@ type Piece struct {
 // Post queues the pieces of a reply that answers no turn: a notice. Replies are deduped by ID.
 func (out Outbox) Post(ctx context.Context, o Outcome) error {
 	return out.c.Update(ctx, "post reply "+o.Reply, func(tx *Tx) {
-		if !Exists(tx, "SELECT 1 FROM outbox WHERE conversation = ? AND reply = ?", out.c.id, o.Reply) {
+		if !exists(tx, "SELECT 1 FROM outbox WHERE conversation = ? AND reply = ?", out.c.id, o.Reply) {
 			out.post(tx, o)
 		}
 	})
@@ -182,7 +182,7 @@ func (out Outbox) post(tx *Tx, o Outcome) {
 		return
 	}
 	for part, text := range o.Pieces {
-		tx.Do(`INSERT INTO outbox (conversation, reply, part, parts, answers, text, failure, created_at)
+		tx.do(`INSERT INTO outbox (conversation, reply, part, parts, answers, text, failure, created_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, out.c.id, o.Reply, part, len(o.Pieces), toJSON(o.To), text, o.Failure, Now())
 	}
 }
@@ -217,7 +217,7 @@ func (out Outbox) Sent(ctx context.Context, row int64, platformID string) error 
 // SentAs returns the piece that was sent as a message of the platform, or ErrNotFound.
 func (out Outbox) SentAs(ctx context.Context, platformID string) (Piece, error) {
 	return View(ctx, out.c, "look for a sent piece", func(tx *Tx) Piece {
-		return First(tx, List(tx, scanPiece, "SELECT "+pieceColumns+` FROM outbox
+		return firstOf(tx, listRows(tx, scanPiece, "SELECT "+pieceColumns+` FROM outbox
 			WHERE conversation = ? AND platform_id = ? AND platform_id <> ''`, out.c.id, platformID))
 	})
 }
@@ -225,7 +225,7 @@ func (out Outbox) SentAs(ctx context.Context, platformID string) (Piece, error) 
 // Refused counts a refusal of a piece and returns how many there have been, across restarts.
 func (out Outbox) Refused(ctx context.Context, row int64) (int, error) {
 	return Update(ctx, out.c, fmt.Sprintf("count a refusal of piece %d", row), func(tx *Tx) (n int) {
-		tx.Row("UPDATE outbox SET refusals = refusals + 1 WHERE id = ? AND conversation = ? AND "+unsent+" RETURNING refusals", row, out.c.id).Scan(&n)
+		tx.row("UPDATE outbox SET refusals = refusals + 1 WHERE id = ? AND conversation = ? AND "+unsent+" RETURNING refusals", row, out.c.id).Scan(&n)
 		return n
 	})
 }

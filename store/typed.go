@@ -18,18 +18,18 @@ const typedBy = `(made_by_id = ?2 OR made_by_id = '' AND made_by <> '' AND made_
 
 // CountTyped counts the settings, pins and pauses of the conversation that the person made.
 func (tr Traces) CountTyped() int {
-	return Get[int](tr.tx, `SELECT (SELECT count(*) FROM overrides WHERE conversation = ?1 AND `+typedBy+`)
+	return getValue[int](tr.tx, `SELECT (SELECT count(*) FROM overrides WHERE conversation = ?1 AND `+typedBy+`)
 		+ (SELECT count(*) FROM pins WHERE conversation = ?1 AND `+typedBy+`)
 		+ (SELECT count(*) FROM pauses WHERE scope = ?4 AND `+typedBy+`)`, tr.c.id, tr.who.ID, tr.who.Name, tr.c.name)
 }
 
 // LeaveSettings deletes the person's settings in words, and removes their name from other settings, pins and pauses.
 func (tr Traces) LeaveSettings() {
-	tr.tx.Do("DELETE FROM overrides WHERE conversation = ?1 AND key = ?4 AND "+typedBy, tr.c.id, tr.who.ID, tr.who.Name, focusKey)
+	tr.tx.do("DELETE FROM overrides WHERE conversation = ?1 AND key = ?4 AND "+typedBy, tr.c.id, tr.who.ID, tr.who.Name, focusKey)
 	for _, table := range []string{"overrides", "pins"} {
-		tr.tx.Do("UPDATE "+table+" SET made_by = '', made_by_id = '' WHERE conversation = ?1 AND "+typedBy, tr.c.id, tr.who.ID, tr.who.Name)
+		tr.tx.do("UPDATE "+table+" SET made_by = '', made_by_id = '' WHERE conversation = ?1 AND "+typedBy, tr.c.id, tr.who.ID, tr.who.Name)
 	}
-	tr.tx.Do("UPDATE pauses SET made_by = '', made_by_id = '' WHERE scope IN (?1, '') AND "+typedBy, tr.c.name, tr.who.ID, tr.who.Name)
+	tr.tx.do("UPDATE pauses SET made_by = '', made_by_id = '' WHERE scope IN (?1, '') AND "+typedBy, tr.c.name, tr.who.ID, tr.who.Name)
 }
 
 // Typed is what people typed into commands of one conversation, in one transaction.
@@ -47,7 +47,7 @@ type TypedText struct {
 }
 
 func (ty Typed) texts(query string, args ...any) []TypedText {
-	return List(ty.tx, func(rows *sql.Rows, t *TypedText) error { return rows.Scan(&t.ID, &t.Text) }, query, args...)
+	return listRows(ty.tx, func(rows *sql.Rows, t *TypedText) error { return rows.Scan(&t.ID, &t.Text) }, query, args...)
 }
 
 // Focuses returns the focus and the error of each compaction that has one.
@@ -57,22 +57,22 @@ func (ty Typed) Focuses() []TypedText {
 
 // DropFocus deletes the focus and the error of a compaction.
 func (ty Typed) DropFocus(compaction int64) {
-	ty.tx.Do("UPDATE compactions SET focus = '', error = '' WHERE id = ?", compaction)
+	ty.tx.do("UPDATE compactions SET focus = '', error = '' WHERE id = ?", compaction)
 }
 
 // DropFocuses deletes the focus and the error of every compaction, and reports whether there was one.
 func (ty Typed) DropFocuses() (changed bool) {
-	return ty.tx.Do("UPDATE compactions SET focus = '', error = '' WHERE conversation = ? AND (focus <> '' OR error <> '')", ty.c.id)
+	return ty.tx.do("UPDATE compactions SET focus = '', error = '' WHERE conversation = ? AND (focus <> '' OR error <> '')", ty.c.id)
 }
 
 // DropRequests deletes the focus of every compaction, and leaves the errors.
 func (ty Typed) DropRequests() {
-	ty.tx.Do("UPDATE compactions SET focus = '' WHERE conversation = ? AND focus <> ''", ty.c.id)
+	ty.tx.do("UPDATE compactions SET focus = '' WHERE conversation = ? AND focus <> ''", ty.c.id)
 }
 
 // DropErrors deletes why pieces of replies were not sent: it may quote them.
 func (ty Typed) DropErrors() {
-	ty.tx.Do("UPDATE outbox SET error = '' WHERE conversation = ? AND error <> ''", ty.c.id)
+	ty.tx.do("UPDATE outbox SET error = '' WHERE conversation = ? AND error <> ''", ty.c.id)
 }
 
 // Setting returns the conversation's setting in words, if it has one.
@@ -82,7 +82,7 @@ func (ty Typed) Setting() []TypedText {
 
 // DropSetting deletes it.
 func (ty Typed) DropSetting() {
-	ty.tx.Do("DELETE FROM overrides WHERE conversation = ? AND key = ?", ty.c.id, focusKey)
+	ty.tx.do("DELETE FROM overrides WHERE conversation = ? AND key = ?", ty.c.id, focusKey)
 }
 
 const withoutFocus = "UPDATE tasks SET above = json_remove(above, '$." + focusKey + "'), own = json_remove(own, '$." + focusKey + "') WHERE "
@@ -93,7 +93,7 @@ func (ty Typed) TaskSettings() []TypedText {
 }
 
 // DropTaskFocus deletes the focus of a task.
-func (ty Typed) DropTaskFocus(task int64) { ty.tx.Do(withoutFocus+"id = ?", task) }
+func (ty Typed) DropTaskFocus(task int64) { ty.tx.do(withoutFocus+"id = ?", task) }
 
 // DropTaskFocuses deletes the focus of every task that the conversation has started.
-func (ty Typed) DropTaskFocuses() { ty.tx.Do(withoutFocus+"parent = ?", ty.c.id) }
+func (ty Typed) DropTaskFocuses() { ty.tx.do(withoutFocus+"parent = ?", ty.c.id) }

@@ -70,7 +70,7 @@ func (u Upkeep) backupDue(ctx context.Context, b Backups, now time.Time) (due bo
 		age := now.Sub(backupMade(made[0]))
 		return age >= b.Every || age < 0, nil
 	}
-	err = u.store.look(ctx, oneRead, func(tx *Tx) { due = Exists(tx, "SELECT 1 FROM messages UNION ALL SELECT 1 FROM inbox") })
+	err = u.store.look(ctx, oneRead, func(tx *Tx) { due = exists(tx, "SELECT 1 FROM messages UNION ALL SELECT 1 FROM inbox") })
 	return due, err
 }
 
@@ -138,9 +138,9 @@ var ErrNoRoom = errors.New("not enough room on the disk")
 // Erase is Update for functions that delete; what f deleted is recorded as still in the files, see EraseAt.
 func (s *Store) Erase(ctx context.Context, f func(tx *Tx)) error {
 	return s.Update(ctx, func(tx *Tx) {
-		before := Get[int](tx, "SELECT total_changes()")
+		before := getValue[int](tx, "SELECT total_changes()")
 		f(tx)
-		if Get[int](tx, "SELECT total_changes()") != before {
+		if getValue[int](tx, "SELECT total_changes()") != before {
 			noteErasure(tx)
 		}
 	})
@@ -149,7 +149,7 @@ func (s *Store) Erase(ctx context.Context, f func(tx *Tx)) error {
 // noteErasure records a deletion: its number is the time in milliseconds, or the next free one. Those of earlier versions are
 // small, and due immediately.
 func noteErasure(tx *Tx) {
-	tx.Do("INSERT INTO unscrubbed (id) SELECT max(?, coalesce(max(id) + 1, 0)) FROM unscrubbed", Now())
+	tx.do("INSERT INTO unscrubbed (id) SELECT max(?, coalesce(max(id) + 1, 0)) FROM unscrubbed", Now())
 }
 
 // EraseAt returns when to call EraseFiles: at the start of the quietest hour of the day, judged by the messages of the last
@@ -157,7 +157,7 @@ func noteErasure(tx *Tx) {
 func (u Upkeep) EraseAt(ctx context.Context, now time.Time) (when time.Time, due bool, err error) {
 	err = u.store.View(ctx, func(tx *Tx) {
 		var oldest int64
-		due = tx.Row("SELECT id FROM unscrubbed ORDER BY id LIMIT 1").Found(&oldest)
+		due = tx.row("SELECT id FROM unscrubbed ORDER BY id LIMIT 1").Found(&oldest)
 		if !due {
 			return
 		}
@@ -173,7 +173,7 @@ func (u Upkeep) EraseAt(ctx context.Context, now time.Time) (when time.Time, due
 // only the newest, because the times have no index.
 func traffic(tx *Tx, since time.Time) (hours [24]int) {
 	const newest = 1000
-	Each(tx, func(rows *sql.Rows) error {
+	eachRow(tx, func(rows *sql.Rows) error {
 		var hour, n int
 		err := rows.Scan(&hour, &n)
 		hours[hour] = n
@@ -291,3 +291,6 @@ func freeBytes(dir string) (int64, error) {
 	}
 	return int64(disk.Bavail) * disk.Bsize, nil
 }
+
+// File returns the path of the database.
+func (u Upkeep) File() string { return u.store.path }

@@ -42,7 +42,7 @@ func (turns Turns) AddUsage(ctx context.Context, all []Usage) error {
 
 func (turns Turns) addUsage(tx *Tx, all []Usage) {
 	for _, u := range all {
-		tx.Do(`INSERT INTO usage (conversation, day, kind, model, long, requests, input, cached, written, output)
+		tx.do(`INSERT INTO usage (conversation, day, kind, model, long, requests, input, cached, written, output)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT DO UPDATE SET requests = requests + excluded.requests, input = input + excluded.input,
 			cached = cached + excluded.cached, written = written + excluded.written, output = output + excluded.output`,
@@ -100,7 +100,7 @@ func (turns Turns) LastModel(ctx context.Context) (name string, last TurnUsage, 
 		return "", last, err
 	}
 	name, err = View(ctx, turns.c, "read who answered last", func(tx *Tx) string {
-		return Get[string](tx, `SELECT coalesce(nullif(c.counted_by, ''),
+		return getValue[string](tx, `SELECT coalesce(nullif(c.counted_by, ''),
 				(SELECT model FROM usage WHERE conversation = c.id AND kind = 'turn' ORDER BY day DESC, requests DESC LIMIT 1), '')
 			FROM conversations c WHERE c.id = ?`, turns.c.id)
 	})
@@ -109,7 +109,7 @@ func (turns Turns) LastModel(ctx context.Context) (name string, last TurnUsage, 
 
 // Posted reports whether a reply with that ID was posted in any conversation.
 func (s *Store) Posted(ctx context.Context, reply string) (posted bool, err error) {
-	err = s.look(ctx, oneRead, func(tx *Tx) { posted = Exists(tx, "SELECT 1 FROM outbox WHERE reply = ?", reply) })
+	err = s.look(ctx, oneRead, func(tx *Tx) { posted = exists(tx, "SELECT 1 FROM outbox WHERE reply = ?", reply) })
 	return posted, Fail("look for reply "+reply, err)
 }
 
@@ -118,7 +118,7 @@ func (s *Store) Posted(ctx context.Context, reply string) (posted bool, err erro
 // own. Undone summaries do not count.
 func (turns Turns) Saved(ctx context.Context, perMessage int) (int64, error) {
 	return View(ctx, turns.c, "estimate what summaries saved", func(tx *Tx) int64 {
-		return Get[int64](tx, saved, turns.c.id, perMessage)
+		return getValue[int64](tx, saved, turns.c.id, perMessage)
 	})
 }
 
@@ -126,7 +126,7 @@ func (turns Turns) Saved(ctx context.Context, perMessage int) (int64, error) {
 // till, while it was shown. upto has the sums at the end of each message.
 const saved = `WITH upto AS MATERIALIZED (
 		SELECT seq, sum(min(tokens, ?2)) OVER (ORDER BY id) AS tokens, sum(role = 'assistant') OVER (ORDER BY id) AS answers
-		FROM messages WHERE ` + Own + `),
+		FROM messages WHERE ` + ownRows + `),
 	shown AS (SELECT k.from_seq, k.to_seq, k.tokens, k.next_seq AS since, min(
 			coalesce((SELECT min(o.next_seq) FROM compactions o WHERE o.conversation = ?1 AND o.version = k.ended_with), c.next_seq),
 			coalesce((SELECT s.to_seq + 1 FROM sessions s WHERE s.conversation = ?1 AND k.from_seq BETWEEN s.from_seq AND s.to_seq), c.next_seq)) AS till
@@ -144,7 +144,7 @@ const factTTL = 7 * 24 * time.Hour
 func (ms Models) List(ctx context.Context) (map[string]llm.Facts, error) {
 	known := make(map[string]llm.Facts)
 	err := ms.store.View(ctx, func(tx *Tx) {
-		Each(tx, func(rows *sql.Rows) error {
+		eachRow(tx, func(rows *sql.Rows) error {
 			var name string
 			var f llm.Facts
 			var learned time.Time
@@ -181,7 +181,7 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, coalesce((SELECT updated_at FROM mod
 
 // lastCount returns the last count, if the head it belongs to is still the current one.
 func lastCount(tx *Tx, conversation int64) (count transcript.Count) {
-	tx.Row("SELECT counted, counted_estimate, counted_by, counted_with FROM conversations WHERE id = ? AND counted > 0 AND counted_with = version", conversation).
+	tx.row("SELECT counted, counted_estimate, counted_by, counted_with FROM conversations WHERE id = ? AND counted > 0 AND counted_with = version", conversation).
 		Found(&count.Prompt, &count.Estimate, &count.Model, &count.Version)
 	return count
 }

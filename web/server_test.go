@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"cairn/channel/report"
-	"cairn/store"
 	"cairn/testkit/check"
+	"cairn/testkit/storetest"
 )
 
 const list = "/api/conversations"
@@ -273,9 +273,7 @@ func TestWhoseMistakeItIs(t *testing.T) {
 	cancel()
 	r.server.router.mux.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", pageOf(garden), nil).WithContext(gone))
 	check.Len(t, "incidents", r.events.incidents(), 0)
-	check.NoError(t, r.store.Update(t.Context(), func(tx *store.Tx) {
-		tx.Do("CREATE TRIGGER refuse BEFORE INSERT ON memories BEGIN SELECT RAISE (ABORT, 'secret'); END")
-	}))
+	storetest.Run(t, r.store, "CREATE TRIGGER refuse BEFORE INSERT ON memories BEGIN SELECT RAISE (ABORT, 'secret'); END")
 	text := r.do(500, nil, "POST", "/api/memories", `{"conversation": "terminal:garden", "content": "Ada prefers green tea"}`)
 	check.Lacks(t, "problem", text, "secret")
 }

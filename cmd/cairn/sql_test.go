@@ -5,6 +5,7 @@ package main
 import (
 	"go/ast"
 	"go/token"
+	"go/types"
 	"regexp"
 	"strconv"
 	"strings"
@@ -37,6 +38,26 @@ func TestOnlyStoreHasSQL(t *testing.T) {
 			check.That(t, !sqlText.MatchString(text), "%s: %q is SQL, which only store has", s.at.Position(literal.Pos()), text)
 			return true
 		})
+	}
+}
+
+// TestStoreTakesNoSQL keeps SQL out of what store exports: no function that others call takes a query and its arguments.
+func TestStoreTakesNoSQL(t *testing.T) {
+	check.SkipUnderRace(t)
+	for _, s := range check.Must(sources())(t) {
+		if isTestFile(s.name) || !strings.HasPrefix(s.name, "store/") {
+			continue
+		}
+		for _, d := range s.file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || !f.Name.IsExported() || f.Recv != nil && !ast.IsExported(strings.TrimPrefix(types.ExprString(f.Recv.List[0].Type), "*")) {
+				continue
+			}
+			for _, p := range f.Type.Params.List {
+				last, variadic := p.Type.(*ast.Ellipsis)
+				check.That(t, !variadic || types.ExprString(last.Elt) != "any", "%s: %s takes arguments of a query", s.at.Position(f.Pos()), f.Name.Name)
+			}
+		}
 	}
 }
 

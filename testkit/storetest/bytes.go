@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net/url"
 	"os/exec"
 	"strings"
 	"testing"
@@ -14,37 +15,87 @@ import (
 	"cairn/testkit/check"
 )
 
-func Run(t testing.TB, s *store.Store, query string, args ...any) {
+// onFile calls do with a connection of its own to a store's database: the store offers no SQL.
+func onFile(t check.Tester, s *store.Store, do func(*sql.DB) error) error {
 	t.Helper()
-	check.NoError(t, s.Update(Ctx, func(tx *store.Tx) { tx.Do(query, args...) }))
+	file := url.URL{Scheme: "file", Path: s.Upkeep().File(), RawQuery: "mode=rw&_busy_timeout=5000&_foreign_keys=on&_secure_delete=on"}
+	db, err := sql.Open("sqlite3", file.String())
+	check.NoError(t, err)
+	return errors.Join(do(db), db.Close())
 }
 
-func Number(t testing.TB, s *store.Store, query string, args ...any) (n int) {
+// TryRun runs a statement on the database of a store.
+func TryRun(t check.Tester, s *store.Store, query string, args ...any) error {
 	t.Helper()
-	check.NoError(t, s.View(Ctx, func(tx *store.Tx) { tx.Row(query, args...).Scan(&n) }))
+	return onFile(t, s, func(db *sql.DB) error {
+		_, err := db.ExecContext(Ctx, query, args...)
+		return err
+	})
+}
+
+func Run(t check.Tester, s *store.Store, query string, args ...any) {
+	t.Helper()
+	check.NoError(t, TryRun(t, s, query, args...))
+}
+
+func Number(t check.Tester, s *store.Store, query string, args ...any) (n int) {
+	t.Helper()
+	check.NoError(t, onFile(t, s, func(db *sql.DB) error { return db.QueryRowContext(Ctx, query, args...).Scan(&n) }))
 	return n
+}
+
+// Column returns the one column of the rows of a query.
+func Column[T any](t check.Tester, s *store.Store, query string, args ...any) (all []T) {
+	t.Helper()
+	check.NoError(t, onFile(t, s, func(db *sql.DB) error {
+		rows, err := db.QueryContext(Ctx, query, args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var value T
+			err = errors.Join(err, rows.Scan(&value))
+			all = append(all, value)
+		}
+		return errors.Join(err, rows.Err())
+	}))
+	return all
 }
 
 // Rows returns the rows of a query, with their columns joined by "|".
 func Rows(t check.Tester, s *store.Store, query string, args ...any) (found []string) {
 	t.Helper()
-	check.NoError(t, s.View(Ctx, func(tx *store.Tx) {
-		store.Each(tx, func(rows *sql.Rows) error {
-			columns, err := rows.Columns()
-			values := make([]sql.NullString, len(columns))
-			into := make([]any, len(columns))
-			for i := range values {
-				into[i] = &values[i]
-			}
-			err = errors.Join(err, rows.Scan(into...))
-			for i, v := range values {
-				columns[i] = map[bool]string{true: v.String, false: "NULL"}[v.Valid]
-			}
-			found = append(found, strings.Join(columns, "|"))
-			return err
-		}, query, args...)
+	check.NoError(t, onFile(t, s, func(db *sql.DB) (err error) {
+		found, err = rowsOf(db, query, args...)
+		return err
 	}))
 	return found
+}
+
+func rowsOf(db *sql.DB, query string, args ...any) (found []string, err error) {
+	rows, err := db.QueryContext(Ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		columns, err := rows.Columns()
+		values := make([]sql.NullString, len(columns))
+		into := make([]any, len(columns))
+		for i := range values {
+			into[i] = &values[i]
+		}
+		err = errors.Join(err, rows.Scan(into...))
+		if err != nil {
+			return nil, err
+		}
+		for i, v := range values {
+			columns[i] = map[bool]string{true: v.String, false: "NULL"}[v.Valid]
+		}
+		found = append(found, strings.Join(columns, "|"))
+	}
+	return found, rows.Err()
 }
 
 // Dump returns the rows of the tables that store a conversation: its messages, deliveries,
@@ -53,11 +104,18 @@ func Rows(t check.Tester, s *store.Store, query string, args ...any) (found []st
 func Dump(t testing.TB, s *store.Store) string {
 	t.Helper()
 	var out strings.Builder
-	for _, table := range []string{"conversations", "inbox", "messages", "compactions", "memories", "memory_sources", "message_terms", "memory_terms", "outbox", "files", "gone", "pauses", "overrides", "pins", "sessions", "wanted_sessions", "inherited", "members"} {
-		for _, row := range Rows(t, s, "SELECT * FROM "+table) {
-			fmt.Fprintln(&out, table, row)
+	check.NoError(t, onFile(t, s, func(db *sql.DB) error {
+		for _, table := range []string{"conversations", "inbox", "messages", "compactions", "memories", "memory_sources", "message_terms", "memory_terms", "outbox", "files", "gone", "pauses", "overrides", "pins", "sessions", "wanted_sessions", "inherited", "members"} {
+			rows, err := rowsOf(db, "SELECT * FROM "+table)
+			if err != nil {
+				return err
+			}
+			for _, row := range rows {
+				fmt.Fprintln(&out, table, row)
+			}
 		}
-	}
+		return nil
+	}))
 	return out.String()
 }
 

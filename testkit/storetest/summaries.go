@@ -83,9 +83,13 @@ func describe(s *transcript.State) string {
 func StateOf(t check.Tester, c *store.Conversation) *transcript.State {
 	t.Helper()
 	loaded := Peek(t, c)
-	check.NoError(t, c.Store().View(Ctx, func(tx *store.Tx) {
-		loaded.Prepared = append(loaded.Prepared, c.In(tx).Compactions("AND state = 'running' ORDER BY id")...)
-	}))
+	all, _, err := c.Compactions().Recorded(Ctx)
+	check.NoError(t, err)
+	for _, row := range all {
+		if row.State == transcript.Running {
+			loaded.Prepared = append(loaded.Prepared, row.Summary)
+		}
+	}
 	return loaded.State()
 }
 
