@@ -245,8 +245,6 @@ func TestCommands(t *testing.T) {
 	} {
 		r.wantAnswer(line, want)
 	}
-	got := command.Answer{Text: "a ``` b", Aligned: true}.Fenced().String()
-	check.Equal(t, "code marks: aligned text cannot close its block", strings.Count(got, "```"), 2)
 }
 
 // FuzzCommand sends any line, as a person or a manager: it is no command, or its answer is text for people.

@@ -12,7 +12,7 @@ import (
 )
 
 // Conversation is what commands read and change of a conversation, besides what is in its records. Its methods are safe for
-// concurrent use, and wait for no turn.
+// concurrent use, and do not wait for a turn.
 type Conversation interface {
 	Window
 	Turns
@@ -31,7 +31,8 @@ type Conversation interface {
 	Forget(ctx context.Context, who privacy.Who, in []*store.Conversation) (done <-chan error, err error)
 }
 
-// Window is the context window of a conversation. Commands that use it open the conversation.
+// Window is the context window of a conversation. All but Context and StartSession need an open conversation, so their
+// commands are declared with opens.
 type Window interface {
 	// Status returns how full the window is, and the summaries in it.
 	Status() compactor.Status
