@@ -85,18 +85,6 @@ type host interface {
 	keepLearnt(answering *llm.Learnt)
 }
 
-// changes says what was edited or deleted since a turn started. Only the loop uses it.
-type changes struct {
-	seen     bool
-	outdated bool // the same since its tools began to run; of another agent, since its last request
-}
-
-// note notes an edit or a deletion.
-func (c *changes) note() {
-	c.seen = true
-	c.outdated = true
-}
-
 // newTurn returns a turn that has not started.
 func (c *conversation) newTurn(row store.Turn) *turn {
 	return &turn{
@@ -156,8 +144,10 @@ func (t *turn) run(ctx context.Context, own compactor.Patch) error {
 
 // begin adds the turn context to the prompt.
 func (t *turn) begin(ctx context.Context) {
-	if t.beginWith(ctx, t.agent.Recall) || t.beginWith(ctx, t.agent.Recall) {
-		return
+	for range 2 { // again if what it quotes has changed meanwhile
+		if t.beginWith(ctx, t.agent.Recall) {
+			return
+		}
 	}
 	t.beginWith(ctx, 0) // without what it recalls, it is right in any case
 }
