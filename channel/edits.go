@@ -67,6 +67,25 @@ func (e *edits) repeat(ctx context.Context) (err error) {
 	return err
 }
 
+// changes says what was edited or deleted since a turn started. Only the loop uses it.
+type changes struct {
+	seen     bool
+	outdated bool // the same since its tools began to run; of another agent, since its last request
+}
+
+// note notes an edit or a deletion.
+func (c *changes) note() {
+	c.seen = true
+	c.outdated = true
+}
+
+// takeOutdated returns outdated, and resets it.
+func (c *changes) takeOutdated() bool {
+	outdated := c.outdated
+	c.outdated = false
+	return outdated
+}
+
 // changed has the engine read what has changed on disk, and repair summaries over it. A turn whose question was deleted ends.
 // Only the loop calls it.
 func (c *conversation) changed() {

@@ -58,25 +58,6 @@ type turn struct {
 	attempt *attempt      // the one that runs, or the last; nil: none has begun
 }
 
-// changes says what was edited or deleted since a turn started. Only the loop uses it.
-type changes struct {
-	seen     bool
-	outdated bool // the same since its tools began to run; of another agent, since its last request
-}
-
-// note notes an edit or a deletion.
-func (c *changes) note() {
-	c.seen = true
-	c.outdated = true
-}
-
-// takeOutdated returns outdated, and resets it.
-func (c *changes) takeOutdated() bool {
-	outdated := c.outdated
-	c.outdated = false
-	return outdated
-}
-
 // run closes the turn if nobody may or can answer it, and otherwise answers it.
 func (t *turn) run(ctx context.Context, own compactor.Patch) error {
 	if t.paused(t.life) { // not ctx: /stop cancels that, and this must be written all the same
@@ -110,8 +91,10 @@ func (t *turn) run(ctx context.Context, own compactor.Patch) error {
 
 // begin adds the turn context to the prompt.
 func (t *turn) begin(ctx context.Context) {
-	if t.beginWith(ctx, t.agent.Recall) || t.beginWith(ctx, t.agent.Recall) {
-		return
+	for range 2 { // again if what it quotes has changed meanwhile
+		if t.beginWith(ctx, t.agent.Recall) {
+			return
+		}
 	}
 	t.beginWith(ctx, 0) // without what it recalls, it is right in any case
 }
