@@ -83,26 +83,27 @@ type Compactor struct {
 	ctx    context.Context // of all background work
 	cancel context.CancelFunc
 
+	// The conversation.
 	view           view
 	lookahead      transcript.Ahead // caches the view once everything prepared is applied
 	outdated       bool             // the disk may differ from what the view was built from
 	contextsOnDisk bool             // contexts that ended in memory are still on disk
 	storedWith     int64            // the version with which the turn's context is being stored
 
+	// Its requests.
 	meter       meter
-	models      models
 	lastRequest lastRequest
 
+	// Its compactions.
+	models models
 	jobs
-	tokenDeficit int // tokens that a level demanded beyond what is prepared
-
-	terms map[string]termsOf // of the stack's texts, which job after job reads; nil while nothing is due
-
-	retries    retries
-	wake       time.Time
-	draining   bool // work that can wait is left to the next start
-	undoLifted bool // undone spans are no longer spared
-	reports    reports
+	retries      retries
+	reports      reports
+	wake         time.Time
+	draining     bool               // work that can wait is left to the next start
+	undoLifted   bool               // undone spans are no longer spared
+	tokenDeficit int                // tokens that a level demanded beyond what is prepared
+	terms        map[string]termsOf // of the stack's texts, which job after job reads; nil while nothing is due
 }
 
 // Open loads a conversation and returns its compactor.

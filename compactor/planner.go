@@ -20,7 +20,7 @@ type planner struct {
 	draining  bool  // work that can wait is left to the next start
 	appliedAt int64 // the next seq when messages were last summarized; 0: not yet
 
-	// These are for the next planner.
+	// What a plan changes of these is for the next planner.
 	terms      map[string]termsOf // of the stack's texts, which job after job reads; nil while nothing is due
 	undoLifted bool               // undone spans are no longer spared
 	deficit    int                // tokens that a level demanded beyond what is prepared
@@ -40,15 +40,6 @@ func (c *Compactor) planner(p Policy) *planner {
 		now: c.view, ahead: c.ahead(), policy: p, meter: c.meter, models: c.models, retries: c.retries, at: c.o.Now(),
 		draining: c.draining, appliedAt: c.reports.appliedAt, undoLifted: c.undoLifted, deficit: c.tokenDeficit, terms: c.terms,
 	}
-}
-
-// next returns the job that is due, or nil.
-func (c *Compactor) next() *job {
-	pl := c.planner(c.meter.policy())
-	j := pl.next()
-	c.undoLifted = pl.undoLifted
-	c.tokenDeficit = pl.deficit
-	return j
 }
 
 // next returns the job that is due, or nil. In order: the fold that a prepared summary waits for,

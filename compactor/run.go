@@ -22,20 +22,24 @@ func (c *Compactor) proceed() {
 	if c.ctx.Err() != nil || c.o.Start == nil {
 		return
 	}
+	pl := c.planner(c.meter.policy())
 	if c.filling == nil {
-		if j := c.planner(c.meter.policy()).planFill(); j != nil {
+		if j := pl.planFill(); j != nil {
 			c.startJob(j)
 		}
 	}
 	if c.busy != nil || c.filling != nil {
 		return // what the worker would repair is about to change
 	}
-	if j := c.next(); j != nil {
+	j := pl.next()
+	c.undoLifted = pl.undoLifted
+	c.tokenDeficit = pl.deficit
+	if j != nil {
 		c.startJob(j)
 		return
 	}
 	c.terms = nil
-	c.wake = c.planner(c.meter.policy()).nextWake()
+	c.wake = pl.nextWake()
 }
 
 // jobs are the jobs at work, and the request that waits for them.

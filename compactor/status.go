@@ -47,7 +47,7 @@ type Past struct {
 // time, of the call. That may be called in any goroutine, at any time.
 func (c *Compactor) StatusReader() func() Status {
 	at := &moment{
-		meter: c.meter, models: c.models, now: c.o.Now, s: c.view, retries: c.retries, last: c.reports.last, failed: c.reports.failed,
+		meter: &c.meter, models: &c.models, now: c.o.Now, s: c.view, retries: c.retries, last: c.reports.last, failed: c.reports.failed,
 		prepared: c.view.prepared(), scheduled: c.queued != nil, undoLifted: c.undoLifted,
 	}
 	if c.busy != nil {
@@ -58,8 +58,8 @@ func (c *Compactor) StatusReader() func() Status {
 
 // moment is what a Status is computed from. The loop makes one after each step, so making one must be cheap.
 type moment struct {
-	meter                 meter
-	models                models
+	meter                 *meter
+	models                *models
 	now                   func() time.Time
 	s                     view
 	retries               retries // its map repairs is the loop's, and not to be read

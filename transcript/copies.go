@@ -111,5 +111,9 @@ func IsFirst(first []chat.Message, m chat.Message) bool {
 	if m.Role == llm.RoleUser {
 		return m.Addressed && asked < MaxFirst
 	}
-	return m.Role == llm.RoleAssistant && len(m.Calls) == 0 && m.Text != "" && len(first) > 0 && first[len(first)-1].Turn == m.Turn && first[len(first)-1].Role == llm.RoleUser
+	if len(first) == 0 || m.Role != llm.RoleAssistant || len(m.Calls) > 0 || m.Text == "" {
+		return false
+	}
+	last := first[len(first)-1]
+	return last.Turn == m.Turn && last.Role == llm.RoleUser
 }

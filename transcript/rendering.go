@@ -60,13 +60,14 @@ func (r *Rendering) Next(system string, v View) []llm.Message {
 // DropsPictures reports whether new pictures in v displace some that the last request showed: that
 // changes what was sent, so it needs a new head.
 func (r *Rendering) DropsPictures(v View) bool {
-	hasPictures := func(m Shown) bool { return m.As.Pictures > 0 }
 	if len(r.pictures) == 0 || len(v.Messages) <= len(r.messages) || !slices.ContainsFunc(v.Messages[len(r.messages):], hasPictures) {
 		return false
 	}
 	shown := shownPictures(v.Messages)
 	return slices.ContainsFunc(v.Messages, func(m Shown) bool { return len(shown[m.Seq]) < len(r.pictures[m.Seq]) })
 }
+
+func hasPictures(m Shown) bool { return m.As.Pictures > 0 }
 
 // extends reports whether v extends the last request: it shows the same messages and contexts, and more
 // behind them. No element of a view's messages is ever overwritten, so messages that start at the same
@@ -78,11 +79,14 @@ func (r *Rendering) extends(v View) bool {
 	if n == 0 || len(v.Messages) < n || &v.Messages[0] != &r.messages[0] || v.HeadText != r.head {
 		return false
 	}
-	if len(v.contexts) < k || k > 0 && &v.contexts[0] != &r.contexts[0] || len(v.contexts) > k && v.contexts[k].Seq <= r.messages[n-1].Seq {
+	if len(v.contexts) < k || k > 0 && &v.contexts[0] != &r.contexts[0] {
+		return false
+	}
+	if len(v.contexts) > k && v.contexts[k].Seq <= r.messages[n-1].Seq {
 		return false
 	}
 	rest := v.Messages[n:]
-	return !slices.ContainsFunc(rest, func(m Shown) bool { return m.As.Pictures > 0 }) && (len(rest) == 0 || rest[0].Role != llm.RoleTool)
+	return !slices.ContainsFunc(rest, hasPictures) && (len(rest) == 0 || rest[0].Role != llm.RoleTool)
 }
 
 // appendMessages writes messages, each with the context that follows it.

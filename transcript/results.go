@@ -86,7 +86,8 @@ func firstAndLastLines(text string, limit int) string {
 	}
 	head := (limit + 1) / 2
 	tail := limit - head
-	short := slices.Concat(lines[:head], []string{fmt.Sprintf("[… %d lines left out …]", len(lines)-limit)}, lines[len(lines)-tail:])
+	mark := fmt.Sprintf("[… %d lines left out …]", len(lines)-limit)
+	short := slices.Concat(lines[:head], []string{mark}, lines[len(lines)-tail:])
 	return strings.Join(short, "\n")
 }
 
