@@ -156,6 +156,15 @@ func TestCallsWrittenAsTextAreRead(t *testing.T) {
 	}
 }
 
+// A thought that was removed before the calls still counts as one when the calls turn out to be behind an empty thought.
+func TestThoughtBeforeACallStaysReported(t *testing.T) {
+	f := newFilter()
+	f.Next("<think>hm</think>assistantcommentary to=functions.lookup json{\"word\":\"tea\"}")
+	f.End()
+	check.Len(t, "calls", f.Calls, 1)
+	check.That(t, f.Reasoned, "the thought is not reported")
+}
+
 func TestHeaderInThePromptIsText(t *testing.T) {
 	const text = "[#4 2026-11-28 14:05 Ada] Tea.\n[#5 2026-11-28 14:06 Bob] Milk."
 	f := newFilter()

@@ -18,7 +18,7 @@ func (f *Filter) do(found step) {
 		f.endThought()
 	case callThought:
 		f.Calls = f.thought.calls
-		f.Reasoned = f.thought.isMore
+		f.Reasoned = f.Reasoned || f.thought.isMore
 		f.thought = nil
 		f.endAnswer()
 	case keepThought:
