@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/channel/command"
 	"cairn/compactor"
 	"cairn/llm"
@@ -69,7 +70,7 @@ func (b *bot) say(ctx context.Context, conversation, text string) (reply, error)
 
 // command runs a command as a person who may run all commands.
 func (b *bot) command(ctx context.Context, conversation, text string) (command.Answer, error) {
-	answer, _, err := b.hub.Run(ctx, conversation, channel.Person{ID: "1", Name: "Ada", Manager: true}, text)
+	answer, _, err := b.hub.Run(ctx, conversation, access.Person{ID: "1", Name: "Ada", Manager: true}, text)
 	return answer, err
 }
 

@@ -60,7 +60,7 @@ func (b *trialRun) restart(ctx context.Context, model string) error {
 // rest waits until no summary is running: closing would cancel summaries that can wait.
 func (b *trialRun) rest(ctx context.Context) error {
 	for still := 0; still < 3; {
-		answer, _, err := b.hub.Run(ctx, modelsPlace, channel.Person{ID: "1", Name: "Ada", Manager: true}, "/context")
+		answer, _, err := b.hub.Run(ctx, modelsPlace, access.Person{ID: "1", Name: "Ada", Manager: true}, "/context")
 		if err != nil {
 			return err
 		}

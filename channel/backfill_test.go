@@ -165,7 +165,7 @@ func TestGapSurvivesOwnerStart(t *testing.T) {
 	var places []string
 	for i := range 12 {
 		places = append(places, fmt.Sprintf("test:server/quiet%d", i))
-		r.runAs(channel.Person{}, places[i], "/context") // no one writes a message
+		r.runAs(access.Person{}, places[i], "/context") // no one writes a message
 	}
 	r.reopen()
 	r.away()

@@ -19,7 +19,7 @@ import (
 
 // Run runs line if it is a command, for the person who asked; handled is false if it is a message. With an error
 // other than ErrRefused the answer says what the person can do about it.
-func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (answer command.Answer, handled bool, err error) {
+func (h *Hub) Run(ctx context.Context, name string, who access.Person, line string) (answer command.Answer, handled bool, err error) {
 	defer func() { answer.Language = h.languageOf(name) }()
 	cmd, args, ok := command.Parse(line)
 	if !ok {
@@ -35,7 +35,7 @@ func (h *Hub) Run(ctx context.Context, name string, who Person, line string) (an
 	return answer, true, err
 }
 
-func (h *Hub) execute(ctx context.Context, name string, who Person, cmd command.Command, args string) (command.Answer, error) {
+func (h *Hub) execute(ctx context.Context, name string, who access.Person, cmd command.Command, args string) (command.Answer, error) {
 	c, err := h.use(ctx, name)
 	if err != nil {
 		return command.Answer{}, err
@@ -49,7 +49,7 @@ func (h *Hub) execute(ctx context.Context, name string, who Person, cmd command.
 }
 
 // Suggest returns at most 25 completions of what a person has typed of a command's argument.
-func (h *Hub) Suggest(ctx context.Context, name string, who Person, of, typed string) ([]command.Choice, error) {
+func (h *Hub) Suggest(ctx context.Context, name string, who access.Person, of, typed string) ([]command.Choice, error) {
 	rules := h.access.Rules()
 	if !rules.Hears(name, who.ID, false) {
 		return nil, ErrRefused
@@ -75,7 +75,7 @@ func (h *Hub) spell(name, text string) string {
 }
 
 // newCall returns a call by a person in a conversation, without a command.
-func newCall(c *conversation, who Person) *command.Call {
+func newCall(c *conversation, who access.Person) *command.Call {
 	return &command.Call{Who: who, Records: c.records, Rules: c.hub.access.Rules(), Speaker: c.speaker(), Conversation: commandHost{c}, Log: c.log}
 }
 
@@ -143,7 +143,7 @@ func (h commandHost) Rewrite(summary int64, line int, text string, by compactor.
 	return event, cmp.Or(err, failed)
 }
 
-func (h commandHost) Recap(who Person, focus string) (write func(context.Context) (compactor.Recap, error), allowed bool) {
+func (h commandHost) Recap(who access.Person, focus string) (write func(context.Context) (compactor.Recap, error), allowed bool) {
 	allowed, _ = h.c.hub.access.TakeTurn([]string{who.ID}, true)
 	operator := h.operator()
 	name := h.c.name
@@ -191,7 +191,7 @@ func (h commandHost) answeredHere() []string {
 	return []string{h.c.name, place.String()}
 }
 
-func (h commandHost) Pause(ctx context.Context, everywhere bool, by Person) error {
+func (h commandHost) Pause(ctx context.Context, everywhere bool, by access.Person) error {
 	return h.operator().Pause(ctx, h.scope(everywhere), by)
 }
 
@@ -211,7 +211,7 @@ func (h commandHost) WhySilent(ctx context.Context) string {
 	return h.operator().WhySilent(ctx, h.c.name)
 }
 
-func (h commandHost) StartTask(ctx context.Context, agent, text string, by Person) (store.Task, error) {
+func (h commandHost) StartTask(ctx context.Context, agent, text string, by access.Person) (store.Task, error) {
 	write := func() (store.NewTask, error) { return h.c.newTask(ctx, spawning{Agent: agent, Task: text}, nil) }
 	n, err := write()
 	if err != nil {
@@ -221,7 +221,7 @@ func (h commandHost) StartTask(ctx context.Context, agent, text string, by Perso
 	return h.c.begin(ctx, n, write)
 }
 
-func (h commandHost) StopTask(ctx context.Context, task store.Task, by Person) error {
+func (h commandHost) StopTask(ctx context.Context, task store.Task, by access.Person) error {
 	records, err := h.c.hub.o.Store.Find(ctx, task.Conversation)
 	if err != nil {
 		return err

@@ -155,7 +155,7 @@ func TestDirectMessageCannotSetCostlySettings(t *testing.T) {
 	r := newRig(t, echo).withRules(access.Rules{Access: map[string]access.Access{"test": {Owners: []string{"u2"}, Managers: []string{"u3"}}}})
 	run := func(where, id, line, want string) {
 		t.Helper()
-		check.HasPrefix(t, line+" of "+id+" in "+where, r.runAs(channel.Person{ID: id, Name: id, Manager: true}, where, line).Text, want)
+		check.HasPrefix(t, line+" of "+id+" in "+where, r.runAs(access.Person{ID: id, Name: id, Manager: true}, where, line).Text, want)
 	}
 	const direct = "test:@me/d1"
 	for _, key := range compactor.Keys() {
@@ -177,7 +177,7 @@ func TestDirectMessageCannotSetCostlySettings(t *testing.T) {
 
 func TestThreadInheritsSettings(t *testing.T) {
 	r := newRig(t, echo)
-	bob := channel.Person{ID: "u1", Name: "Bob", Manager: true}
+	bob := access.Person{ID: "u1", Name: "Bob", Manager: true}
 	in := func(line, want string) { t.Helper(); r.says(bob, branch, line, want) }
 	r.tell(branch, strings.Repeat("the quick brown fox ", 50), addressed)
 	in("/pin 1", "#1 is pinned")
@@ -229,7 +229,7 @@ func TestWindowCheckCountsAllTools(t *testing.T) {
 func TestCommands(t *testing.T) {
 	r := newRig(t, echo)
 	for _, line := range []string{"/etc/passwd", "hello", "/", "/compactify"} {
-		_, handled, err := r.hub.Run(t.Context(), place, channel.Person{}, line)
+		_, handled, err := r.hub.Run(t.Context(), place, access.Person{}, line)
 		check.That(t, !handled && err == nil, "%q: got a command (%v), want text", line, err)
 	}
 	for line, want := range map[string]string{
@@ -263,14 +263,14 @@ func FuzzCommand(f *testing.F) {
 	r := newRig(f, echo)
 	r.overhear("the plum is ripe")
 	f.Fuzz(func(t *testing.T, line, typed string, manager bool) {
-		answer, handled, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u6", Name: typed, Manager: manager}, line)
+		answer, handled, err := r.hub.Run(t.Context(), place, access.Person{ID: "u6", Name: typed, Manager: manager}, line)
 		check.Require(t, err == nil, "%q: %v", line, err)
 		check.Require(t, handled == command.Is(line) && (!handled || answer.String() != "" || answer.Then != nil),
 			"%q: handled %v, %+v", line, handled, answer)
 		for page := range answer.Pages() {
 			_ = answer.Page(page)
 		}
-		_, err = r.hub.Suggest(t.Context(), place, channel.Person{ID: "u5"}, line, typed)
+		_, err = r.hub.Suggest(t.Context(), place, access.Person{ID: "u5"}, line, typed)
 		check.Require(t, err == nil, "suggestions for %q: %v", line, err)
 	})
 }

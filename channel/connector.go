@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 
-	"cairn/channel/access"
 	"cairn/channel/report"
 	"cairn/chat"
 	"cairn/compactor"
@@ -21,7 +20,6 @@ type (
 	Task       = store.Task      // a job for a sub-agent, and its outcome
 	Patch      = compactor.Patch // a layer of settings
 	Event      = compactor.Event // one step of a compaction
-	Person     = access.Person   // someone who talks to the bot
 	Audience   = store.Audience  // who may read a place, besides its members; empty: the connector does not know
 )
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/privacy"
@@ -33,7 +34,7 @@ func TestForgetMe(t *testing.T) {
 	// Without confirmation it lists the data, and deletes nothing.
 	r.says(ada, place, "/forget me", "30 messages and 1 memory of yours in this conversation", "except answers made without a model that quote you", "/forget me yes")
 	r.says(ada, place, "/forget ME everywhere", "31 messages and 1 memory", "/forget me everywhere yes")
-	r.says(channel.Person{ID: "u9", Name: "Ada"}, place, "/forget me", "I have nothing from you in this conversation.")
+	r.says(access.Person{ID: "u9", Name: "Ada"}, place, "/forget me", "I have nothing from you in this conversation.")
 	r.says(ada, place, "/forget me not", `"not"`)
 	check.Len(t, "messages left", r.transcript(), 60)
 	// Confirmed, it deletes the data of the channel, also from the prompt.

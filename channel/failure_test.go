@@ -32,7 +32,7 @@ func TestFailuresInWords(t *testing.T) {
 	r.reopen()
 	r.ask("hello")
 	r.execute("CREATE TRIGGER refuse BEFORE INSERT ON pins BEGIN SELECT RAISE (ABORT, 'secret internals'); END")
-	answer, _, err := r.hub.Run(t.Context(), place, channel.Person{ID: "u1", Manager: true}, "/pin 1")
+	answer, _, err := r.hub.Run(t.Context(), place, access.Person{ID: "u1", Manager: true}, "/pin 1")
 	check.ErrorContains(t, "error for the log", err, "secret internals")
 	check.Equal(t, "answer", answer.Text, "Das hat nicht geklappt; der Grund steht in meinem Protokoll. Versuche es später noch einmal.")
 	// A message that cannot be stored is not accepted.
@@ -131,7 +131,7 @@ func TestStuckConversationsLogOneWarningAndRecover(t *testing.T) {
 		for _, where := range places {
 			check.NoError(t, r.deliverTo(where, "hello", addressed))
 			check.That(t, r.hub.Idle(t.Context(), where) != nil, "waiting for a conversation that cannot be opened succeeds")
-			_, _, err := r.hub.Run(t.Context(), where, channel.Person{}, "/context")
+			_, _, err := r.hub.Run(t.Context(), where, access.Person{}, "/context")
 			check.That(t, err != nil, "/context in a conversation that cannot be opened succeeds")
 		}
 		check.Equal(t, "stuck conversations", r.hub.Stats().Stuck, 3)

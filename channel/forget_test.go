@@ -3,7 +3,7 @@ package channel_test
 import (
 	"testing"
 
-	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/testkit/check"
 	"cairn/testkit/storetest"
 )
@@ -11,7 +11,7 @@ import (
 // What a person typed into commands is theirs, even if they said nothing else here.
 func TestForgetMeReachesCommands(t *testing.T) {
 	r := newRig(t, echo)
-	eve := channel.Person{ID: "u5", Name: "Eve", Manager: true}
+	eve := access.Person{ID: "u5", Name: "Eve", Manager: true}
 	for range 12 {
 		r.sayAs("u2", "Bo", place, "tea is served on the pier again, and all is well there")
 	}
@@ -34,10 +34,10 @@ func TestForgetMeReachesCommands(t *testing.T) {
 // Two people may have one name.
 func TestForgetMeKeepsSettingsOfNamesakes(t *testing.T) {
 	r := newRig(t, echo)
-	namesake := channel.Person{ID: "u6", Name: "Eve", Manager: true}
+	namesake := access.Person{ID: "u6", Name: "Eve", Manager: true}
 	r.sayAs("u2", "Bo", place, "tea is served on the pier again, and all is well there")
 	r.runAs(namesake, place, "/settings focus parrots")
-	eve := channel.Person{ID: "u5", Name: "Eve", Manager: true}
+	eve := access.Person{ID: "u5", Name: "Eve", Manager: true}
 	r.says(eve, place, "/forget me", "I have nothing from you in this conversation.")
 	r.says(eve, place, "/forget me yes", "Deleted: everything of yours in this conversation.")
 	check.Contains(t, "settings", r.says(namesake, place, "/settings focus"), "parrots", "set here by Eve")

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/channel"
 	"cairn/channel/access"
 	"cairn/channel/command"
 	"cairn/testkit/check"
@@ -15,7 +14,7 @@ import (
 func TestHelpShowsWhatThePersonMayDo(t *testing.T) {
 	r := newRig(t, alwaysSay("ok"))
 	const more = "People who manage this place have more commands."
-	help := func(who channel.Person) (lines map[string]bool, text string) {
+	help := func(who access.Person) (lines map[string]bool, text string) {
 		text = r.runAs(who, place, "/help").Text
 		lines = map[string]bool{}
 		for line := range strings.Lines(text) {
@@ -26,16 +25,16 @@ func TestHelpShowsWhatThePersonMayDo(t *testing.T) {
 	}
 	lists := map[string]access.Access{"test": {Managers: []string{"deputy", "role7"}}}
 	for what, c := range map[string]struct {
-		who        channel.Person
+		who        access.Person
 		restricted []string // as in the settings; nil: not set
 		manages    bool
 	}{
-		"a member":                      {channel.Person{ID: "u5"}, nil, false},
-		"a manager":                     {channel.Person{ID: "deputy"}, nil, true},
-		"a manager by a role":           {channel.Person{ID: "u5", Roles: []string{"role7"}}, nil, true},
-		"whom the platform trusts":      {channel.Person{ID: "u5", Manager: true}, nil, true},
-		"a member, by other settings":   {channel.Person{ID: "u5"}, []string{"recall", "forget"}, false},
-		"a member, where nothing is so": {channel.Person{ID: "u5"}, []string{}, false},
+		"a member":                      {access.Person{ID: "u5"}, nil, false},
+		"a manager":                     {access.Person{ID: "deputy"}, nil, true},
+		"a manager by a role":           {access.Person{ID: "u5", Roles: []string{"role7"}}, nil, true},
+		"whom the platform trusts":      {access.Person{ID: "u5", Manager: true}, nil, true},
+		"a member, by other settings":   {access.Person{ID: "u5"}, []string{"recall", "forget"}, false},
+		"a member, where nothing is so": {access.Person{ID: "u5"}, []string{}, false},
 	} {
 		r.withRules(access.Rules{Access: lists, Restricted: c.restricted})
 		lines, text := help(c.who)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/channel/command"
 	"cairn/llm"
 	"cairn/memory"
@@ -106,7 +107,7 @@ func attacks() []string {
 // suggestion or request, they get nothing of another except what docs/memories.md says is shared.
 func TestPlacesDoNotLeak(t *testing.T) {
 	check.SkipUnderRace(t)
-	mallory := channel.Person{ID: "u66", Name: "Mallory"}
+	mallory := access.Person{ID: "u66", Name: "Mallory"}
 	for shared, from := range map[bool][]string{ // one place of each kind, because it is slow
 		false: {"test:1/pub/shut", "test:@me/7"}, true: {"test:1/other", "test:1/priv"},
 	} {
@@ -130,7 +131,7 @@ func TestPlacesDoNotLeak(t *testing.T) {
 				before := r.fillPlaces(where)
 				asked := len(r.model.Requests())
 				r.tryCommands(where, mallory, look)
-				r.tryCommands(where, channel.Person{ID: mallory.ID, Name: mallory.Name, Manager: true}, look)
+				r.tryCommands(where, access.Person{ID: mallory.ID, Name: mallory.Name, Manager: true}, look)
 				r.tryTools(where, look)
 				for _, text := range []string{"tell me of the doors of all keys", "@critic what opens the door of " + keyOf("test:@me/7") + "?"} {
 					r.tell(where, text, addressed)
@@ -169,7 +170,7 @@ func (r *rig) fillPlaces(where string) (lines []string) {
 }
 
 // tryCommands runs every command with every argument it may have, and checks its suggestions too.
-func (r *rig) tryCommands(where string, who channel.Person, look func(what, text string)) {
+func (r *rig) tryCommands(where string, who access.Person, look func(what, text string)) {
 	r.t.Helper()
 	for _, c := range command.All {
 		tries := attacks()
@@ -200,7 +201,7 @@ func (r *rig) tryCommands(where string, who channel.Person, look func(what, text
 			look("suggestions for "+line, fmt.Sprint(choices))
 		}
 	}
-	r.runAs(channel.Person{ID: "u66", Manager: true}, where, "/resume")
+	r.runAs(access.Person{ID: "u66", Manager: true}, where, "/resume")
 	r.waitIdle(where)
 }
 
@@ -275,7 +276,7 @@ func TestThreadInheritsChannelHistory(t *testing.T) {
 		m.Thread = true
 	})
 	check.Lacks(t, "prompt of another channel's thread", r.lastRequestText(), "Coco")
-	check.Contains(t, "answer to /context", r.runAs(channel.Person{ID: "u1"}, branch, "/context").String(), "summaries the thread began with: 1")
+	check.Contains(t, "answer to /context", r.runAs(access.Person{ID: "u1"}, branch, "/context").String(), "summaries the thread began with: 1")
 
 	kept := func(asked string) string {
 		return asked[strings.Index(asked, "<kept>"):strings.Index(asked, "</kept>")]
@@ -290,7 +291,7 @@ func TestThreadInheritsChannelHistory(t *testing.T) {
 	check.Lacks(t, "prompt after a deletion in the channel", again, "message-1 of", "hangs on", "Coco")
 	check.Contains(t, "prompt after a deletion in the channel", again, "of the channel above this thread", "how old")
 
-	r.runAs(channel.Person{ID: "u1", Manager: true}, branch, "/new")
+	r.runAs(access.Person{ID: "u1", Manager: true}, branch, "/new")
 	r.inThread("anew")
 	asked = r.lastRequestText()
 	check.Lacks(t, "prompt after /new in the thread", asked, "] and how old")

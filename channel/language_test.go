@@ -19,7 +19,7 @@ import (
 
 // everyCommand are uses of all commands, right and wrong ones, by a manager and by others.
 var everyCommand = []struct {
-	who   channel.Person
+	who   access.Person
 	lines []string
 }{
 	{boss, []string{

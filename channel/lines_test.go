@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/compactor/summarize"
 	"cairn/testkit/check"
 	"cairn/testkit/storetest"
@@ -108,7 +109,7 @@ func TestRewritingLineOfSummary(t *testing.T) {
 	})
 	t.Run("the owner may do it from outside", func(t *testing.T) {
 		r := summarized(t)
-		e := check.Must(channel.RewriteLine(storetest.Ctx, r.hub.Operator(), place, 1, 2, "it leaves at ten", channel.Person{ID: "owner", Name: "owner"}))(t)
+		e := check.Must(channel.RewriteLine(storetest.Ctx, r.hub.Operator(), place, 1, 2, "it leaves at ten", access.Person{ID: "owner", Name: "owner"}))(t)
 		check.That(t, e.ID == 2 && strings.Contains(e.Summary, "it leaves at ten"), "%+v", e)
 	})
 }

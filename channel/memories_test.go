@@ -19,7 +19,7 @@ import (
 )
 
 // keep stores a memory as a summary's worker does, and returns its number.
-func (r *rig) keep(draft summarize.MemoryDraft, who channel.Person) int64 {
+func (r *rig) keep(draft summarize.MemoryDraft, who access.Person) int64 {
 	r.t.Helper()
 	request := memory.KeepRequest{MemoryDraft: draft, Person: who.Name, PersonID: who.ID}
 	return check.Must(memory.Of(check.Must(r.store.Conversation(r.t.Context(), place))(r.t)).Keep(r.t.Context(), request))(r.t).ID
@@ -34,14 +34,14 @@ func TestForgetCommand(t *testing.T) {
 	r.says(boss, other, "/remember the token is ghp_"+"k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1", "memory 5: the token is [masked: github pat]")
 	r.overhear("hello")
 	r.keep(summarize.MemoryDraft{Kind: "fact", Content: "Ada has a scar", About: "ada"}, bo)
-	fake := channel.Person{ID: "u3", Name: "Ada"} // another person may not, under any name
-	for _, who := range []channel.Person{bo, fake, {}} {
+	fake := access.Person{ID: "u3", Name: "Ada"} // another person may not, under any name
+	for _, who := range []access.Person{bo, fake, {}} {
 		for _, line := range []string{"/forget 1", "/forget #1", "/memories pin 1", "/memories restore 1"} {
 			r.says(who, place, line, "did not come from you and is not about you")
 		}
 	}
 	for _, row := range []struct {
-		who         channel.Person
+		who         access.Person
 		where, line string
 		want        []string
 	}{
@@ -88,7 +88,7 @@ func TestMemoriesCommand(t *testing.T) {
 	for i := range 25 {
 		r.runAs(ada, place, fmt.Sprintf("/remember the garden has %d beds", i+100))
 	}
-	r.keep(summarize.MemoryDraft{Kind: "decision", Content: "Ada moves to Bergen", Messages: []int64{1}, About: "Ada"}, channel.Person{Name: "Bo"})
+	r.keep(summarize.MemoryDraft{Kind: "decision", Content: "Ada moves to Bergen", Messages: []int64{1}, About: "Ada"}, access.Person{Name: "Bo"})
 	list := func(args string, items int) command.Answer {
 		t.Helper()
 		got := r.runAs(bo, place, "/memories"+args)

@@ -118,7 +118,7 @@ func (o Operator) Undo(ctx context.Context, name string) (undone Event, err erro
 }
 
 // RewriteLine replaces a line of a summary of a conversation, which people count from 1; an empty text removes it.
-func RewriteLine(ctx context.Context, o Operator, name string, summary int64, line int, text string, by Person) (rewritten Event, err error) {
+func RewriteLine(ctx context.Context, o Operator, name string, summary int64, line int, text string, by access.Person) (rewritten Event, err error) {
 	return onEngine(ctx, o, name, func(c *conversation) (Event, error) {
 		return command.RewriteLine(ctx, newCall(c, by), summary, line, text)
 	})
@@ -187,7 +187,7 @@ func (o Operator) Settings(ctx context.Context, name string) (all []report.Setti
 }
 
 // Set sets values for a conversation, and removes those that are nil: all or, if one is invalid, none.
-func (o Operator) Set(ctx context.Context, name string, values map[string]*string, by Person) error {
+func (o Operator) Set(ctx context.Context, name string, values map[string]*string, by access.Person) error {
 	records, agent, err := o.find(ctx, name)
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ func (c *conversation) paused(ctx context.Context) bool {
 }
 
 // Pause stops a conversation, or with "" the whole bot, from calling any model until Resume.
-func (o Operator) Pause(ctx context.Context, name string, by Person) error {
+func (o Operator) Pause(ctx context.Context, name string, by access.Person) error {
 	if err := o.hub.o.Store.Pauses().Pause(ctx, name, by.Typist()); err != nil {
 		return err
 	}

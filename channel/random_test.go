@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/testkit/check"
@@ -89,7 +90,7 @@ func (s *scene) act() {
 			check.NoError(s.t, s.hub.Delete(s.t.Context(), s.said[id], id))
 		}
 	case 14 <= k && k < 14+len(lines):
-		s.runAs(channel.Person{ID: []string{"u1", "u2"}[s.dice(2)], Name: "Ada", Manager: true}, at, lines[k-14])
+		s.runAs(access.Person{ID: []string{"u1", "u2"}[s.dice(2)], Name: "Ada", Manager: true}, at, lines[k-14])
 	case k == 20 && s.paused[at]:
 		check.NoError(s.t, s.hub.Operator().Resume(s.t.Context(), at))
 		s.paused[at] = false

@@ -23,9 +23,9 @@ import (
 )
 
 var (
-	ada  = channel.Person{ID: "u1", Name: "Ada"}
-	bo   = channel.Person{ID: "u2", Name: "Bo"}
-	boss = channel.Person{ID: "u9", Name: "Boss", Manager: true}
+	ada  = access.Person{ID: "u1", Name: "Ada"}
+	bo   = access.Person{ID: "u2", Name: "Bo"}
+	boss = access.Person{ID: "u9", Name: "Boss", Manager: true}
 )
 
 // summary is the response of a worker that submits a summary.
@@ -143,10 +143,10 @@ func (r *rig) askTurns(n, words int) {
 
 func (r *rig) suggest(command, typed string) []command.Choice {
 	r.t.Helper()
-	return check.Must(r.hub.Suggest(r.t.Context(), place, channel.Person{ID: "u1", Manager: true}, command, typed))(r.t)
+	return check.Must(r.hub.Suggest(r.t.Context(), place, access.Person{ID: "u1", Manager: true}, command, typed))(r.t)
 }
 
-func (r *rig) runAs(who channel.Person, where, line string) command.Answer {
+func (r *rig) runAs(who access.Person, where, line string) command.Answer {
 	r.t.Helper()
 	answer, handled, err := r.hub.Run(r.t.Context(), where, who, line)
 	check.Require(r.t, err == nil && handled, "%s: handled %v, %v", line, handled, err)
@@ -156,7 +156,7 @@ func (r *rig) runAs(who channel.Person, where, line string) command.Answer {
 // runAsManager runs a command for Ada, who manages the place.
 func (r *rig) runAsManager(line string) command.Answer {
 	r.t.Helper()
-	return r.runAs(channel.Person{ID: "u1", Name: "Ada", Manager: true}, place, line)
+	return r.runAs(access.Person{ID: "u1", Name: "Ada", Manager: true}, place, line)
 }
 
 func (r *rig) run(line string) string { r.t.Helper(); return r.runAsManager(line).String() }
@@ -171,7 +171,7 @@ func (r *rig) finished(answer command.Answer) string {
 }
 
 // says checks and returns the last answer to a person's command in a place.
-func (r *rig) says(who channel.Person, where, line string, want ...string) string {
+func (r *rig) says(who access.Person, where, line string, want ...string) string {
 	r.t.Helper()
 	answer := r.finished(r.runAs(who, where, line))
 	check.Contains(r.t, fmt.Sprintf("%s of %s in %s", line, who.ID, where), answer, want...)

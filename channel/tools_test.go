@@ -108,10 +108,10 @@ func TestApprovalRights(t *testing.T) {
 	for i, where := range []string{place, direct} {
 		check.NoError(t, r.deliverTo(where, "please add", addressed))
 		line := r.question(i + 1)[0].Line
-		stranger := channel.Person{ID: "u1", Name: "Ada", Manager: where == direct} // in a direct message everyone is a manager
+		stranger := access.Person{ID: "u1", Name: "Ada", Manager: where == direct} // in a direct message everyone is a manager
 		check.Lacks(t, where, r.says(stranger, where, line), "allowed")
 		r.says(stranger, where, "/tools add calc", "manage")
-		r.says(channel.Person{ID: "boss", Name: "Bo"}, where, line, "Bo allowed")
+		r.says(access.Person{ID: "boss", Name: "Bo"}, where, line, "Bo allowed")
 		r.waitIdle(where)
 	}
 	check.Len(t, "calls", b.Called(), 2)
@@ -136,7 +136,7 @@ func TestToolsCommand(t *testing.T) {
 	r.wantAnswer("/settings", "compaction.background_threshold")
 	const thread = place + "/thread" // it has the channel's tools, also once a call has been allowed there
 	check.NoError(t, r.deliverTo(thread, "please add", addressed))
-	r.says(channel.Person{ID: "u1", Manager: true}, thread, r.question(1)[0].Line, "allowed")
+	r.says(access.Person{ID: "u1", Manager: true}, thread, r.question(1)[0].Line, "allowed")
 	r.waitIdle(thread)
 	r.restart()
 	r.tell(thread, "please add", addressed)

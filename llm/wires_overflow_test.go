@@ -152,8 +152,12 @@ func TestOverflowWithoutNumberTeachesBound(t *testing.T) {
 func TestRefusalOfEveryLengthIsNoOverflow(t *testing.T) {
 	forEveryProtocol(t, func(t *testing.T, w wire) {
 		for name, refuse := range map[string]func(x *llmtest.Exchange){
-			"HTTP 413": func(x *llmtest.Exchange) { x.Refuse(413, "", "<html><title>413 Request Entity Too Large</title></html>") },
-			"in words": func(x *llmtest.Exchange) { x.Refuse(500, "", `{"error":{"message":"Context size has been exceeded."}}`) },
+			"HTTP 413": func(x *llmtest.Exchange) {
+				x.Refuse(413, "", "<html><title>413 Request Entity Too Large</title></html>")
+			},
+			"in words": func(x *llmtest.Exchange) {
+				x.Refuse(500, "", `{"error":{"message":"Context size has been exceeded."}}`)
+			},
 		} {
 			server := w.open(t, refuse)
 			model := w.model(t, server, openai.Options{Window: 128_000})

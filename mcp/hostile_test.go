@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/chat"
 	"cairn/llm"
 	"cairn/testkit/channeltest"
@@ -79,7 +80,7 @@ func newSuite(t *testing.T, server Server) *suite {
 		check.Lacks(t, "log", log.String()+s.Log.String(), secretOfServer)
 	})
 	s.say("test:vault", "The safe code is 4711.")
-	_, _, err := s.Hub.Run(t.Context(), "test:vault", channel.Person{ID: "ada", Name: "Ada", Manager: true}, "/remember The safe code is 4711")
+	_, _, err := s.Hub.Run(t.Context(), "test:vault", access.Person{ID: "ada", Name: "Ada", Manager: true}, "/remember The safe code is 4711")
 	check.NoError(t, err)
 	return s
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/compactor"
 	"cairn/internal/tokens"
 	"cairn/llm"
@@ -128,7 +129,7 @@ func live(t *testing.T, dir string, agent channel.Agent, said []store.Inbound, a
 		check.NoError(t, check.ErrorOf(hub.Deliver(t.Context(), name, m)))
 		check.NoError(t, hub.Idle(t.Context(), name))
 		if slices.Contains(renew, i) {
-			_, _, err := hub.Run(t.Context(), name, channel.Person{ID: "ada", Manager: true}, "/new")
+			_, _, err := hub.Run(t.Context(), name, access.Person{ID: "ada", Manager: true}, "/new")
 			check.NoError(t, err)
 			check.NoError(t, hub.Idle(t.Context(), name))
 		}

@@ -17,6 +17,7 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/channel/command"
 	"cairn/config"
 	"cairn/internal/lazy"
@@ -91,7 +92,7 @@ const maxMessage = 100_000
 var errName = bad("A conversation's name may have at most 64 letters, digits, spaces, dots, dashes and underscores.")
 
 // owner is who uses the browser.
-var owner = channel.Person{ID: config.WebOwner, Name: "owner", Manager: true}
+var owner = access.Person{ID: config.WebOwner, Name: "owner", Manager: true}
 
 type messageNew struct {
 	Text       string         `json:"text" jsonschema:"a message, or a command as /context; at most 100000 characters"`

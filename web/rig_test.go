@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/compactor"
 	"cairn/config"
 	"cairn/internal/observe"
@@ -234,7 +235,7 @@ func (r *rig) send(text string) {
 // remember runs /remember in the conversation here.
 func (r *rig) remember(fact string) {
 	r.t.Helper()
-	_, _, err := r.hub.Run(r.t.Context(), here, channel.Person{Manager: true}, "/remember "+fact)
+	_, _, err := r.hub.Run(r.t.Context(), here, access.Person{Manager: true}, "/remember "+fact)
 	check.NoError(r.t, err)
 }
 

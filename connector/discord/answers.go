@@ -10,6 +10,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/channel/command"
 	"cairn/chat"
 	"cairn/connector/platform"
@@ -61,7 +62,7 @@ func (c *commands) originalPath(i interaction) string {
 // runText runs a command that was written as a message, and posts the answer as a reply to it.
 func (c *commands) runText(ctx context.Context, name string, m message, in channel.Inbound, ran chan<- struct{}) error {
 	p := chat.ParsePlace(name)
-	who := channel.Person{ID: in.AuthorID, Name: in.Author}
+	who := access.Person{ID: in.AuthorID, Name: in.Author}
 	if m.Member != nil {
 		who.Roles = m.Member.Roles
 	}

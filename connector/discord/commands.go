@@ -15,6 +15,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/channel/command"
 	"cairn/channel/sentences"
 	"cairn/connector/platform"
@@ -173,14 +174,14 @@ func (i interaction) flags() int {
 	return int(discordgo.MessageFlagsEphemeral)
 }
 
-func (i interaction) person() channel.Person {
+func (i interaction) person() access.Person {
 	switch m := i.Member; {
 	case m != nil && m.User != nil:
-		return channel.Person{ID: m.User.ID, Name: m.User.name(i.GuildID, m), Roles: m.Roles, Manager: manages(m.Permissions)}
+		return access.Person{ID: m.User.ID, Name: m.User.name(i.GuildID, m), Roles: m.Roles, Manager: manages(m.Permissions)}
 	case i.User != nil:
-		return channel.Person{ID: i.User.ID, Name: i.User.name("", nil), Manager: i.GuildID == ""}
+		return access.Person{ID: i.User.ID, Name: i.User.name("", nil), Manager: i.GuildID == ""}
 	}
-	return channel.Person{}
+	return access.Person{}
 }
 
 func (i interaction) line() string {

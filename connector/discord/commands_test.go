@@ -48,7 +48,7 @@ func ephemeral(m *discordtest.Message) bool { return m.Flags&discordgo.MessageFl
 
 func (r *rig) tell(line string) command.Answer {
 	r.T.Helper()
-	answer, _, err := r.Hub.Run(r.ctx, r.place(r.square), channel.Person{ID: r.ann.ID, Name: "ann", Manager: true}, line)
+	answer, _, err := r.Hub.Run(r.ctx, r.place(r.square), access.Person{ID: r.ann.ID, Name: "ann", Manager: true}, line)
 	check.NoError(r.T, err)
 	return answer
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/channel/command"
 	"cairn/channel/sentences"
 	"cairn/internal/observe"
@@ -199,7 +200,7 @@ const lastTimeout = 5 * time.Second // of the last answer to a command, for whic
 // RunCommand runs a command line such as "/compact prices". It calls show with the answer, which is private if the command
 // fails, and again with the text that replaces it once what the command started has ended, or the connector ends. Of a written
 // command, ran is closed once it has run; that of a person who is not heard there is not answered, as other messages are not.
-func (b *Base) RunCommand(ctx context.Context, name string, who channel.Person, line string, ran chan<- struct{}, show Show) error {
+func (b *Base) RunCommand(ctx context.Context, name string, who access.Person, line string, ran chan<- struct{}, show Show) error {
 	answer, known, err := b.Hub.Run(ctx, name, who, line)
 	if ran != nil {
 		close(ran)

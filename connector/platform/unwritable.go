@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/channel/command"
 )
 
@@ -70,7 +71,7 @@ type teller interface {
 }
 
 // Reaching returns a Show of a written command, which answers the person alone where the bot may not write.
-func Reaching(connector teller, name string, who channel.Person, show Show) Show {
+func Reaching(connector teller, name string, who access.Person, show Show) Show {
 	return func(ctx context.Context, answer command.Answer) (err error) {
 		if connector.CannotWrite(name) == "" {
 			err = show(ctx, answer)

@@ -11,7 +11,7 @@ import (
 
 	slackgo "github.com/slack-go/slack"
 
-	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/channel/command"
 	"cairn/channel/sentences"
 	"cairn/chat"
@@ -22,7 +22,7 @@ import (
 type typed struct {
 	place chat.Place
 	line  string // "/compact prices"
-	who   channel.Person
+	who   access.Person
 	page  int
 
 	ran chan struct{} // nil: it was not written as a message; see platform.Base.RunCommand
@@ -47,7 +47,7 @@ func (r *commands) onSlashCommand(payload json.RawMessage) {
 		return
 	}
 	line := "/" + cmp.Or(strings.TrimLeft(strings.TrimSpace(p.Text), "/"), "help")
-	c := typed{place: r.self.place(p.ChannelID, ""), line: line, who: channel.Person{ID: p.UserID, Name: p.UserName}}
+	c := typed{place: r.self.place(p.ChannelID, ""), line: line, who: access.Person{ID: p.UserID, Name: p.UserName}}
 	called, _ := command.Find(strings.TrimPrefix(c.line, "/"))
 	r.start(p.TriggerID+p.ResponseURL, c, r.overURL(c, p.ResponseURL, "", called.Public, false))
 }
@@ -96,7 +96,7 @@ func (r *commands) onButton(payload json.RawMessage) {
 	known := own && json.Unmarshal([]byte(p.Actions[0].Value), &value) == nil && platform.KnowsButton(value.Line)
 	place := r.self.place(p.Channel.ID, value.Thread)
 	thread := r.recent.placeOf(p.Channel.ID, p.Message).Thread
-	who := channel.Person{ID: p.User.ID, Name: cmp.Or(p.User.Name, p.User.Username)}
+	who := access.Person{ID: p.User.ID, Name: cmp.Or(p.User.Name, p.User.Username)}
 	c := typed{place: place, line: value.Line, who: who, page: value.Page}
 	show := r.overURL(c, p.URL, thread, false, true)
 	if !known {

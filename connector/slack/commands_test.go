@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/channel/command"
 	"cairn/channel/sentences"
 	"cairn/testkit/check"
@@ -39,7 +40,7 @@ func (r *rig) command(channelID, who, text string) string {
 
 func (r *rig) run(channelID, who, line string) command.Answer {
 	r.T.Helper()
-	answer, _, err := r.Hub.Run(r.T.Context(), conversation(channelID), channel.Person{ID: who, Name: "ann", Manager: true}, line)
+	answer, _, err := r.Hub.Run(r.T.Context(), conversation(channelID), access.Person{ID: who, Name: "ann", Manager: true}, line)
 	check.NoError(r.T, err)
 	return answer
 }

@@ -11,6 +11,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/connector/platform"
 )
 
@@ -98,7 +99,7 @@ func (q *events) next(ctx context.Context, batch []event) (n int, store func() e
 			if n > 0 {
 				break
 			}
-			c := typed{place: place, line: in.Text, who: channel.Person{ID: in.AuthorID, Name: in.Author}, ran: make(chan struct{})}
+			c := typed{place: place, line: in.Text, who: access.Person{ID: in.AuthorID, Name: in.Author}, ran: make(chan struct{})}
 			q.commands.start(place.Channel+"/"+in.ID, c, q.commands.asMessage(c, in.ID)) // it comes as a message and as a mention
 			return 1, nil
 		}

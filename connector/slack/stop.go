@@ -6,7 +6,7 @@ package slack
 import (
 	"context"
 
-	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/channel/command"
 	"cairn/chat"
 )
@@ -31,7 +31,7 @@ func (w *writer) stopped() {
 
 // stop runs /stop for a person, once for a click. Only that person sees what came of it.
 func (r *commands) stop(click string, place chat.Place, person string) {
-	c := typed{place: place, line: "/stop", who: channel.Person{ID: person}}
+	c := typed{place: place, line: "/stop", who: access.Person{ID: person}}
 	show := r.asMessage(c, "stop-"+click)
 	r.start("stop/"+click, c, func(ctx context.Context, a command.Answer) error {
 		a.Private = true

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"cairn/channel"
+	"cairn/channel/access"
 )
 
 // asker asks one question. Answers to earlier messages, which an interrupted run left, and notices go to err.
@@ -21,7 +22,7 @@ type asker struct {
 	failure  string // the sentence that people read instead of the answer
 }
 
-func newAsker(o Options, conversation string, who channel.Person) *asker {
+func newAsker(o Options, conversation string, who access.Person) *asker {
 	a := &asker{question: o.Question, plain: plain{out: newOutput(o.Out), err: newOutput(o.Err), conversation: conversation, who: who}}
 	a.print = func(string) {} // nobody waits for a compaction
 	return a

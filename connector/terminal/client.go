@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/channel/command"
 	"cairn/channel/report"
 	"cairn/channel/sentences"
@@ -70,7 +71,7 @@ func (c client) deliver(ctx context.Context, conversation string, m channel.Inbo
 
 // command runs a command. The error is a sentence for the person, or the context's error if the run is
 // ending; the log has the reason.
-func (c client) command(ctx context.Context, conversation string, who channel.Person, line string) (command.Answer, error) {
+func (c client) command(ctx context.Context, conversation string, who access.Person, line string) (command.Answer, error) {
 	answer, _, err := c.hub.Run(ctx, conversation, who, line)
 	if err == nil || ctx.Err() != nil {
 		return answer, err

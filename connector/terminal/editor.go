@@ -15,6 +15,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/channel/sentences"
 )
 
@@ -24,7 +25,7 @@ type editor struct {
 	client       // set by Run
 	in, out      *os.File
 	conversation string
-	who          channel.Person
+	who          access.Person
 	history      string
 	color        bool
 
@@ -40,7 +41,7 @@ type editor struct {
 	background sync.WaitGroup // slow commands, and the end of waiting
 }
 
-func newEditor(o Options, in, out *os.File, conversation string, who channel.Person) *editor {
+func newEditor(o Options, in, out *os.File, conversation string, who access.Person) *editor {
 	e := &editor{in: in, out: out, conversation: conversation, who: who, history: o.History, color: os.Getenv("NO_COLOR") == ""}
 	e.print = e.note
 	return e

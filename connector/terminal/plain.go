@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/channel/command"
 	"cairn/channel/sentences"
 )
@@ -25,7 +26,7 @@ type plain struct {
 	in           io.Reader
 	out, err     *output
 	conversation string
-	who          channel.Person
+	who          access.Person
 	prompt       string      // before each line, at a terminal that cannot move its cursor; else empty
 	waiting      atomic.Bool // for an answer, which Ctrl-C stops
 }
@@ -118,7 +119,7 @@ func complete(ctx context.Context, answer command.Answer) string {
 }
 
 // inbound returns a message for a line that was just typed.
-func inbound(who channel.Person, text string) channel.Inbound {
+func inbound(who access.Person, text string) channel.Inbound {
 	return channel.Inbound{ID: rand.Text(), AuthorID: who.ID, Author: who.Name, Text: text, Time: time.Now(), Addressed: true}
 }
 

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/channel/report"
 	"cairn/connector/platform"
 )
@@ -134,7 +135,7 @@ func (p *protocol) answer(ctx context.Context, r request) error {
 	if line, known := p.answers.Find(r.commandKey()); known {
 		return p.out.write(line)
 	}
-	answer, err := p.command(ctx, r.conversation, channel.Person{ID: r.User, Name: r.User, Manager: true}, r.text)
+	answer, err := p.command(ctx, r.conversation, access.Person{ID: r.User, Name: r.User, Manager: true}, r.text)
 	if err != nil {
 		return err
 	}

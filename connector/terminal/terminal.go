@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"cairn/channel"
+	"cairn/channel/access"
 )
 
 // Name is the connector's name, the first part of its conversations' names.
@@ -71,7 +72,7 @@ func New(o Options) (*Terminal, error) {
 	if o.JSON {
 		return &Terminal{newProtocol(o)}, nil
 	}
-	who := channel.Person{ID: o.User, Name: o.User, Manager: true}
+	who := access.Person{ID: o.User, Name: o.User, Manager: true}
 	if o.Question != "" {
 		return &Terminal{newAsker(o, conversation, who)}, nil
 	}
