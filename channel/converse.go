@@ -90,12 +90,12 @@ func (t *turn) add(m llm.Message, completion int, pictures ...chat.Attachment) {
 		if t.changes.outdated && slices.Contains(handoverTools, m.Tool) {
 			m.Text = "Error: what it found may have changed since. Call the tool again."
 		}
-		row := rowOf(m, e.History().Next(), t.Seq, pictures...)
+		row := rowOf(m, e.View().Next, t.Seq, pictures...)
 		if len(row.Native) > 0 {
 			row.Reasoning = e.ReasoningOf(row, completion)
 		}
 		t.attempt.messages = append(t.attempt.messages, row)
-		e.History().Append(row)
+		e.Add(row)
 	})
 }
 

@@ -67,7 +67,15 @@ func (t *turn) calledAgent() *handover {
 
 // askedIn returns the messages of a turn that are addressed to the bot.
 func askedIn(in owner, turn int64) []chat.Message {
-	return ask(in, func(e *compactor.Compactor) []chat.Message { return e.History().Asked(turn) })
+	var asked []chat.Message
+	in.do(func(e *compactor.Compactor) {
+		for _, m := range e.View().Turn(turn) {
+			if m.Addressed {
+				asked = append(asked, *m.Message)
+			}
+		}
+	})
+	return asked
 }
 
 // handOver lets the other agent answer. The answer begins with its name, for people and for the conversation's agent.

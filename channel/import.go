@@ -180,7 +180,7 @@ func (r *importReader) readBatch(ctx context.Context, batch []chat.Message) (rea
 		return nil, err
 	}
 	r.host.do(func(e *compactor.Compactor) {
-		if e.History().Next() > last {
+		if e.View().Next > last {
 			err = e.Changed(ctx)
 		}
 	})

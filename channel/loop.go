@@ -249,7 +249,7 @@ func ask[T any](in owner, f func(e *compactor.Compactor) T) (v T) {
 
 // nextSeq returns the seq of the next row.
 func nextSeq(in owner) int64 {
-	return ask(in, func(e *compactor.Compactor) int64 { return e.History().Next() })
+	return ask(in, func(e *compactor.Compactor) int64 { return e.View().Next })
 }
 
 func (c *conversation) check() {

@@ -18,6 +18,7 @@ import (
 	"cairn/llm"
 	"cairn/llm/prices"
 	"cairn/store"
+	"cairn/transcript"
 )
 
 // Notices of compactions for people, if the connector does not show every step.
@@ -124,7 +125,15 @@ func IsNotice(p Piece) bool {
 
 // notifyShortened tells authors of messages too long for the window that the answer may not cover all of them.
 func (t *turn) notifyShortened(ctx context.Context) {
-	for _, m := range ask(t, func(e *compactor.Compactor) []compactor.Shortened { return e.History().Shortened(t.Seq) }) {
+	var clipped []transcript.Clipped
+	t.do(func(e *compactor.Compactor) {
+		for _, m := range e.View().Turn(t.Seq) {
+			if part := m.Clipped(); part != nil && m.Addressed {
+				clipped = append(clipped, *part)
+			}
+		}
+	})
+	for _, m := range clipped {
 		shown := fmt.Sprintf("the first %d", m.First)
 		if m.Last > 0 {
 			shown = fmt.Sprintf("the first %d and the last %d", m.First, m.Last)

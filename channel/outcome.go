@@ -86,7 +86,7 @@ func (t *turn) write(ctx context.Context, o store.Outcome) error {
 	t.do(func(e *compactor.Compactor) {
 		o.Count, o.Sent = e.Count(), e.Sent()
 		o.Messages = t.storable(e, o.Messages)
-		o.Context, o.Version = e.History().Context()
+		o.Context, o.Version = e.TurnContext()
 		if o.Failure {
 			o.Context = compactor.Context{}
 		}
@@ -108,7 +108,7 @@ func (t *turn) storable(e *compactor.Compactor, messages []chat.Message) []chat.
 		if !wanted || len(messages[i].Calls) == 0 {
 			messages[i].Native = nil
 		}
-		if now := e.History().Message(messages[i].Seq); now != nil { // without what was deleted during the turn
+		if now, ok := e.View().At(messages[i].Seq); ok { // without what was deleted during the turn
 			messages[i].Text = now.Text
 			messages[i].Calls = now.Calls
 			messages[i].Tokens = now.Tokens
@@ -120,22 +120,21 @@ func (t *turn) storable(e *compactor.Compactor, messages []chat.Message) []chat.
 
 // written updates the history with the outcome as it is on disk, unless err says that it is not. Only the loop calls it.
 func (t *turn) written(e *compactor.Compactor, messages []chat.Message, contextStored bool, err error) {
-	history := e.History()
 	if !contextStored {
-		history.ContextNotStored()
+		e.ContextNotStored()
 	}
 	if err != nil {
-		history.Truncate(t.attempt.first)
+		e.Discard(t.attempt.first)
 		if errors.Is(err, store.ErrNotFound) { // the question was deleted, which closed the turn
-			history.Answered()
+			e.EndTurn()
 		}
 		return
 	}
-	if n := len(messages); n > 0 && messages[n-1].Seq >= history.Next() {
-		history.Append(messages[n-1])
+	if n := len(messages); n > 0 && messages[n-1].Seq >= e.View().Next {
+		e.Add(messages[n-1])
 	}
-	history.Answered()
+	e.EndTurn()
 	if t.changes.seen { // see storable
-		history.DropReasoning(t.attempt.first)
+		e.DropReasoning(t.attempt.first)
 	}
 }

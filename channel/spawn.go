@@ -121,7 +121,7 @@ func (c *conversation) newTask(ctx context.Context, s spawning, sources []chat.M
 		chain = c.agent.tasksPerMessage()
 		spawn = c.agent.Spawn
 		above = compactor.Merge(c.agent.layers(), c.policy.own)
-		next = e.History().Next()
+		next = e.View().Next
 	}); err != nil {
 		return n, err
 	}

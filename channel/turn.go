@@ -108,7 +108,7 @@ func (t *turn) beginWith(ctx context.Context, recall int) (ok bool) {
 		w := turnContext{owner: t, site: t.site, turn: t.Turn, shown: t.shown}
 		made, version = w.write(ctx, recall)
 	}
-	return ask(t, func(e *compactor.Compactor) bool { return e.History().Begin(made, version) })
+	return ask(t, func(e *compactor.Compactor) bool { return e.BeginTurn(made, version) })
 }
 
 // attempts has the model answer until that succeeds, or fails for good.
@@ -222,7 +222,7 @@ func (t *turn) tryAgain() (again bool, err error) {
 	t.discard()
 	again, err = t.countAttempt(t.life, &t.Turn)
 	if err == nil && !again {
-		t.do(func(e *compactor.Compactor) { e.History().Answered() })
+		t.do(func(e *compactor.Compactor) { e.EndTurn() })
 	}
 	return again, err
 }
@@ -230,7 +230,7 @@ func (t *turn) tryAgain() (again bool, err error) {
 // discard drops what an attempt has added and shown.
 func (t *turn) discard() {
 	t.attempt.withdraw()
-	t.do(func(e *compactor.Compactor) { e.History().Truncate(t.attempt.first) })
+	t.do(func(e *compactor.Compactor) { e.Discard(t.attempt.first) })
 }
 
 // recoverPanic converts a panic in a turn into an error. After one of the loop the turn is repeated.

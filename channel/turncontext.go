@@ -37,9 +37,10 @@ const (
 func (c *conversation) shownToModel() string {
 	texts := []string{c.agent.system()}
 	c.do(func(e *compactor.Compactor) {
-		for seq := c.turnSeq(); seq < e.History().Next(); seq++ {
-			m := e.History().Message(seq)
-			if m != nil && m.Role == llm.RoleTool && m.Tool != "memory_save" {
+		view := e.View()
+		for seq := c.turnSeq(); seq < view.Next; seq++ {
+			m, ok := view.At(seq)
+			if ok && m.Role == llm.RoleTool && m.Tool != "memory_save" {
 				texts = append(texts, m.Text)
 			}
 		}
@@ -84,8 +85,10 @@ func (w *turnContext) recalled(ctx context.Context, budget int) (made compactor.
 		return made, compactor.AnyVersion
 	}
 	w.do(func(e *compactor.Compactor) {
-		q.shows = e.History().Shows()
-		q.messages, q.memories, version = e.History().Quoted()
+		view := e.View()
+		q.shows = view.Shows
+		q.messages, q.memories = view.Quoted()
+		version = view.Head.Version
 	})
 	// Memories help more per token, but may not take the whole budget.
 	memories := quotes{title: "memories that may matter here, as data:\n", left: budget * 2 / 3}

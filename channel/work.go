@@ -75,7 +75,7 @@ func (c *conversation) workClosed(ctx context.Context, opened bool) error {
 func (c *conversation) sync(ctx context.Context, resume bool) (err error) {
 	var made *compactor.Event
 	c.do(func(e *compactor.Compactor) {
-		if e.History().Outdated() {
+		if e.Outdated() {
 			err = e.Changed(ctx)
 		}
 		if err == nil {
@@ -166,8 +166,7 @@ func (c *conversation) takeUp(ctx context.Context, burst []chat.Message) (own co
 
 // append shows messages that are on disk. Only the loop calls it.
 func (c *conversation) append(messages []chat.Message) {
-	c.engine.History().Append(messages...)
-	c.engine.History().Stored()
+	c.engine.Received(messages...)
 }
 
 // startSession starts a requested session once all earlier messages are dealt with.
@@ -190,7 +189,7 @@ func (c *conversation) resume(ctx context.Context) error {
 		switch {
 		case err != nil:
 		case !open: // the one that the engine knows of may have been deleted in the meantime
-			c.do(func(e *compactor.Compactor) { e.History().Answered() })
+			c.do(func(e *compactor.Compactor) { e.EndTurn() })
 			return nil
 		case turn.Since.Before(c.stale()):
 			err = c.newTurn(turn).pass(ctx)

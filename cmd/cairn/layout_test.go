@@ -156,6 +156,9 @@ func TestOneFunctionWritesTimes(t *testing.T) {
 // goroutine of a conversation owns.
 const mostMethods, mostFields = 20, 20
 
+// wide are the types that may have more: a pure value, and the engine, whose methods follow a turn from its begin to its end.
+var wide = map[string]int{"transcript.View": 32, "compactor.Compactor": 29}
+
 // TestHandlesAreSmall limits the methods of types. The doubles of platforms are exempt: their
 // methods are what a test may trigger.
 func TestHandlesAreSmall(t *testing.T) {
@@ -183,7 +186,8 @@ func TestHandlesAreSmall(t *testing.T) {
 	check.That(t, fields != 0 && fields <= mostFields, "conversation has %d fields, want 1 to %d", fields, mostFields)
 	check.Require(t, methods["store.Store"] != 0, "got no methods")
 	for name, n := range methods {
-		check.That(t, n <= mostMethods, "%s has %d exported methods, of at most %d", name, n, mostMethods)
+		limit := max(mostMethods, wide[name])
+		check.That(t, n <= limit, "%s has %d exported methods, of at most %d", name, n, limit)
 	}
 }
 
