@@ -11,7 +11,6 @@ import (
 
 	"cairn/compactor/summarize"
 	"cairn/internal/observe"
-	"cairn/internal/secrets"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/prompts"
@@ -31,7 +30,7 @@ type models struct {
 	now      func() time.Time
 	texts    prompts.Texts
 	prompt   func() string // as in Options
-	agent    string        // the chat model's system prompt, without secrets
+	system   string        // as in Options
 	frame    int           // tokens of a worker's instructions, with the agent's
 
 	open func(ctx context.Context, from, to int64) (string, error) // as in Options
@@ -43,7 +42,7 @@ func newModels(o Options) models {
 	return models{
 		settings: o.Policy, worker: o.Worker, fallback: o.Fallback, strategy: o.Strategy,
 		spend: o.Spend, spent: o.Spent, slots: o.Slots, log: o.Log, now: o.Now,
-		open: o.Open, texts: prompts.In(o.Language), prompt: o.Prompt, agent: secrets.Mask(o.System), byFallback: new(observe.Incident),
+		open: o.Open, texts: prompts.In(o.Language), prompt: o.Prompt, system: o.System, byFallback: new(observe.Incident),
 		frame: tokens.Estimate(prompts.In(o.Language).Worker) + min(FrameCost(o.System, nil), maxAgentTokens) + requestCost,
 	}
 }

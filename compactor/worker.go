@@ -44,7 +44,7 @@ type worker struct {
 func (m models) newWorker(j *job, record Job, around around, target, limit int) worker {
 	w := worker{
 		models: m, j: j, record: record, target: target, limit: limit, memories: j.policy.MaxMemories, savedTo: new(int64),
-		texts: m.texts, agent: m.agent, around: around, prompt: m.texts.Worker,
+		texts: m.texts, agent: secrets.Mask(m.system), around: around, prompt: m.texts.Worker,
 	}
 	if m.prompt != nil {
 		if own := m.prompt(); strings.TrimSpace(own) != "" {
