@@ -119,7 +119,7 @@ func newConversation(h *Hub, name string, connector Connector, records *store.Co
 		loop:  loop{life: h.ctx, inbox: inbox{signal: make(chan struct{}, 1), ended: make(chan struct{})}},
 		usage: usage{site: at, access: h.access, observer: observer, counted: h.o.Counted},
 	}
-	c.sender = sender{c: c, writers: make(map[string]Writer)}
+	c.sender = sender{site: at, host: c, writers: make(map[string]Writer)}
 	c.edits = &edits{records: records, wake: c.wake}
 	c.arrivals = newArrivals(name, observer, c.inbox.post)
 	c.backfill = backfill{

@@ -12,7 +12,7 @@ import (
 	"cairn/store"
 )
 
-// What a turn and its conversation do for each other.
+// What a conversation does for its parts: a turn, and the sender.
 
 // host is what a turn needs of the conversation that it is in.
 type host interface {
@@ -106,4 +106,15 @@ func (c *conversation) partDone(ctx context.Context) {
 	if task, err := c.records.Tasks().Self(ctx); err == nil {
 		c.hub.reportTask(task)
 	}
+}
+
+func (c *conversation) background(f func()) { c.hub.owners.Go(f) }
+
+// allSent wakes those who wait until everything is sent, such as the next part of a task.
+func (c *conversation) allSent() {
+	c.inbox.post(func() { c.runs.again = c.runs.again || c.isTask() })
+}
+
+func (c *conversation) dropped() {
+	c.hub.locked(func() { c.hub.stats.Dropped++ })
 }

@@ -9,13 +9,16 @@ import (
 	"sync"
 	"time"
 
+	"cairn/channel/sentences"
+	"cairn/chat"
 	"cairn/internal/observe"
 	"cairn/store"
 )
 
 // sender is the one outbound goroutine of a conversation. It lives while the outbox is not empty.
 type sender struct {
-	c *conversation
+	site
+	host senderHost
 
 	// Only its goroutine uses these.
 	sent    int64  // row of the newest piece that was sent, perhaps without the store noting it
@@ -28,6 +31,21 @@ type sender struct {
 	look    bool // the outbox may contain something to send
 
 	failing observe.Incident // the next piece cannot be sent
+}
+
+// senderHost is what a sender needs of its conversation.
+type senderHost interface {
+	// background runs f in a goroutine that the hub waits for.
+	background(f func())
+	// allSent is called once nothing is left to send.
+	allSent()
+	// dropped counts a piece that was given up.
+	dropped()
+
+	cannotWrite() (why string)
+	explain(why string, asked []chat.Message)
+	speaker() sentences.Speaker
+	notify(ctx context.Context, id, text string) error
 }
 
 func (s *sender) locked(f func()) {
@@ -62,11 +80,9 @@ func (s *sender) start(ctx context.Context) {
 		return
 	}
 	s.running = true
-	s.c.hub.owners.Go(func() {
+	s.host.background(func() {
 		s.run(ctx)
-		s.c.inbox.post(func() { // also wakes those who wait until everything is sent
-			s.c.runs.again = s.c.runs.again || s.c.isTask() // whose next part waits for that
-		})
+		s.host.allSent()
 	})
 }
 
@@ -82,7 +98,7 @@ func (s *sender) run(ctx context.Context) {
 				s.failing.End()
 				break
 			}
-			s.c.log.Log(ctx, s.failing.Begin(), "send_reply_failed", "error", err)
+			s.log.Log(ctx, s.failing.Begin(), "send_reply_failed", "error", err)
 			pause := delay
 			if s.refused > 1 {
 				pause = time.Duration(math.Pow(3, float64(s.refused-1))) * time.Second
@@ -108,7 +124,7 @@ func (s *sender) more(ctx context.Context) (more bool) {
 // sendAll sends what waits in the outbox, in order. A piece that fails stays and blocks those after it.
 func (s *sender) sendAll(ctx context.Context) error {
 	s.refused = 0
-	pieces, err := s.c.records.Outbox().Unsent(ctx)
+	pieces, err := s.records.Outbox().Unsent(ctx)
 	for _, piece := range pieces {
 		err = s.sendOne(ctx, piece)
 		if errors.Is(err, store.ErrNotFound) { // it was deleted, with all of a conversation
@@ -126,7 +142,7 @@ func (s *sender) sendAll(ctx context.Context) error {
 // the piece may have arrived. A piece that was sent and could only not be noted is noted.
 func (s *sender) sendOne(ctx context.Context, piece store.Piece) (err error) {
 	if piece.Row != s.sent && !piece.Sending {
-		err = s.c.records.Outbox().Sending(ctx, piece.Row)
+		err = s.records.Outbox().Sending(ctx, piece.Row)
 	}
 	if piece.Row != s.sent && err == nil {
 		var id string
@@ -139,7 +155,7 @@ func (s *sender) sendOne(ctx context.Context, piece store.Piece) (err error) {
 		}
 	}
 	if piece.Row == s.sent && err == nil { // otherwise it was dropped
-		err = s.c.records.Outbox().Sent(context.WithoutCancel(ctx), piece.Row, s.sentID)
+		err = s.records.Outbox().Sent(context.WithoutCancel(ctx), piece.Row, s.sentID)
 	}
 	if err == nil && piece.Part == piece.Parts-1 {
 		s.drop(piece.Reply)
@@ -154,7 +170,7 @@ func (s *sender) deliver(ctx context.Context, piece store.Piece) (id string, err
 	s.locked(func() {
 		w = s.writers[piece.Reply]
 		if w == nil {
-			w = s.c.connector.Reply(s.c.name, piece.To)
+			w = s.connector.Reply(s.name, piece.To)
 			s.writers[piece.Reply] = w
 		}
 	})
@@ -177,10 +193,10 @@ func (s *sender) failed(ctx context.Context, piece store.Piece, failed error) er
 	if errors.Is(failed, ErrGone) {
 		return s.dropPiece(ctx, piece, "unsent-"+piece.Reply, failed)
 	}
-	if d, ok := s.c.connector.(interface{ Connected() bool }); ctx.Err() != nil || ok && !d.Connected() {
+	if d, ok := s.connector.(interface{ Connected() bool }); ctx.Err() != nil || ok && !d.Connected() {
 		return failed
 	}
-	times, err := s.c.records.Outbox().Refused(context.WithoutCancel(ctx), piece.Row)
+	times, err := s.records.Outbox().Refused(context.WithoutCancel(ctx), piece.Row)
 	if err != nil {
 		return errors.Join(failed, err)
 	}
@@ -196,25 +212,25 @@ func (s *sender) failed(ctx context.Context, piece store.Piece, failed error) er
 func (s *sender) dropPiece(ctx context.Context, piece store.Piece, id string, failed error) error {
 	ctx = context.WithoutCancel(ctx)
 	level := slog.LevelWarn
-	why := s.c.hub.cannotWrite(s.c.name)
+	why := s.host.cannotWrite()
 	switch {
 	case why != "": // the connector has logged it
 		level = slog.LevelDebug
-		asked, err := s.c.records.Transcript().Asked(ctx, piece.To)
+		asked, err := s.records.Transcript().Asked(ctx, piece.To)
 		if err != nil {
 			return err
 		}
-		s.c.hub.explain(s.c.name, why, asked)
+		s.host.explain(why, asked)
 	case !piece.Failure:
-		text := s.c.speaker().Say("I could not send all of an answer here: the platform rejected it. It is saved in my history; ask again, perhaps in other words.")
-		if err := s.c.notify(ctx, id, text); err != nil {
+		text := s.host.speaker().Say("I could not send all of an answer here: the platform rejected it. It is saved in my history; ask again, perhaps in other words.")
+		if err := s.host.notify(ctx, id, text); err != nil {
 			return err
 		}
 	}
-	s.c.log.Log(ctx, level, "reply_dropped", "reply", piece.Reply, "part", piece.Part, "error", failed)
-	err := s.c.records.Outbox().Drop(ctx, piece.Row, failed.Error())
+	s.log.Log(ctx, level, "reply_dropped", "reply", piece.Reply, "part", piece.Part, "error", failed)
+	err := s.records.Outbox().Drop(ctx, piece.Row, failed.Error())
 	if err == nil {
-		s.c.hub.locked(func() { s.c.hub.stats.Dropped++ })
+		s.host.dropped()
 	}
 	return err
 }

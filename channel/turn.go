@@ -55,7 +55,7 @@ type turn struct {
 	spend   func() error  // called before each model call; an error stops the call
 	learnt  *llm.Learnt   // of the model that answers; nil: none was asked
 	half    string        // what an attempt that failed had written; "": nothing
-	attempt *attempt      // the one that runs, or the last; nil: none has begun
+	attempt *attempt      // the one that runs, or the last; nil: none has started
 }
 
 // run closes the turn if nobody may or can answer it, and otherwise answers it.
@@ -91,7 +91,7 @@ func (t *turn) run(ctx context.Context, own compactor.Patch) error {
 
 // begin adds the turn context to the prompt.
 func (t *turn) begin(ctx context.Context) {
-	for range 2 { // again if what it quotes has changed meanwhile
+	for range 2 { // again if what it quotes has changed
 		if t.beginWith(ctx, t.agent.Recall) {
 			return
 		}
@@ -100,7 +100,7 @@ func (t *turn) begin(ctx context.Context) {
 }
 
 // beginWith adds a turn context with recalled messages and memories, within a budget of tokens. ok is false if what it quotes may
-// have changed meanwhile.
+// have changed.
 func (t *turn) beginWith(ctx context.Context, recall int) (ok bool) {
 	made := compactor.Context{}
 	version := int64(compactor.AnyVersion)

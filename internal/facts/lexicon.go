@@ -255,14 +255,6 @@ func likeliest(counts map[string]int) (codes []string) {
 	return codes[:min(len(codes), 3)]
 }
 
-// Known returns the codes of the languages whose words are known.
-func Known() (codes []string) {
-	for _, l := range lexicons() {
-		codes = append(codes, l.code)
-	}
-	return codes
-}
-
 // fold returns a word or a list of words without case and accents.
 func fold(text string) string {
 	if !strings.ContainsAny(text, "'.-٪%") {
