@@ -1,6 +1,6 @@
 // Package compactor keeps a conversation inside its model's context window: it watches how
 // full the window is, summarizes the oldest turns in the background, and shows the summaries,
-// stacked, in their place. It never changes messages. A span is chosen in plan.go and job.go,
+// stacked, in their place. It never changes messages. A span is chosen in planner.go and plan.go,
 // summarized in run.go, and applied in apply.go. Package transcript renders the prompt.
 package compactor
 

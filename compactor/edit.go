@@ -50,7 +50,10 @@ func (c *Compactor) reread(ctx context.Context) error {
 	}
 	prepared := c.view.prepared()
 	gone := ended(prepared, now)
-	c.view.setPrepared(leaveOut(prepared, func(row Summary) bool { return slices.Contains(transcript.IDs(gone), row.ID) }))
+	// Not leaveOut: a fold that is still prepared on disk stays.
+	c.view.setPrepared(slices.DeleteFunc(slices.Clone(prepared), func(row Summary) bool {
+		return slices.Contains(transcript.IDs(gone), row.ID)
+	}))
 	c.reportEnded(ctx, gone, used)
 	return nil
 }

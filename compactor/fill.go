@@ -1,8 +1,10 @@
 package compactor
 
-import (
-	"slices"
-)
+import "slices"
+
+// A placeholder is filled by the extractive summarizer immediately, in parallel with a model's job:
+// it needs milliseconds, while a model that hangs takes minutes. The model repairs the result
+// later.
 
 // planFill plans to fill the oldest placeholder. It skips spans whose summary was undone, and
 // placeholders for whose summary there is no room.

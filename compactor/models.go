@@ -31,7 +31,6 @@ type models struct {
 	texts    prompts.Texts
 	prompt   func() string // as in Options
 	system   string        // as in Options
-	frame    int           // tokens of a worker's instructions, with the agent's
 
 	open func(ctx context.Context, from, to int64) (string, error) // as in Options
 
@@ -43,8 +42,12 @@ func newModels(o Options) models {
 		settings: o.Policy, worker: o.Worker, fallback: o.Fallback, strategy: o.Strategy,
 		spend: o.Spend, spent: o.Spent, slots: o.Slots, log: o.Log, now: o.Now,
 		open: o.Open, texts: prompts.In(o.Language), prompt: o.Prompt, system: o.System, byFallback: new(observe.Incident),
-		frame: tokens.Estimate(prompts.In(o.Language).Worker) + min(FrameCost(o.System, nil), maxAgentTokens) + requestCost,
 	}
+}
+
+// frame returns the tokens of a worker's instructions, with the agent's.
+func (m models) frame() int {
+	return tokens.Estimate(m.texts.Worker) + min(FrameCost(m.system, nil), maxAgentTokens) + requestCost
 }
 
 // learntOf returns what is known about the worker's model, or about the fallback.
@@ -99,7 +102,7 @@ func (m models) worthFolding(rows []Summary) bool {
 // piece returns how many tokens to summarize ahead at once: one request's material, less
 // instructions and answer.
 func (m models) piece(p Policy) int {
-	fits := throughput(m.worker) - m.frame
+	fits := throughput(m.worker) - m.frame()
 	return max(fits/(100+p.TargetPct)*100, minPiece)
 }
 

@@ -8,7 +8,7 @@ import (
 	"cairn/compactor/summarize"
 )
 
-// planner decides what is due, of a conversation at one moment. It changes nothing of it.
+// planner decides what is due, of a conversation at one moment. It changes nothing of it: what a plan changes is in the last fields.
 type planner struct {
 	now       view // as it is
 	ahead     view // as it will be once everything prepared is applied
@@ -20,7 +20,7 @@ type planner struct {
 	draining  bool  // work that can wait is left to the next start
 	appliedAt int64 // the next seq when messages were last summarized; 0: not yet
 
-	// What a plan changes of these is for the next planner.
+	// What a plan changes of these, its caller keeps for the next planner.
 	terms      map[string]termsOf // of the stack's texts, which job after job reads; nil while nothing is due
 	undoLifted bool               // undone spans are no longer spared
 	deficit    int                // tokens that a level demanded beyond what is prepared

@@ -41,7 +41,7 @@ func (c *Compactor) Recap(ctx context.Context, focus string) (func(context.Conte
 	s := c.view
 	p := c.meter.policy()
 	j := &job{unchanged: ctx, policy: p, row: Summary{Focus: cmp.Or(focus, p.Focus)}}
-	w := c.models.newWorker(j, nil, c.ahead().around(j.row), mostOfRecap, mostOfRecap*3/2)
+	w := c.models.newWorker(j, nil, c.view.around(j.row), mostOfRecap, mostOfRecap*3/2)
 	w.prompt = w.texts.Recap
 	return func(ctx context.Context) (Recap, error) { return recap(ctx, s, w, &c.reports) }, nil
 }

@@ -29,7 +29,3 @@ func (pl *planner) nextWake() (at time.Time) {
 	}
 	return at
 }
-
-// A placeholder is filled by the extractive summarizer immediately, in parallel with a model's job:
-// it needs milliseconds, while a model that hangs takes minutes. The model repairs the result
-// later.

@@ -3,6 +3,7 @@
 package llm_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -142,9 +143,9 @@ func TestOverflowWithoutNumberTeachesBound(t *testing.T) {
 		learned := model.Window(t.Context()).Tokens
 		check.That(t, learned >= 3000 && learned <= 5200, "got a window of %d", learned)
 		check.Equal(t, "source", model.Window(t.Context()).Source, "an overflow")
-		check.Len(t, "requests, a short one beside each", server.Requests(), 4)
+		check.Len(t, "requests, one of them short", server.Requests(), 3)
 		check.Equal(t, "kind of the next", llm.KindOf(check.ErrorOf(model.Generate(t.Context(), long(4000), nil))), llm.KindOverflow)
-		check.Len(t, "requests once a limit is known", server.Requests(), 5)
+		check.Len(t, "requests once a limit is known", server.Requests(), 4)
 	})
 }
 
@@ -165,7 +166,31 @@ func TestRefusalOfEveryLengthIsNoOverflow(t *testing.T) {
 			check.Equal(t, name+": kind", llm.KindOf(err), llm.KindBadRequest)
 			check.Equal(t, name+": window", model.Window(t.Context()).Tokens, 128_000)
 			check.Len(t, name+": requests", server.Requests(), 2)
+			err = check.ErrorOf(model.Generate(t.Context(), long(6000), nil))
+			check.Equal(t, name+": kind of the next", llm.KindOf(err), llm.KindBadRequest)
+			check.Len(t, name+": requests, without another short one", server.Requests(), 3)
 		}
+	})
+}
+
+// A turn that is stopped while it looks for the reason of a failure says nothing about the server.
+func TestStoppedShortRequestTeachesNothing(t *testing.T) {
+	forEveryProtocol(t, func(t *testing.T, w wire) {
+		ctx, stop := context.WithCancel(t.Context())
+		server := w.open(t, func(x *llmtest.Exchange) {
+			if x.Request.Tokens() < 3000 && ctx.Err() == nil {
+				stop()
+				x.Wait(time.Minute) // until the client is gone
+				return
+			}
+			failLong(x, 3000, silences["HTTP 500"])
+		})
+		model := w.model(t, server, openai.Options{MaxRetries: 1, RetryDelay: time.Microsecond, Window: 128_000})
+		check.That(t, check.ErrorOf(model.Generate(ctx, long(5000), nil)) != nil, "the stopped request succeeds")
+		other := long(5000)
+		other.CacheKey = "another conversation"
+		err := check.ErrorOf(model.Generate(t.Context(), other, nil))
+		check.Equal(t, "kind of the next", llm.KindOf(err), llm.KindOverflow)
 	})
 }
 

@@ -99,7 +99,7 @@ func (v View) Turn(turn int64) []Shown {
 	for to < len(v.Messages) && v.Messages[to].Turn == turn {
 		to++
 	}
-	return v.Messages[from:to]
+	return v.Messages[from:to:to]
 }
 
 // WasAddressed reports whether a message of the session was addressed to the bot.

@@ -115,41 +115,63 @@ func short(req llm.Request) llm.Request {
 	return req
 }
 
-// probePause is how long no short request is made after one that failed: the server fails for any request then.
-const probePause = time.Minute
+// A short request shows whether a server fails for any request, or calls any prompt too long.
+type shortOutcome int
 
-// mayProbe reports whether a short request may show something.
-func (c *Client) mayProbe() bool {
+const (
+	shortUnknown shortOutcome = iota
+	shortAnswered
+	shortFailed
+	shortRefused // as too long
+)
+
+// shortTTL is how long the outcome of a short request is remembered: until then it would be the same.
+const shortTTL = time.Minute
+
+// lastShort returns the outcome of the last short request, unless that was long ago.
+func (c *Client) lastShort() shortOutcome {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return time.Since(c.probeFailed) >= probePause
+	if time.Since(c.shortAt) >= shortTTL {
+		return shortUnknown
+	}
+	return c.short
 }
 
-// noteProbe notes when a short request failed; zero: it succeeded.
-func (c *Client) noteProbe(failed time.Time) {
+// tryShort makes a short request of the same form.
+func (c *Client) tryShort(ctx context.Context, req llm.Request) shortOutcome {
+	shown := false
+	resp, err := c.attempt(ctx, short(req), &shown, 1, nil)
+	req.ReportFailed(resp.Usage)
+	if ctx.Err() != nil { // the caller has given up, which says nothing about the server
+		return shortUnknown
+	}
+	outcome := shortAnswered
+	silent := strings.TrimSpace(resp.Message.Text) == "" && len(resp.Message.Calls) == 0 && resp.Usage.Completion == 0
+	switch {
+	case llm.KindOf(err) == llm.KindOverflow:
+		outcome = shortRefused
+	case err != nil || silent:
+		outcome = shortFailed
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.probeFailed = failed
+	c.short = outcome
+	c.shortAt = time.Now()
+	return outcome
 }
 
 // confirmOverflow asks a short request, and then the failed one once more. If only the short one is answered, the
 // prompt is too long.
 func (c *Client) confirmOverflow(ctx context.Context, req llm.Request, failed llm.Response, failure error, show func(string)) (llm.Response, error) {
-	shown := false
-	if !c.mayProbe() {
+	last := c.lastShort()
+	if last == shortFailed || last == shortRefused || c.tryShort(ctx, req) != shortAnswered {
 		return failed, failure
 	}
-	probe, err := c.attempt(ctx, short(req), &shown, 1, nil)
-	req.ReportFailed(probe.Usage)
-	silent := strings.TrimSpace(probe.Message.Text) == "" && len(probe.Message.Calls) == 0 && probe.Usage.Completion == 0
-	if err != nil || silent {
-		c.noteProbe(time.Now())
-		return failed, failure
-	}
-	c.noteProbe(time.Time{})
 	if failure == nil {
 		req.ReportFailed(failed.Usage)
 	}
+	shown := false
 	again, failure := c.attempt(ctx, req, &shown, 1, show)
 	class := c.suspected(req)
 	if class == "" || shown {
@@ -196,10 +218,11 @@ func (c *Client) refusesShort(ctx context.Context, req llm.Request, refused *llm
 	if errors.Is(refused, errInferred) {
 		return false
 	}
-	shown := false
-	probe, err := c.attempt(ctx, short(req), &shown, 1, nil)
-	req.ReportFailed(probe.Usage)
-	return llm.KindOf(err) == llm.KindOverflow
+	last := c.lastShort()
+	if last == shortUnknown || last == shortFailed {
+		last = c.tryShort(ctx, req)
+	}
+	return last == shortRefused
 }
 
 // promptBytes returns the length of a prompt without its pictures. Lengths compare two prompts; tokens cannot, since the server's

@@ -78,9 +78,10 @@ type Client struct {
 	demands Demands
 	found   discovered
 
-	suspicions  map[string]suspicion // of prompts that are too long, by Request.CacheKey
-	probeFailed time.Time            // when a short request failed that would have shown whether one is; zero: the last one succeeded
-	longest     int                  // bytes of the longest prompt that was answered lately
+	suspicions map[string]suspicion // of prompts that are too long, by Request.CacheKey
+	short      shortOutcome         // of the last short request
+	shortAt    time.Time            // when it ended; zero: there was none
+	longest    int                  // bytes of the longest prompt that was answered lately
 }
 
 // New returns a client that has sent nothing yet, and has no Protocol. It fails if the base URL is no web address.
