@@ -21,7 +21,7 @@ const (
 	historyRetry   = 30 * time.Second
 )
 
-// backfill reads the history of a conversation into its inbox and transcript. Only the child calls its methods.
+// backfill reads the history of a conversation into its inbox and transcript. Only the child calls its methods, and the loop while no child runs.
 type backfill struct {
 	site
 	access     *access.Control

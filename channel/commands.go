@@ -86,6 +86,11 @@ var _ command.Conversation = commandHost{}
 
 func (h commandHost) operator() Operator { return h.c.hub.Operator() }
 
+func (h commandHost) Opened(ctx context.Context) (*access.Rules, sentences.Speaker, error) {
+	_, err := h.c.current(ctx)
+	return h.c.hub.access.Rules(), h.c.speaker(), err
+}
+
 func (h commandHost) Setup(ctx context.Context) (command.Setup, error) {
 	agent, err := h.c.current(ctx)
 	if err != nil {
@@ -118,7 +123,7 @@ func (h commandHost) Forget(ctx context.Context, who privacy.Who, in []*store.Co
 	return h.c.hub.forgetPerson(ctx, who, in...)
 }
 
-func (h commandHost) Status() compactor.Status { return (*h.c.engineStatus.Load())() }
+func (h commandHost) Status() compactor.Status { return h.c.status() }
 
 func (h commandHost) Context(ctx context.Context, speaker sentences.Speaker) (report.Context, error) {
 	now, err := h.operator().contextIn(ctx, h.c.name, speaker)

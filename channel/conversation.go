@@ -35,14 +35,14 @@ type conversation struct {
 	arrivals    arrivals         // messages that wait or came last
 	unannounced *compactor.Event // the last compaction that people have not heard of
 
-	// Only the child uses these fields.
+	// Only the child uses these fields, and the loop while no child runs; others set what imports reads.
 	backfill  backfill
 	imports   importReader
 	failures  failures
 	lookAgain time.Time // when a task looks for work; zero: when something arrives
 }
 
-// published is what any goroutine may read of a conversation. The loop and the turn write it.
+// published is what any goroutine may read and write of a conversation.
 type published struct {
 	turn         atomic.Pointer[turn]     // nil: no turn is running
 	approval     atomic.Pointer[Approval] // the tool call that waits for permission; nil: none

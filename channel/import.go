@@ -172,7 +172,7 @@ func (r *importReader) read(ctx context.Context, w *window, resume bool) error {
 }
 
 // readBatch marks messages as read and returns them as they are now. If the engine shows messages since the import, it takes
-// the batch from the disk, because Append adds only at the end.
+// the batch from the disk, because the engine adds only at the end.
 func (r *importReader) readBatch(ctx context.Context, batch []chat.Message) (read []chat.Message, err error) {
 	last := batch[len(batch)-1].Seq
 	read, err = r.records.Past().ReadTo(ctx, batch[0].Seq, last)

@@ -86,7 +86,7 @@ func TestChangeBeforeMessageIsShown(t *testing.T) {
 		dequeued := storetest.Deliver(t, records, storetest.Said(2, "the code is 4711"))
 		change(conv)
 		conv.changed()
-		conv.append(dequeued)
+		conv.engine.Received(dequeued...)
 		prompt := fmt.Sprintf("%+v", check.Must(conv.engine.Request(t.Context()))(t).Messages)
 		check.Lacks(t, "prompt", prompt, "4711")
 		check.Contains(t, "prompt", prompt, "hello", want)

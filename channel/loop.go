@@ -98,7 +98,7 @@ func (l *loop) until(ctx context.Context, done func() (bool, error)) error {
 
 // own runs the conversation until the hub closes, or until it leaves memory because it has been idle for long.
 func (c *conversation) own() {
-	defer func() { c.usage.flush(c.hub.ctx) }()
+	defer c.usage.flush(c.hub.ctx)
 	defer close(c.inbox.ended)
 	silence := time.NewTimer(c.hub.o.Idle)
 	retry := time.AfterFunc(never, c.wake)
@@ -163,7 +163,12 @@ func (c *conversation) idle() bool {
 }
 
 // rest returns how long the child has nothing to look for; 0 or less: until something arrives.
-func (c *conversation) rest() time.Duration { return max(c.backfill.rest(), time.Until(c.lookAgain)) }
+func (c *conversation) rest() time.Duration {
+	if c.isTask() { // which has no history to read
+		return time.Until(c.lookAgain)
+	}
+	return c.backfill.rest()
+}
 
 // checkDue has the engine go on by itself.
 func (c *conversation) checkDue() {

@@ -79,7 +79,7 @@ func (o Operator) contextIn(ctx context.Context, name string, speaker sentences.
 	if err != nil {
 		return report.Context{}, err
 	}
-	now := report.NewContext(ctx, (*c.engineStatus.Load())(), c.records, agent.ID, agent.Model, speaker)
+	now := report.NewContext(ctx, c.status(), c.records, agent.ID, agent.Model, speaker)
 	if made, limit := c.calls.InLastHour(); limit > 0 {
 		now.Calls = fmt.Sprintf("%d of %d in the last hour", made, limit)
 	}

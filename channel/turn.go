@@ -33,7 +33,7 @@ var (
 )
 
 // turn is one turn, from the messages that it answers to the stored reply. The child that works runs it. Other goroutines may read
-// the row, and call cancel; the rest of what reaches it from outside is in changes.
+// Seq, To and step, and call cancel; the rest of what reaches it from outside is in changes.
 type turn struct {
 	store.Turn
 	site

@@ -271,7 +271,7 @@ type self struct {
 }
 
 func (c *conversation) self(ctx context.Context) (self, error) {
-	g := (*c.engineStatus.Load())()
+	g := c.status()
 	s := self{
 		Agent: c.agent.ID, Provider: c.agent.Provider, Model: c.agent.Model.Name(), Reasoning: c.agent.Reasoning, MaxOutput: c.agent.MaxOutput,
 		Fill: report.FillOf(g, sentences.Speaker{}), Summaries: len(g.Stack), Policy: []string{},

@@ -17,7 +17,7 @@ type WriteChecker interface {
 	CannotWrite(conversation string) (why string)
 }
 
-// Why the bot may not write, and who can change that, in English; sentences.In(SpokenIn(…)) translates it.
+// Why the bot may not write, and who can change that, in English; sentences.In(SpokenIn(…)).Translate translates it.
 const (
 	NoViewChannel     = "I cannot answer here: I lack the permission View Channel. People who manage this channel can give it to me."
 	NoSendMessages    = "I cannot answer here: I lack the permission Send Messages. People who manage this channel can give it to me."

@@ -146,7 +146,7 @@ func (c *conversation) takeUp(ctx context.Context, burst []chat.Message) (own co
 		if c.imports.unread.Load() {
 			err = e.Changed(ctx)
 		} else {
-			c.append(burst)
+			e.Received(burst...)
 		}
 		for _, m := range burst {
 			settings := c.arrivals.accepted(m.ID, m.Seq)
@@ -162,11 +162,6 @@ func (c *conversation) takeUp(ctx context.Context, burst []chat.Message) (own co
 		}
 	})
 	return own, authors, err
-}
-
-// append shows messages that are on disk. Only the loop calls it.
-func (c *conversation) append(messages []chat.Message) {
-	c.engine.Received(messages...)
 }
 
 // startSession starts a requested session once all earlier messages are dealt with.

@@ -1,10 +1,11 @@
-// A row of the table compactions: the one list of its columns, by which all rows are read and written.
+// A row of the table compactions: the one list of its columns, by which whole rows are read and written.
 
 package store
 
 import (
 	"database/sql"
 	"database/sql/driver"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -70,12 +71,11 @@ func (r *RecordedSummary) columns(damaged *bool) []column {
 }
 
 // compactionColumns are the names of all columns, for a SELECT whose rows scanCompaction reads.
-var compactionColumns = strings.Join(columnNames(""), ", ")
+var compactionColumns = strings.Join(columnNames(), ", ")
 
-// columnNames returns the names of all columns behind a prefix, the id first.
-func columnNames(prefix string) (names []string) {
+func columnNames() (names []string) {
 	for _, col := range new(RecordedSummary).columns(nil) {
-		names = append(names, prefix+col.name)
+		names = append(names, col.name)
 	}
 	return names
 }
@@ -128,6 +128,10 @@ func updateCompaction(tx *Tx, conversation int64, r RecordedSummary, names []str
 			set = append(set, col.name+" = ?")
 			values = append(values, col.place)
 		}
+	}
+	if len(set) != len(names) {
+		tx.Fail(fmt.Errorf("write compaction %d: not all of %v are columns", r.ID, names))
+		return
 	}
 	tx.do("UPDATE compactions SET "+strings.Join(set, ", ")+" WHERE id = ? AND conversation = ?", append(values, r.ID, conversation)...)
 }

@@ -90,3 +90,6 @@ func Values[T any](tx *Tx, query string) []T { return listValues[T](tx, query) }
 func Each(tx *Tx, scan func(*sql.Rows) error, query string) { eachRow(tx, scan, query) }
 
 func (rs Rows) Compactions(rest string) []transcript.Summary { return rs.compactions(rest) }
+
+// UpdateColumns writes the named columns of a row of the compactions.
+func (t *Tx) UpdateColumns(row RecordedSummary, names ...string) { updateCompaction(t, 0, row, names) }

@@ -153,15 +153,19 @@ func (s *Store) Compactions(ctx context.Context, f CompactionFilter) (found []Li
 		f.Limit = -1 // SQLite's value for no limit
 	}
 	found, err = selectAlone(ctx, s, func(rows *sql.Rows, l *ListedCompaction) error {
-		var row RecordedSummary
-		var channel string
-		var folded int
-		err := scanCompaction(rows, &row, &channel, &folded, new(any), &total)
-		*l = row.listed(channel, folded)
+		var took int64
+		var known transcript.Summary
+		err := rows.Scan(&l.ID, &l.Channel, &l.State, &l.Trigger, &l.Kind, &l.From, &l.To, &l.Messages, &l.BeforeTokens, &l.AfterTokens,
+			&l.SummaryTokens, &l.FoldedTokens, UTC(&l.Time), &took, &l.By, &l.Model, &l.Focus, &l.Error, &l.Version, &l.Next,
+			listColumn[transcript.Line]{&known.Lines, new(bool)}, &l.Dropped, &total)
+		l.Lines = len(known.Lines)
+		l.Without = known.Unsupported()
+		l.Seconds = float64(took) / 1000
 		return err
-	}, "SELECT "+strings.Join(columnNames("k."), ", ")+`, c.name,
-		(SELECT coalesce(sum(f.tokens), 0) FROM json_each(nullif(k.children, '')) c JOIN compactions f ON f.id = c.value),
-		coalesce(k.applied_at, k.created_at) AS moment, count(*) OVER ()
+	}, `SELECT k.id, c.name, k.state, k.trigger, k.kind, k.from_seq, k.to_seq, k.messages, k.before_tokens, k.after_tokens,
+		k.tokens, (SELECT coalesce(sum(f.tokens), 0) FROM json_each(nullif(k.children, '')) c JOIN compactions f ON f.id = c.value),
+		coalesce(k.applied_at, k.created_at) AS moment, coalesce(k.ended_at - k.created_at, 0), k.made_by, k.model, k.focus, k.error,
+		coalesce(k.version, 0), coalesce(k.next_seq, 0), k.lines, k.dropped, count(*) OVER ()
 		FROM compactions k JOIN conversations c ON c.id = k.conversation
 		WHERE k.conversation BETWEEN ?1 AND ?2 AND (?3 = '' OR k.state = ?3) AND (?4 = 0 OR k.next_seq <= ?4) AND moment >= ?5
 		AND (NOT ?6 OR k.version IS NOT NULL AND (k.ended_at IS NOT NULL OR k.made_by = 'emergency' AND k.trigger <> 'repair'))
@@ -171,23 +175,6 @@ func (s *Store) Compactions(ctx context.Context, f CompactionFilter) (found []Li
 	}
 	slices.Reverse(found)
 	return found, total, nil
-}
-
-// listed returns a row of a conversation as it is listed; folded are the tokens of the summaries that it replaced.
-func (r RecordedSummary) listed(channel string, folded int) ListedCompaction {
-	l := ListedCompaction{
-		ID: r.ID, Channel: channel, State: string(r.State), Trigger: string(r.Trigger), Kind: string(r.Kind), From: r.From, To: r.To,
-		Messages: r.Messages, BeforeTokens: r.Before, AfterTokens: r.After, SummaryTokens: r.Tokens, FoldedTokens: folded, Time: r.Applied,
-		By: string(r.By), Model: r.Model, Focus: r.Focus, Error: r.Error, Lines: len(r.Lines), Without: r.Unsupported(), Dropped: r.Dropped,
-		Version: r.Version, Next: r.Next,
-	}
-	if r.Applied.IsZero() {
-		l.Time = r.Began
-	}
-	if !r.Ended.IsZero() {
-		l.Seconds = r.Ended.Sub(r.Began).Seconds()
-	}
-	return l
 }
 
 // Expansion is what a compaction covers.

@@ -96,8 +96,10 @@ func (ms OwnMemories) Supersede(earlier, by int64) (superseded int64) {
 // text from then on.
 func (ms OwnMemories) Reword(m Memory, content string) (changed bool) {
 	changed = ms.tx.do("UPDATE OR IGNORE memories SET content = ?, folded = ? WHERE id = ? AND state = 'active'", content, words.Fold(content), m.ID)
-	unindexMemory(ms.tx, ms.c.id, m.ID, m.Content, m.About)
-	indexMemory(ms.tx, m.ID, content, m.About)
+	if changed {
+		unindexMemory(ms.tx, ms.c.id, m.ID, m.Content, m.About)
+		indexMemory(ms.tx, m.ID, content, m.About)
+	}
 	return changed
 }
 

@@ -261,3 +261,11 @@ func TestTransactionsAreAtomic(t *testing.T) {
 		})
 	}
 }
+
+func TestUnknownColumnIsNotIgnored(t *testing.T) {
+	c := storetest.NewConversation(t)
+	err := c.Update(t.Context(), "write", func(tx *store.Tx) {
+		tx.UpdateColumns(store.RecordedSummary{}, "state", "txt")
+	})
+	check.That(t, err != nil && strings.Contains(err.Error(), "txt"), "got %v", err)
+}

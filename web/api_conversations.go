@@ -37,7 +37,7 @@ type listedConversation struct {
 	CannotWrite string `json:"cannot_write,omitempty" jsonschema:"why the bot may not write there; absent: it may, or nobody knows"`
 }
 
-// conversations answers what there is in conversations.
+// conversations handles requests that read conversations.
 type conversations struct {
 	hub      *channel.Hub
 	operator channel.Operator

@@ -47,7 +47,7 @@ const mcpPath = "/mcp"
 func (s *Server) mcpRoutes() {
 	server := NewMCP(s.API(), s.o.MCPWrites, s.o.Version)
 	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
-		Stateless: true, JSONResponse: true, DisableLocalhostProtection: true, // the guard has already checked the client and the host name
+		Stateless: true, JSONResponse: true, DisableLocalhostProtection: true, // the gate has already checked the client and the host name
 	})
 	s.router.stream(mcpPath, plain(handler))
 }

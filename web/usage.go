@@ -132,7 +132,7 @@ type usageAnswer struct {
 	Budgets []access.Budget `json:"budgets" jsonschema:"those that are set"`
 }
 
-// expenses answers what models were used for.
+// expenses reports what models were used for, and what it cost.
 type expenses struct {
 	operator channel.Operator
 	store    *store.Store

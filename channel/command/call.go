@@ -43,9 +43,12 @@ func (c *Call) run(ctx context.Context) (Answer, error) {
 		return Answer{}, denial(c.Speaker.Say(fmt.Sprintf("/%s takes no arguments.", command.Name)))
 	}
 	if command.opens {
-		if _, err := c.Conversation.Setup(ctx); err != nil {
+		rules, speaker, err := c.Conversation.Opened(ctx)
+		if err != nil {
 			return Answer{}, err
 		}
+		c.Rules = rules
+		c.Speaker = speaker
 	}
 	return command.run(ctx, c)
 }

@@ -18,6 +18,8 @@ type Conversation interface {
 	Turns
 	Tasks
 
+	// Opened waits until the conversation is open, and returns what may have changed until then.
+	Opened(ctx context.Context) (*access.Rules, sentences.Speaker, error)
 	// Setup returns how the conversation is set up, once it is open.
 	Setup(ctx context.Context) (Setup, error)
 	// SettingsChanged has the conversation and its threads read what people set for it.

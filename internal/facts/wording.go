@@ -27,7 +27,7 @@ func wordingOf(text string, languages []string) *wording {
 	return w
 }
 
-// marks tells of each token whether it is marked; nil: none is.
+// marks says for each token whether it is marked; nil: none is.
 type marks []bool
 
 func (m marks) at(i int) bool { return i < len(m) && m[i] }
