@@ -23,8 +23,8 @@ func (w worker) attempt(ctx context.Context, items []summarize.Item) (text strin
 			*w.savedTo = max(*w.savedTo, items[len(items)-1].To)
 		}
 	}()
-	learnt := learntOf(w.model)
-	noTools := learnt.WorkPlain.Load() || learnt.Facts().RefusesTools
+	learned := learnedOf(w.model)
+	noTools := learned.WorkPlain.Load() || learned.Facts().RefusesTools
 	if !noTools {
 		text, err = w.withTools(ctx, items)
 		if !llm.RefusesTools(err) {
@@ -32,7 +32,7 @@ func (w worker) attempt(ctx context.Context, items []summarize.Item) (text strin
 		}
 		w.refund()
 		w.models.log.Info("worker_without_tools", "model", w.model.Name())
-		learnt.WorkPlain.Store(true)
+		learned.WorkPlain.Store(true)
 	}
 	return w.withoutTools(ctx, items)
 }
@@ -119,7 +119,7 @@ func (w worker) room(messages []llm.Message, tools []llm.Tool) int {
 	for _, m := range messages {
 		estimate += tokens.PerMessage + tokens.Estimate(m.Text) + chat.CallTokens(m.Calls...) + tokens.Estimate(string(m.Native))
 	}
-	prompt := int(float64(estimate) * learntOf(w.model).Factor())
+	prompt := int(float64(estimate) * learnedOf(w.model).Factor())
 	return w.window - prompt - prompt/uncertaintyShare - minUncertainty
 }
 
@@ -157,8 +157,8 @@ func Probe(ctx context.Context, model llm.Model, p Policy) (how string, err erro
 		{Role: llm.RoleUser, Text: "#1 Ada: I prefer green tea, two minutes at 80 degrees.\n#2 Cairn: Noted.\n\nSummarize messages #1 to #2 in about 60 tokens."},
 	}
 	req := llm.Request{Messages: messages, MaxTokens: 600, Spare: 2048, Reasoning: p.Reasoning}
-	learnt := llm.LearntOf(model, new(llm.Learnt))
-	if !learnt.Facts().RefusesTools {
+	learned := llm.LearnedOf(model, new(llm.Learned))
+	if !learned.Facts().RefusesTools {
 		req.Tools = []llm.Tool{handIn}
 		req.ForceTool = handIn.Name
 	}

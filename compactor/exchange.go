@@ -39,7 +39,7 @@ func (w worker) withTools(ctx context.Context, items []summarize.Item) (string, 
 		return "", summarize.Broken(resp.FinishReason)
 	}
 	if llm.RefusesTools(err) {
-		learntOf(w.model).NoTools()
+		learnedOf(w.model).NoTools()
 	}
 	if err == nil && t.unsaved && w.record.Kept() < w.memories && w.left() > 0 && t.fits() {
 		// The tool results say what was wrong. A failure here does not lose the summary.

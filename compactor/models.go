@@ -50,8 +50,8 @@ func (m models) frame() int {
 	return tokens.Estimate(m.texts.Worker) + min(FrameCost(m.system, nil), maxAgentTokens) + requestCost
 }
 
-// learntOf returns what is known about the worker's model, or about the fallback.
-func learntOf(model llm.Model) *llm.Learnt { return llm.LearntOf(model, new(llm.Learnt)) }
+// learnedOf returns what is known about the worker's model, or about the fallback.
+func learnedOf(model llm.Model) *llm.Learned { return llm.LearnedOf(model, new(llm.Learned)) }
 
 // has reports whether p lets a model make summaries, though perhaps not right now.
 func (m models) has(p Policy) bool {
@@ -108,7 +108,7 @@ func (m models) piece(p Policy) int {
 
 // throughput returns how many tokens a model processes in the time aimed at for a piece.
 func throughput(model llm.Model) int {
-	speed := learntOf(model).Speed.PerSecond()
+	speed := learnedOf(model).Speed.PerSecond()
 	if speed <= 0 {
 		return math.MaxInt
 	}

@@ -61,7 +61,7 @@ func (m models) newWorker(j *job, record Job, around around, target, limit int) 
 // model's window determines how long its instructions are and how much reference material it gets.
 func (w worker) withModel(ctx context.Context, model llm.Model) (_ worker, most int) {
 	w.model, w.window = model, model.Window(ctx).Tokens
-	window := int(float64(w.window) / learntOf(model).Factor()) // in estimated tokens
+	window := int(float64(w.window) / learnedOf(model).Factor()) // in estimated tokens
 	if window <= smallWindow {
 		w.prompt = strings.Replace(w.prompt, w.texts.Worker, w.texts.WorkerBrief, 1)
 	}
@@ -188,11 +188,11 @@ func (w worker) chunk(ctx context.Context, items []summarize.Item) (text string,
 	took := w.models.now().Sub(started)
 	switch {
 	case err == nil:
-		learntOf(w.model).Speed.Measured(cost+tokens.Estimate(text), took)
+		learnedOf(w.model).Speed.Measured(cost+tokens.Estimate(text), took)
 	case context.Cause(ctx) == llm.ErrSilent, context.Cause(ctx) == llm.ErrLate:
 		err = context.Cause(ctx)
 		// The next piece is at most half as large, and smaller if even that would have been too much.
-		learntOf(w.model).Speed.AtMost(float64(cost) / max(2*aimedPiece, took).Seconds())
+		learnedOf(w.model).Speed.AtMost(float64(cost) / max(2*aimedPiece, took).Seconds())
 	}
 	return text, err
 }

@@ -191,7 +191,7 @@ func (p *player) counted(sent compactor.Sent, estimate int) {
 	if sent.Counted > 0 {
 		p.engine.Reported(llm.Usage{Prompt: int(math.Round(float64(sent.Counted) * float64(estimate) / float64(sent.Estimated)))})
 	}
-	p.knows(p.learnt.Scale(), sent.Factor)
+	p.knows(p.learned.Scale(), sent.Factor)
 }
 
 // contextOf returns the turn context of a question: the stored one; if it ended with its head, one

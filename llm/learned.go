@@ -26,9 +26,9 @@ type Facts struct {
 	RefusesForced  bool   // it cannot be forced to call a tool by name
 }
 
-// Learnt is what is known about one model on one server. The zero value knows and saves nothing. It is safe for
+// Learned is what is known about one model on one server. The zero value knows and saves nothing. It is safe for
 // concurrent use.
-type Learnt struct {
+type Learned struct {
 	Down  observe.Incident // its server fails for every conversation
 	Speed Speed            // measured by the worker; not saved
 
@@ -45,19 +45,19 @@ type Learnt struct {
 
 // Learner is a Model that remembers what is learned about it.
 type Learner interface {
-	Learnt() *Learnt
+	Learned() *Learned
 }
 
-// LearntOf returns what is known about m: what m itself remembers, else own.
-func LearntOf(m Model, own *Learnt) *Learnt {
+// LearnedOf returns what is known about m: what m itself remembers, else own.
+func LearnedOf(m Model, own *Learned) *Learned {
 	if l, ok := m.(Learner); ok {
-		return l.Learnt()
+		return l.Learned()
 	}
 	return own
 }
 
 // Facts returns what is known so far.
-func (l *Learnt) Facts() Facts {
+func (l *Learned) Facts() Facts {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.guessed.IsZero() && time.Since(l.guessed) > boundTTL {
@@ -66,14 +66,14 @@ func (l *Learnt) Facts() Facts {
 	return l.facts
 }
 
-func (l *Learnt) forgetWindow() {
+func (l *Learned) forgetWindow() {
 	l.facts.Window = 0
 	l.guessed = time.Time{}
 	l.refused = nil
 }
 
 // Factor returns the number of real tokens per estimated token, 0.5 to 2.5.
-func (l *Learnt) Factor() float64 {
+func (l *Learned) Factor() float64 {
 	if f := l.Facts().Factor; f > 0 {
 		return min(max(f, leastFactor), mostFactor)
 	}
@@ -88,7 +88,7 @@ const (
 )
 
 // Counted updates the factor from a text of estimated tokens for which the provider counted counted.
-func (l *Learnt) Counted(estimated, counted int) {
+func (l *Learned) Counted(estimated, counted int) {
 	if estimated <= 0 || counted <= 0 {
 		return
 	}
@@ -102,7 +102,7 @@ func (l *Learnt) Counted(estimated, counted int) {
 
 // Scale returns the factor in percent and in coarse steps: 100, 150, 225. The shape of a prompt
 // depends on it rather than on Factor, because each change invalidates the provider's cache.
-func (l *Learnt) Scale() int { return scaleOf(l.Facts().Scale, l.Factor()) }
+func (l *Learned) Scale() int { return scaleOf(l.Facts().Scale, l.Factor()) }
 
 // scaleOf leaves a step only if the factor is well outside of it.
 func scaleOf(scale int, factor float64) int {
@@ -117,17 +117,17 @@ func scaleOf(scale int, factor float64) int {
 }
 
 // Limit records a window stated in an overflow, in tokens. It never grows.
-func (l *Learnt) Limit(tokens int) { l.lower(tokens, time.Time{}) }
+func (l *Learned) Limit(tokens int) { l.lower(tokens, time.Time{}) }
 
 // Bound records the tokens of a prompt that was too long, if the server did not state its window. It is forgotten
 // after boundTTL, and when a longer prompt fits: the estimate was too low, or the server failed for another reason. Then
 // the next longer prompt that was too long is the limit.
-func (l *Learnt) Bound(tokens int) { l.lower(tokens, time.Now()) }
+func (l *Learned) Bound(tokens int) { l.lower(tokens, time.Now()) }
 
 // boundTTL is how long a limit is trusted that no server has stated since the start. If it is right, one request shows it.
 const boundTTL = 24 * time.Hour
 
-func (l *Learnt) lower(tokens int, guessed time.Time) {
+func (l *Learned) lower(tokens int, guessed time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	known := l.facts.Window
@@ -149,7 +149,7 @@ func (l *Learnt) lower(tokens int, guessed time.Time) {
 const mostRefused = 32
 
 // Fits records that a prompt of so many tokens, as the server counted, was answered.
-func (l *Learnt) Fits(tokens int) {
+func (l *Learned) Fits(tokens int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for !l.guessed.IsZero() && tokens > l.facts.Window {
@@ -164,13 +164,13 @@ func (l *Learnt) Fits(tokens int) {
 }
 
 // NoTools records that the model, or its server, accepts no tools.
-func (l *Learnt) NoTools() { l.Learn(func(f *Facts) { f.RefusesTools = true }) }
+func (l *Learned) NoTools() { l.Learn(func(f *Facts) { f.RefusesTools = true }) }
 
 // NoImages records that the model, or its server, accepts no pictures.
-func (l *Learnt) NoImages() { l.Learn(func(f *Facts) { f.RefusesImages = true }) }
+func (l *Learned) NoImages() { l.Learn(func(f *Facts) { f.RefusesImages = true }) }
 
 // Learn records facts.
-func (l *Learnt) Learn(change func(*Facts)) {
+func (l *Learned) Learn(change func(*Facts)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	change(&l.facts)
@@ -180,7 +180,7 @@ func (l *Learnt) Learn(change func(*Facts)) {
 const worthKeeping = 0.03
 
 // Keep saves what was learned since the last save, if the change matters.
-func (l *Learnt) Keep(ctx context.Context) error {
+func (l *Learned) Keep(ctx context.Context) error {
 	l.mu.Lock()
 	facts := l.facts
 	kept := l.kept
@@ -205,7 +205,7 @@ type Notebook struct {
 	mu    sync.Mutex // guards the fields below
 	known map[string]Facts
 	keep  func(ctx context.Context, model string, f Facts) error
-	pages map[string]*Learnt
+	pages map[string]*Learned
 }
 
 // Open fills the notebook with known facts, by the models' names. keep, if not nil, receives new ones.
@@ -217,17 +217,17 @@ func (n *Notebook) Open(known map[string]Facts, keep func(ctx context.Context, m
 }
 
 // Page returns what is known about a model, the same to all callers. One name on two servers needs two names.
-func (n *Notebook) Page(model string) *Learnt {
+func (n *Notebook) Page(model string) *Learned {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	page := n.pages[model]
 	if page == nil {
-		page = &Learnt{facts: n.known[model], kept: n.known[model], guessed: time.Now()}
+		page = &Learned{facts: n.known[model], kept: n.known[model], guessed: time.Now()}
 		if keep := n.keep; keep != nil {
 			page.keep = func(ctx context.Context, f Facts) error { return keep(ctx, model, f) }
 		}
 		if n.pages == nil {
-			n.pages = make(map[string]*Learnt)
+			n.pages = make(map[string]*Learned)
 		}
 		n.pages[model] = page
 	}
