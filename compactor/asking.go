@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"cairn/chat"
+	"cairn/compactor/judge"
 	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
 	"cairn/internal/tokens"
@@ -133,7 +134,7 @@ var handIn = llm.Tool{
 
 func (w worker) check(resp llm.Response, items []summarize.Item) (string, error) {
 	text := w.judge.TextOf(resp.Message.Text)
-	if why := cmp.Or(summarize.Broken(resp.FinishReason), w.refuses(text, items, w.refusal)); why != "" {
+	if why := cmp.Or(judge.Broken(resp.FinishReason), w.refuses(text, items, w.refusal)); why != "" {
 		return "", why
 	}
 	return w.withoutContradictions(text, items)
@@ -141,7 +142,7 @@ func (w worker) check(resp llm.Response, items []summarize.Item) (string, error)
 
 // refuses returns why a text cannot be a summary of items; "" if it can. A model that was told to write
 // in another language, and does not, cannot: then its summary is accepted if the rest of it is right.
-func (w worker) refuses(text string, items []summarize.Item, told summarize.Refusal) summarize.Refusal {
+func (w worker) refuses(text string, items []summarize.Item, told judge.Refusal) judge.Refusal {
 	why := w.judge.Refuses(text, w.prompt+"\n"+w.agent+"\n"+w.ask(items)+"\n"+w.texts.AskSave, tokens.Clip(w.around.before.Text, w.around.most), w.most)
 	if why.OfLanguage() && told.OfLanguage() && w.judge.Supports(text) {
 		return ""

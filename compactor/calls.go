@@ -3,7 +3,7 @@ package compactor
 import (
 	"errors"
 
-	"cairn/compactor/summarize"
+	"cairn/compactor/judge"
 	"cairn/llm"
 )
 
@@ -25,7 +25,7 @@ func (w worker) spend() error {
 		return errChanged
 	}
 	if w.left() <= 0 {
-		return summarize.RefusedCalls
+		return judge.RefusedCalls
 	}
 	if w.models.spend != nil {
 		if err := w.models.spend(true); err != nil {

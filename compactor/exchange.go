@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/compactor/judge"
 	"cairn/compactor/summarize"
 	"cairn/llm"
 )
@@ -34,9 +35,9 @@ func (w worker) withTools(ctx context.Context, items []summarize.Item) (string, 
 	}
 	switch {
 	case errors.Is(err, llm.ErrTooManyCalls):
-		return "", cmp.Or(t.why, summarize.RefusedCalls)
-	case err == nil && summarize.Broken(resp.FinishReason) != "": // the call is complete only by chance
-		return "", summarize.Broken(resp.FinishReason)
+		return "", cmp.Or(t.why, judge.RefusedCalls)
+	case err == nil && judge.Broken(resp.FinishReason) != "": // the call is complete only by chance
+		return "", judge.Broken(resp.FinishReason)
 	}
 	if llm.RefusesTools(err) {
 		learnedOf(w.model).NoTools()
@@ -63,10 +64,10 @@ type talk struct {
 	anew     bool            // it began anew
 	unsaved  bool            // a memory of the last answer could not be saved
 
-	summary string            // what the model has handed in
-	why     summarize.Refusal // why its last summary was refused
-	refused string            // that summary
-	repeats bool              // the model handed it in again as it was
+	summary string        // what the model has handed in
+	why     judge.Refusal // why its last summary was refused
+	refused string        // that summary
+	repeats bool          // the model handed it in again as it was
 }
 
 // talkAbout begins an exchange. memory_save is offered if there is a call to use it in, a memory may still be saved, and none was
@@ -178,9 +179,9 @@ func (t *talk) submit(items []summarize.Item, arguments json.RawMessage) (string
 		return "", errors.New(t.w.judge.Advice(t.why))
 	}
 	text, err := t.w.withoutContradictions(text, items)
-	var wrong summarize.Contradicted
+	var wrong judge.Contradicted
 	if errors.As(err, &wrong) {
-		t.why = summarize.Refusal(wrong.Error())
+		t.why = judge.Refusal(wrong.Error())
 		return "", errors.New(wrong.Reasons() + "; correct or leave out these, and hand in the whole summary again")
 	}
 	t.summary = text

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"cairn/compactor/judge"
 	"cairn/compactor/summarize"
 	"cairn/llm"
 	"cairn/testkit/llmtest"
@@ -96,7 +97,7 @@ func ExtractOf(ctx context.Context, record Job, repaired bool, row Summary) (sum
 }
 
 // JudgeBeside returns the judge of a worker that was shown rows before and after its span.
-func JudgeBeside(items []summarize.Item, before Summary, later ...Summary) *summarize.Judge {
+func JudgeBeside(items []summarize.Item, before Summary, later ...Summary) *judge.Judge {
 	w := worker{j: &job{}, around: around{before: before, rows: later}}
 	for _, row := range later {
 		w.around.later = append(w.around.later, summarize.WrittenOf(row))

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cairn/chat"
+	"cairn/compactor/judge"
 	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
 )
@@ -57,7 +58,7 @@ func extractive(ctx context.Context, j *job, record Job, target int, beside []te
 	fold := slices.ContainsFunc(sources, func(s source) bool { return s.row != nil })
 	if fold || len(j.removed) > 0 || s.Lines == nil {
 		items, rows := evidenceOf(sources, messages)
-		c := summarize.JudgeOf(items).Without(j.removed).Knowing(s.Lines).Check(s.Text)
+		c := judge.Of(items).Without(j.removed).Knowing(s.Lines).Check(s.Text)
 		s.Text = c.Text
 		s = withDropped(s, c.Wrong)
 		s.Lines = summarize.WithFolded(c.Text, c.Lines, rows)

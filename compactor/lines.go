@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/compactor/judge"
 	"cairn/compactor/summarize"
 	"cairn/internal/tokens"
 	"cairn/transcript"
@@ -24,7 +25,7 @@ func (w worker) withoutContradictions(text string, items []summarize.Item) (stri
 	if len(c.Wrong) == 0 {
 		return text, nil
 	}
-	why := summarize.Contradicted{Lines: c.Wrong}
+	why := judge.Contradicted{Lines: c.Wrong}
 	left := w.refuses(c.Text, items, w.refusal)
 	if left == "" {
 		w.lines.rest = c.Text
@@ -38,20 +39,20 @@ func (w worker) withoutContradictions(text string, items []summarize.Item) (stri
 }
 
 // judgeOf returns the judge of a chunk's summaries.
-func (w worker) judgeOf(items []summarize.Item) *summarize.Judge {
-	return summarize.JudgeOf(items).With(w.around.after(), w.agent, slices.Concat(w.around.rows, []Summary{w.around.before})...).Without(w.j.removed)
+func (w worker) judgeOf(items []summarize.Item) *judge.Judge {
+	return judge.Of(items).With(w.around.after(), w.agent, slices.Concat(w.around.rows, []Summary{w.around.before})...).Without(w.j.removed)
 }
 
 // checked returns the judged text within the worker's limit, the marks of lines without evidence included.
-func (w worker) checked(text string, items []summarize.Item) summarize.Checked {
-	judge := w.judgeOf(items)
-	c := judge.Check(summarize.ShortenSummary(text, w.limit))
+func (w worker) checked(text string, items []summarize.Item) judge.Checked {
+	j := w.judgeOf(items)
+	c := j.Check(summarize.ShortenSummary(text, w.limit))
 	shown := Summary{Text: c.Text, Lines: c.Lines}.Marked()
 	marks := tokens.Estimate(shown) - tokens.Estimate(c.Text)
 	if tokens.Estimate(shown) <= w.limit || marks >= w.limit {
 		return c
 	}
-	shorter := judge.Check(summarize.ShortenSummary(c.Text, w.limit-marks))
+	shorter := j.Check(summarize.ShortenSummary(c.Text, w.limit-marks))
 	shorter.Wrong = append(c.Wrong, shorter.Wrong...)
 	return shorter
 }
@@ -80,7 +81,7 @@ func (a around) after() string {
 }
 
 // marked returns a judged text for people.
-func marked(c summarize.Checked) string {
+func marked(c judge.Checked) string {
 	lines := strings.Split(c.Text, "\n")
 	for _, at := range c.Unknown {
 		lines[at] = strings.TrimRight(lines[at], " \t\r") + " " + transcript.NoEvidence

@@ -9,6 +9,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/compactor/judge"
 	"cairn/compactor/summarize"
 	"cairn/llm"
 	"cairn/testkit/check"
@@ -70,16 +71,16 @@ func TestInventedLineBesideTheSpan(t *testing.T) {
 	const line = "- Wilhelmina restores doors for 700 EUR."
 	row := compactor.Summary{ID: 8, Span: compactor.Span{From: 50, To: 60}, Text: "- They met.\n" + line}
 	items := summarize.ItemsOf([]chat.Message{{Seq: 20, Role: llm.RoleUser, Author: "Ada", Text: "We met on Monday."}}, summarize.MostOfMessage)
-	for name, judge := range map[string]func(compactor.Summary) *summarize.Judge{
-		"before": func(row compactor.Summary) *summarize.Judge { return compactor.JudgeBeside(items, row) },
-		"after": func(row compactor.Summary) *summarize.Judge {
+	for name, judgeOf := range map[string]func(compactor.Summary) *judge.Judge{
+		"before": func(row compactor.Summary) *judge.Judge { return compactor.JudgeBeside(items, row) },
+		"after": func(row compactor.Summary) *judge.Judge {
 			return compactor.JudgeBeside(items, compactor.Summary{}, row)
 		},
 	} {
 		row.Lines = []transcript.Line{{At: 0, Seqs: []int64{51}}, {At: 1}}
-		check.Equal(t, name+" the span, without evidence", judge(row).Check(line).Lines[0].HasEvidence(), false)
+		check.Equal(t, name+" the span, without evidence", judgeOf(row).Check(line).Lines[0].HasEvidence(), false)
 		row.Lines[1].Seqs = []int64{52}
 		want := transcript.Line{Seqs: []int64{52}, Beside: true, Earlier: 8}
-		check.Equal(t, name+" the span, with evidence", fmt.Sprintf("%+v", judge(row).Check(line).Lines), fmt.Sprintf("%+v", []transcript.Line{want}))
+		check.Equal(t, name+" the span, with evidence", fmt.Sprintf("%+v", judgeOf(row).Check(line).Lines), fmt.Sprintf("%+v", []transcript.Line{want}))
 	}
 }

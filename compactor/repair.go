@@ -9,6 +9,7 @@ import (
 	"cairn/chat"
 	"cairn/compactor/summarize"
 	"cairn/internal/tokens"
+	"cairn/transcript"
 )
 
 // Repair: a model rewrites what the extractive summarizer made in its place. Rows that await a
@@ -85,10 +86,10 @@ func (pl *planner) repairOf(row Summary, s view, used int, fills bool) *job {
 		j.maxTokens = max(j.maxTokens, tokens.Estimate(row.Text))
 	}
 	// A placeholder gets less text rather than forcing a fold of what a model wrote.
-	if left := p.stackBudget(pl.meter.budget()) - s.StackCost() + row.Tokens - headingCost; fills && left >= summarize.MinSummary {
+	if left := p.stackBudget(pl.meter.budget()) - s.StackCost() + row.Tokens - headingCost; fills && left >= transcript.MinSummary {
 		j.maxTokens = min(j.maxTokens, left)
 	}
-	if j.maxTokens < summarize.MinSummary {
+	if j.maxTokens < transcript.MinSummary {
 		return nil
 	}
 	return j
@@ -105,7 +106,7 @@ func (pl *planner) narrowed(j *job, records Records) func(context.Context) (Summ
 	if j.repaired.ID == 0 || j.extractive || j.row.Kind != Leaf {
 		return func(context.Context) (Summary, error) { return j.row, nil }
 	}
-	w := pl.models.newWorker(j, nil, pl.ahead.around(j.row), summarize.MinSummary, summarize.MinSummary)
+	w := pl.models.newWorker(j, nil, pl.ahead.around(j.row), transcript.MinSummary, transcript.MinSummary)
 	return func(ctx context.Context) (Summary, error) { return w.narrow(ctx, records) }
 }
 

@@ -1,7 +1,6 @@
 package compactor
 
 import (
-	"cairn/compactor/summarize"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/transcript"
@@ -78,7 +77,7 @@ func (p Policy) entryCap(window, left int) int {
 
 // target returns the length aimed at for the summary of a span, in tokens, limited to most.
 func (p Policy) target(spanTokens, most int) int {
-	return max(min(spanTokens*p.TargetPct/100, most), summarize.MinSummary)
+	return max(min(spanTokens*p.TargetPct/100, most), transcript.MinSummary)
 }
 
 // headingCost is the most tokens of the heading above a summary's text.

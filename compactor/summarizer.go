@@ -79,19 +79,19 @@ func (pl *planner) summarizing(j *job, record Job) making {
 	kept := peopleCost(under...)
 	j.removed = transcript.Removed(under...)
 	left, beside := pl.stackBeside(j)
-	limit := max(left-heading.Cost()-1, summarize.MinSummary) // sums of parts are rounded up
+	limit := max(left-heading.Cost()-1, transcript.MinSummary) // sums of parts are rounded up
 	if j.maxTokens > 0 {
 		limit = min(limit, j.maxTokens)
 	}
-	limit = max(limit-kept, summarize.MinSummary) // what people wrote there stays
+	limit = max(limit-kept, transcript.MinSummary) // what people wrote there stays
 	var target int
 	switch {
 	case j.row.Kind == Rollup && j.extractive && j.tokens > 0: // it chooses among messages again, so leaving room gains nothing
-		target = max(min(limit, j.tokens*3/4), summarize.MinSummary)
+		target = max(min(limit, j.tokens*3/4), transcript.MinSummary)
 	case j.row.Kind == Rollup && !j.extractive: // of summaries, which are dense already
-		target = max(min(limit*9/10, j.tokens/2), summarize.MinSummary)
+		target = max(min(limit*9/10, j.tokens/2), transcript.MinSummary)
 	case j.tokens == 0: // unknown until the span is read
-		target = max(limit*9/10, summarize.MinSummary)
+		target = max(limit*9/10, transcript.MinSummary)
 	default:
 		target = j.policy.target(j.tokens, limit)
 	}
@@ -171,7 +171,7 @@ func (m models) byModel(ctx context.Context, w worker, read func(ctx context.Con
 			return summarize.Summary{}, err
 		}
 		w.target = w.j.aim(w.target, func() []summarize.Item { return items })
-		w.limit = min(w.limit, max(2*w.target, 3*summarize.MinSummary))
+		w.limit = min(w.limit, max(2*w.target, 3*transcript.MinSummary))
 		w, most = w.withModel(ctx, model) // a short summary leaves more room for material
 		return w.run(ctx, items, min(most, w.piece()))
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/compactor/judge"
 	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
 	"cairn/internal/tokens"
@@ -23,15 +24,15 @@ type worker struct {
 	model    llm.Model
 	window   int // of the model, in tokens
 	texts    prompts.Texts
-	prompt   string           // its system prompt
-	agent    string           // the chat model's system prompt, for reference
-	around   around           // what surrounds the span, for reference
-	target   int              // tokens the summary should have
-	limit    int              // tokens it may have
-	memories int              // most memories that there may be after its part of the span
-	savedTo  *int64           // the last message of what memories were saved from: those before it are not offered again
-	judge    *summarize.Judge // of this chunk's summaries
-	refusal  summarize.Refusal
+	prompt   string       // its system prompt
+	agent    string       // the chat model's system prompt, for reference
+	around   around       // what surrounds the span, for reference
+	target   int          // tokens the summary should have
+	limit    int          // tokens it may have
+	memories int          // most memories that there may be after its part of the span
+	savedTo  *int64       // the last message of what memories were saved from: those before it are not offered again
+	judge    *judge.Judge // of this chunk's summaries
+	refusal  judge.Refusal
 	wrong    string                    // which of its lines were contradicted, for the model; "": it was refused for another reason
 	lines    *lineCheck                // of this chunk's summaries
 	dropped  *[]transcript.DroppedLine // lines left out of the summaries of all chunks
@@ -106,7 +107,7 @@ func (w worker) run(ctx context.Context, items []summarize.Item, most int) (summ
 	}
 	c := w.checked(text, items)
 	if c.Text == "" { // the parts passed, not what was made of them
-		return summarize.Summary{}, summarize.Contradicted{Lines: c.Wrong}
+		return summarize.Summary{}, judge.Contradicted{Lines: c.Wrong}
 	}
 	s := summarize.Summary{Text: c.Text, Lines: c.Lines, Beside: *w.around.read}
 	s = withDropped(s, slices.Concat(*w.dropped, c.Wrong))
@@ -138,7 +139,7 @@ func (w worker) summarizeItems(ctx context.Context, items []summarize.Item, most
 		read += summarize.CostOfItems(part)
 		share.around = w.around.of(made, parts[i+1:])
 		if len(parts) > 1 || answers > 1 {
-			share.target = min(max(min(max(w.target*summarize.CostOfItems(part)/all, 3*summarize.MinSummary), summarize.CostOfItems(part)*4/10), summarize.MinSummary), maxTarget)
+			share.target = min(max(min(max(w.target*summarize.CostOfItems(part)/all, 3*transcript.MinSummary), summarize.CostOfItems(part)*4/10), transcript.MinSummary), maxTarget)
 			share.limit = min(2*share.target, w.limit)
 			share.memories = kept + ((w.memories-kept)*read+all-1)/all
 		}
@@ -203,10 +204,10 @@ func (w worker) chunkWithRetry(ctx context.Context, items []summarize.Item) (tex
 	w.calls = new(callCount)
 	w.lines = new(lineCheck)
 	w.judge = w.judgeOf(items)
-	w.most = summarize.MostOfSummary(items)
+	w.most = judge.MaxTokens(items)
 	text, err = w.attempt(ctx, items)
-	var contradicted summarize.Contradicted
-	var why summarize.Refusal
+	var contradicted judge.Contradicted
+	var why judge.Refusal
 	if errors.As(err, &contradicted) {
 		w.wrong = contradicted.Reasons()
 	}

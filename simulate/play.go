@@ -11,10 +11,12 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/compactor/judge"
 	"cairn/compactor/summarize"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/prompts"
+	"cairn/transcript"
 )
 
 // What a player does: it replays messages, and answers for the strategy that would summarize them.
@@ -246,7 +248,7 @@ func (r recorded) Summarize(ctx context.Context, m compactor.Material) (made sum
 	case known && s.Text == "":
 		words := strings.TrimSuffix(s.Error, "; nothing was lost")
 		if strings.HasPrefix(words, "the model") {
-			return made, summarize.Refusal(words)
+			return made, judge.Refusal(words)
 		}
 		return made, errors.New(words)
 	case known:
@@ -281,7 +283,7 @@ const (
 // asLong returns a text about as long as an extract of row would be.
 func (p *player) asLong(row compactor.Summary, target int) string {
 	if row.Trigger == compactor.OnRepair && row.Kind == compactor.Leaf { // its target depends on what is read
-		target = min(target, max(p.material(row)*p.o.Policy.TargetPct/100, summarize.MinSummary))
+		target = min(target, max(p.material(row)*p.o.Policy.TargetPct/100, transcript.MinSummary))
 	}
 	return filler(target*filled/100 + compactor.ContextTokens(""))
 }
