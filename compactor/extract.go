@@ -48,7 +48,7 @@ func extractive(ctx context.Context, j *job, record Job, target int, beside []te
 	for _, terms := range beside {
 		others = append(others, terms())
 	}
-	target = j.aim(target, func() []summarize.Item { return summarize.ItemsOf(messages, summarize.MostOfMessage) })
+	target = j.aim(target, func() []summarize.Item { return summarize.ItemsOf(messages, summarize.MaxMessage) })
 	s = summarize.Extract(messages, target, memoriesOf(j, messages), j.row.Focus, others...)
 	masked := secrets.Mask(s.Text) // a secret may have been split across messages
 	if strings.Count(masked, "\n") != strings.Count(s.Text, "\n") {
@@ -74,13 +74,13 @@ func extractive(ctx context.Context, j *job, record Job, target int, beside []te
 func evidenceOf(sources []source, messages []chat.Message) (items []summarize.Item, rows []Summary) {
 	for i, s := range sources {
 		if s.row == nil {
-			items = append(items, summarize.ItemsOf(messages[i:i+1], summarize.MostOfMessage)...)
+			items = append(items, summarize.ItemsOf(messages[i:i+1], summarize.MaxMessage)...)
 			continue
 		}
 		row := *s.row
 		row.Text = messages[i].Text
 		rows = append(rows, row)
-		items = append(items, summarize.ItemsOfRow(row, summarize.MostOfMessage)...)
+		items = append(items, summarize.ItemsOfRow(row, summarize.MaxMessage)...)
 	}
 	return items, rows
 }

@@ -247,7 +247,7 @@ func questionsIn(items []summarize.Item) string {
 func saidIn(items []summarize.Item) []chat.Message {
 	said := make([]chat.Message, len(items))
 	for i, it := range items {
-		said[i] = it.Said
+		said[i] = it.Message
 	}
 	return said
 }

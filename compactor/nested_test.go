@@ -70,7 +70,7 @@ func TestInventedLineSupportsNoFold(t *testing.T) {
 func TestInventedLineBesideTheSpan(t *testing.T) {
 	const line = "- Wilhelmina restores doors for 700 EUR."
 	row := compactor.Summary{ID: 8, Span: compactor.Span{From: 50, To: 60}, Text: "- They met.\n" + line}
-	items := summarize.ItemsOf([]chat.Message{{Seq: 20, Role: llm.RoleUser, Author: "Ada", Text: "We met on Monday."}}, summarize.MostOfMessage)
+	items := summarize.ItemsOf([]chat.Message{{Seq: 20, Role: llm.RoleUser, Author: "Ada", Text: "We met on Monday."}}, summarize.MaxMessage)
 	for name, judgeOf := range map[string]func(compactor.Summary) *judge.Judge{
 		"before": func(row compactor.Summary) *judge.Judge { return compactor.JudgeBeside(items, row) },
 		"after": func(row compactor.Summary) *judge.Judge {

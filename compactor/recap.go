@@ -197,7 +197,7 @@ func (s view) material(most int, without int64) (head string, items []summarize.
 		case m.Role == llm.RoleAssistant:
 			text = fmt.Sprintf("[#%d assistant] %s", m.Seq, text)
 		case m.Role == llm.RoleTool:
-			text = transcript.Show(m, transcript.Shape{ClipTo: min(most, summarize.MostOfResult)}).As.Text
+			text = transcript.Show(m, transcript.Shape{ClipTo: min(most, summarize.MaxResult)}).As.Text
 			if len(shown.As.Text) < len(text) { // it is cleared
 				text = secrets.Mask(shown.As.Text)
 			}
@@ -205,7 +205,7 @@ func (s view) material(most int, without int64) (head string, items []summarize.
 		}
 		text = summarize.EscapeLabels(text)
 		cost := tokens.PerMessage + tokens.Estimate(text)
-		items = append(items, summarize.Item{Text: text, Tokens: cost, From: m.Seq, To: m.Seq, Said: m})
+		items = append(items, summarize.Item{Text: text, Tokens: cost, From: m.Seq, To: m.Seq, Message: m})
 	}
 	return summarize.EscapeLabels(secrets.Mask(head)), items
 }

@@ -126,7 +126,7 @@ func (w worker) narrow(ctx context.Context, records Records) (Summary, error) {
 		all = slices.DeleteFunc(all, func(m chat.Message) bool { return m.Turn < from })
 	}
 	if w.models.declineCount(j.repaired) > 0 {
-		most = min(most, max(summarize.CostOfItems(summarize.ItemsOf(all, summarize.MostOfMessage))/2, minPiece))
+		most = min(most, max(summarize.CostOfItems(summarize.ItemsOf(all, summarize.MaxMessage))/2, minPiece))
 	}
 	n := len(all)
 	tokens := 0
@@ -135,7 +135,7 @@ func (w worker) narrow(ctx context.Context, records Records) (Summary, error) {
 		for first > 0 && all[first-1].Turn == all[n-1].Turn {
 			first--
 		}
-		turn := summarize.CostOfItems(summarize.ItemsOf(all[first:n], summarize.MostOfMessage))
+		turn := summarize.CostOfItems(summarize.ItemsOf(all[first:n], summarize.MaxMessage))
 		if tokens > 0 && tokens+turn > most {
 			break
 		}

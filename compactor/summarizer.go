@@ -166,7 +166,7 @@ func (j *job) aim(target int, material func() []summarize.Item) int {
 func (m models) byModel(ctx context.Context, w worker, read func(ctx context.Context, most int) ([]summarize.Item, error)) (summarize.Summary, error) {
 	work := func(model llm.Model) (summarize.Summary, error) {
 		w, most := w.withModel(ctx, model)
-		items, err := read(ctx, min(most/2, summarize.MostOfMessage))
+		items, err := read(ctx, min(most/2, summarize.MaxMessage))
 		if err != nil {
 			return summarize.Summary{}, err
 		}

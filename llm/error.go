@@ -132,9 +132,9 @@ func OfServer(err error) bool {
 // ErrTooLong is wrapped by the error for an answer that is too long to be read.
 var ErrTooLong = errors.New("the answer is too long")
 
-// TooLong returns the error for an answer with more than most of what. The same request would get the same answer.
-func TooLong(most int, what string) *Error {
-	return &Error{Kind: KindBadRequest, Message: fmt.Sprintf("the answer is longer than %d %s", most, what), Err: ErrTooLong}
+// TooLong returns the error for an answer with more than limit of what. The same request would get the same answer.
+func TooLong(limit int, what string) *Error {
+	return &Error{Kind: KindBadRequest, Message: fmt.Sprintf("the answer is longer than %d %s", limit, what), Err: ErrTooLong}
 }
 
 // Truncated returns the error for an answer whose rest is missing or unreadable.

@@ -200,8 +200,8 @@ func (i Image) MediaType() (kind string, sendable bool) {
 	return kind, false
 }
 
-// Shown returns the pictures of m that providers accept, and its text, which mentions the others.
-func (m Message) Shown() (text string, images []Image) {
+// Content returns the pictures of m that providers accept, and its text, which mentions the others.
+func (m Message) Content() (text string, images []Image) {
 	text = m.Text
 	for _, image := range m.Images {
 		if _, sendable := image.MediaType(); sendable {

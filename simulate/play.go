@@ -22,7 +22,7 @@ import (
 // What a player does: it replays messages, and answers for the strategy that would summarize them.
 
 // replay returns the result of a variant; o has its policy and window.
-func replay(ctx context.Context, rec Recording, v Variant, o Options, asked *searched, progress func(done int)) (Result, error) {
+func replay(ctx context.Context, rec Recording, v Variant, o Options, questions *searched, progress func(done int)) (Result, error) {
 	p, err := newPlayer(ctx, &rec, o)
 	if err != nil {
 		return Result{}, err
@@ -32,8 +32,8 @@ func replay(ctx context.Context, rec Recording, v Variant, o Options, asked *sea
 		return Result{}, err
 	}
 	p.finishResult(v)
-	if asked != nil {
-		p.result.Found, err = p.ask(ctx, asked)
+	if questions != nil {
+		p.result.Found, err = p.ask(ctx, questions)
 	}
 	return p.result, err
 }
@@ -41,7 +41,7 @@ func replay(ctx context.Context, rec Recording, v Variant, o Options, asked *sea
 // play replays the whole conversation: first imported messages, in an import's batches, then the
 // rest turn by turn.
 func (p *player) play(ctx context.Context) error {
-	imported := p.rec.said(0, p.rec.Imported)
+	imported := p.rec.between(0, p.rec.Imported)
 	if err := p.replayImport(ctx, imported); err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (p *player) play(ctx context.Context) error {
 		left = left[end:]
 		p.progress(len(p.rec.Messages) - len(left))
 	}
-	if err := p.act(ctx, p.now.Add(actionsAfter), p.said.Seq+1); err != nil {
+	if err := p.act(ctx, p.now.Add(actionsAfter), p.newest.Seq+1); err != nil {
 		return err
 	}
 	return p.settle(ctx)
@@ -99,12 +99,12 @@ func (p *player) replayImport(ctx context.Context, past []Message) error {
 
 // take replays a turn, or a message without an answer.
 func (p *player) take(ctx context.Context, burst []Message) error {
-	asked := slices.IndexFunc(burst, func(m Message) bool { return m.Role != llm.RoleUser })
-	if asked < 0 {
-		asked = len(burst)
+	answered := slices.IndexFunc(burst, func(m Message) bool { return m.Role != llm.RoleUser })
+	if answered < 0 {
+		answered = len(burst)
 	}
-	question := burst[:asked]
-	said := burst[asked:]
+	question := burst[:answered]
+	answers := burst[answered:]
 	if len(question) > 0 {
 		at := question[len(question)-1].Saved
 		if err := p.act(ctx, at, question[0].Seq); err != nil {
@@ -117,8 +117,8 @@ func (p *player) take(ctx context.Context, burst []Message) error {
 		}
 		p.engine.Received(list...)
 	}
-	if len(said) > 0 || slices.ContainsFunc(question, func(m Message) bool { return m.Addressed }) {
-		if err := p.answer(ctx, question, said); err != nil {
+	if len(answers) > 0 || slices.ContainsFunc(question, func(m Message) bool { return m.Addressed }) {
+		if err := p.answer(ctx, question, answers); err != nil {
 			return err
 		}
 	}
@@ -128,23 +128,23 @@ func (p *player) take(ctx context.Context, burst []Message) error {
 }
 
 // answer replays the requests of a turn: one before each message of the bot.
-func (p *player) answer(ctx context.Context, question, said []Message) error {
-	end := len(said) - 1
+func (p *player) answer(ctx context.Context, question, answers []Message) error {
+	end := len(answers) - 1
 	var then compactor.Sent
 	known := false
 	if end >= 0 {
-		then, known = p.rec.Requests[said[end].Seq]
+		then, known = p.rec.Requests[answers[end].Seq]
 	}
 	if len(question) > 0 {
 		p.engine.BeginTurn(contextOf(question, then, known), compactor.AnyVersion)
 	}
-	for i, m := range said {
+	for i, m := range answers {
 		if m.Role == llm.RoleAssistant {
 			estimate, err := p.request(ctx, m)
 			if err != nil {
 				return err
 			}
-			if known && !slices.ContainsFunc(said[i+1:], isAnswer) {
+			if known && !slices.ContainsFunc(answers[i+1:], isAnswer) {
 				p.counted(then, estimate)
 			}
 		}
@@ -160,9 +160,9 @@ func (p *player) answer(ctx context.Context, question, said []Message) error {
 			return err
 		}
 		p.engine.Add(m.Message)
-		p.said = m.Message
+		p.newest = m.Message
 	}
-	if !slices.ContainsFunc(said, isAnswer) { // it failed or was skipped: the question is context
+	if !slices.ContainsFunc(answers, isAnswer) { // it failed or was skipped: the question is context
 		p.advanceTo(p.now)
 	}
 	p.engine.EndTurn()
@@ -227,7 +227,7 @@ func (p *player) strategy(name string) compactor.Strategy {
 }
 
 // Summarize returns the recorded summary of the span, or an extract.
-func (r recorded) Summarize(ctx context.Context, m compactor.Material) (made summarize.Summary, err error) {
+func (r recorded) Summarize(ctx context.Context, m compactor.Material) (result summarize.Summary, err error) {
 	p := r.p
 	row := m.Row
 	byModel := row.By == compactor.ByWorker
@@ -248,17 +248,17 @@ func (r recorded) Summarize(ctx context.Context, m compactor.Material) (made sum
 	case known && s.Text == "":
 		words := strings.TrimSuffix(s.Error, "; nothing was lost")
 		if strings.HasPrefix(words, "the model") {
-			return made, judge.Refusal(words)
+			return result, judge.Refusal(words)
 		}
-		return made, errors.New(words)
+		return result, errors.New(words)
 	case known:
-		made = summarize.Summary{Text: s.Text, Tokens: s.Tokens, Sources: s.Sources, Lines: s.Lines, Dropped: s.Dropped, DroppedLines: s.DroppedLines, Model: s.Model}
-	case len(p.rec.Messages) > mostExtracted && len(p.o.Questions) == 0:
-		made.Text = p.asLong(row, m.Target)
+		result = summarize.Summary{Text: s.Text, Tokens: s.Tokens, Sources: s.Sources, Lines: s.Lines, Dropped: s.Dropped, DroppedLines: s.DroppedLines, Model: s.Model}
+	case len(p.rec.Messages) > maxExtracted && len(p.o.Questions) == 0:
+		result.Text = p.asLong(row, m.Target)
 	default:
-		made, err = m.Extractive(ctx)
+		result, err = m.Extractive(ctx)
 		if err != nil {
-			return made, err
+			return result, err
 		}
 	}
 	if byModel {
@@ -267,17 +267,17 @@ func (r recorded) Summarize(ctx context.Context, m compactor.Material) (made sum
 			memories = min(p.o.Policy.MaxMemories, usualMemories)
 		}
 		frame := tokens.Estimate(prompts.In(p.o.Engine.Language).Worker) + tokens.Estimate(p.o.Engine.System)
-		p.result.Worker.add(p.o.Worker, frame+p.material(row), 0, 0, tokens.Estimate(made.Text)+memories*tokensOfMemory)
+		p.result.Worker.add(p.o.Worker, frame+p.material(row), 0, 0, tokens.Estimate(result.Text)+memories*tokensOfMemory)
 	}
-	return made, nil
+	return result, nil
 }
 
-// mostExtracted is the maximum number of messages in a recording for which extracts are made; an
+// maxExtracted is the maximum number of messages in a recording for which extracts are made; an
 // extract takes half a millisecond per message. For longer ones only the length of a summary is
 // simulated: extracts fill 93 to 99 % of their target (measured).
 const (
-	mostExtracted = 5000
-	filled        = 97 // percent of its target
+	maxExtracted = 5000
+	filled       = 97 // percent of its target
 )
 
 // asLong returns a text about as long as an extract of row would be.
@@ -291,7 +291,7 @@ func (p *player) asLong(row compactor.Summary, target int) string {
 // material returns how many tokens a summary is made from.
 func (p *player) material(row compactor.Summary) (n int) {
 	if row.Kind != compactor.Rollup {
-		for _, m := range p.rec.said(row.From, row.To) {
+		for _, m := range p.rec.between(row.From, row.To) {
 			n += m.Tokens
 		}
 		return n

@@ -34,7 +34,7 @@ type player struct {
 	actions      []action              // recorded requests of people and the model, by time
 	cacheTTL     time.Duration
 	last         sent         // the last request
-	said         chat.Message // the newest
+	newest       chat.Message // the newest
 	entered      bool         // it has reached the range
 	result       Result
 	sums         sums
@@ -140,8 +140,8 @@ func (p *player) remember() {
 	p.meanDuration = total / time.Duration(max(n, 1))
 	for _, seq := range p.rec.Sessions {
 		at := p.now
-		if said := p.rec.said(1, seq-1); len(said) > 0 {
-			at = said[len(said)-1].Saved
+		if before := p.rec.between(1, seq-1); len(before) > 0 {
+			at = before[len(before)-1].Saved
 		}
 		p.actions = append(p.actions, action{at: cmp.Or(began[seq], at), before: seq})
 	}
@@ -256,6 +256,6 @@ func (p *player) store(all []Message) ([]chat.Message, error) {
 	for i, m := range all {
 		list[i] = m.Message
 	}
-	p.said = list[len(list)-1]
+	p.newest = list[len(list)-1]
 	return list, p.records.Append(list...)
 }

@@ -67,8 +67,8 @@ func NewTold(rarity Rarity, summaries ...string) *Told {
 	t := &Told{rarity: rarity}
 	for _, text := range summaries {
 		for line := range strings.Lines(text) {
-			if author, said, found := strings.Cut(line, ": "); found {
-				t.lines = append(t.lines, summaryLine{author, SetOf(words.Content(said))})
+			if author, text, found := strings.Cut(line, ": "); found {
+				t.lines = append(t.lines, summaryLine{author, SetOf(words.Content(text))})
 			}
 		}
 	}
@@ -182,16 +182,16 @@ const recalled = 10
 
 // searched is what recall finds for each question; it is the same for all variants.
 type searched struct {
-	asked  []asked
-	rarity Rarity
+	questions []expected
+	rarity    Rarity
 }
 
 // asked is a question, and what recall finds for it.
-type asked struct {
-	need  []string        // terms of the answer
-	seqs  []int64         // of the evidence
-	found map[int64]bool  // messages
-	said  map[string]bool // their terms
+type expected struct {
+	need     []string        // terms of the answer
+	seqs     []int64         // of the evidence
+	found    map[int64]bool  // messages
+	recalled map[string]bool // their terms
 }
 
 // search asks the questions in a temporary database.
@@ -237,12 +237,12 @@ func search(ctx context.Context, rec Recording, questions []Question) (s *search
 			return nil, err
 		}
 		found := map[int64]bool{}
-		said := []string{}
+		terms := []string{}
 		for _, m := range hits {
 			found[m.Seq] = true
-			said = append(said, words.Content(m.Author+" "+m.Time.Format("2006-01-02")+" "+m.Body())...)
+			terms = append(terms, words.Content(m.Author+" "+m.Time.Format("2006-01-02")+" "+m.Body())...)
 		}
-		s.asked = append(s.asked, asked{words.Content(q.AnswerText()), seqs, found, SetOf(said)})
+		s.questions = append(s.questions, expected{words.Content(q.AnswerText()), seqs, found, SetOf(terms)})
 	}
 	return s, nil
 }
@@ -257,7 +257,7 @@ func (p *player) ask(ctx context.Context, s *searched) (*Found, error) {
 	for _, m := range prompt.Messages {
 		text.WriteString(m.Text + "\n")
 	}
-	shown := SetOf(words.Content(text.String()))
+	visible := SetOf(words.Content(text.String()))
 	var summaries []string
 	head, _, err := p.records.Head(ctx)
 	if err != nil {
@@ -272,13 +272,13 @@ func (p *player) ask(ctx context.Context, s *searched) (*Found, error) {
 		if verbatim(seq) {
 			return true
 		}
-		said := p.rec.said(seq, seq)
-		return len(said) == 1 && told.Tells(authorOf(said[0].Message), said[0].Text)
+		messages := p.rec.between(seq, seq)
+		return len(messages) == 1 && told.Tells(authorOf(messages[0].Message), messages[0].Text)
 	}
-	f := &Found{Questions: len(s.asked)}
-	for _, q := range s.asked {
-		f.Context.Ask(q.need, func(term string) bool { return shown[term] }, q.seqs, there)
-		f.Recall.Ask(q.need, func(term string) bool { return shown[term] || q.said[term] }, q.seqs, func(seq int64) bool { return q.found[seq] || there(seq) })
+	f := &Found{Questions: len(s.questions)}
+	for _, q := range s.questions {
+		f.Context.Ask(q.need, func(term string) bool { return visible[term] }, q.seqs, there)
+		f.Recall.Ask(q.need, func(term string) bool { return visible[term] || q.recalled[term] }, q.seqs, func(seq int64) bool { return q.found[seq] || there(seq) })
 	}
 	f.Context.Mean()
 	f.Recall.Mean()

@@ -57,7 +57,7 @@ func (p *player) enter(seq int64) {
 	p.entered = true
 	p.result = Result{}
 	p.sums = sums{}
-	if p.said.Seq > 0 {
+	if p.newest.Seq > 0 {
 		p.point()
 	}
 }

@@ -66,7 +66,7 @@ type Context struct {
 // Quotes reports whether the context quotes a message.
 func (c Context) Quotes(seq int64) bool { return slices.Contains(c.Messages, seq) }
 
-// MaxFirst is the most first messages of a session that a Snapshot has.
+// MaxFirst is the maximum number of first messages of a session that a Snapshot has.
 const MaxFirst = 20
 
 // Snapshot is what a store has of a conversation, to rebuild its prompt from.

@@ -42,7 +42,7 @@ func (sum Summary) Marked() string {
 
 // LinesIn returns those of lines that the text has, without messages outside the span where the span should say them. What was
 // beside the span of a part is in that of the whole.
-func (sum Summary) LinesIn(lines []Line) (own []Line) {
+func (sum Summary) LinesIn(lines []Line) (kept []Line) {
 	text := strings.Split(sum.Text, "\n")
 	for _, l := range lines {
 		if l.At < 0 || l.At >= len(text) || strings.TrimSpace(text[l.At]) == "" {
@@ -56,9 +56,9 @@ func (sum Summary) LinesIn(lines []Line) (own []Line) {
 		if !l.Beside {
 			l.Seqs = covered
 		}
-		own = withLine(own, l)
+		kept = withLine(kept, l)
 	}
-	return own
+	return kept
 }
 
 // WithoutMarks returns a text as it is stored: a model that read marked lines may have copied the marks.

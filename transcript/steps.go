@@ -203,14 +203,14 @@ func (l Undoable) IsRewrite() bool { return len(l.Rows) == 1 && l.Rows[0].Trigge
 // become stale, and what came back is spared, unless only a line was rewritten. Memories stay. ErrChangedSince, ErrHiddenSince: it
 // cannot be undone.
 func (l Undoable) Undo(s *State) (Change, error) {
-	made := func(id int64) bool { return indexOf(l.Rows, id) >= 0 }
-	gone := func(row Summary) bool { return indexOf(s.Summaries, row.ID) < 0 && indexOf(l.Ended, row.ID) < 0 }
-	if l.Changed || slices.ContainsFunc(l.Rows, gone) {
+	isOf := func(id int64) bool { return indexOf(l.Rows, id) >= 0 }
+	ended := func(row Summary) bool { return indexOf(s.Summaries, row.ID) < 0 && indexOf(l.Ended, row.ID) < 0 }
+	if l.Changed || slices.ContainsFunc(l.Rows, ended) {
 		return s.none(), ErrChangedSince
 	}
 	for _, row := range s.Summaries {
 		within := func(other Summary) bool { return row.Within(other.Span) }
-		if len(l.Freed) > 0 && row.From > l.Freed[0].Seq && !made(row.ID) && !slices.ContainsFunc(l.Rows, within) {
+		if len(l.Freed) > 0 && row.From > l.Freed[0].Seq && !isOf(row.ID) && !slices.ContainsFunc(l.Rows, within) {
 			return s.none(), ErrHiddenSince
 		}
 	}
@@ -221,7 +221,7 @@ func (l Undoable) Undo(s *State) (Change, error) {
 		}
 	}
 	for _, row := range l.Ended {
-		if made(row.ID) { // it was rolled up immediately
+		if isOf(row.ID) { // it was rolled up immediately
 			d.put(row.retire(Undone))
 			continue
 		}
@@ -240,7 +240,7 @@ func (l Undoable) Undo(s *State) (Change, error) {
 		d.Spared = d.Spared.hull(Span{m.Seq, m.Seq})
 	}
 	for _, row := range slices.Concat(d.Prepared, d.Running) {
-		if slices.ContainsFunc(l.Rows, func(made Summary) bool { return made.Overlaps(row.Span) }) {
+		if slices.ContainsFunc(l.Rows, func(undone Summary) bool { return undone.Overlaps(row.Span) }) {
 			d.put(row.retire(Stale))
 		}
 	}

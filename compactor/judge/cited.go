@@ -34,8 +34,8 @@ func (j *Judge) Support(statement, about string, seqs []int64) (s Support) {
 		c.leads = true
 	}
 	cited := e.ofMessages(seqs)
-	said := e.textOf(cited)
-	c.foreign = words.Differ(c.text, said)
+	citedText := e.textOf(cited)
+	c.foreign = words.Differ(c.text, citedText)
 	telling := slices.DeleteFunc(cited, func(i int) bool { return !x.speaksOf(i) })
 	if len(telling) == 0 {
 		return s
@@ -45,7 +45,7 @@ func (j *Judge) Support(statement, about string, seqs []int64) (s Support) {
 		return e.passages[i].author == subject || slices.Contains(e.namedIn(i), subject)
 	})
 	s.Wrong = x.refute(telling)
-	if !c.foreign || tell(c.text).script == tell(said).script { // in another script names are spelled in other ways
+	if !c.foreign || tell(c.text).script == tell(citedText).script { // in another script names are spelled in other ways
 		s.Names = c.strangeNames()
 	}
 	return s
@@ -57,7 +57,7 @@ func (x *comparison) speaksOf(i int) bool {
 		return true
 	}
 	p := &x.passages[i]
-	return (len(x.claim.people) == 0 || slices.Contains(x.claim.people, p.author)) && slices.ContainsFunc(x.asked(i), func(k int) bool { return x.shares(k) })
+	return (len(x.claim.people) == 0 || slices.Contains(x.claim.people, p.author)) && slices.ContainsFunc(x.questionOf(i), func(k int) bool { return x.shares(k) })
 }
 
 // shares reports whether a passage has a number or date of a claim, or words of it: one, or two of those that many messages have.
@@ -83,19 +83,19 @@ func (c *claim) hasFact() bool {
 // sharesAnyWord compares the words of a claim that has none to compare, names included.
 func (x *comparison) sharesAnyWord(i int) bool {
 	const least = 2
-	said := words.Content(x.passages[i].text)
+	terms := words.Content(x.passages[i].text)
 	all := words.Content(x.claim.text)
-	shared := slices.DeleteFunc(slices.Clone(all), func(term string) bool { return !slices.Contains(said, term) })
+	shared := slices.DeleteFunc(slices.Clone(all), func(term string) bool { return !slices.Contains(terms, term) })
 	return len(shared) > 0 && len(shared) >= min(least, len(all))
 }
 
 // asked returns what a message of the span answers: the message that it replies to, or the question, or the words of the assistant,
 // before it.
-func (e *evidence) asked(i int) []int {
+func (e *evidence) questionOf(i int) []int {
 	if to := e.passages[i].repliesTo; to != 0 {
 		return e.at[to]
 	}
-	for k := i - 1; k >= 0 && i < e.own; k-- {
+	for k := i - 1; k >= 0 && i < e.spanEnd; k-- {
 		p := e.passages[k]
 		if p.author == e.passages[i].author {
 			continue
@@ -134,7 +134,7 @@ func (x *comparison) refute(telling []int) string {
 	case wrong != "":
 		return wrong
 	case !found:
-		return fmt.Sprintf("it is not by %s, and does not mention them", x.cast.people[x.claim.people[0]].shown)
+		return fmt.Sprintf("it is not by %s, and does not mention them", x.cast.people[x.claim.people[0]].written)
 	}
 	wrong, found = x.checkNumbers(telling, telling)
 	switch {

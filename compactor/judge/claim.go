@@ -50,15 +50,15 @@ func (e *evidence) claimOf(line string, heading int, languages []string) *claim 
 
 // beginning returns the first words of a line: whom a line is about stands there.
 func beginning(text string) string {
-	const most, mostRunes = 4, 10
+	const maxWords, maxRunes = 4, 10
 	all := strings.Fields(text)
-	short := strings.Join(all[:min(len(all), most)], " ")
-	if len(all) > most {
+	short := strings.Join(all[:min(len(all), maxWords)], " ")
+	if len(all) > maxWords {
 		return short
 	}
 	runes := []rune(text)
 	if words.IsUnspaced(firstRune(text)) {
-		return string(runes[:min(len(runes), mostRunes)])
+		return string(runes[:min(len(runes), maxRunes)])
 	}
 	return text
 }

@@ -16,9 +16,9 @@ import (
 
 const (
 	hardlyShare = 0.2  // of a text that has a word of the span by coincidence
-	mostClosing = 0.4  // of a line apart from a list, whose numbers may be in the span by coincidence
+	maxClosing  = 0.4  // of a line apart from a list, whose numbers may be in the span by coincidence
 	someShare   = 0.34 // of a text that says something about the span
-	mostFrame   = 0.67 // of a line that announces the summary and names its subject
+	maxFrame    = 0.67 // of a line that announces the summary and names its subject
 )
 
 // frames reports whether what stands before or after a wrapper says nothing about the span. Beside
@@ -28,7 +28,7 @@ func (t *spanText) frames(text string, headed bool) bool {
 		return false
 	}
 	share, found := t.share(text)
-	return headed || strings.TrimSpace(text) == "" || found == 0 || share < someShare || task().MatchString(text) && share < mostFrame
+	return headed || strings.TrimSpace(text) == "" || found == 0 || share < someShare || task().MatchString(text) && share < maxFrame
 }
 
 // withoutFrame cuts a text to its headings. Without headings it drops an announcement at its
@@ -112,7 +112,7 @@ func (t *spanText) announces(line string) bool {
 		return false
 	}
 	share, _ := t.share(plain)
-	return task().MatchString(plain) && share < mostFrame || share < hardlyShare && !t.namesSpeaker(plain)
+	return task().MatchString(plain) && share < maxFrame || share < hardlyShare && !t.namesSpeaker(plain)
 }
 
 // closes reports whether the last of the lines is no part of the summary: an offer, or a line apart
@@ -144,7 +144,7 @@ func (t *spanText) closes(lines []string, headed bool) bool {
 	case t.namesSpeaker(line):
 		return false
 	}
-	return apart && share < mostClosing || found == 0 && len(strings.Fields(line)) < fewestWords && !strings.ContainsFunc(line, words.IsUnspaced)
+	return apart && share < maxClosing || found == 0 && len(strings.Fields(line)) < fewestWords && !strings.ContainsFunc(line, words.IsUnspaced)
 }
 
 // offers reports whether a sentence offers more, or ends the talk about the summary.

@@ -69,20 +69,20 @@ func (j *Judge) reported(line string, overrides bool) string {
 	best := 0.0
 	author := ""
 	for _, it := range j.span.items {
-		said := it.Said
+		m := it.Message
 		switch {
 		case it.From != it.To: // a summary
-			if strings.Contains(flat(transcript.Citations.ReplaceAllString(said.Text, "")), flat(words)) && introduced(words) {
+			if strings.Contains(flat(transcript.Citations.ReplaceAllString(m.Text, "")), flat(words)) && introduced(words) {
 				return line
 			}
-		case said.Role != llm.RoleUser || !overriding().MatchString(said.Text) && !addressing().MatchString(said.Text):
+		case m.Role != llm.RoleUser || !overriding().MatchString(m.Text) && !addressing().MatchString(m.Text):
 		default:
-			share := vocabularyOf([]summarize.Item{{Text: said.Text}}).shareOf(words)
-			if share > best || author == "" && overrides && overriding().MatchString(said.Text) {
+			share := vocabularyOf([]summarize.Item{{Text: m.Text}}).shareOf(words)
+			if share > best || author == "" && overrides && overriding().MatchString(m.Text) {
 				best = max(share, best)
-				author = said.Name()
+				author = m.Name()
 			}
-			if author != "" && strings.Contains(strings.ToLower(line), strings.ToLower(said.Name())) && said.Name() != "" {
+			if author != "" && strings.Contains(strings.ToLower(line), strings.ToLower(m.Name())) && m.Name() != "" {
 				return line
 			}
 		}

@@ -9,11 +9,11 @@ import (
 func (e *evidence) near(passages []int) (all []int) {
 	const before, after = 3, 2
 	for _, i := range passages {
-		if i >= e.own {
+		if i >= e.spanEnd {
 			all = append(all, i)
 			continue
 		}
-		for k := max(i-before, 0); k <= min(i+after, e.own-1); k++ {
+		for k := max(i-before, 0); k <= min(i+after, e.spanEnd-1); k++ {
 			all = append(all, k)
 		}
 	}

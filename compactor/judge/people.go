@@ -12,10 +12,10 @@ import (
 
 // person is an author in the span.
 type person struct {
-	name  string   // folded
-	parts []string // of the name, folded
-	shown string
-	bot   bool
+	name    string   // folded
+	parts   []string // of the name, folded
+	written string
+	bot     bool
 }
 
 const noPerson = -1
@@ -33,7 +33,7 @@ func (c *cast) person(name string) int {
 	at := slices.IndexFunc(c.people, func(p person) bool { return p.name == folded })
 	if at < 0 {
 		at = len(c.people)
-		c.people = append(c.people, person{name: folded, parts: strings.FieldsFunc(folded, parts), shown: name})
+		c.people = append(c.people, person{name: folded, parts: strings.FieldsFunc(folded, parts), written: name})
 	}
 	return at
 }

@@ -15,7 +15,7 @@ import (
 // plans reports whether a text tells what its writer is about to do. A list says what the span says, and so does a line
 // with a citation, or with what somebody there has said of himself.
 func (j *Judge) plans(text string) bool {
-	sentences := j.ownSentences(text)
+	sentences := j.uncitedSentences(text)
 	if len(sentences) == 0 {
 		return false
 	}
@@ -47,8 +47,8 @@ func (j *Judge) plans(text string) bool {
 	return about > 1 || framed && !summarize.HasHeadings(text)
 }
 
-// ownSentences returns the sentences of a text outside of lists, headings and code, without those that cite messages.
-func (j *Judge) ownSentences(text string) (own []string) {
+// uncitedSentences returns the sentences of a text outside of lists, headings and code, without those that cite messages.
+func (j *Judge) uncitedSentences(text string) (all []string) {
 	code := false
 	for line := range strings.SplitSeq(text, "\n") {
 		switch {
@@ -58,12 +58,12 @@ func (j *Judge) ownSentences(text string) (own []string) {
 		default:
 			for _, sentence := range words.Sentences(line) {
 				if !transcript.Citations.MatchString(sentence) {
-					own = append(own, sentence)
+					all = append(all, sentence)
 				}
 			}
 		}
 	}
-	return own
+	return all
 }
 
 // intends reports whether a sentence says what its writer is about to do, and nobody in the span says so.

@@ -39,8 +39,8 @@ func (x *comparison) judge() verdict {
 	if missing != 0 {
 		return verdict{wrong: fmt.Sprintf("there is no message #%d", missing)}
 	}
-	if own := x.quoted(cited); len(own) > 0 {
-		return verdict{seqs: x.seqsOf(own), on: own}
+	if quoting := x.quoted(cited); len(quoting) > 0 {
+		return verdict{seqs: x.seqsOf(quoting), on: quoting}
 	}
 	telling := slices.DeleteFunc(slices.Clone(cited), func(i int) bool { return !x.tells(i) })
 	why, found := x.checkSpeaker(cited, telling)
@@ -67,24 +67,24 @@ func (x *comparison) judge() verdict {
 		telling = x.search()
 		if len(telling) == 0 {
 			telling = x.answers(cited)
-		} else if !x.saidByLeader(telling) {
+		} else if !x.isByLeader(telling) {
 			return verdict{unknown: true}
 		}
 	case !x.covers(telling):
 		telling = nil
 	}
-	own := slices.DeleteFunc(slices.Clone(telling), func(i int) bool { return i >= x.own })
-	if len(own) > 0 {
-		telling = own
+	inSpan := slices.DeleteFunc(slices.Clone(telling), func(i int) bool { return i >= x.spanEnd })
+	if len(inSpan) > 0 {
+		telling = inSpan
 	}
 	return verdict{seqs: x.seqsOf(telling), on: telling}
 }
 
-// saidByLeader reports whether one of the passages is by the person with whom the line begins, or mentions that person; true if it
+// isByLeader reports whether one of the passages is by the person with whom the line begins, or mentions that person; true if it
 // begins with nobody.
-func (x *comparison) saidByLeader(passages []int) bool {
+func (x *comparison) isByLeader(passages []int) bool {
 	return !x.claim.leads || len(x.claim.people) == 0 || slices.ContainsFunc(passages, func(i int) bool {
-		return i >= x.own || x.passages[i].author == x.claim.people[0] || slices.Contains(x.namedIn(i), x.claim.people[0])
+		return i >= x.spanEnd || x.passages[i].author == x.claim.people[0] || slices.Contains(x.namedIn(i), x.claim.people[0])
 	})
 }
 
@@ -102,7 +102,7 @@ func (x *comparison) writtenBy() *passage {
 func (x *comparison) quoted(cited []int) []int {
 	words := flat(strings.TrimRight(x.claim.text, " ."))
 	return slices.DeleteFunc(slices.Clone(cited), func(i int) bool {
-		return words == "" || i >= x.own || !strings.Contains(flat(x.passages[i].text), words)
+		return words == "" || i >= x.spanEnd || !strings.Contains(flat(x.passages[i].text), words)
 	})
 }
 
@@ -126,14 +126,14 @@ func (x *comparison) tells(i int) bool {
 	if x.claim.foreign {
 		return true
 	}
-	if own := x.overlap(i); own.words >= leastShared || x.sharesFact(i) {
+	if o := x.overlap(i); o.words >= leastShared || x.sharesFact(i) {
 		return true
 	}
 	p := x.read(i)
-	if i >= x.own || !slices.Contains(x.claim.people, p.author) {
+	if i >= x.spanEnd || !slices.Contains(x.claim.people, p.author) {
 		return false
 	}
-	for k := max(i-3, 0); k <= min(i+1, x.own-1); k++ {
+	for k := max(i-3, 0); k <= min(i+1, x.spanEnd-1); k++ {
 		if o := x.overlap(k); k != i && o.words >= leastShared && (p.words <= shortAnswer || o.shared >= 2) {
 			return true
 		}
@@ -223,7 +223,7 @@ func (x *comparison) states(passages []int) bool {
 	return some
 }
 
-// search returns the passages that say most of a line which cites none that does; at most mostFound.
+// search returns the passages that say most of a line which cites none that does; at most maxFound.
 func (x *comparison) search() (best []int) {
 	type hit struct {
 		at    int
@@ -250,7 +250,7 @@ func (x *comparison) search() (best []int) {
 		}
 	}
 	slices.SortStableFunc(hits, func(a, b hit) int { return cmpFloat(b.words, a.words) })
-	for _, h := range hits[:min(len(hits), mostFound)] {
+	for _, h := range hits[:min(len(hits), maxFound)] {
 		if h.words >= leastFound*sum && h.words >= hits[0].words/2 {
 			best = append(best, h.at)
 		}
@@ -260,7 +260,7 @@ func (x *comparison) search() (best []int) {
 }
 
 const (
-	mostFound  = 3
+	maxFound   = 3
 	leastFound = 0.15 // share of a line's words, by rarity, in a message on which it rests without citing it
 )
 
@@ -279,12 +279,12 @@ func cmpFloat(a, b float64) int {
 // seqsOf returns the messages of passages: those that a line cites, if it cites any of a passage.
 func (x *comparison) seqsOf(passages []int) (seqs []int64) {
 	for _, i := range passages {
-		own := x.passages[i].seqs
-		named := slices.DeleteFunc(slices.Clone(own), func(seq int64) bool { return !slices.Contains(x.claim.cited, seq) })
+		seqsOfPassage := x.passages[i].seqs
+		named := slices.DeleteFunc(slices.Clone(seqsOfPassage), func(seq int64) bool { return !slices.Contains(x.claim.cited, seq) })
 		if len(named) > 0 {
-			own = named
+			seqsOfPassage = named
 		}
-		seqs = append(seqs, own...)
+		seqs = append(seqs, seqsOfPassage...)
 	}
 	slices.Sort(seqs)
 	return slices.Compact(seqs)

@@ -61,15 +61,15 @@ func (x *comparison) isOfAnother(cited []int, has, other func(i int, f facts.Tex
 		}
 	}
 	if len(ofFact) == 0 || !slices.ContainsFunc(ofOther, func(of clause) bool {
-		return x.claim.sharedBut(ofFact, []clause{of}) <= mostOfFact && x.claim.sharedBut([]clause{of}, ofFact) >= least
+		return x.claim.sharedBut(ofFact, []clause{of}) <= maxOfFact && x.claim.sharedBut([]clause{of}, ofFact) >= least
 	}) {
 		return -1
 	}
 	return cited[0]
 }
 
-// mostOfFact is the weight of the words that a line may share with the clause of a fact though it is about another clause.
-const mostOfFact = 0.4
+// maxOfFact is the weight of the words that a line may share with the clause of a fact though it is about another clause.
+const maxOfFact = 0.4
 
 // sharedBut is the weight of the words that a line shares with clauses but not with others.
 func (c *claim) sharedBut(clauses, others []clause) (weight float64) {

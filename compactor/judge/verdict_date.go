@@ -63,7 +63,7 @@ func (x *dateCheck) isAt(i int) bool { return x.hasDate(x.d, []int{i}) }
 // isNamed reports whether the month of a date may be the name of somebody, such as Jun or April.
 func (c *cast) isNamed(d facts.Date) bool {
 	return d.Month != 0 && d.Day == 0 && d.Year == 0 && slices.ContainsFunc(c.people, func(p person) bool {
-		return slices.Contains(facts.Read(p.shown, c.languages).Dates, d)
+		return slices.Contains(facts.Read(p.written, c.languages).Dates, d)
 	})
 }
 
@@ -80,7 +80,7 @@ func (x *dateCheck) isCounted() bool {
 
 // isFixed reports whether it is certain which day a line means by tomorrow or yesterday: all messages are of one day.
 func (x *dateCheck) isFixed(telling []int) bool {
-	return x.d.Near != 0 && x.own > 0 && len(telling) > 0 && x.passages[0].at.YearDay() == x.passages[x.own-1].at.YearDay()
+	return x.d.Near != 0 && x.spanEnd > 0 && len(telling) > 0 && x.passages[0].at.YearDay() == x.passages[x.spanEnd-1].at.YearDay()
 }
 
 // sameForm reports whether two dates state the same of a day: its date, its weekday, or its distance. One that states something else
@@ -188,8 +188,8 @@ func (e *evidence) hasDate(d facts.Date, passages []int) bool {
 	}
 	for _, i := range passages {
 		p := e.read(i)
-		own := facts.Date{Weekday: -1}
-		if !hard && (d.Day != 0 || d.Month != 0) && !p.at.IsZero() && facts.Meet(d, p.at, own, p.at) {
+		today := facts.Date{Weekday: -1}
+		if !hard && (d.Day != 0 || d.Month != 0) && !p.at.IsZero() && facts.Meet(d, p.at, today, p.at) {
 			return true
 		}
 		if hard {

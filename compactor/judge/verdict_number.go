@@ -144,7 +144,7 @@ func (e *evidence) onlyNumber(i int) bool {
 // beside returns the passages that are no part of the span and say something of a line.
 func (x *comparison) beside() (all []int) {
 	for i, o := range x.overlaps() {
-		if i >= x.own && o.shared > 0 {
+		if i >= x.spanEnd && o.shared > 0 {
 			all = append(all, i)
 		}
 	}
@@ -173,8 +173,8 @@ func (e *evidence) hasNumber(n facts.Number, passages []int) bool {
 
 // isListed reports whether a cited passage lists as many things, with or without a word such as "and" before the last one.
 func (x *numberCheck) isListed() bool {
-	const fewest, most = 3, 12
-	return len(x.n.Values) > 0 && x.n.Values[0] >= fewest && x.n.Values[0] <= most && slices.ContainsFunc(x.cited, func(i int) bool {
+	const minListed, maxListed = 3, 12
+	return len(x.n.Values) > 0 && x.n.Values[0] >= minListed && x.n.Values[0] <= maxListed && slices.ContainsFunc(x.cited, func(i int) bool {
 		text := x.passages[i].text
 		apart := float64(strings.Count(text, ",") + strings.Count(text, "、") + strings.Count(text, "，") + 1)
 		return x.n.Values[0] == apart || x.n.Values[0] == apart+1
@@ -208,7 +208,7 @@ func (x *numberCheck) differs() bool {
 
 // inSpan returns those of the passages that are of the span.
 func (e *evidence) inSpan(passages []int) []int {
-	return slices.DeleteFunc(slices.Clone(passages), func(i int) bool { return i >= e.own })
+	return slices.DeleteFunc(slices.Clone(passages), func(i int) bool { return i >= e.spanEnd })
 }
 
 // elsewhere reports whether a message that the line does not cite, but that shares a word with it, has something. What was shown
@@ -216,7 +216,7 @@ func (e *evidence) inSpan(passages []int) []int {
 func (x *comparison) elsewhere(onlyMessages bool, has func(int) bool) bool {
 	all := x.overlaps()
 	if onlyMessages {
-		all = all[:x.own]
+		all = all[:x.spanEnd]
 	}
 	for i, o := range all {
 		if o.shared > 0 && has(i) {

@@ -30,7 +30,7 @@ func (x *comparison) checkSpeaker(cited, telling []int) (wrong string, found boo
 	if doubt {
 		return "", false
 	}
-	return fmt.Sprintf("#%d is by %s, not by %s", x.passages[telling[0]].seqs[0], x.cast.people[other].shown, x.cast.people[x.claim.people[0]].shown), false
+	return fmt.Sprintf("#%d is by %s, not by %s", x.passages[telling[0]].seqs[0], x.cast.people[other].written, x.cast.people[x.claim.people[0]].written), false
 }
 
 // isAfterOther reports whether two words or more stand before the name with which a line begins: one of them may be a name that nobody
@@ -48,17 +48,17 @@ func (x *comparison) namedFor(i int) (named []int) {
 	if len(sentences) < 2 {
 		return x.namedIn(i)
 	}
-	said := false
+	found := false
 	for _, sentence := range sentences {
 		for _, k := range keysOf("x " + sentence) {
 			if slices.ContainsFunc(x.claim.keys, func(of key) bool { return of.short == k.short || of.stem == k.stem }) {
-				said = true
+				found = true
 				named = append(named, x.cast.mentioned(sentence, false)...)
 				break
 			}
 		}
 	}
-	if !said {
+	if !found {
 		return x.namedIn(i)
 	}
 	return named

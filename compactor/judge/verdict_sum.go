@@ -48,7 +48,7 @@ func (x *numberCheck) derivesBeside(hasRival bool) bool {
 	if math.Mod(round, 5) == 0 {
 		return false
 	}
-	own, ownPercents := x.values(x.cited)
+	values, valuePercents := x.values(x.cited)
 	others, percents := x.values(x.near)
 	for _, a := range x.addends(x.cited, hasRival) {
 		for _, b := range x.addends(x.near, hasRival) {
@@ -57,7 +57,7 @@ func (x *numberCheck) derivesBeside(hasRival bool) bool {
 			}
 		}
 	}
-	return sharesOf(x.n.Values[0], own, percents) || sharesOf(x.n.Values[0], others, ownPercents)
+	return sharesOf(x.n.Values[0], values, percents) || sharesOf(x.n.Values[0], others, valuePercents)
 }
 
 // values returns the numbers of passages, and those in percent as parts of one.
@@ -254,8 +254,8 @@ func (x *numberCheck) isRate() bool {
 	}
 	values, _ := x.values(x.cited)
 	return slices.ContainsFunc(values, func(part float64) bool {
-		return slices.ContainsFunc(values, func(whole float64) bool {
-			return part > 0 && part < whole && math.Abs(x.n.Values[0]-100*part/whole) <= 0.5
+		return slices.ContainsFunc(values, func(total float64) bool {
+			return part > 0 && part < total && math.Abs(x.n.Values[0]-100*part/total) <= 0.5
 		})
 	})
 }

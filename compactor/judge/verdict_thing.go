@@ -72,7 +72,7 @@ func (x *comparison) byLeader(passages []int) []int {
 // anything beside the span counts.
 func (x *comparison) besideSays(passage int, has func(int) bool) bool {
 	least := 0.0
-	if passage < x.own {
+	if passage < x.spanEnd {
 		least = x.overlap(passage).words
 	}
 	return slices.ContainsFunc(x.beside(), func(i int) bool { return x.overlap(i).words >= least && has(i) })

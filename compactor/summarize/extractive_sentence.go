@@ -74,7 +74,7 @@ func sentencesOf(messages []chat.Message, focus string) []*sentence {
 			s.tokens = tokens.Estimate(s.text)
 			all = append(all, &s)
 		}
-		offline := m.Role == llm.RoleAssistant && llm.SaidOffline(m.Text)
+		offline := m.Role == llm.RoleAssistant && llm.IsOffline(m.Text)
 		for _, text := range words.Sentences(withoutFences(m.Text)) {
 			text := trimTalk(oneLine(tokens.Clip(text, maxSentence)), names)
 			add(text, tighten(text), func(s *sentence) {

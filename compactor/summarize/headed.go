@@ -157,7 +157,7 @@ func inPlace(entries []*entry) []*entry {
 	return slices.SortedFunc(slices.Values(entries), func(a, b *entry) int { return cmp.Compare(a.place, b.place) })
 }
 
-// titleTokens is the most that a line with a heading costs.
+// titleTokens is the maximum cost of a line with a heading.
 const titleTokens = 5
 
 // withoutMiddle leaves out sentences from the middle of a text.

@@ -240,15 +240,15 @@ const (
 
 // likeliest returns the languages with the most evidence.
 func likeliest(counts map[string]int) (codes []string) {
-	most := 0
+	highest := 0
 	for _, n := range counts {
-		most = max(most, n)
+		highest = max(highest, n)
 	}
 	for _, l := range lexicons() {
 		switch n := counts[l.code]; {
-		case n > 0 && n == most:
+		case n > 0 && n == highest:
 			codes = slices.Insert(codes, 0, l.code)
-		case n > leastShare && 2*n >= most:
+		case n > leastShare && 2*n >= highest:
 			codes = append(codes, l.code)
 		}
 	}

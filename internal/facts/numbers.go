@@ -89,8 +89,8 @@ func (r *numberReader) numberAt(i int) (n Number, next int) {
 	n, next = r.halvedAfterUnit(n, next)
 	n, next = r.withTenths(n, next)
 	if n.Unit == None && len(n.Values) > 0 && metres[r.text.word(next)] { // trois mètres cinquante
-		if whole, end := r.withMinor(n, next+1); end > next+1 {
-			n = whole
+		if exact, end := r.withMinor(n, next+1); end > next+1 {
+			n = exact
 			next = end
 		}
 	}
@@ -137,8 +137,8 @@ func (r *numberReader) apart(from, to int) bool {
 	return false
 }
 
-// mostScales is the most words for thousands, millions and so on in one number.
-const mostScales = 4
+// maxScales is the maximum number of words for thousands, millions and so on in one number.
+const maxScales = 4
 
 // scaled multiplies a number by the words after it: million, 万.
 func (r *numberReader) scaled(n Number, next int) (Number, int) {
@@ -147,7 +147,7 @@ func (r *numberReader) scaled(n Number, next int) (Number, int) {
 
 // scaledBelow is scaled with words for less than a limit.
 func (r *numberReader) scaledBelow(n Number, next int, limit float64) (Number, int) {
-	for rounds := 0; rounds < mostScales && next < len(r.text.tokens) && len(n.Values) > 0 && n.Unit == None; rounds++ {
+	for rounds := 0; rounds < maxScales && next < len(r.text.tokens) && len(n.Values) > 0 && n.Unit == None; rounds++ {
 		scale, ok := r.scaleAt(next)
 		if !ok || scale >= limit {
 			break

@@ -157,9 +157,9 @@ func (w *wording) wordsAt(i int) (n Number, next int) {
 
 // lastWord returns where the last of the number words that follow one another begins; the end of the text if there is only one.
 func (w *wording) lastWord(i int) int {
-	const most = 3
+	const maxWords = 3
 	last := i
-	for k := i + 1; k < min(i+most, len(w.tokens)) && w.near(k); k++ {
+	for k := i + 1; k < min(i+maxWords, len(w.tokens)) && w.near(k); k++ {
 		if _, ok := w.has(k, isNumber); !ok {
 			break
 		}

@@ -62,13 +62,13 @@ func isMeasure(u Unit) bool { return u != None && u != Money && u != Cents }
 
 // lastDigit returns the value of the last digit of a number that is not zero: 100 of 1,600, and 0.1 of 7.4.
 func lastDigit(x float64) float64 {
-	const most, least = 1e12, 1e-3
-	for step := most; step > least; step /= 10 {
-		if whole := x / step; math.Round(whole) != 0 && math.Abs(whole-math.Round(whole)) < 1e-9 {
+	const largest, smallest = 1e12, 1e-3
+	for step := largest; step > smallest; step /= 10 {
+		if steps := x / step; math.Round(steps) != 0 && math.Abs(steps-math.Round(steps)) < 1e-9 {
 			return step
 		}
 	}
-	return least
+	return smallest
 }
 
 // denied reports whether a word for not stands before a token.

@@ -93,8 +93,8 @@ func abbreviated(sentence, word, rest string) bool {
 // endsOrdinal reports whether the point after a number makes an ordinal of it, as in German and its neighbours: am 17. Oktober, im 3. Stock,
 // bis zum 19. frei.
 func endsOrdinal(sentence, number, rest string) bool {
-	const mostDigits = 2
-	if len(number) > mostDigits || strings.HasPrefix(strings.TrimLeft(rest, " "), "\n") {
+	const maxDigits = 2
+	if len(number) > maxDigits || strings.HasPrefix(strings.TrimLeft(rest, " "), "\n") {
 		return false
 	}
 	if monthsAfterDay[Fold(firstWord(rest))] {

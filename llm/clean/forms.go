@@ -105,8 +105,8 @@ var begins = set(
 
 // roles are the words that name a role in the header of a turn; own of them is the model's.
 const (
-	own    = `assistant|model|bot|chatbot|ai`
-	others = `user|human|system|tool|developer|observation|ipython`
+	botRoles   = `assistant|model|bot|chatbot|ai`
+	otherRoles = `user|human|system|tool|developer|observation|ipython`
 )
 
 // wrappers stand around an answer, or a part of it.

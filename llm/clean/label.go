@@ -31,9 +31,9 @@ const (
 	maxLabel   = 100 // bytes
 )
 
-// ownLabel removes such a label. A word that is explained is no label: its explanation begins with a small letter, or people
+// botLabel removes such a label. A word that is explained is no label: its explanation begins with a small letter, or people
 // have written the word.
-func (o *opening) ownLabel(in *input) step {
+func (o *opening) botLabel(in *input) step {
 	if in.textOnly {
 		return step{verdict: nothing}
 	}

@@ -31,9 +31,9 @@ type events struct {
 
 func newEvents(reader io.Reader, l limits) *events {
 	lines := bufio.NewScanner(reader)
-	lines.Buffer(nil, l.all.most)
-	kept := min(l.maxText+l.calls.most+l.reasoning.most, l.all.most)
-	return &events{lines: lines, maxLine: l.all.most, maxStream: streamPerAnswer * kept}
+	lines.Buffer(nil, l.all.max)
+	kept := min(l.maxText+l.calls.max+l.reasoning.max, l.all.max)
+	return &events{lines: lines, maxLine: l.all.max, maxStream: streamPerAnswer * kept}
 }
 
 // next returns the next event, valid until the next call, or a server's error in the stream; io.EOF at its end.

@@ -18,7 +18,7 @@ import (
 // first charged. Unless req.Alive is set, a server
 // that is silent for Options.IdleTimeout, or an answer that takes longer than Options.MaxTime, is KindUnreachable. If ctx
 // ends, the error is ctx's. The usage that a failed try returns is passed to req.Failed.
-func (c *Client) retry(ctx context.Context, req llm.Request, shown *bool, tries int, try func(ctx context.Context, req llm.Request) (llm.Response, error)) (llm.Response, error) {
+func (c *Client) retry(ctx context.Context, req llm.Request, emitted *bool, tries int, try func(ctx context.Context, req llm.Request) (llm.Response, error)) (llm.Response, error) {
 	o := c.Options
 	limited := ctx
 	if req.Alive == nil {
@@ -41,7 +41,7 @@ func (c *Client) retry(ctx context.Context, req llm.Request, shown *bool, tries 
 		}
 		req.ReportFailed(resp.Usage)
 		switch e, ok := errors.AsType[*llm.Error](err); {
-		case *shown || !ok || !e.Passes() || errors.Is(err, llm.ErrStalled): // another attempt would take as long
+		case *emitted || !ok || !e.Passes() || errors.Is(err, llm.ErrStalled): // another attempt would take as long
 			return resp, backoff.Permanent(err)
 		case e.RetryAfter > 0: // jitter spreads the many conversations to which the provider says the same
 			return resp, &backoff.RetryAfterError{Duration: e.RetryAfter + rand.N(max(o.RetryDelay, 1))}
