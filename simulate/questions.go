@@ -186,7 +186,7 @@ type searched struct {
 	rarity    Rarity
 }
 
-// asked is a question, and what recall finds for it.
+// expected is a question, and what recall finds for it.
 type expected struct {
 	need     []string        // terms of the answer
 	seqs     []int64         // of the evidence
@@ -213,18 +213,14 @@ func search(ctx context.Context, rec Recording, questions []Question) (s *search
 	if err != nil {
 		return nil, err
 	}
-	place := map[string]int64{} // seqs, the same in both, by the messages' ids
-	bodies := make([]string, len(rec.Messages))
-	past := make([]store.Inbound, len(rec.Messages))
-	for i, m := range rec.Messages {
-		author := authorOf(m.Message)
-		place[m.ID], bodies[i] = m.Seq, m.Body()
-		past[i] = store.Inbound{
-			ID: fmt.Sprint(m.Seq), AuthorID: author, Author: author, Text: m.Text, Attachments: m.Attachments, Time: m.Time,
-		}
-	}
-	if _, err := conversation.Past().Import(ctx, past); err != nil { // in one transaction, because nobody else uses this database
+	if err := rec.importInto(ctx, conversation); err != nil {
 		return nil, err
+	}
+	place := map[string]int64{} // seqs, the same in both, by the messages' ids
+	var bodies []string
+	for _, m := range rec.Messages {
+		place[m.ID] = m.Seq
+		bodies = append(bodies, m.Body())
 	}
 	s = &searched{rarity: RarityOf(bodies)}
 	for _, q := range questions {
@@ -245,6 +241,19 @@ func search(ctx context.Context, rec Recording, questions []Question) (s *search
 		s.questions = append(s.questions, expected{words.Content(q.AnswerText()), seqs, found, SetOf(terms)})
 	}
 	return s, nil
+}
+
+// importInto imports the recording in one transaction, because nobody else uses the database.
+func (r *Recording) importInto(ctx context.Context, c *store.Conversation) error {
+	var past []store.Inbound
+	for _, m := range r.Messages {
+		author := authorOf(m.Message)
+		past = append(past, store.Inbound{
+			ID: fmt.Sprint(m.Seq), AuthorID: author, Author: author, Text: m.Text, Attachments: m.Attachments, Time: m.Time,
+		})
+	}
+	_, err := c.Past().Import(ctx, past)
+	return err
 }
 
 // ask determines which part of the answers is in the prompt at the end, and what recall adds.

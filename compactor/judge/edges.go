@@ -21,7 +21,7 @@ const (
 	maxFrame    = 0.67 // of a line that announces the summary and names its subject
 )
 
-// frames reports whether what stands before or after a wrapper says nothing about the span. Beside
+// frames reports whether what is before or after a wrapper says nothing about the span. Beside
 // a summary with headings everything without a citation is a frame.
 func (t *spanText) frames(text string, headed bool) bool {
 	if transcript.Citations.MatchString(text) {
@@ -75,7 +75,7 @@ func (j *Judge) withoutEmptyEdges(lines []string) []string {
 	return lines
 }
 
-// isEmpty reports whether a line is blank, the sentinel, or whole sentences without a citation, a number, a name of who
+// isEmpty reports whether a line is blank, the sentinel, or full sentences without a citation, a number, a name of who
 // speaks and a word of the span.
 func (t *spanText) isEmpty(line string) bool {
 	line = strings.TrimRight(clean.WithoutNoReply(line, false), " \t\r*_")

@@ -61,7 +61,7 @@ func (j *Judge) withoutInstructions(text string) string {
 	return strings.TrimSpace(strings.Join(kept, "\n"))
 }
 
-// reported returns a line with an instruction as it may stand in a summary; "" if it may not. One that
+// reported returns a line with an instruction as it may be in a summary; "" if it may not. One that
 // a message of the span says is attributed to its author. In a fold, the parts were checked before.
 // Other lines stay only if they do not override anything and are about the span.
 func (j *Judge) reported(line string, overrides bool) string {
@@ -96,7 +96,7 @@ func (j *Judge) reported(line string, overrides bool) string {
 	return ""
 }
 
-// introduced reports whether something stands in a line before its instruction: who said it.
+// introduced reports whether something is in a line before its instruction: who its author is.
 func introduced(line string) bool {
 	at := overriding().FindStringIndex(line)
 	return at != nil && strings.TrimSpace(line[:at[0]]) != "" && !addressing().MatchString(line)

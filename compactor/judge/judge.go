@@ -227,7 +227,7 @@ var (
 	speaker = lazy.Pattern(`^[\pL\pM\pN ._-]{1,32}: +`) // before the text
 )
 
-// leastEcho is the least length of a single sentence that counts as repeated, in bytes: a shorter one may stand anywhere.
+// leastEcho is the least length of a single sentence that counts as repeated, in bytes: a shorter one may be anywhere.
 const leastEcho = 20
 
 // repeats reports whether a text repeats passages of another instead of choosing from it.

@@ -66,7 +66,7 @@ func (j *Judge) isWriter(name string) bool {
 		!strings.Contains(first, strings.ToLower(name)) && !j.span.says(name)
 }
 
-// unlessRepeated returns a text without the assistant's name before it, unless it says what the assistant has said.
+// unlessRepeated returns a text without the assistant's name before it, unless it repeats a message of the assistant.
 func (j *Judge) unlessRepeated(text, rest string) string {
 	var answers []summarize.Item
 	for _, it := range j.span.items {

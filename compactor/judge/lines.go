@@ -155,7 +155,7 @@ func withoutEmptyHeadings(lines []string, c *Checked) string {
 	return strings.Join(kept, "\n")
 }
 
-// emptyUnder reports whether nothing stands before the next heading.
+// emptyUnder reports whether nothing is before the next heading.
 func emptyUnder(lines []string) bool {
 	for _, line := range lines {
 		if strings.TrimSpace(line) != "" {

@@ -20,7 +20,7 @@ type person struct {
 
 const noPerson = -1
 
-// cast is the people of a span: its authors, and others whom it was said to be about.
+// cast is the people of a span: its authors, and others whom lines are about.
 type cast struct {
 	people    []person
 	assistant int      // index of the bot among people; noPerson
@@ -38,7 +38,7 @@ func (c *cast) person(name string) int {
 	return at
 }
 
-// word is a word of a text with what stands around it.
+// word is a word of a text with what is around it.
 type nameWord struct {
 	text    string
 	folded  string

@@ -13,7 +13,7 @@ import (
 )
 
 // plans reports whether a text tells what its writer is about to do. A list says what the span says, and so does a line
-// with a citation, or with what somebody there has said of himself.
+// with a citation, or with words of somebody there about himself.
 func (j *Judge) plans(text string) bool {
 	sentences := j.uncitedSentences(text)
 	if len(sentences) == 0 {
@@ -21,7 +21,7 @@ func (j *Judge) plans(text string) bool {
 	}
 	if first := sentences[0]; j.intends(first) && task().MatchString(first) {
 		word := []rune(task().FindString(first))
-		if !j.span.says(string(word[:min(len(word), shortKey)])) { // nobody has asked for such a thing
+		if !j.span.says(string(word[:min(len(word), shortKey)])) { // nobody has requested such a thing
 			return true
 		}
 	}

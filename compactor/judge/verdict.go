@@ -22,7 +22,7 @@ type verdict struct {
 
 // comparison compares a claim with the evidence.
 type comparison struct {
-	*evidence
+	e     *evidence
 	claim *claim
 }
 
@@ -58,6 +58,11 @@ func (x *comparison) judge() verdict {
 	if !found {
 		return verdict{unknown: true}
 	}
+	return x.rest(cited, telling)
+}
+
+// rest returns what a claim rests on that the cited messages do not contradict. telling are those of them that say something of it.
+func (x *comparison) rest(cited, telling []int) verdict {
 	switch {
 	case len(x.claim.keys) == 0 && len(cited) > 0: // it has no words to compare
 		telling = cited
@@ -73,7 +78,7 @@ func (x *comparison) judge() verdict {
 	case !x.covers(telling):
 		telling = nil
 	}
-	inSpan := slices.DeleteFunc(slices.Clone(telling), func(i int) bool { return i >= x.spanEnd })
+	inSpan := slices.DeleteFunc(slices.Clone(telling), func(i int) bool { return i >= x.e.spanEnd })
 	if len(inSpan) > 0 {
 		telling = inSpan
 	}
@@ -84,25 +89,25 @@ func (x *comparison) judge() verdict {
 // begins with nobody.
 func (x *comparison) isByLeader(passages []int) bool {
 	return !x.claim.leads || len(x.claim.people) == 0 || slices.ContainsFunc(passages, func(i int) bool {
-		return i >= x.spanEnd || x.passages[i].author == x.claim.people[0] || slices.Contains(x.namedIn(i), x.claim.people[0])
+		return i >= x.e.spanEnd || x.e.passages[i].author == x.claim.people[0] || slices.Contains(x.e.namedIn(i), x.claim.people[0])
 	})
 }
 
 // writtenBy returns the line of an earlier summary that a person wrote and that a line repeats; nil if there is none. Nobody
 // judges it.
 func (x *comparison) writtenBy() *passage {
-	at := slices.IndexFunc(x.passages, func(p passage) bool { return p.by.Name != "" && summarize.Statement(p.text) == x.claim.text })
+	at := slices.IndexFunc(x.e.passages, func(p passage) bool { return p.by.Name != "" && summarize.Statement(p.text) == x.claim.text })
 	if at < 0 {
 		return nil
 	}
-	return &x.passages[at]
+	return &x.e.passages[at]
 }
 
 // quoted returns the cited messages of the span that have the very words of a line.
 func (x *comparison) quoted(cited []int) []int {
 	words := flat(strings.TrimRight(x.claim.text, " ."))
 	return slices.DeleteFunc(slices.Clone(cited), func(i int) bool {
-		return words == "" || i >= x.spanEnd || !strings.Contains(flat(x.passages[i].text), words)
+		return words == "" || i >= x.e.spanEnd || !strings.Contains(flat(x.e.passages[i].text), words)
 	})
 }
 
@@ -110,8 +115,8 @@ func (x *comparison) quoted(cited []int) []int {
 // span that was not shown is passed over.
 func (x *comparison) resolve() (passages []int, missing int64) {
 	for _, seq := range x.claim.cited {
-		at := x.at[seq]
-		if len(at) == 0 && (seq < x.first || seq > x.last) && !x.reference[seq] {
+		at := x.e.at[seq]
+		if len(at) == 0 && (seq < x.e.first || seq > x.e.last) && !x.e.reference[seq] {
 			return nil, seq
 		}
 		passages = append(passages, at...)
@@ -129,11 +134,11 @@ func (x *comparison) tells(i int) bool {
 	if o := x.overlap(i); o.words >= leastShared || x.sharesFact(i) {
 		return true
 	}
-	p := x.read(i)
-	if i >= x.spanEnd || !slices.Contains(x.claim.people, p.author) {
+	p := x.e.read(i)
+	if i >= x.e.spanEnd || !slices.Contains(x.claim.people, p.author) {
 		return false
 	}
-	for k := max(i-3, 0); k <= min(i+1, x.spanEnd-1); k++ {
+	for k := max(i-3, 0); k <= min(i+1, x.e.spanEnd-1); k++ {
 		if o := x.overlap(k); k != i && o.words >= leastShared && (p.words <= shortAnswer || o.shared >= 2) {
 			return true
 		}
@@ -152,7 +157,7 @@ func (x *comparison) sharesFact(i int) bool {
 	if !x.claim.hasFacts() {
 		return false // so the passage need not be read
 	}
-	p := x.read(i)
+	p := x.e.read(i)
 	for _, n := range x.claim.facts.Numbers {
 		if !n.Weak && !n.Dated && slices.ContainsFunc(p.facts.Numbers, func(m facts.Number) bool { return !m.Weak && facts.Same(n, m) }) {
 			return true
@@ -177,13 +182,13 @@ func (x *comparison) covers(passages []int) bool {
 	if x.claim.foreign || len(x.claim.keys) == 0 {
 		return true
 	}
-	all := x.near(passages)
+	all := x.e.near(passages)
 	found := 0.0
 	sum := 0.0
 	for _, k := range x.claim.keys {
 		sum += k.weight
 		for _, i := range all {
-			if weight := max(x.passages[i].keys[k.short], x.passages[i].keys[k.stem]); weight > 0 {
+			if weight := max(x.e.passages[i].keys[k.short], x.e.passages[i].keys[k.stem]); weight > 0 {
 				found += k.weight
 				break
 			}
@@ -203,7 +208,7 @@ func (x *comparison) answers(cited []int) []int {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(cited), func(i int) bool {
-		return x.passages[i].words > shortAnswer || !slices.Contains(x.claim.people, x.passages[i].author)
+		return x.e.passages[i].words > shortAnswer || !slices.Contains(x.claim.people, x.e.passages[i].author)
 	})
 }
 
@@ -215,7 +220,7 @@ func (x *comparison) states(passages []int) bool {
 			continue
 		}
 		number := x.number(n, passages, nil)
-		if !x.hasNumber(n, passages) && !number.derives(false) && !number.halves() {
+		if !x.e.hasNumber(n, passages) && !number.derives(false) && !number.halves() {
 			return false
 		}
 		some = true
@@ -232,14 +237,14 @@ func (x *comparison) search() (best []int) {
 	var hits []hit
 	sum := 0.0
 	for _, k := range x.claim.keys {
-		rarity := x.rarityOf(k)
+		rarity := x.e.rarityOf(k)
 		if rarity == 0 { // no message has it
-			rarity = math.Log(1 + float64(len(x.passages)))
+			rarity = math.Log(1 + float64(len(x.e.passages)))
 		}
 		sum += k.weight * rarity
 	}
 	for i, o := range x.overlaps() {
-		if x.passages[i].author != noPerson && slices.Contains(x.claim.people, x.passages[i].author) {
+		if x.e.passages[i].author != noPerson && slices.Contains(x.claim.people, x.e.passages[i].author) {
 			o.words *= 1.5
 		}
 		if o.words > 0 || len(x.claim.keys) == 0 {
@@ -279,7 +284,7 @@ func cmpFloat(a, b float64) int {
 // seqsOf returns the messages of passages: those that a line cites, if it cites any of a passage.
 func (x *comparison) seqsOf(passages []int) (seqs []int64) {
 	for _, i := range passages {
-		seqsOfPassage := x.passages[i].seqs
+		seqsOfPassage := x.e.passages[i].seqs
 		named := slices.DeleteFunc(slices.Clone(seqsOfPassage), func(seq int64) bool { return !slices.Contains(x.claim.cited, seq) })
 		if len(named) > 0 {
 			seqsOfPassage = named

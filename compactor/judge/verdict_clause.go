@@ -52,7 +52,7 @@ func (x *comparison) isOfAnother(cited []int, has, other func(i int, f facts.Tex
 		least = 0.9
 	}
 	var ofFact, ofOther []clause
-	for _, clause := range x.clauses(cited[0]) {
+	for _, clause := range x.e.clauses(cited[0]) {
 		switch {
 		case has(cited[0], clause.facts):
 			ofFact = append(ofFact, clause)
@@ -86,7 +86,7 @@ func (c *claim) sharedBut(clauses, others []clause) (weight float64) {
 
 // ofAnother is isOfAnother for a date.
 func (x *dateCheck) ofAnother() int {
-	meets := func(i int, o facts.Date) bool { return facts.Meet(x.d, x.passages[i].at, o, x.passages[i].at) }
+	meets := func(i int, o facts.Date) bool { return facts.Meet(x.d, x.e.passages[i].at, o, x.e.passages[i].at) }
 	return x.isOfAnother(x.cited,
 		func(i int, f facts.Text) bool {
 			return slices.ContainsFunc(f.Dates, func(o facts.Date) bool { return !o.Soft && meets(i, o) })
@@ -94,7 +94,7 @@ func (x *dateCheck) ofAnother() int {
 		func(i int, f facts.Text) bool {
 			return slices.ContainsFunc(f.Dates, func(o facts.Date) bool {
 				return !o.Soft && (o.Day != 0) == (x.d.Day != 0) && !slices.ContainsFunc(x.claim.facts.Dates, func(of facts.Date) bool {
-					return !of.Soft && facts.Meet(of, x.passages[i].at, o, x.passages[i].at)
+					return !of.Soft && facts.Meet(of, x.e.passages[i].at, o, x.e.passages[i].at)
 				})
 			})
 		})

@@ -40,13 +40,10 @@ func (c *Client) retry(ctx context.Context, req llm.Request, emitted *bool, trie
 			return resp, nil
 		}
 		req.ReportFailed(resp.Usage)
-		switch e, ok := errors.AsType[*llm.Error](err); {
-		case *emitted || !ok || !e.Passes() || errors.Is(err, llm.ErrStalled): // another attempt would take as long
+		if *emitted {
 			return resp, backoff.Permanent(err)
-		case e.RetryAfter > 0: // jitter spreads the many conversations to which the provider says the same
-			return resp, &backoff.RetryAfterError{Duration: e.RetryAfter + rand.N(max(o.RetryDelay, 1))}
 		}
-		return resp, err
+		return resp, o.pauseAfter(err)
 	}
 	pause := backoff.NewExponentialBackOff()
 	pause.InitialInterval = o.RetryDelay
@@ -72,4 +69,15 @@ func (c *Client) retry(ctx context.Context, req llm.Request, emitted *bool, trie
 		return llm.Response{}, &llm.Error{Kind: llm.KindUnreachable, Message: ended.Error(), Err: ended}
 	}
 	return llm.Response{}, failure
+}
+
+// pauseAfter returns an error as one that says when to try again, if it is worthwhile.
+func (o Options) pauseAfter(err error) error {
+	switch e, ok := errors.AsType[*llm.Error](err); {
+	case !ok || !e.Passes() || errors.Is(err, llm.ErrStalled): // another attempt would take as long
+		return backoff.Permanent(err)
+	case e.RetryAfter > 0: // jitter spreads the many conversations to which the provider says the same
+		return &backoff.RetryAfterError{Duration: e.RetryAfter + rand.N(max(o.RetryDelay, 1))}
+	}
+	return err
 }
