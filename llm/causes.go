@@ -56,7 +56,7 @@ func refine(e *Error, codes []string, text string) Kind {
 }
 
 // exceedsMinute matches a request with more tokens than a small account may use in a minute (OpenAI, Groq): it never
-// succeeds. In other refusals because of that limit the used tokens stand between the two numbers.
+// succeeds. In other refusals because of that limit the used tokens are between the two numbers.
 var exceedsMinute = lazy.Pattern(`(?i)tokens per min(?:ute)? \(tpm\): limit ([\d,]+), requested`)
 
 // overflowTexts match codes and messages of a prompt that is too long, not "context deadline exceeded", nor a max_tokens

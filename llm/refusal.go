@@ -150,7 +150,7 @@ func (c *complaint) read(value any, depth int) {
 // maxRetryAfter limits the delay accepted from a server.
 const maxRetryAfter = 24 * time.Hour
 
-// retryAfter returns the delay that the server asks for. A date is compared with its clock: the one here may be wrong.
+// retryAfter returns the delay that the server asks for. A date is compared with its clock: this one may be wrong.
 func retryAfter(header http.Header, now time.Time) time.Duration {
 	if sent, err := http.ParseTime(header.Get("Date")); err == nil {
 		now = sent

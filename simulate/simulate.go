@@ -71,7 +71,7 @@ type Options struct {
 
 	From int64 // the first message that counts; those before it are replayed, but nothing of them is in the report. 0: all count
 
-	Questions []Question // about the recording, asked at its end
+	Questions []Question // about the recording, to be answered at its end
 
 	Progress func(done, total int) // messages of all variants; may be nil
 }

@@ -47,7 +47,7 @@ type Session struct {
 }
 
 // Inheritance is what a thread has of the conversation it belongs to, copied when its first message
-// was taken up. Numbers of rows and messages are the parent's.
+// was read. Numbers of rows and messages are the parent's.
 type Inheritance struct {
 	Stack []Summary     // in its state at that time, by From
 	Root  *chat.Message // the message the thread hangs on; nil: unknown

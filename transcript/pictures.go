@@ -18,7 +18,7 @@ const (
 )
 
 // newestPictures returns the newest pictures of messages, by the seq of their message; older ones are
-// represented by text alone. If there are too many, the older half is dropped at once: each dropped
+// represented by text alone. If there are too many, the older half is dropped in one step: each dropped
 // picture changes an old message and invalidates the provider's cache from there on, so this
 // happens once in several pictures. Which ones are dropped follows from the messages alone, so it
 // stays the same until the head changes.

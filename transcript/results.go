@@ -130,7 +130,7 @@ func (v View) ClearsTo(stored int64, want int) int64 {
 	return to
 }
 
-// Clear shows tool results up to seq cleared, and the others whole.
+// Clear shows tool results up to seq cleared, and the others in full.
 func (v View) Clear(seq int64) View {
 	last := max(v.clearedTo, seq)
 	v.clearedTo = seq

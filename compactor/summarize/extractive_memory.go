@@ -72,7 +72,7 @@ func Memories(messages []chat.Message, limit int) []MemoryDraft {
 }
 
 // draftMemories returns the memories of a span, best first: for each message of a person its most
-// valuable sentences, together with what the same person said nearby on that day, because people
+// valuable sentences, together with nearby messages of the same person on that day, because people
 // spread one thing over several messages. There are at most limit, and at most one for two messages
 // of people.
 func draftMemories(messages []chat.Message, sentences []*sentence, limit int) []MemoryDraft {

@@ -1,5 +1,5 @@
 // How the extractive summarizer words a sentence: shorter, so that more of them fit, and with the dates that
-// "yesterday" and the like were when it was said. Only English is shortened. Negations, numbers, names,
+// "yesterday" and the like were when it was written. Only English is shortened. Negations, numbers, names,
 // quotations, and how certain the speaker is, stay.
 
 package summarize
@@ -123,7 +123,7 @@ var (
 // likened matches comparisons that only look like a time: "it feels like just yesterday".
 var likened = lazy.Pattern(`(?i)\blike (?:just |only |it was )*$`)
 
-// withDates adds to a text, written at time said, what its relative times mean: "We met yesterday
+// withDates adds to a text, written at a time, what its relative times mean: "We met yesterday
 // (7 May 2023)". It adds only what is certain. In a text under the heading of its day it omits what
 // the heading says: "yesterday (7 May)", and nothing for "last week".
 func withDates(text string, written time.Time, underDay bool) string {

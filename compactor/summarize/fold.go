@@ -1,4 +1,4 @@
-// How summaries are folded without a model: whole lines stay under their headings. What is dropped
+// How summaries are folded without a model: full lines stay under their headings. What is dropped
 // first is what the prompts tell a model to drop first.
 
 package summarize
@@ -170,7 +170,7 @@ func withoutAnswered(entries []*entry) []*entry {
 }
 
 // questionTerms returns the terms that a question is about: without names and numbers, which are those of
-// who asked and when.
+// who wrote it and when.
 func questionTerms(e *entry) (terms []string) {
 	first := true
 	for field := range strings.FieldsSeq(Bullet().ReplaceAllString(transcript.Citations.ReplaceAllString(e.text, ""), "")) {

@@ -16,7 +16,7 @@ import (
 )
 
 // apart returns the messages, and the texts of summaries among them. Sentences that a text quotes
-// come back as messages of who said them.
+// come back as messages of their speakers.
 func apart(messages []chat.Message) (all []chat.Message, texts []string) {
 	if !slices.ContainsFunc(messages, func(m chat.Message) bool { return m.Seq == 0 && m.Role == llm.RoleAssistant }) {
 		return messages, nil
@@ -75,7 +75,7 @@ func quotedIn(text string, first time.Time) (all []chat.Message) {
 }
 
 // inSentences puts each sentence of a long line on a line of its own, so that none has to go as a
-// whole.
+// unchanged.
 func inSentences(text string) string {
 	if HasHeadings(text) {
 		return text

@@ -72,7 +72,7 @@ func (r *dateReader) hanDateAt(i int) (Date, int) {
 	return d, next
 }
 
-// integerAt reads a whole number without a unit.
+// integerAt reads an integer without a unit.
 func (r *dateReader) integerAt(i int) (value, next int) {
 	if t := r.text.token(i); t.digits {
 		value, _ = strconv.Atoi(t.text)

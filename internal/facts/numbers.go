@@ -206,7 +206,7 @@ func (r *numberReader) united(n Number, from, next int) (Number, int) {
 		return n, next
 	}
 	after, ok := r.text.has(next, isUnit)
-	if strings.HasPrefix(r.text.word(next), "الساع") { // "the hour" stands before its number
+	if strings.HasPrefix(r.text.word(next), "الساع") { // "the hour" is before its number
 		ok = false
 	}
 	if ok && (r.text.near(next) || r.text.tokens[next].gap == "") {
@@ -240,7 +240,7 @@ func (r *numberReader) perCent(i int) bool {
 
 var perHundred = map[string]bool{"per cent": true, "por ciento": true, "por cento": true, "per cento": true, "pour cent": true}
 
-// unitBefore reads a unit that stands before its number: $5, %5, saat 5, 百分之五.
+// unitBefore reads a unit that is before its number: $5, %5, saat 5, 百分之五.
 func (r *numberReader) unitBefore(n Number, from int) Number {
 	at := r.text.before(from)
 	value, ok := r.text.has(at, isUnit)

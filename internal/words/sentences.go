@@ -120,7 +120,7 @@ func firstWord(text string) string {
 var monthsAfterDay = Set(`januar janner jan februar feber feb marz mar april apr mai juni jun juli jul august aug september sept sep oktober okt november nov
 dezember dez marts maj december dec mars desember oktobar`)
 
-// articlesOfOrdinals are the German words between which and a noun an ordinal stands; a day of the month, after one of beforeDays,
+// articlesOfOrdinals are the German words between which and a noun an ordinal is; a day of the month, after one of beforeDays,
 // may also end a sentence.
 var (
 	articlesOfOrdinals = Set(`der die das dem den des im beim ins`)

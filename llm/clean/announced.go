@@ -138,7 +138,7 @@ func announcedThought(in *input) step {
 			waits = waits || early && form.may(front)
 		case early && len(at) == len(front):
 			waits = true
-		case form.line != nil && in.isQuoted(at): // people have asked for this form
+		case form.line != nil && in.isQuoted(at): // people have requested this form
 			return step{verdict: nothing}
 		default:
 			return think(in, &thought{words: form, sure: paired, isOpen: true}, 0)

@@ -109,7 +109,7 @@ const (
 	otherRoles = `user|human|system|tool|developer|observation|ipython`
 )
 
-// wrappers stand around an answer, or a part of it.
+// wrappers are around an answer, or a part of it.
 var wrappers = set(
 	"<|begin_of_box|> <|end_of_box|>",           // GLM-V: <|begin_of_box|>42<|end_of_box|>
 	"<|begin_of_solution|> <|end_of_solution|>", // Sky-T1, OpenThinker

@@ -53,7 +53,7 @@ type input struct {
 
 	textOnly bool // no call is read: nobody wants one, or what began like one was text
 
-	raw   string   // readable whole runes
+	raw   string   // readable full runes
 	final bool     // nothing follows
 	tail  string   // the first bytes of a rune
 	scrub scrubber // makes raw of what arrives

@@ -79,7 +79,7 @@ var (
 	userHeading = lazy.Pattern(`^### ?(?:Human|User|Instruction):`)
 )
 
-// nextLabel reports whether a line begins the turn of a person, which the model has made up.
+// nextLabel reports whether a line begins the turn of a person, which the model has invented.
 func (b *body) nextLabel(in *input) (found, more bool) {
 	const longest = 16
 	front := in.raw[:min(len(in.raw), longest)]

@@ -66,7 +66,7 @@ func startsCall(front string) bool {
 	return slices.ContainsFunc(slices.Concat(nameKeys, argumentKeys, otherKeys), func(k string) bool { return agrees(front, `"`+k+`"`) })
 }
 
-// agrees reports whether text begins with whole, or is its beginning.
+// agrees reports whether text begins with other, or is its beginning.
 func agrees(text, other string) bool {
 	return strings.HasPrefix(text, other) || strings.HasPrefix(other, text)
 }

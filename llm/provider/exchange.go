@@ -39,7 +39,7 @@ func Marshal(value any) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
 }
 
-// exchange posts a form, and reads the whole answer. With an error the response has the usage that was counted.
+// exchange posts a form, and reads the full answer. With an error the response has the usage that was counted.
 func (c *Client) exchange(ctx context.Context, form *Form, p Plan) (answer llm.Response, err error) {
 	form.json, err = Marshal(form.Body)
 	if err != nil {
@@ -164,7 +164,7 @@ func (a *Answer) readEvents(events *events, form *Form) error {
 		switch {
 		case err == io.EOF && (a.Finish != "" || form.Unstreamed != "" && events.done): // not errors.Is: the connection may be broken
 			return nil
-		case a.Finish != "" && a.watchdog.stalled.Load(): // whole, but the server left the stream open
+		case a.Finish != "" && a.watchdog.stalled.Load(): // complete, but the server left the stream open
 			return nil
 		case err == io.EOF:
 			return llm.Truncated(io.ErrUnexpectedEOF)

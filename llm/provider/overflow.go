@@ -193,7 +193,7 @@ func (c *Client) confirmOverflow(ctx context.Context, req llm.Request, failed ll
 }
 
 // overflowed learns the window from an overflow: the number that the server stated, else the length of the prompt,
-// unless pictures, whose tokens are unknown here, or the system prompt may be the reason. It returns the error.
+// unless pictures, whose tokens are unknown, or the system prompt may be the reason. It returns the error.
 func (c *Client) overflowed(ctx context.Context, req llm.Request, refused *llm.Error) error {
 	pictures := slices.ContainsFunc(req.Messages, func(m llm.Message) bool { return len(m.Images) > 0 })
 	switch {

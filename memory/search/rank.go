@@ -25,7 +25,7 @@ const (
 	weakWord = 0.6 // a word that only phrases a question
 )
 
-// nearby is what a word counts for the messages around it: people rarely repeat what was just said.
+// nearby is what a word counts for the messages around it: people rarely repeat what was just written.
 var nearby = [...]struct {
 	offset int64
 	weight float64

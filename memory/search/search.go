@@ -38,7 +38,7 @@ type Message struct {
 	Author    string
 	Text      string
 	Captions  string // and names of what came with it
-	Assistant bool   // the bot said it
+	Assistant bool   // the bot is its author
 	Answers   bool   // the message before it is a question by someone else
 	Time      time.Time
 	Length    int // about how many terms it has
@@ -114,11 +114,11 @@ func (q *Query) Scores(in Index) map[int64]float64 {
 
 // The factors of a score, see also the weights in rank.go.
 const (
-	BySpeaker = 1.8  // said by the person the question is about
+	BySpeaker = 1.8  // by the person the question is about
 	thatAsks  = 0.8  // a question itself
 	naming    = 1.2  // it names something: a title, a place, a person
-	halved    = 0.5  // said by the bot: its answers repeat what people said, and questions ask for people's words
-	onDate    = 3.0  // said in the time that the question names, or within a week after it: people report later what they did
+	halved    = 0.5  // by the bot: its answers repeat people, and questions ask for people's words
+	onDate    = 3.0  // written in the time that the question names, or within a week after it: people report later what they did
 	withTime  = 2.0  // the question asks when, and the message says a time
 	itself    = 0.25 // added to a message that has all the terms itself, not through its neighbours
 	longer    = 0.2  // added for more words, by their logarithm
