@@ -26,21 +26,9 @@ const minCopy = 40
 // first, in the order in which they were pinned, so that no pin takes another one's place; then the
 // first messages. What does not fit is clipped, or left out if too little of it would remain.
 func copiesOf(pins []Pin, first []chat.Message, sh Shape) []copied {
-	var copies []copied
-	room := sh.MaxCopies
-	add := func(m chat.Message, earlier bool) {
-		if slices.ContainsFunc(copies, func(c copied) bool { return c.Seq == m.Seq }) {
-			return
-		}
-		c := copyOf(m, room)
-		if c.As.Tokens > room || c.As.Tokens < copyOf(m, math.MaxInt).As.Tokens && room < minCopy {
-			return
-		}
-		room -= c.As.Tokens
-		copies = append(copies, copied{c, earlier})
-	}
+	l := copyList{room: sh.MaxCopies}
 	for _, p := range pins {
-		add(p.Message, p.Earlier)
+		l.add(p.Message, p.Earlier)
 	}
 	messages := 0
 	turns := 0
@@ -54,11 +42,29 @@ func copiesOf(pins []Pin, first []chat.Message, sh Shape) []copied {
 			messages++
 		}
 		if m.Role == llm.RoleUser && messages <= sh.KeepFirst || turns <= sh.KeepFirstTurns {
-			add(m, false)
+			l.add(m, false)
 		}
 	}
-	slices.SortFunc(copies, func(a, b copied) int { return cmp.Compare(a.Seq, b.Seq) })
-	return copies
+	slices.SortFunc(l.copies, func(a, b copied) int { return cmp.Compare(a.Seq, b.Seq) })
+	return l.copies
+}
+
+// copyList are copies, and the room for more, in tokens.
+type copyList struct {
+	copies []copied
+	room   int
+}
+
+func (l *copyList) add(m chat.Message, earlier bool) {
+	if slices.ContainsFunc(l.copies, func(c copied) bool { return c.Seq == m.Seq }) {
+		return
+	}
+	c := copyOf(m, l.room)
+	if c.As.Tokens > l.room || c.As.Tokens < copyOf(m, math.MaxInt).As.Tokens && l.room < minCopy {
+		return
+	}
+	l.room -= c.As.Tokens
+	l.copies = append(l.copies, copied{c, earlier})
 }
 
 // copyOf returns a copy of at most limit tokens, unless its heading takes more: text alone, without
