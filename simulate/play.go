@@ -2,21 +2,14 @@ package simulate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"cairn/chat"
 	"cairn/compactor"
-	"cairn/compactor/judge"
-	"cairn/compactor/summarize"
-	"cairn/internal/tokens"
 	"cairn/llm"
-	"cairn/prompts"
-	"cairn/transcript"
 )
 
 // What a player does: it replays messages, and answers for the strategy that would summarize them.
@@ -38,7 +31,7 @@ func replay(ctx context.Context, rec Recording, v Variant, o Options, questions 
 	return p.result, err
 }
 
-// play replays the whole conversation: first imported messages, in an import's batches, then the
+// play replays the full conversation: first imported messages, in an import's batches, then the
 // rest turn by turn.
 func (p *player) play(ctx context.Context) error {
 	imported := p.rec.between(0, p.rec.Imported)
@@ -211,97 +204,3 @@ func contextOf(question []Message, sent compactor.Sent, known bool) compactor.Co
 
 // usualContext is the number of tokens of a turn context with only time and usage.
 const usualContext = 34
-
-// recorded is a strategy that uses recorded summaries.
-type recorded struct {
-	compactor.Strategy
-	p *player
-}
-
-func (p *player) strategy(name string) compactor.Strategy {
-	s := compactor.StrategyOf(name)
-	if name == compactor.StrategyWindow {
-		return s // it makes them all again
-	}
-	return recorded{s, p}
-}
-
-// Summarize returns the recorded summary of the span, or an extract.
-func (r recorded) Summarize(ctx context.Context, m compactor.Material) (result summarize.Summary, err error) {
-	p := r.p
-	row := m.Row
-	byModel := row.By == compactor.ByWorker
-	if byModel {
-		p.took = p.meanDuration
-	}
-	var s Summary // the recorded outcome of the next attempt
-	left := p.known[attemptOf(row)]
-	known := len(left) > 0
-	if known {
-		s = left[0]
-		p.known[attemptOf(row)] = left[1:]
-	}
-	if !s.Ended.IsZero() {
-		p.took = s.Ended.Sub(s.Began)
-	}
-	switch {
-	case known && s.Text == "":
-		words := strings.TrimSuffix(s.Error, "; nothing was lost")
-		if strings.HasPrefix(words, "the model") {
-			return result, judge.Refusal(words)
-		}
-		return result, errors.New(words)
-	case known:
-		result = summarize.Summary{Text: s.Text, Tokens: s.Tokens, Sources: s.Sources, Lines: s.Lines, Dropped: s.Dropped, DroppedLines: s.DroppedLines, Model: s.Model}
-	case len(p.rec.Messages) > maxExtracted && len(p.o.Questions) == 0:
-		result.Text = p.asLong(row, m.Target)
-	default:
-		result, err = m.Extractive(ctx)
-		if err != nil {
-			return result, err
-		}
-	}
-	if byModel {
-		memories := 0
-		if p.o.Policy.ExtractMemories {
-			memories = min(p.o.Policy.MaxMemories, usualMemories)
-		}
-		frame := tokens.Estimate(prompts.In(p.o.Engine.Language).Worker) + tokens.Estimate(p.o.Engine.System)
-		p.result.Worker.add(p.o.Worker, frame+p.material(row), 0, 0, tokens.Estimate(result.Text)+memories*tokensOfMemory)
-	}
-	return result, nil
-}
-
-// maxExtracted is the maximum number of messages in a recording for which extracts are made; an
-// extract takes half a millisecond per message. For longer ones only the length of a summary is
-// simulated: extracts fill 93 to 99 % of their target (measured).
-const (
-	maxExtracted = 5000
-	filled       = 97 // percent of its target
-)
-
-// asLong returns a text about as long as an extract of row would be.
-func (p *player) asLong(row compactor.Summary, target int) string {
-	if row.Trigger == compactor.OnRepair && row.Kind == compactor.Leaf { // its target depends on what is read
-		target = min(target, max(p.material(row)*p.o.Policy.TargetPct/100, transcript.MinSummary))
-	}
-	return filler(target*filled/100 + compactor.ContextTokens(""))
-}
-
-// material returns how many tokens a summary is made from.
-func (p *player) material(row compactor.Summary) (n int) {
-	if row.Kind != compactor.Rollup {
-		for _, m := range p.rec.between(row.From, row.To) {
-			n += m.Tokens
-		}
-		return n
-	}
-	for _, id := range row.Children {
-		child, _ := p.records.Row(id)
-		n += child.Tokens
-	}
-	return n
-}
-
-// What a worker usually writes in addition to a summary.
-const usualMemories, tokensOfMemory = 6, 45

@@ -214,6 +214,7 @@ func (p *player) finishResult(v Variant) {
 	r.Window = p.o.Engine.Window()
 	r.policy = p.o.Policy
 	r.Verbatim.Mean = int(s.verbatim / max(s.checks, 1))
+	r.Worker = p.summaries.spent
 	r.Summaries = float64(s.head) / float64(max(s.used, 1))
 	r.Money = r.money(p.o)
 	r.Reasons = map[string]int{}
