@@ -9,7 +9,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"cairn/internal/facts"
 	"cairn/internal/lazy"
 	"cairn/internal/words"
 )
@@ -62,7 +61,7 @@ func (x *comparison) speaksOf(i int) bool {
 
 // shares reports whether a passage has a number or date of a claim, or words of it: one, or two of those that many messages have.
 func (x *comparison) shares(i int) bool {
-	if len(x.claim.keys) == 0 && !x.claim.hasFact() {
+	if len(x.claim.keys) == 0 && !x.claim.hasFacts() {
 		return x.sharesAnyWord(i)
 	}
 	p := &x.e.passages[i]
@@ -72,12 +71,6 @@ func (x *comparison) shares(i int) bool {
 	}
 	all := len(shared) == len(x.claim.keys)
 	return len(shared) > 0 && (all || x.overlap(i).words >= leastShared) || x.sharesFact(i)
-}
-
-// hasFact reports whether a claim has a number or date that can be compared.
-func (c *claim) hasFact() bool {
-	return slices.ContainsFunc(c.facts.Numbers, func(n facts.Number) bool { return !n.Weak && !n.Dated }) ||
-		slices.ContainsFunc(c.facts.Dates, func(d facts.Date) bool { return !d.Soft })
 }
 
 // sharesAnyWord compares the words of a claim that has none to compare, names included.

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -237,7 +238,7 @@ func (x *comparison) search() (best []int) {
 	var hits []hit
 	sum := 0.0
 	for _, k := range x.claim.keys {
-		rarity := x.e.rarityOf(k)
+		rarity := max(x.e.rarity[k.short], x.e.rarity[k.stem])
 		if rarity == 0 { // no message has it
 			rarity = math.Log(1 + float64(len(x.e.passages)))
 		}
@@ -254,7 +255,7 @@ func (x *comparison) search() (best []int) {
 			hits = append(hits, hit{i, o.words})
 		}
 	}
-	slices.SortStableFunc(hits, func(a, b hit) int { return cmpFloat(b.words, a.words) })
+	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(b.words, a.words) })
 	for _, h := range hits[:min(len(hits), maxFound)] {
 		if h.words >= leastFound*sum && h.words >= hits[0].words/2 {
 			best = append(best, h.at)
@@ -268,18 +269,6 @@ const (
 	maxFound   = 3
 	leastFound = 0.15 // share of a line's words, by rarity, in a message on which it rests without citing it
 )
-
-func (e *evidence) rarityOf(k key) float64 { return max(e.rarity[k.short], e.rarity[k.stem]) }
-
-func cmpFloat(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
 
 // seqsOf returns the messages of passages: those that a line cites, if it cites any of a passage.
 func (x *comparison) seqsOf(passages []int) (seqs []int64) {

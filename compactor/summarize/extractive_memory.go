@@ -50,8 +50,8 @@ var cues = []struct {
 }
 
 const (
-	maxMemory = 80 // most tokens of one memory: it is one thing, not a page
-	maxApart  = 4  // most messages from a memory's first message to its last
+	maxMemory = 80 // max tokens of one memory: it is one thing, not a page
+	maxApart  = 4  // max messages from a memory's first message to its last
 
 	// minBeside is the minimum of lasting for a sentence that is kept next to a lasting one.
 	minBeside = -2.5

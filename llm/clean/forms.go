@@ -103,7 +103,7 @@ var begins = set(
 	"<|assistant_start|> <|user_start|> <|open|>response<|sep|> <|open|>message<|sep|>",                  // Apertus, Kimi K3
 )
 
-// roles are the words that name a role in the header of a turn; own of them is the model's.
+// roles are the words that name a role in the header of a turn; botRoles are the model's.
 const (
 	botRoles   = `assistant|model|bot|chatbot|ai`
 	otherRoles = `user|human|system|tool|developer|observation|ipython`
