@@ -210,7 +210,7 @@ func (d *doctor) cache(ctx context.Context, agent channel.Agent, m *located) str
 // acceptsPictures sends the model a small picture, unless it is known to refuse pictures.
 func (d *doctor) acceptsPictures(ctx context.Context, agent channel.Agent, m *located) (string, error) {
 	const blind = "accepts no pictures; it gets descriptions instead"
-	if m.Learnt().Facts().RefusesImages {
+	if m.Learned().Facts().RefusesImages {
 		return blind, nil
 	}
 	_, err := agent.Probe(ctx, false, llm.Image{Type: "image/png", Label: "a grey square", Data: greySquare()})
