@@ -125,7 +125,7 @@ func (e *events) enqueue(channelID, guildID string, work func(ctx context.Contex
 	e.queue.Add(channelID, func() {
 		ctx := e.base.Work.Ctx
 		work(ctx, locate(ctx, e.rest, e.state, channelID, guildID))
-	})
+	}, platform.CallEach)
 }
 
 func (e *events) deliver(ctx context.Context, p place, m message) {

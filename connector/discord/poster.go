@@ -17,6 +17,8 @@ type poster struct {
 	base            *platform.Base
 	rest            *rest
 	state           *stateCache
+	pauses          *pauses
+	history         *history
 	reactionRefused platform.Cache // channels in which Discord refuses reactions
 }
 

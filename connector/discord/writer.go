@@ -24,11 +24,7 @@ const (
 
 type writer struct {
 	*platform.Stream
-	base    *platform.Base
-	rest    *rest
-	pauses  *pauses
-	history *history
-	poster  *poster
+	*poster
 
 	conversation string
 	channel      string
@@ -57,13 +53,10 @@ func (p *streamedPiece) note(m message, text string) {
 }
 
 // Reply returns the writer of one reply.
-func (d *Discord) Reply(conversation string, to []string) channel.Writer {
-	w := &writer{
-		base: d.Base, rest: d.rest, pauses: d.pauses, history: d.history, poster: d.poster,
-		conversation: conversation, channel: channelID(conversation), to: to,
-	}
+func (p *poster) Reply(conversation string, to []string) channel.Writer {
+	w := &writer{poster: p, conversation: conversation, channel: channelID(conversation), to: to}
 	w.key = nonce("stream", w.channel, to, time.Now().UnixNano())
-	w.Stream = platform.NewStream(d.Work, w.typing, d.pauses.firstPost, w.showText)
+	w.Stream = platform.NewStream(p.base.Work, w.typing, p.pauses.firstPost, w.showText)
 	return w
 }
 

@@ -252,32 +252,32 @@ func IsCommand(in channel.Inbound) bool {
 	return in.Addressed && !in.Bot && command.Is(in.Text)
 }
 
-const maxBatch = 200 // items per call of Do
+const maxBatch = 200 // items that are handled together
 
 // KeyedQueue runs the work of each key in order, and different keys in parallel. A key has a goroutine only while it has work.
 type KeyedQueue[T any] struct {
 	Group *Group
-	Do    func(batch []T) // called with the oldest items of one key, at least one
 
 	mu      sync.Mutex // guards waiting
 	waiting map[string][]T
 }
 
-// CallEach calls the functions in order. It is the Do of a queue of functions.
+// CallEach calls the functions in order. It handles the items of a queue of functions.
 func CallEach(batch []func()) {
 	for _, call := range batch {
 		call()
 	}
 }
 
-// Add appends work to the queue of key, unless the key has no goroutine yet and the group's context has ended. It never blocks.
-func (q *KeyedQueue[T]) Add(key string, work T) {
+// Add appends an item to the queue of key, unless the key has no goroutine yet and the group's context has ended. It never blocks.
+// The goroutine calls handle, the same for all items of a key, with the oldest of them, at least one.
+func (q *KeyedQueue[T]) Add(key string, item T, handle func(batch []T)) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	queue, busy := q.waiting[key]
 	if !busy && !q.Group.Start(func(context.Context) {
 		for batch := q.next(key); len(batch) > 0; batch = q.next(key) {
-			q.Do(batch)
+			handle(batch)
 		}
 	}) {
 		return
@@ -285,7 +285,7 @@ func (q *KeyedQueue[T]) Add(key string, work T) {
 	if q.waiting == nil {
 		q.waiting = make(map[string][]T)
 	}
-	q.waiting[key] = append(queue, work)
+	q.waiting[key] = append(queue, item)
 }
 
 // next removes and returns the oldest items of a key. If there are none it forgets the key: its goroutine is about to end.

@@ -106,24 +106,24 @@ func TestAShutdownSaysWhatBecomesOfACommand(t *testing.T) {
 
 func TestKeyedQueue(t *testing.T) {
 	group := NewGroup()
-	q := &KeyedQueue[func()]{Group: group, Do: CallEach}
+	q := &KeyedQueue[func()]{Group: group}
 	hold := make(chan struct{})
 	started := make(chan struct{})
 	var done []int
-	q.Add("a", func() { close(started); <-hold })
+	q.Add("a", func() { close(started); <-hold }, CallEach)
 	<-started
 	const all = 3 * maxBatch
 	for i := range all {
-		q.Add("a", func() { done = append(done, i) })
+		q.Add("a", func() { done = append(done, i) }, CallEach)
 	}
 	passed := make(chan struct{})
-	q.Add("b", func() { close(passed) }) // which does not wait for a
+	q.Add("b", func() { close(passed) }, CallEach) // which does not wait for a
 	<-passed
 	close(hold)
 	group.Close()
 	check.That(t, len(done) == all && slices.IsSorted(done), "%d done, in order: %v", len(done), slices.IsSorted(done))
 	check.Equal(t, "keys without work are kept", len(q.waiting), 0)
-	q.Add("c", func() { t.Error("done after the end") })
+	q.Add("c", func() { t.Error("done after the end") }, CallEach)
 	check.That(t, !group.Start(func(context.Context) {}), "a closed group starts work")
 }
 

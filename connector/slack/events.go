@@ -27,12 +27,6 @@ type events struct {
 	queue      platform.KeyedQueue[event] // message events, by channel
 }
 
-// newEvents gives q, which has its dependencies, its queue.
-func newEvents(q *events) *events {
-	q.queue = platform.KeyedQueue[event]{Group: q.base.Work, Do: q.handle}
-	return q
-}
-
 // add queues an event. ack is called when the event is on disk, or there is nothing to store.
 func (q *events) add(payload json.RawMessage, ack func()) {
 	e := readEvent(payload)
@@ -51,7 +45,7 @@ func (q *events) add(payload json.RawMessage, ack func()) {
 		ack()
 		return
 	}
-	q.queue.Add(e.Channel, e)
+	q.queue.Add(e.Channel, e, q.handle)
 }
 
 // handle handles queued events of one channel in order, and acknowledges them.

@@ -33,15 +33,12 @@ type history struct {
 }
 
 // History returns a page of a conversation; see channel.Historian.
-func (s *Slack) History(ctx context.Context, conversation string, request channel.Look) (p channel.Page, err error) {
-	if err := s.Work.Wait(ctx); err != nil {
+func (h *history) History(ctx context.Context, conversation string, request channel.Look) (p channel.Page, err error) {
+	if err := h.base.Work.Wait(ctx); err != nil {
 		return p, err
 	}
-	return s.history.read(background(ctx, channel.Awaited(ctx)), chat.ParsePlace(conversation), request)
-}
-
-// read returns a page of a place.
-func (h *history) read(ctx context.Context, place chat.Place, request channel.Look) (p channel.Page, err error) {
+	ctx = background(ctx, channel.Awaited(ctx))
+	place := chat.ParsePlace(conversation)
 	if edge := cmp.Or(request.After, request.Before); edge != "" && timeOf(edge).IsZero() { // an imported message's, which Slack does not know
 		return p, fmt.Errorf("read the history: %w: %q is no ts", channel.ErrGone, edge)
 	}

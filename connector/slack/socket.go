@@ -26,22 +26,27 @@ const (
 	maxPause     = 8 * time.Second  // between two attempts to get a socket: people wait, and Slack's rate limits are obeyed apart from this
 )
 
-// socket is one connection of Socket Mode. Apart from acknowledgements, only the goroutine in run uses it.
-type socket struct {
+// sockets has the parts that handle what a socket receives.
+type sockets struct {
 	base     *platform.Base
 	api      *api
 	times    *times
 	backfill *backfill
 	events   *events
 	commands *commands
-	draining *atomic.Bool // an earlier socket is still read, see drain
+	draining atomic.Bool // an earlier socket is still read, see socket.drain
+}
 
+// socket is one connection of Socket Mode. Apart from acknowledgements, only the goroutine in serve uses it.
+type socket struct {
+	*sockets
 	ws      *platform.Socket
 	greeted bool // hello was received
 }
 
-// run serves the socket until it ends, and returns the reason.
-func (k *socket) run(ctx context.Context) (err error) {
+// serve opens a socket and serves it until it ends. It returns the reason.
+func (s *sockets) serve(ctx context.Context) (err error) {
+	k := &socket{sockets: s}
 	link := &k.base.Link
 	_, address, err := k.api.write.StartSocketModeContext(link.AwaitAnswers(ctx, "the answer to apps.connections.open"))
 	if err == nil {

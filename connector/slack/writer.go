@@ -18,19 +18,20 @@ import (
 	"cairn/connector/platform"
 )
 
+// replies opens the writers of replies, and has the parts that they use.
+type replies struct {
+	*poster
+	self     *self
+	times    *times
+	history  *history
+	commands *commands
+	working  string // see Options
+}
+
 // writer shows that the bot is working on one reply, then the text so far, and sends its pieces. One goroutine calls its methods.
 type writer struct {
 	*platform.Stream
-	base    *platform.Base
-	api     *api
-	self    *self
-	times   *times
-	recent  *recent
-	history *history
-	poster  *poster
-	working string // see Options
-
-	runStop func(click string, place chat.Place, person string) // runs /stop
+	*replies
 
 	conversation chat.Place // where the answered messages are
 	place        chat.Place // where the reply is posted: in the conversation, or in a thread under the answered message
@@ -41,17 +42,14 @@ type writer struct {
 }
 
 // Reply returns the writer of one reply.
-func (s *Slack) Reply(conversation string, to []string) channel.Writer {
-	w := &writer{
-		base: s.Base, api: s.api, self: s.self, times: s.times, recent: s.recent, history: s.history, poster: s.poster,
-		working: s.o.Working, runStop: s.commands.stop, conversation: chat.ParsePlace(conversation), retry: s.times.retry,
-	}
-	w.Stream = platform.NewStream(s.Work, w.showWorking, 0, w.showDraft)
+func (r *replies) Reply(conversation string, to []string) channel.Writer {
+	w := &writer{replies: r, conversation: chat.ParsePlace(conversation), retry: r.times.retry}
+	w.Stream = platform.NewStream(r.base.Work, w.showWorking, 0, w.showDraft)
 	if len(to) > 0 {
 		w.answers = to[len(to)-1]
 	}
 	w.place = w.conversation
-	if w.conversation.Thread == "" && isTS(w.answers) && repliesInThreads(s.o.ReplyIn, w.conversation) {
+	if w.conversation.Thread == "" && isTS(w.answers) && repliesInThreads(r.replyIn, w.conversation) {
 		w.place.Thread = w.answers
 	}
 	return w
