@@ -79,8 +79,6 @@ func New(o Options) (*Discord, error) {
 	}
 	o.CatchUp = cmp.Or(o.CatchUp, channel.DefaultCatchUp)
 	base := platform.NewBase(Name, o.Log)
-	base.Link.Pause = platform.Backoff{First: time.Second, Most: maxPause}
-	base.Link.Steady = steadyAfter
 	base.Link.Hint = silentHint
 	base.MissedAfter = func(newest, _ string, since time.Time) string {
 		if timeOf(newest).Before(since) {

@@ -35,13 +35,13 @@ func (e *events) handle(name string, data json.RawMessage) error {
 			e.base.Log.Error("handle_event_failed", "event", name, "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
-	e.base.Heard()
+	e.base.NoteEvent()
 	switch name {
 	case "READY":
 		return e.onReady(data)
 	case "RESUMED":
 		e.base.Link.Established()
-		e.base.LookAgain()
+		e.base.Recheck()
 	case "MESSAGE_CREATE":
 		e.onMessageCreate(read[message](data))
 	case "MESSAGE_UPDATE":

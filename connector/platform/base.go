@@ -33,7 +33,7 @@ type Base struct {
 	// and its first; "" if the newest is older than since. A connector sets it.
 	MissedAfter func(newest, first string, since time.Time) string
 
-	looks   secondLook
+	recheck recheck
 	name    string
 	handled Cache            // commands and button presses already handled, by id
 	unsaved observe.Incident // messages could not be stored
@@ -45,7 +45,7 @@ type Base struct {
 // NewBase returns the base of a connector. log may be nil.
 func NewBase(name string, log *slog.Logger) *Base {
 	log = cmp.Or(log, slog.Default()).With("connector", name)
-	return &Base{Log: log, Work: NewGroup(), Link: Link{Log: log}, looks: newSecondLook(), name: name}
+	return &Base{Log: log, Work: NewGroup(), Link: newLink(log), recheck: newRecheck(), name: name}
 }
 
 // Name returns the first part of the names of the connector's conversations.
@@ -79,7 +79,7 @@ func (b *Base) ClockFacts() []string {
 // Serve calls supervise, which returns when ctx is done, or with an error to fix. All goroutines end before it returns.
 func (b *Base) Serve(ctx context.Context, hub *channel.Hub, client *http.Client, supervise func(ctx context.Context) error) error {
 	b.Hub = hub
-	b.Work.Start(b.keepLooking)
+	b.Work.Start(b.keepRechecking)
 	err := supervise(ctx)
 	b.Work.Close()
 	client.CloseIdleConnections()

@@ -69,7 +69,7 @@ func (b *backfill) onHello(ctx context.Context) error {
 	for _, gap := range gaps {
 		// The next reply in a known thread does not count as the first: people may have told the bot to stop there.
 		if place := chat.ParsePlace(gap.Conversation); place.Thread != "" {
-			b.recent.noteKnownThread(place)
+			b.recent.noteReplyToBot(place)
 		}
 	}
 	if len(gaps) == 0 && b.lastRead.IsZero() { // the first start: the bot was in no conversation before

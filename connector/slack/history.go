@@ -180,7 +180,7 @@ func (h *history) missedThread(place chat.Place, m message, after string) bool {
 	if place.Thread != "" || m.ReplyCount == 0 || m.Thread != "" && m.Thread != m.TS {
 		return false
 	}
-	known := h.recent.knowsThread(h.self.place(place.Channel, m.TS))
+	known := h.recent.hasReplyToBot(h.self.place(place.Channel, m.TS))
 	latest := timeOf(cmp.Or(m.LatestReply, m.TS))
 	return !known && (latest.IsZero() || latest.After(timeOf(after))) &&
 		(len(m.ReplyUsers) == 0 || slices.ContainsFunc(m.ReplyUsers, func(id string) bool { return id != h.self.user }))

@@ -93,13 +93,13 @@ func (t *translator) repliesToBot(place chat.Place, m message) bool {
 	if parent != t.self.user && !t.answersInThread(place) {
 		return false
 	}
-	return t.recent.firstReply(place, m.TS)
+	return t.recent.isFirstReplyToBot(place, m.TS)
 }
 
 // answersInThread reports whether a thread is under a message that addressed the bot; false if that cannot be found out.
 func (t *translator) answersInThread(place chat.Place) bool {
 	above := t.self.place(place.Channel, "")
-	if t.recent.knowsThread(place) || !repliesInThreads(t.replyIn, above) {
+	if t.recent.hasReplyToBot(place) || !repliesInThreads(t.replyIn, above) {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)

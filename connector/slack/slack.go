@@ -103,8 +103,6 @@ func New(o Options) (*Slack, error) {
 	base := platform.NewBase(Name, o.Log)
 	base.Link.Reason = codeOf
 	base.Link.Hint = silentHint
-	base.Link.Pause = platform.Backoff{First: time.Second, Most: maxPause}
-	base.Link.Steady = 5 * time.Second
 	base.MissedAfter = func(newest, first string, since time.Time) string {
 		if timeOf(newest).Before(since) {
 			return ""

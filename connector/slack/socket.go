@@ -23,7 +23,6 @@ var errReplaced = errors.New("Slack asks for another socket")
 const (
 	drainTime    = 30 * time.Second // how long a socket is read after Slack asked for another one; Slack closes it after some 10 s
 	helloTimeout = 45 * time.Second // how long a new socket waits for hello
-	maxPause     = 8 * time.Second  // between two attempts to get a socket: people wait, and Slack's rate limits are obeyed apart from this
 )
 
 // sockets has the parts that handle what a socket receives.
@@ -91,7 +90,7 @@ func (k *socket) receive(ctx context.Context, message []byte) error {
 	if json.Unmarshal(message, &r) != nil {
 		return nil // not an envelope, so it needs no acknowledgement
 	}
-	k.base.Heard()
+	k.base.NoteEvent()
 	switch r.Type {
 	case socketmode.RequestTypeHello:
 		if !k.draining.Load() { // otherwise nothing was missed in between
