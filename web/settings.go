@@ -154,7 +154,7 @@ func settingControl(s report.Setting) g.Node {
 func (d *dashboard) previewSettings(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
 	shown := rangeOf(query)
-	v := &visit{request: &request{Request: r, Values: shown.query()}, endpoints: d.endpoints, ready: d.ready}
+	v := &visit{request: &request{Request: r, Values: shown.query()}, dashboard: d}
 	tried := simulate.Variant{Set: compactor.Patch{}}
 	query.Del("from")
 	query.Del("to")
