@@ -209,13 +209,13 @@ func (p *protocol) Used(name, kind, model string, e report.Expense) {
 func (p *protocol) Attended(string) bool { return !p.inputEnded.Load() }
 
 func (p *protocol) Reply(conversation string, to []string) channel.Writer {
-	return protocolReply{p, shortName(conversation), slices.Clone(to)}
+	return protocolReply{p.out, shortName(conversation), slices.Clone(to)}
 }
 
 // protocolReply writes a reply as one line when it is complete. After a crash the line may be
 // repeated with the same id.
 type protocolReply struct {
-	p       *protocol
+	out     *output
 	channel string
 	to      []string
 }
@@ -234,7 +234,7 @@ func (r protocolReply) Send(ctx context.Context, piece channel.Piece) (string, e
 	if err != nil {
 		return "", err
 	}
-	return piece.Reply, r.p.out.send(ctx, text)
+	return piece.Reply, r.out.send(ctx, text)
 }
 
 func (protocolReply) Show(string) {}
