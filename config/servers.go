@@ -208,8 +208,8 @@ func hostOf(address string) string {
 	return strings.ToLower(u.Hostname())
 }
 
-// ShownAddress returns an address without parts that may be secret: its password and its query.
-func ShownAddress(address string) string {
+// MaskAddress returns an address without parts that may be secret: its password and its query.
+func MaskAddress(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" && strings.Contains(address, "@") {
 		return "[masked]"

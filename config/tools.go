@@ -64,15 +64,15 @@ func (s *Settings) ToolServers() ([]mcp.Server, error) {
 
 // resolveSecrets replaces references to secrets in a setting by the secrets.
 func (s *Settings) resolveSecrets(key string, values map[string]string) (map[string]string, error) {
-	made := make(map[string]string, len(values))
+	resolved := make(map[string]string, len(values))
 	for name, setting := range values {
 		value, _, err := s.Resolve(setting)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %s: %w", key, name, err)
 		}
-		made[name] = value
+		resolved[name] = value
 	}
-	return made, nil
+	return resolved, nil
 }
 
 // ToolsFor returns the ids of the servers whose tools an agent has in a conversation: the agent's,

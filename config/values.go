@@ -63,13 +63,13 @@ func (c *checker) checkNewID(path, id string, taken map[string]bool, good bool, 
 func (c *checker) checkURL(path, value, example string) {
 	u, err := url.Parse(value)
 	ok := value == "" || err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
-	c.report.must(ok, path, ShownAddress(value), fmt.Sprintf("look like %q", example))
+	c.report.must(ok, path, MaskAddress(value), fmt.Sprintf("look like %q", example))
 }
 
 // checkServer reports an address that is none of HTTP, or to which no path can be appended.
 func (c *checker) checkServer(path, value, example string) {
 	c.checkURL(path, value, example)
-	c.report.must(!strings.ContainsAny(value, "?#"), path, ShownAddress(value), `not have "?" or "#", because paths are appended`)
+	c.report.must(!strings.ContainsAny(value, "?#"), path, MaskAddress(value), `not have "?" or "#", because paths are appended`)
 }
 
 // checkNames reports names of something, say of a command, that are not in known.

@@ -130,11 +130,11 @@ func unspoken(name string, err error) bool {
 
 // section returns the path of the section that a page belongs to.
 func section(r *http.Request) string {
-	here, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	if here == "c" { // the pages of a conversation
-		here = ""
+	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	if first == "c" { // the pages of a conversation
+		first = ""
 	}
-	return "/" + here
+	return "/" + first
 }
 
 func (v *visit) pager(total int) g.Node {

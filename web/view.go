@@ -72,7 +72,7 @@ func writePage(w http.ResponseWriter, status int, page g.Node) error {
 	return nil
 }
 
-func current(here bool) g.Node { return g.If(here, h.Aria("current", "page")) }
+func current(isCurrent bool) g.Node { return g.If(isCurrent, h.Aria("current", "page")) }
 
 func heading(title string, more ...g.Node) g.Node {
 	return h.Div(h.Class("head"), h.H1(g.Text(title)), g.Group(more))
@@ -220,12 +220,12 @@ func approvalsView(conversation string, all []channel.Approval) g.Node {
 
 // pausedView says so if the bot does not answer in a conversation.
 func (v *visit) pausedView(conversation string) g.Node {
-	here, all, err := v.endpoints.operator.Paused(v.Context(), conversation)
+	paused, all, err := v.endpoints.operator.Paused(v.Context(), conversation)
 	v.fail(err)
 	switch {
 	case all:
 		return warning("The whole bot is paused: it saves messages, but does not answer them. /resume everywhere ends the pause.")
-	case here:
+	case paused:
 		return h.Div(
 			h.Class("note warn"),
 			h.P(g.Text("The bot is paused here: it saves messages, but does not answer them. /resume ends the pause.")),

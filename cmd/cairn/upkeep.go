@@ -281,6 +281,6 @@ func (b *bot) observers(ctx context.Context) (_ []observe.Observer, err error) {
 	if b.traces == nil {
 		return []observe.Observer{b.metrics}, nil
 	}
-	b.log.Info("traces_sent", "endpoint", config.ShownAddress(b.traces.Endpoint))
+	b.log.Info("traces_sent", "endpoint", config.MaskAddress(b.traces.Endpoint))
 	return []observe.Observer{b.metrics, b.traces}, nil
 }

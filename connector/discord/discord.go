@@ -92,7 +92,7 @@ func New(o Options) (*Discord, error) {
 // defaultPauses are those of the connector, apart from tests.
 func defaultPauses() *pauses {
 	return &pauses{
-		identify: platform.Backoff{First: 5500 * time.Millisecond, Most: maxIdentifyPause}, open: 20 * time.Second, firstPost: 700 * time.Millisecond,
+		identify: platform.Backoff{First: 5500 * time.Millisecond, Max: maxIdentifyPause}, open: 20 * time.Second, firstPost: 700 * time.Millisecond,
 		edit: 1200 * time.Millisecond, typing: 8 * time.Second, review: 24 * time.Hour,
 	}
 }

@@ -114,7 +114,7 @@ func (e *events) onMessageCreate(m message) {
 	switch {
 	case m.Author == nil || !m.isChat():
 	case m.Author.ID == me.ID:
-		e.translator.noteOwn(m.ID)
+		e.translator.noteFromBot(m.ID)
 	default:
 		e.enqueue(m.ChannelID, m.GuildID, func(ctx context.Context, p place) { e.deliver(ctx, p, m) })
 	}
@@ -189,12 +189,12 @@ type deletion struct {
 	IDs       []string
 }
 
-func (e *events) onMessageDelete(gone deletion) {
-	if gone.ID != "" {
-		gone.IDs = append(gone.IDs, gone.ID)
+func (e *events) onMessageDelete(deleted deletion) {
+	if deleted.ID != "" {
+		deleted.IDs = append(deleted.IDs, deleted.ID)
 	}
-	e.enqueue(gone.ChannelID, gone.GuildID, func(ctx context.Context, p place) {
-		e.base.Store(ctx, func() error { return e.base.Hub.Delete(ctx, p.conversation(), gone.IDs...) })
+	e.enqueue(deleted.ChannelID, deleted.GuildID, func(ctx context.Context, p place) {
+		e.base.Store(ctx, func() error { return e.base.Hub.Delete(ctx, p.conversation(), deleted.IDs...) })
 	})
 }
 
@@ -208,7 +208,7 @@ func locate(ctx context.Context, rest *rest, state *stateCache, id, guild string
 	if guild == "" {
 		return place{ID: id}
 	}
-	platform.Retry(ctx, platform.Backoff{First: time.Second, Most: time.Minute}, func() (done bool) {
+	platform.Retry(ctx, platform.Backoff{First: time.Second, Max: time.Minute}, func() (done bool) {
 		p = place{}
 		err := rest.do(ctx, call{method: "GET", path: "/channels/" + id, into: &p})
 		return err == nil || errors.Is(err, channel.ErrGone)

@@ -102,7 +102,7 @@ func (b *Base) Deliver(ctx context.Context, conversation string, messages ...cha
 
 // Store repeats a call to the hub until it succeeds or is refused, or until ctx or the hub ends. A queue waits for it.
 func (b *Base) Store(ctx context.Context, call func() error) (stored bool) {
-	Retry(ctx, Backoff{First: time.Second, Most: time.Minute}, func() (done bool) {
+	Retry(ctx, Backoff{First: time.Second, Max: time.Minute}, func() (done bool) {
 		err := call()
 		stored = err == nil || errors.Is(err, channel.ErrRefused)
 		switch {

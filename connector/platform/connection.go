@@ -50,7 +50,7 @@ type Link struct {
 // newLink returns a link that is back soon after an outage: people wait. Discord limits new sessions and Slack limits requests, which
 // the connectors obey apart from this; Discord has no daily limit for resumed sessions.
 func newLink(log *slog.Logger) Link {
-	return Link{Log: log, Pause: Backoff{First: time.Second, Most: maxPause}, Steady: 5 * time.Second}
+	return Link{Log: log, Pause: Backoff{First: time.Second, Max: maxPause}, Steady: 5 * time.Second}
 }
 
 const maxPause = 8 * time.Second // between two connections

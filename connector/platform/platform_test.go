@@ -17,7 +17,7 @@ import (
 )
 
 func TestBackoffDoublesUpToItsMost(t *testing.T) {
-	b := Backoff{First: time.Second, Most: 10 * time.Second}
+	b := Backoff{First: time.Second, Max: 10 * time.Second}
 	for range 2 {
 		for i, full := range []time.Duration{1, 2, 4, 8, 10, 10} {
 			got := b.Next()
@@ -30,12 +30,12 @@ func TestBackoffDoublesUpToItsMost(t *testing.T) {
 func TestRetryEndsWithSuccessOrItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tries := 0
-		Retry(t.Context(), Backoff{First: time.Second, Most: time.Minute}, func() bool { tries++; return tries == 5 })
+		Retry(t.Context(), Backoff{First: time.Second, Max: time.Minute}, func() bool { tries++; return tries == 5 })
 		check.Equal(t, "tries", tries, 5)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		started := time.Now()
-		Retry(ctx, Backoff{First: time.Second, Most: time.Minute}, func() bool { return false })
+		Retry(ctx, Backoff{First: time.Second, Max: time.Minute}, func() bool { return false })
 		check.Equal(t, "Retry ended", time.Since(started), time.Hour)
 		Retry(ctx, Backoff{}, func() bool { t.Error("a try after the end"); return true })
 	})

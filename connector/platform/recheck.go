@@ -51,7 +51,7 @@ const (
 func newRecheck() recheck {
 	return recheck{
 		quiet: quietTime, delay: recheckDelay, event: make(chan struct{}, 1), requested: make(chan struct{}, 1),
-		renew: deafness{pause: Backoff{First: renewPause, Most: maxRenewPause}},
+		renew: deafness{pause: Backoff{First: renewPause, Max: maxRenewPause}},
 	}
 }
 
@@ -90,7 +90,7 @@ func (d *deafness) take() bool {
 	if now.Before(d.next) {
 		return false
 	}
-	if now.Sub(d.next) > 2*d.pause.Most {
+	if now.Sub(d.next) > 2*d.pause.Max {
 		d.pause.Reset()
 	}
 	pause := d.pause.Next()

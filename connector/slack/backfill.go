@@ -149,7 +149,7 @@ func (b *backfill) readKnown(waiting []missed) { b.read(merge(waiting)) }
 func (b *backfill) readUnknown(waiting []missed) {
 	m := merge(waiting)
 	var failing observe.Incident
-	platform.Retry(b.base.Work.Ctx, platform.Backoff{First: b.times.list, Most: maxListPause}, func() (done bool) {
+	platform.Retry(b.base.Work.Ctx, platform.Backoff{First: b.times.list, Max: maxListPause}, func() (done bool) {
 		unknown, err := b.memberships(b.base.Work.Ctx)
 		if err != nil {
 			b.base.Log.Log(b.base.Work.Ctx, failing.Begin(), "list_channels_failed", "error", err)

@@ -72,12 +72,12 @@ func (q *events) next(ctx context.Context, batch []event) (n int, store func() e
 	case first.SubType == changed:
 		return 1, q.edited(ctx, first.message)
 	case first.SubType == deleted && first.DeletedTS != "":
-		gone := message{}
+		original := message{}
 		if first.Before != nil {
-			gone = *first.Before
+			original = *first.Before
 		}
-		gone.TS = first.DeletedTS
-		return 1, q.deletion(ctx, first.Channel, gone)
+		original.TS = first.DeletedTS
+		return 1, q.deletion(ctx, first.Channel, original)
 	case first.SubType == deleted:
 		return 1, nil
 	}

@@ -230,7 +230,7 @@ func (h *history) messagesSince(ctx context.Context, place chat.Place, answers s
 	if !isTS(answers) {
 		answers = tsOf(h.base.Clock.Now().Add(-time.Hour))
 	}
-	var own []message
+	var sent []message
 	p := span{Oldest: answers, IncludeAllMetadata: true}
 	for range maxSearchPages {
 		found, err := h.page(ctx, place, p)
@@ -240,7 +240,7 @@ func (h *history) messagesSince(ctx context.Context, place chat.Place, answers s
 		for _, m := range found.messages {
 			if h.self.wrote(m) && h.recent.placeOf(place.Channel, m) == place && timeOf(m.TS).After(timeOf(answers)) {
 				m.Channel = place.Channel
-				own = append(own, m)
+				sent = append(sent, m)
 			}
 		}
 		p.Cursor = found.next
@@ -248,8 +248,8 @@ func (h *history) messagesSince(ctx context.Context, place chat.Place, answers s
 			break
 		}
 	}
-	slices.SortStableFunc(own, byTime)
-	return own, nil
+	slices.SortStableFunc(sent, byTime)
+	return sent, nil
 }
 
 // gapPages is the part of a channel's history that was read but not requested yet.

@@ -44,7 +44,7 @@ func (t *translator) inbound(place chat.Place, m message) (in channel.Inbound, r
 		t.base.Log.Warn("event_refused", "problem", "invalid ts", "channel", place.Channel, "ts", m.TS)
 		return in, false
 	case t.self.wrote(m):
-		t.recent.noteOwn(place.Channel, m.TS)
+		t.recent.noteFromBot(place.Channel, m.TS)
 		return in, false
 	case !m.isKept():
 		return in, false
@@ -104,8 +104,8 @@ func (t *translator) answersInThread(place chat.Place) bool {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	asked, err := t.base.Hub.Asked(ctx, above.String(), place.Thread)
-	return err == nil && asked
+	addressed, err := t.base.Hub.Asked(ctx, above.String(), place.Thread)
+	return err == nil && addressed
 }
 
 // attachments describes the files of a message by the fields of its event.

@@ -41,8 +41,8 @@ func (r *recent) noteAuthor(channelID, ts, person, team string) {
 	r.authors.Set(channelID+"/"+ts, person+"/"+team)
 }
 
-// noteOwn notes that the bot wrote a message.
-func (r *recent) noteOwn(channelID, ts string) {
+// noteFromBot notes that the bot wrote a message.
+func (r *recent) noteFromBot(channelID, ts string) {
 	r.noteAuthor(channelID, ts, r.self.user, "")
 }
 
@@ -129,6 +129,6 @@ func (r *recent) current(channelID string, m message) (_ message, there bool) {
 		m.Room = now.Room
 		m.Edited = now.Edited
 	}
-	_, gone := r.deletions.Find(key)
-	return m, !gone
+	_, deleted := r.deletions.Find(key)
+	return m, !deleted
 }

@@ -116,7 +116,7 @@ func New(o Options) (*Slack, error) {
 func defaultTimes() *times {
 	return &times{
 		edit: 1200 * time.Millisecond, status: 90 * time.Second, dropped: time.Minute, silence: 30 * time.Second, answer: time.Second,
-		list: time.Minute, complete: 10 * time.Second, check: platform.CheckTime, retry: platform.Backoff{First: 500 * time.Millisecond, Most: 5 * time.Second},
+		list: time.Minute, complete: 10 * time.Second, check: platform.CheckTime, retry: platform.Backoff{First: 500 * time.Millisecond, Max: 5 * time.Second},
 	}
 }
 
@@ -211,7 +211,7 @@ func (s *Slack) Spell(conversation, line string) string {
 	name := "Cairn"
 	select {
 	case <-s.Work.Opened:
-		name = cmp.Or(s.self.ownName(), name)
+		name = cmp.Or(s.self.currentName(), name)
 	default: // not authenticated yet
 	}
 	return "@" + name + " " + line

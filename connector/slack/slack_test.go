@@ -89,7 +89,7 @@ func TestAFileIsReadUpToItsLimit(t *testing.T) {
 	defer server.Close()
 	s := &Slack{api: newAPI(Options{BotToken: "xoxb-1", APIBase: server.URL + "/api/"}, &platform.Clock{})}
 	defer s.api.http.CloseIdleConnections()
-	data, err := s.api.fetch(platform.AtMost(t.Context(), platform.MaxText), server.URL+"/files-pri/a.txt")
+	data, err := s.api.fetch(platform.WithLimit(t.Context(), platform.MaxText), server.URL+"/files-pri/a.txt")
 	check.That(t, platform.TooLong(err), "got %v", err)
 	check.Equal(t, "bytes that were read", len(data), platform.MaxText)
 	resp, err := s.api.http.Get(server.URL + "/api/conversations.history")

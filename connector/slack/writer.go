@@ -111,12 +111,12 @@ func (w *writer) adoptUnsent(ctx context.Context) error {
 	if err := w.base.Work.Wait(ctx); err != nil || w.draft.ts != "" || !w.mayHaveStarted() {
 		return err
 	}
-	own, err := w.findSent(ctx, false)
+	sent, err := w.findSent(ctx, false)
 	if err != nil {
 		return err
 	}
 	above := w.self.place(w.place.Channel, "")
-	for _, m := range own {
+	for _, m := range sent {
 		_, sent, err := w.base.Hub.SentAs(ctx, w.place.String(), m.TS)
 		if err == nil && !sent {
 			_, sent, err = w.base.Hub.SentAs(ctx, above.String(), m.TS)
@@ -176,17 +176,17 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (ts string, e
 	}
 	replaces := piece.Part == 0 && len(buttons) == 0
 	if unsure := piece.Sending || w.draft.lost; unsure || piece.Part == 0 && w.draft.ts == "" && w.mayHaveStarted() {
-		own, err := w.findSent(ctx, unsure)
+		sent, err := w.findSent(ctx, unsure)
 		if err != nil {
 			return "", err
 		}
-		for _, o := range own {
+		for _, o := range sent {
 			if w.poster.matchesMark(o, m, piece.Text) {
 				return o.TS, nil
 			}
 		}
 		if replaces && w.draft.ts == "" {
-			w.draft.adopt(own, w)
+			w.draft.adopt(sent, w)
 		}
 	}
 	if replaces && w.draft.ts != "" {
@@ -202,11 +202,11 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (ts string, e
 
 // findSent returns the bot's messages since the answered one; none if it may not read them, unless a piece may have been sent.
 func (w *writer) findSent(ctx context.Context, unsure bool) ([]message, error) {
-	own, err := w.history.messagesSince(ctx, w.place, w.answers)
+	sent, err := w.history.messagesSince(ctx, w.place, w.answers)
 	if isPermanent(err) || unknownMethod(err) || !unsure && codeOf(err) == "missing_scope" {
 		return nil, nil
 	}
-	return own, explainBotError(err)
+	return sent, explainBotError(err)
 }
 
 // mayHaveStarted reports whether an earlier process may have started the reply: within 5 s, the answered message is older.
