@@ -24,11 +24,10 @@ const (
 // backfill reads the history of a conversation into its inbox and transcript. Only the child calls its methods, and the loop while no child runs.
 type backfill struct {
 	site
-	access     *access.Control
-	catchUp    time.Duration // after that, a message is too old to be answered
-	completion completion
-	edits      *edits
-	host       historyHost
+	access  *access.Control
+	catchUp time.Duration // after that, a message is too old to be answered
+	edits   *edits
+	host    historyHost
 
 	pastDone bool             // the messages from before the bot joined have been read
 	unread   observe.Incident // the history cannot be read
@@ -41,14 +40,13 @@ type backfill struct {
 // historyHost is what a backfill needs of its conversation.
 type historyHost interface {
 	owner
-	burst() int // how many estimated tokens the messages of one turn may take
 	// withAwaited returns a context for calls of the connector, see Awaited. asked: a message waits for an answer already.
 	withAwaited(ctx context.Context, asked bool) context.Context
 }
 
 // gather fetches all of that and returns what is due afterwards: messages up to the last before which it has checked
-// what to read. A failure is logged and costs only what could not be read; a gap is read later.
-func (b *backfill) gather(ctx context.Context) (store.Due, error) {
+// what to read. burst is how many estimated tokens the messages of one turn may take. A failure is logged and costs only what could not be read; a gap is read later.
+func (b *backfill) gather(ctx context.Context, burst int) (store.Due, error) {
 	if !b.reviewAt.IsZero() && !time.Now().Before(b.reviewAt) {
 		if err := b.records.Past().SetGap(ctx, b.reviewed); err != nil {
 			return store.Due{}, err
@@ -67,10 +65,10 @@ func (b *backfill) gather(ctx context.Context) (store.Due, error) {
 			err = b.fillGap(ctx, historian)
 		}
 		if reads && err == nil {
-			err = b.readBack(ctx, historian)
+			err = b.readBack(ctx, historian, burst)
 		}
 		if err == nil {
-			err = b.completion.complete(ctx)
+			err = b.complete(ctx)
 		}
 		was := due.Last
 		if err == nil {
@@ -191,7 +189,7 @@ func (b *backfill) early() bool {
 }
 
 // readBack reads what people wrote before the bot was first addressed here, as context.
-func (b *backfill) readBack(ctx context.Context, h Historian) error {
+func (b *backfill) readBack(ctx context.Context, h Historian, burst int) error {
 	if !b.early() {
 		return nil
 	}
@@ -217,7 +215,7 @@ func (b *backfill) readBack(ctx context.Context, h Historian) error {
 	for i := range past {
 		past[i].Tries = tries
 	}
-	if err := b.records.Past().Backfill(ctx, append(b.fitting(b.completion.completed(ctx, past)), late...)); err != nil {
+	if err := b.records.Past().Backfill(ctx, append(b.fitting(b.completed(ctx, past), burst), late...)); err != nil {
 		return err
 	}
 	b.pastDone = true
@@ -273,9 +271,8 @@ func shownTokens(m Inbound, seq int64) int {
 	})
 }
 
-// fitting returns the newest messages that fit a burst, without those of authors the bot ignores.
-func (b *backfill) fitting(said []Inbound) []Inbound {
-	budget := b.host.burst()
+// fitting returns the newest messages that fit a budget of estimated tokens, without those of authors the bot ignores.
+func (b *backfill) fitting(said []Inbound, budget int) []Inbound {
 	var fit []Inbound
 	for _, m := range slices.Backward(said) {
 		if m.ID == "" || !b.access.Rules().Hears(b.name, m.AuthorID, m.Bot) {

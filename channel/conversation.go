@@ -123,7 +123,7 @@ func newConversation(h *Hub, name string, connector Connector, records *store.Co
 	c.edits = &edits{records: records, wake: c.wake}
 	c.arrivals = newArrivals(name, observer, c.inbox.post)
 	c.backfill = backfill{
-		site: at, access: h.access, catchUp: h.o.CatchUp, completion: completion{at}, edits: c.edits, host: c,
+		site: at, access: h.access, catchUp: h.o.CatchUp, edits: c.edits, host: c,
 	}
 	c.imports = importReader{site: at, host: c}
 	return c

@@ -97,7 +97,7 @@ func (c *conversation) sync(ctx context.Context, resume bool) (err error) {
 
 // step takes up what waits, and answers it if anyone asked; if nothing does, it starts a requested session.
 func (c *conversation) step(ctx context.Context) (more bool, err error) {
-	due, err := c.backfill.gather(ctx)
+	due, err := c.backfill.gather(ctx, c.burst())
 	if err == nil {
 		err = c.backfill.removeHalves(ctx)
 	}
