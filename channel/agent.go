@@ -113,7 +113,7 @@ func (c *conversation) keepLearnt(answering *llm.Learnt) {
 		if l == nil {
 			continue
 		}
-		if err := l.Keep(c.hub.ctx); err != nil && c.hub.ctx.Err() == nil {
+		if err := l.Keep(c.life); err != nil && c.life.Err() == nil {
 			c.log.Warn("save_learned_limits_failed", "error", err)
 		}
 	}

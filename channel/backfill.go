@@ -9,6 +9,7 @@ import (
 
 	"cairn/channel/access"
 	"cairn/chat"
+	"cairn/compactor"
 	"cairn/internal/observe"
 	"cairn/store"
 )
@@ -24,10 +25,11 @@ const (
 // backfill reads the history of a conversation into its inbox and transcript. Only the child calls its methods, and the loop while no child runs.
 type backfill struct {
 	site
-	access  *access.Control
-	catchUp time.Duration // after that, a message is too old to be answered
-	edits   *edits
-	host    historyHost
+	access   *access.Control
+	catchUp  time.Duration // after that, a message is too old to be answered
+	edits    *edits
+	loop     *loop
+	arrivals *arrivals
 
 	pastDone bool             // the messages from before the bot joined have been read
 	unread   observe.Incident // the history cannot be read
@@ -35,13 +37,6 @@ type backfill struct {
 	reviewAt time.Time        // when known messages are compared with the history once more; zero: never
 	reviewed string           // the newest of them
 	tidy     bool             // what an earlier process showed of withdrawn answers has been removed, see removeHalves
-}
-
-// historyHost is what a backfill needs of its conversation.
-type historyHost interface {
-	owner
-	// withAwaited returns a context for calls of the connector, see Awaited. asked: a message waits for an answer already.
-	withAwaited(ctx context.Context, asked bool) context.Context
 }
 
 // gather fetches all of that and returns what is due afterwards: messages up to the last before which it has checked
@@ -60,7 +55,7 @@ func (b *backfill) gather(ctx context.Context, burst int) (store.Due, error) {
 		if !reads && !due.Incomplete {
 			return due, nil // no connector call was needed, so nothing arrived in the meantime
 		}
-		ctx := b.host.withAwaited(ctx, due.Asked)
+		ctx := b.awaiting(ctx, due.Asked)
 		if reads {
 			err = b.fillGap(ctx, historian)
 		}
@@ -79,6 +74,16 @@ func (b *backfill) gather(ctx context.Context, burst int) (store.Due, error) {
 		}
 	}
 	return due, err
+}
+
+// awaiting returns a context for calls of the connector, see Awaited. asked: a message waits for an answer already.
+func (b *backfill) awaiting(ctx context.Context, asked bool) context.Context {
+	return context.WithValue(ctx, awaitedKey{}, ask(b.loop, func(*compactor.Compactor) chan struct{} {
+		if asked {
+			b.arrivals.ask()
+		}
+		return b.arrivals.asked
+	}))
 }
 
 // fillGap reads messages posted while the bot was away and, before those, known ones that may have changed. If the history lacks
@@ -185,7 +190,7 @@ func (b *backfill) page(ctx context.Context, h Historian, look Look) (Page, erro
 
 // early reports whether messages from before the bot joined may still have to be read.
 func (b *backfill) early() bool {
-	return !b.pastDone && nextSeq(b.host) <= historyPage // otherwise more has been overheard since
+	return !b.pastDone && nextSeq(b.loop) <= historyPage // otherwise more has been overheard since
 }
 
 // readBack reads what people wrote before the bot was first addressed here, as context.

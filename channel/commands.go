@@ -140,12 +140,7 @@ func (h commandHost) Compact(ctx context.Context, request compactor.Requested) (
 func (h commandHost) Undo() (compactor.Event, error) { return h.c.undo() }
 
 func (h commandHost) Rewrite(summary int64, line int, text string, by compactor.Writer) (event compactor.Event, err error) {
-	var failed error
-	err = h.c.tryDo(func(e *compactor.Compactor) {
-		event, failed = compactor.RewriteLine(h.c.hub.ctx, e, summary, line, text, by)
-		e.Check(h.c.hub.ctx)
-	})
-	return event, cmp.Or(err, failed)
+	return h.c.rewrite(summary, line, text, by)
 }
 
 func (h commandHost) Recap(who access.Person, focus string) (write func(context.Context) (compactor.Recap, error), allowed bool) {
@@ -153,7 +148,7 @@ func (h commandHost) Recap(who access.Person, focus string) (write func(context.
 	operator := h.operator()
 	name := h.c.name
 	return func(ctx context.Context) (compactor.Recap, error) { // the conversation may have left memory since
-		return onEngine(ctx, operator, name, func(c *conversation) (compactor.Recap, error) { return recap(ctx, c, focus) })
+		return onEngine(ctx, operator, name, func(c *conversation) (compactor.Recap, error) { return c.recap(ctx, focus) })
 	}, allowed
 }
 

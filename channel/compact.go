@@ -10,10 +10,10 @@ import (
 // What people, the model and the operator request of the engine.
 
 // compact asks the engine for a compaction, and returns how it started.
-func (c *conversation) compact(ctx context.Context, w compactor.Requested) (began compactor.Event, err error) {
+func (l *loop) compact(ctx context.Context, w compactor.Requested) (began compactor.Event, err error) {
 	answer := make(chan compactor.Event, 1)
 	w.Began = func(began compactor.Event) { answer <- began }
-	err = c.tryDo(func(e *compactor.Compactor) { e.Compact(w) })
+	err = l.tryDo(func(e *compactor.Compactor) { e.Compact(w) })
 	if err != nil {
 		return began, err
 	}
@@ -34,27 +34,37 @@ func (c *conversation) wantSession(ctx context.Context) (wanted, later bool, err
 }
 
 // undo reverts the last compaction, then checks whether a level is reached.
-func (c *conversation) undo() (event compactor.Event, err error) {
+func (l *loop) undo() (event compactor.Event, err error) {
 	var failed error
-	err = c.tryDo(func(e *compactor.Compactor) {
-		event, failed = e.Undo(c.hub.ctx)
-		e.Check(c.hub.ctx)
+	err = l.tryDo(func(e *compactor.Compactor) {
+		event, failed = e.Undo(l.life)
+		e.Check(l.life)
 	})
 	return event, cmp.Or(err, failed)
 }
 
 // recap writes a summary for one person, which changes nothing.
-func recap(ctx context.Context, c *conversation, focus string) (made compactor.Recap, err error) {
-	defer c.wake() // to save the usage
+func (l *loop) recap(ctx context.Context, focus string) (made compactor.Recap, err error) {
+	defer l.wake() // to save the usage
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(c.hub.ctx, cancel)()
+	defer context.AfterFunc(l.life, cancel)()
 	var write func(context.Context) (compactor.Recap, error)
 	var failed error
-	err = c.tryDo(func(e *compactor.Compactor) { write, failed = e.Recap(c.hub.ctx, focus) })
+	err = l.tryDo(func(e *compactor.Compactor) { write, failed = e.Recap(l.life, focus) })
 	err = cmp.Or(err, failed)
 	if err != nil {
 		return made, err
 	}
 	return write(ctx)
+}
+
+// rewrite replaces a line of a summary, see compactor.RewriteLine.
+func (l *loop) rewrite(summary int64, line int, text string, by compactor.Writer) (event compactor.Event, err error) {
+	var failed error
+	err = l.tryDo(func(e *compactor.Compactor) {
+		event, failed = compactor.RewriteLine(l.life, e, summary, line, text, by)
+		e.Check(l.life)
+	})
+	return event, cmp.Or(err, failed)
 }

@@ -93,8 +93,7 @@ type site struct {
 // service is who answers, and by which rules. It is replaced as a whole, while no turn runs.
 type service struct {
 	answerer
-	rules  *access.Rules        // as of the last read of the settings
-	engine *compactor.Compactor // only the loop uses it
+	rules  *access.Rules // as of the last read of the settings
 	policy *policy
 
 	elsewhere int64 // see store.Upkeep.WrittenElsewhere
@@ -116,16 +115,16 @@ func newConversation(h *Hub, name string, connector Connector, records *store.Co
 	observer, _ := connector.(Observer)
 	c := &conversation{
 		site: at, hub: h, calls: h.access.Calls(at.account(), at.log),
-		loop:  loop{life: h.ctx, inbox: inbox{signal: make(chan struct{}, 1), ended: make(chan struct{})}},
+		loop:  loop{life: h.life, inbox: inbox{signal: make(chan struct{}, 1), ended: make(chan struct{})}},
 		usage: usage{site: at, access: h.access, observer: observer, counted: h.o.Counted},
 	}
 	c.sender = sender{site: at, host: c, writers: make(map[string]Writer)}
 	c.edits = &edits{records: records, wake: c.wake}
 	c.arrivals = newArrivals(name, observer, c.inbox.post)
 	c.backfill = backfill{
-		site: at, access: h.access, catchUp: h.o.CatchUp, edits: c.edits, host: c,
+		site: at, access: h.access, catchUp: h.o.CatchUp, edits: c.edits, loop: &c.loop, arrivals: &c.arrivals,
 	}
-	c.imports = importReader{site: at, host: c}
+	c.imports = importReader{site: at, loop: &c.loop, arrivals: &c.arrivals}
 	return c
 }
 

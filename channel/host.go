@@ -16,9 +16,6 @@ import (
 
 // host is what a turn needs of the conversation that it is in.
 type host interface {
-	owner
-	check()
-
 	// Whether and by whom it is answered.
 	paused(ctx context.Context) bool
 	cannotWrite() (why string)
@@ -42,8 +39,8 @@ type host interface {
 // newTurn returns a turn that has not started.
 func (c *conversation) newTurn(row store.Turn) *turn {
 	return &turn{
-		Turn: row, site: c.site, answerer: &c.answerer, host: c,
-		life: c.hub.ctx, failures: &c.failures, sender: &c.sender, usage: &c.usage, calls: c.calls,
+		Turn: row, site: c.site, answerer: &c.answerer, loop: &c.loop, host: c,
+		failures: &c.failures, sender: &c.sender, usage: &c.usage, calls: c.calls,
 		shown: &c.published, outcome: observe.Passed,
 	}
 }
@@ -90,7 +87,7 @@ func (c *conversation) ended(outcome string) {
 
 // unsaved notifies people that an answer to them cannot be stored.
 func (c *conversation) unsaved(err error, to []string) {
-	c.hub.tellOnce(c.hub.ctx, c.name, err, "I cannot save my answer to disk, so I am holding it back and trying again. Your message is saved.", to...)
+	c.hub.tellOnce(c.life, c.name, err, "I cannot save my answer to disk, so I am holding it back and trying again. Your message is saved.", to...)
 }
 
 // replied notifies whoever follows the replies that one is stored.

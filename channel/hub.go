@@ -57,7 +57,7 @@ type Hub struct {
 	connectors map[string]Connector
 	access     *access.Control
 	slots      chan struct{}
-	ctx        context.Context // context of everything the hub started
+	life       context.Context // ends when the hub closes
 	cancel     context.CancelFunc
 
 	registry // of conversations
@@ -93,7 +93,7 @@ func New(o Options) *Hub {
 		h.connectors[d.Name()] = d
 	}
 	h.connectors[store.TaskConnector] = tasks{hub: h}
-	h.ctx, h.cancel = context.WithCancel(observe.With(context.Background(), o.Observers...))
+	h.life, h.cancel = context.WithCancel(observe.With(context.Background(), o.Observers...))
 	if o.Store != nil {
 		o.Store.Watch(h.changed)
 		o.Store.Held().Watch(h.applyHeld)

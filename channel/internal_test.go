@@ -79,7 +79,7 @@ func TestChangeBeforeMessageIsShown(t *testing.T) {
 	} {
 		records := storetest.NewConversation(t)
 		storetest.Deliver(t, records, storetest.Said(1, "hello"))
-		conv := newConversation(&Hub{ctx: t.Context(), o: Options{Log: slog.New(slog.DiscardHandler)}}, records.Name(), nil, records)
+		conv := newConversation(&Hub{life: t.Context(), o: Options{Log: slog.New(slog.DiscardHandler)}}, records.Name(), nil, records)
 		conv.engine = check.Must(compactor.Open(t.Context(), compactor.Options{
 			Records: memory.Of(records).Records(), Policy: compactor.DefaultPolicy, Window: func() int { return 8_000 }, Start: conv.inbox.start,
 		}))(t)
@@ -135,7 +135,7 @@ func TestDeletionBeforeTaskIsStored(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			records := storetest.NewConversation(t)
 			storetest.Deliver(t, records, storetest.Said(1, "the code is 4711"), storetest.Said(2, "count the ships"))
-			conv := newConversation(&Hub{ctx: t.Context(), o: Options{Log: slog.New(slog.DiscardHandler)}}, records.Name(), nil, records)
+			conv := newConversation(&Hub{life: t.Context(), o: Options{Log: slog.New(slog.DiscardHandler)}}, records.Name(), nil, records)
 			written := func(sources ...int64) store.NewTask {
 				return store.NewTask{Task: store.Task{Agent: "one", Text: "count", Sources: sources}, Message: fmt.Sprint("sources ", sources), Most: 4}
 			}

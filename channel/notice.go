@@ -79,7 +79,7 @@ func (c *conversation) announce(ctx context.Context, e *compactor.Event) {
 		newest := ask(c, func(*compactor.Compactor) string { return c.arrivals.newest })
 		if reactor, ok := c.connector.(Reactor); ok && newest != "" {
 			c.hub.owners.Go(func() {
-				_, err := callConnector(c.hub.ctx, time.Minute, func(ctx context.Context) (any, error) {
+				_, err := callConnector(c.life, time.Minute, func(ctx context.Context) (any, error) {
 					return nil, reactor.React(ctx, c.name, newest, ReactionSummarized)
 				})
 				if err != nil {
@@ -105,7 +105,7 @@ func (c *conversation) notify(ctx context.Context, id, text string) error {
 	}
 	err := c.records.Outbox().Post(ctx, o)
 	if err == nil {
-		c.sender.start(c.hub.ctx)
+		c.sender.start(c.life)
 	}
 	return err
 }
@@ -191,7 +191,7 @@ func (c *conversation) observeApplied(e compactor.Event) {
 	if turn := c.turn.Load(); turn != nil {
 		step = turn.step
 	} else {
-		_, step = observe.Begin(observe.In(c.hub.ctx, c.name), observe.Applied)
+		_, step = observe.Begin(observe.In(c.life, c.name), observe.Applied)
 		defer step.End()
 	}
 	step.Event(observe.ContextCompaction,

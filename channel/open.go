@@ -80,9 +80,10 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 		for _, e := range left {
 			c.log.Warn("channel_setting_ignored", "problem", e.Error())
 		}
-		s.engine, err = compactor.Open(ctx, s.agent.engine(s.window, s.tools, o))
+		engine, err := compactor.Open(ctx, s.agent.engine(s.window, s.tools, o))
 		if err == nil {
 			c.service = s
+			c.engine = engine
 			c.speaks.Store(&s.agent.Language)
 			c.publish(c.engine)
 		}
@@ -92,7 +93,7 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 
 // spendOnSummary returns why no model may be called for a summary now, and counts a call if one may be and counts is set.
 func (c *conversation) spendOnSummary(counts bool) error {
-	if c.paused(c.hub.ctx) {
+	if c.paused(c.life) {
 		return errPaused
 	}
 	return c.calls.ForSummary(counts)
@@ -103,9 +104,6 @@ func (s *service) burst() int {
 	window := s.policy.get().Window(s.window.last())
 	return compactor.BurstBudget(window * 100 / s.window.learnt().Scale())
 }
-
-// busy reports whether a summary is being written. Only the loop calls it.
-func (s *service) busy() bool { return s.engine != nil && s.engine.Busy() }
 
 // renew switches to the agent that the settings now name, and rereads what another process has changed, between turns, when
 // everything is on disk. A summary being written ends with the settings it started with, and then wakes the conversation.
@@ -131,8 +129,8 @@ func (c *conversation) changedElsewhere(e *compactor.Compactor, version int64) e
 		c.seen = version
 		compactor.ForgetFocus(e)
 	}
-	_, err := c.policy.read(c.hub.ctx, c.records)
-	return cmp.Or(err, e.Changed(c.hub.ctx))
+	_, err := c.policy.read(c.life, c.records)
+	return cmp.Or(err, e.Changed(c.life))
 }
 
 // policy is what a conversation is compacted by: the settings file, overridden with /settings and, above that, by
@@ -181,11 +179,11 @@ func (c *conversation) settingsChanged() {
 	if c.engine == nil {
 		return // it reads them when it is opened
 	}
-	if _, err := c.policy.read(c.hub.ctx, c.records); err != nil {
+	if _, err := c.policy.read(c.life, c.records); err != nil {
 		c.reread() // the child reads all settings again, and reports why it cannot
 		return
 	}
-	c.engine.Check(c.hub.ctx)
+	c.engine.Check(c.life)
 }
 
 // rereadSettings has a conversation and its threads read what people set for it.

@@ -72,12 +72,12 @@ func (a Agent) otherServers(ctx context.Context, records *store.Conversation) ([
 
 // awaitTools waits, before a turn, for tools of servers that still connect after a start.
 func (c *conversation) awaitTools(ctx context.Context) error {
-	servers, err := c.agent.otherServers(c.hub.ctx, c.records)
+	servers, err := c.agent.otherServers(c.life, c.records)
 	if err != nil || len(servers) == 0 || c.window.learnt().Facts().RefusesTools {
 		return err
 	}
 	c.agent.Toolbox.Ready(ctx, servers)
-	return c.renew(c.hub.ctx)
+	return c.renew(c.life)
 }
 
 // reread makes the conversation reopen before its next turn. Only the loop calls it.

@@ -38,9 +38,9 @@ type turn struct {
 	store.Turn
 	site
 	*answerer
+	*loop // life ends when the hub closes; /stop does not end it
 	host
 
-	life     context.Context         // ends when the hub closes; /stop does not end it
 	cancel   context.CancelCauseFunc // of the context in which it runs
 	changes  changes
 	failures *failures

@@ -86,7 +86,7 @@ func (h *Hub) onceADay(key string, do func(ctx context.Context)) {
 		return
 	}
 	h.background(func() {
-		ctx, cancel := context.WithTimeout(h.ctx, time.Minute)
+		ctx, cancel := context.WithTimeout(h.life, time.Minute)
 		defer cancel()
 		do(ctx)
 	})

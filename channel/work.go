@@ -36,7 +36,7 @@ func (c *conversation) work(ctx context.Context, resume bool) error {
 		c.sender.start(ctx) // with what an earlier process left
 	}
 	err := c.workAll(ctx, resume)
-	c.usage.flush(c.hub.ctx)
+	c.usage.flush(c.life)
 	if opens {
 		c.check() // schedules repairs of what an earlier process could not summarize
 	}
