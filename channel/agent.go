@@ -3,6 +3,7 @@ package channel
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -104,17 +105,14 @@ func (w *window) lookUp(ctx context.Context) int {
 
 func (w *window) last() int { return int(w.tokens.Load()) }
 
-// named returns the agent with an id.
-func (c *conversation) named(id string) (Agent, bool) { return c.hub.agents().named(id) }
-
 // keepLearnt saves what the turn taught us about the models, after the reply has gone out.
-func (c *conversation) keepLearnt(answering *llm.Learnt) {
-	for _, l := range []*llm.Learnt{c.window.learnt(), llm.LearntOf(c.agent.Worker, new(llm.Learnt)), answering} {
+func (a *answerer) keepLearnt(ctx context.Context, log *slog.Logger, answering *llm.Learnt) {
+	for _, l := range []*llm.Learnt{a.window.learnt(), llm.LearntOf(a.agent.Worker, new(llm.Learnt)), answering} {
 		if l == nil {
 			continue
 		}
-		if err := l.Keep(c.life); err != nil && c.life.Err() == nil {
-			c.log.Warn("save_learned_limits_failed", "error", err)
+		if err := l.Keep(ctx); err != nil && ctx.Err() == nil {
+			log.Warn("save_learned_limits_failed", "error", err)
 		}
 	}
 }
@@ -232,5 +230,3 @@ func (a Agents) named(id string) (Agent, bool) {
 	}
 	return a.Named(id)
 }
-
-func (h *Hub) agents() Agents { return Agents{h.o.Agent, h.o.Agents} }

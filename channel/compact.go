@@ -3,8 +3,10 @@ package channel
 import (
 	"cmp"
 	"context"
+	"log/slog"
 
 	"cairn/compactor"
+	"cairn/internal/observe"
 )
 
 // What people, the model and the operator request of the engine.
@@ -67,4 +69,36 @@ func (l *loop) rewrite(summary int64, line int, text string, by compactor.Writer
 		e.Check(l.life)
 	})
 	return event, cmp.Or(err, failed)
+}
+
+// happened reports a step of a compaction; notify is what people want to see. It must not block.
+func (c *conversation) happened(e compactor.Event, notify string) {
+	c.publish(c.engine)
+	if e.State == compactor.EventPrepared || e.State == compactor.EventFailed {
+		c.wake() // to save the usage
+	}
+	if c.followers.observer == nil && notify != compactor.NotifyOff && e.State == compactor.EventApplied && e.ID != 0 &&
+		e.Kind != compactor.Rollup && e.Trigger != compactor.OnRepair {
+		c.unannounced = &e
+		c.wake()
+	}
+	c.observeApplied(observe.In(c.life, c.name), e)
+	c.followers.compaction(e)
+}
+
+// observeApplied reports what was applied in one step: as an event of the running turn, or a step of its own.
+func (p *published) observeApplied(ctx context.Context, e compactor.Event) {
+	if e.State != compactor.EventApplied || len(e.Set) > 0 && e.Set[0].ID != e.ID {
+		return
+	}
+	var step *observe.Step
+	if turn := p.turn.Load(); turn != nil {
+		step = turn.step
+	} else {
+		_, step = observe.Begin(ctx, observe.Applied)
+		defer step.End()
+	}
+	step.Event(observe.ContextCompaction,
+		slog.String("trigger", string(e.Trigger)), slog.Int("before", e.BeforeTokens), slog.Int("after", e.AfterTokens),
+		slog.Int64("id", e.ID), slog.Int("summaries", max(len(e.Set), 1)))
 }

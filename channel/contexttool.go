@@ -11,15 +11,14 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/channel/access"
 	"cairn/channel/report"
 	"cairn/channel/sentences"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/tokens"
 	"cairn/llm"
-	"cairn/memory"
 	"cairn/prompts"
-	"cairn/store"
 )
 
 // contextCall is a call of the tool `context`, which changes no setting.
@@ -34,9 +33,18 @@ type contextCall struct {
 // The most settings that op "self" lists, and the most tokens of each: the whole result takes at most about 300.
 const selfSettings, selfClip = 6, 25
 
-// toolset returns the tools the model may call. The first request and every Status count the same tools.
-func (a Agent) toolset(records *store.Conversation, o memory.ToolOptions, look func(ctx context.Context, w contextCall) (string, error), others []llm.Tool) []llm.Tool {
-	own := llm.Tool{
+// contextTool answers the calls of the tool in a conversation.
+type contextTool struct {
+	*voice
+	loop   *loop
+	shown  *published
+	access *access.Control
+	agent  Agent // that calls it
+}
+
+// tool returns the tool. The first request and every Status count the same tools.
+func (t *contextTool) tool() llm.Tool {
+	return llm.Tool{
 		Name:        "context",
 		Description: "Your context window. self: who you are, how full the window is, the rules for compacting, usage. compact: have the older messages summarized in the background, keeping focus. help: how Cairn works, by topic.",
 		Parameters:  json.RawMessage(`{"type":"object","properties":{"op":{"type":"string","enum":["self","compact","help"]},"focus":{"type":"string"},"keep_last_n":{"type":"integer"},"compaction":{"type":"object","description":"other settings of this compaction, by key"},"topic":{"type":"string"}},"required":["op"]}`),
@@ -45,17 +53,16 @@ func (a Agent) toolset(records *store.Conversation, o memory.ToolOptions, look f
 			if err := strictly(arguments, &w); err != nil {
 				return "", fmt.Errorf(`the arguments are {"op": "self"}, {"op": "compact", "focus": "what to keep", "keep_last_n": 10} or {"op": "help", "topic": "compaction"}, and nothing else (%w): settings are for people to change`, err)
 			}
-			return look(ctx, w)
+			return t.answer(ctx, w)
 		},
 	}
-	return slices.Concat(memory.Of(records).Tools(o), []llm.Tool{own}, others)
 }
 
-// answerContextCall answers a call of the `context` tool.
-func (c *conversation) answerContextCall(ctx context.Context, w contextCall) (string, error) {
+// answer answers a call.
+func (t *contextTool) answer(ctx context.Context, w contextCall) (string, error) {
 	switch w.Op {
 	case "self", "status": // "status" is its old name
-		return asJSON(c.self(ctx))
+		return asJSON(t.self(ctx))
 	case "compact":
 		settings := map[string]any{}
 		maps.Copy(settings, w.Compaction)
@@ -66,7 +73,7 @@ func (c *conversation) answerContextCall(ctx context.Context, w contextCall) (st
 		if err != nil {
 			return "", err
 		}
-		began, err := c.compact(ctx, compactor.Requested{Trigger: compactor.OnSelf, Focus: w.Focus, With: with})
+		began, err := t.loop.compact(ctx, compactor.Requested{Trigger: compactor.OnSelf, Focus: w.Focus, With: with})
 		if began.State == compactor.EventNoop {
 			return asJSON(map[string]any{"started": false, "reason": began.Error}, err)
 		}
@@ -75,7 +82,7 @@ func (c *conversation) answerContextCall(ctx context.Context, w contextCall) (st
 			"note": "it works in the background; the messages stay in view until the summary takes their place, and self tells if it failed",
 		}, err)
 	case "help":
-		help := prompts.In(c.language()).Help
+		help := prompts.In(t.language()).Help
 		if text, known := help[w.Topic]; known {
 			return text, nil
 		}
@@ -107,22 +114,22 @@ type self struct {
 	Policy    []string `json:"policy"` // differences from the built-in policy, and where each is set
 }
 
-func (c *conversation) self(ctx context.Context) (self, error) {
-	g := c.status()
+func (t *contextTool) self(ctx context.Context) (self, error) {
+	g := t.shown.status()
 	s := self{
-		Agent: c.agent.ID, Provider: c.agent.Provider, Model: c.agent.Model.Name(), Reasoning: c.agent.Reasoning, MaxOutput: c.agent.MaxOutput,
+		Agent: t.agent.ID, Provider: t.agent.Provider, Model: t.agent.Model.Name(), Reasoning: t.agent.Reasoning, MaxOutput: t.agent.MaxOutput,
 		Fill: report.FillOf(g, sentences.Speaker{}), Summaries: len(g.Stack), Policy: []string{},
 	}
 	if f := g.Failed; f.State != "" {
 		s.Failed = fmt.Sprintf("messages #%d to #%d (%s): %s", f.From, f.To, f.Trigger, f.Error)
 	}
-	spent, err := ReadSpending(ctx, c.records, c.agent, c.hub.access.Rules().Money)
+	spent, err := ReadSpending(ctx, t.records, t.agent, t.access.Rules().Money)
 	if err != nil {
 		return s, err
 	}
 	s.Requests = spent.Total.Requests
 	s.Cost = spent.Total.Cost
-	all, _, err := report.ReadSettings(ctx, c.records, c.agent.Policy(), c.agent.Origin)
+	all, _, err := report.ReadSettings(ctx, t.records, t.agent.Policy(), t.agent.Origin)
 	for _, set := range all {
 		if !set.IsDefault() {
 			text := chat.OneLine(tokens.Clip(set.Text(sentences.Speaker{}), selfClip))

@@ -46,7 +46,7 @@ func (h *Hub) settle(name string) {
 // with what is left when the hub closes. The result is sent when it has ended.
 func (h *Hub) eraseAll(author string, in ...*store.Conversation) <-chan error {
 	end := make(chan error, 1)
-	started := h.background(func() {
+	started := h.goroutines.start(func() {
 		var failed error
 		for _, records := range in {
 			err := h.erase(author, records)

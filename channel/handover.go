@@ -54,7 +54,7 @@ func (t *turn) calledAgent() *handover {
 	}
 	m := asked[len(asked)-1]
 	id, question := chat.AgentCall(m.Text)
-	agent, known := t.named(id)
+	agent, known := t.env.agents().named(id)
 	if id == "" || !known || id == t.agent.ID {
 		return nil
 	}

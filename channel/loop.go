@@ -76,6 +76,11 @@ type loop struct {
 // wake has the child check for work again.
 func (l *loop) wake() { l.inbox.post(func() { l.runs.again = true }) }
 
+// checkAgain has the loop ask those who wait in until; work: it also checks for work, such as the next part of a task.
+func (l *loop) checkAgain(work bool) {
+	l.inbox.post(func() { l.runs.again = l.runs.again || work })
+}
+
 // until returns once done, which the loop calls after each of its steps, returns true or an error.
 func (l *loop) until(ctx context.Context, done func() (bool, error)) error {
 	result := make(chan error, 1)
@@ -99,11 +104,11 @@ func (l *loop) until(ctx context.Context, done func() (bool, error)) error {
 	}
 }
 
-// own runs the conversation until the hub closes, or until it leaves memory because it has been idle for long.
-func (c *conversation) own() {
+// own runs the conversation until the hub closes, or until it may leave memory because it has been idle for long.
+func (c *conversation) own(leave func() bool) {
 	defer c.usage.flush(c.life)
 	defer close(c.inbox.ended)
-	silence := time.NewTimer(c.hub.o.Idle)
+	silence := time.NewTimer(c.env.o.Idle)
 	retry := time.AfterFunc(never, c.wake)
 	check := time.AfterFunc(never, func() { c.inbox.post(c.checkDue) })
 	for _, timer := range []*time.Timer{silence, retry, check} {
@@ -120,7 +125,7 @@ func (c *conversation) own() {
 		select {
 		case <-c.inbox.signal:
 		case <-silence.C:
-			if c.idle() && c.hub.forget(c) {
+			if c.idle() && leave() {
 				return
 			}
 			c.runs.again = true
@@ -132,7 +137,7 @@ func (c *conversation) own() {
 			} else if rest := c.rest(); rest > 0 {
 				retry.Reset(rest)
 			}
-			silence.Reset(c.hub.o.Idle)
+			silence.Reset(c.env.o.Idle)
 		case <-stop:
 			stop = nil
 			if c.engine != nil {
@@ -205,13 +210,15 @@ func (c *conversation) goWork(worked chan<- error) {
 		ctx := observe.In(c.life, c.name)
 		err := c.workGuarded(ctx, resume)
 		if err == nil {
-			c.continues()
+			if c.env.incident.end(c.name) {
+				c.log.Info("conversations_recovered")
+			}
 			c.inbox.post(func() {
 				c.runs.panics = 0
 				c.arrivals.answered(awaited)
 			})
 		} else if ctx.Err() == nil {
-			c.stalled(ctx, awaited, again, err)
+			c.env.incident.stall(ctx, &c.voice, awaited, again, err)
 		}
 		worked <- err
 	}()

@@ -33,13 +33,13 @@ func (c *conversation) load(ctx context.Context) (opened bool, err error) {
 
 // opening returns a function for the loop that opens the conversation with the current settings.
 func (c *conversation) opening(ctx context.Context) (open func() error, err error) {
-	s := service{rules: c.hub.access.Rules()}
+	s := service{rules: c.env.access.Rules()}
 	s.filter.withheld = make(map[string]bool)
 	s.elsewhere, err = c.records.Store().Upkeep().WrittenElsewhere(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s.agent, err = c.hub.agents().Of(ctx, c.records)
+	s.agent, err = c.env.agents().Of(ctx, c.records)
 	if err != nil {
 		return nil, err
 	}
@@ -49,27 +49,35 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 	s.tools, err = s.agent.tools(ctx, c.records, memory.ToolOptions{
 		Turn:     c.turnSeq,
 		Budget:   func() int { return s.window.last() / searchShare },
-		Shown:    c.shownToModel,
-		OnMemory: func(m memory.Memory) { c.remembered(m.ID, m.Kind, m.Content) },
-	}, c)
+		Shown:    func() string { return shownToModel(&c.loop, c.turnSeq(), s.agent) },
+		OnMemory: func(m memory.Memory) { c.followers.remembered(m.ID, m.Kind, m.Content) },
+	}, toolHosts{
+		approvals: &c.approvals, tasks: c,
+		context: &contextTool{voice: &c.voice, loop: &c.loop, shown: &c.published, access: c.env.access, agent: s.agent},
+	})
 	if err != nil {
 		return nil, err
 	}
 	records := memory.Of(c.records).Records()
 	records.Prompt = s.agent.system()
 	o := compactor.Options{
-		Records: records, Slots: c.hub.slots, Log: c.log, Policy: s.policy.get, Start: c.inbox.start,
-		Open:  c.openTasks,
-		Spend: c.spendOnSummary,
+		Records: records, Slots: c.env.slots, Log: c.log, Policy: s.policy.get, Start: c.inbox.start,
+		Open: c.openTasks,
+		Spend: func(counts bool) error { // why no model may be called now
+			if c.paused(c.life) {
+				return errPaused
+			}
+			return c.calls.ForSummary(counts)
+		},
 		Spent: func(model string, u llm.Usage) { c.usage.count(store.ForSummary, model, u) },
 		After: func(e compactor.Event) { c.happened(e, s.policy.get().Notify) },
 		Saved: func(saved []summarize.MemoryDraft) {
 			for _, m := range saved {
-				c.remembered(m.ID, m.Kind, m.Content)
+				c.followers.remembered(m.ID, m.Kind, m.Content)
 			}
 		},
 	}
-	if before := c.hub.o.Before; before != nil {
+	if before := c.env.o.Before; before != nil {
 		o.Before = func(ctx context.Context, p compactor.Proposal) (string, error) { return before(ctx, c.name, p) }
 	}
 	return func() error {
@@ -84,32 +92,24 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 		if err == nil {
 			c.service = s
 			c.engine = engine
-			c.speaks.Store(&s.agent.Language)
+			c.code.Store(&s.agent.Language)
 			c.publish(c.engine)
 		}
 		return err
 	}, nil
 }
 
-// spendOnSummary returns why no model may be called for a summary now, and counts a call if one may be and counts is set.
-func (c *conversation) spendOnSummary(counts bool) error {
-	if c.paused(c.life) {
-		return errPaused
-	}
-	return c.calls.ForSummary(counts)
-}
-
 // burst returns how many estimated tokens the messages of one turn may take.
-func (s *service) burst() int {
-	window := s.policy.get().Window(s.window.last())
-	return compactor.BurstBudget(window * 100 / s.window.learnt().Scale())
+func (a *answerer) burst() int {
+	window := a.policy.get().Window(a.window.last())
+	return compactor.BurstBudget(window * 100 / a.window.learnt().Scale())
 }
 
 // renew switches to the agent that the settings now name, and rereads what another process has changed, between turns, when
 // everything is on disk. A summary being written ends with the settings it started with, and then wakes the conversation.
 func (c *conversation) renew(ctx context.Context) error {
 	elsewhere, err := c.records.Store().Upkeep().WrittenElsewhere(ctx)
-	if err != nil || ask(c, func(*compactor.Compactor) bool { return c.rules == c.hub.access.Rules() && c.elsewhere == elsewhere }) {
+	if err != nil || ask(c, func(*compactor.Compactor) bool { return c.rules == c.env.access.Rules() && c.elsewhere == elsewhere }) {
 		return err
 	}
 	opened, err := c.load(ctx)
@@ -152,8 +152,8 @@ func (p *policy) get() compactor.Policy {
 }
 
 // override sets settings for the running turn and the check after it.
-func (c *conversation) override(settings compactor.Patch) {
-	c.do(func(*compactor.Compactor) { c.policy.set(c.policy.own, settings) })
+func (p *policy) override(in owner, settings compactor.Patch) {
+	in.do(func(*compactor.Compactor) { p.set(p.own, settings) })
 }
 
 func (p *policy) set(own, turn compactor.Patch) {

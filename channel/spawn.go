@@ -210,7 +210,7 @@ func (c *conversation) begin(ctx context.Context, n store.NewTask, again func() 
 		return t, errPeople(fmt.Sprintf("%d tasks are open here, which is the limit. Wait for one, or stop one with /tasks stop.", maxOpenTasks))
 	}
 	if errors.Is(err, store.ErrChainSpent) {
-		if c.hub.access.First("tasks of "+c.account(), time.Hour) {
+		if c.env.access.First("tasks of "+c.account(), time.Hour) {
 			c.log.Warn("tasks_per_message_reached", "effect", "its results start no more tasks", "limit", n.Chain, "turn", n.Turn)
 		}
 		return t, errPeople(fmt.Sprintf("One message has led to %d tasks, which is the limit (tasks_per_message): no more can start. Tell people what you have found, and what is left; when somebody writes, tasks can start again.", n.Chain))
@@ -219,8 +219,8 @@ func (c *conversation) begin(ctx context.Context, n store.NewTask, again func() 
 		return t, err
 	}
 	c.log.Info("task_started", "task", t.Conversation, "agent", t.Agent)
-	c.hub.reportTask(t)
-	return t, c.hub.wake(context.WithoutCancel(ctx), t.Conversation) // nothing else wakes it, also if /stop ends the turn now
+	c.env.reportTask(t)
+	return t, c.others.wake(context.WithoutCancel(ctx), t.Conversation) // nothing else wakes it, also if /stop ends the turn now
 }
 
 // writeTask stores a task. If a message of its briefing was deleted meanwhile, again writes the task anew, without that

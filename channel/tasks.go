@@ -48,7 +48,7 @@ func (c *conversation) stale() time.Time {
 	if c.isTask() {
 		return time.Time{}
 	}
-	return time.Now().Add(-c.hub.o.CatchUp)
+	return time.Now().Add(-c.env.o.CatchUp)
 }
 
 // openTask returns the task that the conversation is, unless it has ended. It ends one whose time is over or whose
@@ -57,13 +57,13 @@ func (c *conversation) openTask(ctx context.Context) (t store.Task, open bool) {
 	c.lookAgain = time.Now().Add(taskCheckInterval) // after an error, too
 	t, err := c.records.Tasks().Self(ctx)
 	if err == nil && t.State == store.TaskOpen {
-		agent, known := c.hub.agents().named(t.Agent)
+		agent, known := c.env.agents().named(t.Agent)
 		ends := t.Created.Add(agent.taskTime())
 		switch {
 		case !known:
-			err = c.hub.endTask(ctx, c.records, t, store.TaskFailed, fmt.Sprintf("there is no agent %s any more", t.Agent))
+			err = c.others.endTask(ctx, c.records, t, store.TaskFailed, fmt.Sprintf("there is no agent %s any more", t.Agent))
 		case !time.Now().Before(ends):
-			err = c.hub.endTask(ctx, c.records, t, store.TaskExpired, "it ran out of time without a result")
+			err = c.others.endTask(ctx, c.records, t, store.TaskExpired, "it ran out of time without a result")
 		default:
 			if ends.Before(c.lookAgain) {
 				c.lookAgain = ends
@@ -82,7 +82,7 @@ func (c *conversation) openTask(ctx context.Context) (t store.Task, open bool) {
 // taskEnds returns when the time of the task is over that the conversation is; open is false if it has ended.
 func (c *conversation) taskEnds(ctx context.Context) (at time.Time, open bool) {
 	t, open := c.openTask(ctx)
-	agent, _ := c.named(t.Agent)
+	agent, _ := c.env.agents().named(t.Agent)
 	return t.Created.Add(agent.taskTime()), open
 }
 
@@ -102,9 +102,9 @@ func (c *conversation) continueTask(ctx context.Context) (more bool, err error) 
 	if err != nil {
 		return false, err
 	}
-	agent, _ := c.hub.agents().named(t.Agent)
+	agent, _ := c.env.agents().named(t.Agent)
 	if calls >= agent.taskCalls() {
-		return false, c.hub.endTask(ctx, c.records, t, store.TaskExpired, fmt.Sprintf("it reached its limit of %d model requests without a result", calls))
+		return false, c.others.endTask(ctx, c.records, t, store.TaskExpired, fmt.Sprintf("it reached its limit of %d model requests without a result", calls))
 	}
 	return true, c.records.Tasks().Continue(ctx, fmt.Sprintf(strings.TrimSpace(prompts.In(c.language()).TaskNext), calls, agent.taskCalls()))
 }
@@ -144,17 +144,6 @@ func (h *Hub) interruptBelow(name string) {
 				c.interrupt()
 			}
 		}
-	}
-}
-
-// reportTask reports a task to observers.
-func (h *Hub) reportTask(t store.Task) {
-	root, _ := store.RootOf(t.Conversation)
-	if o, ok := h.connectors[connectorOf(root)].(Observer); ok {
-		o.Task(root, t)
-	}
-	if h.o.Task != nil {
-		h.o.Task(t)
 	}
 }
 

@@ -36,18 +36,21 @@ var (
 // Seq, To and step, and call cancel; the rest of what reaches it from outside is in changes.
 type turn struct {
 	store.Turn
-	site
+	*voice
 	*answerer
 	*loop // life ends when the hub closes; /stop does not end it
 	host
 
-	cancel   context.CancelCauseFunc // of the context in which it runs
-	changes  changes
-	failures *failures
-	sender   *sender
-	usage    *usage
-	calls    access.Calls
-	shown    *published
+	cancel    context.CancelCauseFunc // of the context in which it runs
+	changes   changes
+	env       *environment
+	failures  *failures
+	sender    *sender
+	notices   *notices
+	usage     *usage
+	calls     access.Calls
+	shown     *published
+	followers *followers
 
 	step    *observe.Step // nil: no one observes the turn
 	outcome string        // one of observe.Outcomes, so far
@@ -58,6 +61,16 @@ type turn struct {
 	attempt *attempt      // the one that runs, or the last; nil: none has started
 }
 
+// host is what a turn needs of its conversation.
+type host interface {
+	// taskEnds returns when the time of the task is over that the conversation is; open is false if it has ended.
+	taskEnds(ctx context.Context) (at time.Time, open bool)
+	// awaitTools waits for tools of servers that still connect after a start.
+	awaitTools(ctx context.Context) error
+	// countAttempt counts another start of a turn. open is false if its question was deleted.
+	countAttempt(ctx context.Context, turn *store.Turn) (open bool, err error)
+}
+
 // run closes the turn if nobody may or can answer it, and otherwise answers it.
 func (t *turn) run(ctx context.Context, own compactor.Patch) error {
 	if t.paused(t.life) { // not ctx: /stop cancels that, and this must be written all the same
@@ -65,7 +78,7 @@ func (t *turn) run(ctx context.Context, own compactor.Patch) error {
 	}
 	if why := t.cannotWrite(); why != "" {
 		if !t.Optional {
-			t.explain(why, askedIn(t, t.Seq))
+			t.env.hints().explain(t.voice, why, askedIn(t, t.Seq))
 		}
 		return t.pass(t.life)
 	}
@@ -82,8 +95,8 @@ func (t *turn) run(ctx context.Context, own compactor.Patch) error {
 			return err
 		}
 	}
-	t.override(own)
-	defer t.override(nil)
+	t.policy.override(t, own)
+	defer t.policy.override(t, nil)
 	t.notifyShortened(t.life)
 	t.begin(ctx)
 	return t.attempts(ctx)
@@ -182,7 +195,7 @@ func (t *turn) succeed(ctx context.Context, resp llm.Response) error {
 	err := t.close(ctx, resp.Message)
 	if t.attempt.stored { // otherwise its question was deleted, or it is answered again
 		t.outcome = observe.Answered
-		t.ended(t.outcome)
+		t.env.counters.ended(t.outcome)
 		t.notifyCutOff(t.life, resp.FinishReason) // the turn is over, and a change on disk may have canceled ctx since
 	}
 	return err
@@ -192,17 +205,20 @@ func (t *turn) succeed(ctx context.Context, resp llm.Response) error {
 func (t *turn) endPart(ctx context.Context) error {
 	t.outcome = observe.Answered
 	err := t.finish(ctx, store.Outcome{Turn: t.Seq, Messages: t.attempt.messages})
-	if err == nil {
-		t.partDone(ctx)
+	if err != nil {
+		return err
 	}
-	return err
+	if task, err := t.records.Tasks().Self(ctx); err == nil {
+		t.env.reportTask(task)
+	}
+	return nil
 }
 
 // giveUp closes a failed turn with what arrived of the answer, else with a sentence that says why there is none.
 func (t *turn) giveUp(ctx context.Context, failed error) error {
 	t.step.Fail(failed)
 	t.outcome = observe.Failed
-	t.ended(t.outcome)
+	t.env.counters.ended(t.outcome)
 	t.log.Log(ctx, max(slog.LevelInfo, t.failures.level(failed, t.learnt)), "turn_failed",
 		append(llm.LogAttrs(failed), "turn", t.Seq)...)
 	if t.Optional && t.failures.announced { // no one requested an answer, and people already know

@@ -27,13 +27,13 @@ const (
 	recalledPassage = 300 // the same in characters
 )
 
-// shownToModel returns what the model was shown in a turn that is not on disk: its prompt, and the results of tools, without those of
+// shownToModel returns what the model of an agent was shown in a turn that is not on disk: its prompt, and the results of tools, without those of
 // memory_save, which repeat what the model wrote.
-func (c *conversation) shownToModel() string {
-	texts := []string{c.agent.system()}
-	c.do(func(e *compactor.Compactor) {
+func shownToModel(in owner, turn int64, agent Agent) string {
+	texts := []string{agent.system()}
+	in.do(func(e *compactor.Compactor) {
 		view := e.View()
-		for seq := c.turnSeq(); seq < view.Next; seq++ {
+		for seq := turn; seq < view.Next; seq++ {
 			m, ok := view.At(seq)
 			if ok && m.Role == llm.RoleTool && m.Tool != "memory_save" {
 				texts = append(texts, m.Text)
