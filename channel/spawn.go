@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -135,7 +134,7 @@ func (c *conversation) newTask(ctx context.Context, s spawning, sources []chat.M
 	if tokens.Estimate(s.Task) > maxTaskTokens {
 		return n, errPeople(fmt.Sprintf("That task is too long: at most %d tokens, about %d characters.", maxTaskTokens, 4*maxTaskTokens))
 	}
-	own, err := PatchOf(s.Compaction)
+	own, err := report.PatchOf(s.Compaction)
 	if err != nil {
 		return n, err
 	}
@@ -172,35 +171,6 @@ func briefingOf(said []chat.Message) (text string, of []int64) {
 		of = append(of, item.From)
 	}
 	return "\n\n<briefing>\n" + secrets.Mask(summarize.PlainText(items)) + "\n</briefing>", of
-}
-
-// PatchOf reads settings that apply to one task, one message or one compaction, in JSON form. It
-// refuses settings that only the settings file may have, and values that are never valid.
-func PatchOf(settings map[string]any) (compactor.Patch, error) {
-	patch := compactor.Patch{}
-	for key, value := range settings {
-		if !report.Settable(key) {
-			return nil, errPeople(fmt.Sprintf("compaction.%s is set in the settings file only.", key))
-		}
-		switch v := value.(type) {
-		case string, bool:
-			patch[key] = fmt.Sprint(v)
-		case float64:
-			patch[key] = strconv.FormatFloat(v, 'f', -1, 64)
-		default:
-			return nil, errPeople(fmt.Sprintf("compaction.%s must be a text, a number, or true or false.", key))
-		}
-	}
-	alone, wrong := patch.Over(compactor.DefaultPolicy())
-	for _, e := range alone.Validate() {
-		if _, ours := patch[e.Key]; ours && !strings.Contains(e.Want, "_threshold") { // with the other settings it may be valid
-			wrong = append(wrong, e)
-		}
-	}
-	if len(wrong) > 0 {
-		return nil, errPeople("compaction: " + wrong[0].Error())
-	}
-	return patch, nil
 }
 
 // begin starts a task and wakes it; see writeTask.

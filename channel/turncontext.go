@@ -225,7 +225,7 @@ func (c *conversation) answerContextCall(ctx context.Context, w contextCall) (st
 		if w.Keep != nil {
 			settings["keep_last_n"] = float64(*w.Keep)
 		}
-		with, err := PatchOf(settings)
+		with, err := report.PatchOf(settings)
 		if err != nil {
 			return "", err
 		}
