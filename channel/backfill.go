@@ -25,7 +25,7 @@ const (
 type backfill struct {
 	site
 	access     *access.Control
-	catchUp    time.Duration // after that, a message is too old to be answered
+	catchUp    time.Duration // after that, a message is too old to be answered; 0: never
 	completion completion
 	edits      *edits
 	host       historyHost
@@ -44,6 +44,14 @@ type historyHost interface {
 	burst() int // how many estimated tokens the messages of one turn may take
 	// withAwaited returns a context for calls of the connector, see Awaited. asked: a message waits for an answer already.
 	withAwaited(ctx context.Context, asked bool) context.Context
+}
+
+// stale returns the time before which messages are too old to be answered.
+func (b *backfill) stale() time.Time {
+	if b.catchUp == 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(-b.catchUp)
 }
 
 // gather fetches all of that and returns what is due afterwards: messages up to the last before which it has checked

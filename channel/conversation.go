@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cairn/channel/access"
+	"cairn/channel/task"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/store"
@@ -29,6 +30,7 @@ type conversation struct {
 	sender    sender // of replies
 	usage     usage  // of models
 	edits     *edits
+	tasks     *task.Parent // that it starts
 
 	// Only the loop uses these fields.
 	service                      // who answers; zero until the conversation has been opened
@@ -36,10 +38,10 @@ type conversation struct {
 	unannounced *compactor.Event // the last compaction that people have not heard of
 
 	// Only the child uses these fields, and the loop while no child runs; others set what imports reads.
-	backfill  backfill
-	imports   importReader
-	failures  failures
-	lookAgain time.Time // when a task looks for work; zero: when something arrives
+	backfill backfill
+	imports  importReader
+	failures failures
+	task     *task.Run // that the conversation is; nil: none
 }
 
 // published is what any goroutine may read and write of a conversation.
@@ -126,6 +128,11 @@ func newConversation(h *Hub, name string, connector Connector, records *store.Co
 		site: at, access: h.access, catchUp: h.o.CatchUp, completion: completion{at}, edits: c.edits, host: c,
 	}
 	c.imports = importReader{site: at, host: c}
+	c.tasks = h.tasks.Parent(records, c, at.log)
+	c.task = h.tasks.Run(records, at.log)
+	if c.task != nil { // which has its own limit
+		c.backfill.catchUp = 0
+	}
 	return c
 }
 

@@ -2,7 +2,6 @@ package channel
 
 import (
 	"context"
-	"time"
 
 	"cairn/channel/sentences"
 	"cairn/chat"
@@ -23,7 +22,6 @@ type host interface {
 	paused(ctx context.Context) bool
 	cannotWrite() (why string)
 	explain(why string, asked []chat.Message)
-	taskEnds(ctx context.Context) (at time.Time, open bool)
 	named(agent string) (Agent, bool)
 	awaitTools(ctx context.Context) error
 	override(settings compactor.Patch)
@@ -35,7 +33,6 @@ type host interface {
 	ended(outcome string)
 	unsaved(err error, to []string)
 	replied(ctx context.Context, turn store.Turn, text string, failure bool)
-	partDone(ctx context.Context)
 	keepLearnt(answering *llm.Learnt)
 }
 
@@ -44,7 +41,7 @@ func (c *conversation) newTurn(row store.Turn) *turn {
 	return &turn{
 		Turn: row, site: c.site, answerer: &c.answerer, host: c,
 		life: c.hub.ctx, failures: &c.failures, sender: &c.sender, usage: &c.usage, calls: c.calls,
-		shown: &c.published, outcome: observe.Passed,
+		shown: &c.published, task: c.task, outcome: observe.Passed,
 	}
 }
 
@@ -101,18 +98,11 @@ func (c *conversation) replied(ctx context.Context, row store.Turn, text string,
 	}
 }
 
-// partDone notifies observers of what a task has done so far.
-func (c *conversation) partDone(ctx context.Context) {
-	if task, err := c.records.Tasks().Self(ctx); err == nil {
-		c.hub.reportTask(task)
-	}
-}
-
 func (c *conversation) background(f func()) { c.hub.owners.Go(f) }
 
 // allSent wakes those who wait until everything is sent, such as the next part of a task.
 func (c *conversation) allSent() {
-	c.inbox.post(func() { c.runs.again = c.runs.again || c.isTask() })
+	c.inbox.post(func() { c.runs.again = c.runs.again || c.task != nil })
 }
 
 func (c *conversation) dropped() {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cairn/channel/access"
+	"cairn/channel/task"
 	"cairn/compactor"
 	"cairn/internal/observe"
 	"cairn/store"
@@ -56,6 +57,7 @@ type Hub struct {
 	o          Options
 	connectors map[string]Connector
 	access     *access.Control
+	tasks      *task.Service
 	slots      chan struct{}
 	ctx        context.Context // context of everything the hub started
 	cancel     context.CancelFunc
@@ -92,7 +94,8 @@ func New(o Options) *Hub {
 	for _, d := range o.Connectors {
 		h.connectors[d.Name()] = d
 	}
-	h.connectors[store.TaskConnector] = tasks{hub: h}
+	h.tasks = &task.Service{Store: o.Store, Runtime: taskRuntime{h}, Access: h.access, Log: o.Log}
+	h.connectors[store.TaskConnector] = taskConnector{service: h.tasks}
 	h.ctx, h.cancel = context.WithCancel(observe.With(context.Background(), o.Observers...))
 	if o.Store != nil {
 		o.Store.Watch(h.changed)
@@ -247,7 +250,7 @@ func (h *Hub) Drain(ctx context.Context) error {
 // waitAll waits for turns and replies, and for the workers if wanted.
 func (h *Hub) waitAll(ctx context.Context, workers bool) error {
 	for c := range h.all() {
-		if c.isTask() {
+		if c.task != nil {
 			if t, err := c.records.Tasks().Self(ctx); err != nil || t.State == store.TaskOpen {
 				continue
 			}

@@ -59,7 +59,7 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 	records.Prompt = s.agent.system()
 	o := compactor.Options{
 		Records: records, Slots: c.hub.slots, Log: c.log, Policy: s.policy.get, Start: c.inbox.start,
-		Open:  c.openTasks,
+		Open:  c.tasks.Mention,
 		Spend: c.spendOnSummary,
 		Spent: func(model string, u llm.Usage) { c.usage.count(store.ForSummary, model, u) },
 		After: func(e compactor.Event) { c.happened(e, s.policy.get().Notify) },

@@ -14,6 +14,7 @@ import (
 
 	"cairn/channel/access"
 	"cairn/channel/sentences"
+	"cairn/channel/task"
 	"cairn/chat"
 	"cairn/internal/secrets"
 	"cairn/llm"
@@ -48,7 +49,11 @@ func (a Agent) tools(ctx context.Context, records *store.Conversation, o memory.
 			all = append(all, c.approvable(tool))
 		}
 	}
-	all = append(all, spawnTools(a.Spawn, c)...)
+	var parent *task.Parent
+	if c != nil {
+		parent = c.tasks
+	}
+	all = append(all, task.Tools(a.Spawn, parent)...)
 	return a.toolset(cmp.Or(records, new(store.Conversation)), o, c.answerContextCall, all), err
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cairn/channel/access"
+	"cairn/channel/task"
 	"cairn/compactor"
 	"cairn/internal/observe"
 	"cairn/llm"
@@ -48,6 +49,7 @@ type turn struct {
 	usage    *usage
 	calls    access.Calls
 	shown    *published
+	task     *task.Run // that the conversation is; nil: none
 
 	step    *observe.Step // nil: no one observes the turn
 	outcome string        // one of observe.Outcomes, so far
@@ -69,8 +71,8 @@ func (t *turn) run(ctx context.Context, own compactor.Patch) error {
 		}
 		return t.pass(t.life)
 	}
-	if t.isTask() {
-		ends, open := t.taskEnds(ctx)
+	if t.task != nil {
+		_, ends, open := t.task.Open(ctx)
 		if !open {
 			return t.pass(t.life)
 		}
@@ -149,7 +151,7 @@ func (t *turn) try(ctx context.Context) (again bool, err error) {
 		return false, err
 	case err == nil:
 		return false, t.succeed(ctx, resp)
-	case t.isTask() && (errors.Is(err, errPart) || errors.Is(cause, errStopped)):
+	case t.task != nil && (errors.Is(err, errPart) || errors.Is(cause, errStopped)):
 		return false, t.endPart(ctx)
 	case errors.Is(cause, errStopped): // what people saw counts as the answer
 		t.outcome = observe.Stopped
@@ -193,7 +195,7 @@ func (t *turn) endPart(ctx context.Context) error {
 	t.outcome = observe.Answered
 	err := t.finish(ctx, store.Outcome{Turn: t.Seq, Messages: t.attempt.messages})
 	if err == nil {
-		t.partDone(ctx)
+		t.task.Progress(ctx)
 	}
 	return err
 }

@@ -13,6 +13,7 @@ import (
 
 	"cairn/channel/report"
 	"cairn/channel/sentences"
+	"cairn/channel/task"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/tokens"
@@ -107,9 +108,9 @@ func (w *turnContext) addTasks(ctx context.Context, made *compactor.Context) {
 	if err != nil && ctx.Err() == nil {
 		w.log.Warn("read_tasks_failed", "error", err)
 	}
-	for _, task := range open {
-		made.Text += fmt.Sprintf("\nopen task %d of %s, started after #%d: %s", task.Number, task.Agent, task.Began, chat.Quoted(tokens.Clip(task.Text, taskTextShown)))
-		made.Messages = append(made.Messages, task.Sources...)
+	for _, t := range open {
+		made.Text += fmt.Sprintf("\nopen task %d of %s, started after #%d: %s", t.Number, t.Agent, t.Began, chat.Quoted(tokens.Clip(t.Text, task.ShownTokens)))
+		made.Messages = append(made.Messages, t.Sources...)
 	}
 }
 
@@ -205,7 +206,7 @@ func (a Agent) toolset(records *store.Conversation, o memory.ToolOptions, look f
 		Parameters:  json.RawMessage(`{"type":"object","properties":{"op":{"type":"string","enum":["self","compact","help"]},"focus":{"type":"string"},"keep_last_n":{"type":"integer"},"compaction":{"type":"object","description":"other settings of this compaction, by key"},"topic":{"type":"string"}},"required":["op"]}`),
 		Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
 			var w contextCall
-			if err := strictly(arguments, &w); err != nil {
+			if err := llm.DecodeArguments(arguments, &w); err != nil {
 				return "", fmt.Errorf(`the arguments are {"op": "self"}, {"op": "compact", "focus": "what to keep", "keep_last_n": 10} or {"op": "help", "topic": "compaction"}, and nothing else (%w): settings are for people to change`, err)
 			}
 			return look(ctx, w)
