@@ -100,8 +100,8 @@ func runTask(ctx context.Context, steps int, policy compactor.Policy) (l toolLay
 	a := agentOf(reader, worker)
 	a.ID = "reader"
 	a.Spawn = []string{"reader"}
-	a.TaskCalls = steps + 10
-	a.TaskTime = time.Hour
+	a.Tasks.Calls = steps + 10
+	a.Tasks.Time = time.Hour
 	a.Policy = func() compactor.Policy { return policy }
 	a.Toolbox = reader
 	a.ToolServers = []string{"book"}

@@ -26,7 +26,7 @@ const (
 type backfill struct {
 	site
 	access   *access.Control
-	catchUp  time.Duration // after that, a message is too old to be answered
+	catchUp  time.Duration // after that, a message is too old to be answered; 0: never
 	edits    *edits
 	loop     *loop
 	arrivals *arrivals
@@ -37,6 +37,14 @@ type backfill struct {
 	reviewAt time.Time        // when known messages are compared with the history once more; zero: never
 	reviewed string           // the newest of them
 	tidy     bool             // what an earlier process showed of withdrawn answers has been removed, see removeHalves
+}
+
+// stale returns the time before which messages are too old to be answered.
+func (b *backfill) stale() time.Time {
+	if b.catchUp == 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(-b.catchUp)
 }
 
 // gather fetches all of that and returns what is due afterwards: messages up to the last before which it has checked

@@ -92,7 +92,7 @@ func (h commandHost) Setup(ctx context.Context) (command.Setup, error) {
 	}
 	setup := command.Setup{
 		Policy: agent.Policy(), Origin: agent.Origin, Agents: agent.Spawn,
-		PostsNothing: h.c.isTask() || h.hub.access.Rules().RespondIn(h.c.name) == access.RespondNever,
+		PostsNothing: h.c.task != nil || h.hub.access.Rules().RespondIn(h.c.name) == access.RespondNever,
 	}
 	if agent.Toolbox == nil {
 		return setup, nil
@@ -208,20 +208,9 @@ func (h commandHost) WhySilent(ctx context.Context) string {
 }
 
 func (h commandHost) StartTask(ctx context.Context, agent, text string, by access.Person) (store.Task, error) {
-	write := func() (store.NewTask, error) { return h.c.newTask(ctx, spawning{Agent: agent, Task: text}, nil) }
-	n, err := write()
-	if err != nil {
-		return store.Task{}, err
-	}
-	n.Author = by.ID
-	return h.c.begin(ctx, n, write)
+	return h.c.tasks.Ask(ctx, agent, text, by.ID)
 }
 
-func (h commandHost) StopTask(ctx context.Context, task store.Task, by access.Person) error {
-	records, err := h.hub.o.Store.Find(ctx, task.Conversation)
-	if err != nil {
-		return err
-	}
-	who := cmp.Or(by.Name, "somebody")
-	return h.hub.endTask(ctx, records, task, store.TaskStopped, who+" stopped it")
+func (h commandHost) StopTask(ctx context.Context, t store.Task, by access.Person) error {
+	return h.hub.tasks.Stop(ctx, t, cmp.Or(by.Name, "somebody"))
 }

@@ -50,7 +50,7 @@ func (t *contextTool) tool() llm.Tool {
 		Parameters:  json.RawMessage(`{"type":"object","properties":{"op":{"type":"string","enum":["self","compact","help"]},"focus":{"type":"string"},"keep_last_n":{"type":"integer"},"compaction":{"type":"object","description":"other settings of this compaction, by key"},"topic":{"type":"string"}},"required":["op"]}`),
 		Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
 			var w contextCall
-			if err := strictly(arguments, &w); err != nil {
+			if err := llm.DecodeArguments(arguments, &w); err != nil {
 				return "", fmt.Errorf(`the arguments are {"op": "self"}, {"op": "compact", "focus": "what to keep", "keep_last_n": 10} or {"op": "help", "topic": "compaction"}, and nothing else (%w): settings are for people to change`, err)
 			}
 			return t.answer(ctx, w)
@@ -69,7 +69,7 @@ func (t *contextTool) answer(ctx context.Context, w contextCall) (string, error)
 		if w.Keep != nil {
 			settings["keep_last_n"] = float64(*w.Keep)
 		}
-		with, err := PatchOf(settings)
+		with, err := report.PatchOf(settings)
 		if err != nil {
 			return "", err
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cairn/channel/access"
+	"cairn/channel/task"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/store"
@@ -19,9 +20,8 @@ import (
 // inbox, in order. Long work runs in a child, at most one at a time besides summaries; it reaches the loop's fields through do.
 type conversation struct {
 	site
-	env    *environment
-	others others
-	calls  access.Calls // its limit of model calls
+	env   *environment
+	calls access.Calls // its limit of model calls
 
 	loop // what runs here
 
@@ -34,6 +34,7 @@ type conversation struct {
 	approvals approvals
 	usage     usage // of models
 	edits     edits
+	tasks     *task.Parent // that it starts
 
 	// The loop replaces it while the child waits for that; zero until the conversation has been opened.
 	service
@@ -43,10 +44,10 @@ type conversation struct {
 	unannounced *compactor.Event // the last compaction that people have not heard of
 
 	// Only the child uses these fields, and the loop while no child runs; others set what imports reads.
-	backfill  backfill
-	imports   importReader
-	failures  failures
-	lookAgain time.Time // when a task looks for work; zero: when something arrives
+	backfill backfill
+	imports  importReader
+	failures failures
+	task     *task.Run // that the conversation is; nil: none
 }
 
 // published is what any goroutine may read and write of a conversation.
@@ -122,20 +123,11 @@ type answerer struct {
 	filter   promptFilter
 }
 
-// others is what a conversation asks of other conversations.
-type others interface {
-	wake(ctx context.Context, name string) error
-	// endTask ends a task without a result, and reports why to the conversation that started it.
-	endTask(ctx context.Context, records *store.Conversation, t store.Task, state store.TaskState, why string) error
-	// interruptBelow stops the turns of a task and of the tasks it started.
-	interruptBelow(name string)
-}
-
-func newConversation(env *environment, others others, name string, connector Connector, records *store.Conversation) *conversation {
+func newConversation(env *environment, name string, connector Connector, records *store.Conversation) *conversation {
 	at := env.place(name, connector, records)
 	observer, _ := connector.(Observer)
 	c := &conversation{
-		site: at, env: env, others: others, calls: env.access.Calls(at.account(), at.log),
+		site: at, env: env, calls: env.access.Calls(at.account(), at.log),
 		loop:      loop{life: env.life, inbox: inbox{signal: make(chan struct{}, 1), ended: make(chan struct{})}},
 		voice:     voice{site: at, agents: env.agents()},
 		followers: followers{name: name, observer: observer, hooks: env.o.Hooks},
@@ -154,6 +146,11 @@ func newConversation(env *environment, others others, name string, connector Con
 		site: at, access: env.access, catchUp: env.o.CatchUp, edits: &c.edits, loop: &c.loop, arrivals: &c.arrivals,
 	}
 	c.imports = importReader{site: at, loop: &c.loop, arrivals: &c.arrivals}
+	c.tasks = env.tasks.Parent(records, c, at.log)
+	c.task = env.tasks.Run(records, at.log)
+	if c.task != nil { // which has its own limit
+		c.backfill.catchUp = 0
+	}
 	return c
 }
 
@@ -170,7 +167,7 @@ func (h *Hub) use(ctx context.Context, name string) (*conversation, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.find(name, newConversation(h.environment, h, name, connector, records))
+	return h.find(name, newConversation(h.environment, name, connector, records))
 }
 
 // wake makes a conversation check for work, and opens it if necessary.

@@ -32,7 +32,7 @@ func (t *turn) converse(ctx context.Context) (resp llm.Response, err error) {
 	}
 	resp, err = loop.Run(ctx)
 	left := t.attempt.left
-	if err == nil && t.attempt.isEmpty(resp, t.Optional) && left > 1 && !t.isTask() { // a second request often gets an answer; the calls of a task are counted
+	if err == nil && t.attempt.isEmpty(resp, t.Optional) && left > 1 && t.task == nil { // a second request often gets an answer; the calls of a task are counted
 		loop.MaxCalls = left - 1
 		resp, err = loop.Run(ctx)
 	}
@@ -44,11 +44,10 @@ func (t *turn) converse(ctx context.Context) (resp llm.Response, err error) {
 
 // maxCalls returns how many calls an attempt may make: a task those that its earlier parts left.
 func (t *turn) maxCalls(ctx context.Context) (int, error) {
-	if !t.isTask() {
+	if t.task == nil {
 		return maxCalls, nil
 	}
-	made, err := t.records.Tasks().Calls(ctx)
-	return t.agent.taskCalls() - made, err
+	return t.task.CallsLeft(ctx, t.agent.Tasks)
 }
 
 // counted counts what a request used.

@@ -109,7 +109,7 @@ func (c *conversation) changed() {
 func (h *Hub) changed(name string) {
 	h.post(name, func(c *conversation) {
 		c.changed()
-		if c.isTask() { // the task may have ended because of that; otherwise it continues with its next part
+		if c.task != nil { // the task may have ended because of that; otherwise it continues with its next part
 			c.interrupt()
 		}
 	})

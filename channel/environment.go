@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"cairn/channel/access"
+	"cairn/channel/task"
 	"cairn/internal/observe"
 	"cairn/store"
 )
@@ -15,6 +16,7 @@ type environment struct {
 	life       context.Context // ends when the hub closes
 	connectors map[string]Connector
 	access     *access.Control
+	tasks      *task.Service
 	slots      chan struct{} // of compactions, see Options.Workers
 	goroutines goroutines
 	incident   *incident

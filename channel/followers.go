@@ -2,7 +2,6 @@ package channel
 
 import (
 	"cairn/compactor"
-	"cairn/store"
 )
 
 // followers are notified of what happens in a conversation: its connector and the hooks of the hub.
@@ -43,16 +42,5 @@ func (f *followers) asked() {
 func (f *followers) replied(to []string, text string, failure bool) {
 	if f.hooks.Replied != nil {
 		f.hooks.Replied(f.name, to, text, failure)
-	}
-}
-
-// reportTask reports that a task begins, makes progress or ends, to the connector of the people's conversation above it.
-func (e *environment) reportTask(t store.Task) {
-	root, _ := store.RootOf(t.Conversation)
-	if o, ok := e.connectors[connectorOf(root)].(Observer); ok {
-		o.Task(root, t)
-	}
-	if e.o.Task != nil {
-		e.o.Task(t)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cairn/channel/access"
+	"cairn/channel/task"
 	"cairn/compactor"
 	"cairn/internal/observe"
 	"cairn/store"
@@ -77,7 +78,8 @@ func New(o Options) *Hub {
 	for _, d := range o.Connectors {
 		h.connectors[d.Name()] = d
 	}
-	h.connectors[store.TaskConnector] = tasks{hub: h}
+	h.tasks = &task.Service{Store: o.Store, Runtime: taskRuntime{h}, Access: h.access, Log: o.Log}
+	h.connectors[store.TaskConnector] = taskConnector{service: h.tasks}
 	h.life, h.cancel = context.WithCancel(observe.With(context.Background(), o.Observers...))
 	if o.Store != nil {
 		o.Store.Watch(h.changed)
@@ -180,7 +182,7 @@ func (h *Hub) wakeImporting(ctx context.Context, match func(conversation string)
 		if err != nil {
 			return err
 		}
-		c, err := h.find(name, newConversation(h.environment, h, name, h.connectors[connectorOf(name)], records))
+		c, err := h.find(name, newConversation(h.environment, name, h.connectors[connectorOf(name)], records))
 		if err != nil {
 			return err
 		}
@@ -232,7 +234,7 @@ func (h *Hub) Drain(ctx context.Context) error {
 // waitAll waits for turns and replies, and for the workers if wanted.
 func (h *Hub) waitAll(ctx context.Context, workers bool) error {
 	for c := range h.all() {
-		if c.isTask() {
+		if c.task != nil {
 			if t, err := c.records.Tasks().Self(ctx); err != nil || t.State == store.TaskOpen {
 				continue
 			}

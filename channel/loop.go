@@ -172,8 +172,8 @@ func (c *conversation) idle() bool {
 
 // rest returns how long the child has nothing to look for; 0 or less: until something arrives.
 func (c *conversation) rest() time.Duration {
-	if c.isTask() { // which has no history to read
-		return time.Until(c.lookAgain)
+	if c.task != nil { // which has no history to read
+		return c.task.Rest()
 	}
 	return c.backfill.rest()
 }

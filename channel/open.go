@@ -52,7 +52,7 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 		Shown:    func() string { return shownToModel(&c.loop, c.turnSeq(), s.agent) },
 		OnMemory: func(m memory.Memory) { c.followers.remembered(m.ID, m.Kind, m.Content) },
 	}, toolHosts{
-		approvals: &c.approvals, tasks: c,
+		approvals: &c.approvals, tasks: c.tasks,
 		context: &contextTool{voice: &c.voice, loop: &c.loop, shown: &c.published, access: c.env.access, agent: s.agent},
 	})
 	if err != nil {
@@ -62,7 +62,7 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 	records.Prompt = s.agent.system()
 	o := compactor.Options{
 		Records: records, Slots: c.env.slots, Log: c.log, Policy: s.policy.get, Start: c.inbox.start,
-		Open: c.openTasks,
+		Open: c.tasks.Mention,
 		Spend: func(counts bool) error { // why no model may be called now
 			if c.paused(c.life) {
 				return errPaused

@@ -130,7 +130,7 @@ func onEngine[T any](ctx context.Context, o Operator, name string, do func(c *co
 	if err != nil {
 		return v, err
 	}
-	c, err := o.hub.find(name, newConversation(o.hub.environment, o.hub, name, o.hub.connectors[connectorOf(name)], records))
+	c, err := o.hub.find(name, newConversation(o.hub.environment, name, o.hub.connectors[connectorOf(name)], records))
 	if err != nil {
 		return v, err
 	}

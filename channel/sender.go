@@ -76,7 +76,7 @@ func (s *sender) start() {
 	}
 	s.running = s.goroutines.start(func() {
 		s.run(s.loop.life)
-		s.loop.checkAgain(s.isTask())
+		s.loop.checkAgain(s.records.IsTask())
 	})
 }
 

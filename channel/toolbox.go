@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"cairn/channel/task"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/store"
@@ -32,7 +33,7 @@ type Toolbox interface {
 type toolHosts struct {
 	approvals *approvals
 	context   *contextTool
-	tasks     *conversation
+	tasks     *task.Parent
 }
 
 // tools returns the tools that the model may call in a conversation; with records nil, in no particular one.
@@ -43,7 +44,7 @@ func (a Agent) tools(ctx context.Context, records *store.Conversation, o memory.
 			all = append(all, hosts.approvals.wrap(tool))
 		}
 	}
-	all = append(all, spawnTools(a.Spawn, hosts.tasks)...)
+	all = append(all, task.Tools(a.Spawn, hosts.tasks)...)
 	return slices.Concat(memory.Of(cmp.Or(records, new(store.Conversation))).Tools(o), []llm.Tool{hosts.context.tool()}, all), err
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cairn/channel/access"
+	"cairn/channel/task"
 	"cairn/compactor"
 	"cairn/internal/observe"
 	"cairn/llm"
@@ -51,6 +52,7 @@ type turn struct {
 	calls     access.Calls
 	shown     *published
 	followers *followers
+	task      *task.Run // that the conversation is; nil: none
 
 	step    *observe.Step // nil: no one observes the turn
 	outcome string        // one of observe.Outcomes, so far
@@ -63,8 +65,6 @@ type turn struct {
 
 // host is what a turn needs of its conversation.
 type host interface {
-	// taskEnds returns when the time of the task is over that the conversation is; open is false if it has ended.
-	taskEnds(ctx context.Context) (at time.Time, open bool)
 	// awaitTools waits for tools of servers that still connect after a start.
 	awaitTools(ctx context.Context) error
 	// countAttempt counts another start of a turn. open is false if its question was deleted.
@@ -82,8 +82,8 @@ func (t *turn) run(ctx context.Context, own compactor.Patch) error {
 		}
 		return t.pass(t.life)
 	}
-	if t.isTask() {
-		ends, open := t.taskEnds(ctx)
+	if t.task != nil {
+		_, ends, open := t.task.Open(ctx)
 		if !open {
 			return t.pass(t.life)
 		}
@@ -162,7 +162,7 @@ func (t *turn) try(ctx context.Context) (again bool, err error) {
 		return false, err
 	case err == nil:
 		return false, t.succeed(ctx, resp)
-	case t.isTask() && (errors.Is(err, errPart) || errors.Is(cause, errStopped)):
+	case t.task != nil && (errors.Is(err, errPart) || errors.Is(cause, errStopped)):
 		return false, t.endPart(ctx)
 	case errors.Is(cause, errStopped): // what people saw counts as the answer
 		t.outcome = observe.Stopped
@@ -205,13 +205,10 @@ func (t *turn) succeed(ctx context.Context, resp llm.Response) error {
 func (t *turn) endPart(ctx context.Context) error {
 	t.outcome = observe.Answered
 	err := t.finish(ctx, store.Outcome{Turn: t.Seq, Messages: t.attempt.messages})
-	if err != nil {
-		return err
+	if err == nil {
+		t.task.Progress(ctx)
 	}
-	if task, err := t.records.Tasks().Self(ctx); err == nil {
-		t.env.reportTask(task)
-	}
-	return nil
+	return err
 }
 
 // giveUp closes a failed turn with what arrived of the answer, else with a sentence that says why there is none.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/channel/task"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/tokens"
@@ -102,9 +103,9 @@ func (w *turnContext) addTasks(ctx context.Context, made *compactor.Context) {
 	if err != nil && ctx.Err() == nil {
 		w.log.Warn("read_tasks_failed", "error", err)
 	}
-	for _, task := range open {
-		made.Text += fmt.Sprintf("\nopen task %d of %s, started after #%d: %s", task.Number, task.Agent, task.Began, chat.Quoted(tokens.Clip(task.Text, taskTextShown)))
-		made.Messages = append(made.Messages, task.Sources...)
+	for _, t := range open {
+		made.Text += fmt.Sprintf("\nopen task %d of %s, started after #%d: %s", t.Number, t.Agent, t.Began, chat.Quoted(tokens.Clip(t.Text, task.ShownTokens)))
+		made.Messages = append(made.Messages, t.Sources...)
 	}
 }
 

@@ -110,15 +110,17 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	var burst []chat.Message
 	if due.Last != 0 { // otherwise nothing waits, and nothing is written
 		c.window.lookUp(ctx)
-		burst, err = c.records.Inbox().Dequeue(ctx, due.Last, c.burst(), c.stale())
+		burst, err = c.records.Inbox().Dequeue(ctx, due.Last, c.burst(), c.backfill.stale())
 	}
 	switch {
 	case err != nil:
 		return false, err
 	case len(burst) == 0 && due.Session:
 		return c.startSession(ctx)
+	case len(burst) == 0 && c.task == nil:
+		return false, nil
 	case len(burst) == 0:
-		return c.continueTask(ctx)
+		return c.task.Continue(ctx, c.sender.idle() && !c.paused(ctx), c.language())
 	}
 	own, authors, err := c.takeUp(ctx, burst)
 	if err != nil {
@@ -133,7 +135,7 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 		c.check()
 		return more, nil
 	}
-	if c.isTask() { // a task counts against no one's turns per minute, and it may have to continue
+	if c.task != nil { // a task counts against no one's turns per minute, and it may have to continue
 		return true, c.answer(ctx, turn, nil)
 	}
 	if ok, tell := c.env.access.TakeTurn(authors, !turn.Optional); !ok {
@@ -189,7 +191,7 @@ func (c *conversation) resume(ctx context.Context) error {
 		case !open: // the one that the engine knows of may have been deleted in the meantime
 			c.do(func(e *compactor.Compactor) { e.EndTurn() })
 			return nil
-		case turn.Since.Before(c.stale()):
+		case turn.Since.Before(c.backfill.stale()):
 			err = c.newTurn(turn).pass(ctx)
 		default:
 			open, err = c.countAttempt(ctx, &turn)
@@ -210,13 +212,8 @@ func (c *conversation) countAttempt(ctx context.Context, turn *store.Turn) (open
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
 	}
-	var dropped []store.Task
 	if err == nil {
-		dropped, err = c.records.Tasks().Drop(ctx, turn.Seq)
-	}
-	for _, t := range dropped {
-		c.env.reportTask(t)
-		c.others.interruptBelow(t.Conversation)
+		err = c.tasks.Drop(ctx, turn.Seq)
 	}
 	return err == nil, err
 }
@@ -226,7 +223,7 @@ func (c *conversation) newTurn(row store.Turn) *turn {
 	return &turn{
 		Turn: row, voice: &c.voice, answerer: &c.answerer, loop: &c.loop, host: c, env: c.env,
 		failures: &c.failures, sender: &c.sender, notices: &c.notices, followers: &c.followers, usage: &c.usage, calls: c.calls,
-		shown: &c.published, outcome: observe.Passed,
+		shown: &c.published, task: c.task, outcome: observe.Passed,
 	}
 }
 
