@@ -64,10 +64,10 @@ func (a *approvals) wrap(t llm.Tool) llm.Tool {
 		return t
 	}
 	run := t.Run
-	t.Run = func(ctx context.Context, arguments json.RawMessage) (string, error) {
+	t.Run = func(ctx context.Context, arguments json.RawMessage) (llm.Result, error) {
 		if err := a.approve(ctx, t, arguments); err != nil {
 			a.log.Info("tool_call_refused", "tool", t.Name, "reason", err)
-			return "", err
+			return llm.Result{}, err
 		}
 		return run(ctx, arguments)
 	}

@@ -48,12 +48,13 @@ func (t *contextTool) tool() llm.Tool {
 		Name:        "context",
 		Description: "Your context window. self: who you are, how full the window is, the rules for compacting, usage. compact: have the older messages summarized in the background, keeping focus. help: how Cairn works, by topic.",
 		Parameters:  json.RawMessage(`{"type":"object","properties":{"op":{"type":"string","enum":["self","compact","help"]},"focus":{"type":"string"},"keep_last_n":{"type":"integer"},"compaction":{"type":"object","description":"other settings of this compaction, by key"},"topic":{"type":"string"}},"required":["op"]}`),
-		Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
+		Run: func(ctx context.Context, arguments json.RawMessage) (llm.Result, error) {
 			var w contextCall
 			if err := llm.DecodeArguments(arguments, &w); err != nil {
-				return "", fmt.Errorf(`the arguments are {"op": "self"}, {"op": "compact", "focus": "what to keep", "keep_last_n": 10} or {"op": "help", "topic": "compaction"}, and nothing else (%w): settings are for people to change`, err)
+				return llm.Result{}, fmt.Errorf(`the arguments are {"op": "self"}, {"op": "compact", "focus": "what to keep", "keep_last_n": 10} or {"op": "help", "topic": "compaction"}, and nothing else (%w): settings are for people to change`, err)
 			}
-			return t.answer(ctx, w)
+			text, err := t.answer(ctx, w)
+			return llm.Result{Text: text}, err
 		},
 	}
 }

@@ -127,9 +127,10 @@ func (h *handover) lookups() []llm.Tool {
 	all = slices.DeleteFunc(all, func(tool llm.Tool) bool { return !slices.Contains(handoverTools, tool.Name) })
 	for i := range all { // its model may belong to someone else
 		look := all[i].Run
-		all[i].Run = func(ctx context.Context, arguments json.RawMessage) (string, error) {
+		all[i].Run = func(ctx context.Context, arguments json.RawMessage) (llm.Result, error) {
 			answer, err := look(ctx, arguments)
-			return secrets.Mask(answer), err
+			answer.Text = secrets.Mask(answer.Text)
+			return answer, err
 		}
 	}
 	return all

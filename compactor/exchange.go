@@ -81,7 +81,10 @@ func (w worker) talkAbout(items []summarize.Item) *talk {
 		}
 	}
 	submit := handIn
-	submit.Run = func(_ context.Context, arguments json.RawMessage) (string, error) { return t.submit(items, arguments) }
+	submit.Run = func(_ context.Context, arguments json.RawMessage) (llm.Result, error) {
+		text, err := t.submit(items, arguments)
+		return llm.Result{Text: text}, err
+	}
 	t.tools = append(slices.Clip(t.tools), submit)
 	return t
 }

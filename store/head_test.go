@@ -136,17 +136,18 @@ func TestDeletionsReachCopiesOfAnswers(t *testing.T) {
 	above := find(t, s, general)
 	deliver(t, above, said(1, "my locker is "+secret), asking(2, "where is my locker?"))
 	answer := "This is what I found:\n- Ann: “my locker is " + secret + "”"
-	storetest.AnswerWith(t, above, 2, 3, "", map[string]string{"recall": `{"messages":[{"seq":1,"text":"` + secret + `"}]}`, "reply": answer})
+	recalled := llm.Result{Text: `{"messages":[{"seq":1,"text":"` + secret + `"}]}`, Quotes: llm.Quotes{Messages: []int64{1}}}
+	storetest.AnswerWith(t, above, 2, 3, "", map[string]llm.Result{"recall": recalled, "reply": {Text: answer}})
 	storetest.Run(t, s, "UPDATE outbox SET platform_id = 'p1'") // it may have arrived
 	thread(t, s, "m2")
 	thread(t, s, "p1")
 	deliver(t, above, asking(6, "again?"))
 	found := check.Must(storetest.Call(storetest.ToolsAt(above, 6), "expand", `{"from":3,"to":5}`))(t)
-	check.Contains(t, "found", found, secret)
-	storetest.AnswerWith(t, above, 6, 7, "", map[string]string{"expand": found})
+	check.Contains(t, "found", found.Text, secret)
+	storetest.AnswerWith(t, above, 6, 7, "", map[string]llm.Result{"expand": found})
 	deliver(t, above, asking(10, "once more?"))
 	remove(t, above, 1)
-	storetest.AnswerWith(t, above, 10, 11, "", map[string]string{"recall": `{"messages":[{"seq":1,"text":"` + secret + `"}]}`, "reply": answer})
+	storetest.AnswerWith(t, above, 10, 11, "", map[string]llm.Result{"recall": recalled, "reply": {Text: answer}})
 	storetest.Run(t, s, "UPDATE messages SET calls = '' WHERE role = 'assistant'") // the double's calls repeat it
 	storetest.WantNoSecret(t, above)
 }
