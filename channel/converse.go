@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"cairn/channel/task"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
@@ -54,7 +55,7 @@ func (t *turn) maxCalls(ctx context.Context) (int, error) {
 func (t *turn) counted(u llm.Usage) {
 	model := t.agent.Model
 	if t.other != nil {
-		model = t.other.agent.Model
+		model = t.other.Model
 	}
 	t.usage.count(store.ForTurn, model.Name(), u)
 }
@@ -86,7 +87,7 @@ func (t *turn) record(calls llm.Message, results []llm.Message) {
 // add adds a message of the model or a tool; completion is the provider's count of it, 0: unknown.
 func (t *turn) add(m llm.Message, completion int, pictures ...chat.Attachment) {
 	t.do(func(e *compactor.Compactor) {
-		if t.changes.outdated && slices.Contains(handoverTools, m.Tool) {
+		if t.changes.outdated && slices.Contains(task.Lookups, m.Tool) {
 			m.Text = "Error: what it found may have changed since. Call the tool again."
 		}
 		row := rowOf(m, e.View().Next, t.Seq, pictures...)

@@ -79,13 +79,6 @@ func (c *changes) note() {
 	c.outdated = true
 }
 
-// takeOutdated returns outdated, and resets it.
-func (c *changes) takeOutdated() bool {
-	outdated := c.outdated
-	c.outdated = false
-	return outdated
-}
-
 // changed has the engine read what has changed on disk, and repair summaries over it. A turn whose question was deleted ends.
 // Only the loop calls it.
 func (c *conversation) changed() {

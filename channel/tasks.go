@@ -94,7 +94,7 @@ func (w taskConnector) Send(ctx context.Context, piece Piece) (id string, err er
 	}
 	switch {
 	case strings.HasPrefix(piece.Reply, failedPrefix):
-		err = run.Fail(ctx, strings.TrimSuffix(piece.Text, "."))
+		err = run.End(ctx, store.TaskFailed, strings.TrimSuffix(piece.Text, "."))
 	case !piece.Failure: // otherwise it is a notice, for people
 		err = run.Answer(ctx, piece.Text, piece.To)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"cairn/channel/access"
 	"cairn/channel/task"
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/observe"
 	"cairn/llm"
@@ -54,13 +55,13 @@ type turn struct {
 	followers *followers
 	task      *task.Run // that the conversation is; nil: none
 
-	step    *observe.Step // nil: no one observes the turn
-	outcome string        // one of observe.Outcomes, so far
-	other   *handover     // the agent that answers in place of the conversation's; nil: none
-	spend   func() error  // called before each model call; an error stops the call
-	learnt  *llm.Learnt   // of the model that answers; nil: none was asked
-	half    string        // what an attempt that failed had written; "": nothing
-	attempt *attempt      // the one that runs, or the last; nil: none has started
+	step    *observe.Step  // nil: no one observes the turn
+	outcome string         // one of observe.Outcomes, so far
+	other   *task.Question // the agent that answers in place of the conversation's; nil: none
+	spend   func() error   // called before each model call; an error stops the call
+	learnt  *llm.Learnt    // of the model that answers; nil: none was asked
+	half    string         // what an attempt that failed had written; "": nothing
+	attempt *attempt       // the one that runs, or the last; nil: none has started
 }
 
 // host is what a turn needs of its conversation.
@@ -102,6 +103,19 @@ func (t *turn) run(ctx context.Context, own compactor.Patch) error {
 	return t.attempts(ctx)
 }
 
+// askedIn returns the messages of a turn that are addressed to the bot.
+func askedIn(in owner, turn int64) []chat.Message {
+	var asked []chat.Message
+	in.do(func(e *compactor.Compactor) {
+		for _, m := range e.View().Turn(turn) {
+			if m.Addressed {
+				asked = append(asked, *m.Message)
+			}
+		}
+	})
+	return asked
+}
+
 // begin adds the turn context to the prompt.
 func (t *turn) begin(ctx context.Context) {
 	for range 2 { // again if what it quotes has changed
@@ -129,7 +143,7 @@ func (t *turn) attempts(ctx context.Context) error {
 	t.spend = t.calls.ForTurn(maxRequests)
 	t.learnt = t.window.learnt()
 	if t.other != nil {
-		t.learnt = t.other.learnt
+		t.learnt = t.other.Learnt
 	}
 	for {
 		t.attempt = t.newAttempt()

@@ -15,9 +15,6 @@ import (
 
 // The child that works: it takes up messages and answers them.
 
-// searchShare limits the result of one search to this fraction of the window: 1/16.
-const searchShare = 16
-
 // work opens the conversation, resumes an unfinished turn, and works until nothing waits.
 func (c *conversation) work(ctx context.Context, resume bool) error {
 	opens := c.engine == nil

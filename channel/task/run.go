@@ -35,9 +35,9 @@ func (r *Run) Open(ctx context.Context) (t store.Task, ends time.Time, open bool
 		ends = t.Created.Add(limits.time())
 		switch {
 		case !known:
-			err = r.end(ctx, t, store.TaskFailed, fmt.Sprintf("there is no agent %s any more", t.Agent))
+			err = r.End(ctx, store.TaskFailed, fmt.Sprintf("there is no agent %s any more", t.Agent))
 		case !time.Now().Before(ends):
-			err = r.end(ctx, t, store.TaskExpired, "it ran out of time without a result")
+			err = r.End(ctx, store.TaskExpired, "it ran out of time without a result")
 		default:
 			if ends.Before(r.lookAgain) {
 				r.lookAgain = ends
@@ -69,7 +69,7 @@ func (r *Run) Continue(ctx context.Context, idle bool, language string) (more bo
 	}
 	limits, _ := r.service.Limits(t.Agent)
 	if made >= limits.calls() {
-		return false, r.end(ctx, t, store.TaskExpired, fmt.Sprintf("it reached its limit of %d model requests without a result", made))
+		return false, r.End(ctx, store.TaskExpired, fmt.Sprintf("it reached its limit of %d model requests without a result", made))
 	}
 	return true, r.records.Tasks().Continue(ctx, fmt.Sprintf(strings.TrimSpace(prompts.In(language).TaskNext), made, limits.calls()))
 }
@@ -105,17 +105,12 @@ func (r *Run) Answer(ctx context.Context, text string, to []string) error {
 		t.Number, t.Agent, tokens.Clip(t.Text, ShownTokens), text))
 }
 
-// Fail ends the task, which cannot go on.
-func (r *Run) Fail(ctx context.Context, why string) error {
+// End ends the task without a result, and reports why to the conversation that started it.
+func (r *Run) End(ctx context.Context, state store.TaskState, why string) error {
 	t, err := r.records.Tasks().Self(ctx)
 	if err != nil {
 		return err
 	}
-	return r.end(ctx, t, store.TaskFailed, why)
-}
-
-// end ends the task without a result, and reports why to the conversation that started it.
-func (r *Run) end(ctx context.Context, t store.Task, state store.TaskState, why string) error {
 	verb := map[store.TaskState]string{store.TaskFailed: "failed", store.TaskStopped: "was stopped", store.TaskExpired: "expired"}[state]
 	return r.close(ctx, t, state, fmt.Sprintf("[Task %d of %s %s: %s. What was asked: %s]", t.Number, t.Agent, verb, why, tokens.Clip(t.Text, ShownTokens)))
 }

@@ -87,5 +87,5 @@ func (s *Service) Stop(ctx context.Context, t store.Task, who string) error {
 	if err != nil {
 		return err
 	}
-	return run.end(ctx, t, store.TaskStopped, who+" stopped it")
+	return run.End(ctx, store.TaskStopped, who+" stopped it")
 }
