@@ -11,6 +11,7 @@ import (
 
 	"cairn/compactor"
 	"cairn/compactor/summarize"
+	"cairn/compactor/worker"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/prompts"
@@ -169,16 +170,16 @@ func (r *promptRun) spent(_ string, u llm.Usage) {
 }
 
 // strategy returns the named strategy, whose first summary is observed.
-func (r *promptRun) strategy(name string) compactor.Strategy {
-	return observedStrategy{compactor.StrategyOf(name), r}
+func (r *promptRun) strategy(name string) worker.Strategy {
+	return observedStrategy{worker.StrategyOf(name), r}
 }
 
 type observedStrategy struct {
-	compactor.Strategy
+	worker.Strategy
 	run *promptRun
 }
 
-func (o observedStrategy) Summarize(ctx context.Context, m compactor.Material) (summarize.Summary, error) {
+func (o observedStrategy) Summarize(ctx context.Context, m worker.Material) (summarize.Summary, error) {
 	if m.Worker == nil || o.run.made { // the extractive summarizer, after a failure
 		return o.Strategy.Summarize(ctx, m)
 	}

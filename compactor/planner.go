@@ -21,9 +21,9 @@ type planner struct {
 	appliedAt int64 // the next seq when messages were last summarized; 0: not yet
 
 	// What a plan changes of these, its caller keeps for the next planner.
-	terms      map[string]termsOf // of the stack's texts, which job after job reads; nil while nothing is due
-	undoLifted bool               // undone spans are no longer spared
-	deficit    int                // tokens that a level demanded beyond what is prepared
+	terms      map[string]func() []string // of the stack's texts, which job after job reads; nil while nothing is due
+	undoLifted bool                       // undone spans are no longer spared
+	deficit    int                        // tokens that a level demanded beyond what is prepared
 }
 
 // ahead returns the view as it will be once everything prepared is applied. Plans are made on it, so that
@@ -132,7 +132,7 @@ func (pl *planner) planPrepare(s view, used int) *job {
 	if p.Prepare() == 0 || float64(used) < p.Prepare()*float64(pl.meter.window()) {
 		return nil
 	}
-	sp := planAhead(s, min(p.spanTokens(pl.meter.budget()), pl.models.piece(p)), p.tail(pl.meter.budget()))
+	sp := planAhead(s, min(p.spanTokens(pl.meter.budget()), pl.models.by.Piece(p.TargetPct)), p.tail(pl.meter.budget()))
 	return pl.planLeaf(sp, OnPrepare, false)
 }
 

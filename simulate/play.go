@@ -12,6 +12,7 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/compactor/summarize"
+	"cairn/compactor/worker"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/prompts"
@@ -212,20 +213,20 @@ const usualContext = 34
 
 // recorded is a strategy that uses recorded summaries.
 type recorded struct {
-	compactor.Strategy
+	worker.Strategy
 	p *player
 }
 
-func (p *player) strategy(name string) compactor.Strategy {
-	s := compactor.StrategyOf(name)
-	if name == compactor.StrategyWindow {
+func (p *player) strategy(name string) worker.Strategy {
+	s := worker.StrategyOf(name)
+	if name == worker.StrategyWindow {
 		return s // it makes them all again
 	}
 	return recorded{s, p}
 }
 
 // Summarize returns the recorded summary of the span, or an extract.
-func (r recorded) Summarize(ctx context.Context, m compactor.Material) (made summarize.Summary, err error) {
+func (r recorded) Summarize(ctx context.Context, m worker.Material) (made summarize.Summary, err error) {
 	p := r.p
 	row := m.Row
 	byModel := row.By == compactor.ByWorker

@@ -21,6 +21,7 @@ import (
 	"cairn/channel"
 	"cairn/channel/access"
 	"cairn/compactor"
+	"cairn/compactor/worker"
 	"cairn/config"
 	"cairn/internal/network"
 	"cairn/llm"
@@ -240,7 +241,7 @@ func (d *doctor) worker(ctx context.Context, agent channel.Agent) {
 	ctx, cancel := context.WithTimeout(ctx, modelTimeout)
 	defer cancel()
 	start := time.Now()
-	how, err := compactor.Probe(ctx, agent.Worker, agent.Policy())
+	how, err := worker.Probe(ctx, agent.Worker, agent.Policy().Reasoning)
 	name := fmt.Sprintf("%s, which summarizes for agent %s", agent.Worker.Name(), agent.ID)
 	if err != nil {
 		d.report("worker", explained(name, err))

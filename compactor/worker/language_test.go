@@ -1,4 +1,4 @@
-package compactor_test
+package worker_test
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/compactor"
 	"cairn/llm"
 	"cairn/testkit/check"
 	"cairn/testkit/llmtest"
@@ -24,13 +23,13 @@ func TestSummaryInAnotherLanguage(t *testing.T) {
 	for _, tools := range []bool{true, false} {
 		for name, c := range map[string]struct {
 			answer string
-			state  compactor.EventState
+			works  bool
 		}{
-			"right numbers and citations": {right, compactor.EventApplied},
-			"nothing that can be checked": {wrong, compactor.EventFailed},
+			"right numbers and citations": {right, true},
+			"nothing that can be checked": {wrong, false},
 		} {
 			t.Run(fmt.Sprintf("%s, by a tool: %v", name, tools), func(t *testing.T) {
-				r := newRig(t, 100_000, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+				r := newRig(t, &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 					if !tools {
 						if len(req.Tools) > 0 {
 							return withoutTools("")(ctx, n, req)
@@ -39,21 +38,22 @@ func TestSummaryInAnotherLanguage(t *testing.T) {
 					}
 					return summary(c.answer), nil
 				}})
-				r.arriveMany(12, russian)
-				r.c.Speak()
-				e := r.compact("")
-				check.Equal(t, "outcome", e.State, c.state)
+				for i := range 12 {
+					r.say(russian(i))
+				}
+				made, err := r.summarize()
+				check.Equal(t, "there is a summary", err == nil, c.works)
 				told := ""
-				for _, req := range r.worker.Requests() {
+				for _, req := range r.asked() {
 					for _, m := range req.Messages {
 						told += m.Text + "\n"
 					}
 				}
 				check.Contains(t, "what the model is told", told, "the model wrote in English, but the messages are in Russian; write it in Russian")
-				if c.state == compactor.EventFailed {
-					check.Contains(t, "reason for people", e.Error, "wrote in English, but the messages are in Russian")
+				if err != nil {
+					check.Contains(t, "reason", err.Error(), "wrote in English, but the messages are in Russian")
 				} else {
-					check.That(t, strings.HasPrefix(e.Summary, right), "got %q", e.Summary)
+					check.That(t, strings.HasPrefix(made.Text, right), "got %q", made.Text)
 				}
 			})
 		}

@@ -1,4 +1,4 @@
-package compactor
+package worker
 
 import (
 	"context"
@@ -9,68 +9,71 @@ import (
 	"cairn/chat"
 	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
+	"cairn/transcript"
 )
-
-// How the extractive summarizer is run: what it chooses from, and what its lines rest on.
 
 // source is what the extractive summarizer chooses from: a message, or a worker's text as a message.
 type source struct {
-	said chat.Message
-	row  *Summary // whose text it is; nil: it is a message
+	message chat.Message
+	row     *transcript.Summary // whose text it is; nil: it is a message
 }
 
-func sourcesOf(said []chat.Message) (all []source) {
-	for _, m := range said {
-		all = append(all, source{said: m})
+func sourcesOf(messages []chat.Message) (all []source) {
+	for _, m := range messages {
+		all = append(all, source{message: m})
 	}
 	return all
 }
 
-func written(row Summary) source { return source{summarize.WrittenOf(row), &row} }
+func written(row transcript.Summary) source { return source{summarize.WrittenOf(row), &row} }
 
 // messagesIn returns sources as messages, without secrets.
 func messagesIn(sources []source) []chat.Message {
 	messages := make([]chat.Message, len(sources))
 	for i, s := range sources {
-		messages[i] = s.said
+		messages[i] = s.message
 	}
-	return withoutSecrets(messages)
+	return WithoutSecrets(messages)
 }
 
-func extractive(ctx context.Context, j *job, record Job, target int, beside []termsOf) (s summarize.Summary, err error) {
-	sources, err := sourcesFor(ctx, j, record)
+// Extract has the extractive summarizer choose sentences and memories for an assignment.
+func Extract(ctx context.Context, a Assignment, record Record) (s summarize.Summary, err error) {
+	sources, err := a.sources(ctx, record)
 	if err != nil {
 		return s, err
 	}
 	messages := messagesIn(sources)
 	var others [][]string
-	for _, terms := range beside {
+	for _, terms := range a.Others {
 		others = append(others, terms())
 	}
-	target = j.aim(target, func() []summarize.Item { return summarize.ItemsOf(messages, summarize.MostOfMessage) })
-	s = summarize.Extract(messages, target, memoriesOf(j, messages), j.row.Focus, others...)
+	target := a.Target
+	if a.repairsMessages() {
+		target = Length(summarize.CostOfItems(summarize.ItemsOf(messages, summarize.MostOfMessage)), a.Percent, a.Target)
+	}
+	s = summarize.Extract(messages, target, a.memoriesOf(messages), a.Row.Focus, others...)
 	masked := secrets.Mask(s.Text) // a secret may have been split across messages
 	if strings.Count(masked, "\n") != strings.Count(s.Text, "\n") {
 		s.Lines = nil
 	}
 	s.Text = masked
 	fold := slices.ContainsFunc(sources, func(s source) bool { return s.row != nil })
-	if fold || len(j.removed) > 0 || s.Lines == nil {
+	if fold || len(a.Removed) > 0 || s.Lines == nil {
 		items, rows := evidenceOf(sources, messages)
-		c := summarize.JudgeOf(items).Without(j.removed).Knowing(s.Lines).Check(s.Text)
+		c := summarize.JudgeOf(items).Without(a.Removed).Knowing(s.Lines).Check(s.Text)
 		s.Text = c.Text
 		s = withDropped(s, c.Wrong)
 		s.Lines = summarize.WithFolded(c.Text, c.Lines, rows)
 	}
 	if s.Text == "" {
-		s.Text = fmt.Sprintf("%d messages without words to summarize.", j.row.Messages)
+		s.Text = fmt.Sprintf("%d messages without words to summarize.", a.Row.Messages)
 	}
 	return s, nil
 }
 
 // evidenceOf returns sources, and their messages without secrets, as the judge of an extract reads them, and the rows among them: texts of
 // rows have their lines, because a line without evidence supports no other, in whatever row below it stands.
-func evidenceOf(sources []source, messages []chat.Message) (items []summarize.Item, rows []Summary) {
+func evidenceOf(sources []source, messages []chat.Message) (items []summarize.Item, rows []transcript.Summary) {
 	for i, s := range sources {
 		if s.row == nil {
 			items = append(items, summarize.ItemsOf(messages[i:i+1], summarize.MostOfMessage)...)
@@ -84,19 +87,19 @@ func evidenceOf(sources []source, messages []chat.Message) (items []summarize.It
 	return items, rows
 }
 
-// sourcesFor returns what the job's summary is made from: the messages of the span, or, for a
+// sources returns what an extract is made from: the messages of the span, or, for a
 // fold, those its children were chosen from. The extractive summarizer never chooses from its own
 // output; a worker's text counts like a message.
-func sourcesFor(ctx context.Context, j *job, record Job) ([]source, error) {
-	rows := j.children
-	if j.row.Kind != Rollup {
-		rows = []Summary{{Kind: Placeholder, Span: j.row.Span}}
+func (a Assignment) sources(ctx context.Context, record Record) ([]source, error) {
+	rows := a.Children
+	if a.Row.Kind != transcript.Rollup {
+		rows = []transcript.Summary{{Kind: transcript.Placeholder, Span: a.Row.Span}}
 	}
-	return collect(ctx, record, rows, func(row Summary) (from []source, known bool, err error) {
+	return collect(ctx, record, rows, func(row transcript.Summary) (from []source, known bool, err error) {
 		switch {
-		case row.By == ByWorker:
+		case row.By == transcript.Worker:
 			from = []source{written(row)}
-		case row.Kind != Placeholder:
+		case row.Kind != transcript.Placeholder:
 			from, err = choice(ctx, record, row)
 		default:
 			return nil, false, nil
@@ -108,28 +111,28 @@ func sourcesFor(ctx context.Context, j *job, record Job) ([]source, error) {
 // choice returns what a fold chooses among for a row that the extractive summarizer made: the
 // messages that row was chosen from, and the texts of workers it drew on, which are in the rows
 // below it.
-func choice(ctx context.Context, record Job, row Summary) ([]source, error) {
-	spans := make([]Span, len(row.Sources)) // 0, a worker's text, is no message
+func choice(ctx context.Context, record Record, row transcript.Summary) ([]source, error) {
+	spans := make([]transcript.Span, len(row.Sources)) // 0, a worker's text, is no message
 	for i, seq := range row.Sources {
-		spans[i] = Span{From: seq, To: seq}
+		spans[i] = transcript.Span{From: seq, To: seq}
 	}
 	messages, err := record.Messages(ctx, spans...)
 	sources := sourcesOf(messages)
-	below := []Summary{row}
+	below := []transcript.Summary{row}
 	for reads := 0; err == nil && len(below) > 0 && reads < maxChildReads; reads++ {
 		next := below[0]
 		below = below[1:]
 		if !slices.Contains(next.Sources, 0) {
 			continue
 		}
-		var children []Summary
+		var children []transcript.Summary
 		children, err = record.Children(ctx, next.ID)
 		for _, child := range children {
-			if child.By != ByWorker {
+			if child.By != transcript.Worker {
 				below = append(below, child)
 				continue
 			}
-			at := slices.IndexFunc(sources, func(s source) bool { return s.said.Seq >= child.From })
+			at := slices.IndexFunc(sources, func(s source) bool { return s.message.Seq >= child.From })
 			if at < 0 {
 				at = len(sources)
 			}
@@ -148,10 +151,10 @@ const maxChildReads = 64
 
 // memoriesOf returns how many memories the extractive summarizer may take from messages: none for a
 // fold of summaries, because they were taken when the children were made.
-func memoriesOf(j *job, messages []chat.Message) int {
-	hidden := func(row Summary) bool { return row.Kind == Placeholder }
-	if !j.policy.ExtractMemories || j.modelFollows || j.row.Kind == Rollup && !slices.ContainsFunc(j.children, hidden) {
+func (a Assignment) memoriesOf(messages []chat.Message) int {
+	hidden := func(row transcript.Summary) bool { return row.Kind == transcript.Placeholder }
+	if a.Row.Kind == transcript.Rollup && !slices.ContainsFunc(a.Children, hidden) {
 		return 0
 	}
-	return min(j.policy.MaxMemories, (len(messages)+1)/2)
+	return min(a.Memories, (len(messages)+1)/2)
 }

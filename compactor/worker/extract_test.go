@@ -1,4 +1,4 @@
-package compactor_test
+package worker
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"cairn/chat"
-	"cairn/compactor"
 	"cairn/compactor/summarize"
 	"cairn/llm"
 	"cairn/testkit/check"
@@ -17,14 +16,26 @@ import (
 
 // nested is a job whose rows are known.
 type nested struct {
-	compactor.Job
-	below map[int64][]compactor.Summary
+	Record
+	below map[int64][]transcript.Summary
 }
 
-func (n nested) Messages(context.Context, ...compactor.Span) ([]chat.Message, error) { return nil, nil }
+func (n nested) Messages(context.Context, ...transcript.Span) ([]chat.Message, error) {
+	return nil, nil
+}
 
-func (n nested) Children(_ context.Context, id int64) ([]compactor.Summary, error) {
+func (n nested) Children(_ context.Context, id int64) ([]transcript.Summary, error) {
 	return n.below[id], nil
+}
+
+// foldOf returns a fold of a row, or a repair of it.
+func foldOf(row transcript.Summary, repaired bool) Assignment {
+	a := Assignment{Row: row, Children: []transcript.Summary{row}, Target: 1000}
+	a.Row.Kind = transcript.Rollup
+	if repaired {
+		a.Repaired = row
+	}
+	return a
 }
 
 // A line that a model invented is no evidence for the same line in a fold of its summary, however many folds are between them.
@@ -35,15 +46,15 @@ func TestInventedLineSupportsNoFold(t *testing.T) {
 		"a short summary": "- The kiln costs 999 EUR (#3).\n- Ada buys a potter's wheel (#2).",
 		"a long summary":  "- The kiln costs 999 EUR (#3).\n- Ada buys a potter's wheel (#2).\n" + long,
 	} {
-		row := compactor.Summary{
-			ID: 1, Kind: compactor.Leaf, By: compactor.ByWorker, Span: compactor.Span{From: 1, To: 4}, FromTime: at, ToTime: at, Messages: 4,
+		row := transcript.Summary{
+			ID: 1, Kind: transcript.Leaf, By: transcript.Worker, Span: transcript.Span{From: 1, To: 4}, FromTime: at, ToTime: at, Messages: 4,
 			Text: text, Lines: []transcript.Line{{At: 0}, {At: 1, Seqs: []int64{2}}},
 		}
-		n := nested{below: map[int64][]compactor.Summary{}}
+		n := nested{below: map[int64][]transcript.Summary{}}
 		for depth := range 4 {
 			t.Run(fmt.Sprintf("%s, %d folds below", name, depth), func(t *testing.T) {
 				for of, repaired := range map[string]bool{"fold": false, "repair": true} {
-					s := check.Must(compactor.ExtractOf(t.Context(), n, repaired && depth > 0, row))(t)
+					s := check.Must(Extract(t.Context(), foldOf(row, repaired && depth > 0), n))(t)
 					lines := strings.Split(s.Text, "\n")
 					rests := map[string]string{}
 					for _, l := range s.Lines {
@@ -53,10 +64,10 @@ func TestInventedLineSupportsNoFold(t *testing.T) {
 					check.Equal(t, of+": the other", rests["- Ada buys a potter's wheel (#2)."], "[2] false")
 				}
 			})
-			n.below[row.ID+1] = []compactor.Summary{row}
+			n.below[row.ID+1] = []transcript.Summary{row}
 			row.ID++
-			row.Kind = compactor.Rollup
-			row.By = compactor.ByExtractive
+			row.Kind = transcript.Rollup
+			row.By = transcript.Extractive
 			row.Children = []int64{row.ID - 1}
 			row.Sources = []int64{0}
 			row.Text = "- Ada buys a potter's wheel (#2)." // it had no room for more
@@ -68,18 +79,17 @@ func TestInventedLineSupportsNoFold(t *testing.T) {
 // Nor does it support a line of a summary whose writer was shown it before or after the span.
 func TestInventedLineBesideTheSpan(t *testing.T) {
 	const line = "- Wilhelmina restores doors for 700 EUR."
-	row := compactor.Summary{ID: 8, Span: compactor.Span{From: 50, To: 60}, Text: "- They met.\n" + line}
+	row := transcript.Summary{ID: 8, Span: transcript.Span{From: 50, To: 60}, Text: "- They met.\n" + line}
 	items := summarize.ItemsOf([]chat.Message{{Seq: 20, Role: llm.RoleUser, Author: "Ada", Text: "We met on Monday."}}, summarize.MostOfMessage)
-	for name, judge := range map[string]func(compactor.Summary) *summarize.Judge{
-		"before": func(row compactor.Summary) *summarize.Judge { return compactor.JudgeBeside(items, row) },
-		"after": func(row compactor.Summary) *summarize.Judge {
-			return compactor.JudgeBeside(items, compactor.Summary{}, row)
-		},
-	} {
+	for name, span := range map[string]transcript.Span{"before": {From: 70, To: 80}, "after": {From: 20, To: 20}} {
+		judge := func() *summarize.Judge {
+			p := part{w: &writer{}, items: items, around: AroundOf(transcript.Summary{Span: span}, []transcript.Summary{row}, nil)}
+			return p.judge()
+		}
 		row.Lines = []transcript.Line{{At: 0, Seqs: []int64{51}}, {At: 1}}
-		check.Equal(t, name+" the span, without evidence", judge(row).Check(line).Lines[0].HasEvidence(), false)
+		check.Equal(t, name+" the span, without evidence", judge().Check(line).Lines[0].HasEvidence(), false)
 		row.Lines[1].Seqs = []int64{52}
 		want := transcript.Line{Seqs: []int64{52}, Beside: true, Earlier: 8}
-		check.Equal(t, name+" the span, with evidence", fmt.Sprintf("%+v", judge(row).Check(line).Lines), fmt.Sprintf("%+v", []transcript.Line{want}))
+		check.Equal(t, name+" the span, with evidence", fmt.Sprintf("%+v", judge().Check(line).Lines), fmt.Sprintf("%+v", []transcript.Line{want}))
 	}
 }

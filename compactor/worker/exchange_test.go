@@ -1,4 +1,4 @@
-package compactor_test
+package worker_test
 
 import (
 	"context"
@@ -7,22 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/anthropic"
+	"cairn/llm/openai"
 	"cairn/prompts"
 	"cairn/testkit/check"
 	"cairn/testkit/llmtest"
 )
-
-// saving returns a call of memory_save with memories of these messages.
-func saving(id string, seqs ...int) llm.Call {
-	memories := []map[string]any{}
-	for _, seq := range seqs {
-		memories = append(memories, map[string]any{"content": fmt.Sprintf("Ada wrote note-%d.", seq-1), "kind": "fact", "messages": []int{seq}})
-	}
-	return llmtest.Call(id, "memory_save", map[string]any{"memories": memories})
-}
 
 // TestModelBoundToItsPrefixSummarizes: its server refuses reasoning behind which anything has changed, and forced tools.
 func TestModelBoundToItsPrefixSummarizes(t *testing.T) {
@@ -54,15 +45,14 @@ func TestModelBoundToItsPrefixSummarizes(t *testing.T) {
 				}
 			})
 			server.Behave(llmtest.ProfileOf("claude-fable-5-1"))
-			r := newRig(t, 100_000, nil, func(o *compactor.Options) {
-				o.Worker = check.Must(anthropic.New(server.Options(anthropic.Options{Model: "claude-fable-5-1"})))(t)
-			})
-			r.policy.MaxTurns = c.turns
+			r := newRig(t, check.Must(anthropic.New(server.Options(anthropic.Options{Model: "claude-fable-5-1"})))(t))
+			r.assign.MaxCalls = c.turns
 			r.chat(12)
-			e := r.compact("")
-			check.That(t, e.State == compactor.EventApplied && e.Summary == whatAdaWrote, "got %+v", e)
+			made, err := r.summarize()
+			check.NoError(t, err)
+			check.Equal(t, "summary", made.Text, whatAdaWrote)
 			check.Equal(t, "answered requests", n, len(c.answers))
-			check.Len(t, "memories", r.memories(""), c.memories)
+			check.Len(t, "memories", r.memories(), c.memories)
 			for _, refusal := range server.Refusals() {
 				check.Contains(t, "refusal", refusal, "tool_choice")
 			}
@@ -70,13 +60,11 @@ func TestModelBoundToItsPrefixSummarizes(t *testing.T) {
 	}
 }
 
-const whatAdaWrote = "Ada wrote notes, from note-0 on."
-
 // TestRefusedExchangeBeginsAnew: a server that refuses what it has answered before, for whatever reason.
 func TestRefusedExchangeBeginsAnew(t *testing.T) {
 	t.Parallel()
 	refuses := func(req llm.Request) bool { return len(req.Messages) > 4 || req.ForceTool != "" }
-	r := newRig(t, 100_000, &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+	r := newRig(t, &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		switch {
 		case refuses(req):
 			return llm.Response{}, &llm.Error{Kind: llm.KindBadRequest, Status: 400, Message: "The block is bound to a different conversation."}
@@ -86,13 +74,14 @@ func TestRefusedExchangeBeginsAnew(t *testing.T) {
 		}
 		return llmtest.Use(saving(fmt.Sprint("call_", n), n)), nil
 	}})
-	r.policy.MaxTurns = 3
+	r.assign.MaxCalls = 3
 	r.chat(12)
-	e := r.compact("")
-	check.That(t, e.State == compactor.EventApplied && e.Summary == whatAdaWrote, "got %+v", e)
-	check.Len(t, "memories, those of before", r.memories(""), 2)
+	made, err := r.summarize()
+	check.NoError(t, err)
+	check.Equal(t, "summary", made.Text, whatAdaWrote)
+	check.Len(t, "memories, those of before", r.memories(), 2)
 	answered := 0
-	for _, req := range r.worker.Requests() {
+	for _, req := range r.asked() {
 		if !refuses(req) {
 			answered++
 		}
@@ -103,14 +92,14 @@ func TestRefusedExchangeBeginsAnew(t *testing.T) {
 // TestExchangeThatNeverEndsIsEnded: by words, by force and by the limit; all requests but the choice of a tool only grow.
 func TestExchangeThatNeverEndsIsEnded(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 100_000, &llmtest.Model{Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+	r := newRig(t, &llmtest.Model{Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 		return llmtest.Use(saving(fmt.Sprint("call_", n), n)), nil
 	}})
-	r.policy.MaxTurns = 5
-	r.policy.MaxMemories = 2
+	r.assign.MaxCalls = 5
+	r.assign.Memories = 2
 	r.chat(12)
-	check.Equal(t, "outcome", r.compact("").State, compactor.EventFailed)
-	asked := r.worker.Requests()
+	check.That(t, check.ErrorOf(r.summarize()) != nil, "got a summary")
+	asked := r.asked()
 	check.Require(t, len(asked) == 5, "%d requests", len(asked))
 	for i, req := range asked[1:] {
 		names := func(req llm.Request) (names []string) {
@@ -132,7 +121,7 @@ func TestExchangeThatNeverEndsIsEnded(t *testing.T) {
 // TestRefusedSummaryKeepsMemories: they passed their own checks. The second attempt is about the summary alone.
 func TestRefusedSummaryKeepsMemories(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 100_000, &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+	r := newRig(t, &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		if n == 1 {
 			cut := llmtest.Use(saving("a", 1, 2), summarizing(whatAdaWrote))
 			cut.FinishReason = llm.FinishLength
@@ -142,21 +131,67 @@ func TestRefusedSummaryKeepsMemories(t *testing.T) {
 		return summary(whatAdaWrote), nil
 	}})
 	r.chat(12)
-	check.Equal(t, "outcome", r.compact("").State, compactor.EventApplied)
-	check.Len(t, "memories", r.memories(""), 2)
+	check.NoError(t, check.ErrorOf(r.summarize()))
+	check.Len(t, "memories", r.memories(), 2)
 }
 
 // TestRepeatedSummaryEndsExchange: a model that ignores the reason would hand in the refused summary until max_turns.
 func TestRepeatedSummaryEndsExchange(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 100_000, &llmtest.Model{Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
+	r := newRig(t, &llmtest.Model{Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 		if n == 1 {
 			return llmtest.Use(saving("a", 1, 2)), nil
 		}
 		return llmtest.Use(summarizing("## Facts\n- Somebody likes harbours, gulls and boats.\n## Goals\n- They travel to Lisbon in winter.")), nil
 	}})
-	r.policy.MaxTurns = 10
+	r.assign.MaxCalls = 10
 	r.chat(12)
-	check.Equal(t, "outcome", r.compact("").State, compactor.EventFailed)
-	check.That(t, len(r.worker.Requests()) <= 5, "%d requests", len(r.worker.Requests()))
+	check.That(t, check.ErrorOf(r.summarize()) != nil, "got a summary")
+	check.That(t, len(r.asked()) <= 5, "%d requests", len(r.asked()))
+}
+
+// TestRefusedRequestIsRefundedOnce: the client and the exchange each try another form of a refused request. Together they take back
+// its count once, so that a model whose summaries are refused answers
+// no more often than max_turns allows.
+func TestRefusedRequestIsRefundedOnce(t *testing.T) {
+	t.Parallel()
+	const turns = 2
+	answered := 0
+	refused := 0
+	server := llmtest.Serve(t, func(x *llmtest.Exchange) {
+		if x.Request.Forced != "" { // it allows a shorter answer each time
+			refused++
+			x.Reject(400, "invalid_request_error", fmt.Sprint("max_tokens: at most ", x.Request.MaxTokens-1))
+			return
+		}
+		answered++
+		if answered == 1 {
+			x.UseAll(saving("call_1", 1))
+			return
+		}
+		x.UseAll(summarizing("Okay.")) // which is no summary
+	})
+	r := newRig(t, check.Must(openai.New(server.Options(openai.Options{})))(t))
+	r.assign.MaxCalls = turns
+	r.chat(12)
+	check.That(t, check.ErrorOf(r.summarize()) != nil, "got a summary")
+	check.That(t, refused > 1, "%d requests are refused", refused)
+	check.Equal(t, "answered requests", answered, turns)
+}
+
+func TestMaxCalls(t *testing.T) {
+	for _, turns := range []int{1, 3, 10} {
+		r := newRig(t, &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+			if n%2 == 0 {
+				return llmtest.Say("<think>hm</think>"), nil
+			}
+			return llmtest.Use(llmtest.Call("m", "memory_save", map[string]any{"content": fmt.Sprint("fact ", n), "kind": "fact", "messages": []int{1}})), nil
+		}})
+		r.assign.MaxCalls = turns
+		r.chat(30)
+		_ = check.ErrorOf(r.summarize())
+		asked := r.asked()
+		check.That(t, len(asked) < turns || len(asked) == turns && asked[turns-1].ForceTool == "summarize",
+			"MaxCalls %d: %d calls, the last with a choice of tools", turns, len(asked))
+	}
 }
