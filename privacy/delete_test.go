@@ -200,15 +200,6 @@ func TestEditOfRememberedMessage(t *testing.T) {
 	}
 }
 
-// Who adds a table must decide what a purge does with it.
-func TestPurgeKnowsEveryTable(t *testing.T) {
-	tables := storetest.Rows(t, newTalk(t).Store(), `SELECT s.name FROM sqlite_schema s JOIN pragma_table_xinfo(s.name) i
-		WHERE s.type = 'table' AND i.name = 'conversation' ORDER BY 1`)
-	known := slices.Concat(privacy.Purged(), []string{"gone", "inherited", "messages", "usage"}) // usage is kept: numbers
-	slices.Sort(known)
-	check.EqualAll(t, "tables with rows of one conversation", known, tables)
-}
-
 // A conversation of a server finds another one's memory with its tool.
 func TestDeletionReachesOthersRecall(t *testing.T) {
 	for _, test := range []struct{ do, from, to string }{

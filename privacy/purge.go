@@ -70,27 +70,12 @@ func purge(c *store.Conversation, tx *store.Tx) {
 	for _, t := range tx.DeletionsIn(c).Tasks() {
 		purgeTask(tx, t)
 	}
-	p := tx.PurgeOf(c)
-	p.Task()
-	p.Pauser()
-	for _, t := range p.Threads() { // they quote nothing of it any more
-		deleteAll(t, tx, p.QuotedIn(t))
+	copies := tx.DeletionsIn(c)
+	for _, t := range copies.Threads() { // they quote nothing of it any more
+		deleteAll(t, tx, copies.QuotedBy(t))
 	}
 	c.In(tx).ForgetQuotes(tx.MemoriesOf(c).Numbers(), true)
-	p.NoteGone()
-	p.Links()
-	p.Inherited()
-	for _, table := range purged {
-		p.Rows(table)
-	}
-	p.Messages()
-	c.In(tx).NextVersion()
-}
-
-// purged are the tables that a purge empties, in this order.
-var purged = []store.Table{
-	store.MemoryTermsTable, store.MemoriesTable, store.CompactionsTable, store.PinsTable, store.FilesTable, store.InboxTable, store.OutboxTable,
-	store.MessageTermsTable, store.MembersTable, store.SessionsTable, store.WantedSessionsTable, store.OverridesTable, store.ErasuresTable,
+	tx.Purge(c)
 }
 
 // deleteTasksOf deletes what tasks derived from messages: their conversations and their reports here, which it returns, and then
@@ -123,8 +108,4 @@ func deleteTask(c *store.Conversation, tx *store.Tx, t store.Task) (report []cha
 }
 
 // purgeTask deletes everything in a task's conversation, and stops its turn.
-func purgeTask(tx *store.Tx, t store.Task) {
-	for _, child := range tx.Directory().Under(t.Conversation) {
-		purge(child, tx)
-	}
-}
+func purgeTask(tx *store.Tx, t store.Task) { purge(tx.Conversation(t.Conversation), tx) }

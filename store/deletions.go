@@ -37,6 +37,20 @@ func (d Deletions) ThreadsQuoting(id string) []*Conversation {
 		OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id AND reply_to = ?2 AND quote <> ''))`, d.c.name, id)
 }
 
+// Threads returns the threads of the conversation.
+func (d Deletions) Threads() []*Conversation {
+	return d.tx.conversations("WHERE name >= ?1 || '/' AND name < ?1 || '0'", d.c.name) // which comes right after /
+}
+
+// QuotedBy returns the platform IDs of the conversation's messages, and of its replies, that messages of a thread quote.
+func (d Deletions) QuotedBy(thread *Conversation) []string {
+	return listValues[string](d.tx, `WITH quoting (id) AS (
+			SELECT reply_to FROM messages WHERE conversation = ?2 AND quote <> ''
+			UNION SELECT reply_to FROM inbox WHERE conversation = ?2 AND quote <> '')
+			SELECT q.id FROM quoting q WHERE EXISTS (SELECT 1 FROM messages WHERE `+ownRows+` AND platform_id = q.id)
+			OR EXISTS (SELECT 1 FROM outbox WHERE conversation = ?1 AND platform_id = q.id AND platform_id <> '')`, d.c.id, thread.id)
+}
+
 // MakeTombstone blanks a message, which is deleted with a version from now on, and removes its pin.
 func (d Deletions) MakeTombstone(seq, version int64) {
 	d.tx.do(`UPDATE messages SET text = '', attachments = '', native = '', quote = '', tokens = 0, deleted_at = ?, changed_with = ?

@@ -45,6 +45,7 @@ var (
 	Migrations    = migrations
 	NextQuietHour = nextQuietHour
 	OpenFile      = open
+	Purged        = purged
 	PutAside      = moveAside
 	Transact      = transact
 )
