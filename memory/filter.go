@@ -118,7 +118,7 @@ func (ms Memories) Completed(ctx context.Context, typed string, limit int) ([]Me
 	const most = 20 // words that are compared
 	all := strings.Fields(words.Fold(typed))
 	return store.View(ctx, ms.c, "complete a memory", func(tx *store.Tx) []Memory {
-		return memoriesOf(tx.MemoriesOf(ms.c).Completed(all[:min(len(all), most)], limit))
+		return memoriesOf(ms.c.Memories(tx).Completed(all[:min(len(all), most)], limit))
 	})
 }
 

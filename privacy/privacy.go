@@ -43,9 +43,9 @@ func (ps Everyone) Apply(ctx context.Context, d store.Delivery) error {
 func (pr Conversation) OptOut(ctx context.Context, author, name string, out bool) (changed bool, err error) {
 	return store.Update(ctx, pr.c, "keep a person out of memories", func(tx *store.Tx) bool {
 		if out {
-			return tx.PeopleOf(pr.c).OptOut(store.Person{ID: author, Name: name})
+			return pr.c.People(tx).OptOut(store.Person{ID: author, Name: name})
 		}
-		return tx.PeopleOf(pr.c).OptIn(author)
+		return pr.c.People(tx).OptIn(author)
 	})
 }
 
@@ -73,8 +73,8 @@ func traces(c *store.Conversation, tx *store.Tx, who Who) Holding {
 	if who.ID == "" {
 		tx.Fail(ErrNobody)
 	}
-	of := tx.TracesOf(c, who.person())
-	messages := of.Messages() + len(tx.SummariesOf(c).LinesBy(who.ID)) + of.CountTyped()
+	of := c.Traces(tx, who.person())
+	messages := of.CountMessages() + len(c.Summaries(tx).LinesBy(who.ID)) + of.CountSettings()
 	return Holding{c.Name(), messages, of.CountMemories(math.MaxInt64)}
 }
 
@@ -95,12 +95,12 @@ func (ps Everyone) Erase(ctx context.Context, who Who, in ...*store.Conversation
 		}
 		for _, c := range in {
 			eraseTyped(c, tx, who) // first, while their messages have their names
-			of := tx.TracesOf(c, who.person())
+			of := c.Traces(tx, who.person())
 			for _, m := range of.Waiting() {
 				deleteUnread(c, tx, m.ID)
 				waiting++
 			}
-			of.WantErased()
+			of.RequestErasure()
 		}
 	})
 	return waiting, store.Fail("forget a person", err)
@@ -126,8 +126,8 @@ func (ps Everyone) Erasures(ctx context.Context) (due []store.Erasure, err error
 // say whose they were.
 func (pr Conversation) EraseSome(ctx context.Context, author string) (e Erased, err error) {
 	err = erase(ctx, pr.c, "forget a person", func(tx *store.Tx) {
-		of := tx.TracesOf(pr.c, store.Person{ID: author})
-		before, upto, found := of.Wanted()
+		of := pr.c.Traces(tx, store.Person{ID: author})
+		before, upto, found := of.Requested()
 		if !found {
 			e.Done = true
 			return
@@ -139,19 +139,19 @@ func (pr Conversation) EraseSome(ctx context.Context, author string) (e Erased, 
 			return
 		}
 		e.Done = true
-		tx.TypedIn(pr.c).DropRequests() // of a job that began meanwhile
-		of.LeaveMembers()
-		of.Erased()
+		pr.c.CommandTexts(tx).DeleteRequests() // of a job that began meanwhile
+		of.DeleteMembers()
+		of.EndErasure()
 	})
 	return e, err
 }
 
 // eraseMessages deletes the oldest messages; left reports that there may be more.
 func eraseMessages(c *store.Conversation, tx *store.Tx, author string, before int64, e *Erased) (left bool) {
-	of := tx.TracesOf(c, store.Person{ID: author})
-	ids, upto := of.Oldest(before, erasedAtOnce)
+	of := c.Traces(tx, store.Person{ID: author})
+	ids, upto := of.OldestMessages(before, erasedAtOnce)
 	quoted := of.Quoted(upto)
-	tasks := tx.DeletionsIn(c).TasksOf(author)
+	tasks := c.Tasks().RequestedBy(tx, author)
 	for _, t := range tasks {
 		for _, report := range deleteTask(c, tx, t) {
 			quoted = append(quoted, report.ID)
@@ -159,24 +159,24 @@ func eraseMessages(c *store.Conversation, tx *store.Tx, author string, before in
 	}
 	deleteAll(c, tx, append(ids, quoted...))
 	e.Messages = len(ids) + len(tasks)
-	of.LeaveMessages(upto)
+	of.AnonymizeMessages(upto)
 	return upto < before-1
 }
 
 // eraseMemories deletes the next memories; left reports that there may be more.
 func eraseMemories(c *store.Conversation, tx *store.Tx, author string, upto int64, e *Erased) (left bool) {
-	of := tx.TracesOf(c, store.Person{ID: author})
-	theirs := of.Memories(upto, erasedAtOnce)
+	of := c.Traces(tx, store.Person{ID: author})
+	theirs := of.OldestMemories(upto, erasedAtOnce)
 	var gone []int64
 	for _, m := range theirs {
-		tx.MemoriesOf(c).Delete(m)
+		c.Memories(tx).Delete(m)
 		gone = append(gone, m.ID)
 	}
-	c.In(tx).ForgetQuotes(gone, true)
+	c.Messages(tx).ForgetQuotes(gone, true)
 	if len(theirs) == erasedAtOnce {
 		return true
 	}
-	of.LeaveMemories(upto)
+	of.DetachMemories(upto)
 	return false
 }
 

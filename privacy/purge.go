@@ -67,14 +67,14 @@ func erase(ctx context.Context, c *store.Conversation, tried string, do func(*st
 }
 
 func purge(c *store.Conversation, tx *store.Tx) {
-	for _, t := range tx.DeletionsIn(c).Tasks() {
+	for _, t := range c.Tasks().All(tx) {
 		purgeTask(tx, t)
 	}
-	copies := tx.DeletionsIn(c)
-	for _, t := range copies.Threads() { // they quote nothing of it any more
-		deleteAll(t, tx, copies.QuotedBy(t))
+	threads := c.Threads(tx)
+	for _, t := range threads.All() { // they quote nothing of it any more
+		deleteAll(t, tx, threads.QuotedBy(t))
 	}
-	c.In(tx).ForgetQuotes(tx.MemoriesOf(c).Numbers(), true)
+	c.Messages(tx).ForgetQuotes(c.Memories(tx).Numbers(), true)
 	tx.Purge(c)
 }
 
@@ -86,7 +86,7 @@ func deleteTasksOf(c *store.Conversation, tx *store.Tx, deleted []chat.Message) 
 		seen[m.Seq] = true
 	}
 	for all := slices.Clone(deleted); len(all) > 0; all = all[1:] {
-		for _, t := range tx.DeletionsIn(c).TasksFrom(all[0].Seq) {
+		for _, t := range c.Tasks().DerivedFrom(tx, all[0].Seq) {
 			for _, m := range deleteTask(c, tx, t) {
 				if !seen[m.Seq] {
 					seen[m.Seq] = true
@@ -103,8 +103,8 @@ func deleteTasksOf(c *store.Conversation, tx *store.Tx, deleted []chat.Message) 
 func deleteTask(c *store.Conversation, tx *store.Tx, t store.Task) (report []chat.Message) {
 	purgeTask(tx, t)
 	name := fmt.Sprintf("%s-%d", store.TaskID, t.Number)
-	c.In(tx).DeleteWaiting(name)
-	return tx.MessagesOf(c).Named(name)
+	c.Inbox().Delete(tx, name)
+	return c.Messages(tx).Named(name)
 }
 
 // purgeTask deletes everything in a task's conversation, and stops its turn.

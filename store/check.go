@@ -31,7 +31,7 @@ func (u Upkeep) Check(ctx context.Context) (found []Finding, err error) {
 			found = append(found, listRows(tx, func(rows *sql.Rows, f *Finding) error { return rows.Scan(&f.Conversation, &f.What) }, query)...)
 		}
 		for _, c := range tx.conversations("ORDER BY id") {
-			if wrong := c.In(tx).Load().State().Check(); wrong != nil && tx.err == nil {
+			if wrong := c.Summaries(tx).Load().State().Check(); wrong != nil && tx.err == nil {
 				found = append(found, Finding{c.name, wrong.Error()})
 			}
 		}

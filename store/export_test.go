@@ -30,7 +30,7 @@ const (
 	Own            = ownRows
 	ReaderPragmas  = readerPragmas
 	Retire         = retire
-	SessionsShown  = sessionsShown
+	MaxSessions    = maxSessions
 	ToRead         = toRead
 	ToWrite        = toWrite
 	CopyPart       = partPrefix
@@ -90,7 +90,7 @@ func Values[T any](tx *Tx, query string) []T { return listValues[T](tx, query) }
 
 func Each(tx *Tx, scan func(*sql.Rows) error, query string) { eachRow(tx, scan, query) }
 
-func (rs Rows) Compactions(rest string) []transcript.Summary { return rs.compactions(rest) }
+func (ss Summaries) Read(rest string) []transcript.Summary { return ss.read(rest) }
 
 // UpdateColumns writes the named columns of a row of the compactions.
 func (t *Tx) UpdateColumns(row RecordedSummary, names ...string) { updateCompaction(t, 0, row, names) }

@@ -179,10 +179,10 @@ func (h Past) Unread(ctx context.Context) (n int, err error) {
 func (h Past) ReadTo(ctx context.Context, from, to int64) ([]chat.Message, error) {
 	return Update(ctx, h.c, "read imported messages", func(tx *Tx) []chat.Message {
 		if getValue[bool](tx, "SELECT "+asked+" IS NOT NULL FROM conversations WHERE id = ?1 AND unread_from > 0", h.c.id) { // they come before what is shown
-			h.c.In(tx).NextVersion()
+			h.c.NextVersion(tx)
 		}
 		tx.do("UPDATE conversations SET unread_from = iif(?1 < next_seq, ?1, 0) WHERE id = ?2 AND unread_from BETWEEN 1 AND ?1", to+1, h.c.id)
-		return h.c.In(tx).messages(from, to, "ORDER BY id")
+		return h.c.Messages(tx).read(from, to, "ORDER BY id")
 	})
 }
 
@@ -274,7 +274,7 @@ func (h Past) write(tx *Tx, past []Inbound) (added []chat.Message) {
 		m := in.message()
 		m.Seq = next
 		m.Turn = next
-		m.Attachments = h.c.In(tx).StoreFiles(in.ID, in.Attachments)
+		m.Attachments = h.c.Messages(tx).storeFiles(in.ID, in.Attachments)
 		Transcript(h).resolve(tx, &m, places)
 		if m.Seq == 1 {
 			inherit(tx, h.c)

@@ -6,11 +6,9 @@ import "database/sql"
 
 // People are those of one conversation, in one transaction.
 type People struct {
-	c  *Conversation
+	c  handle
 	tx *Tx
 }
-
-func (t *Tx) PeopleOf(c *Conversation) People { return People{c, t} }
 
 // Members returns the names of those who speak in the conversation, in order.
 func (p People) Members() []string {

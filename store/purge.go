@@ -25,7 +25,7 @@ func (t *Tx) Purge(c *Conversation) {
 	t.do("DELETE FROM memory_sources WHERE memory IN (SELECT id FROM memories WHERE conversation = ?1) OR message BETWEEN ?2 AND ?3", c.id, low, high)
 	t.do("DELETE FROM quotes WHERE message BETWEEN ?1 AND ?2", low, high)
 	t.do("DELETE FROM turn_usage WHERE id BETWEEN ?1 AND ?2", low, high)
-	c.In(t).touchThreads("true")
+	c.Threads(t).touch("true")
 	t.do("DELETE FROM inherited WHERE conversation = ?1 OR parent = ?1", c.id)
 	for _, table := range purged {
 		t.do("DELETE FROM "+table+" WHERE conversation = ?", c.id)
@@ -33,5 +33,5 @@ func (t *Tx) Purge(c *Conversation) {
 	t.do("DELETE FROM messages WHERE id BETWEEN ? AND ?", low, high)
 	t.do(`UPDATE conversations SET cleared_to = 0, session_start = next_seq, following = 0, gap = NULL, gap_again = 0,
 			read_back = 1, unread_from = 0, bot_turns = 0, spared_from = 0, spared_to = 0, counted = 0, counted_estimate = 0, counted_by = '', counted_with = 0, label = '' WHERE id = ?`, c.id)
-	c.In(t).NextVersion()
+	c.NextVersion(t)
 }

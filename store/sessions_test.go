@@ -60,7 +60,7 @@ func TestNewSession(t *testing.T) {
 // wantWanted asks for a session, and checks whether one is wanted now, and whether it starts later.
 func wantWanted(t *testing.T, c *store.Conversation, want, later bool) {
 	t.Helper()
-	is, isLater, err := c.Compactions().WantSession(ctx, time.Now())
+	is, isLater, err := c.Sessions().Request(ctx, time.Now())
 	check.NoError(t, err)
 	check.Equal(t, "wanted, later", [2]bool{is, isLater}, [2]bool{want, later})
 }
@@ -102,7 +102,7 @@ func TestHundredsOfSessions(t *testing.T) {
 	read := func(n int, first ...int64) {
 		t.Helper()
 		earlier := load(t, c).Head.Earlier
-		check.Require(t, len(earlier) == store.SessionsShown+n, "got %d sessions", len(earlier))
+		check.Require(t, len(earlier) == store.MaxSessions+n, "got %d sessions", len(earlier))
 		for i, from := range first {
 			check.Equal(t, fmt.Sprint("session ", i), storetest.Shape(earlier[i].Rows), fmt.Sprintf("leaf worker %d-%[1]d", from))
 		}
@@ -143,7 +143,7 @@ func TestUndoKeepsEarlierSessions(t *testing.T) {
 func TestWantedSessions(t *testing.T) {
 	due := func(c *store.Conversation, want bool) {
 		t.Helper()
-		check.Equal(t, "due", check.Must(c.Compactions().SessionDue(ctx))(t), want)
+		check.Equal(t, "due", check.Must(c.Sessions().Due(ctx))(t), want)
 	}
 	c := newTalk(t)
 	wantWanted(t, c, false, false) // there are no messages

@@ -1,7 +1,5 @@
-// Package store is the database of a bot: one SQLite file with transcripts, inbox, outbox, compactions, tasks and the rows of
-// memories, and its maintenance. A Conversation cannot reach any other one. The store makes no decisions: package transcript
-// decides what happens to summaries, and packages memory and privacy write in its transactions, by methods of types such as OwnMemories,
-// Deletions and Rows: a Tx takes no SQL from outside.
+// The open database: how it is opened and closed, and its transactions.
+
 package store
 
 import (

@@ -114,7 +114,7 @@ func (ts Tasks) Begin(ctx context.Context, n NewTask) (Task, error) {
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?)`,
 			child.id, ts.c.id, rootID, number, n.Agent, n.Text, n.Began, n.Author, Encode(n.Above), Encode(n.Own), Now(), cmp.Or(chain, child.id))
 		for _, seq := range n.Sources {
-			if len(ts.c.In(tx).messages(seq, seq, "")) == 0 { // the task repeats it, and nothing would delete that any more
+			if len(ts.c.Messages(tx).read(seq, seq, "")) == 0 { // the task repeats it, and nothing would delete that any more
 				tx.Fail(&DeletedSourceError{seq})
 			}
 			tx.do("INSERT INTO task_sources (message, task) VALUES (?, ?) ON CONFLICT DO NOTHING", ts.c.Row(seq), child.id)
@@ -222,6 +222,19 @@ func (ts Tasks) Final(ctx context.Context, answers []string) (final bool, err er
 		AND coalesce((SELECT platform_id FROM messages WHERE `+ownRows+` AND role = 'user' ORDER BY id DESC LIMIT 1), '')
 			IN (SELECT value FROM json_each(?2))`, ts.c.id, Encode(answers))
 	return final, err
+}
+
+// All returns the tasks that the conversation has started.
+func (ts Tasks) All(tx *Tx) []Task { return tx.tasks("t.parent = ?", ts.c.id) }
+
+// RequestedBy returns those that a person asked for, by platform ID.
+func (ts Tasks) RequestedBy(tx *Tx, author string) []Task {
+	return tx.tasks("t.parent = ? AND t.author = ?", ts.c.id, author)
+}
+
+// DerivedFrom returns the tasks of any conversation that were derived from a message of this one.
+func (ts Tasks) DerivedFrom(tx *Tx, seq int64) []Task {
+	return tx.tasks("t.id IN (SELECT task FROM task_sources WHERE message = ?)", ts.c.Row(seq))
 }
 
 // List returns the newest 50 tasks of the conversation, the oldest of them first.

@@ -119,7 +119,7 @@ func (x TermIndex) packed(query string, args ...any) []words.Posting {
 // MessageIndex indexes the messages of one conversation before a seq.
 type MessageIndex struct {
 	TermIndex
-	c *Conversation
+	c handle
 }
 
 // Index returns the full-text index of the messages before a seq.

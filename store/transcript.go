@@ -38,10 +38,10 @@ const ownRows = "id BETWEEN ?1 << 32 AND ?1 << 32 | 4294967295"
 const messageColumns = `seq, turn, role, platform_id, author_id, author, text, attachments, reply_to, reply_seq, quote,
 	calls, call_id, tool, native, said_at, addressed, optional, tokens, context, deprived`
 
-// messages reads the messages of [from, to] that were not deleted, oldest first. rest continues the WHERE clause.
-func (rs Rows) messages(from, to int64, rest string, args ...any) []chat.Message {
-	low, high := rs.c.RowRange(from, to)
-	return listRows(rs.tx, func(rows *sql.Rows, m *chat.Message) error { return scanMessage(rows, m) },
+// read reads the messages of [from, to] that were not deleted, oldest first. rest continues the WHERE clause.
+func (ms Messages) read(from, to int64, rest string, args ...any) []chat.Message {
+	low, high := ms.c.RowRange(from, to)
+	return listRows(ms.tx, func(rows *sql.Rows, m *chat.Message) error { return scanMessage(rows, m) },
 		"SELECT "+messageColumns+" FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL "+rest, append([]any{low, high}, args...)...)
 }
 
@@ -81,7 +81,7 @@ func Encode(value any) string {
 // Page returns at most limit messages from seq from on, oldest first, without deleted ones.
 func (tr Transcript) Page(ctx context.Context, from int64, limit int) ([]chat.Message, error) {
 	return View(ctx, tr.c, "read transcript", func(tx *Tx) []chat.Message {
-		return tr.c.In(tx).messages(from, MaxSeq, "ORDER BY id LIMIT ?", max(limit, 0))
+		return tr.c.Messages(tx).read(from, MaxSeq, "ORDER BY id LIMIT ?", max(limit, 0))
 	})
 }
 
@@ -92,7 +92,7 @@ func (tr Transcript) Earlier(ctx context.Context, before int64, limit int) (page
 		before = MaxSeq
 	}
 	page, err = View(ctx, tr.c, "read transcript", func(tx *Tx) []chat.Message {
-		return tr.c.In(tx).messages(1, before-1, "ORDER BY id DESC LIMIT ?", limit+1)
+		return tr.c.Messages(tx).read(1, before-1, "ORDER BY id DESC LIMIT ?", limit+1)
 	})
 	more = len(page) > limit
 	if more {
@@ -104,9 +104,9 @@ func (tr Transcript) Earlier(ctx context.Context, before int64, limit int) (page
 
 // Page reads the messages between two seqs, at least one and at most limit, without deleted ones. next is the seq of the
 // following one; 0: none.
-func (rs Rows) Page(from, to int64, limit int) (page []chat.Message, next int64) {
+func (ms Messages) Page(from, to int64, limit int) (page []chat.Message, next int64) {
 	limit = max(limit, 1)
-	page = rs.messages(from, to, "ORDER BY id LIMIT ?", limit+1)
+	page = ms.read(from, to, "ORDER BY id LIMIT ?", limit+1)
 	if len(page) > limit {
 		page, next = page[:limit], page[limit].Seq
 	}
@@ -115,11 +115,11 @@ func (rs Rows) Page(from, to int64, limit int) (page []chat.Message, next int64)
 
 // Message returns one message. ErrNotFound: there is none, or it was deleted.
 func (tr Transcript) Message(ctx context.Context, seq int64) (chat.Message, error) {
-	return View(ctx, tr.c, fmt.Sprintf("read message %d", seq), func(tx *Tx) chat.Message { return tr.c.In(tx).Message(seq) })
+	return View(ctx, tr.c, fmt.Sprintf("read message %d", seq), func(tx *Tx) chat.Message { return tr.c.Messages(tx).Message(seq) })
 }
 
 // Message reads a message; there must be one.
-func (rs Rows) Message(seq int64) chat.Message { return firstOf(rs.tx, rs.messages(seq, seq, "")) }
+func (ms Messages) Message(seq int64) chat.Message { return firstOf(ms.tx, ms.read(seq, seq, "")) }
 
 // The states of a turn. Its first message holds it; the others have none.
 const (
@@ -153,7 +153,7 @@ func (tr Transcript) add(tx *Tx, messages []chat.Message, state func(chat.Messag
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			tr.c.Row(m.Seq), m.Turn, m.Role, m.ID, m.AuthorID, m.Author, m.Text, toJSON(m.Attachments), m.ReplyTo, m.ReplySeq, m.Quote,
 			toJSON(m.Calls), m.CallID, m.Tool, string(m.Native), m.Time.UnixMilli(), Now(), m.Addressed, m.Optional, turn, turn == waiting, m.Tokens, m.Deprived)
-		tr.c.In(tx).index(m)
+		tr.c.Messages(tx).index(m)
 		next = m.Seq + 1
 	}
 }
@@ -177,10 +177,10 @@ func (tr Transcript) Counts(ctx context.Context) (n Counts, err error) {
 // Pin pins a message; fresh is false if it was already pinned. ErrNotFound: there is no such message, or it was deleted.
 func (tr Transcript) Pin(ctx context.Context, seq int64, by Person) (fresh bool, err error) {
 	err = tr.c.Update(ctx, fmt.Sprintf("pin message %d", seq), func(tx *Tx) {
-		tr.c.In(tx).Message(seq)
+		tr.c.Messages(tx).Message(seq)
 		fresh = tx.do("INSERT INTO pins (conversation, seq, made_by, made_by_id, made_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", tr.c.id, seq, by.Name, by.ID, Now())
 		if fresh {
-			tr.c.In(tx).NextVersion()
+			tr.c.NextVersion(tx)
 		}
 	})
 	return fresh, err
@@ -190,21 +190,21 @@ func (tr Transcript) Pin(ctx context.Context, seq int64, by Person) (fresh bool,
 func (tr Transcript) Unpin(ctx context.Context, seq int64) error {
 	return tr.c.Update(ctx, fmt.Sprintf("unpin message %d", seq), func(tx *Tx) {
 		tx.change("DELETE FROM pins WHERE conversation = ? AND seq = ?", tr.c.id, seq)
-		tr.c.In(tx).NextVersion()
+		tr.c.NextVersion(tx)
 	})
 }
 
 // Newest returns the newest message from a person. ErrNotFound: there is none.
 func (tr Transcript) Newest(ctx context.Context) (chat.Message, error) {
 	return View(ctx, tr.c, "read the newest message", func(tx *Tx) chat.Message {
-		return firstOf(tx, tr.c.In(tx).messages(1, MaxSeq, "AND role = 'user' ORDER BY id DESC LIMIT 1"))
+		return firstOf(tx, tr.c.Messages(tx).read(1, MaxSeq, "AND role = 'user' ORDER BY id DESC LIMIT 1"))
 	})
 }
 
 // Asked returns those of the messages with these platform ids whose authors asked for an answer.
 func (tr Transcript) Asked(ctx context.Context, ids []string) ([]chat.Message, error) {
 	return View(ctx, tr.c, "look who asked", func(tx *Tx) []chat.Message {
-		return tr.c.In(tx).messages(1, MaxSeq, "AND role = 'user' AND addressed AND NOT optional AND platform_id IN (SELECT value FROM json_each(?))", Encode(ids))
+		return tr.c.Messages(tx).read(1, MaxSeq, "AND role = 'user' AND addressed AND NOT optional AND platform_id IN (SELECT value FROM json_each(?))", Encode(ids))
 	})
 }
 
@@ -238,7 +238,7 @@ func (tr Transcript) pins(tx *Tx) []transcript.Pin {
 	if len(pins) == 0 {
 		return nil
 	}
-	for _, m := range tr.c.In(tx).messages(1, MaxSeq, ofPins, tr.c.id) {
+	for _, m := range tr.c.Messages(tx).read(1, MaxSeq, ofPins, tr.c.id) {
 		i := slices.IndexFunc(pins, func(p transcript.Pin) bool { return p.Seq == m.Seq })
 		pins[i].Message = m
 	}

@@ -48,7 +48,7 @@ func (turns Turns) Unanswered(ctx context.Context) (turn Turn, ok bool, err erro
 		}
 		ok = true
 		tx.row("SELECT attempts, saved_at FROM messages WHERE id = ?", turns.c.Row(turn.Seq)).Scan(&turn.Starts, UTC(&turn.Since))
-		of := turns.Of(turns.c.In(tx).messages(turn.Seq, MaxSeq, "AND turn = ? ORDER BY id", turn.Seq))
+		of := turns.Of(turns.c.Messages(tx).read(turn.Seq, MaxSeq, "AND turn = ? ORDER BY id", turn.Seq))
 		turn.To = of.To
 		turn.Optional = of.Optional
 	})
@@ -93,7 +93,7 @@ func (turns Turns) Withdrawn(ctx context.Context, since time.Time) ([]string, er
 // Messages returns the messages of people in a turn, in order.
 func (turns Turns) Messages(ctx context.Context, turn int64) ([]chat.Message, error) {
 	return View(ctx, turns.c, fmt.Sprintf("read turn %d", turn), func(tx *Tx) []chat.Message {
-		return turns.c.In(tx).messages(turn, MaxSeq, "AND turn = ? AND role = 'user' ORDER BY id", turn)
+		return turns.c.Messages(tx).read(turn, MaxSeq, "AND turn = ? AND role = 'user' ORDER BY id", turn)
 	})
 }
 
@@ -123,7 +123,7 @@ func (turns Turns) Finish(ctx context.Context, o Outcome) (contextStored bool, e
 		low, high := turns.c.RowRange(o.Turn, o.Turn)
 		tx.change("UPDATE messages SET answered = ? WHERE id BETWEEN ? AND ? AND answered = 0", state, low, high)
 		turns.append(tx, &o)
-		contextStored = turns.c.In(tx).keepContext(o.Context, o.Version)
+		contextStored = turns.c.Messages(tx).keepContext(o.Context, o.Version)
 		if n := len(o.Messages); n > 0 && o.Sent.Window > 0 {
 			tx.do("INSERT INTO turn_usage (id, window, used, counted, estimated, context, factor) VALUES (?, ?, ?, ?, ?, ?, ?)",
 				turns.c.Row(o.Messages[n-1].Seq), o.Sent.Window, o.Sent.Used, o.Sent.Counted, o.Sent.Estimated, o.Sent.Context, o.Sent.Factor)
@@ -138,9 +138,9 @@ func (turns Turns) Finish(ctx context.Context, o Outcome) (contextStored bool, e
 func (turns Turns) append(tx *Tx, o *Outcome) {
 	tx.do("UPDATE conversations SET counted = ?, counted_estimate = ?, counted_by = ?, counted_with = ? WHERE id = ?",
 		o.Count.Prompt, o.Count.Estimate, o.Count.Model, o.Count.Version, turns.c.id)
-	messages, changed := turns.c.In(tx).withoutChangedCopies(o.Messages, o.Version)
+	messages, changed := turns.c.Messages(tx).withoutChangedCopies(o.Messages, o.Version)
 	if changed { // the prompt still has that
-		turns.c.In(tx).NextVersion()
+		turns.c.NextVersion(tx)
 	}
 	turns.dropPictures(tx, o.Turn, messages)
 	Transcript(turns).add(tx, messages, func(chat.Message) any { return nil })
@@ -151,7 +151,7 @@ func (turns Turns) append(tx *Tx, o *Outcome) {
 		if m.Role == llm.RoleAssistant && m.Text != o.Messages[i].Text { // an answer without a model, which is all of the reply
 			o.Pieces = []string{m.Text}
 		}
-		turns.c.In(tx).keepQuotes(m)
+		turns.c.Messages(tx).keepQuotes(m)
 	}
 }
 

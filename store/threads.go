@@ -1,4 +1,4 @@
-// What a thread inherits from its channel when its first message is written: a copy of the channel's summaries and of the message the
+// Threads: what one inherits from its channel when its first message is written, a copy of the channel's summaries and of the message the
 // thread hangs on, made once. Later changes in the channel do not reach it; deletions do.
 
 package store
@@ -31,8 +31,8 @@ func inherit(tx *Tx, thread handle) {
 		return
 	}
 	tx.do("UPDATE conversations SET parent = ? WHERE id = ?", above.id, thread.id)
-	thread.In(tx).NextVersion()
-	head := Compactions{above}.head(tx)
+	thread.NextVersion(tx)
+	head := above.Summaries(tx).head()
 	for i, row := range head.Stack {
 		addInherited(tx, thread, above, i+1, row, row.InheritedCost(), chat.Message{Text: row.Text})
 	}
@@ -89,10 +89,66 @@ func inheritance(tx *Tx, conversation int64) (in transcript.Inheritance) {
 	return in
 }
 
-// touchThreads increments the version of the threads whose copies match the condition.
-func (rs Rows) touchThreads(where string, args ...any) {
-	for _, thread := range rs.tx.conversations("WHERE id IN (SELECT conversation FROM inherited WHERE parent = ? AND "+where+")",
-		append([]any{rs.c.id}, args...)...) {
-		thread.In(rs.tx).NextVersion()
+// Threads are the threads of a conversation, and what they inherited from it, in one transaction.
+type Threads struct {
+	c  handle
+	tx *Tx
+}
+
+// All returns the conversation's threads.
+func (th Threads) All() []*Conversation {
+	return th.tx.conversations("WHERE name >= ?1 || '/' AND name < ?1 || '0'", th.c.name) // which comes right after /
+}
+
+// touch increments the version of the threads whose copies match the condition.
+func (th Threads) touch(where string, args ...any) {
+	for _, thread := range th.tx.conversations("WHERE id IN (SELECT conversation FROM inherited WHERE parent = ? AND "+where+")",
+		append([]any{th.c.id}, args...)...) {
+		thread.NextVersion(th.tx)
 	}
+}
+
+// DeleteMessage deletes the copies of a message that threads have, by its platform ID, and their quotes of it. The threads get a new version.
+func (th Threads) DeleteMessage(id string) {
+	th.touch("platform_id = ? AND platform_id <> ''", id)
+	th.touch("reply_to = ? AND quote <> ''", id)
+	th.tx.do("UPDATE inherited SET quote = '' WHERE parent = ? AND reply_to = ? AND quote <> ''", th.c.id, id)
+	th.tx.do("DELETE FROM inherited WHERE parent = ? AND platform_id = ? AND platform_id <> ''", th.c.id, id)
+}
+
+// Quoting returns the threads with messages, waiting ones included, that quote a message, by its platform ID.
+func (th Threads) Quoting(id string) []*Conversation {
+	return th.tx.conversations(`WHERE c.name >= ?1 || '/' AND c.name < ?1 || '0' -- which comes right after /
+		AND (EXISTS (SELECT 1 FROM messages WHERE conversation = c.id AND reply_to = ?2 AND quote <> '')
+		OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id AND reply_to = ?2 AND quote <> ''))`, th.c.name, id)
+}
+
+// QuotedBy returns the platform IDs of the conversation's messages, and of its replies, that messages of a thread quote.
+func (th Threads) QuotedBy(thread *Conversation) []string {
+	return listValues[string](th.tx, `WITH quoting (id) AS (
+			SELECT reply_to FROM messages WHERE conversation = ?2 AND quote <> ''
+			UNION SELECT reply_to FROM inbox WHERE conversation = ?2 AND quote <> '')
+			SELECT q.id FROM quoting q WHERE EXISTS (SELECT 1 FROM messages WHERE `+ownRows+` AND platform_id = q.id)
+			OR EXISTS (SELECT 1 FROM outbox WHERE conversation = ?1 AND platform_id = q.id AND platform_id <> '')`, th.c.id, thread.id)
+}
+
+const (
+	inheritedOver = "from_seq <= ? AND to_seq >= ? AND kind <> ''"
+	inheritedFrom = "from_seq = ? AND to_seq = ? AND kind <> ''"
+)
+
+// BlankOver turns the threads' copies of summaries over a message into placeholders. The threads get a new version.
+func (th Threads) BlankOver(seq int64) { th.blank(inheritedOver, transcript.Span{From: seq, To: seq}) }
+
+// BlankCopies does the same with the copies of a summary of a span.
+func (th Threads) BlankCopies(sp transcript.Span) { th.blank(inheritedFrom, sp) }
+
+func (th Threads) blank(where string, sp transcript.Span) {
+	th.touch(where, sp.From, sp.To)
+	th.tx.do("UPDATE inherited SET kind = ?, text = '', lines = '' WHERE parent = ? AND "+where, transcript.Placeholder, th.c.id, sp.From, sp.To)
+}
+
+// DecrementCounts counts one message less in the copies of summaries over a message.
+func (th Threads) DecrementCounts(seq int64) {
+	th.tx.do("UPDATE inherited SET messages = messages - 1 WHERE parent = ? AND "+inheritedOver, th.c.id, seq, seq)
 }
