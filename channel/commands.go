@@ -11,7 +11,6 @@ import (
 	"cairn/channel/sentences"
 	"cairn/chat"
 	"cairn/compactor"
-	"cairn/privacy"
 	"cairn/store"
 )
 
@@ -119,7 +118,7 @@ func (h commandHost) ToolsChanged() {
 
 func (h commandHost) Remembered(id int64, kind, content string) { h.c.remembered(id, kind, content) }
 
-func (h commandHost) Forget(ctx context.Context, who privacy.Who, in []*store.Conversation) (<-chan error, error) {
+func (h commandHost) Forget(ctx context.Context, who store.Person, in []*store.Conversation) (<-chan error, error) {
 	return h.c.hub.forgetPerson(ctx, who, in...)
 }
 

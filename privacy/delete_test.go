@@ -260,7 +260,7 @@ func TestCopiesOfPurgedAndErasedMemories(t *testing.T) {
 	// Deleting a person's data raises the version.
 	c = played(t)
 	bob := storetest.People["Bob"]
-	check.Must(privacy.In(c.Store()).Erase(ctx, privacy.Who{ID: bob}, c))(t)
+	check.Must(privacy.In(c.Store()).Erase(ctx, store.Person{ID: bob}, c))(t)
 	before := storetest.Version(t, c)
 	e := check.Must(privacy.Of(c).EraseSome(ctx, bob))(t)
 	check.That(t, e.Messages == 0 && e.Memories == 1 && storetest.Version(t, c) > before, "got %+v", e)

@@ -65,22 +65,22 @@ var ErrNobody = errors.New("the person's id is empty")
 // Traces counts what is stored about a person in the conversation. Messages are theirs, with waiting ones, tasks that they asked
 // for, summaries in which they wrote or removed a line, and settings, pins and pauses that they made. Memories are those that they said first,
 // or that are about them.
-func (pr Conversation) Traces(ctx context.Context, who Who) (Holding, error) {
+func (pr Conversation) Traces(ctx context.Context, who store.Person) (Holding, error) {
 	return store.View(ctx, pr.c, "count what is stored about a person", func(tx *store.Tx) Holding { return traces(pr.c, tx, who) })
 }
 
-func traces(c *store.Conversation, tx *store.Tx, who Who) Holding {
+func traces(c *store.Conversation, tx *store.Tx, who store.Person) Holding {
 	if who.ID == "" {
 		tx.Fail(ErrNobody)
 	}
-	of := c.Traces(tx, who.person())
+	of := c.Traces(tx, who)
 	messages := of.CountMessages() + len(c.Summaries(tx).LinesBy(who.ID)) + of.CountSettings()
 	return Holding{c.Name(), messages, of.CountMemories(math.MaxInt64)}
 }
 
 // Everywhere returns the conversations of a person's connector in which something about them is stored, and how much in each.
-func (ps Everyone) Everywhere(ctx context.Context, who Who) (in []*store.Conversation, held Holdings, err error) {
-	return ps.hold(ctx, func(tx *store.Tx) []*store.Conversation { return tx.Directory().With(who.Connector, who.person()) },
+func (ps Everyone) Everywhere(ctx context.Context, who store.Person) (in []*store.Conversation, held Holdings, err error) {
+	return ps.hold(ctx, func(tx *store.Tx) []*store.Conversation { return tx.Directory().With(who) },
 		func(c *store.Conversation, tx *store.Tx) Holding { return traces(c, tx, who) })
 }
 
@@ -88,14 +88,14 @@ func (ps Everyone) Everywhere(ctx context.Context, who Who) (in []*store.Convers
 // the rest, step by step, after what they typed into commands is deleted here; later messages stay. The note survives the process, see Erasures, and lasts while messages that
 // were missed are still to be read: the person's, from before it, are left out. Messages from before the bot came are not
 // read any more.
-func (ps Everyone) Erase(ctx context.Context, who Who, in ...*store.Conversation) (waiting int, err error) {
+func (ps Everyone) Erase(ctx context.Context, who store.Person, in ...*store.Conversation) (waiting int, err error) {
 	err = ps.store.Erase(ctx, func(tx *store.Tx) {
 		if who.ID == "" {
 			tx.Fail(ErrNobody)
 		}
 		for _, c := range in {
 			eraseTyped(c, tx, who) // first, while their messages have their names
-			of := c.Traces(tx, who.person())
+			of := c.Traces(tx, who)
 			for _, m := range of.Waiting() {
 				deleteUnread(c, tx, m.ID)
 				waiting++
@@ -107,7 +107,7 @@ func (ps Everyone) Erase(ctx context.Context, who Who, in ...*store.Conversation
 }
 
 // EraseTyped deletes what a person may have typed into commands of these conversations, and nothing else.
-func (ps Everyone) EraseTyped(ctx context.Context, who Who, in ...*store.Conversation) error {
+func (ps Everyone) EraseTyped(ctx context.Context, who store.Person, in ...*store.Conversation) error {
 	err := ps.store.Erase(ctx, func(tx *store.Tx) {
 		for _, c := range in {
 			eraseTyped(c, tx, who)
@@ -183,32 +183,17 @@ func eraseMemories(c *store.Conversation, tx *store.Tx, author string, upto int6
 // Find returns the people with that id, or that name in any case, who have spoken or typed commands in the conversations of a
 // connector, or of any if it is empty, or about whom something is remembered. If there are none, the text may have the connector in front:
 // discord:ID.
-func (ps Everyone) Find(ctx context.Context, connector, nameOrID string) (found []Who, err error) {
+func (ps Everyone) Find(ctx context.Context, connector, nameOrID string) (found []store.Person, err error) {
 	err = ps.store.View(ctx, func(tx *store.Tx) {
-		for _, s := range tx.Directory().Everybody(connector) {
-			found = append(found, Who{Connector: s.Connector, ID: s.ID, Name: s.Name})
-		}
+		found = tx.Directory().Everybody(connector)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look for %q: %w", nameOrID, err)
 	}
-	found = slices.DeleteFunc(found, func(w Who) bool { return w.ID != nameOrID && !strings.EqualFold(w.Name, nameOrID) })
-	found = slices.CompactFunc(found, func(a, b Who) bool { return a.Connector == b.Connector && a.ID == b.ID }) // they may have had several names
+	found = slices.DeleteFunc(found, func(w store.Person) bool { return w.ID != nameOrID && !strings.EqualFold(w.Name, nameOrID) })
+	found = slices.CompactFunc(found, func(a, b store.Person) bool { return a.Connector == b.Connector && a.ID == b.ID }) // they may have had several names
 	if first, id, named := strings.Cut(nameOrID, ":"); named && connector == "" && len(found) == 0 {
 		return ps.Find(ctx, first, id)
 	}
 	return found, nil
-}
-
-// Who is a person of a connector.
-type Who struct {
-	Connector string `json:"connector"`
-	ID        string `json:"id"` // the platform's
-	Name      string `json:"name"`
-}
-
-func (w Who) person() store.Person { return store.Person{ID: w.ID, Name: w.Name} }
-
-func (w Who) String() string {
-	return strings.TrimSpace(w.Name + " (" + w.Connector + ":" + w.ID + ")")
 }

@@ -11,8 +11,8 @@ import (
 
 // eraseTyped deletes what a person typed into commands of the conversation: settings in words, and the focus of each compaction
 // and task, of which nobody knows who asked for it. It also removes their name from settings, pins and pauses.
-func eraseTyped(c *store.Conversation, tx *store.Tx, who Who) {
-	c.Traces(tx, who.person()).AnonymizeSettings()
+func eraseTyped(c *store.Conversation, tx *store.Tx, who store.Person) {
+	c.Traces(tx, who).AnonymizeSettings()
 	typed := c.CommandTexts(tx)
 	if typed.DeleteFocuses() {
 		c.NextVersion(tx) // summaries in memory are read again: a repair keeps the focus of what it repairs

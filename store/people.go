@@ -2,7 +2,21 @@
 
 package store
 
-import "database/sql"
+import (
+	"database/sql"
+	"strings"
+)
+
+// Person is someone who speaks or types commands.
+type Person struct {
+	Connector string `json:"connector"` // empty: their conversation's
+	ID        string `json:"id"`        // on the platform, or in the dashboard; empty: unknown
+	Name      string `json:"name"`      // one of their names
+}
+
+func (p Person) String() string {
+	return strings.TrimSpace(p.Name + " (" + p.Connector + ":" + p.ID + ")")
+}
 
 // People are those of one conversation, in one transaction.
 type People struct {

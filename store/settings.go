@@ -10,12 +10,6 @@ import (
 	"strings"
 )
 
-// Person is someone who speaks or types commands in a conversation.
-type Person struct {
-	ID   string // on the platform, or in the dashboard; "": unknown
-	Name string // one of their names
-}
-
 // Override is one value that a user set.
 type Override struct {
 	Key, Value string

@@ -268,7 +268,7 @@ func TestUpgradeFills(t *testing.T) {
 	check.Equal(t, "ten for each subject, and one for the speaker", number(t, s, subjects), 11)
 	wantErasures(t, s, 0)
 	c := find(t, s, "terminal:general")
-	check.Equal(t, "held", check.Must(privacy.Of(c).Traces(ctx, privacy.Who{ID: "u1"}))(t), privacy.Holding{Channel: c.Name(), Messages: 2, Memories: 1})
+	check.Equal(t, "held", check.Must(privacy.Of(c).Traces(ctx, store.Person{ID: "u1"}))(t), privacy.Holding{Channel: c.Name(), Messages: 2, Memories: 1})
 	changed := remove(t, c, 1)
 	for seq, want := range map[int64]string{105: store.DeletedCopyText, 106: store.DeletedCopyText, 107: elsewhere} {
 		check.Equal(t, fmt.Sprintf("#%d is reported as changed", seq), slices.Contains(changed, seq), want != elsewhere)
