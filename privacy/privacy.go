@@ -59,8 +59,8 @@ type Erased struct {
 // erasedAtOnce limits the messages or memories of one step, for which other writers have to wait.
 const erasedAtOnce = 40
 
-// ErrNobody is returned for an empty id, which would match everyone whose connector has no ids.
-var ErrNobody = errors.New("the person's id is empty")
+// errNobody is returned for an empty id, which would match everyone whose connector has no ids.
+var errNobody = errors.New("the person's id is empty")
 
 // Traces counts what is stored about a person in the conversation. Messages are theirs, with waiting ones, tasks that they asked
 // for, summaries in which they wrote or removed a line, and settings, pins and pauses that they made. Memories are those that they said first,
@@ -71,7 +71,7 @@ func (pr Conversation) Traces(ctx context.Context, who store.Person) (Holding, e
 
 func traces(c *store.Conversation, tx *store.Tx, who store.Person) Holding {
 	if who.ID == "" {
-		tx.Fail(ErrNobody)
+		tx.Fail(errNobody)
 	}
 	of := c.Traces(tx, who)
 	messages := of.CountMessages() + len(c.Summaries(tx).LinesBy(who.ID)) + of.CountSettings()
@@ -91,7 +91,7 @@ func (ps Everyone) Everywhere(ctx context.Context, who store.Person) (in []*stor
 func (ps Everyone) Erase(ctx context.Context, who store.Person, in ...*store.Conversation) (waiting int, err error) {
 	err = ps.store.Erase(ctx, func(tx *store.Tx) {
 		if who.ID == "" {
-			tx.Fail(ErrNobody)
+			tx.Fail(errNobody)
 		}
 		for _, c := range in {
 			eraseTyped(c, tx, who) // first, while their messages have their names

@@ -73,11 +73,11 @@ func (cs Compactions) Stretch(ctx context.Context, sp transcript.Span) (transcri
 }
 
 func (ss Summaries) between(sp transcript.Span) (n transcript.Stretch) {
-	low, high := ss.c.RowRange(sp.From, sp.To)
+	low, high := ss.c.rowRange(sp.From, sp.To)
 	ss.tx.row(`SELECT count(*),
 		coalesce((SELECT said_at FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL ORDER BY id LIMIT 1), 0),
 		coalesce((SELECT said_at FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1), 0)
-		FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL`, low, high).Scan(&n.Messages, Local(&n.First), Local(&n.Last))
+		FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL`, low, high).Scan(&n.Messages, localInto(&n.First), localInto(&n.Last))
 	return n
 }
 
@@ -135,7 +135,7 @@ func (ss Summaries) writeRow(s *transcript.State, row transcript.Summary, versio
 	}
 	written := []string{"state", "kind", "made_by", "owed", "tokens", "ended_with", "parent"}
 	if slices.Contains(transcript.IDs(s.Prepared), row.ID) {
-		stored.Applied = At(Now())
+		stored.Applied = utcTime(nowMillis())
 		stored.Version = version
 		stored.Next = readEnd(ss.tx, ss.c.id)
 		written = append(written, "messages", "children", "text", "lines", "dropped_lines", "applied_at", "version", "next_seq")
@@ -219,7 +219,7 @@ func (ss Summaries) latest() (l transcript.Undoable) {
 	}
 	l.Rows, l.Ended = ss.read(madeWith, applied, start), ss.read(endedWith, applied, start)
 	l.Changed = slices.ContainsFunc(slices.Concat(l.Rows, l.Ended), func(row transcript.Summary) bool {
-		low, high := ss.c.RowRange(row.From, row.To)
+		low, high := ss.c.rowRange(row.From, row.To)
 		return exists(ss.tx, "SELECT 1 FROM messages WHERE id BETWEEN ? AND ? AND changed_with > ?", low, high, applied)
 	})
 	l.Freed = ss.freed(l.Rows, l.Ended)

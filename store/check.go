@@ -161,7 +161,7 @@ func (u Upkeep) Vitals(ctx context.Context) (v Vitals, err error) {
 			(SELECT count(*) FROM outbox WHERE state IN ('waiting', 'sending')),
 			(SELECT min(created_at) FROM outbox WHERE state IN ('waiting', 'sending')),
 			(SELECT json_group_object(state, n) FROM (SELECT state, count(*) AS n FROM memories GROUP BY state))`).
-			Scan(&v.Inbox, UTC(&v.InboxOldest), &v.Outbox, UTC(&v.OutboxOldest), JSON(&v.Memories))
+			Scan(&v.Inbox, utcInto(&v.InboxOldest), &v.Outbox, utcInto(&v.OutboxOldest), jsonInto(&v.Memories))
 	})
 	file, statErr := os.Stat(u.store.path)
 	err = cmp.Or(err, statErr)

@@ -42,7 +42,7 @@ func (ss Summaries) activeIn(s transcript.Span) []transcript.Summary {
 
 // insert writes a new row and returns it as stored. A row inserted as applied gets the given version.
 func (ss Summaries) insert(summary transcript.Summary, version int64) transcript.Summary {
-	now := At(Now())
+	now := utcTime(nowMillis())
 	row := RecordedSummary{Summary: summary, Began: now, Next: readEnd(ss.tx, ss.c.id)}
 	if summary.State == transcript.Applied {
 		row.Applied = now
@@ -75,7 +75,7 @@ func (ss Summaries) first(start int64) []chat.Message {
 		SELECT (SELECT id FROM messages r WHERE r.id > f.id AND r.role = 'assistant' AND r.text <> '' AND r.calls = ''
 				AND r.id < coalesce((SELECT n.id FROM messages n WHERE n.id > f.id AND n.turn <> f.turn ORDER BY n.id LIMIT 1), ?) ORDER BY r.id LIMIT 1)
 			FROM messages f WHERE f.id BETWEEN ? AND ? AND f.deleted_at IS NULL AND f.addressed = 1) ORDER BY id`,
-		ss.c.Row(MaxSeq), ss.c.Row(first[0].Seq), ss.c.Row(first[len(first)-1].Seq))
+		ss.c.rowID(MaxSeq), ss.c.rowID(first[0].Seq), ss.c.rowID(first[len(first)-1].Seq))
 	first = append(first, replies...)
 	slices.SortFunc(first, func(a, b chat.Message) int { return cmp.Compare(a.Seq, b.Seq) })
 	return first
@@ -151,7 +151,7 @@ func (cs Compactions) Fail(ctx context.Context, id int64, cause string, also fun
 			also(tx)
 		}
 		tx.change(`UPDATE compactions SET state = 'failed', error = ?, ended_at = ?
-			WHERE id = ? AND conversation = ? AND state IN ('running', 'failed', 'stale')`, cause, Now(), id, cs.c.id)
+			WHERE id = ? AND conversation = ? AND state IN ('running', 'failed', 'stale')`, cause, nowMillis(), id, cs.c.id)
 	})
 }
 
@@ -190,7 +190,7 @@ func (ss Summaries) Prepare(row transcript.Summary, rows, messages []int64) (sta
 	if state != transcript.Running {
 		ss.tx.Fail(ErrNotFound)
 	}
-	prepared := RecordedSummary{Summary: row, Ended: At(Now())}
+	prepared := RecordedSummary{Summary: row, Ended: utcTime(nowMillis())}
 	prepared.State = transcript.Prepared
 	written := []string{"state", "sources", "text", "lines", "dropped", "dropped_lines", "tokens", "ended_at"}
 	if row.Model != "" {

@@ -35,7 +35,7 @@ func (s *Store) Conversation(ctx context.Context, name string) (*Conversation, e
 	if name == "" || len(name) > MaxName || !utf8.ValidString(name) {
 		return nil, fmt.Errorf("%q is not a valid name of a conversation: use 1 to %d bytes of valid UTF-8", name, MaxName)
 	}
-	err = s.set(ctx, "create conversation "+name, "INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", name, Now())
+	err = s.set(ctx, "create conversation "+name, "INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", name, nowMillis())
 	if err != nil {
 		return nil, err
 	}
@@ -121,8 +121,8 @@ func resultOf[T any](ctx context.Context, transact func(context.Context, string,
 	return result, nil
 }
 
-// Connector returns the first part of the name; for a task, of the people's conversation above it.
-func (c handle) Connector() string {
+// connector returns the first part of the name; for a task, of the people's conversation above it.
+func (c handle) connector() string {
 	root, _ := RootOf(c.name)
 	connector, _, _ := strings.Cut(root, ":")
 	return connector

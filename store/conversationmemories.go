@@ -54,16 +54,16 @@ func (ms ConversationMemories) Sources(id int64, seqs []int64) int {
 
 // DropSource notes that a memory does not come from a message any more.
 func (ms ConversationMemories) DropSource(id, seq int64) {
-	low, high := ms.c.RowRange(seq, seq)
+	low, high := ms.c.rowRange(seq, seq)
 	ms.tx.do("DELETE FROM memory_sources WHERE memory = ? AND message BETWEEN ? AND ?", id, low, high)
 }
 
 func (ms ConversationMemories) rowsOf(seqs []int64) string {
 	rows := make([]int64, 0, len(seqs)) // null would be a row of json_each
 	for _, seq := range seqs {
-		rows = append(rows, ms.c.Row(seq))
+		rows = append(rows, ms.c.rowID(seq))
 	}
-	return Encode(rows)
+	return encode(rows)
 }
 
 // Numbers returns the numbers of all memories of the conversation, in order.
@@ -73,7 +73,7 @@ func (ms ConversationMemories) Numbers() []int64 {
 
 // From returns the memories that come from a message, in any state.
 func (ms ConversationMemories) From(seq int64) []Memory {
-	low, high := ms.c.RowRange(seq, seq)
+	low, high := ms.c.rowRange(seq, seq)
 	return ms.tx.memories("WHERE m.conversation = ? AND m.id IN (SELECT memory FROM memory_sources WHERE message BETWEEN ? AND ?)", ms.c.id, low, high)
 }
 
@@ -183,7 +183,7 @@ const wasRead = `SELECT 1 FROM compactions WHERE conversation = ?1 AND id <> ?2
 // WasRead reports whether memories were saved from a message with another compaction: by a worker, or, if either, by the extractive
 // summarizer.
 func (ms ConversationMemories) WasRead(seq, compaction int64, either bool) bool {
-	return exists(ms.tx, wasRead, ms.c.id, compaction, seq, either, ms.c.Row(seq))
+	return exists(ms.tx, wasRead, ms.c.id, compaction, seq, either, ms.c.rowID(seq))
 }
 
 // retire looks up memories by the messages ?2 to ?3; the + keeps SQLite from scanning all memories of the conversation.
@@ -195,6 +195,6 @@ const retire = `UPDATE memories SET state = 'replaced' WHERE +conversation = ?1 
 
 // Retire marks the extractive summarizer's memories of some messages as replaced, if workers saved from all of their messages.
 func (ms ConversationMemories) Retire(span transcript.Span) {
-	low, high := ms.c.RowRange(span.From, span.To)
+	low, high := ms.c.rowRange(span.From, span.To)
 	ms.tx.do(retire, ms.c.id, low, high)
 }

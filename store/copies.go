@@ -72,14 +72,14 @@ func fillQuotes(tx *Tx) {
 
 func (ms Messages) keepQuotes(m chat.Message) {
 	messages, memories := quotedBy(m)
-	ms.addQuotes(ms.c.Row(m.Seq), messages, memories)
+	ms.addQuotes(ms.c.rowID(m.Seq), messages, memories)
 }
 
 // sourcesGone reports whether one of the messages was deleted, or edited since a version, or one of the memories was deleted, or
 // has that state.
 func (ms Messages) sourcesGone(messages []int64, version int64, memories []int64, state string) bool {
 	return slices.ContainsFunc(messages, func(seq int64) bool {
-		return exists(ms.tx, "SELECT 1 FROM messages WHERE id = ? AND (deleted_at IS NOT NULL OR changed_with > ?)", ms.c.Row(seq), version)
+		return exists(ms.tx, "SELECT 1 FROM messages WHERE id = ? AND (deleted_at IS NOT NULL OR changed_with > ?)", ms.c.rowID(seq), version)
 	}) || slices.ContainsFunc(memories, func(id int64) bool {
 		return !exists(ms.tx, "SELECT 1 FROM memories WHERE id = ? AND state <> ?", id, state)
 	})
@@ -91,9 +91,9 @@ const DeletedCopyText = "What was found here has been deleted."
 // copyingTools are the tools that return messages, or text derived from them.
 var copyingTools = []string{"memory_search", "recall", "expand"}
 
-// LastOf returns the seq of a turn's last message. Its messages are neighbours.
-func (ms Messages) LastOf(turn int64) int64 {
-	low, high := ms.c.RowRange(turn, MaxSeq)
+// lastOf returns the seq of a turn's last message. Its messages are neighbours.
+func (ms Messages) lastOf(turn int64) int64 {
+	low, high := ms.c.rowRange(turn, MaxSeq)
 	return getValue[int64](ms.tx, `SELECT coalesce((SELECT seq - 1 FROM messages
 		WHERE id BETWEEN ?1 AND ?2 AND turn > ?3 ORDER BY id LIMIT 1), ?4)`, low, high, turn, MaxSeq)
 }
@@ -105,7 +105,7 @@ func quotesFinds(m chat.Message) bool {
 
 // quoting returns a tool's result, and the answer without a model that quotes it, if there is one.
 func (ms Messages) quoting(result chat.Message) []chat.Message {
-	later := ms.read(result.Seq, ms.LastOf(result.Turn), "AND role = 'assistant'")
+	later := ms.read(result.Seq, ms.lastOf(result.Turn), "AND role = 'assistant'")
 	return append([]chat.Message{result}, slices.DeleteFunc(later, func(m chat.Message) bool { return !quotesFinds(m) })...)
 }
 
@@ -131,7 +131,7 @@ func WithoutCopies(m chat.Message) chat.Message {
 // Copying returns the results of tools that quote a message, and the answers without a model that quote these.
 func (ms Messages) Copying(seq int64) (copies []chat.Message) {
 	for _, result := range ms.read(1, MaxSeq,
-		"AND id IN (SELECT message FROM quotes WHERE kind = 'message' AND source IN (?, ?)) AND role = 'tool'", ms.c.Row(seq), ms.c.Row(unknown)) {
+		"AND id IN (SELECT message FROM quotes WHERE kind = 'message' AND source IN (?, ?)) AND role = 'tool'", ms.c.rowID(seq), ms.c.rowID(unknown)) {
 		copies = append(copies, ms.quoting(result)...)
 	}
 	return copies
@@ -139,7 +139,7 @@ func (ms Messages) Copying(seq int64) (copies []chat.Message) {
 
 // Replace writes what WithoutCopies leaves of a message, and of the results of tools that found it.
 func (ms Messages) Replace(was, m chat.Message) {
-	row := ms.c.Row(m.Seq)
+	row := ms.c.rowID(m.Seq)
 	if m.Text != was.Text { // otherwise it is a model's, and so is its index
 		ms.unindex(was)
 		ms.tx.do("DELETE FROM quotes WHERE message = ?", row)
@@ -167,7 +167,7 @@ func (ms Messages) withoutChangedCopies(answer []chat.Message, known int64) (lef
 		return answer, false
 	}
 	turn := answer[0].Turn
-	low, high := ms.c.RowRange(turn, ms.LastOf(turn))
+	low, high := ms.c.rowRange(turn, ms.lastOf(turn))
 	near := exists(ms.tx, `SELECT 1 FROM messages
 		WHERE id BETWEEN ? AND ? AND changed_with IS NOT NULL AND deleted_at IS NOT NULL AND turn = ?`, low, high, turn)
 	answer = slices.Clone(answer)
@@ -189,7 +189,7 @@ func (ms Messages) withoutChangedCopies(answer []chat.Message, known int64) (lef
 // contexts returns the contexts that are still shown, by seq.
 func (ms Messages) contexts() []transcript.Context {
 	return listRows(ms.tx, func(rows *sql.Rows, ctx *transcript.Context) error {
-		return rows.Scan(&ctx.Seq, &ctx.Text, JSON(&ctx.Messages), JSON(&ctx.Memories))
+		return rows.Scan(&ctx.Seq, &ctx.Text, jsonInto(&ctx.Messages), jsonInto(&ctx.Memories))
 	}, `SELECT seq, context,
 		(SELECT json_group_array(source & 4294967295) FROM quotes q WHERE q.message = m.id AND q.kind = 'message'),
 		(SELECT json_group_array(source) FROM quotes q WHERE q.message = m.id AND q.kind = 'memory')
@@ -199,7 +199,7 @@ func (ms Messages) contexts() []transcript.Context {
 // keepContext stores the context of an answered turn, unless the head no longer has this version, or something that the context
 // quotes was deleted or forgotten in the meantime, and reports that.
 func (ms Messages) keepContext(ctx transcript.Context, version int64) (stored bool) {
-	row := ms.c.Row(ctx.Seq)
+	row := ms.c.rowID(ctx.Seq)
 	stored = ctx.Text != "" && !ms.sourcesGone(ctx.Messages, version, ctx.Memories, "forgotten") &&
 		ms.tx.do(`UPDATE messages SET context = ? WHERE id = ? AND deleted_at IS NULL
 			AND (SELECT version FROM conversations WHERE id = ?) = ?`, ctx.Text, row, ms.c.id, version)
@@ -213,7 +213,7 @@ func (ms Messages) keepContext(ctx transcript.Context, version int64) (stored bo
 func (ms Messages) addQuotes(row int64, messages, memories []int64) {
 	const quote = "INSERT INTO quotes (kind, source, message) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 	for _, seq := range messages {
-		ms.tx.do(quote, "message", ms.c.Row(seq), row)
+		ms.tx.do(quote, "message", ms.c.rowID(seq), row)
 	}
 	for _, id := range memories {
 		ms.tx.do(quote, "memory", id, row)
@@ -246,7 +246,7 @@ func (ms Messages) ForgetQuotes(memories []int64, answers bool) {
 
 func (q quote) remove(tx *Tx) {
 	if !q.tool {
-		row := q.at.Row(q.seq)
+		row := q.at.rowID(q.seq)
 		tx.do("UPDATE messages SET context = '' WHERE id = ?", row)
 		tx.do("DELETE FROM quotes WHERE message = ?", row)
 		return

@@ -78,7 +78,7 @@ func (tr Transcript) unasked(tx *Tx, m Inbound) bool {
 	return exists(tx, `SELECT 1 FROM messages m WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
 		AND deleted_at IS NULL AND coalesce(edited_at, 0) <= ?3
 		AND (addressed = 0 OR optional = 1 AND EXISTS (SELECT 1 FROM messages WHERE id = ?1 << 32 | m.turn AND answered = ?4))`,
-		tr.c.id, m.ID, m.Time.UnixMilli(), TurnClosed)
+		tr.c.id, m.ID, m.Time.UnixMilli(), closed)
 }
 
 // edit is Edit for a message of the transcript.
@@ -88,7 +88,7 @@ func (tr Transcript) edit(tx *Tx, m Inbound, also func(tx *Tx, was, is chat.Mess
 	if seq == 0 {
 		return 0, false
 	}
-	was := tr.c.Messages(tx).Message(seq)
+	was := tr.c.Messages(tx).message(seq)
 	is := was
 	is.Text, is.Attachments = m.Text, carryOver(was.Attachments, m.Attachments)
 	if sameContent(was.Text, is.Text, was.Attachments, is.Attachments) {
@@ -115,7 +115,7 @@ func (ms Messages) Rewrite(was, is chat.Message, version int64) {
 	attachments := ms.keepFiles(is.ID, is.Attachments)
 	ms.unindex(was)
 	ms.tx.do("UPDATE messages SET text = ?, attachments = ?, quote = ?, tokens = ?, changed_with = ? WHERE id = ?",
-		is.Text, attachments, is.Quote, chat.TokensOf(is), version, ms.c.Row(is.Seq))
+		is.Text, attachments, is.Quote, chat.TokensOf(is), version, ms.c.rowID(is.Seq))
 	ms.index(is)
 }
 
@@ -158,7 +158,7 @@ func (ms Messages) storeFiles(message string, attachments []chat.Attachment) []c
 		}
 		kept = append(kept, a.File)
 	}
-	ms.tx.do("DELETE FROM files WHERE conversation = ? AND platform_id = ? AND id NOT IN (SELECT value FROM json_each(?))", ms.c.id, message, Encode(kept))
+	ms.tx.do("DELETE FROM files WHERE conversation = ? AND platform_id = ? AND id NOT IN (SELECT value FROM json_each(?))", ms.c.id, message, encode(kept))
 	return attachments
 }
 

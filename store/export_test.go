@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"slices"
+	"time"
 
 	"cairn/transcript"
 )
@@ -12,6 +13,8 @@ import (
 
 const (
 	BeforeTheStart = beforeTheStart
+	Closed         = closed
+	EraseWithin    = eraseWithin
 	ChildrenOf     = childrenOf
 	DatabaseName   = databaseName
 	EndedWith      = endedWith
@@ -40,6 +43,8 @@ const (
 
 var (
 	CheckRoom     = checkRoom
+	CountTerms    = countTerms
+	ErrNoRoom     = errNoRoom
 	Derived       = derived
 	Fills         = fills
 	Migrations    = migrations
@@ -49,6 +54,10 @@ var (
 	PutAside      = moveAside
 	Transact      = transact
 )
+
+func (u Upkeep) EraseAt(ctx context.Context, now time.Time) (when time.Time, due bool, err error) {
+	return u.eraseAt(ctx, now)
+}
 
 func (s *Store) Writing() *sql.DB { return s.write }
 

@@ -98,7 +98,7 @@ func (in Inbox) deliver(tx *Tx, m Inbound) (r Receipt) {
 		in.c.store.arrivals.Store(waitingMessage{in.c.id, m.ID}, time.Now())
 		tx.do(`INSERT INTO inbox (conversation, platform_id, author_id, author, text, attachments, reply_to, quote,
 			said_at, received_at, addressed, optional, incomplete) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			in.c.id, m.ID, m.AuthorID, m.Author, m.Text, attachments, m.ReplyTo, m.Quote, m.Time.UnixMilli(), Now(), m.Addressed, m.Optional, m.Incomplete)
+			in.c.id, m.ID, m.AuthorID, m.Author, m.Text, attachments, m.ReplyTo, m.Quote, m.Time.UnixMilli(), nowMillis(), m.Addressed, m.Optional, m.Incomplete)
 	default:
 		wasAsked := is.addressed && !is.optional
 		followed := is.optional && !is.addressed
@@ -207,7 +207,7 @@ func (in Inbox) Oldest(ctx context.Context, limit int) ([]Inbound, error) {
 // waiting reads the rows of the inbox that the rest of the query selects.
 func (in Inbox) waiting(tx *Tx, rest string, args ...any) []Inbound {
 	return listRows(tx, func(rows *sql.Rows, m *Inbound) error {
-		return rows.Scan(&m.ID, &m.AuthorID, &m.Author, &m.Text, JSON(&m.Attachments), &m.ReplyTo, &m.Quote, Local(&m.Time),
+		return rows.Scan(&m.ID, &m.AuthorID, &m.Author, &m.Text, jsonInto(&m.Attachments), &m.ReplyTo, &m.Quote, localInto(&m.Time),
 			&m.Addressed, &m.Optional, &m.Incomplete, &m.Tries, &m.row, &m.received)
 	}, "SELECT "+inboxColumns+" FROM inbox WHERE conversation = ? "+rest, append([]any{in.c.id}, args...)...)
 }
@@ -215,7 +215,7 @@ func (in Inbox) waiting(tx *Tx, rest string, args ...any) []Inbound {
 func (m Inbound) message() chat.Message {
 	return chat.Message{
 		Role: llm.RoleUser, ID: m.ID, AuthorID: m.AuthorID, Author: m.Author, Text: m.Text, Attachments: m.Attachments,
-		ReplyTo: m.ReplyTo, Quote: m.Quote, Time: ShownAt(m.Time.UnixMilli()), Addressed: m.Addressed, Optional: m.Optional,
+		ReplyTo: m.ReplyTo, Quote: m.Quote, Time: localTime(m.Time.UnixMilli()), Addressed: m.Addressed, Optional: m.Optional,
 	}
 }
 

@@ -26,14 +26,14 @@ func (ms Messages) index(m chat.Message) {
 	// One statement for all of them, in the order of the index. OR FAIL: an error ends the transaction
 	// anyway, so SQLite need not write a journal to undo the statement alone.
 	ms.tx.do("INSERT OR FAIL INTO message_terms (conversation, term, seq, tf, length) SELECT ?, key, ?, value, ? FROM json_each(?)",
-		ms.c.id, m.Seq, length, Encode(counts))
+		ms.c.id, m.Seq, length, encode(counts))
 }
 
 // unindex removes a message from the search index.
 func (ms Messages) unindex(m chat.Message) {
 	counts, _ := indexed(m)
 	ms.tx.do("DELETE FROM message_terms WHERE conversation = ? AND term IN (SELECT key FROM json_each(?)) AND seq = ?",
-		ms.c.id, Encode(counts), m.Seq)
+		ms.c.id, encode(counts), m.Seq)
 }
 
 // indexed returns the terms by which a message is found: of its text, attachments and author, with their stems.
@@ -54,11 +54,11 @@ func indexed(m chat.Message) (counts map[string]int, length int) {
 	if len(terms) == 0 {
 		return nil, 0
 	}
-	return CountTerms(append(terms, words.Content(m.Author)...), stems...)
+	return countTerms(append(terms, words.Content(m.Author)...), stems...)
 }
 
-// CountTerms counts the terms of a document, and the stems of the same words.
-func CountTerms(terms []string, stems ...string) (counts map[string]int, length int) {
+// countTerms counts the terms of a document, and the stems of the same words.
+func countTerms(terms []string, stems ...string) (counts map[string]int, length int) {
 	counts = make(map[string]int, len(terms)+len(stems))
 	for _, term := range slices.Concat(terms, stems) {
 		counts[term]++
@@ -75,17 +75,17 @@ func indexMemory(tx *Tx, id int64, content, about string) {
 func indexTermsOf(tx *Tx, id int64, content, about string) {
 	counts, length := indexedMemory(content, about)
 	tx.do(`INSERT INTO memory_terms (term, conversation, memory, tf, length)
-		SELECT key, conversation, m.id, value, ? FROM memories m, json_each(?) WHERE m.id = ?`, length, Encode(counts), id)
+		SELECT key, conversation, m.id, value, ? FROM memories m, json_each(?) WHERE m.id = ?`, length, encode(counts), id)
 }
 
 func unindexMemory(tx *Tx, conversation, id int64, content, about string) {
 	counts, _ := indexedMemory(content, about)
 	tx.do("DELETE FROM memory_terms WHERE term IN (SELECT key FROM json_each(?)) AND conversation = ? AND memory = ?",
-		Encode(counts), conversation, id)
+		encode(counts), conversation, id)
 }
 
 func indexedMemory(content, about string) (counts map[string]int, length int) {
-	return CountTerms(MemoryTerms(content, about), words.Stems(content)...)
+	return countTerms(MemoryTerms(content, about), words.Stems(content)...)
 }
 
 // MemoryTerms returns the words of a memory.
@@ -160,7 +160,7 @@ func (ms Messages) indexAll() {
 		for _, m := range messages {
 			ms.index(m)
 			if len(m.Native) > 0 {
-				ms.tx.do("UPDATE messages SET native = '', tokens = ? WHERE id = ?", chat.TokensOf(m), ms.c.Row(m.Seq))
+				ms.tx.do("UPDATE messages SET native = '', tokens = ? WHERE id = ?", chat.TokensOf(m), ms.c.rowID(m.Seq))
 			}
 		}
 		from = messages[len(messages)-1].Seq + 1

@@ -50,7 +50,7 @@ type Place struct {
 // there are. Its cost does not grow with their messages, unless limit is -1: all of them, with their Messages.
 func (s *Store) Places(ctx context.Context, words string, limit, offset int) (page []Place, total int, err error) {
 	page, err = selectAlone(ctx, s, func(rows *sql.Rows, p *Place) error {
-		return rows.Scan(&p.Channel, &p.Name, &p.Next, &p.Version, &p.Messages, UTC(&p.Last), &total)
+		return rows.Scan(&p.Channel, &p.Name, &p.Next, &p.Version, &p.Messages, utcInto(&p.Last), &total)
 	}, `SELECT name, label, next_seq, version,
 		iif(?2 < 0, (SELECT count(*) FROM messages m WHERE m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295 AND deleted_at IS NULL), 0),
 		coalesce((SELECT said_at FROM messages m WHERE m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295
@@ -156,7 +156,7 @@ func (s *Store) Compactions(ctx context.Context, f CompactionFilter) (found []Li
 		var took int64
 		var known transcript.Summary
 		err := rows.Scan(&l.ID, &l.Channel, &l.State, &l.Trigger, &l.Kind, &l.From, &l.To, &l.Messages, &l.BeforeTokens, &l.AfterTokens,
-			&l.SummaryTokens, &l.FoldedTokens, UTC(&l.Time), &took, &l.By, &l.Model, &l.Focus, &l.Error, &l.Version, &l.Next,
+			&l.SummaryTokens, &l.FoldedTokens, utcInto(&l.Time), &took, &l.By, &l.Model, &l.Focus, &l.Error, &l.Version, &l.Next,
 			listColumn[transcript.Line]{&known.Lines, new(bool)}, &l.Dropped, &total)
 		l.Lines = len(known.Lines)
 		l.Without = known.Unsupported()
@@ -253,7 +253,7 @@ type Recorded struct {
 // Recorded returns all messages, oldest first, without deleted ones.
 func (tr Transcript) Recorded(ctx context.Context) ([]Recorded, error) {
 	return View(ctx, tr.c, "read recorded messages", func(tx *Tx) []Recorded {
-		return listRows(tx, func(rows *sql.Rows, r *Recorded) error { return scanMessage(rows, &r.Message, UTC(&r.Saved)) },
+		return listRows(tx, func(rows *sql.Rows, r *Recorded) error { return scanMessage(rows, &r.Message, utcInto(&r.Saved)) },
 			"SELECT "+messageColumns+", saved_at FROM messages WHERE "+ownRows+" AND deleted_at IS NULL ORDER BY id", tr.c.id)
 	})
 }

@@ -45,14 +45,14 @@ func (ms Messages) Named(id string) []chat.Message {
 
 // Since returns the seq of the first message before a seq that was said at a time or later; if there is none, before.
 func (ms Messages) Since(at time.Time, before int64) (seq int64) {
-	low, high := ms.c.RowRange(1, before-1)
+	low, high := ms.c.rowRange(1, before-1)
 	return getValue[int64](ms.tx, `SELECT coalesce(min(id) & 4294967295, ?) FROM messages
 				WHERE id BETWEEN ? AND ? AND said_at >= ?`, before, low, high, at.UnixMilli())
 }
 
 // Asker returns the name of the last person who addressed the bot in a turn; "": no person did.
 func (ms Messages) Asker(turn int64) string {
-	low, high := ms.c.RowRange(turn, MaxSeq)
+	low, high := ms.c.rowRange(turn, MaxSeq)
 	return getValue[string](ms.tx, `SELECT author FROM messages
 			WHERE addressed = 1 AND turn = ? AND id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1`, turn, low, high)
 }
@@ -66,7 +66,7 @@ func (ms Messages) Quoting(id string) []chat.Message {
 // Answer returns the messages of a turn that may repeat others: the model's, and the results of tools, except those that only
 // its context and its saving of memories returned.
 func (ms Messages) Answer(turn int64) []chat.Message {
-	return ms.read(turn, ms.LastOf(turn), "AND role <> 'user' AND tool NOT IN ('context', 'memory_save')")
+	return ms.read(turn, ms.lastOf(turn), "AND role <> 'user' AND tool NOT IN ('context', 'memory_save')")
 }
 
 // HasTerm reports whether a message has a term.
@@ -80,16 +80,16 @@ func (ms Messages) Delete(m chat.Message, version int64) {
 	ms.unindex(m)
 	ms.storeFiles(m.ID, nil)
 	ms.tx.do(`UPDATE messages SET text = '', attachments = '', native = '', quote = '', tokens = 0, deleted_at = ?, changed_with = ?
-		WHERE id = ?`, Now(), version, ms.c.Row(m.Seq))
+		WHERE id = ?`, nowMillis(), version, ms.c.rowID(m.Seq))
 	ms.tx.do("DELETE FROM pins WHERE conversation = ? AND seq = ?", ms.c.id, m.Seq)
-	low, high := ms.c.RowRange(m.Turn, MaxSeq)
+	low, high := ms.c.rowRange(m.Turn, MaxSeq)
 	ms.tx.do(`UPDATE messages SET answered = ? WHERE id = ?2 AND answered = 0
 		AND NOT EXISTS (SELECT 1 FROM messages WHERE id BETWEEN ?2 AND ?3 AND turn = ?4 AND addressed AND deleted_at IS NULL)`,
-		TurnClosed, low, high, m.Turn)
+		closed, low, high, m.Turn)
 }
 
 // DeleteReasoning deletes all stored reasoning from a message on.
 func (ms Messages) DeleteReasoning(from int64) {
-	low, high := ms.c.RowRange(from, MaxSeq)
+	low, high := ms.c.rowRange(from, MaxSeq)
 	ms.tx.do("UPDATE messages SET native = '' WHERE id BETWEEN ? AND ? AND native <> ''", low, high)
 }

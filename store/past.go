@@ -230,7 +230,7 @@ func (h Past) CheckIDs(ctx context.Context, past []Inbound) error {
 			var at time.Time
 			if tx.row(`SELECT author, said_at FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
 				AND deleted_at IS NULL AND edited_at IS NULL AND (author <> ?3 OR said_at <> ?4 OR text <> ?5)`,
-				h.c.id, in.ID, in.Author, in.Time.UnixMilli(), in.Text).Found(&author, Local(&at)) {
+				h.c.id, in.ID, in.Author, in.Time.UnixMilli(), in.Text).Found(&author, localInto(&at)) {
 				other = fmt.Errorf("%w: %q already exists, by %s, of %s", ErrOtherMessage, in.ID, author, at.Format(time.DateTime)+chat.Offset(at))
 				return
 			}
@@ -283,6 +283,6 @@ func (h Past) write(tx *Tx, past []Inbound) (added []chat.Message) {
 		places[m.ID] = m.Seq
 		next++
 	}
-	Transcript(h).add(tx, added, func(chat.Message) any { return TurnClosed })
+	Transcript(h).add(tx, added, func(chat.Message) any { return closed })
 	return added
 }

@@ -20,7 +20,7 @@ func (ms Messages) DeletePictures(turn int64) { ms.storeFiles(picturesOf(turn), 
 // no longer waits.
 func (turns Turns) AddPictures(ctx context.Context, turn int64, pictures []chat.Attachment) ([]chat.Attachment, error) {
 	return Update(ctx, turns.c, fmt.Sprintf("store pictures of turn %d", turn), func(tx *Tx) (stored []chat.Attachment) {
-		if !exists(tx, "SELECT 1 FROM messages WHERE id = ? AND answered = 0", turns.c.Row(turn)) {
+		if !exists(tx, "SELECT 1 FROM messages WHERE id = ? AND answered = 0", turns.c.rowID(turn)) {
 			tx.Fail(ErrNotFound)
 			return nil
 		}

@@ -12,10 +12,10 @@ var purged = []string{
 // tasks and the platform IDs of people's messages stay: no number is used twice, and no message is delivered again or read from the
 // platform. If it is a task, the task ends.
 func (t *Tx) Purge(c *Conversation) {
-	low, high := c.RowRange(1, MaxSeq)
+	low, high := c.rowRange(1, MaxSeq)
 	t.do(`UPDATE tasks SET text = '', author = '', above = '{}', own = '{}',
 		state = iif(state = 'open', 'stopped', state), ended_at = coalesce(ended_at, ?)
-		WHERE id = ?`, Now(), c.id)
+		WHERE id = ?`, nowMillis(), c.id)
 	t.do("DELETE FROM task_sources WHERE task = ?", c.id)
 	t.do("UPDATE pauses SET made_by = '', made_by_id = '' WHERE scope = ?", c.name)
 	t.do(`INSERT INTO gone (conversation, platform_id) SELECT ?1, platform_id FROM messages

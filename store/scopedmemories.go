@@ -41,9 +41,9 @@ func (f MemoryFilter) where(in scopeIDs) (condition string, args []any) {
 	cs.add(within, of...)
 	switch f.State {
 	case "", "active":
-		cs.add("state = 'active' AND NOT "+hasEnded, Now())
+		cs.add("state = 'active' AND NOT "+hasEnded, nowMillis())
 	case "expired":
-		cs.add("state = 'active' AND "+hasEnded, Now())
+		cs.add("state = 'active' AND "+hasEnded, nowMillis())
 	case "current":
 		cs.add("state = 'active'")
 	case "all":
@@ -117,7 +117,7 @@ func (sm ScopedMemories) Among(ids []int64, f MemoryFilter, sort string, each fu
 	chosen, args := f.where(sm.in)
 	eachRow(sm.tx, func(rows *sql.Rows) error {
 		var m Memory
-		err := rows.Scan(&m.ID, UTC(&m.SaidAt), &m.Importance, &m.Kind, &m.Speaker, &m.About, &m.Pinned, &m.Confirmed)
+		err := rows.Scan(&m.ID, utcInto(&m.SaidAt), &m.Importance, &m.Kind, &m.Speaker, &m.About, &m.Pinned, &m.Confirmed)
 		each(m)
 		return err
 	}, `SELECT id, said_at, importance, kind, speaker, about, pinned, confirmed FROM memories

@@ -238,10 +238,10 @@ func selectAlone[T any](ctx context.Context, s *Store, scan func(*sql.Rows, *T) 
 	return all, err
 }
 
-func Now() int64 { return time.Now().UnixMilli() }
+func nowMillis() int64 { return time.Now().UnixMilli() }
 
-// At returns the stored time in UTC, for programs.
-func At(millis int64) time.Time { return time.UnixMilli(millis).UTC() }
+// utcTime returns the stored time in UTC, for programs.
+func utcTime(millis int64) time.Time { return time.UnixMilli(millis).UTC() }
 
-// ShownAt returns the stored time in the bot's time zone: prompts show it, and "yesterday" depends on it.
-func ShownAt(millis int64) time.Time { return time.UnixMilli(millis).Local() }
+// localTime returns the stored time in the bot's time zone: prompts show it, and "yesterday" depends on it.
+func localTime(millis int64) time.Time { return time.UnixMilli(millis).Local() }

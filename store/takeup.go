@@ -78,7 +78,7 @@ func (in Inbox) dequeue(tx *Tx, upTo int64, budget int, since time.Time) []chat.
 		case m.Turn == turn:
 			return waiting
 		}
-		return TurnClosed
+		return closed
 	})
 	tx.do("DELETE FROM inbox WHERE conversation = ? AND id <= ?", in.c.id, last)
 	tx.do("UPDATE conversations SET origin = 'live' WHERE id = ? AND origin <> 'live'", in.c.id)
@@ -171,7 +171,7 @@ func (tr Transcript) saidAs(tx *Tx, id string) (m chat.Message, found bool) {
 		return m, false
 	}
 	if seq := tr.placeOf(tx, id); seq != 0 {
-		return tr.c.Messages(tx).Message(seq), true
+		return tr.c.Messages(tx).message(seq), true
 	}
 	for _, in := range Inbox(tr).waiting(tx, "AND platform_id = ?", id) {
 		return in.message(), true

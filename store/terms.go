@@ -151,9 +151,9 @@ type Candidate struct {
 // Candidates reads messages that were said at a time or later.
 func (x MessageIndex) Candidates(seqs []int64, since time.Time) []Candidate {
 	return listRows(x.tx, func(rows *sql.Rows, m *Candidate) error {
-		return rows.Scan(&m.Seq, &m.Assistant, &m.Author, &m.Text, JSON(&m.Attachments), &m.Tool, Local(&m.Time), &m.Answers)
+		return rows.Scan(&m.Seq, &m.Assistant, &m.Author, &m.Text, jsonInto(&m.Attachments), &m.Tool, localInto(&m.Time), &m.Answers)
 	}, `SELECT m.seq, role = 'assistant', author, text, attachments, tool, said_at, coalesce((SELECT substr(rtrim(b.text), -1) IN ('?', '？')
 			AND (b.author_id <> m.author_id OR b.author <> m.author) FROM messages b WHERE b.id = m.id - 1), 0)
 		FROM json_each(?) j CROSS JOIN messages m ON m.id = j.value + ?
-		WHERE deleted_at IS NULL AND said_at >= ?`, listOf(seqs), x.c.Row(0), since.UnixMilli())
+		WHERE deleted_at IS NULL AND said_at >= ?`, listOf(seqs), x.c.rowID(0), since.UnixMilli())
 }

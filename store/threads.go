@@ -40,7 +40,7 @@ func inherit(tx *Tx, thread handle) {
 	if !found {
 		return
 	}
-	low, high := above.RowRange(m.Seq, MaxSeq)
+	low, high := above.rowRange(m.Seq, MaxSeq)
 	answer := getValue[string](tx, `SELECT text FROM messages WHERE id BETWEEN ? AND ? AND turn = ? AND role = 'assistant' AND platform_id <> ''
 		ORDER BY id LIMIT 1`, low, high, m.Turn) // in Slack it may be in the thread and belong to the channel
 	if answer != "" && m.Role == llm.RoleUser && m.Seq != 0 {
@@ -70,8 +70,8 @@ func inheritance(tx *Tx, conversation int64) (in transcript.Inheritance) {
 	eachRow(tx, func(rows *sql.Rows) error {
 		var row transcript.Summary
 		var m chat.Message
-		err := rows.Scan(&row.From, &row.To, Local(&row.FromTime), Local(&row.ToTime), &row.Kind, &row.Messages,
-			&m.ID, &m.Role, &m.Author, &m.ReplyTo, &m.Quote, &row.Text, JSON(&m.Attachments), &row.Tokens,
+		err := rows.Scan(&row.From, &row.To, localInto(&row.FromTime), localInto(&row.ToTime), &row.Kind, &row.Messages,
+			&m.ID, &m.Role, &m.Author, &m.ReplyTo, &m.Quote, &row.Text, jsonInto(&m.Attachments), &row.Tokens,
 			listColumn[transcript.Line]{&row.Lines, new(bool)})
 		if row.Kind == "" {
 			m.Text = row.Text

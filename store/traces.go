@@ -25,7 +25,7 @@ func (tr Traces) Waiting() []Inbound {
 
 // OldestMessages returns the platform IDs of the person's oldest messages before a seq, about limit, and the seq up to which it looked.
 func (tr Traces) OldestMessages(before int64, limit int) (ids []string, upto int64) {
-	low, last := tr.c.RowRange(1, before-1)
+	low, last := tr.c.rowRange(1, before-1)
 	high := getValue[int64](tr.tx, `SELECT coalesce((SELECT id FROM messages
 		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id LIMIT 1 OFFSET ?), ?)`,
 		tr.who.ID, low, last, limit-1, last)
@@ -47,13 +47,13 @@ const quotedOf = `WITH names (start) AS (SELECT DISTINCT author || ': ' FROM mes
 // Quoted returns the platform IDs of messages that the bot never read, and that replies quote under a name that the person had in their
 // messages up to a seq. Another person of that name loses such a quote too.
 func (tr Traces) Quoted(upto int64) []string {
-	low, high := tr.c.RowRange(1, upto)
+	low, high := tr.c.rowRange(1, upto)
 	return listValues[string](tr.tx, quotedOf, tr.c.id, tr.who.ID, low, high)
 }
 
 // AnonymizeMessages removes the person's name and ID from their deleted messages up to a seq, and from the name of a direct message.
 func (tr Traces) AnonymizeMessages(upto int64) {
-	low, high := tr.c.RowRange(1, upto)
+	low, high := tr.c.rowRange(1, upto)
 	tr.tx.do(`UPDATE conversations SET label = '' WHERE id = ? AND label IN (SELECT author FROM messages
 		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ?)`, tr.c.id, tr.who.ID, low, high)
 	tr.tx.do(`UPDATE messages SET author = '', author_id = ''
@@ -90,7 +90,7 @@ func (tr Traces) DeleteMembers() {
 // any more.
 func (tr Traces) RequestErasure() {
 	tr.tx.do(`INSERT OR REPLACE INTO erasures (conversation, author_id, before, upto, asked_at)
-		SELECT id, ?, next_seq, (SELECT coalesce(max(id), 0) FROM memories), ? FROM conversations WHERE id = ?`, tr.who.ID, Now(), tr.c.id)
+		SELECT id, ?, next_seq, (SELECT coalesce(max(id), 0) FROM memories), ? FROM conversations WHERE id = ?`, tr.who.ID, nowMillis(), tr.c.id)
 	tr.tx.do("UPDATE conversations SET read_back = 1 WHERE id = ?", tr.c.id)
 }
 

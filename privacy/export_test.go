@@ -1,0 +1,3 @@
+package privacy
+
+var ErrNobody = errNobody
