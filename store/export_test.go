@@ -15,22 +15,11 @@ const (
 	BeforeTheStart = beforeTheStart
 	Closed         = closed
 	EraseWithin    = eraseWithin
-	ChildrenOf     = childrenOf
 	DatabaseName   = databaseName
-	EndedWith      = endedWith
 	HeldName       = heldName
 	IsHere         = isHere
-	LatestApplied  = latestApplied
 	LockName       = lockName
-	MadeWith       = madeWith
 	MostOfName     = maxAuthorBytes
-	NamesOf        = namesOf
-	NamesOut       = namesOut
-	NewestSummary  = newestSummary
-	QuotedOf       = quotedOf
-	Asked          = asked
-	OfPins         = ofPins
-	Own            = ownRows
 	ReaderPragmas  = readerPragmas
 	Retire         = retire
 	MaxSessions    = maxSessions
@@ -52,6 +41,7 @@ var (
 	OpenFile      = open
 	Purged        = purged
 	PutAside      = moveAside
+	SourceOf      = sourceOf
 	Transact      = transact
 )
 
@@ -60,6 +50,14 @@ func (u Upkeep) EraseAt(ctx context.Context, now time.Time) (when time.Time, due
 }
 
 func (s *Store) Writing() *sql.DB { return s.write }
+
+// UseConnections replaces the connections of a new store.
+func (s *Store) UseConnections(write, read *sql.DB) {
+	s.write.Close()
+	s.read.Close()
+	s.write, s.read = write, read
+	s.write.SetMaxOpenConns(1)
+}
 
 func (s *Store) Path() string { return s.path }
 

@@ -89,7 +89,8 @@ func TestResultsApplyInTheirSession(t *testing.T) {
 
 // Only those that are shown, or unfinished, are read; and the queries of each compaction do not get slower as they accumulate.
 func TestHundredsOfSessions(t *testing.T) {
-	c := newTalk(t)
+	s, ran := openRecorded(t)
+	c := find(t, s, "terminal:general")
 	// 300 sessions of one message each, with a worker's summary.
 	const count = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300) "
 	storetest.Run(t, c.Store(), `INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to,
@@ -112,15 +113,8 @@ func TestHundredsOfSessions(t *testing.T) {
 	read(2, 7, 9, 201) // unfinished ones too
 	play(t, c, "sum 7-7")
 	read(1, 9)
-	const sessions = "SELECT from_seq, to_seq FROM sessions WHERE conversation = 1 "
-	storetest.WantPlan(t, c.Store(), sessions+"AND NOT settled AND from_seq < 201 ORDER BY from_seq DESC LIMIT 20", "SEARCH")
-	storetest.WantPlan(t, c.Store(), sessions+"ORDER BY from_seq DESC LIMIT 100", "SEARCH")
-	const compactions = "SELECT text FROM compactions WHERE conversation = 1 "
-	storetest.WantPlan(t, c.Store(), compactions+store.ChildrenOf, "compactions_parent", 1)
-	storetest.WantPlan(t, c.Store(), "SELECT text FROM messages WHERE id BETWEEN 1 AND 1000000 AND deleted_at IS NULL "+store.OfPins, "(rowid=?)", 1)
-	storetest.WantPlan(t, c.Store(), store.LatestApplied, "compactions_applied (", 1, 2)
-	storetest.WantPlan(t, c.Store(), compactions+store.MadeWith, "compactions_applied (", 1, 2)
-	storetest.WantPlan(t, c.Store(), compactions+store.EndedWith, "compactions_ended (", 1, 2)
+	ran.wantPlan(t, c.Store(), "AND NOT settled AND from_seq < ? ORDER BY from_seq DESC LIMIT ?", "SEARCH sessions USING PRIMARY KEY (conversation=? AND from_seq<?)")
+	ran.wantPlan(t, c.Store(), "FROM sessions WHERE conversation = ? ORDER BY from_seq DESC LIMIT ?", "SEARCH sessions USING PRIMARY KEY (conversation=?)")
 }
 
 // A summary that waited in an earlier session may be applied together with what a user undoes: the undo does not affect it.

@@ -139,15 +139,19 @@ func asItIs(path string) string {
 
 // open opens a database on its first use.
 func open(path, pragmas string) *sql.DB {
-	if full, err := filepath.Abs(path); err == nil { // SQLite would take the start of a relative path for a host
-		path = full
-	}
-	file := url.URL{Scheme: "file", Path: path, RawQuery: pragmas + "&mode=rw"}
-	db, err := sql.Open("sqlite3", file.String())
+	db, err := sql.Open("sqlite3", sourceOf(path, pragmas))
 	if err != nil { // the driver's name is wrong
 		panic(err)
 	}
 	return db
+}
+
+func sourceOf(path, pragmas string) string {
+	if full, err := filepath.Abs(path); err == nil { // SQLite would take the start of a relative path for a host
+		path = full
+	}
+	file := url.URL{Scheme: "file", Path: path, RawQuery: pragmas + "&mode=rw"}
+	return file.String()
 }
 
 // explain turns SQLite's errors into errors that people can act on and callers can distinguish.
