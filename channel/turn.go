@@ -59,7 +59,7 @@ type turn struct {
 	outcome string         // one of observe.Outcomes, so far
 	other   *task.Question // the agent that answers in place of the conversation's; nil: none
 	spend   func() error   // called before each model call; an error stops the call
-	learned  *llm.Learned    // of the model that answers; nil: none was asked
+	learned *llm.Learned   // of the model that answers; nil: none was asked
 	half    string         // what an attempt that failed had written; "": nothing
 	attempt *attempt       // the one that runs, or the last; nil: none has started
 }
