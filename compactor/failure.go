@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"cairn/compactor/judge"
+	"cairn/compactor/worker"
 	"cairn/llm"
 	"cairn/transcript"
 )
@@ -15,7 +16,7 @@ import (
 // A failed compaction: what is reported and logged, and when the next attempt is made.
 
 func (c *Compactor) fail(j *job, err error) {
-	changed := errors.Is(err, errChanged)
+	changed := errors.Is(err, worker.ErrChanged)
 	if j.ctx.Err() == nil && !changed { // otherwise it was stopped
 		c.retries.after(j, err, c.o.Now(), c.view.Head.Rows())
 		c.o.Log.Log(c.ctx, c.reports.levelFor(err, !j.extractive), "compaction_failed", append(llm.LogAttrs(err), "trigger", j.row.Trigger, "by", j.row.By)...)
@@ -34,7 +35,7 @@ func (c *Compactor) fail(j *job, err error) {
 
 // inWords explains a failure to people, without internals.
 func inWords(err error) string {
-	if errors.Is(err, errChanged) {
+	if errors.Is(err, worker.ErrChanged) {
 		return reasonStale
 	}
 	return fmt.Sprintf("%s; nothing was lost", cmp.Or(reasonFor(err), "the summary could not be created or saved"))

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"cairn/chat"
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/transcript"
 )
@@ -29,12 +30,6 @@ type measured struct {
 	spare    int // tokens of the window left
 }
 
-// By how many tokens a prompt may exceed its estimate.
-const (
-	uncertaintyShare = 8  // an eighth of what no provider has counted
-	minUncertainty   = 64 // for short texts
-)
-
 // next returns the request for a view.
 func (r *lastRequest) next(system string, v view, m meter, now time.Time) Prompt {
 	r.at = now
@@ -49,7 +44,7 @@ func (r *lastRequest) next(system string, v view, m meter, now time.Time) Prompt
 
 func (r *lastRequest) measure(v view, m meter) {
 	estimate := m.estimate(v)
-	uncertain := m.real(max(estimate-v.Counted.Estimate, 0))/uncertaintyShare + minUncertainty
+	uncertain := tokens.Uncertainty(m.real(max(estimate-v.Counted.Estimate, 0))) // of what no provider has counted
 	answer := m.maxTokens(v)
 	r.measured = measured{
 		revision: v.Revision, estimate: estimate, reserve: m.reserve(), answer: answer,

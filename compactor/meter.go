@@ -26,7 +26,7 @@ type meter struct {
 func newMeter(o Options) meter {
 	return meter{
 		settings: o.Policy, window: o.Window, learned: o.Learned, maxOutput: o.MaxOutput,
-		system: FrameCost(o.System, nil), tools: costOfTools(o.Tools),
+		system: FrameCost(o.System, nil), tools: chat.ToolTokens(o.Tools...),
 	}
 }
 

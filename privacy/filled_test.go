@@ -8,6 +8,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
+	"cairn/llm"
 	"cairn/memory"
 	"cairn/privacy"
 	"cairn/store"
@@ -17,7 +18,7 @@ import (
 )
 
 // ann is a person whose name and id contain the secret, as everything that she writes.
-var ann = privacy.Who{Connector: "discord", ID: "id-" + secret, Name: "Ann " + secret}
+var ann = store.Person{Connector: "discord", ID: "id-" + secret, Name: "Ann " + secret}
 
 // filled returns a store in which each column of privacy.TextColumns that an erasure empties contains the secret, in a channel.
 func filled(t *testing.T, dir string) (*store.Store, *store.Conversation) {
@@ -45,7 +46,7 @@ func filled(t *testing.T, dir string) (*store.Store, *store.Conversation) {
 	storetest.Run(t, s, "UPDATE inherited SET quote = 'x: "+secret+"' WHERE kind = ''")
 
 	deliver(t, c, asking(3, "who has it?"))
-	storetest.AnswerWith(t, c, 3, 4, `{"thought":"`+secret+`"}`, map[string]string{"recall": "Ann: the " + secret})
+	storetest.AnswerWith(t, c, 3, 4, `{"thought":"`+secret+`"}`, map[string]llm.Result{"recall": {Text: "Ann: the " + secret}})
 	storetest.Run(t, s, "UPDATE messages SET calls = '' WHERE role = 'assistant'") // a model's own words stay
 	d := summarize.MemoryDraft{Kind: "fact", Content: "Ann has the " + secret, About: ann.Name, Messages: []int64{1}}
 	check.Must(memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: d}))(t)
@@ -152,7 +153,7 @@ func TestSettingsOfOthersStay(t *testing.T) {
 	deliver(t, c, saidBy(1, "a", "Ann", "hello"), saidBy(2, "b", "Bob", "the launch is on Friday"))
 	value := "the launch"
 	check.NoError(t, c.Settings().OverrideAll(ctx, map[string]*string{"focus": &value}, store.Person{ID: "b", Name: "Bob"}, func(map[string]string) error { return nil }))
-	check.Must(privacy.In(c.Store()).Erase(ctx, privacy.Who{ID: "a", Name: "Ann"}, c))(t)
+	check.Must(privacy.In(c.Store()).Erase(ctx, store.Person{ID: "a", Name: "Ann"}, c))(t)
 	eraseAll(t, c, "a")
 	check.Equal(t, "settings", number(t, c.Store(), "SELECT count(*) FROM overrides WHERE value = 'the launch' AND made_by = 'Bob'"), 1)
 }

@@ -11,6 +11,7 @@ import (
 	"cairn/compactor"
 	"cairn/compactor/judge"
 	"cairn/compactor/summarize"
+	"cairn/compactor/worker"
 	"cairn/internal/tokens"
 	"cairn/prompts"
 	"cairn/transcript"
@@ -56,20 +57,20 @@ func attemptOf(s compactor.Summary) attempt { return attempt{s.From, s.To, s.IsR
 
 // recorded is a strategy that uses recorded summaries.
 type recorded struct {
-	compactor.Strategy
+	worker.Strategy
 	from *summaries
 }
 
-func (w *summaries) strategy(name string) compactor.Strategy {
-	s := compactor.StrategyOf(name)
-	if name == compactor.StrategyWindow {
+func (w *summaries) strategy(name string) worker.Strategy {
+	s := worker.StrategyOf(name)
+	if name == worker.StrategyWindow {
 		return s // it makes them all again
 	}
 	return recorded{s, w}
 }
 
 // Summarize returns the recorded summary of the span, or an extract.
-func (r recorded) Summarize(ctx context.Context, m compactor.Material) (result summarize.Summary, err error) {
+func (r recorded) Summarize(ctx context.Context, m worker.Material) (result summarize.Summary, err error) {
 	w := r.from
 	row := m.Row
 	byModel := row.By == compactor.ByWorker
@@ -98,7 +99,7 @@ func (r recorded) Summarize(ctx context.Context, m compactor.Material) (result s
 	case len(w.rec.Messages) > maxExtracted && len(w.o.Questions) == 0:
 		result.Text = w.asLong(row, m.Target)
 	default:
-		result, err = m.Extractive(ctx)
+		result, err = m.Extract(ctx)
 		if err != nil {
 			return result, err
 		}

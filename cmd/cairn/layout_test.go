@@ -129,7 +129,7 @@ var impure = regexp.MustCompile(`(?m)^\s+"(database/sql|math/rand|math/rand/v2|n
 // TestPureLayout allows no goroutines, locks, files, clocks or local time zone where summaries are
 // decided: values in, values out.
 func TestPureLayout(t *testing.T) {
-	for _, dir := range []string{"transcript", "compactor", "compactor/judge", "compactor/summarize", "chat", "memory/search"} {
+	for _, dir := range []string{"transcript", "compactor", "compactor/worker", "compactor/judge", "compactor/summarize", "chat", "memory/search"} {
 		for _, name := range check.Must(filepath.Glob(filepath.Join(checkout, dir, "*.go")))(t) {
 			if !isTestFile(name) {
 				check.Equal(t, name, impure.FindString(read(t, name)), "")

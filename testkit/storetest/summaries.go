@@ -25,7 +25,7 @@ func Load(t testing.TB, c *store.Conversation) transcript.Snapshot {
 // Peek reads the state as Load does, and leaves running rows alone.
 func Peek(t check.Tester, c *store.Conversation) (state transcript.Snapshot) {
 	t.Helper()
-	check.NoError(t, c.Store().View(Ctx, func(tx *store.Tx) { state = c.In(tx).Load() }))
+	check.NoError(t, c.Store().View(Ctx, func(tx *store.Tx) { state = c.Summaries(tx).Load() }))
 	return state
 }
 
@@ -154,13 +154,13 @@ func ToolsAt(c *store.Conversation, turn int64) []llm.Tool {
 }
 
 // Call runs the tool with a name.
-func Call(tools []llm.Tool, name, arguments string) (string, error) {
+func Call(tools []llm.Tool, name, arguments string) (llm.Result, error) {
 	for _, tool := range tools {
 		if tool.Name == name {
 			return tool.Run(Ctx, json.RawMessage(arguments))
 		}
 	}
-	return "", fmt.Errorf("no tool %s", name)
+	return llm.Result{}, fmt.Errorf("no tool %s", name)
 }
 
 // Recalled returns the messages that match a word of the query.
