@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"cairn/compactor"
+	"cairn/compactor/judge"
 	"cairn/compactor/summarize"
 	"cairn/compactor/worker"
 	"cairn/llm"
@@ -48,7 +49,7 @@ func (t promptTrial) measure(ctx context.Context, s *screen) (r promptResult, er
 		if err != nil {
 			return r, err
 		}
-		if t.first && n == 0 && one.failure != nil && !errors.As(one.failure, new(summarize.Refusal)) {
+		if t.first && n == 0 && one.failure != nil && !errors.As(one.failure, new(judge.Refusal)) {
 			return r, fmt.Errorf("ask %s: %w", t.promptOptions.model, one.failure) // the others would fail likewise
 		}
 		r.count(one)
@@ -180,7 +181,7 @@ type observedStrategy struct {
 }
 
 func (o observedStrategy) Summarize(ctx context.Context, m worker.Material) (summarize.Summary, error) {
-	if m.Worker == nil || o.run.made { // the extractive summarizer, after a failure
+	if !m.ByModel || o.run.made { // the extractive summarizer, after a failure
 		return o.Strategy.Summarize(ctx, m)
 	}
 	ctx, cancel := context.WithCancel(ctx)

@@ -84,18 +84,18 @@ func (c *changes) note() {
 func (c *conversation) changed() {
 	if turn := c.turn.Load(); turn != nil {
 		turn.changes.note()
-		if open, found, err := c.records.Turns().Unanswered(c.hub.ctx); err == nil && (!found || open.Seq != turn.Seq) {
+		if open, found, err := c.records.Turns().Unanswered(c.life); err == nil && (!found || open.Seq != turn.Seq) {
 			turn.cancel(errDeleted)
 		}
 	}
 	if c.engine == nil {
 		return // it reads everything when it is opened
 	}
-	if c.engine.Changed(c.hub.ctx) != nil {
+	if c.engine.Changed(c.life) != nil {
 		c.runs.again = true // the child tries again, and reports why it fails
 		return
 	}
-	c.engine.Check(c.hub.ctx)
+	c.engine.Check(c.life)
 }
 
 // changed has a conversation in memory read what has changed on disk.

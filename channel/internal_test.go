@@ -79,7 +79,7 @@ func TestChangeBeforeMessageIsShown(t *testing.T) {
 	} {
 		records := storetest.NewConversation(t)
 		storetest.Deliver(t, records, storetest.Said(1, "hello"))
-		conv := newConversation(&Hub{ctx: t.Context(), o: Options{Log: slog.New(slog.DiscardHandler)}}, records.Name(), nil, records)
+		conv := newConversation(&environment{life: t.Context(), o: Options{Log: slog.New(slog.DiscardHandler)}}, records.Name(), nil, records)
 		conv.engine = check.Must(compactor.Open(t.Context(), compactor.Options{
 			Records: memory.Of(records).Records(), Policy: compactor.DefaultPolicy, Window: func() int { return 8_000 }, Start: conv.inbox.start,
 		}))(t)
@@ -103,7 +103,7 @@ func (*canceled) Send(context.Context, Piece) (string, error) { return "", nil }
 func TestPanicOfTheLoopIsNotTheTurns(t *testing.T) {
 	run := func(p any, w Writer) (again any, err error) {
 		defer func() { again = recover() }()
-		failing := &turn{site: site{log: slog.New(slog.DiscardHandler)}, attempt: &attempt{writer: w}}
+		failing := &turn{voice: &voice{site: site{log: slog.New(slog.DiscardHandler)}}, attempt: &attempt{writer: w}}
 		defer failing.recoverPanic(&err)
 		panic(p)
 	}

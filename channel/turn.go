@@ -38,27 +38,38 @@ var (
 // Seq, To and step, and call cancel; the rest of what reaches it from outside is in changes.
 type turn struct {
 	store.Turn
-	site
+	*voice
 	*answerer
+	*loop // life ends when the hub closes; /stop does not end it
 	host
 
-	life     context.Context         // ends when the hub closes; /stop does not end it
-	cancel   context.CancelCauseFunc // of the context in which it runs
-	changes  changes
-	failures *failures
-	sender   *sender
-	usage    *usage
-	calls    access.Calls
-	shown    *published
-	task     *task.Run // that the conversation is; nil: none
+	cancel    context.CancelCauseFunc // of the context in which it runs
+	changes   changes
+	env       *environment
+	failures  *failures
+	sender    *sender
+	notices   *notices
+	usage     *usage
+	calls     access.Calls
+	shown     *published
+	followers *followers
+	task      *task.Run // that the conversation is; nil: none
 
 	step    *observe.Step  // nil: no one observes the turn
 	outcome string         // one of observe.Outcomes, so far
 	other   *task.Question // the agent that answers in place of the conversation's; nil: none
 	spend   func() error   // called before each model call; an error stops the call
-	learnt  *llm.Learnt    // of the model that answers; nil: none was asked
+	learned  *llm.Learned    // of the model that answers; nil: none was asked
 	half    string         // what an attempt that failed had written; "": nothing
 	attempt *attempt       // the one that runs, or the last; nil: none has started
+}
+
+// host is what a turn needs of its conversation.
+type host interface {
+	// awaitTools waits for tools of servers that still connect after a start.
+	awaitTools(ctx context.Context) error
+	// countAttempt counts another start of a turn. open is false if its question was deleted.
+	countAttempt(ctx context.Context, turn *store.Turn) (open bool, err error)
 }
 
 // run closes the turn if nobody may or can answer it, and otherwise answers it.
@@ -68,7 +79,7 @@ func (t *turn) run(ctx context.Context, own compactor.Patch) error {
 	}
 	if why := t.cannotWrite(); why != "" {
 		if !t.Optional {
-			t.explain(why, askedIn(t, t.Seq))
+			t.env.hints().explain(t.voice, why, askedIn(t, t.Seq))
 		}
 		return t.pass(t.life)
 	}
@@ -85,8 +96,8 @@ func (t *turn) run(ctx context.Context, own compactor.Patch) error {
 			return err
 		}
 	}
-	t.override(own)
-	defer t.override(nil)
+	t.policy.override(t, own)
+	defer t.policy.override(t, nil)
 	t.notifyShortened(t.life)
 	t.begin(ctx)
 	return t.attempts(ctx)
@@ -130,9 +141,9 @@ func (t *turn) beginWith(ctx context.Context, recall int) (ok bool) {
 // attempts has the model answer until that succeeds, or fails for good.
 func (t *turn) attempts(ctx context.Context) error {
 	t.spend = t.calls.ForTurn(maxRequests)
-	t.learnt = t.window.learnt()
+	t.learned = t.window.learned()
 	if t.other != nil {
-		t.learnt = t.other.Learnt
+		t.learned = t.other.Learned
 	}
 	for {
 		t.attempt = t.newAttempt()
@@ -192,13 +203,13 @@ func (t *turn) passes(failed error) bool {
 
 // succeed closes a turn with the model's answer.
 func (t *turn) succeed(ctx context.Context, resp llm.Response) error {
-	if t.failures.end(t.learnt) {
+	if t.failures.end(t.learned) {
 		t.log.Info("turns_recovered")
 	}
 	err := t.close(ctx, resp.Message)
 	if t.attempt.stored { // otherwise its question was deleted, or it is answered again
 		t.outcome = observe.Answered
-		t.ended(t.outcome)
+		t.env.counters.ended(t.outcome)
 		t.notifyCutOff(t.life, resp.FinishReason) // the turn is over, and a change on disk may have canceled ctx since
 	}
 	return err
@@ -218,8 +229,8 @@ func (t *turn) endPart(ctx context.Context) error {
 func (t *turn) giveUp(ctx context.Context, failed error) error {
 	t.step.Fail(failed)
 	t.outcome = observe.Failed
-	t.ended(t.outcome)
-	t.log.Log(ctx, max(slog.LevelInfo, t.failures.level(failed, t.learnt)), "turn_failed",
+	t.env.counters.ended(t.outcome)
+	t.log.Log(ctx, max(slog.LevelInfo, t.failures.level(failed, t.learned)), "turn_failed",
 		append(llm.LogAttrs(failed), "turn", t.Seq)...)
 	if t.Optional && t.failures.announced { // no one requested an answer, and people already know
 		t.discard()

@@ -71,7 +71,7 @@ func TestQuestion(t *testing.T) {
 		records := storetest.NewConversation(t)
 		storetest.Deliver(t, records, storetest.Said(1, "two ships"))
 		q := Question{
-			Asker: turn, Agent: "critic", Model: model, Learnt: new(llm.Learnt), Prompt: "You count.", MaxOutput: 1000, Records: records, Turn: 2,
+			Asker: turn, Agent: "critic", Model: model, Learned: new(llm.Learned), Prompt: "You count.", MaxOutput: 1000, Records: records, Turn: 2,
 		}
 		resp, err := q.Loop(t.Context(), nil).Run(t.Context())
 		check.Contains(t, claim, fmt.Sprint(resp.Message.Text, err), c.want)

@@ -31,10 +31,10 @@ func Tools(agents []string, p *Parent) []llm.Tool {
 			Name:        "spawn",
 			Description: "Give another agent a task. It works on it in the background; you go on, and get its result as a message. Tell people that it has started.",
 			Parameters:  json.RawMessage(one),
-			Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
+			Run: func(ctx context.Context, arguments json.RawMessage) (llm.Result, error) {
 				var args assignment
 				if err := llm.DecodeArguments(arguments, &args); err != nil {
-					return "", fmt.Errorf(`the arguments are {"agent": "…", "task": "…", "compaction": {…}}: %w`, err)
+					return llm.Result{}, fmt.Errorf(`the arguments are {"agent": "…", "task": "…", "compaction": {…}}: %w`, err)
 				}
 				return p.spawn(ctx, []assignment{args})
 			},
@@ -43,12 +43,12 @@ func Tools(agents []string, p *Parent) []llm.Tool {
 			Name:        "parallel_spawn",
 			Description: fmt.Sprintf("Give several tasks at once, each as with spawn. At most %d may be open.", maxOpen),
 			Parameters:  json.RawMessage(`{"type":"object","properties":{"tasks":{"type":"array","items":` + one + `}},"required":["tasks"]}`),
-			Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
+			Run: func(ctx context.Context, arguments json.RawMessage) (llm.Result, error) {
 				var args struct {
 					Tasks []assignment `json:"tasks"`
 				}
 				if err := llm.DecodeArguments(arguments, &args); err != nil {
-					return "", fmt.Errorf(`the arguments are {"tasks": [{"agent": "…", "task": "…"}, …]}: %w`, err)
+					return llm.Result{}, fmt.Errorf(`the arguments are {"tasks": [{"agent": "…", "task": "…"}, …]}: %w`, err)
 				}
 				return p.spawn(ctx, args.Tasks)
 			},
@@ -57,17 +57,17 @@ func Tools(agents []string, p *Parent) []llm.Tool {
 }
 
 // spawn starts as many tasks as may be open or, if one is wrong, none. Its result is for the model.
-func (p *Parent) spawn(ctx context.Context, all []assignment) (string, error) {
+func (p *Parent) spawn(ctx context.Context, all []assignment) (llm.Result, error) {
 	if len(all) == 0 {
-		return "", errors.New("tasks is empty: name at least one")
+		return llm.Result{}, errors.New("tasks is empty: name at least one")
 	}
 	terms, err := p.host.Terms()
 	if err != nil {
-		return "", err
+		return llm.Result{}, err
 	}
 	sources, err := p.records.Turns().Messages(ctx, terms.Turn)
 	if err != nil {
-		return "", err
+		return llm.Result{}, err
 	}
 	orders := make([]order, len(all))
 	tasks := make([]store.NewTask, len(all))
@@ -75,14 +75,14 @@ func (p *Parent) spawn(ctx context.Context, all []assignment) (string, error) {
 		orders[i] = order{assignment: one, sources: sources, turn: terms.Turn}
 		tasks[i], err = p.write(ctx, orders[i])
 		if err != nil {
-			return "", err
+			return llm.Result{}, err
 		}
 	}
 	var started []map[string]any
 	for i, n := range tasks {
 		t, err := p.begin(ctx, n, orders[i])
 		if err != nil && len(started) == 0 {
-			return "", err
+			return llm.Result{}, err
 		}
 		one := map[string]any{"agent": n.Agent, "task": t.Number, "state": "started"}
 		if err != nil {
@@ -91,5 +91,5 @@ func (p *Parent) spawn(ctx context.Context, all []assignment) (string, error) {
 		started = append(started, one)
 	}
 	text, err := json.Marshal(map[string]any{"tasks": started, "note": "each result comes as a message of its own; /tasks shows people what is open"})
-	return string(text), err
+	return llm.Result{Text: string(text)}, err
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"cairn/compactor/judge"
 	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
 	"cairn/llm"
@@ -21,7 +22,7 @@ func (w *Worker) Recap(ctx context.Context, a Assignment, items []summarize.Item
 		return "", err
 	}
 	defer release()
-	by := &writer{Worker: w, Assignment: a, prompt: w.Texts.Recap}
+	by := &writer{Worker: w, Material: Material{Assignment: a}, prompt: w.Texts.Recap}
 	s, err := by.recap(ctx, w.Model, items)
 	if err != nil && w.Fallback != nil && ctx.Err() == nil {
 		s, err = by.recap(ctx, w.Fallback, items)
@@ -50,7 +51,7 @@ func (w *writer) recap(ctx context.Context, model llm.Model, items []summarize.I
 }
 
 // marked returns a judged text for people.
-func marked(c summarize.Checked) string {
+func marked(c judge.Checked) string {
 	lines := strings.Split(c.Text, "\n")
 	for _, at := range c.Unknown {
 		lines[at] = strings.TrimRight(lines[at], " \t\r") + " " + transcript.NoEvidence

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/compactor/judge"
 	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
 	"cairn/internal/tokens"
@@ -16,8 +17,7 @@ import (
 // writer makes the summary of an assignment with a model.
 type writer struct {
 	*Worker
-	Assignment
-	record Record
+	Material
 	prompt string // for a large window
 
 	// Of the current model.
@@ -31,18 +31,18 @@ type writer struct {
 	savedTo int64                    // the last message of what memories were saved from: those before it are not offered again
 }
 
-// newWriter returns a writer for the assignment. The agent's own prompt is read here, once.
-func (w *Worker) newWriter(a Assignment, record Record) *writer {
-	prompt := w.Texts.Worker
-	if w.Prompt != nil {
-		if own := w.Prompt(); strings.TrimSpace(own) != "" {
+// newWriter returns a writer. The agent's own prompt is read here, once.
+func newWriter(m Material) *writer {
+	prompt := m.by.Texts.Worker
+	if m.by.Prompt != nil {
+		if own := m.by.Prompt(); strings.TrimSpace(own) != "" {
 			prompt = own
 		}
 	}
-	if a.Row.Kind == transcript.Rollup {
-		prompt += "\n" + w.Texts.Fold
+	if m.Row.Kind == transcript.Rollup {
+		prompt += "\n" + m.by.Texts.Fold
 	}
-	return &writer{Worker: w, Assignment: a, record: record, prompt: prompt, beside: a.Around.beside()}
+	return &writer{Worker: m.by, Material: m, prompt: prompt, beside: m.Around.beside()}
 }
 
 const (
@@ -59,7 +59,7 @@ func (w *writer) use(ctx context.Context, model llm.Model) {
 	w.model = model
 	w.window = model.Window(ctx).Tokens
 	w.system = w.prompt
-	window := int(float64(w.window) / learntOf(model).Factor()) // in estimated tokens
+	window := int(float64(w.window) / learnedOf(model).Factor()) // in estimated tokens
 	if window <= smallWindow {
 		w.system = strings.Replace(w.prompt, w.Texts.Worker, w.Texts.WorkerBrief, 1)
 	}
@@ -67,13 +67,14 @@ func (w *writer) use(ctx context.Context, model llm.Model) {
 	w.Around.max = min(maxAroundTokens, window/aroundShare)
 }
 
-// learntOf returns what is known about the worker's model, or about the fallback.
-func learntOf(model llm.Model) *llm.Learnt { return llm.LearntOf(model, new(llm.Learnt)) }
+// learnedOf returns what is known about the worker's model, or about the fallback.
+func learnedOf(model llm.Model) *llm.Learned { return llm.LearnedOf(model, new(llm.Learned)) }
 
-// byModel has the model write the summary, and the fallback, from the beginning, if its server fails.
-func (w *Worker) byModel(ctx context.Context, a Assignment, record Record) (summarize.Summary, error) {
-	by := w.newWriter(a, record)
-	s, err := by.write(ctx, w.Model)
+// Write has the model write the summary, and the fallback, from the beginning, if its server fails. Only for an
+// assignment that is ByModel.
+func (m Material) Write(ctx context.Context) (summarize.Summary, error) {
+	w := newWriter(m)
+	s, err := w.write(ctx, w.Model)
 	failed := llm.KindOf(err) != "" || errors.Is(err, context.DeadlineExceeded)
 	if w.Fallback == nil || !failed || ctx.Err() != nil {
 		if err == nil && w.byFallback.End() {
@@ -82,7 +83,7 @@ func (w *Worker) byModel(ctx context.Context, a Assignment, record Record) (summ
 		return s, err
 	}
 	why := err
-	s, err = by.write(ctx, w.Fallback)
+	s, err = w.write(ctx, w.Fallback)
 	if err != nil {
 		return s, err // reported as a failed compaction
 	}
@@ -109,14 +110,14 @@ func (w *writer) write(ctx context.Context, model llm.Model) (s summarize.Summar
 	if w.repairsMessages() {
 		all.target = Length(summarize.CostOfItems(items), w.Percent, w.Target)
 	}
-	all.limit = min(all.limit, max(2*all.target, 3*summarize.MinSummary))
+	all.limit = min(all.limit, max(2*all.target, 3*transcript.MinSummary))
 	text, err := all.summarize(ctx, min(all.maxMaterial(), all.timely()))
 	if err != nil {
 		return s, err
 	}
 	c := all.checked(text)
 	if c.Text == "" { // the parts passed, not what was made of them
-		return s, summarize.Contradicted{Lines: c.Wrong}
+		return s, judge.Contradicted{Lines: c.Wrong}
 	}
 	s = summarize.Summary{Text: c.Text, Lines: c.Lines, Beside: w.beside}
 	s = withDropped(s, slices.Concat(w.dropped, c.Wrong))
@@ -138,7 +139,7 @@ func (w *writer) part(target, limit int) *part {
 }
 
 // checked returns the judged text within the part's limit, the marks of lines without evidence included.
-func (p *part) checked(text string) summarize.Checked {
+func (p *part) checked(text string) judge.Checked {
 	judge := p.judge()
 	c := judge.Check(summarize.ShortenSummary(text, p.limit))
 	shown := transcript.Summary{Text: c.Text, Lines: c.Lines}.Marked()
@@ -152,8 +153,8 @@ func (p *part) checked(text string) summarize.Checked {
 }
 
 // judge returns the judge of the part's summaries.
-func (p *part) judge() *summarize.Judge {
-	return summarize.JudgeOf(p.items).With(p.around.after(), p.w.agent, p.around.summaries()...).Without(p.w.Removed)
+func (p *part) judge() *judge.Judge {
+	return judge.Of(p.items).With(p.around.after(), p.w.agent, p.around.summaries()...).Without(p.w.Removed)
 }
 
 // withDropped returns a summary with the lines that were left out of its text.
