@@ -50,11 +50,8 @@ type published struct {
 	speaks       atomic.Pointer[string] // code of the language; nil until the conversation has been opened
 }
 
-// publish shows the fill of the window; e is nil if leftover work of a discarded engine wants that.
+// publish shows the fill of the window.
 func (p *published) publish(e *compactor.Compactor) {
-	if e == nil {
-		return
-	}
 	status := e.StatusReader()
 	p.engineStatus.Store(&status)
 }

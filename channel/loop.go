@@ -37,11 +37,6 @@ func (in *inbox) post(event func()) {
 	}
 }
 
-// start runs slow work of the engine in a child goroutine, see compactor.Options.
-func (in *inbox) start(slow func() (finish func())) {
-	go func() { in.post(slow()) }()
-}
-
 // run runs the posted events, each through guard.
 func (in *inbox) run(guard func(event func())) {
 	in.mu.Lock()
@@ -53,9 +48,10 @@ func (in *inbox) run(guard func(event func())) {
 	}
 }
 
-// runs is the loop's state of the child that works.
+// runs is the loop's state of its children.
 type runs struct {
-	working bool
+	working bool          // the child that works runs
+	slow    int           // children that run work of the engine
 	again   bool          // there may be more work than the child knows of
 	err     error         // of the last try, which will be repeated; nil: it succeeded
 	panics  int           // since the child last succeeded
@@ -110,7 +106,7 @@ func (c *conversation) own() {
 	stop := c.hub.ctx.Done()
 	worked := make(chan error)
 	c.runs.again = true
-	for c.runs.working || stop != nil || c.busy() {
+	for c.runs.working || c.runs.busy() || stop != nil {
 		if c.runs.again && !c.runs.working && stop != nil {
 			c.goWork(worked)
 		}
@@ -136,7 +132,7 @@ func (c *conversation) own() {
 				c.engine.Close()
 			}
 		}
-		c.inbox.run(c.guard)
+		c.inbox.run(c.handle)
 		if c.runs.broken && !c.runs.working {
 			c.runs.broken = false
 			c.runs.again = false
@@ -156,9 +152,51 @@ func (c *conversation) own() {
 	}
 }
 
+// handle runs a posted event, and what follows from it.
+func (c *conversation) handle(event func()) {
+	c.guard(event)
+	c.guard(c.attend)
+}
+
+// attend passes on what has happened in the engine, and starts the slow work that has become due. It follows each use of the
+// engine.
+func (c *conversation) attend() {
+	e := c.engine
+	if e == nil || c.runs.broken {
+		return
+	}
+	if events := e.Events(); len(events) > 0 {
+		c.publish(e)
+		for _, event := range events {
+			c.happened(event)
+		}
+	}
+	for _, work := range e.Work() {
+		c.runs.slow++
+		go func() {
+			r := work.Run()
+			c.inbox.post(func() { c.compacted(e, r) })
+		}()
+	}
+}
+
+// compacted passes the result of slow work to the engine that it belongs to, unless that was discarded meanwhile.
+func (c *conversation) compacted(e *compactor.Compactor, r compactor.Result) {
+	c.runs.slow--
+	for _, m := range r.Saved {
+		c.remembered(m.ID, m.Kind, m.Content)
+	}
+	if c.engine == e && !c.runs.broken {
+		e.Done(r)
+	}
+}
+
+// busy reports whether a summary is being written.
+func (r *runs) busy() bool { return r.slow > 0 }
+
 // idle reports whether there is nothing to do until a message arrives.
 func (c *conversation) idle() bool {
-	return c.runs.done() && c.runs.err == nil && c.rest() <= 0 && c.sender.idle() && !c.busy() &&
+	return c.runs.done() && c.runs.err == nil && c.rest() <= 0 && c.sender.idle() && !c.runs.busy() &&
 		(c.engine == nil || c.engine.Wake().IsZero())
 }
 
@@ -221,6 +259,7 @@ func (c *conversation) tryDo(f func(e *compactor.Compactor)) error {
 	c.inbox.post(func() {
 		defer close(done)
 		f(c.engine)
+		c.attend()
 		panicked = false
 	})
 	select {

@@ -44,15 +44,14 @@ type Whisperer interface {
 	Whisper(ctx context.Context, conversation, person, text string) error
 }
 
-// happened reports a step of a compaction; notify is what people want to see. It must not block.
-func (c *conversation) happened(e compactor.Event, notify string) {
-	c.publish(c.engine)
+// happened reports a step of a compaction. It must not block.
+func (c *conversation) happened(e compactor.Event) {
 	if e.State == compactor.EventPrepared || e.State == compactor.EventFailed {
 		c.wake() // to save the usage
 	}
 	if o, ok := c.connector.(Observer); ok {
 		o.Compaction(c.name, e)
-	} else if notify != compactor.NotifyOff && e.State == compactor.EventApplied && e.ID != 0 &&
+	} else if c.policy.get().Notify != compactor.NotifyOff && e.State == compactor.EventApplied && e.ID != 0 &&
 		e.Kind != compactor.Rollup && e.Trigger != compactor.OnRepair {
 		c.unannounced = &e
 		c.wake()

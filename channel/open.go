@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 
 	"cairn/compactor"
-	"cairn/compactor/summarize"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/store"
@@ -58,16 +57,10 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 	records := memory.Of(c.records).Records()
 	records.Prompt = s.agent.system()
 	o := compactor.Options{
-		Records: records, Slots: c.hub.slots, Log: c.log, Policy: s.policy.get, Start: c.inbox.start,
+		Records: records, Slots: c.hub.slots, Log: c.log, Policy: s.policy.get,
 		Open:  c.openTasks,
 		Spend: c.spendOnSummary,
 		Spent: func(model string, u llm.Usage) { c.usage.count(store.ForSummary, model, u) },
-		After: func(e compactor.Event) { c.happened(e, s.policy.get().Notify) },
-		Saved: func(saved []summarize.MemoryDraft) {
-			for _, m := range saved {
-				c.remembered(m.ID, m.Kind, m.Content)
-			}
-		},
 	}
 	if before := c.hub.o.Before; before != nil {
 		o.Before = func(ctx context.Context, p compactor.Proposal) (string, error) { return before(ctx, c.name, p) }
@@ -103,9 +96,6 @@ func (s *service) burst() int {
 	window := s.policy.get().Window(s.window.last())
 	return compactor.BurstBudget(window * 100 / s.window.learnt().Scale())
 }
-
-// busy reports whether a summary is being written. Only the loop calls it.
-func (s *service) busy() bool { return s.engine != nil && s.engine.Busy() }
 
 // renew switches to the agent that the settings now name, and rereads what another process has changed, between turns, when
 // everything is on disk. A summary being written ends with the settings it started with, and then wakes the conversation.

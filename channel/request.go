@@ -9,20 +9,46 @@ import (
 
 // What people, the model and the operator request of the engine.
 
-// compact asks the engine for a compaction, and returns how it started.
-func (c *conversation) compact(ctx context.Context, w compactor.Requested) (began compactor.Event, err error) {
-	answer := make(chan compactor.Event, 1)
-	w.Began = func(began compactor.Event) { answer <- began }
-	err = c.tryDo(func(e *compactor.Compactor) { e.Compact(w) })
+// compact requests a compaction, and returns how it starts, and a function that waits for its outcome.
+func (c *conversation) compact(ctx context.Context, w compactor.Requested) (started compactor.Event, outcome outcomeOf, err error) {
+	var p *compactor.Progress
+	err = c.tryDo(func(e *compactor.Compactor) { p = e.Compact(w) })
 	if err != nil {
-		return began, err
+		return started, nil, err
 	}
+	started, err = c.awaitEvent(ctx, func() compactor.Event { return p.Began })
+	outcome = func(ctx context.Context) (compactor.Event, error) {
+		return c.awaitEvent(ctx, func() compactor.Event { return p.Ended })
+	}
+	return started, outcome, err
+}
+
+// outcomeOf waits for the outcome of a requested compaction.
+type outcomeOf = func(context.Context) (compactor.Event, error)
+
+// awaitEvent waits until an event of a requested compaction is known.
+func (c *conversation) awaitEvent(ctx context.Context, event func() compactor.Event) (compactor.Event, error) {
+	known := make(chan compactor.Event, 1)
+	c.inbox.post(func() {
+		c.runs.waiters = append(c.runs.waiters, func() bool {
+			e := event()
+			if e.State != "" {
+				known <- e
+			}
+			return e.State != "" || ctx.Err() != nil
+		})
+	})
 	select {
-	case began = <-answer:
-		return began, nil
+	case e := <-known:
+		return e, nil
 	case <-ctx.Done():
-		return began, ctx.Err()
+		return compactor.Event{}, ctx.Err()
+	case <-c.inbox.ended: // nothing changes any more
 	}
+	if e := event(); e.State != "" {
+		return e, nil
+	}
+	return compactor.Event{}, ErrClosed
 }
 
 func (c *conversation) wantSession(ctx context.Context) (wanted, later bool, err error) {

@@ -229,7 +229,7 @@ func (c *conversation) answerContextCall(ctx context.Context, w contextCall) (st
 		if err != nil {
 			return "", err
 		}
-		began, err := c.compact(ctx, compactor.Requested{Trigger: compactor.OnSelf, Focus: w.Focus, With: with})
+		began, _, err := c.compact(ctx, compactor.Requested{Trigger: compactor.OnSelf, Focus: w.Focus, With: with})
 		if began.State == compactor.EventNoop {
 			return asJSON(map[string]any{"started": false, "reason": began.Error}, err)
 		}

@@ -72,7 +72,8 @@ func StrategyOf(name string) Strategy { return strategies[name] }
 type making func(context.Context) (summarize.Summary, error)
 
 // summarizing returns the function that runs the job's summarizer.
-func (pl *planner) summarizing(j *job, record Job) making {
+func (pl *planner) summarizing(j *job) making {
+	record := j.record
 	heading := j.row
 	heading.Text = ""
 	under := pl.under(j)
