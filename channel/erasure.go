@@ -35,7 +35,7 @@ func (h *Hub) forgetPerson(ctx context.Context, who privacy.Who, in ...*store.Co
 func (h *Hub) settle(ctx context.Context, name string) {
 	if c, _ := h.find(name, nil); c != nil {
 		// An error means that the loop has ended, or that nobody waits.
-		_ = c.until(ctx, func() (bool, error) { return c.engine == nil || !compactor.Writes(c.engine), nil })
+		_ = c.until(ctx, func() (bool, error) { return c.engine == nil || !compactor.Restarts(c.engine), nil })
 		h.release(c)
 	}
 }

@@ -44,7 +44,7 @@ func (c *Compactor) reread(ctx context.Context) error {
 		c.contextsOnDisk = false
 	}
 	c.outdate(func(j *job) bool {
-		return j.writing.begun.Load() && slices.ContainsFunc(now.Changed, j.row.Covers) // otherwise it reads them later
+		return j.record != nil && slices.ContainsFunc(now.Changed, j.row.Covers) // otherwise it reads them later
 	})
 	prepared := c.view.prepared()
 	gone := ended(prepared, now)

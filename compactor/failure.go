@@ -104,9 +104,6 @@ func (c *Compactor) instead(j *job, err error) *job {
 	apart.row.By = ByExtractive
 	apart.row.Model = ""
 	apart.row.AwaitsModel = true
-	if j.writing.unfocused.Load() {
-		apart.row.Focus = ""
-	}
 	return &apart
 }
 

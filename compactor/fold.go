@@ -64,7 +64,7 @@ func (pl *planner) foldAfter(j *job, running []*job) *job {
 		fold.row.Focus = j.row.Focus
 		fold.fills = j.fills
 		fold.allowed = true
-		if j.writing.unfocused.Load() {
+		if j.unfocused {
 			fold.row.Focus = ""
 		}
 	}

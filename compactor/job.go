@@ -25,7 +25,8 @@ type job struct {
 	children     []Summary                // of a rollup
 	removed      []transcript.DroppedLine // lines that people removed in the rows that it takes the place of
 	allowed      bool                     // skip Before
-	writing      *writing                 // of its row
+	unfocused    bool                     // its focus must not be written any more
+	restarts     bool                     // ForgetFocus has stopped the writing of its row
 	record       Job                      // nil: its row is not written yet
 	progress     *Progress                // of the request that waits for the job; nil: none does
 	requested    int64                    // the requested row, if this is a fold that it waits for; 0: the job's own

@@ -22,6 +22,16 @@ func (c *Compactor) Work() []Work {
 // Done receives the result of a piece of work.
 func (c *Compactor) Done(r Result) {
 	j := r.job
+	if j.restarts {
+		j.restarts = false
+		j.row.Focus = ""
+		r.row.Focus = ""
+		if r.record == nil {
+			c.start(j)
+			return
+		}
+		j.ctx, j.cancel = context.WithCancel(c.ctx)
+	}
 	switch {
 	case r.veto != nil:
 		c.vetoed(j, r.veto)
@@ -71,7 +81,9 @@ func (c *Compactor) proceed() {
 func (c *Compactor) start(j *job) {
 	j.ctx, j.cancel = context.WithCancel(c.ctx)
 	j.unchanged, j.outdate = context.WithCancel(context.Background())
-	j.writing = new(writing)
+	if j.unfocused {
+		j.row.Focus = ""
+	}
 	*c.holder(j) = j
 	first := beginning{narrow: c.planner(j.policy).narrowed(j, c.o.Records), records: c.o.Records}
 	if c.o.Before != nil && !j.allowed {
@@ -144,19 +156,23 @@ func (js *jobs) rows() (rows []Summary) {
 }
 
 // ForgetFocus drops the focus of requests and of jobs whose rows are not written yet: somebody wants their words to be forgotten.
-// A row that is just being written may have it all the same: see Writes.
+// If one is being written, it is written again: see Restarts.
 func ForgetFocus(c *Compactor) {
 	if c.queued != nil {
 		c.queued.Focus = ""
 	}
 	for _, j := range c.running() {
-		j.writing.unfocused.Store(true)
+		j.unfocused = true
+		j.restarts = j.record == nil
+		if j.restarts {
+			j.cancel()
+		}
 	}
 }
 
-// Writes reports whether a row is being written that may have a focus from before ForgetFocus.
-func Writes(c *Compactor) bool {
-	return slices.ContainsFunc(c.running(), func(j *job) bool { return j.record == nil && j.writing.begun.Load() })
+// Restarts reports whether a row may still be written with a focus from before ForgetFocus.
+func Restarts(c *Compactor) bool {
+	return slices.ContainsFunc(c.running(), func(j *job) bool { return j.restarts })
 }
 
 // finish applies what is due, and starts the job that this one leads to: the fold that the summary waits

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"sync/atomic"
 	"time"
 
 	"cairn/compactor/summarize"
@@ -54,12 +53,6 @@ func (w Work) Run() (r Result) {
 	return w.step.run(w.job)
 }
 
-// writing is shared by the goroutine that writes a row and the owner's.
-type writing struct {
-	begun     atomic.Bool // the row may be on disk
-	unfocused atomic.Bool // its focus must not be written any more
-}
-
 // beginning asks Before, limits a repair to what one request can contain, and writes the row.
 type beginning struct {
 	before  func(context.Context) (focus string, veto error) // nil: nobody is asked
@@ -81,10 +74,6 @@ func (b beginning) run(j *job) (r Result) {
 		return r
 	}
 	r.row.Focus = cmp.Or(focus, r.row.Focus)
-	j.writing.begun.Store(true) // before the focus is read: see ForgetFocus
-	if j.writing.unfocused.Load() {
-		r.row.Focus = ""
-	}
 	record, err := b.records.Begin(j.ctx, r.row)
 	if err != nil {
 		r.err = fmt.Errorf("write the compaction: %w", err)
