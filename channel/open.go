@@ -94,7 +94,7 @@ func (c *conversation) spendOnSummary(counts bool) error {
 // burst returns how many estimated tokens the messages of one turn may take.
 func (s *service) burst() int {
 	window := s.policy.get().Window(s.window.last())
-	return compactor.BurstBudget(window * 100 / s.window.learnt().Scale())
+	return compactor.BurstBudget(window * 100 / s.window.learned().Scale())
 }
 
 // renew switches to the agent that the settings now name, and rereads what another process has changed, between turns, when

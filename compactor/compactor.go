@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"time"
 
+	"cairn/compactor/worker"
 	"cairn/llm"
 	"cairn/transcript"
 )
@@ -23,8 +24,8 @@ type Options struct {
 	Policy  func() Policy
 	Window  func() int // the model's context window, in tokens
 
-	Model  string             // its name
-	Learnt func() *llm.Learnt // what is known about the model; nil: only what this compactor learns
+	Model   string              // its name
+	Learned func() *llm.Learned // what is known about the model; nil: only what this compactor learns
 
 	// CacheTTL returns how long the model's provider keeps its prompt cache, for a policy that leaves
 	// it to the provider. nil: DefaultTTL.
@@ -48,8 +49,8 @@ type Options struct {
 	// model's name, failed attempts included. It must not block; may be nil.
 	Spent func(model string, u llm.Usage)
 
-	// Strategy returns the strategy that the policy names. nil: StrategyOf.
-	Strategy func(name string) Strategy
+	// Strategy returns the strategy that the policy names. nil: worker.StrategyOf.
+	Strategy func(name string) worker.Strategy
 
 	// Before is called before each job starts. An error vetoes the job, with the error's text as the
 	// reason; a job that was not requested by a person is not proposed again for the policy's
@@ -94,10 +95,10 @@ type Compactor struct {
 	reports
 	retries      retries
 	wake         time.Time
-	draining     bool               // work that can wait is left to the next start
-	undoLifted   bool               // undone spans are no longer spared
-	tokenDeficit int                // tokens that a level demanded beyond what is prepared
-	terms        map[string]termsOf // of the stack's texts, which job after job reads; nil while nothing is due
+	draining     bool                       // work that can wait is left to the next start
+	undoLifted   bool                       // undone spans are no longer spared
+	tokenDeficit int                        // tokens that a level demanded beyond what is prepared
+	terms        map[string]func() []string // of the stack's texts, which job after job reads; nil while nothing is due
 }
 
 // Open loads a conversation and returns its compactor.
@@ -107,11 +108,11 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 		o.Now = time.Now
 	}
 	if o.Strategy == nil {
-		o.Strategy = StrategyOf
+		o.Strategy = worker.StrategyOf
 	}
-	if o.Learnt == nil {
-		own := new(llm.Learnt)
-		o.Learnt = func() *llm.Learnt { return own }
+	if o.Learned == nil {
+		own := new(llm.Learned)
+		o.Learned = func() *llm.Learned { return own }
 	}
 	state, err := o.Records.Load(ctx)
 	if err != nil {

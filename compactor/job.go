@@ -22,14 +22,13 @@ type job struct {
 	fills        bool    // fills a placeholder, in parallel with the worker
 	modelFollows bool    // a model will read the span later and extract the memories then
 	policy       Policy
-	children     []Summary                // of a rollup
-	removed      []transcript.DroppedLine // lines that people removed in the rows that it takes the place of
-	allowed      bool                     // skip Before
-	unfocused    bool                     // its focus must not be written any more
-	restarts     bool                     // ForgetFocus has stopped the writing of its row
-	record       Job                      // nil: its row is not written yet
-	progress     *Progress                // of the request that waits for the job; nil: none does
-	requested    int64                    // the requested row, if this is a fold that it waits for; 0: the job's own
+	children     []Summary // of a rollup
+	allowed      bool      // skip Before
+	unfocused    bool      // its focus must not be written any more
+	restarts     bool      // ForgetFocus has stopped the writing of its row
+	record       Job       // nil: its row is not written yet
+	progress     *Progress // of the request that waits for the job; nil: none does
+	requested    int64     // the requested row, if this is a fold that it waits for; 0: the job's own
 }
 
 // mayWait reports whether j can be left to the next start of the program.

@@ -108,7 +108,7 @@ func (c *Compactor) begun(j *job, r Result) {
 	}
 	c.report(c.reports.event(j.row, EventStarted))
 	pl := c.planner(j.policy)
-	c.work = append(c.work, Work{j, summarizing{c.models, pl.summarizing(j)}, c.o.Log})
+	c.work = append(c.work, Work{j, summarizing{c.models.by, pl.assignment(j)}, c.o.Log})
 	c.terms = pl.terms
 }
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"cairn/compactor/summarize"
-	"cairn/internal/observe"
+	"cairn/compactor/worker"
 	"cairn/transcript"
 )
 
@@ -86,15 +86,15 @@ func (b beginning) run(j *job) (r Result) {
 
 // summarizing makes the summary and stores it, with its memories.
 type summarizing struct {
-	models models
-	how    making
+	by         *worker.Worker
+	assignment worker.Assignment
 }
 
 func (s summarizing) run(j *job) Result {
 	r := Result{row: j.row, record: j.record}
-	summary, err := s.models.summarize(j, j.record, s.how)
+	summary, err := s.by.Summarize(j.ctx, s.assignment, j.record)
 	if err == nil && j.unchanged.Err() != nil {
-		err = errChanged
+		err = worker.ErrChanged
 	}
 	if err == nil {
 		var row Summary
@@ -117,36 +117,6 @@ func (s summarizing) run(j *job) Result {
 	return r
 }
 
-// summarize runs a job's summarizer, as soon as it has a slot if it calls a model.
-func (m models) summarize(j *job, record Job, how making) (s summarize.Summary, err error) {
-	if !j.extractive {
-		release, err := m.slot(j.ctx)
-		if err != nil {
-			return s, err
-		}
-		defer release()
-	}
-	ctx, step := observe.Begin(j.ctx, observe.Compaction)
-	defer step.End()
-	s, err = m.guarded(ctx, func(ctx context.Context) (summarize.Summary, error) {
-		if err := j.renew(ctx, record); err != nil {
-			return summarize.Summary{}, err
-		}
-		s, err := how(ctx)
-		if err == nil && m.open != nil {
-			var open string
-			open, err = m.open(ctx, j.row.From, j.row.To)
-			if open != "" {
-				s.Text += "\n\n" + open
-			}
-		}
-		return s, err
-	})
-	step.Add(attrsOf(j.row)...)
-	step.Fail(err)
-	return s, err
-}
-
 // finished returns the row with its summary, and the summary as it is stored.
 func finished(row Summary, s summarize.Summary) (Summary, summarize.Summary) {
 	s.Text = transcript.WithoutMarks(s.Text)
@@ -156,7 +126,7 @@ func finished(row Summary, s summarize.Summary) (Summary, summarize.Summary) {
 	s.Lines = row.LinesIn(s.Lines)
 	row.Lines = s.Lines
 	row.Dropped = s.Dropped
-	row = row.Dropping(withoutSecretsIn(s.DroppedLines)...)
+	row = row.Dropping(s.DroppedLines...)
 	s.DroppedLines = row.DroppedLines
 	row.Model = cmp.Or(s.Model, row.Model)
 	row.Tokens = row.Cost()
