@@ -43,11 +43,9 @@ func (c *Compactor) reread(ctx context.Context) error {
 		c.view.reload(now)
 		c.contextsOnDisk = false
 	}
-	for _, j := range c.running() {
-		if j.row.ID != 0 && slices.ContainsFunc(now.Changed, j.row.Covers) { // otherwise it reads them later
-			j.outdate()
-		}
-	}
+	c.outdate(func(j *job) bool {
+		return j.record != nil && slices.ContainsFunc(now.Changed, j.row.Covers) // otherwise it reads them later
+	})
 	prepared := c.view.prepared()
 	gone := ended(prepared, now)
 	// Not leaveOut: a fold that is still prepared on disk stays.
