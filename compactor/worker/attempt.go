@@ -29,8 +29,8 @@ func (a *attempt) run(ctx context.Context) (text string, err error) {
 			a.w.savedTo = max(a.w.savedTo, a.items[len(a.items)-1].To)
 		}
 	}()
-	learnt := learntOf(a.w.model)
-	noTools := learnt.WorkPlain.Load() || learnt.Facts().RefusesTools
+	known := learntOf(a.w.model)
+	noTools := known.WorkPlain.Load() || known.Facts().RefusesTools
 	if !noTools {
 		text, err = a.withTools(ctx)
 		if !llm.RefusesTools(err) {
@@ -38,7 +38,7 @@ func (a *attempt) run(ctx context.Context) (text string, err error) {
 		}
 		a.calls.refund()
 		a.w.Log.Info("worker_without_tools", "model", a.w.model.Name())
-		learnt.WorkPlain.Store(true)
+		known.WorkPlain.Store(true)
 	}
 	return a.withoutTools(ctx)
 }
@@ -78,7 +78,7 @@ func (a *attempt) messages(system string) []llm.Message {
 	}
 }
 
-// question returns what the model is asked below the material.
+// question returns the request below the material.
 func (a *attempt) question() string {
 	first := a.items[0]
 	last := a.items[len(a.items)-1]
