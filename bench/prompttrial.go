@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"cairn/compactor"
+	"cairn/compactor/judge"
 	"cairn/compactor/summarize"
 	"cairn/compactor/worker"
 	"cairn/llm"
@@ -48,7 +49,7 @@ func (t promptTrial) measure(ctx context.Context, s *screen) (r promptResult, er
 		if err != nil {
 			return r, err
 		}
-		if t.first && n == 0 && one.failure != nil && !errors.As(one.failure, new(summarize.Refusal)) {
+		if t.first && n == 0 && one.failure != nil && !errors.As(one.failure, new(judge.Refusal)) {
 			return r, fmt.Errorf("ask %s: %w", t.promptOptions.model, one.failure) // the others would fail likewise
 		}
 		r.count(one)

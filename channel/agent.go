@@ -3,11 +3,12 @@ package channel
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
 
+	"cairn/channel/task"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/prompts"
@@ -16,25 +17,23 @@ import (
 
 // Agent is the configuration that answers in a conversation.
 type Agent struct {
-	ID              string
-	Instructions    string                  // the persona; goes above the system prompt
-	Language        string                  // one of Languages; "": DefaultLanguage. In a conversation, the one in use
-	Provider        string                  // who serves Model, for people: a name or a host; "": unknown
-	Model           llm.Model               // writes the answers
-	Worker          llm.Model               // writes the summaries; nil: the extractive summarizer does all the work
-	Fallback        llm.Model               // writes summaries when Worker cannot; nil: no fallback
-	Reasoning       string                  // how hard Model thinks, one of llm.ReasoningEfforts; empty: the server's default
-	MaxOutput       int                     // tokens of a reply; the window may allow less
-	Recall          int                     // token budget for memories and messages recalled automatically; 0: no recall
-	Policy          func() compactor.Policy // the policy from the settings, valid; called at each check
-	Origin          func(key string) string // where the settings define a key of Policy; nil or "": the built-in default applies
-	Toolbox         Toolbox                 // provides the tools of other programs; nil: no such tools
-	ToolServers     []string                // tool servers the agent may use, besides those every agent may use
-	Spawn           []string                // ids of the agents it may give tasks to; empty: none
-	TasksPerMessage int                     // the most tasks that one message from outside may set off; 0: DefaultTasks
-	TaskCalls       int                     // the most calls to its model for one task; 0: DefaultTaskCalls
-	TaskTime        time.Duration           // a task expires after this long; 0: DefaultTaskTime
-	WorkerPrompt    func() string           // replaces the worker's prompt; nil or "": the one in prompts/
+	ID           string
+	Instructions string                  // the persona; goes above the system prompt
+	Language     string                  // one of Languages; "": DefaultLanguage. In a conversation, the one in use
+	Provider     string                  // who serves Model, for people: a name or a host; "": unknown
+	Model        llm.Model               // writes the answers
+	Worker       llm.Model               // writes the summaries; nil: the extractive summarizer does all the work
+	Fallback     llm.Model               // writes summaries when Worker cannot; nil: no fallback
+	Reasoning    string                  // how hard Model thinks, one of llm.ReasoningEfforts; empty: the server's default
+	MaxOutput    int                     // tokens of a reply; the window may allow less
+	Recall       int                     // token budget for memories and messages recalled automatically; 0: no recall
+	Policy       func() compactor.Policy // the policy from the settings, valid; called at each check
+	Origin       func(key string) string // where the settings define a key of Policy; nil or "": the built-in default applies
+	Toolbox      Toolbox                 // provides the tools of other programs; nil: no such tools
+	ToolServers  []string                // tool servers the agent may use, besides those every agent may use
+	Spawn        []string                // ids of the agents it may give tasks to; empty: none
+	Tasks        task.Limits             // of tasks that it starts, and of those that it works on
+	WorkerPrompt func() string           // replaces the worker's prompt; nil or "": the one in prompts/
 
 	task    bool // it works on a task and talks to no one
 	detects bool // Language was detected
@@ -64,7 +63,7 @@ func (a Agent) engine(w *window, tools []llm.Tool, o compactor.Options) compacto
 	o.Tools = tools
 	o.MaxOutput = a.MaxOutput
 	o.Window = w.last
-	o.Learnt = w.learnt
+	o.Learned = w.learned
 	o.Model = a.Model.Name()
 	o.CacheTTL = llm.CacheTTLOf(a.Model)
 	o.Worker = a.Worker
@@ -84,7 +83,7 @@ func (a Agent) PolicyOf(ctx context.Context, records *store.Conversation) (compa
 type window struct {
 	model  llm.Model
 	tokens atomic.Int64
-	own    llm.Learnt // for a model that keeps no record itself
+	own    llm.Learned // for a model that keeps no record itself
 }
 
 func newWindow(ctx context.Context, model llm.Model) *window {
@@ -93,8 +92,8 @@ func newWindow(ctx context.Context, model llm.Model) *window {
 	return w
 }
 
-// learnt returns what is known about the model.
-func (w *window) learnt() *llm.Learnt { return llm.LearntOf(w.model, &w.own) }
+// learned returns what is known about the model.
+func (w *window) learned() *llm.Learned { return llm.LearnedOf(w.model, &w.own) }
 
 func (w *window) lookUp(ctx context.Context) int {
 	n := w.model.Window(ctx).Tokens
@@ -104,17 +103,14 @@ func (w *window) lookUp(ctx context.Context) int {
 
 func (w *window) last() int { return int(w.tokens.Load()) }
 
-// named returns the agent with an id.
-func (c *conversation) named(id string) (Agent, bool) { return c.hub.agents().named(id) }
-
-// keepLearnt saves what the turn taught us about the models, after the reply has gone out.
-func (c *conversation) keepLearnt(answering *llm.Learnt) {
-	for _, l := range []*llm.Learnt{c.window.learnt(), llm.LearntOf(c.agent.Worker, new(llm.Learnt)), answering} {
+// keepLearned saves what the turn taught us about the models, after the reply has gone out.
+func (a *answerer) keepLearned(ctx context.Context, log *slog.Logger, answering *llm.Learned) {
+	for _, l := range []*llm.Learned{a.window.learned(), llm.LearnedOf(a.agent.Worker, new(llm.Learned)), answering} {
 		if l == nil {
 			continue
 		}
-		if err := l.Keep(c.hub.ctx); err != nil && c.hub.ctx.Err() == nil {
-			c.log.Warn("save_learned_limits_failed", "error", err)
+		if err := l.Keep(ctx); err != nil && ctx.Err() == nil {
+			log.Warn("save_learned_limits_failed", "error", err)
 		}
 	}
 }
@@ -155,7 +151,7 @@ type Probe struct {
 // Probe asks the model one short question with the tools of a turn; a full one also has the system prompt and
 // is long enough to be cached. Like a turn, it retries without tools if the server refuses them.
 func (a Agent) Probe(ctx context.Context, full bool, pictures ...llm.Image) (Probe, error) {
-	learnt := llm.LearntOf(a.Model, new(llm.Learnt))
+	learned := llm.LearnedOf(a.Model, new(llm.Learned))
 	req := llm.Request{
 		Messages:  []llm.Message{{Role: llm.RoleUser, Text: "Answer with one word: are you there?", Images: pictures}},
 		MaxTokens: probeTokens, Spare: -1, Reasoning: a.Reasoning,
@@ -166,12 +162,12 @@ func (a Agent) Probe(ctx context.Context, full bool, pictures ...llm.Image) (Pro
 		req.Head = 1
 		req.CacheKey = "cairn-probe"
 	}
-	if !learnt.Facts().RefusesTools {
+	if !learned.Facts().RefusesTools {
 		req.Tools = a.weighed()
 	}
 	resp, err := a.Model.Generate(ctx, req, nil)
 	if req.Tools != nil && llm.RefusesTools(err) {
-		learnt.NoTools()
+		learned.NoTools()
 		req.Tools = nil
 		resp, err = a.Model.Generate(ctx, req, nil)
 	}
@@ -219,7 +215,7 @@ func (a Agents) Of(ctx context.Context, records *store.Conversation) (Agent, err
 		return ""
 	}
 	agent.task = true
-	if depth >= maxTaskDepth {
+	if depth >= task.MaxDepth {
 		agent.Spawn = nil
 	}
 	agent.Language = a.In(root).Language
@@ -232,5 +228,3 @@ func (a Agents) named(id string) (Agent, bool) {
 	}
 	return a.Named(id)
 }
-
-func (h *Hub) agents() Agents { return Agents{h.o.Agent, h.o.Agents} }

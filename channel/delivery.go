@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"cairn/channel/access"
-	"cairn/channel/sentences"
-	"cairn/chat"
 	"cairn/internal/tokens"
 	"cairn/privacy"
 	"cairn/store"
@@ -107,10 +104,10 @@ func (h *Hub) Away(ctx context.Context, connector string, earlier func(newest, f
 	return h.o.Store.Away(ctx, connector, earlier)
 }
 
-// Lately returns the conversations of a connector that were active lately, at most limit, and where each may have missed something:
-// after returns that from its newest message and its first, or "" for one that was not active.
-func Lately(ctx context.Context, h *Hub, connector string, limit int, after func(newest, first string) string) ([]Gap, error) {
-	return store.Lately(ctx, h.o.Store, connector, limit, after)
+// GapsToRecheck returns the conversations of a connector that were active lately, at most limit, and where each may have missed
+// something: after returns that from its newest message and its first, or "" for one that was not active.
+func GapsToRecheck(ctx context.Context, h *Hub, connector string, limit int, after func(newest, first string) string) ([]Gap, error) {
+	return store.GapsToRecheck(ctx, h.o.Store, connector, limit, after)
 }
 
 // CatchUp has a conversation read its gap before it takes up anything else, without waiting for that. after is where
@@ -143,21 +140,3 @@ func (h *Hub) NothingMissed(ctx context.Context, name string) error {
 
 // Clip shortens a text to at most this many tokens, as the model will count them, keeping both ends.
 func Clip(text string, most int) string { return tokens.Clip(text, most) }
-
-// refuse rejects a person's message. Once a day it explains why to a person who wants an answer, and to nobody else.
-func (h *Hub) refuse(name string, m Inbound) {
-	place := chat.ParsePlace(name)
-	whisperer, whispers := h.connectors[place.Connector].(Whisperer)
-	whispers = whispers && m.Addressed && h.access.Rules().RespondIn(name) != access.RespondNever
-	if m.Bot || !place.Direct() && !whispers {
-		return
-	}
-	h.onceADay("hint "+place.Connector+":"+m.AuthorID, func(ctx context.Context) {
-		const text = "I am not set up to talk with you here. Ask the bot's operator."
-		if place.Direct() {
-			h.say(ctx, name, "hint-"+m.ID, text, m.ID)
-		} else if err := whisperer.Whisper(ctx, name, m.AuthorID, sentences.In(h.languageOf(name)).Translate(text)); err != nil {
-			h.o.Log.Debug("whisper_failed", "conversation", name, "error", err)
-		}
-	})
-}

@@ -67,17 +67,18 @@ func (t *turn) finish(ctx context.Context, o store.Outcome) error {
 			return nil
 		}
 		if o.Reply != "" {
-			t.unsaved(err, t.To)
+			t.env.incident.notify(t.life, t.voice, err, "I cannot save my answer to disk, so I am holding it back and trying again. Your message is saved.", t.To...)
 		}
 		return err
 	}
 	t.attempt.stored = true
 	if o.Reply != "" {
-		t.sender.start(t.life)
-		t.replied(ctx, t.Turn, text, o.Failure)
+		t.sender.start()
+		t.notices.warnOwner(ctx, t.loop, t.Seq)
+		t.followers.replied(t.To, text, o.Failure)
 	}
 	t.check()
-	t.keepLearnt(t.learnt)
+	t.keepLearned(t.life, t.log, t.learned)
 	return nil
 }
 
@@ -103,7 +104,7 @@ func (t *turn) write(ctx context.Context, o store.Outcome) error {
 // storable returns the turn's messages as they are stored: with reasoning only if the provider demands it later and
 // it cannot repeat what was edited or deleted during the turn, and with a mark on calls that have lost it.
 func (t *turn) storable(e *compactor.Compactor, messages []chat.Message) []chat.Message {
-	wanted := t.window.learnt().Facts().WantsReasoning && !t.changes.seen
+	wanted := t.window.learned().Facts().WantsReasoning && !t.changes.seen
 	for i := range messages {
 		if !wanted || len(messages[i].Calls) == 0 {
 			messages[i].Native = nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"cairn/channel/task"
 	"cairn/compactor"
 	"cairn/llm"
 )
@@ -31,14 +32,14 @@ func (q *requests) callsLeft(left int) int { return q.limit - (maxCalls - left) 
 
 // isOver reports whether a part of a task has made enough calls, or filled enough of the window.
 func (t *turn) isOver(left int) bool {
-	if !t.isTask() || len(t.attempt.messages) == 0 {
+	if t.task == nil || len(t.attempt.messages) == 0 {
 		return false
 	}
 	cost := 0
 	for _, m := range t.attempt.messages {
 		cost += m.Tokens
 	}
-	return maxCalls-left >= partCalls || cost >= t.window.last()/partShare || t.attempt.callsLeft(left) <= 0
+	return task.PartIsOver(maxCalls-left, cost, t.window.last()) || t.attempt.callsLeft(left) <= 0
 }
 
 // request builds the next request.
@@ -56,7 +57,7 @@ func (t *turn) request(_ context.Context, left int) (llm.Request, error) {
 	})
 	messages := prompt.Messages
 	a.pictures = t.pictures.load(t.life, messages)
-	facts := t.window.learnt().Facts()
+	facts := t.window.learned().Facts()
 	if t.inWords {
 		messages, _ = llm.InWords(messages)
 	} else {
@@ -70,7 +71,7 @@ func (t *turn) request(_ context.Context, left int) (llm.Request, error) {
 		MaxTokens: prompt.MaxTokens, Spare: prompt.Spare, Tools: t.tools, Speaker: t.agent.ID, Reasoning: t.agent.Reasoning, Spend: t.spend,
 	}
 	noTools := facts.RefusesTools
-	last := left == 1 || t.isTask() && a.callsLeft(left) == 1
+	last := left == 1 || t.task != nil && a.callsLeft(left) == 1
 	a.plain = (!last || noTools) && !t.inWords && len(t.filter.withheld) == 0 // otherwise the count is for a different prompt
 	if last || noTools {
 		req.Tools = nil
@@ -82,14 +83,14 @@ func (t *turn) request(_ context.Context, left int) (llm.Request, error) {
 // retry reports whether a failed request is worth repeating, and prepares the next one.
 func (t *turn) retry(_ context.Context, err error) bool {
 	a := t.attempt
-	learnt := t.window.learnt()
+	learned := t.window.learned()
 	model := t.agent.Model.Name()
 	failed, _ := errors.AsType[*llm.Error](err)
 	switch kind := llm.KindOf(err); {
 	case llm.RefusesTools(err) && a.tooled:
-		if !learnt.Facts().RefusesTools { // a worker may have learned it earlier
+		if !learned.Facts().RefusesTools { // a worker may have learned it earlier
 			t.log.Warn("model_without_tools", "effect", "answers without memory_search and recall", "model", model)
-			learnt.NoTools()
+			learned.NoTools()
 		}
 		return true
 	case llm.WantsReasoning(err) && !a.reasoned:

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"cairn/compactor/summarize"
 	"cairn/compactor/worker"
 	"cairn/internal/lazy"
 	"cairn/internal/words"
@@ -18,11 +17,11 @@ func (pl *planner) assignment(j *job) worker.Assignment {
 	heading.Text = ""
 	under := pl.under(j)
 	left, others := pl.stackBeside(j)
-	limit := max(left-heading.Cost()-1, summarize.MinSummary) // sums of parts are rounded up
+	limit := max(left-heading.Cost()-1, transcript.MinSummary) // sums of parts are rounded up
 	if j.maxTokens > 0 {
 		limit = min(limit, j.maxTokens)
 	}
-	limit = max(limit-peopleCost(under...), summarize.MinSummary) // what people wrote there stays
+	limit = max(limit-peopleCost(under...), transcript.MinSummary) // what people wrote there stays
 	memories := p.MaxMemories
 	if !p.ExtractMemories || j.modelFollows {
 		memories = 0
@@ -41,11 +40,11 @@ func (pl *planner) assignment(j *job) worker.Assignment {
 func (j *job) target(limit int) int {
 	switch {
 	case j.row.Kind == Rollup && j.extractive && j.tokens > 0: // it chooses among messages again, so leaving room gains nothing
-		return max(min(limit, j.tokens*3/4), summarize.MinSummary)
+		return max(min(limit, j.tokens*3/4), transcript.MinSummary)
 	case j.row.Kind == Rollup && !j.extractive: // of summaries, which are dense already
-		return max(min(limit*9/10, j.tokens/2), summarize.MinSummary)
+		return max(min(limit*9/10, j.tokens/2), transcript.MinSummary)
 	case j.tokens == 0: // unknown until the span is read
-		return max(limit*9/10, summarize.MinSummary)
+		return max(limit*9/10, transcript.MinSummary)
 	}
 	return j.policy.target(j.tokens, limit)
 }

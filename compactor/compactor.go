@@ -25,8 +25,8 @@ type Options struct {
 	Policy  func() Policy
 	Window  func() int // the model's context window, in tokens
 
-	Model  string             // its name
-	Learnt func() *llm.Learnt // what is known about the model; nil: only what this compactor learns
+	Model   string              // its name
+	Learned func() *llm.Learned // what is known about the model; nil: only what this compactor learns
 
 	// CacheTTL returns how long the model's provider keeps its prompt cache, for a policy that leaves
 	// it to the provider. nil: DefaultTTL.
@@ -116,9 +116,9 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 	if o.Strategy == nil {
 		o.Strategy = worker.StrategyOf
 	}
-	if o.Learnt == nil {
-		own := new(llm.Learnt)
-		o.Learnt = func() *llm.Learnt { return own }
+	if o.Learned == nil {
+		own := new(llm.Learned)
+		o.Learned = func() *llm.Learned { return own }
 	}
 	state, err := o.Records.Load(ctx)
 	if err != nil {

@@ -15,7 +15,9 @@ import (
 func (c *Compactor) Speak() { c.view.addressed = true }
 
 // Sight returns the current view. Unlike Request it starts no work.
-func (c *Compactor) Sight() []llm.Message { return c.view.Render(c.o.System) }
+func (c *Compactor) Sight() []llm.Message {
+	return new(transcript.Rendering).Next(c.o.System, c.view.View)
+}
 
 // Prospect describes what is wrong with the planned view, with everything prepared applied; "" if nothing is.
 func (c *Compactor) Prospect() string {

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"cairn/compactor/summarize"
+	"cairn/compactor/judge"
 	"cairn/compactor/worker"
 	"cairn/llm"
 	"cairn/transcript"
@@ -44,7 +44,7 @@ func inWords(err error) string {
 // reasonFor returns why no summary was made, in words for people; "" if the reason is of no use to
 // them.
 func reasonFor(err error) string {
-	var refused summarize.Refusal
+	var refused judge.Refusal
 	switch {
 	case errors.Is(err, ErrSpent):
 		return ErrSpent.Error()
@@ -69,7 +69,7 @@ func reasonFor(err error) string {
 // may succeed.
 func modelDeclines(err error) bool {
 	kind := llm.KindOf(err)
-	return errors.As(err, new(summarize.Refusal)) || kind == llm.KindBadRequest || kind == llm.KindOverflow || kind == llm.KindFiltered
+	return errors.As(err, new(judge.Refusal)) || kind == llm.KindBadRequest || kind == llm.KindOverflow || kind == llm.KindFiltered
 }
 
 // instead returns the job that makes up for j, which failed: the extractive summarizer makes a row of
@@ -93,7 +93,7 @@ func (c *Compactor) instead(j *job, err error) *job {
 			c.noteDeclined(j.repaired.ID, d)
 			return nil
 		case repair:
-			apart.maxTokens = max(j.repaired.Tokens*j.row.Messages/max(j.repaired.Messages, 1), summarize.MinSummary) // its share of the tokens
+			apart.maxTokens = max(j.repaired.Tokens*j.row.Messages/max(j.repaired.Messages, 1), transcript.MinSummary) // its share of the tokens
 		}
 		apart.row.Declined = d
 	}

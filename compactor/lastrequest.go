@@ -68,7 +68,7 @@ func (r *lastRequest) reported(u llm.Usage, m meter) (prompt int, ok bool) {
 		return 0, false
 	}
 	if r.pictures == 0 && words >= minSample {
-		m.learnt().Counted(words, prompt)
+		m.learned().Counted(words, prompt)
 	}
 	r.counted = prompt
 	return prompt, true
@@ -93,7 +93,7 @@ func (r *lastRequest) sent(m meter) (s Sent) {
 	if r.estimate == 0 {
 		return s
 	}
-	s = Sent{Window: m.window(), Counted: r.counted, Estimated: r.estimate, Context: r.context, Factor: m.learnt().Factor()}
+	s = Sent{Window: m.window(), Counted: r.counted, Estimated: r.estimate, Context: r.context, Factor: m.learned().Factor()}
 	s.Used = cmp.Or(s.Counted, m.real(s.Estimated)) + r.reserve
 	r.measured = measured{}
 	return s

@@ -27,8 +27,8 @@ func newModels(o Options) models {
 	return models{settings: o.Policy, worker: o.Worker, strategy: o.Strategy, spend: o.Spend, by: by}
 }
 
-// learntOf returns what is known about the worker's model, or about the fallback.
-func learntOf(model llm.Model) *llm.Learnt { return llm.LearntOf(model, new(llm.Learnt)) }
+// learnedOf returns what is known about the worker's model, or about the fallback.
+func learnedOf(model llm.Model) *llm.Learned { return llm.LearnedOf(model, new(llm.Learned)) }
 
 // has reports whether p lets a model make summaries, though perhaps not right now.
 func (m models) has(p Policy) bool {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"cairn/compactor/summarize"
+	"cairn/transcript"
 )
 
 // planner decides what is due, of a conversation at one moment. It changes nothing of it: what a plan changes is in the last fields.
@@ -190,13 +190,13 @@ func (pl *planner) whyNot(trigger Trigger, turnSince bool, tokens int) string {
 	switch {
 	case self && !p.Enabled:
 		return reasonSelfOff
-	case pl.appliedAt > 0 && !turnSince && (self || tokens < summarize.MinSummary+headingCost):
+	case pl.appliedAt > 0 && !turnSince && (self || tokens < transcript.MinSummary+headingCost):
 		return reasonJust
 	case self && (now.Before(pl.retries.pausedUntil) || now.Before(pl.retries.retryAt) && pl.retries.failures > 1):
 		return reasonCooling
 	case tokens == 0:
 		return reasonShort
-	case tokens < summarize.MinSummary+headingCost:
+	case tokens < transcript.MinSummary+headingCost:
 		return reasonLittle
 	}
 	return ""

@@ -5,8 +5,8 @@ import (
 	"context"
 	"slices"
 
-	"cairn/compactor/summarize"
 	"cairn/internal/tokens"
+	"cairn/transcript"
 )
 
 // Repair: a model rewrites what the extractive summarizer made in its place. Rows that await a
@@ -83,10 +83,10 @@ func (pl *planner) repairOf(row Summary, s view, used int, fills bool) *job {
 		j.maxTokens = max(j.maxTokens, tokens.Estimate(row.Text))
 	}
 	// A placeholder gets less text rather than forcing a fold of what a model wrote.
-	if left := p.stackBudget(pl.meter.budget()) - s.StackCost() + row.Tokens - headingCost; fills && left >= summarize.MinSummary {
+	if left := p.stackBudget(pl.meter.budget()) - s.StackCost() + row.Tokens - headingCost; fills && left >= transcript.MinSummary {
 		j.maxTokens = min(j.maxTokens, left)
 	}
-	if j.maxTokens < summarize.MinSummary {
+	if j.maxTokens < transcript.MinSummary {
 		return nil
 	}
 	return j

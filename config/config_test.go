@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/task"
 	"cairn/compactor"
 	"cairn/internal/hooks"
 	"cairn/testkit/check"
@@ -37,8 +38,8 @@ func TestShippedSettings(t *testing.T) {
 	for name, is := range map[string]bool{ // of packages that also work without settings
 		"catch_up": time.Duration(s.CatchUp) == channel.DefaultCatchUp, "workers": s.Workers == channel.DefaultWorkers,
 		"language": s.Language == channel.DefaultLanguage, "hooks.timeout": time.Duration(s.Hooks.Timeout) == hooks.DefaultTimeout,
-		"tasks_per_message": agent.TasksPerMessage == channel.DefaultTasks,
-		"task_calls":        agent.TaskCalls == channel.DefaultTaskCalls, "task_time": time.Duration(agent.TaskTime) == channel.DefaultTaskTime,
+		"tasks_per_message": agent.TasksPerMessage == task.DefaultPerMessage,
+		"task_calls":        agent.TaskCalls == task.DefaultCalls, "task_time": time.Duration(agent.TaskTime) == task.DefaultTime,
 	} {
 		check.That(t, is, "%s has another default", name)
 	}
@@ -165,7 +166,7 @@ func TestShownAddress(t *testing.T) {
 		"https://example.org/v1#ada@example.com&k=pl":    "https://example.org/v1",
 		"https://ada:p@example.org/v1?as=b@c.org&k=pl":   "https://example.org/v1",
 	} {
-		check.Equal(t, address, ShownAddress(address), want)
+		check.Equal(t, address, MaskAddress(address), want)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"cairn/channel"
+	"cairn/channel/report"
 	"cairn/compactor"
 	"cairn/config"
 )
@@ -66,15 +67,15 @@ func (t *actions) compact(r *request, b compactBody) (job jobAnswer, err error) 
 	if b.Keep != nil {
 		settings["keep_last_n"] = float64(*b.Keep)
 	}
-	with, err := channel.PatchOf(settings)
+	with, err := report.PatchOf(settings)
 	if err != nil {
 		return job, invalid("%s", err)
 	}
-	began, err := t.operator.Compact(r.Context(), name, b.Focus, with)
-	if began.State == compactor.EventStarted || began.State == compactor.EventScheduled {
+	started, err := t.operator.Compact(r.Context(), name, b.Focus, with)
+	if started.State == compactor.EventStarted || started.State == compactor.EventScheduled {
 		r.status = http.StatusAccepted
 	}
-	return jobOf(began), err
+	return jobOf(started), err
 }
 
 type approveBody struct {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/task"
 	"cairn/compactor"
 	"cairn/config"
 	"cairn/llm"
@@ -42,7 +43,8 @@ func newModelSet(log *slog.Logger) *modelSet {
 func (m *modelSet) agent(s *config.Settings, chosen config.Agent) (channel.Agent, error) {
 	agent := channel.Agent{
 		ID: chosen.ID, Instructions: chosen.Instructions, Language: cmp.Or(chosen.Language, s.Language), MaxOutput: chosen.MaxOutputTokens,
-		Recall: s.RecallTokens, Reasoning: chosen.Reasoning, Spawn: chosen.Spawn, TasksPerMessage: chosen.TasksPerMessage, TaskCalls: chosen.TaskCalls, TaskTime: time.Duration(chosen.TaskTime),
+		Recall: s.RecallTokens, Reasoning: chosen.Reasoning, Spawn: chosen.Spawn,
+		Tasks:  task.Limits{PerMessage: chosen.TasksPerMessage, Calls: chosen.TaskCalls, Time: time.Duration(chosen.TaskTime)},
 		Policy: func() compactor.Policy { return chosen.Compaction },
 		Origin: func(key string) string { return s.Origin(chosen.ID, key) },
 	}
@@ -150,8 +152,8 @@ func (a *app) withAgent(ctx context.Context, name string, do func(*store.Store, 
 // model returns the model of t, without contacting its server. ttl: for providers that offer a choice.
 func (m *modelSet) model(t config.Target, window int, ttl compactor.TTL) (*located, error) {
 	key := modelKey{t, window, ttl}
-	if made := m.cache[key]; made != nil {
-		return made, nil
+	if cached := m.cache[key]; cached != nil {
+		return cached, nil
 	}
 	o := openai.Options{
 		BaseURL: t.BaseURL, APIKey: t.Key, Model: t.Model, Wire: t.Wire, Window: window, CacheTTL: time.Duration(max(ttl, 0)), StreamIdle: t.StreamIdle,
@@ -167,15 +169,15 @@ func (m *modelSet) model(t config.Target, window int, ttl compactor.TTL) (*locat
 	if err != nil {
 		return nil, usage(err)
 	}
-	made := &located{provider: model, unnamed: t.Model == "", where: llm.Where{Address: config.ShownAddress(t.BaseURL), Key: t.KeyName, NoKey: t.Key == ""}}
-	if made.unnamed {
-		made.host = model.Name()
+	created := &located{provider: model, unnamed: t.Model == "", where: llm.Where{Address: config.MaskAddress(t.BaseURL), Key: t.KeyName, NoKey: t.Key == ""}}
+	if created.unnamed {
+		created.host = model.Name()
 	}
 	if t.Provider != "" {
-		made.prefix = t.Provider + "/"
+		created.prefix = t.Provider + "/"
 	}
-	m.cache[key] = made
-	return made, nil
+	m.cache[key] = created
+	return created, nil
 }
 
 // provider is implemented by every provider's model.

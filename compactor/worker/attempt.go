@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"cairn/chat"
+	"cairn/compactor/judge"
 	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
 	"cairn/internal/tokens"
@@ -18,8 +19,8 @@ type attempt struct {
 	*part
 	calls   *calls
 	review  *review
-	refused summarize.Refusal // why the attempt before was refused; "": this is the first
-	wrong   string            // which of its lines were contradicted, for the model; "": it was refused for another reason
+	refused judge.Refusal // why the attempt before was refused; "": this is the first
+	wrong   string        // which of its lines were contradicted, for the model; "": it was refused for another reason
 }
 
 func (a *attempt) run(ctx context.Context) (text string, err error) {
@@ -29,8 +30,8 @@ func (a *attempt) run(ctx context.Context) (text string, err error) {
 			a.w.savedTo = max(a.w.savedTo, a.items[len(a.items)-1].To)
 		}
 	}()
-	known := learntOf(a.w.model)
-	noTools := known.WorkPlain.Load() || known.Facts().RefusesTools
+	learned := learnedOf(a.w.model)
+	noTools := learned.WorkPlain.Load() || learned.Facts().RefusesTools
 	if !noTools {
 		text, err = a.withTools(ctx)
 		if !llm.RefusesTools(err) {
@@ -38,7 +39,7 @@ func (a *attempt) run(ctx context.Context) (text string, err error) {
 		}
 		a.calls.refund()
 		a.w.Log.Info("worker_without_tools", "model", a.w.model.Name())
-		known.WorkPlain.Store(true)
+		learned.WorkPlain.Store(true)
 	}
 	return a.withoutTools(ctx)
 }
@@ -125,7 +126,7 @@ func (w *writer) room(messages []llm.Message, tools []llm.Tool) int {
 	for _, m := range messages {
 		estimate += tokens.PerMessage + tokens.Estimate(m.Text) + chat.CallTokens(m.Calls...) + tokens.Estimate(string(m.Native))
 	}
-	prompt := int(float64(estimate) * learntOf(w.model).Factor())
+	prompt := int(float64(estimate) * learnedOf(w.model).Factor())
 	return w.window - prompt - tokens.Uncertainty(prompt)
 }
 

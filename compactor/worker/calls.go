@@ -1,7 +1,7 @@
 package worker
 
 import (
-	"cairn/compactor/summarize"
+	"cairn/compactor/judge"
 	"cairn/llm"
 )
 
@@ -34,7 +34,7 @@ func (c *calls) spend() error {
 	default:
 	}
 	if c.left() <= 0 {
-		return summarize.RefusedCalls
+		return judge.RefusedCalls
 	}
 	if c.w.Spend != nil {
 		if err := c.w.Spend(true); err != nil {

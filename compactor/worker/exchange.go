@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/compactor/summarize"
+	"cairn/compactor/judge"
 	"cairn/llm"
 	"cairn/transcript"
 )
@@ -36,12 +36,12 @@ func (a *attempt) withTools(ctx context.Context) (string, error) {
 	}
 	switch {
 	case errors.Is(err, llm.ErrTooManyCalls):
-		return "", cmp.Or(x.why, summarize.RefusedCalls)
-	case err == nil && summarize.Broken(resp.FinishReason) != "": // the call is complete only by chance
-		return "", summarize.Broken(resp.FinishReason)
+		return "", cmp.Or(x.why, judge.RefusedCalls)
+	case err == nil && judge.Broken(resp.FinishReason) != "": // the call is complete only by chance
+		return "", judge.Broken(resp.FinishReason)
 	}
 	if llm.RefusesTools(err) {
-		learntOf(a.w.model).NoTools()
+		learnedOf(a.w.model).NoTools()
 	}
 	if err == nil && x.unsaved && a.w.record.Kept() < a.memories && a.calls.left() > 0 && x.fits() {
 		// The tool results say what was wrong. A failure does not lose the summary.
@@ -65,10 +65,10 @@ type exchange struct {
 	anew     bool            // it began anew
 	unsaved  bool            // a memory of the last answer could not be saved
 
-	summary string            // what the model has handed in
-	why     summarize.Refusal // why its last summary was refused
-	latest  string            // that summary
-	repeats bool              // the model handed it in again as it was
+	summary string        // what the model has handed in
+	why     judge.Refusal // why its last summary was refused
+	latest  string        // that summary
+	repeats bool          // the model handed it in again as it was
 }
 
 // newExchange begins an exchange. memory_save is offered if there is a call to use it in, a memory may still be saved, and none was
@@ -83,7 +83,10 @@ func (a *attempt) newExchange() *exchange {
 		}
 	}
 	submit := handIn
-	submit.Run = func(_ context.Context, arguments json.RawMessage) (string, error) { return x.submit(arguments) }
+	submit.Run = func(_ context.Context, arguments json.RawMessage) (llm.Result, error) {
+		text, err := x.submit(arguments)
+		return llm.Result{Text: text}, err
+	}
 	x.tools = append(slices.Clip(x.tools), submit)
 	return x
 }
@@ -180,9 +183,9 @@ func (x *exchange) submit(arguments json.RawMessage) (string, error) {
 		return "", errors.New(x.review.judge.Advice(x.why))
 	}
 	text, err := x.withoutContradictions(text)
-	var wrong summarize.Contradicted
+	var wrong judge.Contradicted
 	if errors.As(err, &wrong) {
-		x.why = summarize.Refusal(wrong.Error())
+		x.why = judge.Refusal(wrong.Error())
 		return "", errors.New(wrong.Reasons() + "; correct or leave out these, and hand in the whole summary again")
 	}
 	x.summary = text

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cairn/chat"
+	"cairn/compactor/judge"
 	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
 	"cairn/transcript"
@@ -60,7 +61,7 @@ func (m Material) Extract(ctx context.Context) (s summarize.Summary, err error) 
 	fold := slices.ContainsFunc(sources, func(s source) bool { return s.row != nil })
 	if fold || len(m.Removed) > 0 || s.Lines == nil {
 		items, rows := evidenceOf(sources, messages)
-		c := summarize.JudgeOf(items).Without(m.Removed).Knowing(s.Lines).Check(s.Text)
+		c := judge.Of(items).Without(m.Removed).Knowing(s.Lines).Check(s.Text)
 		s.Text = c.Text
 		s = withDropped(s, c.Wrong)
 		s.Lines = summarize.WithFolded(c.Text, c.Lines, rows)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cairn/chat"
+	"cairn/compactor/judge"
 	"cairn/compactor/summarize"
 	"cairn/llm"
 	"cairn/testkit/check"
@@ -82,7 +83,7 @@ func TestInventedLineBesideTheSpan(t *testing.T) {
 	row := transcript.Summary{ID: 8, Span: transcript.Span{From: 50, To: 60}, Text: "- They met.\n" + line}
 	items := summarize.ItemsOf([]chat.Message{{Seq: 20, Role: llm.RoleUser, Author: "Ada", Text: "We met on Monday."}}, summarize.MostOfMessage)
 	for name, span := range map[string]transcript.Span{"before": {From: 70, To: 80}, "after": {From: 20, To: 20}} {
-		judge := func() *summarize.Judge {
+		judge := func() *judge.Judge {
 			p := part{w: &writer{}, items: items, around: AroundOf(transcript.Summary{Span: span}, []transcript.Summary{row}, nil)}
 			return p.judge()
 		}

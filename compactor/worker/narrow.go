@@ -20,7 +20,7 @@ func (w *Worker) Narrow(ctx context.Context, a Assignment, span func(ctx context
 	row := a.Row
 	by := newWriter(Material{Assignment: a, by: w})
 	by.use(ctx, w.Model)
-	part := by.part(summarize.MinSummary, summarize.MinSummary)
+	part := by.part(transcript.MinSummary, transcript.MinSummary)
 	limit := min(part.maxMaterial(), part.timely()) * 100 / (100 + a.Percent) // less the summary
 	from := max(row.From, row.To-maxRepairMessages)
 	all, err := span(ctx, from, row.To)

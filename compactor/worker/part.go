@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"cairn/compactor/judge"
 	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
 	"cairn/internal/tokens"
@@ -69,7 +70,7 @@ func (w *Worker) Piece(percent int) int {
 
 // throughput returns how many tokens a model processes in the time aimed at for a piece.
 func throughput(model llm.Model) int {
-	speed := learntOf(model).Speed.PerSecond()
+	speed := learnedOf(model).Speed.PerSecond()
 	if speed <= 0 {
 		return math.MaxInt
 	}
@@ -92,7 +93,7 @@ func (p *part) summarize(ctx context.Context, material int) (text string, err er
 		read += cost
 		chunk.around = p.around.of(text, chunks[i+1:])
 		if len(chunks) > 1 || answers > 1 {
-			chunk.target = min(max(min(max(p.target*cost/all, 3*summarize.MinSummary), cost*4/10), summarize.MinSummary), maxTarget)
+			chunk.target = min(max(min(max(p.target*cost/all, 3*transcript.MinSummary), cost*4/10), transcript.MinSummary), maxTarget)
 			chunk.limit = min(2*chunk.target, p.limit)
 			chunk.memories = kept + ((p.memories-kept)*read+all-1)/all
 		}
@@ -145,11 +146,11 @@ func (p *part) ask(ctx context.Context) (text string, err error) {
 	took := p.w.Now().Sub(started)
 	switch {
 	case err == nil:
-		learntOf(p.w.model).Speed.Measured(cost+tokens.Estimate(text), took)
+		learnedOf(p.w.model).Speed.Measured(cost+tokens.Estimate(text), took)
 	case context.Cause(ctx) == llm.ErrSilent, context.Cause(ctx) == llm.ErrLate:
 		err = context.Cause(ctx)
 		// The next piece is half as large, or smaller if even that would have been too much.
-		learntOf(p.w.model).Speed.AtMost(float64(cost) / max(2*aimedPiece, took).Seconds())
+		learnedOf(p.w.model).Speed.AtMost(float64(cost) / max(2*aimedPiece, took).Seconds())
 	}
 	return text, err
 }
@@ -157,10 +158,10 @@ func (p *part) ask(ctx context.Context) (text string, err error) {
 // askTwice retries a refused text once, with the reason and more room for the answer. If there is no better one, a text
 // that has only lost its contradicted lines is accepted.
 func (p *part) askTwice(ctx context.Context, alive func()) (text string, err error) {
-	a := &attempt{part: p, calls: p.w.newCalls(alive), review: &review{judge: p.judge(), maxLength: summarize.MostOfSummary(p.items)}}
+	a := &attempt{part: p, calls: p.w.newCalls(alive), review: &review{judge: p.judge(), maxLength: judge.MaxTokens(p.items)}}
 	text, err = a.run(ctx)
-	var contradicted summarize.Contradicted
-	var why summarize.Refusal
+	var contradicted judge.Contradicted
+	var why judge.Refusal
 	wrong := ""
 	if errors.As(err, &contradicted) {
 		wrong = contradicted.Reasons()

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"cairn/compactor/judge"
 	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
 	"cairn/llm"
@@ -50,7 +51,7 @@ func (w *writer) recap(ctx context.Context, model llm.Model, items []summarize.I
 }
 
 // marked returns a judged text for people.
-func marked(c summarize.Checked) string {
+func marked(c judge.Checked) string {
 	lines := strings.Split(c.Text, "\n")
 	for _, at := range c.Unknown {
 		lines[at] = strings.TrimRight(lines[at], " \t\r") + " " + transcript.NoEvidence

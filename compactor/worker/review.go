@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"cairn/compactor/judge"
 	"cairn/compactor/summarize"
 	"cairn/internal/tokens"
 	"cairn/llm"
@@ -12,7 +13,7 @@ import (
 
 // review judges the summaries that a model writes of one part.
 type review struct {
-	judge     *summarize.Judge
+	judge     *judge.Judge
 	maxLength int                      // of an accepted summary, in tokens
 	sentBack  bool                     // the model has seen once which lines are contradicted
 	rest      string                   // the newest summary without the lines that the messages contradict; "": none was contradicted
@@ -22,7 +23,7 @@ type review struct {
 // accept returns the summary in an answer, or why it is refused.
 func (a *attempt) accept(resp llm.Response) (string, error) {
 	text := a.review.judge.TextOf(resp.Message.Text)
-	if why := cmp.Or(summarize.Broken(resp.FinishReason), a.refuses(text, a.refused)); why != "" {
+	if why := cmp.Or(judge.Broken(resp.FinishReason), a.refuses(text, a.refused)); why != "" {
 		return "", why
 	}
 	return a.withoutContradictions(text)
@@ -30,7 +31,7 @@ func (a *attempt) accept(resp llm.Response) (string, error) {
 
 // refuses returns why a text cannot be the part's summary; "" if it can. A model that should write
 // in another language, and does not, cannot: then its summary is accepted if the rest of it is right.
-func (a *attempt) refuses(text string, before summarize.Refusal) summarize.Refusal {
+func (a *attempt) refuses(text string, before judge.Refusal) judge.Refusal {
 	instructions := a.w.system + "\n" + a.w.agent + "\n" + a.question() + "\n" + a.w.Texts.AskSave
 	why := a.review.judge.Refuses(text, instructions, tokens.Clip(a.around.before.Text, a.around.max), a.review.maxLength)
 	if why.OfLanguage() && before.OfLanguage() && a.review.judge.Supports(text) {
@@ -56,11 +57,11 @@ func (a *attempt) withoutContradictions(text string) (string, error) {
 		return c.Text, nil
 	}
 	a.review.sentBack = true
-	return "", summarize.Contradicted{Lines: c.Wrong}
+	return "", judge.Contradicted{Lines: c.Wrong}
 }
 
 // checked returns the judged text within the part's limit, the marks of lines without evidence included.
-func (p *part) checked(text string) summarize.Checked {
+func (p *part) checked(text string) judge.Checked {
 	judge := p.judge()
 	c := judge.Check(summarize.ShortenSummary(text, p.limit))
 	withMarks := transcript.Summary{Text: c.Text, Lines: c.Lines}.Marked()
@@ -74,8 +75,8 @@ func (p *part) checked(text string) summarize.Checked {
 }
 
 // judge returns the judge of the part's summaries.
-func (p *part) judge() *summarize.Judge {
-	return summarize.JudgeOf(p.items).With(p.around.after(), p.w.agent, p.around.summaries()...).Without(p.w.Removed)
+func (p *part) judge() *judge.Judge {
+	return judge.Of(p.items).With(p.around.after(), p.w.agent, p.around.summaries()...).Without(p.w.Removed)
 }
 
 // withDropped returns a summary with the lines that were left out of its text.

@@ -40,10 +40,10 @@ type rig struct {
 // learner is a model about which things are learned.
 type learner struct {
 	llm.Model
-	learnt llm.Learnt
+	learned llm.Learned
 }
 
-func (l *learner) Learnt() *llm.Learnt { return &l.learnt }
+func (l *learner) Learned() *llm.Learned { return &l.learned }
 
 func newRig(t testing.TB, model llm.Model) *rig {
 	t.Helper()

@@ -152,7 +152,7 @@ func (a Assignment) repairsMessages() bool {
 
 // Length returns the length aimed at for the summary of a span, in tokens: percent of it, up to limit.
 func Length(span, percent, limit int) int {
-	return max(min(span*percent/100, limit), summarize.MinSummary)
+	return max(min(span*percent/100, limit), transcript.MinSummary)
 }
 
 // slot waits for a slot and returns the function that frees it.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/compactor/judge"
 	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
 	"cairn/llm"
@@ -57,7 +58,7 @@ func (w *writer) use(ctx context.Context, model llm.Model) {
 	w.model = model
 	w.window = model.Window(ctx).Tokens
 	w.system = w.prompt
-	window := int(float64(w.window) / learntOf(model).Factor()) // in estimated tokens
+	window := int(float64(w.window) / learnedOf(model).Factor()) // in estimated tokens
 	if window <= smallWindow {
 		w.system = strings.Replace(w.prompt, w.Texts.Worker, w.Texts.WorkerBrief, 1)
 	}
@@ -65,8 +66,8 @@ func (w *writer) use(ctx context.Context, model llm.Model) {
 	w.Around.max = min(maxAroundTokens, window/aroundShare)
 }
 
-// learntOf returns what is known about the worker's model, or about the fallback.
-func learntOf(model llm.Model) *llm.Learnt { return llm.LearntOf(model, new(llm.Learnt)) }
+// learnedOf returns what is known about the worker's model, or about the fallback.
+func learnedOf(model llm.Model) *llm.Learned { return llm.LearnedOf(model, new(llm.Learned)) }
 
 // Write has the model write the summary, and the fallback, from the beginning, if its server fails. Only for an
 // assignment that is ByModel.
@@ -108,14 +109,14 @@ func (w *writer) write(ctx context.Context, model llm.Model) (s summarize.Summar
 	if w.repairsMessages() {
 		all.target = Length(summarize.CostOfItems(items), w.Percent, w.Target)
 	}
-	all.limit = min(all.limit, max(2*all.target, 3*summarize.MinSummary))
+	all.limit = min(all.limit, max(2*all.target, 3*transcript.MinSummary))
 	text, err := all.summarize(ctx, min(all.maxMaterial(), all.timely()))
 	if err != nil {
 		return s, err
 	}
 	c := all.checked(text)
 	if c.Text == "" { // the texts of the parts passed, not their summary
-		return s, summarize.Contradicted{Lines: c.Wrong}
+		return s, judge.Contradicted{Lines: c.Wrong}
 	}
 	s = summarize.Summary{Text: c.Text, Lines: c.Lines, Beside: w.beside}
 	s = withDropped(s, slices.Concat(w.dropped, c.Wrong))
