@@ -178,9 +178,18 @@ func ShownTokens(m Message, text string) int {
 	return cost
 }
 
+// CallTokens estimates what calls cost in a prompt.
 func CallTokens(calls ...llm.Call) (cost int) {
 	for _, call := range calls {
 		cost += tokens.PerMessage + tokens.Estimate(call.ID) + tokens.Estimate(call.Name) + tokens.Estimate(call.Arguments)
+	}
+	return cost
+}
+
+// ToolTokens estimates what the definitions of tools cost in each request.
+func ToolTokens(tools ...llm.Tool) (cost int) {
+	for _, t := range tools {
+		cost += tokens.PerMessage + tokens.Estimate(t.Name) + tokens.Estimate(t.Description) + tokens.Estimate(string(t.Parameters))
 	}
 	return cost
 }

@@ -31,7 +31,7 @@ func modelOf(ctx context.Context, conversation *store.Conversation, configured l
 type answeredModel struct {
 	name    string
 	window  llm.Window
-	learned llm.Learnt
+	learned llm.Learned
 }
 
 var (
@@ -43,7 +43,7 @@ func (a *answeredModel) Name() string { return a.name }
 
 func (a *answeredModel) Window(context.Context) llm.Window { return a.window }
 
-func (a *answeredModel) Learnt() *llm.Learnt { return &a.learned }
+func (a *answeredModel) Learned() *llm.Learned { return &a.learned }
 
 // Generate returns an error.
 func (a *answeredModel) Generate(context.Context, llm.Request, func(string)) (llm.Response, error) {
