@@ -100,7 +100,7 @@ type spectator struct {
 
 	mu     sync.Mutex                       // guards speaks and failed
 	speaks func(conversation string) string // the language of a conversation; nil before Run: an import does not run the connector
-	failed map[string]string                // why the last compaction of a conversation failed, unless a model has made one since
+	failed map[string]string                // why the last compaction of a conversation failed, unless a model has completed one since
 }
 
 // speakAs sets the function that returns the language of a conversation.

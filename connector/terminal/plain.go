@@ -110,7 +110,7 @@ func (p *plain) stop() {
 	}()
 }
 
-// complete returns the whole output of a command, and waits for a slow one if the output is awaited.
+// complete returns the full output of a command, and waits for a slow one if the output is awaited.
 func complete(ctx context.Context, answer command.Answer) string {
 	if answer.Then == nil || !answer.Awaited {
 		return answer.String()
