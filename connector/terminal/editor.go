@@ -49,7 +49,7 @@ func newEditor(o Options, in, out *os.File, conversation string, who access.Pers
 
 func (e *editor) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
 	e.client = newClient(hub, log)
-	e.speakAs(func(conversation string) string { return channel.SpokenIn(hub, conversation) })
+	e.readLanguages(hub)
 	ctx, cancel := context.WithCancel(ctx)
 	defer e.background.Wait()
 	defer cancel() // cancels slow commands

@@ -33,7 +33,7 @@ type plain struct {
 
 func (p *plain) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
 	p.client = newClient(hub, log)
-	p.speakAs(func(conversation string) string { return channel.SpokenIn(hub, conversation) })
+	p.readLanguages(hub)
 	return p.out.run(ctx, p.loop)
 }
 
