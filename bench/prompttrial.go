@@ -181,7 +181,7 @@ type observedStrategy struct {
 }
 
 func (o observedStrategy) Summarize(ctx context.Context, m worker.Material) (summarize.Summary, error) {
-	if m.Worker == nil || o.run.made { // the extractive summarizer, after a failure
+	if !m.ByModel || o.run.made { // the extractive summarizer, after a failure
 		return o.Strategy.Summarize(ctx, m)
 	}
 	ctx, cancel := context.WithCancel(ctx)

@@ -100,8 +100,8 @@ func runTask(ctx context.Context, steps int, policy compactor.Policy) (l toolLay
 	a := agentOf(reader, worker)
 	a.ID = "reader"
 	a.Spawn = []string{"reader"}
-	a.TaskCalls = steps + 10
-	a.TaskTime = time.Hour
+	a.Tasks.Calls = steps + 10
+	a.Tasks.Time = time.Hour
 	a.Policy = func() compactor.Policy { return policy }
 	a.Toolbox = reader
 	a.ToolServers = []string{"book"}
@@ -110,7 +110,7 @@ func runTask(ctx context.Context, steps int, policy compactor.Policy) (l toolLay
 	b, err := openBot(ctx, inMemory(), channel.Options{
 		Agent:  func(string) channel.Agent { return a },
 		Agents: func(string) (channel.Agent, bool) { return a, true },
-		After: func(conversation string, e channel.Event) {
+		Hooks: channel.Hooks{After: func(conversation string, e channel.Event) {
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
@@ -120,7 +120,7 @@ func runTask(ctx context.Context, steps int, policy compactor.Policy) (l toolLay
 			default:
 				l.Summaries++
 			}
-		},
+		}},
 	})
 	if err != nil {
 		return l, err
@@ -242,11 +242,11 @@ func (r *reader) Tools([]string) []llm.Tool {
 	return []llm.Tool{{
 		Name: "book_page", Description: "Read a page.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"page":{"type":"integer"}},"required":["page"]}`),
-		Run: func(context.Context, json.RawMessage) (string, error) {
+		Run: func(context.Context, json.RawMessage) (llm.Result, error) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.read++
-			return page(r.read), nil
+			return llm.Result{Text: page(r.read)}, nil
 		},
 	}}
 }

@@ -20,7 +20,11 @@ func (h *Hub) forgetPerson(ctx context.Context, who privacy.Who, in ...*store.Co
 	}
 	for _, records := range in {
 		h.rereadSettings(records)
-		h.post(records.Name(), (*conversation).forgetFocus)
+		h.post(records.Name(), func(c *conversation) {
+			if c.engine != nil {
+				compactor.ForgetFocus(c.engine)
+			}
+		})
 		h.settle(records.Name())
 	}
 	// A compaction that began meanwhile may have stored their focus once more.
@@ -38,22 +42,16 @@ func (h *Hub) settle(name string) {
 	}
 }
 
-func (c *conversation) forgetFocus() {
-	if c.engine != nil {
-		compactor.ForgetFocus(c.engine)
-	}
-}
-
 // eraseAll deletes a person's traces from conversations, in the background and in small steps. The next start continues
 // with what is left when the hub closes. The result is sent when it has ended.
 func (h *Hub) eraseAll(author string, in ...*store.Conversation) <-chan error {
 	end := make(chan error, 1)
-	started := h.background(func() {
+	started := h.goroutines.start(func() {
 		var failed error
 		for _, records := range in {
 			err := h.erase(author, records)
 			failed = errors.Join(failed, err)
-			if err != nil && h.ctx.Err() == nil {
+			if err != nil && h.life.Err() == nil {
 				h.o.Log.Warn("delete_messages_failed", "effect", "the next start continues", "conversation", records.Name(), "error", err)
 			}
 		}
@@ -66,8 +64,8 @@ func (h *Hub) eraseAll(author string, in ...*store.Conversation) <-chan error {
 }
 
 func (h *Hub) erase(author string, records *store.Conversation) error {
-	for h.ctx.Err() == nil {
-		some, err := privacy.Of(records).EraseSome(h.ctx, author)
+	for h.life.Err() == nil {
+		some, err := privacy.Of(records).EraseSome(h.life, author)
 		if err != nil {
 			return err
 		}
@@ -76,7 +74,7 @@ func (h *Hub) erase(author string, records *store.Conversation) error {
 		}
 		time.Sleep(5 * time.Millisecond) // others may write
 	}
-	return h.ctx.Err()
+	return h.life.Err()
 }
 
 // resumeErasures resumes the erasures that an earlier process left unfinished.

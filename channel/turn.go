@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"cairn/channel/access"
+	"cairn/channel/task"
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/observe"
 	"cairn/llm"
@@ -36,26 +38,38 @@ var (
 // Seq, To and step, and call cancel; the rest of what reaches it from outside is in changes.
 type turn struct {
 	store.Turn
-	site
+	*voice
 	*answerer
+	*loop // life ends when the hub closes; /stop does not end it
 	host
 
-	life     context.Context         // ends when the hub closes; /stop does not end it
-	cancel   context.CancelCauseFunc // of the context in which it runs
-	changes  changes
-	failures *failures
-	sender   *sender
-	usage    *usage
-	calls    access.Calls
-	shown    *published
+	cancel    context.CancelCauseFunc // of the context in which it runs
+	changes   changes
+	env       *environment
+	failures  *failures
+	sender    *sender
+	notices   *notices
+	usage     *usage
+	calls     access.Calls
+	shown     *published
+	followers *followers
+	task      *task.Run // that the conversation is; nil: none
 
-	step    *observe.Step // nil: no one observes the turn
-	outcome string        // one of observe.Outcomes, so far
-	other   *handover     // the agent that answers in place of the conversation's; nil: none
-	spend   func() error  // called before each model call; an error stops the call
-	learned *llm.Learned  // of the model that answers; nil: none was asked
-	half    string        // what an attempt that failed had written; "": nothing
-	attempt *attempt      // the one that runs, or the last; nil: none has started
+	step    *observe.Step  // nil: no one observes the turn
+	outcome string         // one of observe.Outcomes, so far
+	other   *task.Question // the agent that answers in place of the conversation's; nil: none
+	spend   func() error   // called before each model call; an error stops the call
+	learned  *llm.Learned    // of the model that answers; nil: none was asked
+	half    string         // what an attempt that failed had written; "": nothing
+	attempt *attempt       // the one that runs, or the last; nil: none has started
+}
+
+// host is what a turn needs of its conversation.
+type host interface {
+	// awaitTools waits for tools of servers that still connect after a start.
+	awaitTools(ctx context.Context) error
+	// countAttempt counts another start of a turn. open is false if its question was deleted.
+	countAttempt(ctx context.Context, turn *store.Turn) (open bool, err error)
 }
 
 // run closes the turn if nobody may or can answer it, and otherwise answers it.
@@ -65,12 +79,12 @@ func (t *turn) run(ctx context.Context, own compactor.Patch) error {
 	}
 	if why := t.cannotWrite(); why != "" {
 		if !t.Optional {
-			t.explain(why, askedIn(t, t.Seq))
+			t.env.hints().explain(t.voice, why, askedIn(t, t.Seq))
 		}
 		return t.pass(t.life)
 	}
-	if t.isTask() {
-		ends, open := t.taskEnds(ctx)
+	if t.task != nil {
+		_, ends, open := t.task.Open(ctx)
 		if !open {
 			return t.pass(t.life)
 		}
@@ -82,11 +96,24 @@ func (t *turn) run(ctx context.Context, own compactor.Patch) error {
 			return err
 		}
 	}
-	t.override(own)
-	defer t.override(nil)
+	t.policy.override(t, own)
+	defer t.policy.override(t, nil)
 	t.notifyShortened(t.life)
 	t.begin(ctx)
 	return t.attempts(ctx)
+}
+
+// askedIn returns the messages of a turn that are addressed to the bot.
+func askedIn(in owner, turn int64) []chat.Message {
+	var asked []chat.Message
+	in.do(func(e *compactor.Compactor) {
+		for _, m := range e.View().Turn(turn) {
+			if m.Addressed {
+				asked = append(asked, *m.Message)
+			}
+		}
+	})
+	return asked
 }
 
 // begin adds the turn context to the prompt.
@@ -116,7 +143,7 @@ func (t *turn) attempts(ctx context.Context) error {
 	t.spend = t.calls.ForTurn(maxRequests)
 	t.learned = t.window.learned()
 	if t.other != nil {
-		t.learned = t.other.learned
+		t.learned = t.other.Learned
 	}
 	for {
 		t.attempt = t.newAttempt()
@@ -149,7 +176,7 @@ func (t *turn) try(ctx context.Context) (again bool, err error) {
 		return false, err
 	case err == nil:
 		return false, t.succeed(ctx, resp)
-	case t.isTask() && (errors.Is(err, errPart) || errors.Is(cause, errStopped)):
+	case t.task != nil && (errors.Is(err, errPart) || errors.Is(cause, errStopped)):
 		return false, t.endPart(ctx)
 	case errors.Is(cause, errStopped): // what people saw counts as the answer
 		t.outcome = observe.Stopped
@@ -182,7 +209,7 @@ func (t *turn) succeed(ctx context.Context, resp llm.Response) error {
 	err := t.close(ctx, resp.Message)
 	if t.attempt.stored { // otherwise its question was deleted, or it is answered again
 		t.outcome = observe.Answered
-		t.ended(t.outcome)
+		t.env.counters.ended(t.outcome)
 		t.notifyCutOff(t.life, resp.FinishReason) // the turn is over, and a change on disk may have canceled ctx since
 	}
 	return err
@@ -193,7 +220,7 @@ func (t *turn) endPart(ctx context.Context) error {
 	t.outcome = observe.Answered
 	err := t.finish(ctx, store.Outcome{Turn: t.Seq, Messages: t.attempt.messages})
 	if err == nil {
-		t.partDone(ctx)
+		t.task.Progress(ctx)
 	}
 	return err
 }
@@ -202,7 +229,7 @@ func (t *turn) endPart(ctx context.Context) error {
 func (t *turn) giveUp(ctx context.Context, failed error) error {
 	t.step.Fail(failed)
 	t.outcome = observe.Failed
-	t.ended(t.outcome)
+	t.env.counters.ended(t.outcome)
 	t.log.Log(ctx, max(slog.LevelInfo, t.failures.level(failed, t.learned)), "turn_failed",
 		append(llm.LogAttrs(failed), "turn", t.Seq)...)
 	if t.Optional && t.failures.announced { // no one requested an answer, and people already know

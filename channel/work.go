@@ -9,13 +9,11 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/observe"
 	"cairn/store"
 )
 
 // The child that works: it takes up messages and answers them.
-
-// searchShare limits the result of one search to this fraction of the window: 1/16.
-const searchShare = 16
 
 // work opens the conversation, resumes an unfinished turn, and works until nothing waits.
 func (c *conversation) work(ctx context.Context, resume bool) error {
@@ -33,10 +31,10 @@ func (c *conversation) work(ctx context.Context, resume bool) error {
 		return c.workClosed(ctx, opens)
 	}
 	if opens {
-		c.sender.start(ctx) // with what an earlier process left
+		c.sender.start() // with what an earlier process left
 	}
 	err := c.workAll(ctx, resume)
-	c.usage.flush(c.hub.ctx)
+	c.usage.flush(c.life)
 	if opens {
 		c.check() // schedules repairs of what an earlier process could not summarize
 	}
@@ -74,12 +72,14 @@ func (c *conversation) workClosed(ctx context.Context, opened bool) error {
 // sync applies edits and changed settings, announces a compaction, and resumes a turn if asked to.
 func (c *conversation) sync(ctx context.Context, resume bool) (err error) {
 	var made *compactor.Event
+	newest := ""
 	c.do(func(e *compactor.Compactor) {
 		if e.Outdated() {
 			err = e.Changed(ctx)
 		}
 		if err == nil {
 			made = c.unannounced
+			newest = c.arrivals.newest
 			c.unannounced = nil
 		}
 	})
@@ -87,7 +87,7 @@ func (c *conversation) sync(ctx context.Context, resume bool) (err error) {
 		err = c.renew(ctx)
 	}
 	if err == nil && made != nil {
-		c.announce(ctx, made)
+		c.notices.announce(ctx, made, c.policy.get().Notify, newest)
 	}
 	if err == nil && resume {
 		err = c.resume(ctx)
@@ -97,7 +97,7 @@ func (c *conversation) sync(ctx context.Context, resume bool) (err error) {
 
 // step takes up what waits, and answers it if anyone asked; if nothing does, it starts a requested session.
 func (c *conversation) step(ctx context.Context) (more bool, err error) {
-	due, err := c.backfill.gather(ctx)
+	due, err := c.backfill.gather(ctx, c.burst())
 	if err == nil {
 		err = c.backfill.removeHalves(ctx)
 	}
@@ -107,15 +107,17 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	var burst []chat.Message
 	if due.Last != 0 { // otherwise nothing waits, and nothing is written
 		c.window.lookUp(ctx)
-		burst, err = c.records.Inbox().Dequeue(ctx, due.Last, c.burst(), c.stale())
+		burst, err = c.records.Inbox().Dequeue(ctx, due.Last, c.burst(), c.backfill.stale())
 	}
 	switch {
 	case err != nil:
 		return false, err
 	case len(burst) == 0 && due.Session:
 		return c.startSession(ctx)
+	case len(burst) == 0 && c.task == nil:
+		return false, nil
 	case len(burst) == 0:
-		return c.continueTask(ctx)
+		return c.task.Continue(ctx, c.sender.idle() && !c.paused(ctx), c.language())
 	}
 	own, authors, err := c.takeUp(ctx, burst)
 	if err != nil {
@@ -130,10 +132,10 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 		c.check()
 		return more, nil
 	}
-	if c.isTask() { // a task counts against no one's turns per minute, and it may have to continue
+	if c.task != nil { // a task counts against no one's turns per minute, and it may have to continue
 		return true, c.answer(ctx, turn, nil)
 	}
-	if ok, tell := c.hub.access.TakeTurn(authors, !turn.Optional); !ok {
+	if ok, tell := c.env.access.TakeTurn(authors, !turn.Optional); !ok {
 		return more, c.putOff(ctx, turn, tell)
 	}
 	return more, c.answer(ctx, turn, own)
@@ -186,7 +188,7 @@ func (c *conversation) resume(ctx context.Context) error {
 		case !open: // the one that the engine knows of may have been deleted in the meantime
 			c.do(func(e *compactor.Compactor) { e.EndTurn() })
 			return nil
-		case turn.Since.Before(c.stale()):
+		case turn.Since.Before(c.backfill.stale()):
 			err = c.newTurn(turn).pass(ctx)
 		default:
 			open, err = c.countAttempt(ctx, &turn)
@@ -207,22 +209,44 @@ func (c *conversation) countAttempt(ctx context.Context, turn *store.Turn) (open
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
 	}
-	var dropped []store.Task
 	if err == nil {
-		dropped, err = c.records.Tasks().Drop(ctx, turn.Seq)
-	}
-	for _, t := range dropped {
-		c.hub.reportTask(t)
-		c.hub.interruptBelow(t.Conversation)
+		err = c.tasks.Drop(ctx, turn.Seq)
 	}
 	return err == nil, err
 }
 
-func (c *conversation) remembered(id int64, kind, content string) {
-	if o, ok := c.connector.(Observer); ok {
-		o.Remembered(c.name, id, kind, content)
+// newTurn returns a turn that has not started.
+func (c *conversation) newTurn(row store.Turn) *turn {
+	return &turn{
+		Turn: row, voice: &c.voice, answerer: &c.answerer, loop: &c.loop, host: c, env: c.env,
+		failures: &c.failures, sender: &c.sender, notices: &c.notices, followers: &c.followers, usage: &c.usage, calls: c.calls,
+		shown: &c.published, task: c.task, outcome: observe.Passed,
 	}
-	if c.hub.o.Remembered != nil {
-		c.hub.o.Remembered(c.name, id, kind, content)
+}
+
+// answer runs a turn: the model and its tools until there is a reply, then one transaction that
+// writes everything, then the reply goes out. own are settings for this turn and the check after it.
+func (c *conversation) answer(ctx context.Context, row store.Turn, own compactor.Patch) (err error) {
+	ctx, step := observe.Begin(ctx, observe.Turn)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	t := c.newTurn(row)
+	t.step = step
+	t.cancel = cancel
+	c.turn.Store(t)
+	defer func() { // after a panic, too
+		c.turn.Store(nil)
+		t.observed(err)
+	}()
+	return t.run(ctx, own)
+}
+
+// putOff closes a turn of people who have no turns left in this minute, and notifies them, once.
+func (c *conversation) putOff(ctx context.Context, row store.Turn, tell bool) error {
+	t := c.newTurn(row)
+	if !tell || row.Optional || c.paused(ctx) || c.cannotWrite() != "" {
+		return t.pass(ctx)
 	}
+	t.attempt = t.newAttempt()
+	return t.fail(ctx, c.speaker().Sayf("One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", c.env.access.Rules().TurnsPerMinute))
 }

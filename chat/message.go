@@ -36,6 +36,7 @@ type Message struct {
 	Calls  []llm.Call      // assistant: the tools it called
 	CallID string          // tool: the call it answers
 	Tool   string          // tool: the name of the tool
+	Quotes llm.Quotes      // tool: what its result quotes; set until the message is stored
 	Native json.RawMessage // see llm.Message; stored only if the provider requires it after the turn
 
 	Tokens    int    // tokens of the whole message in the prompt, without Native, see TokensOf

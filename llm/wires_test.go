@@ -106,8 +106,8 @@ func TestParallelToolCalls(t *testing.T) {
 		}))
 		tool := look
 		messages := slices.Clone(hello.Messages)
-		tool.Run = func(_ context.Context, arguments json.RawMessage) (string, error) {
-			return "found " + string(arguments), nil
+		tool.Run = func(_ context.Context, arguments json.RawMessage) (llm.Result, error) {
+			return llm.Result{Text: "found " + string(arguments)}, nil
 		}
 		resp, err := llm.Loop{
 			Model: w.model(t, server, openai.Options{}), MaxCalls: 3,

@@ -257,7 +257,7 @@ func (r recorded) Summarize(ctx context.Context, m worker.Material) (made summar
 	case len(p.rec.Messages) > mostExtracted && len(p.o.Questions) == 0:
 		made.Text = p.asLong(row, m.Target)
 	default:
-		made, err = m.Extractive(ctx)
+		made, err = m.Extract(ctx)
 		if err != nil {
 			return made, err
 		}

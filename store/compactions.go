@@ -181,7 +181,7 @@ func (rs Rows) Prepare(row transcript.Summary, rows, messages []int64) (stale bo
 			WHERE id = ? AND (state NOT IN ('prepared', 'applied', 'rolled_up') OR ? AND kind = 'placeholder')`, id, placeholder)
 	}
 	state := getValue[transcript.Status](rs.tx, "SELECT state FROM compactions WHERE id = ? AND conversation = ?", row.ID, rs.c.id)
-	if state == transcript.Stale || rs.sourcesGone(messages, math.MaxInt64, nil, "") ||
+	if state == transcript.Stale || rs.messagesGone(messages, math.MaxInt64) ||
 		slices.ContainsFunc(rows, func(id int64) bool { return left(id, true) }) ||
 		slices.ContainsFunc(row.Children, func(id int64) bool { return left(id, false) }) {
 		makeStale(rs.tx, rs.c.id, row.ID)

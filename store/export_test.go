@@ -18,6 +18,8 @@ const (
 	HeldName       = heldName
 	IsHere         = isHere
 	LatestApplied  = latestApplied
+	LatestAct      = latestAct
+	StepsSince     = stepsSince
 	LockName       = lockName
 	MadeWith       = madeWith
 	MostOfName     = maxAuthorBytes

@@ -119,6 +119,8 @@ func TestHundredsOfSessions(t *testing.T) {
 	storetest.WantPlan(t, c.Store(), compactions+store.ChildrenOf, "compactions_parent", 1)
 	storetest.WantPlan(t, c.Store(), "SELECT text FROM messages WHERE id BETWEEN 1 AND 1000000 AND deleted_at IS NULL "+store.OfPins, "(rowid=?)", 1)
 	storetest.WantPlan(t, c.Store(), store.LatestApplied, "compactions_applied (", 1, 2)
+	storetest.WantPlan(t, c.Store(), store.LatestAct, "compactions_applied (", 1, 2)
+	storetest.WantPlan(t, c.Store(), store.StepsSince, "compactions_applied (", 1, 2, 3)
 	storetest.WantPlan(t, c.Store(), compactions+store.MadeWith, "compactions_applied (", 1, 2)
 	storetest.WantPlan(t, c.Store(), compactions+store.EndedWith, "compactions_ended (", 1, 2)
 }
@@ -130,7 +132,8 @@ func TestUndoKeepsEarlierSessions(t *testing.T) {
 	before := load(t, c)
 	play(t, c, "roll 1-9; leaf 13-15; apply")
 	l := latest(t, c)
-	check.That(t, l.Why == "" && storetest.Shape(l.Rows) == "leaf worker 13-15" && len(l.Ended) == 0 && len(l.Freed) == 3, "the latest is %+v", l)
+	act := l.Act()
+	check.That(t, l.Why == "" && storetest.Shape(act.Rows) == "leaf worker 13-15" && len(act.Ended) == 0 && len(l.Freed()) == 3, "the latest is %+v", l)
 	undo(t, c)
 	wantState(t, c, before)
 	wantSessions(t, c, "1-9 [rollup worker 1-9] settled")

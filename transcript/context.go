@@ -97,7 +97,8 @@ func (v View) keepContext(c shownContext, changed []int64) View {
 	_, shown := v.At(c.Seq)
 	n := len(v.contexts)
 	stored := n > 0 && v.contexts[n-1].Seq == c.Seq
-	v.contextRuns = stored || shown && len(c.Memories) == 0 && !slices.ContainsFunc(changed, c.Quotes)
+	quoted := func(seq int64) bool { return slices.Contains(c.Messages, seq) }
+	v.contextRuns = stored || shown && len(c.Memories) == 0 && !slices.ContainsFunc(changed, quoted)
 	if v.contextRuns && !stored {
 		v.contexts = append(slices.Clip(v.contexts), c)
 	}

@@ -83,7 +83,10 @@ func (a *attempt) newExchange() *exchange {
 		}
 	}
 	submit := handIn
-	submit.Run = func(_ context.Context, arguments json.RawMessage) (string, error) { return x.submit(arguments) }
+	submit.Run = func(_ context.Context, arguments json.RawMessage) (llm.Result, error) {
+		text, err := x.submit(arguments)
+		return llm.Result{Text: text}, err
+	}
 	x.tools = append(slices.Clip(x.tools), submit)
 	return x
 }

@@ -37,37 +37,37 @@ func messagesIn(sources []source) []chat.Message {
 	return WithoutSecrets(messages)
 }
 
-// Extract has the extractive summarizer choose sentences and memories for an assignment.
-func Extract(ctx context.Context, a Assignment, record Record) (s summarize.Summary, err error) {
-	sources, err := a.sources(ctx, record)
+// Extract has the extractive summarizer choose sentences and memories.
+func (m Material) Extract(ctx context.Context) (s summarize.Summary, err error) {
+	sources, err := m.sources(ctx)
 	if err != nil {
 		return s, err
 	}
 	messages := messagesIn(sources)
 	var others [][]string
-	for _, terms := range a.Others {
+	for _, terms := range m.Others {
 		others = append(others, terms())
 	}
-	target := a.Target
-	if a.repairsMessages() {
-		target = Length(summarize.CostOfItems(summarize.ItemsOf(messages, summarize.MostOfMessage)), a.Percent, a.Target)
+	target := m.Target
+	if m.repairsMessages() {
+		target = Length(summarize.CostOfItems(summarize.ItemsOf(messages, summarize.MostOfMessage)), m.Percent, m.Target)
 	}
-	s = summarize.Extract(messages, target, a.memoriesOf(messages), a.Row.Focus, others...)
+	s = summarize.Extract(messages, target, m.memoriesOf(messages), m.Row.Focus, others...)
 	masked := secrets.Mask(s.Text) // a secret may have been split across messages
 	if strings.Count(masked, "\n") != strings.Count(s.Text, "\n") {
 		s.Lines = nil
 	}
 	s.Text = masked
 	fold := slices.ContainsFunc(sources, func(s source) bool { return s.row != nil })
-	if fold || len(a.Removed) > 0 || s.Lines == nil {
+	if fold || len(m.Removed) > 0 || s.Lines == nil {
 		items, rows := evidenceOf(sources, messages)
-		c := judge.Of(items).Without(a.Removed).Knowing(s.Lines).Check(s.Text)
+		c := judge.Of(items).Without(m.Removed).Knowing(s.Lines).Check(s.Text)
 		s.Text = c.Text
 		s = withDropped(s, c.Wrong)
 		s.Lines = summarize.WithFolded(c.Text, c.Lines, rows)
 	}
 	if s.Text == "" {
-		s.Text = fmt.Sprintf("%d messages without words to summarize.", a.Row.Messages)
+		s.Text = fmt.Sprintf("%d messages without words to summarize.", m.Row.Messages)
 	}
 	return s, nil
 }
@@ -91,17 +91,17 @@ func evidenceOf(sources []source, messages []chat.Message) (items []summarize.It
 // sources returns what an extract is made from: the messages of the span, or, for a
 // fold, those its children were chosen from. The extractive summarizer never chooses from its own
 // output; a worker's text counts like a message.
-func (a Assignment) sources(ctx context.Context, record Record) ([]source, error) {
-	rows := a.Children
-	if a.Row.Kind != transcript.Rollup {
-		rows = []transcript.Summary{{Kind: transcript.Placeholder, Span: a.Row.Span}}
+func (m Material) sources(ctx context.Context) ([]source, error) {
+	rows := m.Children
+	if m.Row.Kind != transcript.Rollup {
+		rows = []transcript.Summary{{Kind: transcript.Placeholder, Span: m.Row.Span}}
 	}
-	return collect(ctx, record, rows, func(row transcript.Summary) (from []source, known bool, err error) {
+	return collect(ctx, m.record, rows, func(row transcript.Summary) (from []source, known bool, err error) {
 		switch {
 		case row.By == transcript.Worker:
 			from = []source{written(row)}
 		case row.Kind != transcript.Placeholder:
-			from, err = choice(ctx, record, row)
+			from, err = choice(ctx, m.record, row)
 		default:
 			return nil, false, nil
 		}

@@ -55,7 +55,7 @@ func TestInventedLineSupportsNoFold(t *testing.T) {
 		for depth := range 4 {
 			t.Run(fmt.Sprintf("%s, %d folds below", name, depth), func(t *testing.T) {
 				for of, repaired := range map[string]bool{"fold": false, "repair": true} {
-					s := check.Must(Extract(t.Context(), foldOf(row, repaired && depth > 0), n))(t)
+					s := check.Must(Material{Assignment: foldOf(row, repaired && depth > 0), record: n}.Extract(t.Context()))(t)
 					lines := strings.Split(s.Text, "\n")
 					rests := map[string]string{}
 					for _, l := range s.Lines {

@@ -1,15 +1,16 @@
 package worker_test
 
 import (
-	"cairn/llm"
-	"cairn/testkit/check"
-	"cairn/testkit/llmtest"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"cairn/llm"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 // facts are messages that must be remembered with any worker.

@@ -18,7 +18,7 @@ const maxRepairMessages = 1000
 // each piece is kept. span returns the messages of [from, to], without deleted ones, oldest first.
 func (w *Worker) Narrow(ctx context.Context, a Assignment, span func(ctx context.Context, from, to int64) ([]chat.Message, error)) (transcript.Summary, error) {
 	row := a.Row
-	by := w.newWriter(a, nil)
+	by := newWriter(Material{Assignment: a, by: w})
 	by.use(ctx, w.Model)
 	part := by.part(transcript.MinSummary, transcript.MinSummary)
 	limit := min(part.maxMaterial(), part.timely()) * 100 / (100 + a.Percent) // less the summary

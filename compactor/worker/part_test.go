@@ -1,15 +1,16 @@
 package worker_test
 
 import (
-	"cairn/llm"
-	"cairn/testkit/check"
-	"cairn/testkit/llmtest"
 	"context"
 	"fmt"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"cairn/llm"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 // prefills is a model that reads for a while, during which its server sends keep-alives if beat is

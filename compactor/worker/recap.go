@@ -22,7 +22,7 @@ func (w *Worker) Recap(ctx context.Context, a Assignment, items []summarize.Item
 		return "", err
 	}
 	defer release()
-	by := &writer{Worker: w, Assignment: a, prompt: w.Texts.Recap}
+	by := &writer{Worker: w, Material: Material{Assignment: a}, prompt: w.Texts.Recap}
 	s, err := by.recap(ctx, w.Model, items)
 	if err != nil && w.Fallback != nil && ctx.Err() == nil {
 		s, err = by.recap(ctx, w.Fallback, items)

@@ -8,7 +8,6 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
-	"cairn/transcript"
 )
 
 // Strategy makes the summaries of a conversation: it says what an Assignment is made with. What is planned, stored, applied and undone, and
@@ -16,24 +15,24 @@ import (
 // goroutine.
 type Strategy interface {
 	// AsksModel reports whether it needs a model: while none can be called, or it fails too often,
-	// Summarize gets a Material without Worker.
+	// the assignment is not ByModel.
 	AsksModel() bool
 	// Summarize returns a summary of about m.Target tokens, with the memories in it. An error is
 	// logged, and the summary is retried later; meanwhile nothing is lost.
 	Summarize(ctx context.Context, m Material) (summarize.Summary, error)
 }
 
-// Material is what a strategy summarizes.
+// Material is an assignment, with the access to what it is made from.
 type Material struct {
-	Row    transcript.Summary // From and To are its messages, Messages their number, Focus what to keep
-	Target int                // length of the summary in tokens
+	Assignment
+	by     *Worker
+	record Record
+}
 
-	// Messages reads the messages without secrets; of a rollup, those its children were made from.
-	Messages func(context.Context) ([]chat.Message, error)
-	// Extractive chooses sentences, without a model.
-	Extractive func(context.Context) (summarize.Summary, error)
-	// Worker has the worker's model summarize; nil: none may be called now.
-	Worker func(context.Context) (summarize.Summary, error)
+// Messages reads the messages without secrets; of a rollup, those its children were made from.
+func (m Material) Messages(ctx context.Context) ([]chat.Message, error) {
+	sources, err := m.sources(ctx)
+	return messagesIn(sources), err
 }
 
 // The strategies that a policy may name.
@@ -56,10 +55,10 @@ func (b builtIn) Summarize(ctx context.Context, m Material) (summarize.Summary, 
 	switch {
 	case b == StrategyWindow:
 		return summarize.Summary{Text: fmt.Sprintf("%d messages have left the window here, without a summary. recall finds them, expand shows them.", m.Row.Messages)}, nil
-	case b == StrategyWorker && m.Worker != nil:
-		return m.Worker(ctx)
+	case b == StrategyWorker && m.ByModel:
+		return m.Write(ctx)
 	}
-	return m.Extractive(ctx)
+	return m.Extract(ctx)
 }
 
 // StrategyOf returns the strategy of that name, as Policy.Strategy names it; nil if there is none.
@@ -67,19 +66,3 @@ func StrategyOf(name string) Strategy { return strategies[name] }
 
 // Strategies returns the names of all strategies, sorted.
 func Strategies() []string { return slices.Sorted(maps.Keys(strategies)) }
-
-// material returns what the strategy of an assignment summarizes.
-func (w *Worker) material(a Assignment, record Record) Material {
-	m := Material{
-		Row: a.Row, Target: a.Target,
-		Messages: func(ctx context.Context) ([]chat.Message, error) {
-			sources, err := a.sources(ctx, record)
-			return messagesIn(sources), err
-		},
-		Extractive: func(ctx context.Context) (summarize.Summary, error) { return Extract(ctx, a, record) },
-	}
-	if a.ByModel {
-		m.Worker = func(ctx context.Context) (summarize.Summary, error) { return w.byModel(ctx, a, record) }
-	}
-	return m
-}

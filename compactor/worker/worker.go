@@ -55,7 +55,7 @@ type Assignment struct {
 	Others   []func() []string        // the words of each other summary in the prompt, which an extract need not repeat
 
 	Strategy    Strategy
-	ByModel     bool          // the strategy may use the model
+	ByModel     bool          // the strategy may have the model write it
 	Target      int           // tokens that the text should have
 	Limit       int           // tokens that it may have
 	Percent     int           // of its span's tokens that a repair of messages should have, if that is less than Target
@@ -111,7 +111,7 @@ func (w *Worker) byStrategy(ctx context.Context, a Assignment, record Record) (s
 	if err != nil {
 		return s, err
 	}
-	s, err = a.Strategy.Summarize(ctx, w.material(a, record))
+	s, err = a.Strategy.Summarize(ctx, Material{Assignment: a, by: w, record: record})
 	if err == nil && w.Open != nil {
 		var open string
 		open, err = w.Open(ctx, a.Row.From, a.Row.To)

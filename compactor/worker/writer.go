@@ -17,8 +17,7 @@ import (
 // writer makes the summary of an assignment with a model.
 type writer struct {
 	*Worker
-	Assignment
-	record Record
+	Material
 	prompt string // for a large window
 
 	// Of the current model.
@@ -32,18 +31,18 @@ type writer struct {
 	savedTo int64                    // the last message of what memories were saved from: those before it are not offered again
 }
 
-// newWriter returns a writer for the assignment. The agent's own prompt is read here, once.
-func (w *Worker) newWriter(a Assignment, record Record) *writer {
-	prompt := w.Texts.Worker
-	if w.Prompt != nil {
-		if own := w.Prompt(); strings.TrimSpace(own) != "" {
+// newWriter returns a writer. The agent's own prompt is read here, once.
+func newWriter(m Material) *writer {
+	prompt := m.by.Texts.Worker
+	if m.by.Prompt != nil {
+		if own := m.by.Prompt(); strings.TrimSpace(own) != "" {
 			prompt = own
 		}
 	}
-	if a.Row.Kind == transcript.Rollup {
-		prompt += "\n" + w.Texts.Fold
+	if m.Row.Kind == transcript.Rollup {
+		prompt += "\n" + m.by.Texts.Fold
 	}
-	return &writer{Worker: w, Assignment: a, record: record, prompt: prompt, beside: a.Around.beside()}
+	return &writer{Worker: m.by, Material: m, prompt: prompt, beside: m.Around.beside()}
 }
 
 const (
@@ -71,10 +70,11 @@ func (w *writer) use(ctx context.Context, model llm.Model) {
 // learnedOf returns what is known about the worker's model, or about the fallback.
 func learnedOf(model llm.Model) *llm.Learned { return llm.LearnedOf(model, new(llm.Learned)) }
 
-// byModel has the model write the summary, and the fallback, from the beginning, if its server fails.
-func (w *Worker) byModel(ctx context.Context, a Assignment, record Record) (summarize.Summary, error) {
-	by := w.newWriter(a, record)
-	s, err := by.write(ctx, w.Model)
+// Write has the model write the summary, and the fallback, from the beginning, if its server fails. Only for an
+// assignment that is ByModel.
+func (m Material) Write(ctx context.Context) (summarize.Summary, error) {
+	w := newWriter(m)
+	s, err := w.write(ctx, w.Model)
 	failed := llm.KindOf(err) != "" || errors.Is(err, context.DeadlineExceeded)
 	if w.Fallback == nil || !failed || ctx.Err() != nil {
 		if err == nil && w.byFallback.End() {
@@ -83,7 +83,7 @@ func (w *Worker) byModel(ctx context.Context, a Assignment, record Record) (summ
 		return s, err
 	}
 	why := err
-	s, err = by.write(ctx, w.Fallback)
+	s, err = w.write(ctx, w.Fallback)
 	if err != nil {
 		return s, err // reported as a failed compaction
 	}
