@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	"cairn/compactor"
+	"cairn/compactor/judge"
 	"cairn/compactor/summarize"
+	"cairn/compactor/worker"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/prompts"
@@ -47,7 +49,7 @@ func (t promptTrial) measure(ctx context.Context, s *screen) (r promptResult, er
 		if err != nil {
 			return r, err
 		}
-		if t.first && n == 0 && one.failure != nil && !errors.As(one.failure, new(summarize.Refusal)) {
+		if t.first && n == 0 && one.failure != nil && !errors.As(one.failure, new(judge.Refusal)) {
 			return r, fmt.Errorf("ask %s: %w", t.promptOptions.model, one.failure) // the others would fail likewise
 		}
 		r.count(one)
@@ -169,17 +171,17 @@ func (r *promptRun) spent(_ string, u llm.Usage) {
 }
 
 // strategy returns the named strategy, whose first summary is observed.
-func (r *promptRun) strategy(name string) compactor.Strategy {
-	return observedStrategy{compactor.StrategyOf(name), r}
+func (r *promptRun) strategy(name string) worker.Strategy {
+	return observedStrategy{worker.StrategyOf(name), r}
 }
 
 type observedStrategy struct {
-	compactor.Strategy
+	worker.Strategy
 	run *promptRun
 }
 
-func (o observedStrategy) Summarize(ctx context.Context, m compactor.Material) (summarize.Summary, error) {
-	if m.Worker == nil || o.run.made { // the extractive summarizer, after a failure
+func (o observedStrategy) Summarize(ctx context.Context, m worker.Material) (summarize.Summary, error) {
+	if !m.ByModel || o.run.made { // the extractive summarizer, after a failure
 		return o.Strategy.Summarize(ctx, m)
 	}
 	ctx, cancel := context.WithCancel(ctx)

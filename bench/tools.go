@@ -242,11 +242,11 @@ func (r *reader) Tools([]string) []llm.Tool {
 	return []llm.Tool{{
 		Name: "book_page", Description: "Read a page.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"page":{"type":"integer"}},"required":["page"]}`),
-		Run: func(context.Context, json.RawMessage) (string, error) {
+		Run: func(context.Context, json.RawMessage) (llm.Result, error) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.read++
-			return page(r.read), nil
+			return llm.Result{Text: page(r.read)}, nil
 		},
 	}}
 }

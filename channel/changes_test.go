@@ -24,7 +24,7 @@ func TestForgetMeReachesThoughtsOfRunningTurn(t *testing.T) {
 		}
 		return llmtest.Say("well"), nil
 	}))
-	var page llm.Learnt
+	var page llm.Learned
 	page.Learn(func(f *llm.Facts) { f.WantsReasoning = true })
 	r.agent.Model = learningModel{r.model, &page}
 	r.say("my parrot is called Coco", false)

@@ -131,7 +131,7 @@ func TestForgetMeReachesRunningTurn(t *testing.T) {
 		}
 		return llmtest.Say("well"), nil
 	}))
-	var page llm.Learnt
+	var page llm.Learned
 	page.Learn(func(f *llm.Facts) { f.WantsReasoning = true }) // the server demands the reasoning of earlier turns with tool calls back
 	r.agent.Model = learningModel{r.model, &page}
 	r.overhear("my parrot is called Coco")

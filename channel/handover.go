@@ -33,7 +33,7 @@ type handover struct {
 	question chat.Message
 	turn     int64           // seq of the turn that it belongs to
 	changes  *changes        // of that turn
-	learnt   *llm.Learnt     // of the other agent's model
+	learned  *llm.Learned    // of the other agent's model
 	life     context.Context // ends when the hub closes
 
 	system    string
@@ -61,7 +61,7 @@ func (t *turn) calledAgent() *handover {
 	m.Text = question
 	return &handover{
 		owner: t, site: t.site, agent: agent, question: m, turn: t.Seq, changes: &t.changes,
-		learnt: llm.LearntOf(agent.Model, new(llm.Learnt)), life: t.life,
+		learned: llm.LearnedOf(agent.Model, new(llm.Learned)), life: t.life,
 	}
 }
 
@@ -117,7 +117,7 @@ func (h *handover) start(ctx context.Context, language string) {
 
 // lookups returns the other agent's tools: it reads what this conversation remembers, and adds nothing.
 func (h *handover) lookups() []llm.Tool {
-	if h.learnt.Facts().RefusesTools {
+	if h.learned.Facts().RefusesTools {
 		return nil
 	}
 	all := memory.Of(h.records).Tools(memory.ToolOptions{
@@ -127,9 +127,10 @@ func (h *handover) lookups() []llm.Tool {
 	all = slices.DeleteFunc(all, func(tool llm.Tool) bool { return !slices.Contains(handoverTools, tool.Name) })
 	for i := range all { // its model may belong to someone else
 		look := all[i].Run
-		all[i].Run = func(ctx context.Context, arguments json.RawMessage) (string, error) {
+		all[i].Run = func(ctx context.Context, arguments json.RawMessage) (llm.Result, error) {
 			answer, err := look(ctx, arguments)
-			return secrets.Mask(answer), err
+			answer.Text = secrets.Mask(answer.Text)
+			return answer, err
 		}
 	}
 	return all
@@ -181,7 +182,7 @@ func (h *handover) record(calls llm.Message, results []llm.Message) {
 func (h *handover) retry(_ context.Context, failed error) bool {
 	switch {
 	case llm.RefusesTools(failed) && h.tools != nil:
-		h.learnt.NoTools()
+		h.learned.NoTools()
 		h.tools = nil
 	case llm.KindOf(failed) == llm.KindOverflow && h.overflows < 2:
 		h.overflows++

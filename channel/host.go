@@ -36,7 +36,7 @@ type host interface {
 	unsaved(err error, to []string)
 	replied(ctx context.Context, turn store.Turn, text string, failure bool)
 	partDone(ctx context.Context)
-	keepLearnt(answering *llm.Learnt)
+	keepLearned(answering *llm.Learned)
 }
 
 // newTurn returns a turn that has not started.

@@ -211,7 +211,7 @@ func (r *rig) tryTools(where string, look func(what, text string)) {
 		try := func(format string, values ...any) {
 			arguments := fmt.Sprintf(format, values...)
 			answer, err := tool.Run(r.t.Context(), json.RawMessage(arguments))
-			look(tool.Name+" "+arguments, answer+fmt.Sprint(err))
+			look(tool.Name+" "+arguments, answer.Text+fmt.Sprint(err))
 		}
 		if tool.Name == "recall" || tool.Name == "memory_search" {
 			for _, words := range attacks() {

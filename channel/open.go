@@ -101,7 +101,7 @@ func (c *conversation) spendOnSummary(counts bool) error {
 // burst returns how many estimated tokens the messages of one turn may take.
 func (s *service) burst() int {
 	window := s.policy.get().Window(s.window.last())
-	return compactor.BurstBudget(window * 100 / s.window.learnt().Scale())
+	return compactor.BurstBudget(window * 100 / s.window.learned().Scale())
 }
 
 // busy reports whether a summary is being written. Only the loop calls it.

@@ -48,26 +48,28 @@ func spawnTools(ids []string, c *conversation) []llm.Tool {
 			Name:        "spawn",
 			Description: "Give another agent a task. It works on it in the background; you go on, and get its result as a message. Tell people that it has started.",
 			Parameters:  json.RawMessage(one),
-			Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
+			Run: func(ctx context.Context, arguments json.RawMessage) (llm.Result, error) {
 				var args spawning
 				if err := strictly(arguments, &args); err != nil {
-					return "", fmt.Errorf(`the arguments are {"agent": "…", "task": "…", "compaction": {…}}: %w`, err)
+					return llm.Result{}, fmt.Errorf(`the arguments are {"agent": "…", "task": "…", "compaction": {…}}: %w`, err)
 				}
-				return c.spawnAll(ctx, []spawning{args})
+				text, err := c.spawnAll(ctx, []spawning{args})
+				return llm.Result{Text: text}, err
 			},
 		},
 		{
 			Name:        "parallel_spawn",
 			Description: fmt.Sprintf("Give several tasks at once, each as with spawn. At most %d may be open.", maxOpenTasks),
 			Parameters:  json.RawMessage(`{"type":"object","properties":{"tasks":{"type":"array","items":` + one + `}},"required":["tasks"]}`),
-			Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
+			Run: func(ctx context.Context, arguments json.RawMessage) (llm.Result, error) {
 				var args struct {
 					Tasks []spawning `json:"tasks"`
 				}
 				if err := strictly(arguments, &args); err != nil {
-					return "", fmt.Errorf(`the arguments are {"tasks": [{"agent": "…", "task": "…"}, …]}: %w`, err)
+					return llm.Result{}, fmt.Errorf(`the arguments are {"tasks": [{"agent": "…", "task": "…"}, …]}: %w`, err)
 				}
-				return c.spawnAll(ctx, args.Tasks)
+				text, err := c.spawnAll(ctx, args.Tasks)
+				return llm.Result{Text: text}, err
 			},
 		},
 	}

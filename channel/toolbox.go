@@ -73,7 +73,7 @@ func (a Agent) otherServers(ctx context.Context, records *store.Conversation) ([
 // awaitTools waits, before a turn, for tools of servers that still connect after a start.
 func (c *conversation) awaitTools(ctx context.Context) error {
 	servers, err := c.agent.otherServers(c.hub.ctx, c.records)
-	if err != nil || len(servers) == 0 || c.window.learnt().Facts().RefusesTools {
+	if err != nil || len(servers) == 0 || c.window.learned().Facts().RefusesTools {
 		return err
 	}
 	c.agent.Toolbox.Ready(ctx, servers)
@@ -122,10 +122,10 @@ func (c *conversation) approvable(t llm.Tool) llm.Tool {
 		return t
 	}
 	run := t.Run
-	t.Run = func(ctx context.Context, arguments json.RawMessage) (string, error) {
+	t.Run = func(ctx context.Context, arguments json.RawMessage) (llm.Result, error) {
 		if err := c.approve(ctx, t, arguments); err != nil {
 			c.log.Info("tool_call_refused", "tool", t.Name, "reason", err)
-			return "", err
+			return llm.Result{}, err
 		}
 		return run(ctx, arguments)
 	}

@@ -98,7 +98,7 @@ func (w *turnContext) recalled(ctx context.Context, budget int) (made compactor.
 	if err != nil && ctx.Err() == nil { // otherwise the turn is being stopped
 		w.log.Warn("recall_failed", "error", err)
 	}
-	return compactor.Context{Text: memories.text + messages.text, Memories: memories.of, Messages: messages.of}, version
+	return compactor.Context{Text: memories.text + messages.text, Quotes: llm.Quotes{Messages: messages.of, Memories: memories.of}}, version
 }
 
 // addTasks adds the open tasks to a turn context.
@@ -203,12 +203,13 @@ func (a Agent) toolset(records *store.Conversation, o memory.ToolOptions, look f
 		Name:        "context",
 		Description: "Your context window. self: who you are, how full the window is, the rules for compacting, usage. compact: have the older messages summarized in the background, keeping focus. help: how Cairn works, by topic.",
 		Parameters:  json.RawMessage(`{"type":"object","properties":{"op":{"type":"string","enum":["self","compact","help"]},"focus":{"type":"string"},"keep_last_n":{"type":"integer"},"compaction":{"type":"object","description":"other settings of this compaction, by key"},"topic":{"type":"string"}},"required":["op"]}`),
-		Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
+		Run: func(ctx context.Context, arguments json.RawMessage) (llm.Result, error) {
 			var w contextCall
 			if err := strictly(arguments, &w); err != nil {
-				return "", fmt.Errorf(`the arguments are {"op": "self"}, {"op": "compact", "focus": "what to keep", "keep_last_n": 10} or {"op": "help", "topic": "compaction"}, and nothing else (%w): settings are for people to change`, err)
+				return llm.Result{}, fmt.Errorf(`the arguments are {"op": "self"}, {"op": "compact", "focus": "what to keep", "keep_last_n": 10} or {"op": "help", "topic": "compaction"}, and nothing else (%w): settings are for people to change`, err)
 			}
-			return look(ctx, w)
+			text, err := look(ctx, w)
+			return llm.Result{Text: text}, err
 		},
 	}
 	return slices.Concat(memory.Of(records).Tools(o), []llm.Tool{own}, others)

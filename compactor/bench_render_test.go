@@ -38,7 +38,7 @@ func BenchmarkRenderFull(b *testing.B) {
 	c := fullWindow()
 	b.ReportAllocs()
 	for b.Loop() {
-		c.view.Render("be kind")
+		new(transcript.Rendering).Next("be kind", c.view.View)
 	}
 	b.ReportMetric(float64(len(c.view.Messages)), "messages")
 }

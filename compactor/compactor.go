@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cairn/compactor/summarize"
+	"cairn/compactor/worker"
 	"cairn/llm"
 	"cairn/transcript"
 )
@@ -24,8 +25,8 @@ type Options struct {
 	Policy  func() Policy
 	Window  func() int // the model's context window, in tokens
 
-	Model  string             // its name
-	Learnt func() *llm.Learnt // what is known about the model; nil: only what this compactor learns
+	Model   string              // its name
+	Learned func() *llm.Learned // what is known about the model; nil: only what this compactor learns
 
 	// CacheTTL returns how long the model's provider keeps its prompt cache, for a policy that leaves
 	// it to the provider. nil: DefaultTTL.
@@ -49,8 +50,8 @@ type Options struct {
 	// model's name, failed attempts included. It must not block; may be nil.
 	Spent func(model string, u llm.Usage)
 
-	// Strategy returns the strategy that the policy names. nil: StrategyOf.
-	Strategy func(name string) Strategy
+	// Strategy returns the strategy that the policy names. nil: worker.StrategyOf.
+	Strategy func(name string) worker.Strategy
 
 	// Start runs slow in a goroutine, then calls the function it returned on the owner's goroutine.
 	// Start itself must neither wait nor call it directly. nil: no background work.
@@ -100,10 +101,10 @@ type Compactor struct {
 	retries      retries
 	reports      reports
 	wake         time.Time
-	draining     bool               // work that can wait is left to the next start
-	undoLifted   bool               // undone spans are no longer spared
-	tokenDeficit int                // tokens that a level demanded beyond what is prepared
-	terms        map[string]termsOf // of the stack's texts, which job after job reads; nil while nothing is due
+	draining     bool                       // work that can wait is left to the next start
+	undoLifted   bool                       // undone spans are no longer spared
+	tokenDeficit int                        // tokens that a level demanded beyond what is prepared
+	terms        map[string]func() []string // of the stack's texts, which job after job reads; nil while nothing is due
 }
 
 // Open loads a conversation and returns its compactor.
@@ -113,11 +114,11 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 		o.Now = time.Now
 	}
 	if o.Strategy == nil {
-		o.Strategy = StrategyOf
+		o.Strategy = worker.StrategyOf
 	}
-	if o.Learnt == nil {
-		own := new(llm.Learnt)
-		o.Learnt = func() *llm.Learnt { return own }
+	if o.Learned == nil {
+		own := new(llm.Learned)
+		o.Learned = func() *llm.Learned { return own }
 	}
 	state, err := o.Records.Load(ctx)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/compactor/worker"
 	"cairn/llm"
 	"cairn/testkit/check"
 	"cairn/testkit/llmtest"
@@ -84,7 +85,7 @@ func TestUrgentWork(t *testing.T) {
 func decider(change ...func(*Options)) *Compactor {
 	o := Options{
 		Worker: &llmtest.Model{Label: "m"}, Policy: DefaultPolicy, Window: func() int { return 10_000 },
-		Learnt: func() *llm.Learnt { return &llm.Learnt{} }, Strategy: StrategyOf, Now: func() time.Time { return noon },
+		Learned: func() *llm.Learned { return &llm.Learned{} }, Strategy: worker.StrategyOf, Now: func() time.Time { return noon },
 	}
 	for _, f := range change {
 		f(&o)

@@ -11,6 +11,7 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/compactor/summarize"
+	"cairn/compactor/worker"
 	"cairn/llm"
 )
 
@@ -41,7 +42,7 @@ func Example() {
 }
 
 // wall runs a conversation of n messages about the stones of a wall.
-func wall(n int64, strategy func(string) compactor.Strategy) (*compactor.Compactor, *compactor.InMemory) {
+func wall(n int64, strategy func(string) worker.Strategy) (*compactor.Compactor, *compactor.InMemory) {
 	ctx := context.Background()
 	day := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	records := compactor.NewInMemory()
@@ -80,7 +81,7 @@ type speakers struct{}
 
 func (speakers) AsksModel() bool { return false }
 
-func (speakers) Summarize(ctx context.Context, m compactor.Material) (summarize.Summary, error) {
+func (speakers) Summarize(ctx context.Context, m worker.Material) (summarize.Summary, error) {
 	messages, err := m.Messages(ctx)
 	var names []string
 	for _, one := range messages {
@@ -92,8 +93,8 @@ func (speakers) Summarize(ctx context.Context, m compactor.Material) (summarize.
 }
 
 // A program can use its own strategy.
-func ExampleStrategy() {
-	c, records := wall(80, func(string) compactor.Strategy { return speakers{} })
+func Example_strategy() {
+	c, records := wall(80, func(string) worker.Strategy { return speakers{} })
 	defer c.Close()
 	head, _, _ := records.Head(context.Background())
 	for _, s := range head.Stack {

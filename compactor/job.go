@@ -22,12 +22,11 @@ type job struct {
 	fills        bool    // fills a placeholder, in parallel with the worker
 	modelFollows bool    // a model will read the span later and extract the memories then
 	policy       Policy
-	children     []Summary                // of a rollup
-	removed      []transcript.DroppedLine // lines that people removed in the rows that it takes the place of
-	allowed      bool                     // skip Before
-	unfocused    bool                     // its focus must not be written any more
-	asked        Requested                // who waits for the job; the zero value: no one
-	requested    int64                    // the requested row, if this is a fold that it waits for; 0: the job's own
+	children     []Summary // of a rollup
+	allowed      bool      // skip Before
+	unfocused    bool      // its focus must not be written any more
+	asked        Requested // who waits for the job; the zero value: no one
+	requested    int64     // the requested row, if this is a fold that it waits for; 0: the job's own
 }
 
 // mayWait reports whether j can be left to the next start of the program.

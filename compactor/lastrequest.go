@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"cairn/chat"
+	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/transcript"
 )
@@ -29,12 +30,6 @@ type measured struct {
 	spare    int // tokens of the window left
 }
 
-// By how many tokens a prompt may exceed its estimate.
-const (
-	uncertaintyShare = 8  // an eighth of what no provider has counted
-	minUncertainty   = 64 // for short texts
-)
-
 // next returns the request for a view.
 func (r *lastRequest) next(system string, v view, m meter, now time.Time) Prompt {
 	r.at = now
@@ -49,7 +44,7 @@ func (r *lastRequest) next(system string, v view, m meter, now time.Time) Prompt
 
 func (r *lastRequest) measure(v view, m meter) {
 	estimate := m.estimate(v)
-	uncertain := m.real(max(estimate-v.Counted.Estimate, 0))/uncertaintyShare + minUncertainty
+	uncertain := tokens.Uncertainty(m.real(max(estimate-v.Counted.Estimate, 0))) // of what no provider has counted
 	answer := m.maxTokens(v)
 	r.measured = measured{
 		revision: v.Revision, estimate: estimate, reserve: m.reserve(), answer: answer,
@@ -73,7 +68,7 @@ func (r *lastRequest) reported(u llm.Usage, m meter) (prompt int, ok bool) {
 		return 0, false
 	}
 	if r.pictures == 0 && words >= minSample {
-		m.learnt().Counted(words, prompt)
+		m.learned().Counted(words, prompt)
 	}
 	r.counted = prompt
 	return prompt, true
@@ -98,7 +93,7 @@ func (r *lastRequest) sent(m meter) (s Sent) {
 	if r.estimate == 0 {
 		return s
 	}
-	s = Sent{Window: m.window(), Counted: r.counted, Estimated: r.estimate, Context: r.context, Factor: m.learnt().Factor()}
+	s = Sent{Window: m.window(), Counted: r.counted, Estimated: r.estimate, Context: r.context, Factor: m.learned().Factor()}
 	s.Used = cmp.Or(s.Counted, m.real(s.Estimated)) + r.reserve
 	r.measured = measured{}
 	return s

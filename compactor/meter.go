@@ -15,18 +15,18 @@ import (
 
 // meter measures views against the model's window. It never changes, and may be used in any goroutine.
 type meter struct {
-	settings  func() Policy      // as in Options
-	window    func() int         // the model's, in tokens
-	learnt    func() *llm.Learnt // what is known about the model
-	maxOutput int                // most tokens of a reply
-	system    int                // tokens of the system prompt, estimated
-	tools     int                // tokens of the tools, estimated
+	settings  func() Policy       // as in Options
+	window    func() int          // the model's, in tokens
+	learned   func() *llm.Learned // what is known about the model
+	maxOutput int                 // most tokens of a reply
+	system    int                 // tokens of the system prompt, estimated
+	tools     int                 // tokens of the tools, estimated
 }
 
 func newMeter(o Options) meter {
 	return meter{
-		settings: o.Policy, window: o.Window, learnt: o.Learnt, maxOutput: o.MaxOutput,
-		system: FrameCost(o.System, nil), tools: costOfTools(o.Tools),
+		settings: o.Policy, window: o.Window, learned: o.Learned, maxOutput: o.MaxOutput,
+		system: FrameCost(o.System, nil), tools: chat.ToolTokens(o.Tools...),
 	}
 }
 
@@ -36,7 +36,7 @@ func (m meter) policy() Policy { return m.settings().At(m.window()) }
 // shape returns the shape of the view for p and the known facts about the model.
 func (m meter) shape(p Policy) transcript.Shape {
 	sh := p.shape(m.budget())
-	sh.KeepReasoning = m.learnt().Facts().WantsReasoning
+	sh.KeepReasoning = m.learned().Facts().WantsReasoning
 	return sh
 }
 
@@ -77,18 +77,18 @@ func (m meter) room(used int, p Policy) int {
 
 // frame returns the tokens of the system prompt and the tools, estimated.
 func (m meter) frame() int {
-	if m.learnt().Facts().RefusesTools {
+	if m.learned().Facts().RefusesTools {
 		return m.system
 	}
 	return m.system + m.tools
 }
 
 func (m meter) real(estimated int) int {
-	return int(math.Round(float64(estimated) * m.learnt().Factor()))
+	return int(math.Round(float64(estimated) * m.learned().Factor()))
 }
 
 func (m meter) estimated(real int) int {
-	return int(float64(real) / m.learnt().Factor())
+	return int(float64(real) / m.learned().Factor())
 }
 
 // effectiveWindow returns the tokens that budgets are shares of.
@@ -96,7 +96,7 @@ func (m meter) effectiveWindow() int { return m.settings().Window(m.window()) }
 
 // budget returns about the effective window in estimated tokens; it rarely changes. The shares of the window
 // that single parts may take are shares of this.
-func (m meter) budget() int { return m.effectiveWindow() * 100 / m.learnt().Scale() }
+func (m meter) budget() int { return m.effectiveWindow() * 100 / m.learned().Scale() }
 
 // reserve returns the tokens that count as used because the reply will take them.
 func (m meter) reserve() int { return Reserve(m.maxOutput, m.effectiveWindow()) }

@@ -90,19 +90,18 @@ var mutants = map[string]mutant{
 	}
 `, "./compactor", "TestNoSpanIsSummarizedTwice"},
 	"what people wrote is lost in a fold": {"transcript/cover.go", `
-	row = row.Keeping(below...)
+	sum = sum.Keeping(below...)
 `, `
 	if !BUG {
-		row = row.Keeping(below...)
+		sum = sum.Keeping(below...)
 	}
 `, "./transcript", "TestAnyHistory"},
 	"what people removed comes back in a fold": {"transcript/cover.go", `
-	row = row.Dropping(Removed(below...)...)
+	return sum.Dropping(Removed(below...)...)
 `, `
-	if !BUG {
-		row = row.Dropping(Removed(below...)...)
-	}
-`, "./transcript", "TestAnyHistory"},
+	if BUG {
+		return sum
+	}OLD`, "./transcript", "TestAnyHistory"},
 	"a job reads the text before it was rewritten": {"transcript/rewrite.go", `
 		if job.Overlaps(row.Span) {
 `, `

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"cairn/compactor/summarize"
+	"cairn/transcript"
 )
 
 // planner decides what is due, of a conversation at one moment. It changes nothing of it: what a plan changes is in the last fields.
@@ -21,9 +21,9 @@ type planner struct {
 	appliedAt int64 // the next seq when messages were last summarized; 0: not yet
 
 	// What a plan changes of these, its caller keeps for the next planner.
-	terms      map[string]termsOf // of the stack's texts, which job after job reads; nil while nothing is due
-	undoLifted bool               // undone spans are no longer spared
-	deficit    int                // tokens that a level demanded beyond what is prepared
+	terms      map[string]func() []string // of the stack's texts, which job after job reads; nil while nothing is due
+	undoLifted bool                       // undone spans are no longer spared
+	deficit    int                        // tokens that a level demanded beyond what is prepared
 }
 
 // ahead returns the view as it will be once everything prepared is applied. Plans are made on it, so that
@@ -132,7 +132,7 @@ func (pl *planner) planPrepare(s view, used int) *job {
 	if p.Prepare() == 0 || float64(used) < p.Prepare()*float64(pl.meter.window()) {
 		return nil
 	}
-	sp := planAhead(s, min(p.spanTokens(pl.meter.budget()), pl.models.piece(p)), p.tail(pl.meter.budget()))
+	sp := planAhead(s, min(p.spanTokens(pl.meter.budget()), pl.models.by.Piece(p.TargetPct)), p.tail(pl.meter.budget()))
 	return pl.planLeaf(sp, OnPrepare, false)
 }
 
@@ -190,13 +190,13 @@ func (pl *planner) whyNot(trigger Trigger, turnSince bool, tokens int) string {
 	switch {
 	case self && !p.Enabled:
 		return reasonSelfOff
-	case pl.appliedAt > 0 && !turnSince && (self || tokens < summarize.MinSummary+headingCost):
+	case pl.appliedAt > 0 && !turnSince && (self || tokens < transcript.MinSummary+headingCost):
 		return reasonJust
 	case self && (now.Before(pl.retries.pausedUntil) || now.Before(pl.retries.retryAt) && pl.retries.failures > 1):
 		return reasonCooling
 	case tokens == 0:
 		return reasonShort
-	case tokens < summarize.MinSummary+headingCost:
+	case tokens < transcript.MinSummary+headingCost:
 		return reasonLittle
 	}
 	return ""

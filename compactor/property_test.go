@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"cairn/compactor"
+	"cairn/compactor/worker"
 	"cairn/testkit/check"
 	"cairn/testkit/llmtest"
 
@@ -178,7 +179,7 @@ func drawVariant(rt *rapid.T, p *compactor.Policy) {
 	switch {
 	case !chance(rt, 4, "a rare policy"):
 	case chance(rt, 2, "another strategy"):
-		p.Strategy = one(rt, "strategy", compactor.StrategyExtractive, compactor.StrategyWindow)
+		p.Strategy = one(rt, "strategy", worker.StrategyExtractive, worker.StrategyWindow)
 	default:
 		p.KeepFirstTurns, p.KeepLastTurns = below(rt, 4, "keep_first_turns"), below(rt, 8, "keep_last_turns")
 		p.EarlierTokens = 100 * below(rt, 8, "earlier_sessions_tokens")

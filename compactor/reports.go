@@ -73,7 +73,7 @@ func (r *reports) levelFor(err error, ofModel bool) slog.Level {
 	case errors.Is(err, ErrSpent):
 		return slog.LevelDebug
 	case llm.OfServer(err):
-		return learntOf(r.worker).Down.Begin()
+		return learnedOf(r.worker).Down.Begin()
 	}
 	return r.byModel.Begin()
 }
@@ -86,7 +86,7 @@ func (r *reports) worked(j *job) {
 	}
 	ended := incident.End()
 	if !j.extractive {
-		ended = learntOf(r.worker).Down.End() || ended
+		ended = learnedOf(r.worker).Down.End() || ended
 	}
 	if ended {
 		r.log.Info("compactions_recovered", "by", j.row.By)

@@ -173,14 +173,7 @@ type Event struct {
 }
 
 func (e Event) attrs() []slog.Attr {
-	return attrsOf(Summary{ID: e.ID, Trigger: e.Trigger, Kind: e.Kind, By: e.By, Span: Span{From: e.From, To: e.To}})
-}
-
-func attrsOf(row Summary) []slog.Attr {
-	return []slog.Attr{
-		slog.Int64("id", row.ID), slog.String("trigger", string(row.Trigger)), slog.String("kind", string(row.Kind)),
-		slog.String("by", string(row.By)), slog.Int64("from_seq", row.From), slog.Int64("to_seq", row.To),
-	}
+	return Summary{ID: e.ID, Trigger: e.Trigger, Kind: e.Kind, By: e.By, Span: Span{From: e.From, To: e.To}}.LogAttrs()
 }
 
 // LogValue returns the event without the summary: people's words do not belong in the log.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"cairn/compactor/summarize"
-	"cairn/internal/observe"
 	"cairn/transcript"
 )
 
@@ -137,42 +136,12 @@ func (c *Compactor) begin(j *job, err error) {
 	j.row.ID = record.ID()
 	c.report(c.reports.event(j.row, EventStarted))
 	pl := c.planner(j.policy)
-	how := pl.summarizing(j, record)
+	a := pl.assignment(j)
 	c.terms = pl.terms
 	c.o.Start(func() func() {
-		s, err := c.models.summarize(j, record, how)
+		s, err := c.models.by.Summarize(j.ctx, a, record)
 		return func() { c.store(j, record, s, err) }
 	})
-}
-
-// summarize runs a job's summarizer, as soon as it has a slot if it calls a model.
-func (m models) summarize(j *job, record Job, how making) (s summarize.Summary, err error) {
-	if !j.extractive {
-		release, err := m.slot(j.ctx)
-		if err != nil {
-			return s, err
-		}
-		defer release()
-	}
-	ctx, step := observe.Begin(j.ctx, observe.Compaction)
-	defer step.End()
-	s, err = m.guarded(ctx, func(ctx context.Context) (summarize.Summary, error) {
-		if err := j.renew(ctx, record); err != nil {
-			return summarize.Summary{}, err
-		}
-		s, err := how(ctx)
-		if err == nil && m.open != nil {
-			var open string
-			open, err = m.open(ctx, j.row.From, j.row.To)
-			if open != "" {
-				s.Text += "\n\n" + open
-			}
-		}
-		return s, err
-	})
-	step.Add(attrsOf(j.row)...)
-	step.Fail(err)
-	return s, err
 }
 
 // store stores the summarizer's result: the row becomes prepared, and its memories count.
@@ -186,7 +155,7 @@ func (c *Compactor) store(j *job, record Job, summary summarize.Summary, err err
 		summary.Lines = row.LinesIn(summary.Lines)
 		row.Lines = summary.Lines
 		row.Dropped = summary.Dropped
-		row = row.Dropping(withoutSecretsIn(summary.DroppedLines)...)
+		row = row.Dropping(summary.DroppedLines...)
 		summary.DroppedLines = row.DroppedLines
 		row.Model = cmp.Or(summary.Model, row.Model)
 		row.Tokens = row.Cost()

@@ -1,7 +1,8 @@
 package compactor
 
 import (
-	"cairn/compactor/summarize"
+	"cairn/chat"
+	"cairn/compactor/worker"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/transcript"
@@ -30,14 +31,7 @@ func Reserve(maxOutput, window int) int {
 
 // FrameCost returns what the system prompt and the tools take of each request, in estimated tokens.
 func FrameCost(system string, tools []llm.Tool) int {
-	return tokens.PerMessage + tokens.Estimate(system) + costOfTools(tools)
-}
-
-func costOfTools(tools []llm.Tool) (cost int) {
-	for _, t := range tools {
-		cost += tokens.PerMessage + tokens.Estimate(t.Name) + tokens.Estimate(t.Description) + tokens.Estimate(string(t.Parameters))
-	}
-	return cost
+	return tokens.PerMessage + tokens.Estimate(system) + chat.ToolTokens(tools...)
 }
 
 // ContextTokens estimates what the text of a turn context costs in the prompt.
@@ -78,7 +72,7 @@ func (p Policy) entryCap(window, left int) int {
 
 // target returns the length aimed at for the summary of a span, in tokens, limited to most.
 func (p Policy) target(spanTokens, most int) int {
-	return max(min(spanTokens*p.TargetPct/100, most), summarize.MinSummary)
+	return worker.Length(spanTokens, p.TargetPct, most)
 }
 
 // headingCost is the most tokens of the heading above a summary's text.

@@ -5,7 +5,6 @@ package compactor
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/compactor/worker"
 	"cairn/llm"
 )
 
@@ -69,7 +69,7 @@ func bound(text string) float64 {
 // Validate returns everything that is wrong with the policy.
 func (p Policy) Validate() []*FieldError {
 	errs := append(p.validateLevels(),
-		checkChoice("strategy", fmt.Sprintf("%q", p.Strategy), p.Strategy, "one of", slices.Sorted(maps.Keys(strategies))),
+		checkChoice("strategy", fmt.Sprintf("%q", p.Strategy), p.Strategy, "one of", worker.Strategies()),
 		CheckReasoning("worker_reasoning", p.Reasoning),
 	)
 	for field, value := range reflect.ValueOf(p).Fields() {

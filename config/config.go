@@ -26,7 +26,7 @@ import (
 )
 
 // Settings are the settings of a file, with defaults for what it leaves out. config.toml describes each. The
-// tags say what decoder.within checks: range; one, the values of a text, "-" among them if it may be empty;
+// tags say what checker.checkField checks: range; one, the values of a text, "-" among them if it may be empty;
 // server, an address, as in the example.
 type Settings struct {
 	DataDir          string             `toml:"data_dir"` // in a file: relative to the file
@@ -167,7 +167,7 @@ var shippedSettings = sync.OnceValue(func() Settings {
 	if _, err := toml.Decode(shipped, &raw); err != nil {
 		panic(err)
 	}
-	d := decoder{s: &s, report: newReport(nil, nil)}
+	d := decoder{checker: checker{s: &s, report: newReport(nil, nil)}}
 	d.settings(raw)
 	s.set = nil
 	return s

@@ -165,7 +165,7 @@ func TestShownAddress(t *testing.T) {
 		"https://example.org/v1#ada@example.com&k=pl":    "https://example.org/v1",
 		"https://ada:p@example.org/v1?as=b@c.org&k=pl":   "https://example.org/v1",
 	} {
-		check.Equal(t, address, ShownAddress(address), want)
+		check.Equal(t, address, MaskAddress(address), want)
 	}
 }
 

@@ -40,14 +40,14 @@ var (
 // Reference lists every setting, in the order of config.toml.
 var Reference = sync.OnceValue(func() (all []Setting) {
 	table := ""
-	shown := ""
+	title := ""
 	group := ""
 	for line := range strings.Lines(shipped) {
 		line = strings.TrimSpace(line)
 		if header := tableLine.FindStringSubmatch(line); header != nil {
 			table = header[1] + "."
 			group = ""
-			shown = strings.Replace(strings.TrimPrefix(line, "# "), header[2], `."MODEL"`, len(header[2]))
+			title = strings.Replace(strings.TrimPrefix(line, "# "), header[2], `."MODEL"`, len(header[2]))
 			continue
 		}
 		setting := settingLine.FindStringSubmatch(line)
@@ -58,7 +58,7 @@ var Reference = sync.OnceValue(func() (all []Setting) {
 			group = strings.TrimSpace(group + " " + strings.TrimPrefix(line, "# "))
 		case table != "agents.compaction.": // agents.compaction is an example; its keys are described under defaults
 			text, restart := strings.CutSuffix(cmp.Or(setting[3], group), " (restart)")
-			all = append(all, Setting{Key: table + setting[1], Default: setting[2], Description: text, Restart: restart, table: shown})
+			all = append(all, Setting{Key: table + setting[1], Default: setting[2], Description: text, Restart: restart, table: title})
 		}
 	}
 	return all

@@ -12,9 +12,9 @@ import (
 
 func TestRepeatedCallsHaveTheSameKeys(t *testing.T) {
 	keysOf := func(turn string) (keys []string) {
-		note := llm.Tool{Name: "note", Run: func(ctx context.Context, _ json.RawMessage) (string, error) {
+		note := llm.Tool{Name: "note", Run: func(ctx context.Context, _ json.RawMessage) (llm.Result, error) {
 			keys = append(keys, llm.CallKey(ctx))
-			return "noted", nil
+			return llm.Result{Text: "noted"}, nil
 		}}
 		model := &llmtest.Model{Tokens: 32_000, Func: func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
 			calls := []llm.Call{

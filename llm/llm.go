@@ -35,6 +35,8 @@ type Message struct {
 	// Images are the pictures that came with a user's message or a tool's result, in order.
 	Images []Image `json:"-"`
 
+	Quotes Quotes `json:"-"` // tool: what the result quotes
+
 	// Native contains what the provider added in fields of its own (reasoning, thought signatures). It is opaque to
 	// everything but the model that made it, which sends it back, and only to the same provider.
 	Native json.RawMessage `json:"native,omitempty"`
@@ -64,15 +66,27 @@ type Tool struct {
 	Description string
 	Parameters  json.RawMessage // JSON Schema of the arguments
 
-	// Run executes a call. Its error is shown to the model, which may correct itself, so it must say what to do.
-	// AddPicture adds pictures to the result.
-	Run func(ctx context.Context, arguments json.RawMessage) (string, error)
+	// Run executes a call. The model reads its error in place of the text, and may correct itself, so it must say what to do.
+	Run func(ctx context.Context, arguments json.RawMessage) (Result, error)
 
 	// Ends means that a successful call of this tool ends the loop.
 	Ends bool
 
 	// Approve says when people are asked before a call, for tools of other programs; "": never.
 	Approve string
+}
+
+// Result is what a call of a tool returns.
+type Result struct {
+	Text   string
+	Images []Image // Text mentions them, for models that cannot see and for when they are no longer sent
+	Quotes Quotes  // what Text, or the error of the call, quotes
+}
+
+// Quotes are the messages and memories that a text quotes: it is deleted with any of them.
+type Quotes struct {
+	Messages []int64 // of the conversation, by seq
+	Memories []int64 // of any conversation, by id
 }
 
 // Request is one call of a model.

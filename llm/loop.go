@@ -144,15 +144,14 @@ const toolError = "Error: "
 func runTools(ctx context.Context, tools []Tool, resp Response) (results []Message, ended bool) {
 	for i, call := range resp.Message.Calls {
 		last := i == len(resp.Message.Calls)-1
-		var images []Image
-		text := toolError + "the answer reached its limit before this call was complete, so the tool did not run. Call it again with shorter arguments."
+		result := failed("the answer reached its limit before this call was complete, so the tool did not run. Call it again with shorter arguments.")
 		ends := false
 		if !last || resp.FinishReason != FinishLength || isComplete(call) {
-			inCall, pictures := withPictures(ctx)
-			text, ends = runTool(inCall, tools, call)
-			images = pictures.all
+			result, ends = runTool(ctx, tools, call)
 		}
-		results = append(results, Message{Role: RoleTool, CallID: call.ID, Tool: call.Name, Text: text, Images: images})
+		results = append(results, Message{
+			Role: RoleTool, CallID: call.ID, Tool: call.Name, Text: result.Text, Images: result.Images, Quotes: result.Quotes,
+		})
 		ended = ended || ends
 	}
 	return results, ended
@@ -166,16 +165,16 @@ func isComplete(call Call) bool {
 
 // runTool runs one call, as an observed step. Every failure becomes text that the model can act on; a tool that panics
 // must not end the conversation.
-func runTool(ctx context.Context, tools []Tool, call Call) (text string, ends bool) {
+func runTool(ctx context.Context, tools []Tool, call Call) (result Result, ends bool) {
 	ctx, step := observe.Begin(ctx, observe.Tool)
 	defer step.End()
 	defer func() {
 		if p := recover(); p != nil {
 			why, _, _ := strings.Cut(fmt.Sprint(p), "\n")
-			text = fmt.Sprintf("%sthe tool %s failed (%s).", toolError, call.Name, why)
+			result = failed("the tool %s failed (%s).", call.Name, why)
 			ends = false
 		}
-		if strings.HasPrefix(text, toolError) {
+		if strings.HasPrefix(result.Text, toolError) {
 			step.Fail(errors.New("the tool answered with an error"))
 		}
 	}()
@@ -188,17 +187,23 @@ func runTool(ctx context.Context, tools []Tool, call Call) (text string, ends bo
 	if at < 0 { // the model has made up a name, which is no attribute
 		step.Add(slog.String("tool", "unknown"))
 		if len(tools) == 0 {
-			return fmt.Sprintf("%sthere is no tool named %q, and no other now. Answer in text.", toolError, call.Name), false
+			return failed("there is no tool named %q, and no other now. Answer in text.", call.Name), false
 		}
-		return fmt.Sprintf("%sthere is no tool named %q. There are: %s.", toolError, call.Name, strings.Join(names, ", ")), false
+		return failed("there is no tool named %q. There are: %s.", call.Name, strings.Join(names, ", ")), false
 	}
 	step.Add(slog.String("tool", call.Name))
 	if !json.Valid([]byte(arguments)) {
-		return toolError + "the arguments are not valid JSON. Call the tool again with a JSON object.", false
+		return failed("the arguments are not valid JSON. Call the tool again with a JSON object."), false
 	}
-	text, err := tools[at].Run(withCallKey(ctx, call.Name, json.RawMessage(arguments)), json.RawMessage(arguments))
+	result, err := tools[at].Run(withCallKey(ctx, call.Name, json.RawMessage(arguments)), json.RawMessage(arguments))
 	if err != nil {
-		return toolError + err.Error(), false
+		result.Text = toolError + err.Error()
+		return result, false
 	}
-	return text, tools[at].Ends
+	return result, tools[at].Ends
+}
+
+// failed returns the result of a call that did not run to its end.
+func failed(format string, args ...any) Result {
+	return Result{Text: toolError + fmt.Sprintf(format, args...)}
 }

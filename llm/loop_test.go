@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"testing"
 
 	"cairn/llm"
@@ -24,8 +25,9 @@ func asking(tools ...llm.Tool) func(context.Context, int) (llm.Request, error) {
 }
 
 func tool(name string, run func(arguments string) (string, error)) llm.Tool {
-	return llm.Tool{Name: name, Run: func(_ context.Context, arguments json.RawMessage) (string, error) {
-		return run(string(arguments))
+	return llm.Tool{Name: name, Run: func(_ context.Context, arguments json.RawMessage) (llm.Result, error) {
+		text, err := run(string(arguments))
+		return llm.Result{Text: text}, err
 	}}
 }
 
@@ -89,6 +91,24 @@ func TestLoopRunsTools(t *testing.T) {
 		check.NoError(t, err)
 		check.EqualAll(t, name, results, c.results)
 		check.That(t, c.ends == (len(model.Requests()) == 1) && c.ends == (resp.Message.Text == ""), "%s: it ended with %+v", name, resp)
+	}
+}
+
+// What comes with the text of a result also comes with an error.
+func TestLoopKeepsPicturesAndQuotes(t *testing.T) {
+	cat := llm.Result{Text: "a cat", Images: []llm.Image{{Label: "cat"}}, Quotes: llm.Quotes{Messages: []int64{3}, Memories: []int64{7}}}
+	for text, failure := range map[string]error{"a cat": nil, "Error: it is blurred": errors.New("it is blurred")} {
+		look := llm.Tool{Name: "look", Run: func(context.Context, json.RawMessage) (llm.Result, error) { return cat, failure }}
+		_, err := llm.Loop{
+			Model: script(llmtest.Use(llmtest.Call("1", "look", 1)), llmtest.Say("done")), MaxCalls: 2, Request: asking(look),
+			Record: func(_ llm.Message, results []llm.Message) {
+				got := llm.Result{Text: results[0].Text, Images: results[0].Images, Quotes: results[0].Quotes}
+				want := cat
+				want.Text = text
+				check.That(t, reflect.DeepEqual(got, want), "got %+v, want %+v", got, want)
+			},
+		}.Run(t.Context())
+		check.NoError(t, err)
 	}
 }
 

@@ -13,16 +13,16 @@ import (
 
 // lookup is a tool that answers like the store's, and records its arguments.
 func lookup(name, result string, asked *[]string) llm.Tool {
-	return llm.Tool{Name: name, Run: func(_ context.Context, arguments json.RawMessage) (string, error) {
+	return llm.Tool{Name: name, Run: func(_ context.Context, arguments json.RawMessage) (llm.Result, error) {
 		var a struct{ Query string }
 		if err := json.Unmarshal(arguments, &a); err != nil {
-			return "", err
+			return llm.Result{}, err
 		}
 		*asked = append(*asked, name+": "+a.Query)
 		if result == "" {
-			return "", errors.New("the disk is full")
+			return llm.Result{}, errors.New("the disk is full")
 		}
-		return result, nil
+		return llm.Result{Text: result}, nil
 	}}
 }
 

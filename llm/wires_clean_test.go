@@ -80,9 +80,9 @@ func TestCallWrittenAsTextRuns(t *testing.T) {
 			server := w.open(t, llmtest.Once(func(x *llmtest.Exchange) { x.Say(letters(c.first)...) }))
 			tool := look
 			messages := []llm.Message{user(c.asked)}
-			tool.Run = func(_ context.Context, arguments json.RawMessage) (string, error) {
+			tool.Run = func(_ context.Context, arguments json.RawMessage) (llm.Result, error) {
 				sent = append(sent, string(arguments))
-				return "a drink", nil
+				return llm.Result{Text: "a drink"}, nil
 			}
 			shown := ""
 			resp, err := llm.Loop{

@@ -106,8 +106,8 @@ func TestParallelToolCalls(t *testing.T) {
 		}))
 		tool := look
 		messages := slices.Clone(hello.Messages)
-		tool.Run = func(_ context.Context, arguments json.RawMessage) (string, error) {
-			return "found " + string(arguments), nil
+		tool.Run = func(_ context.Context, arguments json.RawMessage) (llm.Result, error) {
+			return llm.Result{Text: "found " + string(arguments)}, nil
 		}
 		resp, err := llm.Loop{
 			Model: w.model(t, server, openai.Options{}), MaxCalls: 3,
@@ -150,7 +150,7 @@ func TestForcedTool(t *testing.T) {
 			check.Len(t, "calls", check.Must(model.Generate(t.Context(), req, nil))(t).Message.Calls, 1)
 		}
 		n := len(server.Requests())
-		check.That(t, n == 3 && llm.LearntOf(model, nil).Facts().RefusesForced, "got %d requests: the refusal was not learned", n)
+		check.That(t, n == 3 && llm.LearnedOf(model, nil).Facts().RefusesForced, "got %d requests: the refusal was not learned", n)
 	})
 }
 

@@ -76,9 +76,9 @@ func (c *connection) keep(ctx context.Context) {
 	delay.InitialInterval = retryPause
 	delay.MaxInterval = 5 * time.Minute
 	_, _ = backoff.Retry(ctx, func() (any, error) {
-		began := time.Now()
+		started := time.Now()
 		err := c.connect(ctx)
-		if time.Since(began) > delay.MaxInterval {
+		if time.Since(started) > delay.MaxInterval {
 			delay.Reset()
 		}
 		return nil, err

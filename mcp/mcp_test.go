@@ -261,7 +261,8 @@ func (h *Host) run(t *testing.T, tool, arguments string) (string, error) {
 	tools := h.Tools(h.ids())
 	of := slices.IndexFunc(tools, func(one llm.Tool) bool { return one.Name == tool })
 	check.Require(t, of >= 0, "got no tool %s", tool)
-	return tools[of].Run(t.Context(), json.RawMessage(arguments))
+	result, err := tools[of].Run(t.Context(), json.RawMessage(arguments))
+	return result.Text, err
 }
 
 // connected reports whether all servers are.

@@ -126,7 +126,7 @@ func (c *connection) toolOf(offered *sdk.Tool) (tool llm.Tool, problem string) {
 	description := strings.ToValidUTF8(strings.TrimSpace(offered.Description), "\uFFFD")
 	return llm.Tool{
 		Name: toolName(c.ID, offered.Name), Description: tokens.Clip(description, maxDescription), Parameters: schema, Approve: c.Approve,
-		Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
+		Run: func(ctx context.Context, arguments json.RawMessage) (llm.Result, error) {
 			return c.call(ctx, offered.Name, arguments)
 		},
 	}, ""
@@ -157,13 +157,13 @@ func names(tools []llm.Tool) []string {
 const idempotencyKey = "cairn/idempotency-key"
 
 // call calls a tool. Its errors are read by the model.
-func (c *connection) call(ctx context.Context, tool string, arguments json.RawMessage) (string, error) {
+func (c *connection) call(ctx context.Context, tool string, arguments json.RawMessage) (llm.Result, error) {
 	c.mu.Lock()
 	session := c.session
 	why := c.why
 	c.mu.Unlock()
 	if session == nil {
-		return "", fmt.Errorf("the server of this tool cannot be reached (%s); it is tried again in the background. Go on without it", why)
+		return llm.Result{}, fmt.Errorf("the server of this tool cannot be reached (%s); it is tried again in the background. Go on without it", why)
 	}
 	limited, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
@@ -171,26 +171,23 @@ func (c *connection) call(ctx context.Context, tool string, arguments json.RawMe
 	if key := llm.CallKey(ctx); key != "" {
 		params.Meta = sdk.Meta{idempotencyKey: key}
 	}
-	result, err := session.CallTool(limited, &params)
+	answer, err := session.CallTool(limited, &params)
 	switch {
 	case ctx.Err() != nil:
-		return "", ctx.Err()
+		return llm.Result{}, ctx.Err()
 	case limited.Err() != nil:
-		return "", fmt.Errorf("the tool did not answer within %v", c.Timeout)
+		return llm.Result{}, fmt.Errorf("the tool did not answer within %v", c.Timeout)
 	case errors.Is(err, sdk.ErrConnectionClosed), errors.Is(err, io.EOF):
-		return "", errors.New("the server of this tool died during the call. Whether it did anything is unknown")
+		return llm.Result{}, errors.New("the server of this tool died during the call. Whether it did anything is unknown")
 	case err != nil:
-		return "", fmt.Errorf("the tool failed: %s", tokens.Clip(c.describe(err), 200))
-	case result.NeedsInput():
-		return "", errors.New("the tool asks for more input, which is not possible here")
+		return llm.Result{}, fmt.Errorf("the tool failed: %s", tokens.Clip(c.describe(err), 200))
+	case answer.NeedsInput():
+		return llm.Result{}, errors.New("the tool asks for more input, which is not possible here")
 	}
-	text, pictures := contentOf(result)
-	text = tokens.Clip(text, c.MaxResultTokens)
-	for _, picture := range pictures {
-		llm.AddPicture(ctx, picture)
+	text, pictures := contentOf(answer)
+	result := llm.Result{Text: tokens.Clip(text, c.MaxResultTokens), Images: pictures}
+	if answer.IsError {
+		return result, errors.New(result.Text)
 	}
-	if result.IsError {
-		return "", errors.New(text)
-	}
-	return text, nil
+	return result, nil
 }

@@ -48,7 +48,7 @@ type draft struct {
 	said         []chat.Message       // the messages it comes from, in order
 	until        string               // when it ends, as a model wrote it; "": never
 	people       []person             // whom it concerns
-	note         string               // for its maker, once it is checked
+	note         llm.Result           // for its maker, once it is checked
 	read         []transcript.Summary // what its maker read in place of messages
 	shown        string               // what its maker was shown that no message has: its system prompt
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cairn/chat"
+	"cairn/compactor/judge"
 	"cairn/compactor/summarize"
 	"cairn/internal/words"
 	"cairn/store"
@@ -20,8 +21,8 @@ func checkEvidence(c *store.Conversation, tx *store.Tx, d *draft) error {
 		return nil
 	}
 	members := c.People(tx).Members()
-	judge := summarize.JudgeOf(evidenceOf(c, tx, d), slices.DeleteFunc(members, common)...).With("", d.shown)
-	s := judge.Support(d.Content, d.About, seqsOf(d.said))
+	j := judge.Of(evidenceOf(c, tx, d), slices.DeleteFunc(members, common)...).With("", d.shown)
+	s := j.Support(d.Content, d.About, seqsOf(d.said))
 	if len(s.Seqs) == 0 {
 		return fmt.Errorf("message %s says nothing of it: name in messages those that say it, in their words, or save nothing", list(d.said))
 	}

@@ -62,12 +62,12 @@ func (j *job) Children(ctx context.Context, rollup int64) ([]transcript.Summary,
 func (j *job) Tools(draftLimit int) []llm.Tool {
 	j.offered = j.offered || draftLimit > 0
 	left := draftLimit
-	return []llm.Tool{saveTool(true, func(ctx context.Context, d draft) (string, error) { return j.keep(ctx, d, &left) })}
+	return []llm.Tool{saveTool(true, func(ctx context.Context, d draft) (llm.Result, error) { return j.keep(ctx, d, &left) })}
 }
 
 func (j *job) Kept() int { return len(j.drafts) }
 
-func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err error) {
+func (j *job) keep(ctx context.Context, d draft, left *int) (answer llm.Result, err error) {
 	var s Saved
 	d.shown = j.prompt
 	err = j.conversation.Store().View(ctx, func(tx *store.Tx) {
@@ -83,10 +83,10 @@ func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err 
 		}
 	})
 	if err != nil {
-		return "", err
+		return llm.Result{}, err
 	}
 	if len(d.said) == 0 {
-		return "", fmt.Errorf("name in messages the numbers of the messages it comes from, each from %d to %d", j.row.From, j.row.To)
+		return llm.Result{}, fmt.Errorf("name in messages the numbers of the messages it comes from, each from %d to %d", j.row.From, j.row.To)
 	}
 	if i := slices.IndexFunc(j.drafts, func(known draft) bool { return known.folded == d.folded }); i >= 0 {
 		known := &j.drafts[i]
@@ -94,7 +94,7 @@ func (j *job) keep(ctx context.Context, d draft, left *int) (answer string, err 
 		return s.answer(d.note), nil
 	}
 	if *left <= 0 {
-		return "", fmt.Errorf("no more memories can be saved from these messages, %d are kept: go on with the summary", len(j.drafts))
+		return llm.Result{}, fmt.Errorf("no more memories can be saved from these messages, %d are kept: go on with the summary", len(j.drafts))
 	}
 	*left--
 	j.drafts = append(j.drafts, d)

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"cairn/compactor/summarize"
+	"cairn/llm"
 	"cairn/store"
 )
 
@@ -37,13 +38,13 @@ func (ms Memories) Keep(ctx context.Context, w KeepRequest) (Saved, error) {
 }
 
 // remember checks and saves a draft immediately. answer is for a model.
-func remember(c *store.Conversation, ctx context.Context, d draft) (s Saved, answer string, err error) {
+func remember(c *store.Conversation, ctx context.Context, d draft) (s Saved, answer llm.Result, err error) {
 	err = c.Store().View(ctx, func(tx *store.Tx) { // the checks may read much, and writers should not wait for them
 		tx.Fail(checkDraft(c, tx, &d, 1, c.Messages(tx).Next()-1))
 		checkSuperseded(c, tx, &d)
 	})
 	if err != nil {
-		return s, "", err
+		return s, llm.Result{}, err
 	}
 	err = c.Store().Update(ctx, func(tx *store.Tx) {
 		tx.Fail(recheck(c, tx, &d))
@@ -55,17 +56,19 @@ func remember(c *store.Conversation, ctx context.Context, d draft) (s Saved, ans
 	return s, s.answer(d.note), err
 }
 
-// answer returns the text that tells a model the outcome of its draft.
-func (s Saved) answer(note string) string {
+// answer tells a model the outcome of its draft.
+func (s Saved) answer(note llm.Result) llm.Result {
 	switch {
 	case s.Unwanted:
-		return fmt.Sprintf("People asked to forget this (memory %d), so it is not saved again.", s.ID)
+		return llm.Result{Text: fmt.Sprintf("People asked to forget this (memory %d), so it is not saved again.", s.ID)}
 	case s.Superseded != 0:
-		return fmt.Sprintf("Noted; it supersedes memory %d.", s.Superseded)
+		return llm.Result{Text: fmt.Sprintf("Noted; it supersedes memory %d.", s.Superseded)}
 	case !s.Fresh:
-		return fmt.Sprintf("This was already known, as memory %d: %q. There is nothing more to do.", s.ID, s.Content)
+		text := fmt.Sprintf("This was already known, as memory %d: %q. There is nothing more to do.", s.ID, s.Content)
+		return llm.Result{Text: text, Quotes: llm.Quotes{Memories: []int64{s.ID}}}
 	}
-	return strings.TrimSpace("Noted. " + note)
+	note.Text = strings.TrimSpace("Noted. " + note.Text)
+	return note
 }
 
 // checkSuperseded makes sure that a draft supersedes only what it may. Its note says if it may not, or shows the memory that a
@@ -73,13 +76,14 @@ func (s Saved) answer(note string) string {
 func checkSuperseded(c *store.Conversation, tx *store.Tx, d *draft) {
 	if d.supersedes == 0 {
 		if m := closest(c, tx, *d); m.ID != 0 {
-			d.note = fmt.Sprintf(`Memory %d says: %q. If what you saved is newer and takes its place, save it again with "supersedes": %d.`,
+			d.note.Text = fmt.Sprintf(`Memory %d says: %q. If what you saved is newer and takes its place, save it again with "supersedes": %d.`,
 				m.ID, m.Content, m.ID)
+			d.note.Quotes.Memories = []int64{m.ID}
 		}
 		return
 	}
 	if !c.Memories(tx).CanSupersede(d.supersedes) {
-		d.note = fmt.Sprintf("There is no memory %d in this conversation, or it is pinned, so it supersedes none.", d.supersedes)
+		d.note.Text = fmt.Sprintf("There is no memory %d in this conversation, or it is pinned, so it supersedes none.", d.supersedes)
 		d.supersedes = 0
 	}
 }

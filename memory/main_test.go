@@ -28,7 +28,7 @@ var (
 
 func call(t check.Tester, tools []llm.Tool, name, arguments string) string {
 	t.Helper()
-	return check.Must(storetest.Call(tools, name, arguments))(t)
+	return check.Must(storetest.Call(tools, name, arguments))(t).Text
 }
 
 // save saves a fact of a message with a tool, and returns its answer; more are further arguments.

@@ -17,6 +17,7 @@ import (
 	"cairn/chat"
 	"cairn/compactor/summarize"
 	"cairn/internal/tokens"
+	"cairn/llm"
 	"cairn/memory/search"
 	"cairn/store"
 )
@@ -147,13 +148,13 @@ func decayed(m store.Memory, now time.Time) float64 {
 	return m.Importance * (lasting + (1-lasting)*math.Exp2(-age/halfLife))
 }
 
-func (b toolbox) expand(ctx context.Context, arguments json.RawMessage) (string, error) {
+func (b toolbox) expand(ctx context.Context, arguments json.RawMessage) (llm.Result, error) {
 	var a struct{ From, To, Compaction int64 }
 	if err := json.Unmarshal(arguments, &a); err != nil {
-		return "", fmt.Errorf("the arguments cannot be read (%w): from, to and compaction are integers", err)
+		return llm.Result{}, fmt.Errorf("the arguments cannot be read (%w): from, to and compaction are integers", err)
 	}
 	if a.From < 0 || a.To < 0 || a.Compaction < 0 || a.Compaction == 0 && (a.From == 0 || a.To < a.From) {
-		return "", errors.New(`name a range of messages, {"from": 3, "to": 40}, or a compaction, {"compaction": 12}`)
+		return llm.Result{}, errors.New(`name a range of messages, {"from": 3, "to": 40}, or a compaction, {"compaction": 12}`)
 	}
 	var page []chat.Message
 	var next int64 // where the next page starts; 0: there is none
@@ -170,7 +171,7 @@ func (b toolbox) expand(ctx context.Context, arguments json.RawMessage) (string,
 		err = fmt.Errorf("there is no compaction %d in this conversation", a.Compaction)
 	}
 	if err != nil {
-		return "", err
+		return llm.Result{}, err
 	}
 	var results []shown
 	for _, m := range page {
@@ -181,7 +182,7 @@ func (b toolbox) expand(ctx context.Context, arguments json.RawMessage) (string,
 		results = append(results, e)
 	}
 	if len(results) == 0 {
-		return "", errors.New("no messages stand there, or they were deleted")
+		return llm.Result{}, errors.New("no messages stand there, or they were deleted")
 	}
 	if b.Budget != nil { // one alone must fit too
 		results[0].Text = tokens.Clip(results[0].Text, max(b.Budget()-40, 40))
@@ -189,7 +190,7 @@ func (b toolbox) expand(ctx context.Context, arguments json.RawMessage) (string,
 			results[0].Calls = []string{tokens.Clip(calls, max(b.Budget()-40-tokens.Estimate(results[0].Text), 20))}
 		}
 	}
-	return fitting(b.Budget, &results, func() any {
+	text, err := fitting(b.Budget, &results, func() any {
 		full := struct {
 			Messages []shown `json:"messages"`
 			Next     int64   `json:"next,omitempty"` // where the next page starts
@@ -203,4 +204,5 @@ func (b toolbox) expand(ctx context.Context, arguments json.RawMessage) (string,
 		}
 		return full
 	})
+	return llm.Result{Text: text, Quotes: quotesOf(results)}, err
 }

@@ -274,7 +274,7 @@ func FuzzTools(f *testing.F) {
 	f.Fuzz(func(t *testing.T, which byte, arguments string) {
 		tool := tools[int(which)%len(tools)]
 		answer, err := tool.Run(ctx, json.RawMessage(arguments))
-		said := answer
+		said := answer.Text
 		if err != nil {
 			said = err.Error()
 		}

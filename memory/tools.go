@@ -95,14 +95,14 @@ func (b toolbox) readSearch(ctx context.Context, arguments json.RawMessage) (s s
 	return s, err
 }
 
-func (b toolbox) search(ctx context.Context, arguments json.RawMessage) (string, error) {
+func (b toolbox) search(ctx context.Context, arguments json.RawMessage) (llm.Result, error) {
 	s, err := b.readSearch(ctx, arguments)
 	if err != nil {
-		return "", err
+		return llm.Result{}, err
 	}
 	found, total, err := Of(b.c).List(ctx, Filter{Query: s.Query, Asker: s.asker, Kind: s.Kind, Limit: s.Limit})
 	if err != nil {
-		return "", err
+		return llm.Result{}, err
 	}
 	type memory struct {
 		ID       int64   `json:"id"`
@@ -125,17 +125,23 @@ func (b toolbox) search(ctx context.Context, arguments json.RawMessage) (string,
 		}
 		answer.Memories = append(answer.Memories, one)
 	}
-	return fitting(b.Budget, &answer.Memories, func() any { return answer })
+	text, err := fitting(b.Budget, &answer.Memories, func() any { return answer })
+	result := llm.Result{Text: text}
+	for _, m := range answer.Memories {
+		result.Quotes.Memories = append(result.Quotes.Memories, m.ID)
+		result.Quotes.Messages = append(result.Quotes.Messages, m.Messages...)
+	}
+	return result, err
 }
 
-func (b toolbox) recall(ctx context.Context, arguments json.RawMessage) (string, error) {
+func (b toolbox) recall(ctx context.Context, arguments json.RawMessage) (llm.Result, error) {
 	s, err := b.readSearch(ctx, arguments)
 	if err != nil {
-		return "", err
+		return llm.Result{}, err
 	}
 	found, err := Of(b.c).Recall(ctx, Question{Text: s.Query, Asker: s.asker, Limit: s.Limit, Before: s.turn})
 	if err != nil {
-		return "", err
+		return llm.Result{}, err
 	}
 	answer := struct {
 		Messages []shown `json:"messages"`
@@ -143,7 +149,8 @@ func (b toolbox) recall(ctx context.Context, arguments json.RawMessage) (string,
 	for _, m := range found {
 		answer.Messages = append(answer.Messages, shownAs(m.Message, m.Passage(passageShown)))
 	}
-	return fitting(b.Budget, &answer.Messages, func() any { return answer })
+	text, err := fitting(b.Budget, &answer.Messages, func() any { return answer })
+	return llm.Result{Text: text, Quotes: quotesOf(answer.Messages)}, err
 }
 
 // shown is a message as a model sees it.
@@ -157,6 +164,13 @@ type shown struct {
 
 func shownAs(m chat.Message, text string) shown {
 	return shown{Seq: m.Seq, Who: who(m), When: chat.Time(m.Time.Local()), Text: text}
+}
+
+func quotesOf(messages []shown) (q llm.Quotes) {
+	for _, m := range messages {
+		q.Messages = append(q.Messages, m.Seq)
+	}
+	return q
 }
 
 // fitting returns an answer with as many of its results, best first, as fit the budget, but at least one: search results must not
@@ -197,7 +211,7 @@ func plainJSON(value any) (string, error) {
 }
 
 // save immediately saves what the model wants to keep while it talks, by default from people's messages in the turn.
-func (b toolbox) save(ctx context.Context, d draft) (string, error) {
+func (b toolbox) save(ctx context.Context, d draft) (llm.Result, error) {
 	d.By = byAssistant
 	if b.Shown != nil {
 		d.shown = b.Shown()
@@ -205,11 +219,11 @@ func (b toolbox) save(ctx context.Context, d draft) (string, error) {
 	if len(d.Sources) == 0 {
 		said, err := b.c.Turns().Messages(ctx, b.Turn())
 		if err != nil {
-			return "", err
+			return llm.Result{}, err
 		}
 		d.Sources = seqsOf(said)
 		if len(said) == 0 { // all of them were deleted
-			return "", errUnsaid
+			return llm.Result{}, errUnsaid
 		}
 	}
 	s, answer, err := remember(b.c, ctx, d)
@@ -220,7 +234,7 @@ func (b toolbox) save(ctx context.Context, d draft) (string, error) {
 }
 
 // saveTool returns memory_save: for the worker, which names the messages it read, or for a conversation. save saves one memory.
-func saveTool(worker bool, save func(context.Context, draft) (string, error)) llm.Tool {
+func saveTool(worker bool, save func(context.Context, draft) (llm.Result, error)) llm.Tool {
 	required := `"content","kind"`
 	if worker {
 		required += `,"messages"`
@@ -239,7 +253,7 @@ func saveTool(worker bool, save func(context.Context, draft) (string, error)) ll
 			`"expires":{"type":"string","description":"when it will not matter any more: a day as 2026-05-08, a time as 2026-05-08T15:00Z, `+
 			`or a while from when it was said, as 36h, 3d or 2w; leave it out for what lasts"}},"required":[%s]}}},"required":["memories"]}`,
 			maxContent, kindsJSON(), required)),
-		Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
+		Run: func(ctx context.Context, arguments json.RawMessage) (llm.Result, error) {
 			return saveItems(ctx, readItems(arguments), save)
 		},
 	}
@@ -247,40 +261,43 @@ func saveTool(worker bool, save func(context.Context, draft) (string, error)) ll
 
 // saveItems saves the memories of a call. The answer says what became of each, by its place in the call; if some were refused it
 // is an error, so that the model corrects these.
-func saveItems(ctx context.Context, items []item, save func(context.Context, draft) (string, error)) (string, error) {
+func saveItems(ctx context.Context, items []item, save func(context.Context, draft) (llm.Result, error)) (all llm.Result, err error) {
 	var refused []string
 	answers := make([]string, len(items))
 	for i, it := range items {
-		answer := ""
+		answer := llm.Result{}
 		err := it.err
 		if err == nil {
 			answer, err = save(ctx, it.draft)
 		}
 		switch {
 		case ctx.Err() != nil:
-			return "", ctx.Err()
+			return all, ctx.Err()
 		case err != nil && len(items) == 1:
-			return "", err
+			return all, err
 		case err != nil:
-			answer = "Refused: " + err.Error()
+			answer.Text = "Refused: " + err.Error()
 			refused = append(refused, strconv.Itoa(i+1))
 		}
-		answers[i] = answer
+		answers[i] = answer.Text
+		all.Quotes.Memories = append(all.Quotes.Memories, answer.Quotes.Memories...)
 	}
 	switch len(items) {
 	case 0:
-		return "There was no memory in the list, so nothing was saved.", nil
+		all.Text = "There was no memory in the list, so nothing was saved."
+		return all, nil
 	case 1:
-		return answers[0], nil
+		all.Text = answers[0]
+		return all, nil
 	}
 	for i := range answers {
 		answers[i] = fmt.Sprintf("%d. %s", i+1, answers[i])
 	}
-	list := strings.Join(answers, "\n")
+	all.Text = strings.Join(answers, "\n")
 	if len(refused) > 0 {
-		return "", fmt.Errorf("of %d memories, these are not saved: number %s. The rest needs no repetition.\n%s", len(items), strings.Join(refused, ", number "), list)
+		return all, fmt.Errorf("of %d memories, these are not saved: number %s. The rest needs no repetition.\n%s", len(items), strings.Join(refused, ", number "), all.Text)
 	}
-	return list, nil
+	return all, nil
 }
 
 func kindsJSON() string { return `["` + strings.Join(Kinds, `","`) + `"]` }

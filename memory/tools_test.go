@@ -34,10 +34,15 @@ type page struct {
 func expandPage(t testing.TB, c *store.Conversation, budget int, arguments string) (p page, err error) {
 	t.Helper()
 	o := memory.ToolOptions{Turn: func() int64 { return store.MaxSeq }, Budget: func() int { return budget }}
-	text, err := storetest.Call(memory.Of(c).Tools(o), "expand", arguments)
+	result, err := storetest.Call(memory.Of(c).Tools(o), "expand", arguments)
 	if err == nil {
-		check.NoError(t, json.Unmarshal([]byte(text), &p))
-		check.That(t, tokens.Estimate(text) <= budget, "budget %d: got %d tokens", budget, tokens.Estimate(text))
+		check.NoError(t, json.Unmarshal([]byte(result.Text), &p))
+		cost := tokens.Estimate(result.Text)
+		check.That(t, cost <= budget, "budget %d: got %d tokens", budget, cost)
+		for i, m := range p.Messages {
+			check.That(t, result.Quotes.Messages[i] == m.Seq, "it quotes %v", result.Quotes)
+		}
+		check.Len(t, "quotes", result.Quotes.Messages, len(p.Messages))
 	}
 	return p, err
 }
@@ -78,7 +83,7 @@ func TestExpandShowsCallsResultsAndFiles(t *testing.T) {
 	asked := asking(1, "run it")
 	asked.Attachments = []chat.Attachment{{Kind: "file", Name: "a.txt", Text: "ls -l /tmp"}}
 	deliver(t, c, asked, said(5, "begin "+strings.Repeat("word ", 5000)+"end"), said(6, "short"))
-	storetest.AnswerWith(t, c, 1, 4, "", map[string]string{"weather": "42"})
+	storetest.AnswerWith(t, c, 1, 4, "", map[string]llm.Result{"weather": {Text: "42"}})
 	p := check.Must(expandPage(t, c, 30_000, `{"from": 1, "to": 5}`))(t)
 	check.Len(t, "messages", p.Messages, 5)
 	check.Contains(t, "the file", p.Messages[0].Text, "ls -l /tmp")
@@ -96,15 +101,17 @@ func TestExpandShowsCallsResultsAndFiles(t *testing.T) {
 const secret = storetest.Secret
 
 func TestDeletionReachesToolResults(t *testing.T) {
-	found := func(seq int) string {
-		return fmt.Sprintf(`{"messages":[{"seq":%d,"text":"I play the %s"}]}`, seq, secret)
+	found := func(seq int64) llm.Result {
+		text := fmt.Sprintf(`{"messages":[{"seq":%d,"text":"I play the %s"}]}`, seq, secret)
+		return llm.Result{Text: text, Quotes: llm.Quotes{Messages: []int64{seq}}}
 	}
 	t.Run("later search results lose it, and are reported as changed", func(t *testing.T) {
 		c := newTalk(t)
 		deliver(t, c, said(1, secret), said(2, "b"), asking(3, "what did I play?"))
-		storetest.AnswerWith(t, c, 3, 4, "", map[string]string{
-			"recall": found(1), "expand": found(1), "memory_search": `{"memories":[{"content":"` + secret + `","messages":[2,1]}],"total":1}`,
-		})
+		memories := llm.Result{
+			Text: `{"memories":[{"content":"` + secret + `","messages":[2,1]}],"total":1}`, Quotes: llm.Quotes{Messages: []int64{2, 1}},
+		}
+		storetest.AnswerWith(t, c, 3, 4, "", map[string]llm.Result{"recall": found(1), "expand": found(1), "memory_search": memories})
 		storetest.Run(t, c.Store(), "UPDATE messages SET calls = '' WHERE role = 'assistant'") // the model's own words
 		check.EqualAll(t, "changed", remove(t, c, 1), []int64{1, 5, 6, 7})
 		storetest.WantNoSecret(t, c)
@@ -115,15 +122,17 @@ func TestDeletionReachesToolResults(t *testing.T) {
 	t.Run("results about others stay", func(t *testing.T) {
 		c := newTalk(t)
 		deliver(t, c, said(1, "a"), said(2, "b"), asking(3, "what did I play?"))
-		storetest.AnswerWith(t, c, 3, 4, `{"a":1}`, map[string]string{"recall": found(2), "expand": "no messages stand there"})
+		storetest.AnswerWith(t, c, 3, 4, `{"a":1}`, map[string]llm.Result{"recall": found(2), "expand": {Text: "no messages stand there"}})
 		check.EqualAll(t, "changed", remove(t, c, 1), []int64{1, 4})
-		check.Equal(t, "answer", message(t, c, 5).Text, found(2))
+		check.Equal(t, "answer", message(t, c, 5).Text, found(2).Text)
 		check.Len(t, "the reasoning of a later turn", message(t, c, 4).Native, 0)
 	})
 	t.Run("in its own turn arguments, answers of other programs and the provider's JSON go too", func(t *testing.T) {
 		c := newTalk(t)
 		deliver(t, c, asking(1, "remember the "+secret))
-		storetest.AnswerWith(t, c, 1, 2, `{"fields":{"reasoning":"the `+secret+`"}}`, map[string]string{"memory_save": secret, "recall": "nothing of " + secret, "weather": "rain on the " + secret})
+		storetest.AnswerWith(t, c, 1, 2, `{"fields":{"reasoning":"the `+secret+`"}}`, map[string]llm.Result{
+			"memory_save": {Text: secret}, "recall": {Text: "nothing of " + secret}, "weather": {Text: "rain on the " + secret},
+		})
 		storetest.Run(t, c.Store(), "UPDATE messages SET text = 'Noted.' WHERE tool = 'memory_save'")
 		remove(t, c, 1)
 		storetest.Run(t, c.Store(), "DELETE FROM message_terms WHERE seq > 1 AND term LIKE 'xyl%'")
@@ -135,7 +144,7 @@ func TestDeletionReachesToolResults(t *testing.T) {
 		c := newTalk(t)
 		deliver(t, c, said(1, secret), asking(2, "remember my "+secret), asking(3, "well?"))
 		remove(t, c, 1, 2)
-		storetest.AnswerWith(t, c, 2, 4, `{"a":"`+secret+`"}`, map[string]string{"recall": found(1), "memory_save": secret})
+		storetest.AnswerWith(t, c, 2, 4, `{"a":"`+secret+`"}`, map[string]llm.Result{"recall": found(1), "memory_save": {Text: secret}})
 		storetest.Run(t, c.Store(), "DELETE FROM message_terms WHERE term LIKE 'xyl%'") // the double's result of memory_save repeats it
 		storetest.Run(t, c.Store(), "UPDATE messages SET text = '' WHERE tool = 'memory_save'")
 		storetest.WantNoSecret(t, c)

@@ -120,7 +120,7 @@ func TestDeletingRememberedMessage(t *testing.T) {
 	remove(t, c, 6, 7)
 	wantNoMemory(t, c, alone, both)
 	wantNoSecret(t, c)
-	check.Lacks(t, "found", foundBy(t, c, 9, "memory_search", secret), "plays")
+	check.Lacks(t, "found", foundBy(t, c, 9, "memory_search", secret).Text, "plays")
 	check.EqualAll(t, "sources of one that another message supports", storetest.Memory(t, s, two).Sources, []int64{5})
 	check.That(t, storetest.Memory(t, s, free).Content != "", "one of no message is gone")
 	// What it superseded becomes current again, unless an active one says the same.
@@ -189,10 +189,10 @@ func TestEditOfRememberedMessage(t *testing.T) {
 			}
 			deliver(t, c, asking(3, "where?"))
 			found := foundBy(t, c, 3, tool, "locker")
-			check.Contains(t, "found", found, secret)
+			check.Contains(t, "found", found.Text, secret)
 			answerFinding(t, c, 3, 4, tool, found)
 			storetest.Edit(t, c, 1, "my locker is "+secret+" or so") // which takes nothing out
-			check.Equal(t, "text", message(t, c, 5).Text, found)
+			check.Equal(t, "text", message(t, c, 5).Text, found.Text)
 			storetest.Edit(t, c, 1, "my locker is open")
 			check.Equal(t, "text", message(t, c, 5).Text, store.DeletedCopyText)
 			wantNoSecret(t, c)
@@ -218,12 +218,12 @@ func TestDeletionReachesOthersRecall(t *testing.T) {
 			keep(t, a, "Ann", "Ann rows", 2)
 			storetest.Run(t, s, "UPDATE memories SET reach = 'server'")
 			deliver(t, b, storetest.Within(store.ServerWide, asking(1, "what does Ann play?")))
-			answerFinding(t, b, 1, 2, "memory_search", foundBy(t, b, 1, "memory_search", "plays"))
-			found := message(t, b, 3).Text
+			found := foundBy(t, b, 1, "memory_search", "plays")
+			answerFinding(t, b, 1, 2, "memory_search", found)
 			var told []string
 			a.Store().Watch(func(name string) { told = append(told, name) })
 			remove(t, a, 2) // of another memory
-			check.Equal(t, "text", message(t, b, 3).Text, found)
+			check.Equal(t, "text", message(t, b, 3).Text, found.Text)
 			check.EqualAll(t, "reported", told, []string{test.from})
 			told = nil
 			before := storetest.Version(t, b)
@@ -269,16 +269,13 @@ func TestCopiesOfPurgedAndErasedMemories(t *testing.T) {
 		c := newTalk(t)
 		deliver(t, c, said(1, secret), asking(3, "I moved, and play the drum and the flute"))
 		keep(t, c, "Bob", "Bob plays the loud "+secret+" at home", 1)
-		save := func(turn int64, content string) string {
-			return check.Must(storetest.Call(storetest.ToolsAt(c, turn), "memory_save", `{"content":"`+content+`","kind":"fact"}`))(t)
-		}
-		answer := save(2, "Bob plays the loud drum at home")
-		check.Contains(t, "answer", answer, secret)
+		const similar = `{"content":"Bob plays the loud drum at home","kind":"fact"}`
+		answer := check.Must(storetest.Call(storetest.ToolsAt(c, 2), "memory_save", similar))(t)
+		check.Contains(t, "answer", answer.Text, secret)
 		answerFinding(t, c, 2, 3, "memory_save", answer)
 		deliver(t, c, asking(5, "the flute again"))
-		answer = save(6, "Bob plays the loud flute at home")
 		check.EqualAll(t, "changed", remove(t, c, 1), []int64{1, 4, 5})
-		answerFinding(t, c, 6, 7, "memory_save", answer+` Memory 1 says: "`+secret+`"`)
+		answerFinding(t, c, 6, 7, "memory_save", answer) // a later answer repeats nothing of it
 		wantNoSecret(t, c)
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"cairn/llm"
 	"cairn/memory"
 	"cairn/store"
 	"cairn/testkit/check"
@@ -38,14 +39,14 @@ func wantNoMemory(t *testing.T, c *store.Conversation, ids ...int64) {
 	}
 }
 
-func foundBy(t *testing.T, c *store.Conversation, turn int64, tool, query string) string {
+func foundBy(t *testing.T, c *store.Conversation, turn int64, tool, query string) llm.Result {
 	t.Helper()
 	return check.Must(storetest.Call(storetest.ToolsAt(c, turn), tool, fmt.Sprintf(`{"query":%q}`, query)))(t)
 }
 
 // answerFinding answers a turn in which a tool found something, which the answer quotes as the one without a model does.
-func answerFinding(t *testing.T, c *store.Conversation, turn, next int64, tool, found string) {
+func answerFinding(t *testing.T, c *store.Conversation, turn, next int64, tool string, found llm.Result) {
 	t.Helper()
-	storetest.AnswerWith(t, c, turn, next, "", map[string]string{tool: found, "reply": "This is what I found:\n- Ann: “" + found + "”"})
+	storetest.AnswerWith(t, c, turn, next, "", map[string]llm.Result{tool: found, "reply": {Text: "This is what I found:\n- Ann: “" + found.Text + "”"}})
 	storetest.Run(t, c.Store(), "UPDATE messages SET calls = '' WHERE role = 'assistant'") // the double's call repeats it
 }

@@ -28,7 +28,7 @@ type player struct {
 	tasks []task        // by time, then in the order of their start
 	took  time.Duration // by the summary that was just made
 
-	learnt       *llm.Learnt           // of the model; as recorded, else as known today
+	learned      *llm.Learned          // of the model; as recorded, else as known today
 	known        map[attempt][]Summary // recorded summaries, oldest first
 	meanDuration time.Duration         // mean duration of a summary
 	actions      []action              // recorded requests of people and the model, by time
@@ -65,9 +65,9 @@ type action struct {
 
 func newPlayer(ctx context.Context, rec *Recording, o Options) (p *player, err error) {
 	engine := o.Engine
-	p = &player{rec: rec, o: o, known: map[attempt][]Summary{}, learnt: new(llm.Learnt), records: compactor.NewInMemory()}
-	if engine.Learnt != nil {
-		p.learnt.Learn(func(f *llm.Facts) { *f = engine.Learnt().Facts() })
+	p = &player{rec: rec, o: o, known: map[attempt][]Summary{}, learned: new(llm.Learned), records: compactor.NewInMemory()}
+	if engine.Learned != nil {
+		p.learned.Learn(func(f *llm.Facts) { *f = engine.Learned().Facts() })
 	}
 	for _, m := range rec.Messages {
 		if then, known := rec.Requests[m.Seq]; known {
@@ -81,7 +81,7 @@ func newPlayer(ctx context.Context, rec *Recording, o Options) (p *player, err e
 	p.remember()
 	policy := o.Policy
 	policy.ExtractMemories = false // memories do not change any plan
-	engine.Learnt = func() *llm.Learnt { return p.learnt }
+	engine.Learned = func() *llm.Learned { return p.learned }
 	engine.Records = p.records
 	engine.Now = func() time.Time { return p.now }
 	engine.Log = slog.New(slog.DiscardHandler)
@@ -111,7 +111,7 @@ func (a unusedModel) Generate(context.Context, llm.Request, func(string)) (llm.R
 
 // knows sets the model's factor to the recorded one.
 func (p *player) knows(scale int, factor float64) {
-	p.learnt.Learn(func(f *llm.Facts) {
+	p.learned.Learn(func(f *llm.Facts) {
 		f.Scale = scale
 		f.Factor = factor
 	})

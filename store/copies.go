@@ -1,14 +1,11 @@
-// Copies of messages and memories: in the results of the bot's own tools and in turn contexts. Quotes say which; deletions
-// reach them.
+// Copies of messages and memories: in the results of tools, which name what they quote, and in turn contexts. Deletions reach
+// them.
 
 package store
 
 import (
 	"database/sql"
-	"encoding/json"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"cairn/chat"
@@ -16,80 +13,25 @@ import (
 	"cairn/transcript"
 )
 
-// unknown is one of the quoted ids if a tool result cannot be parsed: it may quote anything.
+// unknown is a source of what could not be parsed when an older database was upgraded: it may quote anything.
 const unknown = 0
 
-// quotedBy returns the messages of its conversation, and the memories of any, that a tool result quotes.
-func quotedBy(m chat.Message) (messages, memories []int64) {
-	switch {
-	case m.Role != llm.RoleTool || m.Text == DeletedCopyText:
-	case m.Tool == "memory_save":
-		for _, found := range quoted.FindAllStringSubmatch(m.Text, -1) {
-			if id, err := strconv.ParseInt(found[1], 10, 64); err == nil { // otherwise it is part of a quote
-				memories = append(memories, id)
-			}
-		}
-	case slices.Contains(copyingTools, m.Tool) && strings.HasPrefix(m.Text, "{"): // otherwise it is an error message
-		var found struct {
-			Messages []struct {
-				Seq int64 `json:"seq"`
-			} `json:"messages"`
-			Memories []struct {
-				ID       int64   `json:"id"`
-				Messages []int64 `json:"messages"`
-			} `json:"memories"`
-		}
-		if json.Unmarshal([]byte(m.Text), &found) != nil {
-			return []int64{unknown}, []int64{unknown}
-		}
-		for _, m := range found.Messages {
-			messages = append(messages, m.Seq)
-		}
-		for _, m := range found.Memories {
-			messages = append(messages, m.Messages...)
-			memories = append(memories, m.ID)
-		}
-		none := func(number int64) bool { return number <= 0 }
-		messages = slices.DeleteFunc(messages, none)
-		memories = slices.DeleteFunc(memories, none)
-	}
-	return messages, memories
-}
-
-// quoted matches a memory as quoted by memory_save, see Saved.answer and hint.
-var quoted = regexp.MustCompile(`(?i)\bmemory (\d+)(?: says)?: "`)
-
-// fillQuotes stores the quotes of tool results that are older than the table of quotes.
-func fillQuotes(tx *Tx) {
-	for _, c := range tx.conversations("ORDER BY id") {
-		found := c.Messages(tx).read(1, MaxSeq, "AND role = 'tool' AND tool IN ('memory_search', 'recall', 'expand', 'memory_save')")
-		for _, m := range found {
-			c.Messages(tx).keepQuotes(m)
-		}
-	}
-	tx.do("DROP INDEX messages_copies")
-}
-
-func (ms Messages) keepQuotes(m chat.Message) {
-	messages, memories := quotedBy(m)
-	ms.addQuotes(ms.c.rowID(m.Seq), messages, memories)
-}
-
-// sourcesGone reports whether one of the messages was deleted, or edited since a version, or one of the memories was deleted, or
+// quotesGone reports whether one of the messages was deleted, or edited since a version, or one of the memories was deleted, or
 // has that state.
-func (ms Messages) sourcesGone(messages []int64, version int64, memories []int64, state string) bool {
-	return slices.ContainsFunc(messages, func(seq int64) bool {
-		return exists(ms.tx, "SELECT 1 FROM messages WHERE id = ? AND (deleted_at IS NOT NULL OR changed_with > ?)", ms.c.rowID(seq), version)
-	}) || slices.ContainsFunc(memories, func(id int64) bool {
+func (ms Messages) quotesGone(q llm.Quotes, version int64, state string) bool {
+	return ms.messagesGone(q.Messages, version) || slices.ContainsFunc(q.Memories, func(id int64) bool {
 		return !exists(ms.tx, "SELECT 1 FROM memories WHERE id = ? AND state <> ?", id, state)
+	})
+}
+
+func (ms Messages) messagesGone(seqs []int64, version int64) bool {
+	return slices.ContainsFunc(seqs, func(seq int64) bool {
+		return exists(ms.tx, "SELECT 1 FROM messages WHERE id = ? AND (deleted_at IS NOT NULL OR changed_with > ?)", ms.c.rowID(seq), version)
 	})
 }
 
 // DeletedCopyText replaces the result of a tool that found a deleted message.
 const DeletedCopyText = "What was found here has been deleted."
-
-// copyingTools are the tools that return messages, or text derived from them.
-var copyingTools = []string{"memory_search", "recall", "expand"}
 
 // lastOf returns the seq of a turn's last message. Its messages are neighbours.
 func (ms Messages) lastOf(turn int64) int64 {
@@ -114,6 +56,7 @@ func WithoutCopies(m chat.Message) chat.Message {
 	if m.Role == llm.RoleTool || quotesFinds(m) {
 		m.Text = DeletedCopyText
 		m.Attachments = nil
+		m.Quotes = llm.Quotes{}
 	}
 	if m.Role == llm.RoleAssistant {
 		m.Native = nil
@@ -173,8 +116,7 @@ func (ms Messages) withoutChangedCopies(answer []chat.Message, known int64) (lef
 	answer = slices.Clone(answer)
 	gone := false
 	for i, m := range answer {
-		messages, memories := quotedBy(m)
-		lost := slices.Contains(messages, unknown) || ms.sourcesGone(messages, known, memories, "")
+		lost := ms.quotesGone(m.Quotes, known, "")
 		gone = gone || lost
 		// A result may repeat what it found or, if it is another program's, what it was given.
 		repeats := m.Role == llm.RoleAssistant || m.Tool != "context" && m.Tool != "memory_save"
@@ -200,22 +142,22 @@ func (ms Messages) contexts() []transcript.Context {
 // quotes was deleted or forgotten in the meantime, and reports that.
 func (ms Messages) keepContext(ctx transcript.Context, version int64) (stored bool) {
 	row := ms.c.rowID(ctx.Seq)
-	stored = ctx.Text != "" && !ms.sourcesGone(ctx.Messages, version, ctx.Memories, "forgotten") &&
+	stored = ctx.Text != "" && !ms.quotesGone(ctx.Quotes, version, "forgotten") &&
 		ms.tx.do(`UPDATE messages SET context = ? WHERE id = ? AND deleted_at IS NULL
 			AND (SELECT version FROM conversations WHERE id = ?) = ?`, ctx.Text, row, ms.c.id, version)
 	if stored {
 		ms.tx.do("DELETE FROM quotes WHERE message = ?", row)
-		ms.addQuotes(row, ctx.Messages, ctx.Memories)
+		ms.addQuotes(row, ctx.Quotes)
 	}
 	return stored
 }
 
-func (ms Messages) addQuotes(row int64, messages, memories []int64) {
+func (ms Messages) addQuotes(row int64, q llm.Quotes) {
 	const quote = "INSERT INTO quotes (kind, source, message) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
-	for _, seq := range messages {
+	for _, seq := range q.Messages {
 		ms.tx.do(quote, "message", ms.c.rowID(seq), row)
 	}
-	for _, id := range memories {
+	for _, id := range q.Memories {
 		ms.tx.do(quote, "memory", id, row)
 	}
 }
@@ -236,7 +178,7 @@ func (ms Messages) ForgetQuotes(memories []int64, answers bool) {
 			q.at = handle{store: ms.c.store}
 			return rows.Scan(&q.at.id, &q.at.name, &q.seq, &q.tool)
 		}, `SELECT v.id, v.name, q.message & 4294967295, m.role = 'tool' FROM quotes q JOIN conversations v ON v.id = q.message >> 32
-			JOIN messages m ON m.id = q.message WHERE q.kind = 'memory' AND q.source IN (?, 0) AND (? OR m.role <> 'tool') ORDER BY q.message`, id, answers)
+			JOIN messages m ON m.id = q.message WHERE q.kind = 'memory' AND q.source IN (?, ?) AND (? OR m.role <> 'tool') ORDER BY q.message`, id, unknown, answers)
 		for _, q := range quoting {
 			q.remove(ms.tx)
 			q.at.NextVersion(ms.tx)

@@ -38,9 +38,9 @@ func (s *Store) Away(ctx context.Context, connector string, earlier func(newest,
 	return gaps, Fail("note that "+connector+" was away", err)
 }
 
-// Lately returns the conversations of a connector, at most limit, for whose newest message and first one after returns where
+// GapsToRecheck returns the conversations of a connector, at most limit, for whose newest message and first one after returns where
 // something may have been missed, and that, the newest first. "" leaves a conversation out.
-func Lately(ctx context.Context, s *Store, connector string, limit int, after func(newest, first string) string) (gaps []Gap, err error) {
+func GapsToRecheck(ctx context.Context, s *Store, connector string, limit int, after func(newest, first string) string) (gaps []Gap, err error) {
 	err = s.View(ctx, func(tx *Tx) {
 		for _, c := range tx.conversations("WHERE name >= ? AND name < ?", connector+":", connector+";") {
 			newest := outermost(tx, c.id, "DESC")

@@ -151,7 +151,7 @@ func (turns Turns) append(tx *Tx, o *Outcome) {
 		if m.Role == llm.RoleAssistant && m.Text != o.Messages[i].Text { // an answer without a model, which is all of the reply
 			o.Pieces = []string{m.Text}
 		}
-		turns.c.Messages(tx).keepQuotes(m)
+		turns.c.Messages(tx).addQuotes(turns.c.rowID(m.Seq), m.Quotes)
 	}
 }
 

@@ -254,13 +254,25 @@ func TestUpgradeErasesSentText(t *testing.T) {
 // What SQL alone cannot fill is filled once: the subjects of memories, and what tools had quoted before quotes were stored.
 func TestUpgradeFills(t *testing.T) {
 	dir := t.TempDir()
-	const elsewhere = `{"messages":[{"seq":2,"text":"here"}]}`
+	results := map[int64]struct {
+		tool, text string
+		empty      bool // after the deletion of message 1, from which memory 1 came
+	}{
+		105: {"recall", `{"messages":[{"seq":1,"text":"x"}]}`, true},
+		106: {"expand", `{"messages":[{"seq":1,"text":"x`, true}, // it may quote anything
+		107: {"recall", `{"messages":[{"seq":2,"text":"here"}]}`, false},
+		108: {"memory_search", `{"memories":[{"id":9,"messages":[1]}]}`, true},
+		109: {"memory_search", `{"memories":[{"id":1}]}`, true},
+		110: {"memory_save", `Noted. Memory 1 says: "x".`, true},
+		111: {"memory_save", `This was already known, as memory 2: "x \"memory 1: \"".`, false},
+		112: {"weather", `{"messages":[{"seq":1}]}`, false},
+	}
 	script := "UPDATE messages SET native = ''; UPDATE outbox SET text = '' WHERE state = 'sent'; " + // otherwise the upgrade deletes it
 		"UPDATE conversations SET next_seq = 200 WHERE id = 1"
-	for seq, text := range map[int]string{105: `{"messages":[{"seq":1,"text":"x"}]}`, 106: `{"messages":[{"seq":1,"text":"x`, 107: elsewhere} {
+	for seq, r := range results {
 		script += fmt.Sprintf(`; INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to, calls, call_id, tool, native,
 			said_at, saved_at, addressed, answered, attempts, tokens)
-			SELECT 1 << 32 | %d, turn, 'tool', '', '', '', '%s', '', '', '', 'c', 'recall', '', 1, 1, 0, NULL, 0, 9 FROM messages WHERE id = 1 << 32 | 4`, seq, text)
+			SELECT 1 << 32 | %d, turn, 'tool', '', '', '', '%s', '', '', '', 'c', '%s', '', 1, 1, 0, NULL, 0, 9 FROM messages WHERE id = 1 << 32 | 4`, seq, r.text, r.tool)
 	}
 	leaveVersion(t, dir, 1, script)
 	s := storetest.OpenStore(t, dir)
@@ -270,8 +282,12 @@ func TestUpgradeFills(t *testing.T) {
 	c := find(t, s, "terminal:general")
 	check.Equal(t, "held", check.Must(privacy.Of(c).Traces(ctx, store.Person{ID: "u1"}))(t), privacy.Holding{Channel: c.Name(), Messages: 2, Memories: 1})
 	changed := remove(t, c, 1)
-	for seq, want := range map[int64]string{105: store.DeletedCopyText, 106: store.DeletedCopyText, 107: elsewhere} {
-		check.Equal(t, fmt.Sprintf("#%d is reported as changed", seq), slices.Contains(changed, seq), want != elsewhere)
+	for seq, r := range results {
+		want := r.text
+		if r.empty {
+			want = store.DeletedCopyText
+		}
+		check.Equal(t, fmt.Sprintf("#%d is reported as changed", seq), slices.Contains(changed, seq), r.empty)
 		check.Equal(t, fmt.Sprintf("#%d", seq), message(t, c, seq).Text, want)
 	}
 }

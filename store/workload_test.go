@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"cairn/chat"
+	"cairn/llm"
 	"cairn/memory"
 	"cairn/privacy"
 	"cairn/store"
@@ -38,14 +39,14 @@ func converse(t *testing.T, c *store.Conversation) {
 	check.Must(c.Inbox().Due(ctx))(t)
 	_, _, err := c.Turns().Unanswered(ctx)
 	check.NoError(t, err)
-	storetest.AnswerWith(t, c, 1, 3, `{"thought":"hm"}`, map[string]string{"recall": `{"messages":[{"seq":1,"text":"x"}]}`, "reply": "an animal"})
+	storetest.AnswerWith(t, c, 1, 3, `{"thought":"hm"}`, map[string]llm.Result{"recall": {Text: "x", Quotes: llm.Quotes{Messages: []int64{1}}}, "reply": {Text: "an animal"}})
 	for _, piece := range check.Must(c.Outbox().Unsent(ctx))(t) {
 		check.NoError(t, c.Outbox().Sent(ctx, piece.Row, "p1"))
 	}
 	check.Must(c.Outbox().SentAs(ctx, "p1"))(t)
 	deliver(t, c, storetest.Quoting(6, "Ann has a dog", "p1", ""), asking(7, "and?"))
 	check.Must(c.Turns().Withdrawn(ctx, storetest.Day))(t)
-	answerUnder(t, c, 7, transcript.Context{Text: "time: now", Messages: []int64{1}}, storetest.Version(t, c))
+	answerUnder(t, c, 7, transcript.Context{Text: "time: now", Quotes: llm.Quotes{Messages: []int64{1}}}, storetest.Version(t, c))
 	check.Must(c.Transcript().Recent(ctx, storetest.Day, 10))(t)
 	check.Must(c.Transcript().Pin(ctx, 1, store.Person{ID: "1", Name: "Ada"}))(t)
 	deliver(t, find(t, c.Store(), c.Name()+"/m1"), asking(20, "in the thread"))

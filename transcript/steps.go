@@ -137,7 +137,7 @@ func (d *draft) putPlaceholder(like Summary) {
 		}
 		row.Messages = row.Messages + old.Messages
 		row.AwaitsModel = row.AwaitsModel || old.AwaitsModel
-		row = row.Keeping(old).Dropping(Removed(old)...)
+		row = row.inPlaceOf(old)
 		old.State = Replaced
 		d.put(old)
 	}

@@ -54,12 +54,12 @@ type helpWriter struct {
 
 // Write writes nothing after an error. cobra passes whole paragraphs.
 func (w *helpWriter) Write(text []byte) (int, error) {
-	shown := string(text)
+	printed := string(text)
 	if isTerminal(w.Writer) {
-		shown = wrapped(w.Writer, terminal.Fill(shown))
+		printed = wrapped(w.Writer, terminal.Fill(printed))
 	}
 	if w.err == nil {
-		_, w.err = io.WriteString(w.Writer, shown)
+		_, w.err = io.WriteString(w.Writer, printed)
 	}
 	return len(text), nil
 }

@@ -106,7 +106,7 @@ func (s *setup) run(cmd *cobra.Command) error {
 		s.say("Choose a model and a platform; then the bot starts. Nothing is written until everything is checked. \"back\" returns to the previous question; Ctrl-C quits.")
 	}
 	always := func() bool { return true }
-	err := s.hold(ctx, []question{
+	err := s.askAll(ctx, []question{
 		{always, s.chooseModel},
 		{func() bool { return s.kind == otherServer }, s.enterAddress},
 		{func() bool { return s.kind != noModel }, s.enterKey},
@@ -147,8 +147,8 @@ func (s *setup) start(cmd *cobra.Command) error {
 		return err
 	}
 	for _, agent := range s.app.settings.Agents {
-		if own := cmp.Or(agent.Model, agent.BaseURL); own != "" && s.kind != noModel {
-			s.say("The agent %s keeps its own model, from [[agents]]: %s.", agent.ID, config.ShownAddress(own))
+		if configured := cmp.Or(agent.Model, agent.BaseURL); configured != "" && s.kind != noModel {
+			s.say("The agent %s keeps its own model, from [[agents]]: %s.", agent.ID, config.MaskAddress(configured))
 		}
 	}
 	command := map[bool]string{true: "chat", false: "run"}[s.chosen == inTerminal]

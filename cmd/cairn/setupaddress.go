@@ -116,7 +116,7 @@ var setupWords = strings.NewReplacer(
 
 // modelErrorAt says what is wrong with a model's server, and what to do.
 func (s *setup) modelErrorAt(address string, err error) error {
-	address = config.ShownAddress(address)
+	address = config.MaskAddress(address)
 	if inWords := network.Explain(address, err); inWords != nil {
 		return inWords
 	}

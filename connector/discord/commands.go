@@ -236,7 +236,7 @@ func (c *commands) callback(ctx context.Context, i interaction, kind discordgo.I
 		Type discordgo.InteractionResponseType `json:"type"`
 		Data any                               `json:"data,omitempty"`
 	}{kind, data}
-	err := c.rest.do(ctx, call{method: http.MethodPost, path: "/interactions/" + i.ID + "/" + i.Token + "/callback", body: body, ownToken: true})
+	err := c.rest.do(ctx, call{method: http.MethodPost, path: "/interactions/" + i.ID + "/" + i.Token + "/callback", body: body, tokenInPath: true})
 	if refusalIn(err).code == codeAnswered { // an earlier try got through
 		return nil
 	}

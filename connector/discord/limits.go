@@ -37,7 +37,7 @@ func (l *limits) refused(c call) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	wait := max(0, time.Until(l.until[c.route()]))
-	if !c.ownToken {
+	if !c.tokenInPath {
 		wait = max(wait, time.Until(l.until[""]))
 	}
 	return wait
@@ -49,7 +49,7 @@ func (l *limits) wait(ctx context.Context, c call) error {
 			return err
 		}
 	}
-	if c.ownToken {
+	if c.tokenInPath {
 		return nil
 	}
 	return l.all.Wait(ctx)

@@ -30,13 +30,13 @@ func (c *Clock) note(header http.Header, sent, received time.Time) {
 	if err != nil || header.Get("Age") != "" {
 		return
 	}
-	least := date.Sub(received)
-	most := date.Add(time.Second).Sub(sent)
-	if least <= 0 && most >= 0 {
+	earliest := date.Sub(received)
+	latest := date.Add(time.Second).Sub(sent)
+	if earliest <= 0 && latest >= 0 {
 		c.offset.Store(0)
 		return
 	}
-	c.offset.Store(int64(least + (most-least)/2))
+	c.offset.Store(int64(earliest + (latest-earliest)/2))
 }
 
 // tolerance is how wrong this machine's clock may be without a warning.

@@ -47,6 +47,14 @@ type Link struct {
 	silence   silence
 }
 
+// newLink returns a link that is back soon after an outage: people wait. Discord limits new sessions and Slack limits requests, which
+// the connectors obey apart from this; Discord has no daily limit for resumed sessions.
+func newLink(log *slog.Logger) Link {
+	return Link{Log: log, Pause: Backoff{First: time.Second, Max: maxPause}, Steady: 5 * time.Second}
+}
+
+const maxPause = 8 * time.Second // between two connections
+
 // silentPlatform is the reason of an incident in which the platform accepts connections and does not answer.
 const silentPlatform = "silent"
 

@@ -27,12 +27,6 @@ type events struct {
 	queue      platform.KeyedQueue[event] // message events, by channel
 }
 
-// newEvents gives q, which has its dependencies, its queue.
-func newEvents(q *events) *events {
-	q.queue = platform.KeyedQueue[event]{Group: q.base.Work, Do: q.handle}
-	return q
-}
-
 // add queues an event. ack is called when the event is on disk, or there is nothing to store.
 func (q *events) add(payload json.RawMessage, ack func()) {
 	e := readEvent(payload)
@@ -51,7 +45,7 @@ func (q *events) add(payload json.RawMessage, ack func()) {
 		ack()
 		return
 	}
-	q.queue.Add(e.Channel, e)
+	q.queue.Add(e.Channel, e, q.handle)
 }
 
 // handle handles queued events of one channel in order, and acknowledges them.
@@ -78,12 +72,12 @@ func (q *events) next(ctx context.Context, batch []event) (n int, store func() e
 	case first.SubType == changed:
 		return 1, q.edited(ctx, first.message)
 	case first.SubType == deleted && first.DeletedTS != "":
-		gone := message{}
+		original := message{}
 		if first.Before != nil {
-			gone = *first.Before
+			original = *first.Before
 		}
-		gone.TS = first.DeletedTS
-		return 1, q.deletion(ctx, first.Channel, gone)
+		original.TS = first.DeletedTS
+		return 1, q.deletion(ctx, first.Channel, original)
 	case first.SubType == deleted:
 		return 1, nil
 	}

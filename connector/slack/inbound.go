@@ -44,7 +44,7 @@ func (t *translator) inbound(place chat.Place, m message) (in channel.Inbound, r
 		t.base.Log.Warn("event_refused", "problem", "invalid ts", "channel", place.Channel, "ts", m.TS)
 		return in, false
 	case t.self.wrote(m):
-		t.recent.noteOwn(place.Channel, m.TS)
+		t.recent.noteFromBot(place.Channel, m.TS)
 		return in, false
 	case !m.isKept():
 		return in, false
@@ -93,19 +93,19 @@ func (t *translator) repliesToBot(place chat.Place, m message) bool {
 	if parent != t.self.user && !t.answersInThread(place) {
 		return false
 	}
-	return t.recent.firstReply(place, m.TS)
+	return t.recent.isFirstReplyToBot(place, m.TS)
 }
 
 // answersInThread reports whether a thread is under a message that addressed the bot; false if that cannot be found out.
 func (t *translator) answersInThread(place chat.Place) bool {
 	above := t.self.place(place.Channel, "")
-	if t.recent.knowsThread(place) || !repliesInThreads(t.replyIn, above) {
+	if t.recent.hasReplyToBot(place) || !repliesInThreads(t.replyIn, above) {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	asked, err := t.base.Hub.Asked(ctx, above.String(), place.Thread)
-	return err == nil && asked
+	addressed, err := t.base.Hub.Asked(ctx, above.String(), place.Thread)
+	return err == nil && addressed
 }
 
 // attachments describes the files of a message by the fields of its event.

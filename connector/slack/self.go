@@ -18,8 +18,8 @@ type self struct {
 	renamed atomic.Pointer[string] // the bot's name since an event changed it; nil: name is it
 }
 
-// ownName returns what people call the bot.
-func (me *self) ownName() string {
+// currentName returns what people call the bot.
+func (me *self) currentName() string {
 	if called := me.renamed.Load(); called != nil {
 		return *called
 	}

@@ -98,7 +98,7 @@ func (e *editor) loop(ctx context.Context) error {
 			if line.quit {
 				return nil
 			}
-			if err := e.say(ctx, entry.shown, line, err); err != nil {
+			if err := e.say(ctx, entry.display, line, err); err != nil {
 				return err
 			}
 		case <-ended.Done():
@@ -155,8 +155,8 @@ var answers = map[string]string{"y": "/allow ", "yes": "/allow ", "n": "/deny ",
 // expandAnswer returns the command that "y" or "n" stands for while a question is pending; otherwise text itself.
 func (e *editor) expandAnswer(text string) string {
 	command := answers[strings.ToLower(strings.TrimSpace(text))]
-	if asked := e.hub.Operator().Approvals(e.conversation); command != "" && len(asked) > 0 {
-		return command + asked[0].Code
+	if approvals := e.hub.Operator().Approvals(e.conversation); command != "" && len(approvals) > 0 {
+		return command + approvals[0].Code
 	}
 	return text
 }
@@ -166,8 +166,8 @@ func (e *editor) echo(text string) error {
 }
 
 // say handles a typed line. parseErr, if not nil, says why it is invalid.
-func (e *editor) say(ctx context.Context, shown string, line typed, parseErr error) error {
-	if err := e.echo(shown); err != nil {
+func (e *editor) say(ctx context.Context, echoed string, line typed, parseErr error) error {
+	if err := e.echo(echoed); err != nil {
 		return err
 	}
 	if parseErr != nil {

@@ -38,11 +38,11 @@ func (p *plain) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) err
 }
 
 func (p *plain) loop(ctx context.Context) error {
-	here := func(name string) bool { return name == p.conversation }
+	isCurrent := func(name string) bool { return name == p.conversation }
 	if p.prompt != "" {
 		p.note(p.headline(ctx, p.conversation, p.language(p.conversation)))
 	}
-	if err := p.hub.Recover(ctx, here); err != nil {
+	if err := p.hub.Recover(ctx, isCurrent); err != nil {
 		return err
 	}
 	if err := p.hub.Idle(ctx, p.conversation); err != nil {
@@ -67,7 +67,7 @@ func (p *plain) loop(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return p.drain(ctx, here, p.language(p.conversation), p.note)
+	return p.drain(ctx, isCurrent, p.language(p.conversation), p.note)
 }
 
 func (p *plain) say(ctx context.Context, line typed) error {

@@ -28,7 +28,7 @@ type (
 )
 
 // entry is a typed line, and the form in which it is shown.
-type entry struct{ text, shown string }
+type entry struct{ text, display string }
 
 // screen is the Bubble Tea model. Only Bubble Tea's goroutine uses it.
 type screen struct {
@@ -187,12 +187,12 @@ func (s *screen) interrupt() {
 }
 
 func (s *screen) enter() {
-	shown := s.typed()
-	text := s.pastes.expand(shown)
+	input := s.typed()
+	text := s.pastes.expand(input)
 	if strings.TrimSpace(text) == "" {
 		return
 	}
-	if s.submit(entry{text, shown}) {
+	if s.submit(entry{text, input}) {
 		s.history.add(text)
 		s.set("")
 	}

@@ -205,14 +205,11 @@ func (b *Box) Tools(servers []string) []llm.Tool {
 	}
 	return []llm.Tool{{
 		Approve: b.Approve, Name: "calc_add", Description: b.About, Parameters: json.RawMessage(`{"type":"object","properties":{}}`),
-		Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
+		Run: func(_ context.Context, arguments json.RawMessage) (llm.Result, error) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			b.called = append(b.called, string(arguments))
-			for _, picture := range b.Pictures {
-				llm.AddPicture(ctx, picture)
-			}
-			return cmp.Or(b.Result, "five"), nil
+			return llm.Result{Text: cmp.Or(b.Result, "five"), Images: b.Pictures}, nil
 		},
 	}}
 }

@@ -189,25 +189,26 @@ func Message(t testing.TB, c *store.Conversation, seq int64) chat.Message {
 }
 
 // AnswerWith finishes turn with an assistant's calls, the results of tools, and a reply, which results may name.
-func AnswerWith(t *testing.T, c *store.Conversation, turn, next int64, native string, results map[string]string) {
+func AnswerWith(t *testing.T, c *store.Conversation, turn, next int64, native string, results map[string]llm.Result) {
 	t.Helper()
 	var calls []llm.Call
 	var rows []chat.Message
 	for _, tool := range []string{"recall", "expand", "memory_search", "memory_save", "weather"} {
-		if text, ok := results[tool]; ok {
-			calls = append(calls, llm.Call{ID: tool, Name: tool, Arguments: `{"query":"` + text + `"}`})
-			rows = append(rows, chat.Message{Role: llm.RoleTool, CallID: tool, Tool: tool, Text: text, Time: Day})
+		if r, ok := results[tool]; ok {
+			calls = append(calls, llm.Call{ID: tool, Name: tool, Arguments: `{"query":"` + r.Text + `"}`})
+			rows = append(rows, chat.Message{Role: llm.RoleTool, CallID: tool, Tool: tool, Text: r.Text, Quotes: r.Quotes, Time: Day})
 		}
 	}
 	rows = append([]chat.Message{{Role: llm.RoleAssistant, Calls: calls, Native: json.RawMessage(native), Time: Day}}, rows...)
-	rows = append(rows, chat.Message{Role: llm.RoleAssistant, ID: fmt.Sprint("reply-", turn), Text: cmp.Or(results["reply"], "so it is"), Time: Day})
+	reply := results["reply"].Text
+	rows = append(rows, chat.Message{Role: llm.RoleAssistant, ID: fmt.Sprint("reply-", turn), Text: cmp.Or(reply, "so it is"), Time: Day})
 	for i := range rows {
 		rows[i].Seq = next + int64(i)
 		rows[i].Turn = turn
 		rows[i].Tokens = chat.TokensOf(rows[i])
 	}
 	o := store.Outcome{Turn: turn, Messages: rows}
-	if reply := results["reply"]; reply != "" {
+	if reply != "" {
 		o.Reply = rows[len(rows)-1].ID
 		o.Pieces = []string{reply}
 	}

@@ -154,13 +154,13 @@ func ToolsAt(c *store.Conversation, turn int64) []llm.Tool {
 }
 
 // Call runs the tool with a name.
-func Call(tools []llm.Tool, name, arguments string) (string, error) {
+func Call(tools []llm.Tool, name, arguments string) (llm.Result, error) {
 	for _, tool := range tools {
 		if tool.Name == name {
 			return tool.Run(Ctx, json.RawMessage(arguments))
 		}
 	}
-	return "", fmt.Errorf("no tool %s", name)
+	return llm.Result{}, fmt.Errorf("no tool %s", name)
 }
 
 // Recalled returns the messages that match a word of the query.
