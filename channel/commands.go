@@ -128,7 +128,7 @@ func (h commandHost) Context(ctx context.Context, speaker sentences.Speaker) (re
 	return now, err
 }
 
-func (h commandHost) Compact(ctx context.Context, request compactor.Requested) (compactor.Event, error) {
+func (h commandHost) Compact(ctx context.Context, request compactor.Requested) (compactor.Event, outcomeOf, error) {
 	return h.c.compact(ctx, request)
 }
 

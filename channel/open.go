@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 
 	"cairn/compactor"
-	"cairn/compactor/summarize"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/store"
@@ -61,7 +60,7 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 	records := memory.Of(c.records).Records()
 	records.Prompt = s.agent.system()
 	o := compactor.Options{
-		Records: records, Slots: c.env.slots, Log: c.log, Policy: s.policy.get, Start: c.inbox.start,
+		Records: records, Slots: c.env.slots, Log: c.log, Policy: s.policy.get,
 		Open: c.tasks.Mention,
 		Spend: func(counts bool) error { // why no model may be called now
 			if c.paused(c.life) {
@@ -70,12 +69,6 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 			return c.calls.ForSummary(counts)
 		},
 		Spent: func(model string, u llm.Usage) { c.usage.count(store.ForSummary, model, u) },
-		After: func(e compactor.Event) { c.happened(e, s.policy.get().Notify) },
-		Saved: func(saved []summarize.MemoryDraft) {
-			for _, m := range saved {
-				c.followers.remembered(m.ID, m.Kind, m.Content)
-			}
-		},
 	}
 	if before := c.env.o.Before; before != nil {
 		o.Before = func(ctx context.Context, p compactor.Proposal) (string, error) { return before(ctx, c.name, p) }
@@ -109,7 +102,7 @@ func (a *answerer) burst() int {
 // everything is on disk. A summary being written ends with the settings it started with, and then wakes the conversation.
 func (c *conversation) renew(ctx context.Context) error {
 	elsewhere, err := c.records.Store().Upkeep().WrittenElsewhere(ctx)
-	if err != nil || ask(c, func(*compactor.Compactor) bool { return c.rules == c.env.access.Rules() && c.elsewhere == elsewhere }) {
+	if err != nil || ask(&c.loop, func(*compactor.Compactor) bool { return c.rules == c.env.access.Rules() && c.elsewhere == elsewhere }) {
 		return err
 	}
 	opened, err := c.load(ctx)
@@ -152,7 +145,7 @@ func (p *policy) get() compactor.Policy {
 }
 
 // override sets settings for the running turn and the check after it.
-func (p *policy) override(in owner, settings compactor.Patch) {
+func (p *policy) override(in *loop, settings compactor.Patch) {
 	in.do(func(*compactor.Compactor) { p.set(p.own, settings) })
 }
 

@@ -43,11 +43,9 @@ func (c *Compactor) reread(ctx context.Context) error {
 		c.view.reload(now)
 		c.contextsOnDisk = false
 	}
-	for _, j := range c.running() {
-		if j.row.ID != 0 && slices.ContainsFunc(now.Changed, j.row.Covers) { // otherwise it reads them later
-			j.outdate()
-		}
-	}
+	c.outdate(func(j *job) bool {
+		return j.record != nil && slices.ContainsFunc(now.Changed, j.row.Covers) // otherwise it reads them later
+	})
 	prepared := c.view.prepared()
 	gone := ended(prepared, now)
 	// Not leaveOut: a fold that is still prepared on disk stays.
@@ -87,7 +85,7 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 	c.flush(ctx)
 	if w := c.queued; w != nil {
 		c.queued = nil
-		w.answer(c.notify(Event{State: EventNoop, Trigger: w.Trigger, Kind: Leaf, Window: c.o.Window(), Error: reasonUndone}))
+		w.progress.answer(c.notify(Event{State: EventNoop, Trigger: w.Trigger, Kind: Leaf, Window: c.o.Window(), Error: reasonUndone}))
 		used := c.meter.used(c.view)
 		return Event{State: EventUndone, Stopped: true, Trigger: w.Trigger, Kind: Leaf, BeforeTokens: used, AfterTokens: used, Window: c.o.Window()}, nil
 	}

@@ -77,6 +77,12 @@ func (c *Compactor) Rebuilt() *transcript.State {
 // protocol joins; "" if nothing.
 func Refused(messages []llm.Message) string { return llmtest.Refused(llmtest.Joined(messages)) }
 
+// Row returns the row of a piece of work; summarizes says whether the piece makes its summary.
+func (w Work) Row() (row Summary, summarizes bool) {
+	_, summarizes = w.step.(summarizing)
+	return w.job.row, summarizes
+}
+
 func StackCost(rows []Summary) int { return transcript.StackCost(rows) }
 
 func (c *Compactor) Filling() bool { return c.filling != nil }

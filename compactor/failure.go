@@ -29,7 +29,7 @@ func (c *Compactor) fail(j *job, err error) {
 	}
 	c.report(e)
 	if j.requested == 0 {
-		j.asked.answer(e) // it may have failed before it had a row
+		j.progress.answer(e) // it may have failed before it had a row
 	}
 }
 
@@ -100,6 +100,7 @@ func (c *Compactor) instead(j *job, err error) *job {
 	apart.extractive = true
 	apart.modelFollows = true
 	apart.allowed = true
+	apart.record = nil
 	apart.row.ID = 0
 	apart.row.By = ByExtractive
 	apart.row.Model = ""

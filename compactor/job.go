@@ -25,7 +25,9 @@ type job struct {
 	children     []Summary // of a rollup
 	allowed      bool      // skip Before
 	unfocused    bool      // its focus must not be written any more
-	asked        Requested // who waits for the job; the zero value: no one
+	restarts     bool      // ForgetFocus has stopped the writing of its row
+	record       Job       // nil: its row is not written yet
+	progress     *Progress // of the request that waits for the job; nil: none does
 	requested    int64     // the requested row, if this is a fold that it waits for; 0: the job's own
 }
 

@@ -169,7 +169,6 @@ func (pl *planner) planRequest(w Requested) (*job, string) {
 		return nil, reason
 	}
 	j := pl.planLeaf(sp, w.Trigger, pl.models.none(pl.policy))
-	j.asked = w
 	j.row.Focus = cmp.Or(w.Focus, j.row.Focus)
 	return j, ""
 }

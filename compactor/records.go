@@ -3,6 +3,7 @@ package compactor
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
@@ -75,6 +76,7 @@ func (c *Compactor) commit(ctx context.Context, decide func(*transcript.State) (
 		if err == nil {
 			if !change.Empty() {
 				c.view.committed(change, head)
+				c.outdate(func(j *job) bool { return undoes(change, j.row) })
 			}
 			return change, nil
 		}
@@ -87,4 +89,9 @@ func (c *Compactor) commit(ctx context.Context, decide func(*transcript.State) (
 		}
 	}
 	return change, err
+}
+
+// undoes reports whether a change undoes a summary that overlaps a row. The row may be on disk and not in the state yet.
+func undoes(change transcript.Change, row Summary) bool {
+	return slices.ContainsFunc(change.Summaries, func(old Summary) bool { return old.State == Undone && old.Overlaps(row.Span) })
 }

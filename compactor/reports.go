@@ -13,9 +13,9 @@ import (
 // incidents that were logged and must not be logged again.
 type reports struct {
 	log    *slog.Logger
-	hook   func(Event) // see Options.After
-	window func() int  // the model's, in tokens
-	worker llm.Model   // may be nil
+	events []Event    // since the last call of Events
+	window func() int // the model's, in tokens
+	worker llm.Model  // may be nil
 
 	last      Event // the last event that ended something
 	failed    Event // the last failure since a summary was applied
@@ -27,7 +27,7 @@ type reports struct {
 }
 
 func newReports(o Options) reports {
-	return reports{log: o.Log, hook: o.After, window: o.Window, worker: o.Worker}
+	return reports{log: o.Log, window: o.Window, worker: o.Worker}
 }
 
 // event returns an event about a row.
@@ -38,9 +38,10 @@ func (r *reports) event(row Summary, state EventState) Event {
 	}
 }
 
-// write notes an event and logs it; next is the seq of the next message.
+// write notes an event, for the owner too, and logs it; next is the seq of the next message.
 func (r *reports) write(e Event, next int64) {
 	r.note(e, next)
+	r.events = append(r.events, e)
 	if e.State == EventApplied {
 		r.log.Info("compaction_applied", "event", e)
 	} else {
@@ -48,12 +49,11 @@ func (r *reports) write(e Event, next int64) {
 	}
 }
 
-// after calls Options.After.
-func (r *reports) after(e Event) {
-	defer recoverCallback(r.log, "after")
-	if r.hook != nil {
-		r.hook(e)
-	}
+// Events returns what has happened since the last call, oldest first.
+func (r *reports) Events() []Event {
+	events := r.events
+	r.events = nil
+	return events
 }
 
 // recoverCallback logs a panic in a callback.

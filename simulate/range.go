@@ -57,7 +57,9 @@ func (p *player) enter(seq int64) {
 	p.entered = true
 	p.result = Result{}
 	p.sums = sums{}
+	p.summaries.spent = Spent{}
 	if p.newest.Seq > 0 {
-		p.point()
+		used, _, _ := p.engine.Usage()
+		p.point(used)
 	}
 }

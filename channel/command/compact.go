@@ -14,20 +14,16 @@ import (
 // Commands that change what the window shows: /compact, /undo, /new. /recap changes nothing.
 
 func runCompact(ctx context.Context, c *Call) (Answer, error) {
-	outcome := make(chan compactor.Event, 1)
-	started, err := c.Conversation.Compact(ctx, compactor.Requested{
-		Trigger: compactor.OnManual, Focus: c.Args, Ended: func(e compactor.Event) { outcome <- e },
-	})
+	started, outcome, err := c.Conversation.Compact(ctx, compactor.Requested{Trigger: compactor.OnManual, Focus: c.Args})
 	if err != nil {
 		return Answer{}, err
 	}
 	answer := Answer{Then: func(ctx context.Context) string {
-		select {
-		case e := <-outcome:
-			return outcomeWords(c.Speaker, started, e, c.Args)
-		case <-ctx.Done():
+		e, err := outcome(ctx)
+		if err != nil {
 			return c.Speaker.Sayf("The summary is still being written; /context shows when it is applied. Nothing is lost.")
 		}
+		return outcomeWords(c.Speaker, started, e, c.Args)
 	}}
 	switch started.State {
 	case compactor.EventNoop:
@@ -116,7 +112,7 @@ func runUndo(_ context.Context, c *Call) (Answer, error) {
 func runRecap(_ context.Context, c *Call) (Answer, error) {
 	write, allowed := c.Conversation.Recap(c.Who, c.Args)
 	if !allowed {
-		return Answer{}, problem("One moment, please: you have sent me many requests in the last minute. Ask again in a minute.")
+		return Answer{}, sentences.NewProblem("One moment, please: you have sent me many requests in the last minute. Ask again in a minute.")
 	}
 	return Answer{
 		Text: "Summarizing what I can see; one moment.",
