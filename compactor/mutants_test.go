@@ -68,9 +68,9 @@ var mutants = map[string]mutant{
 		return s.answer(d.note), err
 	}OLD`, "./store", "TestCoverage"},
 	"what a failed job saved is saved again": {"store/conversationmemories.go", `
-	return exists(ms.tx, wasRead, ms.c.id, compaction, seq, either, ms.c.Row(seq))
+	return exists(ms.tx, wasRead, ms.c.id, compaction, seq, either, ms.c.rowID(seq))
 `, `
-	row := ms.c.Row(seq)
+	row := ms.c.rowID(seq)
 	if BUG {
 		row = 0
 	}
