@@ -54,7 +54,7 @@ func (l *loop) awaitEvent(ctx context.Context, event func() compactor.Event) (co
 }
 
 func (c *conversation) wantSession(ctx context.Context) (wanted, later bool, err error) {
-	wanted, later, err = c.records.Compactions().WantSession(ctx, platformNow(c.connector))
+	wanted, later, err = c.records.Sessions().Request(ctx, platformNow(c.connector))
 	if err == nil && wanted {
 		c.wake()
 	}

@@ -56,7 +56,7 @@ func TestForgetMe(t *testing.T) {
 	r.sayAs("u1", "Ada", place, "parrots")
 	r.sayAs("u2", "Bo", place, "tea")
 	c := check.Must(r.store.Conversation(t.Context(), place))(t)
-	check.Must(privacy.In(r.store).Erase(t.Context(), privacy.Who{ID: "u1"}, c))(t) // the process dies at this point
+	check.Must(privacy.In(r.store).Erase(t.Context(), store.Person{ID: "u1"}, c))(t) // the process dies at this point
 	r.restart()
 	r.erased()
 	check.EqualAll(t, "the transcript", r.transcript(), []string{"user: tea"})

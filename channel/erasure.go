@@ -14,7 +14,7 @@ import (
 
 // forgetPerson erases a person from conversations, and what their loops hold in memory. The messages are deleted in the
 // background; done receives the result of that.
-func (h *Hub) forgetPerson(ctx context.Context, who privacy.Who, in ...*store.Conversation) (done <-chan error, err error) {
+func (h *Hub) forgetPerson(ctx context.Context, who store.Person, in ...*store.Conversation) (done <-chan error, err error) {
 	if _, err := privacy.In(h.o.Store).Erase(ctx, who, in...); err != nil {
 		return nil, err
 	}

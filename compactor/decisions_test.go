@@ -39,6 +39,8 @@ func TestWhichPreparedRowsAreApplied(t *testing.T) {
 	}{
 		{"nothing where nothing is demanded", ahead, demand{}, nil},
 		{"the oldest, until the background share has left", ahead, demand{share: p.applied(background)}, []int64{1, 2}},
+		{"not the last one, if the share is nearer without it", ahead, demand{share: 0.29}, []int64{1}},
+		{"at least one", ahead, demand{share: 0.05}, []int64{1}},
 		{"more at the aggressive level", ahead, demand{share: p.applied(aggressive)}, []int64{1, 2, 3}},
 		{"all of it if that is demanded", and(ready(4, 7, 8, OnRepair)), demand{share: 1}, []int64{1, 2, 3, 4}},
 		{"what somebody asked for, and all that is older", and(ready(4, 7, 8, OnManual)), demand{}, []int64{1, 2, 3, 4}},
@@ -190,7 +192,8 @@ func TestLevelTargets(t *testing.T) {
 		"one message":                  {p.shape(window).ClipTo, 25_000},
 		"first messages and pins":      {p.shape(window).MaxCopies, 1000},
 		"the newest messages":          {p.tail(window), 16_000},
-		"one span of work ahead":       {p.spanTokens(window), 12_000},
+		"one span of work ahead":       {p.spanTokens(window), 7_500},
+		"the same in a large window":   {p.spanTokens(10 * window), 12_000},
 		"all summaries":                {p.stackBudget(window), 15_000},
 		"earlier sessions among them":  {p.maxPast(window), 7_500},
 		"one summary, at least":        {p.entryCap(window, 0), 5_000},

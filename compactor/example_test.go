@@ -35,10 +35,10 @@ func Example() {
 	fmt.Println("messages in the prompt:", len(prompt.Messages), err)
 	// Output:
 	// summaries applied: 15 shown: 3
-	// #1 to #75: 75 messages
-	// #76 to #141: 66 messages
-	// #142 to #157: 16 messages
-	// messages in the prompt: 44 <nil>
+	// #1 to #74: 74 messages
+	// #75 to #138: 64 messages
+	// #139 to #154: 16 messages
+	// messages in the prompt: 47 <nil>
 }
 
 // wall runs a conversation of n messages about the stones of a wall.
@@ -100,5 +100,5 @@ func Example_strategy() {
 		fmt.Println(s.Text)
 	}
 	// Output:
-	// 21 messages of Ada.
+	// 20 messages of Ada.
 }

@@ -66,7 +66,7 @@ func (pl *planner) next() *job {
 	automatic := p.Enabled && !now.Before(pl.retries.pausedUntil)
 	if l != levelNone && automatic && !pl.retries.forbids(l.trigger(), now) {
 		need := max(int(p.fraction(l)*float64(s.MessageCost)), pl.deficit)
-		if j := pl.planLeaf(planSpan(s, need, p.tailLimits(pl.meter.budget())), l.trigger(), extractive); j != nil {
+		if j := pl.planLeaf(planNearest(s, need, p.tailLimits(pl.meter.budget())), l.trigger(), extractive); j != nil {
 			pl.deficit = 0
 			return j
 		}
@@ -125,7 +125,7 @@ func (pl *planner) planPrepare(s view, used int) *job {
 	if pl.deficit > 0 {
 		need := pl.deficit
 		pl.deficit = 0
-		if j := pl.planLeaf(planSpan(s, need, p.tailLimits(pl.meter.budget())), OnPrepare, false); j != nil {
+		if j := pl.planLeaf(planNearest(s, need, p.tailLimits(pl.meter.budget())), OnPrepare, false); j != nil {
 			return j
 		}
 	}
@@ -136,18 +136,22 @@ func (pl *planner) planPrepare(s view, used int) *job {
 	return pl.planLeaf(sp, OnPrepare, false)
 }
 
-// spanWithoutModel is how many tokens the extractive summarizer summarizes ahead at once.
-const spanWithoutModel = 2000
+// How many tokens the extractive summarizer summarizes ahead at once.
+const (
+	spanWithoutModel    = 2000
+	minSpanWithoutModel = 1000
+)
 
 // planFree plans work ahead if there is no model. It costs nothing, so it does not wait for
 // prepare_threshold, and what people say becomes a memory long before a level is reached. A small
 // window reaches a level just as soon, so nothing is planned there.
 func (pl *planner) planFree(s view) *job {
 	p := pl.policy
-	if pl.models.has(p) || p.Prepare() == 0 || p.spanTokens(pl.meter.budget()) < spanWithoutModel {
+	size := min(p.spanTokens(pl.meter.budget()), spanWithoutModel)
+	if pl.models.has(p) || p.Prepare() == 0 || size < minSpanWithoutModel {
 		return nil
 	}
-	return pl.planLeaf(planAhead(s, spanWithoutModel, spanWithoutModel/2), OnPrepare, true)
+	return pl.planLeaf(planAhead(s, size, spanWithoutModel/2), OnPrepare, true)
 }
 
 // planRequest plans a request, or returns why there is nothing to do.

@@ -15,6 +15,7 @@ const (
 	reasonShort   = "there is nothing old enough to summarize; the newest messages always stay verbatim"
 	reasonLittle  = "the older messages are too short; a summary would not be shorter"
 	reasonRunning = "a compaction is already running"
+	reasonUndone  = "it was canceled by /undo"
 	reasonEnd     = "the program is shutting down: ask again when it is back"
 	reasonJust    = "the conversation was just compacted, and there is nothing new to summarize"
 	reasonSelfOff = "compaction is switched off here; only people may request it"
@@ -168,7 +169,8 @@ type Event struct {
 	Summary      string     `json:"summary"`
 	Error        string     `json:"error"` // why it failed or why there was nothing to do
 
-	// Stopped says that a failed one was stopped from outside, as by the end of the program, and is made later.
+	// Stopped says that a failed one was stopped from outside, as by the end of the program, and is made later; that an
+	// undone one was canceled before it was applied.
 	Stopped bool `json:"-"`
 
 	// Set contains the rows applied or undone in one step, this one among them, by From.

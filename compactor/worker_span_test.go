@@ -88,9 +88,10 @@ func TestPreparedSpanSizeFollowsModelSpeed(t *testing.T) {
 			worker := prefills(func(req llm.Request) time.Duration {
 				return time.Duration(material(req)) * time.Second / time.Duration(perSecond)
 			}, 30*time.Second)
-			r := newRig(t, 32_000, worker)
-			r.policy.PrepareThreshold = 0.2
+			r := newRig(t, 64_000, worker)
+			r.policy.PrepareThreshold = 0.1
 			r.policy.SpanTokens = 4000
+			r.policy.TailTokens = 4000
 			for i := range 120 {
 				r.deliverNotes(fmt.Sprintf("note-%d %s", i, filler(150)))
 				check.NoError(t, r.c.Wait(t.Context()))

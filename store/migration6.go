@@ -19,8 +19,8 @@ func fillQuotes(tx *Tx) {
 		var id int64
 		var tool, text string
 		err := rows.Scan(&id, &tool, &text)
-		rs := Rows{handle{id: id >> 32}, tx}
-		rs.addQuotes(id, parseQuotes(tool, text))
+		ms := Messages{handle{id: id >> 32}, tx}
+		ms.addQuotes(id, parseQuotes(tool, text))
 		return err
 	}, `SELECT id, tool, text FROM messages
 		WHERE role = 'tool' AND tool IN ('memory_search', 'recall', 'expand', 'memory_save') AND deleted_at IS NULL`)

@@ -7,7 +7,6 @@ import (
 	"cairn/channel/report"
 	"cairn/channel/sentences"
 	"cairn/compactor"
-	"cairn/privacy"
 	"cairn/store"
 )
 
@@ -30,7 +29,7 @@ type Conversation interface {
 	Remembered(id int64, kind, content string)
 	// Forget erases a person from conversations, and what their loops hold in memory. The messages are deleted in the background;
 	// done receives the result of that.
-	Forget(ctx context.Context, who privacy.Who, in []*store.Conversation) (done <-chan error, err error)
+	Forget(ctx context.Context, who store.Person, in []*store.Conversation) (done <-chan error, err error)
 }
 
 // Window is the context window of a conversation. All but Context and StartSession need an open conversation, so their

@@ -22,9 +22,9 @@ type Question struct {
 	Asker     Asker
 	Agent     string // id of the agent, whose are the next five
 	Model     llm.Model
-	Learned    *llm.Learned // of the model
-	Prompt    string      // system prompt
-	MaxOutput int         // tokens
+	Learned   *llm.Learned // of the model
+	Prompt    string       // system prompt
+	MaxOutput int          // tokens
 	Reasoning string
 	Records   *store.Conversation // in which it is asked
 	Turn      int64               // in which it is asked

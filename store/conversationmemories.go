@@ -12,17 +12,15 @@ import (
 	"cairn/transcript"
 )
 
-// OwnMemories are the memories of one conversation, in one transaction.
-type OwnMemories struct {
-	c  *Conversation
+// ConversationMemories are the memories of one conversation, in one transaction.
+type ConversationMemories struct {
+	c  handle
 	tx *Tx
 }
 
-func (t *Tx) MemoriesOf(c *Conversation) OwnMemories { return OwnMemories{c, t} }
-
 // Add writes a memory with its sources, seqs of the conversation, and its entries of the index, and returns its number. It writes neither
 // ID and Conversation nor SupersededBy and the people's IDs of m. An empty Reach is "server", an empty State "active", a zero SavedAt now.
-func (ms OwnMemories) Add(m Memory, sources []int64) (id int64) {
+func (ms ConversationMemories) Add(m Memory, sources []int64) (id int64) {
 	was := "" // the state before it was forgotten
 	if m.State == "forgotten" {
 		was = "active"
@@ -42,40 +40,40 @@ func (ms OwnMemories) Add(m Memory, sources []int64) (id int64) {
 }
 
 // AddSources notes the messages that a memory comes from, and returns how many are new.
-func (ms OwnMemories) AddSources(id int64, seqs []int64) (added int64) {
+func (ms ConversationMemories) AddSources(id int64, seqs []int64) (added int64) {
 	ms.tx.do(`INSERT INTO memory_sources (memory, message) SELECT ?, value FROM json_each(?)
 		WHERE true ON CONFLICT DO NOTHING`, id, ms.rowsOf(seqs))
 	return getValue[int64](ms.tx, "SELECT changes()")
 }
 
 // Sources counts those of the messages that a memory comes from.
-func (ms OwnMemories) Sources(id int64, seqs []int64) int {
+func (ms ConversationMemories) Sources(id int64, seqs []int64) int {
 	return getValue[int](ms.tx, `SELECT count(*) FROM memory_sources
 			WHERE memory = ? AND message IN (SELECT value FROM json_each(?))`, id, ms.rowsOf(seqs))
 }
 
 // DropSource notes that a memory does not come from a message any more.
-func (ms OwnMemories) DropSource(id, seq int64) {
-	low, high := ms.c.RowRange(seq, seq)
+func (ms ConversationMemories) DropSource(id, seq int64) {
+	low, high := ms.c.rowRange(seq, seq)
 	ms.tx.do("DELETE FROM memory_sources WHERE memory = ? AND message BETWEEN ? AND ?", id, low, high)
 }
 
-func (ms OwnMemories) rowsOf(seqs []int64) string {
+func (ms ConversationMemories) rowsOf(seqs []int64) string {
 	rows := make([]int64, 0, len(seqs)) // null would be a row of json_each
 	for _, seq := range seqs {
-		rows = append(rows, ms.c.Row(seq))
+		rows = append(rows, ms.c.rowID(seq))
 	}
-	return Encode(rows)
+	return encode(rows)
 }
 
 // Numbers returns the numbers of all memories of the conversation, in order.
-func (ms OwnMemories) Numbers() []int64 {
+func (ms ConversationMemories) Numbers() []int64 {
 	return listValues[int64](ms.tx, "SELECT id FROM memories WHERE conversation = ? ORDER BY id", ms.c.id)
 }
 
 // From returns the memories that come from a message, in any state.
-func (ms OwnMemories) From(seq int64) []Memory {
-	low, high := ms.c.RowRange(seq, seq)
+func (ms ConversationMemories) From(seq int64) []Memory {
+	low, high := ms.c.rowRange(seq, seq)
 	return ms.tx.memories("WHERE m.conversation = ? AND m.id IN (SELECT memory FROM memory_sources WHERE message BETWEEN ? AND ?)", ms.c.id, low, high)
 }
 
@@ -83,18 +81,18 @@ func (ms OwnMemories) From(seq int64) []Memory {
 const canBeSuperseded = "id = ? AND conversation = ? AND state = 'active' AND NOT pinned"
 
 // CanSupersede reports whether a memory may be superseded: it is current, and not pinned.
-func (ms OwnMemories) CanSupersede(id int64) bool {
+func (ms ConversationMemories) CanSupersede(id int64) bool {
 	return exists(ms.tx, "SELECT 1 FROM memories WHERE "+canBeSuperseded, id, ms.c.id)
 }
 
 // Supersede marks an earlier memory as superseded, and returns its number; 0: it may not be superseded.
-func (ms OwnMemories) Supersede(earlier, by int64) (superseded int64) {
+func (ms ConversationMemories) Supersede(earlier, by int64) (superseded int64) {
 	return getValue[int64](ms.tx, "UPDATE memories SET state = 'superseded', superseded_by = ? WHERE "+canBeSuperseded+" RETURNING id", by, earlier, ms.c.id)
 }
 
 // Reword gives a current memory a new text, and reports whether it is current and no other current one has the same words. The index has the new
 // text from then on.
-func (ms OwnMemories) Reword(m Memory, content string) (changed bool) {
+func (ms ConversationMemories) Reword(m Memory, content string) (changed bool) {
 	changed = ms.tx.do("UPDATE OR IGNORE memories SET content = ?, folded = ? WHERE id = ? AND state = 'active'", content, words.Fold(content), m.ID)
 	if changed {
 		unindexMemory(ms.tx, ms.c.id, m.ID, m.Content, m.About)
@@ -105,7 +103,7 @@ func (ms OwnMemories) Reword(m Memory, content string) (changed bool) {
 
 // Delete deletes a memory. What it superseded is linked to the one that superseded it; if there is none, it is current again, unless
 // another current memory says the same.
-func (ms OwnMemories) Delete(m Memory) {
+func (ms ConversationMemories) Delete(m Memory) {
 	unindexMemory(ms.tx, ms.c.id, m.ID, m.Content, m.About)
 	ms.tx.do("DELETE FROM memory_people WHERE memory = ?", m.ID)
 	ms.tx.do("DELETE FROM memory_sources WHERE memory = ?", m.ID)
@@ -117,7 +115,7 @@ func (ms OwnMemories) Delete(m Memory) {
 }
 
 // WithWords returns the number of the current memory with the same words as a text; 0: there is none.
-func (ms OwnMemories) WithWords(content string) int64 {
+func (ms ConversationMemories) WithWords(content string) int64 {
 	return getValue[int64](ms.tx, "SELECT id FROM memories WHERE conversation = ? AND folded = ? AND state = 'active'", ms.c.id, words.Fold(content))
 }
 
@@ -126,25 +124,25 @@ const aboutSame = "m.about = ? COLLATE NOCASE AND " + aboutOf + " IN ('', ?)"
 
 // WithFact returns the current and forgotten memories about a person, by name and platform ID, whose facts have a hash, see FactOf, oldest
 // first. Two facts may have the same.
-func (ms OwnMemories) WithFact(fact int64, about, aboutID string) []Memory {
+func (ms ConversationMemories) WithFact(fact int64, about, aboutID string) []Memory {
 	return ms.tx.memories(`WHERE m.conversation = ? AND m.fact = ? AND m.fact <> 0 AND m.state IN ('active', 'forgotten') AND `+aboutSame+` ORDER BY m.id`,
 		ms.c.id, fact, about, aboutID)
 }
 
 // Rarest returns those terms that fewest memories have, at most limit, rarest first. It counts a term up to counted times.
-func (ms OwnMemories) Rarest(terms []string, counted, limit int) []string {
+func (ms ConversationMemories) Rarest(terms []string, counted, limit int) []string {
 	return listValues[string](ms.tx, `SELECT value FROM json_each(?1) ORDER BY (SELECT count(*) FROM
 			(SELECT 1 FROM memory_terms WHERE term = value AND conversation = ?2 LIMIT ?3)), value LIMIT ?4`,
 		listOf(terms), ms.c.id, counted, limit)
 }
 
 // WithTerm returns the numbers of the memories that have a term, newest first, at most limit.
-func (ms OwnMemories) WithTerm(term string, limit int) []int64 {
+func (ms ConversationMemories) WithTerm(term string, limit int) []int64 {
 	return listValues[int64](ms.tx, "SELECT memory FROM memory_terms WHERE term = ? AND conversation = ? ORDER BY memory DESC LIMIT ?", term, ms.c.id, limit)
 }
 
 // Sharing returns those of the memories ids that are current, about a person, and have at least some of the terms, oldest first.
-func (ms OwnMemories) Sharing(terms []string, ids []int64, least int, about, aboutID string) []Memory {
+func (ms ConversationMemories) Sharing(terms []string, ids []int64, least int, about, aboutID string) []Memory {
 	return ms.tx.memories(`WHERE m.id IN (SELECT memory FROM memory_terms WHERE term IN (SELECT value FROM json_each(?)) AND conversation = ?
 			AND memory IN (SELECT value FROM json_each(?)) GROUP BY memory HAVING count(*) >= ?)
 		AND m.state = 'active' AND `+aboutSame+` ORDER BY m.id`,
@@ -152,7 +150,7 @@ func (ms OwnMemories) Sharing(terms []string, ids []int64, least int, about, abo
 }
 
 // Completed returns the current memories in which each folded word begins a word, newest first, at most limit.
-func (ms OwnMemories) Completed(folded []string, limit int) []Memory {
+func (ms ConversationMemories) Completed(folded []string, limit int) []Memory {
 	where := "WHERE m.conversation = ? AND m.state = 'active'" + strings.Repeat(" AND instr(' ' || m.folded, ?) > 0", len(folded))
 	args := []any{ms.c.id}
 	for _, word := range folded {
@@ -171,7 +169,7 @@ const isHere = `SELECT id FROM (
 
 // Imported returns the number of the memory that an exported one is here; 0: there is none. newest is the last memory from before the
 // import.
-func (ms OwnMemories) Imported(m Memory, newest int64) int64 {
+func (ms ConversationMemories) Imported(m Memory, newest int64) int64 {
 	return getValue[int64](ms.tx, isHere, ms.c.id, words.Fold(m.Content), m.SaidAt.UnixMilli(), m.State, newest)
 }
 
@@ -184,13 +182,8 @@ const wasRead = `SELECT 1 FROM compactions WHERE conversation = ?1 AND id <> ?2
 
 // WasRead reports whether memories were saved from a message with another compaction: by a worker, or, if either, by the extractive
 // summarizer.
-func (ms OwnMemories) WasRead(seq, compaction int64, either bool) bool {
-	return exists(ms.tx, wasRead, ms.c.id, compaction, seq, either, ms.c.Row(seq))
-}
-
-// Extracted notes who saved memories with a compaction: worker, extractive; "": nobody.
-func (ms OwnMemories) Extracted(compaction int64, by string) {
-	ms.tx.do("UPDATE compactions SET extracted = ? WHERE id = ?", by, compaction)
+func (ms ConversationMemories) WasRead(seq, compaction int64, either bool) bool {
+	return exists(ms.tx, wasRead, ms.c.id, compaction, seq, either, ms.c.rowID(seq))
 }
 
 // retire looks up memories by the messages ?2 to ?3; the + keeps SQLite from scanning all memories of the conversation.
@@ -201,7 +194,7 @@ const retire = `UPDATE memories SET state = 'replaced' WHERE +conversation = ?1 
 		AND s.message & 4294967295 BETWEEN from_seq AND to_seq))`
 
 // Retire marks the extractive summarizer's memories of some messages as replaced, if workers saved from all of their messages.
-func (ms OwnMemories) Retire(span transcript.Span) {
-	low, high := ms.c.RowRange(span.From, span.To)
+func (ms ConversationMemories) Retire(span transcript.Span) {
+	low, high := ms.c.rowRange(span.From, span.To)
 	ms.tx.do(retire, ms.c.id, low, high)
 }
